@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public API of onnxsurg. The functions stand, documented, in api.def. */
+#ifndef ONNXSURG_ONNXSURG_H
+#define ONNXSURG_ONNXSURG_H
+
+#include <onnxsurg/ops.h>
+#include <onnxsurg/pass.h>
+#include <onnxsurg/types.h>
+
+#if defined(__GNUC__)
+#define SURG_EXPORT __attribute__((visibility("default")))
+#else
+#define SURG_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef SURG_PLUGIN
+#define SURG_FN(ret, name, params, args) SURG_EXPORT ret name params;
+#define SURG_PROC(name, params, args) SURG_EXPORT void name params;
+#include <onnxsurg/api.def>
+#undef SURG_FN
+#undef SURG_PROC
+#endif
+
+/* The same functions as a table, in the order of api.def: what a plugin is given. The table only
+ * grows at its end; `size` tells how much of it is there. */
+typedef struct surg_api {
+  uint32_t size;
+  uint16_t abi_major, abi_minor;
+#define SURG_FN(ret, name, params, args) ret(*name) params;
+#define SURG_PROC(name, params, args) void(*name) params;
+#include <onnxsurg/api.def>
+#undef SURG_FN
+#undef SURG_PROC
+} surg_api;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a pass describes itself. Built-in passes and plugins register through the same struct. */
+#ifndef ONNXSURG_PASS_H
+#define ONNXSURG_PASS_H
+
+#include <onnxsurg/types.h>
+
+typedef enum surg_option_kind {
+  SURG_OPTION_BOOL = 0,
+  SURG_OPTION_INT = 1,    /* decimal; "inf" is INT64_MAX; suffixes KiB MiB GiB */
+  SURG_OPTION_STRING = 2,
+  SURG_OPTION_LIST = 3    /* a+b+c */
+} surg_option_kind;
+
+typedef struct surg_option {
+  const char *name;
+  surg_option_kind kind;
+  const char *fallback; /* as the user would write it; NULL: unset (false, 0, NULL, empty) */
+  const char *help;
+} surg_option;
+
+/* Whether the runner calls the pass once for the model or once for every graph. */
+typedef enum surg_pass_scope { SURG_SCOPE_MODEL = 0, SURG_SCOPE_GRAPH = 1 } surg_pass_scope;
+
+/* Facts a pass needs before and keeps after it; bits of `needs` and `keeps`. */
+#define SURG_FACT_SORTED 1u /* every graph is in topological order */
+#define SURG_FACT_TYPES 2u  /* inferred types are up to date */
+
+typedef struct surg_pass {
+  uint32_t size; /* sizeof(surg_pass) */
+  surg_pass_scope scope;
+  const char *name; /* lower case, digits, '-' */
+  const char *help; /* one line */
+  const surg_option *options;
+  size_t option_count;
+  uint32_t needs, keeps;
+  surg_exactness exactness; /* the worst it may use by default */
+  bool interface;           /* may change inputs or outputs of the model */
+  /* graph is NULL for model scope. */
+  surg_pass_result (*run)(surg_pass_ctx *ctx, surg_graph *graph);
+} surg_pass;
+
+#endif

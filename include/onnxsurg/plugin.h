@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For plugins: define nothing, include this, use the functions of api.def as if they were linked,
+ * and end the file with SURG_PLUGIN_ENTRY. See doc/plugin-abi.md. */
+#ifndef ONNXSURG_PLUGIN_H
+#define ONNXSURG_PLUGIN_H
+
+#define SURG_PLUGIN
+#include <onnxsurg/onnxsurg.h>
+
+static const surg_api *surg_plugin_api;
+
+#if defined(__GNUC__)
+#define SURG_PLUGIN_UNUSED __attribute__((unused))
+#else
+#define SURG_PLUGIN_UNUSED
+#endif
+
+#define SURG_FN(ret, name, params, args) \
+  static inline SURG_PLUGIN_UNUSED ret name params { return surg_plugin_api->name args; }
+#define SURG_PROC(name, params, args) \
+  static inline SURG_PLUGIN_UNUSED void name params { surg_plugin_api->name args; }
+#include <onnxsurg/api.def>
+#undef SURG_FN
+#undef SURG_PROC
+
+/* What the one exported symbol of a plugin, surg_plugin, returns. */
+typedef struct surg_plugin_info {
+  uint32_t size;
+  uint16_t abi_major, abi_minor;
+  const char *name, *version;
+  /* Registers the passes; SURG_OK, or a failure that ends the run. */
+  surg_status (*init)(const surg_api *api, surg_registry *registry);
+} surg_plugin_info;
+
+#define SURG_PLUGIN_ENTRY(plugin_name, plugin_version, init_fn)                                \
+  static surg_status surg_plugin_init(const surg_api *api, surg_registry *registry) {         \
+    surg_plugin_api = api;                                                                     \
+    return init_fn(registry);                                                                  \
+  }                                                                                            \
+  __attribute__((visibility("default"))) const surg_plugin_info *surg_plugin(void);            \
+  const surg_plugin_info *surg_plugin(void) {                                                  \
+    static const surg_plugin_info info = {sizeof(surg_plugin_info), SURG_ABI_MAJOR,            \
+                                          SURG_ABI_MINOR, plugin_name, plugin_version,         \
+                                          surg_plugin_init};                                   \
+    return &info;                                                                              \
+  }
+
+#endif

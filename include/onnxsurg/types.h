@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types of the public API: opaque handles, status codes and enumerations. Numbers are part of the
+ * ABI: they are never reused, new ones are appended. */
+#ifndef ONNXSURG_TYPES_H
+#define ONNXSURG_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SURG_ABI_MAJOR 0
+#define SURG_ABI_MINOR 1
+
+/* Handles. A handle lives until its model is freed; one that was erased keeps its kind and name,
+ * and calls on it fail with SURG_EERASED. Calls given NULL do nothing and return 0, NULL or
+ * SURG_EUSAGE. */
+typedef struct surg_context surg_context;
+typedef struct surg_model surg_model;
+typedef struct surg_graph surg_graph;
+typedef struct surg_node surg_node;
+typedef struct surg_value surg_value;
+typedef struct surg_use surg_use;
+typedef struct surg_attr surg_attr;
+typedef struct surg_tensor surg_tensor;
+typedef struct surg_type surg_type;
+typedef struct surg_function surg_function;
+typedef struct surg_schema surg_schema;
+typedef struct surg_registry surg_registry;
+typedef struct surg_pass_ctx surg_pass_ctx;
+
+/* Status of a call. 0 is success; below zero is failure, with a diagnostic in the context. */
+typedef enum surg_status {
+  SURG_OK = 0,
+  SURG_EINVALID = -1,     /* the model does not hold: exit code 1 */
+  SURG_EUSAGE = -2,       /* wrong argument: exit code 2 */
+  SURG_EIO = -3,          /* file or system error: exit code 3 */
+  SURG_ELIMIT = -4,       /* a limit of the context: exit code 4 */
+  SURG_ENOMEM = -5,       /* out of memory: exit code 4 */
+  SURG_EINTERNAL = -6,    /* a fault of this library: exit code 5 */
+  SURG_EPLUGIN = -7,      /* a plugin that misbehaved: exit code 5 */
+  SURG_EERASED = -8,      /* the handle was erased */
+  SURG_ENOTFOUND = -9,    /* no such thing; no diagnostic */
+  SURG_EUNSUPPORTED = -10 /* this library cannot do it; no diagnostic unless stated */
+} surg_status;
+
+/* Element types, with ONNX's own numbers (TensorProto.DataType). */
+typedef enum surg_dtype {
+  SURG_UNDEFINED = 0,
+  SURG_FLOAT = 1,
+  SURG_UINT8 = 2,
+  SURG_INT8 = 3,
+  SURG_UINT16 = 4,
+  SURG_INT16 = 5,
+  SURG_INT32 = 6,
+  SURG_INT64 = 7,
+  SURG_STRING = 8,
+  SURG_BOOL = 9,
+  SURG_FLOAT16 = 10,
+  SURG_DOUBLE = 11,
+  SURG_UINT32 = 12,
+  SURG_UINT64 = 13,
+  SURG_COMPLEX64 = 14,
+  SURG_COMPLEX128 = 15,
+  SURG_BFLOAT16 = 16,
+  SURG_FLOAT8E4M3FN = 17,
+  SURG_FLOAT8E4M3FNUZ = 18,
+  SURG_FLOAT8E5M2 = 19,
+  SURG_FLOAT8E5M2FNUZ = 20,
+  SURG_UINT4 = 21,
+  SURG_INT4 = 22,
+  SURG_FLOAT4E2M1 = 23,
+  SURG_FLOAT8E8M0 = 24,
+  SURG_UINT2 = 25,
+  SURG_INT2 = 26,
+  SURG_DTYPE_COUNT = 27
+} surg_dtype;
+
+/* Kinds of attribute, with ONNX's own numbers (AttributeProto.AttributeType). */
+typedef enum surg_attr_kind {
+  SURG_ATTR_UNDEFINED = 0,
+  SURG_ATTR_FLOAT = 1,
+  SURG_ATTR_INT = 2,
+  SURG_ATTR_STRING = 3,
+  SURG_ATTR_TENSOR = 4,
+  SURG_ATTR_GRAPH = 5,
+  SURG_ATTR_FLOATS = 6,
+  SURG_ATTR_INTS = 7,
+  SURG_ATTR_STRINGS = 8,
+  SURG_ATTR_TENSORS = 9,
+  SURG_ATTR_GRAPHS = 10,
+  SURG_ATTR_SPARSE_TENSOR = 11,
+  SURG_ATTR_SPARSE_TENSORS = 12,
+  SURG_ATTR_TYPE_PROTO = 13,
+  SURG_ATTR_TYPE_PROTOS = 14
+} surg_attr_kind;
+
+/* What a type is. */
+typedef enum surg_type_kind {
+  SURG_TYPE_UNKNOWN = 0,
+  SURG_TYPE_TENSOR = 1,
+  SURG_TYPE_SPARSE_TENSOR = 2,
+  SURG_TYPE_SEQUENCE = 3,
+  SURG_TYPE_MAP = 4,
+  SURG_TYPE_OPTIONAL = 5,
+  SURG_TYPE_OPAQUE = 6
+} surg_type_kind;
+
+/* How an operator resolves where its node stands: a function of the model first, then the
+ * schema table; `CUSTOM` has a domain or name nobody here knows. Semantic passes touch BUILTIN
+ * nodes only. */
+typedef enum surg_op_class {
+  SURG_OP_CLASS_UNKNOWN = 0,
+  SURG_OP_CLASS_BUILTIN = 1,
+  SURG_OP_CLASS_FUNCTION = 2,
+  SURG_OP_CLASS_CUSTOM = 3
+} surg_op_class;
+
+/* What a use of a value is. An OUTPUT use is an entry of a graph's output list. A SOFT use is a
+ * reference by name outside node inputs: quantization annotation, sharding spec, training. */
+typedef enum surg_use_kind {
+  SURG_USE_NODE = 0,
+  SURG_USE_OUTPUT = 1,
+  SURG_USE_SOFT = 2
+} surg_use_kind;
+
+/* Where a graph stands. */
+typedef enum surg_graph_kind {
+  SURG_GRAPH_MAIN = 0,
+  SURG_GRAPH_SUBGRAPH = 1,
+  SURG_GRAPH_FUNCTION = 2
+} surg_graph_kind;
+
+/* Whether all uses of one value may be given to another; see surg_value_can_replace. */
+typedef enum surg_replace {
+  SURG_REPLACE_NO = 0,
+  SURG_REPLACE_YES = 1,           /* the old value is no graph output */
+  SURG_REPLACE_BY_LABEL = 2,      /* the new value takes over the old one's name */
+  SURG_REPLACE_NEEDS_IDENTITY = 3 /* only an Identity node can keep the output's name */
+} surg_replace;
+
+/* A string with its length; not always NUL-terminated. */
+typedef struct surg_str {
+  const char *p;
+  size_t n;
+} surg_str;
+
+/* One dimension of a shape. `param` is set for a symbol (value is -1 then); neither: unknown.
+ * A negative dim_value or an empty dim_param of a file reads as unknown. */
+typedef struct surg_dim {
+  int64_t value;
+  const char *param;
+} surg_dim;
+
+/* How exact a rewrite is, from best to worst; a run reports the worst it used. */
+typedef enum surg_exactness {
+  SURG_EXACT = 0,
+  SURG_ULP = 1,
+  SURG_APPROX = 2,
+  SURG_LOSSY = 3
+} surg_exactness;
+
+/* Result of a pass; combining two results is the minimum. */
+typedef enum surg_pass_result {
+  SURG_PASS_FAILED = 0,
+  SURG_PASS_CHANGED = 1,
+  SURG_PASS_UNCHANGED = 2
+} surg_pass_result;
+
+/* What a mutation did; see surg_model_listen. */
+typedef enum surg_event_kind {
+  SURG_EVENT_CREATE_NODE = 0,
+  SURG_EVENT_ERASE_NODE = 1,
+  SURG_EVENT_CREATE_VALUE = 2,
+  SURG_EVENT_ERASE_VALUE = 3,
+  SURG_EVENT_RENAME_NODE = 4,
+  SURG_EVENT_RENAME_VALUE = 5,
+  SURG_EVENT_REPLACE = 6, /* all uses of `value` went to `other` */
+  SURG_EVENT_SET_INPUT = 7,
+  SURG_EVENT_SET_OUTPUT = 8,
+  SURG_EVENT_SET_ATTR = 9,
+  SURG_EVENT_INTERFACE = 10, /* an input or output list of a graph changed */
+  SURG_EVENT_MODEL = 11      /* imports, ir_version, functions, metadata */
+} surg_event_kind;
+
+/* One mutation. Fields that do not apply are NULL. `old_name` is the name before a rename. */
+typedef struct surg_event {
+  uint32_t size;
+  surg_event_kind kind;
+  surg_graph *graph;
+  surg_node *node;
+  surg_value *value;
+  surg_value *other;
+  const char *old_name;
+} surg_event;
+
+typedef void (*surg_listener)(void *user, const surg_event *event);
+
+/* How surg_load treats findings. */
+typedef enum surg_load_policy {
+  SURG_LOAD_STRICT = 0, /* the first finding is the error; unsorted but acyclic is sorted */
+  SURG_LOAD_CHECK = 1,  /* all findings as diagnostics, no model */
+  SURG_LOAD_REPAIR = 2  /* sort, rename or drop duplicates where unambiguous; each is logged */
+} surg_load_policy;
+
+typedef struct surg_load_options {
+  uint32_t size; /* sizeof(surg_load_options) */
+  surg_load_policy policy;
+  const char *external_root; /* NULL: the folder of the model */
+  bool no_external;          /* refuse external data */
+  bool strict_external;      /* refuse hard links too */
+  bool freeze_inputs;        /* inputs that have an initializer become constants */
+} surg_load_options;
+
+typedef struct surg_save_options {
+  uint32_t size;             /* sizeof(surg_save_options) */
+  const char *external_data; /* NULL: as it was; else all large tensors go to this file name */
+  uint64_t external_threshold; /* bytes from which a tensor goes out; 0: 1024 */
+  bool no_fsync;
+} surg_save_options;
+
+typedef enum surg_severity { SURG_NOTE = 0, SURG_WARNING = 1, SURG_ERROR = 2 } surg_severity;
+
+/* Receives each diagnostic as one located, escaped line without a newline:
+ * `in.onnx: error: graph.node[17] "Conv_12" (Conv).input[1] "w": not defined`. */
+typedef void (*surg_diag_fn)(void *user, surg_severity severity, const char *line);
+
+/* Settings of a context. Zero fields take the default of lib/base/limits.h. */
+typedef struct surg_config {
+  uint32_t size; /* sizeof(surg_config) */
+  surg_diag_fn diag;
+  void *diag_user;
+  uint64_t max_memory;
+  uint32_t max_depth;
+  uint64_t seed; /* hash seed for tests; 0: random */
+} surg_config;
+
+#endif

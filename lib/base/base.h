@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory, checked sizes, vectors and hashing: what every other layer stands on. */
+#ifndef SURG_BASE_H
+#define SURG_BASE_H
+
+#include <assert.h>
+#include <onnxsurg/types.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+#if defined(__GNUC__)
+#define SURG_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define SURG_PRINTF(f, a)
+#endif
+
+#define SURG_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* --- checked arithmetic: false on overflow, *out untouched then --- */
+static inline bool surg__mul(size_t a, size_t b, size_t *out) {
+  size_t r;
+  if (__builtin_mul_overflow(a, b, &r)) return false;
+  *out = r;
+  return true;
+}
+static inline bool surg__add(size_t a, size_t b, size_t *out) {
+  size_t r;
+  if (__builtin_add_overflow(a, b, &r)) return false;
+  *out = r;
+  return true;
+}
+static inline bool surg__mul_u64(uint64_t a, uint64_t b, uint64_t *out) {
+  uint64_t r;
+  if (__builtin_mul_overflow(a, b, &r)) return false;
+  *out = r;
+  return true;
+}
+static inline bool surg__add_u64(uint64_t a, uint64_t b, uint64_t *out) {
+  uint64_t r;
+  if (__builtin_add_overflow(a, b, &r)) return false;
+  *out = r;
+  return true;
+}
+static inline bool surg__mul_i64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool surg__add_i64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+static inline bool surg__sub_i64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_sub_overflow(a, b, out);
+}
+/* Product of non-negative dims as an element count. A zero dim makes 0 whatever the others are.
+ * False: a dim is negative or the product does not fit int64. */
+bool surg__dims_product(const int64_t *dims, size_t rank, uint64_t *out);
+
+/* --- counted heap: every byte of a context is counted against its max_memory --- */
+/* NULL on failure (out of memory, limit, or an injected fault); the context notes which:
+ * surg__alloc_status says SURG_ENOMEM or SURG_ELIMIT of the last failure. */
+void *surg__alloc(surg_context *ctx, size_t n);
+void *surg__calloc(surg_context *ctx, size_t count, size_t size);
+void *surg__realloc(surg_context *ctx, void *p, size_t n);
+void surg__free(surg_context *ctx, void *p);
+char *surg__strdup(surg_context *ctx, const char *s);
+surg_status surg__alloc_status(const surg_context *ctx);
+uint64_t surg__alloc_bytes(const surg_context *ctx); /* now */
+uint64_t surg__alloc_peak(const surg_context *ctx);
+
+/* --- arena: objects freed together. With -Dfault_injection=true each object is a heap block of
+ * its own, so that sanitizers see every overrun and every allocation can be made to fail. --- */
+typedef struct surg__arena {
+  surg_context *ctx;
+  struct surg__chunk *head;
+  size_t next_size;
+} surg__arena;
+typedef struct surg__mark {
+  struct surg__chunk *chunk;
+  size_t used;
+} surg__mark;
+void surg__arena_init(surg__arena *a, surg_context *ctx);
+void surg__arena_free(surg__arena *a);
+void *surg__arena_alloc(surg__arena *a, size_t n);  /* 16-byte aligned, not cleared; or NULL */
+void *surg__arena_zalloc(surg__arena *a, size_t n); /* cleared */
+void *surg__arena_array(surg__arena *a, size_t count, size_t size); /* cleared, checked */
+char *surg__arena_strn(surg__arena *a, const char *s, size_t n);    /* NUL-terminated copy */
+surg__mark surg__arena_mark(const surg__arena *a);
+void surg__arena_reset(surg__arena *a, surg__mark m); /* frees all made since */
+
+/* --- growable array of any type:
+ *   SURG_VEC(int) v = {0};  if (!surg__vec_push(ctx, &v, 3)) ...;  surg__vec_free(ctx, &v); --- */
+#define SURG_VEC(T) \
+  struct {          \
+    T *items;       \
+    size_t count;   \
+    size_t capacity; \
+  }
+bool surg__vec_grow(surg_context *ctx, void **items, size_t *capacity, size_t need, size_t size);
+#define surg__vec_reserve(ctx, v, n)                                                             \
+  ((n) <= (v)->capacity ||                                                                       \
+   surg__vec_grow((ctx), (void **)&(v)->items, &(v)->capacity, (n), sizeof(*(v)->items)))
+#define surg__vec_push(ctx, v, x) \
+  (surg__vec_reserve((ctx), (v), (v)->count + 1) && ((v)->items[(v)->count++] = (x), true))
+#define surg__vec_free(ctx, v)            \
+  (surg__free((ctx), (v)->items), (v)->items = NULL, (v)->count = (v)->capacity = 0)
+
+/* --- growable text; `failed` sticks --- */
+typedef struct surg__buf {
+  surg_context *ctx;
+  char *p;
+  size_t n, capacity;
+  bool failed;
+} surg__buf;
+void surg__buf_init(surg__buf *b, surg_context *ctx);
+void surg__buf_free(surg__buf *b);
+void surg__buf_put(surg__buf *b, const void *p, size_t n);
+void surg__buf_puts(surg__buf *b, const char *s);
+void surg__buf_putc(surg__buf *b, char c);
+void surg__buf_printf(surg__buf *b, const char *fmt, ...) SURG_PRINTF(2, 3);
+/* Appends s as printable text: `\n` `\t` `\\` `\"` and `\xNN` for the rest; names longer than
+ * `max` bytes (0: no limit) are cut with "...". The one way untrusted text is printed. */
+void surg__buf_escape(surg__buf *b, const char *s, size_t n, size_t max);
+void surg__buf_json(surg__buf *b, const char *s, size_t n); /* a quoted JSON string */
+
+/* Keyed hash of bytes (XXH3 with the context's seed). */
+uint64_t surg__hash(const surg_context *ctx, const void *p, size_t n);
+bool surg__utf8_valid(const uint8_t *p, size_t n); /* also false where a NUL byte stands */
+
+/* --- numbers in byte order of the format --- */
+static inline uint32_t surg__le32(const void *p) {
+  const uint8_t *b = p;
+  return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+static inline uint64_t surg__le64(const void *p) {
+  const uint8_t *b = p;
+  return (uint64_t)surg__le32(b) | (uint64_t)surg__le32(b + 4) << 32;
+}
+
+/* --- nearest name, for "did you mean": NULL when none is near --- */
+typedef const char *(*surg__name_at)(const void *list, size_t i);
+const char *surg__nearest(const char *word, const void *list, size_t count, surg__name_at at);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element types: sizes, names, and the one place where numbers are converted between them. */
+#ifndef SURG_DTYPE_H
+#define SURG_DTYPE_H
+
+#include "base/base.h"
+
+/* Bits of one element as stored (4 for INT4 ...); 0 for STRING, UNDEFINED and unknown numbers. */
+unsigned surg__dtype_bits(int dtype);
+/* Bytes of one element unpacked (1 for sub-byte types, sizeof(surg_str) for STRING). */
+size_t surg__dtype_unpacked(int dtype);
+/* Bytes of n elements as stored in raw_data, rounded up; false on overflow or unknown type. */
+bool surg__dtype_bytes(int dtype, uint64_t n, uint64_t *out);
+const char *surg__dtype_name(int dtype);   /* "float", "int64" ... as ONNX text spells; or NULL */
+int surg__dtype_from_name(const char *s, size_t n); /* 0 when unknown */
+bool surg__dtype_is_float(int dtype);    /* FLOAT DOUBLE FLOAT16 BFLOAT16 FLOAT8* FLOAT4 */
+bool surg__dtype_is_signed_int(int dtype); /* INT2 .. INT64 */
+bool surg__dtype_is_unsigned_int(int dtype); /* UINT2 .. UINT64, not BOOL */
+
+/* Small floats as bits. To float is exact; from float rounds to nearest even once.
+ * `saturate` as Cast's attribute: out of range becomes the largest finite, else inf or NaN. */
+float surg__half_to_float(uint16_t h);
+uint16_t surg__float_to_half(float f);
+uint16_t surg__double_to_half(double d); /* rounded once */
+float surg__bf16_to_float(uint16_t h);
+uint16_t surg__float_to_bf16(float f);
+uint16_t surg__double_to_bf16(double d);
+float surg__fp8_to_float(int dtype, uint8_t b); /* the four FLOAT8 and FLOAT8E8M0 */
+uint8_t surg__float_to_fp8(int dtype, float f, bool saturate);
+float surg__fp4_to_float(uint8_t nibble);
+uint8_t surg__float_to_fp4(float f);
+
+/* Sub-byte types: packed as stored (first element in the low bits) <-> one byte an element,
+ * sign-extended for INT4 and INT2. Other types: a plain copy in native order from little endian.
+ * Not for STRING. */
+void surg__unpack(int dtype, uint64_t n, const void *packed, void *out);
+void surg__pack(int dtype, uint64_t n, const void *unpacked, void *out);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every limit of the program, once. doc/limits.md says for each why it stands where it stands. */
+#ifndef SURG_LIMITS_H
+#define SURG_LIMITS_H
+
+#define SURG_LIMIT_DEPTH 100u                      /* nesting of messages, as Google's parser */
+#define SURG_LIMIT_MEMORY (2ull << 30)             /* heap of one context */
+#define SURG_LIMIT_SKELETON (1ull << 30)           /* estimate of a decoded model */
+#define SURG_LIMIT_RANK 64                         /* dims of a tensor that may be folded */
+#define SURG_LIMIT_FUNCTIONS 10000u                /* functions of a model */
+#define SURG_LIMIT_CALL_DEPTH 100u                 /* functions calling functions */
+#define SURG_LIMIT_INLINED_NODES 1000000ull        /* nodes if every call were inlined */
+#define SURG_LIMIT_OUTPUT_BYTES 2147483647ull      /* a protobuf message */
+#define SURG_LIMIT_LOCATION 4095u                  /* bytes of an external data location */
+#define SURG_LIMIT_FOLD_GROWTH (64ull << 10)       /* bytes a fold may add, each value */
+#define SURG_LIMIT_FOLD_BYTES (256ull << 20)       /* bytes of one folded tensor */
+#define SURG_LIMIT_FOLD_TOTAL (4ull << 30)         /* bytes a fold pass may add in all */
+#define SURG_LIMIT_FOLD_WORK (1ull << 30)          /* scalar operations of one folded node */
+#define SURG_LIMIT_FOLD_TOTAL_WORK (1ull << 33)    /* scalar operations of a fold pass */
+#define SURG_LIMIT_NAME_PRINT 120u                 /* bytes of a name in a message */
+#define SURG_LIMIT_WARNINGS 20u                    /* lines of warnings, then a count */
+#define SURG_LIMIT_RESIDENT (64ull << 20)          /* files up to here are read into memory */
+#define SURG_LIMIT_PAYLOAD_SKIP 4096u              /* payloads from here stay in a large file */
+#define SURG_LIMIT_OWNED_RESIDENT (64ull << 20)    /* computed tensors kept in memory */
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel contract. A kernel computes one node from complete inputs. It is pure, deterministic
+ * and bounded: it asks for every output (surg__k_out) and for its work (surg__k_work) before it
+ * computes, and never allocates otherwise than through its context.
+ *
+ * Arrays are unpacked, aligned, in native order: one byte an element for bool and for sub-byte
+ * types (sign-extended where signed), uint16_t bits for FLOAT16 and BFLOAT16, uint8_t bits for
+ * float8 and float4, surg_str for STRING, pairs for complex. Conversions go through
+ * base/dtype.h alone. int64 never passes through double. Compiled with -ffp-contract=off; sums run
+ * in index order. */
+#ifndef SURG_EVAL_H
+#define SURG_EVAL_H
+
+#include <onnxsurg/onnxsurg.h>
+
+#include "base/base.h"
+
+typedef struct surg__array {
+  int dtype; /* SURG_UNDEFINED: absent optional */
+  uint32_t rank;
+  const int64_t *dims;
+  uint64_t count;
+  void *data;
+} surg__array;
+
+typedef enum surg__kstatus {
+  SURG__K_OK = 0,
+  SURG__K_CANNOT, /* not defined here, or not portable: why is set */
+  SURG__K_BUDGET,
+  SURG__K_NOMEM,
+  SURG__K_INVALID /* the inputs break the operator's rules: why is set */
+} surg__kstatus;
+
+typedef struct surg_kctx {
+  surg_context *ctx;
+  surg__arena *arena;     /* of this evaluation */
+  const surg_node *node;  /* for attributes: surg_node_int(k->node, "axis", 0) ... */
+  int op, since;          /* the operator and the since-version in force */
+  const surg__array *in;  /* n_in entries */
+  uint32_t n_in, n_out;
+  surg__array *out;       /* n_out entries; filled by surg__k_out */
+  const bool *wanted;     /* output i is present on the node */
+  uint64_t max_bytes, max_work, bytes, work;
+  const char *why;        /* static text after CANNOT and INVALID */
+} surg_kctx;
+
+typedef surg__kstatus (*surg__kernel)(surg_kctx *k);
+
+/* The kernel of an operator version, or NULL. Rows stand in lib/eval/kernels.def. */
+surg__kernel surg__kernel_find(int op, int since);
+
+/* --- for kernels (lib/eval/kctx.c) --- */
+static inline bool surg__k_has(const surg_kctx *k, uint32_t i) {
+  return i < k->n_in && k->in[i].dtype != SURG_UNDEFINED;
+}
+/* Allocates output i (uninitialised), or does nothing when it is not wanted (data NULL then).
+ * Checks dims, budget and memory. */
+surg__kstatus surg__k_out(surg_kctx *k, uint32_t i, int dtype, const int64_t *dims, uint32_t rank);
+/* Makes output i the elements of input `in` under another shape, without a copy. */
+surg__kstatus surg__k_alias(surg_kctx *k, uint32_t i, uint32_t in, const int64_t *dims, uint32_t rank);
+surg__kstatus surg__k_work(surg_kctx *k, uint64_t operations);
+surg__kstatus surg__k_cannot(surg_kctx *k, const char *why);
+surg__kstatus surg__k_invalid(surg_kctx *k, const char *why);
+void *surg__k_scratch(surg_kctx *k, size_t count, size_t size); /* NULL: out of memory */
+/* An axis as ONNX writes it, to 0 <= axis < rank; false when out of range. */
+bool surg__k_axis(int64_t axis, uint32_t rank, uint32_t *out);
+/* Elements of an INT32 or INT64 array as int64 in scratch; NULL: wrong type or no memory. */
+const int64_t *surg__k_ints(surg_kctx *k, uint32_t in, uint64_t *count);
+/* The common shape under multidirectional broadcasting: false when there is none. `dims` holds
+ * SURG_LIMIT_RANK entries. */
+bool surg__broadcast_dims(const surg__array *const *arrays, uint32_t n, int64_t *dims, uint32_t *rank);
+/* Steps in elements of `a` for each axis of the broadcast shape (0 where it repeats). */
+void surg__broadcast_strides(const surg__array *a, const int64_t *dims, uint32_t rank, int64_t *strides);
+
+/* Reads a tensor into an array in `arena` (external and typed data too); strings are borrowed. */
+surg_status surg__array_from_tensor(surg_context *ctx, surg__arena *arena, const surg_tensor *t, surg__array *out);
+/* A new tensor of the model from an array. NULL: out of memory. */
+surg_tensor *surg__array_to_tensor(surg_model *m, const surg__array *a);
+
+#define SURG__K_TRY(e)                        \
+  do {                                        \
+    surg__kstatus surg__s = (e);              \
+    if (surg__s != SURG__K_OK) return surg__s; \
+  } while (0)
+
+#endif

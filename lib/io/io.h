@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and writing: the wire scan, the source image, external data, saving. */
+#ifndef SURG_IO_H
+#define SURG_IO_H
+
+#include "ir/ir.h"
+
+/* --- source image (source.c) --- */
+/* Opens a path ("-": standard input, spooled), a regular file. Up to SURG_LIMIT_RESIDENT bytes are
+ * read at once; of a larger file the image fills as the scan goes (surg__source_need). */
+surg_status surg__source_open(surg_context *ctx, const char *path, surg__source **out);
+surg_status surg__source_memory(surg_context *ctx, const void *p, size_t n, const char *name, surg__source **out);
+/* Makes [off, off+n) readable at base + off. */
+surg_status surg__source_need(surg__source *s, uint64_t off, uint64_t n);
+/* First bytes that are no ONNX model: LFS pointer, HTML, zip (PyTorch), gzip, ORT flatbuffer, text,
+ * empty. NULL: may be one. The text names what it is and what to do. */
+const char *surg__sniff(const uint8_t *p, uint64_t n);
+
+/* --- wire (wire.c) --- */
+typedef struct surg__cursor {
+  surg__source *src;
+  uint64_t pos, end;
+} surg__cursor;
+typedef struct surg__field {
+  uint32_t number, wire;
+  uint64_t off;    /* of the tag */
+  uint64_t value;  /* varint, fixed32, fixed64 */
+  surg__span body; /* of a length-delimited field */
+} surg__field;
+/* Next field of a message: 1, 0 at its end, or a negative surg_status (reported, with byte and path). */
+int surg__wire_next(surg__cursor *c, surg__field *f);
+size_t surg__varint_put(uint8_t *out, uint64_t v); /* at most 10 bytes */
+size_t surg__varint_size(uint64_t v);
+
+/* --- scan (scan.c): checks the whole file against the descriptors of protobuf-c: tags, lengths,
+ * wire types, depth, UTF-8, duplicate singular messages, estimate of memory. --- */
+surg_status surg__scan_model(surg__source *s, uint32_t max_depth);
+
+/* --- external data (external.c) --- */
+typedef struct surg__extkey {
+  surg_str key, value;
+} surg__extkey;
+/* Resolves external_data entries for a tensor of `bytes` bytes: checks every key, opens the file
+ * (once a location) beneath the model folder, checks the range. `where` locates the tensor. */
+surg_status surg__external_resolve(surg_model *m, const char *where, const surg__extkey *keys, size_t n,
+                                   uint64_t bytes, surg__datafile **file, surg__span *range);
+
+/* --- text (text_print.c, text_parse.c): ONNX text <-> wire bytes; know nothing of the IR --- */
+surg_status surg__text_print(surg_context *ctx, const uint8_t *wire, size_t n, bool strict, const char *name,
+                             surg__buf *out);
+surg_status surg__text_parse(surg_context *ctx, const char *text, size_t n, const char *name, surg__buf *wire);
+
+#endif

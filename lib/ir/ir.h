@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The graph IR: the structs behind the public handles, and the raw builders that lib/io uses while
+ * a model is being read. Only lib/ir and lib/io include this file; everybody else, the passes of
+ * this project too, goes through <onnxsurg/onnxsurg.h>.
+ *
+ * Invariants (surg_model_verify checks them):
+ * - A use is in the use list of its value and in exactly one place: a node's input array, a graph's
+ *   output array, or a soft reference.
+ * - The value tables hold each named value of a graph once; no two live values of one graph bear
+ *   one name. The node tables map a name to the first of a ring of bearers.
+ * - Order keys rise strictly along the node list.
+ * - A value belongs to the graph it is defined in; a use in an inner graph is a capture.
+ * - dirty bits are upward closed: a dirty thing makes everything around it dirty.
+ */
+#ifndef SURG_IR_H
+#define SURG_IR_H
+
+#include <onnxsurg/onnxsurg.h>
+
+#include "base/base.h"
+#include "base/context.h"
+
+/* uthash as this project uses it: keyed hash, no exit() when memory runs out. */
+struct surg_model;
+#define HASH_NONFATAL_OOM 1
+#define uthash_malloc(sz) surg__alloc(surg__hash_ctx, (sz))
+#define uthash_free(ptr, sz) surg__free(surg__hash_ctx, (ptr))
+#define uthash_nonfatal_oom(obj) (surg__hash_failed = true)
+#define HASH_FUNCTION(keyptr, keylen, hashv) \
+  ((hashv) = (unsigned)surg__hash(surg__hash_ctx, (keyptr), (keylen)))
+#include <uthash.h>
+/* Every function that uses a HASH_ macro declares these two locals first. */
+#define SURG_HASH_LOCALS(ctx)                   \
+  surg_context *const surg__hash_ctx = (ctx);   \
+  bool surg__hash_failed = false;               \
+  (void)surg__hash_ctx;                         \
+  (void)surg__hash_failed
+
+/* An interned string: equal strings of one model are one pointer. Public names are `s`. */
+typedef struct surg__name {
+  UT_hash_handle hh;
+  uint32_t len;
+  uint32_t values; /* live values of the model that bear it, in any graph */
+  char s[];
+} surg__name;
+#define surg__name_of(str) ((surg__name *)((char *)(uintptr_t)(str) - offsetof(surg__name, s)))
+
+/* A range of the source file; length 0 with offset 0: none (the thing was made, not read). */
+typedef struct surg__span {
+  uint64_t off, len;
+} surg__span;
+/* `field` is the whole field in its parent, tag and length included; `body` the message inside. */
+typedef struct surg__src {
+  uint64_t field_off; /* where the tag starts; body.off + body.len is where it ends */
+  surg__span body;
+} surg__src;
+
+/* --- the file a model came from; shared by clones --- */
+typedef struct surg__source {
+  uint32_t refs;
+  surg_context *ctx;
+  char *name;      /* for messages */
+  char *path;      /* NULL for memory and standard input */
+  char *dir;       /* folder of the model, for external data; NULL as path */
+  int fd;          /* -1: everything is in memory */
+  int dirfd;       /* -1: none */
+  uint64_t size;
+  uint8_t *base;   /* address of byte 0; a sparse private image unless `resident` */
+  bool resident;   /* every byte is in memory at base; else only what was scanned is */
+  bool base_heap;  /* base came from surg__alloc, not from surg__os_reserve */
+  uint64_t dev, ino;
+} surg__source;
+
+/* One external data file, opened once. */
+typedef struct surg__datafile {
+  uint32_t refs;
+  surg_context *ctx;
+  char *location; /* as the model spells it */
+  int fd;
+  uint64_t size, dev, ino;
+  struct surg__datafile *next; /* list of the model */
+} surg__datafile;
+
+/* Computed bytes; shared by clones. Above SURG_LIMIT_OWNED_RESIDENT in total they live in an
+ * unlinked file. */
+typedef struct surg__blob {
+  uint32_t refs;
+  surg_context *ctx;
+  uint8_t *p; /* NULL: in the spill file */
+  int fd;     /* of the spill file, shared; -1 when p is set */
+  uint64_t off, n;
+} surg__blob;
+
+typedef enum surg__view {
+  SURG__VIEW_EMPTY = 0, /* no elements */
+  SURG__VIEW_RAW,       /* raw_data in the source */
+  SURG__VIEW_TYPED,     /* a typed list in the source: `msg` is decoded on reading */
+  SURG__VIEW_EXTERNAL,  /* a range of a data file */
+  SURG__VIEW_OWNED,     /* a blob */
+  SURG__VIEW_STRINGS,   /* an array of surg_str in the arena */
+  SURG__VIEW_SPARSE     /* SparseTensorProto: never read */
+} surg__view;
+
+struct surg_tensor {
+  surg_model *model;
+  int dtype;
+  uint32_t rank;
+  const int64_t *dims;
+  uint64_t count, bytes;
+  surg__view view;
+  surg__span msg;  /* the TensorProto (or SparseTensorProto) it was read from */
+  surg__span data; /* RAW: in the source; EXTERNAL: in the data file */
+  surg__datafile *file;
+  surg__blob *blob;
+  const surg_str *strings;
+};
+
+struct surg_type {
+  surg_type_kind kind;
+  int dtype; /* tensor, sparse; key of a map */
+  bool has_rank;
+  uint32_t rank;
+  const surg_dim *dims;
+  const char *const *dim_denotations; /* NULL, or one (maybe NULL) a dim */
+  const int64_t *raw_values;          /* NULL, or dim_value as written where it was negative */
+  const surg_type *elem;
+  const char *denotation, *opaque_domain, *opaque_name;
+  surg_model *model;
+};
+
+struct surg_attr {
+  const char *name, *ref; /* interned */
+  surg_attr_kind kind;
+  bool dirty;      /* values differ from the source; a dirty subgraph counts too */
+  surg__src src;
+  uint32_t count;  /* elements of the list kinds; 1 or 0 for the others */
+  union {
+    int64_t i;
+    float f;
+    surg_str s;
+    const int64_t *ints;
+    const float *floats;
+    const surg_str *strings;
+    surg_tensor **tensors; /* TENSOR(S), SPARSE_TENSOR(S) */
+    surg_graph **graphs;
+    const surg_type **types;
+  } u;
+};
+
+struct surg_use {
+  surg_value *value; /* NULL: absent input; the use is in no list then */
+  surg_use *prev, *next;
+  surg_use_kind kind;
+  uint32_t index;
+  union {
+    surg_node *node;
+    surg_graph *graph;
+    struct surg__soft *soft;
+  } user;
+};
+
+/* A reference by name outside node inputs and graph outputs. */
+typedef enum surg__soft_kind {
+  SURG__SOFT_ANNOTATION, /* entry of quantization_annotation of `graph` */
+  SURG__SOFT_SHARDING,   /* device_configurations of `node` */
+  SURG__SOFT_TRAINING    /* training_info: pins the value */
+} surg__soft_kind;
+typedef struct surg__soft {
+  surg__soft_kind kind;
+  surg_graph *graph;
+  surg_node *node;
+  struct surg__annotation *annotation;
+  surg_use use;
+  struct surg__soft *next; /* of the same annotation, node or model */
+} surg__soft;
+/* One TensorAnnotation. `subject` is the tensor_name; `params` the quant parameter names in order. */
+typedef struct surg__annotation {
+  surg__src src;
+  bool dirty, dropped;
+  surg__soft *subject; /* NULL: names no value of the graph */
+  surg__soft *params;  /* list; those that name no value are not in it */
+  struct surg__annotation *next;
+} surg__annotation;
+
+/* A declared value: one ValueInfoProto. */
+typedef struct surg__decl {
+  surg__src src; /* body.len 0 and off 0: made here */
+  const surg_type *type;
+  bool dirty;
+} surg__decl;
+
+struct surg_value {
+  const char *name; /* interned; "" for a placeholder output, which is never indexed */
+  surg_graph *graph;
+  surg_node *producer; /* NULL: input, initializer, or both */
+  uint32_t output;     /* index at the producer */
+  bool input, initializer, erased, pinned;
+  bool named_here; /* made, moved or renamed by us: made unique on save */
+  bool init_dirty; /* the initializer's TensorProto must be written anew */
+  surg_use *uses, *uses_tail;
+  surg__decl decl;          /* of the input, else of its value_info */
+  bool in_value_info;       /* decl is an entry of value_info */
+  const surg_type *inferred;
+  surg_tensor *tensor;      /* the initializer */
+  surg__src init_src;
+  surg_value *prev, *next;            /* values of the graph, in order of creation */
+  surg_value *init_prev, *init_next;  /* initializers of the graph, in file order */
+  UT_hash_handle hh;                  /* graph->values_by_name, keyed by the `name` pointer */
+  void *scratch;                      /* for one algorithm at a time inside lib/ir and lib/io */
+};
+
+struct surg_node {
+  const char *name, *op_type, *domain, *overload; /* interned; "" when absent */
+  surg_graph *graph;
+  surg_node *prev, *next;
+  uint64_t order;
+  int op;
+  surg_op_class op_class;
+  bool resolved;    /* op, op_class, schema, function are up to date */
+  bool erased, dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
+  uint32_t n_in, cap_in, n_out, cap_out, n_attr, cap_attr;
+  surg_use *in; /* array; grown by relinking */
+  surg_value **out;
+  surg_attr **attrs;
+  const surg_schema *schema;
+  surg_function *function;
+  surg__soft *softs;
+  surg__src src;
+  surg_node *name_prev, *name_next; /* ring of bearers of one name */
+  UT_hash_handle hh;                /* graph->nodes_by_name, keyed by the `name` pointer */
+  void *scratch;
+};
+
+/* One entry of a graph's output list. */
+typedef struct surg__output {
+  surg_use use;
+  surg__decl decl;
+  const char *name; /* as declared; follows the value's name */
+} surg__output;
+
+/* An entry of value_info that names no value: kept as it is until prune drops it. */
+typedef struct surg__stray {
+  surg__src src;
+  const char *name;
+  bool dropped;
+  struct surg__stray *next;
+} surg__stray;
+
+struct surg_graph {
+  surg_model *model;
+  surg_graph_kind kind;
+  const char *name;
+  surg_node *parent_node;
+  surg_attr *parent_attr;
+  surg_function *function; /* of a FUNCTION body; NULL else */
+  bool dirty, erased;
+  surg__src src; /* the GraphProto; for a function body the FunctionProto */
+  surg_node *first, *last;
+  surg_value *first_value, *last_value;
+  surg_value *first_init, *last_init;
+  size_t n_nodes, n_inits, n_in, cap_in, n_out, cap_out;
+  surg_value **in;
+  surg__output **out;
+  surg__annotation *annotations;
+  surg__stray *strays;
+  surg_value *values_by_name;
+  surg_node *nodes_by_name;
+  surg_graph *next; /* all graphs of the model, outer before inner */
+  surg_graph *prev;
+  void *scratch;
+};
+
+typedef struct surg__import {
+  const char *domain; /* interned, as written */
+  int64_t version;
+  surg__src src;
+  bool dirty;
+} surg__import;
+typedef SURG_VEC(surg__import) surg__imports;
+
+struct surg_function {
+  surg_model *model;
+  const char *name, *domain, *overload;
+  surg_graph *body;
+  surg__imports imports;
+  bool imports_dirty, dirty, erased;
+  surg__src src;
+  SURG_VEC(const char *) attrs;    /* names without default, then those of defaults */
+  SURG_VEC(surg_attr *) defaults;  /* attribute_proto */
+};
+
+typedef struct surg__metadata {
+  const char *key, *value;
+  surg__src src;
+  bool dirty;
+} surg__metadata;
+
+struct surg_model {
+  surg_context *ctx;
+  surg__arena arena;
+  surg_status status;
+  surg__source *source; /* NULL for a model made from nothing */
+  surg__datafile *files;
+  surg_load_options options; /* of the load, for the external root and freeze_inputs */
+  bool freeze_inputs;
+  int64_t ir_version;
+  bool has_ir_version;
+  bool dirty;          /* anything at all */
+  bool header_dirty;   /* ir_version, imports, metadata, function list */
+  surg__imports imports;
+  SURG_VEC(surg__metadata) metadata;
+  SURG_VEC(surg_function *) functions;
+  surg_graph *graph;
+  surg_graph *graphs_tail;
+  surg__name *names;
+  surg__soft *training; /* pins */
+  struct surg__opid *custom_ops;
+  int next_custom_op;
+  uint64_t epoch, fresh;
+  SURG_VEC(struct surg__listener { surg_listener fn; void *user; }) listeners;
+  SURG_VEC(surg__blob *) blobs;
+  int spill_fd;
+  uint64_t spill_size, owned_resident;
+};
+
+/* --- raw builders (lib/ir/build.c): no events, nothing marked dirty; NULL or false when memory
+ * ran out, with the model failed. The loader calls these, and the public mutations build on them. */
+surg_model *surg__model_alloc(surg_context *ctx);
+const char *surg__intern(surg_model *m, const char *s, size_t n);
+const char *surg__interned(const surg_model *m, const char *s, size_t n); /* NULL: unknown */
+surg_graph *surg__graph_new(surg_model *m, surg_graph_kind kind, surg_node *parent, surg_attr *attr);
+surg_value *surg__value_new(surg_graph *g, const char *name); /* name interned; "" unindexed */
+surg_node *surg__node_new(surg_graph *g, surg_node *before, const char *domain, const char *op_type,
+                          const char *overload, const char *name); /* strings interned */
+bool surg__node_reserve(surg_node *n, size_t n_in, size_t n_out, size_t n_attr);
+bool surg__node_link_input(surg_node *n, size_t i, surg_value *v); /* v may be NULL */
+bool surg__node_link_output(surg_node *n, size_t i, surg_value *v); /* v NULL: absent */
+surg_attr *surg__node_push_attr(surg_node *n, const char *name, surg_attr_kind kind);
+bool surg__graph_push_input(surg_graph *g, surg_value *v);
+surg__output *surg__graph_push_output(surg_graph *g, surg_value *v, const char *name);
+void surg__graph_push_initializer(surg_graph *g, surg_value *v, surg_tensor *t);
+surg_function *surg__function_new(surg_model *m, const char *domain, const char *name,
+                                  const char *overload);
+surg__soft *surg__soft_new(surg_model *m, surg__soft_kind kind, surg_value *v);
+surg_type *surg__type_new(surg_model *m, surg_type_kind kind);
+surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, size_t rank);
+/* Unlinks and links uses; a use is moved to another value in O(1). */
+void surg__use_link(surg_use *u, surg_value *v);
+void surg__use_unlink(surg_use *u);
+
+/* --- shared inside lib/ir --- */
+surg_status surg__fail(surg_model *m, surg_status s); /* makes a failure stick */
+void surg__touch_graph(surg_graph *g);                /* dirty up to the model; epoch */
+void surg__touch_node(surg_node *n);
+void surg__emit(surg_model *m, surg_event_kind kind, surg_graph *g, surg_node *n, surg_value *v,
+                surg_value *other, const char *old_name);
+void surg__node_resolve(surg_node *n); /* fills op, op_class, schema, function */
+void surg__model_unresolve(surg_model *m); /* after imports or functions changed */
+surg_graph *surg__node_scope(const surg_node *n);
+bool surg__value_visible(const surg_value *v, const surg_graph *g); /* v is of g or around it */
+
+/* Where a thing stands, for messages: `graph.node[5] "If_5" (If).attribute "then_branch"...`. The
+ * text belongs to the context and holds for the next few calls. O(nodes before it). */
+const char *surg__locate_node(const surg_node *n);
+const char *surg__locate_graph(const surg_graph *g);
+surg_status surg__node_error(const surg_node *n, surg_status s, const char *fmt, ...)
+    SURG_PRINTF(3, 4);
+
+/* --- payloads (lib/ir/tensor.c reads through these; lib/io/source.c and external.c own files) --- */
+surg__source *surg__source_ref(surg__source *s);
+void surg__source_unref(surg__source *s);
+/* Bytes of the source: from the image where they are in memory, else by pread. */
+surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, size_t n);
+surg__datafile *surg__datafile_ref(surg__datafile *f);
+void surg__datafile_unref(surg__datafile *f);
+surg__blob *surg__blob_new(surg_model *m, uint64_t n); /* p is set, or writes go by _write */
+surg_status surg__blob_write(surg__blob *b, uint64_t off, const void *p, size_t n);
+surg_status surg__blob_read(const surg__blob *b, uint64_t off, void *out, size_t n);
+void surg__blob_unref(surg__blob *b);
+
+#endif
