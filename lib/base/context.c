@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context. */
+#include "base/context.h"
+
+#include <onnxsurg/onnxsurg.h>
+#include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/os.h"
+
+surg_context *surg_context_new(const surg_config *config) {
+  surg_context *ctx = calloc(1, sizeof *ctx);
+  if (!ctx) return NULL;
+  if (config) {
+    size_t n = config->size < sizeof ctx->config ? config->size : sizeof ctx->config;
+    memcpy(&ctx->config, config, n);
+  }
+  ctx->max_memory = ctx->config.max_memory ? ctx->config.max_memory : SURG_LIMIT_MEMORY;
+  ctx->max_depth = ctx->config.max_depth ? ctx->config.max_depth : SURG_LIMIT_DEPTH;
+  ctx->seed = ctx->config.seed;
+  /* Without randomness the hash is merely unkeyed; that is no reason to refuse a model. */
+  if (!ctx->seed && surg__os_random(&ctx->seed, sizeof ctx->seed) != 0)
+    ctx->seed = surg__os_now_ns() ^ (uint64_t)(uintptr_t)ctx;
+  return ctx;
+}
+
+void surg_context_free(surg_context *ctx) {
+  if (!ctx) return;
+  if (ctx->registry) ctx->registry_free(ctx, ctx->registry);
+  surg_context_clear_error(ctx);
+  for (size_t i = 0; i < SURG__QUOTES; i++) surg__free(ctx, ctx->quotes[i]);
+  assert(ctx->bytes == 0);
+  free(ctx);
+}
+
+const char *surg_context_error(const surg_context *ctx) {
+  return ctx ? ctx->error : NULL;
+}
+
+void surg_context_clear_error(surg_context *ctx) {
+  if (!ctx) return;
+  free(ctx->error);
+  ctx->error = NULL;
+  ctx->error_status = SURG_OK;
+}
+
+uint64_t surg_context_memory(const surg_context *ctx, uint64_t *peak) {
+  if (!ctx) return 0;
+  if (peak) *peak = ctx->peak;
+  return ctx->bytes;
+}
+
+uint64_t surg__hash(const surg_context *ctx, const void *p, size_t n) {
+  return XXH3_64bits_withSeed(p, n, ctx->seed);
+}
+
+const char *surg_version(void) {
+  return SURG_VERSION;
+}
+
+const char *surg_status_name(surg_status status) {
+  switch (status) {
+    case SURG_OK: return "ok";
+    case SURG_EINVALID: return "invalid model";
+    case SURG_EUSAGE: return "wrong usage";
+    case SURG_EIO: return "input/output error";
+    case SURG_ELIMIT: return "limit reached";
+    case SURG_ENOMEM: return "out of memory";
+    case SURG_EINTERNAL: return "internal error";
+    case SURG_EPLUGIN: return "plugin error";
+    case SURG_EERASED: return "erased";
+    case SURG_ENOTFOUND: return "not found";
+    case SURG_EUNSUPPORTED: return "unsupported";
+  }
+  return "unknown status";
+}

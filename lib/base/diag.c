@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Diagnostics. Text for them comes from plain malloc, not from the counted heap: a message must
+ * get out when that is spent. */
+#include "base/diag.h"
+
+#include <onnxsurg/onnxsurg.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/context.h"
+
+#define LINE_MAX_BYTES 4096
+
+static void deliver(surg_context *ctx, surg_severity severity, const char *line) {
+  if (severity == SURG_WARNING && ++ctx->warnings > SURG_LIMIT_WARNINGS) {
+    if (ctx->warnings == SURG_LIMIT_WARNINGS + 1 && ctx->config.diag)
+      ctx->config.diag(ctx->config.diag_user, severity, "warning: more warnings are not shown");
+    return;
+  }
+  if (ctx->config.diag) ctx->config.diag(ctx->config.diag_user, severity, line);
+}
+
+static void report(surg_context *ctx, surg_severity severity, surg_status status, const char *where,
+                   const char *fmt, va_list args) {
+  static const char *const words[] = {"note", "warning", "error"};
+  char line[LINE_MAX_BYTES];
+  size_t n = 0;
+  if (where) n = (size_t)snprintf(line, sizeof line / 2, "%s: ", where);
+  if (n >= sizeof line / 2) n = sizeof line / 2 - 1;
+  n += (size_t)snprintf(line + n, 16, "%s: ", words[severity]);
+  vsnprintf(line + n, sizeof line - n, fmt, args);
+  for (char *p = line; *p; p++)
+    if (*p == '\n') *p = ' '; /* one line, whatever a file name holds */
+  if (severity == SURG_ERROR && !ctx->error) {
+    ctx->error = strdup(line);
+    ctx->error_status = status;
+  }
+  deliver(ctx, severity, line);
+}
+
+surg_status surg__error(surg_context *ctx, surg_status status, const char *where, const char *fmt,
+                        ...) {
+  va_list args;
+  va_start(args, fmt);
+  report(ctx, SURG_ERROR, status, where, fmt, args);
+  va_end(args);
+  return status;
+}
+
+void surg__warn(surg_context *ctx, const char *where, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  report(ctx, SURG_WARNING, SURG_OK, where, fmt, args);
+  va_end(args);
+}
+
+void surg__note(surg_context *ctx, const char *where, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  report(ctx, SURG_NOTE, SURG_OK, where, fmt, args);
+  va_end(args);
+}
+
+surg_status surg__oom(surg_context *ctx, const char *where) {
+  if (surg__alloc_status(ctx) == SURG_ELIMIT)
+    return surg__error(ctx, SURG_ELIMIT, where, "needs more than %llu MiB of memory (--max-memory)",
+                       (unsigned long long)(ctx->max_memory >> 20));
+  return surg__error(ctx, SURG_ENOMEM, where, "out of memory");
+}
+
+const char *surg__qn(surg_context *ctx, const char *s, size_t n) {
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_putc(&b, '"');
+  surg__buf_escape(&b, s, n, SURG_LIMIT_NAME_PRINT);
+  surg__buf_putc(&b, '"');
+  if (b.failed) {
+    surg__buf_free(&b);
+    return "\"?\"";
+  }
+  unsigned slot = ctx->quote_next++ % SURG__QUOTES;
+  surg__free(ctx, ctx->quotes[slot]);
+  ctx->quotes[slot] = b.p;
+  return b.p;
+}
+
+const char *surg__q(surg_context *ctx, const char *s) {
+  return s ? surg__qn(ctx, s, strlen(s)) : "(none)";
+}
+
+void surg_report(surg_context *ctx, surg_severity severity, const char *where, const char *text) {
+  if (!ctx || !text) return;
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_escape(&b, text, strlen(text), 0);
+  const char *line = b.failed ? "(message lost: out of memory)" : b.p ? b.p : "";
+  switch (severity) {
+    case SURG_NOTE: surg__note(ctx, where, "%s", line); break;
+    case SURG_WARNING: surg__warn(ctx, where, "%s", line); break;
+    case SURG_ERROR: surg__error(ctx, SURG_EINVALID, where, "%s", line); break;
+  }
+  surg__buf_free(&b);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Growable text, escaping, UTF-8, nearest names, checked products. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/context.h"
+
+void surg__buf_init(surg__buf *b, surg_context *ctx) {
+  *b = (surg__buf){.ctx = ctx};
+}
+
+void surg__buf_free(surg__buf *b) {
+  surg__free(b->ctx, b->p);
+  *b = (surg__buf){.ctx = b->ctx};
+}
+
+/* Room for n bytes and a NUL. */
+static bool room(surg__buf *b, size_t n) {
+  size_t need;
+  if (b->failed) return false;
+  if (surg__add(b->n, n, &need) && surg__add(need, 1, &need) &&
+      (need <= b->capacity || surg__vec_grow(b->ctx, (void **)&b->p, &b->capacity, need, 1)))
+    return true;
+  b->failed = true;
+  return false;
+}
+
+void surg__buf_put(surg__buf *b, const void *p, size_t n) {
+  if (!room(b, n)) return;
+  if (n) memcpy(b->p + b->n, p, n);
+  b->n += n;
+  b->p[b->n] = 0;
+}
+
+void surg__buf_puts(surg__buf *b, const char *s) {
+  surg__buf_put(b, s, strlen(s));
+}
+
+void surg__buf_putc(surg__buf *b, char c) {
+  surg__buf_put(b, &c, 1);
+}
+
+static void buf_vprintf(surg__buf *b, const char *fmt, va_list args) {
+  va_list again;
+  va_copy(again, args);
+  int n = vsnprintf(NULL, 0, fmt, again);
+  va_end(again);
+  if (n < 0 || !room(b, (size_t)n)) return;
+  vsnprintf(b->p + b->n, (size_t)n + 1, fmt, args);
+  b->n += (size_t)n;
+}
+
+void surg__buf_printf(surg__buf *b, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  buf_vprintf(b, fmt, args);
+  va_end(args);
+}
+
+/* Bytes of the printable UTF-8 character at p, or 0: controls and broken sequences are not. */
+static size_t printable(const uint8_t *p, size_t n) {
+  if (p[0] < 0x80) return p[0] >= 0x20 && p[0] != 0x7f;
+  size_t k = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+  if (k > n || !surg__utf8_valid(p, k)) return 0;
+  /* C1 controls, line separators and direction overrides can rewrite a terminal line. */
+  if (k == 2 && p[0] == 0xc2 && p[1] < 0xa0) return 0;
+  if (k == 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae) return 0;
+  if (k == 3 && p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9) return 0;
+  return k;
+}
+
+void surg__buf_escape(surg__buf *b, const char *s, size_t n, size_t max) {
+  const uint8_t *p = (const uint8_t *)s;
+  size_t end = max && n > max ? max : n;
+  for (size_t i = 0; i < end;) {
+    size_t k = printable(p + i, n - i);
+    if (k && p[i] != '\\' && p[i] != '"') {
+      surg__buf_put(b, p + i, k);
+      i += k;
+      continue;
+    }
+    switch (p[i]) {
+      case '\n': surg__buf_puts(b, "\\n"); break;
+      case '\t': surg__buf_puts(b, "\\t"); break;
+      case '\\': surg__buf_puts(b, "\\\\"); break;
+      case '"': surg__buf_puts(b, "\\\""); break;
+      default: surg__buf_printf(b, "\\x%02x", p[i]);
+    }
+    i++;
+  }
+  if (end < n) surg__buf_puts(b, "...");
+}
+
+void surg__buf_json(surg__buf *b, const char *s, size_t n) {
+  const uint8_t *p = (const uint8_t *)s;
+  surg__buf_putc(b, '"');
+  for (size_t i = 0; i < n;) {
+    size_t k = printable(p + i, n - i);
+    if (k && p[i] != '\\' && p[i] != '"') {
+      surg__buf_put(b, p + i, k);
+      i += k;
+      continue;
+    }
+    if (p[i] == '"' || p[i] == '\\') {
+      surg__buf_putc(b, '\\');
+      surg__buf_putc(b, (char)p[i]);
+    } else {
+      surg__buf_printf(b, "\\u%04x", p[i]);
+    }
+    i++;
+  }
+  surg__buf_putc(b, '"');
+}
+
+bool surg__utf8_valid(const uint8_t *p, size_t n) {
+  for (size_t i = 0; i < n;) {
+    uint8_t c = p[i];
+    if (c < 0x80) {
+      if (!c) return false;
+      i++;
+      continue;
+    }
+    size_t k = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    if (c < 0xc2 || c > 0xf4 || k > n - i) return false;
+    for (size_t j = 1; j < k; j++)
+      if ((p[i + j] & 0xc0) != 0x80) return false;
+    uint8_t d = p[i + 1];
+    if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d > 0x9f) || (c == 0xf0 && d < 0x90) ||
+        (c == 0xf4 && d > 0x8f))
+      return false;
+    i += k;
+  }
+  return true;
+}
+
+bool surg__dims_product(const int64_t *dims, size_t rank, uint64_t *out) {
+  bool zero = false;
+  for (size_t i = 0; i < rank; i++) {
+    if (dims[i] < 0) return false;
+    zero |= dims[i] == 0;
+  }
+  int64_t n = 1;
+  for (size_t i = 0; !zero && i < rank; i++)
+    if (!surg__mul_i64(n, dims[i], &n)) return false;
+  *out = zero ? 0 : (uint64_t)n;
+  return true;
+}
+
+/* Edit distance up to `limit`, over at most 63 characters. */
+static unsigned distance(const char *a, const char *b, unsigned limit) {
+  size_t na = strlen(a), nb = strlen(b);
+  if (na > 63 || nb > 63) return limit + 1;
+  unsigned row[64];
+  for (size_t j = 0; j <= nb; j++) row[j] = (unsigned)j;
+  for (size_t i = 1; i <= na; i++) {
+    unsigned diagonal = row[0];
+    row[0] = (unsigned)i;
+    for (size_t j = 1; j <= nb; j++) {
+      unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+      if (row[j] + 1 < best) best = row[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = best;
+    }
+  }
+  return row[nb];
+}
+
+const char *surg__nearest(const char *word, const void *list, size_t count, surg__name_at at) {
+  unsigned limit = strlen(word) < 4 ? 1 : 2 + (unsigned)(strlen(word) / 8);
+  const char *best = NULL;
+  for (size_t i = 0; i < count; i++) {
+    const char *name = at(list, i);
+    unsigned d = name ? distance(word, name, limit) : limit + 1;
+    if (d > limit || (best && d == limit)) continue;
+    best = name;
+    limit = d;
+  }
+  return best;
+}
