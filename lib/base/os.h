@@ -23,6 +23,8 @@ int surg__os_open_beneath(int dirfd, const char *path, int *fd);
 int surg__os_open_dir(const char *path, int *fd);
 int surg__os_readlink(int dirfd, const char *path, char *out, size_t cap, size_t *n);
 int surg__os_realpath(const char *path, char **out); /* free() it */
+/* Opens a FIFO or device that is there, for writing: creates and truncates nothing. */
+int surg__os_open_write(const char *path, int *fd);
 int surg__os_stat_fd(int fd, surg__stat *out);
 int surg__os_stat(const char *path, surg__stat *out);  /* follows links */
 int surg__os_lstat(const char *path, surg__stat *out); /* does not */

@@ -171,6 +171,8 @@ typedef struct surg__soft {
   surg_node *node;
   struct surg__annotation *annotation;
   surg_use use;
+  const char *written;     /* the value's name when the reference was read (surg__soft_new sets
+                              it): saving finds the reference in its source message by it */
   struct surg__soft *next; /* of the same annotation, node or model */
 } surg__soft;
 /* One TensorAnnotation. `subject` is the tensor_name; `params` the quant parameter names in order. */
