@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands share. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+int cli_exit_code(surg_status status) {
+  switch (status) {
+    case SURG_OK: return EXIT_DONE;
+    case SURG_EINVALID: return EXIT_MODEL;
+    case SURG_EUSAGE: return EXIT_USAGE;
+    case SURG_EIO: return EXIT_IO;
+    case SURG_ELIMIT:
+    case SURG_ENOMEM: return EXIT_LIMIT;
+    case SURG_ENOTFOUND:
+    case SURG_EUNSUPPORTED: return EXIT_MODEL;
+    case SURG_EINTERNAL:
+    case SURG_EPLUGIN:
+    case SURG_EERASED: break;
+  }
+  return EXIT_INTERNAL;
+}
+
+static void print_diagnostic(void *user, surg_severity severity, const char *line) {
+  const cli_common *c = user;
+  if (c->quiet && severity != SURG_ERROR) return;
+  fprintf(stderr, "%s\n", line);
+}
+
+surg_context *cli_context(const cli_common *common) {
+  surg_config config = {.size = sizeof config,
+                        .diag = print_diagnostic,
+                        .diag_user = (void *)(uintptr_t)common,
+                        .max_memory = common->max_memory,
+                        .max_depth = common->max_depth};
+  surg_context *ctx = surg_context_new(&config);
+  if (!ctx) fprintf(stderr, "onnxsurg: error: out of memory\n");
+  return ctx;
+}
+
+bool cli_number(const char *text, uint64_t *out) {
+  static const struct {
+    const char *suffix;
+    unsigned shift;
+  } units[] = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
+  if (!isdigit((unsigned char)text[0])) return false;
+  char *end;
+  errno = 0;
+  unsigned long long n = strtoull(text, &end, 10);
+  if (errno) return false;
+  for (size_t i = 0; i < SURG_COUNT(units); i++) {
+    if (strcmp(end, units[i].suffix) != 0) continue;
+    return surg__mul_u64(n, 1ull << units[i].shift, out);
+  }
+  return false;
+}
+
+int cli_usage(const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  fprintf(stderr, "onnxsurg: error: ");
+  vfprintf(stderr, fmt, args);
+  fprintf(stderr, " (try `onnxsurg --help`)\n");
+  va_end(args);
+  return EXIT_USAGE;
+}
+
+static const char *option_at(const void *list, size_t i) {
+  return ((const struct option *)list)[i].name;
+}
+
+int cli_bad_option(char **argv, const struct option *known) {
+  const char *given = argv[optind - 1];
+  size_t n = 0;
+  while (known[n].name) n++;
+  char word[128];
+  snprintf(word, sizeof word, "%s", given + strspn(given, "-"));
+  word[strcspn(word, "=")] = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(word, known[i].name) != 0) continue;
+    return known[i].has_arg == no_argument ? cli_usage("option --%s takes no value", word)
+                                           : cli_usage("option --%s needs a value", word);
+  }
+  const char *near = surg__nearest(word, known, n, option_at);
+  fprintf(stderr, "onnxsurg: error: unknown option ");
+  cli_put(stderr, given);
+  if (near) fprintf(stderr, ": did you mean --%s?", near);
+  fprintf(stderr, " (try `onnxsurg --help`)\n");
+  return EXIT_USAGE;
+}
+
+void cli_put(FILE *f, const char *text) {
+  surg_context *ctx = surg_context_new(NULL);
+  if (!ctx) return;
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_escape(&b, text, strlen(text), 0);
+  if (!b.failed && b.p) fputs(b.p, f);
+  surg__buf_free(&b);
+  surg_context_free(ctx);
+}
+
+int cli_flush(int code) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  if (errno != EPIPE) fprintf(stderr, "onnxsurg: error: cannot write: %s\n", strerror(errno));
+  return code == EXIT_DONE ? EXIT_IO : code;
+}
+
+void cli_common_init(cli_common *c) {
+  *c = (cli_common){.load = {.size = sizeof(surg_load_options)}};
+}
+
+int cli_common_option(cli_common *c, int option, const char *argument) {
+  uint64_t n = 0;
+  switch (option) {
+    case OPT_QUIET: c->quiet = true; return EXIT_DONE;
+    case OPT_JSON: c->json = true; return EXIT_DONE;
+    case OPT_SUMMARY: c->summary = true; return EXIT_DONE;
+    case OPT_NO_EXTERNAL: c->load.no_external = true; return EXIT_DONE;
+    case OPT_STRICT_EXTERNAL: c->load.strict_external = true; return EXIT_DONE;
+    case OPT_FREEZE_INPUTS: c->load.freeze_inputs = true; return EXIT_DONE;
+    case OPT_EXTERNAL_ROOT: c->load.external_root = argument; return EXIT_DONE;
+    case OPT_MAX_MEMORY:
+      if (!cli_number(argument, &c->max_memory) || !c->max_memory)
+        return cli_usage("--max-memory takes bytes, such as 512MiB");
+      return EXIT_DONE;
+    case OPT_MAX_DEPTH:
+      if (!cli_number(argument, &n) || n < 1 || n > SURG_LIMIT_DEPTH)
+        return cli_usage("--max-depth takes 1 to %u", SURG_LIMIT_DEPTH);
+      c->max_depth = (uint32_t)n;
+      return EXIT_DONE;
+    case OPT_TIMEOUT:
+      if (!cli_number(argument, &c->timeout_seconds) || !c->timeout_seconds)
+        return cli_usage("--timeout takes seconds");
+      return EXIT_DONE;
+    default: return -1;
+  }
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands share: exit codes, the context with its printer, common options, text. */
+#ifndef SURG_CLI_H
+#define SURG_CLI_H
+
+#include <getopt.h>
+#include <jansson.h>
+#include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
+
+enum {
+  EXIT_DONE = 0,
+  EXIT_MODEL = 1,
+  EXIT_USAGE = 2,
+  EXIT_IO = 3,
+  EXIT_LIMIT = 4,
+  EXIT_INTERNAL = 5
+};
+
+/* The exit code that a failure of the library stands for. */
+int cli_exit_code(surg_status status);
+
+/* Options that every command takes. */
+typedef struct cli_common {
+  bool quiet, json, summary;
+  uint64_t max_memory, timeout_seconds;
+  uint32_t max_depth;
+  surg_load_options load;
+} cli_common;
+
+/* A context that prints diagnostics on standard error: errors always, notes and warnings unless
+ * quiet. NULL after a line when memory is short. */
+surg_context *cli_context(const cli_common *common);
+
+/* "12", "4KiB", "1.5GiB"-less: whole numbers with an optional KiB, MiB, GiB. */
+bool cli_number(const char *text, uint64_t *out);
+/* One line on standard error that ends in "try `onnxsurg --help`"; returns EXIT_USAGE. */
+int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Reports a bad option as getopt_long left it, with the nearest known one. */
+int cli_bad_option(char **argv, const struct option *known);
+/* Untrusted text, escaped, to a stream. */
+void cli_put(FILE *f, const char *text);
+/* Flushes standard output; EXIT_IO after a line when that fails. */
+int cli_flush(int code);
+
+/* Common options by their getopt values; every command puts CLI_COMMON_OPTIONS in its table. */
+enum {
+  OPT_QUIET = 1000,
+  OPT_JSON,
+  OPT_MAX_MEMORY,
+  OPT_MAX_DEPTH,
+  OPT_TIMEOUT,
+  OPT_NO_EXTERNAL,
+  OPT_STRICT_EXTERNAL,
+  OPT_EXTERNAL_ROOT,
+  OPT_FREEZE_INPUTS,
+  OPT_SUMMARY,
+  OPT_HELP,
+  OPT_OWN /* a command's own start here */
+};
+#define CLI_COMMON_OPTIONS                                       \
+  {"quiet", no_argument, NULL, OPT_QUIET},                       \
+      {"json", no_argument, NULL, OPT_JSON},                     \
+      {"summary", no_argument, NULL, OPT_SUMMARY},               \
+      {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},   \
+      {"max-depth", required_argument, NULL, OPT_MAX_DEPTH},     \
+      {"timeout", required_argument, NULL, OPT_TIMEOUT},         \
+      {"no-external", no_argument, NULL, OPT_NO_EXTERNAL},       \
+      {"strict-external", no_argument, NULL, OPT_STRICT_EXTERNAL}, \
+      {"external-root", required_argument, NULL, OPT_EXTERNAL_ROOT}, \
+      {"freeze-inputs", no_argument, NULL, OPT_FREEZE_INPUTS},   \
+      {"help", no_argument, NULL, OPT_HELP}
+void cli_common_init(cli_common *c);
+/* Takes a common option; -1 when it is none of them, else EXIT_DONE or EXIT_USAGE. */
+int cli_common_option(cli_common *c, int option, const char *argument);
+
+/* What a model holds, for summaries and `info`. */
+typedef struct cli_op_count {
+  const char *domain, *op;
+  size_t count;
+} cli_op_count;
+typedef struct cli_stats {
+  size_t nodes; /* with subgraphs and functions */
+  size_t subgraphs, functions, initializers;
+  uint64_t parameters, weight_bytes; /* of initializers and constants */
+  cli_op_count *ops;                 /* by count, then name; strings are heap copies */
+  size_t op_count;
+} cli_stats;
+bool cli_stats_of(const surg_model *m, cli_stats *out);
+void cli_stats_free(cli_stats *s);
+/* "2.5 MiB" into one of a few rotating buffers. */
+const char *cli_bytes(uint64_t n);
+
+int cmd_surgery(int argc, char **argv);
+int cmd_cat(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_passes(int argc, char **argv);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg cat IN`: the model as text. */
+#include "cli.h"
+
+static const char help[] =
+    "usage: onnxsurg cat [--strict] IN\n"
+    "Prints a model as ONNX text (doc/text.md). IN may be text too; `-` is standard input.\n"
+    "  --strict  plain ONNX text without extensions; says what it dropped\n";
+
+int cmd_cat(int argc, char **argv) {
+  enum { OPT_STRICT = OPT_OWN };
+  static const struct option options[] = {
+      {"strict", no_argument, NULL, OPT_STRICT}, CLI_COMMON_OPTIONS, {0}};
+  cli_common common;
+  cli_common_init(&common);
+  bool strict = false;
+  opterr = 0;
+  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    if (o == OPT_HELP) {
+      fputs(help, stdout);
+      return cli_flush(EXIT_DONE);
+    }
+    if (o == OPT_STRICT) {
+      strict = true;
+      continue;
+    }
+    int r = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
+    if (r != EXIT_DONE) return r;
+  }
+  if (argc - optind != 1) return cli_usage("cat takes one model");
+  surg_context *ctx = cli_context(&common);
+  if (!ctx) return EXIT_LIMIT;
+  surg_model *m = NULL;
+  char *text = NULL;
+  size_t n = 0;
+  surg_status s = surg_load(ctx, argv[optind], &common.load, &m);
+  if (s == SURG_OK) s = surg_save_text(m, strict, &text, &n);
+  if (s == SURG_OK) fwrite(text, 1, n, stdout);
+  surg_bytes_free(ctx, text);
+  surg_model_free(m);
+  surg_context_free(ctx);
+  return cli_flush(cli_exit_code(s));
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main form: load, run a pipeline, save. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli.h"
+#include "pass/pass.h"
+
+#define DEFAULT_PIPELINE "simplify"
+#define PIPELINE_FILE_MAX (1u << 20)
+
+/* A list of borrowed strings that grows with the options. */
+typedef struct words {
+  const char **items;
+  size_t n;
+} words;
+
+typedef struct job {
+  cli_common common;
+  surg_save_options save;
+  surg__run_options run;
+  words keep, skip, print_after, plugins;
+  const char *pipeline, *pipeline_where, *out_dir;
+  char *pipeline_text; /* of --pass-file */
+  bool in_place, print_pipeline, stats, time, record;
+} job;
+
+enum {
+  OPT_PASS = OPT_OWN,
+  OPT_PASS_FILE,
+  OPT_PRINT_PIPELINE,
+  OPT_OUT_DIR,
+  OPT_PLUGIN,
+  OPT_VERIFY_EACH,
+  OPT_STATS,
+  OPT_TIME,
+  OPT_PRINT_AFTER,
+  OPT_REWRITE_LIMIT,
+  OPT_SKIP,
+  OPT_KEEP,
+  OPT_LOG,
+  OPT_MAP,
+  OPT_DRY_RUN,
+  OPT_EXTERNAL_DATA,
+  OPT_EXTERNAL_THRESHOLD,
+  OPT_NO_FSYNC,
+  OPT_RECORD,
+  OPT_VERSION
+};
+
+static const struct option options[] = {
+    {"pass", required_argument, NULL, OPT_PASS},
+    {"pass-file", required_argument, NULL, OPT_PASS_FILE},
+    {"print-pipeline", no_argument, NULL, OPT_PRINT_PIPELINE},
+    {"in-place", no_argument, NULL, 'i'},
+    {"output", required_argument, NULL, 'o'},
+    {"out-dir", required_argument, NULL, OPT_OUT_DIR},
+    {"plugin", required_argument, NULL, OPT_PLUGIN},
+    {"verify-each", no_argument, NULL, OPT_VERIFY_EACH},
+    {"stats", no_argument, NULL, OPT_STATS},
+    {"time-passes", no_argument, NULL, OPT_TIME},
+    {"print-after", optional_argument, NULL, OPT_PRINT_AFTER},
+    {"rewrite-limit", required_argument, NULL, OPT_REWRITE_LIMIT},
+    {"skip-pass", required_argument, NULL, OPT_SKIP},
+    {"keep", required_argument, NULL, OPT_KEEP},
+    {"log", required_argument, NULL, OPT_LOG},
+    {"map", required_argument, NULL, OPT_MAP},
+    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+    {"external-data", required_argument, NULL, OPT_EXTERNAL_DATA},
+    {"external-threshold", required_argument, NULL, OPT_EXTERNAL_THRESHOLD},
+    {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
+    {"record", no_argument, NULL, OPT_RECORD},
+    {"version", no_argument, NULL, OPT_VERSION},
+    CLI_COMMON_OPTIONS,
+    {0}};
+
+static const char help[] =
+    "usage: onnxsurg [--pass PIPELINE] IN OUT\n"
+    "       onnxsurg [--pass PIPELINE] -i IN...\n"
+    "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
+    "       onnxsurg info|cat|passes ...          (each has its own --help)\n"
+    "\n"
+    "Changes a model and writes it back. What no pass touches keeps its bytes. `-` is standard\n"
+    "input or output; a name that ends in .onnxtxt is ONNX text.\n"
+    "\n"
+    "  --pass PIPELINE         passes to run, such as 'fold,prune' or 'fold{max-growth=1MiB}';\n"
+    "                          without it the preset `simplify` (`onnxsurg passes` lists all)\n"
+    "  --pass-file FILE        the pipeline from a file\n"
+    "  --print-pipeline        print the pipeline, presets spelled out, and stop\n"
+    "  -i, --in-place          each OUT is its IN\n"
+    "  -o, --output OUT        OUT as an option\n"
+    "  --out-dir DIR           each OUT is DIR/name of IN\n"
+    "  --dry-run               do all but write\n"
+    "  --plugin FILE           load passes from a shared object\n"
+    "  --keep NAME|/REGEX/|op=TYPE\n"
+    "                          protect nodes and values from passes (repeatable)\n"
+    "  --skip-pass PASS        leave a pass out of the pipeline\n"
+    "  --rewrite-limit N       stop rewriting after N rewrites\n"
+    "\n"
+    "  --external-data NAME    write large weights to one file of this name beside OUT\n"
+    "  --external-threshold N  ... those of at least N bytes (1KiB)\n"
+    "  --external-root DIR     where external data is looked for (the folder of IN)\n"
+    "  --no-external           refuse external data; --strict-external: refuse hard links\n"
+    "  --freeze-inputs         take inputs that have a default as constants\n"
+    "  --no-fsync              do not wait for the disk\n"
+    "  --record                note pipeline and version in the model's metadata\n"
+    "\n"
+    "  --summary, --quiet      always or never say what changed (default: on a terminal)\n"
+    "  --json                  report as JSON on standard output\n"
+    "  --stats, --time-passes  what each pass did, and how long it took\n"
+    "  --verify-each           check the graph after every pass\n"
+    "  --print-after[=PASS]    print the model as text after PASS, or after every change\n"
+    "  --log FILE, --map FILE  each rewrite as JSON lines; old to new names as JSON\n"
+    "  --max-memory N, --timeout SECONDS, --max-depth N\n"
+    "\n"
+    "exit codes: 0 done, 1 the model does not hold, 2 wrong usage, 3 file or system error,\n"
+    "            4 limit or out of memory, 5 internal fault or misbehaving plugin\n";
+
+static bool push(words *w, const char *s) {
+  const char **grown = realloc(w->items, (w->n + 1) * sizeof *grown);
+  if (!grown) return false;
+  w->items = grown;
+  w->items[w->n++] = s;
+  return true;
+}
+
+static int out_of_memory(void) {
+  fprintf(stderr, "onnxsurg: error: out of memory\n");
+  return EXIT_LIMIT;
+}
+
+/* Reads a pipeline file; a newline is white space there and `#` starts a comment. */
+static int read_pipeline(job *j, const char *path) {
+  FILE *f = fopen(path, "re");
+  if (!f) {
+    cli_put(stderr, path);
+    fprintf(stderr, ": error: cannot open: %s\n", strerror(errno));
+    return EXIT_IO;
+  }
+  free(j->pipeline_text);
+  j->pipeline_text = malloc(PIPELINE_FILE_MAX + 1);
+  size_t n = j->pipeline_text ? fread(j->pipeline_text, 1, PIPELINE_FILE_MAX + 1, f) : 0;
+  bool bad = ferror(f);
+  fclose(f);
+  if (!j->pipeline_text) return out_of_memory();
+  if (bad || n > PIPELINE_FILE_MAX || memchr(j->pipeline_text, 0, n)) {
+    cli_put(stderr, path);
+    fprintf(stderr, ": error: %s\n", bad ? "cannot read" : "is no pipeline text");
+    return EXIT_IO;
+  }
+  char *t = j->pipeline_text;
+  t[n] = 0;
+  for (bool comment = false; *t; t++) {
+    comment = *t == '#' || (comment && *t != '\n');
+    if (comment || *t == '\n' || *t == '\r') *t = ' ';
+  }
+  while (n && j->pipeline_text[n - 1] == ' ') j->pipeline_text[--n] = 0;
+  j->pipeline = j->pipeline_text + strspn(j->pipeline_text, " ");
+  j->pipeline_where = path;
+  return EXIT_DONE;
+}
+
+static int take_option(job *j, int o, const char *arg, words *outputs) {
+  uint64_t n;
+  bool ok = true;
+  switch (o) {
+    case OPT_PASS: j->pipeline = arg; j->pipeline_where = "--pass"; break;
+    case OPT_PASS_FILE: return read_pipeline(j, arg);
+    case OPT_PRINT_PIPELINE: j->print_pipeline = true; break;
+    case 'i': j->in_place = true; break;
+    case 'o': ok = push(outputs, arg); break;
+    case OPT_OUT_DIR: j->out_dir = arg; break;
+    case OPT_PLUGIN: ok = push(&j->plugins, arg); break;
+    case OPT_VERIFY_EACH: j->run.verify_each = true; break;
+    case OPT_STATS: j->stats = true; break;
+    case OPT_TIME: j->time = true; break;
+    case OPT_PRINT_AFTER: ok = push(&j->print_after, arg ? arg : "changed"); break;
+    case OPT_REWRITE_LIMIT:
+      if (!cli_number(arg, &n)) return cli_usage("--rewrite-limit takes a number");
+      j->run.has_rewrite_limit = true;
+      j->run.rewrite_limit = n;
+      break;
+    case OPT_SKIP: ok = push(&j->skip, arg); break;
+    case OPT_KEEP: ok = push(&j->keep, arg); break;
+    case OPT_LOG: j->run.log_path = arg; break;
+    case OPT_MAP: j->run.map_path = arg; break;
+    case OPT_DRY_RUN: j->run.dry_run = true; break;
+    case OPT_EXTERNAL_DATA:
+      if (!*arg || strchr(arg, '/')) return cli_usage("--external-data takes a plain file name");
+      j->save.external_data = arg;
+      break;
+    case OPT_EXTERNAL_THRESHOLD:
+      if (!cli_number(arg, &n)) return cli_usage("--external-threshold takes bytes, such as 1KiB");
+      j->save.external_threshold = n ? n : 1;
+      break;
+    case OPT_NO_FSYNC: j->save.no_fsync = true; break;
+    case OPT_RECORD: j->record = true; break;
+    default: {
+      int r = cli_common_option(&j->common, o, arg);
+      return r < 0 ? EXIT_USAGE : r;
+    }
+  }
+  return ok ? EXIT_DONE : out_of_memory();
+}
+
+static void print_model(void *user, const char *pass, surg_model *m) {
+  (void)user;
+  char *text = NULL;
+  size_t n = 0;
+  if (surg_save_text(m, false, &text, &n) != SURG_OK) return;
+  printf("// after %s\n", pass);
+  fwrite(text, 1, n, stdout);
+  surg_bytes_free(surg_model_context(m), text);
+}
+
+/* A row `label  before  after  change`. */
+static void row(FILE *f, const char *label, size_t before, size_t after) {
+  fprintf(f, "  %-28s %12zu %12zu", label, before, after);
+  if (after != before)
+    fprintf(f, "  %+lld", (long long)after - (long long)before);
+  fputc('\n', f);
+}
+
+static size_t count_of(const cli_stats *s, const cli_op_count *op) {
+  for (size_t i = 0; i < s->op_count; i++)
+    if (strcmp(s->ops[i].op, op->op) == 0 && strcmp(s->ops[i].domain, op->domain) == 0)
+      return s->ops[i].count;
+  return 0;
+}
+
+static void changed_ops(FILE *f, const cli_stats *before, const cli_stats *after) {
+  for (int side = 0; side < 2; side++) {
+    const cli_stats *s = side ? after : before;
+    for (size_t i = 0; i < s->op_count; i++) {
+      size_t b = count_of(before, &s->ops[i]), a = count_of(after, &s->ops[i]);
+      if (a == b || (side && b)) continue;
+      char label[64];
+      snprintf(label, sizeof label, "  %.28s", s->ops[i].op);
+      row(f, label, b, a);
+    }
+  }
+}
+
+static uint64_t file_bytes(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
+typedef struct outcome {
+  const char *in, *out;
+  cli_stats before, after;
+  uint64_t bytes_before, bytes_after;
+  surg__run_report report;
+} outcome;
+
+static void print_summary(const outcome *o) {
+  FILE *f = stderr;
+  cli_put(f, o->in);
+  if (o->out) {
+    fputs(" -> ", f);
+    cli_put(f, o->out);
+  }
+  fprintf(f, "\n  %-28s %12s %12s\n", "", "before", "after");
+  row(f, "nodes", o->before.nodes, o->after.nodes);
+  changed_ops(f, &o->before, &o->after);
+  row(f, "initializers", o->before.initializers, o->after.initializers);
+  if (o->bytes_before && o->bytes_after)
+    fprintf(f, "  %-28s %12s %12s\n", "file", cli_bytes(o->bytes_before), cli_bytes(o->bytes_after));
+  fprintf(f, "  exactness: %s%s\n", surg__exactness_name(o->report.worst),
+          o->report.limit_reached ? "; the rewrite limit left work undone" : "");
+}
+
+static json_t *json_side(const cli_stats *s, uint64_t bytes) {
+  json_t *j = json_object(), *ops = json_object();
+  for (size_t i = 0; i < s->op_count; i++) {
+    char key[512];
+    snprintf(key, sizeof key, "%s%s%s", s->ops[i].domain, s->ops[i].domain[0] ? "." : "", s->ops[i].op);
+    json_object_set_new_nocheck(ops, key, json_integer((json_int_t)s->ops[i].count));
+  }
+  json_object_set_new(j, "nodes", json_integer((json_int_t)s->nodes));
+  json_object_set_new(j, "initializers", json_integer((json_int_t)s->initializers));
+  json_object_set_new(j, "parameters", json_integer((json_int_t)s->parameters));
+  json_object_set_new(j, "bytes", json_integer((json_int_t)bytes));
+  json_object_set_new(j, "ops", ops);
+  return j;
+}
+
+static void print_json(surg_context *ctx, const outcome *o) {
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__run_report_json(&o->report, &b);
+  json_t *j = json_object();
+  json_object_set_new(j, "schema", json_integer(1));
+  json_object_set_new(j, "in", json_stringn_nocheck(o->in, strlen(o->in)));
+  if (o->out) json_object_set_new(j, "out", json_stringn_nocheck(o->out, strlen(o->out)));
+  json_object_set_new(j, "before", json_side(&o->before, o->bytes_before));
+  json_object_set_new(j, "after", json_side(&o->after, o->bytes_after));
+  json_t *run = b.p && !b.failed ? json_loads(b.p, 0, NULL) : NULL;
+  if (run) json_object_set_new(j, "run", run);
+  json_dumpf(j, stdout, JSON_INDENT(2));
+  putchar('\n');
+  json_decref(j);
+  surg__buf_free(&b);
+}
+
+/* Which reports of a run anybody will read; counting operators costs time on large models. */
+static bool wants_summary(const job *j) {
+  if (j->common.quiet) return false;
+  return j->common.summary || isatty(STDERR_FILENO);
+}
+
+static void report(const job *j, surg_context *ctx, const outcome *o) {
+  if (j->common.json) print_json(ctx, o);
+  if (wants_summary(j)) print_summary(o);
+  if (!j->stats && !j->time) return;
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__run_report_print(&o->report, j->stats, j->time, &b);
+  if (b.p) fputs(b.p, stderr);
+  surg__buf_free(&b);
+}
+
+static surg_status record(surg_model *m, const surg__pipeline *p) {
+  surg_context *ctx = surg_model_context(m);
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__pipeline_print(p, &b);
+  surg_status s = b.failed ? SURG_ENOMEM : surg_model_set_metadata(m, "onnxsurg.pipeline", b.p ? b.p : "");
+  if (s == SURG_OK) s = surg_model_set_metadata(m, "onnxsurg.version", surg_version());
+  surg__buf_free(&b);
+  return s;
+}
+
+/* One model. `out` NULL: nothing is written. */
+static surg_status operate(const job *j, surg_context *ctx, const surg__pipeline *p, const char *in,
+                           const char *out) {
+  bool told = j->common.json || wants_summary(j);
+  outcome o = {.in = in, .out = out, .bytes_before = file_bytes(in), .report = {.ctx = ctx}};
+  surg_model *m = NULL;
+  surg_status s = surg_load(ctx, in, &j->common.load, &m);
+  if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
+  if (s == SURG_OK) {
+    /* A dry run works on the model itself: nothing is written from it. */
+    surg__run_options run = j->run;
+    run.dry_run = false;
+    s = surg__run(&m, p, &run, &o.report);
+  }
+  if (s == SURG_OK && j->record) s = record(m, p);
+  if (s == SURG_OK && told && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
+  if (s == SURG_OK && out && !j->run.dry_run) s = surg_save(m, out, &j->save);
+  if (s == SURG_OK) {
+    if (out && !j->run.dry_run) o.bytes_after = file_bytes(out);
+    report(j, ctx, &o);
+  }
+  if (s != SURG_OK && !surg_context_error(ctx)) {
+    cli_put(stderr, in);
+    fprintf(stderr, ": error: %s\n", surg_status_name(s));
+  }
+  cli_stats_free(&o.before);
+  cli_stats_free(&o.after);
+  surg__run_report_free(&o.report);
+  surg_model_free(m);
+  return s;
+}
+
+static char *path_in(const char *dir, const char *in) {
+  const char *base = strrchr(in, '/');
+  base = base ? base + 1 : in;
+  size_t n = strlen(dir) + strlen(base) + 2;
+  char *path = malloc(n);
+  if (path) snprintf(path, n, "%s/%s", dir, base);
+  return path;
+}
+
+static int operate_all(const job *j, surg_context *ctx, const surg__pipeline *p, char **in, int n,
+                       const char *out) {
+  int code = EXIT_DONE;
+  for (int i = 0; i < n; i++) {
+    char *made = j->out_dir ? path_in(j->out_dir, in[i]) : NULL;
+    if (j->out_dir && !made) return out_of_memory();
+    const char *to = made ? made : j->in_place ? in[i] : out;
+    surg_context_clear_error(ctx);
+    int c = cli_exit_code(operate(j, ctx, p, in[i], to));
+    if (c > code) code = c;
+    free(made);
+  }
+  return code;
+}
+
+/* What IN and OUT are, or why that cannot be. */
+static int arrange(const job *j, words *outputs, char **args, int n, int *inputs, const char **out) {
+  bool many = j->in_place || j->out_dir;
+  *out = outputs->n ? outputs->items[0] : NULL;
+  *inputs = n;
+  if (j->in_place && j->out_dir) return cli_usage("-i and --out-dir exclude each other");
+  if (outputs->n > 1 || (outputs->n && many)) return cli_usage("more than one output given");
+  if (n == 0) return cli_usage("no model given");
+  if (many || j->run.dry_run) {
+    if (j->in_place)
+      for (int i = 0; i < n; i++)
+        if (strcmp(args[i], "-") == 0) return cli_usage("standard input cannot be written in place");
+    if (j->run.dry_run && !many && n == 2 && !*out) *inputs = 1;
+    return EXIT_DONE;
+  }
+  if (*out) return n == 1 ? EXIT_DONE : cli_usage("several models need -i or --out-dir");
+  if (n == 1) {
+    fprintf(stderr, "onnxsurg: error: no output given: `onnxsurg IN OUT`, or -i to change ");
+    cli_put(stderr, args[0]);
+    fprintf(stderr, " itself\n");
+    return EXIT_USAGE;
+  }
+  if (n > 2) return cli_usage("several models need -i or --out-dir");
+  *inputs = 1;
+  *out = args[1];
+  return EXIT_DONE;
+}
+
+static int prepare(job *j, surg_context *ctx, surg__pipeline **p) {
+  surg_registry *r = surg__registry(ctx);
+  surg_status s = r ? surg__register_builtins(r) : SURG_ENOMEM;
+  for (size_t i = 0; s == SURG_OK && i < j->plugins.n; i++) {
+    /* A plugin that never loaded is wrong usage; one that misbehaves later is not. */
+    if (surg__plugin_load(ctx, j->plugins.items[i]) != SURG_OK) return EXIT_USAGE;
+  }
+  if (s == SURG_OK) s = surg__pipeline_parse(ctx, j->pipeline, j->pipeline_where, p);
+  if (s != SURG_OK && !surg_context_error(ctx)) return out_of_memory();
+  return cli_exit_code(s);
+}
+
+static int print_pipeline(surg_context *ctx, const surg__pipeline *p) {
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__pipeline_print(p, &b);
+  puts(b.p && !b.failed ? b.p : "");
+  surg__buf_free(&b);
+  return cli_flush(EXIT_DONE);
+}
+
+static int run_job(job *j, words *outputs, char **args, int n) {
+  int inputs = 0;
+  const char *out = NULL;
+  int code = j->print_pipeline ? EXIT_DONE : arrange(j, outputs, args, n, &inputs, &out);
+  if (code != EXIT_DONE) return code;
+  j->run.keep = j->keep.items;
+  j->run.n_keep = j->keep.n;
+  j->run.skip = j->skip.items;
+  j->run.n_skip = j->skip.n;
+  j->run.print_after = j->print_after.items;
+  j->run.n_print_after = j->print_after.n;
+  j->run.print = print_model;
+  j->run.timeout_ms = j->common.timeout_seconds * 1000;
+  j->run.max_memory = j->common.max_memory;
+  surg_context *ctx = cli_context(&j->common);
+  if (!ctx) return EXIT_LIMIT;
+  surg__pipeline *p = NULL;
+  code = prepare(j, ctx, &p);
+  if (code == EXIT_DONE)
+    code = j->print_pipeline ? print_pipeline(ctx, p) : operate_all(j, ctx, p, args, inputs, out);
+  surg__pipeline_free(p);
+  surg_context_free(ctx);
+  return cli_flush(code);
+}
+
+int cmd_surgery(int argc, char **argv) {
+  job j = {.pipeline = DEFAULT_PIPELINE,
+           .pipeline_where = "preset",
+           .save = {.size = sizeof(surg_save_options)}};
+  words outputs = {0};
+  cli_common_init(&j.common);
+  opterr = 0;
+  int code = EXIT_DONE;
+  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "io:", options, NULL)) != -1;) {
+    if (o == OPT_HELP || o == OPT_VERSION) {
+      if (o == OPT_HELP)
+        fputs(help, stdout);
+      else
+        printf("onnxsurg %s\n", surg_version());
+      code = cli_flush(EXIT_DONE);
+      goto out;
+    }
+    code = o == '?' ? cli_bad_option(argv, options) : take_option(&j, o, optarg, &outputs);
+  }
+  if (code == EXIT_DONE) code = run_job(&j, &outputs, argv + optind, argc - optind);
+out:
+  free(j.pipeline_text);
+  free(j.keep.items);
+  free(j.skip.items);
+  free(j.print_after.items);
+  free(j.plugins.items);
+  free(outputs.items);
+  return code;
+}

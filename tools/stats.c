@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a model holds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static int by_operator(const void *a, const void *b) {
+  const cli_op_count *x = a, *y = b;
+  int c = strcmp(x->op, y->op);
+  return c ? c : strcmp(x->domain, y->domain);
+}
+
+static int by_count(const void *a, const void *b) {
+  const cli_op_count *x = a, *y = b;
+  if (x->count != y->count) return x->count < y->count ? 1 : -1;
+  return by_operator(a, b);
+}
+
+static void add_tensor(cli_stats *s, const surg_tensor *t) {
+  if (!t) return;
+  s->parameters += surg_tensor_count(t);
+  s->weight_bytes += surg_tensor_bytes(t);
+}
+
+/* Merges equal operators of a list sorted by operator; the strings become our own. */
+static bool merge(cli_stats *s, size_t n) {
+  size_t out = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (out && by_operator(&s->ops[out - 1], &s->ops[i]) == 0) {
+      s->ops[out - 1].count++;
+    } else {
+      s->ops[out++] = s->ops[i];
+    }
+  }
+  for (size_t i = 0; i < out; i++) {
+    s->ops[i].op = strdup(s->ops[i].op);
+    s->ops[i].domain = strdup(s->ops[i].domain);
+    s->op_count = i + 1;
+    if (!s->ops[i].op || !s->ops[i].domain) return false;
+  }
+  return true;
+}
+
+bool cli_stats_of(const surg_model *m, cli_stats *s) {
+  *s = (cli_stats){.functions = surg_model_function_count(m)};
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
+    s->nodes += surg_graph_node_count(g);
+    s->subgraphs += surg_graph_get_kind(g) == SURG_GRAPH_SUBGRAPH;
+    s->initializers += surg_graph_initializer_count(g);
+    for (surg_value *v = NULL; (v = surg_graph_next_initializer(g, v));)
+      add_tensor(s, surg_value_initializer(v));
+  }
+  s->ops = calloc(s->nodes + 1, sizeof *s->ops);
+  if (!s->ops) return false;
+  size_t n = 0;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
+    for (surg_node *node = surg_graph_first_node(g); node && n < s->nodes; node = surg_node_next(node)) {
+      const char *domain = surg_node_domain(node);
+      if (strcmp(domain, "ai.onnx") == 0) domain = "";
+      s->ops[n++] = (cli_op_count){domain, surg_node_op_type(node), 1};
+      if (surg_node_op(node) == SURG_OP_Constant)
+        add_tensor(s, surg_attr_tensor(surg_node_attr(node, "value"), 0));
+    }
+  }
+  qsort(s->ops, n, sizeof *s->ops, by_operator);
+  if (!merge(s, n)) {
+    cli_stats_free(s);
+    return false;
+  }
+  qsort(s->ops, s->op_count, sizeof *s->ops, by_count);
+  return true;
+}
+
+void cli_stats_free(cli_stats *s) {
+  for (size_t i = 0; i < s->op_count; i++) {
+    free((char *)(uintptr_t)s->ops[i].op);
+    free((char *)(uintptr_t)s->ops[i].domain);
+  }
+  free(s->ops);
+  *s = (cli_stats){0};
+}
+
+const char *cli_bytes(uint64_t n) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  static _Thread_local char buffers[4][32];
+  static _Thread_local unsigned next;
+  char *b = buffers[next++ % 4];
+  double v = (double)n;
+  size_t u = 0;
+  while (v >= 1024 && u < 4) {
+    v /= 1024;
+    u++;
+  }
+  snprintf(b, sizeof buffers[0], u ? "%.1f %s" : "%.0f %s", v, units[u]);
+  return b;
+}
