@@ -88,6 +88,8 @@ typedef struct cli_stats {
 } cli_stats;
 bool cli_stats_of(const surg_model *m, cli_stats *out);
 void cli_stats_free(cli_stats *s);
+/* {"Conv": 3, "com.acme.Foo": 1}, by count. */
+json_t *cli_ops_json(const cli_stats *s);
 /* "2.5 MiB" into one of a few rotating buffers. */
 const char *cli_bytes(uint64_t n);
 

@@ -122,26 +122,26 @@ static void print_text(surg_context *ctx, surg_model *m, const cli_stats *s, uin
   surg__buf_free(&b);
 }
 
-static json_t *json_text(const char *s) {
+static json_t *text_json(const char *s) {
   return json_stringn_nocheck(s, strlen(s));
 }
 
-static json_t *json_type(surg_context *ctx, const surg_type *t) {
+static json_t *type_json(surg_context *ctx, const surg_type *t) {
   surg__buf b;
   surg__buf_init(&b, ctx);
   put_type(&b, t);
-  json_t *j = json_text(b.p && !b.failed ? b.p : "?");
+  json_t *j = text_json(b.p && !b.failed ? b.p : "?");
   surg__buf_free(&b);
   return j;
 }
 
-static json_t *json_interface(surg_context *ctx, surg_graph *g, bool output) {
+static json_t *interface_json(surg_context *ctx, surg_graph *g, bool output) {
   json_t *list = json_array();
   size_t n = output ? surg_graph_output_count(g) : surg_graph_input_count(g);
   for (size_t i = 0; i < n; i++) {
     json_t *e = json_object();
-    json_object_set_new(e, "name", json_text(interface_name(g, output, i)));
-    json_object_set_new(e, "type", json_type(ctx, interface_type(g, output, i)));
+    json_object_set_new(e, "name", text_json(interface_name(g, output, i)));
+    json_object_set_new(e, "type", type_json(ctx, interface_type(g, output, i)));
     if (!output)
       json_object_set_new(e, "default",
                           json_boolean(surg_value_is_initializer(surg_graph_input(g, i))));
@@ -152,24 +152,19 @@ static json_t *json_interface(surg_context *ctx, surg_graph *g, bool output) {
 
 static void print_json(surg_context *ctx, surg_model *m, const cli_stats *s, uint64_t bytes) {
   surg_graph *g = surg_model_graph(m);
-  json_t *j = json_object(), *ops = json_object(), *imports = json_object();
-  for (size_t i = 0; i < s->op_count; i++) {
-    char key[512];
-    snprintf(key, sizeof key, "%s%s%s", s->ops[i].domain, s->ops[i].domain[0] ? "." : "", s->ops[i].op);
-    json_object_set_new_nocheck(ops, key, json_integer((json_int_t)s->ops[i].count));
-  }
+  json_t *j = json_object(), *imports = json_object();
   for (size_t i = 0; i < surg_model_import_count(m); i++)
     json_object_set_new_nocheck(imports, surg_model_import_domain(m, i),
                                 json_integer((json_int_t)surg_model_import_version(m, i)));
   json_object_set_new(j, "schema", json_integer(1));
   json_object_set_new(j, "ir_version", json_integer((json_int_t)surg_model_ir_version(m)));
   json_object_set_new(j, "opset_imports", imports);
-  json_object_set_new(j, "inputs", json_interface(ctx, g, false));
-  json_object_set_new(j, "outputs", json_interface(ctx, g, true));
+  json_object_set_new(j, "inputs", interface_json(ctx, g, false));
+  json_object_set_new(j, "outputs", interface_json(ctx, g, true));
   json_object_set_new(j, "nodes", json_integer((json_int_t)s->nodes));
   json_object_set_new(j, "subgraphs", json_integer((json_int_t)s->subgraphs));
   json_object_set_new(j, "functions", json_integer((json_int_t)s->functions));
-  json_object_set_new(j, "ops", ops);
+  json_object_set_new(j, "ops", cli_ops_json(s));
   json_object_set_new(j, "initializers", json_integer((json_int_t)s->initializers));
   json_object_set_new(j, "parameters", json_integer((json_int_t)s->parameters));
   json_object_set_new(j, "weight_bytes", json_integer((json_int_t)s->weight_bytes));

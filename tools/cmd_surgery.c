@@ -275,17 +275,12 @@ static void print_summary(const outcome *o) {
 }
 
 static json_t *json_side(const cli_stats *s, uint64_t bytes) {
-  json_t *j = json_object(), *ops = json_object();
-  for (size_t i = 0; i < s->op_count; i++) {
-    char key[512];
-    snprintf(key, sizeof key, "%s%s%s", s->ops[i].domain, s->ops[i].domain[0] ? "." : "", s->ops[i].op);
-    json_object_set_new_nocheck(ops, key, json_integer((json_int_t)s->ops[i].count));
-  }
+  json_t *j = json_object();
   json_object_set_new(j, "nodes", json_integer((json_int_t)s->nodes));
   json_object_set_new(j, "initializers", json_integer((json_int_t)s->initializers));
   json_object_set_new(j, "parameters", json_integer((json_int_t)s->parameters));
   json_object_set_new(j, "bytes", json_integer((json_int_t)bytes));
-  json_object_set_new(j, "ops", ops);
+  json_object_set_new(j, "ops", cli_ops_json(s));
   return j;
 }
 

@@ -81,6 +81,17 @@ void cli_stats_free(cli_stats *s) {
   *s = (cli_stats){0};
 }
 
+json_t *cli_ops_json(const cli_stats *s) {
+  json_t *ops = json_object();
+  for (size_t i = 0; i < s->op_count; i++) {
+    const cli_op_count *op = &s->ops[i];
+    char key[512];
+    snprintf(key, sizeof key, "%s%s%s", op->domain, op->domain[0] ? "." : "", op->op);
+    json_object_set_new_nocheck(ops, key, json_integer((json_int_t)op->count));
+  }
+  return ops;
+}
+
 const char *cli_bytes(uint64_t n) {
   static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   static _Thread_local char buffers[4][32];
