@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Look-ups in the operator table. */
+#include "schema/index.h"
+
+#include <string.h>
+
+/* "ai.onnx" is another spelling of the default domain; so is NULL here. */
+static const char *canonical_domain(const char *domain) {
+  return !domain || !strcmp(domain, "ai.onnx") ? "" : domain;
+}
+
+static uint32_t hash_name(const char *s) {
+  uint32_t h = 2166136261u;
+  for (; *s; s++) h = (h ^ (unsigned char)*s) * 16777619u;
+  return h;
+}
+
+/* The versions of an operator, or NULL. */
+static const surg__op_versions *find_op(const char *domain, const char *name) {
+  for (uint32_t i = hash_name(name) % SURG__OP_SLOTS; surg__op_slots[i];
+       i = (i + 1) % SURG__OP_SLOTS) {
+    const surg__op_versions *v = &surg__op_index[surg__op_slots[i]];
+    const surg_schema *s = &surg__schemas[v->first];
+    if (!strcmp(s->name, name) && !strcmp(s->domain, domain)) return v;
+  }
+  return NULL;
+}
+
+const surg_schema *surg_schema_find(const char *domain, const char *op_type, int64_t opset) {
+  if (!op_type) return NULL;
+  const surg__op_versions *v = find_op(canonical_domain(domain), op_type);
+  if (!v) return NULL;
+  for (size_t i = v->count; i-- > 0;) {
+    const surg_schema *s = &surg__schemas[v->first + i];
+    if (s->since <= opset) return s;
+  }
+  return NULL;
+}
+
+const char *surg_schema_name(const surg_schema *s) { return s ? s->name : NULL; }
+const char *surg_schema_domain(const surg_schema *s) { return s ? s->domain : NULL; }
+int surg_schema_op(const surg_schema *s) { return s ? s->op : 0; }
+int surg_schema_since(const surg_schema *s) { return s ? s->since : 0; }
+bool surg_schema_deprecated(const surg_schema *s) {
+  return s && (s->flags & SURG__OP_DEPRECATED);
+}
+
+static size_t widen(uint32_t n) { return n == UINT32_MAX ? SIZE_MAX : n; }
+size_t surg_schema_min_inputs(const surg_schema *s) { return s ? s->min_in : 0; }
+size_t surg_schema_max_inputs(const surg_schema *s) { return s ? widen(s->max_in) : 0; }
+size_t surg_schema_min_outputs(const surg_schema *s) { return s ? s->min_out : 0; }
+size_t surg_schema_max_outputs(const surg_schema *s) { return s ? widen(s->max_out) : 0; }
+
+int64_t surg_schema_newest(const char *domain) {
+  domain = canonical_domain(domain);
+  for (size_t i = 0; i < surg__domain_count; i++)
+    if (!strcmp(surg__domains[i].name, domain)) return surg__domains[i].newest;
+  return 0;
+}
+
+const surg__attr_def *surg__schema_attr(const surg_schema *s, const char *name) {
+  if (!s || !name) return NULL;
+  for (uint32_t i = 0; i < s->n_attrs; i++)
+    if (!strcmp(s->attrs[i].name, name)) return &s->attrs[i];
+  return NULL;
+}
+
+const char *surg__op_name(int op) {
+  if (op <= 0 || op >= SURG_OP_COUNT) return NULL;
+  return surg__schemas[surg__op_index[op].first].name;
+}
