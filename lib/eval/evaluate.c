@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes one node from its constant inputs: reads them, checks them against the schema, runs
+ * the kernel within the budget, and makes tensors of the result. */
+#include "base/context.h"
+#include "base/diag.h"
+#include "base/dtype.h"
+#include "eval/eval.h"
+#include "schema/schema.h"
+
+/* One evaluation, from node to tensors. */
+typedef struct run {
+  surg_node *node;
+  surg_model *model;
+  surg_context *ctx;
+  const surg_schema *schema;
+  surg__arena arena;
+  surg_kctx k;
+  surg__array *in;
+  bool *wanted;
+  const char *why;
+} run;
+
+static surg_status refuse(run *r, surg_status s, const char *why) {
+  r->why = why;
+  return s;
+}
+
+/* What no kernel may touch, whatever its inputs are. */
+static surg_status check_node(run *r) {
+  surg_node *n = r->node;
+  r->schema = surg_node_schema(n);
+  if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || !r->schema) {
+    return refuse(r, SURG_EUNSUPPORTED, "the operator is not a standard one");
+  }
+  if (surg_node_nondeterministic(n)) {
+    return refuse(r, SURG_EUNSUPPORTED, "the operator is not deterministic");
+  }
+  size_t n_attr = surg_node_attr_count(n);
+  for (size_t i = 0; i < n_attr; ++i) {
+    if (surg_attr_ref(surg_node_attr_at(n, i))) {
+      return refuse(r, SURG_EUNSUPPORTED, "an attribute is a parameter of the function");
+    }
+  }
+  return SURG_OK;
+}
+
+static const surg__param *param_at(const surg__param *params, uint32_t n, size_t i) {
+  if (i < n) return &params[i];
+  return n > 0 && params[n - 1].option == SURG__VARIADIC ? &params[n - 1] : NULL;
+}
+
+static surg_status check_arity(run *r) {
+  const surg_schema *s = r->schema;
+  size_t n_in = surg_node_input_count(r->node), n_out = surg_node_output_count(r->node);
+  if (n_in < s->min_in || n_in > s->max_in) {
+    return refuse(r, SURG_EINVALID, "the operator takes another number of inputs");
+  }
+  if (n_out < s->min_out || n_out > s->max_out || n_out > UINT32_MAX || n_in > UINT32_MAX) {
+    return refuse(r, SURG_EINVALID, "the operator has another number of outputs");
+  }
+  for (size_t i = 0; i < n_in; ++i) {
+    const surg__param *p = param_at(s->inputs, s->n_inputs, i);
+    if (!p) return refuse(r, SURG_EINVALID, "the operator takes fewer inputs");
+    if (p->option != SURG__OPTIONAL && !surg_node_input(r->node, i)) {
+      return refuse(r, SURG_EINVALID, "a required input is absent");
+    }
+  }
+  return SURG_OK;
+}
+
+/* Whether only the shape of the input counts, so that its elements need not be read. */
+static bool shape_only(int op) {
+  return op == SURG_OP_Shape || op == SURG_OP_Size;
+}
+
+static surg_status read_input(run *r, size_t i) {
+  surg_value *v = surg_node_input(r->node, i);
+  if (!v) return SURG_OK;
+  const surg_tensor *t = surg_value_constant(v);
+  if (!t) return refuse(r, SURG_EUNSUPPORTED, "an input is not constant");
+  if (surg_tensor_rank(t) > SURG_LIMIT_RANK) {
+    return refuse(r, SURG_EUNSUPPORTED, "an input has too many dimensions");
+  }
+  if (shape_only(r->k.op)) {
+    r->in[i] = (surg__array){.dtype = surg_tensor_dtype(t),
+                             .rank = (uint32_t)surg_tensor_rank(t),
+                             .dims = surg_tensor_dims(t),
+                             .count = surg_tensor_count(t)};
+    return SURG_OK;
+  }
+  surg_status s = surg__array_from_tensor(r->ctx, &r->arena, t, &r->in[i]);
+  if (s == SURG_EUNSUPPORTED) r->why = "an input has a form that is not read here";
+  return s;
+}
+
+static surg_status read_inputs(run *r) {
+  size_t n_in = surg_node_input_count(r->node);
+  r->in = surg__arena_array(&r->arena, n_in > 0 ? n_in : 1, sizeof *r->in);
+  if (!r->in) return surg__alloc_status(r->ctx);
+  for (size_t i = 0; i < n_in; ++i) {
+    surg_status s = read_input(r, i);
+    if (s != SURG_OK) return s;
+  }
+  r->k.in = r->in;
+  r->k.n_in = (uint32_t)n_in;
+  return SURG_OK;
+}
+
+static const surg__type_param *type_param(const surg_schema *s, const char *name) {
+  for (uint32_t i = 0; i < s->n_params; ++i) {
+    if (strcmp(s->params[i].name, name) == 0) return &s->params[i];
+  }
+  return NULL;
+}
+
+/* Whether a literal type of the schema, "tensor(int64)", is the tensor type of dtype. */
+static bool literal_allows(const char *type, int dtype) {
+  static const char prefix[] = "tensor(";
+  size_t n = strlen(type), p = sizeof prefix - 1;
+  if (n <= p || strncmp(type, prefix, p) != 0 || type[n - 1] != ')') return false;
+  return surg__dtype_from_name(type + p, n - p - 1) == dtype;
+}
+
+/* Every input must have a type its parameter allows, and inputs of one parameter the same type,
+ * unless it is a variadic one that may be mixed. */
+static surg_status check_types(run *r) {
+  const surg_schema *s = r->schema;
+  int *bound = surg__arena_array(&r->arena, s->n_params > 0 ? s->n_params : 1, sizeof *bound);
+  if (!bound) return surg__alloc_status(r->ctx);
+  for (uint32_t i = 0; i < r->k.n_in; ++i) {
+    int dtype = r->in[i].dtype;
+    if (dtype == SURG_UNDEFINED) continue;
+    const surg__param *p = param_at(s->inputs, s->n_inputs, i);
+    const surg__type_param *t = type_param(s, p->type);
+    bool fits = t ? (t->tensor_mask >> dtype & 1) != 0 : literal_allows(p->type, dtype);
+    if (!fits) return refuse(r, SURG_EINVALID, "an input has a type the operator does not take");
+    if (!t || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
+    int *b = &bound[t - s->params];
+    if (*b == SURG_UNDEFINED) *b = dtype;
+    if (*b != dtype) return refuse(r, SURG_EINVALID, "inputs that must have one type differ");
+  }
+  return SURG_OK;
+}
+
+static surg_status prepare_outputs(run *r) {
+  size_t n_out = surg_node_output_count(r->node);
+  r->k.out = surg__arena_array(&r->arena, n_out > 0 ? n_out : 1, sizeof *r->k.out);
+  r->wanted = surg__arena_array(&r->arena, n_out > 0 ? n_out : 1, sizeof *r->wanted);
+  if (!r->k.out || !r->wanted) return surg__alloc_status(r->ctx);
+  for (size_t i = 0; i < n_out; ++i) r->wanted[i] = surg_node_output(r->node, i) != NULL;
+  r->k.wanted = r->wanted;
+  r->k.n_out = (uint32_t)n_out;
+  return SURG_OK;
+}
+
+static surg_status run_kernel(run *r) {
+  surg__kernel kernel = surg__kernel_find(r->k.op, r->k.since);
+  if (!kernel) return refuse(r, SURG_EUNSUPPORTED, "no kernel for this operator version");
+  surg_status s = read_inputs(r);
+  if (s == SURG_OK) s = check_types(r);
+  if (s == SURG_OK) s = prepare_outputs(r);
+  if (s != SURG_OK) return s;
+  switch (kernel(&r->k)) {
+    case SURG__K_OK: return SURG_OK;
+    case SURG__K_CANNOT: return refuse(r, SURG_EUNSUPPORTED, r->k.why);
+    case SURG__K_BUDGET: return refuse(r, SURG_ELIMIT, "the result or the work is over the limit");
+    case SURG__K_INVALID: return refuse(r, SURG_EINVALID, r->k.why);
+    case SURG__K_NOMEM: break;
+  }
+  return surg__alloc_status(r->ctx);
+}
+
+static surg_status make_tensors(run *r, surg_tensor **out, size_t n_out) {
+  for (uint32_t i = 0; i < r->k.n_out; ++i) {
+    if (!r->wanted[i]) continue;
+    if (i >= n_out) return refuse(r, SURG_EUSAGE, "there is no room for all outputs");
+    assert(r->k.out[i].data); /* a kernel that succeeds has made every output wanted */
+    out[i] = surg__array_to_tensor(r->model, &r->k.out[i]);
+    if (!out[i]) return surg__alloc_status(r->ctx);
+  }
+  return SURG_OK;
+}
+
+static surg_status evaluate(run *r, surg_tensor **out, size_t n_out) {
+  surg_status s = check_node(r);
+  if (s != SURG_OK) return s;
+  r->k.op = surg_node_op(r->node);
+  r->k.since = surg_schema_since(r->schema);
+  s = check_arity(r);
+  if (s == SURG_OK) s = run_kernel(r);
+  if (s == SURG_OK) s = make_tensors(r, out, n_out);
+  return s;
+}
+
+surg_status surg_node_evaluate(surg_node *n, uint64_t max_bytes, uint64_t max_work,
+                               surg_tensor **out, size_t n_out, const char **why) {
+  if (why) *why = NULL;
+  if (!n || (!out && n_out > 0)) return SURG_EUSAGE;
+  for (size_t i = 0; i < n_out; ++i) out[i] = NULL;
+  if (surg_node_erased(n)) return SURG_EERASED;
+  run r = {.node = n, .model = surg_graph_model(surg_node_graph(n))};
+  surg_status s = surg_model_status(r.model);
+  if (s != SURG_OK) return s;
+  r.ctx = surg_model_context(r.model);
+  surg__arena_init(&r.arena, r.ctx);
+  r.k = (surg_kctx){.ctx = r.ctx, .arena = &r.arena, .node = n, .max_bytes = max_bytes,
+                    .max_work = max_work};
+  s = evaluate(&r, out, n_out);
+  surg__arena_free(&r.arena);
+  if (s != SURG_OK) {
+    for (size_t i = 0; i < n_out; ++i) out[i] = NULL;
+  }
+  if (s == SURG_ENOMEM) r.why = "out of memory";
+  if (s == SURG_ELIMIT && !r.why) r.why = "the memory limit is met";
+  if (why) *why = r.why ? r.why : surg_status_name(s);
+  return s;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declares every kernel that kernels.def and kernels_move.def name. */
+#ifndef SURG_KERNELS_H
+#define SURG_KERNELS_H
+
+#include "eval/eval.h"
+
+#define KERNEL(op, first, last, fn) surg__kstatus fn(surg_kctx *k);
+#include "eval/kernels.def"
+#include "eval/kernels_move.def"
+#undef KERNEL
+
+#endif
