@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* System calls: opening, reading, writing, memory, time. Publishing of new files: os_publish.c. */
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/os_fault.h"
+
+/* Linux moves at most this much in one call. */
+#define LARGEST_TRANSFER 0x7ffff000u
+#define OPEN_TRIES 64
+
+static int open_retry(int dirfd, const char *path, int flags, int *fd) {
+  int r;
+  do {
+    r = openat(dirfd, path, flags | O_CLOEXEC);
+  } while (r < 0 && errno == EINTR);
+  if (r < 0) return errno;
+  *fd = r;
+  return 0;
+}
+
+int surg__os_open_read(int dirfd, const char *path, int *fd) {
+  SURG_SYS_FAULT(EIO);
+  return open_retry(dirfd < 0 ? AT_FDCWD : dirfd, path, O_RDONLY | O_NOCTTY, fd);
+}
+
+int surg__os_open_dir(const char *path, int *fd) {
+  SURG_SYS_FAULT(EIO);
+  return open_retry(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, fd);
+}
+
+/* Without openat2: one component after the other, and no symbolic link at all. */
+static int walk_beneath(int dirfd, const char *path, int flags, int *fd) {
+  int at = dirfd, err = 0;
+  const char *p = path;
+  for (;;) {
+    size_t n = strcspn(p, "/");
+    char part[NAME_MAX + 1];
+    if (n > NAME_MAX) err = ENAMETOOLONG;
+    else if (n == 2 && p[0] == '.' && p[1] == '.') err = EXDEV;
+    if (err) break;
+    memcpy(part, p, n);
+    part[n] = 0;
+    p += n + strspn(p + n, "/");
+    bool last = *p == 0;
+    int next = -1;
+    err = open_retry(at, n ? part : ".", O_NOFOLLOW | (last ? flags : O_RDONLY | O_DIRECTORY),
+                     &next);
+    if (at != dirfd) close(at);
+    at = dirfd;
+    if (err || last) {
+      *fd = next;
+      break;
+    }
+    at = next;
+  }
+  if (at != dirfd) close(at);
+  return err == ELOOP ? EXDEV : err;
+}
+
+int surg__os_open_beneath(int dirfd, const char *path, int *fd) {
+  SURG_SYS_FAULT(EIO);
+  if (path[0] == '/') return EXDEV;
+  int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+  struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC,
+                         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+  for (int i = 0; i < OPEN_TRIES; i++) {
+    long r = syscall(SYS_openat2, dirfd, path, &how, sizeof how);
+    if (r >= 0) {
+      *fd = (int)r;
+      return 0;
+    }
+    /* EAGAIN: something moved on the way, the kernel cannot tell whether it stayed beneath. */
+    if (errno == EINTR || errno == EAGAIN) continue;
+    if (errno == ENOSYS || errno == EPERM) return walk_beneath(dirfd, path, flags, fd);
+    return errno;
+  }
+  return EAGAIN;
+}
+
+int surg__os_readlink(int dirfd, const char *path, char *out, size_t cap, size_t *n) {
+  SURG_SYS_FAULT(EIO);
+  ssize_t r = readlinkat(dirfd < 0 ? AT_FDCWD : dirfd, path, out, cap);
+  if (r < 0) return errno;
+  if ((size_t)r >= cap) return ENAMETOOLONG;
+  out[r] = 0;
+  *n = (size_t)r;
+  return 0;
+}
+
+int surg__os_realpath(const char *path, char **out) {
+  SURG_SYS_FAULT(ENOMEM);
+  *out = realpath(path, NULL);
+  return *out ? 0 : errno;
+}
+
+static int fill_stat(int r, const struct stat *st, surg__stat *out) {
+  if (r != 0) return errno;
+  *out = (surg__stat){.size = (uint64_t)st->st_size,
+                      .dev = (uint64_t)st->st_dev,
+                      .ino = (uint64_t)st->st_ino,
+                      .nlink = (uint64_t)st->st_nlink,
+                      .mode = (uint32_t)st->st_mode,
+                      .regular = S_ISREG(st->st_mode),
+                      .directory = S_ISDIR(st->st_mode),
+                      .fifo = S_ISFIFO(st->st_mode),
+                      .device = S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)};
+  return 0;
+}
+
+int surg__os_stat_fd(int fd, surg__stat *out) {
+  SURG_SYS_FAULT(EIO);
+  struct stat st;
+  return fill_stat(fstat(fd, &st), &st, out);
+}
+
+int surg__os_stat(const char *path, surg__stat *out) {
+  SURG_SYS_FAULT(EIO);
+  struct stat st;
+  return fill_stat(stat(path, &st), &st, out);
+}
+
+int surg__os_lstat(const char *path, surg__stat *out) {
+  SURG_SYS_FAULT(EIO);
+  struct stat st;
+  return fill_stat(lstat(path, &st), &st, out);
+}
+
+int surg__os_pread(int fd, void *p, size_t n, uint64_t off) {
+  SURG_SYS_FAULT(EIO);
+  uint8_t *out = p;
+  while (n > 0) {
+    if (off > INT64_MAX) return EOVERFLOW;
+    ssize_t r = pread(fd, out, n < LARGEST_TRANSFER ? n : LARGEST_TRANSFER, (off_t)off);
+    if (r < 0 && errno == EINTR) continue;
+    if (r < 0) return errno;
+    if (r == 0) return ENODATA;
+    out += r;
+    off += (uint64_t)r;
+    n -= (size_t)r;
+  }
+  return 0;
+}
+
+int surg__os_read(int fd, void *p, size_t n, size_t *got) {
+  SURG_SYS_FAULT(EIO);
+  ssize_t r;
+  do {
+    r = read(fd, p, n < LARGEST_TRANSFER ? n : LARGEST_TRANSFER);
+  } while (r < 0 && errno == EINTR);
+  if (r < 0) return errno;
+  *got = (size_t)r;
+  return 0;
+}
+
+int surg__os_write(int fd, const void *p, size_t n) {
+  SURG_SYS_FAULT(ENOSPC);
+  const uint8_t *in = p;
+  while (n > 0) {
+    ssize_t r = write(fd, in, n < LARGEST_TRANSFER ? n : LARGEST_TRANSFER);
+    if (r < 0 && errno == EINTR) continue;
+    if (r < 0) return errno;
+    in += r;
+    n -= (size_t)r;
+  }
+  return 0;
+}
+
+int surg__os_close(int fd) {
+  int r = close(fd);
+  int err = r == 0 || errno == EINTR ? 0 : errno; /* the descriptor is gone in every case */
+  SURG_SYS_FAULT(EIO);
+  return err;
+}
+
+int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *done) {
+  *done = 0;
+  SURG_SYS_FAULT(EIO);
+  if (in_off > INT64_MAX) return EOVERFLOW;
+  loff_t off = (loff_t)in_off;
+  while (*done < n) {
+    uint64_t left = n - *done;
+    ssize_t r = copy_file_range(in, &off, out, NULL,
+                                left < LARGEST_TRANSFER ? (size_t)left : LARGEST_TRANSFER, 0);
+    if (r < 0 && errno == EINTR) continue;
+    if (r < 0)
+      switch (errno) {
+        case ENOSPC:
+        case EIO:
+        case EFBIG:
+        case EDQUOT: return errno;
+        default: return 0; /* this pair of files cannot: the caller copies by hand */
+      }
+    if (r == 0) return 0;
+    *done += (uint64_t)r;
+  }
+  return 0;
+}
+
+int surg__os_reserve(size_t n, void **p) {
+  SURG_SYS_FAULT(ENOMEM);
+  void *m = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                 0);
+  if (m == MAP_FAILED) return errno;
+  *p = m;
+  return 0;
+}
+
+void surg__os_release(void *p, size_t n) {
+  if (p) munmap(p, n);
+}
+
+int surg__os_random(void *p, size_t n) {
+  SURG_SYS_FAULT(EIO);
+  uint8_t *out = p;
+  while (n > 0) {
+    ssize_t r = getrandom(out, n, 0);
+    if (r < 0 && errno == EINTR) continue;
+    if (r < 0) return errno;
+    out += r;
+    n -= (size_t)r;
+  }
+  return 0;
+}
+
+uint64_t surg__os_now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int surg__os_split(const char *path, char **dir, char **base) {
+  const char *slash = strrchr(path, '/');
+  *base = strdup(slash ? slash + 1 : path);
+  if (!slash) *dir = strdup(".");
+  else *dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+  if (*dir && *base) return 0;
+  free(*dir);
+  free(*base);
+  *dir = *base = NULL;
+  return ENOMEM;
+}

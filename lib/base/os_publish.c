@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* New files that appear whole or not at all: unnamed or temporary first, then given their name. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "base/os_fault.h"
+
+#define NAME_TRIES 100
+
+/* "DIR/.onnxsurg-<16 hex digits>" in heap; NULL when out of memory. */
+static char *temp_name(const char *dir, unsigned salt) {
+  uint64_t r;
+  if (surg__os_random(&r, sizeof r) != 0) r = surg__os_now_ns() + salt + ((uint64_t)getpid() << 32);
+  char *name = NULL;
+  if (asprintf(&name, "%s/.onnxsurg-%016llx", dir, (unsigned long long)r) < 0) return NULL;
+  return name;
+}
+
+/* A named file nobody else made; the mode follows the umask, unlike mkstemp's. */
+static int create_named(const char *dir, int *fd, char **name) {
+  for (unsigned i = 0; i < NAME_TRIES; i++) {
+    char *path = temp_name(dir, i);
+    if (!path) return ENOMEM;
+    int r = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (r >= 0) {
+      *fd = r;
+      *name = path;
+      return 0;
+    }
+    int err = errno;
+    free(path);
+    if (err != EEXIST && err != EINTR) return err;
+  }
+  return EEXIST;
+}
+
+int surg__os_temp(int *fd) {
+  SURG_SYS_FAULT(ENOSPC);
+  const char *dir = getenv("TMPDIR");
+  if (!dir || !*dir) dir = "/tmp";
+  int r = open(dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  if (r >= 0) {
+    *fd = r;
+    return 0;
+  }
+  char *name;
+  int err = create_named(dir, fd, &name);
+  if (err) return err;
+  unlink(name);
+  free(name);
+  return 0;
+}
+
+/* Whether an unnamed file can be given a name later on. */
+static bool can_link_unnamed(void) {
+  return access("/proc/self/fd", X_OK) == 0;
+}
+
+int surg__os_temp_in(const char *dir, int *fd, char **name) {
+  SURG_SYS_FAULT(EACCES);
+  *name = NULL;
+  if (can_link_unnamed()) {
+    int r = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (r >= 0) {
+      *fd = r;
+      return 0;
+    }
+  }
+  return create_named(dir, fd, name);
+}
+
+static int link_fd(int fd, const char *path) {
+  if (SURG_SYS_FAULTS()) return ENOSPC;
+  char from[32];
+  snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
+  return linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+/* Links the unnamed file under a temporary name beside `path`. */
+static int name_unnamed(int fd, const char *path, char **name) {
+  char *dir, *base;
+  int err = surg__os_split(path, &dir, &base);
+  if (err) return err;
+  err = EEXIST;
+  for (unsigned i = 0; i < NAME_TRIES && err == EEXIST; i++) {
+    char *candidate = temp_name(dir, i);
+    err = candidate ? link_fd(fd, candidate) : ENOMEM;
+    if (err) free(candidate);
+    else *name = candidate;
+  }
+  free(dir);
+  free(base);
+  return err;
+}
+
+int surg__os_publish(int fd, char *name, const char *path) {
+  int err = 0;
+  if (!name) {
+    err = link_fd(fd, path);
+    if (err == EEXIST) err = name_unnamed(fd, path, &name);
+  }
+  if (!err && name) {
+    err = SURG_SYS_FAULTS() ? EIO : rename(name, path) == 0 ? 0 : errno;
+    if (err) unlink(name);
+  } else if (name) {
+    unlink(name);
+  }
+  free(name);
+  int closed = surg__os_close(fd);
+  (void)closed; /* the data was written and, if wanted, synced before: the name stands */
+  return err;
+}
+
+void surg__os_discard(int fd, char *name) {
+  if (fd >= 0) close(fd);
+  if (name) unlink(name);
+  free(name);
+}
+
+int surg__os_copy_mode(int fd, const char *like) {
+  SURG_SYS_FAULT(EIO);
+  struct stat st;
+  if (stat(like, &st) != 0) return errno == ENOENT ? 0 : errno;
+  return fchmod(fd, st.st_mode & 0777) == 0 ? 0 : errno;
+}
+
+int surg__os_unlink(const char *path) {
+  SURG_SYS_FAULT(EIO);
+  return unlink(path) == 0 ? 0 : errno;
+}
+
+int surg__os_fsync(int fd) {
+  SURG_SYS_FAULT(EIO);
+  int r;
+  do {
+    r = fsync(fd);
+  } while (r != 0 && errno == EINTR);
+  return r == 0 || errno == EINVAL || errno == EROFS ? 0 : errno; /* EINVAL: a pipe or device */
+}
+
+int surg__os_fsync_dir(const char *path) {
+  int fd;
+  int err = surg__os_open_dir(path, &fd);
+  if (err) return err;
+  err = surg__os_fsync(fd);
+  close(fd);
+  return err;
+}
