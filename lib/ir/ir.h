@@ -67,6 +67,7 @@ typedef struct surg__source {
   uint64_t size;
   uint8_t *base;   /* address of byte 0; a sparse private image unless `resident` */
   bool resident;   /* every byte is in memory at base; else only what was scanned is */
+  uint64_t *filled; /* not resident: a bit for each page of the image that was read */
   bool base_heap;  /* base came from surg__alloc, not from surg__os_reserve */
   uint64_t dev, ino;
 } surg__source;
@@ -82,12 +83,18 @@ typedef struct surg__datafile {
 } surg__datafile;
 
 /* Computed bytes; shared by clones. Above SURG_LIMIT_OWNED_RESIDENT in total they live in an
- * unlinked file. */
+ * unlinked file, which lives as long as a blob or model that refers to it. */
+typedef struct surg__spill {
+  uint32_t refs;
+  surg_context *ctx;
+  int fd;
+  uint64_t size;
+} surg__spill;
 typedef struct surg__blob {
   uint32_t refs;
   surg_context *ctx;
   uint8_t *p; /* NULL: in the spill file */
-  int fd;     /* of the spill file, shared; -1 when p is set */
+  surg__spill *spill; /* NULL when p is set */
   uint64_t off, n;
 } surg__blob;
 
@@ -320,9 +327,9 @@ struct surg_model {
   int next_custom_op;
   uint64_t epoch, fresh;
   SURG_VEC(struct surg__listener { surg_listener fn; void *user; }) listeners;
-  SURG_VEC(surg__blob *) blobs;
-  int spill_fd;
-  uint64_t spill_size, owned_resident;
+  SURG_VEC(surg__blob *) blobs; /* one reference each; tensors borrow it */
+  surg__spill *spill;           /* NULL until something was spilled */
+  uint64_t owned_resident;      /* bytes of blobs in memory */
 };
 
 /* --- raw builders (lib/ir/build.c): no events, nothing marked dirty; NULL or false when memory
@@ -375,9 +382,14 @@ void surg__source_unref(surg__source *s);
 surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, size_t n);
 surg__datafile *surg__datafile_ref(surg__datafile *f);
 void surg__datafile_unref(surg__datafile *f);
-surg__blob *surg__blob_new(surg_model *m, uint64_t n); /* p is set, or writes go by _write */
+/* A new blob of n bytes, in m->blobs, which holds its reference (a clone takes one of its own and
+ * lists it too). NULL: no memory or no space, with the model failed. */
+surg__blob *surg__blob_new(surg_model *m, uint64_t n);
 surg_status surg__blob_write(surg__blob *b, uint64_t off, const void *p, size_t n);
 surg_status surg__blob_read(const surg__blob *b, uint64_t off, void *out, size_t n);
+surg__blob *surg__blob_ref(surg__blob *b);
 void surg__blob_unref(surg__blob *b);
+surg__spill *surg__spill_ref(surg__spill *s);
+void surg__spill_unref(surg__spill *s); /* freeing a model drops m->spill by this */
 
 #endif
