@@ -6,7 +6,7 @@ saves), or refuse(code, pattern): that exit code and one line on stderr that the
 `side` makes the files beside the model.
 """
 import os
-from build import *
+from onnx_wire import *
 
 CASES = []
 OK = None
