@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph IR: the structs behind the public handles, and the raw builders that lib/io uses while
- * a model is being read. Only lib/ir and lib/io include this file; everybody else, the passes of
- * this project too, goes through <onnxsurg/onnxsurg.h>.
+ * a model is being read. Only lib/ir, lib/io and lib/infer include this file; everybody else, the
+ * passes of this project too, goes through <onnxsurg/onnxsurg.h>.
  *
  * Invariants (surg_model_verify checks them):
  * - A use is in the use list of its value and in exactly one place: a node's input array, a graph's
@@ -152,6 +152,7 @@ struct surg_attr {
     surg_graph **graphs;
     const surg_type **types;
   } u;
+  surg_tensor *as_tensor; /* value_int and so on of a Constant as a tensor; made on demand */
 };
 
 struct surg_use {
@@ -206,7 +207,8 @@ struct surg_value {
   bool input, initializer, erased, pinned;
   bool named_here; /* made, moved or renamed by us: made unique on save */
   bool init_dirty; /* the initializer's TensorProto must be written anew */
-  surg_use *uses, *uses_tail;
+  /* OUTPUT uses first (those of the value's own graph at the front), NODE uses, SOFT uses. */
+  surg_use *uses, *uses_tail, *last_output, *first_soft;
   surg__decl decl;          /* of the input, else of its value_info */
   bool in_value_info;       /* decl is an entry of value_info */
   const surg_type *inferred;
@@ -215,7 +217,8 @@ struct surg_value {
   surg_value *prev, *next;            /* values of the graph, in order of creation */
   surg_value *init_prev, *init_next;  /* initializers of the graph, in file order */
   UT_hash_handle hh;                  /* graph->values_by_name, keyed by the `name` pointer */
-  void *scratch;                      /* for one algorithm at a time inside lib/ir and lib/io */
+  void *scratch;                      /* for lib/io, one algorithm at a time */
+  void *work;                         /* for lib/ir, valid inside one call */
 };
 
 struct surg_node {
@@ -236,8 +239,10 @@ struct surg_node {
   surg__soft *softs;
   surg__src src;
   surg_node *name_prev, *name_next; /* ring of bearers of one name */
-  UT_hash_handle hh;                /* graph->nodes_by_name, keyed by the `name` pointer */
+  UT_hash_handle hh; /* graph->nodes_by_name, keyed by the `name` pointer; the first of the ring */
+  uint32_t resolve_gen; /* of the model when it was resolved */
   void *scratch;
+  void *work;
 };
 
 /* One entry of a graph's output list. */
@@ -276,7 +281,11 @@ struct surg_graph {
   surg_node *nodes_by_name;
   surg_graph *next; /* all graphs of the model, outer before inner */
   surg_graph *prev;
+  uint64_t nondet_epoch; /* epoch + 1 at which nondet was computed; 0: never */
+  bool nondet;
   void *scratch;
+  void *work;
+  surg_graph *work_next; /* chain of surg__chain_*, valid inside one call */
 };
 
 typedef struct surg__import {
@@ -296,6 +305,8 @@ struct surg_function {
   surg__src src;
   SURG_VEC(const char *) attrs;    /* names without default, then those of defaults */
   SURG_VEC(surg_attr *) defaults;  /* attribute_proto */
+  const char *key[3];              /* interned: domain ("" for ai.onnx), name, overload */
+  UT_hash_handle hh;               /* model->functions_by_key */
 };
 
 typedef struct surg__metadata {
@@ -319,13 +330,18 @@ struct surg_model {
   surg__imports imports;
   SURG_VEC(surg__metadata) metadata;
   SURG_VEC(surg_function *) functions;
+  surg_function *functions_by_key;
   surg_graph *graph;
   surg_graph *graphs_tail;
   surg__name *names;
   surg__soft *training; /* pins */
   struct surg__opid *custom_ops;
   int next_custom_op;
+  uint32_t resolve_gen;       /* raised when imports or functions change */
+  struct surg__opset *opsets; /* index of long import lists, for opsets_gen */
+  uint32_t opsets_gen;
   uint64_t epoch, fresh;
+  uint64_t inferred_epoch; /* epoch the `inferred` types of all values belong to, plus 1; 0: none */
   SURG_VEC(struct surg__listener { surg_listener fn; void *user; }) listeners;
   SURG_VEC(surg__blob *) blobs; /* one reference each; tensors borrow it */
   surg__spill *spill;           /* NULL until something was spilled */
@@ -334,9 +350,10 @@ struct surg_model {
 
 /* --- raw builders (lib/ir/build.c): no events, nothing marked dirty; NULL or false when memory
  * ran out, with the model failed. The loader calls these, and the public mutations build on them. */
-surg_model *surg__model_alloc(surg_context *ctx);
+surg_model *surg__model_alloc(surg_context *ctx); /* without a graph */
 const char *surg__intern(surg_model *m, const char *s, size_t n);
 const char *surg__interned(const surg_model *m, const char *s, size_t n); /* NULL: unknown */
+/* The first MAIN graph becomes the model's. The caller puts a subgraph into its attribute. */
 surg_graph *surg__graph_new(surg_model *m, surg_graph_kind kind, surg_node *parent, surg_attr *attr);
 surg_value *surg__value_new(surg_graph *g, const char *name); /* name interned; "" unindexed */
 surg_node *surg__node_new(surg_graph *g, surg_node *before, const char *domain, const char *op_type,
@@ -348,8 +365,10 @@ surg_attr *surg__node_push_attr(surg_node *n, const char *name, surg_attr_kind k
 bool surg__graph_push_input(surg_graph *g, surg_value *v);
 surg__output *surg__graph_push_output(surg_graph *g, surg_value *v, const char *name);
 void surg__graph_push_initializer(surg_graph *g, surg_value *v, surg_tensor *t);
+/* With an empty body, entered in the model's list. */
 surg_function *surg__function_new(surg_model *m, const char *domain, const char *name,
                                   const char *overload);
+/* Linked to v (may be NULL) and, for TRAINING, pinning it; the caller fills in owner and next. */
 surg__soft *surg__soft_new(surg_model *m, surg__soft_kind kind, surg_value *v);
 surg_type *surg__type_new(surg_model *m, surg_type_kind kind);
 surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, size_t rank);
@@ -366,6 +385,7 @@ void surg__emit(surg_model *m, surg_event_kind kind, surg_graph *g, surg_node *n
 void surg__node_resolve(surg_node *n); /* fills op, op_class, schema, function */
 void surg__model_unresolve(surg_model *m); /* after imports or functions changed */
 surg_graph *surg__node_scope(const surg_node *n);
+void surg__value_set_inferred(surg_value *v, const surg_type *t); /* for lib/infer */
 bool surg__value_visible(const surg_value *v, const surg_graph *g); /* v is of g or around it */
 
 /* Where a thing stands, for messages: `graph.node[5] "If_5" (If).attribute "then_branch"...`. The
