@@ -179,7 +179,9 @@ typedef enum surg_event_kind {
   SURG_EVENT_SET_OUTPUT = 8,
   SURG_EVENT_SET_ATTR = 9,
   SURG_EVENT_INTERFACE = 10, /* an input or output list of a graph changed */
-  SURG_EVENT_MODEL = 11      /* imports, ir_version, functions, metadata */
+  SURG_EVENT_MODEL = 11,     /* imports, ir_version, functions, metadata */
+  SURG_EVENT_MOVE = 12,      /* a node stands elsewhere; node NULL: the graph was sorted */
+  SURG_EVENT_SET_OP = 13
 } surg_event_kind;
 
 /* One mutation. Fields that do not apply are NULL. `old_name` is the name before a rename. */

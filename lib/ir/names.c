@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names: interning, the name tables of graphs, fresh names and labels. */
+#include <stdio.h>
+
+#include "ir/edit.h"
+
+#define STEM_MAX 200 /* bytes of a stem that a fresh name keeps */
+
+static surg__name *find_name(const surg_model *m, const char *s, size_t n) {
+  SURG_HASH_LOCALS(m->ctx);
+  surg__name *found;
+  HASH_FIND(hh, m->names, s, n, found);
+  return found;
+}
+
+const char *surg__interned(const surg_model *m, const char *s, size_t n) {
+  const surg__name *name = n > UINT32_MAX ? NULL : find_name(m, s, n);
+  return name ? name->s : NULL;
+}
+
+const char *surg__intern(surg_model *m, const char *s, size_t n) {
+  SURG_HASH_LOCALS(m->ctx);
+  if (m->status != SURG_OK) return NULL;
+  size_t size;
+  if (n > UINT32_MAX || !surg__add(offsetof(surg__name, s) + 1, n, &size)) {
+    surg__fail(m, surg__error(m->ctx, SURG_ELIMIT, surg_model_path(m), "a name is too long"));
+    return NULL;
+  }
+  surg__name *name = find_name(m, s, n);
+  if (name) return name->s;
+  name = surg__zalloc(m, size);
+  if (!name) return NULL;
+  name->len = (uint32_t)n;
+  if (n) memcpy(name->s, s, n);
+  name->s[n] = 0;
+  HASH_ADD_KEYPTR(hh, m->names, name->s, n, name);
+  if (surg__hash_failed) return surg__failed(m);
+  return name->s;
+}
+
+const char *surg__intern_user(surg_model *m, const char *text, surg_status *s) {
+  size_t n = strlen(text);
+  if (!surg__utf8_valid((const uint8_t *)text, n)) {
+    *s = surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "name %s is not UTF-8",
+                     surg__q(m->ctx, text));
+    return NULL;
+  }
+  const char *name = surg__intern(m, text, n);
+  *s = name ? SURG_OK : m->status;
+  return name;
+}
+
+/* Cuts a stem before it grows without bound, not inside a UTF-8 sequence. */
+static size_t stem_length(const char *stem) {
+  size_t n = strnlen(stem, STEM_MAX + 1);
+  if (n <= STEM_MAX) return n;
+  n = STEM_MAX;
+  while (n && ((uint8_t)stem[n] & 0xC0) == 0x80) n--;
+  return n;
+}
+
+/* A name is taken when it was ever interned: so it also differs from names of nodes, of erased
+ * things and of value_info entries without a value. */
+const char *surg__fresh(surg_model *m, const char *stem) {
+  size_t n = stem_length(stem);
+  if (n && !find_name(m, stem, n)) return surg__intern(m, stem, n);
+  char text[STEM_MAX + 32];
+  if (n) memcpy(text, stem, n);
+  for (;;) {
+    int digits = snprintf(text + n, sizeof text - n, n ? "_%llu" : "v%llu",
+                          (unsigned long long)m->fresh++);
+    assert(digits > 0);
+    size_t total = n + (size_t)digits;
+    if (!find_name(m, text, total)) return surg__intern(m, text, total);
+  }
+}
+
+const char *surg_graph_fresh_name(surg_graph *g, const char *stem) {
+  if (!surg__graph_ok(g)) return NULL;
+  if (!stem) stem = "";
+  if (!surg__utf8_valid((const uint8_t *)stem, strlen(stem))) stem = "";
+  return surg__fresh(g->model, stem);
+}
+
+/* --- values by name --- */
+
+bool surg__value_index(surg_value *v) {
+  if (!v->name[0]) return true;
+  SURG_HASH_LOCALS(v->graph->model->ctx);
+  HASH_ADD_KEYPTR(hh, v->graph->values_by_name, &v->name, sizeof v->name, v);
+  if (surg__hash_failed) {
+    v->hh.tbl = NULL;
+    surg__failed(v->graph->model);
+    return false;
+  }
+  surg__name_of(v->name)->values++;
+  return true;
+}
+
+void surg__value_unindex(surg_value *v) {
+  if (!v->hh.tbl) return;
+  SURG_HASH_LOCALS(v->graph->model->ctx);
+  HASH_DELETE(hh, v->graph->values_by_name, v);
+  v->hh.tbl = NULL;
+  surg__name_of(v->name)->values--;
+}
+
+surg_value *surg__find_value(const surg_graph *g, const char *interned) {
+  SURG_HASH_LOCALS(g->model->ctx);
+  surg_value *v;
+  HASH_FIND(hh, g->values_by_name, &interned, sizeof interned, v);
+  return v;
+}
+
+surg_value *surg_graph_find_value(const surg_graph *g, const char *name) {
+  if (!surg__graph_ok(g) || !name || !name[0]) return NULL;
+  const char *s = surg__interned(g->model, name, strlen(name));
+  return s ? surg__find_value(g, s) : NULL;
+}
+
+surg_value *surg_graph_lookup_value(const surg_graph *g, const char *name) {
+  if (!surg__graph_ok(g) || !name || !name[0]) return NULL;
+  const char *s = surg__interned(g->model, name, strlen(name));
+  if (!s || !surg__name_of(s)->values) return NULL;
+  for (; g; g = surg_graph_parent(g)) {
+    surg_value *v = surg__find_value(g, s);
+    if (v) return v;
+  }
+  return NULL;
+}
+
+/* --- nodes by name: the table holds the first of a ring of bearers --- */
+
+static surg_node *first_named(const surg_graph *g, const char *interned) {
+  SURG_HASH_LOCALS(g->model->ctx);
+  surg_node *n;
+  HASH_FIND(hh, g->nodes_by_name, &interned, sizeof interned, n);
+  return n;
+}
+
+static bool table_add(surg_node *n) {
+  SURG_HASH_LOCALS(n->graph->model->ctx);
+  HASH_ADD_KEYPTR(hh, n->graph->nodes_by_name, &n->name, sizeof n->name, n);
+  if (!surg__hash_failed) return true;
+  n->hh.tbl = NULL;
+  surg__failed(n->graph->model);
+  return false;
+}
+
+static void table_remove(surg_node *n) {
+  SURG_HASH_LOCALS(n->graph->model->ctx);
+  HASH_DELETE(hh, n->graph->nodes_by_name, n);
+  n->hh.tbl = NULL;
+}
+
+bool surg__node_index(surg_node *n) {
+  if (!n->name[0]) return true;
+  surg_node *first = first_named(n->graph, n->name);
+  if (!first) {
+    if (!table_add(n)) return false;
+    n->name_prev = n->name_next = n;
+    return true;
+  }
+  n->name_next = first;
+  n->name_prev = first->name_prev;
+  first->name_prev->name_next = n;
+  first->name_prev = n;
+  return true;
+}
+
+bool surg__node_unindex(surg_node *n) {
+  if (!n->name_next) return true;
+  surg_node *next = n->name_next;
+  bool first = n->hh.tbl != NULL;
+  /* The successor enters the table before this one leaves it: only that can fail. */
+  if (first && next != n && !table_add(next)) return false;
+  if (first) table_remove(n);
+  n->name_prev->name_next = next;
+  next->name_prev = n->name_prev;
+  n->name_prev = n->name_next = NULL;
+  return true;
+}
+
+surg_node *surg_graph_find_node(const surg_graph *g, const char *name) {
+  if (!surg__graph_ok(g) || !name || !name[0]) return NULL;
+  const char *s = surg__interned(g->model, name, strlen(name));
+  return s ? first_named(g, s) : NULL;
+}
+
+surg_node *surg_node_next_named(const surg_node *n) {
+  if (!surg__node_ok(n) || !n->name_next) return NULL;
+  return n->name_next->hh.tbl ? NULL : n->name_next;
+}
+
+/* --- labels --- */
+
+bool surg__name_free(const surg_graph *g, const char *interned) {
+  uint32_t bearers = surg__name_of(interned)->values;
+  if (!bearers) return true;
+  for (const surg_graph *a = g; a; a = surg_graph_parent(a))
+    if (surg__find_value(a, interned)) return false;
+  for (const surg_graph *h = g->next; h && bearers; h = h->next) {
+    if (!surg__find_value(h, interned)) continue;
+    bearers--;
+    for (const surg_graph *a = h; a; a = surg_graph_parent(a))
+      if (a == g) return false;
+  }
+  return true;
+}
+
+/* Marks what spells the name of v. */
+static void mark_spellings(surg_value *v) {
+  for (surg_use *u = v->uses; u; u = u->next) {
+    if (u->kind == SURG_USE_NODE) {
+      u->user.node->io_dirty = true;
+      surg__touch_node(u->user.node);
+    } else if (u->kind == SURG_USE_OUTPUT) {
+      surg__output *o = u->user.graph->out[u->index];
+      o->name = v->name;
+      o->decl.dirty = true;
+      surg__touch_graph(u->user.graph);
+    } else if (u->user.soft->kind == SURG__SOFT_ANNOTATION) {
+      u->user.soft->annotation->dirty = true;
+      surg__touch_graph(u->user.soft->graph);
+    } else if (u->user.soft->kind == SURG__SOFT_SHARDING) {
+      u->user.soft->node->io_dirty = true;
+      surg__touch_node(u->user.soft->node);
+    }
+  }
+  if (v->producer) {
+    v->producer->io_dirty = true;
+    surg__touch_node(v->producer);
+  }
+}
+
+bool surg__relabel(surg_value *v, const char *interned) {
+  if (v->name == interned) return true;
+  const char *old = v->name;
+  surg__value_unindex(v);
+  v->name = interned;
+  if (!surg__value_index(v)) return false;
+  v->named_here = true;
+  v->decl.dirty = true;
+  if (v->initializer) v->init_dirty = true;
+  mark_spellings(v);
+  surg__touch_graph(v->graph);
+  surg__emit(v->graph->model, SURG_EVENT_RENAME_VALUE, v->graph, NULL, v, NULL, old);
+  return true;
+}
+
+/* Whether the label of v may change without anyone having asked for it. */
+static bool plain(const surg_value *v) {
+  return !v->input && !v->pinned && !surg_value_is_output(v);
+}
+
+bool surg__unshadow(surg_value *v, const char *name, surg_graph *g) {
+  uint32_t own = v->name == name;
+  if (!name[0] || surg__name_of(name)->values <= own) return true;
+  for (; g && g != v->graph; g = surg_graph_parent(g)) {
+    surg_value *w = surg__find_value(g, name);
+    if (!w || w == v) continue;
+    /* Names at the edge of a subgraph are only positions to its operator: where nothing else can
+     * give way, they do. */
+    bool move_v = !plain(w) && v->name == name && plain(v);
+    const char *fresh = surg__fresh(v->graph->model, name);
+    if (!fresh || !surg__relabel(move_v ? v : w, fresh)) return false;
+    if (move_v) return true;
+  }
+  return true;
+}
+
+static surg_status rename_value(surg_value *v, const char *name) {
+  surg_model *m = v->graph->model;
+  if (!name[0])
+    return surg__graph_error(v->graph, SURG_EUSAGE, "value %s cannot be renamed to nothing",
+                             surg__q(m->ctx, v->name));
+  if (v->pinned)
+    return surg__graph_error(v->graph, SURG_EINVALID,
+                             "value %s cannot be renamed: training_info refers to it",
+                             surg__q(m->ctx, v->name));
+  surg_status s;
+  const char *interned = surg__intern_user(m, name, &s);
+  if (!interned) return s;
+  if (interned == v->name) return SURG_OK;
+  if (!surg__name_free(v->graph, interned))
+    return surg__graph_error(v->graph, SURG_EINVALID, "value %s cannot be renamed to %s: taken",
+                             surg__q(m->ctx, v->name), surg__q(m->ctx, interned));
+  return surg__relabel(v, interned) ? SURG_OK : m->status;
+}
+
+surg_status surg_value_rename(surg_value *v, const char *name) {
+  if (!v || !name) return SURG_EUSAGE;
+  surg_status s = surg__value_ready(v);
+  return s != SURG_OK ? s : rename_value(v, name);
+}
