@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared parts of the kernels that move elements: parameters, strided copies, order. */
+#include "eval/move.h"
+
+#include "base/dtype.h"
+
+size_t surg__element_size(const surg__array *a) {
+  return surg__dtype_unpacked(a->dtype);
+}
+
+surg__kstatus surg__need(surg_kctx *k, uint32_t in) {
+  if (!surg__k_has(k, in)) return surg__k_invalid(k, "a required input is absent");
+  if (k->in[in].rank > SURG_LIMIT_RANK) return surg__k_cannot(k, "the rank is too high");
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__need_axis(surg_kctx *k, int64_t axis, uint32_t rank, int negative_since,
+                              uint32_t *out) {
+  if (axis < 0 && k->since < negative_since)
+    return surg__k_cannot(k, "a negative axis has no meaning in this opset");
+  if (!surg__k_axis(axis, rank, out)) return surg__k_invalid(k, "an axis is out of range");
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__ints_input(surg_kctx *k, uint32_t in, const int64_t **out, uint64_t *count,
+                               bool *given) {
+  static const int64_t none[1] = {0};
+  *out = none;
+  *count = 0;
+  *given = surg__k_has(k, in);
+  if (!*given) return SURG__K_OK;
+  const surg__array *a = &k->in[in];
+  if (a->dtype != SURG_INT32 && a->dtype != SURG_INT64)
+    return surg__k_invalid(k, "a parameter is not int32 or int64");
+  if (a->rank > 1) return surg__k_invalid(k, "a parameter has more than one dimension");
+  if (a->count == 0) return SURG__K_OK;
+  const int64_t *p = surg__k_ints(k, in, count);
+  if (!p) return SURG__K_NOMEM;
+  *out = p;
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__ints_attr(surg_kctx *k, const char *name, const int64_t **out, uint64_t *count,
+                              bool *given) {
+  static const int64_t none[1] = {0};
+  size_t n = 0;
+  const int64_t *p = surg_node_ints(k->node, name, &n);
+  *given = surg_node_attr(k->node, name) != NULL;
+  *out = p ? p : none;
+  *count = p ? n : 0;
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__int_input(surg_kctx *k, uint32_t in, int64_t *out) {
+  const int64_t *p;
+  uint64_t n;
+  bool given;
+  SURG__K_TRY(surg__ints_input(k, in, &p, &n, &given));
+  if (!given || n != 1) return surg__k_invalid(k, "a parameter is not a single number");
+  *out = p[0];
+  return SURG__K_OK;
+}
+
+void surg__row_strides(const int64_t *dims, uint32_t rank, int64_t *strides) {
+  uint64_t step = 1;
+  for (uint32_t i = rank; i-- > 0;) {
+    strides[i] = (int64_t)step;
+    step *= (uint64_t)dims[i];
+  }
+}
+
+uint64_t surg__span_product(const int64_t *dims, uint32_t from, uint32_t to) {
+  uint64_t n;
+  return surg__dims_product(dims + from, to - from, &n) ? n : 0;
+}
+
+void surg__fill(void *dst, uint64_t count, const void *element, size_t size) {
+  if (count == 0) return;
+  uint8_t *p = dst;
+  uint64_t total = count * size, done = size;
+  memcpy(p, element, size);
+  while (done < total) {
+    uint64_t n = done < total - done ? done : total - done;
+    memcpy(p + done, p, n);
+    done += n;
+  }
+}
+
+void surg__walk_axis(surg__walk *w, int64_t dim, int64_t stride) {
+  if (dim == 1) return;
+  if (w->rank > 0) {
+    int64_t *d = &w->dims[w->rank - 1], *s = &w->strides[w->rank - 1];
+    int64_t run;
+    if (surg__mul_i64(stride, dim, &run) && run == *s) {
+      *d *= dim;
+      *s = stride;
+      return;
+    }
+  }
+  assert(w->rank < SURG__WALK_RANK);
+  w->dims[w->rank] = dim;
+  w->strides[w->rank++] = stride;
+}
+
+bool surg__walk_plain(const surg__walk *w) {
+  return w->rank == 0 || (w->rank == 1 && w->strides[0] == 1);
+}
+
+/* Elements at src, src + step ... to a dense run. */
+static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t stride, size_t size) {
+  if (stride == 1) {
+    memcpy(dst, src, n * size);
+    return;
+  }
+  if (stride == 0) {
+    surg__fill(dst, n, src, size);
+    return;
+  }
+  int64_t step = stride * (int64_t)size, at = 0;
+#define RUN(bytes) \
+  for (uint64_t i = 0; i < n; i++, at += step, dst += (bytes)) memcpy(dst, src + at, (bytes))
+  switch (size) {
+    case 1:
+      RUN(1);
+      break;
+    case 2:
+      RUN(2);
+      break;
+    case 4:
+      RUN(4);
+      break;
+    case 8:
+      RUN(8);
+      break;
+    default:
+      RUN(size);
+      break;
+  }
+#undef RUN
+}
+
+void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst) {
+  int64_t at[SURG__WALK_RANK] = {0};
+  int64_t n = w->rank ? w->dims[w->rank - 1] : 1, stride = w->rank ? w->strides[w->rank - 1] : 1;
+  int64_t offset = 0;
+  uint8_t *to = dst;
+  for (;;) {
+    copy_run(to, (const uint8_t *)src + offset * (int64_t)size, (uint64_t)n, stride, size);
+    to += (uint64_t)n * size;
+    uint32_t i = w->rank ? w->rank - 1 : 0;
+    for (;;) {
+      if (i == 0) return;
+      i--;
+      offset += w->strides[i];
+      if (++at[i] < w->dims[i]) break;
+      offset -= w->strides[i] * w->dims[i];
+      at[i] = 0;
+    }
+  }
+}
+
+bool surg__odometer_next(surg__odometer *o) {
+  for (uint32_t i = o->rank; i-- > 0;) {
+    o->offset += o->steps[i];
+    if (++o->at[i] < o->dims[i]) return true;
+    o->offset -= o->steps[i] * o->dims[i];
+    o->at[i] = 0;
+  }
+  return false;
+}
+
+/* Floats of any width reach here as double bits, which keep their order exactly. */
+static bool float_key(double d, uint64_t *out) {
+  if (d != d) return false;
+  if (d == 0) d = 0;
+  uint64_t b;
+  memcpy(&b, &d, sizeof b);
+  *out = b >> 63 ? ~b : b | UINT64_C(1) << 63;
+  return true;
+}
+
+#define SIGN_BIT (UINT64_C(1) << 63)
+static bool sort_key(int dtype, const void *data, uint64_t i, uint64_t *out) {
+  switch (dtype) {
+    case SURG_FLOAT:
+      return float_key((double)((const float *)data)[i], out);
+    case SURG_DOUBLE:
+      return float_key(((const double *)data)[i], out);
+    case SURG_FLOAT16:
+      return float_key((double)surg__half_to_float(((const uint16_t *)data)[i]), out);
+    case SURG_BFLOAT16:
+      return float_key((double)surg__bf16_to_float(((const uint16_t *)data)[i]), out);
+    case SURG_INT8:
+      *out = (uint64_t)(int64_t)((const int8_t *)data)[i] ^ SIGN_BIT;
+      return true;
+    case SURG_INT16:
+      *out = (uint64_t)(int64_t)((const int16_t *)data)[i] ^ SIGN_BIT;
+      return true;
+    case SURG_INT32:
+      *out = (uint64_t)(int64_t)((const int32_t *)data)[i] ^ SIGN_BIT;
+      return true;
+    case SURG_INT64:
+      *out = (uint64_t)((const int64_t *)data)[i] ^ SIGN_BIT;
+      return true;
+    case SURG_BOOL:
+    case SURG_UINT8:
+      *out = ((const uint8_t *)data)[i];
+      return true;
+    case SURG_UINT16:
+      *out = ((const uint16_t *)data)[i];
+      return true;
+    case SURG_UINT32:
+      *out = ((const uint32_t *)data)[i];
+      return true;
+    case SURG_UINT64:
+      *out = ((const uint64_t *)data)[i];
+      return true;
+    default:
+      return false;
+  }
+}
+
+surg__kstatus surg__sort_keys(surg_kctx *k, const surg__array *a, uint64_t **out) {
+  uint64_t *keys = surg__k_scratch(k, a->count ? a->count : 1, sizeof *keys);
+  if (!keys) return SURG__K_NOMEM;
+  for (uint64_t i = 0; i < a->count; i++) {
+    if (!sort_key(a->dtype, a->data, i, &keys[i]))
+      return surg__k_cannot(k, "the elements have no total order");
+  }
+  *out = keys;
+  return SURG__K_OK;
+}
+
+void surg__sort_positions(uint64_t *items, uint64_t *spare, uint64_t n, surg__order cmp,
+                          const void *user) {
+  uint64_t *from = items, *to = spare;
+  for (uint64_t width = 1; width < n; width *= 2) {
+    for (uint64_t low = 0; low < n; low += 2 * width) {
+      uint64_t mid = low + width < n ? low + width : n;
+      uint64_t high = low + 2 * width < n ? low + 2 * width : n;
+      uint64_t i = low, j = mid;
+      for (uint64_t o = low; o < high; o++) {
+        bool left = i < mid && (j >= high || cmp(user, from[i], from[j]) <= 0);
+        to[o] = left ? from[i++] : from[j++];
+      }
+    }
+    uint64_t *swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != items) memcpy(items, from, n * sizeof *items);
+}
