@@ -97,5 +97,6 @@ int cmd_surgery(int argc, char **argv);
 int cmd_cat(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_passes(int argc, char **argv);
+int cmd_reduce(int argc, char **argv);
 
 #endif

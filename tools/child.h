@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands that the user gives: run without a shell, with limits on time and memory. */
+#ifndef SURG_CHILD_H
+#define SURG_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct child_command {
+  char **words; /* NULL-terminated, heap; one word may be "{}", which stands for the file */
+  uint64_t seconds, memory; /* limits */
+} child_command;
+
+/* Splits at blanks; '...' and "..." keep blanks in a word. False: unbalanced or no memory. */
+bool child_parse(const char *text, child_command *out);
+void child_free(child_command *c);
+/* Runs it on a file ("{}", or a last word). The exit code; 128 + the signal that ended it; 124 when
+ * time was up; -1 when it could not be started. Its output goes nowhere. */
+int child_run(const child_command *c, const char *file);
+
+#endif
