@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A rope: what a file will hold, as a list of pieces that name bytes instead of holding them.
+ * Building one costs the graph, not the weights: ranges of the source that follow each other
+ * become one piece, and the length of a nested message is the difference of two running totals. */
+#ifndef SURG_ROPE_H
+#define SURG_ROPE_H
+
+#include "io/io.h"
+
+typedef enum surg__piece_kind {
+  SURG__PIECE_MEMORY,   /* bytes [off, off+len) of the rope's own buffer */
+  SURG__PIECE_HEADER,   /* as MEMORY, of a message still open: tag and length are not known yet */
+  SURG__PIECE_SOURCE,   /* a range of the source file */
+  SURG__PIECE_FILE,     /* a range of a data file */
+  SURG__PIECE_TENSOR,   /* the elements of a tensor, as raw_data holds them */
+  SURG__PIECE_BORROWED, /* memory that outlives the rope */
+  SURG__PIECE_ZERO
+} surg__piece_kind;
+
+typedef struct surg__piece {
+  surg__piece_kind kind;
+  uint64_t off, len;
+  const void *object; /* FILE: surg__datafile; TENSOR: surg_tensor; BORROWED: the bytes */
+} surg__piece;
+
+typedef struct surg__rope {
+  surg_context *ctx;
+  surg__source *source; /* borrowed; NULL: there are no SOURCE pieces */
+  SURG_VEC(surg__piece) pieces;
+  surg__buf bytes;
+  uint64_t total;
+  bool failed; /* memory ran out, or the total does not fit; sticks */
+} surg__rope;
+
+/* An open message. */
+typedef struct surg__open {
+  size_t piece;
+  uint64_t start;
+  uint32_t number;
+} surg__open;
+
+void surg__rope_init(surg__rope *r, surg_context *ctx, surg__source *source);
+void surg__rope_free(surg__rope *r);
+void surg__rope_clear(surg__rope *r);
+void surg__rope_bytes(surg__rope *r, const void *p, size_t n);
+void surg__rope_borrow(surg__rope *r, const void *p, size_t n);
+void surg__rope_source(surg__rope *r, uint64_t off, uint64_t n);
+void surg__rope_file(surg__rope *r, const surg__datafile *f, uint64_t off, uint64_t n);
+void surg__rope_tensor(surg__rope *r, const surg_tensor *t);
+void surg__rope_zero(surg__rope *r, uint64_t n);
+
+/* Fields of the wire format. */
+void surg__rope_varint(surg__rope *r, uint32_t number, uint64_t value);
+void surg__rope_fixed32(surg__rope *r, uint32_t number, uint32_t value);
+void surg__rope_string(surg__rope *r, uint32_t number, const void *p, size_t n);
+void surg__rope_tag(surg__rope *r, uint32_t number, uint64_t len); /* of a body of len bytes */
+surg__open surg__rope_begin(surg__rope *r, uint32_t number);
+void surg__rope_end(surg__rope *r, surg__open open);
+
+/* Where a rope goes: a file or stream, or memory with room for all of it. */
+typedef struct surg__sink {
+  const char *path; /* for messages */
+  int fd;           /* -1: memory */
+  bool plain_file;  /* the kernel may copy ranges into it */
+  uint8_t *memory;
+} surg__sink;
+/* Streams the rope; failures are reported. */
+surg_status surg__rope_write(surg__rope *r, const surg__sink *sink);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streaming a rope out. Bytes pass through one buffer by pread and write, which measured faster
+ * and far smaller than mapping; long ranges between files are offered to the kernel first. */
+#include <errno.h>
+
+#include "base/os.h"
+#include "io/rope.h"
+
+#define BUFFER ((size_t)1 << 20)
+/* A typed list is decoded from its start at every read, so such tensors are read in few parts. */
+#define TYPED_PART ((size_t)64 << 20)
+
+typedef struct writer {
+  surg__rope *rope;
+  const surg__sink *sink;
+  uint8_t *buffer; /* NULL: the sink is memory */
+  size_t used;
+  uint64_t done; /* bytes that reached the sink, for memory */
+} writer;
+
+static surg_status flush(writer *w) {
+  if (w->used == 0) return SURG_OK;
+  int e = surg__os_write(w->sink->fd, w->buffer, w->used);
+  w->used = 0;
+  if (e == 0) return SURG_OK;
+  return surg__error(w->rope->ctx, SURG_EIO, w->sink->path, "cannot write: %s", strerror(e));
+}
+
+static surg_status put(writer *w, const void *p, size_t n) {
+  if (!w->buffer) {
+    memcpy(w->sink->memory + w->done, p, n);
+    w->done += n;
+    return SURG_OK;
+  }
+  if (n >= BUFFER - w->used) {
+    surg_status s = flush(w);
+    if (s != SURG_OK) return s;
+    if (n >= BUFFER) {
+      int e = surg__os_write(w->sink->fd, p, n);
+      if (e == 0) return SURG_OK;
+      return surg__error(w->rope->ctx, SURG_EIO, w->sink->path, "cannot write: %s", strerror(e));
+    }
+  }
+  memcpy(w->buffer + w->used, p, n);
+  w->used += n;
+  return SURG_OK;
+}
+
+/* Where the next up to `want` bytes may be read to, and how many. */
+static uint8_t *room(writer *w, uint64_t want, size_t *n) {
+  size_t free_bytes = w->buffer ? BUFFER - w->used : SIZE_MAX;
+  *n = want < free_bytes ? (size_t)want : free_bytes;
+  return w->buffer ? w->buffer + w->used : w->sink->memory + w->done;
+}
+
+static surg_status advance(writer *w, size_t n) {
+  if (!w->buffer) {
+    w->done += n;
+    return SURG_OK;
+  }
+  w->used += n;
+  return w->used == BUFFER ? flush(w) : SURG_OK;
+}
+
+/* Offers a long range of another file to the kernel; *off and *n are what is left. */
+static surg_status by_kernel(writer *w, int fd, uint64_t *off, uint64_t *n) {
+  if (!w->buffer || !w->sink->plain_file || fd < 0 || *n < BUFFER) return SURG_OK;
+  surg_status s = flush(w);
+  if (s != SURG_OK) return s;
+  uint64_t done = 0;
+  int e = surg__os_copy_range(fd, *off, w->sink->fd, *n, &done);
+  assert(done <= *n);
+  *off += done;
+  *n -= done;
+  if (e == 0) return SURG_OK;
+  return surg__error(w->rope->ctx, SURG_EIO, w->sink->path, "cannot write: %s", strerror(e));
+}
+
+static surg_status put_source(writer *w, uint64_t off, uint64_t n) {
+  surg__source *src = w->rope->source;
+  if (src->resident) {
+    assert(n <= SIZE_MAX);
+    return put(w, src->base + off, (size_t)n);
+  }
+  surg_status s = by_kernel(w, src->fd, &off, &n);
+  while (s == SURG_OK && n > 0) {
+    size_t part;
+    uint8_t *to = room(w, n, &part);
+    s = surg__source_read(src, off, to, part);
+    if (s == SURG_OK) s = advance(w, part);
+    off += part;
+    n -= part;
+  }
+  return s;
+}
+
+static surg_status put_file(writer *w, const surg__datafile *f, uint64_t off, uint64_t n) {
+  surg_status s = by_kernel(w, f->fd, &off, &n);
+  while (s == SURG_OK && n > 0) {
+    size_t part;
+    uint8_t *to = room(w, n, &part);
+    int e = surg__os_pread(f->fd, to, part, off);
+    if (e != 0)
+      return surg__error(w->rope->ctx, SURG_EIO, f->location, "cannot read: %s",
+                         e == ENODATA ? "the file became shorter" : strerror(e));
+    s = advance(w, part);
+    off += part;
+    n -= part;
+  }
+  return s;
+}
+
+static surg_status put_typed(writer *w, const surg_tensor *t) {
+  surg_context *ctx = w->rope->ctx;
+  size_t part = t->bytes < TYPED_PART ? (size_t)t->bytes : TYPED_PART;
+  uint8_t *p = surg__alloc(ctx, part ? part : 1);
+  if (!p) return surg__oom(ctx, w->sink->path);
+  surg_status s = SURG_OK;
+  for (uint64_t off = 0; s == SURG_OK && off < t->bytes; off += part) {
+    if (t->bytes - off < part) part = (size_t)(t->bytes - off);
+    s = surg_tensor_read(t, off, p, part);
+    if (s == SURG_OK) s = put(w, p, part);
+  }
+  surg__free(ctx, p);
+  return s;
+}
+
+static surg_status put_tensor(writer *w, const surg_tensor *t) {
+  if (t->view == SURG__VIEW_RAW) return put_source(w, t->data.off, t->data.len);
+  if (t->view == SURG__VIEW_EXTERNAL) return put_file(w, t->file, t->data.off, t->data.len);
+  if (t->view == SURG__VIEW_TYPED) return put_typed(w, t);
+  assert(t->view == SURG__VIEW_OWNED);
+  if (t->blob->p) {
+    assert(t->bytes <= t->blob->n);
+    return put(w, t->blob->p, (size_t)t->bytes);
+  }
+  surg_status s = SURG_OK;
+  for (uint64_t off = 0; s == SURG_OK && off < t->bytes;) {
+    size_t part;
+    uint8_t *to = room(w, t->bytes - off, &part);
+    s = surg__blob_read(t->blob, off, to, part);
+    if (s == SURG_OK) s = advance(w, part);
+    off += part;
+  }
+  return s;
+}
+
+static surg_status put_zero(writer *w, uint64_t n) {
+  surg_status s = SURG_OK;
+  while (s == SURG_OK && n > 0) {
+    size_t part;
+    uint8_t *to = room(w, n, &part);
+    memset(to, 0, part);
+    s = advance(w, part);
+    n -= part;
+  }
+  return s;
+}
+
+static surg_status put_piece(writer *w, const surg__piece *p) {
+  switch (p->kind) {
+    case SURG__PIECE_MEMORY:
+      return put(w, w->rope->bytes.p + p->off, (size_t)p->len);
+    case SURG__PIECE_SOURCE:
+      return put_source(w, p->off, p->len);
+    case SURG__PIECE_FILE:
+      return put_file(w, p->object, p->off, p->len);
+    case SURG__PIECE_TENSOR:
+      return put_tensor(w, p->object);
+    case SURG__PIECE_BORROWED:
+      return put(w, p->object, (size_t)p->len);
+    case SURG__PIECE_ZERO:
+      return put_zero(w, p->len);
+    case SURG__PIECE_HEADER:
+      break;
+  }
+  assert(!"a message was left open");
+  return SURG_EINTERNAL;
+}
+
+surg_status surg__rope_write(surg__rope *r, const surg__sink *sink) {
+  assert(!r->failed);
+  writer w = {r, sink, NULL, 0, 0};
+  if (sink->fd >= 0) {
+    w.buffer = surg__alloc(r->ctx, BUFFER);
+    if (!w.buffer) return surg__oom(r->ctx, sink->path);
+  }
+  surg_status s = SURG_OK;
+  for (size_t i = 0; s == SURG_OK && i < r->pieces.count; i++)
+    s = put_piece(&w, &r->pieces.items[i]);
+  if (s == SURG_OK && w.buffer) s = flush(&w);
+  assert(s != SURG_OK || w.buffer || w.done == r->total);
+  surg__free(r->ctx, w.buffer);
+  return s;
+}

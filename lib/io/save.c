@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Saving. The old file or the new one stands at the path at every moment: everything is written
+ * to files without a name, synced, and named last; data files before the model that needs them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/os.h"
+#include "io/save.h"
+
+#define STDOUT 1
+#define DEFAULT_THRESHOLD 1024u
+
+typedef SURG_VEC(char *) paths;
+
+/* One call of surg_save to a path. */
+typedef struct job {
+  surg__saver s;
+  const char *path;
+  surg_save_options options;
+  char *dir, *base;       /* of surg__os_split */
+  surg__datafiles copies; /* data files that go along under their name */
+  paths made;             /* files published so far: taken back when a later step fails */
+  char *location;         /* name of the new data file, heap */
+} job;
+
+static void saver_init(surg__saver *s, surg_model *m, const char *where) {
+  memset(s, 0, sizeof *s);
+  s->m = m;
+  s->ctx = m->ctx;
+  s->where = where;
+  surg__rope_init(&s->rope, m->ctx, m->source);
+  surg__rope_init(&s->data, m->ctx, m->source);
+}
+
+static void saver_free(surg__saver *s) {
+  surg__rope_free(&s->rope);
+  surg__rope_free(&s->data);
+  surg__vec_free(s->ctx, &s->gather);
+}
+
+static surg_status io_error(surg__saver *s, int e) {
+  return surg__error(s->ctx, e == ENOMEM ? SURG_ENOMEM : SURG_EIO, s->where, "cannot write: %s",
+                     strerror(e));
+}
+
+static surg_status too_large(surg__saver *s) {
+  return surg__error(
+      s->ctx, SURG_ELIMIT, s->where, "%llu bytes are more than a model file can hold (%llu)%s",
+      (unsigned long long)s->rope.total, (unsigned long long)SURG_LIMIT_OUTPUT_BYTES,
+      s->placing.active ? "" : "; write to a file, so that weights can go beside it");
+}
+
+/* --- streams --- */
+
+static surg_status save_stream(surg__saver *s, int fd) {
+  surg_status r = surg__save_build(s);
+  if (r != SURG_OK) return r;
+  if (s->rope.total > SURG_LIMIT_OUTPUT_BYTES) return too_large(s);
+  if (s->m->files)
+    surg__note(s->ctx, s->where, "external data stays where it is, beside the model that was read");
+  return surg__rope_write(&s->rope, &(surg__sink){s->where, fd, false, NULL});
+}
+
+static surg_status save_device(surg__saver *s, const char *path) {
+  int fd;
+  int e = surg__os_open_write(path, &fd);
+  if (e) return io_error(s, e);
+  surg_status r = save_stream(s, fd);
+  e = surg__os_close(fd);
+  if (r == SURG_OK && e) r = io_error(s, e);
+  return r;
+}
+
+/* --- files --- */
+
+static surg_status sync_folder(job *j) {
+  if (j->options.no_fsync) return SURG_OK;
+  int e = surg__os_fsync_dir(j->dir);
+  /* A folder that may be written but not read cannot be synced; the file in it was. */
+  if (e == 0 || e == EACCES || e == EPERM) return SURG_OK;
+  return surg__error(j->s.ctx, SURG_EIO, j->s.where, "written, but the folder cannot be synced: %s",
+                     strerror(e));
+}
+
+/* Publishes a data file and remembers it; takes over `path`. */
+static surg_status publish_data(job *j, surg__draft *d, char *path) {
+  surg_context *ctx = j->s.ctx;
+  if (!surg__vec_reserve(ctx, &j->made, j->made.count + 1)) {
+    surg__draft_drop(d);
+    surg__free(ctx, path);
+    return surg__oom(ctx, j->s.where);
+  }
+  surg_status r = surg__draft_publish(ctx, d, path, j->s.where);
+  if (r == SURG_OK)
+    j->made.items[j->made.count++] = path;
+  else
+    surg__free(ctx, path);
+  return r;
+}
+
+static surg_status copy_data(job *j, const surg__datafile *f) {
+  surg_context *ctx = j->s.ctx;
+  surg__rope rope;
+  surg__draft d;
+  char *path = surg__path_join(ctx, j->dir, f->location);
+  if (!path) return surg__oom(ctx, j->s.where);
+  surg__rope_init(&rope, ctx, NULL);
+  surg__rope_file(&rope, f, 0, f->size);
+  surg_status r = rope.failed
+                      ? surg__oom(ctx, j->s.where)
+                      : surg__draft_write(&rope, j->dir, path, NULL, j->options.no_fsync, &d);
+  surg__rope_free(&rope);
+  if (r == SURG_OK) return publish_data(j, &d, path);
+  surg__free(ctx, path);
+  return r;
+}
+
+/* Writes the new data file and finds its name; the model is built anew when that is another than
+ * it was built with. */
+static surg_status write_data(job *j) {
+  surg__saver *s = &j->s;
+  surg__draft d;
+  char *name, *path;
+  surg_status r = surg__draft_write(&s->data, j->dir, s->where, NULL, j->options.no_fsync, &d);
+  if (r != SURG_OK) return r;
+  r = surg__draft_name(s, j->dir, s->placing.location, &d, s->data.total, &name, &path);
+  if (r != SURG_OK) {
+    surg__draft_drop(&d);
+    return r;
+  }
+  if (d.fd >= 0)
+    r = publish_data(j, &d, path);
+  else
+    surg__free(s->ctx, path);
+  bool other = strcmp(name, s->placing.location) != 0;
+  surg__free(s->ctx, j->location);
+  s->placing.location = j->location = name;
+  if (r == SURG_OK && other) {
+    if (j->options.external_data)
+      surg__note(s->ctx, s->where, "%s is there already: the weights go to %s",
+                 surg__q(s->ctx, j->options.external_data), surg__q(s->ctx, name));
+    r = surg__save_build(s);
+  }
+  return r;
+}
+
+/* Builds the model, and again with weights outside while it is too large. */
+static surg_status build(job *j) {
+  surg__saver *s = &j->s;
+  surg_status r = surg__save_build(s);
+  bool grew = false;
+  while (r == SURG_OK && s->rope.total > SURG_LIMIT_OUTPUT_BYTES) {
+    if (s->placing.inline_too && s->placing.attributes_too) return too_large(s);
+    s->placing.attributes_too = s->placing.inline_too;
+    s->placing.active = s->placing.inline_too = grew = true;
+    r = surg__save_build(s);
+  }
+  if (r == SURG_OK && grew)
+    surg__note(s->ctx, s->where, "too large for one file: weights go to a data file beside it");
+  return r;
+}
+
+static surg_status write_all(job *j) {
+  surg__saver *s = &j->s;
+  surg__draft d;
+  surg_status r = build(j);
+  for (size_t i = 0; r == SURG_OK && i < j->copies.count; i++) r = copy_data(j, j->copies.items[i]);
+  if (r == SURG_OK && s->data.total > 0) r = write_data(j);
+  if (r == SURG_OK && j->made.count) r = sync_folder(j);
+  if (r != SURG_OK) return r;
+  r = surg__draft_write(&s->rope, j->dir, s->where, j->path, j->options.no_fsync, &d);
+  if (r == SURG_OK) r = surg__draft_publish(s->ctx, &d, j->path, s->where);
+  if (r != SURG_OK) return r;
+  /* From here on the model is there and needs its data. */
+  while (j->made.count) surg__free(s->ctx, j->made.items[--j->made.count]);
+  return sync_folder(j);
+}
+
+static bool plain_name(const char *name) {
+  return *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") != 0 &&
+         strcmp(name, "..") != 0 && strlen(name) <= SURG_LIMIT_LOCATION;
+}
+
+static surg_status place(job *j) {
+  surg__saver *s = &j->s;
+  const char *asked = j->options.external_data;
+  if (asked && (!plain_name(asked) || strcmp(asked, j->base) == 0 ||
+                !surg__utf8_valid((const uint8_t *)asked, strlen(asked))))
+    return surg__error(s->ctx, SURG_EUSAGE, s->where,
+                       "%s is no name for a data file beside the model", surg__q(s->ctx, asked));
+  surg__buf b;
+  surg__buf_init(&b, s->ctx);
+  surg__buf_puts(&b, asked ? asked : j->base);
+  if (!asked) surg__buf_puts(&b, ".data");
+  surg__buf_putc(&b, 0);
+  if (b.failed) {
+    surg__buf_free(&b);
+    return surg__oom(s->ctx, s->where);
+  }
+  s->placing.location = j->location = b.p;
+  s->placing.threshold =
+      j->options.external_threshold ? j->options.external_threshold : DEFAULT_THRESHOLD;
+  surg_status r = surg__place_plan(s, j->path, j->dir, asked ? NULL : &j->copies);
+  s->placing.all = s->placing.inline_too = asked != NULL;
+  s->placing.active = asked || s->gather.count;
+  return r;
+}
+
+static surg_status save_file(surg_model *m, const char *path, const surg_save_options *options) {
+  job j = {.path = path, .options = *options};
+  saver_init(&j.s, m, path);
+  surg_status r = SURG_OK;
+  if (surg__os_split(path, &j.dir, &j.base) != 0)
+    r = surg__error(m->ctx, SURG_ENOMEM, path, "out of memory");
+  else if (!*j.base)
+    r = surg__error(m->ctx, SURG_EUSAGE, path, "is no name of a file");
+  if (r == SURG_OK) r = place(&j);
+  if (r == SURG_OK) r = write_all(&j);
+  while (j.made.count) { /* the model did not come to stand: its data goes too */
+    char *made = j.made.items[--j.made.count];
+    surg__os_unlink(made);
+    surg__free(m->ctx, made);
+  }
+  surg__vec_free(m->ctx, &j.made);
+  surg__vec_free(m->ctx, &j.copies);
+  surg__free(m->ctx, j.location);
+  free(j.dir);
+  free(j.base);
+  saver_free(&j.s);
+  return r;
+}
+
+static bool ends_with(const char *s, const char *end) {
+  size_t n = strlen(s), k = strlen(end);
+  return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+/* Text goes out the same way, as one borrowed piece. */
+static surg_status save_text_file(surg_model *m, const char *path, bool no_fsync) {
+  char *text, *dir, *base;
+  size_t n;
+  surg_status r = surg_save_text(m, false, &text, &n);
+  if (r != SURG_OK) return r;
+  if (surg__os_split(path, &dir, &base) != 0) {
+    surg_bytes_free(m->ctx, text);
+    return surg__error(m->ctx, SURG_ENOMEM, path, "out of memory");
+  }
+  surg__rope rope;
+  surg__draft d;
+  surg__rope_init(&rope, m->ctx, NULL);
+  surg__rope_borrow(&rope, text, n);
+  r = rope.failed ? surg__oom(m->ctx, path)
+                  : surg__draft_write(&rope, dir, path, path, no_fsync, &d);
+  if (r == SURG_OK) r = surg__draft_publish(m->ctx, &d, path, path);
+  if (r == SURG_OK && !no_fsync) surg__os_fsync_dir(dir);
+  surg__rope_free(&rope);
+  surg_bytes_free(m->ctx, text);
+  free(dir);
+  free(base);
+  return r;
+}
+
+static surg_status save_to_stream(surg_model *m, const char *path, const surg_save_options *o) {
+  surg__saver s;
+  bool standard = strcmp(path, "-") == 0;
+  if (o->external_data)
+    return surg__error(m->ctx, SURG_EUSAGE, path, "a stream has no folder for external data");
+  saver_init(&s, m, standard ? "standard output" : path);
+  surg_status r = standard ? save_stream(&s, STDOUT) : save_device(&s, path);
+  saver_free(&s);
+  return r;
+}
+
+surg_status surg_save(surg_model *model, const char *path, const surg_save_options *options) {
+  if (!model || !path) return SURG_EUSAGE;
+  surg_status r = surg_model_status(model);
+  if (r != SURG_OK) return r;
+  surg_save_options o = {.size = sizeof o};
+  if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+  if (strcmp(path, "-") == 0) return save_to_stream(model, path, &o);
+  surg__stat st;
+  if (surg__os_stat(path, &st) == 0) {
+    if (st.directory) return surg__error(model->ctx, SURG_EIO, path, "is a folder");
+    if ((st.mode & S_IFMT) == S_IFBLK)
+      return surg__error(model->ctx, SURG_EIO, path, "is a disk: nothing is written to it");
+    if (!st.regular) return save_to_stream(model, path, &o);
+  }
+  if (ends_with(path, ".onnxtxt")) return save_text_file(model, path, o.no_fsync);
+  return save_file(model, path, &o);
+}
+
+surg_status surg_save_memory(surg_model *model, void **bytes, size_t *n) {
+  if (!model || !bytes || !n) return SURG_EUSAGE;
+  *bytes = NULL;
+  *n = 0;
+  surg_status r = surg_model_status(model);
+  if (r != SURG_OK) return r;
+  surg__saver s;
+  saver_init(&s, model, surg_model_path(model));
+  r = surg__save_build(&s);
+  if (r == SURG_OK && s.rope.total > SURG_LIMIT_OUTPUT_BYTES) r = too_large(&s);
+  uint8_t *p = NULL;
+  if (r == SURG_OK) {
+    p = surg__alloc(model->ctx, s.rope.total ? (size_t)s.rope.total : 1);
+    if (!p) r = surg__oom(model->ctx, s.where);
+  }
+  if (r == SURG_OK) r = surg__rope_write(&s.rope, &(surg__sink){s.where, -1, false, p});
+  if (r == SURG_OK) {
+    *bytes = p;
+    *n = (size_t)s.rope.total;
+  } else {
+    surg__free(model->ctx, p);
+  }
+  saver_free(&s);
+  return r;
+}
+
+void surg_bytes_free(surg_context *ctx, void *bytes) {
+  if (ctx) surg__free(ctx, bytes);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside saving. A message nobody changed is copied whole, tag included. A changed one is
+ * *spliced*: the fields of its source message are walked in order, those that changed are written
+ * anew where the first of them stood, all others (unknown ones too) are copied verbatim; a thing
+ * made here is written in order of field numbers. So nothing is decoded that did not change, and
+ * there is one way to write each message, with or without a source. */
+#ifndef SURG_SAVE_H
+#define SURG_SAVE_H
+
+#include "io/rope.h"
+
+/* Field numbers of onnx.proto. */
+enum {
+  MODEL_IR_VERSION = 1,
+  MODEL_GRAPH = 7,
+  MODEL_IMPORT = 8,
+  MODEL_METADATA = 14,
+  MODEL_TRAINING = 20,
+  MODEL_FUNCTION = 25,
+  GRAPH_NODE = 1,
+  GRAPH_NAME = 2,
+  GRAPH_INITIALIZER = 5,
+  GRAPH_INPUT = 11,
+  GRAPH_OUTPUT = 12,
+  GRAPH_VALUE_INFO = 13,
+  GRAPH_ANNOTATION = 14,
+  GRAPH_SPARSE = 15,
+  FUNCTION_NAME = 1,
+  FUNCTION_INPUT = 4,
+  FUNCTION_OUTPUT = 5,
+  FUNCTION_ATTRIBUTE = 6,
+  FUNCTION_NODE = 7,
+  FUNCTION_IMPORT = 9,
+  FUNCTION_DOMAIN = 10,
+  FUNCTION_DEFAULT = 11,
+  FUNCTION_VALUE_INFO = 12,
+  FUNCTION_OVERLOAD = 13,
+  NODE_INPUT = 1,
+  NODE_OUTPUT = 2,
+  NODE_NAME = 3,
+  NODE_OP_TYPE = 4,
+  NODE_ATTRIBUTE = 5,
+  NODE_DOMAIN = 7,
+  NODE_OVERLOAD = 8,
+  NODE_DEVICES = 10,
+  DEVICES_SHARDING = 2,
+  SHARDING_TENSOR = 1,
+  ATTR_NAME = 1,
+  ATTR_F = 2,
+  ATTR_I = 3,
+  ATTR_S = 4,
+  ATTR_T = 5,
+  ATTR_G = 6,
+  ATTR_FLOATS = 7,
+  ATTR_INTS = 8,
+  ATTR_STRINGS = 9,
+  ATTR_TENSORS = 10,
+  ATTR_GRAPHS = 11,
+  ATTR_TP = 14,
+  ATTR_TPS = 15,
+  ATTR_TYPE = 20,
+  ATTR_REF = 21,
+  ATTR_SPARSE = 22,
+  ATTR_SPARSES = 23,
+  INFO_NAME = 1,
+  INFO_TYPE = 2,
+  TENSOR_DIMS = 1,
+  TENSOR_DTYPE = 2,
+  TENSOR_SEGMENT = 3,
+  TENSOR_FLOATS = 4,
+  TENSOR_INT32S = 5,
+  TENSOR_STRINGS = 6,
+  TENSOR_INT64S = 7,
+  TENSOR_NAME = 8,
+  TENSOR_RAW = 9,
+  TENSOR_DOUBLES = 10,
+  TENSOR_UINT64S = 11,
+  TENSOR_EXTERNAL = 13,
+  TENSOR_LOCATION = 14,
+  SPARSE_VALUES = 1,
+  ANNOTATION_TENSOR = 1,
+  ANNOTATION_PARAM = 2,
+  ENTRY_KEY = 1,
+  ENTRY_VALUE = 2,
+  IMPORT_DOMAIN = 1,
+  IMPORT_VERSION = 2
+};
+
+/* Which tensors go to the new data file, and under what name. */
+typedef struct surg__placing {
+  bool active;
+  bool all;            /* every large tensor, those that are external already too */
+  bool inline_too;     /* large initializers that are in the model */
+  bool attributes_too; /* tensors of attributes as well */
+  uint64_t threshold;
+  const char *location;
+} surg__placing;
+
+typedef SURG_VEC(const surg__datafile *) surg__datafiles;
+
+typedef struct surg__saver {
+  surg_model *m;
+  surg_context *ctx;
+  const char *where; /* the output, for messages */
+  surg__rope rope;   /* the model */
+  surg__rope data;   /* its new data file */
+  surg__placing placing;
+  surg__datafiles gather; /* data files that do not stay; sorted by address; tensors are placed */
+  unsigned depth;
+  surg_status status; /* sticks */
+} surg__saver;
+
+/* save_model.c: fills rope and data. */
+surg_status surg__save_build(surg__saver *s);
+
+/* --- save_wire.c --- */
+surg_status surg__save_fail(surg__saver *s, surg_status status);
+static inline bool surg__save_made_here(surg__src src) {
+  return src.body.off == 0;
+}
+/* Walks a source message; false at its end or after a failure. */
+surg__cursor surg__save_cursor(surg__saver *s, surg__span body);
+bool surg__save_next(surg__saver *s, surg__cursor *c, surg__field *f);
+/* The field verbatim, tag included. */
+void surg__save_keep(surg__saver *s, const surg__cursor *c, const surg__field *f);
+/* The bytes of a length-delimited field; NULL after a failure. */
+const char *surg__save_text(surg__saver *s, const surg__field *f);
+/* A source message as field `number`: verbatim, unless it stood under another number. */
+void surg__save_copy(surg__saver *s, uint32_t number, surg__src src);
+/* Nested messages with their depth bounded. */
+surg__open surg__save_begin(surg__saver *s, uint32_t number);
+void surg__save_end(surg__saver *s, surg__open open);
+/* Field `number`, a string, of a message being spliced: keeps an equal one as it is. */
+void surg__save_retext(surg__saver *s, const surg__cursor *c, const surg__field *f,
+                       const char *text);
+void surg__save_str(surg__saver *s, uint32_t number, const char *text);
+/* Whether the message's string field `number` reads `text` ("" when it is absent). */
+bool surg__save_reads(surg__saver *s, surg__span body, uint32_t number, const char *text);
+
+/* --- save_leaf.c --- */
+void surg__save_type(surg__saver *s, uint32_t number, const surg_type *t);
+void surg__save_decl(surg__saver *s, uint32_t number, const surg__decl *d, const char *name);
+void surg__save_import(surg__saver *s, uint32_t number, const surg__import *i);
+void surg__save_entry(surg__saver *s, uint32_t number, const char *key, const char *value);
+void surg__save_metadata(surg__saver *s, const surg__metadata *e);
+void surg__save_annotation(surg__saver *s, const surg__annotation *a);
+/* NodeDeviceConfigurationProto at field f of a node: names of renamed values follow. */
+void surg__save_devices(surg__saver *s, const surg_node *n, const surg__field *f);
+
+/* --- save_tensor.c --- */
+/* Whether the tensor goes to the new data file. */
+bool surg__save_moves(const surg__saver *s, const surg_tensor *t, bool attribute);
+/* A tensor as field `number`. `extras`: the TensorProto whose other fields (doc_string, metadata,
+ * unknown ones) stay, or none. `name` NULL: the name stays, or there is none. */
+void surg__save_tensor(surg__saver *s, uint32_t number, const surg_tensor *t, surg__span extras,
+                       const char *name, bool attribute);
+void surg__save_initializer(surg__saver *s, const surg_value *v);
+
+/* --- save_node.c --- */
+void surg__save_node(surg__saver *s, uint32_t number, const surg_node *n);
+void surg__save_attr(surg__saver *s, uint32_t number, const surg_attr *a);
+/* A Constant node for an initializer of a function body, which has no place for one. */
+void surg__save_constant(surg__saver *s, const surg_value *v);
+
+/* --- save_graph.c --- */
+void surg__save_graph(surg__saver *s, uint32_t number, const surg_graph *g);
+void surg__save_function(surg__saver *s, const surg_function *f);
+
+/* --- save_place.c --- */
+/* What becomes of the model's data files when it is written to `path` in folder `dir`; refuses a
+ * path that is one of them. Fills gather and `copies`: those copied along under their own name;
+ * NULL: none are. */
+surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
+                             surg__datafiles *copies);
+bool surg__place_gathered(const surg__saver *s, const surg__datafile *f);
+/* A finished file that has no name yet; fd -1: none. */
+typedef struct surg__draft {
+  int fd;
+  char *temp; /* of surg__os_temp_in */
+} surg__draft;
+void surg__draft_drop(surg__draft *d);
+/* Writes the rope to a new file of folder `dir`, synced unless told not to, with the mode of
+ * `like` when that is there. */
+surg_status surg__draft_write(surg__rope *rope, const char *dir, const char *where,
+                              const char *like, bool no_fsync, surg__draft *out);
+surg_status surg__draft_publish(surg_context *ctx, surg__draft *d, const char *path,
+                                const char *where);
+/* Finds the name for a data file of `size` bytes: `want`, or a variant when another file bears
+ * it. A file with the same bytes is taken for it, and the draft dropped. *name and *path are of
+ * the counted heap. */
+surg_status surg__draft_name(surg__saver *s, const char *dir, const char *want, surg__draft *d,
+                             uint64_t size, char **name, char **path);
+char *surg__path_join(surg_context *ctx, const char *dir, const char *name);
+
+#endif

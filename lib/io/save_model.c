@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing the model around its graph. */
+#include "io/save.h"
+
+static void put_imports(surg__saver *s) {
+  for (size_t i = 0; i < s->m->imports.count; i++)
+    surg__save_import(s, MODEL_IMPORT, &s->m->imports.items[i]);
+}
+
+static void put_metadata(surg__saver *s) {
+  for (size_t i = 0; i < s->m->metadata.count; i++)
+    surg__save_metadata(s, &s->m->metadata.items[i]);
+}
+
+static void put_functions(surg__saver *s) {
+  for (size_t i = 0; i < s->m->functions.count; i++) {
+    const surg_function *f = s->m->functions.items[i];
+    if (!f->erased) surg__save_function(s, f);
+  }
+}
+
+static void put_ir_version(surg__saver *s) {
+  if (s->m->has_ir_version)
+    surg__rope_varint(&s->rope, MODEL_IR_VERSION, (uint64_t)s->m->ir_version);
+}
+
+/* Whether the field is written from the model; the rest stays as it stands. */
+static bool ours(const surg_model *m, uint32_t number) {
+  switch (number) {
+    case MODEL_IR_VERSION:
+    case MODEL_IMPORT:
+    case MODEL_METADATA:
+      return m->header_dirty;
+    case MODEL_GRAPH:
+    case MODEL_FUNCTION:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static void put_part(surg__saver *s, uint32_t number) {
+  switch (number) {
+    case MODEL_IR_VERSION:
+      put_ir_version(s);
+      return;
+    case MODEL_IMPORT:
+      put_imports(s);
+      return;
+    case MODEL_METADATA:
+      put_metadata(s);
+      return;
+    case MODEL_GRAPH:
+      if (s->m->graph) surg__save_graph(s, MODEL_GRAPH, s->m->graph);
+      return;
+    default:
+      assert(number == MODEL_FUNCTION);
+      put_functions(s);
+  }
+}
+
+static void splice_model(surg__saver *s) {
+  static const uint32_t order[] = {MODEL_IR_VERSION, MODEL_GRAPH, MODEL_IMPORT, MODEL_METADATA,
+                                   MODEL_FUNCTION};
+  uint32_t done = 0;
+  if (s->m->source) {
+    surg__cursor c = {s->m->source, 0, s->m->source->size};
+    surg__field f;
+    while (surg__save_next(s, &c, &f)) {
+      if (!ours(s->m, f.number)) {
+        surg__save_keep(s, &c, &f);
+        continue;
+      }
+      if (!(done >> f.number & 1)) put_part(s, f.number);
+      done |= 1u << f.number;
+    }
+  }
+  bool whole = !s->m->source;
+  for (size_t i = 0; i < SURG_COUNT(order); i++)
+    if ((whole || ours(s->m, order[i])) && !(done >> order[i] & 1)) put_part(s, order[i]);
+}
+
+surg_status surg__save_build(surg__saver *s) {
+  surg__rope_clear(&s->rope);
+  surg__rope_clear(&s->data);
+  s->depth = 0;
+  s->status = SURG_OK;
+  if (s->m->source && !s->m->dirty && !s->placing.active)
+    surg__rope_source(&s->rope, 0, s->m->source->size);
+  else
+    splice_model(s);
+  if (s->status == SURG_OK && (s->rope.failed || s->data.failed))
+    surg__save_fail(s, surg__oom(s->ctx, s->where));
+  return s->status;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data files beside the output: which stay, which are copied along, which are gathered into a new
+ * one. No name is taken from the model unless it is plainly that of a weights file: a location is
+ * chosen by whoever made the model, and a file called so appears in the user's folder. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/os.h"
+#include "io/save.h"
+#include "onnx.pb-c.h"
+
+#define COMPARE_PART ((size_t)64 << 10)
+
+char *surg__path_join(surg_context *ctx, const char *dir, const char *name) {
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_puts(&b, dir);
+  if (b.n && b.p[b.n - 1] != '/') surg__buf_putc(&b, '/');
+  surg__buf_puts(&b, name);
+  surg__buf_putc(&b, 0);
+  if (!b.failed) return b.p;
+  surg__buf_free(&b);
+  return NULL;
+}
+
+/* --- which data files the tensors of the model lie in --- */
+
+static int by_address(const void *a, const void *b) {
+  uintptr_t x = (uintptr_t) * (surg__datafile *const *)a;
+  uintptr_t y = (uintptr_t) * (surg__datafile *const *)b;
+  return x < y ? -1 : x > y;
+}
+
+bool surg__place_gathered(const surg__saver *s, const surg__datafile *f) {
+  return s->gather.count &&
+         bsearch(&f, s->gather.items, s->gather.count, sizeof *s->gather.items, by_address) != NULL;
+}
+
+static void sort_unique(surg__datafiles *list) {
+  if (list->count < 2) return;
+  qsort(list->items, list->count, sizeof *list->items, by_address);
+  size_t kept = 1;
+  for (size_t i = 1; i < list->count; i++)
+    if (list->items[i] != list->items[i - 1]) list->items[kept++] = list->items[i];
+  list->count = kept;
+}
+
+/* What the walk over all tensors of a model finds. */
+typedef struct survey {
+  surg__saver *s;
+  surg__datafiles files;
+  bool opaque; /* something that is not decoded refers to external data */
+  bool failed;
+} survey;
+
+/* Whether a message holds an external tensor, at any depth. The scan has bounded the nesting. */
+static bool wire_external(surg__saver *s, const ProtobufCMessageDescriptor *d, surg__span body) {
+  surg__cursor c = surg__save_cursor(s, body);
+  surg__field f;
+  bool found = false;
+  while (!found && surg__save_next(s, &c, &f)) {
+    if (d == &onnx__tensor_proto__descriptor) {
+      found = f.number == TENSOR_LOCATION && f.value == 1;
+      continue;
+    }
+    const ProtobufCFieldDescriptor *fd = protobuf_c_message_descriptor_get_field(d, f.number);
+    if (fd && fd->type == PROTOBUF_C_TYPE_MESSAGE && f.wire == 2)
+      found = wire_external(s, fd->descriptor, f.body);
+  }
+  return found;
+}
+
+static void see_tensor(survey *v, const surg_tensor *t) {
+  if (t->view == SURG__VIEW_SPARSE) {
+    if (wire_external(v->s, &onnx__sparse_tensor_proto__descriptor, t->msg)) v->opaque = true;
+  } else if (t->view == SURG__VIEW_EXTERNAL) {
+    const surg__datafile *f = t->file;
+    if (v->files.count && v->files.items[v->files.count - 1] == f) return;
+    if (!surg__vec_push(v->s->ctx, &v->files, f)) v->failed = true;
+  }
+}
+
+static void see_attr(survey *v, const surg_attr *a) {
+  if (a->kind == SURG_ATTR_TENSOR || a->kind == SURG_ATTR_TENSORS ||
+      a->kind == SURG_ATTR_SPARSE_TENSOR || a->kind == SURG_ATTR_SPARSE_TENSORS)
+    for (uint32_t i = 0; i < a->count; i++) see_tensor(v, a->u.tensors[i]);
+}
+
+static void see_graph(survey *v, const surg_graph *g) {
+  for (const surg_value *x = g->first_init; x; x = x->init_next) see_tensor(v, x->tensor);
+  for (const surg_node *n = g->first; n; n = n->next)
+    for (uint32_t i = 0; i < n->n_attr; i++) see_attr(v, n->attrs[i]);
+}
+
+static void see_training(survey *v) {
+  surg__saver *s = v->s;
+  if (!s->m->source) return;
+  surg__cursor c = {s->m->source, 0, s->m->source->size};
+  surg__field f;
+  while (surg__save_next(s, &c, &f))
+    if (f.number == MODEL_TRAINING &&
+        wire_external(s, &onnx__training_info_proto__descriptor, f.body))
+      v->opaque = true;
+}
+
+static surg_status survey_model(survey *v) {
+  surg_model *m = v->s->m;
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g)) != NULL;) see_graph(v, g);
+  for (size_t i = 0; i < m->functions.count; i++)
+    for (size_t k = 0; k < m->functions.items[i]->defaults.count; k++)
+      see_attr(v, m->functions.items[i]->defaults.items[k]);
+  see_training(v);
+  if (v->failed) return surg__oom(v->s->ctx, v->s->where);
+  if (v->s->status != SURG_OK) return v->s->status;
+  if (v->opaque) { /* which file is not known: all of them */
+    for (surg__datafile *f = m->files; f; f = f->next)
+      if (!surg__vec_push(v->s->ctx, &v->files, f)) return surg__oom(v->s->ctx, v->s->where);
+  }
+  sort_unique(&v->files);
+  return SURG_OK;
+}
+
+/* --- comparing files --- */
+
+static int read_at(int fd, uint8_t *p, uint64_t size, uint64_t off) {
+  return surg__os_pread(fd, p, size - off < COMPARE_PART ? (size_t)(size - off) : COMPARE_PART,
+                        off);
+}
+
+/* Whether the regular file at `path` has the bytes of `fd`. Unreadable: no. */
+static bool same_bytes(surg_context *ctx, const char *path, int fd, uint64_t size) {
+  surg__stat st;
+  int other;
+  if (surg__os_lstat(path, &st) != 0 || !st.regular || st.size != size) return false;
+  if (surg__os_open_read(-1, path, &other) != 0) return false;
+  uint8_t *a = surg__alloc(ctx, COMPARE_PART * 2), *b = a ? a + COMPARE_PART : NULL;
+  bool same = a != NULL;
+  for (uint64_t off = 0; same && off < size; off += COMPARE_PART) {
+    size_t n = size - off < COMPARE_PART ? (size_t)(size - off) : COMPARE_PART;
+    same =
+        read_at(fd, a, size, off) == 0 && read_at(other, b, size, off) == 0 && memcmp(a, b, n) == 0;
+  }
+  surg__free(ctx, a);
+  surg__os_close(other);
+  return same;
+}
+
+/* --- the plan --- */
+
+/* A plain name with an ending that only weights have. */
+static bool weights_name(const char *p) {
+  static const char *const endings[] = {".data",    ".bin",    ".onnx_data",
+                                        ".weights", ".weight", ".raw"};
+  size_t n = strlen(p);
+  if (n == 0 || *p == '.') return false;
+  for (size_t i = 0; i < n; i++) {
+    unsigned char ch = (unsigned char)p[i];
+    bool word = (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') || (ch >= 'a' && ch <= 'z');
+    if (!word && ch != '.' && ch != '_' && ch != '-') return false;
+  }
+  for (size_t i = 0; i < SURG_COUNT(endings); i++) {
+    size_t k = strlen(endings[i]);
+    if (n > k && strcmp(p + n - k, endings[i]) == 0) return true;
+  }
+  return false;
+}
+
+typedef enum fate { FATE_STAYS, FATE_COPIED, FATE_GATHERED } fate;
+
+static bool same_file(const surg__stat *st, const surg__datafile *f) {
+  return st->dev == f->dev && st->ino == f->ino;
+}
+
+static surg_status decide(surg__saver *s, const surg__datafile *f, const char *dir, fate *out) {
+  char *path = surg__path_join(s->ctx, dir, f->location);
+  if (!path) return surg__oom(s->ctx, s->where);
+  surg__stat st;
+  if (surg__os_stat(path, &st) == 0 && same_file(&st, f))
+    *out = FATE_STAYS;
+  else if (weights_name(f->location) && surg__os_lstat(path, &st) == ENOENT)
+    *out = FATE_COPIED;
+  else if (same_bytes(s->ctx, path, f->fd, f->size))
+    *out = FATE_STAYS;
+  else
+    *out = FATE_GATHERED;
+  surg__free(s->ctx, path);
+  return SURG_OK;
+}
+
+static surg_status refuse_target(surg__saver *s, const surg__datafile *f) {
+  return surg__error(s->ctx, SURG_EUSAGE, s->where,
+                     "is a data file (%s) of the model to be written",
+                     surg__q(s->ctx, f->location));
+}
+
+static surg_status plan_file(surg__saver *s, const surg__datafile *f, const char *dir,
+                             const surg__stat *target, surg__datafiles *copies) {
+  const surg__source *src = s->m->source;
+  fate what;
+  if (target && same_file(target, f)) {
+    /* Elements that lie in the model file itself: it is about to be replaced. */
+    if (!src || src->dev != f->dev || src->ino != f->ino) return refuse_target(s, f);
+    what = s->m->dirty ? FATE_GATHERED : FATE_STAYS;
+  } else {
+    surg_status r = decide(s, f, dir, &what);
+    if (r != SURG_OK) return r;
+  }
+  if (what == FATE_STAYS) return SURG_OK;
+  bool pushed = what == FATE_COPIED && copies ? surg__vec_push(s->ctx, copies, f)
+                                              : surg__vec_push(s->ctx, &s->gather, f);
+  return pushed ? SURG_OK : surg__oom(s->ctx, s->where);
+}
+
+surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
+                             surg__datafiles *copies) {
+  if (!s->m->files) return SURG_OK;
+  survey v = {.s = s};
+  surg__stat st;
+  bool there = surg__os_stat(path, &st) == 0;
+  surg_status r = survey_model(&v);
+  for (size_t i = 0; r == SURG_OK && i < v.files.count; i++)
+    r = plan_file(s, v.files.items[i], dir, there ? &st : NULL, copies);
+  if (r == SURG_OK && v.opaque && s->gather.count)
+    r = surg__error(s->ctx, SURG_EUSAGE, s->where,
+                    "external data of sparse tensors or training_info (%s) cannot move: write "
+                    "the model into the folder of its data",
+                    surg__q(s->ctx, s->gather.items[0]->location));
+  sort_unique(&s->gather);
+  surg__vec_free(s->ctx, &v.files);
+  return r;
+}
+
+/* --- drafts: files written but not yet named --- */
+
+void surg__draft_drop(surg__draft *d) {
+  if (d->fd >= 0) surg__os_discard(d->fd, d->temp);
+  d->fd = -1;
+  d->temp = NULL;
+}
+
+static surg_status write_error(surg_context *ctx, const char *where, int e) {
+  return surg__error(ctx, e == ENOMEM ? SURG_ENOMEM : SURG_EIO, where, "cannot write: %s",
+                     strerror(e));
+}
+
+surg_status surg__draft_write(surg__rope *rope, const char *dir, const char *where,
+                              const char *like, bool no_fsync, surg__draft *out) {
+  surg_context *ctx = rope->ctx;
+  *out = (surg__draft){-1, NULL};
+  int fd = -1;
+  int e = surg__os_temp_in(dir, &fd, &out->temp);
+  if (e) return write_error(ctx, where, e);
+  out->fd = fd;
+  if (like) e = surg__os_copy_mode(fd, like);
+  surg_status r = e ? write_error(ctx, where, e) : SURG_OK;
+  if (r == SURG_OK) r = surg__rope_write(rope, &(surg__sink){where, fd, true, NULL});
+  if (r == SURG_OK && !no_fsync) {
+    e = surg__os_fsync(fd);
+    if (e) r = write_error(ctx, where, e);
+  }
+  if (r != SURG_OK) surg__draft_drop(out);
+  return r;
+}
+
+surg_status surg__draft_publish(surg_context *ctx, surg__draft *d, const char *path,
+                                const char *where) {
+  int e = surg__os_publish(d->fd, d->temp, path);
+  *d = (surg__draft){-1, NULL};
+  return e ? write_error(ctx, where, e) : SURG_OK;
+}
+
+#define NAME_TRIES 10000u
+
+/* `stem-3.ext` for name `stem.ext`. */
+static char *variant(surg_context *ctx, const char *name, unsigned k) {
+  const char *dot = strrchr(name, '.');
+  size_t stem = dot && dot != name ? (size_t)(dot - name) : strlen(name);
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_put(&b, name, stem);
+  if (k) surg__buf_printf(&b, "-%u", k);
+  surg__buf_puts(&b, name + stem);
+  surg__buf_putc(&b, 0);
+  if (!b.failed) return b.p;
+  surg__buf_free(&b);
+  return NULL;
+}
+
+surg_status surg__draft_name(surg__saver *s, const char *dir, const char *want, surg__draft *d,
+                             uint64_t size, char **name, char **path) {
+  for (unsigned k = 0; k < NAME_TRIES; k++) {
+    surg__stat st;
+    *name = variant(s->ctx, want, k);
+    *path = *name ? surg__path_join(s->ctx, dir, *name) : NULL;
+    if (!*path) {
+      surg__free(s->ctx, *name);
+      *name = NULL;
+      return surg__oom(s->ctx, s->where);
+    }
+    int e = surg__os_lstat(*path, &st);
+    if (e == ENOENT) return SURG_OK;
+    if (e == 0 && same_bytes(s->ctx, *path, d->fd, size)) {
+      surg__draft_drop(d);
+      return SURG_OK;
+    }
+    surg__free(s->ctx, *name);
+    surg__free(s->ctx, *path);
+    *name = *path = NULL;
+    if (e != 0) return write_error(s->ctx, s->where, e);
+  }
+  return surg__error(s->ctx, SURG_EIO, s->where, "no free name for a data file like %s",
+                     surg__q(s->ctx, want));
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing tensors. Elements are never decoded: they are named by a piece of the rope, or stay
+ * behind in their data file. */
+#include <stdio.h>
+
+#include "io/save.h"
+
+/* Alignment in a data file; large tensors at pages, so that a runtime can map them. */
+#define ALIGN_SMALL 64u
+#define ALIGN_LARGE 4096u
+#define LARGE_TENSOR ((uint64_t)1 << 20)
+
+bool surg__save_moves(const surg__saver *s, const surg_tensor *t, bool attribute) {
+  const surg__placing *p = &s->placing;
+  if (t->view == SURG__VIEW_EXTERNAL)
+    return surg__place_gathered(s, t->file) || (p->active && p->all && t->bytes >= p->threshold);
+  if (!p->active || !p->inline_too || (attribute && !p->attributes_too)) return false;
+  return t->bytes >= p->threshold &&
+         (t->view == SURG__VIEW_RAW || t->view == SURG__VIEW_TYPED || t->view == SURG__VIEW_OWNED);
+}
+
+/* --- payloads --- */
+
+static void put_number_entry(surg__saver *s, const char *key, uint64_t v) {
+  char text[24];
+  snprintf(text, sizeof text, "%llu", (unsigned long long)v);
+  surg__save_entry(s, TENSOR_EXTERNAL, key, text);
+}
+
+static void put_placed(surg__saver *s, const surg_tensor *t) {
+  uint64_t align = t->bytes >= LARGE_TENSOR ? ALIGN_LARGE : ALIGN_SMALL;
+  surg__rope_zero(&s->data, (align - s->data.total % align) % align);
+  uint64_t off = s->data.total;
+  surg__rope_tensor(&s->data, t);
+  surg__save_entry(s, TENSOR_EXTERNAL, "location", s->placing.location);
+  put_number_entry(s, "offset", off);
+  put_number_entry(s, "length", t->bytes);
+  surg__rope_varint(&s->rope, TENSOR_LOCATION, 1);
+}
+
+static bool holds_payload(uint32_t number) {
+  switch (number) {
+    case TENSOR_FLOATS:
+    case TENSOR_INT32S:
+    case TENSOR_STRINGS:
+    case TENSOR_INT64S:
+    case TENSOR_RAW:
+    case TENSOR_DOUBLES:
+    case TENSOR_UINT64S:
+    case TENSOR_EXTERNAL:
+    case TENSOR_LOCATION:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/* The payload as it stands in another TensorProto of the source, field by field. */
+static void put_as_written(surg__saver *s, surg__span msg) {
+  surg__cursor c = surg__save_cursor(s, msg);
+  surg__field f;
+  while (surg__save_next(s, &c, &f))
+    if (holds_payload(f.number)) surg__save_keep(s, &c, &f);
+}
+
+static void put_payload(surg__saver *s, const surg_tensor *t, bool attribute) {
+  if (surg__save_moves(s, t, attribute)) {
+    put_placed(s, t);
+  } else if (t->msg.off != 0 && t->view != SURG__VIEW_OWNED) {
+    put_as_written(s, t->msg);
+  } else if (t->dtype == SURG_STRING) {
+    for (uint64_t i = 0; i < t->count; i++)
+      surg__rope_string(&s->rope, TENSOR_STRINGS, t->strings[i].p, t->strings[i].n);
+  } else {
+    surg__rope_tag(&s->rope, TENSOR_RAW, t->bytes);
+    surg__rope_tensor(&s->rope, t);
+  }
+}
+
+static void put_shape(surg__saver *s, const surg_tensor *t) {
+  for (uint32_t i = 0; i < t->rank; i++)
+    surg__rope_varint(&s->rope, TENSOR_DIMS, (uint64_t)t->dims[i]);
+  surg__rope_varint(&s->rope, TENSOR_DTYPE, (uint64_t)(int64_t)t->dtype);
+}
+
+/* --- messages --- */
+
+/* The tensor's own message, where at most the name changes. */
+static void splice_name(surg__saver *s, surg__span body, const char *name) {
+  surg__cursor c = surg__save_cursor(s, body);
+  surg__field f;
+  bool named = false;
+  while (surg__save_next(s, &c, &f)) {
+    if (f.number != TENSOR_NAME)
+      surg__save_keep(s, &c, &f);
+    else if (!named)
+      surg__save_retext(s, &c, &f, name);
+    named = named || f.number == TENSOR_NAME;
+  }
+  if (!named && *name) surg__save_str(s, TENSOR_NAME, name);
+}
+
+/* What `extras` says besides elements, shape and name; then the elements of t. */
+static void splice_data(surg__saver *s, const surg_tensor *t, surg__span extras, const char *name,
+                        bool attribute) {
+  surg__cursor c = surg__save_cursor(s, extras);
+  surg__field f;
+  bool named = false;
+  put_shape(s, t);
+  while (surg__save_next(s, &c, &f)) {
+    if (f.number == TENSOR_DIMS || f.number == TENSOR_DTYPE || f.number == TENSOR_SEGMENT ||
+        holds_payload(f.number))
+      continue;
+    if (f.number == TENSOR_NAME && name) {
+      if (!named) surg__save_retext(s, &c, &f, name);
+      named = true;
+    } else {
+      surg__save_keep(s, &c, &f);
+    }
+  }
+  if (!named && name && *name) surg__save_str(s, TENSOR_NAME, name);
+  put_payload(s, t, attribute);
+}
+
+void surg__save_tensor(surg__saver *s, uint32_t number, const surg_tensor *t, surg__span extras,
+                       const char *name, bool attribute) {
+  surg__open open = surg__save_begin(s, number);
+  bool own = extras.off != 0 && extras.off == t->msg.off && extras.len == t->msg.len;
+  if (own && !surg__save_moves(s, t, attribute)) {
+    if (name)
+      splice_name(s, extras, name);
+    else
+      surg__rope_source(&s->rope, extras.off, extras.len);
+  } else if (extras.off != 0) {
+    splice_data(s, t, extras, name, attribute);
+  } else {
+    put_shape(s, t);
+    if (name && *name) surg__save_str(s, TENSOR_NAME, name);
+    put_payload(s, t, attribute);
+  }
+  surg__save_end(s, open);
+}
+
+/* A sparse initializer is named by its values. */
+static void put_sparse(surg__saver *s, const surg_tensor *t, const char *name) {
+  surg__open open = surg__save_begin(s, GRAPH_SPARSE);
+  surg__cursor c = surg__save_cursor(s, t->msg);
+  surg__field f;
+  while (surg__save_next(s, &c, &f)) {
+    if (f.number != SPARSE_VALUES) {
+      surg__save_keep(s, &c, &f);
+      continue;
+    }
+    surg__open values = surg__save_begin(s, SPARSE_VALUES);
+    splice_name(s, f.body, name);
+    surg__save_end(s, values);
+  }
+  surg__save_end(s, open);
+}
+
+/* The TensorProto the initializer was read from; none when it was sparse and no longer is. */
+static surg__span dense_source(surg__saver *s, const surg_value *v) {
+  const surg__span none = {0, 0};
+  if (surg__save_made_here(v->init_src)) return none;
+  surg__cursor c = {s->m->source, v->init_src.field_off,
+                    v->init_src.body.off + v->init_src.body.len};
+  surg__field f;
+  if (!surg__save_next(s, &c, &f)) return none;
+  return f.number == GRAPH_INITIALIZER ? v->init_src.body : none;
+}
+
+void surg__save_initializer(surg__saver *s, const surg_value *v) {
+  const surg_tensor *t = v->tensor;
+  bool sparse = t->view == SURG__VIEW_SPARSE;
+  uint32_t number = sparse ? GRAPH_SPARSE : GRAPH_INITIALIZER;
+  bool clean = !surg__save_made_here(v->init_src) && !v->init_dirty && !v->named_here &&
+               !surg__save_moves(s, t, false);
+  if (clean)
+    surg__save_copy(s, number, v->init_src);
+  else if (sparse)
+    put_sparse(s, t, v->name);
+  else
+    surg__save_tensor(s, number, t, dense_source(s, v), v->name, false);
+}
