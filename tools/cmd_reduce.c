@@ -179,7 +179,10 @@ static surg_status reduce(reduction *r, const char *in, const cli_common *common
   }
   r->code = code;
   size_t before = node_count(r->best);
-  while (reduce_outputs(r) | reduce_nodes(r)) {}
+  for (bool smaller = true; smaller;) {
+    smaller = reduce_outputs(r);
+    if (reduce_nodes(r)) smaller = true;
+  }
   if (!r->quiet && isatty(STDERR_FILENO)) fputc('\r', stderr);
   if (common->summary || (!r->quiet && isatty(STDERR_FILENO)))
     fprintf(stderr, "%zu nodes -> %zu after %zu tests (exit code %d kept)\n", before,
