@@ -231,7 +231,9 @@ surg__soft *surg__soft_new(surg_model *m, surg__soft_kind kind, surg_value *v) {
   s->kind = kind;
   s->use.kind = SURG_USE_SOFT;
   s->use.user.soft = s;
+  if (v) s->written = v->name;
   surg__use_link(&s->use, v);
+  if (v) s->written = v->name;
   if (v && kind == SURG__SOFT_TRAINING) v->pinned = true;
   return s;
 }

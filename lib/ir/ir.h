@@ -196,7 +196,7 @@ typedef struct surg__annotation {
 typedef struct surg__decl {
   surg__src src; /* body.len 0 and off 0: made here */
   const surg_type *type;
-  bool dirty;
+  bool dirty; /* the type is another than the source's; a new name is seen without it */
 } surg__decl;
 
 struct surg_value {

@@ -217,7 +217,6 @@ static void mark_spellings(surg_value *v) {
     } else if (u->kind == SURG_USE_OUTPUT) {
       surg__output *o = u->user.graph->out[u->index];
       o->name = v->name;
-      o->decl.dirty = true;
       surg__touch_graph(u->user.graph);
     } else if (u->user.soft->kind == SURG__SOFT_ANNOTATION) {
       u->user.soft->annotation->dirty = true;
@@ -240,7 +239,6 @@ bool surg__relabel(surg_value *v, const char *interned) {
   v->name = interned;
   if (!surg__value_index(v)) return false;
   v->named_here = true;
-  v->decl.dirty = true;
   if (v->initializer) v->init_dirty = true;
   mark_spellings(v);
   surg__touch_graph(v->graph);
