@@ -58,3 +58,53 @@ void surg__dense_strides(const int64_t *dims, uint32_t rank, int64_t *strides) {
     if (!empty) step *= dims[d];
   }
 }
+
+bool surg__aligned_strides(const surg__array *a, const surg__array *b, int64_t axis,
+                           int64_t *strides) {
+  for (uint32_t d = 0; d < a->rank; ++d) strides[d] = 0;
+  if (b->count == 1) return true;
+  if (b->rank > a->rank || axis < 0 || axis > (int64_t)(a->rank - b->rank)) return false;
+  for (uint32_t d = 0; d < b->rank; ++d) {
+    if (b->dims[d] != 1 && b->dims[d] != a->dims[axis + d]) return false;
+  }
+  surg__broadcast_strides(b, NULL, b->rank, strides + axis);
+  return true;
+}
+
+/* The rule before opset 7. */
+static surg__kstatus old_pair(surg_kctx *k, int64_t *strides) {
+  const surg__array *a = &k->in[0], *b = &k->in[1];
+  bool same = a->rank == b->rank;
+  for (uint32_t d = 0; same && d < a->rank; ++d) same = a->dims[d] == b->dims[d];
+  if (!same && surg_node_int(k->node, "broadcast", 0) == 0) {
+    return surg__k_invalid(k, "the shapes differ and broadcast is not set");
+  }
+  int64_t axis = (int64_t)a->rank - (int64_t)b->rank;
+  if (!same && surg_node_attr(k->node, "axis")) {
+    axis = surg_node_int(k->node, "axis", axis);
+    if (axis < 0 && axis >= -(int64_t)a->rank) axis += a->rank;
+  }
+  if (surg__aligned_strides(a, b, axis, strides)) return SURG__K_OK;
+  return surg__k_invalid(k, "the second shape does not fit into the first");
+}
+
+surg__kstatus surg__k_pair(surg_kctx *k, int dtype, surg__loop *l) {
+  const surg__array *in[2] = {&k->in[0], &k->in[1]};
+  int64_t dims[SURG_LIMIT_RANK], sa[SURG_LIMIT_RANK], sb[SURG_LIMIT_RANK], so[SURG_LIMIT_RANK];
+  uint32_t rank = in[0]->rank;
+  if (k->since < 7) {
+    SURG__K_TRY(old_pair(k, sb));
+    if (rank > 0) memcpy(dims, in[0]->dims, rank * sizeof *dims);
+  } else {
+    if (!surg__broadcast_dims(in, 2, dims, &rank)) {
+      return surg__k_invalid(k, "the shapes do not broadcast");
+    }
+    surg__broadcast_strides(in[1], dims, rank, sb);
+  }
+  surg__broadcast_strides(in[0], dims, rank, sa);
+  surg__dense_strides(dims, rank, so);
+  SURG__K_TRY(surg__k_out(k, 0, dtype, dims, rank));
+  SURG__K_TRY(surg__k_work(k, k->out[0].count));
+  surg__loop_init(l, dims, rank, 3, (const int64_t *const[]){so, sa, sb});
+  return SURG__K_OK;
+}

@@ -27,4 +27,12 @@ void surg__loop_rewind(surg__loop *l);
 /* Steps of a dense array of that shape. */
 void surg__dense_strides(const int64_t *dims, uint32_t rank, int64_t *strides);
 
+/* For operators of two inputs: makes output 0 of `dtype` in their common shape, asks for the work,
+ * and walks output, first and second input. Before opset 7 the second input is laid over the
+ * first one only with broadcast=1, from `axis` on. */
+surg__kstatus surg__k_pair(surg_kctx *k, int dtype, surg__loop *l);
+/* The same for given arrays a, b and one-sided rules: steps for b along the axes of a. */
+bool surg__aligned_strides(const surg__array *a, const surg__array *b, int64_t axis,
+                           int64_t *strides);
+
 #endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators of one input and Clip. Floats of every width are computed in double and rounded once
+ * to their type: the result is the exactly rounded one in all but a few cases of the functions
+ * that no mathematics library rounds correctly. */
+#include <math.h>
+
+#include "eval/kernels.h"
+#include "eval/number.h"
+
+/* a and b are the attributes of the operator. */
+typedef double (*real_fn)(double x, double a, double b);
+
+static double f_neg(double x, double a, double b) { (void)a; (void)b; return -x; }
+static double f_abs(double x, double a, double b) { (void)a; (void)b; return fabs(x); }
+static double f_sign(double x, double a, double b) {
+  (void)a, (void)b;
+  return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x;
+}
+static double f_relu(double x, double a, double b) { (void)a; (void)b; return x < 0 ? 0 : x; }
+static double f_sqrt(double x, double a, double b) { (void)a; (void)b; return sqrt(x); }
+static double f_exp(double x, double a, double b) { (void)a; (void)b; return exp(x); }
+static double f_log(double x, double a, double b) { (void)a; (void)b; return log(x); }
+static double f_floor(double x, double a, double b) { (void)a; (void)b; return floor(x); }
+static double f_ceil(double x, double a, double b) { (void)a; (void)b; return ceil(x); }
+/* Half to even: the rounding mode is never changed. */
+static double f_round(double x, double a, double b) { (void)a; (void)b; return nearbyint(x); }
+static double f_recip(double x, double a, double b) { (void)a; (void)b; return 1 / x; }
+static double f_erf(double x, double a, double b) { (void)a; (void)b; return erf(x); }
+static double f_tanh(double x, double a, double b) { (void)a; (void)b; return tanh(x); }
+static double f_sin(double x, double a, double b) { (void)a; (void)b; return sin(x); }
+static double f_cos(double x, double a, double b) { (void)a; (void)b; return cos(x); }
+static double f_tan(double x, double a, double b) { (void)a; (void)b; return tan(x); }
+static double f_asin(double x, double a, double b) { (void)a; (void)b; return asin(x); }
+static double f_acos(double x, double a, double b) { (void)a; (void)b; return acos(x); }
+static double f_atan(double x, double a, double b) { (void)a; (void)b; return atan(x); }
+static double f_sinh(double x, double a, double b) { (void)a; (void)b; return sinh(x); }
+static double f_cosh(double x, double a, double b) { (void)a; (void)b; return cosh(x); }
+static double f_asinh(double x, double a, double b) { (void)a; (void)b; return asinh(x); }
+static double f_acosh(double x, double a, double b) { (void)a; (void)b; return acosh(x); }
+static double f_atanh(double x, double a, double b) { (void)a; (void)b; return atanh(x); }
+/* exp of the negative magnitude alone: no overflow on either side. */
+static double f_sigmoid(double x, double a, double b) {
+  (void)a, (void)b;
+  double e = exp(-fabs(x));
+  return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+static double f_leaky(double x, double a, double b) { (void)b; return x < 0 ? a * x : x; }
+static double f_elu(double x, double a, double b) { (void)b; return x < 0 ? a * expm1(x) : x; }
+static double f_selu(double x, double a, double b) {
+  return b * (x > 0 ? x : a * expm1(x));
+}
+static double f_celu(double x, double a, double b) {
+  (void)b;
+  return x < 0 ? a * expm1(x / a) : x;
+}
+static double f_thresholded(double x, double a, double b) {
+  (void)b;
+  return x > a || isnan(x) ? x : 0;
+}
+static double f_hard_sigmoid(double x, double a, double b) {
+  double y = a * x + b;
+  return y < 0 ? 0 : y > 1 ? 1 : y;
+}
+static double f_hard_swish(double x, double a, double b) {
+  return x * f_hard_sigmoid(x, a, b);
+}
+static double f_softplus(double x, double a, double b) {
+  (void)a, (void)b;
+  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+static double f_softsign(double x, double a, double b) {
+  (void)a, (void)b;
+  return x / (1 + fabs(x));
+}
+static double f_mish(double x, double a, double b) { return x * tanh(f_softplus(x, a, b)); }
+static double f_swish(double x, double a, double b) { return x * f_sigmoid(a * x, a, b); }
+static double f_gelu(double x, double a, double b) {
+  (void)a, (void)b;
+  return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
+}
+static double f_gelu_tanh(double x, double a, double b) {
+  (void)a, (void)b;
+  return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
+
+static const struct real_row {
+  int op;
+  real_fn fn;
+  const char *a_name, *b_name; /* attributes, with their fallback */
+  float a, b;
+} rows[] = {
+    {SURG_OP_Neg, f_neg, NULL, NULL, 0, 0},
+    {SURG_OP_Abs, f_abs, NULL, NULL, 0, 0},
+    {SURG_OP_Sign, f_sign, NULL, NULL, 0, 0},
+    {SURG_OP_Relu, f_relu, NULL, NULL, 0, 0},
+    {SURG_OP_Sqrt, f_sqrt, NULL, NULL, 0, 0},
+    {SURG_OP_Exp, f_exp, NULL, NULL, 0, 0},
+    {SURG_OP_Log, f_log, NULL, NULL, 0, 0},
+    {SURG_OP_Floor, f_floor, NULL, NULL, 0, 0},
+    {SURG_OP_Ceil, f_ceil, NULL, NULL, 0, 0},
+    {SURG_OP_Round, f_round, NULL, NULL, 0, 0},
+    {SURG_OP_Reciprocal, f_recip, NULL, NULL, 0, 0},
+    {SURG_OP_Erf, f_erf, NULL, NULL, 0, 0},
+    {SURG_OP_Tanh, f_tanh, NULL, NULL, 0, 0},
+    {SURG_OP_Sigmoid, f_sigmoid, NULL, NULL, 0, 0},
+    {SURG_OP_LeakyRelu, f_leaky, "alpha", NULL, 0.01f, 0},
+    {SURG_OP_Elu, f_elu, "alpha", NULL, 1, 0},
+    {SURG_OP_Selu, f_selu, "alpha", "gamma", 1.67326319217681884765625f,
+     1.05070102214813232421875f},
+    {SURG_OP_Celu, f_celu, "alpha", NULL, 1, 0},
+    {SURG_OP_ThresholdedRelu, f_thresholded, "alpha", NULL, 1, 0},
+    {SURG_OP_HardSigmoid, f_hard_sigmoid, "alpha", "beta", 0.2f, 0.5f},
+    {SURG_OP_HardSwish, f_hard_swish, NULL, NULL, 0, 0.5f},
+    {SURG_OP_Mish, f_mish, NULL, NULL, 0, 0},
+    {SURG_OP_Gelu, f_gelu, NULL, NULL, 0, 0},
+    {SURG_OP_Swish, f_swish, "alpha", NULL, 1, 0},
+    {SURG_OP_Softplus, f_softplus, NULL, NULL, 0, 0},
+    {SURG_OP_Softsign, f_softsign, NULL, NULL, 0, 0},
+    {SURG_OP_Sin, f_sin, NULL, NULL, 0, 0},
+    {SURG_OP_Cos, f_cos, NULL, NULL, 0, 0},
+    {SURG_OP_Tan, f_tan, NULL, NULL, 0, 0},
+    {SURG_OP_Asin, f_asin, NULL, NULL, 0, 0},
+    {SURG_OP_Acos, f_acos, NULL, NULL, 0, 0},
+    {SURG_OP_Atan, f_atan, NULL, NULL, 0, 0},
+    {SURG_OP_Sinh, f_sinh, NULL, NULL, 0, 0},
+    {SURG_OP_Cosh, f_cosh, NULL, NULL, 0, 0},
+    {SURG_OP_Asinh, f_asinh, NULL, NULL, 0, 0},
+    {SURG_OP_Acosh, f_acosh, NULL, NULL, 0, 0},
+    {SURG_OP_Atanh, f_atanh, NULL, NULL, 0, 0},
+};
+
+static bool text_is(surg_str s, const char *word) {
+  return s.n == strlen(word) && memcmp(s.p, word, s.n) == 0;
+}
+
+static surg__kstatus reals(surg_kctx *k) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  const struct real_row *row = NULL;
+  for (size_t i = 0; i < SURG_COUNT(rows) && !row; ++i) {
+    if (rows[i].op == k->op) row = &rows[i];
+  }
+  assert(row);
+  double a = row->a, b = row->b;
+  real_fn fn = row->fn;
+  if (row->a_name) a = surg_node_float(k->node, row->a_name, row->a);
+  if (row->b_name) b = surg_node_float(k->node, row->b_name, row->b);
+  if (k->op == SURG_OP_HardSwish) a = 1.0 / 6.0;
+  if (k->op == SURG_OP_Celu && a == 0) return surg__k_cannot(k, "alpha is zero");
+  if (k->op == SURG_OP_Gelu) {
+    surg_str form = surg_node_string(k->node, "approximate", "none");
+    if (text_is(form, "tanh")) {
+      fn = f_gelu_tanh;
+    } else if (!text_is(form, "none")) {
+      return surg__k_invalid(k, "approximate is neither none nor tanh");
+    }
+  }
+  for (uint64_t i = 0; i < x->count; ++i) {
+    surg__store_f64(o->dtype, o->data, i, fn(surg__load_f64(x->dtype, x->data, i), a, b));
+  }
+  return SURG__K_OK;
+}
+
+/* The operators that exist for integers and bool. */
+static surg__kstatus integers(surg_kctx *k) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  bool is_signed = surg__dtype_is_signed_int(x->dtype);
+  for (uint64_t i = 0; i < x->count; ++i) {
+    uint64_t v = surg__load_int(x->dtype, x->data, i), r;
+    bool negative = is_signed && (int64_t)v < 0;
+    switch (k->op) {
+      case SURG_OP_Neg: r = 0 - v; break;
+      case SURG_OP_Abs: r = negative ? 0 - v : v; break;
+      case SURG_OP_Sign: r = negative ? UINT64_MAX : v != 0; break;
+      case SURG_OP_Relu: r = negative ? 0 : v; break;
+      case SURG_OP_BitwiseNot: r = ~v; break;
+      case SURG_OP_Not: r = v == 0; break;
+      default: return surg__k_cannot(k, "no result in integers");
+    }
+    surg__store_int(o->dtype, o->data, i, r);
+  }
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__k_unary(surg_kctx *k) {
+  const surg__array *x = &k->in[0];
+  if (!k->wanted[0]) return SURG__K_OK;
+  SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
+  SURG__K_TRY(surg__k_work(k, x->count));
+  return surg__is_real(x->dtype) ? reals(k) : integers(k);
+}
+
+/* --- Clip --- */
+
+/* A bound that is an input: one element. */
+static bool single(const surg_kctx *k, uint32_t i) {
+  return !surg__k_has(k, i) || k->in[i].count == 1;
+}
+
+static double attr_bound(const surg_kctx *k, const char *name, double fallback) {
+  return surg_node_attr(k->node, name) ? surg_node_float(k->node, name, 0) : fallback;
+}
+
+/* The lower bound is applied first, so that the upper one wins where they cross; NaN stays. */
+static surg__kstatus clip_reals(surg_kctx *k) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  double low = -INFINITY, high = INFINITY;
+  if (k->since < 11) {
+    double widest = k->since < 6 ? INFINITY : (double)3.40282346638528859812e+38f;
+    low = attr_bound(k, "min", -widest);
+    high = attr_bound(k, "max", widest);
+  } else {
+    if (surg__k_has(k, 1)) low = surg__load_f64(x->dtype, k->in[1].data, 0);
+    if (surg__k_has(k, 2)) high = surg__load_f64(x->dtype, k->in[2].data, 0);
+  }
+  if (isnan(low) || isnan(high)) return surg__k_cannot(k, "a bound is not a number");
+  for (uint64_t i = 0; i < x->count; ++i) {
+    double v = surg__load_f64(x->dtype, x->data, i);
+    if (v < low) v = low;
+    if (v > high) v = high;
+    surg__store_f64(o->dtype, o->data, i, v);
+  }
+  return SURG__K_OK;
+}
+
+static surg__kstatus clip_integers(surg_kctx *k) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  bool has_low = surg__k_has(k, 1), has_high = surg__k_has(k, 2);
+  uint64_t low = has_low ? surg__load_int(x->dtype, k->in[1].data, 0) : 0;
+  uint64_t high = has_high ? surg__load_int(x->dtype, k->in[2].data, 0) : 0;
+  bool is_signed = surg__dtype_is_signed_int(x->dtype);
+  for (uint64_t i = 0; i < x->count; ++i) {
+    uint64_t v = surg__load_int(x->dtype, x->data, i);
+    if (has_low && (is_signed ? (int64_t)v < (int64_t)low : v < low)) v = low;
+    if (has_high && (is_signed ? (int64_t)v > (int64_t)high : v > high)) v = high;
+    surg__store_int(o->dtype, o->data, i, v);
+  }
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__k_clip(surg_kctx *k) {
+  const surg__array *x = &k->in[0];
+  if (!k->wanted[0]) return SURG__K_OK;
+  if (!single(k, 1) || !single(k, 2)) return surg__k_invalid(k, "a bound is no single value");
+  SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
+  SURG__K_TRY(surg__k_work(k, x->count));
+  return surg__is_real(x->dtype) ? clip_reals(k) : clip_integers(k);
+}
