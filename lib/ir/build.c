@@ -27,9 +27,17 @@ surg_graph *surg__graph_new(surg_model *m, surg_graph_kind kind, surg_node *pare
   g->name = none;
   g->parent_node = parent;
   g->parent_attr = attr;
-  g->prev = m->graphs_tail;
-  if (m->graphs_tail) m->graphs_tail->next = g;
-  m->graphs_tail = g;
+  if (kind == SURG_GRAPH_MAIN && !m->graph && m->graphs_tail) {
+    /* The main graph leads the list, even when functions came first. */
+    surg_graph *head = m->graphs_tail;
+    while (head->prev) head = head->prev;
+    g->next = head;
+    head->prev = g;
+  } else {
+    g->prev = m->graphs_tail;
+    if (m->graphs_tail) m->graphs_tail->next = g;
+    m->graphs_tail = g;
+  }
   if (kind == SURG_GRAPH_MAIN && !m->graph) m->graph = g;
   return g;
 }
@@ -233,7 +241,6 @@ surg__soft *surg__soft_new(surg_model *m, surg__soft_kind kind, surg_value *v) {
   s->use.user.soft = s;
   if (v) s->written = v->name;
   surg__use_link(&s->use, v);
-  if (v) s->written = v->name;
   if (v && kind == SURG__SOFT_TRAINING) v->pinned = true;
   return s;
 }
