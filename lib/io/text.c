@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ONNX text of models: the codec of text_print.c and text_parse.c between loading and saving. */
+#include <onnxsurg/onnxsurg.h>
+#include <stdlib.h>
+
+#include "base/os.h"
+#include "io/text_codec.h"
+
+/* The folder external data is looked for in: that of the text, when it is a file. */
+static char *folder_of(const char *name) {
+  surg__stat st;
+  char *dir = NULL, *base = NULL;
+  if (surg__os_stat(name, &st) != 0 || !st.regular) return NULL;
+  if (surg__os_split(name, &dir, &base) != 0) return NULL;
+  free(base);
+  return dir;
+}
+
+surg_status surg_load_text(surg_context *ctx, const char *text, size_t n, const char *name,
+                           surg_model **out) {
+  surg__buf wire;
+  if (!out) return SURG_EUSAGE;
+  *out = NULL;
+  if (!ctx || (!text && n)) return SURG_EUSAGE;
+  if (!name) name = "text";
+  surg__buf_init(&wire, ctx);
+  surg_status s = surg__text_parse(ctx, text ? text : "", n, name, &wire);
+  if (!s) {
+    char *dir = folder_of(name);
+    surg_load_options options = {.size = sizeof options, .external_root = dir};
+    s = surg_load_memory(ctx, wire.p ? wire.p : "", wire.n, name, &options, out);
+    free(dir);
+  }
+  surg__buf_free(&wire);
+  return s;
+}
+
+surg_status surg_save_text(surg_model *model, bool strict, char **text, size_t *n) {
+  void *bytes;
+  size_t size;
+  surg__buf out;
+  if (!model || !text || !n) return SURG_EUSAGE;
+  surg_context *ctx = surg_model_context(model);
+  surg_status s = surg_save_memory(model, &bytes, &size);
+  if (s) return s;
+  surg__buf_init(&out, ctx);
+  s = surg__text_print(ctx, bytes, size, strict, surg_model_path(model), &out);
+  surg_bytes_free(ctx, bytes);
+  if (s) {
+    surg__buf_free(&out);
+    return s;
+  }
+  *text = out.p; /* never NULL: even an empty model is `<>` */
+  *n = out.n;
+  return SURG_OK;
+}
