@@ -40,6 +40,14 @@ static int create_named(const char *dir, int *fd, char **name) {
   return EEXIST;
 }
 
+int surg__os_open_write(const char *path, int *fd) {
+  SURG_SYS_FAULT(EIO);
+  do {
+    *fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  } while (*fd < 0 && errno == EINTR);
+  return *fd < 0 ? errno : 0;
+}
+
 int surg__os_temp(int *fd) {
   SURG_SYS_FAULT(ENOSPC);
   const char *dir = getenv("TMPDIR");

@@ -196,7 +196,7 @@ static surg_status refuse_target(surg__saver *s, const surg__datafile *f) {
 static surg_status plan_file(surg__saver *s, const surg__datafile *f, const char *dir,
                              const surg__stat *target, surg__datafiles *copies) {
   const surg__source *src = s->m->source;
-  fate what;
+  fate what = FATE_STAYS;
   if (target && same_file(target, f)) {
     /* Elements that lie in the model file itself: it is about to be replaced. */
     if (!src || src->dev != f->dev || src->ino != f->ino) return refuse_target(s, f);
