@@ -8,6 +8,7 @@
 #define SURG_LIMIT_SKELETON (1ull << 30)           /* estimate of a decoded model */
 #define SURG_LIMIT_RANK 64                         /* dims of a tensor that may be folded */
 #define SURG_LIMIT_FUNCTIONS 10000u                /* functions of a model */
+#define SURG_LIMIT_IMPORTS 1000u                   /* opset imports of a model or function */
 #define SURG_LIMIT_CALL_DEPTH 100u                 /* functions calling functions */
 #define SURG_LIMIT_INLINED_NODES 1000000ull        /* nodes if every call were inlined */
 #define SURG_LIMIT_OUTPUT_BYTES 2147483647ull      /* a protobuf message */

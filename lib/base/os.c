@@ -178,6 +178,21 @@ int surg__os_write(int fd, const void *p, size_t n) {
   return 0;
 }
 
+int surg__os_pwrite(int fd, const void *p, size_t n, uint64_t off) {
+  SURG_SYS_FAULT(ENOSPC);
+  const uint8_t *in = p;
+  while (n > 0) {
+    if (off > INT64_MAX) return EOVERFLOW;
+    ssize_t r = pwrite(fd, in, n < LARGEST_TRANSFER ? n : LARGEST_TRANSFER, (off_t)off);
+    if (r < 0 && errno == EINTR) continue;
+    if (r < 0) return errno;
+    in += r;
+    off += (uint64_t)r;
+    n -= (size_t)r;
+  }
+  return 0;
+}
+
 int surg__os_close(int fd) {
   int r = close(fd);
   int err = r == 0 || errno == EINTR ? 0 : errno; /* the descriptor is gone in every case */

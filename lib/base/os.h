@@ -31,6 +31,7 @@ int surg__os_lstat(const char *path, surg__stat *out); /* does not */
 int surg__os_pread(int fd, void *p, size_t n, uint64_t off); /* ENODATA: the file is shorter */
 int surg__os_read(int fd, void *p, size_t n, size_t *got);   /* *got 0: end */
 int surg__os_write(int fd, const void *p, size_t n);
+int surg__os_pwrite(int fd, const void *p, size_t n, uint64_t off);
 int surg__os_close(int fd);
 int surg__os_fsync(int fd);
 int surg__os_fsync_dir(const char *path);

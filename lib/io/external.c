@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* External data: the one way by which a tensor of a model names another file. A location is read
+ * beneath the folder of the model and nowhere else, by a lookup in which the kernel itself sees to
+ * that; the one exception is the layout of Hugging Face caches, where model and data are symbolic
+ * links into one and the same other folder. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/os.h"
+#include "io/io.h"
+
+#define LINK_BYTES 4096
+
+typedef struct request {
+  surg_model *m;
+  const char *where;
+  uint64_t bytes; /* of the tensor */
+  surg_str location, offset, length;
+  bool has_location, has_offset, has_length;
+} request;
+
+static bool str_is(surg_str s, const char *text) {
+  return s.n == strlen(text) && memcmp(s.p, text, s.n) == 0;
+}
+
+static surg_status fail(const request *r, surg_status status, const char *why) {
+  surg_context *ctx = r->m->ctx;
+  return surg__error(ctx, status, r->m->source->name, "%s: external data %s: %s", r->where,
+                     r->has_location ? surg__qn(ctx, r->location.p, r->location.n) : "", why);
+}
+
+/* --- keys --- */
+
+static surg_status take_key(request *r, const surg__extkey *k) {
+  surg_str *slot = NULL;
+  bool *seen = NULL;
+  if (str_is(k->key, "location")) slot = &r->location, seen = &r->has_location;
+  else if (str_is(k->key, "offset")) slot = &r->offset, seen = &r->has_offset;
+  else if (str_is(k->key, "length")) slot = &r->length, seen = &r->has_length;
+  if (slot) {
+    if (*seen) return fail(r, SURG_EINVALID, "a key stands here twice");
+    *slot = k->value;
+    *seen = true;
+  } else if (!str_is(k->key, "checksum") && !str_is(k->key, "basepath")) {
+    surg__warn(r->m->ctx, r->m->source->name, "%s: external data has a key %s, which is unknown",
+               r->where, surg__qn(r->m->ctx, k->key.p, k->key.n));
+  }
+  return SURG_OK;
+}
+
+/* Decimal digits only, within int64. */
+static bool number(surg_str s, uint64_t *out) {
+  uint64_t v = 0;
+  if (s.n == 0 || s.n > 19) return false;
+  for (size_t i = 0; i < s.n; i++) {
+    if (s.p[i] < '0' || s.p[i] > '9') return false;
+    v = v * 10 + (uint64_t)(s.p[i] - '0');
+  }
+  *out = v;
+  return v <= INT64_MAX;
+}
+
+static surg_status check_location(const request *r) {
+  surg_str s = r->location;
+  if (!r->has_location || s.n == 0) return fail(r, SURG_EINVALID, "names no location");
+  if (s.n > SURG_LIMIT_LOCATION) return fail(r, SURG_EINVALID, "the location is too long");
+  if (!surg__utf8_valid((const uint8_t *)s.p, s.n))
+    return fail(r, SURG_EINVALID, "the location is not valid text");
+  if (memchr(s.p, '\\', s.n)) return fail(r, SURG_EINVALID, "the location holds a backslash");
+  if (s.p[0] == '/') return fail(r, SURG_EINVALID, "the location is an absolute path");
+  if (str_is(s, "*/_ORT_MEM_ADDR_/*"))
+    return fail(r, SURG_EINVALID, "stands for memory of a running ONNX Runtime, not for a file");
+  for (size_t at = 0; at < s.n;) {
+    const char *slash = memchr(s.p + at, '/', s.n - at);
+    size_t n = slash ? (size_t)(slash - (s.p + at)) : s.n - at;
+    if (n == 2 && s.p[at] == '.' && s.p[at + 1] == '.')
+      return fail(r, SURG_EINVALID, "the location leads out of the folder of the model");
+    at += n + 1;
+  }
+  return SURG_OK;
+}
+
+/* The range from offset and length; the file's size is checked by the caller. */
+static surg_status find_range(const request *r, surg__span *range) {
+  uint64_t length = r->bytes;
+  *range = (surg__span){0, r->bytes};
+  if (r->has_offset && !number(r->offset, &range->off))
+    return fail(r, SURG_EINVALID, "the offset is no number of bytes");
+  if (r->has_length && !number(r->length, &length))
+    return fail(r, SURG_EINVALID, "the length is no number of bytes");
+  if (length == 0 && r->bytes != 0) {
+    surg__warn(r->m->ctx, r->m->source->name,
+               "%s: external data has length 0; taken as what type and dims need", r->where);
+  } else if (length != r->bytes) {
+    char why[96];
+    snprintf(why, sizeof why, "length %llu where type and dims need %llu",
+             (unsigned long long)length, (unsigned long long)r->bytes);
+    return fail(r, SURG_EINVALID, why);
+  }
+  return SURG_OK;
+}
+
+/* --- opening --- */
+
+/* The folder that locations are relative to, opened once. */
+static surg_status open_root(const request *r) {
+  surg__source *src = r->m->source;
+  const char *root = r->m->options.external_root ? r->m->options.external_root : src->dir;
+  if (src->dirfd >= 0) return SURG_OK;
+  if (!root) return fail(r, SURG_EIO, "the model was not read from a folder");
+  int err = surg__os_open_dir(root, &src->dirfd);
+  if (!err) return SURG_OK;
+  src->dirfd = -1;
+  return fail(r, SURG_EIO, strerror(err));
+}
+
+/* The folder and the last component of a path beneath dirfd. */
+static int open_parent(int dirfd, const char *path, int *parent, char **base) {
+  char *dir;
+  int err = surg__os_split(path, &dir, base);
+  if (err) return err;
+  err = surg__os_open_beneath(dirfd, dir, parent);
+  free(dir);
+  if (err) {
+    free(*base);
+    *base = NULL;
+  }
+  return err;
+}
+
+/* Whether fd is the folder in which the model file really lies. */
+static bool is_model_folder(const surg__source *src, int fd) {
+  char *real, *dir, *base;
+  if (!src->path || surg__os_realpath(src->path, &real) != 0) return false;
+  int err = surg__os_split(real, &dir, &base);
+  free(real);
+  if (err) return false;
+  surg__stat a, b;
+  bool same = surg__os_stat(dir, &a) == 0 && surg__os_stat_fd(fd, &b) == 0 && a.dev == b.dev &&
+              a.ino == b.ino;
+  free(dir);
+  free(base);
+  return same;
+}
+
+/* A link whose target lies in the folder of the model file itself (both are links into one cache
+ * folder): opened beneath that folder. EXDEV when it is not so. */
+static int open_through_link(const surg__source *src, int parent, const char *base, int *fd) {
+  char target[LINK_BYTES], *dir, *name;
+  size_t n;
+  if (surg__os_readlink(parent, base, target, sizeof target, &n) != 0) return EXDEV;
+  int err = surg__os_split(target, &dir, &name);
+  if (err) return err;
+  int folder = -1;
+  if (surg__os_open_read(parent, dir, &folder) != 0 || !is_model_folder(src, folder)) err = EXDEV;
+  else err = surg__os_open_beneath(folder, name, fd);
+  if (folder >= 0) surg__os_close(folder);
+  free(dir);
+  free(name);
+  return err;
+}
+
+static int open_location(const surg__source *src, const char *location, int *fd) {
+  int err = surg__os_open_beneath(src->dirfd, location, fd);
+  if (err != EXDEV) return err;
+  int parent;
+  char *base;
+  if (open_parent(src->dirfd, location, &parent, &base) != 0) return EXDEV;
+  err = open_through_link(src, parent, base, fd);
+  surg__os_close(parent);
+  free(base);
+  return err;
+}
+
+static surg_status check_file(const request *r, surg__datafile *f) {
+  surg__stat st;
+  int err = surg__os_stat_fd(f->fd, &st);
+  if (err) return fail(r, SURG_EIO, strerror(err));
+  if (!st.regular) return fail(r, SURG_EINVALID, "is no regular file");
+  if (st.nlink > 1 && r->m->options.strict_external)
+    return fail(r, SURG_EINVALID, "has hard links, which --strict-external refuses");
+  f->size = st.size;
+  f->dev = st.dev;
+  f->ino = st.ino;
+  return SURG_OK;
+}
+
+static surg_status open_file(const request *r, surg__datafile *f) {
+  surg_status status = open_root(r);
+  if (status != SURG_OK) return status;
+  int err = open_location(r->m->source, f->location, &f->fd);
+  if (!err) return check_file(r, f);
+  f->fd = -1;
+  if (err == EXDEV || err == ELOOP)
+    return fail(r, SURG_EINVALID, "leads out of the folder of the model");
+  if (err == ENXIO) return fail(r, SURG_EINVALID, "is no regular file"); /* a socket */
+  return fail(r, SURG_EIO, strerror(err));
+}
+
+/* The data file of the location, opened on first use and kept in the model's list. */
+static surg_status find_file(const request *r, surg__datafile **out) {
+  surg_model *m = r->m;
+  for (surg__datafile *f = m->files; f; f = f->next)
+    if (str_is(r->location, f->location)) {
+      *out = f;
+      return SURG_OK;
+    }
+  surg__datafile *f = surg__calloc(m->ctx, 1, sizeof *f);
+  char *location = f ? surg__alloc(m->ctx, r->location.n + 1) : NULL;
+  if (!location) {
+    surg__free(m->ctx, f);
+    return surg__oom(m->ctx, m->source->name);
+  }
+  memcpy(location, r->location.p, r->location.n);
+  location[r->location.n] = 0;
+  *f = (surg__datafile){.refs = 1, .ctx = m->ctx, .location = location, .fd = -1};
+  surg_status status = open_file(r, f);
+  if (status != SURG_OK) {
+    surg__datafile_unref(f);
+    return status;
+  }
+  f->next = m->files;
+  m->files = f;
+  *out = f;
+  return SURG_OK;
+}
+
+surg_status surg__external_resolve(surg_model *m, const char *where, const surg__extkey *keys,
+                                   size_t n, uint64_t bytes, surg__datafile **file,
+                                   surg__span *range) {
+  request r = {.m = m, .where = where, .bytes = bytes};
+  assert(m->source);
+  for (size_t i = 0; i < n; i++) {
+    surg_status status = take_key(&r, &keys[i]);
+    if (status != SURG_OK) return status;
+  }
+  if (m->options.no_external) return fail(&r, SURG_EINVALID, "not allowed here");
+  surg_status status = check_location(&r);
+  if (status == SURG_OK) status = find_range(&r, range);
+  if (status == SURG_OK) status = find_file(&r, file);
+  if (status != SURG_OK) return status;
+  uint64_t end;
+  if (surg__add_u64(range->off, range->len, &end) && end <= (*file)->size) return SURG_OK;
+  char why[128];
+  snprintf(why, sizeof why, "offset %llu length %llu: the file has %llu bytes",
+           (unsigned long long)range->off, (unsigned long long)range->len,
+           (unsigned long long)(*file)->size);
+  return fail(&r, SURG_EINVALID, why);
+}

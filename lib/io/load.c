@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* surg_load and surg_load_memory: from bytes to a model, or to one located line. */
+#include "io/load.h"
+
+static surg_load_options read_options(const surg_load_options *given) {
+  surg_load_options o = {.size = sizeof o};
+  if (given) memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
+  o.size = sizeof o;
+  return o;
+}
+
+/* A model that borrows the source; options whose text must last are copied. */
+static bool new_model(surg__loader *L, const surg_load_options *options) {
+  surg_model *m = surg__model_alloc(L->ctx);
+  L->m = m;
+  if (!m) return surg__load_stop(L, surg__alloc_status(L->ctx));
+  m->source = surg__source_ref(L->src);
+  m->options = *options;
+  m->freeze_inputs = options->freeze_inputs;
+  if (!options->external_root) return true;
+  m->options.external_root =
+      surg__arena_strn(&m->arena, options->external_root, strlen(options->external_root));
+  return m->options.external_root || surg__load_oom(L);
+}
+
+static surg_status build(surg__source *src, const surg_load_options *options, surg_model **out) {
+  surg__loader L = {.ctx = src->ctx, .src = src, .policy = options->policy};
+  surg__arena_init(&L.scratch, L.ctx);
+  bool ok = new_model(&L, options) && surg__load_model(&L) && surg__load_check(&L);
+  surg__arena_free(&L.scratch);
+  surg_status status = L.status;
+  if (ok && L.m->status != SURG_OK) status = L.m->status;
+  if (status == SURG_OK) status = L.worst;
+  if (status != SURG_OK || options->policy == SURG_LOAD_CHECK) surg_model_free(L.m);
+  else *out = L.m;
+  return status;
+}
+
+/* Whether the first byte that is no blank opens ONNX text. */
+static bool looks_like_text(surg__source *s) {
+  uint64_t n = s->size < 4096 ? s->size : 4096;
+  if (surg__source_need(s, 0, n) != SURG_OK) return false;
+  for (uint64_t i = 0; i < n; i++) {
+    uint8_t c = s->base[i];
+    if (c != ' ' && c != '\t' && c != '\r' && c != '\n') return c == '<';
+  }
+  return false;
+}
+
+static bool has_suffix(const char *s, const char *suffix) {
+  size_t n = strlen(s), k = strlen(suffix);
+  return n >= k && strcmp(s + n - k, suffix) == 0;
+}
+
+/* Replaces a source of ONNX text by one of the bytes it stands for. */
+static surg_status translate(surg__source **src) {
+  surg__source *s = *src, *bytes = NULL;
+  surg__buf wire;
+  surg__buf_init(&wire, s->ctx);
+  surg_status status = surg__source_need(s, 0, s->size);
+  if (status == SURG_OK)
+    status = surg__text_parse(s->ctx, (const char *)s->base, (size_t)s->size, s->name, &wire);
+  if (status == SURG_OK && wire.failed) status = surg__oom(s->ctx, s->name);
+  if (status == SURG_OK) status = surg__source_memory(s->ctx, wire.p, wire.n, s->name, &bytes);
+  surg__buf_free(&wire);
+  if (status != SURG_OK) return status;
+  /* External data still stands beside the text. */
+  bytes->path = s->path;
+  bytes->dir = s->dir;
+  s->path = s->dir = NULL;
+  surg__source_unref(s);
+  *src = bytes;
+  return SURG_OK;
+}
+
+/* Takes over the reference to src. */
+static surg_status load_source(surg__source *src, bool text, const surg_load_options *given,
+                               surg_model **out) {
+  surg_context *ctx = src->ctx;
+  surg_load_options options = read_options(given);
+  uint64_t n = src->size < 4096 ? src->size : 4096;
+  surg_status status = surg__source_need(src, 0, n);
+  const char *what = status == SURG_OK && !text ? surg__sniff(src->base, n) : NULL;
+  if (what) status = surg__error(ctx, SURG_EINVALID, src->name, "%s", what);
+  else if (status == SURG_OK && (text || looks_like_text(src))) status = translate(&src);
+  if (status == SURG_OK) status = surg__scan_model(src, ctx->max_depth);
+  if (status == SURG_OK) status = build(src, &options, out);
+  surg__source_unref(src);
+  return status;
+}
+
+surg_status surg_load(surg_context *ctx, const char *path, const surg_load_options *options,
+                      surg_model **out) {
+  if (out) *out = NULL;
+  if (!ctx || !path || !out) return SURG_EUSAGE;
+  surg__source *src;
+  surg_status status = surg__source_open(ctx, path, &src);
+  if (status != SURG_OK) return status;
+  return load_source(src, has_suffix(path, ".onnxtxt"), options, out);
+}
+
+surg_status surg_load_memory(surg_context *ctx, const void *bytes, size_t n, const char *name,
+                             const surg_load_options *options, surg_model **out) {
+  if (out) *out = NULL;
+  if (!ctx || !out || (!bytes && n)) return SURG_EUSAGE;
+  surg__source *src;
+  surg_status status = surg__source_memory(ctx, bytes, n, name, &src);
+  if (status != SURG_OK) return status;
+  return load_source(src, false, options, out);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loader, which turns a scanned file into a model. Graphs are read one after the other, outer
+ * before inner: first everything a graph defines, then what its nodes read; so a name may be
+ * looked up in all graphs around the one at hand, whatever the order in the file. */
+#ifndef SURG_LOAD_H
+#define SURG_LOAD_H
+
+#include "io/wire.h"
+#include "onnx.pb-c.h"
+
+typedef struct surg__loader {
+  surg_context *ctx;
+  surg__source *src;
+  surg_model *m;
+  surg_load_policy policy;
+  surg__arena scratch; /* for messages being decoded */
+  surg_status status;  /* not OK: loading has ended */
+  surg_status worst;   /* under CHECK: the worst finding */
+  uint32_t findings;
+} surg__loader;
+
+/* --- findings (load_report.c); `off` is the byte of the tag of the thing --- */
+/* A finding: true to go on (under SURG_LOAD_CHECK), false: loading has ended. */
+bool surg__load_bad(surg__loader *L, uint64_t off, const char *fmt, ...) SURG_PRINTF(3, 4);
+/* The same for a finding that was reported with its own status. */
+bool surg__load_found(surg__loader *L, surg_status status);
+/* A finding under SURG_LOAD_CHECK, nothing otherwise: true to go on. */
+bool surg__load_unclean(surg__loader *L, uint64_t off, const char *fmt, ...) SURG_PRINTF(3, 4);
+void surg__load_warn(surg__loader *L, uint64_t off, const char *fmt, ...) SURG_PRINTF(3, 4);
+/* Something was repaired (SURG_LOAD_REPAIR). */
+void surg__load_repaired(surg__loader *L, uint64_t off, const char *fmt, ...) SURG_PRINTF(3, 4);
+bool surg__load_oom(surg__loader *L);                   /* false */
+bool surg__load_stop(surg__loader *L, surg_status why); /* false; reported already */
+/* `graph.node[3]...` of a byte, in scratch memory. */
+const char *surg__load_path(surg__loader *L, uint64_t off);
+/* What defines a value, for messages: `an input`, `an initializer`, `an output of graph.node[2]`. */
+const char *surg__load_definition(surg__loader *L, const surg_value *v);
+
+/* --- decoding (load_leaf.c) --- */
+/* Decodes a message into scratch memory, leaving out the fields whose bit (by number) is set in
+ * `skip`. NULL: loading has ended. */
+void *surg__load_leaf(surg__loader *L, const ProtobufCMessageDescriptor *type, surg__span body,
+                      uint64_t skip);
+surg__cursor surg__load_cursor(const surg__loader *L, surg__span body);
+/* Next field: true, or false at the end or when loading has ended. */
+bool surg__load_next(surg__loader *L, surg__cursor *c, surg__field *f);
+/* The string of a field, interned; NULL: loading has ended. */
+const char *surg__load_name(surg__loader *L, const surg__field *f);
+const char *surg__load_intern(surg__loader *L, const char *s); /* NULL s: "" */
+static inline surg__src surg__load_src(const surg__field *f) {
+  return (surg__src){f->off, f->body};
+}
+
+/* --- parts (load_tensor.c, load_sparse.c, load_type.c, load_attr.c, load_graph.c, load_link.c,
+ * load_model.c, load_check.c, load_calls.c). bool: false when loading has ended. --- */
+/* NULL: a finding, or loading has ended (see status). *name: the interned name, "" when none. */
+surg_tensor *surg__load_tensor(surg__loader *L, const surg__field *f, const char **name);
+surg_tensor *surg__load_sparse(surg__loader *L, const surg__field *f, const char **name);
+/* Checks the payload of a typed tensor: kind and number of entries, and their values. */
+bool surg__load_typed(surg__loader *L, const surg__field *f, surg_tensor *t, uint32_t field,
+                      uint64_t entries);
+/* NULL: no type is given, or loading has ended. */
+const surg_type *surg__load_type(surg__loader *L, const Onnx__TypeProto *p);
+bool surg__load_attr(surg__loader *L, const surg__field *f, surg_node *n, surg_function *fn);
+bool surg__load_define(surg__loader *L, surg_graph *g);
+surg_value *surg__load_lookup(const surg_graph *g, const char *name, surg_graph **where);
+bool surg__load_link(surg__loader *L, surg_graph *g);
+bool surg__load_model(surg__loader *L);
+bool surg__load_training(surg__loader *L);
+bool surg__load_check(surg__loader *L);
+bool surg__load_calls(surg__loader *L);
+
+#endif

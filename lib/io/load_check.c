@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of a model that is read in full: order, and what operators, functions and control flow ask
+ * of their nodes. Operators nobody here knows are let through. */
+#include <stdlib.h>
+
+#include "io/load.h"
+#include "schema/schema.h"
+
+/* --- attributes --- */
+
+static int by_name(const void *a, const void *b) {
+  const surg_attr *x = *(surg_attr *const *)a, *y = *(surg_attr *const *)b;
+  if (x->name != y->name) return x->name < y->name ? -1 : 1;
+  return x->src.field_off < y->src.field_off ? -1 : x->src.field_off > y->src.field_off;
+}
+
+static bool duplicate(surg__loader *L, const surg_attr *a) {
+  return surg__load_bad(L, a->src.field_off, "an attribute of this name stands before it");
+}
+
+/* No two attributes of one name; names are interned, so pointers tell. */
+static bool check_duplicates(surg__loader *L, const surg_node *n) {
+  if (n->n_attr <= 16) {
+    for (uint32_t i = 1; i < n->n_attr; i++)
+      for (uint32_t k = 0; k < i; k++)
+        if (n->attrs[i]->name == n->attrs[k]->name && !duplicate(L, n->attrs[i])) return false;
+    return true;
+  }
+  surg__mark mark = surg__arena_mark(&L->scratch);
+  surg_attr **sorted = surg__arena_array(&L->scratch, n->n_attr, sizeof(surg_attr *));
+  if (!sorted) return surg__load_oom(L);
+  memcpy(sorted, n->attrs, n->n_attr * sizeof(surg_attr *));
+  qsort(sorted, n->n_attr, sizeof(surg_attr *), by_name);
+  bool ok = true;
+  for (uint32_t i = 1; ok && i < n->n_attr; i++)
+    if (sorted[i]->name == sorted[i - 1]->name) ok = duplicate(L, sorted[i]);
+  surg__arena_reset(&L->scratch, mark);
+  return ok;
+}
+
+static const surg_attr *find_attr(const surg_node *n, const char *name) {
+  for (uint32_t i = 0; i < n->n_attr; i++)
+    if (strcmp(n->attrs[i]->name, name) == 0) return n->attrs[i];
+  return NULL;
+}
+
+static const char *kind_name(surg_attr_kind k) {
+  static const char *const names[] = {"undefined", "float",   "int",           "string",
+                                      "tensor",    "graph",   "floats",        "ints",
+                                      "strings",   "tensors", "graphs",        "sparse_tensor",
+                                      "sparse_tensors", "type_proto", "type_protos"};
+  return (size_t)k < SURG_COUNT(names) ? names[k] : "?";
+}
+
+static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s,
+                       const surg_attr *a) {
+  const surg__attr_def *def = surg__schema_attr(s, a->name);
+  bool graph = a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS;
+  if (!def && graph)
+    return surg__load_bad(L, a->src.field_off, "%s has no such graph", n->op_type);
+  if (!def) return surg__load_unclean(L, a->src.field_off, "%s has no such attribute", n->op_type);
+  if (def->kind == a->kind || a->ref) return true;
+  return surg__load_bad(L, a->src.field_off, "is of kind %s where %s takes %s", kind_name(a->kind),
+                        n->op_type, kind_name(def->kind));
+}
+
+static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *s) {
+  for (uint32_t i = 0; i < n->n_attr; i++)
+    if (!check_attr(L, n, s, n->attrs[i])) return false;
+  for (uint32_t i = 0; i < s->n_attrs; i++)
+    if (s->attrs[i].required && !find_attr(n, s->attrs[i].name) &&
+        !surg__load_bad(L, n->src.field_off, "has no attribute \"%s\"", s->attrs[i].name))
+      return false;
+  return true;
+}
+
+/* Constant takes exactly one of its value attributes. */
+static bool check_constant(surg__loader *L, const surg_node *n) {
+  uint32_t values = 0;
+  for (uint32_t i = 0; i < n->n_attr; i++)
+    if (surg__schema_attr(n->schema, n->attrs[i]->name)) values++;
+  return values == 1 ||
+         surg__load_bad(L, n->src.field_off, "has %u values instead of one", values);
+}
+
+/* --- inputs and outputs --- */
+
+static bool check_arity(surg__loader *L, const surg_node *n, const surg_schema *s) {
+  uint64_t off = n->src.field_off;
+  if (n->n_in < s->min_in || n->n_in > s->max_in) {
+    if (!surg__load_bad(L, off, "has %u inputs where %s takes %s%u", n->n_in, n->op_type,
+                        n->n_in < s->min_in ? "at least " : "at most ",
+                        n->n_in < s->min_in ? s->min_in : s->max_in))
+      return false;
+  }
+  if (n->n_out < s->min_out || n->n_out > s->max_out) {
+    if (!surg__load_bad(L, off, "has %u outputs where %s gives %s%u", n->n_out, n->op_type,
+                        n->n_out < s->min_out ? "at least " : "at most ",
+                        n->n_out < s->min_out ? s->min_out : s->max_out))
+      return false;
+  }
+  for (uint32_t i = 0; i < n->n_in && i < s->n_inputs; i++)
+    if (!n->in[i].value && s->inputs[i].option == SURG__SINGLE && L->findings == 0 &&
+        !surg__load_bad(L, off, "input %u \"%s\" of %s is absent", i, s->inputs[i].name,
+                        n->op_type))
+      return false;
+  return true;
+}
+
+/* --- control flow --- */
+
+static const surg_graph *branch(const surg_node *n, const char *name) {
+  const surg_attr *a = find_attr(n, name);
+  return a && a->kind == SURG_ATTR_GRAPH && !a->ref && a->count == 1 ? a->u.graphs[0] : NULL;
+}
+
+/* One subgraph has as many inputs and outputs as its node asks. */
+static bool check_body(surg__loader *L, const surg_node *n, const char *name, size_t n_in,
+                       size_t n_out) {
+  const surg_graph *g = branch(n, name);
+  if (!g) return true; /* missing or of another kind: found above, or it comes from a call */
+  uint64_t off = g->parent_attr->src.field_off;
+  if (g->n_in != n_in && !surg__load_bad(L, off, "has %zu inputs instead of %zu", g->n_in, n_in))
+    return false;
+  return g->n_out == n_out ||
+         surg__load_bad(L, off, "has %zu outputs instead of %zu", g->n_out, n_out);
+}
+
+static bool check_control_flow(surg__loader *L, const surg_node *n) {
+  switch (n->op) {
+    case SURG_OP_If:
+      return check_body(L, n, "then_branch", 0, n->n_out) &&
+             check_body(L, n, "else_branch", 0, n->n_out);
+    case SURG_OP_Loop: return check_body(L, n, "body", n->n_in, (size_t)n->n_out + 1);
+    case SURG_OP_Scan:
+      /* Version 8 has the lengths of the sequences in front. */
+      return check_body(L, n, "body", n->schema->since == 8 ? n->n_in - 1u : n->n_in, n->n_out);
+    case SURG_OP_SequenceMap: return check_body(L, n, "body", n->n_in, n->n_out);
+    default: return true;
+  }
+}
+
+/* --- nodes --- */
+
+static bool check_builtin(surg__loader *L, const surg_node *n) {
+  const surg_schema *s = n->schema;
+  /* Of an opset newer than the table nothing certain is known. */
+  if (surg_graph_opset(n->graph, n->domain) > surg_schema_newest(n->domain)) return true;
+  if ((s->flags & SURG__OP_DEPRECATED) &&
+      !surg__load_unclean(L, n->src.field_off, "%s is deprecated in opset %lld", n->op_type,
+                          (long long)surg_graph_opset(n->graph, n->domain)))
+    return false;
+  if (!check_arity(L, n, s) || !check_attrs(L, n, s)) return false;
+  if (n->op == SURG_OP_Constant && !check_constant(L, n)) return false;
+  return check_control_flow(L, n);
+}
+
+static bool check_call(surg__loader *L, const surg_node *n) {
+  const surg_function *f = n->function;
+  if (n->n_in > f->body->n_in)
+    return surg__load_bad(L, n->src.field_off, "has %u inputs where the function takes %zu",
+                          n->n_in, f->body->n_in);
+  if (n->n_out > f->body->n_out)
+    return surg__load_bad(L, n->src.field_off, "has %u outputs where the function gives %zu",
+                          n->n_out, f->body->n_out);
+  size_t required = f->attrs.count - f->defaults.count;
+  for (size_t i = 0; i < required; i++)
+    if (!find_attr(n, f->attrs.items[i]) &&
+        !surg__load_unclean(L, n->src.field_off, "gives no attribute %s to the function",
+                            surg__q(L->ctx, f->attrs.items[i])))
+      return false;
+  return true;
+}
+
+static bool check_unknown(surg__loader *L, const surg_node *n) {
+  bool standard = !*n->domain || strcmp(n->domain, "ai.onnx") == 0;
+  int64_t opset = surg_graph_opset(n->graph, n->domain);
+  if (opset == 0 && standard && L->m->ir_version >= 3)
+    return surg__load_bad(L, n->src.field_off, "the model imports no opset of its domain");
+  if (opset == 0)
+    return surg__load_unclean(L, n->src.field_off, "the model does not import domain %s",
+                              surg__q(L->ctx, n->domain));
+  if (standard && opset <= surg_schema_newest(""))
+    return surg__load_unclean(L, n->src.field_off, "no such operator in opset %lld",
+                              (long long)opset);
+  return true;
+}
+
+static bool check_node(surg__loader *L, const surg_node *n) {
+  if (!check_duplicates(L, n)) return false;
+  switch (surg_node_class(n)) {
+    case SURG_OP_CLASS_BUILTIN: return check_builtin(L, n);
+    case SURG_OP_CLASS_FUNCTION: return check_call(L, n);
+    default: return !*n->op_type || check_unknown(L, n);
+  }
+}
+
+/* --- graphs --- */
+
+/* An input and the initializer that gives it its default must agree. */
+static bool check_default(surg__loader *L, const surg_value *v) {
+  const surg_type *type = v->decl.type;
+  const surg_tensor *t = v->tensor;
+  if (!v->input || !t || !type || type->kind != SURG_TYPE_TENSOR) return true;
+  bool same = type->dtype == t->dtype || type->dtype == SURG_UNDEFINED;
+  if (type->has_rank) {
+    same = same && type->rank == t->rank;
+    for (uint32_t i = 0; same && i < t->rank; i++)
+      same = type->dims[i].value < 0 || type->dims[i].value == t->dims[i];
+  }
+  return same || surg__load_bad(L, v->init_src.field_off,
+                                "type or shape is another than that of the input of this name");
+}
+
+static bool check_initializers(surg__loader *L, const surg_graph *g) {
+  size_t alone = 0;
+  const surg_value *first = NULL;
+  for (const surg_value *v = g->first_init; v; v = v->init_next) {
+    if (!check_default(L, v)) return false;
+    if (!v->input && alone++ == 0) first = v;
+  }
+  if (alone && g->kind == SURG_GRAPH_MAIN && L->m->ir_version < 4)
+    surg__load_warn(L, first->init_src.field_off,
+                    "IR version %lld wants initializers among the inputs; %zu are not",
+                    (long long)L->m->ir_version, alone);
+  return true;
+}
+
+/* Sorts a graph in which a value is read before it is made. */
+static bool check_order(surg__loader *L, surg_graph *g) {
+  const surg_node *first = g->scratch;
+  g->scratch = NULL;
+  if (!first) return true;
+  surg_status s = surg_graph_toposort(g, NULL);
+  if (s == SURG_ENOMEM || s == SURG_ELIMIT) return surg__load_stop(L, s);
+  if (s != SURG_OK) return surg__load_found(L, s);
+  if (L->policy == SURG_LOAD_CHECK)
+    return surg__load_unclean(L, first->src.field_off, "reads a value that is made after it");
+  surg__load_repaired(L, first->src.field_off, "nodes were sorted: it read a value made after it");
+  return true;
+}
+
+bool surg__load_check(surg__loader *L) {
+  for (surg_graph *g = L->m->graph; g; g = g->next) {
+    if (!check_order(L, g) || !check_initializers(L, g)) return false;
+    if (!*g->name && g->kind == SURG_GRAPH_MAIN &&
+        !surg__load_unclean(L, g->src.field_off, "has no name"))
+      return false;
+    for (surg_node *n = g->first; n; n = n->next)
+      if (!check_node(L, n)) return false;
+  }
+  return surg__load_calls(L);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a graph defines: inputs, initializers, nodes with their outputs and attributes. No name may
+ * be defined twice, except that an initializer may give an input its default. */
+#include "io/load.h"
+
+typedef struct fields {
+  uint32_t node, input, initializer, sparse; /* 0: there is none */
+} fields;
+
+static const fields graph_fields = {1, 11, 5, 15};
+static const fields function_fields = {7, 4, 0, 0};
+
+static surg_value *find_here(const surg_graph *g, const char *name) {
+  SURG_HASH_LOCALS(g->model->ctx);
+  surg_value *v = NULL;
+  HASH_FIND(hh, g->values_by_name, &name, sizeof name, v);
+  return v;
+}
+
+surg_value *surg__load_lookup(const surg_graph *g, const char *name, surg_graph **where) {
+  while (g) {
+    surg_value *v = find_here(g, name);
+    if (v) {
+      *where = v->graph;
+      return v;
+    }
+    g = g->parent_node ? g->parent_node->graph : NULL;
+  }
+  return NULL;
+}
+
+static bool clash(surg__loader *L, uint64_t off, const surg_value *v) {
+  surg__mark mark = surg__arena_mark(&L->scratch);
+  bool go_on = surg__load_bad(L, off, "%s is already %s", surg__q(L->ctx, v->name),
+                              surg__load_definition(L, v));
+  surg__arena_reset(&L->scratch, mark);
+  return go_on;
+}
+
+static bool same_message(surg__loader *L, surg__span a, surg__span b) {
+  if (a.len != b.len) return false;
+  return surg__source_need(L->src, a.off, a.len) == SURG_OK &&
+         surg__source_need(L->src, b.off, b.len) == SURG_OK &&
+         memcmp(L->src->base + a.off, L->src->base + b.off, (size_t)a.len) == 0;
+}
+
+/* A second definition that says the same is dropped when asked for. */
+static bool drop_twin(surg__loader *L, surg_graph *g, const surg__field *f, surg__span first) {
+  if (L->policy != SURG_LOAD_REPAIR || !same_message(L, first, f->body)) return false;
+  surg__load_repaired(L, f->off, "an equal entry stands before it: dropped");
+  surg__touch_graph(g);
+  return true;
+}
+
+static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field *f, bool sparse) {
+  const char *name;
+  surg_tensor *t = sparse ? surg__load_sparse(L, f, &name) : surg__load_tensor(L, f, &name);
+  if (L->status != SURG_OK) return false;
+  if (!*name) return surg__load_bad(L, f->off, "an initializer without a name");
+  surg_value *v = find_here(g, name);
+  if (v && v->initializer && drop_twin(L, g, f, v->init_src.body)) return true;
+  if (v && (v->producer || v->initializer)) return clash(L, f->off, v);
+  if (!v && !(v = surg__value_new(g, name))) return surg__load_oom(L);
+  if (t) surg__graph_push_initializer(g, v, t);
+  v->initializer = true;
+  v->init_src = surg__load_src(f);
+  return true;
+}
+
+static bool push_input(surg__loader *L, surg_graph *g, const surg__field *f, const char *name,
+                       const surg_type *type) {
+  if (!*name) return surg__load_bad(L, f->off, "an input without a name");
+  surg_value *v = find_here(g, name);
+  if (v && v->input && v->decl.src.body.len && drop_twin(L, g, f, v->decl.src.body)) return true;
+  if (v && (v->producer || v->input)) return clash(L, f->off, v);
+  if (!v && !(v = surg__value_new(g, name))) return surg__load_oom(L);
+  if (!surg__graph_push_input(g, v)) return surg__load_oom(L);
+  v->decl.src = surg__load_src(f);
+  v->decl.type = type;
+  return true;
+}
+
+static bool define_input(surg__loader *L, surg_graph *g, const surg__field *f) {
+  if (g->kind == SURG_GRAPH_FUNCTION) {
+    const char *name = surg__load_name(L, f);
+    return name && push_input(L, g, f, name, NULL);
+  }
+  surg__mark mark = surg__arena_mark(&L->scratch);
+  const Onnx__ValueInfoProto *p =
+      surg__load_leaf(L, &onnx__value_info_proto__descriptor, f->body, 0);
+  const char *name = p ? surg__load_intern(L, p->name) : NULL;
+  const surg_type *type = name ? surg__load_type(L, p->type) : NULL;
+  bool ok = name && L->status == SURG_OK && push_input(L, g, f, name, type);
+  if (ok && !type && g->kind == SURG_GRAPH_MAIN) ok = surg__load_unclean(L, f->off, "has no type");
+  surg__arena_reset(&L->scratch, mark);
+  return ok;
+}
+
+typedef struct node_head {
+  const char *name, *op_type, *domain, *overload;
+  size_t n_in, n_out, n_attr;
+} node_head;
+
+static bool read_head(surg__loader *L, const surg__field *node, node_head *h) {
+  const char *empty = surg__load_intern(L, "");
+  if (!empty) return false;
+  *h = (node_head){empty, empty, empty, empty, 0, 0, 0};
+  surg__cursor c = surg__load_cursor(L, node->body);
+  surg__field f;
+  while (surg__load_next(L, &c, &f)) {
+    const char **slot = NULL;
+    switch (f.number) {
+      case 1: h->n_in++; break;
+      case 2: h->n_out++; break;
+      case 3: slot = &h->name; break;
+      case 4: slot = &h->op_type; break;
+      case 5: h->n_attr++; break;
+      case 7: slot = &h->domain; break;
+      case 8: slot = &h->overload; break;
+      default: break;
+    }
+    if (slot && !(*slot = surg__load_name(L, &f))) return false;
+  }
+  return L->status == SURG_OK;
+}
+
+static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__field *f) {
+  const char *name = surg__load_name(L, f);
+  if (!name) return false;
+  surg_value *v = NULL;
+  if (*name) {
+    v = find_here(n->graph, name);
+    if (v && !clash(L, f->off, v)) return false;
+    if (v) v = NULL; /* under CHECK: the second one is left out */
+    else if (!(v = surg__value_new(n->graph, name))) return surg__load_oom(L);
+  }
+  return surg__node_link_output(n, i, v) || surg__load_oom(L);
+}
+
+static bool define_node(surg__loader *L, surg_graph *g, const surg__field *node) {
+  node_head h;
+  if (!read_head(L, node, &h)) return false;
+  if (!*h.op_type && !surg__load_bad(L, node->off, "has no op_type")) return false;
+  surg_node *n = surg__node_new(g, NULL, h.domain, h.op_type, h.overload, h.name);
+  if (!n || !surg__node_reserve(n, h.n_in, h.n_out, h.n_attr)) return surg__load_oom(L);
+  n->src = surg__load_src(node);
+  surg__cursor c = surg__load_cursor(L, node->body);
+  surg__field f;
+  size_t i = 0;
+  while (surg__load_next(L, &c, &f)) {
+    if (f.number == 2 && !define_output(L, n, i++, &f)) return false;
+    if (f.number == 5 && !surg__load_attr(L, &f, n, NULL)) return false;
+  }
+  return L->status == SURG_OK;
+}
+
+bool surg__load_define(surg__loader *L, surg_graph *g) {
+  const fields *number = g->kind == SURG_GRAPH_FUNCTION ? &function_fields : &graph_fields;
+  surg__cursor c = surg__load_cursor(L, g->src.body);
+  surg__field f;
+  bool ok = true;
+  while (ok && surg__load_next(L, &c, &f)) {
+    if (f.number == number->node) ok = define_node(L, g, &f);
+    else if (f.number == number->input) ok = define_input(L, g, &f);
+    else if (f.number == number->initializer) ok = define_initializer(L, g, &f, false);
+    else if (f.number == number->sparse) ok = define_initializer(L, g, &f, true);
+    else if (f.number == 2 && g->kind != SURG_GRAPH_FUNCTION)
+      ok = (g->name = surg__load_name(L, &f)) != NULL;
+  }
+  return ok && L->status == SURG_OK;
+}

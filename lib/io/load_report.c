@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the loader finds: located lines, and whether to go on after one. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "io/load.h"
+
+/* Under SURG_LOAD_CHECK no more than this is listed; each costs a walk to name its place. */
+#define MOST_FINDINGS 100u
+#define TEXT_BYTES 1024
+
+bool surg__load_stop(surg__loader *L, surg_status why) {
+  assert(why != SURG_OK);
+  if (L->status == SURG_OK) L->status = why;
+  return false;
+}
+
+bool surg__load_oom(surg__loader *L) {
+  if (L->status != SURG_OK) return false;
+  if (L->m && L->m->status != SURG_OK && surg_context_error(L->ctx))
+    return surg__load_stop(L, L->m->status); /* the failing call reported it */
+  return surg__load_stop(L, surg__oom(L->ctx, L->src->name));
+}
+
+const char *surg__load_path(surg__loader *L, uint64_t off) {
+  surg__buf b;
+  surg__buf_init(&b, L->ctx);
+  surg__wire_path(L->src, off, &b);
+  char *copy = b.failed ? NULL : surg__arena_strn(&L->scratch, b.p, b.n);
+  surg__buf_free(&b);
+  return copy ? copy : "?";
+}
+
+bool surg__load_found(surg__loader *L, surg_status status) {
+  if (status < L->worst) L->worst = status;
+  bool fatal = status == SURG_ENOMEM || status == SURG_EINTERNAL;
+  if (L->policy != SURG_LOAD_CHECK || fatal) return surg__load_stop(L, status);
+  if (++L->findings < MOST_FINDINGS) return true;
+  surg__note(L->ctx, L->src->name, "more findings are not shown");
+  return surg__load_stop(L, L->worst);
+}
+
+static void line(surg__loader *L, surg_severity severity, uint64_t off, const char *fmt,
+                 va_list args) {
+  char text[TEXT_BYTES];
+  vsnprintf(text, sizeof text, fmt, args);
+  surg__mark mark = surg__arena_mark(&L->scratch);
+  const char *path = surg__load_path(L, off);
+  if (severity == SURG_ERROR)
+    surg__error(L->ctx, SURG_EINVALID, L->src->name, "%s: %s", path, text);
+  else if (severity == SURG_WARNING) surg__warn(L->ctx, L->src->name, "%s: %s", path, text);
+  else surg__note(L->ctx, L->src->name, "%s: %s", path, text);
+  surg__arena_reset(&L->scratch, mark);
+}
+
+bool surg__load_bad(surg__loader *L, uint64_t off, const char *fmt, ...) {
+  if (L->status != SURG_OK) return false;
+  va_list args;
+  va_start(args, fmt);
+  line(L, SURG_ERROR, off, fmt, args);
+  va_end(args);
+  return surg__load_found(L, SURG_EINVALID);
+}
+
+bool surg__load_unclean(surg__loader *L, uint64_t off, const char *fmt, ...) {
+  if (L->status != SURG_OK) return false;
+  if (L->policy != SURG_LOAD_CHECK) return true;
+  va_list args;
+  va_start(args, fmt);
+  line(L, SURG_ERROR, off, fmt, args);
+  va_end(args);
+  return surg__load_found(L, SURG_EINVALID);
+}
+
+/* A line is made only while it would be printed: naming the place costs a walk. */
+void surg__load_warn(surg__loader *L, uint64_t off, const char *fmt, ...) {
+  if (L->ctx->warnings >= SURG_LIMIT_WARNINGS) {
+    surg__warn(L->ctx, L->src->name, "one more");
+    return;
+  }
+  va_list args;
+  va_start(args, fmt);
+  line(L, SURG_WARNING, off, fmt, args);
+  va_end(args);
+}
+
+void surg__load_repaired(surg__loader *L, uint64_t off, const char *fmt, ...) {
+  if (++L->findings > MOST_FINDINGS) return;
+  va_list args;
+  va_start(args, fmt);
+  line(L, SURG_NOTE, off, fmt, args);
+  va_end(args);
+}
+
+const char *surg__load_definition(surg__loader *L, const surg_value *v) {
+  if (v->producer) {
+    const char *path = surg__load_path(L, v->producer->src.field_off);
+    size_t n = strlen(path) + sizeof "an output of ";
+    char *text = surg__arena_alloc(&L->scratch, n);
+    if (!text) return "an output of another node";
+    snprintf(text, n, "an output of %s", path);
+    return text;
+  }
+  return v->input ? "an input" : "an initializer";
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TensorProto: its header is decoded, its payload only measured. The size of the payload must be
+ * exactly what element type and dims say, in both directions, wherever it lies. */
+#include "base/dtype.h"
+#include "io/load.h"
+
+/* Numbers of the fields of TensorProto that hold elements. */
+enum { FLOATS = 4, INT32S = 5, STRINGS = 6, INT64S = 7, RAW = 9, DOUBLES = 10, UINT64S = 11 };
+#define LISTS (1u << FLOATS | 1u << INT32S | 1u << STRINGS | 1u << INT64S | 1u << DOUBLES | \
+               1u << UINT64S)
+#define PAYLOAD ((uint64_t)LISTS | 1u << RAW)
+
+typedef struct payload {
+  uint32_t lists;   /* bit: a list field that has entries */
+  bool raw;         /* raw_data is there, maybe empty */
+  surg__span bytes; /* of raw_data */
+} payload;
+
+static bool find_payload(surg__loader *L, const surg__field *t, payload *p) {
+  *p = (payload){0};
+  surg__cursor c = surg__load_cursor(L, t->body);
+  surg__field f;
+  while (surg__load_next(L, &c, &f)) {
+    if (f.number == RAW) {
+      p->raw = true;
+      p->bytes = f.body;
+    } else if (f.number < 32 && (LISTS >> f.number & 1)) {
+      bool empty = f.number != STRINGS && f.wire == SURG__WIRE_BYTES && f.body.len == 0;
+      if (!empty) p->lists |= 1u << f.number;
+    }
+  }
+  return L->status == SURG_OK;
+}
+
+/* The list field that holds elements of a type. */
+static uint32_t list_of(int dtype) {
+  switch (dtype) {
+    case SURG_FLOAT:
+    case SURG_COMPLEX64: return FLOATS;
+    case SURG_DOUBLE:
+    case SURG_COMPLEX128: return DOUBLES;
+    case SURG_INT64: return INT64S;
+    case SURG_UINT32:
+    case SURG_UINT64: return UINT64S;
+    case SURG_STRING: return STRINGS;
+    default: return INT32S;
+  }
+}
+
+/* Entries of the list for n elements; false on overflow. */
+static bool list_entries(int dtype, uint64_t n, uint64_t *out) {
+  if (dtype == SURG_COMPLEX64 || dtype == SURG_COMPLEX128) return surg__mul_u64(n, 2, out);
+  unsigned bits = surg__dtype_bits(dtype);
+  unsigned per_entry = bits != 0 && bits < 8 ? 8 / bits : 1;
+  *out = n / per_entry + (n % per_entry != 0);
+  return true;
+}
+
+static const char *field_name(uint32_t number) {
+  return protobuf_c_message_descriptor_get_field(&onnx__tensor_proto__descriptor, number)->name;
+}
+
+/* Keys of external_data, in scratch memory. */
+static surg__extkey *external_keys(surg__loader *L, const Onnx__TensorProto *p) {
+  surg__extkey *keys = surg__arena_array(&L->scratch, p->n_external_data + 1, sizeof *keys);
+  if (!keys) {
+    surg__load_oom(L);
+    return NULL;
+  }
+  for (size_t i = 0; i < p->n_external_data; i++) {
+    const Onnx__StringStringEntryProto *e = p->external_data[i];
+    keys[i].key = (surg_str){e->key ? e->key : "", e->key ? strlen(e->key) : 0};
+    keys[i].value = (surg_str){e->value ? e->value : "", e->value ? strlen(e->value) : 0};
+  }
+  return keys;
+}
+
+static bool read_external(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
+                          const payload *data, surg_tensor *t) {
+  if (t->dtype == SURG_STRING)
+    return surg__load_bad(L, f->off, "strings cannot be external data");
+  if (data->lists || data->bytes.len)
+    return surg__load_bad(L, f->off, "has external data and data in the model");
+  surg__extkey *keys = external_keys(L, p);
+  if (!keys) return false;
+  t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;
+  surg_status s = surg__external_resolve(L->m, surg__load_path(L, f->off), keys, p->n_external_data,
+                                         t->bytes, &t->file, &t->data);
+  if (s == SURG_OK) {
+    t->view = SURG__VIEW_EXTERNAL;
+    return true;
+  }
+  return surg__load_found(L, s);
+}
+
+static bool read_raw(surg__loader *L, const surg__field *f, const payload *data, surg_tensor *t) {
+  if (t->dtype == SURG_STRING) return surg__load_bad(L, f->off, "strings cannot be raw_data");
+  if (data->bytes.len != t->bytes)
+    return surg__load_bad(L, f->off, "raw_data has %llu bytes where type and dims need %llu",
+                          (unsigned long long)data->bytes.len, (unsigned long long)t->bytes);
+  t->view = t->bytes ? SURG__VIEW_RAW : SURG__VIEW_EMPTY;
+  t->data = data->bytes;
+  return true;
+}
+
+static bool read_list(surg__loader *L, const surg__field *f, const payload *data, surg_tensor *t) {
+  uint32_t field = list_of(t->dtype);
+  if (data->lists != 1u << field) {
+    uint32_t other = (uint32_t)__builtin_ctz(data->lists & ~(1u << field));
+    return surg__load_bad(L, f->off, "%s has entries, but type %s keeps its elements in %s",
+                          field_name(other), surg__dtype_name(t->dtype), field_name(field));
+  }
+  uint64_t entries;
+  if (!list_entries(t->dtype, t->count, &entries))
+    return surg__load_bad(L, f->off, "the number of elements overflows");
+  t->view = SURG__VIEW_TYPED;
+  return surg__load_typed(L, f, t, field, entries);
+}
+
+static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
+                         surg_tensor *t) {
+  payload data;
+  if (!find_payload(L, f, &data)) return false;
+  if (p->has_data_location && p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
+    return read_external(L, f, p, &data, t);
+  if (p->has_data_location && p->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT)
+    return surg__load_bad(L, f->off, "data_location %d does not exist", (int)p->data_location);
+  if (data.lists && data.bytes.len)
+    return surg__load_bad(L, f->off, "has raw_data and %s",
+                          field_name((uint32_t)__builtin_ctz(data.lists)));
+  if (data.lists) return read_list(L, f, &data, t);
+  if (data.raw && (t->dtype != SURG_STRING || data.bytes.len))
+    return read_raw(L, f, &data, t);
+  t->view = SURG__VIEW_EMPTY;
+  if (t->count == 0) return true;
+  return surg__load_bad(L, f->off, "has no data for %llu elements", (unsigned long long)t->count);
+}
+
+/* Element type and dims; false: a finding, or loading has ended. */
+static bool check_header(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p) {
+  uint64_t count, bytes;
+  int dtype = p->has_data_type ? p->data_type : SURG_UNDEFINED;
+  if (p->segment) surg__load_bad(L, f->off, "is a segment of a tensor, which is not supported");
+  else if (dtype == SURG_UNDEFINED) surg__load_bad(L, f->off, "has no element type");
+  else if (!surg__dtype_name(dtype))
+    surg__load_bad(L, f->off, "element type %d does not exist", dtype);
+  else if (!surg__dims_product(p->dims, p->n_dims, &count))
+    surg__load_bad(L, f->off, "dims are negative or their product overflows");
+  else if (dtype != SURG_STRING && !surg__dtype_bytes(dtype, count, &bytes))
+    surg__load_bad(L, f->off, "dims ask for more bytes than can be counted");
+  else if (p->n_dims > UINT32_MAX) surg__load_bad(L, f->off, "has too many dims");
+  else return true;
+  return false;
+}
+
+surg_tensor *surg__load_tensor(surg__loader *L, const surg__field *f, const char **name) {
+  surg__mark mark = surg__arena_mark(&L->scratch);
+  if (name) *name = "";
+  surg_tensor *t = NULL;
+  Onnx__TensorProto *p = surg__load_leaf(L, &onnx__tensor_proto__descriptor, f->body, PAYLOAD);
+  if (p && name) *name = surg__load_intern(L, p->name);
+  if (p && L->status == SURG_OK && check_header(L, f, p)) {
+    t = surg__tensor_alloc(L->m, p->data_type, p->dims, p->n_dims);
+    if (!t) surg__load_oom(L);
+  }
+  if (t) {
+    surg__dims_product(p->dims, p->n_dims, &t->count);
+    t->bytes = 0;
+    if (t->dtype != SURG_STRING) surg__dtype_bytes(t->dtype, t->count, &t->bytes);
+    t->msg = f->body;
+    uint32_t before = L->findings;
+    if (!read_payload(L, f, p, t) || L->findings != before) t = NULL;
+  }
+  surg__arena_reset(&L->scratch, mark);
+  return L->status == SURG_OK ? t : NULL;
+}

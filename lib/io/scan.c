@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks a whole file against protobuf-c's tables of the ONNX messages before anything is decoded:
+ * tags, lengths, wire types, depth, text, and how much memory decoding may take. Afterwards every
+ * byte outside large payloads is in the source image, and readers need check no length again. */
+#include "io/wire.h"
+#include "onnx.pb-c.h"
+
+/* No stack of decoders may grow beyond this, whatever a context asks for. */
+#define DEEPEST 1000u
+/* What a decoded field costs beside its bytes. */
+#define FIELD_COST 16u
+#define MESSAGE_COST 64u
+
+typedef struct frame {
+  const ProtobufCMessageDescriptor *type;
+  uint64_t end;
+  uint64_t seen; /* bit i: singular message field i stood here already */
+} frame;
+
+typedef struct scan {
+  surg__source *src;
+  surg_context *ctx;
+  frame *stack;
+  uint32_t depth, max_depth;
+  uint64_t pos, cost;
+} scan;
+
+static surg_status bad(const scan *s, uint64_t off, const char *why) {
+  return surg__wire_error(s->src, off, why);
+}
+
+static surg_status charge(scan *s, uint64_t bytes) {
+  s->cost += bytes;
+  if (s->cost <= SURG_LIMIT_SKELETON) return SURG_OK;
+  return surg__error(s->ctx, SURG_ELIMIT, s->src->name,
+                     "byte %llu: the model would take more than %llu MiB without its weights",
+                     (unsigned long long)s->pos, SURG_LIMIT_SKELETON >> 20);
+}
+
+static uint32_t wire_of(ProtobufCType type) {
+  switch (type) {
+    case PROTOBUF_C_TYPE_FIXED32:
+    case PROTOBUF_C_TYPE_SFIXED32:
+    case PROTOBUF_C_TYPE_FLOAT: return SURG__WIRE_32;
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE: return SURG__WIRE_64;
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_BYTES:
+    case PROTOBUF_C_TYPE_MESSAGE: return SURG__WIRE_BYTES;
+    default: return SURG__WIRE_VARINT;
+  }
+}
+
+/* Payload of a tensor that may stay in the file: the loader counts its elements itself. */
+static bool is_payload(const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *d) {
+  if (type == &onnx__tensor_proto__descriptor)
+    return d->type == PROTOBUF_C_TYPE_BYTES ||
+           (d->flags & PROTOBUF_C_FIELD_FLAG_PACKED) != 0;
+  return d->type == PROTOBUF_C_TYPE_BYTES;
+}
+
+/* The elements of a packed list; varints are looked at one by one. */
+static surg_status check_packed(scan *s, const surg__field *f, uint32_t wire) {
+  if (wire != SURG__WIRE_VARINT) {
+    unsigned size = wire == SURG__WIRE_32 ? 4 : 8;
+    if (f->body.len % size) return bad(s, f->off, "a list that ends within a number");
+    return charge(s, f->body.len);
+  }
+  const uint8_t *p = s->src->base + f->body.off;
+  uint64_t n = f->body.len, at = 0, v;
+  while (at < n) {
+    size_t used = surg__varint_get(p + at, (size_t)(n - at < 10 ? n - at : 10), &v);
+    if (!used) return bad(s, f->off, "a list that ends within a number");
+    at += used;
+  }
+  return charge(s, n * 8);
+}
+
+static surg_status enter(scan *s, const surg__field *f, const ProtobufCFieldDescriptor *d) {
+  frame *top = &s->stack[s->depth];
+  if (d->label != PROTOBUF_C_LABEL_REPEATED) {
+    size_t i = (size_t)(d - top->type->fields);
+    assert(i < 64);
+    if (top->seen >> i & 1) return bad(s, f->off, "this message stands here twice");
+    top->seen |= (uint64_t)1 << i;
+  }
+  if (s->depth >= s->max_depth) {
+    surg__error(s->ctx, SURG_ELIMIT, s->src->name,
+                "byte %llu: messages nest deeper than %u levels", (unsigned long long)f->off,
+                s->max_depth);
+    return SURG_ELIMIT;
+  }
+  const ProtobufCMessageDescriptor *type = d->descriptor;
+  s->stack[++s->depth] = (frame){type, f->body.off + f->body.len, 0};
+  s->pos = f->body.off;
+  return charge(s, type->sizeof_message + MESSAGE_COST);
+}
+
+static surg_status check_bytes(scan *s, const surg__field *f, const ProtobufCFieldDescriptor *d,
+                               uint32_t wire) {
+  const ProtobufCMessageDescriptor *type = s->stack[s->depth].type;
+  if (f->body.len >= SURG_LIMIT_PAYLOAD_SKIP && !s->src->resident && is_payload(type, d))
+    return SURG_OK;
+  surg_status status = surg__source_need(s->src, f->body.off, f->body.len);
+  if (status != SURG_OK) return status;
+  if (d->type == PROTOBUF_C_TYPE_STRING) {
+    if (!surg__utf8_valid(s->src->base + f->body.off, (size_t)f->body.len))
+      return bad(s, f->off, "text that is not valid UTF-8 or holds a NUL byte");
+    return charge(s, f->body.len + FIELD_COST);
+  }
+  if (d->type == PROTOBUF_C_TYPE_BYTES) return charge(s, FIELD_COST);
+  return check_packed(s, f, wire);
+}
+
+static surg_status check_field(scan *s, const surg__field *f) {
+  const ProtobufCFieldDescriptor *d =
+      protobuf_c_message_descriptor_get_field(s->stack[s->depth].type, f->number);
+  if (!d) return SURG_OK; /* unknown: kept as it is */
+  uint32_t wire = wire_of(d->type);
+  bool packed = d->label == PROTOBUF_C_LABEL_REPEATED && wire != SURG__WIRE_BYTES &&
+                f->wire == SURG__WIRE_BYTES;
+  if (f->wire != wire && !packed) return bad(s, f->off, "a field with the wrong wire type");
+  if (d->type == PROTOBUF_C_TYPE_MESSAGE) return enter(s, f, d);
+  if (f->wire == SURG__WIRE_BYTES) return check_bytes(s, f, d, wire);
+  return charge(s, d->label == PROTOBUF_C_LABEL_REPEATED ? 8 : 0);
+}
+
+static surg_status run(scan *s) {
+  for (;;) {
+    while (s->pos == s->stack[s->depth].end) {
+      if (s->depth == 0) return SURG_OK;
+      s->depth--;
+    }
+    surg__field f;
+    const char *why = NULL;
+    uint64_t next;
+    int r = surg__wire_read(s->src, s->pos, s->stack[s->depth].end, &f, &next, &why);
+    if (r != 1) return why ? bad(s, s->pos, why) : (surg_status)r;
+    s->pos = next;
+    surg_status status = check_field(s, &f); /* going into a message sets pos */
+    if (status != SURG_OK) return status;
+  }
+}
+
+surg_status surg__scan_model(surg__source *src, uint32_t max_depth) {
+  scan s = {.src = src, .ctx = src->ctx};
+  s.max_depth = max_depth < DEEPEST ? max_depth : DEEPEST;
+  s.stack = surg__calloc(s.ctx, (size_t)s.max_depth + 1, sizeof *s.stack);
+  if (!s.stack) return surg__oom(s.ctx, src->name);
+  s.stack[0] = (frame){&onnx__model_proto__descriptor, src->size, 0};
+  surg_status status = run(&s);
+  surg__free(s.ctx, s.stack);
+  return status;
+}

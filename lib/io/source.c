@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The source image: the bytes of a model file in private memory. A small file is read at once; of a
+ * large one the pages fill as they are asked for, so that weights nobody looks at are never read.
+ * Nothing is mapped from the file: a byte that was checked cannot change afterwards, and a file cut
+ * short by somebody else is an error, not a signal. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/os.h"
+#include "io/io.h"
+
+#define PAGE_BITS 12u
+#define PAGE ((uint64_t)1 << PAGE_BITS)
+#define READ_AHEAD 8u /* pages read beyond the one asked for, where none of them is there yet */
+#define SPOOL_CHUNK ((size_t)1 << 20)
+
+static bool page_there(const surg__source *s, uint64_t page) {
+  return s->filled[page / 64] >> (page % 64) & 1;
+}
+
+/* Reads pages from `first` on that are missing, at least up to `last`. */
+static surg_status fill(surg__source *s, uint64_t first, uint64_t last) {
+  uint64_t pages = (s->size + PAGE - 1) >> PAGE_BITS, end = first;
+  while (end < pages && end <= last + READ_AHEAD && !page_there(s, end)) end++;
+  uint64_t from = first << PAGE_BITS, to = end << PAGE_BITS;
+  if (to > s->size) to = s->size;
+  int err = surg__os_pread(s->fd, s->base + from, (size_t)(to - from), from);
+  if (err == ENODATA)
+    return surg__error(s->ctx, SURG_EIO, s->name, "the file became shorter while it was read");
+  if (err)
+    return surg__error(s->ctx, SURG_EIO, s->name, "cannot read at byte %llu: %s",
+                       (unsigned long long)from, strerror(err));
+  for (uint64_t page = first; page < end; page++)
+    s->filled[page / 64] |= (uint64_t)1 << (page % 64);
+  return SURG_OK;
+}
+
+surg_status surg__source_need(surg__source *s, uint64_t off, uint64_t n) {
+  assert(off <= s->size && n <= s->size - off);
+  if (s->resident || n == 0) return SURG_OK;
+  uint64_t last = (off + n - 1) >> PAGE_BITS;
+  for (uint64_t page = off >> PAGE_BITS; page <= last; page++) {
+    if (page_there(s, page)) continue;
+    surg_status status = fill(s, page, last);
+    if (status != SURG_OK) return status;
+  }
+  return SURG_OK;
+}
+
+static surg__source *new_source(surg_context *ctx, const char *name) {
+  surg__source *s = surg__calloc(ctx, 1, sizeof *s);
+  if (!s) return NULL;
+  s->refs = 1;
+  s->ctx = ctx;
+  s->fd = s->dirfd = -1;
+  s->name = surg__strdup(ctx, name);
+  if (s->name) return s;
+  surg__source_unref(s);
+  return NULL;
+}
+
+surg_status surg__source_memory(surg_context *ctx, const void *p, size_t n, const char *name,
+                                surg__source **out) {
+  surg__source *s = new_source(ctx, name ? name : "model");
+  if (!s) return surg__oom(ctx, name);
+  s->base = surg__alloc(ctx, n ? n : 1);
+  if (!s->base) {
+    surg__source_unref(s);
+    return surg__oom(ctx, name);
+  }
+  s->base_heap = s->resident = true;
+  s->size = n;
+  if (n) memcpy(s->base, p, n);
+  *out = s;
+  return SURG_OK;
+}
+
+static surg_status make_resident(surg__source *s) {
+  s->base = surg__alloc(s->ctx, s->size ? (size_t)s->size : 1);
+  if (!s->base) return surg__oom(s->ctx, s->name);
+  s->base_heap = true;
+  int err = surg__os_pread(s->fd, s->base, (size_t)s->size, 0);
+  if (err == ENODATA)
+    return surg__error(s->ctx, SURG_EIO, s->name, "the file became shorter while it was read");
+  if (err) return surg__error(s->ctx, SURG_EIO, s->name, "cannot read: %s", strerror(err));
+  s->resident = true;
+  surg__os_close(s->fd);
+  s->fd = -1;
+  return SURG_OK;
+}
+
+static surg_status make_sparse(surg__source *s) {
+  if (s->size > SIZE_MAX / 2)
+    return surg__error(s->ctx, SURG_ELIMIT, s->name, "the file is too large");
+  s->filled = surg__calloc(s->ctx, (size_t)((s->size >> PAGE_BITS) / 64 + 1), sizeof *s->filled);
+  if (!s->filled) return surg__oom(s->ctx, s->name);
+  void *p;
+  int err = surg__os_reserve((size_t)s->size, &p);
+  if (err)
+    return surg__error(s->ctx, SURG_ENOMEM, s->name, "no address space for %llu bytes: %s",
+                       (unsigned long long)s->size, strerror(err));
+  s->base = p;
+  return SURG_OK;
+}
+
+static surg_status make_image(surg__source *s) {
+  return s->size <= SURG_LIMIT_RESIDENT ? make_resident(s) : make_sparse(s);
+}
+
+/* Copies what cannot be read at an offset (a pipe, a terminal) to an unlinked file. */
+static surg_status spool(surg__source *s, int in) {
+  int err = surg__os_temp(&s->fd);
+  if (err)
+    return surg__error(s->ctx, SURG_EIO, s->name, "cannot make a temporary file: %s", strerror(err));
+  uint8_t *chunk = surg__alloc(s->ctx, SPOOL_CHUNK);
+  if (!chunk) return surg__oom(s->ctx, s->name);
+  surg_status status = SURG_OK;
+  for (;;) {
+    size_t got = 0;
+    err = surg__os_read(in, chunk, SPOOL_CHUNK, &got);
+    if (err) {
+      status = surg__error(s->ctx, SURG_EIO, s->name, "cannot read: %s", strerror(err));
+      break;
+    }
+    if (got == 0) break;
+    err = surg__os_write(s->fd, chunk, got);
+    if (err) {
+      status = surg__error(s->ctx, SURG_EIO, s->name, "cannot write a temporary file: %s",
+                           strerror(err));
+      break;
+    }
+    s->size += got;
+  }
+  surg__free(s->ctx, chunk);
+  return status;
+}
+
+/* Notes the path and its folder, for external data. */
+static surg_status note_place(surg__source *s, const char *path) {
+  char *dir, *base;
+  if (surg__os_split(path, &dir, &base) != 0)
+    return surg__error(s->ctx, SURG_ENOMEM, s->name, "out of memory");
+  s->path = surg__strdup(s->ctx, path);
+  s->dir = surg__strdup(s->ctx, dir);
+  free(dir);
+  free(base);
+  return s->path && s->dir ? SURG_OK : surg__oom(s->ctx, s->name);
+}
+
+static surg_status open_path(surg__source *s, const char *path) {
+  surg_status status = note_place(s, path);
+  if (status != SURG_OK) return status;
+  int fd;
+  int err = surg__os_open_read(-1, path, &fd);
+  if (err) return surg__error(s->ctx, SURG_EIO, s->name, "cannot open: %s", strerror(err));
+  surg__stat st;
+  err = surg__os_stat_fd(fd, &st);
+  if (err || st.directory) {
+    surg__os_close(fd);
+    return surg__error(s->ctx, SURG_EIO, s->name, "cannot read: %s",
+                       strerror(err ? err : EISDIR));
+  }
+  if (!st.regular) {
+    status = spool(s, fd);
+    surg__os_close(fd);
+    return status;
+  }
+  s->fd = fd;
+  s->size = st.size;
+  s->dev = st.dev;
+  s->ino = st.ino;
+  return SURG_OK;
+}
+
+surg_status surg__source_open(surg_context *ctx, const char *path, surg__source **out) {
+  bool input = strcmp(path, "-") == 0;
+  surg__buf name;
+  surg__buf_init(&name, ctx);
+  surg__buf_escape(&name, input ? "standard input" : path, strlen(input ? "standard input" : path),
+                   0);
+  surg__source *s = name.failed ? NULL : new_source(ctx, name.p ? name.p : "");
+  surg__buf_free(&name);
+  if (!s) return surg__oom(ctx, NULL);
+  surg_status status = input ? spool(s, 0) : open_path(s, path);
+  if (status == SURG_OK) status = make_image(s);
+  if (status != SURG_OK) {
+    surg__source_unref(s);
+    return status;
+  }
+  *out = s;
+  return SURG_OK;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wire format of protocol buffers: tags, varints, fields. */
+#include "io/wire.h"
+
+/* A tag is a varint of at most 32 bits, thus 5 bytes; a value one of at most 10. */
+#define TAG_BYTES 5u
+#define VARINT_BYTES 10u
+
+/* Reads a varint of at most `max` bytes from [p, end): its length, or 0. */
+static size_t get_varint(const uint8_t *p, size_t n, size_t max, uint64_t *out) {
+  uint64_t v = 0;
+  for (size_t i = 0; i < n && i < max; i++) {
+    if (i == VARINT_BYTES - 1 && p[i] > 1) return 0; /* more than 64 bits */
+    v |= (uint64_t)(p[i] & 0x7f) << (7 * i);
+    if (!(p[i] & 0x80)) {
+      *out = v;
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
+size_t surg__varint_get(const uint8_t *p, size_t n, uint64_t *out) {
+  return get_varint(p, n, VARINT_BYTES, out);
+}
+
+size_t surg__varint_size(uint64_t v) {
+  size_t n = 1;
+  while (v >= 0x80) {
+    v >>= 7;
+    n++;
+  }
+  return n;
+}
+
+size_t surg__varint_put(uint8_t *out, uint64_t v) {
+  size_t n = 0;
+  while (v >= 0x80) {
+    out[n++] = (uint8_t)(v | 0x80);
+    v >>= 7;
+  }
+  out[n++] = (uint8_t)v;
+  return n;
+}
+
+/* The value of a field whose tag was read; `at` is where it starts, `n` what is left. */
+static size_t get_value(surg__field *f, const uint8_t *p, uint64_t at, uint64_t n,
+                        const char **why) {
+  size_t used;
+  switch (f->wire) {
+    case SURG__WIRE_VARINT:
+      used = get_varint(p, n < VARINT_BYTES ? (size_t)n : VARINT_BYTES, VARINT_BYTES, &f->value);
+      if (!used) *why = n < VARINT_BYTES ? "the file ends within a number" : "a number too long";
+      return used;
+    case SURG__WIRE_64:
+      if (n < 8) break;
+      f->value = surg__le64(p);
+      return 8;
+    case SURG__WIRE_32:
+      if (n < 4) break;
+      f->value = surg__le32(p);
+      return 4;
+    case SURG__WIRE_BYTES: {
+      uint64_t len;
+      used = get_varint(p, n < VARINT_BYTES ? (size_t)n : VARINT_BYTES, VARINT_BYTES, &len);
+      if (!used) {
+        *why = "a length that is no number";
+        return 0;
+      }
+      if (len > n - used) {
+        *why = "a length past the end of its message";
+        return 0;
+      }
+      f->body = (surg__span){at + used, len};
+      return used;
+    }
+    default: break;
+  }
+  if (!*why)
+    *why = f->wire == 3 || f->wire == 4 ? "a group, which ONNX does not have"
+           : f->wire > 5                ? "a wire type that does not exist"
+                                        : "a number past the end of its message";
+  return 0;
+}
+
+int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
+                    const char **why) {
+  assert(pos < end && end <= s->size);
+  uint64_t left = end - pos;
+  uint64_t want = left < TAG_BYTES + VARINT_BYTES ? left : TAG_BYTES + VARINT_BYTES;
+  surg_status status = surg__source_need(s, pos, want);
+  if (status != SURG_OK) return status;
+  *why = NULL;
+  uint64_t tag;
+  const uint8_t *p = s->base + pos;
+  size_t used = get_varint(p, (size_t)(left < TAG_BYTES ? left : TAG_BYTES), TAG_BYTES, &tag);
+  if (!used || tag > UINT32_MAX || tag >> 3 == 0) {
+    *why = "no field starts here";
+    return SURG_EINVALID;
+  }
+  *f = (surg__field){.number = (uint32_t)(tag >> 3), .wire = (uint32_t)(tag & 7), .off = pos};
+  size_t more = get_value(f, p + used, pos + used, left - used, why);
+  if (!more) return SURG_EINVALID;
+  *next = pos + used + more + f->body.len;
+  return 1;
+}
+
+int surg__wire_next(surg__cursor *c, surg__field *f) {
+  if (c->pos >= c->end) return 0;
+  const char *why = NULL;
+  int r = surg__wire_read(c->src, c->pos, c->end, f, &c->pos, &why);
+  if (r == SURG_EINVALID && why) return surg__wire_error(c->src, c->pos, why);
+  return r;
+}

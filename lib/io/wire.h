@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What lib/io/wire.c and path.c offer beyond io.h: reading one field without a report, and the name
+ * of the place where a byte stands. */
+#ifndef SURG_WIRE_H
+#define SURG_WIRE_H
+
+#include "io/io.h"
+
+enum { SURG__WIRE_VARINT = 0, SURG__WIRE_64 = 1, SURG__WIRE_BYTES = 2, SURG__WIRE_32 = 5 };
+
+/* The field at pos of a message that ends at end: 1 with *next behind it; SURG_EINVALID with *why
+ * and nothing reported; or another failure, reported. */
+int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
+                    const char **why);
+/* Reads a varint from n bytes: its length, or 0 when there is none. */
+size_t surg__varint_get(const uint8_t *p, size_t n, uint64_t *out);
+
+/* Appends the name of the thing whose field starts at byte `off`, or of the innermost thing around
+ * it: graph.node[5] "If_5" (If).then_branch.node[2] "x" (Relu). O(file before it). */
+void surg__wire_path(surg__source *s, uint64_t off, surg__buf *out);
+/* Reports `byte N (path): why`; returns SURG_EINVALID. */
+surg_status surg__wire_error(surg__source *s, uint64_t off, const char *why);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where bytes of tensors lie: the file a model came from, external data files, and computed bytes,
+ * in memory or, above a limit, in an unlinked file. All are counted by reference. */
+#include "base/os.h"
+#include "ir/ir.h"
+
+#define PAGE_BITS 12 /* of surg__source.filled; lib/io/source.c fills by the same */
+
+surg__source *surg__source_ref(surg__source *s) {
+  if (s) s->refs++;
+  return s;
+}
+
+void surg__source_unref(surg__source *s) {
+  if (!s || --s->refs > 0) return;
+  surg_context *ctx = s->ctx;
+  if (s->fd >= 0) surg__os_close(s->fd);
+  if (s->dirfd >= 0) surg__os_close(s->dirfd);
+  if (s->base_heap) surg__free(ctx, s->base);
+  else if (s->base) surg__os_release(s->base, (size_t)s->size);
+  surg__free(ctx, s->filled);
+  surg__free(ctx, s->name);
+  surg__free(ctx, s->path);
+  surg__free(ctx, s->dir);
+  surg__free(ctx, s);
+}
+
+/* Whether every page of a range was read into the image. */
+static bool in_image(const surg__source *s, uint64_t off, uint64_t n) {
+  if (s->resident || n == 0) return true;
+  for (uint64_t page = off >> PAGE_BITS; page <= (off + n - 1) >> PAGE_BITS; page++)
+    if (!(s->filled[page / 64] >> (page % 64) & 1)) return false;
+  return true;
+}
+
+surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, size_t n) {
+  if (off > s->size || n > s->size - off)
+    return surg__error(s->ctx, SURG_EINTERNAL, s->name, "byte %llu: read past the end",
+                       (unsigned long long)off);
+  if (n == 0) return SURG_OK;
+  if (in_image(s, off, n)) {
+    memcpy(out, s->base + off, n);
+    return SURG_OK;
+  }
+  int err = surg__os_pread(s->fd, out, n, off);
+  if (err)
+    return surg__error(s->ctx, SURG_EIO, s->name, "cannot read at byte %llu: %s",
+                       (unsigned long long)off, strerror(err));
+  return SURG_OK;
+}
+
+surg__datafile *surg__datafile_ref(surg__datafile *f) {
+  if (f) f->refs++;
+  return f;
+}
+
+void surg__datafile_unref(surg__datafile *f) {
+  if (!f || --f->refs > 0) return;
+  if (f->fd >= 0) surg__os_close(f->fd);
+  surg__free(f->ctx, f->location);
+  surg__free(f->ctx, f);
+}
+
+surg__spill *surg__spill_ref(surg__spill *s) {
+  if (s) s->refs++;
+  return s;
+}
+
+void surg__spill_unref(surg__spill *s) {
+  if (!s || --s->refs > 0) return;
+  surg__os_close(s->fd);
+  surg__free(s->ctx, s);
+}
+
+/* The model's spill file, made on first use; NULL with the model failed. */
+static surg__spill *spill_of(surg_model *m) {
+  if (m->spill) return m->spill;
+  surg__spill *s = surg__calloc(m->ctx, 1, sizeof *s);
+  if (!s) {
+    surg__fail(m, surg__oom(m->ctx, NULL));
+    return NULL;
+  }
+  int err = surg__os_temp(&s->fd);
+  if (err) {
+    surg__free(m->ctx, s);
+    surg__fail(m, surg__error(m->ctx, SURG_EIO, NULL, "cannot make a temporary file: %s",
+                              strerror(err)));
+    return NULL;
+  }
+  s->refs = 1;
+  s->ctx = m->ctx;
+  m->spill = s;
+  return s;
+}
+
+/* Gives the blob its place: memory while little is owned, else the end of the spill file. */
+static bool place_blob(surg_model *m, surg__blob *b) {
+  uint64_t total;
+  if (surg__add_u64(m->owned_resident, b->n, &total) && total <= SURG_LIMIT_OWNED_RESIDENT) {
+    b->p = surg__alloc(m->ctx, b->n ? (size_t)b->n : 1);
+    if (!b->p) {
+      surg__fail(m, surg__oom(m->ctx, NULL));
+      return false;
+    }
+    m->owned_resident = total;
+    return true;
+  }
+  surg__spill *s = spill_of(m);
+  if (!s) return false;
+  if (!surg__add_u64(s->size, b->n, &total) || total > INT64_MAX) {
+    surg__fail(m, surg__error(m->ctx, SURG_ELIMIT, NULL, "computed data is too large"));
+    return false;
+  }
+  b->spill = surg__spill_ref(s);
+  b->off = s->size;
+  s->size = total;
+  return true;
+}
+
+surg__blob *surg__blob_new(surg_model *m, uint64_t n) {
+  surg__blob *b = surg__calloc(m->ctx, 1, sizeof *b);
+  if (!b || !surg__vec_reserve(m->ctx, &m->blobs, m->blobs.count + 1)) {
+    surg__free(m->ctx, b);
+    surg__fail(m, surg__oom(m->ctx, NULL));
+    return NULL;
+  }
+  b->refs = 1;
+  b->ctx = m->ctx;
+  b->n = n;
+  if (!place_blob(m, b)) {
+    surg__free(m->ctx, b);
+    return NULL;
+  }
+  m->blobs.items[m->blobs.count++] = b;
+  return b;
+}
+
+surg__blob *surg__blob_ref(surg__blob *b) {
+  if (b) b->refs++;
+  return b;
+}
+
+void surg__blob_unref(surg__blob *b) {
+  if (!b || --b->refs > 0) return;
+  surg__free(b->ctx, b->p);
+  surg__spill_unref(b->spill);
+  surg__free(b->ctx, b);
+}
+
+surg_status surg__blob_write(surg__blob *b, uint64_t off, const void *p, size_t n) {
+  assert(off <= b->n && n <= b->n - off);
+  if (n == 0) return SURG_OK;
+  if (b->p) {
+    memcpy(b->p + off, p, n);
+    return SURG_OK;
+  }
+  int err = surg__os_pwrite(b->spill->fd, p, n, b->off + off);
+  if (err)
+    return surg__error(b->ctx, SURG_EIO, NULL, "cannot write a temporary file: %s", strerror(err));
+  return SURG_OK;
+}
+
+surg_status surg__blob_read(const surg__blob *b, uint64_t off, void *out, size_t n) {
+  if (off > b->n || n > b->n - off) return SURG_EUSAGE;
+  if (n == 0) return SURG_OK;
+  if (b->p) {
+    memcpy(out, b->p + off, n);
+    return SURG_OK;
+  }
+  int err = surg__os_pread(b->spill->fd, out, n, b->off + off);
+  if (err)
+    return surg__error(b->ctx, SURG_EIO, NULL, "cannot read a temporary file: %s", strerror(err));
+  return SURG_OK;
+}
