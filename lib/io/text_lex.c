@@ -13,7 +13,10 @@ bool surg__lex_error(surg__tparse *t, const char *at, const char *fmt, ...) {
   size_t line = 1;
   va_list ap;
   if (t->status) return false;
-  if (!at) at = t->p;
+  if (!at) {
+    (void)surg__lex_peek(t);
+    at = t->p;
+  }
   const char *bol = t->start;
   for (const char *c = t->start; c < at; c++)
     if (*c == '\n') line++, bol = c + 1;

@@ -30,15 +30,18 @@ static bool each(surg__tmsg *m, uint32_t number, surg__tmsg *out) {
   return false;
 }
 
-static void put_names(surg__tprint *p, surg__tmsg m, uint32_t number, bool typed) {
+/* Returns whether there was any. */
+static bool put_names(surg__tprint *p, surg__tmsg m, uint32_t number, bool typed) {
   surg__tmsg s;
-  for (bool first = true; each(&m, number, &s); first = false) {
+  bool first = true;
+  for (; each(&m, number, &s); first = false) {
     if (!first) surg__buf_put(p->out, ", ", 2);
     if (typed)
       surg__print_name(p, s);
     else
       surg__print_ident(p, s);
   }
+  return !first;
 }
 
 /* --- attributes --- */
@@ -262,8 +265,8 @@ static void put_node(surg__tprint *p, surg__tmsg m) {
     surg__print_ident(p, name);
     surg__buf_put(p->out, "] ", 2);
   }
-  put_names(p, m, 2, false);
-  surg__buf_put(p->out, " = ", 3);
+  if (put_names(p, m, 2, false)) surg__buf_putc(p->out, ' ');
+  surg__buf_put(p->out, "= ", 2);
   bool typed = bytes_of(m, 4, &op);
   (void)bytes_of(m, 7, &domain);
   put_op(p, domain, op, overloaded, overload);
