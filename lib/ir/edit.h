@@ -46,6 +46,8 @@ bool surg__node_unindex(surg_node *n); /* false: no memory, nothing changed */
 bool surg__name_free(const surg_graph *g, const char *interned);
 /* Gives v another label and marks everything that spells it. */
 bool surg__relabel(surg_value *v, const char *interned);
+/* The same; with mark_uses false its hard uses are about to go to a value that keeps the label. */
+bool surg__set_label(surg_value *v, const char *interned, bool mark_uses);
 /* Makes `name`, as a label of v, mean v where it is read in graph g: values of graphs in between
  * that bear it are relabelled. */
 bool surg__unshadow(surg_value *v, const char *name, surg_graph *g);

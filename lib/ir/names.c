@@ -208,42 +208,50 @@ bool surg__name_free(const surg_graph *g, const char *interned) {
   return true;
 }
 
-/* Marks what spells the name of v. */
-static void mark_spellings(surg_value *v) {
-  for (surg_use *u = v->uses; u; u = u->next) {
-    if (u->kind == SURG_USE_NODE) {
-      u->user.node->io_dirty = true;
-      surg__touch_node(u->user.node);
-    } else if (u->kind == SURG_USE_OUTPUT) {
-      surg__output *o = u->user.graph->out[u->index];
-      o->name = v->name;
-      surg__touch_graph(u->user.graph);
-    } else if (u->user.soft->kind == SURG__SOFT_ANNOTATION) {
-      u->user.soft->annotation->dirty = true;
-      surg__touch_graph(u->user.soft->graph);
-    } else if (u->user.soft->kind == SURG__SOFT_SHARDING) {
-      u->user.soft->node->io_dirty = true;
-      surg__touch_node(u->user.soft->node);
-    }
-  }
-  if (v->producer) {
-    v->producer->io_dirty = true;
-    surg__touch_node(v->producer);
+static void mark_soft(surg__soft *s) {
+  if (s->kind == SURG__SOFT_ANNOTATION) {
+    s->annotation->dirty = true;
+    surg__touch_graph(s->graph);
+  } else if (s->kind == SURG__SOFT_SHARDING) {
+    s->node->io_dirty = true;
+    surg__touch_node(s->node);
   }
 }
 
-bool surg__relabel(surg_value *v, const char *interned) {
+static void mark_use(surg_use *u) {
+  if (u->kind == SURG_USE_NODE) {
+    u->user.node->io_dirty = true;
+    surg__touch_node(u->user.node);
+  } else {
+    surg__output *o = u->user.graph->out[u->index];
+    o->name = u->value->name;
+    o->decl.dirty = true;
+    surg__touch_graph(u->user.graph);
+  }
+}
+
+bool surg__set_label(surg_value *v, const char *interned, bool mark_uses) {
   if (v->name == interned) return true;
   const char *old = v->name;
   surg__value_unindex(v);
   v->name = interned;
   if (!surg__value_index(v)) return false;
   v->named_here = true;
+  v->decl.dirty = true;
   if (v->initializer) v->init_dirty = true;
-  mark_spellings(v);
+  for (surg_use *u = mark_uses ? v->uses : NULL; u && u != v->first_soft; u = u->next) mark_use(u);
+  for (surg_use *u = v->first_soft; u; u = u->next) mark_soft(u->user.soft);
+  if (v->producer) {
+    v->producer->io_dirty = true;
+    surg__touch_node(v->producer);
+  }
   surg__touch_graph(v->graph);
   surg__emit(v->graph->model, SURG_EVENT_RENAME_VALUE, v->graph, NULL, v, NULL, old);
   return true;
+}
+
+bool surg__relabel(surg_value *v, const char *interned) {
+  return surg__set_label(v, interned, true);
 }
 
 /* Whether the label of v may change without anyone having asked for it. */

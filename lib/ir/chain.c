@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nested graphs: walking everything inside a node without recursion or memory, and erasing it. */
+#include "ir/edit.h"
+
+typedef struct ends {
+  surg_graph *head, *tail;
+} ends;
+
+static void push(ends *c, surg_graph *g) {
+  g->work_next = NULL;
+  if (c->tail)
+    c->tail->work_next = g;
+  else
+    c->head = g;
+  c->tail = g;
+}
+
+static void push_attr(ends *c, const surg_attr *a) {
+  if (!surg__attr_has_graphs(a)) return;
+  for (uint32_t i = 0; i < a->count; i++)
+    if (a->u.graphs[i]) push(c, a->u.graphs[i]);
+}
+
+static void push_node(ends *c, const surg_node *n) {
+  for (uint32_t i = 0; i < n->n_attr; i++) push_attr(c, n->attrs[i]);
+}
+
+/* Extends a chain of roots by all that is inside them. */
+static surg_graph *close_chain(ends *c) {
+  for (surg_graph *g = c->head; g; g = g->work_next)
+    for (const surg_node *n = g->first; n; n = n->next) push_node(c, n);
+  return c->head;
+}
+
+surg_graph *surg__chain_graph(surg_graph *g) {
+  ends c = {0};
+  push(&c, g);
+  return close_chain(&c);
+}
+
+surg_graph *surg__chain_attr(const surg_attr *a) {
+  ends c = {0};
+  push_attr(&c, a);
+  return close_chain(&c);
+}
+
+surg_graph *surg__chain_node(const surg_node *n) {
+  ends c = {0};
+  push_node(&c, n);
+  return close_chain(&c);
+}
+
+/* --- erasing --- */
+
+void surg__soft_unlink(surg__soft *s) {
+  surg__use_unlink(&s->use);
+}
+
+void surg__annotation_drop(surg_graph *g, surg__annotation *a) {
+  if (a->dropped) return;
+  a->dropped = a->dirty = true;
+  if (a->subject) surg__soft_unlink(a->subject);
+  for (surg__soft *s = a->params; s; s = s->next) surg__soft_unlink(s);
+  surg__touch_graph(g);
+}
+
+static void detach_node(surg_node *n) {
+  for (uint32_t i = 0; i < n->n_in; i++) surg__use_unlink(&n->in[i]);
+  for (surg__soft *s = n->softs; s; s = s->next) surg__soft_unlink(s);
+}
+
+/* Takes every use out of the graph, so that its values may go. */
+static void detach_graph(surg_graph *g) {
+  for (surg_node *n = g->first; n; n = n->next) detach_node(n);
+  for (size_t i = 0; i < g->n_out; i++) surg__use_unlink(&g->out[i]->use);
+  for (surg__annotation *a = g->annotations; a; a = a->next) {
+    if (a->subject) surg__soft_unlink(a->subject);
+    for (surg__soft *s = a->params; s; s = s->next) surg__soft_unlink(s);
+  }
+}
+
+static void erase_contents(surg_model *m, surg_graph *g) {
+  SURG_HASH_LOCALS(m->ctx);
+  HASH_CLEAR(hh, g->nodes_by_name);
+  HASH_CLEAR(hh, g->values_by_name);
+  for (surg_value *v = g->first_value; v; v = v->next) {
+    if (v->hh.tbl) surg__name_of(v->name)->values--;
+    v->hh.tbl = NULL;
+    /* Left are soft uses at most: of training_info, whose reference dangles as in the file. */
+    while (v->uses) surg__use_unlink(v->uses);
+    v->erased = true;
+    surg__emit(m, SURG_EVENT_ERASE_VALUE, g, NULL, v, NULL, NULL);
+  }
+  for (surg_node *n = g->first; n; n = n->next) {
+    n->hh.tbl = NULL;
+    n->erased = true;
+    surg__emit(m, SURG_EVENT_ERASE_NODE, g, n, NULL, NULL, NULL);
+  }
+}
+
+void surg__chain_erase(surg_model *m, surg_graph *chain) {
+  for (surg_graph *g = chain; g; g = g->work_next) detach_graph(g);
+  for (surg_graph *g = chain; g; g = g->work_next) {
+    erase_contents(m, g);
+    g->erased = true;
+    if (g->prev) g->prev->next = g->next;
+    if (g->next)
+      g->next->prev = g->prev;
+    else
+      m->graphs_tail = g->prev;
+  }
+  /* Handles stay, but nothing is reached through an erased graph any more. */
+  for (surg_graph *g = chain; g; g = g->work_next) {
+    g->n_nodes = g->n_inits = g->n_in = g->n_out = 0;
+    g->first = g->last = NULL;
+    g->first_value = g->last_value = g->first_init = g->last_init = NULL;
+  }
+}
+
+void surg__value_unlink(surg_value *v) {
+  surg_graph *g = v->graph;
+  if (v->prev)
+    v->prev->next = v->next;
+  else
+    g->first_value = v->next;
+  if (v->next)
+    v->next->prev = v->prev;
+  else
+    g->last_value = v->prev;
+  v->prev = v->next = NULL;
+}
+
+void surg__init_unlink(surg_value *v) {
+  surg_graph *g = v->graph;
+  if (v->init_prev)
+    v->init_prev->init_next = v->init_next;
+  else
+    g->first_init = v->init_next;
+  if (v->init_next)
+    v->init_next->init_prev = v->init_prev;
+  else
+    g->last_init = v->init_prev;
+  v->init_prev = v->init_next = NULL;
+  v->initializer = false;
+  g->n_inits--;
+}
+
+void surg__value_erase(surg_value *v) {
+  assert(!surg__value_has_hard_use(v) && !v->input);
+  surg_graph *g = v->graph;
+  while (v->uses) {
+    surg__soft *s = v->uses->user.soft;
+    if (s->kind == SURG__SOFT_ANNOTATION) {
+      surg__annotation_drop(s->graph, s->annotation);
+    } else {
+      if (s->node) {
+        s->node->io_dirty = true;
+        surg__touch_node(s->node);
+      }
+      surg__soft_unlink(s);
+    }
+  }
+  if (v->initializer) surg__init_unlink(v);
+  surg__value_unindex(v);
+  surg__value_unlink(v);
+  v->erased = true;
+  surg__touch_graph(g);
+  surg__emit(g->model, SURG_EVENT_ERASE_VALUE, g, NULL, v, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What operator a node is where it stands, and whether it gives the same result twice. */
+#include "schema/schema.h"
+
+#include "ir/edit.h"
+
+#define SHORT_LIST 16 /* imports up to which a list is searched one by one */
+
+/* An operator outside the table: id by identity. */
+typedef struct surg__opid {
+  const char *key[3]; /* interned: domain, op_type, overload */
+  int id;
+  UT_hash_handle hh;
+} surg__opid;
+
+/* Index of long import lists: the version of a domain for one list. */
+typedef struct surg__opset {
+  struct {
+    const void *list;
+    const char *domain; /* interned, "" for ai.onnx */
+  } key;
+  int64_t version;
+  UT_hash_handle hh;
+} surg__opset;
+
+void surg__resolve_free(surg_model *m);
+
+static void drop_opsets(surg_model *m) {
+  SURG_HASH_LOCALS(m->ctx);
+  surg__opset *e, *tmp;
+  HASH_ITER(hh, m->opsets, e, tmp) {
+    HASH_DELETE(hh, m->opsets, e);
+    surg__free(m->ctx, e);
+  }
+  m->opsets_gen = 0;
+}
+
+void surg__resolve_free(surg_model *m) {
+  SURG_HASH_LOCALS(m->ctx);
+  drop_opsets(m);
+  HASH_CLEAR(hh, m->custom_ops);
+}
+
+void surg__model_unresolve(surg_model *m) {
+  if (m->opsets) drop_opsets(m);
+  m->opsets_gen = 0;
+  m->resolve_gen++;
+}
+
+static bool index_list(surg_model *m, const surg__imports *imports) {
+  SURG_HASH_LOCALS(m->ctx);
+  if (imports->count <= SHORT_LIST) return true;
+  const char *none = surg__intern(m, "", 0);
+  for (size_t i = 0; none && i < imports->count; i++) {
+    surg__opset *e = surg__calloc(m->ctx, 1, sizeof *e), *same;
+    if (!e) return surg__failed(m) != NULL;
+    const char *domain = imports->items[i].domain;
+    e->key.list = imports;
+    e->key.domain = surg__default_domain(domain) ? none : domain;
+    e->version = imports->items[i].version;
+    HASH_FIND(hh, m->opsets, &e->key, sizeof e->key, same);
+    if (!same) HASH_ADD_KEYPTR(hh, m->opsets, &e->key, sizeof e->key, e);
+    if (same || surg__hash_failed) surg__free(m->ctx, e);
+    if (surg__hash_failed) return surg__failed(m) != NULL;
+  }
+  return none != NULL;
+}
+
+static bool index_opsets(surg_model *m) {
+  if (m->opsets_gen == m->resolve_gen) return true;
+  drop_opsets(m);
+  if (!index_list(m, &m->imports)) return false;
+  for (size_t i = 0; i < m->functions.count; i++)
+    if (!index_list(m, &m->functions.items[i]->imports)) return false;
+  m->opsets_gen = m->resolve_gen;
+  return true;
+}
+
+int64_t surg__imports_find(const surg_model *m, const surg__imports *imports, const char *domain) {
+  bool standard = surg__default_domain(domain);
+  if (imports->count <= SHORT_LIST) {
+    for (size_t i = 0; i < imports->count; i++) {
+      const char *d = imports->items[i].domain;
+      if (standard ? surg__default_domain(d) : strcmp(d, domain) == 0)
+        return imports->items[i].version;
+    }
+    return 0;
+  }
+  surg_model *index = (surg_model *)(uintptr_t)m; /* the index is a cache */
+  const char *name = surg__interned(m, standard ? "" : domain, standard ? 0 : strlen(domain));
+  if (!name || !index_opsets(index)) return 0;
+  SURG_HASH_LOCALS(m->ctx);
+  surg__opset key = {.key = {imports, name}}, *e;
+  HASH_FIND(hh, m->opsets, &key.key, sizeof key.key, e);
+  return e ? e->version : 0;
+}
+
+/* --- scopes --- */
+
+static const surg_graph *root_of(const surg_graph *g) {
+  while (g->parent_node) g = g->parent_node->graph;
+  return g;
+}
+
+surg_graph *surg__node_scope(const surg_node *n) {
+  return (surg_graph *)(uintptr_t)root_of(n->graph);
+}
+
+surg_function *surg_graph_function(const surg_graph *g) {
+  return g ? root_of(g)->function : NULL;
+}
+
+int64_t surg_graph_opset(const surg_graph *g, const char *domain) {
+  if (!g || g->model->status != SURG_OK) return 0;
+  const surg_function *f = root_of(g)->function;
+  const surg__imports *imports = f ? &f->imports : &g->model->imports;
+  return surg__imports_find(g->model, imports, domain ? domain : "");
+}
+
+surg_function *surg_model_find_function(const surg_model *m, const char *domain, const char *name,
+                                        const char *overload) {
+  if (!surg__model_ok(m) || !name || !m->functions_by_key) return NULL;
+  SURG_HASH_LOCALS(m->ctx);
+  if (!domain || surg__default_domain(domain)) domain = "";
+  if (!overload) overload = "";
+  const char *key[3] = {surg__interned(m, domain, strlen(domain)),
+                        surg__interned(m, name, strlen(name)),
+                        surg__interned(m, overload, strlen(overload))};
+  if (!key[0] || !key[1] || !key[2]) return NULL;
+  surg_function *f;
+  HASH_FIND(hh, m->functions_by_key, key, sizeof key, f);
+  return f;
+}
+
+/* --- nodes --- */
+
+static int custom_id(surg_model *m, const char *const key[3]) {
+  SURG_HASH_LOCALS(m->ctx);
+  surg__opid *e;
+  HASH_FIND(hh, m->custom_ops, key, 3 * sizeof key[0], e);
+  if (e) return e->id;
+  e = m->next_custom_op < INT32_MAX ? surg__zalloc(m, sizeof *e) : NULL;
+  if (!e) return SURG_OP_UNKNOWN;
+  memcpy(e->key, key, sizeof e->key);
+  e->id = m->next_custom_op;
+  HASH_ADD_KEYPTR(hh, m->custom_ops, e->key, sizeof e->key, e);
+  if (surg__hash_failed) {
+    surg__failed(m);
+    return SURG_OP_UNKNOWN;
+  }
+  return m->next_custom_op++;
+}
+
+void surg__node_resolve(surg_node *n) {
+  surg_graph *g = n->graph;
+  surg_model *m = g->model;
+  if ((n->resolved && n->resolve_gen == m->resolve_gen) || m->status != SURG_OK) return;
+  SURG_HASH_LOCALS(m->ctx);
+  const char *domain = n->domain;
+  if (surg__default_domain(domain)) domain = surg__intern(m, "", 0);
+  if (!domain) return;
+  const char *key[3] = {domain, n->op_type, n->overload};
+  n->schema = NULL;
+  n->function = NULL;
+  HASH_FIND(hh, m->functions_by_key, key, sizeof key, n->function);
+  int64_t opset = n->function || n->overload[0] ? 0 : surg_graph_opset(g, domain);
+  if (opset > 0) n->schema = surg_schema_find(domain, n->op_type, opset);
+  n->op = n->schema ? n->schema->op : custom_id(m, key);
+  n->op_class = n->function ? SURG_OP_CLASS_FUNCTION
+                : n->schema ? SURG_OP_CLASS_BUILTIN
+                            : SURG_OP_CLASS_CUSTOM;
+  n->resolved = m->status == SURG_OK;
+  n->resolve_gen = m->resolve_gen;
+}
+
+/* The cached resolution of a node, brought up to date; NULL for a handle that answers nothing. */
+static const surg_node *resolve(const surg_node *n) {
+  if (!surg__node_ok(n)) return NULL;
+  surg_node *cache = (surg_node *)(uintptr_t)n;
+  surg__node_resolve(cache);
+  return cache->resolved ? cache : NULL;
+}
+
+int surg_node_op(const surg_node *n) {
+  n = resolve(n);
+  return n ? n->op : SURG_OP_UNKNOWN;
+}
+
+surg_op_class surg_node_class(const surg_node *n) {
+  n = resolve(n);
+  return n ? n->op_class : SURG_OP_CLASS_UNKNOWN;
+}
+
+const surg_schema *surg_node_schema(const surg_node *n) {
+  n = resolve(n);
+  return n ? n->schema : NULL;
+}
+
+surg_function *surg_node_function(const surg_node *n) {
+  n = resolve(n);
+  return n ? n->function : NULL;
+}
+
+/* --- nondeterminism --- */
+
+/* Dropout since 12 trains only when its third input says so; before 7 unless is_test is set. */
+static bool training_mode(const surg_node *n) {
+  const surg_schema *s = n->schema;
+  if (s->since < 7 && surg__schema_attr(s, "is_test"))
+    return surg_attr_ref(surg_node_attr(n, "is_test")) || surg_node_int(n, "is_test", 0) == 0;
+  if (surg__schema_attr(s, "training_mode")) {
+    const surg_attr *a = surg_node_attr(n, "training_mode");
+    return surg_attr_ref(a) || surg_node_int(n, "training_mode", 0) != 0;
+  }
+  if (strcmp(s->name, "Dropout") != 0) {
+    /* BatchNormalization 7 and 9 train when they are asked for the running statistics. */
+    for (uint32_t i = 1; i < n->n_out; i++)
+      if (n->out[i]) return true;
+    return false;
+  }
+  const surg_value *flag = s->since >= 12 ? surg_node_input(n, 2) : NULL;
+  if (!flag) return false;
+  const surg_tensor *t = surg_value_constant(flag);
+  uint8_t on = 1;
+  if (!t || surg_tensor_count(t) != 1 || surg_tensor_dtype(t) != SURG_BOOL) return true;
+  return surg_tensor_read(t, 0, &on, 1) != SURG_OK || on != 0;
+}
+
+/* The node itself, without what it runs inside. */
+static bool intrinsic(const surg_node *n) {
+  const surg_node *r = resolve(n);
+  if (!r || r->op_class == SURG_OP_CLASS_CUSTOM) return true;
+  if (r->op_class != SURG_OP_CLASS_BUILTIN) return false;
+  if (r->schema->flags & SURG__OP_NONDETERMINISTIC) return true;
+  return (r->schema->flags & SURG__OP_TRAINING_MODE) && training_mode(r);
+}
+
+/* A chain of graphs under inspection. `work` marks membership, so that shared bodies and calls in
+ * a circle are visited once. */
+typedef struct visit {
+  surg_graph *head, *tail;
+  uint64_t now;
+} visit;
+
+static void visit_push(visit *v, surg_graph *g) {
+  if (!g || g->work || (g->nondet_epoch == v->now && !g->nondet)) return;
+  g->work = g;
+  g->work_next = NULL;
+  if (v->tail)
+    v->tail->work_next = g;
+  else
+    v->head = g;
+  v->tail = g;
+}
+
+static void visit_inside(visit *v, const surg_node *n) {
+  for (uint32_t i = 0; i < n->n_attr; i++) {
+    const surg_attr *a = n->attrs[i];
+    for (uint32_t k = 0; surg__attr_has_graphs(a) && k < a->count; k++)
+      visit_push(v, a->u.graphs[k]);
+  }
+  surg_function *f = surg_node_function(n);
+  if (f) visit_push(v, f->body);
+}
+
+static bool visit_all(visit *v) {
+  for (surg_graph *g = v->head; g; g = g->work_next) {
+    if (g->nondet_epoch == v->now && g->nondet) return true;
+    for (const surg_node *n = g->first; n; n = n->next) {
+      if (intrinsic(n)) {
+        g->nondet = true;
+        g->nondet_epoch = v->now;
+        return true;
+      }
+      visit_inside(v, n);
+    }
+  }
+  return false;
+}
+
+bool surg_node_nondeterministic(const surg_node *n) {
+  if (!surg__node_ok(n)) return false;
+  if (intrinsic(n)) return true;
+  visit v = {.now = n->graph->model->epoch + 1};
+  visit_inside(&v, n);
+  const surg_graph *roots_end = v.tail;
+  bool found = visit_all(&v);
+  bool root = true;
+  for (surg_graph *g = v.head; g; g = g->work_next) {
+    g->work = NULL;
+    /* Clean: then everything reached is. Otherwise what is known is that the root of a lone chain
+     * reaches the culprit. */
+    if (!found || (root && v.head == roots_end)) {
+      g->nondet = found;
+      g->nondet_epoch = v.now;
+    }
+    root = false;
+  }
+  return found;
+}

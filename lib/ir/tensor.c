@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors: making them and reading their elements wherever they lie. */
+#include "ir/tensor.h"
+
+#include "base/dtype.h"
+#include "base/os.h"
+
+surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, size_t rank) {
+  if (m->status != SURG_OK || rank > UINT32_MAX) return NULL;
+  uint64_t count, bytes = 0;
+  if (!surg__dims_product(dims, rank, &count)) return NULL;
+  if (dtype != SURG_STRING && !surg__dtype_bytes(dtype, count, &bytes)) return NULL;
+  surg_tensor *t = surg__zalloc(m, sizeof *t);
+  int64_t *copy = t ? surg__copy(m, dims, rank, sizeof *dims) : NULL;
+  if (!copy) return NULL;
+  *t = (surg_tensor){.model = m, .dtype = dtype, .rank = (uint32_t)rank, .dims = copy,
+                     .count = count, .bytes = bytes, .view = SURG__VIEW_EMPTY};
+  return t;
+}
+
+static void *refuse(surg_model *m, const char *why) {
+  surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "a tensor cannot be made: %s", why);
+  return NULL;
+}
+
+static surg_tensor *shaped(surg_model *m, int dtype, const int64_t *dims, size_t rank) {
+  if (!surg__model_ok(m)) return NULL;
+  uint64_t count;
+  if ((rank && !dims) || rank > UINT32_MAX) return refuse(m, "no dims");
+  if (!surg__dims_product(dims, rank, &count)) return refuse(m, "its dims do not hold");
+  surg_tensor *t = surg__tensor_alloc(m, dtype, dims, rank);
+  return t || m->status != SURG_OK ? t : refuse(m, "its size does not hold");
+}
+
+surg_tensor *surg_tensor_new(surg_model *m, int dtype, const int64_t *dims, size_t rank,
+                             const void *data, size_t bytes) {
+  if (!surg__model_ok(m)) return NULL;
+  if (surg__dtype_bits(dtype) == 0) return refuse(m, "no such element type");
+  surg_tensor *t = shaped(m, dtype, dims, rank);
+  if (!t) return NULL;
+  if (bytes != t->bytes || (bytes && !data)) return refuse(m, "its data do not fit its dims");
+  if (!bytes) return t;
+  surg__blob *b = surg__blob_new(m, bytes);
+  if (!b) return NULL;
+  surg_status s = surg__blob_write(b, 0, data, bytes);
+  if (s != SURG_OK) {
+    surg__fail(m, s);
+    return NULL;
+  }
+  t->view = SURG__VIEW_OWNED;
+  t->blob = b;
+  return t;
+}
+
+surg_tensor *surg_tensor_new_strings(surg_model *m, const int64_t *dims, size_t rank,
+                                     const surg_str *strings) {
+  surg_tensor *t = shaped(m, SURG_STRING, dims, rank);
+  if (!t || !t->count) return t;
+  if (!strings) return refuse(m, "no strings");
+  surg_str *copy = surg__array(m, t->count, sizeof *copy);
+  for (uint64_t i = 0; copy && i < t->count; i++) {
+    if (!surg__copy_str(m, strings[i], &copy[i])) return NULL;
+    t->bytes += strings[i].n;
+  }
+  if (!copy) return NULL;
+  t->view = SURG__VIEW_STRINGS;
+  t->strings = copy;
+  return t;
+}
+
+int surg_tensor_dtype(const surg_tensor *t) {
+  return t ? t->dtype : SURG_UNDEFINED;
+}
+
+size_t surg_tensor_rank(const surg_tensor *t) {
+  return t ? t->rank : 0;
+}
+
+const int64_t *surg_tensor_dims(const surg_tensor *t) {
+  return t ? t->dims : NULL;
+}
+
+uint64_t surg_tensor_count(const surg_tensor *t) {
+  return t ? t->count : 0;
+}
+
+uint64_t surg_tensor_bytes(const surg_tensor *t) {
+  if (!t) return 0;
+  if (t->dtype == SURG_STRING && t->bytes == 0 && t->view == SURG__VIEW_TYPED)
+    surg_tensor_strings(t); /* counts them */
+  return t->bytes;
+}
+
+bool surg_tensor_is_external(const surg_tensor *t) {
+  return t && t->view == SURG__VIEW_EXTERNAL;
+}
+
+bool surg_tensor_is_sparse(const surg_tensor *t) {
+  return t && t->view == SURG__VIEW_SPARSE;
+}
+
+/* --- reading --- */
+
+/* The elements of a typed list, decoded once into a blob: for reads of parts. */
+static surg_status typed_part(const surg_tensor *t, uint64_t offset, void *out, size_t n) {
+  surg_tensor *cache = (surg_tensor *)(uintptr_t)t;
+  if (!t->blob) {
+    surg__blob *b = surg__blob_new(t->model, t->bytes);
+    if (!b) return t->model->status;
+    surg_status s = surg__typed_to_blob(t, b);
+    /* The model lists the blob; here it is used only when it is whole. */
+    if (s != SURG_OK) return s;
+    cache->blob = b;
+  }
+  return surg__blob_read(t->blob, offset, out, n);
+}
+
+static surg_status external_part(const surg_tensor *t, uint64_t offset, void *out, size_t n) {
+  int e = surg__os_pread(t->file->fd, out, n, t->data.off + offset);
+  if (!e) return SURG_OK;
+  surg_context *ctx = t->model->ctx;
+  return surg__error(ctx, SURG_EIO, surg_model_path(t->model), "cannot read %s: %s",
+                     surg__q(ctx, t->file->location), strerror(e));
+}
+
+surg_status surg_tensor_read(const surg_tensor *t, uint64_t offset, void *out, size_t bytes) {
+  if (!t) return SURG_EUSAGE;
+  surg_model *m = t->model;
+  if (m->status != SURG_OK) return m->status;
+  if (t->dtype == SURG_STRING || t->view == SURG__VIEW_SPARSE) return SURG_EUNSUPPORTED;
+  if (offset > t->bytes || bytes > t->bytes - offset || (bytes && !out))
+    return surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "read past the end of a tensor");
+  if (!bytes) return SURG_OK;
+  switch (t->view) {
+    case SURG__VIEW_RAW: return surg__source_read(m->source, t->data.off + offset, out, bytes);
+    case SURG__VIEW_OWNED: return surg__blob_read(t->blob, offset, out, bytes);
+    case SURG__VIEW_EXTERNAL: return external_part(t, offset, out, bytes);
+    case SURG__VIEW_TYPED:
+      if (!t->blob && bytes == t->bytes) return surg__typed_read(t, out);
+      return typed_part(t, offset, out, bytes);
+    default: return SURG_EUNSUPPORTED;
+  }
+}
+
+const surg_str *surg_tensor_strings(const surg_tensor *t) {
+  if (!t || t->model->status != SURG_OK || t->dtype != SURG_STRING) return NULL;
+  if (!t->strings && t->view == SURG__VIEW_TYPED) {
+    surg_tensor *cache = (surg_tensor *)(uintptr_t)t;
+    uint64_t bytes;
+    const surg_str *s = surg__typed_strings(t, &bytes);
+    if (!s) return NULL;
+    cache->strings = s;
+    cache->bytes = bytes;
+  }
+  return t->strings;
+}
+
+/* --- small integers --- */
+
+#define CHUNK 1024 /* bytes read at a time; whole elements of every type */
+
+/* Widens n elements as surg__unpack leaves them; false above INT64_MAX. */
+static bool widen(int dtype, const void *p, size_t n, int64_t *out) {
+  switch (dtype) {
+    case SURG_INT64: memcpy(out, p, n * sizeof *out); return true;
+    case SURG_UINT64:
+      for (size_t i = 0; i < n; i++) {
+        uint64_t v = ((const uint64_t *)p)[i];
+        if (v > INT64_MAX) return false;
+        out[i] = (int64_t)v;
+      }
+      return true;
+    case SURG_INT32: for (size_t i = 0; i < n; i++) out[i] = ((const int32_t *)p)[i]; return true;
+    case SURG_UINT32: for (size_t i = 0; i < n; i++) out[i] = ((const uint32_t *)p)[i]; return true;
+    case SURG_INT16: for (size_t i = 0; i < n; i++) out[i] = ((const int16_t *)p)[i]; return true;
+    case SURG_UINT16: for (size_t i = 0; i < n; i++) out[i] = ((const uint16_t *)p)[i]; return true;
+    case SURG_BOOL: for (size_t i = 0; i < n; i++) out[i] = ((const uint8_t *)p)[i] != 0; return true;
+    case SURG_UINT8:
+    case SURG_UINT4:
+    case SURG_UINT2: for (size_t i = 0; i < n; i++) out[i] = ((const uint8_t *)p)[i]; return true;
+    case SURG_INT8:
+    case SURG_INT4:
+    case SURG_INT2: for (size_t i = 0; i < n; i++) out[i] = ((const int8_t *)p)[i]; return true;
+    default: return false;
+  }
+}
+
+int64_t surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap) {
+  if (!t || t->count > cap || (t->count && !out) || t->view == SURG__VIEW_SPARSE) return -1;
+  if (!surg__dtype_is_signed_int(t->dtype) && !surg__dtype_is_unsigned_int(t->dtype) &&
+      t->dtype != SURG_BOOL)
+    return -1;
+  unsigned bits = surg__dtype_bits(t->dtype);
+  uint8_t packed[CHUNK];
+  uint64_t elements[CHUNK * 4 / sizeof(uint64_t)]; /* unpacked: at most four times as many bytes */
+  uint64_t done = 0;
+  for (uint64_t offset = 0; offset < t->bytes;) {
+    size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
+    if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return -1;
+    uint64_t here = (uint64_t)n * 8 / bits;
+    if (here > t->count - done) here = t->count - done;
+    surg__unpack(t->dtype, here, packed, elements);
+    if (!widen(t->dtype, elements, (size_t)here, out + done)) return -1;
+    done += here;
+    offset += n;
+  }
+  return (int64_t)t->count;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types. Immutable once made. */
+#include "ir/edit.h"
+
+surg_type *surg__type_new(surg_model *m, surg_type_kind kind) {
+  if (m->status != SURG_OK) return NULL;
+  surg_type *t = surg__zalloc(m, sizeof *t);
+  if (!t) return NULL;
+  t->kind = kind;
+  t->model = m;
+  return t;
+}
+
+const surg_type *surg_type_tensor(surg_model *m, int dtype, const surg_dim *dims, size_t rank) {
+  if (!surg__model_ok(m) || (rank && !dims)) return NULL;
+  if (dtype < 0 || dtype >= SURG_DTYPE_COUNT || rank > UINT32_MAX) {
+    surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "no such tensor type");
+    return NULL;
+  }
+  surg_type *t = surg__type_new(m, SURG_TYPE_TENSOR);
+  surg_dim *copy = t ? surg__array(m, rank, sizeof *copy) : NULL;
+  if (!copy) return NULL;
+  for (size_t i = 0; i < rank; i++) {
+    copy[i].value = -1;
+    if (dims[i].param && dims[i].param[0]) {
+      surg_status s;
+      copy[i].param = surg__intern_user(m, dims[i].param, &s);
+      if (!copy[i].param) return NULL;
+    } else if (dims[i].value >= 0) {
+      copy[i].value = dims[i].value;
+    }
+  }
+  t->dtype = dtype;
+  t->has_rank = true;
+  t->rank = (uint32_t)rank;
+  t->dims = copy;
+  return t;
+}
+
+const surg_type *surg_type_tensor_unranked(surg_model *m, int dtype) {
+  if (!surg__model_ok(m)) return NULL;
+  if (dtype < 0 || dtype >= SURG_DTYPE_COUNT) {
+    surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "no such tensor type");
+    return NULL;
+  }
+  surg_type *t = surg__type_new(m, SURG_TYPE_TENSOR);
+  if (t) t->dtype = dtype;
+  return t;
+}
+
+const surg_type *surg_type_wrap(surg_model *m, surg_type_kind kind, const surg_type *elem) {
+  if (!surg__model_ok(m) || !elem || elem->model != m) return NULL;
+  if (kind != SURG_TYPE_SEQUENCE && kind != SURG_TYPE_OPTIONAL) return NULL;
+  surg_type *t = surg__type_new(m, kind);
+  if (t) t->elem = elem;
+  return t;
+}
+
+surg_type_kind surg_type_get_kind(const surg_type *t) {
+  return t ? t->kind : SURG_TYPE_UNKNOWN;
+}
+
+int surg_type_dtype(const surg_type *t) {
+  return t ? t->dtype : SURG_UNDEFINED;
+}
+
+bool surg_type_has_rank(const surg_type *t) {
+  return t && t->has_rank;
+}
+
+size_t surg_type_rank(const surg_type *t) {
+  return t && t->has_rank ? t->rank : 0;
+}
+
+surg_dim surg_type_dim(const surg_type *t, size_t i) {
+  return t && t->has_rank && i < t->rank ? t->dims[i] : (surg_dim){-1, NULL};
+}
+
+const surg_type *surg_type_elem(const surg_type *t) {
+  return t ? t->elem : NULL;
+}
+
+bool surg_type_static(const surg_type *t, uint64_t *count) {
+  if (!t || t->kind != SURG_TYPE_TENSOR || !t->has_rank) return false;
+  uint64_t product = 1;
+  bool zero = false;
+  for (uint32_t i = 0; i < t->rank; i++) {
+    if (t->dims[i].param || t->dims[i].value < 0) return false;
+    zero |= t->dims[i].value == 0;
+  }
+  for (uint32_t i = 0; i < t->rank && !zero; i++)
+    if (!surg__mul_u64(product, (uint64_t)t->dims[i].value, &product) || product > INT64_MAX)
+      return false;
+  if (count) *count = zero ? 0 : product;
+  return true;
+}
+
+static bool same_text(const char *a, const char *b) {
+  return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* One level, without the element type. */
+static bool same_level(const surg_type *a, const surg_type *b) {
+  if (a->kind != b->kind || a->dtype != b->dtype || a->has_rank != b->has_rank) return false;
+  if (!same_text(a->opaque_domain, b->opaque_domain)) return false;
+  if (!same_text(a->opaque_name, b->opaque_name)) return false;
+  if (!a->has_rank) return true;
+  if (a->rank != b->rank) return false;
+  for (uint32_t i = 0; i < a->rank; i++)
+    if (a->dims[i].value != b->dims[i].value || !same_text(a->dims[i].param, b->dims[i].param))
+      return false;
+  return true;
+}
+
+bool surg_type_equal(const surg_type *a, const surg_type *b) {
+  while (a && b) {
+    if (a == b) return true;
+    if (!same_level(a, b)) return false;
+    a = a->elem;
+    b = b->elem;
+  }
+  return a == b;
+}

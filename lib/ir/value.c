@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values: reading them, initializers, constants and declared types. */
+#include "base/dtype.h"
+#include "ir/edit.h"
+
+surg_value *surg__value_fresh(surg_graph *g, const char *stem) {
+  const char *name = surg__fresh(g->model, stem);
+  surg_value *v = name ? surg__value_new(g, name) : NULL;
+  if (v) v->named_here = true;
+  return v;
+}
+
+surg_graph *surg_value_graph(const surg_value *v) {
+  return v ? v->graph : NULL;
+}
+
+const char *surg_value_name(const surg_value *v) {
+  return v ? v->name : NULL;
+}
+
+bool surg_value_erased(const surg_value *v) {
+  return v && v->erased;
+}
+
+surg_node *surg_value_producer(const surg_value *v, size_t *index) {
+  if (index) *index = 0;
+  if (!surg__value_ok(v) || !v->producer) return NULL;
+  if (index) *index = v->output;
+  return v->producer;
+}
+
+bool surg_value_is_input(const surg_value *v) {
+  return surg__value_ok(v) && v->input;
+}
+
+bool surg_value_is_initializer(const surg_value *v) {
+  return surg__value_ok(v) && v->initializer;
+}
+
+bool surg_value_is_output(const surg_value *v) {
+  return surg__value_ok(v) && v->last_output;
+}
+
+bool surg_value_is_pinned(const surg_value *v) {
+  return surg__value_ok(v) && v->pinned;
+}
+
+/* --- initializers --- */
+
+surg_tensor *surg_value_initializer(const surg_value *v) {
+  if (!surg__value_ok(v) || !v->initializer || !v->tensor) return NULL;
+  return v->tensor->view == SURG__VIEW_SPARSE ? NULL : v->tensor;
+}
+
+surg_status surg_value_set_initializer(surg_value *v, surg_tensor *t) {
+  surg_status s = surg__value_ready(v);
+  if (s != SURG_OK) return s;
+  surg_graph *g = v->graph;
+  surg_model *m = g->model;
+  if (!t || t->model != m) return SURG_EUSAGE;
+  if ((!v->initializer && !v->input) || g->kind == SURG_GRAPH_FUNCTION)
+    return surg__graph_error(g, SURG_EUSAGE, "value %s cannot have an initializer",
+                             surg__q(m->ctx, v->name));
+  if (v->initializer)
+    v->tensor = t;
+  else
+    surg__graph_push_initializer(g, v, t);
+  v->init_dirty = true;
+  surg__touch_graph(g);
+  surg__emit(m, SURG_EVENT_INTERFACE, g, NULL, v, NULL, NULL);
+  return SURG_OK;
+}
+
+surg_status surg_value_erase_initializer(surg_value *v) {
+  surg_status s = surg__value_ready(v);
+  if (s != SURG_OK) return s;
+  surg_graph *g = v->graph;
+  surg_model *m = g->model;
+  if (!v->initializer) return SURG_EUSAGE;
+  if (!v->input) {
+    if (surg__value_has_hard_use(v) || v->pinned)
+      return surg__graph_error(g, SURG_EINVALID, "initializer %s is in use",
+                               surg__q(m->ctx, v->name));
+    surg__value_erase(v);
+    return SURG_OK;
+  }
+  surg__init_unlink(v);
+  v->tensor = NULL;
+  v->init_src = (surg__src){0};
+  surg__touch_graph(g);
+  surg__emit(m, SURG_EVENT_INTERFACE, g, NULL, v, NULL, NULL);
+  return SURG_OK;
+}
+
+/* --- constants --- */
+
+/* Whether nobody can give an initializer another value: the operator feeds the inputs of a
+ * subgraph, the caller those of the model. Before IR 4 an initializer had to be listed as an input
+ * and was a constant all the same. */
+static bool fixed(const surg_value *v) {
+  if (!v->input) return true;
+  const surg_model *m = v->graph->model;
+  if (v->graph->kind != SURG_GRAPH_MAIN) return false;
+  return m->freeze_inputs || (m->has_ir_version && m->ir_version < 4);
+}
+
+static surg_tensor *from_bytes(surg_model *m, int dtype, const int64_t *dims, size_t rank,
+                               const void *p, size_t count, size_t size) {
+  uint8_t *le = surg__alloc(m->ctx, count * size + 1);
+  if (!le) return surg__failed(m);
+  surg__pack(dtype, count, p, le);
+  surg_tensor *t = surg_tensor_new(m, dtype, dims, rank, le, count * size);
+  surg__free(m->ctx, le);
+  return t;
+}
+
+static surg_tensor *tensor_of_attr(surg_model *m, const surg_attr *a) {
+  const int64_t dims[1] = {a->count};
+  switch (a->kind) {
+    case SURG_ATTR_INT: return from_bytes(m, SURG_INT64, NULL, 0, &a->u.i, 1, 8);
+    case SURG_ATTR_FLOAT: return from_bytes(m, SURG_FLOAT, NULL, 0, &a->u.f, 1, 4);
+    case SURG_ATTR_STRING: return surg_tensor_new_strings(m, NULL, 0, &a->u.s);
+    case SURG_ATTR_INTS: return from_bytes(m, SURG_INT64, dims, 1, a->u.ints, a->count, 8);
+    case SURG_ATTR_FLOATS: return from_bytes(m, SURG_FLOAT, dims, 1, a->u.floats, a->count, 4);
+    case SURG_ATTR_STRINGS: return surg_tensor_new_strings(m, dims, 1, a->u.strings);
+    default: return NULL;
+  }
+}
+
+static surg_tensor *constant_of_node(const surg_node *n) {
+  static const struct {
+    const char *name;
+    surg_attr_kind kind;
+  } forms[] = {{"value_float", SURG_ATTR_FLOAT},   {"value_floats", SURG_ATTR_FLOATS},
+               {"value_int", SURG_ATTR_INT},       {"value_ints", SURG_ATTR_INTS},
+               {"value_string", SURG_ATTR_STRING}, {"value_strings", SURG_ATTR_STRINGS}};
+  if (strcmp(n->op_type, "Constant") != 0 || surg_node_class(n) != SURG_OP_CLASS_BUILTIN ||
+      surg_node_op(n) != SURG_OP_Constant || n->n_attr != 1 || surg_attr_ref(n->attrs[0]))
+    return NULL;
+  surg_attr *a = n->attrs[0];
+  if (strcmp(a->name, "value") == 0) return surg_attr_tensor(a, 0);
+  for (size_t i = 0; i < SURG_COUNT(forms); i++) {
+    if (a->kind != forms[i].kind || strcmp(a->name, forms[i].name) != 0) continue;
+    if (!a->as_tensor) a->as_tensor = tensor_of_attr(n->graph->model, a);
+    return a->as_tensor;
+  }
+  return NULL;
+}
+
+surg_tensor *surg_value_constant(const surg_value *v) {
+  if (!surg__value_ok(v)) return NULL;
+  if (v->initializer) return fixed(v) ? surg_value_initializer(v) : NULL;
+  return v->producer && v->output == 0 ? constant_of_node(v->producer) : NULL;
+}
+
+/* --- types --- */
+
+/* The first entry of the value's own graph among its OUTPUT uses. */
+static surg__output *own_output(const surg_value *v) {
+  for (const surg_use *u = v->last_output ? v->uses : NULL; u; u = u->next) {
+    if (u->user.graph == v->graph) return v->graph->out[u->index];
+    if (u == v->last_output) return NULL;
+  }
+  return NULL;
+}
+
+const surg_type *surg_value_declared_type(const surg_value *v) {
+  if (!surg__value_ok(v)) return NULL;
+  if (v->decl.type && (v->input || v->in_value_info)) return v->decl.type;
+  const surg__output *o = own_output(v);
+  return o ? o->decl.type : NULL;
+}
+
+const surg_type *surg_value_type(const surg_value *v) {
+  return surg__value_ok(v) ? v->inferred : NULL;
+}
+
+void surg__value_set_inferred(surg_value *v, const surg_type *t) {
+  v->inferred = t;
+}
+
+surg_status surg_value_set_declared_type(surg_value *v, const surg_type *type) {
+  surg_status s = surg__value_ready(v);
+  if (s != SURG_OK) return s;
+  surg_graph *g = v->graph;
+  if (type && type->model != g->model) return SURG_EUSAGE;
+  const surg__output *own = own_output(v);
+  for (surg_use *u = own ? v->uses : NULL; u; u = u == v->last_output ? NULL : u->next) {
+    if (u->user.graph != g) continue;
+    g->out[u->index]->decl.type = type;
+    g->out[u->index]->decl.dirty = true;
+  }
+  if (v->input || v->in_value_info || !own) {
+    v->decl.type = type;
+    v->decl.dirty = true;
+    if (!v->input) v->in_value_info = type != NULL;
+  }
+  surg__touch_graph(g);
+  return SURG_OK;
+}
