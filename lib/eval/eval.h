@@ -77,6 +77,12 @@ surg_status surg__array_from_tensor(surg_context *ctx, surg__arena *arena, const
 /* A new tensor of the model from an array. NULL: out of memory. */
 surg_tensor *surg__array_to_tensor(surg_model *m, const surg__array *a);
 
+/* surg_node_evaluate on arrays: `in` and `out` have an entry for each input and output of the node
+ * (absent ones UNDEFINED); results live in `arena`. *work: operations spent; *why: set on failure. */
+surg_status surg__node_compute(surg_node *n, surg__arena *arena, const surg__array *in,
+                               surg__array *out, uint64_t max_bytes, uint64_t max_work,
+                               uint64_t *work, const char **why);
+
 #define SURG__K_TRY(e)                        \
   do {                                        \
     surg__kstatus surg__s = (e);              \

@@ -13,8 +13,8 @@ typedef struct run {
   surg_model *model;
   surg_context *ctx;
   const surg_schema *schema;
-  surg__arena arena;
   surg_kctx k;
+  const surg__array *given; /* inputs from a caller; NULL: they are constants of the model */
   surg__array *in;
   bool *wanted;
   const char *why;
@@ -74,6 +74,10 @@ static bool shape_only(int op) {
 }
 
 static surg_status read_input(run *r, size_t i) {
+  if (r->given) {
+    r->in[i] = r->given[i];
+    return SURG_OK;
+  }
   surg_value *v = surg_node_input(r->node, i);
   if (!v) return SURG_OK;
   const surg_tensor *t = surg_value_constant(v);
@@ -88,14 +92,14 @@ static surg_status read_input(run *r, size_t i) {
                              .count = surg_tensor_count(t)};
     return SURG_OK;
   }
-  surg_status s = surg__array_from_tensor(r->ctx, &r->arena, t, &r->in[i]);
+  surg_status s = surg__array_from_tensor(r->ctx, r->k.arena, t, &r->in[i]);
   if (s == SURG_EUNSUPPORTED) r->why = "an input has a form that is not read here";
   return s;
 }
 
 static surg_status read_inputs(run *r) {
   size_t n_in = surg_node_input_count(r->node);
-  r->in = surg__arena_array(&r->arena, n_in > 0 ? n_in : 1, sizeof *r->in);
+  r->in = surg__arena_array(r->k.arena, n_in > 0 ? n_in : 1, sizeof *r->in);
   if (!r->in) return surg__alloc_status(r->ctx);
   for (size_t i = 0; i < n_in; ++i) {
     surg_status s = read_input(r, i);
@@ -125,7 +129,7 @@ static bool literal_allows(const char *type, int dtype) {
  * unless it is a variadic one that may be mixed. */
 static surg_status check_types(run *r) {
   const surg_schema *s = r->schema;
-  int *bound = surg__arena_array(&r->arena, s->n_params > 0 ? s->n_params : 1, sizeof *bound);
+  int *bound = surg__arena_array(r->k.arena, s->n_params > 0 ? s->n_params : 1, sizeof *bound);
   if (!bound) return surg__alloc_status(r->ctx);
   for (uint32_t i = 0; i < r->k.n_in; ++i) {
     int dtype = r->in[i].dtype;
@@ -144,8 +148,8 @@ static surg_status check_types(run *r) {
 
 static surg_status prepare_outputs(run *r) {
   size_t n_out = surg_node_output_count(r->node);
-  r->k.out = surg__arena_array(&r->arena, n_out > 0 ? n_out : 1, sizeof *r->k.out);
-  r->wanted = surg__arena_array(&r->arena, n_out > 0 ? n_out : 1, sizeof *r->wanted);
+  r->k.out = surg__arena_array(r->k.arena, n_out > 0 ? n_out : 1, sizeof *r->k.out);
+  r->wanted = surg__arena_array(r->k.arena, n_out > 0 ? n_out : 1, sizeof *r->wanted);
   if (!r->k.out || !r->wanted) return surg__alloc_status(r->ctx);
   for (size_t i = 0; i < n_out; ++i) r->wanted[i] = surg_node_output(r->node, i) != NULL;
   r->k.wanted = r->wanted;
@@ -181,14 +185,42 @@ static surg_status make_tensors(run *r, surg_tensor **out, size_t n_out) {
   return SURG_OK;
 }
 
-static surg_status evaluate(run *r, surg_tensor **out, size_t n_out) {
-  surg_status s = check_node(r);
+static surg_status evaluate(run *r) {
+  surg_status s = surg_model_status(r->model);
+  if (s == SURG_OK) s = check_node(r);
   if (s != SURG_OK) return s;
   r->k.op = surg_node_op(r->node);
   r->k.since = surg_schema_since(r->schema);
   s = check_arity(r);
   if (s == SURG_OK) s = run_kernel(r);
-  if (s == SURG_OK) s = make_tensors(r, out, n_out);
+  return s;
+}
+
+static void prepare(run *r, surg_node *n, surg__arena *arena, uint64_t max_bytes,
+                    uint64_t max_work) {
+  *r = (run){.node = n, .model = surg_graph_model(surg_node_graph(n))};
+  r->ctx = surg_model_context(r->model);
+  r->k = (surg_kctx){.ctx = r->ctx, .arena = arena, .node = n, .max_bytes = max_bytes,
+                     .max_work = max_work};
+}
+
+/* The failure's reason, always some text. */
+static const char *reason(const run *r, surg_status s) {
+  if (s == SURG_ENOMEM) return "out of memory";
+  if (r->why) return r->why;
+  return s == SURG_ELIMIT ? "the memory limit is met" : surg_status_name(s);
+}
+
+surg_status surg__node_compute(surg_node *n, surg__arena *arena, const surg__array *in,
+                               surg__array *out, uint64_t max_bytes, uint64_t max_work,
+                               uint64_t *work, const char **why) {
+  run r;
+  prepare(&r, n, arena, max_bytes, max_work);
+  r.given = in;
+  surg_status s = evaluate(&r);
+  *work = r.k.work;
+  for (uint32_t i = 0; s == SURG_OK && i < r.k.n_out; ++i) out[i] = r.k.out[i];
+  if (s != SURG_OK) *why = reason(&r, s);
   return s;
 }
 
@@ -198,20 +230,16 @@ surg_status surg_node_evaluate(surg_node *n, uint64_t max_bytes, uint64_t max_wo
   if (!n || (!out && n_out > 0)) return SURG_EUSAGE;
   for (size_t i = 0; i < n_out; ++i) out[i] = NULL;
   if (surg_node_erased(n)) return SURG_EERASED;
-  run r = {.node = n, .model = surg_graph_model(surg_node_graph(n))};
-  surg_status s = surg_model_status(r.model);
-  if (s != SURG_OK) return s;
-  r.ctx = surg_model_context(r.model);
-  surg__arena_init(&r.arena, r.ctx);
-  r.k = (surg_kctx){.ctx = r.ctx, .arena = &r.arena, .node = n, .max_bytes = max_bytes,
-                    .max_work = max_work};
-  s = evaluate(&r, out, n_out);
-  surg__arena_free(&r.arena);
+  run r;
+  surg__arena arena;
+  surg__arena_init(&arena, surg_model_context(surg_graph_model(surg_node_graph(n))));
+  prepare(&r, n, &arena, max_bytes, max_work);
+  surg_status s = evaluate(&r);
+  if (s == SURG_OK) s = make_tensors(&r, out, n_out);
+  surg__arena_free(&arena);
   if (s != SURG_OK) {
     for (size_t i = 0; i < n_out; ++i) out[i] = NULL;
   }
-  if (s == SURG_ENOMEM) r.why = "out of memory";
-  if (s == SURG_ELIMIT && !r.why) r.why = "the memory limit is met";
-  if (why) *why = r.why ? r.why : surg_status_name(s);
+  if (why) *why = s == SURG_OK ? surg_status_name(s) : reason(&r, s);
   return s;
 }

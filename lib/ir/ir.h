@@ -19,22 +19,7 @@
 
 #include "base/base.h"
 #include "base/context.h"
-
-/* uthash as this project uses it: keyed hash, no exit() when memory runs out. */
-struct surg_model;
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(sz) surg__alloc(surg__hash_ctx, (sz))
-#define uthash_free(ptr, sz) surg__free(surg__hash_ctx, (ptr))
-#define uthash_nonfatal_oom(obj) (surg__hash_failed = true)
-#define HASH_FUNCTION(keyptr, keylen, hashv) \
-  ((hashv) = (unsigned)surg__hash(surg__hash_ctx, (keyptr), (keylen)))
-#include <uthash.h>
-/* Every function that uses a HASH_ macro declares these two locals first. */
-#define SURG_HASH_LOCALS(ctx)                   \
-  surg_context *const surg__hash_ctx = (ctx);   \
-  bool surg__hash_failed = false;               \
-  (void)surg__hash_ctx;                         \
-  (void)surg__hash_failed
+#include "base/hash.h"
 
 /* An interned string: equal strings of one model are one pointer. Public names are `s`. */
 typedef struct surg__name {
