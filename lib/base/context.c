@@ -7,6 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/dtype.h"
 #include "base/os.h"
 
 surg_context *surg_context_new(const surg_config *config) {
@@ -74,4 +75,12 @@ const char *surg_status_name(surg_status status) {
     case SURG_EUNSUPPORTED: return "unsupported";
   }
   return "unknown status";
+}
+
+const char *surg_dtype_name(int dtype) {
+  return surg__dtype_name(dtype);
+}
+
+int surg_dtype_from_name(const char *name) {
+  return name ? surg__dtype_from_name(name, strlen(name)) : 0;
 }
