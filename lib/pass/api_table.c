@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The function table that plugins are given: every row of api.def, in its order. */
+#include "pass/pass.h"
+
+const surg_api *surg__api(void) {
+  static const surg_api api = {
+      sizeof(surg_api), SURG_ABI_MAJOR, SURG_ABI_MINOR,
+#define SURG_FN(ret, name, params, args) name,
+#define SURG_PROC(name, params, args) name,
+#include <onnxsurg/api.def>
+#undef SURG_FN
+#undef SURG_PROC
+  };
+  return &api;
+}

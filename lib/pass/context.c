@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pass may ask and tell while it runs. Options are in options.c. */
+#include "base/os.h"
+#include "ir/ir.h" /* for surg__locate_node alone */
+#include "pass/internal.h"
+
+surg_model *surg_pass_model(const surg_pass_ctx *p) {
+  return p ? p->run->model : NULL;
+}
+
+surg_context *surg_pass_context(const surg_pass_ctx *p) {
+  return p ? p->run->ctx : NULL;
+}
+
+bool surg_pass_keeps_value(const surg_pass_ctx *p, const surg_value *v) {
+  return p && v && surg__keep_name(&p->run->keep, surg_value_name(v));
+}
+
+bool surg_pass_keeps_node(const surg_pass_ctx *p, const surg_node *n) {
+  if (!p || !n || p->run->options->n_keep == 0) return false;
+  const surg__keep *k = &p->run->keep;
+  if (surg__keep_name(k, surg_node_name(n)) || surg__keep_op(k, n)) return true;
+  for (size_t i = 0; i < surg_node_output_count(n); i++)
+    if (surg_pass_keeps_value(p, surg_node_output(n, i))) return true;
+  return false;
+}
+
+bool surg__run_late(surg__runner *r) {
+  if (r->deadline && !r->timed_out && surg__os_now_ns() > r->deadline) r->timed_out = true;
+  return r->timed_out;
+}
+
+bool surg_pass_allow(surg_pass_ctx *p) {
+  if (!p || surg_model_status(p->run->model)) return false;
+  surg__runner *r = p->run;
+  if (surg__run_late(r)) return false;
+  if (r->options->has_rewrite_limit && r->report->rewrites >= r->options->rewrite_limit) {
+    r->report->limit_reached = true;
+    return false;
+  }
+  r->report->rewrites++;
+  r->report->passes.items[p->report].rewrites++;
+  return true;
+}
+
+/* "where: text", escaped, with the located node in front; NULL: out of memory. */
+static char *located(surg_pass_ctx *p, const surg_node *at, const char *text) {
+  surg__buf b;
+  surg__buf_init(&b, p->run->ctx);
+  if (at) surg__buf_printf(&b, "%s: ", surg__locate_node(at));
+  surg__buf_escape(&b, text, strlen(text), 0);
+  if (b.failed) surg__buf_free(&b);
+  return b.p;
+}
+
+surg_pass_result surg_pass_fail(surg_pass_ctx *p, const surg_node *at, const char *text) {
+  if (!p) return SURG_PASS_FAILED;
+  surg_context *ctx = p->run->ctx;
+  char *line = located(p, at, text ? text : "failed");
+  if (line)
+    surg__error(ctx, SURG_EINVALID, surg_model_path(p->run->model), "%s: %s",
+                surg__pass_title(p->run, p->pass), line);
+  else
+    p->no_memory = true;
+  surg__free(ctx, line);
+  p->told = true;
+  return SURG_PASS_FAILED;
+}
+
+void surg_pass_note(surg_pass_ctx *p, const surg_node *at, const char *text) {
+  if (!p || !text) return;
+  surg__runner *r = p->run;
+  surg__pass_report *report = &r->report->passes.items[p->report];
+  if (report->n_notes >= SURG__NOTES) at = NULL; /* finding the place costs the nodes before it */
+  char *line = located(p, at, text);
+  if (!line || !surg__report_note(r->report, p->report, line)) p->no_memory = true;
+  if (line) surg__log_note(r->log, line);
+  surg__free(r->ctx, line);
+}
+
+void surg_pass_count(surg_pass_ctx *p, const char *what, uint64_t by) {
+  if (p && what && !surg__report_count(p->run->report, p->report, what, by)) p->no_memory = true;
+}
+
+void surg_pass_used(surg_pass_ctx *p, surg_exactness e) {
+  if (!p || (unsigned)e > SURG_LOSSY) return;
+  surg__pass_report *report = &p->run->report->passes.items[p->report];
+  p->told_used = true;
+  if (e > report->used) report->used = e;
+}
+
+void *surg_pass_alloc(surg_pass_ctx *p, size_t n) {
+  if (!p) return NULL;
+  void *out = surg__arena_zalloc(&p->scratch, n ? n : 1);
+  if (!out) p->no_memory = true;
+  return out;
+}
+
+static const char *name_at(const void *list, size_t i) {
+  return ((const char *const *)list)[i];
+}
+
+const char *surg_pass_nearest_value(surg_pass_ctx *p, const surg_graph *g, const char *name) {
+  if (!p || !g || !name) return NULL;
+  surg_context *ctx = p->run->ctx;
+  SURG_VEC(const char *) names = {0};
+  const char *best = NULL;
+  bool ok = true;
+  for (const surg_value *v = surg_graph_next_value(g, NULL); v && ok; v = surg_graph_next_value(g, v))
+    if (*surg_value_name(v)) ok = surg__vec_push(ctx, &names, surg_value_name(v));
+  if (ok && names.count) best = surg__nearest(name, names.items, names.count, name_at);
+  if (!ok) p->no_memory = true;
+  surg__vec_free(ctx, &names);
+  return best;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of lib/pass share. */
+#ifndef SURG_PASS_PRIVATE_H
+#define SURG_PASS_PRIVATE_H
+
+#include <regex.h>
+
+#include "base/context.h"
+#include "pass/pass.h"
+
+typedef struct surg__plugin {
+  void *handle;     /* of dlopen; never closed */
+  const char *name; /* lives in the plugin */
+} surg__plugin;
+
+typedef struct surg__entry {
+  const surg_pass *pass;
+  const char *origin; /* plugin name, or NULL */
+} surg__entry;
+
+struct surg_registry {
+  surg_context *ctx;
+  SURG_VEC(surg__entry) passes;
+  SURG_VEC(const surg__preset *) presets;
+  SURG_VEC(surg__plugin) plugins;
+  const char *origin;  /* the plugin whose init runs now */
+  const char *path;    /* its file, for messages */
+  bool refused;        /* a registration failed since origin was set */
+};
+
+/* The value of one option of one scheduled pass. */
+typedef struct surg__optval {
+  bool given;       /* by the user, not the fallback */
+  const char *text; /* canonical, for printing; NULL when unset */
+  int64_t i;        /* BOOL and INT */
+  const char *s;    /* STRING */
+  const char **list;
+  size_t n;
+} surg__optval;
+
+typedef struct surg__step {
+  struct surg__step *next;
+  const surg_pass *pass; /* NULL: repeat */
+  surg__optval *options; /* as many as the pass declares */
+  struct surg__step *body;
+  int64_t max; /* rounds of a repeat */
+} surg__step;
+
+struct surg__pipeline {
+  surg_context *ctx;
+  surg__arena arena;
+  surg__step *first;
+};
+
+/* One word of pipeline text: a bare or quoted string. */
+typedef struct surg__word {
+  const char *s;
+  bool quoted;
+} surg__word;
+
+/* --- options.c --- */
+/* Fills `out` from the words of `name=a+b`; n 0 stands for a bare `name`. Returns NULL, or what is
+ * wrong with the value (static text), or SURG__OPT_NOMEM. Copies into the arena. */
+const char *surg__option_parse(surg__arena *arena, const surg_option *opt, const surg__word *words,
+                               size_t n, surg__optval *out);
+extern const char surg__opt_nomem[];
+/* Fills `out` with the option's fallback. Same results. */
+const char *surg__option_fallback(surg__arena *arena, const surg_option *opt, surg__optval *out);
+bool surg__name_valid(const char *s); /* of a pass, preset or option */
+
+/* --- keep.c: what the user protects --- */
+typedef struct surg__keep {
+  surg_context *ctx;
+  SURG_VEC(const char *) names; /* sorted */
+  SURG_VEC(const char *) ops;   /* sorted; "Type" or "domain.Type" */
+  SURG_VEC(regex_t *) patterns;
+} surg__keep;
+surg_status surg__keep_init(surg__keep *k, surg_context *ctx, const char *const *specs, size_t n);
+void surg__keep_free(surg__keep *k);
+bool surg__keep_name(const surg__keep *k, const char *name);
+bool surg__keep_op(const surg__keep *k, const surg_node *n);
+
+/* --- log.c: --log and --map, fed by the events of the model --- */
+typedef struct surg__log surg__log;
+/* Opens the files and listens to the model. *out NULL when neither is asked for. */
+surg_status surg__log_open(surg_model *m, const char *log_path, const char *map_path, surg__log **out);
+void surg__log_pass(surg__log *l, const char *pass, uint64_t round);
+void surg__log_pass_end(surg__log *l, const char *result, uint64_t ns);
+void surg__log_note(surg__log *l, const char *text);
+/* Stops listening, writes the map when `ok`, closes. The model must still be alive. */
+surg_status surg__log_close(surg__log *l, bool ok);
+
+/* --- runner.c, context.c --- */
+typedef struct surg__runner {
+  surg_context *ctx;
+  surg_registry *registry;
+  surg_model *model;
+  const surg__run_options *options;
+  surg__run_report *report;
+  surg__keep keep;
+  surg__log *log;
+  uint64_t deadline; /* 0: none */
+  bool timed_out;
+  bool sorted; /* every graph is known to be in order */
+} surg__runner;
+
+struct surg_pass_ctx {
+  surg__runner *run;
+  const surg_pass *pass;
+  const surg__step *step;
+  size_t report;         /* index of its surg__pass_report */
+  surg__arena scratch;
+  bool told;             /* surg_pass_fail was called */
+  bool told_used;        /* surg_pass_used was called */
+  bool no_memory;        /* a call of the pass ran out of memory */
+  char undeclared[64];   /* an option it asked for and did not declare, or empty */
+};
+
+/* Whether the deadline is over; remembers. */
+bool surg__run_late(surg__runner *r);
+/* `pass "x"`, or `pass "x" of plugin "p"`; one of the context's rotating texts. */
+const char *surg__pass_title(surg__runner *r, const surg_pass *pass);
+/* Checks what the pass left behind: order, cycles, and all that surg_model_verify checks. */
+surg_status surg__check_after(surg__runner *r, const surg_pass *pass);
+surg_status surg__sort_all(surg__runner *r);
+
+/* --- report.c --- */
+/* The entry of a pass, made when it is new; false: out of memory. */
+bool surg__report_entry(surg__run_report *report, const surg_pass *pass, size_t *index);
+bool surg__report_count(surg__run_report *report, size_t index, const char *what, uint64_t by);
+bool surg__report_note(surg__run_report *report, size_t index, const char *line);
+
+#endif

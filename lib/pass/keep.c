@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the user protects from passes: --keep NAME, /regex/ or op=TYPE. */
+#include <stdlib.h>
+
+#include "pass/internal.h"
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static surg_status add_pattern(surg__keep *k, const char *spec, size_t n) {
+  surg_context *ctx = k->ctx;
+  char *text = surg__alloc(ctx, n - 1);
+  regex_t *re = surg__alloc(ctx, sizeof *re);
+  if (!text || !re || !surg__vec_reserve(ctx, &k->patterns, k->patterns.count + 1)) {
+    surg__free(ctx, text);
+    surg__free(ctx, re);
+    return surg__oom(ctx, "--keep");
+  }
+  memcpy(text, spec + 1, n - 2);
+  text[n - 2] = 0;
+  int e = regcomp(re, text, REG_EXTENDED | REG_NOSUB);
+  surg__free(ctx, text);
+  if (e == 0) {
+    k->patterns.items[k->patterns.count++] = re;
+    return SURG_OK;
+  }
+  char why[128];
+  regerror(e, re, why, sizeof why);
+  surg__free(ctx, re);
+  return surg__error(ctx, SURG_EUSAGE, "--keep", "%s: %s", surg__q(ctx, spec), why);
+}
+
+surg_status surg__keep_init(surg__keep *k, surg_context *ctx, const char *const *specs, size_t n) {
+  *k = (surg__keep){.ctx = ctx};
+  for (size_t i = 0; i < n; i++) {
+    size_t len = strlen(specs[i]);
+    surg_status s = SURG_OK;
+    if (len > 2 && specs[i][0] == '/' && specs[i][len - 1] == '/')
+      s = add_pattern(k, specs[i], len);
+    else if (strncmp(specs[i], "op=", 3) == 0)
+      s = surg__vec_push(ctx, &k->ops, specs[i] + 3) ? SURG_OK : surg__oom(ctx, "--keep");
+    else
+      s = surg__vec_push(ctx, &k->names, specs[i]) ? SURG_OK : surg__oom(ctx, "--keep");
+    if (s) {
+      surg__keep_free(k);
+      return s;
+    }
+  }
+  if (k->names.count) qsort(k->names.items, k->names.count, sizeof *k->names.items, by_text);
+  if (k->ops.count) qsort(k->ops.items, k->ops.count, sizeof *k->ops.items, by_text);
+  return SURG_OK;
+}
+
+void surg__keep_free(surg__keep *k) {
+  if (!k->ctx) return;
+  for (size_t i = 0; i < k->patterns.count; i++) {
+    regfree(k->patterns.items[i]);
+    surg__free(k->ctx, k->patterns.items[i]);
+  }
+  surg__vec_free(k->ctx, &k->patterns);
+  surg__vec_free(k->ctx, &k->names);
+  surg__vec_free(k->ctx, &k->ops);
+}
+
+bool surg__keep_name(const surg__keep *k, const char *name) {
+  if (!*name) return false;
+  if (k->names.count &&
+      bsearch(&name, k->names.items, k->names.count, sizeof *k->names.items, by_text))
+    return true;
+  for (size_t i = 0; i < k->patterns.count; i++)
+    if (regexec(k->patterns.items[i], name, 0, NULL, 0) == 0) return true;
+  return false;
+}
+
+/* `op` is "Type" or "domain.Type"; the domain may hold dots itself. */
+static bool op_is(const char *op, const char *domain, const char *type) {
+  size_t d = strlen(domain);
+  if (strcmp(op, type) == 0) return true;
+  return d && strncmp(op, domain, d) == 0 && op[d] == '.' && strcmp(op + d + 1, type) == 0;
+}
+
+bool surg__keep_op(const surg__keep *k, const surg_node *n) {
+  for (size_t i = 0; i < k->ops.count; i++)
+    if (op_is(k->ops.items[i], surg_node_domain(n), surg_node_op_type(n))) return true;
+  return false;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --log and --map. Both listen to the events of the model: the log writes each down as one line of
+ * JSON, the map keeps what is needed to say at the end what became of each name. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pass/internal.h"
+
+#define FLUSH_BYTES 65536u
+#define MAX_SCOPES 128u
+
+/* One fact about a handle, in order of events; sorted by handle when the map is written. */
+typedef struct fate {
+  const void *handle;
+  size_t seq;
+  const char *old_name; /* of a rename; in the arena */
+  const void *to;       /* of a replacement */
+  const surg_graph *graph;
+  bool node, created, erased;
+} fate;
+
+struct surg__log {
+  surg_context *ctx;
+  surg_model *model;
+  const char *log_path, *map_path;
+  FILE *out;
+  FILE *map;
+  surg__buf line;
+  int error; /* errno of the first failed write */
+  bool no_memory;
+  const char *pass;
+  surg__arena arena;
+  SURG_VEC(fate) fates;
+};
+
+static const char *const event_names[] = {
+    "create-node", "erase-node", "create-value", "erase-value", "rename-node", "rename-value",
+    "replace",     "set-input",  "set-output",   "set-attr",    "interface",   "model"};
+
+static void flush(surg__log *l) {
+  if (l->out && l->line.n && fwrite(l->line.p, 1, l->line.n, l->out) != l->line.n && !l->error)
+    l->error = errno ? errno : EIO;
+  l->line.n = 0;
+}
+
+static void end_line(surg__log *l) {
+  surg__buf_puts(&l->line, "}\n");
+  if (l->line.n >= FLUSH_BYTES) flush(l);
+}
+
+static void put(surg__buf *b, const char *key, const char *value) {
+  surg__buf_printf(b, ",\"%s\":", key);
+  surg__buf_json(b, value, strlen(value));
+}
+
+/* Appends where a graph stands: `main`, `main/If_5.then_branch`, `com.acme.F/Loop_1.body`. */
+static void put_graph(surg__buf *b, const surg_graph *g) {
+  const surg_graph *chain[MAX_SCOPES];
+  size_t n = 0;
+  surg__buf path;
+  surg__buf_init(&path, b->ctx);
+  for (; g && surg_graph_parent_node(g) && n < MAX_SCOPES; g = surg_graph_parent(g)) chain[n++] = g;
+  const surg_function *f = g ? surg_graph_function(g) : NULL;
+  if (f)
+    surg__buf_printf(&path, "%s.%s", surg_function_domain(f), surg_function_name(f));
+  else
+    surg__buf_puts(&path, "main");
+  while (n-- > 0)
+    surg__buf_printf(&path, "/%s.%s", surg_node_name(surg_graph_parent_node(chain[n])),
+                     surg_graph_parent_attr(chain[n]));
+  surg__buf_puts(b, ",\"graph\":");
+  surg__buf_json(b, path.p ? path.p : "", path.n);
+  if (path.failed) b->failed = true;
+  surg__buf_free(&path);
+}
+
+static void log_event(surg__log *l, const surg_event *e) {
+  surg__buf *b = &l->line;
+  surg__buf_printf(b, "{\"event\":\"%s\"", event_names[e->kind]);
+  if (l->pass) put(b, "pass", l->pass);
+  if (e->graph) put_graph(b, e->graph);
+  if (e->node) {
+    put(b, "node", surg_node_name(e->node));
+    put(b, "op", surg_node_op_type(e->node));
+  }
+  if (e->value) put(b, "value", surg_value_name(e->value));
+  if (e->other) put(b, "other", surg_value_name(e->other));
+  if (e->old_name) put(b, "old", e->old_name);
+  end_line(l);
+}
+
+static void map_event(surg__log *l, const surg_event *e) {
+  fate f = {.seq = l->fates.count, .graph = e->graph};
+  switch (e->kind) {
+    case SURG_EVENT_CREATE_NODE:
+    case SURG_EVENT_ERASE_NODE:
+    case SURG_EVENT_RENAME_NODE: f.handle = e->node, f.node = true; break;
+    case SURG_EVENT_CREATE_VALUE:
+    case SURG_EVENT_ERASE_VALUE:
+    case SURG_EVENT_RENAME_VALUE: f.handle = e->value; break;
+    case SURG_EVENT_REPLACE: f.handle = e->value, f.to = e->other; break;
+    default: return;
+  }
+  f.created = e->kind == SURG_EVENT_CREATE_NODE || e->kind == SURG_EVENT_CREATE_VALUE;
+  f.erased = e->kind == SURG_EVENT_ERASE_NODE || e->kind == SURG_EVENT_ERASE_VALUE;
+  if (e->old_name) {
+    f.old_name = surg__arena_strn(&l->arena, e->old_name, strlen(e->old_name));
+    if (!f.old_name) l->no_memory = true;
+  }
+  if (!surg__vec_push(l->ctx, &l->fates, f)) l->no_memory = true;
+}
+
+static void on_event(void *user, const surg_event *e) {
+  surg__log *l = user;
+  if ((unsigned)e->kind >= SURG_COUNT(event_names)) return;
+  if (l->out) log_event(l, e);
+  if (l->map) map_event(l, e);
+}
+
+/* ---- the map ------------------------------------------------------------------------------- */
+
+static int by_handle(const void *a, const void *b) {
+  const fate *x = a, *y = b;
+  if (x->handle != y->handle) return (uintptr_t)x->handle < (uintptr_t)y->handle ? -1 : 1;
+  return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static int by_seq(const void *a, const void *b) {
+  const fate *x = *(const fate *const *)a, *y = *(const fate *const *)b;
+  return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* Makes one fate a handle: the first name, where it went, whether it is gone. */
+static void merge(surg__log *l) {
+  fate *all = l->fates.items;
+  size_t n = 0;
+  if (l->fates.count) qsort(all, l->fates.count, sizeof *all, by_handle);
+  for (size_t i = 0; i < l->fates.count; i++) {
+    if (n == 0 || all[n - 1].handle != all[i].handle) {
+      all[n++] = all[i];
+      continue;
+    }
+    fate *f = &all[n - 1];
+    if (!f->old_name) f->old_name = all[i].old_name;
+    if (all[i].to) f->to = all[i].to;
+    f->erased |= all[i].erased;
+  }
+  l->fates.count = n;
+}
+
+static const fate *fate_of(const surg__log *l, const void *handle) {
+  size_t lo = 0, hi = l->fates.count;
+  while (lo < hi) {
+    size_t mid = lo + (hi - lo) / 2;
+    if (l->fates.items[mid].handle == handle) return &l->fates.items[mid];
+    if ((uintptr_t)l->fates.items[mid].handle < (uintptr_t)handle)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return NULL;
+}
+
+/* What bears the data of a value now, through replacements of replacements; NULL: nothing. */
+static const char *name_now(const surg__log *l, const fate *f) {
+  if (f->node) return f->erased ? NULL : surg_node_name(f->handle);
+  const void *handle = f->handle;
+  for (size_t hops = 0; f && f->erased; f = fate_of(l, handle)) {
+    if (!f->to || hops++ > l->fates.count) return NULL;
+    handle = f->to;
+  }
+  return surg_value_name(handle);
+}
+
+static void put_fate(surg__log *l, surg__buf *b, const fate *f, bool *first) {
+  const char *was = f->old_name ? f->old_name
+                    : f->node   ? surg_node_name(f->handle)
+                                : surg_value_name(f->handle);
+  const char *now = name_now(l, f);
+  if (f->created || !*was || (now && strcmp(was, now) == 0)) return;
+  surg__buf_puts(b, *first ? "\n  {\"old\":" : ",\n  {\"old\":");
+  *first = false;
+  surg__buf_json(b, was, strlen(was));
+  surg__buf_puts(b, ",\"new\":");
+  if (now)
+    surg__buf_json(b, now, strlen(now));
+  else
+    surg__buf_puts(b, "null");
+  put_graph(b, f->graph);
+  surg__buf_putc(b, '}');
+}
+
+static void write_map(surg__log *l) {
+  surg__buf b;
+  surg__buf_init(&b, l->ctx);
+  merge(l);
+  const fate **order = surg__calloc(l->ctx, l->fates.count ? l->fates.count : 1, sizeof *order);
+  if (!order) {
+    l->no_memory = true;
+    return;
+  }
+  for (size_t i = 0; i < l->fates.count; i++) order[i] = &l->fates.items[i];
+  if (l->fates.count) qsort(order, l->fates.count, sizeof *order, by_seq);
+  surg__buf_puts(&b, "{\"schema\":1");
+  for (int nodes = 0; nodes < 2; nodes++) {
+    bool first = true;
+    surg__buf_puts(&b, nodes ? ",\n \"nodes\":[" : ",\n \"values\":[");
+    for (size_t i = 0; i < l->fates.count; i++)
+      if (order[i]->node == (nodes == 1)) put_fate(l, &b, order[i], &first);
+    surg__buf_putc(&b, ']');
+  }
+  surg__buf_puts(&b, "}\n");
+  if (b.failed)
+    l->no_memory = true;
+  else if (fwrite(b.p, 1, b.n, l->map) != b.n && !l->error)
+    l->error = errno ? errno : EIO;
+  surg__buf_free(&b);
+  surg__free(l->ctx, order);
+}
+
+/* ---- open and close ------------------------------------------------------------------------ */
+
+static surg_status open_file(surg_context *ctx, const char *path, FILE **out) {
+  if (!path) return SURG_OK;
+  *out = fopen(path, "we");
+  if (*out) return SURG_OK;
+  return surg__error(ctx, SURG_EIO, path, "cannot write: %s", strerror(errno));
+}
+
+static void release(surg__log *l) {
+  if (l->out) fclose(l->out);
+  if (l->map) fclose(l->map);
+  surg__vec_free(l->ctx, &l->fates);
+  surg__arena_free(&l->arena);
+  surg__buf_free(&l->line);
+  surg__free(l->ctx, l);
+}
+
+surg_status surg__log_open(surg_model *m, const char *log_path, const char *map_path,
+                           surg__log **out) {
+  surg_context *ctx = surg_model_context(m);
+  *out = NULL;
+  if (!log_path && !map_path) return SURG_OK;
+  surg__log *l = surg__calloc(ctx, 1, sizeof *l);
+  if (!l) return surg__oom(ctx, NULL);
+  *l = (surg__log){.ctx = ctx, .model = m, .log_path = log_path, .map_path = map_path};
+  surg__arena_init(&l->arena, ctx);
+  surg__buf_init(&l->line, ctx);
+  surg_status s = open_file(ctx, log_path, &l->out);
+  if (!s) s = open_file(ctx, map_path, &l->map);
+  if (!s) s = surg_model_listen(m, on_event, l);
+  if (s) {
+    release(l);
+    return s;
+  }
+  if (l->out) {
+    surg__buf_printf(&l->line, "{\"event\":\"run\",\"schema\":1,\"onnxsurg\":\"%s\"", SURG_VERSION);
+    put(&l->line, "model", surg_model_path(m));
+    end_line(l);
+  }
+  *out = l;
+  return SURG_OK;
+}
+
+void surg__log_pass(surg__log *l, const char *pass, uint64_t round) {
+  if (!l) return;
+  l->pass = pass;
+  if (!l->out) return;
+  surg__buf_puts(&l->line, "{\"event\":\"pass-begin\"");
+  put(&l->line, "pass", pass);
+  surg__buf_printf(&l->line, ",\"run\":%llu", (unsigned long long)round);
+  end_line(l);
+}
+
+void surg__log_pass_end(surg__log *l, const char *result, uint64_t ns) {
+  if (!l) return;
+  if (l->out) {
+    surg__buf_puts(&l->line, "{\"event\":\"pass-end\"");
+    put(&l->line, "pass", l->pass);
+    put(&l->line, "result", result);
+    surg__buf_printf(&l->line, ",\"ns\":%llu", (unsigned long long)ns);
+    end_line(l);
+  }
+  l->pass = NULL;
+}
+
+void surg__log_note(surg__log *l, const char *text) {
+  if (!l || !l->out) return;
+  surg__buf_puts(&l->line, "{\"event\":\"note\"");
+  if (l->pass) put(&l->line, "pass", l->pass);
+  put(&l->line, "text", text);
+  end_line(l);
+}
+
+static void close_file(surg__log *l, FILE **f) {
+  if (*f && fclose(*f) != 0 && !l->error) l->error = errno ? errno : EIO;
+  *f = NULL;
+}
+
+surg_status surg__log_close(surg__log *l, bool ok) {
+  if (!l) return SURG_OK;
+  surg_context *ctx = l->ctx;
+  surg_status s = SURG_OK;
+  surg_model_unlisten(l->model, on_event, l);
+  flush(l);
+  close_file(l, &l->out);
+  if (l->error)
+    s = surg__error(ctx, SURG_EIO, l->log_path, "cannot write: %s", strerror(l->error));
+  l->error = 0;
+  if (!s && ok && l->map && !l->no_memory) write_map(l);
+  close_file(l, &l->map);
+  if (!s && l->error)
+    s = surg__error(ctx, SURG_EIO, l->map_path, "cannot write: %s", strerror(l->error));
+  if (!s && (l->no_memory || l->line.failed)) s = surg__oom(ctx, NULL);
+  release(l);
+  return s;
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipelines as text:
+ *
+ *   pipeline = [item {"," item}]
+ *   item     = name [options] | "repeat" [options] "(" pipeline ")"
+ *   options  = "{" [name ["=" word {"+" word}] {"," name [...]}] "}"
+ *   word     = bare | "quoted" | 'quoted'
+ *
+ * A preset is replaced by its pipeline where it stands. Blanks, line breaks and comments from '#'
+ * to the end of the line may stand between tokens. Bare words end at blanks and at , { } ( ) = + "
+ * ' and \; in quotes \ escapes: \\ \" \' \n \t \xNN. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "pass/internal.h"
+
+#define MAX_DEPTH 16 /* repeats and presets within each other */
+#define DEFAULT_ROUNDS 32
+
+typedef struct parser {
+  surg_context *ctx;
+  surg_registry *registry;
+  surg__arena *arena;
+  const char *text, *p;
+  const char *where;
+  const char *preset; /* whose text this is, or NULL */
+  unsigned depth;
+} parser;
+
+static surg_status bad_at(const parser *ps, const char *at, const char *text) {
+  size_t line = 1, column = 1;
+  for (const char *s = ps->text; s < at; s++, column++)
+    if (*s == '\n') line++, column = 0;
+  char place[64] = "";
+  if (line > 1)
+    snprintf(place, sizeof place, "line %zu column %zu", line, column);
+  else
+    snprintf(place, sizeof place, "column %zu", column);
+  if (ps->preset)
+    return surg__error(ps->ctx, SURG_EUSAGE, ps->where, "in preset %s: %s: %s",
+                       surg__q(ps->ctx, ps->preset), place, text);
+  return surg__error(ps->ctx, SURG_EUSAGE, ps->where, "%s: %s", place, text);
+}
+
+static surg_status bad(const parser *ps, const char *at, const char *fmt, ...) SURG_PRINTF(3, 4);
+static surg_status bad(const parser *ps, const char *at, const char *fmt, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  return bad_at(ps, at, text);
+}
+
+static surg_status no_memory(const parser *ps) {
+  return surg__oom(ps->ctx, ps->where);
+}
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+static bool blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool special(char c) {
+  return strchr(",{}()=+\"'\\", c) != NULL; /* true for NUL too */
+}
+
+static void skip(parser *ps) {
+  for (;;) {
+    while (blank(*ps->p)) ps->p++;
+    if (*ps->p != '#') return;
+    while (*ps->p && *ps->p != '\n') ps->p++;
+  }
+}
+
+static bool take(parser *ps, char c) {
+  skip(ps);
+  if (*ps->p != c) return false;
+  ps->p++;
+  return true;
+}
+
+static int hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/* One escape, p behind its backslash; NULL when there is no such escape. */
+static const char *unescape(const char *p, char *out) {
+  switch (*p) {
+    case '\\':
+    case '"':
+    case '\'': *out = *p; return p + 1;
+    case 'n': *out = '\n'; return p + 1;
+    case 't': *out = '\t'; return p + 1;
+    case 'x': break;
+    default: return NULL;
+  }
+  int hi = hex(p[1]), lo = hi < 0 ? -1 : hex(p[2]);
+  if (lo < 0 || (hi == 0 && lo == 0)) return NULL;
+  *out = (char)(hi << 4 | lo);
+  return p + 3;
+}
+
+static surg_status quoted(parser *ps, surg__word *out) {
+  const char *open = ps->p, *p = open + 1;
+  char *to = surg__arena_alloc(ps->arena, strlen(open)); /* never longer than what is left */
+  if (!to) return no_memory(ps);
+  *out = (surg__word){to, true};
+  while (*p && *p != *open) {
+    if (*p != '\\') {
+      *to++ = *p++;
+      continue;
+    }
+    const char *next = unescape(p + 1, to++);
+    if (!next) return bad(ps, p, "no such escape; there are \\\\ \\\" \\' \\n \\t and \\xNN");
+    p = next;
+  }
+  if (!*p) return bad(ps, open, "the quote is not closed");
+  *to = 0;
+  ps->p = p + 1;
+  return SURG_OK;
+}
+
+static surg_status word(parser *ps, surg__word *out, const char *what) {
+  skip(ps);
+  if (*ps->p == '"' || *ps->p == '\'') return quoted(ps, out);
+  const char *start = ps->p;
+  while (!special(*ps->p) && !blank(*ps->p)) ps->p++;
+  if (*ps->p == '\\') return bad(ps, ps->p, "a backslash must stand in quotes");
+  if (ps->p == start) {
+    if (!*start) return bad(ps, start, "the text ends where %s should stand", what);
+    return bad(ps, start, "%s should stand here, not %s", what, surg__qn(ps->ctx, start, 1));
+  }
+  *out = (surg__word){surg__arena_strn(ps->arena, start, (size_t)(ps->p - start)), false};
+  return out->s ? SURG_OK : no_memory(ps);
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+static const char *pass_or_preset(const void *list, size_t i) {
+  const surg_registry *r = list;
+  size_t n = surg__pass_count(r);
+  if (i < n) return surg__pass_at(r, i)->name;
+  return i - n < surg__preset_count(r) ? surg__preset_at(r, i - n)->name : "repeat";
+}
+
+static const char *option_name(const void *list, size_t i) {
+  return ((const surg_pass *)list)->options[i].name;
+}
+
+static surg_status unknown(parser *ps, const char *at, const char *what, const char *name,
+                           const char *near) {
+  if (near)
+    return bad(ps, at, "unknown %s %s; did you mean %s?", what, surg__q(ps->ctx, name),
+               surg__q(ps->ctx, near));
+  return bad(ps, at, "unknown %s %s", what, surg__q(ps->ctx, name));
+}
+
+static surg_status unknown_pass(parser *ps, const char *at, const char *name) {
+  size_t n = surg__pass_count(ps->registry) + surg__preset_count(ps->registry) + 1;
+  return unknown(ps, at, "pass", name, surg__nearest(name, ps->registry, n, pass_or_preset));
+}
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+typedef SURG_VEC(surg__word) words;
+
+/* The words behind '=', or none when there is no '='. */
+static surg_status values(parser *ps, words *list) {
+  if (!take(ps, '=')) return SURG_OK;
+  do {
+    surg__word w;
+    surg_status s = word(ps, &w, "a value");
+    if (s) return s;
+    if (!surg__vec_push(ps->ctx, list, w)) return no_memory(ps);
+  } while (take(ps, '+'));
+  return SURG_OK;
+}
+
+static surg_status option(parser *ps, const surg_option *declared, size_t count, const char *owner,
+                          const surg_pass *pass, surg__optval *out) {
+  surg__word name;
+  skip(ps);
+  const char *at = ps->p;
+  surg_status s = word(ps, &name, "an option");
+  if (s) return s;
+  size_t i = 0;
+  while (i < count && strcmp(declared[i].name, name.s) != 0) i++;
+  if (i == count) {
+    char what[128];
+    if (!count) return bad(ps, at, "%s takes no options", surg__q(ps->ctx, owner));
+    snprintf(what, sizeof what, "option of %s", owner);
+    return unknown(ps, at, what, name.s,
+                   pass ? surg__nearest(name.s, pass, count, option_name) : declared[0].name);
+  }
+  if (out[i].given) return bad(ps, at, "option %s is given twice", surg__q(ps->ctx, name.s));
+  words list = {0};
+  s = values(ps, &list);
+  if (!s) {
+    const char *fault = surg__option_parse(ps->arena, &declared[i], list.items, list.count, &out[i]);
+    if (fault == surg__opt_nomem)
+      s = no_memory(ps);
+    else if (fault)
+      s = list.count == 1 ? bad(ps, at, "option %s: %s %s", declared[i].name,
+                                surg__q(ps->ctx, list.items[0].s), fault)
+                          : bad(ps, at, "option %s %s", declared[i].name, fault);
+  }
+  surg__vec_free(ps->ctx, &list);
+  return s;
+}
+
+static surg_status options(parser *ps, const surg_option *declared, size_t count, const char *owner,
+                           const surg_pass *pass, surg__optval *out) {
+  if (!take(ps, '{') || take(ps, '}')) return SURG_OK;
+  do {
+    surg_status s = option(ps, declared, count, owner, pass, out);
+    if (s) return s;
+  } while (take(ps, ','));
+  if (take(ps, '}')) return SURG_OK;
+  return *ps->p ? bad(ps, ps->p, "',' or '}' should stand here, not %s", surg__qn(ps->ctx, ps->p, 1))
+                : bad(ps, ps->p, "'{' is not closed");
+}
+
+/* ---- items --------------------------------------------------------------------------------- */
+
+static surg_status items(parser *ps, surg__step **head);
+
+static surg_status repeat(parser *ps, const char *at, surg__step *step) {
+  static const surg_option max = {"max", SURG_OPTION_INT, NULL, "most rounds"};
+  surg__optval value = {.i = DEFAULT_ROUNDS};
+  surg_status s = options(ps, &max, 1, "repeat", NULL, &value);
+  if (s) return s;
+  if (value.i < 1) return bad(ps, at, "repeat needs max=1 or more");
+  step->max = value.i;
+  if (!take(ps, '(')) return bad(ps, ps->p, "repeat needs a pipeline in parentheses");
+  if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
+  ps->depth++;
+  s = items(ps, &step->body);
+  ps->depth--;
+  if (s) return s;
+  if (take(ps, ')')) return SURG_OK;
+  return bad(ps, at, "the '(' of repeat is not closed");
+}
+
+static surg_status expand(parser *ps, const char *at, const surg__preset *preset,
+                          surg__step **head) {
+  if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
+  if (take(ps, '{')) return bad(ps, at, "%s is a preset and takes no options", preset->name);
+  parser inner = *ps;
+  inner.text = inner.p = preset->pipeline;
+  inner.preset = preset->name;
+  inner.depth++;
+  surg_status s = items(&inner, head);
+  if (!s && *inner.p) s = bad(&inner, inner.p, "the text should end here");
+  return s;
+}
+
+static surg_status scheduled(parser *ps, const surg_pass *pass, surg__step *step) {
+  step->pass = pass;
+  if (pass->option_count) {
+    step->options = surg__arena_array(ps->arena, pass->option_count, sizeof *step->options);
+    if (!step->options) return no_memory(ps);
+  }
+  for (size_t i = 0; i < pass->option_count; i++)
+    if (surg__option_fallback(ps->arena, &pass->options[i], &step->options[i]))
+      return no_memory(ps); /* registration has checked the fallback itself */
+  return options(ps, pass->options, pass->option_count, pass->name, pass, step->options);
+}
+
+/* Parses one item; *head becomes the first of the steps it stands for (NULL for an empty preset). */
+static surg_status item(parser *ps, surg__step **head) {
+  surg__word name;
+  skip(ps);
+  const char *at = ps->p;
+  surg_status s = word(ps, &name, "a pass");
+  if (s) return s;
+  for (size_t i = 0; i < surg__preset_count(ps->registry); i++) {
+    const surg__preset *preset = surg__preset_at(ps->registry, i);
+    if (strcmp(preset->name, name.s) == 0) return expand(ps, at, preset, head);
+  }
+  const surg_pass *pass = surg__pass_find(ps->registry, name.s);
+  bool is_repeat = strcmp(name.s, "repeat") == 0;
+  if (!pass && !is_repeat) return unknown_pass(ps, at, name.s);
+  surg__step *step = *head = surg__arena_zalloc(ps->arena, sizeof *step);
+  if (!step) return no_memory(ps);
+  return is_repeat ? repeat(ps, at, step) : scheduled(ps, pass, step);
+}
+
+static surg_status items(parser *ps, surg__step **head) {
+  surg__step **tail = head;
+  *head = NULL;
+  skip(ps);
+  if (!*ps->p || *ps->p == ')') return SURG_OK;
+  do {
+    surg_status s = item(ps, tail);
+    if (s) return s;
+    while (*tail) tail = &(*tail)->next;
+  } while (take(ps, ','));
+  skip(ps);
+  return SURG_OK;
+}
+
+surg_status surg__pipeline_parse(surg_context *ctx, const char *text, const char *where,
+                                 surg__pipeline **out) {
+  assert(ctx && text && out);
+  *out = NULL;
+  surg_registry *registry = surg__registry(ctx);
+  surg__pipeline *p = registry ? surg__calloc(ctx, 1, sizeof *p) : NULL;
+  if (!p) return surg__oom(ctx, where);
+  p->ctx = ctx;
+  surg__arena_init(&p->arena, ctx);
+  parser ps = {ctx, registry, &p->arena, text, text, where, NULL, 0};
+  surg_status s = items(&ps, &p->first);
+  if (!s && *ps.p)
+    s = bad(&ps, ps.p, "',' should stand here, not %s", surg__qn(ctx, ps.p, 1));
+  if (s) {
+    surg__pipeline_free(p);
+    return s;
+  }
+  *out = p;
+  return SURG_OK;
+}
+
+void surg__pipeline_free(surg__pipeline *p) {
+  if (!p) return;
+  surg__arena_free(&p->arena);
+  surg__free(p->ctx, p);
+}
+
+/* ---- back to text -------------------------------------------------------------------------- */
+
+void surg__pipeline_quote(surg__buf *out, const char *s) {
+  bool bare = *s && *s != '#';
+  for (const char *c = s; *c && bare; c++)
+    bare = !special(*c) && !blank(*c) && (unsigned char)*c >= 0x20 && *c != 0x7f;
+  if (bare) {
+    surg__buf_puts(out, s);
+    return;
+  }
+  surg__buf_putc(out, '"');
+  for (; *s; s++) {
+    if (*s == '"' || *s == '\\')
+      surg__buf_printf(out, "\\%c", *s);
+    else if (*s == '\n')
+      surg__buf_puts(out, "\\n");
+    else if (*s == '\t')
+      surg__buf_puts(out, "\\t");
+    else if ((unsigned char)*s < 0x20 || *s == 0x7f)
+      surg__buf_printf(out, "\\x%02x", (unsigned)*s);
+    else
+      surg__buf_putc(out, *s);
+  }
+  surg__buf_putc(out, '"');
+}
+
+static void print_options(const surg__step *step, surg__buf *out) {
+  char open = '{';
+  for (size_t i = 0; i < step->pass->option_count; i++) {
+    const surg__optval *v = &step->options[i];
+    if (!v->given) continue;
+    surg__buf_putc(out, open);
+    open = ',';
+    surg__buf_printf(out, "%s=", step->pass->options[i].name);
+    if (v->text) surg__pipeline_quote(out, v->text);
+    for (size_t k = 0; k < v->n; k++) {
+      if (k) surg__buf_putc(out, '+');
+      surg__pipeline_quote(out, v->list[k]);
+    }
+  }
+  if (open == ',') surg__buf_putc(out, '}');
+}
+
+static void print_steps(const surg__step *step, surg__buf *out) {
+  for (bool first = true; step; step = step->next, first = false) {
+    if (!first) surg__buf_putc(out, ',');
+    if (step->pass) {
+      surg__buf_puts(out, step->pass->name);
+      print_options(step, out);
+      continue;
+    }
+    surg__buf_puts(out, "repeat");
+    if (step->max == INT64_MAX)
+      surg__buf_puts(out, "{max=inf}");
+    else if (step->max != DEFAULT_ROUNDS)
+      surg__buf_printf(out, "{max=%lld}", (long long)step->max);
+    surg__buf_putc(out, '(');
+    print_steps(step->body, out); /* as deep as MAX_DEPTH */
+    surg__buf_putc(out, ')');
+  }
+}
+
+void surg__pipeline_print(const surg__pipeline *p, surg__buf *out) {
+  print_steps(p->first, out);
+}
+
+static bool scheduled_in(const surg__step *step, const char *name) {
+  for (; step; step = step->next) {
+    if (step->pass ? strcmp(step->pass->name, name) == 0 : scheduled_in(step->body, name))
+      return true;
+  }
+  return false;
+}
+
+bool surg__pipeline_has(const surg__pipeline *p, const char *pass) {
+  return scheduled_in(p->first, pass);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading plugins. Everything a plugin says about itself is checked before it is believed; a
+ * plugin that is refused leaves no pass behind. It is never unloaded: its strings and functions
+ * stay valid for as long as the process lives. */
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "base/os.h"
+
+#include "pass/internal.h"
+
+/* As in <onnxsurg/plugin.h>, which is for the other side. */
+typedef struct plugin_info {
+  uint32_t size;
+  uint16_t abi_major, abi_minor;
+  const char *name, *version;
+  surg_status (*init)(const surg_api *api, surg_registry *registry);
+} plugin_info;
+
+typedef const plugin_info *(*entry_fn)(void);
+
+static surg_status refuse(surg_context *ctx, const char *path, const char *why) {
+  return surg__error(ctx, SURG_EPLUGIN, path, "cannot load plugin: %s", why);
+}
+
+/* dlerror() text with the path in front of it cut off, escaped. */
+static surg_status refuse_dl(surg_context *ctx, const char *path, const char *file) {
+  const char *why = dlerror();
+  size_t n = strlen(file);
+  if (!why) why = "unknown error";
+  if (strncmp(why, file, n) == 0 && strncmp(why + n, ": ", 2) == 0) why += n + 2;
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_escape(&b, why, strlen(why), 400);
+  surg_status s = refuse(ctx, path, b.failed || !b.p ? "out of memory" : b.p);
+  surg__buf_free(&b);
+  return s;
+}
+
+static surg_status check_file(surg_context *ctx, const char *path) {
+  surg__stat st;
+  int e = surg__os_stat(path, &st); /* dlopen would wait on a FIFO */
+  if (e) return refuse(ctx, path, strerror(e));
+  return st.regular ? SURG_OK : refuse(ctx, path, "not a regular file");
+}
+
+static surg_status check_info(surg_context *ctx, const char *path, const plugin_info *info) {
+  if (!info) return refuse(ctx, path, "surg_plugin() returned nothing");
+  if (info->size < offsetof(plugin_info, name))
+    return refuse(ctx, path, "its description is too small");
+  if (info->abi_major != SURG_ABI_MAJOR || info->abi_minor > SURG_ABI_MINOR)
+    return surg__error(ctx, SURG_EPLUGIN, path,
+                       "cannot load plugin: made for plugin interface %u.%u, this program has "
+                       "%u.%u%s",
+                       info->abi_major, info->abi_minor, SURG_ABI_MAJOR, SURG_ABI_MINOR,
+                       info->abi_major == SURG_ABI_MAJOR ? " (the plugin needs a newer onnxsurg)"
+                                                         : "");
+  if (info->size < sizeof *info) return refuse(ctx, path, "its description is too small");
+  if (!info->name || !*info->name || !info->version)
+    return refuse(ctx, path, "it has no name or no version");
+  return info->init ? SURG_OK : refuse(ctx, path, "it has no init function");
+}
+
+static surg_status run_init(surg_registry *r, const char *path, const plugin_info *info) {
+  size_t before = r->passes.count;
+  r->origin = info->name;
+  r->path = path;
+  r->refused = false;
+  surg_status s = info->init(surg__api(), r);
+  bool refused = r->refused;
+  r->origin = r->path = NULL;
+  r->refused = false;
+  if (!s && !refused) return SURG_OK;
+  r->passes.count = before;
+  if (refused) return SURG_EPLUGIN; /* surg_register_pass has said why */
+  return surg__error(r->ctx, SURG_EPLUGIN, path, "cannot load plugin: its init failed (%s)",
+                     surg_status_name(s));
+}
+
+static surg_status load(surg_registry *r, const char *path, const char *file) {
+  surg_context *ctx = r->ctx;
+  surg_status s = check_file(ctx, path);
+  if (s) return s;
+  void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return refuse_dl(ctx, path, file);
+  for (size_t i = 0; i < r->plugins.count; i++)
+    if (r->plugins.items[i].handle == handle) return SURG_OK; /* given twice */
+  entry_fn entry;
+  void *symbol = dlsym(handle, "surg_plugin");
+  if (!symbol) return refuse(ctx, path, "it has no function surg_plugin");
+  memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from data to function pointers */
+  const plugin_info *info = entry();
+  s = check_info(ctx, path, info);
+  if (s) return s;
+  if (!surg__vec_reserve(ctx, &r->plugins, r->plugins.count + 1)) return surg__oom(ctx, path);
+  s = run_init(r, path, info);
+  if (s) return s;
+  r->plugins.items[r->plugins.count++] = (surg__plugin){handle, info->name};
+  return SURG_OK;
+}
+
+surg_status surg__plugin_load(surg_context *ctx, const char *path) {
+  assert(ctx && path);
+  surg_registry *r = surg__registry(ctx);
+  if (!r) return surg__oom(ctx, path);
+  if (strchr(path, '/')) return load(r, path, path);
+  /* Without a slash dlopen would search the system's library folders. */
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_printf(&b, "./%s", path);
+  surg_status s = b.failed ? surg__oom(ctx, path) : load(r, path, b.p);
+  surg__buf_free(&b);
+  return s;
+}

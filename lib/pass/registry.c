@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry: which passes and presets there are. Built-in passes and those of plugins come in
+ * through the same door, and are held to the same rules. */
+#include "pass/internal.h"
+
+static void registry_free(surg_context *ctx, surg_registry *r) {
+  surg__vec_free(ctx, &r->passes);
+  surg__vec_free(ctx, &r->presets);
+  surg__vec_free(ctx, &r->plugins);
+  surg__free(ctx, r);
+}
+
+surg_registry *surg__registry(surg_context *ctx) {
+  if (!ctx) return NULL;
+  if (ctx->registry) return ctx->registry;
+  surg_registry *r = surg__calloc(ctx, 1, sizeof *r);
+  if (!r) return NULL;
+  r->ctx = ctx;
+  ctx->registry = r;
+  ctx->registry_free = registry_free;
+  return r;
+}
+
+size_t surg__pass_count(const surg_registry *r) {
+  return r ? r->passes.count : 0;
+}
+
+const surg_pass *surg__pass_at(const surg_registry *r, size_t i) {
+  return r && i < r->passes.count ? r->passes.items[i].pass : NULL;
+}
+
+const surg_pass *surg__pass_find(const surg_registry *r, const char *name) {
+  for (size_t i = 0; r && i < r->passes.count; i++)
+    if (strcmp(r->passes.items[i].pass->name, name) == 0) return r->passes.items[i].pass;
+  return NULL;
+}
+
+const char *surg__pass_origin(const surg_registry *r, const surg_pass *pass) {
+  for (size_t i = 0; r && i < r->passes.count; i++)
+    if (r->passes.items[i].pass == pass) return r->passes.items[i].origin;
+  return NULL;
+}
+
+size_t surg__preset_count(const surg_registry *r) {
+  return r ? r->presets.count : 0;
+}
+
+const surg__preset *surg__preset_at(const surg_registry *r, size_t i) {
+  return r && i < r->presets.count ? r->presets.items[i] : NULL;
+}
+
+static bool taken(const surg_registry *r, const char *name) {
+  if (strcmp(name, "repeat") == 0 || surg__pass_find(r, name)) return true;
+  for (size_t i = 0; i < r->presets.count; i++)
+    if (strcmp(r->presets.items[i]->name, name) == 0) return true;
+  return false;
+}
+
+/* What is wrong with one option of a pass, or NULL. */
+static const char *option_fault(surg_registry *r, const surg_pass *pass, size_t i) {
+  const surg_option *o = &pass->options[i];
+  if (!o->name || !surg__name_valid(o->name)) return "an option has no valid name";
+  if (!o->help) return "an option has no help";
+  if ((unsigned)o->kind > SURG_OPTION_LIST) return "an option is of no known kind";
+  for (size_t k = 0; k < i; k++)
+    if (strcmp(pass->options[k].name, o->name) == 0) return "two options bear one name";
+  surg__arena arena;
+  surg__optval value;
+  surg__arena_init(&arena, r->ctx);
+  const char *fault = surg__option_fallback(&arena, o, &value);
+  surg__arena_free(&arena);
+  if (fault == surg__opt_nomem) return fault;
+  return fault ? "the default of an option does not fit its kind" : NULL;
+}
+
+static const char *pass_fault(surg_registry *r, const surg_pass *pass) {
+  if (!pass->name || !surg__name_valid(pass->name)) return "it has no valid name";
+  if (!pass->help) return "it has no help";
+  if (!pass->run) return "it has no run function";
+  if ((unsigned)pass->scope > SURG_SCOPE_GRAPH) return "its scope is not known";
+  if ((unsigned)pass->exactness > SURG_LOSSY) return "its exactness is not known";
+  if ((pass->needs | pass->keeps) & ~(SURG_FACT_SORTED | SURG_FACT_TYPES))
+    return "it names facts that are not known";
+  if (pass->option_count && !pass->options) return "it counts options and lists none";
+  for (size_t i = 0; i < pass->option_count; i++) {
+    const char *fault = option_fault(r, pass, i);
+    if (fault) return fault;
+  }
+  return NULL;
+}
+
+static surg_status refuse(surg_registry *r, const surg_pass *pass, bool named, const char *fault) {
+  r->refused = true;
+  if (fault == surg__opt_nomem) return surg__oom(r->ctx, r->path);
+  return surg__error(r->ctx, SURG_EPLUGIN, r->path, "cannot register pass %s: %s",
+                     surg__q(r->ctx, named ? pass->name : "?"), fault);
+}
+
+surg_status surg_register_pass(surg_registry *r, const surg_pass *pass) {
+  if (!r) return SURG_EUSAGE;
+  if (!pass) return refuse(r, pass, false, "there is no struct");
+  if (pass->size < sizeof *pass) return refuse(r, pass, false, "its struct is too small");
+  const char *fault = pass_fault(r, pass);
+  if (fault) return refuse(r, pass, pass->name != NULL, fault);
+  if (taken(r, pass->name)) return refuse(r, pass, true, "the name is taken");
+  surg__entry e = {pass, r->origin};
+  if (!surg__vec_push(r->ctx, &r->passes, e)) return refuse(r, pass, true, surg__opt_nomem);
+  return SURG_OK;
+}
+
+surg_status surg__register_preset(surg_registry *r, const surg__preset *preset) {
+  if (!r || !preset) return SURG_EUSAGE;
+  assert(preset->name && preset->pipeline && preset->help && surg__name_valid(preset->name));
+  assert(!taken(r, preset->name));
+  if (!surg__vec_push(r->ctx, &r->presets, preset)) return surg__oom(r->ctx, NULL);
+  return SURG_OK;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runner: passes declare, the runner acts. It brings facts up to date, calls, times, checks,
+ * logs, and throws a model away that a pass failed on.
+ *
+ * A pass of graph scope is called for every graph that was there when it started: functions before
+ * the main graph, inner graphs before the ones around them, and never for an erased one. */
+#include <stdio.h>
+
+#include "base/os.h"
+#include "ir/ir.h" /* for surg_graph.erased alone */
+#include "pass/internal.h"
+
+/* ---- what may not change unsaid -------------------------------------------------------------- */
+
+/* A fingerprint of the interface: names of outputs, and of inputs that a caller must give. */
+static uint64_t interface_of(const surg__runner *r) {
+  const surg_graph *g = surg_model_graph(r->model);
+  uint64_t h = 0;
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    const char *name = surg_value_name(v);
+    if (!surg_value_is_initializer(v)) h = h * 31 + surg__hash(r->ctx, name, strlen(name));
+  }
+  h = h * 31 + 1;
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    const char *name = surg_value_name(surg_graph_output(g, i));
+    h = h * 31 + surg__hash(r->ctx, name, strlen(name));
+  }
+  return h;
+}
+
+static surg_status misbehaved(surg__runner *r, const surg_pass *pass, const char *what) {
+  bool plugin = surg__pass_origin(r->registry, pass) != NULL;
+  return surg__error(r->ctx, plugin ? SURG_EPLUGIN : SURG_EINTERNAL, surg_model_path(r->model),
+                     "%s %s", surg__pass_title(r, pass), what);
+}
+
+/* ---- one pass -------------------------------------------------------------------------------- */
+
+static bool gone(const surg_graph *g) {
+  for (; g; g = surg_graph_parent(g))
+    if (g->erased || surg_node_erased(surg_graph_parent_node(g))) return true;
+  return false;
+}
+
+static surg_pass_result call_graphs(surg_pass_ctx *p) {
+  surg_context *ctx = p->run->ctx;
+  SURG_VEC(surg_graph *) graphs = {0};
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  surg_graph *g = NULL;
+  while ((g = surg_model_next_graph(p->run->model, g)))
+    if (!surg__vec_push(ctx, &graphs, g)) p->no_memory = true;
+  for (size_t i = graphs.count; i-- > 0 && result != SURG_PASS_FAILED && !p->no_memory;) {
+    if (gone(graphs.items[i]) || surg__run_late(p->run)) continue;
+    surg_pass_result one = p->pass->run(p, graphs.items[i]);
+    if (one < result) result = one;
+    if ((unsigned)one > SURG_PASS_UNCHANGED) result = one; /* nonsense: judged by the caller */
+    if (surg_model_status(p->run->model)) break;
+  }
+  surg__vec_free(ctx, &graphs);
+  return p->no_memory ? SURG_PASS_FAILED : result;
+}
+
+/* What a pass returned, against what it did. */
+static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed,
+                         uint64_t interface) {
+  surg__runner *r = p->run;
+  surg_status sticky = surg_model_status(r->model);
+  if (p->no_memory || sticky == SURG_ENOMEM || sticky == SURG_ELIMIT) {
+    if (surg_context_error(r->ctx)) return r->ctx->error_status;
+    return surg__oom(r->ctx, surg_model_path(r->model));
+  }
+  if (sticky) return surg_context_error(r->ctx) ? sticky : misbehaved(r, p->pass, "failed");
+  if (p->undeclared[0]) {
+    char what[160];
+    snprintf(what, sizeof what, "asked for option %s, which it does not declare",
+             surg__q(r->ctx, p->undeclared));
+    return misbehaved(r, p->pass, what);
+  }
+  if (p->told) return SURG_EINVALID;
+  if (result == SURG_PASS_FAILED) {
+    if (surg_context_error(r->ctx) && r->ctx->error_status) return r->ctx->error_status;
+    return misbehaved(r, p->pass, "failed and did not say why");
+  }
+  if ((unsigned)result > SURG_PASS_UNCHANGED)
+    return misbehaved(r, p->pass, "returned no result that there is");
+  if (result == SURG_PASS_UNCHANGED && changed)
+    return misbehaved(r, p->pass, "said that nothing changed, and changed the model");
+  if (changed && !p->pass->interface && interface_of(r) != interface)
+    return misbehaved(r, p->pass,
+                      "changed inputs or outputs of the model and does not declare that it may");
+  return SURG_OK;
+}
+
+/* Brings what the pass needs up to date. */
+static surg_status prepare(surg__runner *r, const surg_pass *pass) {
+  surg_status s = SURG_OK;
+  if (pass->needs & SURG_FACT_SORTED) s = surg__sort_all(r);
+  if (!s && (pass->needs & SURG_FACT_TYPES)) s = surg_model_infer(r->model);
+  return s;
+}
+
+static bool prints(const surg__runner *r, const surg_pass *pass, bool changed) {
+  for (size_t i = 0; i < r->options->n_print_after; i++) {
+    const char *what = r->options->print_after[i];
+    if (strcmp(what, pass->name) == 0 || (changed && strcmp(what, "changed") == 0)) return true;
+  }
+  return false;
+}
+
+static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool changed,
+                          uint64_t interface) {
+  surg__runner *r = p->run;
+  const surg_pass *pass = p->pass;
+  surg__pass_report *report = &r->report->passes.items[p->report];
+  surg_status s = judge(p, result, changed, interface);
+  if (s) return s;
+  if (changed) {
+    if (!(pass->keeps & SURG_FACT_SORTED)) r->sorted = false;
+    report->changed = true;
+    if (!p->told_used && pass->exactness > report->used) report->used = pass->exactness;
+    if (interface_of(r) != interface) r->report->interface = true;
+  }
+  if (report->used > r->report->worst) r->report->worst = report->used;
+  if (r->options->verify_each || surg__pass_origin(r->registry, pass)) {
+    s = surg__check_after(r, pass);
+    if (s) return s;
+  }
+  if (surg__run_late(r))
+    return surg__error(r->ctx, SURG_ELIMIT, surg_model_path(r->model),
+                       "out of time in pass \"%s\" (--timeout)", pass->name);
+  if (r->options->print && prints(r, pass, changed))
+    r->options->print(r->options->print_user, pass->name, r->model);
+  return SURG_OK;
+}
+
+static surg_status run_pass(surg__runner *r, const surg__step *step, bool *changed) {
+  surg_pass_ctx p = {.run = r, .pass = step->pass, .step = step};
+  if (!surg__report_entry(r->report, step->pass, &p.report)) return surg__oom(r->ctx, NULL);
+  surg_status s = prepare(r, step->pass);
+  if (s) return s;
+  surg_context_clear_error(r->ctx);
+  surg__arena_init(&p.scratch, r->ctx);
+  surg__pass_report *report = &r->report->passes.items[p.report];
+  uint64_t epoch = surg_model_epoch(r->model), interface = interface_of(r);
+  uint64_t start = surg__os_now_ns();
+  surg__log_pass(r->log, step->pass->name, ++report->runs);
+  surg_pass_result result = step->pass->scope == SURG_SCOPE_MODEL ? step->pass->run(&p, NULL)
+                                                                  : call_graphs(&p);
+  uint64_t ns = surg__os_now_ns() - start;
+  bool did = surg_model_epoch(r->model) != epoch;
+  report->ns += ns;
+  s = finish(&p, result, did, interface);
+  surg__log_pass_end(r->log, s ? "failed" : did ? "changed" : "unchanged", ns);
+  surg__arena_free(&p.scratch);
+  *changed |= did;
+  if (s) r->report->failed = step->pass->name;
+  return s;
+}
+
+/* ---- the pipeline ---------------------------------------------------------------------------- */
+
+static bool skipped(const surg__runner *r, const surg_pass *pass) {
+  for (size_t i = 0; i < r->options->n_skip; i++)
+    if (strcmp(r->options->skip[i], pass->name) == 0) return true;
+  return false;
+}
+
+static surg_status run_steps(surg__runner *r, const surg__step *step, bool *changed);
+
+static surg_status run_repeat(surg__runner *r, const surg__step *step, bool *changed) {
+  for (int64_t round = 0; round < step->max; round++) {
+    bool did = false;
+    surg_status s = run_steps(r, step->body, &did);
+    if (s || !did) return s;
+    *changed = true;
+  }
+  surg__note(r->ctx, surg_model_path(r->model), "repeat stopped after %lld rounds, still changing",
+             (long long)step->max);
+  return SURG_OK;
+}
+
+/* As deep as the parser lets repeats nest. */
+static surg_status run_steps(surg__runner *r, const surg__step *step, bool *changed) {
+  for (; step; step = step->next) {
+    surg_status s = SURG_OK;
+    if (!step->pass)
+      s = run_repeat(r, step, changed);
+    else if (!skipped(r, step->pass))
+      s = run_pass(r, step, changed);
+    if (s) return s;
+  }
+  return SURG_OK;
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+static const char *pass_name(const void *list, size_t i) {
+  return surg__pass_at(list, i)->name;
+}
+
+/* Every entry must be a pass, or `also`. */
+static surg_status check_names(const surg__runner *r, const char *flag, const char *const *names,
+                               size_t n, const char *also) {
+  for (size_t i = 0; i < n; i++) {
+    if (surg__pass_find(r->registry, names[i]) || (also && strcmp(also, names[i]) == 0)) continue;
+    const char *near =
+        surg__nearest(names[i], r->registry, surg__pass_count(r->registry), pass_name);
+    if (near)
+      return surg__error(r->ctx, SURG_EUSAGE, flag, "unknown pass %s; did you mean \"%s\"?",
+                         surg__q(r->ctx, names[i]), near);
+    return surg__error(r->ctx, SURG_EUSAGE, flag, "unknown pass %s", surg__q(r->ctx, names[i]));
+  }
+  return SURG_OK;
+}
+
+static bool name_exists(const surg_model *m, const char *name) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    if (surg_graph_find_node(g, name) || surg_graph_find_value(g, name)) return true;
+  return false;
+}
+
+static void warn_unknown_keeps(const surg__runner *r) {
+  for (size_t i = 0; i < r->keep.names.count; i++)
+    if (!name_exists(r->model, r->keep.names.items[i]))
+      surg__warn(r->ctx, "--keep", "nothing in the model is called %s",
+                 surg__q(r->ctx, r->keep.names.items[i]));
+}
+
+static surg_status open_run(surg__runner *r) {
+  const surg__run_options *o = r->options;
+  surg_status s = check_names(r, "--skip-pass", o->skip, o->n_skip, NULL);
+  if (!s) s = check_names(r, "--print-after", o->print_after, o->n_print_after, "changed");
+  if (!s) s = surg__keep_init(&r->keep, r->ctx, o->keep, o->n_keep);
+  if (!s) warn_unknown_keeps(r);
+  if (!s) s = surg__log_open(r->model, o->log_path, o->map_path, &r->log);
+  return s;
+}
+
+static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
+  uint64_t start = surg__os_now_ns(), epoch = surg_model_epoch(r->model);
+  bool changed = false;
+  if (r->options->timeout_ms) {
+    uint64_t ns;
+    if (surg__mul_u64(r->options->timeout_ms, 1000000, &ns) && surg__add_u64(start, ns, &ns))
+      r->deadline = ns;
+  }
+  surg_status s = open_run(r);
+  if (!s) s = run_steps(r, pipeline->first, &changed);
+  /* A saved graph is in order, whatever the last pass promised. */
+  if (!s && changed) s = surg__sort_all(r);
+  if (!s) s = surg_model_status(r->model);
+  r->report->changed = surg_model_epoch(r->model) != epoch;
+  surg_status closed = surg__log_close(r->log, !s);
+  surg__keep_free(&r->keep);
+  r->report->ns = surg__os_now_ns() - start;
+  return s ? s : closed;
+}
+
+surg_status surg__run(surg_model **model, const surg__pipeline *pipeline,
+                      const surg__run_options *options, surg__run_report *report) {
+  static const surg__run_options defaults = {0};
+  assert(model && *model && pipeline);
+  surg_context *ctx = surg_model_context(*model);
+  surg__run_report own;
+  if (!report) report = &own;
+  *report = (surg__run_report){.ctx = ctx};
+  if (!options) options = &defaults;
+  surg__runner r = {.ctx = ctx, .registry = surg__registry(ctx), .options = options, .report = report};
+  surg_context_clear_error(ctx);
+  uint64_t max_memory = ctx->max_memory;
+  if (options->max_memory) ctx->max_memory = options->max_memory;
+  r.model = options->dry_run ? surg_model_clone(*model) : *model;
+  surg_status s;
+  if (!r.registry || !r.model)
+    s = surg__oom(ctx, surg_model_path(*model));
+  else
+    s = run_all(&r, pipeline);
+  if (options->dry_run) {
+    surg_model_free(r.model);
+  } else if (s) {
+    surg_model_free(*model);
+    *model = NULL;
+  }
+  ctx->max_memory = max_memory;
+  if (report == &own) surg__run_report_free(&own);
+  return s;
+}

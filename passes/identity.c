@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Removes Identity nodes: what reads the output reads the input instead. Where the output is an
+ * output of the graph, the value takes its name; where only an Identity can keep that name (the
+ * value is an input, is defined outside, or is an output already), the node stays.
+ *
+ *   before: (x) => (y) { a = Abs (x)   b = Identity (a)   y = Relu (b) }
+ *   after:  (x) => (y) { a = Abs (x)   y = Relu (a) }
+ *
+ * Needs sorted. Keeps sorted, types. Exact. */
+#include <onnxsurg/onnxsurg.h>
+
+/* Whether the user protects something that would lose its name. */
+static bool wanted(surg_pass_ctx *p, const surg_node *n, const surg_value *in,
+                   surg_replace how) {
+  if (surg_pass_keeps_node(p, n)) return true;
+  return how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, in);
+}
+
+/* CHANGED, UNCHANGED, or FAILED: out of memory. */
+static surg_pass_result forward(surg_pass_ctx *p, surg_node *n) {
+  surg_value *in = surg_node_input(n, 0), *out = surg_node_output(n, 0);
+  if (!in || !out) return SURG_PASS_UNCHANGED;
+  surg_replace how = surg_value_can_replace(out, in);
+  if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return SURG_PASS_UNCHANGED;
+  if (wanted(p, n, in, how) || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  if (surg_value_replace(out, in) || surg_node_erase(n)) return SURG_PASS_FAILED;
+  surg_pass_count(p, "identities", 1);
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
+    next = surg_node_next(n);
+    if (surg_node_op(n) != SURG_OP_Identity) continue;
+    surg_pass_result one = forward(p, n);
+    if (one == SURG_PASS_FAILED) return one;
+    if (one < result) result = one;
+  }
+  return result;
+}
+
+const surg_pass surg__pass_identity = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "identity",
+    .help = "remove Identity nodes",
+    .needs = SURG_FACT_SORTED,
+    .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .exactness = SURG_EXACT,
+    .run = run,
+};

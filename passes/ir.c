@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets the IR version of the model. Below version 4 every initializer is listed among the inputs
+ * and is a constant all the same: going up they leave the inputs, which makes them constants for
+ * newer readers too; going down they join them, and those of subgraphs become Constant nodes.
+ *
+ *   before: <ir_version: 3 ...> g (x, w) => (y) <float w = {1}> { y = Add (x, w) }       ir{to=8}
+ *   after:  <ir_version: 8 ...> g (x) => (y) <float w = {1}> { y = Add (x, w) }
+ *
+ * Refuses a version that lacks something the model uses. Needs nothing. Keeps sorted, types.
+ * Exact; changes the interface (lists of inputs with initializers). */
+#include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NEWEST 14
+#define TEXT 512
+
+/* The first IR version with an element type. */
+static int version_of_dtype(int dtype) {
+  switch (dtype) {
+    case SURG_BFLOAT16: return 4;
+    case SURG_FLOAT8E4M3FN:
+    case SURG_FLOAT8E4M3FNUZ:
+    case SURG_FLOAT8E5M2:
+    case SURG_FLOAT8E5M2FNUZ: return 9;
+    case SURG_UINT4:
+    case SURG_INT4: return 10;
+    case SURG_FLOAT4E2M1: return 11;
+    case SURG_FLOAT8E8M0: return 12;
+    case SURG_UINT2:
+    case SURG_INT2: return 13;
+    default: return 1;
+  }
+}
+
+/* ---- what the model needs --------------------------------------------------------------------- */
+
+typedef struct need {
+  int version;           /* the highest found */
+  const surg_node *node; /* where, or NULL */
+  char what[TEXT];
+} need;
+
+static void raise(need *x, int version, const surg_node *n, const char *what, const char *name) {
+  if (version <= x->version) return;
+  x->version = version;
+  x->node = n;
+  snprintf(x->what, sizeof x->what, "%s%s%.200s%s", what, name ? " '" : "", name ? name : "",
+           name ? "'" : "");
+}
+
+static void need_dtype(need *x, int dtype, const surg_node *n, const char *owner) {
+  char what[64];
+  int version = version_of_dtype(dtype);
+  if (version <= x->version) return;
+  snprintf(what, sizeof what, "%s values, as", surg_dtype_name(dtype));
+  raise(x, version, n, what, owner);
+}
+
+static void need_type(need *x, const surg_type *t, const surg_node *n, const char *owner) {
+  for (; t; t = surg_type_elem(t)) { /* as deep as the reader lets types nest */
+    surg_type_kind kind = surg_type_get_kind(t);
+    if (kind == SURG_TYPE_OPTIONAL) raise(x, 8, n, "optional types, as", owner);
+    if (kind == SURG_TYPE_SPARSE_TENSOR) raise(x, 5, n, "sparse types, as", owner);
+    if (kind == SURG_TYPE_TENSOR || kind == SURG_TYPE_SPARSE_TENSOR)
+      need_dtype(x, surg_type_dtype(t), n, owner);
+  }
+}
+
+static void need_attr(need *x, const surg_attr *a, const surg_node *n) {
+  surg_attr_kind kind = surg_attr_get_kind(a);
+  const char *name = surg_attr_name(a);
+  const surg_tensor *t;
+  const surg_type *type;
+  for (size_t i = 0; (t = surg_attr_tensor(a, i)); i++) need_dtype(x, surg_tensor_dtype(t), n, name);
+  for (size_t i = 0; (type = surg_attr_type(a, i)); i++) need_type(x, type, n, name);
+  if (kind == SURG_ATTR_SPARSE_TENSOR || kind == SURG_ATTR_SPARSE_TENSORS)
+    raise(x, 5, n, "a sparse tensor as attribute", name);
+  if (kind == SURG_ATTR_TYPE_PROTO || kind == SURG_ATTR_TYPE_PROTOS)
+    raise(x, 8, n, "a type as attribute", name);
+}
+
+static void need_values(need *x, const surg_graph *g) {
+  for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+    const surg_node *n = surg_value_producer(v, NULL);
+    const char *name = surg_value_name(v);
+    const surg_tensor *t = surg_value_initializer(v);
+    need_type(x, surg_value_declared_type(v), n, name);
+    need_type(x, surg_value_type(v), n, name);
+    if (t) need_dtype(x, surg_tensor_dtype(t), NULL, name);
+    if (surg_value_is_initializer(v) && !t) raise(x, 5, NULL, "the sparse initializer", name);
+    if (surg_value_is_pinned(v)) raise(x, 7, NULL, "training information, of", name);
+  }
+}
+
+static void need_graph(need *x, const surg_graph *g) {
+  need_values(x, g);
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+    if (*surg_node_overload(n)) raise(x, 10, n, "the overload", surg_node_overload(n));
+    for (size_t i = 0; i < surg_node_attr_count(n); i++)
+      need_attr(x, surg_node_attr_at(n, i), n);
+  }
+}
+
+static void need_model(need *x, const surg_model *m) {
+  for (size_t i = 0; i < surg_model_function_count(m); i++) {
+    const surg_function *f = surg_model_function(m, i);
+    raise(x, 8, NULL, "the function", surg_function_name(f));
+    if (surg_function_attr_count(f) &&
+        surg_function_attr_default(f, surg_function_attr_count(f) - 1))
+      raise(x, 9, NULL, "attribute defaults, of function", surg_function_name(f));
+    if (*surg_function_overload(f)) raise(x, 10, NULL, "an overload of", surg_function_name(f));
+  }
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    need_graph(x, g);
+}
+
+/* ---- up and down ------------------------------------------------------------------------------ */
+
+static bool weights_leave(surg_pass_ctx *p, surg_graph *g) {
+  for (size_t i = surg_graph_input_count(g); i-- > 0;) {
+    if (!surg_value_is_initializer(surg_graph_input(g, i))) continue;
+    if (surg_graph_remove_input(g, i)) return false;
+    surg_pass_count(p, "weights taken from the inputs", 1);
+  }
+  return true;
+}
+
+static bool weights_join(surg_pass_ctx *p, surg_graph *g) {
+  char text[TEXT];
+  for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
+       v = surg_graph_next_initializer(g, v)) {
+    if (surg_value_is_input(v)) {
+      snprintf(text, sizeof text, "input '%.300s' had a default that a caller could override; it is "
+               "a constant now", surg_value_name(v));
+      surg_pass_note(p, NULL, text);
+    } else if (surg_value_make_input(v)) {
+      return false;
+    } else {
+      surg_pass_count(p, "weights added to the inputs", 1);
+    }
+  }
+  return true;
+}
+
+/* An initializer of a subgraph becomes a Constant node of the same name. */
+static surg_pass_result to_node(surg_pass_ctx *p, surg_value *v) {
+  size_t size = strlen(surg_value_name(v)) + 1;
+  char *name = surg_pass_alloc(p, size);
+  if (!name) return SURG_PASS_FAILED;
+  memcpy(name, surg_value_name(v), size);
+  surg_value *c = surg_graph_constant(surg_value_graph(v), NULL, NULL, surg_value_initializer(v));
+  if (!c) {
+    if (surg_model_status(surg_pass_model(p))) return SURG_PASS_FAILED;
+    return surg_pass_fail(p, surg_graph_parent_node(surg_value_graph(v)),
+                          "a weight of the subgraph cannot become a Constant node: the default "
+                          "domain is not imported");
+  }
+  surg_replace how = surg_value_can_replace(v, c);
+  if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL)
+    return surg_pass_fail(p, surg_value_producer(c, NULL),
+                          "an output of the subgraph that is a weight cannot become a node");
+  if (surg_value_replace(v, c) || surg_value_erase_initializer(v)) return SURG_PASS_FAILED;
+  if (how == SURG_REPLACE_YES && surg_value_rename(c, name)) return SURG_PASS_FAILED;
+  surg_pass_count(p, "weights of subgraphs made nodes", 1);
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result subgraphs_down(surg_pass_ctx *p, surg_model *m) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
+    if (surg_graph_get_kind(g) != SURG_GRAPH_SUBGRAPH) continue;
+    for (surg_value *v = surg_graph_next_initializer(g, NULL), *next; v; v = next) {
+      next = surg_graph_next_initializer(g, v);
+      if (surg_value_is_input(v)) continue;
+      if (to_node(p, v) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+    }
+  }
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  surg_model *m = surg_pass_model(p);
+  int64_t to = surg_pass_int(p, "to"), from = surg_model_ir_version(m);
+  need x = {.version = 1};
+  char text[2 * TEXT];
+  if (to < 1 || to > NEWEST) {
+    snprintf(text, sizeof text, "needs to=N, an IR version from 1 to %d", NEWEST);
+    return surg_pass_fail(p, NULL, text);
+  }
+  if (to == from) return SURG_PASS_UNCHANGED;
+  if (to < from) need_model(&x, m);
+  if (x.version > to) {
+    snprintf(text, sizeof text, "IR version %lld has no %s: that needs version %d", (long long)to,
+             x.what, x.version);
+    return surg_pass_fail(p, x.node, text);
+  }
+  if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  if (from < 4 && to >= 4 && !weights_leave(p, surg_model_graph(m))) return SURG_PASS_FAILED;
+  if (surg_model_set_ir_version(m, to)) return SURG_PASS_FAILED;
+  if (from < 4 || to >= 4) return SURG_PASS_CHANGED;
+  if (!weights_join(p, surg_model_graph(m))) return SURG_PASS_FAILED;
+  return subgraphs_down(p, m);
+}
+
+static const surg_option options[] = {
+    {"to", SURG_OPTION_INT, NULL, "the IR version to set"},
+};
+
+const surg_pass surg__pass_ir = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "ir",
+    .help = "set the IR version",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .exactness = SURG_EXACT,
+    .interface = true,
+    .run = run,
+};

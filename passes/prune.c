@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Removes what nothing needs: nodes none of whose outputs is read, whatever operator they are
+ * (ONNX has no side effects); optional outputs, outputs of If and scan outputs of Loop and Scan
+ * that nobody reads, together with what the bodies compute for them; trailing absent inputs;
+ * initializers, model functions, imports and value_info entries that nothing refers to. Graph
+ * inputs stay, unless `inputs` is given.
+ *
+ *   before: (x) => (y) <float w = {1}> { y = Relu (x)   d = Dropped (y, w) }
+ *   after:  (x) => (y) { y = Relu (x) }
+ *
+ * Needs sorted: nodes are visited from the last to the first, subgraphs in between, so that every
+ * reader of a value has been judged before the value; one sweep is enough. Keeps sorted, types.
+ * Exact; changes the interface only with `inputs` (below IR version 4 initializers are listed
+ * among the inputs; removing one there is no change of the interface). */
+#include "prune.h"
+
+bool prune_may(prune *pr) {
+  if (!pr->stop && !surg_pass_allow(pr->p)) pr->stop = true;
+  return !pr->stop;
+}
+
+bool prune_did(prune *pr, surg_status s, const char *what) {
+  if (s) {
+    pr->stop = pr->failed = true;
+    return false;
+  }
+  pr->changed = true;
+  surg_pass_count(pr->p, what, 1);
+  return true;
+}
+
+bool prune_unwanted(const prune *pr, const surg_value *v) {
+  return surg_value_use_count(v, 1) == 0 && !surg_value_is_pinned(v) &&
+         !surg_pass_keeps_value(pr->p, v);
+}
+
+static bool dead(const prune *pr, const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (v && !prune_unwanted(pr, v)) return false;
+  }
+  return !surg_pass_keeps_node(pr->p, n);
+}
+
+/* Trailing absent inputs say nothing; those a schema counts as required stay. */
+static void trim_inputs(prune *pr, surg_node *n) {
+  const surg_schema *s = surg_node_schema(n);
+  size_t count = surg_node_input_count(n), full = count;
+  if (!s || surg_schema_max_inputs(s) == SIZE_MAX) return;
+  while (count > surg_schema_min_inputs(s) && !surg_node_input(n, count - 1)) count--;
+  if (count == full || surg_pass_keeps_node(pr->p, n) || !prune_may(pr)) return;
+  prune_did(pr, surg_node_trim_inputs(n, count), "absent inputs");
+}
+
+static void sweep_nodes(prune *pr, surg_graph *g, unsigned depth);
+
+static void sweep_subgraphs(prune *pr, surg_node *n, unsigned depth) {
+  if (depth >= PRUNE_NESTING) return;
+  for (size_t a = 0; a < surg_node_attr_count(n); a++) {
+    const surg_attr *attr = surg_node_attr_at(n, a);
+    surg_graph *sub;
+    for (size_t i = 0; !pr->stop && (sub = surg_attr_graph(attr, i)); i++)
+      sweep_nodes(pr, sub, depth + 1);
+  }
+}
+
+static void sweep_nodes(prune *pr, surg_graph *g, unsigned depth) {
+  for (surg_node *n = surg_graph_last_node(g), *prev; n && !pr->stop; n = prev) {
+    prev = surg_node_prev(n);
+    if (dead(pr, n)) {
+      if (prune_may(pr)) prune_did(pr, surg_node_erase(n), "nodes");
+      continue;
+    }
+    prune_node_outputs(pr, n);
+    trim_inputs(pr, n);
+    sweep_subgraphs(pr, n, depth);
+  }
+}
+
+/* Whether anything refers to the value by name: a quantization parameter is an initializer that
+ * no node reads. */
+static bool referred(const surg_value *v) {
+  return surg_value_first_use(v) != NULL;
+}
+
+static bool is_weight_input(const surg_model *m, const surg_value *v) {
+  return surg_value_is_input(v) && surg_value_is_initializer(v) && surg_model_ir_version(m) < 4;
+}
+
+/* Inputs of the main graph, from behind: all unused ones with `inputs`, else those that are there
+ * only because every initializer had to be an input before IR version 4. */
+static void sweep_inputs(prune *pr, bool inputs) {
+  surg_graph *g = surg_model_graph(pr->m);
+  for (size_t i = surg_graph_input_count(g); i-- > 0 && !pr->stop;) {
+    surg_value *v = surg_graph_input(g, i);
+    bool weight = is_weight_input(pr->m, v);
+    if ((!inputs && !weight) || referred(v) || !prune_unwanted(pr, v)) continue;
+    bool initializer = surg_value_is_initializer(v);
+    if (!prune_may(pr)) return;
+    if (!prune_did(pr, surg_graph_remove_input(g, i), weight ? "weight inputs" : "inputs")) return;
+    if (initializer && surg_value_is_initializer(v) && !surg_value_erased(v))
+      prune_did(pr, surg_value_erase_initializer(v), "initializers");
+  }
+}
+
+static void sweep_initializers(prune *pr, surg_graph *g) {
+  surg_value *next;
+  for (surg_value *v = surg_graph_next_initializer(g, NULL); v && !pr->stop; v = next) {
+    next = surg_graph_next_initializer(g, v);
+    if (surg_value_is_input(v) || referred(v) || !prune_unwanted(pr, v)) continue;
+    if (prune_may(pr)) prune_did(pr, surg_value_erase_initializer(v), "initializers");
+  }
+}
+
+static void sweep_strays(prune *pr, surg_graph *g) {
+  uint64_t before = surg_model_epoch(pr->m);
+  size_t n = surg_graph_drop_strays(g);
+  if (surg_model_epoch(pr->m) == before) return;
+  pr->changed = true;
+  surg_pass_count(pr->p, "value_info entries", n);
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  prune pr = {.p = p, .m = surg_pass_model(p)};
+  surg_graph *g = NULL;
+  sweep_nodes(&pr, surg_model_graph(pr.m), 0);
+  for (size_t i = 0; i < surg_model_function_count(pr.m) && !pr.stop; i++)
+    sweep_nodes(&pr, surg_function_graph(surg_model_function(pr.m, i)), 0);
+  if (!pr.stop) sweep_inputs(&pr, surg_pass_bool(p, "inputs"));
+  while (!pr.stop && (g = surg_model_next_graph(pr.m, g))) {
+    sweep_initializers(&pr, g);
+    if (!pr.stop) sweep_strays(&pr, g);
+  }
+  if (!pr.stop) prune_functions(&pr);
+  if (!pr.stop) prune_imports(&pr);
+  if (pr.failed) return SURG_PASS_FAILED;
+  return pr.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
+static const surg_option options[] = {
+    {"inputs", SURG_OPTION_BOOL, "false", "also remove inputs of the model that nothing reads"},
+};
+
+const surg_pass surg__pass_prune = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "prune",
+    .help = "remove nodes, outputs, weights, functions and imports that nothing needs",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED,
+    .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .exactness = SURG_EXACT,
+    .interface = true,
+    .run = run,
+};

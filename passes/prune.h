@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the pass `prune` share: prune.c removes nodes, values and strays,
+ * prune_outputs.c unused outputs, prune_model.c functions and imports. */
+#ifndef SURG_PRUNE_H
+#define SURG_PRUNE_H
+
+#include <onnxsurg/onnxsurg.h>
+
+#define PRUNE_NESTING 1000 /* of subgraphs; the reader refuses files far below this */
+
+typedef struct prune {
+  surg_pass_ctx *p;
+  surg_model *m;
+  bool changed;
+  bool stop; /* no more rewrites are allowed, or something failed: see failed */
+  bool failed;
+} prune;
+
+/* Counts one rewrite that was done or refused; `s` is what the edit returned. */
+bool prune_did(prune *pr, surg_status s, const char *what);
+/* Whether one more rewrite may be made. */
+bool prune_may(prune *pr);
+/* Whether nothing needs the value: no reader, no output entry, no wish of the user. */
+bool prune_unwanted(const prune *pr, const surg_value *v);
+
+void prune_node_outputs(prune *pr, surg_node *n);
+void prune_functions(prune *pr);
+void prune_imports(prune *pr);
+
+#endif

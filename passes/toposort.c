@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Orders the nodes of every graph so that each stands after what it reads. A graph that is in
+ * order does not move; captures of subgraphs count as reads of the node around them.
+ *
+ *   before: (x) => (y) { y = Relu (t)   t = Abs (x) }
+ *   after:  (x) => (y) { t = Abs (x)   y = Relu (t) }
+ *
+ * Needs nothing. Keeps sorted, types. Exact. */
+#include <onnxsurg/onnxsurg.h>
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  bool moved = false;
+  if (surg_graph_toposort(g, &moved)) return SURG_PASS_FAILED;
+  if (!moved) return SURG_PASS_UNCHANGED;
+  surg_pass_count(p, "graphs sorted", 1);
+  return SURG_PASS_CHANGED;
+}
+
+const surg_pass surg__pass_toposort = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "toposort",
+    .help = "order nodes so that each stands after what it reads",
+    .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .exactness = SURG_EXACT,
+    .run = run,
+};
