@@ -272,8 +272,10 @@ surg_status surg_graph_set_output(surg_graph *g, size_t i, surg_value *v) {
   if (old) keep_claim(g, o, old);
   surg__use_link(&o->use, v);
   o->name = v->name;
-  if (type) o->decl.type = type;
-  o->decl.dirty = true;
+  if (type && type != o->decl.type) {
+    o->decl.type = type;
+    o->decl.dirty = true;
+  }
   if (v->graph == g && v->in_value_info && !v->input) v->in_value_info = false;
   surg__touch_graph(g);
   surg__emit(g->model, SURG_EVENT_INTERFACE, g, NULL, v, old, NULL);

@@ -225,7 +225,6 @@ static void mark_use(surg_use *u) {
   } else {
     surg__output *o = u->user.graph->out[u->index];
     o->name = u->value->name;
-    o->decl.dirty = true;
     surg__touch_graph(u->user.graph);
   }
 }
@@ -237,7 +236,6 @@ bool surg__set_label(surg_value *v, const char *interned, bool mark_uses) {
   v->name = interned;
   if (!surg__value_index(v)) return false;
   v->named_here = true;
-  v->decl.dirty = true;
   if (v->initializer) v->init_dirty = true;
   for (surg_use *u = mark_uses ? v->uses : NULL; u && u != v->first_soft; u = u->next) mark_use(u);
   for (surg_use *u = v->first_soft; u; u = u->next) mark_soft(u->user.soft);

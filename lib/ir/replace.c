@@ -60,7 +60,6 @@ static void move_use(surg_use *u, surg_value *by, bool mark) {
   } else {
     surg__output *o = u->user.graph->out[u->index];
     o->name = by->name;
-    o->decl.dirty = true;
     surg__touch_graph(u->user.graph);
   }
 }
