@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rules read and state: facts about values, and their tracked elements. */
+#include "infer/infer.h"
+
+bool surg__i_has(const surg__infer *c, size_t i) { return surg_node_input(c->n, i) != NULL; }
+
+void surg__i_bad(surg__infer *c) { c->bad = true; }
+
+static surg__istate *state_of(const surg__infer *c, const surg_value *v) {
+  return c->states ? v->scratch : NULL;
+}
+
+static surg__fact fact_of_tensor(surg__infer *c, size_t slot, const surg_tensor *t) {
+  surg__fact f = {.kind = SURG_TYPE_TENSOR, .dtype = surg_tensor_dtype(t)};
+  if (surg_tensor_rank(t) > SURG_LIMIT_RANK) return f;
+  surg_dim *dims = c->in_dims[slot % SURG_COUNT(c->in_dims)];
+  f.ranked = true;
+  f.rank = (uint32_t)surg_tensor_rank(t);
+  f.dims = dims;
+  for (uint32_t k = 0; k < f.rank; k++) dims[k] = surg__dim(surg_tensor_dims(t)[k]);
+  return f;
+}
+
+surg__fact surg__i_in(surg__infer *c, size_t i) {
+  return surg__i_value(c, surg_node_input(c->n, i), i);
+}
+
+surg__fact surg__i_value(surg__infer *c, const surg_value *v, size_t slot) {
+  if (!v) return (surg__fact){0};
+  const surg_tensor *t = surg_value_constant(v);
+  if (t && !surg_tensor_is_sparse(t)) return fact_of_tensor(c, slot, t);
+  const surg_type *type = v->inferred;
+  if (!type) return (surg__fact){0};
+  surg__fact f = {.kind = type->kind, .dtype = type->dtype, .type = type};
+  if (type->kind == SURG_TYPE_TENSOR && type->has_rank && type->rank <= SURG_LIMIT_RANK) {
+    f.ranked = true;
+    f.rank = type->rank;
+    f.dims = type->dims;
+  }
+  return f;
+}
+
+bool surg__i_ranked(surg__infer *c, size_t i, surg__fact *f) {
+  *f = surg__i_in(c, i);
+  return f->kind == SURG_TYPE_TENSOR && f->ranked;
+}
+
+/* --- elements --- */
+
+static bool tracked(int dtype) {
+  return dtype == SURG_INT64 || dtype == SURG_INT32 || dtype == SURG_BOOL;
+}
+
+/* Reads the elements of a constant; false when they are not tracked. */
+static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint32_t *n) {
+  const surg_tensor *t = surg_value_constant(v);
+  int64_t ints[SURG__ELEMS];
+  if (!t || surg_tensor_is_sparse(t) || !tracked(surg_tensor_dtype(t)) ||
+      surg_tensor_count(t) > SURG__ELEMS)
+    return false;
+  int64_t count = surg_tensor_read_ints(t, ints, SURG__ELEMS);
+  if (count < 0) return false;
+  for (int64_t i = 0; i < count; i++) buf[i] = surg__elem_int(ints[i]);
+  *n = (uint32_t)count;
+  return true;
+}
+
+static void keep_elems(surg__infer *c, surg__istate *s, const surg__elem *e, uint32_t n) {
+  s->has_elems = true;
+  if (n > c->elems_left) return;
+  surg__elem *p = surg__arena_array(&c->keep, n ? n : 1, sizeof *p);
+  if (!p) {
+    c->nomem = true;
+    return;
+  }
+  c->elems_left -= n;
+  if (n) memcpy(p, e, n * sizeof *p);
+  s->elems = p;
+  s->n_elems = n;
+}
+
+const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+                                uint32_t *n) {
+  const surg_value *v = surg_node_input(c->n, i);
+  if (!v) return NULL;
+  surg__istate *s = state_of(c, v);
+  if (!s) return read_constant(v, buf, n) ? buf : NULL;
+  if (!s->has_elems) {
+    s->has_elems = true;
+    if (read_constant(v, buf, n)) keep_elems(c, s, buf, *n);
+  }
+  if (s->elems) *n = s->n_elems;
+  return s->elems;
+}
+
+bool surg__i_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n) {
+  surg__elem buf[SURG__ELEMS];
+  const surg__elem *e = surg__i_elems(c, i, buf, n);
+  if (!e || *n > cap) return false;
+  for (uint32_t k = 0; k < *n; k++) {
+    if (!e[k].known) return false;
+    out[k] = e[k].value;
+  }
+  return true;
+}
+
+bool surg__i_int(surg__infer *c, size_t i, int64_t *out) {
+  uint32_t n;
+  return surg__i_ints(c, i, out, 1, &n) && n == 1;
+}
+
+bool surg__i_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t *n) {
+  const surg_value *v = surg_node_input(c->n, i);
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  if (!t || surg_tensor_is_sparse(t) || surg_tensor_dtype(t) != SURG_FLOAT) return false;
+  if (surg_tensor_count(t) > cap) return false;
+  *n = (uint32_t)surg_tensor_count(t);
+  if (surg_tensor_read(t, 0, out, *n * sizeof *out) != SURG_OK) return false;
+  for (uint32_t k = 0; k < *n; k++) {
+    uint32_t bits = surg__le32(&out[k]);
+    memcpy(&out[k], &bits, sizeof bits);
+  }
+  return true;
+}
+
+int surg__i_dtype(const surg__infer *c, size_t k) {
+  const surg_schema *s = c->schema;
+  if (!s->n_outputs) return 0;
+  const surg__param *p = &s->outputs[k < s->n_outputs ? k : s->n_outputs - 1];
+  if (p->option == SURG__VARIADIC && !p->homogeneous) return 0;
+  for (uint32_t i = 0; i < s->n_params; i++) {
+    if (strcmp(s->params[i].name, p->type)) continue;
+    uint32_t mask = c->mask[i];
+    return mask && !(mask & (mask - 1)) ? __builtin_ctz(mask) : 0;
+  }
+  size_t n = strlen(p->type);
+  if (n < 9 || strncmp(p->type, "tensor(", 7)) return 0;
+  return surg__dtype_from_name(p->type + 7, n - 8);
+}
+
+/* --- stating --- */
+
+static bool same_dims(const surg_type *t, const surg_dim *dims, size_t rank) {
+  if (!t->has_rank || t->rank != rank) return false;
+  for (size_t i = 0; i < rank; i++) {
+    const surg_dim a = t->dims[i], b = dims[i];
+    if (a.value != b.value || !a.param != !b.param) return false;
+    if (a.param && a.param != b.param && strcmp(a.param, b.param)) return false;
+  }
+  return true;
+}
+
+/* Adds the bytes of an output of known size. */
+static void measure(surg__infer *c, int dtype, const surg_dim *dims, size_t rank) {
+  uint64_t count, bytes;
+  bool empty = false;
+  for (size_t i = 0; i < rank; i++) {
+    if (!surg__dim_known(dims[i])) return;
+    c->dims_buf[i] = dims[i].value;
+    empty |= dims[i].value == 0;
+  }
+  if (!surg__dtype_bits(dtype)) return;
+  c->measured++;
+  if (empty) return;
+  if (!surg__dims_product(c->dims_buf, rank, &count) || !surg__dtype_bytes(dtype, count, &bytes) ||
+      !surg__add_u64(c->bytes, bytes, &c->bytes))
+    c->bytes = UINT64_MAX;
+}
+
+/* Where the type of output k goes; NULL when nobody wants it. */
+static surg_value *target(surg__infer *c, size_t k) {
+  surg_value *v = surg_node_output(c->n, k);
+  if (!v || !c->states || c->bad || c->nomem) return NULL;
+  return v;
+}
+
+static void publish(surg__infer *c, surg_value *v, const surg_type *type) {
+  if (!type) c->nomem = true;
+  v->inferred = type;
+}
+
+void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank) {
+  const surg_type *old = state_of(c, v)->old;
+  if (old && old->kind == SURG_TYPE_TENSOR && old->dtype == dtype && same_dims(old, dims, rank))
+    publish(c, v, old);
+  else
+    publish(c, v, surg_type_tensor(c->m, dtype, dims, rank));
+}
+
+void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype) {
+  const surg_type *old = state_of(c, v)->old;
+  if (old && old->kind == SURG_TYPE_TENSOR && old->dtype == dtype && !old->has_rank)
+    publish(c, v, old);
+  else
+    publish(c, v, surg_type_tensor_unranked(c->m, dtype));
+}
+
+static bool is_dtype(int64_t dtype) { return dtype > 0 && dtype < SURG_DTYPE_COUNT; }
+
+void surg__i_put(surg__infer *c, size_t k, int dtype, const surg_dim *dims, size_t rank) {
+  if (!is_dtype(dtype) || c->bad) return;
+  if (rank > SURG_LIMIT_RANK) {
+    surg__i_put_unranked(c, k, dtype);
+    return;
+  }
+  if (!c->states && surg_node_output(c->n, k)) measure(c, dtype, dims, rank);
+  surg_value *v = target(c, k);
+  if (v) surg__i_set(c, v, dtype, dims, rank);
+}
+
+void surg__i_put_unranked(surg__infer *c, size_t k, int dtype) {
+  surg_value *v = target(c, k);
+  if (v && is_dtype(dtype)) surg__i_set_unranked(c, v, dtype);
+}
+
+void surg__i_put_like(surg__infer *c, size_t k, int dtype, const surg__fact *f) {
+  if (f->kind != SURG_TYPE_TENSOR) return;
+  if (!f->ranked) {
+    surg__i_put_unranked(c, k, dtype);
+  } else if (c->states && f->type && f->type->has_rank && f->dtype == dtype) {
+    surg_value *v = target(c, k);
+    if (v) publish(c, v, f->type);
+  } else {
+    surg__i_put(c, k, dtype, f->dims, f->rank);
+  }
+}
+
+void surg__i_put_type(surg__infer *c, size_t k, const surg_type *type) {
+  surg_value *v = target(c, k);
+  if (v && type) publish(c, v, type);
+}
+
+void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {
+  surg_value *v = target(c, k);
+  if (!v || !e || n > SURG__ELEMS || !v->inferred || !tracked(v->inferred->dtype)) return;
+  surg__istate *s = state_of(c, v);
+  if (s->has_elems) return;
+  bool any = n == 0;
+  for (uint32_t i = 0; i < n && !any; i++) any = e[i].known || e[i].param;
+  if (any) keep_elems(c, s, e, n);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of operators that pick elements by index or by value. */
+#include "infer/rules.h"
+
+/* The elements of a one-dimensional input 0 at the indices of input 1. */
+static void gather_elems(surg__infer *c) {
+  surg__elem dbuf[SURG__ELEMS], ibuf[SURG__ELEMS], out[SURG__ELEMS];
+  uint32_t nd, ni;
+  const surg__elem *d = surg__i_elems(c, 0, dbuf, &nd);
+  const surg__elem *idx = d ? surg__i_elems(c, 1, ibuf, &ni) : NULL;
+  if (!idx) return;
+  for (uint32_t i = 0; i < ni; i++) {
+    int64_t at = idx[i].value;
+    if (idx[i].known && at < 0) at += nd;
+    out[i] = idx[i].known && at >= 0 && at < (int64_t)nd ? d[at] : surg__elem_unknown();
+  }
+  surg__i_put_elems(c, 0, out, ni);
+}
+
+void surg__i_gather(surg__infer *c) {
+  surg__fact data, index;
+  size_t axis, n = 0;
+  surg_dim dims[SURG_LIMIT_RANK];
+  if (!surg__i_ranked(c, 0, &data) || !surg__i_ranked(c, 1, &index)) return;
+  if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), data.rank, &axis)) return;
+  const size_t rank = (size_t)data.rank - 1 + index.rank;
+  if (rank > SURG_LIMIT_RANK) return;
+  for (size_t i = 0; i < axis; i++) dims[n++] = data.dims[i];
+  for (size_t i = 0; i < index.rank; i++) dims[n++] = index.dims[i];
+  for (size_t i = axis + 1; i < data.rank; i++) dims[n++] = data.dims[i];
+  surg__i_put(c, 0, data.dtype, dims, rank);
+  if (c->states && data.rank == 1) gather_elems(c);
+}
+
+void surg__i_gather_elements(surg__infer *c) {
+  const surg__fact index = surg__i_in(c, 1);
+  surg__i_put_like(c, 0, surg__i_dtype(c, 0), &index);
+}
+
+void surg__i_gather_nd(surg__infer *c) {
+  surg__fact data, index;
+  surg_dim dims[SURG_LIMIT_RANK];
+  if (!surg__i_ranked(c, 0, &data) || !surg__i_ranked(c, 1, &index)) return;
+  const int64_t batch = c->since >= 12 ? surg_node_int(c->n, "batch_dims", 0) : 0;
+  if (index.rank < 1 || data.rank < 1 || batch < 0 || batch >= index.rank || batch >= data.rank) {
+    surg__i_bad(c);
+    return;
+  }
+  const surg_dim tuple = index.dims[index.rank - 1];
+  if (!surg__dim_known(tuple)) return;
+  if (tuple.value > (int64_t)data.rank - batch || tuple.value < 1) {
+    surg__i_bad(c);
+    return;
+  }
+  const size_t skip = (size_t)(batch + tuple.value);
+  if (index.rank - 1 + data.rank - skip > SURG_LIMIT_RANK) return;
+  size_t n = 0;
+  for (size_t i = 0; i + 1 < index.rank; i++) {
+    dims[n] = index.dims[i];
+    if ((int64_t)i < batch && !surg__dim_unify(index.dims[i], data.dims[i], &dims[n])) {
+      surg__i_bad(c);
+      return;
+    }
+    n++;
+  }
+  for (size_t i = skip; i < data.rank; i++) dims[n++] = data.dims[i];
+  surg__i_put(c, 0, data.dtype, dims, n);
+}
+
+void surg__i_one_hot(surg__infer *c) {
+  surg__fact index;
+  size_t axis, n = 0;
+  surg_dim dims[SURG_LIMIT_RANK], depth = surg__dim_unknown();
+  surg__elem buf[SURG__ELEMS];
+  uint32_t count;
+  bool negative = false;
+  const int dtype = surg__i_dtype(c, 0);
+  if (!surg__i_ranked(c, 0, &index) || index.rank >= SURG_LIMIT_RANK) return;
+  const size_t rank = (size_t)index.rank + 1;
+  if (!surg__i_axis(c, surg_node_int(c->n, "axis", -1), rank, &axis)) return;
+  const surg__elem *e = surg__i_elems(c, 1, buf, &count);
+  if (e && count == 1) depth = surg__dim_of(e[0], &negative);
+  if (negative) {
+    surg__i_bad(c);
+    return;
+  }
+  for (size_t i = 0; i < rank; i++) dims[i] = i == axis ? depth : index.dims[n++];
+  surg__i_put(c, 0, dtype, dims, rank);
+}
+
+void surg__i_nonzero(surg__infer *c) {
+  surg__fact x;
+  surg_dim dims[2] = {surg__dim_unknown(), surg__dim_unknown()};
+  /* Runtimes differ on a scalar. */
+  if (surg__i_ranked(c, 0, &x) && x.rank > 0) dims[0] = surg__dim(x.rank);
+  surg__i_put(c, 0, SURG_INT64, dims, 2);
+}
+
+void surg__i_compress(surg__infer *c) {
+  const surg__fact x = surg__i_in(c, 0);
+  surg_dim dims[SURG_LIMIT_RANK] = {surg__dim_unknown()};
+  size_t axis;
+  if (x.kind != SURG_TYPE_TENSOR) return;
+  if (!surg_node_attr(c->n, "axis")) {
+    surg__i_put(c, 0, x.dtype, dims, 1);
+    return;
+  }
+  if (!x.ranked || !surg__i_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
+  memcpy(dims, x.dims, x.rank * sizeof *dims);
+  dims[axis] = surg__dim_unknown();
+  surg__i_put(c, 0, x.dtype, dims, x.rank);
+}
+
+void surg__i_unique(surg__infer *c) {
+  surg__i_compress(c);
+  const surg_dim unknown = surg__dim_unknown();
+  for (size_t k = 1; k < 4; k++) surg__i_put(c, k, SURG_INT64, &unknown, 1);
+}
+
+void surg__i_nms(surg__infer *c) {
+  const surg_dim dims[2] = {surg__dim_unknown(), surg__dim(3)};
+  surg__i_put(c, 0, SURG_INT64, dims, 2);
+}
+
+void surg__i_topk(surg__infer *c) {
+  surg__fact x;
+  size_t axis;
+  int64_t k = -1;
+  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__i_axis(c, surg_node_int(c->n, "axis", -1), x.rank, &axis)) return;
+  surg_dim dims[SURG_LIMIT_RANK];
+  memcpy(dims, x.dims, x.rank * sizeof *dims);
+  const bool known = c->since >= 10 ? surg__i_int(c, 1, &k) : (k = surg_node_int(c->n, "k", -1)) >= 0;
+  if (known && (k < 0 || (surg__dim_known(dims[axis]) && k > dims[axis].value))) {
+    surg__i_bad(c);
+    return;
+  }
+  dims[axis] = known ? surg__dim(k) : surg__dim_unknown();
+  surg__i_put(c, 0, x.dtype, dims, x.rank);
+  surg__i_put(c, 1, SURG_INT64, dims, x.rank);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types and shapes: what the rules of lib/infer share.
+ *
+ * A rule reads facts about the inputs of one node and states facts about its outputs. It states only
+ * what holds in every run that does not fail: a dim that may differ is unknown, never guessed. Axioms
+ * are the types of the main graph's inputs and the tensors of initializers; value_info and declared
+ * outputs are claims and never read. A rule whose inputs contradict it calls surg__i_bad, and the
+ * outputs get no type. */
+#ifndef SURG_INFER_H
+#define SURG_INFER_H
+
+#include <onnxsurg/onnxsurg.h>
+
+#include "base/base.h"
+#include "base/dtype.h"
+#include "ir/ir.h"
+#include "schema/schema.h"
+
+/* Elements of an integer tensor that are tracked one by one, and how many in one model. */
+#define SURG__ELEMS 1024u
+#define SURG__ELEMS_TOTAL (4u << 20)
+
+/* What is known of one element: a number, a symbol of the model's inputs, or nothing. */
+typedef struct surg__elem {
+  int64_t value; /* where `known` */
+  const char *param;
+  bool known;
+} surg__elem;
+
+/* What is known of one value. */
+typedef struct surg__fact {
+  surg_type_kind kind; /* SURG_TYPE_UNKNOWN: nothing is */
+  int dtype;           /* of a TENSOR */
+  bool ranked;
+  uint32_t rank; /* at most SURG_LIMIT_RANK */
+  const surg_dim *dims;
+  const surg_type *type; /* the type this was read from; NULL for a tensor's */
+} surg__fact;
+
+/* One inference of a node. `states` distinguishes the two users: a model being inferred, where
+ * results go into the values, and one node whose result is measured. */
+typedef struct surg__infer {
+  surg_model *m;
+  const surg_node *n;
+  const surg_schema *schema;
+  int op, since;
+  bool bad;             /* the inputs contradict the operator */
+  bool nomem;
+  struct surg__istate *states; /* NULL: measuring; else value->scratch points into it */
+  surg__arena keep;     /* elements, until the model is done */
+  size_t elems_left;
+  size_t measured;      /* outputs with a known size, and their bytes */
+  uint64_t bytes;
+  uint32_t mask[16];    /* a type parameter's possible dtypes, as far as inputs narrow it */
+  int64_t dims_buf[SURG_LIMIT_RANK];
+  surg_dim in_dims[4][SURG_LIMIT_RANK]; /* dims of constants, by input index modulo 4 */
+} surg__infer;
+
+/* Inference's own state of a value, behind value->scratch. */
+typedef struct surg__istate {
+  const surg_type *old; /* what the last inference found: used again where it is equal */
+  const surg__elem *elems;
+  uint32_t n_elems;
+  bool has_elems, stated;
+} surg__istate;
+
+typedef void (*surg__rule)(surg__infer *c);
+/* The rule of an operator, or NULL (lib/infer/rules.c). */
+surg__rule surg__rule_find(int op);
+
+/* --- reading --- */
+bool surg__i_has(const surg__infer *c, size_t i); /* input i is present */
+/* The fact about input i; kind UNKNOWN when absent or nothing is known. The dims hold until four
+ * inputs further on are read. */
+surg__fact surg__i_in(surg__infer *c, size_t i);
+/* The same of any value; the dims hold until another one is read into the same slot (0 to 3). */
+surg__fact surg__i_value(surg__infer *c, const surg_value *v, size_t slot);
+/* Reads input i as a ranked tensor; false otherwise. */
+bool surg__i_ranked(surg__infer *c, size_t i, surg__fact *f);
+/* The elements of input i in `buf` or in memory of the inference: NULL when they are not tracked. */
+const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS], uint32_t *n);
+/* The one known element of input i; false when it is no such thing. */
+bool surg__i_int(surg__infer *c, size_t i, int64_t *out);
+/* All elements of input i as numbers, at most `cap`. */
+bool surg__i_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n);
+/* The float elements of a constant input. */
+bool surg__i_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t *n);
+/* The dtype output k must have by the operator's type parameters, or 0. */
+int surg__i_dtype(const surg__infer *c, size_t k);
+
+/* --- stating --- */
+void surg__i_bad(surg__infer *c);
+void surg__i_put(surg__infer *c, size_t k, int dtype, const surg_dim *dims, size_t rank);
+void surg__i_put_unranked(surg__infer *c, size_t k, int dtype);
+/* Output k is like `f`, of another dtype perhaps. */
+void surg__i_put_like(surg__infer *c, size_t k, int dtype, const surg__fact *f);
+void surg__i_put_type(surg__infer *c, size_t k, const surg_type *type);
+/* The type of a value that is no output of the node: an input of its bodies. */
+void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank);
+void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype);
+/* The elements of output k, whose type was stated. */
+void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
+
+/* --- dims --- */
+static inline surg_dim surg__dim(int64_t v) { return (surg_dim){v, NULL}; }
+static inline surg_dim surg__dim_unknown(void) { return (surg_dim){-1, NULL}; }
+static inline bool surg__dim_known(surg_dim d) { return d.value >= 0; }
+bool surg__dim_same(surg_dim a, surg_dim b); /* equal in every run */
+/* One dim of two inputs that must be equal: the better known of the two. False: they differ. */
+bool surg__dim_unify(surg_dim a, surg_dim b, surg_dim *out);
+bool surg__dim_broadcast(surg_dim a, surg_dim b, surg_dim *out);
+/* The dim of a value that is a or b, one cannot say which. */
+surg_dim surg__dim_join(surg_dim a, surg_dim b);
+surg_dim surg__dim_product(const surg_dim *d, size_t n);
+surg_dim surg__dim_sum(surg_dim a, surg_dim b);
+surg_dim surg__dim_of(surg__elem e, bool *negative);
+surg__elem surg__elem_of(surg_dim d);
+static inline surg__elem surg__elem_int(int64_t v) { return (surg__elem){v, NULL, true}; }
+static inline surg__elem surg__elem_unknown(void) { return (surg__elem){0, NULL, false}; }
+/* Broadcasts shape b into the shape a; false: they do not fit. */
+bool surg__dims_broadcast(surg_dim a[SURG_LIMIT_RANK], size_t *rank, const surg_dim *b, size_t n);
+/* axis in -rank..rank-1 to 0..rank-1; calls surg__i_bad and returns false otherwise. */
+bool surg__i_axis(surg__infer *c, int64_t axis, size_t rank, size_t *out);
+/* The axes of attribute or input as a bit set over `rank` <= 64 axes. *absent: none are given.
+ * False: they are not known, or the node is bad. */
+bool surg__i_axes(surg__infer *c, size_t input, size_t rank, uint64_t *set, bool *absent);
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of operators that join, cut, pad and repeat tensors. */
+#include "infer/rules.h"
+
+/* --- Concat --- */
+
+typedef struct joined {
+  surg_dim dims[SURG_LIMIT_RANK];
+  size_t rank, axis;
+  bool ranked, all; /* some input has a rank; all have */
+  surg_dim sum;
+} joined;
+
+static bool join_input(surg__infer *c, joined *j, const surg__fact *f, int64_t axis) {
+  if (!j->ranked) {
+    j->rank = f->rank;
+    if (!surg__i_axis(c, axis, j->rank, &j->axis)) return false;
+    memcpy(j->dims, f->dims, j->rank * sizeof *j->dims);
+    j->sum = f->dims[j->axis];
+    j->ranked = true;
+    return true;
+  }
+  if (f->rank != j->rank) return false;
+  for (size_t i = 0; i < j->rank; i++)
+    if (i != j->axis && !surg__dim_unify(j->dims[i], f->dims[i], &j->dims[i])) return false;
+  j->sum = surg__dim_sum(j->sum, f->dims[j->axis]);
+  return true;
+}
+
+/* Joins the elements of one-dimensional inputs. */
+static void join_elems(surg__infer *c, size_t inputs) {
+  surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
+  uint32_t total = 0, n;
+  for (size_t i = 0; i < inputs; i++) {
+    const surg__elem *e = surg__i_elems(c, i, buf, &n);
+    if (!e) {
+      /* Its elements are unknown; their number may still be known. */
+      surg__fact f;
+      if (!surg__i_ranked(c, i, &f) || !surg__dim_known(f.dims[0]) ||
+          f.dims[0].value > (int64_t)(SURG__ELEMS - total))
+        return;
+      n = (uint32_t)f.dims[0].value;
+      for (uint32_t k = 0; k < n; k++) out[total + k] = surg__elem_unknown();
+    } else {
+      if (n > SURG__ELEMS - total) return;
+      if (n) memcpy(out + total, e, n * sizeof *out);
+    }
+    total += n;
+  }
+  surg__i_put_elems(c, 0, out, total);
+}
+
+void surg__i_concat(surg__infer *c) {
+  const size_t inputs = surg_node_input_count(c->n);
+  const int64_t axis = surg_node_int(c->n, "axis", 1);
+  const int dtype = surg__i_dtype(c, 0);
+  joined j = {.all = true};
+  for (size_t i = 0; i < inputs; i++) {
+    surg__fact f;
+    if (!surg__i_ranked(c, i, &f)) {
+      j.all = false;
+    } else if (!join_input(c, &j, &f, axis)) {
+      surg__i_bad(c);
+      return;
+    }
+  }
+  if (!j.ranked) return;
+  j.dims[j.axis] = j.all ? j.sum : surg__dim_unknown();
+  surg__i_put(c, 0, dtype, j.dims, j.rank);
+  if (c->states && j.rank == 1 && j.all && (dtype == SURG_INT64 || dtype == SURG_INT32))
+    join_elems(c, inputs);
+}
+
+/* --- Split --- */
+
+/* Pieces without given sizes: equal ones, and from version 18 the last may be smaller. */
+static bool piece(const surg__infer *c, int64_t dim, size_t pieces, size_t i, int64_t *size) {
+  const int64_t n = (int64_t)pieces;
+  if (c->since < 18) {
+    *size = dim / n;
+    return dim % n == 0;
+  }
+  const int64_t chunk = dim / n + (dim % n != 0);
+  int64_t before;
+  if (!surg__mul_i64(chunk, n - 1, &before)) return false;
+  /* Nothing says what the pieces are when even the last one would have to be less than empty. */
+  *size = dim < before ? -1 : (int64_t)i == n - 1 ? dim - before : chunk;
+  return true;
+}
+
+static void split_elems(surg__infer *c, size_t k, int64_t from, int64_t size) {
+  surg__elem buf[SURG__ELEMS];
+  uint32_t n;
+  if (!c->states || from > (int64_t)SURG__ELEMS || size > (int64_t)SURG__ELEMS) return;
+  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  if (e && from + size <= (int64_t)n) surg__i_put_elems(c, k, e + from, (uint32_t)size);
+}
+
+/* Sizes from attribute or input, one a piece. */
+static bool given_sizes(surg__infer *c, int64_t sizes[SURG__ELEMS], size_t *n) {
+  uint32_t count;
+  if (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split")) {
+    const int64_t *s = surg_node_ints(c->n, "split", n);
+    if (!s || *n > SURG__ELEMS) return false;
+    memcpy(sizes, s, *n * sizeof *sizes);
+    return true;
+  }
+  if (!surg__i_ints(c, 1, sizes, SURG__ELEMS, &count)) return false;
+  *n = count;
+  return true;
+}
+
+static bool sizes_fit(const int64_t *sizes, size_t n, surg_dim whole) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < n; i++)
+    if (sizes[i] < 0 || !surg__add_i64(sum, sizes[i], &sum)) return false;
+  return !surg__dim_known(whole) || whole.value == sum;
+}
+
+void surg__i_split(surg__infer *c) {
+  surg__fact x;
+  size_t axis, n_sizes = 0;
+  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
+  const size_t outputs = surg_node_output_count(c->n);
+  const bool given = surg__i_has(c, 1) ||
+                     (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split"));
+  int64_t sizes[SURG__ELEMS];
+  const bool known = given && given_sizes(c, sizes, &n_sizes);
+  if (known && (n_sizes < outputs || !sizes_fit(sizes, n_sizes, x.dims[axis]))) {
+    surg__i_bad(c);
+    return;
+  }
+  size_t pieces = outputs;
+  if (c->since >= 18 && surg_node_attr(c->n, "num_outputs")) {
+    const int64_t wanted = surg_node_int(c->n, "num_outputs", 0);
+    if (wanted < (int64_t)outputs) {
+      surg__i_bad(c);
+      return;
+    }
+    pieces = (size_t)wanted;
+  }
+  surg_dim dims[SURG_LIMIT_RANK];
+  memcpy(dims, x.dims, x.rank * sizeof *dims);
+  const surg_dim whole = x.dims[axis];
+  const int dtype = x.dtype;
+  const bool flat = x.rank == 1;
+  int64_t from = 0;
+  for (size_t k = 0; k < outputs; k++) {
+    int64_t size = -1;
+    if (known) {
+      size = sizes[k];
+    } else if (!given && surg__dim_known(whole) && !piece(c, whole.value, pieces, k, &size)) {
+      surg__i_bad(c);
+      return;
+    }
+    dims[axis] = surg__dim(size);
+    surg__i_put(c, k, dtype, dims, x.rank);
+    if (size < 0) continue;
+    if (flat && surg__dim_known(whole)) split_elems(c, k, from, size);
+    from += size;
+  }
+}
+
+/* --- Slice --- */
+
+typedef struct cut {
+  const surg__elem *start, *end, *axis, *step; /* NULL: unknown, or absent where allowed */
+  bool axis_absent, step_absent;
+  uint32_t n;
+} cut;
+
+/* Start and number of elements of one cut; false when step is 0. Every known number is fine. */
+static bool cut_known(int64_t dim, int64_t start, int64_t end, int64_t step, int64_t *from,
+                      int64_t *count) {
+  if (step == 0) return false;
+  if (start < 0) start += dim;
+  if (end < 0) end += dim;
+  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
+  /* With a step below 0 a start before the first element begins at the first one. */
+  if (start < 0) start = 0;
+  start = start > high ? high : start;
+  end = end < low ? low : end > high ? high : end;
+  *from = start;
+  int64_t span = step > 0 ? end - start : start - end;
+  if (span <= 0) {
+    *count = 0;
+    return true;
+  }
+  const uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+  *count = (int64_t)(((uint64_t)span - 1) / stride + 1);
+  return true;
+}
+
+/* The dim that is left, where not everything is a number. */
+static surg_dim cut_symbolic(surg_dim dim, surg__elem start, surg__elem end, int64_t step) {
+  const surg_dim none = surg__dim_unknown();
+  if (!start.known) return none;
+  if (step == 1 && start.value == 0) {
+    if (end.known && end.value == INT64_MAX) return dim;
+    if (!end.known && end.param && surg__dim_same(dim, surg__dim_of(end, &(bool){false})))
+      return dim;
+    if (end.known && end.value == 0) return surg__dim(0);
+  }
+  if (step == -1 && start.value == -1 && end.known && end.value <= -INT64_MAX) return dim;
+  return none;
+}
+
+static bool slice_attrs(surg__infer *c, cut *q, surg__elem *start, surg__elem *end,
+                        surg__elem *axis) {
+  size_t ns = 0, ne = 0, na = 0;
+  const int64_t *s = surg_node_ints(c->n, "starts", &ns), *e = surg_node_ints(c->n, "ends", &ne);
+  const int64_t *a = surg_node_ints(c->n, "axes", &na);
+  q->axis_absent = !surg_node_attr(c->n, "axes");
+  q->step_absent = true;
+  if (!s || !e || ns != ne || ns > SURG_LIMIT_RANK || (!q->axis_absent && na != ns)) return false;
+  for (size_t i = 0; i < ns; i++) {
+    start[i] = surg__elem_int(s[i]);
+    end[i] = surg__elem_int(e[i]);
+    if (!q->axis_absent) axis[i] = surg__elem_int(a[i]);
+  }
+  q->start = start;
+  q->end = end;
+  q->axis = q->axis_absent ? NULL : axis;
+  q->n = (uint32_t)ns;
+  return true;
+}
+
+/* Elements of input i, exactly n of them. */
+static const surg__elem *elems_of(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+                                  uint32_t n) {
+  uint32_t count;
+  const surg__elem *e = surg__i_elems(c, i, buf, &count);
+  return e && count == n ? e : NULL;
+}
+
+typedef struct slice_bufs {
+  surg__elem start[SURG__ELEMS], end[SURG__ELEMS], axis[SURG__ELEMS], step[SURG__ELEMS];
+} slice_bufs;
+
+/* How many axes are cut: a number that starts, ends, axes and steps have in common. */
+static bool slice_count(surg__infer *c, uint32_t *n) {
+  for (size_t i = 1; i < 5; i++) {
+    surg__fact f;
+    if (surg__i_has(c, i) && surg__i_ranked(c, i, &f) && f.rank == 1 && surg__dim_known(f.dims[0])) {
+      *n = (uint32_t)f.dims[0].value;
+      return f.dims[0].value <= SURG_LIMIT_RANK;
+    }
+  }
+  return false;
+}
+
+static bool slice_inputs(surg__infer *c, cut *q, slice_bufs *b) {
+  q->axis_absent = !surg__i_has(c, 3);
+  q->step_absent = !surg__i_has(c, 4);
+  if (!slice_count(c, &q->n)) return false;
+  q->start = elems_of(c, 1, b->start, q->n);
+  q->end = elems_of(c, 2, b->end, q->n);
+  q->axis = q->axis_absent ? NULL : elems_of(c, 3, b->axis, q->n);
+  q->step = q->step_absent ? NULL : elems_of(c, 4, b->step, q->n);
+  return true;
+}
+
+/* Cuts one axis; false: the node is wrong. *from and *step are of use where the dim is known. */
+static bool slice_axis(const cut *q, uint32_t i, surg_dim *dim, int64_t *from, int64_t *step) {
+  const surg__elem one = surg__elem_int(1), none = surg__elem_unknown();
+  const surg__elem s = q->start ? q->start[i] : none, e = q->end ? q->end[i] : none;
+  const surg__elem k = q->step_absent ? one : q->step ? q->step[i] : none;
+  if (k.known && k.value == 0) return false;
+  *step = k.value;
+  if (!k.known) {
+    *dim = surg__dim_unknown();
+  } else if (surg__dim_known(*dim) && s.known && e.known) {
+    int64_t count;
+    if (!cut_known(dim->value, s.value, e.value, k.value, from, &count)) return false;
+    *dim = surg__dim(count);
+    return true;
+  } else {
+    *dim = cut_symbolic(*dim, s, e, k.value);
+  }
+  *from = -1;
+  return true;
+}
+
+static void slice_elems(surg__infer *c, surg_dim left, int64_t from, int64_t step) {
+  surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
+  uint32_t n;
+  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  if (!e || !surg__dim_known(left) || from < 0 || left.value > (int64_t)n) return;
+  for (int64_t i = 0; i < left.value; i++) out[i] = e[from + i * step];
+  surg__i_put_elems(c, 0, out, (uint32_t)left.value);
+}
+
+void surg__i_slice(surg__infer *c) {
+  surg__fact x;
+  slice_bufs b;
+  cut q = {0};
+  if (!surg__i_ranked(c, 0, &x)) return;
+  surg_dim dims[SURG_LIMIT_RANK];
+  memcpy(dims, x.dims, x.rank * sizeof *dims);
+  const int dtype = x.dtype;
+  const bool readable =
+      c->since < 10 ? slice_attrs(c, &q, b.start, b.end, b.axis) : slice_inputs(c, &q, &b);
+  if (!readable || (!q.axis_absent && !q.axis)) {
+    for (uint32_t i = 0; i < x.rank; i++) dims[i] = surg__dim_unknown();
+    surg__i_put(c, 0, dtype, dims, x.rank);
+    return;
+  }
+  int64_t from = -1, step = 1;
+  uint64_t seen = 0;
+  for (uint32_t i = 0; i < q.n; i++) {
+    size_t axis;
+    if (!q.axis_absent && !q.axis[i].known) {
+      for (uint32_t k = 0; k < x.rank; k++) dims[k] = surg__dim_unknown();
+      break;
+    }
+    if (!surg__i_axis(c, q.axis_absent ? (int64_t)i : q.axis[i].value, x.rank, &axis)) return;
+    if (seen >> axis & 1 || !slice_axis(&q, i, &dims[axis], &from, &step)) {
+      surg__i_bad(c);
+      return;
+    }
+    seen |= UINT64_C(1) << axis;
+  }
+  surg__i_put(c, 0, dtype, dims, x.rank);
+  if (c->states && x.rank == 1 && seen) slice_elems(c, dims[0], from, step);
+}
+
+/* --- Pad --- */
+
+/* The sizes of padding, 2 for each of *n axes; false: not known. */
+static bool paddings(surg__infer *c, int64_t *pads, uint32_t cap, uint32_t *n) {
+  if (c->since >= 11) return surg__i_ints(c, 1, pads, cap, n);
+  size_t count = 0;
+  const int64_t *p = surg_node_ints(c->n, c->since == 1 ? "paddings" : "pads", &count);
+  if (!p || count > cap) return false;
+  memcpy(pads, p, count * sizeof *pads);
+  *n = (uint32_t)count;
+  return true;
+}
+
+static bool pad_dim(surg_dim *d, int64_t before, int64_t after) {
+  int64_t v;
+  if (before == 0 && after == 0) return true;
+  if (!surg__dim_known(*d) || !surg__add_i64(d->value, before, &v) ||
+      !surg__add_i64(v, after, &v)) {
+    *d = surg__dim_unknown();
+    return true;
+  }
+  *d = surg__dim(v);
+  return v >= 0;
+}
+
+void surg__i_pad(surg__infer *c) {
+  surg__fact x;
+  if (!surg__i_ranked(c, 0, &x)) return;
+  surg_dim dims[SURG_LIMIT_RANK];
+  memcpy(dims, x.dims, x.rank * sizeof *dims);
+  int64_t pads[2 * SURG_LIMIT_RANK], axes[SURG_LIMIT_RANK];
+  uint32_t n, n_axes = x.rank;
+  const int dtype = x.dtype;
+  const bool some = c->since >= 18 && surg__i_has(c, 3);
+  bool known = paddings(c, pads, SURG_COUNT(pads), &n);
+  if (some && known) known = surg__i_ints(c, 3, axes, SURG_LIMIT_RANK, &n_axes);
+  if (!known) {
+    for (uint32_t i = 0; i < x.rank; i++) dims[i] = surg__dim_unknown();
+    surg__i_put(c, 0, dtype, dims, x.rank);
+    return;
+  }
+  bool fits = n == 2 * n_axes;
+  for (uint32_t i = 0; i < n_axes && fits; i++) {
+    size_t axis = i;
+    if (some && !surg__i_axis(c, axes[i], x.rank, &axis)) return;
+    fits = pad_dim(&dims[axis], pads[i], pads[i + n_axes]);
+  }
+  if (fits)
+    surg__i_put(c, 0, dtype, dims, x.rank);
+  else
+    surg__i_bad(c);
+}
+
+/* --- Expand, Tile --- */
+
+static void fill_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
+  surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
+  uint32_t n;
+  const surg_dim count = surg__dim_product(dims, rank);
+  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  if (!e || n != 1 || count.value < 0 || count.value > (int64_t)SURG__ELEMS) return;
+  for (int64_t i = 0; i < count.value; i++) out[i] = e[0];
+  surg__i_put_elems(c, 0, out, (uint32_t)count.value);
+}
+
+void surg__i_expand(surg__infer *c) {
+  surg__fact x, shape;
+  surg__elem buf[SURG__ELEMS];
+  surg_dim dims[SURG_LIMIT_RANK], to[SURG_LIMIT_RANK];
+  uint32_t n = 0;
+  bool negative = false;
+  if (!surg__i_ranked(c, 0, &x)) return;
+  size_t rank = x.rank;
+  memcpy(dims, x.dims, rank * sizeof *dims);
+  const int dtype = x.dtype;
+  const surg__elem *e = surg__i_elems(c, 1, buf, &n);
+  if (!e) {
+    if (!surg__i_ranked(c, 1, &shape) || shape.rank != 1 || !surg__dim_known(shape.dims[0]) ||
+        shape.dims[0].value > SURG_LIMIT_RANK)
+      return;
+    n = (uint32_t)shape.dims[0].value;
+  }
+  if (n > SURG_LIMIT_RANK) return;
+  for (uint32_t i = 0; i < n; i++) to[i] = e ? surg__dim_of(e[i], &negative) : surg__dim_unknown();
+  if (negative || !surg__dims_broadcast(dims, &rank, to, n)) {
+    surg__i_bad(c);
+    return;
+  }
+  surg__i_put(c, 0, dtype, dims, rank);
+  if (c->states) fill_elems(c, dims, rank);
+}
+
+void surg__i_tile(surg__infer *c) {
+  surg__fact x;
+  surg__elem buf[SURG__ELEMS];
+  uint32_t n;
+  if (!surg__i_ranked(c, 0, &x)) return;
+  surg_dim dims[SURG_LIMIT_RANK];
+  const int dtype = x.dtype;
+  const surg__elem *e = c->since >= 6 ? surg__i_elems(c, 1, buf, &n) : NULL;
+  if (e && n != x.rank) {
+    surg__i_bad(c);
+    return;
+  }
+  for (uint32_t i = 0; i < x.rank; i++) {
+    int64_t v;
+    dims[i] = surg__dim_unknown();
+    if (!e || !e[i].known) continue;
+    if (e[i].value < 0) {
+      surg__i_bad(c);
+      return;
+    }
+    if (e[i].value == 1)
+      dims[i] = x.dims[i];
+    else if (e[i].value == 0)
+      dims[i] = surg__dim(0);
+    else if (surg__dim_known(x.dims[i]) && surg__mul_i64(x.dims[i].value, e[i].value, &v))
+      dims[i] = surg__dim(v);
+  }
+  surg__i_put(c, 0, dtype, dims, x.rank);
+  if (c->states) fill_elems(c, dims, x.rank);
+}

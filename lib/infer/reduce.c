@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of reductions and products. */
+#include "infer/rules.h"
+
+/* States the shape that is left when the axes in `set` are reduced. */
+static void put_reduced(surg__infer *c, int dtype, const surg__fact *x, uint64_t set, bool keep) {
+  surg_dim dims[SURG_LIMIT_RANK];
+  size_t rank = 0;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    if (!(set >> i & 1))
+      dims[rank++] = x->dims[i];
+    else if (keep)
+      dims[rank++] = surg__dim(1);
+  }
+  surg__i_put(c, 0, dtype, dims, rank);
+}
+
+static uint64_t all_axes(uint32_t rank) {
+  return rank >= 64 ? UINT64_MAX : (UINT64_C(1) << rank) - 1;
+}
+
+void surg__i_reduce(surg__infer *c) {
+  surg__fact x;
+  uint64_t set;
+  bool absent;
+  const bool keep = surg_node_int(c->n, "keepdims", 1) != 0;
+  const bool noop = surg_node_int(c->n, "noop_with_empty_axes", 0) != 0;
+  const int dtype = surg__i_dtype(c, 0);
+  if (!surg__i_ranked(c, 0, &x)) return;
+  if (surg__i_axes(c, 1, x.rank, &set, &absent)) {
+    if (!set && !noop) set = all_axes(x.rank);
+    put_reduced(c, dtype, &x, set, keep);
+  } else if (keep && !c->bad) {
+    surg_dim dims[SURG_LIMIT_RANK];
+    for (uint32_t i = 0; i < x.rank; i++)
+      dims[i] = x.dims[i].value == 1 ? x.dims[i] : surg__dim_unknown();
+    surg__i_put(c, 0, dtype, dims, x.rank);
+  }
+}
+
+void surg__i_arg(surg__infer *c) {
+  surg__fact x;
+  size_t axis;
+  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
+  put_reduced(c, SURG_INT64, &x, UINT64_C(1) << axis, surg_node_int(c->n, "keepdims", 1) != 0);
+}
+
+/* The shape of a matrix product, as numpy has it; false: there is none. */
+static bool product_dims(const surg__fact *a, const surg__fact *b, surg_dim *dims, size_t *rank) {
+  if (a->rank == 0 || b->rank == 0) return false;
+  surg_dim inner;
+  const surg_dim b_inner = b->rank == 1 ? b->dims[0] : b->dims[b->rank - 2];
+  if (!surg__dim_unify(a->dims[a->rank - 1], b_inner, &inner)) return false;
+  const size_t na = a->rank < 2 ? 0 : a->rank - 2u, nb = b->rank < 2 ? 0 : b->rank - 2u;
+  *rank = na;
+  if (na) memcpy(dims, a->dims, na * sizeof *dims);
+  if (!surg__dims_broadcast(dims, rank, b->dims, nb)) return false;
+  if (a->rank > 1) dims[(*rank)++] = a->dims[a->rank - 2];
+  if (b->rank > 1) dims[(*rank)++] = b->dims[b->rank - 1];
+  return true;
+}
+
+void surg__i_matmul(surg__infer *c) {
+  surg__fact a, b;
+  surg_dim dims[SURG_LIMIT_RANK + 2];
+  size_t rank;
+  const int dtype = surg__i_dtype(c, 0);
+  if (!surg__i_ranked(c, 0, &a)) return;
+  if (!surg__i_ranked(c, c->op == SURG_OP_QLinearMatMul ? 3 : 1, &b)) return;
+  if (product_dims(&a, &b, dims, &rank))
+    surg__i_put(c, 0, dtype, dims, rank);
+  else
+    surg__i_bad(c);
+}
+
+void surg__i_gemm(surg__infer *c) {
+  surg__fact a, b;
+  const bool ta = surg_node_int(c->n, "transA", 0) != 0, tb = surg_node_int(c->n, "transB", 0) != 0;
+  surg_dim dims[2] = {surg__dim_unknown(), surg__dim_unknown()};
+  surg_dim inner[2] = {surg__dim_unknown(), surg__dim_unknown()}, same;
+  const bool has_a = surg__i_ranked(c, 0, &a), has_b = surg__i_ranked(c, 1, &b);
+  if ((has_a && a.rank != 2) || (has_b && b.rank != 2)) {
+    surg__i_bad(c);
+    return;
+  }
+  if (has_a) {
+    dims[0] = a.dims[ta];
+    inner[0] = a.dims[!ta];
+  }
+  if (has_b) {
+    dims[1] = b.dims[!tb];
+    inner[1] = b.dims[tb];
+  }
+  if (!surg__dim_unify(inner[0], inner[1], &same)) {
+    surg__i_bad(c);
+    return;
+  }
+  surg__i_put(c, 0, surg__i_dtype(c, 0), dims, 2);
+}
+
+void surg__i_loss(surg__infer *c) {
+  const surg__fact x = surg__i_in(c, 0), labels = surg__i_in(c, 1);
+  const int dtype = surg__i_dtype(c, 0);
+  const surg_str how = surg_node_string(c->n, "reduction", "mean");
+  if (how.n == 4 && !memcmp(how.p, "none", 4))
+    surg__i_put_like(c, 0, dtype, &labels);
+  else
+    surg__i_put(c, 0, dtype, NULL, 0);
+  surg__i_put_like(c, 1, dtype, &x);
+}
+
+void surg__i_det(surg__infer *c) {
+  surg__fact x;
+  if (!surg__i_ranked(c, 0, &x)) return;
+  if (x.rank < 2)
+    surg__i_bad(c);
+  else
+    surg__i_put(c, 0, x.dtype, x.dims, x.rank - 2);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rule serves which operator. One that is not here gets the element types its schema gives and
+ * no shapes. */
+#include "infer/rules.h"
+
+#define R(op, rule) [SURG_OP_##op] = surg__i_##rule
+static const surg__rule rules[SURG_OP_COUNT] = {
+    /* one input, same shape */
+    R(Abs, same), R(Acos, same), R(Acosh, same), R(Asin, same), R(Asinh, same), R(Atan, same),
+    R(Atanh, same), R(BitwiseNot, same), R(Ceil, same), R(Celu, same), R(Clip, same),
+    R(Cos, same), R(Cosh, same), R(CumProd, same), R(CumSum, same), R(Elu, same), R(Erf, same),
+    R(Exp, same), R(Floor, same), R(Gelu, same), R(HardSigmoid, same), R(HardSwish, same),
+    R(Hardmax, same), R(InstanceNormalization, same), R(GroupNormalization, same),
+    R(IsInf, same), R(IsNaN, same), R(LRN, same), R(LeakyRelu, same), R(Log, same),
+    R(LogSoftmax, same), R(LpNormalization, same), R(MeanVarianceNormalization, same),
+    R(Mish, same), R(Neg, same), R(Not, same), R(RMSNormalization, same), R(Reciprocal, same),
+    R(RegexFullMatch, same), R(Relu, same), R(ReverseSequence, same), R(Round, same),
+    R(RotaryEmbedding, same), R(Scatter, same), R(ScatterElements, same), R(ScatterND, same),
+    R(Selu, same), R(Shrink, same), R(Sigmoid, same), R(Sign, same), R(Sin, same), R(Sinh, same),
+    R(Softmax, same), R(Softplus, same), R(Softsign, same), R(Sqrt, same), R(Swish, same),
+    R(Tan, same), R(Tanh, same), R(TensorScatter, same), R(ThresholdedRelu, same), R(Trilu, same),
+    /* broadcasting */
+    R(Add, arith), R(Sub, arith), R(Mul, arith), R(Div, arith), R(Min, arith), R(Max, arith),
+    R(And, broadcast), R(BitShift, broadcast), R(BitwiseAnd, broadcast), R(BitwiseOr, broadcast),
+    R(BitwiseXor, broadcast), R(Equal, broadcast), R(Greater, broadcast),
+    R(GreaterOrEqual, broadcast), R(Less, broadcast), R(LessOrEqual, broadcast),
+    R(Mean, broadcast), R(Mod, broadcast), R(Or, broadcast), R(PRelu, broadcast),
+    R(Pow, broadcast), R(StringConcat, broadcast), R(Sum, broadcast), R(Xor, broadcast),
+    R(Where, where),
+    /* other types */
+    R(Identity, identity), R(Cast, cast), R(CastLike, cast), R(QuantizeLinear, quantize),
+    R(DynamicQuantizeLinear, dynamic_quantize), R(DequantizeLinear, dequantize),
+    R(Bernoulli, random_like), R(EyeLike, random_like), R(RandomNormalLike, random_like),
+    R(RandomUniformLike, random_like), R(RandomNormal, random), R(RandomUniform, random),
+    R(Dropout, dropout), R(OptionalHasElement, bool_scalar), R(SequenceLength, bool_scalar),
+    /* shapes */
+    R(Shape, shape), R(Size, size), R(Constant, constant), R(ConstantOfShape, constant_of_shape),
+    R(Reshape, reshape), R(Flatten, flatten), R(Squeeze, squeeze), R(Unsqueeze, unsqueeze),
+    R(Transpose, transpose), R(Range, range),
+    /* pieces */
+    R(Concat, concat), R(Split, split), R(Slice, slice), R(Pad, pad), R(Expand, expand),
+    R(Tile, tile),
+    /* indices */
+    R(Gather, gather), R(GatherElements, gather_elements), R(GatherND, gather_nd),
+    R(OneHot, one_hot), R(NonZero, nonzero), R(Compress, compress), R(Unique, unique),
+    R(NonMaxSuppression, nms), R(TopK, topk),
+    /* reductions and products */
+    R(ReduceL1, reduce), R(ReduceL2, reduce), R(ReduceLogSum, reduce), R(ReduceLogSumExp, reduce),
+    R(ReduceMax, reduce), R(ReduceMean, reduce), R(ReduceMin, reduce), R(ReduceProd, reduce),
+    R(ReduceSum, reduce), R(ReduceSumSquare, reduce), R(ArgMax, arg), R(ArgMin, arg),
+    R(MatMul, matmul), R(MatMulInteger, matmul), R(QLinearMatMul, matmul), R(Gemm, gemm),
+    R(NegativeLogLikelihoodLoss, loss), R(SoftmaxCrossEntropyLoss, loss), R(Det, det),
+    /* layers */
+    R(Conv, conv), R(ConvInteger, conv), R(QLinearConv, conv), R(ConvTranspose, conv_transpose),
+    R(AveragePool, pool), R(LpPool, pool), R(MaxPool, pool), R(GlobalAveragePool, global_pool),
+    R(GlobalLpPool, global_pool), R(GlobalMaxPool, global_pool),
+    R(BatchNormalization, batch_norm), R(LayerNormalization, layer_norm), R(GRU, recurrent),
+    R(LSTM, recurrent), R(RNN, recurrent), R(Resize, resize), R(Upsample, resize),
+    R(DepthToSpace, depth_to_space), R(SpaceToDepth, depth_to_space), R(RoiAlign, roi_align),
+    R(GridSample, grid_sample),
+    /* control flow */
+    R(If, if), R(Loop, loop), R(Scan, scan)};
+#undef R
+
+surg__rule surg__rule_find(int op) {
+  return op > 0 && op < SURG_OP_COUNT ? rules[op] : NULL;
+}

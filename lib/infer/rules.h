@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every rule of lib/infer, by topic. */
+#ifndef SURG_INFER_RULES_H
+#define SURG_INFER_RULES_H
+
+#include "infer/infer.h"
+
+/* elementwise.c */
+void surg__i_same(surg__infer *c); /* output 0 has the shape of input 0 */
+void surg__i_broadcast(surg__infer *c);
+void surg__i_arith(surg__infer *c); /* broadcast, and tracks elements */
+void surg__i_identity(surg__infer *c);
+void surg__i_cast(surg__infer *c);
+void surg__i_where(surg__infer *c);
+void surg__i_quantize(surg__infer *c);
+void surg__i_dynamic_quantize(surg__infer *c);
+void surg__i_dequantize(surg__infer *c);
+void surg__i_random_like(surg__infer *c); /* and EyeLike */
+void surg__i_dropout(surg__infer *c);
+void surg__i_bool_scalar(surg__infer *c);
+
+/* shapes.c */
+void surg__i_shape(surg__infer *c);
+void surg__i_size(surg__infer *c);
+void surg__i_constant(surg__infer *c);
+void surg__i_constant_of_shape(surg__infer *c);
+void surg__i_random(surg__infer *c);
+void surg__i_reshape(surg__infer *c);
+void surg__i_flatten(surg__infer *c);
+void surg__i_squeeze(surg__infer *c);
+void surg__i_unsqueeze(surg__infer *c);
+void surg__i_transpose(surg__infer *c);
+void surg__i_range(surg__infer *c);
+
+/* pieces.c */
+void surg__i_concat(surg__infer *c);
+void surg__i_split(surg__infer *c);
+void surg__i_slice(surg__infer *c);
+void surg__i_pad(surg__infer *c);
+void surg__i_expand(surg__infer *c);
+void surg__i_tile(surg__infer *c);
+
+/* index.c */
+void surg__i_gather(surg__infer *c);
+void surg__i_gather_elements(surg__infer *c);
+void surg__i_gather_nd(surg__infer *c);
+void surg__i_one_hot(surg__infer *c);
+void surg__i_nonzero(surg__infer *c);
+void surg__i_compress(surg__infer *c);
+void surg__i_unique(surg__infer *c);
+void surg__i_nms(surg__infer *c);
+void surg__i_topk(surg__infer *c);
+
+/* reduce.c */
+void surg__i_reduce(surg__infer *c);
+void surg__i_arg(surg__infer *c);
+void surg__i_matmul(surg__infer *c); /* MatMul, MatMulInteger, QLinearMatMul */
+void surg__i_gemm(surg__infer *c);
+void surg__i_loss(surg__infer *c);
+void surg__i_det(surg__infer *c);
+
+/* window.c */
+void surg__i_conv(surg__infer *c); /* Conv, ConvInteger, QLinearConv */
+void surg__i_conv_transpose(surg__infer *c);
+void surg__i_pool(surg__infer *c);
+void surg__i_global_pool(surg__infer *c);
+
+/* layers.c */
+void surg__i_batch_norm(surg__infer *c);
+void surg__i_layer_norm(surg__infer *c);
+void surg__i_recurrent(surg__infer *c);
+void surg__i_resize(surg__infer *c);
+void surg__i_depth_to_space(surg__infer *c);
+void surg__i_roi_align(surg__infer *c);
+void surg__i_grid_sample(surg__infer *c);
+
+/* flow.c */
+void surg__i_if(surg__infer *c);
+void surg__i_loop(surg__infer *c);
+void surg__i_scan(surg__infer *c);
+/* States what is known of the inputs of the bodies of a node, before they are inferred. */
+void surg__i_seed_bodies(surg__infer *c);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of operators that slide a window over the spatial axes: convolutions and pools. */
+#include "infer/rules.h"
+
+enum { MAX_SPATIAL = SURG_LIMIT_RANK };
+
+typedef enum auto_pad { PAD_NOTSET, PAD_SAME, PAD_VALID, PAD_UNKNOWN } auto_pad;
+
+typedef struct window {
+  size_t n; /* spatial axes */
+  auto_pad pad;
+  bool ceil;
+  int64_t kernel[MAX_SPATIAL]; /* -1: unknown */
+  int64_t stride[MAX_SPATIAL], dilation[MAX_SPATIAL];
+  int64_t begin[MAX_SPATIAL], end[MAX_SPATIAL];
+} window;
+
+static auto_pad auto_pad_of(const surg__infer *c) {
+  static const struct {
+    const char *name;
+    auto_pad pad;
+  } names[] = {{"NOTSET", PAD_NOTSET}, {"", PAD_NOTSET}, {"VALID", PAD_VALID},
+               {"SAME_UPPER", PAD_SAME}, {"SAME_LOWER", PAD_SAME}};
+  const surg_str s = surg_node_string(c->n, "auto_pad", "NOTSET");
+  for (size_t i = 0; i < SURG_COUNT(names); i++)
+    if (strlen(names[i].name) == s.n && (!s.n || !memcmp(names[i].name, s.p, s.n)))
+      return names[i].pad;
+  return PAD_UNKNOWN;
+}
+
+/* Reads a list attribute of n entries from `low` up; the defaults stay when it is not there. False:
+ * wrong length or value. Values are held to 31 bits, so that sums and products of two fit. */
+static bool window_list(const surg__infer *c, const char *name, size_t n, int64_t low,
+                        int64_t *out) {
+  size_t count = 0;
+  if (!surg_node_attr(c->n, name)) return true;
+  const int64_t *v = surg_node_ints(c->n, name, &count);
+  if (count != n) return false;
+  for (size_t i = 0; i < n; i++) {
+    if (v[i] < low || v[i] > INT32_MAX) return false;
+    out[i] = v[i];
+  }
+  return true;
+}
+
+/* Reads the window of a node over n spatial axes; kernel sizes may come from `weights` (dims of the
+ * spatial axes), or NULL. */
+static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *weights) {
+  int64_t pads[2 * MAX_SPATIAL] = {0};
+  w->n = n;
+  w->pad = auto_pad_of(c);
+  w->ceil = surg__schema_attr(c->schema, "ceil_mode") && surg_node_int(c->n, "ceil_mode", 0);
+  for (size_t i = 0; i < n; i++) {
+    w->stride[i] = w->dilation[i] = 1;
+    w->kernel[i] = weights && weights[i].value <= INT32_MAX ? weights[i].value : -1;
+  }
+  if (!window_list(c, "kernel_shape", n, 1, w->kernel) || !window_list(c, "strides", n, 1, w->stride))
+    return false;
+  if (surg__schema_attr(c->schema, "dilations") &&
+      !window_list(c, "dilations", n, 1, w->dilation))
+    return false;
+  if (w->pad == PAD_NOTSET && !window_list(c, "pads", 2 * n, INT32_MIN, pads)) return false;
+  for (size_t i = 0; i < n; i++) {
+    w->begin[i] = pads[i];
+    w->end[i] = pads[i + n];
+  }
+  return true;
+}
+
+static int64_t div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/* How many windows fit into one axis. */
+static surg_dim windows(const window *w, size_t i, surg_dim d) {
+  const surg_dim unknown = surg__dim_unknown();
+  if (w->pad == PAD_UNKNOWN) return unknown;
+  if (w->pad == PAD_SAME) {
+    if (w->stride[i] == 1) return d;
+    return surg__dim_known(d) ? surg__dim(div_up(d.value, w->stride[i])) : unknown;
+  }
+  if (w->kernel[i] < 0) return unknown;
+  const int64_t reach = (w->kernel[i] - 1) * w->dilation[i];
+  const int64_t pads = w->begin[i] + w->end[i];
+  if (!surg__dim_known(d)) return w->stride[i] == 1 && pads == reach ? d : unknown;
+  int64_t room;
+  if (d.value > INT64_MAX / 4) return unknown;
+  if (!surg__add_i64(d.value, pads - reach - 1, &room) || room < 0) return unknown;
+  const int64_t floor = room / w->stride[i] + 1, ceil = div_up(room, w->stride[i]) + 1;
+  if (!w->ceil || ceil == floor) return surg__dim(floor);
+  /* A window that starts in the padding at the end: runtimes differ. With VALID, too. */
+  if (w->pad == PAD_VALID || (ceil - 1) * w->stride[i] >= d.value + w->begin[i]) return unknown;
+  return surg__dim(ceil);
+}
+
+void surg__i_conv(surg__infer *c) {
+  const size_t wi = c->op == SURG_OP_QLinearConv ? 3 : 1;
+  surg__fact x, weights;
+  window w;
+  surg_dim dims[SURG_LIMIT_RANK];
+  const int dtype = surg__i_dtype(c, 0);
+  if (!surg__i_ranked(c, 0, &x)) return;
+  const bool has_w = surg__i_ranked(c, wi, &weights);
+  if (x.rank < 2 || (has_w && weights.rank != x.rank)) {
+    surg__i_bad(c);
+    return;
+  }
+  const int64_t group = surg_node_int(c->n, "group", 1);
+  int64_t channels;
+  if (!window_read(c, &w, x.rank - 2u, has_w ? weights.dims + 2 : NULL) ||
+      (has_w && surg__dim_known(x.dims[1]) && surg__dim_known(weights.dims[1]) &&
+       (!surg__mul_i64(weights.dims[1].value, group, &channels) || channels != x.dims[1].value))) {
+    surg__i_bad(c);
+    return;
+  }
+  dims[0] = x.dims[0];
+  dims[1] = has_w ? weights.dims[0] : surg__dim_unknown();
+  for (size_t i = 0; i < w.n; i++) dims[i + 2] = windows(&w, i, x.dims[i + 2]);
+  surg__i_put(c, 0, dtype, dims, x.rank);
+}
+
+/* One spatial dim of a transposed convolution. */
+static surg_dim unwindows(const window *w, size_t i, surg_dim d, int64_t extra) {
+  int64_t v;
+  if (w->pad == PAD_UNKNOWN || !surg__dim_known(d)) return surg__dim_unknown();
+  if (w->pad == PAD_SAME)
+    return surg__mul_i64(d.value, w->stride[i], &v) ? surg__dim(v) : surg__dim_unknown();
+  if (w->kernel[i] < 0) return surg__dim_unknown();
+  const int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
+  if (!surg__mul_i64(d.value - 1, w->stride[i], &v) ||
+      !surg__add_i64(v, reach + extra - w->begin[i] - w->end[i], &v) || v < 0)
+    return surg__dim_unknown();
+  return surg__dim(v);
+}
+
+/* The attribute output_shape: the spatial dims, or with batch and channels before them. */
+static bool output_shape(const surg__infer *c, size_t n, surg_dim *dims) {
+  size_t count = 0;
+  const int64_t *v = surg_node_ints(c->n, "output_shape", &count);
+  if (!v || (count != n && count != n + 2)) return false;
+  for (size_t i = 0; i < n; i++) {
+    const int64_t d = v[count - n + i];
+    dims[i] = d < 0 ? surg__dim_unknown() : surg__dim(d);
+  }
+  return true;
+}
+
+void surg__i_conv_transpose(surg__infer *c) {
+  surg__fact x, weights;
+  window w;
+  int64_t extra[MAX_SPATIAL] = {0}, channels;
+  surg_dim dims[SURG_LIMIT_RANK];
+  if (!surg__i_ranked(c, 0, &x)) return;
+  const bool has_w = surg__i_ranked(c, 1, &weights);
+  if (x.rank < 2 || (has_w && weights.rank != x.rank) ||
+      !window_read(c, &w, x.rank - 2u, has_w ? weights.dims + 2 : NULL) ||
+      !window_list(c, "output_padding", w.n, 0, extra)) {
+    surg__i_bad(c);
+    return;
+  }
+  dims[0] = x.dims[0];
+  dims[1] = surg__dim_unknown();
+  const int64_t group = surg_node_int(c->n, "group", 1);
+  if (has_w && surg__dim_known(weights.dims[1]) && group > 0 &&
+      surg__mul_i64(weights.dims[1].value, group, &channels))
+    dims[1] = surg__dim(channels);
+  else if (has_w && group == 1)
+    dims[1] = weights.dims[1];
+  if (surg_node_attr(c->n, "output_shape")) {
+    if (!output_shape(c, w.n, dims + 2)) return;
+  } else {
+    for (size_t i = 0; i < w.n; i++) dims[i + 2] = unwindows(&w, i, x.dims[i + 2], extra[i]);
+  }
+  surg__i_put(c, 0, x.dtype, dims, x.rank);
+}
+
+void surg__i_pool(surg__infer *c) {
+  surg__fact x;
+  window w;
+  surg_dim dims[SURG_LIMIT_RANK];
+  if (!surg__i_ranked(c, 0, &x)) return;
+  if (x.rank < 2 || !window_read(c, &w, x.rank - 2u, NULL)) {
+    surg__i_bad(c);
+    return;
+  }
+  dims[0] = x.dims[0];
+  dims[1] = x.dims[1];
+  for (size_t i = 0; i < w.n; i++) dims[i + 2] = windows(&w, i, x.dims[i + 2]);
+  surg__i_put(c, 0, x.dtype, dims, x.rank);
+  if (c->op == SURG_OP_MaxPool) surg__i_put(c, 1, SURG_INT64, dims, x.rank);
+}
+
+void surg__i_global_pool(surg__infer *c) {
+  surg__fact x;
+  surg_dim dims[SURG_LIMIT_RANK];
+  if (!surg__i_ranked(c, 0, &x)) return;
+  if (x.rank < 2) {
+    surg__i_bad(c);
+    return;
+  }
+  for (uint32_t i = 0; i < x.rank; i++) dims[i] = i < 2 ? x.dims[i] : surg__dim(1);
+  surg__i_put(c, 0, x.dtype, dims, x.rank);
+}
