@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies of models: every struct anew, payloads shared. While a copy is made, `work` of each old
+ * graph, node and value points to the new one. */
+#include "ir/edit.h"
+
+typedef struct cloner {
+  const surg_model *from;
+  surg_model *to;
+} cloner;
+
+static const char *name_of(cloner *c, const char *s) {
+  return s ? surg__intern(c->to, s, surg__name_of(s)->len) : NULL;
+}
+
+/* Text that need not be interned. */
+static bool text_of(cloner *c, const char *s, const char **out) {
+  *out = NULL;
+  if (!s) return true;
+  surg_str copy;
+  if (!surg__copy_str(c->to, (surg_str){s, strlen(s)}, &copy)) return false;
+  *out = copy.p;
+  return true;
+}
+
+/* --- types --- */
+
+static surg_type *copy_level(cloner *c, const surg_type *t) {
+  surg_model *m = c->to;
+  surg_type *n = surg__type_new(m, t->kind);
+  if (!n) return NULL;
+  *n = *t;
+  n->model = m;
+  if (!text_of(c, t->denotation, &n->denotation) ||
+      !text_of(c, t->opaque_domain, &n->opaque_domain) ||
+      !text_of(c, t->opaque_name, &n->opaque_name))
+    return NULL;
+  if (t->dims) {
+    surg_dim *dims = surg__copy(m, t->dims, t->rank, sizeof *dims);
+    for (uint32_t i = 0; dims && i < t->rank; i++)
+      if (!text_of(c, t->dims[i].param, &dims[i].param)) return NULL;
+    if (!dims) return NULL;
+    n->dims = dims;
+  }
+  if (t->dim_denotations) {
+    const char **names = surg__array(m, t->rank, sizeof *names);
+    for (uint32_t i = 0; names && i < t->rank; i++)
+      if (!text_of(c, t->dim_denotations[i], &names[i])) return NULL;
+    if (!names) return NULL;
+    n->dim_denotations = names;
+  }
+  if (t->raw_values) {
+    n->raw_values = surg__copy(m, t->raw_values, t->rank, sizeof *t->raw_values);
+    if (!n->raw_values) return NULL;
+  }
+  return n;
+}
+
+static bool copy_type(cloner *c, const surg_type *t, const surg_type **out) {
+  surg_type *outer = NULL;
+  *out = NULL;
+  for (; t; t = t->elem) {
+    surg_type *n = copy_level(c, t);
+    if (!n) return false;
+    n->elem = NULL;
+    if (outer)
+      outer->elem = n;
+    else
+      *out = n;
+    outer = n;
+  }
+  return true;
+}
+
+static bool copy_decl(cloner *c, const surg__decl *d, surg__decl *out) {
+  out->src = d->src;
+  out->dirty = d->dirty;
+  return copy_type(c, d->type, &out->type);
+}
+
+/* --- tensors and attributes --- */
+
+static bool copy_strings(cloner *c, const surg_str *s, uint64_t n, const surg_str **out) {
+  surg_str *copy = surg__array(c->to, n, sizeof *copy);
+  for (uint64_t i = 0; copy && i < n; i++)
+    if (!surg__copy_str(c->to, s[i], &copy[i])) return false;
+  *out = copy;
+  return copy != NULL;
+}
+
+static bool copy_tensor(cloner *c, const surg_tensor *t, surg_tensor **out) {
+  *out = NULL;
+  if (!t) return true;
+  surg_tensor *n = surg__zalloc(c->to, sizeof *n);
+  if (!n) return false;
+  *n = *t;
+  n->model = c->to;
+  n->dims = surg__copy(c->to, t->dims, t->rank, sizeof *t->dims);
+  if (!n->dims) return false;
+  if (t->strings && !copy_strings(c, t->strings, t->count, &n->strings)) return false;
+  *out = n;
+  return true;
+}
+
+static bool copy_payload(cloner *c, const surg_attr *a, surg_attr *n) {
+  surg_model *m = c->to;
+  switch (a->kind) {
+    case SURG_ATTR_STRING: return !a->u.s.p || surg__copy_str(m, a->u.s, &n->u.s);
+    case SURG_ATTR_INTS:
+      return (n->u.ints = surg__copy(m, a->u.ints, a->count, sizeof *a->u.ints)) != NULL;
+    case SURG_ATTR_FLOATS:
+      return (n->u.floats = surg__copy(m, a->u.floats, a->count, sizeof *a->u.floats)) != NULL;
+    case SURG_ATTR_STRINGS: return copy_strings(c, a->u.strings, a->count, &n->u.strings);
+    case SURG_ATTR_TENSOR:
+    case SURG_ATTR_TENSORS:
+    case SURG_ATTR_SPARSE_TENSOR:
+    case SURG_ATTR_SPARSE_TENSORS:
+      n->u.tensors = surg__array(m, a->count, sizeof *n->u.tensors);
+      for (uint32_t i = 0; n->u.tensors && i < a->count; i++)
+        if (!copy_tensor(c, a->u.tensors[i], &n->u.tensors[i])) return false;
+      return n->u.tensors != NULL;
+    case SURG_ATTR_TYPE_PROTO:
+    case SURG_ATTR_TYPE_PROTOS: {
+      const surg_type **types = surg__array(m, a->count, sizeof *types);
+      for (uint32_t i = 0; types && i < a->count; i++)
+        if (!copy_type(c, a->u.types[i], &types[i])) return false;
+      n->u.types = types;
+      return types != NULL;
+    }
+    case SURG_ATTR_GRAPH:
+    case SURG_ATTR_GRAPHS:
+      n->u.graphs = surg__array(m, a->count, sizeof *n->u.graphs);
+      for (uint32_t i = 0; n->u.graphs && i < a->count; i++)
+        if (a->u.graphs[i]) n->u.graphs[i] = a->u.graphs[i]->work;
+      return n->u.graphs != NULL;
+    default: n->u = a->u; return true;
+  }
+}
+
+static bool fill_attr(cloner *c, const surg_attr *a, surg_attr *n, surg_node *node) {
+  n->name = name_of(c, a->name);
+  n->ref = name_of(c, a->ref);
+  n->kind = a->kind;
+  n->dirty = a->dirty;
+  n->src = a->src;
+  n->count = a->count;
+  if (c->to->status != SURG_OK || !copy_payload(c, a, n)) return false;
+  for (uint32_t i = 0; surg__attr_has_graphs(a) && i < a->count; i++) {
+    if (!n->u.graphs[i]) continue;
+    n->u.graphs[i]->parent_attr = n;
+    n->u.graphs[i]->parent_node = node;
+  }
+  return true;
+}
+
+/* --- graphs --- */
+
+static bool copy_values(cloner *c, surg_graph *g) {
+  surg_graph *to = g->work;
+  for (surg_value *v = g->first_value; v; v = v->next) {
+    const char *name = name_of(c, v->name);
+    surg_value *n = name ? surg__value_new(to, name) : NULL;
+    if (!n) return false;
+    v->work = n;
+    n->pinned = v->pinned;
+    n->named_here = v->named_here;
+    n->init_dirty = v->init_dirty;
+    n->init_src = v->init_src;
+    n->in_value_info = v->in_value_info;
+    if (!copy_decl(c, &v->decl, &n->decl) || !copy_type(c, v->inferred, &n->inferred))
+      return false;
+  }
+  for (const surg_value *v = g->first_init; v; v = v->init_next) {
+    surg_tensor *t;
+    if (!copy_tensor(c, v->tensor, &t)) return false;
+    surg__graph_push_initializer(to, v->work, t);
+  }
+  return true;
+}
+
+static void copy_node_flags(const surg_node *n, surg_node *k) {
+  k->order = n->order;
+  k->src = n->src;
+  k->dirty = n->dirty;
+  k->io_dirty = n->io_dirty;
+  k->name_dirty = n->name_dirty;
+  k->op_dirty = n->op_dirty;
+  k->attrs_dirty = n->attrs_dirty;
+  k->named_here = n->named_here;
+}
+
+/* Inputs stay unlinked here: uses are linked value by value, in the order of the use lists. */
+static bool copy_node(cloner *c, surg_graph *to, surg_node *n) {
+  const char *domain = name_of(c, n->domain), *op = name_of(c, n->op_type);
+  const char *overload = name_of(c, n->overload), *name = name_of(c, n->name);
+  if (c->to->status != SURG_OK) return false;
+  surg_node *k = surg__node_new(to, NULL, domain, op, overload, name);
+  if (!k || !surg__node_reserve(k, n->n_in, n->n_out, n->n_attr)) return false;
+  n->work = k;
+  copy_node_flags(n, k);
+  k->n_in = n->n_in;
+  for (uint32_t i = 0; i < n->n_out; i++)
+    if (!surg__node_link_output(k, i, n->out[i] ? n->out[i]->work : NULL)) return false;
+  for (uint32_t i = 0; i < n->n_attr; i++) {
+    const char *attr = name_of(c, n->attrs[i]->name);
+    surg_attr *a = attr ? surg__node_push_attr(k, attr, n->attrs[i]->kind) : NULL;
+    if (!a || !fill_attr(c, n->attrs[i], a, k)) return false;
+  }
+  return true;
+}
+
+static bool copy_interface(cloner *c, surg_graph *g) {
+  surg_graph *to = g->work;
+  for (size_t i = 0; i < g->n_in; i++)
+    if (!surg__graph_push_input(to, g->in[i]->work)) return false;
+  for (size_t i = 0; i < g->n_out; i++) {
+    const char *name = name_of(c, g->out[i]->name);
+    surg__output *o = name ? surg__graph_push_output(to, NULL, name) : NULL;
+    if (!o || !copy_decl(c, &g->out[i]->decl, &o->decl)) return false;
+  }
+  return true;
+}
+
+static bool copy_strays(cloner *c, surg_graph *g) {
+  surg__stray **tail = &((surg_graph *)g->work)->strays;
+  for (const surg__stray *s = g->strays; s; s = s->next) {
+    surg__stray *n = surg__zalloc(c->to, sizeof *n);
+    if (!n) return false;
+    n->src = s->src;
+    n->dropped = s->dropped;
+    n->name = name_of(c, s->name);
+    *tail = n;
+    tail = &n->next;
+  }
+  return c->to->status == SURG_OK;
+}
+
+static bool copy_graph(cloner *c, surg_graph *g) {
+  surg_graph *to = g->work;
+  to->name = name_of(c, g->name);
+  to->dirty = g->dirty;
+  to->src = g->src;
+  if (!to->name) return false;
+  for (surg_node *n = g->first; n; n = n->next)
+    if (!copy_node(c, to, n)) return false;
+  return copy_interface(c, g) && copy_strays(c, g);
+}
+
+/* --- uses --- */
+
+static void link_uses(surg_value *v) {
+  surg_value *to = v->work;
+  /* Entries of the own graph go to the front of the list: linked last first, they keep order. */
+  for (surg_use *u = v->last_output; u; u = u->prev)
+    if (u->user.graph == v->graph)
+      surg__use_link(&((surg_graph *)u->user.graph->work)->out[u->index]->use, to);
+  for (surg_use *u = v->uses; u && u != v->first_soft; u = u->next) {
+    if (u->kind == SURG_USE_NODE)
+      surg__use_link(&((surg_node *)u->user.node->work)->in[u->index], to);
+    else if (u->user.graph != v->graph)
+      surg__use_link(&((surg_graph *)u->user.graph->work)->out[u->index]->use, to);
+  }
+}
+
+static surg__soft *copy_soft(cloner *c, const surg__soft *s) {
+  surg_value *v = s->use.value;
+  surg__soft *n = surg__soft_new(c->to, s->kind, v ? v->work : NULL);
+  if (!n) return NULL;
+  n->graph = s->graph ? s->graph->work : NULL;
+  n->node = s->node ? s->node->work : NULL;
+  n->written = name_of(c, s->written);
+  n->use.index = s->use.index;
+  return n;
+}
+
+static bool copy_soft_list(cloner *c, const surg__soft *s, surg__annotation *a, surg__soft **tail) {
+  for (; s; s = s->next) {
+    surg__soft *n = copy_soft(c, s);
+    if (!n) return false;
+    n->annotation = a;
+    *tail = n;
+    tail = &n->next;
+  }
+  return true;
+}
+
+static bool copy_softs(cloner *c, surg_graph *g) {
+  surg__annotation **tail = &((surg_graph *)g->work)->annotations;
+  for (const surg__annotation *a = g->annotations; a; a = a->next) {
+    surg__annotation *n = surg__zalloc(c->to, sizeof *n);
+    if (!n) return false;
+    n->src = a->src;
+    n->dirty = a->dirty;
+    n->dropped = a->dropped;
+    if (a->subject) {
+      n->subject = copy_soft(c, a->subject);
+      if (!n->subject) return false;
+      n->subject->annotation = n;
+    }
+    if (!copy_soft_list(c, a->params, n, &n->params)) return false;
+    *tail = n;
+    tail = &n->next;
+  }
+  for (const surg_node *n = g->first; n; n = n->next)
+    if (!copy_soft_list(c, n->softs, NULL, &((surg_node *)n->work)->softs)) return false;
+  return true;
+}
+
+/* --- the model --- */
+
+static bool copy_imports(cloner *c, const surg__imports *from, surg__imports *to) {
+  for (size_t i = 0; i < from->count; i++) {
+    surg__import e = from->items[i];
+    e.domain = name_of(c, e.domain);
+    if (!e.domain) return false;
+    if (!surg__vec_push(c->to->ctx, to, e)) return surg__failed(c->to) != NULL;
+  }
+  return true;
+}
+
+static bool copy_function(cloner *c, surg_function *f) {
+  const char *domain = name_of(c, f->domain), *name = name_of(c, f->name);
+  const char *overload = name_of(c, f->overload);
+  if (c->to->status != SURG_OK) return false;
+  surg_function *n = surg__function_new(c->to, domain, name, overload);
+  if (!n) return false;
+  f->body->work = n->body;
+  n->src = f->src;
+  n->dirty = f->dirty;
+  n->imports_dirty = f->imports_dirty;
+  if (!copy_imports(c, &f->imports, &n->imports)) return false;
+  for (size_t i = 0; i < f->attrs.count; i++) {
+    const char *attr = name_of(c, f->attrs.items[i]);
+    if (!attr || !surg__vec_push(c->to->ctx, &n->attrs, attr))
+      return surg__failed(c->to) != NULL;
+  }
+  return true;
+}
+
+/* Once all graphs are there: defaults may hold some. */
+static bool copy_defaults(cloner *c, const surg_function *f, surg_function *n) {
+  for (size_t i = 0; i < f->defaults.count; i++) {
+    surg_attr *a = surg__zalloc(c->to, sizeof *a);
+    if (!a || !fill_attr(c, f->defaults.items[i], a, NULL)) return false;
+    if (!surg__vec_push(c->to->ctx, &n->defaults, a)) return surg__failed(c->to) != NULL;
+  }
+  return true;
+}
+
+/* The list of graphs keeps its order, which functions made first would upset. */
+static bool make_graphs(cloner *c) {
+  surg_model *m = c->to;
+  for (size_t i = 0; i < c->from->functions.count; i++)
+    if (!copy_function(c, c->from->functions.items[i])) return false;
+  surg_graph *tail = NULL;
+  for (surg_graph *g = c->from->graph; g; g = g->next) {
+    surg_graph *n = g->kind == SURG_GRAPH_FUNCTION ? g->work
+                                                   : surg__graph_new(m, g->kind, NULL, NULL);
+    if (!n) return false;
+    g->work = n;
+    n->prev = tail;
+    tail = n;
+  }
+  m->graphs_tail = tail;
+  for (surg_graph *n = tail, *next = NULL; n; next = n, n = n->prev) n->next = next;
+  return true;
+}
+
+static bool copy_header(cloner *c) {
+  const surg_model *f = c->from;
+  surg_model *m = c->to;
+  m->options = f->options;
+  m->freeze_inputs = f->freeze_inputs;
+  m->ir_version = f->ir_version;
+  m->has_ir_version = f->has_ir_version;
+  m->dirty = f->dirty;
+  m->header_dirty = f->header_dirty;
+  m->epoch = f->epoch;
+  m->fresh = f->fresh;
+  m->inferred_epoch = f->inferred_epoch;
+  m->owned_resident = f->owned_resident;
+  if (!text_of(c, f->options.external_root, &m->options.external_root)) return false;
+  if (!copy_imports(c, &f->imports, &m->imports)) return false;
+  for (size_t i = 0; i < f->metadata.count; i++) {
+    surg__metadata e = f->metadata.items[i];
+    if (!text_of(c, e.key, &e.key) || !text_of(c, e.value, &e.value)) return false;
+    if (!surg__vec_push(m->ctx, &m->metadata, e)) return surg__failed(m) != NULL;
+  }
+  return true;
+}
+
+static bool share_payloads(cloner *c) {
+  const surg_model *f = c->from;
+  surg_model *m = c->to;
+  if (!surg__vec_reserve(m->ctx, &m->blobs, f->blobs.count)) return surg__failed(m) != NULL;
+  for (size_t i = 0; i < f->blobs.count; i++)
+    m->blobs.items[m->blobs.count++] = surg__blob_ref(f->blobs.items[i]);
+  m->spill = surg__spill_ref(f->spill);
+  m->source = surg__source_ref(f->source);
+  /* Models put new files in front of their list, so that the rest of it can be one. */
+  m->files = f->files;
+  for (surg__datafile *d = f->files; d; d = d->next) surg__datafile_ref(d);
+  return true;
+}
+
+static bool copy_training(cloner *c) {
+  return copy_soft_list(c, c->from->training, NULL, &c->to->training);
+}
+
+static bool copy_all(cloner *c) {
+  const surg_model *f = c->from;
+  if (!share_payloads(c) || !copy_header(c) || !make_graphs(c)) return false;
+  for (surg_graph *g = f->graph; g; g = g->next)
+    if (!copy_values(c, g)) return false;
+  for (surg_graph *g = f->graph; g; g = g->next)
+    if (!copy_graph(c, g)) return false;
+  for (surg_graph *g = f->graph; g; g = g->next)
+    for (surg_value *v = g->first_value; v; v = v->next) link_uses(v);
+  for (surg_graph *g = f->graph; g; g = g->next)
+    if (!copy_softs(c, g)) return false;
+  for (size_t i = 0; i < f->functions.count; i++)
+    if (!copy_defaults(c, f->functions.items[i], c->to->functions.items[i])) return false;
+  return copy_training(c);
+}
+
+static void clear_work(const surg_model *m) {
+  for (surg_graph *g = m->graph; g; g = g->next) {
+    g->work = NULL;
+    for (surg_node *n = g->first; n; n = n->next) n->work = NULL;
+    for (surg_value *v = g->first_value; v; v = v->next) v->work = NULL;
+  }
+}
+
+surg_model *surg_model_clone(const surg_model *model) {
+  if (!surg__model_ok(model)) return NULL;
+  cloner c = {.from = model, .to = surg__model_alloc(model->ctx)};
+  if (!c.to) return NULL;
+  bool ok = copy_all(&c);
+  clear_work(model);
+  if (ok && c.to->status == SURG_OK) return c.to;
+  surg_model_free(c.to);
+  return NULL;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moving the contents of a subgraph out into a graph around it. */
+#include "ir/edit.h"
+
+typedef struct hoist {
+  surg_graph *from, *to;
+  surg_node *before;
+  surg_model *m;
+  bool constants; /* initializers become Constant nodes: `to` cannot hold them */
+} hoist;
+
+/* Whether g is `from` or stands inside it. */
+static bool inside(const surg_graph *g, const surg_graph *from) {
+  for (; g; g = surg_graph_parent(g))
+    if (g == from) return true;
+  return false;
+}
+
+static bool reads_between(const hoist *h, const surg_value *v) {
+  return v && !inside(v->graph, h->from) && !surg__value_visible(v, h->to);
+}
+
+static surg_status refuse(const hoist *h, const surg_graph *g, const surg_value *v) {
+  return surg__graph_error(g, SURG_EINVALID, "reads %s, so it cannot be moved out",
+                           surg__q(h->m->ctx, v->name));
+}
+
+/* Nothing inside may read a graph that lies between `from` and `to`. */
+static surg_status check_captures(const hoist *h) {
+  if (surg_graph_parent(h->from) == h->to) return SURG_OK;
+  for (surg_graph *g = surg__chain_graph(h->from); g; g = g->work_next) {
+    for (const surg_node *n = g->first; n; n = n->next)
+      for (uint32_t i = 0; i < n->n_in; i++)
+        if (reads_between(h, n->in[i].value)) return refuse(h, g, n->in[i].value);
+    for (size_t i = 0; g != h->from && i < g->n_out; i++)
+      if (reads_between(h, g->out[i]->use.value)) return refuse(h, g, g->out[i]->use.value);
+  }
+  return SURG_OK;
+}
+
+static surg_status check_constants(hoist *h) {
+  const surg_graph *to = h->to;
+  h->constants = h->from->n_inits > 0 &&
+                 (to->kind == SURG_GRAPH_FUNCTION || !h->m->has_ir_version ||
+                  h->m->ir_version < 4);
+  if (!h->constants) return SURG_OK;
+  if (surg_graph_opset(to, "") < 1 || surg_model_find_function(h->m, "", "Constant", ""))
+    return SURG_EUNSUPPORTED;
+  for (const surg_value *v = h->from->first_init; v; v = v->init_next)
+    if (!v->tensor || v->tensor->view == SURG__VIEW_SPARSE) return SURG_EUNSUPPORTED;
+  return SURG_OK;
+}
+
+static surg_status check(hoist *h) {
+  if (h->from->kind != SURG_GRAPH_SUBGRAPH || h->from == h->to || !inside(h->from, h->to))
+    return surg__graph_error(h->from, SURG_EUSAGE, "cannot be moved before that node");
+  for (size_t i = 0; i < h->from->n_in; i++) {
+    const surg_value *v = h->from->in[i];
+    if (surg__value_has_hard_use(v))
+      return surg__graph_error(h->from, SURG_EINVALID, "cannot be moved out: input %s is in use",
+                               surg__q(h->m->ctx, v->name));
+  }
+  surg_status s = check_captures(h);
+  return s != SURG_OK ? s : check_constants(h);
+}
+
+/* --- annotations follow their values, or go --- */
+
+static bool stays_behind(const surg__soft *s) {
+  return s && s->use.value && s->use.value->input;
+}
+
+static void move_annotations(hoist *h) {
+  surg__annotation **tail = &h->to->annotations;
+  while (*tail) tail = &(*tail)->next;
+  for (surg__annotation *a = h->from->annotations, *next; a; a = next) {
+    next = a->next;
+    bool drop = !a->subject || stays_behind(a->subject);
+    for (const surg__soft *s = a->params; s; s = s->next) drop |= stays_behind(s);
+    if (drop) surg__annotation_drop(h->from, a);
+    if (a->dropped) continue;
+    if (a->subject) a->subject->graph = h->to;
+    for (surg__soft *s = a->params; s; s = s->next) s->graph = h->to;
+    a->next = NULL;
+    *tail = a;
+    tail = &a->next;
+  }
+  h->from->annotations = NULL;
+  h->from->strays = NULL;
+}
+
+/* --- values --- */
+
+/* A label borne elsewhere would clash, or be seen by what captured the other one. */
+static bool clear_label(const hoist *h, surg_value *v) {
+  if (!v->name[0] || surg__name_of(v->name)->values <= 1) return true;
+  const char *fresh = surg__fresh(h->m, v->name);
+  return fresh && surg__relabel(v, fresh);
+}
+
+/* Makes an initializer the output of a Constant node in front of what is moved. */
+static bool to_constant(hoist *h, surg_value *v) {
+  const char *empty = surg__intern(h->m, "", 0);
+  const char *op = empty ? surg__intern(h->m, "Constant", 8) : NULL;
+  surg_node *n = op ? surg__node_new(h->to, h->before, empty, op, empty, empty) : NULL;
+  if (!n || !surg__node_link_output(n, 0, v)) return false;
+  surg__node_mark_new(n);
+  surg__touch_node(n);
+  v->init_dirty = false;
+  v->init_src = (surg__src){0};
+  surg_tensor *t = v->tensor;
+  v->tensor = NULL;
+  return surg_node_set_tensor(n, "value", t) == SURG_OK;
+}
+
+static bool move_value(hoist *h, surg_value *v) {
+  if (!clear_label(h, v)) return false;
+  surg_tensor *t = v->tensor;
+  bool initializer = v->initializer;
+  surg__value_unindex(v);
+  if (initializer) surg__init_unlink(v);
+  surg__value_unlink(v);
+  surg__value_append(h->to, v);
+  if (!surg__value_index(v)) return false;
+  v->named_here = true;
+  if (!initializer) return true;
+  if (h->constants) return to_constant(h, v);
+  surg__graph_push_initializer(h->to, v, t);
+  return true;
+}
+
+/* Initializers go first and in file order, then the rest in order of creation. */
+static bool move_values(hoist *h) {
+  for (surg_value *v = h->from->first_init, *next; v; v = next) {
+    next = v->init_next;
+    if (!v->input && !move_value(h, v)) return false;
+  }
+  for (surg_value *v = h->from->first_value, *next; v; v = next) {
+    next = v->next;
+    if (!v->input && !move_value(h, v)) return false;
+  }
+  return true;
+}
+
+static bool move_nodes(hoist *h) {
+  while (h->from->first) {
+    surg_node *n = h->from->first;
+    if (!surg__node_unindex(n)) return false;
+    surg__order_remove(n);
+    n->graph = h->to;
+    surg__order_insert(n, h->before);
+    if (!surg__node_index(n)) return false;
+    n->named_here = true;
+    surg__emit(h->m, SURG_EVENT_MOVE, h->to, n, NULL, NULL, NULL);
+  }
+  return true;
+}
+
+surg_status surg_graph_hoist(surg_graph *from, surg_node *before) {
+  surg_status s = surg__graph_ready(from);
+  if (s == SURG_OK) s = surg__node_ready(before);
+  if (s != SURG_OK) return s;
+  hoist h = {.from = from, .to = before->graph, .before = before, .m = from->model};
+  if (before->graph->model != h.m) return SURG_EUSAGE;
+  s = check(&h);
+  if (s != SURG_OK) return s;
+  move_annotations(&h);
+  if (!move_values(&h) || !move_nodes(&h)) return h.m->status;
+  surg__touch_graph(from);
+  surg__touch_graph(h.to);
+  return SURG_OK;
+}
