@@ -53,6 +53,8 @@ surg__kstatus surg__ints_attr(surg_kctx *k, const char *name, const int64_t **ou
                               bool *given);
 /* A single integer from an input that must be there. */
 surg__kstatus surg__int_input(surg_kctx *k, uint32_t in, int64_t *out);
+/* Element i of a numeric array as an integer; false when it is none or does not fit. */
+bool surg__as_int(const surg__array *a, uint64_t i, int64_t *out);
 /* Refuses ranks no kernel has room for, and absent required inputs. */
 surg__kstatus surg__need(surg_kctx *k, uint32_t in);
 /* An axis where negative numbers count from the back only since the version `negative_since`. */

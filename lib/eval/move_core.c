@@ -2,6 +2,8 @@
 /* Shared parts of the kernels that move elements: parameters, strided copies, order. */
 #include "eval/move.h"
 
+#include <math.h>
+
 #include "base/dtype.h"
 
 size_t surg__element_size(const surg__array *a) {
@@ -49,6 +51,53 @@ surg__kstatus surg__ints_attr(surg_kctx *k, const char *name, const int64_t **ou
   *out = p ? p : none;
   *count = p ? n : 0;
   return SURG__K_OK;
+}
+
+bool surg__as_int(const surg__array *a, uint64_t i, int64_t *out) {
+  double d;
+  switch (a->dtype) {
+    case SURG_INT8:
+      *out = ((const int8_t *)a->data)[i];
+      return true;
+    case SURG_INT16:
+      *out = ((const int16_t *)a->data)[i];
+      return true;
+    case SURG_INT32:
+      *out = ((const int32_t *)a->data)[i];
+      return true;
+    case SURG_INT64:
+      *out = ((const int64_t *)a->data)[i];
+      return true;
+    case SURG_UINT8:
+      *out = ((const uint8_t *)a->data)[i];
+      return true;
+    case SURG_UINT16:
+      *out = ((const uint16_t *)a->data)[i];
+      return true;
+    case SURG_UINT32:
+      *out = ((const uint32_t *)a->data)[i];
+      return true;
+    case SURG_UINT64:
+      *out = (int64_t)((const uint64_t *)a->data)[i];
+      return *out >= 0;
+    case SURG_FLOAT:
+      d = (double)((const float *)a->data)[i];
+      break;
+    case SURG_DOUBLE:
+      d = ((const double *)a->data)[i];
+      break;
+    case SURG_FLOAT16:
+      d = (double)surg__half_to_float(((const uint16_t *)a->data)[i]);
+      break;
+    case SURG_BFLOAT16:
+      d = (double)surg__bf16_to_float(((const uint16_t *)a->data)[i]);
+      break;
+    default:
+      return false;
+  }
+  if (!(d > -9e18 && d < 9e18) || d != trunc(d)) return false;
+  *out = (int64_t)d;
+  return true;
 }
 
 surg__kstatus surg__int_input(surg_kctx *k, uint32_t in, int64_t *out) {

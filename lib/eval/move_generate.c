@@ -5,61 +5,13 @@
 #include "base/dtype.h"
 #include "eval/move.h"
 
-/* Element i of a numeric array as an integer; false when it is none or does not fit. */
-static bool as_int(const surg__array *a, uint64_t i, int64_t *out) {
-  double d;
-  switch (a->dtype) {
-    case SURG_INT8:
-      *out = ((const int8_t *)a->data)[i];
-      return true;
-    case SURG_INT16:
-      *out = ((const int16_t *)a->data)[i];
-      return true;
-    case SURG_INT32:
-      *out = ((const int32_t *)a->data)[i];
-      return true;
-    case SURG_INT64:
-      *out = ((const int64_t *)a->data)[i];
-      return true;
-    case SURG_UINT8:
-      *out = ((const uint8_t *)a->data)[i];
-      return true;
-    case SURG_UINT16:
-      *out = ((const uint16_t *)a->data)[i];
-      return true;
-    case SURG_UINT32:
-      *out = ((const uint32_t *)a->data)[i];
-      return true;
-    case SURG_UINT64:
-      *out = (int64_t)((const uint64_t *)a->data)[i];
-      return *out >= 0;
-    case SURG_FLOAT:
-      d = (double)((const float *)a->data)[i];
-      break;
-    case SURG_DOUBLE:
-      d = ((const double *)a->data)[i];
-      break;
-    case SURG_FLOAT16:
-      d = (double)surg__half_to_float(((const uint16_t *)a->data)[i]);
-      break;
-    case SURG_BFLOAT16:
-      d = (double)surg__bf16_to_float(((const uint16_t *)a->data)[i]);
-      break;
-    default:
-      return false;
-  }
-  if (!(d > -9e18 && d < 9e18) || d != trunc(d)) return false;
-  *out = (int64_t)d;
-  return true;
-}
-
 /* --- Range --- */
 
 static surg__kstatus range_ints(surg_kctx *k) {
   int64_t start, limit, delta, span, n = 0;
-  (void)as_int(&k->in[0], 0, &start);
-  (void)as_int(&k->in[1], 0, &limit);
-  (void)as_int(&k->in[2], 0, &delta);
+  (void)surg__as_int(&k->in[0], 0, &start);
+  (void)surg__as_int(&k->in[1], 0, &limit);
+  (void)surg__as_int(&k->in[2], 0, &delta);
   if (delta == 0) return surg__k_invalid(k, "the delta is 0");
   if (!surg__sub_i64(limit, start, &span)) return SURG__K_BUDGET;
   if (span != 0 && (span > 0) == (delta > 0)) {
@@ -188,7 +140,8 @@ surg__kstatus surg__kernel_range(surg_kctx *k) {
 static surg__kstatus one_hot_depth(surg_kctx *k, int64_t *depth) {
   for (uint32_t i = 0; i < 3; i++) SURG__K_TRY(surg__need(k, i));
   if (k->in[1].count != 1) return surg__k_invalid(k, "the depth is not a single number");
-  if (!as_int(&k->in[1], 0, depth)) return surg__k_cannot(k, "the depth is not a whole number");
+  if (!surg__as_int(&k->in[1], 0, depth))
+    return surg__k_cannot(k, "the depth is not a whole number");
   if (*depth < 0) return surg__k_invalid(k, "the depth is negative");
   if (k->in[2].rank != 1 || k->in[2].count != 2)
     return surg__k_invalid(k, "the values are not a pair");
@@ -216,7 +169,7 @@ surg__kstatus surg__kernel_one_hot(surg_kctx *k) {
   uint64_t inner = surg__span_product(ix->dims, axis, ix->rank);
   for (uint64_t i = 0; i < ix->count; i++) {
     int64_t v;
-    if (!as_int(ix, i, &v)) return surg__k_cannot(k, "an index is not a whole number");
+    if (!surg__as_int(ix, i, &v)) return surg__k_cannot(k, "an index is not a whole number");
     if (v < 0 && k->since >= 11) v += depth;
     if (v < 0 || v >= depth) continue;
     uint64_t at = (i / inner * (uint64_t)depth + (uint64_t)v) * inner + i % inner;

@@ -149,13 +149,14 @@ surg__kstatus surg__kernel_tile(surg_kctx *k) {
   return tiled(k, repeats);
 }
 
-/* Tile-1 repeats along one axis. */
+/* Tile-1 repeats along one axis; both are given in the type of the data, which is a float. */
 surg__kstatus surg__kernel_tile_axis(surg_kctx *k) {
   int64_t tiles, axis, repeats[SURG_LIMIT_RANK];
   uint32_t at;
-  SURG__K_TRY(surg__need(k, 0));
-  SURG__K_TRY(surg__int_input(k, 1, &tiles));
-  SURG__K_TRY(surg__int_input(k, 2, &axis));
+  for (uint32_t i = 0; i < 3; i++) SURG__K_TRY(surg__need(k, i));
+  if (k->in[1].count != 1 || !surg__as_int(&k->in[1], 0, &tiles) || k->in[2].count != 1 ||
+      !surg__as_int(&k->in[2], 0, &axis))
+    return surg__k_invalid(k, "tiles or axis is not a single whole number");
   SURG__K_TRY(surg__need_axis(k, axis, k->in[0].rank, 6, &at));
   for (uint32_t i = 0; i < k->in[0].rank; i++) repeats[i] = i == at ? tiles : 1;
   return tiled(k, repeats);
