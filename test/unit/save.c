@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Saving: what is written after an edit is, byte for byte, the file that would have been written
+ * with the edit in it from the start; unknown fields, odd lengths and docs included. */
+#include <check.h>
+#include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/context.h"
+#include "wire_build.h"
+
+static surg_context *ctx;
+
+static void setup(void) {
+  surg_config config = {.size = sizeof config, .seed = 5};
+  ctx = surg_context_new(&config);
+}
+
+static void teardown(void) {
+  ck_assert_ptr_null(surg_context_error(ctx));
+  surg_context_free(ctx); /* asserts that nothing was leaked */
+}
+
+/* --- one model with something of everything; each edit has its twin here --- */
+
+typedef struct twin {
+  const char *w, *y, *z, *inner, *node, *op, *meta, *fn_input, *branch;
+  int64_t ir, opset, axis;
+} twin;
+
+static const twin original = {.w = "w",
+                              .y = "y",
+                              .z = "z",
+                              .inner = "t",
+                              .node = "second",
+                              .op = "Relu",
+                              .meta = "old",
+                              .fn_input = "a",
+                              .branch = "y",
+                              .ir = 8,
+                              .opset = 17,
+                              .axis = 1};
+
+static wire entry(const char *key, const char *value) {
+  wire e = {0};
+  wire_str(&e, 1, key);
+  wire_str(&e, 2, value);
+  return e;
+}
+
+static wire value_info(const char *name, int dtype, bool odd) {
+  wire info = {0}, type = {0}, tensor = {0}, shape = {0}, dim = {0};
+  wire_str(&info, 1, name);
+  wire_int(&tensor, 1, (uint64_t)dtype);
+  wire_int(&dim, 1, 2);
+  wire_message(&shape, 1, dim);
+  wire_message(&tensor, 2, shape);
+  wire_message(&type, 1, tensor);
+  if (odd) wire_str_long(&type, 6, "TENSOR");
+  wire_message(&info, 2, type);
+  if (odd) wire_str(&info, 3, "documented");
+  if (odd) wire_str(&info, 77, "unknown");
+  return info;
+}
+
+static wire first_node(const twin *t) {
+  wire n = {0};
+  wire_str(&n, 98, "unknown before");
+  wire_str(&n, 1, "x");
+  wire_str(&n, 1, t->w);
+  wire_str(&n, 2, t->y);
+  wire_str_long(&n, 4, "Add");
+  wire_str(&n, 6, "doc");
+  wire_str(&n, 99, "unknown behind");
+  return n;
+}
+
+static wire second_node(const twin *t) {
+  wire n = {0}, devices = {0}, spec = {0};
+  wire_str(&n, 1, t->y);
+  wire_str(&n, 2, t->z);
+  wire_str(&n, 3, t->node);
+  wire_str(&n, 4, t->op);
+  wire_str(&devices, 1, "config");
+  wire_str(&spec, 1, t->y);
+  wire_int(&spec, 2, 0);
+  wire_message(&devices, 2, spec);
+  wire_int(&devices, 3, 4);
+  wire_message(&n, 10, devices);
+  return n;
+}
+
+static wire branch(const twin *t, const char *name) {
+  wire g = {0}, n = {0};
+  wire_str(&n, 1, t->branch);
+  wire_str(&n, 2, t->inner);
+  wire_str(&n, 4, "Identity");
+  wire_message(&g, 1, n);
+  wire_str(&g, 2, name);
+  wire_message(&g, 12, value_info(t->inner, 1, false));
+  return g;
+}
+
+static wire graph_attr(const char *name, wire g) {
+  wire a = {0};
+  wire_str(&a, 1, name);
+  wire_message(&a, 6, g);
+  wire_str(&a, 13, "branch");
+  wire_int(&a, 20, 5);
+  return a;
+}
+
+static wire if_node(const twin *t) {
+  wire n = {0};
+  wire_str(&n, 1, "c");
+  wire_str(&n, 2, "chosen");
+  wire_str(&n, 4, "If");
+  wire_message(&n, 5, graph_attr("then_branch", branch(t, "then")));
+  wire_message(&n, 5, graph_attr("else_branch", branch(t, "else")));
+  return n;
+}
+
+static wire softmax_node(const twin *t) {
+  wire n = {0}, a = {0};
+  wire_str(&a, 1, "axis");
+  wire_int(&a, 3, (uint64_t)t->axis);
+  wire_str(&a, 13, "axis doc");
+  wire_int(&a, 20, 2);
+  wire_str(&n, 1, "chosen");
+  wire_str(&n, 2, "soft");
+  wire_str(&n, 4, "Softmax");
+  wire_message(&n, 5, a);
+  return n;
+}
+
+static wire call_node(const twin *t) {
+  wire n = {0};
+  wire_str(&n, 1, t->z);
+  wire_str(&n, 2, "called");
+  wire_str(&n, 4, "f");
+  wire_str(&n, 7, "dom");
+  return n;
+}
+
+static wire initializer(const twin *t) {
+  static const float data[2] = {1, -0.0f};
+  wire w = {0};
+  wire_int(&w, 1, 2);
+  wire_int(&w, 2, 1);
+  wire_str(&w, 8, t->w);
+  wire_bytes(&w, 9, data, sizeof data);
+  wire_str(&w, 12, "weights");
+  wire_str(&w, 50, "unknown");
+  return w;
+}
+
+static wire annotation(const twin *t) {
+  wire a = {0};
+  wire_str(&a, 1, t->y);
+  wire_message(&a, 2, entry("SCALE_TENSOR", t->w));
+  wire_message(&a, 2, entry("ZERO_POINT_TENSOR", "nowhere"));
+  return a;
+}
+
+static wire graph(const twin *t) {
+  wire g = {0};
+  wire_message(&g, 1, first_node(t));
+  wire_message(&g, 1, second_node(t));
+  wire_message(&g, 1, if_node(t));
+  wire_message(&g, 1, softmax_node(t));
+  wire_message(&g, 1, call_node(t));
+  wire_str(&g, 2, "main");
+  wire_message(&g, 5, initializer(t));
+  wire_str(&g, 10, "graph doc");
+  wire_message(&g, 11, value_info("x", 1, true));
+  wire_message(&g, 11, value_info("c", 9, false));
+  wire_message(&g, 12, value_info(t->z, 1, true));
+  wire_message(&g, 12, value_info("soft", 1, false));
+  wire_message(&g, 12, value_info("called", 1, false));
+  wire_message(&g, 13, value_info(t->y, 1, true));
+  wire_message(&g, 13, value_info("names nothing", 1, true));
+  wire_message(&g, 13, value_info("chosen", 1, true));
+  wire_message(&g, 14, annotation(t));
+  wire_message(&g, 16, entry("graph", "metadata"));
+  wire_str(&g, 70, "unknown");
+  return g;
+}
+
+static wire import(const char *domain, int64_t version) {
+  wire i = {0};
+  wire_str(&i, 1, domain);
+  wire_int(&i, 2, (uint64_t)version);
+  return i;
+}
+
+static wire function(const twin *t) {
+  wire f = {0}, n = {0};
+  wire_str(&f, 1, "f");
+  wire_str(&f, 4, t->fn_input);
+  wire_str(&f, 5, "b");
+  wire_str(&n, 1, t->fn_input);
+  wire_str(&n, 2, "b");
+  wire_str(&n, 4, "Abs");
+  wire_message(&f, 7, n);
+  wire_str(&f, 8, "function doc");
+  wire_message(&f, 9, import("", 17));
+  wire_str(&f, 10, "dom");
+  wire_str(&f, 60, "unknown");
+  return f;
+}
+
+static wire model(const twin *t) {
+  wire m = {0};
+  wire_int(&m, 1, (uint64_t)t->ir);
+  wire_str_long(&m, 2, "producer");
+  wire_message(&m, 7, graph(t));
+  wire_message(&m, 8, import("", t->opset));
+  wire_message(&m, 8, import("dom", 1));
+  wire_message(&m, 14, entry("key", t->meta));
+  wire_message(&m, 14, entry("other", "stays"));
+  wire_message(&m, 25, function(t));
+  wire_str(&m, 200, "unknown");
+  return m;
+}
+
+static surg_model *load(wire w) {
+  surg_model *m = NULL;
+  surg_status s = surg_load_memory(ctx, w.p, w.n, "test", NULL, &m);
+  ck_assert_msg(s == SURG_OK, "%s", surg_context_error(ctx));
+  free(w.p);
+  return m;
+}
+
+/* Saves and frees the model; the result must be `want`. */
+static void expect(surg_model *m, wire want) {
+  void *p;
+  size_t n;
+  surg_status s = surg_save_memory(m, &p, &n);
+  ck_assert_msg(s == SURG_OK, "%s", surg_context_error(ctx));
+  size_t at = 0;
+  while (at < n && at < want.n && ((uint8_t *)p)[at] == want.p[at]) at++;
+  ck_assert_msg(n == want.n && at == n, "%zu bytes for %zu, the first other one is %zu", n, want.n,
+                at);
+  surg_bytes_free(ctx, p);
+  surg_model_free(m);
+  free(want.p);
+}
+
+static surg_value *value(surg_model *m, const char *name) {
+  surg_value *v = surg_graph_find_value(surg_model_graph(m), name);
+  ck_assert_ptr_nonnull(v);
+  return v;
+}
+
+START_TEST(unchanged) {
+  expect(load(model(&original)), model(&original));
+}
+END_TEST
+
+START_TEST(a_clone_is_saved_as_its_original) {
+  surg_model *m = load(model(&original)), *c = surg_model_clone(m);
+  ck_assert_int_eq(surg_value_rename(value(c, "y"), "why"), SURG_OK);
+  twin t = original;
+  t.y = t.branch = "why";
+  expect(c, model(&t));
+  expect(m, model(&original));
+}
+END_TEST
+
+START_TEST(a_rename_is_followed_everywhere) {
+  surg_model *m = load(model(&original));
+  ck_assert_int_eq(surg_value_rename(value(m, "y"), "why"), SURG_OK);
+  twin t = original;
+  t.y = t.branch = "why";
+  expect(m, model(&t));
+}
+END_TEST
+
+START_TEST(renaming_there_and_back_changes_nothing) {
+  surg_model *m = load(model(&original));
+  ck_assert_int_eq(surg_value_rename(value(m, "y"), "why"), SURG_OK);
+  ck_assert_int_eq(surg_value_rename(value(m, "why"), "y"), SURG_OK);
+  expect(m, model(&original));
+}
+END_TEST
+
+START_TEST(a_renamed_initializer_keeps_its_tensor) {
+  surg_model *m = load(model(&original));
+  ck_assert_int_eq(surg_value_rename(value(m, "w"), "weight"), SURG_OK);
+  twin t = original;
+  t.w = "weight";
+  expect(m, model(&t));
+}
+END_TEST
+
+START_TEST(a_renamed_output_keeps_its_type) {
+  surg_model *m = load(model(&original));
+  ck_assert_int_eq(surg_value_rename(value(m, "z"), "result"), SURG_OK);
+  twin t = original;
+  t.z = "result";
+  expect(m, model(&t));
+}
+END_TEST
+
+START_TEST(a_node_gets_a_name_and_another_operator) {
+  surg_model *m = load(model(&original));
+  surg_node *n = surg_graph_find_node(surg_model_graph(m), "second");
+  ck_assert_int_eq(surg_node_set_name(n, "third"), SURG_OK);
+  ck_assert_int_eq(surg_node_set_op(n, NULL, "Abs"), SURG_OK);
+  twin t = original;
+  t.node = "third";
+  t.op = "Abs";
+  expect(m, model(&t));
+}
+END_TEST
+
+START_TEST(the_header_changes_where_it_was_told_to) {
+  surg_model *m = load(model(&original));
+  ck_assert_int_eq(surg_model_set_ir_version(m, 9), SURG_OK);
+  ck_assert_int_eq(surg_model_set_opset(m, "", 18), SURG_OK);
+  ck_assert_int_eq(surg_model_set_metadata(m, "key", "new"), SURG_OK);
+  twin t = original;
+  t.ir = 9;
+  t.opset = 18;
+  t.meta = "new";
+  expect(m, model(&t));
+}
+END_TEST
+
+START_TEST(a_function_input_is_renamed) {
+  surg_model *m = load(model(&original));
+  surg_graph *body = surg_function_graph(surg_model_function(m, 0));
+  ck_assert_int_eq(surg_value_rename(surg_graph_input(body, 0), "arg"), SURG_OK);
+  twin t = original;
+  t.fn_input = "arg";
+  expect(m, model(&t));
+}
+END_TEST
+
+START_TEST(inner_values_are_renamed) {
+  surg_model *m = load(model(&original));
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    if (surg_graph_get_kind(g) == SURG_GRAPH_SUBGRAPH)
+      ck_assert_int_eq(surg_value_rename(surg_graph_find_value(g, "t"), "inside"), SURG_OK);
+  twin t = original;
+  t.inner = "inside";
+  expect(m, model(&t));
+}
+END_TEST
+
+START_TEST(an_attribute_is_replaced) {
+  surg_model *m = load(model(&original));
+  surg_node *n = surg_value_producer(value(m, "soft"), NULL);
+  ck_assert_int_eq(surg_node_set_int(n, "axis", -1), SURG_OK);
+  void *p;
+  size_t size;
+  ck_assert_int_eq(surg_save_memory(m, &p, &size), SURG_OK);
+  surg_model *again;
+  ck_assert_int_eq(surg_load_memory(ctx, p, size, "again", NULL, &again), SURG_OK);
+  n = surg_value_producer(value(again, "soft"), NULL);
+  ck_assert_int_eq(surg_node_int(n, "axis", 5), -1);
+  ck_assert_uint_eq(surg_node_attr_count(n), 1);
+  surg_bytes_free(ctx, p);
+  /* All other nodes and everything around them stayed. */
+  ck_assert_int_eq(surg_node_set_int(n, "axis", 1), SURG_OK);
+  surg_model_free(again);
+  surg_model_free(m);
+}
+END_TEST
+
+START_TEST(a_capture_may_change_alone) {
+  surg_model *m = load(model(&original));
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    if (surg_graph_get_kind(g) == SURG_GRAPH_SUBGRAPH)
+      ck_assert_int_eq(surg_node_set_input(surg_graph_first_node(g), 0, value(m, "x")), SURG_OK);
+  twin t = original;
+  t.branch = "x";
+  expect(m, model(&t));
+}
+END_TEST
+
+START_TEST(new_data_keeps_what_was_said_of_the_tensor) {
+  surg_model *m = load(model(&original));
+  static const double data[3] = {1, 2, 3};
+  static const int64_t dims[1] = {3};
+  surg_tensor *t = surg_tensor_new(m, SURG_DOUBLE, dims, 1, data, sizeof data);
+  ck_assert_int_eq(surg_value_set_initializer(value(m, "w"), t), SURG_OK);
+  wire w = {0}, plain = {0};
+  wire_int(&w, 1, 3);
+  wire_int(&w, 2, SURG_DOUBLE);
+  wire_str(&w, 8, "w");
+  wire_str(&w, 12, "weights");
+  wire_str(&w, 50, "unknown");
+  wire_bytes(&w, 9, data, sizeof data);
+  wire_message(&plain, 5, w);
+  void *p;
+  size_t n;
+  ck_assert_int_eq(surg_save_memory(m, &p, &n), SURG_OK);
+  ck_assert(wire_has(p, n, plain.p, plain.n));
+  surg_bytes_free(ctx, p);
+  surg_model_free(m);
+  free(plain.p);
+}
+END_TEST
+
+/* --- things made here --- */
+
+START_TEST(a_model_made_from_nothing) {
+  surg_model *m = surg_model_new(ctx, 8, 17);
+  surg_graph *g = surg_model_graph(m);
+  const surg_dim dims[3] = {{-1, "N"}, {3, NULL}, {-1, NULL}};
+  const surg_type *type = surg_type_tensor(m, SURG_FLOAT, dims, 3);
+  surg_value *x = surg_graph_add_input(g, "x", type);
+  surg_node *n = surg_graph_add_node(g, NULL, "some.domain", "Op", 2);
+  ck_assert_int_eq(surg_node_set_input(n, 0, x), SURG_OK);
+  ck_assert_int_eq(surg_node_set_input(n, 1, NULL), SURG_OK);
+  ck_assert_int_eq(surg_node_set_input(n, 2, x), SURG_OK);
+  ck_assert_int_eq(surg_value_rename(surg_node_output(n, 0), "y0"), SURG_OK);
+  ck_assert_int_eq(surg_value_rename(surg_node_output(n, 1), "y1"), SURG_OK);
+  static const int64_t ints[2] = {-1, 300};
+  static const float floats[2] = {0.5f, -0.0f};
+  const surg_str strings[2] = {{"a\0b", 3}, {"", 0}};
+  surg_node_set_int(n, "i", -2);
+  surg_node_set_float(n, "f", 1.5f);
+  surg_node_set_string(n, "s", "text");
+  surg_node_set_ints(n, "is", ints, 2);
+  surg_node_set_floats(n, "fs", floats, 2);
+  surg_node_set_strings(n, "ss", strings, 2);
+  ck_assert_int_eq(surg_graph_add_output(g, surg_node_output(n, 1), type), SURG_OK);
+  wire node = {0}, a = {0}, b = {0}, c = {0}, d = {0}, e = {0}, f = {0};
+  wire_str(&node, 1, "x");
+  wire_str(&node, 1, "");
+  wire_str(&node, 1, "x");
+  wire_str(&node, 2, "y0");
+  wire_str(&node, 2, "y1");
+  if (*surg_node_name(n)) wire_str(&node, 3, surg_node_name(n));
+  wire_str(&node, 4, "Op");
+  wire_str(&a, 1, "i");
+  wire_int(&a, 3, (uint64_t)-2);
+  wire_int(&a, 20, 2);
+  wire_message(&node, 5, a);
+  uint32_t bits;
+  wire_str(&b, 1, "f");
+  wire_varint(&b, 2 << 3 | 5);
+  memcpy(&bits, &(float){1.5f}, 4);
+  wire_put(&b, &bits, 4);
+  wire_int(&b, 20, 1);
+  wire_message(&node, 5, b);
+  wire_str(&c, 1, "s");
+  wire_str(&c, 4, "text");
+  wire_int(&c, 20, 3);
+  wire_message(&node, 5, c);
+  wire_str(&d, 1, "is");
+  wire_int(&d, 8, (uint64_t)-1);
+  wire_int(&d, 8, 300);
+  wire_int(&d, 20, 7);
+  wire_message(&node, 5, d);
+  wire_str(&e, 1, "fs");
+  for (int i = 0; i < 2; i++) wire_varint(&e, 7 << 3 | 5), wire_put(&e, &floats[i], 4);
+  wire_int(&e, 20, 6);
+  wire_message(&node, 5, e);
+  wire_str(&f, 1, "ss");
+  wire_bytes(&f, 9, "a\0b", 3);
+  wire_str(&f, 9, "");
+  wire_int(&f, 20, 8);
+  wire_message(&node, 5, f);
+  wire_str(&node, 7, "some.domain");
+  wire whole = {0};
+  wire_message(&whole, 1, node);
+  void *p;
+  size_t size;
+  ck_assert_int_eq(surg_save_memory(m, &p, &size), SURG_OK);
+  ck_assert(wire_has(p, size, whole.p, whole.n));
+  wire shape = {0}, n_dim = {0}, three = {0}, unknown = {0};
+  wire_str(&n_dim, 2, "N");
+  wire_int(&three, 1, 3);
+  wire_message(&shape, 1, n_dim);
+  wire_message(&shape, 1, three);
+  wire_message(&shape, 1, unknown);
+  ck_assert(wire_has(p, size, shape.p, shape.n));
+  surg_model *again;
+  ck_assert_int_eq(surg_load_memory(ctx, p, size, "again", NULL, &again), SURG_OK);
+  ck_assert(surg_type_equal(surg_value_declared_type(surg_graph_input(surg_model_graph(again), 0)),
+                            type));
+  free(whole.p);
+  free(shape.p);
+  surg_bytes_free(ctx, p);
+  surg_model_free(again);
+  surg_model_free(m);
+}
+END_TEST
+
+/* A type read from a file is written as it was there: negative and symbolic dims, denotations,
+ * every kind. */
+static wire typed_info(const char *name, wire type) {
+  wire v = {0};
+  wire_str(&v, 1, name);
+  wire_message(&v, 2, type);
+  return v;
+}
+
+static wire tensor_type(unsigned number, bool odd) {
+  wire type = {0}, tensor = {0}, shape = {0}, dim = {0}, batch = {0};
+  wire_int(&tensor, 1, SURG_INT64);
+  if (odd) wire_int(&dim, 1, (uint64_t)-7);
+  if (odd) wire_str(&dim, 3, "DATA_CHANNEL");
+  wire_str(&batch, 2, "batch");
+  wire_message(&shape, 1, batch);
+  wire_message(&shape, 1, dim);
+  wire_message(&tensor, 2, shape);
+  wire_message(&type, number, tensor);
+  return type;
+}
+
+static wire any_type(int kind) {
+  wire t = {0}, body = {0};
+  switch (kind) {
+    case 0:
+      t = tensor_type(1, true);
+      wire_str(&t, 6, "IMAGE");
+      return t;
+    case 1: /* sequence */
+      wire_message(&body, 1, tensor_type(1, false));
+      wire_message(&t, 4, body);
+      return t;
+    case 2: /* map */
+      wire_int(&body, 1, SURG_STRING);
+      wire_message(&body, 2, tensor_type(1, true));
+      wire_message(&t, 5, body);
+      return t;
+    case 3: /* optional */
+      wire_message(&body, 1, tensor_type(1, true));
+      wire_message(&t, 9, body);
+      return t;
+    case 4: /* sparse */
+      return tensor_type(8, true);
+    default: /* opaque */
+      wire_str(&body, 1, "dom");
+      wire_str(&body, 2, "thing");
+      wire_message(&t, 7, body);
+      return t;
+  }
+}
+
+static wire typed_model(wire other) {
+  wire m = {0}, g = {0};
+  wire_str(&g, 2, "g");
+  for (int kind = 0; kind < 6; kind++) {
+    char name[2] = {(char)('a' + kind), 0};
+    wire_message(&g, 11, typed_info(name, any_type(kind)));
+  }
+  wire_message(&g, 11, typed_info("target", other));
+  wire_message(&g, 12, typed_info("a", any_type(0)));
+  wire_int(&m, 1, 8);
+  wire_message(&m, 7, g);
+  wire_message(&m, 8, import("", 17));
+  return m;
+}
+
+START_TEST(types_are_written_as_they_were_read) {
+  for (int kind = 0; kind < 6; kind++) {
+    surg_model *m = load(typed_model(any_type(kind == 0)));
+    surg_graph *g = surg_model_graph(m);
+    const surg_type *t = surg_value_declared_type(surg_graph_input(g, (size_t)kind));
+    ck_assert_ptr_nonnull(t);
+    ck_assert_int_eq(surg_value_set_declared_type(value(m, "target"), t), SURG_OK);
+    expect(m, typed_model(any_type(kind)));
+  }
+}
+END_TEST
+
+/* A tensor that goes from an attribute to an initializer keeps its payload as it was written. */
+START_TEST(a_constant_becomes_an_initializer) {
+  wire m = {0}, g = {0}, n = {0}, a = {0}, t = {0}, packed = {0};
+  wire_varint(&packed, 5);
+  wire_varint(&packed, (uint64_t)-1);
+  wire_int(&t, 1, 2);
+  wire_int(&t, 2, SURG_INT64);
+  wire_bytes(&t, 7, packed.p, packed.n);
+  wire_str(&a, 1, "value");
+  wire_message(&a, 5, t);
+  wire_int(&a, 20, 4);
+  wire_str(&n, 2, "k");
+  wire_str(&n, 4, "Constant");
+  wire_message(&n, 5, a);
+  wire_message(&g, 1, n);
+  wire_str(&g, 2, "g");
+  wire_message(&g, 12, value_info("k", SURG_INT64, false));
+  wire_int(&m, 1, 8);
+  wire_message(&m, 7, g);
+  wire_message(&m, 8, import("", 17));
+  surg_model *model = load(m);
+  surg_graph *graph = surg_model_graph(model);
+  surg_tensor *constant = surg_value_constant(value(model, "k"));
+  surg_value *v = surg_graph_constant(graph, NULL, "made", constant);
+  ck_assert_ptr_nonnull(v);
+  wire init = {0}, whole = {0};
+  wire_int(&init, 1, 2);
+  wire_int(&init, 2, SURG_INT64);
+  wire_str(&init, 8, surg_value_name(v));
+  wire_bytes(&init, 7, packed.p, packed.n);
+  wire_message(&whole, 5, init);
+  void *p;
+  size_t size;
+  ck_assert_int_eq(surg_save_memory(model, &p, &size), SURG_OK);
+  ck_assert(wire_has(p, size, whole.p, whole.n));
+  surg_bytes_free(ctx, p);
+  surg_model_free(model);
+  free(whole.p);
+  free(packed.p);
+}
+END_TEST
+
+/* Fields in an order of their own: what is kept stays where it stood. */
+START_TEST(an_odd_order_of_fields_is_kept) {
+  wire m = {0}, g = {0}, n = {0};
+  wire_str(&n, 4, "Relu");
+  wire_str(&n, 2, "y");
+  wire_str(&n, 6, "doc");
+  wire_str(&n, 1, "x");
+  wire_message(&g, 12, value_info("y", 1, true));
+  wire_str(&g, 2, "odd");
+  wire_message(&g, 11, value_info("x", 1, true));
+  wire_message(&g, 1, n);
+  wire_message(&m, 8, import("", 17));
+  wire_message(&m, 7, g);
+  wire_int(&m, 1, 8);
+  wire copy = {0};
+  wire_put(&copy, m.p, m.n);
+  surg_model *model = load(m);
+  surg_node *node = surg_graph_first_node(surg_model_graph(model));
+  ck_assert_int_eq(surg_node_set_name(node, "named"), SURG_OK);
+  ck_assert_int_eq(surg_node_set_name(node, ""), SURG_OK);
+  expect(model, copy);
+}
+END_TEST
+
+/* Memory that runs out at any point of saving is an error, leaves nothing behind, and does not
+ * spoil the model. */
+START_TEST(memory_runs_out) {
+  surg_model *m = load(model(&original));
+  ck_assert_int_eq(surg_value_rename(value(m, "y"), "why"), SURG_OK);
+  const uint64_t before = surg_context_memory(ctx, NULL), no_limit = ctx->max_memory;
+  unsigned failures = 0;
+  surg_status s = SURG_ELIMIT;
+  for (uint64_t more = 0; s != SURG_OK; more += 8) {
+    void *p;
+    size_t n;
+    ctx->max_memory = before + more;
+    s = surg_save_memory(m, &p, &n);
+    ctx->max_memory = no_limit;
+    if (s == SURG_OK) {
+      surg_bytes_free(ctx, p);
+      break;
+    }
+    ck_assert_int_eq(s, SURG_ELIMIT);
+    ck_assert_ptr_null(p);
+    surg_context_clear_error(ctx);
+    ck_assert_uint_eq(surg_context_memory(ctx, NULL), before);
+    failures++;
+  }
+  ck_assert_uint_gt(failures, 100);
+  twin t = original;
+  t.y = t.branch = "why";
+  expect(m, model(&t));
+}
+END_TEST
+
+int main(void) {
+  Suite *s = suite_create("save");
+  TCase *c = tcase_create("all");
+  tcase_add_checked_fixture(c, setup, teardown);
+  tcase_add_test(c, unchanged);
+  tcase_add_test(c, a_clone_is_saved_as_its_original);
+  tcase_add_test(c, a_rename_is_followed_everywhere);
+  tcase_add_test(c, renaming_there_and_back_changes_nothing);
+  tcase_add_test(c, a_renamed_initializer_keeps_its_tensor);
+  tcase_add_test(c, a_renamed_output_keeps_its_type);
+  tcase_add_test(c, a_node_gets_a_name_and_another_operator);
+  tcase_add_test(c, the_header_changes_where_it_was_told_to);
+  tcase_add_test(c, a_function_input_is_renamed);
+  tcase_add_test(c, inner_values_are_renamed);
+  tcase_add_test(c, an_attribute_is_replaced);
+  tcase_add_test(c, a_capture_may_change_alone);
+  tcase_add_test(c, new_data_keeps_what_was_said_of_the_tensor);
+  tcase_add_test(c, a_model_made_from_nothing);
+  tcase_add_test(c, types_are_written_as_they_were_read);
+  tcase_add_test(c, a_constant_becomes_an_initializer);
+  tcase_add_test(c, an_odd_order_of_fields_is_kept);
+  tcase_add_test(c, memory_runs_out);
+  suite_add_tcase(s, c);
+  SRunner *runner = srunner_create(s);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
