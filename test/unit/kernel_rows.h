@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel tests as tables. A row is one node: operator, opset, attributes, inputs, and its outputs
+ * or the refusal expected (`unsupported`, `invalid`, `limit`; a digit behind it is the number of
+ * outputs). Tensors are written `int64[2,3]: 1 2 3 4 5 6`, separated by `|`; `-` is an absent input
+ * or output; outputs that start with `~` need to agree to one part in a million (a thousand for
+ * 16-bit floats), others exactly, any NaN with any NaN. Attributes are written
+ * `axis=1; perm=[1,0]; alpha=0.5; mode=edge; value=float[1]: 5`. */
+#ifndef SURG_KERNEL_ROWS_H
+#define SURG_KERNEL_ROWS_H
+
+#include <onnxsurg/onnxsurg.h>
+
+typedef struct kernel_row {
+  const char *op;
+  int opset;
+  const char *attrs, *inputs, *outputs;
+} kernel_row;
+
+/* Builds the node in a model of its own, evaluates it and aborts the test where it differs. */
+void kernel_row_check(surg_context *ctx, const kernel_row *r);
+
+#endif
