@@ -63,6 +63,7 @@ static const char *store_real(const cast *c, uint64_t i, double v) {
       return NULL;
     case SURG_FLOAT8E8M0: return store_e8m0(c, i, v);
     case SURG_FLOAT4E2M1:
+      if (isnan(v)) return "NaN has no float4e2m1";
       ((uint8_t *)c->out->data)[i] = surg__float_to_fp4((float)v);
       return NULL;
     default: surg__store_f64(to, c->out->data, i, v); return NULL;

@@ -92,6 +92,7 @@ static const char *quantize_one(const scaling *s, const surg__array *o, int prec
     if (s->zero && surg__load_f64(s->zero->dtype, s->zero->data, at) != 0) {
       return "a zero point of a float type that is not zero";
     }
+    if (o->dtype == SURG_FLOAT4E2M1 && isnan(q)) return "NaN has no float4e2m1";
     uint8_t *to = (uint8_t *)o->data + i;
     *to = o->dtype == SURG_FLOAT4E2M1 ? surg__float_to_fp4((float)q)
                                       : surg__float_to_fp8(o->dtype, (float)q, saturate);

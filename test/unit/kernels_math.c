@@ -244,6 +244,7 @@ static const kernel_row cast_rows[] = {
     {"Cast", 21, "to=22", "int32[2]: 8 -9", "int4[2]: -8 7"},
     {"Cast", 21, "to=1", "uint4[3]: 0 9 15", "float[3]: 0 9 15"},
     {"Cast", 23, "to=23", "float[4]: 0.3 5 -100 inf", "float4e2m1[4]: 0.5 4 -6 6"},
+    {"Cast", 23, "to=23", "float[1]: nan", "unsupported"},
     {"Cast", 25, "to=26", "int8[3]: -2 1 2", "int2[3]: -2 1 -2"},
     {"Cast", 24, "to=24", "float[4]: 1 3 0.75 0", "float8e8m0[4]: 1 4 1 0"},
     {"Cast", 24, "to=24; round_mode=down", "float[2]: 3 0.75", "float8e8m0[2]: 2 0.5"},

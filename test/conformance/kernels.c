@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels against the expected outputs of ONNX's backend test suite.
+ *
+ *   kernels [DIR...]
+ *
+ * Every folder below the DIRs (else those of ONNXSURG_BACKEND, separated by colons, else where
+ * Debian's libonnx-testdata lies) that holds model.onnx and test_data_set_*: the inputs become
+ * constants of the model, its nodes are evaluated in order, and the outputs are compared: floats
+ * with the tolerance of the suite, everything else exactly. A node without a kernel is outside the
+ * list; one its kernel refuses is counted with the reason. Exit 1 when an output differs or an
+ * input is called wrong, 77 when there is no data. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/context.h"
+#include "eval/number.h"
+
+#define DEFAULT_DIR "/usr/share/libonnx-testdata/data"
+#define MAX_BYTES (1ull << 30)
+#define MAX_WORK (1ull << 32)
+#define MAX_PATH 4096
+#define MAX_REASONS 600
+
+enum { PASS, FAIL, SKIP, OUTSIDE, KINDS };
+
+typedef struct tally {
+  char op[64];
+  unsigned n[KINDS];
+} tally;
+
+typedef struct reason {
+  char op[64], why[256];
+  unsigned n;
+} reason;
+
+typedef struct report {
+  surg_context *ctx;
+  tally ops[512];
+  size_t n_ops;
+  reason reasons[MAX_REASONS];
+  size_t n_reasons;
+  unsigned cases;
+} report;
+
+/* One case: a model with one data set. */
+typedef struct attempt {
+  report *r;
+  const char *name;
+  surg_model *model;
+  surg_graph *graph;
+  surg_tensor **outputs; /* of the graph, NULL: not computed */
+  size_t n_outputs;
+  char op[64]; /* what the case is about: its only node, or the node that stopped it */
+  char why[256];
+} attempt;
+
+/* `op` NULL: the case stays about what it is about. */
+static int give_up(attempt *a, int kind, const char *op, const char *why) {
+  if (op) snprintf(a->op, sizeof a->op, "%s", op);
+  snprintf(a->why, sizeof a->why, "%s", why);
+  return kind;
+}
+
+/* "dir/stem_i.pb"; free() it. */
+static char *data_file(const char *dir, const char *stem, size_t i) {
+  char *path;
+  if (asprintf(&path, "%s/%s_%zu.pb", dir, stem, i) < 0) abort();
+  return path;
+}
+
+/* --- files --- */
+
+static void *read_all(const char *path, size_t *n) {
+  FILE *f = fopen(path, "rb");
+  if (!f) return NULL;
+  char *p = NULL;
+  size_t have = 0, room = 0;
+  for (;;) {
+    if (have == room) {
+      room = room ? room * 2 : 1u << 16;
+      char *grown = realloc(p, room + 64);
+      if (!grown) abort();
+      p = grown;
+    }
+    size_t got = fread(p + have, 1, room - have, f);
+    if (got == 0) break;
+    have += got;
+  }
+  fclose(f);
+  *n = have;
+  return p;
+}
+
+static size_t put_varint(uint8_t *p, uint64_t v) {
+  size_t n = 0;
+  for (; v >= 0x80; v >>= 7) p[n++] = (uint8_t)(v | 0x80);
+  p[n++] = (uint8_t)v;
+  return n;
+}
+
+/* A TensorProto as the only initializer, "t", of a model: the last name of a message counts. */
+static surg_model *wrap_tensor(surg_context *ctx, const void *tensor, size_t n, const char *path) {
+  static const uint8_t name[] = {0x42, 1, 't'};          /* TensorProto.name */
+  static const uint8_t head[] = {0x08, 10};              /* ir_version */
+  static const uint8_t import[] = {0x42, 2, 0x10, 21};   /* opset_import { version } */
+  static const uint8_t graph_name[] = {0x12, 1, 'g'};
+  size_t tensor_n = n + sizeof name;
+  uint8_t tensor_head[12] = {0x2a}, graph_head[12] = {0x3a};
+  size_t tensor_head_n = 1 + put_varint(tensor_head + 1, tensor_n);
+  size_t graph_n = sizeof graph_name + tensor_head_n + tensor_n;
+  size_t graph_head_n = 1 + put_varint(graph_head + 1, graph_n);
+  uint8_t *bytes = malloc(graph_n + 64), *p = bytes;
+  if (!bytes) abort();
+#define PUT(from, count) (memcpy(p, from, count), p += (count))
+  PUT(head, sizeof head);
+  PUT(graph_head, graph_head_n);
+  PUT(graph_name, sizeof graph_name);
+  PUT(tensor_head, tensor_head_n);
+  PUT(tensor, n);
+  PUT(name, sizeof name);
+  PUT(import, sizeof import);
+#undef PUT
+  surg_model *m = NULL;
+  surg_load_memory(ctx, bytes, (size_t)(p - bytes), path, NULL, &m);
+  free(bytes);
+  return m;
+}
+
+/* The tensor of a .pb file as a tensor of model m; NULL when there is none. */
+static surg_tensor *load_tensor(surg_model *m, const char *path) {
+  surg_context *ctx = surg_model_context(m);
+  size_t n;
+  void *bytes = read_all(path, &n);
+  if (!bytes) return NULL;
+  surg_model *box = wrap_tensor(ctx, bytes, n, path);
+  free(bytes);
+  if (!box) return NULL;
+  surg_tensor *t = NULL;
+  surg_value *v = surg_graph_next_initializer(surg_model_graph(box), NULL);
+  surg__arena arena;
+  surg__array a;
+  surg__arena_init(&arena, ctx);
+  if (v && surg_value_initializer(v) &&
+      surg__array_from_tensor(ctx, &arena, surg_value_initializer(v), &a) == SURG_OK) {
+    t = surg__array_to_tensor(m, &a);
+  }
+  surg__arena_free(&arena);
+  surg_model_free(box);
+  return t;
+}
+
+/* --- comparing --- */
+
+static bool close_enough(double got, double want) {
+  if (isnan(got) || isnan(want)) return isnan(got) && isnan(want);
+  if (isinf(got) || isinf(want)) return got == want;
+  return fabs(got - want) <= 1e-7 + 1e-3 * fabs(want);
+}
+
+static bool same_element(int dtype, const void *got, const void *want, uint64_t i) {
+  if (surg__dtype_is_float(dtype)) {
+    return close_enough(surg__load_f64(dtype, got, i), surg__load_f64(dtype, want, i));
+  }
+  if (dtype == SURG_STRING) {
+    surg_str s = ((const surg_str *)got)[i], t = ((const surg_str *)want)[i];
+    return s.n == t.n && (s.n == 0 || memcmp(s.p, t.p, s.n) == 0);
+  }
+  size_t size = surg__dtype_unpacked(dtype);
+  return memcmp((const char *)got + i * size, (const char *)want + i * size, size) == 0;
+}
+
+static bool same_array(const surg__array *got, const surg__array *want, char *why, size_t n) {
+  if (got->dtype != want->dtype || got->rank != want->rank) {
+    snprintf(why, n, "type %d rank %u, not type %d rank %u", got->dtype, got->rank, want->dtype,
+             want->rank);
+    return false;
+  }
+  for (uint32_t d = 0; d < got->rank; ++d) {
+    if (got->dims[d] == want->dims[d]) continue;
+    snprintf(why, n, "dim %u is %lld, not %lld", d, (long long)got->dims[d],
+             (long long)want->dims[d]);
+    return false;
+  }
+  for (uint64_t i = 0; i < got->count; ++i) {
+    if (same_element(got->dtype, got->data, want->data, i)) continue;
+    if (surg__dtype_is_float(got->dtype)) {
+      snprintf(why, n, "element %llu is %.9g, not %.9g", (unsigned long long)i,
+               surg__load_f64(got->dtype, got->data, i),
+               surg__load_f64(want->dtype, want->data, i));
+    } else if (got->dtype == SURG_STRING) {
+      surg_str s = ((const surg_str *)got->data)[i], t = ((const surg_str *)want->data)[i];
+      snprintf(why, n, "element %llu is '%.*s', not '%.*s'", (unsigned long long)i, (int)s.n, s.p,
+               (int)t.n, t.p);
+    } else {
+      snprintf(why, n, "element %llu is %lld, not %lld", (unsigned long long)i,
+               (long long)surg__load_int(got->dtype, got->data, i),
+               (long long)surg__load_int(want->dtype, want->data, i));
+    }
+    return false;
+  }
+  return true;
+}
+
+static bool same_tensor(attempt *a, const surg_tensor *got, const surg_tensor *want, char *why,
+                        size_t n) {
+  surg__arena arena;
+  surg__array x, y;
+  surg__arena_init(&arena, a->r->ctx);
+  bool same = false;
+  snprintf(why, n, "a tensor is not readable");
+  if (surg__array_from_tensor(a->r->ctx, &arena, got, &x) == SURG_OK &&
+      surg__array_from_tensor(a->r->ctx, &arena, want, &y) == SURG_OK) {
+    same = same_array(&x, &y, why, n);
+  }
+  surg__arena_free(&arena);
+  return same;
+}
+
+/* --- one case --- */
+
+/* Inputs of the data set become constants. Inputs that have none keep their initializer. */
+static int feed(attempt *a, const char *set) {
+  size_t n = surg_graph_input_count(a->graph);
+  for (size_t i = 0; i < n; ++i) {
+    surg_value *v = surg_graph_input(a->graph, i);
+    const surg_type *type = surg_value_declared_type(v);
+    if (type && surg_type_get_kind(type) != SURG_TYPE_TENSOR) {
+      return give_up(a, OUTSIDE, NULL, "an input is no tensor");
+    }
+    char *path = data_file(set, "input", i);
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    surg_tensor *t = there ? load_tensor(a->model, path) : NULL;
+    free(path);
+    if (!there && surg_value_is_initializer(v)) continue;
+    if (!there) return give_up(a, SKIP, NULL, "an input has no data");
+    if (!t) return give_up(a, FAIL, NULL, "an input file is not readable");
+    if (surg_value_set_initializer(v, t) != SURG_OK) {
+      return give_up(a, FAIL, NULL, "an input takes no initializer");
+    }
+  }
+  for (size_t i = n; i-- > 0;) {
+    if (surg_graph_remove_input(a->graph, i) != SURG_OK) {
+      return give_up(a, FAIL, NULL, "an input cannot be made constant");
+    }
+  }
+  return PASS;
+}
+
+/* Gives a computed value to the nodes that read it, and to the outputs that are it. */
+static bool publish(attempt *a, surg_node *n, surg_value *v, surg_tensor *t) {
+  for (size_t i = 0; i < a->n_outputs; ++i) {
+    if (surg_graph_output(a->graph, i) == v) a->outputs[i] = t;
+  }
+  surg_value *c = surg_graph_constant(a->graph, n, NULL, t);
+  if (!c) return false;
+  surg_use *next = NULL;
+  for (surg_use *u = surg_value_first_use(v); u; u = next) {
+    next = surg_use_next(u);
+    if (surg_use_get_kind(u) != SURG_USE_NODE) continue;
+    if (surg_node_set_input(surg_use_node(u), surg_use_index(u), c) != SURG_OK) return false;
+  }
+  return true;
+}
+
+static int evaluate_node(attempt *a, surg_node *n) {
+  size_t n_out = surg_node_output_count(n);
+  surg_tensor **out = calloc(n_out ? n_out : 1, sizeof *out);
+  const char *why = NULL;
+  if (!out) abort();
+  surg_status s = surg_node_evaluate(n, MAX_BYTES, MAX_WORK, out, n_out, &why);
+  int kind = PASS;
+  if (s != SURG_OK) {
+    const surg_schema *schema = surg_node_schema(n);
+    bool known = schema && surg__kernel_find(surg_node_op(n), surg_schema_since(schema));
+    kind = s == SURG_EUNSUPPORTED ? (known ? SKIP : OUTSIDE) : FAIL;
+    give_up(a, kind, surg_node_op_type(n), why ? why : surg_status_name(s));
+  }
+  for (size_t i = 0; kind == PASS && i < n_out; ++i) {
+    surg_value *v = surg_node_output(n, i);
+    if (v && !publish(a, n, v, out[i])) kind = give_up(a, FAIL, NULL, "no constant");
+  }
+  free(out);
+  return kind;
+}
+
+static int compare_outputs(attempt *a, const char *set) {
+  for (size_t i = 0; i < a->n_outputs; ++i) {
+    char why[200];
+    surg_tensor *got = a->outputs[i];
+    if (!got) got = surg_value_constant(surg_graph_output(a->graph, i));
+    if (!got) return give_up(a, FAIL, NULL, "an output was not computed");
+    char *path = data_file(set, "output", i);
+    surg_tensor *want = load_tensor(a->model, path);
+    free(path);
+    if (!want) return give_up(a, SKIP, NULL, "an output file is no tensor");
+    if (!same_tensor(a, got, want, why, sizeof why)) {
+      snprintf(a->why, sizeof a->why, "output %zu: %s", i, why);
+      return FAIL;
+    }
+  }
+  return PASS;
+}
+
+static int run_case(attempt *a, const char *model, const char *set) {
+  if (surg_load(a->r->ctx, model, NULL, &a->model) != SURG_OK) {
+    const char *error = surg_context_error(a->r->ctx);
+    return give_up(a, FAIL, "(load)", error ? error : "not loaded");
+  }
+  a->graph = surg_model_graph(a->model);
+  bool single = surg_graph_node_count(a->graph) == 1;
+  snprintf(a->op, sizeof a->op, "%s",
+           single ? surg_node_op_type(surg_graph_first_node(a->graph)) : "(graphs)");
+  a->n_outputs = surg_graph_output_count(a->graph);
+  a->outputs = calloc(a->n_outputs ? a->n_outputs : 1, sizeof *a->outputs);
+  if (!a->outputs) abort();
+  int kind = feed(a, set);
+  /* Constants made on the way stand before the node: they are not visited. */
+  for (surg_node *n = surg_graph_first_node(a->graph); n && kind == PASS; n = surg_node_next(n)) {
+    kind = evaluate_node(a, n);
+  }
+  if (kind == PASS) kind = compare_outputs(a, set);
+  return kind;
+}
+
+static void count(report *r, int kind, const char *op, const char *why) {
+  size_t i = 0;
+  while (i < r->n_ops && strcmp(r->ops[i].op, op) != 0) ++i;
+  if (i == r->n_ops && r->n_ops + 1 < SURG_COUNT(r->ops)) {
+    snprintf(r->ops[r->n_ops++].op, sizeof r->ops[i].op, "%s", op);
+  }
+  ++r->ops[i].n[kind];
+  ++r->cases;
+  if (kind != SKIP) return;
+  for (i = 0; i < r->n_reasons; ++i) {
+    if (strcmp(r->reasons[i].op, op) == 0 && strcmp(r->reasons[i].why, why) == 0) break;
+  }
+  if (i == MAX_REASONS) return;
+  if (i == r->n_reasons) {
+    snprintf(r->reasons[i].op, sizeof r->reasons[i].op, "%s", op);
+    snprintf(r->reasons[i].why, sizeof r->reasons[i].why, "%s", why);
+    ++r->n_reasons;
+  }
+  ++r->reasons[i].n;
+}
+
+static void one_case(report *r, const char *model, const char *set) {
+  attempt a = {.r = r, .name = set};
+  surg_context_clear_error(r->ctx);
+  int kind = run_case(&a, model, set);
+  count(r, kind, a.op, a.why);
+  if (kind == FAIL) printf("FAIL %s: %s: %s\n", set, a.op, a.why);
+  free(a.outputs);
+  surg_model_free(a.model);
+}
+
+/* --- walking --- */
+
+static int by_name(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void walk(report *r, const char *dir, int depth) {
+  char model[MAX_PATH], path[MAX_PATH];
+  struct stat st;
+  struct dirent **list;
+  int n = scandir(dir, &list, NULL, by_name);
+  if (n < 0) return;
+  snprintf(model, sizeof model, "%s/model.onnx", dir);
+  bool is_case = stat(model, &st) == 0;
+  for (int i = 0; i < n; ++i) {
+    const char *name = list[i]->d_name;
+    int wrote = snprintf(path, sizeof path, "%s/%s", dir, name);
+    bool fits = name[0] != '.' && wrote > 0 && wrote < (int)sizeof path;
+    if (fits && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+      if (!is_case && depth > 0) walk(r, path, depth - 1);
+      if (is_case && strncmp(name, "test_data_set_", 14) == 0) one_case(r, model, path);
+    }
+    free(list[i]);
+  }
+  free(list);
+}
+
+static int op_order(const void *a, const void *b) {
+  return strcmp(((const tally *)a)->op, ((const tally *)b)->op);
+}
+
+static int print_report(report *r) {
+  unsigned sum[KINDS] = {0};
+  qsort(r->ops, r->n_ops, sizeof *r->ops, op_order);
+  printf("%-28s %6s %6s %8s %8s\n", "operator", "pass", "fail", "refused", "outside");
+  for (size_t i = 0; i < r->n_ops; ++i) {
+    const tally *t = &r->ops[i];
+    for (int k = 0; k < KINDS; ++k) sum[k] += t->n[k];
+    printf("%-28s %6u %6u %8u %8u\n", t->op, t->n[PASS], t->n[FAIL], t->n[SKIP], t->n[OUTSIDE]);
+  }
+  for (size_t i = 0; i < r->n_reasons; ++i) {
+    printf("refused %u: %s: %s\n", r->reasons[i].n, r->reasons[i].op, r->reasons[i].why);
+  }
+  printf("%u cases: %u pass, %u fail, %u refused, %u outside the list of kernels\n", r->cases,
+         sum[PASS], sum[FAIL], sum[SKIP], sum[OUTSIDE]);
+  return sum[FAIL] > 0 ? 1 : 0;
+}
+
+static void ignore(void *user, surg_severity severity, const char *line) {
+  (void)user, (void)severity, (void)line;
+}
+
+static void walk_list(report *r, const char *dirs) {
+  char dir[MAX_PATH];
+  while (*dirs) {
+    size_t n = strcspn(dirs, ":");
+    if (n > 0 && n < sizeof dir) {
+      memcpy(dir, dirs, n);
+      dir[n] = '\0';
+      walk(r, dir, 4);
+    }
+    dirs += n + (dirs[n] == ':');
+  }
+}
+
+int main(int argc, char **argv) {
+  static report r;
+  surg_config config = {.size = sizeof config, .diag = ignore};
+  r.ctx = surg_context_new(&config);
+  if (!r.ctx) return 1;
+  const char *dirs = getenv("ONNXSURG_BACKEND");
+  for (int i = 1; i < argc; ++i) walk(&r, argv[i], 4);
+  if (argc == 1) walk_list(&r, dirs && *dirs ? dirs : DEFAULT_DIR);
+  if (r.cases == 0) {
+    printf("no test cases found: give a folder, set ONNXSURG_BACKEND, or install"
+           " libonnx-testdata\n");
+    surg_context_free(r.ctx);
+    return 77;
+  }
+  int result = print_report(&r);
+  surg_context_free(r.ctx);
+  return result;
+}
