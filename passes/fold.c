@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes what is known before the model runs. A node whose inputs are all constant becomes
+ * constants; Shape and Size of a value with a proven type become constants; an If with a constant
+ * condition becomes the branch taken. Constants that nothing reads any more go at once.
+ *
+ *   before: (float[2] x) => (y) <float[1] c = {3}> { d = Neg (c)   y = Mul (x, d) }
+ *   after:  (float[2] x) => (y) <float[1] d = {-3}> { y = Mul (x, d) }
+ *
+ * Each node is judged alone: its result may be larger than the constants that go with it by
+ * max-growth bytes. Where that is known from the types, nothing is computed first. The limits on
+ * the whole run are guards that fail the pass; they never choose between nodes. Never folded:
+ * random operators, operators that are no builtins, DequantizeLinear (the small form is the
+ * purpose), whatever the user keeps.
+ *
+ * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
+ * ulp: engines round sums and transcendental functions in their own ways. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fold.h"
+
+/* --- bookkeeping --- */
+
+bool fold_push(fold_state *f, fold_dead *list, surg_value *v) {
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? 2 * list->capacity : 64;
+    surg_value **items = surg_pass_alloc(f->pass, capacity * sizeof *items);
+    if (!items) return !(f->failed = true);
+    if (list->count) memcpy(items, list->items, list->count * sizeof *items);
+    list->items = items;
+    list->capacity = capacity;
+  }
+  list->items[list->count++] = v;
+  return true;
+}
+
+bool fold_leave(fold_state *f, const surg_node *n, const char *why) {
+  for (size_t i = 0; i < f->n_reasons; i++) {
+    if (strcmp(f->reasons[i].why, why) != 0) continue;
+    f->reasons[i].nodes++;
+    return false;
+  }
+  if (f->n_reasons == FOLD_REASONS) return false;
+  f->reasons[f->n_reasons++] = (fold_reason){why, 1};
+  /* One node stands for all with this reason: locating a node costs the nodes before it. */
+  char text[160];
+  snprintf(text, sizeof text, "not folded: %s", why);
+  surg_pass_note(f->pass, n, text);
+  return false;
+}
+
+bool fold_allow(fold_state *f) {
+  if (!f->done && !surg_pass_allow(f->pass)) f->done = true;
+  return !f->done;
+}
+
+void fold_count(fold_state *f, const surg_schema *op, uint64_t grown) {
+  const char *name = surg_schema_name(op);
+  size_t i = 0;
+  while (i < f->n_ops && strcmp(f->ops[i].name, name) != 0) i++;
+  if (i == FOLD_OPS) return;
+  if (i == f->n_ops) f->ops[f->n_ops++] = (fold_op){.name = name};
+  f->ops[i].nodes++;
+  f->ops[i].grown += grown;
+}
+
+bool fold_keeps(const fold_state *f, const surg_node *n) {
+  if (surg_pass_keeps_node(f->pass, n)) return true;
+  size_t count = surg_pass_list_count(f->pass, "keep");
+  for (size_t i = 0; i < count; i++) {
+    const char *word = surg_pass_list_at(f->pass, "keep", i);
+    if (strcmp(word, surg_node_op_type(n)) == 0 || strcmp(word, surg_node_name(n)) == 0)
+      return true;
+    for (size_t o = 0; o < surg_node_output_count(n); o++) {
+      const surg_value *v = surg_node_output(n, o);
+      if (v && strcmp(word, surg_value_name(v)) == 0) return true;
+    }
+  }
+  return false;
+}
+
+const char *fold_pinned(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (!v) continue;
+    if (surg_value_is_pinned(v)) return "training refers to it by name";
+    for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+      if (surg_use_get_kind(u) == SURG_USE_SOFT)
+        return "an annotation or a sharding refers to it by name";
+    }
+  }
+  return NULL;
+}
+
+static bool has_reader(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (v && surg_value_use_count(v, 1) > 0) return true;
+  }
+  return false;
+}
+
+/* --- constants that go with a node --- */
+
+/* Whether v can be erased once nothing reads it. */
+static bool erasable(const fold_state *f, const surg_value *v) {
+  const surg_node *producer = surg_value_producer(v, NULL);
+  if (surg_value_is_pinned(v) || surg_pass_keeps_value(f->pass, v)) return false;
+  return !producer || !fold_keeps(f, producer);
+}
+
+/* Bytes of input i that go when node n goes: of a constant that nothing else reads, counted at its
+ * first place. A value the node reads more than 64 times counts as staying, to stay linear. */
+static uint64_t dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
+  const surg_value *v = surg_node_input(n, i);
+  const surg_tensor *t = surg_value_constant(v);
+  if (!t || !erasable(f, v)) return 0;
+  int seen = 0;
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+    if (surg_use_get_kind(u) != SURG_USE_NODE || surg_use_node(u) != n) return 0;
+    if (surg_use_index(u) < i || ++seen > 64) return 0;
+  }
+  return surg_tensor_bytes(t);
+}
+
+bool fold_remember_inputs(fold_state *f, const surg_node *n) {
+  f->dead.count = 0;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    surg_value *v = surg_node_input(n, i);
+    if (v && surg_value_constant(v) && !fold_push(f, &f->dead, v)) return false;
+  }
+  return true;
+}
+
+void fold_bury(fold_state *f) {
+  for (size_t i = 0; i < f->dead.count; i++) {
+    surg_value *v = f->dead.items[i];
+    if (surg_value_erased(v) || surg_value_first_use(v) || !erasable(f, v)) continue;
+    surg_node *producer = surg_value_producer(v, NULL);
+    if (producer)
+      surg_node_erase(producer);
+    else if (surg_value_is_input(v))
+      fold_push(f, &f->inputs, v);
+    else
+      surg_value_erase_initializer(v);
+  }
+  f->dead.count = 0;
+}
+
+static int by_address(const void *a, const void *b) {
+  uintptr_t x = (uintptr_t) * (surg_value *const *)a, y = (uintptr_t) * (surg_value *const *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* In files before IR 4 a constant is listed as an input too; both entries go. */
+static void bury_inputs(fold_state *f) {
+  if (f->inputs.count == 0 || f->failed) return;
+  qsort(f->inputs.items, f->inputs.count, sizeof *f->inputs.items, by_address);
+  surg_graph *g = surg_model_graph(f->model);
+  for (size_t i = surg_graph_input_count(g); i-- > 0;) {
+    surg_value *v = surg_graph_input(g, i);
+    if (surg_value_first_use(v) ||
+        !bsearch(&v, f->inputs.items, f->inputs.count, sizeof *f->inputs.items, by_address))
+      continue;
+    if (surg_graph_remove_input(g, i) == SURG_OK) surg_value_erase_initializer(v);
+  }
+}
+
+/* --- putting a result in the place of an output --- */
+
+/* A copy of a name that outlives the edits. */
+static char *copy_name(fold_state *f, const char *name) {
+  size_t n = strlen(name) + 1;
+  char *copy = surg_pass_alloc(f->pass, n);
+  if (copy)
+    memcpy(copy, name, n);
+  else
+    f->failed = true;
+  return copy;
+}
+
+/* Gives the uses of output i to a constant. *made is the constant where it still lacks the name of
+ * the output, which is free only once the node is gone. */
+static bool put(fold_state *f, surg_node *n, size_t i, surg_tensor *t, surg_value **made) {
+  surg_value *old = surg_node_output(n, i);
+  *made = NULL;
+  if (surg_value_use_count(old, 1) == 0) return true;
+  surg_value *by = surg_graph_constant(surg_node_graph(n), n, NULL, t);
+  if (!by) return !(f->failed = true);
+  f->changed = true;
+  surg_replace how = surg_value_can_replace(old, by);
+  if (how == SURG_REPLACE_YES) *made = by;
+  if (surg_value_replace(old, by) == SURG_OK) return true;
+  return !(f->failed = true);
+}
+
+/* Replaces a node by its results. Its outputs can be replaced: fold_pinned was asked. */
+static bool replace_node(fold_state *f, surg_node *n, surg_tensor **results, size_t count) {
+  surg_value **made = surg_pass_alloc(f->pass, (count + 1) * sizeof *made);
+  char **names = surg_pass_alloc(f->pass, (count + 1) * sizeof *names);
+  if (!made || !names || !fold_remember_inputs(f, n)) return !(f->failed = true);
+  for (size_t i = 0; i < count; i++) {
+    if (!results[i]) continue;
+    names[i] = copy_name(f, surg_value_name(surg_node_output(n, i)));
+    if (!names[i] || !put(f, n, i, results[i], &made[i])) return false;
+  }
+  if (surg_node_erase(n) != SURG_OK) return !(f->failed = true);
+  for (size_t i = 0; i < count; i++) {
+    if (made[i] && names[i][0]) surg_value_rename(made[i], names[i]);
+  }
+  fold_bury(f);
+  return !f->failed;
+}
+
+/* Whether a constant can be made in g: where it must be a Constant node, that must be a builtin. */
+static bool can_make_constant(const fold_state *f, const surg_graph *g) {
+  if (surg_model_ir_version(f->model) >= 4 && surg_graph_get_kind(g) != SURG_GRAPH_FUNCTION)
+    return true;
+  int64_t opset = surg_graph_opset(g, "");
+  return opset > 0 && surg_schema_find("", "Constant", opset) &&
+         !surg_model_find_function(f->model, "", "Constant", "");
+}
+
+/* --- nodes with constant inputs --- */
+
+static bool is_float(int dtype) {
+  switch (dtype) {
+    case SURG_FLOAT:
+    case SURG_DOUBLE:
+    case SURG_FLOAT16:
+    case SURG_BFLOAT16:
+    case SURG_COMPLEX64:
+    case SURG_COMPLEX128:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/* Whether every engine computes the same bits: elements that only move, and operations that IEEE
+ * 754 defines to the last bit. Others differ by rounding. */
+static bool same_bits(int op) {
+  switch (op) {
+    case SURG_OP_Abs:
+    case SURG_OP_Add:
+    case SURG_OP_Cast:
+    case SURG_OP_CastLike:
+    case SURG_OP_Ceil:
+    case SURG_OP_Clip:
+    case SURG_OP_Compress:
+    case SURG_OP_Concat:
+    case SURG_OP_ConstantOfShape:
+    case SURG_OP_DepthToSpace:
+    case SURG_OP_Div:
+    case SURG_OP_Expand:
+    case SURG_OP_EyeLike:
+    case SURG_OP_Flatten:
+    case SURG_OP_Floor:
+    case SURG_OP_Gather:
+    case SURG_OP_GatherElements:
+    case SURG_OP_GatherND:
+    case SURG_OP_Max:
+    case SURG_OP_Min:
+    case SURG_OP_Mul:
+    case SURG_OP_Neg:
+    case SURG_OP_OneHot:
+    case SURG_OP_Pad:
+    case SURG_OP_Range:
+    case SURG_OP_ReduceMax:
+    case SURG_OP_ReduceMin:
+    case SURG_OP_Relu:
+    case SURG_OP_Reshape:
+    case SURG_OP_ReverseSequence:
+    case SURG_OP_Round:
+    case SURG_OP_Scatter:
+    case SURG_OP_ScatterElements:
+    case SURG_OP_ScatterND:
+    case SURG_OP_Sign:
+    case SURG_OP_Slice:
+    case SURG_OP_SpaceToDepth:
+    case SURG_OP_Split:
+    case SURG_OP_Sqrt:
+    case SURG_OP_Squeeze:
+    case SURG_OP_Sub:
+    case SURG_OP_Tile:
+    case SURG_OP_TopK:
+    case SURG_OP_Transpose:
+    case SURG_OP_Trilu:
+    case SURG_OP_Unique:
+    case SURG_OP_Unsqueeze:
+    case SURG_OP_Where:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static surg_exactness exactness_of(int op, surg_tensor *const *results, size_t count) {
+  if (same_bits(op)) return SURG_EXACT;
+  for (size_t i = 0; i < count; i++) {
+    if (is_float(surg_tensor_dtype(results[i]))) return SURG_ULP;
+  }
+  return SURG_EXACT;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Runs the kernel within `bytes`. The work is asked for in steps, so that the guard on the whole
+ * run counts about what was done. */
+static surg_status compute(fold_state *f, surg_node *n, uint64_t bytes, surg_tensor **out,
+                           size_t count, const char **why) {
+  surg_status s = SURG_ELIMIT;
+  for (uint64_t work = 1 << 12; s == SURG_ELIMIT; work *= 16) {
+    if (work > f->max_work) work = f->max_work;
+    s = surg_node_evaluate(n, bytes, work, out, count, why);
+    if (s == SURG_OK) f->work = plus(f->work, work);
+    if (work == f->max_work || work > UINT64_MAX / 16) break;
+  }
+  return s;
+}
+
+/* The guards of the run: against files made to keep a machine busy or to fill its memory. */
+static bool guards(fold_state *f, const surg_node *n) {
+  if (f->grown > f->max_total) {
+    surg_pass_fail(f->pass, n, "the constants computed are over max-total");
+  } else if (f->work > UINT64_C(1) << 36) {
+    surg_pass_fail(f->pass, n, "folding takes too much work");
+  } else {
+    return true;
+  }
+  return !(f->failed = true);
+}
+
+static uint64_t result_bytes(surg_tensor *const *results, size_t count) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < count; i++) bytes = plus(bytes, surg_tensor_bytes(results[i]));
+  return bytes;
+}
+
+/* The results of a node within the growth rule, or false. */
+static bool fold_node(fold_state *f, surg_node *n) {
+  uint64_t dying = 0, known;
+  size_t count = surg_node_output_count(n);
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    if (surg_node_input(n, i)) dying = plus(dying, dying_bytes(f, n, i));
+  }
+  uint64_t most = plus(dying, f->max_growth);
+  if (surg_node_result_bytes(n, &known)) {
+    if (known > most) return fold_leave(f, n, "the result would be larger than max-growth allows");
+    if (known > f->max_bytes) return fold_leave(f, n, "the result would be over max-bytes");
+  }
+  const char *why = NULL;
+  surg_tensor **results = surg_pass_alloc(f->pass, (count + 1) * sizeof *results);
+  if (!results) return !(f->failed = true);
+  uint64_t budget = most < f->max_bytes ? most : f->max_bytes;
+  surg_status s = compute(f, n, budget, results, count, &why);
+  if (s == SURG_ENOMEM || surg_model_status(f->model) != SURG_OK) return !(f->failed = true);
+  if (s != SURG_OK) return fold_leave(f, n, why);
+  uint64_t bytes = result_bytes(results, count);
+  if (bytes > most) return fold_leave(f, n, "the result would be larger than max-growth allows");
+  uint64_t grown = bytes > dying ? bytes - dying : 0;
+  f->grown = plus(f->grown, grown);
+  if (!guards(f, n) || !fold_allow(f)) return false;
+  const surg_schema *op = surg_node_schema(n);
+  surg_pass_used(f->pass, exactness_of(surg_node_op(n), results, count));
+  if (!replace_node(f, n, results, count)) return false;
+  fold_count(f, op, grown);
+  return true;
+}
+
+/* An Identity of a constant needs no second tensor: its readers read the constant. */
+static bool fold_identity(fold_state *f, surg_node *n) {
+  surg_value *in = surg_node_input(n, 0), *out = surg_node_output(n, 0);
+  surg_replace how = surg_value_can_replace(out, in);
+  if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return false;
+  if (how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(f->pass, in)) return false;
+  if (!fold_allow(f)) return false;
+  const surg_schema *op = surg_node_schema(n);
+  f->changed = true;
+  if (surg_value_replace(out, in) != SURG_OK || surg_node_erase(n) != SURG_OK)
+    return !(f->failed = true);
+  fold_count(f, op, 0);
+  return true;
+}
+
+static bool all_constant(const surg_node *n) {
+  bool any = false;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    if (v && !surg_value_constant(v)) return false;
+    any |= v != NULL;
+  }
+  return any;
+}
+
+/* --- Shape and Size of values that are not constant --- */
+
+/* The range of dims a Shape node gives, from its attributes; false when one is a parameter. */
+static bool shape_range(const surg_node *n, size_t rank, size_t *from, size_t *to) {
+  int64_t r = (int64_t)rank, start = 0, end = r;
+  if (surg_schema_since(surg_node_schema(n)) >= 15) {
+    if (surg_attr_ref(surg_node_attr(n, "start")) || surg_attr_ref(surg_node_attr(n, "end")))
+      return false;
+    start = surg_node_int(n, "start", 0);
+    end = surg_node_int(n, "end", r);
+    if (start < 0) start += r;
+    if (end < 0) end += r;
+    start = start < 0 ? 0 : start > r ? r : start;
+    end = end < start ? start : end > r ? r : end;
+  }
+  *from = (size_t)start;
+  *to = (size_t)end;
+  return true;
+}
+
+/* The result of Shape or Size as far as the proven type of the input tells it; NULL: it does not.
+ */
+static surg_tensor *known_shape(fold_state *f, const surg_node *n) {
+  const surg_type *type = surg_value_type(surg_node_input(n, 0));
+  uint64_t count;
+  if (surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_has_rank(type)) return NULL;
+  if (surg_node_op(n) == SURG_OP_Size) {
+    if (!surg_type_static(type, &count) || count > INT64_MAX) return NULL;
+    int64_t size = (int64_t)count;
+    return surg_tensor_new(f->model, SURG_INT64, NULL, 0, &size, sizeof size);
+  }
+  size_t from, to;
+  if (!shape_range(n, surg_type_rank(type), &from, &to)) return NULL;
+  int64_t *dims = surg_pass_alloc(f->pass, (to - from + 1) * sizeof *dims);
+  if (!dims) {
+    f->failed = true;
+    return NULL;
+  }
+  for (size_t i = from; i < to; i++) {
+    dims[i - from] = surg_type_dim(type, i).value;
+    if (dims[i - from] < 0) return NULL;
+  }
+  int64_t length = (int64_t)(to - from);
+  return surg_tensor_new(f->model, SURG_INT64, &length, 1, dims, (to - from) * sizeof *dims);
+}
+
+static bool fold_shape(fold_state *f, surg_node *n) {
+  if (surg_node_output_count(n) != 1) return false;
+  surg_tensor *t = known_shape(f, n);
+  if (!t || f->failed) return false;
+  uint64_t bytes = surg_tensor_bytes(t);
+  if (bytes > f->max_growth)
+    return fold_leave(f, n, "the result would be larger than max-growth allows");
+  const surg_schema *op = surg_node_schema(n);
+  if (!fold_allow(f) || !replace_node(f, n, &t, 1)) return false;
+  f->grown = plus(f->grown, bytes);
+  fold_count(f, op, bytes);
+  return guards(f, NULL);
+}
+
+/* --- the walk --- */
+
+/* A Constant node becomes an initializer where those may stand. */
+static void fold_constant_node(fold_state *f, surg_node *n) {
+  surg_value *out = surg_node_output(n, 0);
+  surg_tensor *t = out ? surg_value_constant(out) : NULL;
+  if (!f->constants || !t || surg_graph_get_kind(surg_node_graph(n)) == SURG_GRAPH_FUNCTION ||
+      surg_model_ir_version(f->model) < 4 || fold_pinned(n) || fold_keeps(f, n) || !has_reader(n) ||
+      !fold_allow(f))
+    return;
+  const surg_schema *op = surg_node_schema(n);
+  if (replace_node(f, n, &t, 1)) fold_count(f, op, 0);
+}
+
+static bool may_fold(fold_state *f, const surg_node *n) {
+  if (!has_reader(n) || fold_keeps(f, n)) return false;
+  if (surg_node_op(n) == SURG_OP_DequantizeLinear)
+    return fold_leave(f, n, "it would undo a quantization");
+  if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
+  if (!can_make_constant(f, surg_node_graph(n)))
+    return fold_leave(f, n, "no constant can stand beside it");
+  const char *why = fold_pinned(n);
+  return !why || fold_leave(f, n, why);
+}
+
+/* Folds a node if that can be done; *next is the node to go on with. */
+static void visit(fold_state *f, surg_node *n, surg_node **next) {
+  int op = surg_node_op(n);
+  if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return;
+  if (op == SURG_OP_Constant) {
+    fold_constant_node(f, n);
+  } else if (op == SURG_OP_If) {
+    fold_if(f, n, next);
+  } else if (surg_node_subgraph(n, 0)) {
+    return;
+  } else if (all_constant(n)) {
+    if (!may_fold(f, n)) return;
+    if (op == SURG_OP_Identity)
+      fold_identity(f, n);
+    else
+      fold_node(f, n);
+  } else if ((op == SURG_OP_Shape || op == SURG_OP_Size) && surg_node_input(n, 0)) {
+    if (has_reader(n) && !fold_keeps(f, n) && !fold_pinned(n) &&
+        can_make_constant(f, surg_node_graph(n)))
+      fold_shape(f, n);
+  }
+}
+
+static void walk(fold_state *f, surg_graph *g) {
+  for (surg_node *n = surg_graph_first_node(g), *next; n && !f->failed && !f->done; n = next) {
+    next = surg_node_next(n);
+    visit(f, n, &next);
+  }
+}
+
+static uint64_t limit_option(const surg_pass_ctx *p, const char *name) {
+  int64_t v = surg_pass_int(p, name);
+  return v < 0 ? 0 : v == INT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+static void report(fold_state *f) {
+  char text[224];
+  for (size_t i = 0; i < f->n_ops; i++) {
+    const char *name = f->ops[i].name;
+    snprintf(text, sizeof text, "folded %s", name);
+    surg_pass_count(f->pass, text, f->ops[i].nodes);
+    if (f->ops[i].grown == 0) continue;
+    snprintf(text, sizeof text, "bytes added by %s", name);
+    surg_pass_count(f->pass, text, f->ops[i].grown);
+  }
+  for (size_t i = 0; i < f->n_reasons; i++) {
+    snprintf(text, sizeof text, "left: %s", f->reasons[i].why);
+    surg_pass_count(f->pass, text, f->reasons[i].nodes);
+  }
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
+  (void)graph;
+  fold_state *f = surg_pass_alloc(p, sizeof *f);
+  if (!f) return SURG_PASS_FAILED;
+  f->pass = p;
+  f->model = surg_pass_model(p);
+  f->max_growth = limit_option(p, "max-growth");
+  f->max_bytes = limit_option(p, "max-bytes");
+  f->max_total = limit_option(p, "max-total");
+  f->max_work = limit_option(p, "max-work");
+  f->constants = surg_pass_bool(p, "constants");
+  surg_pass_used(p, SURG_EXACT); /* so far; fold_node says more */
+  /* Outer graphs come first, so that what they capture is constant by then; a branch that moves out
+   * is walked where it arrives. */
+  for (surg_graph *g = surg_model_next_graph(f->model, NULL); g && !f->failed && !f->done;
+       g = surg_model_next_graph(f->model, g))
+    walk(f, g);
+  bury_inputs(f);
+  report(f);
+  if (f->failed || surg_model_status(f->model) != SURG_OK) return SURG_PASS_FAILED;
+  return f->changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
+static const surg_option options[] = {
+    {"max-growth", SURG_OPTION_INT, "64KiB",
+     "bytes a result may be larger than the constants it replaces"},
+    {"max-bytes", SURG_OPTION_INT, "256MiB", "bytes of the results of one node"},
+    {"max-total", SURG_OPTION_INT, "4GiB", "bytes added in all; more fails the pass"},
+    {"max-work", SURG_OPTION_INT, "1GiB", "scalar operations of one node"},
+    {"keep", SURG_OPTION_LIST, NULL, "names or operator types not to fold"},
+    {"constants", SURG_OPTION_BOOL, NULL, "also turn Constant nodes into initializers"},
+};
+
+const surg_pass surg__pass_fold = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "fold",
+    .help = "compute nodes with constant inputs, known shapes and constant conditions",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_ULP,
+    .run = run,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the fold pass share. */
+#ifndef SURG_PASSES_FOLD_H
+#define SURG_PASSES_FOLD_H
+
+#include <onnxsurg/onnxsurg.h>
+
+#define FOLD_OPS 512    /* operators counted apart */
+#define FOLD_REASONS 96 /* reasons counted apart; each is a static text */
+
+/* What was folded of one operator. */
+typedef struct fold_op {
+  const char *name; /* of the schema: static text */
+  uint64_t nodes, grown;
+} fold_op;
+
+typedef struct fold_reason {
+  const char *why;
+  uint64_t nodes;
+} fold_reason;
+
+/* A constant whose last use went away and that leaves the interface of an old file later. */
+typedef struct fold_dead {
+  surg_value **items;
+  size_t count, capacity;
+} fold_dead;
+
+typedef struct fold_state {
+  surg_pass_ctx *pass;
+  surg_model *model;
+  uint64_t max_growth, max_bytes, max_total, max_work;
+  bool constants;
+  uint64_t grown, work; /* in all, against the guards */
+  bool changed;
+  bool failed; /* out of memory, or a guard spoke */
+  bool done;   /* the limit of rewrites is spent */
+  fold_op ops[FOLD_OPS];
+  size_t n_ops;
+  fold_reason reasons[FOLD_REASONS];
+  size_t n_reasons;
+  fold_dead dead, inputs;
+} fold_state;
+
+bool fold_push(fold_state *f, fold_dead *list, surg_value *v);
+/* Counts a node left as it is; always false. `why` is static text. */
+bool fold_leave(fold_state *f, const surg_node *n, const char *why);
+/* Asks whether one more rewrite may be made. */
+bool fold_allow(fold_state *f);
+/* Whether the user protects the node, by --keep or by the option. */
+bool fold_keeps(const fold_state *f, const surg_node *n);
+/* Why the outputs of a node cannot go to another value whatever that is, or NULL. */
+const char *fold_pinned(const surg_node *n);
+/* Remembers the inputs of a node that is about to go, so that fold_bury finds them. */
+bool fold_remember_inputs(fold_state *f, const surg_node *n);
+/* Erases remembered constants that nothing reads any more. */
+void fold_bury(fold_state *f);
+/* Counts a node that was folded and the bytes it added. */
+void fold_count(fold_state *f, const surg_schema *op, uint64_t grown);
+
+/* fold_if.c: an If whose condition is constant becomes the nodes of the branch taken. Whether it
+ * did; `*next` is then the node to go on with. */
+bool fold_if(fold_state *f, surg_node *n, surg_node **next);
+
+#endif

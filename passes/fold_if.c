@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Part of the fold pass: an If whose condition is constant becomes the nodes of its branch.
+ *
+ *   before: y = If <then_branch = g1 () => (t) { t = Neg (x) }, else_branch = ...> (true)
+ *   after:  y = Neg (x)
+ *
+ * An output of the branch may be anything: a value made there, an initializer of it, a value from
+ * outside, an input of the model, the same value twice. Where the If was to give an output of a
+ * graph its name and that value cannot take it, an Identity does. */
+#include "fold.h"
+
+/* The condition when it is one constant bool; -1: it is not. */
+static int condition(const surg_node *n) {
+  const surg_value *v = surg_node_input(n, 0);
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  int64_t b;
+  if (!t || surg_tensor_dtype(t) != SURG_BOOL || surg_tensor_count(t) != 1) return -1;
+  return surg_tensor_read_ints(t, &b, 1) == 1 ? b != 0 : -1;
+}
+
+static surg_graph *branch_of(const surg_node *n, bool taken) {
+  const surg_attr *a = surg_node_attr(n, taken ? "then_branch" : "else_branch");
+  if (!a || surg_attr_ref(a) || surg_attr_get_kind(a) != SURG_ATTR_GRAPH) return NULL;
+  surg_graph *g = surg_attr_graph(a, 0);
+  bool fits = g && surg_graph_input_count(g) == 0 &&
+              surg_graph_output_count(g) >= surg_node_output_count(n);
+  return fits ? g : NULL;
+}
+
+/* Output `old` of the If becomes `by`, directly or through an Identity. */
+static bool give(fold_state *f, surg_node *n, surg_value *old, surg_value *by) {
+  surg_replace how = surg_value_can_replace(old, by);
+  /* A label must not be taken from a value that somebody protects under its own name. */
+  bool named = how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(f->pass, by);
+  if (!named && (how == SURG_REPLACE_YES || how == SURG_REPLACE_BY_LABEL))
+    return surg_value_replace(old, by) == SURG_OK;
+  surg_node *identity = surg_graph_add_node(surg_node_graph(n), n, "", "Identity", 1);
+  return identity && surg_node_set_input(identity, 0, by) == SURG_OK &&
+         surg_value_replace(old, surg_node_output(identity, 0)) == SURG_OK;
+}
+
+/* The outputs of the branch, read before it is emptied; NULL: one is missing, or no memory. */
+static surg_value **branch_outputs(fold_state *f, const surg_graph *branch, size_t count) {
+  surg_value **outs = surg_pass_alloc(f->pass, (count + 1) * sizeof *outs);
+  if (!outs) f->failed = true;
+  for (size_t i = 0; outs && i < count; i++) {
+    outs[i] = surg_graph_output(branch, i);
+    if (!outs[i]) return NULL;
+  }
+  return outs;
+}
+
+/* Empties the branch into the graph around it and gives its results to the readers of the If. The
+ * branch's own list of outputs goes first: its entries are no reason to keep a name. */
+static bool inline_branch(fold_state *f, surg_node *n, surg_graph *branch, surg_value **outs,
+                          size_t count) {
+  f->changed = true;
+  if (!fold_remember_inputs(f, n) || surg_graph_hoist(branch, n) != SURG_OK) return false;
+  for (size_t i = surg_graph_output_count(branch); i-- > 0;) {
+    if (surg_graph_remove_output(branch, i) != SURG_OK) return false;
+  }
+  for (size_t i = 0; i < count; i++) {
+    surg_value *old = surg_node_output(n, i);
+    if (old && surg_value_use_count(old, 1) > 0 && !give(f, n, old, outs[i])) return false;
+  }
+  return surg_node_erase(n) == SURG_OK;
+}
+
+bool fold_if(fold_state *f, surg_node *n, surg_node **next) {
+  int taken = condition(n);
+  if (taken < 0 || fold_keeps(f, n)) return false;
+  surg_graph *g = surg_node_graph(n), *branch = branch_of(n, taken != 0);
+  if (!branch) return fold_leave(f, n, "its branch does not fit its outputs");
+  if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
+  const char *why = fold_pinned(n);
+  if (why) return fold_leave(f, n, why);
+  size_t count = surg_node_output_count(n);
+  surg_value **outs = branch_outputs(f, branch, count);
+  if (!outs || !fold_allow(f)) return false;
+  surg_node *before = surg_node_prev(n);
+  const surg_schema *op = surg_node_schema(n);
+  if (!inline_branch(f, n, branch, outs, count)) return !(f->failed = true);
+  /* The nodes that arrived are walked here. The condition's own node stands before them. */
+  *next = before ? surg_node_next(before) : surg_graph_first_node(g);
+  fold_bury(f);
+  fold_count(f, op, 0);
+  return true;
+}
