@@ -58,16 +58,24 @@ static const char *interface_name(surg_graph *g, bool output, size_t i) {
   return surg_value_name(output ? surg_graph_output(g, i) : surg_graph_input(g, i));
 }
 
-static void put_interface(surg__buf *b, surg_graph *g, bool output) {
-  size_t n = output ? surg_graph_output_count(g) : surg_graph_input_count(g);
+/* Below IR 4 every weight is listed as an input too; those are not for the caller to give. */
+static bool is_weight(surg_model *m, surg_graph *g, bool output, size_t i) {
+  return !output && surg_model_ir_version(m) < 4 &&
+         surg_value_is_initializer(surg_graph_input(g, i));
+}
+
+static void put_interface(surg__buf *b, surg_model *m, bool output) {
+  surg_graph *g = surg_model_graph(m);
+  size_t n = output ? surg_graph_output_count(g) : surg_graph_input_count(g), shown = 0;
   int width = 4;
   for (size_t i = 0; i < n; i++) {
     int w = (int)strnlen(interface_name(g, output, i), 32);
-    if (w > width) width = w;
+    if (w > width && !is_weight(m, g, output, i)) width = w;
   }
   for (size_t i = 0; i < n; i++) {
+    if (is_weight(m, g, output, i)) continue;
     const char *name = interface_name(g, output, i);
-    surg__buf_printf(b, "%-12s", i ? "" : output ? "outputs" : "inputs");
+    surg__buf_printf(b, "%-12s", shown++ ? "" : output ? "outputs" : "inputs");
     size_t start = b->n;
     surg__buf_escape(b, name, strlen(name), SURG_LIMIT_NAME_PRINT);
     while (!b->failed && b->n - start < (size_t)width) surg__buf_putc(b, ' ');
@@ -77,6 +85,9 @@ static void put_interface(surg__buf *b, surg_graph *g, bool output) {
       surg__buf_puts(b, "  (has a default)");
     surg__buf_putc(b, '\n');
   }
+  if (shown < n)
+    surg__buf_printf(b, "%-12s%zu weights stand in the input list (IR < 4)\n",
+                     shown ? "" : "inputs", n - shown);
 }
 
 static void put_ops(surg__buf *b, const cli_stats *s) {
@@ -96,7 +107,6 @@ static void put_ops(surg__buf *b, const cli_stats *s) {
 static void print_text(surg_context *ctx, surg_model *m, const cli_stats *s, uint64_t bytes) {
   surg__buf b;
   surg__buf_init(&b, ctx);
-  surg_graph *g = surg_model_graph(m);
   surg__buf_printf(&b, "%-12sIR %lld, opset", "format", (long long)surg_model_ir_version(m));
   for (size_t i = 0; i < surg_model_import_count(m); i++) {
     const char *domain = surg_model_import_domain(m, i);
@@ -108,8 +118,8 @@ static void print_text(surg_context *ctx, surg_model *m, const cli_stats *s, uin
     surg__buf_printf(&b, "%lld", (long long)surg_model_import_version(m, i));
   }
   surg__buf_putc(&b, '\n');
-  put_interface(&b, g, false);
-  put_interface(&b, g, true);
+  put_interface(&b, m, false);
+  put_interface(&b, m, true);
   surg__buf_printf(&b, "%-12s%8zu", "nodes", s->nodes);
   if (s->subgraphs) surg__buf_printf(&b, "  (%zu subgraphs)", s->subgraphs);
   if (s->functions) surg__buf_printf(&b, "  (%zu functions)", s->functions);
