@@ -59,6 +59,18 @@ static void put_part(surg__saver *s, uint32_t number) {
   }
 }
 
+/* An import that only says again what another one says: reading took it for that one, and it
+ * stays as long as that one does. */
+static bool repeats_import(surg__saver *s, const surg__field *f) {
+  const surg__imports *list = &s->m->imports;
+  for (size_t i = 0; i < list->count; i++)
+    if (list->items[i].src.field_off == f->off) return false;
+  for (size_t i = 0; i < list->count; i++)
+    if (!list->items[i].dirty && surg__save_reads(s, f->body, IMPORT_DOMAIN, list->items[i].domain))
+      return true;
+  return false;
+}
+
 static void splice_model(surg__saver *s) {
   static const uint32_t order[] = {MODEL_IR_VERSION, MODEL_GRAPH, MODEL_IMPORT, MODEL_METADATA,
                                    MODEL_FUNCTION};
@@ -71,7 +83,10 @@ static void splice_model(surg__saver *s) {
         surg__save_keep(s, &c, &f);
         continue;
       }
-      if (!(done >> f.number & 1)) put_part(s, f.number);
+      if (!(done >> f.number & 1))
+        put_part(s, f.number);
+      else if (f.number == MODEL_IMPORT && repeats_import(s, &f))
+        surg__save_keep(s, &c, &f);
       done |= 1u << f.number;
     }
   }
