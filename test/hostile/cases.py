@@ -179,7 +179,7 @@ def structure():
         add(f"opset-{v}", f"opset {v}", make([COPY], opsets=[("", v)]), refuse(1, "opset"))
     add("opset-9999", "opset 9999", make([COPY], opsets=[("", 9999)]), OK)
     for v in (0, -1):
-        add(f"ir-{v}", f"ir_version {v}", make([COPY], ir=v), refuse(1, "ir_version"))
+        add(f"ir-{v}", f"ir_version {v}", make([COPY], ir=v), refuse(1, "IR version"))
     for v in (99, 2**31, 2**63 - 1):
         add(f"ir-{v}", f"ir_version {v}", make([COPY], ir=v), OK)
     add("imports-differ", "two imports of a domain", make([COPY], opsets=[("", 17), ("", 9)]),
