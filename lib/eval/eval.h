@@ -6,8 +6,12 @@
  * Arrays are unpacked, aligned, in native order: one byte an element for bool and for sub-byte
  * types (sign-extended where signed), uint16_t bits for FLOAT16 and BFLOAT16, uint8_t bits for
  * float8 and float4, surg_str for STRING, pairs for complex. Conversions go through
- * base/dtype.h alone. int64 never passes through double. Compiled with -ffp-contract=off; sums run
- * in index order. */
+ * base/dtype.h alone. int64 never passes through double: integers wrap at the width of their type.
+ *
+ * Floats: + - * / are those of the type (half and bfloat16 in float, which rounds them the same);
+ * every other function and every sum or product of float, half and bfloat16 elements is computed
+ * in double, in index order, and rounded once at the end. Compiled with -ffp-contract=off, so the
+ * only thing that may differ between machines is the last bit of the C library's functions. */
 #ifndef SURG_EVAL_H
 #define SURG_EVAL_H
 
