@@ -29,7 +29,7 @@ surg__fact surg__i_value(surg__infer *c, const surg_value *v, size_t slot) {
   if (!v) return (surg__fact){0};
   const surg_tensor *t = surg_value_constant(v);
   if (t && !surg_tensor_is_sparse(t)) return fact_of_tensor(c, slot, t);
-  const surg_type *type = v->inferred;
+  const surg_type *type = c->states ? v->inferred : surg_value_type(v);
   if (!type) return (surg__fact){0};
   surg__fact f = {.kind = type->kind, .dtype = type->dtype, .type = type};
   if (type->kind == SURG_TYPE_TENSOR && type->has_rank && type->rank <= SURG_LIMIT_RANK) {

@@ -76,7 +76,8 @@ static void finish_outputs(surg__infer *c) {
   }
 }
 
-static void infer_node(surg__infer *c, const surg_node *n) {
+static void infer_node(surg__infer *c, surg_node *n) {
+  n->types_stale = false;
   if (!prepare(c, n)) return;
   const surg__rule rule = surg__rule_find(c->op);
   if (rule && !c->bad) rule(c);

@@ -181,6 +181,7 @@ static void copy_node_flags(const surg_node *n, surg_node *k) {
   k->order = n->order;
   k->src = n->src;
   k->dirty = n->dirty;
+  k->types_stale = n->types_stale;
   k->io_dirty = n->io_dirty;
   k->name_dirty = n->name_dirty;
   k->op_dirty = n->op_dirty;

@@ -214,6 +214,7 @@ struct surg_node {
   int op;
   surg_op_class op_class;
   bool resolved;    /* op, op_class, schema, function are up to date */
+  bool types_stale; /* edited since its outputs' types were inferred */
   bool erased, dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
   uint32_t n_in, cap_in, n_out, cap_out, n_attr, cap_attr;
   surg_use *in; /* array; grown by relinking */
@@ -370,7 +371,6 @@ void surg__emit(surg_model *m, surg_event_kind kind, surg_graph *g, surg_node *n
 void surg__node_resolve(surg_node *n); /* fills op, op_class, schema, function */
 void surg__model_unresolve(surg_model *m); /* after imports or functions changed */
 surg_graph *surg__node_scope(const surg_node *n);
-void surg__value_set_inferred(surg_value *v, const surg_type *t); /* for lib/infer */
 bool surg__value_visible(const surg_value *v, const surg_graph *g); /* v is of g or around it */
 
 /* Where a thing stands, for messages: `graph.node[5] "If_5" (If).attribute "then_branch"...`. The

@@ -172,11 +172,8 @@ const surg_type *surg_value_declared_type(const surg_value *v) {
 }
 
 const surg_type *surg_value_type(const surg_value *v) {
-  return surg__value_ok(v) ? v->inferred : NULL;
-}
-
-void surg__value_set_inferred(surg_value *v, const surg_type *t) {
-  v->inferred = t;
+  if (!surg__value_ok(v) || (v->producer && v->producer->types_stale)) return NULL;
+  return v->inferred;
 }
 
 surg_status surg_value_set_declared_type(surg_value *v, const surg_type *type) {
@@ -195,6 +192,7 @@ surg_status surg_value_set_declared_type(surg_value *v, const surg_type *type) {
     v->decl.dirty = true;
     if (!v->input) v->in_value_info = type != NULL;
   }
+  if (v->input) v->inferred = NULL;
   surg__touch_graph(g);
   return SURG_OK;
 }
