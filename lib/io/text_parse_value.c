@@ -3,7 +3,7 @@
 #include "io/text_codec.h"
 
 /* Takes the fields of `remove` out of the message that starts at `start` of the output. */
-static void remove_fields(surg__tparse *t, size_t start, uint64_t remove) {
+static void remove_fields(surg__tparse *t, const surg__desc *d, size_t start, uint64_t remove) {
   surg__buf *b = t->out;
   surg__tmsg m = {(const uint8_t *)b->p + start, b->n - start};
   surg__tfield f;
@@ -11,7 +11,7 @@ static void remove_fields(surg__tparse *t, size_t start, uint64_t remove) {
   const uint8_t *from = m.p;
   while (surg__text_next(&m, &f) > 0) {
     size_t n = (size_t)(m.p - from);
-    if (f.number > 63 || !(remove & SURG__BIT(f.number))) {
+    if (!surg__text_known(d, &f) || !(remove & SURG__BIT(f.number))) {
       memmove(to, from, n);
       to += n;
     }
@@ -36,7 +36,7 @@ static bool check_once(surg__tparse *t, const surg__desc *d, size_t start, const
 }
 
 /* `1000:2: 0x6869`: a field by number and wire type, its payload as bytes. */
-static bool unknown_entry(surg__tparse *t) {
+static bool unknown_entry(surg__tparse *t, const surg__desc *d) {
   int64_t number, wire;
   uint64_t v;
   const char *at = t->p;
@@ -52,6 +52,10 @@ static bool unknown_entry(surg__tparse *t) {
               (wire == SURG__WIRE_VARINT && p && t->s.n &&
                surg__text_varint(p, t->s.n, &v) == t->s.n);
   if (!fits) return surg__lex_error(t, at, "the bytes do not fit the wire type");
+  /* By number, a known field could hold bytes that are no message. */
+  const surg__fdesc *fd =
+      surg__text_known(d, &(surg__tfield){.number = (uint32_t)number, .wire = (uint32_t)wire});
+  if (fd) return surg__lex_error(t, at, "field %d is %s; write it so", (int)number, fd->name);
   surg__emit_tag(t, (uint32_t)number, (uint32_t)wire);
   if (wire == SURG__WIRE_BYTES) surg__emit_varint(t, t->s.n);
   surg__buf_put(t->out, t->s.p, t->s.n);
@@ -186,7 +190,7 @@ bool surg__parse_block(surg__tparse *t, const surg__desc *d, size_t start) {
   while (!surg__lex_match(t, '}')) {
     char c = surg__lex_peek(t);
     if (c >= '0' && c <= '9') {
-      if (!unknown_entry(t)) return false;
+      if (!unknown_entry(t, d)) return false;
     } else {
       bool absent = surg__lex_match(t, '!');
       if (!(fd = field_named(t, d))) return false;
@@ -200,7 +204,7 @@ bool surg__parse_block(surg__tparse *t, const surg__desc *d, size_t start) {
     return false;
   }
   if (t->out->failed) return false;
-  if (remove) remove_fields(t, start, remove);
+  if (remove) remove_fields(t, d, start, remove);
   return check_once(t, d, start, open);
 }
 

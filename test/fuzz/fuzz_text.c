@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzz target: bytes as ONNX text, and bytes as a message. What is read as text must print, and
+ * what prints must read back as the same message; strict text must never fail to print. */
+#include <stdlib.h>
+
+#include "base/context.h"
+#include "io/io.h"
+#include "onnx.pb-c.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+  if (!holds) abort();
+}
+
+static bool no_memory(surg_status s) {
+  return s == SURG_ENOMEM || s == SURG_ELIMIT;
+}
+
+/* Fields in the order of their numbers; NULL when protobuf-c cannot read it. */
+static uint8_t *canonical(const uint8_t *p, size_t n, size_t *size) {
+  Onnx__ModelProto *m = onnx__model_proto__unpack(NULL, n, p);
+  if (!m) return NULL;
+  *size = onnx__model_proto__get_packed_size(m);
+  uint8_t *out = malloc(*size + 1);
+  require(out != NULL);
+  onnx__model_proto__pack(m, out);
+  onnx__model_proto__free_unpacked(m, NULL);
+  return out;
+}
+
+static void require_same(const surg__buf *b, const uint8_t *p, size_t n) {
+  size_t na = 0, nb = 0;
+  uint8_t *a = canonical(p, n, &na);
+  uint8_t *c = canonical((const uint8_t *)b->p, b->n, &nb);
+  require(!a || (c && na == nb && memcmp(a, c, na) == 0));
+  free(a);
+  free(c);
+}
+
+/* protobuf-c ends strings at a NUL, so what has one cannot be compared through it. Comparing text
+ * with text covers those. */
+static void round_trip(surg_context *ctx, const uint8_t *wire, size_t n) {
+  surg__buf text, back, again;
+  surg__buf_init(&text, ctx);
+  surg__buf_init(&back, ctx);
+  surg__buf_init(&again, ctx);
+  surg_status s = surg__text_print(ctx, wire, n, false, "wire", &text);
+  if (!s) {
+    s = surg__text_parse(ctx, text.p, text.n, "text", &back);
+    require(!s || no_memory(s));
+    if (!s) {
+      s = surg__text_print(ctx, (const uint8_t *)back.p, back.n, false, "back", &again);
+      require(no_memory(s) || (!s && again.n == text.n && !memcmp(again.p, text.p, text.n)));
+      require_same(&back, wire, n);
+    }
+    surg__buf_free(&again);
+    s = surg__text_print(ctx, wire, n, true, "wire", &again);
+    require(!s || no_memory(s));
+  }
+  surg__buf_free(&again);
+  surg__buf_free(&back);
+  surg__buf_free(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  surg_config config = {.size = sizeof config, .max_memory = 512u << 20, .seed = 1};
+  surg_context *ctx = surg_context_new(&config);
+  require(ctx != NULL);
+  surg__buf wire;
+  surg__buf_init(&wire, ctx);
+  surg_status s = surg__text_parse(ctx, (const char *)data, size, "fuzz", &wire);
+  if (!s) {
+    surg__buf text;
+    surg__buf_init(&text, ctx);
+    s = surg__text_print(ctx, (const uint8_t *)wire.p, wire.n, false, "fuzz", &text);
+    require(!s || no_memory(s));
+    surg__buf_free(&text);
+    round_trip(ctx, (const uint8_t *)wire.p, wire.n);
+  }
+  surg__buf_free(&wire);
+  round_trip(ctx, data, size);
+  surg_context_free(ctx);
+  return 0;
+}
