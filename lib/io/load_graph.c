@@ -11,6 +11,7 @@ static const fields graph_fields = {1, 11, 5, 15};
 static const fields function_fields = {7, 4, 0, 0};
 
 static surg_value *find_here(const surg_graph *g, const char *name) {
+  if (surg__name_of(name)->values == 0) return NULL; /* no value of the model bears it */
   SURG_HASH_LOCALS(g->model->ctx);
   surg_value *v = NULL;
   HASH_FIND(hh, g->values_by_name, &name, sizeof name, v);
