@@ -266,5 +266,6 @@ surg_function *surg__function_new(surg_model *m, const char *domain, const char 
   if (!same) HASH_ADD_KEYPTR(hh, m->functions_by_key, f->key, sizeof f->key, f);
   if (surg__hash_failed) return surg__failed(m);
   m->functions.items[m->functions.count++] = f;
+  surg__model_unresolve(m);
   return f;
 }
