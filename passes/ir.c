@@ -53,15 +53,15 @@ static void need_dtype(need *x, int dtype, const surg_node *n, const char *owner
   char what[64];
   int version = version_of_dtype(dtype);
   if (version <= x->version) return;
-  snprintf(what, sizeof what, "%s values, as", surg_dtype_name(dtype));
+  snprintf(what, sizeof what, "%s values, such as", surg_dtype_name(dtype));
   raise(x, version, n, what, owner);
 }
 
 static void need_type(need *x, const surg_type *t, const surg_node *n, const char *owner) {
   for (; t; t = surg_type_elem(t)) { /* as deep as the reader lets types nest */
     surg_type_kind kind = surg_type_get_kind(t);
-    if (kind == SURG_TYPE_OPTIONAL) raise(x, 8, n, "optional types, as", owner);
-    if (kind == SURG_TYPE_SPARSE_TENSOR) raise(x, 5, n, "sparse types, as", owner);
+    if (kind == SURG_TYPE_OPTIONAL) raise(x, 8, n, "optional types, such as that of", owner);
+    if (kind == SURG_TYPE_SPARSE_TENSOR) raise(x, 5, n, "sparse types, such as that of", owner);
     if (kind == SURG_TYPE_TENSOR || kind == SURG_TYPE_SPARSE_TENSOR)
       need_dtype(x, surg_type_dtype(t), n, owner);
   }
@@ -186,12 +186,15 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   char text[2 * TEXT];
   if (to < 1 || to > NEWEST) {
     snprintf(text, sizeof text, "needs to=N, an IR version from 1 to %d", NEWEST);
-    return surg_pass_fail(p, NULL, text);
+    return surg_pass_usage(p, text);
   }
   if (to == from) return SURG_PASS_UNCHANGED;
-  if (to < from) need_model(&x, m);
+  if (to < from) {
+    if (surg_model_infer(m)) return SURG_PASS_FAILED;
+    need_model(&x, m);
+  }
   if (x.version > to) {
-    snprintf(text, sizeof text, "IR version %lld has no %s: that needs version %d", (long long)to,
+    snprintf(text, sizeof text, "IR version %lld is too old for %s: that needs version %d", (long long)to,
              x.what, x.version);
     return surg_pass_fail(p, x.node, text);
   }

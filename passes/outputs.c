@@ -24,16 +24,29 @@ static bool is_output(const surg_graph *g, const char *name) {
   return false;
 }
 
+/* What a name that is not what the option needs may be instead. */
+static void hint(surg_pass_ctx *p, const surg_graph *main, const char *name, char *out) {
+  const surg_model *m = surg_pass_model(p);
+  *out = 0;
+  if (surg_graph_find_value(main, name)) {
+    snprintf(out, TEXT, "; it is a value, and add= would make it one");
+    return;
+  }
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
+    if (!surg_graph_find_value(g, name)) continue;
+    snprintf(out, TEXT, "; it is a value of a subgraph or function");
+    return;
+  }
+  const char *near = surg_pass_nearest_value(p, main, name);
+  if (near) snprintf(out, TEXT, "; did you mean '%.300s'?", near);
+}
+
 static surg_pass_result unknown(surg_pass_ctx *p, const surg_graph *g, const char *option,
                                 const char *name, const char *what) {
-  char text[TEXT];
-  const char *near = surg_pass_nearest_value(p, g, name);
-  if (near && strcmp(near, name) != 0)
-    snprintf(text, sizeof text, "%s: the model has no %s '%.300s'; did you mean '%.300s'?", option,
-             what, name, near);
-  else
-    snprintf(text, sizeof text, "%s: the model has no %s '%.300s'", option, what, name);
-  return surg_pass_fail(p, NULL, text);
+  char text[2 * TEXT], more[TEXT];
+  hint(p, g, name, more);
+  snprintf(text, sizeof text, "%s: the model has no %s '%.300s'%s", option, what, name, more);
+  return surg_pass_usage(p, text);
 }
 
 static surg_pass_result check(surg_pass_ctx *p, const surg_graph *g, const char *option) {
@@ -97,11 +110,11 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   surg_graph *g = surg_model_graph(surg_pass_model(p));
   size_t keep = surg_pass_list_count(p, "keep"), drop = surg_pass_list_count(p, "drop");
   size_t add = surg_pass_list_count(p, "add");
-  if (keep && drop) return surg_pass_fail(p, NULL, "keep and drop exclude each other");
-  if (!keep && !drop && !add) return surg_pass_fail(p, NULL, "needs keep=, drop= or add=");
+  if (keep && drop) return surg_pass_usage(p, "keep and drop exclude each other");
+  if (!keep && !drop && !add) return surg_pass_usage(p, "needs keep=, drop= or add=");
   if (check(p, g, "keep") == SURG_PASS_FAILED || check(p, g, "drop") == SURG_PASS_FAILED)
     return SURG_PASS_FAILED;
-  if (!some_left(p, g)) return surg_pass_fail(p, NULL, "no output would be left");
+  if (!some_left(p, g)) return surg_pass_usage(p, "no output would be left");
   if (add && surg_model_infer(surg_pass_model(p))) return SURG_PASS_FAILED;
   surg_pass_result result = SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < add; i++) {

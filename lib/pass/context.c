@@ -53,18 +53,26 @@ static char *located(surg_pass_ctx *p, const surg_node *at, const char *text) {
   return b.p;
 }
 
-surg_pass_result surg_pass_fail(surg_pass_ctx *p, const surg_node *at, const char *text) {
-  if (!p) return SURG_PASS_FAILED;
+static surg_pass_result fail(surg_pass_ctx *p, surg_status status, const surg_node *at,
+                             const char *text) {
   surg_context *ctx = p->run->ctx;
   char *line = located(p, at, text ? text : "failed");
   if (line)
-    surg__error(ctx, SURG_EINVALID, surg_model_path(p->run->model), "%s: %s",
+    surg__error(ctx, status, surg_model_path(p->run->model), "%s: %s",
                 surg__pass_title(p->run, p->pass), line);
   else
     p->no_memory = true;
   surg__free(ctx, line);
-  p->told = true;
+  if (!p->told) p->told = status;
   return SURG_PASS_FAILED;
+}
+
+surg_pass_result surg_pass_fail(surg_pass_ctx *p, const surg_node *at, const char *text) {
+  return p ? fail(p, SURG_EINVALID, at, text) : SURG_PASS_FAILED;
+}
+
+surg_pass_result surg_pass_usage(surg_pass_ctx *p, const char *text) {
+  return p ? fail(p, SURG_EUSAGE, NULL, text) : SURG_PASS_FAILED;
 }
 
 void surg_pass_note(surg_pass_ctx *p, const surg_node *at, const char *text) {

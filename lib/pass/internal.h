@@ -110,7 +110,7 @@ struct surg_pass_ctx {
   const surg__step *step;
   size_t report;         /* index of its surg__pass_report */
   surg__arena scratch;
-  bool told;             /* surg_pass_fail was called */
+  surg_status told;      /* of surg_pass_fail or surg_pass_usage, once called */
   bool told_used;        /* surg_pass_used was called */
   bool no_memory;        /* a call of the pass ran out of memory */
   char undeclared[64];   /* an option it asked for and did not declare, or empty */

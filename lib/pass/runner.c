@@ -77,7 +77,7 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
              surg__q(r->ctx, p->undeclared));
     return misbehaved(r, p->pass, what);
   }
-  if (p->told) return SURG_EINVALID;
+  if (p->told) return p->told;
   if (result == SURG_PASS_FAILED) {
     if (surg_context_error(r->ctx) && r->ctx->error_status) return r->ctx->error_status;
     return misbehaved(r, p->pass, "failed and did not say why");
