@@ -25,6 +25,30 @@ static surg_status refuse(run *r, surg_status s, const char *why) {
   return s;
 }
 
+/* A kernel reads attributes by name and kind, with the default of the schema: one that is unknown
+ * or of another kind would silently count as absent. */
+static surg_status check_attributes(run *r) {
+  size_t n_attr = surg_node_attr_count(r->node);
+  for (size_t i = 0; i < n_attr; ++i) {
+    const surg_attr *a = surg_node_attr_at(r->node, i);
+    if (surg_attr_ref(a)) {
+      return refuse(r, SURG_EUNSUPPORTED, "an attribute is a parameter of the function");
+    }
+    const surg__attr_def *def = surg__schema_attr(r->schema, surg_attr_name(a));
+    if (!def) return refuse(r, SURG_EUNSUPPORTED, "the operator has no such attribute");
+    if (surg_attr_get_kind(a) != def->kind) {
+      return refuse(r, SURG_EINVALID, "an attribute is of another kind");
+    }
+  }
+  for (uint32_t i = 0; i < r->schema->n_attrs; ++i) {
+    const surg__attr_def *def = &r->schema->attrs[i];
+    if (def->required && !surg_node_attr(r->node, def->name)) {
+      return refuse(r, SURG_EINVALID, "a required attribute is absent");
+    }
+  }
+  return SURG_OK;
+}
+
 /* What no kernel may touch, whatever its inputs are. */
 static surg_status check_node(run *r) {
   surg_node *n = r->node;
@@ -35,13 +59,7 @@ static surg_status check_node(run *r) {
   if (surg_node_nondeterministic(n)) {
     return refuse(r, SURG_EUNSUPPORTED, "the operator is not deterministic");
   }
-  size_t n_attr = surg_node_attr_count(n);
-  for (size_t i = 0; i < n_attr; ++i) {
-    if (surg_attr_ref(surg_node_attr_at(n, i))) {
-      return refuse(r, SURG_EUNSUPPORTED, "an attribute is a parameter of the function");
-    }
-  }
-  return SURG_OK;
+  return check_attributes(r);
 }
 
 static const surg__param *param_at(const surg__param *params, uint32_t n, size_t i) {

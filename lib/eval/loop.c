@@ -2,6 +2,8 @@
 /* Walking several arrays of different strides over one shape. */
 #include "eval/loop.h"
 
+#include "eval/number.h"
+
 /* Whether axis d continues the merged axis that stands last, for every array. */
 static bool continues(const surg__loop *l, int64_t dim, const int64_t *const *strides,
                       uint32_t d) {
@@ -57,6 +59,20 @@ void surg__dense_strides(const int64_t *dims, uint32_t rank, int64_t *strides) {
     strides[d] = step;
     if (!empty) step *= dims[d];
   }
+}
+
+const void *surg__k_widen(surg_kctx *k, const surg__array *a) {
+  if (a->dtype == SURG_DOUBLE) return a->data;
+  if (surg__is_real(a->dtype)) {
+    double *out = surg__k_scratch(k, (size_t)a->count, sizeof *out);
+    if (!out) return NULL;
+    for (uint64_t i = 0; i < a->count; ++i) out[i] = surg__load_f64(a->dtype, a->data, i);
+    return out;
+  }
+  uint64_t *out = surg__k_scratch(k, (size_t)a->count, sizeof *out);
+  if (!out) return NULL;
+  for (uint64_t i = 0; i < a->count; ++i) out[i] = surg__load_int(a->dtype, a->data, i);
+  return out;
 }
 
 bool surg__aligned_strides(const surg__array *a, const surg__array *b, int64_t axis,

@@ -24,6 +24,9 @@ void surg__loop_init(surg__loop *l, const int64_t *dims, uint32_t rank, uint32_t
 /* To the next inner run; sets done after the last. */
 void surg__loop_next(surg__loop *l);
 void surg__loop_rewind(surg__loop *l);
+/* All elements as double (of the real types, a DOUBLE array as it is) or uint64_t (integers,
+ * sign-extended) in scratch. NULL: out of memory. */
+const void *surg__k_widen(surg_kctx *k, const surg__array *a);
 /* Steps of a dense array of that shape. */
 void surg__dense_strides(const int64_t *dims, uint32_t rank, int64_t *strides);
 

@@ -13,21 +13,6 @@ typedef struct matrix {
   uint64_t row, column;
 } matrix;
 
-/* All elements as double (floats) or uint64 (integers). NULL: out of memory. */
-static const void *widen(surg_kctx *k, const surg__array *a) {
-  if (surg__is_real(a->dtype)) {
-    if (a->dtype == SURG_DOUBLE) return a->data;
-    double *out = surg__k_scratch(k, (size_t)a->count, sizeof *out);
-    if (!out) return NULL;
-    for (uint64_t i = 0; i < a->count; ++i) out[i] = surg__load_f64(a->dtype, a->data, i);
-    return out;
-  }
-  uint64_t *out = surg__k_scratch(k, (size_t)a->count, sizeof *out);
-  if (!out) return NULL;
-  for (uint64_t i = 0; i < a->count; ++i) out[i] = surg__load_int(a->dtype, a->data, i);
-  return out;
-}
-
 /* One row of the product into acc, n columns over depth d: row order keeps b's reads in line. */
 static void row_real(double *acc, uint64_t n, uint64_t d, const double *a, uint64_t a_step,
                      const double *b, matrix mb) {
@@ -115,7 +100,7 @@ surg__kstatus surg__k_matmul(surg_kctx *k) {
   SURG__K_TRY(surg__k_out(k, 0, dtype, p.dims, p.out_rank));
   if (k->out[0].count == 0) return SURG__K_OK;
   SURG__K_TRY(ask_work(k, k->out[0].count, p.d));
-  const void *wa = widen(k, &k->in[0]), *wb = widen(k, &k->in[1]);
+  const void *wa = surg__k_widen(k, &k->in[0]), *wb = surg__k_widen(k, &k->in[1]);
   void *acc = surg__k_scratch(k, (size_t)p.n, sizeof(uint64_t));
   if (!wa || !wb || !acc) return SURG__K_NOMEM;
   surg__loop l;
@@ -172,7 +157,7 @@ static surg__kstatus gemm_addend(surg_kctx *k, gemm *g) {
   if (c->rank > 2 || !surg__aligned_strides(&whole, c, 2 - (int64_t)c->rank, g->sc)) {
     return surg__k_invalid(k, "C does not broadcast to the product");
   }
-  g->c = widen(k, c);
+  g->c = surg__k_widen(k, c);
   return g->c ? SURG__K_OK : SURG__K_NOMEM;
 }
 
@@ -215,8 +200,8 @@ surg__kstatus surg__k_gemm(surg_kctx *k) {
   SURG__K_TRY(gemm_addend(k, &g));
   if (k->out[0].count == 0) return SURG__K_OK;
   SURG__K_TRY(ask_work(k, k->out[0].count, g.d));
-  g.a.p = widen(k, &k->in[0]);
-  g.b.p = widen(k, &k->in[1]);
+  g.a.p = surg__k_widen(k, &k->in[0]);
+  g.b.p = surg__k_widen(k, &k->in[1]);
   void *acc = surg__k_scratch(k, (size_t)g.n, sizeof(uint64_t));
   if (!g.a.p || !g.b.p || !acc) return SURG__K_NOMEM;
   for (uint64_t i = 0; i < g.m; ++i) {
