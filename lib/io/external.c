@@ -26,8 +26,10 @@ static bool str_is(surg_str s, const char *text) {
 
 static surg_status fail(const request *r, surg_status status, const char *why) {
   surg_context *ctx = r->m->ctx;
+  if (!r->has_location)
+    return surg__error(ctx, status, r->m->source->name, "%s: external data: %s", r->where, why);
   return surg__error(ctx, status, r->m->source->name, "%s: external data %s: %s", r->where,
-                     r->has_location ? surg__qn(ctx, r->location.p, r->location.n) : "", why);
+                     surg__qn(ctx, r->location.p, r->location.n), why);
 }
 
 /* --- keys --- */

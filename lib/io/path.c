@@ -17,8 +17,13 @@ static bool find_field(place *at, uint64_t off, surg__field *f, size_t *index) {
   size_t counts[64] = {0};
   const char *why;
   while (pos < at->end && pos <= off) {
-    if (surg__wire_read(at->src, pos, at->end, f, &next, &why) != 1) return false;
+    *f = (surg__field){0};
+    int r = surg__wire_read(at->src, pos, at->end, f, &next, &why);
     size_t *count = &counts[f->number % SURG_COUNT(counts)];
+    if (r != 1) { /* the number at least may have been read */
+      *index = *count;
+      return pos == off && f->number != 0;
+    }
     if (off < next) {
       *index = *count;
       return true;

@@ -43,8 +43,9 @@ size_t surg__varint_put(uint8_t *out, uint64_t v) {
   return n;
 }
 
-/* The value of a field whose tag was read; `at` is where it starts, `n` what is left. */
-static size_t get_value(surg__field *f, const uint8_t *p, uint64_t at, uint64_t n,
+/* The value of a field whose tag was read; `at` is where it starts, `n` what is left of the message
+ * and, if `last`, of the file. */
+static size_t get_value(surg__field *f, const uint8_t *p, uint64_t at, uint64_t n, bool last,
                         const char **why) {
   size_t used;
   switch (f->wire) {
@@ -68,7 +69,8 @@ static size_t get_value(surg__field *f, const uint8_t *p, uint64_t at, uint64_t 
         return 0;
       }
       if (len > n - used) {
-        *why = "a length past the end of its message";
+        *why = last ? "a length past the end of the file: is it cut short?"
+                    : "a length past the end of its message";
         return 0;
       }
       f->body = (surg__span){at + used, len};
@@ -99,7 +101,7 @@ int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f,
     return SURG_EINVALID;
   }
   *f = (surg__field){.number = (uint32_t)(tag >> 3), .wire = (uint32_t)(tag & 7), .off = pos};
-  size_t more = get_value(f, p + used, pos + used, left - used, why);
+  size_t more = get_value(f, p + used, pos + used, left - used, end == s->size, why);
   if (!more) return SURG_EINVALID;
   *next = pos + used + more + f->body.len;
   return 1;
