@@ -80,6 +80,8 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
   if (p->told) return p->told;
   if (result == SURG_PASS_FAILED) {
     if (surg_context_error(r->ctx) && r->ctx->error_status) return r->ctx->error_status;
+    /* Where memory ran out a pass need not have said so. */
+    if (surg__alloc_status(r->ctx)) return surg__oom(r->ctx, surg_model_path(r->model));
     return misbehaved(r, p->pass, "failed and did not say why");
   }
   if ((unsigned)result > SURG_PASS_UNCHANGED)
