@@ -133,10 +133,11 @@ uint64_t surg__text_seen(const surg__desc *d, surg__tmsg m, bool *unknown) {
   uint64_t seen = 0;
   *unknown = false;
   while (surg__text_next(&m, &f) > 0) {
-    if (surg__text_known(d, &f))
-      seen |= SURG__BIT(f.number);
-    else
+    const surg__fdesc *fd = surg__text_known(d, &f);
+    if (!fd)
       *unknown = true;
+    else if (f.wire == surg__text_wire_of(fd) || f.bytes.n) /* an empty packed list is none */
+      seen |= SURG__BIT(f.number);
   }
   return seen;
 }
