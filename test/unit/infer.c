@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inference: one row a rule (infer_rows.c), then what rows cannot say: bodies, functions, edits,
+ * constants that callers can override, sizes of results. */
+#include <check.h>
+#include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer_rows.h"
+
+static surg_context *ctx;
+static surg_model *model;
+
+static void setup(void) { ctx = surg_context_new(NULL); }
+static void teardown(void) {
+  surg_model_free(model);
+  model = NULL;
+  surg_context_free(ctx);
+}
+
+static void load(const char *text) {
+  surg_model_free(model);
+  model = NULL;
+  const surg_status s = surg_load_text(ctx, text, strlen(text), "test", &model);
+  ck_assert_msg(s == SURG_OK, "%s\n%s", surg_context_error(ctx), text);
+}
+
+static void spell(const surg_type *t, char *out, size_t cap) {
+  size_t n = 0;
+  if (!t) {
+    snprintf(out, cap, "-");
+    return;
+  }
+  if (surg_type_get_kind(t) != SURG_TYPE_TENSOR) {
+    snprintf(out, cap, "%s", surg_type_get_kind(t) == SURG_TYPE_SEQUENCE ? "seq" : "other");
+    return;
+  }
+  n += (size_t)snprintf(out + n, cap - n, "%s", surg_dtype_name(surg_type_dtype(t)));
+  if (!surg_type_has_rank(t)) {
+    snprintf(out + n, cap - n, "*");
+    return;
+  }
+  n += (size_t)snprintf(out + n, cap - n, "[");
+  for (size_t i = 0; i < surg_type_rank(t); i++) {
+    const surg_dim d = surg_type_dim(t, i);
+    const char *comma = i ? "," : "";
+    if (d.param)
+      n += (size_t)snprintf(out + n, cap - n, "%s%s", comma, d.param);
+    else if (d.value < 0)
+      n += (size_t)snprintf(out + n, cap - n, "%s?", comma);
+    else
+      n += (size_t)snprintf(out + n, cap - n, "%s%lld", comma, (long long)d.value);
+  }
+  snprintf(out + n, cap - n, "]");
+}
+
+static surg_value *value(const char *name) {
+  surg_value *v = surg_graph_find_value(surg_model_graph(model), name);
+  ck_assert_msg(v != NULL, "no value %s", name);
+  return v;
+}
+
+/* Compares "name type; name type". */
+static void expect(const char *types) {
+  char want[512], *save = NULL;
+  snprintf(want, sizeof want, "%s", types);
+  for (char *w = strtok_r(want, ";", &save); w; w = strtok_r(NULL, ";", &save)) {
+    char name[64], type[128], got[256];
+    ck_assert_int_eq(sscanf(w, " %63s %127s", name, type), 2);
+    spell(surg_value_type(value(name)), got, sizeof got);
+    ck_assert_msg(!strcmp(got, type), "%s: got %s, expected %s", name, got, type);
+  }
+}
+
+static void infer(const char *types) {
+  ck_assert_int_eq(surg_model_infer(model), SURG_OK);
+  expect(types);
+}
+
+START_TEST(row) {
+  const infer_row *r = &infer_rows[_i];
+  char text[2048], first[64];
+  ck_assert_int_eq(sscanf(r->types, "%63s", first), 1);
+  snprintf(text, sizeof text,
+           "<ir_version: 8, opset_import: [\"\": %d]>\ng (%s) => (float %s) <%s> {\n%s\n}\n",
+           r->opset, r->inputs, first, r->inits, r->body);
+  if (!*r->inits) {
+    snprintf(text, sizeof text,
+             "<ir_version: 8, opset_import: [\"\": %d]>\ng (%s) => (float %s) {\n%s\n}\n",
+             r->opset, r->inputs, first, r->body);
+  }
+  load(text);
+  ck_assert_int_eq(surg_model_infer(model), SURG_OK);
+  char want[512], *save = NULL;
+  snprintf(want, sizeof want, "%s", r->types);
+  for (char *w = strtok_r(want, ";", &save); w; w = strtok_r(NULL, ";", &save)) {
+    char name[64], type[128], got[256];
+    ck_assert_int_eq(sscanf(w, " %63s %127s", name, type), 2);
+    spell(surg_value_type(value(name)), got, sizeof got);
+    ck_assert_msg(!strcmp(got, type), "%s: got %s, expected %s\n%s", name, got, type, text);
+  }
+}
+END_TEST
+
+#define HEAD "<ir_version: 8, opset_import: [\"\": 17]>\n"
+
+/* value_info and declared outputs are claims, and lies here. */
+START_TEST(claims_are_not_read) {
+  load(HEAD "g (float[2] x, float[3] z) => (double[7] y) <float[9] t> {\n"
+            "t = Foreign(x)\n y = Relu(t)\n u = Relu(x)\n}");
+  infer("t -; y -; u float[2]");
+}
+END_TEST
+
+START_TEST(if_joins_branches) {
+  load(HEAD "g (bool c, float[N,3] x) => (float y) {\n"
+            "y, z, w = If (c) <then_branch = a () => (float p, float q, float r) {\n"
+            "p = Relu(x)\n q = Relu(x)\n k = Constant <value = float[3] {1,2,3}> ()\n"
+            "r = Identity(k) },\n"
+            "else_branch = b () => (float p2, float q2, float r2) {\n"
+            "p2 = Neg(x)\n q2 = Transpose(x)\n o = Constant <value_float = 1.0> ()\n"
+            "r2 = Identity(o) }>\n}");
+  infer("y float[N,3]; z float[?,?]; w float*");
+}
+END_TEST
+
+START_TEST(if_with_other_types_has_none) {
+  load(HEAD "g (bool c, float[N] x) => (float y) {\n"
+            "y = If (c) <then_branch = a () => (float p) { p = Relu(x) },\n"
+            "else_branch = b () => (int64 p2) { p2 = Shape(x) }>\n}");
+  infer("y -");
+}
+END_TEST
+
+START_TEST(loop_states_may_change_shape) {
+  load(HEAD "g (int64 n, bool c, float[2] x, float[2] k, int64[1] ax) => (float y) {\n"
+            "y, z, s = Loop (n, c, x, k) <body = b (int64 i, bool ci, float[2] a, float[2] d)\n"
+            "=> (bool co, float a2, float d2, float s2) {\n"
+            "co = Identity(ci)\n a2 = Unsqueeze(a, ax)\n d2 = Identity(k)\n"
+            "s2 = Neg(k) }>\n}");
+  infer("y float*; z float[2]; s float[?,2]");
+}
+END_TEST
+
+START_TEST(scan_slices_and_stacks) {
+  load(HEAD "g (float[3] h, float[T,4,3] x) => (float y) {\n"
+            "y, s = Scan <num_scan_inputs = 1, scan_input_axes = [1],\n"
+            "body = b (float a, float e) => (float a2, float s2) {\n"
+            "a2 = Identity(h)\n s2 = Relu(e) }> (h, x)\n}");
+  infer("y float[3]; s float[4,T,3]");
+}
+END_TEST
+
+START_TEST(deep_nesting_is_walked) {
+  load(HEAD "g (bool c, float[N] x) => (float y) {\n"
+            "y = If (c) <then_branch = a () => (float p) {\n"
+            "p = If (c) <then_branch = a2 () => (float q) { q = Relu(x) },\n"
+            "else_branch = b2 () => (float q2) { q2 = Neg(x) }> },\n"
+            "else_branch = b () => (float p2) { p2 = Abs(x) }>\n}");
+  infer("y float[N]");
+}
+END_TEST
+
+START_TEST(functions_know_no_attributes) {
+  load("<ir_version: 8, opset_import: [\"\": 17, \"f\": 1]>\n"
+       "g (float[2] x) => (float y) { y = f.F <to = 7> (x) }\n"
+       "<domain: \"f\", opset_import: [\"\": 17]>\n"
+       "F <to> (a) => (b) { k = Constant <value_ints = [1, 2]> ()\n b = Cast <to: int = @to> (k) }");
+  infer("y -");
+  surg_graph *body = surg_function_graph(surg_model_function(model, 0));
+  char got[64];
+  spell(surg_value_type(surg_graph_find_value(body, "k")), got, sizeof got);
+  ck_assert_str_eq(got, "int64[2]");
+  ck_assert_ptr_null(surg_value_type(surg_graph_find_value(body, "b")));
+}
+END_TEST
+
+/* From IR 4 on an initializer that is an input too can be anything the input's type allows. */
+START_TEST(overridable_initializers_are_no_constants) {
+  const char *body = "g (float[6] x, int64[2] s = {2, 3}) => (float y) { y = Reshape(x, s) }";
+  char text[512];
+  snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\": 17]>\n%s", body);
+  load(text);
+  infer("y float[?,?]");
+  snprintf(text, sizeof text, "<ir_version: 3, opset_import: [\"\": 8]>\n%s", body);
+  load(text);
+  infer("y float[2,3]");
+}
+END_TEST
+
+START_TEST(edits_void_what_was_proven) {
+  load(HEAD "g (float[2,3] x) => (float y) { y = Transpose <perm = [1, 0]> (x)\n z = Relu(y) }");
+  infer("y float[3,2]; z float[3,2]");
+  surg_node *n = surg_value_producer(value("y"), NULL);
+  const int64_t perm[2] = {0, 1};
+  ck_assert_int_eq(surg_node_set_ints(n, "perm", perm, 2), SURG_OK);
+  ck_assert_ptr_null(surg_value_type(value("y")));
+  infer("y float[2,3]; z float[2,3]");
+  ck_assert_int_eq(surg_node_set_op(n, "", "Shape"), SURG_OK);
+  infer("y int64[2]; z int64[2]");
+  const surg_dim d = {7, NULL};
+  ck_assert_int_eq(surg_value_set_declared_type(
+                       value("x"), surg_type_tensor(model, SURG_FLOAT, &d, 1)),
+                   SURG_OK);
+  ck_assert_ptr_null(surg_value_type(value("x")));
+  infer("x float[7]; y int64[1]");
+}
+END_TEST
+
+/* Inferring again without an edit, or with one that changes nothing, makes no new types. */
+START_TEST(types_are_used_again) {
+  load(HEAD "g (float[2,3] x) => (float y) { y = Transpose(x)\n z = Concat <axis = 0> (y, y) }");
+  infer("z float[6,2]");
+  const surg_type *z = surg_value_type(value("z"));
+  ck_assert_int_eq(surg_node_set_name(surg_value_producer(value("y"), NULL), "n"), SURG_OK);
+  infer("z float[6,2]");
+  ck_assert_ptr_eq(surg_value_type(value("z")), z);
+}
+END_TEST
+
+static surg_node *producer(const char *name) { return surg_value_producer(value(name), NULL); }
+
+START_TEST(results_are_measured) {
+  uint64_t n = 0;
+  load(HEAD "g (float[N] x) => (float y)\n"
+            "<int64[2] s = {1000, 1000}, int64[1] z = {0}, float[3] k = {1, 2, 3},\n"
+            "int64[3] huge = {4294967296, 4294967296, 4294967296},\n"
+            "int64[3] empty = {4294967296, 4294967296, 0}> {\n"
+            "y = Relu(x)\n a = ConstantOfShape(s)\n b, c = Split <axis = 0> (s)\n"
+            "d = ConstantOfShape(huge)\n e = ConstantOfShape(empty)\n f = NonZero(k)\n"
+            "h = Unknown(k)\n i = Cast <to = 8> (k)\n j = Add(k, s)\n}");
+  ck_assert(surg_node_result_bytes(producer("a"), &n));
+  ck_assert_uint_eq(n, 4000000);
+  ck_assert(surg_node_result_bytes(producer("b"), &n));
+  ck_assert_uint_eq(n, 16);
+  ck_assert(surg_node_result_bytes(producer("d"), &n));
+  ck_assert_uint_eq(n, UINT64_MAX);
+  ck_assert(surg_node_result_bytes(producer("e"), &n));
+  ck_assert_uint_eq(n, 0);
+  ck_assert(!surg_node_result_bytes(producer("y"), &n));
+  ck_assert(!surg_node_result_bytes(producer("f"), &n));
+  ck_assert(!surg_node_result_bytes(producer("h"), &n));
+  ck_assert(!surg_node_result_bytes(producer("i"), &n));
+  ck_assert(!surg_node_result_bytes(producer("j"), &n));
+  ck_assert(!surg_node_result_bytes(NULL, &n));
+}
+END_TEST
+
+/* A chain of shape arithmetic as long as this must not cost more than its length. */
+START_TEST(long_chains_are_linear) {
+  load(HEAD "g (float[N] x) => (float y) { s = Shape(x)\n y = Relu(x) }");
+  surg_graph *g = surg_model_graph(model);
+  surg_value *at = value("s");
+  for (int i = 0; i < 200000; i++) {
+    surg_node *n = surg_graph_add_node(g, NULL, "", "Add", 1);
+    ck_assert_ptr_nonnull(n);
+    surg_node_set_input(n, 0, at);
+    surg_node_set_input(n, 1, value("s"));
+    at = surg_node_output(n, 0);
+  }
+  ck_assert_int_eq(surg_model_infer(model), SURG_OK);
+  ck_assert(surg_type_static(surg_value_type(at), NULL));
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("infer");
+  TCase *rows = tcase_create("rows"), *c = tcase_create("model");
+  tcase_add_checked_fixture(rows, setup, teardown);
+  tcase_add_loop_test(rows, row, 0, (int)infer_row_count);
+  tcase_add_checked_fixture(c, setup, teardown);
+  tcase_set_timeout(c, 30);
+  tcase_add_test(c, claims_are_not_read);
+  tcase_add_test(c, if_joins_branches);
+  tcase_add_test(c, if_with_other_types_has_none);
+  tcase_add_test(c, loop_states_may_change_shape);
+  tcase_add_test(c, scan_slices_and_stacks);
+  tcase_add_test(c, deep_nesting_is_walked);
+  tcase_add_test(c, functions_know_no_attributes);
+  tcase_add_test(c, overridable_initializers_are_no_constants);
+  tcase_add_test(c, edits_void_what_was_proven);
+  tcase_add_test(c, types_are_used_again);
+  tcase_add_test(c, results_are_measured);
+  tcase_add_test(c, long_chains_are_linear);
+  suite_add_tcase(suite, rows);
+  suite_add_tcase(suite, c);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of the test of inference: a graph as ONNX text, and the types its nodes must get. */
+#ifndef SURG_TEST_INFER_ROWS_H
+#define SURG_TEST_INFER_ROWS_H
+
+typedef struct infer_row {
+  int opset;
+  const char *inputs; /* "float[N,3] x" */
+  const char *inits;  /* "int64[2] s = {1, 2}" or "" */
+  const char *body;   /* the nodes */
+  const char *types;  /* "y float[N,3]; z -": `?` an unknown dim, `*` no rank, `-` nothing known */
+} infer_row;
+
+extern const infer_row infer_rows[];
+extern const unsigned infer_row_count;
+
+#endif
