@@ -351,6 +351,35 @@ START_TEST(bad_wire) {
 }
 END_TEST
 
+/* Memory that ends anywhere is a status, and nothing else. */
+START_TEST(out_of_memory) {
+  static const char text[] =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[2, 3] x) => (seq(float[N]) y) <\n"
+      "  float[6] w = {1, 2, 3, 4, 5, 6}\n> { y = \"a-b\".Op <l = [1, 2], t = float[2] {1, 2},"
+      " g = b () => () { q = Add (x, \"long enough to grow what holds strings\") }> (x)"
+      " @{doc_string: \"a\\tb\"} }";
+  int failures = 0;
+  for (uint64_t limit = 1; limit < 6000; limit += 7) {
+    surg_config config = {.size = sizeof config, .max_memory = limit};
+    surg_context *small = surg_context_new(&config);
+    if (!small) continue;
+    surg__buf wire, back;
+    surg__buf_init(&wire, small);
+    surg__buf_init(&back, small);
+    surg_status s = surg__text_parse(small, text, strlen(text), "t", &wire);
+    if (!s)
+      s = surg__text_print(small, (const uint8_t *)wire.p, wire.n, false, "t", &back);
+    ck_assert(!s || s == SURG_ELIMIT || s == SURG_ENOMEM);
+    failures += s != SURG_OK;
+    surg__buf_free(&wire);
+    surg__buf_free(&back);
+    surg_context_free(small);
+  }
+  ck_assert_int_gt(failures, 10);
+  ck_assert_int_lt(failures, 6000 / 7);
+}
+END_TEST
+
 /* --- any message at all --- */
 
 typedef struct rng {
@@ -518,6 +547,7 @@ int main(void) {
   tcase_add_test(c, errors);
   tcase_add_test(c, nesting);
   tcase_add_test(c, bad_wire);
+  tcase_add_test(c, out_of_memory);
   tcase_add_loop_test(c, any_message, 0, 30);
   suite_add_tcase(s, c);
   SRunner *r = srunner_create(s);
