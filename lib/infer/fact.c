@@ -180,6 +180,7 @@ static void publish(surg__infer *c, surg_value *v, const surg_type *type) {
 }
 
 void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank) {
+  if (!v) return; /* the model has failed */
   const surg_type *old = state_of(c, v)->old;
   if (old && old->kind == SURG_TYPE_TENSOR && old->dtype == dtype && same_dims(old, dims, rank))
     publish(c, v, old);
@@ -188,6 +189,7 @@ void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims,
 }
 
 void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype) {
+  if (!v) return;
   const surg_type *old = state_of(c, v)->old;
   if (old && old->kind == SURG_TYPE_TENSOR && old->dtype == dtype && !old->has_rank)
     publish(c, v, old);
