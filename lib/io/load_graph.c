@@ -125,6 +125,15 @@ static bool read_head(surg__loader *L, const surg__field *node, node_head *h) {
   return L->status == SURG_OK;
 }
 
+/* ONNX wants an output of a subgraph to bear a name that no graph around it uses. */
+static bool check_hiding(surg__loader *L, const surg_graph *g, const char *name,
+                         const surg__field *f) {
+  surg_graph *at;
+  if (L->policy != SURG_LOAD_CHECK || !g->parent_node) return true;
+  if (!surg__load_lookup(g->parent_node->graph, name, &at)) return true;
+  return surg__load_unclean(L, f->off, "hides a value of an outer graph");
+}
+
 static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__field *f) {
   const char *name = surg__load_name(L, f);
   if (!name) return false;
@@ -134,6 +143,7 @@ static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__f
     if (v && !clash(L, f->off, v)) return false;
     if (v) v = NULL; /* under CHECK: the second one is left out */
     else if (!(v = surg__value_new(n->graph, name))) return surg__load_oom(L);
+    else if (!check_hiding(L, n->graph, name, f)) return false;
   }
   return surg__node_link_output(n, i, v) || surg__load_oom(L);
 }

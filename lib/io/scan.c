@@ -9,7 +9,7 @@
 #define DEEPEST 1000u
 /* What a decoded field costs beside its bytes. */
 #define FIELD_COST 16u
-#define MESSAGE_COST 64u
+#define MESSAGE_COST 128u
 
 typedef struct frame {
   const ProtobufCMessageDescriptor *type;
