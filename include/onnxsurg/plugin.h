@@ -32,13 +32,19 @@ typedef struct surg_plugin_info {
   surg_status (*init)(const surg_api *api, surg_registry *registry);
 } surg_plugin_info;
 
+#ifdef __cplusplus
+#define SURG_PLUGIN_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define SURG_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
 #define SURG_PLUGIN_ENTRY(plugin_name, plugin_version, init_fn)                                \
   static surg_status surg_plugin_init(const surg_api *api, surg_registry *registry) {         \
     surg_plugin_api = api;                                                                     \
     return init_fn(registry);                                                                  \
   }                                                                                            \
-  __attribute__((visibility("default"))) const surg_plugin_info *surg_plugin(void);            \
-  const surg_plugin_info *surg_plugin(void) {                                                  \
+  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void);                                \
+  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void) {                                                  \
     static const surg_plugin_info info = {sizeof(surg_plugin_info), SURG_ABI_MAJOR,            \
                                           SURG_ABI_MINOR, plugin_name, plugin_version,         \
                                           surg_plugin_init};                                   \

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A bad plugin: its pass changes the model and denies it. */
+#include <onnxsurg/plugin.h>
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  (void)p;
+  surg_node_set_name(surg_graph_first_node(g), "changed");
+  return SURG_PASS_UNCHANGED;
+}
+static const surg_pass pass = {.size = sizeof pass,
+                               .scope = SURG_SCOPE_GRAPH,
+                               .name = "bad",
+                               .help = "misbehaves",
+                               .run = run};
+static surg_status init(surg_registry *registry) {
+  return surg_register_pass(registry, &pass);
+}
+SURG_PLUGIN_ENTRY("bad", "1", init)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A bad plugin: well, a good one: its pass refuses the model and says why. */
+#include <onnxsurg/plugin.h>
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  return surg_pass_fail(p, surg_graph_first_node(g), "not with me\n\x1b[31m");
+}
+static const surg_pass pass = {.size = sizeof pass,
+                               .scope = SURG_SCOPE_GRAPH,
+                               .name = "bad",
+                               .help = "misbehaves",
+                               .run = run};
+static surg_status init(surg_registry *registry) {
+  return surg_register_pass(registry, &pass);
+}
+SURG_PLUGIN_ENTRY("bad", "1", init)

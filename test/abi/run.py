@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the example plugin and the bad ones of this folder with the public headers alone, and runs
+the program with each: a good plugin works, also in subgraphs and functions; a bad one ends in one
+line and the right exit code, 2 if it was never loaded, 5 if it misbehaved in the run.
+
+    run.py --tool PATH --source TREE --build FOLDER --cc CC...
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+MODEL = '''<ir_version: 8, opset_import: ["" : 17]>
+g (float[N] x) => (float[N] y) { a = Abs (x)  b = Sin (a)  y = Neg (b) }
+'''
+PROBES = '''<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1, "d" : 1]>
+g (float[N] x, bool c) => (float[N] y, float[N] z) {
+  p = com.acme.Probe (x)
+  a = d.F (p)
+  y = com.acme.Probe (a)
+  z = If (c) <
+    then_branch = then () => (float[N] t) { q = com.acme.Probe (a)  t = Neg (q) },
+    else_branch = other () => (float[N] e) { e = com.acme.Probe (a) }
+  >
+}
+<domain: "d", opset_import: ["" : 17, "com.acme" : 1]>
+F (a) => (b) { t = Abs (a)  b = com.acme.Probe (t) }
+'''
+# The probe that gives a captured value out of a branch stays: only a node can give it its name.
+PROBES_AFTER = '''<
+  ir_version: 8,
+  opset_import: ["" : 17, "com.acme" : 1, "d" : 1]
+>
+g (float[N] x, bool c) => (float[N] y, float[N] z) {
+  y = d.F (x)
+  z = If (c) <then_branch = then () => (float[N] t) {
+    t = Neg (y)
+  }, else_branch = other () => (float[N] e) {
+    e = com.acme.Probe (y)
+  }>
+}
+<
+  domain: "d",
+  opset_import: ["" : 17, "com.acme" : 1]
+>
+F (a) => (b) {
+  b = Abs (a)
+}
+'''
+
+# Source, exit code, and the one line on stderr (a regular expression over all of it).
+LOAD, RUN = 2, 5
+BAD = [
+    ('symbol', LOAD, r'{so}: error: cannot load plugin: it has no function surg_plugin'),
+    ('undefined', LOAD, r'{so}: error: cannot load plugin: undefined symbol: '
+                        r'no_such_function_anywhere'),
+    ('major', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 1\.1, this '
+                    r'program has 0\.1'),
+    ('minor', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 0\.2, this '
+                    r'program has 0\.1 \(the plugin needs a newer onnxsurg\)'),
+    ('size', LOAD, r'{so}: error: cannot load plugin: its description is too small'),
+    ('nameless', LOAD, r'{so}: error: cannot load plugin: it has no name or no version'),
+    ('no_init', LOAD, r'{so}: error: cannot load plugin: it has no init function'),
+    ('null', LOAD, r'{so}: error: cannot load plugin: surg_plugin\(\) returned nothing'),
+    ('init', LOAD, r'{so}: error: cannot load plugin: its init failed \(unsupported\)'),
+    ('null_pass', LOAD, r'{so}: error: cannot register pass "\?": there is no struct'),
+    ('duplicate', LOAD, r'{so}: error: cannot register pass "prune": the name is taken'),
+    ('name', LOAD, r'{so}: error: cannot register pass "Bad Name": it has no valid name'),
+    ('run', LOAD, r'{so}: error: cannot register pass "bad": it has no run function'),
+    ('lie', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" said that nothing changed, and '
+                 r'changed the model'),
+    ('silent', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" failed and did not say why'),
+    ('result', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" returned no result that '
+                    r'there is'),
+    ('option', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" asked for option "no-such", '
+                    r'which it does not declare'),
+    ('interface', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" changed inputs or outputs '
+                       r'of the model and does not declare that it may'),
+    ('order', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" left the model broken: it '
+                   r'promises to keep the nodes in order and did not'),
+    ('cycle', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" left the model broken: '
+                   r'graph\.node\[0\] .*cycle.*'),
+    ('erased', RUN, r'in\.onnxtxt: error: .*was erased'),
+    ('refuses', 1, r'in\.onnxtxt: error: pass "bad" of plugin "bad": graph\.node\[0\] \(Abs\): '
+                   r'not with me\\n\\x1b\[31m'),
+    ('greedy', 4, r'in\.onnxtxt: error: needs more than \d+ MiB of memory \(--max-memory\)'),
+]
+
+
+class Runner:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.failed = self.count = 0
+
+    def build(self, source, target):
+        includes = [os.path.join(self.options.source, 'include'),
+                    os.path.join(self.options.build, 'include')]
+        command = list(self.options.cc) + ['-std=gnu11', '-Wall', '-Wextra', '-Werror', '-shared',
+                                           '-fPIC', '-o', str(self.folder / target), str(source)]
+        subprocess.run(command + ['-I' + i for i in includes], check=True)
+
+    def run(self, *args):
+        self.count += 1
+        if '--pass' in args:
+            (self.folder / 'out.onnx').unlink(missing_ok=True)
+        return subprocess.run([self.options.tool, *args], cwd=self.folder, capture_output=True,
+                              text=True, errors='backslashreplace', timeout=60,
+                              env=dict(os.environ, LC_ALL='C'))
+
+    def expect(self, what, got, code, stderr):
+        ok = got.returncode == code and re.fullmatch(stderr, got.stderr.rstrip('\n'))
+        if ok and code and (self.folder / 'out.onnx').exists():
+            ok = False
+        if not ok:
+            self.failed += 1
+            print('FAIL %s: exit %d, wanted %d\n  got:    %r\n  wanted: %r' %
+                  (what, got.returncode, code, got.stderr, stderr))
+        return ok
+
+    def good(self):
+        self.build(pathlib.Path(self.options.source) / 'examples/plugin/forward.c', 'forward.so')
+        (self.folder / 'probes.onnxtxt').write_text(PROBES)
+        for path in ('./forward.so', 'forward.so', str(self.folder / 'forward.so')):
+            got = self.run('--plugin', path, '--plugin', path, '--pass',
+                           'forward{op=com.acme.Probe}', 'probes.onnxtxt', 'out.onnx')
+            if self.expect('forward by ' + path, got, 0, ''):
+                text = self.run('cat', 'out.onnx').stdout
+                if text != PROBES_AFTER:
+                    self.failed += 1
+                    print('FAIL forward: got\n' + text)
+        got = self.run('--plugin', './forward.so', '--pass', 'forward{op=com.acme.Probe}',
+                       '--keep', 'op=Probe', 'probes.onnxtxt', 'out.onnx')
+        self.expect('forward --keep', got, 0, '')
+        got = self.run('--plugin', './forward.so', '--pass', 'forward{ops=Probe}',
+                       'probes.onnxtxt', 'out.onnx')
+        self.expect('forward, wrong option', got, 2,
+                    r'--pass: error: column 9: unknown option of forward "ops"; did you mean "op"\?')
+        got = self.run('passes', '--plugin', './forward.so', 'forward')
+        if 'from plugin forward' not in got.stdout or got.returncode:
+            self.failed += 1
+            print('FAIL passes forward: %r' % got.stdout)
+
+    def no_file(self):
+        (self.folder / 'in.onnxtxt').write_text(MODEL)
+        (self.folder / 'text.so').write_text('not a shared object at all\n')
+        (self.folder / 'empty.so').write_text('')
+        os.mkfifo(self.folder / 'fifo.so')
+        for path, why in (('none.so', 'No such file or directory'), ('text.so', '.*'),
+                          ('empty.so', 'file too short'), ('fifo.so', 'not a regular file'),
+                          ('.', 'not a regular file'), ('in.onnxtxt/x', 'Not a directory')):
+            got = self.run('--plugin', path, '--pass', '', 'in.onnxtxt', 'out.onnx')
+            self.expect('plugin ' + path, got, 2,
+                        re.escape(path) + ': error: cannot load plugin: ' + why)
+
+    def bad(self, folder):
+        for name, code, line in BAD:
+            self.build(folder / ('bad_%s.c' % name), 'bad_%s.so' % name)
+            so = './bad_%s.so' % name
+            got = self.run('--plugin', so, '--pass', '' if code == LOAD else 'bad', 'in.onnxtxt',
+                           'out.onnx')
+            self.expect(name, got, code, line.replace('{so}', re.escape(so)))
+        known = {name for name, _, _ in BAD}
+        for source in folder.glob('bad_*.c'):
+            if source.stem[4:] not in known:
+                self.failed += 1
+                print('FAIL %s: nothing is expected of it' % source.name)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--tool', required=True)
+    parser.add_argument('--source', required=True)
+    parser.add_argument('--build', required=True)
+    parser.add_argument('--cc', required=True, nargs='+')
+    options = parser.parse_args()
+    options.tool = os.path.abspath(options.tool)
+    with tempfile.TemporaryDirectory(prefix='abi-') as folder:
+        runner = Runner(options, pathlib.Path(folder))
+        runner.good()
+        runner.no_file()
+        runner.bad(pathlib.Path(__file__).parent)
+    print('%d runs, %d failed' % (runner.count, runner.failed))
+    return 1 if runner.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
