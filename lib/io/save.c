@@ -40,8 +40,8 @@ static void saver_free(surg__saver *s) {
 }
 
 static surg_status io_error(surg__saver *s, int e) {
-  return surg__error(s->ctx, e == ENOMEM ? SURG_ENOMEM : SURG_EIO, s->where, "cannot write: %s",
-                     strerror(e));
+  if (e == ENOMEM) return surg__oom(s->ctx, s->where);
+  return surg__error(s->ctx, SURG_EIO, s->where, "cannot write: %s", strerror(e));
 }
 
 static surg_status too_large(surg__saver *s) {
@@ -280,7 +280,10 @@ surg_status surg_save(surg_model *model, const char *path, const surg_save_optio
   if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
   if (strcmp(path, "-") == 0) return save_to_stream(model, path, &o);
   surg__stat st;
-  if (surg__os_stat(path, &st) == 0) {
+  int e = surg__os_stat(path, &st);
+  if (e != 0 && e != ENOENT)
+    return surg__error(model->ctx, SURG_EIO, path, "cannot write: %s", strerror(e));
+  if (e == 0) {
     if (st.directory) return surg__error(model->ctx, SURG_EIO, path, "is a folder");
     if ((st.mode & S_IFMT) == S_IFBLK)
       return surg__error(model->ctx, SURG_EIO, path, "is a disk: nothing is written to it");

@@ -23,6 +23,11 @@ char *surg__path_join(surg_context *ctx, const char *dir, const char *name) {
   return NULL;
 }
 
+static surg_status write_error(surg_context *ctx, const char *where, int e) {
+  if (e == ENOMEM) return surg__oom(ctx, where);
+  return surg__error(ctx, SURG_EIO, where, "cannot write: %s", strerror(e));
+}
+
 /* --- which data files the tensors of the model lie in --- */
 
 static int by_address(const void *a, const void *b) {
@@ -122,27 +127,33 @@ static surg_status survey_model(survey *v) {
 
 /* --- comparing files --- */
 
-static int read_at(int fd, uint8_t *p, uint64_t size, uint64_t off) {
-  return surg__os_pread(fd, p, size - off < COMPARE_PART ? (size_t)(size - off) : COMPARE_PART,
-                        off);
+/* Compares two open files of `size` bytes. */
+static int compare(int a, int b, uint64_t size, uint8_t *buffer, bool *same) {
+  *same = true;
+  for (uint64_t off = 0; *same && off < size; off += COMPARE_PART) {
+    size_t n = size - off < COMPARE_PART ? (size_t)(size - off) : COMPARE_PART;
+    int e = surg__os_pread(a, buffer, n, off);
+    if (e == 0) e = surg__os_pread(b, buffer + COMPARE_PART, n, off);
+    if (e != 0) return e;
+    *same = memcmp(buffer, buffer + COMPARE_PART, n) == 0;
+  }
+  return 0;
 }
 
-/* Whether the regular file at `path` has the bytes of `fd`. Unreadable: no. */
-static bool same_bytes(surg_context *ctx, const char *path, int fd, uint64_t size) {
+/* Whether the regular file at `path` has the bytes of `fd`; one that may not be read has not. */
+static int same_bytes(surg_context *ctx, const char *path, int fd, uint64_t size, bool *same) {
   surg__stat st;
   int other;
-  if (surg__os_lstat(path, &st) != 0 || !st.regular || st.size != size) return false;
-  if (surg__os_open_read(-1, path, &other) != 0) return false;
-  uint8_t *a = surg__alloc(ctx, COMPARE_PART * 2), *b = a ? a + COMPARE_PART : NULL;
-  bool same = a != NULL;
-  for (uint64_t off = 0; same && off < size; off += COMPARE_PART) {
-    size_t n = size - off < COMPARE_PART ? (size_t)(size - off) : COMPARE_PART;
-    same =
-        read_at(fd, a, size, off) == 0 && read_at(other, b, size, off) == 0 && memcmp(a, b, n) == 0;
-  }
-  surg__free(ctx, a);
+  *same = false;
+  int e = surg__os_lstat(path, &st);
+  if (e != 0 || !st.regular || st.size != size) return e == ENOENT || e == ENOTDIR ? 0 : e;
+  e = surg__os_open_read(-1, path, &other);
+  if (e != 0) return e == EACCES || e == EPERM || e == ENOENT ? 0 : e;
+  uint8_t *buffer = surg__alloc(ctx, COMPARE_PART * 2);
+  e = buffer ? compare(fd, other, size, buffer, same) : ENOMEM;
+  surg__free(ctx, buffer);
   surg__os_close(other);
-  return same;
+  return e;
 }
 
 /* --- the plan --- */
@@ -171,20 +182,30 @@ static bool same_file(const surg__stat *st, const surg__datafile *f) {
   return st->dev == f->dev && st->ino == f->ino;
 }
 
+static int decide_at(surg__saver *s, const surg__datafile *f, const char *path, fate *out) {
+  surg__stat st;
+  int e = surg__os_stat(path, &st);
+  *out = FATE_STAYS;
+  if (e == 0 && same_file(&st, f)) return 0;
+  /* Nothing there, not even a link that leads nowhere. */
+  if (e == ENOENT && weights_name(f->location)) {
+    e = surg__os_lstat(path, &st);
+    *out = FATE_COPIED;
+    if (e == ENOENT) return 0;
+  }
+  if (e != 0 && e != ENOENT && e != ENOTDIR && e != ELOOP && e != EACCES) return e;
+  bool same;
+  e = same_bytes(s->ctx, path, f->fd, f->size, &same);
+  *out = same ? FATE_STAYS : FATE_GATHERED;
+  return e;
+}
+
 static surg_status decide(surg__saver *s, const surg__datafile *f, const char *dir, fate *out) {
   char *path = surg__path_join(s->ctx, dir, f->location);
   if (!path) return surg__oom(s->ctx, s->where);
-  surg__stat st;
-  if (surg__os_stat(path, &st) == 0 && same_file(&st, f))
-    *out = FATE_STAYS;
-  else if (weights_name(f->location) && surg__os_lstat(path, &st) == ENOENT)
-    *out = FATE_COPIED;
-  else if (same_bytes(s->ctx, path, f->fd, f->size))
-    *out = FATE_STAYS;
-  else
-    *out = FATE_GATHERED;
+  int e = decide_at(s, f, path, out);
   surg__free(s->ctx, path);
-  return SURG_OK;
+  return e ? write_error(s->ctx, s->where, e) : SURG_OK;
 }
 
 static surg_status refuse_target(surg__saver *s, const surg__datafile *f) {
@@ -216,10 +237,10 @@ surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
   if (!s->m->files) return SURG_OK;
   survey v = {.s = s};
   surg__stat st;
-  bool there = surg__os_stat(path, &st) == 0;
-  surg_status r = survey_model(&v);
+  int e = surg__os_stat(path, &st);
+  surg_status r = e && e != ENOENT ? write_error(s->ctx, path, e) : survey_model(&v);
   for (size_t i = 0; r == SURG_OK && i < v.files.count; i++)
-    r = plan_file(s, v.files.items[i], dir, there ? &st : NULL, copies);
+    r = plan_file(s, v.files.items[i], dir, e ? NULL : &st, copies);
   if (r == SURG_OK && v.opaque && s->gather.count)
     r = surg__error(s->ctx, SURG_EUSAGE, s->where,
                     "external data of sparse tensors or training_info (%s) cannot move: write "
@@ -236,11 +257,6 @@ void surg__draft_drop(surg__draft *d) {
   if (d->fd >= 0) surg__os_discard(d->fd, d->temp);
   d->fd = -1;
   d->temp = NULL;
-}
-
-static surg_status write_error(surg_context *ctx, const char *where, int e) {
-  return surg__error(ctx, e == ENOMEM ? SURG_ENOMEM : SURG_EIO, where, "cannot write: %s",
-                     strerror(e));
 }
 
 surg_status surg__draft_write(surg__rope *rope, const char *dir, const char *where,
@@ -299,7 +315,9 @@ surg_status surg__draft_name(surg__saver *s, const char *dir, const char *want, 
     }
     int e = surg__os_lstat(*path, &st);
     if (e == ENOENT) return SURG_OK;
-    if (e == 0 && same_bytes(s->ctx, *path, d->fd, size)) {
+    bool same = false;
+    if (e == 0) e = same_bytes(s->ctx, *path, d->fd, size, &same);
+    if (same) {
       surg__draft_drop(d);
       return SURG_OK;
     }
