@@ -43,6 +43,7 @@ g (float[N] x, bool c) => (float[N] y, float[N] z) {
     e = com.acme.Probe (y)
   }>
 }
+
 <
   domain: "d",
   opset_import: ["" : 17, "com.acme" : 1]
