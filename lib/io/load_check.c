@@ -188,7 +188,9 @@ static bool check_unknown(surg__loader *L, const surg_node *n) {
 
 static bool check_node(surg__loader *L, const surg_node *n) {
   if (!check_duplicates(L, n)) return false;
-  switch (surg_node_class(n)) {
+  surg_op_class class = surg_node_class(n);
+  if (L->m->status != SURG_OK) return surg__load_oom(L);
+  switch (class) {
     case SURG_OP_CLASS_BUILTIN: return check_builtin(L, n);
     case SURG_OP_CLASS_FUNCTION: return check_call(L, n);
     default: return !*n->op_type || check_unknown(L, n);
@@ -231,7 +233,9 @@ static bool check_order(surg__loader *L, surg_graph *g) {
   const surg_node *first = g->scratch;
   g->scratch = NULL;
   if (!first) return true;
-  surg_status s = surg_graph_toposort(g, NULL);
+  /* Reading is no edit: a file in no order stays as it is until a pass wants it otherwise. */
+  surg_status s = L->policy == SURG_LOAD_REPAIR ? surg_graph_toposort(g, NULL)
+                                                : surg__graph_sort(g, &g->sorted_on_load);
   if (s == SURG_ENOMEM || s == SURG_ELIMIT) return surg__load_stop(L, s);
   if (s != SURG_OK) return surg__load_found(L, s);
   if (L->policy == SURG_LOAD_CHECK)

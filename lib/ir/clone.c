@@ -239,6 +239,7 @@ static bool copy_graph(cloner *c, surg_graph *g) {
   surg_graph *to = g->work;
   to->name = name_of(c, g->name);
   to->dirty = g->dirty;
+  to->sorted_on_load = g->sorted_on_load;
   to->src = g->src;
   if (!to->name) return false;
   for (surg_node *n = g->first; n; n = n->next)

@@ -254,6 +254,7 @@ struct surg_graph {
   surg_attr *parent_attr;
   surg_function *function; /* of a FUNCTION body; NULL else */
   bool dirty, erased;
+  bool sorted_on_load; /* the list is in order, the file is not: no edit until asked for */
   surg__src src; /* the GraphProto; for a function body the FunctionProto */
   surg_node *first, *last;
   surg_value *first_value, *last_value;
@@ -320,6 +321,7 @@ struct surg_model {
   surg_graph *graph;
   surg_graph *graphs_tail;
   surg__name *names;
+  const char *none; /* the interned "" */
   surg__soft *training; /* pins */
   struct surg__opid *custom_ops;
   int next_custom_op;
@@ -361,6 +363,9 @@ surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, s
 /* Unlinks and links uses; a use is moved to another value in O(1). */
 void surg__use_link(surg_use *u, surg_value *v);
 void surg__use_unlink(surg_use *u);
+
+/* Sorts the node list without making the graph dirty; see surg_graph_toposort. */
+surg_status surg__graph_sort(surg_graph *g, bool *moved);
 
 /* --- shared inside lib/ir --- */
 surg_status surg__fail(surg_model *m, surg_status s); /* makes a failure stick */

@@ -168,19 +168,28 @@ static surg_status sort(sorter *s) {
   return SURG_OK;
 }
 
-surg_status surg_graph_toposort(surg_graph *g, bool *moved) {
-  if (moved) *moved = false;
-  surg_status st = surg__graph_ready(g);
-  if (st != SURG_OK || sorted(g)) return st;
+surg_status surg__graph_sort(surg_graph *g, bool *moved) {
+  *moved = false;
+  if (sorted(g)) return SURG_OK;
   sorter s = {.g = g, .ctx = g->model->ctx};
-  st = sort(&s);
+  surg_status st = sort(&s);
   surg__vec_free(s.ctx, &s.nodes);
   surg__vec_free(s.ctx, &s.e.to);
   surg__vec_free(s.ctx, &s.e.first);
   surg__vec_free(s.ctx, &s.stack);
   surg__vec_free(s.ctx, &s.state);
   surg__vec_free(s.ctx, &s.order);
-  if (st != SURG_OK) return st;
+  *moved = st == SURG_OK;
+  return st;
+}
+
+surg_status surg_graph_toposort(surg_graph *g, bool *moved) {
+  bool now = false;
+  if (moved) *moved = false;
+  surg_status st = surg__graph_ready(g);
+  if (st == SURG_OK) st = surg__graph_sort(g, &now);
+  if (st != SURG_OK || !(now || g->sorted_on_load)) return st;
+  g->sorted_on_load = false;
   if (moved) *moved = true;
   surg__touch_graph(g);
   surg__emit(g->model, SURG_EVENT_MOVE, g, NULL, NULL, NULL, NULL);
