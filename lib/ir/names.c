@@ -18,7 +18,8 @@ const char *surg__interned(const surg_model *m, const char *s, size_t n) {
   return name ? name->s : NULL;
 }
 
-const char *surg__intern(surg_model *m, const char *s, size_t n) {
+/* Enters a string that is not in the table yet. */
+static const char *add_name(surg_model *m, const char *s, size_t n) {
   SURG_HASH_LOCALS(m->ctx);
   if (m->status != SURG_OK) return NULL;
   size_t size;
@@ -26,9 +27,7 @@ const char *surg__intern(surg_model *m, const char *s, size_t n) {
     surg__fail(m, surg__error(m->ctx, SURG_ELIMIT, surg_model_path(m), "a name is too long"));
     return NULL;
   }
-  surg__name *name = find_name(m, s, n);
-  if (name) return name->s;
-  name = surg__zalloc(m, size);
+  surg__name *name = surg__zalloc(m, size);
   if (!name) return NULL;
   name->len = (uint32_t)n;
   if (n) memcpy(name->s, s, n);
@@ -36,6 +35,13 @@ const char *surg__intern(surg_model *m, const char *s, size_t n) {
   HASH_ADD_KEYPTR(hh, m->names, name->s, n, name);
   if (surg__hash_failed) return surg__failed(m);
   return name->s;
+}
+
+const char *surg__intern(surg_model *m, const char *s, size_t n) {
+  if (m->status != SURG_OK) return NULL;
+  if (n == 0) return m->none ? m->none : (m->none = add_name(m, "", 0));
+  surg__name *name = n > UINT32_MAX ? NULL : find_name(m, s, n);
+  return name ? name->s : add_name(m, s, n);
 }
 
 const char *surg__intern_user(surg_model *m, const char *text, surg_status *s) {
@@ -63,7 +69,7 @@ static size_t stem_length(const char *stem) {
  * things and of value_info entries without a value. */
 const char *surg__fresh(surg_model *m, const char *stem) {
   size_t n = stem_length(stem);
-  if (n && !find_name(m, stem, n)) return surg__intern(m, stem, n);
+  if (n && !find_name(m, stem, n)) return add_name(m, stem, n);
   char text[STEM_MAX + 32];
   if (n) memcpy(text, stem, n);
   for (;;) {
@@ -71,7 +77,7 @@ const char *surg__fresh(surg_model *m, const char *stem) {
                           (unsigned long long)m->fresh++);
     assert(digits > 0);
     size_t total = n + (size_t)digits;
-    if (!find_name(m, text, total)) return surg__intern(m, text, total);
+    if (!find_name(m, text, total)) return add_name(m, text, total);
   }
 }
 
