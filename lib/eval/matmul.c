@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul and Gemm. Float products are added up in double in index order and rounded once;
+/* MatMul, MatMulInteger and Gemm. Float products are added up in double in index order and rounded once;
  * integers wrap. */
 #include <math.h>
 
@@ -92,17 +92,41 @@ static void multiply(const product *p, int dtype, const void *wa, uint64_t at_a,
   }
 }
 
+/* The elements of MatMulInteger less their zero point: one for all, or one a row of A or column
+ * of B. Element i belongs to line i / step % lines. */
+static const uint64_t *shifted(surg_kctx *k, uint32_t in, uint64_t step, uint64_t lines) {
+  const surg__array *a = &k->in[in], *z = &k->in[in + 2];
+  uint64_t *out = (uint64_t *)(uintptr_t)surg__k_widen(k, a);
+  for (uint64_t i = 0; out && i < a->count; ++i) {
+    out[i] -= surg__load_int(z->dtype, z->data, z->count == 1 ? 0 : i / step % lines);
+  }
+  return out;
+}
+
+static surg__kstatus operands(surg_kctx *k, const product *p, const void **wa, const void **wb) {
+  bool za = k->op == SURG_OP_MatMulInteger && surg__k_has(k, 2);
+  bool zb = k->op == SURG_OP_MatMulInteger && surg__k_has(k, 3);
+  if ((za && k->in[2].count != 1 && (k->in[2].rank != 1 || k->in[2].count != p->m)) ||
+      (zb && k->in[3].count != 1 && (k->in[3].rank != 1 || k->in[3].count != p->n))) {
+    return surg__k_cannot(k, "zero points that are neither one nor one a line");
+  }
+  *wa = za ? shifted(k, 0, p->d, p->m) : surg__k_widen(k, &k->in[0]);
+  *wb = zb ? shifted(k, 1, 1, p->n) : surg__k_widen(k, &k->in[1]);
+  return *wa && *wb ? SURG__K_OK : SURG__K_NOMEM;
+}
+
 surg__kstatus surg__k_matmul(surg_kctx *k) {
   product p;
   if (!k->wanted[0]) return SURG__K_OK;
   SURG__K_TRY(shapes(k, &p));
-  int dtype = k->in[0].dtype;
+  int dtype = k->op == SURG_OP_MatMulInteger ? SURG_INT32 : k->in[0].dtype;
   SURG__K_TRY(surg__k_out(k, 0, dtype, p.dims, p.out_rank));
   if (k->out[0].count == 0) return SURG__K_OK;
   SURG__K_TRY(ask_work(k, k->out[0].count, p.d));
-  const void *wa = surg__k_widen(k, &k->in[0]), *wb = surg__k_widen(k, &k->in[1]);
+  const void *wa = NULL, *wb = NULL;
+  SURG__K_TRY(operands(k, &p, &wa, &wb));
   void *acc = surg__k_scratch(k, (size_t)p.n, sizeof(uint64_t));
-  if (!wa || !wb || !acc) return SURG__K_NOMEM;
+  if (!acc) return SURG__K_NOMEM;
   surg__loop l;
   surg__loop_init(&l, p.dims, p.rank, 3, (const int64_t *const[]){p.so, p.sa, p.sb});
   for (; !l.done; surg__loop_next(&l)) {

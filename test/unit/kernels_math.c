@@ -397,6 +397,109 @@ static const kernel_row quantize_rows[] = {
     {"DequantizeLinear", 10, "", "int8[2]: 1 2 | float[2]: 1 2", "invalid"},
 };
 
+static const kernel_row window_rows[] = {
+    {"Conv", 11, "", "float[1,1,3]: 1 2 3 | float[1,1,2]: 1 10", "float[1,1,2]: 21 32"},
+    {"Conv", 11, "pads=[1,1]", "float[1,1,2]: 1 2 | float[1,1,2]: 1 10 | float[1]: 100",
+     "float[1,1,3]: 110 121 102"},
+    {"Conv", 1, "auto_pad=SAME_UPPER; strides=[2]", "float[1,1,3]: 1 2 3 | float[1,1,2]: 1 10",
+     "float[1,1,2]: 21 3"},
+    {"Conv", 1, "auto_pad=SAME_LOWER", "float[1,1,2]: 1 2 | float[1,1,2]: 1 10",
+     "float[1,1,2]: 10 21"},
+    {"Conv", 11, "auto_pad=VALID; pads=[5,5]", "float[1,1,2]: 1 2 | float[1,1,2]: 1 10",
+     "float[1,1,1]: 21"},
+    {"Conv", 11, "dilations=[2]", "float[1,1,3]: 1 2 3 | float[1,1,2]: 1 10", "float[1,1,1]: 31"},
+    {"Conv", 11, "group=2", "float[1,2,1]: 2 3 | float[2,1,1]: 5 7", "float[1,2,1]: 10 21"},
+    {"Conv", 11, "", "float[1,2,1]: 2 3 | float[1,2,1]: 5 7", "float[1,1,1]: 31"},
+    {"Conv", 11, "", "float[2,1,1]: 2 3 | float[2,1,1]: 5 7 | float[2]: 0 1",
+     "float[2,2,1]: 10 15 15 22"},
+    {"Conv", 11, "", "float[1,1,2,2]: 1 2 3 4 | float[1,1,2,1]: 1 10", "float[1,1,1,2]: 31 42"},
+    {"Conv", 11, "", "float[0,1,3]: | float[1,1,2]: 1 10", "float[0,1,2]:"},
+    {"Conv", 11, "", "float[1,0,2]: | float[1,0,1]: | float[1]: 3", "float[1,1,2]: 3 3"},
+    {"Conv", 11, "", "float[1,1,1]: 1 | float[1,1,2]: 1 10", "invalid"},
+    {"Conv", 11, "kernel_shape=[3]", "float[1,1,3]: 1 2 3 | float[1,1,2]: 1 10", "invalid"},
+    {"Conv", 11, "strides=[0]", "float[1,1,3]: 1 2 3 | float[1,1,2]: 1 10", "invalid"},
+    {"Conv", 11, "group=0", "float[1,1,3]: 1 2 3 | float[1,1,2]: 1 10", "invalid"},
+    {"Conv", 11, "auto_pad=ANY", "float[1,1,3]: 1 2 3 | float[1,1,2]: 1 10", "invalid"},
+    {"Conv", 11, "pads=[1000000000,1000000000]", "float[1,1,1]: 1 | float[1,1,1]: 1", "limit"},
+    {"ConvInteger", 10, "", "uint8[1,1,2]: 200 3 | uint8[1,1,1]: 255 | uint8[]: 100 | uint8[]: 254",
+     "int32[1,1,2]: 100 -97"},
+    {"ConvTranspose", 11, "", "float[1,1,2]: 1 2 | float[1,1,2]: 1 10", "float[1,1,3]: 1 12 20"},
+    {"ConvTranspose", 11, "strides=[2]", "float[1,1,2]: 1 2 | float[1,1,2]: 1 10 | float[1]: 5",
+     "float[1,1,4]: 6 15 7 25"},
+    {"ConvTranspose", 11, "strides=[2]; output_padding=[1]",
+     "float[1,1,2]: 1 2 | float[1,1,1]: 1", "float[1,1,4]: 1 0 2 0"},
+    {"ConvTranspose", 11, "pads=[1,0]", "float[1,1,2]: 1 2 | float[1,1,2]: 1 10",
+     "float[1,1,2]: 12 20"},
+    {"MaxPool", 12, "kernel_shape=[2]", "float[1,1,3]: 1 5 3",
+     "float[1,1,2]: 5 5 | int64[1,1,2]: 1 1"},
+    {"MaxPool", 12, "kernel_shape=[2,2]; storage_order=1", "float[1,1,2,2]: 1 9 3 4",
+     "float[1,1,1,1]: 9 | int64[1,1,1,1]: 2"},
+    {"MaxPool", 12, "kernel_shape=[2]; strides=[2]; ceil_mode=1", "float[1,1,3]: 1 5 3",
+     "float[1,1,2]: 5 3"},
+    {"MaxPool", 12, "kernel_shape=[2]; dilations=[2]", "int8[1,1,4]: -1 -5 -3 -9",
+     "int8[1,1,2]: -1 -5"},
+    {"MaxPool", 12, "kernel_shape=[1]; pads=[1,0]", "float[1,1,1]: 1", "unsupported"},
+    {"MaxPool", 12, "kernel_shape=[2]", "float[1,1,2]: 1 nan", "unsupported"},
+    {"MaxPool", 12, "", "float[1,1,2]: 1 2", "invalid"},
+    {"AveragePool", 11, "kernel_shape=[2]; pads=[1,0]", "float[1,1,2]: 2 4", "float[1,1,2]: 2 3"},
+    {"AveragePool", 11, "kernel_shape=[2]; pads=[1,0]; count_include_pad=1",
+     "float[1,1,2]: 2 4", "float[1,1,2]: 1 3"},
+    {"LpPool", 11, "kernel_shape=[2]", "float[1,1,2]: 3 4", "float[1,1,1]: 5"},
+    {"LpPool", 1, "kernel_shape=[2]; p=1.0", "float[1,1,2]: -3 4", "float[1,1,1]: 7"},
+    {"GlobalAveragePool", 1, "", "float[1,2,2]: 1 2 3 5", "float[1,2,1]: 1.5 4"},
+    {"GlobalMaxPool", 1, "", "float[1,2,2]: 1 2 3 5", "float[1,2,1]: 2 5"},
+    {"GlobalMaxPool", 1, "", "float[1,2,0]:", "unsupported"},
+};
+
+static const kernel_row norm_rows[] = {
+    {"BatchNormalization", 15, "epsilon=0.0",
+     "float[1,2,1]: 3 8 | float[2]: 1 2 | float[2]: 0 1 | float[2]: 1 2 | float[2]: 4 9",
+     "float[1,2,1]: 1 5"},
+    {"BatchNormalization", 6, "epsilon=0.0",
+     "float[1,1]: 3 | float[1]: 1 | float[1]: 0 | float[1]: 1 | float[1]: 4", "unsupported"},
+    {"BatchNormalization", 6, "epsilon=0.0; is_test=1",
+     "float[1,1]: 3 | float[1]: 1 | float[1]: 0 | float[1]: 1 | float[1]: 4", "float[1,1]: 1"},
+    {"BatchNormalization", 9, "",
+     "float[1,1]: 3 | float[1]: 1 | float[1]: 0 | float[2]: 1 1 | float[1]: 4", "invalid"},
+    {"InstanceNormalization", 6, "epsilon=0.0", "float[1,1,2]: 1 3 | float[1]: 2 | float[1]: 10",
+     "float[1,1,2]: 8 12"},
+    {"GroupNormalization", 21, "num_groups=1; epsilon=0.0",
+     "float[1,2,1]: 1 3 | float[2]: 1 2 | float[2]: 0 10", "float[1,2,1]: -1 12"},
+    {"GroupNormalization", 18, "num_groups=1; epsilon=0.0",
+     "float[1,2,1]: 1 3 | float[1]: 2 | float[1]: 0", "float[1,2,1]: -2 2"},
+    {"LayerNormalization", 17, "epsilon=0.0",
+     "float[2,2]: 1 3 5 9 | float[2]: 1 2 | float[2]: 0 10",
+     "float[2,2]: -1 12 -1 12 | float[2,1]: 2 7 | float[2,1]: 1 0.5"},
+    {"LayerNormalization", 17, "axis=0; epsilon=0.0", "float[2]: 1 3 | float[]: 1",
+     "float[2]: -1 1"},
+    {"LayerNormalization", 17, "axis=1", "float[2]: 1 3 | float[]: 1", "invalid"},
+    {"RMSNormalization", 23, "epsilon=0.0", "float[1,2]: 1 7 | float[2]: 5 5", "float[1,2]: 1 7"},
+    {"LpNormalization", 1, "", "float[2]: 3 4", "~float[2]: 0.6 0.8"},
+    {"LpNormalization", 1, "p=1; axis=0", "float[2,2]: 1 2 3 6", "float[2,2]: 0.25 0.25 0.75 0.75"},
+    {"LRN", 13, "size=3; alpha=3.0; beta=1.0; bias=0.0", "float[1,3]: 1 1 1",
+     "float[1,3]: 0.5 0.3333333433 0.5"},
+    {"Dropout", 13, "", "float[2]: 1 2", "float[2]: 1 2 | bool[2]: 1 1"},
+    {"Dropout", 7, "", "float[2]: 1 2", "float[2]: 1 2"},
+    {"Dropout", 6, "", "float[2]: 1 2", "unsupported"},
+    {"Dropout", 6, "is_test=1", "float[2]: 1 2", "float[2]: 1 2"},
+    {"Dropout", 13, "", "float[2]: 1 2 | - | bool[]: 1", "unsupported"},
+    {"Shrink", 9, "lambd=1.5; bias=1.0", "float[3]: -2 1 2", "float[3]: -1 0 1"},
+    {"BitCast", 26, "to=6", "float[2]: 1 -0", "int32[2]: 1065353216 -2147483648"},
+    {"BitCast", 26, "to=22", "uint4[3]: 15 7 8", "int4[3]: -1 7 -8"},
+    {"BitCast", 26, "to=7", "float[2]: 1 -0", "invalid"},
+    {"BitCast", 26, "to=9", "uint8[1]: 2", "unsupported"},
+    {"DynamicQuantizeLinear", 11, "", "float[3]: 0 51 255",
+     "uint8[3]: 0 51 255 | float[]: 1 | uint8[]: 0"},
+    {"DynamicQuantizeLinear", 11, "", "float[2]: -255 -1", "uint8[2]: 0 254 | - | uint8[]: 255"},
+    {"DynamicQuantizeLinear", 11, "", "float[1]: 0", "unsupported3"},
+    {"MatMulInteger", 10, "", "uint8[1,2]: 3 5 | int8[2,1]: -1 2 | uint8[]: 1 | int8[]: 1",
+     "int32[1,1]: 0"},
+    {"MatMulInteger", 10, "", "uint8[2,1]: 3 5 | uint8[1,2]: 1 2 | uint8[2]: 1 2 | uint8[2]: 0 1",
+     "int32[2,2]: 2 2 3 3"},
+    {"Relu", 14, "alpha=1.0", "float[1]: 1", "unsupported"},
+    {"Softmax", 13, "axis=1.0", "float[1]: 1", "invalid"},
+};
+
 static surg_context *ctx;
 
 static void setup(void) {
@@ -420,6 +523,8 @@ TABLE(cast)
 TABLE(reduce)
 TABLE(product)
 TABLE(quantize)
+TABLE(window)
+TABLE(norm)
 
 static surg_value *constant(surg_model *m, int dtype, int64_t n, const void *data, size_t bytes) {
   surg_tensor *t = surg_tensor_new(m, dtype, &n, 1, data, bytes);
@@ -505,6 +610,8 @@ int main(void) {
   ADD(reduce);
   ADD(product);
   ADD(quantize);
+  ADD(window);
+  ADD(norm);
   tcase_add_test(c, budgets);
   tcase_add_test(c, refusals);
   tcase_add_test(c, many_inputs);

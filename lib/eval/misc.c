@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dropout without training, Shrink, BitCast, DynamicQuantizeLinear. */
+#include <math.h>
+
+#include "eval/kernels.h"
+#include "eval/loop.h"
+#include "eval/number.h"
+
+/* Outside training the input passes as it is, and all of it. */
+surg__kstatus surg__k_dropout(surg_kctx *k) {
+  const surg__array *x = &k->in[0];
+  if (k->since < 7 && surg_node_int(k->node, "is_test", 0) == 0) {
+    return surg__k_cannot(k, "a training form");
+  }
+  if (surg__k_has(k, 2) && (k->in[2].count != 1 || *(const uint8_t *)k->in[2].data)) {
+    return surg__k_cannot(k, "a training form");
+  }
+  bool mask = k->n_out > 1 && k->wanted[1];
+  if (mask && k->since < 12) return surg__k_cannot(k, "the mask outside training");
+  if (k->wanted[0]) SURG__K_TRY(surg__k_alias(k, 0, 0, x->dims, x->rank));
+  if (!mask) return SURG__K_OK;
+  SURG__K_TRY(surg__k_out(k, 1, SURG_BOOL, x->dims, x->rank));
+  memset(k->out[1].data, 1, (size_t)x->count);
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__k_shrink(surg_kctx *k) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  double edge = surg_node_float(k->node, "lambd", 0.5f), bias = surg_node_float(k->node, "bias", 0);
+  if (!k->wanted[0]) return SURG__K_OK;
+  if (!surg__is_real(x->dtype)) return surg__k_cannot(k, "Shrink of integers");
+  SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
+  SURG__K_TRY(surg__k_work(k, x->count));
+  for (uint64_t i = 0; i < x->count; ++i) {
+    double v = surg__load_f64(x->dtype, x->data, i);
+    double r = v < -edge ? v + bias : v > edge ? v - bias : isnan(v) ? v : 0;
+    surg__store_f64(o->dtype, o->data, i, r);
+  }
+  return SURG__K_OK;
+}
+
+/* The same bits under a type of the same width. Arrays hold sub-byte types sign-extended, so those
+ * go through their stored form. */
+surg__kstatus surg__k_bit_cast(surg_kctx *k) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  int64_t to = surg_node_int(k->node, "to", 0);
+  uint64_t bytes;
+  if (!k->wanted[0]) return SURG__K_OK;
+  if (to <= 0 || to >= SURG_DTYPE_COUNT || surg__dtype_bits((int)to) == 0 ||
+      surg__dtype_bits((int)to) != surg__dtype_bits(x->dtype)) {
+    return surg__k_invalid(k, "the types have different widths");
+  }
+  SURG__K_TRY(surg__k_out(k, 0, (int)to, x->dims, x->rank));
+  SURG__K_TRY(surg__k_work(k, x->count));
+  if (!surg__dtype_bytes(x->dtype, x->count, &bytes)) return SURG__K_BUDGET;
+  void *packed = surg__k_scratch(k, (size_t)bytes, 1);
+  if (!packed) return SURG__K_NOMEM;
+  surg__pack(x->dtype, x->count, x->data, packed);
+  surg__unpack((int)to, x->count, packed, o->data);
+  for (uint64_t i = 0; to == SURG_BOOL && i < x->count; ++i) {
+    if (((const uint8_t *)o->data)[i] > 1) return surg__k_cannot(k, "bits that are no truth value");
+  }
+  return SURG__K_OK;
+}
+
+/* The range of x, widened to hold zero, over 0 .. 255; all in float as the operator says. */
+surg__kstatus surg__k_dynamic_quantize(surg_kctx *k) {
+  const surg__array *x = &k->in[0];
+  const float *in = x->data;
+  float low = 0, high = 0;
+  for (uint32_t i = 0; i < k->n_out; ++i) {
+    SURG__K_TRY(surg__k_out(k, i, i == 1 ? SURG_FLOAT : SURG_UINT8, i == 0 ? x->dims : NULL,
+                            i == 0 ? x->rank : 0));
+  }
+  SURG__K_TRY(surg__k_work(k, x->count));
+  for (uint64_t i = 0; i < x->count; ++i) {
+    if (!isfinite(in[i])) return surg__k_cannot(k, "a range without end");
+    if (in[i] < low) low = in[i];
+    if (in[i] > high) high = in[i];
+  }
+  float scale = (high - low) / 255.0f;
+  if (scale == 0 || !isfinite(scale)) return surg__k_cannot(k, "a scale of zero");
+  float zero = nearbyintf(fminf(fmaxf(-low / scale, 0), 255));
+  for (uint64_t i = 0; k->wanted[0] && i < x->count; ++i) {
+    float v = nearbyintf(in[i] / scale) + zero;
+    ((uint8_t *)k->out[0].data)[i] = (uint8_t)fminf(fmaxf(v, 0), 255);
+  }
+  if (k->n_out > 1 && k->wanted[1]) *(float *)k->out[1].data = scale;
+  if (k->n_out > 2 && k->wanted[2]) *(uint8_t *)k->out[2].data = (uint8_t)zero;
+  return SURG__K_OK;
+}

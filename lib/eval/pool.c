@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MaxPool, AveragePool, LpPool and their global forms. */
+#include <math.h>
+
+#include "eval/kernels.h"
+#include "eval/number.h"
+#include "eval/window.h"
+
+typedef struct pool {
+  surg_kctx *k;
+  surg__window w;
+  surg__tap *taps;
+  uint64_t planes; /* batches times channels */
+  double p;
+  bool include_pad, column_major;
+} pool;
+
+static double element(const surg__array *x, uint64_t i) {
+  if (surg__is_real(x->dtype)) return surg__load_f64(x->dtype, x->data, i);
+  return (double)(int64_t)surg__load_int(x->dtype, x->data, i); /* 8 bits */
+}
+
+static void store(const surg__array *o, uint64_t i, double v) {
+  if (surg__is_real(o->dtype)) surg__store_f64(o->dtype, o->data, i, v);
+  else surg__store_int(o->dtype, o->data, i, (uint64_t)(int64_t)v);
+}
+
+/* The index of an element of the plane in the order of storage_order. */
+static uint64_t plane_index(const pool *p, uint64_t in) {
+  if (!p->column_major) return in;
+  uint64_t r = 0, step = 1, rest = in, index[SURG_LIMIT_RANK];
+  for (uint32_t d = p->w.n; d-- > 0;) {
+    index[d] = rest % (uint64_t)p->w.in[d];
+    rest /= (uint64_t)p->w.in[d];
+  }
+  for (uint32_t d = 0; d < p->w.n; ++d) {
+    r += index[d] * step;
+    step *= (uint64_t)p->w.in[d];
+  }
+  return r;
+}
+
+static const char *largest(const pool *p, uint64_t plane, uint64_t at, uint64_t n) {
+  const surg__array *x = &p->k->in[0];
+  uint64_t base = plane * p->w.in_count, to = plane * p->w.out_count + at, best = 0;
+  if (n == 0) return "a window lies in the padding";
+  for (uint64_t i = 0; i < n; ++i) {
+    double v = element(x, base + p->taps[i].in);
+    if (isnan(v)) return "the largest of NaN";
+    if (v > element(x, base + p->taps[best].in)) best = i;
+  }
+  if (p->k->wanted[0]) store(&p->k->out[0], to, element(x, base + p->taps[best].in));
+  if (p->k->n_out > 1 && p->k->wanted[1]) {
+    ((int64_t *)p->k->out[1].data)[to] = (int64_t)(base + plane_index(p, p->taps[best].in));
+  }
+  return NULL;
+}
+
+static const char *average(const pool *p, uint64_t plane, uint64_t at, uint64_t n,
+                           uint64_t padded) {
+  const surg__array *x = &p->k->in[0];
+  uint64_t base = plane * p->w.in_count, over = p->include_pad ? padded : n;
+  double sum = 0;
+  if (over == 0) return "a window lies in the padding";
+  for (uint64_t i = 0; i < n; ++i) sum += element(x, base + p->taps[i].in);
+  store(&p->k->out[0], plane * p->w.out_count + at, sum / (double)over);
+  return NULL;
+}
+
+static const char *p_norm(const pool *p, uint64_t plane, uint64_t at, uint64_t n) {
+  const surg__array *x = &p->k->in[0];
+  uint64_t base = plane * p->w.in_count;
+  double sum = 0;
+  for (uint64_t i = 0; i < n; ++i) sum += pow(fabs(element(x, base + p->taps[i].in)), p->p);
+  store(&p->k->out[0], plane * p->w.out_count + at, pow(sum, 1 / p->p));
+  return NULL;
+}
+
+static bool is_max(int op) {
+  return op == SURG_OP_MaxPool || op == SURG_OP_GlobalMaxPool;
+}
+
+static bool is_average(int op) {
+  return op == SURG_OP_AveragePool || op == SURG_OP_GlobalAveragePool;
+}
+
+/* p is a float in version 1, an integer from then on. */
+static bool read_p(pool *p) {
+  surg_kctx *k = p->k;
+  if (is_max(k->op) || is_average(k->op)) return true;
+  p->p = k->since < 2 ? (double)surg_node_float(k->node, "p", 2)
+                      : (double)surg_node_int(k->node, "p", 2);
+  return p->p > 0;
+}
+
+static surg__kstatus make_outputs(pool *p) {
+  surg_kctx *k = p->k;
+  const surg__array *x = &k->in[0];
+  int64_t dims[SURG_LIMIT_RANK] = {x->dims[0], x->dims[1]};
+  memcpy(dims + 2, p->w.out, p->w.n * sizeof *dims);
+  SURG__K_TRY(surg__k_out(k, 0, x->dtype, dims, x->rank));
+  SURG__K_TRY(surg__k_out(k, 1, SURG_INT64, dims, x->rank));
+  if (!surg__mul_u64((uint64_t)x->dims[0], (uint64_t)x->dims[1], &p->planes)) return SURG__K_BUDGET;
+  return SURG__K_OK;
+}
+
+static surg__kstatus run(pool *p) {
+  surg_kctx *k = p->k;
+  uint64_t work, most = p->w.kernel_count < p->w.in_count ? p->w.kernel_count : p->w.in_count;
+  if (p->planes == 0 || p->w.out_count == 0) return SURG__K_OK;
+  SURG__K_TRY(surg__window_taps(k, &p->w, &p->taps));
+  if (!surg__mul_u64(p->w.out_count, most + 1, &work) || !surg__mul_u64(work, p->planes, &work)) {
+    return SURG__K_BUDGET;
+  }
+  SURG__K_TRY(surg__k_work(k, work));
+  for (uint64_t at = 0; at < p->w.out_count; ++at) {
+    uint64_t padded, n = surg__window_at(&p->w, at, p->taps, &padded);
+    for (uint64_t plane = 0; plane < p->planes; ++plane) {
+      const char *why = is_max(k->op)       ? largest(p, plane, at, n)
+                        : is_average(k->op) ? average(p, plane, at, n, padded)
+                                            : p_norm(p, plane, at, n);
+      if (why) return surg__k_cannot(k, why);
+    }
+  }
+  return SURG__K_OK;
+}
+
+static surg__kstatus start(surg_kctx *k, pool *p) {
+  *p = (pool){.k = k};
+  if (k->in[0].rank < 2) return surg__k_invalid(k, "a pool needs batch and channel axes");
+  return read_p(p) ? SURG__K_OK : surg__k_invalid(k, "p is not above zero");
+}
+
+surg__kstatus surg__k_pool(surg_kctx *k) {
+  pool p;
+  SURG__K_TRY(start(k, &p));
+  if (!surg_node_attr(k->node, "kernel_shape")) {
+    return surg__k_invalid(k, "kernel_shape is absent");
+  }
+  p.include_pad = surg_node_int(k->node, "count_include_pad", 0) != 0;
+  p.column_major = surg_node_int(k->node, "storage_order", 0) != 0;
+  SURG__K_TRY(surg__window_init(k, k->in[0].dims + 2, k->in[0].rank - 2, NULL, &p.w));
+  SURG__K_TRY(make_outputs(&p));
+  if (!k->wanted[0] && k->n_out < 2) return SURG__K_OK;
+  return run(&p);
+}
+
+surg__kstatus surg__k_global_pool(surg_kctx *k) {
+  pool p;
+  if (!k->wanted[0]) return SURG__K_OK;
+  SURG__K_TRY(start(k, &p));
+  const surg__array *x = &k->in[0];
+  for (uint32_t d = 2; d < x->rank; ++d) {
+    if (x->dims[d] == 0) return surg__k_cannot(k, "a pool over nothing");
+  }
+  SURG__K_TRY(surg__window_init(k, x->dims + 2, x->rank - 2, x->dims + 2, &p.w));
+  SURG__K_TRY(make_outputs(&p));
+  return run(&p);
+}
