@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/dtype.h"
 #include "eval/eval.h"
+#include "ir/ir.h" /* for surg__fail alone */
 #include "schema/schema.h"
 
 /* One evaluation, from node to tensors. */
@@ -258,6 +259,7 @@ surg_status surg_node_evaluate(surg_node *n, uint64_t max_bytes, uint64_t max_wo
   if (s != SURG_OK) {
     for (size_t i = 0; i < n_out; ++i) out[i] = NULL;
   }
+  if (s == SURG_ENOMEM) surg__fail(r.model, s);
   if (why) *why = s == SURG_OK ? surg_status_name(s) : reason(&r, s);
   return s;
 }
