@@ -357,7 +357,9 @@ static bool fold_node(fold_state *f, surg_node *n) {
   if (!results) return !(f->failed = true);
   uint64_t budget = most < f->max_bytes ? most : f->max_bytes;
   surg_status s = compute(f, n, budget, results, count, &why);
-  if (s == SURG_ENOMEM || surg_model_status(f->model) != SURG_OK) return !(f->failed = true);
+  /* What cannot be read now cannot be read by whoever runs the model either. */
+  bool broken = s == SURG_ENOMEM || s == SURG_EIO || surg_model_status(f->model) != SURG_OK;
+  if (broken) return !(f->failed = true);
   if (s != SURG_OK) return fold_leave(f, n, why);
   uint64_t bytes = result_bytes(results, count);
   if (bytes > most) return fold_leave(f, n, "the result would be larger than max-growth allows");
