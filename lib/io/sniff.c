@@ -31,10 +31,13 @@ static bool printable(uint8_t c) {
   return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Text: all of the beginning is printable, and its first byte is the tag of no field that a model
- * has (those printable are " ( 2 : B r). */
+/* Text other than ONNX text, which opens with `<`: all of the beginning is printable, and its first
+ * byte is the tag of no field that a model has (those printable are " ( 2 : B r). */
 static bool is_text(const uint8_t *p, uint64_t n) {
-  if (strchr("\"(2:Br", p[0])) return false;
+  if (memchr("\"(2:Br", p[0], 6)) return false;
+  uint64_t blanks = 0;
+  while (blanks < n && memchr(" \t\r\n", p[blanks], 4)) blanks++;
+  if (blanks < n && p[blanks] == '<') return false;
   for (uint64_t i = 0; i < n && i < 64; i++)
     if (!printable(p[i])) return false;
   return true;
