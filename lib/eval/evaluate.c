@@ -144,6 +144,10 @@ static bool literal_allows(const char *type, int dtype) {
   return surg__dtype_from_name(type + p, n - p - 1) == dtype;
 }
 
+static bool allows(const surg__type_param *t, const surg__param *p, int dtype) {
+  return t ? (t->tensor_mask >> dtype & 1) != 0 : literal_allows(p->type, dtype);
+}
+
 /* Every input must have a type its parameter allows, and inputs of one parameter the same type,
  * unless it is a variadic one that may be mixed. */
 static surg_status check_types(run *r) {
@@ -155,8 +159,7 @@ static surg_status check_types(run *r) {
     if (dtype == SURG_UNDEFINED) continue;
     const surg__param *p = param_at(s->inputs, s->n_inputs, i);
     const surg__type_param *t = type_param(s, p->type);
-    bool fits = t ? (t->tensor_mask >> dtype & 1) != 0 : literal_allows(p->type, dtype);
-    if (!fits) return refuse(r, SURG_EINVALID, "an input has a type the operator does not take");
+    if (!allows(t, p, dtype)) return refuse(r, SURG_EINVALID, "an input has a type the operator does not take");
     if (!t || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
     int *b = &bound[t - s->params];
     if (*b == SURG_UNDEFINED) *b = dtype;
@@ -176,6 +179,19 @@ static surg_status prepare_outputs(run *r) {
   return SURG_OK;
 }
 
+/* Attributes may ask for a type that this version of the operator does not know yet. */
+static surg_status check_results(run *r) {
+  const surg_schema *s = r->schema;
+  for (uint32_t i = 0; i < r->k.n_out; ++i) {
+    const surg__param *p = param_at(s->outputs, s->n_outputs, i);
+    if (!r->wanted[i]) continue;
+    if (!p || !allows(type_param(s, p->type), p, r->k.out[i].dtype)) {
+      return refuse(r, SURG_EINVALID, "the result has a type the operator does not give");
+    }
+  }
+  return SURG_OK;
+}
+
 static surg_status run_kernel(run *r) {
   surg__kernel kernel = surg__kernel_find(r->k.op, r->k.since);
   if (!kernel) return refuse(r, SURG_EUNSUPPORTED, "no kernel for this operator version");
@@ -184,7 +200,7 @@ static surg_status run_kernel(run *r) {
   if (s == SURG_OK) s = prepare_outputs(r);
   if (s != SURG_OK) return s;
   switch (kernel(&r->k)) {
-    case SURG__K_OK: return SURG_OK;
+    case SURG__K_OK: return check_results(r);
     case SURG__K_CANNOT: return refuse(r, SURG_EUNSUPPORTED, r->k.why);
     case SURG__K_BUDGET: return refuse(r, SURG_ELIMIT, "the result or the work is over the limit");
     case SURG__K_INVALID: return refuse(r, SURG_EINVALID, r->k.why);

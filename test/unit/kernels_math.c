@@ -215,6 +215,7 @@ static const kernel_row cast_rows[] = {
     {"Cast", 1, "to=DOUBT", "float[1]: 1.5", "invalid"},
     {"Cast", 13, "to=99", "float[1]: 1.5", "invalid"},
     {"Cast", 13, "", "float[1]: 1.5", "invalid"},
+    {"Cast", 6, "to=22", "float[1]: 1.5", "invalid"},
     {"Cast", 13, "to=1", "string[6]: 1.5 -2e3 INF -inf NaN +1",
      "float[6]: 1.5 -2000 inf -inf nan 1"},
     {"Cast", 13, "to=1", "string[1]: 0x10", "unsupported"},
