@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the fault tests share: models, running the program, and judging what a failed run left."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17%s]>\n'
+
+
+def chain(n=150):
+    """Constants that fold, names that repeat in value_info, an unused branch."""
+    lines, last = [], "x"
+    for i in range(n):
+        lines.append(f"  k{i} = Add (c{i % 4}, c{(i + 1) % 4})")
+        lines.append(f"  [node_{i}] v{i} = {'Mul' if i % 3 else 'Sub'} ({last}, k{i})")
+        last = f"v{i}"
+    lines.append("  dead = Relu (v0)")
+    lines.append(f"  y = Identity ({last})")
+    weights = ", ".join("float[3] c%d = {%d, %d.5, -1}" % (i, i + 1, i) for i in range(4))
+    body = "\n".join(lines)
+    return HEAD % "" + f"chain (float[N, 3] x) => (float[N, 3] y) <{weights}> {{\n{body}\n}}\n"
+
+
+def control():
+    """Subgraphs that capture, three deep, and a loop."""
+    inner = "then_branch = a%d () => (float[2] t%d) { t%d = Mul (%s, half) %s }"
+    deep = ""
+    for level in range(6):
+        extra = f"s{level} = If (p) <{deep}>" if deep else ""
+        other = f"else_branch = b{level} () => (float[2] e{level}) {{ e{level} = Neg (x) }}"
+        deep = inner % (level, level, level, "x", extra) + ", " + other
+    loop = ("n = Loop (three, yes, x) <body = step (int64 i, bool go, float[2] s) => "
+            "(bool on, float[2] next) { on = Identity (go) next = Add (s, half) }>")
+    return (HEAD % "" + "control (float[2] x, bool p) => (float[2] y, float[2] z) "
+            "<float half = {0.5}, int64 one = {1}, int64 two = {2}, int64 three = {3}, "
+            "bool yes = {1}> {\n"
+            f"  known = Less (one, two)\n  y = If (known) <{deep}>\n  {loop}\n"
+            "  z = Identity (n)\n}\n")
+
+
+def functions():
+    """Functions calling functions, with attributes."""
+    return (HEAD % ', "local" : 1' + "calls (float[2, 3] x) => (float[2, 3] y) "
+            "<float[3] w = {1, 2, 3}, float[3] v = {1, 0, -1}> {\n"
+            "  s = Add (w, v)\n  a = local.scaled (x, s)\n  y = local.twice (a)\n}\n"
+            '<domain: "local", opset_import: ["" : 17, "local" : 1]>\n'
+            "scaled (a, b) => (c) { m = Mul (a, b) c = Softmax <axis = 1> (m) }\n"
+            '<domain: "local", opset_import: ["" : 17, "local" : 1]>\n'
+            "twice (a) => (c) { two = Constant <value = float {2.0}> () b = Mul (a, two) "
+            "c = local.scaled (b, two) }\n")
+
+
+def weights(seed=1, floats=3000):
+    """Tensors large enough for a data file."""
+    a = ", ".join(str((i * 7 + seed) % 101) for i in range(floats))
+    b = ", ".join(str((i * 3 + seed) % 67) for i in range(floats // 2))
+    return (HEAD % "" + f"weights (float[1, {floats}] x) => (float[1, {floats}] y) "
+            f"<float[{floats}] a = {{{a}}}, float[{floats // 2}] b = {{{b}}}, float one = {{1}}> {{\n"
+            f"  sum = Add (a, one)\n  p = Add (x, a)\n  q = ReduceSum (b)\n  y = Mul (p, q)\n}}\n")
+
+
+def wrong():
+    """Findings, so that diagnostics run out of memory too."""
+    return (HEAD % "" + 'bad (float[2] x) => (float[2] y) { y = Relu ("no such value") }\n')
+
+
+MODELS = {"chain": chain, "control": control, "functions": functions, "weights": weights}
+
+
+class Case:
+    """One command on one model, in folders of its own. {out} holds an older file."""
+
+    def __init__(self, tool, name, args, root, ok=0):
+        self.tool, self.name, self.ok = tool, name, ok
+        self.args = args
+        self.root = root
+        self.out = os.path.join(root, "out")
+        self.expected = None
+
+    def reset(self):
+        shutil.rmtree(self.out, ignore_errors=True)
+        os.mkdir(self.out)
+        for name in ("out.onnx", "out.onnxtxt"):
+            with open(os.path.join(self.out, name), "wb") as f:
+                f.write(b"old")
+
+    def state(self):
+        found = {}
+        for name in sorted(os.listdir(self.out)):
+            with open(os.path.join(self.out, name), "rb") as f:
+                found[name] = f.read()
+        return found
+
+    def run(self, **env):
+        return subprocess.run([self.tool] + self.args, env={**os.environ, **env},
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+
+    def counts(self):
+        """Runs once without faults; the number of calls and of allocations."""
+        self.reset()
+        self.before = self.state()
+        r = self.run(SURG_FAULT_COUNT="1")
+        if r.returncode != self.ok:
+            sys.exit(f"{self.name}: exit {r.returncode} without faults: {r.stderr.decode()}")
+        self.expected = self.state()
+        for line in r.stderr.decode().splitlines():
+            if line.startswith("faults: "):
+                words = line.split()
+                return int(words[2]), int(words[4])
+        print("this program was built without fault injection")
+        sys.exit(77)
+
+
+def build_cases(tool, root):
+    """Models as files, and the commands that are run on them."""
+    cases = []
+    given = os.path.join(root, "in")
+    os.mkdir(given)
+
+    def make(name, text):
+        path = os.path.join(given, name + ".onnxtxt")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def plain(source, target, *more):
+        r = subprocess.run([tool, "--pass", "", *more, source, target], capture_output=True)
+        if r.returncode != 0:
+            sys.exit(f"{source}: {r.stderr.decode()}")
+        return target
+
+    def add(name, args, ok=0):
+        folder = os.path.join(root, "case%d" % len(cases))
+        os.mkdir(folder)
+        args = [a.replace("{out}", os.path.join(folder, "out")) for a in args]
+        cases.append(Case(tool, name, args, folder, ok))
+
+    for name, text in MODELS.items():
+        path = make(name, text())
+        onnx = plain(path, os.path.join(given, name + ".onnx"))
+        add(name, ["--pass", "fold,prune", onnx, "{out}/out.onnx"])
+        add(name + " from text", ["--pass", "fold,prune", path, "{out}/out.onnx"])
+        add(name + " simplified", [onnx, "{out}/out.onnx"])
+        add(name + " to text", ["--pass", "fold,prune", onnx, "{out}/out.onnxtxt"])
+    outside = os.path.join(given, "external")
+    os.mkdir(outside)
+    onnx = os.path.join(given, "weights.onnx")
+    add("weights outside", ["--pass", "fold,prune", "--external-data", "w.data", onnx,
+                            "{out}/out.onnx"])
+    external = plain(onnx, os.path.join(outside, "m.onnx"), "--external-data", "w.data")
+    add("external data", ["--pass", "fold,prune", external, "{out}/out.onnx"])
+    named = plain(onnx, os.path.join(outside, "n.onnx"), "--external-data", "NOTES")
+    add("gathered data", ["--pass", "fold,prune", named, "{out}/out.onnx"])
+    add("findings", ["--pass", "fold,prune", make("wrong", wrong()), "{out}/out.onnx"], ok=1)
+    return cases
+
+
+def workplace():
+    return tempfile.mkdtemp(prefix="onnxsurg-fault-")

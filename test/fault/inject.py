@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes allocations or system calls fail, one run each: inject.py TOOL alloc|sys [COUNT]
+
+Every allocation (or call) of every case fails once, and once with all that follow it; with COUNT,
+an even sample of about that many runs is made. ONNXSURG_FAULTS overrides COUNT; 0 means all.
+A run that meets a fault must end with its exit code and a line that says why, leave the old output
+as it was and nothing beside it; or, where the program can do without, do all it was asked to."""
+
+import os
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from common import build_cases, workplace
+
+# alloc: out of memory is exit code 4. sys: 3; 4 where the call was one for memory.
+CODES = {"alloc": {4}, "sys": {3, 4}}
+
+
+def judge(case, kind, at, result, state):
+    """None, or what is wrong."""
+    code, errors = result.returncode, result.stderr.decode(errors="replace")
+    if code == case.ok:
+        return None if state == case.expected else "exit %d, but the output differs" % code
+    if code not in CODES[kind]:
+        return f"exit {code}: {errors.strip()}"
+    if "error: " not in errors:
+        return f"exit {code} without a word"
+    if state == case.before:
+        return None
+    if kind == "sys" and done_but(case, at, errors, state):
+        return None
+    return f"exit {code}, and {sorted(state)} where {sorted(case.before)} was: {errors.strip()}"
+
+
+def done_but(case, at, errors, state):
+    """System calls only: the last steps come after the output is there, and a file cannot be taken
+    away while every call fails."""
+    if state == case.expected:
+        return "folder cannot be synced" in errors or case.args[-1].endswith("txt")
+    rest = {k: v for k, v in state.items() if k in case.before}
+    more = {k: v for k, v in state.items() if k not in case.before}
+    return (at.endswith(":p") and rest == case.before
+            and all(case.expected.get(k) == v for k, v in more.items()))
+
+
+def work(case, kind, points):
+    failures, absorbed = [], 0
+    variable = "SURG_FAULT_ALLOC" if kind == "alloc" else "SURG_FAULT_SYS"
+    for at in points:
+        case.reset()
+        result = case.run(**{variable: at})
+        state = case.state()
+        wrong = judge(case, kind, at, result, state)
+        absorbed += result.returncode == case.ok
+        if wrong:
+            failures.append(f"{case.name}: {variable}={at}: {wrong}")
+    return failures, absorbed
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[2] not in CODES:
+        sys.exit(__doc__)
+    tool, kind = os.path.abspath(sys.argv[1]), sys.argv[2]
+    count = int(os.environ.get("ONNXSURG_FAULTS", sys.argv[3] if len(sys.argv) > 3 else 0))
+    root = workplace()
+    try:
+        cases = build_cases(tool, root)
+        totals = [case.counts()[0 if kind == "sys" else 1] for case in cases]
+        step = max(1, 2 * sum(totals) // count) if count else 1
+        jobs = []
+        for case, total in zip(cases, totals):
+            points = [f"{n}{how}" for n in range(1, total + 1) for how in ("", ":p")]
+            jobs.append((case, points[len(jobs) % step::step]))
+        with ThreadPoolExecutor(2) as pool:
+            results = list(pool.map(lambda j: work(j[0], kind, j[1]), jobs))
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    failures = [f for r in results for f in r[0]]
+    for line in failures[:40]:
+        print("FAIL", line)
+    print(f"{sum(len(j[1]) for j in jobs)} injections over {len(jobs)} cases, "
+          f"{sum(r[1] for r in results)} done without, {len(failures)} failures")
+    sys.exit(bool(failures))
+
+
+main()

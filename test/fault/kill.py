@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kills the program at random moments while it writes: kill.py TOOL [COUNT]
+
+Two versions of a model are written over each other, weights in a data file beside them or in the
+model itself, to another place and in place. After every kill -9 the output must be the one version
+or the other, whole, with the data that belongs to it. ONNXSURG_KILLS overrides COUNT."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from common import workplace
+
+FLOATS = 1 << 19
+
+
+def varint(v):
+    out = b""
+    while v > 127:
+        out += bytes([v & 127 | 128])
+        v >>= 7
+    return out + bytes([v])
+
+
+def field(number, body):
+    if isinstance(body, int):
+        return varint(number << 3) + varint(body)
+    body = body.encode() if isinstance(body, str) else body
+    return varint(number << 3 | 2) + varint(len(body)) + body
+
+
+def fields(message):
+    """(number, value) of each field."""
+    at, found = 0, []
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        tag = number()
+        value = number()
+        if tag & 7 == 2:
+            value, at = message[at:at + value], at + value
+            if len(value) == 0 and at > len(message):
+                raise ValueError("cut")
+        found.append((tag >> 3, value))
+    if at != len(message):
+        raise ValueError("cut")
+    return found
+
+
+def one(message, number):
+    return dict(fields(message)).get(number)
+
+
+def weights(version):
+    return bytes([version]) * (4 * FLOATS)
+
+
+def model(version):
+    shape = field(1, field(1, 1) + field(2, field(1, field(1, FLOATS))))
+    tensor = field(1, FLOATS) + field(2, 1) + field(8, "w") + field(9, weights(version))
+    node = field(1, "x") + field(1, "w") + field(2, "y") + field(4, "Add")
+    graph = (field(1, node) + field(2, "g") + field(5, tensor)
+             + field(11, field(1, "x") + field(2, shape))
+             + field(12, field(1, "y") + field(2, shape)))
+    return (field(1, 8) + field(2, "version %d" % version) + field(7, graph)
+            + field(8, field(1, "") + field(2, 17)))
+
+
+def read_version(folder):
+    """The version of the model that stands there; raises when it is torn."""
+    with open(os.path.join(folder, "out.onnx"), "rb") as f:
+        message = f.read()
+    version = int(one(message, 2).split()[1])
+    tensor = one(one(message, 7), 5)
+    data = one(tensor, 9)
+    if data is None:
+        entries = dict((one(e, 1).decode(), one(e, 2).decode())
+                       for number, e in fields(tensor) if number == 13)
+        with open(os.path.join(folder, entries["location"]), "rb") as f:
+            f.seek(int(entries["offset"]))
+            data = f.read(int(entries["length"]))
+    if data != weights(version):
+        raise ValueError("other data than its own")
+    return version
+
+
+class Scene:
+    """One way of writing."""
+
+    def __init__(self, tool, root, name, args, in_place):
+        self.name, self.in_place = name, in_place
+        self.folder = os.path.join(root, name)
+        os.mkdir(self.folder)
+        self.out = os.path.join(self.folder, "out.onnx")
+        self.inputs = [os.path.join(root, "%d.onnx" % v) for v in (1, 2)]
+        self.args = [tool, "--pass", "ir{to=9}" if in_place else "", *args]
+        self.run(0).wait()
+        start = time.monotonic()
+        for i in range(4):
+            if self.run(i % 2).wait() != 0:
+                sys.exit(name + ": the program fails without being killed")
+        self.span = (time.monotonic() - start) / 4
+        self.torn, self.killed, self.left = [], 0, 0
+
+    def run(self, which):
+        source = self.inputs[which]
+        if self.in_place and os.path.exists(self.out):
+            source = self.out
+        return subprocess.Popen(self.args + [source, self.out], stdin=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+
+    def kill_once(self, i):
+        process = self.run(i % 2)
+        time.sleep(random.random() * self.span * 1.1)
+        process.send_signal(signal.SIGKILL)
+        self.killed += process.wait() == -signal.SIGKILL
+        try:
+            if read_version(self.folder) not in (1, 2):
+                self.torn.append("what version?")
+        except (ValueError, OSError, KeyError, IndexError, AttributeError) as e:
+            self.torn.append(f"{type(e).__name__}: {e}")
+        for name in os.listdir(self.folder):  # named for a moment only: between link and rename
+            if name.startswith(".onnxsurg-"):
+                self.left += 1
+                os.unlink(os.path.join(self.folder, name))
+        if self.in_place and i % 20 == 0:  # a growing number of names would be no test
+            for name in os.listdir(self.folder):
+                os.unlink(os.path.join(self.folder, name))
+            self.run(i // 20 % 2).wait()
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    count = int(os.environ.get("ONNXSURG_KILLS", sys.argv[2] if len(sys.argv) > 2 else 2000))
+    random.seed(int(os.environ.get("ONNXSURG_SEED", "1")))
+    root = workplace()
+    try:
+        for version in (1, 2):
+            with open(os.path.join(root, "%d.onnx" % version), "wb") as f:
+                f.write(model(version))
+        outside = ["--external-data", "w.data"]
+        scenes = [Scene(tool, root, "whole", [], False), Scene(tool, root, "data", outside, False),
+                  Scene(tool, root, "whole-in-place", [], True),
+                  Scene(tool, root, "data-in-place", outside, True)]
+        for i in range(count):
+            scenes[i % len(scenes)].kill_once(i // len(scenes))
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    for s in scenes:
+        print(f"{s.name}: {s.killed} killed while running, {len(s.torn)} torn, {s.left} temporary "
+              f"names left, {1000 * s.span:.1f} ms a run", *s.torn[:3])
+    if any(s.killed < count // len(scenes) // 4 for s in scenes):
+        sys.exit("too few kills met a running program")
+    sys.exit(any(s.torn for s in scenes))
+
+
+main()
