@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dropout without training, Shrink, BitCast, DynamicQuantizeLinear. */
+/* Dropout without training, Shrink, BitCast, DynamicQuantizeLinear, window functions. */
 #include <math.h>
 
 #include "eval/kernels.h"
@@ -87,5 +87,35 @@ surg__kstatus surg__k_dynamic_quantize(surg_kctx *k) {
   }
   if (k->n_out > 1 && k->wanted[1]) *(float *)k->out[1].data = scale;
   if (k->n_out > 2 && k->wanted[2]) *(uint8_t *)k->out[2].data = (uint8_t)zero;
+  return SURG__K_OK;
+}
+
+/* HannWindow, HammingWindow, BlackmanWindow: a0 - a1 cos(x) + a2 cos(2x). */
+surg__kstatus surg__k_window_function(surg_kctx *k) {
+  uint64_t n = 0;
+  if (!k->wanted[0]) return SURG__K_OK;
+  const int64_t *size = surg__k_ints(k, 0, &n);
+  if (!size) return SURG__K_NOMEM;
+  if (n != 1 || size[0] < 0) return surg__k_invalid(k, "size is no single number from zero up");
+  int64_t type = surg_node_int(k->node, "output_datatype", SURG_FLOAT);
+  if (!surg__is_real((int)type)) return surg__k_cannot(k, "a window of this type");
+  bool periodic = surg_node_int(k->node, "periodic", 1) != 0;
+  if (!periodic && size[0] == 1) return surg__k_cannot(k, "a symmetric window of one element");
+  SURG__K_TRY(surg__k_out(k, 0, (int)type, size, 1));
+  SURG__K_TRY(surg__k_work(k, (uint64_t)size[0]));
+  double a0 = 0.5, a1 = 0.5, a2 = 0;
+  if (k->op == SURG_OP_HammingWindow) {
+    a0 = 25.0 / 46.0;
+    a1 = 1 - a0;
+  } else if (k->op == SURG_OP_BlackmanWindow) {
+    a0 = 0.42;
+    a2 = 0.08;
+  }
+  const surg__array *o = &k->out[0];
+  double turn = 6.28318530717958647692 / (double)(periodic ? size[0] : size[0] - 1);
+  for (int64_t i = 0; i < size[0]; ++i) {
+    double x = turn * (double)i;
+    surg__store_f64(o->dtype, o->data, (uint64_t)i, a0 - a1 * cos(x) + a2 * cos(2 * x));
+  }
   return SURG__K_OK;
 }

@@ -501,6 +501,36 @@ static const kernel_row norm_rows[] = {
     {"Softmax", 13, "axis=1.0", "float[1]: 1", "invalid"},
 };
 
+static const kernel_row einsum_rows[] = {
+    {"Einsum", 12, "equation=ij,jk->ik", "float[2,2]: 1 2 3 4 | float[2,1]: 1 10",
+     "float[2,1]: 21 43"},
+    {"Einsum", 12, "equation=ij,jk", "float[2,2]: 1 2 3 4 | float[2,1]: 1 10", "float[2,1]: 21 43"},
+    {"Einsum", 12, "equation=ba", "int32[2,3]: 1 2 3 4 5 6", "int32[3,2]: 1 4 2 5 3 6"},
+    {"Einsum", 12, "equation=ii->i", "int32[2,2]: 1 2 3 4", "int32[2]: 1 4"},
+    {"Einsum", 12, "equation=ii", "int32[2,2]: 1 2 3 4", "int32[]: 5"},
+    {"Einsum", 12, "equation=i->", "float[3]: 1 2 3", "float[]: 6"},
+    {"Einsum", 12, "equation=...i,...i->...", "float[2,2]: 1 2 3 4 | float[2]: 1 10",
+     "float[2]: 21 43"},
+    {"Einsum", 12, "equation=b...->...b", "float[1,2]: 3 4", "float[2,1]: 3 4"},
+    {"Einsum", 12, "equation=i,j,k->", "int8[1]: 2 | int8[2]: 1 2 | int8[1]: 5", "int8[]: 30"},
+    {"Einsum", 12, "equation=ij->i", "float[2,0]:", "float[2]: 0 0"},
+    {"Einsum", 12, "equation=->", "float[]: 3", "float[]: 3"},
+    {"Einsum", 12, "equation=ij,jk->ik", "float[2,2]: 1 2 3 4 | float[1,2]: 1 10", "invalid"},
+    {"Einsum", 12, "equation=ij->ij", "float[2]: 1 2", "invalid"},
+    {"Einsum", 12, "equation=i->j", "float[2]: 1 2", "invalid"},
+    {"Einsum", 12, "equation=i->ii", "float[2]: 1 2", "invalid"},
+    {"Einsum", 12, "equation=i,i->i", "float[2]: 1 2", "invalid"},
+    {"Einsum", 12, "equation=i..", "float[2]: 1 2", "invalid"},
+    {"Einsum", 12, "equation=i...->i", "float[2,2]: 1 2 3 4", "invalid"},
+    {"HannWindow", 17, "", "int64[]: 4", "~float[4]: 0 0.5 1 0.5"},
+    {"HammingWindow", 17, "periodic=0; output_datatype=11", "int32[]: 3",
+     "~double[3]: 0.08695652 1 0.08695652"},
+    {"HannWindow", 17, "", "int64[]: 0", "float[0]:"},
+    {"HannWindow", 17, "", "int64[]: -1", "invalid"},
+    {"HannWindow", 17, "", "int64[]: 1099511627776", "limit"},
+    {"HannWindow", 17, "periodic=0", "int64[]: 1", "unsupported"},
+};
+
 static surg_context *ctx;
 
 static void setup(void) {
@@ -526,6 +556,7 @@ TABLE(product)
 TABLE(quantize)
 TABLE(window)
 TABLE(norm)
+TABLE(einsum)
 
 static surg_value *constant(surg_model *m, int dtype, int64_t n, const void *data, size_t bytes) {
   surg_tensor *t = surg_tensor_new(m, dtype, &n, 1, data, bytes);
@@ -613,6 +644,7 @@ int main(void) {
   ADD(quantize);
   ADD(window);
   ADD(norm);
+  ADD(einsum);
   tcase_add_test(c, budgets);
   tcase_add_test(c, refusals);
   tcase_add_test(c, many_inputs);
