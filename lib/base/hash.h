@@ -12,6 +12,11 @@
 #define HASH_FUNCTION(keyptr, keylen, hashv) \
   ((hashv) = (unsigned)surg__hash(surg__hash_ctx, (keyptr), (keylen)))
 #include <uthash.h>
+/* Tables start small, since every subgraph has two. */
+#undef HASH_INITIAL_NUM_BUCKETS
+#define HASH_INITIAL_NUM_BUCKETS 8U
+#undef HASH_INITIAL_NUM_BUCKETS_LOG2
+#define HASH_INITIAL_NUM_BUCKETS_LOG2 3U
 /* Every function that uses a HASH_ macro declares these two locals first. */
 #define SURG_HASH_LOCALS(ctx)                   \
   surg_context *const surg__hash_ctx = (ctx);   \
