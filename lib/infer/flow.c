@@ -44,7 +44,8 @@ void surg__i_if(surg__infer *c) {
 static void put_carried(surg__infer *c, size_t k, size_t input, const surg_value *from_body) {
   const surg__fact first = surg__i_value(c, surg_node_input(c->n, input), 0);
   const surg__fact next = surg__i_value(c, from_body, 1);
-  if (first.kind == SURG_TYPE_TENSOR && next.kind == SURG_TYPE_TENSOR) put_join(c, k, &first, &next);
+  if (first.kind == SURG_TYPE_TENSOR && next.kind == SURG_TYPE_TENSOR)
+    put_join(c, k, &first, &next);
 }
 
 /* Output k stacks what the body gives along a new axis of length `steps`. */

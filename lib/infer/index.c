@@ -130,7 +130,8 @@ void surg__i_topk(surg__infer *c) {
   if (!surg__i_axis(c, surg_node_int(c->n, "axis", -1), x.rank, &axis)) return;
   surg_dim dims[SURG_LIMIT_RANK];
   memcpy(dims, x.dims, x.rank * sizeof *dims);
-  const bool known = c->since >= 10 ? surg__i_int(c, 1, &k) : (k = surg_node_int(c->n, "k", -1)) >= 0;
+  if (c->since < 10) k = surg_node_int(c->n, "k", -1);
+  const bool known = c->since < 10 || surg__i_int(c, 1, &k);
   if (known && (k < 0 || (surg__dim_known(dims[axis]) && k > dims[axis].value))) {
     surg__i_bad(c);
     return;

@@ -173,13 +173,15 @@ static size_t count_values(const surg_model *m) {
   return n;
 }
 
+/* Gives every value its state, forgets what was inferred before and states the axioms. */
 static void attach_states(surg__infer *c) {
   surg__istate *s = c->states;
   for (surg_graph *g = c->m->graph; g; g = g->next) {
-    for (surg_value *v = g->first_value; v; v = v->next) {
+    for (surg_value *v = g->first_value; v && !c->nomem; v = v->next) {
       s->old = v->inferred;
       v->inferred = NULL;
       v->scratch = s++;
+      state_axiom(c, v);
     }
   }
 }
@@ -199,8 +201,6 @@ surg_status surg_model_infer(surg_model *m) {
   if (!c.states) return surg__fail(m, surg__alloc_status(m->ctx));
   surg__arena_init(&c.keep, m->ctx);
   attach_states(&c);
-  for (surg_graph *g = m->graph; g && !c.nomem; g = g->next)
-    for (surg_value *v = g->first_value; v && !c.nomem; v = v->next) state_axiom(&c, v);
   if (!c.nomem) infer_graph(&c, m->graph);
   for (size_t i = 0; i < m->functions.count && !c.nomem; i++)
     if (m->functions.items[i]->body) infer_graph(&c, m->functions.items[i]->body);

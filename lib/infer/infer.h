@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types and shapes: what the rules of lib/infer share.
  *
- * A rule reads facts about the inputs of one node and states facts about its outputs. It states only
- * what holds in every run that does not fail: a dim that may differ is unknown, never guessed. Axioms
- * are the types of the main graph's inputs and the tensors of initializers; value_info and declared
- * outputs are claims and never read. A rule whose inputs contradict it calls surg__i_bad, and the
- * outputs get no type. */
+ * A rule reads facts about the inputs of one node and states facts about its outputs. It states
+ * only what holds in every run that does not fail: a dim that may differ is unknown, never guessed.
+ * Axioms are the types of the main graph's inputs and the tensors of initializers; value_info and
+ * declared outputs are claims and never read. A rule whose inputs contradict it calls surg__i_bad,
+ * and the outputs get no type. */
 #ifndef SURG_INFER_H
 #define SURG_INFER_H
 
@@ -77,7 +77,7 @@ surg__fact surg__i_in(surg__infer *c, size_t i);
 surg__fact surg__i_value(surg__infer *c, const surg_value *v, size_t slot);
 /* Reads input i as a ranked tensor; false otherwise. */
 bool surg__i_ranked(surg__infer *c, size_t i, surg__fact *f);
-/* The elements of input i in `buf` or in memory of the inference: NULL when they are not tracked. */
+/* The elements of input i, in `buf` or in memory of the inference; NULL: they are not tracked. */
 const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS], uint32_t *n);
 /* The one known element of input i; false when it is no such thing. */
 bool surg__i_int(surg__infer *c, size_t i, int64_t *out);

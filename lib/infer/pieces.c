@@ -117,47 +117,59 @@ static bool sizes_fit(const int64_t *sizes, size_t n, surg_dim whole) {
   return !surg__dim_known(whole) || whole.value == sum;
 }
 
+/* How a Split cuts: sizes that are given (and maybe known), or a number of equal pieces. */
+typedef struct split_plan {
+  bool given, known;
+  int64_t sizes[SURG__ELEMS];
+  size_t pieces;
+} split_plan;
+
+/* False: the node is wrong. */
+static bool plan_split(surg__infer *c, surg_dim whole, split_plan *p) {
+  const size_t outputs = surg_node_output_count(c->n);
+  size_t n = 0;
+  p->given = surg__i_has(c, 1) ||
+             (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split"));
+  p->known = p->given && given_sizes(c, p->sizes, &n);
+  p->pieces = outputs;
+  if (p->known) return n >= outputs && sizes_fit(p->sizes, n, whole);
+  if (c->since < 18 || !surg_node_attr(c->n, "num_outputs")) return true;
+  const int64_t wanted = surg_node_int(c->n, "num_outputs", 0);
+  p->pieces = (size_t)wanted;
+  return wanted >= (int64_t)outputs;
+}
+
+/* The size of piece k, -1 where it is not known. False: the node is wrong. */
+static bool split_size(const surg__infer *c, const split_plan *p, surg_dim whole, size_t k,
+                       int64_t *size) {
+  *size = p->known ? p->sizes[k] : -1;
+  return p->given || !surg__dim_known(whole) || piece(c, whole.value, p->pieces, k, size);
+}
+
 void surg__i_split(surg__infer *c) {
   surg__fact x;
-  size_t axis, n_sizes = 0;
+  size_t axis;
+  split_plan p;
+  surg_dim dims[SURG_LIMIT_RANK];
+  int64_t from = 0, size;
   if (!surg__i_ranked(c, 0, &x)) return;
   if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
+  memcpy(dims, x.dims, x.rank * sizeof *dims);
+  const surg_dim whole = x.dims[axis];
   const size_t outputs = surg_node_output_count(c->n);
-  const bool given = surg__i_has(c, 1) ||
-                     (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split"));
-  int64_t sizes[SURG__ELEMS];
-  const bool known = given && given_sizes(c, sizes, &n_sizes);
-  if (known && (n_sizes < outputs || !sizes_fit(sizes, n_sizes, x.dims[axis]))) {
+  if (!plan_split(c, whole, &p)) {
     surg__i_bad(c);
     return;
   }
-  size_t pieces = outputs;
-  if (c->since >= 18 && surg_node_attr(c->n, "num_outputs")) {
-    const int64_t wanted = surg_node_int(c->n, "num_outputs", 0);
-    if (wanted < (int64_t)outputs) {
-      surg__i_bad(c);
-      return;
-    }
-    pieces = (size_t)wanted;
-  }
-  surg_dim dims[SURG_LIMIT_RANK];
-  memcpy(dims, x.dims, x.rank * sizeof *dims);
-  const surg_dim whole = x.dims[axis];
-  const int dtype = x.dtype;
-  const bool flat = x.rank == 1;
-  int64_t from = 0;
   for (size_t k = 0; k < outputs; k++) {
-    int64_t size = -1;
-    if (known) {
-      size = sizes[k];
-    } else if (!given && surg__dim_known(whole) && !piece(c, whole.value, pieces, k, &size)) {
+    if (!split_size(c, &p, whole, k, &size)) {
       surg__i_bad(c);
       return;
     }
     dims[axis] = surg__dim(size);
-    surg__i_put(c, k, dtype, dims, x.rank);
+    surg__i_put(c, k, x.dtype, dims, x.rank);
     if (size < 0) continue;
-    if (flat && surg__dim_known(whole)) split_elems(c, k, from, size);
+    if (x.rank == 1 && surg__dim_known(whole)) split_elems(c, k, from, size);
     from += size;
   }
 }
@@ -242,7 +254,7 @@ typedef struct slice_bufs {
 static bool slice_count(surg__infer *c, uint32_t *n) {
   for (size_t i = 1; i < 5; i++) {
     surg__fact f;
-    if (surg__i_has(c, i) && surg__i_ranked(c, i, &f) && f.rank == 1 && surg__dim_known(f.dims[0])) {
+    if (surg__i_ranked(c, i, &f) && f.rank == 1 && surg__dim_known(f.dims[0])) {
       *n = (uint32_t)f.dims[0].value;
       return f.dims[0].value <= SURG_LIMIT_RANK;
     }

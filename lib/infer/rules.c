@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rule serves which operator. One that is not here gets the element types its schema gives and
- * no shapes. */
+/* Which rule serves which operator. One that is not here gets the element types its schema gives
+ * and no shapes. */
 #include "infer/rules.h"
 
 #define R(op, rule) [SURG_OP_##op] = surg__i_##rule

@@ -45,46 +45,49 @@ void surg__i_size(surg__infer *c) {
   surg__i_put_elems(c, 0, &e, 1);
 }
 
-static void constant_list(surg__infer *c, int dtype, size_t count) {
+static void put_tensor(surg__infer *c, const surg_tensor *t) {
+  surg_dim dims[SURG_LIMIT_RANK];
+  const size_t rank = surg_tensor_rank(t);
+  if (rank > SURG_LIMIT_RANK) {
+    surg__i_put_unranked(c, 0, surg_tensor_dtype(t));
+    return;
+  }
+  for (size_t i = 0; i < rank; i++) dims[i] = surg__dim(surg_tensor_dims(t)[i]);
+  surg__i_put(c, 0, surg_tensor_dtype(t), dims, rank);
+}
+
+/* A Constant given as numbers or strings: a scalar, or a list of `count`. */
+static void put_numbers(surg__infer *c, int dtype, bool list, size_t count, const int64_t *ints) {
   const surg_dim d = surg__dim((int64_t)count);
-  surg__i_put(c, 0, dtype, &d, 1);
+  surg__elem e[SURG__ELEMS];
+  surg__i_put(c, 0, dtype, &d, list);
+  if (!ints || count > SURG__ELEMS) return;
+  for (size_t i = 0; i < count; i++) e[i] = surg__elem_int(ints[i]);
+  surg__i_put_elems(c, 0, e, (uint32_t)count);
 }
 
 void surg__i_constant(surg__infer *c) {
-  static const struct {
-    const char *name;
-    int dtype;
-  } scalars[] = {{"value_float", SURG_FLOAT}, {"value_int", SURG_INT64},
-                 {"value_string", SURG_STRING}},
-    lists[] = {{"value_floats", SURG_FLOAT}, {"value_ints", SURG_INT64},
-               {"value_strings", SURG_STRING}};
   const surg_attr *a = surg_node_attr(c->n, "value");
   const surg_tensor *t = a ? surg_attr_tensor(a, 0) : NULL;
-  if (t && !surg_tensor_is_sparse(t)) {
-    surg_dim dims[SURG_LIMIT_RANK];
-    const size_t rank = surg_tensor_rank(t);
-    if (rank > SURG_LIMIT_RANK) return;
-    for (size_t i = 0; i < rank; i++) dims[i] = surg__dim(surg_tensor_dims(t)[i]);
-    surg__i_put(c, 0, surg_tensor_dtype(t), dims, rank);
-    return;
-  }
-  for (size_t i = 0; i < SURG_COUNT(scalars); i++)
-    if (surg_node_attr(c->n, scalars[i].name)) surg__i_put(c, 0, scalars[i].dtype, NULL, 0);
-  if ((a = surg_node_attr(c->n, "value_int"))) {
-    const surg__elem e = surg__elem_int(surg_attr_int(a));
-    surg__i_put_elems(c, 0, &e, 1);
-  }
-  for (size_t i = 0; i < SURG_COUNT(lists); i++) {
-    size_t count = 0;
-    if (!(a = surg_node_attr(c->n, lists[i].name))) continue;
-    if (lists[i].dtype == SURG_FLOAT) (void)surg_attr_floats(a, &count);
-    if (lists[i].dtype == SURG_STRING) (void)surg_attr_strings(a, &count);
-    const int64_t *ints = lists[i].dtype == SURG_INT64 ? surg_attr_ints(a, &count) : NULL;
-    constant_list(c, lists[i].dtype, count);
-    if (!ints || count > SURG__ELEMS) continue;
-    surg__elem e[SURG__ELEMS];
-    for (size_t k = 0; k < count; k++) e[k] = surg__elem_int(ints[k]);
-    surg__i_put_elems(c, 0, e, (uint32_t)count);
+  size_t n = 0;
+  if (t) {
+    if (!surg_tensor_is_sparse(t)) put_tensor(c, t);
+  } else if (surg_node_attr(c->n, "value_float")) {
+    put_numbers(c, SURG_FLOAT, false, 1, NULL);
+  } else if ((a = surg_node_attr(c->n, "value_int"))) {
+    const int64_t v = surg_attr_int(a);
+    put_numbers(c, SURG_INT64, false, 1, &v);
+  } else if (surg_node_attr(c->n, "value_string")) {
+    put_numbers(c, SURG_STRING, false, 1, NULL);
+  } else if ((a = surg_node_attr(c->n, "value_floats"))) {
+    (void)surg_attr_floats(a, &n);
+    put_numbers(c, SURG_FLOAT, true, n, NULL);
+  } else if ((a = surg_node_attr(c->n, "value_ints"))) {
+    const int64_t *v = surg_attr_ints(a, &n);
+    put_numbers(c, SURG_INT64, true, n, v);
+  } else if ((a = surg_node_attr(c->n, "value_strings"))) {
+    (void)surg_attr_strings(a, &n);
+    put_numbers(c, SURG_STRING, true, n, NULL);
   }
 }
 

@@ -54,8 +54,8 @@ static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *wei
     w->stride[i] = w->dilation[i] = 1;
     w->kernel[i] = weights && weights[i].value <= INT32_MAX ? weights[i].value : -1;
   }
-  if (!window_list(c, "kernel_shape", n, 1, w->kernel) || !window_list(c, "strides", n, 1, w->stride))
-    return false;
+  if (!window_list(c, "kernel_shape", n, 1, w->kernel)) return false;
+  if (!window_list(c, "strides", n, 1, w->stride)) return false;
   if (surg__schema_attr(c->schema, "dilations") &&
       !window_list(c, "dilations", n, 1, w->dilation))
     return false;

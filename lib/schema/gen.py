@@ -160,8 +160,8 @@ def arity(params):
 
 def write_ops(table, out):
     out.write('/* SPDX-License-Identifier: Apache-2.0 */\n'
-              '/* Generated from lib/schema/ops.table. Ids are part of the ABI: never changed, never used\n'
-              ' * again. */\n#ifndef ONNXSURG_OPS_H\n#define ONNXSURG_OPS_H\n\n'
+              '/* Generated from lib/schema/ops.table. Ids are part of the ABI: never changed,\n'
+              ' * never used again. */\n#ifndef ONNXSURG_OPS_H\n#define ONNXSURG_OPS_H\n\n'
               'enum surg_op {\n  SURG_OP_UNKNOWN = 0')
     for o in sorted(table.ops, key=lambda o: o['id']):
         out.write(',\n  SURG_OP_%s%s = %d' % (o['domain']['prefix'], o['name'], o['id']))
@@ -208,7 +208,8 @@ class Pool:
 
 
 def attr_row(pool, a):
-    row = ['.name = %s' % c_string(a['name']), '.kind = (surg_attr_kind)%d' % KINDS.index(a['kind'])]
+    row = ['.name = %s' % c_string(a['name']),
+           '.kind = (surg_attr_kind)%d' % KINDS.index(a['kind'])]
     if a['required']:
         row.append('.required = true')
     if 'default' in a:

@@ -166,7 +166,8 @@ START_TEST(functions_know_no_attributes) {
   load("<ir_version: 8, opset_import: [\"\": 17, \"f\": 1]>\n"
        "g (float[2] x) => (float y) { y = f.F <to = 7> (x) }\n"
        "<domain: \"f\", opset_import: [\"\": 17]>\n"
-       "F <to> (a) => (b) { k = Constant <value_ints = [1, 2]> ()\n b = Cast <to: int = @to> (k) }");
+       "F <to> (a) => (b) { k = Constant <value_ints = [1, 2]> ()\n"
+       "b = Cast <to: int = @to> (k) }");
   infer("y -");
   surg_graph *body = surg_function_graph(surg_model_function(model, 0));
   char got[64];

@@ -59,7 +59,8 @@ static void count(tally *to, const surg_type *proven, const surg_type *declared)
   to->found_fixed += proven && surg_type_static(proven, NULL);
 }
 
-static void check_value(tally *to, const char *path, const surg_value *v, const surg_type *declared) {
+static void check_value(tally *to, const char *path, const surg_value *v,
+                        const surg_type *declared) {
   const surg_type *proven = surg_value_type(v);
   surg_node *n = surg_value_producer(v, NULL);
   if (!n) return;
@@ -116,7 +117,8 @@ int main(int argc, char **argv) {
       ftw(argv[i], visit, 16);
   }
   if (!t.models) return 77;
-  printf("%u models, %u unread, %u values: %u typed, %u ranked, %u static; of %u declared static %u\n",
+  printf("%u models, %u unread, %u values: %u typed, %u ranked, %u static; of %u declared "
+         "static %u\n",
          t.models, t.unread, t.values, t.typed, t.ranked, t.fixed, t.declared_fixed, t.found_fixed);
   printf("%u contradictions\n", t.wrong);
   return t.wrong ? 1 : 0;
