@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The generator's insides: what the makers of operators build on. */
+#ifndef SURG_TEST_GEN_CORE_H
+#define SURG_TEST_GEN_CORE_H
+
+#include "gen.h"
+
+#define GEN_ELEMENTS 4096 /* no value gets larger */
+
+typedef struct gen_scope {
+  struct gen_scope *outer;
+  surg_graph *graph;
+  gen_value *values;
+  size_t count, capacity;
+} gen_scope;
+
+typedef struct gen {
+  surg_context *ctx;
+  surg_model *model;
+  const gen_options *options;
+  gen_scope *scope;
+  uint64_t state;
+  int64_t opset, ir;
+  unsigned depth; /* of subgraphs */
+  bool failed;    /* an API call failed: the model is of no use */
+} gen;
+
+/* An operator: returns false when nothing here fits it, before it has built anything. */
+typedef struct gen_op {
+  const char *name;
+  int since, until; /* opsets; until 0: no end */
+  bool (*make)(gen *g, const struct gen_op *op);
+  unsigned arg; /* for the maker */
+} gen_op;
+
+extern const gen_op gen_math[], gen_shape[], gen_nn[]; /* end with a NULL name */
+
+/* --- chance --- */
+uint32_t gen_below(gen *g, uint32_t n);
+bool gen_chance(gen *g, uint32_t percent);
+
+/* --- values --- */
+#define GEN_FLOAT (1u << SURG_FLOAT | 1u << SURG_DOUBLE | 1u << SURG_FLOAT16)
+#define GEN_INT (1u << SURG_INT32 | 1u << SURG_INT64)
+#define GEN_BOOL (1u << SURG_BOOL)
+#define GEN_ANY (GEN_FLOAT | GEN_INT | GEN_BOOL | 1u << SURG_UINT8)
+/* A value of this graph or around it: element type in the set, rank in the range. Copied, for the
+ * list may grow. */
+bool gen_pick(gen *g, uint32_t dtypes, unsigned min_rank, unsigned max_rank, bool empty_too,
+              gen_value *out);
+uint64_t gen_elements(const gen_value *v);
+bool gen_static(const gen_value *v);
+bool gen_same_shape(const gen_value *a, const gen_value *b);
+/* The broadcast of two shapes into *a; false when they do not fit at every size of the symbols. */
+bool gen_broadcast(gen_value *a, const gen_value *b);
+void gen_remove_dim(gen_value *v, unsigned i);
+void gen_insert_dim(gen_value *v, unsigned i, gen_dim d);
+gen_dim gen_size(int64_t n);
+const surg_type *gen_type(gen *g, const gen_value *v);
+
+/* --- building --- */
+surg_node *gen_node(gen *g, const char *op, size_t n_out);
+void gen_in(gen *g, surg_node *n, size_t i, const gen_value *v); /* marks it used */
+void gen_in_value(gen *g, surg_node *n, size_t i, surg_value *v);
+/* Output i is a value like *like. */
+void gen_out(gen *g, surg_node *n, size_t i, const gen_value *like);
+void gen_set_int(gen *g, surg_node *n, const char *name, int64_t v);
+void gen_set_float(gen *g, surg_node *n, const char *name, float v);
+void gen_set_ints(gen *g, surg_node *n, const char *name, const int64_t *v, size_t count);
+/* Constants: an initializer or a Constant node. */
+surg_value *gen_ints(gen *g, const int64_t *v, size_t count); /* int64, rank 1 */
+surg_value *gen_scalar(gen *g, int dtype, double v);
+/* Random elements: of integers, not 0 where `nonzero`, and small. */
+bool gen_constant(gen *g, int dtype, const gen_dim *dims, unsigned rank, bool nonzero,
+                  gen_value *out);
+void gen_report(gen *g); /* the values of this graph, once it is made */
+bool gen_random_node(gen *g); /* tries operators until one fits */
+
+#endif
