@@ -184,6 +184,7 @@ surg_value *surg_graph_add_input(surg_graph *g, const char *name, const surg_typ
   if (!v || !surg__graph_push_input(g, v)) return NULL;
   v->named_here = true;
   v->decl = (surg__decl){.type = type, .dirty = true};
+  v->in_value_info = type && g->kind == SURG_GRAPH_FUNCTION;
   surg__touch_graph(g);
   surg__emit(m, SURG_EVENT_INTERFACE, g, NULL, v, NULL, NULL);
   return v;
@@ -276,7 +277,7 @@ surg_status surg_graph_set_output(surg_graph *g, size_t i, surg_value *v) {
     o->decl.type = type;
     o->decl.dirty = true;
   }
-  if (v->graph == g && v->in_value_info && !v->input) v->in_value_info = false;
+  if (v->graph == g && !v->input && g->kind != SURG_GRAPH_FUNCTION) v->in_value_info = false;
   surg__touch_graph(g);
   surg__emit(g->model, SURG_EVENT_INTERFACE, g, NULL, v, old, NULL);
   return SURG_OK;

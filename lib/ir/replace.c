@@ -24,6 +24,8 @@ surg_replace surg_value_can_replace(const surg_value *old, const surg_value *by)
   if (old->graph->model != by->graph->model || old->pinned) return SURG_REPLACE_NO;
   if (!seen_by_all(old, by)) return SURG_REPLACE_NO;
   if (!own_output(old)) return SURG_REPLACE_YES;
+  /* The name of an input that is an output too can neither move nor be borne twice. */
+  if (old->input) return SURG_REPLACE_NO;
   bool takes_label = by->graph == old->graph && !by->input && !by->pinned && !own_output(by);
   return takes_label ? SURG_REPLACE_BY_LABEL : SURG_REPLACE_NEEDS_IDENTITY;
 }
@@ -43,7 +45,9 @@ static bool take_label(surg_value *old, surg_value *by) {
   }
   /* Readers of the old value spell what they read as before: they stay as they are. */
   if (!surg__set_label(old, fresh, false) || !surg__set_label(by, label, true)) return false;
-  /* What was claimed of the output stays with its entry; a second claim would be idle. */
+  /* What was claimed of the output stays with its entry; a second claim would be idle. Entries of
+   * a function claim nothing. */
+  if (by->graph->kind == SURG_GRAPH_FUNCTION) return true;
   by->in_value_info = false;
   by->decl = (surg__decl){.dirty = true};
   return true;

@@ -187,10 +187,12 @@ surg_status surg_value_set_declared_type(surg_value *v, const surg_type *type) {
     g->out[u->index]->decl.type = type;
     g->out[u->index]->decl.dirty = true;
   }
-  if (v->input || v->in_value_info || !own) {
+  /* A function lists its inputs and outputs by name alone: their types stand in value_info. */
+  bool by_info = !v->input || g->kind == SURG_GRAPH_FUNCTION;
+  if (v->input || v->in_value_info || !own || g->kind == SURG_GRAPH_FUNCTION) {
     v->decl.type = type;
     v->decl.dirty = true;
-    if (!v->input) v->in_value_info = type != NULL;
+    if (by_info) v->in_value_info = type != NULL;
   }
   if (v->input) v->inferred = NULL;
   surg__touch_graph(g);

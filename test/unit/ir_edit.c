@@ -253,6 +253,10 @@ START_TEST(replace_needs_identity) {
   ck_assert_int_eq(surg_value_replace(out0(a), x), SURG_EUNSUPPORTED);
   ck_assert_int_eq(surg_value_can_replace(out0(a), out0(b)), SURG_REPLACE_NEEDS_IDENTITY);
   ck_assert_int_eq(surg_value_can_replace(out0(a), out0(c)), SURG_REPLACE_BY_LABEL);
+  /* What is input and output at once keeps its name in both places. */
+  ck_ok(surg_graph_add_output(g, x, f32(m)));
+  ck_assert_int_eq(surg_value_can_replace(x, out0(c)), SURG_REPLACE_NO);
+  ck_ok(surg_graph_remove_output(g, 2));
   /* An initializer can take the label too. */
   surg_value *k = surg_graph_constant(g, NULL, "k", i64(m, 1));
   char name[64];

@@ -288,6 +288,11 @@ START_TEST(functions) {
   ck_assert_int_eq(surg_graph_opset(body, ""), 17);
   ck_assert(!surg_node_nondeterministic(call));
   ck_assert_str_eq(surg__locate_node(a), "function[0] \"dom.F\".node[0] (Relu)");
+  /* Types of its inputs and outputs are claims in value_info. */
+  ck_ok(surg_value_set_declared_type(in, f32(m)));
+  ck_ok(surg_value_set_declared_type(out0(a), f32(m)));
+  ck_assert(in->in_value_info && out0(a)->in_value_info);
+  ck_assert(surg_type_equal(surg_value_declared_type(in), f32(m)));
   /* Constants in a body are nodes. */
   surg_value *c = surg_graph_constant(body, NULL, "c", i64(m, 1));
   ck_assert_ptr_nonnull(surg_value_producer(c, NULL));
