@@ -300,6 +300,7 @@ static void random_input(gen *g, unsigned i) {
   static const int dtypes[] = {SURG_FLOAT, SURG_FLOAT, SURG_FLOAT, SURG_FLOAT, SURG_INT64,
                                SURG_DOUBLE, SURG_INT32, SURG_BOOL, SURG_UINT8, SURG_FLOAT16};
   gen_value v = {.dtype = i == 0 ? SURG_FLOAT : dtypes[gen_below(g, 10)]};
+  if (g->options->float_only && 1u << v.dtype & GEN_FLOAT) v.dtype = SURG_FLOAT;
   v.rank = i == 0 ? 4 : gen_below(g, 5);
   for (unsigned d = 0; d < v.rank; d++) {
     v.dims[d] = gen_size(1 + gen_below(g, 4));

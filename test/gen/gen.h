@@ -30,6 +30,7 @@ typedef struct gen_options {
   size_t nodes;      /* of the main graph, about; 0: 5 to 60 */
   int64_t opset, ir; /* 0: chosen, 7..23 and 3..10 */
   bool no_symbols, no_empty, no_subgraphs;
+  bool float_only; /* no double and float16, for which runtimes lack kernels */
   /* Called for every value once its graph is made; may be NULL. */
   void (*seen)(void *user, const gen_value *v);
   void *user;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes random valid models: gen [--seed N] [--count N] [--nodes N] [--opset N] [--ir N] [--plain]
- * PREFIX writes PREFIX<seed>.onnx for count seeds from N. --plain: no symbols, no empty tensors. */
+ * [--float] PREFIX writes PREFIX<seed>.onnx for count seeds from N. --plain: no symbols, no empty
+ * tensors. --float: float is the only floating type. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,13 @@ int main(int argc, char **argv) {
     else if (more && strcmp(argv[i], "--opset") == 0) options.opset = strtol(argv[++i], NULL, 10);
     else if (more && strcmp(argv[i], "--ir") == 0) options.ir = strtol(argv[++i], NULL, 10);
     else if (strcmp(argv[i], "--plain") == 0) options.no_symbols = options.no_empty = true;
+    else if (strcmp(argv[i], "--float") == 0) options.float_only = true;
     else if (argv[i][0] != '-' && !prefix) prefix = argv[i];
     else prefix = NULL, i = argc;
   }
   if (!prefix || options.opset < 0 || options.opset > 23 || (options.opset && options.opset < 7)) {
     fprintf(stderr, "usage: gen [--seed N] [--count N] [--nodes N] [--opset 7..23] [--ir N] "
-                    "[--plain] PREFIX\n");
+                    "[--plain] [--float] PREFIX\n");
     return 2;
   }
   for (; count > 0; count--, options.seed++)

@@ -204,12 +204,14 @@ static bool clip(gen *g, const gen_op *op) {
 }
 
 static bool cast(gen *g, const gen_op *op) {
-  static const int to[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16, SURG_BOOL, SURG_INT64, SURG_INT32};
+  static const int to[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16,
+                           SURG_BOOL,  SURG_INT64,  SURG_INT32};
   gen_value x;
   if (!gen_pick(g, GEN_ANY, 0, GEN_RANK, true, &x)) return false;
   /* Floats do not become integers: NaN and large ones have no defined result. */
   uint32_t choices = 1u << x.dtype & GEN_FLOAT ? 4 : 6;
   int dtype = to[gen_below(g, choices)];
+  if (g->options->float_only && 1u << dtype & GEN_FLOAT) dtype = SURG_FLOAT;
   surg_node *n = gen_node(g, op->name, 1);
   if (!n) return false;
   gen_in(g, n, 0, &x);

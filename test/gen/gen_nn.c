@@ -69,7 +69,8 @@ static bool conv(gen *g, const gen_op *op) {
     pads[i] = gen_below(g, 2);
     pads[2 + i] = gen_below(g, 2);
     strides[i] = 1 + gen_below(g, 2);
-    r.dims[2 + i] = gen_size(windows(x.dims[2 + i].n, kernel[i], pads[i] + pads[2 + i], strides[i]));
+    r.dims[2 + i] =
+        gen_size(windows(x.dims[2 + i].n, kernel[i], pads[i] + pads[2 + i], strides[i]));
     if (!r.dims[2 + i].n) return false;
   }
   r.dims[1] = gen_size(out);

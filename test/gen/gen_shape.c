@@ -215,7 +215,8 @@ static bool slice(gen *g, const gen_op *op) {
   for (unsigned i = 0; i < 2 && axis + i < x.rank; i++) {
     gen_dim *d = &r.dims[axis + i];
     if (d->symbol) break;
-    int64_t from = gen_below(g, (uint32_t)d->n), to = from + 1 + gen_below(g, (uint32_t)(d->n - from));
+    int64_t from = gen_below(g, (uint32_t)d->n),
+            to = from + 1 + gen_below(g, (uint32_t)(d->n - from));
     int64_t step = stepped ? 1 + gen_below(g, 2) : 1;
     starts[i] = gen_chance(g, 30) ? from - d->n : from;
     ends[i] = to == d->n && gen_chance(g, 50) ? INT32_MAX : to;
@@ -441,7 +442,7 @@ static bool one_hot(gen *g, const gen_op *op) {
   const int64_t depth = 1 + gen_below(g, 4);
   static const float values[] = {0.5f, 2.0f};
   static const int64_t two = 2;
-  if (!gen_pick(g, 1u << SURG_INT64, 0, 3, false, &x)) return false;
+  if (!gen_pick(g, 1u << SURG_INT64, 1, 3, false, &x)) return false;
   surg_tensor *t = surg_tensor_new(g->model, SURG_FLOAT, &two, 1, values, sizeof values);
   surg_node *n = gen_node(g, op->name, 1);
   if (!n || !t) return false;

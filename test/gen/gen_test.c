@@ -67,8 +67,8 @@ static void compare_type(test *t, const gen_value *v) {
 static bool same_bytes(surg_context *ctx, surg_model *a, surg_model *b) {
   void *pa = NULL, *pb = NULL;
   size_t na = 0, nb = 0;
-  bool same = surg_save_memory(a, &pa, &na) == SURG_OK && surg_save_memory(b, &pb, &nb) == SURG_OK &&
-              na == nb && memcmp(pa, pb, na) == 0;
+  bool same = surg_save_memory(a, &pa, &na) == SURG_OK &&
+              surg_save_memory(b, &pb, &nb) == SURG_OK && na == nb && memcmp(pa, pb, na) == 0;
   surg_bytes_free(ctx, pa);
   surg_bytes_free(ctx, pb);
   return same;

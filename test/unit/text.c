@@ -142,7 +142,8 @@ END_TEST
 
 static const char types_text[] =
     "t (seq(float[]) a, map(int64, string) b, optional(seq(int8[?, \"x/y\"])) c,"
-    " sparse_tensor(double[2, -1]) d, opaque(dom, nam) e, float f, \"float\", \"seq\") => () {\n}\n";
+    " sparse_tensor(double[2, -1]) d, opaque(dom, nam) e, float f, \"float\", \"seq\") => () "
+    "{\n}\n";
 
 START_TEST(types) {
   same_text(types_text);
@@ -160,41 +161,44 @@ START_TEST(attributes) {
       " l = [float = {1.0}, bool n = {0}], m: type_protos = [float], \"odd name\" = 1, o = @p,"
       " q: tensor = @r, s = 1 @{!type}, t @{type: FLOAT}, u @{}, v @{i: 1, type: 99},"
       " w = 1 @{doc_string: \"d\"}> ()\n"
-      "  = B () <x = y () => () {\n  } @{} @{doc_string: \"of x\"}, z = [\"a b\" () => () {\n  }]>\n"
+      "  = B () <x = y () => () {\n  } @{} @{doc_string: \"of x\"}, z = [\"a b\" () => () {\n  "
+      "}]>\n"
       "}\n");
 }
 END_TEST
 
 START_TEST(tensors) {
-  same_text("g () => () <\n"
-            "  float[2] a = {1.0, -0.0},\n"
-            "  float[4] b = raw {inf, -nan, nan:0x7fc00001, 1.4013e-45},\n"
-            "  double c = {0.1},\n"
-            "  float16[2] d = 0x003c00bc,\n"
-            "  float16[2] e = {15360, 48128},\n"
-            "  string[2] f = {\"a\", \"\\xff\"},\n"
-            "  int64[1] g = [\"location\": \"w.bin\", \"offset\": \"0\"],\n"
-            "  uint64[1] h = {18446744073709551615},\n"
-            "  int4[3] i = 0x2301,\n"
-            "  bool[0] j = raw {},\n"
-            "  int8[0] k = {},\n"
-            "  tensor_proto l = {} @{dims: [2], data_type: 99, raw_data: 0x0102},\n"
-            "  float[1] m = {1.0} @{int32_data: [1, 2], doc_string: \"\", data_location: DEFAULT},\n"
-            "  complex64[1] n = {1.0, 2.0},\n"
-            "  float[1] \"\" = {1.0} @{!name}\n"
-            "> {\n}\n");
+  same_text(
+      "g () => () <\n"
+      "  float[2] a = {1.0, -0.0},\n"
+      "  float[4] b = raw {inf, -nan, nan:0x7fc00001, 1.4013e-45},\n"
+      "  double c = {0.1},\n"
+      "  float16[2] d = 0x003c00bc,\n"
+      "  float16[2] e = {15360, 48128},\n"
+      "  string[2] f = {\"a\", \"\\xff\"},\n"
+      "  int64[1] g = [\"location\": \"w.bin\", \"offset\": \"0\"],\n"
+      "  uint64[1] h = {18446744073709551615},\n"
+      "  int4[3] i = 0x2301,\n"
+      "  bool[0] j = raw {},\n"
+      "  int8[0] k = {},\n"
+      "  tensor_proto l = {} @{dims: [2], data_type: 99, raw_data: 0x0102},\n"
+      "  float[1] m = {1.0} @{int32_data: [1, 2], doc_string: \"\", data_location: DEFAULT},\n"
+      "  complex64[1] n = {1.0, 2.0},\n"
+      "  float[1] \"\" = {1.0} @{!name}\n"
+      "> {\n}\n");
 }
 END_TEST
 
 START_TEST(leftovers) {
-  same_text("<\n  ir_version: 8,\n  opset_import: [\"\" : 17 @{!domain}, \"\" : 0 @{!version}],\n"
-            "  doc_string: \"\"\n> @{training_info: [{algorithm: a () => () {\n},"
-            " update_binding: [\"x\": \"y\"]}], 999:2: 0x6869, 1000:0: 0x8100, 1001:5: 0x01020304}\n"
-            "\"\" () => () {\n"
-            "  [\"\"] a, \"\" = .Op (\"\") @{metadata_props: [\"a\": \"b\"]}\n"
-            "  = \"x-y\".\"a.b\":\"\" ()\n"
-            "  = \"\" () @{!op_type}\n"
-            "} @{!name, quantization_annotation: [{tensor_name: \"a\"}]}\n");
+  same_text(
+      "<\n  ir_version: 8,\n  opset_import: [\"\" : 17 @{!domain}, \"\" : 0 @{!version}],\n"
+      "  doc_string: \"\"\n> @{training_info: [{algorithm: a () => () {\n},"
+      " update_binding: [\"x\": \"y\"]}], 999:2: 0x6869, 1000:0: 0x8100, 1001:5: 0x01020304}\n"
+      "\"\" () => () {\n"
+      "  [\"\"] a, \"\" = .Op (\"\") @{metadata_props: [\"a\": \"b\"]}\n"
+      "  = \"x-y\".\"a.b\":\"\" ()\n"
+      "  = \"\" () @{!op_type}\n"
+      "} @{!name, quantization_annotation: [{tensor_name: \"a\"}]}\n");
   same_text("<>\n");
   same_text("<> @{functions: [{name: \"f\", node: [{op_type: \"A\"}]}]}\n");
 }
@@ -204,7 +208,8 @@ START_TEST(input_forms) {
   /* Forms that are read and printed otherwise. */
   Onnx__ModelProto *m = model_of(
       "g () => () <float[3] w = {0x1.8p3, INF, -Infinity}> {"
-      " = A <a = [1, 0.5], t = float {2}, u = int32[1] n {3}, s = \"\\q\">() = B()<b = nan> = C <> () }");
+      " = A <a = [1, 0.5], t = float {2}, u = int32[1] n {3}, s = \"\\q\">() = B()<b = nan> = C <> "
+      "() }");
   Onnx__NodeProto *a = m->graph->node[0];
   ck_assert(m->graph->initializer[0]->float_data[0] == 12.0f);
   ck_assert(m->graph->initializer[0]->float_data[2] < -1e38f);
@@ -519,7 +524,8 @@ START_TEST(any_message) {
     ck_assert_msg(!s, "%s\n%.2000s", surg_context_error(ctx), text.p);
     canonical(&wire, &a, &na);
     canonical(&back, &b, &nb);
-    ck_assert_msg(na == nb && memcmp(a, b, na) == 0, "%zu bytes, %zu back:\n%.2000s", na, nb, text.p);
+    ck_assert_msg(na == nb && memcmp(a, b, na) == 0, "%zu bytes, %zu back:\n%.2000s", na, nb,
+                  text.p);
     free(a);
     free(b);
     surg__buf_free(&wire);
