@@ -180,35 +180,34 @@ static char *copy_name(fold_state *f, const char *name) {
   return copy;
 }
 
-/* Gives the uses of output i to a constant. *made is the constant where it still lacks the name of
- * the output, which is free only once the node is gone. */
-static bool put(fold_state *f, surg_node *n, size_t i, surg_tensor *t, surg_value **made) {
+/* Gives the uses of output i to a constant of the same name. The name is made free first, except
+ * where it is the label of a graph output, which the replacement hands over. */
+static bool put(fold_state *f, surg_node *n, size_t i, surg_tensor *t) {
+  surg_graph *g = surg_node_graph(n);
   surg_value *old = surg_node_output(n, i);
-  *made = NULL;
   if (surg_value_use_count(old, 1) == 0) return true;
-  surg_value *by = surg_graph_constant(surg_node_graph(n), n, NULL, t);
-  if (!by) return !(f->failed = true);
+  char *name = copy_name(f, surg_value_name(old));
+  if (!name) return false;
   f->changed = true;
-  surg_replace how = surg_value_can_replace(old, by);
-  if (how == SURG_REPLACE_YES) *made = by;
-  if (surg_value_replace(old, by) == SURG_OK) return true;
-  return !(f->failed = true);
+  if (!surg_value_is_output(old) &&
+      surg_value_rename(old, surg_graph_fresh_name(g, name)) != SURG_OK)
+    return !(f->failed = true);
+  surg_value *by = surg_graph_constant(g, n, name, t);
+  if (!by) return !(f->failed = true);
+  /* Another graph bears the name; that is no matter unless it is inside this one or around it. */
+  if (!f->nested && !surg_value_is_output(old) && strcmp(surg_value_name(by), name) != 0 &&
+      !surg_graph_lookup_value(g, name) && surg_value_rename(by, name) != SURG_OK)
+    return !(f->failed = true);
+  return surg_value_replace(old, by) == SURG_OK || !(f->failed = true);
 }
 
 /* Replaces a node by its results. Its outputs can be replaced: fold_pinned was asked. */
 static bool replace_node(fold_state *f, surg_node *n, surg_tensor **results, size_t count) {
-  surg_value **made = surg_pass_alloc(f->pass, (count + 1) * sizeof *made);
-  char **names = surg_pass_alloc(f->pass, (count + 1) * sizeof *names);
-  if (!made || !names || !fold_remember_inputs(f, n)) return !(f->failed = true);
+  if (!fold_remember_inputs(f, n)) return false;
   for (size_t i = 0; i < count; i++) {
-    if (!results[i]) continue;
-    names[i] = copy_name(f, surg_value_name(surg_node_output(n, i)));
-    if (!names[i] || !put(f, n, i, results[i], &made[i])) return false;
+    if (results[i] && !put(f, n, i, results[i])) return false;
   }
   if (surg_node_erase(n) != SURG_OK) return !(f->failed = true);
-  for (size_t i = 0; i < count; i++) {
-    if (made[i] && names[i][0]) surg_value_rename(made[i], names[i]);
-  }
   fold_bury(f);
   return !f->failed;
 }
@@ -506,7 +505,15 @@ static void visit(fold_state *f, surg_node *n, surg_node **next) {
   }
 }
 
+static bool has_inner_graph(const surg_graph *g) {
+  for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+    if (surg_node_subgraph(n, 0)) return true;
+  }
+  return false;
+}
+
 static void walk(fold_state *f, surg_graph *g) {
+  f->nested = has_inner_graph(g);
   for (surg_node *n = surg_graph_first_node(g), *next; n && !f->failed && !f->done; n = next) {
     next = surg_node_next(n);
     visit(f, n, &next);

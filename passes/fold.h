@@ -30,6 +30,7 @@ typedef struct fold_state {
   surg_model *model;
   uint64_t max_growth, max_bytes, max_total, max_work;
   bool constants;
+  bool nested;          /* the graph being walked has graphs inside */
   uint64_t grown, work; /* in all, against the guards */
   bool changed;
   bool failed; /* out of memory, or a guard spoke */
