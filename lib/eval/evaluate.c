@@ -179,9 +179,11 @@ static surg_status prepare_outputs(run *r) {
   return SURG_OK;
 }
 
-/* Attributes may ask for a type that this version of the operator does not know yet. */
+/* Attributes may ask for a type that this version of the operator does not know yet. Only the
+ * tensor of a Constant is what it is: exporters wrote int64 ones before the table allowed them. */
 static surg_status check_results(run *r) {
   const surg_schema *s = r->schema;
+  if (r->k.op == SURG_OP_Constant) return SURG_OK;
   for (uint32_t i = 0; i < r->k.n_out; ++i) {
     const surg__param *p = param_at(s->outputs, s->n_outputs, i);
     if (!r->wanted[i]) continue;

@@ -531,6 +531,34 @@ static const kernel_row einsum_rows[] = {
     {"HannWindow", 17, "periodic=0", "int64[]: 1", "unsupported"},
 };
 
+static const kernel_row resize_rows[] = {
+    {"Resize", 13, "", "int8[2]: 1 2 | - | float[1]: 2", "int8[4]: 1 1 2 2"},
+    {"Resize", 13, "mode=linear", "float[2]: 0 4 | - | float[1]: 2", "float[4]: 0 1 3 4"},
+    {"Resize", 13, "mode=linear; coordinate_transformation_mode=align_corners",
+     "float[2]: 0 4 | - | - | int64[1]: 3", "float[3]: 0 2 4"},
+    {"Resize", 13, "mode=linear; coordinate_transformation_mode=asymmetric",
+     "float[2]: 0 4 | - | float[1]: 2", "float[4]: 0 2 4 4"},
+    {"Resize", 18, "mode=linear; axes=[1]", "float[1,2]: 0 4 | - | float[1]: 2",
+     "float[1,4]: 0 1 3 4"},
+    {"Resize", 18, "mode=linear; antialias=1", "float[4]: 0 0 8 8 | - | float[1]: 0.5",
+     "float[2]: 1 7"},
+    {"Resize", 18, "keep_aspect_ratio_policy=not_larger", "float[2,1]: 1 2 | - | - | int64[2]: 4 9",
+     "float[4,2]: 1 1 1 1 2 2 2 2"},
+    {"Resize", 13, "coordinate_transformation_mode=tf_crop_and_resize; extrapolation_value=9.0",
+     "float[2]: 1 2 | float[2]: 0 2 | - | int64[1]: 3", "float[3]: 1 2 9"},
+    {"Resize", 10, "", "float[2]: 1 2 | float[1]: 1.5", "float[3]: 1 1 2"},
+    {"Resize", 10, "", "float[2]: 1 2 | float[1]: 0.5", "unsupported"},
+    {"Resize", 13, "mode=linear", "int32[2]: 1 2 | - | float[1]: 2", "unsupported"},
+    {"Resize", 13, "", "float[2]: 1 2 | - | float[1]: 2 | int64[1]: 4", "invalid"},
+    {"Resize", 13, "", "float[2]: 1 2 | - | -", "invalid"},
+    {"Resize", 13, "", "float[2]: 1 2 | - | float[1]: 0", "invalid"},
+    {"Resize", 13, "", "float[2]: 1 2 | - | float[1]: nan", "invalid"},
+    {"Resize", 13, "", "float[2]: 1 2 | - | float[2]: 2 2", "invalid"},
+    {"Resize", 13, "", "float[2]: 1 2 | - | float[1]: 1e10", "limit"},
+    {"Upsample", 9, "", "string[1]: a | float[1]: 2", "string[2]: a a"},
+    {"Upsample", 9, "mode=linear", "float[2]: 0 4 | float[1]: 2", "float[4]: 0 2 4 4"},
+};
+
 static surg_context *ctx;
 
 static void setup(void) {
@@ -557,6 +585,7 @@ TABLE(quantize)
 TABLE(window)
 TABLE(norm)
 TABLE(einsum)
+TABLE(resize)
 
 static surg_value *constant(surg_model *m, int dtype, int64_t n, const void *data, size_t bytes) {
   surg_tensor *t = surg_tensor_new(m, dtype, &n, 1, data, bytes);
@@ -645,6 +674,7 @@ int main(void) {
   ADD(window);
   ADD(norm);
   ADD(einsum);
+  ADD(resize);
   tcase_add_test(c, budgets);
   tcase_add_test(c, refusals);
   tcase_add_test(c, many_inputs);
