@@ -12,6 +12,7 @@
 #define SURG_LIMIT_CALL_DEPTH 100u                 /* functions calling functions */
 #define SURG_LIMIT_INLINED_NODES 1000000ull        /* nodes if every call were inlined */
 #define SURG_LIMIT_OUTPUT_BYTES 2147483647ull      /* a protobuf message */
+#define SURG_LIMIT_OPEN_FILES 256u                 /* external data files kept open */
 #define SURG_LIMIT_LOCATION 4095u                  /* bytes of an external data location */
 #define SURG_LIMIT_FOLD_GROWTH (64ull << 10)       /* bytes a fold may add, each value */
 #define SURG_LIMIT_FOLD_BYTES (256ull << 20)       /* bytes of one folded tensor */

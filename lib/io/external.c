@@ -8,14 +8,14 @@
 #include <stdlib.h>
 
 #include "base/os.h"
-#include "io/io.h"
+#include "io/wire.h"
 
 #define LINK_BYTES 4096
 
 typedef struct request {
   surg_model *m;
-  const char *where;
-  uint64_t bytes; /* of the tensor */
+  uint64_t tensor; /* where it stands */
+  uint64_t bytes;  /* it has */
   surg_str location, offset, length;
   bool has_location, has_offset, has_length;
 } request;
@@ -24,12 +24,34 @@ static bool str_is(surg_str s, const char *text) {
   return s.n == strlen(text) && memcmp(s.p, text, s.n) == 0;
 }
 
+/* `graph.initializer[3] "w": external data "w.bin"`; naming the place costs a walk of the file. */
+static char *describe(const request *r, surg__buf *b) {
+  surg__buf_init(b, r->m->ctx);
+  surg__wire_path(r->m->source, r->tensor, b);
+  surg__buf_puts(b, ": external data");
+  if (r->has_location) {
+    surg__buf_puts(b, " \"");
+    surg__buf_escape(b, r->location.p, r->location.n, SURG_LIMIT_NAME_PRINT);
+    surg__buf_putc(b, '"');
+  }
+  surg__buf_putc(b, 0);
+  return b->failed ? "external data" : b->p;
+}
+
 static surg_status fail(const request *r, surg_status status, const char *why) {
+  surg__buf b;
+  const char *what = describe(r, &b);
+  surg__error(r->m->ctx, status, r->m->source->name, "%s: %s", what, why);
+  surg__buf_free(&b);
+  return status;
+}
+
+static void warn(const request *r, const char *why) {
   surg_context *ctx = r->m->ctx;
-  if (!r->has_location)
-    return surg__error(ctx, status, r->m->source->name, "%s: external data: %s", r->where, why);
-  return surg__error(ctx, status, r->m->source->name, "%s: external data %s: %s", r->where,
-                     surg__qn(ctx, r->location.p, r->location.n), why);
+  surg__buf b = {0};
+  bool shown = ctx->warnings < SURG_LIMIT_WARNINGS;
+  surg__warn(ctx, r->m->source->name, "%s: %s", shown ? describe(r, &b) : "external data", why);
+  if (shown) surg__buf_free(&b);
 }
 
 /* --- keys --- */
@@ -45,8 +67,7 @@ static surg_status take_key(request *r, const surg__extkey *k) {
     *slot = k->value;
     *seen = true;
   } else if (!str_is(k->key, "checksum") && !str_is(k->key, "basepath")) {
-    surg__warn(r->m->ctx, r->m->source->name, "%s: external data has a key %s, which is unknown",
-               r->where, surg__qn(r->m->ctx, k->key.p, k->key.n));
+    warn(r, "has a key that is unknown");
   }
   return SURG_OK;
 }
@@ -92,8 +113,7 @@ static surg_status find_range(const request *r, surg__span *range) {
   if (r->has_length && !number(r->length, &length))
     return fail(r, SURG_EINVALID, "the length is no number of bytes");
   if (length == 0 && r->bytes != 0) {
-    surg__warn(r->m->ctx, r->m->source->name,
-               "%s: external data has length 0; taken as what type and dims need", r->where);
+    warn(r, "length 0 is taken as what type and dims need");
   } else if (length != r->bytes) {
     char why[96];
     snprintf(why, sizeof why, "length %llu where type and dims need %llu",
@@ -200,10 +220,23 @@ static surg_status open_file(const request *r, surg__datafile *f) {
   return fail(r, SURG_EIO, strerror(err));
 }
 
+int surg__datafile_open(const surg__datafile *f, int *fd) {
+  *fd = f->fd;
+  if (f->fd >= 0) return 0;
+  int err = open_location(f->source, f->location, fd);
+  if (err) return err;
+  surg__stat st;
+  err = surg__os_stat_fd(*fd, &st);
+  if (!err && (st.dev != f->dev || st.ino != f->ino || st.size != f->size)) err = ESTALE;
+  if (err) surg__os_close(*fd);
+  return err;
+}
+
 /* The data file of the location, opened on first use and kept in the model's list. */
 static surg_status find_file(const request *r, surg__datafile **out) {
   surg_model *m = r->m;
-  for (surg__datafile *f = m->files; f; f = f->next)
+  size_t count = 0;
+  for (surg__datafile *f = m->files; f; f = f->next, count++)
     if (str_is(r->location, f->location)) {
       *out = f;
       return SURG_OK;
@@ -217,10 +250,15 @@ static surg_status find_file(const request *r, surg__datafile **out) {
   memcpy(location, r->location.p, r->location.n);
   location[r->location.n] = 0;
   *f = (surg__datafile){.refs = 1, .ctx = m->ctx, .location = location, .fd = -1};
+  f->source = surg__source_ref(m->source);
   surg_status status = open_file(r, f);
   if (status != SURG_OK) {
     surg__datafile_unref(f);
     return status;
+  }
+  if (count >= SURG_LIMIT_OPEN_FILES) {
+    surg__os_close(f->fd);
+    f->fd = -1;
   }
   f->next = m->files;
   m->files = f;
@@ -228,10 +266,10 @@ static surg_status find_file(const request *r, surg__datafile **out) {
   return SURG_OK;
 }
 
-surg_status surg__external_resolve(surg_model *m, const char *where, const surg__extkey *keys,
+surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__extkey *keys,
                                    size_t n, uint64_t bytes, surg__datafile **file,
                                    surg__span *range) {
-  request r = {.m = m, .where = where, .bytes = bytes};
+  request r = {.m = m, .tensor = tensor, .bytes = bytes};
   assert(m->source);
   for (size_t i = 0; i < n; i++) {
     surg_status status = take_key(&r, &keys[i]);

@@ -41,8 +41,9 @@ typedef struct surg__extkey {
   surg_str key, value;
 } surg__extkey;
 /* Resolves external_data entries for a tensor of `bytes` bytes: checks every key, opens the file
- * (once a location) beneath the model folder, checks the range. `where` locates the tensor. */
-surg_status surg__external_resolve(surg_model *m, const char *where, const surg__extkey *keys, size_t n,
+ * (once a location) beneath the model folder, checks the range. `tensor` is the byte in the source
+ * that locates the tensor in messages. */
+surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__extkey *keys, size_t n,
                                    uint64_t bytes, surg__datafile **file, surg__span *range);
 
 /* --- text (text_print.c, text_parse.c): ONNX text <-> wire bytes; know nothing of the IR --- */

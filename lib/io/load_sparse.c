@@ -3,7 +3,7 @@
  * dense. */
 #include "io/load.h"
 
-#define CHUNK 4096u /* indices read at a time */
+#define CHUNK 65536u /* indices read at a time, at most */
 
 typedef struct indices {
   surg__loader *L;
@@ -35,11 +35,12 @@ static bool take_index(indices *x, int64_t v) {
 /* Reads all indices; a bad one ends the reading, under CHECK without ending the load. */
 static bool check_indices(indices *x, const surg_tensor *list) {
   surg__mark mark = surg__arena_mark(&x->L->scratch);
-  uint8_t *chunk = surg__arena_alloc(&x->L->scratch, CHUNK * 8u);
+  uint64_t most = list->count < CHUNK ? list->count : CHUNK;
+  uint8_t *chunk = surg__arena_alloc(&x->L->scratch, (size_t)most * 8 + 1);
   if (!chunk) return surg__load_oom(x->L);
   bool good = true;
   for (uint64_t at = 0; good && at < list->count;) {
-    uint64_t n = list->count - at < CHUNK ? list->count - at : CHUNK;
+    uint64_t n = list->count - at < most ? list->count - at : most;
     surg_status s = surg_tensor_read(list, at * 8, chunk, (size_t)n * 8);
     if (s != SURG_OK) return surg__load_stop(x->L, s);
     for (size_t i = 0; good && i < n; i++) good = take_index(x, (int64_t)surg__le64(chunk + i * 8));

@@ -84,8 +84,8 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   surg__extkey *keys = external_keys(L, p);
   if (!keys) return false;
   t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;
-  surg_status s = surg__external_resolve(L->m, surg__load_path(L, f->off), keys, p->n_external_data,
-                                         t->bytes, &t->file, &t->data);
+  surg_status s = surg__external_resolve(L->m, f->off, keys, p->n_external_data, t->bytes,
+                                         &t->file, &t->data);
   if (s == SURG_OK) {
     t->view = SURG__VIEW_EXTERNAL;
     return true;

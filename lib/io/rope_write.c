@@ -94,19 +94,25 @@ static surg_status put_source(writer *w, uint64_t off, uint64_t n) {
   return s;
 }
 
+static surg_status unreadable(const writer *w, const surg__datafile *f, int e) {
+  return surg__error(w->rope->ctx, SURG_EIO, f->location, "cannot read: %s",
+                     e == ENODATA ? "the file became shorter" : strerror(e));
+}
+
 static surg_status put_file(writer *w, const surg__datafile *f, uint64_t off, uint64_t n) {
-  surg_status s = by_kernel(w, f->fd, &off, &n);
+  int fd;
+  int e = surg__datafile_open(f, &fd);
+  if (e != 0) return unreadable(w, f, e);
+  surg_status s = by_kernel(w, fd, &off, &n);
   while (s == SURG_OK && n > 0) {
     size_t part;
     uint8_t *to = room(w, n, &part);
-    int e = surg__os_pread(f->fd, to, part, off);
-    if (e != 0)
-      return surg__error(w->rope->ctx, SURG_EIO, f->location, "cannot read: %s",
-                         e == ENODATA ? "the file became shorter" : strerror(e));
-    s = advance(w, part);
+    e = surg__os_pread(fd, to, part, off);
+    s = e != 0 ? unreadable(w, f, e) : advance(w, part);
     off += part;
     n -= part;
   }
+  surg__datafile_close(f, fd);
   return s;
 }
 

@@ -194,8 +194,12 @@ static int decide_at(surg__saver *s, const surg__datafile *f, const char *path, 
     if (e == ENOENT) return 0;
   }
   if (e != 0 && e != ENOENT && e != ENOTDIR && e != ELOOP && e != EACCES) return e;
-  bool same;
-  e = same_bytes(s->ctx, path, f->fd, f->size, &same);
+  bool same = false;
+  int fd;
+  e = surg__datafile_open(f, &fd);
+  if (e != 0) return e;
+  e = same_bytes(s->ctx, path, fd, f->size, &same);
+  surg__datafile_close(f, fd);
   *out = same ? FATE_STAYS : FATE_GATHERED;
   return e;
 }

@@ -11,7 +11,7 @@
 
 #define PAGE_BITS 12u
 #define PAGE ((uint64_t)1 << PAGE_BITS)
-#define READ_AHEAD 8u /* pages read beyond the one asked for, where none of them is there yet */
+#define READ_AHEAD 15u /* pages read beyond those asked for, when reading goes on where it was */
 #define SPOOL_CHUNK ((size_t)1 << 20)
 
 static bool page_there(const surg__source *s, uint64_t page) {
@@ -21,7 +21,9 @@ static bool page_there(const surg__source *s, uint64_t page) {
 /* Reads pages from `first` on that are missing, at least up to `last`. */
 static surg_status fill(surg__source *s, uint64_t first, uint64_t last) {
   uint64_t pages = (s->size + PAGE - 1) >> PAGE_BITS, end = first;
-  while (end < pages && end <= last + READ_AHEAD && !page_there(s, end)) end++;
+  /* Between weights headers are far apart: reading ahead there would read the weights. */
+  if (first == 0 || page_there(s, first - 1)) last += READ_AHEAD;
+  while (end < pages && end <= last && !page_there(s, end)) end++;
   uint64_t from = first << PAGE_BITS, to = end << PAGE_BITS;
   if (to > s->size) to = s->size;
   int err = surg__os_pread(s->fd, s->base + from, (size_t)(to - from), from);

@@ -57,12 +57,14 @@ typedef struct surg__source {
   uint64_t dev, ino;
 } surg__source;
 
-/* One external data file, opened once. */
+/* One external data file. The first SURG_LIMIT_OPEN_FILES of a model stay open; further ones are
+ * opened for each access, and must be the same file then. */
 typedef struct surg__datafile {
   uint32_t refs;
   surg_context *ctx;
-  char *location; /* as the model spells it */
-  int fd;
+  surg__source *source; /* whose folder the location is relative to */
+  char *location;       /* as the model spells it */
+  int fd;               /* -1: not kept open */
   uint64_t size, dev, ino;
   struct surg__datafile *next; /* list of the model */
 } surg__datafile;
@@ -392,6 +394,10 @@ void surg__source_unref(surg__source *s);
 surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, size_t n);
 surg__datafile *surg__datafile_ref(surg__datafile *f);
 void surg__datafile_unref(surg__datafile *f);
+/* A descriptor to read the file by: 0 or an errno value. Given back by _close. */
+int surg__datafile_open(const surg__datafile *f, int *fd);
+void surg__datafile_close(const surg__datafile *f, int fd);
+int surg__datafile_pread(const surg__datafile *f, void *p, size_t n, uint64_t off);
 /* A new blob of n bytes, in m->blobs, which holds its reference (a clone takes one of its own and
  * lists it too). NULL: no memory or no space, with the model failed. */
 surg__blob *surg__blob_new(surg_model *m, uint64_t n);

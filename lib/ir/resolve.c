@@ -78,6 +78,10 @@ static bool index_opsets(surg_model *m) {
 
 int64_t surg__imports_find(const surg_model *m, const surg__imports *imports, const char *domain) {
   bool standard = surg__default_domain(domain);
+  /* IR versions 1 and 2 had no imports: there was one opset. */
+  if (standard && imports == &m->imports && imports->count == 0 && m->has_ir_version &&
+      m->ir_version < 3)
+    return 1;
   if (imports->count <= SHORT_LIST) {
     for (size_t i = 0; i < imports->count; i++) {
       const char *d = imports->items[i].domain;

@@ -56,9 +56,24 @@ surg__datafile *surg__datafile_ref(surg__datafile *f) {
 
 void surg__datafile_unref(surg__datafile *f) {
   if (!f || --f->refs > 0) return;
+  surg_context *ctx = f->ctx;
   if (f->fd >= 0) surg__os_close(f->fd);
-  surg__free(f->ctx, f->location);
-  surg__free(f->ctx, f);
+  surg__source_unref(f->source);
+  surg__free(ctx, f->location);
+  surg__free(ctx, f);
+}
+
+void surg__datafile_close(const surg__datafile *f, int fd) {
+  if (fd != f->fd) surg__os_close(fd);
+}
+
+int surg__datafile_pread(const surg__datafile *f, void *p, size_t n, uint64_t off) {
+  int fd;
+  int err = surg__datafile_open(f, &fd);
+  if (err) return err;
+  err = surg__os_pread(fd, p, n, off);
+  surg__datafile_close(f, fd);
+  return err;
 }
 
 surg__spill *surg__spill_ref(surg__spill *s) {

@@ -116,7 +116,7 @@ static surg_status typed_part(const surg_tensor *t, uint64_t offset, void *out, 
 }
 
 static surg_status external_part(const surg_tensor *t, uint64_t offset, void *out, size_t n) {
-  int e = surg__os_pread(t->file->fd, out, n, t->data.off + offset);
+  int e = surg__datafile_pread(t->file, out, n, t->data.off + offset);
   if (!e) return SURG_OK;
   surg_context *ctx = t->model->ctx;
   return surg__error(ctx, SURG_EIO, surg_model_path(t->model), "cannot read %s: %s",

@@ -255,7 +255,11 @@ START_TEST(versions_are_checked) {
   refused(versioned(8, 17, 9, "ai.onnx"), "versions 17 and 9");
   load_ok(versioned(8, 17, 17, "ai.onnx"));
   refused(versioned(8, INT64_MAX, 0, ""), "imports no opset");
-  load_ok(versioned(1, INT64_MAX, 0, ""));
+  surg_model *old = load_as(versioned(1, INT64_MAX, 0, ""), SURG_OK);
+  ck_assert_int_eq(surg_model_opset(old, ""), 1);
+  ck_assert_int_eq(surg_node_class(surg_graph_first_node(surg_model_graph(old))),
+                   SURG_OP_CLASS_BUILTIN);
+  surg_model_free(old);
   load_ok(versioned(99, 17, 0, ""));
   ck_assert_uint_eq(warnings, 1);
   load_ok(versioned(8, 9999, 0, ""));

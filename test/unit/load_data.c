@@ -2,6 +2,7 @@
 /* Loading of tensors: sizes of every element type in every place, external data, sparse tensors,
  * and weights of large files, which stay there. */
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -386,6 +387,49 @@ START_TEST(keys_of_external_data) {
 }
 END_TEST
 
+/* A file for each of many tensors: no more descriptors than a process has. */
+START_TEST(many_data_files) {
+  enum { COUNT = SURG_LIMIT_OPEN_FILES + 20 };
+  struct rlimit limit = {SURG_LIMIT_OPEN_FILES + 16, SURG_LIMIT_OPEN_FILES + 16};
+  ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  wire g = {0};
+  wire_message(&g, 1, mb_node_in("d", "Use", "w0", "y"));
+  for (int i = 0; i < COUNT; i++) {
+    char name[24], path[32];
+    snprintf(name, sizeof name, "w%d", i);
+    snprintf(path, sizeof path, "m/w%d", i);
+    int64_t one = 1;
+    int32_t v = i;
+    FILE *f = fopen(path, "w");
+    fwrite(&v, 4, 1, f);
+    fclose(f);
+    wire t = mb_tensor(name, SURG_INT32, &one, 1), e = {0};
+    wire_str(&e, 1, "location");
+    wire_str(&e, 2, name);
+    wire_message(&t, 13, e);
+    wire_int(&t, 14, 1);
+    wire_message(&g, 5, t);
+  }
+  wire_message(&g, 12, mb_value("y", SURG_FLOAT, 2));
+  surg_model *m = load_at("m/m.onnx", mb_model(g), SURG_OK);
+  surg_value *v = NULL;
+  surg_tensor *last = NULL;
+  for (int i = 0; (v = surg_graph_next_initializer(surg_model_graph(m), v)); i++) {
+    int64_t got = -1;
+    last = surg_value_constant(v);
+    ck_assert_int_eq(surg_tensor_read_ints(last, &got, 1), 1);
+    ck_assert_int_eq(got, i);
+  }
+  /* Another file under the same name is not read. */
+  char path[32];
+  snprintf(path, sizeof path, "m/w%d", COUNT - 1);
+  ck_assert_int_eq(rename("m/w.bin", path), 0);
+  int32_t data;
+  ck_assert_int_eq(surg_tensor_read(last, 0, &data, 4), SURG_EIO);
+  surg_model_free(m);
+}
+END_TEST
+
 /* A file of over 64 MiB, nearly all of it one weight: loading reads the rest only. */
 START_TEST(weights_stay_in_large_files) {
   uint64_t weight = (uint64_t)96 << 20;
@@ -460,6 +504,7 @@ int main(void) {
   tcase_add_test(f, external_roots_and_memory);
   tcase_add_test(f, caches_of_links_load);
   tcase_add_test(f, keys_of_external_data);
+  tcase_add_test(f, many_data_files);
   tcase_add_test(f, weights_stay_in_large_files);
   suite_add_tcase(s, t);
   suite_add_tcase(s, f);
