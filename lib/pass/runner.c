@@ -81,7 +81,7 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
   if (result == SURG_PASS_FAILED) {
     if (surg_context_error(r->ctx) && r->ctx->error_status) return r->ctx->error_status;
     /* Where memory ran out a pass need not have said so. */
-    if (surg__alloc_status(r->ctx)) return surg__oom(r->ctx, surg_model_path(r->model));
+    if (r->ctx->alloc_status) return surg__oom(r->ctx, surg_model_path(r->model));
     return misbehaved(r, p->pass, "failed and did not say why");
   }
   if ((unsigned)result > SURG_PASS_UNCHANGED)
@@ -142,6 +142,7 @@ static surg_status run_pass(surg__runner *r, const surg__step *step, bool *chang
   surg_status s = prepare(r, step->pass);
   if (s) return s;
   surg_context_clear_error(r->ctx);
+  r->ctx->alloc_status = SURG_OK; /* so that a failure in the pass can be told */
   surg__arena_init(&p.scratch, r->ctx);
   surg__pass_report *report = &r->report->passes.items[p.report];
   uint64_t epoch = surg_model_epoch(r->model), interface = interface_of(r);

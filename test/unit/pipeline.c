@@ -408,7 +408,8 @@ static void expect_failure(const char *text, const surg__run_options *o, surg_st
                            const char *line) {
   surg__run_report report;
   n_lines = 0;
-  ck_assert_int_eq(run(text, o, &report, NULL), status);
+  surg_status got = run(text, o, &report, NULL);
+  ck_assert_msg(got == status, "'%s': %d: %s", text, got, n_lines ? lines[0] : "no line");
   surg__run_report_free(&report);
   ck_assert_int_eq(n_lines, 1);
   ck_assert_msg(strstr(lines[0], line), "'%s' lacks '%s'", lines[0], line);
