@@ -55,7 +55,7 @@ static double f_celu(double x, double a, double b) {
 }
 static double f_thresholded(double x, double a, double b) {
   (void)b;
-  return x > a || isnan(x) ? x : 0;
+  return x > a ? x : 0; /* a NaN is not above */
 }
 static double f_hard_sigmoid(double x, double a, double b) {
   double y = a * x + b;
