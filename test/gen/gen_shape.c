@@ -542,7 +542,7 @@ const gen_op gen_shape[] = {
     {"ScatterND", 11, 0, rows, 1}, {"Expand", 8, 0, expand, 0}, {"Tile", 7, 0, tile, 0},
     {"Shape", 7, 0, shape_of, 1}, {"Size", 7, 0, shape_of, 0}, {"Pad", 7, 0, pad, 0},
     {"ConstantOfShape", 9, 0, constant_of_shape, 0}, {"Range", 11, 0, range, 0},
-    {"OneHot", 9, 0, one_hot, 0}, {"EyeLike", 9, 0, eye_like, 0}, {"Trilu", 14, 0, trilu, 0},
+    {"OneHot", 11, 0, one_hot, 0}, {"EyeLike", 9, 0, eye_like, 0}, {"Trilu", 14, 0, trilu, 0},
     {"DepthToSpace", 7, 0, depth_space, 0}, {"SpaceToDepth", 7, 0, depth_space, 1},
     {"TopK", 7, 0, top_k, 0}, {"ReverseSequence", 10, 0, reverse_sequence, 0},
     {NULL, 0, 0, NULL, 0}};
