@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that move elements, against results worked out by hand. A row is one node: operator,
- * opset, attributes, inputs, and its outputs or the refusal expected. Tensors are written
- * `int64[2,3]: 1 2 3 4 5 6`, separated by `|`; `-` is an absent input or output. Attributes are
- * written `axis=1; perm=[1,0]; mode=edge; value=float[1]: 5`. */
+/* Kernels that move elements, against results worked out by hand. */
 #include <check.h>
-#include <onnxsurg/onnxsurg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/base.h"
-#include "base/dtype.h"
+#include "kernel_rows.h"
 
-#define MAX_RANK 8
-#define MAX_ELEMENTS 256
-
-typedef struct row {
-  const char *op;
-  int opset;
-  const char *attrs, *inputs, *outputs;
-} row;
-
-static const row shape_rows[] = {
+static const kernel_row shape_rows[] = {
     {"Identity", 13, "", "string[2]: a bc", "string[2]: a bc"},
     {"Identity", 21, "", "int4[3]: -8 7 1", "int4[3]: -8 7 1"},
     {"Reshape", 1, "shape=[3,-1]", "float[2,3]: 1 2 3 4 5 6", "float[3,2]: 1 2 3 4 5 6"},
@@ -74,7 +59,7 @@ static const row shape_rows[] = {
     {"Constant", 9, "value=double[2]: 1 nan", "", "double[2]: 1 nan"},
 };
 
-static const row copy_rows[] = {
+static const kernel_row copy_rows[] = {
     {"Transpose", 13, "", "float[2,3]: 1 2 3 4 5 6", "float[3,2]: 1 4 2 5 3 6"},
     {"Transpose", 13, "perm=[1,0]", "string[2,2]: a b c d", "string[2,2]: a c b d"},
     {"Transpose", 13, "perm=[2,0,1]", "int16[1,2,3]: 1 2 3 4 5 6", "int16[3,1,2]: 1 4 2 5 3 6"},
@@ -152,7 +137,7 @@ static const row copy_rows[] = {
     {"Tile", 1, "", "float[2]: 1 2 | float[1]: 1.5 | float[1]: 0", "invalid"},
 };
 
-static const row pad_rows[] = {
+static const kernel_row pad_rows[] = {
     {"Pad", 1, "paddings=[1,0]; value=2.5", "float[2]: 1 2", "float[3]: 2.5 1 2"},
     {"Pad", 2, "pads=[0,1,0,0]", "float[2,1]: 1 2", "float[2,2]: 0 1 0 2"},
     {"Pad", 2, "pads=[-1,1]", "double[2]: 1 2", "double[2]: 2 0"},
@@ -173,7 +158,7 @@ static const row pad_rows[] = {
     {"Pad", 13, "", "float[1]: 1 | int64[2]: 9223372036854775807 9223372036854775807", "limit"},
 };
 
-static const row gather_rows[] = {
+static const kernel_row gather_rows[] = {
     {"Gather", 13, "", "float[3]: 1 2 3 | int64[2]: -1 0", "float[2]: 3 1"},
     {"Gather", 1, "axis=1", "float[2,2]: 1 2 3 4 | int32[]: 1", "float[2]: 2 4"},
     {"Gather", 11, "axis=-1", "string[2,2]: a b c d | int64[1,1]: 0", "string[2,1,1]: a c"},
@@ -232,7 +217,7 @@ static const row gather_rows[] = {
     {"ScatterND", 13, "", "float[2]: 1 2 | int64[1,1]: 0 | float[2]: 8 9", "invalid"},
 };
 
-static const row make_rows[] = {
+static const kernel_row make_rows[] = {
     {"Range", 11, "", "int64[]: 1 | int64[]: 8 | int64[]: 3", "int64[3]: 1 4 7"},
     {"Range", 11, "", "int32[]: 5 | int32[]: -1 | int32[]: -3", "int32[2]: 5 2"},
     {"Range", 11, "", "int64[]: 1 | int64[]: 1 | int64[]: 3", "int64[0]:"},
@@ -267,7 +252,7 @@ static const row make_rows[] = {
     {"NonZero", 13, "", "float[]: 1", "unsupported"},
 };
 
-static const row order_rows[] = {
+static const kernel_row order_rows[] = {
     {"TopK", 1, "k=2", "float[3]: 1 3 2", "float[2]: 3 2 | int64[2]: 1 2"},
     {"TopK", 10, "axis=0", "float[2,2]: 1 4 3 2 | int64[1]: 1",
      "float[1,2]: 3 4 | int64[1,2]: 1 0"},
@@ -291,230 +276,7 @@ static const row order_rows[] = {
     {"Unique", 11, "", "float[0]:", "float[0]: | int64[0]: | int64[0]: | int64[0]:"},
 };
 
-/* --- reading the rows --- */
-
 static surg_context *ctx;
-
-static const char *skip(const char *p) {
-  while (*p == ' ') p++;
-  return p;
-}
-
-static void put_number(int dtype, const char *word, void *data, size_t i) {
-  switch (dtype) {
-    case SURG_FLOAT:
-      ((float *)data)[i] = strtof(word, NULL);
-      break;
-    case SURG_DOUBLE:
-      ((double *)data)[i] = strtod(word, NULL);
-      break;
-    case SURG_FLOAT16:
-      ((uint16_t *)data)[i] = surg__float_to_half(strtof(word, NULL));
-      break;
-    case SURG_BOOL:
-    case SURG_INT4:
-    case SURG_INT8:
-      ((int8_t *)data)[i] = (int8_t)atoi(word);
-      break;
-    case SURG_UINT8:
-      ((uint8_t *)data)[i] = (uint8_t)atoi(word);
-      break;
-    case SURG_INT16:
-      ((int16_t *)data)[i] = (int16_t)atoi(word);
-      break;
-    case SURG_INT32:
-      ((int32_t *)data)[i] = atoi(word);
-      break;
-    case SURG_INT64:
-      ((int64_t *)data)[i] = strtoll(word, NULL, 10);
-      break;
-    case SURG_UINT64:
-      ((uint64_t *)data)[i] = strtoull(word, NULL, 10);
-      break;
-    default:
-      ck_abort_msg("element type %d", dtype);
-  }
-}
-
-/* The tensor that starts at *p, which moves behind it; NULL for `-`. */
-static surg_tensor *read_tensor(surg_model *m, const char **p) {
-  const char *s = skip(*p);
-  if (*s == '-') {
-    *p = skip(s + 1);
-    return NULL;
-  }
-  char type[16];
-  size_t n = strcspn(s, "[");
-  ck_assert_uint_lt(n, sizeof type);
-  memcpy(type, s, n);
-  type[n] = 0;
-  int dtype = surg_dtype_from_name(type);
-  ck_assert_msg(dtype != 0, "element type in '%s'", s);
-  int64_t dims[MAX_RANK];
-  size_t rank = 0, count = 1;
-  for (s += n + 1; *s != ']'; s += *s == ',') {
-    char *end;
-    dims[rank] = strtoll(s, &end, 10);
-    count *= (size_t)dims[rank++];
-    s = end;
-  }
-  ck_assert_msg(s[1] == ':' && count <= MAX_ELEMENTS, "dims in '%s'", *p);
-  static char words[MAX_ELEMENTS][32];
-  static _Alignas(16) uint8_t data[MAX_ELEMENTS * 16], packed[MAX_ELEMENTS * 16];
-  surg_str *strings = (surg_str *)data;
-  s = skip(s + 2);
-  for (size_t i = 0; i < count; i++) {
-    size_t w = strcspn(s, " |;");
-    ck_assert_msg(w > 0 && w < sizeof words[0], "element %zu in '%s'", i, *p);
-    memcpy(words[i], s, w);
-    words[i][w] = 0;
-    if (dtype != SURG_STRING)
-      put_number(dtype, words[i], data, i);
-    else
-      strings[i] = (surg_str){words[i], strcmp(words[i], "\"\"") == 0 ? 0 : w};
-    s = skip(s + w);
-  }
-  ck_assert_msg(*s == 0 || *s == '|' || *s == ';', "too many elements in '%s'", *p);
-  *p = s;
-  surg_tensor *t;
-  if (dtype == SURG_STRING) {
-    t = surg_tensor_new_strings(m, dims, rank, strings);
-  } else {
-    uint64_t bytes;
-    ck_assert(surg__dtype_bytes(dtype, count, &bytes));
-    surg__pack(dtype, count, data, packed);
-    t = surg_tensor_new(m, dtype, dims, rank, packed, (size_t)bytes);
-  }
-  ck_assert_ptr_nonnull(t);
-  return t;
-}
-
-static void read_attrs(surg_model *m, surg_node *node, const char *s) {
-  while (*(s = skip(s)) != 0) {
-    char name[32], word[32];
-    size_t n = strcspn(s, "=");
-    ck_assert_uint_lt(n, sizeof name);
-    memcpy(name, s, n);
-    name[n] = 0;
-    s += n + 1;
-    surg_status status;
-    if (*s == '[') {
-      int64_t list[MAX_RANK];
-      size_t count = 0;
-      for (s++; *s != ']'; s += *s == ',') {
-        char *end;
-        list[count++] = strtoll(s, &end, 10);
-        s = end;
-      }
-      s++;
-      status = surg_node_set_ints(node, name, list, count);
-    } else if (s[strcspn(s, ";[")] == '[') {
-      status = surg_node_set_tensor(node, name, read_tensor(m, &s));
-    } else {
-      n = strcspn(s, ";");
-      ck_assert_uint_lt(n, sizeof word);
-      memcpy(word, s, n);
-      word[n] = 0;
-      s += n;
-      if (strcspn(word, "0123456789") > 1)
-        status = surg_node_set_string(node, name, word);
-      else if (strchr(word, '.'))
-        status = surg_node_set_float(node, name, strtof(word, NULL));
-      else
-        status = surg_node_set_int(node, name, strtoll(word, NULL, 10));
-    }
-    ck_assert_int_eq(status, SURG_OK);
-    if (*s == ';') s++;
-  }
-}
-
-/* --- running them --- */
-
-static void same_tensor(const row *r, size_t i, const surg_tensor *got, const surg_tensor *want) {
-  ck_assert_msg(got != NULL, "%s-%d output %zu is missing", r->op, r->opset, i);
-  ck_assert_msg(surg_tensor_dtype(got) == surg_tensor_dtype(want), "%s-%d '%s': type", r->op,
-                r->opset, r->inputs);
-  ck_assert_msg(surg_tensor_rank(got) == surg_tensor_rank(want), "%s-%d '%s': rank", r->op,
-                r->opset, r->inputs);
-  for (size_t d = 0; d < surg_tensor_rank(got); d++)
-    ck_assert_msg(surg_tensor_dims(got)[d] == surg_tensor_dims(want)[d], "%s-%d '%s': dim %zu",
-                  r->op, r->opset, r->inputs, d);
-  size_t count = (size_t)surg_tensor_count(want);
-  if (surg_tensor_dtype(want) == SURG_STRING) {
-    const surg_str *a = surg_tensor_strings(got), *b = surg_tensor_strings(want);
-    for (size_t k = 0; k < count; k++)
-      ck_assert_msg(a[k].n == b[k].n && (a[k].n == 0 || memcmp(a[k].p, b[k].p, a[k].n) == 0),
-                    "%s-%d '%s': string %zu", r->op, r->opset, r->inputs, k);
-    return;
-  }
-  uint8_t a[MAX_ELEMENTS * 16], b[MAX_ELEMENTS * 16];
-  size_t bytes = (size_t)surg_tensor_bytes(want);
-  ck_assert_uint_eq(surg_tensor_bytes(got), bytes);
-  ck_assert_int_eq(surg_tensor_read(got, 0, a, bytes), SURG_OK);
-  ck_assert_int_eq(surg_tensor_read(want, 0, b, bytes), SURG_OK);
-  ck_assert_msg(bytes == 0 || memcmp(a, b, bytes) == 0, "%s-%d '%s' {%s}: elements of output %zu",
-                r->op, r->opset, r->inputs, r->attrs, i);
-}
-
-/* The refusal a row expects, or SURG_OK; a digit behind it is the number of outputs. */
-static surg_status refusal(const char *s, size_t *n_out) {
-  static const struct {
-    const char *word;
-    surg_status status;
-  } words[] = {
-      {"unsupported", SURG_EUNSUPPORTED}, {"invalid", SURG_EINVALID}, {"limit", SURG_ELIMIT}};
-  for (size_t i = 0; i < SURG_COUNT(words); i++) {
-    size_t n = strlen(words[i].word);
-    if (strncmp(s, words[i].word, n) != 0) continue;
-    *n_out = s[n] ? (size_t)(s[n] - '0') : 1;
-    return words[i].status;
-  }
-  return SURG_OK;
-}
-
-static size_t entries(const char *s) {
-  if (*s == 0) return 0;
-  size_t n = 1;
-  for (; *s; s++) n += *s == '|';
-  return n;
-}
-
-static void check_row(const row *r) {
-  surg_model *m = surg_model_new(ctx, 10, r->opset);
-  ck_assert_ptr_nonnull(m);
-  surg_graph *g = surg_model_graph(m);
-  size_t n_out = entries(r->outputs);
-  surg_status expected = refusal(r->outputs, &n_out);
-  surg_node *node = surg_graph_add_node(g, NULL, "", r->op, n_out);
-  ck_assert_ptr_nonnull(node);
-  const char *p = r->inputs;
-  for (size_t i = 0, n = entries(r->inputs); i < n; i++) {
-    surg_tensor *t = read_tensor(m, &p);
-    surg_value *v = t ? surg_graph_constant(g, node, NULL, t) : NULL;
-    ck_assert_int_eq(surg_node_set_input(node, i, v), SURG_OK);
-    if (*p == '|') p++;
-  }
-  read_attrs(m, node, r->attrs);
-  surg_tensor *want[8] = {NULL}, *got[8] = {NULL};
-  p = r->outputs;
-  for (size_t i = 0; expected == SURG_OK && i < n_out; i++) {
-    want[i] = read_tensor(m, &p);
-    if (*p == '|') p++;
-    if (!want[i]) ck_assert_int_eq(surg_node_drop_output(node, i), SURG_OK);
-  }
-  const char *why = NULL;
-  surg_status s = surg_node_evaluate(node, 1 << 20, 1 << 20, got, n_out, &why);
-  ck_assert_msg(s == expected, "%s-%d '%s' {%s}: %s (%s), not %s", r->op, r->opset, r->inputs,
-                r->attrs, surg_status_name(s), why ? why : "", surg_status_name(expected));
-  ck_assert_msg(s == SURG_OK || (why && *why), "%s-%d: no reason", r->op, r->opset);
-  for (size_t i = 0; i < n_out; i++) {
-    if (s == SURG_OK && want[i])
-      same_tensor(r, i, got[i], want[i]);
-    else
-      ck_assert_ptr_null(got[i]);
-  }
-  surg_model_free(m);
-}
 
 static void setup(void) {
   ctx = surg_context_new(NULL);
@@ -526,10 +288,8 @@ static void teardown(void) {
   surg_context_free(ctx);
 }
 
-#define TABLE(name)              \
-  START_TEST(name) {             \
-    check_row(&name##_rows[_i]); \
-  }                              \
+#define TABLE(name)                                             \
+  START_TEST(name) { kernel_row_check(ctx, &name##_rows[_i]); } \
   END_TEST
 TABLE(shape)
 TABLE(copy)
