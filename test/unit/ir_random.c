@@ -76,8 +76,11 @@ static void add_shadow(surg_graph *g) {
   if (!p) return;
   surg_value *v = any_value(p, NULL);
   if (surg_graph_find_value(g, v->name)) return;
-  for (surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
-    if (inside(surg_use_graph(u), g)) return;
+  for (surg_graph *a = p; a; a = surg_graph_parent(a)) {
+    surg_value *w = surg_graph_find_value(a, v->name);
+    for (surg_use *u = surg_value_first_use(w); u; u = surg_use_next(u))
+      if (inside(surg_use_graph(u), g)) return;
+  }
   for (surg_graph *h = m->graph; h; h = h->next)
     if (h != g && inside(h, g) && surg_graph_find_value(h, v->name)) return;
   const char *none = surg__intern(m, "", 0);
