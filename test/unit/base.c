@@ -2,6 +2,7 @@
 /* The base layer: memory accounting, arenas, text, checked products, nearest names. */
 #include <check.h>
 #include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/context.h"
@@ -89,7 +90,7 @@ END_TEST
 START_TEST(escapes) {
   surg__buf b;
   surg__buf_init(&b, ctx);
-  surg__buf_escape(&b, "a\n\t\"\\\x1b[31m\x7f\xff", 13, 0);
+  surg__buf_escape(&b, "a\n\t\"\\\x1b[31m\x7f\xff", 12, 0);
   ck_assert_str_eq(b.p, "a\\n\\t\\\"\\\\\\x1b[31m\\x7f\\xff");
   b.n = 0;
   surg__buf_escape(&b, "gr\xc3\xbc\xc3\x9f", 6, 0);
