@@ -81,8 +81,10 @@ bool surg__dtype_is_float(int dtype) {
     case SURG_FLOAT8E5M2:
     case SURG_FLOAT8E5M2FNUZ:
     case SURG_FLOAT8E8M0:
-    case SURG_FLOAT4E2M1: return true;
-    default: return false;
+    case SURG_FLOAT4E2M1:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -177,10 +179,15 @@ typedef struct format8 {
 
 static format8 format_of(int dtype) {
   switch (dtype) {
-    case SURG_FLOAT8E4M3FN: return (format8){3, 7, 0x7e, false, false};
-    case SURG_FLOAT8E4M3FNUZ: return (format8){3, 8, 0x7f, false, true};
-    case SURG_FLOAT8E5M2: return (format8){2, 15, 0x7b, true, false};
-    default: assert(dtype == SURG_FLOAT8E5M2FNUZ); return (format8){2, 16, 0x7f, false, true};
+    case SURG_FLOAT8E4M3FN:
+      return (format8){3, 7, 0x7e, false, false};
+    case SURG_FLOAT8E4M3FNUZ:
+      return (format8){3, 8, 0x7f, false, true};
+    case SURG_FLOAT8E5M2:
+      return (format8){2, 15, 0x7b, true, false};
+    default:
+      assert(dtype == SURG_FLOAT8E5M2FNUZ);
+      return (format8){2, 16, 0x7f, false, true};
   }
 }
 

@@ -10,7 +10,7 @@
 typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void *b, int64_t sb,
                                 int64_t n);
 
-#define NAMED(op, type)                                                                      \
+#define NAMED(op, type)                                                                           \
   static const char *op##_##type(void *out, const void *a, int64_t sa, const void *b, int64_t sb, \
                                  int64_t n)
 
@@ -79,20 +79,20 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define FN(op) NAMED(op, double)
 #include "eval/binary_real.inc"
 
-#define UNSIGNED_ROW(op)                                                     \
+#define UNSIGNED_ROW(op)                                                               \
   [SURG_UINT8] = op##_uint8, [SURG_UINT16] = op##_uint16, [SURG_UINT32] = op##_uint32, \
   [SURG_UINT64] = op##_uint64
-#define INT_ROW(op)                                                          \
-  UNSIGNED_ROW(op), [SURG_INT8] = op##_int8, [SURG_INT16] = op##_int16,      \
-  [SURG_INT32] = op##_int32, [SURG_INT64] = op##_int64
+#define INT_ROW(op)                                                                                \
+  UNSIGNED_ROW(op), [SURG_INT8] = op##_int8, [SURG_INT16] = op##_int16, [SURG_INT32] = op##_int32, \
+                    [SURG_INT64] = op##_int64
 #define ROW(op) INT_ROW(op), [SURG_FLOAT] = op##_float, [SURG_DOUBLE] = op##_double
 
 enum { ADD, SUB, MUL, DIV, REM, MOD, MIN, MAX, AND, OR, XOR, SHL, SHR, PRELU, COUNT };
 static const inner_fn table[COUNT][SURG_DTYPE_COUNT] = {
-    [ADD] = {ROW(add)},         [SUB] = {ROW(sub)},          [MUL] = {ROW(mul)},
-    [DIV] = {ROW(div)},         [REM] = {ROW(rem)},          [MOD] = {INT_ROW(mod)},
-    [MIN] = {ROW(min)},         [MAX] = {ROW(max)},          [AND] = {INT_ROW(and)},
-    [OR] = {INT_ROW(or)},       [XOR] = {INT_ROW(xor)},      [SHL] = {UNSIGNED_ROW(shl)},
+    [ADD] = {ROW(add)},          [SUB] = {ROW(sub)},     [MUL] = {ROW(mul)},
+    [DIV] = {ROW(div)},          [REM] = {ROW(rem)},     [MOD] = {INT_ROW(mod)},
+    [MIN] = {ROW(min)},          [MAX] = {ROW(max)},     [AND] = {INT_ROW(and)},
+    [OR] = {INT_ROW(or)},        [XOR] = {INT_ROW(xor)}, [SHL] = {UNSIGNED_ROW(shl)},
     [SHR] = {UNSIGNED_ROW(shr)}, [PRELU] = {ROW(prelu)},
 };
 
@@ -155,17 +155,28 @@ static bool text_is(surg_str s, const char *word) {
 
 static int which_op(surg_kctx *k) {
   switch (k->op) {
-    case SURG_OP_Add: return ADD;
-    case SURG_OP_Sub: return SUB;
-    case SURG_OP_Mul: return MUL;
-    case SURG_OP_Div: return DIV;
-    case SURG_OP_Mod: return surg_node_int(k->node, "fmod", 0) != 0 ? REM : MOD;
-    case SURG_OP_Min: return MIN;
-    case SURG_OP_Max: return MAX;
-    case SURG_OP_BitwiseAnd: return AND;
-    case SURG_OP_BitwiseOr: return OR;
-    case SURG_OP_BitwiseXor: return XOR;
-    default: break;
+    case SURG_OP_Add:
+      return ADD;
+    case SURG_OP_Sub:
+      return SUB;
+    case SURG_OP_Mul:
+      return MUL;
+    case SURG_OP_Div:
+      return DIV;
+    case SURG_OP_Mod:
+      return surg_node_int(k->node, "fmod", 0) != 0 ? REM : MOD;
+    case SURG_OP_Min:
+      return MIN;
+    case SURG_OP_Max:
+      return MAX;
+    case SURG_OP_BitwiseAnd:
+      return AND;
+    case SURG_OP_BitwiseOr:
+      return OR;
+    case SURG_OP_BitwiseXor:
+      return XOR;
+    default:
+      break;
   }
   assert(k->op == SURG_OP_BitShift);
   surg_str direction = surg_node_string(k->node, "direction", "");
@@ -226,8 +237,7 @@ static surg__kstatus common_out(surg_kctx *k, int64_t *dims, uint32_t *rank) {
 }
 
 /* A loop over the result, the result again, and input i. */
-static void many_loop(surg_kctx *k, surg__loop *l, uint32_t i, const int64_t *dims,
-                      uint32_t rank) {
+static void many_loop(surg_kctx *k, surg__loop *l, uint32_t i, const int64_t *dims, uint32_t rank) {
   int64_t so[SURG_LIMIT_RANK], si[SURG_LIMIT_RANK];
   surg__dense_strides(dims, rank, so);
   surg__broadcast_strides(&k->in[i], dims, rank, si);

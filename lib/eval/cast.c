@@ -61,12 +61,15 @@ static const char *store_real(const cast *c, uint64_t i, double v) {
     case SURG_FLOAT8E5M2FNUZ:
       ((uint8_t *)c->out->data)[i] = surg__float_to_fp8(to, (float)v, c->saturate);
       return NULL;
-    case SURG_FLOAT8E8M0: return store_e8m0(c, i, v);
+    case SURG_FLOAT8E8M0:
+      return store_e8m0(c, i, v);
     case SURG_FLOAT4E2M1:
       if (isnan(v)) return "NaN has no float4e2m1";
       ((uint8_t *)c->out->data)[i] = surg__float_to_fp4((float)v);
       return NULL;
-    default: surg__store_f64(to, c->out->data, i, v); return NULL;
+    default:
+      surg__store_f64(to, c->out->data, i, v);
+      return NULL;
   }
 }
 
@@ -199,10 +202,14 @@ static const char *put_text(const cast *c, uint64_t i, const char *text) {
 /* Whether the text reads back as v in its own type. */
 static bool reads_back(int dtype, const char *text, double v) {
   switch (dtype) {
-    case SURG_DOUBLE: return strtod(text, NULL) == v;
-    case SURG_FLOAT: return strtof(text, NULL) == (float)v;
-    case SURG_FLOAT16: return surg__half_to_float(surg__double_to_half(strtod(text, NULL))) == v;
-    default: return surg__bf16_to_float(surg__double_to_bf16(strtod(text, NULL))) == v;
+    case SURG_DOUBLE:
+      return strtod(text, NULL) == v;
+    case SURG_FLOAT:
+      return strtof(text, NULL) == (float)v;
+    case SURG_FLOAT16:
+      return surg__half_to_float(surg__double_to_half(strtod(text, NULL))) == v;
+    default:
+      return surg__bf16_to_float(surg__double_to_bf16(strtod(text, NULL))) == v;
   }
 }
 

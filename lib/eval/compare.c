@@ -27,11 +27,17 @@ static int order_str(surg_str x, surg_str y) {
 
 static bool holds(int op, int order) {
   switch (op) {
-    case SURG_OP_Equal: return order == 0;
-    case SURG_OP_Less: return order == -1;
-    case SURG_OP_Greater: return order == 1;
-    case SURG_OP_LessOrEqual: return order == -1 || order == 0;
-    default: assert(op == SURG_OP_GreaterOrEqual); return order == 1 || order == 0;
+    case SURG_OP_Equal:
+      return order == 0;
+    case SURG_OP_Less:
+      return order == -1;
+    case SURG_OP_Greater:
+      return order == 1;
+    case SURG_OP_LessOrEqual:
+      return order == -1 || order == 0;
+    default:
+      assert(op == SURG_OP_GreaterOrEqual);
+      return order == 1 || order == 0;
   }
 }
 

@@ -48,8 +48,8 @@ static surg__kstatus shapes(surg_kctx *k, conv *c, bool transposed) {
 /* The work of all products of taps and channels. */
 static surg__kstatus ask_work(surg_kctx *k, const conv *c, uint64_t positions, uint64_t taps) {
   uint64_t work = positions;
-  if (!surg__mul_u64(work, taps > 0 ? taps : 1, &work) ||
-      !surg__mul_u64(work, c->batch, &work) || !surg__mul_u64(work, c->groups, &work) ||
+  if (!surg__mul_u64(work, taps > 0 ? taps : 1, &work) || !surg__mul_u64(work, c->batch, &work) ||
+      !surg__mul_u64(work, c->groups, &work) ||
       !surg__mul_u64(work, c->in_channels > 0 ? c->in_channels : 1, &work) ||
       !surg__mul_u64(work, c->out_channels, &work)) {
     return SURG__K_BUDGET;

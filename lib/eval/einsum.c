@@ -19,7 +19,7 @@ typedef struct einsum {
   surg_kctx *k;
   term in[OPERANDS], out;
   bool explicit_out;
-  uint32_t dots; /* of the operand with most of them */
+  uint32_t dots;          /* of the operand with most of them */
   uint32_t n_axes, n_out; /* the axes of the output come first */
   int axis_of[LETTERS];   /* of a letter, or -1 */
   uint32_t seen[LETTERS]; /* how often a letter stands in operands */
@@ -170,8 +170,10 @@ static void one_element(const einsum *e, uint64_t to, int64_t *index, int64_t *a
       whole += v;
     }
   } while (advance(e, e->n_out, e->n_axes, index, at));
-  if (real) surg__store_f64(o->dtype, o->data, to, sum);
-  else surg__store_int(o->dtype, o->data, to, whole);
+  if (real)
+    surg__store_f64(o->dtype, o->data, to, sum);
+  else
+    surg__store_int(o->dtype, o->data, to, whole);
 }
 
 static surg__kstatus compute(einsum *e) {

@@ -159,7 +159,8 @@ static surg_status check_types(run *r) {
     if (dtype == SURG_UNDEFINED) continue;
     const surg__param *p = param_at(s->inputs, s->n_inputs, i);
     const surg__type_param *t = type_param(s, p->type);
-    if (!allows(t, p, dtype)) return refuse(r, SURG_EINVALID, "an input has a type the operator does not take");
+    if (!allows(t, p, dtype))
+      return refuse(r, SURG_EINVALID, "an input has a type the operator does not take");
     if (!t || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
     int *b = &bound[t - s->params];
     if (*b == SURG_UNDEFINED) *b = dtype;
@@ -202,11 +203,16 @@ static surg_status run_kernel(run *r) {
   if (s == SURG_OK) s = prepare_outputs(r);
   if (s != SURG_OK) return s;
   switch (kernel(&r->k)) {
-    case SURG__K_OK: return check_results(r);
-    case SURG__K_CANNOT: return refuse(r, SURG_EUNSUPPORTED, r->k.why);
-    case SURG__K_BUDGET: return refuse(r, SURG_ELIMIT, "the result or the work is over the limit");
-    case SURG__K_INVALID: return refuse(r, SURG_EINVALID, r->k.why);
-    case SURG__K_NOMEM: break;
+    case SURG__K_OK:
+      return check_results(r);
+    case SURG__K_CANNOT:
+      return refuse(r, SURG_EUNSUPPORTED, r->k.why);
+    case SURG__K_BUDGET:
+      return refuse(r, SURG_ELIMIT, "the result or the work is over the limit");
+    case SURG__K_INVALID:
+      return refuse(r, SURG_EINVALID, r->k.why);
+    case SURG__K_NOMEM:
+      break;
   }
   return surg__alloc_status(r->ctx);
 }
@@ -237,8 +243,8 @@ static void prepare(run *r, surg_node *n, surg__arena *arena, uint64_t max_bytes
                     uint64_t max_work) {
   *r = (run){.node = n, .model = surg_graph_model(surg_node_graph(n))};
   r->ctx = surg_model_context(r->model);
-  r->k = (surg_kctx){.ctx = r->ctx, .arena = arena, .node = n, .max_bytes = max_bytes,
-                     .max_work = max_work};
+  r->k = (surg_kctx){
+      .ctx = r->ctx, .arena = arena, .node = n, .max_bytes = max_bytes, .max_work = max_work};
 }
 
 /* The failure's reason, always some text. */

@@ -30,8 +30,7 @@ static surg__kstatus describe(surg_kctx *k, uint32_t i, int dtype, const int64_t
   return SURG__K_OK;
 }
 
-surg__kstatus surg__k_out(surg_kctx *k, uint32_t i, int dtype, const int64_t *dims,
-                          uint32_t rank) {
+surg__kstatus surg__k_out(surg_kctx *k, uint32_t i, int dtype, const int64_t *dims, uint32_t rank) {
   if (i >= k->n_out || !k->wanted[i]) return SURG__K_OK;
   SURG__K_TRY(describe(k, i, dtype, dims, rank));
   if (k->out[i].count > SIZE_MAX) return SURG__K_BUDGET;

@@ -5,8 +5,7 @@
 #include "eval/number.h"
 
 /* Whether axis d continues the merged axis that stands last, for every array. */
-static bool continues(const surg__loop *l, int64_t dim, const int64_t *const *strides,
-                      uint32_t d) {
+static bool continues(const surg__loop *l, int64_t dim, const int64_t *const *strides, uint32_t d) {
   for (uint32_t a = 0; a < l->n; ++a) {
     int64_t joined;
     if (!surg__mul_i64(strides[a][d], dim, &joined)) return false;

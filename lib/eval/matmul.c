@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul, MatMulInteger and Gemm. Float products are added up in double in index order and rounded once;
- * integers wrap. */
+/* MatMul, MatMulInteger and Gemm. Float products are added up in double in index order and rounded
+ * once; integers wrap. */
 #include <math.h>
 
 #include "eval/kernels.h"

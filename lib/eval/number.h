@@ -23,21 +23,33 @@ static inline bool surg__is_int(int dtype) {
 /* Element i of any float type. */
 static inline double surg__load_f64(int dtype, const void *p, uint64_t i) {
   switch (dtype) {
-    case SURG_FLOAT: return ((const float *)p)[i];
-    case SURG_DOUBLE: return ((const double *)p)[i];
-    case SURG_FLOAT16: return surg__half_to_float(((const uint16_t *)p)[i]);
-    case SURG_BFLOAT16: return surg__bf16_to_float(((const uint16_t *)p)[i]);
-    case SURG_FLOAT4E2M1: return surg__fp4_to_float(((const uint8_t *)p)[i]);
-    default: return surg__fp8_to_float(dtype, ((const uint8_t *)p)[i]);
+    case SURG_FLOAT:
+      return ((const float *)p)[i];
+    case SURG_DOUBLE:
+      return ((const double *)p)[i];
+    case SURG_FLOAT16:
+      return surg__half_to_float(((const uint16_t *)p)[i]);
+    case SURG_BFLOAT16:
+      return surg__bf16_to_float(((const uint16_t *)p)[i]);
+    case SURG_FLOAT4E2M1:
+      return surg__fp4_to_float(((const uint8_t *)p)[i]);
+    default:
+      return surg__fp8_to_float(dtype, ((const uint8_t *)p)[i]);
   }
 }
 
 /* Stores v rounded once to a type of surg__is_real. */
 static inline void surg__store_f64(int dtype, void *p, uint64_t i, double v) {
   switch (dtype) {
-    case SURG_FLOAT: ((float *)p)[i] = (float)v; break;
-    case SURG_DOUBLE: ((double *)p)[i] = v; break;
-    case SURG_FLOAT16: ((uint16_t *)p)[i] = surg__double_to_half(v); break;
+    case SURG_FLOAT:
+      ((float *)p)[i] = (float)v;
+      break;
+    case SURG_DOUBLE:
+      ((double *)p)[i] = v;
+      break;
+    case SURG_FLOAT16:
+      ((uint16_t *)p)[i] = surg__double_to_half(v);
+      break;
     default:
       assert(dtype == SURG_BFLOAT16);
       ((uint16_t *)p)[i] = surg__double_to_bf16(v);
@@ -49,14 +61,22 @@ static inline uint64_t surg__load_int(int dtype, const void *p, uint64_t i) {
   switch (dtype) {
     case SURG_INT2:
     case SURG_INT4:
-    case SURG_INT8: return (uint64_t)(int64_t)((const int8_t *)p)[i];
-    case SURG_INT16: return (uint64_t)(int64_t)((const int16_t *)p)[i];
-    case SURG_INT32: return (uint64_t)(int64_t)((const int32_t *)p)[i];
-    case SURG_INT64: return (uint64_t)((const int64_t *)p)[i];
-    case SURG_UINT16: return ((const uint16_t *)p)[i];
-    case SURG_UINT32: return ((const uint32_t *)p)[i];
-    case SURG_UINT64: return ((const uint64_t *)p)[i];
-    default: return ((const uint8_t *)p)[i]; /* UINT2, UINT4, UINT8, BOOL */
+    case SURG_INT8:
+      return (uint64_t)(int64_t)((const int8_t *)p)[i];
+    case SURG_INT16:
+      return (uint64_t)(int64_t)((const int16_t *)p)[i];
+    case SURG_INT32:
+      return (uint64_t)(int64_t)((const int32_t *)p)[i];
+    case SURG_INT64:
+      return (uint64_t)((const int64_t *)p)[i];
+    case SURG_UINT16:
+      return ((const uint16_t *)p)[i];
+    case SURG_UINT32:
+      return ((const uint32_t *)p)[i];
+    case SURG_UINT64:
+      return ((const uint64_t *)p)[i];
+    default:
+      return ((const uint8_t *)p)[i]; /* UINT2, UINT4, UINT8, BOOL */
   }
 }
 
@@ -64,17 +84,34 @@ static inline uint64_t surg__load_int(int dtype, const void *p, uint64_t i) {
 static inline void surg__store_int(int dtype, void *p, uint64_t i, uint64_t v) {
   switch (dtype) {
     case SURG_INT16:
-    case SURG_UINT16: ((uint16_t *)p)[i] = (uint16_t)v; break;
+    case SURG_UINT16:
+      ((uint16_t *)p)[i] = (uint16_t)v;
+      break;
     case SURG_INT32:
-    case SURG_UINT32: ((uint32_t *)p)[i] = (uint32_t)v; break;
+    case SURG_UINT32:
+      ((uint32_t *)p)[i] = (uint32_t)v;
+      break;
     case SURG_INT64:
-    case SURG_UINT64: ((uint64_t *)p)[i] = v; break;
-    case SURG_UINT4: ((uint8_t *)p)[i] = v & 15; break;
-    case SURG_UINT2: ((uint8_t *)p)[i] = v & 3; break;
-    case SURG_INT4: ((uint8_t *)p)[i] = (uint8_t)((v & 15) | (v & 8 ? 0xf0 : 0)); break;
-    case SURG_INT2: ((uint8_t *)p)[i] = (uint8_t)((v & 3) | (v & 2 ? 0xfc : 0)); break;
-    case SURG_BOOL: ((uint8_t *)p)[i] = v != 0; break;
-    default: ((uint8_t *)p)[i] = (uint8_t)v;
+    case SURG_UINT64:
+      ((uint64_t *)p)[i] = v;
+      break;
+    case SURG_UINT4:
+      ((uint8_t *)p)[i] = v & 15;
+      break;
+    case SURG_UINT2:
+      ((uint8_t *)p)[i] = v & 3;
+      break;
+    case SURG_INT4:
+      ((uint8_t *)p)[i] = (uint8_t)((v & 15) | (v & 8 ? 0xf0 : 0));
+      break;
+    case SURG_INT2:
+      ((uint8_t *)p)[i] = (uint8_t)((v & 3) | (v & 2 ? 0xfc : 0));
+      break;
+    case SURG_BOOL:
+      ((uint8_t *)p)[i] = v != 0;
+      break;
+    default:
+      ((uint8_t *)p)[i] = (uint8_t)v;
   }
 }
 
@@ -102,10 +139,10 @@ static inline double surg__odd_double(uint64_t v) {
 /* The types with 8, 16, 32 or 64 bits: X(dtype, C type, C type of its unsigned arithmetic). The
  * arithmetic type is at least as wide as unsigned int: narrower ones promote to signed int, whose
  * product may overflow. */
-#define SURG__SIGNED_TYPES(X)        \
-  X(SURG_INT8, int8_t, unsigned)     \
-  X(SURG_INT16, int16_t, unsigned)   \
-  X(SURG_INT32, int32_t, uint32_t)   \
+#define SURG__SIGNED_TYPES(X)      \
+  X(SURG_INT8, int8_t, unsigned)   \
+  X(SURG_INT16, int16_t, unsigned) \
+  X(SURG_INT32, int32_t, uint32_t) \
   X(SURG_INT64, int64_t, uint64_t)
 #define SURG__UNSIGNED_TYPES(X)      \
   X(SURG_UINT8, uint8_t, unsigned)   \

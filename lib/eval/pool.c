@@ -21,8 +21,10 @@ static double element(const surg__array *x, uint64_t i) {
 }
 
 static void store(const surg__array *o, uint64_t i, double v) {
-  if (surg__is_real(o->dtype)) surg__store_f64(o->dtype, o->data, i, v);
-  else surg__store_int(o->dtype, o->data, i, (uint64_t)(int64_t)v);
+  if (surg__is_real(o->dtype))
+    surg__store_f64(o->dtype, o->data, i, v);
+  else
+    surg__store_int(o->dtype, o->data, i, (uint64_t)(int64_t)v);
 }
 
 /* The index of an element of the plane in the order of storage_order. */

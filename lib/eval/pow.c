@@ -63,9 +63,9 @@ surg__kstatus surg__k_pow(surg_kctx *k) {
   SURG__K_TRY(surg__k_pair(k, k->in[0].dtype, &l));
   for (; !l.done; surg__loop_next(&l)) {
     for (int64_t i = 0; i < l.inner; ++i) {
-      const char *why = one(&k->in[0], (uint64_t)(l.at[1] + i * l.step[1]), &k->in[1],
-                            (uint64_t)(l.at[2] + i * l.step[2]), &k->out[0],
-                            (uint64_t)(l.at[0] + i * l.step[0]));
+      const char *why =
+          one(&k->in[0], (uint64_t)(l.at[1] + i * l.step[1]), &k->in[1],
+              (uint64_t)(l.at[2] + i * l.step[2]), &k->out[0], (uint64_t)(l.at[0] + i * l.step[0]));
       if (why) return surg__k_cannot(k, why);
     }
   }

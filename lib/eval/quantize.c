@@ -41,8 +41,7 @@ static bool find_blocks(scaling *s, uint32_t axis, int64_t block) {
 static surg__kstatus find_scaling(surg_kctx *k, scaling *s) {
   *s = (scaling){.x = &k->in[0], .scale = &k->in[1], .length = 1, .inner = 1, .block = 1};
   if (surg__k_has(k, 2)) s->zero = &k->in[2];
-  if (s->zero && !same_shape(s->zero, s->scale) &&
-      !(s->zero->count == 1 && s->scale->count == 1)) {
+  if (s->zero && !same_shape(s->zero, s->scale) && !(s->zero->count == 1 && s->scale->count == 1)) {
     return surg__k_invalid(k, "scale and zero point have different shapes");
   }
   int64_t block = k->since >= 21 ? surg_node_int(k->node, "block_size", 0) : 0;

@@ -86,15 +86,15 @@ static void plan(const surg__array *x, const axes *a, bool keepdims, reduction *
 }
 
 /* Calls body with `at` on each element of the run that starts at `start`, in index order. */
-#define EACH(run, start, at, body)                                                    \
-  do {                                                                                \
-    surg__loop_rewind(run);                                                           \
-    for (; !(run)->done; surg__loop_next(run)) {                                      \
-      for (int64_t each_i = 0; each_i < (run)->inner; ++each_i) {                     \
-        uint64_t at = (uint64_t)((start) + (run)->at[0] + each_i * (run)->step[0]);   \
-        body;                                                                         \
-      }                                                                               \
-    }                                                                                 \
+#define EACH(run, start, at, body)                                                  \
+  do {                                                                              \
+    surg__loop_rewind(run);                                                         \
+    for (; !(run)->done; surg__loop_next(run)) {                                    \
+      for (int64_t each_i = 0; each_i < (run)->inner; ++each_i) {                   \
+        uint64_t at = (uint64_t)((start) + (run)->at[0] + each_i * (run)->step[0]); \
+        body;                                                                       \
+      }                                                                             \
+    }                                                                               \
   } while (0)
 
 /* --- floats --- */
@@ -120,8 +120,10 @@ static double reduce_real(int op, const surg__array *x, surg__loop *run, int64_t
                           uint64_t length) {
   double r = op == SURG_OP_ReduceProd ? 1 : op == SURG_OP_ReduceMin ? INFINITY : 0;
   switch (op) {
-    case SURG_OP_ReduceMax: return top_of_run(x, run, start);
-    case SURG_OP_ReduceLogSumExp: return log_sum_exp(x, run, start);
+    case SURG_OP_ReduceMax:
+      return top_of_run(x, run, start);
+    case SURG_OP_ReduceLogSumExp:
+      return log_sum_exp(x, run, start);
     case SURG_OP_ReduceMin:
       EACH(run, start, at, {
         double v = surg__load_f64(x->dtype, x->data, at);
@@ -142,7 +144,8 @@ static double reduce_real(int op, const surg__array *x, surg__loop *run, int64_t
         r += v * v;
       });
       return op == SURG_OP_ReduceL2 ? sqrt(r) : r;
-    default: break;
+    default:
+      break;
   }
   EACH(run, start, at, r += surg__load_f64(x->dtype, x->data, at));
   if (op == SURG_OP_ReduceMean) return r / (double)length;
@@ -188,11 +191,17 @@ static const char *reduce_int(int op, const surg__array *x, surg__loop *run, int
   uint64_t r = op == SURG_OP_ReduceProd;
   bool is_signed = surg__dtype_is_signed_int(x->dtype);
   switch (op) {
-    case SURG_OP_ReduceMax: *out = extreme_int(true, x, run, start); return NULL;
-    case SURG_OP_ReduceMin: *out = extreme_int(false, x, run, start); return NULL;
+    case SURG_OP_ReduceMax:
+      *out = extreme_int(true, x, run, start);
+      return NULL;
+    case SURG_OP_ReduceMin:
+      *out = extreme_int(false, x, run, start);
+      return NULL;
     case SURG_OP_ReduceMean:
       return mean_int(x, run, start, length, out) ? NULL : "the sum of a mean overflows";
-    case SURG_OP_ReduceSum: EACH(run, start, at, r += surg__load_int(x->dtype, x->data, at)); break;
+    case SURG_OP_ReduceSum:
+      EACH(run, start, at, r += surg__load_int(x->dtype, x->data, at));
+      break;
     case SURG_OP_ReduceProd:
       EACH(run, start, at, r *= surg__load_int(x->dtype, x->data, at));
       break;
@@ -208,7 +217,8 @@ static const char *reduce_int(int op, const surg__array *x, surg__loop *run, int
         r += v * v;
       });
       break;
-    default: return "a root or logarithm of integers";
+    default:
+      return "a root or logarithm of integers";
   }
   *out = r;
   return NULL;

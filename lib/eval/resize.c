@@ -10,7 +10,14 @@
 
 typedef enum mode { NEAREST, LINEAR, CUBIC } mode;
 typedef enum coordinates {
-  HALF_PIXEL, SYMMETRIC, PYTORCH, ALIGN_CORNERS, ASYMMETRIC, TF_NEAREST, CROP, COORDINATES
+  HALF_PIXEL,
+  SYMMETRIC,
+  PYTORCH,
+  ALIGN_CORNERS,
+  ASYMMETRIC,
+  TF_NEAREST,
+  CROP,
+  COORDINATES
 } coordinates;
 typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, ROUNDINGS } rounding;
 
@@ -116,8 +123,8 @@ static surg__kstatus from_sizes(resize *r, const uint32_t *list, uint32_t n, uin
   const int64_t *sizes = surg__k_ints(r->k, input, &count);
   if (!sizes) return SURG__K_NOMEM;
   if (count != n) return surg__k_invalid(r->k, "not one size an axis");
-  int policy = word_index(surg_node_string(r->k->node, "keep_aspect_ratio_policy", "stretch"),
-                          policies, 3);
+  int policy =
+      word_index(surg_node_string(r->k->node, "keep_aspect_ratio_policy", "stretch"), policies, 3);
   if (policy == 3) return surg__k_invalid(r->k, "an unknown keep_aspect_ratio_policy");
   double common = 0;
   for (uint32_t i = 0; i < n; ++i) {
@@ -180,14 +187,19 @@ static double original(const resize *r, const axis_plan *a, int64_t i) {
       double adjust = out / (a->scale * in);
       return in / 2 * (1 - adjust) + (x + 0.5) / a->scale - 0.5;
     }
-    case PYTORCH: return a->out > 1 ? (x + 0.5) / a->scale - 0.5 : 0;
-    case ALIGN_CORNERS: return a->out > 1 ? x * (in - 1) / (out - 1) : 0;
-    case ASYMMETRIC: return x / a->scale;
-    case TF_NEAREST: return (x + 0.5) / a->scale;
+    case PYTORCH:
+      return a->out > 1 ? (x + 0.5) / a->scale - 0.5 : 0;
+    case ALIGN_CORNERS:
+      return a->out > 1 ? x * (in - 1) / (out - 1) : 0;
+    case ASYMMETRIC:
+      return x / a->scale;
+    case TF_NEAREST:
+      return (x + 0.5) / a->scale;
     case CROP:
       if (a->out <= 1) return 0.5 * (a->start + a->end) * (in - 1);
       return a->start * (in - 1) + x * (a->end - a->start) * (in - 1) / (out - 1);
-    default: return (x + 0.5) / a->scale - 0.5;
+    default:
+      return (x + 0.5) / a->scale - 0.5;
   }
 }
 
@@ -205,10 +217,14 @@ static int64_t nearest_index(const resize *r, const axis_plan *a, int64_t i) {
   double x = original(r, a, i);
   if (beside(r, a, x)) return -1;
   switch (r->rounding) {
-    case PREFER_FLOOR: return clamp(ceil(x - 0.5), a->in);
-    case PREFER_CEIL: return clamp(floor(x + 0.5), a->in);
-    case CEIL: return clamp(ceil(x), a->in);
-    default: return clamp(floor(x), a->in);
+    case PREFER_FLOOR:
+      return clamp(ceil(x - 0.5), a->in);
+    case PREFER_CEIL:
+      return clamp(floor(x + 0.5), a->in);
+    case CEIL:
+      return clamp(ceil(x), a->in);
+    default:
+      return clamp(floor(x), a->in);
   }
 }
 

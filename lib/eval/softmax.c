@@ -62,8 +62,7 @@ static void soft(const surg__array *x, const surg__array *o, uint64_t base, cons
   double log_sum = log(sum);
   for (uint64_t i = 0; i < r->length; ++i) {
     double v = at(x, base, r->inner, i) - top;
-    surg__store_f64(o->dtype, o->data, base + i * r->inner,
-                    logarithm ? v - log_sum : exp(v) / sum);
+    surg__store_f64(o->dtype, o->data, base + i * r->inner, logarithm ? v - log_sum : exp(v) / sum);
   }
 }
 

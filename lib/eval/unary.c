@@ -10,42 +10,140 @@
 /* a and b are the attributes of the operator. */
 typedef double (*real_fn)(double x, double a, double b);
 
-static double f_neg(double x, double a, double b) { (void)a; (void)b; return -x; }
-static double f_abs(double x, double a, double b) { (void)a; (void)b; return fabs(x); }
+static double f_neg(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return -x;
+}
+static double f_abs(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return fabs(x);
+}
 static double f_sign(double x, double a, double b) {
   (void)a, (void)b;
   return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x;
 }
-static double f_relu(double x, double a, double b) { (void)a; (void)b; return x < 0 ? 0 : x; }
-static double f_sqrt(double x, double a, double b) { (void)a; (void)b; return sqrt(x); }
-static double f_exp(double x, double a, double b) { (void)a; (void)b; return exp(x); }
-static double f_log(double x, double a, double b) { (void)a; (void)b; return log(x); }
-static double f_floor(double x, double a, double b) { (void)a; (void)b; return floor(x); }
-static double f_ceil(double x, double a, double b) { (void)a; (void)b; return ceil(x); }
+static double f_relu(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return x < 0 ? 0 : x;
+}
+static double f_sqrt(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return sqrt(x);
+}
+static double f_exp(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return exp(x);
+}
+static double f_log(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return log(x);
+}
+static double f_floor(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return floor(x);
+}
+static double f_ceil(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return ceil(x);
+}
 /* Half to even: the rounding mode is never changed. */
-static double f_round(double x, double a, double b) { (void)a; (void)b; return nearbyint(x); }
-static double f_recip(double x, double a, double b) { (void)a; (void)b; return 1 / x; }
-static double f_erf(double x, double a, double b) { (void)a; (void)b; return erf(x); }
-static double f_tanh(double x, double a, double b) { (void)a; (void)b; return tanh(x); }
-static double f_sin(double x, double a, double b) { (void)a; (void)b; return sin(x); }
-static double f_cos(double x, double a, double b) { (void)a; (void)b; return cos(x); }
-static double f_tan(double x, double a, double b) { (void)a; (void)b; return tan(x); }
-static double f_asin(double x, double a, double b) { (void)a; (void)b; return asin(x); }
-static double f_acos(double x, double a, double b) { (void)a; (void)b; return acos(x); }
-static double f_atan(double x, double a, double b) { (void)a; (void)b; return atan(x); }
-static double f_sinh(double x, double a, double b) { (void)a; (void)b; return sinh(x); }
-static double f_cosh(double x, double a, double b) { (void)a; (void)b; return cosh(x); }
-static double f_asinh(double x, double a, double b) { (void)a; (void)b; return asinh(x); }
-static double f_acosh(double x, double a, double b) { (void)a; (void)b; return acosh(x); }
-static double f_atanh(double x, double a, double b) { (void)a; (void)b; return atanh(x); }
+static double f_round(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return nearbyint(x);
+}
+static double f_recip(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return 1 / x;
+}
+static double f_erf(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return erf(x);
+}
+static double f_tanh(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return tanh(x);
+}
+static double f_sin(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return sin(x);
+}
+static double f_cos(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return cos(x);
+}
+static double f_tan(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return tan(x);
+}
+static double f_asin(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return asin(x);
+}
+static double f_acos(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return acos(x);
+}
+static double f_atan(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return atan(x);
+}
+static double f_sinh(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return sinh(x);
+}
+static double f_cosh(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return cosh(x);
+}
+static double f_asinh(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return asinh(x);
+}
+static double f_acosh(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return acosh(x);
+}
+static double f_atanh(double x, double a, double b) {
+  (void)a;
+  (void)b;
+  return atanh(x);
+}
 /* exp of the negative magnitude alone: no overflow on either side. */
 static double f_sigmoid(double x, double a, double b) {
   (void)a, (void)b;
   double e = exp(-fabs(x));
   return x >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
-static double f_leaky(double x, double a, double b) { (void)b; return x < 0 ? a * x : x; }
-static double f_elu(double x, double a, double b) { (void)b; return x < 0 ? a * expm1(x) : x; }
+static double f_leaky(double x, double a, double b) {
+  (void)b;
+  return x < 0 ? a * x : x;
+}
+static double f_elu(double x, double a, double b) {
+  (void)b;
+  return x < 0 ? a * expm1(x) : x;
+}
 static double f_selu(double x, double a, double b) {
   return b * (x > 0 ? x : a * expm1(x));
 }
@@ -72,8 +170,12 @@ static double f_softsign(double x, double a, double b) {
   (void)a, (void)b;
   return x / (1 + fabs(x));
 }
-static double f_mish(double x, double a, double b) { return x * tanh(f_softplus(x, a, b)); }
-static double f_swish(double x, double a, double b) { return x * f_sigmoid(a * x, a, b); }
+static double f_mish(double x, double a, double b) {
+  return x * tanh(f_softplus(x, a, b));
+}
+static double f_swish(double x, double a, double b) {
+  return x * f_sigmoid(a * x, a, b);
+}
 static double f_gelu(double x, double a, double b) {
   (void)a, (void)b;
   return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
@@ -168,13 +270,26 @@ static surg__kstatus integers(surg_kctx *k) {
     uint64_t v = surg__load_int(x->dtype, x->data, i), r;
     bool negative = is_signed && (int64_t)v < 0;
     switch (k->op) {
-      case SURG_OP_Neg: r = 0 - v; break;
-      case SURG_OP_Abs: r = negative ? 0 - v : v; break;
-      case SURG_OP_Sign: r = negative ? UINT64_MAX : v != 0; break;
-      case SURG_OP_Relu: r = negative ? 0 : v; break;
-      case SURG_OP_BitwiseNot: r = ~v; break;
-      case SURG_OP_Not: r = v == 0; break;
-      default: return surg__k_cannot(k, "no result in integers");
+      case SURG_OP_Neg:
+        r = 0 - v;
+        break;
+      case SURG_OP_Abs:
+        r = negative ? 0 - v : v;
+        break;
+      case SURG_OP_Sign:
+        r = negative ? UINT64_MAX : v != 0;
+        break;
+      case SURG_OP_Relu:
+        r = negative ? 0 : v;
+        break;
+      case SURG_OP_BitwiseNot:
+        r = ~v;
+        break;
+      case SURG_OP_Not:
+        r = v == 0;
+        break;
+      default:
+        return surg__k_cannot(k, "no result in integers");
     }
     surg__store_int(o->dtype, o->data, i, r);
   }

@@ -7,8 +7,8 @@
 
 typedef enum auto_pad { EXPLICIT, VALID, SAME_UPPER, SAME_LOWER, UNKNOWN } auto_pad;
 
-bool surg__window_ints(surg_kctx *k, const char *name, uint32_t n, int64_t fallback,
-                       int64_t least, int64_t *out) {
+bool surg__window_ints(surg_kctx *k, const char *name, uint32_t n, int64_t fallback, int64_t least,
+                       int64_t *out) {
   size_t count = 0;
   const int64_t *list = surg_node_ints(k->node, name, &count);
   for (uint32_t i = 0; i < n; ++i) out[i] = fallback;
@@ -65,13 +65,14 @@ static surg__kstatus read_attributes(surg_kctx *k, surg__window *w, auto_pad *mo
   return SURG__K_OK;
 }
 
-surg__kstatus surg__window_init(surg_kctx *k, const int64_t *in, uint32_t n,
-                                const int64_t *kernel, surg__window *w) {
+surg__kstatus surg__window_init(surg_kctx *k, const int64_t *in, uint32_t n, const int64_t *kernel,
+                                surg__window *w) {
   assert(n <= SURG_LIMIT_RANK);
   *w = (surg__window){.n = n, .in_count = 1, .out_count = 1, .kernel_count = 1};
   auto_pad mode;
   bool ceil_mode = surg_node_int(k->node, "ceil_mode", 0) != 0;
-  if (kernel) memcpy(w->kernel, kernel, n * sizeof *kernel);
+  if (kernel)
+    memcpy(w->kernel, kernel, n * sizeof *kernel);
   else if (!surg__window_ints(k, "kernel_shape", n, 0, 1, w->kernel)) {
     return surg__k_invalid(k, "kernel_shape does not fit the input");
   }
@@ -120,8 +121,8 @@ uint64_t surg__window_at(const surg__window *w, uint64_t at, surg__tap *list, ui
     start[d] = position * w->stride[d] - w->begin[d];
     inside(start[d], w->dilation[d], w->kernel[d], w->in[d], &low[d], &high[d]);
     count *= (uint64_t)(high[d] - low[d]);
-    inside(start[d] + w->begin[d], w->dilation[d], w->kernel[d],
-           w->in[d] + w->begin[d] + w->end[d], &l, &h);
+    inside(start[d] + w->begin[d], w->dilation[d], w->kernel[d], w->in[d] + w->begin[d] + w->end[d],
+           &l, &h);
     *padded *= (uint64_t)(h - l);
     index[d] = low[d];
   }

@@ -21,15 +21,15 @@ typedef struct surg__tap {
 
 /* Reads strides, dilations, pads, auto_pad, ceil_mode of the node. `kernel` holds n sizes; NULL:
  * they are the attribute kernel_shape. The input has the spatial sizes in[0..n). */
-surg__kstatus surg__window_init(surg_kctx *k, const int64_t *in, uint32_t n,
-                                const int64_t *kernel, surg__window *w);
+surg__kstatus surg__window_init(surg_kctx *k, const int64_t *in, uint32_t n, const int64_t *kernel,
+                                surg__window *w);
 /* Room for the taps of one position, after asking for the work of all. */
 surg__kstatus surg__window_taps(surg_kctx *k, const surg__window *w, surg__tap **list);
 /* The taps of output position `at` (an index over the spatial axes of the output), in the order of
  * the kernel; how many. `padded`: how many there were if the padding were elements too. */
 uint64_t surg__window_at(const surg__window *w, uint64_t at, surg__tap *list, uint64_t *padded);
 /* Attribute of n integers; absent: all `fallback`. False: another count or below `least`. */
-bool surg__window_ints(surg_kctx *k, const char *name, uint32_t n, int64_t fallback,
-                       int64_t least, int64_t *out);
+bool surg__window_ints(surg_kctx *k, const char *name, uint32_t n, int64_t fallback, int64_t least,
+                       int64_t *out);
 
 #endif

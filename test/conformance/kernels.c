@@ -103,9 +103,9 @@ static size_t put_varint(uint8_t *p, uint64_t v) {
 
 /* A TensorProto as the only initializer, "t", of a model: the last name of a message counts. */
 static surg_model *wrap_tensor(surg_context *ctx, const void *tensor, size_t n, const char *path) {
-  static const uint8_t name[] = {0x42, 1, 't'};          /* TensorProto.name */
-  static const uint8_t head[] = {0x08, 10};              /* ir_version */
-  static const uint8_t import[] = {0x42, 2, 0x10, 21};   /* opset_import { version } */
+  static const uint8_t name[] = {0x42, 1, 't'};        /* TensorProto.name */
+  static const uint8_t head[] = {0x08, 10};            /* ir_version */
+  static const uint8_t import[] = {0x42, 2, 0x10, 21}; /* opset_import { version } */
   static const uint8_t graph_name[] = {0x12, 1, 'g'};
   size_t tensor_n = n + sizeof name;
   uint8_t tensor_head[12] = {0x2a}, graph_head[12] = {0x3a};
@@ -442,8 +442,9 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) walk(&r, argv[i], 4);
   if (argc == 1) walk_list(&r, dirs && *dirs ? dirs : DEFAULT_DIR);
   if (r.cases == 0) {
-    printf("no test cases found: give a folder, set ONNXSURG_BACKEND, or install"
-           " libonnx-testdata\n");
+    printf(
+        "no test cases found: give a folder, set ONNXSURG_BACKEND, or install"
+        " libonnx-testdata\n");
     surg_context_free(r.ctx);
     return 77;
   }

@@ -50,8 +50,7 @@ END_TEST
 START_TEST(kinds) {
   int floats = 0, signeds = 0, unsigneds = 0;
   for (int d = 0; d < SURG_DTYPE_COUNT; ++d) {
-    int n = surg__dtype_is_float(d) + surg__dtype_is_signed_int(d) +
-            surg__dtype_is_unsigned_int(d);
+    int n = surg__dtype_is_float(d) + surg__dtype_is_signed_int(d) + surg__dtype_is_unsigned_int(d);
     ck_assert_int_le(n, 1);
     floats += surg__dtype_is_float(d);
     signeds += surg__dtype_is_signed_int(d);
@@ -138,19 +137,35 @@ typedef struct format {
   unsigned (*encode)(double v);
 } format;
 
-static double half_d(unsigned c) { return surg__half_to_float((uint16_t)c); }
-static unsigned half_e(double v) { return surg__double_to_half(v); }
-static double bf16_d(unsigned c) { return surg__bf16_to_float((uint16_t)c); }
-static unsigned bf16_e(double v) { return surg__double_to_bf16(v); }
-#define FP8(name, type)                                                                     \
-  static double name##_d(unsigned c) { return surg__fp8_to_float(type, (uint8_t)c); }       \
-  static unsigned name##_e(double v) { return surg__float_to_fp8(type, (float)v, true); }
+static double half_d(unsigned c) {
+  return surg__half_to_float((uint16_t)c);
+}
+static unsigned half_e(double v) {
+  return surg__double_to_half(v);
+}
+static double bf16_d(unsigned c) {
+  return surg__bf16_to_float((uint16_t)c);
+}
+static unsigned bf16_e(double v) {
+  return surg__double_to_bf16(v);
+}
+#define FP8(name, type)                              \
+  static double name##_d(unsigned c) {               \
+    return surg__fp8_to_float(type, (uint8_t)c);     \
+  }                                                  \
+  static unsigned name##_e(double v) {               \
+    return surg__float_to_fp8(type, (float)v, true); \
+  }
 FP8(e4m3fn, SURG_FLOAT8E4M3FN)
 FP8(e4m3fnuz, SURG_FLOAT8E4M3FNUZ)
 FP8(e5m2, SURG_FLOAT8E5M2)
 FP8(e5m2fnuz, SURG_FLOAT8E5M2FNUZ)
-static double fp4_d(unsigned c) { return surg__fp4_to_float((uint8_t)c); }
-static unsigned fp4_e(double v) { return surg__float_to_fp4((float)v); }
+static double fp4_d(unsigned c) {
+  return surg__fp4_to_float((uint8_t)c);
+}
+static unsigned fp4_e(double v) {
+  return surg__float_to_fp4((float)v);
+}
 
 static const format formats[] = {
     {"half", 0x7c00, half_d, half_e},

@@ -87,8 +87,10 @@ static surg_tensor *read_tensor(surg_model *m, const char **p) {
     ck_assert_msg(w > 0 && w < MAX_WORD, "element %zu in '%s'", i, *p);
     memcpy(words[i], s, w);
     words[i][w] = 0;
-    if (dtype != SURG_STRING) put_number(dtype, words[i], data, i);
-    else strings[i] = (surg_str){words[i], strcmp(words[i], "\"\"") == 0 ? 0 : w};
+    if (dtype != SURG_STRING)
+      put_number(dtype, words[i], data, i);
+    else
+      strings[i] = (surg_str){words[i], strcmp(words[i], "\"\"") == 0 ? 0 : w};
     s = skip(s + w);
   }
   ck_assert_msg(*s == 0 || *s == '|' || *s == ';', "too many elements in '%s'", *p);
@@ -249,8 +251,10 @@ void kernel_row_check(surg_context *ctx, const kernel_row *r) {
                 r->attrs, surg_status_name(s), why ? why : "", surg_status_name(expected));
   ck_assert_msg(s == SURG_OK || (why && *why), "%s-%d: no reason", r->op, r->opset);
   for (size_t i = 0; i < n_out; i++) {
-    if (s == SURG_OK && want[i]) same_tensor(r, i, got[i], want[i], about);
-    else ck_assert_ptr_null(got[i]);
+    if (s == SURG_OK && want[i])
+      same_tensor(r, i, got[i], want[i], about);
+    else
+      ck_assert_ptr_null(got[i]);
   }
   surg_model_free(m);
 }

@@ -17,8 +17,7 @@ static const kernel_row binary_rows[] = {
     {"Add", 14, "", "float[1]: 1", "invalid"},
     {"Add", 14, "", "float[1]: 1 | -", "invalid"},
     {"Add", 14, "", "int8[2]: 127 -128 | int8[2]: 1 -1", "int8[2]: -128 127"},
-    {"Add", 7, "", "int64[1]: 9223372036854775807 | int64[1]: 1",
-     "int64[1]: -9223372036854775808"},
+    {"Add", 7, "", "int64[1]: 9223372036854775807 | int64[1]: 1", "int64[1]: -9223372036854775808"},
     {"Add", 7, "", "int64[1]: 9007199254740993 | int64[1]: 2", "int64[1]: 9007199254740995"},
     {"Add", 14, "", "float[1]: inf | float[1]: -inf", "float[1]: nan"},
     {"Add", 14, "", "float[1]: -0 | float[1]: -0", "float[1]: -0"},
@@ -38,8 +37,7 @@ static const kernel_row binary_rows[] = {
     {"Sub", 7, "", "float[2]: 1 2 | float[1]: 3", "float[2]: -2 -1"},
     {"Mul", 14, "", "uint16[1]: 65535 | uint16[1]: 65535", "uint16[1]: 1"},
     {"Mul", 14, "", "int32[1]: 65536 | int32[1]: 65537", "int32[1]: 65536"},
-    {"Mul", 7, "", "int64[1]: 3037000501 | int64[1]: 3037000501",
-     "int64[1]: -9223372030635300615"},
+    {"Mul", 7, "", "int64[1]: 3037000501 | int64[1]: 3037000501", "int64[1]: -9223372030635300615"},
     {"Div", 14, "", "int32[4]: 7 -7 7 -7 | int32[4]: 2 2 -2 -2", "int32[4]: 3 -3 -3 3"},
     {"Div", 14, "", "int32[1]: 1 | int32[1]: 0", "unsupported"},
     {"Div", 14, "", "int8[1]: -128 | int8[1]: -1", "unsupported"},
@@ -96,8 +94,7 @@ static const kernel_row many_rows[] = {
     /* Added in double: in float the ones would be lost. */
     {"Sum", 13, "", "float[1]: 16777216 | float[1]: 1 | float[1]: 1", "float[1]: 16777218"},
     {"Mean", 13, "", "float[2]: 1 2 | float[2]: 2 4", "float[2]: 1.5 3"},
-    {"Mean", 13, "", "bfloat16[1]: 256 | bfloat16[1]: 258 | bfloat16[1]: 260",
-     "bfloat16[1]: 258"},
+    {"Mean", 13, "", "bfloat16[1]: 256 | bfloat16[1]: 258 | bfloat16[1]: 260", "bfloat16[1]: 258"},
     {"Sum", 13, "", "int32[1]: 1", "invalid"},
     {"Sum", 13, "", "float[2]: 1 2 | float[3]: 1 2 3", "invalid"},
 };
@@ -427,8 +424,8 @@ static const kernel_row window_rows[] = {
     {"ConvTranspose", 11, "", "float[1,1,2]: 1 2 | float[1,1,2]: 1 10", "float[1,1,3]: 1 12 20"},
     {"ConvTranspose", 11, "strides=[2]", "float[1,1,2]: 1 2 | float[1,1,2]: 1 10 | float[1]: 5",
      "float[1,1,4]: 6 15 7 25"},
-    {"ConvTranspose", 11, "strides=[2]; output_padding=[1]",
-     "float[1,1,2]: 1 2 | float[1,1,1]: 1", "float[1,1,4]: 1 0 2 0"},
+    {"ConvTranspose", 11, "strides=[2]; output_padding=[1]", "float[1,1,2]: 1 2 | float[1,1,1]: 1",
+     "float[1,1,4]: 1 0 2 0"},
     {"ConvTranspose", 11, "pads=[1,0]", "float[1,1,2]: 1 2 | float[1,1,2]: 1 10",
      "float[1,1,2]: 12 20"},
     {"MaxPool", 12, "kernel_shape=[2]", "float[1,1,3]: 1 5 3",
@@ -443,8 +440,8 @@ static const kernel_row window_rows[] = {
     {"MaxPool", 12, "kernel_shape=[2]", "float[1,1,2]: 1 nan", "unsupported"},
     {"MaxPool", 12, "", "float[1,1,2]: 1 2", "invalid"},
     {"AveragePool", 11, "kernel_shape=[2]; pads=[1,0]", "float[1,1,2]: 2 4", "float[1,1,2]: 2 3"},
-    {"AveragePool", 11, "kernel_shape=[2]; pads=[1,0]; count_include_pad=1",
-     "float[1,1,2]: 2 4", "float[1,1,2]: 1 3"},
+    {"AveragePool", 11, "kernel_shape=[2]; pads=[1,0]; count_include_pad=1", "float[1,1,2]: 2 4",
+     "float[1,1,2]: 1 3"},
     {"LpPool", 11, "kernel_shape=[2]", "float[1,1,2]: 3 4", "float[1,1,1]: 5"},
     {"LpPool", 1, "kernel_shape=[2]; p=1.0", "float[1,1,2]: -3 4", "float[1,1,1]: 7"},
     {"GlobalAveragePool", 1, "", "float[1,2,2]: 1 2 3 5", "float[1,2,1]: 1.5 4"},
@@ -571,8 +568,10 @@ static void teardown(void) {
   surg_context_free(ctx);
 }
 
-#define TABLE(name)                                            \
-  START_TEST(name) { kernel_row_check(ctx, &name##_rows[_i]); } \
+#define TABLE(name)                          \
+  START_TEST(name) {                         \
+    kernel_row_check(ctx, &name##_rows[_i]); \
+  }                                          \
   END_TEST
 TABLE(binary)
 TABLE(many)

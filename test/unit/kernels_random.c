@@ -30,8 +30,8 @@ static unsigned below(unsigned n) {
 
 /* Mostly small, now and then extreme. */
 static int64_t any_int(void) {
-  static const int64_t extremes[] = {INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX, 1ll << 31,
-                                     1ll << 40, -(1ll << 62), 65536};
+  static const int64_t extremes[] = {INT64_MIN, INT64_MAX, INT32_MIN,    INT32_MAX,
+                                     1ll << 31, 1ll << 40, -(1ll << 62), 65536};
   if (below(12) == 0) return extremes[below(SURG_COUNT(extremes))];
   return (int64_t)below(8) - 3;
 }
@@ -46,11 +46,16 @@ static void fill(int dtype, uint8_t *data, size_t count, size_t bytes) {
     double d = f;
     uint16_t h = surg__float_to_half(f), b = surg__float_to_bf16(f);
     int64_t n = (int64_t)below(6) - 2;
-    if (dtype == SURG_FLOAT) memcpy(data + 4 * i, &f, 4);
-    else if (dtype == SURG_DOUBLE) memcpy(data + 8 * i, &d, 8);
-    else if (dtype == SURG_FLOAT16) memcpy(data + 2 * i, &h, 2);
-    else if (dtype == SURG_BFLOAT16) memcpy(data + 2 * i, &b, 2);
-    else if (dtype == SURG_BOOL) data[i] = (uint8_t)below(2);
+    if (dtype == SURG_FLOAT)
+      memcpy(data + 4 * i, &f, 4);
+    else if (dtype == SURG_DOUBLE)
+      memcpy(data + 8 * i, &d, 8);
+    else if (dtype == SURG_FLOAT16)
+      memcpy(data + 2 * i, &h, 2);
+    else if (dtype == SURG_BFLOAT16)
+      memcpy(data + 2 * i, &b, 2);
+    else if (dtype == SURG_BOOL)
+      data[i] = (uint8_t)below(2);
     else if (surg__dtype_bits(dtype) <= 64) {
       size_t size = surg__dtype_unpacked(dtype);
       memcpy(data + size * i, &n, size);
@@ -102,9 +107,9 @@ static int any_type(const surg_schema *s, const surg__param *p, int *bound) {
 
 static void any_attr(surg_model *m, surg_node *n, const surg__attr_def *def) {
   static const char *const words[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", "LEFT",
-                                      "RIGHT", "constant", "reflect", "edge", "wrap", "none",
-                                      "add", "mul", "max", "tanh", "DCR", "CRD", "FLOAT", "up",
-                                      "?"};
+                                      "RIGHT",  "constant",   "reflect",    "edge",  "wrap",
+                                      "none",   "add",        "mul",        "max",   "tanh",
+                                      "DCR",    "CRD",        "FLOAT",      "up",    "?"};
   int64_t ints[MAX_RANK * 2], dims[MAX_RANK];
   float floats[2] = {(float)any_int(), 0.5f};
   switch (def->kind) {
@@ -113,7 +118,9 @@ static void any_attr(surg_model *m, surg_node *n, const surg__attr_def *def) {
       ck_assert_int_eq(surg_node_set_int(n, def->name, v), SURG_OK);
       break;
     }
-    case SURG_ATTR_FLOAT: surg_node_set_float(n, def->name, floats[below(2)]); break;
+    case SURG_ATTR_FLOAT:
+      surg_node_set_float(n, def->name, floats[below(2)]);
+      break;
     case SURG_ATTR_STRING:
       surg_node_set_string(n, def->name, words[below(SURG_COUNT(words))]);
       break;
@@ -123,13 +130,16 @@ static void any_attr(surg_model *m, surg_node *n, const surg__attr_def *def) {
       surg_node_set_ints(n, def->name, ints, count);
       break;
     }
-    case SURG_ATTR_FLOATS: surg_node_set_floats(n, def->name, floats, 2); break;
+    case SURG_ATTR_FLOATS:
+      surg_node_set_floats(n, def->name, floats, 2);
+      break;
     case SURG_ATTR_TENSOR: {
       size_t rank = any_dims(dims);
       surg_node_set_tensor(n, def->name, any_tensor(m, 1 + (int)below(13), dims, rank));
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -206,8 +216,8 @@ static bool try_one(const surg_schema *s) {
     if (!a[i]) continue;
     ck_assert_msg(same_result(a[i], b[i]), "%s-%d: differs from itself", s->name, s->since);
     bool fits = s->op == SURG_OP_Constant || type_fits(s, i, surg_tensor_dtype(a[i]));
-    ck_assert_msg(fits, "%s-%d: output %zu is %s", s->name,
-                  s->since, i, surg__dtype_name(surg_tensor_dtype(a[i])));
+    ck_assert_msg(fits, "%s-%d: output %zu is %s", s->name, s->since, i,
+                  surg__dtype_name(surg_tensor_dtype(a[i])));
   }
   surg_model_free(m);
   return first == SURG_OK;
