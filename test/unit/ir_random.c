@@ -239,7 +239,7 @@ START_TEST(random_edits) {
     step();
     ck_ok(surg_model_status(m));
     ck_assert_msg(surg_model_verify(m) == SURG_OK, "step %d: %s", i, surg_context_error(ctx));
-    if (i % 50 == 49) check_round_trip();
+    if (i % 50 == 49 || rnd(8) == 0) check_round_trip();
   }
   surg_model_free(m);
   surg_context_free(ctx);
