@@ -246,6 +246,8 @@ static surg_status save_text_file(surg_model *m, const char *path, bool no_fsync
     surg_bytes_free(m->ctx, text);
     return surg__error(m->ctx, SURG_ENOMEM, path, "out of memory");
   }
+  if (m->files && !surg__place_stays(m, dir))
+    surg__warn(m->ctx, path, "the text refers to data files that stay beside the model read");
   surg__rope rope;
   surg__draft d;
   surg__rope_init(&rope, m->ctx, NULL);

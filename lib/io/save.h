@@ -172,6 +172,8 @@ void surg__save_function(surg__saver *s, const surg_function *f);
  * NULL: none are. */
 surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
                              surg__datafiles *copies);
+/* Whether all data files of the model are found from folder `dir` as they are. */
+bool surg__place_stays(const surg_model *m, const char *dir);
 bool surg__place_gathered(const surg__saver *s, const surg__datafile *f);
 /* A finished file that has no name yet; fd -1: none. */
 typedef struct surg__draft {

@@ -255,6 +255,17 @@ surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
   return r;
 }
 
+bool surg__place_stays(const surg_model *m, const char *dir) {
+  bool all = true;
+  for (const surg__datafile *f = m->files; all && f; f = f->next) {
+    surg__stat st;
+    char *path = surg__path_join(m->ctx, dir, f->location);
+    all = path && surg__os_stat(path, &st) == 0 && same_file(&st, f);
+    surg__free(m->ctx, path);
+  }
+  return all;
+}
+
 /* --- drafts: files written but not yet named --- */
 
 void surg__draft_drop(surg__draft *d) {

@@ -611,6 +611,145 @@ START_TEST(a_constant_becomes_an_initializer) {
 }
 END_TEST
 
+/* A branch that moves into a function body takes its initializers along; a function has no place
+ * for them but Constant nodes. */
+START_TEST(initializers_of_a_function_are_constants) {
+  static const float data[2] = {4, 5};
+  wire m = {0}, g = {0}, f = {0}, call = {0}, choice = {0}, then = {0}, other = {0}, n = {0};
+  wire init = {0}, keep = {0};
+  wire_str(&n, 1, "a");
+  wire_str(&n, 1, "k");
+  wire_str(&n, 2, "t");
+  wire_str(&n, 4, "Add");
+  wire_message(&then, 1, n);
+  wire_str(&then, 2, "then");
+  wire_int(&init, 1, 2);
+  wire_int(&init, 2, SURG_FLOAT);
+  wire_str(&init, 8, "k");
+  wire_bytes(&init, 9, data, sizeof data);
+  wire_message(&then, 5, init);
+  wire_message(&then, 12, value_info("t", 1, false));
+  wire_str(&keep, 1, "a");
+  wire_str(&keep, 2, "e");
+  wire_str(&keep, 4, "Identity");
+  wire_message(&other, 1, keep);
+  wire_str(&other, 2, "else");
+  wire_message(&other, 12, value_info("e", 1, false));
+  wire_str(&choice, 1, "c");
+  wire_str(&choice, 2, "b");
+  wire_str(&choice, 4, "If");
+  wire_message(&choice, 5, graph_attr("then_branch", then));
+  wire_message(&choice, 5, graph_attr("else_branch", other));
+  wire_str(&f, 1, "f");
+  wire_str(&f, 4, "a");
+  wire_str(&f, 4, "c");
+  wire_str(&f, 5, "b");
+  wire_message(&f, 7, choice);
+  wire_message(&f, 9, import("", 17));
+  wire_str(&f, 10, "dom");
+  wire_str(&call, 1, "x");
+  wire_str(&call, 1, "c");
+  wire_str(&call, 2, "y");
+  wire_str(&call, 4, "f");
+  wire_str(&call, 7, "dom");
+  wire_message(&g, 1, call);
+  wire_str(&g, 2, "g");
+  wire_message(&g, 11, value_info("x", 1, false));
+  wire_message(&g, 11, value_info("c", 9, false));
+  wire_message(&g, 12, value_info("y", 1, false));
+  wire_int(&m, 1, 8);
+  wire_message(&m, 7, g);
+  wire_message(&m, 8, import("", 17));
+  wire_message(&m, 8, import("dom", 1));
+  wire_message(&m, 25, f);
+  surg_model *model = load(m);
+  surg_graph *body = surg_function_graph(surg_model_function(model, 0));
+  surg_node *node = surg_graph_first_node(body);
+  surg_graph *branch_graph = surg_node_subgraph(node, 0);
+  surg_value *result = surg_graph_output(branch_graph, 0);
+  ck_assert_int_eq(surg_graph_hoist(branch_graph, node), SURG_OK);
+  ck_assert_int_eq(surg_value_replace(surg_node_output(node, 0), result), SURG_OK);
+  ck_assert_int_eq(surg_node_erase(node), SURG_OK);
+  void *p;
+  size_t size;
+  ck_assert_int_eq(surg_save_memory(model, &p, &size), SURG_OK);
+  surg_model_free(model);
+  ck_assert_int_eq(surg_load_memory(ctx, p, size, "again", NULL, &model), SURG_OK);
+  surg_bytes_free(ctx, p);
+  body = surg_function_graph(surg_model_function(model, 0));
+  ck_assert_uint_eq(surg_graph_node_count(body), 2);
+  node = surg_graph_first_node(body);
+  ck_assert_str_eq(surg_node_op_type(node), "Constant");
+  float got[2];
+  surg_tensor *t = surg_value_constant(surg_node_output(node, 0));
+  ck_assert_int_eq(surg_tensor_read(t, 0, got, sizeof got), SURG_OK);
+  ck_assert_mem_eq(got, data, sizeof data);
+  ck_assert_str_eq(surg_node_op_type(surg_node_next(node)), "Add");
+  surg_model_free(model);
+}
+END_TEST
+
+/* A sparse initializer bears its name inside, on its values. */
+START_TEST(a_sparse_initializer_is_renamed) {
+  wire saved[2];
+  for (int i = 0; i < 2; i++) {
+    static const float data[1] = {4};
+    static const int64_t at[1] = {1};
+    wire m = {0}, g = {0}, n = {0}, sparse = {0}, values = {0}, indices = {0};
+    const char *name = i ? "renamed" : "s";
+    wire_int(&values, 1, 1);
+    wire_int(&values, 2, SURG_FLOAT);
+    wire_str(&values, 8, name);
+    wire_bytes(&values, 9, data, sizeof data);
+    wire_str(&values, 12, "doc");
+    wire_int(&indices, 1, 1);
+    wire_int(&indices, 2, SURG_INT64);
+    wire_bytes(&indices, 9, at, sizeof at);
+    wire_message(&sparse, 1, values);
+    wire_message(&sparse, 2, indices);
+    wire_int(&sparse, 3, 2);
+    wire_str(&n, 1, "x");
+    wire_str(&n, 1, name);
+    wire_str(&n, 2, "y");
+    wire_str(&n, 4, "Add");
+    wire_message(&g, 1, n);
+    wire_str(&g, 2, "g");
+    wire_message(&g, 11, value_info("x", 1, false));
+    wire_message(&g, 12, value_info("y", 1, false));
+    wire_message(&g, 15, sparse);
+    wire_int(&m, 1, 8);
+    wire_message(&m, 7, g);
+    wire_message(&m, 8, import("", 17));
+    saved[i] = m;
+  }
+  surg_model *m = load(saved[0]);
+  ck_assert_int_eq(surg_value_rename(value(m, "s"), "renamed"), SURG_OK);
+  expect(m, saved[1]);
+}
+END_TEST
+
+/* What could not be read back is not written. */
+START_TEST(nesting_is_bounded) {
+  surg_model *m = surg_model_new(ctx, 8, 17);
+  surg_graph *g = surg_model_graph(m);
+  surg_status s = SURG_OK;
+  void *p;
+  size_t n;
+  int depth = 0;
+  for (; depth < 60 && s == SURG_OK; depth++) {
+    surg_node *node = surg_graph_add_node(g, NULL, "dom", "Deep", 1);
+    g = surg_node_set_graph(node, "body", "inner");
+    ck_assert_ptr_nonnull(g);
+    s = surg_save_memory(m, &p, &n);
+    if (s == SURG_OK) surg_bytes_free(ctx, p);
+  }
+  ck_assert_int_eq(s, SURG_ELIMIT);
+  ck_assert_int_eq(depth, 34); /* a graph, and three messages for each one in it */
+  surg_context_clear_error(ctx);
+  surg_model_free(m);
+}
+END_TEST
+
 /* Fields in an order of their own: what is kept stays where it stood. */
 START_TEST(an_odd_order_of_fields_is_kept) {
   wire m = {0}, g = {0}, n = {0};
@@ -686,6 +825,9 @@ int main(void) {
   tcase_add_test(c, a_model_made_from_nothing);
   tcase_add_test(c, types_are_written_as_they_were_read);
   tcase_add_test(c, a_constant_becomes_an_initializer);
+  tcase_add_test(c, initializers_of_a_function_are_constants);
+  tcase_add_test(c, a_sparse_initializer_is_renamed);
+  tcase_add_test(c, nesting_is_bounded);
   tcase_add_test(c, an_odd_order_of_fields_is_kept);
   tcase_add_test(c, memory_runs_out);
   suite_add_tcase(s, c);

@@ -455,6 +455,88 @@ START_TEST(weights_inside_the_model_file_itself) {
 }
 END_TEST
 
+/* What is not decoded cannot be moved: sparse tensors whose values lie outside. */
+START_TEST(sparse_weights_stay_or_nothing_does) {
+  wire sparse = {0}, inits = {0}, indices = {0};
+  for (size_t i = 0; i < FLOATS; i++) numbers[i] = (float)i - 0.25f;
+  wire_message(&sparse, 1, external_tensor("s", "Makefile", 0, 2));
+  static const int64_t at[2] = {1, 3};
+  wire_int(&indices, 1, 2);
+  wire_int(&indices, 2, SURG_INT64);
+  wire_bytes(&indices, 9, at, sizeof at);
+  wire_message(&sparse, 2, indices);
+  wire_int(&sparse, 3, 8);
+  wire_message(&inits, 15, sparse);
+  wire_message(&inits, 5, external_tensor("w", "Makefile", 64, 500));
+  wire m = model_of(inits, "");
+  write_file("in/m.onnx", m.p, m.n);
+  write_file("in/Makefile", numbers, sizeof numbers);
+  surg_model *model = load("in/m.onnx");
+  ck_assert_int_eq(surg_save(model, path("out/m.onnx"), NULL), SURG_EUSAGE);
+  ck_assert_int_eq(entries("out"), 0);
+  ck_assert_int_eq(surg_value_rename(value(model, "s"), "renamed"), SURG_OK);
+  save(model, "in/m.onnx", NULL);
+  surg_model_free(model);
+  model = load("in/m.onnx");
+  ck_assert(surg_value_is_initializer(value(model, "renamed")));
+  surg_model_free(model);
+  free(m.p);
+}
+END_TEST
+
+/* A file above the limit for reading whole: a tensor of 70 MiB of holes with a mark at its end, and
+ * a small one behind it. */
+static void put_holes(const char *file, const char *name) {
+  const uint64_t payload = 70u << 20;
+  wire t = {0}, head = {0}, tail = {0}, m = {0}, import = {0};
+  wire_int(&t, 1, payload / 4);
+  wire_int(&t, 2, SURG_FLOAT);
+  wire_str(&t, 8, name);
+  wire_varint(&t, 9 << 3 | 2);
+  wire_varint(&t, payload);
+  wire_str(&head, 2, "g");
+  wire_varint(&head, 5 << 3 | 2);
+  wire_varint(&head, t.n + payload);
+  wire_put(&head, t.p, t.n);
+  wire_message(&tail, 5, raw_tensor("other", numbers, 100));
+  wire_int(&m, 1, 8);
+  wire_str(&import, 1, "");
+  wire_int(&import, 2, 17);
+  wire_message(&m, 8, import);
+  wire_varint(&m, 7 << 3 | 2);
+  wire_varint(&m, head.n + payload + tail.n);
+  wire_put(&m, head.p, head.n);
+  int fd = open(path(file), O_RDWR | O_CREAT | O_TRUNC, 0600);
+  off_t end = (off_t)(m.n + payload);
+  ck_assert_int_eq((int)pwrite(fd, m.p, m.n, 0), (int)m.n);
+  ck_assert_int_eq(ftruncate(fd, end), 0);
+  ck_assert_int_eq((int)pwrite(fd, "mark", 4, end - 4), 4);
+  ck_assert_int_eq((int)pwrite(fd, tail.p, tail.n, end), (int)tail.n);
+  close(fd);
+  free(t.p);
+  free(head.p);
+  free(tail.p);
+  free(m.p);
+}
+
+/* Its weights are neither read when it is loaded nor held when it is saved. */
+START_TEST(a_large_file_is_edited_without_its_weights) {
+  put_holes("in/large.onnx", "before");
+  put_holes("in/want.onnx", "renamed");
+  surg_model *m = load("in/large.onnx");
+  ck_assert_int_eq(surg_value_rename(value(m, "before"), "renamed"), SURG_OK);
+  surg_save_options o = {.size = sizeof o, .no_fsync = true};
+  save(m, "out/large.onnx", &o);
+  surg_model_free(m);
+  uint64_t peak;
+  surg_context_memory(ctx, &peak);
+  ck_assert_uint_lt(peak, 8u << 20);
+  char command[600];
+  snprintf(command, sizeof command, "cmp '%s' '%s'", path("in/want.onnx"), path("out/large.onnx"));
+  ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 /* --- weights put outside --- */
 
 /* in/all.onnx: a large raw tensor, a medium one, a typed one, a small one and an external one. */
@@ -669,6 +751,8 @@ int main(void) {
   tcase_add_test(c, a_taken_name_is_passed_over);
   tcase_add_test(c, a_data_file_is_no_target);
   tcase_add_test(c, weights_inside_the_model_file_itself);
+  tcase_add_test(c, sparse_weights_stay_or_nothing_does);
+  tcase_add_test(c, a_large_file_is_edited_without_its_weights);
   tcase_add_test(c, all_weights_to_one_file);
   tcase_add_test(c, in_place_with_all_weights_outside);
   tcase_add_loop_test(c, names_that_are_none, 0, 9);
