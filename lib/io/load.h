@@ -16,7 +16,7 @@ typedef struct surg__loader {
   surg__arena scratch; /* for messages being decoded */
   surg_status status;  /* not OK: loading has ended */
   surg_status worst;   /* under CHECK: the worst finding */
-  uint32_t findings;
+  uint32_t findings, repairs;
 } surg__loader;
 
 /* --- findings (load_report.c); `off` is the byte of the tag of the thing --- */

@@ -17,8 +17,8 @@ bool surg__load_stop(surg__loader *L, surg_status why) {
 
 bool surg__load_oom(surg__loader *L) {
   if (L->status != SURG_OK) return false;
-  if (L->m && L->m->status != SURG_OK && surg_context_error(L->ctx))
-    return surg__load_stop(L, L->m->status); /* the failing call reported it */
+  /* A call that made the model fail has reported it. */
+  if (L->m && L->m->status != SURG_OK) return surg__load_stop(L, L->m->status);
   return surg__load_stop(L, surg__oom(L->ctx, L->src->name));
 }
 
@@ -85,7 +85,7 @@ void surg__load_warn(surg__loader *L, uint64_t off, const char *fmt, ...) {
 }
 
 void surg__load_repaired(surg__loader *L, uint64_t off, const char *fmt, ...) {
-  if (++L->findings > MOST_FINDINGS) return;
+  if (++L->repairs > MOST_FINDINGS) return;
   va_list args;
   va_start(args, fmt);
   line(L, SURG_NOTE, off, fmt, args);

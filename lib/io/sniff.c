@@ -47,9 +47,11 @@ const char *surg__sniff(const uint8_t *p, uint64_t n) {
   if (n == 0) return "the file is empty";
   for (size_t i = 0; i < SURG_COUNT(magics); i++) {
     const magic *m = &magics[i];
-    if (n >= m->at + m->n && memcmp(p + m->at, m->bytes, m->n) == 0) return m->what;
+    if (n < m->at + m->n || memcmp(p + m->at, m->bytes, m->n) != 0) continue;
+    /* Flatbuffers begin with a small offset; elsewhere this may be the name of a producer. */
+    if (m->at == 0 || (p[2] == 0 && p[3] == 0)) return m->what;
   }
-  if (n > 9 && p[8] == '{' && surg__le64(p) < n) return "a safetensors file: weights without a graph";
+  if (n > 9 && p[8] == '{' && surg__le64(p) >> 32 == 0) return "a safetensors file: weights without a graph";
   if (is_text(p, n)) return "text, not a model";
   return NULL;
 }

@@ -147,7 +147,7 @@ START_TEST(what_is_no_model_is_named) {
                {"<!DOCTYPE html><html>", "HTML"},
                {"PK\3\4....", "zip"},
                {"\x1f\x8b\x08...", "gzip"},
-               {"....ORTM....", "ORT"},
+               {"GGUF\3", "GGUF"},
                {"hello world\n", "text"},
                {"{\"a\": 1}", "text"}};
   ck_assert_ptr_nonnull(surg__sniff((const uint8_t *)"", 0));
@@ -157,6 +157,9 @@ START_TEST(what_is_no_model_is_named) {
     ck_assert_ptr_nonnull(strstr(what, cases[i].word));
   }
   ck_assert_ptr_null(surg__sniff((const uint8_t *)"\x08\x08\x3a\x02", 4));
+  ck_assert_ptr_nonnull(surg__sniff((const uint8_t *)"\x18\0\0\0ORTM", 8));
+  ck_assert_ptr_null(surg__sniff((const uint8_t *)"\x08\x08\x12\x04ORTM", 8));
+  ck_assert_ptr_nonnull(surg__sniff((const uint8_t *)"\x00\x20\0\0\0\0\0\0{\"a\"", 12));
   ck_assert_ptr_null(surg__sniff((const uint8_t *)":\x02\x0a\x00", 4));
   ck_assert_ptr_null(surg__sniff((const uint8_t *)"B2aaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 31));
 }
