@@ -26,6 +26,7 @@ typedef struct surg__name {
   UT_hash_handle hh;
   uint32_t len;
   uint32_t values; /* live values of the model that bear it, in any graph */
+  bool stray;      /* an entry of value_info that names no value may bear it, too */
   char s[];
 } surg__name;
 #define surg__name_of(str) ((surg__name *)((char *)(uintptr_t)(str) - offsetof(surg__name, s)))
@@ -266,6 +267,7 @@ struct surg_graph {
   surg__output **out;
   surg__annotation *annotations;
   surg__stray *strays;
+  bool strays_marked; /* their names have `stray` set */
   surg_value *values_by_name;
   surg_node *nodes_by_name;
   surg_graph *next; /* all graphs of the model, outer before inner */

@@ -90,8 +90,21 @@ const char *surg_graph_fresh_name(surg_graph *g, const char *stem) {
 
 /* --- values by name --- */
 
+/* An entry of value_info that spoke of nothing must not come to speak of a value that takes its
+ * name. */
+static void drop_strays(surg_graph *g, const char *name) {
+  if (!g->strays) return;
+  if (!g->strays_marked)
+    for (const surg__stray *s = g->strays; s; s = s->next) surg__name_of(s->name)->stray = true;
+  g->strays_marked = true;
+  if (!surg__name_of(name)->stray) return;
+  for (surg__stray *s = g->strays; s; s = s->next)
+    if (s->name == name) s->dropped = true;
+}
+
 bool surg__value_index(surg_value *v) {
   if (!v->name[0]) return true;
+  drop_strays(v->graph, v->name);
   SURG_HASH_LOCALS(v->graph->model->ctx);
   HASH_ADD_KEYPTR(hh, v->graph->values_by_name, &v->name, sizeof v->name, v);
   if (surg__hash_failed) {

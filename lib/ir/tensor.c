@@ -159,6 +159,10 @@ const surg_str *surg_tensor_strings(const surg_tensor *t) {
 
 #define CHUNK 1024 /* bytes read at a time; whole elements of every type */
 
+#define WIDEN(T)                                                   \
+  for (size_t i = 0; i < n; i++) out[i] = ((const T *)p)[i]; \
+  return true
+
 /* Widens n elements as surg__unpack leaves them; false above INT64_MAX. */
 static bool widen(int dtype, const void *p, size_t n, int64_t *out) {
   switch (dtype) {
@@ -170,20 +174,23 @@ static bool widen(int dtype, const void *p, size_t n, int64_t *out) {
         out[i] = (int64_t)v;
       }
       return true;
-    case SURG_INT32: for (size_t i = 0; i < n; i++) out[i] = ((const int32_t *)p)[i]; return true;
-    case SURG_UINT32: for (size_t i = 0; i < n; i++) out[i] = ((const uint32_t *)p)[i]; return true;
-    case SURG_INT16: for (size_t i = 0; i < n; i++) out[i] = ((const int16_t *)p)[i]; return true;
-    case SURG_UINT16: for (size_t i = 0; i < n; i++) out[i] = ((const uint16_t *)p)[i]; return true;
-    case SURG_BOOL: for (size_t i = 0; i < n; i++) out[i] = ((const uint8_t *)p)[i] != 0; return true;
+    case SURG_INT32: WIDEN(int32_t);
+    case SURG_UINT32: WIDEN(uint32_t);
+    case SURG_INT16: WIDEN(int16_t);
+    case SURG_UINT16: WIDEN(uint16_t);
+    case SURG_BOOL:
+      for (size_t i = 0; i < n; i++) out[i] = ((const uint8_t *)p)[i] != 0;
+      return true;
     case SURG_UINT8:
     case SURG_UINT4:
-    case SURG_UINT2: for (size_t i = 0; i < n; i++) out[i] = ((const uint8_t *)p)[i]; return true;
+    case SURG_UINT2: WIDEN(uint8_t);
     case SURG_INT8:
     case SURG_INT4:
-    case SURG_INT2: for (size_t i = 0; i < n; i++) out[i] = ((const int8_t *)p)[i]; return true;
+    case SURG_INT2: WIDEN(int8_t);
     default: return false;
   }
 }
+#undef WIDEN
 
 int64_t surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap) {
   if (!t || t->count > cap || (t->count && !out) || t->view == SURG__VIEW_SPARSE) return -1;

@@ -120,7 +120,8 @@ static surg_status check_value(verifier *f, const surg_value *v) {
   if (v->erased) return FAULT_G(g, "erased value %s is listed", quoted(v));
   if (v->name[0]) {
     f->named++;
-    if (surg__find_value(g, v->name) != v) return FAULT_G(g, "the name %s is borne twice", quoted(v));
+    if (surg__find_value(g, v->name) != v)
+      return FAULT_G(g, "the name %s is borne twice", quoted(v));
     if (surg__interned(f->m, v->name, strlen(v->name)) != v->name)
       return FAULT_G(g, "the name %s is not interned", quoted(v));
   }

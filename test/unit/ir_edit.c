@@ -229,7 +229,8 @@ START_TEST(replace_plain) {
 END_TEST
 
 START_TEST(replace_by_label) {
-  surg_node *a = add1(g, "Relu", x), *b = add1(g, "Identity", out0(a)), *r = add1(g, "Neg", out0(b));
+  surg_node *a = add1(g, "Relu", x), *b = add1(g, "Identity", out0(a));
+  surg_node *r = add1(g, "Neg", out0(b));
   ck_ok(surg_value_rename(out0(b), "y"));
   ck_ok(surg_graph_add_output(g, out0(b), f32(m)));
   ck_assert_ptr_nonnull(surg_value_declared_type(out0(b)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random edits: after each the invariants must hold, and now and then the model written and read
- * again must be wired as the one in memory, whatever names were taken, shadowed or moved on the way.
- * Editing goes on with the model that was read, so that a missing dirty mark writes old bytes. */
+ * again must be wired as the one in memory, whatever names were taken, shadowed or moved. Editing
+ * goes on with the model that was read, so that a missing dirty mark writes old bytes. */
 #include "ir_common.h"
 
 #include "ir/ir.h"

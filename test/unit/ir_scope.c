@@ -424,6 +424,22 @@ START_TEST(hoist_annotations) {
 }
 END_TEST
 
+/* A value_info entry without a value does not become the claim of one that takes its name. */
+START_TEST(strays) {
+  surg__stray *s = surg__arena_zalloc(&m->arena, sizeof *s), *t;
+  t = surg__arena_zalloc(&m->arena, sizeof *t);
+  s->name = surg__intern(m, "stray", 5);
+  t->name = surg__intern(m, "other", 5);
+  s->next = t;
+  g->strays = s;
+  ck_ok(surg_value_rename(surg_graph_constant(then, NULL, NULL, i64(m, 1)), "other"));
+  ck_assert(!s->dropped && !t->dropped);
+  surg_value *c = surg_graph_constant(g, NULL, "stray", i64(m, 1));
+  ck_assert_str_eq(surg_value_name(c), "stray");
+  ck_assert(s->dropped && !t->dropped);
+}
+END_TEST
+
 /* --- dirt --- */
 
 START_TEST(dirt_climbs) {
@@ -537,6 +553,7 @@ int main(void) {
   tcase_add_test(t, training_pins);
   tcase_add_test(t, sharding_follows);
   tcase_add_test(t, hoist_annotations);
+  tcase_add_test(t, strays);
   tcase_add_test(t, dirt_climbs);
   tcase_add_test(t, label_keeps_bytes);
   tcase_add_test(t, clone);
