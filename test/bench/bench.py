@@ -116,7 +116,8 @@ def big_file(tool, folder, full):
     print("  prune --no-fsync %.2f s  %.2f x cp" % (m["prune --no-fsync"], m["prune --no-fsync"] / m["cp"]))
     print("  load alone       %.1f ms" % (m["load"] * 1000))
     os.unlink(path)
-    os.unlink(out)
+    if os.path.exists(out):
+        os.unlink(out)
 
 
 def external_data(tool, folder, full):
