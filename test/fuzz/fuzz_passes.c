@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: the first byte picks a pipeline, the rest is a model. What loads must survive the
- * passes, verify, save, and load again with the same interface. */
+/* Fuzz target: the input is a model, and its last bytes pick a pipeline, so that any model serves as
+ * seed. What loads must survive the passes, verify, save, and load again with the same interface. */
 #include <stdlib.h>
 
 #include "base/context.h"
@@ -34,17 +34,18 @@ static void check_result(surg_context *ctx, surg_model *m, size_t outputs) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  if (size < 2) return 0;
+  if (size < 4) return 0;
   surg_config config = {.size = sizeof config, .max_memory = 256u << 20, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
   require(ctx != NULL);
   surg_load_options options = {.size = sizeof options, .no_external = true};
   surg_model *m = NULL;
-  if (surg_load_memory(ctx, data + 1, size - 1, "fuzz", &options, &m) == SURG_OK) {
+  if (surg_load_memory(ctx, data, size, "fuzz", &options, &m) == SURG_OK) {
     surg_registry *r = surg__registry(ctx);
     surg__pipeline *p = NULL;
     require(r && surg__register_builtins(r) == SURG_OK);
-    const char *text = pipelines[data[0] % SURG_COUNT(pipelines)];
+    unsigned pick = data[size - 1] + 3u * data[size - 2] + 7u * data[size - 3] + (unsigned)size;
+    const char *text = pipelines[pick % SURG_COUNT(pipelines)];
     require(surg__pipeline_parse(ctx, text, "fuzz", &p) == SURG_OK);
     size_t outputs = surg_graph_output_count(surg_model_graph(m));
     surg__run_options run = {.verify_each = true};
