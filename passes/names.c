@@ -71,16 +71,21 @@ static size_t count_nodes(const surg_model *m) {
   return n;
 }
 
-/* Fills `list` with all nodes; the names are copied, for renaming ends their life. */
+/* A copy of the name: renaming ends the life of the node's own. NULL: out of memory. */
+static const char *copy_name(surg_pass_ctx *p, const surg_node *n) {
+  size_t size = strlen(surg_node_name(n)) + 1;
+  if (size == 1) return "";
+  char *copy = surg_pass_alloc(p, size);
+  return copy ? memcpy(copy, surg_node_name(n), size) : NULL;
+}
+
+/* Fills `list` with all nodes. */
 static bool collect(surg_pass_ctx *p, const surg_model *m, named *list) {
   size_t place = 0;
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n), place++) {
-      size_t size = strlen(surg_node_name(n)) + 1;
-      char *copy = surg_pass_alloc(p, size);
-      if (!copy) return false;
-      memcpy(copy, surg_node_name(n), size);
-      list[place] = (named){n, copy, place};
+      list[place] = (named){n, copy_name(p, n), place};
+      if (!list[place].name) return false;
     }
   return true;
 }

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs golden cases: a command, a model as text, and what must come out.
+
+    run.py CASEDIR --tool PATH [--update] [--only NAME] [--limits]
+
+A case is one text file:
+
+    # what it shows                        any number of comment lines
+    $ onnxsurg --pass prune IN OUT         the command; IN and OUT stand for files
+    --- input                              ONNX text, becomes IN (in.onnxtxt)
+    --- file NAME                          more input files, as they stand
+    --- exit N                             expected exit code (left out: 0)
+    --- stdout                             expected text (left out: none)
+    --- stderr                             expected text (left out: none)
+    --- output                             `onnxsurg cat OUT` (left out: OUT does not exist)
+    --- wrote NAME                         expected text of another file
+
+Commands run in a folder of their own, so that messages hold no path. Every command of the main
+form gets --verify-each. With --update what came out replaces what was expected: read the diff.
+
+With --limits the expectations are not read. Instead each command that makes a model runs with
+--rewrite-limit 0, 1, 2 ... until the limit no longer bites: the model must hold after any number of
+rewrites, a limit of 0 must leave it as it was, and the last result must be the unlimited one.
+"""
+import argparse
+import difflib
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+RESULTS = ('exit', 'stdout', 'stderr', 'output', 'wrote')
+
+
+def parse(path):
+    """The head (comments and command line), and the sections as a list of (title, body)."""
+    head, sections = [], []
+    for line in path.read_text(encoding='utf-8').splitlines(keepends=True):
+        if line.startswith('--- '):
+            sections.append([line[4:].strip(), ''])
+        elif sections:
+            sections[-1][1] += line
+        else:
+            head.append(line)
+    commands = [line[1:].strip() for line in head if line.startswith('$')]
+    if len(commands) != 1:
+        raise ValueError('needs one line that starts with $')
+    return ''.join(head), commands[0], sections
+
+
+def run_case(tool, command, sections):
+    """What came out, as a list of (title, body)."""
+    with tempfile.TemporaryDirectory(prefix='golden-') as folder:
+        root = pathlib.Path(folder)
+        for title, body in sections:
+            word, _, name = title.partition(' ')
+            if word == 'input':
+                (root / 'in.onnxtxt').write_text(body, encoding='utf-8')
+            elif word == 'file':
+                (root / name).write_text(body, encoding='utf-8')
+        words = shlex.split(command)
+        if words[0] != 'onnxsurg':
+            raise ValueError('the command must start with onnxsurg')
+        args = [{'IN': 'in.onnxtxt', 'OUT': 'out.onnx'}.get(w, w) for w in words[1:]]
+        if 'OUT' in words:
+            args = ['--verify-each', '--no-fsync'] + args
+        env = dict(os.environ, LC_ALL='C')
+        done = subprocess.run([tool] + args, cwd=root, env=env, capture_output=True, timeout=60,
+                              stdin=subprocess.DEVNULL)
+        results = []
+        if done.returncode:
+            results.append(('exit %d' % done.returncode, ''))
+        for name in ('stdout', 'stderr'):
+            text = getattr(done, name).decode('utf-8', 'backslashreplace')
+            if text:
+                results.append((name, text))
+        if (root / 'out.onnx').exists():
+            cat = subprocess.run([tool, 'cat', 'out.onnx'], cwd=root, env=env, capture_output=True,
+                                 timeout=60)
+            text = cat.stdout.decode('utf-8') + cat.stderr.decode('utf-8')
+            results.append(('output', text))
+        for title, _ in sections:
+            word, _, name = title.partition(' ')
+            if word == 'wrote':
+                file = root / name
+                results.append((title, file.read_text(encoding='utf-8') if file.exists() else ''))
+        return results
+
+
+def cat(tool, path):
+    done = subprocess.run([tool, 'cat', str(path)], capture_output=True, timeout=60, check=True)
+    return done.stdout
+
+
+def run_limits(tool, command, sections):
+    """What is wrong, or None; and how many runs it took."""
+    words = shlex.split(command)
+    if 'OUT' not in words or '--rewrite-limit' in words or '--dry-run' in words:
+        return None, 0
+    with tempfile.TemporaryDirectory(prefix='golden-') as folder:
+        root = pathlib.Path(folder)
+        for title, body in sections:
+            word, _, name = title.partition(' ')
+            if word in ('input', 'file'):
+                name = 'in.onnxtxt' if word == 'input' else name
+                (root / name).write_text(body, encoding='utf-8')
+        names = {'IN': 'in.onnx', 'OUT': 'out.onnx'}
+        args = [tool, '--verify-each', '--no-fsync', '--quiet'] + [names.get(w, w)
+                                                                   for w in words[1:]]
+
+        def run(arguments):
+            (root / 'out.onnx').unlink(missing_ok=True)
+            return subprocess.run(arguments, cwd=root, capture_output=True, timeout=60,
+                                  stdin=subprocess.DEVNULL)
+        # Sorted first: putting nodes in order is no rewrite.
+        if run([tool, '--quiet', '--pass', 'toposort', 'in.onnxtxt', 'in.onnx']).returncode:
+            return None, 1
+        if run(args).returncode:
+            return None, 2
+        full = cat(tool, root / 'out.onnx')
+        for limit in range(200):
+            done = run(args + ['--rewrite-limit', str(limit)])
+            if done.returncode:
+                return 'limit %d: exit %d: %s' % (limit, done.returncode, done.stderr), limit + 3
+            got = cat(tool, root / 'out.onnx')
+            if limit == 0 and got != cat(tool, root / 'in.onnx'):
+                return 'changed with --rewrite-limit 0', limit + 3
+            if got == full:
+                return None, limit + 3
+        return 'no limit is enough', 203
+
+
+def write(head, sections):
+    text = head
+    for title, body in sections:
+        text += '--- %s\n%s' % (title, body)
+        if text and not text.endswith('\n'):
+            text += '\n'
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('casedir', type=pathlib.Path)
+    parser.add_argument('--tool', required=True)
+    parser.add_argument('--update', action='store_true')
+    parser.add_argument('--only')
+    parser.add_argument('--limits', action='store_true')
+    options = parser.parse_args()
+    tool = str(pathlib.Path(options.tool).resolve())
+    cases = sorted(options.casedir.rglob('*.txt'))
+    if options.only:
+        cases = [c for c in cases if c.stem == options.only]
+    if not cases:
+        sys.exit('%s: no cases' % options.casedir)
+    failed = updated = runs = 0
+    for case in cases:
+        try:
+            head, command, sections = parse(case)
+            if options.limits:
+                fault, n = run_limits(tool, command, sections)
+                runs += n
+                if fault:
+                    failed += 1
+                    print('FAIL %s: %s' % (case, fault))
+                continue
+            given = [s for s in sections if s[0].split()[0] not in RESULTS]
+            results = run_case(tool, command, sections)
+        except (ValueError, OSError, subprocess.SubprocessError) as e:
+            print('FAIL %s: %s' % (case, e))
+            failed += 1
+            continue
+        want = case.read_text(encoding='utf-8')
+        got = write(head, given + results)
+        if got == want:
+            continue
+        if options.update:
+            case.write_text(got, encoding='utf-8')
+            updated += 1
+            continue
+        failed += 1
+        print('FAIL %s' % case)
+        sys.stdout.writelines(difflib.unified_diff(want.splitlines(True), got.splitlines(True),
+                                                   'expected', 'got'))
+    print('%d cases, %d failed, %d %s' % (len(cases), failed, runs or updated,
+                                          'runs' if options.limits else 'updated'))
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
