@@ -159,8 +159,6 @@ void surg__save_initializer(surg__saver *s, const surg_value *v);
 /* --- save_node.c --- */
 void surg__save_node(surg__saver *s, uint32_t number, const surg_node *n);
 void surg__save_attr(surg__saver *s, uint32_t number, const surg_attr *a);
-/* A Constant node for an initializer of a function body, which has no place for one. */
-void surg__save_constant(surg__saver *s, const surg_value *v);
 
 /* --- save_graph.c --- */
 void surg__save_graph(surg__saver *s, uint32_t number, const surg_graph *g);

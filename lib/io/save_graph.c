@@ -116,11 +116,6 @@ static bool put_graph_list(surg__saver *s, const void *of, uint32_t number, bool
   }
 }
 
-static void put_function_nodes(surg__saver *s, const surg_graph *body) {
-  for (const surg_value *v = body->first_init; v; v = v->init_next) surg__save_constant(s, v);
-  put_nodes(s, body, FUNCTION_NODE);
-}
-
 static bool put_function_list(surg__saver *s, const void *of, uint32_t number, bool write) {
   const surg_function *f = of;
   const surg_graph *g = f->body;
@@ -133,7 +128,8 @@ static bool put_function_list(surg__saver *s, const void *of, uint32_t number, b
         surg__save_str(s, number, g->out[i]->use.value->name);
       return true;
     case FUNCTION_NODE:
-      if (write) put_function_nodes(s, g);
+      assert(!g->first_init); /* a function has no place for them: they are Constant nodes */
+      if (write) put_nodes(s, g, number);
       return true;
     case FUNCTION_DEFAULT:
       for (size_t i = 0; write && i < f->defaults.count; i++)

@@ -253,16 +253,3 @@ void surg__save_node(surg__saver *s, uint32_t number, const surg_node *n) {
     splice_node(s, n);
   surg__save_end(s, open);
 }
-
-void surg__save_constant(surg__saver *s, const surg_value *v) {
-  bool sparse = v->tensor->view == SURG__VIEW_SPARSE;
-  surg__open open = surg__save_begin(s, FUNCTION_NODE);
-  surg__save_str(s, NODE_OUTPUT, v->name);
-  surg__save_str(s, NODE_OP_TYPE, "Constant");
-  surg__open attr = surg__save_begin(s, NODE_ATTRIBUTE);
-  surg__save_str(s, ATTR_NAME, sparse ? "sparse_value" : "value");
-  put_attr_tensor(s, sparse ? ATTR_SPARSE : ATTR_T, v->tensor);
-  surg__rope_varint(&s->rope, ATTR_TYPE, sparse ? SURG_ATTR_SPARSE_TENSOR : SURG_ATTR_TENSOR);
-  surg__save_end(s, attr);
-  surg__save_end(s, open);
-}

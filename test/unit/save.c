@@ -177,9 +177,9 @@ static wire graph(const twin *t) {
   wire_message(&g, 12, value_info(t->z, 1, true));
   wire_message(&g, 12, value_info("soft", 1, false));
   wire_message(&g, 12, value_info("called", 1, false));
-  wire_message(&g, 13, value_info(t->y, 1, true));
+  wire_message(&g, 13, value_info("chosen", 1, true)); /* not in the order of the nodes */
   wire_message(&g, 13, value_info("names nothing", 1, true));
-  wire_message(&g, 13, value_info("chosen", 1, true));
+  wire_message(&g, 13, value_info(t->y, 1, true));
   wire_message(&g, 14, annotation(t));
   wire_message(&g, 16, entry("graph", "metadata"));
   wire_str(&g, 70, "unknown");
@@ -530,6 +530,7 @@ static wire any_type(int kind) {
       return t;
     case 3: /* optional */
       wire_message(&body, 1, tensor_type(1, true));
+      wire_str(&t, 6, "MAYBE");
       wire_message(&t, 9, body);
       return t;
     case 4: /* sparse */
@@ -608,6 +609,55 @@ START_TEST(a_constant_becomes_an_initializer) {
   surg_model_free(model);
   free(whole.p);
   free(packed.p);
+}
+END_TEST
+
+/* The default of a function's attribute, copied to a node: the same message under another number.
+ */
+START_TEST(an_attribute_is_copied_from_a_function) {
+  wire saved[2];
+  for (int i = 0; i < 2; i++) {
+    wire m = {0}, g = {0}, f = {0}, n = {0}, call = {0}, alpha = {0}, ref = {0};
+    wire_str(&alpha, 1, "alpha");
+    wire_varint(&alpha, 2 << 3 | 5);
+    wire_put(&alpha, &(float){0.5f}, 4);
+    wire_str(&alpha, 13, "documented");
+    wire_int(&alpha, 20, 1);
+    wire_str(&call, 1, "x");
+    wire_str(&call, 2, "y");
+    wire_str(&call, 4, "f");
+    wire_str(&call, 7, "dom");
+    if (i) wire_bytes(&call, 5, alpha.p, alpha.n); /* what had no place goes to the end */
+    wire_message(&g, 1, call);
+    wire_str(&g, 2, "g");
+    wire_message(&g, 11, value_info("x", 1, false));
+    wire_message(&g, 12, value_info("y", 1, false));
+    wire_str(&ref, 1, "alpha");
+    wire_int(&ref, 20, 1);
+    wire_str(&ref, 21, "alpha");
+    wire_str(&n, 1, "a");
+    wire_str(&n, 2, "b");
+    wire_str(&n, 4, "LeakyRelu");
+    wire_message(&n, 5, ref);
+    wire_str(&f, 1, "f");
+    wire_str(&f, 4, "a");
+    wire_str(&f, 5, "b");
+    wire_message(&f, 7, n);
+    wire_message(&f, 9, import("", 17));
+    wire_str(&f, 10, "dom");
+    wire_message(&f, 11, alpha);
+    wire_int(&m, 1, 9);
+    wire_message(&m, 7, g);
+    wire_message(&m, 8, import("", 17));
+    wire_message(&m, 8, import("dom", 1));
+    wire_message(&m, 25, f);
+    saved[i] = m;
+  }
+  surg_model *m = load(saved[0]);
+  const surg_attr *alpha = surg_function_attr_default(surg_model_function(m, 0), 0);
+  surg_node *call = surg_graph_first_node(surg_model_graph(m));
+  ck_assert_int_eq(surg_node_copy_attr(call, alpha), SURG_OK);
+  expect(m, saved[1]);
 }
 END_TEST
 
@@ -827,6 +877,7 @@ int main(void) {
   tcase_add_test(c, a_constant_becomes_an_initializer);
   tcase_add_test(c, initializers_of_a_function_are_constants);
   tcase_add_test(c, a_sparse_initializer_is_renamed);
+  tcase_add_test(c, an_attribute_is_copied_from_a_function);
   tcase_add_test(c, nesting_is_bounded);
   tcase_add_test(c, an_odd_order_of_fields_is_kept);
   tcase_add_test(c, memory_runs_out);
