@@ -34,8 +34,7 @@ bool surg__fault_hit(int which) {
 __attribute__((destructor)) void surg__fault_report(void) {
   const char *wanted = getenv("SURG_FAULT_COUNT");
   if (!wanted || strcmp(wanted, "1") != 0) return;
-  fprintf(stderr, "faults: sys %llu alloc %llu\n",
-          (unsigned long long)plans[SURG__FAULT_SYS].calls,
+  fprintf(stderr, "faults: sys %llu alloc %llu\n", (unsigned long long)plans[SURG__FAULT_SYS].calls,
           (unsigned long long)plans[SURG__FAULT_ALLOC].calls);
 }
 #else

@@ -48,16 +48,18 @@ static int walk_beneath(int dirfd, const char *path, int flags, int *fd) {
   for (;;) {
     size_t n = strcspn(p, "/");
     char part[NAME_MAX + 1];
-    if (n > NAME_MAX) err = ENAMETOOLONG;
-    else if (n == 2 && p[0] == '.' && p[1] == '.') err = EXDEV;
+    if (n > NAME_MAX)
+      err = ENAMETOOLONG;
+    else if (n == 2 && p[0] == '.' && p[1] == '.')
+      err = EXDEV;
     if (err) break;
     memcpy(part, p, n);
     part[n] = 0;
     p += n + strspn(p + n, "/");
     bool last = *p == 0;
     int next = -1;
-    err = open_retry(at, n ? part : ".", O_NOFOLLOW | (last ? flags : O_RDONLY | O_DIRECTORY),
-                     &next);
+    err =
+        open_retry(at, n ? part : ".", O_NOFOLLOW | (last ? flags : O_RDONLY | O_DIRECTORY), &next);
     if (at != dirfd) close(at);
     at = dirfd;
     if (err || last) {
@@ -210,13 +212,14 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
     ssize_t r = copy_file_range(in, &off, out, NULL,
                                 left < LARGEST_TRANSFER ? (size_t)left : LARGEST_TRANSFER, 0);
     if (r < 0 && errno == EINTR) continue;
-    if (r < 0)
-      switch (errno) {
+    if (r < 0) switch (errno) {
         case ENOSPC:
         case EIO:
         case EFBIG:
-        case EDQUOT: return errno;
-        default: return 0; /* this pair of files cannot: the caller copies by hand */
+        case EDQUOT:
+          return errno;
+        default:
+          return 0; /* this pair of files cannot: the caller copies by hand */
       }
     if (r == 0) return 0;
     *done += (uint64_t)r;
@@ -226,8 +229,8 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
 
 int surg__os_reserve(size_t n, void **p) {
   SURG_SYS_FAULT(ENOMEM);
-  void *m = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                 0);
+  void *m =
+      mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (m == MAP_FAILED) return errno;
   *p = m;
   return 0;
@@ -259,8 +262,10 @@ uint64_t surg__os_now_ns(void) {
 int surg__os_split(const char *path, char **dir, char **base) {
   const char *slash = strrchr(path, '/');
   *base = strdup(slash ? slash + 1 : path);
-  if (!slash) *dir = strdup(".");
-  else *dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+  if (!slash)
+    *dir = strdup(".");
+  else
+    *dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
   if (*dir && *base) return 0;
   free(*dir);
   free(*base);

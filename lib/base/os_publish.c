@@ -99,8 +99,10 @@ static int name_unnamed(int fd, const char *path, char **name) {
   for (unsigned i = 0; i < NAME_TRIES && err == EEXIST; i++) {
     char *candidate = temp_name(dir, i);
     err = candidate ? link_fd(fd, candidate) : ENOMEM;
-    if (err) free(candidate);
-    else *name = candidate;
+    if (err)
+      free(candidate);
+    else
+      *name = candidate;
   }
   free(dir);
   free(base);

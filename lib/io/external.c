@@ -59,9 +59,12 @@ static void warn(const request *r, const char *why) {
 static surg_status take_key(request *r, const surg__extkey *k) {
   surg_str *slot = NULL;
   bool *seen = NULL;
-  if (str_is(k->key, "location")) slot = &r->location, seen = &r->has_location;
-  else if (str_is(k->key, "offset")) slot = &r->offset, seen = &r->has_offset;
-  else if (str_is(k->key, "length")) slot = &r->length, seen = &r->has_length;
+  if (str_is(k->key, "location"))
+    slot = &r->location, seen = &r->has_location;
+  else if (str_is(k->key, "offset"))
+    slot = &r->offset, seen = &r->has_offset;
+  else if (str_is(k->key, "length"))
+    slot = &r->length, seen = &r->has_length;
   if (slot) {
     if (*seen) return fail(r, SURG_EINVALID, "a key stands here twice");
     *slot = k->value;
@@ -175,8 +178,10 @@ static int open_through_link(const surg__source *src, int parent, const char *ba
   int err = surg__os_split(target, &dir, &name);
   if (err) return err;
   int folder = -1;
-  if (surg__os_open_read(parent, dir, &folder) != 0 || !is_model_folder(src, folder)) err = EXDEV;
-  else err = surg__os_open_beneath(folder, name, fd);
+  if (surg__os_open_read(parent, dir, &folder) != 0 || !is_model_folder(src, folder))
+    err = EXDEV;
+  else
+    err = surg__os_open_beneath(folder, name, fd);
   if (folder >= 0) surg__os_close(folder);
   free(dir);
   free(name);

@@ -31,8 +31,10 @@ static surg_status build(surg__source *src, const surg_load_options *options, su
   surg_status status = L.status;
   if (ok && L.m->status != SURG_OK) status = L.m->status;
   if (status == SURG_OK) status = L.worst;
-  if (status != SURG_OK || options->policy == SURG_LOAD_CHECK) surg_model_free(L.m);
-  else *out = L.m;
+  if (status != SURG_OK || options->policy == SURG_LOAD_CHECK)
+    surg_model_free(L.m);
+  else
+    *out = L.m;
   return status;
 }
 
@@ -81,8 +83,10 @@ static surg_status load_source(surg__source *src, bool text, const surg_load_opt
   uint64_t n = src->size < 4096 ? src->size : 4096;
   surg_status status = surg__source_need(src, 0, n);
   const char *what = status == SURG_OK && !text ? surg__sniff(src->base, n) : NULL;
-  if (what) status = surg__error(ctx, SURG_EINVALID, src->name, "%s", what);
-  else if (status == SURG_OK && (text || looks_like_text(src))) status = translate(&src);
+  if (what)
+    status = surg__error(ctx, SURG_EINVALID, src->name, "%s", what);
+  else if (status == SURG_OK && (text || looks_like_text(src)))
+    status = translate(&src);
   if (status == SURG_OK) status = surg__scan_model(src, ctx->max_depth);
   if (status == SURG_OK) status = build(src, &options, out);
   surg__source_unref(src);

@@ -33,7 +33,8 @@ bool surg__load_oom(surg__loader *L);                   /* false */
 bool surg__load_stop(surg__loader *L, surg_status why); /* false; reported already */
 /* `graph.node[3]...` of a byte, in scratch memory. */
 const char *surg__load_path(surg__loader *L, uint64_t off);
-/* What defines a value, for messages: `an input`, `an initializer`, `an output of graph.node[2]`. */
+/* What defines a value, for messages: `an input`, `an initializer`, `an output of graph.node[2]`.
+ */
 const char *surg__load_definition(surg__loader *L, const surg_value *v);
 
 /* --- decoding (load_leaf.c) --- */

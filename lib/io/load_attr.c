@@ -5,15 +5,17 @@
 
 /* Field of AttributeProto that holds the value of a kind. */
 static const uint8_t field_of[] = {
-    [SURG_ATTR_FLOAT] = 2,          [SURG_ATTR_INT] = 3,         [SURG_ATTR_STRING] = 4,
-    [SURG_ATTR_TENSOR] = 5,         [SURG_ATTR_GRAPH] = 6,       [SURG_ATTR_FLOATS] = 7,
-    [SURG_ATTR_INTS] = 8,           [SURG_ATTR_STRINGS] = 9,     [SURG_ATTR_TENSORS] = 10,
-    [SURG_ATTR_GRAPHS] = 11,        [SURG_ATTR_TYPE_PROTO] = 14, [SURG_ATTR_TYPE_PROTOS] = 15,
+    [SURG_ATTR_FLOAT] = 2,          [SURG_ATTR_INT] = 3,
+    [SURG_ATTR_STRING] = 4,         [SURG_ATTR_TENSOR] = 5,
+    [SURG_ATTR_GRAPH] = 6,          [SURG_ATTR_FLOATS] = 7,
+    [SURG_ATTR_INTS] = 8,           [SURG_ATTR_STRINGS] = 9,
+    [SURG_ATTR_TENSORS] = 10,       [SURG_ATTR_GRAPHS] = 11,
+    [SURG_ATTR_TYPE_PROTO] = 14,    [SURG_ATTR_TYPE_PROTOS] = 15,
     [SURG_ATTR_SPARSE_TENSOR] = 22, [SURG_ATTR_SPARSE_TENSORS] = 23,
 };
 #define BIT(n) ((uint64_t)1 << (n))
 #define SKIPPED (BIT(4) | BIT(5) | BIT(6) | BIT(9) | BIT(10) | BIT(11) | BIT(22) | BIT(23))
-#define NEEDS_VALUE \
+#define NEEDS_VALUE                                                              \
   (BIT(SURG_ATTR_TENSOR) | BIT(SURG_ATTR_GRAPH) | BIT(SURG_ATTR_SPARSE_TENSOR) | \
    BIT(SURG_ATTR_TYPE_PROTO))
 
@@ -48,8 +50,10 @@ static bool find_values(reader *r) {
 
 static void *copy(reader *r, const void *items, size_t n, size_t size) {
   void *to = surg__arena_array(&r->L->m->arena, n + 1, size);
-  if (!to) surg__load_oom(r->L);
-  else if (n) memcpy(to, items, n * size);
+  if (!to)
+    surg__load_oom(r->L);
+  else if (n)
+    memcpy(to, items, n * size);
   return to;
 }
 
@@ -61,8 +65,7 @@ static bool take_string(reader *r, const surg__field *f, surg_str *out) {
 }
 
 static bool take_graph(reader *r, const surg__field *f, surg_graph **out) {
-  if (!r->node)
-    return surg__load_bad(r->L, f->off, "a default that is a graph is not supported");
+  if (!r->node) return surg__load_bad(r->L, f->off, "a default that is a graph is not supported");
   surg_graph *g = surg__graph_new(r->L->m, SURG_GRAPH_SUBGRAPH, r->node, r->a);
   if (!g) return surg__load_oom(r->L);
   g->src = surg__load_src(f);
@@ -74,9 +77,11 @@ static bool take_graph(reader *r, const surg__field *f, surg_graph **out) {
 static bool take_element(reader *r, const surg__field *f, void *items, size_t i) {
   switch (r->a->kind) {
     case SURG_ATTR_STRING:
-    case SURG_ATTR_STRINGS: return take_string(r, f, (surg_str *)items + i);
+    case SURG_ATTR_STRINGS:
+      return take_string(r, f, (surg_str *)items + i);
     case SURG_ATTR_GRAPH:
-    case SURG_ATTR_GRAPHS: return take_graph(r, f, (surg_graph **)items + i);
+    case SURG_ATTR_GRAPHS:
+      return take_graph(r, f, (surg_graph **)items + i);
     case SURG_ATTR_TENSOR:
     case SURG_ATTR_TENSORS:
       ((surg_tensor **)items)[i] = surg__load_tensor(r->L, f, NULL);
@@ -95,10 +100,14 @@ static bool take_skipped(reader *r) {
                                   strings ? sizeof(surg_str) : sizeof(void *));
   if (!items) return surg__load_oom(r->L);
   /* Set first: graphs that are read later find the attribute complete. */
-  if (a->kind == SURG_ATTR_STRING) a->u.s = (surg_str){"", 0};
-  else if (strings) a->u.strings = items;
-  else if (a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS) a->u.graphs = items;
-  else a->u.tensors = items;
+  if (a->kind == SURG_ATTR_STRING)
+    a->u.s = (surg_str){"", 0};
+  else if (strings)
+    a->u.strings = items;
+  else if (a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS)
+    a->u.graphs = items;
+  else
+    a->u.tensors = items;
   surg__cursor c = surg__load_cursor(r->L, r->f->body);
   surg__field f;
   size_t n = 0;
@@ -132,8 +141,12 @@ static bool take_value(reader *r) {
   const Onnx__AttributeProto *p = r->p;
   a->count = 1;
   switch (a->kind) {
-    case SURG_ATTR_INT: a->u.i = p->i; return true;
-    case SURG_ATTR_FLOAT: a->u.f = p->f; return true;
+    case SURG_ATTR_INT:
+      a->u.i = p->i;
+      return true;
+    case SURG_ATTR_FLOAT:
+      a->u.f = p->f;
+      return true;
     case SURG_ATTR_INTS:
       if (p->n_ints > UINT32_MAX) return surg__load_oom(r->L);
       a->count = (uint32_t)p->n_ints;
@@ -143,8 +156,10 @@ static bool take_value(reader *r) {
       a->count = (uint32_t)p->n_floats;
       return (a->u.floats = copy(r, p->floats, p->n_floats, sizeof(float))) != NULL;
     case SURG_ATTR_TYPE_PROTO:
-    case SURG_ATTR_TYPE_PROTOS: return take_types(r);
-    default: return take_skipped(r);
+    case SURG_ATTR_TYPE_PROTOS:
+      return take_types(r);
+    default:
+      return take_skipped(r);
   }
 }
 
@@ -164,7 +179,8 @@ static surg_attr_kind kind_of(reader *r, bool *repaired) {
     kind = guess_kind(r);
     *repaired = kind != SURG_ATTR_UNDEFINED && L->m->ir_version >= 2;
   }
-  if (kind == SURG_ATTR_UNDEFINED) surg__load_bad(L, r->f->off, "has no type");
+  if (kind == SURG_ATTR_UNDEFINED)
+    surg__load_bad(L, r->f->off, "has no type");
   else if ((size_t)kind >= SURG_COUNT(field_of))
     surg__load_bad(L, r->f->off, "type %d does not exist", (int)kind);
   else if (r->present & ~BIT(field_of[kind]))
@@ -173,7 +189,8 @@ static surg_attr_kind kind_of(reader *r, bool *repaired) {
     surg__load_bad(L, r->f->off, "has no value");
   else if (p->ref_attr_name && *p->ref_attr_name && r->present)
     surg__load_bad(L, r->f->off, "has a value and refers to another attribute");
-  else return kind;
+  else
+    return kind;
   return SURG_ATTR_UNDEFINED;
 }
 

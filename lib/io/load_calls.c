@@ -8,10 +8,10 @@ typedef struct call {
 } call;
 
 typedef struct function_info {
-  uint64_t nodes;  /* own, then with those of all calls inlined */
-  uint32_t first;  /* calls of this one in calls[] */
-  uint32_t next;   /* of the walk */
-  uint32_t depth;  /* longest chain of calls, 1 for a function that calls none */
+  uint64_t nodes; /* own, then with those of all calls inlined */
+  uint32_t first; /* calls of this one in calls[] */
+  uint32_t next;  /* of the walk */
+  uint32_t depth; /* longest chain of calls, 1 for a function that calls none */
   bool entered, done;
 } function_info;
 
@@ -82,8 +82,9 @@ static void finish(calls *c, uint32_t i) {
 
 static bool recursive(calls *c, uint32_t i) {
   const surg_function *f = c->L->m->functions.items[i];
-  return surg__load_bad(c->L, f->src.field_off, "the function calls itself, directly or through "
-                                                "others");
+  return surg__load_bad(c->L, f->src.field_off,
+                        "the function calls itself, directly or through "
+                        "others");
 }
 
 /* Depth first from one function; false: recursion (reported), or loading has ended. */
@@ -121,9 +122,9 @@ static bool check_limits(const calls *c) {
     if (c->info[i].nodes > nodes) nodes = c->info[i].nodes;
   }
   if (depth > SURG_LIMIT_CALL_DEPTH)
-    return surg__load_found(L, surg__error(L->ctx, SURG_ELIMIT, L->src->name,
-                                           "functions call functions more than %u deep",
-                                           SURG_LIMIT_CALL_DEPTH));
+    return surg__load_found(
+        L, surg__error(L->ctx, SURG_ELIMIT, L->src->name,
+                       "functions call functions more than %u deep", SURG_LIMIT_CALL_DEPTH));
   if (nodes > SURG_LIMIT_INLINED_NODES)
     return surg__load_found(
         L, surg__error(L->ctx, SURG_ELIMIT, L->src->name,

@@ -45,9 +45,9 @@ static const surg_attr *find_attr(const surg_node *n, const char *name) {
 }
 
 static const char *kind_name(surg_attr_kind k) {
-  static const char *const names[] = {"undefined", "float",   "int",           "string",
-                                      "tensor",    "graph",   "floats",        "ints",
-                                      "strings",   "tensors", "graphs",        "sparse_tensor",
+  static const char *const names[] = {"undefined",      "float",      "int",        "string",
+                                      "tensor",         "graph",      "floats",     "ints",
+                                      "strings",        "tensors",    "graphs",     "sparse_tensor",
                                       "sparse_tensors", "type_proto", "type_protos"};
   return (size_t)k < SURG_COUNT(names) ? names[k] : "?";
 }
@@ -56,8 +56,7 @@ static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s
                        const surg_attr *a) {
   const surg__attr_def *def = surg__schema_attr(s, a->name);
   bool graph = a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS;
-  if (!def && graph)
-    return surg__load_bad(L, a->src.field_off, "%s has no such graph", n->op_type);
+  if (!def && graph) return surg__load_bad(L, a->src.field_off, "%s has no such graph", n->op_type);
   if (!def) return surg__load_unclean(L, a->src.field_off, "%s has no such attribute", n->op_type);
   if (def->kind == a->kind || a->ref) return true;
   return surg__load_bad(L, a->src.field_off, "is of kind %s where %s takes %s", kind_name(a->kind),
@@ -79,8 +78,7 @@ static bool check_constant(surg__loader *L, const surg_node *n) {
   uint32_t values = 0;
   for (uint32_t i = 0; i < n->n_attr; i++)
     if (surg__schema_attr(n->schema, n->attrs[i]->name)) values++;
-  return values == 1 ||
-         surg__load_bad(L, n->src.field_off, "has %u values instead of one", values);
+  return values == 1 || surg__load_bad(L, n->src.field_off, "has %u values instead of one", values);
 }
 
 /* --- inputs and outputs --- */
@@ -131,12 +129,15 @@ static bool check_control_flow(surg__loader *L, const surg_node *n) {
     case SURG_OP_If:
       return check_body(L, n, "then_branch", 0, n->n_out) &&
              check_body(L, n, "else_branch", 0, n->n_out);
-    case SURG_OP_Loop: return check_body(L, n, "body", n->n_in, (size_t)n->n_out + 1);
+    case SURG_OP_Loop:
+      return check_body(L, n, "body", n->n_in, (size_t)n->n_out + 1);
     case SURG_OP_Scan:
       /* Version 8 has the lengths of the sequences in front. */
       return check_body(L, n, "body", n->schema->since == 8 ? n->n_in - 1u : n->n_in, n->n_out);
-    case SURG_OP_SequenceMap: return check_body(L, n, "body", n->n_in, n->n_out);
-    default: return true;
+    case SURG_OP_SequenceMap:
+      return check_body(L, n, "body", n->n_in, n->n_out);
+    default:
+      return true;
   }
 }
 
@@ -191,9 +192,12 @@ static bool check_node(surg__loader *L, const surg_node *n) {
   surg_op_class class = surg_node_class(n);
   if (L->m->status != SURG_OK) return surg__load_oom(L);
   switch (class) {
-    case SURG_OP_CLASS_BUILTIN: return check_builtin(L, n);
-    case SURG_OP_CLASS_FUNCTION: return check_call(L, n);
-    default: return !*n->op_type || check_unknown(L, n);
+    case SURG_OP_CLASS_BUILTIN:
+      return check_builtin(L, n);
+    case SURG_OP_CLASS_FUNCTION:
+      return check_call(L, n);
+    default:
+      return !*n->op_type || check_unknown(L, n);
   }
 }
 

@@ -111,14 +111,29 @@ static bool read_head(surg__loader *L, const surg__field *node, node_head *h) {
   while (surg__load_next(L, &c, &f)) {
     const char **slot = NULL;
     switch (f.number) {
-      case 1: h->n_in++; break;
-      case 2: h->n_out++; break;
-      case 3: slot = &h->name; break;
-      case 4: slot = &h->op_type; break;
-      case 5: h->n_attr++; break;
-      case 7: slot = &h->domain; break;
-      case 8: slot = &h->overload; break;
-      default: break;
+      case 1:
+        h->n_in++;
+        break;
+      case 2:
+        h->n_out++;
+        break;
+      case 3:
+        slot = &h->name;
+        break;
+      case 4:
+        slot = &h->op_type;
+        break;
+      case 5:
+        h->n_attr++;
+        break;
+      case 7:
+        slot = &h->domain;
+        break;
+      case 8:
+        slot = &h->overload;
+        break;
+      default:
+        break;
     }
     if (slot && !(*slot = surg__load_name(L, &f))) return false;
   }
@@ -141,9 +156,12 @@ static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__f
   if (*name) {
     v = find_here(n->graph, name);
     if (v && !clash(L, f->off, v)) return false;
-    if (v) v = NULL; /* under CHECK: the second one is left out */
-    else if (!(v = surg__value_new(n->graph, name))) return surg__load_oom(L);
-    else if (!check_hiding(L, n->graph, name, f)) return false;
+    if (v)
+      v = NULL; /* under CHECK: the second one is left out */
+    else if (!(v = surg__value_new(n->graph, name)))
+      return surg__load_oom(L);
+    else if (!check_hiding(L, n->graph, name, f))
+      return false;
   }
   return surg__node_link_output(n, i, v) || surg__load_oom(L);
 }
@@ -171,10 +189,14 @@ bool surg__load_define(surg__loader *L, surg_graph *g) {
   surg__field f;
   bool ok = true;
   while (ok && surg__load_next(L, &c, &f)) {
-    if (f.number == number->node) ok = define_node(L, g, &f);
-    else if (f.number == number->input) ok = define_input(L, g, &f);
-    else if (f.number == number->initializer) ok = define_initializer(L, g, &f, false);
-    else if (f.number == number->sparse) ok = define_initializer(L, g, &f, true);
+    if (f.number == number->node)
+      ok = define_node(L, g, &f);
+    else if (f.number == number->input)
+      ok = define_input(L, g, &f);
+    else if (f.number == number->initializer)
+      ok = define_initializer(L, g, &f, false);
+    else if (f.number == number->sparse)
+      ok = define_initializer(L, g, &f, true);
     else if (f.number == 2 && g->kind != SURG_GRAPH_FUNCTION)
       ok = (g->name = surg__load_name(L, &f)) != NULL;
   }

@@ -55,8 +55,10 @@ static const uint8_t *gather(surg__loader *L, surg__span body, uint64_t skip, si
     size_t len = (size_t)(c.pos - start);
     if (!skipped(&f, skip)) {
       surg_status status = surg__source_need(L->src, start, len);
-      if (status != SURG_OK) surg__load_stop(L, status);
-      else memcpy(to, L->src->base + start, len);
+      if (status != SURG_OK)
+        surg__load_stop(L, status);
+      else
+        memcpy(to, L->src->base + start, len);
       to += len;
     }
     start = c.pos;
@@ -78,8 +80,10 @@ void *surg__load_leaf(surg__loader *L, const ProtobufCMessageDescriptor *type, s
   L->ctx->alloc_status = SURG_OK;
   void *p = protobuf_c_message_unpack(type, &allocator, n, bytes);
   if (p) return p;
-  if (L->ctx->alloc_status != SURG_OK) surg__load_oom(L);
-  else surg__load_stop(L, surg__wire_error(L->src, body.off, "this message cannot be decoded"));
+  if (L->ctx->alloc_status != SURG_OK)
+    surg__load_oom(L);
+  else
+    surg__load_stop(L, surg__wire_error(L->src, body.off, "this message cannot be decoded"));
   return NULL;
 }
 

@@ -188,10 +188,14 @@ static bool link_field(linker *k, const surg__field *f) {
     return f->number != 12 || link_declared(k, f, link_value_info);
   }
   switch (f->number) {
-    case 12: return link_declared(k, f, link_output);
-    case 13: return link_declared(k, f, link_value_info);
-    case 14: return link_annotation(k, f);
-    default: return true;
+    case 12:
+      return link_declared(k, f, link_output);
+    case 13:
+      return link_declared(k, f, link_value_info);
+    case 14:
+      return link_annotation(k, f);
+    default:
+      return true;
   }
 }
 

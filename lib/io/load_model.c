@@ -151,9 +151,14 @@ static bool read_header(surg__loader *L, surg__field *graph) {
         *graph = f;
         found = true;
         break;
-      case 8: ok = read_import(L, &L->m->imports, &f); break;
-      case 14: ok = read_metadata(L, &f); break;
-      default: break;
+      case 8:
+        ok = read_import(L, &L->m->imports, &f);
+        break;
+      case 14:
+        ok = read_metadata(L, &f);
+        break;
+      default:
+        break;
     }
   }
   if (!ok || L->status != SURG_OK || !check_version(L)) return false;

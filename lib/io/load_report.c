@@ -48,8 +48,10 @@ static void line(surg__loader *L, surg_severity severity, uint64_t off, const ch
   const char *path = surg__load_path(L, off);
   if (severity == SURG_ERROR)
     surg__error(L->ctx, SURG_EINVALID, L->src->name, "%s: %s", path, text);
-  else if (severity == SURG_WARNING) surg__warn(L->ctx, L->src->name, "%s: %s", path, text);
-  else surg__note(L->ctx, L->src->name, "%s: %s", path, text);
+  else if (severity == SURG_WARNING)
+    surg__warn(L->ctx, L->src->name, "%s: %s", path, text);
+  else
+    surg__note(L->ctx, L->src->name, "%s: %s", path, text);
   surg__arena_reset(&L->scratch, mark);
 }
 

@@ -57,12 +57,10 @@ static bool check_shapes(surg__loader *L, const surg__field *f, const surg_tenso
   if (!surg__dims_product(dims, rank, &dense))
     return surg__load_bad(L, f->off, "dims are negative or their product overflows");
   if (values->rank != 1) return surg__load_bad(L, f->off, "values must have rank 1");
-  if (!list)
-    return values->count == 0 || surg__load_bad(L, f->off, "has values and no indices");
+  if (!list) return values->count == 0 || surg__load_bad(L, f->off, "has values and no indices");
   uint64_t nnz = values->count;
   bool linear = list->rank == 1, rows = list->rank == 2 && (uint64_t)list->dims[1] == rank;
-  if (list->dtype != SURG_INT64)
-    return surg__load_bad(L, f->off, "indices must be of type int64");
+  if (list->dtype != SURG_INT64) return surg__load_bad(L, f->off, "indices must be of type int64");
   if (!linear && !rows)
     return surg__load_bad(L, f->off, "indices must have shape [n] or [n, rank]");
   if ((uint64_t)list->dims[0] != nnz)
@@ -86,7 +84,8 @@ surg_tensor *surg__load_sparse(surg__loader *L, const surg__field *f, const char
   Onnx__SparseTensorProto *p = NULL;
   if (L->status == SURG_OK && L->findings == before)
     p = surg__load_leaf(L, &onnx__sparse_tensor_proto__descriptor, f->body, 1u << 1 | 1u << 2);
-  if (p && !values) surg__load_bad(L, f->off, "has no values");
+  if (p && !values)
+    surg__load_bad(L, f->off, "has no values");
   else if (p && check_shapes(L, f, values, list, p->dims, p->n_dims) && L->findings == before) {
     t = surg__tensor_alloc(L->m, values->dtype, p->dims, p->n_dims);
     if (!t) surg__load_oom(L);

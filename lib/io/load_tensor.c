@@ -6,8 +6,8 @@
 
 /* Numbers of the fields of TensorProto that hold elements. */
 enum { FLOATS = 4, INT32S = 5, STRINGS = 6, INT64S = 7, RAW = 9, DOUBLES = 10, UINT64S = 11 };
-#define LISTS (1u << FLOATS | 1u << INT32S | 1u << STRINGS | 1u << INT64S | 1u << DOUBLES | \
-               1u << UINT64S)
+#define LISTS \
+  (1u << FLOATS | 1u << INT32S | 1u << STRINGS | 1u << INT64S | 1u << DOUBLES | 1u << UINT64S)
 #define PAYLOAD ((uint64_t)LISTS | 1u << RAW)
 
 typedef struct payload {
@@ -36,14 +36,20 @@ static bool find_payload(surg__loader *L, const surg__field *t, payload *p) {
 static uint32_t list_of(int dtype) {
   switch (dtype) {
     case SURG_FLOAT:
-    case SURG_COMPLEX64: return FLOATS;
+    case SURG_COMPLEX64:
+      return FLOATS;
     case SURG_DOUBLE:
-    case SURG_COMPLEX128: return DOUBLES;
-    case SURG_INT64: return INT64S;
+    case SURG_COMPLEX128:
+      return DOUBLES;
+    case SURG_INT64:
+      return INT64S;
     case SURG_UINT32:
-    case SURG_UINT64: return UINT64S;
-    case SURG_STRING: return STRINGS;
-    default: return INT32S;
+    case SURG_UINT64:
+      return UINT64S;
+    case SURG_STRING:
+      return STRINGS;
+    default:
+      return INT32S;
   }
 }
 
@@ -77,15 +83,14 @@ static surg__extkey *external_keys(surg__loader *L, const Onnx__TensorProto *p) 
 
 static bool read_external(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
                           const payload *data, surg_tensor *t) {
-  if (t->dtype == SURG_STRING)
-    return surg__load_bad(L, f->off, "strings cannot be external data");
+  if (t->dtype == SURG_STRING) return surg__load_bad(L, f->off, "strings cannot be external data");
   if (data->lists || data->bytes.len)
     return surg__load_bad(L, f->off, "has external data and data in the model");
   surg__extkey *keys = external_keys(L, p);
   if (!keys) return false;
   t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;
-  surg_status s = surg__external_resolve(L->m, f->off, keys, p->n_external_data, t->bytes,
-                                         &t->file, &t->data);
+  surg_status s =
+      surg__external_resolve(L->m, f->off, keys, p->n_external_data, t->bytes, &t->file, &t->data);
   if (s == SURG_OK) {
     t->view = SURG__VIEW_EXTERNAL;
     return true;
@@ -129,8 +134,7 @@ static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__Tens
     return surg__load_bad(L, f->off, "has raw_data and %s",
                           field_name((uint32_t)__builtin_ctz(data.lists)));
   if (data.lists) return read_list(L, f, &data, t);
-  if (data.raw && (t->dtype != SURG_STRING || data.bytes.len))
-    return read_raw(L, f, &data, t);
+  if (data.raw && (t->dtype != SURG_STRING || data.bytes.len)) return read_raw(L, f, &data, t);
   t->view = SURG__VIEW_EMPTY;
   if (t->count == 0) return true;
   return surg__load_bad(L, f->off, "has no data for %llu elements", (unsigned long long)t->count);
@@ -140,16 +144,20 @@ static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__Tens
 static bool check_header(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p) {
   uint64_t count, bytes;
   int dtype = p->has_data_type ? p->data_type : SURG_UNDEFINED;
-  if (p->segment) surg__load_bad(L, f->off, "is a segment of a tensor, which is not supported");
-  else if (dtype == SURG_UNDEFINED) surg__load_bad(L, f->off, "has no element type");
+  if (p->segment)
+    surg__load_bad(L, f->off, "is a segment of a tensor, which is not supported");
+  else if (dtype == SURG_UNDEFINED)
+    surg__load_bad(L, f->off, "has no element type");
   else if (!surg__dtype_name(dtype))
     surg__load_bad(L, f->off, "element type %d does not exist", dtype);
   else if (!surg__dims_product(p->dims, p->n_dims, &count))
     surg__load_bad(L, f->off, "dims are negative or their product overflows");
   else if (dtype != SURG_STRING && !surg__dtype_bytes(dtype, count, &bytes))
     surg__load_bad(L, f->off, "dims ask for more bytes than can be counted");
-  else if (p->n_dims > UINT32_MAX) surg__load_bad(L, f->off, "has too many dims");
-  else return true;
+  else if (p->n_dims > UINT32_MAX)
+    surg__load_bad(L, f->off, "has too many dims");
+  else
+    return true;
   return false;
 }
 

@@ -55,23 +55,34 @@ static bool fill_shape(surg__loader *L, const Onnx__TensorShapeProto *p, surg_ty
 
 static surg_type_kind kind_of(const Onnx__TypeProto *p) {
   switch (p->value_case) {
-    case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE: return SURG_TYPE_TENSOR;
-    case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE: return SURG_TYPE_SEQUENCE;
-    case ONNX__TYPE_PROTO__VALUE_MAP_TYPE: return SURG_TYPE_MAP;
-    case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE: return SURG_TYPE_OPTIONAL;
-    case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE: return SURG_TYPE_SPARSE_TENSOR;
-    case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE: return SURG_TYPE_OPAQUE;
-    default: return SURG_TYPE_UNKNOWN;
+    case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE:
+      return SURG_TYPE_TENSOR;
+    case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
+      return SURG_TYPE_SEQUENCE;
+    case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
+      return SURG_TYPE_MAP;
+    case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE:
+      return SURG_TYPE_OPTIONAL;
+    case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
+      return SURG_TYPE_SPARSE_TENSOR;
+    case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
+      return SURG_TYPE_OPAQUE;
+    default:
+      return SURG_TYPE_UNKNOWN;
   }
 }
 
 /* The type one level further in, or NULL. */
 static const Onnx__TypeProto *inner(const Onnx__TypeProto *p) {
   switch (kind_of(p)) {
-    case SURG_TYPE_SEQUENCE: return p->sequence_type->elem_type;
-    case SURG_TYPE_OPTIONAL: return p->optional_type->elem_type;
-    case SURG_TYPE_MAP: return p->map_type->value_type;
-    default: return NULL;
+    case SURG_TYPE_SEQUENCE:
+      return p->sequence_type->elem_type;
+    case SURG_TYPE_OPTIONAL:
+      return p->optional_type->elem_type;
+    case SURG_TYPE_MAP:
+      return p->map_type->value_type;
+    default:
+      return NULL;
   }
 }
 
@@ -86,14 +97,17 @@ static bool fill_type(surg__loader *L, const Onnx__TypeProto *p, surg_type *t) {
     case SURG_TYPE_SPARSE_TENSOR:
       t->dtype = p->sparse_tensor_type->elem_type;
       return fill_shape(L, p->sparse_tensor_type->shape, t);
-    case SURG_TYPE_MAP: t->dtype = p->map_type->key_type; return true;
+    case SURG_TYPE_MAP:
+      t->dtype = p->map_type->key_type;
+      return true;
     case SURG_TYPE_OPAQUE:
       if (p->opaque_type->domain &&
           !(t->opaque_domain = surg__load_intern(L, p->opaque_type->domain)))
         return false;
       return !p->opaque_type->name ||
              (t->opaque_name = surg__load_intern(L, p->opaque_type->name)) != NULL;
-    default: return true;
+    default:
+      return true;
   }
 }
 
@@ -107,8 +121,10 @@ const surg_type *surg__load_type(surg__loader *L, const Onnx__TypeProto *p) {
       return NULL;
     }
     if (!fill_type(L, p, t)) return NULL;
-    if (outer) outer->elem = t;
-    else outermost = t;
+    if (outer)
+      outer->elem = t;
+    else
+      outermost = t;
     outer = t;
   }
   return outermost;

@@ -20,16 +20,28 @@ typedef struct list {
 static void set_range(list *l) {
   l->limited = true;
   switch (l->t->dtype) {
-    case SURG_INT8: l->low = INT8_MIN, l->high = INT8_MAX; break;
-    case SURG_INT16: l->low = INT16_MIN, l->high = INT16_MAX; break;
+    case SURG_INT8:
+      l->low = INT8_MIN, l->high = INT8_MAX;
+      break;
+    case SURG_INT16:
+      l->low = INT16_MIN, l->high = INT16_MAX;
+      break;
     case SURG_UINT16:
     case SURG_FLOAT16:
-    case SURG_BFLOAT16: l->low = 0, l->high = UINT16_MAX; break;
-    case SURG_UINT32: l->low = 0, l->high = UINT32_MAX; break;
+    case SURG_BFLOAT16:
+      l->low = 0, l->high = UINT16_MAX;
+      break;
+    case SURG_UINT32:
+      l->low = 0, l->high = UINT32_MAX;
+      break;
     case SURG_INT32:
     case SURG_INT64:
-    case SURG_UINT64: l->limited = false; break;
-    default: l->low = 0, l->high = UINT8_MAX; break; /* bytes, and packed small types */
+    case SURG_UINT64:
+      l->limited = false;
+      break;
+    default:
+      l->low = 0, l->high = UINT8_MAX;
+      break; /* bytes, and packed small types */
   }
 }
 
@@ -82,8 +94,8 @@ static bool take_field(list *l, const surg__field *f) {
   if (l->field == 4 || l->field == 10) { /* float, double */
     unsigned size = l->field == 4 ? 4 : 8;
     if (f->body.len % size)
-      return surg__load_stop(l->L, surg__wire_error(l->L->src, f->off,
-                                                    "a list that ends within a number"));
+      return surg__load_stop(
+          l->L, surg__wire_error(l->L->src, f->off, "a list that ends within a number"));
     l->entries += f->body.len / size;
     return true;
   }
@@ -100,9 +112,8 @@ bool surg__load_typed(surg__loader *L, const surg__field *f, surg_tensor *t, uin
     if (element.number == field && !take_field(&l, &element)) return false;
   if (L->status != SURG_OK) return false;
   if (l.entries == entries) return true;
-  return surg__load_bad(L, f->off, "%s has %llu entries where type and dims need %llu",
-                        protobuf_c_message_descriptor_get_field(&onnx__tensor_proto__descriptor,
-                                                                field)
-                            ->name,
-                        (unsigned long long)l.entries, (unsigned long long)entries);
+  return surg__load_bad(
+      L, f->off, "%s has %llu entries where type and dims need %llu",
+      protobuf_c_message_descriptor_get_field(&onnx__tensor_proto__descriptor, field)->name,
+      (unsigned long long)l.entries, (unsigned long long)entries);
 }

@@ -50,8 +50,7 @@ static surg_str string_field(place *at, surg__span body, uint32_t number) {
 
 static surg_str named_field(place *at, const ProtobufCMessageDescriptor *type, surg__span body,
                             const char *field) {
-  const ProtobufCFieldDescriptor *d =
-      protobuf_c_message_descriptor_get_field_by_name(type, field);
+  const ProtobufCFieldDescriptor *d = protobuf_c_message_descriptor_get_field_by_name(type, field);
   return d ? string_field(at, body, d->id) : (surg_str){NULL, 0};
 }
 
@@ -108,7 +107,8 @@ static bool put_branch(place *at, const surg__field *attribute, uint64_t off) {
 
 static void put_field(place *at, const ProtobufCFieldDescriptor *d, size_t index) {
   if (at->type != &onnx__model_proto__descriptor || at->out->n > 0) surg__buf_putc(at->out, '.');
-  surg__buf_puts(at->out, d->descriptor == &onnx__function_proto__descriptor ? "function" : d->name);
+  surg__buf_puts(at->out,
+                 d->descriptor == &onnx__function_proto__descriptor ? "function" : d->name);
   if (d->label == PROTOBUF_C_LABEL_REPEATED) surg__buf_printf(at->out, "[%zu]", index);
 }
 
@@ -117,8 +117,7 @@ static bool descend(place *at, uint64_t off) {
   surg__field f;
   size_t index;
   if (!find_field(at, off, &f, &index)) return false;
-  const ProtobufCFieldDescriptor *d =
-      protobuf_c_message_descriptor_get_field(at->type, f.number);
+  const ProtobufCFieldDescriptor *d = protobuf_c_message_descriptor_get_field(at->type, f.number);
   if (!d) {
     surg__buf_printf(at->out, "%sfield %u", at->out->n ? "." : "", f.number);
     return false;
@@ -151,9 +150,8 @@ surg_status surg__wire_error(surg__source *s, uint64_t off, const char *why) {
   surg__buf_init(&path, s->ctx);
   surg__wire_path(s, off, &path);
   surg__buf_putc(&path, 0);
-  surg_status status =
-      surg__error(s->ctx, SURG_EINVALID, s->name, "byte %llu (%s): %s", (unsigned long long)off,
-                  path.failed ? "?" : path.p, why);
+  surg_status status = surg__error(s->ctx, SURG_EINVALID, s->name, "byte %llu (%s): %s",
+                                   (unsigned long long)off, path.failed ? "?" : path.p, why);
   surg__buf_free(&path);
   return status;
 }

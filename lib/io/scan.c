@@ -41,22 +41,25 @@ static uint32_t wire_of(ProtobufCType type) {
   switch (type) {
     case PROTOBUF_C_TYPE_FIXED32:
     case PROTOBUF_C_TYPE_SFIXED32:
-    case PROTOBUF_C_TYPE_FLOAT: return SURG__WIRE_32;
+    case PROTOBUF_C_TYPE_FLOAT:
+      return SURG__WIRE_32;
     case PROTOBUF_C_TYPE_FIXED64:
     case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE: return SURG__WIRE_64;
+    case PROTOBUF_C_TYPE_DOUBLE:
+      return SURG__WIRE_64;
     case PROTOBUF_C_TYPE_STRING:
     case PROTOBUF_C_TYPE_BYTES:
-    case PROTOBUF_C_TYPE_MESSAGE: return SURG__WIRE_BYTES;
-    default: return SURG__WIRE_VARINT;
+    case PROTOBUF_C_TYPE_MESSAGE:
+      return SURG__WIRE_BYTES;
+    default:
+      return SURG__WIRE_VARINT;
   }
 }
 
 /* Payload of a tensor that may stay in the file: the loader counts its elements itself. */
 static bool is_payload(const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *d) {
   if (type == &onnx__tensor_proto__descriptor)
-    return d->type == PROTOBUF_C_TYPE_BYTES ||
-           (d->flags & PROTOBUF_C_FIELD_FLAG_PACKED) != 0;
+    return d->type == PROTOBUF_C_TYPE_BYTES || (d->flags & PROTOBUF_C_FIELD_FLAG_PACKED) != 0;
   return d->type == PROTOBUF_C_TYPE_BYTES;
 }
 
@@ -86,9 +89,8 @@ static surg_status enter(scan *s, const surg__field *f, const ProtobufCFieldDesc
     top->seen |= (uint64_t)1 << i;
   }
   if (s->depth >= s->max_depth) {
-    surg__error(s->ctx, SURG_ELIMIT, s->src->name,
-                "byte %llu: messages nest deeper than %u levels", (unsigned long long)f->off,
-                s->max_depth);
+    surg__error(s->ctx, SURG_ELIMIT, s->src->name, "byte %llu: messages nest deeper than %u levels",
+                (unsigned long long)f->off, s->max_depth);
     return SURG_ELIMIT;
   }
   const ProtobufCMessageDescriptor *type = d->descriptor;

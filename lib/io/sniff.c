@@ -8,23 +8,31 @@ typedef struct magic {
 } magic;
 
 static const magic magics[] = {
-    {0, 19, "version https://git", "a Git LFS pointer, not the model itself; fetch it with git lfs pull"},
+    {0, 19, "version https://git",
+     "a Git LFS pointer, not the model itself; fetch it with git lfs pull"},
     {0, 9, "<!DOCTYPE", "an HTML page, not a model; a download went wrong"},
     {0, 9, "<!doctype", "an HTML page, not a model; a download went wrong"},
     {0, 5, "<html", "an HTML page, not a model; a download went wrong"},
     {0, 5, "<HTML", "an HTML page, not a model; a download went wrong"},
     {0, 5, "<?xml", "an XML file, not a model; OpenVINO models are read by OpenVINO only"},
-    {0, 4, "PK\3\4", "a zip archive, not a model: a PyTorch or Core ML file, or a model to be unpacked"},
+    {0, 4, "PK\3\4",
+     "a zip archive, not a model: a PyTorch or Core ML file, or a model to be unpacked"},
     {0, 2, "\x1f\x8b", "compressed with gzip; unpack it with gunzip"},
     {0, 4, "\x28\xb5\x2f\xfd", "compressed with zstd; unpack it with unzstd"},
-    {0, 6, "\xfd" "7zXZ", "compressed with xz; unpack it with unxz"},
+    {0, 6,
+     "\xfd"
+     "7zXZ",
+     "compressed with xz; unpack it with unxz"},
     {4, 4, "ORTM", "an ORT flatbuffer, which only ONNX Runtime reads; convert from the .onnx file"},
     {4, 4, "TFL3", "a TensorFlow Lite model; convert it to ONNX first"},
     {0, 4, "\x89HDF", "an HDF5 file (Keras?); convert it to ONNX first"},
     {0, 6, "\x93NUMPY", "a NumPy array, not a model"},
     {0, 4, "GGUF", "a GGUF file; this program reads ONNX only"},
     {0, 2, "\x80\2", "a Python pickle (PyTorch?); convert it to ONNX first"},
-    {0, 4, "\x7f" "ELF", "a program or shared library, not a model"},
+    {0, 4,
+     "\x7f"
+     "ELF",
+     "a program or shared library, not a model"},
 };
 
 static bool printable(uint8_t c) {
@@ -51,7 +59,8 @@ const char *surg__sniff(const uint8_t *p, uint64_t n) {
     /* Flatbuffers begin with a small offset; elsewhere this may be the name of a producer. */
     if (m->at == 0 || (p[2] == 0 && p[3] == 0)) return m->what;
   }
-  if (n > 9 && p[8] == '{' && surg__le64(p) >> 32 == 0) return "a safetensors file: weights without a graph";
+  if (n > 9 && p[8] == '{' && surg__le64(p) >> 32 == 0)
+    return "a safetensors file: weights without a graph";
   if (is_text(p, n)) return "text, not a model";
   return NULL;
 }

@@ -113,7 +113,8 @@ static surg_status make_image(surg__source *s) {
 static surg_status spool(surg__source *s, int in) {
   int err = surg__os_temp(&s->fd);
   if (err)
-    return surg__error(s->ctx, SURG_EIO, s->name, "cannot make a temporary file: %s", strerror(err));
+    return surg__error(s->ctx, SURG_EIO, s->name, "cannot make a temporary file: %s",
+                       strerror(err));
   uint8_t *chunk = surg__alloc(s->ctx, SPOOL_CHUNK);
   if (!chunk) return surg__oom(s->ctx, s->name);
   surg_status status = SURG_OK;
@@ -159,8 +160,7 @@ static surg_status open_path(surg__source *s, const char *path) {
   err = surg__os_stat_fd(fd, &st);
   if (err || st.directory) {
     surg__os_close(fd);
-    return surg__error(s->ctx, SURG_EIO, s->name, "cannot read: %s",
-                       strerror(err ? err : EISDIR));
+    return surg__error(s->ctx, SURG_EIO, s->name, "cannot read: %s", strerror(err ? err : EISDIR));
   }
   if (!st.regular) {
     status = spool(s, fd);

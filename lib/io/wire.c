@@ -76,7 +76,8 @@ static size_t get_value(surg__field *f, const uint8_t *p, uint64_t at, uint64_t 
       f->body = (surg__span){at + used, len};
       return used;
     }
-    default: break;
+    default:
+      break;
   }
   if (!*why)
     *why = f->wire == 3 || f->wire == 4 ? "a group, which ONNX does not have"

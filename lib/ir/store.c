@@ -16,8 +16,10 @@ void surg__source_unref(surg__source *s) {
   surg_context *ctx = s->ctx;
   if (s->fd >= 0) surg__os_close(s->fd);
   if (s->dirfd >= 0) surg__os_close(s->dirfd);
-  if (s->base_heap) surg__free(ctx, s->base);
-  else if (s->base) surg__os_release(s->base, (size_t)s->size);
+  if (s->base_heap)
+    surg__free(ctx, s->base);
+  else if (s->base)
+    surg__os_release(s->base, (size_t)s->size);
   surg__free(ctx, s->filled);
   surg__free(ctx, s->name);
   surg__free(ctx, s->path);
@@ -98,8 +100,8 @@ static surg__spill *spill_of(surg_model *m) {
   int err = surg__os_temp(&s->fd);
   if (err) {
     surg__free(m->ctx, s);
-    surg__fail(m, surg__error(m->ctx, SURG_EIO, NULL, "cannot make a temporary file: %s",
-                              strerror(err)));
+    surg__fail(
+        m, surg__error(m->ctx, SURG_EIO, NULL, "cannot make a temporary file: %s", strerror(err)));
     return NULL;
   }
   s->refs = 1;

@@ -144,8 +144,9 @@ static wire if_model(wire then_branch, wire else_branch, wire before, wire after
 static const wire none;
 
 START_TEST(captures_cross_scopes) {
-  surg_model *m = load_as(if_model(branch("Neg", "t", "o"), branch("Abs", "x", "o"),
-                                   mb_node("Relu", "x", "t"), none), SURG_OK);
+  surg_model *m = load_as(
+      if_model(branch("Neg", "t", "o"), branch("Abs", "x", "o"), mb_node("Relu", "x", "t"), none),
+      SURG_OK);
   surg_graph *g = surg_model_graph(m);
   surg_graph *then_branch = surg_node_subgraph(surg_graph_last_node(g), 0);
   surg_value *t = surg_graph_find_value(g, "t");
@@ -153,8 +154,9 @@ START_TEST(captures_cross_scopes) {
   ck_assert_ptr_eq(surg_graph_parent(then_branch), g);
   surg_model_free(m);
   /* An inner name hides an outer one. */
-  m = load_as(if_model(branch("Neg", "x", "t"), branch("Abs", "x", "o"), mb_node("Relu", "x", "t"),
-                       none), SURG_OK);
+  m = load_as(
+      if_model(branch("Neg", "x", "t"), branch("Abs", "x", "o"), mb_node("Relu", "x", "t"), none),
+      SURG_OK);
   g = surg_model_graph(m);
   then_branch = surg_node_subgraph(surg_graph_last_node(g), 0);
   ck_assert_ptr_ne(surg_graph_output(then_branch, 0), surg_graph_find_value(g, "t"));
@@ -173,15 +175,17 @@ START_TEST(order_does_not_matter_but_cycles_do) {
   /* Sorting does not stand in for other checks. */
   refused(two(mb_node("Add", "t -", "y"), mb_node("Abs", "x", "t")), "is absent");
   /* A branch captures what is made after its node. */
-  m = load_as(if_model(branch("Neg", "t", "o"), branch("Abs", "x", "o"), none,
-                       mb_node("Relu", "x", "t")), SURG_OK);
+  m = load_as(
+      if_model(branch("Neg", "t", "o"), branch("Abs", "x", "o"), none, mb_node("Relu", "x", "t")),
+      SURG_OK);
   ck_assert_str_eq(surg_node_op_type(surg_graph_first_node(surg_model_graph(m))), "Relu");
   surg_model_free(m);
   refused(two(mb_node("Add", "x y", "t"), mb_node("Relu", "t", "y")), "cycle");
   refused(one(mb_node("Add", "x y", "y")), "cycle");
   refused(if_model(branch("Neg", "y", "o"), branch("Abs", "x", "o"), none, none), "cycle");
-  refused(if_model(branch("Neg", "t", "o"), branch("Abs", "x", "o"), none,
-                   mb_node("Relu", "y", "t")), "cycle");
+  refused(
+      if_model(branch("Neg", "t", "o"), branch("Abs", "x", "o"), none, mb_node("Relu", "y", "t")),
+      "cycle");
 }
 END_TEST
 
@@ -222,7 +226,8 @@ START_TEST(operators_are_checked) {
   mb_attr_int(&n, "axis", 0);
   refused(one(n), "of this name stands before it");
   n = mb_node("Gather", "x x", "y");
-  for (int i = 0; i < 20; i++) mb_attr_int(&n, i == 3 || i == 17 ? "axis" : (char[]){(char)('a' + i), 0}, 0);
+  for (int i = 0; i < 20; i++)
+    mb_attr_int(&n, i == 3 || i == 17 ? "axis" : (char[]){(char)('a' + i), 0}, 0);
   refused(one(n), "attribute[17] \"axis\": an attribute of this name");
 }
 END_TEST
@@ -294,7 +299,8 @@ static wire chain(unsigned n, unsigned times) {
     char name[16], next[16];
     snprintf(name, sizeof name, "F%u", i);
     snprintf(next, sizeof next, "F%u", i + 1);
-    wire f = function(name, i + 1 < n ? mb_node_in("d", next, "a", "b") : mb_node("Relu", "a", "b"));
+    wire f =
+        function(name, i + 1 < n ? mb_node_in("d", next, "a", "b") : mb_node("Relu", "a", "b"));
     for (unsigned k = 1; k < times && i + 1 < n; k++) {
       char out[16];
       snprintf(out, sizeof out, "o%u", k);
@@ -367,8 +373,8 @@ START_TEST(check_lists_everything) {
   said("no attribute \"to\"");
   said("raw_data has 4 bytes");
   ck_assert_uint_eq(errors, 5);
-  ck_assert_ptr_null(load_as(two(mb_node("Relu", "t", "y"), mb_node("Abs", "x", "t")),
-                             SURG_EINVALID));
+  ck_assert_ptr_null(
+      load_as(two(mb_node("Relu", "t", "y"), mb_node("Abs", "x", "t")), SURG_EINVALID));
   said("made after it");
   ck_assert_ptr_null(load_as(with_weight(0, 0), SURG_OK));
   ck_assert_str_eq(lines, "");

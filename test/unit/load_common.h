@@ -16,9 +16,12 @@ static surg_load_options options;
 
 static void remember(void *user, surg_severity severity, const char *line) {
   (void)user;
-  if (severity == SURG_ERROR) errors++;
-  else if (severity == SURG_WARNING) warnings++;
-  else notes++;
+  if (severity == SURG_ERROR)
+    errors++;
+  else if (severity == SURG_WARNING)
+    warnings++;
+  else
+    notes++;
   size_t n = strlen(lines);
   snprintf(lines + n, sizeof lines - n, "%s\n", line);
 }
@@ -47,8 +50,8 @@ static inline surg_model *load_as(wire w, surg_status want) {
   forget();
   surg_status got = surg_load_memory(ctx, w.p, w.n, "m", &options, &m);
   free(w.p);
-  ck_assert_msg(got == want, "%s instead of %s\n%s", surg_status_name(got),
-                surg_status_name(want), lines);
+  ck_assert_msg(got == want, "%s instead of %s\n%s", surg_status_name(got), surg_status_name(want),
+                lines);
   ck_assert_int_eq(m != NULL, got == SURG_OK && options.policy != SURG_LOAD_CHECK);
   if (m) ck_assert_int_eq(surg_model_verify(m), SURG_OK);
   return m;

@@ -24,8 +24,10 @@ static uint8_t zeros[4096];
 static void try_raw(int dtype, int64_t n, size_t bytes, bool good) {
   wire t = mb_tensor("w", dtype, &n, 1);
   wire_bytes(&t, 9, zeros, bytes);
-  if (good) load_ok(model_of(t));
-  else refused(model_of(t), "graph.initializer[0] \"w\"");
+  if (good)
+    load_ok(model_of(t));
+  else
+    refused(model_of(t), "graph.initializer[0] \"w\"");
 }
 
 START_TEST(raw_sizes_are_exact) {
@@ -59,14 +61,20 @@ static size_t entries_of(int dtype, size_t n) {
 static unsigned list_of(int dtype) {
   switch (dtype) {
     case SURG_FLOAT:
-    case SURG_COMPLEX64: return 4;
+    case SURG_COMPLEX64:
+      return 4;
     case SURG_DOUBLE:
-    case SURG_COMPLEX128: return 10;
-    case SURG_STRING: return 6;
-    case SURG_INT64: return 7;
+    case SURG_COMPLEX128:
+      return 10;
+    case SURG_STRING:
+      return 6;
+    case SURG_INT64:
+      return 7;
     case SURG_UINT32:
-    case SURG_UINT64: return 11;
-    default: return 5;
+    case SURG_UINT64:
+      return 11;
+    default:
+      return 5;
   }
 }
 
@@ -76,8 +84,10 @@ static wire typed(int dtype, int64_t n, unsigned field, size_t count, bool packe
   size_t size = field == 4 ? 4 : field == 10 ? 8 : 1;
   if (packed && field != 6) wire_bytes(&t, field, zeros, size * count);
   for (size_t i = 0; i < count && (!packed || field == 6); i++) {
-    if (field == 6) wire_str(&t, field, "s");
-    else if (size == 1) wire_int(&t, field, 0);
+    if (field == 6)
+      wire_str(&t, field, "s");
+    else if (size == 1)
+      wire_int(&t, field, 0);
     else {
       wire_varint(&t, field << 3 | (size == 4 ? 5 : 1));
       wire_put(&t, zeros, size);
@@ -121,8 +131,9 @@ START_TEST(entries_are_in_range) {
     int dtype;
     unsigned field;
     int64_t low, high;
-  } cases[] = {{SURG_UINT8, 5, 0, 255},      {SURG_INT8, 5, -128, 127}, {SURG_UINT16, 5, 0, 65535},
-               {SURG_INT16, 5, -32768, 32767}, {SURG_BOOL, 5, 0, 255},  {SURG_FLOAT16, 5, 0, 65535},
+  } cases[] = {{SURG_UINT8, 5, 0, 255},      {SURG_INT8, 5, -128, 127},
+               {SURG_UINT16, 5, 0, 65535},   {SURG_INT16, 5, -32768, 32767},
+               {SURG_BOOL, 5, 0, 255},       {SURG_FLOAT16, 5, 0, 65535},
                {SURG_BFLOAT16, 5, 0, 65535}, {SURG_UINT32, 11, 0, UINT32_MAX},
                {SURG_INT4, 5, 0, 255},       {SURG_FLOAT8E5M2, 5, 0, 255}};
   for (int packed = 0; packed < 2; packed++)
@@ -296,8 +307,16 @@ START_TEST(external_ranges_are_checked) {
   external_ok("./w.bin", "4", NULL, 4);
   external_ok("w.bin", "0", "0", 0); /* some writers say so */
   ck_assert_uint_eq(warnings, 1);
-  static const char *const numbers[] = {"-4", "abc", " 0", "0x10", "8abc", "", "+1", "1e1",
-                                        "18446744073709551624", "9223372036854775808"};
+  static const char *const numbers[] = {"-4",
+                                        "abc",
+                                        " 0",
+                                        "0x10",
+                                        "8abc",
+                                        "",
+                                        "+1",
+                                        "1e1",
+                                        "18446744073709551624",
+                                        "9223372036854775808"};
   for (size_t i = 0; i < SURG_COUNT(numbers); i++) {
     external_bad(SURG_EINVALID, "w.bin", numbers[i], "8", "offset");
     external_bad(SURG_EINVALID, "w.bin", "0", numbers[i], "length");
@@ -310,16 +329,17 @@ START_TEST(external_ranges_are_checked) {
 END_TEST
 
 START_TEST(external_places_are_checked) {
-  static const char *const locations[] = {"../outside.bin", "a/../../outside.bin", "..", "",
-                                          "..\\outside.bin", "a\\b", "/etc/passwd",
-                                          "*/_ORT_MEM_ADDR_/*"};
+  static const char *const locations[] = {
+      "../outside.bin", "a/../../outside.bin", "..", "", "..\\outside.bin", "a\\b",
+      "/etc/passwd",    "*/_ORT_MEM_ADDR_/*"};
   for (size_t i = 0; i < SURG_COUNT(locations); i++)
     external_bad(SURG_EINVALID, locations[i], "0", "8", "");
   external_bad(SURG_EINVALID, NULL, "0", "8", "names no location");
   external_bad(SURG_EINVALID, ".", "0", "8", "no regular file");
   ck_assert_int_eq(symlink("../outside.bin", "m/out.bin") | symlink("..", "m/up") |
                        symlink("/dev/zero", "m/zero") | mkfifo("m/fifo", 0600) |
-                       symlink("w.bin", "m/inner.bin") | link("outside.bin", "m/hard.bin"), 0);
+                       symlink("w.bin", "m/inner.bin") | link("outside.bin", "m/hard.bin"),
+                   0);
   external_bad(SURG_EINVALID, "out.bin", "0", "8", "leads out");
   external_bad(SURG_EINVALID, "up/outside.bin", "0", "8", "leads out");
   external_bad(SURG_EINVALID, "zero", "0", "8", "leads out");
@@ -351,15 +371,18 @@ END_TEST
 
 START_TEST(caches_of_links_load) {
   ck_assert_int_eq(mkdir("blobs", 0700) | mkdir("snapshots", 0700) | mkdir("snapshots/h", 0700) |
-                       rename("outside.bin", "blobs/data"), 0);
+                       rename("outside.bin", "blobs/data"),
+                   0);
   surg_model_free(load_at("blobs/model", external("m.data", "0", "8"), SURG_EIO));
   ck_assert_int_eq(symlink("../../blobs/model", "snapshots/h/m.onnx") |
-                       symlink("../../blobs/data", "snapshots/h/m.data"), 0);
+                       symlink("../../blobs/data", "snapshots/h/m.data"),
+                   0);
   surg_model *m = NULL;
   ck_assert_int_eq(surg_load(ctx, "snapshots/h/m.onnx", NULL, &m), SURG_OK);
   surg_model_free(m);
   /* A target in any other folder stays out of reach. */
-  ck_assert_int_eq(unlink("snapshots/h/m.data") | symlink("../../m/w.bin", "snapshots/h/m.data"), 0);
+  ck_assert_int_eq(unlink("snapshots/h/m.data") | symlink("../../m/w.bin", "snapshots/h/m.data"),
+                   0);
   ck_assert_int_eq(surg_load(ctx, "snapshots/h/m.onnx", NULL, &m), SURG_EINVALID);
 }
 END_TEST
@@ -369,8 +392,11 @@ START_TEST(keys_of_external_data) {
     const char *key;
     bool good;
     unsigned warnings;
-  } cases[] = {{"checksum", true, 0}, {"basepath", true, 0}, {"__class__", true, 1},
-               {"location", false, 0}, {"offset", true, 0}};
+  } cases[] = {{"checksum", true, 0},
+               {"basepath", true, 0},
+               {"__class__", true, 1},
+               {"location", false, 0},
+               {"offset", true, 0}};
   for (size_t i = 0; i < SURG_COUNT(cases); i++) {
     int64_t two = 2;
     wire t = mb_tensor("w", SURG_FLOAT, &two, 1);

@@ -63,7 +63,8 @@ static inline wire mb_tensor(const char *name, int dtype, const int64_t *dims, s
   return t;
 }
 
-static inline wire mb_vector(const char *name, int dtype, int64_t n, const void *raw, size_t bytes) {
+static inline wire mb_vector(const char *name, int dtype, int64_t n, const void *raw,
+                             size_t bytes) {
   wire t = mb_tensor(name, dtype, &n, 1);
   wire_bytes(&t, 9, raw, bytes);
   return t;

@@ -159,8 +159,11 @@ START_TEST(modes_are_kept) {
 END_TEST
 
 START_TEST(paths_split) {
-  static const char *const cases[][3] = {
-      {"a", ".", "a"}, {"a/b", "a", "b"}, {"/a", "/", "a"}, {"a/b/", "a/b", ""}, {"/x/y", "/x", "y"}};
+  static const char *const cases[][3] = {{"a", ".", "a"},
+                                         {"a/b", "a", "b"},
+                                         {"/a", "/", "a"},
+                                         {"a/b/", "a/b", ""},
+                                         {"/x/y", "/x", "y"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char *dir, *base;
     ck_assert_int_eq(surg__os_split(cases[i][0], &dir, &base), 0);
