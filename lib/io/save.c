@@ -161,6 +161,46 @@ static surg_status build(job *j) {
   return r;
 }
 
+/* Scans what was built as a file to be read would be scanned, so that no fault of this library
+ * replaces a good file by one nobody can read. `bytes` has room for all of it. */
+static surg_status prove(surg__saver *s, uint8_t *bytes) {
+  surg_status r = surg__rope_write(&s->rope, &(surg__sink){s->where, -1, false, bytes});
+  if (r != SURG_OK) return r;
+  surg__source image = {.refs = 1,
+                        .ctx = s->ctx,
+                        .name = (char *)(uintptr_t)s->where,
+                        .fd = -1,
+                        .dirfd = -1,
+                        .size = s->rope.total,
+                        .base = bytes,
+                        .resident = true};
+  r = surg__scan_model(&image, s->ctx->max_depth);
+  if (r != SURG_EINVALID) return r;
+  return surg__error(s->ctx, SURG_EINTERNAL, s->where, "what was made of it does not hold");
+}
+
+/* The model as a file that has no name yet. Up to the size of files that are held in memory when
+ * they are read, it is proven first; of a larger one the weights are most, which are copied. */
+static surg_status write_model(job *j, surg__draft *d) {
+  surg__saver *s = &j->s;
+  bool copied = !s->m->dirty && !s->placing.active;
+  if (copied || s->rope.total > SURG_LIMIT_RESIDENT)
+    return surg__draft_write(&s->rope, j->dir, s->where, j->path, j->options.no_fsync, d);
+  uint8_t *bytes = surg__alloc(s->ctx, s->rope.total ? (size_t)s->rope.total : 1);
+  if (!bytes) return surg__oom(s->ctx, s->where);
+  surg_status r = prove(s, bytes);
+  if (r == SURG_OK) {
+    size_t n = (size_t)s->rope.total;
+    surg__rope_clear(&s->rope);
+    surg__rope_borrow(&s->rope, bytes, n);
+    r = s->rope.failed
+            ? surg__oom(s->ctx, s->where)
+            : surg__draft_write(&s->rope, j->dir, s->where, j->path, j->options.no_fsync, d);
+  }
+  surg__free(s->ctx, bytes);
+  return r;
+}
+
 static surg_status write_all(job *j) {
   surg__saver *s = &j->s;
   surg__draft d;
@@ -169,7 +209,7 @@ static surg_status write_all(job *j) {
   if (r == SURG_OK && s->data.total > 0) r = write_data(j);
   if (r == SURG_OK && j->made.count) r = sync_folder(j);
   if (r != SURG_OK) return r;
-  r = surg__draft_write(&s->rope, j->dir, s->where, j->path, j->options.no_fsync, &d);
+  r = write_model(j, &d);
   if (r == SURG_OK) r = surg__draft_publish(s->ctx, &d, j->path, s->where);
   if (r != SURG_OK) return r;
   /* From here on the model is there and needs its data. */
