@@ -10,8 +10,7 @@
 #include <onnxsurg/onnxsurg.h>
 
 /* Whether the user protects something that would lose its name. */
-static bool wanted(surg_pass_ctx *p, const surg_node *n, const surg_value *in,
-                   surg_replace how) {
+static bool wanted(surg_pass_ctx *p, const surg_node *n, const surg_value *in, surg_replace how) {
   if (surg_pass_keeps_node(p, n)) return true;
   return how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, in);
 }

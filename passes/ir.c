@@ -6,8 +6,9 @@
  *   before: <ir_version: 3 ...> g (x, w) => (y) <float w = {1}> { y = Add (x, w) }       ir{to=8}
  *   after:  <ir_version: 8 ...> g (x) => (y) <float w = {1}> { y = Add (x, w) }
  *
- * Refuses a version that lacks something the model uses. Needs nothing. Keeps sorted, types.
- * Exact; changes the interface (lists of inputs with initializers). */
+ * Refuses a version that lacks something the model uses, except notes that readers skip (metadata
+ * of nodes and values, device configurations). Needs nothing. Keeps sorted, types. Exact; changes
+ * the interface (lists of inputs with initializers). */
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,22 +19,29 @@
 /* The first IR version with an element type. */
 static int version_of_dtype(int dtype) {
   switch (dtype) {
-    case SURG_BFLOAT16: return 4;
+    case SURG_BFLOAT16:
+      return 4;
     case SURG_FLOAT8E4M3FN:
     case SURG_FLOAT8E4M3FNUZ:
     case SURG_FLOAT8E5M2:
-    case SURG_FLOAT8E5M2FNUZ: return 9;
+    case SURG_FLOAT8E5M2FNUZ:
+      return 9;
     case SURG_UINT4:
-    case SURG_INT4: return 10;
-    case SURG_FLOAT4E2M1: return 11;
-    case SURG_FLOAT8E8M0: return 12;
+    case SURG_INT4:
+      return 10;
+    case SURG_FLOAT4E2M1:
+      return 11;
+    case SURG_FLOAT8E8M0:
+      return 12;
     case SURG_UINT2:
-    case SURG_INT2: return 13;
-    default: return 1;
+    case SURG_INT2:
+      return 13;
+    default:
+      return 1;
   }
 }
 
-/* ---- what the model needs --------------------------------------------------------------------- */
+/* ---- what the model needs ---------------------------------------------------------------------- */
 
 typedef struct need {
   int version;           /* the highest found */
@@ -72,7 +80,8 @@ static void need_attr(need *x, const surg_attr *a, const surg_node *n) {
   const char *name = surg_attr_name(a);
   const surg_tensor *t;
   const surg_type *type;
-  for (size_t i = 0; (t = surg_attr_tensor(a, i)); i++) need_dtype(x, surg_tensor_dtype(t), n, name);
+  for (size_t i = 0; (t = surg_attr_tensor(a, i)); i++)
+    need_dtype(x, surg_tensor_dtype(t), n, name);
   for (size_t i = 0; (type = surg_attr_type(a, i)); i++) need_type(x, type, n, name);
   if (kind == SURG_ATTR_SPARSE_TENSOR || kind == SURG_ATTR_SPARSE_TENSORS)
     raise(x, 5, n, "a sparse tensor as attribute", name);
@@ -97,8 +106,7 @@ static void need_graph(need *x, const surg_graph *g) {
   need_values(x, g);
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     if (*surg_node_overload(n)) raise(x, 10, n, "the overload", surg_node_overload(n));
-    for (size_t i = 0; i < surg_node_attr_count(n); i++)
-      need_attr(x, surg_node_attr_at(n, i), n);
+    for (size_t i = 0; i < surg_node_attr_count(n); i++) need_attr(x, surg_node_attr_at(n, i), n);
   }
 }
 
@@ -115,7 +123,7 @@ static void need_model(need *x, const surg_model *m) {
     need_graph(x, g);
 }
 
-/* ---- up and down ------------------------------------------------------------------------------ */
+/* ---- up and down ------------------------------------------------------------------------------- */
 
 static bool weights_leave(surg_pass_ctx *p, surg_graph *g) {
   for (size_t i = surg_graph_input_count(g); i-- > 0;) {
@@ -131,8 +139,10 @@ static bool weights_join(surg_pass_ctx *p, surg_graph *g) {
   for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
        v = surg_graph_next_initializer(g, v)) {
     if (surg_value_is_input(v)) {
-      snprintf(text, sizeof text, "input '%.300s' had a default that a caller could override; it is "
-               "a constant now", surg_value_name(v));
+      snprintf(text, sizeof text,
+               "input '%.300s' had a default that a caller could override; it is "
+               "a constant now",
+               surg_value_name(v));
       surg_pass_note(p, NULL, text);
     } else if (surg_value_make_input(v)) {
       return false;
@@ -194,8 +204,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
     need_model(&x, m);
   }
   if (x.version > to) {
-    snprintf(text, sizeof text, "IR version %lld is too old for %s: that needs version %d", (long long)to,
-             x.what, x.version);
+    snprintf(text, sizeof text, "IR version %lld is too old for %s: that needs version %d",
+             (long long)to, x.what, x.version);
     return surg_pass_fail(p, x.node, text);
   }
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;

@@ -31,7 +31,7 @@ typedef struct calls {
   size_t count;
   struct {
     size_t callee, next;
-  } *edges;
+  } * edges;
   size_t *queue;
   size_t queued;
 } calls;
@@ -77,8 +77,7 @@ static bool alloc_calls(prune *pr, calls *c) {
 /* Calls of the main graph are roots, the others edges. */
 static void gather(prune *pr, calls *c) {
   size_t n = 0;
-  for (surg_graph *g = surg_model_next_graph(pr->m, NULL); g;
-       g = surg_model_next_graph(pr->m, g)) {
+  for (surg_graph *g = surg_model_next_graph(pr->m, NULL); g; g = surg_model_next_graph(pr->m, g)) {
     size_t caller = find(c, surg_graph_function(g));
     for (surg_node *x = surg_graph_first_node(g); x; x = surg_node_next(x)) {
       if (surg_node_class(x) != SURG_OP_CLASS_FUNCTION) continue;
@@ -183,8 +182,9 @@ static void finish(prune *pr, surg_function *f, const domains *d) {
   size_t left = f ? surg_function_import_count(f) : surg_model_import_count(pr->m);
   for (size_t i = 0; i < d->count && !pr->stop && left > 1; i++) {
     if (d->used[i] || !prune_may(pr)) continue;
-    prune_did(pr, f ? surg_function_set_opset(f, d->names[i], 0)
-                    : surg_model_set_opset(pr->m, d->names[i], 0),
+    prune_did(pr,
+              f ? surg_function_set_opset(f, d->names[i], 0)
+                : surg_model_set_opset(pr->m, d->names[i], 0),
               "imports");
     left--;
   }

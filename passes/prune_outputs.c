@@ -42,8 +42,7 @@ static void cut(prune *pr, surg_node *n, size_t i, surg_graph *a, surg_graph *b,
 
 /* Absent outputs stand for an entry too. */
 static bool removable(const prune *pr, const surg_node *n, size_t i) {
-  return surg_node_output_count(n) > 1 &&
-         (!surg_node_output(n, i) || unwanted_output(pr, n, i));
+  return surg_node_output_count(n) > 1 && (!surg_node_output(n, i) || unwanted_output(pr, n, i));
 }
 
 static void cut_if(prune *pr, surg_node *n) {
@@ -96,7 +95,8 @@ static void cut_scan(prune *pr, surg_node *n, const surg_schema *s) {
   surg_graph *body = body_of(n, "body");
   int64_t scan_inputs = surg_node_int(n, "num_scan_inputs", -1);
   size_t count = surg_node_output_count(n), inputs = surg_node_input_count(n);
-  if (surg_schema_since(s) < 9 || !body || scan_inputs < 1 || (uint64_t)scan_inputs > inputs) return;
+  if (surg_schema_since(s) < 9 || !body || scan_inputs < 1 || (uint64_t)scan_inputs > inputs)
+    return;
   size_t states = inputs - (size_t)scan_inputs;
   if (states > count || surg_graph_input_count(body) != inputs ||
       surg_graph_output_count(body) != count)
@@ -119,9 +119,17 @@ void prune_node_outputs(prune *pr, surg_node *n) {
   const surg_schema *s = surg_node_schema(n);
   if (!s || surg_node_output_count(n) == 0) return;
   switch (surg_node_op(n)) {
-    case SURG_OP_If: cut_if(pr, n); break;
-    case SURG_OP_Loop: cut_loop(pr, n); break;
-    case SURG_OP_Scan: cut_scan(pr, n, s); break;
-    default: drop_optional(pr, n, s); break;
+    case SURG_OP_If:
+      cut_if(pr, n);
+      break;
+    case SURG_OP_Loop:
+      cut_loop(pr, n);
+      break;
+    case SURG_OP_Scan:
+      cut_scan(pr, n, s);
+      break;
+    default:
+      drop_optional(pr, n, s);
+      break;
   }
 }

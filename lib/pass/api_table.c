@@ -4,7 +4,9 @@
 
 const surg_api *surg__api(void) {
   static const surg_api api = {
-      sizeof(surg_api), SURG_ABI_MAJOR, SURG_ABI_MINOR,
+      sizeof(surg_api),
+      SURG_ABI_MAJOR,
+      SURG_ABI_MINOR,
 #define SURG_FN(ret, name, params, args) name,
 #define SURG_PROC(name, params, args) name,
 #include <onnxsurg/api.def>

@@ -114,7 +114,8 @@ const char *surg_pass_nearest_value(surg_pass_ctx *p, const surg_graph *g, const
   SURG_VEC(const char *) names = {0};
   const char *best = NULL;
   bool ok = true;
-  for (const surg_value *v = surg_graph_next_value(g, NULL); v && ok; v = surg_graph_next_value(g, v))
+  for (const surg_value *v = surg_graph_next_value(g, NULL); v && ok;
+       v = surg_graph_next_value(g, v))
     if (*surg_value_name(v)) ok = surg__vec_push(ctx, &names, surg_value_name(v));
   if (ok && names.count) best = surg__nearest(name, names.items, names.count, name_at);
   if (!ok) p->no_memory = true;

@@ -23,9 +23,9 @@ struct surg_registry {
   SURG_VEC(surg__entry) passes;
   SURG_VEC(const surg__preset *) presets;
   SURG_VEC(surg__plugin) plugins;
-  const char *origin;  /* the plugin whose init runs now */
-  const char *path;    /* its file, for messages */
-  bool refused;        /* a registration failed since origin was set */
+  const char *origin; /* the plugin whose init runs now */
+  const char *path;   /* its file, for messages */
+  bool refused;       /* a registration failed since origin was set */
 };
 
 /* The value of one option of one scheduled pass. */
@@ -83,7 +83,8 @@ bool surg__keep_op(const surg__keep *k, const surg_node *n);
 /* --- log.c: --log and --map, fed by the events of the model --- */
 typedef struct surg__log surg__log;
 /* Opens the files and listens to the model. *out NULL when neither is asked for. */
-surg_status surg__log_open(surg_model *m, const char *log_path, const char *map_path, surg__log **out);
+surg_status surg__log_open(surg_model *m, const char *log_path, const char *map_path,
+                           surg__log **out);
 void surg__log_pass(surg__log *l, const char *pass, uint64_t round);
 void surg__log_pass_end(surg__log *l, const char *result, uint64_t ns);
 void surg__log_note(surg__log *l, const char *text);
@@ -108,12 +109,12 @@ struct surg_pass_ctx {
   surg__runner *run;
   const surg_pass *pass;
   const surg__step *step;
-  size_t report;         /* index of its surg__pass_report */
+  size_t report; /* index of its surg__pass_report */
   surg__arena scratch;
-  surg_status told;      /* of surg_pass_fail or surg_pass_usage, once called */
-  bool told_used;        /* surg_pass_used was called */
-  bool no_memory;        /* a call of the pass ran out of memory */
-  char undeclared[64];   /* an option it asked for and did not declare, or empty */
+  surg_status told;    /* of surg_pass_fail or surg_pass_usage, once called */
+  bool told_used;      /* surg_pass_used was called */
+  bool no_memory;      /* a call of the pass ran out of memory */
+  char undeclared[64]; /* an option it asked for and did not declare, or empty */
 };
 
 /* Whether the deadline is over; remembers. */

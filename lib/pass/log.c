@@ -95,12 +95,19 @@ static void map_event(surg__log *l, const surg_event *e) {
   switch (e->kind) {
     case SURG_EVENT_CREATE_NODE:
     case SURG_EVENT_ERASE_NODE:
-    case SURG_EVENT_RENAME_NODE: f.handle = e->node, f.node = true; break;
+    case SURG_EVENT_RENAME_NODE:
+      f.handle = e->node, f.node = true;
+      break;
     case SURG_EVENT_CREATE_VALUE:
     case SURG_EVENT_ERASE_VALUE:
-    case SURG_EVENT_RENAME_VALUE: f.handle = e->value; break;
-    case SURG_EVENT_REPLACE: f.handle = e->value, f.to = e->other; break;
-    default: return;
+    case SURG_EVENT_RENAME_VALUE:
+      f.handle = e->value;
+      break;
+    case SURG_EVENT_REPLACE:
+      f.handle = e->value, f.to = e->other;
+      break;
+    default:
+      return;
   }
   f.created = e->kind == SURG_EVENT_CREATE_NODE || e->kind == SURG_EVENT_CREATE_VALUE;
   f.erased = e->kind == SURG_EVENT_ERASE_NODE || e->kind == SURG_EVENT_ERASE_VALUE;
@@ -305,8 +312,7 @@ surg_status surg__log_close(surg__log *l, bool ok) {
   surg_model_unlisten(l->model, on_event, l);
   flush(l);
   close_file(l, &l->out);
-  if (l->error)
-    s = surg__error(ctx, SURG_EIO, l->log_path, "cannot write: %s", strerror(l->error));
+  if (l->error) s = surg__error(ctx, SURG_EIO, l->log_path, "cannot write: %s", strerror(l->error));
   l->error = 0;
   if (!s && ok && l->map && !l->no_memory) write_map(l);
   close_file(l, &l->map);

@@ -82,10 +82,15 @@ const char *surg__option_parse(surg__arena *arena, const surg_option *opt, const
   if (!copy) return surg__opt_nomem;
   out->text = copy;
   switch (opt->kind) {
-    case SURG_OPTION_BOOL: return parse_bool(copy, &out->i);
-    case SURG_OPTION_INT: return parse_int(copy, &out->i);
-    case SURG_OPTION_STRING: out->s = copy; return NULL;
-    case SURG_OPTION_LIST: break;
+    case SURG_OPTION_BOOL:
+      return parse_bool(copy, &out->i);
+    case SURG_OPTION_INT:
+      return parse_int(copy, &out->i);
+    case SURG_OPTION_STRING:
+      out->s = copy;
+      return NULL;
+    case SURG_OPTION_LIST:
+      break;
   }
   assert(!"unreachable: registration checks the kind");
   return NULL;

@@ -59,13 +59,13 @@ typedef void (*surg__print_fn)(void *user, const char *pass, surg_model *model);
 
 /* All zero: run and verify plugins only. Lists are of NUL-terminated strings, borrowed. */
 typedef struct surg__run_options {
-  bool verify_each;   /* verify after every pass; after a plugin's always */
-  bool dry_run;       /* on a clone; *model stays as it was */
+  bool verify_each; /* verify after every pass; after a plugin's always */
+  bool dry_run;     /* on a clone; *model stays as it was */
   bool has_rewrite_limit;
-  uint64_t rewrite_limit;      /* over the whole run; what is left undone is no failure */
-  const char *const *skip;     /* passes not to run; unknown names are SURG_EUSAGE */
+  uint64_t rewrite_limit;  /* over the whole run; what is left undone is no failure */
+  const char *const *skip; /* passes not to run; unknown names are SURG_EUSAGE */
   size_t n_skip;
-  const char *const *keep;     /* NAME, /regex/ (POSIX extended) or op=TYPE: protects from passes */
+  const char *const *keep; /* NAME, /regex/ (POSIX extended) or op=TYPE: protects from passes */
   size_t n_keep;
   const char *const *print_after; /* pass names, or "changed": each pass that changed anything */
   size_t n_print_after;
@@ -87,9 +87,9 @@ typedef struct surg__pass_report {
   const surg_pass *pass;
   uint64_t runs, ns, rewrites; /* calls of the runner (not of run()), time, surg_pass_allow() */
   bool changed;
-  surg_exactness used;         /* worst that surg_pass_used told; SURG_EXACT if nothing */
+  surg_exactness used; /* worst that surg_pass_used told; SURG_EXACT if nothing */
   SURG_VEC(surg__counter) counters;
-  SURG_VEC(char *) notes;      /* located lines, the first SURG__NOTES of them */
+  SURG_VEC(char *) notes; /* located lines, the first SURG__NOTES of them */
   uint64_t n_notes;
 } surg__pass_report;
 
@@ -99,11 +99,11 @@ typedef struct surg__run_report {
   surg_context *ctx;
   SURG_VEC(surg__pass_report) passes; /* in order of first run */
   uint64_t ns, rewrites;
-  bool changed;        /* of the model, by its epoch */
-  bool limit_reached;  /* the rewrite limit left work undone */
-  bool interface;      /* a pass that may change inputs or outputs changed something */
+  bool changed;       /* of the model, by its epoch */
+  bool limit_reached; /* the rewrite limit left work undone */
+  bool interface;     /* a pass that may change inputs or outputs changed something */
   surg_exactness worst;
-  const char *failed;  /* name of the pass that failed, or NULL */
+  const char *failed; /* name of the pass that failed, or NULL */
 } surg__run_report;
 
 /* Runs a pipeline. On success *model is the result. On failure a located line is in the context,

@@ -93,11 +93,19 @@ static const char *unescape(const char *p, char *out) {
   switch (*p) {
     case '\\':
     case '"':
-    case '\'': *out = *p; return p + 1;
-    case 'n': *out = '\n'; return p + 1;
-    case 't': *out = '\t'; return p + 1;
-    case 'x': break;
-    default: return NULL;
+    case '\'':
+      *out = *p;
+      return p + 1;
+    case 'n':
+      *out = '\n';
+      return p + 1;
+    case 't':
+      *out = '\t';
+      return p + 1;
+    case 'x':
+      break;
+    default:
+      return NULL;
   }
   int hi = hex(p[1]), lo = hi < 0 ? -1 : hex(p[2]);
   if (lo < 0 || (hi == 0 && lo == 0)) return NULL;
@@ -201,7 +209,8 @@ static surg_status option(parser *ps, const surg_option *declared, size_t count,
   words list = {0};
   s = values(ps, &list);
   if (!s) {
-    const char *fault = surg__option_parse(ps->arena, &declared[i], list.items, list.count, &out[i]);
+    const char *fault =
+        surg__option_parse(ps->arena, &declared[i], list.items, list.count, &out[i]);
     if (fault == surg__opt_nomem)
       s = no_memory(ps);
     else if (fault)
@@ -221,8 +230,9 @@ static surg_status options(parser *ps, const surg_option *declared, size_t count
     if (s) return s;
   } while (take(ps, ','));
   if (take(ps, '}')) return SURG_OK;
-  return *ps->p ? bad(ps, ps->p, "',' or '}' should stand here, not %s", surg__qn(ps->ctx, ps->p, 1))
-                : bad(ps, ps->p, "'{' is not closed");
+  return *ps->p
+             ? bad(ps, ps->p, "',' or '}' should stand here, not %s", surg__qn(ps->ctx, ps->p, 1))
+             : bad(ps, ps->p, "'{' is not closed");
 }
 
 /* ---- items --------------------------------------------------------------------------------- */
@@ -271,7 +281,8 @@ static surg_status scheduled(parser *ps, const surg_pass *pass, surg__step *step
   return options(ps, pass->options, pass->option_count, pass->name, pass, step->options);
 }
 
-/* Parses one item; *head becomes the first of the steps it stands for (NULL for an empty preset). */
+/* Parses one item; *head becomes the first of the steps it stands for (NULL for an empty preset).
+ */
 static surg_status item(parser *ps, surg__step **head) {
   surg__word name;
   skip(ps);
@@ -315,8 +326,7 @@ surg_status surg__pipeline_parse(surg_context *ctx, const char *text, const char
   surg__arena_init(&p->arena, ctx);
   parser ps = {ctx, registry, &p->arena, text, text, where, NULL, 0};
   surg_status s = items(&ps, &p->first);
-  if (!s && *ps.p)
-    s = bad(&ps, ps.p, "',' should stand here, not %s", surg__qn(ctx, ps.p, 1));
+  if (!s && *ps.p) s = bad(&ps, ps.p, "',' should stand here, not %s", surg__qn(ctx, ps.p, 1));
   if (s) {
     surg__pipeline_free(p);
     return s;

@@ -49,12 +49,12 @@ static surg_status check_info(surg_context *ctx, const char *path, const plugin_
   if (info->size < offsetof(plugin_info, name))
     return refuse(ctx, path, "its description is too small");
   if (info->abi_major != SURG_ABI_MAJOR || info->abi_minor > SURG_ABI_MINOR)
-    return surg__error(ctx, SURG_EPLUGIN, path,
-                       "cannot load plugin: made for plugin interface %u.%u, this program has "
-                       "%u.%u%s",
-                       info->abi_major, info->abi_minor, SURG_ABI_MAJOR, SURG_ABI_MINOR,
-                       info->abi_major == SURG_ABI_MAJOR ? " (the plugin needs a newer onnxsurg)"
-                                                         : "");
+    return surg__error(
+        ctx, SURG_EPLUGIN, path,
+        "cannot load plugin: made for plugin interface %u.%u, this program has "
+        "%u.%u%s",
+        info->abi_major, info->abi_minor, SURG_ABI_MAJOR, SURG_ABI_MINOR,
+        info->abi_major == SURG_ABI_MAJOR ? " (the plugin needs a newer onnxsurg)" : "");
   if (info->size < sizeof *info) return refuse(ctx, path, "its description is too small");
   if (!info->name || !*info->name || !info->version)
     return refuse(ctx, path, "it has no name or no version");

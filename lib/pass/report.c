@@ -96,8 +96,8 @@ void surg__run_report_print(const surg__run_report *report, bool stats, bool tim
 }
 
 static void json_pass(const surg__pass_report *r, surg__buf *out) {
-  surg__buf_printf(out, "{\"name\":\"%s\",\"runs\":%llu,\"ns\":%llu,\"rewrites\":%llu,", r->pass->name,
-                   (unsigned long long)r->runs, (unsigned long long)r->ns,
+  surg__buf_printf(out, "{\"name\":\"%s\",\"runs\":%llu,\"ns\":%llu,\"rewrites\":%llu,",
+                   r->pass->name, (unsigned long long)r->runs, (unsigned long long)r->ns,
                    (unsigned long long)r->rewrites);
   surg__buf_printf(out, "\"changed\":%s,\"exactness\":\"%s\",\"counters\":{",
                    r->changed ? "true" : "false", surg__exactness_name(r->used));

@@ -148,8 +148,8 @@ static surg_status run_pass(surg__runner *r, const surg__step *step, bool *chang
   uint64_t epoch = surg_model_epoch(r->model), interface = interface_of(r);
   uint64_t start = surg__os_now_ns();
   surg__log_pass(r->log, step->pass->name, ++report->runs);
-  surg_pass_result result = step->pass->scope == SURG_SCOPE_MODEL ? step->pass->run(&p, NULL)
-                                                                  : call_graphs(&p);
+  surg_pass_result result =
+      step->pass->scope == SURG_SCOPE_MODEL ? step->pass->run(&p, NULL) : call_graphs(&p);
   uint64_t ns = surg__os_now_ns() - start;
   bool did = surg_model_epoch(r->model) != epoch;
   report->ns += ns;
@@ -269,7 +269,8 @@ surg_status surg__run(surg_model **model, const surg__pipeline *pipeline,
   if (!report) report = &own;
   *report = (surg__run_report){.ctx = ctx};
   if (!options) options = &defaults;
-  surg__runner r = {.ctx = ctx, .registry = surg__registry(ctx), .options = options, .report = report};
+  surg__runner r = {
+      .ctx = ctx, .registry = surg__registry(ctx), .options = options, .report = report};
   surg_context_clear_error(ctx);
   uint64_t max_memory = ctx->max_memory;
   if (options->max_memory) ctx->max_memory = options->max_memory;

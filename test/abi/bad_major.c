@@ -10,6 +10,7 @@ static surg_status init(const surg_api *api, surg_registry *registry) {
 
 SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void);
 SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void) {
-  static const surg_plugin_info info = {sizeof info, SURG_ABI_MAJOR + 1, SURG_ABI_MINOR, "major", "1", init};
+  static const surg_plugin_info info = {
+      sizeof info, SURG_ABI_MAJOR + 1, SURG_ABI_MINOR, "major", "1", init};
   return &info;
 }

@@ -10,6 +10,7 @@ static surg_status init(const surg_api *api, surg_registry *registry) {
 
 SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void);
 SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void) {
-  static const surg_plugin_info info = {sizeof info, SURG_ABI_MAJOR, SURG_ABI_MINOR + 1, "minor", "1", init};
+  static const surg_plugin_info info = {
+      sizeof info, SURG_ABI_MAJOR, SURG_ABI_MINOR + 1, "minor", "1", init};
   return &info;
 }

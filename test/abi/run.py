@@ -139,7 +139,8 @@ class Runner:
         got = self.run('--plugin', './forward.so', '--pass', 'forward{ops=Probe}',
                        'probes.onnxtxt', 'out.onnx')
         self.expect('forward, wrong option', got, 2,
-                    r'--pass: error: column 9: unknown option of forward "ops"; did you mean "op"\?')
+                    r'--pass: error: column 9: unknown option of forward "ops"; did you mean '
+                    r'"op"\?')
         got = self.run('passes', '--plugin', './forward.so', 'forward')
         if 'from plugin forward' not in got.stdout or got.returncode:
             self.failed += 1

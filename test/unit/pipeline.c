@@ -123,9 +123,13 @@ static const surg_option look_options[] = {
     {"list", SURG_OPTION_LIST, "a+b", "a list"},
 };
 
-#define PASS(id, label, fn, ...)                                                          \
-  static const surg_pass id = {.size = sizeof(surg_pass), .scope = SURG_SCOPE_GRAPH,      \
-                               .name = label, .help = "test", .run = fn, __VA_ARGS__}
+#define PASS(id, label, fn, ...)                          \
+  static const surg_pass id = {.size = sizeof(surg_pass), \
+                               .scope = SURG_SCOPE_GRAPH, \
+                               .name = label,             \
+                               .help = "test",            \
+                               .run = fn,                 \
+                               __VA_ARGS__}
 PASS(quiet, "quiet", run_quiet, .keeps = 0);
 PASS(look, "look", run_look, .options = look_options, .option_count = 4);
 PASS(name_pass, "name-one", run_name, .keeps = SURG_FACT_SORTED, .exactness = SURG_ULP);
@@ -142,7 +146,7 @@ PASS(slow, "slow", run_slow, .keeps = 0);
 PASS(greedy, "greedy", run_greedy, .keeps = 0);
 
 static const surg_pass *const passes[] = {
-    &quiet, &look,  &name_pass,  &lie,      &add_output, &add_output_said, &disorder, &disorder_said,
+    &quiet, &look, &name_pass,  &lie,      &add_output, &add_output_said, &disorder, &disorder_said,
     &fails, &mute, &undeclared, &nonsense, &slow,       &greedy};
 static const surg__preset presets[] = {
     {"twice", "quiet,look{n=1}", "two passes"},
@@ -205,7 +209,8 @@ START_TEST(text_and_back) {
       {"look{text=\"\"}", "look{text=\"\"}"},
       {"look{text='#'}", "look{text=\"#\"}"},
       {"look{text=a#b}", "look{text=a#b}"},
-      {"look{text=\"it's \\\"q\\\" \\\\ \\n\\t\\x01\"}", "look{text=\"it's \\\"q\\\" \\\\ \\n\\t\\x01\"}"},
+      {"look{text=\"it's \\\"q\\\" \\\\ \\n\\t\\x01\"}",
+       "look{text=\"it's \\\"q\\\" \\\\ \\n\\t\\x01\"}"},
       {"look{list=a+'b c'+\"d+e\"}", "look{list=a+\"b c\"+\"d+e\"}"},
       {"look{list=x}", "look{list=x}"},
       {"repeat(quiet)", "repeat(quiet)"},
@@ -236,40 +241,50 @@ START_TEST(text_errors) {
       {"quiet\nlook", "--pass: error: line 2 column 1: ',' should stand here, not \"l\""},
       {"quiet)", "--pass: error: column 6: ',' should stand here, not \")\""},
       {"look{m=1}", "--pass: error: column 6: unknown option of look \"m\"; did you mean \"n\"?"},
-      {"look{flg}", "--pass: error: column 6: unknown option of look \"flg\"; did you mean \"flag\"?"},
+      {"look{flg}",
+       "--pass: error: column 6: unknown option of look \"flg\"; did you mean \"flag\"?"},
       {"quiet{n=1}", "--pass: error: column 7: \"quiet\" takes no options"},
       {"twice{n=1}", "--pass: error: column 1: twice is a preset and takes no options"},
       {"look{n}", "--pass: error: column 6: option n needs a value"},
       {"look{n=}", "--pass: error: column 8: a value should stand here, not \"}\""},
       {"look{n=1,n=2}", "--pass: error: column 10: option \"n\" is given twice"},
-      {"look{n=x}", "--pass: error: column 6: option n: \"x\" is no number: digits, with KiB, MiB or "
-                    "GiB behind, or inf"},
-      {"look{n=1kb}", "--pass: error: column 6: option n: \"1kb\" is no number: digits, with KiB, "
-                      "MiB or GiB behind, or inf"},
+      {"look{n=x}",
+       "--pass: error: column 6: option n: \"x\" is no number: digits, with KiB, MiB or "
+       "GiB behind, or inf"},
+      {"look{n=1kb}",
+       "--pass: error: column 6: option n: \"1kb\" is no number: digits, with KiB, "
+       "MiB or GiB behind, or inf"},
       {"look{n=9223372036854775808}",
        "--pass: error: column 6: option n: \"9223372036854775808\" is too large"},
       {"look{n=9007199254740992KiB}",
        "--pass: error: column 6: option n: \"9007199254740992KiB\" is too large"},
-      {"look{n=1+2}", "--pass: error: column 6: option n takes one value, not a list; quote a value "
-                      "that holds '+'"},
-      {"look{flag=yes}", "--pass: error: column 6: option flag: \"yes\" is no yes or no: true, false, "
-                         "on or off"},
+      {"look{n=1+2}",
+       "--pass: error: column 6: option n takes one value, not a list; quote a value "
+       "that holds '+'"},
+      {"look{flag=yes}",
+       "--pass: error: column 6: option flag: \"yes\" is no yes or no: true, false, "
+       "on or off"},
       {"look{n=1", "--pass: error: column 9: '{' is not closed"},
-      {"look{n=1;", "--pass: error: column 6: option n: \"1;\" is no number: digits, with KiB, MiB or "
-                    "GiB behind, or inf"},
+      {"look{n=1;",
+       "--pass: error: column 6: option n: \"1;\" is no number: digits, with KiB, MiB or "
+       "GiB behind, or inf"},
       {"look{text='a}", "--pass: error: column 11: the quote is not closed"},
-      {"look{text='a\\q'}", "--pass: error: column 13: no such escape; there are \\\\ \\\" \\' \\n \\t "
-                            "and \\xNN"},
-      {"look{text='\\x00'}", "--pass: error: column 12: no such escape; there are \\\\ \\\" \\' \\n "
-                             "\\t and \\xNN"},
+      {"look{text='a\\q'}",
+       "--pass: error: column 13: no such escape; there are \\\\ \\\" \\' \\n \\t "
+       "and \\xNN"},
+      {"look{text='\\x00'}",
+       "--pass: error: column 12: no such escape; there are \\\\ \\\" \\' \\n "
+       "\\t and \\xNN"},
       {"look{text=a\\b}", "--pass: error: column 12: a backslash must stand in quotes"},
       {"repeat", "--pass: error: column 7: repeat needs a pipeline in parentheses"},
       {"repeat{max=0}(quiet)", "--pass: error: column 1: repeat needs max=1 or more"},
       {"repeat{most=2}(quiet)",
        "--pass: error: column 8: unknown option of repeat \"most\"; did you mean \"max\"?"},
       {"repeat(quiet", "--pass: error: column 1: the '(' of repeat is not closed"},
-      {"endless", "--pass: error: in preset \"endless\": column 7: repeats and presets nest too deep"},
-      {"broken", "--pass: error: in preset \"broken\": column 7: a pass should stand here, not \",\""},
+      {"endless",
+       "--pass: error: in preset \"endless\": column 7: repeats and presets nest too deep"},
+      {"broken",
+       "--pass: error: in preset \"broken\": column 7: a pass should stand here, not \",\""},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     surg__pipeline *p = (surg__pipeline *)&calls;
@@ -365,6 +380,20 @@ START_TEST(registration_checks) {
   p = good, p.options = helpless, p.option_count = 1, refuse(p, "an option has no help");
   ck_assert_int_eq(surg_register_pass(NULL, &quiet), SURG_EUSAGE);
   ck_assert_int_eq(surg_register_pass(registry, NULL), SURG_EPLUGIN);
+}
+END_TEST
+
+START_TEST(every_function_is_in_the_table) {
+  const surg_api *api = surg__api();
+  ck_assert_uint_eq(api->size, sizeof *api);
+  ck_assert_uint_eq(api->abi_major, SURG_ABI_MAJOR);
+  ck_assert_uint_eq(api->abi_minor, SURG_ABI_MINOR);
+  ck_assert_uint_eq(offsetof(surg_api, surg_context_new), 8); /* the head never moves */
+#define SURG_FN(ret, name, params, args) ck_assert(api->name == name);
+#define SURG_PROC(name, params, args) ck_assert(api->name == name);
+#include <onnxsurg/api.def>
+#undef SURG_FN
+#undef SURG_PROC
 }
 END_TEST
 
@@ -637,13 +666,15 @@ START_TEST(log_and_map) {
   char *text = slurp(log);
   ck_assert_ptr_nonnull(strstr(text, "{\"event\":\"run\",\"schema\":1,"));
   ck_assert_ptr_nonnull(strstr(text, "{\"event\":\"pass-begin\",\"pass\":\"quiet\",\"run\":1}\n"));
-  ck_assert_ptr_nonnull(strstr(text, "{\"event\":\"rename-node\",\"pass\":\"name-one\","
-                                     "\"graph\":\"main\",\"node\":\"node"));
+  ck_assert_ptr_nonnull(strstr(text,
+                               "{\"event\":\"rename-node\",\"pass\":\"name-one\","
+                               "\"graph\":\"main\",\"node\":\"node"));
   ck_assert_ptr_nonnull(strstr(text, "\"result\":\"changed\""));
   ck_assert_ptr_nonnull(strstr(text, "{\"event\":\"interface\",\"pass\":\"add-output-said\""));
   free(text);
   text = slurp(map);
-  ck_assert_str_eq(text, "{\"schema\":1,\n \"values\":[],\n \"nodes\":[]}\n"); /* "" has no old name */
+  ck_assert_str_eq(text,
+                   "{\"schema\":1,\n \"values\":[],\n \"nodes\":[]}\n"); /* "" has no old name */
   free(text);
   unlink(log);
   unlink(map);
@@ -706,6 +737,7 @@ int main(void) {
   tcase_add_test(text, has);
   tcase_add_test(text, parsing_survives_lack_of_memory);
   tcase_add_test(text, registration_checks);
+  tcase_add_test(text, every_function_is_in_the_table);
   tcase_add_test(runner, options_reach_the_pass);
   tcase_add_test(runner, empty_pipeline_changes_nothing);
   tcase_add_test(runner, repeat_runs_to_the_fixpoint);
