@@ -41,7 +41,7 @@ static int version_of_dtype(int dtype) {
   }
 }
 
-/* ---- what the model needs ---------------------------------------------------------------------- */
+/* ---- what the model needs -------------------------------------------------------------------- */
 
 typedef struct need {
   int version;           /* the highest found */
@@ -123,7 +123,7 @@ static void need_model(need *x, const surg_model *m) {
     need_graph(x, g);
 }
 
-/* ---- up and down ------------------------------------------------------------------------------- */
+/* ---- up and down ----------------------------------------------------------------------------- */
 
 static bool weights_leave(surg_pass_ctx *p, surg_graph *g) {
   for (size_t i = surg_graph_input_count(g); i-- > 0;) {
