@@ -8,7 +8,7 @@
  *
  * Each node is judged alone: its result may be larger than the constants that go with it by
  * max-growth bytes. Where that is known from the types, nothing is computed first. The limits on
- * the whole run are guards that fail the pass; they never choose between nodes. Never folded:
+ * the whole run are guards against made-up files; what they leave is counted. Never folded:
  * random operators, operators that are no builtins, DequantizeLinear (the small form is the
  * purpose), whatever the user keeps.
  *
@@ -321,16 +321,15 @@ static surg_status compute(fold_state *f, surg_node *n, uint64_t bytes, surg_ten
   return s;
 }
 
-/* The guards of the run: against files made to keep a machine busy or to fill its memory. */
-static bool guards(fold_state *f, const surg_node *n) {
-  if (f->grown > f->max_total) {
-    surg_pass_fail(f->pass, n, "the constants computed are over max-total");
-  } else if (f->work > UINT64_C(1) << 36) {
-    surg_pass_fail(f->pass, n, "folding takes too much work");
-  } else {
-    return true;
-  }
-  return !(f->failed = true);
+/* Work of a whole run, as compute counts it: up to 16 times what was done. */
+#define RUN_WORK (UINT64_C(1) << 36)
+
+/* Adds to the growth of the run while max-total allows it: against files made to fill a disk. */
+static bool may_grow(fold_state *f, const surg_node *n, uint64_t bytes) {
+  if (bytes > 0 && plus(f->grown, bytes) > f->max_total)
+    return fold_leave(f, n, "max-total is spent");
+  f->grown = plus(f->grown, bytes);
+  return true;
 }
 
 static uint64_t result_bytes(surg_tensor *const *results, size_t count) {
@@ -351,6 +350,7 @@ static bool fold_node(fold_state *f, surg_node *n) {
     if (known > most) return fold_leave(f, n, "the result would be larger than max-growth allows");
     if (known > f->max_bytes) return fold_leave(f, n, "the result would be over max-bytes");
   }
+  if (f->work > RUN_WORK) return fold_leave(f, n, "the run has done as much work as it may");
   const char *why = NULL;
   surg_tensor **results = surg_pass_alloc(f->pass, (count + 1) * sizeof *results);
   if (!results) return !(f->failed = true);
@@ -363,8 +363,7 @@ static bool fold_node(fold_state *f, surg_node *n) {
   uint64_t bytes = result_bytes(results, count);
   if (bytes > most) return fold_leave(f, n, "the result would be larger than max-growth allows");
   uint64_t grown = bytes > dying ? bytes - dying : 0;
-  f->grown = plus(f->grown, grown);
-  if (!guards(f, n) || !fold_allow(f)) return false;
+  if (!may_grow(f, n, grown) || !fold_allow(f)) return false;
   const surg_schema *op = surg_node_schema(n);
   surg_pass_used(f->pass, exactness_of(surg_node_op(n), results, count));
   if (!replace_node(f, n, results, count)) return false;
@@ -451,10 +450,9 @@ static bool fold_shape(fold_state *f, surg_node *n) {
   if (bytes > f->max_growth)
     return fold_leave(f, n, "the result would be larger than max-growth allows");
   const surg_schema *op = surg_node_schema(n);
-  if (!fold_allow(f) || !replace_node(f, n, &t, 1)) return false;
-  f->grown = plus(f->grown, bytes);
+  if (!may_grow(f, n, bytes) || !fold_allow(f) || !replace_node(f, n, &t, 1)) return false;
   fold_count(f, op, bytes);
-  return guards(f, NULL);
+  return true;
 }
 
 /* --- the walk --- */
@@ -568,7 +566,7 @@ static const surg_option options[] = {
     {"max-growth", SURG_OPTION_INT, "64KiB",
      "bytes a result may be larger than the constants it replaces"},
     {"max-bytes", SURG_OPTION_INT, "256MiB", "bytes of the results of one node"},
-    {"max-total", SURG_OPTION_INT, "4GiB", "bytes added in all; more fails the pass"},
+    {"max-total", SURG_OPTION_INT, "4GiB", "bytes added in all"},
     {"max-work", SURG_OPTION_INT, "1GiB", "scalar operations of one node"},
     {"keep", SURG_OPTION_LIST, NULL, "names or operator types not to fold"},
     {"constants", SURG_OPTION_BOOL, NULL, "also turn Constant nodes into initializers"},

@@ -33,7 +33,7 @@ typedef struct fold_state {
   bool nested;          /* the graph being walked has graphs inside */
   uint64_t grown, work; /* in all, against the guards */
   bool changed;
-  bool failed; /* out of memory, or a guard spoke */
+  bool failed; /* out of memory */
   bool done;   /* the limit of rewrites is spent */
   fold_op ops[FOLD_OPS];
   size_t n_ops;
