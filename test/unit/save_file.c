@@ -395,6 +395,38 @@ START_TEST(other_names_are_gathered) {
 }
 END_TEST
 
+/* One file a tensor, more than are kept open, as some exporters write them. */
+START_TEST(many_data_files_become_one) {
+  enum { FILES = 400 };
+  wire inits = {0};
+  for (size_t i = 0; i < FLOATS; i++) numbers[i] = (float)i - 0.25f;
+  for (int i = 0; i < FILES; i++) {
+    char name[32], file[40];
+    snprintf(name, sizeof name, "layer.%d.weight_%d", i, i);
+    snprintf(file, sizeof file, "in/%s", name);
+    write_file(file, numbers + i, 80);
+    wire_message(&inits, 5, external_tensor(name, name, 0, 20));
+  }
+  wire m = model_of(inits, "");
+  write_file("in/m.onnx", m.p, m.n);
+  surg_model *model = load("in/m.onnx");
+  save(model, "out/m.onnx", NULL);
+  surg_model_free(model);
+  ck_assert_int_eq(entries("out"), 2);
+  model = load("out/m.onnx");
+  for (int i = 0; i < FILES; i++) {
+    char name[32];
+    float got[20];
+    snprintf(name, sizeof name, "layer.%d.weight_%d", i, i);
+    surg_tensor *t = surg_value_initializer(value(model, name));
+    ck_assert_int_eq(surg_tensor_read(t, 0, got, sizeof got), SURG_OK);
+    ck_assert_mem_eq(got, numbers + i, sizeof got);
+  }
+  surg_model_free(model);
+  free(m.p);
+}
+END_TEST
+
 START_TEST(a_taken_name_is_passed_over) {
   wire m = put_external("Makefile");
   write_file("out/m.onnx.data", "mine", 4);
@@ -748,6 +780,7 @@ int main(void) {
   tcase_add_test(c, a_renamed_external_tensor_stays_external);
   tcase_add_test(c, weights_go_along_to_another_folder);
   tcase_add_loop_test(c, other_names_are_gathered, 0, 5);
+  tcase_add_test(c, many_data_files_become_one);
   tcase_add_test(c, a_taken_name_is_passed_over);
   tcase_add_test(c, a_data_file_is_no_target);
   tcase_add_test(c, weights_inside_the_model_file_itself);
