@@ -6,8 +6,10 @@
  *   before: (float[2] x) => (y) <float[1] c = {3}> { d = Neg (c)   y = Mul (x, d) }
  *   after:  (float[2] x) => (y) <float[1] d = {-3}> { y = Mul (x, d) }
  *
- * Each node is judged alone: its result may be larger than the constants that go with it by
- * max-growth bytes. Where that is known from the types, nothing is computed first. The limits on
+ * Each node is judged by its neighbourhood alone: its result may be larger than the constants that
+ * go with it by max-growth bytes, by default what a shape takes, so that files do not grow; a chain
+ * of nodes that fold into each other is judged at its end (fold_chain.c). Where sizes are known
+ * from the types, nothing is computed first. The limits on
  * the whole run are guards against made-up files; what they leave is counted. Never folded:
  * random operators, operators that are no builtins, DequantizeLinear (the small form is the
  * purpose), whatever the user keeps.
@@ -112,7 +114,7 @@ static bool erasable(const fold_state *f, const surg_value *v) {
 
 /* Bytes of input i that go when node n goes: of a constant that nothing else reads, counted at its
  * first place. A value the node reads more than 64 times counts as staying, to stay linear. */
-static uint64_t dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
+uint64_t fold_dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
   const surg_value *v = surg_node_input(n, i);
   const surg_tensor *t = surg_value_constant(v);
   if (!t || !erasable(f, v)) return 0;
@@ -343,10 +345,11 @@ static bool fold_node(fold_state *f, surg_node *n) {
   uint64_t dying = 0, known;
   size_t count = surg_node_output_count(n);
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
-    if (surg_node_input(n, i)) dying = plus(dying, dying_bytes(f, n, i));
+    if (surg_node_input(n, i)) dying = plus(dying, fold_dying_bytes(f, n, i));
   }
   uint64_t most = plus(dying, f->max_growth);
   if (surg_node_result_bytes(n, &known)) {
+    if (known > most && fold_chain_pays(f, n, known, dying)) most = known;
     if (known > most) return fold_leave(f, n, "the result would be larger than max-growth allows");
     if (known > f->max_bytes) return fold_leave(f, n, "the result would be over max-bytes");
   }
@@ -563,7 +566,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
 }
 
 static const surg_option options[] = {
-    {"max-growth", SURG_OPTION_INT, "64KiB",
+    {"max-growth", SURG_OPTION_INT, "64",
      "bytes a result may be larger than the constants it replaces"},
     {"max-bytes", SURG_OPTION_INT, "256MiB", "bytes of the results of one node"},
     {"max-total", SURG_OPTION_INT, "4GiB", "bytes added in all"},

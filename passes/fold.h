@@ -55,6 +55,11 @@ const char *fold_pinned(const surg_node *n);
 bool fold_remember_inputs(fold_state *f, const surg_node *n);
 /* Erases remembered constants that nothing reads any more. */
 void fold_bury(fold_state *f);
+/* Bytes of input i that go when node n goes. */
+uint64_t fold_dying_bytes(const fold_state *f, const surg_node *n, size_t i);
+/* Whether the result of n, `bytes` large, goes into a chain of nodes that fold too and end in a
+ * value within max-growth of what goes with them all; `dying` goes with n. */
+bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t dying);
 /* Counts a node that was folded and the bytes it added. */
 void fold_count(fold_state *f, const surg_schema *op, uint64_t grown);
 
