@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every limit of the program, once. doc/limits.md says for each why it stands where it stands. */
+/* Every limit of the program, once; budgets of a pass are its options. doc/limits.md says for each
+ * why it stands where it stands. */
 #ifndef SURG_LIMITS_H
 #define SURG_LIMITS_H
 
@@ -14,11 +15,6 @@
 #define SURG_LIMIT_OUTPUT_BYTES 2147483647ull      /* a protobuf message */
 #define SURG_LIMIT_OPEN_FILES 256u                 /* external data files kept open */
 #define SURG_LIMIT_LOCATION 4095u                  /* bytes of an external data location */
-#define SURG_LIMIT_FOLD_GROWTH (64ull << 10)       /* bytes a fold may add, each value */
-#define SURG_LIMIT_FOLD_BYTES (256ull << 20)       /* bytes of one folded tensor */
-#define SURG_LIMIT_FOLD_TOTAL (4ull << 30)         /* bytes a fold pass may add in all */
-#define SURG_LIMIT_FOLD_WORK (1ull << 30)          /* scalar operations of one folded node */
-#define SURG_LIMIT_FOLD_TOTAL_WORK (1ull << 33)    /* scalar operations of a fold pass */
 #define SURG_LIMIT_NAME_PRINT 120u                 /* bytes of a name in a message */
 #define SURG_LIMIT_WARNINGS 20u                    /* lines of warnings, then a count */
 #define SURG_LIMIT_RESIDENT (64ull << 20)          /* files up to here are read into memory */
