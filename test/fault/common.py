@@ -10,7 +10,7 @@ import tempfile
 HEAD = '<ir_version: 8, opset_import: ["" : 17%s]>\n'
 
 
-def chain(n=150):
+def chain(n=180):
     """Constants that fold, names that repeat in value_info, an unused branch."""
     lines, last = [], "x"
     for i in range(n):
