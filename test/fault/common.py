@@ -58,7 +58,8 @@ def weights(seed=1, floats=3000):
     a = ", ".join(str((i * 7 + seed) % 101) for i in range(floats))
     b = ", ".join(str((i * 3 + seed) % 67) for i in range(floats // 2))
     return (HEAD % "" + f"weights (float[1, {floats}] x) => (float[1, {floats}] y) "
-            f"<float[{floats}] a = {{{a}}}, float[{floats // 2}] b = {{{b}}}, float one = {{1}}> {{\n"
+            f"<float[{floats}] a = {{{a}}}, float[{floats // 2}] b = {{{b}}}, float one = {{1}}> "
+            "{\n"
             f"  sum = Add (a, one)\n  p = Add (x, a)\n  q = ReduceSum (b)\n  y = Mul (p, q)\n}}\n")
 
 

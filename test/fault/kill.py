@@ -164,7 +164,7 @@ def main():
         shutil.rmtree(root, ignore_errors=True)
     for s in scenes:
         print(f"{s.name}: {s.killed} killed while running, {len(s.torn)} torn, {s.left} temporary "
-              f"names left, {1000 * s.span:.1f} ms a run", *s.torn[:3])
+              f"names left", *s.torn[:3])
     if any(s.killed < count // len(scenes) // 10 for s in scenes):
         sys.exit("too few kills met a running program")
     sys.exit(any(s.torn for s in scenes))
