@@ -63,9 +63,10 @@ void surg__note(surg_context *ctx, const char *where, const char *fmt, ...) {
 }
 
 surg_status surg__oom(surg_context *ctx, const char *where) {
+  bool mib = ctx->max_memory >= 1u << 20;
   if (surg__alloc_status(ctx) == SURG_ELIMIT)
-    return surg__error(ctx, SURG_ELIMIT, where, "needs more than %llu MiB of memory (--max-memory)",
-                       (unsigned long long)(ctx->max_memory >> 20));
+    return surg__error(ctx, SURG_ELIMIT, where, "needs more than %llu %s of memory (--max-memory)",
+                       (unsigned long long)(ctx->max_memory >> (mib ? 20 : 10)), mib ? "MiB" : "KiB");
   return surg__error(ctx, SURG_ENOMEM, where, "out of memory");
 }
 

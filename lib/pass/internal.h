@@ -26,6 +26,9 @@ struct surg_registry {
   const char *origin; /* the plugin whose init runs now */
   const char *path;   /* its file, for messages */
   bool refused;       /* a registration failed since origin was set */
+  bool builtins;      /* surg_context_passes registered them, */
+  bool lacking;       /* ... or failed to */
+  bool running;       /* a pipeline runs: runs do not nest */
 };
 
 /* The value of one option of one scheduled pass. */

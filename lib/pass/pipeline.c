@@ -165,7 +165,7 @@ static surg_status unknown(parser *ps, const char *at, const char *what, const c
   if (near)
     return bad(ps, at, "unknown %s %s; did you mean %s?", what, surg__q(ps->ctx, name),
                surg__q(ps->ctx, near));
-  return bad(ps, at, "unknown %s %s", what, surg__q(ps->ctx, name));
+  return bad(ps, at, "unknown %s %s; see `onnxsurg passes`", what, surg__q(ps->ctx, name));
 }
 
 static surg_status unknown_pass(parser *ps, const char *at, const char *name) {

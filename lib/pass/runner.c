@@ -271,7 +271,10 @@ surg_status surg__run(surg_model **model, const surg__pipeline *pipeline,
   if (!options) options = &defaults;
   surg__runner r = {
       .ctx = ctx, .registry = surg__registry(ctx), .options = options, .report = report};
+  if (r.registry && r.registry->running)
+    return surg__error(ctx, SURG_EUSAGE, surg_model_path(*model), "a pass cannot run a pipeline");
   surg_context_clear_error(ctx);
+  if (r.registry) r.registry->running = true;
   uint64_t max_memory = ctx->max_memory;
   if (options->max_memory) ctx->max_memory = options->max_memory;
   r.model = options->dry_run ? surg_model_clone(*model) : *model;
@@ -287,6 +290,7 @@ surg_status surg__run(surg_model **model, const surg__pipeline *pipeline,
     *model = NULL;
   }
   ctx->max_memory = max_memory;
+  if (r.registry) r.registry->running = false;
   if (report == &own) surg__run_report_free(&own);
   return s;
 }

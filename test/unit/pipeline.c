@@ -233,7 +233,7 @@ END_TEST
 START_TEST(text_errors) {
   static const char *const cases[][2] = {
       {"quite", "--pass: error: column 1: unknown pass \"quite\"; did you mean \"quiet\"?"},
-      {"zzzzzz", "--pass: error: column 1: unknown pass \"zzzzzz\""},
+      {"zzzzzz", "--pass: error: column 1: unknown pass \"zzzzzz\"; see `onnxsurg passes`"},
       {"quiet,tvice", "--pass: error: column 7: unknown pass \"tvice\"; did you mean \"twice\"?"},
       {"quiet,", "--pass: error: column 7: the text ends where a pass should stand"},
       {",quiet", "--pass: error: column 1: a pass should stand here, not \",\""},
