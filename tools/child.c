@@ -102,7 +102,7 @@ int child_run(const child_command *c, const char *file) {
       kill(-pid, SIGKILL);
       kill(pid, SIGKILL);
       waitpid(pid, &status, 0);
-      return 124;
+      return CHILD_LATE;
     }
     nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
   }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/base.h"
 
@@ -95,15 +96,52 @@ int cli_bad_option(char **argv, const struct option *known) {
   return EXIT_USAGE;
 }
 
-void cli_put(FILE *f, const char *text) {
+char *cli_escaped(const char *text, size_t max) {
   surg_context *ctx = surg_context_new(NULL);
-  if (!ctx) return;
+  if (!ctx) return NULL;
   surg__buf b;
   surg__buf_init(&b, ctx);
-  surg__buf_escape(&b, text, strlen(text), 0);
-  if (!b.failed && b.p) fputs(b.p, f);
+  surg__buf_escape(&b, text, strlen(text), max);
+  char *copy = b.failed ? NULL : strdup(b.p ? b.p : "");
   surg__buf_free(&b);
   surg_context_free(ctx);
+  return copy;
+}
+
+void cli_put(FILE *f, const char *text) {
+  char *escaped = cli_escaped(text, 0);
+  if (escaped) fputs(escaped, f);
+  free(escaped);
+}
+
+json_t *cli_text_json(const char *text) {
+  json_t *j = json_string(text);
+  if (j) return j;
+  char *escaped = cli_escaped(text, 0);
+  j = escaped ? json_string(escaped) : NULL;
+  free(escaped);
+  return j ? j : json_null();
+}
+
+const char *cli_base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+int cli_check_folder(const char *path) {
+  size_t n = (size_t)(cli_base_name(path) - path);
+  struct stat st;
+  char *folder = n ? strndup(path, n > 1 ? n - 1 : n) : NULL;
+  int code = EXIT_DONE;
+  if (folder && stat(folder, &st) != 0 && errno == ENOENT) {
+    cli_put(stderr, path);
+    fprintf(stderr, ": error: its folder is not there; make it with `mkdir -p ");
+    cli_put(stderr, folder);
+    fprintf(stderr, "`\n");
+    code = EXIT_IO;
+  }
+  free(folder);
+  return code;
 }
 
 int cli_flush(int code) {

@@ -40,6 +40,14 @@ int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int cli_bad_option(char **argv, const struct option *known);
 /* Untrusted text, escaped, to a stream. */
 void cli_put(FILE *f, const char *text);
+/* The same as a heap string of at most `max` bytes of it (0: all); NULL: out of memory. */
+char *cli_escaped(const char *text, size_t max);
+/* As a JSON string; what is not UTF-8 (only paths can be) is escaped. */
+json_t *cli_text_json(const char *text);
+/* EXIT_IO after a line when the folder in which `path` should be made is not there. */
+int cli_check_folder(const char *path);
+/* The name of a file without its folders. */
+const char *cli_base_name(const char *path);
 /* Flushes standard output; EXIT_IO after a line when that fails. */
 int cli_flush(int code);
 
@@ -88,6 +96,7 @@ typedef struct cli_stats {
 } cli_stats;
 bool cli_stats_of(const surg_model *m, cli_stats *out);
 void cli_stats_free(cli_stats *s);
+int cli_by_operator(const void *a, const void *b); /* qsort: cli_op_count by name, then domain */
 /* {"Conv": 3, "com.acme.Foo": 1}, by count. */
 json_t *cli_ops_json(const cli_stats *s);
 /* "2.5 MiB" into one of a few rotating buffers. */

@@ -27,7 +27,8 @@ int cmd_cat(int argc, char **argv) {
     int r = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
     if (r != EXIT_DONE) return r;
   }
-  if (argc - optind != 1) return cli_usage("cat takes one model");
+  if (common.json) return cli_usage("cat prints text; `onnxsurg info --json` prints JSON");
+  if (argc - optind != 1) return cli_usage("cat takes one model: `onnxsurg cat IN`");
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
   surg_model *m = NULL;

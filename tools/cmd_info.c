@@ -7,8 +7,9 @@
 #include "cli.h"
 
 static const char help[] =
-    "usage: onnxsurg info [--json] IN\n"
-    "Prints what a model holds: versions, inputs, outputs, operators, weights.\n";
+    "usage: onnxsurg info [--json] IN...\n"
+    "Prints what a model holds: versions, inputs, outputs, operators, weights.\n"
+    "  --json  one JSON object for each model\n";
 
 #define SHOWN_OPS 12
 
@@ -132,15 +133,11 @@ static void print_text(surg_context *ctx, surg_model *m, const cli_stats *s, uin
   surg__buf_free(&b);
 }
 
-static json_t *text_json(const char *s) {
-  return json_stringn_nocheck(s, strlen(s));
-}
-
 static json_t *type_json(surg_context *ctx, const surg_type *t) {
   surg__buf b;
   surg__buf_init(&b, ctx);
   put_type(&b, t);
-  json_t *j = text_json(b.p && !b.failed ? b.p : "?");
+  json_t *j = cli_text_json(b.p && !b.failed ? b.p : "?");
   surg__buf_free(&b);
   return j;
 }
@@ -150,7 +147,7 @@ static json_t *interface_json(surg_context *ctx, surg_graph *g, bool output) {
   size_t n = output ? surg_graph_output_count(g) : surg_graph_input_count(g);
   for (size_t i = 0; i < n; i++) {
     json_t *e = json_object();
-    json_object_set_new(e, "name", text_json(interface_name(g, output, i)));
+    json_object_set_new(e, "name", cli_text_json(interface_name(g, output, i)));
     json_object_set_new(e, "type", type_json(ctx, interface_type(g, output, i)));
     if (!output)
       json_object_set_new(e, "default",
@@ -160,13 +157,15 @@ static json_t *interface_json(surg_context *ctx, surg_graph *g, bool output) {
   return list;
 }
 
-static void print_json(surg_context *ctx, surg_model *m, const cli_stats *s, uint64_t bytes) {
+static void print_json(surg_context *ctx, surg_model *m, const cli_stats *s, const char *path,
+                       uint64_t bytes) {
   surg_graph *g = surg_model_graph(m);
   json_t *j = json_object(), *imports = json_object();
   for (size_t i = 0; i < surg_model_import_count(m); i++)
     json_object_set_new_nocheck(imports, surg_model_import_domain(m, i),
                                 json_integer((json_int_t)surg_model_import_version(m, i)));
   json_object_set_new(j, "schema", json_integer(1));
+  json_object_set_new(j, "file", cli_text_json(path));
   json_object_set_new(j, "ir_version", json_integer((json_int_t)surg_model_ir_version(m)));
   json_object_set_new(j, "opset_imports", imports);
   json_object_set_new(j, "inputs", interface_json(ctx, g, false));
@@ -184,6 +183,33 @@ static void print_json(surg_context *ctx, surg_model *m, const cli_stats *s, uin
   json_decref(j);
 }
 
+/* One model; `title`: with its name above. */
+static int inform(surg_context *ctx, const cli_common *common, const char *path, bool title) {
+  surg_model *m = NULL;
+  cli_stats stats = {0};
+  struct stat st;
+  surg_context_clear_error(ctx);
+  surg_status s = surg_load(ctx, path, &common->load, &m);
+  uint64_t bytes = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+  if (s == SURG_OK && !cli_stats_of(m, &stats)) {
+    fprintf(stderr, "onnxsurg: error: out of memory\n");
+    s = SURG_ENOMEM;
+  }
+  if (s == SURG_OK && common->json) {
+    print_json(ctx, m, &stats, path, bytes);
+  } else if (s == SURG_OK) {
+    if (title) {
+      cli_put(stdout, path);
+      putchar('\n');
+    }
+    print_text(ctx, m, &stats, bytes);
+    if (title) putchar('\n');
+  }
+  cli_stats_free(&stats);
+  surg_model_free(m);
+  return cli_exit_code(s);
+}
+
 int cmd_info(int argc, char **argv) {
   static const struct option options[] = {CLI_COMMON_OPTIONS, {0}};
   cli_common common;
@@ -197,24 +223,14 @@ int cmd_info(int argc, char **argv) {
     int r = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
     if (r != EXIT_DONE) return r;
   }
-  if (argc - optind != 1) return cli_usage("info takes one model");
+  if (optind == argc) return cli_usage("info takes a model: `onnxsurg info IN`");
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
-  surg_model *m = NULL;
-  cli_stats stats = {0};
-  struct stat st;
-  surg_status s = surg_load(ctx, argv[optind], &common.load, &m);
-  uint64_t bytes = stat(argv[optind], &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-  if (s == SURG_OK && !cli_stats_of(m, &stats)) {
-    fprintf(stderr, "onnxsurg: error: out of memory\n");
-    s = SURG_ENOMEM;
+  int code = EXIT_DONE;
+  for (int i = optind; i < argc; i++) {
+    int c = inform(ctx, &common, argv[i], argc - optind > 1);
+    if (c > code) code = c;
   }
-  if (s == SURG_OK && common.json)
-    print_json(ctx, m, &stats, bytes);
-  else if (s == SURG_OK)
-    print_text(ctx, m, &stats, bytes);
-  cli_stats_free(&stats);
-  surg_model_free(m);
   surg_context_free(ctx);
-  return cli_flush(cli_exit_code(s));
+  return cli_flush(code);
 }

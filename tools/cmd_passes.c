@@ -69,8 +69,8 @@ int cmd_passes(int argc, char **argv) {
   cli_common_init(&common);
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
-  surg_registry *r = surg__registry(ctx);
-  int code = r && surg__register_builtins(r) == SURG_OK ? EXIT_DONE : EXIT_LIMIT;
+  surg_registry *r = surg_context_passes(ctx);
+  int code = r ? EXIT_DONE : EXIT_LIMIT;
   opterr = 0;
   bool helped = false;
   for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {

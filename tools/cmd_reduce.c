@@ -5,11 +5,14 @@
  * of nodes is cut out. What others read from the cut becomes a graph input (of the type that is
  * known for it), what only left the graph there is dropped as an output, and where no output would
  * be left, what the cut read becomes one. A candidate counts when the test says so. */
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/os.h"
 #include "child.h"
 #include "cli.h"
 #include "pass/pass.h"
@@ -21,6 +24,8 @@ static const char help[] =
     "Makes IN smaller as long as CMD, run with the candidate's path as last word (or where {}\n"
     "stands), exits with the code it has on IN itself (--code N: with code N).\n"
     "CMD runs without a shell, its output is not shown.\n"
+    "--test-timeout and --test-memory limit CMD (60 seconds); when --timeout is over, OUT is the\n"
+    "smallest model so far.\n"
     "\n"
     "  onnxsurg reduce --test 'python3 crashes.py' big.onnx small.onnx\n";
 
@@ -32,8 +37,15 @@ typedef struct reduction {
   int code;
   char *candidate; /* path */
   size_t tests;
-  bool quiet;
+  uint64_t deadline_ns; /* 0: none */
+  bool quiet, stopped;
 } reduction;
+
+/* Whether the user's time is up: what is small by then is the result. */
+static bool late(reduction *r) {
+  if (r->deadline_ns && surg__os_now_ns() > r->deadline_ns) r->stopped = true;
+  return r->stopped;
+}
 
 static size_t node_count(const surg_model *m) {
   return surg_graph_node_count(surg_model_graph(m));
@@ -42,7 +54,7 @@ static size_t node_count(const surg_model *m) {
 /* Whether the candidate holds together and the test says what it said; takes the model. */
 static bool interesting(reduction *r, surg_model *m) {
   surg__run_options options = {0};
-  if (surg_model_status(m) != SURG_OK || surg__run(&m, r->prune, &options, NULL) != SURG_OK) {
+  if (late(r) || surg_model_status(m) != SURG_OK || surg__run(&m, r->prune, &options, NULL) != SURG_OK) {
     surg_model_free(m);
     return false;
   }
@@ -136,7 +148,7 @@ static void progress(const reduction *r) {
 static bool reduce_outputs(reduction *r) {
   bool any = false;
   for (size_t i = surg_graph_output_count(surg_model_graph(r->best)); i-- > 0;) {
-    if (surg_graph_output_count(surg_model_graph(r->best)) < 2) break;
+    if (late(r) || surg_graph_output_count(surg_model_graph(r->best)) < 2) break;
     if (i < surg_graph_output_count(surg_model_graph(r->best))) any |= without_output(r, i);
     progress(r);
   }
@@ -146,8 +158,8 @@ static bool reduce_outputs(reduction *r) {
 /* Chunks of halving size, from the end: what stands late goes first. */
 static bool reduce_nodes(reduction *r) {
   bool any = false;
-  for (size_t chunk = (node_count(r->best) + 1) / 2; chunk > 0; chunk /= 2) {
-    for (size_t end = node_count(r->best); end > 0;) {
+  for (size_t chunk = (node_count(r->best) + 1) / 2; chunk > 0 && !late(r); chunk /= 2) {
+    for (size_t end = node_count(r->best); end > 0 && !late(r);) {
       size_t from = end > chunk ? end - chunk : 0;
       bool done = without_nodes(r, from, end - from);
       any |= done;
@@ -167,23 +179,36 @@ static surg_status reduce(reduction *r, const char *in, const cli_common *common
   if (s != SURG_OK) return s;
   int code = child_run(&r->command, r->candidate);
   if (code < 0) {
-    fprintf(stderr, "onnxsurg: error: cannot run ");
+    fprintf(stderr, "onnxsurg: error: --test: cannot run ");
     cli_put(stderr, r->command.words[0]);
-    fputc('\n', stderr);
+    fprintf(stderr, ": is it there, and executable?\n");
     return SURG_EUSAGE;
   }
+  if (code == CHILD_LATE && !has_code) {
+    fprintf(stderr, "onnxsurg: error: --test takes over %llu seconds on the whole model; "
+            "give it more with --test-timeout\n", (unsigned long long)r->command.seconds);
+    return SURG_ELIMIT;
+  }
   if (has_code && code != r->code) {
-    fprintf(stderr, "onnxsurg: error: the test exits with %d on the whole model, not %d\n", code,
+    fprintf(stderr, "onnxsurg: error: --test exits with %d on the whole model, not %d (--code)\n", code,
             r->code);
     return SURG_EUSAGE;
   }
   r->code = code;
   size_t before = node_count(r->best);
-  for (bool smaller = true; smaller;) {
+  uint64_t ns;
+  if (common->timeout_seconds && surg__mul_u64(common->timeout_seconds, 1000000000, &ns))
+    r->deadline_ns = surg__os_now_ns() + ns;
+  for (bool smaller = true; smaller && !late(r);) {
     smaller = reduce_outputs(r);
     if (reduce_nodes(r)) smaller = true;
   }
-  if (!r->quiet && isatty(STDERR_FILENO)) fputc('\r', stderr);
+  if (!r->quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+  if (r->stopped && !r->quiet)
+    fprintf(stderr, "onnxsurg: note: time is up (--timeout); OUT is the smallest model so far\n");
+  if (common->json)
+    printf("{\"schema\": 1, \"before\": %zu, \"after\": %zu, \"tests\": %zu, \"code\": %d}\n", before,
+           node_count(r->best), r->tests, r->code);
   if (common->summary || (!r->quiet && isatty(STDERR_FILENO)))
     fprintf(stderr, "%zu nodes -> %zu after %zu tests (exit code %d kept)\n", before,
             node_count(r->best), r->tests, r->code);
@@ -199,13 +224,16 @@ static void swallow(void *user, surg_severity severity, const char *line) {
 
 static int run(reduction *r, const cli_common *common, bool has_code, char **args) {
   surg_config config = {.size = sizeof config, .diag = swallow, .max_memory = common->max_memory};
-  char folder[] = "/tmp/onnxsurg-reduce-XXXXXX", path[64];
+  char folder[PATH_MAX - 32], path[PATH_MAX];
+  const char *temp = getenv("TMPDIR");
+  snprintf(folder, sizeof folder, "%.4000s/onnxsurg-reduce-XXXXXX", temp && *temp ? temp : "/tmp");
   r->ctx = surg_context_new(&config);
-  surg_registry *registry = r->ctx ? surg__registry(r->ctx) : NULL;
-  if (!registry || surg__register_builtins(registry) != SURG_OK || !mkdtemp(folder)) {
+  surg_registry *registry = surg_context_passes(r->ctx);
+  if (!registry || !mkdtemp(folder)) {
+    int e = errno;
     surg_context_free(r->ctx);
-    fprintf(stderr, "onnxsurg: error: no memory or no temporary folder\n");
-    return EXIT_LIMIT;
+    fprintf(stderr, "onnxsurg: error: no temporary folder in $TMPDIR: %s\n", strerror(e));
+    return EXIT_IO;
   }
   snprintf(path, sizeof path, "%s/candidate.onnx", folder);
   r->candidate = path;
@@ -220,7 +248,7 @@ static int run(reduction *r, const cli_common *common, bool has_code, char **arg
   surg_context_free(r->ctx);
   unlink(path);
   rmdir(folder);
-  return cli_exit_code(s);
+  return cli_flush(cli_exit_code(s));
 }
 
 int cmd_reduce(int argc, char **argv) {
@@ -262,6 +290,7 @@ int cmd_reduce(int argc, char **argv) {
   r.quiet = common.quiet;
   if (!test) return cli_usage("reduce needs --test CMD");
   if (argc - optind != 2) return cli_usage("reduce takes IN and OUT");
+  if (cli_check_folder(argv[optind + 1]) != EXIT_DONE) return EXIT_IO;
   if (!child_parse(test, &r.command)) return cli_usage("--test: a quote is not closed, or no command");
   int code = run(&r, &common, has_code, argv + optind);
   child_free(&r.command);

@@ -12,6 +12,7 @@
 
 #define DEFAULT_PIPELINE "simplify"
 #define PIPELINE_FILE_MAX (1u << 20)
+#define SHOWN_CHANGES 20u
 
 /* A list of borrowed strings that grows with the options. */
 typedef struct words {
@@ -144,12 +145,12 @@ static int read_pipeline(job *j, const char *path) {
   free(j->pipeline_text);
   j->pipeline_text = malloc(PIPELINE_FILE_MAX + 1);
   size_t n = j->pipeline_text ? fread(j->pipeline_text, 1, PIPELINE_FILE_MAX + 1, f) : 0;
-  bool bad = ferror(f);
+  int bad = ferror(f) ? errno : 0;
   fclose(f);
   if (!j->pipeline_text) return out_of_memory();
   if (bad || n > PIPELINE_FILE_MAX || memchr(j->pipeline_text, 0, n)) {
     cli_put(stderr, path);
-    fprintf(stderr, ": error: %s\n", bad ? "cannot read" : "is no pipeline text");
+    fprintf(stderr, ": error: %s\n", bad ? strerror(bad) : "is no pipeline text");
     return EXIT_IO;
   }
   char *t = j->pipeline_text;
@@ -225,24 +226,51 @@ static void row(FILE *f, const char *label, size_t before, size_t after) {
   fputc('\n', f);
 }
 
-static size_t count_of(const cli_stats *s, const cli_op_count *op) {
-  for (size_t i = 0; i < s->op_count; i++)
-    if (strcmp(s->ops[i].op, op->op) == 0 && strcmp(s->ops[i].domain, op->domain) == 0)
-      return s->ops[i].count;
-  return 0;
+typedef struct change {
+  const cli_op_count *op;
+  size_t before, after;
+} change;
+
+static int by_size(const void *a, const void *b) {
+  const change *x = a, *y = b;
+  size_t nx = x->before > x->after ? x->before : x->after;
+  size_t ny = y->before > y->after ? y->before : y->after;
+  if (nx != ny) return nx < ny ? 1 : -1;
+  return cli_by_operator(x->op, y->op);
+}
+
+/* Walks both lists, sorted by operator, side by side; the count of operators that changed. */
+static size_t merge_changes(const cli_stats *before, const cli_stats *after, change *out) {
+  size_t n = 0;
+  for (size_t b = 0, a = 0; b < before->op_count || a < after->op_count;) {
+    int order = b == before->op_count  ? 1
+                : a == after->op_count ? -1
+                                       : cli_by_operator(&before->ops[b], &after->ops[a]);
+    change c = {.op = order <= 0 ? &before->ops[b] : &after->ops[a]};
+    if (order <= 0) c.before = before->ops[b++].count;
+    if (order >= 0) c.after = after->ops[a++].count;
+    if (c.before != c.after) out[n++] = c;
+  }
+  return n;
 }
 
 static void changed_ops(FILE *f, const cli_stats *before, const cli_stats *after) {
-  for (int side = 0; side < 2; side++) {
-    const cli_stats *s = side ? after : before;
-    for (size_t i = 0; i < s->op_count; i++) {
-      size_t b = count_of(before, &s->ops[i]), a = count_of(after, &s->ops[i]);
-      if (a == b || (side && b)) continue;
-      char label[64];
-      snprintf(label, sizeof label, "  %.28s", s->ops[i].op);
-      row(f, label, b, a);
-    }
+  qsort(before->ops, before->op_count, sizeof *before->ops, cli_by_operator);
+  qsort(after->ops, after->op_count, sizeof *after->ops, cli_by_operator);
+  change *changes = calloc(before->op_count + after->op_count + 1, sizeof *changes);
+  size_t n = changes ? merge_changes(before, after, changes) : 0;
+  if (n) qsort(changes, n, sizeof *changes, by_size);
+  for (size_t i = 0; i < n && i < SHOWN_CHANGES; i++) {
+    const cli_op_count *op = changes[i].op;
+    char name[256], label[64];
+    snprintf(name, sizeof name, "%s%s%s", op->domain, op->domain[0] ? "." : "", op->op);
+    char *escaped = cli_escaped(name, 20);
+    snprintf(label, sizeof label, "  %.26s", escaped ? escaped : "?");
+    free(escaped);
+    row(f, label, changes[i].before, changes[i].after);
   }
+  if (n > SHOWN_CHANGES) fprintf(f, "    and %zu more operators\n", n - SHOWN_CHANGES);
+  free(changes);
 }
 
 static uint64_t file_bytes(const char *path) {
@@ -290,8 +318,8 @@ static void print_json(surg_context *ctx, const outcome *o) {
   surg__run_report_json(&o->report, &b);
   json_t *j = json_object();
   json_object_set_new(j, "schema", json_integer(1));
-  json_object_set_new(j, "in", json_stringn_nocheck(o->in, strlen(o->in)));
-  if (o->out) json_object_set_new(j, "out", json_stringn_nocheck(o->out, strlen(o->out)));
+  json_object_set_new(j, "in", cli_text_json(o->in));
+  if (o->out) json_object_set_new(j, "out", cli_text_json(o->out));
   json_object_set_new(j, "before", json_side(&o->before, o->bytes_before));
   json_object_set_new(j, "after", json_side(&o->after, o->bytes_after));
   json_t *run = b.p && !b.failed ? json_loads(b.p, 0, NULL) : NULL;
@@ -363,8 +391,7 @@ static surg_status operate(const job *j, surg_context *ctx, const surg__pipeline
 }
 
 static char *path_in(const char *dir, const char *in) {
-  const char *base = strrchr(in, '/');
-  base = base ? base + 1 : in;
+  const char *base = cli_base_name(in);
   size_t n = strlen(dir) + strlen(base) + 2;
   char *path = malloc(n);
   if (path) snprintf(path, n, "%s/%s", dir, base);
@@ -386,6 +413,51 @@ static int operate_all(const job *j, surg_context *ctx, const surg__pipeline *p,
   return code;
 }
 
+static int by_base_name(const void *a, const void *b) {
+  return strcmp(cli_base_name(*(const char *const *)a), cli_base_name(*(const char *const *)b));
+}
+
+/* Two models of one name would overwrite each other in one folder. */
+static int check_out_dir(const char *dir, char **args, int n) {
+  struct stat st;
+  if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode)) {
+    int e = errno;
+    bool there = stat(dir, &st) == 0;
+    cli_put(stderr, dir);
+    fprintf(stderr, ": error: %s", there ? "is no folder (--out-dir)" : strerror(e));
+    if (!there && e == ENOENT) {
+      fprintf(stderr, " (--out-dir); make it with `mkdir -p ");
+      cli_put(stderr, dir);
+      fputc('`', stderr);
+    }
+    fputc('\n', stderr);
+    return EXIT_IO;
+  }
+  const char **sorted = calloc((size_t)n, sizeof *sorted);
+  if (!sorted) return out_of_memory();
+  memcpy(sorted, args, (size_t)n * sizeof *sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_base_name);
+  int code = EXIT_DONE;
+  for (int i = 1; i < n && code == EXIT_DONE; i++) {
+    if (by_base_name(&sorted[i - 1], &sorted[i]) != 0) continue;
+    char *name = cli_escaped(cli_base_name(sorted[i]), 120);
+    code = cli_usage("two models would be written to one file of --out-dir: %s", name ? name : "");
+    free(name);
+  }
+  free(sorted);
+  return code;
+}
+
+/* Options that take every IN to an OUT of its own. */
+static int arrange_many(const job *j, char **args, int n) {
+  for (int i = 0; i < n; i++) {
+    if (strcmp(args[i], "-") != 0) continue;
+    return cli_usage(j->in_place ? "standard input cannot be written in place"
+                                 : "standard input has no name for --out-dir");
+  }
+  return j->out_dir && !j->run.dry_run ? check_out_dir(j->out_dir, args, n) : EXIT_DONE;
+}
+
 /* What IN and OUT are, or why that cannot be. */
 static int arrange(const job *j, words *outputs, char **args, int n, int *inputs, const char **out) {
   bool many = j->in_place || j->out_dir;
@@ -393,30 +465,28 @@ static int arrange(const job *j, words *outputs, char **args, int n, int *inputs
   *inputs = n;
   if (j->in_place && j->out_dir) return cli_usage("-i and --out-dir exclude each other");
   if (outputs->n > 1 || (outputs->n && many)) return cli_usage("more than one output given");
-  if (n == 0) return cli_usage("no model given");
-  if (many || j->run.dry_run) {
-    if (j->in_place)
-      for (int i = 0; i < n; i++)
-        if (strcmp(args[i], "-") == 0) return cli_usage("standard input cannot be written in place");
-    if (j->run.dry_run && !many && n == 2 && !*out) *inputs = 1;
-    return EXIT_DONE;
+  if (n == 0) return cli_usage("no model given: `onnxsurg IN OUT`");
+  for (int i = 0; i < n; i++)
+    if (!*args[i]) return cli_usage("an empty file name");
+  if (many) return arrange_many(j, args, n);
+  if (!*out && n == 2) {
+    *inputs = 1;
+    *out = args[1];
   }
-  if (*out) return n == 1 ? EXIT_DONE : cli_usage("several models need -i or --out-dir");
-  if (n == 1) {
+  if (j->run.dry_run) return EXIT_DONE;
+  if (!*out && n == 1) {
     fprintf(stderr, "onnxsurg: error: no output given: `onnxsurg IN OUT`, or -i to change ");
     cli_put(stderr, args[0]);
     fprintf(stderr, " itself\n");
     return EXIT_USAGE;
   }
-  if (n > 2) return cli_usage("several models need -i or --out-dir");
-  *inputs = 1;
-  *out = args[1];
-  return EXIT_DONE;
+  if (*inputs > 1) return cli_usage("several models need -i or --out-dir");
+  if (!**out) return cli_usage("an empty file name");
+  return cli_check_folder(*out);
 }
 
 static int prepare(job *j, surg_context *ctx, surg__pipeline **p) {
-  surg_registry *r = surg__registry(ctx);
-  surg_status s = r ? surg__register_builtins(r) : SURG_ENOMEM;
+  surg_status s = surg_context_passes(ctx) ? SURG_OK : SURG_ENOMEM;
   for (size_t i = 0; s == SURG_OK && i < j->plugins.n; i++) {
     /* A plugin that never loaded is wrong usage; one that misbehaves later is not. */
     if (surg__plugin_load(ctx, j->plugins.items[i]) != SURG_OK) return EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "cli.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -48,17 +49,45 @@ static void arrange_signals(void) {
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
 }
 
-/* A closed standard stream would lend its number to a model file. */
+/* A closed standard stream would lend its number to a model file. What takes its place is open the
+ * wrong way round, so that using it is an error. */
 static void open_streams(void) {
   for (int fd = 0; fd < 3; fd++)
-    if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd) _exit(EXIT_IO);
+    if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) _exit(EXIT_IO);
+}
+
+static const char *command_at(const void *list, size_t i) {
+  (void)list;
+  return commands[i].name;
+}
+
+static int run_command(const char *name, int argc, char **argv) {
+  for (size_t i = 0; i < SURG_COUNT(commands); i++)
+    if (strcmp(name, commands[i].name) == 0) return commands[i].run(argc, argv);
+  return -1;
+}
+
+/* `help`, or a command misspelt: a first word that is no file. -1: neither. */
+static int no_command(int argc, char **argv) {
+  const char *word = argv[1];
+  if (!*word || *word == '-' || access(word, F_OK) == 0) return -1;
+  char *help[] = {argv[0], (char *)(uintptr_t) "--help", NULL};
+  if (strcmp(word, "help") == 0 && argc <= 3) {
+    int code = argc == 3 ? run_command(argv[2], 2, help) : -1;
+    return code < 0 ? cmd_surgery(2, help) : code;
+  }
+  const char *near = surg__nearest(word, commands, SURG_COUNT(commands), command_at);
+  if (!near) return -1;
+  fprintf(stderr, "onnxsurg: error: no command and no file ");
+  cli_put(stderr, word);
+  fprintf(stderr, ": did you mean `onnxsurg %s`?\n", near);
+  return EXIT_USAGE;
 }
 
 int main(int argc, char **argv) {
   open_streams();
   arrange_signals();
-  if (argc > 1)
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-      if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-  return cmd_surgery(argc, argv);
+  int code = argc > 1 ? run_command(argv[1], argc - 1, argv + 1) : -1;
+  if (code < 0 && argc > 1) code = no_command(argc, argv);
+  return code < 0 ? cmd_surgery(argc, argv) : code;
 }

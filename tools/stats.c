@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-static int by_operator(const void *a, const void *b) {
+int cli_by_operator(const void *a, const void *b) {
   const cli_op_count *x = a, *y = b;
   int c = strcmp(x->op, y->op);
   return c ? c : strcmp(x->domain, y->domain);
@@ -14,7 +14,7 @@ static int by_operator(const void *a, const void *b) {
 static int by_count(const void *a, const void *b) {
   const cli_op_count *x = a, *y = b;
   if (x->count != y->count) return x->count < y->count ? 1 : -1;
-  return by_operator(a, b);
+  return cli_by_operator(a, b);
 }
 
 static void add_tensor(cli_stats *s, const surg_tensor *t) {
@@ -27,7 +27,7 @@ static void add_tensor(cli_stats *s, const surg_tensor *t) {
 static bool merge(cli_stats *s, size_t n) {
   size_t out = 0;
   for (size_t i = 0; i < n; i++) {
-    if (out && by_operator(&s->ops[out - 1], &s->ops[i]) == 0) {
+    if (out && cli_by_operator(&s->ops[out - 1], &s->ops[i]) == 0) {
       s->ops[out - 1].count++;
     } else {
       s->ops[out++] = s->ops[i];
@@ -63,7 +63,7 @@ bool cli_stats_of(const surg_model *m, cli_stats *s) {
         add_tensor(s, surg_attr_tensor(surg_node_attr(node, "value"), 0));
     }
   }
-  qsort(s->ops, n, sizeof *s->ops, by_operator);
+  qsort(s->ops, n, sizeof *s->ops, cli_by_operator);
   if (!merge(s, n)) {
     cli_stats_free(s);
     return false;
@@ -85,9 +85,12 @@ json_t *cli_ops_json(const cli_stats *s) {
   json_t *ops = json_object();
   for (size_t i = 0; i < s->op_count; i++) {
     const cli_op_count *op = &s->ops[i];
-    char key[512];
-    snprintf(key, sizeof key, "%s%s%s", op->domain, op->domain[0] ? "." : "", op->op);
+    size_t n = strlen(op->domain) + strlen(op->op) + 2;
+    char *key = malloc(n);
+    if (!key) break;
+    snprintf(key, n, "%s%s%s", op->domain, op->domain[0] ? "." : "", op->op);
     json_object_set_new_nocheck(ops, key, json_integer((json_int_t)op->count));
+    free(key);
   }
   return ops;
 }
