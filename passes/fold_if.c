@@ -27,6 +27,43 @@ static surg_graph *branch_of(const surg_node *n, bool taken) {
   return fits ? g : NULL;
 }
 
+/* Whether an Identity of v can stand in g: Identity is itself there, and takes such a type. */
+static bool identity_stands(const fold_state *f, const surg_graph *g, const surg_value *v,
+                            const surg_value *old) {
+  int64_t opset = surg_graph_opset(g, "");
+  if (opset < 1 || !surg_schema_find("", "Identity", opset) ||
+      surg_model_find_function(f->model, "", "Identity", ""))
+    return false;
+  /* If gives sequences from 13 and optionals from 16 on; Identity takes them from 14 and 16 on. */
+  if (opset < 13 || opset >= 16) return true;
+  const surg_type *type = surg_value_type(v);
+  if (surg_type_get_kind(type) == SURG_TYPE_UNKNOWN) type = surg_value_declared_type(old);
+  surg_type_kind kind = surg_type_get_kind(type);
+  return kind == SURG_TYPE_TENSOR || (kind == SURG_TYPE_SEQUENCE && opset >= 14);
+}
+
+static size_t output_entries(const surg_value *v) {
+  size_t count = 0;
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+    count += surg_use_get_kind(u) == SURG_USE_OUTPUT;
+  return count;
+}
+
+/* Whether every output of the If can go to the branch's value, by an Identity where it must be.
+ * Asked before anything moves; a value made in the branch and given once takes any label. */
+static bool can_give_all(const fold_state *f, const surg_node *n, const surg_graph *branch,
+                         surg_value *const *outs, size_t count) {
+  const surg_graph *g = surg_node_graph(n);
+  for (size_t i = 0; i < count; i++) {
+    const surg_value *old = surg_node_output(n, i);
+    if (!old || !surg_value_is_output(old) || identity_stands(f, g, outs[i], old)) continue;
+    if (surg_value_graph(outs[i]) != branch || surg_pass_keeps_value(f->pass, outs[i]) ||
+        output_entries(outs[i]) > 1)
+      return false;
+  }
+  return true;
+}
+
 /* Output `old` of the If becomes `by`, directly or through an Identity. */
 static bool give(fold_state *f, surg_node *n, surg_value *old, surg_value *by) {
   surg_replace how = surg_value_can_replace(old, by);
@@ -76,7 +113,10 @@ bool fold_if(fold_state *f, surg_node *n, surg_node **next) {
   if (why) return fold_leave(f, n, why);
   size_t count = surg_node_output_count(n);
   surg_value **outs = branch_outputs(f, branch, count);
-  if (!outs || !fold_allow(f)) return false;
+  if (!outs) return false;
+  if (!can_give_all(f, n, branch, outs, count))
+    return fold_leave(f, n, "no Identity can stand for what it gives");
+  if (!fold_allow(f)) return false;
   surg_node *before = surg_node_prev(n);
   const surg_schema *op = surg_node_schema(n);
   if (!inline_branch(f, n, branch, outs, count)) return !(f->failed = true);

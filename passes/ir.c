@@ -111,6 +111,12 @@ static void need_graph(need *x, const surg_graph *g) {
 }
 
 static void need_model(need *x, const surg_model *m) {
+  /* Before version 3 there was one opset and no way to name another. */
+  for (size_t i = 0; i < surg_model_import_count(m); i++) {
+    const char *domain = surg_model_import_domain(m, i);
+    bool first = (!*domain || strcmp(domain, "ai.onnx") == 0) && surg_model_opset(m, domain) == 1;
+    if (!first) raise(x, 3, NULL, "the opset import of domain", domain);
+  }
   for (size_t i = 0; i < surg_model_function_count(m); i++) {
     const surg_function *f = surg_model_function(m, i);
     raise(x, 8, NULL, "the function", surg_function_name(f));
@@ -188,6 +194,16 @@ static surg_pass_result subgraphs_down(surg_pass_ctx *p, surg_model *m) {
   return SURG_PASS_CHANGED;
 }
 
+/* Sets the number. The one opset of versions 1 and 2 is imported from 3 on, and never below. */
+static bool set_version(surg_model *m, int64_t from, int64_t to) {
+  int64_t opset = surg_model_opset(m, "");
+  if (surg_model_set_ir_version(m, to)) return false;
+  if (from < 3 && to >= 3 && opset > 0) return surg_model_set_opset(m, "", opset) == SURG_OK;
+  if (from >= 3 && to < 3 && surg_model_import_count(m))
+    return surg_model_set_opset(m, "", 0) == SURG_OK;
+  return true;
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   surg_model *m = surg_pass_model(p);
@@ -210,7 +226,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   }
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   if (from < 4 && to >= 4 && !weights_leave(p, surg_model_graph(m))) return SURG_PASS_FAILED;
-  if (surg_model_set_ir_version(m, to)) return SURG_PASS_FAILED;
+  if (!set_version(m, from, to)) return SURG_PASS_FAILED;
   if (from < 4 || to >= 4) return SURG_PASS_CHANGED;
   if (!weights_join(p, surg_model_graph(m))) return SURG_PASS_FAILED;
   return subgraphs_down(p, m);

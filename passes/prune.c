@@ -29,9 +29,16 @@ bool prune_did(prune *pr, surg_status s, const char *what) {
   return true;
 }
 
+/* Quantization parameters go with what they describe. */
+static bool is_parameter(const surg_value *v) {
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+    if (surg_use_get_kind(u) == SURG_USE_SOFT && surg_use_index(u) == 1) return true;
+  return false;
+}
+
 bool prune_unwanted(const prune *pr, const surg_value *v) {
   return surg_value_use_count(v, 1) == 0 && !surg_value_is_pinned(v) &&
-         !surg_pass_keeps_value(pr->p, v);
+         !surg_pass_keeps_value(pr->p, v) && !is_parameter(v);
 }
 
 static bool dead(const prune *pr, const surg_node *n) {

@@ -90,7 +90,10 @@ surg_graph *surg_use_graph(const surg_use *u) {
 }
 
 size_t surg_use_index(const surg_use *u) {
-  return u ? u->index : 0;
+  if (!u) return 0;
+  if (u->kind != SURG_USE_SOFT) return u->index;
+  const surg__annotation *a = u->user.soft->annotation;
+  return a && a->subject != u->user.soft;
 }
 
 surg_value *surg_use_value(const surg_use *u) {
