@@ -4,7 +4,9 @@
 
 static const char help[] =
     "usage: onnxsurg cat [--strict] IN\n"
-    "Prints a model as ONNX text (doc/text.md). IN may be text too; `-` is standard input.\n"
+    "Prints a model as ONNX text (doc/text.md), which can be read back: a name that\n"
+    "ends in .onnxtxt is text. `-` is standard input.\n"
+    "\n"
     "  --strict  plain ONNX text without extensions; says what it dropped\n";
 
 int cmd_cat(int argc, char **argv) {

@@ -20,12 +20,16 @@
 #define TEST_SECONDS 60
 
 static const char help[] =
-    "usage: onnxsurg reduce --test CMD [--test-timeout S] [--test-memory N] IN OUT\n"
-    "Makes IN smaller as long as CMD, run with the candidate's path as last word (or where {}\n"
-    "stands), exits with the code it has on IN itself (--code N: with code N).\n"
-    "CMD runs without a shell, its output is not shown.\n"
-    "--test-timeout and --test-memory limit CMD (60 seconds); when --timeout is over, OUT is the\n"
-    "smallest model so far.\n"
+    "usage: onnxsurg reduce --test CMD [OPTION...] IN OUT\n"
+    "Makes IN smaller as long as CMD, run with the candidate's path as last word (or\n"
+    "where {} stands), exits with the code it has on IN itself. CMD runs without a\n"
+    "shell, its output is not shown.\n"
+    "\n"
+    "  --code N            the code that counts, instead of the one on IN\n"
+    "  --test-timeout S    seconds that CMD may take (60)\n"
+    "  --test-memory N     memory that CMD may take\n"
+    "  --timeout S         stop after S seconds; OUT is the smallest model so far\n"
+    "  --json              report as JSON on standard output\n"
     "\n"
     "  onnxsurg reduce --test 'python3 crashes.py' big.onnx small.onnx\n";
 
@@ -96,6 +100,19 @@ static bool make_input(surg_graph *g, surg_value *v) {
   return input && surg_value_replace(v, input) == SURG_OK;
 }
 
+/* Makes outputs of what a node reads: of all that nodes make, or else of the first there is. */
+static void offer_inputs(surg_graph *g, const surg_node *n, bool made) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    surg_value *v = surg_node_input(n, i);
+    if (!v || surg_value_is_initializer(v) || (surg_value_producer(v, NULL) != NULL) != made) continue;
+    if (surg_value_graph(v) != g || surg_value_is_output(v)) continue;
+    const surg_type *type = surg_value_type(v);
+    if (!type) type = surg_value_declared_type(v);
+    if (type) surg_graph_add_output(g, v, type);
+    if (!made && surg_graph_output_count(g)) return;
+  }
+}
+
 /* Cuts one node off its readers and erases it. What it read is offered as output if none is left. */
 static bool cut_node(surg_graph *g, surg_node *n) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
@@ -104,12 +121,8 @@ static bool cut_node(surg_graph *g, surg_node *n) {
     drop_outputs(g, v);
     if (surg_value_use_count(v, 1) && !make_input(g, v)) return false;
   }
-  for (size_t i = 0; !surg_graph_output_count(g) && i < surg_node_input_count(n); i++) {
-    surg_value *v = surg_node_input(n, i);
-    const surg_type *type = v ? surg_value_type(v) : NULL;
-    if (!type) type = surg_value_declared_type(v);
-    if (v && type && !surg_value_is_initializer(v)) surg_graph_add_output(g, v, type);
-  }
+  if (!surg_graph_output_count(g)) offer_inputs(g, n, true);
+  if (!surg_graph_output_count(g)) offer_inputs(g, n, false);
   return surg_node_erase(n) == SURG_OK;
 }
 

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Installs into an empty folder and builds the example programs against what is there.
+
+    install.py --build FOLDER --source TREE --meson MESON --cc CC...
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def run(*command, **more):
+    r = subprocess.run(command, capture_output=True, text=True, timeout=300, **more)
+    if r.returncode:
+        sys.exit('%s: exit code %d\n%s%s' % (command, r.returncode, r.stdout, r.stderr))
+    return r.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ('build', 'source', 'meson'):
+        parser.add_argument('--' + name, required=True)
+    parser.add_argument('--cc', nargs=argparse.REMAINDER, required=True)
+    args = parser.parse_args()
+    if not shutil.which('pkg-config'):
+        sys.exit(77)
+    source = pathlib.Path(args.source)
+    with tempfile.TemporaryDirectory() as temp:
+        root = pathlib.Path(temp)
+        run(*args.meson.split(), 'install', '-C', args.build, '--no-rebuild', '--destdir', temp,
+            '--quiet')
+        pc = next(root.rglob('onnxsurg.pc'))
+        libs = pc.parent.parent
+        env = dict(os.environ, PKG_CONFIG_PATH=str(pc.parent), PKG_CONFIG_SYSROOT_DIR=temp,
+                   LD_LIBRARY_PATH=str(libs))
+        flags = run('pkg-config', '--cflags', '--libs', 'onnxsurg', env=env).split()
+        run(*args.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', str(root / 'embed'),
+            str(source / 'examples/embed/embed.c'), *flags)
+        model, out = source / 'examples/models/tiny_cnn.onnxtxt', root / 'out.onnx'
+        said = run(str(root / 'embed'), str(model), str(out), env=env)
+        assert said == '6 nodes, 1 of them MatMul\n', said
+
+        # The installed program finds the library's passes, and does the same.
+        tool = next(p for p in root.rglob('bin/onnxsurg'))
+        run(str(tool), '--pass', 'fold,prune', str(model), str(root / 'same.onnx'), env=env)
+        assert out.read_bytes() == (root / 'same.onnx').read_bytes()
+
+        run(*args.cc, '-shared', '-fPIC', '-o', str(root / 'forward.so'),
+            str(source / 'examples/plugin/forward.c'), *[f for f in flags if f[:2] == '-I'])
+        run(str(tool), '--plugin', str(root / 'forward.so'), '--pass', 'forward{op=Identity}',
+            str(model), str(root / 'plugin.onnx'), env=env)
+
+        # Nothing of the inside is exported: every name is the API's.
+        lib = next(libs.glob('libonnxsurg.so.*'))
+        names = [x.split()[-1] for x in run('nm', '-D', '--defined-only', str(lib)).splitlines()]
+        odd = [n for n in names if not n.startswith('surg_') or n.startswith('surg__')]
+        assert 'surg_run_pipeline' in names and not odd, odd
+
+
+main()

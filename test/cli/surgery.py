@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What options of a run do, what it reports, and `reduce`. surgery.py PROGRAM"""
+import json
+import os
+import stat
+import tempfile
+import time
+
+import common
+from common import Case, EXAMPLE
+
+
+class Runs(Case):
+    def setUp(self):
+        super().setUp()
+        self.ok('--pass', '', str(EXAMPLE), 'cnn.onnx')
+
+    def ops(self, path):
+        return self.info(path)['ops']
+
+    def test_pipelines(self):
+        self.assertEqual(self.ok('--print-pipeline'), b'fold,identity,prune\n')
+        self.assertEqual(self.ok('--print-pipeline', '--pass', ' repeat{max=3}( simplify ) , ir '),
+                         b'repeat{max=3}(fold,identity,prune),ir\n')
+        self.write('p.txt', b'# what engines like\r\nfold, # constants\n  prune\n\n')
+        self.assertEqual(self.ok('--print-pipeline', '--pass-file', 'p.txt'), b'fold,prune\n')
+        self.ok('--pass-file', 'p.txt', 'cnn.onnx', 'a.onnx')
+        self.ok('--pass', 'fold,prune', 'cnn.onnx', 'b.onnx')
+        self.assertEqual(self.read('a.onnx'), self.read('b.onnx'))
+
+    def test_pass_file_faults(self):
+        self.write('p.txt', b'# x\nfodl')
+        self.bad(2, r'^p.txt: error: column \d+: unknown pass "fodl"', '--pass-file', 'p.txt',
+                 'cnn.onnx', 'o')
+        self.bad(3, r'^nope: error: cannot open: No such file', '--pass-file', 'nope', 'cnn.onnx',
+                 'o')
+        self.bad(3, r'^\.: error: Is a directory', '--pass-file', '.', 'cnn.onnx', 'o')
+        self.write('p.txt', b'fold\0,prune')
+        self.bad(3, r'^p.txt: error: is no pipeline text', '--pass-file', 'p.txt', 'cnn.onnx', 'o')
+
+    def test_record(self):
+        self.ok('--record', '--pass', 'prune', 'cnn.onnx', 'out.onnx')
+        text = self.ok('cat', 'out.onnx').decode()
+        self.assertIn('"onnxsurg.pipeline": "prune"', text)
+        self.assertRegex(text, r'"onnxsurg.version": "\d')
+        self.ok('--pass', 'prune', 'cnn.onnx', 'plain.onnx')
+        self.assertNotIn(b'onnxsurg.pipeline', self.read('plain.onnx'))
+
+    def test_keep(self):
+        self.ok('cnn.onnx', 'out.onnx')
+        self.assertNotIn('Identity', self.ops('out.onnx'))
+        for keep in ('dropout', 'op=Identity', '/^drop/'):
+            self.ok('--keep', keep, 'cnn.onnx', 'out.onnx')
+            self.assertEqual(self.ops('out.onnx').get('Identity'), 1, keep)
+        r = self.run_tool('--keep', 'nobody', 'cnn.onnx', 'out.onnx')
+        self.assertEqual(r.returncode, 0)
+        self.assertRegex(r.stderr.decode(), r'warning: nothing .* "nobody"')
+        self.bad(2, r'--keep: error: "/\(/"', '--keep', '/(/', 'cnn.onnx', 'out.onnx')
+        self.assertEqual(self.ok('--quiet', '--keep', 'nobody', 'cnn.onnx', 'out.onnx'), b'')
+
+    def test_skip(self):
+        self.ok('--skip-pass', 'identity', 'cnn.onnx', 'out.onnx')
+        self.assertEqual(self.ops('out.onnx').get('Identity'), 1)
+
+    def test_rewrite_limit(self):
+        counts = []
+        for n in range(0, 12):
+            self.ok('--rewrite-limit', str(n), 'cnn.onnx', 'out.onnx')
+            counts.append(self.info('out.onnx')['nodes'])
+        self.ok('cnn.onnx', 'all.onnx')
+        self.assertEqual(counts[0], 12)
+        self.assertEqual(counts[-1], self.info('all.onnx')['nodes'])
+        self.assertEqual(counts, sorted(counts, reverse=True))
+        self.assertGreater(len(set(counts)), 3)
+        told = json.loads(self.ok('--json', '--rewrite-limit', '1', 'cnn.onnx', 'out.onnx'))
+        self.assertTrue(told['run']['limit_reached'])
+
+    def test_log_and_map(self):
+        self.ok('--log', 'log', '--map', 'map', 'cnn.onnx', 'out.onnx')
+        lines = [json.loads(x) for x in self.read('log').splitlines()]
+        self.assertEqual((lines[0]['event'], lines[0]['schema']), ('run', 1))
+        begun = [x['pass'] for x in lines if x['event'] == 'pass-begin']
+        self.assertEqual(begun, ['fold', 'identity', 'prune'])
+        moved = json.loads(self.read('map'))
+        self.assertEqual(moved['schema'], 1)
+        self.assertIn({'old': 'kept', 'new': 'pooled', 'graph': 'main'}, moved['values'])
+        self.assertIn({'old': 'debug', 'new': None, 'graph': 'main'}, moved['nodes'])
+        self.bad(3, r'^no/log: error: cannot write', '--log', 'no/log', 'cnn.onnx', 'none')
+        self.assertFalse(os.path.exists('none'))
+
+    def test_json(self):
+        told = json.loads(self.ok('--json', 'cnn.onnx', 'out.onnx'))
+        self.assertEqual(told['schema'], 1)
+        self.assertEqual((told['in'], told['out']), ('cnn.onnx', 'out.onnx'))
+        for side, path in (('before', 'cnn.onnx'), ('after', 'out.onnx')):
+            self.assertEqual(told[side]['bytes'], os.path.getsize(path))
+            for key in ('nodes', 'initializers', 'parameters', 'ops'):
+                self.assertEqual(told[side][key], self.info(path)[key])
+        self.assertEqual([p['name'] for p in told['run']['passes']], ['fold', 'identity', 'prune'])
+
+    def test_info(self):
+        told = self.info('cnn.onnx')
+        self.assertEqual(told['schema'], 1)
+        self.assertEqual((told['ir_version'], told['opset_imports']), (8, {'': 17}))
+        self.assertEqual(told['inputs'],
+                         [{'name': 'image', 'type': 'float[1, 1, 8, 8]', 'default': False}])
+        self.assertEqual(told['outputs'], [{'name': 'scores', 'type': 'float[1, 4]'}])
+        self.assertEqual((told['nodes'], sum(told['ops'].values())), (12, 12))
+        self.assertEqual(told['ops']['MatMul'], 2)
+        self.assertEqual((told['initializers'], told['parameters']), (7, 155))
+        self.assertEqual(told['bytes'], os.path.getsize('cnn.onnx'))
+        text = self.ok('info', 'cnn.onnx').decode()
+        self.assertRegex(text, r'(?m)^format +IR 8, opset 17$')
+        self.assertRegex(text, r'(?m)^inputs +image +float\[1, 1, 8, 8\]$')
+        self.assertRegex(text, r'(?m)^nodes +12$')
+
+    def test_info_of_several(self):
+        text = self.ok('info', 'cnn.onnx', 'in.onnx').decode()
+        self.assertTrue(text.startswith('cnn.onnx\nformat'))
+        self.assertIn('\n\nin.onnx\nformat', text)
+        r = self.run_tool('info', 'missing', 'in.onnx')
+        self.assertEqual(r.returncode, 3)
+        self.assertIn(b'in.onnx\nformat', r.stdout)
+
+    def test_statistics(self):
+        r = self.run_tool('--stats', '--time-passes', 'cnn.onnx', 'out.onnx')
+        self.assertEqual(r.returncode, 0)
+        for name in (b'fold', b'identity', b'prune'):
+            self.assertIn(name, r.stderr)
+
+    def test_print_after(self):
+        out = self.ok('--print-after=identity', 'cnn.onnx', 'out.onnx').decode()
+        self.assertTrue(out.startswith('// after identity\n'))
+        self.assertNotIn('Identity', out)
+        self.assertEqual(out.count('// after'), 1)
+
+    def test_text(self):
+        self.write('m.onnxtxt', self.ok('cat', 'cnn.onnx'))
+        self.ok('--pass', '', 'm.onnxtxt', 'back.onnx')
+        self.assertEqual(self.ok('cat', 'back.onnx'), self.ok('cat', 'cnn.onnx'))
+
+    def test_wrong_options_for_the_model(self):
+        self.bad(2, r'score.*scores', '--pass', 'outputs{keep=score}', 'cnn.onnx', 'out')
+        self.assertFalse(os.path.exists('out'))
+
+
+class Reduce(Runs):
+    def script(self, text):
+        self.write('t.sh', b'#!/bin/sh\n' + text.encode())
+        os.chmod('t.sh', os.stat('t.sh').st_mode | stat.S_IXUSR)
+        return './t.sh'
+
+    def test_keeps_the_operator(self):
+        self.assertEqual(self.ok('reduce', '--test', 'grep -q MaxPool', 'cnn.onnx', 'out.onnx'), b'')
+        self.assertEqual(self.ops('out.onnx'), {'MaxPool': 1})
+
+    def test_keeps_the_exit_code(self):
+        test = self.script('grep -q Gather "$1" && exit 7\nexit 1\n')
+        told = json.loads(self.ok('reduce', '--json', '--test', test, 'cnn.onnx', 'out.onnx'))
+        self.assertEqual(self.ops('out.onnx'), {'Gather': 1})
+        self.assertEqual((told['before'], told['after'], told['code']), (12, 1, 7))
+        self.ok('reduce', '--code', '7', '--test', test + ' {}', 'cnn.onnx', 'again.onnx')
+        self.assertEqual(self.read('again.onnx'), self.read('out.onnx'))
+
+    def test_a_signal_is_an_exit_code(self):
+        test = self.script('grep -q Conv "$1" && kill -SEGV $$\nexit 0\n')
+        told = json.loads(self.ok('reduce', '--json', '--test', test, 'cnn.onnx', 'out.onnx'))
+        self.assertEqual(told['code'], 128 + 11)
+        self.assertIn('Conv', self.ops('out.onnx'))
+
+    def test_test_that_does_not_hold(self):
+        self.bad(2, r'--test exits with 1 on the whole model, not 0', 'reduce', '--code', '0',
+                 '--test', 'grep -q Nothing', 'cnn.onnx', 'out.onnx')
+        # It holds for the model as it is and for nothing smaller.
+        same = self.script('cmp -s "$1" first || { [ -e first ] && exit 1; cp "$1" first; }\n')
+        self.ok('reduce', '--test', same, 'cnn.onnx', 'out.onnx')
+        self.assertEqual(self.info('out.onnx')['nodes'], 12)
+
+    def test_faults(self):
+        self.bad(2, r'cannot run ./nobody: is it there', 'reduce', '--test', './nobody',
+                 'cnn.onnx', 'out.onnx')
+        self.bad(2, r'reduce needs --test', 'reduce', 'cnn.onnx', 'out.onnx')
+        self.bad(2, r'quote is not closed', 'reduce', '--test', "grep 'x", 'cnn.onnx', 'out.onnx')
+        self.bad(2, r'no command', 'reduce', '--test', '  ', 'cnn.onnx', 'out.onnx')
+        self.bad(2, r'takes IN and OUT', 'reduce', '--test', 'true', 'cnn.onnx')
+        self.bad(3, r'^missing: error: cannot open', 'reduce', '--test', 'true', 'missing', 'o')
+        self.assertFalse(os.path.exists('out.onnx'))
+
+    def test_time(self):
+        slow = self.script('sleep 30\n')
+        start = time.monotonic()
+        self.bad(4, r'over 1 seconds .*--test-timeout', 'reduce', '--test', slow,
+                 '--test-timeout', '1', 'cnn.onnx', 'out.onnx')
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertFalse(os.path.exists('out.onnx'))
+
+    def test_deadline(self):
+        test = self.script('sleep 0.4\ngrep -q Gather "$1"\n')
+        r = self.run_tool('reduce', '--timeout', '1', '--test', test, 'cnn.onnx', 'out.onnx')
+        self.assertEqual(r.returncode, 0)
+        self.assertRegex(r.stderr.decode(), r'note: time is up')
+        self.assertIn('Gather', self.ops('out.onnx'))
+
+    def test_leaves_no_files(self):
+        os.mkdir('tmp')
+        env = dict(os.environ, TMPDIR=os.path.abspath('tmp'))
+        self.ok('reduce', '--test', 'grep -q MaxPool', 'cnn.onnx', 'out.onnx', env=env)
+        self.assertEqual(os.listdir('tmp'), [])
+        env['TMPDIR'] = '/no/such/folder'
+        self.bad(3, r'no temporary folder', 'reduce', '--test', 'true', 'cnn.onnx', 'o', env=env)
+
+
+# Reduce takes the set-up of Runs, not its tests.
+for _name in [n for n in vars(Runs) if n.startswith('test_')]:
+    setattr(Reduce, _name, None)
+
+if __name__ == '__main__':
+    common.main()
