@@ -31,6 +31,7 @@ int cli_exit_code(surg_status status) {
 static void print_diagnostic(void *user, surg_severity severity, const char *line) {
   const cli_common *c = user;
   if (c->quiet && severity != SURG_ERROR) return;
+  cli_progress_clear();
   fprintf(stderr, "%s\n", line);
 }
 

@@ -51,6 +51,13 @@ const char *cli_base_name(const char *path);
 /* Flushes standard output; EXIT_IO after a line when that fails. */
 int cli_flush(int code);
 
+/* A line on a terminal for work that takes over half a second: what is done now. `what` must outlive
+ * the run. Clear it before printing anything else. */
+void cli_progress_start(const char *what);
+void cli_progress(const char *what);
+void cli_progress_clear(void);
+void cli_progress_stop(void);
+
 /* Common options by their getopt values; every command puts CLI_COMMON_OPTIONS in its table. */
 enum {
   OPT_QUIET = 1000,

@@ -218,6 +218,7 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
 
 static void print_model(void *user, const char *pass, surg_model *m) {
   (void)user;
+  cli_progress_clear();
   char *text = NULL;
   size_t n = 0;
   if (surg_save_text(m, false, &text, &n) != SURG_OK) return;
@@ -366,12 +367,18 @@ static surg_status record(surg_model *m, const surg__pipeline *p) {
   return s;
 }
 
+static void show_pass(void *user, const char *pass) {
+  (void)user;
+  cli_progress(pass);
+}
+
 /* One model. `out` NULL: nothing is written. */
 static surg_status operate(const job *j, surg_context *ctx, const surg__pipeline *p, const char *in,
                            const char *out) {
   bool told = j->common.json || wants_summary(j);
   outcome o = {.in = in, .out = out, .bytes_before = file_bytes(in), .report = {.ctx = ctx}};
   surg_model *m = NULL;
+  if (!j->common.quiet) cli_progress_start("loading");
   surg_status s = surg_load(ctx, in, &j->common.load, &m);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
   if (s == SURG_OK) {
@@ -380,9 +387,11 @@ static surg_status operate(const job *j, surg_context *ctx, const surg__pipeline
     run.dry_run = false;
     s = surg__run(&m, p, &run, &o.report);
   }
+  cli_progress("saving");
   if (s == SURG_OK && j->record) s = record(m, p);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
   if (s == SURG_OK && out && !j->run.dry_run) s = surg_save(m, out, &j->save);
+  cli_progress_stop();
   if (s == SURG_OK) {
     if (out && !j->run.dry_run) o.bytes_after = file_bytes(out);
     report(j, ctx, &o);
@@ -525,6 +534,7 @@ static int run_job(job *j, words *outputs, char **args, int n) {
   j->run.print_after = j->print_after.items;
   j->run.n_print_after = j->print_after.n;
   j->run.print = print_model;
+  j->run.progress = show_pass;
   j->run.timeout_ms = j->common.timeout_seconds * 1000;
   j->run.max_memory = j->common.max_memory;
   surg_context *ctx = cli_context(&j->common);

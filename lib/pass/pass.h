@@ -71,6 +71,8 @@ typedef struct surg__run_options {
   size_t n_print_after;
   surg__print_fn print;
   void *print_user;
+  void (*progress)(void *user, const char *pass); /* before each pass; the text is static */
+  void *progress_user;
   const char *log_path; /* JSON lines: passes, rewrites, notes; NULL: none */
   const char *map_path; /* JSON: old to new names; NULL: none */
   uint64_t timeout_ms;  /* 0: none; SURG_ELIMIT when passed */

@@ -139,6 +139,7 @@ static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool change
 static surg_status run_pass(surg__runner *r, const surg__step *step, bool *changed) {
   surg_pass_ctx p = {.run = r, .pass = step->pass, .step = step};
   if (!surg__report_entry(r->report, step->pass, &p.report)) return surg__oom(r->ctx, NULL);
+  if (r->options->progress) r->options->progress(r->options->progress_user, step->pass->name);
   surg_status s = prepare(r, step->pass);
   if (s) return s;
   surg_context_clear_error(r->ctx);

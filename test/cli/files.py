@@ -7,6 +7,7 @@ import pty
 import shutil
 import subprocess
 import threading
+import time
 import unittest
 
 import common
@@ -163,6 +164,24 @@ class Streams(Case):
         self.assertEqual(self.read('a'), self.read('d'))
         self.assertEqual(self.closed(0, '-', 'c').returncode, 3)
         self.clean('a', 'b', 'd', 'in.onnx')
+
+    def feed_slowly(self):
+        data = self.read('in.onnx')
+        with open('pipe', 'wb') as pipe:
+            time.sleep(1.3)
+            pipe.write(data)
+
+    def test_progress(self):
+        os.mkfifo('pipe')
+        for terminal in (True, False):
+            writer = threading.Thread(target=self.feed_slowly)
+            writer.start()
+            if terminal:
+                text = self.on_terminal('pipe', 'out')
+                self.assertIn('\r\x1b[Konnxsurg: loading, 1 s\r\x1b[Kpipe -> out\n', text)
+            else:
+                self.ok('pipe', 'out')
+            writer.join()
 
     def on_terminal(self, *args):
         """What the program writes to standard error when that is a terminal."""
