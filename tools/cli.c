@@ -175,7 +175,8 @@ int cli_common_option(cli_common *c, int option, const char *argument) {
       c->max_depth = (uint32_t)n;
       return EXIT_DONE;
     case OPT_TIMEOUT:
-      if (!cli_number(argument, &c->timeout_seconds) || !c->timeout_seconds)
+      if (!cli_number(argument, &c->timeout_seconds) || !c->timeout_seconds ||
+          c->timeout_seconds > UINT32_MAX)
         return cli_usage("--timeout takes seconds");
       return EXIT_DONE;
     default: return -1;

@@ -150,7 +150,6 @@ static int read_pipeline(job *j, const char *path) {
     fprintf(stderr, ": error: cannot open: %s\n", strerror(errno));
     return EXIT_IO;
   }
-  free(j->pipeline_text);
   j->pipeline_text = malloc(PIPELINE_FILE_MAX + 1);
   size_t n = j->pipeline_text ? fread(j->pipeline_text, 1, PIPELINE_FILE_MAX + 1, f) : 0;
   int bad = ferror(f) ? errno : 0;
@@ -177,8 +176,13 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
   uint64_t n;
   bool ok = true;
   switch (o) {
-    case OPT_PASS: j->pipeline = arg; j->pipeline_where = "--pass"; break;
-    case OPT_PASS_FILE: return read_pipeline(j, arg);
+    case OPT_PASS:
+    case OPT_PASS_FILE:
+      if (j->pipeline) return cli_usage("one pipeline at a time: join passes with a comma");
+      if (o == OPT_PASS_FILE) return read_pipeline(j, arg);
+      j->pipeline = arg;
+      j->pipeline_where = "--pass";
+      break;
     case OPT_PRINT_PIPELINE: j->print_pipeline = true; break;
     case 'i': j->in_place = true; break;
     case 'o': ok = push(outputs, arg); break;
@@ -499,6 +503,9 @@ static int arrange(const job *j, words *outputs, char **args, int n, int *inputs
   }
   if (*inputs > 1) return cli_usage("several models need -i or --out-dir");
   if (!**out) return cli_usage("an empty file name");
+  if (strcmp(*out, "-") == 0 && (j->common.json || j->print_after.n))
+    return cli_usage("standard output cannot take the model and %s",
+                     j->common.json ? "--json" : "--print-after");
   return cli_check_folder(*out);
 }
 
@@ -525,6 +532,10 @@ static int print_pipeline(surg_context *ctx, const surg__pipeline *p) {
 static int run_job(job *j, words *outputs, char **args, int n) {
   int inputs = 0;
   const char *out = NULL;
+  if (!j->pipeline) {
+    j->pipeline = DEFAULT_PIPELINE;
+    j->pipeline_where = "preset";
+  }
   int code = j->print_pipeline ? EXIT_DONE : arrange(j, outputs, args, n, &inputs, &out);
   if (code != EXIT_DONE) return code;
   j->run.keep = j->keep.items;
@@ -549,9 +560,7 @@ static int run_job(job *j, words *outputs, char **args, int n) {
 }
 
 int cmd_surgery(int argc, char **argv) {
-  job j = {.pipeline = DEFAULT_PIPELINE,
-           .pipeline_where = "preset",
-           .save = {.size = sizeof(surg_save_options)}};
+  job j = {.save = {.size = sizeof(surg_save_options)}};
   words outputs = {0};
   cli_common_init(&j.common);
   opterr = 0;

@@ -49,7 +49,7 @@ class Usage(Case):
 
     def test_values_of_options(self):
         for option, value in [('--rewrite-limit', 'x'), ('--timeout', '0'), ('--timeout', '-1'),
-                              ('--max-memory', '0'), ('--max-memory', '1MB'),
+                              ('--timeout', '18446744073709553'), ('--max-memory', '0'), ('--max-memory', '1MB'),
                               ('--max-memory', '99999999999GiB'), ('--max-depth', '0'),
                               ('--max-depth', '101'), ('--external-threshold', ''),
                               ('--external-data', 'a/b'), ('--external-data', '')]:
@@ -97,6 +97,16 @@ class Usage(Case):
         self.bad(2, r'cat takes one model', 'cat', 'in.onnx', 'in.onnx')
         self.bad(2, r'info --json', 'cat', '--json', 'in.onnx')
         self.clean('in.onnx')
+
+    def test_what_excludes_each_other(self):
+        self.write('p', b'fold')
+        for second in (['--pass', 'prune'], ['--pass-file', 'p']):
+            self.bad(2, r'one pipeline at a time: join passes with a comma', '--pass', 'fold',
+                     *second, 'in.onnx', 'o')
+        for option in ('--json', '--print-after'):
+            out = self.bad(2, r'standard output cannot take the model and %s' % option, option,
+                           'in.onnx', '-')
+            self.assertEqual(out, b'')
 
     def test_passes(self):
         text = self.ok('passes').decode()
