@@ -16,8 +16,8 @@ typedef struct child_command {
 /* Splits at blanks; '...' and "..." keep blanks in a word. False: unbalanced or no memory. */
 bool child_parse(const char *text, child_command *out);
 void child_free(child_command *c);
-/* Runs it on a file ("{}", or a last word). The exit code; 128 + the signal that ended it; CHILD_LATE
- * when time was up; -1 when it could not be started. Its output goes nowhere. */
+/* Runs it on a file ("{}", or a last word). The exit code; 128 + the signal that ended it;
+ * CHILD_LATE when time was up; -1 when it could not be started. Its output goes nowhere. */
 int child_run(const child_command *c, const char *file);
 
 #endif

@@ -13,17 +13,24 @@
 
 int cli_exit_code(surg_status status) {
   switch (status) {
-    case SURG_OK: return EXIT_DONE;
-    case SURG_EINVALID: return EXIT_MODEL;
-    case SURG_EUSAGE: return EXIT_USAGE;
-    case SURG_EIO: return EXIT_IO;
+    case SURG_OK:
+      return EXIT_DONE;
+    case SURG_EINVALID:
+      return EXIT_MODEL;
+    case SURG_EUSAGE:
+      return EXIT_USAGE;
+    case SURG_EIO:
+      return EXIT_IO;
     case SURG_ELIMIT:
-    case SURG_ENOMEM: return EXIT_LIMIT;
+    case SURG_ENOMEM:
+      return EXIT_LIMIT;
     case SURG_ENOTFOUND:
-    case SURG_EUNSUPPORTED: return EXIT_MODEL;
+    case SURG_EUNSUPPORTED:
+      return EXIT_MODEL;
     case SURG_EINTERNAL:
     case SURG_EPLUGIN:
-    case SURG_EERASED: break;
+    case SURG_EERASED:
+      break;
   }
   return EXIT_INTERNAL;
 }
@@ -158,13 +165,27 @@ void cli_common_init(cli_common *c) {
 int cli_common_option(cli_common *c, int option, const char *argument) {
   uint64_t n = 0;
   switch (option) {
-    case OPT_QUIET: c->quiet = true; return EXIT_DONE;
-    case OPT_JSON: c->json = true; return EXIT_DONE;
-    case OPT_SUMMARY: c->summary = true; return EXIT_DONE;
-    case OPT_NO_EXTERNAL: c->load.no_external = true; return EXIT_DONE;
-    case OPT_STRICT_EXTERNAL: c->load.strict_external = true; return EXIT_DONE;
-    case OPT_FREEZE_INPUTS: c->load.freeze_inputs = true; return EXIT_DONE;
-    case OPT_EXTERNAL_ROOT: c->load.external_root = argument; return EXIT_DONE;
+    case OPT_QUIET:
+      c->quiet = true;
+      return EXIT_DONE;
+    case OPT_JSON:
+      c->json = true;
+      return EXIT_DONE;
+    case OPT_SUMMARY:
+      c->summary = true;
+      return EXIT_DONE;
+    case OPT_NO_EXTERNAL:
+      c->load.no_external = true;
+      return EXIT_DONE;
+    case OPT_STRICT_EXTERNAL:
+      c->load.strict_external = true;
+      return EXIT_DONE;
+    case OPT_FREEZE_INPUTS:
+      c->load.freeze_inputs = true;
+      return EXIT_DONE;
+    case OPT_EXTERNAL_ROOT:
+      c->load.external_root = argument;
+      return EXIT_DONE;
     case OPT_MAX_MEMORY:
       if (!cli_number(argument, &c->max_memory) || !c->max_memory)
         return cli_usage("--max-memory takes bytes, such as 512MiB");
@@ -179,6 +200,7 @@ int cli_common_option(cli_common *c, int option, const char *argument) {
           c->timeout_seconds > UINT32_MAX)
         return cli_usage("--timeout takes seconds");
       return EXIT_DONE;
-    default: return -1;
+    default:
+      return -1;
   }
 }

@@ -51,8 +51,8 @@ const char *cli_base_name(const char *path);
 /* Flushes standard output; EXIT_IO after a line when that fails. */
 int cli_flush(int code);
 
-/* A line on a terminal for work that takes over half a second: what is done now. `what` must outlive
- * the run. Clear it before printing anything else. */
+/* A line on a terminal for work that takes over half a second: what is done now. `what` must
+ * outlive the run. Clear it before printing anything else. */
 void cli_progress_start(const char *what);
 void cli_progress(const char *what);
 void cli_progress_clear(void);
@@ -73,18 +73,18 @@ enum {
   OPT_HELP,
   OPT_OWN /* a command's own start here */
 };
-#define CLI_COMMON_OPTIONS                                       \
-  {"quiet", no_argument, NULL, OPT_QUIET},                       \
-      {"json", no_argument, NULL, OPT_JSON},                     \
-      {"summary", no_argument, NULL, OPT_SUMMARY},               \
-      {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},   \
-      {"max-depth", required_argument, NULL, OPT_MAX_DEPTH},     \
-      {"timeout", required_argument, NULL, OPT_TIMEOUT},         \
-      {"no-external", no_argument, NULL, OPT_NO_EXTERNAL},       \
-      {"strict-external", no_argument, NULL, OPT_STRICT_EXTERNAL}, \
-      {"external-root", required_argument, NULL, OPT_EXTERNAL_ROOT}, \
-      {"freeze-inputs", no_argument, NULL, OPT_FREEZE_INPUTS},   \
-      {"help", no_argument, NULL, OPT_HELP}
+#define CLI_COMMON_OPTIONS                                                        \
+  {"quiet", no_argument, NULL, OPT_QUIET}, {"json", no_argument, NULL, OPT_JSON}, \
+      {"summary", no_argument, NULL, OPT_SUMMARY},                                \
+      {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},                    \
+      {"max-depth", required_argument, NULL, OPT_MAX_DEPTH},                      \
+      {"timeout", required_argument, NULL, OPT_TIMEOUT},                          \
+      {"no-external", no_argument, NULL, OPT_NO_EXTERNAL},                        \
+      {"strict-external", no_argument, NULL, OPT_STRICT_EXTERNAL},                \
+      {"external-root", required_argument, NULL, OPT_EXTERNAL_ROOT},              \
+      {"freeze-inputs", no_argument, NULL, OPT_FREEZE_INPUTS}, {                  \
+    "help", no_argument, NULL, OPT_HELP                                           \
+  }
 void cli_common_init(cli_common *c);
 /* Takes a common option; -1 when it is none of them, else EXIT_DONE or EXIT_USAGE. */
 int cli_common_option(cli_common *c, int option, const char *argument);

@@ -51,8 +51,7 @@ static void put_type(surg__buf *b, const surg_type *t) {
 }
 
 static const surg_type *interface_type(surg_graph *g, bool output, size_t i) {
-  return output ? surg_graph_output_type(g, i)
-                : surg_value_declared_type(surg_graph_input(g, i));
+  return output ? surg_graph_output_type(g, i) : surg_value_declared_type(surg_graph_input(g, i));
 }
 
 static const char *interface_name(surg_graph *g, bool output, size_t i) {
@@ -102,7 +101,8 @@ static void put_ops(surg__buf *b, const cli_stats *s) {
     surg__buf_putc(b, '\n');
   }
   if (s->op_count > SHOWN_OPS)
-    surg__buf_printf(b, "%-12s%8s  and %zu more (--json lists all)\n", "", "", s->op_count - SHOWN_OPS);
+    surg__buf_printf(b, "%-12s%8s  and %zu more (--json lists all)\n", "", "",
+                     s->op_count - SHOWN_OPS);
 }
 
 static void print_text(surg_context *ctx, surg_model *m, const cli_stats *s, uint64_t bytes) {

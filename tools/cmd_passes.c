@@ -7,7 +7,7 @@
 #include "pass/pass.h"
 
 static const char help[] =
-    "usage: onnxsurg passes [--plugin FILE] [NAME]\n"
+    "usage: onnxsurg passes [--plugin FILE] [--json] [NAME]\n"
     "Lists passes and presets, or explains one pass with its options.\n";
 
 static const char *pass_name_at(const void *list, size_t i) {
@@ -43,14 +43,54 @@ static void list(const surg_registry *r) {
   }
 }
 
-static int show(surg_registry *r, const char *name) {
-  if (!name) {
-    list(r);
-    return EXIT_DONE;
+static json_t *pass_json(const surg_pass *p, const surg_registry *r) {
+  static const char *const kinds[] = {"bool", "int", "string", "list"};
+  json_t *j = json_object(), *options = json_array();
+  json_object_set_new(j, "name", cli_text_json(p->name));
+  json_object_set_new(j, "help", cli_text_json(p->help));
+  const char *origin = surg__pass_origin(r, p);
+  json_object_set_new(j, "plugin", origin ? cli_text_json(origin) : json_null());
+  json_object_set_new(j, "exactness", json_string(surg__exactness_name(p->exactness)));
+  json_object_set_new(j, "interface", json_boolean(p->interface));
+  for (size_t i = 0; i < p->option_count; i++) {
+    const surg_option *o = &p->options[i];
+    json_t *e = json_object();
+    json_object_set_new(e, "name", cli_text_json(o->name));
+    json_object_set_new(e, "kind", json_string(kinds[o->kind]));
+    json_object_set_new(e, "default", o->fallback ? cli_text_json(o->fallback) : json_null());
+    json_object_set_new(e, "help", cli_text_json(o->help));
+    json_array_append_new(options, e);
   }
-  const surg_pass *p = surg__pass_find(r, name);
-  if (p) {
-    explain(p, r);
+  json_object_set_new(j, "options", options);
+  return j;
+}
+
+/* All passes and presets, or the pass that is asked for. */
+static void print_json(const surg_registry *r, const surg_pass *one) {
+  json_t *j = json_object(), *passes = json_array(), *presets = json_object();
+  for (size_t i = 0; i < surg__pass_count(r); i++)
+    if (!one || one == surg__pass_at(r, i))
+      json_array_append_new(passes, pass_json(surg__pass_at(r, i), r));
+  for (size_t i = 0; i < surg__preset_count(r) && !one; i++)
+    json_object_set_new(presets, surg__preset_at(r, i)->name,
+                        json_string(surg__preset_at(r, i)->pipeline));
+  json_object_set_new(j, "schema", json_integer(1));
+  json_object_set_new(j, "passes", passes);
+  json_object_set_new(j, "presets", presets);
+  json_dumpf(j, stdout, JSON_INDENT(2));
+  putchar('\n');
+  json_decref(j);
+}
+
+static int show(surg_registry *r, const char *name, bool json) {
+  const surg_pass *p = name ? surg__pass_find(r, name) : NULL;
+  if (!name || p) {
+    if (json)
+      print_json(r, p);
+    else if (p)
+      explain(p, r);
+    else
+      list(r);
     return EXIT_DONE;
   }
   const char *near = surg__nearest(name, r, surg__pass_count(r), pass_name_at);
@@ -88,7 +128,7 @@ int cmd_passes(int argc, char **argv) {
     if (argc - optind > 1)
       code = cli_usage("passes takes one name at most");
     else
-      code = show(r, argv[optind]);
+      code = show(r, argv[optind], common.json);
   }
   surg_context_free(ctx);
   return cli_flush(code);

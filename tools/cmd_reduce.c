@@ -58,7 +58,8 @@ static size_t node_count(const surg_model *m) {
 /* Whether the candidate holds together and the test says what it said; takes the model. */
 static bool interesting(reduction *r, surg_model *m) {
   surg__run_options options = {0};
-  if (late(r) || surg_model_status(m) != SURG_OK || surg__run(&m, r->prune, &options, NULL) != SURG_OK) {
+  if (late(r) || surg_model_status(m) != SURG_OK ||
+      surg__run(&m, r->prune, &options, NULL) != SURG_OK) {
     surg_model_free(m);
     return false;
   }
@@ -104,7 +105,8 @@ static bool make_input(surg_graph *g, surg_value *v) {
 static void offer_inputs(surg_graph *g, const surg_node *n, bool made) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     surg_value *v = surg_node_input(n, i);
-    if (!v || surg_value_is_initializer(v) || (surg_value_producer(v, NULL) != NULL) != made) continue;
+    if (!v || surg_value_is_initializer(v) || (surg_value_producer(v, NULL) != NULL) != made)
+      continue;
     if (surg_value_graph(v) != g || surg_value_is_output(v)) continue;
     const surg_type *type = surg_value_type(v);
     if (!type) type = surg_value_declared_type(v);
@@ -113,7 +115,8 @@ static void offer_inputs(surg_graph *g, const surg_node *n, bool made) {
   }
 }
 
-/* Cuts one node off its readers and erases it. What it read is offered as output if none is left. */
+/* Cuts one node off its readers and erases it. What it read is offered as output if none is left.
+ */
 static bool cut_node(surg_graph *g, surg_node *n) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     surg_value *v = surg_node_output(n, i);
@@ -198,13 +201,15 @@ static surg_status reduce(reduction *r, const char *in, const cli_common *common
     return SURG_EUSAGE;
   }
   if (code == CHILD_LATE && !has_code) {
-    fprintf(stderr, "onnxsurg: error: --test takes over %llu seconds on the whole model; "
-            "give it more with --test-timeout\n", (unsigned long long)r->command.seconds);
+    fprintf(stderr,
+            "onnxsurg: error: --test takes over %llu seconds on the whole model; "
+            "give it more with --test-timeout\n",
+            (unsigned long long)r->command.seconds);
     return SURG_ELIMIT;
   }
   if (has_code && code != r->code) {
-    fprintf(stderr, "onnxsurg: error: --test exits with %d on the whole model, not %d (--code)\n", code,
-            r->code);
+    fprintf(stderr, "onnxsurg: error: --test exits with %d on the whole model, not %d (--code)\n",
+            code, r->code);
     return SURG_EUSAGE;
   }
   r->code = code;
@@ -220,8 +225,8 @@ static surg_status reduce(reduction *r, const char *in, const cli_common *common
   if (r->stopped && !r->quiet)
     fprintf(stderr, "onnxsurg: note: time is up (--timeout); OUT is the smallest model so far\n");
   if (common->json)
-    printf("{\"schema\": 1, \"before\": %zu, \"after\": %zu, \"tests\": %zu, \"code\": %d}\n", before,
-           node_count(r->best), r->tests, r->code);
+    printf("{\"schema\": 1, \"before\": %zu, \"after\": %zu, \"tests\": %zu, \"code\": %d}\n",
+           before, node_count(r->best), r->tests, r->code);
   if (common->summary || (!r->quiet && isatty(STDERR_FILENO)))
     fprintf(stderr, "%zu nodes -> %zu after %zu tests (exit code %d kept)\n", before,
             node_count(r->best), r->tests, r->code);
@@ -283,10 +288,15 @@ int cmd_reduce(int argc, char **argv) {
   for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     int bad = EXIT_DONE;
     switch (o) {
-      case OPT_HELP: fputs(help, stdout); return cli_flush(EXIT_DONE);
-      case OPT_TEST: test = optarg; break;
+      case OPT_HELP:
+        fputs(help, stdout);
+        return cli_flush(EXIT_DONE);
+      case OPT_TEST:
+        test = optarg;
+        break;
       case OPT_TEST_TIMEOUT:
-        if (!cli_number(optarg, &r.command.seconds)) bad = cli_usage("--test-timeout takes seconds");
+        if (!cli_number(optarg, &r.command.seconds))
+          bad = cli_usage("--test-timeout takes seconds");
         break;
       case OPT_TEST_MEMORY:
         if (!cli_number(optarg, &r.command.memory)) bad = cli_usage("--test-memory takes bytes");
@@ -296,7 +306,8 @@ int cmd_reduce(int argc, char **argv) {
         has_code = true;
         r.code = (int)n;
         break;
-      default: bad = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
+      default:
+        bad = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
     }
     if (bad != EXIT_DONE) return bad;
   }
@@ -304,7 +315,8 @@ int cmd_reduce(int argc, char **argv) {
   if (!test) return cli_usage("reduce needs --test CMD");
   if (argc - optind != 2) return cli_usage("reduce takes IN and OUT");
   if (cli_check_folder(argv[optind + 1]) != EXIT_DONE) return EXIT_IO;
-  if (!child_parse(test, &r.command)) return cli_usage("--test: a quote is not closed, or no command");
+  if (!child_parse(test, &r.command))
+    return cli_usage("--test: a quote is not closed, or no command");
   int code = run(&r, &common, has_code, argv + optind);
   child_free(&r.command);
   return code;

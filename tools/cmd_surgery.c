@@ -183,25 +183,53 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
       j->pipeline = arg;
       j->pipeline_where = "--pass";
       break;
-    case OPT_PRINT_PIPELINE: j->print_pipeline = true; break;
-    case 'i': j->in_place = true; break;
-    case 'o': ok = push(outputs, arg); break;
-    case OPT_OUT_DIR: j->out_dir = arg; break;
-    case OPT_PLUGIN: ok = push(&j->plugins, arg); break;
-    case OPT_VERIFY_EACH: j->run.verify_each = true; break;
-    case OPT_STATS: j->stats = true; break;
-    case OPT_TIME: j->time = true; break;
-    case OPT_PRINT_AFTER: ok = push(&j->print_after, arg ? arg : "changed"); break;
+    case OPT_PRINT_PIPELINE:
+      j->print_pipeline = true;
+      break;
+    case 'i':
+      j->in_place = true;
+      break;
+    case 'o':
+      ok = push(outputs, arg);
+      break;
+    case OPT_OUT_DIR:
+      j->out_dir = arg;
+      break;
+    case OPT_PLUGIN:
+      ok = push(&j->plugins, arg);
+      break;
+    case OPT_VERIFY_EACH:
+      j->run.verify_each = true;
+      break;
+    case OPT_STATS:
+      j->stats = true;
+      break;
+    case OPT_TIME:
+      j->time = true;
+      break;
+    case OPT_PRINT_AFTER:
+      ok = push(&j->print_after, arg ? arg : "changed");
+      break;
     case OPT_REWRITE_LIMIT:
       if (!cli_number(arg, &n)) return cli_usage("--rewrite-limit takes a number");
       j->run.has_rewrite_limit = true;
       j->run.rewrite_limit = n;
       break;
-    case OPT_SKIP: ok = push(&j->skip, arg); break;
-    case OPT_KEEP: ok = push(&j->keep, arg); break;
-    case OPT_LOG: j->run.log_path = arg; break;
-    case OPT_MAP: j->run.map_path = arg; break;
-    case OPT_DRY_RUN: j->run.dry_run = true; break;
+    case OPT_SKIP:
+      ok = push(&j->skip, arg);
+      break;
+    case OPT_KEEP:
+      ok = push(&j->keep, arg);
+      break;
+    case OPT_LOG:
+      j->run.log_path = arg;
+      break;
+    case OPT_MAP:
+      j->run.map_path = arg;
+      break;
+    case OPT_DRY_RUN:
+      j->run.dry_run = true;
+      break;
     case OPT_EXTERNAL_DATA:
       if (!*arg || strchr(arg, '/')) return cli_usage("--external-data takes a plain file name");
       j->save.external_data = arg;
@@ -210,8 +238,12 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
       if (!cli_number(arg, &n)) return cli_usage("--external-threshold takes bytes, such as 1KiB");
       j->save.external_threshold = n ? n : 1;
       break;
-    case OPT_NO_FSYNC: j->save.no_fsync = true; break;
-    case OPT_RECORD: j->record = true; break;
+    case OPT_NO_FSYNC:
+      j->save.no_fsync = true;
+      break;
+    case OPT_RECORD:
+      j->record = true;
+      break;
     default: {
       int r = cli_common_option(&j->common, o, arg);
       return r < 0 ? EXIT_USAGE : r;
@@ -234,8 +266,7 @@ static void print_model(void *user, const char *pass, surg_model *m) {
 /* A row `label  before  after  change`. */
 static void row(FILE *f, const char *label, size_t before, size_t after) {
   fprintf(f, "  %-28s %12zu %12zu", label, before, after);
-  if (after != before)
-    fprintf(f, "  %+lld", (long long)after - (long long)before);
+  if (after != before) fprintf(f, "  %+lld", (long long)after - (long long)before);
   fputc('\n', f);
 }
 
@@ -310,7 +341,8 @@ static void print_summary(const outcome *o) {
   changed_ops(f, &o->before, &o->after);
   row(f, "initializers", o->before.initializers, o->after.initializers);
   if (o->bytes_before && o->bytes_after)
-    fprintf(f, "  %-28s %12s %12s\n", "file", cli_bytes(o->bytes_before), cli_bytes(o->bytes_after));
+    fprintf(f, "  %-28s %12s %12s\n", "file", cli_bytes(o->bytes_before),
+            cli_bytes(o->bytes_after));
   fprintf(f, "  exactness: %s%s\n", surg__exactness_name(o->report.worst),
           o->report.limit_reached ? "; the rewrite limit left work undone" : "");
 }
@@ -365,7 +397,8 @@ static surg_status record(surg_model *m, const surg__pipeline *p) {
   surg__buf b;
   surg__buf_init(&b, ctx);
   surg__pipeline_print(p, &b);
-  surg_status s = b.failed ? SURG_ENOMEM : surg_model_set_metadata(m, "onnxsurg.pipeline", b.p ? b.p : "");
+  surg_status s =
+      b.failed ? SURG_ENOMEM : surg_model_set_metadata(m, "onnxsurg.pipeline", b.p ? b.p : "");
   if (s == SURG_OK) s = surg_model_set_metadata(m, "onnxsurg.version", surg_version());
   surg__buf_free(&b);
   return s;
@@ -480,7 +513,8 @@ static int arrange_many(const job *j, char **args, int n) {
 }
 
 /* What IN and OUT are, or why that cannot be. */
-static int arrange(const job *j, words *outputs, char **args, int n, int *inputs, const char **out) {
+static int arrange(const job *j, words *outputs, char **args, int n, int *inputs,
+                   const char **out) {
   bool many = j->in_place || j->out_dir;
   *out = outputs->n ? outputs->items[0] : NULL;
   *inputs = n;

@@ -23,7 +23,8 @@
 static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
-} commands[] = {{"cat", cmd_cat}, {"info", cmd_info}, {"passes", cmd_passes}, {"reduce", cmd_reduce}};
+} commands[] = {
+    {"cat", cmd_cat}, {"info", cmd_info}, {"passes", cmd_passes}, {"reduce", cmd_reduce}};
 
 /* Output files are unnamed until complete, so nothing has to be removed here. */
 static void fault(int signal) {
@@ -46,14 +47,16 @@ static void arrange_signals(void) {
   sigaltstack(&alternate, NULL);
   struct sigaction action = {.sa_handler = fault, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
   static const int signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT};
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    sigaction(signals[i], &action, NULL);
 }
 
 /* A closed standard stream would lend its number to a model file. What takes its place is open the
  * wrong way round, so that using it is an error. */
 static void open_streams(void) {
   for (int fd = 0; fd < 3; fd++)
-    if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) _exit(EXIT_IO);
+    if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+      _exit(EXIT_IO);
 }
 
 static const char *command_at(const void *list, size_t i) {

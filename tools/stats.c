@@ -55,7 +55,8 @@ bool cli_stats_of(const surg_model *m, cli_stats *s) {
   if (!s->ops) return false;
   size_t n = 0;
   for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
-    for (surg_node *node = surg_graph_first_node(g); node && n < s->nodes; node = surg_node_next(node)) {
+    for (surg_node *node = surg_graph_first_node(g); node && n < s->nodes;
+         node = surg_node_next(node)) {
       const char *domain = surg_node_domain(node);
       if (strcmp(domain, "ai.onnx") == 0) domain = "";
       s->ops[n++] = (cli_op_count){domain, surg_node_op_type(node), 1};

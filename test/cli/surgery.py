@@ -152,7 +152,8 @@ class Reduce(Runs):
         return './t.sh'
 
     def test_keeps_the_operator(self):
-        self.assertEqual(self.ok('reduce', '--test', 'grep -q MaxPool', 'cnn.onnx', 'out.onnx'), b'')
+        said = self.ok('reduce', '--test', 'grep -q MaxPool', 'cnn.onnx', 'out.onnx')
+        self.assertEqual(said, b'')
         self.assertEqual(self.ops('out.onnx'), {'MaxPool': 1})
 
     def test_keeps_the_exit_code(self):

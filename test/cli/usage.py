@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Help, wrong usage, and files that are none. usage.py PROGRAM"""
+import json
 import os
 import re
 import unittest
@@ -49,7 +50,8 @@ class Usage(Case):
 
     def test_values_of_options(self):
         for option, value in [('--rewrite-limit', 'x'), ('--timeout', '0'), ('--timeout', '-1'),
-                              ('--timeout', '18446744073709553'), ('--max-memory', '0'), ('--max-memory', '1MB'),
+                              ('--timeout', '18446744073709553'), ('--max-memory', '0'),
+                              ('--max-memory', '1MB'),
                               ('--max-memory', '99999999999GiB'), ('--max-depth', '0'),
                               ('--max-depth', '101'), ('--external-threshold', ''),
                               ('--external-data', 'a/b'), ('--external-data', '')]:
@@ -113,6 +115,13 @@ class Usage(Case):
         for name in ['fold', 'prune', 'identity', 'outputs', 'simplify']:
             self.assertRegex(text, r'(?m)^  %s ' % name)
         self.assertIn('max-growth=N', self.ok('passes', 'fold').decode())
+        told = json.loads(self.ok('passes', '--json'))
+        self.assertEqual(told['presets']['simplify'], 'fold,identity,prune')
+        self.assertEqual({p['name'] for p in told['passes']},
+                         set(re.findall(r'(?m)^  ([a-z]\S*) ', text)) - {'simplify'})
+        one = json.loads(self.ok('passes', '--json', 'fold'))['passes']
+        self.assertEqual([p['name'] for p in one], ['fold'])
+        self.assertIn('max-growth', [o['name'] for o in one[0]['options']])
 
     def test_input_that_is_none(self):
         os.mkdir('folder')
