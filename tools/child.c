@@ -98,7 +98,7 @@ int child_run(const child_command *c, const char *file) {
       return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
     }
     if (got < 0 && errno != EINTR) return -1;
-    if (seconds_now() > end) {
+    if (seconds_now() > end || (c->stop && *c->stop)) {
       kill(-pid, SIGKILL);
       kill(pid, SIGKILL);
       waitpid(pid, &status, 0);

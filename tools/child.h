@@ -3,6 +3,7 @@
 #ifndef SURG_CHILD_H
 #define SURG_CHILD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -10,7 +11,8 @@
 
 typedef struct child_command {
   char **words; /* NULL-terminated, heap; one word may be "{}", which stands for the file */
-  uint64_t seconds, memory; /* limits */
+  uint64_t seconds, memory;          /* limits */
+  const volatile sig_atomic_t *stop; /* not 0: as if time was up; may be NULL */
 } child_command;
 
 /* Splits at blanks; '...' and "..." keep blanks in a word. False: unbalanced or no memory. */

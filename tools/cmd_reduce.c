@@ -7,6 +7,7 @@
  * be left, what the cut read becomes one. A candidate counts when the test says so. */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +29,8 @@ static const char help[] =
     "  --code N            the code that counts, instead of the one on IN\n"
     "  --test-timeout S    seconds that CMD may take (60)\n"
     "  --test-memory N     memory that CMD may take\n"
-    "  --timeout S         stop after S seconds; OUT is the smallest model so far\n"
+    "  --timeout S         stop after S seconds, as Ctrl-C does at once: OUT is the\n"
+    "                      smallest model so far\n"
     "  --json              report as JSON on standard output\n"
     "\n"
     "  onnxsurg reduce --test 'python3 crashes.py' big.onnx small.onnx\n";
@@ -45,9 +47,16 @@ typedef struct reduction {
   bool quiet, stopped;
 } reduction;
 
+static volatile sig_atomic_t interrupted; /* the user has seen enough */
+
+static void interrupt(int signal) {
+  (void)signal;
+  interrupted = 1;
+}
+
 /* Whether the user's time is up: what is small by then is the result. */
 static bool late(reduction *r) {
-  if (r->deadline_ns && surg__os_now_ns() > r->deadline_ns) r->stopped = true;
+  if (interrupted || (r->deadline_ns && surg__os_now_ns() > r->deadline_ns)) r->stopped = true;
   return r->stopped;
 }
 
@@ -68,7 +77,7 @@ static bool interesting(reduction *r, surg_model *m) {
                surg_save(m, r->candidate, &save) == SURG_OK;
   if (holds) {
     r->tests++;
-    holds = child_run(&r->command, r->candidate) == r->code;
+    holds = child_run(&r->command, r->candidate) == r->code && !interrupted;
   }
   if (!holds) {
     surg_model_free(m);
@@ -194,6 +203,10 @@ static surg_status reduce(reduction *r, const char *in, const cli_common *common
   s = surg_save(r->best, r->candidate, &save);
   if (s != SURG_OK) return s;
   int code = child_run(&r->command, r->candidate);
+  if (interrupted) {
+    fprintf(stderr, "onnxsurg: error: interrupted in the first test; nothing is written\n");
+    return SURG_ELIMIT;
+  }
   if (code < 0) {
     fprintf(stderr, "onnxsurg: error: --test: cannot run ");
     cli_put(stderr, r->command.words[0]);
@@ -223,7 +236,7 @@ static surg_status reduce(reduction *r, const char *in, const cli_common *common
   }
   if (!r->quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
   if (r->stopped && !r->quiet)
-    fprintf(stderr, "onnxsurg: note: time is up (--timeout); OUT is the smallest model so far\n");
+    fprintf(stderr, "onnxsurg: note: stopped; OUT is the smallest model so far\n");
   if (common->json)
     printf("{\"schema\": 1, \"before\": %zu, \"after\": %zu, \"tests\": %zu, \"code\": %d}\n",
            before, node_count(r->best), r->tests, r->code);
@@ -255,6 +268,10 @@ static int run(reduction *r, const cli_common *common, bool has_code, char **arg
   }
   snprintf(path, sizeof path, "%s/candidate.onnx", folder);
   r->candidate = path;
+  r->command.stop = &interrupted;
+  struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
   surg_status s = surg__pipeline_parse(r->ctx, "prune{inputs}", "reduce", &r->prune);
   if (s == SURG_OK) s = reduce(r, args[0], common, has_code);
   surg_save_options save = {.size = sizeof save};

@@ -3,8 +3,9 @@
 """What options of a run do, what it reports, and `reduce`. surgery.py PROGRAM"""
 import json
 import os
+import signal
 import stat
-import tempfile
+import subprocess
 import time
 
 import common
@@ -200,8 +201,23 @@ class Reduce(Runs):
         test = self.script('sleep 0.4\ngrep -q Gather "$1"\n')
         r = self.run_tool('reduce', '--timeout', '1', '--test', test, 'cnn.onnx', 'out.onnx')
         self.assertEqual(r.returncode, 0)
-        self.assertRegex(r.stderr.decode(), r'note: time is up')
+        self.assertRegex(r.stderr.decode(), r'note: stopped; OUT is the smallest')
         self.assertIn('Gather', self.ops('out.onnx'))
+
+    def test_interrupt(self):
+        test = self.script('echo >>ran\n[ $(wc -l <ran) -gt 2 ] && sleep 30\nexit 0\n')
+        p = subprocess.Popen([common.TOOL, 'reduce', '--test', test, 'cnn.onnx', 'out.onnx'],
+                             stderr=subprocess.PIPE)
+        while not os.path.exists('ran') or self.read('ran').count(b'\n') < 3:
+            time.sleep(0.05)
+        p.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        err = p.stderr.read()
+        p.stderr.close()
+        self.assertEqual(p.wait(20), 0)
+        self.assertLess(time.monotonic() - start, 15)
+        self.assertIn(b'note: stopped', err)
+        self.assertLess(self.info('out.onnx')['nodes'], 12)
 
     def test_leaves_no_files(self):
         os.mkdir('tmp')
