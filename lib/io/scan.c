@@ -37,25 +37,6 @@ static surg_status charge(scan *s, uint64_t bytes) {
                      (unsigned long long)s->pos, SURG_LIMIT_SKELETON >> 20);
 }
 
-static uint32_t wire_of(ProtobufCType type) {
-  switch (type) {
-    case PROTOBUF_C_TYPE_FIXED32:
-    case PROTOBUF_C_TYPE_SFIXED32:
-    case PROTOBUF_C_TYPE_FLOAT:
-      return SURG__WIRE_32;
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-      return SURG__WIRE_64;
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_BYTES:
-    case PROTOBUF_C_TYPE_MESSAGE:
-      return SURG__WIRE_BYTES;
-    default:
-      return SURG__WIRE_VARINT;
-  }
-}
-
 /* Payload of a tensor that may stay in the file: the loader counts its elements itself. */
 static bool is_payload(const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *d) {
   if (type == &onnx__tensor_proto__descriptor)
@@ -119,7 +100,7 @@ static surg_status check_field(scan *s, const surg__field *f) {
   const ProtobufCFieldDescriptor *d =
       protobuf_c_message_descriptor_get_field(s->stack[s->depth].type, f->number);
   if (!d) return SURG_OK; /* unknown: kept as it is */
-  uint32_t wire = wire_of(d->type);
+  uint32_t wire = surg__wire_of(d->type);
   bool packed = d->label == PROTOBUF_C_LABEL_REPEATED && wire != SURG__WIRE_BYTES &&
                 f->wire == SURG__WIRE_BYTES;
   if (f->wire != wire && !packed) return bad(s, f->off, "a field with the wrong wire type");

@@ -7,7 +7,7 @@
 
 #include "base/context.h"
 #include "base/dtype.h"
-#include "io/io.h"
+#include "io/wire.h"
 #include "onnx.pb-c.h"
 
 typedef ProtobufCMessageDescriptor surg__desc;
@@ -24,10 +24,6 @@ typedef struct surg__tfield {
   surg__tmsg bytes; /* the payload as it stands, without tag and length */
 } surg__tfield;
 
-#define SURG__WIRE_VARINT 0
-#define SURG__WIRE_64 1
-#define SURG__WIRE_BYTES 2
-#define SURG__WIRE_32 5
 
 #define SURG__BIT(number) (UINT64_C(1) << (number))
 
@@ -44,7 +40,6 @@ const surg__fdesc *surg__text_known(const surg__desc *d, const surg__tfield *f);
 bool surg__text_get(surg__tmsg m, uint32_t number, uint32_t wire, surg__tfield *f);
 /* Bits of the numbers (below 64) of all known fields there; *unknown says whether others are. */
 uint64_t surg__text_seen(const surg__desc *d, surg__tmsg m, bool *unknown);
-uint32_t surg__text_wire_of(const surg__fdesc *fd);
 
 /* The numbers of a repeated field, packed or not. */
 typedef struct surg__tnums {

@@ -144,8 +144,8 @@ static bool message(surg__tparse *t, const surg__desc *d, uint32_t number) {
 static bool one_value(surg__tparse *t, const surg__fdesc *fd) {
   surg_str s;
   if (fd->type == PROTOBUF_C_TYPE_MESSAGE) return message(t, fd->descriptor, fd->id);
-  if (surg__text_wire_of(fd) != SURG__WIRE_BYTES) {
-    surg__emit_tag(t, fd->id, surg__text_wire_of(fd));
+  if (surg__wire_of(fd->type) != SURG__WIRE_BYTES) {
+    surg__emit_tag(t, fd->id, surg__wire_of(fd->type));
     return scalar(t, fd);
   }
   if (fd->type == PROTOBUF_C_TYPE_BYTES && surg__lex_at_hex(t)) {

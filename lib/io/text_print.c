@@ -101,12 +101,12 @@ static void put_attr_value(surg__tprint *p, surg__tmsg m, unsigned kind) {
   surg__tfield f;
   surg__tmsg one;
   bool first = true;
-  if (surg__text_wire_of(fd) != SURG__WIRE_BYTES) {
+  if (surg__wire_of(fd->type) != SURG__WIRE_BYTES) {
     if (kind_is_list(kind)) surg__buf_putc(p->out, '[');
     if (kind_is_list(kind)) {
       surg__print_list(p, m, ATTR, number);
     } else {
-      (void)surg__text_get(m, number, surg__text_wire_of(fd), &f);
+      (void)surg__text_get(m, number, surg__wire_of(fd->type), &f);
       if (kind == SURG_ATTR_FLOAT)
         surg__print_float(p, (uint32_t)f.value);
       else
@@ -400,7 +400,7 @@ static bool put_header(surg__tprint *p, surg__tmsg m, const surg__desc *d, const
     surg__buf_printf(p->out, "%s%s: ", any ? ",\n  " : "<\n  ", fd->name);
     any = true;
     if (fd->label != PROTOBUF_C_LABEL_REPEATED)
-      (void)surg__text_get(m, fd->id, surg__text_wire_of(fd), &f);
+      (void)surg__text_get(m, fd->id, surg__wire_of(fd->type), &f);
     if (fd->type == PROTOBUF_C_TYPE_INT64)
       surg__buf_printf(p->out, "%lld", (long long)f.value);
     else if (fd->type == PROTOBUF_C_TYPE_STRING)

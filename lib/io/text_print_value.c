@@ -255,7 +255,7 @@ static void put_known(surg__tprint *p, const surg__desc *d, const surg__fdesc *f
   bool repeated = fd->label == PROTOBUF_C_LABEL_REPEATED, first = true;
   surg__buf_printf(p->out, "%s: ", fd->name);
   if (repeated) surg__buf_putc(p->out, '[');
-  if (repeated && surg__text_wire_of(fd) != SURG__WIRE_BYTES) {
+  if (repeated && surg__wire_of(fd->type) != SURG__WIRE_BYTES) {
     surg__print_list(p, m, d, fd->id);
   } else {
     while (surg__text_next(&m, &f) > 0) {

@@ -54,36 +54,17 @@ int surg__text_next(surg__tmsg *m, surg__tfield *f) {
   }
 }
 
-uint32_t surg__text_wire_of(const surg__fdesc *fd) {
-  switch (fd->type) {
-    case PROTOBUF_C_TYPE_FLOAT:
-    case PROTOBUF_C_TYPE_FIXED32:
-    case PROTOBUF_C_TYPE_SFIXED32:
-      return SURG__WIRE_32;
-    case PROTOBUF_C_TYPE_DOUBLE:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_SFIXED64:
-      return SURG__WIRE_64;
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_BYTES:
-    case PROTOBUF_C_TYPE_MESSAGE:
-      return SURG__WIRE_BYTES;
-    default:
-      return SURG__WIRE_VARINT;
-  }
-}
-
 const surg__fdesc *surg__text_known(const surg__desc *d, const surg__tfield *f) {
   if (f->number > 63) return NULL; /* none of ONNX is; the masks have 64 bits */
   const surg__fdesc *fd = protobuf_c_message_descriptor_get_field(d, f->number);
   if (!fd) return NULL;
-  if (f->wire == surg__text_wire_of(fd)) return fd;
+  if (f->wire == surg__wire_of(fd->type)) return fd;
   return f->wire == SURG__WIRE_BYTES && fd->label == PROTOBUF_C_LABEL_REPEATED ? fd : NULL;
 }
 
 static bool packed_ok(const surg__fdesc *fd, surg__tmsg m) {
   uint64_t v;
-  uint32_t wire = surg__text_wire_of(fd);
+  uint32_t wire = surg__wire_of(fd->type);
   if (wire == SURG__WIRE_32) return m.n % 4 == 0;
   if (wire == SURG__WIRE_64) return m.n % 8 == 0;
   while (m.n) {
@@ -104,7 +85,7 @@ const char *surg__text_check(const surg__desc *d, surg__tmsg m, uint32_t depth) 
     const surg__fdesc *fd = surg__text_known(d, &f);
     if (!fd || f.wire != SURG__WIRE_BYTES) continue;
     if (fd->type != PROTOBUF_C_TYPE_MESSAGE) {
-      if (surg__text_wire_of(fd) != SURG__WIRE_BYTES && !packed_ok(fd, f.bytes))
+      if (surg__wire_of(fd->type) != SURG__WIRE_BYTES && !packed_ok(fd, f.bytes))
         return "a packed list is malformed";
       continue;
     }
@@ -136,7 +117,7 @@ uint64_t surg__text_seen(const surg__desc *d, surg__tmsg m, bool *unknown) {
     const surg__fdesc *fd = surg__text_known(d, &f);
     if (!fd)
       *unknown = true;
-    else if (f.wire == surg__text_wire_of(fd) || f.bytes.n) /* an empty packed list is none */
+    else if (f.wire == surg__wire_of(fd->type) || f.bytes.n) /* an empty packed list is none */
       seen |= SURG__BIT(f.number);
   }
   return seen;
@@ -145,7 +126,7 @@ uint64_t surg__text_seen(const surg__desc *d, surg__tmsg m, bool *unknown) {
 surg__tnums surg__text_nums(surg__tmsg m, const surg__desc *d, uint32_t number) {
   const surg__fdesc *fd = protobuf_c_message_descriptor_get_field(d, number);
   assert(fd);
-  return (surg__tnums){.rest = m, .number = number, .wire = surg__text_wire_of(fd)};
+  return (surg__tnums){.rest = m, .number = number, .wire = surg__wire_of(fd->type)};
 }
 
 bool surg__text_nums_next(surg__tnums *it, uint64_t *value) {

@@ -115,3 +115,22 @@ int surg__wire_next(surg__cursor *c, surg__field *f) {
   if (r == SURG_EINVALID && why) return surg__wire_error(c->src, c->pos, why);
   return r;
 }
+
+uint32_t surg__wire_of(ProtobufCType type) {
+  switch (type) {
+    case PROTOBUF_C_TYPE_FIXED32:
+    case PROTOBUF_C_TYPE_SFIXED32:
+    case PROTOBUF_C_TYPE_FLOAT:
+      return SURG__WIRE_32;
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE:
+      return SURG__WIRE_64;
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_BYTES:
+    case PROTOBUF_C_TYPE_MESSAGE:
+      return SURG__WIRE_BYTES;
+    default:
+      return SURG__WIRE_VARINT;
+  }
+}

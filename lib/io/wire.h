@@ -4,10 +4,14 @@
 #ifndef SURG_WIRE_H
 #define SURG_WIRE_H
 
+#include <protobuf-c/protobuf-c.h>
+
 #include "io/io.h"
 
 enum { SURG__WIRE_VARINT = 0, SURG__WIRE_64 = 1, SURG__WIRE_BYTES = 2, SURG__WIRE_32 = 5 };
 
+/* How a field of a declared type stands on the wire when it is not packed. */
+uint32_t surg__wire_of(ProtobufCType type);
 /* The field at pos of a message that ends at end: 1 with *next behind it; SURG_EINVALID with *why
  * and nothing reported; or another failure, reported. */
 int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,

@@ -216,7 +216,7 @@ static bool training_mode(const surg_node *n) {
     const surg_attr *a = surg_node_attr(n, "training_mode");
     return surg_attr_ref(a) || surg_node_int(n, "training_mode", 0) != 0;
   }
-  if (strcmp(s->name, "Dropout") != 0) {
+  if (n->op != SURG_OP_Dropout) {
     /* BatchNormalization 7 and 9 train when they are asked for the running statistics. */
     for (uint32_t i = 1; i < n->n_out; i++)
       if (n->out[i]) return true;

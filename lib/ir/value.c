@@ -134,8 +134,7 @@ static surg_tensor *constant_of_node(const surg_node *n) {
   } forms[] = {{"value_float", SURG_ATTR_FLOAT},   {"value_floats", SURG_ATTR_FLOATS},
                {"value_int", SURG_ATTR_INT},       {"value_ints", SURG_ATTR_INTS},
                {"value_string", SURG_ATTR_STRING}, {"value_strings", SURG_ATTR_STRINGS}};
-  if (strcmp(n->op_type, "Constant") != 0 || surg_node_class(n) != SURG_OP_CLASS_BUILTIN ||
-      surg_node_op(n) != SURG_OP_Constant || n->n_attr != 1 || surg_attr_ref(n->attrs[0]))
+  if (surg_node_op(n) != SURG_OP_Constant || n->n_attr != 1 || surg_attr_ref(n->attrs[0]))
     return NULL;
   surg_attr *a = n->attrs[0];
   if (strcmp(a->name, "value") == 0) return surg_attr_tensor(a, 0);
