@@ -52,6 +52,12 @@ bool fold_leave(fold_state *f, const surg_node *n, const char *why) {
   return false;
 }
 
+/* A node left for its size: it may fold once other readers of its inputs have gone. */
+static bool leave_large(fold_state *f, const surg_node *n) {
+  if (f->large++ == 0) f->first_large = n;
+  return false;
+}
+
 bool fold_allow(fold_state *f) {
   if (!f->done && !surg_pass_allow(f->pass)) f->done = true;
   return !f->done;
@@ -350,7 +356,7 @@ static bool fold_node(fold_state *f, surg_node *n) {
   uint64_t most = plus(dying, f->max_growth);
   if (surg_node_result_bytes(n, &known)) {
     if (known > most && fold_chain_pays(f, n, known, dying)) most = known;
-    if (known > most) return fold_leave(f, n, "the result would be larger than max-growth allows");
+    if (known > most) return leave_large(f, n);
     if (known > f->max_bytes) return fold_leave(f, n, "the result would be over max-bytes");
   }
   if (f->work > RUN_WORK) return fold_leave(f, n, "the run has done as much work as it may");
@@ -364,7 +370,7 @@ static bool fold_node(fold_state *f, surg_node *n) {
   if (broken) return !(f->failed = true);
   if (s != SURG_OK) return fold_leave(f, n, why);
   uint64_t bytes = result_bytes(results, count);
-  if (bytes > most) return fold_leave(f, n, "the result would be larger than max-growth allows");
+  if (bytes > most) return leave_large(f, n);
   uint64_t grown = bytes > dying ? bytes - dying : 0;
   if (!may_grow(f, n, grown) || !fold_allow(f)) return false;
   const surg_schema *op = surg_node_schema(n);
@@ -451,7 +457,7 @@ static bool fold_shape(fold_state *f, surg_node *n) {
   if (!t || f->failed) return false;
   uint64_t bytes = surg_tensor_bytes(t);
   if (bytes > f->max_growth)
-    return fold_leave(f, n, "the result would be larger than max-growth allows");
+    return leave_large(f, n);
   const surg_schema *op = surg_node_schema(n);
   if (!may_grow(f, n, bytes) || !fold_allow(f) || !replace_node(f, n, &t, 1)) return false;
   fold_count(f, op, bytes);
@@ -521,6 +527,26 @@ static void walk(fold_state *f, surg_graph *g) {
   }
 }
 
+/* Outer graphs come first, so that what they capture is constant by then; a branch that moves out is
+ * walked where it arrives. */
+static void walk_all(fold_state *f) {
+  f->large = 0;
+  for (size_t i = 0; i < f->n_reasons; i++) f->reasons[i].nodes = 0;
+  for (surg_graph *g = surg_model_next_graph(f->model, NULL); g && !f->failed && !f->done;
+       g = surg_model_next_graph(f->model, g))
+    walk(f, g);
+}
+
+/* A node left for its size may fold when a later reader of its inputs has gone. What folds only ever
+ * grows by walking again, so what comes out is the same in whatever order the nodes stand. */
+static void walk_until_settled(fold_state *f) {
+  for (int i = 0; i < FOLD_WALKS; i++) {
+    uint64_t before = surg_model_epoch(f->model);
+    walk_all(f);
+    if (f->large == 0 || f->failed || f->done || surg_model_epoch(f->model) == before) return;
+  }
+}
+
 static uint64_t limit_option(const surg_pass_ctx *p, const char *name) {
   int64_t v = surg_pass_int(p, name);
   return v < 0 ? 0 : v == INT64_MAX ? UINT64_MAX : (uint64_t)v;
@@ -537,9 +563,15 @@ static void report(fold_state *f) {
     surg_pass_count(f->pass, text, f->ops[i].grown);
   }
   for (size_t i = 0; i < f->n_reasons; i++) {
+    if (f->reasons[i].nodes == 0) continue;
     snprintf(text, sizeof text, "left: %s", f->reasons[i].why);
     surg_pass_count(f->pass, text, f->reasons[i].nodes);
   }
+  if (f->large == 0) return;
+  surg_pass_count(f->pass, "left: the result would be larger than max-growth allows", f->large);
+  if (!surg_node_erased(f->first_large))
+    surg_pass_note(f->pass, f->first_large,
+                   "not folded: the result would be larger than max-growth allows");
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
@@ -554,11 +586,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
   f->max_work = limit_option(p, "max-work");
   f->constants = surg_pass_bool(p, "constants");
   surg_pass_used(p, SURG_EXACT); /* so far; fold_node says more */
-  /* Outer graphs come first, so that what they capture is constant by then; a branch that moves out
-   * is walked where it arrives. */
-  for (surg_graph *g = surg_model_next_graph(f->model, NULL); g && !f->failed && !f->done;
-       g = surg_model_next_graph(f->model, g))
-    walk(f, g);
+  walk_until_settled(f);
   bury_inputs(f);
   report(f);
   if (f->failed || surg_model_status(f->model) != SURG_OK) return SURG_PASS_FAILED;

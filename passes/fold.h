@@ -6,6 +6,7 @@
 #include <onnxsurg/onnxsurg.h>
 
 #define FOLD_OPS 512    /* operators counted apart */
+#define FOLD_WALKS 16   /* over all nodes, while that changes something */
 #define FOLD_REASONS 96 /* reasons counted apart; each is a static text */
 
 /* What was folded of one operator. */
@@ -39,6 +40,8 @@ typedef struct fold_state {
   size_t n_ops;
   fold_reason reasons[FOLD_REASONS];
   size_t n_reasons;
+  uint64_t large; /* nodes left for their size in this walk */
+  const surg_node *first_large;
   fold_dead dead, inputs;
 } fold_state;
 
