@@ -527,8 +527,8 @@ static void walk(fold_state *f, surg_graph *g) {
   }
 }
 
-/* Outer graphs come first, so that what they capture is constant by then; a branch that moves out is
- * walked where it arrives. */
+/* Outer graphs come first, so that what they capture is constant by then; a branch that moves out
+ * is walked where it arrives. */
 static void walk_all(fold_state *f) {
   f->large = 0;
   for (size_t i = 0; i < f->n_reasons; i++) f->reasons[i].nodes = 0;
@@ -537,8 +537,8 @@ static void walk_all(fold_state *f) {
     walk(f, g);
 }
 
-/* A node left for its size may fold when a later reader of its inputs has gone. What folds only ever
- * grows by walking again, so what comes out is the same in whatever order the nodes stand. */
+/* A node left for its size may fold when a later reader of its inputs has gone. Walking again only
+ * ever adds to what folds, so what comes out is the same in whatever order the nodes stand. */
 static void walk_until_settled(fold_state *f) {
   for (int i = 0; i < FOLD_WALKS; i++) {
     uint64_t before = surg_model_epoch(f->model);
