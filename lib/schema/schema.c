@@ -27,7 +27,8 @@ static const surg__op_versions *find_op(const char *domain, const char *name) {
 }
 
 const surg_schema *surg_schema_find(const char *domain, const char *op_type, int64_t opset) {
-  if (!op_type) return NULL;
+  /* A version to come may mean anything. */
+  if (!op_type || opset > surg_schema_newest(domain)) return NULL;
   const surg__op_versions *v = find_op(canonical_domain(domain), op_type);
   if (!v) return NULL;
   for (size_t i = v->count; i-- > 0;) {
