@@ -58,6 +58,22 @@ static const surg__rule rules[SURG_OP_COUNT] = {
     R(LSTM, recurrent), R(RNN, recurrent), R(Resize, resize), R(Upsample, resize),
     R(DepthToSpace, depth_to_space), R(SpaceToDepth, depth_to_space), R(RoiAlign, roi_align),
     R(GridSample, grid_sample),
+    /* attention */
+    R(Attention, attention), R(preview_FlexAttention, attention),
+    R(LinearAttention, linear_attention), R(CausalConvWithState, causal_conv), R(SwiGLU, swiglu),
+    /* images */
+    R(AffineGrid, affine_grid), R(Col2Im, col2im), R(CenterCropPad, center_crop_pad),
+    R(MaxUnpool, max_unpool), R(MaxRoiPool, max_roi_pool), R(DeformConv, deform_conv),
+    R(ImageDecoder, image_decoder),
+    /* text, chance, training */
+    R(StringNormalizer, string_normalizer), R(StringSplit, string_split),
+    R(TfIdfVectorizer, tf_idf), R(Multinomial, multinomial), R(BitCast, bit_cast),
+    R(training_Adagrad, optimizer), R(training_Adam, optimizer), R(training_Momentum, optimizer),
+    R(training_Gradient, gradient),
+    /* signals */
+    R(HannWindow, signal_window), R(HammingWindow, signal_window),
+    R(BlackmanWindow, signal_window), R(MelWeightMatrix, mel_weights), R(DFT, dft), R(STFT, stft),
+    R(Einsum, einsum),
     /* control flow */
     R(If, if), R(Loop, loop), R(Scan, scan)};
 #undef R

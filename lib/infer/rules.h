@@ -74,6 +74,37 @@ void surg__i_depth_to_space(surg__infer *c);
 void surg__i_roi_align(surg__infer *c);
 void surg__i_grid_sample(surg__infer *c);
 
+/* attention.c */
+void surg__i_attention(surg__infer *c); /* and FlexAttention */
+void surg__i_linear_attention(surg__infer *c);
+void surg__i_causal_conv(surg__infer *c);
+void surg__i_swiglu(surg__infer *c);
+
+/* image.c */
+void surg__i_affine_grid(surg__infer *c);
+void surg__i_col2im(surg__infer *c);
+void surg__i_center_crop_pad(surg__infer *c);
+void surg__i_max_unpool(surg__infer *c);
+void surg__i_max_roi_pool(surg__infer *c);
+void surg__i_deform_conv(surg__infer *c);
+void surg__i_image_decoder(surg__infer *c);
+
+/* misc.c */
+void surg__i_string_normalizer(surg__infer *c);
+void surg__i_string_split(surg__infer *c);
+void surg__i_tf_idf(surg__infer *c);
+void surg__i_multinomial(surg__infer *c);
+void surg__i_bit_cast(surg__infer *c);
+void surg__i_optimizer(surg__infer *c);
+void surg__i_gradient(surg__infer *c);
+
+/* signal.c */
+void surg__i_signal_window(surg__infer *c);
+void surg__i_mel_weights(surg__infer *c);
+void surg__i_dft(surg__infer *c);
+void surg__i_stft(surg__infer *c);
+void surg__i_einsum(surg__infer *c);
+
 /* flow.c */
 void surg__i_if(surg__infer *c);
 void surg__i_loop(surg__infer *c);
