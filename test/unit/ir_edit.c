@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The mutation API on one graph: uses, names, constants, replacement, events, dirt. */
+#include "ir/ir.h"
 #include "ir_common.h"
 
 static surg_context *ctx;
@@ -315,6 +316,73 @@ START_TEST(declared_types) {
 }
 END_TEST
 
+static const surg_type *dims2(surg_dim a, surg_dim b) {
+  const surg_dim dims[] = {a, b};
+  return surg_type_tensor(m, SURG_FLOAT, dims, 2);
+}
+
+START_TEST(refined_types) {
+  const surg_dim n = {-1, "N"}, k = {-1, "K"}, open = {-1, NULL}, two = {2, NULL}, four = {4, NULL};
+  const surg_type *any = surg_type_tensor_unranked(m, SURG_FLOAT);
+  bool no = true;
+  const surg_type *d = dims2(n, two);
+  ck_assert_ptr_eq(surg_type_refine(m, d, dims2(k, open), &no), d); /* a symbol stays, a claim too */
+  ck_assert(!no);
+  ck_assert_ptr_eq(surg_type_refine(m, d, any, NULL), d);
+  ck_assert_ptr_eq(surg_type_refine(m, d, NULL, NULL), d);
+  ck_assert_ptr_eq(surg_type_refine(m, NULL, d, NULL), d);
+  ck_assert_ptr_null(surg_type_refine(m, NULL, NULL, NULL));
+  ck_assert(surg_type_equal(surg_type_refine(m, d, dims2(four, open), &no), dims2(four, two)));
+  ck_assert(!no);
+  ck_assert(surg_type_equal(surg_type_refine(m, any, d, &no), d));
+  ck_assert(!no);
+  ck_assert(surg_type_equal(surg_type_refine(m, d, dims2(n, four), &no), dims2(n, four)));
+  ck_assert(no);
+  const surg_type *scalar = surg_type_tensor(m, SURG_FLOAT, NULL, 0);
+  ck_assert_ptr_eq(surg_type_refine(m, d, scalar, &no), scalar);
+  ck_assert(no);
+  const surg_type *ints = surg_type_tensor_unranked(m, SURG_INT8);
+  ck_assert_ptr_eq(surg_type_refine(m, d, ints, &no), ints);
+  ck_assert(no);
+  const surg_type *seq = surg_type_wrap(m, SURG_TYPE_SEQUENCE, d);
+  const surg_type *proven = surg_type_wrap(m, SURG_TYPE_SEQUENCE, dims2(two, two));
+  ck_assert(surg_type_equal(surg_type_refine(m, seq, proven, &no), proven));
+  ck_assert(!no);
+}
+END_TEST
+
+START_TEST(a_refined_type_keeps_denotations_and_no_negative_dims) {
+  static const int64_t raw[] = {-5, 0};
+  static const char *const denotations[] = {"DATA_BATCH", NULL};
+  const surg_dim open = {-1, NULL}, two = {2, NULL};
+  surg_type *d = (surg_type *)(uintptr_t)dims2(open, two);
+  d->denotation = "IMAGE";
+  d->dim_denotations = denotations;
+  const surg_type *same = surg_type_refine(m, d, NULL, NULL);
+  ck_assert_ptr_eq(same, d);
+  d->raw_values = raw;
+  const surg_type *t = surg_type_refine(m, d, NULL, NULL);
+  ck_assert_ptr_ne(t, d);
+  ck_assert(surg_type_equal(t, d));
+  ck_assert_ptr_null(t->raw_values);
+  ck_assert_str_eq(t->denotation, "IMAGE");
+  ck_assert_str_eq(t->dim_denotations[0], "DATA_BATCH");
+}
+END_TEST
+
+START_TEST(entries_of_value_info) {
+  surg_node *a = add1(g, "Relu", x);
+  ck_assert(!surg_value_has_info(out0(a)));
+  ck_assert_int_eq(surg_value_drop_info(out0(a)), SURG_ENOTFOUND);
+  ck_ok(surg_value_set_declared_type(out0(a), f32(m)));
+  ck_assert(surg_value_has_info(out0(a)));
+  ck_ok(surg_value_drop_info(out0(a)));
+  ck_assert(!surg_value_has_info(out0(a)));
+  ck_assert_ptr_null(surg_value_declared_type(out0(a)));
+  ck_assert(!surg_value_has_info(x));
+}
+END_TEST
+
 START_TEST(outputs_of_a_node) {
   surg_node *n = surg_graph_add_node(g, NULL, "", "Split", 2);
   surg_value *v = surg_node_add_output(n, 4);
@@ -551,6 +619,9 @@ int main(void) {
   tcase_add_test(t, replace_needs_identity);
   tcase_add_test(t, interface);
   tcase_add_test(t, declared_types);
+  tcase_add_test(t, refined_types);
+  tcase_add_test(t, a_refined_type_keeps_denotations_and_no_negative_dims);
+  tcase_add_test(t, entries_of_value_info);
   tcase_add_test(t, outputs_of_a_node);
   tcase_add_test(t, attributes);
   tcase_add_test(t, operators);

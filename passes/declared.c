@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See declared.h. */
+#include "declared.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool declared_at_output(const surg_value *v, const surg_type **type) {
+  const surg_graph *g = surg_value_graph(v);
+  if (surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION) return false; /* lists names alone */
+  for (surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+    if (surg_use_get_kind(u) != SURG_USE_OUTPUT || surg_use_graph(u) != g) continue;
+    *type = surg_graph_output_type(g, surg_use_index(u));
+    return true;
+  }
+  return false;
+}
+
+const surg_type *declared_type(const surg_value *v) {
+  const surg_type *type = NULL;
+  if (!surg_value_is_input(v) && surg_value_is_output(v) && declared_at_output(v, &type))
+    return type;
+  return surg_value_declared_type(v);
+}
+
+typedef struct text {
+  char *p;
+  size_t n;
+} text;
+
+static void put(text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(text *t, const char *fmt, ...) {
+  va_list args;
+  if (t->n + 1 >= DECLARED_TEXT) return;
+  va_start(args, fmt);
+  int n = vsnprintf(t->p + t->n, DECLARED_TEXT - t->n, fmt, args);
+  va_end(args);
+  if (n > 0) t->n += (size_t)n;
+  if (t->n >= DECLARED_TEXT) t->n = DECLARED_TEXT - 1;
+}
+
+static void put_tensor(text *out, const surg_type *t) {
+  put(out, "%s", surg_dtype_name(surg_type_dtype(t)));
+  if (!surg_type_has_rank(t)) put(out, "[]");
+  for (size_t i = 0; i < surg_type_rank(t) && out->n + 1 < DECLARED_TEXT; i++) {
+    surg_dim d = surg_type_dim(t, i);
+    put(out, "%s", i ? "," : "[");
+    if (d.param)
+      put(out, "%.40s", d.param);
+    else if (d.value >= 0)
+      put(out, "%lld", (long long)d.value);
+    else
+      put(out, "?");
+  }
+  if (surg_type_rank(t)) put(out, "]");
+}
+
+const char *declared_text(const surg_type *t, char *out) {
+  static const char *const names[] = {"nothing", "tensor", "sparse_tensor", "seq",
+                                      "map",     "optional", "opaque"};
+  text x = {out, 0};
+  unsigned depth = 0;
+  *out = 0;
+  for (; surg_type_elem(t) && depth < 8; depth++, t = surg_type_elem(t))
+    put(&x, "%s(", names[surg_type_get_kind(t)]);
+  if (surg_type_get_kind(t) == SURG_TYPE_TENSOR)
+    put_tensor(&x, t);
+  else
+    put(&x, "%s", names[surg_type_get_kind(t)]);
+  while (depth-- > 0) put(&x, ")");
+  return out;
+}
+
+void declared_note(surg_pass_ctx *p, const surg_value *v, const char *what,
+                   const surg_type *before, const surg_type *after) {
+  char line[1024], a[DECLARED_TEXT], b[DECLARED_TEXT];
+  snprintf(line, sizeof line, "%s '%.300s': %s is now %s", what, surg_value_name(v),
+           declared_text(before, a), declared_text(after, b));
+  surg_pass_note(p, NULL, line);
+}
