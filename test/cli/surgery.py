@@ -21,9 +21,9 @@ class Runs(Case):
         return self.info(path)['ops']
 
     def test_pipelines(self):
-        self.assertEqual(self.ok('--print-pipeline'), b'fold,identity,prune\n')
+        self.assertEqual(self.ok('--print-pipeline'), b'prune,fold,identity,prune\n')
         self.assertEqual(self.ok('--print-pipeline', '--pass', ' repeat{max=3}( simplify ) , ir '),
-                         b'repeat{max=3}(fold,identity,prune),ir\n')
+                         b'repeat{max=3}(prune,fold,identity,prune),ir\n')
         self.write('p.txt', b'# what engines like\r\nfold, # constants\n  prune\n\n')
         self.assertEqual(self.ok('--print-pipeline', '--pass-file', 'p.txt'), b'fold,prune\n')
         self.ok('--pass-file', 'p.txt', 'cnn.onnx', 'a.onnx')
@@ -82,7 +82,7 @@ class Runs(Case):
         lines = [json.loads(x) for x in self.read('log').splitlines()]
         self.assertEqual((lines[0]['event'], lines[0]['schema']), ('run', 1))
         begun = [x['pass'] for x in lines if x['event'] == 'pass-begin']
-        self.assertEqual(begun, ['fold', 'identity', 'prune'])
+        self.assertEqual(begun, ['prune', 'fold', 'identity', 'prune'])
         moved = json.loads(self.read('map'))
         self.assertEqual(moved['schema'], 1)
         self.assertIn({'old': 'kept', 'new': 'pooled', 'graph': 'main'}, moved['values'])
@@ -98,7 +98,7 @@ class Runs(Case):
             self.assertEqual(told[side]['bytes'], os.path.getsize(path))
             for key in ('nodes', 'initializers', 'parameters', 'ops'):
                 self.assertEqual(told[side][key], self.info(path)[key])
-        self.assertEqual([p['name'] for p in told['run']['passes']], ['fold', 'identity', 'prune'])
+        self.assertEqual([p['name'] for p in told['run']['passes']], ['prune', 'fold', 'identity'])
 
     def test_info(self):
         told = self.info('cnn.onnx')

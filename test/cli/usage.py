@@ -116,7 +116,7 @@ class Usage(Case):
             self.assertRegex(text, r'(?m)^  %s ' % name)
         self.assertIn('max-growth=N', self.ok('passes', 'fold').decode())
         told = json.loads(self.ok('passes', '--json'))
-        self.assertEqual(told['presets']['simplify'], 'fold,identity,prune')
+        self.assertEqual(told['presets']['simplify'], 'prune,fold,identity,prune')
         self.assertEqual({p['name'] for p in told['passes']},
                          set(re.findall(r'(?m)^  ([a-z]\S*) ', text)) - {'simplify'})
         one = json.loads(self.ok('passes', '--json', 'fold'))['passes']
