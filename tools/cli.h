@@ -111,6 +111,7 @@ const char *cli_bytes(uint64_t n);
 
 int cmd_surgery(int argc, char **argv);
 int cmd_cat(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_passes(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);

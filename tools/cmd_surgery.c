@@ -83,7 +83,7 @@ static const char help[] =
     "usage: onnxsurg [--pass PIPELINE] IN OUT\n"
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
-    "       onnxsurg info|cat|passes|reduce ...   (each has its own --help)\n"
+    "       onnxsurg check|info|cat|passes|reduce ...   (each has its own --help)\n"
     "\n"
     "Changes a model and writes it back. What no pass touches keeps its bytes. `-` is\n"
     "standard input or output; a name that ends in .onnxtxt is ONNX text.\n"

@@ -24,7 +24,8 @@ static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
 } commands[] = {
-    {"cat", cmd_cat}, {"info", cmd_info}, {"passes", cmd_passes}, {"reduce", cmd_reduce}};
+    {"cat", cmd_cat},       {"check", cmd_check},   {"info", cmd_info},
+    {"passes", cmd_passes}, {"reduce", cmd_reduce}};
 
 /* Output files are unnamed until complete, so nothing has to be removed here. */
 static void fault(int signal) {

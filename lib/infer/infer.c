@@ -225,3 +225,11 @@ bool surg_node_result_bytes(const surg_node *n, uint64_t *bytes) {
   *bytes = c.bytes;
   return true;
 }
+
+bool surg__infer_contradicts(const surg_node *n) {
+  surg__infer c = {.m = n->graph->model};
+  if (!prepare(&c, n)) return false;
+  const surg__rule rule = c.bad ? NULL : surg__rule_find(c.op);
+  if (rule) rule(&c);
+  return c.bad;
+}

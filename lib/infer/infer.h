@@ -68,6 +68,9 @@ typedef void (*surg__rule)(surg__infer *c);
 /* The rule of an operator, or NULL (lib/infer/rules.c). */
 surg__rule surg__rule_find(int op);
 
+/* Whether what is proven of a node's inputs contradicts its operator. The model is inferred. */
+bool surg__infer_contradicts(const surg_node *n);
+
 /* --- reading --- */
 bool surg__i_has(const surg__infer *c, size_t i); /* input i is present */
 /* The fact about input i; kind UNKNOWN when absent or nothing is known. The dims hold until four
@@ -95,6 +98,14 @@ void surg__i_put_unranked(surg__infer *c, size_t k, int dtype);
 /* Output k is like `f`, of another dtype perhaps. */
 void surg__i_put_like(surg__infer *c, size_t k, int dtype, const surg__fact *f);
 void surg__i_put_type(surg__infer *c, size_t k, const surg_type *type);
+/* Output k is a sequence or an optional of what `elem` says. */
+void surg__i_put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const surg__fact *elem);
+void surg__i_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
+                         const surg__fact *elem);
+/* What holds of a tensor that is a or b, its dims in `dims`; false: nothing. `out` may be `a` where
+ * its dims are `dims`. */
+bool surg__fact_join(const surg__fact *a, const surg__fact *b, surg_dim dims[SURG_LIMIT_RANK],
+                     surg__fact *out);
 /* The type of a value that is no output of the node: an input of its bodies. */
 void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank);
 void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype);

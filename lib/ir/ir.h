@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph IR: the structs behind the public handles, and the raw builders that lib/io uses while
- * a model is being read. Only lib/ir, lib/io and lib/infer include this file; everybody else, the
- * passes of this project too, goes through <onnxsurg/onnxsurg.h>.
+ * a model is being read. Only lib/ir, lib/io, lib/infer and lib/check include this file; everybody
+ * else, the passes of this project too, goes through <onnxsurg/onnxsurg.h>.
  *
  * Invariants (surg_model_verify checks them):
  * - A use is in the use list of its value and in exactly one place: a node's input array, a graph's

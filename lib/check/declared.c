@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declared types against what is proven: value_info, graph outputs, inputs of bodies. Another
+ * element type is an error; another shape is a warning, as runtimes go by what they find. */
+#include "check/check.h"
+#include "infer/infer.h"
+
+#define LEVELS 16
+
+void surg__check_put_type(surg__buf *b, const surg_type *t) {
+  static const char *const words[] = {"?", "", "sparse ", "seq", "map", "optional", "opaque"};
+  int closing = 0;
+  for (; t && t->elem && closing < LEVELS; t = t->elem, closing++)
+    surg__buf_printf(b, "%s(", words[t->kind]);
+  const char *name = t ? surg__dtype_name(t->dtype) : NULL;
+  surg__buf_printf(b, "%s%s", t && t->kind != SURG_TYPE_UNKNOWN ? words[t->kind] : "",
+                   name ? name : "?");
+  for (uint32_t i = 0; t && t->has_rank && i < t->rank; i++) {
+    surg__buf_puts(b, i ? ", " : "[");
+    if (i == 16) {
+      surg__buf_puts(b, "...");
+      break;
+    }
+    if (t->dims[i].param)
+      surg__buf_escape(b, t->dims[i].param, strlen(t->dims[i].param), SURG_LIMIT_NAME_PRINT);
+    else if (t->dims[i].value >= 0)
+      surg__buf_printf(b, "%lld", (long long)t->dims[i].value);
+    else
+      surg__buf_putc(b, '?');
+  }
+  if (t && t->has_rank) surg__buf_puts(b, t->rank ? "]" : "[]");
+  while (closing--) surg__buf_putc(b, ')');
+}
+
+typedef enum verdict { AGREE, OTHER_SHAPE, OTHER_TYPE } verdict;
+
+static verdict compare(const surg_type *a, const surg_type *b) {
+  for (int level = 0; a && b && level < LEVELS; level++) {
+    if (a->kind == SURG_TYPE_UNKNOWN || b->kind == SURG_TYPE_UNKNOWN) return AGREE;
+    if (a->kind != b->kind) return OTHER_TYPE;
+    if (a->dtype && b->dtype && a->dtype != b->dtype) return OTHER_TYPE;
+    if (!a->elem || !b->elem) break;
+    a = a->elem;
+    b = b->elem;
+  }
+  if (!a || !b || !a->has_rank || !b->has_rank) return AGREE;
+  if (a->rank != b->rank) return OTHER_SHAPE;
+  for (uint32_t i = 0; i < a->rank; i++)
+    if (a->dims[i].value >= 0 && b->dims[i].value >= 0 && a->dims[i].value != b->dims[i].value)
+      return OTHER_SHAPE;
+  return AGREE;
+}
+
+/* Where the proven type comes from. */
+static const char *origin(surg__checker *c, const surg_value *v) {
+  if (v->producer) return surg__locate_node(v->producer);
+  if (v->initializer) return "the initializer";
+  return v->graph == c->m->graph ? "the input" : "the node around";
+}
+
+static void check_claim(surg__checker *c, const surg_graph *g, const surg_value *v,
+                        const surg_type *claim, const char *list) {
+  const surg_type *proven = surg_value_type(v);
+  if (!claim || !proven || claim == proven) return;
+  const verdict r = compare(claim, proven);
+  if (r == AGREE) return;
+  const char *code = r == OTHER_TYPE ? "E204" : "W211";
+  if (!surg__check_told(c)) {
+    surg__check_found(c, code, NULL, "more");
+    return;
+  }
+  surg__buf said, is, where;
+  surg__buf_init(&said, c->ctx);
+  surg__buf_init(&is, c->ctx);
+  surg__buf_init(&where, c->ctx);
+  surg__check_put_type(&said, claim);
+  surg__check_put_type(&is, proven);
+  surg__buf_printf(&where, "%s.%s %s", surg__locate_graph(g), list, surg__q(c->ctx, v->name));
+  surg__buf_putc(&said, 0);
+  surg__buf_putc(&is, 0);
+  surg__buf_putc(&where, 0);
+  const bool lost = said.failed || is.failed || where.failed;
+  surg__check_found(c, code, lost ? "?" : where.p, "is declared as %s; %s makes it %s",
+                    lost ? "?" : said.p, origin(c, v), lost ? "?" : is.p);
+  surg__buf_free(&said);
+  surg__buf_free(&is);
+  surg__buf_free(&where);
+}
+
+void surg__check_declared(surg__checker *c) {
+  for (surg_graph *g = c->m->graph; g; g = g->next) {
+    for (surg_value *v = g->first_value; v; v = v->next)
+      check_claim(c, g, v, v->decl.type, v->input ? "input" : "value_info");
+    for (size_t i = 0; i < g->n_out; i++)
+      check_claim(c, g, g->out[i]->use.value, g->out[i]->decl.type, "output");
+  }
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What nodes read against what their operator takes: by inferred types alone, so that a stale
+ * description is blamed where it stands and not at the nodes around it. */
+#include "check/check.h"
+#include "infer/infer.h"
+
+static const surg__type_param *find_param(const surg_schema *s, const surg__param *p) {
+  for (uint32_t i = 0; i < s->n_params; i++)
+    if (!strcmp(s->params[i].name, p->type)) return &s->params[i];
+  return NULL;
+}
+
+static const surg__param *formal(const surg_schema *s, size_t i) {
+  if (!s->n_inputs) return NULL;
+  if (i < s->n_inputs) return &s->inputs[i];
+  const surg__param *last = &s->inputs[s->n_inputs - 1];
+  return last->option == SURG__VARIADIC ? last : NULL;
+}
+
+/* A tensor of `dtype` where the operator takes `p`. */
+static bool allowed(const surg_schema *s, const surg__param *p, int dtype) {
+  const surg__type_param *t = find_param(s, p);
+  if (t) return t->tensor_mask >> dtype & 1;
+  const size_t n = strlen(p->type);
+  if (n < 9 || strncmp(p->type, "tensor(", 7)) return strchr(p->type, '(') == NULL;
+  return surg__dtype_from_name(p->type + 7, n - 8) == dtype;
+}
+
+/* `float, double or int64`; long sets are cut. */
+static void put_allowed(surg__buf *b, const surg_schema *s, const surg__param *p) {
+  const surg__type_param *t = find_param(s, p);
+  if (!t) {
+    surg__buf_puts(b, p->type);
+    return;
+  }
+  for (size_t i = 0; t->types[i]; i++) {
+    if (i == 6) {
+      surg__buf_puts(b, ", ...");
+      return;
+    }
+    surg__buf_printf(b, "%s%s", i ? ", " : "", t->types[i]);
+  }
+}
+
+static const char *input_name(surg__checker *c, const surg_node *n, size_t i) {
+  return surg__q(c->ctx, surg_value_name(surg_node_input(n, i)));
+}
+
+static void bad_type(surg__checker *c, const surg_node *n, size_t i, const surg__param *p,
+                     int dtype) {
+  if (!surg__check_told(c)) {
+    surg__check_found(c, "E201", NULL, "more");
+    return;
+  }
+  surg__buf b;
+  surg__buf_init(&b, c->ctx);
+  put_allowed(&b, n->schema, p);
+  surg__buf_putc(&b, 0);
+  surg__check_found(c, "E201", surg__locate_node(n),
+                    "input %zu %s is tensor(%s) where %s-%d takes %s as %s", i, input_name(c, n, i),
+                    surg__dtype_name(dtype), n->schema->name, n->schema->since,
+                    b.failed ? "another type" : b.p, p->name);
+  surg__buf_free(&b);
+}
+
+/* Inputs of one type parameter that differ; `first` is the input that bound it. */
+static void bad_pair(surg__checker *c, const surg_node *n, size_t i, size_t first) {
+  if (!surg__check_told(c)) {
+    surg__check_found(c, "E202", NULL, "more");
+    return;
+  }
+  const char *a = surg__dtype_name(surg_value_type(surg_node_input(n, first))->dtype);
+  const char *b = surg__dtype_name(surg_value_type(surg_node_input(n, i))->dtype);
+  surg__check_found(c, "E202", surg__locate_node(n),
+                    "input %zu %s is tensor(%s) and input %zu %s is tensor(%s); %s-%d takes one "
+                    "type for both",
+                    first, input_name(c, n, first), a, i, input_name(c, n, i), b, n->schema->name,
+                    n->schema->since);
+}
+
+/* False: a finding was made. */
+static bool check_inputs(surg__checker *c, const surg_node *n) {
+  const surg_schema *s = n->schema;
+  size_t bound[16];
+  for (size_t k = 0; k < SURG_COUNT(bound); k++) bound[k] = SIZE_MAX;
+  bool clean = true;
+  for (size_t i = 0; i < n->n_in; i++) {
+    const surg__param *p = formal(s, i);
+    const surg_type *type = surg_value_type(n->in[i].value);
+    if (!p || !type || type->kind != SURG_TYPE_TENSOR) continue;
+    const int dtype = type->dtype;
+    if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) continue;
+    if (!allowed(s, p, dtype)) {
+      bad_type(c, n, i, p, dtype);
+      clean = false;
+      continue;
+    }
+    const surg__type_param *t = find_param(s, p);
+    if (!t || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
+    const size_t k = (size_t)(t - s->params);
+    if (k >= SURG_COUNT(bound)) continue;
+    if (bound[k] == SIZE_MAX) {
+      bound[k] = i;
+    } else if (surg_value_type(n->in[bound[k]].value)->dtype != dtype) {
+      bad_pair(c, n, i, bound[k]);
+      clean = false;
+    }
+  }
+  return clean;
+}
+
+static void put_input(surg__buf *b, const surg_value *v) {
+  const surg_type *t = surg_value_type(v);
+  if (b->n) surg__buf_puts(b, ", ");
+  if (!t || t->kind != SURG_TYPE_TENSOR) {
+    surg__buf_putc(b, '?');
+    return;
+  }
+  surg__check_put_type(b, t);
+}
+
+static void bad_shapes(surg__checker *c, const surg_node *n) {
+  if (!surg__check_told(c)) {
+    surg__check_found(c, "E203", NULL, "more");
+    return;
+  }
+  surg__buf b;
+  surg__buf_init(&b, c->ctx);
+  for (size_t i = 0; i < n->n_in && i < 8; i++) put_input(&b, n->in[i].value);
+  surg__buf_putc(&b, 0);
+  surg__check_found(c, "E203", surg__locate_node(n),
+                    "%s-%d cannot take inputs or attributes of this shape: (%s)", n->schema->name,
+                    n->schema->since, b.failed ? "?" : b.p);
+  surg__buf_free(&b);
+}
+
+void surg__check_types(surg__checker *c) {
+  for (surg_graph *g = c->m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next) {
+      const surg_schema *s = surg_node_schema(n);
+      if (!s || (s->flags & SURG__OP_DEPRECATED)) continue;
+      if (check_inputs(c, n) && surg__infer_contradicts(n)) bad_shapes(c, n);
+    }
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `check` finds: small models with one fault each, and how it is told. check.py PROGRAM"""
+import json
+import pathlib
+import re
+
+import common
+from common import EXAMPLE, Case, w
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+GOOD = HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (x) }\n'
+
+# code, what the line says besides, the model. Each model has this one finding.
+ROWS = [
+    ('E101', r'graph.node\[0\] \(Neg\): reads a value that is made after it',
+     HEAD + 'g (float[2] x) => (float[2] y) { y = Neg (a) a = Relu (x) }'),
+    ('E102', r'graph.node\[0\] \(Upsample\): Upsample is deprecated in opset 17',
+     HEAD + 'g (float[1] x, float[1] s) => (float[N] y) { y = Upsample (x, s) }'),
+    ('E103', r'\(Reul\): no such operator in opset 17',
+     HEAD + 'g (float[2] x) => (float[2] y) { y = Reul (x) }'),
+    ('E104', r'the model does not import domain "acme"',
+     HEAD + 'g (float[2] x) => (float[2] y) { a = acme.Foo (x) y = Relu (a) }'),
+    ('E105', r'\(Relu\).attribute\[0\] "alpha": Relu has no such attribute',
+     HEAD + 'g (float[2] x) => (float[2] y) { y = Relu <alpha = 1.0> (x) }'),
+    ('E107', r'\(Cast\): has no attribute "to"',
+     HEAD + 'g (float[2] x) => (float[2] y) { y = Cast (x) }'),
+    ('E110', r'\(Relu\).input\[0\] "z": not defined',
+     HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (z) }'),
+    ('E100', r'\(Relu\): has 2 inputs where Relu takes at most 1',
+     HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (x, x) }'),
+    ('E201', r'\(Not\): input 0 "x" is tensor\(float\) where Not-1 takes tensor\(bool\) as X',
+     HEAD + 'g (float[2] x) => (bool[2] y) { y = Not (x) }'),
+    ('E202', r'\(Add\): input 0 "x" is tensor\(float\) and input 1 "i" is tensor\(int64\)',
+     HEAD + 'g (float[2] x, int64[2] i) => (float[2] y) { y = Add (x, i) }'),
+    ('E203', r'\(MatMul\): MatMul-13 cannot take .*: \(float\[2, 3\], float\[2, 3\]\)',
+     HEAD + 'g (float[2, 3] x) => (float[N, M] y) { y = MatMul (x, x) }'),
+    ('E204', r'graph.output "y": is declared as int64\[2\]; graph.node\[0\] \(Relu\) makes it '
+     r'float\[2\]',
+     HEAD + 'g (float[2] x) => (int64[2] y) { y = Relu (x) }'),
+    ('E204', r'graph.value_info "a": is declared as double\[2\]; .* makes it float\[2\]',
+     HEAD + 'g (float[2] x) => (float[2] y) <double[2] a> { a = Relu (x) y = Neg (a) }'),
+    ('W201', r'graph.output\[1\] "y": is an output twice',
+     HEAD + 'g (float[2] x) => (float[2] y, float[2] y) { y = Relu (x) }'),
+    ('W203', r'graph.value_info\[0\] "a": describes no value of this graph',
+     HEAD + 'g (float[2] x) => (float[2] y) <float[2] a> { y = Relu (x) }'),
+    ('W204', r'IR version 3 wants initializers among the inputs; 1 are not',
+     '<ir_version: 3, opset_import: ["" : 9]>\n'
+     'g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { y = Add (x, c) }'),
+    ('W211', r'graph.value_info "a": is declared as float\[3\]; graph.node\[0\] "first" \(Relu\) '
+     r'makes it float\[2\]',
+     HEAD + 'g (float[2] x) => (float[2] y) <float[3] a> { [first] a = Relu (x) y = Neg (a) }'),
+    ('W212', r'graph.node\[1\] "n" \(Neg\): another node of this graph, graph.node\[0\] "n" '
+     r'\(Relu\), bears the name',
+     HEAD + 'g (float[2] x) => (float[2] y) { [n] a = Relu (x) [n] y = Neg (a) }'),
+    ('W214', r'"x" is of type int4, which came with IR version 10; this is 8',
+     '<ir_version: 8, opset_import: ["" : 21]>\n'
+     'g (int4[2] x) => (int4[2] y) { y = Identity (x) }'),
+    ('W215', r'model: has functions, which came with IR version 8; this is 7',
+     '<ir_version: 7, opset_import: ["" : 17, "f" : 1]>\n'
+     'g (float[2] x) => (float[2] y) { y = f.Twice (x) }\n'
+     '<domain: "f", opset_import: ["" : 17]> Twice (a) => (b) { b = Add (a, a) }'),
+    ('W216', r'graph: has no outputs', HEAD + 'g (float[2] x) => () { y = Relu (x) }'),
+    ('N301', r'opset 9999 of domain "" is newer than the newest known',
+     '<ir_version: 8, opset_import: ["" : 9999]>\n'
+     'g (float[2] x) => (float[2] y) { y = Relu (x) }'),
+    ('N302', r'graph.node\[1\] \(Neg\): no output of the model needs it',
+     HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (x) a = Neg (x) }'),
+    ('N302', r'graph.node\[0\] \(If\).then_branch.node\[1\] \(Neg\): no output of the model needs',
+     HEAD + 'g (bool c, float[2] x) => (float[2] y) { y = If (c) <'
+     'then_branch = t () => (float[2] p) { p = Relu (x) q = Neg (x) },'
+     'else_branch = e () => (float[2] r) { r = Abs (x) }> }'),
+    ('N303', r'model: no node needs the import of domain "ai.onnx.ml"',
+     '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
+     'g (float[2] x) => (float[2] y) { y = Relu (x) }'),
+    ('N304', r'graph: nothing reads initializer "c" of 8 bytes',
+     HEAD + 'g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { y = Relu (x) }'),
+]
+WORDS = {'E': 'error', 'W': 'warning', 'N': 'note'}
+
+
+class Check(Case):
+    def check(self, *args, **more):
+        r = self.run_tool('check', *args, **more)
+        self.assertEqual(r.stderr, b'')
+        return r.returncode, r.stdout.decode().splitlines()
+
+    def text(self, text, name='m.onnxtxt'):
+        pathlib.Path(name).write_text(text)
+        return name
+
+    def test_one_finding_each(self):
+        for code, pattern, text in ROWS:
+            with self.subTest(code=code, text=text):
+                status, lines = self.check(self.text(text))
+                self.assertEqual(len(lines), 1, lines)
+                self.assertRegex(lines[0], r'^m\.onnxtxt: %s: .*%s.* \[%s\]$'
+                                 % (WORDS[code[0]], pattern, code))
+                self.assertEqual(status, 1 if code[0] == 'E' else 0)
+                strict = self.check('--strict', 'm.onnxtxt')[0]
+                self.assertEqual(strict, 0 if code[0] == 'N' else 1)
+                quiet = self.check('--quiet', 'm.onnxtxt')
+                self.assertEqual(quiet, (status, lines if code[0] == 'E' else []))
+
+    def test_codes_are_documented(self):
+        doc = (pathlib.Path(__file__).resolve().parents[2] / 'doc/check.md').read_text()
+        source = pathlib.Path(__file__).resolve().parents[2]
+        used = set()
+        for f in [*source.glob('lib/check/*.c'), source / 'tools/cmd_check.c']:
+            used |= set(re.findall(r'\b[EWN][0-9]{3}\b', f.read_text()))
+        self.assertGreater(len(used), 25)
+        self.assertEqual(used, set(re.findall(r'^\| ([EWN][0-9]{3})\b', doc, re.M)))
+
+    def test_clean(self):
+        self.assertEqual(self.check(self.text(GOOD)), (0, []))
+        self.assertEqual(self.check('--strict', 'm.onnxtxt', 'm.onnxtxt'), (0, []))
+        self.assertEqual(self.check('in.onnx'), (0, []))
+
+    def test_what_is_known_is_not_guessed(self):
+        # Symbols of other names, unknown dims, an overridable default, an unknown domain.
+        text = ('<ir_version: 8, opset_import: ["" : 17, "acme" : 1]>\n'
+                'g (float[N, 3] x, float[?] c) => (float[M, 3] y) <float[B, C] b> '
+                '{ a = Relu (x) b = acme.Foo (a) d = Add (b, c) y = Add (a, d) }')
+        self.assertEqual(self.check(self.text(text)), (0, []))
+
+    def test_negative_dim(self):
+        self.write('m.onnx', w.model(w.graph([w.node('Relu', ['x'], ['y'])], [],
+                                             [w.value('x', dims=(-1,))],
+                                             [w.value('y', dims=('N',))], name='g')))
+        status, lines = self.check('m.onnx')
+        self.assertEqual(status, 0)
+        self.assertEqual(len(lines), 1)
+        self.assertRegex(lines[0], r'^m.onnx: warning: graph: dimension 0 of "x" is declared '
+                         r'as -1.* \[W213\]$')
+
+    def test_all_findings_of_a_file(self):
+        text = HEAD + 'g (float[2] x) => (float[2] y) { a = Reul (x) y = Relu (b, c) }'
+        status, lines = self.check(self.text(text))
+        self.assertEqual(status, 1)
+        self.assertEqual([line[-6:] for line in lines].count('[E110]'), 2, lines)
+        self.assertIn('[E103]', [line[-6:] for line in lines])
+
+    def test_many(self):
+        nodes = ''.join('a%d = Neg (x) ' % i for i in range(250))
+        self.text(HEAD + 'g (float[2] x) => (float[2] y) { %s y = Relu (x) }' % nodes)
+        status, lines = self.check('m.onnxtxt')
+        self.assertEqual((status, len(lines)), (0, 101))
+        self.assertEqual(lines[100], 'm.onnxtxt: note: 150 or more findings are not shown [N399]')
+
+    def test_worst_of_files(self):
+        bad = self.text(ROWS[0][2], 'bad.onnxtxt')
+        good = self.text(GOOD)
+        status, lines = self.check(good, bad, good)
+        self.assertEqual((status, len(lines)), (1, 1))
+        r = self.run_tool('check', bad, 'missing', good)
+        self.assertEqual((r.returncode, r.stdout.decode().splitlines()), (3, lines))
+        self.assertRegex(r.stderr.decode(), r'^missing: error: cannot open: No such file.*\n$')
+
+    def test_files_that_are_no_models(self):
+        self.write('lfs', b'version https://git-lfs.github.com/spec/v1\noid sha256:' + b'4' * 64)
+        self.write('cut', self.read('in.onnx')[:-700])
+        for name in ['lfs', 'cut']:
+            status, lines = self.check(name)
+            self.assertEqual((status, len(lines)), (1, 1))
+            self.assertRegex(lines[0], r'^%s: error: .* \[E100\]$' % name)
+        self.bad(2, r'check takes a model', 'check')
+
+    def test_standard_input(self):
+        bad = ROWS[0][2].encode()
+        status, lines = self.check('-', stdin=None, input=bad)
+        self.assertEqual((status, len(lines)), (1, 1))
+        self.assertRegex(lines[0], r'\[E101\]$')
+        self.assertEqual(self.check('-', stdin=None, input=self.read('in.onnx')), (0, []))
+
+    def test_json(self):
+        bad, good = self.text(ROWS[0][2], 'bad.onnxtxt'), self.text(GOOD)
+        r = self.run_tool('check', '--json', good, bad, 'missing')
+        self.assertEqual((r.returncode, r.stderr), (3, b''))
+        told = json.loads(r.stdout)
+        self.assertEqual(told['schema'], 1)
+        self.assertEqual([f['verdict'] for f in told['files']], ['good', 'bad', 'unread'])
+        self.assertEqual(told['files'][0]['findings'], [])
+        self.assertEqual(told['files'][1]['findings'], [
+            {'severity': 'error', 'code': 'E101', 'where': 'graph.node[0] (Neg)',
+             'text': 'reads a value that is made after it'}])
+        self.assertEqual(told['files'][2]['findings'][0]['code'], 'E001')
+
+    def test_a_place_with_quotes_and_colons(self):
+        text = HEAD + 'g (float[2] x) => (float[2] y) { ["a: \\"b"] y = Relu <q = 1> (x) }'
+        r = self.run_tool('check', '--json', self.text(text))
+        finding = json.loads(r.stdout)['files'][0]['findings'][0]
+        self.assertEqual(finding['where'],
+                         'graph.node[0] "a: \\"b" (Relu).attribute[0] "q"')
+        self.assertEqual(finding['text'], 'Relu has no such attribute')
+
+    def test_the_example(self):
+        status, lines = self.check(str(EXAMPLE))
+        self.assertEqual((status, [line[-6:] for line in lines]), (0, ['[N302]', '[N302]']))
+
+
+if __name__ == '__main__':
+    common.main()
