@@ -232,6 +232,47 @@ void surg__i_put_type(surg__infer *c, size_t k, const surg_type *type) {
   if (v && type) publish(c, v, type);
 }
 
+/* Whether `t` says of a tensor what `f` says; dims of a rank that is not tracked are `f`'s own. */
+static bool says(const surg_type *t, const surg__fact *f) {
+  if (f->type) return surg_type_equal(t, f->type);
+  if (!t || t->kind != SURG_TYPE_TENSOR || t->dtype != f->dtype) return false;
+  return f->ranked ? same_dims(t, f->dims, f->rank) : !t->has_rank;
+}
+
+void surg__i_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
+                         const surg__fact *elem) {
+  const surg_type *t = elem->type;
+  if (!v || (!t && !is_dtype(elem->dtype))) return;
+  const surg_type *old = state_of(c, v)->old;
+  if (old && old->kind == kind && says(old->elem, elem)) {
+    publish(c, v, old);
+    return;
+  }
+  if (!t && elem->ranked) t = surg_type_tensor(c->m, elem->dtype, elem->dims, elem->rank);
+  if (!t && !elem->ranked) t = surg_type_tensor_unranked(c->m, elem->dtype);
+  publish(c, v, t ? surg_type_wrap(c->m, kind, t) : NULL);
+}
+
+void surg__i_put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const surg__fact *elem) {
+  surg_value *v = target(c, k);
+  if (v) surg__i_set_wrapped(c, v, kind, elem);
+}
+
+bool surg__fact_join(const surg__fact *a, const surg__fact *b, surg_dim dims[SURG_LIMIT_RANK],
+                     surg__fact *out) {
+  if (a->kind != SURG_TYPE_TENSOR || b->kind != SURG_TYPE_TENSOR || a->dtype != b->dtype)
+    return false;
+  surg__fact both = {.kind = SURG_TYPE_TENSOR, .dtype = a->dtype};
+  if (a->ranked && b->ranked && a->rank == b->rank) {
+    both.ranked = true;
+    both.rank = a->rank;
+    for (uint32_t i = 0; i < a->rank; i++) dims[i] = surg__dim_join(a->dims[i], b->dims[i]);
+    both.dims = dims;
+  }
+  *out = both;
+  return true;
+}
+
 void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {
   surg_value *v = target(c, k);
   if (!v || !e || n > SURG__ELEMS || !v->inferred || !tracked(v->inferred->dtype)) return;

@@ -8,12 +8,22 @@ static surg_graph *graph_of(const surg__infer *c, const char *attr) {
   return a ? surg_attr_graph(a, 0) : NULL;
 }
 
+/* Output k is one of two sequences: of tensors of one element type, at least. */
+static void put_sequences(surg__infer *c, size_t k, const surg_type *a, const surg_type *b) {
+  if (!a || !b || a->kind != SURG_TYPE_TENSOR || b->kind != a->kind || b->dtype != a->dtype) return;
+  const surg__fact any = {.kind = SURG_TYPE_TENSOR, .dtype = a->dtype};
+  surg__i_put_wrapped(c, k, SURG_TYPE_SEQUENCE, &any);
+}
+
 /* Output k is one of two values, one cannot say which. */
 static void put_join(surg__infer *c, size_t k, const surg__fact *a, const surg__fact *b) {
   surg_dim dims[SURG_LIMIT_RANK];
   if (a->kind != b->kind || a->kind == SURG_TYPE_UNKNOWN) return;
   if (a->kind != SURG_TYPE_TENSOR) {
-    if (surg_type_equal(a->type, b->type)) surg__i_put_type(c, k, a->type);
+    if (surg_type_equal(a->type, b->type))
+      surg__i_put_type(c, k, a->type);
+    else if (a->kind == SURG_TYPE_SEQUENCE)
+      put_sequences(c, k, a->type->elem, b->type->elem);
     return;
   }
   if (a->dtype != b->dtype) return;
@@ -44,8 +54,7 @@ void surg__i_if(surg__infer *c) {
 static void put_carried(surg__infer *c, size_t k, size_t input, const surg_value *from_body) {
   const surg__fact first = surg__i_value(c, surg_node_input(c->n, input), 0);
   const surg__fact next = surg__i_value(c, from_body, 1);
-  if (first.kind == SURG_TYPE_TENSOR && next.kind == SURG_TYPE_TENSOR)
-    put_join(c, k, &first, &next);
+  if (first.kind == next.kind) put_join(c, k, &first, &next);
 }
 
 /* Output k stacks what the body gives along a new axis of length `steps`. */
@@ -129,10 +138,15 @@ void surg__i_scan(surg__infer *c) {
 
 /* --- inputs of bodies --- */
 
-/* A state keeps its element type; its shape may change from step to step. */
+/* A state keeps its element type; its shape may change from step to step, and that of the elements
+ * of a sequence. */
 static void seed_state(surg__infer *c, surg_value *v, size_t input) {
   const surg__fact x = surg__i_value(c, surg_node_input(c->n, input), 0);
   if (v && x.kind == SURG_TYPE_TENSOR) surg__i_set_unranked(c, v, x.dtype);
+  if (v && x.kind == SURG_TYPE_SEQUENCE && x.type->elem && x.type->elem->kind == SURG_TYPE_TENSOR) {
+    const surg__fact any = {.kind = SURG_TYPE_TENSOR, .dtype = x.type->elem->dtype};
+    surg__i_set_wrapped(c, v, SURG_TYPE_SEQUENCE, &any);
+  }
 }
 
 static void seed_loop(surg__infer *c, const surg_graph *body) {
@@ -173,5 +187,6 @@ void surg__i_seed_bodies(surg__infer *c) {
   const surg_graph *body = graph_of(c, "body");
   if (!body || !c->states) return;
   if (c->op == SURG_OP_Loop) seed_loop(c, body);
+  if (c->op == SURG_OP_SequenceMap) surg__i_seed_sequence_map(c, body);
   if (c->op == SURG_OP_Scan && c->since >= 9) seed_scan(c, body);
 }

@@ -74,6 +74,22 @@ static const surg__rule rules[SURG_OP_COUNT] = {
     R(HannWindow, signal_window), R(HammingWindow, signal_window),
     R(BlackmanWindow, signal_window), R(MelWeightMatrix, mel_weights), R(DFT, dft), R(STFT, stft),
     R(Einsum, einsum),
+    /* sequences, optionals */
+    R(SequenceConstruct, sequence_construct), R(SequenceEmpty, sequence_empty),
+    R(SequenceAt, sequence_at), R(SequenceErase, sequence_erase),
+    R(SequenceInsert, sequence_insert), R(SequenceMap, sequence_map),
+    R(SplitToSequence, split_to_sequence), R(ConcatFromSequence, concat_from_sequence),
+    R(Optional, optional), R(OptionalGetElement, optional_get),
+    /* classical models */
+    R(ml_Binarizer, same), R(ml_Imputer, same), R(ml_Normalizer, same), R(ml_Scaler, same),
+    R(ml_TreeEnsembleClassifier, tree_classifier), R(ml_LinearClassifier, linear_classifier),
+    R(ml_SVMClassifier, svm_classifier), R(ml_LinearRegressor, regressor),
+    R(ml_SVMRegressor, regressor), R(ml_TreeEnsembleRegressor, regressor),
+    R(ml_TreeEnsemble, regressor), R(ml_LabelEncoder, label_encoder),
+    R(ml_CategoryMapper, label_encoder), R(ml_OneHotEncoder, one_hot_encoder),
+    R(ml_ArrayFeatureExtractor, feature_extractor),
+    R(ml_FeatureVectorizer, feature_vectorizer), R(ml_DictVectorizer, dict_vectorizer),
+    R(ml_CastMap, cast_map), R(ml_ZipMap, zip_map),
     /* control flow */
     R(If, if), R(Loop, loop), R(Scan, scan)};
 #undef R

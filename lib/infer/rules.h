@@ -105,6 +105,32 @@ void surg__i_dft(surg__infer *c);
 void surg__i_stft(surg__infer *c);
 void surg__i_einsum(surg__infer *c);
 
+/* sequence.c */
+void surg__i_sequence_construct(surg__infer *c);
+void surg__i_sequence_empty(surg__infer *c);
+void surg__i_sequence_at(surg__infer *c);
+void surg__i_sequence_erase(surg__infer *c);
+void surg__i_sequence_insert(surg__infer *c);
+void surg__i_sequence_map(surg__infer *c);
+void surg__i_seed_sequence_map(surg__infer *c, const surg_graph *body);
+void surg__i_split_to_sequence(surg__infer *c);
+void surg__i_concat_from_sequence(surg__infer *c);
+void surg__i_optional(surg__infer *c);
+void surg__i_optional_get(surg__infer *c);
+
+/* ml.c */
+void surg__i_tree_classifier(surg__infer *c);
+void surg__i_linear_classifier(surg__infer *c);
+void surg__i_svm_classifier(surg__infer *c);
+void surg__i_regressor(surg__infer *c);
+void surg__i_label_encoder(surg__infer *c); /* and CategoryMapper */
+void surg__i_one_hot_encoder(surg__infer *c);
+void surg__i_feature_extractor(surg__infer *c);
+void surg__i_feature_vectorizer(surg__infer *c);
+void surg__i_dict_vectorizer(surg__infer *c);
+void surg__i_cast_map(surg__infer *c);
+void surg__i_zip_map(surg__infer *c);
+
 /* flow.c */
 void surg__i_if(surg__infer *c);
 void surg__i_loop(surg__infer *c);

@@ -33,7 +33,13 @@ static void spell(const surg_type *t, char *out, size_t cap) {
     return;
   }
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR) {
-    snprintf(out, cap, "%s", surg_type_get_kind(t) == SURG_TYPE_SEQUENCE ? "seq" : "other");
+    static const char *const names[] = {"?", "tensor", "sparse", "seq", "map", "optional", "opaque"};
+    char elem[256];
+    spell(surg_type_elem(t), elem, sizeof elem);
+    const bool map = surg_type_get_kind(t) == SURG_TYPE_MAP;
+    n = (size_t)snprintf(out, cap, "%s(%s%s%s)", names[surg_type_get_kind(t)],
+                         map ? surg_dtype_name(surg_type_dtype(t)) : "", map ? "," : "", elem);
+    ck_assert_uint_lt(n, cap);
     return;
   }
   n += (size_t)snprintf(out + n, cap - n, "%s", surg_dtype_name(surg_type_dtype(t)));
@@ -83,11 +89,11 @@ START_TEST(row) {
   char text[2048], first[64];
   ck_assert_int_eq(sscanf(r->types, "%63s", first), 1);
   snprintf(text, sizeof text,
-           "<ir_version: 8, opset_import: [\"\": %d]>\ng (%s) => (float %s) <%s> {\n%s\n}\n",
+           "<ir_version: 8, opset_import: [\"\": %d, \"ai.onnx.ml\": 3]>\ng (%s) => (float %s) <%s> {\n%s\n}\n",
            r->opset, r->inputs, first, r->inits, r->body);
   if (!*r->inits) {
     snprintf(text, sizeof text,
-             "<ir_version: 8, opset_import: [\"\": %d]>\ng (%s) => (float %s) {\n%s\n}\n",
+             "<ir_version: 8, opset_import: [\"\": %d, \"ai.onnx.ml\": 3]>\ng (%s) => (float %s) {\n%s\n}\n",
              r->opset, r->inputs, first, r->body);
   }
   load(text);
@@ -104,6 +110,33 @@ START_TEST(row) {
 END_TEST
 
 #define HEAD "<ir_version: 8, opset_import: [\"\": 17]>\n"
+
+START_TEST(loops_carry_sequences) {
+  load(HEAD "g (int64 n, bool c, float[2] x) => (float y) {\n"
+            "s = SequenceConstruct(x)\n"
+            "y = Loop (n, c, s) <body = b (int64 i, bool ci, seq(float) a)\n"
+            "=> (bool co, seq(float) a2) {\n"
+            "co = Identity(ci)\n e = SequenceAt(a, i)\n a2 = SequenceInsert(a, e) }>\n}");
+  infer("s seq(float[2]); y seq(float*)");
+}
+END_TEST
+
+START_TEST(sequence_map_seeds_its_body) {
+  load(HEAD "g (float[2,N] x, float[3] z) => (float y) {\n"
+            "s = SplitToSequence <axis = 1> (x)\n"
+            "y = SequenceMap (s, z) <body = b (float a, float d) => (float e) {\n"
+            "e = Add(a, d) }>\n}");
+  infer("s seq(float[2,1]); y seq(float[2,3])");
+}
+END_TEST
+
+START_TEST(branches_give_one_kind_of_sequence) {
+  load(HEAD "g (bool c, float[2] x, float[3] z) => (float y) {\n"
+            "y = If (c) <then_branch = a () => (seq(float) p) { p = SequenceConstruct(x) },\n"
+            "else_branch = b () => (seq(float) q) { q = SequenceConstruct(z) }>\n}");
+  infer("y seq(float*)");
+}
+END_TEST
 
 /* value_info and declared outputs are claims, and lies here. */
 START_TEST(claims_are_not_read) {
@@ -277,6 +310,9 @@ int main(void) {
   tcase_add_test(c, if_with_other_types_has_none);
   tcase_add_test(c, loop_states_may_change_shape);
   tcase_add_test(c, scan_slices_and_stacks);
+  tcase_add_test(c, loops_carry_sequences);
+  tcase_add_test(c, sequence_map_seeds_its_body);
+  tcase_add_test(c, branches_give_one_kind_of_sequence);
   tcase_add_test(c, deep_nesting_is_walked);
   tcase_add_test(c, functions_know_no_attributes);
   tcase_add_test(c, overridable_initializers_are_no_constants);

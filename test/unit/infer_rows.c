@@ -322,6 +322,61 @@ const infer_row infer_rows[] = {
     {13, "float[2,3] a", "", "y = Einsum <equation = \"ij->x\"> (a)", "y -"},
     {13, "float[2,3] a", "", "y = Einsum <equation = \"i..->i\"> (a)", "y -"},
     {13, "float[2,3] a", "", "y = Einsum <equation = \"ij,j->i\"> (a)", "y -"},
+    /* sequences, optionals */
+    {13, "float[2,N] a, float[2,3] b", "", "y = SequenceConstruct(a, b)", "y seq(float[2,?])"},
+    {13, "float[2,N] a, float[2] b", "", "y = SequenceConstruct(a, b)", "y seq(float*)"},
+    {13, "float[2,N] a, double[2] b", "", "y = SequenceConstruct(a, b)", "y -"},
+    {13, "float[2,N] a", "", "y = SequenceConstruct(a)\n z = SequenceConstruct(a, a)",
+     "y seq(float[2,N]); z seq(float[2,N])"},
+    {13, "float x", "", "y = SequenceEmpty <dtype = 7> ()\n z = SequenceEmpty <dtype = 99> ()",
+     "y seq(int64*); z -"},
+    {13, "seq(float[2,N]) s, int64 i, float[2,3] x", "",
+     "y = SequenceAt(s, i)\n e = SequenceErase(s, i)\n n = SequenceInsert(s, x)",
+     "y float[2,N]; e seq(float[2,N]); n seq(float[2,?])"},
+    {13, "float[6,N] x", "", "y = SplitToSequence(x)", "y seq(float[1,N])"},
+    {13, "float[6,N] x", "", "y = SplitToSequence <keepdims = 0> (x)", "y seq(float[N])"},
+    {13, "float[6,N] x", "int64 k = {2}", "y = SplitToSequence <keepdims = 0> (x, k)",
+     "y seq(float[2,N])"},
+    {13, "float[6,N] x", "int64 k = {4}", "y = SplitToSequence(x, k)", "y seq(float[?,N])"},
+    {13, "float[6,N] x", "int64[2] k = {3, 3}", "y = SplitToSequence(x, k)",
+     "y seq(float[3,N])"},
+    {13, "float[6,N] x", "", "y = SplitToSequence <axis = 2> (x)", "y -"},
+    {13, "seq(float[2,N]) s", "", "y = ConcatFromSequence <axis = -1> (s)\n"
+     "z = ConcatFromSequence <axis = 0, new_axis = 1> (s)", "y float[2,?]; z float[?,2,N]"},
+    {13, "seq(float[2,N]) s", "", "y = ConcatFromSequence <axis = 2> (s)", "y -"},
+    {15, "float[2] x", "", "o = Optional(x)\n y = OptionalGetElement(o)",
+     "o optional(float[2]); y float[2]"},
+    {18, "seq(float[2]) x", "", "o = Optional(x)\n y = OptionalGetElement(o)\n"
+     "z = OptionalGetElement(x)", "o optional(seq(float[2])); y seq(float[2]); z seq(float[2])"},
+    /* classical models */
+    {13, "double[N,4] x", "", "y = ai.onnx.ml.Scaler(x)\n z = ai.onnx.ml.Binarizer(x)",
+     "y float[N,4]; z double[N,4]"},
+    {13, "float[N,4] x", "",
+     "y, z = ai.onnx.ml.TreeEnsembleClassifier <classlabels_strings = [\"a\", \"b\", \"c\"]> (x)",
+     "y string[N]; z float[N,3]"},
+    {13, "float[N,4] x", "",
+     "y, z = ai.onnx.ml.LinearClassifier <classlabels_ints = [0, 1], coefficients = [1.0], "
+     "intercepts = [1.0]> (x)", "y int64[N]; z float[N,?]"},
+    {13, "float[N,4] x", "", "y, z = ai.onnx.ml.SVMClassifier <classlabels_ints = [0, 1]> (x)",
+     "y int64[N]; z float[N,?]"},
+    {13, "float[N,4] x", "", "y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 3> (x)\n"
+     "z = ai.onnx.ml.LinearRegressor(x)\n w = ai.onnx.ml.SVMRegressor(x)",
+     "y float[N,3]; z float[N,1]; w float[N,1]"},
+    {13, "string[N] x", "",
+     "y = ai.onnx.ml.LabelEncoder <keys_strings = [\"a\"], values_floats = [1.0]> (x)",
+     "y float[N]"},
+    {13, "string[N] x", "", "y = ai.onnx.ml.LabelEncoder <values_int64s = [1], "
+     "keys_strings = [\"a\"], values_floats = [1.0]> (x)", "y -"},
+    {13, "int64[N,2] x", "", "y = ai.onnx.ml.CategoryMapper(x)", "y string[N,2]"},
+    {13, "int64[N,2] x", "", "y = ai.onnx.ml.OneHotEncoder <cats_int64s = [1, 2, 3]> (x)",
+     "y float[N,2,3]"},
+    {13, "float[N,5] x, int64[3] i, float[5] r", "", "y = ai.onnx.ml.ArrayFeatureExtractor(x, i)\n"
+     "z = ai.onnx.ml.ArrayFeatureExtractor(r, i)", "y float[N,3]; z float[1,3]"},
+    {13, "float[N,2] a, float[N,3] b", "",
+     "y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [2, 3]> (a, b)", "y float[N,5]"},
+    {13, "float[N,2] x", "", "y = ai.onnx.ml.ZipMap <classlabels_int64s = [0, 1]> (x)",
+     "y seq(map(int64,float*))"},
+    {13, "float[N,2] x", "", "y = ai.onnx.ml.ZipMap(x)", "y -"},
     /* chains of tracked elements */
     {13, "float[N,3,4] x", "int64 i = {0}, int64[1] z = {0}, int64[1] r = {-1}",
      "s = Shape(x)\n n = Gather(s, i)\n u = Unsqueeze(n, z)\n t = Concat <axis = 0> (u, r)\n"
@@ -347,7 +402,7 @@ const infer_row infer_rows[] = {
      "s = Shape(x)\n t = Where(c, m, s)\n y = Reshape(x, t)", "y float[2,6]"},
     /* what nobody knows */
     {13, "float[2] x", "", "y = Nonsense(x)", "y -"},
-    {13, "seq(float[2]) x", "", "y = Identity(x)\n n = SequenceLength(x)", "y seq; n int64[]"},
+    {13, "seq(float[2]) x", "", "y = Identity(x)\n n = SequenceLength(x)", "y seq(float[2]); n int64[]"},
     {13, "float[A,B,1,1] x, float[A,B] w", "", "y = Mean(x, w)", "y float[A,B,A,B]"},
 };
 const unsigned infer_row_count = sizeof infer_rows / sizeof infer_rows[0];
