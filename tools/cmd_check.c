@@ -25,6 +25,7 @@ enum { OPT_STRICT = OPT_OWN };
 typedef struct reader {
   const cli_common *common;
   const char *path;
+  char *name;       /* the path as the loader spells it; NULL: unknown */
   size_t counts[3]; /* by severity */
   size_t shown, hidden;
   bool deaf;    /* the model is loaded once more: all that is known */
@@ -88,10 +89,13 @@ static const char *location_end(const char *line) {
 static void heard(void *user, surg_severity severity, const char *line) {
   const checking *c = user;
   reader *r = c->now;
-  if (r->deaf) return;
+  /* Of the second load only what the first did not meet: memory that ran out. */
+  if (r->deaf && (severity != SURG_ERROR || c->ctx->error_status == SURG_EINVALID)) return;
   char word[16];
   snprintf(word, sizeof word, "%s: ", severities[severity]);
-  const char *text = strstr(line, word);
+  const size_t name = r->name ? strlen(r->name) : 0; /* may hold such a word itself */
+  const bool named = name && strncmp(line, r->name, name) == 0;
+  const char *text = strstr(named ? line + name : line, word);
   text = text ? text + strlen(word) : line;
   if (severity != SURG_ERROR && strstr(text, "more ") && strstr(text, " are not shown")) {
     r->hidden++;
@@ -162,11 +166,11 @@ static surg_status examine(const checking *c, surg_context *ctx, reader *r, cons
   surg_model_free(m);
   m = NULL;
   if (s != SURG_OK && s != SURG_EINVALID) return s;
-  r->deaf = true; /* what the second load says is known, or milder than the first */
-  if (load(c, ctx, r->path, bytes, n, SURG_LOAD_STRICT, &m) == SURG_OK) {
-    const surg_status looked = surg__check_model(m, found, r);
-    if (looked != SURG_OK) s = looked;
-  }
+  r->deaf = true;
+  surg_context_clear_error(ctx);
+  surg_status again = load(c, ctx, r->path, bytes, n, SURG_LOAD_STRICT, &m);
+  if (again == SURG_OK) again = surg__check_model(m, found, r);
+  if (again != SURG_OK && again != SURG_EINVALID) s = again;
   surg_model_free(m);
   return s;
 }
@@ -211,6 +215,7 @@ static int check_file(checking *c, const char *path) {
                               .max_memory = c->common.max_memory,
                               .max_depth = c->common.max_depth};
   surg_context *ctx = surg_context_new(&config);
+  r.name = cli_escaped(path, 0);
   c->now = &r;
   c->ctx = ctx;
   surg_status s = ctx ? examine(c, ctx, &r, bytes, n) : SURG_ENOMEM;
@@ -220,6 +225,7 @@ static int check_file(checking *c, const char *path) {
     code = r.counts[SURG_ERROR] || (c->strict && r.counts[SURG_WARNING]) ? EXIT_MODEL : EXIT_DONE;
   surg_context_free(ctx);
   free(bytes);
+  free(r.name);
   finish(c, &r, code);
   return code;
 }

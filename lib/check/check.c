@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/diag.h"
 #include "ir/ir.h"
 
 #define TEXT_BYTES 2048
@@ -33,16 +34,22 @@ void surg__check_found(surg__checker *c, const char *code, const char *where, co
   c->fn(c->user, &f);
 }
 
+/* Passes a failure on, with a line if nobody has said one. */
+static surg_status spent(surg_model *m, surg_status s) {
+  if (s != SURG_OK && !surg_context_error(m->ctx)) surg__oom(m->ctx, surg_model_path(m));
+  return s;
+}
+
 surg_status surg__check_model(surg_model *m, surg__check_fn fn, void *user) {
   if (!m || !fn) return SURG_EUSAGE;
   surg_status s = surg_model_infer(m);
-  if (s != SURG_OK) return s;
+  if (s != SURG_OK) return spent(m, s);
   surg__checker c = {.m = m, .ctx = m->ctx, .fn = fn, .user = user};
   surg__check_types(&c);
   surg__check_declared(&c);
   surg__check_warnings(&c);
   surg__check_notes(&c);
-  return m->status != SURG_OK ? m->status : c.failed;
+  return spent(m, m->status != SURG_OK ? m->status : c.failed);
 }
 
 /* What loading says, by words of it. A line that is none of these speaks of a file that does not
@@ -73,6 +80,7 @@ static const struct {
 
 const char *surg__check_load_code(surg_severity severity, const char *line) {
   for (size_t i = 0; i < SURG_COUNT(load_codes); i++)
-    if (strstr(line, load_codes[i].words)) return load_codes[i].code;
+    if (surg__check_severity(load_codes[i].code) <= severity && strstr(line, load_codes[i].words))
+      return load_codes[i].code;
   return severity == SURG_ERROR ? "E100" : severity == SURG_WARNING ? "W200" : "N300";
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `check` finds: small models with one fault each, and how it is told. check.py PROGRAM"""
 import json
+import os
 import pathlib
 import re
 
@@ -133,6 +134,24 @@ class Check(Case):
         self.assertRegex(lines[0], r'^m.onnx: warning: graph: dimension 0 of "x" is declared '
                          r'as -1.* \[W213\]$')
 
+    def external(self, *more):
+        data = w.external('c.bin', None, None, *more)
+        weight = w.tensor('c', w.FLOAT, [1], None, data)
+        self.write('m.onnx', w.model(w.graph([w.node('Add', ['x', 'c'], ['y'])], [weight],
+                                             [w.value('x')], [w.value('y')], name='g')))
+
+    def test_external_data(self):
+        self.external(('colour', 'red'))
+        self.write('c.bin', bytes(4))
+        status, lines = self.check('m.onnx')
+        self.assertEqual((status, len(lines)), (0, 1))
+        self.assertRegex(lines[0], r'^m.onnx: warning: graph.initializer\[0\] "c": .* \[W200\]$')
+        os.remove('c.bin')
+        self.external()
+        status, lines = self.check('m.onnx')
+        self.assertEqual((status, len(lines)), (3, 1))
+        self.assertRegex(lines[0], r'"c": external data "c.bin": No such file.* \[E111\]$')
+
     def test_all_findings_of_a_file(self):
         text = HEAD + 'g (float[2] x) => (float[2] y) { a = Reul (x) y = Relu (b, c) }'
         status, lines = self.check(self.text(text))
@@ -184,6 +203,24 @@ class Check(Case):
             {'severity': 'error', 'code': 'E101', 'where': 'graph.node[0] (Neg)',
              'text': 'reads a value that is made after it'}])
         self.assertEqual(told['files'][2]['findings'][0]['code'], 'E001')
+
+    def test_a_file_named_like_a_finding(self):
+        name = self.text(ROWS[0][2], 'error: x: \n.onnxtxt')
+        status, lines = self.check(name)
+        self.assertEqual(lines, [r'error: x: \n.onnxtxt: error: graph.node[0] (Neg): reads a value '
+                                 'that is made after it [E101]'])
+
+    def test_out_of_memory(self):
+        nodes = ''.join('a%d = Neg (x) ' % i for i in range(4000))
+        name = self.text(HEAD + 'g (float[2] x) => (float[2] y) { %s y = Relu (x) }' % nodes)
+        for kib in range(64, 4096, 64):
+            r = self.run_tool('check', '--max-memory', '%dKiB' % kib, name)
+            if r.returncode == 0:
+                break
+            self.assertEqual(r.returncode, 4)
+            self.assertRegex(r.stderr.decode(), r'^m.onnxtxt: error: .*--max-memory\)\n$')
+        self.assertGreater(kib, 256)
+        self.assertEqual(r.returncode, 0)
 
     def test_a_place_with_quotes_and_colons(self):
         text = HEAD + 'g (float[2] x) => (float[2] y) { ["a: \\"b"] y = Relu <q = 1> (x) }'
