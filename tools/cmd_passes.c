@@ -15,7 +15,7 @@ static const char *pass_name_at(const void *list, size_t i) {
 }
 
 static void explain(const surg_pass *p, const surg_registry *r) {
-  static const char *const kinds[] = {"", "=N", "=TEXT", "=A+B"};
+  static const char *const kinds[] = {"", "=N", "=TEXT", "=A+B", "=VALUE"};
   printf("%s: %s\n", p->name, p->help);
   if (surg__pass_origin(r, p)) printf("  from plugin %s\n", surg__pass_origin(r, p));
   printf("  exactness: %s%s\n", surg__exactness_name(p->exactness),
@@ -44,7 +44,7 @@ static void list(const surg_registry *r) {
 }
 
 static json_t *pass_json(const surg_pass *p, const surg_registry *r) {
-  static const char *const kinds[] = {"bool", "int", "string", "list"};
+  static const char *const kinds[] = {"bool", "int", "string", "list", "pairs"};
   json_t *j = json_object(), *options = json_array();
   json_object_set_new(j, "name", cli_text_json(p->name));
   json_object_set_new(j, "help", cli_text_json(p->help));

@@ -9,7 +9,9 @@ typedef enum surg_option_kind {
   SURG_OPTION_BOOL = 0,
   SURG_OPTION_INT = 1,    /* decimal; "inf" is INT64_MAX; suffixes KiB MiB GiB */
   SURG_OPTION_STRING = 2,
-  SURG_OPTION_LIST = 3    /* a+b+c */
+  SURG_OPTION_LIST = 3,   /* a+b+c */
+  SURG_OPTION_PAIRS = 4   /* any names that no other option bears, each with a value or a list; its
+                             own name stands in help alone; at most one a pass, no fallback */
 } surg_option_kind;
 
 typedef struct surg_option {

@@ -108,6 +108,10 @@ static const char *name_at(const void *list, size_t i) {
   return ((const char *const *)list)[i];
 }
 
+const char *surg_pass_nearest(const char *name, const char *const *list, size_t n) {
+  return name && list && n ? surg__nearest(name, list, n, name_at) : NULL;
+}
+
 const char *surg_pass_nearest_value(surg_pass_ctx *p, const surg_graph *g, const char *name) {
   if (!p || !g || !name) return NULL;
   surg_context *ctx = p->run->ctx;

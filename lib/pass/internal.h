@@ -31,6 +31,14 @@ struct surg_registry {
   bool running;       /* a pipeline runs: runs do not nest */
 };
 
+typedef struct surg__pair {
+  const char *name;
+  const char **list;
+  size_t n;
+} surg__pair;
+
+#define SURG__PAIRS 1000u /* most of one pass in a pipeline */
+
 /* The value of one option of one scheduled pass. */
 typedef struct surg__optval {
   bool given;       /* by the user, not the fallback */
@@ -39,6 +47,8 @@ typedef struct surg__optval {
   const char *s;    /* STRING */
   const char **list;
   size_t n;
+  surg__pair *pairs; /* PAIRS; room for SURG__PAIRS from the first on */
+  size_t n_pairs;
 } surg__optval;
 
 typedef struct surg__step {
@@ -67,6 +77,9 @@ typedef struct surg__word {
 const char *surg__option_parse(surg__arena *arena, const surg_option *opt, const surg__word *words,
                                size_t n, surg__optval *out);
 extern const char surg__opt_nomem[];
+/* Adds `name=a+b` to a PAIRS option. Same results; what is wrong may be the name. */
+const char *surg__option_pair(surg__arena *arena, const char *name, const surg__word *words,
+                              size_t n, surg__optval *out);
 /* Fills `out` with the option's fallback. Same results. */
 const char *surg__option_fallback(surg__arena *arena, const surg_option *opt, surg__optval *out);
 bool surg__name_valid(const char *s); /* of a pass, preset or option */

@@ -77,6 +77,7 @@ const char *surg__option_parse(surg__arena *arena, const surg_option *opt, const
   }
   if (n == 0) return "needs a value";
   if (opt->kind == SURG_OPTION_LIST) return parse_list(arena, words, n, out);
+  assert(opt->kind != SURG_OPTION_PAIRS); /* come in by surg__option_pair */
   if (n > 1) return "takes one value, not a list; quote a value that holds '+'";
   char *copy = surg__arena_strn(arena, words[0].s, strlen(words[0].s));
   if (!copy) return surg__opt_nomem;
@@ -90,9 +91,26 @@ const char *surg__option_parse(surg__arena *arena, const surg_option *opt, const
       out->s = copy;
       return NULL;
     case SURG_OPTION_LIST:
+    case SURG_OPTION_PAIRS:
       break;
   }
   assert(!"unreachable: registration checks the kind");
+  return NULL;
+}
+
+const char *surg__option_pair(surg__arena *arena, const char *name, const surg__word *words,
+                              size_t n, surg__optval *out) {
+  if (n == 0) return "needs a value";
+  if (out->n_pairs == SURG__PAIRS) return "is one too many";
+  for (size_t i = 0; i < out->n_pairs; i++)
+    if (strcmp(out->pairs[i].name, name) == 0) return "is given twice";
+  if (!out->pairs) out->pairs = surg__arena_array(arena, SURG__PAIRS, sizeof *out->pairs);
+  surg__optval list;
+  if (!out->pairs || parse_list(arena, words, n, &list)) return surg__opt_nomem;
+  char *copy = surg__arena_strn(arena, name, strlen(name));
+  if (!copy) return surg__opt_nomem;
+  out->pairs[out->n_pairs++] = (surg__pair){copy, list.list, list.n};
+  out->given = true;
   return NULL;
 }
 
@@ -159,4 +177,29 @@ size_t surg_pass_list_count(const surg_pass_ctx *p, const char *name) {
 const char *surg_pass_list_at(const surg_pass_ctx *p, const char *name, size_t i) {
   const surg__optval *v = option(p, name, SURG_OPTION_LIST);
   return v && i < v->n ? v->list[i] : NULL;
+}
+
+static const surg__pair *pair(const surg_pass_ctx *p, size_t i) {
+  for (size_t k = 0; p && k < p->pass->option_count; k++) {
+    const surg__optval *v = &p->step->options[k];
+    if (p->pass->options[k].kind == SURG_OPTION_PAIRS)
+      return i < v->n_pairs ? &v->pairs[i] : NULL;
+  }
+  return NULL;
+}
+
+size_t surg_pass_pair_count(const surg_pass_ctx *p) {
+  for (size_t k = 0; p && k < p->pass->option_count; k++)
+    if (p->pass->options[k].kind == SURG_OPTION_PAIRS) return p->step->options[k].n_pairs;
+  return 0;
+}
+
+const char *surg_pass_pair_name(const surg_pass_ctx *p, size_t i) {
+  const surg__pair *x = pair(p, i);
+  return x ? x->name : NULL;
+}
+
+const char *surg_pass_pair_value(const surg_pass_ctx *p, size_t i, size_t k) {
+  const surg__pair *x = pair(p, i);
+  return x && k < x->n ? x->list[k] : NULL;
 }

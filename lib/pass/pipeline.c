@@ -189,6 +189,25 @@ static surg_status values(parser *ps, words *list) {
   return SURG_OK;
 }
 
+static const char *words_to_option(parser *ps, const surg_option *declared, const char *name,
+                                   const words *list, surg__optval *out) {
+  if (declared->kind == SURG_OPTION_PAIRS)
+    return surg__option_pair(ps->arena, name, list->items, list->count, out);
+  return surg__option_parse(ps->arena, declared, list->items, list->count, out);
+}
+
+/* The option that bears the name, else the one that takes any name, else `count`. */
+static size_t find_option(const surg_option *declared, size_t count, const char *name) {
+  size_t any = count;
+  for (size_t i = 0; i < count; i++) {
+    if (declared[i].kind == SURG_OPTION_PAIRS)
+      any = i;
+    else if (strcmp(declared[i].name, name) == 0)
+      return i;
+  }
+  return any;
+}
+
 static surg_status option(parser *ps, const surg_option *declared, size_t count, const char *owner,
                           const surg_pass *pass, surg__optval *out) {
   surg__word name;
@@ -196,8 +215,7 @@ static surg_status option(parser *ps, const surg_option *declared, size_t count,
   const char *at = ps->p;
   surg_status s = word(ps, &name, "an option");
   if (s) return s;
-  size_t i = 0;
-  while (i < count && strcmp(declared[i].name, name.s) != 0) i++;
+  size_t i = find_option(declared, count, name.s);
   if (i == count) {
     char what[128];
     if (!count) return bad(ps, at, "%s takes no options", surg__q(ps->ctx, owner));
@@ -205,18 +223,20 @@ static surg_status option(parser *ps, const surg_option *declared, size_t count,
     return unknown(ps, at, what, name.s,
                    pass ? surg__nearest(name.s, pass, count, option_name) : declared[0].name);
   }
-  if (out[i].given) return bad(ps, at, "option %s is given twice", surg__q(ps->ctx, name.s));
+  bool pairs = declared[i].kind == SURG_OPTION_PAIRS;
+  const char *shown = pairs ? surg__q(ps->ctx, name.s) : declared[i].name;
+  if (out[i].given && !pairs)
+    return bad(ps, at, "option %s is given twice", surg__q(ps->ctx, name.s));
   words list = {0};
   s = values(ps, &list);
   if (!s) {
-    const char *fault =
-        surg__option_parse(ps->arena, &declared[i], list.items, list.count, &out[i]);
+    const char *fault = words_to_option(ps, &declared[i], name.s, &list, &out[i]);
     if (fault == surg__opt_nomem)
       s = no_memory(ps);
     else if (fault)
-      s = list.count == 1 ? bad(ps, at, "option %s: %s %s", declared[i].name,
-                                surg__q(ps->ctx, list.items[0].s), fault)
-                          : bad(ps, at, "option %s %s", declared[i].name, fault);
+      s = list.count == 1 && !pairs ? bad(ps, at, "option %s: %s %s", shown,
+                                          surg__q(ps->ctx, list.items[0].s), fault)
+                                    : bad(ps, at, "option %s %s", shown, fault);
   }
   surg__vec_free(ps->ctx, &list);
   return s;
@@ -367,6 +387,22 @@ void surg__pipeline_quote(surg__buf *out, const char *s) {
   surg__buf_putc(out, '"');
 }
 
+static void print_list(const char *const *list, size_t n, surg__buf *out) {
+  for (size_t k = 0; k < n; k++) {
+    if (k) surg__buf_putc(out, '+');
+    surg__pipeline_quote(out, list[k]);
+  }
+}
+
+static void print_pairs(const surg__optval *v, surg__buf *out) {
+  for (size_t i = 0; i < v->n_pairs; i++) {
+    if (i) surg__buf_putc(out, ',');
+    surg__pipeline_quote(out, v->pairs[i].name);
+    surg__buf_putc(out, '=');
+    print_list(v->pairs[i].list, v->pairs[i].n, out);
+  }
+}
+
 static void print_options(const surg__step *step, surg__buf *out) {
   char open = '{';
   for (size_t i = 0; i < step->pass->option_count; i++) {
@@ -374,12 +410,13 @@ static void print_options(const surg__step *step, surg__buf *out) {
     if (!v->given) continue;
     surg__buf_putc(out, open);
     open = ',';
+    if (v->n_pairs) {
+      print_pairs(v, out);
+      continue;
+    }
     surg__buf_printf(out, "%s=", step->pass->options[i].name);
     if (v->text) surg__pipeline_quote(out, v->text);
-    for (size_t k = 0; k < v->n; k++) {
-      if (k) surg__buf_putc(out, '+');
-      surg__pipeline_quote(out, v->list[k]);
-    }
+    print_list(v->list, v->n, out);
   }
   if (open == ',') surg__buf_putc(out, '}');
 }

@@ -61,9 +61,13 @@ static const char *option_fault(surg_registry *r, const surg_pass *pass, size_t 
   const surg_option *o = &pass->options[i];
   if (!o->name || !surg__name_valid(o->name)) return "an option has no valid name";
   if (!o->help) return "an option has no help";
-  if ((unsigned)o->kind > SURG_OPTION_LIST) return "an option is of no known kind";
+  if ((unsigned)o->kind > SURG_OPTION_PAIRS) return "an option is of no known kind";
   for (size_t k = 0; k < i; k++)
     if (strcmp(pass->options[k].name, o->name) == 0) return "two options bear one name";
+  for (size_t k = 0; k < i && o->kind == SURG_OPTION_PAIRS; k++)
+    if (pass->options[k].kind == o->kind) return "it takes names of its user's twice";
+  if (o->kind == SURG_OPTION_PAIRS)
+    return o->fallback ? "the default of an option does not fit its kind" : NULL;
   surg__arena arena;
   surg__optval value;
   surg__arena_init(&arena, r->ctx);

@@ -123,6 +123,29 @@ static const surg_option look_options[] = {
     {"list", SURG_OPTION_LIST, "a+b", "a list"},
 };
 
+static const surg_option pair_options[] = {
+    {"n", SURG_OPTION_INT, "7", "a number"},
+    {"any", SURG_OPTION_PAIRS, NULL, "any names"},
+};
+
+static surg_pass_result run_pairs(surg_pass_ctx *p, surg_graph *g) {
+  static const char *const names[] = {"alpha", "beta"};
+  (void)g;
+  ck_assert_uint_eq(surg_pass_pair_count(p), 2);
+  ck_assert_int_eq(surg_pass_int(p, "n"), 3);
+  ck_assert_str_eq(surg_pass_pair_name(p, 0), "N");
+  ck_assert_str_eq(surg_pass_pair_value(p, 0, 0), "1");
+  ck_assert_ptr_null(surg_pass_pair_value(p, 0, 1));
+  ck_assert_str_eq(surg_pass_pair_name(p, 1), "x.2");
+  ck_assert_str_eq(surg_pass_pair_value(p, 1, 1), "b");
+  ck_assert_ptr_null(surg_pass_pair_name(p, 2));
+  ck_assert_ptr_null(surg_pass_pair_value(p, 2, 0));
+  ck_assert_str_eq(surg_pass_nearest("betta", names, 2), "beta");
+  ck_assert_ptr_null(surg_pass_nearest("betta", names, 0));
+  calls++;
+  return SURG_PASS_UNCHANGED;
+}
+
 #define PASS(id, label, fn, ...)                          \
   static const surg_pass id = {.size = sizeof(surg_pass), \
                                .scope = SURG_SCOPE_GRAPH, \
@@ -132,6 +155,7 @@ static const surg_option look_options[] = {
                                __VA_ARGS__}
 PASS(quiet, "quiet", run_quiet, .keeps = 0);
 PASS(look, "look", run_look, .options = look_options, .option_count = 4);
+PASS(pairs_pass, "pairs", run_pairs, .options = pair_options, .option_count = 2);
 PASS(name_pass, "name-one", run_name, .keeps = SURG_FACT_SORTED, .exactness = SURG_ULP);
 PASS(lie, "lie", run_lie, .keeps = 0);
 PASS(add_output, "add-output", run_add_output, .keeps = 0);
@@ -147,7 +171,8 @@ PASS(greedy, "greedy", run_greedy, .keeps = 0);
 
 static const surg_pass *const passes[] = {
     &quiet, &look, &name_pass,  &lie,      &add_output, &add_output_said, &disorder, &disorder_said,
-    &fails, &mute, &undeclared, &nonsense, &slow,       &greedy};
+    &fails, &mute, &undeclared, &nonsense, &slow,       &greedy,
+    &pairs_pass};
 static const surg__preset presets[] = {
     {"twice", "quiet,look{n=1}", "two passes"},
     {"nested", "twice,repeat(twice)", "a preset of presets"},
@@ -222,6 +247,9 @@ START_TEST(text_and_back) {
       {"nothing,quiet,nothing", "quiet"},
       {"nested,quiet", "quiet,look{n=1},repeat(quiet,look{n=1}),quiet"},
       {"\"quiet\"", "quiet"},
+      {"pairs{x.2 = a+b, n=3, N=1}", "pairs{n=3,x.2=a+b,N=1}"},
+      {"pairs{any=1,'a b'='c+d'}", "pairs{any=1,\"a b\"=\"c+d\"}"},
+      {"pairs", "pairs"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     expect_text(cases[i][0], cases[i][1]);
@@ -276,6 +304,11 @@ START_TEST(text_errors) {
        "--pass: error: column 12: no such escape; there are \\\\ \\\" \\' \\n "
        "\\t and \\xNN"},
       {"look{text=a\\b}", "--pass: error: column 12: a backslash must stand in quotes"},
+      {"pairs{N=1,N=2}", "--pass: error: column 11: option \"N\" is given twice"},
+      {"pairs{N}", "--pass: error: column 7: option \"N\" needs a value"},
+      {"pairs{n=x}",
+       "--pass: error: column 7: option n: \"x\" is no number: digits, with KiB, MiB or "
+       "GiB behind, or inf"},
       {"repeat", "--pass: error: column 7: repeat needs a pipeline in parentheses"},
       {"repeat{max=0}(quiet)", "--pass: error: column 1: repeat needs max=1 or more"},
       {"repeat{most=2}(quiet)",
@@ -322,11 +355,12 @@ START_TEST(has) {
 END_TEST
 
 START_TEST(parsing_survives_lack_of_memory) {
-  static const char text[] = "look{list=a+b+c,text='x y'},repeat(nested,look{n=1})";
+  static const char text[] =
+      "look{list=a+b+c,text='x y'},pairs{a=1+2,b=3},repeat(nested,look{n=1})";
   surg__pipeline_free(parse(text));
   uint64_t base = surg_context_memory(ctx, NULL), full = ctx->max_memory;
   int refused = 0;
-  for (uint64_t room = 0; room < 20000; room += 64) {
+  for (uint64_t room = 0; room < 60000; room += 64) {
     surg__pipeline *p = NULL;
     ctx->max_memory = base + room;
     surg_status s = surg__pipeline_parse(ctx, text, "--pass", &p);
@@ -378,6 +412,11 @@ START_TEST(registration_checks) {
   p = good, p.options = fallback, p.option_count = 1, refuse(p, "the default of an option");
   p = good, p.options = kind, p.option_count = 1, refuse(p, "an option is of no known kind");
   p = good, p.options = helpless, p.option_count = 1, refuse(p, "an option has no help");
+  static const surg_option two_pairs[] = {{"a", SURG_OPTION_PAIRS, NULL, "some"},
+                                          {"b", SURG_OPTION_PAIRS, NULL, "more"}};
+  static const surg_option pair_default[] = {{"a", SURG_OPTION_PAIRS, "x=1", "some"}};
+  p = good, p.options = two_pairs, p.option_count = 2, refuse(p, "names of its user's twice");
+  p = good, p.options = pair_default, p.option_count = 1, refuse(p, "the default of an option");
   ck_assert_int_eq(surg_register_pass(NULL, &quiet), SURG_EUSAGE);
   ck_assert_int_eq(surg_register_pass(registry, NULL), SURG_EPLUGIN);
 }
@@ -461,6 +500,26 @@ START_TEST(options_reach_the_pass) {
   ck_assert_int_eq(seen_int, INT64_MIN);
   ck_assert_int_eq(run("look{n=2GiB}", NULL, NULL, NULL), SURG_OK);
   ck_assert_int_eq(seen_int, (int64_t)2 << 30);
+}
+END_TEST
+
+START_TEST(pairs_reach_the_pass) {
+  calls = 0;
+  ck_assert_int_eq(run("pairs{N=1,n=3,x.2=a+b}", NULL, NULL, NULL), SURG_OK);
+  ck_assert_int_eq(calls, 1);
+}
+END_TEST
+
+START_TEST(pairs_are_bounded) {
+  static char text[20000] = "pairs{";
+  for (int i = 0; i < 1000; i++) snprintf(text + strlen(text), 20, "%sk%d=1", i ? "," : "", i);
+  size_t n = strlen(text);
+  strcpy(text + n, "}");
+  surg__pipeline_free(parse(text));
+  strcpy(text + n, ",one-more=1}");
+  surg__pipeline *p;
+  ck_assert_int_eq(surg__pipeline_parse(ctx, text, "--pass", &p), SURG_EUSAGE);
+  ck_assert_ptr_nonnull(strstr(lines[n_lines - 1], "option \"one-more\" is one too many"));
 }
 END_TEST
 
@@ -739,6 +798,8 @@ int main(void) {
   tcase_add_test(text, registration_checks);
   tcase_add_test(text, every_function_is_in_the_table);
   tcase_add_test(runner, options_reach_the_pass);
+  tcase_add_test(runner, pairs_reach_the_pass);
+  tcase_add_test(runner, pairs_are_bounded);
   tcase_add_test(runner, empty_pipeline_changes_nothing);
   tcase_add_test(runner, repeat_runs_to_the_fixpoint);
   tcase_add_test(runner, repeat_stops_at_max);
