@@ -5,12 +5,14 @@ import json
 import os
 import pathlib
 import re
+import unittest
 
 import common
 from common import EXAMPLE, Case, w
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 GOOD = HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (x) }\n'
+CORPUS = pathlib.Path(__file__).resolve().parents[3] / 'shared/corpus/backend'
 
 # code, what the line says besides, the model. Each model has this one finding.
 ROWS = [
@@ -229,6 +231,14 @@ class Check(Case):
         self.assertEqual(finding['where'],
                          'graph.node[0] "a: \\"b" (Relu).attribute[0] "q"')
         self.assertEqual(finding['text'], 'Relu has no such attribute')
+
+    @unittest.skipUnless(CORPUS.is_dir(), 'no corpus')
+    def test_no_fault_in_the_test_suite_of_onnx(self):
+        models = sorted(str(p) for p in CORPUS.rglob('*.onnx'))
+        self.assertGreater(len(models), 1000)
+        for i in range(0, len(models), 500):
+            r = self.run_tool('check', '--strict', '--quiet', *models[i:i + 500])
+            self.assertEqual((r.returncode, r.stdout, r.stderr), (0, b'', b''))
 
     def test_the_example(self):
         status, lines = self.check(str(EXAMPLE))
