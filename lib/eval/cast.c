@@ -75,6 +75,19 @@ static const char *store_real(const cast *c, uint64_t i, double v) {
 
 /* --- to integers --- */
 
+/* Types of four and two bits keep the low bits of a whole number, whatever it is: reference and
+ * runtimes agree on that, and not on how a fraction is rounded. */
+static const char *real_to_small_int(const cast *c, uint64_t i, double v) {
+  int to = c->out->dtype;
+  if (v != trunc(v)) return "runtimes round a fraction to a small integer in different ways";
+  if (fabs(v) > 9007199254740992.0) return "a float is out of the range of the integer type";
+  unsigned bits = surg__dtype_bits(to), mask = (1u << bits) - 1;
+  unsigned low = (unsigned)(uint64_t)(int64_t)v & mask;
+  bool negative = surg__dtype_is_signed_int(to) && low >> (bits - 1);
+  ((uint8_t *)c->out->data)[i] = (uint8_t)(negative ? low | ~mask : low);
+  return NULL;
+}
+
 /* Cuts off the fraction; what does not fit then has no defined result. */
 static const char *real_to_int(const cast *c, uint64_t i, double v) {
   int to = c->out->dtype;
@@ -83,6 +96,7 @@ static const char *real_to_int(const cast *c, uint64_t i, double v) {
     return NULL;
   }
   if (isnan(v)) return "NaN has no integer";
+  if (surg__dtype_bits(to) < 8) return real_to_small_int(c, i, v);
   v = trunc(v);
   /* Both limits are powers of two, exact as doubles. */
   double high = ldexp(1, (int)surg__dtype_bits(to) - (surg__dtype_is_signed_int(to) ? 1 : 0));
