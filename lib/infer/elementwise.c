@@ -121,7 +121,9 @@ void surg__i_arith(surg__infer *c) {
   size_t rank;
   if (!broadcast_shape(c, 0, dims, &rank)) return;
   surg__i_put(c, 0, surg__i_dtype(c, 0), dims, rank);
-  if (c->states) track(c, dims, rank);
+  if (!c->states) return;
+  track(c, dims, rank);
+  surg__i_real_arith(c, dims, rank);
 }
 
 void surg__i_identity(surg__infer *c) {
@@ -133,9 +135,11 @@ void surg__i_identity(surg__infer *c) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
   surg__i_put_like(c, 0, x.dtype, &x);
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
-  if (e) surg__i_put_elems(c, 0, e, n);
+  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
+  if (e) surg__i_put_any_elems(c, 0, e, n);
 }
+
+static bool is_real(int64_t dtype) { return dtype == SURG_FLOAT || dtype == SURG_DOUBLE; }
 
 void surg__i_cast(surg__infer *c) {
   const surg__fact x = surg__i_in(c, 0);
@@ -148,7 +152,14 @@ void surg__i_cast(surg__infer *c) {
   }
   if (to <= 0 || to >= SURG_DTYPE_COUNT) return;
   surg__i_put_like(c, 0, (int)to, &x);
-  if (!c->states || (to != SURG_INT64 && to != SURG_INT32)) return;
+  const bool to_int = to == SURG_INT64 || to == SURG_INT32, to_real = is_real(to);
+  const bool from_int = x.dtype == SURG_INT64 || x.dtype == SURG_INT32 || x.dtype == SURG_BOOL;
+  if (!c->states) return;
+  if ((is_real(x.dtype) && (to_int || to_real)) || (from_int && to_real)) {
+    surg__i_real_cast(c, x.dtype, (int)to);
+    return;
+  }
+  if (!to_int) return;
   surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t n;
   const surg__elem *e = surg__i_elems(c, 0, buf, &n);

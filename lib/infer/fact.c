@@ -51,13 +51,38 @@ static bool tracked(int dtype) {
   return dtype == SURG_INT64 || dtype == SURG_INT32 || dtype == SURG_BOOL;
 }
 
+static bool tracked_real(int dtype) { return dtype == SURG_FLOAT || dtype == SURG_DOUBLE; }
+
+/* Reads a constant of floats as doubles. */
+static bool read_reals(const surg_tensor *t, surg__elem buf[SURG__ELEMS], uint32_t *n) {
+  uint8_t raw[SURG__REALS * sizeof(double)];
+  const bool wide = surg_tensor_dtype(t) == SURG_DOUBLE;
+  const size_t size = wide ? 8 : 4;
+  if (surg_tensor_count(t) > SURG__REALS) return false;
+  *n = (uint32_t)surg_tensor_count(t);
+  if (surg_tensor_read(t, 0, raw, *n * size) != SURG_OK) return false;
+  for (uint32_t i = 0; i < *n; i++) {
+    uint64_t bits = 0;
+    double d;
+    float f;
+    for (size_t k = size; k-- > 0;) bits = bits << 8 | raw[i * size + k];
+    const uint32_t low = (uint32_t)bits;
+    memcpy(&d, &bits, sizeof d);
+    memcpy(&f, &low, sizeof f);
+    buf[i] = surg__elem_real(wide ? d : (double)f);
+  }
+  return true;
+}
+
 /* Reads the elements of a constant; false when they are not tracked. */
-static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint32_t *n) {
+static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint32_t *n,
+                          bool *real) {
   const surg_tensor *t = surg_value_constant(v);
   int64_t ints[SURG__ELEMS];
-  if (!t || surg_tensor_is_sparse(t) || !tracked(surg_tensor_dtype(t)) ||
-      surg_tensor_count(t) > SURG__ELEMS)
-    return false;
+  if (!t || surg_tensor_is_sparse(t)) return false;
+  *real = tracked_real(surg_tensor_dtype(t));
+  if (*real) return read_reals(t, buf, n);
+  if (!tracked(surg_tensor_dtype(t)) || surg_tensor_count(t) > SURG__ELEMS) return false;
   int64_t count = surg_tensor_read_ints(t, ints, SURG__ELEMS);
   if (count < 0) return false;
   for (int64_t i = 0; i < count; i++) buf[i] = surg__elem_int(ints[i]);
@@ -79,18 +104,32 @@ static void keep_elems(surg__infer *c, surg__istate *s, const surg__elem *e, uin
   s->n_elems = n;
 }
 
-const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
-                                uint32_t *n) {
+static const surg__elem *elems_of(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+                                  uint32_t *n, bool *real) {
   const surg_value *v = surg_node_input(c->n, i);
   if (!v) return NULL;
   surg__istate *s = state_of(c, v);
-  if (!s) return read_constant(v, buf, n) ? buf : NULL;
+  if (!s) return read_constant(v, buf, n, real) ? buf : NULL;
   if (!s->has_elems) {
     s->has_elems = true;
-    if (read_constant(v, buf, n)) keep_elems(c, s, buf, *n);
+    if (read_constant(v, buf, n, &s->real)) keep_elems(c, s, buf, *n);
   }
+  *real = s->real;
   if (s->elems) *n = s->n_elems;
   return s->elems;
+}
+
+const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+                                uint32_t *n) {
+  bool real = false;
+  const surg__elem *e = elems_of(c, i, buf, n, &real);
+  return real ? NULL : e;
+}
+
+const surg__elem *surg__i_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+                                    uint32_t *n) {
+  bool real = false;
+  return elems_of(c, i, buf, n, &real);
 }
 
 bool surg__i_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n) {
@@ -110,15 +149,14 @@ bool surg__i_int(surg__infer *c, size_t i, int64_t *out) {
 }
 
 bool surg__i_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t *n) {
-  const surg_value *v = surg_node_input(c->n, i);
-  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
-  if (!t || surg_tensor_is_sparse(t) || surg_tensor_dtype(t) != SURG_FLOAT) return false;
-  if (surg_tensor_count(t) > cap) return false;
-  *n = (uint32_t)surg_tensor_count(t);
-  if (surg_tensor_read(t, 0, out, *n * sizeof *out) != SURG_OK) return false;
+  surg__elem buf[SURG__ELEMS];
+  const surg__fact f = surg__i_in(c, i);
+  if (f.kind != SURG_TYPE_TENSOR || f.dtype != SURG_FLOAT) return false;
+  const surg__elem *e = surg__i_any_elems(c, i, buf, n);
+  if (!e || *n > cap) return false;
   for (uint32_t k = 0; k < *n; k++) {
-    uint32_t bits = surg__le32(&out[k]);
-    memcpy(&out[k], &bits, sizeof bits);
+    if (!e[k].known) return false;
+    out[k] = (float)surg__elem_as_real(e[k]);
   }
   return true;
 }
@@ -273,12 +311,26 @@ bool surg__fact_join(const surg__fact *a, const surg__fact *b, surg_dim dims[SUR
   return true;
 }
 
-void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {
+static void put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n, bool real) {
   surg_value *v = target(c, k);
-  if (!v || !e || n > SURG__ELEMS || !v->inferred || !tracked(v->inferred->dtype)) return;
+  if (!v || !e || n > (real ? SURG__REALS : SURG__ELEMS) || !v->inferred) return;
   surg__istate *s = state_of(c, v);
   if (s->has_elems) return;
   bool any = n == 0;
   for (uint32_t i = 0; i < n && !any; i++) any = e[i].known || e[i].param;
-  if (any) keep_elems(c, s, e, n);
+  if (!any) return;
+  s->real = real;
+  keep_elems(c, s, e, n);
+}
+
+void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {
+  surg_value *v = target(c, k);
+  if (v && v->inferred && tracked(v->inferred->dtype)) put_elems(c, k, e, n, false);
+}
+
+void surg__i_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {
+  surg_value *v = target(c, k);
+  if (!v || !v->inferred) return;
+  const bool real = tracked_real(v->inferred->dtype);
+  if (real || tracked(v->inferred->dtype)) put_elems(c, k, e, n, real);
 }

@@ -6,7 +6,7 @@
 static void gather_elems(surg__infer *c) {
   surg__elem dbuf[SURG__ELEMS], ibuf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t nd, ni;
-  const surg__elem *d = surg__i_elems(c, 0, dbuf, &nd);
+  const surg__elem *d = surg__i_any_elems(c, 0, dbuf, &nd);
   const surg__elem *idx = d ? surg__i_elems(c, 1, ibuf, &ni) : NULL;
   if (!idx) return;
   for (uint32_t i = 0; i < ni; i++) {
@@ -14,7 +14,7 @@ static void gather_elems(surg__infer *c) {
     if (idx[i].known && at < 0) at += nd;
     out[i] = idx[i].known && at >= 0 && at < (int64_t)nd ? d[at] : surg__elem_unknown();
   }
-  surg__i_put_elems(c, 0, out, ni);
+  surg__i_put_any_elems(c, 0, out, ni);
 }
 
 void surg__i_gather(surg__infer *c) {

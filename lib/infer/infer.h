@@ -20,9 +20,12 @@
 #define SURG__ELEMS 1024u
 #define SURG__ELEMS_TOTAL (4u << 20)
 
+/* Elements of a tensor of floats that is tracked: factors and sizes on their way to a shape. */
+#define SURG__REALS 64u
+
 /* What is known of one element: a number, a symbol of the model's inputs, or nothing. */
 typedef struct surg__elem {
-  int64_t value; /* where `known` */
+  int64_t value; /* where `known`; of a float the bits of it as a double */
   const char *param;
   bool known;
 } surg__elem;
@@ -62,6 +65,7 @@ typedef struct surg__istate {
   const surg__elem *elems;
   uint32_t n_elems;
   bool has_elems, stated;
+  bool real; /* the elements are floats */
 } surg__istate;
 
 typedef void (*surg__rule)(surg__infer *c);
@@ -82,11 +86,14 @@ surg__fact surg__i_value(surg__infer *c, const surg_value *v, size_t slot);
 bool surg__i_ranked(surg__infer *c, size_t i, surg__fact *f);
 /* The elements of input i, in `buf` or in memory of the inference; NULL: they are not tracked. */
 const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS], uint32_t *n);
+/* The same of floats, too: for rules that give elements on as they are. */
+const surg__elem *surg__i_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+                                    uint32_t *n);
 /* The one known element of input i; false when it is no such thing. */
 bool surg__i_int(surg__infer *c, size_t i, int64_t *out);
 /* All elements of input i as numbers, at most `cap`. */
 bool surg__i_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n);
-/* The float elements of a constant input. */
+/* The float elements of input i. */
 bool surg__i_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t *n);
 /* The dtype output k must have by the operator's type parameters, or 0. */
 int surg__i_dtype(const surg__infer *c, size_t k);
@@ -111,6 +118,8 @@ void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims,
 void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype);
 /* The elements of output k, whose type was stated. */
 void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
+/* The same of floats, too, where they are those of an input of the type of output k. */
+void surg__i_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
 
 /* --- dims --- */
 static inline surg_dim surg__dim(int64_t v) { return (surg_dim){v, NULL}; }
@@ -127,6 +136,16 @@ surg_dim surg__dim_sum(surg_dim a, surg_dim b);
 surg_dim surg__dim_of(surg__elem e, bool *negative);
 surg__elem surg__elem_of(surg_dim d);
 static inline surg__elem surg__elem_int(int64_t v) { return (surg__elem){v, NULL, true}; }
+static inline surg__elem surg__elem_real(double v) {
+  surg__elem e = {0, NULL, v - v == 0}; /* not known where it is not finite */
+  memcpy(&e.value, &v, sizeof v);
+  return e;
+}
+static inline double surg__elem_as_real(surg__elem e) {
+  double v;
+  memcpy(&v, &e.value, sizeof v);
+  return v;
+}
 static inline surg__elem surg__elem_unknown(void) { return (surg__elem){0, NULL, false}; }
 /* Broadcasts shape b into the shape a; false: they do not fit. */
 bool surg__dims_broadcast(surg_dim a[SURG_LIMIT_RANK], size_t *rank, const surg_dim *b, size_t n);

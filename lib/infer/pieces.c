@@ -32,7 +32,7 @@ static void join_elems(surg__infer *c, size_t inputs) {
   surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t total = 0, n;
   for (size_t i = 0; i < inputs; i++) {
-    const surg__elem *e = surg__i_elems(c, i, buf, &n);
+    const surg__elem *e = surg__i_any_elems(c, i, buf, &n);
     if (!e) {
       /* Its elements are unknown; their number may still be known. */
       surg__fact f;
@@ -47,7 +47,7 @@ static void join_elems(surg__infer *c, size_t inputs) {
     }
     total += n;
   }
-  surg__i_put_elems(c, 0, out, total);
+  surg__i_put_any_elems(c, 0, out, total);
 }
 
 void surg__i_concat(surg__infer *c) {
@@ -67,8 +67,9 @@ void surg__i_concat(surg__infer *c) {
   if (!j.ranked) return;
   j.dims[j.axis] = j.all ? j.sum : surg__dim_unknown();
   surg__i_put(c, 0, dtype, j.dims, j.rank);
-  if (c->states && j.rank == 1 && j.all && (dtype == SURG_INT64 || dtype == SURG_INT32))
-    join_elems(c, inputs);
+  const bool number = dtype == SURG_INT64 || dtype == SURG_INT32 || dtype == SURG_FLOAT ||
+                      dtype == SURG_DOUBLE;
+  if (c->states && j.rank == 1 && j.all && number) join_elems(c, inputs);
 }
 
 /* --- Split --- */
@@ -92,8 +93,8 @@ static void split_elems(surg__infer *c, size_t k, int64_t from, int64_t size) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
   if (!c->states || from > (int64_t)SURG__ELEMS || size > (int64_t)SURG__ELEMS) return;
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
-  if (e && from + size <= (int64_t)n) surg__i_put_elems(c, k, e + from, (uint32_t)size);
+  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
+  if (e && from + size <= (int64_t)n) surg__i_put_any_elems(c, k, e + from, (uint32_t)size);
 }
 
 /* Sizes from attribute or input, one a piece. */
@@ -297,10 +298,10 @@ static bool slice_axis(const cut *q, uint32_t i, surg_dim *dim, int64_t *from, i
 static void slice_elems(surg__infer *c, surg_dim left, int64_t from, int64_t step) {
   surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t n;
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
   if (!e || !surg__dim_known(left) || from < 0 || left.value > (int64_t)n) return;
   for (int64_t i = 0; i < left.value; i++) out[i] = e[from + i * step];
-  surg__i_put_elems(c, 0, out, (uint32_t)left.value);
+  surg__i_put_any_elems(c, 0, out, (uint32_t)left.value);
 }
 
 void surg__i_slice(surg__infer *c) {

@@ -7,14 +7,14 @@
 static const surg__rule rules[SURG_OP_COUNT] = {
     /* one input, same shape */
     R(Abs, same), R(Acos, same), R(Acosh, same), R(Asin, same), R(Asinh, same), R(Atan, same),
-    R(Atanh, same), R(BitwiseNot, same), R(Ceil, same), R(Celu, same), R(Clip, same),
+    R(Atanh, same), R(BitwiseNot, same), R(Ceil, round), R(Celu, same), R(Clip, same),
     R(Cos, same), R(Cosh, same), R(CumProd, same), R(CumSum, same), R(Elu, same), R(Erf, same),
-    R(Exp, same), R(Floor, same), R(Gelu, same), R(HardSigmoid, same), R(HardSwish, same),
+    R(Exp, same), R(Floor, round), R(Gelu, same), R(HardSigmoid, same), R(HardSwish, same),
     R(Hardmax, same), R(InstanceNormalization, same), R(GroupNormalization, same),
     R(IsInf, same), R(IsNaN, same), R(LRN, same), R(LeakyRelu, same), R(Log, same),
     R(LogSoftmax, same), R(LpNormalization, same), R(MeanVarianceNormalization, same),
     R(Mish, same), R(Neg, same), R(Not, same), R(RMSNormalization, same), R(Reciprocal, same),
-    R(RegexFullMatch, same), R(Relu, same), R(ReverseSequence, same), R(Round, same),
+    R(RegexFullMatch, same), R(Relu, same), R(ReverseSequence, same), R(Round, round),
     R(RotaryEmbedding, same), R(Scatter, same), R(ScatterElements, same), R(ScatterND, same),
     R(Selu, same), R(Shrink, same), R(Sigmoid, same), R(Sign, same), R(Sin, same), R(Sinh, same),
     R(Softmax, same), R(Softplus, same), R(Softsign, same), R(Sqrt, same), R(Swish, same),

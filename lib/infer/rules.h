@@ -105,6 +105,11 @@ void surg__i_dft(surg__infer *c);
 void surg__i_stft(surg__infer *c);
 void surg__i_einsum(surg__infer *c);
 
+/* reals.c */
+void surg__i_round(surg__infer *c); /* Floor, Ceil, Round */
+void surg__i_real_arith(surg__infer *c, const surg_dim *dims, size_t rank);
+void surg__i_real_cast(surg__infer *c, int from, int to);
+
 /* sequence.c */
 void surg__i_sequence_construct(surg__infer *c);
 void surg__i_sequence_empty(surg__infer *c);

@@ -7,8 +7,8 @@ static void pass_elems(surg__infer *c) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
   if (!c->states) return;
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
-  if (e) surg__i_put_elems(c, 0, e, n);
+  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
+  if (e) surg__i_put_any_elems(c, 0, e, n);
 }
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high) {

@@ -400,9 +400,27 @@ const infer_row infer_rows[] = {
      "z = ConstantOfShape(b)", "y float[N]; z float[6]"},
     {13, "float[2,6] x", "int64[2] m = {-1, -1}, bool[2] c = {0, 1}",
      "s = Shape(x)\n t = Where(c, m, s)\n y = Reshape(x, t)", "y float[2,6]"},
+    {13, "float[N,6] x", "float k = {0.5}", "s = Shape(x)\n f = Cast <to = 1> (s)\n"
+     "h = Mul(f, k)\n i = Cast <to = 7> (h)\n y = ConstantOfShape(i)", "y float[?,3]"},
+    {13, "float[7,6] x", "float two = {2}", "s = Shape(x)\n f = Cast <to = 1> (s)\n"
+     "h = Div(f, two)\n a = Floor(h)\n b = Ceil(h)\n r = Round(h)\n i = Cast <to = 7> (a)\n"
+     "j = Cast <to = 6> (b)\n l = Cast <to = 7> (j)\n m = Cast <to = 7> (r)\n"
+     "y = ConstantOfShape(i)\n z = ConstantOfShape(l)\n w = ConstantOfShape(m)",
+     "y float[3,3]; z float[4,3]; w float[4,3]"},
+    {13, "float[7,6] x", "float zero = {0}", "s = Shape(x)\n f = Cast <to = 1> (s)\n"
+     "h = Div(f, zero)\n i = Cast <to = 7> (h)\n y = ConstantOfShape(i)", "y float[?,?]"},
+    {13, "float[7,6] x", "double k = {0.1}", "s = Shape(x)\n f = Cast <to = 11> (s)\n"
+     "h = Mul(f, k)\n g = Cast <to = 1> (h)\n i = Cast <to = 7> (g)\n y = ConstantOfShape(i)",
+     "y float[0,0]"},
+    {13, "float[16777217] x", "", "s = Shape(x)\n f = Cast <to = 1> (s)\n"
+     "i = Cast <to = 7> (f)\n y = ConstantOfShape(i)", "y float[?]"},
+    {13, "float[1,3,4,6] x", "float[2] one = {1, 1}, float k = {2}, int64[2] p = {2, 3}",
+     "s = Shape(x)\n q = Gather(s, p)\n f = Cast <to = 1> (q)\n g = Mul(f, k)\n h = Div(g, f)\n"
+     "t = Concat <axis = 0> (one, h)\n y = Resize(x, , t)", "y float[1,3,8,12]"},
     /* what nobody knows */
     {13, "float[2] x", "", "y = Nonsense(x)", "y -"},
-    {13, "seq(float[2]) x", "", "y = Identity(x)\n n = SequenceLength(x)", "y seq(float[2]); n int64[]"},
+    {13, "seq(float[2]) x", "", "y = Identity(x)\n n = SequenceLength(x)",
+     "y seq(float[2]); n int64[]"},
     {13, "float[A,B,1,1] x, float[A,B] w", "", "y = Mean(x, w)", "y float[A,B,A,B]"},
 };
 const unsigned infer_row_count = sizeof infer_rows / sizeof infer_rows[0];
