@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes inputs of the model constants: `input=VALUE`, VALUE a number, true or false, or a list
+ * a+b+c. One number fills the whole shape that the input declares.
+ *
+ *   before: (float[2] x, float k) => (float[2] y) { y = Mul (x, k) }             bind{k=0.5}
+ *   after:  (float[2] x) => (float[2] y) <float k = {0.5}> { y = Mul (x, k) }
+ *
+ * Element types: integers of 8 to 64 bits, bool, float, double. The shape must be static, or of
+ * one axis whose length the list gives. Below IR version 4 a weight must be listed as an input: the
+ * input stays listed there and is a constant all the same. Needs nothing. Keeps sorted. Exact;
+ * changes the interface. */
+#include <onnxsurg/onnxsurg.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT 1024
+#define MOST ((uint64_t)1 << 26) /* bytes of a constant that one number fills */
+
+typedef struct bound {
+  const char *name;
+  surg_value *v;
+  int dtype;
+  int64_t dims[64];
+  size_t rank, given; /* numbers the user wrote */
+  uint64_t count;
+} bound;
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static size_t size_of(int dtype) {
+  switch (dtype) {
+    case SURG_BOOL:
+    case SURG_INT8:
+    case SURG_UINT8:
+      return 1;
+    case SURG_INT16:
+    case SURG_UINT16:
+      return 2;
+    case SURG_FLOAT:
+    case SURG_INT32:
+    case SURG_UINT32:
+      return 4;
+    case SURG_DOUBLE:
+    case SURG_INT64:
+    case SURG_UINT64:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+static bool is_unsigned(int dtype) {
+  return dtype == SURG_UINT8 || dtype == SURG_UINT16 || dtype == SURG_UINT32 ||
+         dtype == SURG_UINT64;
+}
+
+/* The bits of a whole number, false when the type cannot hold it. */
+static bool whole(int dtype, const char *s, uint64_t *bits) {
+  char *end;
+  unsigned width = (unsigned)size_of(dtype) * 8;
+  if (*s != '-' && (*s < '0' || *s > '9')) return false;
+  errno = 0;
+  if (is_unsigned(dtype)) {
+    *bits = strtoull(s, &end, 10);
+    return *s != '-' && end != s && !*end && errno == 0 && (width == 64 || !(*bits >> width));
+  }
+  long long v = strtoll(s, &end, 10);
+  *bits = (uint64_t)v;
+  if (end == s || *end || errno) return false;
+  return width == 64 || (v >= -(1LL << (width - 1)) && v < 1LL << (width - 1));
+}
+
+/* A finite number must not overflow; one too small for the type becomes 0 or subnormal. */
+static bool real(int dtype, const char *s, uint64_t *bits) {
+  char *end;
+  if (*s == ' ' || *s == '\t' || *s == '\n') return false;
+  bool infinite = strchr(s, 'i') || strchr(s, 'I');
+  if (dtype == SURG_DOUBLE) {
+    double d = strtod(s, &end);
+    memcpy(bits, &d, sizeof d);
+    return end != s && !*end && (infinite || !isinf(d));
+  }
+  float f = strtof(s, &end);
+  uint32_t b;
+  memcpy(&b, &f, sizeof b);
+  *bits = b;
+  return end != s && !*end && (infinite || !isinf(f));
+}
+
+static bool parse(int dtype, const char *s, uint64_t *bits) {
+  if (dtype == SURG_FLOAT || dtype == SURG_DOUBLE) return real(dtype, s, bits);
+  if (dtype != SURG_BOOL) return whole(dtype, s, bits);
+  *bits = strcmp(s, "true") == 0 || strcmp(s, "1") == 0;
+  return *bits || strcmp(s, "false") == 0 || strcmp(s, "0") == 0;
+}
+
+/* ---- what the input declares ----------------------------------------------------------------- */
+
+static surg_pass_result refuse(surg_pass_ctx *p, const bound *b, const char *what,
+                               const char *detail) {
+  char text[TEXT];
+  snprintf(text, sizeof text, "'%.300s': %.500s%.200s", b->name, what, detail);
+  return surg_pass_usage(p, text);
+}
+
+static surg_pass_result unknown(surg_pass_ctx *p, const surg_graph *g, const char *name) {
+  char text[TEXT];
+  const char *near = surg_pass_nearest_value(p, g, name);
+  bool input = near && surg_value_is_input(surg_graph_find_value(g, near));
+  snprintf(text, sizeof text, "the model has no input '%.300s'%s%.300s%s", name,
+           input ? "; did you mean '" : "", input ? near : "", input ? "'?" : "");
+  return surg_pass_usage(p, text);
+}
+
+/* Dims from the declared shape; the one open axis of a vector takes its length from the list. */
+static surg_pass_result read_shape(surg_pass_ctx *p, bound *b, const surg_type *t) {
+  if (!surg_type_has_rank(t) || surg_type_rank(t) > sizeof b->dims / sizeof *b->dims)
+    return refuse(p, b, "the shape of the input is not known", "");
+  b->rank = surg_type_rank(t);
+  b->count = 1;
+  for (size_t i = 0; i < b->rank; i++) {
+    b->dims[i] = surg_type_dim(t, i).value;
+    if (b->dims[i] < 0 && b->rank == 1) b->dims[i] = (int64_t)b->given;
+    if (b->dims[i] < 0)
+      return refuse(p, b, "the shape of the input is not static", "; see the pass freeze");
+    if (b->dims[i] && b->count > MOST / (uint64_t)b->dims[i])
+      return refuse(p, b, "the input is too large to be bound", "");
+    b->count *= (uint64_t)b->dims[i];
+  }
+  if (b->count * size_of(b->dtype) > MOST)
+    return refuse(p, b, "the input is too large to be bound", "");
+  return SURG_PASS_UNCHANGED;
+}
+
+static surg_pass_result read_bound(surg_pass_ctx *p, const surg_graph *g, size_t i, bound *b) {
+  char text[TEXT];
+  *b = (bound){.name = surg_pass_pair_name(p, i)};
+  b->v = surg_graph_find_value(g, b->name);
+  if (!b->v || !surg_value_is_input(b->v)) return unknown(p, g, b->name);
+  const surg_type *t = surg_value_declared_type(b->v);
+  b->dtype = surg_type_dtype(t);
+  if (surg_type_get_kind(t) != SURG_TYPE_TENSOR)
+    return refuse(p, b, "only tensors can be bound", "");
+  if (!size_of(b->dtype))
+    return refuse(p, b, "cannot bind inputs of type ", surg_dtype_name(b->dtype));
+  while (surg_pass_pair_value(p, i, b->given)) b->given++;
+  if (read_shape(p, b, t) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  bool fits = b->given == 1 || (b->rank == 1 && b->given == b->count);
+  if (fits) return SURG_PASS_UNCHANGED;
+  snprintf(text, sizeof text, "%zu numbers for %llu elements of %zu axes", b->given,
+           (unsigned long long)b->count, b->rank);
+  return refuse(p, b, text, "; one number fills any shape, a list one axis");
+}
+
+/* ---- the rewrite ----------------------------------------------------------------------------- */
+
+static surg_tensor *tensor(surg_pass_ctx *p, size_t i, const bound *b) {
+  size_t size = size_of(b->dtype), n = (size_t)b->count;
+  uint8_t *bytes = surg_pass_alloc(p, n * size);
+  uint64_t bits = 0;
+  if (!bytes) return NULL;
+  for (size_t k = 0; k < n || k == 0; k++) { /* also reads the number that fills nothing */
+    const char *s = k < b->given ? surg_pass_pair_value(p, i, k) : NULL;
+    if (s && !parse(b->dtype, s, &bits)) {
+      char text[TEXT];
+      snprintf(text, sizeof text, "'%.100s' is no ", s);
+      refuse(p, b, text, surg_dtype_name(b->dtype));
+      return NULL;
+    }
+    for (size_t c = 0; c < size && k < n; c++) bytes[k * size + c] = (uint8_t)(bits >> 8 * c);
+  }
+  return surg_tensor_new(surg_pass_model(p), b->dtype, b->dims, b->rank, bytes, n * size);
+}
+
+/* Below IR version 4 the input stays listed, and its type must be that of the weight. */
+static bool settle(surg_pass_ctx *p, surg_graph *g, const bound *b, surg_tensor *t) {
+  surg_model *m = surg_pass_model(p);
+  if (surg_value_set_initializer(b->v, t)) return false;
+  if (surg_model_ir_version(m) < 4) {
+    surg_dim dims[64];
+    for (size_t i = 0; i < b->rank; i++) dims[i] = (surg_dim){b->dims[i], NULL};
+    const surg_type *type = surg_type_tensor(m, b->dtype, dims, b->rank);
+    type = surg_type_refine(m, surg_value_declared_type(b->v), type, NULL);
+    return type && surg_value_set_declared_type(b->v, type) == SURG_OK;
+  }
+  for (size_t i = 0; i < surg_graph_input_count(g); i++)
+    if (surg_graph_input(g, i) == b->v) return surg_graph_remove_input(g, i) == SURG_OK;
+  return true;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  surg_graph *g = surg_model_graph(surg_pass_model(p));
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  size_t n = surg_pass_pair_count(p);
+  if (!n) return surg_pass_usage(p, "needs inputs and their values, such as flag=true");
+  for (size_t i = 0; i < n; i++) {
+    bound b;
+    if (read_bound(p, g, i, &b) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+    surg_tensor *t = tensor(p, i, &b);
+    if (!t) return SURG_PASS_FAILED;
+    if (!surg_pass_allow(p)) return result;
+    if (!settle(p, g, &b, t)) return SURG_PASS_FAILED;
+    surg_pass_count(p, "inputs bound", 1);
+    result = SURG_PASS_CHANGED;
+  }
+  return result;
+}
+
+static const surg_option options[] = {
+    {"input", SURG_OPTION_PAIRS, NULL, "an input, and the number or list a+b it becomes"},
+};
+
+const surg_pass surg__pass_bind = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "bind",
+    .help = "make inputs constants",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_EXACT,
+    .interface = true,
+    .run = run,
+};
