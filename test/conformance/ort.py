@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives ort_pairs.cjs, and survives the crashes of the runtime under it."""
+"""Drives programs that answer a line with a line of JSON, and survives their crashes: ONNX Runtime
+(ort_pairs.cjs, ort_shapes.cjs) above all."""
 import json
 import os
 import select
@@ -18,46 +19,66 @@ def package():
     return folder if there and shutil.which("node") else None
 
 
-class Comparer:
-    """compare(a, b) -> (verdict, why); verdicts as ort_pairs.cjs, and crash, timeout."""
+def script(name):
+    """The command that runs a script of this folder in ONNX Runtime."""
+    return ["node", os.path.join(HERE, name), package()]
 
-    def __init__(self):
-        self.child = None
+
+class Child:
+    """ask(line) -> what the program answers, or "crash" or "timeout"; then it is started anew."""
+
+    def __init__(self, command):
+        self.command, self.child = command, None
 
     def _start(self):
-        self.child = subprocess.Popen(
-            ["node", os.path.join(HERE, "ort_pairs.cjs"), package()], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.child = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      stderr=subprocess.DEVNULL)
         self.rest = b""
 
     def _line(self):
-        while b"\n" not in self.rest:
+        pieces = [self.rest]
+        while b"\n" not in pieces[-1]:
             ready, _, _ = select.select([self.child.stdout], [], [], SECONDS)
             if not ready:
                 return "timeout"
-            data = os.read(self.child.stdout.fileno(), 65536)
+            data = os.read(self.child.stdout.fileno(), 1 << 20)
             if not data:
                 return "crash"
-            self.rest += data
-        line, self.rest = self.rest.split(b"\n", 1)
+            pieces.append(data)
+        line, self.rest = b"".join(pieces).split(b"\n", 1)
         return line
 
-    def compare(self, a, b):
+    def ask(self, line):
         if not self.child:
             self._start()
-        self.child.stdin.write(("%s\t%s\n" % (a, b)).encode())
-        self.child.stdin.flush()
+        try:
+            self.child.stdin.write(line.encode() + b"\n")
+            self.child.stdin.flush()
+        except BrokenPipeError:
+            self.close()
+            return "crash"
         while True:  # the runtime may print lines of its own
-            line = self._line()
-            if isinstance(line, str):
+            answer = self._line()
+            if isinstance(answer, str):
                 self.close()
-                return line, ""
-            if line.startswith(b"{"):
-                answer = json.loads(line)
-                return answer["verdict"], answer.get("why", "")
+                return answer
+            if answer.startswith(b"{"):
+                return json.loads(answer)
 
     def close(self):
         if self.child:
             self.child.kill()
             self.child.wait()
             self.child = None
+
+
+class Comparer(Child):
+    """compare(a, b) -> (verdict, why); verdicts as ort_pairs.cjs, and crash, timeout."""
+
+    def __init__(self):
+        super().__init__(script("ort_pairs.cjs"))
+
+    def compare(self, a, b):
+        answer = self.ask("%s\t%s" % (a, b))
+        return (answer, "") if isinstance(answer, str) else (answer["verdict"],
+                                                             answer.get("why", ""))

@@ -6,55 +6,14 @@
 const path = require('path');
 const readline = require('readline');
 const ort = require(path.resolve(process.argv[2], 'node_modules/onnxruntime-node'));
+const { generator, fromHalf, makeTensor } = require('./ort_inputs.cjs');
 
 const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
 const SIZES = [2, 3, 1, 4, 8, 16, 32, 64, 128, 256];
-const ELEMENTS_MAX = 2e7;
-
-function generator(seed) {
-  let state = (seed * 2654435761 + 12345) >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 4294967296;
-  };
-}
-
-function toHalf(value) {
-  const bits = new Uint32Array(new Float32Array([value]).buffer)[0];
-  const exponent = ((bits >>> 23) & 255) - 112;
-  const sign = (bits >>> 16) & 0x8000;
-  if (exponent <= 0) return sign;
-  return exponent > 30 ? sign | 0x7c00 : sign | (exponent << 10) | ((bits >>> 13) & 1023);
-}
-
-function fromHalf(half) {
-  const exponent = (half >> 10) & 31, fraction = half & 1023, sign = half & 0x8000 ? -1 : 1;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
-}
-
-const ARRAYS = {
-  float32: [Float32Array, r => r() * 3 - 1.5], float64: [Float64Array, r => r() * 3 - 1.5],
-  float16: [Uint16Array, r => toHalf(r() * 3 - 1.5)],
-  int64: [BigInt64Array, r => BigInt(Math.floor(r() * 3))],
-  uint64: [BigUint64Array, r => BigInt(Math.floor(r() * 3))],
-  int32: [Int32Array, r => Math.floor(r() * 3)], uint32: [Uint32Array, r => Math.floor(r() * 3)],
-  int16: [Int16Array, r => Math.floor(r() * 3)], uint16: [Uint16Array, r => Math.floor(r() * 3)],
-  int8: [Int8Array, r => Math.floor(r() * 7) - 3], uint8: [Uint8Array, r => Math.floor(r() * 7)],
-  bool: [Uint8Array, r => (r() < 0.5 ? 0 : 1)],
-};
 
 function makeInput(meta, size, random) {
   const dims = meta.shape.map(d => (typeof d === 'number' && d >= 0 ? d : size));
-  const count = dims.reduce((a, b) => a * b, 1);
-  if (count > ELEMENTS_MAX) throw new Error('input too large');
-  if (meta.type === 'string') {
-    const words = Array.from({ length: count }, () => ['a', 'bc', 'def'][Math.floor(random() * 3)]);
-    return new ort.Tensor('string', words, dims);
-  }
-  if (!ARRAYS[meta.type]) throw new Error('input type ' + meta.type);
-  const [Kind, draw] = ARRAYS[meta.type];
-  return new ort.Tensor(meta.type, Kind.from({ length: count }, () => draw(random)), dims);
+  return makeTensor(ort.Tensor, meta.type, dims, random);
 }
 
 // Relative and absolute tolerance: folding sums in another order than a runtime does.
