@@ -50,14 +50,15 @@ static surg_status check_attributes(run *r) {
   return SURG_OK;
 }
 
-/* What no kernel may touch, whatever its inputs are. */
+/* What no kernel may touch, whatever its inputs are. A random node is computed in a run (its kernel
+ * asks for a seed), never to make a constant. */
 static surg_status check_node(run *r) {
   surg_node *n = r->node;
   r->schema = surg_node_schema(n);
   if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || !r->schema) {
     return refuse(r, SURG_EUNSUPPORTED, "the operator is not a standard one");
   }
-  if (surg_node_nondeterministic(n)) {
+  if (!r->given && surg_node_nondeterministic(n)) {
     return refuse(r, SURG_EUNSUPPORTED, "the operator is not deterministic");
   }
   return check_attributes(r);

@@ -1,26 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dropout without training, Shrink, BitCast, DynamicQuantizeLinear, window functions. */
+/* Dropout, Shrink, BitCast, DynamicQuantizeLinear, window functions. */
 #include <math.h>
 
 #include "eval/kernels.h"
 #include "eval/loop.h"
 #include "eval/number.h"
+#include "eval/random.h"
+
+/* The training form of since 12: `mask` may be NULL. */
+static surg__kstatus drop(surg_kctx *k, double ratio, uint8_t *mask) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  surg__random r;
+  SURG__K_TRY(surg__random_init(k, &r));
+  SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
+  SURG__K_TRY(surg__k_work(k, x->count));
+  double scale = 1 / (1 - ratio);
+  for (uint64_t i = 0; i < x->count; ++i) {
+    bool keep = surg__random_next(&r) >= ratio;
+    if (mask) mask[i] = keep;
+    if (!k->wanted[0]) continue;
+    double v = surg__load_f64(x->dtype, x->data, i);
+    surg__store_f64(o->dtype, o->data, i, keep ? v * scale : 0);
+  }
+  return SURG__K_OK;
+}
+
+/* Whether elements are dropped, and which share. */
+static surg__kstatus drop_ratio(surg_kctx *k, double *ratio) {
+  *ratio = 0;
+  if (k->since < 7 && surg_node_int(k->node, "is_test", 0) == 0) {
+    return surg__k_cannot(k, "a training form without a seed");
+  }
+  if (!surg__k_has(k, 2)) return SURG__K_OK;
+  if (k->in[2].count != 1) return surg__k_invalid(k, "training_mode is no single truth value");
+  if (!*(const uint8_t *)k->in[2].data) return SURG__K_OK;
+  *ratio = 0.5;
+  if (!surg__k_has(k, 1)) return SURG__K_OK;
+  if (k->in[1].count != 1) return surg__k_invalid(k, "ratio is no single number");
+  *ratio = surg__load_f64(k->in[1].dtype, k->in[1].data, 0);
+  return *ratio >= 0 && *ratio < 1 ? SURG__K_OK : surg__k_invalid(k, "ratio is not in 0..1");
+}
 
 /* Outside training the input passes as it is, and all of it. */
 surg__kstatus surg__k_dropout(surg_kctx *k) {
   const surg__array *x = &k->in[0];
-  if (k->since < 7 && surg_node_int(k->node, "is_test", 0) == 0) {
-    return surg__k_cannot(k, "a training form");
-  }
-  if (surg__k_has(k, 2) && (k->in[2].count != 1 || *(const uint8_t *)k->in[2].data)) {
-    return surg__k_cannot(k, "a training form");
-  }
+  double ratio;
+  SURG__K_TRY(drop_ratio(k, &ratio));
   bool mask = k->n_out > 1 && k->wanted[1];
   if (mask && k->since < 12) return surg__k_cannot(k, "the mask outside training");
+  if (mask) SURG__K_TRY(surg__k_out(k, 1, SURG_BOOL, x->dims, x->rank));
+  if (ratio > 0 && !surg__is_real(x->dtype)) return surg__k_cannot(k, "dropping in this type");
+  if (ratio > 0) return drop(k, ratio, mask ? k->out[1].data : NULL);
   if (k->wanted[0]) SURG__K_TRY(surg__k_alias(k, 0, 0, x->dims, x->rank));
-  if (!mask) return SURG__K_OK;
-  SURG__K_TRY(surg__k_out(k, 1, SURG_BOOL, x->dims, x->rank));
-  memset(k->out[1].data, 1, (size_t)x->count);
+  if (mask) memset(k->out[1].data, 1, (size_t)x->count);
   return SURG__K_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalizations, in inference form. Statistics are computed in double, the deviations from the
+/* Normalizations but BatchNormalization. Statistics are computed in double, the deviations from the
  * mean in a second pass. */
 #include <math.h>
 
@@ -45,43 +45,11 @@ static double load(const surg__array *a, uint64_t i) {
   return surg__load_f64(a->dtype, a->data, i);
 }
 
-/* --- by channel: BatchNormalization, InstanceNormalization, GroupNormalization --- */
+/* --- by channel: InstanceNormalization, GroupNormalization --- */
 
 /* Whether input i is a vector of one element a channel. */
 static bool per_channel(const surg_kctx *k, uint32_t i, int64_t channels) {
   return k->in[i].rank == 1 && k->in[i].dims[0] == channels;
-}
-
-static const char *not_inference(surg_kctx *k) {
-  if (k->since < 7 && surg_node_int(k->node, "is_test", 0) == 0) return "a training form";
-  if (k->since < 9 && surg_node_int(k->node, "spatial", 1) == 0) return "statistics an element";
-  if (surg_node_int(k->node, "training_mode", 0) != 0) return "a training form";
-  for (uint32_t i = 1; i < k->n_out; ++i) {
-    if (k->wanted[i]) return "outputs of the training form";
-  }
-  return NULL;
-}
-
-surg__kstatus surg__k_batch_norm(surg_kctx *k) {
-  const surg__array *x = &k->in[0], *o = &k->out[0];
-  const char *why = not_inference(k);
-  if (why) return surg__k_cannot(k, why);
-  if (!k->wanted[0]) return SURG__K_OK;
-  int64_t channels = x->rank > 1 ? x->dims[1] : 1;
-  if (x->rank == 0) return surg__k_invalid(k, "a scalar has no channels");
-  for (uint32_t i = 1; i < 5; ++i) {
-    if (!per_channel(k, i, channels)) return surg__k_invalid(k, "not one entry a channel");
-  }
-  double epsilon = surg_node_float(k->node, "epsilon", 1e-5f);
-  SURG__K_TRY(make_output(k, x->dtype));
-  uint64_t inner = 1;
-  for (uint32_t d = 2; d < x->rank; ++d) inner *= (uint64_t)x->dims[d];
-  for (uint64_t i = 0; i < x->count; ++i) {
-    uint64_t c = i / inner % (uint64_t)channels;
-    double v = (load(x, i) - load(&k->in[3], c)) / sqrt(load(&k->in[4], c) + epsilon);
-    surg__store_f64(o->dtype, o->data, i, v * load(&k->in[1], c) + load(&k->in[2], c));
-  }
-  return SURG__K_OK;
 }
 
 /* Groups of channels, each with its own statistics; an instance norm has one channel a group. */

@@ -455,7 +455,7 @@ static const kernel_row norm_rows[] = {
      "float[1,2,1]: 3 8 | float[2]: 1 2 | float[2]: 0 1 | float[2]: 1 2 | float[2]: 4 9",
      "float[1,2,1]: 1 5"},
     {"BatchNormalization", 6, "epsilon=0.0",
-     "float[1,1]: 3 | float[1]: 1 | float[1]: 0 | float[1]: 1 | float[1]: 4", "unsupported"},
+     "float[1,1]: 3 | float[1]: 1 | float[1]: 0 | float[1]: 1 | float[1]: 4", "float[1,1]: nan"},
     {"BatchNormalization", 6, "epsilon=0.0; is_test=1",
      "float[1,1]: 3 | float[1]: 1 | float[1]: 0 | float[1]: 1 | float[1]: 4", "float[1,1]: 1"},
     {"BatchNormalization", 9, "",
