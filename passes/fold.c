@@ -6,13 +6,12 @@
  *   before: (float[2] x) => (y) <float[1] c = {3}> { d = Neg (c)   y = Mul (x, d) }
  *   after:  (float[2] x) => (y) <float[1] d = {-3}> { y = Mul (x, d) }
  *
- * Each node is judged by its neighbourhood alone: its result may be larger than the constants that
- * go with it by max-growth bytes, by default what a shape takes, so that files do not grow; a chain
- * of nodes that fold into each other is judged at its end (fold_chain.c). Where sizes are known
- * from the types, nothing is computed first. The limits on
- * the whole run are guards against made-up files; what they leave is counted. Never folded:
- * random operators, operators that are no builtins, DequantizeLinear (the small form is the
- * purpose), whatever the user keeps.
+ * Each node is judged by its neighbourhood alone: what its result takes in the file may be more
+ * than what leaves the file with the node by max-growth bytes, by default none, so that files do
+ * not grow; a chain of nodes that fold into each other is judged at its end (fold_growth.c). Where
+ * sizes are known from the types, nothing is computed first. The limits on the whole run are guards
+ * against made-up files; what they leave is counted. Never folded: random operators, operators that
+ * are no builtins, DequantizeLinear (the small form is the purpose), whatever the user keeps.
  *
  * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
  * ulp: engines round sums and transcendental functions in their own ways. */
@@ -111,25 +110,10 @@ static bool has_reader(const surg_node *n) {
 
 /* --- constants that go with a node --- */
 
-/* Whether v can be erased once nothing reads it. */
-static bool erasable(const fold_state *f, const surg_value *v) {
+bool fold_erasable(const fold_state *f, const surg_value *v) {
   const surg_node *producer = surg_value_producer(v, NULL);
   if (surg_value_is_pinned(v) || surg_pass_keeps_value(f->pass, v)) return false;
   return !producer || !fold_keeps(f, producer);
-}
-
-/* Bytes of input i that go when node n goes: of a constant that nothing else reads, counted at its
- * first place. A value the node reads more than 64 times counts as staying, to stay linear. */
-uint64_t fold_dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
-  const surg_value *v = surg_node_input(n, i);
-  const surg_tensor *t = surg_value_constant(v);
-  if (!t || !erasable(f, v)) return 0;
-  int seen = 0;
-  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
-    if (surg_use_get_kind(u) != SURG_USE_NODE || surg_use_node(u) != n) return 0;
-    if (surg_use_index(u) < i || ++seen > 64) return 0;
-  }
-  return surg_tensor_bytes(t);
 }
 
 bool fold_remember_inputs(fold_state *f, const surg_node *n) {
@@ -144,7 +128,7 @@ bool fold_remember_inputs(fold_state *f, const surg_node *n) {
 void fold_bury(fold_state *f) {
   for (size_t i = 0; i < f->dead.count; i++) {
     surg_value *v = f->dead.items[i];
-    if (surg_value_erased(v) || surg_value_first_use(v) || !erasable(f, v)) continue;
+    if (surg_value_erased(v) || surg_value_first_use(v) || !fold_erasable(f, v)) continue;
     surg_node *producer = surg_value_producer(v, NULL);
     if (producer)
       surg_node_erase(producer);
@@ -177,36 +161,12 @@ static void bury_inputs(fold_state *f) {
 
 /* --- putting a result in the place of an output --- */
 
-/* A copy of a name that outlives the edits. */
-static char *copy_name(fold_state *f, const char *name) {
-  size_t n = strlen(name) + 1;
-  char *copy = surg_pass_alloc(f->pass, n);
-  if (copy)
-    memcpy(copy, name, n);
-  else
-    f->failed = true;
-  return copy;
-}
-
-/* Gives the uses of output i to a constant of the same name. The name is made free first, except
- * where it is the label of a graph output, which the replacement hands over. */
+/* Makes output i a constant, where something reads it. */
 static bool put(fold_state *f, surg_node *n, size_t i, surg_tensor *t) {
-  surg_graph *g = surg_node_graph(n);
-  surg_value *old = surg_node_output(n, i);
-  if (surg_value_use_count(old, 1) == 0) return true;
-  char *name = copy_name(f, surg_value_name(old));
-  if (!name) return false;
+  surg_value *v = surg_node_output(n, i);
+  if (surg_value_use_count(v, 1) == 0) return true;
   f->changed = true;
-  if (!surg_value_is_output(old) &&
-      surg_value_rename(old, surg_graph_fresh_name(g, name)) != SURG_OK)
-    return !(f->failed = true);
-  surg_value *by = surg_graph_constant(g, n, name, t);
-  if (!by) return !(f->failed = true);
-  /* Another graph bears the name; that is no matter unless it is inside this one or around it. */
-  if (!f->nested && !surg_value_is_output(old) && strcmp(surg_value_name(by), name) != 0 &&
-      !surg_graph_lookup_value(g, name) && surg_value_rename(by, name) != SURG_OK)
-    return !(f->failed = true);
-  return surg_value_replace(old, by) == SURG_OK || !(f->failed = true);
+  return surg_value_become_constant(v, t) == SURG_OK || !(f->failed = true);
 }
 
 /* Replaces a node by its results. Its outputs can be replaced: fold_pinned was asked. */
@@ -218,15 +178,6 @@ static bool replace_node(fold_state *f, surg_node *n, surg_tensor **results, siz
   if (surg_node_erase(n) != SURG_OK) return !(f->failed = true);
   fold_bury(f);
   return !f->failed;
-}
-
-/* Whether a constant can be made in g: where it must be a Constant node, that must be a builtin. */
-static bool can_make_constant(const fold_state *f, const surg_graph *g) {
-  if (surg_model_ir_version(f->model) >= 4 && surg_graph_get_kind(g) != SURG_GRAPH_FUNCTION)
-    return true;
-  int64_t opset = surg_graph_opset(g, "");
-  return opset > 0 && surg_schema_find("", "Constant", opset) &&
-         !surg_model_find_function(f->model, "", "Constant", "");
 }
 
 /* --- nodes with constant inputs --- */
@@ -311,10 +262,6 @@ static surg_exactness exactness_of(int op, surg_tensor *const *results, size_t c
   return SURG_EXACT;
 }
 
-static uint64_t plus(uint64_t a, uint64_t b) {
-  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* Runs the kernel within `bytes`. The work is asked for in steps, so that the guard on the whole
  * run counts about what was done. */
 static surg_status compute(fold_state *f, surg_node *n, uint64_t bytes, surg_tensor **out,
@@ -323,7 +270,7 @@ static surg_status compute(fold_state *f, surg_node *n, uint64_t bytes, surg_ten
   for (uint64_t work = 1 << 12; s == SURG_ELIMIT; work *= 16) {
     if (work > f->max_work) work = f->max_work;
     s = surg_node_evaluate(n, bytes, work, out, count, why);
-    if (s == SURG_OK) f->work = plus(f->work, work);
+    if (s == SURG_OK) f->work = fold_plus(f->work, work);
     if (work == f->max_work || work > UINT64_MAX / 16) break;
   }
   return s;
@@ -334,44 +281,56 @@ static surg_status compute(fold_state *f, surg_node *n, uint64_t bytes, surg_ten
 
 /* Adds to the growth of the run while max-total allows it: against files made to fill a disk. */
 static bool may_grow(fold_state *f, const surg_node *n, uint64_t bytes) {
-  if (bytes > 0 && plus(f->grown, bytes) > f->max_total)
+  if (bytes > 0 && fold_plus(f->grown, bytes) > f->max_total)
     return fold_leave(f, n, "max-total is spent");
-  f->grown = plus(f->grown, bytes);
+  f->grown = fold_plus(f->grown, bytes);
   return true;
 }
 
-static uint64_t result_bytes(surg_tensor *const *results, size_t count) {
+/* What the results that have readers take in the file. */
+static uint64_t bytes_in_file(const surg_node *n, surg_tensor *const *results, size_t count) {
   uint64_t bytes = 0;
-  for (size_t i = 0; i < count; i++) bytes = plus(bytes, surg_tensor_bytes(results[i]));
+  for (size_t i = 0; i < count; i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (results[i] && v && surg_value_use_count(v, 1) > 0)
+      bytes = fold_plus(bytes, surg_graph_constant_bytes(surg_node_graph(n), surg_value_name(v),
+                                                         results[i]));
+  }
   return bytes;
+}
+
+/* Bytes the results of n may take in the file; 0: too many for max-growth or max-bytes. *budget is
+ * how many they may have in memory. */
+static uint64_t most_bytes(fold_state *f, const surg_node *n, uint64_t leaving, uint64_t *budget) {
+  uint64_t most = fold_plus(leaving, f->max_growth), bytes = 0, in_file;
+  if (surg_node_result_sizes(n, &bytes, &in_file)) {
+    if (in_file > most && fold_chain_pays(f, n, in_file, leaving)) most = in_file;
+    if (in_file > most) return leave_large(f, n);
+    if (bytes > f->max_bytes) return fold_leave(f, n, "the result would be over max-bytes");
+  }
+  *budget = most > bytes ? most : bytes;
+  if (*budget > f->max_bytes) *budget = f->max_bytes;
+  return most;
 }
 
 /* The results of a node within the growth rule, or false. */
 static bool fold_node(fold_state *f, surg_node *n) {
-  uint64_t dying = 0, known;
   size_t count = surg_node_output_count(n);
-  for (size_t i = 0; i < surg_node_input_count(n); i++) {
-    if (surg_node_input(n, i)) dying = plus(dying, fold_dying_bytes(f, n, i));
-  }
-  uint64_t most = plus(dying, f->max_growth);
-  if (surg_node_result_bytes(n, &known)) {
-    if (known > most && fold_chain_pays(f, n, known, dying)) most = known;
-    if (known > most) return leave_large(f, n);
-    if (known > f->max_bytes) return fold_leave(f, n, "the result would be over max-bytes");
-  }
+  uint64_t leaving = fold_leaving(f, n), budget = 0;
+  uint64_t most = most_bytes(f, n, leaving, &budget);
+  if (most == 0) return false;
   if (f->work > RUN_WORK) return fold_leave(f, n, "the run has done as much work as it may");
   const char *why = NULL;
   surg_tensor **results = surg_pass_alloc(f->pass, (count + 1) * sizeof *results);
   if (!results) return !(f->failed = true);
-  uint64_t budget = most < f->max_bytes ? most : f->max_bytes;
   surg_status s = compute(f, n, budget, results, count, &why);
   /* What cannot be read now cannot be read by whoever runs the model either. */
   bool broken = s == SURG_ENOMEM || s == SURG_EIO || surg_model_status(f->model) != SURG_OK;
   if (broken) return !(f->failed = true);
   if (s != SURG_OK) return fold_leave(f, n, why);
-  uint64_t bytes = result_bytes(results, count);
+  uint64_t bytes = bytes_in_file(n, results, count);
   if (bytes > most) return leave_large(f, n);
-  uint64_t grown = bytes > dying ? bytes - dying : 0;
+  uint64_t grown = bytes > leaving ? bytes - leaving : 0;
   if (!may_grow(f, n, grown) || !fold_allow(f)) return false;
   const surg_schema *op = surg_node_schema(n);
   surg_pass_used(f->pass, exactness_of(surg_node_op(n), results, count));
@@ -385,13 +344,19 @@ static bool fold_identity(fold_state *f, surg_node *n) {
   surg_value *in = surg_node_input(n, 0), *out = surg_node_output(n, 0);
   surg_replace how = surg_value_can_replace(out, in);
   if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return false;
-  if (how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(f->pass, in)) return false;
-  if (!fold_allow(f)) return false;
+  bool label = how == SURG_REPLACE_BY_LABEL;
+  if (label && surg_pass_keeps_value(f->pass, in)) return false;
+  uint64_t grown = label ? fold_respelling(in, surg_value_name(out))
+                         : fold_respelling(out, surg_value_name(in));
+  uint64_t leaving = fold_leaving(f, n);
+  grown = grown > leaving ? grown - leaving : 0;
+  if (grown > f->max_growth) return leave_large(f, n);
+  if (!may_grow(f, n, grown) || !fold_allow(f)) return false;
   const surg_schema *op = surg_node_schema(n);
   f->changed = true;
   if (surg_value_replace(out, in) != SURG_OK || surg_node_erase(n) != SURG_OK)
     return !(f->failed = true);
-  fold_count(f, op, 0);
+  fold_count(f, op, grown);
   return true;
 }
 
@@ -455,12 +420,12 @@ static bool fold_shape(fold_state *f, surg_node *n) {
   if (surg_node_output_count(n) != 1) return false;
   surg_tensor *t = known_shape(f, n);
   if (!t || f->failed) return false;
-  uint64_t bytes = surg_tensor_bytes(t);
-  if (bytes > f->max_growth)
-    return leave_large(f, n);
+  uint64_t bytes = bytes_in_file(n, &t, 1), leaving = fold_leaving(f, n);
+  uint64_t grown = bytes > leaving ? bytes - leaving : 0;
+  if (grown > f->max_growth && !fold_chain_pays(f, n, bytes, leaving)) return leave_large(f, n);
   const surg_schema *op = surg_node_schema(n);
-  if (!may_grow(f, n, bytes) || !fold_allow(f) || !replace_node(f, n, &t, 1)) return false;
-  fold_count(f, op, bytes);
+  if (!may_grow(f, n, grown) || !fold_allow(f) || !replace_node(f, n, &t, 1)) return false;
+  fold_count(f, op, grown);
   return true;
 }
 
@@ -483,7 +448,7 @@ static bool may_fold(fold_state *f, const surg_node *n) {
   if (surg_node_op(n) == SURG_OP_DequantizeLinear)
     return fold_leave(f, n, "it would undo a quantization");
   if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
-  if (!can_make_constant(f, surg_node_graph(n)))
+  if (!surg_graph_takes_constants(surg_node_graph(n)))
     return fold_leave(f, n, "no constant can stand beside it");
   const char *why = fold_pinned(n);
   return !why || fold_leave(f, n, why);
@@ -507,20 +472,12 @@ static void visit(fold_state *f, surg_node *n, surg_node **next) {
       fold_node(f, n);
   } else if ((op == SURG_OP_Shape || op == SURG_OP_Size) && surg_node_input(n, 0)) {
     if (has_reader(n) && !fold_keeps(f, n) && !fold_pinned(n) &&
-        can_make_constant(f, surg_node_graph(n)))
+        surg_graph_takes_constants(surg_node_graph(n)))
       fold_shape(f, n);
   }
 }
 
-static bool has_inner_graph(const surg_graph *g) {
-  for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-    if (surg_node_subgraph(n, 0)) return true;
-  }
-  return false;
-}
-
 static void walk(fold_state *f, surg_graph *g) {
-  f->nested = has_inner_graph(g);
   for (surg_node *n = surg_graph_first_node(g), *next; n && !f->failed && !f->done; n = next) {
     next = surg_node_next(n);
     visit(f, n, &next);
@@ -594,8 +551,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
 }
 
 static const surg_option options[] = {
-    {"max-growth", SURG_OPTION_INT, "64",
-     "bytes a result may be larger than the constants it replaces"},
+    {"max-growth", SURG_OPTION_INT, "0",
+     "bytes the file may grow by for the result of a node"},
     {"max-bytes", SURG_OPTION_INT, "256MiB", "bytes of the results of one node"},
     {"max-total", SURG_OPTION_INT, "4GiB", "bytes added in all"},
     {"max-work", SURG_OPTION_INT, "1GiB", "scalar operations of one node"},

@@ -31,7 +31,6 @@ typedef struct fold_state {
   surg_model *model;
   uint64_t max_growth, max_bytes, max_total, max_work;
   bool constants;
-  bool nested;          /* the graph being walked has graphs inside */
   uint64_t grown, work; /* in all, against the guards */
   bool changed;
   bool failed; /* out of memory */
@@ -58,13 +57,25 @@ const char *fold_pinned(const surg_node *n);
 bool fold_remember_inputs(fold_state *f, const surg_node *n);
 /* Erases remembered constants that nothing reads any more. */
 void fold_bury(fold_state *f);
-/* Bytes of input i that go when node n goes. */
-uint64_t fold_dying_bytes(const fold_state *f, const surg_node *n, size_t i);
-/* Whether the result of n, `bytes` large, goes into a chain of nodes that fold too and end in a
- * value within max-growth of what goes with them all; `dying` goes with n. */
-bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t dying);
+/* Whether v can be erased once nothing reads it. */
+bool fold_erasable(const fold_state *f, const surg_value *v);
 /* Counts a node that was folded and the bytes it added. */
 void fold_count(fold_state *f, const surg_schema *op, uint64_t grown);
+
+/* fold_growth.c: what folding takes from the file and adds to it. All bytes are bytes of the file:
+ * whole messages with tag and length. */
+
+static inline uint64_t fold_plus(uint64_t a, uint64_t b) {
+  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+/* What leaves the file with n: its message, what is said of its results, constants that only n
+ * reads. */
+uint64_t fold_leaving(const fold_state *f, const surg_node *n);
+/* What it takes at most to give v another name, where v is made and in every use. */
+uint64_t fold_respelling(const surg_value *v, const char *name);
+/* Whether the results of n, `bytes` large, go into a chain of nodes that fold too and end in a value
+ * within max-growth of what leaves with them all; `leaving` leaves with n. */
+bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t leaving);
 
 /* fold_if.c: an If whose condition is constant becomes the nodes of the branch taken. Whether it
  * did; `*next` is then the node to go on with. */

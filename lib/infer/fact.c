@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rules read and state: facts about values, and their tracked elements. */
 #include "infer/infer.h"
+#include "io/io.h"
 
 bool surg__i_has(const surg__infer *c, size_t i) { return surg_node_input(c->n, i) != NULL; }
 
@@ -188,8 +189,26 @@ static bool same_dims(const surg_type *t, const surg_dim *dims, size_t rank) {
   return true;
 }
 
-/* Adds the bytes of an output of known size. */
-static void measure(surg__infer *c, int dtype, const surg_dim *dims, size_t rank) {
+static void add_bytes(uint64_t *sum, uint64_t bytes) {
+  if (!surg__add_u64(*sum, bytes, sum)) *sum = UINT64_MAX;
+}
+
+/* Adds what an output takes in the file, its dims in dims_buf, once it is a constant. */
+static void measure_file(surg__infer *c, const surg_value *v, int dtype, size_t rank,
+                         uint64_t bytes) {
+  if (!c->as_file || surg_value_use_count(v, 1) == 0) return;
+  const surg_tensor t = {.model = c->m,
+                         .dtype = dtype,
+                         .rank = (uint32_t)rank,
+                         .dims = c->dims_buf,
+                         .bytes = bytes,
+                         .view = SURG__VIEW_OWNED};
+  add_bytes(&c->in_file, surg__constant_bytes(v->graph, v->name, &t));
+}
+
+/* Adds the bytes of output v, which has a known size. */
+static void measure(surg__infer *c, const surg_value *v, int dtype, const surg_dim *dims,
+                    size_t rank) {
   uint64_t count, bytes;
   bool empty = false;
   for (size_t i = 0; i < rank; i++) {
@@ -199,10 +218,16 @@ static void measure(surg__infer *c, int dtype, const surg_dim *dims, size_t rank
   }
   if (!surg__dtype_bits(dtype)) return;
   c->measured++;
-  if (empty) return;
-  if (!surg__dims_product(c->dims_buf, rank, &count) || !surg__dtype_bytes(dtype, count, &bytes) ||
-      !surg__add_u64(c->bytes, bytes, &c->bytes))
-    c->bytes = UINT64_MAX;
+  if (empty)
+    bytes = 0;
+  else if (!surg__dims_product(c->dims_buf, rank, &count) ||
+           !surg__dtype_bytes(dtype, count, &bytes))
+    bytes = UINT64_MAX;
+  add_bytes(&c->bytes, bytes);
+  if (bytes == UINT64_MAX)
+    c->in_file = bytes;
+  else
+    measure_file(c, v, dtype, rank, bytes);
 }
 
 /* Where the type of output k goes; NULL when nobody wants it. */
@@ -243,7 +268,8 @@ void surg__i_put(surg__infer *c, size_t k, int dtype, const surg_dim *dims, size
     surg__i_put_unranked(c, k, dtype);
     return;
   }
-  if (!c->states && surg_node_output(c->n, k)) measure(c, dtype, dims, rank);
+  const surg_value *out = c->states ? NULL : surg_node_output(c->n, k);
+  if (out) measure(c, out, dtype, dims, rank);
   surg_value *v = target(c, k);
   if (v) surg__i_set(c, v, dtype, dims, rank);
 }

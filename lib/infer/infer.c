@@ -212,9 +212,9 @@ surg_status surg_model_infer(surg_model *m) {
   return SURG_OK;
 }
 
-bool surg_node_result_bytes(const surg_node *n, uint64_t *bytes) {
+static bool result_sizes(const surg_node *n, uint64_t *bytes, uint64_t *in_file) {
   if (!n || !bytes || n->erased) return false;
-  surg__infer c = {.m = n->graph->model};
+  surg__infer c = {.m = n->graph->model, .as_file = in_file != NULL};
   const surg__rule rule = prepare(&c, n) && !c.bad ? surg__rule_find(c.op) : NULL;
   if (!rule) return false;
   rule(&c);
@@ -223,7 +223,16 @@ bool surg_node_result_bytes(const surg_node *n, uint64_t *bytes) {
   for (size_t k = 0; k < outputs; k++) present += surg_node_output(n, k) != NULL;
   if (c.bad || c.measured != present) return false;
   *bytes = c.bytes;
+  if (in_file) *in_file = c.in_file;
   return true;
+}
+
+bool surg_node_result_bytes(const surg_node *n, uint64_t *bytes) {
+  return result_sizes(n, bytes, NULL);
+}
+
+bool surg_node_result_sizes(const surg_node *n, uint64_t *bytes, uint64_t *in_file) {
+  return in_file && result_sizes(n, bytes, in_file);
 }
 
 bool surg__infer_contradicts(const surg_node *n) {

@@ -54,6 +54,8 @@ typedef struct surg__infer {
   size_t elems_left;
   size_t measured;      /* outputs with a known size, and their bytes */
   uint64_t bytes;
+  bool as_file;         /* also: what those with readers take in the file as constants */
+  uint64_t in_file;
   uint32_t mask[16];    /* a type parameter's possible dtypes, as far as inputs narrow it */
   int64_t dims_buf[SURG_LIMIT_RANK];
   surg_dim in_dims[4][SURG_LIMIT_RANK]; /* dims of constants, by input index modulo 4 */

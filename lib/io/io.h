@@ -46,6 +46,11 @@ typedef struct surg__extkey {
 surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__extkey *keys, size_t n,
                                    uint64_t bytes, surg__datafile **file, surg__span *range);
 
+/* --- size (size.c) --- */
+/* What a tensor takes as a constant of g under that name: an initializer, or a Constant node. Of t
+ * only the type and, where it has a source, its message are looked at. UINT64_MAX on failure. */
+uint64_t surg__constant_bytes(const surg_graph *g, const char *name, const surg_tensor *t);
+
 /* --- text (text_print.c, text_parse.c): ONNX text <-> wire bytes; know nothing of the IR --- */
 surg_status surg__text_print(surg_context *ctx, const uint8_t *wire, size_t n, bool strict, const char *name,
                              surg__buf *out);

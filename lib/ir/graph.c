@@ -113,58 +113,6 @@ surg_node *surg_graph_add_node(surg_graph *g, surg_node *before, const char *dom
   return n;
 }
 
-/* --- constants --- */
-
-/* A wish is granted when the name is free where it would be seen; otherwise it is a stem. */
-static const char *wished_name(surg_graph *g, const char *wish) {
-  surg_model *m = g->model;
-  if (!wish || !wish[0]) return surg__fresh(m, "const");
-  surg_status s;
-  if (!surg__utf8_valid((const uint8_t *)wish, strlen(wish))) return surg__fresh(m, "const");
-  const char *name = surg__intern_user(m, wish, &s);
-  if (!name || surg__name_of(name)->values == 0) return name;
-  return surg__fresh(m, name);
-}
-
-static surg_value *make_initializer(surg_graph *g, const char *name, surg_tensor *t) {
-  surg_value *v = surg__value_new(g, name);
-  if (!v) return NULL;
-  v->named_here = v->init_dirty = true;
-  surg__graph_push_initializer(g, v, t);
-  surg__touch_graph(g);
-  surg__emit(g->model, SURG_EVENT_CREATE_VALUE, g, NULL, v, NULL, NULL);
-  return v;
-}
-
-static surg_value *make_constant_node(surg_graph *g, surg_node *before, const char *name,
-                                      surg_tensor *t) {
-  surg_node *n = surg_graph_add_node(g, before ? before : g->first, "", "Constant", 1);
-  if (!n || surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return NULL;
-  if (surg_node_set_tensor(n, "value", t) != SURG_OK) return NULL;
-  return surg__relabel(n->out[0], name) ? n->out[0] : NULL;
-}
-
-surg_value *surg_graph_constant(surg_graph *g, surg_node *before, const char *name,
-                                surg_tensor *tensor) {
-  if (surg__graph_ready(g) != SURG_OK || !tensor || tensor->model != g->model) return NULL;
-  if (tensor->view == SURG__VIEW_SPARSE) return NULL;
-  if (before && surg__node_ready(before) != SURG_OK) return NULL;
-  surg_model *m = g->model;
-  if (before && before->graph != g) {
-    surg__node_error(before, SURG_EUSAGE, "a constant of another graph cannot stand before it");
-    return NULL;
-  }
-  bool initializer = m->ir_version >= 4 && g->kind != SURG_GRAPH_FUNCTION;
-  if (!initializer && (surg_graph_opset(g, "") < 1 ||
-                       !surg_schema_find("", "Constant", surg_graph_opset(g, "")) ||
-                       surg_model_find_function(m, "", "Constant", "")))
-    return NULL;
-  const char *label = wished_name(g, name);
-  if (!label) return NULL;
-  return initializer ? make_initializer(g, label, tensor)
-                     : make_constant_node(g, before, label, tensor);
-}
-
 /* --- inputs --- */
 
 surg_value *surg_graph_add_input(surg_graph *g, const char *name, const surg_type *type) {

@@ -382,6 +382,9 @@ void surg__model_unresolve(surg_model *m); /* after imports or functions changed
 surg_graph *surg__node_scope(const surg_node *n);
 bool surg__value_visible(const surg_value *v, const surg_graph *g); /* v is of g or around it */
 
+/* Whether constants of g are initializers; else they are Constant nodes. */
+bool surg__takes_initializers(const surg_graph *g);
+
 /* Where a thing stands, for messages: `graph.node[5] "If_5" (If).attribute "then_branch"...`. The
  * text belongs to the context and holds for the next few calls. O(nodes before it). */
 const char *surg__locate_node(const surg_node *n);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Part of the fold pass: how the file grows or shrinks by folding a node. What leaves with the node
+ * is set against the constants that come, message against message, so that a file does not grow by
+ * a byte unless that is asked for.
+ *
+ * Chains: a value that is larger than what it is made from may be on its way to something small. A
+ * mask of ones that is only counted should fold; one that stays should not. The look ahead goes
+ * from reader to only reader while all else they read is constant, and knows sizes from types
+ * alone, so it computes nothing. A kernel that refuses later on leaves the value where the chain
+ * broke: at most TRANSIENT bytes. */
+#include "fold.h"
+
+#include <string.h>
+
+#define CHAIN_LENGTH 16
+#define TRANSIENT (UINT64_C(64) << 10) /* growth on the way */
+#define MAX_READS 64 /* of one constant by one node; more count as staying, to stay linear */
+/* A longer name may take longer lengths of the messages around it, too. */
+#define LENGTHS 4
+
+/* What leaves the file when node n goes and input i is a constant that nothing else reads, counted
+ * at its first place. Elements in data files count as if they stood in the model. */
+static uint64_t dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
+  const surg_value *v = surg_node_input(n, i);
+  const surg_tensor *t = surg_value_constant(v);
+  if (!t || !fold_erasable(f, v)) return 0;
+  int seen = 0;
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+    if (surg_use_get_kind(u) != SURG_USE_NODE || surg_use_node(u) != n) return 0;
+    if (surg_use_index(u) < i || ++seen > MAX_READS) return 0;
+  }
+  uint64_t bytes = fold_plus(surg_value_bytes(v), surg_node_bytes(surg_value_producer(v, NULL)));
+  return surg_tensor_is_external(t) ? fold_plus(bytes, surg_tensor_bytes(t)) : bytes;
+}
+
+uint64_t fold_leaving(const fold_state *f, const surg_node *n) {
+  uint64_t bytes = surg_node_bytes(n);
+  for (size_t i = 0; i < surg_node_output_count(n); i++)
+    bytes = fold_plus(bytes, surg_value_bytes(surg_node_output(n, i)));
+  for (size_t i = 0; i < surg_node_input_count(n); i++)
+    bytes = fold_plus(bytes, dying_bytes(f, n, i));
+  return bytes;
+}
+
+uint64_t fold_respelling(const surg_value *v, const char *name) {
+  size_t was = strlen(surg_value_name(v)), is = strlen(name);
+  if (is <= was) return 0;
+  uint64_t places = (uint64_t)surg_value_use_count(v, SIZE_MAX) + 1, each = is - was + LENGTHS;
+  return places > UINT64_MAX / each ? UINT64_MAX : places * each;
+}
+
+/* The only reader of the results of n, when it is a node of the same graph. */
+static surg_node *only_reader(const surg_node *n) {
+  surg_node *reader = NULL;
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (!v || surg_value_use_count(v, 1) == 0) continue;
+    const surg_use *u = surg_value_first_use(v);
+    if (reader || surg_value_use_count(v, 2) > 1 || surg_use_get_kind(u) != SURG_USE_NODE)
+      return NULL;
+    reader = surg_use_node(u);
+  }
+  return reader && surg_node_graph(reader) == surg_node_graph(n) ? reader : NULL;
+}
+
+/* Whether all inputs of `reader` are constant but those that n makes. */
+static bool rest_constant(const surg_node *reader, const surg_node *n) {
+  for (size_t i = 0; i < surg_node_input_count(reader); i++) {
+    const surg_value *v = surg_node_input(reader, i);
+    if (v && surg_value_producer(v, NULL) != n && !surg_value_constant(v)) return false;
+  }
+  return true;
+}
+
+static bool can_follow(const fold_state *f, const surg_node *reader, const surg_node *n) {
+  return surg_node_class(reader) == SURG_OP_CLASS_BUILTIN && !surg_node_subgraph(reader, 0) &&
+         surg_node_op(reader) != SURG_OP_DequantizeLinear && !fold_keeps(f, reader) &&
+         !surg_node_nondeterministic(reader) && !fold_pinned(reader) && rest_constant(reader, n);
+}
+
+static bool within(uint64_t bytes, uint64_t leaving, uint64_t growth) {
+  return bytes <= leaving || bytes - leaving <= growth;
+}
+
+bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t leaving) {
+  for (int i = 0; i < CHAIN_LENGTH && within(bytes, leaving, TRANSIENT); i++) {
+    const surg_node *reader = only_reader(n);
+    uint64_t elements;
+    if (!reader || !can_follow(f, reader, n) ||
+        !surg_node_result_sizes(reader, &elements, &bytes))
+      return false;
+    leaving = fold_plus(leaving, fold_leaving(f, reader));
+    if (within(bytes, leaving, f->max_growth)) return true;
+    n = reader;
+  }
+  return false;
+}
