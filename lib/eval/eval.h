@@ -19,12 +19,17 @@
 
 #include "base/base.h"
 
+/* What an array is when it is no tensor: `data` is a surg__list of `count` arrays (eval/value.h).
+ * A map has two, its keys and its values. Beyond every SURG_DTYPE. */
+enum { SURG__V_SEQUENCE = 64, SURG__V_OPTIONAL = 65, SURG__V_MAP = 66 };
+
 typedef struct surg__array {
   int dtype; /* SURG_UNDEFINED: absent optional */
   uint32_t rank;
   const int64_t *dims;
   uint64_t count;
   void *data;
+  struct surg__cell *cell; /* what keeps data and dims; NULL: they outlive whoever looks at them */
 } surg__array;
 
 typedef enum surg__kstatus {
@@ -46,6 +51,14 @@ typedef struct surg_kctx {
   const bool *wanted;     /* output i is present on the node */
   uint64_t max_bytes, max_work, bytes, work;
   const char *why;        /* static text after CANNOT and INVALID */
+  /* Of a running model; false and NULL when single nodes are folded. Where the standard leaves a
+   * result open, a fold is refused and a run computes what runtimes give. Outputs are cells. */
+  bool running;
+  const uint64_t *seed; /* for operators that are random; NULL: they are not computed */
+  /* Runs a subgraph of the node; `outputs` are the caller's to drop. */
+  surg__kstatus (*call)(struct surg_kctx *k, surg_graph *g, const surg__array *inputs,
+                        size_t n_inputs, surg__array *outputs, size_t n_outputs);
+  void *machine;
 } surg_kctx;
 
 typedef surg__kstatus (*surg__kernel)(surg_kctx *k);
@@ -81,11 +94,11 @@ surg_status surg__array_from_tensor(surg_context *ctx, surg__arena *arena, const
 /* A new tensor of the model from an array. NULL: out of memory. */
 surg_tensor *surg__array_to_tensor(surg_model *m, const surg__array *a);
 
-/* surg_node_evaluate on arrays: `in` and `out` have an entry for each input and output of the node
- * (absent ones UNDEFINED); results live in `arena`. *work: operations spent; *why: set on failure. */
-surg_status surg__node_compute(surg_node *n, surg__arena *arena, const surg__array *in,
-                               surg__array *out, uint64_t max_bytes, uint64_t max_work,
-                               uint64_t *work, const char **why);
+/* surg_node_evaluate of a running model: `in` and `out` have an entry for each input and output of
+ * the node (absent ones UNDEFINED). `run` gives the arena for scratch, limits, seed and call; back
+ * come work and, on failure, why. The caller drops the results. */
+surg_status surg__node_compute(surg_node *n, surg_kctx *run, const surg__array *in,
+                               surg__array *out);
 
 #define SURG__K_TRY(e)                        \
   do {                                        \

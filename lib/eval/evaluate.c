@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/dtype.h"
 #include "eval/eval.h"
+#include "eval/value.h"
 #include "ir/ir.h" /* for surg__fail alone */
 #include "schema/schema.h"
 
@@ -58,7 +59,7 @@ static surg_status check_node(run *r) {
   if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || !r->schema) {
     return refuse(r, SURG_EUNSUPPORTED, "the operator is not a standard one");
   }
-  if (!r->given && surg_node_nondeterministic(n)) {
+  if (!r->k.running && surg_node_nondeterministic(n)) {
     return refuse(r, SURG_EUNSUPPORTED, "the operator is not deterministic");
   }
   return check_attributes(r);
@@ -145,27 +146,33 @@ static bool literal_allows(const char *type, int dtype) {
   return surg__dtype_from_name(type + p, n - p - 1) == dtype;
 }
 
-static bool allows(const surg__type_param *t, const surg__param *p, int dtype) {
-  return t ? (t->tensor_mask >> dtype & 1) != 0 : literal_allows(p->type, dtype);
+static bool allows(const surg__type_param *t, const surg__param *p, const surg__array *a) {
+  if (!surg__array_is_list(a)) {
+    return t ? (t->tensor_mask >> a->dtype & 1) != 0 : literal_allows(p->type, a->dtype);
+  }
+  if (!t) return surg__array_is(a, p->type);
+  for (const char *const *type = t->types; *type; ++type) {
+    if (surg__array_is(a, *type)) return true;
+  }
+  return false;
 }
 
 /* Every input must have a type its parameter allows, and inputs of one parameter the same type,
  * unless it is a variadic one that may be mixed. */
 static surg_status check_types(run *r) {
   const surg_schema *s = r->schema;
-  int *bound = surg__arena_array(r->k.arena, s->n_params > 0 ? s->n_params : 1, sizeof *bound);
+  surg__content *bound = surg__arena_array(r->k.arena, (size_t)s->n_params + 1, sizeof *bound);
   if (!bound) return surg__alloc_status(r->ctx);
   for (uint32_t i = 0; i < r->k.n_in; ++i) {
-    int dtype = r->in[i].dtype;
-    if (dtype == SURG_UNDEFINED) continue;
+    if (r->in[i].dtype == SURG_UNDEFINED) continue;
     const surg__param *p = param_at(s->inputs, s->n_inputs, i);
     const surg__type_param *t = type_param(s, p->type);
-    if (!allows(t, p, dtype))
+    if (!allows(t, p, &r->in[i]))
       return refuse(r, SURG_EINVALID, "an input has a type the operator does not take");
     if (!t || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
-    int *b = &bound[t - s->params];
-    if (*b == SURG_UNDEFINED) *b = dtype;
-    if (*b != dtype) return refuse(r, SURG_EINVALID, "inputs that must have one type differ");
+    surg__content *b = &bound[t - s->params], e = surg__content_of(&r->in[i]);
+    if (b->kind == SURG_UNDEFINED) *b = e;
+    if (!surg__content_equal(*b, e)) return refuse(r, SURG_EINVALID, "inputs that must have one type differ");
   }
   return SURG_OK;
 }
@@ -189,7 +196,7 @@ static surg_status check_results(run *r) {
   for (uint32_t i = 0; i < r->k.n_out; ++i) {
     const surg__param *p = param_at(s->outputs, s->n_outputs, i);
     if (!r->wanted[i]) continue;
-    if (!p || !allows(type_param(s, p->type), p, r->k.out[i].dtype)) {
+    if (!p || !allows(type_param(s, p->type), p, &r->k.out[i])) {
       return refuse(r, SURG_EINVALID, "the result has a type the operator does not give");
     }
   }
@@ -240,12 +247,11 @@ static surg_status evaluate(run *r) {
   return s;
 }
 
-static void prepare(run *r, surg_node *n, surg__arena *arena, uint64_t max_bytes,
-                    uint64_t max_work) {
-  *r = (run){.node = n, .model = surg_graph_model(surg_node_graph(n))};
+static void prepare(run *r, surg_node *n, const surg_kctx *with) {
+  *r = (run){.node = n, .model = surg_graph_model(surg_node_graph(n)), .k = *with};
   r->ctx = surg_model_context(r->model);
-  r->k = (surg_kctx){
-      .ctx = r->ctx, .arena = arena, .node = n, .max_bytes = max_bytes, .max_work = max_work};
+  r->k.ctx = r->ctx;
+  r->k.node = n;
 }
 
 /* The failure's reason, always some text. */
@@ -255,16 +261,20 @@ static const char *reason(const run *r, surg_status s) {
   return s == SURG_ELIMIT ? "the memory limit is met" : surg_status_name(s);
 }
 
-surg_status surg__node_compute(surg_node *n, surg__arena *arena, const surg__array *in,
-                               surg__array *out, uint64_t max_bytes, uint64_t max_work,
-                               uint64_t *work, const char **why) {
+surg_status surg__node_compute(surg_node *n, surg_kctx *with, const surg__array *in,
+                               surg__array *out) {
   run r;
-  prepare(&r, n, arena, max_bytes, max_work);
+  prepare(&r, n, with);
   r.given = in;
   surg_status s = evaluate(&r);
-  *work = r.k.work;
-  for (uint32_t i = 0; s == SURG_OK && i < r.k.n_out; ++i) out[i] = r.k.out[i];
-  if (s != SURG_OK) *why = reason(&r, s);
+  with->work = r.k.work;
+  for (uint32_t i = 0; r.k.out && i < r.k.n_out; ++i) {
+    out[i] = r.k.out[i];
+    if (s == SURG_OK) s = surg__array_settle(r.ctx, &out[i]);
+  }
+  if (s == SURG_OK) return s;
+  for (uint32_t i = 0; r.k.out && i < r.k.n_out; ++i) surg__array_drop(&out[i]);
+  with->why = reason(&r, s);
   return s;
 }
 
@@ -277,7 +287,8 @@ surg_status surg_node_evaluate(surg_node *n, uint64_t max_bytes, uint64_t max_wo
   run r;
   surg__arena arena;
   surg__arena_init(&arena, surg_model_context(surg_graph_model(surg_node_graph(n))));
-  prepare(&r, n, &arena, max_bytes, max_work);
+  prepare(&r, n,
+          &(surg_kctx){.arena = &arena, .max_bytes = max_bytes, .max_work = max_work});
   surg_status s = evaluate(&r);
   if (s == SURG_OK) s = make_tensors(&r, out, n_out);
   surg__arena_free(&arena);

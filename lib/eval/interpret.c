@@ -1,305 +1,406 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a model node by node. A value's array stays until the end of the run; a Loop body's values
- * are overwritten on each turn, which is right because nothing outside reads them. Recursion goes
- * over the nesting of graphs and calls alone, and is bounded. */
+/* Runs a model node by node. Recursion goes over the nesting of graphs and calls alone, and is
+ * bounded. What subgraphs leave in the frame is overwritten on the next turn, which is right
+ * because nothing outside reads it. */
 #include "eval/interpret.h"
 
 #include "base/context.h"
 #include "base/dtype.h"
-#include "base/hash.h"
+#include "eval/machine.h"
+#include "ir/ir.h" /* for attributes of functions: see bind */
 
-typedef struct slot {
+typedef struct surg__slot {
   UT_hash_handle hh;
   const surg_value *value;
+  bool present;
   surg__array array;
-} slot;
+} surg__slot;
 
-/* Values that are live in one graph activation and those it can see. A function call starts a
- * fresh one, since a recursive shape of calls may run one body twice at a time. */
-typedef struct frame {
-  slot *values;
-} frame;
+static surg_status run_graph(surg__machine *m, surg_graph *g);
 
-typedef struct machine {
-  surg_context *ctx;
-  surg_model *model;
-  surg__arena *arena;
-  uint64_t max_bytes, max_work;
-  const char *why;
-  const surg_node *at;
-  unsigned depth;
-} machine;
-
-static surg_status run_graph(machine *m, frame *f, surg_graph *g);
-
-static surg_status stop(machine *m, surg_status s, const char *why) {
-  if (!m->why) m->why = why;
+surg_status surg__m_stop(surg__machine *m, surg_status s, const char *why) {
+  if (!m->session->why) m->session->why = why;
   return s;
 }
 
-static const surg__array *get(machine *m, frame *f, const surg_value *v) {
-  SURG_HASH_LOCALS(m->ctx);
-  slot *s;
-  HASH_FIND(hh, f->values, &v, sizeof v, s);
-  return s ? &s->array : NULL;
+surg_status surg__m_spend(surg__machine *m, uint64_t work) {
+  surg__session *s = m->session;
+  if (work > s->max_work - s->work) {
+    s->work = s->max_work;
+    return surg__m_stop(m, SURG_ELIMIT, "the run takes more work than its limit");
+  }
+  s->work += work;
+  return SURG_OK;
 }
 
-static surg_status set(machine *m, frame *f, const surg_value *v, const surg__array *a) {
+/* --- values --- */
+
+static surg__slot *find(surg__machine *m, const surg_value *v) {
   SURG_HASH_LOCALS(m->ctx);
-  slot *s;
-  HASH_FIND(hh, f->values, &v, sizeof v, s);
+  surg__slot *s;
+  HASH_FIND(hh, m->frame->values, &v, sizeof v, s);
+  return s;
+}
+
+static surg__slot *find_or_add(surg__machine *m, const surg_value *v) {
+  SURG_HASH_LOCALS(m->ctx);
+  surg__slot *s = find(m, v);
+  if (s) return s;
+  s = surg__calloc(m->ctx, 1, sizeof *s);
+  if (!s) return NULL;
+  s->value = v;
+  HASH_ADD(hh, m->frame->values, value, sizeof v, s);
+  if (!surg__hash_failed) return s;
+  surg__free(m->ctx, s);
+  return NULL;
+}
+
+surg_status surg__m_set(surg__machine *m, const surg_value *v, surg__array *a) {
+  surg__slot *s = find_or_add(m, v);
   if (!s) {
-    s = surg__arena_zalloc(m->arena, sizeof *s);
-    if (!s) return surg__alloc_status(m->ctx);
-    s->value = v;
-    HASH_ADD(hh, f->values, value, sizeof v, s);
-    if (surg__hash_failed) return surg__alloc_status(m->ctx);
+    surg__array_drop(a);
+    return surg__alloc_status(m->ctx);
   }
+  if (s->present) surg__array_drop(&s->array);
   s->array = *a;
+  s->present = true;
   return SURG_OK;
 }
 
-static void forget(machine *m, frame *f) {
+void surg__m_unset(surg__machine *m, const surg_value *v) {
+  surg__slot *s = find(m, v);
+  if (!s || !s->present) return;
+  surg__array_drop(&s->array);
+  s->present = false;
+}
+
+const surg__array *surg__m_get(surg__machine *m, const surg_value *v, surg_status *s) {
+  surg__slot *slot = find(m, v);
+  *s = SURG_OK;
+  if (slot && slot->present) return &slot->array;
+  if (!surg_value_is_initializer(v)) {
+    *s = surg__m_stop(m, SURG_EINVALID, "a value is read that has not been made");
+    return NULL;
+  }
+  const surg_tensor *t = surg_value_initializer(v);
+  surg__array a;
+  if (!t || surg_tensor_rank(t) > SURG_LIMIT_RANK) {
+    *s = surg__m_stop(m, SURG_EUNSUPPORTED, "an initializer has a form that is not read here");
+    return NULL;
+  }
+  *s = surg__array_read(m->ctx, t, &a);
+  if (*s == SURG_OK) *s = surg__m_set(m, v, &a);
+  slot = find(m, v);
+  return *s == SURG_OK && slot ? &slot->array : NULL;
+}
+
+static void free_frame(surg__machine *m, surg__frame *f) {
   SURG_HASH_LOCALS(m->ctx);
-  HASH_CLEAR(hh, f->values);
+  for (surg__slot *s = f->values, *next; s; s = next) {
+    next = s->hh.next;
+    HASH_DEL(f->values, s);
+    if (s->present) surg__array_drop(&s->array);
+    surg__free(m->ctx, s);
+  }
 }
 
-/* The array of an input of a node; absent ones have dtype UNDEFINED. */
-static surg_status input_of(machine *m, frame *f, const surg_node *n, size_t i, surg__array *out) {
+surg_status surg__m_input(surg__machine *m, const surg_node *n, size_t i, surg__array *out) {
   const surg_value *v = surg_node_input(n, i);
-  *out = (surg__array){.dtype = SURG_UNDEFINED};
-  if (!v) return SURG_OK;
-  const surg__array *a = get(m, f, v);
-  if (!a) return stop(m, SURG_EINVALID, "a value is read before it is made");
-  *out = *a;
-  return SURG_OK;
+  surg_status s = SURG_OK;
+  const surg__array *a = v ? surg__m_get(m, v, &s) : NULL;
+  *out = a ? *a : (surg__array){.dtype = SURG_UNDEFINED};
+  return s;
 }
 
-static surg_status set_output(machine *m, frame *f, const surg_node *n, size_t i,
-                              const surg__array *a) {
+surg_status surg__m_output(surg__machine *m, const surg_node *n, size_t i, surg__array *a) {
   const surg_value *v = surg_node_output(n, i);
-  return v ? set(m, f, v, a) : SURG_OK;
-}
-
-static surg_status truth(machine *m, const surg__array *a, bool *out) {
-  if (a->dtype != SURG_BOOL || a->count != 1) return stop(m, SURG_EINVALID, "a condition is no single bool");
-  *out = *(const uint8_t *)a->data != 0;
-  return SURG_OK;
-}
-
-static surg_status run_if(machine *m, frame *f, surg_node *n) {
-  surg__array cond;
-  bool taken = false;
-  surg_status s = input_of(m, f, n, 0, &cond);
-  if (s == SURG_OK) s = truth(m, &cond, &taken);
-  if (s != SURG_OK) return s;
-  surg_graph *g = surg_attr_graph(surg_node_attr(n, taken ? "then_branch" : "else_branch"), 0);
-  if (!g) return stop(m, SURG_EINVALID, "a branch is missing");
-  s = run_graph(m, f, g);
-  for (size_t i = 0; s == SURG_OK && i < surg_node_output_count(n); i++) {
-    const surg__array *a = get(m, f, surg_graph_output(g, i));
-    s = a ? set_output(m, f, n, i, a) : stop(m, SURG_EINVALID, "a branch lacks an output");
-  }
-  return s;
-}
-
-/* Scan output k of all turns, stacked along a new first axis. */
-static surg_status stack(machine *m, const surg__array *turns, size_t count, surg__array *out) {
-  if (!count) return stop(m, SURG_EUNSUPPORTED, "a Loop of no turns has scan outputs");
-  const surg__array *first = &turns[0];
-  size_t unit = surg__dtype_unpacked(first->dtype), each, total;
-  if (!surg__mul(first->count, unit, &each) || !surg__mul(each, count, &total) || total > m->max_bytes)
-    return stop(m, SURG_ELIMIT, "scan outputs are over the limit");
-  int64_t *dims = surg__arena_array(m->arena, (size_t)first->rank + 1, sizeof *dims);
-  uint8_t *data = surg__arena_alloc(m->arena, total);
-  if (!dims || !data) return surg__alloc_status(m->ctx);
-  dims[0] = (int64_t)count;
-  for (uint32_t i = 0; i < first->rank; i++) dims[i + 1] = first->dims[i];
-  for (size_t i = 0; i < count; i++) {
-    bool same = turns[i].dtype == first->dtype && turns[i].rank == first->rank;
-    for (uint32_t k = 0; same && k < first->rank; k++) same = turns[i].dims[k] == first->dims[k];
-    if (!same) return stop(m, SURG_EINVALID, "scan outputs differ in shape");
-    memcpy(data + i * each, turns[i].data, each);
-  }
-  *out = (surg__array){first->dtype, first->rank + 1, dims, first->count * count, data};
-  return SURG_OK;
-}
-
-typedef struct loop {
-  surg_graph *body;
-  uint64_t trips; /* UINT64_MAX: no bound given */
-  bool going;
-  size_t carried, scans;
-  surg__array *state;           /* carried values */
-  SURG_VEC(surg__array) turns;  /* scan outputs, turn after turn */
-} loop;
-
-static surg_status start_loop(machine *m, frame *f, surg_node *n, loop *l) {
-  surg__array trips, cond;
-  l->body = surg_attr_graph(surg_node_attr(n, "body"), 0);
-  size_t inputs = surg_node_input_count(n);
-  if (!l->body || inputs < 2) return stop(m, SURG_EINVALID, "a Loop lacks its body");
-  l->carried = inputs - 2;
-  if (surg_graph_input_count(l->body) != l->carried + 2 ||
-      surg_graph_output_count(l->body) < l->carried + 1)
-    return stop(m, SURG_EINVALID, "a Loop and its body do not match");
-  l->scans = surg_graph_output_count(l->body) - 1 - l->carried;
-  surg_status s = input_of(m, f, n, 0, &trips);
-  if (s == SURG_OK) s = input_of(m, f, n, 1, &cond);
-  l->trips = UINT64_MAX;
-  l->going = true;
-  if (s == SURG_OK && trips.dtype == SURG_INT64 && trips.count == 1) {
-    int64_t t = *(const int64_t *)trips.data;
-    l->trips = t < 0 ? 0 : (uint64_t)t;
-  }
-  if (s == SURG_OK && cond.dtype != SURG_UNDEFINED) s = truth(m, &cond, &l->going);
-  if (s != SURG_OK) return s;
-  l->state = surg__arena_array(m->arena, l->carried + 1, sizeof *l->state);
-  if (!l->state) return surg__alloc_status(m->ctx);
-  for (size_t i = 0; s == SURG_OK && i < l->carried; i++) s = input_of(m, f, n, i + 2, &l->state[i]);
-  return s;
-}
-
-static surg_status turn(machine *m, frame *f, loop *l, uint64_t index) {
-  int64_t *number = surg__arena_alloc(m->arena, sizeof *number);
-  uint8_t *yes = surg__arena_alloc(m->arena, 1);
-  if (!number || !yes) return surg__alloc_status(m->ctx);
-  *number = (int64_t)index;
-  *yes = 1;
-  surg__array i = {SURG_INT64, 0, NULL, 1, number}, c = {SURG_BOOL, 0, NULL, 1, yes};
-  surg_status s = set(m, f, surg_graph_input(l->body, 0), &i);
-  if (s == SURG_OK) s = set(m, f, surg_graph_input(l->body, 1), &c);
-  for (size_t k = 0; s == SURG_OK && k < l->carried; k++)
-    s = set(m, f, surg_graph_input(l->body, k + 2), &l->state[k]);
-  if (s == SURG_OK) s = run_graph(m, f, l->body);
-  for (size_t k = 0; s == SURG_OK && k < 1 + l->carried + l->scans; k++) {
-    const surg__array *a = get(m, f, surg_graph_output(l->body, k));
-    if (!a) return stop(m, SURG_EINVALID, "a Loop body lacks an output");
-    if (k == 0)
-      s = truth(m, a, &l->going);
-    else if (k <= l->carried)
-      l->state[k - 1] = *a;
-    else if (!surg__vec_push(m->ctx, &l->turns, *a))
-      s = surg__alloc_status(m->ctx);
-  }
-  return s;
-}
-
-static surg_status finish_loop(machine *m, frame *f, surg_node *n, loop *l, uint64_t turns) {
+  surg__session *session = m->session;
   surg_status s = SURG_OK;
-  for (size_t i = 0; s == SURG_OK && i < l->carried; i++) s = set_output(m, f, n, i, &l->state[i]);
-  for (size_t k = 0; s == SURG_OK && k < l->scans; k++) {
-    if (!surg_node_output(n, l->carried + k)) continue;
-    surg__array *column = surg__arena_array(m->arena, turns + 1, sizeof *column), all;
-    if (!column) return surg__alloc_status(m->ctx);
-    for (uint64_t i = 0; i < turns; i++) column[i] = l->turns.items[i * l->scans + k];
-    s = stack(m, column, turns, &all);
-    if (s == SURG_OK) s = set_output(m, f, n, l->carried + k, &all);
+  if (v && session->watch) s = session->watch(session->user, n, i, a);
+  if (v && s == SURG_OK) return surg__m_set(m, v, a);
+  surg__array_drop(a);
+  return s;
+}
+
+/* --- graphs --- */
+
+const surg_type *surg__m_output_type(const surg_graph *g, size_t i) {
+  const surg_value *v = surg_graph_output(g, i);
+  const surg_type *t = surg_value_type(v);
+  if (!t) t = surg_graph_output_type(g, i);
+  return t ? t : surg_value_declared_type(v);
+}
+
+/* Inputs of the graph from `inputs`; those past them must have an initializer. */
+static surg_status feed(surg__machine *m, surg_graph *g, const surg__array *inputs, size_t n_in) {
+  surg_status s = SURG_OK;
+  size_t have = surg_graph_input_count(g);
+  if (have < n_in) return surg__m_stop(m, SURG_EINVALID, "a subgraph has fewer inputs");
+  for (size_t i = 0; s == SURG_OK && i < have; ++i) {
+    const surg_value *v = surg_graph_input(g, i);
+    if (i < n_in) {
+      surg__array a = surg__array_ref(&inputs[i]);
+      s = surg__m_set(m, v, &a);
+    } else if (!surg_value_is_initializer(v)) {
+      s = surg__m_stop(m, SURG_EINVALID, "a subgraph has more inputs");
+    }
   }
   return s;
 }
 
-static surg_status run_loop(machine *m, frame *f, surg_node *n) {
-  loop l = {0};
-  uint64_t turns = 0;
-  surg_status s = start_loop(m, f, n, &l);
-  for (; s == SURG_OK && l.going && turns < l.trips; turns++) {
-    if (m->max_work == 0) s = stop(m, SURG_ELIMIT, "a Loop takes too many turns");
-    if (s == SURG_OK) m->max_work--;
-    if (s == SURG_OK) s = turn(m, f, &l, turns);
+/* Outputs of the graph, one bearer each; nothing on failure. */
+static surg_status collect(surg__machine *m, surg_graph *g, surg__array *outputs, size_t n_out) {
+  surg_status s = SURG_OK;
+  memset(outputs, 0, n_out * sizeof *outputs);
+  for (size_t i = 0; s == SURG_OK && i < n_out; ++i) {
+    const surg_value *v = surg_graph_output(g, i);
+    if (!v) s = surg__m_stop(m, SURG_EINVALID, "a subgraph has fewer outputs");
+    const surg__array *a = v ? surg__m_get(m, v, &s) : NULL;
+    if (a) outputs[i] = surg__array_ref(a);
   }
-  if (s == SURG_OK) s = finish_loop(m, f, n, &l, turns);
-  surg__vec_free(m->ctx, &l.turns);
+  for (size_t i = 0; s != SURG_OK && i < n_out; ++i) surg__array_drop(&outputs[i]);
   return s;
 }
 
-static surg_status run_call(machine *m, frame *f, surg_node *n) {
+surg_status surg__m_subgraph(surg__machine *m, surg_graph *g, const surg__array *inputs,
+                             size_t n_in, surg__array *outputs, size_t n_out) {
+  surg_status s = feed(m, g, inputs, n_in);
+  if (s == SURG_OK) s = run_graph(m, g);
+  if (s == SURG_OK) s = collect(m, g, outputs, n_out);
+  for (size_t i = 0; i < surg_graph_input_count(g); ++i) {
+    surg__m_unset(m, surg_graph_input(g, i));
+  }
+  for (size_t i = 0; i < surg_graph_output_count(g); ++i) {
+    const surg_value *v = surg_graph_output(g, i);
+    if (surg_value_graph(v) == g) surg__m_unset(m, v);
+  }
+  return s;
+}
+
+static surg_status run_call(surg__machine *m, surg_node *n) {
   surg_graph *body = surg_function_graph(surg_node_function(n));
-  frame own = {0};
+  size_t n_in = surg_graph_input_count(body), n_out = surg_node_output_count(n);
+  surg__frame own = {.caller = n}, *outer = m->frame;
+  surg__array *in = surg__calloc(m->ctx, n_in + n_out + 1, sizeof *in);
+  if (!in) return surg__alloc_status(m->ctx);
+  surg__array *out = in + n_in;
   surg_status s = SURG_OK;
-  for (size_t i = 0; s == SURG_OK && i < surg_graph_input_count(body); i++) {
-    surg__array a;
-    s = input_of(m, f, n, i, &a);
-    if (s == SURG_OK) s = set(m, &own, surg_graph_input(body, i), &a);
+  for (size_t i = 0; s == SURG_OK && i < n_in; ++i) s = surg__m_input(m, n, i, &in[i]);
+  m->frame = &own;
+  if (s == SURG_OK) s = feed(m, body, in, n_in);
+  if (s == SURG_OK) s = run_graph(m, body);
+  if (s == SURG_OK) s = collect(m, body, out, n_out);
+  free_frame(m, &own);
+  m->frame = outer;
+  for (size_t i = 0; i < n_out; ++i) {
+    if (s == SURG_OK) s = surg__m_output(m, n, i, &out[i]);
+    else surg__array_drop(&out[i]);
   }
-  if (s == SURG_OK) s = run_graph(m, &own, body);
-  for (size_t i = 0; s == SURG_OK && i < surg_node_output_count(n); i++) {
-    const surg__array *a = get(m, &own, surg_graph_output(body, i));
-    s = a ? set_output(m, f, n, i, a) : stop(m, SURG_EINVALID, "a function lacks an output");
-  }
-  forget(m, &own);
+  surg__free(m->ctx, in);
   return s;
 }
 
-static surg_status run_plain(machine *m, frame *f, surg_node *n) {
+/* --- nodes --- */
+
+/* A node of a function's body whose attributes stand for the function's has, while it runs, those
+ * the call gives, or their defaults; one that neither gives is absent. Nothing is marked as edited,
+ * because nothing is: the list is put back. */
+typedef struct binding {
+  surg_node *node;
+  surg_attr **attrs; /* as written */
+  uint32_t n_attr;
+  void *block; /* the copies and the list of them; NULL: nothing was bound */
+} binding;
+
+static const surg_attr *actual(const surg_node *call, const char *name) {
+  const surg_attr *a = surg_node_attr(call, name);
+  const surg_function *f = surg_node_function(call);
+  for (size_t i = 0; !a && i < surg_function_attr_count(f); ++i) {
+    if (strcmp(surg_function_attr_name(f, i), name) == 0) a = surg_function_attr_default(f, i);
+  }
+  return a;
+}
+
+static surg_status bind(surg__machine *m, surg_node *n, binding *b) {
+  bool any = false;
+  *b = (binding){.node = n};
+  for (uint32_t i = 0; i < n->n_attr; ++i) any = any || n->attrs[i]->ref;
+  if (!any || !m->frame->caller) return SURG_OK;
+  size_t each = sizeof(surg_attr *) + sizeof(surg_attr);
+  surg_attr *copies = surg__calloc(m->ctx, n->n_attr, each);
+  if (!copies) return surg__alloc_status(m->ctx);
+  surg_attr **list = (surg_attr **)(void *)(copies + n->n_attr);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < n->n_attr; ++i) {
+    surg_attr *a = n->attrs[i];
+    const surg_attr *given = a->ref ? actual(m->frame->caller, a->ref) : a;
+    if (!given) continue;
+    copies[count] = *given;
+    copies[count].name = a->name;
+    copies[count].as_tensor = NULL;
+    list[count] = a->ref ? &copies[count] : a;
+    ++count;
+  }
+  b->block = copies;
+  b->attrs = n->attrs;
+  b->n_attr = n->n_attr;
+  n->attrs = list;
+  n->n_attr = count;
+  return SURG_OK;
+}
+
+static void unbind(surg__machine *m, binding *b) {
+  if (!b->block) return;
+  b->node->attrs = b->attrs;
+  b->node->n_attr = b->n_attr;
+  surg__free(m->ctx, b->block);
+}
+
+/* A kernel's way to run a subgraph of its node. */
+static surg__kstatus call(surg_kctx *k, surg_graph *g, const surg__array *inputs, size_t n_in,
+                          surg__array *outputs, size_t n_out) {
+  surg__machine *m = k->machine;
+  switch (surg__m_subgraph(m, g, inputs, n_in, outputs, n_out)) {
+    case SURG_OK:
+      return SURG__K_OK;
+    case SURG_EINVALID:
+      return surg__k_invalid(k, m->session->why);
+    case SURG_EUNSUPPORTED:
+      return surg__k_cannot(k, m->session->why);
+    case SURG_ELIMIT:
+      return SURG__K_BUDGET;
+    default:
+      return SURG__K_NOMEM;
+  }
+}
+
+static surg_status compute(surg__machine *m, surg_node *n, surg__array *in, surg__array *out) {
+  surg__session *session = m->session;
   size_t n_in = surg_node_input_count(n), n_out = surg_node_output_count(n);
-  surg__array *in = surg__arena_array(m->arena, n_in + 1, sizeof *in);
-  surg__array *out = surg__arena_array(m->arena, n_out + 1, sizeof *out);
-  if (!in || !out) return surg__alloc_status(m->ctx);
+  surg__arena arena;
   surg_status s = SURG_OK;
-  for (size_t i = 0; s == SURG_OK && i < n_in; i++) s = input_of(m, f, n, i, &in[i]);
-  uint64_t work = 0;
-  if (s == SURG_OK)
-    s = surg__node_compute(n, m->arena, in, out, m->max_bytes, m->max_work, &work, &m->why);
-  m->max_work -= work < m->max_work ? work : m->max_work;
-  for (size_t i = 0; s == SURG_OK && i < n_out; i++) s = set_output(m, f, n, i, &out[i]);
+  for (size_t i = 0; s == SURG_OK && i < n_in; ++i) s = surg__m_input(m, n, i, &in[i]);
+  if (s != SURG_OK) return s;
+  surg__arena_init(&arena, m->ctx);
+  surg_kctx k = {.arena = &arena, .max_bytes = session->max_bytes, .running = true};
+  k.max_work = session->max_work - session->work;
+  k.seed = session->seed;
+  k.call = call;
+  k.machine = m;
+  s = surg__node_compute(n, &k, in, out);
+  if (s != SURG_OK) surg__m_stop(m, s, k.why);
+  surg_status spent = surg__m_spend(m, k.work + 1);
+  if (s == SURG_OK && spent != SURG_OK) {
+    for (size_t i = 0; i < n_out; ++i) surg__array_drop(&out[i]);
+    s = spent;
+  }
+  surg__arena_free(&arena);
   return s;
 }
 
-static surg_status run_node(machine *m, frame *f, surg_node *n) {
+static surg_status run_plain(surg__machine *m, surg_node *n) {
+  size_t n_in = surg_node_input_count(n), n_out = surg_node_output_count(n);
+  surg__array few[16] = {{0}}, *in = few;
+  if (n_in + n_out > SURG_COUNT(few)) {
+    in = surg__calloc(m->ctx, n_in + n_out, sizeof *in);
+    if (!in) return surg__alloc_status(m->ctx);
+  }
+  surg__array *out = in + n_in;
+  surg_status s = compute(m, n, in, out);
+  for (size_t i = 0; i < n_out; ++i) {
+    if (s == SURG_OK) s = surg__m_output(m, n, i, &out[i]);
+    else surg__array_drop(&out[i]);
+  }
+  if (in != few) surg__free(m->ctx, in);
+  return s;
+}
+
+static surg_status dispatch(surg__machine *m, surg_node *n) {
+  if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) return run_call(m, n);
+  if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return run_plain(m, n);
   switch (surg_node_op(n)) {
-    case SURG_OP_If: return run_if(m, f, n);
-    case SURG_OP_Loop: return run_loop(m, f, n);
-    default: break;
+    case SURG_OP_If:
+      return surg__m_if(m, n);
+    case SURG_OP_Loop:
+      return surg__m_loop(m, n);
+    case SURG_OP_Scan:
+      return surg__m_scan(m, n);
+    case SURG_OP_SequenceMap:
+      return surg__m_sequence_map(m, n);
+    default:
+      return run_plain(m, n);
   }
-  return surg_node_class(n) == SURG_OP_CLASS_FUNCTION ? run_call(m, f, n) : run_plain(m, f, n);
 }
 
-static surg_status run_graph(machine *m, frame *f, surg_graph *g) {
-  if (m->depth >= SURG_LIMIT_CALL_DEPTH) return stop(m, SURG_ELIMIT, "graphs are nested too deep");
-  m->depth++;
-  surg_status s = SURG_OK;
-  for (surg_value *v = NULL; s == SURG_OK && (v = surg_graph_next_initializer(g, v));) {
-    if (get(m, f, v)) continue; /* given by the caller, or read on an earlier turn */
-    surg__array a;
-    const surg_tensor *t = surg_value_initializer(v);
-    s = t ? surg__array_from_tensor(m->ctx, m->arena, t, &a)
-          : stop(m, SURG_EUNSUPPORTED, "an initializer is sparse");
-    if (s == SURG_OK) s = set(m, f, v, &a);
-  }
-  for (surg_node *n = surg_graph_first_node(g); s == SURG_OK && n; n = surg_node_next(n)) {
-    s = run_node(m, f, n);
-    if (s != SURG_OK && !m->at) m->at = n;
-  }
-  m->depth--;
+static surg_status run_node(surg__machine *m, surg_node *n) {
+  binding b;
+  surg_status s = bind(m, n, &b);
+  if (s == SURG_OK) s = dispatch(m, n);
+  unbind(m, &b);
+  const surg_value *const *dead;
+  size_t count = 0;
+  if (s == SURG_OK) s = surg__m_dying(m, n, &dead, &count);
+  for (size_t i = 0; i < count; ++i) surg__m_unset(m, dead[i]);
   return s;
 }
 
-surg_status surg__interpret(surg_model *model, surg__arena *arena, const surg__array *inputs,
-                            surg__array *outputs, uint64_t max_bytes, uint64_t max_work,
-                            const char **why, const surg_node **at) {
-  machine m = {.ctx = surg_model_context(model), .model = model, .arena = arena,
-               .max_bytes = max_bytes, .max_work = max_work};
-  frame f = {0};
+static surg_status run_graph(surg__machine *m, surg_graph *g) {
+  if (m->depth >= SURG_LIMIT_CALL_DEPTH) {
+    return surg__m_stop(m, SURG_ELIMIT, "graphs are nested too deep");
+  }
+  ++m->depth;
+  surg_status s = SURG_OK;
+  for (surg_node *n = surg_graph_first_node(g); s == SURG_OK && n; n = surg_node_next(n)) {
+    s = run_node(m, n);
+    if (s != SURG_OK && !m->session->at) m->session->at = n;
+  }
+  --m->depth;
+  return s;
+}
+
+surg_status surg__session_run(surg__session *session, surg_model *model,
+                              const surg__array *inputs, surg__array *outputs) {
+  surg__machine m = {.ctx = surg_model_context(model), .model = model, .session = session};
+  surg__frame f = {0};
   surg_graph *g = surg_model_graph(model);
   surg_status s = surg_model_status(model);
-  for (size_t i = 0; s == SURG_OK && i < surg_graph_input_count(g); i++) {
-    surg_value *v = surg_graph_input(g, i);
-    if (inputs[i].dtype != SURG_UNDEFINED)
-      s = set(&m, &f, v, &inputs[i]);
-    else if (!surg_value_is_initializer(v))
-      s = stop(&m, SURG_EINVALID, "a graph input has no value");
+  session->work = 0;
+  session->why = NULL;
+  session->at = NULL;
+  m.frame = &f;
+  surg__arena_init(&m.arena, m.ctx);
+  for (size_t i = 0; s == SURG_OK && i < surg_graph_input_count(g); ++i) {
+    const surg_value *v = surg_graph_input(g, i);
+    surg__array a = inputs[i];
+    if (a.dtype != SURG_UNDEFINED) {
+      a = surg__array_ref(&a);
+      s = surg__m_set(&m, v, &a);
+    } else if (!surg_value_is_initializer(v)) {
+      s = surg__m_stop(&m, SURG_EINVALID, "a graph input has no value");
+    }
   }
-  if (s == SURG_OK) s = run_graph(&m, &f, g);
-  for (size_t i = 0; s == SURG_OK && i < surg_graph_output_count(g); i++) {
-    const surg__array *a = get(&m, &f, surg_graph_output(g, i));
-    if (a)
-      outputs[i] = *a;
-    else
-      s = stop(&m, SURG_EINVALID, "an output has no value");
+  if (s == SURG_OK) s = run_graph(&m, g);
+  size_t n_out = surg_graph_output_count(g);
+  if (s == SURG_OK) s = collect(&m, g, outputs, n_out);
+  free_frame(&m, &f);
+  surg__m_free_plans(&m);
+  surg__arena_free(&m.arena);
+  return s;
+}
+
+surg_status surg__interpret(surg_model *m, surg__arena *arena, const surg__array *inputs,
+                            surg__array *outputs, uint64_t max_bytes, uint64_t max_work,
+                            const char **why, const surg_node **at) {
+  surg__session session = {.max_bytes = max_bytes, .max_work = max_work};
+  size_t n = surg_graph_output_count(surg_model_graph(m));
+  surg_status s = surg__session_run(&session, m, inputs, outputs);
+  for (size_t i = 0; s == SURG_OK && i < n; ++i) {
+    surg__array own = outputs[i];
+    s = surg__array_copy(arena, &own, &outputs[i]);
+    surg__array_drop(&own);
+    for (size_t k = i + 1; s != SURG_OK && k < n; ++k) surg__array_drop(&outputs[k]);
   }
-  forget(&m, &f);
-  if (why) *why = m.why;
-  if (at) *at = m.at;
+  if (why) *why = session.why;
+  if (at) *at = session.at;
   return s;
 }

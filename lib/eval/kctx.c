@@ -3,6 +3,7 @@
 #include "base/context.h"
 #include "base/dtype.h"
 #include "eval/eval.h"
+#include "eval/value.h"
 
 /* Bytes an output takes: as stored, so that the limit means the same as on the saved model;
  * strings by their handles. */
@@ -30,10 +31,15 @@ static surg__kstatus describe(surg_kctx *k, uint32_t i, int dtype, const int64_t
   return SURG__K_OK;
 }
 
+static surg__kstatus owned(surg_status s) {
+  return s == SURG_OK ? SURG__K_OK : SURG__K_NOMEM;
+}
+
 surg__kstatus surg__k_out(surg_kctx *k, uint32_t i, int dtype, const int64_t *dims, uint32_t rank) {
   if (i >= k->n_out || !k->wanted[i]) return SURG__K_OK;
   SURG__K_TRY(describe(k, i, dtype, dims, rank));
   if (k->out[i].count > SIZE_MAX) return SURG__K_BUDGET;
+  if (k->running) return owned(surg__array_make(k->ctx, dtype, dims, rank, &k->out[i]));
   k->out[i].data = surg__k_scratch(k, (size_t)k->out[i].count, surg__dtype_unpacked(dtype));
   return k->out[i].data ? SURG__K_OK : SURG__K_NOMEM;
 }
@@ -42,9 +48,16 @@ surg__kstatus surg__k_alias(surg_kctx *k, uint32_t i, uint32_t in, const int64_t
                             uint32_t rank) {
   assert(in < k->n_in);
   if (i >= k->n_out || !k->wanted[i]) return SURG__K_OK;
+  if (k->running && surg__array_is_list(&k->in[in])) {
+    k->out[i] = surg__array_ref(&k->in[in]);
+    return SURG__K_OK;
+  }
   SURG__K_TRY(describe(k, i, k->in[in].dtype, dims, rank));
   if (k->out[i].count != k->in[in].count) {
     return surg__k_invalid(k, "the new shape has another number of elements");
+  }
+  if (k->running) {
+    return owned(surg__array_view(k->ctx, &k->in[in], dims, rank, &k->out[i]));
   }
   k->out[i].data = k->in[in].data;
   return SURG__K_OK;
@@ -55,6 +68,32 @@ surg__kstatus surg__k_work(surg_kctx *k, uint64_t operations) {
   if (!surg__add_u64(k->work, operations, &total) || total > k->max_work) return SURG__K_BUDGET;
   k->work = total;
   return SURG__K_OK;
+}
+
+surg__kstatus surg__k_list(surg_kctx *k, uint32_t i, int kind, surg__content elem, uint64_t count,
+                           surg__array **items) {
+  *items = NULL;
+  if (!k->running) return surg__k_cannot(k, "its result is no tensor");
+  if (!k->wanted[i]) return SURG__K_OK;
+  uint64_t bytes;
+  if (!surg__mul_u64(count, sizeof(surg__array), &bytes)) return SURG__K_BUDGET;
+  if (!surg__add_u64(k->bytes, bytes, &bytes) || bytes > k->max_bytes) return SURG__K_BUDGET;
+  k->bytes = bytes;
+  if (surg__list_make(k->ctx, kind, elem, count, &k->out[i]) != SURG_OK) return SURG__K_NOMEM;
+  *items = surg__list_of(&k->out[i])->items;
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__k_item(surg_kctx *k, int dtype, const int64_t *dims, uint32_t rank,
+                           surg__array *out) {
+  uint64_t count, bytes;
+  if (rank > SURG_LIMIT_RANK) return surg__k_cannot(k, "the result has too many dimensions");
+  if (!surg__dims_product(dims, rank, &count) || !stored_bytes(dtype, count, &bytes) ||
+      !surg__add_u64(k->bytes, bytes, &bytes) || bytes > k->max_bytes) {
+    return SURG__K_BUDGET;
+  }
+  k->bytes = bytes;
+  return owned(surg__array_make(k->ctx, dtype, dims, rank, out));
 }
 
 surg__kstatus surg__k_cannot(surg_kctx *k, const char *why) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declares every kernel that kernels.def and kernels_move.def name. */
+/* Declares every kernel that the kernels*.def name. */
 #ifndef SURG_KERNELS_H
 #define SURG_KERNELS_H
 
@@ -8,6 +8,7 @@
 #define KERNEL(op, first, last, fn) surg__kstatus fn(surg_kctx *k);
 #include "eval/kernels.def"
 #include "eval/kernels_move.def"
+#include "eval/kernels_value.def"
 #undef KERNEL
 
 #endif

@@ -61,6 +61,9 @@ surg__kstatus surg__need(surg_kctx *k, uint32_t in);
 surg__kstatus surg__need_axis(surg_kctx *k, int64_t axis, uint32_t rank, int negative_since,
                               uint32_t *out);
 
+/* Output 0: n > 0 tensors one behind the other along an axis within their rank. */
+surg__kstatus surg__concat(surg_kctx *k, const surg__array *in, uint64_t n, uint32_t axis);
+
 /* Order-preserving keys of a numeric array as unsigned numbers; -0 is 0. CANNOT with NaN or with a
  * type that has no order. */
 surg__kstatus surg__sort_keys(surg_kctx *k, const surg__array *a, uint64_t **out);

@@ -2,14 +2,13 @@
 /* Concat and Split. */
 #include "eval/move.h"
 
-/* Checks that all inputs agree with the first one except along `axis`; *total is their sum there.
- */
-static surg__kstatus concat_check(surg_kctx *k, uint32_t axis, int64_t *total) {
-  const surg__array *a = &k->in[0];
+/* Checks that all agree with the first one except along `axis`; *total is their sum there. */
+static surg__kstatus concat_check(surg_kctx *k, const surg__array *in, uint64_t n, uint32_t axis,
+                                  int64_t *total) {
+  const surg__array *a = &in[0];
   *total = 0;
-  for (uint32_t i = 0; i < k->n_in; i++) {
-    SURG__K_TRY(surg__need(k, i));
-    const surg__array *b = &k->in[i];
+  for (uint64_t i = 0; i < n; i++) {
+    const surg__array *b = &in[i];
     if (b->rank != a->rank || b->dtype != a->dtype)
       return surg__k_invalid(k, "the inputs differ in rank or type");
     for (uint32_t d = 0; d < a->rank; d++) {
@@ -21,32 +20,37 @@ static surg__kstatus concat_check(surg_kctx *k, uint32_t axis, int64_t *total) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_concat(surg_kctx *k) {
-  SURG__K_TRY(surg__need(k, 0));
-  const surg__array *a = &k->in[0];
-  if (k->since >= 4 && !surg_node_attr(k->node, "axis"))
-    return surg__k_invalid(k, "the axis is not given");
-  uint32_t axis;
+surg__kstatus surg__concat(surg_kctx *k, const surg__array *in, uint64_t n, uint32_t axis) {
+  const surg__array *a = &in[0];
   int64_t dims[SURG_LIMIT_RANK], total;
-  SURG__K_TRY(surg__need_axis(k, surg_node_int(k->node, "axis", 1), a->rank, 11, &axis));
-  SURG__K_TRY(concat_check(k, axis, &total));
+  SURG__K_TRY(concat_check(k, in, n, axis, &total));
   memcpy(dims, a->dims, a->rank * sizeof *dims);
   dims[axis] = total;
-  if (k->n_in == 1) return surg__k_alias(k, 0, 0, dims, a->rank);
   SURG__K_TRY(surg__k_out(k, 0, a->dtype, dims, a->rank));
   if (!k->out[0].data || k->out[0].count == 0) return SURG__K_OK;
   SURG__K_TRY(surg__k_work(k, k->out[0].count));
   uint64_t outer = surg__span_product(dims, 0, axis);
   uint64_t row = surg__span_product(dims, axis, a->rank) * surg__element_size(a), at = 0;
-  for (uint32_t i = 0; i < k->n_in; i++) {
-    const surg__array *b = &k->in[i];
+  for (uint64_t i = 0; i < n; i++) {
+    const surg__array *b = &in[i];
     if (b->count == 0) continue;
-    uint64_t n = b->count / outer * surg__element_size(b);
+    uint64_t run = b->count / outer * surg__element_size(b);
     for (uint64_t o = 0; o < outer; o++)
-      memcpy((uint8_t *)k->out[0].data + o * row + at, (const uint8_t *)b->data + o * n, n);
-    at += n;
+      memcpy((uint8_t *)k->out[0].data + o * row + at, (const uint8_t *)b->data + o * run, run);
+    at += run;
   }
   return SURG__K_OK;
+}
+
+surg__kstatus surg__kernel_concat(surg_kctx *k) {
+  for (uint32_t i = 0; i < k->n_in || i == 0; i++) SURG__K_TRY(surg__need(k, i));
+  const surg__array *a = &k->in[0];
+  if (k->since >= 4 && !surg_node_attr(k->node, "axis"))
+    return surg__k_invalid(k, "the axis is not given");
+  uint32_t axis;
+  SURG__K_TRY(surg__need_axis(k, surg_node_int(k->node, "axis", 1), a->rank, 11, &axis));
+  if (k->n_in == 1) return surg__k_alias(k, 0, 0, a->dims, a->rank);
+  return surg__concat(k, k->in, k->n_in, axis);
 }
 
 /* Sizes when only the number of parts is known. From opset 18 on the last part may be smaller;

@@ -8,6 +8,7 @@ surg__kernel surg__kernel_find(int op, int since) {
   if (op == SURG_OP_##name && since >= (first) && since <= (last)) return fn;
 #include "eval/kernels.def"
 #include "eval/kernels_move.def"
+#include "eval/kernels_value.def"
 #undef KERNEL
   return NULL;
 }
