@@ -17,6 +17,7 @@
 
 #include "base/context.h"
 #include "eval/number.h"
+#include "eval/value.h"
 
 #define DEFAULT_DIR "/usr/share/libonnx-testdata/data"
 #define MAX_BYTES (1ull << 30)
@@ -288,7 +289,7 @@ static surg_status run_random(attempt *a, surg_node *n, surg_tensor **out, const
   size_t n_in = surg_node_input_count(n), n_out = surg_node_output_count(n);
   surg__array *in = calloc(n_in + 1, sizeof *in), *made = calloc(n_out + 1, sizeof *made);
   surg__arena arena;
-  uint64_t work;
+  surg_kctx k = {.arena = &arena, .max_bytes = MAX_BYTES, .max_work = MAX_WORK, .running = true};
   surg_status s = SURG_OK;
   if (!in || !made) abort();
   surg__arena_init(&arena, a->r->ctx);
@@ -297,11 +298,13 @@ static surg_status run_random(attempt *a, surg_node *n, surg_tensor **out, const
     if (v) s = surg__array_from_tensor(a->r->ctx, &arena, surg_value_constant(v), &in[i]);
   }
   if (s == SURG_OK) {
-    s = surg__node_compute(n, &arena, in, made, MAX_BYTES, MAX_WORK, &work, why);
+    s = surg__node_compute(n, &k, in, made);
+    *why = k.why;
   }
   for (size_t i = 0; i < n_out && s == SURG_OK; ++i) {
     if (surg_node_output(n, i)) out[i] = surg__array_to_tensor(a->model, &made[i]);
   }
+  for (size_t i = 0; i < n_out; ++i) surg__array_drop(&made[i]);
   surg__arena_free(&arena);
   free(in);
   free(made);

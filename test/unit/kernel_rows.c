@@ -270,7 +270,7 @@ surg_status kernel_node_run(surg_context *ctx, surg_node *node, surg_tensor **ou
                             const char **why) {
   surg__array in[16] = {{0}}, made[8] = {{0}};
   surg__arena arena;
-  uint64_t work;
+  surg_kctx k = {.arena = &arena, .max_bytes = 1 << 20, .max_work = 1 << 20, .running = true};
   ck_assert_uint_le(surg_node_input_count(node), SURG_COUNT(in));
   ck_assert_uint_le(n_out, SURG_COUNT(made));
   surg__arena_init(&arena, ctx);
@@ -280,11 +280,13 @@ surg_status kernel_node_run(surg_context *ctx, surg_node *node, surg_tensor **ou
     surg_tensor *t = surg_value_constant(v);
     ck_assert_int_eq(surg__array_from_tensor(ctx, &arena, t, &in[i]), SURG_OK);
   }
-  surg_status s = surg__node_compute(node, &arena, in, made, 1 << 20, 1 << 20, &work, why);
+  surg_status s = surg__node_compute(node, &k, in, made);
+  *why = k.why;
   for (size_t i = 0; i < n_out && s == SURG_OK; i++) {
     if (!surg_node_output(node, i)) continue;
     out[i] = surg__array_to_tensor(surg_graph_model(surg_node_graph(node)), &made[i]);
   }
+  for (size_t i = 0; i < SURG_COUNT(made); i++) surg__array_drop(&made[i]);
   surg__arena_free(&arena);
   return s;
 }
