@@ -211,6 +211,7 @@ typedef struct surg_load_options {
   bool no_external;          /* refuse external data */
   bool strict_external;      /* refuse hard links too */
   bool freeze_inputs;        /* inputs that have an initializer become constants */
+  uint32_t max_findings;     /* SURG_LOAD_CHECK: findings that are listed; 0: 100 */
 } surg_load_options;
 
 typedef struct surg_save_options {

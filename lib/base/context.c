@@ -18,6 +18,7 @@ surg_context *surg_context_new(const surg_config *config) {
     memcpy(&ctx->config, config, n);
   }
   ctx->max_memory = ctx->config.max_memory ? ctx->config.max_memory : SURG_LIMIT_MEMORY;
+  ctx->max_warnings = SURG_LIMIT_WARNINGS;
   ctx->max_depth = ctx->config.max_depth ? ctx->config.max_depth : SURG_LIMIT_DEPTH;
   ctx->seed = ctx->config.seed;
   /* Without randomness the hash is merely unkeyed; that is no reason to refuse a model. */

@@ -15,6 +15,10 @@ struct surg_context {
   char *error; /* first error line since cleared, heap of its own */
   surg_status error_status;
   uint32_t warnings; /* printed or counted */
+  uint32_t max_warnings; /* printed at most */
+  surg_status line_status; /* of the error that is being told */
+  const char *code;  /* rule of the finding that the next line tells (doc/check.md), or NULL; only
+                        the callback of that line sees it */
   char *quotes[SURG__QUOTES];
   unsigned quote_next;
   surg_registry *registry;                           /* lib/pass; made on first use */

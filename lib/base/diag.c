@@ -13,8 +13,8 @@
 #define LINE_MAX_BYTES 4096
 
 static void deliver(surg_context *ctx, surg_severity severity, const char *line) {
-  if (severity == SURG_WARNING && ++ctx->warnings > SURG_LIMIT_WARNINGS) {
-    if (ctx->warnings == SURG_LIMIT_WARNINGS + 1 && ctx->config.diag)
+  if (severity == SURG_WARNING && ++ctx->warnings > ctx->max_warnings) {
+    if (ctx->warnings == ctx->max_warnings + 1 && ctx->config.diag)
       ctx->config.diag(ctx->config.diag_user, severity, "warning: more warnings are not shown");
     return;
   }
@@ -36,7 +36,9 @@ static void report(surg_context *ctx, surg_severity severity, surg_status status
     ctx->error = strdup(line);
     ctx->error_status = status;
   }
+  ctx->line_status = status;
   deliver(ctx, severity, line);
+  ctx->code = NULL;
 }
 
 surg_status surg__error(surg_context *ctx, surg_status status, const char *where, const char *fmt,

@@ -57,10 +57,39 @@ static const char *origin(surg__checker *c, const surg_value *v) {
   return v->graph == c->m->graph ? "the input" : "the node around";
 }
 
+/* A claim about a value of which inference knows nothing: its operator may rule the type out. */
+static void check_possible(surg__checker *c, const surg_value *v, const surg_type *claim,
+                           const char *list) {
+  const surg_node *n = v->producer;
+  const surg_schema *s = n ? surg_node_schema(n) : NULL;
+  if (!s || claim->kind != SURG_TYPE_TENSOR) return;
+  const int dtype = claim->dtype;
+  if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) return;
+  const surg__param *p = surg__check_formal(s->outputs, s->n_outputs, v->output);
+  if (!p || surg__check_allowed(s, p, dtype)) return;
+  if (!surg__check_told(c)) {
+    surg__check_found(c, "E205", NULL, "more");
+    return;
+  }
+  surg__buf b;
+  surg__buf_init(&b, c->ctx);
+  surg__check_put_allowed(&b, s, p);
+  surg__buf_putc(&b, 0);
+  surg__check_found(c, "E205", surg__locate_node(n),
+                    "output %u %s is declared as tensor(%s) in %s where %s-%d gives %s as %s",
+                    v->output, surg__q(c->ctx, v->name), surg__dtype_name(dtype), list, s->name,
+                    s->since, b.failed ? "another type" : b.p, p->name);
+  surg__buf_free(&b);
+}
+
 static void check_claim(surg__checker *c, const surg_graph *g, const surg_value *v,
                         const surg_type *claim, const char *list) {
   const surg_type *proven = surg_value_type(v);
-  if (!claim || !proven || claim == proven) return;
+  if (!claim || claim == proven) return;
+  if (!proven || proven->kind == SURG_TYPE_UNKNOWN) {
+    check_possible(c, v, claim, list);
+    return;
+  }
   const verdict r = compare(claim, proven);
   if (r == AGREE) return;
   const char *code = r == OTHER_TYPE ? "E204" : "W211";

@@ -10,15 +10,14 @@ static const surg__type_param *find_param(const surg_schema *s, const surg__para
   return NULL;
 }
 
-static const surg__param *formal(const surg_schema *s, size_t i) {
-  if (!s->n_inputs) return NULL;
-  if (i < s->n_inputs) return &s->inputs[i];
-  const surg__param *last = &s->inputs[s->n_inputs - 1];
+const surg__param *surg__check_formal(const surg__param *list, uint32_t n, size_t i) {
+  if (!n) return NULL;
+  if (i < n) return &list[i];
+  const surg__param *last = &list[n - 1];
   return last->option == SURG__VARIADIC ? last : NULL;
 }
 
-/* A tensor of `dtype` where the operator takes `p`. */
-static bool allowed(const surg_schema *s, const surg__param *p, int dtype) {
+bool surg__check_allowed(const surg_schema *s, const surg__param *p, int dtype) {
   const surg__type_param *t = find_param(s, p);
   if (t) return t->tensor_mask >> dtype & 1;
   const size_t n = strlen(p->type);
@@ -27,7 +26,7 @@ static bool allowed(const surg_schema *s, const surg__param *p, int dtype) {
 }
 
 /* `float, double or int64`; long sets are cut. */
-static void put_allowed(surg__buf *b, const surg_schema *s, const surg__param *p) {
+void surg__check_put_allowed(surg__buf *b, const surg_schema *s, const surg__param *p) {
   const surg__type_param *t = find_param(s, p);
   if (!t) {
     surg__buf_puts(b, p->type);
@@ -54,7 +53,7 @@ static void bad_type(surg__checker *c, const surg_node *n, size_t i, const surg_
   }
   surg__buf b;
   surg__buf_init(&b, c->ctx);
-  put_allowed(&b, n->schema, p);
+  surg__check_put_allowed(&b, n->schema, p);
   surg__buf_putc(&b, 0);
   surg__check_found(c, "E201", surg__locate_node(n),
                     "input %zu %s is tensor(%s) where %s-%d takes %s as %s", i, input_name(c, n, i),
@@ -85,12 +84,12 @@ static bool check_inputs(surg__checker *c, const surg_node *n) {
   for (size_t k = 0; k < SURG_COUNT(bound); k++) bound[k] = SIZE_MAX;
   bool clean = true;
   for (size_t i = 0; i < n->n_in; i++) {
-    const surg__param *p = formal(s, i);
+    const surg__param *p = surg__check_formal(s->inputs, s->n_inputs, i);
     const surg_type *type = surg_value_type(n->in[i].value);
     if (!p || !type || type->kind != SURG_TYPE_TENSOR) continue;
     const int dtype = type->dtype;
     if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) continue;
-    if (!allowed(s, p, dtype)) {
+    if (!surg__check_allowed(s, p, dtype)) {
       bad_type(c, n, i, p, dtype);
       clean = false;
       continue;

@@ -41,6 +41,7 @@ static char *describe(const request *r, surg__buf *b) {
 static surg_status fail(const request *r, surg_status status, const char *why) {
   surg__buf b;
   const char *what = describe(r, &b);
+  r->m->ctx->code = "E111";
   surg__error(r->m->ctx, status, r->m->source->name, "%s: %s", what, why);
   surg__buf_free(&b);
   return status;
@@ -49,7 +50,7 @@ static surg_status fail(const request *r, surg_status status, const char *why) {
 static void warn(const request *r, const char *why) {
   surg_context *ctx = r->m->ctx;
   surg__buf b = {0};
-  bool shown = ctx->warnings < SURG_LIMIT_WARNINGS;
+  bool shown = ctx->warnings < ctx->max_warnings;
   surg__warn(ctx, r->m->source->name, "%s: %s", shown ? describe(r, &b) : "external data", why);
   if (shown) surg__buf_free(&b);
 }

@@ -16,6 +16,13 @@ surg_status surg__source_need(surg__source *s, uint64_t off, uint64_t n);
  * empty. NULL: may be one. The text names what it is and what to do. */
 const char *surg__sniff(const uint8_t *p, uint64_t n);
 
+/* --- loading for `check` (load.c): surg_load under SURG_LOAD_CHECK, of a path or of bytes (path is
+ * their name then), that gives out the model too: as far as it holds (*partial: not all of it
+ * does), nodes with a finding as operators nobody knows. NULL where nothing is left to go on. --- */
+surg_status surg__load_check_file(surg_context *ctx, const char *path, const void *bytes, size_t n,
+                                  const surg_load_options *options, bool *partial,
+                                  surg_model **out);
+
 /* --- wire (wire.c) --- */
 typedef struct surg__cursor {
   surg__source *src;

@@ -23,18 +23,41 @@ static bool new_model(surg__loader *L, const surg_load_options *options) {
   return m->options.external_root || surg__load_oom(L);
 }
 
-static surg_status build(surg__source *src, const surg_load_options *options, surg_model **out) {
+/* Nodes with a finding become operators nobody knows: what is said of a model that does not hold
+ * must not rest on them. */
+static void make_opaque(surg_model *m) {
+  for (surg_graph *g = m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next) {
+      if (!n->faulty) continue;
+      n->op = SURG_OP_UNKNOWN;
+      n->op_class = SURG_OP_CLASS_CUSTOM;
+      n->schema = NULL;
+      n->function = NULL;
+      n->resolved = true;
+      n->resolve_gen = m->resolve_gen;
+    }
+}
+
+/* With `partial` a model comes out under CHECK too, as far as it could be read; *partial: not all of
+ * it could. */
+static surg_status build(surg__source *src, const surg_load_options *options, bool *partial,
+                         surg_model **out) {
   surg__loader L = {.ctx = src->ctx, .src = src, .policy = options->policy};
+  L.most = options->max_findings ? options->max_findings : SURG_LIMIT_FINDINGS;
   surg__arena_init(&L.scratch, L.ctx);
   bool ok = new_model(&L, options) && surg__load_model(&L) && surg__load_check(&L);
   surg__arena_free(&L.scratch);
   surg_status status = L.status;
   if (ok && L.m->status != SURG_OK) status = L.m->status;
+  const bool whole = ok && status == SURG_OK && !L.endless;
   if (status == SURG_OK) status = L.worst;
-  if (status != SURG_OK || options->policy == SURG_LOAD_CHECK)
+  if (partial ? !whole : status != SURG_OK || options->policy == SURG_LOAD_CHECK) {
     surg_model_free(L.m);
-  else
-    *out = L.m;
+    return status;
+  }
+  if (partial) make_opaque(L.m);
+  if (partial) *partial = L.broken;
+  *out = L.m;
   return status;
 }
 
@@ -77,7 +100,7 @@ static surg_status translate(surg__source **src) {
 
 /* Takes over the reference to src. */
 static surg_status load_source(surg__source *src, bool text, const surg_load_options *given,
-                               surg_model **out) {
+                               bool *partial, surg_model **out) {
   surg_context *ctx = src->ctx;
   surg_load_options options = read_options(given);
   uint64_t n = src->size < 4096 ? src->size : 4096;
@@ -88,7 +111,11 @@ static surg_status load_source(surg__source *src, bool text, const surg_load_opt
   else if (status == SURG_OK && (text || looks_like_text(src)))
     status = translate(&src);
   if (status == SURG_OK) status = surg__scan_model(src, ctx->max_depth);
-  if (status == SURG_OK) status = build(src, &options, out);
+  const uint32_t warnings = ctx->max_warnings;
+  if (options.policy == SURG_LOAD_CHECK)
+    ctx->max_warnings = options.max_findings ? options.max_findings : SURG_LIMIT_FINDINGS;
+  if (status == SURG_OK) status = build(src, &options, partial, out);
+  ctx->max_warnings = warnings;
   surg__source_unref(src);
   return status;
 }
@@ -100,7 +127,7 @@ surg_status surg_load(surg_context *ctx, const char *path, const surg_load_optio
   surg__source *src;
   surg_status status = surg__source_open(ctx, path, &src);
   if (status != SURG_OK) return status;
-  return load_source(src, has_suffix(path, ".onnxtxt"), options, out);
+  return load_source(src, has_suffix(path, ".onnxtxt"), options, NULL, out);
 }
 
 surg_status surg_load_memory(surg_context *ctx, const void *bytes, size_t n, const char *name,
@@ -110,5 +137,19 @@ surg_status surg_load_memory(surg_context *ctx, const void *bytes, size_t n, con
   surg__source *src;
   surg_status status = surg__source_memory(ctx, bytes, n, name, &src);
   if (status != SURG_OK) return status;
-  return load_source(src, false, options, out);
+  return load_source(src, false, options, NULL, out);
+}
+
+surg_status surg__load_check_file(surg_context *ctx, const char *path, const void *bytes, size_t n,
+                                  const surg_load_options *options, bool *partial,
+                                  surg_model **out) {
+  surg_load_options o = read_options(options);
+  o.policy = SURG_LOAD_CHECK;
+  *out = NULL;
+  *partial = true;
+  surg__source *src;
+  surg_status status = bytes ? surg__source_memory(ctx, bytes, n, path, &src)
+                             : surg__source_open(ctx, path, &src);
+  if (status != SURG_OK) return status;
+  return load_source(src, !bytes && has_suffix(path, ".onnxtxt"), &o, partial, out);
 }

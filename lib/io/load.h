@@ -16,17 +16,28 @@ typedef struct surg__loader {
   surg__arena scratch; /* for messages being decoded */
   surg_status status;  /* not OK: loading has ended */
   surg_status worst;   /* under CHECK: the worst finding */
-  uint32_t findings, repairs;
+  uint32_t findings, repairs, most; /* most: findings that are listed */
+  /* What is being read. A node with a finding is none that anybody may rely on: under CHECK it is
+   * made opaque in the end. */
+  surg_node *node;
+  bool broken;  /* a finding that only CHECK goes on after */
+  bool endless; /* calls of functions do not end, or not soon */
+  const surg_function *names_of; /* whose attributes are in `names`, sorted by address */
+  const char **names;
 } surg__loader;
 
-/* --- findings (load_report.c); `off` is the byte of the tag of the thing --- */
+/* --- findings (load_report.c); `off` is the byte of the tag of the thing, `code` the rule of
+ * doc/check.md that the thing breaks --- */
 /* A finding: true to go on (under SURG_LOAD_CHECK), false: loading has ended. */
-bool surg__load_bad(surg__loader *L, uint64_t off, const char *fmt, ...) SURG_PRINTF(3, 4);
+bool surg__load_bad(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...)
+    SURG_PRINTF(4, 5);
 /* The same for a finding that was reported with its own status. */
 bool surg__load_found(surg__loader *L, surg_status status);
 /* A finding under SURG_LOAD_CHECK, nothing otherwise: true to go on. */
-bool surg__load_unclean(surg__loader *L, uint64_t off, const char *fmt, ...) SURG_PRINTF(3, 4);
-void surg__load_warn(surg__loader *L, uint64_t off, const char *fmt, ...) SURG_PRINTF(3, 4);
+bool surg__load_unclean(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...)
+    SURG_PRINTF(4, 5);
+void surg__load_warn(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...)
+    SURG_PRINTF(4, 5);
 /* Something was repaired (SURG_LOAD_REPAIR). */
 void surg__load_repaired(surg__loader *L, uint64_t off, const char *fmt, ...) SURG_PRINTF(3, 4);
 bool surg__load_oom(surg__loader *L);                   /* false */
@@ -70,5 +81,15 @@ bool surg__load_model(surg__loader *L);
 bool surg__load_training(surg__loader *L);
 bool surg__load_check(surg__loader *L);
 bool surg__load_calls(surg__loader *L);
+
+/* --- rules that CHECK alone asks for (load_header.c); true to go on --- */
+bool surg__load_check_header(surg__loader *L);
+bool surg__load_check_ref(surg__loader *L, const surg_node *n, const surg_attr *a);
+/* A builtin of a function is what it would be by the imports of the model. */
+bool surg__load_check_opset(surg__loader *L, const surg_node *n);
+/* The type of an input or output of the model; NULL: none. */
+bool surg__load_check_interface(surg__loader *L, uint64_t off, const surg_type *t);
+/* An empty dim_param in the type of what stands at `off` (load_type.c). */
+void surg__load_check_dims(surg__loader *L, uint64_t off, const Onnx__TypeProto *p);
 
 #endif

@@ -65,7 +65,8 @@ static bool take_string(reader *r, const surg__field *f, surg_str *out) {
 }
 
 static bool take_graph(reader *r, const surg__field *f, surg_graph **out) {
-  if (!r->node) return surg__load_bad(r->L, f->off, "a default that is a graph is not supported");
+  if (!r->node)
+    return surg__load_bad(r->L, f->off, "E117", "a default that is a graph is not supported");
   surg_graph *g = surg__graph_new(r->L->m, SURG_GRAPH_SUBGRAPH, r->node, r->a);
   if (!g) return surg__load_oom(r->L);
   g->src = surg__load_src(f);
@@ -180,15 +181,15 @@ static surg_attr_kind kind_of(reader *r, bool *repaired) {
     *repaired = kind != SURG_ATTR_UNDEFINED && L->m->ir_version >= 2;
   }
   if (kind == SURG_ATTR_UNDEFINED)
-    surg__load_bad(L, r->f->off, "has no type");
+    surg__load_bad(L, r->f->off, "E117", "has no type");
   else if ((size_t)kind >= SURG_COUNT(field_of))
-    surg__load_bad(L, r->f->off, "type %d does not exist", (int)kind);
+    surg__load_bad(L, r->f->off, "E117", "type %d does not exist", (int)kind);
   else if (r->present & ~BIT(field_of[kind]))
-    surg__load_bad(L, r->f->off, "has a value in a field that its type does not use");
+    surg__load_bad(L, r->f->off, "E117", "has a value in a field that its type does not use");
   else if (!p->ref_attr_name && !r->present && (BIT(kind) & NEEDS_VALUE))
-    surg__load_bad(L, r->f->off, "has no value");
+    surg__load_bad(L, r->f->off, "E117", "has no value");
   else if (p->ref_attr_name && *p->ref_attr_name && r->present)
-    surg__load_bad(L, r->f->off, "has a value and refers to another attribute");
+    surg__load_bad(L, r->f->off, "E117", "has a value and refers to another attribute");
   else
     return kind;
   return SURG_ATTR_UNDEFINED;
@@ -215,7 +216,7 @@ static bool read_attr(reader *r, surg_function *fn) {
   if (!find_values(r)) return false;
   r->p = surg__load_leaf(L, &onnx__attribute_proto__descriptor, r->f->body, SKIPPED);
   if (!r->p) return false;
-  if (!r->p->name || !*r->p->name) return surg__load_bad(L, r->f->off, "has no name");
+  if (!r->p->name || !*r->p->name) return surg__load_bad(L, r->f->off, "E117", "has no name");
   bool repaired = false;
   surg_attr_kind kind = kind_of(r, &repaired);
   if (kind == SURG_ATTR_UNDEFINED) return L->status == SURG_OK;
@@ -229,7 +230,7 @@ static bool read_attr(reader *r, surg_function *fn) {
   }
   if (r->p->ref_attr_name && *r->p->ref_attr_name) {
     if (!r->node || !surg_graph_function(r->node->graph))
-      return surg__load_bad(L, r->f->off, "refers to an attribute outside any function");
+      return surg__load_bad(L, r->f->off, "E117", "refers to an attribute outside any function");
     r->a->ref = surg__load_intern(L, r->p->ref_attr_name);
     return r->a->ref != NULL;
   }

@@ -82,7 +82,7 @@ static void finish(calls *c, uint32_t i) {
 
 static bool recursive(calls *c, uint32_t i) {
   const surg_function *f = c->L->m->functions.items[i];
-  return surg__load_bad(c->L, f->src.field_off,
+  return surg__load_bad(c->L, f->src.field_off, "E123",
                         "the function calls itself, directly or through "
                         "others");
 }

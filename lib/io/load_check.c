@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of a model that is read in full: order, and what operators, functions and control flow ask
  * of their nodes. Operators nobody here knows are let through. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/load.h"
@@ -15,7 +16,7 @@ static int by_name(const void *a, const void *b) {
 }
 
 static bool duplicate(surg__loader *L, const surg_attr *a) {
-  return surg__load_bad(L, a->src.field_off, "an attribute of this name stands before it");
+  return surg__load_bad(L, a->src.field_off, "E118", "an attribute of this name stands before it");
 }
 
 /* No two attributes of one name; names are interned, so pointers tell. */
@@ -56,11 +57,15 @@ static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s
                        const surg_attr *a) {
   const surg__attr_def *def = surg__schema_attr(s, a->name);
   bool graph = a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS;
-  if (!def && graph) return surg__load_bad(L, a->src.field_off, "%s has no such graph", n->op_type);
-  if (!def) return surg__load_unclean(L, a->src.field_off, "%s has no such attribute", n->op_type);
+  if (!def && !graph && a->name[0] == '_' && a->name[1] == '_') return true; /* ONNX's own */
+  if (!def && graph)
+    return surg__load_bad(L, a->src.field_off, "E105", "%s has no such graph", n->op_type);
+  if (!def)
+    return surg__load_unclean(L, a->src.field_off, "E105", "%s has no such attribute", n->op_type);
+  if (!surg__load_check_ref(L, n, a)) return false;
   if (def->kind == a->kind || a->ref) return true;
-  return surg__load_bad(L, a->src.field_off, "is of kind %s where %s takes %s", kind_name(a->kind),
-                        n->op_type, kind_name(def->kind));
+  return surg__load_bad(L, a->src.field_off, "E116", "is of kind %s where %s takes %s",
+                        kind_name(a->kind), n->op_type, kind_name(def->kind));
 }
 
 static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *s) {
@@ -68,7 +73,7 @@ static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *
     if (!check_attr(L, n, s, n->attrs[i])) return false;
   for (uint32_t i = 0; i < s->n_attrs; i++)
     if (s->attrs[i].required && !find_attr(n, s->attrs[i].name) &&
-        !surg__load_bad(L, n->src.field_off, "has no attribute \"%s\"", s->attrs[i].name))
+        !surg__load_bad(L, n->src.field_off, "E107", "has no attribute \"%s\"", s->attrs[i].name))
       return false;
   return true;
 }
@@ -78,7 +83,8 @@ static bool check_constant(surg__loader *L, const surg_node *n) {
   uint32_t values = 0;
   for (uint32_t i = 0; i < n->n_attr; i++)
     if (surg__schema_attr(n->schema, n->attrs[i]->name)) values++;
-  return values == 1 || surg__load_bad(L, n->src.field_off, "has %u values instead of one", values);
+  return values == 1 ||
+         surg__load_bad(L, n->src.field_off, "E126", "has %u values instead of one", values);
 }
 
 /* --- inputs and outputs --- */
@@ -86,20 +92,20 @@ static bool check_constant(surg__loader *L, const surg_node *n) {
 static bool check_arity(surg__loader *L, const surg_node *n, const surg_schema *s) {
   uint64_t off = n->src.field_off;
   if (n->n_in < s->min_in || n->n_in > s->max_in) {
-    if (!surg__load_bad(L, off, "has %u inputs where %s takes %s%u", n->n_in, n->op_type,
+    if (!surg__load_bad(L, off, "E115", "has %u inputs where %s takes %s%u", n->n_in, n->op_type,
                         n->n_in < s->min_in ? "at least " : "at most ",
                         n->n_in < s->min_in ? s->min_in : s->max_in))
       return false;
   }
   if (n->n_out < s->min_out || n->n_out > s->max_out) {
-    if (!surg__load_bad(L, off, "has %u outputs where %s gives %s%u", n->n_out, n->op_type,
+    if (!surg__load_bad(L, off, "E115", "has %u outputs where %s gives %s%u", n->n_out, n->op_type,
                         n->n_out < s->min_out ? "at least " : "at most ",
                         n->n_out < s->min_out ? s->min_out : s->max_out))
       return false;
   }
   for (uint32_t i = 0; i < n->n_in && i < s->n_inputs; i++)
-    if (!n->in[i].value && s->inputs[i].option == SURG__SINGLE && L->findings == 0 &&
-        !surg__load_bad(L, off, "input %u \"%s\" of %s is absent", i, s->inputs[i].name,
+    if (!n->in[i].value && s->inputs[i].option == SURG__SINGLE && !n->faulty &&
+        !surg__load_bad(L, off, "E115", "input %u \"%s\" of %s is absent", i, s->inputs[i].name,
                         n->op_type))
       return false;
   return true;
@@ -118,10 +124,11 @@ static bool check_body(surg__loader *L, const surg_node *n, const char *name, si
   const surg_graph *g = branch(n, name);
   if (!g) return true; /* missing or of another kind: found above, or it comes from a call */
   uint64_t off = g->parent_attr->src.field_off;
-  if (g->n_in != n_in && !surg__load_bad(L, off, "has %zu inputs instead of %zu", g->n_in, n_in))
+  if (g->n_in != n_in &&
+      !surg__load_bad(L, off, "E125", "has %zu inputs instead of %zu", g->n_in, n_in))
     return false;
   return g->n_out == n_out ||
-         surg__load_bad(L, off, "has %zu outputs instead of %zu", g->n_out, n_out);
+         surg__load_bad(L, off, "E125", "has %zu outputs instead of %zu", g->n_out, n_out);
 }
 
 static bool check_control_flow(surg__loader *L, const surg_node *n) {
@@ -148,10 +155,10 @@ static bool check_builtin(surg__loader *L, const surg_node *n) {
   /* Of an opset newer than the table nothing certain is known. */
   if (surg_graph_opset(n->graph, n->domain) > surg_schema_newest(n->domain)) return true;
   if ((s->flags & SURG__OP_DEPRECATED) &&
-      !surg__load_unclean(L, n->src.field_off, "%s is deprecated in opset %lld", n->op_type,
+      !surg__load_unclean(L, n->src.field_off, "E102", "%s is deprecated in opset %lld", n->op_type,
                           (long long)surg_graph_opset(n->graph, n->domain)))
     return false;
-  if (!check_arity(L, n, s) || !check_attrs(L, n, s)) return false;
+  if (!check_arity(L, n, s) || !check_attrs(L, n, s) || !surg__load_check_opset(L, n)) return false;
   if (n->op == SURG_OP_Constant && !check_constant(L, n)) return false;
   return check_control_flow(L, n);
 }
@@ -159,36 +166,51 @@ static bool check_builtin(surg__loader *L, const surg_node *n) {
 static bool check_call(surg__loader *L, const surg_node *n) {
   const surg_function *f = n->function;
   if (n->n_in > f->body->n_in)
-    return surg__load_bad(L, n->src.field_off, "has %u inputs where the function takes %zu",
+    return surg__load_bad(L, n->src.field_off, "E128", "has %u inputs where the function takes %zu",
                           n->n_in, f->body->n_in);
   if (n->n_out > f->body->n_out)
-    return surg__load_bad(L, n->src.field_off, "has %u outputs where the function gives %zu",
-                          n->n_out, f->body->n_out);
+    return surg__load_bad(L, n->src.field_off, "E128",
+                          "has %u outputs where the function gives %zu", n->n_out, f->body->n_out);
   size_t required = f->attrs.count - f->defaults.count;
   for (size_t i = 0; i < required; i++)
     if (!find_attr(n, f->attrs.items[i]) &&
-        !surg__load_unclean(L, n->src.field_off, "gives no attribute %s to the function",
+        !surg__load_unclean(L, n->src.field_off, "E107", "gives no attribute %s to the function",
                             surg__q(L->ctx, f->attrs.items[i])))
       return false;
   return true;
+}
+
+/* An operator that the imported opset of an ONNX domain does not have. */
+static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
+  if (L->policy != SURG_LOAD_CHECK) return true;
+  const int64_t newest = surg_schema_newest(n->domain);
+  int64_t later = opset + 1;
+  while (later <= newest && !surg_schema_find(n->domain, n->op_type, later)) later++;
+  char when[48] = "";
+  if (later <= newest) snprintf(when, sizeof when, "; it came with opset %lld", (long long)later);
+  return surg__load_unclean(L, n->src.field_off, "E103", "no such operator in opset %lld%s",
+                            (long long)opset, when);
 }
 
 static bool check_unknown(surg__loader *L, const surg_node *n) {
   bool standard = !*n->domain || strcmp(n->domain, "ai.onnx") == 0;
   int64_t opset = surg_graph_opset(n->graph, n->domain);
   if (opset == 0 && standard && L->m->ir_version >= 3)
-    return surg__load_bad(L, n->src.field_off, "the model imports no opset of its domain");
+    return surg__load_bad(L, n->src.field_off, "E104", "the model imports no opset of its domain");
   if (opset == 0)
-    return surg__load_unclean(L, n->src.field_off, "the model does not import domain %s",
+    return surg__load_unclean(L, n->src.field_off, "E104", "the model does not import domain %s",
                               surg__q(L->ctx, n->domain));
-  if (standard && opset <= surg_schema_newest(""))
-    return surg__load_unclean(L, n->src.field_off, "no such operator in opset %lld",
-                              (long long)opset);
-  return true;
+  /* Of other domains the table may know a part. */
+  standard = standard || strncmp(n->domain, "ai.onnx.", 8) == 0;
+  if (!standard || n->overload[0] || opset > surg_schema_newest(n->domain)) return true;
+  return unregistered(L, n, opset);
 }
 
 static bool check_node(surg__loader *L, const surg_node *n) {
   if (!check_duplicates(L, n)) return false;
+  if (!n->n_in && !n->n_out &&
+      !surg__load_unclean(L, n->src.field_off, "E131", "has neither inputs nor outputs"))
+    return false;
   surg_op_class class = surg_node_class(n);
   if (L->m->status != SURG_OK) return surg__load_oom(L);
   switch (class) {
@@ -214,8 +236,18 @@ static bool check_default(surg__loader *L, const surg_value *v) {
     for (uint32_t i = 0; same && i < t->rank; i++)
       same = type->dims[i].value < 0 || type->dims[i].value == t->dims[i];
   }
-  return same || surg__load_bad(L, v->init_src.field_off,
+  return same || surg__load_bad(L, v->init_src.field_off, "E127",
                                 "type or shape is another than that of the input of this name");
+}
+
+/* Initializers that are no inputs, below IR version 4: runtimes read them all the same. */
+static bool bare_initializers(surg__loader *L, const surg_value *first, size_t n) {
+  static const char fmt[] = "IR version %lld wants initializers among the inputs; %zu are not";
+  const uint64_t off = first->init_src.field_off;
+  const long long version = (long long)L->m->ir_version;
+  if (L->policy == SURG_LOAD_CHECK) return surg__load_unclean(L, off, "E112", fmt, version, n);
+  surg__load_warn(L, off, NULL, fmt, version, n);
+  return true;
 }
 
 static bool check_initializers(surg__loader *L, const surg_graph *g) {
@@ -226,9 +258,7 @@ static bool check_initializers(surg__loader *L, const surg_graph *g) {
     if (!v->input && alone++ == 0) first = v;
   }
   if (alone && g->kind == SURG_GRAPH_MAIN && L->m->ir_version < 4)
-    surg__load_warn(L, first->init_src.field_off,
-                    "IR version %lld wants initializers among the inputs; %zu are not",
-                    (long long)L->m->ir_version, alone);
+    return bare_initializers(L, first, alone);
   return true;
 }
 
@@ -238,24 +268,35 @@ static bool check_order(surg__loader *L, surg_graph *g) {
   g->scratch = NULL;
   if (!first) return true;
   /* Reading is no edit: a file in no order stays as it is until a pass wants it otherwise. */
+  L->ctx->code = "E114";
   surg_status s = L->policy == SURG_LOAD_REPAIR ? surg_graph_toposort(g, NULL)
                                                 : surg__graph_sort(g, &g->sorted_on_load);
+  L->ctx->code = NULL;
   if (s == SURG_ENOMEM || s == SURG_ELIMIT) return surg__load_stop(L, s);
   if (s != SURG_OK) return surg__load_found(L, s);
   if (L->policy == SURG_LOAD_CHECK)
-    return surg__load_unclean(L, first->src.field_off, "reads a value that is made after it");
+    return surg__load_unclean(L, first->src.field_off, "E101",
+                              "reads a value that is made after it");
   surg__load_repaired(L, first->src.field_off, "nodes were sorted: it read a value made after it");
   return true;
 }
 
 bool surg__load_check(surg__loader *L) {
   for (surg_graph *g = L->m->graph; g; g = g->next) {
+    L->node = g->parent_node;
     if (!check_order(L, g) || !check_initializers(L, g)) return false;
     if (!*g->name && g->kind == SURG_GRAPH_MAIN &&
-        !surg__load_unclean(L, g->src.field_off, "has no name"))
+        !surg__load_unclean(L, g->src.field_off, "E109", "has no name"))
       return false;
-    for (surg_node *n = g->first; n; n = n->next)
+    for (surg_node *n = g->first; n; n = n->next) {
+      L->node = n;
       if (!check_node(L, n)) return false;
+    }
   }
-  return surg__load_calls(L);
+  L->node = NULL;
+  if (!surg__load_check_header(L)) return false;
+  const uint32_t before = L->findings;
+  const bool ok = surg__load_calls(L);
+  L->endless = L->findings != before;
+  return ok;
 }

@@ -32,7 +32,7 @@ surg_value *surg__load_lookup(const surg_graph *g, const char *name, surg_graph 
 
 static bool clash(surg__loader *L, uint64_t off, const surg_value *v) {
   surg__mark mark = surg__arena_mark(&L->scratch);
-  bool go_on = surg__load_bad(L, off, "%s is already %s", surg__q(L->ctx, v->name),
+  bool go_on = surg__load_bad(L, off, "E113", "%s is already %s", surg__q(L->ctx, v->name),
                               surg__load_definition(L, v));
   surg__arena_reset(&L->scratch, mark);
   return go_on;
@@ -57,7 +57,7 @@ static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field
   const char *name;
   surg_tensor *t = sparse ? surg__load_sparse(L, f, &name) : surg__load_tensor(L, f, &name);
   if (L->status != SURG_OK) return false;
-  if (!*name) return surg__load_bad(L, f->off, "an initializer without a name");
+  if (!*name) return surg__load_bad(L, f->off, "E129", "an initializer without a name");
   surg_value *v = find_here(g, name);
   if (v && v->initializer && drop_twin(L, g, f, v->init_src.body)) return true;
   if (v && (v->producer || v->initializer)) return clash(L, f->off, v);
@@ -70,7 +70,7 @@ static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field
 
 static bool push_input(surg__loader *L, surg_graph *g, const surg__field *f, const char *name,
                        const surg_type *type) {
-  if (!*name) return surg__load_bad(L, f->off, "an input without a name");
+  if (!*name) return surg__load_bad(L, f->off, "E129", "an input without a name");
   surg_value *v = find_here(g, name);
   if (v && v->input && v->decl.src.body.len && drop_twin(L, g, f, v->decl.src.body)) return true;
   if (v && (v->producer || v->input)) return clash(L, f->off, v);
@@ -92,7 +92,8 @@ static bool define_input(surg__loader *L, surg_graph *g, const surg__field *f) {
   const char *name = p ? surg__load_intern(L, p->name) : NULL;
   const surg_type *type = name ? surg__load_type(L, p->type) : NULL;
   bool ok = name && L->status == SURG_OK && push_input(L, g, f, name, type);
-  if (ok && !type && g->kind == SURG_GRAPH_MAIN) ok = surg__load_unclean(L, f->off, "has no type");
+  if (ok && g->kind == SURG_GRAPH_MAIN) ok = surg__load_check_interface(L, f->off, type);
+  if (ok) surg__load_check_dims(L, f->off, p->type);
   surg__arena_reset(&L->scratch, mark);
   return ok;
 }
@@ -140,13 +141,22 @@ static bool read_head(surg__loader *L, const surg__field *node, node_head *h) {
   return L->status == SURG_OK;
 }
 
-/* ONNX wants an output of a subgraph to bear a name that no graph around it uses. */
+/* Whether the value of an outer graph is there already where the node around g stands. */
+static bool visible(const surg_value *v, const surg_graph *at, const surg_graph *g) {
+  while (g->parent_node->graph != at) g = g->parent_node->graph;
+  return !v->producer || v->producer->order < g->parent_node->order;
+}
+
+/* ONNX wants an output of a subgraph to bear a name of which nothing around it is visible. */
 static bool check_hiding(surg__loader *L, const surg_graph *g, const char *name,
                          const surg__field *f) {
   surg_graph *at;
   if (L->policy != SURG_LOAD_CHECK || !g->parent_node) return true;
-  if (!surg__load_lookup(g->parent_node->graph, name, &at)) return true;
-  return surg__load_unclean(L, f->off, "hides a value of an outer graph");
+  const surg_value *v = surg__load_lookup(g->parent_node->graph, name, &at);
+  if (v && visible(v, at, g))
+    return surg__load_unclean(L, f->off, "E132", "hides a value of an outer graph");
+  if (v) surg__load_warn(L, f->off, "W205", "bears the name of a later value of an outer graph");
+  return true;
 }
 
 static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__field *f) {
@@ -169,10 +179,11 @@ static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__f
 static bool define_node(surg__loader *L, surg_graph *g, const surg__field *node) {
   node_head h;
   if (!read_head(L, node, &h)) return false;
-  if (!*h.op_type && !surg__load_bad(L, node->off, "has no op_type")) return false;
+  if (!*h.op_type && !surg__load_bad(L, node->off, "E129", "has no op_type")) return false;
   surg_node *n = surg__node_new(g, NULL, h.domain, h.op_type, h.overload, h.name);
   if (!n || !surg__node_reserve(n, h.n_in, h.n_out, h.n_attr)) return surg__load_oom(L);
   n->src = surg__load_src(node);
+  L->node = n;
   surg__cursor c = surg__load_cursor(L, node->body);
   surg__field f;
   size_t i = 0;
@@ -189,6 +200,7 @@ bool surg__load_define(surg__loader *L, surg_graph *g) {
   surg__field f;
   bool ok = true;
   while (ok && surg__load_next(L, &c, &f)) {
+    L->node = g->parent_node; /* what is wrong with a body is wrong with its node */
     if (f.number == number->node)
       ok = define_node(L, g, &f);
     else if (f.number == number->input)

@@ -33,7 +33,7 @@ static bool link_input(linker *k, surg_node *n, size_t i, const surg__field *f) 
   surg_graph *at = NULL;
   if (*name) {
     v = surg__load_lookup(k->g, name, &at);
-    if (!v && !surg__load_bad(L, f->off, "not defined")) return false;
+    if (!v && !surg__load_bad(L, f->off, "E110", "not defined")) return false;
     if (v) note_order(k, v, at, n);
   }
   return surg__node_link_input(n, i, v) || surg__load_oom(L);
@@ -77,18 +77,23 @@ static bool link_node(linker *k, surg_node *n) {
 
 static bool link_output(linker *k, const surg__field *f, const char *name, const surg_type *type) {
   surg__loader *L = k->L;
-  if (!*name) return surg__load_bad(L, f->off, "an output without a name");
+  if (!*name) return surg__load_bad(L, f->off, "E129", "an output without a name");
   surg_graph *at = NULL;
   surg_value *v = surg__load_lookup(k->g, name, &at);
-  if (!v) return surg__load_bad(L, f->off, "not defined");
+  if (!v) return surg__load_bad(L, f->off, "E110", "not defined");
   if (at != k->g) {
-    if (!surg__load_unclean(L, f->off, "is a value of an outer graph")) return false;
+    if (!surg__load_unclean(L, f->off, "E106", "is a value of an outer graph")) return false;
     note_order(k, v, at, NULL);
   }
-  if (v->scratch == k->g) surg__load_warn(L, f->off, "is an output twice");
+  if (v->scratch == k->g && k->g->kind != SURG_GRAPH_FUNCTION)
+    surg__load_warn(L, f->off, "W201", "is an output twice");
+  else if (v->scratch == k->g &&
+           !surg__load_unclean(L, f->off, "E124", "is an output of the function twice"))
+    return false;
   v->scratch = k->g;
   surg__output *o = surg__graph_push_output(k->g, v, name);
   if (!o) return surg__load_oom(L);
+  if (k->g->kind == SURG_GRAPH_MAIN && !surg__load_check_interface(L, f->off, type)) return false;
   if (k->g->kind != SURG_GRAPH_FUNCTION) {
     o->decl.src = surg__load_src(f);
     o->decl.type = type;
@@ -99,7 +104,8 @@ static bool link_output(linker *k, const surg__field *f, const char *name, const
 static bool add_stray(linker *k, const surg__field *f, const char *name, const surg_value *v) {
   surg__loader *L = k->L;
   if (L->policy == SURG_LOAD_CHECK)
-    surg__load_warn(L, f->off, v ? "is described twice" : "describes no value of this graph");
+    surg__load_warn(L, f->off, v ? "W202" : "W203",
+                    v ? "is described twice" : "describes no value of this graph");
   if (v && !v->input && L->policy == SURG_LOAD_REPAIR) {
     surg__load_repaired(L, f->off, "the value is described twice: dropped");
     surg__touch_graph(k->g);
@@ -136,6 +142,7 @@ static bool link_declared(linker *k, const surg__field *f, declare fn) {
   const char *name = p ? surg__load_intern(L, p->name) : NULL;
   const surg_type *type = name ? surg__load_type(L, p->type) : NULL;
   bool ok = name && L->status == SURG_OK && fn(k, f, name, type);
+  if (ok) surg__load_check_dims(L, f->off, p->type);
   surg__arena_reset(&L->scratch, mark);
   return ok;
 }
@@ -201,8 +208,11 @@ static bool link_field(linker *k, const surg__field *f) {
 
 bool surg__load_link(surg__loader *L, surg_graph *g) {
   linker k = {L, g, &g->annotations, &g->strays};
-  for (surg_node *n = g->first; n; n = n->next)
+  for (surg_node *n = g->first; n; n = n->next) {
+    L->node = n;
     if (!link_node(&k, n)) return false;
+  }
+  L->node = g->parent_node;
   surg__cursor c = surg__load_cursor(L, g->src.body);
   surg__field f;
   bool ok = true;

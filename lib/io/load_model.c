@@ -13,13 +13,15 @@ static bool same_domain(const char *a, const char *b) {
 static bool push_import(surg__loader *L, surg__imports *list, const surg__field *f,
                         const char *domain, int64_t version) {
   if (version < 1 || version > INT32_MAX)
-    return surg__load_bad(L, f->off, "opset version %lld of domain %s is out of range",
+    return surg__load_bad(L, f->off, "E121", "opset version %lld of domain %s is out of range",
                           (long long)version, surg__q(L->ctx, domain));
   for (size_t i = 0; i < list->count; i++) {
     surg__import *other = &list->items[i];
     if (!same_domain(other->domain, domain)) continue;
+    if (other->version == version && L->policy == SURG_LOAD_CHECK)
+      surg__load_warn(L, f->off, "W222", "domain %s is imported twice", surg__q(L->ctx, domain));
     if (other->version == version) return true; /* says nothing new */
-    return surg__load_bad(L, f->off, "domain %s is imported at versions %lld and %lld",
+    return surg__load_bad(L, f->off, "E121", "domain %s is imported at versions %lld and %lld",
                           surg__q(L->ctx, domain), (long long)other->version, (long long)version);
   }
   if (list->count >= SURG_LIMIT_IMPORTS)
@@ -27,7 +29,8 @@ static bool push_import(surg__loader *L, surg__imports *list, const surg__field 
                                           "has more than %u opset imports", SURG_LIMIT_IMPORTS));
   int64_t newest = surg_schema_newest(domain);
   if (newest && version > newest)
-    surg__load_warn(L, f->off, "opset %lld of domain %s is newer than the newest known, %lld",
+    surg__load_warn(L, f->off, "W217",
+                    "opset %lld of domain %s is newer than the newest known, %lld",
                     (long long)version, surg__q(L->ctx, domain), (long long)newest);
   surg__import import = {.domain = domain, .version = version, .src = surg__load_src(f)};
   return surg__vec_push(L->ctx, list, import) || surg__load_oom(L);
@@ -66,11 +69,12 @@ static bool read_graphs(surg__loader *L, surg_graph *g) {
 
 typedef struct function_head {
   const char *name, *domain, *overload;
+  bool has_domain;
 } function_head;
 
 static bool read_function_head(surg__loader *L, const surg__field *f, function_head *h) {
   const char *empty = surg__load_intern(L, "");
-  *h = (function_head){empty, empty, empty};
+  *h = (function_head){empty, empty, empty, false};
   surg__cursor c = surg__load_cursor(L, f->body);
   surg__field x;
   while (surg__load_next(L, &c, &x)) {
@@ -79,6 +83,7 @@ static bool read_function_head(surg__loader *L, const surg__field *f, function_h
                         : x.number == 13 ? &h->overload
                                          : NULL;
     if (slot && !(*slot = surg__load_name(L, &x))) return false;
+    if (x.number == 10) h->has_domain = true;
   }
   return L->status == SURG_OK;
 }
@@ -109,9 +114,11 @@ static bool read_function(surg__loader *L, const surg__field *f) {
     return surg__load_stop(L, surg__error(L->ctx, SURG_ELIMIT, L->src->name,
                                           "has more than %u functions", SURG_LIMIT_FUNCTIONS));
   if (!read_function_head(L, f, &h)) return false;
-  if (!*h.name) return surg__load_bad(L, f->off, "a function without a name");
+  if (!*h.name) return surg__load_bad(L, f->off, "E129", "a function without a name");
+  if (!h.has_domain && !surg__load_unclean(L, f->off, "E124", "a function without a domain"))
+    return false;
   if (surg_model_find_function(L->m, h.domain, h.name, h.overload))
-    return surg__load_bad(L, f->off, "a function of this name stands before it");
+    return surg__load_bad(L, f->off, "E124", "a function of this name stands before it");
   surg_function *fn = surg__function_new(L->m, h.domain, h.name, h.overload);
   if (!fn) return surg__load_oom(L);
   fn->src = fn->body->src = surg__load_src(f);
@@ -124,11 +131,14 @@ static bool check_version(surg__loader *L) {
   surg_model *m = L->m;
   const char *where = L->src->name;
   if (m->has_ir_version && m->ir_version > 0) {
+    L->ctx->code = "W218";
     if (m->ir_version > ONNX__VERSION__IR_VERSION)
       surg__warn(L->ctx, where, "IR version %lld is newer than the newest known, %d",
                  (long long)m->ir_version, ONNX__VERSION__IR_VERSION);
+    L->ctx->code = NULL;
     return true;
   }
+  L->ctx->code = "E122";
   surg_status s = m->has_ir_version
                       ? surg__error(L->ctx, SURG_EINVALID, where, "IR version %lld does not exist",
                                     (long long)m->ir_version)
@@ -176,6 +186,7 @@ bool surg__load_model(surg__loader *L) {
   if (!read_graphs(L, main)) return false;
   surg__cursor c = surg__load_cursor(L, (surg__span){0, L->src->size});
   surg__field f;
+  L->node = NULL;
   while (surg__load_next(L, &c, &f))
     if (f.number == 25 && !read_function(L, &f)) return false;
   return L->status == SURG_OK && surg__load_training(L);

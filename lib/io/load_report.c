@@ -5,8 +5,8 @@
 
 #include "io/load.h"
 
-/* Under SURG_LOAD_CHECK no more than this is listed; each costs a walk to name its place. */
-#define MOST_FINDINGS 100u
+/* No more than this is listed; each costs a walk to name its place. */
+#define MOST_REPAIRS 100u
 #define TEXT_BYTES 1024
 
 bool surg__load_stop(surg__loader *L, surg_status why) {
@@ -31,21 +31,28 @@ const char *surg__load_path(surg__loader *L, uint64_t off) {
   return copy ? copy : "?";
 }
 
-bool surg__load_found(surg__loader *L, surg_status status) {
+static bool found(surg__loader *L, surg_status status) {
   if (status < L->worst) L->worst = status;
   bool fatal = status == SURG_ENOMEM || status == SURG_EINTERNAL;
   if (L->policy != SURG_LOAD_CHECK || fatal) return surg__load_stop(L, status);
-  if (++L->findings < MOST_FINDINGS) return true;
+  if (++L->findings < L->most) return true;
   surg__note(L->ctx, L->src->name, "more findings are not shown");
   return surg__load_stop(L, L->worst);
 }
 
-static void line(surg__loader *L, surg_severity severity, uint64_t off, const char *fmt,
-                 va_list args) {
+bool surg__load_found(surg__loader *L, surg_status status) {
+  L->broken = true;
+  if (L->node) L->node->faulty = true;
+  return found(L, status);
+}
+
+static void line(surg__loader *L, surg_severity severity, uint64_t off, const char *code,
+                 const char *fmt, va_list args) {
   char text[TEXT_BYTES];
   vsnprintf(text, sizeof text, fmt, args);
   surg__mark mark = surg__arena_mark(&L->scratch);
   const char *path = surg__load_path(L, off);
+  L->ctx->code = code;
   if (severity == SURG_ERROR)
     surg__error(L->ctx, SURG_EINVALID, L->src->name, "%s: %s", path, text);
   else if (severity == SURG_WARNING)
@@ -55,42 +62,42 @@ static void line(surg__loader *L, surg_severity severity, uint64_t off, const ch
   surg__arena_reset(&L->scratch, mark);
 }
 
-bool surg__load_bad(surg__loader *L, uint64_t off, const char *fmt, ...) {
+bool surg__load_bad(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...) {
   if (L->status != SURG_OK) return false;
   va_list args;
   va_start(args, fmt);
-  line(L, SURG_ERROR, off, fmt, args);
+  line(L, SURG_ERROR, off, code, fmt, args);
   va_end(args);
   return surg__load_found(L, SURG_EINVALID);
 }
 
-bool surg__load_unclean(surg__loader *L, uint64_t off, const char *fmt, ...) {
+bool surg__load_unclean(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...) {
   if (L->status != SURG_OK) return false;
   if (L->policy != SURG_LOAD_CHECK) return true;
   va_list args;
   va_start(args, fmt);
-  line(L, SURG_ERROR, off, fmt, args);
+  line(L, SURG_ERROR, off, code, fmt, args);
   va_end(args);
-  return surg__load_found(L, SURG_EINVALID);
+  return found(L, SURG_EINVALID);
 }
 
 /* A line is made only while it would be printed: naming the place costs a walk. */
-void surg__load_warn(surg__loader *L, uint64_t off, const char *fmt, ...) {
-  if (L->ctx->warnings >= SURG_LIMIT_WARNINGS) {
+void surg__load_warn(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...) {
+  if (L->ctx->warnings >= L->ctx->max_warnings) {
     surg__warn(L->ctx, L->src->name, "one more");
     return;
   }
   va_list args;
   va_start(args, fmt);
-  line(L, SURG_WARNING, off, fmt, args);
+  line(L, SURG_WARNING, off, code, fmt, args);
   va_end(args);
 }
 
 void surg__load_repaired(surg__loader *L, uint64_t off, const char *fmt, ...) {
-  if (++L->repairs > MOST_FINDINGS) return;
+  if (++L->repairs > MOST_REPAIRS) return;
   va_list args;
   va_start(args, fmt);
-  line(L, SURG_NOTE, off, fmt, args);
+  line(L, SURG_NOTE, off, NULL, fmt, args);
   va_end(args);
 }
 

@@ -20,14 +20,14 @@ typedef struct indices {
 static bool take_index(indices *x, int64_t v) {
   uint64_t bound = x->columns == 1 && x->rank != 1 ? x->dense : (uint64_t)x->dims[x->column];
   if (v < 0 || (uint64_t)v >= bound)
-    return surg__load_bad(x->L, x->f->off, "index %lld is not within 0 to %llu", (long long)v,
-                          (unsigned long long)bound) &&
+    return surg__load_bad(x->L, x->f->off, "E120", "index %lld is not within 0 to %llu",
+                          (long long)v, (unsigned long long)bound) &&
            false;
   x->linear = x->column == 0 ? (uint64_t)v : x->linear * bound + (uint64_t)v;
   if (++x->column < x->columns) return true;
   x->column = 0;
   if ((int64_t)x->linear <= x->last)
-    return surg__load_bad(x->L, x->f->off, "indices do not rise") && false;
+    return surg__load_bad(x->L, x->f->off, "E120", "indices do not rise") && false;
   x->last = (int64_t)x->linear;
   return true;
 }
@@ -53,19 +53,21 @@ static bool check_indices(indices *x, const surg_tensor *list) {
 static bool check_shapes(surg__loader *L, const surg__field *f, const surg_tensor *values,
                          const surg_tensor *list, const int64_t *dims, size_t rank) {
   uint64_t dense;
-  if (rank == 0) return surg__load_bad(L, f->off, "has no dims");
+  if (rank == 0) return surg__load_bad(L, f->off, "E120", "has no dims");
   if (!surg__dims_product(dims, rank, &dense))
-    return surg__load_bad(L, f->off, "dims are negative or their product overflows");
-  if (values->rank != 1) return surg__load_bad(L, f->off, "values must have rank 1");
-  if (!list) return values->count == 0 || surg__load_bad(L, f->off, "has values and no indices");
+    return surg__load_bad(L, f->off, "E120", "dims are negative or their product overflows");
+  if (values->rank != 1) return surg__load_bad(L, f->off, "E120", "values must have rank 1");
+  if (!list)
+    return values->count == 0 || surg__load_bad(L, f->off, "E120", "has values and no indices");
   uint64_t nnz = values->count;
   bool linear = list->rank == 1, rows = list->rank == 2 && (uint64_t)list->dims[1] == rank;
-  if (list->dtype != SURG_INT64) return surg__load_bad(L, f->off, "indices must be of type int64");
+  if (list->dtype != SURG_INT64)
+    return surg__load_bad(L, f->off, "E120", "indices must be of type int64");
   if (!linear && !rows)
-    return surg__load_bad(L, f->off, "indices must have shape [n] or [n, rank]");
+    return surg__load_bad(L, f->off, "E120", "indices must have shape [n] or [n, rank]");
   if ((uint64_t)list->dims[0] != nnz)
-    return surg__load_bad(L, f->off, "has %llu values and %lld indices", (unsigned long long)nnz,
-                          (long long)list->dims[0]);
+    return surg__load_bad(L, f->off, "E120", "has %llu values and %lld indices",
+                          (unsigned long long)nnz, (long long)list->dims[0]);
   indices x = {L, f, dims, rank, linear ? 1 : rank, dense, -1, 0, 0};
   return check_indices(&x, list);
 }
@@ -85,7 +87,7 @@ surg_tensor *surg__load_sparse(surg__loader *L, const surg__field *f, const char
   if (L->status == SURG_OK && L->findings == before)
     p = surg__load_leaf(L, &onnx__sparse_tensor_proto__descriptor, f->body, 1u << 1 | 1u << 2);
   if (p && !values)
-    surg__load_bad(L, f->off, "has no values");
+    surg__load_bad(L, f->off, "E120", "has no values");
   else if (p && check_shapes(L, f, values, list, p->dims, p->n_dims) && L->findings == before) {
     t = surg__tensor_alloc(L->m, values->dtype, p->dims, p->n_dims);
     if (!t) surg__load_oom(L);

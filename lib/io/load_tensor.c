@@ -83,9 +83,10 @@ static surg__extkey *external_keys(surg__loader *L, const Onnx__TensorProto *p) 
 
 static bool read_external(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
                           const payload *data, surg_tensor *t) {
-  if (t->dtype == SURG_STRING) return surg__load_bad(L, f->off, "strings cannot be external data");
+  if (t->dtype == SURG_STRING)
+    return surg__load_bad(L, f->off, "E119", "strings cannot be external data");
   if (data->lists || data->bytes.len)
-    return surg__load_bad(L, f->off, "has external data and data in the model");
+    return surg__load_bad(L, f->off, "E119", "has external data and data in the model");
   surg__extkey *keys = external_keys(L, p);
   if (!keys) return false;
   t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;
@@ -99,9 +100,11 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
 }
 
 static bool read_raw(surg__loader *L, const surg__field *f, const payload *data, surg_tensor *t) {
-  if (t->dtype == SURG_STRING) return surg__load_bad(L, f->off, "strings cannot be raw_data");
+  if (t->dtype == SURG_STRING)
+    return surg__load_bad(L, f->off, "E119", "strings cannot be raw_data");
   if (data->bytes.len != t->bytes)
-    return surg__load_bad(L, f->off, "raw_data has %llu bytes where type and dims need %llu",
+    return surg__load_bad(L, f->off, "E119",
+                          "raw_data has %llu bytes where type and dims need %llu",
                           (unsigned long long)data->bytes.len, (unsigned long long)t->bytes);
   t->view = t->bytes ? SURG__VIEW_RAW : SURG__VIEW_EMPTY;
   t->data = data->bytes;
@@ -112,12 +115,12 @@ static bool read_list(surg__loader *L, const surg__field *f, const payload *data
   uint32_t field = list_of(t->dtype);
   if (data->lists != 1u << field) {
     uint32_t other = (uint32_t)__builtin_ctz(data->lists & ~(1u << field));
-    return surg__load_bad(L, f->off, "%s has entries, but type %s keeps its elements in %s",
+    return surg__load_bad(L, f->off, "E119", "%s has entries, but type %s keeps its elements in %s",
                           field_name(other), surg__dtype_name(t->dtype), field_name(field));
   }
   uint64_t entries;
   if (!list_entries(t->dtype, t->count, &entries))
-    return surg__load_bad(L, f->off, "the number of elements overflows");
+    return surg__load_bad(L, f->off, "E119", "the number of elements overflows");
   t->view = SURG__VIEW_TYPED;
   return surg__load_typed(L, f, t, field, entries);
 }
@@ -129,15 +132,17 @@ static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__Tens
   if (p->has_data_location && p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
     return read_external(L, f, p, &data, t);
   if (p->has_data_location && p->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT)
-    return surg__load_bad(L, f->off, "data_location %d does not exist", (int)p->data_location);
+    return surg__load_bad(L, f->off, "E119", "data_location %d does not exist",
+                          (int)p->data_location);
   if (data.lists && data.bytes.len)
-    return surg__load_bad(L, f->off, "has raw_data and %s",
+    return surg__load_bad(L, f->off, "E119", "has raw_data and %s",
                           field_name((uint32_t)__builtin_ctz(data.lists)));
   if (data.lists) return read_list(L, f, &data, t);
   if (data.raw && (t->dtype != SURG_STRING || data.bytes.len)) return read_raw(L, f, &data, t);
   t->view = SURG__VIEW_EMPTY;
   if (t->count == 0) return true;
-  return surg__load_bad(L, f->off, "has no data for %llu elements", (unsigned long long)t->count);
+  return surg__load_bad(L, f->off, "E119", "has no data for %llu elements",
+                        (unsigned long long)t->count);
 }
 
 /* Element type and dims; false: a finding, or loading has ended. */
@@ -145,17 +150,17 @@ static bool check_header(surg__loader *L, const surg__field *f, const Onnx__Tens
   uint64_t count, bytes;
   int dtype = p->has_data_type ? p->data_type : SURG_UNDEFINED;
   if (p->segment)
-    surg__load_bad(L, f->off, "is a segment of a tensor, which is not supported");
+    surg__load_bad(L, f->off, "E119", "is a segment of a tensor, which is not supported");
   else if (dtype == SURG_UNDEFINED)
-    surg__load_bad(L, f->off, "has no element type");
+    surg__load_bad(L, f->off, "E119", "has no element type");
   else if (!surg__dtype_name(dtype))
-    surg__load_bad(L, f->off, "element type %d does not exist", dtype);
+    surg__load_bad(L, f->off, "E119", "element type %d does not exist", dtype);
   else if (!surg__dims_product(p->dims, p->n_dims, &count))
-    surg__load_bad(L, f->off, "dims are negative or their product overflows");
+    surg__load_bad(L, f->off, "E119", "dims are negative or their product overflows");
   else if (dtype != SURG_STRING && !surg__dtype_bytes(dtype, count, &bytes))
-    surg__load_bad(L, f->off, "dims ask for more bytes than can be counted");
+    surg__load_bad(L, f->off, "E119", "dims ask for more bytes than can be counted");
   else if (p->n_dims > UINT32_MAX)
-    surg__load_bad(L, f->off, "has too many dims");
+    surg__load_bad(L, f->off, "E119", "has too many dims");
   else
     return true;
   return false;

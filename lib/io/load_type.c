@@ -111,6 +111,24 @@ static bool fill_type(surg__loader *L, const Onnx__TypeProto *p, surg_type *t) {
   }
 }
 
+static bool has_empty_param(const Onnx__TensorShapeProto *p) {
+  for (size_t i = 0; p && i < p->n_dim; i++)
+    if (p->dim[i]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+        (!p->dim[i]->dim_param || !*p->dim[i]->dim_param))
+      return true;
+  return false;
+}
+
+void surg__load_check_dims(surg__loader *L, uint64_t off, const Onnx__TypeProto *p) {
+  if (L->policy != SURG_LOAD_CHECK) return;
+  while (p && inner(p)) p = inner(p);
+  const Onnx__TensorShapeProto *shape = NULL;
+  if (p && kind_of(p) == SURG_TYPE_TENSOR) shape = p->tensor_type->shape;
+  if (p && kind_of(p) == SURG_TYPE_SPARSE_TENSOR) shape = p->sparse_tensor_type->shape;
+  if (has_empty_param(shape))
+    surg__load_warn(L, off, "W219", "has a dimension whose symbol is empty; it reads as unknown");
+}
+
 const surg_type *surg__load_type(surg__loader *L, const Onnx__TypeProto *p) {
   const surg_type *outermost = NULL;
   surg_type *outer = NULL;

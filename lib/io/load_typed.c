@@ -48,9 +48,9 @@ static void set_range(list *l) {
 static bool take(list *l, uint64_t v) {
   int64_t i = l->field == 5 ? (int32_t)(uint32_t)v : (int64_t)v;
   if (l->limited && (i < l->low || i > l->high))
-    return surg__load_bad(l->L, l->tensor->off, "entry %llu is %lld, out of range for type %s",
-                          (unsigned long long)l->entries, (long long)i,
-                          surg__dtype_name(l->t->dtype)) &&
+    return surg__load_bad(
+               l->L, l->tensor->off, "E119", "entry %llu is %lld, out of range for type %s",
+               (unsigned long long)l->entries, (long long)i, surg__dtype_name(l->t->dtype)) &&
            (l->limited = false, true); /* under CHECK one such finding is enough */
   l->entries++;
   return true;
@@ -113,7 +113,7 @@ bool surg__load_typed(surg__loader *L, const surg__field *f, surg_tensor *t, uin
   if (L->status != SURG_OK) return false;
   if (l.entries == entries) return true;
   return surg__load_bad(
-      L, f->off, "%s has %llu entries where type and dims need %llu",
+      L, f->off, "E119", "%s has %llu entries where type and dims need %llu",
       protobuf_c_message_descriptor_get_field(&onnx__tensor_proto__descriptor, field)->name,
       (unsigned long long)l.entries, (unsigned long long)entries);
 }

@@ -218,6 +218,7 @@ struct surg_node {
   surg_op_class op_class;
   bool resolved;    /* op, op_class, schema, function are up to date */
   bool types_stale; /* edited since its outputs' types were inferred */
+  bool faulty;      /* while loading: not to be relied on (lib/io/load.h) */
   bool erased, dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
   uint32_t n_in, cap_in, n_out, cap_out, n_attr, cap_attr;
   surg_use *in; /* array; grown by relinking */

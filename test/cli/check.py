@@ -30,7 +30,7 @@ ROWS = [
      HEAD + 'g (float[2] x) => (float[2] y) { y = Cast (x) }'),
     ('E110', r'\(Relu\).input\[0\] "z": not defined',
      HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (z) }'),
-    ('E100', r'\(Relu\): has 2 inputs where Relu takes at most 1',
+    ('E115', r'\(Relu\): has 2 inputs where Relu takes at most 1',
      HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (x, x) }'),
     ('E201', r'\(Not\): input 0 "x" is tensor\(float\) where Not-1 takes tensor\(bool\) as X',
      HEAD + 'g (float[2] x) => (bool[2] y) { y = Not (x) }'),
@@ -47,7 +47,7 @@ ROWS = [
      HEAD + 'g (float[2] x) => (float[2] y, float[2] y) { y = Relu (x) }'),
     ('W203', r'graph.value_info\[0\] "a": describes no value of this graph',
      HEAD + 'g (float[2] x) => (float[2] y) <float[2] a> { y = Relu (x) }'),
-    ('W204', r'IR version 3 wants initializers among the inputs; 1 are not',
+    ('E112', r'IR version 3 wants initializers among the inputs; 1 are not',
      '<ir_version: 3, opset_import: ["" : 9]>\n'
      'g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { y = Add (x, c) }'),
     ('W211', r'graph.value_info "a": is declared as float\[3\]; graph.node\[0\] "first" \(Relu\) '
@@ -64,7 +64,7 @@ ROWS = [
      'g (float[2] x) => (float[2] y) { y = f.Twice (x) }\n'
      '<domain: "f", opset_import: ["" : 17]> Twice (a) => (b) { b = Add (a, a) }'),
     ('W216', r'graph: has no outputs', HEAD + 'g (float[2] x) => () { y = Relu (x) }'),
-    ('N301', r'opset 9999 of domain "" is newer than the newest known',
+    ('W217', r'opset 9999 of domain "" is newer than the newest known',
      '<ir_version: 8, opset_import: ["" : 9999]>\n'
      'g (float[2] x) => (float[2] y) { y = Relu (x) }'),
     ('N302', r'graph.node\[1\] \(Neg\): no output of the model needs it',
@@ -73,6 +73,9 @@ ROWS = [
      HEAD + 'g (bool c, float[2] x) => (float[2] y) { y = If (c) <'
      'then_branch = t () => (float[2] p) { p = Relu (x) q = Neg (x) },'
      'else_branch = e () => (float[2] r) { r = Abs (x) }> }'),
+    ('W220', r'graph.node\[1\] \(acme.Foo\): nothing is known here of domain "acme" \(2 nodes\)',
+     '<ir_version: 8, opset_import: ["" : 17, "acme" : 1]>\n'
+     'g (float[2] x) => (float[2] y) { a = Relu (x) b = acme.Foo (a) y = acme.Bar (b) }'),
     ('N303', r'model: no node needs the import of domain "ai.onnx.ml"',
      '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
      'g (float[2] x) => (float[2] y) { y = Relu (x) }'),
@@ -106,13 +109,18 @@ class Check(Case):
                 self.assertEqual(quiet, (status, lines if code[0] == 'E' else []))
 
     def test_codes_are_documented(self):
-        doc = (pathlib.Path(__file__).resolve().parents[2] / 'doc/check.md').read_text()
         source = pathlib.Path(__file__).resolve().parents[2]
+        doc = (source / 'doc/check.md').read_text()
+        rules = re.findall(r'^SURG_RULE\((\w+), "([^"]*)"', (source / 'lib/check/rules.def').read_text(),
+                           re.M)
+        self.assertGreater(len(rules), 60)
+        self.assertEqual(rules, sorted(rules, key=lambda r: ('EWN'.index(r[0][0]), r[0])))
+        self.assertEqual(rules, re.findall(r'^\| ([EWN]\d+) \| ([^|]*[^| ]) \|', doc, re.M))
         used = set()
-        for f in [*source.glob('lib/check/*.c'), source / 'tools/cmd_check.c']:
-            used |= set(re.findall(r'\b[EWN][0-9]{3}\b', f.read_text()))
-        self.assertGreater(len(used), 25)
-        self.assertEqual(used, set(re.findall(r'^\| ([EWN][0-9]{3})\b', doc, re.M)))
+        for f in [*source.glob('lib/check/*.c'), *source.glob('lib/io/*.c'),
+                  *source.glob('tools/c*.c')]:
+            used |= set(re.findall(r'"([EWN][0-9]{3})"', f.read_text()))
+        self.assertEqual(used, {code for code, _ in rules})
 
     def test_clean(self):
         self.assertEqual(self.check(self.text(GOOD)), (0, []))
@@ -120,10 +128,11 @@ class Check(Case):
         self.assertEqual(self.check('in.onnx'), (0, []))
 
     def test_what_is_known_is_not_guessed(self):
-        # Symbols of other names, unknown dims, an overridable default, an unknown domain.
-        text = ('<ir_version: 8, opset_import: ["" : 17, "acme" : 1]>\n'
+        # Symbols of other names, unknown dims, a value that nothing is known of.
+        text = ('<ir_version: 8, opset_import: ["" : 17, "f" : 1]>\n'
                 'g (float[N, 3] x, float[?] c) => (float[M, 3] y) <float[B, C] b> '
-                '{ a = Relu (x) b = acme.Foo (a) d = Add (b, c) y = Add (a, d) }')
+                '{ a = Relu (x) b = f.Foo (a) d = Add (b, c) y = Add (a, d) }\n'
+                '<domain: "f", opset_import: ["" : 17]> Foo (p) => (q) { q = Neg (p) }')
         self.assertEqual(self.check(self.text(text)), (0, []))
 
     def test_negative_dim(self):
@@ -203,7 +212,9 @@ class Check(Case):
         self.assertEqual(told['files'][0]['findings'], [])
         self.assertEqual(told['files'][1]['findings'], [
             {'severity': 'error', 'code': 'E101', 'where': 'graph.node[0] (Neg)',
-             'text': 'reads a value that is made after it'}])
+             'graph': 'graph', 'node': {'index': 0, 'name': None, 'op': 'Neg'},
+             'text': 'reads a value that is made after it', 'hint': 'put the nodes in order',
+             'pass': 'toposort'}])
         self.assertEqual(told['files'][2]['findings'][0]['code'], 'E001')
 
     def test_a_file_named_like_a_finding(self):

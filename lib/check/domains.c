@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Domains that are imported and of whose operators nothing here knows any: one finding a domain. */
+#include <stdlib.h>
+
+#include "check/check.h"
+#include "ir/ir.h"
+
+typedef struct stranger {
+  const char *domain; /* interned: an address stands for one */
+  const surg_node *node;
+  size_t at; /* among all nodes */
+} stranger;
+typedef SURG_VEC(stranger) strangers;
+
+static int by_domain(const void *a, const void *b) {
+  const stranger *x = a, *y = b;
+  if (x->domain != y->domain) return (uintptr_t)x->domain < (uintptr_t)y->domain ? -1 : 1;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool unknown(const surg_node *n) {
+  return !n->faulty && surg_node_class(n) == SURG_OP_CLASS_CUSTOM && n->domain[0] &&
+         surg_schema_newest(n->domain) == 0 && surg_graph_opset(n->graph, n->domain) > 0;
+}
+
+static bool collect(surg__checker *c, strangers *list) {
+  size_t at = 0;
+  for (surg_graph *g = c->m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next, at++)
+      if (unknown(n) && !surg__vec_push(c->ctx, list, ((stranger){n->domain, n, at}))) return false;
+  return true;
+}
+
+static void tell(surg__checker *c, const stranger *first, size_t n) {
+  const bool told = surg__check_told(c);
+  surg__check_found(c, "W220", told ? surg__locate_node(first->node) : NULL,
+                    "nothing is known here of domain %s (%zu node%s)",
+                    told ? surg__q(c->ctx, first->domain) : "", n, n == 1 ? "" : "s");
+}
+
+void surg__check_domains(surg__checker *c) {
+  strangers list = {0};
+  if (!collect(c, &list)) c->failed = surg__alloc_status(c->ctx);
+  if (list.count) qsort(list.items, list.count, sizeof *list.items, by_domain);
+  for (size_t i = 0, end; i < list.count; i = end) {
+    for (end = i + 1; end < list.count && list.items[end].domain == list.items[i].domain;) end++;
+    tell(c, &list.items[i], end - i);
+  }
+  surg__vec_free(c->ctx, &list);
+}

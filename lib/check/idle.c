@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What nothing needs: nodes no output asks for, initializers, inputs, imports and functions nobody
+ * uses; and outputs that no input reaches. */
+#include <stdlib.h>
+
+#include "check/check.h"
+#include "ir/ir.h"
+
+/* --- backwards, from the outputs --- */
+
+typedef SURG_VEC(surg_node *) worklist;
+static const char needed_mark; /* its address marks a node in `scratch` */
+
+static bool need(surg__checker *c, worklist *w, const surg_value *v) {
+  surg_node *n = v ? v->producer : NULL;
+  if (!n || n->scratch) return true;
+  n->scratch = (void *)(uintptr_t)&needed_mark;
+  return surg__vec_push(c->ctx, w, n);
+}
+
+static bool need_outputs(surg__checker *c, worklist *w, const surg_graph *g) {
+  for (size_t i = 0; g && i < g->n_out; i++)
+    if (!need(c, w, g->out[i]->use.value)) return false;
+  return true;
+}
+
+/* Bodies of a needed node are needed; what their outputs do not read is not. */
+static bool need_inside(surg__checker *c, worklist *w, const surg_node *n) {
+  for (uint32_t i = 0; i < n->n_in; i++)
+    if (!need(c, w, n->in[i].value)) return false;
+  for (size_t k = 0;; k++) {
+    surg_graph *g = surg_node_subgraph(n, k);
+    if (!g) return true;
+    if (!need_outputs(c, w, g)) return false;
+  }
+}
+
+static bool mark_needed(surg__checker *c) {
+  worklist w = {0};
+  bool ok = true;
+  for (surg_graph *g = c->m->graph; g && ok; g = g->next) {
+    if (!g->parent_node) ok = need_outputs(c, &w, g);
+    for (surg_value *v = g->first_value; v && ok; v = v->next)
+      if (v->pinned) ok = need(c, &w, v);
+  }
+  while (ok && w.count) ok = need_inside(c, &w, w.items[--w.count]);
+  surg__vec_free(c->ctx, &w);
+  return ok;
+}
+
+static void note_nodes(surg__checker *c) {
+  for (surg_graph *g = c->m->graph; g; g = g->next) {
+    if (g->parent_node && !g->parent_node->scratch) continue;
+    for (surg_node *n = g->first; n; n = n->next)
+      if (!n->scratch)
+        surg__check_found(c, "N302", surg__check_told(c) ? surg__locate_node(n) : NULL,
+                          "no output of the model needs it");
+  }
+}
+
+static void unmark(surg__checker *c) {
+  for (surg_graph *g = c->m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next) n->scratch = NULL;
+}
+
+static void note_initializers(surg__checker *c) {
+  for (surg_graph *g = c->m->graph; g; g = g->next)
+    for (surg_value *v = g->first_init; v; v = v->init_next) {
+      if (v->uses || v->pinned || (v->input && c->m->ir_version >= 4)) continue;
+      const bool told = surg__check_told(c);
+      surg__check_found(c, "N304", told ? surg__locate_graph(v->graph) : NULL,
+                        "nothing reads initializer %s of %llu bytes",
+                        told ? surg__q(c->ctx, v->name) : "",
+                        (unsigned long long)(v->tensor ? v->tensor->bytes : 0));
+    }
+}
+
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t) * (const char *const *)a;
+  const uintptr_t y = (uintptr_t) * (const char *const *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Domains are interned, so an address stands for one; "ai.onnx" is told as "". */
+static const char *canonical(const surg_model *m, const char *domain) {
+  return strcmp(domain, "ai.onnx") == 0 ? m->none : domain;
+}
+
+/* Imports that no node asks for, of functions' nodes either. */
+static bool note_imports(surg__checker *c) {
+  const size_t n = c->m->imports.count;
+  if (!n) return true;
+  const char **domains = surg__calloc(c->ctx, n, sizeof *domains);
+  bool *used = surg__calloc(c->ctx, n, sizeof *used);
+  bool ok = domains && used;
+  for (size_t i = 0; ok && i < n; i++) domains[i] = canonical(c->m, c->m->imports.items[i].domain);
+  if (ok) qsort(domains, n, sizeof *domains, by_address);
+  const char *last = NULL;
+  for (surg_graph *g = c->m->graph; ok && g; g = g->next)
+    for (surg_node *node = g->first; node; node = node->next) {
+      if (node->domain == last) continue;
+      last = node->domain;
+      const char *key = canonical(c->m, last);
+      const char **at = bsearch(&key, domains, n, sizeof *domains, by_address);
+      if (at) used[at - domains] = true;
+    }
+  for (size_t i = 0; ok && i < n; i++)
+    if (!used[i])
+      surg__check_found(c, "N303", "model", "no node needs the import of domain %s",
+                        surg__q(c->ctx, domains[i]));
+  surg__free(c->ctx, domains);
+  surg__free(c->ctx, used);
+  return ok;
+}
+
+static void note_inputs(surg__checker *c) {
+  const surg_graph *g = c->m->graph;
+  for (size_t i = 0; i < g->n_in; i++) {
+    const surg_value *v = g->in[i];
+    if (v->uses || v->pinned || (v->initializer && c->m->ir_version < 4)) continue;
+    const bool told = surg__check_told(c);
+    surg__check_found(c, "N306", told ? surg__locate_graph(g) : NULL, "nothing reads input %s",
+                      told ? surg__q(c->ctx, v->name) : "");
+  }
+}
+
+static void note_functions(surg__checker *c) {
+  static const char called = 0; /* its address marks a body in `scratch` */
+  for (surg_graph *g = c->m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next) {
+      const surg_function *f = surg_node_function(n);
+      if (f) f->body->scratch = (void *)(uintptr_t)&called;
+    }
+  for (size_t i = 0; i < c->m->functions.count; i++) {
+    surg_function *f = c->m->functions.items[i];
+    if (!f->body->scratch)
+      surg__check_found(c, "N308", surg__check_told(c) ? surg__locate_graph(f->body) : NULL,
+                        "no node calls the function");
+    f->body->scratch = NULL;
+  }
+}
+
+/* --- forwards, from the inputs --- */
+
+/* Everything a node makes, in its bodies too, hangs on what it reads. */
+static bool reach_value(surg__checker *c, worklist *w, const surg_value *v) {
+  for (const surg_use *u = v->uses; u; u = u->next) {
+    surg_node *n = u->kind == SURG_USE_NODE     ? u->user.node
+                   : u->kind == SURG_USE_OUTPUT ? u->user.graph->parent_node
+                                                : NULL;
+    for (; n && !n->scratch; n = n->graph->parent_node) {
+      n->scratch = (void *)(uintptr_t)&needed_mark;
+      if (!surg__vec_push(c->ctx, w, n)) return false;
+    }
+  }
+  return true;
+}
+
+static bool reach_node(surg__checker *c, worklist *w, const surg_node *n) {
+  for (uint32_t i = 0; i < n->n_out; i++)
+    if (n->out[i] && !reach_value(c, w, n->out[i])) return false;
+  for (size_t k = 0;; k++) {
+    const surg_graph *g = surg_node_subgraph(n, k);
+    if (!g) return true;
+    for (size_t i = 0; i < g->n_in; i++)
+      if (!reach_value(c, w, g->in[i])) return false;
+  }
+}
+
+/* Nodes of bodies of the model that may give another result in another run start too. */
+static bool reach_from_inputs(surg__checker *c) {
+  worklist w = {0};
+  bool ok = true;
+  const surg_graph *g = c->m->graph;
+  for (size_t i = 0; i < g->n_in && ok; i++) ok = reach_value(c, &w, g->in[i]);
+  while (ok && w.count) ok = reach_node(c, &w, w.items[--w.count]);
+  surg__vec_free(c->ctx, &w);
+  return ok;
+}
+
+/* Without inputs a model is made to give constants. */
+static bool note_outputs(surg__checker *c) {
+  const surg_graph *g = c->m->graph;
+  size_t free_inputs = 0;
+  for (size_t i = 0; i < g->n_in; i++) free_inputs += !surg_value_constant(g->in[i]);
+  if (!free_inputs) return true;
+  const bool ok = reach_from_inputs(c);
+  for (size_t i = 0; i < g->n_out && ok; i++) {
+    const surg_value *v = g->out[i]->use.value;
+    if (v->input || (v->producer && v->producer->scratch)) continue;
+    const bool told = surg__check_told(c);
+    surg__check_found(c, "N305", told ? surg__locate_graph(g) : NULL,
+                      "no input of the model reaches output %s",
+                      told ? surg__q(c->ctx, v->name) : "");
+  }
+  unmark(c);
+  return ok;
+}
+
+void surg__check_idle(surg__checker *c) {
+  unmark(c);
+  bool ok = mark_needed(c);
+  if (ok && c->m->graph->n_out) note_nodes(c);
+  unmark(c);
+  ok = ok && note_imports(c);
+  if (ok) {
+    note_initializers(c);
+    note_inputs(c);
+    note_functions(c);
+    ok = note_outputs(c);
+  }
+  if (!ok) c->failed = surg__alloc_status(c->ctx);
+}

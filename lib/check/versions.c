@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a model holds that came with a later IR version than the one it says it is of. */
+#include "base/dtype.h"
+#include "check/check.h"
+#include "ir/ir.h"
+
+/* The IR version that brought an element type in; 0: all have it. */
+static int64_t needs_ir(int dtype) {
+  switch (dtype) {
+    case SURG_FLOAT8E4M3FN:
+    case SURG_FLOAT8E4M3FNUZ:
+    case SURG_FLOAT8E5M2:
+    case SURG_FLOAT8E5M2FNUZ:
+      return 9;
+    case SURG_UINT4:
+    case SURG_INT4:
+      return 10;
+    case SURG_FLOAT4E2M1:
+      return 11;
+    case SURG_FLOAT8E8M0:
+      return 12;
+    case SURG_UINT2:
+    case SURG_INT2:
+      return 13;
+    default:
+      return 0;
+  }
+}
+
+static void check_types(surg__checker *c) {
+  uint32_t told = 0;
+  for (surg_graph *g = c->m->graph; g; g = g->next)
+    for (surg_value *v = g->first_value; v; v = v->next) {
+      const surg_type *t = surg_value_type(v);
+      const int dtype = t && t->kind == SURG_TYPE_TENSOR ? t->dtype : SURG_UNDEFINED;
+      const int64_t ir = needs_ir(dtype);
+      if (ir <= c->m->ir_version || (told >> dtype & 1)) continue;
+      told |= UINT32_C(1) << dtype;
+      surg__check_found(c, "W214", surg__locate_graph(v->graph),
+                        "%s is of type %s, which came with IR version %lld; this is %lld",
+                        surg__q(c->ctx, v->name), surg__dtype_name(dtype), (long long)ir,
+                        (long long)c->m->ir_version);
+    }
+}
+
+typedef struct feature {
+  const char *what;
+  int64_t ir;
+  bool found;
+} feature;
+enum { FUNCTIONS, DEFAULTS, OVERLOADS, OPTIONALS, SPARSE, SHARDING, TRAINING, FEATURES };
+
+static void find_in_nodes(const surg_graph *g, feature *f) {
+  for (const surg_node *n = g->first; n; n = n->next) {
+    if (n->overload[0]) f[OVERLOADS].found = true;
+    if (n->softs) f[SHARDING].found = true;
+  }
+}
+
+static void find_in_values(const surg_graph *g, feature *f) {
+  for (const surg_value *v = g->first_value; v; v = v->next) {
+    if (v->decl.type && v->decl.type->kind == SURG_TYPE_OPTIONAL) f[OPTIONALS].found = true;
+    if (v->tensor && surg_tensor_is_sparse(v->tensor)) f[SPARSE].found = true;
+  }
+}
+
+static void check_features(surg__checker *c) {
+  feature f[FEATURES] = {
+      [FUNCTIONS] = {"functions", 8, c->m->functions.count > 0},
+      [DEFAULTS] = {"functions whose attributes have defaults", 9, false},
+      [OVERLOADS] = {"overloads of functions", 10, false},
+      [OPTIONALS] = {"values of optional type", 8, false},
+      [SPARSE] = {"sparse initializers", 6, false},
+      [SHARDING] = {"device configurations", 11, false},
+      [TRAINING] = {"training information", 7, c->m->training != NULL},
+  };
+  for (size_t i = 0; i < c->m->functions.count; i++) {
+    const surg_function *fn = c->m->functions.items[i];
+    if (fn->defaults.count) f[DEFAULTS].found = true;
+    if (fn->overload[0]) f[OVERLOADS].found = true;
+  }
+  for (const surg_graph *g = c->m->graph; g; g = g->next) {
+    find_in_nodes(g, f);
+    find_in_values(g, f);
+  }
+  for (size_t i = 0; i < FEATURES; i++)
+    if (f[i].found && f[i].ir > c->m->ir_version)
+      surg__check_found(c, "W215", "model", "has %s, which came with IR version %lld; this is %lld",
+                        f[i].what, (long long)f[i].ir, (long long)c->m->ir_version);
+}
+
+void surg__check_versions(surg__checker *c) {
+  if (c->m->ir_version < 1) return; /* told as such */
+  check_types(c);
+  check_features(c);
+}
