@@ -58,6 +58,9 @@ void cli_progress(const char *what);
 void cli_progress_clear(void);
 void cli_progress_stop(void);
 
+/* Reads rewrite rules into the context: EXIT_DONE, or another code after a line. */
+int cli_rules_load(surg_context *ctx, const char *path);
+
 /* Common options by their getopt values; every command puts CLI_COMMON_OPTIONS in its table. */
 enum {
   OPT_QUIET = 1000,
@@ -115,5 +118,6 @@ int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_passes(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
+int cmd_rules(int argc, char **argv);
 
 #endif

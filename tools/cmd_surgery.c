@@ -24,7 +24,7 @@ typedef struct job {
   cli_common common;
   surg_save_options save;
   surg__run_options run;
-  words keep, skip, print_after, plugins;
+  words keep, skip, print_after, plugins, rules;
   const char *pipeline, *pipeline_where, *out_dir;
   char *pipeline_text; /* of --pass-file */
   bool in_place, print_pipeline, stats, time, record;
@@ -36,6 +36,7 @@ enum {
   OPT_PRINT_PIPELINE,
   OPT_OUT_DIR,
   OPT_PLUGIN,
+  OPT_RULES,
   OPT_VERIFY_EACH,
   OPT_STATS,
   OPT_TIME,
@@ -61,6 +62,7 @@ static const struct option options[] = {
     {"output", required_argument, NULL, 'o'},
     {"out-dir", required_argument, NULL, OPT_OUT_DIR},
     {"plugin", required_argument, NULL, OPT_PLUGIN},
+    {"rules", required_argument, NULL, OPT_RULES},
     {"verify-each", no_argument, NULL, OPT_VERIFY_EACH},
     {"stats", no_argument, NULL, OPT_STATS},
     {"time-passes", no_argument, NULL, OPT_TIME},
@@ -83,7 +85,7 @@ static const char help[] =
     "usage: onnxsurg [--pass PIPELINE] IN OUT\n"
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
-    "       onnxsurg check|info|cat|passes|reduce ...   (each has its own --help)\n"
+    "       onnxsurg check|info|cat|passes|rules|reduce ... (each has its own --help)\n"
     "\n"
     "Changes a model and writes it back. What no pass touches keeps its bytes. `-` is\n"
     "standard input or output; a name that ends in .onnxtxt is ONNX text.\n"
@@ -98,6 +100,7 @@ static const char help[] =
     "  --out-dir DIR           each OUT is DIR/name of IN\n"
     "  --dry-run               do all but write\n"
     "  --plugin FILE           load passes from a shared object\n"
+    "  --rules FILE            rewrite rules as text; without --pass they alone run\n"
     "  --keep NAME|/REGEX/|op=TYPE\n"
     "                          protect nodes and values from passes (repeatable)\n"
     "  --skip-pass PASS        leave a pass out of the pipeline\n"
@@ -197,6 +200,9 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
       break;
     case OPT_PLUGIN:
       ok = push(&j->plugins, arg);
+      break;
+    case OPT_RULES:
+      ok = push(&j->rules, arg);
       break;
     case OPT_VERIFY_EACH:
       j->run.verify_each = true;
@@ -549,6 +555,10 @@ static int prepare(job *j, surg_context *ctx, surg__pipeline **p) {
     /* A plugin that never loaded is wrong usage; one that misbehaves later is not. */
     if (surg__plugin_load(ctx, j->plugins.items[i]) != SURG_OK) return EXIT_USAGE;
   }
+  for (size_t i = 0; s == SURG_OK && i < j->rules.n; i++) {
+    const int code = cli_rules_load(ctx, j->rules.items[i]);
+    if (code != EXIT_DONE) return code;
+  }
   if (s == SURG_OK) s = surg__pipeline_parse(ctx, j->pipeline, j->pipeline_where, p);
   if (s != SURG_OK && !surg_context_error(ctx)) return out_of_memory();
   return cli_exit_code(s);
@@ -567,7 +577,7 @@ static int run_job(job *j, words *outputs, char **args, int n) {
   int inputs = 0;
   const char *out = NULL;
   if (!j->pipeline) {
-    j->pipeline = DEFAULT_PIPELINE;
+    j->pipeline = j->rules.n ? "rewrite" : DEFAULT_PIPELINE;
     j->pipeline_where = "preset";
   }
   int code = j->print_pipeline ? EXIT_DONE : arrange(j, outputs, args, n, &inputs, &out);
@@ -617,6 +627,7 @@ out:
   free(j.skip.items);
   free(j.print_after.items);
   free(j.plugins.items);
+  free(j.rules.items);
   free(outputs.items);
   return code;
 }

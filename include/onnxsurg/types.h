@@ -27,6 +27,7 @@ typedef struct surg_function surg_function;
 typedef struct surg_schema surg_schema;
 typedef struct surg_registry surg_registry;
 typedef struct surg_pass_ctx surg_pass_ctx;
+typedef struct surg_rule surg_rule;
 
 /* Status of a call. 0 is success; below zero is failure, with a diagnostic in the context. */
 typedef enum surg_status {
@@ -158,6 +159,9 @@ typedef enum surg_exactness {
   SURG_APPROX = 2,
   SURG_LOSSY = 3
 } surg_exactness;
+
+/* Which rules a rewrite may use. */
+typedef bool (*surg_rule_filter)(void *user, const surg_rule *rule);
 
 /* Result of a pass; combining two results is the minimum. */
 typedef enum surg_pass_result {

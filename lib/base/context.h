@@ -23,6 +23,8 @@ struct surg_context {
   unsigned quote_next;
   surg_registry *registry;                           /* lib/pass; made on first use */
   void (*registry_free)(surg_context *, surg_registry *); /* so that base need not know pass */
+  struct surg__rules *rules;                              /* lib/rewrite; made on first use */
+  void (*rules_free)(struct surg__rules *);
   /* runtime limits, from config or limits.h */
   uint64_t max_memory;
   uint32_t max_depth;

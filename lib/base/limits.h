@@ -22,4 +22,8 @@
 #define SURG_LIMIT_PAYLOAD_SKIP 4096u              /* payloads from here stay in a large file */
 #define SURG_LIMIT_OWNED_RESIDENT (64ull << 20)    /* computed tensors kept in memory */
 
+#define SURG_LIMIT_REWRITES_NODE 16u               /* rewrites by rules: this many a node, and */
+#define SURG_LIMIT_REWRITES 10000u                 /* ... this many more */
+#define SURG_LIMIT_RULES_BYTES (16u << 20)         /* of a file of rules */
+
 #endif

@@ -197,6 +197,39 @@ surg_status surg_node_drop_output(surg_node *n, size_t i) {
   return SURG_OK;
 }
 
+/* What was proven of the outputs still holds: they are the same values. */
+static void types_kept(surg_node *n) {
+  for (uint32_t i = 0; i < n->n_out; i++)
+    if (n->out[i] && !n->out[i]->inferred) return;
+  n->types_stale = false;
+}
+
+surg_status surg_node_take_output(surg_node *n, size_t i, surg_value *v) {
+  surg_status s = surg__node_ready(n);
+  if (s == SURG_OK) s = surg__value_ready(v);
+  if (s != SURG_OK) return s;
+  surg_node *from = v->producer;
+  surg_model *m = n->graph->model;
+  surg_value *old = i < n->n_out ? n->out[i] : NULL;
+  if (!from || from == n || v->graph != n->graph || i >= UINT32_MAX / 2)
+    return surg__node_error(n, SURG_EUSAGE, "cannot take value %s", surg__q(m->ctx, v->name));
+  if (old && (surg__value_has_hard_use(old) || old->pinned))
+    return surg__node_error(n, SURG_EINVALID, "output %s is in use", surg__q(m->ctx, old->name));
+  if (!surg__node_reserve(n, 0, i + 1, 0)) return m->status;
+  from->out[v->output] = NULL;
+  trim_outputs(from);
+  from->io_dirty = true;
+  surg__touch_node(from);
+  if (old) surg__value_erase(old);
+  surg__node_link_output(n, i, v);
+  n->io_dirty = true;
+  surg__touch_node(n);
+  types_kept(n);
+  surg__emit(m, SURG_EVENT_SET_OUTPUT, n->graph, from, NULL, v, NULL);
+  surg__emit(m, SURG_EVENT_SET_OUTPUT, n->graph, n, v, old, NULL);
+  return SURG_OK;
+}
+
 /* --- erasing --- */
 
 static surg_status erasable(const surg_node *n) {

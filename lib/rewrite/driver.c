@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies rules to a graph until none matches: every node once in order, then what a rewrite made
+ * and touched. Rules are found by the operator of their anchor. */
+#include "rewrite/rule.h"
+
+typedef struct slot {
+  const surg_rule *rule;
+  uint32_t next; /* index + 1 into slots; 0 ends */
+} slot;
+
+typedef struct driver {
+  surg_pass_ctx *pass;
+  surg_context *ctx;
+  surg_graph *g;
+  SURG_VEC(slot) slots;
+  uint32_t by_op[SURG_OP_COUNT]; /* heads, index + 1; [0]: operators nobody here knows */
+  surg__arena arena;
+  surg__match *m;
+  SURG_VEC(surg_node *) again;
+  surg__made made;
+  uint64_t fuel;
+  bool failed, changed;
+} driver;
+
+/* Puts a rule at the end of its list, so that rules are tried in the order they were written. */
+static bool add_rule(driver *d, const surg_rule *r) {
+  const int op = r->match.stmts[r->anchor].op;
+  uint32_t *at = &d->by_op[op];
+  while (*at) at = &d->slots.items[*at - 1].next;
+  const size_t where = d->slots.count;
+  /* `at` may point into the list that is about to move. */
+  const bool head = at == &d->by_op[op];
+  const size_t last = head ? 0 : (size_t)((slot *)(void *)((char *)at - offsetof(slot, next)) - d->slots.items);
+  if (!surg__vec_push(d->ctx, &d->slots, ((slot){r, 0}))) return false;
+  if (head)
+    d->by_op[op] = (uint32_t)where + 1;
+  else
+    d->slots.items[last].next = (uint32_t)where + 1;
+  return true;
+}
+
+static bool collect(driver *d, surg_rule_filter want, void *user) {
+  const surg__rules *rules = surg__rules_of(d->ctx);
+  if (!rules) return false;
+  for (size_t i = 0; i < rules->list.count; i++) {
+    const surg_rule *r = rules->list.items[i];
+    if ((!want || want(user, r)) && !add_rule(d, r)) return false;
+  }
+  return true;
+}
+
+/* What a rewrite touches is looked at again: what it made, who reads that, what that reads. */
+static bool revisit(driver *d) {
+  for (size_t i = 0; i < d->made.count; i++) {
+    surg_node *n = d->made.items[i];
+    if (!surg__vec_push(d->ctx, &d->again, n)) return false;
+    for (size_t k = 0; k < surg_node_input_count(n) && k < SURG__RULE_NODES; k++) {
+      surg_node *p = surg_value_producer(surg_node_input(n, k), NULL);
+      if (p && surg_node_graph(p) == d->g && !surg__vec_push(d->ctx, &d->again, p)) return false;
+    }
+    for (size_t k = 0; k < surg_node_output_count(n) && k < SURG__RULE_NODES; k++) {
+      const surg_use *u = surg_value_first_use(surg_node_output(n, k));
+      for (size_t seen = 0; u && seen < SURG__RULE_USERS; u = surg_use_next(u), seen++)
+        if (surg_use_get_kind(u) == SURG_USE_NODE && surg_use_graph(u) == d->g &&
+            !surg__vec_push(d->ctx, &d->again, surg_use_node(u)))
+          return false;
+    }
+  }
+  return true;
+}
+
+/* Where a rule only forwards, the readers of the value are what changed. */
+static bool revisit_readers(driver *d, const surg__match *m) {
+  for (uint16_t k = 0; k < m->emit->n; k++) {
+    const surg__rstmt *s = &m->emit->stmts[k];
+    const surg_value *v = s->kind == SURG__S_FORWARD ? m->values[s->var] : NULL;
+    const surg_use *u = v ? surg_value_first_use(v) : NULL;
+    for (size_t seen = 0; u && seen < SURG__RULE_USERS; u = surg_use_next(u), seen++)
+      if (surg_use_get_kind(u) == SURG_USE_NODE && surg_use_graph(u) == d->g &&
+          !surg__vec_push(d->ctx, &d->again, surg_use_node(u)))
+        return false;
+  }
+  return true;
+}
+
+static bool apply(driver *d, const surg_rule *r, surg_node *at) {
+  if (!d->fuel || !surg_pass_allow(d->pass)) return false;
+  d->fuel--;
+  d->made.count = 0;
+  const surg_status s = surg__emit_rule(d->m, &d->made);
+  if (s == SURG_EUNSUPPORTED) return false;
+  if (s) {
+    d->failed = true;
+    return false;
+  }
+  (void)at;
+  surg_pass_used(d->pass, r->exactness);
+  surg_pass_count(d->pass, r->name, 1);
+  d->changed = true;
+  d->failed = !revisit(d) || !revisit_readers(d, d->m);
+  return true;
+}
+
+static void visit(driver *d, surg_node *n) {
+  const surg_op_class class = surg_node_class(n);
+  const int op = class == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
+  const int64_t opset = surg_graph_opset(d->g, "");
+  for (uint32_t i = d->by_op[op]; i && !d->failed; i = d->slots.items[i - 1].next) {
+    const surg__mark mark = surg__arena_mark(&d->arena);
+    d->m->rule = d->slots.items[i - 1].rule;
+    const bool done = surg__match_at(d->m, n, opset) && apply(d, d->m->rule, n);
+    surg__arena_reset(&d->arena, mark);
+    if (done) return;
+  }
+}
+
+static void run(driver *d) {
+  for (surg_node *n = surg_graph_first_node(d->g), *next; n && !d->failed; n = next) {
+    next = surg_node_next(n);
+    /* What follows may be taken away with n: then go on behind what stands before. */
+    surg_node *before = surg_node_prev(n);
+    visit(d, n);
+    if (next && surg_node_erased(next))
+      next = before ? surg_node_next(before) : surg_graph_first_node(d->g);
+  }
+  for (size_t i = 0; i < d->again.count && !d->failed; i++)
+    if (!surg_node_erased(d->again.items[i])) visit(d, d->again.items[i]);
+}
+
+surg_pass_result surg_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_rule_filter want,
+                                    void *user) {
+  if (!p || !g) return SURG_PASS_FAILED;
+  surg_context *ctx = surg_pass_context(p);
+  driver *d = surg__calloc(ctx, 1, sizeof *d);
+  surg__match *m = d ? surg__calloc(ctx, 1, sizeof *m) : NULL;
+  if (!m) {
+    surg__free(ctx, d);
+    surg__oom(ctx, NULL);
+    return SURG_PASS_FAILED;
+  }
+  d->pass = p;
+  d->ctx = ctx;
+  d->g = g;
+  d->m = m;
+  d->fuel = (uint64_t)surg_graph_node_count(g) * SURG_LIMIT_REWRITES_NODE + SURG_LIMIT_REWRITES;
+  surg__arena_init(&d->arena, ctx);
+  m->ctx = ctx;
+  m->pass = p;
+  m->arena = &d->arena;
+  if (collect(d, want, user))
+    run(d);
+  else
+    d->failed = true;
+  if (!d->fuel) surg_pass_note(p, NULL, "rules fire without end: the budget of rewrites is spent");
+  const bool failed = d->failed, changed = d->changed;
+  surg__vec_free(ctx, &d->slots);
+  surg__vec_free(ctx, &d->again);
+  surg__vec_free(ctx, &d->made);
+  surg__arena_free(&d->arena);
+  surg__free(ctx, m);
+  surg__free(ctx, d);
+  return failed ? SURG_PASS_FAILED : changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
+const char *surg_rule_explain(const surg_rule *r, surg_node *n) {
+  if (!r || !n || surg_node_erased(n)) return "there is no such node";
+  surg_context *ctx = surg_model_context(surg_graph_model(surg_node_graph(n)));
+  surg__match *m = surg__calloc(ctx, 1, sizeof *m);
+  if (!m) return "out of memory";
+  surg__arena arena;
+  surg__arena_init(&arena, ctx);
+  m->ctx = ctx;
+  m->arena = &arena;
+  m->rule = r;
+  const bool matches = surg__match_at(m, n, surg_graph_opset(surg_node_graph(n), ""));
+  const char *why = m->why;
+  surg__arena_free(&arena);
+  surg__free(ctx, m);
+  return matches ? NULL : why;
+}

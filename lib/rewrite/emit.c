@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes what a rule emits. Everything that may fail for reasons of the rule (a number that does not
+ * fit its type, an attribute of another kind) is computed first; then the graph is edited. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/dtype.h"
+#include "rewrite/rule.h"
+
+typedef struct plan {
+  surg__match *m;
+  const surg__rblock *b;
+  surg_tensor *consts[SURG__RULE_NODES][8]; /* of the inputs that are constants, in order */
+  surg__rvalue *attrs[SURG__RULE_NODES];
+  surg_value *made[SURG__RULE_VARS]; /* values of the emission by name */
+} plan;
+
+/* --- constants --- */
+
+static bool int_fits(int dtype, int64_t v) {
+  switch (dtype) {
+    case SURG_INT64: return true;
+    case SURG_INT32: return v >= INT32_MIN && v <= INT32_MAX;
+    case SURG_INT16: return v >= INT16_MIN && v <= INT16_MAX;
+    case SURG_INT8: return v >= INT8_MIN && v <= INT8_MAX;
+    case SURG_UINT64: return v >= 0;
+    case SURG_UINT32: return v >= 0 && v <= UINT32_MAX;
+    case SURG_UINT16: return v >= 0 && v <= UINT16_MAX;
+    case SURG_UINT8: return v >= 0 && v <= UINT8_MAX;
+    case SURG_BOOL: return v == 0 || v == 1;
+    default: return false;
+  }
+}
+
+/* One element as raw_data holds it; false: the type cannot hold it. */
+static bool put_number(int dtype, bool real, const surg__rnum *n, uint8_t *out) {
+  const double d = real ? n->f : (double)n->i;
+  if (!n->known) return false;
+  switch (dtype) {
+    case SURG_FLOAT: {
+      const float f = (float)d;
+      surg__pack(dtype, 1, &f, out);
+      return true;
+    }
+    case SURG_DOUBLE: surg__pack(dtype, 1, &d, out); return true;
+    case SURG_FLOAT16:
+    case SURG_BFLOAT16: {
+      const uint16_t h = dtype == SURG_FLOAT16 ? surg__double_to_half(d) : surg__double_to_bf16(d);
+      surg__pack(dtype, 1, &h, out);
+      return true;
+    }
+    default: break;
+  }
+  if (real && (!(fabs(d) < 9e15) || d != floor(d))) return false;
+  const int64_t v = real ? (int64_t)d : n->i;
+  if (!int_fits(dtype, v)) return false;
+  switch (surg__dtype_bits(dtype)) {
+    case 8: *out = (uint8_t)v; return true;
+    case 16: surg__pack(dtype, 1, &(uint16_t){(uint16_t)v}, out); return true;
+    case 32: surg__pack(dtype, 1, &(uint32_t){(uint32_t)v}, out); return true;
+    default: surg__pack(dtype, 1, &(uint64_t){(uint64_t)v}, out); return true;
+  }
+}
+
+static surg_tensor *constant(surg__match *m, const surg__rarg *a) {
+  const surg__rvalue v = surg__reval(m, a->expr), d = surg__reval(m, a->dtype);
+  const bool list = v.kind == SURG__R_INTS || v.kind == SURG__R_FLOATS;
+  const bool real = v.kind == SURG__R_FLOAT || v.kind == SURG__R_FLOATS;
+  const int64_t length = (int64_t)v.n;
+  if (d.kind != SURG__R_DTYPE) return NULL;
+  if (!list && v.kind != SURG__R_INT && v.kind != SURG__R_FLOAT && v.kind != SURG__R_BOOL)
+    return NULL;
+  const int dtype = (int)d.one.i;
+  const int64_t *dims = v.dims ? v.dims : list ? &length : NULL;
+  const size_t rank = v.dims ? v.rank : list ? 1 : 0;
+  const size_t size = surg__dtype_bits(dtype) / 8;
+  uint64_t count;
+  if (!size || size > 8 || !surg__dims_product(dims, rank, &count)) return NULL;
+  uint8_t *raw = surg__arena_array(m->arena, (size_t)count + 1, size);
+  if (!raw) return NULL;
+  for (uint64_t i = 0; i < count; i++)
+    if (!put_number(dtype, real, list ? &v.items[i] : &v.one, raw + i * size)) return NULL;
+  return surg_tensor_new(m->m, dtype, dims, rank, raw, (size_t)count * size);
+}
+
+/* --- attributes --- */
+
+static bool numbers_known(const surg__rvalue *v) {
+  for (size_t i = 0; i < v->n; i++)
+    if (!v->items[i].known) return false;
+  return true;
+}
+
+/* Whether the value can be an attribute; of a builtin it must have the schema's kind. */
+static bool settable(const surg__rvalue *v) {
+  switch (v->kind) {
+    case SURG__R_INT: return v->one.known;
+    case SURG__R_BOOL:
+    case SURG__R_DTYPE:
+    case SURG__R_FLOAT:
+    case SURG__R_STRING:
+    case SURG__R_STRINGS: return true;
+    case SURG__R_INTS:
+    case SURG__R_FLOATS: return numbers_known(v);
+    default: return false;
+  }
+}
+
+static surg_attr_kind kind_wanted(const surg__rstmt *s, const char *name, int64_t opset) {
+  const int64_t newest = surg_schema_newest(s->domain);
+  if (s->domain[0] || opset > newest) opset = newest;
+  const surg__attr_def *d = surg__schema_attr(surg_schema_find(s->domain, s->op_type, opset), name);
+  return d ? d->kind : SURG_ATTR_UNDEFINED;
+}
+
+static surg_status set_ints(surg__match *m, surg_node *n, const char *name, const surg__rvalue *v) {
+  int64_t *p = surg__arena_array(m->arena, v->n + 1, sizeof *p);
+  if (!p) return SURG_ENOMEM;
+  for (size_t i = 0; i < v->n; i++) p[i] = v->items[i].i;
+  return surg_node_set_ints(n, name, p, v->n);
+}
+
+static surg_status set_floats(surg__match *m, surg_node *n, const char *name,
+                              const surg__rvalue *v) {
+  float *p = surg__arena_array(m->arena, v->n + 1, sizeof *p);
+  if (!p) return SURG_ENOMEM;
+  for (size_t i = 0; i < v->n; i++)
+    p[i] = (float)(v->kind == SURG__R_FLOATS ? v->items[i].f : (double)v->items[i].i);
+  return surg_node_set_floats(n, name, p, v->n);
+}
+
+static surg_status set_attr(surg__match *m, surg_node *n, const surg__rstmt *s, const char *name,
+                            const surg__rvalue *v) {
+  const surg_attr_kind want = kind_wanted(s, name, m->emit->lo);
+  const bool real = v->kind == SURG__R_FLOAT;
+  switch (v->kind) {
+    case SURG__R_STRING: {
+      char *text = surg__arena_strn(m->arena, v->s.p, v->s.n);
+      return text ? surg_node_set_string(n, name, text) : SURG_ENOMEM;
+    }
+    case SURG__R_STRINGS: return surg_node_set_strings(n, name, v->strings, v->n);
+    case SURG__R_INTS:
+      if (want != SURG_ATTR_FLOATS) return set_ints(m, n, name, v);
+      return set_floats(m, n, name, v);
+    case SURG__R_FLOATS: return set_floats(m, n, name, v);
+    default: break;
+  }
+  if (want == SURG_ATTR_FLOAT || (real && want != SURG_ATTR_INT))
+    return surg_node_set_float(n, name, real ? (float)v->one.f : (float)v->one.i);
+  return surg_node_set_int(n, name, v->one.i);
+}
+
+/* `k = v` of a name that an attribute is bound to hands the attribute on as it is. */
+static const surg_attr *handed_on(const surg__match *m, const surg__rattr *a) {
+  if (!a->expr || a->expr->op != SURG__E_VAR) return NULL;
+  const surg_attr *from = m->attrs[a->expr->var];
+  return from && !strcmp(surg_attr_name(from), a->name) ? from : NULL;
+}
+
+static bool is_graph(const surg_attr *a) {
+  return surg_attr_get_kind(a) == SURG_ATTR_GRAPH || surg_attr_get_kind(a) == SURG_ATTR_GRAPHS;
+}
+
+/* --- planning --- */
+
+static bool plan_node(plan *p, uint16_t k) {
+  surg__match *m = p->m;
+  const surg__rstmt *s = &p->b->stmts[k];
+  uint16_t n = 0;
+  for (uint16_t i = 0; i < s->n_in; i++) {
+    if (s->in[i].kind != SURG__A_CONST) continue;
+    if (n == SURG_COUNT(p->consts[k])) return false;
+    p->consts[k][n] = constant(m, &s->in[i]);
+    if (!p->consts[k][n++]) return false;
+  }
+  p->attrs[k] = surg__arena_array(m->arena, (size_t)s->n_attrs + 1, sizeof *p->attrs[k]);
+  if (!p->attrs[k]) return false;
+  for (uint16_t i = 0; i < s->n_attrs; i++) {
+    const surg_attr *a = handed_on(m, &s->attrs[i]);
+    if (a && is_graph(a)) return false;
+    if (a) continue;
+    p->attrs[k][i] = surg__reval(m, s->attrs[i].expr);
+    if (!settable(&p->attrs[k][i])) return false;
+  }
+  if (!s->more_attrs) return true;
+  const surg_node *from = m->nodes[m->rule->more];
+  for (size_t i = 0; i < surg_node_attr_count(from); i++)
+    if (is_graph(surg_node_attr_at(from, i))) return false;
+  return true;
+}
+
+/* --- editing --- */
+
+/* A name from the one of what is replaced. */
+static const char *derived(surg__match *m, const char *word) {
+  const surg_value *root = surg_node_output(m->last, 0);
+  const char *stem = root ? surg_value_name(root) : surg_node_name(m->last);
+  surg__buf b;
+  surg__buf_init(&b, m->ctx);
+  surg__buf_printf(&b, "%s_%s", stem, word);
+  const char *name = b.failed ? NULL : surg_graph_fresh_name(m->g, b.p);
+  surg__buf_free(&b);
+  return name;
+}
+
+static bool listed_in_pattern(const surg__rstmt *s, const char *name) {
+  for (uint16_t i = 0; i < s->n_attrs; i++)
+    if (!strcmp(s->attrs[i].name, name)) return true;
+  return false;
+}
+
+static surg_status put_attrs(plan *p, uint16_t k, surg_node *n) {
+  surg__match *m = p->m;
+  const surg__rstmt *s = &p->b->stmts[k];
+  surg_status status = SURG_OK;
+  if (s->more_attrs) {
+    const surg_node *from = m->nodes[m->rule->more];
+    const surg__rstmt *pattern = &m->rule->match.stmts[m->rule->more];
+    for (size_t i = 0; i < surg_node_attr_count(from) && !status; i++) {
+      const surg_attr *a = surg_node_attr_at(from, i);
+      if (listed_in_pattern(pattern, surg_attr_name(a))) continue;
+      status = surg_node_copy_attr(n, a);
+    }
+  }
+  for (uint16_t i = 0; i < s->n_attrs && !status; i++) {
+    const surg_attr *a = handed_on(m, &s->attrs[i]);
+    status = a ? surg_node_copy_attr(n, a)
+               : set_attr(m, n, s, s->attrs[i].name, &p->attrs[k][i]);
+  }
+  return status;
+}
+
+static surg_status put_inputs(plan *p, uint16_t k, surg_node *n) {
+  surg__match *m = p->m;
+  const surg__rstmt *s = &p->b->stmts[k];
+  uint16_t consts = 0;
+  surg_status status = SURG_OK;
+  for (uint16_t i = 0; i < s->n_in && !status; i++) {
+    const surg__rarg *a = &s->in[i];
+    surg_value *v = NULL;
+    if (a->kind == SURG__A_CONST) {
+      v = surg_graph_constant(m->g, n, derived(m, "const"), p->consts[k][consts++]);
+      if (!v) return SURG_ENOMEM;
+    } else if (a->kind == SURG__A_VALUE) {
+      v = p->made[a->var] ? p->made[a->var] : m->values[a->var];
+    }
+    if (v) status = surg_node_set_input(n, i, v);
+  }
+  if (!s->more_in) return status;
+  const surg_node *from = m->nodes[m->rule->more];
+  const uint16_t skip = m->rule->match.stmts[m->rule->more].n_in;
+  for (size_t i = skip; i < surg_node_input_count(from) && !status; i++)
+    if (surg_node_input(from, i))
+      status = surg_node_set_input(n, s->n_in + i - skip, surg_node_input(from, i));
+  return status;
+}
+
+/* Outputs that the pattern made move over; the others are new and get a name of their own. */
+static surg_status put_outputs(plan *p, uint16_t k, surg_node *n) {
+  surg__match *m = p->m;
+  const surg__rstmt *s = &p->b->stmts[k];
+  surg_status status = SURG_OK;
+  for (uint16_t i = 0; i < s->n_out && !status; i++) {
+    const surg__rarg *a = &s->out[i];
+    if (a->kind != SURG__A_VALUE) continue;
+    surg_value *old = a->var < p->b->bound ? m->values[a->var] : NULL;
+    if (old) {
+      status = surg_node_take_output(n, i, old);
+      p->made[a->var] = old;
+    } else {
+      surg_value *v = surg_node_add_output(n, i);
+      const char *name = v ? derived(m, m->rule->vars[a->var].name) : NULL;
+      if (!name) return SURG_ENOMEM;
+      status = surg_value_rename(v, name);
+      p->made[a->var] = v;
+    }
+  }
+  if (!s->more_out) return status;
+  surg_node *from = m->nodes[m->rule->more];
+  const uint16_t skip = m->rule->match.stmts[m->rule->more].n_out;
+  for (size_t i = surg_node_output_count(from); i-- > skip && !status;)
+    if (surg_node_output(from, i))
+      status = surg_node_take_output(n, s->n_out + i - skip, surg_node_output(from, i));
+  return status;
+}
+
+static surg_status make_node(plan *p, uint16_t k, surg__made *made) {
+  surg__match *m = p->m;
+  const surg__rstmt *s = &p->b->stmts[k];
+  surg_node *n = surg_graph_add_node(m->g, m->last, s->domain, s->op_type, 0);
+  const char *name = n ? derived(m, s->op_type) : NULL;
+  if (!name || surg_node_set_name(n, name)) return SURG_ENOMEM;
+  surg_status status = put_attrs(p, k, n);
+  if (!status) status = put_inputs(p, k, n);
+  if (!status) status = put_outputs(p, k, n);
+  if (!status && made && !surg__vec_push(m->ctx, made, n)) status = SURG_ENOMEM;
+  return status;
+}
+
+/* y = x: the readers of y read x; an Identity where only that can keep the name of an output. */
+static surg_status forward(plan *p, uint16_t k, surg__made *made) {
+  surg__match *m = p->m;
+  const surg__rstmt *s = &p->b->stmts[k];
+  surg_value *y = m->values[s->out[0].var];
+  surg_value *x = p->made[s->var] ? p->made[s->var] : m->values[s->var];
+  const surg_replace how = surg_value_can_replace(y, x);
+  p->made[s->out[0].var] = x;
+  if (how == SURG_REPLACE_YES || how == SURG_REPLACE_BY_LABEL) return surg_value_replace(y, x);
+  surg_node *n = surg_graph_add_node(m->g, m->last, "", "Identity", 0);
+  surg_status status = n ? surg_node_set_input(n, 0, x) : SURG_ENOMEM;
+  if (!status) status = surg_node_take_output(n, 0, y);
+  p->made[s->out[0].var] = y;
+  if (!status && made && !surg__vec_push(m->ctx, made, n)) status = SURG_ENOMEM;
+  return status;
+}
+
+static int later_first(const void *x, const void *y) {
+  surg_node *const *a = x, *const *b = y;
+  return *a == *b ? 0 : surg_node_before(*a, *b) ? 1 : -1;
+}
+
+static surg_status erase_matched(surg__match *m) {
+  surg_node *nodes[SURG__RULE_NODES];
+  size_t n = 0;
+  surg_status status = SURG_OK;
+  for (uint16_t k = 0; k < m->rule->match.n; k++)
+    if (m->nodes[k]) nodes[n++] = m->nodes[k];
+  qsort(nodes, n, sizeof *nodes, later_first);
+  for (size_t i = 0; i < n && !status; i++) status = surg_node_erase(nodes[i]);
+  return status;
+}
+
+/* A lone Identity that is forwarded to an Identity would never end. */
+static bool futile(const surg__match *m) {
+  const surg__rblock *b = m->emit;
+  if (b->n != 1 || b->stmts[0].kind != SURG__S_FORWARD) return false;
+  surg_value *y = m->values[b->stmts[0].out[0].var], *x = m->values[b->stmts[0].var];
+  const surg_replace how = surg_value_can_replace(y, x);
+  if (how == SURG_REPLACE_YES || how == SURG_REPLACE_BY_LABEL) return false;
+  return how == SURG_REPLACE_NO || surg_node_op(m->nodes[m->rule->anchor]) == SURG_OP_Identity;
+}
+
+surg_status surg__emit_rule(surg__match *m, surg__made *made) {
+  const surg__rblock *b = m->emit;
+  surg_status status = SURG_OK;
+  if (futile(m)) return SURG_EUNSUPPORTED;
+  plan *p = surg__arena_zalloc(m->arena, sizeof *p);
+  if (!p) return SURG_ENOMEM;
+  p->m = m;
+  p->b = b;
+  for (uint16_t k = 0; k < b->n; k++)
+    if (b->stmts[k].kind == SURG__S_NODE && !plan_node(p, k))
+      return surg_model_status(m->m) ? surg_model_status(m->m) : SURG_EUNSUPPORTED;
+  for (uint16_t k = 0; k < b->n && !status; k++) {
+    if (b->stmts[k].kind == SURG__S_NODE) status = make_node(p, k, made);
+    if (b->stmts[k].kind == SURG__S_FORWARD) status = forward(p, k, made);
+  }
+  return status ? status : erase_matched(m);
+}

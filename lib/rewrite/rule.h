@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rewrite rules: what one is once its text is read (doc/rules.md), and what the files of
+ * lib/rewrite share. */
+#ifndef SURG_RULE_H
+#define SURG_RULE_H
+
+#include <onnxsurg/onnxsurg.h>
+
+#include "base/base.h"
+#include "base/context.h"
+#include "base/dtype.h"
+#include "schema/schema.h"
+
+/* --- values of guards and of what an emission computes --- */
+
+typedef enum surg__rkind {
+  SURG__R_UNKNOWN = 0, /* not known, or known only when the model runs */
+  SURG__R_BOOL,
+  SURG__R_INT,
+  SURG__R_FLOAT,
+  SURG__R_STRING,
+  SURG__R_DTYPE,
+  SURG__R_INTS,
+  SURG__R_FLOATS,
+  SURG__R_STRINGS,
+  SURG__R_OPAQUE /* an attribute that is only handed on */
+} surg__rkind;
+
+/* One number. An integer that is no known number may still be a symbol, equal to itself. */
+typedef struct surg__rnum {
+  bool known;
+  int64_t i;
+  double f;
+  surg_dim dim; /* of an integer that is not known */
+} surg__rnum;
+
+typedef struct surg__rvalue {
+  surg__rkind kind;
+  surg__rnum one;          /* BOOL and DTYPE: in `i` */
+  surg_str s;
+  const surg__rnum *items; /* INTS, FLOATS */
+  const surg_str *strings;
+  size_t n;
+  const int64_t *dims;     /* shape of the constant to make; NULL: rank 0, or 1 for a list */
+  size_t rank;
+} surg__rvalue;
+
+/* --- expressions --- */
+
+typedef enum surg__rop {
+  SURG__E_LITERAL,
+  SURG__E_VAR, /* an attribute or what `let` named */
+  SURG__E_CALL,
+  SURG__E_LIST,
+  SURG__E_INDEX,
+  SURG__E_NEG,
+  SURG__E_NOT,
+  SURG__E_ADD,
+  SURG__E_SUB,
+  SURG__E_MUL,
+  SURG__E_DIV, /* of integers: towards minus infinity */
+  SURG__E_MOD,
+  SURG__E_EQ,
+  SURG__E_NE,
+  SURG__E_LT,
+  SURG__E_LE,
+  SURG__E_GT,
+  SURG__E_GE,
+  SURG__E_IN,
+  SURG__E_AND,
+  SURG__E_OR
+} surg__rop;
+
+typedef struct surg__rexpr {
+  surg__rop op;
+  uint16_t var;                  /* VAR; of a CALL the value it is asked about */
+  const struct surg__rfn *fn;    /* CALL */
+  surg__rvalue literal;
+  struct surg__rexpr **args;
+  uint16_t n, depth;
+} surg__rexpr;
+
+/* --- rules --- */
+
+#define SURG__RULE_NODES 64u  /* of a pattern or an emission */
+#define SURG__RULE_VARS 200u  /* names of a rule */
+#define SURG__RULE_DEPTH 64u  /* nesting of an expression */
+#define SURG__RULE_EXPR 1000u /* depth of an expression, chains like a + b + c counted */
+#define SURG__RULE_LIST 1024u /* elements of a list */
+#define SURG__RULE_SWAPS 6u   /* commutative nodes of a pattern that are tried both ways */
+#define SURG__RULE_USERS 32u  /* readers of a value looked at, where a pattern goes downwards */
+#define SURG__NO_VAR UINT16_MAX
+
+typedef struct surg__rvar {
+  const char *name;
+  bool value;    /* of the graph; else data: an attribute or what `let` names */
+  bool optional; /* may be absent */
+  bool hidden;   /* of an emission that was read: later ones do not see it */
+  int16_t match_node, match_out; /* where the pattern makes it; -1: it comes from outside */
+  int16_t emit_node;             /* of the emission looked at last; -1 */
+} surg__rvar;
+
+typedef enum surg__rarg_kind {
+  SURG__A_ABSENT,
+  SURG__A_VALUE,
+  SURG__A_CONST /* in a pattern: a number; in an emission: `expr : dtype` */
+} surg__rarg_kind;
+
+typedef struct surg__rarg {
+  surg__rarg_kind kind;
+  bool optional; /* `x?` */
+  uint16_t var;
+  double number; /* in a pattern */
+  const surg__rexpr *expr, *dtype;
+} surg__rarg;
+
+typedef struct surg__rattr {
+  const char *name;
+  uint16_t var;            /* bound to this name; SURG__NO_VAR: compared with `expr` */
+  bool or_default;         /* `k ?= v` */
+  const surg__rexpr *expr; /* in an emission: what it is set to */
+} surg__rattr;
+
+/* A statement: a node, `y = x`, or `let k = expr`. */
+typedef enum surg__rstmt_kind { SURG__S_NODE, SURG__S_FORWARD, SURG__S_LET } surg__rstmt_kind;
+typedef struct surg__rstmt {
+  surg__rstmt_kind kind;
+  uint32_t line;
+  const char *domain, *op_type;
+  int op; /* of a builtin, else 0 */
+  bool commutative;
+  surg__rarg *in;
+  surg__rarg *out;
+  surg__rattr *attrs;
+  uint16_t n_in, n_out, n_attrs;
+  bool more_in, more_out, more_attrs; /* `...` */
+  const surg__rexpr *expr;            /* LET */
+  uint16_t var;                       /* LET and FORWARD: the name it makes */
+} surg__rstmt;
+
+typedef struct surg__rblock {
+  surg__rstmt *stmts;
+  uint16_t n;
+  uint16_t bound; /* names known before its statements */
+  int64_t lo, hi; /* opset of the default domain; hi INT64_MAX: no end */
+  const surg__rexpr *guard;
+  uint32_t line;
+} surg__rblock;
+
+struct surg_rule {
+  const char *name, *group, *file, *help;
+  uint32_t line;
+  surg_exactness exactness;
+  const char *reason; /* of approx, or "ulp(n)"'s n as text */
+  surg__rvar *vars;
+  uint16_t n_vars;
+  surg__rblock match;
+  surg__rblock *emits;
+  uint16_t n_emits;
+  uint16_t anchor;  /* statement of the pattern that the search starts from: the last node */
+  uint16_t swaps;   /* commutative nodes */
+  uint16_t more;    /* the statement that `...` speaks of; SURG__NO_VAR: none */
+  surg_str text;    /* as written */
+};
+
+/* The rules of a context. */
+typedef struct surg__rules {
+  surg_context *ctx;
+  surg__arena arena;
+  SURG_VEC(surg_rule *) list;
+  bool builtins;
+} surg__rules;
+
+/* The rules of a context, the built-in ones read on first use. NULL: out of memory, or built-in
+ * text that does not hold (reported). */
+surg__rules *surg__rules_of(surg_context *ctx);
+/* Reads text and adds its rules; SURG_EINVALID with `file:line:column: ...`. */
+surg_status surg__rules_parse(surg__rules *r, const char *text, size_t n, const char *name);
+/* Adds the rules of passes/rules; defined there, so that nothing in lib/ knows them. */
+surg_status surg__register_builtin_rules(surg__rules *r);
+/* What a rule of itself does not hold: operators, arity, names. NULL, or a text in `why`. */
+bool surg__rule_check(surg_context *ctx, surg_rule *r, surg__buf *why, uint32_t *line);
+
+/* --- a match --- */
+
+typedef struct surg__match {
+  surg_context *ctx;
+  surg_model *m;
+  surg_graph *g;
+  const surg_rule *rule;
+  surg_pass_ctx *pass;      /* what the user protects is asked of it; NULL: nothing */
+  surg_node *last;          /* the emission stands before this root */
+  const surg__rblock *emit; /* the emission whose guard holds */
+  surg__arena *arena;       /* lists of values; reset with the match */
+  surg_node *nodes[SURG__RULE_NODES];
+  surg_value *values[SURG__RULE_VARS];
+  bool bound[SURG__RULE_VARS]; /* values[] may be NULL: absent */
+  surg__rvalue data[SURG__RULE_VARS];
+  const surg_attr *attrs[SURG__RULE_VARS]; /* the attribute a name is bound to, to copy */
+  const char *why; /* why it failed, for --explain; static text */
+  int why_stmt;
+} surg__match;
+
+/* Whether the rule matches with its anchor at `n`; fills *m, whose arena, ctx and rule are set. */
+bool surg__match_at(surg__match *m, surg_node *n, int64_t opset);
+/* Evaluates; UNKNOWN where it is not known. */
+surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e);
+bool surg__rtrue(surg__match *m, const surg__rexpr *e); /* NULL: true */
+surg__rvalue surg__rvalue_of_attr(surg__match *m, const surg_attr *a);
+surg__rvalue surg__rvalue_of_default(surg__match *m, const surg__attr_def *d);
+bool surg__rvalue_equal(const surg__rvalue *a, const surg__rvalue *b, bool *known);
+
+/* --- functions of guards (functions.c) --- */
+typedef struct surg__rfn {
+  const char *name;
+  bool about_value; /* the first argument is a value of the graph */
+  uint8_t min, max; /* further arguments */
+  surg__rvalue (*call)(surg__match *m, const surg_value *v, const surg__rvalue *args, size_t n);
+  const char *help;
+} surg__rfn;
+const surg__rfn *surg__rfn_find(surg_str name);
+const surg__rfn *surg__rfn_list(size_t *n);
+
+/* --- expressions (expr.c) --- */
+struct surg__tparse;
+typedef struct surg__rparse {
+  struct surg__tparse *t;
+  surg__rules *rules;
+  surg_rule *rule;
+  bool in_match;
+  uint32_t depth;
+  const char *line_at; /* where `line` was counted to */
+  uint32_t line;
+} surg__rparse;
+surg__rexpr *surg__rexpr_parse(surg__rparse *p);
+/* The same without comparisons: where a `>` ends a list. */
+surg__rexpr *surg__rexpr_parse_plain(surg__rparse *p);
+/* An element type: `f32`, `float`, `dtype(x)` or a name. */
+surg__rexpr *surg__rdtype_parse(surg__rparse *p);
+/* The variable of that name, made when new; SURG__NO_VAR: too many, or no memory (reported). */
+uint16_t surg__rvar_get(surg__rparse *p, surg_str name, bool value, bool *is_new);
+uint16_t surg__rvar_find(const surg_rule *r, surg_str name);
+int surg__rdtype_of(surg_str name); /* "f32", "float" ...; 0: none */
+bool surg__rlookahead(surg__rparse *p, const char *punct); /* the next characters are these */
+bool surg__rword(surg__rparse *p, const char *word);       /* takes that identifier */
+
+/* --- emission (emit.c) --- */
+/* Makes the nodes of m->emit and takes the matched ones away. SURG_OK; SURG_EUNSUPPORTED: it cannot
+ * be made here and nothing changed; else the model failed. New nodes are put into `made` (may be
+ * NULL). */
+typedef SURG_VEC(surg_node *) surg__made;
+surg_status surg__emit_rule(surg__match *m, surg__made *made);
+
+#endif

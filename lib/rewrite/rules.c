@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of a context. */
+#include "rewrite/rule.h"
+
+static void rules_free(surg__rules *r) {
+  surg__vec_free(r->ctx, &r->list);
+  surg__arena_free(&r->arena);
+  surg__free(r->ctx, r);
+}
+
+surg__rules *surg__rules_of(surg_context *ctx) {
+  surg__rules *r = ctx->rules;
+  if (!r) {
+    r = surg__calloc(ctx, 1, sizeof *r);
+    if (!r) {
+      surg__oom(ctx, NULL);
+      return NULL;
+    }
+    r->ctx = ctx;
+    surg__arena_init(&r->arena, ctx);
+    ctx->rules = r;
+    ctx->rules_free = rules_free;
+  }
+  if (!r->builtins && surg__register_builtin_rules(r)) return NULL;
+  r->builtins = true;
+  return r;
+}
+
+surg_status surg_rules_load(surg_context *ctx, const char *text, size_t n, const char *name) {
+  if (!ctx || !text) return SURG_EUSAGE;
+  if (!name) name = "rules";
+  if (n > SURG_LIMIT_RULES_BYTES)
+    return surg__error(ctx, SURG_ELIMIT, name, "more than %u bytes of rules",
+                       SURG_LIMIT_RULES_BYTES);
+  if (!surg__utf8_valid((const uint8_t *)text, n))
+    return surg__error(ctx, SURG_EINVALID, name, "not UTF-8, or a NUL byte stands in it");
+  surg__rules *r = surg__rules_of(ctx);
+  return r ? surg__rules_parse(r, text, n, name) : surg__alloc_status(ctx);
+}
+
+size_t surg_rule_count(surg_context *ctx) {
+  const surg__rules *r = ctx ? surg__rules_of(ctx) : NULL;
+  return r ? r->list.count : 0;
+}
+
+const surg_rule *surg_rule_at(surg_context *ctx, size_t i) {
+  const surg__rules *r = ctx ? surg__rules_of(ctx) : NULL;
+  return r && i < r->list.count ? r->list.items[i] : NULL;
+}
+
+const char *surg_rule_name(const surg_rule *r) { return r ? r->name : NULL; }
+const char *surg_rule_group(const surg_rule *r) { return r ? r->group : NULL; }
+const char *surg_rule_reason(const surg_rule *r) { return r ? r->reason : NULL; }
+surg_exactness surg_rule_exactness(const surg_rule *r) { return r ? r->exactness : SURG_EXACT; }
+surg_str surg_rule_text(const surg_rule *r) { return r ? r->text : (surg_str){NULL, 0}; }
+
+const char *surg_rule_op_type(const surg_rule *r) {
+  return r ? r->match.stmts[r->anchor].op_type : NULL;
+}
+const char *surg_rule_domain(const surg_rule *r) {
+  return r ? r->match.stmts[r->anchor].domain : NULL;
+}

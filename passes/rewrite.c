@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rewrites by rules that the user gave with --rules: all of them, or those named.
+ *
+ *   rule:   rule twice exact { match { y = Add (x, x) } emit opset 7.. { y = Mul (x, 2.0:dtype(x)) } }
+ *   before: (x) => (y) { y = Add (x, x) }
+ *   after:  (x) => (y) { y = Mul (x, two) }
+ *
+ * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
+#include <onnxsurg/onnxsurg.h>
+#include <string.h>
+
+/* Rules of the user; of the built-in ones those that are named. */
+static bool want(void *user, const surg_rule *r) {
+  const surg_pass_ctx *p = user;
+  const size_t n = surg_pass_list_count(p, "rule");
+  if (n == 0) return strcmp(surg_rule_group(r), "user") == 0;
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(surg_pass_list_at(p, "rule", i), surg_rule_name(r)) == 0) return true;
+  return false;
+}
+
+/* A name that no rule bears is wrong usage. */
+static surg_pass_result check_names(surg_pass_ctx *p) {
+  surg_context *ctx = surg_pass_context(p);
+  const size_t rules = surg_rule_count(ctx);
+  for (size_t i = 0; i < surg_pass_list_count(p, "rule"); i++) {
+    const char *name = surg_pass_list_at(p, "rule", i);
+    size_t k = 0;
+    while (k < rules && strcmp(surg_rule_name(surg_rule_at(ctx, k)), name) != 0) k++;
+    if (k == rules) return surg_pass_usage(p, "option rule: there is no rule of that name");
+  }
+  return SURG_PASS_UNCHANGED;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  if (check_names(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  return surg_rewrite_graph(p, g, want, p);
+}
+
+static const surg_option options[] = {
+    {"rule", SURG_OPTION_LIST, NULL, "the rules to use; without it all of --rules"},
+};
+
+const surg_pass surg__pass_rewrite = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "rewrite",
+    .help = "rewrite by rules",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_EXACT,
+    .run = run,
+};

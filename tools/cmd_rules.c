@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg rules [NAME]`: what rewrite rules there are, what one says, and why it does not match. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli.h"
+#include "pass/pass.h"
+
+static const char help[] =
+    "usage: onnxsurg rules [--rules FILE] [--json] [NAME]\n"
+    "       onnxsurg rules NAME --explain NODE IN\n"
+    "Lists rewrite rules (doc/rules.md), prints one, or says why one does not match\n"
+    "at a node.\n"
+    "\n"
+    "  --rules FILE    rules of your own, too (repeatable)\n"
+    "  --explain NODE  the node, by its name or that of its first output\n";
+
+static const char *name_at(const void *list, size_t i) {
+  return surg_rule_name(surg_rule_at((surg_context *)(uintptr_t)list, i));
+}
+
+static void list(surg_context *ctx) {
+  const char *group = NULL;
+  const size_t n = surg_rule_count(ctx);
+  for (size_t i = 0; i < n; i++) {
+    const surg_rule *r = surg_rule_at(ctx, i);
+    if (!group || strcmp(group, surg_rule_group(r)) != 0) {
+      group = surg_rule_group(r);
+      printf("%s\n", group);
+    }
+    printf("  %-34s %-7s", surg_rule_name(r), surg__exactness_name(surg_rule_exactness(r)));
+    if (*surg_rule_domain(r)) printf(" %s.", surg_rule_domain(r));
+    printf(*surg_rule_domain(r) ? "%s\n" : " %s\n", surg_rule_op_type(r));
+  }
+}
+
+static void list_json(surg_context *ctx, const surg_rule *one) {
+  json_t *j = json_object(), *all = json_array();
+  const size_t n = surg_rule_count(ctx);
+  for (size_t i = 0; i < n; i++) {
+    const surg_rule *r = surg_rule_at(ctx, i);
+    if (one && r != one) continue;
+    const surg_str text = surg_rule_text(r);
+    json_t *e = json_object();
+    json_object_set_new(e, "name", json_string(surg_rule_name(r)));
+    json_object_set_new(e, "group", json_string(surg_rule_group(r)));
+    json_object_set_new(e, "exactness", json_string(surg__exactness_name(surg_rule_exactness(r))));
+    json_object_set_new(e, "domain", json_string(surg_rule_domain(r)));
+    json_object_set_new(e, "op_type", json_string(surg_rule_op_type(r)));
+    json_object_set_new(e, "text", json_stringn(text.p, text.n));
+    json_array_append_new(all, e);
+  }
+  json_object_set_new(j, "schema", json_integer(1));
+  json_object_set_new(j, "rules", all);
+  json_dumpf(j, stdout, JSON_INDENT(2));
+  putchar('\n');
+  json_decref(j);
+}
+
+/* The node of any graph that bears the name, or whose first output does. */
+static surg_node *find_node(surg_model *m, const char *name) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
+    surg_node *n = surg_graph_find_node(g, name);
+    if (!n) n = surg_value_producer(surg_graph_find_value(g, name), NULL);
+    if (n) return n;
+  }
+  return NULL;
+}
+
+static int explain(surg_context *ctx, const surg_rule *r, const char *name, const char *path,
+                   const cli_common *common) {
+  surg_model *m = NULL;
+  surg_status s = surg_load(ctx, path, &common->load, &m);
+  if (s == SURG_OK) s = surg_model_infer(m);
+  if (s != SURG_OK) {
+    surg_model_free(m);
+    return cli_exit_code(s);
+  }
+  surg_node *n = find_node(m, name);
+  int code = EXIT_DONE;
+  if (!n) {
+    cli_put(stderr, path);
+    fprintf(stderr, ": error: no node ");
+    cli_put(stderr, name);
+    fputc('\n', stderr);
+    code = EXIT_USAGE;
+  } else {
+    const char *why = surg_rule_explain(r, n);
+    printf("rule %s at ", surg_rule_name(r));
+    cli_put(stdout, name);
+    printf(" (");
+    cli_put(stdout, surg_node_op_type(n));
+    printf("): %s\n", why ? why : "matches");
+    code = why ? EXIT_MODEL : EXIT_DONE;
+  }
+  surg_model_free(m);
+  return code;
+}
+
+static int find_rule(surg_context *ctx, const char *name, const surg_rule **out) {
+  const size_t n = surg_rule_count(ctx);
+  for (size_t i = 0; i < n; i++) {
+    *out = surg_rule_at(ctx, i);
+    if (strcmp(surg_rule_name(*out), name) == 0) return EXIT_DONE;
+  }
+  *out = NULL;
+  const char *near = n ? surg__nearest(name, ctx, n, name_at) : NULL;
+  fprintf(stderr, "onnxsurg: error: no rule ");
+  cli_put(stderr, name);
+  if (near) fprintf(stderr, ": did you mean %s?", near);
+  fprintf(stderr, " (try `onnxsurg rules`)\n");
+  return EXIT_USAGE;
+}
+
+static int show(surg_context *ctx, char **args, int n, const char *node, const cli_common *common) {
+  const surg_rule *r = NULL;
+  if (!surg_rule_count(ctx)) return cli_exit_code(SURG_EINTERNAL);
+  if (node && n != 2) return cli_usage("`onnxsurg rules NAME --explain NODE IN`");
+  if (!node && n > 1) return cli_usage("rules takes one name at most");
+  if (n && find_rule(ctx, args[0], &r) != EXIT_DONE) return EXIT_USAGE;
+  if (node) return explain(ctx, r, node, args[1], common);
+  if (common->json) {
+    list_json(ctx, r);
+  } else if (!r) {
+    list(ctx);
+  } else {
+    const surg_str text = surg_rule_text(r);
+    fwrite(text.p, 1, text.n, stdout);
+    putchar('\n');
+  }
+  return EXIT_DONE;
+}
+
+int cmd_rules(int argc, char **argv) {
+  enum { OPT_EXPLAIN = OPT_OWN, OPT_RULES };
+  static const struct option options[] = {{"explain", required_argument, NULL, OPT_EXPLAIN},
+                                          {"rules", required_argument, NULL, OPT_RULES},
+                                          CLI_COMMON_OPTIONS,
+                                          {0}};
+  cli_common common;
+  cli_common_init(&common);
+  surg_context *ctx = cli_context(&common);
+  if (!ctx) return EXIT_LIMIT;
+  const char *node = NULL;
+  int code = EXIT_DONE;
+  bool helped = false;
+  opterr = 0;
+  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    if (o == OPT_HELP) {
+      fputs(help, stdout);
+      helped = true;
+      break;
+    }
+    if (o == OPT_EXPLAIN)
+      node = optarg;
+    else if (o == OPT_RULES)
+      code = cli_rules_load(ctx, optarg);
+    else
+      code = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
+  }
+  if (code == EXIT_DONE && !helped) code = show(ctx, argv + optind, argc - optind, node, &common);
+  surg_context_free(ctx);
+  return cli_flush(code);
+}
