@@ -53,6 +53,11 @@ static bool version_takes(const surg__rstmt *s, const surg_schema *schema) {
   return true;
 }
 
+static const char *op_at(const void *list, size_t i) {
+  (void)list;
+  return surg__op_name((int)i + 1);
+}
+
 /* One version in the range must take the form; nodes of others do not match. */
 static bool pattern_node(checker *c, surg__rstmt *s) {
   if (custom(s)) return true;
@@ -67,7 +72,11 @@ static bool pattern_node(checker *c, surg__rstmt *s) {
     s->commutative |= (schema->flags & SURG__OP_COMMUTATIVE) && s->n_in == 2 && !s->more_in;
     if (version_takes(s, schema)) return true;
   }
-  if (!any) return FAIL(c, s->line, "no operator %s in these opsets", title(s));
+  if (!any) {
+    const char *near = surg__nearest(s->op_type, c->ctx, SURG_OP_COUNT - 1, op_at);
+    return FAIL(c, s->line, "no operator %s in these opsets%s%s", title(s),
+                near ? "; nearest is " : "", near ? near : "");
+  }
   return FAIL(c, s->line, "no version of %s in these opsets has these inputs, outputs and attributes",
               title(s));
 }

@@ -83,7 +83,7 @@ static bool revisit_readers(driver *d, const surg__match *m) {
   return true;
 }
 
-static bool apply(driver *d, const surg_rule *r, surg_node *at) {
+static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
   d->fuel--;
   d->made.count = 0;
@@ -93,7 +93,6 @@ static bool apply(driver *d, const surg_rule *r, surg_node *at) {
     d->failed = true;
     return false;
   }
-  (void)at;
   surg_pass_used(d->pass, r->exactness);
   surg_pass_count(d->pass, r->name, 1);
   d->changed = true;
@@ -108,7 +107,7 @@ static void visit(driver *d, surg_node *n) {
   for (uint32_t i = d->by_op[op]; i && !d->failed; i = d->slots.items[i - 1].next) {
     const surg__mark mark = surg__arena_mark(&d->arena);
     d->m->rule = d->slots.items[i - 1].rule;
-    const bool done = surg__match_at(d->m, n, opset) && apply(d, d->m->rule, n);
+    const bool done = surg__match_at(d->m, n, opset) && apply(d, d->m->rule);
     surg__arena_reset(&d->arena, mark);
     if (done) return;
   }
@@ -151,7 +150,9 @@ surg_pass_result surg_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_rule_f
     run(d);
   else
     d->failed = true;
-  if (!d->fuel) surg_pass_note(p, NULL, "rules fire without end: the budget of rewrites is spent");
+  if (!d->fuel)
+    surg_report(ctx, SURG_WARNING, surg_model_path(surg_pass_model(p)),
+                "rules undo each other: the budget of rewrites is spent");
   const bool failed = d->failed, changed = d->changed;
   surg__vec_free(ctx, &d->slots);
   surg__vec_free(ctx, &d->again);
