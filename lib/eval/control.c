@@ -253,8 +253,8 @@ static surg_status make_lists(surg__machine *m, const surg_graph *g, uint64_t co
                               surg__array *out, size_t n_out) {
   surg_status s = SURG_OK;
   for (size_t k = 0; s == SURG_OK && k < n_out; ++k) {
-    surg__content e = {.kind = surg_type_dtype(surg__m_output_type(g, k))};
-    s = surg__list_make(m->ctx, SURG__V_SEQUENCE, e, count, &out[k]);
+    surg__content c = surg__content_of_type(surg__m_output_type(g, k));
+    s = surg__list_make(m->ctx, SURG__V_SEQUENCE, c, count, &out[k]);
   }
   return s;
 }

@@ -182,19 +182,12 @@ surg__kstatus surg__k_concat_from_sequence(surg_kctx *k) {
 
 /* --- optionals --- */
 
-static surg__content elem_of_type(const surg_type *t) {
-  if (surg_type_get_kind(t) == SURG_TYPE_SEQUENCE) {
-    return (surg__content){.kind = SURG__V_SEQUENCE, .dtype = surg_type_dtype(surg_type_elem(t))};
-  }
-  return (surg__content){.kind = surg_type_dtype(t)};
-}
-
 surg__kstatus surg__k_optional(surg_kctx *k) {
   surg__array *items;
   if (!surg__k_has(k, 0)) {
     const surg_type *t = surg_attr_type(surg_node_attr(k->node, "type"), 0);
     if (!t) return surg__k_invalid(k, "neither an element nor a type is given");
-    return surg__k_list(k, 0, SURG__V_OPTIONAL, elem_of_type(t), 0, &items);
+    return surg__k_list(k, 0, SURG__V_OPTIONAL, surg__content_of_type(t), 0, &items);
   }
   SURG__K_TRY(surg__k_list(k, 0, SURG__V_OPTIONAL, surg__content_of(&k->in[0]), 1, &items));
   if (items) items[0] = surg__array_ref(&k->in[0]);

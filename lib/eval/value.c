@@ -218,6 +218,24 @@ surg__content surg__content_of(const surg__array *a) {
   return e;
 }
 
+surg__content surg__content_of_type(const surg_type *t) {
+  surg__content c = {0};
+  switch (surg_type_get_kind(t)) {
+    case SURG_TYPE_SEQUENCE:
+      c.kind = SURG__V_SEQUENCE;
+      c.dtype = surg_type_dtype(surg_type_elem(t));
+      break;
+    case SURG_TYPE_MAP:
+      c.kind = SURG__V_MAP;
+      c.key = surg_type_dtype(t);
+      c.dtype = surg_type_dtype(surg_type_elem(t));
+      break;
+    default:
+      c.kind = surg_type_dtype(t);
+  }
+  return c;
+}
+
 bool surg__content_equal(surg__content a, surg__content b) {
   if (a.kind == SURG_UNDEFINED || b.kind == SURG_UNDEFINED) return true;
   if (a.kind != b.kind) return false;

@@ -54,6 +54,7 @@ surg_status surg__array_read(surg_context *ctx, const surg_tensor *t, surg__arra
 
 /* What a list of such arrays holds. */
 surg__content surg__content_of(const surg__array *a);
+surg__content surg__content_of_type(const surg_type *t);
 bool surg__content_equal(surg__content a, surg__content b); /* what is not known is equal to all */
 /* Whether a type string of the schema ("seq(tensor(float))") is the type of the array. */
 bool surg__array_is(const surg__array *a, const char *type);

@@ -9,20 +9,15 @@
  * with the tolerance of the suite, everything else exactly. A node without a kernel is outside the
  * list; one its kernel refuses is counted with the reason. Exit 1 when an output differs or an
  * input is called wrong, 77 when there is no data. */
-#include <dirent.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/context.h"
-#include "eval/number.h"
-#include "eval/value.h"
+#include "suite.h"
 
-#define DEFAULT_DIR "/usr/share/libonnx-testdata/data"
 #define MAX_BYTES (1ull << 30)
 #define MAX_WORK (1ull << 32)
-#define MAX_PATH 4096
 #define MAX_REASONS 600
 
 enum { PASS, FAIL, SKIP, OUTSIDE, KINDS };
@@ -65,161 +60,13 @@ static int give_up(attempt *a, int kind, const char *op, const char *why) {
   return kind;
 }
 
-/* "dir/stem_i.pb"; free() it. */
-static char *data_file(const char *dir, const char *stem, size_t i) {
-  char *path;
-  if (asprintf(&path, "%s/%s_%zu.pb", dir, stem, i) < 0) abort();
-  return path;
-}
-
-/* --- files --- */
-
-static void *read_all(const char *path, size_t *n) {
-  FILE *f = fopen(path, "rb");
-  if (!f) return NULL;
-  char *p = NULL;
-  size_t have = 0, room = 0;
-  for (;;) {
-    if (have == room) {
-      room = room ? room * 2 : 1u << 16;
-      char *grown = realloc(p, room + 64);
-      if (!grown) abort();
-      p = grown;
-    }
-    size_t got = fread(p + have, 1, room - have, f);
-    if (got == 0) break;
-    have += got;
-  }
-  fclose(f);
-  *n = have;
-  return p;
-}
-
-static size_t put_varint(uint8_t *p, uint64_t v) {
-  size_t n = 0;
-  for (; v >= 0x80; v >>= 7) p[n++] = (uint8_t)(v | 0x80);
-  p[n++] = (uint8_t)v;
-  return n;
-}
-
-/* A TensorProto as the only initializer, "t", of a model: the last name of a message counts. */
-static surg_model *wrap_tensor(surg_context *ctx, const void *tensor, size_t n, const char *path) {
-  static const uint8_t name[] = {0x42, 1, 't'};        /* TensorProto.name */
-  static const uint8_t head[] = {0x08, 10};            /* ir_version */
-  static const uint8_t import[] = {0x42, 2, 0x10, 21}; /* opset_import { version } */
-  static const uint8_t graph_name[] = {0x12, 1, 'g'};
-  size_t tensor_n = n + sizeof name;
-  uint8_t tensor_head[12] = {0x2a}, graph_head[12] = {0x3a};
-  size_t tensor_head_n = 1 + put_varint(tensor_head + 1, tensor_n);
-  size_t graph_n = sizeof graph_name + tensor_head_n + tensor_n;
-  size_t graph_head_n = 1 + put_varint(graph_head + 1, graph_n);
-  uint8_t *bytes = malloc(graph_n + 64), *p = bytes;
-  if (!bytes) abort();
-#define PUT(from, count) (memcpy(p, from, count), p += (count))
-  PUT(head, sizeof head);
-  PUT(graph_head, graph_head_n);
-  PUT(graph_name, sizeof graph_name);
-  PUT(tensor_head, tensor_head_n);
-  PUT(tensor, n);
-  PUT(name, sizeof name);
-  PUT(import, sizeof import);
-#undef PUT
-  surg_model *m = NULL;
-  surg_load_memory(ctx, bytes, (size_t)(p - bytes), path, NULL, &m);
-  free(bytes);
-  return m;
-}
-
-/* The tensor of a .pb file as a tensor of model m; NULL when there is none. Old suites hold the
- * bits of bfloat16 as uint16: the type declared in the model then counts. */
+/* The tensor of a .pb file as a tensor of model m; NULL when there is none. */
 static surg_tensor *load_tensor(surg_model *m, const char *path, const surg_type *declared) {
-  surg_context *ctx = surg_model_context(m);
-  size_t n;
-  void *bytes = read_all(path, &n);
-  if (!bytes) return NULL;
-  surg_model *box = wrap_tensor(ctx, bytes, n, path);
-  free(bytes);
-  if (!box) return NULL;
-  surg_tensor *t = NULL;
-  surg_value *v = surg_graph_next_initializer(surg_model_graph(box), NULL);
-  surg__arena arena;
   surg__array a;
-  surg__arena_init(&arena, ctx);
-  if (v && surg_value_initializer(v) &&
-      surg__array_from_tensor(ctx, &arena, surg_value_initializer(v), &a) == SURG_OK) {
-    if (a.dtype == SURG_UINT16 && surg_type_dtype(declared) == SURG_BFLOAT16) {
-      a.dtype = SURG_BFLOAT16;
-    }
-    t = surg__array_to_tensor(m, &a);
-  }
-  surg__arena_free(&arena);
-  surg_model_free(box);
+  if (suite_read(surg_model_context(m), path, declared, &a) != SURG_OK) return NULL;
+  surg_tensor *t = surg__array_is_list(&a) ? NULL : surg__array_to_tensor(m, &a);
+  surg__array_drop(&a);
   return t;
-}
-
-/* --- comparing --- */
-
-static bool close_enough(double got, double want, double largest) {
-  if (isnan(got) || isnan(want)) return isnan(got) && isnan(want);
-  if (isinf(got) || isinf(want)) return got == want;
-  return fabs(got - want) <= 1e-7 * largest + 1e-3 * fabs(want);
-}
-
-/* The largest magnitude of a tensor, at least 1: stored results were computed in float, so what
- * should be zero beside it is zero up to its last bits alone. */
-static double largest_of(const surg__array *a) {
-  double largest = 1;
-  for (uint64_t i = 0; surg__dtype_is_float(a->dtype) && i < a->count; ++i) {
-    double v = fabs(surg__load_f64(a->dtype, a->data, i));
-    if (v > largest && isfinite(v)) largest = v;
-  }
-  return largest;
-}
-
-static bool same_element(int dtype, const void *got, const void *want, uint64_t i,
-                         double largest) {
-  if (surg__dtype_is_float(dtype)) {
-    return close_enough(surg__load_f64(dtype, got, i), surg__load_f64(dtype, want, i), largest);
-  }
-  if (dtype == SURG_STRING) {
-    surg_str s = ((const surg_str *)got)[i], t = ((const surg_str *)want)[i];
-    return s.n == t.n && (s.n == 0 || memcmp(s.p, t.p, s.n) == 0);
-  }
-  size_t size = surg__dtype_unpacked(dtype);
-  return memcmp((const char *)got + i * size, (const char *)want + i * size, size) == 0;
-}
-
-static bool same_array(const surg__array *got, const surg__array *want, char *why, size_t n) {
-  if (got->dtype != want->dtype || got->rank != want->rank) {
-    snprintf(why, n, "type %d rank %u, not type %d rank %u", got->dtype, got->rank, want->dtype,
-             want->rank);
-    return false;
-  }
-  for (uint32_t d = 0; d < got->rank; ++d) {
-    if (got->dims[d] == want->dims[d]) continue;
-    snprintf(why, n, "dim %u is %lld, not %lld", d, (long long)got->dims[d],
-             (long long)want->dims[d]);
-    return false;
-  }
-  double largest = largest_of(want);
-  for (uint64_t i = 0; i < got->count; ++i) {
-    if (same_element(got->dtype, got->data, want->data, i, largest)) continue;
-    if (surg__dtype_is_float(got->dtype)) {
-      snprintf(why, n, "element %llu is %.9g, not %.9g", (unsigned long long)i,
-               surg__load_f64(got->dtype, got->data, i),
-               surg__load_f64(want->dtype, want->data, i));
-    } else if (got->dtype == SURG_STRING) {
-      surg_str s = ((const surg_str *)got->data)[i], t = ((const surg_str *)want->data)[i];
-      snprintf(why, n, "element %llu is '%.*s', not '%.*s'", (unsigned long long)i, (int)s.n, s.p,
-               (int)t.n, t.p);
-    } else {
-      snprintf(why, n, "element %llu is %lld, not %lld", (unsigned long long)i,
-               (long long)surg__load_int(got->dtype, got->data, i),
-               (long long)surg__load_int(want->dtype, want->data, i));
-    }
-    return false;
-  }
-  return true;
 }
 
 static bool same_tensor(attempt *a, const surg_tensor *got, const surg_tensor *want, char *why,
@@ -231,7 +78,7 @@ static bool same_tensor(attempt *a, const surg_tensor *got, const surg_tensor *w
   snprintf(why, n, "a tensor is not readable");
   if (surg__array_from_tensor(a->r->ctx, &arena, got, &x) == SURG_OK &&
       surg__array_from_tensor(a->r->ctx, &arena, want, &y) == SURG_OK) {
-    same = same_array(&x, &y, why, n);
+    same = suite_compare(&x, &y, why, n) != SUITE_DIFFERS;
   }
   surg__arena_free(&arena);
   return same;
@@ -248,7 +95,7 @@ static int feed(attempt *a, const char *set) {
     if (type && surg_type_get_kind(type) != SURG_TYPE_TENSOR) {
       return give_up(a, OUTSIDE, NULL, "an input is no tensor");
     }
-    char *path = data_file(set, "input", i);
+    char *path = suite_file(set, "input", i);
     struct stat st;
     bool there = stat(path, &st) == 0;
     surg_tensor *t = there ? load_tensor(a->model, path, type) : NULL;
@@ -340,7 +187,7 @@ static int compare_outputs(attempt *a, const char *set) {
     surg_tensor *got = a->outputs[i];
     if (!got) got = surg_value_constant(surg_graph_output(a->graph, i));
     if (!got) return give_up(a, FAIL, NULL, "an output was not computed");
-    char *path = data_file(set, "output", i);
+    char *path = suite_file(set, "output", i);
     surg_tensor *want = load_tensor(a->model, path, surg_graph_output_type(a->graph, i));
     free(path);
     if (!want) return give_up(a, SKIP, NULL, "an output file is no tensor");
@@ -405,7 +252,8 @@ static void count(report *r, int kind, const char *op, const char *why) {
   ++r->reasons[i].n;
 }
 
-static void one_case(report *r, const char *model, const char *set) {
+static void one_case(void *user, const char *model, const char *set) {
+  report *r = user;
   attempt a = {.r = r, .name = set};
   surg_context_clear_error(r->ctx);
   int kind = run_case(&a, model, set);
@@ -415,33 +263,6 @@ static void one_case(report *r, const char *model, const char *set) {
   if (kind == FAIL) printf("FAIL %s: %s: %s\n", set, a.op, a.why);
   free(a.outputs);
   surg_model_free(a.model);
-}
-
-/* --- walking --- */
-
-static int by_name(const struct dirent **a, const struct dirent **b) {
-  return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void walk(report *r, const char *dir, int depth) {
-  char model[MAX_PATH], path[MAX_PATH];
-  struct stat st;
-  struct dirent **list;
-  int n = scandir(dir, &list, NULL, by_name);
-  if (n < 0) return;
-  snprintf(model, sizeof model, "%s/model.onnx", dir);
-  bool is_case = stat(model, &st) == 0;
-  for (int i = 0; i < n; ++i) {
-    const char *name = list[i]->d_name;
-    int wrote = snprintf(path, sizeof path, "%s/%s", dir, name);
-    bool fits = name[0] != '.' && wrote > 0 && wrote < (int)sizeof path;
-    if (fits && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-      if (!is_case && depth > 0) walk(r, path, depth - 1);
-      if (is_case && strncmp(name, "test_data_set_", 14) == 0) one_case(r, model, path);
-    }
-    free(list[i]);
-  }
-  free(list);
 }
 
 static int op_order(const void *a, const void *b) {
@@ -469,27 +290,14 @@ static void ignore(void *user, surg_severity severity, const char *line) {
   (void)user, (void)severity, (void)line;
 }
 
-static void walk_list(report *r, const char *dirs) {
-  char dir[MAX_PATH];
-  while (*dirs) {
-    size_t n = strcspn(dirs, ":");
-    if (n > 0 && n < sizeof dir) {
-      memcpy(dir, dirs, n);
-      dir[n] = '\0';
-      walk(r, dir, 4);
-    }
-    dirs += n + (dirs[n] == ':');
-  }
-}
-
 int main(int argc, char **argv) {
   static report r;
   surg_config config = {.size = sizeof config, .diag = ignore};
   r.ctx = surg_context_new(&config);
   if (!r.ctx) return 1;
   const char *dirs = getenv("ONNXSURG_BACKEND");
-  for (int i = 1; i < argc; ++i) walk(&r, argv[i], 4);
-  if (argc == 1) walk_list(&r, dirs && *dirs ? dirs : DEFAULT_DIR);
+  for (int i = 1; i < argc; ++i) suite_walk(argv[i], one_case, &r);
+  if (argc == 1) suite_walk_list(dirs && *dirs ? dirs : SUITE_DEFAULT_DIR, one_case, &r);
   if (r.cases == 0) {
     printf(
         "no test cases found: give a folder, set ONNXSURG_BACKEND, or install"

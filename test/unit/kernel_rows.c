@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "eval/number.h"
+#include "eval/value.h"
 
 #define MAX_RANK 8
 #define MAX_ELEMENTS 300
