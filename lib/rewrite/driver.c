@@ -113,14 +113,12 @@ static void visit(driver *d, surg_node *n) {
   }
 }
 
+/* Every node there is now, in order; then what rewrites touched, as the list grows. Erased handles
+ * stay valid. */
 static void run(driver *d) {
-  for (surg_node *n = surg_graph_first_node(d->g), *next; n && !d->failed; n = next) {
-    next = surg_node_next(n);
-    /* What follows may be taken away with n: then go on behind what stands before. */
-    surg_node *before = surg_node_prev(n);
-    visit(d, n);
-    if (next && surg_node_erased(next))
-      next = before ? surg_node_next(before) : surg_graph_first_node(d->g);
+  for (surg_node *n = surg_graph_first_node(d->g); n && !d->failed; n = surg_node_next(n)) {
+    const int op = surg_node_class(n) == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
+    if (d->by_op[op]) d->failed = !surg__vec_push(d->ctx, &d->again, n);
   }
   for (size_t i = 0; i < d->again.count && !d->failed; i++)
     if (!surg_node_erased(d->again.items[i])) visit(d, d->again.items[i]);

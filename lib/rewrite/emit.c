@@ -319,6 +319,29 @@ static int later_first(const void *x, const void *y) {
   return *a == *b ? 0 : surg_node_before(*a, *b) ? 1 : -1;
 }
 
+/* A constant that nothing reads any more goes with what read it. */
+static surg_status drop_constant(const surg__match *m, surg_value *v) {
+  if (surg_value_erased(v) || surg_value_use_count(v, 1) || !surg_value_constant(v) ||
+      surg_value_is_input(v) || surg_value_is_pinned(v) ||
+      (m->pass && surg_pass_keeps_value(m->pass, v)))
+    return SURG_OK;
+  surg_node *n = surg_value_producer(v, NULL);
+  if (!n) return surg_value_first_use(v) ? SURG_OK : surg_value_erase_initializer(v);
+  return m->pass && surg_pass_keeps_node(m->pass, n) ? SURG_OK : surg_node_erase(n);
+}
+
+/* A node, and the constants that it alone read. */
+static surg_status erase_node(const surg__match *m, surg_node *n) {
+  const size_t count = surg_node_input_count(n);
+  surg_value **in = surg__arena_array(m->arena, count + 1, sizeof *in);
+  if (!in) return SURG_ENOMEM;
+  for (size_t i = 0; i < count; i++) in[i] = surg_node_input(n, i);
+  surg_status status = surg_node_erase(n);
+  for (size_t i = 0; i < count && !status; i++)
+    if (in[i]) status = drop_constant(m, in[i]);
+  return status;
+}
+
 static surg_status erase_matched(surg__match *m) {
   surg_node *nodes[SURG__RULE_NODES];
   size_t n = 0;
@@ -326,7 +349,8 @@ static surg_status erase_matched(surg__match *m) {
   for (uint16_t k = 0; k < m->rule->match.n; k++)
     if (m->nodes[k]) nodes[n++] = m->nodes[k];
   qsort(nodes, n, sizeof *nodes, later_first);
-  for (size_t i = 0; i < n && !status; i++) status = surg_node_erase(nodes[i]);
+  for (size_t i = 0; i < n && !status; i++)
+    if (!surg_node_erased(nodes[i])) status = erase_node(m, nodes[i]);
   return status;
 }
 
