@@ -16,40 +16,15 @@
 #define NEWEST 14
 #define TEXT 512
 
-/* The first IR version with an element type. */
-static int version_of_dtype(int dtype) {
-  switch (dtype) {
-    case SURG_BFLOAT16:
-      return 4;
-    case SURG_FLOAT8E4M3FN:
-    case SURG_FLOAT8E4M3FNUZ:
-    case SURG_FLOAT8E5M2:
-    case SURG_FLOAT8E5M2FNUZ:
-      return 9;
-    case SURG_UINT4:
-    case SURG_INT4:
-      return 10;
-    case SURG_FLOAT4E2M1:
-      return 11;
-    case SURG_FLOAT8E8M0:
-      return 12;
-    case SURG_UINT2:
-    case SURG_INT2:
-      return 13;
-    default:
-      return 1;
-  }
-}
-
 /* ---- what the model needs -------------------------------------------------------------------- */
 
 typedef struct need {
-  int version;           /* the highest found */
+  int64_t version;       /* the highest found */
   const surg_node *node; /* where, or NULL */
   char what[TEXT];
 } need;
 
-static void raise(need *x, int version, const surg_node *n, const char *what, const char *name) {
+static void raise(need *x, int64_t version, const surg_node *n, const char *what, const char *name) {
   if (version <= x->version) return;
   x->version = version;
   x->node = n;
@@ -59,7 +34,7 @@ static void raise(need *x, int version, const surg_node *n, const char *what, co
 
 static void need_dtype(need *x, int dtype, const surg_node *n, const char *owner) {
   char what[64];
-  int version = version_of_dtype(dtype);
+  int64_t version = surg_dtype_ir_version(dtype);
   if (version <= x->version) return;
   snprintf(what, sizeof what, "%s values, such as", surg_dtype_name(dtype));
   raise(x, version, n, what, owner);
@@ -220,8 +195,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
     need_model(&x, m);
   }
   if (x.version > to) {
-    snprintf(text, sizeof text, "IR version %lld is too old for %s: that needs version %d",
-             (long long)to, x.what, x.version);
+    snprintf(text, sizeof text, "IR version %lld is too old for %s: that needs version %lld",
+             (long long)to, x.what, (long long)x.version);
     return surg_pass_fail(p, x.node, text);
   }
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;

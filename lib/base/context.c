@@ -83,6 +83,10 @@ const char *surg_dtype_name(int dtype) {
   return surg__dtype_name(dtype);
 }
 
+int64_t surg_dtype_ir_version(int dtype) {
+  return surg__dtype_ir(dtype);
+}
+
 int surg_dtype_from_name(const char *name) {
   return name ? surg__dtype_from_name(name, strlen(name)) : 0;
 }

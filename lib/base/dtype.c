@@ -8,6 +8,7 @@
 static const struct {
   const char *name;
   uint8_t bits;
+  uint8_t ir; /* the first IR version that has it; 0: it was always there */
 } types[SURG_DTYPE_COUNT] = {
     [SURG_FLOAT] = {"float", 32},
     [SURG_UINT8] = {"uint8", 8},
@@ -24,17 +25,17 @@ static const struct {
     [SURG_UINT64] = {"uint64", 64},
     [SURG_COMPLEX64] = {"complex64", 64},
     [SURG_COMPLEX128] = {"complex128", 128},
-    [SURG_BFLOAT16] = {"bfloat16", 16},
-    [SURG_FLOAT8E4M3FN] = {"float8e4m3fn", 8},
-    [SURG_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", 8},
-    [SURG_FLOAT8E5M2] = {"float8e5m2", 8},
-    [SURG_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", 8},
-    [SURG_UINT4] = {"uint4", 4},
-    [SURG_INT4] = {"int4", 4},
-    [SURG_FLOAT4E2M1] = {"float4e2m1", 4},
-    [SURG_FLOAT8E8M0] = {"float8e8m0", 8},
-    [SURG_UINT2] = {"uint2", 2},
-    [SURG_INT2] = {"int2", 2},
+    [SURG_BFLOAT16] = {"bfloat16", 16, 4},
+    [SURG_FLOAT8E4M3FN] = {"float8e4m3fn", 8, 9},
+    [SURG_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", 8, 9},
+    [SURG_FLOAT8E5M2] = {"float8e5m2", 8, 9},
+    [SURG_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", 8, 9},
+    [SURG_UINT4] = {"uint4", 4, 10},
+    [SURG_INT4] = {"int4", 4, 10},
+    [SURG_FLOAT4E2M1] = {"float4e2m1", 4, 11},
+    [SURG_FLOAT8E8M0] = {"float8e8m0", 8, 12},
+    [SURG_UINT2] = {"uint2", 2, 13},
+    [SURG_INT2] = {"int2", 2, 13},
 };
 
 static bool known(int dtype) {
@@ -43,6 +44,10 @@ static bool known(int dtype) {
 
 unsigned surg__dtype_bits(int dtype) {
   return known(dtype) ? types[dtype].bits : 0;
+}
+
+int64_t surg__dtype_ir(int dtype) {
+  return known(dtype) && types[dtype].ir ? types[dtype].ir : 1;
 }
 
 size_t surg__dtype_unpacked(int dtype) {

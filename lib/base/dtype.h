@@ -7,6 +7,8 @@
 
 /* Bits of one element as stored (4 for INT4 ...); 0 for STRING, UNDEFINED and unknown numbers. */
 unsigned surg__dtype_bits(int dtype);
+/* The first IR version that has the type; 1 when it was always there. */
+int64_t surg__dtype_ir(int dtype);
 /* Bytes of one element unpacked (1 for sub-byte types, sizeof(surg_str) for STRING). */
 size_t surg__dtype_unpacked(int dtype);
 /* Bytes of n elements as stored in raw_data, rounded up; false on overflow or unknown type. */

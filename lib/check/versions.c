@@ -4,36 +4,13 @@
 #include "check/check.h"
 #include "ir/ir.h"
 
-/* The IR version that brought an element type in; 0: all have it. */
-static int64_t needs_ir(int dtype) {
-  switch (dtype) {
-    case SURG_FLOAT8E4M3FN:
-    case SURG_FLOAT8E4M3FNUZ:
-    case SURG_FLOAT8E5M2:
-    case SURG_FLOAT8E5M2FNUZ:
-      return 9;
-    case SURG_UINT4:
-    case SURG_INT4:
-      return 10;
-    case SURG_FLOAT4E2M1:
-      return 11;
-    case SURG_FLOAT8E8M0:
-      return 12;
-    case SURG_UINT2:
-    case SURG_INT2:
-      return 13;
-    default:
-      return 0;
-  }
-}
-
 static void check_types(surg__checker *c) {
   uint32_t told = 0;
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_value *v = g->first_value; v; v = v->next) {
       const surg_type *t = surg_value_type(v);
       const int dtype = t && t->kind == SURG_TYPE_TENSOR ? t->dtype : SURG_UNDEFINED;
-      const int64_t ir = needs_ir(dtype);
+      const int64_t ir = surg_dtype_ir_version(dtype);
       if (ir <= c->m->ir_version || (told >> dtype & 1)) continue;
       told |= UINT32_C(1) << dtype;
       surg__check_found(c, "W214", surg__locate_graph(v->graph),

@@ -3,6 +3,7 @@
  * against a slow search for the nearest value. */
 #include <check.h>
 #include <math.h>
+#include <onnxsurg/onnxsurg.h>
 #include <stdlib.h>
 
 #include "base/dtype.h"
@@ -17,6 +18,13 @@ START_TEST(sizes) {
   ck_assert_uint_eq(surg__dtype_bits(SURG_UNDEFINED), 0);
   ck_assert_uint_eq(surg__dtype_bits(-1), 0);
   ck_assert_uint_eq(surg__dtype_bits(SURG_DTYPE_COUNT), 0);
+  ck_assert_int_eq(surg_dtype_ir_version(SURG_FLOAT), 1);
+  ck_assert_int_eq(surg_dtype_ir_version(SURG_BFLOAT16), 4);
+  ck_assert_int_eq(surg_dtype_ir_version(SURG_FLOAT8E5M2), 9);
+  ck_assert_int_eq(surg_dtype_ir_version(SURG_INT4), 10);
+  ck_assert_int_eq(surg_dtype_ir_version(SURG_UINT2), 13);
+  ck_assert_int_eq(surg_dtype_ir_version(SURG_UNDEFINED), 1);
+  ck_assert_int_eq(surg_dtype_ir_version(SURG_DTYPE_COUNT), 1);
   ck_assert_uint_eq(surg__dtype_unpacked(SURG_INT2), 1);
   ck_assert_uint_eq(surg__dtype_unpacked(SURG_BFLOAT16), 2);
   ck_assert_uint_eq(surg__dtype_unpacked(SURG_STRING), sizeof(surg_str));
