@@ -25,6 +25,7 @@ typedef struct surg_tensor surg_tensor;
 typedef struct surg_type surg_type;
 typedef struct surg_function surg_function;
 typedef struct surg_schema surg_schema;
+typedef struct surg_expr surg_expr; /* an integer expression over symbolic dims */
 typedef struct surg_registry surg_registry;
 typedef struct surg_pass_ctx surg_pass_ctx;
 typedef struct surg_rule surg_rule;
@@ -145,12 +146,28 @@ typedef struct surg_str {
   size_t n;
 } surg_str;
 
-/* One dimension of a shape. `param` is set for a symbol (value is -1 then); neither: unknown.
+/* One dimension of a shape: a number (value >= 0), or else what is known of it: `expr`, an
+ * expression that inference found (surg_dim_text spells it, surg_dim_equal compares); NULL: nothing.
+ * `param` is the name where the dim is exactly one symbol that a file names, NULL otherwise.
  * A negative dim_value or an empty dim_param of a file reads as unknown. */
 typedef struct surg_dim {
   int64_t value;
   const char *param;
+  const surg_expr *expr;
 } surg_dim;
+
+/* The number that a symbol stands for, for surg_dim_eval: the one that a file names `name`, or, NULL,
+ * dim `axis` of a value, which inference gave no other expression. False: there is none. */
+typedef bool (*surg_symbol_fn)(void *user, const char *name, const surg_value *value, size_t axis,
+                               int64_t *out);
+
+/* One element of a tensor of integers or bools: a number where `known`, or else an expression, or
+ * NULL: nothing is known. */
+typedef struct surg_elem {
+  int64_t value;
+  const surg_expr *expr;
+  bool known;
+} surg_elem;
 
 /* How exact a rewrite is, from best to worst; a run reports the worst it used. */
 typedef enum surg_exactness {

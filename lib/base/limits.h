@@ -21,6 +21,13 @@
 #define SURG_LIMIT_RESIDENT (64ull << 20)          /* files up to here are read into memory */
 #define SURG_LIMIT_PAYLOAD_SKIP 4096u              /* payloads from here stay in a large file */
 #define SURG_LIMIT_OWNED_RESIDENT (64ull << 20)    /* computed tensors kept in memory */
+#define SURG_LIMIT_EXPR_TERMS 32u                  /* summands of an expression over dims */
+#define SURG_LIMIT_EXPR_FACTORS 8u                 /* factors of a summand, args of a min */
+#define SURG_LIMIT_EXPR_DEPTH 8u                   /* nesting of an expression */
+#define SURG_LIMIT_EXPR_SIZE 96u                   /* symbols and numbers in one expression */
+#define SURG_LIMIT_EXPRS (1u << 20)                /* expressions of a model */
+#define SURG_LIMIT_EXPR_FUEL 64u                   /* steps of one proof about an expression */
+#define SURG_LIMIT_SYMBOL INT32_MAX                /* a symbolic dim, unless --dim says more */
 
 #define SURG_LIMIT_REWRITES_NODE 16u               /* rewrites by rules: this many a node, and */
 #define SURG_LIMIT_REWRITES 10000u                 /* ... this many more */

@@ -1,17 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic of dims. A symbol is equal to itself and to nothing else; what is computed from one is
- * unknown unless the result is one of the operands. */
+/* Arithmetic of dims: on numbers where it can, else on expressions (lib/ir/expr.h). */
 #include "infer/infer.h"
 
 bool surg__dim_same(surg_dim a, surg_dim b) {
   if (surg__dim_known(a) || surg__dim_known(b)) return a.value == b.value;
-  return a.param && b.param && (a.param == b.param || !strcmp(a.param, b.param));
+  return a.expr && a.expr == b.expr;
+}
+
+/* How much a dim says, to choose from two that are equal. */
+static int worth(surg_dim d) {
+  if (surg__dim_known(d)) return 4;
+  if (!d.expr) return 0;
+  if (d.param) return 3;
+  return d.expr->kind == SURG__EXPR_SYM ? 1 : 2;
 }
 
 bool surg__dim_unify(surg_dim a, surg_dim b, surg_dim *out) {
   if (surg__dim_known(a) && surg__dim_known(b) && a.value != b.value) return false;
-  *out = surg__dim_known(a) ? a : surg__dim_known(b) ? b : a.param ? a : b;
+  *out = worth(b) > worth(a) ? b : a;
   return true;
+}
+
+/* Neither is the number 1, and not both are numbers. */
+static surg_dim broadcast_symbols(surg_dim a, surg_dim b) {
+  if (surg__dim_same(a, b)) return a;
+  if (a.expr && a.expr->lo > 1) return a;
+  if (b.expr && b.expr->lo > 1) return b;
+  if (a.expr && b.expr && a.expr->lo == 1 && b.expr->lo == 1)
+    return surg__expr_dim(surg__expr_max(a.expr, b.expr));
+  return surg__dim_unknown();
 }
 
 bool surg__dim_broadcast(surg_dim a, surg_dim b, surg_dim *out) {
@@ -26,7 +43,7 @@ bool surg__dim_broadcast(surg_dim a, surg_dim b, surg_dim *out) {
     /* The other one is 1 or the same. */
     *out = surg__dim_known(a) ? a : b;
   } else {
-    *out = surg__dim_same(a, b) ? a : surg__dim_unknown();
+    *out = broadcast_symbols(a, b);
   }
   return true;
 }
@@ -37,41 +54,83 @@ surg_dim surg__dim_join(surg_dim a, surg_dim b) {
 
 surg_dim surg__dim_product(const surg_dim *d, size_t n) {
   int64_t known = 1;
-  surg_dim rest = surg__dim(1);
-  size_t open = 0;
-  bool overflow = false, zero = false;
-  for (size_t i = 0; i < n; i++) {
-    if (!surg__dim_known(d[i])) {
-      rest = d[i];
-      open++;
-    } else if (d[i].value == 0) {
-      zero = true;
-    } else if (!overflow && !surg__mul_i64(known, d[i].value, &known)) {
-      overflow = true;
+  const surg_expr *rest = NULL;
+  bool open = false, unknown = false;
+  for (size_t i = 0; i < n; i++)
+    if (d[i].value == 0) return surg__dim(0);
+  for (size_t i = 0; i < n && !unknown; i++) {
+    if (surg__dim_known(d[i])) {
+      unknown = !surg__mul_i64(known, d[i].value, &known);
+    } else {
+      rest = open ? surg__expr_mul(rest, d[i].expr) : d[i].expr;
+      unknown = !rest;
+      open = true;
     }
   }
-  if (zero) return surg__dim(0);
-  if (overflow || open > 1 || (open && known != 1)) return surg__dim_unknown();
-  return open ? rest : surg__dim(known);
+  if (unknown) return surg__dim_unknown();
+  return open ? surg__expr_dim(surg__expr_scale(rest, known)) : surg__dim(known);
 }
 
 surg_dim surg__dim_sum(surg_dim a, surg_dim b) {
-  int64_t sum;
-  if (a.value == 0) return b;
-  if (b.value == 0) return a;
-  if (!surg__dim_known(a) || !surg__dim_known(b) || !surg__add_i64(a.value, b.value, &sum))
-    return surg__dim_unknown();
-  return surg__dim(sum);
+  if (surg__dim_known(a)) return surg__dim_add(b, a.value);
+  if (surg__dim_known(b)) return surg__dim_add(a, b.value);
+  return surg__expr_dim(surg__expr_add(a.expr, b.expr));
+}
+
+surg_dim surg__dim_add(surg_dim d, int64_t k) {
+  int64_t v;
+  if (!k) return d;
+  if (!surg__dim_known(d)) return surg__expr_dim(surg__expr_add_num(d.expr, k));
+  return surg__add_i64(d.value, k, &v) && v >= 0 ? surg__dim(v) : surg__dim_unknown();
+}
+
+surg_dim surg__dim_times(surg_dim d, int64_t k) {
+  int64_t v;
+  if (k < 0) return surg__dim_unknown();
+  if (k == 0) return surg__dim(0);
+  if (!surg__dim_known(d)) return surg__expr_dim(surg__expr_scale(d.expr, k));
+  return surg__mul_i64(d.value, k, &v) ? surg__dim(v) : surg__dim_unknown();
+}
+
+surg_dim surg__dim_over(surg_dim d, int64_t k) {
+  if (k < 1) return surg__dim_unknown();
+  if (surg__dim_known(d)) return surg__dim(d.value / k);
+  return surg__expr_dim(surg__expr_div_num(d.expr, k));
+}
+
+surg_dim surg__dim_over_up(surg_dim d, int64_t k) {
+  if (k < 1) return surg__dim_unknown();
+  if (surg__dim_known(d)) return surg__dim(d.value / k + (d.value % k != 0));
+  return surg__expr_dim(surg__expr_div_num(surg__expr_add_num(d.expr, k - 1), k));
+}
+
+surg_dim surg__dim_outside(surg_dim d, const surg_graph *body) {
+  return d.expr && surg__expr_born_in(d.expr, body) ? surg__dim_unknown() : d;
 }
 
 surg_dim surg__dim_of(surg__elem e, bool *negative) {
   if (e.known && e.value < 0) *negative = true;
-  return e.known && e.value >= 0 ? surg__dim(e.value) : (surg_dim){-1, e.known ? NULL : e.param};
+  if (e.known) return surg__dim(e.value < 0 ? -1 : e.value);
+  if (e.expr && e.expr->hi < 0) *negative = true;
+  return surg__expr_dim(e.expr);
 }
 
 surg__elem surg__elem_of(surg_dim d) {
   if (surg__dim_known(d)) return surg__elem_int(d.value);
-  return (surg__elem){0, d.param, false};
+  return (surg__elem){0, d.expr, false};
+}
+
+const surg_expr *surg__elem_expr(const surg__infer *c, surg__elem e) {
+  return e.known ? surg__expr_num(c->m, e.value) : e.expr;
+}
+
+const surg_expr *surg__dim_as_expr(const surg__infer *c, surg_dim d) {
+  return surg__dim_known(d) ? surg__expr_num(c->m, d.value) : d.expr;
+}
+
+surg__elem surg__elem_from(const surg_expr *e) {
+  int64_t v;
+  return surg__expr_is_num(e, &v) ? surg__elem_int(v) : (surg__elem){0, e, false};
 }
 
 bool surg__dims_broadcast(surg_dim a[SURG_LIMIT_RANK], size_t *rank, const surg_dim *b, size_t n) {

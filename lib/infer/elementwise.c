@@ -44,13 +44,6 @@ static bool in_range(int dtype, int64_t v) {
   return dtype == SURG_INT64 || (v >= INT32_MIN && v <= INT32_MAX);
 }
 
-static bool known_as(surg__elem e, int64_t v) { return e.known && e.value == v; }
-
-static bool same_symbol(surg__elem a, surg__elem b) {
-  return !a.known && !b.known && a.param && b.param &&
-         (a.param == b.param || !strcmp(a.param, b.param));
-}
-
 /* a op b, where both are known; results that wrap or that are not defined stay unknown. */
 static surg__elem compute_known(int op, int dtype, int64_t a, int64_t b) {
   int64_t r = 0;
@@ -71,32 +64,28 @@ static surg__elem compute_known(int op, int dtype, int64_t a, int64_t b) {
   return ok && in_range(dtype, r) ? surg__elem_int(r) : surg__elem_unknown();
 }
 
-static surg__elem compute(int op, int dtype, surg__elem a, surg__elem b) {
-  if (a.known && b.known) return compute_known(op, dtype, a.value, b.value);
+/* The same where not both are known: whole numbers, which symbols of shapes do not wrap. */
+static const surg_expr *compute_expr(int op, const surg_expr *a, const surg_expr *b) {
   switch (op) {
-    case SURG_OP_Add:
-      if (known_as(a, 0)) return b;
-      if (known_as(b, 0)) return a;
-      break;
-    case SURG_OP_Sub:
-      if (known_as(b, 0)) return a;
-      if (same_symbol(a, b)) return surg__elem_int(0);
-      break;
-    case SURG_OP_Mul:
-      if (known_as(a, 0) || known_as(b, 0)) return surg__elem_int(0);
-      if (known_as(a, 1)) return b;
-      if (known_as(b, 1)) return a;
-      break;
-    case SURG_OP_Div:
-      if (known_as(b, 1)) return a;
-      break;
-    case SURG_OP_Min:
-    case SURG_OP_Max:
-      if (same_symbol(a, b)) return a;
-      break;
-    default: break;
+    case SURG_OP_Add: return surg__expr_add(a, b);
+    case SURG_OP_Sub: return surg__expr_sub(a, b);
+    case SURG_OP_Mul: return surg__expr_mul(a, b);
+    case SURG_OP_Div: {
+      const surg_expr *exact = surg__expr_div_exact(a, b);
+      const bool positive = surg__expr_at_least_num(a, 0) && surg__expr_at_least_num(b, 0);
+      return exact ? exact : positive ? surg__expr_div(a, b) : NULL;
+    }
+    case SURG_OP_Min: return surg__expr_min(a, b);
+    case SURG_OP_Max: return surg__expr_max(a, b);
+    default: return NULL;
   }
-  return surg__elem_unknown();
+}
+
+static surg__elem compute(const surg__infer *c, int dtype, surg__elem a, surg__elem b) {
+  if (a.known && b.known) return compute_known(c->op, dtype, a.value, b.value);
+  if (c->op == SURG_OP_Mul && ((a.known && !a.value) || (b.known && !b.value)))
+    return surg__elem_int(0);
+  return surg__elem_from(compute_expr(c->op, surg__elem_expr(c, a), surg__elem_expr(c, b)));
 }
 
 /* Tracks elements of two inputs of one shape, or where one has a single element. */
@@ -112,7 +101,7 @@ static void track(surg__infer *c, const surg_dim *dims, size_t rank) {
   const uint32_t n = (uint32_t)count.value;
   if ((na != n && na != 1) || (nb != n && nb != 1)) return;
   for (uint32_t i = 0; i < n; i++)
-    out[i] = compute(c->op, x.dtype, a[na == 1 ? 0 : i], b[nb == 1 ? 0 : i]);
+    out[i] = compute(c, x.dtype, a[na == 1 ? 0 : i], b[nb == 1 ? 0 : i]);
   surg__i_put_elems(c, 0, out, n);
 }
 
@@ -164,11 +153,8 @@ void surg__i_cast(surg__infer *c) {
   uint32_t n;
   const surg__elem *e = surg__i_elems(c, 0, buf, &n);
   if (!e) return;
-  /* A symbol may be too large for int32. */
   for (uint32_t i = 0; i < n; i++)
-    out[i] = to == SURG_INT64 || (e[i].known && in_range((int)to, e[i].value))
-                 ? e[i]
-                 : surg__elem_unknown();
+    out[i] = !e[i].known || in_range((int)to, e[i].value) ? e[i] : surg__elem_unknown();
   surg__i_put_elems(c, 0, out, n);
 }
 

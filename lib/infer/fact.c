@@ -91,18 +91,31 @@ static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint
   return true;
 }
 
-static void keep_elems(surg__infer *c, surg__istate *s, const surg__elem *e, uint32_t n) {
+static void keep_elems(surg__infer *c, surg__istate *s, const surg__elem *e, uint32_t n,
+                       bool real) {
   s->has_elems = true;
   if (n > c->elems_left) return;
-  surg__elem *p = surg__arena_array(&c->keep, n ? n : 1, sizeof *p);
+  surg__elems *p = surg__arena_alloc(&c->keep, surg__elems_size(n));
   if (!p) {
     c->nomem = true;
     return;
   }
   c->elems_left -= n;
-  if (n) memcpy(p, e, n * sizeof *p);
+  p->n = n;
+  p->real = real;
+  if (n) memcpy(p->e, e, n * sizeof *e);
   s->elems = p;
-  s->n_elems = n;
+}
+
+/* Elements of a value of a model that is not being inferred. */
+static const surg__elem *settled(const surg_value *v, surg__elem buf[SURG__ELEMS], uint32_t *n,
+                                 bool *real) {
+  if (read_constant(v, buf, n, real)) return buf;
+  const surg__elems *e = surg_value_type(v) ? v->elems : NULL;
+  if (!e) return NULL;
+  *n = e->n;
+  *real = e->real;
+  return e->e;
 }
 
 static const surg__elem *elems_of(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
@@ -110,14 +123,15 @@ static const surg__elem *elems_of(surg__infer *c, size_t i, surg__elem buf[SURG_
   const surg_value *v = surg_node_input(c->n, i);
   if (!v) return NULL;
   surg__istate *s = state_of(c, v);
-  if (!s) return read_constant(v, buf, n, real) ? buf : NULL;
+  if (!s) return settled(v, buf, n, real);
   if (!s->has_elems) {
     s->has_elems = true;
-    if (read_constant(v, buf, n, &s->real)) keep_elems(c, s, buf, *n);
+    if (read_constant(v, buf, n, real)) keep_elems(c, s, buf, *n, *real);
   }
-  *real = s->real;
-  if (s->elems) *n = s->n_elems;
-  return s->elems;
+  if (!s->elems) return NULL;
+  *real = s->elems->real;
+  *n = s->elems->n;
+  return s->elems->e;
 }
 
 const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
@@ -131,6 +145,17 @@ const surg__elem *surg__i_any_elems(surg__infer *c, size_t i, surg__elem buf[SUR
                                     uint32_t *n) {
   bool real = false;
   return elems_of(c, i, buf, n, &real);
+}
+
+int64_t surg_value_elements(const surg_value *v, surg_elem *out, size_t cap) {
+  surg__elem buf[SURG__ELEMS];
+  uint32_t n = 0;
+  bool real = false;
+  if (!v || v->erased || v->graph->model->status != SURG_OK) return -1;
+  const surg__elem *e = settled(v, buf, &n, &real);
+  if (!e || real || n > cap || (n && !out)) return -1;
+  if (n) memcpy(out, e, n * sizeof *e);
+  return n;
 }
 
 bool surg__i_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n) {
@@ -181,12 +206,29 @@ int surg__i_dtype(const surg__infer *c, size_t k) {
 
 static bool same_dims(const surg_type *t, const surg_dim *dims, size_t rank) {
   if (!t->has_rank || t->rank != rank) return false;
-  for (size_t i = 0; i < rank; i++) {
-    const surg_dim a = t->dims[i], b = dims[i];
-    if (a.value != b.value || !a.param != !b.param) return false;
-    if (a.param && a.param != b.param && strcmp(a.param, b.param)) return false;
-  }
+  for (size_t i = 0; i < rank; i++)
+    if (t->dims[i].value != dims[i].value || t->dims[i].expr != dims[i].expr) return false;
   return true;
+}
+
+/* What is stated of a dim: a number, an expression, or a symbol of its own. */
+static surg_dim settle(surg__infer *c, surg_value *v, size_t axis, surg_dim d) {
+  if (d.expr && d.value < 0) d = surg__expr_dim(d.expr);
+  if (d.value >= 0) return surg__dim(d.value);
+  return d.expr ? d : surg__expr_dim(surg__expr_anonymous(c->m, v, (uint32_t)axis));
+}
+
+/* A tensor type of dims that are settled: their names are interned. */
+static const surg_type *tensor_type(surg__infer *c, int dtype, const surg_dim *dims, size_t rank) {
+  surg_type *t = surg__type_new(c->m, SURG_TYPE_TENSOR);
+  surg_dim *copy = t ? surg__arena_alloc(&c->m->arena, rank ? rank * sizeof *copy : 1) : NULL;
+  if (!copy) return NULL;
+  if (rank) memcpy(copy, dims, rank * sizeof *copy);
+  t->dtype = dtype;
+  t->has_rank = true;
+  t->rank = (uint32_t)rank;
+  t->dims = copy;
+  return t;
 }
 
 static void add_bytes(uint64_t *sum, uint64_t bytes) {
@@ -245,10 +287,13 @@ static void publish(surg__infer *c, surg_value *v, const surg_type *type) {
 void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank) {
   if (!v) return; /* the model has failed */
   const surg_type *old = state_of(c, v)->old;
-  if (old && old->kind == SURG_TYPE_TENSOR && old->dtype == dtype && same_dims(old, dims, rank))
+  surg_dim own[SURG_LIMIT_RANK];
+  assert(rank <= SURG_LIMIT_RANK);
+  for (size_t i = 0; i < rank; i++) own[i] = settle(c, v, i, dims[i]);
+  if (old && old->kind == SURG_TYPE_TENSOR && old->dtype == dtype && same_dims(old, own, rank))
     publish(c, v, old);
   else
-    publish(c, v, surg_type_tensor(c->m, dtype, dims, rank));
+    publish(c, v, tensor_type(c, dtype, own, rank));
 }
 
 void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype) {
@@ -279,11 +324,18 @@ void surg__i_put_unranked(surg__infer *c, size_t k, int dtype) {
   if (v && is_dtype(dtype)) surg__i_set_unranked(c, v, dtype);
 }
 
+/* Whether every dim of a ranked fact is a number or an expression. */
+static bool complete(const surg__fact *f) {
+  for (uint32_t i = 0; i < f->rank; i++)
+    if (f->dims[i].value < 0 && !f->dims[i].expr) return false;
+  return true;
+}
+
 void surg__i_put_like(surg__infer *c, size_t k, int dtype, const surg__fact *f) {
   if (f->kind != SURG_TYPE_TENSOR) return;
   if (!f->ranked) {
     surg__i_put_unranked(c, k, dtype);
-  } else if (c->states && f->type && f->type->has_rank && f->dtype == dtype) {
+  } else if (c->states && f->type && f->dtype == dtype && complete(f)) {
     surg_value *v = target(c, k);
     if (v) publish(c, v, f->type);
   } else {
@@ -322,6 +374,29 @@ void surg__i_put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const su
   if (v) surg__i_set_wrapped(c, v, kind, elem);
 }
 
+const surg_type *surg__i_outside(surg__infer *c, const surg_type *t, const surg_graph *body) {
+  surg_type_kind kinds[SURG_LIMIT_DEPTH];
+  surg_dim dims[SURG_LIMIT_RANK];
+  size_t n = 0;
+  bool same = true;
+  const surg_type *inner = t;
+  for (; inner && inner->kind != SURG_TYPE_TENSOR; inner = inner->elem) {
+    const bool wrapper = inner->kind == SURG_TYPE_SEQUENCE || inner->kind == SURG_TYPE_OPTIONAL;
+    if (!wrapper || n == SURG_COUNT(kinds)) return wrapper ? NULL : t; /* maps have no dims */
+    kinds[n++] = inner->kind;
+  }
+  if (!inner || !inner->has_rank || inner->rank > SURG_LIMIT_RANK) return t;
+  for (uint32_t i = 0; i < inner->rank; i++) {
+    dims[i] = surg__dim_outside(inner->dims[i], body);
+    same &= dims[i].expr == inner->dims[i].expr;
+  }
+  if (same) return t;
+  const surg_type *out = surg_type_tensor(c->m, inner->dtype, dims, inner->rank);
+  while (out && n > 0) out = surg_type_wrap(c->m, kinds[--n], out);
+  if (!out) c->nomem = true;
+  return out;
+}
+
 bool surg__fact_join(const surg__fact *a, const surg__fact *b, surg_dim dims[SURG_LIMIT_RANK],
                      surg__fact *out) {
   if (a->kind != SURG_TYPE_TENSOR || b->kind != SURG_TYPE_TENSOR || a->dtype != b->dtype)
@@ -343,10 +418,9 @@ static void put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n,
   surg__istate *s = state_of(c, v);
   if (s->has_elems) return;
   bool any = n == 0;
-  for (uint32_t i = 0; i < n && !any; i++) any = e[i].known || e[i].param;
+  for (uint32_t i = 0; i < n && !any; i++) any = e[i].known || e[i].expr;
   if (!any) return;
-  s->real = real;
-  keep_elems(c, s, e, n);
+  keep_elems(c, s, e, n, real);
 }
 
 void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {

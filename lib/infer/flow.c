@@ -8,6 +8,25 @@ static surg_graph *graph_of(const surg__infer *c, const char *attr) {
   return a ? surg_attr_graph(a, 0) : NULL;
 }
 
+/* A fact about an output of a body, as it holds outside: without what hangs on the inside. */
+static surg__fact outside(surg__infer *c, surg_value *v, const surg_graph *body, size_t slot,
+                          surg_dim dims[SURG_LIMIT_RANK]) {
+  surg__fact f = surg__i_value(c, v, slot);
+  if (f.kind == SURG_TYPE_TENSOR && f.ranked) {
+    bool all = true;
+    for (uint32_t i = 0; i < f.rank; i++) {
+      dims[i] = surg__dim_outside(f.dims[i], body);
+      all &= dims[i].expr == f.dims[i].expr;
+    }
+    if (!all) f.type = NULL;
+    f.dims = dims;
+  } else if (f.kind != SURG_TYPE_TENSOR && f.type) {
+    f.type = surg__i_outside(c, f.type, body);
+    if (!f.type) f.kind = SURG_TYPE_UNKNOWN;
+  }
+  return f;
+}
+
 /* Output k is one of two sequences: of tensors of one element type, at least. */
 static void put_sequences(surg__infer *c, size_t k, const surg_type *a, const surg_type *b) {
   if (!a || !b || a->kind != SURG_TYPE_TENSOR || b->kind != a->kind || b->dtype != a->dtype) return;
@@ -38,29 +57,32 @@ static void put_join(surg__infer *c, size_t k, const surg__fact *a, const surg__
 void surg__i_if(surg__infer *c) {
   const surg_graph *a = graph_of(c, "then_branch"), *b = graph_of(c, "else_branch");
   const size_t n = surg_node_output_count(c->n);
+  surg_dim da[SURG_LIMIT_RANK], db[SURG_LIMIT_RANK];
   if (!a || !b) return;
   if (surg_graph_output_count(a) < n || surg_graph_output_count(b) < n) {
     surg__i_bad(c);
     return;
   }
   for (size_t k = 0; k < n; k++) {
-    const surg__fact x = surg__i_value(c, surg_graph_output(a, k), 0);
-    const surg__fact y = surg__i_value(c, surg_graph_output(b, k), 1);
+    const surg__fact x = outside(c, surg_graph_output(a, k), a, 0, da);
+    const surg__fact y = outside(c, surg_graph_output(b, k), b, 1, db);
     put_join(c, k, &x, &y);
   }
 }
 
 /* State k of a loop: what goes in at first or what a body gives. */
-static void put_carried(surg__infer *c, size_t k, size_t input, const surg_value *from_body) {
+static void put_carried(surg__infer *c, size_t k, size_t input, const surg_graph *body, size_t at) {
+  surg_dim dims[SURG_LIMIT_RANK];
   const surg__fact first = surg__i_value(c, surg_node_input(c->n, input), 0);
-  const surg__fact next = surg__i_value(c, from_body, 1);
+  const surg__fact next = outside(c, surg_graph_output(body, at), body, 1, dims);
   if (first.kind == next.kind) put_join(c, k, &first, &next);
 }
 
 /* Output k stacks what the body gives along a new axis of length `steps`. */
-static void put_stacked(surg__infer *c, size_t k, const surg_value *from_body, int64_t axis,
-                        surg_dim steps) {
-  const surg__fact one = surg__i_value(c, from_body, 0);
+static void put_stacked(surg__infer *c, size_t k, const surg_graph *body, size_t from,
+                        int64_t axis, surg_dim steps) {
+  surg_dim inner[SURG_LIMIT_RANK];
+  const surg__fact one = outside(c, surg_graph_output(body, from), body, 0, inner);
   surg_dim dims[SURG_LIMIT_RANK];
   size_t at, n = 0;
   if (one.kind != SURG_TYPE_TENSOR) return;
@@ -83,11 +105,10 @@ void surg__i_loop(surg__infer *c) {
     return;
   }
   for (size_t k = 0; k < outputs; k++) {
-    const surg_value *v = surg_graph_output(body, k + 1);
     if (k < carried)
-      put_carried(c, k, k + 2, v);
+      put_carried(c, k, k + 2, body, k + 1);
     else
-      put_stacked(c, k, v, 0, surg__dim_unknown());
+      put_stacked(c, k, body, k + 1, 0, surg__dim_unknown());
   }
 }
 
@@ -128,11 +149,10 @@ void surg__i_scan(surg__infer *c) {
     }
   }
   for (size_t k = 0; k < outputs; k++) {
-    const surg_value *v = surg_graph_output(body, k);
     if (k < states)
-      put_carried(c, k, k, v);
+      put_carried(c, k, k, body, k);
     else
-      put_stacked(c, k, v, list_at(c, "scan_output_axes", k - states), steps);
+      put_stacked(c, k, body, k, list_at(c, "scan_output_axes", k - states), steps);
   }
 }
 

@@ -143,15 +143,51 @@ static void state_tensor(surg__infer *c, surg_value *v, const surg_tensor *t) {
   surg__i_set(c, v, t->dtype, dims, t->rank);
 }
 
+/* Dims of an input as a file declares them: numbers, and symbols by their names. */
+static void bind_dims(surg__infer *c, const surg_dim *declared, surg_dim *dims, size_t rank) {
+  for (size_t i = 0; i < rank; i++) {
+    dims[i] = surg__dim(declared[i].value);
+    if (declared[i].param)
+      dims[i] = surg__expr_dim(surg__expr_named(c->m, declared[i].param, SURG__SYMBOL_INPUT));
+  }
+}
+
+/* The types inside of a sequence or an optional with their symbols bound, from inside out. */
+static const surg_type *bind_wrapped(surg__infer *c, const surg_type *t) {
+  surg_type_kind kinds[SURG_LIMIT_DEPTH];
+  surg_dim dims[SURG_LIMIT_RANK];
+  size_t n = 0;
+  const surg_type *inner = t;
+  for (; inner && (inner->kind == SURG_TYPE_SEQUENCE || inner->kind == SURG_TYPE_OPTIONAL);
+       inner = inner->elem) {
+    if (n == SURG_COUNT(kinds)) return t;
+    kinds[n++] = inner->kind;
+  }
+  if (!inner || inner->kind != SURG_TYPE_TENSOR || !inner->has_rank ||
+      inner->rank > SURG_LIMIT_RANK || !inner->dtype)
+    return t;
+  bind_dims(c, inner->dims, dims, inner->rank);
+  const surg_type *bound = surg_type_tensor(c->m, inner->dtype, dims, inner->rank);
+  while (bound && n > 0) bound = surg_type_wrap(c->m, kinds[--n], bound);
+  return bound;
+}
+
 /* An input's declared type, without what is not a matter of inference (denotations). */
 static void state_declared(surg__infer *c, surg_value *v, const surg_type *t) {
+  surg_dim dims[SURG_LIMIT_RANK];
   if (t->kind == SURG_TYPE_TENSOR && (t->dtype <= 0 || t->dtype >= SURG_DTYPE_COUNT)) return;
-  if (t->kind != SURG_TYPE_TENSOR || (t->has_rank && t->rank > SURG_LIMIT_RANK))
-    v->inferred = t;
-  else if (t->has_rank)
-    surg__i_set(c, v, t->dtype, t->dims, t->rank);
-  else
+  if (t->kind == SURG_TYPE_TENSOR && t->has_rank && t->rank <= SURG_LIMIT_RANK) {
+    bind_dims(c, t->dims, dims, t->rank);
+    surg__i_set(c, v, t->dtype, dims, t->rank);
+  } else if (t->kind == SURG_TYPE_TENSOR && !t->has_rank) {
     surg__i_set_unranked(c, v, t->dtype);
+  } else if (t->kind == SURG_TYPE_TENSOR) {
+    v->inferred = t;
+  } else {
+    const surg_type *old = ((surg__istate *)v->scratch)->old, *bound = bind_wrapped(c, t);
+    v->inferred = old && bound && surg_type_equal(old, bound) ? old : bound;
+    if (!bound) c->nomem = true;
+  }
 }
 
 static void state_axiom(surg__infer *c, surg_value *v) {
@@ -180,15 +216,24 @@ static void attach_states(surg__infer *c) {
     for (surg_value *v = g->first_value; v && !c->nomem; v = v->next) {
       s->old = v->inferred;
       v->inferred = NULL;
+      v->elems = NULL;
       v->scratch = s++;
       state_axiom(c, v);
     }
   }
 }
 
+/* Takes the states off again; what is known of elements stays with the values. */
 static void detach_states(surg__infer *c) {
-  for (surg_graph *g = c->m->graph; g; g = g->next)
-    for (surg_value *v = g->first_value; v; v = v->next) v->scratch = NULL;
+  for (surg_graph *g = c->m->graph; g; g = g->next) {
+    for (surg_value *v = g->first_value; v; v = v->next) {
+      const surg__istate *s = v->scratch;
+      if (s && !c->nomem) v->elems = s->elems;
+      v->scratch = NULL;
+    }
+  }
+  surg__arena_free(&c->m->elems);
+  c->m->elems = c->keep;
 }
 
 surg_status surg_model_infer(surg_model *m) {
@@ -205,9 +250,9 @@ surg_status surg_model_infer(surg_model *m) {
   for (size_t i = 0; i < m->functions.count && !c.nomem; i++)
     if (m->functions.items[i]->body) infer_graph(&c, m->functions.items[i]->body);
   detach_states(&c);
-  surg__arena_free(&c.keep);
   surg__free(m->ctx, c.states);
-  if (c.nomem) return m->status != SURG_OK ? m->status : surg__fail(m, surg__alloc_status(m->ctx));
+  if (c.nomem || m->status != SURG_OK)
+    return m->status != SURG_OK ? m->status : surg__fail(m, surg__alloc_status(m->ctx));
   m->inferred_epoch = m->epoch + 1;
   return SURG_OK;
 }

@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "base/dtype.h"
+#include "ir/expr.h"
 #include "ir/ir.h"
 #include "schema/schema.h"
 
@@ -23,12 +24,9 @@
 /* Elements of a tensor of floats that is tracked: factors and sizes on their way to a shape. */
 #define SURG__REALS 64u
 
-/* What is known of one element: a number, a symbol of the model's inputs, or nothing. */
-typedef struct surg__elem {
-  int64_t value; /* where `known`; of a float the bits of it as a double */
-  const char *param;
-  bool known;
-} surg__elem;
+/* What is known of one element: a number (of a float the bits of it as a double), an expression, or
+ * nothing. Of a float with an expression, `value` is what the expression is divided by. */
+typedef surg_elem surg__elem;
 
 /* What is known of one value. */
 typedef struct surg__fact {
@@ -64,10 +62,8 @@ typedef struct surg__infer {
 /* Inference's own state of a value, behind value->scratch. */
 typedef struct surg__istate {
   const surg_type *old; /* what the last inference found: used again where it is equal */
-  const surg__elem *elems;
-  uint32_t n_elems;
-  bool has_elems, stated;
-  bool real; /* the elements are floats */
+  const surg__elems *elems;
+  bool has_elems; /* they are settled: `elems`, or NULL for none */
 } surg__istate;
 
 typedef void (*surg__rule)(surg__infer *c);
@@ -115,6 +111,8 @@ void surg__i_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
  * its dims are `dims`. */
 bool surg__fact_join(const surg__fact *a, const surg__fact *b, surg_dim dims[SURG_LIMIT_RANK],
                      surg__fact *out);
+/* A type of a value inside of `body` as it holds outside; NULL: nothing does. */
+const surg_type *surg__i_outside(surg__infer *c, const surg_type *t, const surg_graph *body);
 /* The type of a value that is no output of the node: an input of its bodies. */
 void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank);
 void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype);
@@ -124,8 +122,8 @@ void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n
 void surg__i_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
 
 /* --- dims --- */
-static inline surg_dim surg__dim(int64_t v) { return (surg_dim){v, NULL}; }
-static inline surg_dim surg__dim_unknown(void) { return (surg_dim){-1, NULL}; }
+static inline surg_dim surg__dim(int64_t v) { return (surg_dim){v, NULL, NULL}; }
+static inline surg_dim surg__dim_unknown(void) { return (surg_dim){-1, NULL, NULL}; }
 static inline bool surg__dim_known(surg_dim d) { return d.value >= 0; }
 bool surg__dim_same(surg_dim a, surg_dim b); /* equal in every run */
 /* One dim of two inputs that must be equal: the better known of the two. False: they differ. */
@@ -135,9 +133,20 @@ bool surg__dim_broadcast(surg_dim a, surg_dim b, surg_dim *out);
 surg_dim surg__dim_join(surg_dim a, surg_dim b);
 surg_dim surg__dim_product(const surg_dim *d, size_t n);
 surg_dim surg__dim_sum(surg_dim a, surg_dim b);
+/* d + k, d * k, and d / k rounded down and up, for k > 0 where it divides. */
+surg_dim surg__dim_add(surg_dim d, int64_t k);
+surg_dim surg__dim_times(surg_dim d, int64_t k);
+surg_dim surg__dim_over(surg_dim d, int64_t k);
+surg_dim surg__dim_over_up(surg_dim d, int64_t k);
+/* The dim as it is outside of a body: nothing where it hangs on what is inside. */
+surg_dim surg__dim_outside(surg_dim d, const surg_graph *body);
 surg_dim surg__dim_of(surg__elem e, bool *negative);
 surg__elem surg__elem_of(surg_dim d);
 static inline surg__elem surg__elem_int(int64_t v) { return (surg__elem){v, NULL, true}; }
+/* The element as an expression, NULL for nothing; and the other way. */
+const surg_expr *surg__elem_expr(const surg__infer *c, surg__elem e);
+surg__elem surg__elem_from(const surg_expr *e);
+const surg_expr *surg__dim_as_expr(const surg__infer *c, surg_dim d);
 static inline surg__elem surg__elem_real(double v) {
   surg__elem e = {0, NULL, v - v == 0}; /* not known where it is not finite */
   memcpy(&e.value, &v, sizeof v);

@@ -211,7 +211,7 @@ static surg_dim cut_symbolic(surg_dim dim, surg__elem start, surg__elem end, int
   if (!start.known) return none;
   if (step == 1 && start.value == 0) {
     if (end.known && end.value == INT64_MAX) return dim;
-    if (!end.known && end.param && surg__dim_same(dim, surg__dim_of(end, &(bool){false})))
+    if (!end.known && end.expr && surg__dim_same(dim, surg__dim_of(end, &(bool){false})))
       return dim;
     if (end.known && end.value == 0) return surg__dim(0);
   }

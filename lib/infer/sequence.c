@@ -142,8 +142,13 @@ void surg__i_sequence_map(surg__infer *c) {
   const size_t outputs = surg_node_output_count(c->n);
   if (!body || surg_graph_output_count(body) < outputs) return;
   for (size_t k = 0; k < outputs; k++) {
-    const surg__fact f = surg__i_value(c, surg_graph_output(body, k), 0);
-    if (f.kind == SURG_TYPE_TENSOR) surg__i_put_wrapped(c, k, SURG_TYPE_SEQUENCE, &f);
+    surg__fact f = surg__i_value(c, surg_graph_output(body, k), 0);
+    surg_dim dims[SURG_LIMIT_RANK];
+    if (f.kind != SURG_TYPE_TENSOR) continue;
+    for (uint32_t i = 0; i < f.rank; i++) dims[i] = surg__dim_outside(f.dims[i], body);
+    f.dims = dims;
+    f.type = NULL;
+    surg__i_put_wrapped(c, k, SURG_TYPE_SEQUENCE, &f);
   }
 }
 

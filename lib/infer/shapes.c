@@ -188,12 +188,12 @@ static bool reshape_element(reshape *r, size_t i, surg__elem e) {
     r->out[i] = surg__dim(e.value);
   } else {
     /* A symbol that is 0 would copy the dim of the input: sound where that is the same symbol. */
-    const surg_dim d = {-1, e.param};
+    const surg_dim d = surg__expr_dim(e.expr);
     if (has_in && surg__dim_same(d, r->in.dims[i]))
       cancel(r, i, i);
     else
       r->open = true;
-    if (r->allow_zero && d.param) r->out[i] = d;
+    if (r->allow_zero && d.expr) r->out[i] = d;
   }
   return true;
 }
@@ -414,8 +414,8 @@ void surg__i_range(surg__infer *c) {
   const int64_t start = e[0]->value, delta = e[2]->value;
   if (e[0]->known && e[1]->known && e[2]->known) {
     if (range_count(start, e[1]->value, delta, &count)) d = surg__dim(count);
-  } else if (e[0]->known && start == 0 && e[2]->known && delta == 1 && e[1]->param) {
-    d = (surg_dim){-1, e[1]->param};
+  } else if (e[0]->known && start == 0 && e[2]->known && delta == 1 && e[1]->expr) {
+    d = surg__expr_dim(e[1]->expr);
   }
   surg__i_put(c, 0, dtype, &d, 1);
   if (count < 0 || count > (int64_t)SURG__ELEMS) return;

@@ -2,6 +2,7 @@
 /* Copies of models: every struct anew, payloads shared. While a copy is made, `work` of each old
  * graph, node and value points to the new one. */
 #include "ir/edit.h"
+#include "ir/expr.h"
 
 typedef struct cloner {
   const surg_model *from;
@@ -38,6 +39,7 @@ static surg_type *copy_level(cloner *c, const surg_type *t) {
     surg_dim *dims = surg__copy(m, t->dims, t->rank, sizeof *dims);
     for (uint32_t i = 0; dims && i < t->rank; i++)
       if (!text_of(c, t->dims[i].param, &dims[i].param)) return NULL;
+    for (uint32_t i = 0; dims && i < t->rank; i++) dims[i].expr = NULL; /* see copy_proofs */
     if (!dims) return NULL;
     n->dims = dims;
   }
@@ -166,8 +168,7 @@ static bool copy_values(cloner *c, surg_graph *g) {
     n->init_dirty = v->init_dirty;
     n->init_src = v->init_src;
     n->in_value_info = v->in_value_info;
-    if (!copy_decl(c, &v->decl, &n->decl) || !copy_type(c, v->inferred, &n->inferred))
-      return false;
+    if (!copy_decl(c, &v->decl, &n->decl)) return false;
   }
   for (const surg_value *v = g->first_init; v; v = v->init_next) {
     surg_tensor *t;
@@ -408,6 +409,42 @@ static bool copy_training(cloner *c) {
   return copy_soft_list(c, c->from->training, NULL, &c->to->training);
 }
 
+/* Expressions over dims name values, so they follow when all of these are there. */
+static bool copy_exprs(cloner *c, const surg_type *t, const surg_type *n) {
+  for (; t && n; t = t->elem, n = n->elem) {
+    for (uint32_t i = 0; n->dims && i < n->rank; i++) {
+      surg_dim *d = (surg_dim *)(uintptr_t)&n->dims[i]; /* the copy is ours yet */
+      d->expr = surg__expr_copy(c->to, t->dims[i].expr);
+    }
+  }
+  return c->to->status == SURG_OK;
+}
+
+static bool copy_elems(cloner *c, const surg_value *v, surg_value *n) {
+  const surg__elems *e = v->elems;
+  if (!e) return true;
+  surg__elems *copy = surg__arena_alloc(&c->to->elems, surg__elems_size(e->n));
+  if (!copy) return surg__failed(c->to) != NULL;
+  memcpy(copy, e, surg__elems_size(e->n));
+  for (uint32_t i = 0; i < e->n; i++) copy->e[i].expr = surg__expr_copy(c->to, e->e[i].expr);
+  n->elems = copy;
+  return c->to->status == SURG_OK;
+}
+
+/* What inference found. */
+static bool copy_proofs(cloner *c) {
+  if (!surg__exprs_copy(c->to, c->from)) return false;
+  for (const surg_graph *g = c->from->graph; g; g = g->next) {
+    for (const surg_value *v = g->first_value; v; v = v->next) {
+      surg_value *n = v->work;
+      if (!copy_type(c, v->inferred, &n->inferred) || !copy_exprs(c, v->inferred, n->inferred) ||
+          !copy_elems(c, v, n))
+        return false;
+    }
+  }
+  return true;
+}
+
 static bool copy_all(cloner *c) {
   const surg_model *f = c->from;
   if (!share_payloads(c) || !copy_header(c) || !make_graphs(c)) return false;
@@ -415,6 +452,7 @@ static bool copy_all(cloner *c) {
     if (!copy_values(c, g)) return false;
   for (surg_graph *g = f->graph; g; g = g->next)
     if (!copy_graph(c, g)) return false;
+  if (!copy_proofs(c)) return false;
   for (surg_graph *g = f->graph; g; g = g->next)
     for (surg_value *v = g->first_value; v; v = v->next) link_uses(v);
   for (surg_graph *g = f->graph; g; g = g->next)

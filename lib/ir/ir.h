@@ -200,6 +200,7 @@ struct surg_value {
   surg__decl decl;          /* of the input, else of its value_info */
   bool in_value_info;       /* decl is an entry of value_info */
   const surg_type *inferred;
+  const struct surg__elems *elems; /* what is known of its elements; holds while `inferred` does */
   surg_tensor *tensor;      /* the initializer */
   surg__src init_src;
   surg_value *prev, *next;            /* values of the graph, in order of creation */
@@ -334,6 +335,8 @@ struct surg_model {
   struct surg__opset *opsets; /* index of long import lists, for opsets_gen */
   uint32_t opsets_gen;
   uint64_t epoch, fresh;
+  surg__arena elems;         /* of values, until the next inference */
+  struct surg__exprs *exprs; /* lib/ir/expr.h; NULL until one is made */
   uint64_t inferred_epoch; /* epoch the `inferred` types of all values belong to, plus 1; 0: none */
   SURG_VEC(struct surg__listener { surg_listener fn; void *user; }) listeners;
   SURG_VEC(surg__blob *) blobs; /* one reference each; tensors borrow it */

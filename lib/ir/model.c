@@ -57,6 +57,7 @@ void surg_model_free(surg_model *m) {
   surg__vec_free(ctx, &m->listeners);
   surg__vec_free(ctx, &m->metadata);
   surg__vec_free(ctx, &m->imports);
+  surg__arena_free(&m->elems);
   surg__arena_free(&m->arena);
   surg__free(ctx, m);
 }

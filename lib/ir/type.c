@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types. Immutable once made. */
 #include "ir/edit.h"
+#include "ir/expr.h"
 
 surg_type *surg__type_new(surg_model *m, surg_type_kind kind) {
   if (m->status != SURG_OK) return NULL;
@@ -29,6 +30,8 @@ const surg_type *surg_type_tensor(surg_model *m, int dtype, const surg_dim *dims
     } else if (dims[i].value >= 0) {
       copy[i].value = dims[i].value;
     }
+    const surg_expr *e = dims[i].expr;
+    if (copy[i].value < 0 && e && surg__expr_model(e) == m) copy[i].expr = e;
   }
   t->dtype = dtype;
   t->has_rank = true;
@@ -73,7 +76,7 @@ size_t surg_type_rank(const surg_type *t) {
 }
 
 surg_dim surg_type_dim(const surg_type *t, size_t i) {
-  return t && t->has_rank && i < t->rank ? t->dims[i] : (surg_dim){-1, NULL};
+  return t && t->has_rank && i < t->rank ? t->dims[i] : (surg_dim){-1, NULL, NULL};
 }
 
 const surg_type *surg_type_elem(const surg_type *t) {
@@ -106,9 +109,12 @@ static bool same_level(const surg_type *a, const surg_type *b) {
   if (!same_text(a->opaque_name, b->opaque_name)) return false;
   if (!a->has_rank) return true;
   if (a->rank != b->rank) return false;
-  for (uint32_t i = 0; i < a->rank; i++)
-    if (a->dims[i].value != b->dims[i].value || !same_text(a->dims[i].param, b->dims[i].param))
-      return false;
+  for (uint32_t i = 0; i < a->rank; i++) {
+    const surg_dim x = a->dims[i], y = b->dims[i];
+    if (x.value != y.value || !same_text(x.param, y.param)) return false;
+    /* A declared dim has no expression: it says no more than its name. */
+    if (x.expr && y.expr && x.expr != y.expr) return false;
+  }
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "infer_rows.h"
+#include "ir/expr.h"
 
 static surg_context *ctx;
 static surg_model *model;
@@ -24,6 +25,15 @@ static void load(const char *text) {
   model = NULL;
   const surg_status s = surg_load_text(ctx, text, strlen(text), "test", &model);
   ck_assert_msg(s == SURG_OK, "%s\n%s", surg_context_error(ctx), text);
+}
+
+/* An expression, without spaces. */
+static size_t spell_symbolic(char *out, size_t cap, const char *comma, surg_dim d) {
+  size_t n = (size_t)snprintf(out, cap, "%s", comma);
+  for (const char *p = surg_dim_text(model, d); *p; p++)
+    if (*p != ' ' && n + 1 < cap) out[n++] = *p;
+  out[n] = 0;
+  return n;
 }
 
 static void spell(const surg_type *t, char *out, size_t cap) {
@@ -51,12 +61,12 @@ static void spell(const surg_type *t, char *out, size_t cap) {
   for (size_t i = 0; i < surg_type_rank(t); i++) {
     const surg_dim d = surg_type_dim(t, i);
     const char *comma = i ? "," : "";
-    if (d.param)
-      n += (size_t)snprintf(out + n, cap - n, "%s%s", comma, d.param);
-    else if (d.value < 0)
+    if (d.value >= 0)
+      n += (size_t)snprintf(out + n, cap - n, "%s%lld", comma, (long long)d.value);
+    else if (!d.expr || (d.expr->kind == SURG__EXPR_SYM && !d.param))
       n += (size_t)snprintf(out + n, cap - n, "%s?", comma);
     else
-      n += (size_t)snprintf(out + n, cap - n, "%s%lld", comma, (long long)d.value);
+      n += spell_symbolic(out + n, cap - n, comma, d);
   }
   snprintf(out + n, cap - n, "]");
 }
@@ -173,6 +183,72 @@ START_TEST(loop_states_may_change_shape) {
             "co = Identity(ci)\n a2 = Unsqueeze(a, ax)\n d2 = Identity(k)\n"
             "s2 = Neg(k) }>\n}");
   infer("y float*; z float[2]; s float[?,2]");
+}
+END_TEST
+
+/* A dim that is born in a body is another one in each step, and outside. */
+START_TEST(dims_born_in_bodies_stay_there) {
+  load(HEAD "g (int64 n, bool c, float[2] x) => (float y) {\n"
+            "y, s = Loop (n, c, x) <body = b (int64 i, bool ci, float[2] a)\n"
+            "=> (bool co, int64 a2, int64 s2) {\n"
+            "co = Identity(ci)\n z = NonZero(a)\n a2 = Identity(x)\n s2 = Add(z, z) }>\n"
+            "q = Add(s, s)\n p, r = If (c) <then_branch = t () => (int64 u, int64 w) {\n"
+            "u = NonZero(x)\n w = Identity(q) },\n"
+            "else_branch = e () => (int64 u2, int64 w2) { u2 = NonZero(x)\n w2 = Identity(q) }>\n}");
+  infer("s int64[?,?,?]; q int64[?,?,?]; r int64[?,?,?]");
+  const surg_type *s = surg_value_type(value("s")), *q = surg_value_type(value("q"));
+  const surg_type *r = surg_value_type(value("r"));
+  ck_assert_str_eq(surg_dim_text(model, surg_type_dim(s, 2)), "dim(\"s\", 2)");
+  ck_assert(surg_dim_equal(surg_type_dim(s, 2), surg_type_dim(q, 2)));
+  ck_assert(surg_dim_equal(surg_type_dim(s, 2), surg_type_dim(r, 2)));
+  const surg_type *p = surg_value_type(value("p"));
+  ck_assert_str_eq(surg_dim_text(model, surg_type_dim(p, 1)), "dim(\"p\", 1)");
+}
+END_TEST
+
+/* What elementwise nodes do not change stays provably equal, known or not. */
+START_TEST(unknown_dims_are_symbols_of_their_own) {
+  load(HEAD "g (float[?,3] x, float[] z, int64[2] t) => (float y) {\n"
+            "a = Relu(x)\n b = Add(a, x)\n n = NonZero(b)\n m = Neg(n)\n"
+            "k = Concat <axis = 1> (n, m)\n r = Reshape(z, t)\n y = Relu(r)\n}");
+  ck_assert_int_eq(surg_model_infer(model), SURG_OK);
+  const surg_dim x = surg_type_dim(surg_value_type(value("x")), 0);
+  const surg_dim b = surg_type_dim(surg_value_type(value("b")), 0);
+  ck_assert(surg_dim_equal(x, b));
+  ck_assert_str_eq(surg_dim_text(model, b), "dim(\"x\", 0)");
+  const surg_type *k = surg_value_type(value("k"));
+  ck_assert_str_eq(surg_dim_text(model, surg_type_dim(k, 1)), "2*dim(\"n\", 1)");
+  const surg_type *r = surg_value_type(value("r")), *y = surg_value_type(value("y"));
+  ck_assert(surg_dim_equal(surg_type_dim(r, 1), surg_type_dim(y, 1)));
+  ck_assert(!surg_dim_equal(surg_type_dim(r, 0), surg_type_dim(r, 1)));
+}
+END_TEST
+
+/* Elements stay known after inference, until the value is edited. */
+START_TEST(elements_are_kept) {
+  surg_elem e[4];
+  load(HEAD "g (float[N,3] x, int64[2] t) => (float y) <int64[2] k = {2, -1}> {\n"
+            "s = Shape(x)\n p = Mul(s, k)\n y = Reshape(x, p)\n}");
+  ck_assert_int_eq(surg_value_elements(value("p"), e, 4), -1);
+  ck_assert_int_eq(surg_model_infer(model), SURG_OK);
+  ck_assert_int_eq(surg_value_elements(value("k"), e, 4), 2);
+  ck_assert(e[1].known && e[1].value == -1);
+  ck_assert_int_eq(surg_value_elements(value("p"), e, 4), 2);
+  ck_assert(!e[0].known && e[1].known && e[1].value == -3);
+  ck_assert_str_eq(surg_dim_text(model, (surg_dim){-1, NULL, e[0].expr}), "2*N");
+  ck_assert_int_eq(surg_value_elements(value("p"), e, 1), -1);
+  ck_assert_int_eq(surg_value_elements(value("t"), e, 4), -1);
+  ck_assert_int_eq(surg_value_elements(NULL, e, 4), -1);
+  surg_model *copy = surg_model_clone(model);
+  const surg_value *p = surg_graph_find_value(surg_model_graph(copy), "p");
+  ck_assert_int_eq(surg_value_elements(p, e, 4), 2);
+  ck_assert_str_eq(surg_dim_text(copy, (surg_dim){-1, NULL, e[0].expr}), "2*N");
+  surg_model_free(copy);
+  surg_node_set_input(surg_value_producer(value("p"), NULL), 0, value("k"));
+  ck_assert_int_eq(surg_value_elements(value("p"), e, 4), -1);
+  ck_assert_int_eq(surg_model_infer(model), SURG_OK);
+  ck_assert_int_eq(surg_value_elements(value("p"), e, 4), 2);
+  ck_assert(e[0].known && e[0].value == 4);
 }
 END_TEST
 
@@ -309,6 +385,9 @@ int main(void) {
   tcase_add_test(c, if_joins_branches);
   tcase_add_test(c, if_with_other_types_has_none);
   tcase_add_test(c, loop_states_may_change_shape);
+  tcase_add_test(c, dims_born_in_bodies_stay_there);
+  tcase_add_test(c, unknown_dims_are_symbols_of_their_own);
+  tcase_add_test(c, elements_are_kept);
   tcase_add_test(c, scan_slices_and_stacks);
   tcase_add_test(c, loops_carry_sequences);
   tcase_add_test(c, sequence_map_seeds_its_body);

@@ -77,7 +77,7 @@ const infer_row infer_rows[] = {
     /* the same elements, other shapes */
     {13, "float[2,3,4] x", "", "y = Flatten <axis = 2> (x)", "y float[6,4]"},
     {13, "float[N,3,4] x", "", "y = Flatten(x)", "y float[N,12]"},
-    {13, "float[N,3] x", "", "y = Flatten <axis = 0> (x)", "y float[1,?]"},
+    {13, "float[N,3] x", "", "y = Flatten <axis = 0> (x)", "y float[1,3*N]"},
     {13, "float[2,3] x", "", "y = Flatten <axis = -1> (x)", "y float[2,3]"},
     {13, "float[2,3] x", "", "y = Flatten <axis = 3> (x)", "y -"},
     {11, "float[1,3,1] x", "", "y = Squeeze <axes = [-1]> (x)", "y float[1,3]"},
@@ -108,7 +108,7 @@ const infer_row infer_rows[] = {
     /* Concat, Split */
     {13, "float[2,3] a, float[4,3] b", "", "y = Concat <axis = 0> (a, b)", "y float[6,3]"},
     {13, "float[2,N] a, float[4,3] b", "", "y = Concat <axis = -2> (a, b)", "y float[6,3]"},
-    {13, "float[N,3] a, float[4,3] b", "", "y = Concat <axis = 0> (a, b)", "y float[?,3]"},
+    {13, "float[N,3] a, float[4,3] b", "", "y = Concat <axis = 0> (a, b)", "y float[N+4,3]"},
     {13, "float[N,3] a, float[0,3] b", "", "y = Concat <axis = 0> (a, b)", "y float[N,3]"},
     {13, "float[2,3] a, float[2,4] b", "", "y = Concat <axis = 0> (a, b)", "y -"},
     {13, "float[2,3] a, float[2] b", "", "y = Concat <axis = 0> (a, b)", "y -"},
@@ -247,7 +247,7 @@ const infer_row infer_rows[] = {
      "y float[N,8,L,24]; p float[N,2,M,16]; r float[N,2,M,24]; s float[N,8,L,M]"},
     {24, "float[N,L,128] q, float[N,3,32] k, float[N,3,48] v, float[N,2,5,16] a, float[N,2,P,24] b",
      "", "y, p, r = Attention <q_num_heads = 8, kv_num_heads = 2> (q, k, v, , a, b)",
-     "y float[N,L,192]; p float[N,2,8,16]; r float[N,2,?,24]"},
+     "y float[N,L,192]; p float[N,2,8,16]; r float[N,2,P+3,24]"},
     {23, "float[N,L,128] q, float[N,3,31] k, float[N,3,48] v", "",
      "y = Attention <q_num_heads = 8, kv_num_heads = 2> (q, k, v)", "y -"},
     {23, "float[N,L,128] q", "", "y = Attention(q, q, q)", "y -"},
@@ -393,9 +393,9 @@ const infer_row infer_rows[] = {
     {13, "float[2,6] x", "int64[2] k = {3, 4}",
      "s = Shape(x)\n p = Mul(s, k)\n y = ConstantOfShape(p)", "y float[6,24]"},
     {13, "float[N,6] x", "int64[2] k = {3, 4}",
-     "s = Shape(x)\n p = Mul(s, k)\n y = ConstantOfShape(p)", "y float[?,24]"},
+     "s = Shape(x)\n p = Mul(s, k)\n y = ConstantOfShape(p)", "y float[3*N,24]"},
     {13, "float[N,6] x", "", "s = Shape(x)\n i = Cast <to = 6> (s)\n j = Cast <to = 7> (i)\n"
-     "y = ConstantOfShape(j)", "y float[?,6]"},
+     "y = ConstantOfShape(j)", "y float[N,6]"},
     {13, "float[N,6] x", "", "s = Shape(x)\n a, b = Split(s)\n y = ConstantOfShape(a)\n"
      "z = ConstantOfShape(b)", "y float[N]; z float[6]"},
     {13, "float[2,6] x", "int64[2] m = {-1, -1}, bool[2] c = {0, 1}",

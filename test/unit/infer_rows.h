@@ -8,7 +8,8 @@ typedef struct infer_row {
   const char *inputs; /* "float[N,3] x" */
   const char *inits;  /* "int64[2] s = {1, 2}" or "" */
   const char *body;   /* the nodes */
-  const char *types;  /* "y float[N,3]; z -": `?` an unknown dim, `*` no rank, `-` nothing known */
+  const char *types;  /* "y float[N,3]; z -": `?` a dim of its own,
+                         expressions without spaces, `*` no rank, `-` nothing known */
 } infer_row;
 
 extern const infer_row infer_rows[];
