@@ -76,11 +76,16 @@ surg__kstatus surg__k_out(surg_kctx *k, uint32_t i, int dtype, const int64_t *di
 /* Makes output i the elements of input `in` under another shape, without a copy. */
 surg__kstatus surg__k_alias(surg_kctx *k, uint32_t i, uint32_t in, const int64_t *dims, uint32_t rank);
 surg__kstatus surg__k_work(surg_kctx *k, uint64_t operations);
+/* The work of nested loops: the product of their counts. */
+surg__kstatus surg__k_work_product(surg_kctx *k, const uint64_t *counts, size_t n);
 surg__kstatus surg__k_cannot(surg_kctx *k, const char *why);
 surg__kstatus surg__k_invalid(surg_kctx *k, const char *why);
 void *surg__k_scratch(surg_kctx *k, size_t count, size_t size); /* NULL: out of memory */
 /* An axis as ONNX writes it, to 0 <= axis < rank; false when out of range. */
 bool surg__k_axis(int64_t axis, uint32_t rank, uint32_t *out);
+/* Place of a string attribute (absent: `fallback`) among `n` words; n: it is none of them. */
+int surg__k_word(const surg_kctx *k, const char *name, const char *fallback,
+                 const char *const *words, int n);
 /* Elements of an INT32 or INT64 array as int64 in scratch; NULL: wrong type or no memory. */
 const int64_t *surg__k_ints(surg_kctx *k, uint32_t in, uint64_t *count);
 /* The common shape under multidirectional broadcasting: false when there is none. `dims` holds

@@ -96,6 +96,17 @@ surg__kstatus surg__k_item(surg_kctx *k, int dtype, const int64_t *dims, uint32_
   return owned(surg__array_make(k->ctx, dtype, dims, rank, out));
 }
 
+surg__kstatus surg__k_work_product(surg_kctx *k, const uint64_t *counts, size_t n) {
+  uint64_t work = 1;
+  for (size_t i = 0; i < n; ++i) {
+    if (counts[i] == 0) return SURG__K_OK;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (!surg__mul_u64(work, counts[i], &work)) return SURG__K_BUDGET;
+  }
+  return surg__k_work(k, work);
+}
+
 surg__kstatus surg__k_cannot(surg_kctx *k, const char *why) {
   k->why = why;
   return SURG__K_CANNOT;
@@ -120,6 +131,15 @@ bool surg__k_axis(int64_t axis, uint32_t rank, uint32_t *out) {
   if (axis < -r || axis >= r) return false;
   *out = (uint32_t)(axis < 0 ? axis + r : axis);
   return true;
+}
+
+int surg__k_word(const surg_kctx *k, const char *name, const char *fallback,
+                 const char *const *words, int n) {
+  surg_str s = surg_node_string(k->node, name, fallback);
+  for (int i = 0; i < n; ++i) {
+    if (s.n == strlen(words[i]) && memcmp(s.p, words[i], s.n) == 0) return i;
+  }
+  return n;
 }
 
 const int64_t *surg__k_ints(surg_kctx *k, uint32_t in, uint64_t *count) {

@@ -9,6 +9,7 @@
 #include "eval/kernels.def"
 #include "eval/kernels_move.def"
 #include "eval/kernels_value.def"
+#include "eval/kernels_net.def"
 #undef KERNEL
 
 #endif

@@ -56,6 +56,14 @@ static inline void surg__store_f64(int dtype, void *p, uint64_t i, double v) {
   }
 }
 
+/* The same of an array. */
+static inline double surg__real_at(const surg__array *a, uint64_t i) {
+  return surg__load_f64(a->dtype, a->data, i);
+}
+static inline void surg__real_put(const surg__array *a, uint64_t i, double v) {
+  surg__store_f64(a->dtype, a->data, i, v);
+}
+
 /* Element i of an integer type or BOOL, sign-extended to 64 bits where signed. */
 static inline uint64_t surg__load_int(int dtype, const void *p, uint64_t i) {
   switch (dtype) {
@@ -149,5 +157,10 @@ static inline double surg__odd_double(uint64_t v) {
   X(SURG_UINT16, uint16_t, unsigned) \
   X(SURG_UINT32, uint32_t, uint32_t) \
   X(SURG_UINT64, uint64_t, uint64_t)
+
+/* The function a real operator of one input applies to each element (lib/eval/unary.c): a and b
+ * are its attributes. NULL: none has this form. */
+typedef double (*surg__real_fn)(double x, double a, double b);
+surg__real_fn surg__real_function(int op);
 
 #endif

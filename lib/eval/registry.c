@@ -9,6 +9,7 @@ surg__kernel surg__kernel_find(int op, int since) {
 #include "eval/kernels.def"
 #include "eval/kernels_move.def"
 #include "eval/kernels_value.def"
+#include "eval/kernels_net.def"
 #undef KERNEL
   return NULL;
 }

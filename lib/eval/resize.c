@@ -37,13 +37,6 @@ typedef struct resize {
   axis_plan axes[SURG_LIMIT_RANK];
 } resize;
 
-static int word_index(surg_str s, const char *const *words, int n) {
-  for (int i = 0; i < n; ++i) {
-    if (s.n == strlen(words[i]) && memcmp(s.p, words[i], s.n) == 0) return i;
-  }
-  return n;
-}
-
 /* --- attributes and sizes --- */
 
 static surg__kstatus read_modes(resize *r) {
@@ -54,16 +47,16 @@ static surg__kstatus read_modes(resize *r) {
   static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                           "ceil"};
   const surg_node *n = r->k->node;
-  int m = word_index(surg_node_string(n, "mode", "nearest"), modes, 3);
+  int m = surg__k_word(r->k, "mode", "nearest", modes, 3);
   if (m == 3) return surg__k_cannot(r->k, "this mode");
   r->mode = (mode)m;
   r->coords = ASYMMETRIC;
   r->rounding = FLOOR;
   if (r->k->op == SURG_OP_Upsample || r->k->since < 11) return SURG__K_OK;
-  r->coords = (coordinates)word_index(
-      surg_node_string(n, "coordinate_transformation_mode", "half_pixel"), coords, COORDINATES);
-  r->rounding = (rounding)word_index(surg_node_string(n, "nearest_mode", "round_prefer_floor"),
-                                     roundings, ROUNDINGS);
+  r->coords = (coordinates)surg__k_word(r->k, "coordinate_transformation_mode", "half_pixel", coords,
+                                       COORDINATES);
+  r->rounding =
+      (rounding)surg__k_word(r->k, "nearest_mode", "round_prefer_floor", roundings, ROUNDINGS);
   if (r->coords == COORDINATES || r->rounding == ROUNDINGS) {
     return surg__k_invalid(r->k, "an unknown mode");
   }
@@ -124,7 +117,7 @@ static surg__kstatus from_sizes(resize *r, const uint32_t *list, uint32_t n, uin
   if (!sizes) return SURG__K_NOMEM;
   if (count != n) return surg__k_invalid(r->k, "not one size an axis");
   int policy =
-      word_index(surg_node_string(r->k->node, "keep_aspect_ratio_policy", "stretch"), policies, 3);
+      surg__k_word(r->k, "keep_aspect_ratio_policy", "stretch", policies, 3);
   if (policy == 3) return surg__k_invalid(r->k, "an unknown keep_aspect_ratio_policy");
   double common = 0;
   for (uint32_t i = 0; i < n; ++i) {

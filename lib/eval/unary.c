@@ -7,9 +7,6 @@
 #include "eval/kernels.h"
 #include "eval/number.h"
 
-/* a and b are the attributes of the operator. */
-typedef double (*real_fn)(double x, double a, double b);
-
 static double f_neg(double x, double a, double b) {
   (void)a;
   (void)b;
@@ -187,7 +184,7 @@ static double f_gelu_tanh(double x, double a, double b) {
 
 static const struct real_row {
   int op;
-  real_fn fn;
+  surg__real_fn fn;
   const char *a_name, *b_name; /* attributes, with their fallback */
   float a, b;
 } rows[] = {
@@ -231,30 +228,33 @@ static const struct real_row {
     {SURG_OP_Atanh, f_atanh, NULL, NULL, 0, 0},
 };
 
-static bool text_is(surg_str s, const char *word) {
-  return s.n == strlen(word) && memcmp(s.p, word, s.n) == 0;
+static const struct real_row *find_row(int op) {
+  for (size_t i = 0; i < SURG_COUNT(rows); ++i) {
+    if (rows[i].op == op) return &rows[i];
+  }
+  return NULL;
+}
+
+surg__real_fn surg__real_function(int op) {
+  const struct real_row *row = find_row(op);
+  return row ? row->fn : NULL;
 }
 
 static surg__kstatus reals(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
-  const struct real_row *row = NULL;
-  for (size_t i = 0; i < SURG_COUNT(rows) && !row; ++i) {
-    if (rows[i].op == k->op) row = &rows[i];
-  }
+  const struct real_row *row = find_row(k->op);
   assert(row);
   double a = row->a, b = row->b;
-  real_fn fn = row->fn;
+  surg__real_fn fn = row->fn;
   if (row->a_name) a = surg_node_float(k->node, row->a_name, row->a);
   if (row->b_name) b = surg_node_float(k->node, row->b_name, row->b);
   if (k->op == SURG_OP_HardSwish) a = 1.0 / 6.0;
   if (k->op == SURG_OP_Celu && a == 0) return surg__k_cannot(k, "alpha is zero");
   if (k->op == SURG_OP_Gelu) {
-    surg_str form = surg_node_string(k->node, "approximate", "none");
-    if (text_is(form, "tanh")) {
-      fn = f_gelu_tanh;
-    } else if (!text_is(form, "none")) {
-      return surg__k_invalid(k, "approximate is neither none nor tanh");
-    }
+    static const char *const forms[] = {"none", "tanh"};
+    int form = surg__k_word(k, "approximate", "none", forms, 2);
+    if (form == 2) return surg__k_invalid(k, "approximate is neither none nor tanh");
+    if (form == 1) fn = f_gelu_tanh;
   }
   for (uint64_t i = 0; i < x->count; ++i) {
     surg__store_f64(o->dtype, o->data, i, fn(surg__load_f64(x->dtype, x->data, i), a, b));

@@ -21,15 +21,6 @@ bool surg__window_ints(surg_kctx *k, const char *name, uint32_t n, int64_t fallb
   return true;
 }
 
-static auto_pad read_auto_pad(surg_kctx *k) {
-  static const char *const words[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
-  surg_str s = surg_node_string(k->node, "auto_pad", "NOTSET");
-  for (size_t i = 0; i < SURG_COUNT(words); ++i) {
-    if (s.n == strlen(words[i]) && memcmp(s.p, words[i], s.n) == 0) return (auto_pad)i;
-  }
-  return UNKNOWN;
-}
-
 /* The size of one output axis and, for SAME_*, its padding. False: the window does not fit. */
 static bool size_axis(surg__window *w, uint32_t d, auto_pad mode, bool ceil_mode) {
   int64_t extent = (w->kernel[d] - 1) * w->dilation[d] + 1, stride = w->stride[d];
@@ -51,7 +42,8 @@ static bool size_axis(surg__window *w, uint32_t d, auto_pad mode, bool ceil_mode
 
 static surg__kstatus read_attributes(surg_kctx *k, surg__window *w, auto_pad *mode) {
   int64_t pads[2 * SURG_LIMIT_RANK];
-  *mode = read_auto_pad(k);
+  static const char *const words[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+  *mode = (auto_pad)surg__k_word(k, "auto_pad", "NOTSET", words, UNKNOWN);
   if (*mode == UNKNOWN) return surg__k_invalid(k, "auto_pad is none of the modes");
   if (!surg__window_ints(k, "strides", w->n, 1, 1, w->stride) ||
       !surg__window_ints(k, "dilations", w->n, 1, 1, w->dilation) ||

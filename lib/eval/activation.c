@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The activation functions recurrent layers name in their attributes. */
+#include "eval/activation.h"
+
+#include <math.h>
+
+static double f_affine(double x, double a, double b) {
+  return a * x + b;
+}
+static double f_scaled_tanh(double x, double a, double b) {
+  return a * tanh(b * x);
+}
+
+/* `op` 0: the function is `fn`. `takes`: how many of alpha and beta it has; `open`: without a
+ * default, so that it needs them. */
+static const struct name {
+  const char *word; /* in lower case: runtimes do not look at the case */
+  int op;
+  surg__real_fn fn;
+  int takes;
+  bool open;
+  float alpha, beta;
+} names[] = {
+    {"relu", SURG_OP_Relu, NULL, 0, false, 0, 0},
+    {"tanh", SURG_OP_Tanh, NULL, 0, false, 0, 0},
+    {"sigmoid", SURG_OP_Sigmoid, NULL, 0, false, 0, 0},
+    {"affine", 0, f_affine, 2, false, 1, 0},
+    {"leakyrelu", SURG_OP_LeakyRelu, NULL, 1, false, 0.01f, 0},
+    {"thresholdedrelu", SURG_OP_ThresholdedRelu, NULL, 1, false, 1, 0},
+    {"scaledtanh", 0, f_scaled_tanh, 2, true, 0, 0},
+    {"hardsigmoid", SURG_OP_HardSigmoid, NULL, 2, false, 0.2f, 0.5f},
+    {"elu", SURG_OP_Elu, NULL, 1, false, 1, 0},
+    {"softsign", SURG_OP_Softsign, NULL, 0, false, 0, 0},
+    {"softplus", SURG_OP_Softplus, NULL, 0, false, 0, 0},
+};
+
+static const struct name *find(const char *p, size_t n) {
+  for (size_t i = 0; i < SURG_COUNT(names); ++i) {
+    size_t j = 0;
+    if (strlen(names[i].word) != n) continue;
+    while (j < n && (p[j] | 0x20) == names[i].word[j]) ++j;
+    if (j == n) return &names[i];
+  }
+  return NULL;
+}
+
+/* A list of parameters, handed out to the functions that have one, in their order. */
+typedef struct supply {
+  const float *items;
+  size_t n, used;
+} supply;
+
+static supply read_supply(surg_kctx *k, const char *name) {
+  supply s = {0};
+  const surg_attr *a = surg_node_attr(k->node, name);
+  if (a) s.items = surg_attr_floats(a, &s.n);
+  if (!s.items) s.n = 0;
+  return s;
+}
+
+/* False: the function needs a value and there is none. */
+static bool take(supply *s, bool wants, bool open, float fallback, double *out) {
+  *out = fallback;
+  if (!wants) return true;
+  if (s->used == s->n) return !open;
+  *out = s->items[s->used++];
+  return true;
+}
+
+surg__kstatus surg__k_activations(surg_kctx *k, const char *const *fallback, uint32_t per_direction,
+                                  uint32_t n, surg__activation *out) {
+  size_t given = 0;
+  const surg_attr *attr = surg_node_attr(k->node, "activations");
+  const surg_str *list = attr ? surg_attr_strings(attr, &given) : NULL;
+  supply alpha = read_supply(k, "activation_alpha"), beta = read_supply(k, "activation_beta");
+  if (given > 0 && given != n) return surg__k_invalid(k, "another number of activations");
+  for (uint32_t i = 0; i < n; ++i) {
+    const char *word = fallback[i % per_direction];
+    const struct name *f = given > 0 ? find(list[i].p, list[i].n) : find(word, strlen(word));
+    if (!f) return surg__k_cannot(k, "an activation function nobody knows");
+    out[i].fn = f->op ? surg__real_function(f->op) : f->fn;
+    if (!take(&alpha, f->takes > 0, f->open, f->alpha, &out[i].alpha) ||
+        !take(&beta, f->takes > 1, f->open, f->beta, &out[i].beta)) {
+      return surg__k_cannot(k, "an activation function without its parameters");
+    }
+  }
+  /* Values beside those the functions take: which one is whose, nobody says. */
+  if (alpha.used != alpha.n || beta.used != beta.n) {
+    return surg__k_cannot(k, "more activation parameters than the functions take");
+  }
+  return SURG__K_OK;
+}
