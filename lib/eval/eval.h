@@ -42,13 +42,13 @@ typedef enum surg__kstatus {
 
 typedef struct surg_kctx {
   surg_context *ctx;
-  surg__arena *arena;     /* of this evaluation */
-  const surg_node *node;  /* for attributes: surg_node_int(k->node, "axis", 0) ... */
-  int op, since;          /* the operator and the since-version in force */
-  const surg__array *in;  /* n_in entries */
+  surg__arena *arena;    /* of this evaluation */
+  const surg_node *node; /* for attributes: surg_node_int(k->node, "axis", 0) ... */
+  int op, since;         /* the operator and the since-version in force */
+  const surg__array *in; /* n_in entries */
   uint32_t n_in, n_out;
-  surg__array *out;       /* n_out entries; filled by surg__k_out */
-  const bool *wanted;     /* output i is present on the node */
+  surg__array *out;   /* n_out entries; filled by surg__k_out */
+  const bool *wanted; /* output i is present on the node */
   uint64_t max_bytes, max_work, bytes, work;
   const char *why;        /* static text after CANNOT and INVALID */
   /* Of a running model; false and NULL when single nodes are folded. Where the standard leaves a
@@ -74,12 +74,16 @@ static inline bool surg__k_has(const surg_kctx *k, uint32_t i) {
  * Checks dims, budget and memory. */
 surg__kstatus surg__k_out(surg_kctx *k, uint32_t i, int dtype, const int64_t *dims, uint32_t rank);
 /* Makes output i the elements of input `in` under another shape, without a copy. */
-surg__kstatus surg__k_alias(surg_kctx *k, uint32_t i, uint32_t in, const int64_t *dims, uint32_t rank);
+surg__kstatus surg__k_alias(surg_kctx *k, uint32_t i, uint32_t in, const int64_t *dims,
+                            uint32_t rank);
 surg__kstatus surg__k_work(surg_kctx *k, uint64_t operations);
 /* The work of nested loops: the product of their counts. */
 surg__kstatus surg__k_work_product(surg_kctx *k, const uint64_t *counts, size_t n);
 surg__kstatus surg__k_cannot(surg_kctx *k, const char *why);
 surg__kstatus surg__k_invalid(surg_kctx *k, const char *why);
+/* For what the standard settles and runtimes in use compute another way: OK when a model is run,
+ * CANNOT when it is folded, since the result would take the place of what they gave. */
+surg__kstatus surg__k_disputed(surg_kctx *k, const char *why);
 void *surg__k_scratch(surg_kctx *k, size_t count, size_t size); /* NULL: out of memory */
 /* An axis as ONNX writes it, to 0 <= axis < rank; false when out of range. */
 bool surg__k_axis(int64_t axis, uint32_t rank, uint32_t *out);
@@ -90,12 +94,15 @@ int surg__k_word(const surg_kctx *k, const char *name, const char *fallback,
 const int64_t *surg__k_ints(surg_kctx *k, uint32_t in, uint64_t *count);
 /* The common shape under multidirectional broadcasting: false when there is none. `dims` holds
  * SURG_LIMIT_RANK entries. */
-bool surg__broadcast_dims(const surg__array *const *arrays, uint32_t n, int64_t *dims, uint32_t *rank);
+bool surg__broadcast_dims(const surg__array *const *arrays, uint32_t n, int64_t *dims,
+                          uint32_t *rank);
 /* Steps in elements of `a` for each axis of the broadcast shape (0 where it repeats). */
-void surg__broadcast_strides(const surg__array *a, const int64_t *dims, uint32_t rank, int64_t *strides);
+void surg__broadcast_strides(const surg__array *a, const int64_t *dims, uint32_t rank,
+                             int64_t *strides);
 
 /* Reads a tensor into an array in `arena` (external and typed data too); strings are borrowed. */
-surg_status surg__array_from_tensor(surg_context *ctx, surg__arena *arena, const surg_tensor *t, surg__array *out);
+surg_status surg__array_from_tensor(surg_context *ctx, surg__arena *arena, const surg_tensor *t,
+                                    surg__array *out);
 /* A new tensor of the model from an array. NULL: out of memory. */
 surg_tensor *surg__array_to_tensor(surg_model *m, const surg__array *a);
 
@@ -105,9 +112,9 @@ surg_tensor *surg__array_to_tensor(surg_model *m, const surg__array *a);
 surg_status surg__node_compute(surg_node *n, surg_kctx *run, const surg__array *in,
                                surg__array *out);
 
-#define SURG__K_TRY(e)                        \
-  do {                                        \
-    surg__kstatus surg__s = (e);              \
+#define SURG__K_TRY(e)                         \
+  do {                                         \
+    surg__kstatus surg__s = (e);               \
     if (surg__s != SURG__K_OK) return surg__s; \
   } while (0)
 

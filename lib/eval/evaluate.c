@@ -266,6 +266,7 @@ surg_status surg__node_compute(surg_node *n, surg_kctx *with, const surg__array 
   run r;
   prepare(&r, n, with);
   r.given = in;
+  r.k.running = true;
   surg_status s = evaluate(&r);
   with->work = r.k.work;
   for (uint32_t i = 0; r.k.out && i < r.k.n_out; ++i) {

@@ -187,6 +187,9 @@ static surg__kstatus read_asked(surg_kctx *k, const int64_t *dims, int64_t *aske
   if (n != rank) return surg__k_invalid(k, "output_shape has another rank");
   for (uint32_t d = 0; d < rank; ++d) {
     if (shape[d] < dims[d]) return surg__k_invalid(k, "output_shape is too small");
+    if (shape[d] > dims[d]) {
+      SURG__K_TRY(surg__k_disputed(k, "whether indices are those of the larger output_shape"));
+    }
     asked[d] = shape[d];
   }
   return SURG__K_OK;

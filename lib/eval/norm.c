@@ -196,9 +196,8 @@ surg__kstatus surg__k_lp_norm(surg_kctx *k) {
     double norm = 0;
     for (uint64_t i = 0; i < length; ++i) norm += p == 1 ? fabs(at(&s, i)) : at(&s, i) * at(&s, i);
     if (p == 2) norm = sqrt(norm);
-    if (norm == 0) return surg__k_cannot(k, "a norm of zero has no agreed result");
     for (uint64_t i = 0; i < length; ++i) {
-      surg__store_f64(o->dtype, o->data, s.base + i * step, at(&s, i) / norm);
+      surg__store_f64(o->dtype, o->data, s.base + i * step, norm == 0 ? 0 : at(&s, i) / norm);
     }
   }
   return SURG__K_OK;
@@ -232,5 +231,82 @@ surg__kstatus surg__k_lrn(surg_kctx *k) {
     double by = pow(bias + alpha / (double)size * sum, beta);
     surg__store_f64(o->dtype, o->data, i, load(x, i) / by);
   }
+  return SURG__K_OK;
+}
+
+/* Steps over an array of statistics: one for each place on the axes that are not averaged. */
+static surg__kstatus group_axes(surg_kctx *k, int64_t *strides, uint64_t *groups) {
+  static const int64_t usual[] = {0, 2, 3};
+  const surg__array *x = &k->in[0];
+  size_t n = SURG_COUNT(usual);
+  bool averaged[SURG_LIMIT_RANK] = {false};
+  const int64_t *axes = usual;
+  if (surg_node_attr(k->node, "axes")) axes = surg_node_ints(k->node, "axes", &n);
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t axis;
+    if (!surg__k_axis(axes[i], x->rank, &axis)) return surg__k_invalid(k, "axis out of range");
+    averaged[axis] = true;
+  }
+  *groups = 1;
+  for (uint32_t d = x->rank; d-- > 0;) {
+    strides[d] = averaged[d] ? 0 : (int64_t)*groups;
+    if (!averaged[d]) *groups *= (uint64_t)x->dims[d];
+  }
+  return SURG__K_OK;
+}
+
+/* Calls add for every element with the statistics it belongs to. */
+static void each_element(const surg__array *x, const int64_t *strides,
+                         void (*add)(void *user, uint64_t i, uint64_t group), void *user) {
+  int64_t dense[SURG_LIMIT_RANK];
+  surg__loop l;
+  surg__dense_strides(x->dims, x->rank, dense);
+  surg__loop_init(&l, x->dims, x->rank, 2, (const int64_t *const[]){dense, strides});
+  for (; !l.done; surg__loop_next(&l)) {
+    for (int64_t j = 0; j < l.inner; ++j) {
+      add(user, (uint64_t)(l.at[0] + j * l.step[0]), (uint64_t)(l.at[1] + j * l.step[1]));
+    }
+  }
+}
+
+typedef struct grouped {
+  const surg__array *x, *o;
+  double *mean, *spread; /* sums, until they are divided */
+} grouped;
+
+static void add_mean(void *user, uint64_t i, uint64_t group) {
+  grouped *g = user;
+  g->mean[group] += load(g->x, i);
+}
+static void add_spread(void *user, uint64_t i, uint64_t group) {
+  grouped *g = user;
+  double d = load(g->x, i) - g->mean[group];
+  g->spread[group] += d * d;
+}
+static void put_normal(void *user, uint64_t i, uint64_t group) {
+  grouped *g = user;
+  double by = sqrt(g->spread[group]) + 1e-9;
+  surg__store_f64(g->o->dtype, g->o->data, i, (load(g->x, i) - g->mean[group]) / by);
+}
+
+surg__kstatus surg__k_mean_variance(surg_kctx *k) {
+  const surg__array *x = &k->in[0];
+  int64_t strides[SURG_LIMIT_RANK];
+  uint64_t groups = 1;
+  if (!k->wanted[0]) return SURG__K_OK;
+  SURG__K_TRY(make_output(k, x->dtype));
+  if (x->count == 0) return SURG__K_OK;
+  SURG__K_TRY(group_axes(k, strides, &groups));
+  grouped g = {x, &k->out[0], NULL, NULL};
+  double each = (double)(x->count / groups);
+  g.mean = surg__k_scratch(k, (size_t)groups, sizeof *g.mean);
+  g.spread = surg__k_scratch(k, (size_t)groups, sizeof *g.spread);
+  if (!g.mean || !g.spread) return SURG__K_NOMEM;
+  for (uint64_t i = 0; i < groups; ++i) g.mean[i] = g.spread[i] = 0;
+  each_element(x, strides, add_mean, &g);
+  for (uint64_t i = 0; i < groups; ++i) g.mean[i] /= each;
+  each_element(x, strides, add_spread, &g);
+  for (uint64_t i = 0; i < groups; ++i) g.spread[i] /= each;
+  each_element(x, strides, put_normal, &g);
   return SURG__K_OK;
 }

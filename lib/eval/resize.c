@@ -24,6 +24,7 @@ typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, ROUNDINGS } roun
 typedef struct axis_plan {
   int64_t in, out;
   double scale, start, end; /* start and end: the region of CROP */
+  double length;            /* `out` before it was cut to a whole number */
   bool fixed;               /* the axis stays as it is */
 } axis_plan;
 
@@ -41,20 +42,23 @@ typedef struct resize {
 
 static surg__kstatus read_modes(resize *r) {
   static const char *const modes[] = {"nearest", "linear", "cubic"};
+  static const char *const first_modes[] = {"nearest", "bilinear"};
   static const char *const coords[] = {
       "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
       "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
   static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                           "ceil"};
   const surg_node *n = r->k->node;
-  int m = surg__k_word(r->k, "mode", "nearest", modes, 3);
-  if (m == 3) return surg__k_cannot(r->k, "this mode");
+  bool first = r->k->op == SURG_OP_Upsample && r->k->since < 7;
+  int known = first ? 2 : 3;
+  int m = surg__k_word(r->k, "mode", "nearest", first ? first_modes : modes, known);
+  if (m == known) return surg__k_cannot(r->k, "this mode");
   r->mode = (mode)m;
   r->coords = ASYMMETRIC;
   r->rounding = FLOOR;
   if (r->k->op == SURG_OP_Upsample || r->k->since < 11) return SURG__K_OK;
-  r->coords = (coordinates)surg__k_word(r->k, "coordinate_transformation_mode", "half_pixel", coords,
-                                       COORDINATES);
+  r->coords = (coordinates)surg__k_word(r->k, "coordinate_transformation_mode", "half_pixel",
+                                        coords, COORDINATES);
   r->rounding =
       (rounding)surg__k_word(r->k, "nearest_mode", "round_prefer_floor", roundings, ROUNDINGS);
   if (r->coords == COORDINATES || r->rounding == ROUNDINGS) {
@@ -91,6 +95,7 @@ static bool set_scale(axis_plan *a, double scale, double out) {
   if (!(scale > 0) || !(out >= 0 && out < 0x1p40)) return false;
   a->scale = scale;
   a->out = (int64_t)out;
+  a->length = (double)a->out;
   return true;
 }
 
@@ -103,8 +108,9 @@ static surg__kstatus from_scales(resize *r, const uint32_t *list, uint32_t n,
     if (!set_scale(a, scale, floor((double)a->in * scale))) {
       return surg__k_invalid(r->k, "a scale is not above zero, or too large");
     }
-    if (r->coords == ALIGN_CORNERS && (double)a->out != (double)a->in * scale) {
-      return surg__k_cannot(r->k, "align_corners with a size that is no whole number");
+    a->length = (double)a->in * scale;
+    if (r->coords == ALIGN_CORNERS && (double)a->out != a->length) {
+      SURG__K_TRY(surg__k_disputed(r->k, "align_corners with a size that is no whole number"));
     }
   }
   return SURG__K_OK;
@@ -116,8 +122,7 @@ static surg__kstatus from_sizes(resize *r, const uint32_t *list, uint32_t n, uin
   const int64_t *sizes = surg__k_ints(r->k, input, &count);
   if (!sizes) return SURG__K_NOMEM;
   if (count != n) return surg__k_invalid(r->k, "not one size an axis");
-  int policy =
-      surg__k_word(r->k, "keep_aspect_ratio_policy", "stretch", policies, 3);
+  int policy = surg__k_word(r->k, "keep_aspect_ratio_policy", "stretch", policies, 3);
   if (policy == 3) return surg__k_invalid(r->k, "an unknown keep_aspect_ratio_policy");
   double common = 0;
   for (uint32_t i = 0; i < n; ++i) {
@@ -147,6 +152,20 @@ static surg__kstatus read_region(resize *r, const uint32_t *list, uint32_t n) {
   return SURG__K_OK;
 }
 
+/* Upsample-1 scales the last two axes of four. */
+static surg__kstatus from_plane(resize *r) {
+  static const char *const names[] = {"height_scale", "width_scale"};
+  if (r->k->in[0].rank != 4) return surg__k_invalid(r->k, "the input is not of rank 4");
+  for (uint32_t i = 0; i < 2; ++i) {
+    axis_plan *a = &r->axes[i + 2];
+    double scale = surg_node_float(r->k->node, names[i], 0);
+    if (!set_scale(a, scale, floor((double)a->in * scale))) {
+      return surg__k_invalid(r->k, "a scale is not above zero, or too large");
+    }
+  }
+  return SURG__K_OK;
+}
+
 /* Upsample-7 has its scales as an attribute; Upsample-9 and Resize-10 as input 1. */
 static surg__kstatus read_sizes(resize *r) {
   surg_kctx *k = r->k;
@@ -157,6 +176,7 @@ static surg__kstatus read_sizes(resize *r) {
   }
   SURG__K_TRY(read_axes(r, list, &n));
   SURG__K_TRY(read_region(r, list, n));
+  if (k->op == SURG_OP_Upsample && k->since < 7) return from_plane(r);
   if (k->op == SURG_OP_Upsample && k->since < 9) {
     size_t count = 0;
     const surg_attr *a = surg_node_attr(k->node, "scales");
@@ -183,7 +203,7 @@ static double original(const resize *r, const axis_plan *a, int64_t i) {
     case PYTORCH:
       return a->out > 1 ? (x + 0.5) / a->scale - 0.5 : 0;
     case ALIGN_CORNERS:
-      return a->out > 1 ? x * (in - 1) / (out - 1) : 0;
+      return a->length != 1 ? x * (in - 1) / (a->length - 1) : 0;
     case ASYMMETRIC:
       return x / a->scale;
     case TF_NEAREST:
