@@ -11,27 +11,30 @@ static double f_scaled_tanh(double x, double a, double b) {
   return a * tanh(b * x);
 }
 
-/* `op` 0: the function is `fn`. `takes`: how many of alpha and beta it has; `open`: without a
- * default, so that it needs them. */
+/* What a function takes where nothing is given: its default; one that runtimes take as another;
+ * or there is none. */
+typedef enum absence { DEFAULT, DISPUTED, OPEN } absence;
+
+/* `op` 0: the function is `fn`. `takes`: how many of alpha and beta it has. */
 static const struct name {
   const char *word; /* in lower case: runtimes do not look at the case */
   int op;
   surg__real_fn fn;
   int takes;
-  bool open;
+  absence absent;
   float alpha, beta;
 } names[] = {
-    {"relu", SURG_OP_Relu, NULL, 0, false, 0, 0},
-    {"tanh", SURG_OP_Tanh, NULL, 0, false, 0, 0},
-    {"sigmoid", SURG_OP_Sigmoid, NULL, 0, false, 0, 0},
-    {"affine", 0, f_affine, 2, false, 1, 0},
-    {"leakyrelu", SURG_OP_LeakyRelu, NULL, 1, false, 0.01f, 0},
-    {"thresholdedrelu", SURG_OP_ThresholdedRelu, NULL, 1, false, 1, 0},
-    {"scaledtanh", 0, f_scaled_tanh, 2, true, 0, 0},
-    {"hardsigmoid", SURG_OP_HardSigmoid, NULL, 2, false, 0.2f, 0.5f},
-    {"elu", SURG_OP_Elu, NULL, 1, false, 1, 0},
-    {"softsign", SURG_OP_Softsign, NULL, 0, false, 0, 0},
-    {"softplus", SURG_OP_Softplus, NULL, 0, false, 0, 0},
+    {"relu", SURG_OP_Relu, NULL, 0, DEFAULT, 0, 0},
+    {"tanh", SURG_OP_Tanh, NULL, 0, DEFAULT, 0, 0},
+    {"sigmoid", SURG_OP_Sigmoid, NULL, 0, DEFAULT, 0, 0},
+    {"affine", 0, f_affine, 2, OPEN, 0, 0},
+    {"leakyrelu", SURG_OP_LeakyRelu, NULL, 1, DEFAULT, 0.01f, 0},
+    {"thresholdedrelu", SURG_OP_ThresholdedRelu, NULL, 1, DISPUTED, 1, 0},
+    {"scaledtanh", 0, f_scaled_tanh, 2, OPEN, 0, 0},
+    {"hardsigmoid", SURG_OP_HardSigmoid, NULL, 2, DEFAULT, 0.2f, 0.5f},
+    {"elu", SURG_OP_Elu, NULL, 1, DEFAULT, 1, 0},
+    {"softsign", SURG_OP_Softsign, NULL, 0, DEFAULT, 0, 0},
+    {"softplus", SURG_OP_Softplus, NULL, 0, DEFAULT, 0, 0},
 };
 
 static const struct name *find(const char *p, size_t n) {
@@ -58,13 +61,17 @@ static supply read_supply(surg_kctx *k, const char *name) {
   return s;
 }
 
-/* False: the function needs a value and there is none. */
-static bool take(supply *s, bool wants, bool open, float fallback, double *out) {
+static surg__kstatus take(surg_kctx *k, supply *s, bool wants, const struct name *f,
+                          double fallback, double *out) {
   *out = fallback;
-  if (!wants) return true;
-  if (s->used == s->n) return !open;
-  *out = s->items[s->used++];
-  return true;
+  if (!wants) return SURG__K_OK;
+  if (s->used < s->n) {
+    *out = s->items[s->used++];
+    return SURG__K_OK;
+  }
+  if (f->absent == OPEN) return surg__k_cannot(k, "an activation without its parameters");
+  if (f->absent == DEFAULT) return SURG__K_OK;
+  return surg__k_disputed(k, "ThresholdedRelu without its threshold");
 }
 
 surg__kstatus surg__k_activations(surg_kctx *k, const char *const *fallback, uint32_t per_direction,
@@ -79,10 +86,8 @@ surg__kstatus surg__k_activations(surg_kctx *k, const char *const *fallback, uin
     const struct name *f = given > 0 ? find(list[i].p, list[i].n) : find(word, strlen(word));
     if (!f) return surg__k_cannot(k, "an activation function nobody knows");
     out[i].fn = f->op ? surg__real_function(f->op) : f->fn;
-    if (!take(&alpha, f->takes > 0, f->open, f->alpha, &out[i].alpha) ||
-        !take(&beta, f->takes > 1, f->open, f->beta, &out[i].beta)) {
-      return surg__k_cannot(k, "an activation function without its parameters");
-    }
+    SURG__K_TRY(take(k, &alpha, f->takes > 0, f, f->alpha, &out[i].alpha));
+    SURG__K_TRY(take(k, &beta, f->takes > 1, f, f->beta, &out[i].beta));
   }
   /* Values beside those the functions take: which one is whose, nobody says. */
   if (alpha.used != alpha.n || beta.used != beta.n) {

@@ -194,6 +194,9 @@ static surg__kstatus read_attributes(layer *l) {
   l->clip = INFINITY;
   if (surg_node_attr(k->node, "clip")) l->clip = surg_node_float(k->node, "clip", 0);
   if (!(l->clip >= 0)) return surg__k_cannot(k, "clip is below zero");
+  if (k->op == SURG_OP_LSTM && isfinite(l->clip)) {
+    SURG__K_TRY(surg__k_disputed(k, "whether clip bounds the cell state as h sees it"));
+  }
   bool is_lstm = k->op == SURG_OP_LSTM, is_gru = k->op == SURG_OP_GRU;
   l->gates = is_lstm ? 4 : is_gru ? 3 : 1;
   l->step = is_lstm ? lstm_step : is_gru ? gru_step : rnn_step;
