@@ -313,6 +313,20 @@ static surg__kstatus read_operands(attention *a) {
   return a->row ? SURG__K_OK : SURG__K_NOMEM;
 }
 
+/* What ONNX Runtime has another way. */
+static surg__kstatus check_disputes(const attention *a) {
+  surg_kctx *k = a->k;
+  bool hides = a->causal || a->valid || a->left >= 0 || a->right >= 0 ||
+               (a->mask && a->mask->dtype == SURG_BOOL);
+  if (a->causal && a->q_len == 1 && a->past > 0 && a->fresh > 1) {
+    SURG__K_TRY(surg__k_disputed(k, "a single causal query before several new keys"));
+  }
+  if (hides && a->stage == MASKED && k->n_out > 3 && k->wanted[3]) {
+    return surg__k_disputed(k, "how masked scores show: as -inf, or as the lowest number");
+  }
+  return SURG__K_OK;
+}
+
 static surg__kstatus read_all(attention *a) {
   SURG__K_TRY(read_shapes(a));
   SURG__K_TRY(read_past(a));
@@ -320,7 +334,7 @@ static surg__kstatus read_all(attention *a) {
   SURG__K_TRY(read_mask(a));
   SURG__K_TRY(read_valid(a));
   if (a->total == 0) return surg__k_cannot(a->k, "attention without keys");
-  return SURG__K_OK;
+  return check_disputes(a);
 }
 
 surg__kstatus surg__k_attention(surg_kctx *k) {

@@ -62,6 +62,11 @@ static surg__kstatus read_columns(columns *c, int64_t *dims) {
   if ((uint64_t)x->dims[2] != c->w.out_count || (uint64_t)x->dims[1] % c->w.kernel_count != 0) {
     return surg__k_invalid(k, "the input has another number of blocks or elements of one");
   }
+  for (uint32_t d = 0; n != 2 && d < n; ++d) {
+    if (c->w.dilation[d] != 1) {
+      SURG__K_TRY(surg__k_disputed(k, "dilations in other than two dimensions"));
+    }
+  }
   dims[0] = x->dims[0];
   dims[1] = x->dims[1] / (int64_t)c->w.kernel_count;
   memcpy(dims + 2, image, n * sizeof *dims);

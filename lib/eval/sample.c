@@ -37,10 +37,7 @@ static double cubic(double d) {
 void surg__taps_find(surg__taps *t, surg__interpolation mode, surg__edge edge, double x, int64_t n,
                      double low, double high) {
   if (mode == SURG__NEAREST) x = nearbyint(x);
-  if (x < low || x > high) {
-    if (edge == SURG__BORDER) x = x < 0 ? 0 : x > (double)(n - 1) ? (double)(n - 1) : x;
-    if (edge == SURG__REFLECTION) x = reflect(x, low, high);
-  }
+  if (edge == SURG__REFLECTION) x = reflect(x, low, high);
   double base = mode == SURG__NEAREST ? x : floor(x), part = x - base;
   t->n = (uint32_t)surg__taps_of(mode);
   for (uint32_t i = 0; i < t->n; ++i) {

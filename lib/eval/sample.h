@@ -20,8 +20,8 @@ static inline uint64_t surg__taps_of(surg__interpolation mode) {
   return mode == SURG__NEAREST ? 1 : mode == SURG__LINEAR ? 2 : 4;
 }
 
-/* A finite coordinate x (0: the first element) of an axis of n > 0 elements. What lies beyond
- * [low, high] is at the edge. */
+/* A finite coordinate x (0: the first element) of an axis of n > 0 elements; a reflection is at
+ * low and high. */
 void surg__taps_find(surg__taps *t, surg__interpolation mode, surg__edge edge, double x, int64_t n,
                      double low, double high);
 /* The weighted sum over `rank` axes; `p` are the elements of that part of the tensor. */
