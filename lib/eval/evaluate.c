@@ -172,7 +172,8 @@ static surg_status check_types(run *r) {
     if (!t || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
     surg__content *b = &bound[t - s->params], e = surg__content_of(&r->in[i]);
     if (b->kind == SURG_UNDEFINED) *b = e;
-    if (!surg__content_equal(*b, e)) return refuse(r, SURG_EINVALID, "inputs that must have one type differ");
+    if (!surg__content_equal(*b, e))
+      return refuse(r, SURG_EINVALID, "inputs that must have one type differ");
   }
   return SURG_OK;
 }
@@ -266,7 +267,6 @@ surg_status surg__node_compute(surg_node *n, surg_kctx *with, const surg__array 
   run r;
   prepare(&r, n, with);
   r.given = in;
-  r.k.running = true;
   surg_status s = evaluate(&r);
   with->work = r.k.work;
   for (uint32_t i = 0; r.k.out && i < r.k.n_out; ++i) {
@@ -288,8 +288,7 @@ surg_status surg_node_evaluate(surg_node *n, uint64_t max_bytes, uint64_t max_wo
   run r;
   surg__arena arena;
   surg__arena_init(&arena, surg_model_context(surg_graph_model(surg_node_graph(n))));
-  prepare(&r, n,
-          &(surg_kctx){.arena = &arena, .max_bytes = max_bytes, .max_work = max_work});
+  prepare(&r, n, &(surg_kctx){.arena = &arena, .max_bytes = max_bytes, .max_work = max_work});
   surg_status s = evaluate(&r);
   if (s == SURG_OK) s = make_tensors(&r, out, n_out);
   surg__arena_free(&arena);
