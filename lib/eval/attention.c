@@ -4,6 +4,7 @@
  * zeros (and NaN as its probabilities), as the standard says since its correction of version 23. */
 #include <math.h>
 
+#include "eval/attention.h"
 #include "eval/kernels.h"
 #include "eval/loop.h"
 #include "eval/number.h"
@@ -72,10 +73,19 @@ static bool in_sight(const attention *a, int64_t b, int64_t i, int64_t j) {
 
 /* --- computing --- */
 
-static double dot(const double *x, const double *y, int64_t n) {
+double surg__dot(const double *x, const double *y, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += x[i] * y[i];
   return sum;
+}
+
+void surg__probabilities(double *row, int64_t n) {
+  double most = -INFINITY, sum = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    if (isnan(row[j]) || row[j] > most) most = row[j]; /* nothing is above NaN */
+  }
+  for (int64_t j = 0; j < n; ++j) sum += row[j] = exp(row[j] - most);
+  for (int64_t j = 0; j < n; ++j) row[j] /= sum;
 }
 
 static void show(const attention *a, int stage, uint64_t query) {
@@ -85,22 +95,13 @@ static void show(const attention *a, int stage, uint64_t query) {
   }
 }
 
-static double largest(const double *row, int64_t n) {
-  double most = -INFINITY;
-  for (int64_t j = 0; j < n; ++j) {
-    if (isnan(row[j])) return NAN;
-    if (row[j] > most) most = row[j];
-  }
-  return most;
-}
-
 /* The probabilities of one query into a->row; false: it may look nowhere. */
 static bool weigh(const attention *a, int64_t b, int64_t h, int64_t i) {
   uint64_t query = (uint64_t)((b * a->q_heads + h) * a->q_len + i);
   int64_t kv = h / (a->q_heads / a->kv_heads), size = a->key.size;
   const double *q = vector(a, a->q, a->q_heads, a->q_len, size, b, h, i, a->flat);
   for (int64_t j = 0; j < a->total; ++j) {
-    a->row[j] = dot(q, entry(a, &a->key, b, kv, j), size) * a->scale;
+    a->row[j] = surg__dot(q, entry(a, &a->key, b, kv, j), size) * a->scale;
   }
   show(a, RAW, query);
   for (int64_t j = 0; a->softcap > 0 && j < a->total; ++j) {
@@ -114,9 +115,7 @@ static bool weigh(const attention *a, int64_t b, int64_t h, int64_t i) {
     a->row[j] += bias;
   }
   show(a, MASKED, query);
-  double most = largest(a->row, a->total), sum = 0;
-  for (int64_t j = 0; j < a->total; ++j) sum += a->row[j] = exp(a->row[j] - most);
-  for (int64_t j = 0; j < a->total; ++j) a->row[j] /= sum;
+  surg__probabilities(a->row, a->total);
   show(a, PROBABILITIES, query);
   return sees;
 }
