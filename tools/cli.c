@@ -131,6 +131,12 @@ json_t *cli_text_json(const char *text) {
   return j ? j : json_null();
 }
 
+void cli_print_json(json_t *j) {
+  json_dumpf(j, stdout, JSON_INDENT(2));
+  putchar('\n');
+  json_decref(j);
+}
+
 const char *cli_base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;

@@ -44,6 +44,8 @@ void cli_put(FILE *f, const char *text);
 char *cli_escaped(const char *text, size_t max);
 /* As a JSON string; what is not UTF-8 (only paths can be) is escaped. */
 json_t *cli_text_json(const char *text);
+/* Prints and frees. */
+void cli_print_json(json_t *j);
 /* EXIT_IO after a line when the folder in which `path` should be made is not there. */
 int cli_check_folder(const char *path);
 /* The name of a file without its folders. */
@@ -116,6 +118,7 @@ int cmd_surgery(int argc, char **argv);
 int cmd_cat(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_ops(int argc, char **argv);
 int cmd_passes(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
 int cmd_rules(int argc, char **argv);

@@ -178,9 +178,7 @@ static void print_json(surg_context *ctx, surg_model *m, const cli_stats *s, con
   json_object_set_new(j, "parameters", json_integer((json_int_t)s->parameters));
   json_object_set_new(j, "weight_bytes", json_integer((json_int_t)s->weight_bytes));
   json_object_set_new(j, "bytes", json_integer((json_int_t)bytes));
-  json_dumpf(j, stdout, JSON_INDENT(2));
-  putchar('\n');
-  json_decref(j);
+  cli_print_json(j);
 }
 
 /* One model; `title`: with its name above. */

@@ -77,9 +77,7 @@ static void print_json(const surg_registry *r, const surg_pass *one) {
   json_object_set_new(j, "schema", json_integer(1));
   json_object_set_new(j, "passes", passes);
   json_object_set_new(j, "presets", presets);
-  json_dumpf(j, stdout, JSON_INDENT(2));
-  putchar('\n');
-  json_decref(j);
+  cli_print_json(j);
 }
 
 static int show(surg_registry *r, const char *name, bool json) {

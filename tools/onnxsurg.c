@@ -25,7 +25,7 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
     {"cat", cmd_cat},       {"check", cmd_check},   {"info", cmd_info},
-    {"passes", cmd_passes}, {"reduce", cmd_reduce},
+    {"ops", cmd_ops},       {"passes", cmd_passes}, {"reduce", cmd_reduce},
     {"rules", cmd_rules}};
 
 /* Output files are unnamed until complete, so nothing has to be removed here. */

@@ -38,19 +38,37 @@ const surg_schema *surg_schema_find(const char *domain, const char *op_type, int
   return NULL;
 }
 
-const char *surg_schema_name(const surg_schema *s) { return s ? s->name : NULL; }
-const char *surg_schema_domain(const surg_schema *s) { return s ? s->domain : NULL; }
-int surg_schema_op(const surg_schema *s) { return s ? s->op : 0; }
-int surg_schema_since(const surg_schema *s) { return s ? s->since : 0; }
+const char *surg_schema_name(const surg_schema *s) {
+  return s ? s->name : NULL;
+}
+const char *surg_schema_domain(const surg_schema *s) {
+  return s ? s->domain : NULL;
+}
+int surg_schema_op(const surg_schema *s) {
+  return s ? s->op : 0;
+}
+int surg_schema_since(const surg_schema *s) {
+  return s ? s->since : 0;
+}
 bool surg_schema_deprecated(const surg_schema *s) {
   return s && (s->flags & SURG__OP_DEPRECATED);
 }
 
-static size_t widen(uint32_t n) { return n == UINT32_MAX ? SIZE_MAX : n; }
-size_t surg_schema_min_inputs(const surg_schema *s) { return s ? s->min_in : 0; }
-size_t surg_schema_max_inputs(const surg_schema *s) { return s ? widen(s->max_in) : 0; }
-size_t surg_schema_min_outputs(const surg_schema *s) { return s ? s->min_out : 0; }
-size_t surg_schema_max_outputs(const surg_schema *s) { return s ? widen(s->max_out) : 0; }
+static size_t widen(uint32_t n) {
+  return n == UINT32_MAX ? SIZE_MAX : n;
+}
+size_t surg_schema_min_inputs(const surg_schema *s) {
+  return s ? s->min_in : 0;
+}
+size_t surg_schema_max_inputs(const surg_schema *s) {
+  return s ? widen(s->max_in) : 0;
+}
+size_t surg_schema_min_outputs(const surg_schema *s) {
+  return s ? s->min_out : 0;
+}
+size_t surg_schema_max_outputs(const surg_schema *s) {
+  return s ? widen(s->max_out) : 0;
+}
 
 int64_t surg_schema_newest(const char *domain) {
   domain = canonical_domain(domain);
@@ -69,4 +87,23 @@ const surg__attr_def *surg__schema_attr(const surg_schema *s, const char *name) 
 const char *surg__op_name(int op) {
   if (op <= 0 || op >= SURG_OP_COUNT) return NULL;
   return surg__schemas[surg__op_index[op].first].name;
+}
+
+const surg__param *surg__schema_formal(const surg_schema *s, bool output, size_t i) {
+  const surg__param *list = output ? s->outputs : s->inputs;
+  const size_t n = output ? s->n_outputs : s->n_inputs;
+  if (i < n) return &list[i];
+  return n && list[n - 1].option == SURG__VARIADIC ? &list[n - 1] : NULL;
+}
+
+const surg__type_param *surg__schema_type_param(const surg_schema *s, const surg__param *p) {
+  for (uint32_t i = 0; i < s->n_params; i++)
+    if (!strcmp(s->params[i].name, p->type)) return &s->params[i];
+  return NULL;
+}
+
+const surg_schema *surg__schema_versions(int op, size_t *count) {
+  if (op <= 0 || op >= SURG_OP_COUNT) return NULL;
+  *count = surg__op_index[op].count;
+  return &surg__schemas[surg__op_index[op].first];
 }

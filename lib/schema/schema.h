@@ -59,6 +59,14 @@ struct surg_schema {
 };
 
 const surg__attr_def *surg__schema_attr(const surg_schema *s, const char *name);
+/* Whether both are there and to leave them out means the same. */
+bool surg__attr_default_same(const surg__attr_def *a, const surg__attr_def *b);
+/* The formal parameter of input or output i, a variadic one for all from it on; NULL: none. */
+const surg__param *surg__schema_formal(const surg_schema *s, bool output, size_t i);
+/* The type parameter that a formal parameter has, or NULL where its type is a literal. */
+const surg__type_param *surg__schema_type_param(const surg_schema *s, const surg__param *p);
+/* The versions of an operator, the oldest first; NULL where `op` is none. */
+const surg_schema *surg__schema_versions(int op, size_t *count);
 /* All versions, grouped by operator, since-versions rising. */
 extern const surg_schema surg__schemas[];
 extern const size_t surg__schema_count;

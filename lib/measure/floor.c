@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The oldest opset a node fits: back from version to version of its operator, as long as the older
+ * one takes its attributes, inputs, outputs and types, and means the same by
+ * lib/schema/steps.table. */
+#include "base/dtype.h"
+#include "ir/ir.h"
+#include "measure/measure.h"
+#include "schema/text.h"
+
+/* Indices that are looked through to see that none is negative. */
+#define MOST_INDICES 1024
+
+typedef struct fit {
+  const surg_node *n;
+  const surg_schema *from, *to; /* of one operator; the node is one of `from` */
+  const surg__step_side *side;
+  surg__buf *why; /* or NULL */
+} fit;
+
+#define SAY(f, ...) ((f)->why ? surg__buf_printf((f)->why, __VA_ARGS__) : (void)0)
+
+/* --- what is known of the node --- */
+
+static const surg_type *type_of(const surg_value *v) {
+  const surg_type *t = surg_value_type(v);
+  return t ? t : surg_value_declared_type(v);
+}
+
+static const surg_type *ranked_input(const surg_node *n, int64_t i) {
+  const surg_value *v = surg_node_input(n, (size_t)i);
+  const surg_type *t = v ? type_of(v) : NULL;
+  return t && surg_type_has_rank(t) ? t : NULL;
+}
+
+/* Attribute or default; false where neither is there or the attribute is one of a function. */
+static bool int_of(const fit *f, const char *name, int64_t *out) {
+  const surg_attr *a = surg_node_attr(f->n, name);
+  const surg__attr_def *d = surg__schema_attr(f->from, name);
+  if (a) {
+    *out = surg_attr_int(a);
+    return !surg_attr_ref(a) && surg_attr_get_kind(a) == SURG_ATTR_INT;
+  }
+  if (!d || !d->has_default || d->kind != SURG_ATTR_INT) return false;
+  *out = d->i;
+  return true;
+}
+
+/* 1: it is; 0: it is not; -1: not known. */
+static int attr_is(const fit *f, const surg__condition *c) {
+  const surg_attr *a = surg_node_attr(f->n, c->attr);
+  const surg__attr_def *d = surg__schema_attr(f->from, c->attr);
+  int64_t i;
+  if (a && surg_attr_ref(a)) return -1;
+  if (!c->value) return int_of(f, c->attr, &i) && i == c->n;
+  surg_str s = {NULL, 0};
+  if (a)
+    s = surg_attr_string(a);
+  else if (d && d->has_default && d->kind == SURG_ATTR_STRING)
+    s = (surg_str){d->s, strlen(d->s)};
+  return s.p && s.n == strlen(c->value) && memcmp(s.p, c->value, s.n) == 0;
+}
+
+static bool attr_at_least(const fit *f, const char *name, int64_t least) {
+  const surg_attr *a = surg_node_attr(f->n, name);
+  int64_t i;
+  if (!a || surg_attr_get_kind(a) == SURG_ATTR_INT) return int_of(f, name, &i) ? i >= least : !a;
+  if (surg_attr_ref(a)) return false;
+  size_t n;
+  const int64_t *ints = surg_attr_ints(a, &n);
+  for (size_t k = 0; ints && k < n; k++)
+    if (ints[k] < least) return false;
+  return true;
+}
+
+static bool last_axis(const fit *f, const char *name) {
+  const surg_type *t = ranked_input(f->n, 0);
+  int64_t axis;
+  if (!int_of(f, name, &axis)) return false;
+  return axis == -1 || (t && axis >= 0 && (uint64_t)axis + 1 == surg_type_rank(t));
+}
+
+static bool plain_indices(const surg_node *n, int64_t i) {
+  const surg_value *v = surg_node_input(n, (size_t)i);
+  if (!v) return true;
+  const surg_tensor *t = surg_value_constant(v);
+  int64_t values[MOST_INDICES];
+  if (!t || surg_tensor_count(t) > MOST_INDICES) return false;
+  const int64_t count = surg_tensor_read_ints(t, values, MOST_INDICES);
+  for (int64_t k = 0; k < count; k++)
+    if (values[k] < 0) return false;
+  return count >= 0;
+}
+
+static bool one_element(const surg_node *n, int64_t i) {
+  const surg_type *t = ranked_input(n, i);
+  uint64_t count;
+  return t && surg_type_rank(t) <= 1 && surg_type_static(t, &count) && count == 1;
+}
+
+static bool same_dim(surg_dim a, surg_dim b) {
+  if (a.value >= 0 || b.value >= 0) return a.value == b.value;
+  return a.param && b.param && strcmp(a.param, b.param) == 0;
+}
+
+static bool same_shapes(const surg_node *n) {
+  const surg_type *first = ranked_input(n, 0);
+  if (!first) return false;
+  for (size_t i = 1; i < surg_node_input_count(n); i++) {
+    const surg_type *t = ranked_input(n, (int64_t)i);
+    if (!t || surg_type_rank(t) != surg_type_rank(first)) return false;
+    for (size_t k = 0; k < surg_type_rank(t); k++)
+      if (!same_dim(surg_type_dim(t, k), surg_type_dim(first, k))) return false;
+  }
+  return true;
+}
+
+static bool holds(const fit *f, const surg__condition *c) {
+  const surg_type *t;
+  switch (c->kind) {
+    case SURG__IF_IS:
+      return attr_is(f, c) == 1;
+    case SURG__IF_ISNT:
+      return attr_is(f, c) == 0;
+    case SURG__IF_LEAST:
+      return attr_at_least(f, c->attr, c->n);
+    case SURG__IF_DROP:
+      return true;
+    case SURG__IF_LAST:
+      return last_axis(f, c->attr);
+    case SURG__IF_GIVEN:
+      return surg_node_input(f->n, (size_t)c->n) != NULL;
+    case SURG__IF_ABSENT:
+      return surg_node_input(f->n, (size_t)c->n) == NULL;
+    case SURG__IF_UNUSED:
+      return surg_value_use_count(surg_node_output(f->n, (size_t)c->n), 1) == 0;
+    case SURG__IF_INDICES:
+      return plain_indices(f->n, c->n);
+    case SURG__IF_SCALAR:
+      t = ranked_input(f->n, c->n);
+      return t && surg_type_rank(t) == 0;
+    case SURG__IF_ONE:
+      return one_element(f->n, c->n);
+    case SURG__IF_RANK:
+      t = ranked_input(f->n, c->n);
+      return t && surg_type_rank(t) == (size_t)c->m;
+    case SURG__IF_SAME_SHAPES:
+      return same_shapes(f->n);
+  }
+  return false;
+}
+
+static bool meaning_fits(const fit *f, const surg__step *step) {
+  const char *note = step->note ? step->note : "it meant another thing before";
+  if (!f->side->possible) {
+    SAY(f, "%s", note);
+    return false;
+  }
+  for (uint32_t i = 0; i < f->side->count; i++) {
+    const surg__condition *c = &f->side->conditions[i];
+    if (holds(f, c)) continue;
+    SAY(f, "%s; the same only where ", note);
+    if (f->why) surg__put_condition(f->why, c);
+    return false;
+  }
+  return true;
+}
+
+/* --- attributes --- */
+
+static bool says_default(const surg_attr *a, const surg__attr_def *d) {
+  if (!d || !d->has_default || surg_attr_ref(a) || surg_attr_get_kind(a) != d->kind) return false;
+  const float x = surg_attr_float(a);
+  const surg_str s = surg_attr_string(a);
+  switch (d->kind) {
+    case SURG_ATTR_INT:
+      return surg_attr_int(a) == d->i;
+    case SURG_ATTR_FLOAT:
+      return memcmp(&x, &d->f, sizeof x) == 0;
+    case SURG_ATTR_STRING:
+      return s.n == strlen(d->s) && memcmp(s.p, d->s, s.n) == 0;
+    default:
+      return false;
+  }
+}
+
+/* Whether a condition of the step deals with the attribute, so that it may be left out. */
+static bool is_dealt_with(const fit *f, const char *name) {
+  for (uint32_t i = 0; i < f->side->count; i++) {
+    const surg__condition *c = &f->side->conditions[i];
+    if ((c->kind == SURG__IF_IS || c->kind == SURG__IF_DROP) && strcmp(c->attr, name) == 0)
+      return true;
+  }
+  /* A hint of old on what may be written in place; it never had a meaning. */
+  return strcmp(name, "consumed_inputs") == 0;
+}
+
+static bool attrs_fit(const fit *f) {
+  for (size_t i = 0; i < surg_node_attr_count(f->n); i++) {
+    const surg_attr *a = surg_node_attr_at(f->n, i);
+    const char *name = surg_attr_name(a);
+    const surg__attr_def *to = surg__schema_attr(f->to, name);
+    const surg__attr_def *from = surg__schema_attr(f->from, name);
+    if (!from) continue; /* not of the operator at all: another finding */
+    if (!to && !says_default(a, from) && !is_dealt_with(f, name)) {
+      SAY(f, "attribute %s is new", name);
+      return false;
+    }
+    if (to && to->kind != surg_attr_get_kind(a)) {
+      SAY(f, "attribute %s as %s is new", name, surg__attr_kind_name(from->kind));
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < f->to->n_attrs; i++) {
+    const surg__attr_def *to = &f->to->attrs[i], *from = surg__schema_attr(f->from, to->name);
+    if (surg_node_attr(f->n, to->name)) continue;
+    if (to->required) {
+      SAY(f, "attribute %s had to be given", to->name);
+      return false;
+    }
+    if (from && (from->has_default || to->has_default) && !surg__attr_default_same(from, to)) {
+      SAY(f, "the default of attribute %s is new", to->name);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* --- inputs, outputs and their types --- */
+
+static const surg_value *at(const fit *f, bool output, size_t i) {
+  return output ? surg_node_output(f->n, i) : surg_node_input(f->n, i);
+}
+
+static bool places_fit(const fit *f, bool output) {
+  size_t n = output ? surg_node_output_count(f->n) : surg_node_input_count(f->n);
+  const char *what = output ? "output" : "input";
+  while (n && !at(f, output, n - 1)) n--;
+  const uint32_t least = output ? f->to->min_out : f->to->min_in;
+  const uint32_t most = output ? f->to->max_out : f->to->max_in;
+  if (n > most) {
+    SAY(f, "%s %u is new", what, most);
+    return false;
+  }
+  for (size_t i = 0; i < n || i < least; i++) {
+    const surg__param *p = surg__schema_formal(f->to, output, i);
+    if (!p || (i < n && at(f, output, i)) || (i < n && p->option != SURG__SINGLE)) continue;
+    SAY(f, "%s %s had to be given", what, p->name);
+    return false;
+  }
+  return true;
+}
+
+/* A sequence, an optional or an optional sequence of tensors, as a set of one. */
+static bool one_type(const surg_type *t, surg__type_set *out) {
+  *out = (surg__type_set){0};
+  size_t way = 0;
+  if (t && surg_type_get_kind(t) == SURG_TYPE_OPTIONAL) {
+    way = 2;
+    t = surg_type_elem(t);
+  }
+  if (t && surg_type_get_kind(t) == SURG_TYPE_SEQUENCE) {
+    way++;
+    t = surg_type_elem(t);
+  }
+  if (!way || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR) return false;
+  const int dtype = surg_type_dtype(t);
+  if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) return false;
+  out->mask[way] = UINT32_C(1) << dtype;
+  return true;
+}
+
+/* No tensor, or of a type that is not known: then the set must not have shrunk. */
+static bool set_fits(const fit *f, const surg_type *t, const surg__param *from,
+                     const surg__param *to) {
+  const surg__type_param *a = surg__schema_type_param(f->from, from);
+  const surg__type_param *b = surg__schema_type_param(f->to, to);
+  if (a && b && a->types == b->types) return true;
+  surg__type_set x, y;
+  if (!one_type(t, &x)) surg__type_set_of(f->from, from, &x);
+  surg__type_set_of(f->to, to, &y);
+  return surg__type_set_within(&x, &y);
+}
+
+static bool dtype_fits(const surg_schema *s, const surg__param *p, int dtype) {
+  const surg__type_param *t = surg__schema_type_param(s, p);
+  if (t) return t->tensor_mask >> dtype & 1;
+  surg__type_set set;
+  surg__type_set_of(s, p, &set);
+  return set.mask[0] >> dtype & 1;
+}
+
+#define MOST_BOUND 16u
+
+static bool type_fits(const fit *f, bool output, size_t i, uint8_t bound[MOST_BOUND]) {
+  const surg_value *v = at(f, output, i);
+  const surg__param *from = surg__schema_formal(f->from, output, i);
+  const surg__param *to = surg__schema_formal(f->to, output, i);
+  if (!v || !from || !to) return true;
+  const surg_type *t = type_of(v);
+  const int dtype = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : 0;
+  if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) {
+    if (set_fits(f, t, from, to)) return true;
+    SAY(f, "%s may be of more types, and which it is of is not known", to->name);
+    return false;
+  }
+  if (!dtype_fits(f->to, to, dtype)) {
+    SAY(f, "%s of %s is new", from->name, surg__dtype_name(dtype));
+    return false;
+  }
+  const surg__type_param *param = surg__schema_type_param(f->to, to);
+  const size_t k = param ? (size_t)(param - f->to->params) : MOST_BOUND;
+  if (k >= MOST_BOUND || (to->option == SURG__VARIADIC && !to->homogeneous)) return true;
+  if (bound[k] && bound[k] != dtype) {
+    SAY(f, "%s of a type of its own is new", from->name);
+    return false;
+  }
+  bound[k] = (uint8_t)dtype;
+  return true;
+}
+
+static bool types_fit(const fit *f) {
+  uint8_t bound[MOST_BOUND] = {0};
+  for (size_t i = 0; i < surg_node_input_count(f->n); i++)
+    if (!type_fits(f, false, i, bound)) return false;
+  for (size_t i = 0; i < surg_node_output_count(f->n); i++)
+    if (!type_fits(f, true, i, bound)) return false;
+  return true;
+}
+
+/* --- */
+
+const surg_schema *surg__node_oldest(const surg_node *n, surg__buf *why) {
+  const surg_schema *s = surg_node_schema(n);
+  size_t count;
+  const surg_schema *first = s ? surg__schema_versions(s->op, &count) : NULL;
+  if (!first) return NULL;
+  while (s > first) {
+    const surg__step *step = surg__step_find(s->op, s->since);
+    fit f = {.n = n, .from = s, .to = s - 1, .side = &step->down, .why = why};
+    if (!attrs_fit(&f) || !places_fit(&f, false) || !places_fit(&f, true) || !types_fit(&f) ||
+        !meaning_fits(&f, step))
+      return s;
+    s--;
+  }
+  if (why) surg__buf_printf(why, "the operator is new");
+  return s;
+}
+
+int64_t surg_node_floor(const surg_node *n) {
+  const surg_schema *s = n ? surg__node_oldest(n, NULL) : NULL;
+  return s ? s->since : 0;
+}

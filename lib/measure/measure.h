@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a model costs and needs, found without running it: arithmetic of nodes, memory of a plain
+ * plan, the oldest versions it fits. Types are inferred by the caller. The public calls stand in
+ * api.def. */
+#ifndef SURG_MEASURE_H
+#define SURG_MEASURE_H
+
+#include <onnxsurg/onnxsurg.h>
+
+#include "base/base.h"
+#include "schema/schema.h"
+
+/* The oldest version of a node's operator that the node fits as it stands, and in `why` (NULL, or
+ * empty) what keeps it from the one before. NULL for a node whose operator nobody knows. */
+const surg_schema *surg__node_oldest(const surg_node *n, surg__buf *why);
+
+/* Memory of a plan that runs nodes in their order, one at a time: each value is there from the node
+ * that makes it to the last one that reads it, inputs from the start, outputs to the end; weights
+ * are not counted, nothing is written in place. */
+typedef struct surg__peak {
+  uint64_t bytes;       /* of the values there at the worst moment, of known size */
+  const surg_node *node; /* the node that runs then; NULL: the graph has none */
+  size_t unknown;       /* values whose size is not known */
+} surg__peak;
+/* Of the main graph with its subgraphs, each counted as if run once at a time. O(n log n). */
+surg_status surg__model_peak(surg_model *m, surg__peak *out);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg ops [NAME[@OPSET]]`: the operators of the table; `ops --new-since N IN`: which nodes of
+ * a model need a newer opset. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/base.h"
+#include "cli.h"
+#include "ir/ir.h"
+#include "measure/measure.h"
+#include "ops.h"
+
+static const char help[] =
+    "usage: onnxsurg ops [--json] [NAME[@OPSET]]\n"
+    "       onnxsurg ops --new-since OPSET [--json] IN\n"
+    "Lists the operators ONNX defines with the opsets that changed them, or explains\n"
+    "one: inputs, outputs, types, attributes with defaults, function body, and what\n"
+    "changed from version to version. Part of a name lists what holds it; a domain may\n"
+    "stand before it (ai.onnx.ml.Scaler). Without @OPSET the newest version is shown.\n"
+    "  --new-since N  names the nodes of a model, with subgraphs and functions, that do\n"
+    "                 not fit opset N of their domain as they stand, and why\n"
+    "  --json         the same as JSON (doc/ops.md)\n";
+
+/* The newest version of operator `op` that is still one. */
+static const surg_schema *newest(int op) {
+  size_t n;
+  const surg_schema *v = surg__schema_versions(op, &n);
+  return surg_schema_deprecated(&v[n - 1]) && n > 1 ? &v[n - 2] : &v[n - 1];
+}
+
+static const char *domain_name(const char *domain) {
+  return *domain ? domain : "ai.onnx";
+}
+
+/* --- lists --- */
+
+static int by_domain_and_name(const void *a, const void *b) {
+  const surg_schema *x = *(const surg_schema *const *)a, *y = *(const surg_schema *const *)b;
+  const int c = strcmp(x->domain, y->domain);
+  return c ? c : strcmp(x->name, y->name);
+}
+
+/* `Name  1 7 13 14`; the last version may be the operator's end. */
+static void put_row(const surg_schema *s, int width) {
+  size_t n;
+  const surg_schema *v = surg__schema_versions(s->op, &n);
+  printf("  %-*s ", width, s->name);
+  for (size_t i = 0; i < n; i++)
+    printf(" %s%d", i + 1 == n && surg_schema_deprecated(&v[i]) ? "until " : "", v[i].since);
+  putchar('\n');
+}
+
+static void print_list(const surg_schema **list, size_t n) {
+  int width = 0;
+  for (size_t i = 0; i < n; i++)
+    if ((int)strlen(list[i]->name) > width) width = (int)strlen(list[i]->name);
+  for (size_t i = 0; i < n; i++) {
+    if (i == 0 || strcmp(list[i]->domain, list[i - 1]->domain) != 0)
+      printf("%s, through opset %lld\n", domain_name(list[i]->domain),
+             (long long)surg_schema_newest(list[i]->domain));
+    put_row(list[i], width);
+  }
+}
+
+static json_t *row_json(const surg_schema *s) {
+  json_t *e = json_object(), *since = json_array();
+  size_t n;
+  const surg_schema *v = surg__schema_versions(s->op, &n);
+  for (size_t i = 0; i < n; i++) json_array_append_new(since, json_integer(v[i].since));
+  json_object_set_new(e, "domain", json_string(s->domain));
+  json_object_set_new(e, "name", json_string(s->name));
+  json_object_set_new(e, "since", since);
+  json_object_set_new(e, "deprecated", json_boolean(surg_schema_deprecated(&v[n - 1])));
+  return e;
+}
+
+static void print_list_json(const surg_schema **list, size_t n) {
+  json_t *j = json_object(), *ops = json_array();
+  for (size_t i = 0; i < n; i++) json_array_append_new(ops, row_json(list[i]));
+  json_object_set_new(j, "schema", json_integer(1));
+  json_object_set_new(j, "ops", ops);
+  cli_print_json(j);
+}
+
+/* --- finding --- */
+
+/* Where `part` stands in `name` whatever the case. */
+static bool holds(const char *name, const char *part) {
+  const size_t n = strlen(part);
+  for (; strlen(name) >= n; name++)
+    if (strncasecmp(name, part, n) == 0) return true;
+  return false;
+}
+
+/* The name without the domain before it, and that domain's length; 0: none. */
+static size_t domain_length(const char *name) {
+  size_t best = 0;
+  for (int op = 1; op < SURG_OP_COUNT; op++) {
+    const char *domain = domain_name(newest(op)->domain);
+    const size_t n = strlen(domain);
+    if (strncmp(name, domain, n) == 0 && name[n] == '.' && n > best) best = n;
+  }
+  return best;
+}
+
+/* Operators whose name fits: all for NULL, exactly, then whatever the case, then as a part. */
+static size_t select_ops(const char *name, const surg_schema **out, bool *exact) {
+  const size_t skip = name ? domain_length(name) : 0;
+  const char *word = name ? name + skip + (skip > 0) : NULL;
+  for (int way = name ? 0 : 2; way < 3; way++) {
+    size_t n = 0;
+    for (int op = 1; op < SURG_OP_COUNT; op++) {
+      const surg_schema *s = newest(op);
+      const char *domain = domain_name(s->domain);
+      if (skip && (strlen(domain) != skip || strncmp(domain, name, skip) != 0)) continue;
+      if (!word || (way == 0   ? strcmp(s->name, word) == 0
+                    : way == 1 ? strcasecmp(s->name, word) == 0
+                               : holds(s->name, word)))
+        out[n++] = s;
+    }
+    *exact = name && way < 2 && n == 1;
+    if (n) return n;
+  }
+  return 0;
+}
+
+static const char *op_at(const void *list, size_t i) {
+  (void)list;
+  return newest((int)i + 1)->name;
+}
+
+static int unknown_name(const char *name) {
+  const char *near = surg__nearest(name, "", SURG_OP_COUNT - 1, op_at);
+  fprintf(stderr, "onnxsurg: error: no operator ");
+  cli_put(stderr, name);
+  if (near) fprintf(stderr, ": did you mean %s?", near);
+  fprintf(stderr, " (try `onnxsurg ops`)\n");
+  return EXIT_USAGE;
+}
+
+static int show_one(surg_context *ctx, const surg_schema *s, const char *opset, bool json) {
+  uint64_t n = 0;
+  if (opset && !cli_number(opset, &n)) return cli_usage("an opset is a number: %s@17", s->name);
+  if (opset) {
+    const surg_schema *then = surg_schema_find(s->domain, s->name, n > INT32_MAX ? -1 : (int64_t)n);
+    if (!then || surg_schema_deprecated(then)) {
+      fprintf(stderr, "onnxsurg: error: %s is no operator of %s opset ", s->name,
+              domain_name(s->domain));
+      cli_put(stderr, opset);
+      size_t count;
+      fprintf(stderr, ": it came with %d, the newest opset is %lld\n",
+              surg__schema_versions(s->op, &count)->since,
+              (long long)surg_schema_newest(s->domain));
+      return EXIT_USAGE;
+    }
+    s = then;
+  }
+  return cli_show_op(ctx, s, json);
+}
+
+/* `name` may be all, one operator (with "@opset"), or part of names. */
+static int show(surg_context *ctx, const char *name, bool json) {
+  const surg_schema *list[SURG_OP_COUNT];
+  const char *at = name ? strrchr(name, '@') : NULL;
+  char *word = name ? strndup(name, at ? (size_t)(at - name) : strlen(name)) : NULL;
+  bool exact = false;
+  if (name && !word) return EXIT_LIMIT;
+  const size_t n = select_ops(word, list, &exact);
+  int code = EXIT_DONE;
+  if (n == 0 || (at && !exact)) {
+    code = unknown_name(word);
+  } else if (exact) {
+    code = show_one(ctx, list[0], at ? at + 1 : NULL, json);
+  } else {
+    qsort(list, n, sizeof *list, by_domain_and_name);
+    if (json)
+      print_list_json(list, n);
+    else
+      print_list(list, n);
+  }
+  free(word);
+  return code;
+}
+
+/* --- nodes that need a newer opset --- */
+
+typedef struct needs {
+  surg_context *ctx;
+  int64_t opset;
+  json_t *nodes; /* NULL: text */
+  size_t found;
+  int64_t floor; /* of the default domain */
+} needs;
+
+static void put_need(needs *x, const surg_node *n, const surg_schema *s, const char *why) {
+  const char *where = surg__locate_node(n);
+  x->found++;
+  if (!x->nodes) {
+    printf("%s: needs %s opset %d: %s\n", where, domain_name(s->domain), s->since, why);
+    return;
+  }
+  json_t *e = json_object();
+  json_object_set_new(e, "node", cli_text_json(where));
+  json_object_set_new(e, "domain", json_string(s->domain));
+  json_object_set_new(e, "op", json_string(s->name));
+  json_object_set_new(e, "opset", json_integer(s->since));
+  json_object_set_new(e, "why", cli_text_json(why));
+  json_array_append_new(x->nodes, e);
+}
+
+static void look_at(needs *x, const surg_node *n) {
+  surg__buf why;
+  surg__buf_init(&why, x->ctx);
+  const surg_schema *s = surg__node_oldest(n, &why);
+  surg__buf_putc(&why, 0);
+  if (s && !*s->domain && s->since > x->floor) x->floor = s->since;
+  if (s && s->since > x->opset) put_need(x, n, s, why.failed ? "something" : why.p);
+  surg__buf_free(&why);
+}
+
+static int new_since(surg_context *ctx, const cli_common *common, const char *path, int64_t opset) {
+  surg_model *m = NULL;
+  surg_status s = surg_load(ctx, path, &common->load, &m);
+  if (s == SURG_OK) s = surg_model_infer(m);
+  if (s == SURG_OK) {
+    needs x = {.ctx = ctx, .opset = opset, .nodes = common->json ? json_array() : NULL};
+    for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+      for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) look_at(&x, n);
+    if (common->json) {
+      json_t *j = json_object();
+      json_object_set_new(j, "schema", json_integer(1));
+      json_object_set_new(j, "file", cli_text_json(path));
+      json_object_set_new(j, "opset_floor", json_integer((json_int_t)x.floor));
+      json_object_set_new(j, "nodes", x.nodes);
+      cli_print_json(j);
+    } else if (!x.found) {
+      printf("nothing needs more than opset %lld\n", (long long)opset);
+    }
+  }
+  surg_model_free(m);
+  return cli_exit_code(s);
+}
+
+int cmd_ops(int argc, char **argv) {
+  enum { OPT_NEW_SINCE = OPT_OWN };
+  static const struct option options[] = {
+      {"new-since", required_argument, NULL, OPT_NEW_SINCE}, CLI_COMMON_OPTIONS, {0}};
+  cli_common common;
+  cli_common_init(&common);
+  uint64_t since = 0;
+  bool asked = false;
+  opterr = 0;
+  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    if (o == OPT_HELP) {
+      fputs(help, stdout);
+      return cli_flush(EXIT_DONE);
+    }
+    if (o == OPT_NEW_SINCE) {
+      if (!cli_number(optarg, &since) || !since || since > INT32_MAX)
+        return cli_usage("--new-since takes an opset, such as 13");
+      asked = true;
+      continue;
+    }
+    int r = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
+    if (r != EXIT_DONE) return r;
+  }
+  if (asked && argc - optind != 1)
+    return cli_usage("--new-since takes one model: `onnxsurg ops --new-since 13 IN`");
+  if (argc - optind > 1) return cli_usage("ops takes one name at most");
+  surg_context *ctx = cli_context(&common);
+  if (!ctx) return EXIT_LIMIT;
+  int code = asked ? new_since(ctx, &common, argv[optind], (int64_t)since)
+                   : show(ctx, argv[optind], common.json);
+  surg_context_free(ctx);
+  return cli_flush(code);
+}
