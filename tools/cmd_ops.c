@@ -16,8 +16,8 @@ static const char help[] =
     "       onnxsurg ops --new-since OPSET [--json] IN\n"
     "Lists the operators ONNX defines with the opsets that changed them, or explains\n"
     "one: inputs, outputs, types, attributes with defaults, function body, and what\n"
-    "changed from version to version. Part of a name lists what holds it; a domain may\n"
-    "stand before it (ai.onnx.ml.Scaler). Without @OPSET the newest version is shown.\n"
+    "changed from version to version. Part of a name lists what holds it; a domain\n"
+    "may stand before it (ai.onnx.ml.Scaler). Without @OPSET: the newest version.\n"
     "  --new-since N  names the nodes of a model, with subgraphs and functions, that do\n"
     "                 not fit opset N of their domain as they stand, and why\n"
     "  --json         the same as JSON (doc/ops.md)\n";

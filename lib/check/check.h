@@ -54,8 +54,6 @@ bool surg__check_told(const surg__checker *c);
 void surg__check_found(surg__checker *c, const char *code, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void surg__check_put_type(surg__buf *b, const surg_type *t); /* `float[N, 3, ?]` */
-/* The formal parameter of input or output i; NULL: there is none. */
-const surg__param *surg__check_formal(const surg__param *list, uint32_t n, size_t i);
 /* Whether a tensor of `dtype` may stand where the operator has `p`; and which may, for a message.
  */
 bool surg__check_allowed(const surg_schema *s, const surg__param *p, int dtype);

@@ -65,7 +65,7 @@ static void check_possible(surg__checker *c, const surg_value *v, const surg_typ
   if (!s || claim->kind != SURG_TYPE_TENSOR) return;
   const int dtype = claim->dtype;
   if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) return;
-  const surg__param *p = surg__check_formal(s->outputs, s->n_outputs, v->output);
+  const surg__param *p = surg__schema_formal(s, true, v->output);
   if (!p || surg__check_allowed(s, p, dtype)) return;
   if (!surg__check_told(c)) {
     surg__check_found(c, "E205", NULL, "more");

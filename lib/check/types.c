@@ -4,21 +4,8 @@
 #include "check/check.h"
 #include "infer/infer.h"
 
-static const surg__type_param *find_param(const surg_schema *s, const surg__param *p) {
-  for (uint32_t i = 0; i < s->n_params; i++)
-    if (!strcmp(s->params[i].name, p->type)) return &s->params[i];
-  return NULL;
-}
-
-const surg__param *surg__check_formal(const surg__param *list, uint32_t n, size_t i) {
-  if (!n) return NULL;
-  if (i < n) return &list[i];
-  const surg__param *last = &list[n - 1];
-  return last->option == SURG__VARIADIC ? last : NULL;
-}
-
 bool surg__check_allowed(const surg_schema *s, const surg__param *p, int dtype) {
-  const surg__type_param *t = find_param(s, p);
+  const surg__type_param *t = surg__schema_type_param(s, p);
   if (t) return t->tensor_mask >> dtype & 1;
   const size_t n = strlen(p->type);
   if (n < 9 || strncmp(p->type, "tensor(", 7)) return strchr(p->type, '(') == NULL;
@@ -27,7 +14,7 @@ bool surg__check_allowed(const surg_schema *s, const surg__param *p, int dtype) 
 
 /* `float, double or int64`; long sets are cut. */
 void surg__check_put_allowed(surg__buf *b, const surg_schema *s, const surg__param *p) {
-  const surg__type_param *t = find_param(s, p);
+  const surg__type_param *t = surg__schema_type_param(s, p);
   if (!t) {
     surg__buf_puts(b, p->type);
     return;
@@ -84,7 +71,7 @@ static bool check_inputs(surg__checker *c, const surg_node *n) {
   for (size_t k = 0; k < SURG_COUNT(bound); k++) bound[k] = SIZE_MAX;
   bool clean = true;
   for (size_t i = 0; i < n->n_in; i++) {
-    const surg__param *p = surg__check_formal(s->inputs, s->n_inputs, i);
+    const surg__param *p = surg__schema_formal(s, false, i);
     const surg_type *type = surg_value_type(n->in[i].value);
     if (!p || !type || type->kind != SURG_TYPE_TENSOR) continue;
     const int dtype = type->dtype;
@@ -94,7 +81,7 @@ static bool check_inputs(surg__checker *c, const surg_node *n) {
       clean = false;
       continue;
     }
-    const surg__type_param *t = find_param(s, p);
+    const surg__type_param *t = surg__schema_type_param(s, p);
     if (!t || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
     const size_t k = (size_t)(t - s->params);
     if (k >= SURG_COUNT(bound)) continue;
