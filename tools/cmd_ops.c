@@ -18,8 +18,8 @@ static const char help[] =
     "one: inputs, outputs, types, attributes with defaults, function body, and what\n"
     "changed from version to version. Part of a name lists what holds it; a domain\n"
     "may stand before it (ai.onnx.ml.Scaler). Without @OPSET: the newest version.\n"
-    "  --new-since N  names the nodes of a model, with subgraphs and functions, that do\n"
-    "                 not fit opset N of their domain as they stand, and why\n"
+    "  --new-since N  names the nodes of a model, with subgraphs and functions, that\n"
+    "                 do not fit opset N of their domain as they stand, and why\n"
     "  --json         the same as JSON (doc/ops.md)\n";
 
 /* The newest version of operator `op` that is still one. */
