@@ -70,6 +70,11 @@ def wrong():
 
 MODELS = {"chain": chain, "control": control, "functions": functions, "weights": weights}
 
+# Passes that `fold,prune` and the default do not reach.
+PIPELINES = [("chain", "freeze{N=2},shapes"), ("chain", "names{all},outputs{add=v7}"),
+             ("control", "bind{p=true},fold,shapes"), ("functions", "shapes,shapes{clear}"),
+             ("weights", "ir{to=3},fold,ir{to=9}")]
+
 
 class Case:
     """One command on one model, in folders of its own. {out} holds an older file."""
@@ -146,6 +151,9 @@ def build_cases(tool, root):
         add(name + " from text", ["--pass", "fold,prune", path, "{out}/out.onnx"])
         add(name + " simplified", [onnx, "{out}/out.onnx"])
         add(name + " to text", ["--pass", "fold,prune", onnx, "{out}/out.onnxtxt"])
+    for name, pipeline in PIPELINES:
+        add(name + " through " + pipeline,
+            ["--pass", pipeline, os.path.join(given, name + ".onnx"), "{out}/out.onnx"])
     outside = os.path.join(given, "external")
     os.mkdir(outside)
     onnx = os.path.join(given, "weights.onnx")
