@@ -80,7 +80,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 
 static const surg_option options[] = {
     {"clear", SURG_OPTION_BOOL, NULL, "remove all of value_info instead"},
-    {"outputs", SURG_OPTION_BOOL, "true", "make declared outputs as specific as what is proven"},
+    {"outputs", SURG_OPTION_BOOL, "true", "narrow declared outputs to what is proven"},
 };
 
 const surg_pass surg__pass_shapes = {

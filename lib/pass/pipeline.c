@@ -160,17 +160,19 @@ static const char *option_name(const void *list, size_t i) {
   return ((const surg_pass *)list)->options[i].name;
 }
 
-static surg_status unknown(parser *ps, const char *at, const char *what, const char *name,
-                           const char *near) {
+/* `owner`: the pass whose options are asked for, or "". */
+static surg_status unknown(parser *ps, const char *at, const char *what, const char *owner,
+                           const char *name, const char *near) {
   if (near)
-    return bad(ps, at, "unknown %s %s; did you mean %s?", what, surg__q(ps->ctx, name),
+    return bad(ps, at, "unknown %s%s %s; did you mean %s?", what, owner, surg__q(ps->ctx, name),
                surg__q(ps->ctx, near));
-  return bad(ps, at, "unknown %s %s; see `onnxsurg passes`", what, surg__q(ps->ctx, name));
+  return bad(ps, at, "unknown %s%s %s; see `onnxsurg passes%s%s`", what, owner,
+             surg__q(ps->ctx, name), *owner ? " " : "", owner);
 }
 
 static surg_status unknown_pass(parser *ps, const char *at, const char *name) {
   size_t n = surg__pass_count(ps->registry) + surg__preset_count(ps->registry) + 1;
-  return unknown(ps, at, "pass", name, surg__nearest(name, ps->registry, n, pass_or_preset));
+  return unknown(ps, at, "pass", "", name, surg__nearest(name, ps->registry, n, pass_or_preset));
 }
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -217,10 +219,8 @@ static surg_status option(parser *ps, const surg_option *declared, size_t count,
   if (s) return s;
   size_t i = find_option(declared, count, name.s);
   if (i == count) {
-    char what[128];
     if (!count) return bad(ps, at, "%s takes no options", surg__q(ps->ctx, owner));
-    snprintf(what, sizeof what, "option of %s", owner);
-    return unknown(ps, at, what, name.s,
+    return unknown(ps, at, "option of ", owner, name.s,
                    pass ? surg__nearest(name.s, pass, count, option_name) : declared[0].name);
   }
   bool pairs = declared[i].kind == SURG_OPTION_PAIRS;

@@ -28,6 +28,12 @@ class Usage(Case):
         for args in [[], *[[c] for c in COMMANDS]]:
             for line in self.ok(*args, '--help').decode().splitlines():
                 self.assertLessEqual(len(line), 80, line)
+        listed = self.ok('passes').decode()
+        names = re.findall(r'^  (\S+)', listed.split('presets')[0], re.M)
+        self.assertGreater(len(names), 9)
+        for text in [listed, *[self.ok('passes', name).decode() for name in names]]:
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 80, line)
 
     def test_help_names_every_option_that_exists(self):
         # An unknown option is refused with 2; each of help's own must not be.
