@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conv, ConvInteger and ConvTranspose: products are added up in double in index order and rounded
- * once (for ConvInteger they are exact). */
+/* Conv, ConvInteger, QLinearConv and ConvTranspose: products are added up in double in index order
+ * and rounded once (those of bytes are exact). Padding is zeros, which are multiplied too. */
 #include <math.h>
 
+#include "eval/gemm.h"
+#include "eval/im2col.h"
 #include "eval/kernels.h"
 #include "eval/loop.h"
 #include "eval/number.h"
+#include "eval/requantize.h"
 #include "eval/window.h"
 
 typedef struct conv {
   surg__window w;
   surg__tap *taps;
   uint64_t batch, groups, in_channels, out_channels; /* channels of one group */
-  const double *x, *weight, *bias;                   /* bias may be NULL */
+  const double *x, *weight;                          /* of ConvTranspose */
+  const double *bias;                                /* may be NULL */
 } conv;
 
 /* Channels and kernel, checked against each other. `weight_out`: which of the first two axes of
  * the weight counts output channels. */
-static surg__kstatus shapes(surg_kctx *k, conv *c, bool transposed) {
-  const surg__array *x = &k->in[0], *w = &k->in[1];
+static surg__kstatus shapes(surg_kctx *k, conv *c, const surg__array *w, bool transposed) {
+  const surg__array *x = &k->in[0];
   int64_t group = surg_node_int(k->node, "group", 1), named[SURG_LIMIT_RANK];
   if (x->rank < 3 || w->rank != x->rank) {
     return surg__k_invalid(k, "input and weight of a convolution have ranks that do not fit");
@@ -45,6 +49,194 @@ static surg__kstatus shapes(surg_kctx *k, conv *c, bool transposed) {
   return SURG__K_OK;
 }
 
+static surg__kstatus check_bias(surg_kctx *k, conv *c, uint32_t in) {
+  if (!surg__k_has(k, in)) return SURG__K_OK;
+  const surg__array *b = &k->in[in];
+  if (b->rank != 1 || b->count != c->groups * c->out_channels) {
+    return surg__k_invalid(k, "the bias has not one entry a channel");
+  }
+  double *bias = surg__k_scratch(k, (size_t)b->count, sizeof *bias);
+  if (!bias) return SURG__K_NOMEM;
+  surg__load_run(b->dtype, b->data, 0, 1, b->count, bias);
+  c->bias = bias;
+  return SURG__K_OK;
+}
+
+/* --- Conv, ConvInteger, QLinearConv --- */
+
+/* Where the sums of one batch and group go. */
+typedef struct target {
+  int dtype;
+  void *data;
+  uint64_t at, plane, channel; /* first element, elements of a channel, first channel */
+  const double *bias;          /* or NULL */
+  const float *scale;          /* of each channel, in QLinearConv */
+  int64_t zero;
+} target;
+
+static void store_real(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
+  const target *t = user;
+  double row[SURG__GEMM_BLOCK];
+  uint64_t at = t->at + i * t->plane + column;
+  if (t->bias) {
+    double bias = t->bias[t->channel + i];
+    for (uint64_t j = 0; j < n; ++j) row[j] = sums[j] + bias;
+    sums = row;
+  }
+  surg__store_run(t->dtype, t->data, at, n, sums);
+}
+
+/* Sums of products of bytes are exact; int32 wraps. */
+static void store_whole(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
+  const target *t = user;
+  uint64_t at = t->at + i * t->plane + column;
+  for (uint64_t j = 0; j < n; ++j) {
+    surg__store_int(t->dtype, t->data, at + j, (uint64_t)(int64_t)sums[j]);
+  }
+}
+
+static void store_narrow(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
+  const target *t = user;
+  uint64_t at = t->at + i * t->plane + column, channel = t->channel + i;
+  double bias = t->bias ? t->bias[channel] : 0;
+  for (uint64_t j = 0; j < n; ++j) {
+    surg__requantize(t->dtype, t->data, at + j, sums[j] + bias, t->scale[channel], t->zero);
+  }
+}
+
+/* A kernel of one element that visits every input element: then x is the matrix as it is. */
+static bool direct(const surg__window *w) {
+  for (uint32_t d = 0; d < w->n; ++d) {
+    if (w->kernel[d] != 1 || w->stride[d] != 1 || w->begin[d] != 0 || w->end[d] != 0) return false;
+  }
+  return true;
+}
+
+/* Zero points of input and weight; a step of 1: one an output channel. */
+typedef struct zeros {
+  const double *x, *weight;
+  uint64_t weight_step;
+} zeros;
+
+/* For every batch and group: weights times windows. */
+static surg__kstatus convolve(surg_kctx *k, const conv *c, const surg__array *weight,
+                              const zeros *z, target *t, surg__gemm_store store) {
+  const surg__array *x = &k->in[0];
+  uint64_t depth = c->in_channels * c->w.kernel_count, plane = c->w.out_count;
+  surg__im2col windows;
+  surg__gemm_matrix a = {.dtype = weight->dtype, .data = weight->data, .line = depth, .depth = 1,
+                         .zero_step = z->weight_step};
+  surg__gemm_matrix b = {.dtype = x->dtype, .data = x->data, .line = 1, .depth = c->w.in_count,
+                         .zero = z->x};
+  surg__gemm_room room;
+  SURG__K_TRY(surg__im2col_init(k, &c->w, &windows));
+  windows.dtype = x->dtype;
+  windows.data = x->data;
+  windows.zero = z->x ? *z->x : 0;
+  bool plain = direct(&c->w);
+  surg__gemm g = {.m = c->out_channels, .n = plane, .d = depth, .pack_a = surg__gemm_pack_matrix,
+                  .a = &a, .store = store, .to = t};
+  g.pack_b = plain ? surg__gemm_pack_matrix : surg__im2col_pack;
+  g.b = plain ? (const void *)&b : (const void *)&windows;
+  SURG__K_TRY(surg__gemm_init(k, &room, g.m, g.n, g.d, c->batch * c->groups,
+                              surg__exact_products(x->dtype)));
+  t->dtype = k->out[0].dtype;
+  t->data = k->out[0].data;
+  t->plane = plane;
+  t->bias = c->bias;
+  for (uint64_t i = 0; i < c->batch * c->groups; ++i) {
+    t->channel = i % c->groups * c->out_channels;
+    t->at = i * c->out_channels * plane;
+    a.at = t->channel * depth;
+    if (z->weight) a.zero = z->weight + t->channel * z->weight_step;
+    b.at = windows.at = i * c->in_channels * c->w.in_count;
+    surg__gemm_run(&g, &room);
+  }
+  return SURG__K_OK;
+}
+
+/* Reads shapes and attributes, and makes the output. */
+static surg__kstatus start(surg_kctx *k, conv *c, const surg__array *w, int dtype) {
+  const surg__array *x = &k->in[0];
+  SURG__K_TRY(shapes(k, c, w, false));
+  SURG__K_TRY(surg__window_init(k, x->dims + 2, x->rank - 2, w->dims + 2, &c->w));
+  int64_t dims[SURG_LIMIT_RANK] = {x->dims[0], w->dims[0]};
+  memcpy(dims + 2, c->w.out, c->w.n * sizeof *dims);
+  return surg__k_out(k, 0, dtype, dims, x->rank);
+}
+
+/* Zero points as doubles: input `x` holds one, input `w` one or one an output channel. */
+static surg__kstatus read_zeros(surg_kctx *k, const conv *c, uint32_t x, uint32_t w, zeros *z) {
+  const uint32_t in[2] = {x, w};
+  const double **to[2] = {&z->x, &z->weight};
+  *z = (zeros){0};
+  for (int i = 0; i < 2; ++i) {
+    if (!surg__k_has(k, in[i])) continue;
+    const surg__array *a = &k->in[in[i]];
+    bool each = i == 1 && a->rank == 1 && a->count == c->groups * c->out_channels;
+    if (a->count != 1 && !each) {
+      return surg__k_invalid(k, "a zero point has not one entry a channel");
+    }
+    double *values = surg__k_scratch(k, (size_t)a->count, sizeof *values);
+    if (!values) return SURG__K_NOMEM;
+    surg__load_run(a->dtype, a->data, 0, 1, a->count, values);
+    *to[i] = values;
+    if (i == 1) z->weight_step = a->count != 1;
+  }
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__k_conv(surg_kctx *k) {
+  conv c = {0};
+  zeros z = {0};
+  target t = {0};
+  bool integer = k->op == SURG_OP_ConvInteger;
+  if (!k->wanted[0]) return SURG__K_OK;
+  SURG__K_TRY(start(k, &c, &k->in[1], integer ? SURG_INT32 : k->in[0].dtype));
+  if (!integer) SURG__K_TRY(check_bias(k, &c, 2));
+  if (integer) SURG__K_TRY(read_zeros(k, &c, 2, 3, &z));
+  if (k->out[0].count == 0) return SURG__K_OK;
+  return convolve(k, &c, &k->in[1], &z, &t, integer ? store_whole : store_real);
+}
+
+/* The scale of each output channel: that of the input, of the weight (one, or one a channel), and
+ * of the output. */
+static surg__kstatus channel_scales(surg_kctx *k, const conv *c, float **out) {
+  const surg__array *x = &k->in[1], *w = &k->in[4], *y = &k->in[6];
+  uint64_t channels = c->groups * c->out_channels;
+  if (x->count != 1 || y->count != 1 || (w->count != 1 && w->count != channels)) {
+    return surg__k_invalid(k, "a scale has not one entry a channel");
+  }
+  float *scale = *out = surg__k_scratch(k, (size_t)channels, sizeof *scale);
+  if (!scale) return SURG__K_NOMEM;
+  for (uint64_t i = 0; i < channels; ++i) {
+    float of_w = ((const float *)w->data)[w->count == 1 ? 0 : i];
+    scale[i] = surg__scale_product(*(const float *)x->data, of_w, *(const float *)y->data);
+    if (!(scale[i] > 0) || isinf(scale[i])) return surg__k_cannot(k, "a scale is no positive number");
+  }
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__k_qlinear_conv(surg_kctx *k) {
+  conv c = {0};
+  zeros z;
+  target t = {0};
+  float *scale = NULL;
+  if (!k->wanted[0]) return SURG__K_OK;
+  const surg__array *zero = &k->in[7];
+  if (zero->count != 1) return surg__k_invalid(k, "the zero point of the output is no single one");
+  SURG__K_TRY(start(k, &c, &k->in[3], zero->dtype));
+  SURG__K_TRY(check_bias(k, &c, 8));
+  SURG__K_TRY(read_zeros(k, &c, 2, 5, &z));
+  SURG__K_TRY(channel_scales(k, &c, &scale));
+  if (k->out[0].count == 0) return SURG__K_OK;
+  t.scale = scale;
+  t.zero = (int64_t)surg__load_int(zero->dtype, zero->data, 0);
+  return convolve(k, &c, &k->in[3], &z, &t, store_narrow);
+}
+
+/* --- ConvTranspose: the same window, walked from the input to the output --- */
+
 /* The work of all products of taps and channels. */
 static surg__kstatus ask_work(surg_kctx *k, const conv *c, uint64_t positions, uint64_t taps) {
   uint64_t work = positions;
@@ -56,95 +248,6 @@ static surg__kstatus ask_work(surg_kctx *k, const conv *c, uint64_t positions, u
   }
   return surg__k_work(k, work);
 }
-
-static double dot(const conv *c, const double *x, const double *weight, uint64_t n) {
-  double sum = 0;
-  for (uint64_t i = 0; i < c->in_channels; ++i) {
-    const double *xc = x + i * c->w.in_count, *wc = weight + i * c->w.kernel_count;
-    for (uint64_t t = 0; t < n; ++t) sum += xc[c->taps[t].in] * wc[c->taps[t].kernel];
-  }
-  return sum;
-}
-
-/* Every output element, by positions: their taps are the same for all batches and channels. */
-static const char *slide(conv *c, const surg__array *o) {
-  uint64_t out_all = c->groups * c->out_channels, in_all = c->groups * c->in_channels;
-  for (uint64_t at = 0; at < c->w.out_count; ++at) {
-    uint64_t padded, n = surg__window_at(&c->w, at, c->taps, &padded);
-    for (uint64_t i = 0; i < c->batch * out_all; ++i) {
-      uint64_t b = i / out_all, channel = i % out_all, g = channel / c->out_channels;
-      const double *x = c->x + (b * in_all + g * c->in_channels) * c->w.in_count;
-      double v = dot(c, x, c->weight + channel * c->in_channels * c->w.kernel_count, n);
-      if (c->bias) v += c->bias[channel];
-      uint64_t to = i * c->w.out_count + at;
-      if (surg__is_real(o->dtype)) {
-        surg__store_f64(o->dtype, o->data, to, v);
-      } else {
-        if (fabs(v) > INT32_MAX) return "the sum overflows";
-        surg__store_int(o->dtype, o->data, to, (uint64_t)(int64_t)v);
-      }
-    }
-  }
-  return NULL;
-}
-
-static surg__kstatus check_bias(surg_kctx *k, conv *c) {
-  if (k->op == SURG_OP_ConvInteger || !surg__k_has(k, 2)) return SURG__K_OK;
-  if (k->in[2].rank != 1 || k->in[2].count != c->groups * c->out_channels) {
-    return surg__k_invalid(k, "the bias has not one entry a channel");
-  }
-  c->bias = surg__k_widen(k, &k->in[2]);
-  return c->bias ? SURG__K_OK : SURG__K_NOMEM;
-}
-
-/* 8-bit elements less their zero point: one for all, or one for each slice of the first axis. */
-static const double *shifted(surg_kctx *k, const surg__array *a, uint32_t zero) {
-  double *out = surg__k_scratch(k, (size_t)a->count, sizeof *out);
-  const surg__array *z = surg__k_has(k, zero) ? &k->in[zero] : NULL;
-  uint64_t slice = z && z->count > 1 ? a->count / z->count : a->count;
-  for (uint64_t i = 0; out && i < a->count; ++i) {
-    out[i] = (double)(int64_t)surg__load_int(a->dtype, a->data, i);
-    if (z) out[i] -= (double)(int64_t)surg__load_int(z->dtype, z->data, i / slice);
-  }
-  return out;
-}
-
-static surg__kstatus read_operands(surg_kctx *k, conv *c) {
-  if (k->op == SURG_OP_ConvInteger) {
-    if ((surg__k_has(k, 2) && k->in[2].count != 1) ||
-        (surg__k_has(k, 3) && k->in[3].count != 1 &&
-         k->in[3].count != c->groups * c->out_channels)) {
-      return surg__k_invalid(k, "a zero point has not one entry a channel");
-    }
-    c->x = shifted(k, &k->in[0], 2);
-    c->weight = shifted(k, &k->in[1], 3);
-  } else {
-    c->x = surg__k_widen(k, &k->in[0]);
-    c->weight = surg__k_widen(k, &k->in[1]);
-  }
-  return c->x && c->weight ? SURG__K_OK : SURG__K_NOMEM;
-}
-
-surg__kstatus surg__k_conv(surg_kctx *k) {
-  conv c = {0};
-  if (!k->wanted[0]) return SURG__K_OK;
-  const surg__array *x = &k->in[0], *w = &k->in[1];
-  SURG__K_TRY(shapes(k, &c, false));
-  SURG__K_TRY(surg__window_init(k, x->dims + 2, x->rank - 2, w->dims + 2, &c.w));
-  int64_t dims[SURG_LIMIT_RANK] = {x->dims[0], w->dims[0]};
-  memcpy(dims + 2, c.w.out, c.w.n * sizeof *dims);
-  int dtype = k->op == SURG_OP_ConvInteger ? SURG_INT32 : x->dtype;
-  SURG__K_TRY(surg__k_out(k, 0, dtype, dims, x->rank));
-  SURG__K_TRY(check_bias(k, &c));
-  if (k->out[0].count == 0) return SURG__K_OK;
-  SURG__K_TRY(ask_work(k, &c, c.w.out_count, c.w.kernel_count));
-  SURG__K_TRY(surg__window_taps(k, &c.w, &c.taps));
-  SURG__K_TRY(read_operands(k, &c));
-  const char *why = slide(&c, &k->out[0]);
-  return why ? surg__k_cannot(k, why) : SURG__K_OK;
-}
-
-/* --- ConvTranspose: the same window, walked from the input to the output --- */
 
 /* Output sizes and pads of one axis, so that a window over the output yields the input. */
 static bool transposed_axis(surg_kctx *k, surg__window *w, uint32_t d, int64_t in, int64_t extra,
@@ -219,7 +322,7 @@ surg__kstatus surg__k_conv_transpose(surg_kctx *k) {
   conv c = {0};
   if (!k->wanted[0]) return SURG__K_OK;
   const surg__array *x = &k->in[0];
-  SURG__K_TRY(shapes(k, &c, true));
+  SURG__K_TRY(shapes(k, &c, &k->in[1], true));
   if (x->count == 0 || k->in[1].count == 0) return surg__k_cannot(k, "an empty convolution");
   SURG__K_TRY(transposed_window(k, &c));
   uint64_t channels = c.groups * c.out_channels;
@@ -227,10 +330,12 @@ surg__kstatus surg__k_conv_transpose(surg_kctx *k) {
   memcpy(dims + 2, c.w.in, c.w.n * sizeof *dims);
   SURG__K_TRY(surg__k_out(k, 0, x->dtype, dims, x->rank));
   const surg__array *o = &k->out[0];
-  SURG__K_TRY(check_bias(k, &c));
+  SURG__K_TRY(check_bias(k, &c, 2));
   SURG__K_TRY(ask_work(k, &c, c.w.out_count, c.w.kernel_count));
   SURG__K_TRY(surg__window_taps(k, &c.w, &c.taps));
-  SURG__K_TRY(read_operands(k, &c));
+  c.x = surg__k_widen(k, &k->in[0]);
+  c.weight = surg__k_widen(k, &k->in[1]);
+  if (!c.x || !c.weight) return SURG__K_NOMEM;
   double *sum = surg__k_scratch(k, (size_t)o->count, sizeof *sum);
   if (!sum) return SURG__K_NOMEM;
   for (uint64_t i = 0; i < o->count; ++i) {

@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul, MatMulInteger and Gemm. Float products are added up in double in index order and rounded
- * once; integers wrap. */
+/* MatMul, MatMulInteger, QLinearMatMul and Gemm. Float products are added up in double in index
+ * order and rounded once (gemm.h); so are those of 8-bit integers, exactly. Wider integers wrap. */
 #include <math.h>
 
+#include "eval/gemm.h"
 #include "eval/kernels.h"
 #include "eval/loop.h"
 #include "eval/number.h"
+#include "eval/requantize.h"
 
-/* One matrix in the wide form: steps in elements. */
+/* One matrix of integers in the wide form: steps in elements. */
 typedef struct matrix {
-  const void *p; /* double or uint64_t */
+  const uint64_t *p;
   uint64_t row, column;
 } matrix;
 
 /* One row of the product into acc, n columns over depth d: row order keeps b's reads in line. */
-static void row_real(double *acc, uint64_t n, uint64_t d, const double *a, uint64_t a_step,
-                     const double *b, matrix mb) {
-  for (uint64_t j = 0; j < n; ++j) acc[j] = 0;
-  for (uint64_t i = 0; i < d; ++i) {
-    double v = a[i * a_step];
-    const double *from = b + i * mb.row;
-    for (uint64_t j = 0; j < n; ++j) acc[j] += v * from[j * mb.column];
-  }
-}
-
 static void row_int(uint64_t *acc, uint64_t n, uint64_t d, const uint64_t *a, uint64_t a_step,
                     const uint64_t *b, matrix mb) {
   for (uint64_t j = 0; j < n; ++j) acc[j] = 0;
@@ -41,10 +33,11 @@ static surg__kstatus ask_work(surg_kctx *k, uint64_t elements, uint64_t depth) {
   return surg__k_work(k, work);
 }
 
-/* --- MatMul --- */
+/* --- products with batches --- */
 
-/* Shapes of a product with batches. A vector is a row on the left, a column on the right. */
+/* A vector is a row on the left, a column on the right. */
 typedef struct product {
+  const surg__array *a, *b;
   uint64_t m, n, d;
   uint32_t rank; /* of the batches */
   int64_t dims[SURG_LIMIT_RANK + 2];
@@ -52,10 +45,10 @@ typedef struct product {
   uint32_t out_rank;
 } product;
 
-static surg__kstatus shapes(surg_kctx *k, product *p) {
-  const surg__array *a = &k->in[0], *b = &k->in[1];
+static surg__kstatus shapes(surg_kctx *k, const surg__array *a, const surg__array *b, product *p) {
   if (a->rank == 0 || b->rank == 0) return surg__k_invalid(k, "MatMul of a scalar");
   bool va = a->rank == 1, vb = b->rank == 1;
+  *p = (product){.a = a, .b = b};
   p->m = va ? 1 : (uint64_t)a->dims[a->rank - 2];
   p->n = vb ? 1 : (uint64_t)b->dims[b->rank - 1];
   p->d = (uint64_t)a->dims[a->rank - 1];
@@ -75,70 +68,214 @@ static surg__kstatus shapes(surg_kctx *k, product *p) {
   return SURG__K_OK;
 }
 
-/* One batch: a, b and the output start at element offsets. */
-static void multiply(const product *p, int dtype, const void *wa, uint64_t at_a, const void *wb,
-                     uint64_t at_b, void *out, uint64_t at_o, void *acc) {
-  bool real = surg__is_real(dtype);
-  matrix mb = {NULL, p->n, 1};
-  for (uint64_t i = 0; i < p->m; ++i) {
-    uint64_t row = at_a + i * p->d, to = at_o + i * p->n;
-    if (real) {
-      row_real(acc, p->n, p->d, (const double *)wa + row, 1, (const double *)wb + at_b, mb);
-      for (uint64_t j = 0; j < p->n; ++j) surg__store_f64(dtype, out, to + j, ((double *)acc)[j]);
-    } else {
-      row_int(acc, p->n, p->d, (const uint64_t *)wa + row, 1, (const uint64_t *)wb + at_b, mb);
-      for (uint64_t j = 0; j < p->n; ++j) surg__store_int(dtype, out, to + j, ((uint64_t *)acc)[j]);
+/* A zero point or a scale: one number, one a line (row of the left, column of the right matrix), or
+ * one a line of each batch. */
+typedef struct side {
+  const double *values;
+  uint64_t line_step;
+  int64_t batch[SURG_LIMIT_RANK]; /* steps along the batches of the product */
+} side;
+
+/* Input i as such; `left`: its lines are rows. An absent one has no values. */
+static surg__kstatus read_side(surg_kctx *k, const product *p, uint32_t i, bool left, side *out) {
+  *out = (side){0};
+  if (!surg__k_has(k, i)) return SURG__K_OK;
+  const surg__array *s = &k->in[i];
+  uint64_t lines = left ? p->m : p->n;
+  double *values = surg__k_scratch(k, (size_t)s->count, sizeof *values);
+  if (!values) return SURG__K_NOMEM;
+  surg__load_run(s->dtype, s->data, 0, 1, s->count, values);
+  out->values = values;
+  if (s->count == 1) return SURG__K_OK;
+  out->line_step = 1;
+  if (s->rank == 1 && s->count == lines) return SURG__K_OK;
+  uint32_t outer = s->rank < 2 ? 0 : s->rank - 2;
+  if (s->rank < 2 || s->dims[outer + left] != 1 || (uint64_t)s->dims[outer + !left] != lines ||
+      outer > p->rank) {
+    return surg__k_invalid(k, "a zero point or scale is neither one nor one a line");
+  }
+  surg__array batches = {.rank = outer, .dims = s->dims, .count = s->count};
+  for (uint32_t d = 0; d < outer; ++d) {
+    int64_t size = s->dims[d];
+    if (size != 1 && size != p->dims[p->rank - outer + d]) {
+      return surg__k_invalid(k, "a zero point or scale does not fit the batches");
     }
   }
+  surg__broadcast_strides(&batches, p->dims, p->rank, out->batch);
+  for (uint32_t d = 0; d < p->rank; ++d) out->batch[d] *= (int64_t)lines;
+  return SURG__K_OK;
 }
 
-/* The elements of MatMulInteger less their zero point: one for all, or one a row of A or column
- * of B. Element i belongs to line i / step % lines. */
-static const uint64_t *shifted(surg_kctx *k, uint32_t in, uint64_t step, uint64_t lines) {
-  const surg__array *a = &k->in[in], *z = &k->in[in + 2];
-  uint64_t *out = (uint64_t *)(uintptr_t)surg__k_widen(k, a);
-  for (uint64_t i = 0; out && i < a->count; ++i) {
-    out[i] -= surg__load_int(z->dtype, z->data, z->count == 1 ? 0 : i / step % lines);
-  }
-  return out;
+static const double *side_at(const side *s, int64_t at) {
+  return s->values ? s->values + at : NULL;
 }
 
-static surg__kstatus operands(surg_kctx *k, const product *p, const void **wa, const void **wb) {
-  bool za = k->op == SURG_OP_MatMulInteger && surg__k_has(k, 2);
-  bool zb = k->op == SURG_OP_MatMulInteger && surg__k_has(k, 3);
-  if ((za && k->in[2].count != 1 && (k->in[2].rank != 1 || k->in[2].count != p->m)) ||
-      (zb && k->in[3].count != 1 && (k->in[3].rank != 1 || k->in[3].count != p->n))) {
-    return surg__k_cannot(k, "zero points that are neither one nor one a line");
+/* Where finished sums go, and what becomes of them on the way. */
+typedef struct target {
+  int dtype;
+  void *data;
+  uint64_t at, n; /* first element and length of a row */
+  /* Of QLinearMatMul, each with its step from line to line: */
+  const double *scale_a, *scale_b, *scale_y, *zero_y;
+  uint64_t step_a, step_b, step_y, step_zero;
+} target;
+
+static void store_real(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
+  const target *t = user;
+  surg__store_run(t->dtype, t->data, t->at + i * t->n + column, n, sums);
+}
+
+/* Sums of products of bytes are exact; int32 wraps. */
+static void store_whole(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
+  const target *t = user;
+  uint64_t at = t->at + i * t->n + column;
+  for (uint64_t j = 0; j < n; ++j) {
+    surg__store_int(t->dtype, t->data, at + j, (uint64_t)(int64_t)sums[j]);
   }
-  *wa = za ? shifted(k, 0, p->d, p->m) : surg__k_widen(k, &k->in[0]);
-  *wb = zb ? shifted(k, 1, 1, p->n) : surg__k_widen(k, &k->in[1]);
-  return *wa && *wb ? SURG__K_OK : SURG__K_NOMEM;
+}
+
+static void store_narrow(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
+  const target *t = user;
+  uint64_t at = t->at + i * t->n + column;
+  int64_t zero = t->zero_y ? (int64_t)t->zero_y[i * t->step_zero] : 0;
+  for (uint64_t j = 0; j < n; ++j) {
+    float scale = surg__scale_product(t->scale_a[i * t->step_a],
+                                      t->scale_b[(column + j) * t->step_b],
+                                      t->scale_y[i * t->step_y]);
+    surg__requantize(t->dtype, t->data, at + j, sums[j], scale, zero);
+  }
+}
+
+/* The sides of all batches; those a node has not are empty. */
+typedef struct sides {
+  side zero_a, zero_b, scale_a, scale_b, scale_y, zero_y;
+} sides;
+
+/* Every batch of p through the block product. */
+static surg__kstatus multiply_all(surg_kctx *k, const product *p, const sides *s,
+                                  surg__gemm_store store) {
+  const surg__array *o = &k->out[0];
+  surg__gemm_matrix a = {.dtype = p->a->dtype, .data = p->a->data, .line = p->d, .depth = 1,
+                         .zero_step = s->zero_a.line_step};
+  surg__gemm_matrix b = {.dtype = p->b->dtype, .data = p->b->data, .line = 1, .depth = p->n,
+                         .zero_step = s->zero_b.line_step};
+  target t = {.dtype = o->dtype, .data = o->data, .n = p->n, .step_a = s->scale_a.line_step,
+              .step_b = s->scale_b.line_step, .step_y = s->scale_y.line_step,
+              .step_zero = s->zero_y.line_step};
+  surg__gemm g = {.m = p->m, .n = p->n, .d = p->d, .pack_a = surg__gemm_pack_matrix,
+                  .pack_b = surg__gemm_pack_matrix, .a = &a, .b = &b, .store = store, .to = &t};
+  surg__gemm_room room;
+  uint64_t batches = o->count / (p->m * p->n);
+  SURG__K_TRY(surg__gemm_init(k, &room, p->m, p->n, p->d, batches,
+                              surg__exact_products(p->a->dtype)));
+  int64_t index[SURG_LIMIT_RANK] = {0};
+  for (uint64_t batch = 0; batch < batches; ++batch) {
+    int64_t at[9] = {0};
+    const int64_t *steps[9] = {p->so, p->sa, p->sb, s->zero_a.batch, s->zero_b.batch,
+                               s->scale_a.batch, s->scale_b.batch, s->scale_y.batch,
+                               s->zero_y.batch};
+    for (uint32_t i = 0; i < 9; ++i) {
+      for (uint32_t d = 0; d < p->rank; ++d) at[i] += index[d] * steps[i][d];
+    }
+    t.at = (uint64_t)at[0] * p->m * p->n;
+    a.at = (uint64_t)at[1] * p->m * p->d;
+    b.at = (uint64_t)at[2] * p->d * p->n;
+    a.zero = side_at(&s->zero_a, at[3]);
+    b.zero = side_at(&s->zero_b, at[4]);
+    t.scale_a = side_at(&s->scale_a, at[5]);
+    t.scale_b = side_at(&s->scale_b, at[6]);
+    t.scale_y = side_at(&s->scale_y, at[7]);
+    t.zero_y = side_at(&s->zero_y, at[8]);
+    surg__gemm_run(&g, &room);
+    for (uint32_t d = p->rank; d-- > 0;) {
+      if (++index[d] < p->dims[d]) break;
+      index[d] = 0;
+    }
+  }
+  return SURG__K_OK;
+}
+
+/* --- MatMul, MatMulInteger --- */
+
+/* Integers of any width, modulo 2^64. */
+static surg__kstatus multiply_ints(surg_kctx *k, const product *p) {
+  const surg__array *o = &k->out[0];
+  SURG__K_TRY(ask_work(k, o->count, p->d));
+  const uint64_t *wa = surg__k_widen(k, p->a), *wb = surg__k_widen(k, p->b);
+  uint64_t *acc = surg__k_scratch(k, (size_t)p->n, sizeof *acc);
+  if (!wa || !wb || !acc) return SURG__K_NOMEM;
+  surg__loop l;
+  surg__loop_init(&l, p->dims, p->rank, 3, (const int64_t *const[]){p->so, p->sa, p->sb});
+  for (; !l.done; surg__loop_next(&l)) {
+    for (int64_t i = 0; i < l.inner; ++i) {
+      uint64_t to = (uint64_t)(l.at[0] + i * l.step[0]) * p->m * p->n;
+      const uint64_t *a = wa + (uint64_t)(l.at[1] + i * l.step[1]) * p->m * p->d;
+      const uint64_t *b = wb + (uint64_t)(l.at[2] + i * l.step[2]) * p->d * p->n;
+      for (uint64_t r = 0; r < p->m; ++r, a += p->d, to += p->n) {
+        row_int(acc, p->n, p->d, a, 1, b, (matrix){b, p->n, 1});
+        for (uint64_t j = 0; j < p->n; ++j) surg__store_int(o->dtype, o->data, to + j, acc[j]);
+      }
+    }
+  }
+  return SURG__K_OK;
 }
 
 surg__kstatus surg__k_matmul(surg_kctx *k) {
   product p;
+  sides s = {0};
+  bool integer = k->op == SURG_OP_MatMulInteger;
   if (!k->wanted[0]) return SURG__K_OK;
-  SURG__K_TRY(shapes(k, &p));
-  int dtype = k->op == SURG_OP_MatMulInteger ? SURG_INT32 : k->in[0].dtype;
+  SURG__K_TRY(shapes(k, &k->in[0], &k->in[1], &p));
+  if (integer) SURG__K_TRY(read_side(k, &p, 2, true, &s.zero_a));
+  if (integer) SURG__K_TRY(read_side(k, &p, 3, false, &s.zero_b));
+  int dtype = integer ? SURG_INT32 : k->in[0].dtype;
   SURG__K_TRY(surg__k_out(k, 0, dtype, p.dims, p.out_rank));
   if (k->out[0].count == 0) return SURG__K_OK;
-  SURG__K_TRY(ask_work(k, k->out[0].count, p.d));
-  const void *wa = NULL, *wb = NULL;
-  SURG__K_TRY(operands(k, &p, &wa, &wb));
-  void *acc = surg__k_scratch(k, (size_t)p.n, sizeof(uint64_t));
-  if (!acc) return SURG__K_NOMEM;
-  surg__loop l;
-  surg__loop_init(&l, p.dims, p.rank, 3, (const int64_t *const[]){p.so, p.sa, p.sb});
-  for (; !l.done; surg__loop_next(&l)) {
-    for (int64_t i = 0; i < l.inner; ++i) {
-      uint64_t at_o = (uint64_t)(l.at[0] + i * l.step[0]);
-      uint64_t at_a = (uint64_t)(l.at[1] + i * l.step[1]);
-      uint64_t at_b = (uint64_t)(l.at[2] + i * l.step[2]);
-      multiply(&p, dtype, wa, at_a * p.m * p.d, wb, at_b * p.d * p.n, k->out[0].data,
-               at_o * p.m * p.n, acc);
+  if (integer) return multiply_all(k, &p, &s, store_whole);
+  if (surg__is_real(dtype)) return multiply_all(k, &p, &s, store_real);
+  return multiply_ints(k, &p);
+}
+
+/* --- QLinearMatMul --- */
+
+static bool positive(const surg__array *a) {
+  for (uint64_t i = 0; i < a->count; ++i) {
+    double v = surg__load_f64(a->dtype, a->data, i);
+    if (!(v > 0) || isinf(v)) return false;
+  }
+  return true;
+}
+
+static bool all_zero(const surg__array *a) {
+  for (uint64_t i = 0; i < a->count; ++i) {
+    if (surg__load_f64(a->dtype, a->data, i) != 0) return false;
+  }
+  return true;
+}
+
+surg__kstatus surg__k_qlinear_matmul(surg_kctx *k) {
+  product p;
+  sides s;
+  if (!k->wanted[0]) return SURG__K_OK;
+  for (uint32_t i = 1; i < 7; ++i) {
+    if ((i == 1 || i == 4 || i == 6) && !positive(&k->in[i])) {
+      return surg__k_cannot(k, "a scale is no positive number");
     }
   }
-  return SURG__K_OK;
+  SURG__K_TRY(shapes(k, &k->in[0], &k->in[3], &p));
+  SURG__K_TRY(read_side(k, &p, 1, true, &s.scale_a));
+  SURG__K_TRY(read_side(k, &p, 2, true, &s.zero_a));
+  SURG__K_TRY(read_side(k, &p, 4, false, &s.scale_b));
+  SURG__K_TRY(read_side(k, &p, 5, false, &s.zero_b));
+  SURG__K_TRY(read_side(k, &p, 6, true, &s.scale_y));
+  SURG__K_TRY(read_side(k, &p, 7, true, &s.zero_y));
+  const surg__array *zero = &k->in[7];
+  if (surg__dtype_is_float(zero->dtype) && !all_zero(zero)) {
+    return surg__k_cannot(k, "a zero point of a float type that is not zero");
+  }
+  SURG__K_TRY(surg__k_out(k, 0, zero->dtype, p.dims, p.out_rank));
+  if (k->out[0].count == 0) return SURG__K_OK;
+  return multiply_all(k, &p, &s, store_narrow);
 }
 
 /* --- Gemm --- */
@@ -147,8 +284,9 @@ typedef struct gemm {
   uint64_t m, n, d;
   matrix a, b;
   double alpha, beta;
-  const void *c; /* wide form, or NULL */
+  const surg__array *c; /* or NULL */
   int64_t sc[2];
+  const surg__array *o;
 } gemm;
 
 static surg__kstatus gemm_shapes(surg_kctx *k, gemm *g) {
@@ -181,8 +319,8 @@ static surg__kstatus gemm_addend(surg_kctx *k, gemm *g) {
   if (c->rank > 2 || !surg__aligned_strides(&whole, c, 2 - (int64_t)c->rank, g->sc)) {
     return surg__k_invalid(k, "C does not broadcast to the product");
   }
-  g->c = surg__k_widen(k, c);
-  return g->c ? SURG__K_OK : SURG__K_NOMEM;
+  g->c = c;
+  return SURG__K_OK;
 }
 
 /* alpha and beta of integers are applied where they are whole numbers. */
@@ -190,29 +328,56 @@ static bool whole(double v) {
   return v == trunc(v) && fabs(v) < 0x1p53;
 }
 
-static void gemm_row_real(const gemm *g, int dtype, uint64_t i, double *acc, void *out) {
-  row_real(acc, g->n, g->d, (const double *)g->a.p + i * g->a.row, g->a.column, g->b.p, g->b);
-  for (uint64_t j = 0; j < g->n; ++j) {
-    double v = g->alpha * acc[j];
-    if (g->c) v += g->beta * ((const double *)g->c)[(int64_t)i * g->sc[0] + (int64_t)j * g->sc[1]];
-    surg__store_f64(dtype, out, i * g->n + j, v);
+static void store_gemm(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
+  const gemm *g = user;
+  double row[SURG__GEMM_BLOCK];
+  for (uint64_t j = 0; j < n; ++j) row[j] = g->alpha * sums[j];
+  if (g->c) {
+    double c[SURG__GEMM_BLOCK];
+    uint64_t at = i * (uint64_t)g->sc[0] + column * (uint64_t)g->sc[1];
+    surg__load_run(g->c->dtype, g->c->data, at, (uint64_t)g->sc[1], n, c);
+    for (uint64_t j = 0; j < n; ++j) row[j] += g->beta * c[j];
   }
+  surg__store_run(g->o->dtype, g->o->data, i * g->n + column, n, row);
 }
 
-static void gemm_row_int(const gemm *g, int dtype, uint64_t i, uint64_t *acc, void *out) {
+static surg__kstatus gemm_real(surg_kctx *k, gemm *g) {
+  surg__gemm_matrix a = {.dtype = g->o->dtype, .data = k->in[0].data, .line = g->a.row,
+                         .depth = g->a.column};
+  surg__gemm_matrix b = {.dtype = g->o->dtype, .data = k->in[1].data, .line = g->b.column,
+                         .depth = g->b.row};
+  surg__gemm whole_product = {.m = g->m, .n = g->n, .d = g->d, .pack_a = surg__gemm_pack_matrix,
+                        .pack_b = surg__gemm_pack_matrix, .a = &a, .b = &b, .store = store_gemm,
+                        .to = g};
+  surg__gemm_room room;
+  SURG__K_TRY(surg__gemm_init(k, &room, g->m, g->n, g->d, 1, surg__exact_products(a.dtype)));
+  surg__gemm_run(&whole_product, &room);
+  return SURG__K_OK;
+}
+
+static surg__kstatus gemm_int(surg_kctx *k, gemm *g) {
   uint64_t alpha = (uint64_t)(int64_t)g->alpha, beta = (uint64_t)(int64_t)g->beta;
-  row_int(acc, g->n, g->d, (const uint64_t *)g->a.p + i * g->a.row, g->a.column, g->b.p, g->b);
-  for (uint64_t j = 0; j < g->n; ++j) {
-    uint64_t v = alpha * acc[j];
-    if (g->c) {
-      v += beta * ((const uint64_t *)g->c)[(int64_t)i * g->sc[0] + (int64_t)j * g->sc[1]];
+  SURG__K_TRY(ask_work(k, g->o->count, g->d));
+  g->a.p = surg__k_widen(k, &k->in[0]);
+  g->b.p = surg__k_widen(k, &k->in[1]);
+  uint64_t *acc = surg__k_scratch(k, (size_t)g->n, sizeof *acc);
+  if (!g->a.p || !g->b.p || !acc) return SURG__K_NOMEM;
+  for (uint64_t i = 0; i < g->m; ++i) {
+    row_int(acc, g->n, g->d, g->a.p + i * g->a.row, g->a.column, g->b.p, g->b);
+    for (uint64_t j = 0; j < g->n; ++j) {
+      uint64_t v = alpha * acc[j];
+      if (g->c) {
+        uint64_t at = i * (uint64_t)g->sc[0] + j * (uint64_t)g->sc[1];
+        v += beta * surg__load_int(g->c->dtype, g->c->data, at);
+      }
+      surg__store_int(g->o->dtype, g->o->data, i * g->n + j, v);
     }
-    surg__store_int(dtype, out, i * g->n + j, v);
   }
+  return SURG__K_OK;
 }
 
 surg__kstatus surg__k_gemm(surg_kctx *k) {
-  gemm g = {0};
+  gemm g = {.o = &k->out[0]};
   if (!k->wanted[0]) return SURG__K_OK;
   SURG__K_TRY(gemm_shapes(k, &g));
   int dtype = k->in[0].dtype;
@@ -223,17 +388,5 @@ surg__kstatus surg__k_gemm(surg_kctx *k) {
   SURG__K_TRY(surg__k_out(k, 0, dtype, (const int64_t[]){(int64_t)g.m, (int64_t)g.n}, 2));
   SURG__K_TRY(gemm_addend(k, &g));
   if (k->out[0].count == 0) return SURG__K_OK;
-  SURG__K_TRY(ask_work(k, k->out[0].count, g.d));
-  g.a.p = surg__k_widen(k, &k->in[0]);
-  g.b.p = surg__k_widen(k, &k->in[1]);
-  void *acc = surg__k_scratch(k, (size_t)g.n, sizeof(uint64_t));
-  if (!g.a.p || !g.b.p || !acc) return SURG__K_NOMEM;
-  for (uint64_t i = 0; i < g.m; ++i) {
-    if (real) {
-      gemm_row_real(&g, dtype, i, acc, k->out[0].data);
-    } else {
-      gemm_row_int(&g, dtype, i, acc, k->out[0].data);
-    }
-  }
-  return SURG__K_OK;
+  return real ? gemm_real(k, &g) : gemm_int(k, &g);
 }

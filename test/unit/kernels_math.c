@@ -355,6 +355,73 @@ static const kernel_row product_rows[] = {
     {"Hardmax", 13, "", "float[1]: nan", "unsupported"},
 };
 
+/* a, its scale and zero point, b, its scale and zero point, scale and zero point of the result */
+static const kernel_row qlinear_rows[] = {
+    {"QLinearMatMul", 10, "",
+     "uint8[1,2]: 2 4 | float[]: 0.5 | uint8[]: 2 | int8[2,1]: 3 5 | float[]: 1 | int8[]: 1 |"
+     " float[]: 2 | uint8[]: 10",
+     "uint8[1,1]: 12"},
+    /* 2.5 and 3.5 round to even before the zero point is added */
+    {"QLinearMatMul", 10, "",
+     "uint8[1,1]: 1 | float[]: 0.5 | uint8[]: 0 | uint8[1,3]: 5 7 255 | float[]: 1 | uint8[]: 0 |"
+     " float[]: 1 | int8[]: 1",
+     "int8[1,3]: 3 5 127"},
+    {"QLinearMatMul", 21, "",
+     "int8[2,1]: 1 2 | float16[2]: 1 0.5 | int8[2]: 0 1 | int8[1,2]: 10 20 | float16[2]: 1 2 |"
+     " int8[2]: 0 10 | float16[]: 1 | int8[]: 0",
+     "int8[2,2]: 10 20 5 10"},
+    {"QLinearMatMul", 21, "",
+     "int8[2,1,1]: 1 2 | float[2,1,1]: 1 3 | int8[2,1,1]: 0 1 | int8[1,1]: 10 | float[]: 1 |"
+     " int8[]: 0 | float[]: 1 | int8[]: 0",
+     "int8[2,1,1]: 10 30"},
+    {"QLinearMatMul", 21, "",
+     "float8e4m3fn[1,2]: 1.5 2 | float[]: 1 | float8e4m3fn[]: 0 | float8e4m3fn[2]: 2 448 |"
+     " float[]: 1 | float8e4m3fn[]: 0 | float[]: 1 | float8e4m3fn[]: 0",
+     "float8e4m3fn[1]: 448"},
+    {"QLinearMatMul", 10, "",
+     "uint8[1,1]: 1 | float[]: 0 | uint8[]: 0 | uint8[1,1]: 5 | float[]: 1 | uint8[]: 0 |"
+     " float[]: 1 | int8[]: 1",
+     "unsupported"},
+    {"QLinearMatMul", 10, "",
+     "uint8[2,1]: 1 2 | float[3]: 1 1 1 | uint8[]: 0 | uint8[1,1]: 5 | float[]: 1 | uint8[]: 0 |"
+     " float[]: 1 | int8[]: 1",
+     "invalid"},
+    {"QLinearMatMul", 10, "",
+     "uint8[0,1]: | float[]: 1 | uint8[]: 0 | uint8[1,1]: 5 | float[]: 1 | uint8[]: 0 |"
+     " float[]: 1 | int8[]: 1",
+     "int8[0,1]:"},
+    {"QLinearConv", 10, "",
+     "uint8[1,1,3]: 1 2 3 | float[]: 1 | uint8[]: 1 | int8[1,1,2]: 1 2 | float[]: 0.5 | int8[]: 0 |"
+     " float[]: 1 | uint8[]: 0",
+     "uint8[1,1,2]: 1 2"},
+    {"QLinearConv", 10, "pads=[0,1]",
+     "uint8[1,1,3]: 1 2 3 | float[]: 1 | uint8[]: 1 | int8[1,1,2]: 1 2 | float[1]: 0.5 |"
+     " int8[1]: 0 | float[]: 1 | uint8[]: 7 | int32[1]: 1",
+     "uint8[1,1,3]: 9 10 9"},
+    {"QLinearConv", 10, "group=2",
+     "uint8[1,2,1]: 10 20 | float[]: 1 | uint8[]: 0 | int8[2,1,1]: 1 1 | float[2]: 1 0.5 |"
+     " int8[2]: 0 -1 | float[]: 1 | int8[]: 0",
+     "int8[1,2,1]: 10 20"},
+    {"QLinearConv", 10, "",
+     "uint8[1,1,1]: 1 | float[]: 1 | uint8[]: 0 | int8[1,1,1]: 1 | float[]: 0 | int8[]: 0 |"
+     " float[]: 1 | uint8[]: 0",
+     "unsupported"},
+    {"QLinearConv", 10, "",
+     "uint8[1,1,1]: 1 | float[]: 1 | uint8[]: 0 | int8[1,1,1]: 1 | float[2]: 1 1 | int8[]: 0 |"
+     " float[]: 1 | uint8[]: 0",
+     "invalid"},
+    {"MatMulInteger", 10, "",
+     "uint8[2,1,2]: 1 2 3 4 | int8[2,1]: 1 -1 | uint8[2,1,1]: 1 2 | int8[1]: 1",
+     "int32[2,1,1]: -2 -4"},
+    {"ConvInteger", 10, "pads=[1,0]", "uint8[1,1,2]: 5 6 | uint8[1,1,2]: 2 3 | uint8[]: 5",
+     "int32[1,1,2]: 0 3"},
+    {"ConvInteger", 10, "", "uint8[1,1,2]: 5 6 | uint8[2,1,1]: 2 3 | uint8[]: 5 | uint8[2]: 1 2",
+     "int32[1,2,2]: 0 1 0 1"},
+    {"Conv", 22, "pads=[1,0]", "float[1,1,1]: 2 | float[1,1,2]: inf 3", "float[1,1,1]: nan"},
+    {"Conv", 22, "", "float[1,0,2]: | float[1,0,1]: | float[1]: 3", "float[1,1,2]: 3 3"},
+    {"Conv", 22, "", "float[0,1,2]: | float[1,1,1]: 1", "float[0,1,2]:"},
+};
+
 static const kernel_row quantize_rows[] = {
     {"QuantizeLinear", 10, "", "float[6]: 0 2 3 1000 -254 -1000 | float[]: 2 | uint8[]: 128",
      "uint8[6]: 128 129 130 255 1 0"},
@@ -582,6 +649,7 @@ TABLE(cast)
 TABLE(reduce)
 TABLE(product)
 TABLE(quantize)
+TABLE(qlinear)
 TABLE(window)
 TABLE(norm)
 TABLE(einsum)
@@ -671,6 +739,7 @@ int main(void) {
   ADD(reduce);
   ADD(product);
   ADD(quantize);
+  ADD(qlinear);
   ADD(window);
   ADD(norm);
   ADD(einsum);

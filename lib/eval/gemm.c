@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The blocks of matrix products, and how elements come into and out of them. */
+#include "eval/gemm.h"
+
+#include <math.h>
+
+#include "eval/number.h"
+
+#define BLOCK SURG__GEMM_BLOCK
+
+static uint64_t least(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
+static uint64_t padded(uint64_t n, unsigned to) {
+  return (n + to - 1) / to * to;
+}
+
+static bool narrow(uint64_t m, uint64_t n) {
+  return n < m && n <= 4;
+}
+
+surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint64_t n, uint64_t d,
+                              uint64_t count, bool exact) {
+  uint64_t work;
+  if (!surg__mul_u64(m, n, &work) || !surg__mul_u64(work, d > 0 ? d : 1, &work) ||
+      !surg__mul_u64(work, count, &work)) {
+    return SURG__K_BUDGET;
+  }
+  SURG__K_TRY(surg__k_work(k, work));
+  const surg__gemm_kernel *kernel = surg__gemm_kernel_at(0);
+  if (narrow(m, n)) {
+    uint64_t swap = m;
+    m = n;
+    n = swap;
+  }
+  size_t rows = (size_t)padded(least(m, BLOCK), kernel->height);
+  size_t columns = (size_t)padded(least(n, BLOCK), kernel->width), depth = (size_t)least(d, BLOCK);
+  *r = (surg__gemm_room){.kernel = kernel, .exact = exact};
+  r->a = surg__k_scratch(k, rows * depth, sizeof *r->a);
+  r->b = surg__k_scratch(k, columns * depth, sizeof *r->b);
+  r->sums = surg__k_scratch(k, rows * BLOCK, sizeof *r->sums);
+  return r->a && r->b && r->sums ? SURG__K_OK : SURG__K_NOMEM;
+}
+
+/* All panels of one side of a block. */
+static void pack_block(surg__gemm_pack pack, const void *user, uint64_t first, uint64_t lines,
+                       uint64_t depth, uint64_t n, unsigned width, double *to) {
+  for (uint64_t i = 0; i < lines; i += width, to += width * n) {
+    surg__panel p = {depth, n, first + i, least(width, lines - i), width, to};
+    pack(user, &p);
+  }
+}
+
+/* Adds a block of the product: `rows` by `columns` sums over `depth`. */
+static void multiply_block(const surg__gemm_room *r, uint64_t rows, uint64_t columns,
+                           uint64_t depth) {
+  const surg__gemm_kernel *kernel = r->kernel;
+  surg__gemm_tile tile = r->exact ? kernel->exact : kernel->plain;
+  for (uint64_t j = 0; j < columns; j += kernel->width) {
+    for (uint64_t i = 0; i < rows; i += kernel->height) {
+      tile(depth, r->a + i * depth, r->b + j * depth, r->sums + i * BLOCK + j,
+           (unsigned)least(kernel->height, rows - i));
+    }
+  }
+}
+
+/* Hands over the sums of a block. Where the sides were exchanged its rows are columns. */
+static void store_block(const surg__gemm *g, const surg__gemm_room *r, bool exchanged, uint64_t i,
+                        uint64_t rows, uint64_t j, uint64_t columns) {
+  for (uint64_t x = 0; x < rows; ++x) {
+    const double *sums = r->sums + x * BLOCK;
+    if (!exchanged) g->store(g->to, i + x, j, columns, sums);
+    for (uint64_t y = 0; exchanged && y < columns; ++y) g->store(g->to, j + y, i + x, 1, sums + y);
+  }
+}
+
+void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
+  surg__gemm own = *given, *g = &own;
+  /* A product with few columns would leave most of a vector idle: make it one with few rows. */
+  bool exchanged = narrow(g->m, g->n);
+  if (exchanged) {
+    own.m = given->n;
+    own.n = given->m;
+    own.a = given->b;
+    own.b = given->a;
+    own.pack_a = given->pack_b;
+    own.pack_b = given->pack_a;
+  }
+  for (uint64_t i = 0; i < g->m; i += BLOCK) {
+    uint64_t rows = least(BLOCK, g->m - i);
+    for (uint64_t j = 0; j < g->n; j += BLOCK) {
+      uint64_t columns = least(BLOCK, g->n - j);
+      for (uint64_t x = 0; x < rows; ++x) memset(r->sums + x * BLOCK, 0, BLOCK * sizeof *r->sums);
+      for (uint64_t k = 0; k < g->d; k += BLOCK) {
+        uint64_t depth = least(BLOCK, g->d - k);
+        /* With a single block of depth the left side stays packed. */
+        if (j == 0 || g->d > BLOCK) {
+          pack_block(g->pack_a, g->a, i, rows, k, depth, r->kernel->height, r->a);
+        }
+        pack_block(g->pack_b, g->b, j, columns, k, depth, r->kernel->width, r->b);
+        multiply_block(r, rows, columns, depth);
+      }
+      store_block(g, r, exchanged, i, rows, j, columns);
+    }
+  }
+}
+
+/* --- elements --- */
+
+#define LOAD(type)                                                       \
+  {                                                                      \
+    const type *from = (const type *)data + at;                          \
+    if (step == 1) {                                                     \
+      for (uint64_t i = 0; i < n; ++i) to[i] = (double)from[i];          \
+    } else {                                                             \
+      for (uint64_t i = 0; i < n; ++i) to[i] = (double)from[i * step];   \
+    }                                                                    \
+  }                                                                      \
+  break
+
+void surg__load_run(int dtype, const void *data, uint64_t at, uint64_t step, uint64_t n,
+                    double *to) {
+  switch (dtype) {
+    case SURG_FLOAT:
+      LOAD(float);
+    case SURG_DOUBLE:
+      LOAD(double);
+    case SURG_INT8:
+      LOAD(int8_t);
+    case SURG_UINT8:
+      LOAD(uint8_t);
+    default:
+      if (surg__dtype_is_float(dtype)) {
+        for (uint64_t i = 0; i < n; ++i) to[i] = surg__load_f64(dtype, data, at + i * step);
+      } else {
+        for (uint64_t i = 0; i < n; ++i) {
+          to[i] = (double)(int64_t)surg__load_int(dtype, data, at + i * step);
+        }
+      }
+  }
+}
+
+void surg__store_run(int dtype, void *data, uint64_t at, uint64_t n, const double *sums) {
+  if (dtype == SURG_FLOAT) {
+    float *to = (float *)data + at;
+    for (uint64_t i = 0; i < n; ++i) to[i] = sums[i] == sums[i] ? (float)sums[i] : NAN;
+    return;
+  }
+  for (uint64_t i = 0; i < n; ++i) {
+    surg__store_f64(dtype, data, at + i, isnan(sums[i]) ? (double)NAN : sums[i]);
+  }
+}
+
+bool surg__exact_products(int dtype) {
+  return surg__dtype_is_float(dtype) ? dtype != SURG_DOUBLE : surg__dtype_bits(dtype) <= 16;
+}
+
+/* Lines next to each other in memory: a depth at a time. */
+static void pack_across(const surg__gemm_matrix *m, const surg__panel *p) {
+  double *to = p->to;
+  for (uint64_t k = 0; k < p->n; ++k, to += p->width) {
+    surg__load_run(m->dtype, m->data, m->at + (p->depth + k) * m->depth + p->first, 1, p->lines, to);
+    for (uint64_t i = p->lines; i < p->width; ++i) to[i] = 0;
+  }
+}
+
+/* Depths next to each other, or nothing: a line at a time, in pieces that stay in the cache. */
+static void pack_along(const surg__gemm_matrix *m, const surg__panel *p) {
+  double piece[64];
+  for (uint64_t k = 0; k < p->n; k += SURG_COUNT(piece)) {
+    uint64_t n = least(SURG_COUNT(piece), p->n - k);
+    double *to = p->to + k * p->width;
+    for (uint64_t i = 0; i < p->width; ++i) {
+      uint64_t at = m->at + (p->first + i) * m->line + (p->depth + k) * m->depth;
+      if (i < p->lines) {
+        surg__load_run(m->dtype, m->data, at, m->depth, n, piece);
+      } else {
+        memset(piece, 0, sizeof piece);
+      }
+      for (uint64_t x = 0; x < n; ++x) to[x * p->width + i] = piece[x];
+    }
+  }
+}
+
+void surg__gemm_pack_matrix(const void *user, const surg__panel *p) {
+  const surg__gemm_matrix *m = user;
+  if (m->line == 1 && m->depth != 1)
+    pack_across(m, p);
+  else
+    pack_along(m, p);
+  if (!m->zero) return;
+  for (uint64_t i = 0; i < p->lines; ++i) {
+    double zero = m->zero[(p->first + i) * m->zero_step];
+    for (uint64_t k = 0; k < p->n; ++k) p->to[k * p->width + i] -= zero;
+  }
+}
