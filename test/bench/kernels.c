@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 #include "base/dtype.h"
-#include "eval/eval.h"
+#include "eval/value.h"
 
 #define ROUNDS 4
 
@@ -64,16 +64,16 @@ static double compute(surg_node *n, const surg__array *in, uint32_t n_in) {
   for (uint32_t i = 0; i < n_in; ++i) given[i] = in[i];
   for (int r = 0; r < ROUNDS; ++r) {
     surg__arena arena;
-    uint64_t work;
-    const char *why = NULL;
     surg__arena_init(&arena, ctx);
+    surg_kctx k = {.arena = &arena, .max_bytes = UINT64_MAX, .max_work = UINT64_MAX,
+                   .running = true};
     double start = now();
-    surg_status s =
-        surg__node_compute(n, &arena, given, out, UINT64_MAX >> 1, UINT64_MAX, &work, &why);
+    surg_status s = surg__node_compute(n, &k, given, out);
     double took = now() - start;
+    for (size_t i = 0; i < SURG_COUNT(out); ++i) surg__array_drop(&out[i]);
     surg__arena_free(&arena);
     if (s != SURG_OK) {
-      printf("  (%s)\n", why ? why : surg_status_name(s));
+      printf("  (%s)\n", k.why ? k.why : surg_status_name(s));
       return -1;
     }
     if (best < 0 || took < best) best = took;

@@ -7,6 +7,7 @@
 
 #include "eval/gemm.h"
 #include "eval/number.h"
+#include "eval/value.h"
 
 static surg_context *ctx;
 static surg__arena arena;
@@ -249,11 +250,10 @@ static void one_convolution(const shape *s, int dtype) {
   surg__array in[3] = {numbers(dtype, dx, s->n + 2), numbers(dtype, dw, s->n + 2)};
   in[2] = numbers(dtype, dw, 1);
   surg__array out[1] = {{0}};
-  uint64_t work;
-  const char *why = "";
-  surg_status status =
-      surg__node_compute(n, &arena, in, out, UINT64_MAX, UINT64_MAX, &work, &why);
-  ck_assert_msg(status == SURG_OK, "%s", why);
+  surg_kctx k = kernel_context();
+  k.running = true;
+  surg_status status = surg__node_compute(n, &k, in, out);
+  ck_assert_msg(status == SURG_OK, "%s", k.why ? k.why : surg_status_name(status));
   int64_t plane = volume(s->result, s->n), channels = s->groups * s->out;
   ck_assert_uint_eq(out[0].count, (uint64_t)(s->batch * channels * plane));
   uint64_t one[2] = {0, 0};
@@ -265,6 +265,7 @@ static void one_convolution(const shape *s, int dtype) {
     ck_assert_msg(same_bits(surg__load_f64(dtype, one, 0), number(&out[0], (uint64_t)i)),
                   "%d axes, element %d", (int)s->n, (int)i);
   }
+  surg__array_drop(&out[0]);
   surg_model_free(m);
   surg__arena_free(&arena);
   surg__arena_init(&arena, ctx);
