@@ -149,6 +149,7 @@ static surg_node *any_node(surg_model *m, const surg_schema *s) {
   int64_t first[MAX_RANK], dims[MAX_RANK];
   size_t first_rank = any_dims(first);
   uint32_t most_in = s->max_in < MAX_IN ? s->max_in : MAX_IN;
+  if (most_in < s->min_in) most_in = s->min_in;
   uint32_t most_out = s->max_out < 3 ? s->max_out : 3;
   uint32_t n_out = s->min_out + below(most_out - s->min_out + 1);
   surg_node *n = surg_graph_add_node(surg_model_graph(m), NULL, s->domain, s->name, n_out);
