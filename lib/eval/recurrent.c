@@ -184,7 +184,10 @@ static surg__kstatus read_attributes(layer *l) {
   static const char *const rnn[] = {"tanh"}, *const gru[] = {"sigmoid", "tanh"};
   static const char *const lstm[] = {"sigmoid", "tanh", "tanh"};
   surg_kctx *k = l->k;
-  int direction = surg__k_word(k, "direction", "forward", directions, 3);
+  int direction = 0; /* the default of GRU-1 is a word with a typing error */
+  if (surg_node_attr(k->node, "direction")) {
+    direction = surg__k_word(k, "direction", "forward", directions, 3);
+  }
   if (direction == 3) return surg__k_invalid(k, "an unknown direction");
   l->directions = direction == 2 ? 2 : 1;
   l->reverse = direction == 1;
