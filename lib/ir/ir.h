@@ -379,6 +379,8 @@ surg_status surg__graph_sort(surg_graph *g, bool *moved);
 surg_status surg__fail(surg_model *m, surg_status s); /* makes a failure stick */
 void surg__touch_graph(surg_graph *g);                /* dirty up to the model; epoch */
 void surg__touch_node(surg_node *n);
+/* After an edit that did not change what the node computes: its types hold as they are. */
+static inline void surg__types_hold(surg_node *n) { n->types_stale = false; }
 void surg__emit(surg_model *m, surg_event_kind kind, surg_graph *g, surg_node *n, surg_value *v,
                 surg_value *other, const char *old_name);
 void surg__node_resolve(surg_node *n); /* fills op, op_class, schema, function */

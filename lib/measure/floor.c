@@ -329,17 +329,24 @@ static bool types_fit(const fit *f) {
 
 /* --- */
 
+bool surg__node_fits(const surg_node *n, const surg_schema *from, const surg_schema *to,
+                     surg__buf *why) {
+  const surg_schema *newer = from->since > to->since ? from : to;
+  const surg__step *step = surg__step_find(from->op, newer->since);
+  if (!step) return false;
+  const surg__step_side *side = newer == from ? &step->down : &step->up;
+  const fit f = {.n = n, .from = from, .to = to, .side = side, .why = why};
+  return attrs_fit(&f) && places_fit(&f, false) && places_fit(&f, true) && types_fit(&f) &&
+         meaning_fits(&f, step);
+}
+
 const surg_schema *surg__node_oldest(const surg_node *n, surg__buf *why) {
   const surg_schema *s = surg_node_schema(n);
   size_t count;
   const surg_schema *first = s ? surg__schema_versions(s->op, &count) : NULL;
   if (!first) return NULL;
   while (s > first) {
-    const surg__step *step = surg__step_find(s->op, s->since);
-    fit f = {.n = n, .from = s, .to = s - 1, .side = &step->down, .why = why};
-    if (!attrs_fit(&f) || !places_fit(&f, false) || !places_fit(&f, true) || !types_fit(&f) ||
-        !meaning_fits(&f, step))
-      return s;
+    if (!surg__node_fits(n, s, s - 1, why)) return s;
     s--;
   }
   if (why) surg__buf_printf(why, "the operator is new");

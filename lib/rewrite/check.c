@@ -248,6 +248,7 @@ static bool emission(checker *c, surg__rblock *b) {
   }
   for (uint16_t i = 0; i < c->r->n_vars; i++)
     any |= c->r->vars[i].match_node >= 0 && c->r->vars[i].emit_node >= 0;
+  for (uint16_t k = 0; k < b->n; k++) any |= b->stmts[k].more_out;
   if (!any) return FAIL(c, b->line, "the emission makes no output of the pattern");
   return guard_reads(c, b, b->guard);
 }

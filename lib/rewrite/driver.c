@@ -87,7 +87,7 @@ static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
   d->fuel--;
   d->made.count = 0;
-  const surg_status s = surg__emit_rule(d->m, &d->made);
+  const surg_status s = surg__emit_any(d->m, &d->made);
   if (s == SURG_EUNSUPPORTED) return false;
   if (s) {
     d->failed = true;

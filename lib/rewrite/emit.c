@@ -10,8 +10,10 @@
 typedef struct plan {
   surg__match *m;
   const surg__rblock *b;
+  bool live[SURG__RULE_NODES]; /* statements whose results somebody wants */
   surg_tensor *consts[SURG__RULE_NODES][8]; /* of the inputs that are constants, in order */
   surg__rvalue *attrs[SURG__RULE_NODES];
+  surg_tensor **tensors[SURG__RULE_NODES]; /* of the attributes that are tensors */
   surg_value *made[SURG__RULE_VARS]; /* values of the emission by name */
 } plan;
 
@@ -62,8 +64,8 @@ static bool put_number(int dtype, bool real, const surg__rnum *n, uint8_t *out) 
   }
 }
 
-static surg_tensor *constant(surg__match *m, const surg__rarg *a) {
-  const surg__rvalue v = surg__reval(m, a->expr), d = surg__reval(m, a->dtype);
+static surg_tensor *constant(surg__match *m, const surg__rexpr *expr, const surg__rexpr *type) {
+  const surg__rvalue v = surg__reval(m, expr), d = surg__reval(m, type);
   const bool list = v.kind == SURG__R_INTS || v.kind == SURG__R_FLOATS;
   const bool real = v.kind == SURG__R_FLOAT || v.kind == SURG__R_FLOATS;
   const int64_t length = (int64_t)v.n;
@@ -170,15 +172,21 @@ static bool plan_node(plan *p, uint16_t k) {
   for (uint16_t i = 0; i < s->n_in; i++) {
     if (s->in[i].kind != SURG__A_CONST) continue;
     if (n == SURG_COUNT(p->consts[k])) return false;
-    p->consts[k][n] = constant(m, &s->in[i]);
+    p->consts[k][n] = constant(m, s->in[i].expr, s->in[i].dtype);
     if (!p->consts[k][n++]) return false;
   }
   p->attrs[k] = surg__arena_array(m->arena, (size_t)s->n_attrs + 1, sizeof *p->attrs[k]);
-  if (!p->attrs[k]) return false;
+  p->tensors[k] = surg__arena_array(m->arena, (size_t)s->n_attrs + 1, sizeof *p->tensors[k]);
+  if (!p->attrs[k] || !p->tensors[k]) return false;
   for (uint16_t i = 0; i < s->n_attrs; i++) {
     const surg_attr *a = handed_on(m, &s->attrs[i]);
     if (a && is_graph(a)) return false;
     if (a) continue;
+    if (s->attrs[i].dtype) {
+      p->tensors[k][i] = constant(m, s->attrs[i].expr, s->attrs[i].dtype);
+      if (!p->tensors[k][i]) return false;
+      continue;
+    }
     p->attrs[k][i] = surg__reval(m, s->attrs[i].expr);
     if (!settable(&p->attrs[k][i])) return false;
   }
@@ -187,6 +195,30 @@ static bool plan_node(plan *p, uint16_t k) {
   for (size_t i = 0; i < surg_node_attr_count(from); i++)
     if (is_graph(surg_node_attr_at(from, i))) return false;
   return true;
+}
+
+/* Whether an output of a statement is one that the pattern found there, or is read by a statement
+ * that is made. */
+static bool wanted(const plan *p, uint16_t k, uint16_t var) {
+  if (var < p->b->bound) return p->m->values[var] != NULL;
+  for (uint16_t j = (uint16_t)(k + 1); j < p->b->n; j++) {
+    const surg__rstmt *s = &p->b->stmts[j];
+    if (!p->live[j]) continue;
+    if (s->kind == SURG__S_FORWARD && s->var == var) return true;
+    for (uint16_t i = 0; s->kind == SURG__S_NODE && i < s->n_in; i++)
+      if (s->in[i].kind == SURG__A_VALUE && s->in[i].var == var) return true;
+  }
+  return false;
+}
+
+/* What only absent optional outputs would need is not made. */
+static void find_live(plan *p) {
+  for (uint16_t k = p->b->n; k-- > 0;) {
+    const surg__rstmt *s = &p->b->stmts[k];
+    p->live[k] = s->more_out;
+    for (uint16_t i = 0; s->kind != SURG__S_LET && i < s->n_out && !p->live[k]; i++)
+      p->live[k] = s->out[i].kind == SURG__A_VALUE && wanted(p, k, s->out[i].var);
+  }
 }
 
 /* --- editing --- */
@@ -224,7 +256,10 @@ static surg_status put_attrs(plan *p, uint16_t k, surg_node *n) {
   }
   for (uint16_t i = 0; i < s->n_attrs && !status; i++) {
     const surg_attr *a = handed_on(m, &s->attrs[i]);
-    status = a ? surg_node_copy_attr(n, a)
+    if (p->tensors[k][i])
+      status = surg_node_set_tensor(n, s->attrs[i].name, p->tensors[k][i]);
+    else
+      status = a ? surg_node_copy_attr(n, a)
                : set_attr(m, n, s, s->attrs[i].name, &p->attrs[k][i]);
   }
   return status;
@@ -264,6 +299,7 @@ static surg_status put_outputs(plan *p, uint16_t k, surg_node *n) {
     const surg__rarg *a = &s->out[i];
     if (a->kind != SURG__A_VALUE) continue;
     surg_value *old = a->var < p->b->bound ? m->values[a->var] : NULL;
+    if (a->var < p->b->bound && !old) continue; /* it was absent */
     if (old) {
       status = surg_node_take_output(n, i, old);
       p->made[a->var] = old;
@@ -372,12 +408,21 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   if (!p) return SURG_ENOMEM;
   p->m = m;
   p->b = b;
+  find_live(p);
   for (uint16_t k = 0; k < b->n; k++)
-    if (b->stmts[k].kind == SURG__S_NODE && !plan_node(p, k))
+    if (b->stmts[k].kind == SURG__S_NODE && p->live[k] && !plan_node(p, k))
       return surg_model_status(m->m) ? surg_model_status(m->m) : SURG_EUNSUPPORTED;
   for (uint16_t k = 0; k < b->n && !status; k++) {
+    if (!p->live[k]) continue;
     if (b->stmts[k].kind == SURG__S_NODE) status = make_node(p, k, made);
     if (b->stmts[k].kind == SURG__S_FORWARD) status = forward(p, k, made);
   }
   return status ? status : erase_matched(m);
+}
+
+surg_status surg__emit_any(surg__match *m, surg__made *made) {
+  for (;;) {
+    const surg_status s = surg__emit_rule(m, made);
+    if (s != SURG_EUNSUPPORTED || !surg__match_next(m)) return s;
+  }
 }

@@ -414,6 +414,27 @@ static surg__rvalue fn_without(surg__match *m, const surg_value *v, const surg__
   return list_of(a[0].kind, items, count);
 }
 
+/* place(n, v, indices, values): n times v, but values at those places. */
+static surg__rvalue fn_place(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  int64_t count;
+  (void)v, (void)n;
+  if (!get_int(&a[0], &count) || count < 0 || count > (int64_t)SURG__RULE_LIST ||
+      !known_ints(&a[2]) || !is_list(&a[3]) || a[2].n != a[3].n)
+    return unknown;
+  const surg__rkind kind = a[1].kind == SURG__R_INT ? SURG__R_INTS : SURG__R_FLOATS;
+  if ((a[1].kind != SURG__R_INT && a[1].kind != SURG__R_FLOAT) || (a[3].n && a[3].kind != kind))
+    return unknown;
+  surg__rnum *items = room(m, (size_t)count);
+  if (!items) return unknown;
+  for (int64_t i = 0; i < count; i++) items[i] = a[1].one;
+  for (size_t i = 0; i < a[2].n; i++) {
+    const int64_t k = a[2].items[i].i;
+    if (k < 0 || k >= count) return unknown;
+    items[k] = a[3].items[i];
+  }
+  return list_of(kind, items, (size_t)count);
+}
+
 /* take(list, indices) */
 static surg__rvalue fn_take(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   (void)v, (void)n;
@@ -487,6 +508,7 @@ static const surg__rfn functions[] = {
     {"min", false, 2, 2, fn_min, "min(a, b)"},
     {"normal", false, 2, 2, fn_normal, "normal(axes, rank): axes from 0 on"},
     {"opset", false, 0, 0, fn_opset, "opset(): the opset in force"},
+    {"place", false, 4, 4, fn_place, "place(n, v, indices, values): n times v, but values there"},
     {"present", true, 0, 0, fn_present, "present(x): the optional x is there"},
     {"prod", false, 1, 1, fn_prod, "prod(list)"},
     {"range", false, 1, 2, fn_range, "range(n), range(a, b)"},

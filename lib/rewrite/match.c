@@ -362,11 +362,12 @@ static void lets(surg__match *m, const surg__rblock *b) {
       m->data[b->stmts[k].var] = surg__reval(m, b->stmts[k].expr);
 }
 
-static bool choose_emission(surg__match *m, int64_t opset) {
+static bool choose_emission(surg__match *m, uint16_t from) {
   const surg_rule *r = m->rule;
+  const int64_t opset = m->opset;
   m->why = "no emission is for this opset";
   m->why_stmt = -1;
-  for (uint16_t i = 0; i < r->n_emits; i++) {
+  for (uint16_t i = from; i < r->n_emits; i++) {
     const surg__rblock *b = &r->emits[i];
     if (opset < b->lo || opset > b->hi) continue;
     lets(m, b);
@@ -378,6 +379,10 @@ static bool choose_emission(surg__match *m, int64_t opset) {
     return true;
   }
   return false;
+}
+
+bool surg__match_next(surg__match *m) {
+  return choose_emission(m, (uint16_t)(m->emit - m->rule->emits + 1));
 }
 
 static void clear(surg__match *m) {
@@ -394,6 +399,7 @@ bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
   const uint32_t swaps = r->swaps < SURG__RULE_SWAPS ? r->swaps : SURG__RULE_SWAPS;
   m->g = surg_node_graph(n);
   m->m = surg_graph_model(m->g);
+  m->opset = opset;
   const int64_t import = surg_graph_opset(m->g, "");
   if (import < r->match.lo || import > r->match.hi) {
     m->why_stmt = -1;
@@ -410,7 +416,7 @@ bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
       if (!surg__rtrue(m, r->match.guard)) {
         m->why_stmt = -1;
         m->why = "the guard is not known to hold";
-      } else if (choose_emission(m, opset)) {
+      } else if (choose_emission(m, 0)) {
         return true;
       }
     } else if (!swapped && !m->nodes[r->anchor]) {

@@ -142,7 +142,9 @@ static bool attr(surg__rparse *p, surg__rattr *a) {
   }
   if (a->or_default) return surg__lex_error(p->t, NULL, "`?=` binds a name");
   a->expr = surg__rexpr_parse_plain(p);
-  return a->expr != NULL;
+  if (!a->expr || p->in_match || !surg__lex_match(p->t, ':')) return a->expr != NULL;
+  a->dtype = surg__rdtype_parse(p);
+  return a->dtype != NULL;
 }
 
 static bool attr_list(surg__rparse *p, surg__rstmt *s) {
@@ -227,6 +229,7 @@ static bool op_name(surg__rparse *p, surg__rstmt *s) {
     ok = surg__lex_ident(p->t, &word);
   }
   if (domain.failed) ok = no_memory(p);
+  if (ok && p->each.n && word.n == p->each.n && !memcmp(word.p, p->each.p, word.n)) word = p->each_op;
   if (ok) s->op_type = copy_str(p, word);
   if (ok) s->domain = copy_str(p, (surg_str){domain.p ? domain.p : "", domain.n});
   surg__buf_free(&domain);
@@ -391,6 +394,18 @@ static bool body(surg__rparse *p, surg_rule *r) {
   return ok;
 }
 
+static const char *joined(surg__rparse *p, surg_str a, surg_str b) {
+  char *out = surg__arena_array(&p->rules->arena, a.n + b.n + 2, 1);
+  if (!out) {
+    no_memory(p);
+    return NULL;
+  }
+  memcpy(out, a.p, a.n);
+  out[a.n] = '-';
+  memcpy(out + a.n + 1, b.p, b.n);
+  return out;
+}
+
 static bool rule_name(surg__rparse *p, surg_str *name) {
   const char *from;
   (void)surg__lex_peek(p->t);
@@ -401,19 +416,19 @@ static bool rule_name(surg__rparse *p, surg_str *name) {
   return name->n || surg__lex_error(p->t, NULL, "the name of a rule stands here");
 }
 
-static bool one_rule(surg__rparse *p, const char *start, const char *group, const char *file) {
+/* What stands behind `rule`: read once, or once for each operator of `for OP in (A, B)`. */
+static bool one_rule(surg__rparse *p, surg_str name, const char *start, const char *group,
+                     const char *file) {
   surg_rule *r = surg__arena_zalloc(&p->rules->arena, sizeof *r);
   surg__rvar vars[SURG__RULE_VARS];
   surg__buf why;
-  surg_str name;
   if (!r) return no_memory(p);
   r->vars = vars;
   r->group = group;
   r->file = file;
   r->line = line_of(p);
   p->rule = r;
-  if (!rule_name(p, &name)) return false;
-  r->name = copy_str(p, name);
+  r->name = p->each.n ? joined(p, name, p->each_op) : copy_str(p, name);
   if (!r->name) return false;
   for (size_t i = 0; i < p->rules->list.count; i++)
     if (!strcmp(p->rules->list.items[i]->name, r->name))
@@ -440,6 +455,29 @@ static bool one_rule(surg__rparse *p, const char *start, const char *group, cons
   return surg__vec_push(p->t->ctx, &p->rules->list, r) || no_memory(p);
 }
 
+static bool rule(surg__rparse *p, const char *start, const char *group, const char *file) {
+  surg_str name, ops[SURG__RULE_NODES];
+  size_t n = 0;
+  if (!rule_name(p, &name)) return false;
+  if (!surg__rword(p, "for")) return one_rule(p, name, start, group, file);
+  if (!surg__lex_ident(p->t, &p->each)) return false;
+  if (!surg__rword(p, "in")) return surg__lex_error(p->t, NULL, "`in` stands here");
+  if (!surg__lex_expect(p->t, '(')) return false;
+  do {
+    if (n == SURG_COUNT(ops)) return surg__lex_error(p->t, NULL, "too many operators");
+    if (!surg__lex_ident(p->t, &ops[n++])) return false;
+  } while (surg__lex_match(p->t, ','));
+  if (!surg__lex_expect(p->t, ')')) return false;
+  const char *body_start = p->t->p;
+  for (size_t i = 0; i < n; i++) {
+    p->t->p = body_start;
+    p->each_op = ops[i];
+    if (!one_rule(p, name, start, group, file)) return false;
+  }
+  p->each = (surg_str){NULL, 0};
+  return true;
+}
+
 surg_status surg__rules_parse(surg__rules *rules, const char *text, size_t n, const char *name) {
   surg__tparse t = {.ctx = rules->ctx, .name = name, .start = text, .p = text, .end = text + n};
   surg__rparse p = {.t = &t, .rules = rules};
@@ -453,7 +491,7 @@ surg_status surg__rules_parse(surg__rules *rules, const char *text, size_t n, co
       surg_str s;
       group = rule_name(&p, &s) ? copy_str(&p, s) : group;
     } else if (surg__rword(&p, "rule")) {
-      one_rule(&p, start, group, file);
+      rule(&p, start, group, file);
     } else {
       surg__lex_error(&t, NULL, "`rule` or `group` stands here");
     }

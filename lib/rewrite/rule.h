@@ -118,7 +118,8 @@ typedef struct surg__rattr {
   const char *name;
   uint16_t var;            /* bound to this name; SURG__NO_VAR: compared with `expr` */
   bool or_default;         /* `k ?= v` */
-  const surg__rexpr *expr; /* in an emission: what it is set to */
+  const surg__rexpr *expr;  /* in an emission: what it is set to */
+  const surg__rexpr *dtype; /* ... as a tensor of that element type; or NULL */
 } surg__rattr;
 
 /* A statement: a node, `y = x`, or `let k = expr`. */
@@ -183,6 +184,8 @@ bool surg__rule_check(surg_context *ctx, surg_rule *r, surg__buf *why, uint32_t 
 
 /* --- a match --- */
 
+typedef SURG_VEC(surg_node *) surg__made;
+
 typedef struct surg__match {
   surg_context *ctx;
   surg_model *m;
@@ -190,6 +193,7 @@ typedef struct surg__match {
   const surg_rule *rule;
   surg_pass_ctx *pass;      /* what the user protects is asked of it; NULL: nothing */
   surg_node *last;          /* the emission stands before this root */
+  int64_t opset;            /* the emission must be for this one */
   const surg__rblock *emit; /* the emission whose guard holds */
   surg__arena *arena;       /* lists of values; reset with the match */
   surg_node *nodes[SURG__RULE_NODES];
@@ -203,6 +207,10 @@ typedef struct surg__match {
 
 /* Whether the rule matches with its anchor at `n`; fills *m, whose arena, ctx and rule are set. */
 bool surg__match_at(surg__match *m, surg_node *n, int64_t opset);
+/* The next emission whose guard holds, where the one chosen could not be made. */
+bool surg__match_next(surg__match *m);
+/* Makes the emission chosen, or the next that can be made; see surg__emit_rule. */
+surg_status surg__emit_any(surg__match *m, surg__made *made);
 /* Evaluates; UNKNOWN where it is not known. */
 surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e);
 bool surg__rtrue(surg__match *m, const surg__rexpr *e); /* NULL: true */
@@ -229,7 +237,8 @@ typedef struct surg__rparse {
   surg_rule *rule;
   bool in_match;
   uint32_t depth;
-  const char *line_at; /* where `line` was counted to */
+  surg_str each, each_op; /* `for OP in (...)`: the word, and what it stands for now */
+  const char *line_at;    /* where `line` was counted to */
   uint32_t line;
 } surg__rparse;
 surg__rexpr *surg__rexpr_parse(surg__rparse *p);
@@ -248,7 +257,6 @@ bool surg__rword(surg__rparse *p, const char *word);       /* takes that identif
 /* Makes the nodes of m->emit and takes the matched ones away. SURG_OK; SURG_EUNSUPPORTED: it cannot
  * be made here and nothing changed; else the model failed. New nodes are put into `made` (may be
  * NULL). */
-typedef SURG_VEC(surg_node *) surg__made;
 surg_status surg__emit_rule(surg__match *m, surg__made *made);
 
 #endif

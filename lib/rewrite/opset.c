@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves a model to another opset, one version after the other, so that every node is at each moment
+ * one of the version in force or of the next. A node whose operator changes at a step
+ * - stays, where the table of steps says that it means the same on both sides (attributes that only
+ *   the one side knows and that say its default are dropped, defaults that differ are spelled out),
+ * - or is rewritten by a rule of group `opset`, or of group `substitute`, that emits for the version
+ *   aimed at,
+ * - or blocks. All that block are told, and then the pass fails: nothing is written by halves. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ir/ir.h" /* for surg__types_hold and surg__locate_node alone */
+#include "measure/measure.h"
+#include "rewrite/rule.h"
+
+#define MOST_TOLD 50u
+
+typedef struct blocker {
+  surg_node *node;
+  char *why;
+} blocker;
+
+typedef struct mover {
+  surg_pass_ctx *pass;
+  surg_context *ctx;
+  surg_model *m;
+  surg__rules *rules;
+  surg_function *function; /* whose body is moved; NULL: the main graph */
+  int64_t at, next;        /* the import now, and the version this step leads to */
+  surg__arena arena;
+  surg__match *match;
+  surg__made made;
+  SURG_VEC(surg_node *) nodes;
+  SURG_VEC(blocker) blockers;
+  bool failed, changed, structure; /* structure: nodes were made: types must be found anew */
+} mover;
+
+/* --- which graphs belong together --- */
+
+static bool in_scope(const mover *v, const surg_graph *g) {
+  return surg_graph_function(g) == v->function;
+}
+
+/* --- blockers --- */
+
+static void block(mover *v, surg_node *n, const char *why) {
+  for (size_t i = 0; i < v->blockers.count; i++)
+    if (v->blockers.items[i].node == n) return;
+  char *text = surg__strdup(v->ctx, why);
+  if (!text || !surg__vec_push(v->ctx, &v->blockers, ((blocker){n, text}))) {
+    surg__free(v->ctx, text);
+    v->failed = true;
+  }
+}
+
+static bool blocked(const mover *v, const surg_node *n) {
+  for (size_t i = 0; i < v->blockers.count; i++)
+    if (v->blockers.items[i].node == n) return true;
+  return false;
+}
+
+/* --- a node that stays --- */
+
+static bool spell(surg_node *n, const surg__attr_def *d) {
+  switch (d->kind) {
+    case SURG_ATTR_INT: return !surg_node_set_int(n, d->name, d->i);
+    case SURG_ATTR_FLOAT: return !surg_node_set_float(n, d->name, d->f);
+    case SURG_ATTR_STRING: return !surg_node_set_string(n, d->name, d->s);
+    default: return true;
+  }
+}
+
+/* Defaults that say another thing on the other side are written out. */
+static bool spell_defaults(mover *v, surg_node *n, const surg_schema *from, const surg_schema *to) {
+  for (uint32_t i = 0; i < from->n_attrs; i++) {
+    const surg__attr_def *a = &from->attrs[i], *b = surg__schema_attr(to, a->name);
+    if (!b || !a->has_default || surg_node_attr(n, a->name)) continue;
+    if (b->kind != a->kind || surg__attr_default_same(a, b)) continue;
+    if (!spell(n, a)) return false;
+    surg__types_hold(n);
+    v->changed = true;
+  }
+  return true;
+}
+
+/* Attributes the other side does not know: that they may go was found before. */
+static bool drop_attrs(mover *v, surg_node *n, const surg_schema *to) {
+  for (size_t i = surg_node_attr_count(n); i-- > 0;) {
+    const char *name = surg_attr_name(surg_node_attr_at(n, i));
+    if (surg__schema_attr(to, name)) continue;
+    if (surg_node_remove_attr(n, name)) return false;
+    surg__types_hold(n);
+    v->changed = true;
+  }
+  return true;
+}
+
+/* --- a node that is rewritten --- */
+
+static bool usable(const surg_rule *r) {
+  return !strcmp(r->group, "opset") || !strcmp(r->group, "substitute");
+}
+
+/* Every operator the emission makes is of the version aimed at by the range of the rule; that is
+ * checked when rules are read. Those for opset steps come first. */
+static bool rewrite(mover *v, surg_node *n, const char **why) {
+  const int op = surg_node_op(n);
+  surg__match *m = v->match;
+  for (int round = 0; round < 2; round++) {
+    for (size_t i = 0; i < v->rules->list.count; i++) {
+      const surg_rule *r = v->rules->list.items[i];
+      if (r->match.stmts[r->anchor].op != op || !usable(r)) continue;
+      if (!strcmp(r->group, "opset") != (round == 0)) continue;
+      const surg__mark mark = surg__arena_mark(&v->arena);
+      m->rule = r;
+      surg_status s = SURG_EUNSUPPORTED;
+      if (surg__match_at(m, n, v->next)) {
+        v->made.count = 0;
+        s = surg__emit_any(m, &v->made);
+      } else {
+        *why = m->why;
+      }
+      surg__arena_reset(&v->arena, mark);
+      if (s == SURG_EUNSUPPORTED) continue;
+      v->failed = s != SURG_OK;
+      v->changed = v->structure = true;
+      surg_pass_used(v->pass, r->exactness);
+      surg_pass_count(v->pass, r->name, 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+static void visit(mover *v, surg_node *n) {
+  const surg_schema *from = surg_node_schema(n);
+  if (!from || from->domain[0] || surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return;
+  const surg_schema *to = surg_schema_find("", from->name, v->next);
+  if (to && (to->flags & SURG__OP_DEPRECATED)) to = NULL;
+  if (to == from || blocked(v, n)) return;
+  surg__buf text;
+  surg__buf_init(&text, v->ctx);
+  const char *rule_why = NULL;
+  bool done = false;
+  if (to) {
+    if (!spell_defaults(v, n, from, to)) v->failed = true;
+    done = !v->failed && surg__node_fits(n, from, to, &text);
+    if (done && !drop_attrs(v, n, to)) v->failed = true;
+  } else {
+    surg__buf_printf(&text, "opset %d has no such operator", (int)v->next);
+  }
+  if (!done && !v->failed && surg_pass_keeps_node(v->pass, n)) rule_why = "the node is protected";
+  else if (!done && !v->failed) done = rewrite(v, n, &rule_why);
+  if (!done && !v->failed) {
+    if (rule_why) surg__buf_printf(&text, "; the nearest rule: %s", rule_why);
+    block(v, n, text.failed || !text.p ? "it cannot be moved" : text.p);
+  }
+  surg__buf_free(&text);
+}
+
+/* --- a step --- */
+
+static bool collect(mover *v) {
+  v->nodes.count = 0;
+  for (surg_graph *g = surg_model_next_graph(v->m, NULL); g; g = surg_model_next_graph(v->m, g)) {
+    if (!in_scope(v, g)) continue;
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (!surg__vec_push(v->ctx, &v->nodes, n)) return false;
+  }
+  return true;
+}
+
+/* Whether any node there is changes its operator's version between two opsets. */
+static bool any_changes(const mover *v, int64_t a, int64_t b) {
+  bool seen[SURG_OP_COUNT] = {false};
+  for (size_t i = 0; i < v->nodes.count; i++) {
+    const surg_schema *s = surg_node_schema(v->nodes.items[i]);
+    if (!s || s->domain[0] || seen[s->op]) continue;
+    seen[s->op] = true;
+    if (surg_schema_find("", s->name, a) != surg_schema_find("", s->name, b)) return true;
+  }
+  return false;
+}
+
+static bool set_import(mover *v, int64_t version) {
+  const surg_status s = v->function ? surg_function_set_opset(v->function, "", version)
+                                    : surg_model_set_opset(v->m, "", version);
+  v->changed = true;
+  return s == SURG_OK;
+}
+
+static void move_scope(mover *v, int64_t to) {
+  const int64_t dir = to < v->at ? -1 : 1;
+  while (v->at != to && !v->failed) {
+    if (!collect(v)) v->failed = true;
+    /* Over versions that change nothing here in one go. */
+    v->next = v->at + dir;
+    while (v->next != to && !v->failed && !any_changes(v, v->at, v->next)) v->next += dir;
+    if (v->structure && surg_model_infer(v->m)) v->failed = true;
+    v->structure = false;
+    for (size_t i = 0; i < v->nodes.count && !v->failed; i++)
+      if (!surg_node_erased(v->nodes.items[i])) visit(v, v->nodes.items[i]);
+    if (!v->failed && !set_import(v, v->next)) v->failed = true;
+    v->at = v->next;
+  }
+}
+
+/* --- the whole --- */
+
+static void tell(mover *v, int64_t to) {
+  for (size_t i = 0; i < v->blockers.count && i < MOST_TOLD; i++) {
+    const blocker *b = &v->blockers.items[i];
+    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "%s: not of opset %d: %s",
+                surg__locate_node(b->node), (int)to, b->why);
+  }
+  if (v->blockers.count > MOST_TOLD)
+    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "... and %zu nodes more",
+                v->blockers.count - MOST_TOLD);
+}
+
+static void move_all(mover *v, int64_t to) {
+  const int64_t model = surg_model_opset(v->m, "");
+  if (model && model != to) {
+    v->at = model;
+    move_scope(v, to);
+  }
+  for (size_t i = 0; i < surg_model_function_count(v->m) && !v->failed; i++) {
+    v->function = surg_model_function(v->m, i);
+    v->at = surg_function_opset(v->function, "");
+    if (v->at && v->at != to) move_scope(v, to);
+  }
+}
+
+surg_pass_result surg_move_opset(surg_pass_ctx *p, int64_t to) {
+  if (!p) return SURG_PASS_FAILED;
+  mover v = {.pass = p, .ctx = surg_pass_context(p), .m = surg_pass_model(p)};
+  v.rules = surg__rules_of(v.ctx);
+  v.match = surg__calloc(v.ctx, 1, sizeof *v.match);
+  surg__arena_init(&v.arena, v.ctx);
+  v.failed = !v.rules || !v.match;
+  if (v.match) {
+    v.match->ctx = v.ctx;
+    v.match->pass = p;
+    v.match->arena = &v.arena;
+  }
+  if (!v.failed) move_all(&v, to);
+  const bool blocks = v.blockers.count > 0;
+  if (!v.failed) tell(&v, to);
+  for (size_t i = 0; i < v.blockers.count; i++) surg__free(v.ctx, v.blockers.items[i].why);
+  surg__vec_free(v.ctx, &v.blockers);
+  surg__vec_free(v.ctx, &v.nodes);
+  surg__vec_free(v.ctx, &v.made);
+  surg__arena_free(&v.arena);
+  surg__free(v.ctx, v.match);
+  if (v.failed) return SURG_PASS_FAILED;
+  if (blocks) {
+    char text[120];
+    snprintf(text, sizeof text, "the model cannot move to opset %d: nothing is written", (int)to);
+    return surg_pass_fail(p, NULL, text);
+  }
+  return v.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
