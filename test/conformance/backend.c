@@ -16,8 +16,6 @@
 #include "base/context.h"
 #include "suite.h"
 
-#define MAX_BYTES (1ull << 31)
-#define MAX_WORK (1ull << 36)
 #define PARTS 16
 
 enum { PASS, CLOSE, FAIL, APART, KINDS };
@@ -67,71 +65,7 @@ static part *part_of(report *r, const char *model) {
   return &r->parts[i];
 }
 
-static int give_up(char *why, size_t n, const char *text) {
-  snprintf(why, n, "%s", text);
-  return FAIL;
-}
-
-static const surg_type *output_type(const surg_graph *g, size_t i) {
-  const surg_type *t = surg_graph_output_type(g, i);
-  return t ? t : surg_value_declared_type(surg_graph_output(g, i));
-}
-
-static int read_inputs(report *r, const surg_graph *g, const char *set, surg__array *in, char *why,
-                       size_t n) {
-  for (size_t i = 0; i < surg_graph_input_count(g); ++i) {
-    const surg_value *v = surg_graph_input(g, i);
-    char *path = suite_file(set, "input", i);
-    surg_status s = suite_read(r->ctx, path, surg_value_declared_type(v), &in[i]);
-    free(path);
-    if (s == SURG_OK || (s == SURG_ENOTFOUND && surg_value_is_initializer(v))) continue;
-    return give_up(why, n, s == SURG_ENOTFOUND ? "an input has no data" : "an input is no value");
-  }
-  return PASS;
-}
-
-static int compare(report *r, const surg_graph *g, const char *set, const surg__array *out,
-                   char *why, size_t n) {
-  int kind = PASS;
-  for (size_t i = 0; i < surg_graph_output_count(g); ++i) {
-    surg__array want = {0};
-    char text[200], *path = suite_file(set, "output", i);
-    surg_status s = suite_read(r->ctx, path, output_type(g, i), &want);
-    free(path);
-    if (s != SURG_OK) return give_up(why, n, "an output file is no value");
-    suite_match match = suite_compare(&out[i], &want, text, sizeof text);
-    surg__array_drop(&want);
-    if (match == SUITE_SAME) continue;
-    snprintf(why, n, "output %zu: %s", i, text);
-    if (match == SUITE_DIFFERS) return FAIL;
-    kind = CLOSE;
-  }
-  return kind;
-}
-
-static int run(report *r, surg_model *m, const char *set, char *why, size_t n) {
-  surg_graph *g = surg_model_graph(m);
-  size_t n_in = surg_graph_input_count(g), n_out = surg_graph_output_count(g);
-  surg__array *in = calloc(n_in + 1, sizeof *in), *out = calloc(n_out + 1, sizeof *out);
-  surg__session session = {.max_bytes = MAX_BYTES, .max_work = MAX_WORK};
-  if (!in || !out) abort();
-  int kind = read_inputs(r, g, set, in, why, n);
-  if (kind == PASS) {
-    surg_status s = surg__session_run(&session, m, in, out);
-    if (s == SURG_OK) {
-      kind = compare(r, g, set, out, why, n);
-    } else {
-      kind = FAIL;
-      snprintf(why, n, "%s: %s", session.at ? surg_node_op_type(session.at) : "the model",
-               session.why ? session.why : surg_status_name(s));
-    }
-  }
-  for (size_t i = 0; i < n_in; ++i) surg__array_drop(&in[i]);
-  for (size_t i = 0; i < n_out; ++i) surg__array_drop(&out[i]);
-  free(in);
-  free(out);
-  return kind;
-}
+static const int kinds[] = {[SUITE_DIFFERS] = FAIL, [SUITE_CLOSE] = CLOSE, [SUITE_SAME] = PASS};
 
 static void one_case(void *user, const char *model, const char *set) {
   report *r = user;
@@ -140,7 +74,7 @@ static void one_case(void *user, const char *model, const char *set) {
   int kind = FAIL;
   surg_context_clear_error(r->ctx);
   if (surg_load(r->ctx, model, NULL, &m) == SURG_OK) {
-    kind = run(r, m, set, why, sizeof why);
+    kind = kinds[suite_run(r->ctx, m, set, why, sizeof why)];
   } else {
     const char *error = surg_context_error(r->ctx);
     snprintf(why, sizeof why, "not loaded: %s", error ? error : "");

@@ -28,4 +28,7 @@ typedef enum suite_match { SUITE_DIFFERS, SUITE_CLOSE, SUITE_SAME } suite_match;
 /* `why` says where they differ. */
 suite_match suite_compare(const surg__array *got, const surg__array *want, char *why, size_t n);
 
+/* Runs a model on the inputs of a set and compares with its outputs; `why` where they differ. */
+suite_match suite_run(surg_context *ctx, surg_model *m, const char *set, char *why, size_t n);
+
 #endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves every case of ONNX's backend test suite to other opsets and runs what came out.
+ *
+ *   opset_matrix [--targets 7,9..24] [--refused FILE] [--wrong-allowed N] [DIR...]
+ *
+ * A case counts where the interpreter gets it right as it is. For each target: right; wrong (other
+ * outputs, an operator that the target lacks, a finding of the checker); refused; and of those
+ * refused how many cannot be done at all, because an input or output of the model is of a type that
+ * the target does not have. --refused writes a line for each refusal: target, case, first reason.
+ *
+ * Exit 1 when anything is wrong; 77 when there is no data. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check/check.h"
+#include "suite.h"
+
+#define MOST_TARGETS 40
+
+enum { RIGHT, WRONG, REFUSED, IMPOSSIBLE, SAME, KINDS };
+
+typedef struct matrix {
+  surg_context *ctx;
+  int targets[MOST_TARGETS];
+  size_t n_targets;
+  unsigned n[MOST_TARGETS][2][KINDS]; /* down, up */
+  unsigned cases, unusable;
+  FILE *refused;
+} matrix;
+
+static void ignore(void *user, surg_severity severity, const char *line) {
+  (void)user, (void)severity, (void)line;
+}
+
+/* --- what cannot be done --- */
+
+static int least_opset_of_dtype(int dtype) {
+  switch (dtype) {
+    case SURG_BFLOAT16: return 13;
+    case SURG_FLOAT8E4M3FN:
+    case SURG_FLOAT8E4M3FNUZ:
+    case SURG_FLOAT8E5M2:
+    case SURG_FLOAT8E5M2FNUZ: return 19;
+    case SURG_INT4:
+    case SURG_UINT4: return 21;
+    case SURG_FLOAT4E2M1: return 23;
+    case SURG_FLOAT8E8M0: return 24;
+    case SURG_INT2:
+    case SURG_UINT2: return 25;
+    default: return 1;
+  }
+}
+
+static int least_opset(const surg_type *t) {
+  int least = 1;
+  while (t) {
+    int one = 1;
+    switch (surg_type_get_kind(t)) {
+      case SURG_TYPE_SEQUENCE: one = 11; break;
+      case SURG_TYPE_OPTIONAL: one = 15; break;
+      case SURG_TYPE_TENSOR: one = least_opset_of_dtype(surg_type_dtype(t)); break;
+      default: break;
+    }
+    if (one > least) least = one;
+    t = surg_type_elem(t);
+  }
+  return least;
+}
+
+static bool impossible(const surg_graph *g, int target) {
+  for (size_t i = 0; i < surg_graph_input_count(g); i++)
+    if (least_opset(surg_value_declared_type(surg_graph_input(g, i))) > target) return true;
+  for (size_t i = 0; i < surg_graph_output_count(g); i++)
+    if (least_opset(surg_graph_output_type(g, i)) > target) return true;
+  return false;
+}
+
+/* --- one case --- */
+
+/* Whether every node of the default domain has an operator of the target. */
+static const char *missing(const surg_model *m) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (!*surg_node_domain(n) && surg_node_class(n) != SURG_OP_CLASS_FUNCTION &&
+          (!surg_node_schema(n) || surg_schema_deprecated(surg_node_schema(n))))
+        return surg_node_op_type(n);
+  return NULL;
+}
+
+static void found(void *user, const surg__finding *f) {
+  char *why = user;
+  if (f->severity == SURG_ERROR && !*why) snprintf(why, 200, "%s: %s", f->code, f->text);
+}
+
+static int judge(matrix *x, surg_model *m, const char *set, char *why, size_t n) {
+  const char *op = missing(m);
+  if (op) {
+    snprintf(why, n, "%s is not there", op);
+    return WRONG;
+  }
+  char finding[200] = "";
+  if (surg__check_model(m, true, 20, found, finding) || *finding) {
+    snprintf(why, n, "check: %s", finding);
+    return WRONG;
+  }
+  return suite_run(x->ctx, m, set, why, n) == SUITE_DIFFERS ? WRONG : RIGHT;
+}
+
+static void one_target(matrix *x, const surg_model *original, const char *set, size_t t) {
+  const int target = x->targets[t];
+  const int64_t opset = surg_model_opset(original, "");
+  char pipeline[64], why[300] = "";
+  snprintf(pipeline, sizeof pipeline, "opset{to=%d}", target);
+  if (opset == target) {
+    x->n[t][0][SAME]++;
+    return;
+  }
+  surg_model *m = surg_model_clone(original);
+  surg_context_clear_error(x->ctx);
+  int kind = REFUSED;
+  if (m && surg_run_pipeline(&m, pipeline) == SURG_OK) {
+    kind = judge(x, m, set, why, sizeof why);
+  } else {
+    const char *error = surg_context_error(x->ctx);
+    snprintf(why, sizeof why, "%s", error ? error : "?");
+    if (impossible(surg_model_graph(original), target)) kind = IMPOSSIBLE;
+  }
+  surg_model_free(m);
+  x->n[t][opset < target][kind]++;
+  if (kind == WRONG) printf("WRONG %d %s: %s\n", target, set, why);
+  if (kind == REFUSED && x->refused) fprintf(x->refused, "%d\t%s\t%s\n", target, set, why);
+}
+
+static void one_case(void *user, const char *path, const char *set) {
+  matrix *x = user;
+  surg_model *m = NULL;
+  char why[256];
+  x->cases++;
+  if (surg_load(x->ctx, path, NULL, &m) == SURG_OK && surg_model_opset(m, "") &&
+      suite_run(x->ctx, m, set, why, sizeof why) != SUITE_DIFFERS) {
+    for (size_t t = 0; t < x->n_targets; t++) one_target(x, m, set, t);
+  } else {
+    x->unusable++;
+  }
+  surg_model_free(m);
+}
+
+/* --- */
+
+/* "7,9..24" */
+static bool read_targets(matrix *x, const char *text) {
+  while (*text) {
+    char *end;
+    long a = strtol(text, &end, 10), b = a;
+    if (end == text) return false;
+    if (strncmp(end, "..", 2) == 0) b = strtol(end + 2, &end, 10);
+    for (; a <= b && x->n_targets < MOST_TARGETS; a++) x->targets[x->n_targets++] = (int)a;
+    if (*end && *end != ',') return false;
+    text = *end ? end + 1 : end;
+  }
+  return x->n_targets > 0;
+}
+
+static double share(unsigned a, unsigned b) {
+  return b ? 100.0 * a / b : 100.0;
+}
+
+static int print_report(const matrix *x) {
+  static const char *const way[] = {"down", "up"};
+  unsigned wrong = 0;
+  printf("%u cases, %u not run (no default domain, or not right as they are)\n", x->cases,
+         x->unusable);
+  for (int up = 0; up < 2; up++) {
+    unsigned sum[KINDS] = {0};
+    printf("%-6s %7s %7s %9s %12s %18s\n", way[up], "right", "wrong", "refused", "impossible",
+           "right of possible");
+    for (size_t t = 0; t < x->n_targets; t++) {
+      const unsigned *n = x->n[t][up];
+      for (int k = 0; k < KINDS; k++) sum[k] += n[k];
+      printf("%6d %7u %7u %9u %12u %17.1f%%\n", x->targets[t], n[RIGHT], n[WRONG], n[REFUSED],
+             n[IMPOSSIBLE], share(n[RIGHT], n[RIGHT] + n[WRONG] + n[REFUSED]));
+    }
+    printf("%6s %7u %7u %9u %12u %17.1f%%\n", "all", sum[RIGHT], sum[WRONG], sum[REFUSED],
+           sum[IMPOSSIBLE], share(sum[RIGHT], sum[RIGHT] + sum[WRONG] + sum[REFUSED]));
+    wrong += sum[WRONG];
+  }
+  return wrong ? 1 : 0;
+}
+
+int main(int argc, char **argv) {
+  static matrix x;
+  surg_config config = {.size = sizeof config, .diag = ignore, .max_memory = 8ull << 30};
+  bool any = false;
+  x.ctx = surg_context_new(&config);
+  if (!x.ctx) return 1;
+  const char *targets = "7,9..24";
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--targets") == 0 && i + 1 < argc) targets = argv[++i];
+  if (!read_targets(&x, targets)) return 2;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--targets") == 0) {
+      i++;
+    } else if (strcmp(argv[i], "--refused") == 0 && i + 1 < argc) {
+      x.refused = fopen(argv[++i], "w");
+    } else {
+      any = true;
+      suite_walk(argv[i], one_case, &x);
+    }
+  }
+  const char *dirs = getenv("ONNXSURG_BACKEND");
+  if (!any) suite_walk_list(dirs && *dirs ? dirs : SUITE_DEFAULT_DIR, one_case, &x);
+  if (x.cases == 0) printf("no test cases found: give a folder, or install libonnx-testdata\n");
+  int result = x.cases == 0 ? 77 : print_report(&x);
+  if (x.refused) fclose(x.refused);
+  surg_context_free(x.ctx);
+  return result;
+}
