@@ -131,6 +131,22 @@ const surg_type *surg__m_output_type(const surg_graph *g, size_t i) {
   return t ? t : surg_value_declared_type(v);
 }
 
+/* What a subgraph declares as optional may be given an element (a Loop carries one on). */
+static surg_status as_declared(surg__machine *m, const surg_value *v, const surg__array *given,
+                               surg__array *out) {
+  const surg_type *t = surg_value_declared_type(v);
+  bool wrap = surg_type_get_kind(t) == SURG_TYPE_OPTIONAL && given->dtype != SURG__V_OPTIONAL &&
+              given->dtype != SURG_UNDEFINED;
+  if (!wrap) {
+    *out = surg__array_ref(given);
+    return SURG_OK;
+  }
+  surg_status s =
+      surg__list_make(m->ctx, SURG__V_OPTIONAL, surg__content_of(given), 1, out);
+  if (s == SURG_OK) surg__list_of(out)->items[0] = surg__array_ref(given);
+  return s;
+}
+
 /* Inputs of the graph from `inputs`; those past them must have an initializer. */
 static surg_status feed(surg__machine *m, surg_graph *g, const surg__array *inputs, size_t n_in) {
   surg_status s = SURG_OK;
@@ -139,8 +155,9 @@ static surg_status feed(surg__machine *m, surg_graph *g, const surg__array *inpu
   for (size_t i = 0; s == SURG_OK && i < have; ++i) {
     const surg_value *v = surg_graph_input(g, i);
     if (i < n_in) {
-      surg__array a = surg__array_ref(&inputs[i]);
-      s = surg__m_set(m, v, &a);
+      surg__array a;
+      s = as_declared(m, v, &inputs[i], &a);
+      if (s == SURG_OK) s = surg__m_set(m, v, &a);
     } else if (!surg_value_is_initializer(v)) {
       s = surg__m_stop(m, SURG_EINVALID, "a subgraph has more inputs");
     }
