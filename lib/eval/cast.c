@@ -4,6 +4,7 @@
  * (NaN or an out-of-range float to an integer, texts whose spelling differs between runtimes) is
  * not computed. */
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,8 +65,9 @@ static const char *store_real(const cast *c, uint64_t i, double v) {
     case SURG_FLOAT8E8M0:
       return store_e8m0(c, i, v);
     case SURG_FLOAT4E2M1:
-      if (isnan(v)) return "NaN has no float4e2m1";
-      ((uint8_t *)c->out->data)[i] = surg__float_to_fp4((float)v);
+      /* A run gives what the reference does: minus zero. */
+      if (isnan(v) && !c->k->running) return "NaN has no float4e2m1";
+      ((uint8_t *)c->out->data)[i] = isnan(v) ? 8 : surg__float_to_fp4((float)v);
       return NULL;
     default:
       surg__store_f64(to, c->out->data, i, v);
@@ -88,6 +90,14 @@ static const char *real_to_small_int(const cast *c, uint64_t i, double v) {
   return NULL;
 }
 
+/* What the common processors make of a float that does not fit: an int64, or for narrow types an
+ * int32, the least one for what is no such number either, cut to the width of the type. */
+static uint64_t misfit(int to, double v) {
+  bool wide = surg__dtype_bits(to) > 32 || to == SURG_UINT32;
+  if (fabs(v) < (wide ? 0x1p63 : 0x1p31)) return (uint64_t)(int64_t)v;
+  return wide ? 1ull << 63 : UINT64_MAX << 31;
+}
+
 /* Cuts off the fraction; what does not fit then has no defined result. */
 static const char *real_to_int(const cast *c, uint64_t i, double v) {
   int to = c->out->dtype;
@@ -95,13 +105,17 @@ static const char *real_to_int(const cast *c, uint64_t i, double v) {
     ((uint8_t *)c->out->data)[i] = v != 0;
     return NULL;
   }
-  if (isnan(v)) return "NaN has no integer";
-  if (surg__dtype_bits(to) < 8) return real_to_small_int(c, i, v);
+  if (isnan(v) && !c->k->running) return "NaN has no integer";
+  if (surg__dtype_bits(to) < 8 && !isnan(v)) return real_to_small_int(c, i, v);
   v = trunc(v);
   /* Both limits are powers of two, exact as doubles. */
   double high = ldexp(1, (int)surg__dtype_bits(to) - (surg__dtype_is_signed_int(to) ? 1 : 0));
   double low = surg__dtype_is_signed_int(to) ? -high : 0;
-  if (v < low || v >= high) return "a float is out of the range of the integer type";
+  if (!(v >= low && v < high)) {
+    if (!c->k->running) return "a float is out of the range of the integer type";
+    surg__store_int(to, c->out->data, i, misfit(to, v));
+    return NULL;
+  }
   uint64_t bits = v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v;
   surg__store_int(to, c->out->data, i, bits);
   return NULL;
@@ -235,12 +249,11 @@ static const char *real_to_text(const cast *c, uint64_t i, double v) {
   if (isnan(v)) return put_text(c, i, "NaN");
   if (isinf(v)) return put_text(c, i, v < 0 ? "-INF" : "INF");
   if (!surg__is_real(dtype)) return "no agreed text for this float type";
-  if (v == trunc(v) || fabs(v) < 1e-4 || fabs(v) >= 1e8) {
-    return "no agreed text for this number";
-  }
+  bool common = v != trunc(v) && fabs(v) >= 1e-4 && fabs(v) < 1e8;
+  if (!common && !c->k->running) return "no agreed text for this number";
   for (int precision = 1; precision <= 17; ++precision) {
     snprintf(text, sizeof text, "%.*g", precision, v);
-    bool plain = !strchr(text, 'e');
+    bool plain = c->k->running || !strchr(text, 'e');
     if (plain && reads_back(dtype, text, v)) return put_text(c, i, text);
   }
   return "no agreed text for this number";
@@ -248,7 +261,7 @@ static const char *real_to_text(const cast *c, uint64_t i, double v) {
 
 static const char *int_to_text(const cast *c, uint64_t i, uint64_t v, bool negative) {
   char text[TEXT_MAX];
-  if (c->in->dtype == SURG_BOOL) return "no agreed text for a truth value";
+  if (c->in->dtype == SURG_BOOL && !c->k->running) return "no agreed text for a truth value";
   uint64_t magnitude = negative ? 0 - v : v;
   snprintf(text, sizeof text, "%s%llu", negative ? "-" : "", (unsigned long long)magnitude);
   return put_text(c, i, text);
@@ -272,6 +285,26 @@ static const char *one(const cast *c, uint64_t i) {
   return NULL;
 }
 
+static surg__kstatus convert_all(const cast *c) {
+  for (uint64_t i = 0; i < c->in->count; ++i) {
+    const char *why = one(c, i);
+    if (why == no_memory) return SURG__K_NOMEM;
+    if (why) return surg__k_cannot(c->k, why);
+  }
+  return SURG__K_OK;
+}
+
+/* Numbers are read and written with a point, whatever the caller's locale says. */
+static surg__kstatus convert_text(const cast *c) {
+  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!plain) return SURG__K_NOMEM;
+  locale_t before = uselocale(plain);
+  surg__kstatus s = convert_all(c);
+  uselocale(before);
+  freelocale(plain);
+  return s;
+}
+
 static surg__kstatus convert(surg_kctx *k, int to, bool saturate, round_mode mode) {
   const surg__array *in = &k->in[0];
   if (!k->wanted[0]) return SURG__K_OK;
@@ -282,12 +315,7 @@ static surg__kstatus convert(surg_kctx *k, int to, bool saturate, round_mode mod
   SURG__K_TRY(surg__k_out(k, 0, to, in->dims, in->rank));
   SURG__K_TRY(surg__k_work(k, in->count));
   cast c = {k, in, &k->out[0], saturate, mode};
-  for (uint64_t i = 0; i < in->count; ++i) {
-    const char *why = one(&c, i);
-    if (why == no_memory) return SURG__K_NOMEM;
-    if (why) return surg__k_cannot(k, why);
-  }
-  return SURG__K_OK;
+  return in->dtype == SURG_STRING || to == SURG_STRING ? convert_text(&c) : convert_all(&c);
 }
 
 static bool text_is(surg_str s, const char *word) {

@@ -19,7 +19,7 @@ surg__kstatus surg__need(surg_kctx *k, uint32_t in) {
 surg__kstatus surg__need_axis(surg_kctx *k, int64_t axis, uint32_t rank, int negative_since,
                               uint32_t *out) {
   if (axis < 0 && k->since < negative_since)
-    return surg__k_cannot(k, "a negative axis has no meaning in this opset");
+    SURG__K_TRY(surg__k_disputed(k, "a negative axis has no meaning in this opset"));
   if (!surg__k_axis(axis, rank, out)) return surg__k_invalid(k, "an axis is out of range");
   return SURG__K_OK;
 }

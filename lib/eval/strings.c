@@ -193,10 +193,8 @@ surg__kstatus surg__k_string_normalizer(surg_kctx *k) {
   const surg__array *x = &k->in[0];
   const surg_str *in = x->data, *stop;
   size_t n_stop;
-  surg_str action = surg_node_string(k->node, "case_change_action", "NONE");
+  int which = surg__k_word(k, "case_change_action", "NONE", actions, 3);
   bool sensitive = surg_node_int(k->node, "is_case_sensitive", 0) != 0;
-  int which = 0;
-  while (which < 3 && !surg__str_is(action, actions[which])) ++which;
   if (which == 3) return surg__k_invalid(k, "there is no such change of case");
   if (x->rank < 1 || x->rank > 2 || (x->rank == 2 && x->dims[0] != 1)) {
     return surg__k_invalid(k, "the input is no list of strings");
