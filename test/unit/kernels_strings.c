@@ -160,17 +160,18 @@ START_TEST(test_unicode) {
     ck_assert_uint_eq(surg__utf8_get(bad[i], strlen(bad[i]), &length), SURG__NO_CHAR);
     ck_assert_uint_eq(length, 1);
   }
+  unsigned wrong = 0; /* counted, since a million assertions take seconds */
   for (uint32_t c = 0; c < 0x110000; ++c) {
     char text[4];
     if (c >= 0xd800 && c < 0xe000) continue;
     size_t n = surg__utf8_put(text, c);
-    ck_assert_uint_eq(surg__utf8_get(text, n, &length), c);
-    ck_assert_uint_eq(length, n);
     uint32_t low = surg__char_lower(c), up = surg__char_upper(c);
-    ck_assert(low == c || surg__char_upper(low) == c);
-    ck_assert(up == c || surg__char_lower(up) == c || c == 0xb5 || c == 0x131 || c == 0x17f ||
-              c == 0x3c2);
+    bool one_way = c == 0xb5 || c == 0x131 || c == 0x17f || c == 0x3c2;
+    wrong += surg__utf8_get(text, n, &length) != c || length != n;
+    wrong += low != c && surg__char_upper(low) != c;
+    wrong += up != c && surg__char_lower(up) != c && !one_way;
   }
+  ck_assert_uint_eq(wrong, 0);
   ck_assert_uint_eq(surg__char_upper(0x444), 0x424);
   ck_assert_uint_eq(surg__char_lower(0x3a3), 0x3c3);
   ck_assert_uint_eq(surg__char_upper(0xdf), 0xdf);
