@@ -4,10 +4,8 @@
 
 /* dim / by. A dim that does not divide contradicts the operator. */
 static surg_dim divided(surg__infer *c, surg_dim d, int64_t by) {
-  if (by == 1) return d;
-  if (!surg__dim_known(d) || by < 1) return surg__dim_unknown();
-  if (d.value % by) surg__i_bad(c);
-  return surg__dim(d.value / by);
+  if (surg__dim_known(d) && by > 0 && d.value % by) surg__i_bad(c);
+  return surg__dim_over(d, by);
 }
 
 static surg_dim times(surg_dim a, surg_dim b) {
@@ -116,7 +114,7 @@ void surg__i_causal_conv(surg__infer *c) {
   if (!has_x) return;
   surg__i_put_like(c, 0, dtype, &x);
   surg_dim state[3] = {x.dims[0], x.dims[1], surg__dim_unknown()};
-  if (has_w && surg__dim_known(w.dims[2])) state[2] = surg__dim(w.dims[2].value - 1);
+  if (has_w) state[2] = surg__dim_add(w.dims[2], -1);
   surg__i_put(c, 1, dtype, state, 3);
 }
 

@@ -118,9 +118,8 @@ static const surg__elem *settled(const surg_value *v, surg__elem buf[SURG__ELEMS
   return e->e;
 }
 
-static const surg__elem *elems_of(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
-                                  uint32_t *n, bool *real) {
-  const surg_value *v = surg_node_input(c->n, i);
+static const surg__elem *elems_of(surg__infer *c, const surg_value *v,
+                                  surg__elem buf[SURG__ELEMS], uint32_t *n, bool *real) {
   if (!v) return NULL;
   surg__istate *s = state_of(c, v);
   if (!s) return settled(v, buf, n, real);
@@ -137,14 +136,14 @@ static const surg__elem *elems_of(surg__infer *c, size_t i, surg__elem buf[SURG_
 const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                 uint32_t *n) {
   bool real = false;
-  const surg__elem *e = elems_of(c, i, buf, n, &real);
+  const surg__elem *e = elems_of(c, surg_node_input(c->n, i), buf, n, &real);
   return real ? NULL : e;
 }
 
 const surg__elem *surg__i_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                     uint32_t *n) {
   bool real = false;
-  return elems_of(c, i, buf, n, &real);
+  return elems_of(c, surg_node_input(c->n, i), buf, n, &real);
 }
 
 int64_t surg_value_elements(const surg_value *v, surg_elem *out, size_t cap) {
@@ -433,4 +432,21 @@ void surg__i_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32
   if (!v || !v->inferred) return;
   const bool real = tracked_real(v->inferred->dtype);
   if (real || tracked(v->inferred->dtype)) put_elems(c, k, e, n, real);
+}
+
+void surg__i_put_elems_outside(surg__infer *c, size_t k, const surg_value *v,
+                               const surg_value *or, const surg_graph *body) {
+  surg__elem a[SURG__ELEMS], b[SURG__ELEMS], out[SURG__ELEMS];
+  uint32_t n, m = 0;
+  bool real = false, also_real = false;
+  const surg__elem *x = c->states ? elems_of(c, v, a, &n, &real) : NULL;
+  const surg__elem *y = x && or ? elems_of(c, or, b, &m, &also_real) : NULL;
+  if (!x || n > SURG__ELEMS || (or && (!y || m != n || real != also_real))) return;
+  for (uint32_t i = 0; i < n; i++) {
+    const bool same = !y || (x[i].known == y[i].known && x[i].value == y[i].value &&
+                             x[i].expr == y[i].expr);
+    const bool inside = x[i].expr && surg__expr_born_in(x[i].expr, body);
+    out[i] = same && !inside ? x[i] : surg__elem_unknown();
+  }
+  surg__i_put_any_elems(c, k, out, n);
 }

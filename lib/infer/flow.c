@@ -34,6 +34,17 @@ static void put_sequences(surg__infer *c, size_t k, const surg_type *a, const su
   surg__i_put_wrapped(c, k, SURG_TYPE_SEQUENCE, &any);
 }
 
+/* Output k is what a body gives, and has its elements. */
+static void put_decided(surg__infer *c, size_t k, surg_value *v, const surg_graph *body) {
+  surg_dim dims[SURG_LIMIT_RANK];
+  const surg__fact f = outside(c, v, body, 0, dims);
+  if (f.kind == SURG_TYPE_TENSOR)
+    surg__i_put_like(c, k, f.dtype, &f);
+  else if (f.kind != SURG_TYPE_UNKNOWN)
+    surg__i_put_type(c, k, f.type);
+  surg__i_put_elems_outside(c, k, v, NULL, body);
+}
+
 /* Output k is one of two values, one cannot say which. */
 static void put_join(surg__infer *c, size_t k, const surg__fact *a, const surg__fact *b) {
   surg_dim dims[SURG_LIMIT_RANK];
@@ -63,10 +74,17 @@ void surg__i_if(surg__infer *c) {
     surg__i_bad(c);
     return;
   }
+  int64_t decided;
+  if (surg__i_int(c, 0, &decided)) {
+    const surg_graph *taken = decided ? a : b;
+    for (size_t k = 0; k < n; k++) put_decided(c, k, surg_graph_output(taken, k), taken);
+    return;
+  }
   for (size_t k = 0; k < n; k++) {
     const surg__fact x = outside(c, surg_graph_output(a, k), a, 0, da);
     const surg__fact y = outside(c, surg_graph_output(b, k), b, 1, db);
     put_join(c, k, &x, &y);
+    surg__i_put_elems_outside(c, k, surg_graph_output(a, k), surg_graph_output(b, k), a);
   }
 }
 

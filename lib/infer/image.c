@@ -62,9 +62,9 @@ void surg__i_col2im(surg__infer *c) {
     }
     if (by.value == 1) {
       dims[1] = channels;
-    } else if (surg__dim_known(by) && surg__dim_known(channels)) {
-      if (channels.value % by.value) surg__i_bad(c);
-      dims[1] = surg__dim(channels.value / by.value);
+    } else if (surg__dim_known(by)) {
+      if (surg__dim_known(channels) && channels.value % by.value) surg__i_bad(c);
+      dims[1] = surg__dim_over(channels, by.value);
     }
   }
   memcpy(dims + 2, image, n * sizeof *dims);
@@ -125,9 +125,8 @@ void surg__i_max_unpool(surg__infer *c) {
         !list_entry(c, "pads", 2 * spatial, i, 0, &begin) ||
         !list_entry(c, "pads", 2 * spatial, i + spatial, 0, &end))
       return;
-    if (!surg__dim_known(d) || d.value < 1 || d.value > INT32_MAX) continue;
-    const int64_t size = (d.value - 1) * stride + kernel - begin - end;
-    if (size >= 0) dims[i + 2] = surg__dim(size);
+    if (surg__dim_known(d) && d.value < 1) continue;
+    dims[i + 2] = surg__dim_add(surg__dim_times(d, stride), kernel - begin - end - stride);
   }
   if (surg__i_has(c, 2)) {
     surg_dim wanted[SURG_LIMIT_RANK];

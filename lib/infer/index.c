@@ -88,12 +88,34 @@ void surg__i_one_hot(surg__infer *c) {
   surg__i_put(c, 0, dtype, dims, rank);
 }
 
+/* Where a list is decided to be other than 0; false: not all of it is decided. */
+static bool places(surg__infer *c, surg__elem out[SURG__ELEMS], uint32_t *count) {
+  surg__elem buf[SURG__ELEMS];
+  uint32_t n;
+  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  *count = 0;
+  if (!e) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    const bool some = e[i].known ? e[i].value != 0
+                                 : surg__expr_at_least_num(e[i].expr, 1) ||
+                                       surg__expr_at_most_num(e[i].expr, -1);
+    if (!some && !e[i].known) return false;
+    if (some) out[(*count)++] = surg__elem_int(i);
+  }
+  return true;
+}
+
 void surg__i_nonzero(surg__infer *c) {
   surg__fact x;
   surg_dim dims[2] = {surg__dim_unknown(), surg__dim_unknown()};
+  surg__elem at[SURG__ELEMS];
+  uint32_t n = 0;
   /* Runtimes differ on a scalar. */
   if (surg__i_ranked(c, 0, &x) && x.rank > 0) dims[0] = surg__dim(x.rank);
+  const bool decided = c->states && x.ranked && x.rank == 1 && places(c, at, &n);
+  if (decided) dims[1] = surg__dim(n);
   surg__i_put(c, 0, SURG_INT64, dims, 2);
+  if (decided) surg__i_put_elems(c, 0, at, n);
 }
 
 void surg__i_compress(surg__infer *c) {
@@ -125,18 +147,25 @@ void surg__i_nms(surg__infer *c) {
 void surg__i_topk(surg__infer *c) {
   surg__fact x;
   size_t axis;
-  int64_t k = -1;
+  surg__elem buf[SURG__ELEMS];
+  uint32_t n;
+  bool negative = false;
+  surg_dim k = surg__dim_unknown();
   if (!surg__i_ranked(c, 0, &x)) return;
   if (!surg__i_axis(c, surg_node_int(c->n, "axis", -1), x.rank, &axis)) return;
   surg_dim dims[SURG_LIMIT_RANK];
   memcpy(dims, x.dims, x.rank * sizeof *dims);
-  if (c->since < 10) k = surg_node_int(c->n, "k", -1);
-  const bool known = c->since < 10 || surg__i_int(c, 1, &k);
-  if (known && (k < 0 || (surg__dim_known(dims[axis]) && k > dims[axis].value))) {
+  if (c->since < 10) {
+    k = surg__dim_of(surg__elem_int(surg_node_int(c->n, "k", -1)), &negative);
+  } else {
+    const surg__elem *e = surg__i_elems(c, 1, buf, &n);
+    if (e && n == 1) k = surg__dim_of(e[0], &negative);
+  }
+  if (negative || (surg__dim_known(k) && surg__dim_known(dims[axis]) && k.value > dims[axis].value)) {
     surg__i_bad(c);
     return;
   }
-  dims[axis] = known ? surg__dim(k) : surg__dim_unknown();
+  dims[axis] = k;
   surg__i_put(c, 0, x.dtype, dims, x.rank);
   surg__i_put(c, 1, SURG_INT64, dims, x.rank);
 }

@@ -121,6 +121,11 @@ void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n
 /* The same of floats, too, where they are those of an input of the type of output k. */
 void surg__i_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
 
+/* The elements of output k are those of v, an output of a body; where `or` is given, only what it has
+ * in common with it. */
+void surg__i_put_elems_outside(surg__infer *c, size_t k, const surg_value *v,
+                               const surg_value *or, const surg_graph *body);
+
 /* --- dims --- */
 static inline surg_dim surg__dim(int64_t v) { return (surg_dim){v, NULL, NULL}; }
 static inline surg_dim surg__dim_unknown(void) { return (surg_dim){-1, NULL, NULL}; }

@@ -67,10 +67,21 @@ void surg__i_recurrent(surg__infer *c) {
 
 /* --- Resize, Upsample --- */
 
-/* dim * scale rounded down. Unknown where float and double arithmetic differ. */
+/* dim * scale rounded down. Unknown where float and double arithmetic differ; symbols are taken to
+ * be so small that the product with a short fraction is exact. */
 static surg_dim scaled(surg_dim d, float scale) {
+  const int64_t most = 1024; /* the largest denominator of a scale, and its numerator over it */
   if (scale == 1.0f) return d;
-  if (!surg__dim_known(d) || !(scale > 0) || d.value > INT32_MAX) return surg__dim_unknown();
+  if (!(scale > 0)) return surg__dim_unknown();
+  if (!surg__dim_known(d)) {
+    int64_t over = 1;
+    while (over < most && (double)scale * (double)over != floor((double)scale * (double)over))
+      over *= 2;
+    const double times = (double)scale * (double)over;
+    if (times != floor(times) || times > (double)(most * over)) return surg__dim_unknown();
+    return surg__dim_over(surg__dim_times(d, (int64_t)times), over);
+  }
+  if (d.value > INT32_MAX) return surg__dim_unknown();
   const double wide = floor((double)d.value * (double)scale);
   const float narrow = floorf((float)d.value * scale);
   if (wide != (double)narrow || wide > (double)INT32_MAX) return surg__dim_unknown();
@@ -167,14 +178,11 @@ void surg__i_depth_to_space(surg__infer *c) {
     const bool divide = to_space == (i == 1);
     const int64_t by = i == 1 ? b * b : b;
     int64_t v = dims[i].value;
-    if (!surg__dim_known(dims[i])) {
-      dims[i] = surg__dim_unknown();
-    } else if (divide ? v % by != 0 : !surg__mul_i64(v, by, &v)) {
+    if (surg__dim_known(dims[i]) && (divide ? v % by != 0 : !surg__mul_i64(v, by, &v))) {
       surg__i_bad(c);
       return;
-    } else {
-      dims[i] = surg__dim(divide ? v / by : v);
     }
+    dims[i] = divide ? surg__dim_over(dims[i], by) : surg__dim_times(dims[i], by);
   }
   surg__i_put(c, 0, x.dtype, dims, 4);
 }

@@ -75,17 +75,26 @@ void surg__i_concat(surg__infer *c) {
 /* --- Split --- */
 
 /* Pieces without given sizes: equal ones, and from version 18 the last may be smaller. */
-static bool piece(const surg__infer *c, int64_t dim, size_t pieces, size_t i, int64_t *size) {
+static bool piece(const surg__infer *c, surg_dim dim, size_t pieces, size_t i, surg_dim *size) {
   const int64_t n = (int64_t)pieces;
-  if (c->since < 18) {
-    *size = dim / n;
-    return dim % n == 0;
-  }
-  const int64_t chunk = dim / n + (dim % n != 0);
   int64_t before;
-  if (!surg__mul_i64(chunk, n - 1, &before)) return false;
+  if (c->since < 18) {
+    *size = surg__dim_over(dim, n);
+    return !surg__dim_known(dim) || dim.value % n == 0;
+  }
+  const surg_dim chunk = surg__dim_over_up(dim, n), most = surg__dim_times(chunk, n - 1);
+  *size = chunk;
+  if (!surg__dim_known(dim)) {
+    if ((int64_t)i == n - 1)
+      *size = surg__expr_dim(surg__expr_sub(dim.expr, surg__dim_as_expr(c, most)));
+    return true;
+  }
+  if (!surg__mul_i64(chunk.value, n - 1, &before)) return false;
   /* Nothing says what the pieces are when even the last one would have to be less than empty. */
-  *size = dim < before ? -1 : (int64_t)i == n - 1 ? dim - before : chunk;
+  if (dim.value < before)
+    *size = surg__dim_unknown();
+  else if ((int64_t)i == n - 1)
+    *size = surg__dim(dim.value - before);
   return true;
 }
 
@@ -97,54 +106,63 @@ static void split_elems(surg__infer *c, size_t k, int64_t from, int64_t size) {
   if (e && from + size <= (int64_t)n) surg__i_put_any_elems(c, k, e + from, (uint32_t)size);
 }
 
+/* How a Split cuts: sizes that are given (and maybe known), or a number of equal pieces. */
+typedef struct split_plan {
+  bool given;
+  surg__elem sizes[SURG__ELEMS]; /* of n_sizes pieces; unknown where n_sizes is 0 */
+  size_t n_sizes, pieces;
+} split_plan;
+
 /* Sizes from attribute or input, one a piece. */
-static bool given_sizes(surg__infer *c, int64_t sizes[SURG__ELEMS], size_t *n) {
-  uint32_t count;
+static bool given_sizes(surg__infer *c, split_plan *p) {
+  surg__elem buf[SURG__ELEMS];
+  uint32_t n;
+  size_t count;
   if (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split")) {
-    const int64_t *s = surg_node_ints(c->n, "split", n);
-    if (!s || *n > SURG__ELEMS) return false;
-    memcpy(sizes, s, *n * sizeof *sizes);
+    const int64_t *s = surg_node_ints(c->n, "split", &count);
+    if (!s || count > SURG__ELEMS) return false;
+    for (size_t i = 0; i < count; i++) p->sizes[i] = surg__elem_int(s[i]);
+    p->n_sizes = count;
     return true;
   }
-  if (!surg__i_ints(c, 1, sizes, SURG__ELEMS, &count)) return false;
-  *n = count;
+  const surg__elem *e = surg__i_elems(c, 1, buf, &n);
+  if (!e) return false;
+  for (uint32_t i = 0; i < n; i++) p->sizes[i] = e[i];
+  p->n_sizes = n;
   return true;
 }
 
-static bool sizes_fit(const int64_t *sizes, size_t n, surg_dim whole) {
+static bool sizes_fit(const split_plan *p, surg_dim whole) {
   int64_t sum = 0;
-  for (size_t i = 0; i < n; i++)
-    if (sizes[i] < 0 || !surg__add_i64(sum, sizes[i], &sum)) return false;
+  for (size_t i = 0; i < p->n_sizes; i++) {
+    if (!p->sizes[i].known) return true;
+    if (p->sizes[i].value < 0 || !surg__add_i64(sum, p->sizes[i].value, &sum)) return false;
+  }
   return !surg__dim_known(whole) || whole.value == sum;
 }
-
-/* How a Split cuts: sizes that are given (and maybe known), or a number of equal pieces. */
-typedef struct split_plan {
-  bool given, known;
-  int64_t sizes[SURG__ELEMS];
-  size_t pieces;
-} split_plan;
 
 /* False: the node is wrong. */
 static bool plan_split(surg__infer *c, surg_dim whole, split_plan *p) {
   const size_t outputs = surg_node_output_count(c->n);
-  size_t n = 0;
+  p->n_sizes = 0;
   p->given = surg__i_has(c, 1) ||
              (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split"));
-  p->known = p->given && given_sizes(c, p->sizes, &n);
   p->pieces = outputs;
-  if (p->known) return n >= outputs && sizes_fit(p->sizes, n, whole);
-  if (c->since < 18 || !surg_node_attr(c->n, "num_outputs")) return true;
+  if (p->given && given_sizes(c, p)) return p->n_sizes >= outputs && sizes_fit(p, whole);
+  if (p->given || c->since < 18 || !surg_node_attr(c->n, "num_outputs")) return true;
   const int64_t wanted = surg_node_int(c->n, "num_outputs", 0);
   p->pieces = (size_t)wanted;
   return wanted >= (int64_t)outputs;
 }
 
-/* The size of piece k, -1 where it is not known. False: the node is wrong. */
+/* The size of piece k. False: the node is wrong. */
 static bool split_size(const surg__infer *c, const split_plan *p, surg_dim whole, size_t k,
-                       int64_t *size) {
-  *size = p->known ? p->sizes[k] : -1;
-  return p->given || !surg__dim_known(whole) || piece(c, whole.value, p->pieces, k, size);
+                       surg_dim *size) {
+  bool negative = false;
+  *size = surg__dim_unknown();
+  if (!p->given) return piece(c, whole, p->pieces, k, size);
+  if (p->n_sizes) *size = surg__dim_of(p->sizes[k], &negative);
+  return !negative;
 }
 
 void surg__i_split(surg__infer *c) {
@@ -152,7 +170,7 @@ void surg__i_split(surg__infer *c) {
   size_t axis;
   split_plan p;
   surg_dim dims[SURG_LIMIT_RANK];
-  int64_t from = 0, size;
+  int64_t from = 0;
   if (!surg__i_ranked(c, 0, &x)) return;
   if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
   memcpy(dims, x.dims, x.rank * sizeof *dims);
@@ -163,13 +181,14 @@ void surg__i_split(surg__infer *c) {
     return;
   }
   for (size_t k = 0; k < outputs; k++) {
-    if (!split_size(c, &p, whole, k, &size)) {
+    if (!split_size(c, &p, whole, k, &dims[axis])) {
       surg__i_bad(c);
       return;
     }
-    dims[axis] = surg__dim(size);
+    const int64_t size = dims[axis].value;
     surg__i_put(c, k, x.dtype, dims, x.rank);
-    if (size < 0) continue;
+    if (size < 0) from = INT64_MAX;
+    if (from == INT64_MAX) continue;
     if (x.rank == 1 && surg__dim_known(whole)) split_elems(c, k, from, size);
     from += size;
   }
@@ -205,18 +224,37 @@ static bool cut_known(int64_t dim, int64_t start, int64_t end, int64_t step, int
   return true;
 }
 
-/* The dim that is left, where not everything is a number. */
-static surg_dim cut_symbolic(surg_dim dim, surg__elem start, surg__elem end, int64_t step) {
-  const surg_dim none = surg__dim_unknown();
-  if (!start.known) return none;
-  if (step == 1 && start.value == 0) {
-    if (end.known && end.value == INT64_MAX) return dim;
-    if (!end.known && end.expr && surg__dim_same(dim, surg__dim_of(end, &(bool){false})))
-      return dim;
-    if (end.known && end.value == 0) return surg__dim(0);
+/* An end of a cut as an index from the front, before it is clamped; NULL: not known. */
+static const surg_expr *cut_end(surg__infer *c, const surg_expr *dim, surg__elem e) {
+  if (e.known) {
+    if (e.value >= 0) return surg__expr_num(c->m, e.value);
+    /* Far before the first element, also where the sum would overflow. */
+    if (dim->hi < INT64_MAX && e.value < -dim->hi) return surg__expr_num(c->m, -1);
+    return surg__expr_add_num(dim, e.value);
   }
-  if (step == -1 && start.value == -1 && end.known && end.value <= -INT64_MAX) return dim;
-  return none;
+  if (surg__expr_at_least_num(e.expr, 0)) return e.expr;
+  return surg__expr_at_most_num(e.expr, -1) ? surg__expr_add(dim, e.expr) : NULL;
+}
+
+static const surg_expr *clamped(surg__infer *c, const surg_expr *e, int64_t low,
+                                const surg_expr *high) {
+  return surg__expr_min(surg__expr_max(e, surg__expr_num(c->m, low)), high);
+}
+
+/* The dim that is left, where not everything is a number. */
+static surg_dim cut_symbolic(surg__infer *c, surg_dim d, surg__elem start, surg__elem end,
+                             int64_t step) {
+  const surg_expr *dim = surg__dim_as_expr(c, d), *span;
+  if (!dim || step == INT64_MIN) return surg__dim_unknown();
+  const surg_expr *from = cut_end(c, dim, start), *to = cut_end(c, dim, end);
+  const surg_expr *high = step > 0 ? dim : surg__expr_add_num(dim, -1);
+  from = clamped(c, from, 0, high);
+  to = clamped(c, to, step > 0 ? 0 : -1, high);
+  if (step > 0)
+    span = surg__expr_div_num(surg__expr_add_num(surg__expr_sub(to, from), step - 1), step);
+  else
+    span = surg__expr_div_num(surg__expr_add_num(surg__expr_sub(from, to), -step - 1), -step);
+  return surg__expr_dim(surg__expr_max(span, surg__expr_num(c->m, 0)));
 }
 
 static bool slice_attrs(surg__infer *c, cut *q, surg__elem *start, surg__elem *end,
@@ -275,7 +313,7 @@ static bool slice_inputs(surg__infer *c, cut *q, slice_bufs *b) {
 }
 
 /* Cuts one axis; false: the node is wrong. *from and *step are of use where the dim is known. */
-static bool slice_axis(const cut *q, uint32_t i, surg_dim *dim, int64_t *from, int64_t *step) {
+static bool slice_axis(surg__infer *c, const cut *q, uint32_t i, surg_dim *dim, int64_t *from, int64_t *step) {
   const surg__elem one = surg__elem_int(1), none = surg__elem_unknown();
   const surg__elem s = q->start ? q->start[i] : none, e = q->end ? q->end[i] : none;
   const surg__elem k = q->step_absent ? one : q->step ? q->step[i] : none;
@@ -289,7 +327,7 @@ static bool slice_axis(const cut *q, uint32_t i, surg_dim *dim, int64_t *from, i
     *dim = surg__dim(count);
     return true;
   } else {
-    *dim = cut_symbolic(*dim, s, e, k.value);
+    *dim = cut_symbolic(c, *dim, s, e, k.value);
   }
   *from = -1;
   return true;
@@ -328,7 +366,7 @@ void surg__i_slice(surg__infer *c) {
       break;
     }
     if (!surg__i_axis(c, q.axis_absent ? (int64_t)i : q.axis[i].value, x.rank, &axis)) return;
-    if (seen >> axis & 1 || !slice_axis(&q, i, &dims[axis], &from, &step)) {
+    if (seen >> axis & 1 || !slice_axis(c, &q, i, &dims[axis], &from, &step)) {
       surg__i_bad(c);
       return;
     }
@@ -340,27 +378,27 @@ void surg__i_slice(surg__infer *c) {
 
 /* --- Pad --- */
 
-/* The sizes of padding, 2 for each of *n axes; false: not known. */
-static bool paddings(surg__infer *c, int64_t *pads, uint32_t cap, uint32_t *n) {
-  if (c->since >= 11) return surg__i_ints(c, 1, pads, cap, n);
+/* The sizes of padding, 2 for each of *n axes; NULL: not known. */
+static const surg__elem *paddings(surg__infer *c, surg__elem buf[SURG__ELEMS], uint32_t *n) {
+  if (c->since >= 11) return surg__i_elems(c, 1, buf, n);
   size_t count = 0;
   const int64_t *p = surg_node_ints(c->n, c->since == 1 ? "paddings" : "pads", &count);
-  if (!p || count > cap) return false;
-  memcpy(pads, p, count * sizeof *pads);
+  if (!p || count > SURG__ELEMS) return NULL;
+  for (size_t i = 0; i < count; i++) buf[i] = surg__elem_int(p[i]);
   *n = (uint32_t)count;
-  return true;
+  return buf;
 }
 
-static bool pad_dim(surg_dim *d, int64_t before, int64_t after) {
+static bool pad_dim(surg__infer *c, surg_dim *d, surg__elem before, surg__elem after) {
   int64_t v;
-  if (before == 0 && after == 0) return true;
-  if (!surg__dim_known(*d) || !surg__add_i64(d->value, before, &v) ||
-      !surg__add_i64(v, after, &v)) {
-    *d = surg__dim_unknown();
-    return true;
+  if (surg__dim_known(*d) && before.known && after.known) {
+    const bool fits = surg__add_i64(d->value, before.value, &v) && surg__add_i64(v, after.value, &v);
+    *d = fits ? surg__dim(v) : surg__dim_unknown();
+    return !fits || v >= 0;
   }
-  *d = surg__dim(v);
-  return v >= 0;
+  const surg_expr *pads = surg__expr_add(surg__elem_expr(c, before), surg__elem_expr(c, after));
+  *d = surg__expr_dim(surg__expr_add(surg__dim_as_expr(c, *d), pads));
+  return true;
 }
 
 void surg__i_pad(surg__infer *c) {
@@ -368,11 +406,13 @@ void surg__i_pad(surg__infer *c) {
   if (!surg__i_ranked(c, 0, &x)) return;
   surg_dim dims[SURG_LIMIT_RANK];
   memcpy(dims, x.dims, x.rank * sizeof *dims);
-  int64_t pads[2 * SURG_LIMIT_RANK], axes[SURG_LIMIT_RANK];
+  int64_t axes[SURG_LIMIT_RANK];
+  surg__elem buf[SURG__ELEMS];
   uint32_t n, n_axes = x.rank;
   const int dtype = x.dtype;
   const bool some = c->since >= 18 && surg__i_has(c, 3);
-  bool known = paddings(c, pads, SURG_COUNT(pads), &n);
+  const surg__elem *pads = paddings(c, buf, &n);
+  bool known = pads != NULL;
   if (some && known) known = surg__i_ints(c, 3, axes, SURG_LIMIT_RANK, &n_axes);
   if (!known) {
     for (uint32_t i = 0; i < x.rank; i++) dims[i] = surg__dim_unknown();
@@ -383,7 +423,7 @@ void surg__i_pad(surg__infer *c) {
   for (uint32_t i = 0; i < n_axes && fits; i++) {
     size_t axis = i;
     if (some && !surg__i_axis(c, axes[i], x.rank, &axis)) return;
-    fits = pad_dim(&dims[axis], pads[i], pads[i + n_axes]);
+    fits = pad_dim(c, &dims[axis], pads[i], pads[i + n_axes]);
   }
   if (fits)
     surg__i_put(c, 0, dtype, dims, x.rank);
@@ -443,19 +483,14 @@ void surg__i_tile(surg__infer *c) {
     return;
   }
   for (uint32_t i = 0; i < x.rank; i++) {
-    int64_t v;
-    dims[i] = surg__dim_unknown();
-    if (!e || !e[i].known) continue;
-    if (e[i].value < 0) {
+    bool negative = false;
+    const surg_dim times = e ? surg__dim_of(e[i], &negative) : surg__dim_unknown();
+    if (negative) {
       surg__i_bad(c);
       return;
     }
-    if (e[i].value == 1)
-      dims[i] = x.dims[i];
-    else if (e[i].value == 0)
-      dims[i] = surg__dim(0);
-    else if (surg__dim_known(x.dims[i]) && surg__mul_i64(x.dims[i].value, e[i].value, &v))
-      dims[i] = surg__dim(v);
+    const surg_dim both[2] = {x.dims[i], times};
+    dims[i] = surg__dim_product(both, 2);
   }
   surg__i_put(c, 0, dtype, dims, x.rank);
   if (c->states) fill_elems(c, dims, x.rank);

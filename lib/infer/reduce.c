@@ -30,6 +30,7 @@ void surg__i_reduce(surg__infer *c) {
   if (surg__i_axes(c, 1, x.rank, &set, &absent)) {
     if (!set && !noop) set = all_axes(x.rank);
     put_reduced(c, dtype, &x, set, keep);
+    surg__i_reduce_elems(c, &x, set);
   } else if (keep && !c->bad) {
     surg_dim dims[SURG_LIMIT_RANK];
     for (uint32_t i = 0; i < x.rank; i++)

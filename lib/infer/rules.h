@@ -9,6 +9,7 @@
 void surg__i_same(surg__infer *c); /* output 0 has the shape of input 0 */
 void surg__i_broadcast(surg__infer *c);
 void surg__i_arith(surg__infer *c); /* broadcast, and tracks elements */
+void surg__i_compare(surg__infer *c); /* comparisons and logic */
 void surg__i_identity(surg__infer *c);
 void surg__i_cast(surg__infer *c);
 void surg__i_where(surg__infer *c);
@@ -18,6 +19,17 @@ void surg__i_dequantize(surg__infer *c);
 void surg__i_random_like(surg__infer *c); /* and EyeLike */
 void surg__i_dropout(surg__infer *c);
 void surg__i_bool_scalar(surg__infer *c);
+
+/* elems.c: tracked integers */
+void surg__i_arith_elems(surg__infer *c, const surg_dim *dims, size_t rank);
+void surg__i_compare_elems(surg__infer *c, const surg_dim *dims, size_t rank);
+void surg__i_where_elems(surg__infer *c, const surg_dim *dims, size_t rank);
+void surg__i_unary_elems(surg__infer *c); /* Neg, Abs, Not: same shape */
+void surg__i_transpose_elems(surg__infer *c, const surg__fact *x, const int64_t *perm);
+void surg__i_cum_sum(surg__infer *c);
+void surg__i_scatter(surg__infer *c); /* ScatterElements, ScatterND */
+/* Elements of a reduction over the axes in `set`. */
+void surg__i_reduce_elems(surg__infer *c, const surg__fact *x, uint64_t set);
 
 /* shapes.c */
 void surg__i_shape(surg__infer *c);

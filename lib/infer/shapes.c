@@ -154,20 +154,39 @@ void surg__i_random(surg__infer *c) {
 typedef struct reshape {
   surg__fact in;
   bool allow_zero;
+  bool inferred; /* some element is -1, so no other one is */
+  surg_dim total; /* elements of the input */
   surg_dim out[SURG_LIMIT_RANK];
   size_t rank;
   size_t infer_at; /* where -1 stands; SIZE_MAX: nowhere */
-  bool open;       /* an output dim that is neither a number nor cancels with an input dim */
-  uint64_t used;   /* input dims that cancel with an output dim */
+  size_t open, open_at; /* output dims of which nothing is known, and one of them */
 } reshape;
 
-/* Output dim i is input dim k, so both leave the products. */
-static void cancel(reshape *r, size_t i, size_t k) {
-  r->out[i] = r->in.dims[k];
-  if (!surg__dim_known(r->out[i])) {
-    if (r->used >> k & 1) r->open = true;
-    r->used |= UINT64_C(1) << k;
+/* Whether the input has no elements where x is 0. */
+static bool empties(const reshape *r, const surg_expr *x) {
+  const surg_expr *total = r->total.expr, *e = x;
+  uint32_t n;
+  if (!total) return false;
+  if (surg__expr_div_exact(total, x)) return true;
+  if (x->kind == SURG__EXPR_SUM) {
+    if (x->n > 1 || x->k) return false;
+    e = x->args[0];
   }
+  const surg_expr *const *f = surg__expr_factors(&e, &n);
+  for (uint32_t i = 0; i < n; i++)
+    if (!surg__expr_div_exact(total, f[i])) return false;
+  return true;
+}
+
+/* The dim that an expression in the shape makes: -1 would be inferred, and 0 a copy. Where 0 can
+ * only mean a tensor without elements, it is taken for a dim of 0 (doc/shapes.md). */
+static surg_dim symbolic_target(const reshape *r, size_t i, const surg_expr *x) {
+  const bool has_in = r->in.ranked && i < r->in.rank;
+  if (!x) return surg__dim_unknown();
+  if (has_in && r->in.dims[i].expr == x) return r->in.dims[i];
+  if (!r->inferred && !surg__expr_at_least_num(x, 0)) return surg__dim_unknown();
+  if (r->allow_zero || surg__expr_at_least_num(x, 1) || empties(r, x)) return surg__expr_dim(x);
+  return surg__dim_unknown();
 }
 
 /* One element of the shape input; false: the node is wrong. */
@@ -178,59 +197,56 @@ static bool reshape_element(reshape *r, size_t i, surg__elem e) {
   if (e.known && e.value == -1) {
     if (r->infer_at != SIZE_MAX) return false;
     r->infer_at = i;
-  } else if (e.known && e.value == 0 && !r->allow_zero) {
+    return true;
+  }
+  if (e.known && e.value == 0 && !r->allow_zero) {
     if (r->in.ranked && !has_in) return false;
-    if (has_in)
-      cancel(r, i, i);
-    else
-      r->open = true;
+    if (has_in) r->out[i] = r->in.dims[i];
   } else if (e.known) {
     r->out[i] = surg__dim(e.value);
   } else {
-    /* A symbol that is 0 would copy the dim of the input: sound where that is the same symbol. */
-    const surg_dim d = surg__expr_dim(e.expr);
-    if (has_in && surg__dim_same(d, r->in.dims[i]))
-      cancel(r, i, i);
-    else
-      r->open = true;
-    if (r->allow_zero && d.expr) r->out[i] = d;
+    r->out[i] = symbolic_target(r, i, e.expr);
   }
+  if (surg__dim_known(r->out[i]) || r->out[i].expr) return true;
+  r->open++;
+  r->open_at = i;
   return true;
 }
 
-/* The dim where -1 stands: the elements of the input over those of the other dims. */
-static bool reshape_infer(reshape *r) {
+/* The dim at `at` from the elements of the input and the other dims; false: they do not divide. */
+static bool reshape_solve(surg__infer *c, reshape *r, size_t at) {
   surg_dim rest[SURG_LIMIT_RANK];
-  size_t n = 0, open = 0;
-  int64_t in = 1, out = 1;
-  surg_dim left = surg__dim_unknown();
+  size_t n = 0;
   for (size_t i = 0; i < r->rank; i++)
-    if (i != r->infer_at && surg__dim_known(r->out[i])) rest[n++] = r->out[i];
-  const surg_dim product = surg__dim_product(rest, n);
-  if (!surg__dim_known(product) || product.value == 0) return true;
-  out = product.value;
-  for (size_t k = 0; k < r->in.rank; k++) {
-    if (surg__dim_known(r->in.dims[k])) {
-      if (!surg__mul_i64(in, r->in.dims[k].value, &in)) return true;
-    } else if (!(r->used >> k & 1)) {
-      left = r->in.dims[k];
-      open++;
-    }
+    if (i != at) rest[n++] = r->out[i];
+  const surg_dim over = surg__dim_product(rest, n);
+  if (over.value == 0) return true;
+  if (surg__dim_known(over) && surg__dim_known(r->total)) {
+    r->out[at] = surg__dim(r->total.value / over.value);
+    return r->total.value % over.value == 0;
   }
-  if (open == 0) {
-    if (in % out) return r->used != 0;
-    r->out[r->infer_at] = surg__dim(in / out);
-  } else if (open == 1 && in == out) {
-    r->out[r->infer_at] = left;
-  }
+  const surg_expr *a = surg__dim_as_expr(c, r->total), *b = surg__dim_as_expr(c, over);
+  const surg_expr *exact = surg__expr_div_exact(a, b);
+  r->out[at] = surg__expr_dim(exact ? exact : surg__expr_div(a, b));
   return true;
 }
 
-static bool reshape_fits(const reshape *r) {
-  if (!r->in.ranked || r->infer_at != SIZE_MAX) return true;
-  const surg_dim in = surg__dim_product(r->in.dims, r->in.rank);
-  const surg_dim out = surg__dim_product(r->out, r->rank);
-  return !surg__dim_known(in) || !surg__dim_known(out) || in.value == out.value;
+/* What follows from the number of elements. */
+static bool reshape_complete(surg__infer *c, reshape *r) {
+  surg_dim rest[SURG_LIMIT_RANK];
+  size_t n = 0;
+  if (!r->in.ranked) return true;
+  if (r->infer_at != SIZE_MAX) return r->open > 0 || reshape_solve(c, r, r->infer_at);
+  if (r->open == 0) {
+    const surg_dim out = surg__dim_product(r->out, r->rank);
+    return !surg__dim_known(r->total) || !surg__dim_known(out) || r->total.value == out.value;
+  }
+  if (r->open > 1) return true;
+  for (size_t i = 0; i < r->rank; i++)
+    if (i != r->open_at) rest[n++] = r->out[i];
+  const surg_dim over = surg__dim_product(rest, n);
+  const bool some = over.value > 0 || surg__expr_at_least_num(over.expr, 1);
+  return !some || reshape_solve(c, r, r->open_at);
 }
 
 static const surg__elem *reshape_target(surg__infer *c, surg__elem buf[SURG__ELEMS], uint32_t *n) {
@@ -243,6 +259,17 @@ static const surg__elem *reshape_target(surg__infer *c, surg__elem buf[SURG__ELE
   return buf;
 }
 
+/* Only how many dims there will be may be known: then their elements are not. */
+static bool reshape_rank(surg__infer *c, surg__elem buf[SURG__ELEMS], uint32_t *n) {
+  surg__fact shape;
+  if (c->since < 5 || !surg__i_ranked(c, 1, &shape) || shape.rank != 1 ||
+      !surg__dim_known(shape.dims[0]) || shape.dims[0].value > SURG_LIMIT_RANK)
+    return false;
+  *n = (uint32_t)shape.dims[0].value;
+  for (uint32_t i = 0; i < *n; i++) buf[i] = surg__elem_unknown();
+  return true;
+}
+
 void surg__i_reshape(surg__infer *c) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
@@ -250,27 +277,17 @@ void surg__i_reshape(surg__infer *c) {
   r.allow_zero = c->since >= 14 && surg_node_int(c->n, "allowzero", 0) != 0;
   if (r.in.kind != SURG_TYPE_TENSOR) return;
   const surg__elem *e = reshape_target(c, buf, &n);
-  if (!e) {
-    surg__fact shape;
-    if (c->since >= 5 && surg__i_ranked(c, 1, &shape) && shape.rank == 1 &&
-        surg__dim_known(shape.dims[0]) && shape.dims[0].value <= SURG_LIMIT_RANK) {
-      r.rank = (size_t)shape.dims[0].value;
-      for (size_t i = 0; i < r.rank; i++) r.out[i] = surg__dim_unknown();
-      surg__i_put(c, 0, r.in.dtype, r.out, r.rank);
-    }
+  if (!e && reshape_rank(c, buf, &n)) e = buf;
+  if (!e || n > SURG_LIMIT_RANK) {
     pass_elems(c);
     return;
   }
-  if (n > SURG_LIMIT_RANK) return;
   r.rank = n;
-  for (uint32_t i = 0; i < n; i++) {
-    if (!reshape_element(&r, i, e[i])) {
-      surg__i_bad(c);
-      return;
-    }
-  }
-  const bool solved = r.infer_at == SIZE_MAX || r.open || !r.in.ranked || reshape_infer(&r);
-  if (!solved || !reshape_fits(&r)) {
+  r.total = r.in.ranked ? surg__dim_product(r.in.dims, r.in.rank) : surg__dim_unknown();
+  for (uint32_t i = 0; i < n; i++) r.inferred |= e[i].known && e[i].value == -1;
+  bool fits = true;
+  for (uint32_t i = 0; i < n && fits; i++) fits = reshape_element(&r, i, e[i]);
+  if (!fits || !reshape_complete(c, &r)) {
     surg__i_bad(c);
     return;
   }
@@ -304,7 +321,8 @@ void surg__i_flatten(surg__infer *c) {
 static bool ones(const surg__fact *x, uint64_t *set) {
   *set = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
-    if (!surg__dim_known(x->dims[i])) return false;
+    const surg_expr *e = x->dims[i].expr;
+    if (!surg__dim_known(x->dims[i]) && !(e && e->lo > 1)) return false;
     if (x->dims[i].value == 1) *set |= UINT64_C(1) << i;
   }
   return true;
@@ -381,7 +399,10 @@ void surg__i_transpose(surg__infer *c) {
     dims[i] = x.dims[from];
   }
   surg__i_put(c, 0, x.dtype, dims, x.rank);
-  if (x.rank < 2) pass_elems(c);
+  if (x.rank < 2)
+    pass_elems(c);
+  else if (c->states)
+    surg__i_transpose_elems(c, &x, given ? perm : NULL);
 }
 
 /* Elements of start, start + delta ... before limit; false: not to be computed here. */
@@ -397,29 +418,38 @@ static bool range_count(int64_t start, int64_t limit, int64_t delta, int64_t *co
   return surg__mul_i64(*count - 1, delta, &last);
 }
 
+/* How many steps of `delta` lead from start up to, or down to, limit. */
+static surg_dim range_length(surg__infer *c, surg__elem start, surg__elem limit, surg__elem delta) {
+  if (!delta.known || !delta.value || delta.value == INT64_MIN) return surg__dim_unknown();
+  const surg_expr *from = surg__elem_expr(c, start), *to = surg__elem_expr(c, limit);
+  const int64_t by = delta.value < 0 ? -delta.value : delta.value;
+  const surg_expr *span = delta.value > 0 ? surg__expr_sub(to, from) : surg__expr_sub(from, to);
+  const surg_expr *steps = surg__expr_div_num(surg__expr_add_num(span, by - 1), by);
+  return surg__expr_dim(surg__expr_max(steps, surg__expr_num(c->m, 0)));
+}
+
 void surg__i_range(surg__infer *c) {
   const int dtype = surg__i_dtype(c, 0);
-  surg__elem buf[3][SURG__ELEMS];
-  const surg__elem *e[3];
+  surg__elem buf[SURG__ELEMS], e[3], out[SURG__ELEMS];
   uint32_t n;
   surg_dim d = surg__dim_unknown();
   for (size_t i = 0; i < 3; i++) {
-    e[i] = surg__i_elems(c, i, buf[i], &n);
-    if (!e[i] || n != 1) {
+    const surg__elem *one = surg__i_elems(c, i, buf, &n);
+    if (!one || n != 1) {
       surg__i_put(c, 0, dtype, &d, 1);
       return;
     }
+    e[i] = one[0];
   }
   int64_t count = -1;
-  const int64_t start = e[0]->value, delta = e[2]->value;
-  if (e[0]->known && e[1]->known && e[2]->known) {
-    if (range_count(start, e[1]->value, delta, &count)) d = surg__dim(count);
-  } else if (e[0]->known && start == 0 && e[2]->known && delta == 1 && e[1]->expr) {
-    d = surg__expr_dim(e[1]->expr);
+  const int64_t start = e[0].value, delta = e[2].value;
+  if (e[0].known && e[1].known && e[2].known) {
+    if (range_count(start, e[1].value, delta, &count)) d = surg__dim(count);
+  } else {
+    d = range_length(c, e[0], e[1], e[2]);
   }
   surg__i_put(c, 0, dtype, &d, 1);
   if (count < 0 || count > (int64_t)SURG__ELEMS) return;
-  surg__elem out[SURG__ELEMS];
   for (int64_t i = 0; i < count; i++) out[i] = surg__elem_int(start + i * delta);
   surg__i_put_elems(c, 0, out, (uint32_t)count);
 }

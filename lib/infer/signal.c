@@ -15,9 +15,7 @@ static bool scalar_dim(surg__infer *c, size_t i, surg_dim *d) {
 }
 
 /* The bins of a transform of n points of a real signal. */
-static surg_dim half(surg_dim n) {
-  return surg__dim_known(n) ? surg__dim(n.value / 2 + 1) : surg__dim_unknown();
-}
+static surg_dim half(surg_dim n) { return surg__dim_add(surg__dim_over(n, 2), 1); }
 
 void surg__i_signal_window(surg__infer *c) {
   surg_dim d;
@@ -83,6 +81,8 @@ void surg__i_stft(surg__infer *c) {
   if (surg__dim_known(length) && surg__dim_known(frame) && step.value > 0 &&
       frame.value <= length.value)
     frames = surg__dim((length.value - frame.value) / step.value + 1);
+  else if (surg__dim_known(frame) && step.value > 0)
+    frames = surg__dim_add(surg__dim_over(surg__dim_add(length, -frame.value), step.value), 1);
   const bool onesided = surg_node_int(c->n, "onesided", 1) != 0;
   const surg_dim dims[4] = {batch, frames, onesided ? half(frame) : frame, surg__dim(2)};
   surg__i_put(c, 0, x.dtype, dims, 4);

@@ -67,24 +67,26 @@ static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *wei
   return true;
 }
 
-static int64_t div_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
-/* How many windows fit into one axis. */
+/* How many windows fit into one axis. At least one fits, or the run fails or the runtimes differ. */
 static surg_dim windows(const window *w, size_t i, surg_dim d) {
   const surg_dim unknown = surg__dim_unknown();
   if (w->pad == PAD_UNKNOWN) return unknown;
-  if (w->pad == PAD_SAME) {
-    if (w->stride[i] == 1) return d;
-    return surg__dim_known(d) ? surg__dim(div_up(d.value, w->stride[i])) : unknown;
-  }
+  if (w->pad == PAD_SAME) return surg__dim_over_up(d, w->stride[i]);
   if (w->kernel[i] < 0) return unknown;
   const int64_t reach = (w->kernel[i] - 1) * w->dilation[i];
   const int64_t pads = w->begin[i] + w->end[i];
-  if (!surg__dim_known(d)) return w->stride[i] == 1 && pads == reach ? d : unknown;
+  if (!surg__dim_known(d)) {
+    /* room / stride + 1, rounded up where no window can start in the padding at the end. */
+    const bool up = w->ceil && w->stride[i] > 1;
+    if (up && (w->pad == PAD_VALID || w->end[i] + w->stride[i] > reach + 1)) return unknown;
+    const int64_t more = pads - reach - 1 + w->stride[i] + (up ? w->stride[i] - 1 : 0);
+    return surg__expr_dim(surg__expr_div_num(surg__expr_add_num(d.expr, more), w->stride[i]));
+  }
   int64_t room;
   if (d.value > INT64_MAX / 4) return unknown;
   if (!surg__add_i64(d.value, pads - reach - 1, &room) || room < 0) return unknown;
-  const int64_t floor = room / w->stride[i] + 1, ceil = div_up(room, w->stride[i]) + 1;
+  const int64_t floor = room / w->stride[i] + 1;
+  const int64_t ceil = floor + (room % w->stride[i] != 0);
   if (!w->ceil || ceil == floor) return surg__dim(floor);
   /* A window that starts in the padding at the end: runtimes differ. With VALID, too. */
   if (w->pad == PAD_VALID || (ceil - 1) * w->stride[i] >= d.value + w->begin[i]) return unknown;
@@ -119,16 +121,12 @@ void surg__i_conv(surg__infer *c) {
 
 /* One spatial dim of a transposed convolution. */
 static surg_dim unwindows(const window *w, size_t i, surg_dim d, int64_t extra) {
-  int64_t v;
-  if (w->pad == PAD_UNKNOWN || !surg__dim_known(d)) return surg__dim_unknown();
-  if (w->pad == PAD_SAME)
-    return surg__mul_i64(d.value, w->stride[i], &v) ? surg__dim(v) : surg__dim_unknown();
+  if (w->pad == PAD_UNKNOWN) return surg__dim_unknown();
+  if (w->pad == PAD_SAME) return surg__dim_times(d, w->stride[i]);
   if (w->kernel[i] < 0) return surg__dim_unknown();
   const int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
-  if (!surg__mul_i64(d.value - 1, w->stride[i], &v) ||
-      !surg__add_i64(v, reach + extra - w->begin[i] - w->end[i], &v) || v < 0)
-    return surg__dim_unknown();
-  return surg__dim(v);
+  return surg__dim_add(surg__dim_times(d, w->stride[i]),
+                       reach + extra - w->begin[i] - w->end[i] - w->stride[i]);
 }
 
 /* The attribute output_shape: the spatial dims, or with batch and channels before them. */
@@ -146,7 +144,7 @@ static bool output_shape(const surg__infer *c, size_t n, surg_dim *dims) {
 void surg__i_conv_transpose(surg__infer *c) {
   surg__fact x, weights;
   window w;
-  int64_t extra[MAX_SPATIAL] = {0}, channels;
+  int64_t extra[MAX_SPATIAL] = {0};
   surg_dim dims[SURG_LIMIT_RANK];
   if (!surg__i_ranked(c, 0, &x)) return;
   const bool has_w = surg__i_ranked(c, 1, &weights);
@@ -159,11 +157,7 @@ void surg__i_conv_transpose(surg__infer *c) {
   dims[0] = x.dims[0];
   dims[1] = surg__dim_unknown();
   const int64_t group = surg_node_int(c->n, "group", 1);
-  if (has_w && surg__dim_known(weights.dims[1]) && group > 0 &&
-      surg__mul_i64(weights.dims[1].value, group, &channels))
-    dims[1] = surg__dim(channels);
-  else if (has_w && group == 1)
-    dims[1] = weights.dims[1];
+  if (has_w && group > 0) dims[1] = surg__dim_times(weights.dims[1], group);
   if (surg_node_attr(c->n, "output_shape")) {
     if (!output_shape(c, w.n, dims + 2)) return;
   } else {

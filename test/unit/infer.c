@@ -94,8 +94,7 @@ static void infer(const char *types) {
   expect(types);
 }
 
-START_TEST(row) {
-  const infer_row *r = &infer_rows[_i];
+static void check_row(const infer_row *r) {
   char text[2048], first[64];
   ck_assert_int_eq(sscanf(r->types, "%63s", first), 1);
   snprintf(text, sizeof text,
@@ -117,6 +116,10 @@ START_TEST(row) {
     ck_assert_msg(!strcmp(got, type), "%s: got %s, expected %s\n%s", name, got, type, text);
   }
 }
+
+START_TEST(row) { check_row(&infer_rows[_i]); }
+END_TEST
+START_TEST(symbolic) { check_row(&infer_symbolic[_i]); }
 END_TEST
 
 #define HEAD "<ir_version: 8, opset_import: [\"\": 17]>\n"
@@ -379,6 +382,7 @@ int main(void) {
   TCase *rows = tcase_create("rows"), *c = tcase_create("model");
   tcase_add_checked_fixture(rows, setup, teardown);
   tcase_add_loop_test(rows, row, 0, (int)infer_row_count);
+  tcase_add_loop_test(rows, symbolic, 0, (int)infer_symbolic_count);
   tcase_add_checked_fixture(c, setup, teardown);
   tcase_set_timeout(c, 30);
   tcase_add_test(c, claims_are_not_read);

@@ -14,5 +14,7 @@ typedef struct infer_row {
 
 extern const infer_row infer_rows[];
 extern const unsigned infer_row_count;
+extern const infer_row infer_symbolic[]; /* infer_symbolic.c */
+extern const unsigned infer_symbolic_count;
 
 #endif
