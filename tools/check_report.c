@@ -47,17 +47,19 @@ static void read_node(const char *p, place *out) {
 
 /* The innermost node of a place, `graph.node[5] "If_5" (If).then_branch.node[2] (Add).input[0]`. */
 static place parse_place(const char *where) {
-  place out = {.graph = strlen(where), .index = -1};
+  place out = {.graph = 0, .index = -1};
   const char *start = where;
   for (const char *p = where; *p; p++) {
     if (*p == '"') p = quote_end(p);
     if (!*p) break;
     if (*p != '.') continue;
+    if (!out.graph) out.graph = (size_t)(p - start); /* `graph`, or a function */
     if (strncmp(p, ".node[", 6) == 0) {
       out.graph = (size_t)(p - start);
       read_node(p + 1, &out);
     }
   }
+  if (!out.graph) out.graph = strlen(where);
   return out;
 }
 
@@ -76,7 +78,8 @@ static json_t *node_json(const place *p) {
   return j;
 }
 
-static json_t *finding_json(const char *code, const char *where, const char *text) {
+static json_t *finding_json(const char *code, const char *where, const char *text,
+                            const char *pass) {
   const surg__rule_info *rule = surg__check_rule(code);
   json_t *f = json_object();
   json_object_set_new(f, "severity", json_string(severities[surg__check_severity(code)]));
@@ -92,7 +95,7 @@ static json_t *finding_json(const char *code, const char *where, const char *tex
   }
   json_object_set_new(f, "text", cli_text_json(text));
   json_object_set_new(f, "hint", json_string(rule->hint));
-  json_object_set_new(f, "pass", rule->pass ? json_string(rule->pass) : json_null());
+  json_object_set_new(f, "pass", pass ? json_string(pass) : json_null());
   return f;
 }
 
@@ -150,19 +153,19 @@ static json_t *message_json(const char *where, const char *text) {
   return j;
 }
 
-static json_t *result_json(const report *r, const char *code, const char *where, const char *text) {
+static json_t *result_json(const report *r, const char *code, const char *where, const char *text,
+                           const char *pass) {
   const surg__rule_info *rule = surg__check_rule(code);
   json_t *at = json_pack("{s:{s:{s:o}}}", "physicalLocation", "artifactLocation", "uri",
-                            uri_json(strcmp(r->path, "-") ? r->path : "stdin"));
+                         uri_json(strcmp(r->path, "-") ? r->path : "stdin"));
   if (where)
     json_object_set_new(at, "logicalLocations",
                         json_pack("[{s:o}]", "fullyQualifiedName", cli_text_json(where)));
   json_t *properties = json_pack("{s:s}", "hint", rule->hint);
-  if (rule->pass) json_object_set_new(properties, "pass", json_string(rule->pass));
+  if (pass) json_object_set_new(properties, "pass", json_string(pass));
   return json_pack("{s:s, s:I, s:s, s:o, s:[o], s:o}", "ruleId", code, "ruleIndex",
                    (json_int_t)rule_index(code), "level", severities[surg__check_severity(code)],
-                   "message", message_json(where, text), "locations", at, "properties",
-                   properties);
+                   "message", message_json(where, text), "locations", at, "properties", properties);
 }
 
 static json_t *rules_json(void) {
@@ -206,13 +209,14 @@ void report_start(report *r, output *o, const char *path) {
   if (o->form == FORM_JSON) r->list = json_array();
 }
 
-static void tell(report *r, const char *code, const char *where, const char *text) {
+static void tell(report *r, const char *code, const char *where, const char *text,
+                 const char *pass) {
   switch (r->out->form) {
     case FORM_JSON:
-      json_array_append_new(r->list, finding_json(code, where, text));
+      json_array_append_new(r->list, finding_json(code, where, text, pass));
       break;
     case FORM_SARIF:
-      json_array_append_new(r->out->list, result_json(r, code, where, text));
+      json_array_append_new(r->out->list, result_json(r, code, where, text, pass));
       break;
     default:
       cli_put(stdout, r->path);
@@ -221,7 +225,8 @@ static void tell(report *r, const char *code, const char *where, const char *tex
   }
 }
 
-void report_show(report *r, const char *code, const char *where, const char *text) {
+void report_show(report *r, const char *code, const char *where, const char *text,
+                 const char *pass) {
   const surg_severity severity = surg__check_severity(code);
   r->counts[severity]++;
   if (r->out->quiet && severity != SURG_ERROR) return;
@@ -230,14 +235,14 @@ void report_show(report *r, const char *code, const char *where, const char *tex
     return;
   }
   r->shown++;
-  tell(r, code, where, text);
+  tell(r, code, where, text, pass);
 }
 
 void report_finish(report *r, int code) {
   if (r->hidden && r->out->form != FORM_JSON) {
     char text[80];
     snprintf(text, sizeof text, "%zu or more findings are not shown", r->hidden);
-    tell(r, "N399", NULL, text);
+    tell(r, "N399", NULL, text, NULL);
   }
   if (r->out->form == FORM_JSON) {
     json_array_append_new(r->out->list, file_json(r, code));

@@ -31,7 +31,8 @@ void output_finish(output *o, int code);
 void report_start(report *r, output *o, const char *path);
 void report_finish(report *r, int code);
 /* `text` NULL: counted alone. */
-void report_show(report *r, const char *code, const char *where, const char *text);
+void report_show(report *r, const char *code, const char *where, const char *text,
+                 const char *pass);
 /* Whether findings are gathered for a list, rather than printed as they come. */
 bool report_lines(const report *r);
 

@@ -68,16 +68,16 @@ static void heard(void *user, surg_severity severity, const char *line) {
   if (!end && severity == SURG_ERROR && c->ctx->line_status != SURG_EINVALID) {
     /* Not the model but reading it has failed. */
     if (!report_lines(r)) fprintf(stderr, "%s\n", line);
-    if (report_lines(r)) report_show(r, "E001", NULL, text);
+    if (report_lines(r)) report_show(r, "E001", NULL, text, NULL);
     return;
   }
   char *where = end ? strndup(text, (size_t)(end - text)) : NULL;
-  report_show(r, code, where, where ? end + 2 : text);
+  report_show(r, code, where, where ? end + 2 : text, surg__check_rule(code)->pass);
   free(where);
 }
 
 static void found(void *user, const surg__finding *f) {
-  report_show(user, f->code, f->where, f->text);
+  report_show(user, f->code, f->where, f->text, f->pass);
 }
 
 /* All of standard input or a pipe, which cannot be read twice; NULL after a line. */

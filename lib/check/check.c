@@ -18,6 +18,8 @@ void surg__check_found(surg__checker *c, const char *code, const char *where, co
                        ...) {
   char text[TEXT_BYTES];
   surg__finding f = {.severity = surg__check_severity(code), .code = code};
+  f.pass = c->pass ? c->pass : surg__check_rule(code)->pass;
+  c->pass = NULL;
   if (surg__check_told(c)) {
     va_list args;
     va_start(args, fmt);
@@ -28,6 +30,18 @@ void surg__check_found(surg__checker *c, const char *code, const char *where, co
   }
   c->count++;
   c->fn(c->user, &f);
+}
+
+const char *surg__check_place(surg__checker *c, const surg_graph *g, const char *list,
+                              const char *name) {
+  snprintf(c->place, sizeof c->place, "%s.%s %s", surg__locate_graph(g), list,
+           surg__q(c->ctx, name));
+  return c->place;
+}
+
+void surg__check_unmark(surg_model *m) {
+  for (surg_graph *g = m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next) n->scratch = NULL;
 }
 
 /* Passes a failure on, with a line if nobody has said one. */
@@ -42,11 +56,13 @@ surg_status surg__check_model(surg_model *m, bool whole, size_t most, surg__chec
   surg_status s = surg_model_infer(m);
   if (s != SURG_OK) return spent(m, s);
   surg__checker c = {.m = m, .ctx = m->ctx, .fn = fn, .user = user, .most = most};
+  surg__check_unmark(m);
   surg__check_types(&c);
   surg__check_declared(&c);
   surg__check_usage(&c);
   surg__check_versions(&c);
   surg__check_domains(&c);
+  surg__check_unmark(m);
   if (whole) {
     if (!m->graph->n_out)
       surg__check_found(&c, "W216", surg__locate_graph(m->graph), "has no outputs");

@@ -24,6 +24,7 @@ typedef struct surg__finding {
   const char *code;
   const char *where; /* `graph.node[3] "a" (Add)`, escaped; NULL past the number told in full */
   const char *text;  /* one line, escaped; NULL past that */
+  const char *pass;  /* that mends it, or NULL */
 } surg__finding;
 /* The strings last until the callback returns. */
 typedef void (*surg__check_fn)(void *user, const surg__finding *f);
@@ -48,17 +49,25 @@ typedef struct surg__checker {
   void *user;
   size_t count, most;
   surg_status failed; /* memory ran out */
+  char place[1024];
+  const char *pass; /* of the next finding, where the rule leaves it open */
 } surg__checker;
 /* Whether a finding is still told in full: past that, its place and text need not be made. */
 bool surg__check_told(const surg__checker *c);
 void surg__check_found(surg__checker *c, const char *code, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* `graph.initializer "w"`; holds until the next call. */
+const char *surg__check_place(surg__checker *c, const surg_graph *g, const char *list,
+                              const char *name);
 void surg__check_put_type(surg__buf *b, const surg_type *t); /* `float[N, 3, ?]` */
 /* Whether a tensor of `dtype` may stand where the operator has `p`; and which may, for a message.
  */
 bool surg__check_allowed(const surg_schema *s, const surg__param *p, int dtype);
 void surg__check_put_allowed(surg__buf *b, const surg_schema *s, const surg__param *p);
+/* Clears `scratch` of all nodes. */
+void surg__check_unmark(surg_model *m);
 void surg__check_types(surg__checker *c);    /* types.c: inputs against the schema */
+void surg__check_values(surg__checker *c, const surg_node *n); /* values.c: one node's demands */
 void surg__check_declared(surg__checker *c); /* declared.c: value_info, outputs */
 void surg__check_domains(surg__checker *c);  /* domains.c: unknown domains */
 void surg__check_versions(surg__checker *c); /* versions.c: content newer than the IR version */

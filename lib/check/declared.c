@@ -62,7 +62,7 @@ static void check_possible(surg__checker *c, const surg_value *v, const surg_typ
                            const char *list) {
   const surg_node *n = v->producer;
   const surg_schema *s = n ? surg_node_schema(n) : NULL;
-  if (!s || claim->kind != SURG_TYPE_TENSOR) return;
+  if (!s || claim->kind != SURG_TYPE_TENSOR || n->scratch) return;
   const int dtype = claim->dtype;
   if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) return;
   const surg__param *p = surg__schema_formal(s, true, v->output);

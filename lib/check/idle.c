@@ -58,19 +58,14 @@ static void note_nodes(surg__checker *c) {
   }
 }
 
-static void unmark(surg__checker *c) {
-  for (surg_graph *g = c->m->graph; g; g = g->next)
-    for (surg_node *n = g->first; n; n = n->next) n->scratch = NULL;
-}
-
 static void note_initializers(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_value *v = g->first_init; v; v = v->init_next) {
       if (v->uses || v->pinned || (v->input && c->m->ir_version >= 4)) continue;
       const bool told = surg__check_told(c);
-      surg__check_found(c, "N304", told ? surg__locate_graph(v->graph) : NULL,
-                        "nothing reads initializer %s of %llu bytes",
-                        told ? surg__q(c->ctx, v->name) : "",
+      surg__check_found(c, "N304",
+                        told ? surg__check_place(c, v->graph, "initializer", v->name) : NULL,
+                        "nothing reads it; it is of %llu bytes",
                         (unsigned long long)(v->tensor ? v->tensor->bytes : 0));
     }
 }
@@ -119,8 +114,8 @@ static void note_inputs(surg__checker *c) {
     const surg_value *v = g->in[i];
     if (v->uses || v->pinned || (v->initializer && c->m->ir_version < 4)) continue;
     const bool told = surg__check_told(c);
-    surg__check_found(c, "N306", told ? surg__locate_graph(g) : NULL, "nothing reads input %s",
-                      told ? surg__q(c->ctx, v->name) : "");
+    surg__check_found(c, "N306", told ? surg__check_place(c, g, "input", v->name) : NULL,
+                      "nothing reads it");
   }
 }
 
@@ -189,19 +184,18 @@ static bool note_outputs(surg__checker *c) {
     const surg_value *v = g->out[i]->use.value;
     if (v->input || (v->producer && v->producer->scratch)) continue;
     const bool told = surg__check_told(c);
-    surg__check_found(c, "N305", told ? surg__locate_graph(g) : NULL,
-                      "no input of the model reaches output %s",
-                      told ? surg__q(c->ctx, v->name) : "");
+    surg__check_found(c, "N305", told ? surg__check_place(c, g, "output", v->name) : NULL,
+                      "no input of the model reaches it");
   }
-  unmark(c);
+  surg__check_unmark(c->m);
   return ok;
 }
 
 void surg__check_idle(surg__checker *c) {
-  unmark(c);
+  surg__check_unmark(c->m);
   bool ok = mark_needed(c);
   if (ok && c->m->graph->n_out) note_nodes(c);
-  unmark(c);
+  surg__check_unmark(c->m);
   ok = ok && note_imports(c);
   if (ok) {
     note_initializers(c);

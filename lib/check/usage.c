@@ -16,26 +16,27 @@ static void check_names(surg__checker *c) {
     }
 }
 
-static void check_dims(surg__checker *c, const surg_graph *g, const surg_type *t,
+static void check_dims(surg__checker *c, const surg_graph *g, const char *list, const surg_type *t,
                        const char *name) {
   for (int level = 0; t && t->elem && level < 16; level++) t = t->elem;
   if (!t || !t->raw_values) return;
   for (uint32_t i = 0; i < t->rank; i++) {
     if (t->raw_values[i] >= 0) continue;
     const bool told = surg__check_told(c);
-    surg__check_found(c, "W213", told ? surg__locate_graph(g) : NULL,
-                      "dimension %u of %s is declared as %lld; an unknown one has no value", i,
-                      told ? surg__q(c->ctx, name) : "", (long long)t->raw_values[i]);
+    surg__check_found(c, "W213", told ? surg__check_place(c, g, list, name) : NULL,
+                      "dimension %u is declared as %lld; an unknown one has no value", i,
+                      (long long)t->raw_values[i]);
     return;
   }
 }
 
 static void check_all_dims(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next) {
-    for (surg_value *v = g->first_value; v; v = v->next) check_dims(c, g, v->decl.type, v->name);
+    for (surg_value *v = g->first_value; v; v = v->next)
+      check_dims(c, g, v->input ? "input" : "value_info", v->decl.type, v->name);
     for (size_t i = 0; i < g->n_out; i++)
       if (g->out[i]->decl.type != g->out[i]->use.value->decl.type)
-        check_dims(c, g, g->out[i]->decl.type, g->out[i]->use.value->name);
+        check_dims(c, g, "output", g->out[i]->decl.type, g->out[i]->use.value->name);
   }
 }
 

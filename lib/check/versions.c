@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a model holds that came with a later IR version than the one it says it is of. */
+#include <stdio.h>
+
 #include "base/dtype.h"
 #include "check/check.h"
 #include "ir/ir.h"
+
+/* The pass that mends the next finding, in `text`. */
+static void raise_to(surg__checker *c, char text[32], int64_t ir) {
+  snprintf(text, 32, "ir{to=%lld}", (long long)ir);
+  c->pass = text;
+}
 
 static void check_types(surg__checker *c) {
   uint32_t told = 0;
@@ -13,10 +21,12 @@ static void check_types(surg__checker *c) {
       const int64_t ir = surg_dtype_ir_version(dtype);
       if (ir <= c->m->ir_version || (told >> dtype & 1)) continue;
       told |= UINT32_C(1) << dtype;
-      surg__check_found(c, "W214", surg__locate_graph(v->graph),
-                        "%s is of type %s, which came with IR version %lld; this is %lld",
-                        surg__q(c->ctx, v->name), surg__dtype_name(dtype), (long long)ir,
-                        (long long)c->m->ir_version);
+      char pass[32];
+      raise_to(c, pass, ir);
+      const char *list = v->input ? "input" : v->initializer ? "initializer" : "value";
+      surg__check_found(c, "W214", surg__check_place(c, v->graph, list, v->name),
+                        "is of type %s, which came with IR version %lld; this is %lld",
+                        surg__dtype_name(dtype), (long long)ir, (long long)c->m->ir_version);
     }
 }
 
@@ -60,10 +70,13 @@ static void check_features(surg__checker *c) {
     find_in_nodes(g, f);
     find_in_values(g, f);
   }
-  for (size_t i = 0; i < FEATURES; i++)
-    if (f[i].found && f[i].ir > c->m->ir_version)
-      surg__check_found(c, "W215", "model", "has %s, which came with IR version %lld; this is %lld",
-                        f[i].what, (long long)f[i].ir, (long long)c->m->ir_version);
+  for (size_t i = 0; i < FEATURES; i++) {
+    char pass[32];
+    if (!f[i].found || f[i].ir <= c->m->ir_version) continue;
+    raise_to(c, pass, f[i].ir);
+    surg__check_found(c, "W215", "model", "has %s, which came with IR version %lld; this is %lld",
+                      f[i].what, (long long)f[i].ir, (long long)c->m->ir_version);
+  }
 }
 
 void surg__check_versions(surg__checker *c) {

@@ -38,8 +38,8 @@ static void make_opaque(surg_model *m) {
     }
 }
 
-/* With `partial` a model comes out under CHECK too, as far as it could be read; *partial: not all of
- * it could. */
+/* With `partial` a model comes out under CHECK too, as far as it could be read; *partial: not all
+ * of it could. */
 static surg_status build(surg__source *src, const surg_load_options *options, bool *partial,
                          surg_model **out) {
   surg__loader L = {.ctx = src->ctx, .src = src, .policy = options->policy};

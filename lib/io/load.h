@@ -20,6 +20,7 @@ typedef struct surg__loader {
   /* What is being read. A node with a finding is none that anybody may rely on: under CHECK it is
    * made opaque in the end. */
   surg_node *node;
+  bool no_import; /* an import was left out, with a finding */
   bool broken;  /* a finding that only CHECK goes on after */
   bool endless; /* calls of functions do not end, or not soon */
   const surg_function *names_of; /* whose attributes are in `names`, sorted by address */

@@ -72,7 +72,7 @@ static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *
   for (uint32_t i = 0; i < n->n_attr; i++)
     if (!check_attr(L, n, s, n->attrs[i])) return false;
   for (uint32_t i = 0; i < s->n_attrs; i++)
-    if (s->attrs[i].required && !find_attr(n, s->attrs[i].name) &&
+    if (s->attrs[i].required && !n->faulty && !find_attr(n, s->attrs[i].name) &&
         !surg__load_bad(L, n->src.field_off, "E107", "has no attribute \"%s\"", s->attrs[i].name))
       return false;
   return true;
@@ -88,6 +88,15 @@ static bool check_constant(surg__loader *L, const surg_node *n) {
 }
 
 /* --- inputs and outputs --- */
+
+/* Outputs that an operator always gives have a name. */
+static bool check_outputs(surg__loader *L, const surg_node *n, const surg_schema *s) {
+  for (uint32_t i = 0; i < n->n_out && i < s->n_outputs && !n->faulty; i++)
+    if (!n->out[i] && s->outputs[i].option == SURG__SINGLE)
+      return surg__load_unclean(L, n->src.field_off, "E115", "output %u \"%s\" of %s is absent", i,
+                                s->outputs[i].name, n->op_type);
+  return true;
+}
 
 static bool check_arity(surg__loader *L, const surg_node *n, const surg_schema *s) {
   uint64_t off = n->src.field_off;
@@ -108,7 +117,7 @@ static bool check_arity(surg__loader *L, const surg_node *n, const surg_schema *
         !surg__load_bad(L, off, "E115", "input %u \"%s\" of %s is absent", i, s->inputs[i].name,
                         n->op_type))
       return false;
-  return true;
+  return check_outputs(L, n, s);
 }
 
 /* --- control flow --- */
@@ -159,7 +168,7 @@ static bool check_builtin(surg__loader *L, const surg_node *n) {
                           (long long)surg_graph_opset(n->graph, n->domain)))
     return false;
   if (!check_arity(L, n, s) || !check_attrs(L, n, s) || !surg__load_check_opset(L, n)) return false;
-  if (n->op == SURG_OP_Constant && !check_constant(L, n)) return false;
+  if (n->op == SURG_OP_Constant && !n->faulty && !check_constant(L, n)) return false;
   return check_control_flow(L, n);
 }
 
@@ -195,10 +204,12 @@ static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
 static bool check_unknown(surg__loader *L, const surg_node *n) {
   bool standard = !*n->domain || strcmp(n->domain, "ai.onnx") == 0;
   int64_t opset = surg_graph_opset(n->graph, n->domain);
+  if (opset == 0 && L->no_import) return true; /* told where the import stands */
   if (opset == 0 && standard && L->m->ir_version >= 3)
     return surg__load_bad(L, n->src.field_off, "E104", "the model imports no opset of its domain");
   if (opset == 0)
-    return surg__load_unclean(L, n->src.field_off, "E104", "the model does not import domain %s",
+    return surg__load_unclean(L, n->src.field_off, "E104", "the %s does not import domain %s",
+                              surg_graph_function(n->graph) ? "function" : "model",
                               surg__q(L->ctx, n->domain));
   /* Of other domains the table may know a part. */
   standard = standard || strncmp(n->domain, "ai.onnx.", 8) == 0;

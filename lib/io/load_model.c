@@ -12,9 +12,11 @@ static bool same_domain(const char *a, const char *b) {
 
 static bool push_import(surg__loader *L, surg__imports *list, const surg__field *f,
                         const char *domain, int64_t version) {
-  if (version < 1 || version > INT32_MAX)
+  if (version < 1 || version > INT32_MAX) {
+    L->no_import = true;
     return surg__load_bad(L, f->off, "E121", "opset version %lld of domain %s is out of range",
                           (long long)version, surg__q(L->ctx, domain));
+  }
   for (size_t i = 0; i < list->count; i++) {
     surg__import *other = &list->items[i];
     if (!same_domain(other->domain, domain)) continue;
@@ -24,6 +26,8 @@ static bool push_import(surg__loader *L, surg__imports *list, const surg__field 
     return surg__load_bad(L, f->off, "E121", "domain %s is imported at versions %lld and %lld",
                           surg__q(L->ctx, domain), (long long)other->version, (long long)version);
   }
+  if (L->policy == SURG_LOAD_CHECK && strcmp(domain, "ai.onnx") == 0)
+    surg__load_warn(L, f->off, "W223", "the default domain is imported by its long name");
   if (list->count >= SURG_LIMIT_IMPORTS)
     return surg__load_stop(L, surg__error(L->ctx, SURG_ELIMIT, L->src->name,
                                           "has more than %u opset imports", SURG_LIMIT_IMPORTS));

@@ -35,9 +35,16 @@ static bool found(surg__loader *L, surg_status status) {
   if (status < L->worst) L->worst = status;
   bool fatal = status == SURG_ENOMEM || status == SURG_EINTERNAL;
   if (L->policy != SURG_LOAD_CHECK || fatal) return surg__load_stop(L, status);
-  if (++L->findings < L->most) return true;
+  L->findings++;
+  return true;
+}
+
+/* As many findings as are listed: the next one ends loading. */
+static bool full(surg__loader *L) {
+  if (L->policy != SURG_LOAD_CHECK || L->findings < L->most) return false;
   surg__note(L->ctx, L->src->name, "more findings are not shown");
-  return surg__load_stop(L, L->worst);
+  surg__load_stop(L, L->worst);
+  return true;
 }
 
 bool surg__load_found(surg__loader *L, surg_status status) {
@@ -63,7 +70,7 @@ static void line(surg__loader *L, surg_severity severity, uint64_t off, const ch
 }
 
 bool surg__load_bad(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...) {
-  if (L->status != SURG_OK) return false;
+  if (L->status != SURG_OK || full(L)) return false;
   va_list args;
   va_start(args, fmt);
   line(L, SURG_ERROR, off, code, fmt, args);
@@ -74,6 +81,7 @@ bool surg__load_bad(surg__loader *L, uint64_t off, const char *code, const char 
 bool surg__load_unclean(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...) {
   if (L->status != SURG_OK) return false;
   if (L->policy != SURG_LOAD_CHECK) return true;
+  if (full(L)) return false;
   va_list args;
   va_start(args, fmt);
   line(L, SURG_ERROR, off, code, fmt, args);

@@ -47,13 +47,12 @@ static void set_range(list *l) {
 
 static bool take(list *l, uint64_t v) {
   int64_t i = l->field == 5 ? (int32_t)(uint32_t)v : (int64_t)v;
-  if (l->limited && (i < l->low || i > l->high))
-    return surg__load_bad(
-               l->L, l->tensor->off, "E119", "entry %llu is %lld, out of range for type %s",
-               (unsigned long long)l->entries, (long long)i, surg__dtype_name(l->t->dtype)) &&
-           (l->limited = false, true); /* under CHECK one such finding is enough */
-  l->entries++;
-  return true;
+  const uint64_t entry = l->entries++;
+  if (!l->limited || (i >= l->low && i <= l->high)) return true;
+  l->limited = false; /* under CHECK one such finding is enough */
+  return surg__load_bad(l->L, l->tensor->off, "E119",
+                        "entry %llu is %lld, out of range for type %s", (unsigned long long)entry,
+                        (long long)i, surg__dtype_name(l->t->dtype));
 }
 
 /* Varints of a packed list. A chunk may end within one: what is left moves to its front. */

@@ -78,7 +78,12 @@ static void put_name(place *at, const ProtobufCMessageDescriptor *type, surg__sp
   if (name.n) put_quoted(at, name);
   if (type == &onnx__node_proto__descriptor) {
     surg_str op = named_field(at, type, body, "op_type");
+    const surg_str domain = named_field(at, type, body, "domain");
     surg__buf_puts(at->out, " (");
+    if (domain.n && !(domain.n == 7 && memcmp(domain.p, "ai.onnx", 7) == 0)) {
+      surg__buf_escape(at->out, domain.p, domain.n, SURG_LIMIT_NAME_PRINT);
+      surg__buf_putc(at->out, '.');
+    }
     surg__buf_escape(at->out, op.p, op.n, SURG_LIMIT_NAME_PRINT);
     surg__buf_putc(at->out, ')');
   }

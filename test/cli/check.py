@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What `check` finds: small models with one fault each, and how it is told. check.py PROGRAM"""
+import collections
 import json
 import os
 import pathlib
@@ -56,7 +57,7 @@ ROWS = [
     ('W212', r'graph.node\[1\] "n" \(Neg\): another node of this graph, graph.node\[0\] "n" '
      r'\(Relu\), bears the name',
      HEAD + 'g (float[2] x) => (float[2] y) { [n] a = Relu (x) [n] y = Neg (a) }'),
-    ('W214', r'"x" is of type int4, which came with IR version 10; this is 8',
+    ('W214', r'graph.input "x": is of type int4, which came with IR version 10; this is 8',
      '<ir_version: 8, opset_import: ["" : 21]>\n'
      'g (int4[2] x) => (int4[2] y) { y = Identity (x) }'),
     ('W215', r'model: has functions, which came with IR version 8; this is 7',
@@ -79,7 +80,7 @@ ROWS = [
     ('N303', r'model: no node needs the import of domain "ai.onnx.ml"',
      '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
      'g (float[2] x) => (float[2] y) { y = Relu (x) }'),
-    ('N304', r'graph: nothing reads initializer "c" of 8 bytes',
+    ('N304', r'graph.initializer "c": nothing reads it; it is of 8 bytes',
      HEAD + 'g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { y = Relu (x) }'),
 ]
 WORDS = {'E': 'error', 'W': 'warning', 'N': 'note'}
@@ -111,8 +112,8 @@ class Check(Case):
     def test_codes_are_documented(self):
         source = pathlib.Path(__file__).resolve().parents[2]
         doc = (source / 'doc/check.md').read_text()
-        rules = re.findall(r'^SURG_RULE\((\w+), "([^"]*)"', (source / 'lib/check/rules.def').read_text(),
-                           re.M)
+        rules = re.findall(r'^SURG_RULE\((\w+), "([^"]*)"',
+                           (source / 'lib/check/rules.def').read_text(), re.M)
         self.assertGreater(len(rules), 60)
         self.assertEqual(rules, sorted(rules, key=lambda r: ('EWN'.index(r[0][0]), r[0])))
         self.assertEqual(rules, re.findall(r'^\| ([EWN]\d+) \| ([^|]*[^| ]) \|', doc, re.M))
@@ -121,6 +122,119 @@ class Check(Case):
                   *source.glob('tools/c*.c')]:
             used |= set(re.findall(r'"([EWN][0-9]{3})"', f.read_text()))
         self.assertEqual(used, {code for code, _ in rules})
+
+    def test_every_rule_has_a_broken_model(self):
+        source = pathlib.Path(__file__).resolve().parents[2]
+        rules = set(re.findall(r'^SURG_RULE\((\w+),', (source / 'lib/check/rules.def').read_text(),
+                               re.M))
+        cases, clean = collections.Counter(), 0
+        for f in sorted((source / 'test/golden/check').glob('*.txt')):
+            told = re.findall(r'^in\.onnx.* \[([EWN]\d+)\]$', f.read_text(), re.M)
+            named = re.match(r'[EWN]\d{3}', f.name)
+            if named:
+                self.assertEqual(set(told), {named[0]}, f.name)
+            elif f.name.startswith('clean'):
+                self.assertEqual(told, [], f.name)
+                clean += 1
+            cases.update(told)
+        self.assertGreaterEqual(len(cases), 60)
+        self.assertGreaterEqual(clean, 12)
+        # E001 is a file that is no model's fault; nothing is N300 at present.
+        self.assertEqual(rules - set(cases), {'E001', 'N300'})
+
+    def test_sarif(self):
+        bad, good = self.text(ROWS[0][2], 'a bad.onnxtxt'), self.text(GOOD)
+        many = self.text(HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (x) a = Neg (x) '
+                         'b = Abs (x) }', 'many.onnxtxt')
+        r = self.run_tool('check', '--sarif', '--max-findings', '1', good, bad, 'missing', many)
+        self.assertEqual((r.returncode, r.stderr), (3, b''))
+        log = json.loads(r.stdout)
+        self.assertEqual(log['version'], '2.1.0')
+        self.assertRegex(log['$schema'], r'^https://.*sarif.*2\.1\.0')
+        self.assertEqual(len(log['runs']), 1)
+        run = log['runs'][0]
+        driver = run['tool']['driver']
+        self.assertEqual(driver['name'], 'onnxsurg')
+        self.assertRegex(driver['version'], r'^\d+\.\d+')
+        ids = [rule['id'] for rule in driver['rules']]
+        self.assertEqual(len(ids), len(set(ids)))
+        for rule in driver['rules']:
+            self.assertTrue(rule['shortDescription']['text'] and rule['help']['text'], rule)
+            self.assertEqual(rule['defaultConfiguration']['level'],
+                             WORDS[rule['id'][0]])
+        for result in run['results']:
+            self.assertEqual(set(result), {'ruleId', 'ruleIndex', 'level', 'message', 'locations',
+                                           'properties'})
+            self.assertEqual(ids[result['ruleIndex']], result['ruleId'])
+            self.assertIn(result['level'], ('error', 'warning', 'note'))
+            self.assertIsInstance(result['message']['text'], str)
+            self.assertEqual(len(result['locations']), 1)
+            self.assertIn('uri', result['locations'][0]['physicalLocation']['artifactLocation'])
+        told = [(x['ruleId'], x['locations'][0]['physicalLocation']['artifactLocation']['uri'])
+                for x in run['results']]
+        self.assertEqual(told, [('E101', 'a%20bad.onnxtxt'), ('E001', 'missing'),
+                                ('N302', 'many.onnxtxt'), ('N399', 'many.onnxtxt')])
+        first = run['results'][0]
+        self.assertEqual(first['message']['text'],
+                         'graph.node[0] (Neg): reads a value that is made after it')
+        self.assertEqual(first['locations'][0]['logicalLocations'],
+                         [{'fullyQualifiedName': 'graph.node[0] (Neg)'}])
+        self.assertEqual(first['properties'], {'hint': 'put the nodes in order',
+                                               'pass': 'toposort'})
+        self.assertEqual(run['invocations'], [{'executionSuccessful': False, 'exitCode': 3}])
+        empty = json.loads(self.run_tool('check', '--sarif', good).stdout)['runs'][0]
+        self.assertEqual((empty['results'], empty['invocations']),
+                         ([], [{'executionSuccessful': True, 'exitCode': 0}]))
+        deep = json.loads(self.run_tool('check', '--sarif', os.path.abspath(bad)).stdout)
+        self.assertRegex(deep['runs'][0]['results'][0]['locations'][0]['physicalLocation']
+                         ['artifactLocation']['uri'], r'^file:///.*/a%20bad\.onnxtxt$')
+
+    def test_passes_that_are_named_mend_it(self):
+        # What the pass of a rule leaves is without the finding.
+        source = pathlib.Path(__file__).resolve().parents[2]
+        passes = dict(re.findall(r'SURG_RULE\((\w+), "[^"]*",\s*"[^"]*",\s*"([^"]*)"\)',
+                                 (source / 'lib/check/rules.def').read_text()))
+        self.assertGreater(len(passes), 15)
+        tried = set()
+        for f in sorted((source / 'test/golden/check').glob('[EWN]*.txt')):
+            code = f.name[:4]
+            text = f.read_text()
+            if code not in passes or passes[code] in ('outputs', 'fold'):
+                continue
+            pipeline = passes[code].replace('to=N', 'to=13')
+            given = re.search(r'^--- (input|wire)\n(.*?)(?=^---|\Z)', text, re.M | re.S)
+            if given[1] == 'input':
+                name = self.text(given[2])
+            else:
+                name = 'm.onnx'
+                self.write(name, eval('(%s)' % given[2], dict(vars(w))))
+            with self.subTest(case=f.name):
+                self.ok('--pass', pipeline, '--quiet', name, 'mended.onnx')
+                after = self.check('mended.onnx')[1]
+                self.assertNotIn(code, [line[-5:-1] for line in after], after)
+                tried.add(code)
+        self.assertEqual(tried, {c for c in passes if passes[c] not in ('outputs', 'fold')})
+
+    def test_max_findings(self):
+        nodes = ''.join('a%d = Neg (x) ' % i for i in range(250))
+        name = self.text(HEAD + 'g (float[2] x) => (float[2] y) { %s y = Relu (x) }' % nodes)
+        lines = self.check('--max-findings', '200', name)[1]
+        self.assertEqual(len(lines), 201)
+        self.assertRegex(lines[200], r'note: 50 or more findings are not shown \[N399\]$')
+        self.assertEqual(len(self.check('--max-findings', '251', name)[1]), 250)
+        # Warnings of the loader and errors alike.
+        undefined = '%s y = Relu (x)' % nodes.replace('(x)', '(z)')
+        for body, code in [('y = Relu (x)', 'W203'), (undefined, 'E110')]:
+            infos = ', '.join('float[2] a%d' % i for i in range(250))
+            info = '<%s>' % infos if code == 'W203' else ''
+            self.text(HEAD + 'g (float[2] x) => (float[2] y) %s { %s }' % (info, body))
+            lines = self.check('--max-findings', '240', 'm.onnxtxt')[1]
+            self.assertEqual([line[-5:-1] for line in lines[:240]], [code] * 240)
+            self.assertEqual(len(lines), 241)
+            lines = self.check('--max-findings', '1000', 'm.onnxtxt')[1]
+            self.assertEqual([line[-5:-1] for line in lines], [code] * 250)
+        for wrong in ['0', '-1', 'x', '5000000000']:
+            self.bad(2, r'--max-findings takes a number', 'check', '--max-findings', wrong, name)
 
     def test_clean(self):
         self.assertEqual(self.check(self.text(GOOD)), (0, []))
@@ -142,7 +256,7 @@ class Check(Case):
         status, lines = self.check('m.onnx')
         self.assertEqual(status, 0)
         self.assertEqual(len(lines), 1)
-        self.assertRegex(lines[0], r'^m.onnx: warning: graph: dimension 0 of "x" is declared '
+        self.assertRegex(lines[0], r'^m.onnx: warning: graph.input "x": dimension 0 is declared '
                          r'as -1.* \[W213\]$')
 
     def external(self, *more):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ort_load.cjs PACKAGE: reads lines {models: [BASE64...]} from standard input and answers each with
-// {why: [TEXT...]}: what ONNX Runtime says on loading each model, "" where it takes it.
+// ort_load.cjs PACKAGE: reads paths of models, one a line, and answers each with one JSON line
+// {accepts, why}: whether ONNX Runtime makes a session of it.
 'use strict';
 const path = require('path');
 const readline = require('readline');
@@ -8,20 +8,18 @@ const ort = require(path.resolve(process.argv[2], 'node_modules/onnxruntime-node
 
 const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
 
-async function load(bytes) {
+async function load(file) {
   try {
-    const session = await ort.InferenceSession.create(bytes, SETTINGS);
+    const session = await ort.InferenceSession.create(file, SETTINGS);
     await session.release();
-    return '';
+    return { accepts: true, why: '' };
   } catch (error) {
-    return String(error.message);
+    return { accepts: false, why: String(error.message) };
   }
 }
 
 (async () => {
   for await (const line of readline.createInterface({ input: process.stdin })) {
-    const why = [];
-    for (const text of JSON.parse(line).models) why.push(await load(Buffer.from(text, 'base64')));
-    process.stdout.write(JSON.stringify({ why }) + '\n');
+    process.stdout.write(JSON.stringify(await load(line)).replace(/\\n/g, ' ') + '\n');
   }
 })();

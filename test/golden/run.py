@@ -9,6 +9,8 @@ A case is one text file:
     # what it shows                        any number of comment lines
     $ onnxsurg --pass prune IN OUT         the command; IN and OUT stand for files
     --- input                              ONNX text, becomes IN (in.onnxtxt)
+    --- wire                               or what text cannot say: a Python expression of
+                                           onnx_wire's functions, becomes IN (in.onnx)
     --- file NAME                          more input files, as they stand
     --- exit N                             expected exit code (left out: 0)
     --- stdout                             expected text (left out: none)
@@ -31,6 +33,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import onnx_wire  # noqa: E402
 
 RESULTS = ('exit', 'stdout', 'stderr', 'output', 'wrote')
 
@@ -59,12 +65,15 @@ def run_case(tool, command, sections):
             word, _, name = title.partition(' ')
             if word == 'input':
                 (root / 'in.onnxtxt').write_text(body, encoding='utf-8')
+            elif word == 'wire':
+                (root / 'in.onnx').write_bytes(eval('(%s)' % body, dict(vars(onnx_wire))))
             elif word == 'file':
                 (root / name).write_text(body, encoding='utf-8')
+        given = 'in.onnx' if any(t == 'wire' for t, _ in sections) else 'in.onnxtxt'
         words = shlex.split(command)
         if words[0] != 'onnxsurg':
             raise ValueError('the command must start with onnxsurg')
-        args = [{'IN': 'in.onnxtxt', 'OUT': 'out.onnx'}.get(w, w) for w in words[1:]]
+        args = [{'IN': given, 'OUT': 'out.onnx'}.get(w, w) for w in words[1:]]
         if 'OUT' in words:
             args = ['--verify-each', '--no-fsync'] + args
         env = dict(os.environ, LC_ALL='C')

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What operators ask of their attributes and shapes beyond what inference needs for the types of
+ * their outputs. Only what is known for certain is held against a node; a shape that only the run
+ * would refuse is a warning, as other checkers and runtimes let it pass. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/dtype.h"
+#include "check/check.h"
+#include "infer/infer.h"
+
+/* --- words --- */
+
+typedef struct words {
+  int op;
+  const char *attr;
+  const char *const *allowed; /* of all versions; NULL ends */
+} words;
+
+static const char *const auto_pad[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
+static const char *const rnn[] = {"forward", "reverse", "bidirectional", NULL};
+static const char *const shift[] = {"LEFT", "RIGHT", NULL};
+static const char *const depth[] = {"DCR", "CRD", NULL};
+static const char *const pad[] = {"constant", "reflect", "edge", "wrap", NULL};
+static const char *const resize[] = {"nearest", "linear", "cubic", NULL};
+static const char *const upsample[] = {"nearest", "linear", "bilinear", NULL};
+static const char *const coordinates[] = {
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+    "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
+static const char *const nearest[] = {
+    "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "", NULL};
+static const char *const grid[] = {"bilinear", "nearest", "bicubic", "linear", "cubic", NULL};
+static const char *const border[] = {"zeros", "border", "reflection", NULL};
+static const char *const scatter[] = {"none", "add", "mul", "max", "min", NULL};
+static const char *const loss[] = {"none", "mean", "sum", NULL};
+static const char *const roi[] = {"avg", "max", NULL};
+static const char *const gelu[] = {"none", "tanh", NULL};
+
+static const words table[] = {
+    {SURG_OP_Conv, "auto_pad", auto_pad},
+    {SURG_OP_ConvTranspose, "auto_pad", auto_pad},
+    {SURG_OP_ConvInteger, "auto_pad", auto_pad},
+    {SURG_OP_QLinearConv, "auto_pad", auto_pad},
+    {SURG_OP_MaxPool, "auto_pad", auto_pad},
+    {SURG_OP_AveragePool, "auto_pad", auto_pad},
+    {SURG_OP_LpPool, "auto_pad", auto_pad},
+    {SURG_OP_RNN, "direction", rnn},
+    {SURG_OP_GRU, "direction", rnn},
+    {SURG_OP_LSTM, "direction", rnn},
+    {SURG_OP_BitShift, "direction", shift},
+    {SURG_OP_DepthToSpace, "mode", depth},
+    {SURG_OP_Pad, "mode", pad},
+    {SURG_OP_Resize, "mode", resize},
+    {SURG_OP_Resize, "coordinate_transformation_mode", coordinates},
+    {SURG_OP_Resize, "nearest_mode", nearest},
+    {SURG_OP_Upsample, "mode", upsample},
+    {SURG_OP_GridSample, "mode", grid},
+    {SURG_OP_GridSample, "padding_mode", border},
+    {SURG_OP_ScatterElements, "reduction", scatter},
+    {SURG_OP_ScatterND, "reduction", scatter},
+    {SURG_OP_NegativeLogLikelihoodLoss, "reduction", loss},
+    {SURG_OP_SoftmaxCrossEntropyLoss, "reduction", loss},
+    {SURG_OP_RoiAlign, "mode", roi},
+    {SURG_OP_Gelu, "approximate", gelu},
+};
+
+static void bad_value(surg__checker *c, const surg_node *n, const char *attr, const char *value) {
+  const bool told = surg__check_told(c);
+  surg__check_found(c, "E206", told ? surg__locate_node(n) : NULL,
+                    "attribute \"%s\" is %s, which %s-%d does not know", attr, told ? value : "",
+                    n->schema->name, n->schema->since);
+}
+
+static void check_words(surg__checker *c, const surg_node *n) {
+  for (size_t i = 0; i < SURG_COUNT(table); i++) {
+    if (table[i].op != n->schema->op) continue;
+    const surg_attr *a = surg_node_attr(n, table[i].attr);
+    if (!a || a->ref || a->kind != SURG_ATTR_STRING) continue;
+    const char *const *w = table[i].allowed;
+    while (*w && !(strlen(*w) == a->u.s.n && memcmp(*w, a->u.s.p, a->u.s.n) == 0)) w++;
+    if (!*w) bad_value(c, n, table[i].attr, surg__qn(c->ctx, a->u.s.p, a->u.s.n));
+  }
+}
+
+/* The element type that Cast and its like are told to give. */
+static void check_to(surg__checker *c, const surg_node *n, const char *name) {
+  const surg_attr *a = surg_node_attr(n, name);
+  if (!a || a->ref || a->kind != SURG_ATTR_INT) return;
+  const surg__param *p = surg__schema_formal(n->schema, true, 0);
+  const bool exists = a->u.i > 0 && a->u.i < SURG_DTYPE_COUNT;
+  if (exists && (!p || surg__check_allowed(n->schema, p, (int)a->u.i))) return;
+  char text[64];
+  snprintf(text, sizeof text, "%lld%s%s", (long long)a->u.i, exists ? ", " : "",
+           exists ? surg__dtype_name((int)a->u.i) : "");
+  bad_value(c, n, name, text);
+}
+
+/* --- shapes --- */
+
+static const surg_type *ranked(const surg_node *n, size_t i) {
+  const surg_type *t = surg_value_type(surg_node_input(n, i));
+  return t && t->kind == SURG_TYPE_TENSOR && t->has_rank ? t : NULL;
+}
+
+static int64_t dim(const surg_type *t, size_t i) {
+  return t && i < t->rank ? t->dims[i].value : -1;
+}
+
+static void contradicts(surg__checker *c, const surg_node *n, const char *fmt, ...)
+    SURG_PRINTF(3, 4);
+static void contradicts(surg__checker *c, const surg_node *n, const char *fmt, ...) {
+  char text[256];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL, "%s", text);
+}
+
+/* `axis` within the rank of input 0. */
+static void check_axis(surg__checker *c, const surg_node *n, int64_t axis) {
+  const surg_type *t = ranked(n, 0);
+  if (t && t->rank && (axis < -(int64_t)t->rank || axis >= (int64_t)t->rank))
+    contradicts(c, n, "axis %lld is none of input 0, which is of rank %u", (long long)axis,
+                t->rank);
+}
+
+static void check_axis_attr(surg__checker *c, const surg_node *n) {
+  const surg_attr *a = surg_node_attr(n, "axis");
+  if (a && !a->ref && a->kind == SURG_ATTR_INT) check_axis(c, n, a->u.i);
+}
+
+static void check_axis_input(surg__checker *c, const surg_node *n) {
+  int64_t axis;
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
+  if (t && surg_tensor_read_ints(t, &axis, 1) == 1) check_axis(c, n, axis);
+}
+
+static void same_rank(surg__checker *c, const surg_node *n, size_t a, size_t b) {
+  const surg_type *x = ranked(n, a), *y = ranked(n, b);
+  if (x && y && x->rank != y->rank)
+    contradicts(c, n, "inputs %zu and %zu are of ranks %u and %u where %s takes equal ones", a, b,
+                x->rank, y->rank, n->schema->name);
+}
+
+/* Input i is a list of `want` numbers. */
+static void check_length(surg__checker *c, const surg_node *n, size_t i, int64_t want,
+                         const char *of) {
+  const surg_type *t = ranked(n, i);
+  if (!t || want < 0) return;
+  if (t->rank != 1 || (dim(t, 0) >= 0 && dim(t, 0) != want))
+    contradicts(c, n, "input %zu has another size than the %lld %s", i, (long long)want, of);
+}
+
+static void check_one(surg__checker *c, const surg_node *n, size_t i) {
+  const surg_type *t = surg_value_type(surg_node_input(n, i));
+  uint64_t count;
+  if (t && t->kind == SURG_TYPE_TENSOR && surg_type_static(t, &count) && count != 1)
+    contradicts(c, n, "input %zu has %llu elements where %s takes one", i,
+                (unsigned long long)count, n->schema->name);
+}
+
+static void check_norm(surg__checker *c, const surg_node *n, size_t inputs) {
+  const int64_t channels = dim(ranked(n, 0), 1);
+  const size_t before = c->count; /* one such finding a node */
+  for (size_t i = 1; i < inputs && c->count == before; i++)
+    check_length(c, n, i, channels, "channels of input 0");
+}
+
+static void check_conv(surg__checker *c, const surg_node *n) {
+  const surg_type *w = ranked(n, 1);
+  const surg_attr *k = surg_node_attr(n, "kernel_shape");
+  if (w && k && !k->ref && k->kind == SURG_ATTR_INTS && k->count + 2 == w->rank)
+    for (uint32_t i = 0; i < k->count; i++)
+      if (dim(w, i + 2) >= 0 && dim(w, i + 2) != k->u.ints[i]) {
+        contradicts(c, n, "kernel_shape[%u] is %lld where the weights have %lld", i,
+                    (long long)k->u.ints[i], (long long)dim(w, i + 2));
+        break;
+      }
+  if (n->schema->op == SURG_OP_Conv) check_length(c, n, 2, dim(w, 0), "maps of the weights");
+}
+
+static void check_slice(surg__checker *c, const surg_node *n) {
+  const int64_t starts = dim(ranked(n, 1), 0);
+  for (size_t i = 2; i < n->n_in && i < 5; i++) {
+    const int64_t other = dim(ranked(n, i), 0);
+    if (starts < 0 || other < 0 || starts == other) continue;
+    contradicts(c, n, "input %zu has %lld elements where starts has %lld", i, (long long)other,
+                (long long)starts);
+    return;
+  }
+}
+
+static void check_resize(surg__checker *c, const surg_node *n) {
+  const surg_type *x = ranked(n, 0);
+  if (n->schema->since >= 13 && !surg_node_input(n, 2) && !surg_node_input(n, 3))
+    contradicts(c, n, "has neither scales nor sizes");
+  if (!x || surg_node_attr(n, "axes")) return;
+  for (size_t i = 2; i < 4; i++) {
+    const int64_t given = dim(ranked(n, i), 0);
+    if (given > 0 && given != x->rank)
+      contradicts(c, n, "input %zu has %lld elements where input 0 is of rank %u", i,
+                  (long long)given, x->rank);
+  }
+}
+
+static const surg_graph *branch(const surg_node *n, const char *name) {
+  const surg_attr *a = surg_node_attr(n, name);
+  return a && a->kind == SURG_ATTR_GRAPH && !a->ref && a->count == 1 ? a->u.graphs[0] : NULL;
+}
+
+/* Branches give outputs of one element type. */
+static void check_if(surg__checker *c, const surg_node *n) {
+  const surg_graph *a = branch(n, "then_branch"), *b = branch(n, "else_branch");
+  check_one(c, n, 0);
+  for (size_t i = 0; a && b && i < a->n_out && i < b->n_out; i++) {
+    const surg_type *x = surg_value_type(a->out[i]->use.value);
+    const surg_type *y = surg_value_type(b->out[i]->use.value);
+    if (!x || !y || x->kind != SURG_TYPE_TENSOR || y->kind != SURG_TYPE_TENSOR) continue;
+    if (!x->dtype || !y->dtype || x->dtype == y->dtype) continue;
+    contradicts(c, n, "output %zu is %s of one branch and %s of the other", i,
+                surg__dtype_name(x->dtype), surg__dtype_name(y->dtype));
+  }
+}
+
+static void check_shapes(surg__checker *c, const surg_node *n) {
+  switch (n->schema->op) {
+    case SURG_OP_Softmax:
+    case SURG_OP_LogSoftmax:
+    case SURG_OP_Hardmax:
+    case SURG_OP_LpNormalization:
+      check_axis_attr(c, n);
+      break;
+    case SURG_OP_CumSum:
+      check_axis_input(c, n);
+      break;
+    case SURG_OP_GatherElements:
+    case SURG_OP_ScatterElements:
+      check_axis_attr(c, n);
+      same_rank(c, n, 0, 1);
+      break;
+    case SURG_OP_BatchNormalization:
+      check_norm(c, n, 5);
+      break;
+    case SURG_OP_InstanceNormalization:
+      check_norm(c, n, 3);
+      break;
+    case SURG_OP_Conv:
+    case SURG_OP_ConvTranspose:
+      check_conv(c, n);
+      break;
+    case SURG_OP_Slice:
+      if (n->schema->since >= 10) check_slice(c, n);
+      break;
+    case SURG_OP_Resize:
+      if (n->schema->since >= 11) check_resize(c, n);
+      break;
+    case SURG_OP_Clip:
+      for (size_t i = 1; i < n->n_in; i++) check_one(c, n, i);
+      break;
+    case SURG_OP_Range:
+      for (size_t i = 0; i < n->n_in; i++) check_one(c, n, i);
+      break;
+    case SURG_OP_If:
+      check_if(c, n);
+      break;
+    default:
+      break;
+  }
+}
+
+void surg__check_values(surg__checker *c, const surg_node *n) {
+  check_words(c, n);
+  switch (n->schema->op) {
+    case SURG_OP_Cast:
+    case SURG_OP_BitCast:
+      if (n->schema->since >= 6) check_to(c, n, "to");
+      break;
+    case SURG_OP_EyeLike:
+    case SURG_OP_RandomNormal:
+    case SURG_OP_RandomUniform:
+    case SURG_OP_RandomNormalLike:
+    case SURG_OP_RandomUniformLike:
+    case SURG_OP_Multinomial:
+    case SURG_OP_Bernoulli:
+      check_to(c, n, "dtype");
+      break;
+    default:
+      check_shapes(c, n);
+      break;
+  }
+}
