@@ -45,6 +45,11 @@ static const surg_attr *find_attr(const surg_node *n, const char *name) {
   return NULL;
 }
 
+/* Whether an attribute was left out, with a finding: the file has more. */
+static bool lost_attr(const surg_node *n) {
+  return n->faulty && n->n_attr < n->cap_attr;
+}
+
 static const char *kind_name(surg_attr_kind k) {
   static const char *const names[] = {"undefined",      "float",      "int",        "string",
                                       "tensor",         "graph",      "floats",     "ints",
@@ -72,7 +77,7 @@ static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *
   for (uint32_t i = 0; i < n->n_attr; i++)
     if (!check_attr(L, n, s, n->attrs[i])) return false;
   for (uint32_t i = 0; i < s->n_attrs; i++)
-    if (s->attrs[i].required && !n->faulty && !find_attr(n, s->attrs[i].name) &&
+    if (s->attrs[i].required && !lost_attr(n) && !find_attr(n, s->attrs[i].name) &&
         !surg__load_bad(L, n->src.field_off, "E107", "has no attribute \"%s\"", s->attrs[i].name))
       return false;
   return true;
@@ -168,7 +173,7 @@ static bool check_builtin(surg__loader *L, const surg_node *n) {
                           (long long)surg_graph_opset(n->graph, n->domain)))
     return false;
   if (!check_arity(L, n, s) || !check_attrs(L, n, s) || !surg__load_check_opset(L, n)) return false;
-  if (n->op == SURG_OP_Constant && !n->faulty && !check_constant(L, n)) return false;
+  if (n->op == SURG_OP_Constant && !lost_attr(n) && !check_constant(L, n)) return false;
   return check_control_flow(L, n);
 }
 
