@@ -26,7 +26,8 @@ typedef struct job {
   surg__run_options run;
   words keep, skip, print_after, plugins, rules;
   const char *pipeline, *pipeline_where, *out_dir;
-  char *pipeline_text; /* of --pass-file */
+  char *pipeline_text; /* of --pass-file, or made for --opset */
+  uint64_t opset;      /* of --opset; 0: none */
   bool in_place, print_pipeline, stats, time, record;
 } job;
 
@@ -37,6 +38,7 @@ enum {
   OPT_OUT_DIR,
   OPT_PLUGIN,
   OPT_RULES,
+  OPT_OPSET,
   OPT_VERIFY_EACH,
   OPT_STATS,
   OPT_TIME,
@@ -63,6 +65,7 @@ static const struct option options[] = {
     {"out-dir", required_argument, NULL, OPT_OUT_DIR},
     {"plugin", required_argument, NULL, OPT_PLUGIN},
     {"rules", required_argument, NULL, OPT_RULES},
+    {"opset", required_argument, NULL, OPT_OPSET},
     {"verify-each", no_argument, NULL, OPT_VERIFY_EACH},
     {"stats", no_argument, NULL, OPT_STATS},
     {"time-passes", no_argument, NULL, OPT_TIME},
@@ -101,6 +104,7 @@ static const char help[] =
     "  --out-dir DIR           each OUT is DIR/name of IN\n"
     "  --dry-run               do all but write\n"
     "  --plugin FILE           load passes from a shared object\n"
+    "  --opset N               move the model to opset N, after --pass if it is given\n"
     "  --rules FILE            rewrite rules as text; without --pass they alone run\n"
     "  --keep NAME|/REGEX/|op=TYPE\n"
     "                          protect nodes and values from passes (repeatable)\n"
@@ -204,6 +208,10 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
       break;
     case OPT_RULES:
       ok = push(&j->rules, arg);
+      break;
+    case OPT_OPSET:
+      if (!cli_number(arg, &j->opset) || !j->opset || j->opset > 1000)
+        return cli_usage("--opset takes the number of an opset");
       break;
     case OPT_VERIFY_EACH:
       j->run.verify_each = true;
@@ -574,9 +582,23 @@ static int print_pipeline(surg_context *ctx, const surg__pipeline *p) {
   return cli_flush(EXIT_DONE);
 }
 
+/* `--opset N` is a pass behind the others, or alone. */
+static int add_opset(job *j) {
+  const char *before = j->pipeline ? j->pipeline : j->rules.n ? "rewrite" : "";
+  const size_t n = strlen(before) + 40;
+  char *text = malloc(n);
+  if (!text) return out_of_memory();
+  snprintf(text, n, "%s%sopset{to=%u}", before, *before ? "," : "", (unsigned)j->opset);
+  free(j->pipeline_text);
+  j->pipeline = j->pipeline_text = text;
+  if (!j->pipeline_where) j->pipeline_where = "--opset";
+  return EXIT_DONE;
+}
+
 static int run_job(job *j, words *outputs, char **args, int n) {
   int inputs = 0;
   const char *out = NULL;
+  if (j->opset && add_opset(j) != EXIT_DONE) return EXIT_LIMIT;
   if (!j->pipeline) {
     j->pipeline = j->rules.n ? "rewrite" : DEFAULT_PIPELINE;
     j->pipeline_where = "preset";

@@ -14,12 +14,10 @@ typedef struct checker {
 
 static const char *title(const surg__rstmt *s) { return s->op_type; }
 
-/* Whether the schema is one that nodes may use. */
 static const surg_schema *schema_at(const surg__rstmt *s, int64_t opset) {
   const int64_t newest = surg_schema_newest(s->domain);
   if (s->domain[0] || opset > newest) opset = newest;
-  const surg_schema *schema = surg_schema_find(s->domain, s->op_type, opset);
-  return schema && !surg_schema_deprecated(schema) ? schema : NULL;
+  return surg_schema_find(s->domain, s->op_type, opset);
 }
 
 /* Calls fn for each version of the operator in lo..hi; NULL where it does not exist. */
@@ -31,6 +29,7 @@ static bool each_version(checker *c, surg__rstmt *s, int64_t lo, int64_t hi, per
   if (s->domain[0]) lo = hi;
   for (int64_t v = lo; v <= hi; v++) {
     const surg_schema *schema = schema_at(s, v);
+    if (schema && surg_schema_deprecated(schema)) schema = NULL;
     if (v != lo && schema == last) continue;
     last = schema;
     if (!fn(c, s, schema, v)) return false;

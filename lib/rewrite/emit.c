@@ -200,7 +200,7 @@ static bool plan_node(plan *p, uint16_t k) {
 /* Whether an output of a statement is one that the pattern found there, or is read by a statement
  * that is made. */
 static bool wanted(const plan *p, uint16_t k, uint16_t var) {
-  if (var < p->b->bound) return p->m->values[var] != NULL;
+  if (var < p->b->bound && p->m->values[var]) return true;
   for (uint16_t j = (uint16_t)(k + 1); j < p->b->n; j++) {
     const surg__rstmt *s = &p->b->stmts[j];
     if (!p->live[j]) continue;
@@ -219,6 +219,95 @@ static void find_live(plan *p) {
     for (uint16_t i = 0; s->kind != SURG__S_LET && i < s->n_out && !p->live[k]; i++)
       p->live[k] = s->out[i].kind == SURG__A_VALUE && wanted(p, k, s->out[i].var);
   }
+}
+
+/* --- element types --- */
+
+/* The element types of a plan, by name, as far as they follow. */
+typedef struct dtypes {
+  int of[SURG__RULE_VARS];
+  bool known[SURG__RULE_VARS];
+} dtypes;
+
+static int dtype_of_value(const surg_value *v) {
+  const surg_type *t = v ? surg_value_type(v) : NULL;
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : 0;
+}
+
+static int dtype_of_arg(const plan *p, const dtypes *d, uint16_t k, const surg__rarg *a,
+                        uint16_t *consts) {
+  if (a->kind == SURG__A_CONST) return surg_tensor_dtype(p->consts[k][(*consts)++]);
+  if (a->kind != SURG__A_VALUE) return 0;
+  if (d->known[a->var]) return d->of[a->var];
+  return a->var < p->b->bound ? dtype_of_value(p->m->values[a->var]) : 0;
+}
+
+/* Whether the formal takes that type, given what the type parameters are bound to. */
+static bool takes(const surg_schema *s, const surg__param *formal, int dtype, int *bound) {
+  const surg__type_param *param = surg__schema_type_param(s, formal);
+  if (!param || dtype <= 0 || dtype >= 32) return true;
+  if (!(param->tensor_mask >> dtype & 1)) return false;
+  const size_t i = (size_t)(param - s->params);
+  if (i >= SURG__RULE_NODES || (formal->option == SURG__VARIADIC && !formal->homogeneous))
+    return true;
+  if (bound[i] && bound[i] != dtype) return false;
+  bound[i] = dtype;
+  return true;
+}
+
+/* The type that Cast makes. */
+static int cast_to(const plan *p, uint16_t k) {
+  const surg__rstmt *s = &p->b->stmts[k];
+  for (uint16_t i = 0; i < s->n_attrs; i++)
+    if (!strcmp(s->attrs[i].name, "to") && p->attrs[k][i].kind == SURG__R_INT)
+      return (int)p->attrs[k][i].one.i;
+  return 0;
+}
+
+static int dtype_of_output(const plan *p, uint16_t k, const surg_schema *s,
+                           const surg__param *formal, const int *bound) {
+  if (s->op == SURG_OP_Cast) return cast_to(p, k);
+  const surg__type_param *param = surg__schema_type_param(s, formal);
+  if (param) return param - s->params < (long)SURG__RULE_NODES ? bound[param - s->params] : 0;
+  const size_t n = strlen(formal->type);
+  return n > 8 && !strncmp(formal->type, "tensor(", 7)
+             ? surg__dtype_from_name(formal->type + 7, n - 8)
+             : 0;
+}
+
+static bool node_types(const plan *p, uint16_t k, dtypes *d) {
+  const surg__rstmt *s = &p->b->stmts[k];
+  const int64_t newest = surg_schema_newest(s->domain);
+  const surg_schema *schema =
+      surg_schema_find(s->domain, s->op_type, s->domain[0] ? newest : p->m->opset);
+  int bound[SURG__RULE_NODES] = {0};
+  uint16_t consts = 0;
+  if (!schema) return true;
+  for (uint16_t i = 0; i < s->n_in; i++) {
+    const surg__param *formal = surg__schema_formal(schema, false, i);
+    const int dtype = dtype_of_arg(p, d, k, &s->in[i], &consts);
+    if (formal && !takes(schema, formal, dtype, bound)) return false;
+  }
+  for (uint16_t i = 0; i < s->n_out; i++) {
+    const surg__param *formal = surg__schema_formal(schema, true, i);
+    if (s->out[i].kind != SURG__A_VALUE || !formal) continue;
+    const uint16_t var = s->out[i].var;
+    const int old = var < p->b->bound ? dtype_of_value(p->m->values[var]) : 0;
+    int made = dtype_of_output(p, k, schema, formal, bound);
+    if (made && !takes(schema, formal, made, bound)) return false;
+    if (made && old && made != old) return false;
+    d->of[var] = made ? made : old;
+    d->known[var] = true;
+  }
+  return true;
+}
+
+/* Every operator takes the types it would get in the opset aimed at. */
+static bool types_hold(const plan *p) {
+  dtypes d = {{0}, {false}};
+  for (uint16_t k = 0; k < p->b->n; k++)
+    if (p->b->stmts[k].kind == SURG__S_NODE && p->live[k] && !node_types(p, k, &d)) return false;
+  return true;
 }
 
 /* --- editing --- */
@@ -299,7 +388,7 @@ static surg_status put_outputs(plan *p, uint16_t k, surg_node *n) {
     const surg__rarg *a = &s->out[i];
     if (a->kind != SURG__A_VALUE) continue;
     surg_value *old = a->var < p->b->bound ? m->values[a->var] : NULL;
-    if (a->var < p->b->bound && !old) continue; /* it was absent */
+    if (a->var < p->b->bound && !old && !wanted(p, k, a->var)) continue; /* it was absent */
     if (old) {
       status = surg_node_take_output(n, i, old);
       p->made[a->var] = old;
@@ -412,6 +501,7 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   for (uint16_t k = 0; k < b->n; k++)
     if (b->stmts[k].kind == SURG__S_NODE && p->live[k] && !plan_node(p, k))
       return surg_model_status(m->m) ? surg_model_status(m->m) : SURG_EUNSUPPORTED;
+  if (!types_hold(p)) return SURG_EUNSUPPORTED;
   for (uint16_t k = 0; k < b->n && !status; k++) {
     if (!p->live[k]) continue;
     if (b->stmts[k].kind == SURG__S_NODE) status = make_node(p, k, made);

@@ -110,6 +110,7 @@ static bool rewrite(mover *v, surg_node *n, const char **why) {
     for (size_t i = 0; i < v->rules->list.count; i++) {
       const surg_rule *r = v->rules->list.items[i];
       if (r->match.stmts[r->anchor].op != op || !usable(r)) continue;
+      if (v->at < r->match.lo || v->at > r->match.hi) continue;
       if (!strcmp(r->group, "opset") != (round == 0)) continue;
       const surg__mark mark = surg__arena_mark(&v->arena);
       m->rule = r;
