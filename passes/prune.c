@@ -53,7 +53,7 @@ static bool dead(const prune *pr, const surg_node *n) {
 static void trim_inputs(prune *pr, surg_node *n) {
   const surg_schema *s = surg_node_schema(n);
   size_t count = surg_node_input_count(n), full = count;
-  if (!s || surg_schema_max_inputs(s) == SIZE_MAX) return;
+  if (!s || surg_schema_max_inputs(s) == SIZE_MAX || surg_schema_contrib(s)) return;
   while (count > surg_schema_min_inputs(s) && !surg_node_input(n, count - 1)) count--;
   if (count == full || surg_pass_keeps_node(pr->p, n) || !prune_may(pr)) return;
   prune_did(pr, surg_node_trim_inputs(n, count), "absent inputs");

@@ -2,7 +2,7 @@
 /* prune: outputs of live nodes that nobody reads. An output is made absent only where the schema
  * says that it may be; outputs of If, Loop and Scan go together with the entries of the bodies
  * that make them. Of other operators with a variable number of outputs all are needed: their count
- * says something (Split). Operators nobody knows keep theirs. */
+ * says something (Split). Operators nobody knows, and those of a runtime, keep theirs. */
 #include <onnxsurg/ops.h>
 
 #include "prune.h"
@@ -18,7 +18,7 @@ static bool unwanted_output(const prune *pr, const surg_node *n, size_t i) {
 }
 
 static void drop_optional(prune *pr, surg_node *n, const surg_schema *s) {
-  if (surg_schema_max_outputs(s) == SIZE_MAX || count_matters(n)) return;
+  if (surg_schema_max_outputs(s) == SIZE_MAX || count_matters(n) || surg_schema_contrib(s)) return;
   for (size_t i = surg_node_output_count(n); i-- > surg_schema_min_outputs(s) && !pr->stop;) {
     if (!unwanted_output(pr, n, i) || surg_pass_keeps_node(pr->p, n) || !prune_may(pr)) continue;
     prune_did(pr, surg_node_drop_output(n, i), "outputs");

@@ -166,8 +166,9 @@ static bool check_control_flow(surg__loader *L, const surg_node *n) {
 
 static bool check_builtin(surg__loader *L, const surg_node *n) {
   const surg_schema *s = n->schema;
-  /* Of an opset newer than the table nothing certain is known. */
+  /* Of an opset newer than the table nothing certain is known, nor of the release of a runtime. */
   if (surg_graph_opset(n->graph, n->domain) > surg_schema_newest(n->domain)) return true;
+  if (s->flags & SURG__OP_CONTRIB) return true;
   if ((s->flags & SURG__OP_DEPRECATED) &&
       !surg__load_unclean(L, n->src.field_off, "E102", "%s is deprecated in opset %lld", n->op_type,
                           (long long)surg_graph_opset(n->graph, n->domain)))

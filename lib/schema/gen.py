@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes onnxsurg/ops.h and schemas.gen.c of ops.table.
+"""Makes onnxsurg/ops.h and schemas.gen.c of the tables.
 
-    gen.py ops.table ops.h          the operator ids
-    gen.py ops.table schemas.gen.c  the schemas
-    gen.py ops.table -              everything as JSON, for the test of the table
+    gen.py TABLE... ops.h          the operator ids
+    gen.py TABLE... schemas.gen.c  the schemas
+    gen.py TABLE... -              everything as JSON, for the tests of the tables
 """
 import json
 import re
@@ -27,22 +27,26 @@ KINDS = ['undefined', 'float', 'int', 'string', 'tensor', 'graph', 'floats', 'in
 FLAGS = {'commutative': 'COMMUTATIVE', 'elementwise': 'ELEMENTWISE', 'mover': 'DATA_MOVER',
          'control': 'CONTROL_FLOW', 'random': 'NONDETERMINISTIC', 'training': 'TRAINING_MODE',
          'deprecated': 'DEPRECATED', 'body': 'HAS_BODY', 'ctxbody': 'HAS_BODY',
-         'experimental': None}
+         'experimental': None, 'contrib': 'CONTRIB'}
 UNBOUNDED = 0xffffffff
 
 
 class Table:
-    def __init__(self, path):
+    def __init__(self, paths):
         self.sets, self.domains, self.ops = {}, [], []
-        self.domain = self.op = None
+        for path in paths:
+            self.domain = self.op = None
+            self.read(path)
+        ids = [o['id'] for o in self.ops]
+        if sorted(ids) != list(range(1, len(ids) + 1)):
+            sys.exit('%s: operator ids are not 1..%d' % (paths[-1], len(ids)))
+
+    def read(self, path):
         for number, line in self.lines(path):
             try:
                 self.take(line)
             except Exception as e:
                 sys.exit('%s:%d: %s: %s' % (path, number, type(e).__name__, e))
-        ids = [o['id'] for o in self.ops]
-        if sorted(ids) != list(range(1, len(ids) + 1)):
-            sys.exit('%s: operator ids are not 1..%d' % (path, len(ids)))
 
     def lines(self, path):
         """Logical lines with their numbers: comments dropped, continuations joined."""
@@ -67,16 +71,18 @@ class Table:
             name, members = re.match(r'set (\w+) *= (.*)$', line).groups()
             self.sets[name] = self.types(members)
         elif word == 'domain':
-            m = re.match(r'domain "([\w.]*)"(?: as (\w+))? newest (\d+)$', line)
+            m = re.match(r'domain "([\w.]*)"(?: as (\w+))? newest (\d+)(?: (contrib))?$', line)
             self.domain = {'name': m[1], 'prefix': m[2] + '_' if m[2] else '', 'newest': int(m[3])}
-            self.domains.append(self.domain)
+            self.flags = [m[4]] if m[4] else []
+            if not any(d['name'] == m[1] for d in self.domains):
+                self.domains.append(self.domain)
         else:
             name, number, *flags = line.split()
             assert all(f in FLAGS for f in flags), 'unknown flag'
-            assert not any(o['name'] == name and o['domain'] is self.domain for o in self.ops), \
-                'operator stands twice'
-            self.op = {'name': name, 'id': int(number), 'flags': flags, 'domain': self.domain,
-                       'versions': []}
+            assert not any(o['name'] == name and o['domain']['name'] == self.domain['name']
+                           for o in self.ops), 'operator stands twice'
+            self.op = {'name': name, 'id': int(number), 'flags': flags + self.flags,
+                       'domain': self.domain, 'versions': []}
             self.ops.append(self.op)
 
     def types(self, text):
@@ -160,7 +166,7 @@ def arity(params):
 
 def write_ops(table, out):
     out.write('/* SPDX-License-Identifier: Apache-2.0 */\n'
-              '/* Generated from lib/schema/ops.table. Ids are part of the ABI: never changed,\n'
+              '/* Generated from the tables of lib/schema. Ids are part of the ABI: never changed,\n'
               ' * never used again. */\n#ifndef ONNXSURG_OPS_H\n#define ONNXSURG_OPS_H\n\n'
               'enum surg_op {\n  SURG_OP_UNKNOWN = 0')
     for o in sorted(table.ops, key=lambda o: o['id']):
@@ -271,7 +277,7 @@ def fnv1a(text):
 
 def write_schemas(table, out):
     out.write('/* SPDX-License-Identifier: Apache-2.0 */\n'
-              '/* Generated from lib/schema/ops.table. */\n#include "schema/index.h"\n\n')
+              '/* Generated from the tables of lib/schema. */\n#include "schema/index.h"\n\n')
     pool, rows, first = Pool(out), [], []
     for o in table.ops:
         first.append((len(rows), len(o['versions'])))
@@ -296,12 +302,12 @@ def write_schemas(table, out):
 
 
 def main():
-    table = Table(sys.argv[1])
-    if sys.argv[2] == '-':
+    table, target = Table(sys.argv[1:-1]), sys.argv[-1]
+    if target == '-':
         json.dump({'domains': table.domains, 'ops': table.ops}, sys.stdout)
         return
-    with open(sys.argv[2], 'w', encoding='utf-8') as out:
-        (write_ops if sys.argv[2].endswith('ops.h') else write_schemas)(table, out)
+    with open(target, 'w', encoding='utf-8') as out:
+        (write_ops if target.endswith('ops.h') else write_schemas)(table, out)
 
 
 if __name__ == '__main__':

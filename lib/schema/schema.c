@@ -54,6 +54,10 @@ bool surg_schema_deprecated(const surg_schema *s) {
   return s && (s->flags & SURG__OP_DEPRECATED);
 }
 
+bool surg_schema_contrib(const surg_schema *s) {
+  return s && (s->flags & SURG__OP_CONTRIB);
+}
+
 static size_t widen(uint32_t n) {
   return n == UINT32_MAX ? SIZE_MAX : n;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator table: every version of every operator, from lib/schema/ops.table. */
+/* The operator table: every version of every operator, from the tables of this folder. */
 #ifndef SURG_SCHEMA_H
 #define SURG_SCHEMA_H
 
@@ -16,6 +16,7 @@
 #define SURG__OP_VARIADIC_IN 128u
 #define SURG__OP_VARIADIC_OUT 256u
 #define SURG__OP_HAS_BODY 512u       /* the spec gives it a function body */
+#define SURG__OP_CONTRIB 1024u       /* a runtime's own: its signature may grow under one version */
 
 typedef enum surg__param_option { SURG__SINGLE = 0, SURG__OPTIONAL = 1, SURG__VARIADIC = 2 } surg__param_option;
 

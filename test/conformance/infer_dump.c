@@ -6,7 +6,7 @@
  * Answers each with one line of JSON: {"inputs": [VALUE...], "values": [VALUE...]}, values being
  * outputs of nodes; or {"error": TEXT}. A VALUE is {"name", "op", "output", "kind", "dtype",
  * "dims"}, what is not known left out; a dim is a number, a text (an expression), or null. An input
- * is one that a caller must give, with its declared type. */
+ * is one that a caller must give. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,48 +24,24 @@ static void put_text(const char *s) {
   putchar('"');
 }
 
-static bool is_name(const char *s) {
-  if (*s >= '0' && *s <= '9') return false;
-  for (; *s; s++)
-    if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *s))
-      return false;
-  return true;
-}
-
-/* A symbol as an expression: its name, in quotes where it could be read as something else. */
-static void put_symbol(const char *s) {
-  char text[1024];
-  size_t n = 0;
-  if (is_name(s)) {
-    put_text(s);
-    return;
-  }
-  text[n++] = '"';
-  for (; *s && n < sizeof text - 3; s++) {
-    if (*s == '"' || *s == '\\') text[n++] = '\\';
-    text[n++] = *s;
-  }
-  text[n++] = '"';
-  text[n] = 0;
-  put_text(text);
-}
-
-static void put_dims(const surg_type *t) {
+static void put_dims(surg_model *m, const surg_type *t) {
   printf(", \"dims\": [");
   for (size_t i = 0; i < surg_type_rank(t); i++) {
     const surg_dim d = surg_type_dim(t, i);
+    const char *text = surg_dim_text(m, d);
     if (i) printf(", ");
     if (d.value >= 0)
       printf("%lld", (long long)d.value);
-    else if (d.param && *d.param)
-      put_symbol(d.param);
+    else if (text && strcmp(text, "?") != 0)
+      put_text(text);
     else
       printf("null");
   }
   printf("]");
 }
 
-static void put_value(surg_value *v, const surg_type *t, bool *first) {
+static void put_value(surg_model *m, surg_value *v, bool *first) {
+  const surg_type *t = surg_value_type(v);
   size_t index = 0;
   surg_node *n = surg_value_producer(v, &index);
   printf("%s{\"name\": ", *first ? "" : ", ");
@@ -79,7 +55,7 @@ static void put_value(surg_value *v, const surg_type *t, bool *first) {
   if (t) printf(", \"kind\": %d", (int)surg_type_get_kind(t));
   if (surg_type_get_kind(t) == SURG_TYPE_TENSOR) {
     printf(", \"dtype\": \"%s\"", surg_dtype_name(surg_type_dtype(t)));
-    if (surg_type_has_rank(t)) put_dims(t);
+    if (surg_type_has_rank(t)) put_dims(m, t);
   }
   printf("}");
 }
@@ -90,13 +66,12 @@ static void dump(surg_model *m) {
   printf("{\"inputs\": [");
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     surg_value *v = surg_graph_input(g, i);
-    if (!surg_value_is_initializer(v)) put_value(v, surg_value_declared_type(v), &first);
+    if (!surg_value_is_initializer(v)) put_value(m, v, &first);
   }
   printf("], \"values\": [");
   first = true;
   for (surg_value *v = NULL; (v = surg_graph_next_value(g, v));)
-    if (surg_value_producer(v, NULL) && *surg_value_name(v))
-      put_value(v, surg_value_type(v), &first);
+    if (surg_value_producer(v, NULL) && *surg_value_name(v)) put_value(m, v, &first);
   printf("]}\n");
 }
 

@@ -1,8 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dims as expressions: numbers, names, "quoted names", + - *, floor(a/b), mod(a,b), min, max."""
+"""Dims as expressions (doc/shapes.md): numbers, names, "quoted names", dim("value", axis), + - *,
+floor(a/b), mod(a, b), min and max."""
 import re
 
 TOKEN = re.compile(r'\s*(?:(\d+)|("(?:[^"\\]|\\.)*")|(\w[\w.]*)|([-+*/(),]))')
+ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|(.))", re.S)
+FUNCTIONS = {"floor": lambda a, b: a // b if b else None, "mod": lambda a, b: a % b if b else None,
+             "ceil": lambda a, b: -(-a // b) if b else None, "min": min, "max": max}
+
+
+def unquote(text):
+    raw = ESCAPE.sub(lambda m: chr(int(m[1], 16)) if m[1] else {"n": "\n", "t": "\t"}.get(m[2], m[2]),
+                     text[1:-1])
+    try:
+        return raw.encode("latin-1").decode() if "\\x" in text else raw
+    except UnicodeError:
+        return raw
 
 
 def tokens(text):
@@ -17,10 +30,10 @@ def tokens(text):
 
 
 class Parser:
-    """value: a number, or None where a name has none in `env`."""
+    """Symbols are names, or (value, axis); `number_of` gives their numbers, or None."""
 
-    def __init__(self, text, env):
-        self.tokens, self.at, self.env, self.names = tokens(text), 0, env, []
+    def __init__(self, text, number_of):
+        self.tokens, self.at, self.number_of, self.symbols = tokens(text), 0, number_of, []
 
     def peek(self):
         return self.tokens[self.at].group(4) if self.at < len(self.tokens) else None
@@ -29,6 +42,10 @@ class Parser:
         if self.peek() != mark:
             raise ValueError("expected %r" % mark)
         self.at += 1
+
+    def symbol(self, symbol):
+        self.symbols.append(symbol)
+        return self.number_of(symbol)
 
     def sum(self):
         value = self.product()
@@ -64,11 +81,16 @@ class Parser:
         self.at += 1
         if m.group(1):
             return int(m.group(1))
-        if m.group(3) in ("floor", "ceil", "mod", "min", "max") and self.peek() == "(":
-            return self.call(m.group(3))
-        name = m.group(3) or re.sub(r"\\(.)", r"\1", (m.group(2) or "")[1:-1])
-        self.names.append(name)
-        return self.env.get(name)
+        if m.group(3) and self.peek() == "(":
+            return self.dim() if m.group(3) == "dim" else self.call(m.group(3))
+        return self.symbol(m.group(3) or unquote(m.group(2)))
+
+    def dim(self):
+        self.take("(")
+        value, axis = self.tokens[self.at].group(2), self.tokens[self.at + 2].group(1)
+        self.at += 3
+        self.take(")")
+        return self.symbol((unquote(value), int(axis)))
 
     def call(self, function):
         args = []
@@ -78,18 +100,19 @@ class Parser:
             self.at += 1
             args.append(self.sum())
         self.take(")")
-        if any(a is None for a in args):
-            return None
-        if function in ("min", "max"):
-            return (min if function == "min" else max)(args)
-        a, b = args if len(args) == 2 else (args[0], 1)
-        return {"floor": a // b, "ceil": -(-a // b), "mod": a % b}[function] if b else None
+        return None if any(a is None for a in args) else FUNCTIONS[function](*args)
 
 
-def evaluate(text, env):
-    """(value or None, the name where the expression is one name)."""
-    p = Parser(text, env)
+def evaluate(text, number_of):
+    """(value or None, symbols)"""
+    p = Parser(text, number_of)
     value = p.sum()
     if p.at != len(p.tokens):
         raise ValueError("expression %r: more follows" % text)
-    return value, p.names[0] if len(p.tokens) == 1 and p.names else None
+    return value, p.symbols
+
+
+def only_symbol(text):
+    """The symbol the expression is, or None."""
+    symbols = evaluate(text, lambda _: 0)[1]
+    return symbols[0] if len(symbols) == 1 and len(tokens(text)) in (1, 6) else None

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 
+import infer_expr
 import ort
 
 sys.path.insert(0, os.path.join(ort.HERE, ".."))
@@ -17,20 +18,25 @@ PRIMES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37]
 SEEDS = 3
 
 
+def symbol_of(value, axis):
+    text = value["dims"][axis]
+    return text and infer_expr.only_symbol(text) or (value["name"], axis)
+
+
 def symbols(inputs):
-    """Every dim a binding has to choose: {key: (expression or None, axis)}."""
+    """Every symbol a binding has to choose, and the axis where it stands first."""
     out = {}
     for v in inputs:
         for axis, d in enumerate(v.get("dims", [])):
             if not isinstance(d, int):
-                out.setdefault(d or "\0%s.%d" % (v["name"], axis), axis)
+                out.setdefault(symbol_of(v, axis), axis)
     return out
 
 
 def bindings(keys):
     """Sizes to try, the telling ones first: all different and coprime, then what models demand:
     an image's sides, one batch, everything alike."""
-    names = sorted(keys)
+    names = sorted(keys, key=str)
     if not names:
         return [{}]
     wide = len(PRIMES)
@@ -49,10 +55,10 @@ def feeds_of(inputs, binding, seed):
     for v in inputs:
         if v.get("kind") != 1 or "dims" not in v:
             return None
-        dims = [d if isinstance(d, int) else binding[d or "\0%s.%d" % (v["name"], axis)]
+        dims = [d if isinstance(d, int) else binding[symbol_of(v, axis)]
                 for axis, d in enumerate(v["dims"])]
         feeds[v["name"]] = {"type": TYPES.get(v["dtype"], v["dtype"]), "dims": dims}
-    return {"key": json.dumps(binding) if binding else str(seed), "seed": seed, "feeds": feeds}
+    return {"key": str(binding) if binding else str(seed), "seed": seed, "feeds": feeds}
 
 
 def given(inputs, data):
@@ -64,8 +70,8 @@ def given(inputs, data):
         feeds[v["name"]] = dict(t, type=TYPES.get(t["dtype"], t["dtype"]))
         for axis, d in enumerate(v.get("dims", [])):
             if not isinstance(d, int) and axis < len(t["dims"]):
-                binding[d or "\0%s.%d" % (v["name"], axis)] = t["dims"][axis]
-    return {"key": json.dumps(binding), "seed": 1, "feeds": feeds}, binding
+                binding[symbol_of(v, axis)] = t["dims"][axis]
+    return {"key": str(binding), "seed": 1, "feeds": feeds}, binding
 
 
 def with_outputs(path, names, folder):
