@@ -18,6 +18,11 @@ from onnx import numpy_helper
 DTYPES = onnx.TensorProto.DataType
 
 
+def quoted(name):
+    """The symbol as infer_expr.py reads it."""
+    return '"%s"' % name.replace("\\", "\\\\").replace('"', '\\"')
+
+
 def dims_of(tensor):
     if not tensor.HasField("shape"):
         return None
@@ -26,7 +31,7 @@ def dims_of(tensor):
         if d.HasField("dim_value"):
             out.append(d.dim_value)
         else:
-            out.append(d.dim_param or None)
+            out.append(quoted(d.dim_param) if d.dim_param else None)
     return out
 
 
