@@ -118,7 +118,7 @@ def side_row(pool, side):
 
 
 def main():
-    table = Table(sys.argv[2])
+    table = Table([sys.argv[2]])
     steps = Steps(sys.argv[1], table)
     with open(sys.argv[3], 'w', encoding='utf-8') as out:
         out.write('/* SPDX-License-Identifier: Apache-2.0 */\n'
