@@ -119,6 +119,8 @@ static size_t select_ops(const char *name, const surg_schema **out, bool *exact)
                                : holds(s->name, word)))
         out[n++] = s;
     }
+    /* A plain name is that of ONNX; the ids of a runtime's own come behind. */
+    while (way < 2 && !skip && n > 1 && surg_schema_contrib(out[n - 1])) n--;
     *exact = name && way < 2 && n == 1;
     if (n) return n;
   }
