@@ -137,6 +137,26 @@ void cli_print_json(json_t *j) {
   json_decref(j);
 }
 
+void cli_put_wrapped(surg__buf *b, const char *text, size_t start, size_t indent) {
+  size_t at = start;
+  bool first = true;
+  while (*text) {
+    const size_t n = strcspn(text, " ");
+    if (!first && at + 1 + n > CLI_WIDTH) {
+      surg__buf_printf(b, "\n%*s", (int)indent, "");
+      at = indent;
+      first = true;
+    }
+    if (!first) surg__buf_putc(b, ' ');
+    surg__buf_put(b, text, n);
+    at += n + !first;
+    first = false;
+    text += n;
+    text += strspn(text, " ");
+  }
+  surg__buf_putc(b, '\n');
+}
+
 const char *cli_base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;

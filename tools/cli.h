@@ -8,6 +8,8 @@
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 
+#include "base/base.h"
+
 enum {
   EXIT_DONE = 0,
   EXIT_MODEL = 1,
@@ -42,6 +44,10 @@ int cli_bad_option(char **argv, const struct option *known);
 void cli_put(FILE *f, const char *text);
 /* The same as a heap string of at most `max` bytes of it (0: all); NULL: out of memory. */
 char *cli_escaped(const char *text, size_t max);
+/* Words of `text` in lines of at most CLI_WIDTH and a newline; the first line starts after `start`
+ * columns, the others are indented. */
+#define CLI_WIDTH 80
+void cli_put_wrapped(surg__buf *b, const char *text, size_t start, size_t indent);
 /* As a JSON string; what is not UTF-8 (only paths can be) is escaped. */
 json_t *cli_text_json(const char *text);
 /* Prints and frees. */
@@ -98,6 +104,8 @@ int cli_common_option(cli_common *c, int option, const char *argument);
 typedef struct cli_op_count {
   const char *domain, *op;
   size_t count;
+  surg_op_class op_class; /* of the first one */
+  bool control;           /* runs subgraphs */
 } cli_op_count;
 typedef struct cli_stats {
   size_t nodes; /* with subgraphs and functions */
@@ -111,8 +119,11 @@ void cli_stats_free(cli_stats *s);
 int cli_by_operator(const void *a, const void *b); /* qsort: cli_op_count by name, then domain */
 /* {"Conv": 3, "com.acme.Foo": 1}, by count. */
 json_t *cli_ops_json(const cli_stats *s);
+void cli_add_op_json(json_t *all, const cli_op_count *op);
 /* "2.5 MiB" into one of a few rotating buffers. */
 const char *cli_bytes(uint64_t n);
+/* "812", "4.09 G": three digits and a thousand, million, ... likewise. */
+const char *cli_count(uint64_t n);
 
 int cmd_surgery(int argc, char **argv);
 int cmd_cat(int argc, char **argv);

@@ -5,29 +5,6 @@
 
 #include "ops.h"
 
-#define WIDTH 80
-
-/* Words of `text` in lines of at most WIDTH, the first after `start` columns, others indented. */
-static void put_wrapped(surg__buf *b, const char *text, size_t start, size_t indent) {
-  size_t at = start;
-  bool first = true;
-  while (*text) {
-    const size_t n = strcspn(text, " ");
-    if (!first && at + 1 + n > WIDTH) {
-      surg__buf_printf(b, "\n%*s", (int)indent, "");
-      at = indent;
-      first = true;
-    }
-    if (!first) surg__buf_putc(b, ' ');
-    surg__buf_put(b, text, n);
-    at += n + !first;
-    first = false;
-    text += n;
-    text += strspn(text, " ");
-  }
-  surg__buf_putc(b, '\n');
-}
-
 /* Built text as a string in b; "" when memory ran out. */
 static const char *finished(surg__buf *b) {
   surg__buf_putc(b, 0);
@@ -91,7 +68,7 @@ static void put_types(surg__buf *b, const surg_schema *s, int width) {
     surg__type_set_of(s, &p, &set);
     surg__put_type_set(&one, &set, &groups);
     surg__buf_printf(b, "  %-*s  ", width, p.type);
-    put_wrapped(b, finished(&one), (size_t)width + 4, (size_t)width + 4);
+    cli_put_wrapped(b, finished(&one), (size_t)width + 4, (size_t)width + 4);
     surg__buf_free(&one);
   }
   for (size_t g = 0; g < surg__type_group_count; g++) {
@@ -107,7 +84,7 @@ static void put_types(surg__buf *b, const surg_schema *s, int width) {
     }
     surg__buf_putc(&one, ')');
     surg__buf_puts(b, "  ");
-    put_wrapped(b, finished(&one) + (one.failed ? 0 : 2), 2, 4);
+    cli_put_wrapped(b, finished(&one) + (one.failed ? 0 : 2), 2, 4);
     surg__buf_free(&one);
   }
 }
@@ -170,7 +147,7 @@ static void put_direction(surg__buf *b, const surg__step_side *side, const char 
     surg__buf_printf(&line, "%s %d: as it stands where %s", to, version, where);
   if (line.n) {
     surg__buf_puts(b, "      ");
-    put_wrapped(b, finished(&line), 6, 8);
+    cli_put_wrapped(b, finished(&line), 6, 8);
   }
   surg__buf_free(&line);
   surg__buf_free(&words);
@@ -182,7 +159,7 @@ static void put_lines(surg__buf *b, char *lines, bool *first) {
     next = strchr(line, '\n');
     if (next) *next++ = 0;
     if (!*first) surg__buf_puts(b, "      ");
-    put_wrapped(b, line, 6, 8);
+    cli_put_wrapped(b, line, 6, 8);
     *first = false;
   }
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "schema/schema.h"
 
 int cli_by_operator(const void *a, const void *b) {
   const cli_op_count *x = a, *y = b;
@@ -59,7 +60,9 @@ bool cli_stats_of(const surg_model *m, cli_stats *s) {
          node = surg_node_next(node)) {
       const char *domain = surg_node_domain(node);
       if (strcmp(domain, "ai.onnx") == 0) domain = "";
-      s->ops[n++] = (cli_op_count){domain, surg_node_op_type(node), 1};
+      const surg_schema *schema = surg_node_schema(node);
+      s->ops[n++] = (cli_op_count){domain, surg_node_op_type(node), 1, surg_node_class(node),
+                                   schema && schema->flags & SURG__OP_CONTROL_FLOW};
       if (surg_node_op(node) == SURG_OP_Constant)
         add_tensor(s, surg_attr_tensor(surg_node_attr(node, "value"), 0));
     }
@@ -82,31 +85,56 @@ void cli_stats_free(cli_stats *s) {
   *s = (cli_stats){0};
 }
 
+void cli_add_op_json(json_t *all, const cli_op_count *op) {
+  size_t n = strlen(op->domain) + strlen(op->op) + 2;
+  char *key = malloc(n);
+  if (!key) return;
+  snprintf(key, n, "%s%s%s", op->domain, op->domain[0] ? "." : "", op->op);
+  json_object_set_new_nocheck(all, key, json_integer((json_int_t)op->count));
+  free(key);
+}
+
 json_t *cli_ops_json(const cli_stats *s) {
   json_t *ops = json_object();
-  for (size_t i = 0; i < s->op_count; i++) {
-    const cli_op_count *op = &s->ops[i];
-    size_t n = strlen(op->domain) + strlen(op->op) + 2;
-    char *key = malloc(n);
-    if (!key) break;
-    snprintf(key, n, "%s%s%s", op->domain, op->domain[0] ? "." : "", op->op);
-    json_object_set_new_nocheck(ops, key, json_integer((json_int_t)op->count));
-    free(key);
-  }
+  for (size_t i = 0; i < s->op_count; i++) cli_add_op_json(ops, &s->ops[i]);
   return ops;
+}
+
+/* One of a few rotating buffers. */
+static char *next_buffer(size_t *size) {
+  static _Thread_local char buffers[4][32];
+  static _Thread_local unsigned next;
+  *size = sizeof buffers[0];
+  return buffers[next++ % 4];
+}
+
+const char *cli_count(uint64_t n) {
+  static const char units[] = " kMGTPE";
+  size_t size;
+  char *b = next_buffer(&size);
+  double v = (double)n;
+  size_t u = 0;
+  while (v >= 999.5 && u + 1 < sizeof units - 1) {
+    v /= 1000;
+    u++;
+  }
+  if (u)
+    snprintf(b, size, "%.*f %c", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[u]);
+  else
+    snprintf(b, size, "%.0f", v);
+  return b;
 }
 
 const char *cli_bytes(uint64_t n) {
   static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  static _Thread_local char buffers[4][32];
-  static _Thread_local unsigned next;
-  char *b = buffers[next++ % 4];
+  size_t size;
+  char *b = next_buffer(&size);
   double v = (double)n;
   size_t u = 0;
   while (v >= 1024 && u < 4) {
     v /= 1024;
     u++;
   }
-  snprintf(b, sizeof buffers[0], u ? "%.1f %s" : "%.0f %s", v, units[u]);
+  snprintf(b, size, u ? "%.1f %s" : "%.0f %s", v, units[u]);
   return b;
 }

@@ -9,8 +9,11 @@
 void surg__check_put_type(surg__buf *b, const surg_type *t) {
   static const char *const words[] = {"?", "", "sparse ", "seq", "map", "optional", "opaque"};
   int closing = 0;
-  for (; t && t->elem && closing < LEVELS; t = t->elem, closing++)
+  for (; t && t->elem && closing < LEVELS; t = t->elem, closing++) {
     surg__buf_printf(b, "%s(", words[t->kind]);
+    const char *key = t->kind == SURG_TYPE_MAP ? surg__dtype_name(t->dtype) : NULL;
+    if (key) surg__buf_printf(b, "%s, ", key);
+  }
   const char *name = t ? surg__dtype_name(t->dtype) : NULL;
   surg__buf_printf(b, "%s%s", t && t->kind != SURG_TYPE_UNKNOWN ? words[t->kind] : "",
                    name ? name : "?");
@@ -20,12 +23,12 @@ void surg__check_put_type(surg__buf *b, const surg_type *t) {
       surg__buf_puts(b, "...");
       break;
     }
-    if (t->dims[i].param)
-      surg__buf_escape(b, t->dims[i].param, strlen(t->dims[i].param), SURG_LIMIT_NAME_PRINT);
-    else if (t->dims[i].value >= 0)
+    const bool number = t->dims[i].value >= 0;
+    const char *dim = number ? NULL : surg_dim_text(t->model, t->dims[i]);
+    if (number)
       surg__buf_printf(b, "%lld", (long long)t->dims[i].value);
     else
-      surg__buf_putc(b, '?');
+      surg__buf_puts(b, dim ? dim : "?");
   }
   if (t && t->has_rank) surg__buf_puts(b, t->rank ? "]" : "[]");
   while (closing--) surg__buf_putc(b, ')');

@@ -97,11 +97,6 @@ static bool one_element(const surg_node *n, int64_t i) {
   return t && surg_type_rank(t) <= 1 && surg_type_static(t, &count) && count == 1;
 }
 
-static bool same_dim(surg_dim a, surg_dim b) {
-  if (a.value >= 0 || b.value >= 0) return a.value == b.value;
-  return a.param && b.param && strcmp(a.param, b.param) == 0;
-}
-
 static bool same_shapes(const surg_node *n) {
   const surg_type *first = ranked_input(n, 0);
   if (!first) return false;
@@ -109,7 +104,7 @@ static bool same_shapes(const surg_node *n) {
     const surg_type *t = ranked_input(n, (int64_t)i);
     if (!t || surg_type_rank(t) != surg_type_rank(first)) return false;
     for (size_t k = 0; k < surg_type_rank(t); k++)
-      if (!same_dim(surg_type_dim(t, k), surg_type_dim(first, k))) return false;
+      if (!surg_dim_equal(surg_type_dim(t, k), surg_type_dim(first, k))) return false;
   }
   return true;
 }
@@ -336,7 +331,7 @@ bool surg__node_fits(const surg_node *n, const surg_schema *from, const surg_sch
   if (!step) return false;
   const surg__step_side *side = newer == from ? &step->down : &step->up;
   const fit f = {.n = n, .from = from, .to = to, .side = side, .why = why};
-  return attrs_fit(&f) && places_fit(&f, false) && places_fit(&f, true) && types_fit(&f) &&
+  return places_fit(&f, false) && places_fit(&f, true) && attrs_fit(&f) && types_fit(&f) &&
          meaning_fits(&f, step);
 }
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `onnxsurg info` finds out about a model. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+#include "ir/ir.h"
+
+static void add_weight(info_facts *f, const surg_tensor *t) {
+  const int dtype = t ? surg_tensor_dtype(t) : 0;
+  if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) return;
+  info_weights *w = &f->weights[dtype];
+  w->tensors++;
+  w->parameters += surg_tensor_count(t);
+  w->bytes += surg_tensor_bytes(t);
+}
+
+static void add_weights(info_facts *f, const surg_graph *g) {
+  for (surg_value *v = NULL; (v = surg_graph_next_initializer(g, v));)
+    add_weight(f, surg_value_initializer(v));
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    if (surg_node_op(n) == SURG_OP_Constant)
+      add_weight(f, surg_attr_tensor(surg_node_attr(n, "value"), 0));
+}
+
+static void count_values(info_facts *f, const surg_graph *g) {
+  for (surg_value *v = NULL; (v = surg_graph_next_value(g, v));) {
+    const surg_type *t = surg_value_type(v);
+    f->values++;
+    f->values_ranked += t && surg_type_has_rank(t);
+    f->values_sized += t && surg_type_static(t, NULL);
+  }
+}
+
+static void add_cost(info_facts *f, const surg_node *n) {
+  uint64_t macs, flops;
+  switch (surg_node_cost(n, &macs, &flops)) {
+    case SURG_OK:
+      break;
+    case SURG_EUNSUPPORTED:
+      f->operator_unknown++;
+      return;
+    default:
+      f->size_unknown++;
+      return;
+  }
+  if (!flops) return;
+  f->costs[f->cost_count++] = (info_cost){n, macs, flops};
+  if (!surg__add_u64(f->macs, macs, &f->macs) || !surg__add_u64(f->flops, flops, &f->flops))
+    f->overflow = true;
+}
+
+/* The order of nodes stays where costs are equal: the list is one in order of the model. */
+static int by_cost(const void *a, const void *b) {
+  const info_cost *x = a, *y = b;
+  if (x->flops != y->flops) return x->flops < y->flops ? 1 : -1;
+  return x->node->order < y->node->order ? -1 : x->node->order > y->node->order;
+}
+
+static void raise_floor(info_facts *f, const surg_node *n) {
+  const surg_schema *s = surg__node_oldest(n, NULL);
+  if (!s) return;
+  size_t i = 0;
+  while (i < f->floor_count && strcmp(f->floors[i].domain, s->domain) != 0) i++;
+  if (i == INFO_DOMAINS) return;
+  if (i == f->floor_count) f->floors[f->floor_count++] = (info_floor){s->domain, 0, NULL};
+  if (s->since > f->floors[i].opset) f->floors[i] = (info_floor){s->domain, s->since, n};
+}
+
+/* Names of dims of the inputs, each once, for a hint how to give them numbers. */
+static void list_symbols(info_facts *f) {
+  const surg_graph *g = surg_model_graph(f->m);
+  surg__buf b;
+  surg__buf_init(&b, f->ctx);
+  const char *seen[4];
+  size_t n = 0;
+  for (size_t i = 0; i < surg_graph_input_count(g) && n < SURG_COUNT(seen); i++) {
+    const surg_type *t = surg_value_declared_type(surg_graph_input(g, i));
+    for (size_t k = 0; t && k < surg_type_rank(t) && n < SURG_COUNT(seen); k++) {
+      const char *name = surg_type_dim(t, k).param;
+      bool known = !name || surg_type_dim(t, k).value >= 0;
+      for (size_t j = 0; j < n; j++) known = known || strcmp(seen[j], name) == 0;
+      if (known) continue;
+      seen[n++] = name;
+      if (b.n) surg__buf_puts(&b, ", ");
+      surg__buf_escape(&b, name, strlen(name), 24);
+    }
+  }
+  surg__buf_putc(&b, 0);
+  snprintf(f->symbols, sizeof f->symbols, "%s", b.failed || !b.p ? "" : b.p);
+  surg__buf_free(&b);
+}
+
+surg_status info_gather(info_facts *f) {
+  if (!cli_stats_of(f->m, &f->stats)) return SURG_ENOMEM;
+  f->costs = calloc(f->stats.nodes + 1, sizeof *f->costs);
+  if (!f->costs) return SURG_ENOMEM;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(f->m, g));) {
+    const bool in_function = surg_graph_function(g) != NULL;
+    add_weights(f, g);
+    count_values(f, g);
+    if (in_function) f->in_functions += surg_graph_node_count(g);
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      raise_floor(f, n);
+      if (!in_function) add_cost(f, n);
+    }
+  }
+  qsort(f->costs, f->cost_count, sizeof *f->costs, by_cost);
+  f->ir_floor = surg_model_ir_floor(f->m, &f->ir_node, f->ir_what, sizeof f->ir_what);
+  list_symbols(f);
+  return surg__model_peak(f->m, &f->peak);
+}
+
+void info_free(info_facts *f) {
+  cli_stats_free(&f->stats);
+  free(f->costs);
+  f->costs = NULL;
+}
