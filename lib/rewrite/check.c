@@ -235,6 +235,7 @@ static bool guard_reads(checker *c, const surg__rblock *b, const surg__rexpr *e)
 static bool emission(checker *c, surg__rblock *b) {
   bool any = false;
   for (uint16_t i = 0; i < c->r->n_vars; i++) c->r->vars[i].emit_node = -1;
+  if (b->native) return guard_reads(c, b, b->guard);
   for (uint16_t k = 0; k < b->n; k++)
     if (b->stmts[k].kind != SURG__S_LET && !emitted_writes(c, b, k)) return false;
   for (uint16_t k = 0; k < b->n; k++) {

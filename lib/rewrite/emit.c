@@ -35,7 +35,7 @@ static bool int_fits(int dtype, int64_t v) {
 }
 
 /* One element as raw_data holds it; false: the type cannot hold it. */
-static bool put_number(int dtype, bool real, const surg__rnum *n, uint8_t *out) {
+bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out) {
   const double d = real ? n->f : (double)n->i;
   if (!n->known) return false;
   switch (dtype) {
@@ -81,7 +81,7 @@ static surg_tensor *constant(surg__match *m, const surg__rexpr *expr, const surg
   uint8_t *raw = surg__arena_array(m->arena, (size_t)count + 1, size);
   if (!raw) return NULL;
   for (uint64_t i = 0; i < count; i++)
-    if (!put_number(dtype, real, list ? &v.items[i] : &v.one, raw + i * size)) return NULL;
+    if (!surg__rput_number(dtype, real, list ? &v.items[i] : &v.one, raw + i * size)) return NULL;
   return surg_tensor_new(m->m, dtype, dims, rank, raw, (size_t)count * size);
 }
 
@@ -312,8 +312,7 @@ static bool types_hold(const plan *p) {
 
 /* --- editing --- */
 
-/* A name from the one of what is replaced. */
-static const char *derived(surg__match *m, const char *word) {
+const char *surg__rname(surg__match *m, const char *word) {
   const surg_value *root = surg_node_output(m->last, 0);
   const char *stem = root ? surg_value_name(root) : surg_node_name(m->last);
   surg__buf b;
@@ -363,7 +362,7 @@ static surg_status put_inputs(plan *p, uint16_t k, surg_node *n) {
     const surg__rarg *a = &s->in[i];
     surg_value *v = NULL;
     if (a->kind == SURG__A_CONST) {
-      v = surg_graph_constant(m->g, n, derived(m, "const"), p->consts[k][consts++]);
+      v = surg_graph_constant(m->g, n, surg__rname(m, "const"), p->consts[k][consts++]);
       if (!v) return SURG_ENOMEM;
     } else if (a->kind == SURG__A_VALUE) {
       v = p->made[a->var] ? p->made[a->var] : m->values[a->var];
@@ -394,7 +393,7 @@ static surg_status put_outputs(plan *p, uint16_t k, surg_node *n) {
       p->made[a->var] = old;
     } else {
       surg_value *v = surg_node_add_output(n, i);
-      const char *name = v ? derived(m, m->rule->vars[a->var].name) : NULL;
+      const char *name = v ? surg__rname(m, m->rule->vars[a->var].name) : NULL;
       if (!name) return SURG_ENOMEM;
       status = surg_value_rename(v, name);
       p->made[a->var] = v;
@@ -413,7 +412,7 @@ static surg_status make_node(plan *p, uint16_t k, surg__made *made) {
   surg__match *m = p->m;
   const surg__rstmt *s = &p->b->stmts[k];
   surg_node *n = surg_graph_add_node(m->g, m->last, s->domain, s->op_type, 0);
-  const char *name = n ? derived(m, s->op_type) : NULL;
+  const char *name = n ? surg__rname(m, s->op_type) : NULL;
   if (!name || surg_node_set_name(n, name)) return SURG_ENOMEM;
   surg_status status = put_attrs(p, k, n);
   if (!status) status = put_inputs(p, k, n);
@@ -492,6 +491,12 @@ static bool futile(const surg__match *m) {
 surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   const surg__rblock *b = m->emit;
   surg_status status = SURG_OK;
+  if (b->native) {
+    surg__builder builder = {.m = m, .made = made};
+    status = b->native->make(&builder);
+    if (!status) status = builder.status;
+    return status ? status : erase_matched(m);
+  }
   if (futile(m)) return SURG_EUNSUPPORTED;
   plan *p = surg__arena_zalloc(m->arena, sizeof *p);
   if (!p) return SURG_ENOMEM;

@@ -292,7 +292,9 @@ static bool readers_behind(const surg__match *m, const surg_value *v) {
   return true;
 }
 
-static bool makes(const surg__rblock *b, uint16_t var) {
+/* Whether the emission makes the value anew: one in C makes all that somebody outside reads. */
+static bool makes(const surg__match *m, const surg__rblock *b, uint16_t var) {
+  if (b->native) return !may_go(m, m->values[var]);
   for (uint16_t k = 0; k < b->n; k++)
     for (uint16_t i = 0; i < b->stmts[k].n_out; i++)
       if (b->stmts[k].out[i].kind == SURG__A_VALUE && b->stmts[k].out[i].var == var) return true;
@@ -306,7 +308,7 @@ static size_t find_roots(surg__match *m, const surg__rblock *b) {
   for (uint16_t v = 0; v < b->bound; v++) {
     const surg__rvar *var = &m->rule->vars[v];
     if (var->match_node < 0 || !m->values[v]) continue;
-    if (!makes(b, v)) continue;
+    if (!makes(m, b, v)) continue;
     surg_node *n = m->nodes[var->match_node];
     roots += n != m->last;
     if (!m->last || surg_node_before(m->last, n)) m->last = n;
@@ -322,7 +324,7 @@ static bool surroundings(surg__match *m, const surg__rblock *b) {
   for (uint16_t v = 0; v < b->bound; v++) {
     const surg__rvar *var = &m->rule->vars[v];
     if (var->match_node < 0 || !m->values[v]) continue;
-    const bool made = makes(b, v);
+    const bool made = makes(m, b, v);
     if (!made && !may_go(m, m->values[v]))
       return fail(m, (uint16_t)var->match_node, "an inner value has a reader outside");
     if (made && roots > 1 && !readers_behind(m, m->values[v]))

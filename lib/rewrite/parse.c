@@ -311,6 +311,15 @@ static bool range(surg__rparse *p, surg__rblock *b) {
   return b->lo <= b->hi || surg__lex_error(p->t, NULL, "the range is empty");
 }
 
+/* `by NAME`: the emission is made by a function of this library. */
+static bool native(surg__rparse *p, surg__rblock *b) {
+  surg_str s;
+  if (!surg__lex_ident(p->t, &s)) return false;
+  b->native = surg__native_find(s);
+  return b->native ||
+         surg__lex_error(p->t, s.p, "there is no %s to make it by", surg__qn(p->t->ctx, s.p, s.n));
+}
+
 /* A guard may speak of what the statements behind it bind: it is read after them. */
 static bool block(surg__rparse *p, surg__rblock *b) {
   b->line = line_of(p);
@@ -322,19 +331,29 @@ static bool block(surg__rparse *p, surg__rblock *b) {
     /* To the brace that opens the statements; guards hold no braces outside of strings. */
     while (p->t->p < p->t->end && surg__lex_peek(p->t) != '{' && p->t->p < p->t->end) {
       surg_str s;
-      if (*p->t->p != '"')
+      if (*p->t->p == '"') {
+        if (!surg__lex_string(p->t, &s)) return false;
+      } else if (surg__lex_peek_ident(p->t, &s)) {
+        if (!p->in_match && surg__text_word(s.p, s.n, "by")) break;
+        p->t->p += s.n;
+      } else {
         p->t->p++;
-      else if (!surg__lex_string(p->t, &s))
-        return false;
+      }
     }
   }
-  if (!statements(p, b)) return false;
+  const char *by = p->t->p;
+  if (!p->in_match && surg__rword(p, "by")) {
+    if (!native(p, b)) return false;
+  } else if (!statements(p, b)) {
+    return false;
+  }
   if (!guard) return true;
   const char *end = p->t->p;
   p->t->p = guard;
   b->guard = surg__rexpr_parse(p);
   if (!b->guard) return false;
-  if (surg__lex_peek(p->t) != '{') return surg__lex_expect(p->t, '{');
+  const bool ends = b->native ? (surg__lex_peek(p->t), p->t->p == by) : surg__lex_peek(p->t) == '{';
+  if (!ends) return surg__lex_expect(p->t, '{');
   p->t->p = end;
   return true;
 }

@@ -143,6 +143,7 @@ typedef struct surg__rblock {
   surg__rstmt *stmts;
   uint16_t n;
   uint16_t bound; /* names known before its statements */
+  const struct surg__native *native; /* of an emission: C makes it; no statements then */
   int64_t lo, hi; /* opset of the default domain; hi INT64_MAX: no end */
   const surg__rexpr *guard;
   uint32_t line;
@@ -253,7 +254,49 @@ int surg__rdtype_of(surg_str name); /* "f32", "float" ...; 0: none */
 bool surg__rlookahead(surg__rparse *p, const char *punct); /* the next characters are these */
 bool surg__rword(surg__rparse *p, const char *word);       /* takes that identifier */
 
+/* --- emissions in C (native.c): `emit ... by NAME`, for what text cannot say --- */
+typedef struct surg__builder surg__builder;
+typedef struct surg__native {
+  const char *name;
+  /* Looks at the match first and returns SURG_EUNSUPPORTED before anything is made, or makes nodes
+   * that take over every output of the pattern that has readers. */
+  surg_status (*make)(surg__builder *b);
+  const char *help;
+} surg__native;
+const surg__native *surg__native_find(surg_str name);
+
+/* What such a function builds with. After a failure all calls do nothing. */
+struct surg__builder {
+  surg__match *m;
+  surg__made *made;
+  surg_status status;
+};
+/* The value bound to a name of the pattern; NULL: absent. The name must be one of the rule. */
+surg_value *surg__b_get(const surg__builder *b, const char *name);
+/* What an attribute was bound to, or what `let` of the pattern said. */
+surg__rvalue surg__b_data(const surg__builder *b, const char *name);
+/* A new node before the last root, with these inputs (NULL: absent); its first output. */
+surg_value *surg__b_node(surg__builder *b, const char *op_type, surg_value *const *in, size_t n);
+surg_value *surg__b_unary(surg__builder *b, const char *op_type, surg_value *x);
+surg_value *surg__b_binary(surg__builder *b, const char *op_type, surg_value *x, surg_value *y);
+/* Attributes of the node that made v. */
+void surg__b_set_int(surg__builder *b, const surg_value *v, const char *name, int64_t i);
+void surg__b_set_ints(surg__builder *b, const surg_value *v, const char *name, const int64_t *i,
+                      size_t n);
+void surg__b_set_float(surg__builder *b, const surg_value *v, const char *name, float f);
+void surg__b_set_string(surg__builder *b, const surg_value *v, const char *name, const char *s);
+/* Constants: a vector of int64, a scalar of a type (numbers that fit it), or any tensor. */
+surg_value *surg__b_ints(surg__builder *b, const int64_t *i, size_t n);
+surg_value *surg__b_scalar(surg__builder *b, int dtype, double v);
+surg_value *surg__b_tensor(surg__builder *b, int dtype, const int64_t *dims, size_t rank,
+                           const void *raw, size_t bytes);
+/* The node that made `v` takes over the value bound to `name`; nothing where that is absent. */
+void surg__b_result(surg__builder *b, const char *name, surg_value *v);
+
 /* --- emission (emit.c) --- */
+bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out);
+/* A name from the one of what is replaced, borne by nobody; NULL: out of memory. */
+const char *surg__rname(surg__match *m, const char *word);
 /* Makes the nodes of m->emit and takes the matched ones away. SURG_OK; SURG_EUNSUPPORTED: it cannot
  * be made here and nothing changed; else the model failed. New nodes are put into `made` (may be
  * NULL). */

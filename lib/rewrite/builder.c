@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What emissions in C build with. */
+#include "rewrite/rule.h"
+
+static uint16_t var_of(const surg__builder *b, const char *name) {
+  const surg_rule *r = b->m->rule;
+  for (uint16_t i = 0; i < r->n_vars; i++)
+    if (!r->vars[i].hidden && !strcmp(r->vars[i].name, name)) return i;
+  assert(!"the rule has no such name");
+  return 0;
+}
+
+surg_value *surg__b_get(const surg__builder *b, const char *name) {
+  return b->m->values[var_of(b, name)];
+}
+
+surg__rvalue surg__b_data(const surg__builder *b, const char *name) {
+  return b->m->data[var_of(b, name)];
+}
+
+static surg_value *failed(surg__builder *b, surg_status s) {
+  if (!b->status) b->status = s ? s : SURG_ENOMEM;
+  return NULL;
+}
+
+surg_value *surg__b_node(surg__builder *b, const char *op_type, surg_value *const *in, size_t n) {
+  if (b->status) return NULL;
+  surg__match *m = b->m;
+  surg_node *node = surg_graph_add_node(m->g, m->last, "", op_type, 1);
+  const char *name = node ? surg__rname(m, op_type) : NULL;
+  surg_status s = name ? surg_node_set_name(node, name) : SURG_ENOMEM;
+  for (size_t i = 0; i < n && !s; i++)
+    if (in[i]) s = surg_node_set_input(node, i, in[i]);
+  surg_value *out = s ? NULL : surg_node_output(node, 0);
+  name = out ? surg__rname(m, "value") : NULL;
+  if (!s) s = name ? surg_value_rename(out, name) : SURG_ENOMEM;
+  if (!s && b->made && !surg__vec_push(m->ctx, b->made, node)) s = SURG_ENOMEM;
+  return s ? failed(b, s) : out;
+}
+
+surg_value *surg__b_unary(surg__builder *b, const char *op_type, surg_value *x) {
+  return surg__b_node(b, op_type, &x, 1);
+}
+
+surg_value *surg__b_binary(surg__builder *b, const char *op_type, surg_value *x, surg_value *y) {
+  surg_value *const in[2] = {x, y};
+  return surg__b_node(b, op_type, in, 2);
+}
+
+static surg_node *maker(surg__builder *b, const surg_value *v) {
+  return b->status ? NULL : surg_value_producer(v, NULL);
+}
+
+static void check(surg__builder *b, surg_status s) {
+  if (s) failed(b, s);
+}
+
+void surg__b_set_int(surg__builder *b, const surg_value *v, const char *name, int64_t i) {
+  surg_node *n = maker(b, v);
+  if (n) check(b, surg_node_set_int(n, name, i));
+}
+
+void surg__b_set_ints(surg__builder *b, const surg_value *v, const char *name, const int64_t *i,
+                      size_t n) {
+  surg_node *node = maker(b, v);
+  if (node) check(b, surg_node_set_ints(node, name, i, n));
+}
+
+void surg__b_set_float(surg__builder *b, const surg_value *v, const char *name, float f) {
+  surg_node *n = maker(b, v);
+  if (n) check(b, surg_node_set_float(n, name, f));
+}
+
+void surg__b_set_string(surg__builder *b, const surg_value *v, const char *name, const char *s) {
+  surg_node *n = maker(b, v);
+  if (n) check(b, surg_node_set_string(n, name, s));
+}
+
+surg_value *surg__b_tensor(surg__builder *b, int dtype, const int64_t *dims, size_t rank,
+                           const void *raw, size_t bytes) {
+  if (b->status) return NULL;
+  surg__match *m = b->m;
+  surg_tensor *t = surg_tensor_new(m->m, dtype, dims, rank, raw, bytes);
+  const char *name = t ? surg__rname(m, "const") : NULL;
+  surg_value *v = name ? surg_graph_constant(m->g, m->last, name, t) : NULL;
+  return v ? v : failed(b, SURG_ENOMEM);
+}
+
+surg_value *surg__b_ints(surg__builder *b, const int64_t *i, size_t n) {
+  uint8_t *raw = surg__arena_array(b->m->arena, n + 1, 8);
+  const int64_t dims[1] = {(int64_t)n};
+  if (!raw) return failed(b, SURG_ENOMEM);
+  surg__pack(SURG_INT64, n, i, raw);
+  return surg__b_tensor(b, SURG_INT64, dims, 1, raw, n * 8);
+}
+
+surg_value *surg__b_scalar(surg__builder *b, int dtype, double v) {
+  uint8_t raw[8];
+  const surg__rnum number = {.known = true, .f = v};
+  if (!surg__rput_number(dtype, true, &number, raw)) return failed(b, SURG_EINTERNAL);
+  return surg__b_tensor(b, dtype, NULL, 0, raw, surg__dtype_bits(dtype) / 8);
+}
+
+void surg__b_result(surg__builder *b, const char *name, surg_value *v) {
+  surg_value *old = surg__b_get(b, name);
+  size_t index;
+  if (b->status || !old || !v) return;
+  surg_node *n = surg_value_producer(v, &index);
+  check(b, surg_node_take_output(n, index, old));
+}

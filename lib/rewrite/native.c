@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Emissions that text cannot say. */
+#include "io/text_codec.h"
+#include "rewrite/rule.h"
+
+/* y = Constant <...> (): an initializer; readers of y read it. Old versions of Constant hold few
+ * types, initializers all. */
+static surg_status constant_to_initializer(surg__builder *b) {
+  surg_value *y = surg__b_get(b, "y");
+  surg_tensor *t = surg_value_constant(y);
+  if (!t || surg_graph_get_kind(b->m->g) == SURG_GRAPH_FUNCTION ||
+      surg_model_ir_version(b->m->m) < 4)
+    return SURG_EUNSUPPORTED;
+  surg_value *v = surg_graph_constant(b->m->g, b->m->last, surg_value_name(y), t);
+  if (!v) return SURG_ENOMEM;
+  const surg_replace how = surg_value_can_replace(y, v);
+  if (how == SURG_REPLACE_YES || how == SURG_REPLACE_BY_LABEL) return surg_value_replace(y, v);
+  surg__b_result(b, "y", surg__b_unary(b, "Identity", v));
+  return b->status;
+}
+
+static const surg__native natives[] = {
+    {"initializer", constant_to_initializer, "the constant y as an initializer"},
+};
+
+const surg__native *surg__native_find(surg_str name) {
+  for (size_t i = 0; i < SURG_COUNT(natives); i++)
+    if (surg__text_word(name.p, name.n, natives[i].name)) return &natives[i];
+  return NULL;
+}
