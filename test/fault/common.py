@@ -68,6 +68,27 @@ def wrong():
     return (HEAD % "" + 'bad (float[2] x) => (float[2] y) { y = Relu ("no such value") }\n')
 
 
+def faulty():
+    """Findings of many kinds, of the loader and behind it."""
+    return (HEAD % ', "acme" : 1, "local" : 1' + "many (float[2] x, int64[2] i, float[N, 3] z) => "
+            "(float[2] y, float[?, ?] r) <float[3] b, float[2] gone, int64[2] s = {1, 3}, "
+            "float[2] idle = {1, 2}> {\n"
+            "  a = Relu (nothing)\n  b = Add (x, i)\n  c = Add (x, x)\n  [n] d = Not (c)\n"
+            "  [n] e = Reul (x)\n  f = acme.Foo (x)\n  r = Reshape (z, s)\n"
+            "  g = Cast <to = 99> (x)\n  h = local.unused (x, x)\n  y = Neg (c)\n}\n"
+            '<domain: "local", opset_import: ["" : 11]>\n'
+            "unused (a) => (b) { b = Softmax (a) }\n")
+
+
+def idle():
+    """Findings of a model that loads."""
+    return (HEAD % ', "acme" : 1' + "idle (float[2] x, float[2] unread, float[N, 3] z) => "
+            "(float[2] y, float[2] k, float[?, ?] r) <float[3] b, float[2] gone, "
+            "int64[2] s = {1, 3}, float[2] c = {1, 2}> {\n"
+            "  b = Neg (x)\n  [n] d = Abs (x)\n  [n] y = acme.Foo (d)\n  k = Exp (c)\n"
+            "  r = Reshape (z, s)\n}\n")
+
+
 MODELS = {"chain": chain, "control": control, "functions": functions, "weights": weights}
 
 # Passes that `fold,prune` and the default do not reach.
@@ -163,6 +184,10 @@ def build_cases(tool, root):
     add("external data", ["--pass", "fold,prune", external, "{out}/out.onnx"])
     named = plain(onnx, os.path.join(outside, "n.onnx"), "--external-data", "NOTES")
     add("gathered data", ["--pass", "fold,prune", named, "{out}/out.onnx"])
+    for name, text, ok in (("faulty", faulty(), 1), ("idle", idle(), 0)):
+        path = make(name, text)
+        add("check " + name, ["check", path], ok=ok)
+        add("check as sarif " + name, ["check", "--sarif", path], ok=ok)
     add("findings", ["--pass", "fold,prune", make("wrong", wrong()), "{out}/out.onnx"], ok=1)
     return cases
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: bytes as a model. What loads holds together, saves, and the saved model loads; a
- * model that loading did not change saves to the same bytes. */
+ * model that loading did not change saves to the same bytes. Whatever does not load is checked as
+ * far as it goes. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "check/check.h"
+#include "io/io.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,6 +35,26 @@ static void check_saved(surg_context *ctx, surg_model *m, uint64_t epoch, const 
   surg_bytes_free(ctx, bytes);
 }
 
+static void finding(void *errors, const surg__finding *f) {
+  require(f->code && f->where && f->text);
+  *(size_t *)errors += f->severity == SURG_ERROR;
+}
+
+/* The whole of `check`: a model that loads under SURG_LOAD_STRICT is no partial one. */
+static void check_all(surg_context *ctx, const uint8_t *data, size_t size, surg_status strict) {
+  surg_load_options options = {.size = sizeof options, .no_external = true};
+  surg_model *m = NULL;
+  bool partial = false;
+  size_t errors = 0;
+  const surg_status s = surg__load_check_file(ctx, "fuzz", data, size, &options, &partial, &m);
+  require(s != SURG_EINTERNAL && (s != SURG_OK || m));
+  if (strict == SURG_OK && !resource(s)) require(m && !partial);
+  if (!m) return;
+  const surg_status checked = surg__check_model(m, !partial, SIZE_MAX, finding, &errors);
+  require(checked == SURG_OK || resource(checked));
+  surg_model_free(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   surg_config config = {.size = sizeof config, .max_memory = 256u << 20, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
@@ -46,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_saved(ctx, m, surg_model_epoch(m), data, size);
     surg_model_free(m);
   }
+  check_all(ctx, data, size, s);
   options.policy = SURG_LOAD_CHECK;
   require(surg_load_memory(ctx, data, size, "fuzz", &options, &m) != SURG_EINTERNAL && !m);
   options.policy = SURG_LOAD_REPAIR;

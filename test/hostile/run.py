@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.py TOOL [--slow] [ID...]: every hostile model through `--pass fold,prune`.
+"""run.py TOOL [--slow] [ID...]: every hostile model through `--pass fold,prune`, and `check`.
 
 Checks exit code, one located line, no output file and an old one untouched on refusal, time and
-memory. --slow: a sanitizer build, where time and memory are not those of the program.
+memory; of `check` that it refuses what does not load, with lines that have a code. --slow: a sanitizer build, where time and memory are not those of the program.
 """
 import os
 import re
@@ -20,15 +20,19 @@ import cases
 SECONDS, MEGABYTES = 1.0, 256
 
 
-def run(tool, folder, slow):
+SURGERY, CHECK = ["--pass", "fold,prune", "m.onnx", "out.onnx"], ["check", "m.onnx"]
+
+
+def run(tool, command, folder, slow):
     out = os.path.join(folder, "out.onnx")
     with open(out, "wb") as f:
         f.write(b"old")
     start = time.monotonic()
     pid_out = os.path.join(folder, "stderr")
     with open(pid_out, "wb") as err:
-        child = subprocess.Popen([tool, "--pass", "fold,prune", "m.onnx", "out.onnx"], cwd=folder,
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
+        child = subprocess.Popen([tool, *command], cwd=folder, stdin=subprocess.DEVNULL,
+                                 stdout=err if command is CHECK else subprocess.DEVNULL,
+                                 stderr=err)
         timer = time.monotonic() + (60 if slow else 20)
         while True:
             pid, status, usage = os.wait4(child.pid, os.WNOHANG)
@@ -71,6 +75,21 @@ def judge(expect, code, text, seconds, megabytes, after, slow):
     return None if after == b"old" else "the old output was touched"
 
 
+def judge_check(expect, code, text, seconds, megabytes, after, slow):
+    if code is None:
+        return "check timed out"
+    if not slow and (seconds > SECONDS or megabytes > MEGABYTES):
+        return f"check took {seconds:.1f} s, {megabytes:.0f} MB"
+    if code not in (0, 1, 3, 4):
+        return f"check: exit {code}: {text.strip()[:300]}"
+    if expect and code == 0 and "fold" not in expect[1]:
+        return f"check finds no error: {text.strip()[:300]}"
+    for line in text.splitlines():
+        if not re.search(r" \[[EWN]\d{3}\]$", line) and ": error: " not in line:
+            return f"check: a line without a code: {line[:300]}"
+    return None
+
+
 def main():
     slow = "--slow" in sys.argv
     args = [a for a in sys.argv[1:] if a != "--slow"]
@@ -89,7 +108,8 @@ def main():
             if side:
                 side(folder)
             count += 1
-            reason = judge(expect, *run(tool, folder, slow), slow)
+            reason = (judge(expect, *run(tool, SURGERY, folder, slow), slow)
+                      or judge_check(expect, *run(tool, CHECK, folder, slow), slow))
             if reason:
                 bad += 1
                 print(f"{name} ({what}): {reason}")
