@@ -47,7 +47,13 @@ surg__kstatus surg__k_dropout(surg_kctx *k) {
   double ratio;
   SURG__K_TRY(drop_ratio(k, &ratio));
   bool mask = k->n_out > 1 && k->wanted[1];
-  if (mask && k->since < 12) return surg__k_cannot(k, "the mask outside training");
+  if (mask && k->since < 12) {
+    if (!k->running) return surg__k_cannot(k, "the mask outside training");
+    /* Before 12 nobody says what it holds; runtimes fill it with zeros. */
+    SURG__K_TRY(surg__k_out(k, 1, k->since < 10 ? x->dtype : SURG_BOOL, x->dims, x->rank));
+    memset(k->out[1].data, 0, (size_t)x->count * surg__dtype_unpacked(k->out[1].dtype));
+    return k->wanted[0] ? surg__k_alias(k, 0, 0, x->dims, x->rank) : SURG__K_OK;
+  }
   if (mask) SURG__K_TRY(surg__k_out(k, 1, SURG_BOOL, x->dims, x->rank));
   if (ratio > 0 && !surg__is_real(x->dtype)) return surg__k_cannot(k, "dropping in this type");
   if (ratio > 0) return drop(k, ratio, mask ? k->out[1].data : NULL);

@@ -83,21 +83,21 @@ static int run(surg_context *ctx, surg_model *m, int rounds) {
     for (size_t i = 0; i < n_out && status == SURG_OK; i++) surg__array_drop(&out[i]);
     if (status != SURG_OK) {
       printf("not run: %s %s\n", s.at ? surg_node_op_type(s.at) : "", s.why ? s.why : "");
-      return 1;
+      break;
     }
     if (best < 0 || took < best) best = took;
   }
   uint64_t peak = 0;
   surg_context_memory(ctx, &peak);
-  printf("%.2f ms %.0f MiB", best * 1e3, (double)peak / (1 << 20));
-  for (int i = 0; i < MAX_OPS; i++) {
+  if (best >= 0) printf("%.2f ms %.0f MiB", best * 1e3, (double)peak / (1 << 20));
+  for (int i = 0; i < MAX_OPS && best >= 0; i++) {
     if (t.seconds[i] > 0.03 * best) printf("  %s %.1f", t.name[i], t.seconds[i] * 1e3);
   }
-  printf("\n");
+  if (best >= 0) printf("\n");
   surg__arena_free(&arena);
   free(in);
   free(out);
-  return 0;
+  return best < 0;
 }
 
 int main(int argc, char **argv) {
