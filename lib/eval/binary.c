@@ -276,12 +276,24 @@ surg__kstatus surg__k_variadic(surg_kctx *k) {
   return SURG__K_OK;
 }
 
+/* Of two numbers the sum in their own type is the sum in double rounded once. */
+static surg__kstatus sum_of_two(surg_kctx *k, const int64_t *dims, uint32_t rank) {
+  int64_t so[SURG_LIMIT_RANK], sa[SURG_LIMIT_RANK], sb[SURG_LIMIT_RANK];
+  surg__loop l;
+  surg__dense_strides(dims, rank, so);
+  surg__broadcast_strides(&k->in[0], dims, rank, sa);
+  surg__broadcast_strides(&k->in[1], dims, rank, sb);
+  surg__loop_init(&l, dims, rank, 3, (const int64_t *const[]){so, sa, sb});
+  return apply(k, &l, ADD);
+}
+
 /* Sum and Mean: added up in double in the order of the inputs, rounded once. */
 surg__kstatus surg__k_sum(surg_kctx *k) {
   int64_t dims[SURG_LIMIT_RANK];
   uint32_t rank;
   if (!k->wanted[0]) return SURG__K_OK;
   SURG__K_TRY(common_out(k, dims, &rank));
+  if (k->n_in == 2 && k->op == SURG_OP_Sum) return sum_of_two(k, dims, rank);
   const surg__array *o = &k->out[0];
   double *acc = surg__k_scratch(k, (size_t)o->count, sizeof *acc);
   if (!acc) return SURG__K_NOMEM;

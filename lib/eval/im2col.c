@@ -32,8 +32,7 @@ static void inside(int64_t first, int64_t step, int64_t limit, uint32_t n, uint3
   *high = (uint32_t)to;
 }
 
-/* Prepares for `n` output positions from `at` on that differ in the last axis alone. */
-static void place_run(const surg__im2col *c, uint64_t at, uint32_t n) {
+void surg__im2col_place(const surg__im2col *c, uint64_t at, uint32_t n) {
   const surg__window *w = c->w;
   int64_t first[SURG_LIMIT_RANK];
   for (uint32_t d = w->n; d-- > 0;) {
@@ -57,7 +56,7 @@ static void place_run(const surg__im2col *c, uint64_t at, uint32_t n) {
   }
 }
 
-/* The columns [column, column + n) of the panel, which place_run has prepared. */
+/* The columns [column, column + n) of the panel, which have been placed. */
 static void pack_run(const surg__im2col *c, const surg__panel *p, uint64_t column, uint32_t n) {
   const surg__window *w = c->w;
   uint64_t step = (uint64_t)w->stride[w->n - 1];
@@ -86,7 +85,7 @@ void surg__im2col_pack(const void *user, const surg__panel *p) {
   for (uint64_t i = 0; i < p->lines;) {
     uint64_t at = p->first + i, left = row - at % row;
     uint32_t n = (uint32_t)(left < p->lines - i ? left : p->lines - i);
-    place_run(c, at, n);
+    surg__im2col_place(c, at, n);
     pack_run(c, p, i, n);
     i += n;
   }

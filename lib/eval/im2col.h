@@ -23,5 +23,8 @@ typedef struct surg__im2col {
 /* Everything but dtype, data, at and zero. */
 surg__kstatus surg__im2col_init(surg_kctx *k, const surg__window *w, surg__im2col *c);
 void surg__im2col_pack(const void *user, const surg__panel *p);
+/* Prepares start, low and high for `n` output positions from `at` on that differ in the last axis
+ * alone: pools walk them too. */
+void surg__im2col_place(const surg__im2col *c, uint64_t at, uint32_t n);
 
 #endif

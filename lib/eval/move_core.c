@@ -123,13 +123,18 @@ uint64_t surg__span_product(const int64_t *dims, uint32_t from, uint32_t to) {
   return surg__dims_product(dims + from, to - from, &n) ? n : 0;
 }
 
+/* Bytes copied at a time; larger than any element. */
+#define FILL_PIECE 16384
+
 void surg__fill(void *dst, uint64_t count, const void *element, size_t size) {
   if (count == 0) return;
   uint8_t *p = dst;
   uint64_t total = count * size, done = size;
   memcpy(p, element, size);
+  /* Doubles what is filled while that stays in the cache. */
   while (done < total) {
-    uint64_t n = done < total - done ? done : total - done;
+    uint64_t n = done < FILL_PIECE ? done : FILL_PIECE / size * size;
+    if (n > total - done) n = total - done;
     memcpy(p + done, p, n);
     done += n;
   }
@@ -188,7 +193,68 @@ static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t strid
 #undef RUN
 }
 
+/* `rows` by `columns` elements: one row is dense in src, one column in dst. Tiles keep both sides'
+ * lines in the cache. */
+#define TILE 16
+#define TRANSPOSE(type)                                                                  \
+  {                                                                                      \
+    const type *from = src;                                                              \
+    type *to = dst;                                                                      \
+    for (int64_t i = 0; i < rows; i += TILE) {                                           \
+      int64_t below = rows - i < TILE ? rows : i + TILE;                                 \
+      for (int64_t j = 0; j < columns; j += TILE) {                                      \
+        int64_t right = columns - j < TILE ? columns : j + TILE;                         \
+        for (int64_t y = j; y < right; y++) {                                            \
+          for (int64_t x = i; x < below; x++) to[y * to_step + x] = from[x * step + y];  \
+        }                                                                                \
+      }                                                                                  \
+    }                                                                                    \
+  }                                                                                      \
+  break
+
+static void transpose(const void *src, int64_t step, int64_t rows, int64_t columns, void *dst,
+                      int64_t to_step, size_t size) {
+  switch (size) {
+    case 1:
+      TRANSPOSE(uint8_t);
+    case 2:
+      TRANSPOSE(uint16_t);
+    case 4:
+      TRANSPOSE(uint32_t);
+    default:
+      assert(size == 8);
+      TRANSPOSE(uint64_t);
+  }
+}
+
+/* A view whose last axis strides over the source and another axis of which is dense there: as
+ * transposed planes of these two. False: it is not one. */
+static bool copy_planes(const surg__walk *w, const void *src, size_t size, void *dst) {
+  uint32_t last = w->rank - 1, dense = 0;
+  if (w->rank < 2 || (size != 1 && size != 2 && size != 4 && size != 8)) return false;
+  while (dense < last && w->strides[dense] != 1) ++dense;
+  if (dense == last || w->dims[dense] < 4 || w->dims[last] < 4 || w->strides[last] <= 1) return false;
+  int64_t steps[SURG__WALK_RANK], at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
+  surg__row_strides(w->dims, w->rank, steps);
+  for (;;) {
+    transpose((const uint8_t *)src + from * (int64_t)size, w->strides[last], w->dims[last],
+              w->dims[dense], (uint8_t *)dst + to * (int64_t)size, steps[dense], size);
+    uint32_t i = last;
+    for (;;) {
+      if (i == 0) return true;
+      if (--i == dense) continue;
+      from += w->strides[i];
+      to += steps[i];
+      if (++at[i] < w->dims[i]) break;
+      from -= w->strides[i] * w->dims[i];
+      to -= steps[i] * w->dims[i];
+      at[i] = 0;
+    }
+  }
+}
+
 void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst) {
+  if (copy_planes(w, src, size, dst)) return;
   int64_t at[SURG__WALK_RANK] = {0};
   int64_t n = w->rank ? w->dims[w->rank - 1] : 1, stride = w->rank ? w->strides[w->rank - 1] : 1;
   int64_t offset = 0;

@@ -2,14 +2,19 @@
 /* MaxPool, AveragePool, LpPool and their global forms. */
 #include <math.h>
 
+#include "eval/im2col.h"
 #include "eval/kernels.h"
 #include "eval/number.h"
 #include "eval/window.h"
+
+#define ROW 256 /* positions worked on at a time */
 
 typedef struct pool {
   surg_kctx *k;
   surg__window w;
   surg__tap *taps;
+  surg__im2col rows;
+  double *over; /* of each position: what an average divides by */
   uint64_t planes; /* batches times channels */
   double p;
   bool include_pad, column_major;
@@ -58,26 +63,6 @@ static const char *largest(const pool *p, uint64_t plane, uint64_t at, uint64_t 
   return NULL;
 }
 
-static const char *average(const pool *p, uint64_t plane, uint64_t at, uint64_t n,
-                           uint64_t padded) {
-  const surg__array *x = &p->k->in[0];
-  uint64_t base = plane * p->w.in_count, over = p->include_pad ? padded : n;
-  double sum = 0;
-  if (over == 0) return "a window lies in the padding";
-  for (uint64_t i = 0; i < n; ++i) sum += element(x, base + p->taps[i].in);
-  store(&p->k->out[0], plane * p->w.out_count + at, sum / (double)over);
-  return NULL;
-}
-
-static const char *p_norm(const pool *p, uint64_t plane, uint64_t at, uint64_t n) {
-  const surg__array *x = &p->k->in[0];
-  uint64_t base = plane * p->w.in_count;
-  double sum = 0;
-  for (uint64_t i = 0; i < n; ++i) sum += pow(fabs(element(x, base + p->taps[i].in)), p->p);
-  store(&p->k->out[0], plane * p->w.out_count + at, pow(sum, 1 / p->p));
-  return NULL;
-}
-
 static bool is_max(int op) {
   return op == SURG_OP_MaxPool || op == SURG_OP_GlobalMaxPool;
 }
@@ -106,25 +91,114 @@ static surg__kstatus make_outputs(pool *p) {
   return SURG__K_OK;
 }
 
+/* With the indices of what was largest: position by position. */
+static surg__kstatus run_positions(pool *p) {
+  surg_kctx *k = p->k;
+  for (uint64_t at = 0; at < p->w.out_count; ++at) {
+    uint64_t padded, n = surg__window_at(&p->w, at, p->taps, &padded);
+    for (uint64_t plane = 0; plane < p->planes; ++plane) {
+      const char *why = largest(p, plane, at, n);
+      if (why) return surg__k_cannot(k, why);
+    }
+  }
+  return SURG__K_OK;
+}
+
+/* Joins the elements of one tap to the results of its positions. False: there was a NaN where the
+ * largest is asked for. */
+static bool join(const pool *p, const double *v, double *acc, uint32_t n) {
+  bool clean = true;
+  if (is_max(p->k->op)) {
+    for (uint32_t i = 0; i < n; ++i) {
+      clean = clean && v[i] == v[i];
+      acc[i] = v[i] > acc[i] || v[i] != v[i] ? v[i] : acc[i];
+    }
+  } else if (is_average(p->k->op)) {
+    for (uint32_t i = 0; i < n; ++i) acc[i] += v[i];
+  } else {
+    for (uint32_t i = 0; i < n; ++i) acc[i] += pow(fabs(v[i]), p->p);
+  }
+  return clean;
+}
+
+static void finish(const pool *p, double *acc, uint64_t at, uint32_t n) {
+  if (is_max(p->k->op)) return;
+  for (uint32_t i = 0; i < n; ++i) {
+    acc[i] = is_average(p->k->op) ? acc[i] / p->over[at + i] : pow(acc[i], 1 / p->p);
+  }
+}
+
+/* `n` positions of a plane that differ in the last axis alone, tap by tap in index order. */
+static bool run_row(const pool *p, uint64_t plane, uint64_t at, uint32_t n) {
+  const surg__array *x = &p->k->in[0], *o = &p->k->out[0];
+  uint64_t step = (uint64_t)p->w.stride[p->w.n - 1], base = plane * p->w.in_count;
+  double acc[ROW], v[ROW];
+  bool clean = true;
+  for (uint32_t i = 0; i < n; ++i) acc[i] = is_max(p->k->op) ? -INFINITY : 0;
+  for (uint64_t t = 0; t < p->w.kernel_count; ++t) {
+    uint32_t low = p->rows.low[t], high = p->rows.high[t];
+    if (low == high) continue;
+    uint64_t from = base + (uint64_t)(p->rows.start[t] + (int64_t)low * (int64_t)step);
+    surg__load_run(x->dtype, x->data, from, step, high - low, v);
+    if (!join(p, v, acc + low, high - low)) clean = false;
+  }
+  finish(p, acc, at, n);
+  uint64_t to = plane * p->w.out_count + at;
+  if (surg__is_real(o->dtype)) {
+    surg__store_run(o->dtype, o->data, to, n, acc);
+  } else {
+    for (uint32_t i = 0; i < n; ++i) {
+      surg__store_int(o->dtype, o->data, to + i, (uint64_t)(int64_t)acc[i]);
+    }
+  }
+  return clean;
+}
+
+/* What every average divides by. False: a window has no elements. */
+static bool count_elements(pool *p) {
+  if (!is_max(p->k->op) && !is_average(p->k->op)) return true;
+  for (uint64_t at = 0; at < p->w.out_count; ++at) {
+    uint64_t padded, n = surg__window_at(&p->w, at, p->taps, &padded);
+    p->over[at] = (double)(p->include_pad ? padded : n);
+    if (is_max(p->k->op) ? n == 0 : p->over[at] == 0) return false;
+  }
+  return true;
+}
+
+static surg__kstatus run_rows(pool *p) {
+  surg_kctx *k = p->k;
+  uint64_t row = (uint64_t)p->w.out[p->w.n - 1];
+  p->over = surg__k_scratch(k, (size_t)p->w.out_count, sizeof *p->over);
+  if (!p->over) return SURG__K_NOMEM;
+  SURG__K_TRY(surg__im2col_init(k, &p->w, &p->rows));
+  if (!count_elements(p)) return surg__k_cannot(k, "a window lies in the padding");
+  for (uint64_t at = 0; at < p->w.out_count;) {
+    uint64_t left = row - at % row;
+    uint32_t n = left < ROW ? (uint32_t)left : ROW;
+    surg__im2col_place(&p->rows, at, n);
+    for (uint64_t plane = 0; plane < p->planes; ++plane) {
+      if (!run_row(p, plane, at, n) && !k->running) return surg__k_cannot(k, "the largest of NaN");
+    }
+    at += n;
+  }
+  return SURG__K_OK;
+}
+
 static surg__kstatus run(pool *p) {
   surg_kctx *k = p->k;
   uint64_t work, most = p->w.kernel_count < p->w.in_count ? p->w.kernel_count : p->w.in_count;
   if (p->planes == 0 || p->w.out_count == 0) return SURG__K_OK;
+  if (p->w.n == 0) { /* a plane without axes is one element */
+    p->w = (surg__window){.n = 1, .in = {1}, .out = {1}, .kernel = {1}, .stride = {1},
+                          .dilation = {1}, .in_count = 1, .out_count = 1, .kernel_count = 1};
+  }
   SURG__K_TRY(surg__window_taps(k, &p->w, &p->taps));
   if (!surg__mul_u64(p->w.out_count, most + 1, &work) || !surg__mul_u64(work, p->planes, &work)) {
     return SURG__K_BUDGET;
   }
   SURG__K_TRY(surg__k_work(k, work));
-  for (uint64_t at = 0; at < p->w.out_count; ++at) {
-    uint64_t padded, n = surg__window_at(&p->w, at, p->taps, &padded);
-    for (uint64_t plane = 0; plane < p->planes; ++plane) {
-      const char *why = is_max(k->op)       ? largest(p, plane, at, n)
-                        : is_average(k->op) ? average(p, plane, at, n, padded)
-                                            : p_norm(p, plane, at, n);
-      if (why) return surg__k_cannot(k, why);
-    }
-  }
-  return SURG__K_OK;
+  bool indices = k->n_out > 1 && k->wanted[1];
+  return indices ? run_positions(p) : run_rows(p);
 }
 
 static surg__kstatus start(surg_kctx *k, pool *p) {

@@ -6,6 +6,7 @@
 
 #include "eval/kernels.h"
 #include "eval/number.h"
+#include "eval/unary_fast.h"
 
 static double f_neg(double x, double a, double b) {
   (void)a;
@@ -256,6 +257,11 @@ static surg__kstatus reals(surg_kctx *k) {
     if (form == 2) return surg__k_invalid(k, "approximate is neither none nor tanh");
     if (form == 1) fn = f_gelu_tanh;
   }
+  surg__unary_fn fast = x->dtype == SURG_FLOAT ? surg__unary_fast(k->op) : NULL;
+  if (fast) {
+    fast(x->data, o->data, x->count, a, b);
+    return SURG__K_OK;
+  }
   for (uint64_t i = 0; i < x->count; ++i) {
     surg__store_f64(o->dtype, o->data, i, fn(surg__load_f64(x->dtype, x->data, i), a, b));
   }
@@ -328,6 +334,10 @@ static surg__kstatus clip_reals(surg_kctx *k) {
     if (surg__k_has(k, 2)) high = surg__load_f64(x->dtype, k->in[2].data, 0);
   }
   if (isnan(low) || isnan(high)) return surg__k_cannot(k, "a bound is not a number");
+  if (x->dtype == SURG_FLOAT && low <= high) {
+    surg__unary_fast(SURG_OP_Clip)(x->data, o->data, x->count, low, high);
+    return SURG__K_OK;
+  }
   for (uint64_t i = 0; i < x->count; ++i) {
     double v = surg__load_f64(x->dtype, x->data, i);
     if (v < low) v = low;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops over large arrays, compiled for the vectors of this machine. A body is written once; what
+ * it computes is the same bits in every variant, since no variant may fuse or reorder. */
+#ifndef SURG_HOT_H
+#define SURG_HOT_H
+
+#include <stdbool.h>
+
+#if defined(__x86_64__)
+#define SURG__WIDE __attribute__((target("avx2,f16c")))
+static inline bool surg__cpu_wide(void) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+}
+#else
+#define SURG__WIDE
+static inline bool surg__cpu_wide(void) {
+  return false;
+}
+#endif
+
+#define SURG__INLINE static inline __attribute__((always_inline))
+
+/* SURG__HOT(name, (parameters), (arguments)) { body } defines `name`, a static function that returns
+ * nothing. */
+#define SURG__HOT(name, parameters, arguments)              \
+  SURG__INLINE void name##_body parameters;                 \
+  SURG__WIDE static void name##_wide parameters {           \
+    name##_body arguments;                                  \
+  }                                                         \
+  static void name##_plain parameters {                     \
+    name##_body arguments;                                  \
+  }                                                         \
+  static void name parameters {                             \
+    if (surg__cpu_wide())                                   \
+      name##_wide arguments;                                \
+    else                                                    \
+      name##_plain arguments;                               \
+  }                                                         \
+  SURG__INLINE void name##_body parameters
+
+#endif
