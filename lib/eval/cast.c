@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "eval/cast_fast.h"
 #include "eval/kernels.h"
 #include "eval/number.h"
 
@@ -314,6 +315,7 @@ static surg__kstatus convert(surg_kctx *k, int to, bool saturate, round_mode mod
   }
   SURG__K_TRY(surg__k_out(k, 0, to, in->dims, in->rank));
   SURG__K_TRY(surg__k_work(k, in->count));
+  if (surg__cast_fast(in, &k->out[0])) return SURG__K_OK;
   cast c = {k, in, &k->out[0], saturate, mode};
   return in->dtype == SURG_STRING || to == SURG_STRING ? convert_text(&c) : convert_all(&c);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduce*, ArgMax, ArgMin, CumSum and CumProd. Floats of every width are accumulated in double in
- * index order and rounded once; integer sums and products wrap. */
+/* Reduce*, ArgMax, ArgMin, CumSum and CumProd. Floats of every width are accumulated in double, in
+ * the order that reduce_fast.h states, and rounded once; integer sums and products wrap. */
 #include <math.h>
 
 #include "eval/kernels.h"
 #include "eval/loop.h"
 #include "eval/number.h"
+#include "eval/reduce_fast.h"
 
 /* --- which axes --- */
 
@@ -99,57 +100,33 @@ static void plan(const surg__array *x, const axes *a, bool keepdims, reduction *
 
 /* --- floats --- */
 
-static double top_of_run(const surg__array *x, surg__loop *run, int64_t start) {
-  double top = -INFINITY;
+/* What the lanes of reduce_fast.h do not do: log(sum(exp)), from the largest element on. */
+static double log_sum_exp(const surg__array *x, surg__loop *run, int64_t start) {
+  double top = -INFINITY, sum = 0;
   EACH(run, start, at, {
     double v = surg__load_f64(x->dtype, x->data, at);
-    if (v > top || isnan(v)) top = v;
-    if (isnan(top)) return top;
+    if (isnan(v)) return v;
+    if (v > top) top = v;
   });
-  return top;
-}
-
-static double log_sum_exp(const surg__array *x, surg__loop *run, int64_t start) {
-  double top = top_of_run(x, run, start), sum = 0;
   if (!isfinite(top)) return top;
   EACH(run, start, at, sum += exp(surg__load_f64(x->dtype, x->data, at) - top));
   return top + log(sum);
 }
 
-static double reduce_real(int op, const surg__array *x, surg__loop *run, int64_t start,
-                          uint64_t length) {
-  double r = op == SURG_OP_ReduceProd ? 1 : op == SURG_OP_ReduceMin ? INFINITY : 0;
+/* Of no elements. */
+static double reduce_nothing(int op) {
   switch (op) {
-    case SURG_OP_ReduceMax:
-      return top_of_run(x, run, start);
-    case SURG_OP_ReduceLogSumExp:
-      return log_sum_exp(x, run, start);
-    case SURG_OP_ReduceMin:
-      EACH(run, start, at, {
-        double v = surg__load_f64(x->dtype, x->data, at);
-        if (v < r || isnan(v)) r = v;
-        if (isnan(r)) return r;
-      });
-      return r;
     case SURG_OP_ReduceProd:
-      EACH(run, start, at, r *= surg__load_f64(x->dtype, x->data, at));
-      return r;
-    case SURG_OP_ReduceL1:
-      EACH(run, start, at, r += fabs(surg__load_f64(x->dtype, x->data, at)));
-      return r;
-    case SURG_OP_ReduceL2:
-    case SURG_OP_ReduceSumSquare:
-      EACH(run, start, at, {
-        double v = surg__load_f64(x->dtype, x->data, at);
-        r += v * v;
-      });
-      return op == SURG_OP_ReduceL2 ? sqrt(r) : r;
+      return 1;
+    case SURG_OP_ReduceMin:
+      return INFINITY;
+    case SURG_OP_ReduceMax:
+    case SURG_OP_ReduceLogSum:
+    case SURG_OP_ReduceLogSumExp:
+      return -INFINITY;
     default:
-      break;
+      return 0;
   }
-  EACH(run, start, at, r += surg__load_f64(x->dtype, x->data, at));
-  if (op == SURG_OP_ReduceMean) return r / (double)length;
-  return op == SURG_OP_ReduceLogSum ? log(r) : r;
 }
 
 /* --- integers and bool --- */
@@ -241,6 +218,10 @@ static const char *undefined(surg_kctx *k, const axes *a, uint64_t length) {
 static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   bool real = surg__is_real(x->dtype);
+  if (real && r->length > 0 &&
+      surg__reduce_fast(k->op, x, o, &r->kept, &r->run, r->length)) {
+    return SURG__K_OK;
+  }
   for (; !r->kept.done; surg__loop_next(&r->kept)) {
     for (int64_t i = 0; i < r->kept.inner; ++i) {
       int64_t start = r->kept.at[1] + i * r->kept.step[1];
@@ -250,7 +231,9 @@ static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
       surg__loop *run = &r->run;
       if (r->length == 0) run = &none;
       if (real) {
-        surg__store_f64(o->dtype, o->data, to, reduce_real(k->op, x, run, start, r->length));
+        bool any = r->length > 0;
+        double value = any ? log_sum_exp(x, run, start) : reduce_nothing(k->op);
+        surg__store_f64(o->dtype, o->data, to, value);
       } else {
         const char *why = reduce_int(k->op, x, run, start, r->length, &v);
         if (why) return surg__k_cannot(k, why);

@@ -182,14 +182,14 @@ static void elementwise(uint64_t count, double copy) {
       snprintf(name, sizeof name, "%s over axis %d", reduce[i], (int)axis);
       if (i == 0) {
         surg__array in[2] = {rows[0], {SURG_INT64, 1, (const int64_t[]){1}, 1, &axis}};
-        line(name, node(reduce[i], 2), in, 2, bytes / 2, copy);
+        line(name, node(reduce[i], 2), in, 2, bytes, copy);
       } else {
         surg_node_set_ints(r, "axes", &axis, 1);
-        line(name, r, rows, 1, bytes / 2, copy);
+        line(name, r, rows, 1, bytes, copy);
       }
     }
   }
-  line("ReduceSum over all", node("ReduceSum", 1), rows, 1, bytes / 2, copy);
+  line("ReduceSum over all", node("ReduceSum", 1), rows, 1, bytes, copy);
   static const struct {
     const char *name;
     int from, to;

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops of Cast that a compiler can turn into vectors. The same bits as element by element. */
+#include "eval/cast_fast.h"
+
+#include <math.h>
+
+#include "eval/hot.h"
+
+/* Numbers of C types to numbers of C types, where the language's conversion is the operator's:
+ * integers keep their low bits, integers to floats and floats to floats round to nearest. */
+#define TO(dtype, type)                                          \
+  case dtype: {                                                  \
+    type *to = out->data;                                        \
+    for (uint64_t i = 0; i < n; ++i) to[i] = (type)from[i];      \
+    return true;                                                 \
+  }
+#define TO_INTEGERS                                                                          \
+  TO(SURG_INT8, int8_t) TO(SURG_UINT8, uint8_t) TO(SURG_INT16, int16_t)                      \
+  TO(SURG_UINT16, uint16_t) TO(SURG_INT32, int32_t) TO(SURG_UINT32, uint32_t)                \
+  TO(SURG_INT64, int64_t) TO(SURG_UINT64, uint64_t)
+#define TO_FLOATS TO(SURG_FLOAT, float) TO(SURG_DOUBLE, double)
+
+#define TO_BOOL                                                      \
+  case SURG_BOOL: {                                                  \
+    uint8_t *to = out->data;                                         \
+    for (uint64_t i = 0; i < n; ++i) to[i] = from[i] != 0;           \
+    return true;                                                     \
+  }
+
+#define FROM_INTEGER(name, type)                                        \
+  static bool name(const surg__array *in, const surg__array *out) {     \
+    const type *from = in->data;                                        \
+    uint64_t n = in->count;                                             \
+    switch (out->dtype) {                                               \
+      TO_INTEGERS TO_FLOATS TO_BOOL                                     \
+      default: return false;                                            \
+    }                                                                   \
+  }
+FROM_INTEGER(from_int8, int8_t)
+FROM_INTEGER(from_uint8, uint8_t)
+FROM_INTEGER(from_int16, int16_t)
+FROM_INTEGER(from_uint16, uint16_t)
+FROM_INTEGER(from_int32, int32_t)
+FROM_INTEGER(from_uint32, uint32_t)
+FROM_INTEGER(from_int64, int64_t)
+FROM_INTEGER(from_uint64, uint64_t)
+
+/* --- floats to integers: none may be NaN or out of range --- */
+
+#define PIECE 4096 /* elements looked at, then converted while they are in the cache */
+
+/* The limits are powers of two and so exact. A fraction towards zero is cut off: what is above
+ * low - 1 fits. */
+#define CUT(name, source, target, low, high)                                          \
+  SURG__HOT(name, (const source *from, target *to, uint64_t n, bool *fits),           \
+            (from, to, n, fits)) {                                                    \
+    for (uint64_t at = 0; at < n && *fits; at += PIECE) {                             \
+      uint64_t end = n - at < PIECE ? n : at + PIECE;                                 \
+      int bad = 0;                                                                    \
+      for (uint64_t i = at; i < end; ++i) {                                           \
+        bad |= !((double)from[i] > (double)(low) - 1 && (double)from[i] < (double)(high)); \
+      }                                                                               \
+      *fits = bad == 0;                                                               \
+      for (uint64_t i = at; i < end && bad == 0; ++i) to[i] = (target)from[i];        \
+    }                                                                                 \
+  }
+CUT(float_to_int8, float, int8_t, -0x1p7, 0x1p7)
+CUT(float_to_uint8, float, uint8_t, 0, 0x1p8)
+CUT(float_to_int16, float, int16_t, -0x1p15, 0x1p15)
+CUT(float_to_uint16, float, uint16_t, 0, 0x1p16)
+CUT(float_to_int32, float, int32_t, -0x1p31, 0x1p31)
+CUT(float_to_uint32, float, uint32_t, 0, 0x1p32)
+CUT(double_to_int8, double, int8_t, -0x1p7, 0x1p7)
+CUT(double_to_uint8, double, uint8_t, 0, 0x1p8)
+CUT(double_to_int16, double, int16_t, -0x1p15, 0x1p15)
+CUT(double_to_uint16, double, uint16_t, 0, 0x1p16)
+CUT(double_to_int32, double, int32_t, -0x1p31, 0x1p31)
+CUT(double_to_uint32, double, uint32_t, 0, 0x1p32)
+
+/* -2^63 - 1 is no double of its own: here the lower limit itself is asked for. */
+#define CUT_LONG(name, source)                                                        \
+  SURG__HOT(name, (const source *from, int64_t *to, uint64_t n, bool *fits),          \
+            (from, to, n, fits)) {                                                    \
+    for (uint64_t i = 0; i < n && *fits; ++i) {                                       \
+      *fits = (double)from[i] >= -0x1p63 && (double)from[i] < 0x1p63;                 \
+      if (*fits) to[i] = (int64_t)from[i];                                            \
+    }                                                                                 \
+  }
+CUT_LONG(float_to_int64, float)
+CUT_LONG(double_to_int64, double)
+
+#define CUT_ROW(source, name, dtype)                           \
+  case dtype:                                                  \
+    source##_to_##name(from, out->data, n, &fits);             \
+    return fits;
+#define CUT_ROWS(source)                                                                   \
+  CUT_ROW(source, int8, SURG_INT8) CUT_ROW(source, uint8, SURG_UINT8)                      \
+  CUT_ROW(source, int16, SURG_INT16) CUT_ROW(source, uint16, SURG_UINT16)                  \
+  CUT_ROW(source, int32, SURG_INT32) CUT_ROW(source, uint32, SURG_UINT32)                  \
+  CUT_ROW(source, int64, SURG_INT64)
+
+/* --- 16-bit floats --- */
+
+typedef union bits {
+  float f;
+  uint32_t u;
+} bits;
+
+SURG__HOT(half_to_float, (const uint16_t *from, float *to, uint64_t n), (from, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) {
+    uint32_t size = from[i] & 0x7fffu;
+    /* Under the float's exponent the bits are 2^-112 times the number, subnormal or not. */
+    bits v = {.u = size << 13}, r = {.f = v.f * 0x1p112f};
+    uint32_t special = (size << 13) | 0x7f800000u;
+    r.u = size >= 0x7c00u ? special : r.u;
+    r.u |= (uint32_t)(from[i] & 0x8000u) << 16;
+    to[i] = r.f;
+  }
+}
+
+SURG__HOT(float_to_half, (const float *from, uint16_t *to, uint64_t n), (from, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) {
+    bits v = {.f = from[i]};
+    uint32_t sign = v.u >> 16 & 0x8000u;
+    v.u &= 0x7fffffffu;
+    /* Normal: half the last place is added, less one where the bit to keep is even. */
+    uint32_t normal = (v.u + 0xfffu + (v.u >> 13 & 1u) - 0x38000000u) >> 13;
+    /* Subnormal: the sum with 0.5 rounds to 2^-24. */
+    bits sum = {.f = v.f + 0.5f};
+    uint32_t r = v.u < 0x38800000u ? sum.u - 0x3f000000u : normal;
+    r = v.u >= 0x47800000u ? 0x7c00u : r;
+    r = v.u > 0x7f800000u ? 0x7e00u : r;
+    to[i] = (uint16_t)(r | sign);
+  }
+}
+
+SURG__HOT(bf16_to_float, (const uint16_t *from, float *to, uint64_t n), (from, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) {
+    bits r = {.u = (uint32_t)from[i] << 16};
+    to[i] = r.f;
+  }
+}
+
+SURG__HOT(float_to_bf16, (const float *from, uint16_t *to, uint64_t n), (from, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) {
+    bits v = {.f = from[i]};
+    uint32_t r = (v.u + 0x7fffu + (v.u >> 16 & 1u)) >> 16;
+    uint32_t nan = (v.u >> 16 & 0x8000u) | 0x7fc0u;
+    to[i] = (uint16_t)((v.u & 0x7fffffffu) > 0x7f800000u ? nan : r);
+  }
+}
+
+static bool from_half(const surg__array *in, const surg__array *out) {
+  if (out->dtype != SURG_FLOAT) return false;
+  if (in->dtype == SURG_FLOAT16)
+    half_to_float(in->data, out->data, in->count);
+  else
+    bf16_to_float(in->data, out->data, in->count);
+  return true;
+}
+
+static bool from_float(const surg__array *in, const surg__array *out) {
+  const float *from = in->data;
+  uint64_t n = in->count;
+  bool fits = true;
+  switch (out->dtype) {
+    CUT_ROWS(float)
+    TO(SURG_DOUBLE, double)
+    TO_BOOL
+    case SURG_FLOAT16:
+      float_to_half(from, out->data, n);
+      return true;
+    case SURG_BFLOAT16:
+      float_to_bf16(from, out->data, n);
+      return true;
+    default:
+      return false;
+  }
+}
+
+static bool from_double(const surg__array *in, const surg__array *out) {
+  const double *from = in->data;
+  uint64_t n = in->count;
+  bool fits = true;
+  switch (out->dtype) {
+    CUT_ROWS(double)
+    TO(SURG_FLOAT, float)
+    TO_BOOL
+    default:
+      return false;
+  }
+}
+
+bool surg__cast_fast(const surg__array *in, const surg__array *out) {
+  switch (in->dtype) {
+    case SURG_INT8:
+      return from_int8(in, out);
+    case SURG_BOOL:
+    case SURG_UINT8:
+      return from_uint8(in, out);
+    case SURG_INT16:
+      return from_int16(in, out);
+    case SURG_UINT16:
+      return from_uint16(in, out);
+    case SURG_INT32:
+      return from_int32(in, out);
+    case SURG_UINT32:
+      return from_uint32(in, out);
+    case SURG_INT64:
+      return from_int64(in, out);
+    case SURG_UINT64:
+      return from_uint64(in, out);
+    case SURG_FLOAT:
+      return from_float(in, out);
+    case SURG_DOUBLE:
+      return from_double(in, out);
+    case SURG_FLOAT16:
+    case SURG_BFLOAT16:
+      return from_half(in, out);
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Casts of whole arrays between the common numeric types. */
+#ifndef SURG_CAST_FAST_H
+#define SURG_CAST_FAST_H
+
+#include "eval/eval.h"
+
+/* Casts all elements of `in` to those of `out` (of as many). False: not these two types, or some
+ * element has no result; `out` may then hold anything. */
+bool surg__cast_fast(const surg__array *in, const surg__array *out);
+
+#endif
