@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops.h"
+#include "schema/bodies.h"
 
 /* Built text as a string in b; "" when memory ran out. */
 static const char *finished(surg__buf *b) {
@@ -115,7 +116,7 @@ static const struct {
     {SURG__OP_DATA_MOVER, "data_mover", "moves elements, computes none"},
     {SURG__OP_ELEMENTWISE, "elementwise", "works element by element, inputs broadcast"},
     {SURG__OP_COMMUTATIVE, "commutative", "its two inputs may be swapped"},
-    {SURG__OP_HAS_BODY, "function_body", "the specification gives a function body"},
+    {SURG__OP_HAS_BODY, "function_body", "the specification gives a function body for each type"},
 };
 
 static void put_version(surg__buf *b, const surg_schema *s) {
@@ -127,6 +128,7 @@ static void put_version(surg__buf *b, const surg_schema *s) {
   const char *title = "notes\n";
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (!(s->flags & flags[i].flag)) continue;
+    if (flags[i].flag == SURG__OP_HAS_BODY && surg__body_find(s->op, s->since, 0)) continue;
     surg__buf_printf(b, "%s  %s\n", title, flags[i].words);
     title = "";
   }
@@ -182,6 +184,22 @@ static void put_step(surg__buf *b, const surg_schema *from, const surg_schema *t
   surg__buf_free(&changes);
 }
 
+/* Each line by itself: what is wider than a terminal stays as it was written. */
+static void put_bodies(surg__buf *b, const surg_schema *s) {
+  for (size_t i = 0; i < surg__body_count; i++) {
+    const surg__body *body = &surg__bodies[i];
+    if (body->op != s->op || body->since != s->since) continue;
+    surg__buf_printf(b, "function body of opset %d\n", body->opset);
+    for (const char *line = body->text; *line;) {
+      const size_t n = strcspn(line, "\n");
+      surg__buf_puts(b, "  ");
+      surg__buf_put(b, line, n);
+      surg__buf_putc(b, '\n');
+      line += n + (line[n] != 0);
+    }
+  }
+}
+
 static void print_op(surg_context *ctx, const surg_schema *s) {
   size_t n;
   const surg_schema *v = surg__schema_versions(s->op, &n);
@@ -196,6 +214,7 @@ static void print_op(surg_context *ctx, const surg_schema *s) {
     surg__buf_printf(&b, " (opset %d to %lld, the newest)\n", s->since,
                      (long long)surg_schema_newest(s->domain));
   put_version(&b, s);
+  put_bodies(&b, s);
   surg__buf_puts(&b, "versions\n");
   surg__buf_printf(&b, "  %2d  new\n", v[0].since);
   for (size_t i = 1; i < n; i++) put_step(&b, &v[i - 1], &v[i]);
@@ -295,6 +314,20 @@ static json_t *step_json(surg_context *ctx, const surg_schema *from, const surg_
   return e;
 }
 
+/* [{"opset": 18, "text": "..."}] */
+static json_t *bodies_json(const surg_schema *s) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < surg__body_count; i++) {
+    const surg__body *body = &surg__bodies[i];
+    if (body->op != s->op || body->since != s->since) continue;
+    json_t *e = json_object();
+    json_object_set_new(e, "opset", json_integer(body->opset));
+    json_object_set_new(e, "text", json_string(body->text));
+    json_array_append_new(list, e);
+  }
+  return list;
+}
+
 static void print_op_json(surg_context *ctx, const surg_schema *s) {
   json_t *j = json_object(), *types = json_object(), *marks = json_array(), *steps = json_array();
   size_t n;
@@ -314,6 +347,7 @@ static void print_op_json(surg_context *ctx, const surg_schema *s) {
   json_object_set_new(j, "types", types);
   json_object_set_new(j, "attributes", attrs_json(s));
   json_object_set_new(j, "flags", marks);
+  json_object_set_new(j, "bodies", bodies_json(s));
   json_object_set_new(j, "versions", steps);
   cli_print_json(j);
 }
