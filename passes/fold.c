@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes what is known before the model runs. A node whose inputs are all constant becomes
- * constants; Shape and Size of a value with a proven type become constants; an If with a constant
- * condition becomes the branch taken. Constants that nothing reads any more go at once.
+ * constants; so does a node of a shape computation whose result is proven although its inputs
+ * are not constant (Shape of a static dim, what is gathered from it); an If with a condition known in
+ * one of these ways becomes the branch taken; a computed target of Reshape becomes a constant with
+ * at most one -1 (fold_shapes.c). Constants that nothing reads any more go at once.
  *
  *   before: (float[2] x) => (y) <float[1] c = {3}> { d = Neg (c)   y = Mul (x, d) }
  *   after:  (float[2] x) => (y) <float[1] d = {-3}> { y = Mul (x, d) }
@@ -370,65 +372,6 @@ static bool all_constant(const surg_node *n) {
   return any;
 }
 
-/* --- Shape and Size of values that are not constant --- */
-
-/* The range of dims a Shape node gives, from its attributes; false when one is a parameter. */
-static bool shape_range(const surg_node *n, size_t rank, size_t *from, size_t *to) {
-  int64_t r = (int64_t)rank, start = 0, end = r;
-  if (surg_schema_since(surg_node_schema(n)) >= 15) {
-    if (surg_attr_ref(surg_node_attr(n, "start")) || surg_attr_ref(surg_node_attr(n, "end")))
-      return false;
-    start = surg_node_int(n, "start", 0);
-    end = surg_node_int(n, "end", r);
-    if (start < 0) start += r;
-    if (end < 0) end += r;
-    start = start < 0 ? 0 : start > r ? r : start;
-    end = end < start ? start : end > r ? r : end;
-  }
-  *from = (size_t)start;
-  *to = (size_t)end;
-  return true;
-}
-
-/* The result of Shape or Size as far as the proven type of the input tells it; NULL: it does not.
- */
-static surg_tensor *known_shape(fold_state *f, const surg_node *n) {
-  const surg_type *type = surg_value_type(surg_node_input(n, 0));
-  uint64_t count;
-  if (surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_has_rank(type)) return NULL;
-  if (surg_node_op(n) == SURG_OP_Size) {
-    if (!surg_type_static(type, &count) || count > INT64_MAX) return NULL;
-    int64_t size = (int64_t)count;
-    return surg_tensor_new(f->model, SURG_INT64, NULL, 0, &size, sizeof size);
-  }
-  size_t from, to;
-  if (!shape_range(n, surg_type_rank(type), &from, &to)) return NULL;
-  int64_t *dims = surg_pass_alloc(f->pass, (to - from + 1) * sizeof *dims);
-  if (!dims) {
-    f->failed = true;
-    return NULL;
-  }
-  for (size_t i = from; i < to; i++) {
-    dims[i - from] = surg_type_dim(type, i).value;
-    if (dims[i - from] < 0) return NULL;
-  }
-  int64_t length = (int64_t)(to - from);
-  return surg_tensor_new(f->model, SURG_INT64, &length, 1, dims, (to - from) * sizeof *dims);
-}
-
-static bool fold_shape(fold_state *f, surg_node *n) {
-  if (surg_node_output_count(n) != 1) return false;
-  surg_tensor *t = known_shape(f, n);
-  if (!t || f->failed) return false;
-  uint64_t bytes = bytes_in_file(n, &t, 1), leaving = fold_leaving(f, n);
-  uint64_t grown = bytes > leaving ? bytes - leaving : 0;
-  if (grown > f->max_growth && !fold_chain_pays(f, n, bytes, leaving)) return leave_large(f, n);
-  const surg_schema *op = surg_node_schema(n);
-  if (!may_grow(f, n, grown) || !fold_allow(f) || !replace_node(f, n, &t, 1)) return false;
-  fold_count(f, op, grown);
-  return true;
-}
-
 /* --- the walk --- */
 
 /* A Constant node becomes an initializer where those may stand. */
@@ -454,6 +397,21 @@ static bool may_fold(fold_state *f, const surg_node *n) {
   return !why || fold_leave(f, n, why);
 }
 
+/* --- values whose elements are known although inputs are not --- */
+
+/* A node of a shape computation whose result inference knows to the last element. */
+static bool fold_known(fold_state *f, surg_node *n) {
+  surg_tensor *t = fold_known_elements(f, surg_node_output(n, 0));
+  if (!t || f->failed || !may_fold(f, n)) return false;
+  uint64_t bytes = bytes_in_file(n, &t, 1), leaving = fold_leaving(f, n);
+  uint64_t grown = bytes > leaving ? bytes - leaving : 0;
+  if (grown > f->max_growth && !fold_chain_pays(f, n, bytes, leaving)) return leave_large(f, n);
+  const surg_schema *op = surg_node_schema(n);
+  if (!may_grow(f, n, grown) || !fold_allow(f) || !replace_node(f, n, &t, 1)) return false;
+  fold_count(f, op, grown);
+  return true;
+}
+
 /* Folds a node if that can be done; *next is the node to go on with. */
 static void visit(fold_state *f, surg_node *n, surg_node **next) {
   int op = surg_node_op(n);
@@ -470,10 +428,10 @@ static void visit(fold_state *f, surg_node *n, surg_node **next) {
       fold_identity(f, n);
     else
       fold_node(f, n);
-  } else if ((op == SURG_OP_Shape || op == SURG_OP_Size) && surg_node_input(n, 0)) {
-    if (has_reader(n) && !fold_keeps(f, n) && !fold_pinned(n) &&
-        surg_graph_takes_constants(surg_node_graph(n)))
-      fold_shape(f, n);
+  } else if (surg_node_output_count(n) == 1 && fold_known(f, n)) {
+    return;
+  } else if (op == SURG_OP_Reshape) {
+    fold_reshape(f, n);
   }
 }
 

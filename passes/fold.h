@@ -77,6 +77,12 @@ uint64_t fold_respelling(const surg_value *v, const char *name);
  * within max-growth of what leaves with them all; `leaving` leaves with n. */
 bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t leaving);
 
+/* fold_shapes.c: what inference knows of elements. A tensor of all of them; NULL: not all are known,
+ * or memory ran out and the model failed. */
+surg_tensor *fold_known_elements(const fold_state *f, const surg_value *v);
+/* Gives a Reshape a constant target where one says the same. */
+bool fold_reshape(fold_state *f, surg_node *n);
+
 /* fold_if.c: an If whose condition is constant becomes the nodes of the branch taken. Whether it
  * did; `*next` is then the node to go on with. */
 bool fold_if(fold_state *f, surg_node *n, surg_node **next);

@@ -9,11 +9,15 @@
  * graph its name and that value cannot take it, an Identity does. */
 #include "fold.h"
 
-/* The condition when it is one constant bool; -1: it is not. */
+/* The condition when it is one bool, constant or proven by shapes; -1: it is not. */
 static int condition(const surg_node *n) {
   const surg_value *v = surg_node_input(n, 0);
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  const surg_type *type = v ? surg_value_type(v) : NULL;
+  surg_elem e;
   int64_t b;
+  if (!t && type && surg_type_dtype(type) == SURG_BOOL && surg_value_elements(v, &e, 1) == 1)
+    return e.known ? e.value != 0 : -1;
   if (!t || surg_tensor_dtype(t) != SURG_BOOL || surg_tensor_count(t) != 1) return -1;
   return surg_tensor_read_ints(t, &b, 1) == 1 ? b != 0 : -1;
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Part of the fold pass: values of shape computations that inference knows, all or in part.
+ *
+ *   before: s = Shape (x)   n = Gather (s, 0)   t = Concat (n, {12}, {64})   y = Reshape (x, t)
+ *   after:  y = Reshape (x, {-1, 12, 64})
+ *
+ * A target element becomes 0 where it is proven to be the dim it would copy, and at most one of the
+ * others -1. That one is computed from the rest, so the rest must be proven not to be empty: a
+ * symbol may be 0 unless a range says otherwise. */
+#include "fold.h"
+
+#define ELEMENTS 1024 /* followed by inference at most */
+
+/* Bytes of one element as raw_data holds it, or 0. */
+static size_t element_size(int dtype) {
+  return dtype == SURG_INT64 ? 8 : dtype == SURG_INT32 ? 4 : dtype == SURG_BOOL ? 1 : 0;
+}
+
+static void put_element(uint8_t *out, size_t size, int64_t v) {
+  for (size_t i = 0; i < size; i++) out[i] = (uint8_t)((uint64_t)v >> (8 * i));
+}
+
+surg_tensor *fold_known_elements(const fold_state *f, const surg_value *v) {
+  const surg_type *type = v ? surg_value_type(v) : NULL;
+  uint64_t count;
+  if (!type || surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_static(type, &count) ||
+      count > ELEMENTS)
+    return NULL;
+  const size_t size = element_size(surg_type_dtype(type)), rank = surg_type_rank(type);
+  surg_elem elems[ELEMENTS];
+  uint8_t raw[ELEMENTS * 8];
+  int64_t dims[64];
+  if (size == 0 || rank > 64) return NULL;
+  if (surg_value_elements(v, elems, (size_t)count) != (int64_t)count) return NULL;
+  for (size_t i = 0; i < count; i++) {
+    if (!elems[i].known) return NULL;
+    put_element(raw + i * size, size, elems[i].value);
+  }
+  for (size_t i = 0; i < rank; i++) dims[i] = surg_type_dim(type, i).value;
+  return surg_tensor_new(f->model, surg_type_dtype(type), dims, rank, raw, (size_t)count * size);
+}
+
+/* --- targets of Reshape --- */
+
+static surg_dim dim_of(const surg_elem *e) {
+  return (surg_dim){.value = e->known ? e->value : -1, .expr = e->expr};
+}
+
+static bool at_least_one(surg_dim d) {
+  int64_t low, high;
+  if (d.value >= 0) return d.value > 0;
+  return surg_dim_range(d, &low, &high) && low >= 1;
+}
+
+/* What element i of the target is written as; false: it cannot be told. *open: it is a -1, *copy: a
+ * 0 that copies. */
+static bool element(const surg_type *x, const surg_elem *e, size_t i, bool zero_copies,
+                    int64_t *out, bool *open, bool *copy) {
+  if (e->known) {
+    *out = e->value;
+    /* A computed 0 or -1 has a meaning of its own, which depends on what was known. */
+    return e->value > 0;
+  }
+  *copy = zero_copies && i < surg_type_rank(x) && surg_dim_equal(dim_of(e), surg_type_dim(x, i));
+  *open = !*copy;
+  *out = *copy ? 0 : -1;
+  return *copy || e->expr;
+}
+
+/* The target, all said; false: it cannot be. */
+static bool target(const surg_type *x, const surg_elem *e, size_t n, bool zero_copies,
+                   int64_t *out) {
+  size_t opens = 0;
+  bool rest_full = true;
+  for (size_t i = 0; i < n; i++) {
+    bool open = false, copy = false;
+    if (!element(x, &e[i], i, zero_copies, &out[i], &open, &copy)) return false;
+    opens += open;
+    if (copy) rest_full = rest_full && at_least_one(surg_type_dim(x, i));
+  }
+  return opens == 0 || (opens == 1 && rest_full);
+}
+
+/* Erases what nothing reads any more: the computation of a target, upwards. */
+static bool bury_computation(fold_state *f, surg_node *n) {
+  size_t count = 1, capacity = 16;
+  surg_node **stack = surg_pass_alloc(f->pass, capacity * sizeof *stack);
+  if (!stack) return !(f->failed = true);
+  stack[0] = n;
+  while (count > 0 && !f->failed) {
+    surg_node *top = stack[--count];
+    bool used = surg_node_erased(top) || fold_keeps(f, top) || fold_pinned(top);
+    for (size_t i = 0; i < surg_node_output_count(top) && !used; i++) {
+      const surg_value *v = surg_node_output(top, i);
+      used = v && surg_value_first_use(v);
+    }
+    if (used || surg_node_subgraph(top, 0)) continue;
+    size_t inputs = surg_node_input_count(top);
+    if (count + inputs > capacity) {
+      surg_node **grown = surg_pass_alloc(f->pass, 2 * (count + inputs) * sizeof *grown);
+      if (!grown) return !(f->failed = true);
+      for (size_t i = 0; i < count; i++) grown[i] = stack[i];
+      stack = grown;
+      capacity = 2 * (count + inputs);
+    }
+    if (!fold_remember_inputs(f, top)) return false;
+    for (size_t i = 0; i < inputs; i++) {
+      surg_node *p = surg_value_producer(surg_node_input(top, i), NULL);
+      if (p && surg_node_graph(p) == surg_node_graph(top)) stack[count++] = p;
+    }
+    if (surg_node_erase(top) != SURG_OK) return !(f->failed = true);
+    fold_bury(f);
+  }
+  return !f->failed;
+}
+
+bool fold_reshape(fold_state *f, surg_node *n) {
+  surg_value *x = surg_node_input(n, 0), *s = surg_node_input(n, 1);
+  const surg_type *type = x ? surg_value_type(x) : NULL;
+  surg_elem elems[64];
+  int64_t out[64];
+  uint8_t raw[64 * 8];
+  if (!s || surg_value_constant(s) || !type || !surg_type_has_rank(type)) return false;
+  const int64_t count = surg_value_elements(s, elems, 64);
+  const bool zero_copies = surg_node_int(n, "allowzero", 0) == 0;
+  surg_node *producer = surg_value_producer(s, NULL);
+  if (count < 1 || !producer || fold_keeps(f, n) ||
+      surg_attr_ref(surg_node_attr(n, "allowzero")) ||
+      !surg_graph_takes_constants(surg_node_graph(n)) ||
+      !target(type, elems, (size_t)count, zero_copies, out))
+    return false;
+  for (int64_t i = 0; i < count; i++) put_element(raw + 8 * i, 8, out[i]);
+  surg_tensor *t = surg_tensor_new(f->model, SURG_INT64, &count, 1, raw, (size_t)count * 8);
+  if (!t) return !(f->failed = true);
+  const uint64_t bytes = surg_graph_constant_bytes(surg_node_graph(n), surg_value_name(s), t);
+  const uint64_t leaving = surg_value_use_count(s, 2) == 1 ? fold_leaving(f, producer) : 0;
+  const uint64_t grown = bytes > leaving ? bytes - leaving : 0;
+  if (grown > f->max_growth)
+    return fold_leave(f, n, "a constant target would be larger than its computation");
+  if (!fold_allow(f)) return false;
+  surg_value *c = surg_graph_constant(surg_node_graph(n), n, NULL, t);
+  f->changed = true;
+  if (!c || surg_node_set_input(n, 1, c) != SURG_OK) return !(f->failed = true);
+  fold_count(f, surg_node_schema(n), grown);
+  return bury_computation(f, producer);
+}
