@@ -245,7 +245,10 @@ static size_t entries(const char *s) {
 }
 
 /* `ai.onnx.ml:Scaler` is an operator of another domain, whose opset the row names. */
-static surg_node *build(surg_model *m, const kernel_row *r, size_t n_out) {
+surg_node *kernel_row_build(surg_context *ctx, const kernel_row *r, size_t n_out, surg_model **out) {
+  surg_model *m = surg_model_new(ctx, 10, strchr(r->op, ':') ? 21 : r->opset);
+  ck_assert_ptr_nonnull(m);
+  *out = m;
   surg_graph *g = surg_model_graph(m);
   char domain[40] = "";
   const char *colon = strchr(r->op, ':');
@@ -293,13 +296,12 @@ surg_status kernel_node_run(surg_context *ctx, surg_node *node, surg_tensor **ou
 }
 
 void kernel_row_check(surg_context *ctx, const kernel_row *r) {
-  surg_model *m = surg_model_new(ctx, 10, strchr(r->op, ':') ? 21 : r->opset);
-  ck_assert_ptr_nonnull(m);
+  surg_model *m;
   bool disputed = *r->outputs == '!', about = r->outputs[disputed] == '~';
   const char *p = r->outputs + disputed + about;
   size_t n_out = entries(p);
   surg_status expected = refusal(p, &n_out);
-  surg_node *node = build(m, r, n_out);
+  surg_node *node = kernel_row_build(ctx, r, n_out, &m);
   surg_tensor *want[8] = {NULL}, *got[8] = {NULL};
   for (size_t i = 0; expected == SURG_OK && i < n_out; i++) {
     want[i] = read_tensor(m, &p);
