@@ -207,6 +207,7 @@ static bool same_bits(int op) {
     case SURG_OP_Cast:
     case SURG_OP_CastLike:
     case SURG_OP_Ceil:
+    case SURG_OP_CenterCropPad:
     case SURG_OP_Clip:
     case SURG_OP_Compress:
     case SURG_OP_Concat:
@@ -221,6 +222,7 @@ static bool same_bits(int op) {
     case SURG_OP_GatherElements:
     case SURG_OP_GatherND:
     case SURG_OP_Max:
+    case SURG_OP_MaxUnpool:
     case SURG_OP_Min:
     case SURG_OP_Mul:
     case SURG_OP_Neg:
@@ -243,6 +245,7 @@ static bool same_bits(int op) {
     case SURG_OP_Sqrt:
     case SURG_OP_Squeeze:
     case SURG_OP_Sub:
+    case SURG_OP_TensorScatter:
     case SURG_OP_Tile:
     case SURG_OP_TopK:
     case SURG_OP_Transpose:

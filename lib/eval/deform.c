@@ -16,7 +16,8 @@ typedef struct deform {
   double *column; /* the values under the kernel: [channel][tap] */
 } deform;
 
-/* Coordinates of kernel element `tap` at output position `at`, shifted by the offsets. */
+/* Coordinates of kernel element `tap` at output position `at`, shifted by the offsets. False: they
+ * are nowhere. */
 static bool locate(const deform *d, uint64_t b, uint64_t group, uint64_t at, uint64_t tap) {
   const surg__array *offset = &d->k->in[2];
   uint64_t n = d->w.n, p = at, t = tap;
@@ -35,22 +36,22 @@ static bool locate(const deform *d, uint64_t b, uint64_t group, uint64_t at, uin
   return true;
 }
 
-static bool fill_column(const deform *d, uint64_t b, uint64_t at) {
+static surg__kstatus fill_column(const deform *d, uint64_t b, uint64_t at) {
   surg_kctx *k = d->k;
   uint64_t taps = d->w.kernel_count, each = d->channels / d->offset_groups;
-  for (uint64_t g = 0; g < d->offset_groups; ++g) {
-    for (uint64_t t = 0; t < taps; ++t) {
-      if (!locate(d, b, g, at, t)) return false;
-      uint64_t plane = (b * d->offset_groups + g) * taps + t;
-      double mask = 1;
-      if (surg__k_has(k, 4)) mask = surg__real_at(&k->in[4], plane * d->w.out_count + at);
-      for (uint64_t c = g * each; c < (g + 1) * each; ++c) {
-        const double *from = d->x + (b * d->channels + c) * d->w.in_count;
-        d->column[c * taps + t] = surg__taps_sum(d->taps, d->w.in, d->w.n, from) * mask;
-      }
+  for (uint64_t i = 0; i < d->offset_groups * taps; ++i) {
+    uint64_t g = i / taps, t = i % taps, plane = (b * d->offset_groups + g) * taps + t;
+    bool somewhere = locate(d, b, g, at, t);
+    double mask = 1;
+    if (!somewhere) SURG__K_TRY(surg__k_disputed(k, "an offset that is not finite"));
+    if (surg__k_has(k, 4)) mask = surg__real_at(&k->in[4], plane * d->w.out_count + at);
+    for (uint64_t c = g * each; c < (g + 1) * each; ++c) {
+      const double *from = d->x + (b * d->channels + c) * d->w.in_count;
+      double v = somewhere ? surg__taps_sum(d->taps, d->w.in, d->w.n, from) : 0;
+      d->column[c * taps + t] = v * mask;
     }
   }
-  return true;
+  return SURG__K_OK;
 }
 
 static void put_outputs(const deform *d, uint64_t b, uint64_t at) {
@@ -146,7 +147,7 @@ surg__kstatus surg__k_deform_conv(surg_kctx *k) {
   if (surg__k_has(k, 3) && !(d.bias = surg__k_widen(k, &k->in[3]))) return SURG__K_NOMEM;
   for (uint64_t b = 0; b < d.batch; ++b) {
     for (uint64_t at = 0; at < d.w.out_count; ++at) {
-      if (!fill_column(&d, b, at)) return surg__k_cannot(k, "an offset that is not finite");
+      SURG__K_TRY(fill_column(&d, b, at));
       put_outputs(&d, b, at);
     }
   }

@@ -10,7 +10,7 @@
 
 /* Coordinate i of n elements, in [-1, 1]. */
 static double normal(int64_t i, int64_t n, bool corners) {
-  if (corners) return 2 * (double)i / (double)(n - 1) - 1;
+  if (corners) return n > 1 ? 2 * (double)i / (double)(n - 1) - 1 : -1;
   return (2 * (double)i + 1) / (double)n - 1;
 }
 
@@ -30,7 +30,7 @@ static surg__kstatus read_grid(surg_kctx *k, uint32_t *n, int64_t *dims, bool co
   for (uint32_t d = 0; d < *n; ++d) {
     dims[d + 1] = sizes[d + 2];
     if (corners && dims[d + 1] == 1) {
-      return surg__k_cannot(k, "align_corners on an axis of one element");
+      SURG__K_TRY(surg__k_disputed(k, "align_corners on an axis of one element"));
     }
   }
   dims[*n + 1] = *n;
@@ -77,23 +77,29 @@ typedef struct sampler {
   surg__taps *taps;
 } sampler;
 
-/* The coordinate in elements. A runtime has it in the type of the grid, half in float. */
-static double scaled(const sampler *s, const surg__array *grid, uint64_t at, int64_t n) {
-  double v = surg__real_at(grid, at), length = (double)n;
+/* A coordinate of the grid in elements, in the type of the grid (half in float), as runtimes have
+ * it. */
+static double scaled(const sampler *s, const surg__array *grid, double v, int64_t n) {
+  double length = (double)n;
   v = s->corners ? (v + 1) / 2 * (length - 1) : ((v + 1) * length - 1) / 2;
   return grid->dtype == SURG_DOUBLE ? v : (double)(float)v;
 }
 
-static const char *find_taps(const sampler *s, uint64_t point) {
+static surg__kstatus find_taps(const sampler *s, uint64_t point) {
   const surg__array *grid = &s->k->in[1];
   for (uint32_t d = 0; d < s->n; ++d) {
     int64_t n = s->in[d];
-    double x = scaled(s, grid, point * s->n + (s->n - 1 - d), n);
+    double v = surg__real_at(grid, point * s->n + (s->n - 1 - d));
     double low = s->corners ? 0 : -0.5, high = s->corners ? (double)(n - 1) : (double)n - 0.5;
-    if (!isfinite(x)) return "a coordinate that is not finite";
+    if (!isfinite(v)) {
+      SURG__K_TRY(surg__k_disputed(s->k, "a coordinate that is not finite"));
+      v = -1; /* as ONNX Runtime and PyTorch have it */
+    }
+    double x = scaled(s, grid, v, n);
+    if (!isfinite(x)) return surg__k_cannot(s->k, "a coordinate that is not finite");
     surg__taps_find(&s->taps[d], s->mode, s->edge, x, n, low, high);
   }
-  return NULL;
+  return SURG__K_OK;
 }
 
 /* The element the taps of mode nearest point at, or -1. */
@@ -106,14 +112,13 @@ static int64_t pointed(const sampler *s) {
   return at;
 }
 
-static const char *sample_point(const sampler *s, uint64_t b, uint64_t point) {
+static surg__kstatus sample_point(const sampler *s, uint64_t b, uint64_t point) {
   const surg__array *x = &s->k->in[0], *o = &s->k->out[0];
   size_t size = surg__dtype_unpacked(x->dtype);
-  const char *why = find_taps(s, b * s->points + point);
-  if (why) return why;
+  SURG__K_TRY(find_taps(s, b * s->points + point));
   int64_t from = s->mode == SURG__NEAREST ? pointed(s) : -1;
   if (s->mode == SURG__NEAREST && from < 0 && x->dtype == SURG_STRING) {
-    return "text from outside the input";
+    return surg__k_cannot(s->k, "text from outside the input");
   }
   for (uint64_t c = b * s->channels; c < (b + 1) * s->channels; ++c) {
     uint64_t to = c * s->points + point;
@@ -126,7 +131,7 @@ static const char *sample_point(const sampler *s, uint64_t b, uint64_t point) {
       memcpy(at, (const char *)x->data + (c * s->plane + (uint64_t)from) * size, size);
     }
   }
-  return NULL;
+  return SURG__K_OK;
 }
 
 static surg__kstatus read_sampler(sampler *s, int64_t *dims) {
@@ -178,10 +183,7 @@ surg__kstatus surg__k_grid_sample(surg_kctx *k) {
   if (s.mode != SURG__NEAREST) s.wide = surg__k_widen(k, x);
   if (!s.taps || (s.mode != SURG__NEAREST && !s.wide)) return SURG__K_NOMEM;
   for (uint64_t b = 0; b < (uint64_t)x->dims[0]; ++b) {
-    for (uint64_t p = 0; p < s.points; ++p) {
-      const char *why = sample_point(&s, b, p);
-      if (why) return surg__k_cannot(k, why);
-    }
+    for (uint64_t p = 0; p < s.points; ++p) SURG__K_TRY(sample_point(&s, b, p));
   }
   return SURG__K_OK;
 }

@@ -70,7 +70,7 @@ static surg__kstatus run(const loss *l) {
     if (l->reduction == NONE && k->wanted[0]) surg__real_put(&k->out[0], i, v);
   }
   if (l->reduction == NONE || !k->wanted[0]) return SURG__K_OK;
-  if (l->reduction == MEAN && weights == 0) return surg__k_cannot(k, "the mean of nothing");
+  if (l->reduction == MEAN && weights == 0) SURG__K_TRY(surg__k_disputed(k, "the mean of nothing"));
   surg__real_put(&k->out[0], 0, l->reduction == MEAN ? sum / weights : sum);
   return SURG__K_OK;
 }

@@ -125,8 +125,8 @@ static void run_sequence(const layer *l, uint64_t d, uint64_t b) {
     }
     put_row(l, 0, to, s < length ? l->h : NULL);
   }
-  put_row(l, 1, state, l->h);
-  put_row(l, 2, state, l->c);
+  put_row(l, 1, state, length > 0 ? l->h : NULL);
+  put_row(l, 2, state, length > 0 ? l->c : NULL);
 }
 
 static void run_layer(layer *l) {
@@ -211,12 +211,15 @@ static surg__kstatus read_attributes(layer *l) {
                              each, each * (uint32_t)l->directions, l->acts);
 }
 
-/* Lengths of the sequences, checked. What the state after none is, runtimes do not agree on. */
+/* Lengths of the sequences, checked. The state after none is zero in ONNX Runtime, and not the
+ * initial one. */
 static surg__kstatus read_lengths(layer *l) {
   surg_kctx *k = l->k;
   uint64_t count = 0;
   bool state = (k->n_out > 1 && k->wanted[1]) || (k->n_out > 2 && k->wanted[2]);
-  if (l->steps == 0 && state) return surg__k_cannot(k, "the state after an empty sequence");
+  if (l->steps == 0 && state) {
+    SURG__K_TRY(surg__k_disputed(k, "the state after an empty sequence"));
+  }
   if (!surg__k_has(k, 4)) return SURG__K_OK;
   l->lengths = surg__k_ints(k, 4, &count);
   if (!l->lengths) return SURG__K_NOMEM;
@@ -225,7 +228,7 @@ static surg__kstatus read_lengths(layer *l) {
       return surg__k_invalid(k, "a sequence is longer than the input");
     }
     if (l->lengths[b] == 0 && state) {
-      return surg__k_cannot(k, "the state after an empty sequence");
+      SURG__K_TRY(surg__k_disputed(k, "the state after an empty sequence"));
     }
   }
   return SURG__K_OK;
