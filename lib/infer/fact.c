@@ -157,6 +157,17 @@ int64_t surg_value_elements(const surg_value *v, surg_elem *out, size_t cap) {
   return n;
 }
 
+const surg__elem *surg__i_value_elems(surg__infer *c, const surg_value *v,
+                                      surg__elem buf[SURG__ELEMS], uint32_t *n) {
+  bool real = false;
+  const surg__elem *e = elems_of(c, v, buf, n, &real);
+  return real ? NULL : e;
+}
+
+void surg__i_set_elems(surg__infer *c, surg_value *v, const surg__elem *e, uint32_t n) {
+  if (v && state_of(c, v)) keep_elems(c, state_of(c, v), e, n, false);
+}
+
 bool surg__i_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n) {
   surg__elem buf[SURG__ELEMS];
   const surg__elem *e = surg__i_elems(c, i, buf, n);
@@ -349,7 +360,7 @@ void surg__i_put_type(surg__infer *c, size_t k, const surg_type *type) {
 
 /* Whether `t` says of a tensor what `f` says; dims of a rank that is not tracked are `f`'s own. */
 static bool says(const surg_type *t, const surg__fact *f) {
-  if (f->type) return surg_type_equal(t, f->type);
+  if (f->type) return surg__type_same(t, f->type);
   if (!t || t->kind != SURG_TYPE_TENSOR || t->dtype != f->dtype) return false;
   return f->ranked ? same_dims(t, f->dims, f->rank) : !t->has_rank;
 }
@@ -371,6 +382,14 @@ void surg__i_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
 void surg__i_put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const surg__fact *elem) {
   surg_value *v = target(c, k);
   if (v) surg__i_set_wrapped(c, v, kind, elem);
+}
+
+bool surg__type_same(const surg_type *a, const surg_type *b) {
+  if (!surg_type_equal(a, b)) return false;
+  for (; a && b; a = a->elem, b = b->elem)
+    for (uint32_t i = 0; a->has_rank && i < a->rank; i++)
+      if (a->dims[i].expr != b->dims[i].expr) return false;
+  return true;
 }
 
 const surg_type *surg__i_outside(surg__infer *c, const surg_type *t, const surg_graph *body) {

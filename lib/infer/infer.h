@@ -48,7 +48,10 @@ typedef struct surg__infer {
   bool bad;             /* the inputs contradict the operator */
   bool nomem;
   struct surg__istate *states; /* NULL: measuring; else value->scratch points into it */
-  surg__arena keep;     /* elements, until the model is done */
+  surg__arena keep;     /* elements, until the next inference */
+  surg__arena scratch;  /* nodes as they are in a call */
+  size_t work_left;     /* nodes that may be walked more than once */
+  bool no_calls;        /* functions are walked for no call */
   size_t elems_left;
   size_t measured;      /* outputs with a known size, and their bytes */
   uint64_t bytes;
@@ -64,6 +67,8 @@ typedef struct surg__istate {
   const surg_type *old; /* what the last inference found: used again where it is equal */
   const surg__elems *elems;
   bool has_elems; /* they are settled: `elems`, or NULL for none */
+  bool refuted;   /* what was assumed of an input of a body did not hold */
+  const surg_type *seed; /* of an input of a body in the next round */
 } surg__istate;
 
 typedef void (*surg__rule)(surg__infer *c);
@@ -72,6 +77,22 @@ surg__rule surg__rule_find(int op);
 
 /* Whether what is proven of a node's inputs contradicts its operator. The model is inferred. */
 bool surg__infer_contradicts(const surg_node *n);
+
+/* --- walking (walk.c) --- */
+/* Nodes that one inference walks: this many times those of the model, and some more. Beyond it no
+ * body and no function is walked twice. */
+#define SURG__WORK 8u
+#define SURG__WORK_LEAST 65536u
+#define SURG__ROUNDS 4u /* walks of a loop's body, the last with states of unknown shape */
+void surg__i_walk(surg__infer *c, surg_graph *g);
+size_t surg__i_work(const surg_model *m);
+/* Makes c->n a node whose rule may run; false: it has none, or its attributes are not known. */
+bool surg__i_prepare(surg__infer *c, const surg_node *n);
+/* Takes back all that was stated in a graph and the bodies in it. */
+void surg__i_forget(surg__infer *c, surg_graph *g);
+/* States a declared type, without what is not a matter of inference (denotations). */
+void surg__i_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
+                            surg__symbol symbol);
 
 /* --- reading --- */
 bool surg__i_has(const surg__infer *c, size_t i); /* input i is present */
@@ -87,6 +108,9 @@ const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__E
 /* The same of floats, too: for rules that give elements on as they are. */
 const surg__elem *surg__i_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                     uint32_t *n);
+/* Elements of any value. */
+const surg__elem *surg__i_value_elems(surg__infer *c, const surg_value *v,
+                                      surg__elem buf[SURG__ELEMS], uint32_t *n);
 /* The one known element of input i; false when it is no such thing. */
 bool surg__i_int(surg__infer *c, size_t i, int64_t *out);
 /* All elements of input i as numbers, at most `cap`. */
@@ -111,11 +135,14 @@ void surg__i_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
  * its dims are `dims`. */
 bool surg__fact_join(const surg__fact *a, const surg__fact *b, surg_dim dims[SURG_LIMIT_RANK],
                      surg__fact *out);
+/* The same, of dims whose expressions are the same too (surg_type_equal takes none for any). */
+bool surg__type_same(const surg_type *a, const surg_type *b);
 /* A type of a value inside of `body` as it holds outside; NULL: nothing does. */
 const surg_type *surg__i_outside(surg__infer *c, const surg_type *t, const surg_graph *body);
 /* The type of a value that is no output of the node: an input of its bodies. */
 void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank);
 void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype);
+void surg__i_set_elems(surg__infer *c, surg_value *v, const surg__elem *e, uint32_t n);
 /* The elements of output k, whose type was stated. */
 void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
 /* The same of floats, too, where they are those of an input of the type of output k. */

@@ -150,9 +150,22 @@ void surg__i_zip_map(surg__infer *c);
 
 /* flow.c */
 void surg__i_if(surg__infer *c);
+surg_graph *surg__i_body(const surg__infer *c, const char *attr);
+/* A fact about an output of a body, as it holds outside: without what hangs on the inside. */
+surg__fact surg__i_outside_fact(surg__infer *c, const surg_value *v, const surg_graph *body,
+                                size_t slot, surg_dim dims[SURG_LIMIT_RANK]);
+/* Output k is what a body gives, and has its elements. */
+void surg__i_put_from_body(surg__infer *c, size_t k, const surg_value *v, const surg_graph *body);
+/* Output k is one of two values, one cannot say which. */
+void surg__i_put_join(surg__infer *c, size_t k, const surg__fact *a, const surg__fact *b);
+
+/* loops.c */
 void surg__i_loop(surg__infer *c);
 void surg__i_scan(surg__infer *c);
-/* States what is known of the inputs of the bodies of a node, before they are inferred. */
+/* States what is known of the inputs of the bodies of a node, before they are walked. */
 void surg__i_seed_bodies(surg__infer *c);
+/* Whether what was taken for granted of the states of a loop holds after its body was walked for
+ * the `round`th time; else the inputs of the body are stated anew. */
+bool surg__i_settled(surg__infer *c, unsigned round);
 
 #endif

@@ -380,6 +380,7 @@ static bool copy_header(cloner *c) {
   m->epoch = f->epoch;
   m->fresh = f->fresh;
   m->inferred_epoch = f->inferred_epoch;
+  m->trust_declared = f->trust_declared;
   m->owned_resident = f->owned_resident;
   if (!text_of(c, f->options.external_root, &m->options.external_root)) return false;
   if (!copy_imports(c, &f->imports, &m->imports)) return false;

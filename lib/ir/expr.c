@@ -100,10 +100,16 @@ static bool measure(surg_expr *key) {
   return true;
 }
 
-const surg_expr *surg__expr_intern(surg__exprs *set, surg_expr *key) {
+static const surg_expr *find(const surg__exprs *set, surg_expr *key) {
   key->hash = hash_of(key);
-  for (const surg_expr *e = set->buckets[key->hash & (set->n_buckets - 1)]; e; e = e->next)
-    if (same(e, key)) return e;
+  const surg_expr *e = set->buckets[key->hash & (set->n_buckets - 1)];
+  while (e && !same(e, key)) e = e->next;
+  return e;
+}
+
+const surg_expr *surg__expr_intern(surg__exprs *set, surg_expr *key) {
+  const surg_expr *found = find(set, key);
+  if (found) return found;
   if (set->count >= SURG_LIMIT_EXPRS || !measure(key)) return NULL;
   surg_expr *e = surg__zalloc(set->m, sizeof *e);
   if (!e) return NULL;
@@ -180,6 +186,13 @@ const surg_expr *surg__expr_named(surg_model *m, const char *name, surg__symbol 
   surg_expr key = {.kind = SURG__EXPR_SYM, .symbol = symbol, .name = name, .divisor = d};
   key.lo = surg__floor_div(lo + (d - 1), d);
   key.hi = hi / d;
+  if (symbol == SURG__SYMBOL_DECLARED) {
+    /* The name of an input's symbol is that symbol. */
+    surg_expr input = key;
+    input.symbol = SURG__SYMBOL_INPUT;
+    const surg_expr *known = find(set, &input);
+    if (known) return surg__expr_scale(known, d);
+  }
   return surg__expr_scale(surg__expr_intern(set, &key), d);
 }
 

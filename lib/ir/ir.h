@@ -335,6 +335,7 @@ struct surg_model {
   struct surg__opset *opsets; /* index of long import lists, for opsets_gen */
   uint32_t opsets_gen;
   uint64_t epoch, fresh;
+  bool trust_declared;       /* declared types serve where nothing can be inferred */
   surg__arena elems;         /* of values, until the next inference */
   struct surg__exprs *exprs; /* lib/ir/expr.h; NULL until one is made */
   uint64_t inferred_epoch; /* epoch the `inferred` types of all values belong to, plus 1; 0: none */

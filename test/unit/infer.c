@@ -63,7 +63,8 @@ static void spell(const surg_type *t, char *out, size_t cap) {
     const char *comma = i ? "," : "";
     if (d.value >= 0)
       n += (size_t)snprintf(out + n, cap - n, "%s%lld", comma, (long long)d.value);
-    else if (!d.expr || (d.expr->kind == SURG__EXPR_SYM && !d.param))
+    else if (!d.expr || (d.expr->kind == SURG__EXPR_SYM &&
+                          d.expr->symbol == SURG__SYMBOL_ANONYMOUS))
       n += (size_t)snprintf(out + n, cap - n, "%s?", comma);
     else
       n += spell_symbolic(out + n, cap - n, comma, d);
@@ -198,7 +199,7 @@ START_TEST(dims_born_in_bodies_stay_there) {
             "q = Add(s, s)\n p, r = If (c) <then_branch = t () => (int64 u, int64 w) {\n"
             "u = NonZero(x)\n w = Identity(q) },\n"
             "else_branch = e () => (int64 u2, int64 w2) { u2 = NonZero(x)\n w2 = Identity(q) }>\n}");
-  infer("s int64[?,?,?]; q int64[?,?,?]; r int64[?,?,?]");
+  infer("s int64[?,1,?]; q int64[?,1,?]; r int64[?,1,?]");
   const surg_type *s = surg_value_type(value("s")), *q = surg_value_type(value("q"));
   const surg_type *r = surg_value_type(value("r"));
   ck_assert_str_eq(surg_dim_text(model, surg_type_dim(s, 2)), "dim(\"s\", 2)");
@@ -274,18 +275,117 @@ START_TEST(deep_nesting_is_walked) {
 }
 END_TEST
 
-START_TEST(functions_know_no_attributes) {
-  load("<ir_version: 8, opset_import: [\"\": 17, \"f\": 1]>\n"
-       "g (float[2] x) => (float y) { y = f.F <to = 7> (x) }\n"
-       "<domain: \"f\", opset_import: [\"\": 17]>\n"
-       "F <to> (a) => (b) { k = Constant <value_ints = [1, 2]> ()\n"
-       "b = Cast <to: int = @to> (k) }");
-  infer("y -");
-  surg_graph *body = surg_function_graph(surg_model_function(model, 0));
+/* Each call is inferred with what is known of it; the body keeps what holds for all calls. */
+START_TEST(functions_are_inferred_per_call) {
   char got[64];
+  load("<ir_version: 8, opset_import: [\"\": 17, \"f\": 1]>\n"
+       "g (float[N,2] x, int64[3] z) => (float y) {\n"
+       "y = f.F <to = 7> (x)\n w = f.F <to = 1> (z)\n v = f.F(x)\n"
+       "s = Shape(x)\n r = f.G <k = 2> (x, s)\n q = f.G(x, s)\n n = f.H(x)\n"
+       "a = Add(n, n)\n }\n"
+       "<domain: \"f\", opset_import: [\"\": 17]>\n"
+       "F <to> (a) => (b) { k = Constant <value_ints = [1, 2]> ()\n b = Cast <to: int = @to> (a) }\n"
+       "<domain: \"f\", opset_import: [\"\": 17, \"f\": 1]>\n"
+       "G <k: int = 3> (a, s) => (b) { c = Constant <value_int: int = @k> ()\n t = Mul(s, c)\n"
+       "e = ConstantOfShape(t)\n b = f.F <to: int = @k> (e) }\n"
+       "<domain: \"f\", opset_import: [\"\": 17]>\n"
+       "H (a) => (b) { b = NonZero(a) }");
+  infer("y int64[N,2]; w float[3]; v -; r uint8[2*N,4]; q int8[3*N,6]; n int64[2,?]; a int64[2,?]");
+  const surg_type *n = surg_value_type(value("n"));
+  ck_assert_str_eq(surg_dim_text(model, surg_type_dim(n, 1)), "dim(\"n\", 1)");
+  surg_graph *body = surg_function_graph(surg_model_function(model, 0));
   spell(surg_value_type(surg_graph_find_value(body, "k")), got, sizeof got);
   ck_assert_str_eq(got, "int64[2]");
   ck_assert_ptr_null(surg_value_type(surg_graph_find_value(body, "b")));
+  ck_assert_ptr_null(surg_value_type(surg_graph_find_value(body, "a")));
+}
+END_TEST
+
+START_TEST(loops_keep_the_shape_of_states) {
+  load(HEAD "g (int64 n, bool c, float[N,2] x, float[3] k, float[1] e) => (float y)\n"
+            "<int64 five = {5}, bool yes = {1}, bool no = {0}> {\n"
+            "y, z, w, s = Loop (n, c, x, k, e) <body = b (int64 i, bool ci, float a, float d, float f)\n"
+            "=> (bool co, float a2, float d2, float f2, float s2) {\n"
+            "co = Identity(ci)\n a2 = Relu(a)\n d2 = Concat <axis = 0> (d, e)\n"
+            "f2 = Concat <axis = 0> (f, d)\n s2 = Transpose(a) }>\n"
+            "p, q = Loop (five, yes, x) <body = b2 (int64 i, bool ci, float a)\n"
+            "=> (bool co, float a2, float s2) {\n"
+            "co = Identity(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n"
+            "u, v = Loop (five, , x) <body = b3 (int64 i, bool ci, float a)\n"
+            "=> (bool co, float a2, float s2) {\n"
+            "co = Not(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n"
+            "o, m = Loop (five, no, x) <body = b4 (int64 i, bool ci, float a)\n"
+            "=> (bool co, float a2, float s2) { co = Identity(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n"
+            "j, h = Loop (five, , x) <body = b5 (int64 i, bool ci, float a)\n"
+            "=> (bool co, float a2, float s2) { co = Identity(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n}");
+  infer("y float[N,2]; z float[?]; w float[?]; s float[?,2,N]; p float[N,2]; q float[5,N,2];"
+        " u float[N,2]; v float[?,N,2]; m float[0,N,2]; h float[5,N,2]");
+}
+END_TEST
+
+/* What one state is hangs on another: the fixed point takes a round for each. */
+START_TEST(loops_settle_round_by_round) {
+  load(HEAD "g (int64 n, bool c, float[2] x, float[2] k, float[3] e) => (float y) {\n"
+            "y, z, w = Loop (n, c, x, k, e) <body = b (int64 i, bool ci, float a, float d, float f)\n"
+            "=> (bool ci, float d, float f, float a) { }>\n"
+            "p, q, r, s, t, u = Loop (n, c, x, x, x, x, x, e) <body = b2 (int64 i, bool ci,\n"
+            "float a1, float a2, float a3, float a4, float a5, float a6)\n"
+            "=> (bool co, float b1, float b2, float b3, float b4, float b5, float b6) {\n"
+            "co = Identity(ci)\n b1 = Relu(a2)\n b2 = Relu(a3)\n b3 = Relu(a4)\n"
+            "b4 = Relu(a5)\n b5 = Relu(a6)\n b6 = Concat <axis = 0> (a6, a6) }>\n}");
+  infer("y float[?]; z float[?]; w float[?]; p float*; u float*");
+  ck_assert(!surg_dim_equal(surg_type_dim(surg_value_type(value("y")), 0),
+                            surg_type_dim(surg_value_type(value("z")), 0)));
+}
+END_TEST
+
+/* Loops in loops would be walked 4^depth times. */
+START_TEST(nested_loops_are_bounded) {
+  static char text[40000];
+  size_t n = 0;
+  const int depth = 30; /* as deep as a text nests */
+  n += (size_t)sprintf(text, HEAD "g (int64 n, bool c, float[2] x) => (float y) {\n");
+  for (int i = 0; i < depth; i++)
+    n += (size_t)sprintf(text + n, "%s%d = Loop (n, c, %s%d) <body = b%d (int64 i%d, bool c%d, float a%d)"
+                                   " => (bool d%d, float r%d) { d%d = Identity(c%d)\n",
+                         i ? "q" : "y", i, i ? "a" : "x", i ? i - 1 : 0, i, i, i, i, i, i, i, i);
+  n += (size_t)sprintf(text + n, "r%d = Concat <axis = 0> (a%d, a%d)\n", depth - 1, depth - 1, depth - 1);
+  for (int i = depth - 1; i > 0; i--)
+    n += (size_t)sprintf(text + n, "}>\n r%d = Relu(q%d)\n", i - 1, i);
+  sprintf(text + n, "}>\n}");
+  /* The outer names are those of the graph. */
+  char *p = strstr(text, "y0 = Loop (n, c, x0)");
+  memcpy(p, "y  = Loop (n, c, x )", 20);
+  load(text);
+  infer("y float*");
+}
+END_TEST
+
+START_TEST(first_scans_have_batches) {
+  load("<ir_version: 4, opset_import: [\"\": 8]>\n"
+       "g (float[B,3] h, float[B,T,3] x) => (float y) {\n"
+       "y, s = Scan <num_scan_inputs = 1,\n"
+       "body = b (float a, float e) => (float a2, float s2) {\n"
+       "a2 = Add(a, e)\n s2 = Concat <axis = 0> (a2, e) }> (, h, x)\n}");
+  infer("y float[B,3]; s float[B,T,6]");
+}
+END_TEST
+
+START_TEST(declarations_may_be_trusted) {
+  static const char text[] = HEAD
+      "g (float[N] x) => (float[N,K,4] y) <float[K,?] t, seq(float[K]) q, int64[2] w> {\n"
+      "t = Foreign(x)\n u = Relu(t)\n y = Other(u)\n q = Third(x)\n e = Identity(q)\n"
+      "w = Shape(t)\n v = Relu(w)\n}";
+  load(text);
+  infer("t -; u -; y -; q -");
+  ck_assert_int_eq(surg_model_trust_declared(model, true), SURG_OK);
+  infer("t float[K,?]; u float[K,?]; y float[N,K,4]; q seq(float[K]); w int64[2]");
+  const surg_dim k = surg_type_dim(surg_value_type(value("y")), 1);
+  ck_assert(surg_dim_equal(k, surg_type_dim(surg_value_type(value("u")), 0)));
+  ck_assert_ptr_null(k.param);
+  ck_assert_str_eq(surg_type_dim(surg_value_type(value("y")), 0).param, "N");
+  ck_assert_int_eq(surg_model_trust_declared(model, false), SURG_OK);
+  infer("t -; y -");
 }
 END_TEST
 
@@ -397,7 +497,12 @@ int main(void) {
   tcase_add_test(c, sequence_map_seeds_its_body);
   tcase_add_test(c, branches_give_one_kind_of_sequence);
   tcase_add_test(c, deep_nesting_is_walked);
-  tcase_add_test(c, functions_know_no_attributes);
+  tcase_add_test(c, functions_are_inferred_per_call);
+  tcase_add_test(c, loops_keep_the_shape_of_states);
+  tcase_add_test(c, loops_settle_round_by_round);
+  tcase_add_test(c, nested_loops_are_bounded);
+  tcase_add_test(c, first_scans_have_batches);
+  tcase_add_test(c, declarations_may_be_trusted);
   tcase_add_test(c, overridable_initializers_are_no_constants);
   tcase_add_test(c, edits_void_what_was_proven);
   tcase_add_test(c, types_are_used_again);

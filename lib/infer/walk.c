@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk of inference: node after node, the bodies of a node before its rule, and the function of
+ * a call with what is known of that call. The bodies of a loop are walked again until what was taken
+ * for granted of its states holds. Nodes walked in all are bounded, so that loops in loops and calls
+ * of calls cost no more than a multiple of the model. */
+#include "infer/infer.h"
+#include "infer/rules.h"
+
+/* --- one node --- */
+
+/* Whether attributes stand for attributes of a function: their values are not known then. */
+static bool has_refs(const surg_node *n) {
+  for (uint32_t i = 0; i < n->n_attr; i++)
+    if (n->attrs[i]->ref) return true;
+  return false;
+}
+
+/* The index of the type parameter a formal input or output names, or -1. */
+static int type_param(const surg_schema *s, const surg__param *p) {
+  if (p->option == SURG__VARIADIC && !p->homogeneous) return -1;
+  for (uint32_t i = 0; i < s->n_params; i++)
+    if (!strcmp(s->params[i].name, p->type)) return (int)i;
+  return -1;
+}
+
+static bool tensors_only(const surg__type_param *p) {
+  size_t n = 0;
+  while (p->types[n]) n++;
+  return n == (size_t)__builtin_popcount(p->tensor_mask);
+}
+
+/* Narrows the type parameters by the element types of the inputs; false: they contradict. */
+static bool bind_types(surg__infer *c) {
+  const surg_schema *s = c->schema;
+  assert(s->n_params <= SURG_COUNT(c->mask));
+  for (uint32_t i = 0; i < s->n_params; i++)
+    c->mask[i] = tensors_only(&s->params[i]) ? s->params[i].tensor_mask : 0;
+  const size_t inputs = surg_node_input_count(c->n);
+  int param = -1;
+  for (size_t i = 0; i < inputs && s->n_inputs; i++) {
+    if (i < s->n_inputs) param = type_param(s, &s->inputs[i]);
+    if (param < 0) continue;
+    const surg__fact f = surg__i_in(c, i);
+    if (f.kind != SURG_TYPE_TENSOR || f.dtype <= 0 || f.dtype >= 32) continue;
+    const uint32_t bit = UINT32_C(1) << f.dtype;
+    if (!(s->params[param].tensor_mask & bit)) return false;
+    if (c->mask[param] && !(c->mask[param] & bit)) return false;
+    c->mask[param] = bit;
+  }
+  return true;
+}
+
+bool surg__i_prepare(surg__infer *c, const surg_node *n) {
+  c->n = n;
+  c->bad = false;
+  c->schema = surg_node_schema(n);
+  if (!c->schema || (c->schema->flags & SURG__OP_DEPRECATED) || has_refs(n)) return false;
+  c->op = c->schema->op;
+  c->since = c->schema->since;
+  c->bad = !bind_types(c);
+  return true;
+}
+
+/* Outputs the rule said nothing about still have the element type the schema gives them. */
+static void finish_outputs(surg__infer *c) {
+  const size_t n = surg_node_output_count(c->n);
+  for (size_t k = 0; k < n; k++) {
+    surg_value *v = surg_node_output(c->n, k);
+    if (!v) continue;
+    if (c->bad) {
+      surg__istate *s = v->scratch;
+      v->inferred = NULL;
+      s->elems = NULL;
+    } else if (!v->inferred) {
+      const int dtype = surg__i_dtype(c, k);
+      if (dtype) surg__i_put_unranked(c, k, dtype);
+    }
+  }
+}
+
+
+/* What a value is declared to be, for nodes nobody can infer. */
+static void trust(surg__infer *c) {
+  const size_t n = surg_node_output_count(c->n);
+  for (size_t k = 0; k < n; k++) {
+    surg_value *v = surg_node_output(c->n, k);
+    const surg_type *t = v && !v->inferred ? surg_value_declared_type(v) : NULL;
+    if (t) surg__i_state_declared(c, v, t, SURG__SYMBOL_DECLARED);
+  }
+}
+
+static void infer_node(surg__infer *c, const surg_node *n) {
+  surg__rule rule = NULL;
+  if (c->work_left) c->work_left--;
+  if (n && surg__i_prepare(c, n)) {
+    rule = surg__rule_find(c->op);
+    if (rule && !c->bad) rule(c);
+    finish_outputs(c);
+  }
+  if (!rule && n && c->m->trust_declared && !surg_node_function(n)) {
+    c->n = n;
+    trust(c);
+  }
+}
+
+/* --- what a body knew --- */
+
+static void forget_value(surg_value *v) {
+  surg__istate *s = v->scratch;
+  if (!v->producer && !v->input) return; /* an initializer */
+  v->inferred = NULL;
+  s->elems = NULL;
+  s->has_elems = false;
+}
+
+/* Recursion is bounded by how deep graphs nest (SURG_LIMIT_DEPTH). */
+void surg__i_forget(surg__infer *c, surg_graph *g) {
+  for (surg_value *v = g->first_value; v; v = v->next) forget_value(v);
+  for (surg_node *n = g->first; n; n = n->next) {
+    for (uint32_t i = 0; i < n->n_attr; i++) {
+      const surg_attr *a = n->attrs[i];
+      if (a->kind != SURG_ATTR_GRAPH && a->kind != SURG_ATTR_GRAPHS) continue;
+      for (uint32_t k = 0; k < a->count; k++)
+        if (a->u.graphs[k]) surg__i_forget(c, a->u.graphs[k]);
+    }
+  }
+}
+
+/* --- the walk --- */
+
+typedef struct frame {
+  surg_node *node;              /* the next one */
+  const surg_node *call;        /* the call it is walked for; NULL: for none */
+  const surg_function *function; /* that is called */
+  uint32_t calls;               /* how many calls are around it */
+  unsigned round;               /* how often the bodies of `node` were walked */
+  bool entered;                 /* its bodies are walked */
+  bool called;                  /* its function is */
+} frame;
+typedef SURG_VEC(frame) frames;
+
+/* The attribute of a call that `ref` stands for, or the function's default. */
+static const surg_attr *actual(const frame *f, const char *ref) {
+  const surg_attr *a = surg_node_attr(f->call, ref);
+  for (size_t i = 0; i < f->function->defaults.count && !a; i++)
+    if (f->function->defaults.items[i]->name == ref) a = f->function->defaults.items[i];
+  return a;
+}
+
+/* The node as it is in this call: what stands for attributes of the function is replaced by them.
+ * NULL: they are not known. */
+static const surg_node *effective(surg__infer *c, const frame *f, const surg_node *n) {
+  if (!has_refs(n)) return n;
+  if (!f->call || c->nomem) return NULL;
+  surg_node *copy = surg__arena_alloc(&c->scratch, sizeof *copy);
+  surg_attr **list = surg__arena_array(&c->scratch, n->n_attr, sizeof *list);
+  surg_attr *attrs = surg__arena_array(&c->scratch, n->n_attr, sizeof *attrs);
+  if (!copy || !list || !attrs) {
+    c->nomem = true;
+    return NULL;
+  }
+  *copy = *n;
+  copy->attrs = list;
+  copy->n_attr = 0;
+  for (uint32_t i = 0; i < n->n_attr; i++) {
+    const surg_attr *a = n->attrs[i], *by = a->ref ? actual(f, a->ref) : a;
+    if (!by) continue; /* absent in the call: absent here */
+    if (by->ref || by->kind != a->kind) return NULL;
+    attrs[i] = *by;
+    attrs[i].name = a->name;
+    list[copy->n_attr++] = &attrs[i];
+  }
+  return copy;
+}
+
+static bool has_bodies(const surg_node *n) {
+  for (uint32_t i = 0; i < n->n_attr; i++)
+    if (n->attrs[i]->kind == SURG_ATTR_GRAPH || n->attrs[i]->kind == SURG_ATTR_GRAPHS) return true;
+  return false;
+}
+
+static bool push(surg__infer *c, frames *stack, surg_graph *g, const frame *around) {
+  frame f = {.node = g->first};
+  if (around) {
+    f.call = around->call;
+    f.function = around->function;
+    f.calls = around->calls;
+  }
+  if (!surg__vec_push(c->m->ctx, stack, f)) c->nomem = true;
+  return !c->nomem;
+}
+
+/* Puts the bodies of a node on the stack; false: it has none, or memory ran out. */
+static bool push_bodies(surg__infer *c, frames *stack, const surg_node *n) {
+  const frame around = stack->items[stack->count - 1];
+  bool any = false;
+  for (uint32_t i = 0; i < n->n_attr && !c->nomem; i++) {
+    const surg_attr *a = n->attrs[i];
+    if (a->ref || (a->kind != SURG_ATTR_GRAPH && a->kind != SURG_ATTR_GRAPHS)) continue;
+    for (uint32_t k = 0; k < a->count && !c->nomem; k++) {
+      surg_graph *g = a->u.graphs[k];
+      if (g && g->first && push(c, stack, g, &around)) any = true;
+    }
+  }
+  return any;
+}
+
+static bool is_active(const frames *stack, const surg_function *f) {
+  for (size_t i = 0; i < stack->count; i++)
+    if (stack->items[i].function == f) return true;
+  return false;
+}
+
+/* Gives an input of a function what is known of an argument. */
+static void bind(surg__infer *c, surg_value *to, const surg_value *from) {
+  surg__elem buf[SURG__ELEMS];
+  surg__istate *s = to->scratch;
+  uint32_t n;
+  const surg__fact f = surg__i_value(c, from, 0);
+  if (f.kind == SURG_TYPE_TENSOR && f.ranked)
+    surg__i_set(c, to, f.dtype, f.dims, f.rank);
+  else if (f.kind == SURG_TYPE_TENSOR)
+    surg__i_set_unranked(c, to, f.dtype);
+  else
+    to->inferred = f.type;
+  (void)surg__i_value_elems(c, from, buf, &n); /* those of a constant are read here */
+  if (from) s->elems = ((surg__istate *)from->scratch)->elems;
+  s->has_elems = true;
+}
+
+/* Puts the function that a node calls on the stack; false: it cannot be walked for this call. */
+static bool push_call(surg__infer *c, frames *stack, const surg_node *n) {
+  const surg_function *fn = surg_node_function(n);
+  frame around = stack->items[stack->count - 1];
+  if (!fn || !fn->body || !n || c->no_calls || !c->work_left) return false;
+  if (around.calls == SURG_LIMIT_CALL_DEPTH || is_active(stack, fn)) return false;
+  surg__i_forget(c, fn->body);
+  for (size_t i = 0; i < fn->body->n_in; i++)
+    bind(c, fn->body->in[i], surg_node_input(n, i));
+  around.call = n;
+  around.function = fn;
+  around.calls++;
+  return push(c, stack, fn->body, &around);
+}
+
+static void finish_call(surg__infer *c, const surg_node *n) {
+  const surg_graph *body = surg_node_function(n)->body;
+  const size_t outputs = surg_node_output_count(n);
+  c->n = n;
+  c->schema = NULL;
+  c->bad = false;
+  for (size_t k = 0; k < outputs && k < body->n_out; k++)
+    surg__i_put_from_body(c, k, surg_graph_output(body, k), body);
+}
+
+/* Whether the bodies have to be walked once more. */
+static bool again(surg__infer *c, frames *stack, const surg_node *n) {
+  frame *f = &stack->items[stack->count - 1];
+  if (!n || f->called || !surg__i_prepare(c, n)) return false;
+  /* A body without nodes is settled at once, round after round. */
+  while (!surg__i_settled(c, ++f->round))
+    if (push_bodies(c, stack, n)) return true;
+  return false;
+}
+
+/* Whether something was put on the stack that comes before the node. */
+static bool enter(surg__infer *c, frames *stack, const surg_node *n) {
+  frame *f = &stack->items[stack->count - 1];
+  f->entered = true;
+  f->called = false;
+  f->round = 0;
+  if (!n) return false;
+  if (surg_node_function(n)) {
+    const size_t at = stack->count - 1;
+    const bool called = push_call(c, stack, n);
+    stack->items[at].called = called;
+    return called;
+  }
+  if (!has_bodies(n)) return false;
+  if (surg__i_prepare(c, n)) surg__i_seed_bodies(c);
+  return push_bodies(c, stack, n) || again(c, stack, n);
+}
+
+static void step(surg__infer *c, frames *stack) {
+  frame *f = &stack->items[stack->count - 1];
+  surg_node *node = f->node;
+  if (!node) {
+    stack->count--;
+    return;
+  }
+  const surg_node *n = effective(c, f, node);
+  if (!f->entered ? enter(c, stack, n) : again(c, stack, n)) return;
+  f = &stack->items[stack->count - 1];
+  node->types_stale = false;
+  if (f->called)
+    finish_call(c, n);
+  else
+    infer_node(c, n);
+  f->node = node->next;
+  f->entered = false;
+}
+
+void surg__i_walk(surg__infer *c, surg_graph *g) {
+  frames stack = {0};
+  push(c, &stack, g, NULL);
+  while (stack.count && !c->nomem) step(c, &stack);
+  surg__vec_free(c->m->ctx, &stack);
+}
+
+size_t surg__i_work(const surg_model *m) {
+  size_t n = 0, work;
+  for (const surg_graph *g = m->graph; g; g = g->next) n += g->n_nodes;
+  return surg__mul(n, SURG__WORK, &work) && surg__add(work, SURG__WORK_LEAST, &work) ? work : n;
+}
