@@ -395,7 +395,8 @@ static double pooled(const char *op, const surg__array *x, uint64_t plane, int64
     int64_t r = y * stride - pad + i / k * dilation, c = xx * stride - pad + i % k * dilation;
     if (r < 0 || c < 0 || r >= in || c >= in) continue;
     double v = number(x, plane * (uint64_t)(in * in) + (uint64_t)(r * in + c));
-    acc = *op == 'M' ? (v > acc || isnan(v) ? v : acc) : *op == 'A' ? acc + v : acc + pow(fabs(v), 3);
+    if (*op == 'M') acc = v > acc || isnan(v) ? v : acc;
+    else acc += *op == 'A' ? v : pow(fabs(v), 3);
     n++;
   }
   if (*op == 'A') return acc / (double)(include_pad ? k * k : n);
@@ -406,7 +407,8 @@ START_TEST(pools) {
   static const char *const ops[] = {"MaxPool", "AveragePool", "LpPool"};
   for (int round = 0; round < 120; round++) {
     const char *op = ops[round % 3];
-    int64_t k = (int64_t)between(1, 4), stride = (int64_t)between(1, 3), pad = (int64_t)between(0, k - 1);
+    int64_t k = (int64_t)between(1, 4), stride = (int64_t)between(1, 3);
+    int64_t pad = (int64_t)between(0, (uint64_t)k - 1);
     int64_t dilation = *op == 'M' ? (int64_t)between(1, 2) : 1;
     if (dilation > 1) pad = 0;
     int64_t in = (int64_t)between((uint64_t)(k * dilation), round % 10 == 0 ? 300 : 20);
@@ -420,7 +422,8 @@ START_TEST(pools) {
     if (*op == 'M') surg_node_set_ints(n, "dilations", (const int64_t[]){dilation, dilation}, 2);
     if (*op == 'L') surg_node_set_int(n, "p", 3);
     if (include_pad) surg_node_set_int(n, "count_include_pad", 1);
-    surg__array x = array(SURG_FLOAT, (const int64_t[]){1, 2, in, in}, 4, round % 7 == 0), out = {0};
+    const int64_t dims[] = {1, 2, in, in};
+    surg__array x = array(SURG_FLOAT, dims, 4, round % 7 == 0), out = {0};
     ck_assert_int_eq(compute(n, &x, &out), SURG_OK);
     ck_assert_uint_eq(out.count, (uint64_t)(2 * out_size * out_size));
     for (uint64_t i = 0; i < out.count; i++) {
