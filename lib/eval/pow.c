@@ -48,7 +48,8 @@ static const char *one(const surg__array *x, uint64_t ix, const surg__array *y, 
   if (surg__is_real(x->dtype)) {
     double e;
     if (!real_exponent(y, iy, &e)) return "an integer exponent is too large for a float base";
-    surg__store_f64(o->dtype, o->data, io, pow(surg__load_f64(x->dtype, x->data, ix), e));
+    double v = surg__load_f64(x->dtype, x->data, ix);
+    surg__store_f64(o->dtype, o->data, io, e == 2 ? v * v : pow(v, e));
     return NULL;
   }
   uint64_t n;

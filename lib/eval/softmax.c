@@ -4,6 +4,7 @@
 
 #include "eval/kernels.h"
 #include "eval/number.h"
+#include "eval/vmath.h"
 
 /* The runs the operator works on: `outer` x `inner` of them, elements `inner` apart. */
 typedef struct runs {
@@ -66,6 +67,25 @@ static void soft(const surg__array *x, const surg__array *o, uint64_t base, cons
   }
 }
 
+/* exp of n elements less `top` to `to`, and their sum. */
+SURG__HOT(exp_row, (const float *from, float top, double *to, uint64_t n), (from, top, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) to[i] = surg__v_exp((double)from[i] - (double)top);
+}
+
+SURG__HOT(share_row, (const double *from, double sum, float *to, uint64_t n), (from, sum, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) to[i] = (float)(from[i] / sum);
+}
+
+/* A dense run of floats; `row` has room for its exponentials. */
+static void soft_floats(const float *x, float *o, uint64_t n, double *row) {
+  float top = x[0];
+  double sum = 0;
+  for (uint64_t i = 0; i < n; ++i) top = x[i] > top || x[i] != x[i] ? x[i] : top;
+  exp_row(x, top, row, n);
+  for (uint64_t i = 0; i < n; ++i) sum += row[i];
+  share_row(row, sum, o, n);
+}
+
 static bool hard(const surg__array *x, const surg__array *o, uint64_t base, const runs *r) {
   uint64_t index;
   if (isnan(peak(x, base, r, &index))) return false;
@@ -85,7 +105,14 @@ surg__kstatus surg__k_softmax(surg_kctx *k) {
   uint64_t work;
   if (!surg__mul_u64(x->count, 4, &work)) return SURG__K_BUDGET;
   SURG__K_TRY(surg__k_work(k, work));
-  for (uint64_t i = 0; i < r.outer * r.inner; ++i) {
+  bool dense = r.inner == 1 && x->dtype == SURG_FLOAT && k->op == SURG_OP_Softmax;
+  double *row = dense ? surg__k_scratch(k, (size_t)r.length, sizeof *row) : NULL;
+  if (dense && !row) return SURG__K_NOMEM;
+  for (uint64_t i = 0; i < r.outer && dense; ++i) {
+    soft_floats((const float *)x->data + i * r.length, (float *)o->data + i * r.length, r.length,
+                row);
+  }
+  for (uint64_t i = 0; i < r.outer * r.inner && !dense; ++i) {
     uint64_t base = i / r.inner * r.length * r.inner + i % r.inner;
     if (k->op == SURG_OP_Hardmax) {
       if (!hard(x, o, base, &r)) return surg__k_cannot(k, "the largest of NaN is not defined");

@@ -258,6 +258,7 @@ static surg__kstatus reals(surg_kctx *k) {
     if (form == 1) fn = f_gelu_tanh;
   }
   surg__unary_fn fast = x->dtype == SURG_FLOAT ? surg__unary_fast(k->op) : NULL;
+  if (x->dtype == SURG_FLOAT && k->op == SURG_OP_Gelu) fast = surg__gelu_fast(fn == f_gelu_tanh);
   if (fast) {
     fast(x->data, o->data, x->count, a, b);
     return SURG__K_OK;

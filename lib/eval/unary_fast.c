@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operators of one input on float elements where float arithmetic gives the bits that double
- * arithmetic rounded once gives: a root, a quotient, a product or a rounding of floats is exact in
- * double, or double is wide enough that rounding twice is rounding once. */
+/* The operators of one input on float elements. Where float arithmetic gives the bits that double
+ * arithmetic rounded once gives (a root, a quotient, a product or a rounding of floats: double is
+ * wide enough that rounding twice is rounding once) they are computed in float; exp and its kin by
+ * vmath.h. */
 #include "eval/unary_fast.h"
 
 #include <math.h>
 
-#include "eval/hot.h"
+#include "eval/vmath.h"
 
 #define FAST(name, expression)                                                              \
   SURG__HOT(name, (const float *in, float *out, uint64_t n, double a, double b),            \
@@ -38,8 +39,34 @@ SURG__INLINE double clamp01(double y) {
 FAST(fast_hard_sigmoid, (float)clamp01(a * (double)x + b))
 FAST(fast_hard_swish, (float)((double)x * clamp01(a * (double)x + b)))
 
+FAST(fast_exp, (float)surg__v_exp(x))
+FAST(fast_sigmoid, (float)surg__v_sigmoid(x))
+FAST(fast_swish, (float)((double)x * surg__v_sigmoid(a * (double)x)))
+FAST(fast_tanh, (float)surg__v_tanh(x))
+FAST(fast_erf, (float)surg__v_erf(x))
+FAST(fast_gelu, (float)(0.5 * (double)x * (1 + surg__v_erf((double)x * 0.70710678118654752440))))
+
+SURG__INLINE double gelu_tanh(double x) {
+  return 0.5 * x * (1 + surg__v_tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
+FAST(fast_gelu_tanh, (float)gelu_tanh(x))
+
+surg__unary_fn surg__gelu_fast(bool by_tanh) {
+  return by_tanh ? fast_gelu_tanh : fast_gelu;
+}
+
 surg__unary_fn surg__unary_fast(int op) {
   switch (op) {
+    case SURG_OP_Exp:
+      return fast_exp;
+    case SURG_OP_Sigmoid:
+      return fast_sigmoid;
+    case SURG_OP_Swish:
+      return fast_swish;
+    case SURG_OP_Tanh:
+      return fast_tanh;
+    case SURG_OP_Erf:
+      return fast_erf;
     case SURG_OP_Neg:
       return fast_neg;
     case SURG_OP_Abs:

@@ -9,4 +9,6 @@
 typedef void (*surg__unary_fn)(const float *in, float *out, uint64_t n, double a, double b);
 surg__unary_fn surg__unary_fast(int op); /* NULL: there is none */
 
+surg__unary_fn surg__gelu_fast(bool by_tanh);
+
 #endif
