@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Domains that are imported and of whose operators nothing here knows any: one finding a domain. */
+/* Domains that are imported and of whose operators nothing here knows any, and the default domain
+ * by its long name: one finding a domain. */
 #include <stdlib.h>
 
 #include "check/check.h"
@@ -31,6 +32,23 @@ static bool collect(surg__checker *c, strangers *list) {
   return true;
 }
 
+/* Older checkers look for the domain as the node spells it. */
+static void check_spelling(surg__checker *c) {
+  const surg_node *first = NULL;
+  size_t count = 0;
+  for (size_t i = 0; i < c->m->imports.count; i++)
+    if (strcmp(c->m->imports.items[i].domain, "ai.onnx") == 0) return; /* told of the import */
+  for (surg_graph *g = c->m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next) {
+      if (strcmp(n->domain, "ai.onnx") != 0) continue;
+      if (count++ == 0) first = n;
+    }
+  if (first)
+    surg__check_found(c, "W223", surg__locate_node(first),
+                      "the default domain is spelled out (%zu node%s)", count,
+                      count == 1 ? "" : "s");
+}
+
 static void tell(surg__checker *c, const stranger *first, size_t n) {
   const bool told = surg__check_told(c);
   surg__check_found(c, "W220", told ? surg__locate_node(first->node) : NULL,
@@ -40,6 +58,7 @@ static void tell(surg__checker *c, const stranger *first, size_t n) {
 
 void surg__check_domains(surg__checker *c) {
   strangers list = {0};
+  check_spelling(c);
   if (!collect(c, &list)) c->failed = surg__alloc_status(c->ctx);
   if (list.count) qsort(list.items, list.count, sizeof *list.items, by_domain);
   for (size_t i = 0, end; i < list.count; i = end) {

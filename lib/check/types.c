@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nodes read against what their operator takes: by inferred types alone, so that a stale
  * description is blamed where it stands and not at the nodes around it. */
+#include <stdio.h>
+
 #include "check/check.h"
 #include "infer/infer.h"
 
@@ -28,12 +30,45 @@ void surg__check_put_allowed(surg__buf *b, const surg_schema *s, const surg__par
   }
 }
 
+/* A type as the operator table spells it; false: it is not known in full. */
+static bool spell(const surg_type *t, char *out, size_t n) {
+  static const char *const wraps[] = {
+      [SURG_TYPE_SEQUENCE] = "seq(", [SURG_TYPE_OPTIONAL] = "optional("};
+  size_t depth = 0, at = 0;
+  for (; t && (t->kind == SURG_TYPE_SEQUENCE || t->kind == SURG_TYPE_OPTIONAL);
+       t = t->elem, depth++)
+    at += (size_t)snprintf(out + at, n - at, "%s", wraps[t->kind]);
+  const char *name = t ? surg__dtype_name(t->dtype) : NULL;
+  if (!name || depth > 2) return false;
+  if (t->kind == SURG_TYPE_MAP) {
+    const char *value =
+        t->elem && t->elem->kind == SURG_TYPE_TENSOR ? surg__dtype_name(t->elem->dtype) : NULL;
+    if (!value) return false;
+    at += (size_t)snprintf(out + at, n - at, "map(%s, %s)", name, value);
+  } else if (t->kind == SURG_TYPE_TENSOR) {
+    at += (size_t)snprintf(out + at, n - at, "tensor(%s)", name);
+  } else {
+    return false;
+  }
+  snprintf(out + at, n - at, "%.*s", (int)depth, "))");
+  return true;
+}
+
+/* Whether a value that is no tensor may stand where the operator has `p`. */
+static bool takes(const surg_schema *s, const surg__param *p, const char *type) {
+  const surg__type_param *t = surg__schema_type_param(s, p);
+  if (!t) return strcmp(p->type, type) == 0;
+  for (size_t i = 0; t->types[i]; i++)
+    if (strcmp(t->types[i], type) == 0) return true;
+  return false;
+}
+
 static const char *input_name(surg__checker *c, const surg_node *n, size_t i) {
   return surg__q(c->ctx, surg_value_name(surg_node_input(n, i)));
 }
 
 static void bad_type(surg__checker *c, const surg_node *n, size_t i, const surg__param *p,
-                     int dtype) {
+                     const char *type) {
   if (!surg__check_told(c)) {
     surg__check_found(c, "E201", NULL, "more");
     return;
@@ -43,9 +78,8 @@ static void bad_type(surg__checker *c, const surg_node *n, size_t i, const surg_
   surg__check_put_allowed(&b, n->schema, p);
   surg__buf_putc(&b, 0);
   surg__check_found(c, "E201", surg__locate_node(n),
-                    "input %zu %s is tensor(%s) where %s-%d takes %s as %s", i, input_name(c, n, i),
-                    surg__dtype_name(dtype), n->schema->name, n->schema->since,
-                    b.failed ? "another type" : b.p, p->name);
+                    "input %zu %s is %s where %s-%d takes %s as %s", i, input_name(c, n, i), type,
+                    n->schema->name, n->schema->since, b.failed ? "another type" : b.p, p->name);
   surg__buf_free(&b);
 }
 
@@ -73,11 +107,17 @@ static bool check_inputs(surg__checker *c, const surg_node *n) {
   for (size_t i = 0; i < n->n_in; i++) {
     const surg__param *p = surg__schema_formal(s, false, i);
     const surg_type *type = surg_value_type(n->in[i].value);
-    if (!p || !type || type->kind != SURG_TYPE_TENSOR) continue;
+    char text[64];
+    if (!p || !type || !spell(type, text, sizeof text)) continue;
+    if (type->kind != SURG_TYPE_TENSOR && !takes(s, p, text)) {
+      bad_type(c, n, i, p, text);
+      clean = false;
+    }
+    if (type->kind != SURG_TYPE_TENSOR) continue;
     const int dtype = type->dtype;
     if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) continue;
     if (!surg__check_allowed(s, p, dtype)) {
-      bad_type(c, n, i, p, dtype);
+      bad_type(c, n, i, p, text);
       clean = false;
       continue;
     }
@@ -103,18 +143,38 @@ static void put_input(surg__buf *b, const surg_value *v) {
     return;
   }
   surg__check_put_type(b, t);
+  int64_t elements[8];
+  const surg_tensor *constant = surg_value_constant(v);
+  const int64_t count = constant ? surg_tensor_read_ints(constant, elements, 8) : 0;
+  for (int64_t i = 0; i < count; i++)
+    surg__buf_printf(b, "%s%lld", i ? ", " : " {", (long long)elements[i]);
+  if (count > 0) surg__buf_putc(b, '}');
+}
+
+/* Whether an input may be a shape, list of axes or the like that other nodes compute: its elements
+ * are followed here, where other checkers and runtimes wait for the run. */
+static bool computed(const surg_node *n) {
+  for (size_t i = 1; i < n->n_in; i++) {
+    const surg_value *v = n->in[i].value;
+    const surg_type *t = surg_value_type(v);
+    if (!v || !v->producer || surg_value_constant(v) || !t || t->kind != SURG_TYPE_TENSOR) continue;
+    if ((t->dtype == SURG_INT64 || t->dtype == SURG_INT32) && (!t->has_rank || t->rank < 2))
+      return true;
+  }
+  return false;
 }
 
 static void bad_shapes(surg__checker *c, const surg_node *n) {
+  const char *code = computed(n) ? "W206" : "E203";
   if (!surg__check_told(c)) {
-    surg__check_found(c, "E203", NULL, "more");
+    surg__check_found(c, code, NULL, "more");
     return;
   }
   surg__buf b;
   surg__buf_init(&b, c->ctx);
   for (size_t i = 0; i < n->n_in && i < 8; i++) put_input(&b, n->in[i].value);
   surg__buf_putc(&b, 0);
-  surg__check_found(c, "E203", surg__locate_node(n),
+  surg__check_found(c, code, surg__locate_node(n),
                     "%s-%d cannot take inputs or attributes of this shape: (%s)", n->schema->name,
                     n->schema->since, b.failed ? "?" : b.p);
   surg__buf_free(&b);

@@ -32,7 +32,6 @@ static const char *const nearest[] = {
 static const char *const grid[] = {"bilinear", "nearest", "bicubic", "linear", "cubic", NULL};
 static const char *const border[] = {"zeros", "border", "reflection", NULL};
 static const char *const scatter[] = {"none", "add", "mul", "max", "min", NULL};
-static const char *const loss[] = {"none", "mean", "sum", NULL};
 static const char *const roi[] = {"avg", "max", NULL};
 static const char *const gelu[] = {"none", "tanh", NULL};
 
@@ -57,9 +56,6 @@ static const words table[] = {
     {SURG_OP_GridSample, "mode", grid},
     {SURG_OP_GridSample, "padding_mode", border},
     {SURG_OP_ScatterElements, "reduction", scatter},
-    {SURG_OP_ScatterND, "reduction", scatter},
-    {SURG_OP_NegativeLogLikelihoodLoss, "reduction", loss},
-    {SURG_OP_SoftmaxCrossEntropyLoss, "reduction", loss},
     {SURG_OP_RoiAlign, "mode", roi},
     {SURG_OP_Gelu, "approximate", gelu},
 };
@@ -160,6 +156,28 @@ static void check_one(surg__checker *c, const surg_node *n, size_t i) {
                 (unsigned long long)count, n->schema->name);
 }
 
+static void check_rank(surg__checker *c, const surg_node *n, size_t i, uint32_t rank) {
+  const surg_type *t = ranked(n, i);
+  if (t && t->rank != rank)
+    contradicts(c, n, "input %zu is of rank %u where %s takes rank %u", i, t->rank, n->schema->name,
+                rank);
+}
+
+/* Inputs 2 and on are `groups` lists of one length. */
+static void check_groups(surg__checker *c, const surg_node *n, uint32_t groups) {
+  if (n->n_in < 2 + groups || (n->n_in - 2) % groups)
+    contradicts(c, n, "has %u inputs: 2 and %u for each tensor", n->n_in, groups);
+}
+
+static void check_loss(surg__checker *c, const surg_node *n) {
+  const surg_type *x = ranked(n, 0), *target = ranked(n, 1);
+  if (x && x->rank < 2)
+    contradicts(c, n, "input 0 is of rank %u where %s takes 2 and more", x->rank, n->schema->name);
+  else if (x && target && target->rank + 1 != x->rank)
+    contradicts(c, n, "inputs 0 and 1 are of ranks %u and %u: the second is one less", x->rank,
+                target->rank);
+}
+
 static void check_norm(surg__checker *c, const surg_node *n, size_t inputs) {
   const int64_t channels = dim(ranked(n, 0), 1);
   const size_t before = c->count; /* one such finding a node */
@@ -223,6 +241,46 @@ static void check_if(surg__checker *c, const surg_node *n) {
   }
 }
 
+static void check_ranks(surg__checker *c, const surg_node *n) {
+  switch (n->schema->op) {
+    case SURG_OP_Flatten:
+      if (n->schema->since < 11 && surg_node_int(n, "axis", 1) < 0)
+        contradicts(c, n, "axis is negative, which Flatten takes since opset 11");
+      break;
+    case SURG_OP_Expand:
+      check_rank(c, n, 1, 1);
+      break;
+    case SURG_OP_Reshape:
+      if (n->schema->since >= 5) check_rank(c, n, 1, 1);
+      break;
+    case SURG_OP_Tile:
+      if (n->schema->since >= 6) check_rank(c, n, 1, 1);
+      break;
+    case SURG_OP_ConstantOfShape:
+      check_rank(c, n, 0, 1);
+      break;
+    case SURG_OP_MaxUnpool:
+      check_rank(c, n, 2, 1);
+      break;
+    case SURG_OP_GridSample:
+      if (n->schema->since < 20) check_rank(c, n, 0, 4);
+      break;
+    case SURG_OP_NegativeLogLikelihoodLoss:
+    case SURG_OP_SoftmaxCrossEntropyLoss:
+      check_loss(c, n);
+      break;
+    case SURG_OP_training_Adagrad:
+    case SURG_OP_training_Momentum:
+      check_groups(c, n, 3);
+      break;
+    case SURG_OP_training_Adam:
+      check_groups(c, n, 4);
+      break;
+    default:
+      break;
+  }
+}
+
 static void check_shapes(surg__checker *c, const surg_node *n) {
   switch (n->schema->op) {
     case SURG_OP_Softmax:
@@ -265,6 +323,7 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
       check_if(c, n);
       break;
     default:
+      check_ranks(c, n);
       break;
   }
 }

@@ -89,7 +89,7 @@ bool surg__load_check_ref(surg__loader *L, const surg_node *n, const surg_attr *
 /* A builtin of a function is what it would be by the imports of the model. */
 bool surg__load_check_opset(surg__loader *L, const surg_node *n);
 /* The type of an input or output of the model; NULL: none. */
-bool surg__load_check_interface(surg__loader *L, uint64_t off, const surg_type *t);
+bool surg__load_check_interface(surg__loader *L, uint64_t off, const surg_type *t, bool input);
 /* An empty dim_param in the type of what stands at `off` (load_type.c). */
 void surg__load_check_dims(surg__loader *L, uint64_t off, const Onnx__TypeProto *p);
 

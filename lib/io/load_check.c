@@ -63,6 +63,7 @@ static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s
   const surg__attr_def *def = surg__schema_attr(s, a->name);
   bool graph = a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS;
   if (!def && !graph && a->name[0] == '_' && a->name[1] == '_') return true; /* ONNX's own */
+  if (!def && !graph && n->op == SURG_OP_LayerNormalization) return true;    /* takes any */
   if (!def && graph)
     return surg__load_bad(L, a->src.field_off, "E105", "%s has no such graph", n->op_type);
   if (!def)
@@ -103,6 +104,16 @@ static bool check_outputs(surg__loader *L, const surg_node *n, const surg_schema
   return true;
 }
 
+/* BatchNormalization gives all of its statistics or none. */
+static bool check_norm_outputs(surg__loader *L, const surg_node *n) {
+  const int since = n->schema->since;
+  const bool good =
+      n->n_out == 1 || n->n_out == (since < 14 ? 5 : 3) || (since < 9 && n->n_out == 4);
+  return good ||
+         surg__load_unclean(L, n->src.field_off, "E115", "has %u outputs where %s gives 1 or %d",
+                            n->n_out, n->op_type, since < 14 ? 5 : 3);
+}
+
 static bool check_arity(surg__loader *L, const surg_node *n, const surg_schema *s) {
   uint64_t off = n->src.field_off;
   if (n->n_in < s->min_in || n->n_in > s->max_in) {
@@ -122,6 +133,7 @@ static bool check_arity(surg__loader *L, const surg_node *n, const surg_schema *
         !surg__load_bad(L, off, "E115", "input %u \"%s\" of %s is absent", i, s->inputs[i].name,
                         n->op_type))
       return false;
+  if (n->op == SURG_OP_BatchNormalization && !check_norm_outputs(L, n)) return false;
   return check_outputs(L, n, s);
 }
 
@@ -187,11 +199,10 @@ static bool check_call(surg__loader *L, const surg_node *n) {
     return surg__load_bad(L, n->src.field_off, "E128",
                           "has %u outputs where the function gives %zu", n->n_out, f->body->n_out);
   size_t required = f->attrs.count - f->defaults.count;
-  for (size_t i = 0; i < required; i++)
-    if (!find_attr(n, f->attrs.items[i]) &&
-        !surg__load_unclean(L, n->src.field_off, "E107", "gives no attribute %s to the function",
-                            surg__q(L->ctx, f->attrs.items[i])))
-      return false;
+  for (size_t i = 0; i < required && L->policy == SURG_LOAD_CHECK; i++)
+    if (!find_attr(n, f->attrs.items[i]))
+      surg__load_warn(L, n->src.field_off, "W208", "gives no attribute %s to the function",
+                      surg__q(L->ctx, f->attrs.items[i]));
   return true;
 }
 
@@ -246,7 +257,12 @@ static bool check_node(surg__loader *L, const surg_node *n) {
 static bool check_default(surg__loader *L, const surg_value *v) {
   const surg_type *type = v->decl.type;
   const surg_tensor *t = v->tensor;
-  if (!v->input || !t || !type || type->kind != SURG_TYPE_TENSOR) return true;
+  if (!v->input || !t || !type) return true;
+  if (type->kind == SURG_TYPE_SEQUENCE || type->kind == SURG_TYPE_MAP ||
+      type->kind == SURG_TYPE_OPTIONAL)
+    return surg__load_unclean(L, v->init_src.field_off, "E127",
+                              "is a tensor, and the input of this name is none");
+  if (type->kind != SURG_TYPE_TENSOR) return true;
   bool same = type->dtype == t->dtype || type->dtype == SURG_UNDEFINED;
   if (type->has_rank) {
     same = same && type->rank == t->rank;
@@ -302,7 +318,7 @@ bool surg__load_check(surg__loader *L) {
   for (surg_graph *g = L->m->graph; g; g = g->next) {
     L->node = g->parent_node;
     if (!check_order(L, g) || !check_initializers(L, g)) return false;
-    if (!*g->name && g->kind == SURG_GRAPH_MAIN &&
+    if (!*g->name && g->kind != SURG_GRAPH_FUNCTION &&
         !surg__load_unclean(L, g->src.field_off, "E109", "has no name"))
       return false;
     for (surg_node *n = g->first; n; n = n->next) {
