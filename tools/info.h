@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "cli.h"
+#include "ir/expr.h"
 #include "measure/measure.h"
 
 typedef struct info_weights {
@@ -13,7 +14,8 @@ typedef struct info_weights {
 
 typedef struct info_cost {
   const surg_node *node;
-  uint64_t macs, flops;
+  surg__amount macs, flops;
+  int64_t macs_at_1, flops_at_1; /* with every symbol as 1 */
 } info_cost;
 
 /* The node that needs the newest opset of a domain. */
@@ -35,8 +37,8 @@ typedef struct info_facts {
   size_t values, values_ranked, values_sized;
   info_cost *costs; /* of nodes that cost something, the greatest first */
   size_t cost_count;
-  uint64_t macs, flops;
-  bool overflow;           /* the sums are more than can be counted */
+  surg__poly macs, flops; /* sums; `bad`: more than can be told */
+  int64_t flops_at_1;
   size_t size_unknown;     /* nodes not counted */
   size_t operator_unknown; /* nodes not counted */
   size_t in_functions;     /* nodes not counted */
@@ -46,7 +48,7 @@ typedef struct info_facts {
   char ir_what[512];
   info_floor floors[INFO_DOMAINS];
   size_t floor_count;
-  char symbols[128]; /* names of dims of the inputs, for a hint; "" for none */
+  char symbols[128]; /* of the inputs, that are no numbers; "" for none */
 } info_facts;
 
 /* Types are inferred. On failure a line has been said or the status is SURG_ENOMEM. */

@@ -33,28 +33,47 @@ static void count_values(info_facts *f, const surg_graph *g) {
   }
 }
 
+/* Every symbol of a file as 1; what a run alone decides has no number. */
+static bool as_one(void *user, const char *name, const surg_value *v, size_t axis, int64_t *out) {
+  (void)user, (void)v, (void)axis;
+  *out = 1;
+  return name != NULL;
+}
+
+static bool at_one(surg__amount a, int64_t *out) {
+  *out = a.k;
+  return !a.expr || surg_dim_eval((surg_dim){-1, NULL, a.expr}, as_one, NULL, out);
+}
+
+static void add_amount(surg__poly *sum, surg__amount a) {
+  if (a.expr)
+    surg__poly_add(sum, 1, a.expr);
+  else if (!surg__add_i64(sum->k, a.k, &sum->k))
+    sum->bad = true;
+}
+
 static void add_cost(info_facts *f, const surg_node *n) {
-  uint64_t macs, flops;
-  switch (surg_node_cost(n, &macs, &flops)) {
-    case SURG_OK:
-      break;
-    case SURG_EUNSUPPORTED:
-      f->operator_unknown++;
-      return;
-    default:
-      f->size_unknown++;
-      return;
+  info_cost c = {.node = n};
+  const surg_status s = surg__node_cost(n, &c.macs, &c.flops);
+  if (s == SURG_EUNSUPPORTED) {
+    f->operator_unknown++;
+    return;
   }
-  if (!flops) return;
-  f->costs[f->cost_count++] = (info_cost){n, macs, flops};
-  if (!surg__add_u64(f->macs, macs, &f->macs) || !surg__add_u64(f->flops, flops, &f->flops))
-    f->overflow = true;
+  if (s != SURG_OK || !at_one(c.macs, &c.macs_at_1) || !at_one(c.flops, &c.flops_at_1)) {
+    f->size_unknown++;
+    return;
+  }
+  if (!c.flops.expr && !c.flops.k) return;
+  f->costs[f->cost_count++] = c;
+  add_amount(&f->macs, c.macs);
+  add_amount(&f->flops, c.flops);
+  if (!surg__add_i64(f->flops_at_1, c.flops_at_1, &f->flops_at_1)) f->flops_at_1 = INT64_MAX;
 }
 
 /* The order of nodes stays where costs are equal: the list is one in order of the model. */
 static int by_cost(const void *a, const void *b) {
   const info_cost *x = a, *y = b;
-  if (x->flops != y->flops) return x->flops < y->flops ? 1 : -1;
+  if (x->flops_at_1 != y->flops_at_1) return x->flops_at_1 < y->flops_at_1 ? 1 : -1;
   return x->node->order < y->node->order ? -1 : x->node->order > y->node->order;
 }
 
@@ -68,7 +87,7 @@ static void raise_floor(info_facts *f, const surg_node *n) {
   if (s->since > f->floors[i].opset) f->floors[i] = (info_floor){s->domain, s->since, n};
 }
 
-/* Names of dims of the inputs, each once, for a hint how to give them numbers. */
+/* Symbols of the inputs that have no number, each once. */
 static void list_symbols(info_facts *f) {
   const surg_graph *g = surg_model_graph(f->m);
   surg__buf b;
@@ -76,7 +95,7 @@ static void list_symbols(info_facts *f) {
   const char *seen[4];
   size_t n = 0;
   for (size_t i = 0; i < surg_graph_input_count(g) && n < SURG_COUNT(seen); i++) {
-    const surg_type *t = surg_value_declared_type(surg_graph_input(g, i));
+    const surg_type *t = surg_value_type(surg_graph_input(g, i));
     for (size_t k = 0; t && k < surg_type_rank(t) && n < SURG_COUNT(seen); k++) {
       const char *name = surg_type_dim(t, k).param;
       bool known = !name || surg_type_dim(t, k).value >= 0;
@@ -109,7 +128,7 @@ surg_status info_gather(info_facts *f) {
   qsort(f->costs, f->cost_count, sizeof *f->costs, by_cost);
   f->ir_floor = surg_model_ir_floor(f->m, &f->ir_node, f->ir_what, sizeof f->ir_what);
   list_symbols(f);
-  return surg__model_peak(f->m, &f->peak);
+  return surg__model_peak(f->m, as_one, NULL, &f->peak);
 }
 
 void info_free(info_facts *f) {

@@ -18,6 +18,24 @@ static json_t *buf_json(surg__buf *b) {
   return j;
 }
 
+/* A number, or the text of an expression. */
+static json_t *amount_json(const info_facts *f, surg__amount a) {
+  if (!a.expr) return json_integer((json_int_t)a.k);
+  surg__buf b;
+  surg__buf_init(&b, f->ctx);
+  surg__expr_print(&b, a.expr);
+  return buf_json(&b);
+}
+
+/* A sum that is more than can be told is null. */
+static json_t *sum_json(const info_facts *f, const surg__poly *sum) {
+  if (sum->bad) return json_null();
+  surg__amount a = {sum->k, NULL};
+  if (!sum->n) return amount_json(f, a);
+  a.expr = surg__poly_expr(sum->args[0]->set, sum);
+  return a.expr ? amount_json(f, a) : json_null();
+}
+
 static json_t *type_json(surg_context *ctx, const surg_type *t) {
   surg__buf b;
   surg__buf_init(&b, ctx);
@@ -131,8 +149,8 @@ static json_t *top_json(const info_facts *f, size_t top) {
     json_object_set_new(e, "node", node_json(c->node));
     json_object_set_new(e, "name", cli_text_json(surg_node_name(c->node)));
     json_object_set_new(e, "op", cli_text_json(surg_node_op_type(c->node)));
-    json_object_set_new(e, "macs", number(c->macs));
-    json_object_set_new(e, "flops", number(c->flops));
+    json_object_set_new(e, "macs", amount_json(f, c->macs));
+    json_object_set_new(e, "flops", amount_json(f, c->flops));
     json_array_append_new(list, e);
   }
   return list;
@@ -249,8 +267,8 @@ void info_print_json(const info_facts *f, size_t top) {
   json_object_set_new(j, "parameters", number(f->stats.parameters));
   json_object_set_new(j, "weight_bytes", number(f->stats.weight_bytes));
   json_object_set_new(j, "weights", weights_json(f));
-  json_object_set_new(j, "macs", f->overflow ? json_null() : number(f->macs));
-  json_object_set_new(j, "flops", f->overflow ? json_null() : number(f->flops));
+  json_object_set_new(j, "macs", sum_json(f, &f->macs));
+  json_object_set_new(j, "flops", sum_json(f, &f->flops));
   json_object_set_new(j, "uncounted", uncounted_json(f));
   json_object_set_new(j, "peak", peak_json(f));
   json_object_set_new(j, "bytes", number(f->bytes));

@@ -136,18 +136,39 @@ static void put_weights(surg__buf *b, const info_facts *f) {
                        cli_bytes(f->weights[d].bytes), (unsigned long long)f->weights[d].tensors);
 }
 
+/* `4.09 G*N + 12 k`; what is long is left to JSON. */
+static void put_sum(surg__buf *b, const surg__poly *sum) {
+  const size_t start = b->n;
+  bool first = true;
+  for (uint32_t i = 0; i < sum->n && !sum->bad; i++) {
+    const int64_t k = sum->coeffs[i];
+    surg__buf_puts(b, first ? (k < 0 ? "-" : "") : k < 0 ? " - " : " + ");
+    surg__buf_printf(b, "%s*", cli_count(k < 0 ? -(uint64_t)k : (uint64_t)k));
+    surg__expr_print(b, sum->args[i]);
+    first = false;
+  }
+  if (sum->k || first)
+    surg__buf_printf(b, "%s%s",
+                     first        ? ""
+                     : sum->k < 0 ? " - "
+                                  : " + ",
+                     cli_count(sum->k < 0 ? -(uint64_t)sum->k : (uint64_t)sum->k));
+  if (!b->failed && !sum->bad && b->n - start <= CLI_WIDTH - 36) return;
+  b->n = start;
+  surg__buf_puts(b, sum->bad ? "more than can be told" : "a long expression (--json) of");
+}
+
 static void put_compute(surg__buf *b, const info_facts *f) {
-  if (f->overflow)
-    surg__buf_printf(b, "%-12smore than can be counted\n", "compute");
-  else
-    surg__buf_printf(b, "%-12s%s multiply-accumulates, %s operations\n", "compute",
-                     cli_count(f->macs), cli_count(f->flops));
+  surg__buf_printf(b, "%-12s", "compute");
+  put_sum(b, &f->macs);
+  const bool symbolic = f->macs.n || f->flops.n;
+  surg__buf_printf(b, " multiply-accumulates,%s", symbolic ? "\n            " : " ");
+  put_sum(b, &f->flops);
+  surg__buf_puts(b, " operations\n");
   if (f->size_unknown) {
     surg__buf_printf(b, "%-12snot counted: ", "");
     put_count(b, f->size_unknown, "node");
-    surg__buf_puts(b, " of unknown size");
-    if (*f->symbols) surg__buf_printf(b, " (give sizes with --dim: %s)", f->symbols);
-    surg__buf_putc(b, '\n');
+    surg__buf_puts(b, " of unknown size\n");
   }
   if (f->operator_unknown) {
     surg__buf_printf(b, "%-12snot counted: ", "");
@@ -178,6 +199,7 @@ static void put_memory(surg__buf *b, const info_facts *f) {
     put_node(b, f->peak.node, 24);
   }
   surg__buf_putc(b, '\n');
+  if (*f->symbols) surg__buf_printf(b, "%-12swith %s as 1 (--dim gives sizes)\n", "", f->symbols);
   if (f->peak.unknown)
     surg__buf_printf(b, "%-12snot counted: %zu of %zu values of unknown size\n", "",
                      f->peak.unknown, f->values);
@@ -222,13 +244,14 @@ static void put_files(surg__buf *b, const info_facts *f) {
 
 static void put_top(surg__buf *b, const info_facts *f, size_t top) {
   if (!top || !f->cost_count) return;
-  surg__buf_puts(b, "\n      MACs       ops      %  node and what it makes\n");
+  surg__buf_printf(b, "\n      MACs       ops      %%  node and what it makes%s\n",
+                   f->flops.n ? "   (each symbol as 1)" : "");
   for (size_t i = 0; i < f->cost_count && i < top; i++) {
     const info_cost *c = &f->costs[i];
     const size_t start = b->n;
-    const double share = f->flops ? 100.0 * (double)c->flops / (double)f->flops : 0;
-    surg__buf_printf(b, "%10s %9s  %5.1f  ", c->macs ? cli_count(c->macs) : "-",
-                     cli_count(c->flops), share);
+    const double share = f->flops_at_1 ? 100.0 * (double)c->flops_at_1 / (double)f->flops_at_1 : 0;
+    surg__buf_printf(b, "%10s %9s  %5.1f  ", c->macs_at_1 ? cli_count((uint64_t)c->macs_at_1) : "-",
+                     cli_count((uint64_t)c->flops_at_1), share);
     put_node(b, c->node, 22);
     put_gap(b, start, 56);
     for (size_t k = 0; k < surg_node_output_count(c->node); k++) {
@@ -260,17 +283,22 @@ static void put_values(surg__buf *b, const info_facts *f) {
 }
 
 static void put_format(surg__buf *b, const surg_model *m) {
-  surg__buf_printf(b, "%-12sIR %lld, opset", "format", (long long)surg_model_ir_version(m));
+  surg__buf line;
+  surg__buf_init(&line, b->ctx);
+  surg__buf_printf(&line, "IR %lld, opset", (long long)surg_model_ir_version(m));
   for (size_t i = 0; i < surg_model_import_count(m); i++) {
     const char *domain = surg_model_import_domain(m, i);
-    surg__buf_puts(b, i ? ", " : " ");
+    surg__buf_puts(&line, i ? ", " : " ");
     if (domain[0]) {
-      surg__buf_escape(b, domain, strlen(domain), SURG_LIMIT_NAME_PRINT);
-      surg__buf_putc(b, ' ');
+      surg__buf_escape(&line, domain, strlen(domain), SURG_LIMIT_NAME_PRINT);
+      surg__buf_putc(&line, ' ');
     }
-    surg__buf_printf(b, "%lld", (long long)surg_model_import_version(m, i));
+    surg__buf_printf(&line, "%lld", (long long)surg_model_import_version(m, i));
   }
-  surg__buf_putc(b, '\n');
+  surg__buf_putc(&line, 0);
+  surg__buf_printf(b, "%-12s", "format");
+  cli_put_wrapped(b, line.failed ? "?" : line.p, 12, 12);
+  surg__buf_free(&line);
 }
 
 void info_print_text(const info_facts *f, size_t top, bool values) {

@@ -3,13 +3,14 @@
 #include "measure/measure.h"
 
 #include "base/dtype.h"
-#include "ir/ir.h"
+#include "ir/expr.h"
 
 /* What is counted: `macs` are multiplications whose products are summed up, `flops` is all
  * arithmetic, so that each of them counts two. */
 typedef struct cost {
   const surg_node *n;
-  uint64_t macs, flops;
+  surg_model *m;
+  surg__amount macs, flops;
 } cost;
 
 typedef enum basis {
@@ -27,7 +28,40 @@ typedef struct rule {
   special fn;
 } rule;
 
-/* --- shapes; false is not known --- */
+/* --- amounts; false is not known, or more than can be counted --- */
+
+static surg__amount plain(int64_t k) {
+  return (surg__amount){k, NULL};
+}
+
+static const surg_expr *as_expr(surg_model *m, surg__amount a) {
+  return a.expr ? a.expr : surg__expr_num(m, a.k);
+}
+
+static bool settle(const surg_expr *e, surg__amount *out) {
+  int64_t k;
+  if (!e) return false;
+  *out = surg__expr_is_num(e, &k) ? plain(k) : (surg__amount){0, e};
+  return true;
+}
+
+static bool times(surg_model *m, surg__amount a, surg__amount b, surg__amount *out) {
+  if (a.expr || b.expr) return settle(surg__expr_mul(as_expr(m, a), as_expr(m, b)), out);
+  *out = plain(0);
+  return surg__mul_i64(a.k, b.k, &out->k);
+}
+
+static bool plus(surg_model *m, surg__amount a, surg__amount b, surg__amount *out) {
+  if (a.expr || b.expr) return settle(surg__expr_add(as_expr(m, a), as_expr(m, b)), out);
+  *out = plain(0);
+  return surg__add_i64(a.k, b.k, &out->k);
+}
+
+static bool same(surg__amount a, surg__amount b) {
+  return a.k == b.k && a.expr == b.expr;
+}
+
+/* --- shapes --- */
 
 static const surg_type *ranked(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
@@ -37,62 +71,65 @@ static const surg_type *input(const cost *c, size_t i) {
   return ranked(surg_node_input(c->n, i));
 }
 
-static bool count_of(const surg_type *t, uint64_t *out) {
-  return t && surg_type_static(t, out);
-}
-
 /* Dim i of a type, from the end where i is negative. */
-static bool dim(const surg_type *t, int i, uint64_t *out) {
+static bool dim(const surg_type *t, int i, surg__amount *out) {
   const int rank = t ? (int)surg_type_rank(t) : 0;
   const int at = i < 0 ? i + rank : i;
   if (at < 0 || at >= rank) return false;
-  const int64_t v = surg_type_dim(t, (size_t)at).value;
-  if (v < 0) return false;
-  *out = (uint64_t)v;
-  return true;
+  const surg_dim d = surg_type_dim(t, (size_t)at);
+  *out = (surg__amount){d.value >= 0 ? d.value : 0, d.value >= 0 ? NULL : d.expr};
+  return d.value >= 0 || d.expr;
+}
+
+/* The product of dims from `first` on. */
+static bool product(const cost *c, const surg_type *t, size_t first, surg__amount *out) {
+  surg__amount d;
+  *out = plain(1);
+  for (size_t i = first; t && i < surg_type_rank(t); i++)
+    if (!dim(t, (int)i, &d) || !times(c->m, *out, d, out)) return false;
+  return t != NULL;
+}
+
+static bool count_of(const cost *c, const surg_type *t, surg__amount *out) {
+  return product(c, t, 0, out);
 }
 
 /* The first output that is there: all that are have a size known from the same things. */
-static bool result(const cost *c, uint64_t *out) {
+static bool result(const cost *c, surg__amount *out) {
   for (size_t i = 0; i < surg_node_output_count(c->n); i++)
-    if (surg_node_output(c->n, i)) return count_of(ranked(surg_node_output(c->n, i)), out);
+    if (surg_node_output(c->n, i)) return count_of(c, ranked(surg_node_output(c->n, i)), out);
   return false;
 }
 
 /* --- sums --- */
 
-static bool add_flops(cost *c, uint64_t n) {
-  return surg__add_u64(c->flops, n, &c->flops);
+static bool add_flops(cost *c, surg__amount n) {
+  return plus(c->m, c->flops, n, &c->flops);
 }
 
 /* a * b multiplications that are summed up. */
-static bool add_macs(cost *c, uint64_t a, uint64_t b) {
-  uint64_t n, twice;
-  return surg__mul_u64(a, b, &n) && surg__mul_u64(n, 2, &twice) &&
-         surg__add_u64(c->macs, n, &c->macs) && add_flops(c, twice);
+static bool add_macs(cost *c, surg__amount a, surg__amount b) {
+  surg__amount n, twice;
+  return times(c->m, a, b, &n) && times(c->m, n, plain(2), &twice) &&
+         plus(c->m, c->macs, n, &c->macs) && add_flops(c, twice);
 }
 
-static bool add_times(cost *c, uint64_t n, uint64_t factor) {
-  uint64_t product;
-  return surg__mul_u64(n, factor, &product) && add_flops(c, product);
+static bool add_times(cost *c, surg__amount n, int64_t factor) {
+  surg__amount all;
+  return times(c->m, n, plain(factor), &all) && add_flops(c, all);
 }
 
 /* --- products --- */
 
-/* Elements of the weights, `w`, that make one element of the result: all but axis 0. */
-static bool window(const surg_type *w, uint64_t *out) {
-  uint64_t d;
-  *out = 1;
-  if (!w || surg_type_rank(w) < 2) return false;
-  for (size_t i = 1; i < surg_type_rank(w); i++)
-    if (!dim(w, (int)i, &d) || !surg__mul_u64(*out, d, out)) return false;
-  return true;
+/* Elements of the weights that make one element of the result: all but axis 0. */
+static bool window(const cost *c, size_t weights, surg__amount *out) {
+  const surg_type *w = input(c, weights);
+  return w && surg_type_rank(w) >= 2 && product(c, w, 1, out);
 }
 
 static bool conv_of(cost *c, size_t weights, size_t bias) {
-  uint64_t each, out;
-  if (!window(input(c, weights), &each) || !result(c, &out) || !add_macs(c, out, each))
-    return false;
+  surg__amount each, out;
+  if (!window(c, weights, &each) || !result(c, &out) || !add_macs(c, out, each)) return false;
   return !surg_node_input(c->n, bias) || add_flops(c, out);
 }
 static bool conv(cost *c) {
@@ -109,14 +146,14 @@ static bool deform_conv(cost *c) {
 }
 
 static bool conv_transpose(cost *c) {
-  uint64_t each, in, out;
-  if (!window(input(c, 1), &each) || !count_of(input(c, 0), &in) || !add_macs(c, in, each))
+  surg__amount each, in, out;
+  if (!window(c, 1, &each) || !count_of(c, input(c, 0), &in) || !add_macs(c, in, each))
     return false;
   return !surg_node_input(c->n, 2) || (result(c, &out) && add_flops(c, out));
 }
 
 static bool gemm(cost *c) {
-  uint64_t k, out;
+  surg__amount k, out;
   const bool turned = surg_node_int(c->n, "transA", 0) != 0;
   if (!dim(input(c, 0), turned ? 0 : 1, &k) || !result(c, &out) || !add_macs(c, out, k))
     return false;
@@ -124,52 +161,63 @@ static bool gemm(cost *c) {
 }
 
 static bool matmul(cost *c) {
-  uint64_t k, out;
+  surg__amount k, out;
   return dim(input(c, 0), -1, &k) && result(c, &out) && add_macs(c, out, k);
+}
+
+/* Of FusedMatMul: A may be turned around in its last two axes. */
+static bool fused_matmul(cost *c) {
+  surg__amount k, out;
+  const bool turned = surg_node_int(c->n, "transA", 0) != 0;
+  return dim(input(c, 0), turned ? -2 : -1, &k) && result(c, &out) && add_macs(c, out, k);
 }
 
 /* X of [steps, batch, features] in either layout; W and R hold one weight for each product. */
 static bool recurrent(cost *c) {
-  uint64_t a, b, w, r, runs;
-  return dim(input(c, 0), 0, &a) && dim(input(c, 0), 1, &b) && count_of(input(c, 1), &w) &&
-         count_of(input(c, 2), &r) && surg__mul_u64(a, b, &runs) && add_macs(c, runs, w) &&
+  surg__amount a, b, w, r, runs;
+  return dim(input(c, 0), 0, &a) && dim(input(c, 0), 1, &b) && count_of(c, input(c, 1), &w) &&
+         count_of(c, input(c, 2), &r) && times(c->m, a, b, &runs) && add_macs(c, runs, w) &&
          add_macs(c, runs, r);
 }
 
 /* Each element of Q meets every key, each element of Y sums over every one. Heads stand in an axis
  * of their own or in the last; either way they drop out. */
 static bool attention(cost *c) {
-  uint64_t keys, past = 0, q, y, scores;
-  const surg_type *k = input(c, 1), *before = input(c, 4);
-  if (!k || !dim(k, surg_type_rank(k) == 3 ? 1 : 2, &keys)) return false;
-  if (surg_node_input(c->n, 4) && !dim(before, 2, &past)) return false;
-  if (!surg__add_u64(keys, past, &keys) || !count_of(input(c, 0), &q) || !result(c, &y) ||
+  surg__amount keys, past = plain(0), q, y, scores, batch, heads, queries;
+  const surg_type *qt = input(c, 0), *k = input(c, 1);
+  if (!qt || !k || !dim(k, surg_type_rank(k) == 3 ? 1 : 2, &keys)) return false;
+  if (surg_node_input(c->n, 4) && !dim(input(c, 4), 2, &past)) return false;
+  if (!plus(c->m, keys, past, &keys) || !count_of(c, qt, &q) || !result(c, &y) ||
       !add_macs(c, q, keys) || !add_macs(c, y, keys))
     return false;
   /* Scores: one for each head, query and key; softmax and scaling count as five. */
-  const surg_type *qt = input(c, 0);
-  uint64_t batch, heads, queries;
   if (surg_type_rank(qt) == 4) {
     if (!dim(qt, 1, &heads) || !dim(qt, 2, &queries)) return false;
   } else {
-    const int64_t n = surg_node_int(c->n, "q_num_heads", 0);
-    if (n < 1 || !dim(qt, 1, &queries)) return false;
-    heads = (uint64_t)n;
+    heads = plain(surg_node_int(c->n, "q_num_heads", 0));
+    if (heads.k < 1 || !dim(qt, 1, &queries)) return false;
   }
-  return dim(qt, 0, &batch) && surg__mul_u64(batch, heads, &scores) &&
-         surg__mul_u64(scores, queries, &scores) && surg__mul_u64(scores, keys, &scores) &&
+  return dim(qt, 0, &batch) && times(c->m, batch, heads, &scores) &&
+         times(c->m, scores, queries, &scores) && times(c->m, scores, keys, &scores) &&
          add_times(c, scores, 5);
 }
 
-/* Sizes by label; the axes that "..." stands for are counted from the last one. */
+/* Sizes by label, -1 where there is none; the axes that "..." stands for are counted from the last
+ * one. */
 typedef struct labels {
-  uint64_t size[256];
-  uint64_t dots[SURG_LIMIT_RANK];
+  surg__amount size[256];
+  surg__amount dots[SURG_LIMIT_RANK];
 } labels;
 
-static bool merge_size(uint64_t *held, uint64_t size) {
-  if (*held == UINT64_MAX || *held == 1) *held = size;
-  return size == 1 || *held == size;
+/* False: two numbers that cannot both be. */
+static bool merge_size(surg__amount *held, surg__amount size) {
+  const bool is_one = !held->expr && held->k == 1;
+  if (!held->expr && held->k < 0) {
+    *held = size;
+    return true;
+  }
+  if (is_one || (held->expr && !size.expr && size.k != 1)) *held = size;
+  return held->expr || size.expr || size.k == 1 || held->k == size.k;
 }
 
 /* The term of one operand, which ends at a comma, an arrow or the end. */
@@ -182,7 +230,7 @@ static bool einsum_term(labels *l, const char **at, const char *end, const surg_
   if (letters > rank || rank - letters > SURG_COUNT(l->dots)) return false;
   bool dotted = false;
   for (; p < end && *p != ',' && *p != '-'; p++) {
-    uint64_t size;
+    surg__amount size;
     if (*p == ' ' || (*p == '.' && dotted)) continue;
     if (*p == '.') {
       dotted = true;
@@ -196,34 +244,40 @@ static bool einsum_term(labels *l, const char **at, const char *end, const surg_
   return axis == rank;
 }
 
+static bool multiply(const cost *c, const surg__amount *list, size_t n, surg__amount *all) {
+  for (size_t i = 0; i < n; i++)
+    if ((list[i].expr || list[i].k >= 0) && !times(c->m, *all, list[i], all)) return false;
+  return true;
+}
+
 /* One product of all operands for each choice of indices. */
 static bool einsum(cost *c) {
   const surg_str equation = surg_node_string(c->n, "equation", "");
   labels l;
-  memset(&l, 0xff, sizeof l);
+  for (size_t i = 0; i < SURG_COUNT(l.size); i++) l.size[i] = plain(-1);
+  for (size_t i = 0; i < SURG_COUNT(l.dots); i++) l.dots[i] = plain(-1);
   const char *p = equation.p, *end = p ? p + equation.n : p;
   const size_t n = surg_node_input_count(c->n);
   for (size_t i = 0; i < n; i++) {
     if (!einsum_term(&l, &p, end, input(c, i))) return false;
     if (p < end && *p == ',') p++;
   }
-  uint64_t all = 1;
-  for (size_t i = 0; i < SURG_COUNT(l.size); i++)
-    if (l.size[i] != UINT64_MAX && !surg__mul_u64(all, l.size[i], &all)) return false;
-  for (size_t i = 0; i < SURG_COUNT(l.dots); i++)
-    if (l.dots[i] != UINT64_MAX && !surg__mul_u64(all, l.dots[i], &all)) return false;
-  return n < 2 ? add_flops(c, all) : add_macs(c, all, n - 1);
+  surg__amount all = plain(1);
+  if (!multiply(c, l.size, SURG_COUNT(l.size), &all) ||
+      !multiply(c, l.dots, SURG_COUNT(l.dots), &all))
+    return false;
+  return n < 2 ? add_flops(c, all) : add_macs(c, all, plain((int64_t)n - 1));
 }
 
 /* --- windows and images --- */
 
 static bool pool(cost *c) {
   size_t n;
-  uint64_t each = 1, out;
+  surg__amount each = plain(1), out;
   const int64_t *kernel = surg_node_ints(c->n, "kernel_shape", &n);
   for (size_t i = 0; kernel && i < n; i++)
-    if (kernel[i] < 0 || !surg__mul_u64(each, (uint64_t)kernel[i], &each)) return false;
-  return kernel && result(c, &out) && add_times(c, out, each);
+    if (kernel[i] < 0 || !times(c->m, each, plain(kernel[i]), &each)) return false;
+  return kernel && result(c, &out) && times(c->m, out, each, &out) && add_flops(c, out);
 }
 
 static bool mode_is(const surg_node *n, const char *mode) {
@@ -234,40 +288,39 @@ static bool mode_is(const surg_node *n, const char *mode) {
 /* 2 or 4 neighbours along each axis that is resized. */
 static bool resize(cost *c) {
   if (mode_is(c->n, "nearest")) return true;
-  const uint64_t near = mode_is(c->n, "cubic") ? 4 : 2;
+  const int64_t near = mode_is(c->n, "cubic") ? 4 : 2;
   const surg_type *x = input(c, 0), *y = ranked(surg_node_output(c->n, 0));
-  uint64_t each = 1, a, b, out;
+  surg__amount each = plain(1), a, b, out;
   if (!x || !y || surg_type_rank(x) != surg_type_rank(y)) return false;
   for (size_t i = 0; i < surg_type_rank(x); i++) {
     if (!dim(x, (int)i, &a) || !dim(y, (int)i, &b)) return false;
-    if (a != b && !surg__mul_u64(each, near, &each)) return false;
+    if (!same(a, b) && !times(c->m, each, plain(near), &each)) return false;
   }
   return result(c, &out) && add_macs(c, out, each);
 }
 
 static bool grid_sample(cost *c) {
   const surg_type *x = input(c, 0);
-  uint64_t each = 1, out;
+  surg__amount each = plain(1), out;
   if (!x || surg_type_rank(x) < 3 || !result(c, &out)) return false;
   if (mode_is(c->n, "nearest")) return true;
   const bool cubic = mode_is(c->n, "cubic") || mode_is(c->n, "bicubic");
   for (size_t i = 2; i < surg_type_rank(x); i++)
-    if (!surg__mul_u64(each, cubic ? 4 : 2, &each)) return false;
+    if (!times(c->m, each, plain(cubic ? 4 : 2), &each)) return false;
   return add_macs(c, out, each);
 }
 
 /* As many terms as inputs: one operation less for each element. */
 static bool variadic(cost *c) {
-  uint64_t out;
+  surg__amount out;
   const size_t n = surg_node_input_count(c->n);
-  return result(c, &out) && add_times(c, out, n > 1 ? n - 1 : 0);
+  return result(c, &out) && add_times(c, out, n > 1 ? (int64_t)n - 1 : 0);
 }
 
 static bool lrn(cost *c) {
-  uint64_t out;
+  surg__amount out;
   const int64_t size = surg_node_int(c->n, "size", 0);
-  return size > 0 && size < (1 << 30) && result(c, &out) &&
-         add_times(c, out, 2 * (uint64_t)size + 3);
+  return size > 0 && size < (1 << 30) && result(c, &out) && add_times(c, out, 2 * size + 3);
 }
 
 /* --- the table (doc/info.md) --- */
@@ -331,6 +384,8 @@ static const rule rules[SURG_OP_COUNT] = {
     OP(QuantizeLinear) = {PER_RESULT, 2, NULL},
     OP(DequantizeLinear) = {PER_RESULT, 2, NULL},
     OP(DynamicQuantizeLinear) = {PER_RESULT, 4, NULL},
+    OP(ms_FusedConv) = {SPECIAL, 0, conv},
+    OP(ms_FusedMatMul) = {SPECIAL, 0, fused_matmul},
     OP(ml_Scaler) = {PER_RESULT, 2, NULL},
     OP(ml_Normalizer) = {PER_RESULT, 3, NULL},
     OP(ml_Binarizer) = {PER_RESULT, 1, NULL},
@@ -383,16 +438,14 @@ static rule rule_of(const surg_schema *s) {
   return r;
 }
 
-surg_status surg_node_cost(const surg_node *n, uint64_t *macs, uint64_t *flops) {
-  if (!n) return SURG_EUSAGE;
-  if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) {
-    *macs = *flops = 0; /* the nodes of its body count */
-    return SURG_OK;
-  }
+surg_status surg__node_cost(const surg_node *n, surg__amount *macs, surg__amount *flops) {
+  *macs = *flops = plain(0);
+  /* Of a call the nodes of the body count. */
+  if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) return SURG_OK;
   const surg_schema *s = surg_node_schema(n);
   const rule r = s ? rule_of(s) : (rule){NO_RULE, 0, NULL};
-  cost c = {.n = n};
-  uint64_t count;
+  cost c = {.n = n, .m = surg_graph_model(surg_node_graph(n))};
+  surg__amount count;
   bool known = true;
   switch (r.basis) {
     case NO_RULE:
@@ -403,7 +456,7 @@ surg_status surg_node_cost(const surg_node *n, uint64_t *macs, uint64_t *flops) 
       known = result(&c, &count) && add_times(&c, count, r.factor);
       break;
     case PER_INPUT:
-      known = count_of(input(&c, 0), &count) && add_times(&c, count, r.factor);
+      known = count_of(&c, input(&c, 0), &count) && add_times(&c, count, r.factor);
       break;
     case SPECIAL:
       known = r.fn(&c);
@@ -412,5 +465,16 @@ surg_status surg_node_cost(const surg_node *n, uint64_t *macs, uint64_t *flops) 
   if (!known) return SURG_ENOTFOUND;
   *macs = c.macs;
   *flops = c.flops;
+  return SURG_OK;
+}
+
+surg_status surg_node_cost(const surg_node *n, uint64_t *macs, uint64_t *flops) {
+  surg__amount m, f;
+  if (!n || !macs || !flops) return SURG_EUSAGE;
+  const surg_status s = surg__node_cost(n, &m, &f);
+  if (s != SURG_OK) return s;
+  if (m.expr || f.expr) return SURG_ENOTFOUND;
+  *macs = (uint64_t)m.k;
+  *flops = (uint64_t)f.k;
   return SURG_OK;
 }

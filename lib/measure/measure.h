@@ -10,6 +10,14 @@
 #include "base/base.h"
 #include "schema/schema.h"
 
+/* How much of something: a number, or an expression of the symbols of dims. */
+typedef struct surg__amount {
+  int64_t k;             /* where `expr` is NULL */
+  const surg_expr *expr; /* never a number */
+} surg__amount;
+/* surg_node_cost with expressions: only what has no expression is SURG_ENOTFOUND. */
+surg_status surg__node_cost(const surg_node *n, surg__amount *macs, surg__amount *flops);
+
 /* The oldest version of a node's operator that the node fits as it stands, and in `why` (NULL, or
  * empty) what keeps it from the one before. NULL for a node whose operator nobody knows. */
 const surg_schema *surg__node_oldest(const surg_node *n, surg__buf *why);
@@ -27,7 +35,8 @@ typedef struct surg__peak {
   const surg_node *node; /* the node that runs then; NULL: the graph has none */
   size_t unknown;       /* values whose size is not known */
 } surg__peak;
-/* Of the main graph with its subgraphs, each counted as if run once at a time. O(n log n). */
-surg_status surg__model_peak(surg_model *m, surg__peak *out);
+/* Of the main graph with its subgraphs, each counted as if run once at a time. `symbol_of` (or NULL)
+ * says what symbols stand for. O(n log n). */
+surg_status surg__model_peak(surg_model *m, surg_symbol_fn symbol_of, void *user, surg__peak *out);
 
 #endif

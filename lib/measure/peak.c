@@ -21,6 +21,8 @@ typedef struct plan {
   surg_model *m;
   need *graphs; /* by number, which stands in graph->work */
   size_t unknown;
+  surg_symbol_fn symbol_of; /* or NULL */
+  void *user;
 } plan;
 
 static bool is_weight(const surg_value *v) {
@@ -28,11 +30,18 @@ static bool is_weight(const surg_value *v) {
 }
 
 /* Bytes of a value of known size; false: not known. */
-static bool bytes_of(const surg_value *v, uint64_t *out) {
+static bool bytes_of(const plan *p, const surg_value *v, uint64_t *out) {
   const surg_type *t = surg_value_type(v);
+  int64_t dims[SURG_LIMIT_RANK];
   uint64_t count;
-  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_static(t, &count)) return false;
-  return surg__dtype_bytes(surg_type_dtype(t), count, out);
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) return false;
+  const size_t rank = surg_type_rank(t);
+  for (size_t i = 0; i < rank; i++)
+    if (rank > SURG_LIMIT_RANK ||
+        !surg_dim_eval(surg_type_dim(t, i), p->symbol_of, p->user, &dims[i]))
+      return false;
+  return surg__dims_product(dims, rank, &count) &&
+         surg__dtype_bytes(surg_type_dtype(t), count, out);
 }
 
 /* The node of graph g in which a use of a value of g happens: the use's own, or the one that holds
@@ -85,7 +94,7 @@ static uint64_t list_values(plan *p, const surg_graph *g, death *deaths, size_t 
   uint64_t bytes, at_start = 0;
   for (const surg_value *v = g->first_value; v; v = v->next) {
     if (is_weight(v)) continue;
-    if (!bytes_of(v, &bytes)) {
+    if (!bytes_of(p, v, &bytes)) {
       p->unknown++;
       continue;
     }
@@ -102,7 +111,7 @@ static void walk(const plan *p, const surg_graph *g, const death *deaths, size_t
   *out = (need){live, NULL};
   for (const surg_node *node = g->first; node; node = node->next) {
     for (uint32_t i = 0; i < node->n_out; i++)
-      if (node->out[i] && !is_weight(node->out[i]) && bytes_of(node->out[i], &bytes))
+      if (node->out[i] && !is_weight(node->out[i]) && bytes_of(p, node->out[i], &bytes))
         live = saturated(live, bytes);
     const uint64_t now = saturated(live, inner_bytes(p, node));
     if (now > out->bytes || !out->node) *out = (need){now > out->bytes ? now : out->bytes, node};
@@ -123,9 +132,9 @@ static surg_status plan_graph(plan *p, const surg_graph *g, need *out) {
   return SURG_OK;
 }
 
-surg_status surg__model_peak(surg_model *m, surg__peak *out) {
+surg_status surg__model_peak(surg_model *m, surg_symbol_fn symbol_of, void *user, surg__peak *out) {
   size_t count = 0;
-  plan p = {.m = m};
+  plan p = {.m = m, .symbol_of = symbol_of, .user = user};
   surg_status s = SURG_OK;
   surg_graph *last = NULL;
   *out = (surg__peak){0};
