@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "eval/attention.h"
+#include "eval/dot.h"
 #include "eval/kernels.h"
 #include "eval/loop.h"
 #include "eval/number.h"
@@ -73,10 +74,16 @@ static bool in_sight(const attention *a, int64_t b, int64_t i, int64_t j) {
 
 /* --- computing --- */
 
-double surg__dot(const double *x, const double *y, int64_t n) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += x[i] * y[i];
-  return sum;
+/* The products of q with all keys of a head, into a->row. */
+static void score(const attention *a, int64_t b, int64_t kv, const double *q) {
+  uint64_t size = (uint64_t)a->key.size, apart = a->flat ? size * (uint64_t)a->kv_heads : size;
+  if (a->past > 0) {
+    surg__rows_times(entry(a, &a->key, b, kv, 0), (uint64_t)a->past, size, size, q, a->row);
+  }
+  if (a->fresh > 0) {
+    const double *first = entry(a, &a->key, b, kv, a->past);
+    surg__rows_times(first, (uint64_t)a->fresh, apart, size, q, a->row + a->past);
+  }
 }
 
 void surg__probabilities(double *row, int64_t n) {
@@ -100,9 +107,8 @@ static bool weigh(const attention *a, int64_t b, int64_t h, int64_t i) {
   uint64_t query = (uint64_t)((b * a->q_heads + h) * a->q_len + i);
   int64_t kv = h / (a->q_heads / a->kv_heads), size = a->key.size;
   const double *q = vector(a, a->q, a->q_heads, a->q_len, size, b, h, i, a->flat);
-  for (int64_t j = 0; j < a->total; ++j) {
-    a->row[j] = surg__dot(q, entry(a, &a->key, b, kv, j), size) * a->scale;
-  }
+  score(a, b, kv, q);
+  for (int64_t j = 0; j < a->total; ++j) a->row[j] *= a->scale;
   show(a, RAW, query);
   for (int64_t j = 0; a->softcap > 0 && j < a->total; ++j) {
     a->row[j] = tanh(a->row[j] / a->softcap) * a->softcap;

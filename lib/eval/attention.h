@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-double surg__dot(const double *x, const double *y, int64_t n);
 /* Scores into probabilities. Of nothing but -inf, and with a NaN, all of them are NaN. */
 void surg__probabilities(double *row, int64_t n);
 

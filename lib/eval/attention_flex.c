@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "eval/attention.h"
+#include "eval/dot.h"
 #include "eval/kernels.h"
 #include "eval/loop.h"
 #include "eval/number.h"
@@ -58,10 +59,11 @@ static surg__kstatus compute(const flex *f) {
   int64_t rows = f->batch * f->q_heads * f->q_len;
   for (int64_t r = 0; r < rows; ++r) {
     int64_t first = shared_head(f, r / f->q_len) * f->keys;
-    for (int64_t j = 0; j < f->keys; ++j) {
-      f->scores[r * f->keys + j] =
-          surg__dot(f->q + r * f->size, f->key + (first + j) * f->size, f->size) * f->scale;
-    }
+    double *row = f->scores + r * f->keys;
+    uint64_t size = (uint64_t)f->size;
+    surg__rows_times(f->key + first * f->size, (uint64_t)f->keys, size, size, f->q + r * f->size,
+                     row);
+    for (int64_t j = 0; j < f->keys; ++j) row[j] *= f->scale;
   }
   SURG__K_TRY(modify(f, "score_mod"));
   for (int64_t r = 0; r < rows; ++r) surg__probabilities(f->scores + r * f->keys, f->keys);

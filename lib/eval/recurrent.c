@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "eval/activation.h"
+#include "eval/dot.h"
 #include "eval/kernels.h"
 #include "eval/loop.h"
 
@@ -34,17 +35,6 @@ static double activate(const layer *l, uint32_t i, double v) {
   return surg__activate(&l->f[i], v);
 }
 
-/* out[i] = row i of the matrix times v. */
-static void multiply(const double *matrix, uint64_t rows, uint64_t n, const double *v,
-                     double *out) {
-  for (uint64_t i = 0; i < rows; ++i) {
-    const double *row = matrix + i * n;
-    double sum = 0;
-    for (uint64_t j = 0; j < n; ++j) sum += row[j] * v[j];
-    out[i] = sum;
-  }
-}
-
 /* Bias of gate g, element i: of W, or of R. */
 static double bias(const layer *l, bool recurrence, uint64_t g, uint64_t i) {
   uint64_t gate = g + (recurrence ? l->gates : 0);
@@ -66,7 +56,7 @@ static void gru_step(const layer *l) {
   uint64_t n = l->hidden;
   if (!l->reset_last) {
     for (uint64_t i = 0; i < n; ++i) l->spare[i] = activate(l, 0, sum_of(l, 1, i)) * l->h[i];
-    multiply(l->rd + 2 * n * n, n, n, l->spare, l->from_h + 2 * n);
+    surg__rows_times(l->rd + 2 * n * n, n, n, n, l->spare, l->from_h + 2 * n);
   }
   for (uint64_t i = 0; i < n; ++i) {
     double z = activate(l, 0, sum_of(l, 0, i)), from_h = l->from_h[2 * n + i] + bias(l, true, 2, i);
@@ -119,8 +109,8 @@ static void run_sequence(const layer *l, uint64_t d, uint64_t b) {
     uint64_t to =
         l->batch_first ? from * l->directions + d : (t * l->directions + d) * l->batch + b;
     if (s < length) {
-      multiply(l->wd, rows, l->inputs, l->x + from * l->inputs, l->from_x);
-      multiply(l->rd, rows, n, l->h, l->from_h);
+      surg__rows_times(l->wd, rows, l->inputs, l->inputs, l->x + from * l->inputs, l->from_x);
+      surg__rows_times(l->rd, rows, n, n, l->h, l->from_h);
       l->step(l);
     }
     put_row(l, 0, to, s < length ? l->h : NULL);
