@@ -212,5 +212,5 @@ void surg__i_grid_sample(surg__infer *c) {
   dims[0] = x.dims[0];
   dims[1] = x.dims[1];
   for (uint32_t i = 2; i < x.rank; i++) dims[i] = grid.dims[i - 1];
-  surg__i_put(c, 0, surg__i_dtype(c, 0), dims, x.rank);
+  surg__i_put(c, 0, x.dtype, dims, x.rank);
 }

@@ -62,17 +62,49 @@ static bool product_dims(const surg__fact *a, const surg__fact *b, surg_dim *dim
   return true;
 }
 
+static bool asks(const surg__infer *c, const char *attr) {
+  return surg__schema_attr(c->schema, attr) && surg_node_int(c->n, attr, 0) != 0;
+}
+
+/* A factor with its last two axes swapped where the attribute says so; false: it has none. */
+static bool turned(const surg__infer *c, const char *attr, surg__fact *f,
+                   surg_dim buf[SURG_LIMIT_RANK]) {
+  if (!asks(c, attr)) return true;
+  if (f->rank < 2) return false;
+  memcpy(buf, f->dims, f->rank * sizeof *buf);
+  buf[f->rank - 2] = f->dims[f->rank - 1];
+  buf[f->rank - 1] = f->dims[f->rank - 2];
+  f->dims = buf;
+  return true;
+}
+
+/* The element type of a product; of numbers of 16 bits it is plain for signed ones alone. */
+static int product_dtype(const surg__infer *c, const surg__fact *a, const surg__fact *b) {
+  if (c->op != SURG_OP_ms_MatMulInteger16) return surg__i_dtype(c, 0);
+  return a->dtype == SURG_INT16 && b->dtype == SURG_INT16 ? SURG_INT32 : 0;
+}
+
 void surg__i_matmul(surg__infer *c) {
   surg__fact a, b;
-  surg_dim dims[SURG_LIMIT_RANK + 2];
+  surg_dim dims[SURG_LIMIT_RANK + 2], a_dims[SURG_LIMIT_RANK], b_dims[SURG_LIMIT_RANK];
   size_t rank;
-  const int dtype = surg__i_dtype(c, 0);
   if (!surg__i_ranked(c, 0, &a)) return;
   if (!surg__i_ranked(c, c->op == SURG_OP_QLinearMatMul ? 3 : 1, &b)) return;
+  if (asks(c, "transBatchA") || asks(c, "transBatchB") || !turned(c, "transA", &a, a_dims) ||
+      !turned(c, "transB", &b, b_dims))
+    return;
+  const int dtype = product_dtype(c, &a, &b);
   if (product_dims(&a, &b, dims, &rank))
     surg__i_put(c, 0, dtype, dims, rank);
   else
     surg__i_bad(c);
+}
+
+/* That of the zero point; without one the result is float. */
+static int quantized_dtype(surg__infer *c, size_t zero_point) {
+  if (!surg__i_has(c, zero_point)) return SURG_FLOAT;
+  const surg__fact f = surg__i_in(c, zero_point);
+  return f.kind == SURG_TYPE_TENSOR ? f.dtype : 0;
 }
 
 void surg__i_gemm(surg__infer *c) {
@@ -80,7 +112,8 @@ void surg__i_gemm(surg__infer *c) {
   const bool ta = surg_node_int(c->n, "transA", 0) != 0, tb = surg_node_int(c->n, "transB", 0) != 0;
   surg_dim dims[2] = {surg__dim_unknown(), surg__dim_unknown()};
   surg_dim inner[2] = {surg__dim_unknown(), surg__dim_unknown()}, same;
-  const bool has_a = surg__i_ranked(c, 0, &a), has_b = surg__i_ranked(c, 1, &b);
+  const bool quantized = c->op == SURG_OP_ms_QGemm;
+  const bool has_a = surg__i_ranked(c, 0, &a), has_b = surg__i_ranked(c, quantized ? 3 : 1, &b);
   if ((has_a && a.rank != 2) || (has_b && b.rank != 2)) {
     surg__i_bad(c);
     return;
@@ -97,7 +130,7 @@ void surg__i_gemm(surg__infer *c) {
     surg__i_bad(c);
     return;
   }
-  surg__i_put(c, 0, surg__i_dtype(c, 0), dims, 2);
+  surg__i_put(c, 0, quantized ? quantized_dtype(c, 8) : surg__i_dtype(c, 0), dims, 2);
 }
 
 void surg__i_loss(surg__infer *c) {

@@ -168,4 +168,38 @@ void surg__i_seed_bodies(surg__infer *c);
  * the `round`th time; else the inputs of the body are stated anew. */
 bool surg__i_settled(surg__infer *c, unsigned round);
 
+/* contrib.c */
+void surg__i_ms_pad(surg__infer *c);
+void surg__i_ms_dequantize(surg__infer *c);
+void surg__i_ms_range(surg__infer *c);
+void surg__i_ms_skip_layer_norm(surg__infer *c);
+void surg__i_ms_skip_group_norm(surg__infer *c);
+void surg__i_ms_simple_layer_norm(surg__infer *c);
+void surg__i_ms_dropout(surg__infer *c);
+void surg__i_ms_hash(surg__infer *c);
+void surg__i_ms_ngram(surg__infer *c);
+void surg__i_ms_qlinear_binary(surg__infer *c);
+void surg__i_ms_qlinear_where(surg__infer *c);
+void surg__i_ms_qlinear_concat(surg__infer *c);
+void surg__i_ms_matmul_blocks(surg__infer *c);
+void surg__i_ms_cdist(surg__infer *c);
+void surg__i_ms_bias_split_gelu(surg__infer *c);
+void surg__i_ms_embed_layer_norm(surg__infer *c);
+void surg__i_ms_quantized_lstm(surg__infer *c);
+void surg__i_ms_conv_transpose(surg__infer *c);
+void surg__i_ms_crop_and_resize(surg__infer *c);
+void surg__i_ms_expand_dims(surg__infer *c);
+void surg__i_ms_unique(surg__infer *c);
+void surg__i_ms_tokenizer(surg__infer *c);
+void surg__i_ms_gather_blocks(surg__infer *c);
+
+/* contrib_attention.c */
+void surg__i_ms_attention(surg__infer *c);
+void surg__i_ms_packed_attention(surg__infer *c);
+void surg__i_ms_packed_multi_head(surg__infer *c);
+void surg__i_ms_multi_head(surg__infer *c);
+void surg__i_ms_group_query(surg__infer *c);
+void surg__i_ms_position_bias(surg__infer *c);
+void surg__i_ms_gated_position_bias(surg__infer *c);
+
 #endif

@@ -50,11 +50,18 @@ static bool bind_types(surg__infer *c) {
   return true;
 }
 
+/* Whether the node has as many inputs and outputs as its row has; else it is of another release. */
+static bool fits(const surg_node *n, const surg_schema *s) {
+  return n->n_in >= s->min_in && n->n_in <= s->max_in && n->n_out >= s->min_out &&
+         n->n_out <= s->max_out;
+}
+
 bool surg__i_prepare(surg__infer *c, const surg_node *n) {
   c->n = n;
   c->bad = false;
   c->schema = surg_node_schema(n);
   if (!c->schema || (c->schema->flags & SURG__OP_DEPRECATED) || has_refs(n)) return false;
+  if ((c->schema->flags & SURG__OP_CONTRIB) && !fits(n, c->schema)) return false;
   c->op = c->schema->op;
   c->since = c->schema->since;
   c->bad = !bind_types(c);

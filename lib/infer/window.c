@@ -93,22 +93,69 @@ static surg_dim windows(const window *w, size_t i, surg_dim d) {
   return surg__dim(ceil);
 }
 
+/* --- layouts --- */
+
+/* Whether the channels are the last axis. */
+static bool channels_last(const surg__infer *c) {
+  switch (c->op) {
+    case SURG_OP_ms_NhwcConv:
+    case SURG_OP_ms_NhwcFusedConv:
+    case SURG_OP_ms_NhwcMaxPool: return true;
+    default:
+      return surg__schema_attr(c->schema, "channels_last") &&
+             surg_node_int(c->n, "channels_last", 0) != 0;
+  }
+}
+
+/* Reads input 0 with its channels as axis 1; false: it has no known rank. */
+static bool read_first(surg__infer *c, surg__fact *x, surg_dim buf[SURG_LIMIT_RANK]) {
+  if (!surg__i_ranked(c, 0, x)) return false;
+  if (x->rank < 3 || !channels_last(c)) return true;
+  buf[0] = x->dims[0];
+  buf[1] = x->dims[x->rank - 1];
+  memcpy(buf + 2, x->dims + 1, (x->rank - 2u) * sizeof *buf);
+  x->dims = buf;
+  return true;
+}
+
+/* States output 0, given with its channels as axis 1. */
+static void put_first(surg__infer *c, int dtype, surg_dim *dims, size_t rank) {
+  if (rank >= 3 && channels_last(c)) {
+    const surg_dim channels = dims[1];
+    memmove(dims + 1, dims + 2, (rank - 2) * sizeof *dims);
+    dims[rank - 1] = channels;
+  }
+  surg__i_put(c, 0, dtype, dims, rank);
+}
+
+/* --- convolutions --- */
+
+static bool quantized_conv(const surg__infer *c) {
+  return c->op == SURG_OP_QLinearConv || c->op == SURG_OP_ms_QLinearConv;
+}
+
+/* Whether weights are (channels out, channels in, spatial axes). Runtimes turn those of Nhwc. */
+static bool plain_weights(const surg__infer *c) {
+  return c->op != SURG_OP_ms_NhwcConv && c->op != SURG_OP_ms_NhwcFusedConv;
+}
+
 void surg__i_conv(surg__infer *c) {
-  const size_t wi = c->op == SURG_OP_QLinearConv ? 3 : 1;
+  const size_t wi = quantized_conv(c) ? 3 : 1;
   surg__fact x, weights;
   window w;
-  surg_dim dims[SURG_LIMIT_RANK];
+  surg_dim dims[SURG_LIMIT_RANK], in[SURG_LIMIT_RANK];
   const int dtype = surg__i_dtype(c, 0);
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!read_first(c, &x, in)) return;
   const bool has_w = surg__i_ranked(c, wi, &weights);
   if (x.rank < 2 || (has_w && weights.rank != x.rank)) {
     surg__i_bad(c);
     return;
   }
   const int64_t group = surg_node_int(c->n, "group", 1);
+  const bool plain = has_w && plain_weights(c);
   int64_t channels;
-  if (!window_read(c, &w, x.rank - 2u, has_w ? weights.dims + 2 : NULL) ||
-      (has_w && surg__dim_known(x.dims[1]) && surg__dim_known(weights.dims[1]) &&
+  if (!window_read(c, &w, x.rank - 2u, plain ? weights.dims + 2 : NULL) ||
+      (plain && surg__dim_known(x.dims[1]) && surg__dim_known(weights.dims[1]) &&
        (!surg__mul_i64(weights.dims[1].value, group, &channels) || channels != x.dims[1].value))) {
     surg__i_bad(c);
     return;
@@ -116,7 +163,7 @@ void surg__i_conv(surg__infer *c) {
   dims[0] = x.dims[0];
   dims[1] = has_w ? weights.dims[0] : surg__dim_unknown();
   for (size_t i = 0; i < w.n; i++) dims[i + 2] = windows(&w, i, x.dims[i + 2]);
-  surg__i_put(c, 0, dtype, dims, x.rank);
+  put_first(c, dtype, dims, x.rank);
 }
 
 /* One spatial dim of a transposed convolution. */
@@ -169,8 +216,8 @@ void surg__i_conv_transpose(surg__infer *c) {
 void surg__i_pool(surg__infer *c) {
   surg__fact x;
   window w;
-  surg_dim dims[SURG_LIMIT_RANK];
-  if (!surg__i_ranked(c, 0, &x)) return;
+  surg_dim dims[SURG_LIMIT_RANK], in[SURG_LIMIT_RANK];
+  if (!read_first(c, &x, in)) return;
   if (x.rank < 2 || !window_read(c, &w, x.rank - 2u, NULL)) {
     surg__i_bad(c);
     return;
@@ -178,18 +225,18 @@ void surg__i_pool(surg__infer *c) {
   dims[0] = x.dims[0];
   dims[1] = x.dims[1];
   for (size_t i = 0; i < w.n; i++) dims[i + 2] = windows(&w, i, x.dims[i + 2]);
-  surg__i_put(c, 0, x.dtype, dims, x.rank);
+  put_first(c, x.dtype, dims, x.rank);
   if (c->op == SURG_OP_MaxPool) surg__i_put(c, 1, SURG_INT64, dims, x.rank);
 }
 
 void surg__i_global_pool(surg__infer *c) {
   surg__fact x;
-  surg_dim dims[SURG_LIMIT_RANK];
-  if (!surg__i_ranked(c, 0, &x)) return;
+  surg_dim dims[SURG_LIMIT_RANK], in[SURG_LIMIT_RANK];
+  if (!read_first(c, &x, in)) return;
   if (x.rank < 2) {
     surg__i_bad(c);
     return;
   }
   for (uint32_t i = 0; i < x.rank; i++) dims[i] = i < 2 ? x.dims[i] : surg__dim(1);
-  surg__i_put(c, 0, x.dtype, dims, x.rank);
+  put_first(c, x.dtype, dims, x.rank);
 }

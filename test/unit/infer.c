@@ -96,16 +96,8 @@ static void infer(const char *types) {
 }
 
 static void check_row(const infer_row *r) {
-  char text[2048], first[64];
-  ck_assert_int_eq(sscanf(r->types, "%63s", first), 1);
-  snprintf(text, sizeof text,
-           "<ir_version: 8, opset_import: [\"\": %d, \"ai.onnx.ml\": 3]>\ng (%s) => (float %s) <%s> {\n%s\n}\n",
-           r->opset, r->inputs, first, r->inits, r->body);
-  if (!*r->inits) {
-    snprintf(text, sizeof text,
-             "<ir_version: 8, opset_import: [\"\": %d, \"ai.onnx.ml\": 3]>\ng (%s) => (float %s) {\n%s\n}\n",
-             r->opset, r->inputs, first, r->body);
-  }
+  char text[4096];
+  ck_assert(infer_row_text(r, text, sizeof text));
   load(text);
   ck_assert_int_eq(surg_model_infer(model), SURG_OK);
   char want[512], *save = NULL;
@@ -121,6 +113,8 @@ static void check_row(const infer_row *r) {
 START_TEST(row) { check_row(&infer_rows[_i]); }
 END_TEST
 START_TEST(symbolic) { check_row(&infer_symbolic[_i]); }
+END_TEST
+START_TEST(contrib) { check_row(&infer_contrib[_i]); }
 END_TEST
 
 #define HEAD "<ir_version: 8, opset_import: [\"\": 17]>\n"
@@ -483,6 +477,7 @@ int main(void) {
   tcase_add_checked_fixture(rows, setup, teardown);
   tcase_add_loop_test(rows, row, 0, (int)infer_row_count);
   tcase_add_loop_test(rows, symbolic, 0, (int)infer_symbolic_count);
+  tcase_add_loop_test(rows, contrib, 0, (int)infer_contrib_count);
   tcase_add_checked_fixture(c, setup, teardown);
   tcase_set_timeout(c, 30);
   tcase_add_test(c, claims_are_not_read);

@@ -3,6 +3,9 @@
 #ifndef SURG_TEST_INFER_ROWS_H
 #define SURG_TEST_INFER_ROWS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 typedef struct infer_row {
   int opset;
   const char *inputs; /* "float[N,3] x" */
@@ -16,5 +19,10 @@ extern const infer_row infer_rows[];
 extern const unsigned infer_row_count;
 extern const infer_row infer_symbolic[]; /* infer_symbolic.c */
 extern const unsigned infer_symbolic_count;
+extern const infer_row infer_contrib[]; /* infer_contrib.c */
+extern const unsigned infer_contrib_count;
+
+/* The row as a model in ONNX text (infer_text.c); false: it is longer than `cap`. */
+bool infer_row_text(const infer_row *r, char *text, size_t cap);
 
 #endif
