@@ -33,6 +33,16 @@ void surg__i_mel_weights(surg__infer *c) {
   surg__i_put(c, 0, (int)dtype, dims, 2);
 }
 
+/* A transform along an axis that is not known: any dim but the last may change with the length. */
+static void dft_somewhere(surg__infer *c, const surg__fact *x, bool onesided, bool inverse) {
+  surg_dim dims[SURG_LIMIT_RANK];
+  memcpy(dims, x->dims, x->rank * sizeof *dims);
+  if (onesided || surg__i_has(c, 1))
+    for (uint32_t i = 0; i + 1 < x->rank; i++) dims[i] = surg__dim_unknown();
+  dims[x->rank - 1] = inverse && onesided ? surg__dim_unknown() : surg__dim(2);
+  surg__i_put(c, 0, x->dtype, dims, x->rank);
+}
+
 void surg__i_dft(surg__infer *c) {
   surg__fact x;
   surg_dim dims[SURG_LIMIT_RANK], length;
@@ -47,10 +57,12 @@ void surg__i_dft(surg__infer *c) {
   }
   const size_t rank = x.rank;
   memcpy(dims, x.dims, rank * sizeof *dims);
-  if (surg__schema_attr(c->schema, "axis"))
+  if (surg__schema_attr(c->schema, "axis")) {
     axis = surg_node_int(c->n, "axis", 1);
-  else if (surg__i_has(c, 2) && !surg__i_int(c, 2, &axis))
+  } else if (surg__i_has(c, 2) && !surg__i_int(c, 2, &axis)) {
+    dft_somewhere(c, &x, onesided, inverse);
     return;
+  }
   if (!surg__i_axis(c, axis, rank, &at)) return;
   if (at == rank - 1) return;
   if (surg__i_has(c, 1)) {
