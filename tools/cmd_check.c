@@ -121,6 +121,7 @@ static surg_status examine(const checking *c, surg_context *ctx, report *r, cons
   bool partial;
   const surg_status s = surg__load_check_file(ctx, name, bytes, n, &options, &partial, &m);
   if (!m) return s;
+  surg_context_clear_error(ctx); /* what comes now is news */
   const size_t left = r->shown < r->out->most ? r->out->most - r->shown : 0;
   const surg_status again = surg__check_model(m, !partial, left, found, r);
   surg_model_free(m);

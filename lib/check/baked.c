@@ -19,52 +19,98 @@ static const surg_type *tensor_type(const surg_node *n, size_t i) {
   return t && t->kind == SURG_TYPE_TENSOR && t->has_rank ? t : NULL;
 }
 
-static void tell(surg__checker *c, const surg_node *n, const char *symbol, int64_t size) {
-  const bool told = surg__check_told(c);
-  const char *q = told ? surg__q(c->ctx, symbol) : "";
-  const char *where = told ? surg__locate_node(n) : NULL;
-  if (size > 0)
-    surg__check_found(c, "N307", where,
-                      "a constant fixes %s, which an input leaves open: %s runs "
-                      "with %lld alone",
-                      q, n->op_type, (long long)size);
-  else
-    surg__check_found(c, "N307", where, "a constant fixes a size that %s leaves open", q);
+static bool any_number(void *user, const char *name, const surg_value *value, size_t axis,
+                       int64_t *out) {
+  (void)user, (void)value, (void)axis;
+  *out = 1;
+  return name != NULL;
 }
 
-/* A Reshape to numbers alone of a tensor whose size depends on exactly one symbol. */
+/* A size that symbols of the file leave open: what elements decide is another matter. */
+static bool open_size(surg_dim d) {
+  int64_t n;
+  return d.value < 0 && (d.param || (d.expr && surg_dim_eval(d, any_number, NULL, &n)));
+}
+
+/* `size` 0: not known, or none fits. */
+static void tell(surg__checker *c, const surg_node *n, surg_dim d, int64_t size) {
+  const bool told = surg__check_told(c);
+  const char *text = told ? surg_dim_text(c->m, d) : "";
+  const char *where = told ? surg__locate_node(n) : NULL;
+  if (!text) text = "?";
+  if (size > 0)
+    surg__check_found(c, "N307", where,
+                      "a constant fixes %s, which an input leaves open: %s runs with %lld alone",
+                      text, n->op_type, (long long)size);
+  else
+    surg__check_found(c, "N307", where, "a constant fixes a size that %s leaves open", text);
+}
+
+typedef struct sizes {
+  uint64_t known; /* product of the numbers */
+  size_t open;
+  surg_dim last; /* of the open ones */
+} sizes;
+
+/* False: a dim may be anything, or the product is beyond all numbers. */
+static bool measure(const surg_type *t, sizes *s) {
+  *s = (sizes){.known = 1};
+  for (uint32_t i = 0; i < t->rank; i++) {
+    if (t->dims[i].value >= 0) {
+      if (!surg__mul_u64(s->known, (uint64_t)t->dims[i].value, &s->known)) return false;
+    } else if (open_size(t->dims[i])) {
+      s->last = t->dims[i];
+      s->open++;
+    } else {
+      return false;
+    }
+  }
+  return s->known > 0;
+}
+
+/* A Reshape to numbers alone of a tensor whose size is open. */
+static void check_fixed(surg__checker *c, const surg_node *n, const surg_type *t, uint64_t want) {
+  sizes s;
+  if (!measure(t, &s) || !s.open) return;
+  const bool exact = s.open == 1 && s.last.param && want % s.known == 0;
+  const uint64_t size = exact ? want / s.known : 0;
+  tell(c, n, s.last, size <= INT64_MAX ? (int64_t)size : 0);
+}
+
+/* A Reshape to [1, -1, ...] where the batch, the first and only open size, goes into a size that is
+ * not it alone. */
+static void check_merged(surg__checker *c, const surg_node *n, const surg_type *t, uint64_t rest) {
+  sizes s;
+  if (!t->rank || !open_size(t->dims[0]) || !measure(t, &s) || s.open != 1) return;
+  if (s.known > rest && s.known % rest == 0) tell(c, n, t->dims[0], 1);
+}
+
 static void check_reshape(surg__checker *c, const surg_node *n) {
   int64_t target[SURG_LIMIT_RANK];
   const size_t rank = constant_ints(n, 1, target);
   const surg_type *t = tensor_type(n, 0);
-  uint64_t want = 1, have = 1;
-  const char *symbol = NULL;
-  size_t open = 0;
+  uint64_t product = 1;
+  size_t free = 0;
   if (!rank || !t) return;
-  for (size_t i = 0; i < rank; i++)
-    if (target[i] <= 0 || !surg__mul_u64(want, (uint64_t)target[i], &want)) return;
-  for (uint32_t i = 0; i < t->rank; i++) {
-    if (t->dims[i].value >= 0) {
-      if (!surg__mul_u64(have, (uint64_t)t->dims[i].value, &have)) return;
-    } else if (t->dims[i].param) {
-      symbol = t->dims[i].param;
-      open++;
-    } else {
-      return; /* not known, which may be anything */
-    }
+  for (size_t i = 0; i < rank; i++) {
+    if (target[i] == -1)
+      free++;
+    else if (target[i] <= 0 || !surg__mul_u64(product, (uint64_t)target[i], &product))
+      return;
   }
-  if (!open || !have) return;
-  const bool exact = open == 1 && want % have == 0 && want / have <= INT64_MAX;
-  tell(c, n, symbol, exact ? (int64_t)(want / have) : 0);
+  if (!free)
+    check_fixed(c, n, t, product);
+  else if (free == 1 && target[0] == 1 && rank > 1)
+    check_merged(c, n, t, product);
 }
 
 /* A Resize to sizes whose first, that of the batch, is a number where the input has a symbol. */
 static void check_resize(surg__checker *c, const surg_node *n) {
-  int64_t sizes[SURG_LIMIT_RANK];
+  int64_t given[SURG_LIMIT_RANK];
   const surg_type *t = tensor_type(n, 0);
   if (surg_node_attr(n, "axes") || !t || t->rank < 3) return;
-  const size_t rank = constant_ints(n, 3, sizes);
-  if (rank == t->rank && t->dims[0].param) tell(c, n, t->dims[0].param, sizes[0]);
+  const size_t rank = constant_ints(n, 3, given);
+  if (rank == t->rank && open_size(t->dims[0])) tell(c, n, t->dims[0], given[0]);
 }
 
 void surg__check_baked(surg__checker *c) {

@@ -24,7 +24,7 @@ def judge(case, kind, at, result, state):
         return None if state == case.expected else "exit %d, but the output differs" % code
     if code not in CODES[kind]:
         return f"exit {code}: {errors.strip()}"
-    if "error: " not in errors:
+    if "error: " not in errors and b'"E001"' not in result.stdout:
         return f"exit {code} without a word"
     if state == case.before:
         return None
