@@ -4,6 +4,7 @@
 
 #include "eval/kernels.h"
 #include "eval/number.h"
+#include "eval/quantize_fast.h"
 
 /* Which scale an element has: x as [outer][length][inner], the scale as [outer or 1][groups][inner
  * or 1]. */
@@ -63,6 +64,23 @@ static surg__kstatus find_scaling(surg_kctx *k, scaling *s) {
   s->groups = s->length;
   if (s->scale->rank == 1 && s->scale->count == s->length) return SURG__K_OK;
   return surg__k_invalid(k, "the scale has no entry for each slice of the axis");
+}
+
+typedef bool (*run_fn)(const surg__array *in, const surg__array *out, uint64_t at, uint64_t n,
+                       float scale, int64_t zero);
+
+/* All elements by runs that share a scale. False: then element by element, which knows why. */
+static bool by_runs(const scaling *s, const surg__array *o, run_fn run) {
+  if (s->blocked || s->scale->dtype != SURG_FLOAT) return false;
+  uint64_t length = s->single ? s->x->count : s->inner;
+  for (uint64_t at = 0; at < s->x->count; at += length) {
+    uint64_t i = scale_of(s, at);
+    float scale = ((const float *)s->scale->data)[i];
+    if (scale == 0 || isnan(scale)) return false;
+    int64_t zero = s->zero ? (int64_t)surg__load_int(s->zero->dtype, s->zero->data, i) : 0;
+    if (!run(s->x, o, at, length, scale, zero)) return false;
+  }
+  return true;
 }
 
 /* --- quantize --- */
@@ -136,6 +154,7 @@ surg__kstatus surg__k_quantize(surg_kctx *k) {
   bool saturate = surg_node_int(k->node, "saturate", 1) != 0;
   SURG__K_TRY(surg__k_out(k, 0, to, s.x->dims, s.x->rank));
   SURG__K_TRY(surg__k_work(k, s.x->count));
+  if (precision == SURG_FLOAT && by_runs(&s, &k->out[0], surg__quantize_run)) return SURG__K_OK;
   for (uint64_t i = 0; i < s.x->count; ++i) {
     const char *why = quantize_one(&s, &k->out[0], (int)precision, saturate, i);
     if (why) return surg__k_cannot(k, why);
@@ -172,6 +191,7 @@ surg__kstatus surg__k_dequantize(surg_kctx *k) {
   }
   SURG__K_TRY(surg__k_out(k, 0, (int)to, s.x->dims, s.x->rank));
   SURG__K_TRY(surg__k_work(k, s.x->count));
+  if (by_runs(&s, &k->out[0], surg__dequantize_run)) return SURG__K_OK;
   for (uint64_t i = 0; i < s.x->count; ++i) dequantize_one(&s, &k->out[0], i);
   return SURG__K_OK;
 }

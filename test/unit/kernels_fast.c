@@ -315,6 +315,46 @@ START_TEST(misfits) {
 }
 END_TEST
 
+/* --- quantization --- */
+
+START_TEST(quantization) {
+  static const int types[] = {SURG_INT8, SURG_UINT8, SURG_INT16, SURG_UINT16};
+  surg_model_set_opset(model, "", 21);
+  for (int round = 0; round < 40; round++) {
+    int dtype = types[round % 4];
+    int64_t dims[] = {3, (int64_t)between(1, 5), (int64_t)between(1, 40)}, lines[] = {dims[1]};
+    bool each = next() % 2;
+    surg__array in[3] = {array(SURG_FLOAT, dims, 3, true), array(SURG_FLOAT, lines, each, false),
+                         array(dtype, lines, each, false)};
+    surg__array out = {0}, back = {0};
+    for (uint64_t i = 0; i < in[0].count; i++) {
+      float *x = (float *)in[0].data + i;
+      if (isnan(*x)) *x = (float)i;
+    }
+    for (uint64_t i = 0; i < in[1].count; i++) {
+      ((float *)in[1].data)[i] = (float)between(1, 200) / 16;
+    }
+    ck_assert_int_eq(compute(node("QuantizeLinear", 3), in, &out), SURG_OK);
+    surg__array quantized[3] = {out, in[1], in[2]};
+    ck_assert_int_eq(compute(node("DequantizeLinear", 3), quantized, &back), SURG_OK);
+    int64_t low = surg__int_min(dtype), high = (int64_t)surg__int_max(dtype);
+    for (uint64_t i = 0; i < out.count; i++) {
+      uint64_t line = each ? i / (uint64_t)dims[2] % (uint64_t)dims[1] : 0;
+      float scale = ((const float *)in[1].data)[line], q = ((const float *)in[0].data)[i] / scale;
+      int64_t zero = (int64_t)surg__load_int(dtype, in[2].data, line);
+      double v = nearbyint((double)q) + (double)zero;
+      int64_t want = v < (double)low ? low : v > (double)high ? high : (int64_t)v;
+      int64_t got = (int64_t)surg__load_int(dtype, out.data, i);
+      ck_assert_msg(got == want, "%a / %a + %d: %d, not %d", number(&in[0], i), (double)scale,
+                    (int)zero, (int)got, (int)want);
+      ck_assert(number(&back, i) == (double)((float)(want - zero) * scale));
+    }
+    surg__array_drop(&back);
+    done(&out);
+  }
+}
+END_TEST
+
 /* --- reductions --- */
 
 static double term(const char *op, double v) {
@@ -488,6 +528,7 @@ int main(void) {
   tcase_add_test(c, halves);
   tcase_add_test(c, casts);
   tcase_add_test(c, misfits);
+  tcase_add_test(c, quantization);
   tcase_add_test(c, reductions);
   tcase_add_test(c, transpositions);
   tcase_add_test(c, pools);
