@@ -13,10 +13,8 @@
 
 typedef struct conv {
   surg__window w;
-  surg__tap *taps;
   uint64_t batch, groups, in_channels, out_channels; /* channels of one group */
-  const double *x, *weight;                          /* of ConvTranspose */
-  const double *bias;                                /* may be NULL */
+  const double *bias; /* may be NULL */
 } conv;
 
 /* Channels and kernel, checked against each other. `weight_out`: which of the first two axes of
@@ -237,18 +235,6 @@ surg__kstatus surg__k_qlinear_conv(surg_kctx *k) {
 
 /* --- ConvTranspose: the same window, walked from the input to the output --- */
 
-/* The work of all products of taps and channels. */
-static surg__kstatus ask_work(surg_kctx *k, const conv *c, uint64_t positions, uint64_t taps) {
-  uint64_t work = positions;
-  if (!surg__mul_u64(work, taps > 0 ? taps : 1, &work) || !surg__mul_u64(work, c->batch, &work) ||
-      !surg__mul_u64(work, c->groups, &work) ||
-      !surg__mul_u64(work, c->in_channels > 0 ? c->in_channels : 1, &work) ||
-      !surg__mul_u64(work, c->out_channels, &work)) {
-    return SURG__K_BUDGET;
-  }
-  return surg__k_work(k, work);
-}
-
 /* Output sizes and pads of one axis, so that a window over the output yields the input. */
 static bool transposed_axis(surg_kctx *k, surg__window *w, uint32_t d, int64_t in, int64_t extra,
                             int64_t wish, bool same, bool upper) {
@@ -304,18 +290,53 @@ static surg__kstatus transposed_window(surg_kctx *k, conv *c) {
   return SURG__K_OK;
 }
 
-/* Adds what one input position gives to the outputs under its window. */
-static void spread(conv *c, double *sum, uint64_t at, uint64_t n) {
-  uint64_t in_all = c->groups * c->in_channels, out_all = c->groups * c->out_channels;
-  for (uint64_t i = 0; i < c->batch * in_all; ++i) {
-    uint64_t b = i / in_all, channel = i % in_all, g = channel / c->in_channels;
-    double v = c->x[i * c->w.out_count + at];
-    for (uint64_t o = 0; o < c->out_channels; ++o) {
-      const double *weight = c->weight + (channel * c->out_channels + o) * c->w.kernel_count;
-      double *to = sum + (b * out_all + g * c->out_channels + o) * c->w.in_count;
-      for (uint64_t t = 0; t < n; ++t) to[c->taps[t].in] += v * weight[c->taps[t].kernel];
+/* Where the products of one batch and group go: to the windows of their positions. */
+typedef struct spread {
+  const conv *c;
+  surg__im2col windows;
+  double *sum;
+} spread;
+
+/* Row i: an output channel and an element of the kernel; columns are input positions. */
+static void store_spread(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
+  spread *s = user;
+  const surg__window *w = &s->c->w;
+  uint64_t row = (uint64_t)w->out[w->n - 1], t = i % w->kernel_count;
+  int64_t step = w->stride[w->n - 1];
+  double *to = s->sum + i / w->kernel_count * w->in_count;
+  for (uint64_t done = 0; done < n;) {
+    uint64_t at = column + done, left = row - at % row;
+    uint32_t run = (uint32_t)(left < n - done ? left : n - done);
+    surg__im2col_place_one(&s->windows, t, at, run);
+    for (uint32_t j = s->windows.low[t]; j < s->windows.high[t]; ++j) {
+      to[s->windows.start[t] + (int64_t)j * step] += sums[done + j];
     }
+    done += run;
   }
+}
+
+/* Products are added over the input channels first, then to the output, one element of the kernel
+ * after the other. */
+static surg__kstatus spread_all(surg_kctx *k, conv *c, double *sum) {
+  const surg__array *x = &k->in[0], *weight = &k->in[1];
+  uint64_t rows = c->out_channels * c->w.kernel_count, plane = c->w.out_count;
+  spread s = {.c = c};
+  surg__gemm_room room;
+  surg__gemm_matrix a = {.dtype = weight->dtype, .data = weight->data, .line = 1, .depth = rows};
+  surg__gemm_matrix b = {.dtype = x->dtype, .data = x->data, .line = 1, .depth = plane};
+  surg__gemm g = {.m = rows, .n = plane, .d = c->in_channels, .pack_a = surg__gemm_pack_matrix,
+                  .pack_b = surg__gemm_pack_matrix, .a = &a, .b = &b, .store = store_spread,
+                  .to = &s};
+  SURG__K_TRY(surg__im2col_init(k, &c->w, &s.windows));
+  SURG__K_TRY(surg__gemm_init(k, &room, g.m, g.n, g.d, c->batch * c->groups,
+                              surg__exact_products(x->dtype)));
+  for (uint64_t i = 0; i < c->batch * c->groups; ++i) {
+    a.at = i % c->groups * c->in_channels * rows;
+    b.at = i * c->in_channels * plane;
+    s.sum = sum + i * c->out_channels * c->w.in_count;
+    surg__gemm_run(&g, &room);
+  }
+  return SURG__K_OK;
 }
 
 surg__kstatus surg__k_conv_transpose(surg_kctx *k) {
@@ -331,20 +352,12 @@ surg__kstatus surg__k_conv_transpose(surg_kctx *k) {
   SURG__K_TRY(surg__k_out(k, 0, x->dtype, dims, x->rank));
   const surg__array *o = &k->out[0];
   SURG__K_TRY(check_bias(k, &c, 2));
-  SURG__K_TRY(ask_work(k, &c, c.w.out_count, c.w.kernel_count));
-  SURG__K_TRY(surg__window_taps(k, &c.w, &c.taps));
-  c.x = surg__k_widen(k, &k->in[0]);
-  c.weight = surg__k_widen(k, &k->in[1]);
-  if (!c.x || !c.weight) return SURG__K_NOMEM;
   double *sum = surg__k_scratch(k, (size_t)o->count, sizeof *sum);
   if (!sum) return SURG__K_NOMEM;
   for (uint64_t i = 0; i < o->count; ++i) {
     sum[i] = c.bias ? c.bias[i / c.w.in_count % channels] : 0;
   }
-  for (uint64_t at = 0; at < c.w.out_count; ++at) {
-    uint64_t padded, n = surg__window_at(&c.w, at, c.taps, &padded);
-    spread(&c, sum, at, n);
-  }
-  for (uint64_t i = 0; i < o->count; ++i) surg__store_f64(o->dtype, o->data, i, sum[i]);
+  SURG__K_TRY(spread_all(k, &c, sum));
+  surg__store_run(o->dtype, o->data, 0, o->count, sum);
   return SURG__K_OK;
 }

@@ -32,28 +32,41 @@ static void inside(int64_t first, int64_t step, int64_t limit, uint32_t n, uint3
   *high = (uint32_t)to;
 }
 
-void surg__im2col_place(const surg__im2col *c, uint64_t at, uint32_t n) {
-  const surg__window *w = c->w;
-  int64_t first[SURG_LIMIT_RANK];
+/* Where the window of position `at` begins, along each axis. */
+static void find_window(const surg__window *w, uint64_t at, int64_t *first) {
   for (uint32_t d = w->n; d-- > 0;) {
     first[d] = (int64_t)(at % (uint64_t)w->out[d]) * w->stride[d] - w->begin[d];
     at /= (uint64_t)w->out[d];
   }
+}
+
+static void place(const surg__im2col *c, uint64_t t, const int64_t *first, uint32_t n) {
+  const surg__window *w = c->w;
+  const int64_t *offset = c->offset + t * w->n;
   uint32_t last = w->n - 1;
-  for (uint64_t t = 0; t < w->kernel_count; ++t) {
-    const int64_t *offset = c->offset + t * w->n;
-    int64_t start = 0;
-    bool out = false;
-    for (uint32_t d = 0; d < last; ++d) {
-      int64_t i = first[d] + offset[d];
-      out = out || i < 0 || i >= w->in[d];
-      start = start * w->in[d] + i;
-    }
-    int64_t i = first[last] + offset[last];
-    c->start[t] = start * w->in[last] + i;
-    inside(i, w->stride[last], out ? 0 : w->in[last], n, &c->low[t], &c->high[t]);
-    if (out) c->low[t] = c->high[t] = 0;
+  int64_t start = 0;
+  bool out = false;
+  for (uint32_t d = 0; d < last; ++d) {
+    int64_t i = first[d] + offset[d];
+    out = out || i < 0 || i >= w->in[d];
+    start = start * w->in[d] + i;
   }
+  int64_t i = first[last] + offset[last];
+  c->start[t] = start * w->in[last] + i;
+  inside(i, w->stride[last], w->in[last], n, &c->low[t], &c->high[t]);
+  if (out) c->low[t] = c->high[t] = 0;
+}
+
+void surg__im2col_place(const surg__im2col *c, uint64_t at, uint32_t n) {
+  int64_t first[SURG_LIMIT_RANK];
+  find_window(c->w, at, first);
+  for (uint64_t t = 0; t < c->w->kernel_count; ++t) place(c, t, first, n);
+}
+
+void surg__im2col_place_one(const surg__im2col *c, uint64_t t, uint64_t at, uint32_t n) {
+  int64_t first[SURG_LIMIT_RANK];
+  find_window(c->w, at, first);
+  place(c, t, first, n);
 }
 
 /* The columns [column, column + n) of the panel, which have been placed. */

@@ -26,5 +26,7 @@ void surg__im2col_pack(const void *user, const surg__panel *p);
 /* Prepares start, low and high for `n` output positions from `at` on that differ in the last axis
  * alone: pools walk them too. */
 void surg__im2col_place(const surg__im2col *c, uint64_t at, uint32_t n);
+/* The same for element t of the kernel alone. */
+void surg__im2col_place_one(const surg__im2col *c, uint64_t t, uint64_t at, uint32_t n);
 
 #endif

@@ -144,7 +144,7 @@ static void pad_copy(const surg__array *a, const pad_params *p, const int64_t *d
   int64_t at[SURG_LIMIT_RANK] = {0}, strides[SURG_LIMIT_RANK];
   surg__row_strides(a->dims, rank, strides);
   size_t size = surg__element_size(a);
-  int64_t n = dims[rank - 1];
+  int64_t n = dims[rank - 1], dim = a->dims[rank - 1];
   for (;;) {
     int64_t row = 0;
     for (uint32_t i = 0; i + 1 < rank && row >= 0; i++) {
@@ -155,12 +155,17 @@ static void pad_copy(const surg__array *a, const pad_params *p, const int64_t *d
       surg__fill(to, (uint64_t)n * (block / size), p->value, size);
       to += (size_t)n * block;
     }
-    for (int64_t o = 0; row >= 0 && o < n; o++, to += block) {
-      int64_t s = pad_source(p->mode, a->dims[rank - 1], p->before[rank - 1], o);
+    for (int64_t o = 0; row >= 0 && o < n;) {
+      int64_t s = pad_source(p->mode, dim, p->before[rank - 1], o), run = 1;
+      /* What stands in the input in a row is copied in a piece. */
+      if (o >= p->before[rank - 1] && s >= 0) run = dim - s < n - o ? dim - s : n - o;
+      if (o >= p->before[rank - 1] + dim) run = 1;
       if (s < 0)
         surg__fill(to, block / size, p->value, size);
       else
-        memcpy(to, (const uint8_t *)a->data + (size_t)(row + s) * block, block);
+        memcpy(to, (const uint8_t *)a->data + (size_t)(row + s) * block, (size_t)run * block);
+      o += run;
+      to += (size_t)run * block;
     }
     uint32_t i = rank - 1;
     for (;;) {

@@ -165,6 +165,42 @@ static bool count_elements(pool *p) {
   return true;
 }
 
+/* Windows that are whole planes, element after element. */
+static surg__kstatus run_planes(pool *p) {
+  surg_kctx *k = p->k;
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  double v[ROW];
+  p->over = surg__k_scratch(k, 1, sizeof *p->over);
+  if (!p->over) return SURG__K_NOMEM;
+  *p->over = (double)p->w.in_count;
+  for (uint64_t plane = 0; plane < p->planes; ++plane) {
+    double acc = is_max(k->op) ? -INFINITY : 0;
+    bool clean = true;
+    for (uint64_t i = 0; i < p->w.in_count; i += ROW) {
+      uint64_t n = p->w.in_count - i < ROW ? p->w.in_count - i : ROW;
+      surg__load_run(x->dtype, x->data, plane * p->w.in_count + i, 1, n, v);
+      for (uint64_t j = 0; j < n; ++j) clean = join(p, v + j, &acc, 1) && clean;
+    }
+    if (!clean && !k->running) return surg__k_cannot(k, "the largest of NaN");
+    finish(p, &acc, 0, 1);
+    if (surg__is_real(o->dtype))
+      surg__store_run(o->dtype, o->data, plane, 1, &acc);
+    else
+      surg__store_int(o->dtype, o->data, plane, (uint64_t)(int64_t)acc);
+  }
+  return SURG__K_OK;
+}
+
+static bool whole_planes(const surg__window *w) {
+  for (uint32_t d = 0; d < w->n; ++d) {
+    if (w->out[d] != 1 || w->kernel[d] != w->in[d] || w->begin[d] != 0 || w->end[d] != 0 ||
+        w->dilation[d] != 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static surg__kstatus run_rows(pool *p) {
   surg_kctx *k = p->k;
   uint64_t row = (uint64_t)p->w.out[p->w.n - 1];
@@ -198,7 +234,8 @@ static surg__kstatus run(pool *p) {
   }
   SURG__K_TRY(surg__k_work(k, work));
   bool indices = k->n_out > 1 && k->wanted[1];
-  return indices ? run_positions(p) : run_rows(p);
+  if (indices) return run_positions(p);
+  return whole_planes(&p->w) ? run_planes(p) : run_rows(p);
 }
 
 static surg__kstatus start(surg_kctx *k, pool *p) {

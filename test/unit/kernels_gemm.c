@@ -282,6 +282,84 @@ START_TEST(convolutions) {
 }
 END_TEST
 
+/* Small whole numbers: every order of sums gives the same. */
+static void make_whole(surg__array *a) {
+  for (uint64_t i = 0; i < a->count; i++) {
+    surg__store_f64(a->dtype, a->data, i, (double)between(0, 16) - 8);
+  }
+}
+
+/* The input of the shape plays the output of a convolution over `result`. */
+static double expected_transposed(const shape *s, const surg__array *x, const surg__array *w,
+                                  int64_t image, int64_t channel, int64_t at) {
+  int64_t p[3], o[3], t[3], taps = volume(s->kernel, s->n), plane = volume(s->size, s->n);
+  int64_t group = channel / s->out;
+  double sum = 0;
+  unravel(at, s->result, s->n, o);
+  for (int64_t c = 0; c < s->in; c++) {
+    for (int64_t i = 0; i < plane * taps; i++) {
+      bool hit = true;
+      unravel(i / taps, s->size, s->n, p);
+      unravel(i % taps, s->kernel, s->n, t);
+      for (uint32_t d = 0; d < s->n; d++) {
+        hit = hit && p[d] * s->stride[d] - s->pads[d] + t[d] * s->dilation[d] == o[d];
+      }
+      if (!hit) continue;
+      int64_t in = group * s->in + c;
+      sum += number(x, (uint64_t)((image * s->groups * s->in + in) * plane + i / taps)) *
+             number(w, (uint64_t)((in * s->out + channel % s->out) * taps + i % taps));
+    }
+  }
+  return sum;
+}
+
+static void one_transposed(shape *s) {
+  surg_model *m = surg_model_new(ctx, 10, 22);
+  surg_node *n = conv_node(m, "ConvTranspose", s);
+  int64_t dx[5] = {s->batch, s->groups * s->in}, dw[5] = {s->groups * s->in, s->out};
+  memcpy(dx + 2, s->size, s->n * sizeof *dx);
+  memcpy(dw + 2, s->kernel, s->n * sizeof *dw);
+  surg__array in[3] = {numbers(SURG_FLOAT, dx, s->n + 2), numbers(SURG_FLOAT, dw, s->n + 2)};
+  in[2] = numbers(SURG_FLOAT, (const int64_t[]){s->groups * s->out}, 1);
+  for (int i = 0; i < 3; i++) make_whole(&in[i]);
+  surg__array out[1] = {{0}};
+  surg_kctx k = kernel_context();
+  k.running = true;
+  ck_assert_int_eq(surg__node_compute(n, &k, in, out), SURG_OK);
+  int64_t plane = volume(s->result, s->n), channels = s->groups * s->out;
+  ck_assert_uint_eq(out[0].count, (uint64_t)(s->batch * channels * plane));
+  for (int64_t i = 0; i < s->batch * channels * plane; i++) {
+    int64_t channel = i / plane % channels;
+    double v = expected_transposed(s, &in[0], &in[1], i / plane / channels, channel, i % plane) +
+               number(&in[2], (uint64_t)channel);
+    ck_assert_msg(v == number(&out[0], (uint64_t)i), "%d axes, element %d: %g, not %g", (int)s->n,
+                  (int)i, number(&out[0], (uint64_t)i), v);
+  }
+  surg__array_drop(&out[0]);
+  surg_model_free(m);
+  surg__arena_free(&arena);
+  surg__arena_init(&arena, ctx);
+}
+
+START_TEST(transposed) {
+  shape s;
+  for (int round = 0; round < 100;) {
+    if (!any_shape(&s)) continue;
+    bool fits = true;
+    for (uint32_t d = 0; d < s.n; d++) {
+      if (s.size[d] > 12) s.size[d] = 12;
+      s.result[d] = (s.size[d] - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] + 1 -
+                    s.pads[d] - s.pads[s.n + d];
+      fits = fits && s.result[d] > 0;
+    }
+    if (!fits || volume(s.result, s.n) > 250) continue;
+    if (volume(s.size, s.n) * volume(s.kernel, s.n) > 1500) continue;
+    one_transposed(&s);
+    round++;
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("kernels_gemm");
   TCase *c = tcase_create("products");
@@ -291,6 +369,7 @@ int main(void) {
   tcase_add_test(c, specials);
   tcase_add_test(c, over_budget);
   tcase_add_test(c, convolutions);
+  tcase_add_test(c, transposed);
   suite_add_tcase(s, c);
   SRunner *runner = srunner_create(s);
   srunner_run_all(runner, CK_ENV);
