@@ -63,8 +63,10 @@ static bool same(surg__amount a, surg__amount b) {
 
 /* --- shapes --- */
 
+/* What is declared counts where nothing is proven: costs are no ground for an edit. */
 static const surg_type *ranked(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
+  if (v && !(t && surg_type_has_rank(t))) t = surg_value_declared_type(v);
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
 }
 static const surg_type *input(const cost *c, size_t i) {
@@ -152,17 +154,22 @@ static bool conv_transpose(cost *c) {
   return !surg_node_input(c->n, 2) || (result(c, &out) && add_flops(c, out));
 }
 
-static bool gemm(cost *c) {
-  surg__amount k, out;
-  const bool turned = surg_node_int(c->n, "transA", 0) != 0;
-  if (!dim(input(c, 0), turned ? 0 : 1, &k) || !result(c, &out) || !add_macs(c, out, k))
-    return false;
-  return !surg_node_input(c->n, 2) || add_flops(c, out);
-}
-
 static bool matmul(cost *c) {
   surg__amount k, out;
   return dim(input(c, 0), -1, &k) && result(c, &out) && add_macs(c, out, k);
+}
+
+/* Of QGemm, whose third input is a zero point. */
+static bool gemm_plain(cost *c) {
+  surg__amount k, out;
+  const bool turned = surg_node_int(c->n, "transA", 0) != 0;
+  return dim(input(c, 0), turned ? 0 : 1, &k) && result(c, &out) && add_macs(c, out, k);
+}
+
+static bool gemm(cost *c) {
+  surg__amount out;
+  if (!gemm_plain(c)) return false;
+  return !surg_node_input(c->n, 2) || (result(c, &out) && add_flops(c, out));
 }
 
 /* Of FusedMatMul: A may be turned around in its last two axes. */
@@ -180,26 +187,89 @@ static bool recurrent(cost *c) {
          add_macs(c, runs, r);
 }
 
+/* Scores: one for each head, query and key; softmax and scaling count as five. */
+static bool add_scores(cost *c, surg__amount batch, surg__amount heads, surg__amount queries,
+                       surg__amount keys) {
+  surg__amount n;
+  return times(c->m, batch, heads, &n) && times(c->m, n, queries, &n) && times(c->m, n, keys, &n) &&
+         add_times(c, n, 5);
+}
+
 /* Each element of Q meets every key, each element of Y sums over every one. Heads stand in an axis
  * of their own or in the last; either way they drop out. */
 static bool attention(cost *c) {
-  surg__amount keys, past = plain(0), q, y, scores, batch, heads, queries;
+  surg__amount keys, past = plain(0), q, y, batch, heads, queries;
   const surg_type *qt = input(c, 0), *k = input(c, 1);
   if (!qt || !k || !dim(k, surg_type_rank(k) == 3 ? 1 : 2, &keys)) return false;
   if (surg_node_input(c->n, 4) && !dim(input(c, 4), 2, &past)) return false;
   if (!plus(c->m, keys, past, &keys) || !count_of(c, qt, &q) || !result(c, &y) ||
       !add_macs(c, q, keys) || !add_macs(c, y, keys))
     return false;
-  /* Scores: one for each head, query and key; softmax and scaling count as five. */
   if (surg_type_rank(qt) == 4) {
     if (!dim(qt, 1, &heads) || !dim(qt, 2, &queries)) return false;
   } else {
     heads = plain(surg_node_int(c->n, "q_num_heads", 0));
     if (heads.k < 1 || !dim(qt, 1, &queries)) return false;
   }
-  return dim(qt, 0, &batch) && times(c->m, batch, heads, &scores) &&
-         times(c->m, scores, queries, &scores) && times(c->m, scores, keys, &scores) &&
-         add_times(c, scores, 5);
+  return dim(qt, 0, &batch) && add_scores(c, batch, heads, queries, keys);
+}
+
+/* com.microsoft: queries of [batch, queries, features] against `keys`; `q` elements of them. */
+static bool heads_attend(cost *c, const surg_type *x, surg__amount q, surg__amount keys) {
+  surg__amount y, batch, queries;
+  const int64_t heads = surg_node_int(c->n, "num_heads", 0);
+  return heads > 0 && x && surg_type_rank(x) >= 3 && dim(x, 0, &batch) && dim(x, 1, &queries) &&
+         result(c, &y) && add_macs(c, q, keys) && add_macs(c, y, keys) &&
+         add_scores(c, batch, plain(heads), queries, keys);
+}
+
+/* The projection of the input to queries, keys and values comes first. */
+static bool attention_of(cost *c, size_t past_at) {
+  surg__amount batch, queries, keys, past = plain(0), w, y, rows;
+  const surg_type *x = input(c, 0);
+  if (!dim(x, 0, &batch) || !dim(x, 1, &queries) || !count_of(c, input(c, 1), &w) ||
+      !times(c->m, batch, queries, &rows) || !add_macs(c, rows, w) || !result(c, &y))
+    return false;
+  if (surg_node_input(c->n, past_at) && !dim(input(c, past_at), 3, &past)) return false;
+  return plus(c->m, queries, past, &keys) && heads_attend(c, x, y, keys);
+}
+static bool ms_attention(cost *c) {
+  return attention_of(c, 4);
+}
+static bool q_attention(cost *c) {
+  return attention_of(c, 8);
+}
+
+static bool multi_head_attention(cost *c) {
+  surg__amount q, keys, past = plain(0);
+  const surg_type *x = input(c, 0), *k = input(c, 1);
+  if (!x || surg_type_rank(x) != 3 || !k || !count_of(c, x, &q))
+    return false; /* packed: not known */
+  if (!dim(k, surg_type_rank(k) == 3 ? 1 : 2, &keys)) return false;
+  if (surg_node_input(c->n, 6) && !dim(input(c, 6), 2, &past)) return false;
+  return plus(c->m, keys, past, &keys) && heads_attend(c, x, q, keys);
+}
+
+/* The cache that comes out holds all keys. */
+static bool group_query_attention(cost *c) {
+  surg__amount keys, y;
+  return dim(ranked(surg_node_output(c->n, 1)), 2, &keys) && result(c, &y) &&
+         heads_attend(c, input(c, 0), y, keys);
+}
+
+static bool matmul_nbits(cost *c) {
+  surg__amount out;
+  const int64_t k = surg_node_int(c->n, "K", 0);
+  return k > 0 && result(c, &out) && add_macs(c, out, plain(k));
+}
+
+/* One product for each coefficient and row. */
+static bool linear(cost *c) {
+  size_t n = 0;
+  surg__amount rows;
+  const surg_attr *a = surg_node_attr(c->n, "coefficients");
+  return a && surg_attr_floats(a, &n) && dim(input(c, 0), 0, &rows) &&
+         add_macs(c, rows, plain((int64_t)n));
 }
 
 /* Sizes by label, -1 where there is none; the axes that "..." stands for are counted from the last
@@ -384,8 +454,63 @@ static const rule rules[SURG_OP_COUNT] = {
     OP(QuantizeLinear) = {PER_RESULT, 2, NULL},
     OP(DequantizeLinear) = {PER_RESULT, 2, NULL},
     OP(DynamicQuantizeLinear) = {PER_RESULT, 4, NULL},
+    OP(NegativeLogLikelihoodLoss) = {PER_RESULT, 2, NULL},
+    OP(SoftmaxCrossEntropyLoss) = {PER_INPUT, 5, NULL},
+    OP(SwiGLU) = {PER_RESULT, 3, NULL},
+    OP(contrib_SimplifiedLayerNormalization) = {PER_RESULT, 4, NULL},
+    OP(ms_SkipSimplifiedLayerNormalization) = {PER_RESULT, 5, NULL},
+    OP(ms_SkipLayerNormalization) = {PER_RESULT, 8, NULL},
+    OP(ms_EmbedLayerNormalization) = {PER_RESULT, 9, NULL},
+    OP(ms_BiasAdd) = {PER_RESULT, 2, NULL},
+    OP(ms_BiasGelu) = {PER_RESULT, 2, NULL},
+    OP(ms_BiasSoftmax) = {PER_RESULT, 6, NULL},
+    OP(ms_FastGelu) = {PER_RESULT, 1, NULL},
+    OP(ms_Gelu) = {PER_RESULT, 1, NULL},
+    OP(ms_QuickGelu) = {PER_RESULT, 1, NULL},
+    OP(ms_RotaryEmbedding) = {PER_RESULT, 3, NULL},
+    OP(ms_QuantizeLinear) = {PER_RESULT, 2, NULL},
+    OP(ms_DequantizeLinear) = {PER_RESULT, 2, NULL},
+    OP(ms_QLinearAdd) = {PER_RESULT, 1, NULL},
+    OP(ms_QLinearMul) = {PER_RESULT, 1, NULL},
+    OP(ms_QLinearLeakyRelu) = {PER_RESULT, 1, NULL},
+    OP(ms_QLinearSigmoid) = {PER_RESULT, 1, NULL},
+    OP(ms_QLinearSoftmax) = {PER_RESULT, 5, NULL},
+    OP(ms_QLinearWhere) = {PER_RESULT, 1, NULL},
+    OP(ms_QLinearGlobalAveragePool) = {PER_INPUT, 1, NULL},
+    OP(ms_QLinearReduceMean) = {PER_INPUT, 1, NULL},
+    OP(ms_QLinearAveragePool) = {SPECIAL, 0, pool},
+    OP(ms_NhwcMaxPool) = {SPECIAL, 0, pool},
+    OP(ms_QLinearConcat) = {NOTHING, 0, NULL},
+    OP(ms_ExpandDims) = {NOTHING, 0, NULL},
+    OP(ms_GatherND) = {NOTHING, 0, NULL},
+    OP(ms_Pad) = {NOTHING, 0, NULL},
+    OP(ms_Range) = {NOTHING, 0, NULL},
+    OP(ms_Trilu) = {NOTHING, 0, NULL},
     OP(ms_FusedConv) = {SPECIAL, 0, conv},
+    OP(ms_NhwcConv) = {SPECIAL, 0, conv},
+    OP(ms_NhwcFusedConv) = {SPECIAL, 0, conv},
+    OP(ms_QLinearConv) = {SPECIAL, 0, qlinear_conv},
+    OP(ms_FusedGemm) = {SPECIAL, 0, gemm},
+    OP(ms_QGemm) = {SPECIAL, 0, gemm_plain},
     OP(ms_FusedMatMul) = {SPECIAL, 0, fused_matmul},
+    OP(ms_TransposeMatMul) = {SPECIAL, 0, fused_matmul},
+    OP(ms_DynamicQuantizeMatMul) = {SPECIAL, 0, matmul},
+    OP(ms_MatMulIntegerToFloat) = {SPECIAL, 0, matmul},
+    OP(ms_MatMulInteger16) = {SPECIAL, 0, matmul},
+    OP(ms_MatMulNBits) = {SPECIAL, 0, matmul_nbits},
+    OP(ms_MatMulBnb4) = {SPECIAL, 0, matmul_nbits},
+    OP(ms_Attention) = {SPECIAL, 0, ms_attention},
+    OP(ms_QAttention) = {SPECIAL, 0, q_attention},
+    OP(ms_MultiHeadAttention) = {SPECIAL, 0, multi_head_attention},
+    OP(ms_GroupQueryAttention) = {SPECIAL, 0, group_query_attention},
+    OP(ml_LinearClassifier) = {SPECIAL, 0, linear},
+    OP(ml_LinearRegressor) = {SPECIAL, 0, linear},
+    OP(ml_LabelEncoder) = {NOTHING, 0, NULL},
+    OP(ml_OneHotEncoder) = {NOTHING, 0, NULL},
+    OP(ml_CategoryMapper) = {NOTHING, 0, NULL},
+    OP(ml_DictVectorizer) = {NOTHING, 0, NULL},
+    OP(ml_CastMap) = {NOTHING, 0, NULL},
+    OP(ml_Imputer) = {NOTHING, 0, NULL},
     OP(ml_Scaler) = {PER_RESULT, 2, NULL},
     OP(ml_Normalizer) = {PER_RESULT, 3, NULL},
     OP(ml_Binarizer) = {PER_RESULT, 1, NULL},

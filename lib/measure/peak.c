@@ -32,6 +32,7 @@ static bool is_weight(const surg_value *v) {
 /* Bytes of a value of known size; false: not known. */
 static bool bytes_of(const plan *p, const surg_value *v, uint64_t *out) {
   const surg_type *t = surg_value_type(v);
+  if (!t || !surg_type_has_rank(t)) t = surg_value_declared_type(v);
   int64_t dims[SURG_LIMIT_RANK];
   uint64_t count;
   if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) return false;
