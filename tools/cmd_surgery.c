@@ -24,7 +24,7 @@ typedef struct job {
   cli_common common;
   surg_save_options save;
   surg__run_options run;
-  words keep, skip, print_after, plugins, rules;
+  words keep, dims, skip, print_after, plugins, rules;
   const char *pipeline, *pipeline_where, *out_dir;
   char *pipeline_text; /* of --pass-file, or made for --opset */
   uint64_t opset;      /* of --opset; 0: none */
@@ -46,6 +46,8 @@ enum {
   OPT_REWRITE_LIMIT,
   OPT_SKIP,
   OPT_KEEP,
+  OPT_DIM,
+  OPT_TRUST,
   OPT_LOG,
   OPT_MAP,
   OPT_DRY_RUN,
@@ -73,6 +75,8 @@ static const struct option options[] = {
     {"rewrite-limit", required_argument, NULL, OPT_REWRITE_LIMIT},
     {"skip-pass", required_argument, NULL, OPT_SKIP},
     {"keep", required_argument, NULL, OPT_KEEP},
+    {"dim", required_argument, NULL, OPT_DIM},
+    {"trust", required_argument, NULL, OPT_TRUST},
     {"log", required_argument, NULL, OPT_LOG},
     {"map", required_argument, NULL, OPT_MAP},
     {"dry-run", no_argument, NULL, OPT_DRY_RUN},
@@ -108,6 +112,10 @@ static const char help[] =
     "  --rules FILE            rewrite rules as text; without --pass they alone run\n"
     "  --keep NAME|/REGEX/|op=TYPE\n"
     "                          protect nodes and values from passes (repeatable)\n"
+    "  --dim SYMBOL=N|SYMBOL=LOW..HIGH|SYMBOL%N\n"
+    "                          what holds of a dimension of the inputs (repeatable)\n"
+    "  --trust declared        take the declared types of operators nobody knows\n"
+    "                          (--trust inferred: do not)\n"
     "  --skip-pass PASS        leave a pass out of the pipeline\n"
     "  --rewrite-limit N       stop rewriting after N rewrites\n"
     "\n"
@@ -235,6 +243,14 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
       break;
     case OPT_KEEP:
       ok = push(&j->keep, arg);
+      break;
+    case OPT_DIM:
+      ok = push(&j->dims, arg);
+      break;
+    case OPT_TRUST:
+      if (strcmp(arg, "declared") && strcmp(arg, "inferred"))
+        return cli_usage("--trust takes `declared` or `inferred`");
+      j->run.trust_declared = !strcmp(arg, "declared");
       break;
     case OPT_LOG:
       j->run.log_path = arg;
@@ -607,6 +623,8 @@ static int run_job(job *j, words *outputs, char **args, int n) {
   if (code != EXIT_DONE) return code;
   j->run.keep = j->keep.items;
   j->run.n_keep = j->keep.n;
+  j->run.dims = j->dims.items;
+  j->run.n_dims = j->dims.n;
   j->run.skip = j->skip.items;
   j->run.n_skip = j->skip.n;
   j->run.print_after = j->print_after.items;
@@ -647,6 +665,7 @@ int cmd_surgery(int argc, char **argv) {
 out:
   free(j.pipeline_text);
   free(j.keep.items);
+  free(j.dims.items);
   free(j.skip.items);
   free(j.print_after.items);
   free(j.plugins.items);

@@ -77,6 +77,9 @@ typedef struct surg__run_options {
   const char *map_path; /* JSON: old to new names; NULL: none */
   uint64_t timeout_ms;  /* 0: none; SURG_ELIMIT when passed */
   uint64_t max_memory;  /* 0: the context's */
+  const char *const *dims; /* what may be assumed of symbols; see surg_model_assume_dim */
+  size_t n_dims;
+  bool trust_declared; /* see surg_model_trust_declared */
 } surg__run_options;
 
 typedef struct surg__counter {

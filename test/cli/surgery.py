@@ -48,6 +48,25 @@ class Runs(Case):
         self.ok('--pass', 'prune', 'cnn.onnx', 'plain.onnx')
         self.assertNotIn(b'onnxsurg.pipeline', self.read('plain.onnx'))
 
+    def test_dims(self):
+        self.write('n.onnxtxt', b'<ir_version: 8, opset_import: ["": 17]>\n'
+                   b'g (float[N,H] x) => (float[?] y) <float[3] f> { a = Transpose(x)\n'
+                   b'b = Relu(a)\n f = Foreign(b)\n y = Neg(f) }')
+        def shapes(*options):
+            self.ok(*options, '--pass', 'shapes', 'n.onnxtxt', 'out.onnxtxt')
+            return self.read('out.onnxtxt').decode()
+        self.assertIn('float[H, N] a', shapes())
+        self.assertIn('float[8, 4] a', shapes('--dim', 'N=4', '--dim', 'H=8'))
+        self.assertIn('float[H, N] a', shapes('--dim', 'N=1..8', '--dim', 'H%4'))
+        self.assertNotIn('float[3] y', shapes('--trust', 'inferred'))
+        self.assertIn('float[3] y', shapes('--trust', 'declared'))
+        run = ('--pass', 'shapes', 'n.onnxtxt', 'out.onnxtxt')
+        self.bad(2, r'--trust takes', '--trust', 'me', *run)
+        self.bad(2, r'no input has a symbol "NN"; did you mean "N"', '--dim', 'NN=3', *run)
+        self.bad(2, r'"N": expected NAME=NUMBER', '--dim', 'N', *run)
+        self.bad(2, r'above 0', '--dim', 'N%0', *run)
+        self.bad(2, r'no dimension can be so', '--dim', 'N%8', '--dim', 'N=1..7', *run)
+
     def test_keep(self):
         self.ok('cnn.onnx', 'out.onnx')
         self.assertNotIn('Identity', self.ops('out.onnx'))
