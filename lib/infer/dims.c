@@ -21,9 +21,24 @@ bool surg__dim_unify(surg_dim a, surg_dim b, surg_dim *out) {
   return true;
 }
 
+/* Whether `low` is the smaller of `d` and numbers above 1: then it is 1 only where d is, and two dims
+ * that broadcast are equal. */
+static bool capped(const surg_expr *low, const surg_expr *d) {
+  bool found = false;
+  if (!low || low->kind != SURG__EXPR_MIN) return false;
+  for (uint16_t i = 0; i < low->n; i++) {
+    if (low->args[i] == d)
+      found = true;
+    else if (low->args[i]->kind != SURG__EXPR_NUM || low->args[i]->k < 2)
+      return false;
+  }
+  return found;
+}
+
 /* Neither is the number 1, and not both are numbers. */
 static surg_dim broadcast_symbols(surg_dim a, surg_dim b) {
-  if (surg__dim_same(a, b)) return a;
+  if (surg__dim_same(a, b) || capped(b.expr, a.expr)) return a;
+  if (capped(a.expr, b.expr)) return b;
   if (a.expr && a.expr->lo > 1) return a;
   if (b.expr && b.expr->lo > 1) return b;
   if (a.expr && b.expr && a.expr->lo == 1 && b.expr->lo == 1)

@@ -300,6 +300,49 @@ void surg__i_transpose_elems(surg__infer *c, const surg__fact *x, const int64_t 
   surg__i_put_any_elems(c, 0, out, n);
 }
 
+void surg__i_pick_elems(surg__infer *c, size_t k, const surg_dim *whole, const surg_dim *left,
+                        size_t rank, const int64_t *from, const int64_t *step) {
+  surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
+  uint32_t n, have, count;
+  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
+  if (!e || !count_of(whole, rank, &have) || have != n || !count_of(left, rank, &count)) return;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t at = 0, stride = 1;
+    uint32_t rest = i;
+    for (size_t a = rank; a-- > 0;) {
+      const uint32_t d = (uint32_t)left[a].value;
+      at += (from[a] + (int64_t)(rest % d) * step[a]) * stride;
+      stride *= whole[a].value;
+      rest /= d;
+    }
+    if (at < 0 || at >= (int64_t)n) return;
+    out[i] = e[at];
+  }
+  surg__i_put_any_elems(c, k, out, count);
+}
+
+/* Along `axis`, the elements at the indices of input 1. */
+void surg__i_gather_elems(surg__infer *c, const surg__fact *data, size_t axis) {
+  surg__elem dbuf[SURG__ELEMS], ibuf[SURG__ELEMS], out[SURG__ELEMS];
+  uint32_t nd, ni, outer, inner, have;
+  const surg__elem *d = surg__i_any_elems(c, 0, dbuf, &nd);
+  const surg__elem *idx = d ? surg__i_elems(c, 1, ibuf, &ni) : NULL;
+  if (!idx || !count_of(data->dims, data->rank, &have) || have != nd) return;
+  const int64_t length = data->dims[axis].value;
+  if (!count_of(data->dims, axis, &outer) ||
+      !count_of(data->dims + axis + 1, data->rank - axis - 1, &inner))
+    return;
+  const uint64_t count = (uint64_t)outer * ni * inner;
+  if (count > SURG__ELEMS) return;
+  for (uint32_t i = 0; i < count; i++) {
+    const surg__elem at = idx[i / inner % ni];
+    const int64_t k = at.value < 0 ? at.value + length : at.value;
+    const bool known = at.known && k >= 0 && k < length;
+    out[i] = known ? d[((i / inner / ni) * length + k) * inner + i % inner] : surg__elem_unknown();
+  }
+  surg__i_put_any_elems(c, 0, out, (uint32_t)count);
+}
+
 /* Puts single elements into a list: along its only axis, at places that are known. */
 void surg__i_scatter(surg__infer *c) {
   const surg__fact x = surg__i_in(c, 0);

@@ -2,21 +2,6 @@
 /* Rules of operators that pick elements by index or by value. */
 #include "infer/rules.h"
 
-/* The elements of a one-dimensional input 0 at the indices of input 1. */
-static void gather_elems(surg__infer *c) {
-  surg__elem dbuf[SURG__ELEMS], ibuf[SURG__ELEMS], out[SURG__ELEMS];
-  uint32_t nd, ni;
-  const surg__elem *d = surg__i_any_elems(c, 0, dbuf, &nd);
-  const surg__elem *idx = d ? surg__i_elems(c, 1, ibuf, &ni) : NULL;
-  if (!idx) return;
-  for (uint32_t i = 0; i < ni; i++) {
-    int64_t at = idx[i].value;
-    if (idx[i].known && at < 0) at += nd;
-    out[i] = idx[i].known && at >= 0 && at < (int64_t)nd ? d[at] : surg__elem_unknown();
-  }
-  surg__i_put_any_elems(c, 0, out, ni);
-}
-
 void surg__i_gather(surg__infer *c) {
   surg__fact data, index;
   size_t axis, n = 0;
@@ -29,7 +14,7 @@ void surg__i_gather(surg__infer *c) {
   for (size_t i = 0; i < index.rank; i++) dims[n++] = index.dims[i];
   for (size_t i = axis + 1; i < data.rank; i++) dims[n++] = data.dims[i];
   surg__i_put(c, 0, data.dtype, dims, rank);
-  if (c->states && data.rank == 1) gather_elems(c);
+  if (c->states) surg__i_gather_elems(c, &data, axis);
 }
 
 void surg__i_gather_elements(surg__infer *c) {

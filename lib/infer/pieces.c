@@ -27,27 +27,36 @@ static bool join_input(surg__infer *c, joined *j, const surg__fact *f, int64_t a
   return true;
 }
 
-/* Joins the elements of one-dimensional inputs. */
-static void join_elems(surg__infer *c, size_t inputs) {
-  surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
-  uint32_t total = 0, n;
-  for (size_t i = 0; i < inputs; i++) {
-    const surg__elem *e = surg__i_any_elems(c, i, buf, &n);
-    if (!e) {
-      /* Its elements are unknown; their number may still be known. */
-      surg__fact f;
-      if (!surg__i_ranked(c, i, &f) || !surg__dim_known(f.dims[0]) ||
-          f.dims[0].value > (int64_t)(SURG__ELEMS - total))
-        return;
-      n = (uint32_t)f.dims[0].value;
-      for (uint32_t k = 0; k < n; k++) out[total + k] = surg__elem_unknown();
-    } else {
-      if (n > SURG__ELEMS - total) return;
-      if (n) memcpy(out + total, e, n * sizeof *out);
-    }
-    total += n;
-  }
-  surg__i_put_any_elems(c, 0, out, total);
+/* One input of a Concat as blocks of `length` elements, of which `blocks` stand in the result, each at
+ * `at` within `stride`. */
+static bool join_blocks(surg__infer *c, size_t i, const joined *j, size_t stride, size_t blocks,
+                        size_t *at, surg__elem *out) {
+  surg__elem buf[SURG__ELEMS];
+  surg__fact f;
+  uint32_t n = 0;
+  if (!surg__i_ranked(c, i, &f) || f.rank != j->rank) return false;
+  const surg_dim count = surg__dim_product(f.dims + j->axis, f.rank - j->axis);
+  const surg__elem *e = surg__i_any_elems(c, i, buf, &n);
+  if (count.value < 0 || (size_t)count.value > stride - *at) return false;
+  const size_t length = (size_t)count.value;
+  if (e && n != length * blocks) return false;
+  for (size_t b = 0; b < blocks; b++)
+    for (size_t k = 0; k < length; k++)
+      out[b * stride + *at + k] = e ? e[b * length + k] : surg__elem_unknown();
+  *at += length;
+  return true;
+}
+
+static void join_elems(surg__infer *c, const joined *j, size_t inputs) {
+  surg__elem out[SURG__ELEMS];
+  const surg_dim all = surg__dim_product(j->dims, j->rank);
+  const surg_dim outer = surg__dim_product(j->dims, j->axis);
+  size_t at = 0;
+  if (all.value < 0 || all.value > (int64_t)SURG__ELEMS || outer.value < 1) return;
+  const size_t blocks = (size_t)outer.value, stride = (size_t)all.value / blocks;
+  for (size_t i = 0; i < inputs; i++)
+    if (!join_blocks(c, i, j, stride, blocks, &at, out)) return;
+  if (at == stride) surg__i_put_any_elems(c, 0, out, (uint32_t)all.value);
 }
 
 void surg__i_concat(surg__infer *c) {
@@ -69,7 +78,7 @@ void surg__i_concat(surg__infer *c) {
   surg__i_put(c, 0, dtype, j.dims, j.rank);
   const bool number = dtype == SURG_INT64 || dtype == SURG_INT32 || dtype == SURG_FLOAT ||
                       dtype == SURG_DOUBLE;
-  if (c->states && j.rank == 1 && j.all && number) join_elems(c, inputs);
+  if (c->states && j.all && number) join_elems(c, &j, inputs);
 }
 
 /* --- Split --- */
@@ -96,14 +105,6 @@ static bool piece(const surg__infer *c, surg_dim dim, size_t pieces, size_t i, s
   else if ((int64_t)i == n - 1)
     *size = surg__dim(dim.value - before);
   return true;
-}
-
-static void split_elems(surg__infer *c, size_t k, int64_t from, int64_t size) {
-  surg__elem buf[SURG__ELEMS];
-  uint32_t n;
-  if (!c->states || from > (int64_t)SURG__ELEMS || size > (int64_t)SURG__ELEMS) return;
-  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
-  if (e && from + size <= (int64_t)n) surg__i_put_any_elems(c, k, e + from, (uint32_t)size);
 }
 
 /* How a Split cuts: sizes that are given (and maybe known), or a number of equal pieces. */
@@ -170,11 +171,15 @@ void surg__i_split(surg__infer *c) {
   size_t axis;
   split_plan p;
   surg_dim dims[SURG_LIMIT_RANK];
-  int64_t from = 0;
+  int64_t from[SURG_LIMIT_RANK], step[SURG_LIMIT_RANK];
   if (!surg__i_ranked(c, 0, &x)) return;
   if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
   memcpy(dims, x.dims, x.rank * sizeof *dims);
   const surg_dim whole = x.dims[axis];
+  for (uint32_t i = 0; i < x.rank; i++) {
+    from[i] = 0;
+    step[i] = 1;
+  }
   const size_t outputs = surg_node_output_count(c->n);
   if (!plan_split(c, whole, &p)) {
     surg__i_bad(c);
@@ -187,10 +192,13 @@ void surg__i_split(surg__infer *c) {
     }
     const int64_t size = dims[axis].value;
     surg__i_put(c, k, x.dtype, dims, x.rank);
-    if (size < 0) from = INT64_MAX;
-    if (from == INT64_MAX) continue;
-    if (x.rank == 1 && surg__dim_known(whole)) split_elems(c, k, from, size);
-    from += size;
+    if (size < 0 || from[axis] < 0 || !surg__add_i64(from[axis], size, &from[axis])) {
+      from[axis] = -1;
+      continue;
+    }
+    from[axis] -= size;
+    if (c->states) surg__i_pick_elems(c, k, x.dims, dims, x.rank, from, step);
+    from[axis] += size;
   }
 }
 
@@ -333,21 +341,13 @@ static bool slice_axis(surg__infer *c, const cut *q, uint32_t i, surg_dim *dim, 
   return true;
 }
 
-static void slice_elems(surg__infer *c, surg_dim left, int64_t from, int64_t step) {
-  surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
-  uint32_t n;
-  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
-  if (!e || !surg__dim_known(left) || from < 0 || left.value > (int64_t)n) return;
-  for (int64_t i = 0; i < left.value; i++) out[i] = e[from + i * step];
-  surg__i_put_any_elems(c, 0, out, (uint32_t)left.value);
-}
-
 void surg__i_slice(surg__infer *c) {
   surg__fact x;
   slice_bufs b;
   cut q = {0};
   if (!surg__i_ranked(c, 0, &x)) return;
-  surg_dim dims[SURG_LIMIT_RANK];
+  surg_dim whole[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
+  memcpy(whole, x.dims, x.rank * sizeof *dims);
   memcpy(dims, x.dims, x.rank * sizeof *dims);
   const int dtype = x.dtype;
   const bool readable =
@@ -357,23 +357,30 @@ void surg__i_slice(surg__infer *c) {
     surg__i_put(c, 0, dtype, dims, x.rank);
     return;
   }
-  int64_t from = -1, step = 1;
+  int64_t from[SURG_LIMIT_RANK], step[SURG_LIMIT_RANK];
   uint64_t seen = 0;
+  bool known = true;
+  for (uint32_t i = 0; i < x.rank; i++) {
+    from[i] = 0;
+    step[i] = 1;
+  }
   for (uint32_t i = 0; i < q.n; i++) {
     size_t axis;
     if (!q.axis_absent && !q.axis[i].known) {
       for (uint32_t k = 0; k < x.rank; k++) dims[k] = surg__dim_unknown();
+      known = false;
       break;
     }
     if (!surg__i_axis(c, q.axis_absent ? (int64_t)i : q.axis[i].value, x.rank, &axis)) return;
-    if (seen >> axis & 1 || !slice_axis(c, &q, i, &dims[axis], &from, &step)) {
+    if (seen >> axis & 1 || !slice_axis(c, &q, i, &dims[axis], &from[axis], &step[axis])) {
       surg__i_bad(c);
       return;
     }
     seen |= UINT64_C(1) << axis;
+    known = known && from[axis] >= 0;
   }
   surg__i_put(c, 0, dtype, dims, x.rank);
-  if (c->states && x.rank == 1 && seen) slice_elems(c, dims[0], from, step);
+  if (c->states && known) surg__i_pick_elems(c, 0, whole, dims, x.rank, from, step);
 }
 
 /* --- Pad --- */

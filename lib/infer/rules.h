@@ -26,6 +26,10 @@ void surg__i_compare_elems(surg__infer *c, const surg_dim *dims, size_t rank);
 void surg__i_where_elems(surg__infer *c, const surg_dim *dims, size_t rank);
 void surg__i_unary_elems(surg__infer *c); /* Neg, Abs, Not: same shape */
 void surg__i_transpose_elems(surg__infer *c, const surg__fact *x, const int64_t *perm);
+void surg__i_gather_elems(surg__infer *c, const surg__fact *data, size_t axis);
+/* Elements of output k are those of input 0, of shape `whole`, that are at from + i * step. */
+void surg__i_pick_elems(surg__infer *c, size_t k, const surg_dim *whole, const surg_dim *left,
+                        size_t rank, const int64_t *from, const int64_t *step);
 void surg__i_cum_sum(surg__infer *c);
 void surg__i_scatter(surg__infer *c); /* ScatterElements, ScatterND */
 /* Elements of a reduction over the axes in `set`. */

@@ -14,7 +14,7 @@
 
 typedef struct tally {
   unsigned models, unread, wrong;
-  unsigned values, typed, ranked, fixed, declared_fixed, found_fixed;
+  unsigned values, typed, ranked, symbolic, fixed, declared_fixed, found_fixed;
   bool verbose;
 } tally;
 
@@ -49,8 +49,37 @@ static bool contradict(const surg_type *a, const surg_type *b) {
   return false;
 }
 
+/* Any number for a symbol of the inputs, none for one that a node made. */
+static bool of_inputs(void *user, const char *name, const surg_value *v, size_t axis,
+                      int64_t *out) {
+  (void)user;
+  (void)axis;
+  *out = 720720; /* many numbers divide it */
+  return name || !surg_value_producer(v, NULL);
+}
+
+/* Whether every dim is a number or follows from the inputs. */
+static bool symbolic(const surg_type *t) {
+  int64_t v;
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) return false;
+  for (size_t i = 0; i < surg_type_rank(t); i++)
+    if (!surg_dim_eval(surg_type_dim(t, i), of_inputs, NULL, &v)) return false;
+  return true;
+}
+
+/* A node whose inputs are all settled by the inputs of the model, and an output is not. */
+static bool opens(const surg_value *v) {
+  const surg_node *n = surg_value_producer(v, NULL);
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *in = surg_node_input(n, i);
+    if (in && !surg_value_constant(in) && !symbolic(surg_value_type(in))) return false;
+  }
+  return !symbolic(surg_value_type(v));
+}
+
 static void count(tally *to, const surg_type *proven, const surg_type *declared) {
   to->values++;
+  to->symbolic += symbolic(proven);
   to->typed += proven != NULL;
   to->ranked += proven && surg_type_has_rank(proven);
   to->fixed += proven && surg_type_static(proven, NULL);
@@ -66,6 +95,8 @@ static void check_value(tally *to, const char *path, const surg_value *v,
   if (!n) return;
   count(to, proven, declared);
   const bool wrong = proven && declared && contradict(proven, declared);
+  if (to->verbose && opens(v))
+    printf("%s: opened: %s \"%s\"\n", path, surg_node_op_type(n), surg_value_name(v));
   const bool missed = to->verbose && declared && surg_type_static(declared, NULL) &&
                       !(proven && surg_type_static(proven, NULL));
   if (!wrong && !missed) return;
@@ -117,9 +148,9 @@ int main(int argc, char **argv) {
       ftw(argv[i], visit, 16);
   }
   if (!t.models) return 77;
-  printf("%u models, %u unread, %u values: %u typed, %u ranked, %u static; of %u declared "
-         "static %u\n",
-         t.models, t.unread, t.values, t.typed, t.ranked, t.fixed, t.declared_fixed, t.found_fixed);
+  printf("%u models, %u unread, %u values: %u typed, %u ranked, %u symbolic, %u static; of %u "
+         "declared static %u\n",
+         t.models, t.unread, t.values, t.typed, t.ranked, t.symbolic, t.fixed, t.declared_fixed, t.found_fixed);
   printf("%u contradictions\n", t.wrong);
   return t.wrong ? 1 : 0;
 }

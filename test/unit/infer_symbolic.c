@@ -106,7 +106,19 @@ const infer_row infer_symbolic[] = {
      "y = Mul(t, u)\n z = MatMul(t, k)", "y float[N+1,4]; z -"},
     {13, "float[N] x", "int64[2] t = {1, 1}", SHAPE "m = Max(s, t)\n e = Expand(x, m)\n"
      "y = ConstantOfShape(m)", "y float[max(N,1),max(N,1)]"},
+    {13, "float[N,512] x, float[S] k", "int64[1] a = {0}, int64[1] i = {1}",
+     "b = Shape(k)\n t = Slice(x, a, b, i)\n y = Add(t, k)\n z = Add(k, t)", "y float[N,S]; z float[N,S]"},
     /* elements */
+    {13, "float[N,2,H,W] x", "int64[4] z = {0, 0, 0, 0}, int64[1] a = {-1}, int64[1] e = {-9223372036854775807},"
+     "int64[1] i = {0}, int64[2] m = {-1, 2}, int64[4] p = {1, 2, 3, 4}, int64[1] f = {-1}",
+     "c = Concat <axis = 0> (p, z)\n r = Reshape(c, m)\n s = Slice(r, a, e, i, a)\n"
+     "t = Transpose <perm = [1, 0]> (s)\n v = Reshape(t, f)\n w = Cast <to = 7> (v)\n y = Pad(x, w)",
+     "y float[N,2,H+7,W+3]"},
+    {13, "float[N,3] x", "int64[2,2] p = {1, 2, 3, 4}, int64[2] i = {1, 0}, int64[1] f = {-1}",
+     "g = Gather <axis = 1> (p, i)\n k = Concat <axis = 1> (g, p)\n a, b = Split <axis = 1> (k)\n"
+     "u = Concat <axis = 0> (b, a)\n r = Reshape(u, f)\n" SHOW("r"), "y float[1,2,3,4,2,1,4,3]"},
+    {13, "float[N,3] x, int64[2] o", "int64[2,1] p = {1, 2}, int64[1] f = {-1}, int64[1] q = {1}",
+     "g = Unsqueeze(o, q)\n k = Concat <axis = 1> (g, p)\n r = Reshape(k, f)\n" SHOW("r"), "y float[?,1,?,2]"},
     {13, "float[N,H] x", "int64[2] k = {2, 3}", SHAPE "a = Div(s, k)\n b = Mod(s, k)\n"
      "d = Add(a, b)\n c = Add(d, s)\n" SHOW("c"),
      "y float[2*N-floor(N/2),2*H-2*floor(H/3)]"},
