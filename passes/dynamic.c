@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes fixed dims of inputs symbols: `input.0=N`, several inputs with one symbol if need be. What
+ * follows from it is followed through the graph; a constant target of Reshape that holds the old
+ * number copies the dim instead, or computes it (-1), where that is the one way in which the shapes
+ * fit for every size. Declared outputs and value_info follow. What may hold the old number still is
+ * told with --stats.
+ *
+ *   before: (float[2,3,4] x) => (float[2,12] y) <int64[2] t = {2,12}> { y = Reshape (x, t) }
+ *   after:  (float[N,3,4] x) => (float[N,12] y) <int64[2] t2 = {0,12}> { y = Reshape (x, t2) }
+ *
+ * Needs sorted. Keeps sorted. Exact where the dim has its old size; changes the interface. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "declared.h"
+
+#define TEXT 1024
+#define RANK 32    /* of tensors that are followed */
+#define SAMPLES 12 /* sizes at which shapes must fit: sizes are polynomials of low degree */
+#define ROUNDS 64  /* of inference, each mends what the one before made visible */
+
+typedef struct key {
+  const char *name, *symbol;
+  surg_value *input;
+  size_t axis;
+  int64_t old;
+} key;
+
+typedef struct state {
+  surg_pass_ctx *p;
+  surg_model *m;
+  key *keys;
+  size_t n;
+  int64_t shift; /* what surg_dim_eval is asked about: old sizes plus so much */
+  bool changed;
+} state;
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static surg_pass_result wrong(state *s, const key *k, const char *why) {
+  char text[TEXT];
+  snprintf(text, sizeof text, "'%.300s=%.100s': %s", k->name, k->symbol, why);
+  return surg_pass_usage(s->p, text);
+}
+
+static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k) {
+  *k = (key){.name = surg_pass_pair_name(s->p, i), .symbol = surg_pass_pair_value(s->p, i, 0)};
+  const char *dot = strrchr(k->name, '.');
+  char *end = NULL, *stem = surg_pass_alloc(s->p, strlen(k->name) + 1);
+  if (!stem) return SURG_PASS_FAILED;
+  if (!k->symbol || !*k->symbol || surg_pass_pair_value(s->p, i, 1) ||
+      (*k->symbol >= '0' && *k->symbol <= '9'))
+    return wrong(s, k, "a symbol is a name");
+  int64_t axis = dot ? strtoll(dot + 1, &end, 10) : 0;
+  if (!dot || !dot[1] || *end) return wrong(s, k, "an input and its axis stand in front (x.0=N)");
+  memcpy(stem, k->name, (size_t)(dot - k->name));
+  surg_value *v = surg_graph_find_value(g, stem);
+  if (!v || !surg_value_is_input(v)) return wrong(s, k, "there is no such input");
+  if (surg_value_is_initializer(v)) return wrong(s, k, "the input has a default of its size");
+  const surg_type *t = surg_value_declared_type(v);
+  const int64_t rank = (int64_t)surg_type_rank(t);
+  if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || axis < -rank || axis >= rank || rank > RANK)
+    return wrong(s, k, "the input has no such axis");
+  k->input = v;
+  k->axis = (size_t)(axis < 0 ? axis + rank : axis);
+  k->old = surg_type_dim(t, k->axis).value;
+  if (k->old < 0) return wrong(s, k, "the dim is dynamic already");
+  for (size_t j = 0; j < i; j++)
+    if (strcmp(s->keys[j].symbol, k->symbol) == 0 && s->keys[j].old != k->old)
+      return wrong(s, k, "a symbol cannot stand for two sizes");
+  return SURG_PASS_UNCHANGED;
+}
+
+static surg_pass_result open_input(state *s, const key *k) {
+  const surg_type *t = surg_value_declared_type(k->input);
+  surg_dim dims[RANK];
+  for (size_t i = 0; i < surg_type_rank(t); i++) dims[i] = surg_type_dim(t, i);
+  dims[k->axis] = (surg_dim){.value = -1, .param = k->symbol};
+  const surg_type *to = surg_type_tensor(s->m, surg_type_dtype(t), dims, surg_type_rank(t));
+  if (!to || surg_value_set_declared_type(k->input, to)) return SURG_PASS_FAILED;
+  surg_pass_count(s->p, "dims opened", 1);
+  s->changed = true;
+  return SURG_PASS_CHANGED;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* What a symbol is at a sample; symbols that were there before are some size of their own. */
+static bool size_of(void *user, const char *name, const surg_value *value, size_t axis,
+                    int64_t *out) {
+  const state *s = user;
+  (void)value, (void)axis;
+  *out = 5;
+  for (size_t i = 0; name && i < s->n; i++)
+    if (strcmp(s->keys[i].symbol, name) == 0) *out = s->keys[i].old + s->shift;
+  return true;
+}
+
+static bool dim_at(state *s, surg_dim d, int64_t shift, int64_t *out) {
+  s->shift = shift;
+  return surg_dim_eval(d, size_of, s, out);
+}
+
+static bool varies(state *s, surg_dim d) {
+  int64_t a, b;
+  return d.value < 0 && dim_at(s, d, 0, &a) && dim_at(s, d, 1, &b) && a != b;
+}
+
+static bool type_varies(state *s, const surg_type *t) {
+  for (size_t i = 0; i < surg_type_rank(t); i++)
+    if (varies(s, surg_type_dim(t, i))) return true;
+  return false;
+}
+
+/* The shape a target gives at a sample; false: it fits no tensor of x there. */
+static bool shape_at(state *s, const surg_type *x, const int64_t *target, size_t n, int64_t shift,
+                     int64_t out[RANK]) {
+  int64_t total = 1, rest = 1, open = -1;
+  for (size_t i = 0; i < surg_type_rank(x); i++) {
+    int64_t d;
+    if (!dim_at(s, surg_type_dim(x, i), shift, &d) || d <= 0 ||
+        __builtin_mul_overflow(total, d, &total))
+      return false;
+  }
+  for (size_t i = 0; i < n; i++) {
+    out[i] = target[i];
+    if (target[i] == 0 &&
+        (i >= surg_type_rank(x) || !dim_at(s, surg_type_dim(x, i), shift, &out[i])))
+      return false;
+    if (target[i] == -1) open = (int64_t)i;
+    else if (__builtin_mul_overflow(rest, out[i], &rest))
+      return false;
+  }
+  if (open < 0) return total == rest;
+  if (rest <= 0 || total % rest) return false;
+  out[open] = total / rest;
+  return true;
+}
+
+/* Whether a target fits at every sample, and where the old size is gives `old`. */
+static bool fits(state *s, const surg_type *x, const int64_t *target, size_t n,
+                 const int64_t *old) {
+  int64_t out[RANK];
+  for (int64_t k = 0; k < SAMPLES; k++)
+    if (!shape_at(s, x, target, n, k, out) || (k == 0 && memcmp(out, old, n * sizeof *out) != 0))
+      return false;
+  return true;
+}
+
+/* Whether element i of the target is the dim in its place, and so are all before it. */
+static bool carried(state *s, const surg_type *x, const int64_t *old, size_t i) {
+  for (size_t k = 0; k <= i; k++) {
+    int64_t d;
+    if (k >= surg_type_rank(x) || !dim_at(s, surg_type_dim(x, k), 0, &d) || d != old[k])
+      return false;
+  }
+  return varies(s, surg_type_dim(x, i));
+}
+
+/* Where the trailing elements start that are the fixed dims at the end of x. */
+static size_t suffix(const surg_type *x, const int64_t *old, size_t n) {
+  size_t rank = surg_type_rank(x);
+  while (n > 0 && rank > 0 && surg_type_dim(x, rank - 1).value == old[n - 1]) n--, rank--;
+  return n;
+}
+
+/* The one other target that fits: leading dims that are carried over become 0; else one element is
+ * computed, if only one can be. Trailing dims that are carried over stay. */
+static bool mend(state *s, const surg_type *x, int64_t *target, size_t n, const int64_t *old) {
+  int64_t with_zeros[RANK];
+  bool any = false, has_open = false;
+  memcpy(with_zeros, target, n * sizeof *target);
+  for (size_t i = 0; i < n; i++) {
+    has_open |= target[i] == -1;
+    if (target[i] <= 0 || !carried(s, x, old, i)) continue;
+    with_zeros[i] = 0;
+    any = true;
+  }
+  if (any && fits(s, x, with_zeros, n, old)) {
+    memcpy(target, with_zeros, n * sizeof *target);
+    return true;
+  }
+  if (!any && fits(s, x, target, n, old)) return false;
+  const size_t end = suffix(x, old, n);
+  size_t found = n;
+  for (size_t i = 0; i < end && !has_open; i++) {
+    const int64_t was = with_zeros[i];
+    if (was <= 0) continue;
+    with_zeros[i] = -1;
+    if (fits(s, x, with_zeros, n, old)) {
+      if (found != n) return false; /* two ways: which one was meant? */
+      found = i;
+    }
+    with_zeros[i] = was;
+  }
+  if (found == n) return false;
+  with_zeros[found] = -1;
+  memcpy(target, with_zeros, n * sizeof *target);
+  return true;
+}
+
+/* ---- Reshape --------------------------------------------------------------------------------- */
+
+static surg_pass_result set_target(state *s, surg_node *n, const int64_t *target, size_t count) {
+  const int64_t dims[1] = {(int64_t)count};
+  uint8_t raw[RANK * 8];
+  for (size_t i = 0; i < count; i++)
+    for (size_t b = 0; b < 8; b++) raw[8 * i + b] = (uint8_t)((uint64_t)target[i] >> (8 * b));
+  surg_tensor *t = surg_tensor_new(s->m, SURG_INT64, dims, 1, raw, count * 8);
+  surg_value *old = surg_node_input(n, 1);
+  surg_value *c = t ? surg_graph_constant(surg_node_graph(n), n, surg_value_name(old), t) : NULL;
+  if (!c || surg_node_set_input(n, 1, c)) return SURG_PASS_FAILED;
+  if (!surg_value_first_use(old) && !surg_value_producer(old, NULL) && !surg_value_is_input(old) &&
+      !surg_value_is_pinned(old) && !surg_pass_keeps_value(s->p, old) &&
+      surg_value_erase_initializer(old))
+    return SURG_PASS_FAILED;
+  surg_pass_count(s->p, "targets opened", 1);
+  s->changed = true;
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result visit(state *s, surg_node *n) {
+  const surg_value *x = surg_node_input(n, 0), *t = surg_node_input(n, 1);
+  const surg_type *type = x ? surg_value_type(x) : NULL;
+  const surg_tensor *c = t ? surg_value_constant(t) : NULL;
+  int64_t target[RANK], old[RANK];
+  if (!c || !type || !surg_type_has_rank(type) || surg_type_rank(type) > RANK ||
+      surg_node_int(n, "allowzero", 0) != 0 || !type_varies(s, type))
+    return SURG_PASS_UNCHANGED;
+  const int64_t count = surg_tensor_read_ints(c, target, RANK);
+  if (count < 1 || !shape_at(s, type, target, (size_t)count, 0, old)) return SURG_PASS_UNCHANGED;
+  int64_t before[RANK];
+  memcpy(before, target, sizeof before);
+  if (!mend(s, type, target, (size_t)count, old) ||
+      memcmp(before, target, (size_t)count * sizeof *target) == 0)
+    return SURG_PASS_UNCHANGED;
+  return set_target(s, n, target, (size_t)count);
+}
+
+static surg_pass_result mend_all(state *s) {
+  for (int round = 0; round < ROUNDS; round++) {
+    surg_pass_result result = SURG_PASS_UNCHANGED;
+    if (surg_model_infer(s->m)) return SURG_PASS_FAILED;
+    for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
+      if (surg_graph_function(g)) continue;
+      for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+        if (surg_node_op(n) != SURG_OP_Reshape || surg_pass_keeps_node(s->p, n)) continue;
+        const surg_pass_result one = visit(s, n);
+        if (one < result) result = one;
+        if (one == SURG_PASS_FAILED) return one;
+      }
+    }
+    if (result == SURG_PASS_UNCHANGED) return result;
+  }
+  return surg_model_infer(s->m) ? SURG_PASS_FAILED : SURG_PASS_UNCHANGED;
+}
+
+/* ---- declarations ---------------------------------------------------------------------------- */
+
+/* What is proven of a dim, as a name where it has one; a number that varies now is unknown. */
+static surg_dim opened(state *s, surg_dim declared, surg_dim proven) {
+  if (declared.value < 0 || proven.value >= 0) return declared;
+  if (proven.param) return (surg_dim){.value = -1, .param = proven.param};
+  const char *text = proven.expr ? surg_dim_text(s->m, proven) : NULL;
+  return (surg_dim){.value = -1, .param = text && !strstr(text, "dim(\"") ? text : NULL};
+}
+
+static surg_pass_result declare(state *s, surg_value *v) {
+  const surg_type *before = declared_type(v), *proven = surg_value_type(v);
+  surg_dim dims[RANK];
+  bool any = false;
+  if (!before || surg_type_get_kind(before) != SURG_TYPE_TENSOR || !surg_type_has_rank(before) ||
+      surg_type_rank(before) > RANK)
+    return SURG_PASS_UNCHANGED;
+  const bool known = proven && surg_type_has_rank(proven) &&
+                     surg_type_rank(proven) == surg_type_rank(before);
+  for (size_t i = 0; i < surg_type_rank(before); i++) {
+    const surg_dim was = surg_type_dim(before, i);
+    dims[i] = known ? opened(s, was, surg_type_dim(proven, i)) : was;
+    any |= dims[i].value != was.value;
+  }
+  if (!any) return SURG_PASS_UNCHANGED;
+  const surg_type *after =
+      surg_type_tensor(s->m, surg_type_dtype(before), dims, surg_type_rank(before));
+  if (!after || surg_value_set_declared_type(v, after)) return SURG_PASS_FAILED;
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result declare_all(state *s) {
+  const surg_graph *main = surg_model_graph(s->m);
+  for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
+    if (surg_graph_function(g)) continue;
+    for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
+      if (!(g == main && surg_value_is_input(v)) && declare(s, v) == SURG_PASS_FAILED)
+        return SURG_PASS_FAILED;
+  }
+  return SURG_PASS_CHANGED;
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+/* Whether a constant holds the old size of a symbol. */
+static bool holds_old(const state *s, const surg_value *v) {
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  int64_t e[RANK];
+  const int64_t count = t ? surg_tensor_read_ints(t, e, RANK) : -1;
+  for (int64_t i = 0; i < count; i++)
+    for (size_t k = 0; k < s->n; k++)
+      if (e[i] == s->keys[k].old && (e[i] != 1 || count > 1)) return true;
+  return false;
+}
+
+/* Shapes that are constants and may mean the old size. */
+static void tell_left(state *s) {
+  for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      const int op = surg_node_op(n);
+      const bool reshape = op == SURG_OP_Reshape;
+      if (op != SURG_OP_Expand && op != SURG_OP_ConstantOfShape && op != SURG_OP_Resize && !reshape)
+        continue;
+      const surg_value *x = surg_node_input(n, 0);
+      const surg_type *t = x ? surg_value_type(x) : NULL;
+      if (reshape && (!t || !type_varies(s, t))) continue;
+      const size_t at = op == SURG_OP_ConstantOfShape ? 0 : op == SURG_OP_Resize ? 3 : 1;
+      if (!holds_old(s, surg_node_input(n, at))) continue;
+      surg_pass_count(s->p, "constants that may hold the old size", 1);
+      surg_pass_note(s->p, n, "its constant shape may hold the old size");
+    }
+  }
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  state s = {.p = p, .m = surg_pass_model(p), .n = surg_pass_pair_count(p)};
+  surg_graph *g = surg_model_graph(s.m);
+  if (!s.n) return surg_pass_usage(p, "needs dims of inputs, such as input.0=N");
+  s.keys = surg_pass_alloc(p, s.n * sizeof *s.keys);
+  if (!s.keys) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < s.n; i++)
+    if (read_key(&s, g, i, &s.keys[i]) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  for (size_t i = 0; i < s.n; i++)
+    if (open_input(&s, &s.keys[i]) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  if (mend_all(&s) == SURG_PASS_FAILED || declare_all(&s) == SURG_PASS_FAILED)
+    return SURG_PASS_FAILED;
+  tell_left(&s);
+  return SURG_PASS_CHANGED;
+}
+
+static const surg_option options[] = {
+    {"axis", SURG_OPTION_PAIRS, NULL, "an axis of an input and the symbol it becomes"},
+};
+
+const surg_pass surg__pass_dynamic = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "dynamic",
+    .help = "make fixed dims of inputs symbols",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_EXACT,
+    .interface = true,
+    .run = run,
+};
