@@ -26,6 +26,7 @@ typedef struct axis_plan {
   double scale, start, end; /* start and end: the region of CROP */
   double length;            /* `out` before it was cut to a whole number */
   bool fixed;               /* the axis stays as it is */
+  bool shrinks;             /* in Resize-10, where ONNX Runtime rounds up then */
 } axis_plan;
 
 typedef struct resize {
@@ -229,7 +230,7 @@ static bool beside(const resize *r, const axis_plan *a, double x) {
 static int64_t nearest_index(const resize *r, const axis_plan *a, int64_t i) {
   double x = original(r, a, i);
   if (beside(r, a, x)) return -1;
-  switch (r->rounding) {
+  switch (a->shrinks ? CEIL : r->rounding) {
     case PREFER_FLOOR:
       return clamp(ceil(x - 0.5), a->in);
     case PREFER_CEIL:
@@ -382,8 +383,11 @@ surg__kstatus surg__k_resize(surg_kctx *k) {
   SURG__K_TRY(read_sizes(r));
   for (uint32_t d = 0; d < x->rank; ++d) {
     axis_plan *a = &r->axes[d];
-    bool old = k->op == SURG_OP_Upsample || k->since < 11;
-    if (old && a->scale < 1) return surg__k_cannot(k, "shrinking before opset 11");
+    if (k->op == SURG_OP_Upsample && a->scale < 1) {
+      return surg__k_cannot(k, "an Upsample that makes its input smaller");
+    }
+    a->shrinks = k->since < 11 && a->scale < 1;
+    if (a->shrinks) SURG__K_TRY(surg__k_disputed(k, "shrinking before opset 11"));
     bool whole = r->coords != CROP || (a->start == 0 && a->end == 1);
     a->fixed = a->scale == 1 && a->out == a->in && whole;
     dims[d] = a->out;
