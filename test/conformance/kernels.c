@@ -120,12 +120,13 @@ static bool publish(attempt *a, surg_node *n, surg_value *v, surg_tensor *t) {
   for (size_t i = 0; i < a->n_outputs; ++i) {
     if (surg_graph_output(a->graph, i) == v) a->outputs[i] = t;
   }
-  surg_value *c = surg_graph_constant(a->graph, n, NULL, t);
-  if (!c) return false;
+  surg_value *c = NULL; /* made only where a node reads it: not every model has a form for it */
   surg_use *next = NULL;
   for (surg_use *u = surg_value_first_use(v); u; u = next) {
     next = surg_use_next(u);
     if (surg_use_get_kind(u) != SURG_USE_NODE) continue;
+    if (!c) c = surg_graph_constant(a->graph, n, NULL, t);
+    if (!c) return false;
     if (surg_node_set_input(surg_use_node(u), surg_use_index(u), c) != SURG_OK) return false;
   }
   return true;
