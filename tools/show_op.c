@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops.h"
+#include "pass/pass.h"
 #include "schema/bodies.h"
 
 /* Built text as a string in b; "" when memory ran out. */
@@ -200,6 +201,22 @@ static void put_bodies(surg__buf *b, const surg_schema *s) {
   }
 }
 
+static bool is_of(const surg_rule *r, const surg_schema *s) {
+  return strcmp(surg_rule_op_type(r), s->name) == 0 && strcmp(surg_rule_domain(r), s->domain) == 0;
+}
+
+/* Rewrite rules that replace the operator. */
+static void put_rules(surg__buf *b, const surg_schema *s) {
+  const char *title = "rules\n";
+  for (size_t i = 0; i < surg_rule_count(b->ctx); i++) {
+    const surg_rule *r = surg_rule_at(b->ctx, i);
+    if (!is_of(r, s)) continue;
+    surg__buf_printf(b, "%s  %-34s %-7s %s\n", title, surg_rule_name(r),
+                     surg__exactness_name(surg_rule_exactness(r)), surg_rule_group(r));
+    title = "";
+  }
+}
+
 static void print_op(surg_context *ctx, const surg_schema *s) {
   size_t n;
   const surg_schema *v = surg__schema_versions(s->op, &n);
@@ -218,6 +235,7 @@ static void print_op(surg_context *ctx, const surg_schema *s) {
   surg__buf_puts(&b, "versions\n");
   surg__buf_printf(&b, "  %2d  new\n", v[0].since);
   for (size_t i = 1; i < n; i++) put_step(&b, &v[i - 1], &v[i]);
+  put_rules(&b, s);
   if (b.p) fwrite(b.p, 1, b.n, stdout);
   surg__buf_free(&b);
 }
@@ -328,6 +346,14 @@ static json_t *bodies_json(const surg_schema *s) {
   return list;
 }
 
+static json_t *rules_json(surg_context *ctx, const surg_schema *s) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < surg_rule_count(ctx); i++)
+    if (is_of(surg_rule_at(ctx, i), s))
+      json_array_append_new(list, json_string(surg_rule_name(surg_rule_at(ctx, i))));
+  return list;
+}
+
 static void print_op_json(surg_context *ctx, const surg_schema *s) {
   json_t *j = json_object(), *types = json_object(), *marks = json_array(), *steps = json_array();
   size_t n;
@@ -349,6 +375,7 @@ static void print_op_json(surg_context *ctx, const surg_schema *s) {
   json_object_set_new(j, "flags", marks);
   json_object_set_new(j, "bodies", bodies_json(s));
   json_object_set_new(j, "versions", steps);
+  json_object_set_new(j, "rules", rules_json(ctx, s));
   cli_print_json(j);
 }
 

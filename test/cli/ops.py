@@ -41,6 +41,17 @@ class Ops(Case):
         self.assertEqual(json.loads(self.ok('ops', '--json', 'Gemm@10'))['since'], 9)
         self.assertEqual(json.loads(self.ok('ops', '--json', 'Gemm@28'))['since'], 13)
 
+    def test_rules(self):
+        rules = json.loads(self.ok('rules', '--json'))['rules']
+        for op in ('Softmax', 'Conv', 'Squeeze', 'TopK'):
+            names = [r['name'] for r in rules if (r['domain'], r['op_type']) == ('', op)]
+            self.assertEqual(json.loads(self.ok('ops', '--json', op))['rules'], names)
+            text = self.ok('ops', op).decode()
+            self.assertEqual('\nrules\n' in text, bool(names))
+            for name in names:
+                self.assertIn('\n  %s ' % name, text)
+        self.assertIn('squeeze-axes-13', self.ok('ops', 'Squeeze').decode())
+
     def test_wrong(self):
         self.bad(2, r'no operator Cnov: did you mean Conv\?', 'ops', 'Cnov')
         self.bad(2, r'no operator zzzzzz .*onnxsurg ops', 'ops', 'zzzzzz')
