@@ -8,7 +8,7 @@
  * the model on input_k.pb, and its outputs are compared with output_k.pb. Prints counts for each
  * part of the suite, and each case that fails with the reason. Cases whose expected result is
  * random or known to be wrong, and the few that are outside what is computed at all, are counted
- * apart, by name, in `apart` below.
+ * apart (suite_apart).
  *
  * Exit 1 when a case fails that is not apart, or fewer than N pass; 77 when there is no data. */
 #include <stdio.h>
@@ -32,24 +32,6 @@ typedef struct report {
   size_t n_parts;
   unsigned cases;
 } report;
-
-static const struct {
-  const char *name, *why;
-} apart[] = {
-    {"bernoulli", "numbers of one random generator"},
-    {"FLOAT_to_BFLOAT16", "before onnx 1.13 the expected result was cut off, not rounded"},
-    {"test_adam_multiple", "before onnx 1.13 the model lacks the epsilon of its expected result"},
-    {"test_image_decoder_decode_jpeg", "JPEG is not decoded"},
-    {"test_image_decoder_decode_webp", "WebP is not decoded"},
-    {"test_gradient_of", "derivatives of a graph are not computed"},
-};
-
-static const char *apart_because(const char *set) {
-  for (size_t i = 0; i < SURG_COUNT(apart); ++i) {
-    if (strstr(set, apart[i].name)) return apart[i].why;
-  }
-  return NULL;
-}
 
 /* The folder around the folder of the model: node, simple, ... */
 static part *part_of(report *r, const char *model) {
@@ -85,7 +67,7 @@ static void one_case(void *user, const char *model, const char *set) {
     snprintf(why, sizeof why, "not loaded: %s", error ? error : "");
   }
   surg_model_free(m);
-  const char *because = apart_because(set);
+  const char *because = suite_apart(set);
   if (kind == FAIL && because) kind = APART;
   ++part_of(r, model)->n[kind];
   ++r->cases;
