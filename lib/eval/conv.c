@@ -210,7 +210,9 @@ static surg__kstatus channel_scales(surg_kctx *k, const conv *c, float **out) {
   for (uint64_t i = 0; i < channels; ++i) {
     float of_w = ((const float *)w->data)[w->count == 1 ? 0 : i];
     scale[i] = surg__scale_product(*(const float *)x->data, of_w, *(const float *)y->data);
-    if (!(scale[i] > 0) || isinf(scale[i])) return surg__k_cannot(k, "a scale is no positive number");
+    if (!(scale[i] > 0) || isinf(scale[i])) {
+      SURG__K_TRY(surg__k_disputed(k, "a scale is no positive number"));
+    }
   }
   return SURG__K_OK;
 }

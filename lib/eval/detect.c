@@ -92,7 +92,10 @@ static surg__kstatus select_boxes(surg_kctx *k, nms *s, const float *scores, uin
   uint64_t candidates = 0;
   *count = 0;
   for (uint64_t i = 0; i < s->n; ++i) {
-    if (isnan(scores[i])) return surg__k_cannot(k, "the order of NaN is not defined");
+    if (isnan(scores[i])) {
+      SURG__K_TRY(surg__k_disputed(k, "the order of NaN is not defined"));
+      continue; /* above no threshold */
+    }
     if (!s->bounded || scores[i] > s->least) s->order[candidates++] = i;
   }
   surg__sort_positions(s->order, s->spare, candidates, by_score, scores);

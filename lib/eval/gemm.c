@@ -160,7 +160,8 @@ bool surg__exact_products(int dtype) {
 static void pack_across(const surg__gemm_matrix *m, const surg__panel *p) {
   double *to = p->to;
   for (uint64_t k = 0; k < p->n; ++k, to += p->width) {
-    surg__load_run(m->dtype, m->data, m->at + (p->depth + k) * m->depth + p->first, 1, p->lines, to);
+    uint64_t at = m->at + (p->depth + k) * m->depth + p->first;
+    surg__load_run(m->dtype, m->data, at, 1, p->lines, to);
     for (uint64_t i = p->lines; i < p->width; ++i) to[i] = 0;
   }
 }

@@ -117,7 +117,11 @@ surg__kstatus surg__k_dynamic_quantize(surg_kctx *k) {
     if (in[i] > high) high = in[i];
   }
   float scale = (high - low) / 255.0f;
-  if (scale == 0 || !isfinite(scale)) return surg__k_cannot(k, "a scale of zero");
+  if (!isfinite(scale)) return surg__k_cannot(k, "a range without end");
+  if (scale == 0) {
+    SURG__K_TRY(surg__k_disputed(k, "a scale of zero"));
+    scale = 1; /* of zeros alone, or of numbers too small to matter */
+  }
   float zero = nearbyintf(fminf(fmaxf(-low / scale, 0), 255));
   for (uint64_t i = 0; k->wanted[0] && i < x->count; ++i) {
     float v = nearbyintf(in[i] / scale) + zero;

@@ -233,7 +233,8 @@ static bool copy_planes(const surg__walk *w, const void *src, size_t size, void 
   uint32_t last = w->rank - 1, dense = 0;
   if (w->rank < 2 || (size != 1 && size != 2 && size != 4 && size != 8)) return false;
   while (dense < last && w->strides[dense] != 1) ++dense;
-  if (dense == last || w->dims[dense] < 4 || w->dims[last] < 4 || w->strides[last] <= 1) return false;
+  if (dense == last || w->strides[last] <= 1) return false;
+  if (w->dims[dense] < 4 || w->dims[last] < 4) return false;
   int64_t steps[SURG__WALK_RANK], at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
   surg__row_strides(w->dims, w->rank, steps);
   for (;;) {
@@ -339,8 +340,10 @@ surg__kstatus surg__sort_keys(surg_kctx *k, const surg__array *a, uint64_t **out
   uint64_t *keys = surg__k_scratch(k, a->count ? a->count : 1, sizeof *keys);
   if (!keys) return SURG__K_NOMEM;
   for (uint64_t i = 0; i < a->count; i++) {
-    if (!sort_key(a->dtype, a->data, i, &keys[i]))
-      return surg__k_cannot(k, "the elements have no total order");
+    if (sort_key(a->dtype, a->data, i, &keys[i])) continue;
+    if (!surg__dtype_is_float(a->dtype)) return surg__k_cannot(k, "the elements have no order");
+    SURG__K_TRY(surg__k_disputed(k, "the order of NaN is not defined"));
+    keys[i] = UINT64_MAX; /* above all numbers, as the reference sorts */
   }
   *out = keys;
   return SURG__K_OK;

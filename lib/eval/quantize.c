@@ -100,11 +100,12 @@ static double quotient(const scaling *s, int precision, uint64_t i, uint64_t at,
   return scale;
 }
 
+/* `running`: a quotient that is no number becomes the least there is, as vector minima make it. */
 static const char *quantize_one(const scaling *s, const surg__array *o, int precision,
-                                bool saturate, uint64_t i) {
+                                bool saturate, bool running, uint64_t i) {
   uint64_t at = scale_of(s, i);
   double q, scale = quotient(s, precision, i, at, &q);
-  if (scale == 0 || isnan(scale)) return "a scale is zero or NaN";
+  if ((scale == 0 || isnan(scale)) && !running) return "a scale is zero or NaN";
   if (surg__dtype_is_float(o->dtype)) {
     if (s->zero && surg__load_f64(s->zero->dtype, s->zero->data, at) != 0) {
       return "a zero point of a float type that is not zero";
@@ -115,12 +116,12 @@ static const char *quantize_one(const scaling *s, const surg__array *o, int prec
                                       : surg__float_to_fp8(o->dtype, (float)q, saturate);
     return NULL;
   }
-  if (isnan(q)) return "NaN has no integer";
+  if (isnan(q) && !running) return "NaN has no integer";
   int64_t low = surg__int_min(o->dtype), high = (int64_t)surg__int_max(o->dtype);
   int64_t zero = s->zero ? (int64_t)surg__load_int(s->zero->dtype, s->zero->data, at) : 0;
   /* Types of at most 16 bits: the sum is exact, and out of int64 only for what saturates. */
   double v = nearbyint(q) + (double)zero;
-  int64_t r = v <= (double)low ? low : v >= (double)high ? high : (int64_t)v;
+  int64_t r = !(v > (double)low) ? low : v >= (double)high ? high : (int64_t)v;
   surg__store_int(o->dtype, o->data, i, (uint64_t)r);
   return NULL;
 }
@@ -156,7 +157,7 @@ surg__kstatus surg__k_quantize(surg_kctx *k) {
   SURG__K_TRY(surg__k_work(k, s.x->count));
   if (precision == SURG_FLOAT && by_runs(&s, &k->out[0], surg__quantize_run)) return SURG__K_OK;
   for (uint64_t i = 0; i < s.x->count; ++i) {
-    const char *why = quantize_one(&s, &k->out[0], (int)precision, saturate, i);
+    const char *why = quantize_one(&s, &k->out[0], (int)precision, saturate, k->running, i);
     if (why) return surg__k_cannot(k, why);
   }
   return SURG__K_OK;

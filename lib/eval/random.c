@@ -18,9 +18,26 @@ static void seed_with(surg__random *r, uint32_t seed) {
   r->at = SURG__TWISTER;
 }
 
+/* The seed of the run, made another one for each node by the name of its first output. */
+static uint32_t own_seed(const surg_kctx *k) {
+  uint64_t h = *k->seed ^ 14695981039346656037u;
+  for (size_t i = 0; i < surg_node_output_count(k->node); ++i) {
+    const surg_value *v = surg_node_output(k->node, i);
+    for (const char *p = v ? surg_value_name(v) : ""; p && *p; ++p) {
+      h = (h ^ (uint8_t)*p) * 1099511628211u;
+    }
+    if (v) break;
+  }
+  return (uint32_t)(h ^ h >> 32);
+}
+
 surg__kstatus surg__random_init(surg_kctx *k, surg__random *r) {
   const surg_attr *a = surg_node_attr(k->node, "seed");
-  if (!a) return surg__k_cannot(k, "a random operator without a seed");
+  if (!a && !k->seed) return surg__k_cannot(k, "a random operator without a seed");
+  if (!a) {
+    seed_with(r, own_seed(k));
+    return SURG__K_OK;
+  }
   if (surg_attr_get_kind(a) == SURG_ATTR_INT) {
     seed_with(r, (uint32_t)surg_node_int(k->node, "seed", 0));
     return SURG__K_OK;

@@ -13,8 +13,8 @@ typedef struct surg__random {
   uint32_t at;
 } surg__random;
 
-/* From the attribute `seed` of the node, a float or an integer. CANNOT where there is none: then
- * the result is nobody's to foretell. */
+/* From the attribute `seed` of the node, a float or an integer, or else from the seed of the run.
+ * CANNOT where there is neither: then the result is nobody's to foretell. */
 surg__kstatus surg__random_init(surg_kctx *k, surg__random *r);
 /* 53 bits, 0 <= u < 1. */
 double surg__random_next(surg__random *r);

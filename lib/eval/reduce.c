@@ -118,6 +118,8 @@ static double reduce_nothing(int op) {
   switch (op) {
     case SURG_OP_ReduceProd:
       return 1;
+    case SURG_OP_ReduceMean:
+      return NAN;
     case SURG_OP_ReduceMin:
       return INFINITY;
     case SURG_OP_ReduceMax:
@@ -204,15 +206,20 @@ static const char *reduce_int(int op, const surg__array *x, surg__loop *run, int
 /* --- the operators --- */
 
 /* What the standard leaves open, or says differently in different places. */
-static const char *undefined(surg_kctx *k, const axes *a, uint64_t length) {
+static surg__kstatus undefined(surg_kctx *k, const axes *a, uint64_t length) {
   bool extreme = k->op == SURG_OP_ReduceMax || k->op == SURG_OP_ReduceMin;
   if (a->none && k->op != SURG_OP_ReduceSum && k->op != SURG_OP_ReduceMean &&
       k->op != SURG_OP_ReduceProd && k->op != SURG_OP_ReduceLogSumExp && !extreme) {
-    return "noop_with_empty_axes of this operator has no agreed meaning";
+    return surg__k_disputed(k, "noop_with_empty_axes of this operator has no agreed meaning");
   }
-  if (length > 0) return NULL;
-  if (k->op == SURG_OP_ReduceMean) return "the mean of nothing";
-  return extreme && k->since < 18 ? "the largest or smallest of nothing" : NULL;
+  if (length > 0) return SURG__K_OK;
+  bool real = surg__is_real(k->in[0].dtype);
+  if (k->op == SURG_OP_ReduceMean) {
+    static const char why[] = "the mean of nothing";
+    return real ? surg__k_disputed(k, why) : surg__k_cannot(k, why);
+  }
+  if (!extreme || k->since >= 18) return SURG__K_OK;
+  return surg__k_disputed(k, "the largest or smallest of nothing");
 }
 
 static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
@@ -251,8 +258,7 @@ surg__kstatus surg__k_reduce(surg_kctx *k) {
   if (!k->wanted[0]) return SURG__K_OK;
   SURG__K_TRY(find_axes(k, &a));
   plan(x, &a, surg_node_int(k->node, "keepdims", 1) != 0, &r);
-  const char *why = undefined(k, &a, r.length);
-  if (why) return surg__k_cannot(k, why);
+  SURG__K_TRY(undefined(k, &a, r.length));
   if (a.none) return surg__k_alias(k, 0, 0, x->dims, x->rank);
   SURG__K_TRY(surg__k_out(k, 0, x->dtype, r.out_dims, r.out_rank));
   SURG__K_TRY(surg__k_work(k, x->count));
@@ -260,9 +266,9 @@ surg__kstatus surg__k_reduce(surg_kctx *k) {
   return reduce_all(k, &r);
 }
 
-/* The index of the extreme element of one run; -1 where there is NaN. */
+/* The index of the extreme element of one run; *nan is set where there is NaN: its index. */
 static int64_t arg_of_run(const surg__array *x, uint64_t start, uint64_t step, uint64_t length,
-                          bool largest, bool last) {
+                          bool largest, bool last, bool *nan) {
   bool real = surg__is_real(x->dtype), is_signed = surg__dtype_is_signed_int(x->dtype);
   uint64_t best = 0;
   for (uint64_t i = 0; i < length; ++i) {
@@ -270,7 +276,10 @@ static int64_t arg_of_run(const surg__array *x, uint64_t start, uint64_t step, u
     bool more, same;
     if (real) {
       double v = surg__load_f64(x->dtype, x->data, at), h = surg__load_f64(x->dtype, x->data, held);
-      if (isnan(v)) return -1;
+      if (isnan(v)) {
+        *nan = true;
+        return (int64_t)i; /* as if it were above or below all numbers */
+      }
       more = largest ? v > h : v < h;
       same = v == h;
     } else {
@@ -307,8 +316,9 @@ surg__kstatus surg__k_arg(surg_kctx *k) {
   for (; !r.kept.done; surg__loop_next(&r.kept)) {
     for (int64_t i = 0; i < r.kept.inner; ++i) {
       uint64_t start = (uint64_t)(r.kept.at[1] + i * r.kept.step[1]);
-      int64_t found = arg_of_run(x, start, step, r.length, k->op == SURG_OP_ArgMax, last);
-      if (found < 0) return surg__k_cannot(k, "the order of NaN is not defined");
+      bool nan = false;
+      int64_t found = arg_of_run(x, start, step, r.length, k->op == SURG_OP_ArgMax, last, &nan);
+      if (nan) SURG__K_TRY(surg__k_disputed(k, "the order of NaN is not defined"));
       out[r.kept.at[0] + i] = found;
     }
   }

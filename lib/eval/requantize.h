@@ -14,7 +14,7 @@ static inline float surg__scale_product(double a, double b, double y) {
 }
 
 /* Stores sum * scale, rounded to even, plus zero, cut to the range of the type; float8 takes what
- * is nearest within its range. A scale that is no positive number must have been refused. */
+ * is nearest within its range. A scale that is no positive number is refused but in a run. */
 static inline void surg__requantize(int dtype, void *data, uint64_t i, double sum, float scale,
                                     int64_t zero) {
   float v = (float)sum * scale;
@@ -24,7 +24,7 @@ static inline void surg__requantize(int dtype, void *data, uint64_t i, double su
   }
   double low = (double)surg__int_min(dtype), high = (double)surg__int_max(dtype);
   double r = nearbyint((double)v) + (double)zero;
-  r = r < low ? low : r > high ? high : r;
+  r = !(r > low) ? low : r > high ? high : r; /* NaN, of a scale of a run, too */
   surg__store_int(dtype, data, i, (uint64_t)(int64_t)r);
 }
 

@@ -86,13 +86,14 @@ static void soft_floats(const float *x, float *o, uint64_t n, double *row) {
   share_row(row, sum, o, n);
 }
 
+/* False: the largest is NaN, and taken as such. */
 static bool hard(const surg__array *x, const surg__array *o, uint64_t base, const runs *r) {
   uint64_t index;
-  if (isnan(peak(x, base, r, &index))) return false;
+  bool clean = !isnan(peak(x, base, r, &index));
   for (uint64_t i = 0; i < r->length; ++i) {
     surg__store_f64(o->dtype, o->data, base + i * r->inner, i == index ? 1 : 0);
   }
-  return true;
+  return clean;
 }
 
 surg__kstatus surg__k_softmax(surg_kctx *k) {
@@ -115,7 +116,9 @@ surg__kstatus surg__k_softmax(surg_kctx *k) {
   for (uint64_t i = 0; i < r.outer * r.inner && !dense; ++i) {
     uint64_t base = i / r.inner * r.length * r.inner + i % r.inner;
     if (k->op == SURG_OP_Hardmax) {
-      if (!hard(x, o, base, &r)) return surg__k_cannot(k, "the largest of NaN is not defined");
+      if (!hard(x, o, base, &r)) {
+        SURG__K_TRY(surg__k_disputed(k, "the largest of NaN is not defined"));
+      }
     } else {
       soft(x, o, base, &r, k->op == SURG_OP_LogSoftmax);
     }

@@ -233,7 +233,8 @@ surg__kstatus surg__k_tfidf(surg_kctx *k) {
   for (uint64_t i = 0; i < x->count; ++i) w[i] = find_word(&g, from, i);
   memset(k->out[0].data, 0, (size_t)k->out[0].count * sizeof(float));
   for (uint64_t r = 0; r < rows && row > 0; ++r) {
-    SURG__K_TRY(count_row(k, &g, tables, w + r * row, row, (float *)k->out[0].data + r * g.columns));
+    float *counts = (float *)k->out[0].data + r * g.columns;
+    SURG__K_TRY(count_row(k, &g, tables, w + r * row, row, counts));
   }
   return weigh(k, &g);
 }

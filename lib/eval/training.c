@@ -95,7 +95,9 @@ static surg__kstatus step_tensor(surg_kctx *k, const step *p, rule f, uint32_t i
 
 surg__kstatus surg__k_training_step(surg_kctx *k) {
   step p = {0};
-  rule f = k->op == SURG_OP_training_Adam ? adam : k->op == SURG_OP_training_Adagrad ? adagrad : momentum;
+  rule f = momentum;
+  if (k->op == SURG_OP_training_Adam) f = adam;
+  if (k->op == SURG_OP_training_Adagrad) f = adagrad;
   uint32_t sums = k->op == SURG_OP_training_Adam ? 2 : 1, n = (k->n_in - 2) / (2 + sums);
   if ((k->n_in - 2) % (2 + sums) != 0 || k->n_out != n * (1 + sums)) {
     return surg__k_invalid(k, "the lists of tensors have different lengths");

@@ -334,7 +334,9 @@ static surg__kstatus clip_reals(surg_kctx *k) {
     if (surg__k_has(k, 1)) low = surg__load_f64(x->dtype, k->in[1].data, 0);
     if (surg__k_has(k, 2)) high = surg__load_f64(x->dtype, k->in[2].data, 0);
   }
-  if (isnan(low) || isnan(high)) return surg__k_cannot(k, "a bound is not a number");
+  if (isnan(low) || isnan(high)) {
+    SURG__K_TRY(surg__k_disputed(k, "a bound is not a number")); /* bounds nothing */
+  }
   if (x->dtype == SURG_FLOAT && low <= high) {
     surg__unary_fast(SURG_OP_Clip)(x->data, o->data, x->count, low, high);
     return SURG__K_OK;

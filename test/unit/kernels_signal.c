@@ -154,6 +154,32 @@ static const kernel_row random_rows[] = {
     {"Dropout", 6, "", "float[2]: 1 2", "unsupported"},
 };
 
+/* What a fold leaves alone and a run computes. */
+static const kernel_row disputed_rows[] = {
+    {"ArgMax", 13, "axis=0", "float[4]: 1 nan 5 nan", "!int64[1]: 1"},
+    {"ArgMin", 13, "axis=0", "float[3]: 1 2 nan", "!int64[1]: 2"},
+    {"TopK", 11, "", "float[3]: 1 nan 5 | int64[1]: 2", "!float[2]: nan 5 | int64[2]: 1 2"},
+    {"Hardmax", 13, "", "float[3]: 1 nan 5", "!float[3]: 0 1 0"},
+    {"MaxPool", 12, "kernel_shape=[2]", "float[1,1,3]: 1 nan 5", "!float[1,1,2]: nan nan"},
+    {"GlobalMaxPool", 1, "", "float[1,1,3]: 1 nan 5", "!float[1,1,1]: nan"},
+    {"Clip", 13, "", "float[2]: 1 9 | float[]: nan | float[]: 5", "!float[2]: 1 5"},
+    {"ReduceMean", 18, "", "float[0]:", "!float[1]: nan"},
+    {"ReduceMax", 13, "", "float[0]:", "!float[1]: -inf"},
+    {"ReduceL1", 18, "noop_with_empty_axes=1", "float[2]: -1 2", "!float[2]: -1 2"},
+    {"DynamicQuantizeLinear", 11, "", "float[2]: 0 0",
+     "!uint8[2]: 0 0 | float[]: 1 | uint8[]: 0"},
+    {"QuantizeLinear", 13, "", "float[3]: nan 1 -1 | float[]: 0 | int8[]: 3",
+     "!int8[3]: -128 127 -128"},
+    {"QLinearConv", 10, "",
+     "uint8[1,1,2]: 1 0 | float[]: 1 | uint8[]: 0 | int8[1,1,1]: 1 | float[]: 1 | int8[]: 0 |"
+     " float[]: 0 | uint8[]: 7",
+     "!uint8[1,1,2]: 255 0"},
+    {"NonMaxSuppression", 11, "",
+     "float[1,2,4]: 0 0 1 1 0 0 1 1 | float[1,1,2]: nan 1 | int64[]: 5", "!int64[1,3]: 0 0 1"},
+    {"Dropout", 7, "", "float[2]: 1 2", "!float[2]: 1 2 | float[2]: 0 0"},
+    {"Dropout", 10, "", "float[2]: 1 2", "!float[2]: 1 2 | bool[2]: 0 0"},
+};
+
 static const kernel_row training_rows[] = {
     {TRAINING "Momentum", 1, "alpha=0.5; beta=2.0; mode=standard; norm_coefficient=0.0",
      "float[]: 0.5 | int64[]: 1 | float[2]: 1 2 | float[2]: 1 -1 | float[2]: 2 4",
@@ -214,6 +240,7 @@ ROW_TEST(nms)
 ROW_TEST(tfidf)
 ROW_TEST(random)
 ROW_TEST(training)
+ROW_TEST(disputed)
 
 /* A random node is run, but never made a constant. */
 START_TEST(never_folded) {
@@ -239,6 +266,7 @@ int main(void) {
   ADD(tfidf);
   ADD(random);
   ADD(training);
+  ADD(disputed);
   tcase_add_test(c, never_folded);
   suite_add_tcase(s, c);
   SRunner *runner = srunner_create(s);
