@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes what is known before the model runs. A node whose inputs are all constant becomes
  * constants; so does a node of a shape computation whose result is proven although its inputs
- * are not constant (Shape of a static dim, what is gathered from it); an If with a condition known in
- * one of these ways becomes the branch taken; a computed target of Reshape becomes a constant with
- * at most one -1 (fold_shapes.c). Constants that nothing reads any more go at once.
+ * are not constant (Shape of a static dim, what is gathered from it); an If with a condition known
+ * in one of these ways becomes the branch taken; a computed target of Reshape becomes a constant
+ * with at most one -1 (fold_shapes.c). Constants that nothing reads any more go at once.
  *
  *   before: (float[2] x) => (y) <float[1] c = {3}> { d = Neg (c)   y = Mul (x, d) }
  *   after:  (float[2] x) => (y) <float[1] d = {-3}> { y = Mul (x, d) }
  *
  * Each node is judged by its neighbourhood alone: what its result takes in the file may be more
  * than what leaves the file with the node by max-growth bytes, by default none, so that files do
- * not grow; a chain of nodes that fold into each other is judged at its end (fold_growth.c). Where
- * sizes are known from the types, nothing is computed first. The limits on the whole run are guards
- * against made-up files; what they leave is counted. Never folded: random operators, operators that
- * are no builtins, DequantizeLinear (the small form is the purpose), whatever the user keeps.
+ * not grow (fold_growth.c); a chain of nodes that fold into each other is judged at its end
+ * (fold_chain.c). Where sizes are known from the types, nothing is computed first. The limits on the
+ * whole run are guards against made-up files; what they leave is counted. Never folded: random
+ * operators, operators that are no builtins, DequantizeLinear (the small form is the purpose),
+ * whatever the user keeps.
  *
  * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
  * ulp: engines round sums and transcendental functions in their own ways. */
@@ -53,8 +54,8 @@ bool fold_leave(fold_state *f, const surg_node *n, const char *why) {
   return false;
 }
 
-/* A node left for its size: it may fold once other readers of its inputs have gone. */
-static bool leave_large(fold_state *f, const surg_node *n) {
+/* Such a node may fold once other readers of its inputs have gone. */
+bool fold_leave_large(fold_state *f, const surg_node *n) {
   if (f->large++ == 0) f->first_large = n;
   return false;
 }
@@ -167,14 +168,13 @@ static void bury_inputs(fold_state *f) {
 static bool put(fold_state *f, surg_node *n, size_t i, surg_tensor *t) {
   surg_value *v = surg_node_output(n, i);
   if (surg_value_use_count(v, 1) == 0) return true;
-  f->changed = true;
   return surg_value_become_constant(v, t) == SURG_OK || !(f->failed = true);
 }
 
-/* Replaces a node by its results. Its outputs can be replaced: fold_pinned was asked. */
-static bool replace_node(fold_state *f, surg_node *n, surg_tensor **results, size_t count) {
+bool fold_replace(fold_state *f, surg_node *n, surg_tensor *const *results) {
   if (!fold_remember_inputs(f, n)) return false;
-  for (size_t i = 0; i < count; i++) {
+  f->changed = true;
+  for (size_t i = 0, count = surg_node_output_count(n); results && i < count; i++) {
     if (results[i] && !put(f, n, i, results[i])) return false;
   }
   if (surg_node_erase(n) != SURG_OK) return !(f->failed = true);
@@ -184,164 +184,39 @@ static bool replace_node(fold_state *f, surg_node *n, surg_tensor **results, siz
 
 /* --- nodes with constant inputs --- */
 
-static bool is_float(int dtype) {
-  switch (dtype) {
-    case SURG_FLOAT:
-    case SURG_DOUBLE:
-    case SURG_FLOAT16:
-    case SURG_BFLOAT16:
-    case SURG_COMPLEX64:
-    case SURG_COMPLEX128:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/* Whether every engine computes the same bits: elements that only move, and operations that IEEE
- * 754 defines to the last bit. Others differ by rounding. */
-static bool same_bits(int op) {
-  switch (op) {
-    case SURG_OP_Abs:
-    case SURG_OP_Add:
-    case SURG_OP_Cast:
-    case SURG_OP_CastLike:
-    case SURG_OP_Ceil:
-    case SURG_OP_CenterCropPad:
-    case SURG_OP_Clip:
-    case SURG_OP_Compress:
-    case SURG_OP_Concat:
-    case SURG_OP_ConstantOfShape:
-    case SURG_OP_DepthToSpace:
-    case SURG_OP_Div:
-    case SURG_OP_Expand:
-    case SURG_OP_EyeLike:
-    case SURG_OP_Flatten:
-    case SURG_OP_Floor:
-    case SURG_OP_Gather:
-    case SURG_OP_GatherElements:
-    case SURG_OP_GatherND:
-    case SURG_OP_Max:
-    case SURG_OP_MaxUnpool:
-    case SURG_OP_Min:
-    case SURG_OP_Mul:
-    case SURG_OP_Neg:
-    case SURG_OP_OneHot:
-    case SURG_OP_Pad:
-    case SURG_OP_Range:
-    case SURG_OP_ReduceMax:
-    case SURG_OP_ReduceMin:
-    case SURG_OP_Relu:
-    case SURG_OP_Reshape:
-    case SURG_OP_ReverseSequence:
-    case SURG_OP_Round:
-    case SURG_OP_Scatter:
-    case SURG_OP_ScatterElements:
-    case SURG_OP_ScatterND:
-    case SURG_OP_Sign:
-    case SURG_OP_Slice:
-    case SURG_OP_SpaceToDepth:
-    case SURG_OP_Split:
-    case SURG_OP_Sqrt:
-    case SURG_OP_Squeeze:
-    case SURG_OP_Sub:
-    case SURG_OP_TensorScatter:
-    case SURG_OP_Tile:
-    case SURG_OP_TopK:
-    case SURG_OP_Transpose:
-    case SURG_OP_Trilu:
-    case SURG_OP_Unique:
-    case SURG_OP_Unsqueeze:
-    case SURG_OP_Where:
-      return true;
-    default:
-      return false;
-  }
-}
-
-static surg_exactness exactness_of(int op, surg_tensor *const *results, size_t count) {
-  if (same_bits(op)) return SURG_EXACT;
-  for (size_t i = 0; i < count; i++) {
-    if (is_float(surg_tensor_dtype(results[i]))) return SURG_ULP;
-  }
-  return SURG_EXACT;
-}
-
-/* Runs the kernel within `bytes`. The work is asked for in steps, so that the guard on the whole
- * run counts about what was done. */
-static surg_status compute(fold_state *f, surg_node *n, uint64_t bytes, surg_tensor **out,
-                           size_t count, const char **why) {
-  surg_status s = SURG_ELIMIT;
-  for (uint64_t work = 1 << 12; s == SURG_ELIMIT; work *= 16) {
-    if (work > f->max_work) work = f->max_work;
-    s = surg_node_evaluate(n, bytes, work, out, count, why);
-    if (s == SURG_OK) f->work = fold_plus(f->work, work);
-    if (work == f->max_work || work > UINT64_MAX / 16) break;
-  }
-  return s;
-}
-
-/* Work of a whole run, as compute counts it: up to 16 times what was done. */
-#define RUN_WORK (UINT64_C(1) << 36)
-
-/* Adds to the growth of the run while max-total allows it: against files made to fill a disk. */
-static bool may_grow(fold_state *f, const surg_node *n, uint64_t bytes) {
+bool fold_may_grow(fold_state *f, const surg_node *n, uint64_t bytes) {
   if (bytes > 0 && fold_plus(f->grown, bytes) > f->max_total)
     return fold_leave(f, n, "max-total is spent");
   f->grown = fold_plus(f->grown, bytes);
   return true;
 }
 
-/* What the results that have readers take in the file. */
-static uint64_t bytes_in_file(const surg_node *n, surg_tensor *const *results, size_t count) {
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < count; i++) {
-    const surg_value *v = surg_node_output(n, i);
-    if (results[i] && v && surg_value_use_count(v, 1) > 0)
-      bytes = fold_plus(bytes, surg_graph_constant_bytes(surg_node_graph(n), surg_value_name(v),
-                                                         results[i]));
-  }
-  return bytes;
-}
-
-/* Bytes the results of n may take in the file; 0: too many for max-growth or max-bytes. *budget is
- * how many they may have in memory. */
-static uint64_t most_bytes(fold_state *f, const surg_node *n, uint64_t leaving, uint64_t *budget) {
-  uint64_t most = fold_plus(leaving, f->max_growth), bytes = 0, in_file;
-  if (surg_node_result_sizes(n, &bytes, &in_file)) {
-    if (in_file > most && fold_chain_pays(f, n, in_file, leaving)) most = in_file;
-    if (in_file > most) return leave_large(f, n);
-    if (bytes > f->max_bytes) return fold_leave(f, n, "the result would be over max-bytes");
-  }
-  *budget = most > bytes ? most : bytes;
-  if (*budget > f->max_bytes) *budget = f->max_bytes;
-  return most;
+/* A node whose results are known goes when that is within the growth rule. */
+static bool give(fold_state *f, surg_node *n, surg_tensor **results, uint64_t bytes,
+                 uint64_t leaving) {
+  uint64_t grown = bytes > leaving ? bytes - leaving : 0;
+  if (grown > f->max_growth) return fold_leave_large(f, n);
+  if (!fold_may_grow(f, n, grown) || !fold_allow(f)) return false;
+  const surg_schema *op = surg_node_schema(n);
+  fold_used(f, n, results, surg_node_output_count(n));
+  if (!fold_replace(f, n, results)) return false;
+  fold_count(f, op, grown);
+  return true;
 }
 
 /* The results of a node within the growth rule, or false. */
-static bool fold_node(fold_state *f, surg_node *n) {
-  size_t count = surg_node_output_count(n);
-  uint64_t leaving = fold_leaving(f, n), budget = 0;
-  uint64_t most = most_bytes(f, n, leaving, &budget);
-  if (most == 0) return false;
-  if (f->work > RUN_WORK) return fold_leave(f, n, "the run has done as much work as it may");
-  const char *why = NULL;
-  surg_tensor **results = surg_pass_alloc(f->pass, (count + 1) * sizeof *results);
-  if (!results) return !(f->failed = true);
-  surg_status s = compute(f, n, budget, results, count, &why);
-  /* What cannot be read now cannot be read by whoever runs the model either. */
-  bool broken = s == SURG_ENOMEM || s == SURG_EIO || surg_model_status(f->model) != SURG_OK;
-  if (broken) return !(f->failed = true);
-  if (s != SURG_OK) return fold_leave(f, n, why);
-  uint64_t bytes = bytes_in_file(n, results, count);
-  if (bytes > most) return leave_large(f, n);
-  uint64_t grown = bytes > leaving ? bytes - leaving : 0;
-  if (!may_grow(f, n, grown) || !fold_allow(f)) return false;
-  const surg_schema *op = surg_node_schema(n);
-  surg_pass_used(f->pass, exactness_of(surg_node_op(n), results, count));
-  if (!replace_node(f, n, results, count)) return false;
-  fold_count(f, op, grown);
-  return true;
+static bool fold_node(fold_state *f, surg_node *n, surg_node **next) {
+  uint64_t leaving = fold_leaving(f, n), most = fold_plus(leaving, f->max_growth), bytes = 0, file;
+  bool chain = false;
+  if (surg_node_result_sizes(n, &bytes, &file)) {
+    if (file > most) chain = fold_chain_pays(f, n, file, leaving);
+    if (file > most && !chain) return fold_leave_large(f, n);
+    if (bytes > f->max_bytes) return fold_leave(f, n, "the result would be over max-bytes");
+  }
+  surg_tensor **results = fold_compute(f, n, NULL, most > bytes ? most : bytes);
+  if (!results) return false;
+  if (chain) return fold_chain(f, n, results, leaving, next);
+  return give(f, n, results, fold_bytes(n, results, surg_node_output_count(n)), leaving);
 }
 
 /* An Identity of a constant needs no second tensor: its readers read the constant. */
@@ -355,8 +230,8 @@ static bool fold_identity(fold_state *f, surg_node *n) {
                          : fold_respelling(out, surg_value_name(in));
   uint64_t leaving = fold_leaving(f, n);
   grown = grown > leaving ? grown - leaving : 0;
-  if (grown > f->max_growth) return leave_large(f, n);
-  if (!may_grow(f, n, grown) || !fold_allow(f)) return false;
+  if (grown > f->max_growth) return fold_leave_large(f, n);
+  if (!fold_may_grow(f, n, grown) || !fold_allow(f)) return false;
   const surg_schema *op = surg_node_schema(n);
   f->changed = true;
   if (surg_value_replace(out, in) != SURG_OK || surg_node_erase(n) != SURG_OK)
@@ -386,7 +261,7 @@ static void fold_constant_node(fold_state *f, surg_node *n) {
       !fold_allow(f))
     return;
   const surg_schema *op = surg_node_schema(n);
-  if (replace_node(f, n, &t, 1)) fold_count(f, op, 0);
+  if (fold_replace(f, n, &t)) fold_count(f, op, 0);
 }
 
 static bool may_fold(fold_state *f, const surg_node *n) {
@@ -403,16 +278,13 @@ static bool may_fold(fold_state *f, const surg_node *n) {
 /* --- values whose elements are known although inputs are not --- */
 
 /* A node of a shape computation whose result inference knows to the last element. */
-static bool fold_known(fold_state *f, surg_node *n) {
+static bool fold_known(fold_state *f, surg_node *n, surg_node **next) {
   surg_tensor *t = fold_known_elements(f, surg_node_output(n, 0));
   if (!t || f->failed || !may_fold(f, n)) return false;
-  uint64_t bytes = bytes_in_file(n, &t, 1), leaving = fold_leaving(f, n);
-  uint64_t grown = bytes > leaving ? bytes - leaving : 0;
-  if (grown > f->max_growth && !fold_chain_pays(f, n, bytes, leaving)) return leave_large(f, n);
-  const surg_schema *op = surg_node_schema(n);
-  if (!may_grow(f, n, grown) || !fold_allow(f) || !replace_node(f, n, &t, 1)) return false;
-  fold_count(f, op, grown);
-  return true;
+  uint64_t bytes = fold_bytes(n, &t, 1), leaving = fold_leaving(f, n);
+  if (bytes > fold_plus(leaving, f->max_growth) && fold_chain_pays(f, n, bytes, leaving))
+    return fold_chain(f, n, &t, leaving, next);
+  return give(f, n, &t, bytes, leaving);
 }
 
 /* Folds a node if that can be done; *next is the node to go on with. */
@@ -430,8 +302,8 @@ static void visit(fold_state *f, surg_node *n, surg_node **next) {
     if (op == SURG_OP_Identity)
       fold_identity(f, n);
     else
-      fold_node(f, n);
-  } else if (surg_node_output_count(n) == 1 && fold_known(f, n)) {
+      fold_node(f, n, next);
+  } else if (surg_node_output_count(n) == 1 && fold_known(f, n, next)) {
     return;
   } else if (op == SURG_OP_Reshape) {
     fold_reshape(f, n);

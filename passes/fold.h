@@ -76,6 +76,34 @@ uint64_t fold_respelling(const surg_value *v, const char *name);
 /* Whether the results of n, `bytes` large, go into a chain of nodes that fold too and end in a value
  * within max-growth of what leaves with them all; `leaving` leaves with n. */
 bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t leaving);
+/* The next node of the chain behind n, or NULL. */
+surg_node *fold_follower(const fold_state *f, const surg_node *n);
+/* Computes the chain behind n, whose results are given, and folds it as one when its end is within
+ * max-growth of what leaves with all of it; else nothing changes. *next: the node to go on with. */
+bool fold_chain(fold_state *f, surg_node *n, surg_tensor **results, uint64_t leaving,
+                surg_node **next);
+#define FOLD_CHAIN 16                       /* nodes of a chain */
+#define FOLD_TRANSIENT (UINT64_C(64) << 10) /* bytes a value on the way may be larger */
+
+/* fold_compute.c */
+
+/* The results of a node, as many as it has outputs, within `bytes`; NULL: left, or failed. in[i], if
+ * there is one, stands for input i. */
+surg_tensor **fold_compute(fold_state *f, surg_node *n, surg_tensor *const *in, uint64_t bytes);
+/* What the results that have readers take in the file. */
+uint64_t fold_bytes(const surg_node *n, surg_tensor *const *results, size_t count);
+/* Notes how exact the results of n are. */
+void fold_used(fold_state *f, const surg_node *n, surg_tensor *const *results, size_t count);
+
+/* fold.c */
+
+/* Adds to the growth of the run while max-total allows it: against files made to fill a disk. */
+bool fold_may_grow(fold_state *f, const surg_node *n, uint64_t bytes);
+/* Replaces a node by its results (NULL: nothing reads it). Its outputs can be replaced: fold_pinned
+ * was asked. */
+bool fold_replace(fold_state *f, surg_node *n, surg_tensor *const *results);
+/* Counts a node that is left for its size; false. */
+bool fold_leave_large(fold_state *f, const surg_node *n);
 
 /* fold_shapes.c: what inference knows of elements. A tensor of all of them; NULL: not all are known,
  * or memory ran out and the model failed. */

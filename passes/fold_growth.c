@@ -6,14 +6,11 @@
  * Chains: a value that is larger than what it is made from may be on its way to something small. A
  * mask of ones that is only counted should fold; one that stays should not. The look ahead goes
  * from reader to only reader while all else they read is constant, and knows sizes from types
- * alone, so it computes nothing. A kernel that refuses later on leaves the value where the chain
- * broke: at most TRANSIENT bytes. */
+ * alone, so it computes nothing; fold_chain.c then does. */
 #include "fold.h"
 
 #include <string.h>
 
-#define CHAIN_LENGTH 16
-#define TRANSIENT (UINT64_C(64) << 10) /* growth on the way */
 #define MAX_READS 64 /* of one constant by one node; more count as staying, to stay linear */
 /* A longer name may take longer lengths of the messages around it, too. */
 #define LENGTHS 4
@@ -78,17 +75,20 @@ static bool can_follow(const fold_state *f, const surg_node *reader, const surg_
          !surg_node_nondeterministic(reader) && !fold_pinned(reader) && rest_constant(reader, n);
 }
 
+surg_node *fold_follower(const fold_state *f, const surg_node *n) {
+  surg_node *reader = only_reader(n);
+  return reader && can_follow(f, reader, n) ? reader : NULL;
+}
+
 static bool within(uint64_t bytes, uint64_t leaving, uint64_t growth) {
   return bytes <= leaving || bytes - leaving <= growth;
 }
 
 bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t leaving) {
-  for (int i = 0; i < CHAIN_LENGTH && within(bytes, leaving, TRANSIENT); i++) {
-    const surg_node *reader = only_reader(n);
+  for (int i = 0; i < FOLD_CHAIN && within(bytes, leaving, FOLD_TRANSIENT); i++) {
+    const surg_node *reader = fold_follower(f, n);
     uint64_t elements;
-    if (!reader || !can_follow(f, reader, n) ||
-        !surg_node_result_sizes(reader, &elements, &bytes))
-      return false;
+    if (!reader || !surg_node_result_sizes(reader, &elements, &bytes)) return false;
     leaving = fold_plus(leaving, fold_leaving(f, reader));
     if (within(bytes, leaving, f->max_growth)) return true;
     n = reader;

@@ -114,6 +114,20 @@ static bool bury_computation(fold_state *f, surg_node *n) {
   return !f->failed;
 }
 
+/* Whether n alone reads s, and s is all that its node gives: the node goes, and s can stay. */
+static bool read_by_one(const fold_state *f, const surg_value *s, const surg_node *producer,
+                        const surg_node *n) {
+  return surg_value_use_count(s, 2) == 1 && surg_node_output_count(producer) == 1 &&
+         surg_node_graph(producer) == surg_node_graph(n) && !fold_keeps(f, producer) &&
+         !fold_pinned(producer);
+}
+
+/* Gives n a constant target of its own. */
+static bool read_new(surg_node *n, surg_tensor *t) {
+  surg_value *c = surg_graph_constant(surg_node_graph(n), n, NULL, t);
+  return c && surg_node_set_input(n, 1, c) == SURG_OK;
+}
+
 bool fold_reshape(fold_state *f, surg_node *n) {
   surg_value *x = surg_node_input(n, 0), *s = surg_node_input(n, 1);
   const surg_type *type = x ? surg_value_type(x) : NULL;
@@ -133,14 +147,15 @@ bool fold_reshape(fold_state *f, surg_node *n) {
   surg_tensor *t = surg_tensor_new(f->model, SURG_INT64, &count, 1, raw, (size_t)count * 8);
   if (!t) return !(f->failed = true);
   const uint64_t bytes = surg_graph_constant_bytes(surg_node_graph(n), surg_value_name(s), t);
-  const uint64_t leaving = surg_value_use_count(s, 2) == 1 ? fold_leaving(f, producer) : 0;
+  const bool alone = read_by_one(f, s, producer, n);
+  const uint64_t leaving = alone ? fold_leaving(f, producer) : 0;
   const uint64_t grown = bytes > leaving ? bytes - leaving : 0;
   if (grown > f->max_growth)
     return fold_leave(f, n, "a constant target would be larger than its computation");
-  if (!fold_allow(f)) return false;
-  surg_value *c = surg_graph_constant(surg_node_graph(n), n, NULL, t);
+  if (!fold_may_grow(f, n, grown) || !fold_allow(f)) return false;
   f->changed = true;
-  if (!c || surg_node_set_input(n, 1, c) != SURG_OK) return !(f->failed = true);
+  if (!(alone ? surg_value_become_constant(s, t) == SURG_OK : read_new(n, t)))
+    return !(f->failed = true);
   fold_count(f, surg_node_schema(n), grown);
   return bury_computation(f, producer);
 }

@@ -17,6 +17,7 @@ typedef struct run {
   const surg_schema *schema;
   surg_kctx k;
   const surg__array *given; /* inputs from a caller; NULL: they are constants of the model */
+  surg_tensor *const *instead; /* NULL, or tensors (some maybe NULL) in the place of constants */
   surg__array *in;
   bool *wanted;
   const char *why;
@@ -101,7 +102,8 @@ static surg_status read_input(run *r, size_t i) {
   }
   surg_value *v = surg_node_input(r->node, i);
   if (!v) return SURG_OK;
-  const surg_tensor *t = surg_value_constant(v);
+  const surg_tensor *t = r->instead ? r->instead[i] : NULL;
+  if (!t) t = surg_value_constant(v);
   if (!t) return refuse(r, SURG_EUNSUPPORTED, "an input is not constant");
   if (surg_tensor_rank(t) > SURG_LIMIT_RANK) {
     return refuse(r, SURG_EUNSUPPORTED, "an input has too many dimensions");
@@ -281,6 +283,12 @@ surg_status surg__node_compute(surg_node *n, surg_kctx *with, const surg__array 
 
 surg_status surg_node_evaluate(surg_node *n, uint64_t max_bytes, uint64_t max_work,
                                surg_tensor **out, size_t n_out, const char **why) {
+  return surg_node_evaluate_on(n, NULL, max_bytes, max_work, out, n_out, why);
+}
+
+surg_status surg_node_evaluate_on(surg_node *n, surg_tensor *const *in, uint64_t max_bytes,
+                                  uint64_t max_work, surg_tensor **out, size_t n_out,
+                                  const char **why) {
   if (why) *why = NULL;
   if (!n || (!out && n_out > 0)) return SURG_EUSAGE;
   for (size_t i = 0; i < n_out; ++i) out[i] = NULL;
@@ -289,6 +297,7 @@ surg_status surg_node_evaluate(surg_node *n, uint64_t max_bytes, uint64_t max_wo
   surg__arena arena;
   surg__arena_init(&arena, surg_model_context(surg_graph_model(surg_node_graph(n))));
   prepare(&r, n, &(surg_kctx){.arena = &arena, .max_bytes = max_bytes, .max_work = max_work});
+  r.instead = in;
   surg_status s = evaluate(&r);
   if (s == SURG_OK) s = make_tensors(&r, out, n_out);
   surg__arena_free(&arena);

@@ -3,6 +3,7 @@
  * - the same input gives the same bytes, whatever the seed of the hash tables;
  * - what a pipeline that goes to a fixed point has made, it leaves as it is, byte for byte;
  * - a sorted graph is not sorted again;
+ * - folding by default and clearing up make no file larger;
  * - in whatever topological order the nodes stand, the same graph comes out. */
 #include "props.h"
 
@@ -23,6 +24,10 @@ static const char *const pipelines[] = {"simplify",
                                         "prune,names{all}",
                                         "names"};
 #define PIPELINES (sizeof pipelines / sizeof *pipelines)
+
+/* Each on every model. */
+static const char *const shrinking[] = {"fold", "fold,prune", "simplify"};
+#define SHRINKING (sizeof shrinking / sizeof *shrinking)
 
 static unsigned failures, orders_tried, swaps_made;
 
@@ -154,6 +159,17 @@ static void properties(surg_context *ctx, surg_context *other, const saved *in, 
   drop(&again);
 }
 
+static void no_growth(surg_context *ctx, const saved *in, uint64_t seed) {
+  for (size_t i = 0; i < SHRINKING; i++) {
+    saved out;
+    if (!through(ctx, in, shrinking[i], &out))
+      fail(seed, shrinking[i], "does not run");
+    else if (out.n > in->n)
+      fail(seed, shrinking[i], "makes the file larger");
+    drop(&out);
+  }
+}
+
 static void one(uint64_t seed) {
   surg_config config = {.size = sizeof config, .diag = show, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
@@ -163,10 +179,12 @@ static void one(uint64_t seed) {
   surg_model *m = ctx && other ? gen_model(ctx, &options) : NULL;
   const char *pipeline = pipelines[seed % PIPELINES];
   saved in = {0};
-  if (!m || !save(m, ctx, &in))
+  if (!m || !save(m, ctx, &in)) {
     fail(seed, pipeline, "no model was made");
-  else
+  } else {
     properties(ctx, other, &in, seed, pipeline);
+    no_growth(ctx, &in, seed);
+  }
   drop(&in);
   surg_model_free(m);
   surg_context_free(other);

@@ -155,6 +155,30 @@ START_TEST(one_of_several) {
 }
 END_TEST
 
+START_TEST(what_a_node_would_give) {
+  surg_graph *g = load(HEAD "g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> {\n"
+                            "a = Neg (x)\n b = Add (a, c)\n y = Add (b, x)\n}");
+  surg_value *c = surg_graph_find_value(g, "c");
+  surg_node *b = surg_value_producer(surg_graph_find_value(g, "b"), NULL);
+  surg_tensor *in[2] = {surg_value_initializer(c), NULL}, *out = NULL, *nothing = NULL;
+  const char *why = NULL;
+  uint64_t epoch = surg_model_epoch(m);
+  float sums[2];
+  ck_assert_int_eq(surg_node_evaluate_on(b, NULL, 64, 64, &out, 1, &why), SURG_EUNSUPPORTED);
+  ck_assert_int_eq(surg_node_evaluate(b, 64, 64, &out, 1, &why), SURG_EUNSUPPORTED);
+  ck_ok(surg_node_evaluate_on(b, in, 64, 64, &out, 1, &why));
+  ck_ok(surg_tensor_read(out, 0, sums, sizeof sums));
+  ck_assert(sums[0] == 2 && sums[1] == 4);
+  in[1] = out;
+  ck_ok(surg_node_evaluate_on(b, in, 64, 64, &out, 1, &why));
+  ck_ok(surg_tensor_read(out, 0, sums, sizeof sums));
+  ck_assert(sums[0] == 3 && sums[1] == 6);
+  in[0] = i64(m, 3);
+  ck_assert_int_eq(surg_node_evaluate_on(b, in, 64, 64, &nothing, 1, &why), SURG_EINVALID);
+  ck_assert_uint_eq(surg_model_epoch(m), epoch);
+}
+END_TEST
+
 START_TEST(refusals) {
   surg_graph *g = load(HEAD "g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> {\n"
                             "y = own.f (x)\n}\n"
@@ -192,6 +216,7 @@ int main(void) {
   tcase_add_test(c, before_ir_4);
   tcase_add_test(c, any_type);
   tcase_add_test(c, one_of_several);
+  tcase_add_test(c, what_a_node_would_give);
   tcase_add_test(c, refusals);
   suite_add_tcase(s, c);
   return run_suite(s);
