@@ -60,6 +60,7 @@ static place parse_place(const char *where) {
     }
   }
   if (!out.graph) out.graph = strlen(where);
+  if (strncmp(where, "graph", 5) != 0 && strncmp(where, "function[", 9) != 0) out.graph = 0;
   return out;
 }
 
@@ -87,7 +88,7 @@ static json_t *finding_json(const char *code, const char *where, const char *tex
   json_object_set_new(f, "where", where ? cli_text_json(where) : json_null());
   if (where) {
     const place p = parse_place(where);
-    json_object_set_new(f, "graph", text_n(where, p.graph));
+    json_object_set_new(f, "graph", text_n(p.graph ? where : NULL, p.graph));
     json_object_set_new(f, "node", node_json(&p));
   } else {
     json_object_set_new(f, "graph", json_null());

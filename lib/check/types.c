@@ -180,6 +180,21 @@ static void bad_shapes(surg__checker *c, const surg_node *n) {
   surg__buf_free(&b);
 }
 
+/* An element type that inference proves, and that the operator does not give. */
+static void check_outputs(surg__checker *c, const surg_node *n) {
+  for (size_t i = 0; i < n->n_out; i++) {
+    const surg_type *t = n->out[i] ? surg_value_type(n->out[i]) : NULL;
+    const surg__param *p = surg__schema_formal(n->schema, true, i);
+    if (!p || !t || t->kind != SURG_TYPE_TENSOR || t->dtype <= 0 || t->dtype >= SURG_DTYPE_COUNT)
+      continue;
+    if (surg__check_allowed(n->schema, p, t->dtype)) continue;
+    const bool told = surg__check_told(c);
+    surg__check_found(c, "E205", told ? surg__locate_node(n) : NULL,
+                      "output %zu would be tensor(%s), which %s-%d does not give as %s", i,
+                      surg__dtype_name(t->dtype), n->schema->name, n->schema->since, p->name);
+  }
+}
+
 void surg__check_types(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
@@ -187,6 +202,7 @@ void surg__check_types(surg__checker *c) {
       if (!s || (s->flags & SURG__OP_DEPRECATED)) continue;
       const size_t before = c->count;
       if (check_inputs(c, n) && surg__infer_contradicts(n)) bad_shapes(c, n);
+      if (c->count == before) check_outputs(c, n);
       if (c->count == before) surg__check_values(c, n);
       if (c->count != before) n->scratch = n; /* what is declared of it is no news */
     }

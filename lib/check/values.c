@@ -173,6 +173,8 @@ static void check_loss(surg__checker *c, const surg_node *n) {
   const surg_type *x = ranked(n, 0), *target = ranked(n, 1);
   if (x && x->rank < 2)
     contradicts(c, n, "input 0 is of rank %u where %s takes 2 and more", x->rank, n->schema->name);
+  else if (ranked(n, 2) && ranked(n, 2)->rank != 1)
+    contradicts(c, n, "the weights are of rank %u where they are a list", ranked(n, 2)->rank);
   else if (x && target && target->rank + 1 != x->rank)
     contradicts(c, n, "inputs 0 and 1 are of ranks %u and %u: the second is one less", x->rank,
                 target->rank);
@@ -313,6 +315,7 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
     case SURG_OP_Resize:
       if (n->schema->since >= 11) check_resize(c, n);
       break;
+    case SURG_OP_Dropout:
     case SURG_OP_Clip:
       for (size_t i = 1; i < n->n_in; i++) check_one(c, n, i);
       break;

@@ -47,6 +47,7 @@ static surg_status build(surg__source *src, const surg_load_options *options, bo
   surg__arena_init(&L.scratch, L.ctx);
   bool ok = new_model(&L, options) && surg__load_model(&L) && surg__load_check(&L);
   surg__arena_free(&L.scratch);
+  surg__vec_free(L.ctx, &L.missing);
   surg_status status = L.status;
   if (ok && L.m->status != SURG_OK) status = L.m->status;
   const bool whole = ok && status == SURG_OK && !L.endless;

@@ -8,6 +8,12 @@
 #include "io/wire.h"
 #include "onnx.pb-c.h"
 
+/* A domain that a function, or the model (NULL), does not import. */
+typedef struct surg__missing {
+  const char *domain; /* interned */
+  const surg_function *function;
+} surg__missing;
+
 typedef struct surg__loader {
   surg_context *ctx;
   surg__source *src;
@@ -25,6 +31,7 @@ typedef struct surg__loader {
   bool endless; /* calls of functions do not end, or not soon */
   const surg_function *names_of; /* whose attributes are in `names`, sorted by address */
   const char **names;
+  SURG_VEC(surg__missing) missing;
 } surg__loader;
 
 /* --- findings (load_report.c); `off` is the byte of the tag of the thing, `code` the rule of

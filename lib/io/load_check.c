@@ -218,10 +218,23 @@ static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
                             (long long)opset, when);
 }
 
+/* Whether it was said of this graph or function that it does not import the domain; notes it. Of
+ * many nodes the first is told. */
+static bool said_missing(surg__loader *L, const surg_node *n) {
+  const surg__missing m = {n->domain, surg_graph_function(n->graph)};
+  if (L->policy != SURG_LOAD_CHECK) return false;
+  for (size_t i = 0; i < L->missing.count; i++)
+    if (L->missing.items[i].domain == m.domain && L->missing.items[i].function == m.function)
+      return true;
+  if (!surg__vec_push(L->ctx, &L->missing, m)) surg__load_oom(L);
+  return false;
+}
+
 static bool check_unknown(surg__loader *L, const surg_node *n) {
   bool standard = !*n->domain || strcmp(n->domain, "ai.onnx") == 0;
   int64_t opset = surg_graph_opset(n->graph, n->domain);
   if (opset == 0 && L->no_import) return true; /* told where the import stands */
+  if (opset == 0 && said_missing(L, n)) return true;
   if (opset == 0 && standard && L->m->ir_version >= 3)
     return surg__load_bad(L, n->src.field_off, "E104", "the model imports no opset of its domain");
   if (opset == 0)
