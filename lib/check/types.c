@@ -202,8 +202,8 @@ void surg__check_types(surg__checker *c) {
       if (!s || (s->flags & SURG__OP_DEPRECATED)) continue;
       const size_t before = c->count;
       if (check_inputs(c, n) && surg__infer_contradicts(n)) bad_shapes(c, n);
-      if (c->count == before) check_outputs(c, n);
       if (c->count == before) surg__check_values(c, n);
+      if (c->count == before) check_outputs(c, n);
       if (c->count != before) n->scratch = n; /* what is declared of it is no news */
     }
 }

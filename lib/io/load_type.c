@@ -5,7 +5,7 @@
 
 static bool fill_dim(surg__loader *L, const Onnx__TensorShapeProto__Dimension *p, surg_dim *dim,
                      int64_t *raw) {
-  *dim = (surg_dim){-1, NULL};
+  *dim = (surg_dim){.value = -1};
   if (p->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
     *raw = p->dim_value;
     if (p->dim_value >= 0) dim->value = p->dim_value;
