@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/base.h"
+#include "base/context.h"
+#include "base/diag.h"
 
 int cli_exit_code(surg_status status) {
   switch (status) {
@@ -51,6 +52,12 @@ surg_context *cli_context(const cli_common *common) {
   surg_context *ctx = surg_context_new(&config);
   if (!ctx) fprintf(stderr, "onnxsurg: error: out of memory\n");
   return ctx;
+}
+
+bool cli_out_of_memory(surg_context *ctx) {
+  if (ctx->alloc_status == SURG_OK) return false;
+  surg__oom(ctx, "onnxsurg");
+  return true;
 }
 
 bool cli_number(const char *text, uint64_t *out) {

@@ -33,6 +33,9 @@ typedef struct cli_common {
 /* A context that prints diagnostics on standard error: errors always, notes and warnings unless
  * quiet. NULL after a line when memory is short. */
 surg_context *cli_context(const cli_common *common);
+/* Whether memory of the context ran out since it was made, so that what was built for output may
+ * lack something; then after a line. */
+bool cli_out_of_memory(surg_context *ctx);
 
 /* "12", "4KiB", "1.5GiB"-less: whole numbers with an optional KiB, MiB, GiB. */
 bool cli_number(const char *text, uint64_t *out);

@@ -57,6 +57,7 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
   } else if (!surg_context_error(ctx)) {
     fprintf(stderr, "onnxsurg: error: out of memory\n");
   }
+  if (s == SURG_OK && cli_out_of_memory(ctx)) s = SURG_ENOMEM;
   info_free(&f);
   surg_model_free(f.m);
   return cli_exit_code(s);

@@ -240,6 +240,7 @@ static int new_since(surg_context *ctx, const cli_common *common, const char *pa
       printf("nothing needs more than opset %lld\n", (long long)opset);
     }
   }
+  if (s == SURG_OK && cli_out_of_memory(ctx)) s = SURG_ENOMEM;
   surg_model_free(m);
   return cli_exit_code(s);
 }

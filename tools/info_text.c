@@ -331,6 +331,6 @@ void info_print_text(const info_facts *f, size_t top, bool values) {
   put_files(&b, f);
   put_top(&b, f, top);
   if (values) put_values(&b, f);
-  if (b.p) fwrite(b.p, 1, b.n, stdout);
+  if (b.p && !b.failed) fwrite(b.p, 1, b.n, stdout);
   surg__buf_free(&b);
 }

@@ -236,7 +236,7 @@ static void print_op(surg_context *ctx, const surg_schema *s) {
   surg__buf_printf(&b, "  %2d  new\n", v[0].since);
   for (size_t i = 1; i < n; i++) put_step(&b, &v[i - 1], &v[i]);
   put_rules(&b, s);
-  if (b.p) fwrite(b.p, 1, b.n, stdout);
+  if (b.p && !b.failed) fwrite(b.p, 1, b.n, stdout);
   surg__buf_free(&b);
 }
 
@@ -384,5 +384,5 @@ int cli_show_op(surg_context *ctx, const surg_schema *s, bool json) {
     print_op_json(ctx, s);
   else
     print_op(ctx, s);
-  return EXIT_DONE;
+  return cli_out_of_memory(ctx) ? EXIT_LIMIT : EXIT_DONE;
 }

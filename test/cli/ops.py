@@ -63,6 +63,7 @@ class Ops(Case):
         self.bad(2, r'ops takes one name', 'ops', 'Conv', 'Relu')
         self.bad(2, r'--new-since takes an opset', 'ops', '--new-since', 'x', 'in.onnx')
         self.bad(2, r'--new-since takes one model', 'ops', '--new-since', '13')
+        self.bad(4, r'needs more than 64 KiB of memory', 'ops', 'Conv', '--max-memory', '64KiB')
         self.bad(3, r'none.onnx', 'ops', '--new-since', '13', 'none.onnx')
 
     def test_new_since(self):
