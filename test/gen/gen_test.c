@@ -10,7 +10,7 @@
 typedef struct test {
   surg_model *model;
   uint64_t seed;
-  unsigned failures, types, shapes;
+  unsigned failures, types, shapes, dims, rebound;
 } test;
 
 static void fail(test *t, const char *what, const char *of) {
@@ -38,6 +38,19 @@ static void keep(void *user, const gen_value *v) {
   p[k->count++] = *v;
 }
 
+/* What the symbols are while a model is made, and another time. */
+static bool size_of(void *user, const char *name, const surg_value *v, size_t axis, int64_t *out) {
+  static const char symbols[] = "NMB";
+  const int64_t *sizes = user;
+  const char *at = name ? strchr(symbols, name[0]) : NULL;
+  (void)v;
+  (void)axis;
+  if (!at || !*at || name[1]) return false;
+  *out = sizes[at - symbols];
+  return true;
+}
+static int64_t made[3] = {3, 2, 4}, others[3] = {5, 7, 1};
+
 /* What is inferred must be so; a dim may stay unknown. */
 static void compare_type(test *t, const gen_value *v) {
   const surg_type *type = surg_value_type(v->v);
@@ -59,7 +72,69 @@ static void compare_type(test *t, const gen_value *v) {
     if (d.value < 0 && d.param && d.param[0] && strchr("NMB", d.param[0]) && !d.param[1] &&
         strcmp(d.param, symbols[v->dims[i].symbol]) != 0)
       fail(t, "inferred another symbol of", name);
+    int64_t n;
+    if (!surg_dim_eval(d, size_of, made, &n)) continue;
+    t->dims++;
+    if (n != v->dims[i].n) fail(t, "inferred another expression of", name);
   }
+}
+
+/* --- the same model with numbers for its symbols --- */
+
+/* Whether the node of a value got no type from the numbers: then no run has them. */
+static bool fails(const surg_value *symbolic, const surg_value *v) {
+  return surg_value_type(symbolic) && !surg_value_type(v);
+}
+
+static bool bind(surg_model *m, surg_value *input) {
+  const surg_type *type = surg_value_declared_type(input);
+  surg_dim dims[GEN_RANK];
+  const size_t rank = surg_type_rank(type);
+  for (size_t i = 0; i < rank; i++) {
+    dims[i] = surg_type_dim(type, i);
+    if (dims[i].param && !size_of(others, dims[i].param, NULL, 0, &dims[i].value)) return false;
+    dims[i].param = NULL;
+  }
+  type = surg_type_tensor(m, surg_type_dtype(type), dims, rank);
+  return type && surg_value_set_declared_type(input, type) == SURG_OK;
+}
+
+static void compare_bound(test *t, const surg_value *symbolic, const surg_value *v) {
+  const surg_type *a = surg_value_type(symbolic), *b = surg_value_type(v);
+  int64_t x;
+  if (!a || !b || !surg_type_has_rank(a) || !surg_type_has_rank(b)) return;
+  if (surg_type_rank(a) != surg_type_rank(b)) {
+    fail(t, "has another rank with numbers:", surg_value_name(v));
+    return;
+  }
+  for (size_t i = 0; i < surg_type_rank(a); i++) {
+    const surg_dim n = surg_type_dim(b, i);
+    if (n.value < 0 || !surg_dim_eval(surg_type_dim(a, i), size_of, others, &x)) continue;
+    t->rebound++;
+    if (x != n.value) fail(t, "has another dim with numbers:", surg_value_name(v));
+  }
+}
+
+/* Inference with numbers from the start agrees with numbers put into expressions. */
+static void rebind(test *t) {
+  surg_model *m = surg_model_clone(t->model);
+  surg_graph *from = surg_model_graph(t->model), *to = surg_model_graph(m);
+  bool ok = m != NULL;
+  for (size_t i = 0; i < surg_graph_input_count(to) && ok; i++)
+    ok = bind(m, surg_graph_input(to, i));
+  if (!ok || surg_model_infer(m) != SURG_OK) {
+    fail(t, "cannot be inferred with numbers", NULL);
+    surg_model_free(m);
+    return;
+  }
+  bool possible = true;
+  surg_value *a = NULL, *b = NULL;
+  while ((a = surg_graph_next_value(from, a)) && (b = surg_graph_next_value(to, b)))
+    possible = possible && !fails(a, b);
+  for (a = b = NULL; possible && (a = surg_graph_next_value(from, a)) &&
+                     (b = surg_graph_next_value(to, b));)
+    compare_bound(t, a, b);
+  surg_model_free(m);
 }
 
 /* --- saving, loading, text --- */
@@ -146,6 +221,7 @@ static void one_seed(test *t, unsigned *counts) {
     count_operators(t->model, counts);
     if (surg_model_infer(t->model) != SURG_OK) fail(t, "cannot be inferred", NULL);
     for (size_t i = 0; i < k.count; i++) compare_type(t, &k.items[i]);
+    rebind(t);
   }
   free(k.items);
   surg_model_free(t->model);
@@ -163,8 +239,9 @@ int main(int argc, char **argv) {
     covered += counts[i] != 0;
     if (!counts[i]) printf("not made: %s\n", gen_operator(i));
   }
-  printf("%llu models, %u of %u operator entries, %u types and %u shapes compared, %u failures\n",
-         (unsigned long long)seeds, covered, all, t.types, t.shapes, t.failures);
+  printf("%llu models, %u of %u operator entries, %u types, %u shapes, %u dims and %u other ones "
+         "compared, %u failures\n",
+         (unsigned long long)seeds, covered, all, t.types, t.shapes, t.dims, t.rebound, t.failures);
   if (seeds >= 300 && covered < all) return 1; /* the generator is to make all it knows */
   return t.failures != 0;
 }
