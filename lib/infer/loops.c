@@ -290,6 +290,7 @@ static bool widen_all(surg__infer *c, const plan *p, bool open) {
   bool same = true;
   for (size_t k = 0; k < p->states && p->in + k < n; k++) {
     surg_value *v = surg_graph_input(p->body, p->in + k);
+    if (!v) return false; /* the model has failed */
     const surg__fact was = surg__i_value(c, v, 0);
     const surg__fact now = surg__i_value(c, surg_graph_output(p->body, p->out + k), 1);
     surg__istate *s = v->scratch;
@@ -310,7 +311,7 @@ bool surg__i_settled(surg__infer *c, unsigned round) {
   if (!c->work_left) return true; /* nothing is known of the body then */
   for (size_t k = 0; k < p.states && p.in + k < n; k++) {
     surg_value *v = surg_graph_input(p.body, p.in + k);
-    v->inferred = ((surg__istate *)v->scratch)->seed;
+    if (v) v->inferred = ((surg__istate *)v->scratch)->seed;
   }
   seed_others(c, &p);
   return false;

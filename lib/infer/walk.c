@@ -251,7 +251,9 @@ static bool push_call(surg__infer *c, frames *stack, const surg_node *n) {
 }
 
 static void finish_call(surg__infer *c, const surg_node *n) {
-  const surg_graph *body = surg_node_function(n)->body;
+  const surg_function *fn = surg_node_function(n);
+  if (!fn) return; /* the model has failed */
+  const surg_graph *body = fn->body;
   const size_t outputs = surg_node_output_count(n);
   c->n = n;
   c->schema = NULL;
@@ -310,7 +312,7 @@ static void step(surg__infer *c, frames *stack) {
 void surg__i_walk(surg__infer *c, surg_graph *g) {
   frames stack = {0};
   push(c, &stack, g, NULL);
-  while (stack.count && !c->nomem) step(c, &stack);
+  while (stack.count && !c->nomem && c->m->status == SURG_OK) step(c, &stack);
   surg__vec_free(c->m->ctx, &stack);
 }
 

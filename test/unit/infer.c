@@ -415,6 +415,54 @@ START_TEST(edits_void_what_was_proven) {
 }
 END_TEST
 
+/* What a float holds exactly hangs on how large a symbol may be. */
+START_TEST(ranges_make_floats_exact) {
+  load(HEAD "g (float[H,W] x) => (float y) <float[1] k = {2.5}, int64[2] one = {1, 1}> {\n"
+            "s = Shape(x)\n f = Cast <to = 1> (s)\n g = Mul(f, k)\n i = Cast <to = 7> (g)\n"
+            "y = ConstantOfShape(i)\n m = Max(s, one)\n z = ConstantOfShape(m)\n}");
+  infer("y float[?,?]; z float[max(H,1),max(W,1)]");
+  ck_assert_int_eq(surg_model_assume_dim(model, "H=1..4096"), SURG_OK);
+  ck_assert_int_eq(surg_model_assume_dim(model, "W=64"), SURG_OK);
+  infer("x float[H,64]; y float[2*H+floor(H/2),160]; z float[H,64]");
+  ck_assert_int_eq(surg_model_assume_dim(model, "H%8"), SURG_OK);
+  infer("y float[floor(5*H/2),160]");
+}
+END_TEST
+
+/* Shape arithmetic that would explode: dims become symbols of their own, and it stays quick. */
+START_TEST(expressions_do_not_explode) {
+  const int64_t two[2] = {2, 2}, axes[2] = {0, 1};
+  load(HEAD "g (float[N,M] x, float[A,B] z) => (float y) { y = Relu(x) }");
+  surg_graph *g = surg_model_graph(model);
+  surg_value *at = value("y");
+  for (int i = 0; i < 3000; i++) {
+    surg_node *n = surg_graph_add_node(g, NULL, "", i % 3 == 2 ? "Transpose" : "Concat", 1);
+    surg_node_set_input(n, 0, at);
+    if (i % 3 != 2) {
+      surg_node_set_input(n, 1, i % 3 == 1 ? at : value("z"));
+      surg_node_set_int(n, "axis", i % 2);
+    }
+    at = surg_node_output(n, 0);
+    if (i % 7) continue;
+    n = surg_graph_add_node(g, NULL, "", "Slice", 1);
+    surg_tensor *start = surg_tensor_new(model, SURG_INT64, (const int64_t[]){2}, 1, axes, 16);
+    surg_tensor *step = surg_tensor_new(model, SURG_INT64, (const int64_t[]){2}, 1, two, 16);
+    surg_tensor *end = surg_tensor_new(model, SURG_INT64, (const int64_t[]){2}, 1,
+                                       (const int64_t[]){INT64_MAX, 1000000 + i}, 16);
+    surg_tensor *axis = surg_tensor_new(model, SURG_INT64, (const int64_t[]){2}, 1, axes, 16);
+    surg_tensor *const t[] = {start, end, axis, step};
+    surg_node_set_input(n, 0, at);
+    for (size_t k = 0; k < 4; k++)
+      surg_node_set_input(n, k + 1, surg_graph_constant(g, NULL, "k", t[k]));
+    at = surg_node_output(n, 0);
+  }
+  ck_assert_int_eq(surg_model_infer(model), SURG_OK);
+  const surg_type *t = surg_value_type(at);
+  ck_assert_uint_eq(surg_type_rank(t), 2);
+  ck_assert_uint_lt(strlen(surg_dim_text(model, surg_type_dim(t, 0))), 2000);
+}
+END_TEST
+
 /* Inferring again without an edit, or with one that changes nothing, makes no new types. */
 START_TEST(types_are_used_again) {
   load(HEAD "g (float[2,3] x) => (float y) { y = Transpose(x)\n z = Concat <axis = 0> (y, y) }");
@@ -501,6 +549,8 @@ int main(void) {
   tcase_add_test(c, overridable_initializers_are_no_constants);
   tcase_add_test(c, edits_void_what_was_proven);
   tcase_add_test(c, types_are_used_again);
+  tcase_add_test(c, ranges_make_floats_exact);
+  tcase_add_test(c, expressions_do_not_explode);
   tcase_add_test(c, results_are_measured);
   tcase_add_test(c, long_chains_are_linear);
   suite_add_tcase(suite, rows);

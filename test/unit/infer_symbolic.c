@@ -161,6 +161,20 @@ const infer_row infer_symbolic[] = {
      SHAPE "p = If (c) <then_branch = a () => (int64 u) { u = Identity(s) },\n"
      "else_branch = b () => (int64 v) { w = Add(s, k)\n v = Sub(w, k) }>\n" SHOW("p"),
      "y float[N,H]"},
+    /* through floats */
+    {13, "float[N,H] x", "double[1] k = {0.5}", SHAPE "f = Cast <to = 11> (s)\n g = Mul(f, k)\n"
+     "a = Floor(g)\n b = Ceil(g)\n i = Cast <to = 7> (a)\n j = Cast <to = 7> (b)\n"
+     "l = Cast <to = 7> (g)\n o = Concat <axis = 0> (i, j, l)\n" SHOW("o"),
+     "y float[floor(N/2),floor(H/2),floor((N+1)/2),floor((H+1)/2),floor(N/2),floor(H/2)]"},
+    {13, "float[N,H] x", "double[2] k = {0.75, 4}, double[1] one = {1.5}",
+     SHAPE "f = Cast <to = 11> (s)\n g = Div(f, k)\n h = Mul(f, k)\n m = Add(h, one)\n t = Sub(m, one)\n"
+     "a = Floor(m)\n b = Floor(t)\n c = Floor(g)\n i = Cast <to = 7> (a)\n j = Cast <to = 7> (b)\n"
+     "l = Cast <to = 7> (c)\n o = Concat <axis = 0> (i, j, l)\n" SHOW("o"),
+     "y float[floor((3*N+2)/4)+1,4*H+1,floor(3*N/4),4*H,?,floor(H/4)]"},
+    {13, "float[N,H] x", "float[1] k = {0.5}", SHAPE "f = Cast <to = 1> (s)\n g = Mul(f, k)\n"
+     "a = Floor(g)\n i = Cast <to = 7> (a)\n" SHOW("i"), "y float[?,?]"},
+    {13, "float[N,H] x", "double[1] k = {-0.5}", SHAPE "f = Cast <to = 11> (s)\n g = Mul(f, k)\n"
+     "i = Cast <to = 7> (g)\n n = Neg(i)\n" SHOW("n"), "y float[?,?]"},
     {14, "float[N,L,1] x", "", "y = Identity(x)", "y float[N,L,1]"},
     {17, "float[N,L,1] x", "", "y = DFT <onesided = 1> (x)", "y float[N,floor(L/2)+1,2]"},
     {11, "float[N,K] x, float[K2] k", "", "b = Shape(k)\n y, z = TopK(x, b)",
