@@ -22,8 +22,10 @@ static surg_status body_of(surg__machine *m, const surg_node *n, const char *att
 static surg_status hand_out(surg__machine *m, surg_status s, const surg_node *n, size_t first,
                             surg__array *arrays, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    if (s == SURG_OK) s = surg__m_output(m, n, first + i, &arrays[i]);
-    else surg__array_drop(&arrays[i]);
+    if (s == SURG_OK)
+      s = surg__m_output(m, n, first + i, &arrays[i]);
+    else
+      surg__array_drop(&arrays[i]);
   }
   return s;
 }

@@ -26,8 +26,10 @@ typedef struct huffman {
 static uint32_t bits(stream *s, uint32_t n) {
   while (s->n_bits < n) {
     uint32_t byte = 0;
-    if (s->p < s->end) byte = *s->p++;
-    else s->over = true;
+    if (s->p < s->end)
+      byte = *s->p++;
+    else
+      s->over = true;
     s->bits |= byte << s->n_bits;
     s->n_bits += 8;
   }

@@ -141,8 +141,7 @@ static surg_status as_declared(surg__machine *m, const surg_value *v, const surg
     *out = surg__array_ref(given);
     return SURG_OK;
   }
-  surg_status s =
-      surg__list_make(m->ctx, SURG__V_OPTIONAL, surg__content_of(given), 1, out);
+  surg_status s = surg__list_make(m->ctx, SURG__V_OPTIONAL, surg__content_of(given), 1, out);
   if (s == SURG_OK) surg__list_of(out)->items[0] = surg__array_ref(given);
   return s;
 }
@@ -210,8 +209,10 @@ static surg_status run_call(surg__machine *m, surg_node *n) {
   free_frame(m, &own);
   m->frame = outer;
   for (size_t i = 0; i < n_out; ++i) {
-    if (s == SURG_OK) s = surg__m_output(m, n, i, &out[i]);
-    else surg__array_drop(&out[i]);
+    if (s == SURG_OK)
+      s = surg__m_output(m, n, i, &out[i]);
+    else
+      surg__array_drop(&out[i]);
   }
   surg__free(m->ctx, in);
   return s;
@@ -325,8 +326,10 @@ static surg_status run_plain(surg__machine *m, surg_node *n) {
   surg__array *out = in + n_in;
   surg_status s = compute(m, n, in, out);
   for (size_t i = 0; i < n_out; ++i) {
-    if (s == SURG_OK) s = surg__m_output(m, n, i, &out[i]);
-    else surg__array_drop(&out[i]);
+    if (s == SURG_OK)
+      s = surg__m_output(m, n, i, &out[i]);
+    else
+      surg__array_drop(&out[i]);
   }
   if (in != few) surg__free(m->ctx, in);
   return s;
@@ -375,8 +378,8 @@ static surg_status run_graph(surg__machine *m, surg_graph *g) {
   return s;
 }
 
-surg_status surg__session_run(surg__session *session, surg_model *model,
-                              const surg__array *inputs, surg__array *outputs) {
+surg_status surg__session_run(surg__session *session, surg_model *model, const surg__array *inputs,
+                              surg__array *outputs) {
   surg__machine m = {.ctx = surg_model_context(model), .model = model, .session = session};
   surg__frame f = {0};
   surg_graph *g = surg_model_graph(model);

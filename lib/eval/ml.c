@@ -110,8 +110,10 @@ surg__kstatus surg__ml_label_output(surg_kctx *k, const surg__labels *l, uint64_
 void surg__ml_put_label(surg_kctx *k, const surg__labels *l, uint64_t row, size_t which) {
   void *out = k->out[0].data;
   if (!out) return;
-  if (l->strings) ((surg_str *)out)[row] = l->strings[which];
-  else ((int64_t *)out)[row] = l->ints[which];
+  if (l->strings)
+    ((surg_str *)out)[row] = l->strings[which];
+  else
+    ((int64_t *)out)[row] = l->ints[which];
 }
 
 /* --- scores --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels of ai.onnx.ml share: rows of features, classes, transforms of scores. Numbers are
- * computed in double and rounded once. */
+/* What the kernels of ai.onnx.ml share: rows of features, classes, transforms of scores. Numbers
+ * are computed in double and rounded once. */
 #ifndef SURG_ML_H
 #define SURG_ML_H
 

@@ -81,8 +81,10 @@ surg__kstatus surg__k_binarizer(surg_kctx *k) {
   surg__array *out = &k->out[0];
   for (uint64_t i = 0; out->data && i < x->count; ++i) {
     bool above = surg__ml_get(x, i) > threshold;
-    if (surg__is_real(x->dtype)) surg__store_f64(x->dtype, out->data, i, above);
-    else surg__store_int(x->dtype, out->data, i, above);
+    if (surg__is_real(x->dtype))
+      surg__store_f64(x->dtype, out->data, i, above);
+    else
+      surg__store_int(x->dtype, out->data, i, above);
   }
   return SURG__K_OK;
 }
@@ -161,8 +163,10 @@ surg__kstatus surg__k_one_hot_encoder(surg_kctx *k) {
   if (out && work > 0) memset(out, 0, (size_t)work * sizeof *out);
   for (uint64_t i = 0; out && i < x->count; ++i) {
     size_t c = category(x, i, numbers, text ? words : NULL, n);
-    if (c < n) out[i * n + c] = 1;
-    else if (!zeros) return surg__k_invalid(k, "an element is in no category");
+    if (c < n)
+      out[i * n + c] = 1;
+    else if (!zeros)
+      return surg__k_invalid(k, "an element is in no category");
   }
   return SURG__K_OK;
 }

@@ -57,8 +57,10 @@ static uint64_t look_up(const table *t, const surg__array *x, uint64_t i) {
   uint64_t low = 0, high = t->keys.count;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
-    if (compare(&t->keys, t->order[middle], x, i) < 0) low = middle + 1;
-    else high = middle;
+    if (compare(&t->keys, t->order[middle], x, i) < 0)
+      low = middle + 1;
+    else
+      high = middle;
   }
   if (low == t->keys.count || compare(&t->keys, t->order[low], x, i) != 0) return t->keys.count;
   return t->order[low];
@@ -108,10 +110,14 @@ static surg__kstatus read_side(surg_kctx *k, const char *const names[4], surg__a
   *out = (surg__array){.dtype = SURG_UNDEFINED};
   SURG__K_TRY(surg__ml_tensor(k, names[3], out));
   if (out->dtype != SURG_UNDEFINED) return SURG__K_OK;
-  if ((p = surg__ml_strings(k, names[0], &n))) *out = list_of(SURG_STRING, p, n);
-  else if ((p = surg__ml_ints(k, names[1], &n))) *out = list_of(SURG_INT64, p, n);
-  else if ((p = surg__ml_floats(k, names[2], &n))) *out = list_of(SURG_FLOAT, p, n);
-  else return surg__k_invalid(k, "keys or values are not given");
+  if ((p = surg__ml_strings(k, names[0], &n)))
+    *out = list_of(SURG_STRING, p, n);
+  else if ((p = surg__ml_ints(k, names[1], &n)))
+    *out = list_of(SURG_INT64, p, n);
+  else if ((p = surg__ml_floats(k, names[2], &n)))
+    *out = list_of(SURG_FLOAT, p, n);
+  else
+    return surg__k_invalid(k, "keys or values are not given");
   return SURG__K_OK;
 }
 

@@ -113,8 +113,10 @@ surg__kstatus surg__k_linear_classifier(surg_kctx *k) {
     score_row(&m, r);
     size_t which = one ? m.scores[0] > 0 : largest(m.scores, m.targets);
     surg__ml_put_label(k, &labels, r, which);
-    if (second) surg__ml_two(m.transform, m.transform != SURG__ML_LOGISTIC, m.scores[0], two);
-    else surg__ml_finish(m.transform, m.scores, m.targets);
+    if (second)
+      surg__ml_two(m.transform, m.transform != SURG__ML_LOGISTIC, m.scores[0], two);
+    else
+      surg__ml_finish(m.transform, m.scores, m.targets);
     if (k->n_out > 1) put_row(&k->out[1], r, second ? two : m.scores, width);
   }
   return SURG__K_OK;
@@ -326,8 +328,10 @@ static void classify(surg_kctx *k, classifier *c, uint64_t row) {
   }
   surg__ml_put_label(k, &c->labels, row, which);
   bool sum = c->m.transform != SURG__ML_NONE && c->m.transform != SURG__ML_LOGISTIC;
-  if (second) surg__ml_two(c->m.transform, sum, c->scores[0], two);
-  else surg__ml_finish(c->m.transform, c->scores, c->width);
+  if (second)
+    surg__ml_two(c->m.transform, sum, c->scores[0], two);
+  else
+    surg__ml_finish(c->m.transform, c->scores, c->width);
   if (k->n_out > 1) put_row(&k->out[1], row, second ? two : c->scores, c->width);
 }
 

@@ -23,8 +23,10 @@ static surg__kstatus zip(surg_kctx *k, const surg__labels *labels, const float *
   surg__array *items = surg__list_of(out)->items;
   SURG__K_TRY(surg__k_item(k, key, &n, 1, &items[0]));
   SURG__K_TRY(surg__k_item(k, SURG_FLOAT, &n, 1, &items[1]));
-  if (labels->strings) memcpy(items[0].data, labels->strings, labels->n * sizeof(surg_str));
-  else memcpy(items[0].data, labels->ints, labels->n * sizeof(int64_t));
+  if (labels->strings)
+    memcpy(items[0].data, labels->strings, labels->n * sizeof(surg_str));
+  else
+    memcpy(items[0].data, labels->ints, labels->n * sizeof(int64_t));
   memcpy(items[1].data, row, labels->n * sizeof *row);
   return SURG__K_OK;
 }
@@ -66,7 +68,8 @@ static surg__kstatus cast_one(surg_kctx *k, const surg__array *from, uint64_t i,
                               uint64_t at) {
   float f = 0;
   char text[64], *copy;
-  if (from->dtype == SURG_FLOAT) f = ((const float *)from->data)[i];
+  if (from->dtype == SURG_FLOAT)
+    f = ((const float *)from->data)[i];
   else if (to->dtype == SURG_STRING) {
     ((surg_str *)to->data)[at] = ((const surg_str *)from->data)[i];
     return SURG__K_OK;

@@ -17,8 +17,8 @@ typedef struct branch {
   bool missing_true; /* where NaN goes */
   uint64_t feature;
   double value;
-  uint32_t yes, no;        /* of a branch */
-  uint32_t first, count;   /* of a leaf: its weights; of MEMBER: its values */
+  uint32_t yes, no;      /* of a branch */
+  uint32_t first, count; /* of a leaf: its weights; of MEMBER: its values */
 } branch;
 
 typedef struct weight {
@@ -230,8 +230,10 @@ static bool goes_true(const forest *f, const branch *b, double x) {
 
 static void add(score *s, double v, int aggregate) {
   bool take = !s->has || (aggregate == MIN && v < s->value) || (aggregate == MAX && v > s->value);
-  if (aggregate == SUM || aggregate == AVERAGE) s->value = s->has ? s->value + v : v;
-  else if (take) s->value = v;
+  if (aggregate == SUM || aggregate == AVERAGE)
+    s->value = s->has ? s->value + v : v;
+  else if (take)
+    s->value = v;
   s->has = true;
 }
 
@@ -478,8 +480,7 @@ static size_t choose_of_two(const classes *c, score *s, double *out) {
 }
 
 static surg__kstatus read_classes(surg_kctx *k, classes *c, uint64_t columns) {
-  static const leaf_lists leaves = {"class_treeids", "class_nodeids", "class_ids",
-                                    "class_weights"};
+  static const leaf_lists leaves = {"class_treeids", "class_nodeids", "class_ids", "class_weights"};
   SURG__K_TRY(surg__ml_labels(k, "classlabels_int64s", &c->labels));
   SURG__K_TRY(surg__ml_transform(k, &c->f.transform));
   SURG__K_TRY(surg__ml_values(k, "base_values", &c->base, &c->n_base));

@@ -105,11 +105,20 @@ static bool perl_class(char c, const char **pairs, bool *negated) {
 static surg__kstatus posix_class(parser *x, bool *found) {
   static const struct {
     const char *name, *pairs;
-  } classes[] = {{"alnum", "09AZaz"}, {"alpha", "AZaz"},     {"ascii", "\x01\x7f"},
-                 {"blank", "\t\t  "}, {"cntrl", "\x01\x1f\x7f\x7f"}, {"digit", "09"},
-                 {"graph", "!~"},     {"lower", "az"},       {"print", " ~"},
-                 {"punct", "!/:@[`{~"}, {"space", "\t\r  "}, {"upper", "AZ"},
-                 {"word", "09AZ__az"}, {"xdigit", "09AFaf"}};
+  } classes[] = {{"alnum", "09AZaz"},
+                 {"alpha", "AZaz"},
+                 {"ascii", "\x01\x7f"},
+                 {"blank", "\t\t  "},
+                 {"cntrl", "\x01\x1f\x7f\x7f"},
+                 {"digit", "09"},
+                 {"graph", "!~"},
+                 {"lower", "az"},
+                 {"print", " ~"},
+                 {"punct", "!/:@[`{~"},
+                 {"space", "\t\r  "},
+                 {"upper", "AZ"},
+                 {"word", "09AZ__az"},
+                 {"xdigit", "09AFaf"}};
   const char *from = x->p;
   *found = false;
   if (!skip(x, "[:")) return SURG__K_OK;
@@ -127,9 +136,8 @@ static surg__kstatus posix_class(parser *x, bool *found) {
     x->p = start;
   }
   x->p = from;
-  return x->p + 2 < x->end && memmem(x->p + 2, (size_t)(x->end - x->p) - 2, ":]", 2)
-             ? invalid(x)
-             : SURG__K_OK;
+  return x->p + 2 < x->end && memmem(x->p + 2, (size_t)(x->end - x->p) - 2, ":]", 2) ? invalid(x)
+                                                                                     : SURG__K_OK;
 }
 
 static int hex_digit(char c) {
@@ -242,8 +250,10 @@ static surg__kstatus assertion(parser *x, int kind, part **out) {
 }
 
 static surg__kstatus append(part *list, part **last, part *p) {
-  if (*last) (*last)->next = p;
-  else list->first = p;
+  if (*last)
+    (*last)->next = p;
+  else
+    list->first = p;
   *last = p;
   return SURG__K_OK;
 }
@@ -290,11 +300,16 @@ static surg__kstatus parse_flags(parser *x, bool *group) {
       *group = false;
       return any ? SURG__K_OK : invalid(x);
     }
-    if (on && skip(x, "-")) on = false;
-    else if (skip(x, "i")) x->fold = on;
-    else if (skip(x, "s")) x->dot_all = on;
-    else if (skip(x, "m")) x->lines = on;
-    else if (!skip(x, "U")) return invalid(x);
+    if (on && skip(x, "-"))
+      on = false;
+    else if (skip(x, "i"))
+      x->fold = on;
+    else if (skip(x, "s"))
+      x->dot_all = on;
+    else if (skip(x, "m"))
+      x->lines = on;
+    else if (!skip(x, "U"))
+      return invalid(x);
   }
 }
 

@@ -13,7 +13,7 @@ typedef struct scan {
   surg__array *in, *out;          /* of the body, owned */
   uint32_t *axes;                 /* of what is scanned */
   bool *back;
-  SURG_VEC(surg__array) turns;    /* scan outputs, turn after turn */
+  SURG_VEC(surg__array) turns; /* scan outputs, turn after turn */
 } scan;
 
 /* Entry i of attribute `name`, a list that may be absent or short. */

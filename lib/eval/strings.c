@@ -57,8 +57,8 @@ surg__kstatus surg__k_string_concat(surg_kctx *k) {
   surg_str *out = k->out[0].data;
   for (; !l.done; surg__loop_next(&l)) {
     for (int64_t i = 0; i < l.inner; ++i) {
-      SURG__K_TRY(join(k, a[l.at[1] + i * l.step[1]], b[l.at[2] + i * l.step[2]],
-                       &out[l.at[0] + i]));
+      SURG__K_TRY(
+          join(k, a[l.at[1] + i * l.step[1]], b[l.at[2] + i * l.step[2]], &out[l.at[0] + i]));
     }
   }
   return SURG__K_OK;
@@ -155,8 +155,10 @@ static surg__kstatus map_case(surg_kctx *k, surg_str s, case_map map, surg_str *
   SURG__K_TRY(surg__k_text(k, room, &text));
   for (size_t i = 0; i < s.n; i += length) {
     uint32_t c = surg__utf8_get(s.p + i, s.n - i, &length);
-    if (c == SURG__NO_CHAR) text[n++] = s.p[i];
-    else n += surg__utf8_put(text + n, map(c));
+    if (c == SURG__NO_CHAR)
+      text[n++] = s.p[i];
+    else
+      n += surg__utf8_put(text + n, map(c));
   }
   *out = (surg_str){text, n};
   return SURG__K_OK;

@@ -10,10 +10,10 @@
 struct surg__cell {
   size_t refs;
   surg_context *ctx;
-  surg__cell *base;   /* whose elements these are; never a view itself */
-  surg__arena arena;  /* what does not stand behind this struct */
-  bool loose;         /* text may stand elsewhere */
-  bool list;          /* data is a surg__list of n_items */
+  surg__cell *base;  /* whose elements these are; never a view itself */
+  surg__arena arena; /* what does not stand behind this struct */
+  bool loose;        /* text may stand elsewhere */
+  bool list;         /* data is a surg__list of n_items */
   uint64_t n_items;
   max_align_t data[];
 };

@@ -11,8 +11,8 @@
 
 typedef struct surg__cell surg__cell;
 
-/* What a sequence or optional holds: `kind` is a dtype, SURG__V_SEQUENCE or SURG__V_MAP; 0: not known.
- * `dtype` is that of the tensors in a sequence, or of the values of a map; `key` that of its
+/* What a sequence or optional holds: `kind` is a dtype, SURG__V_SEQUENCE or SURG__V_MAP; 0: not
+ * known. `dtype` is that of the tensors in a sequence, or of the values of a map; `key` that of its
  * keys. */
 typedef struct surg__content {
   int kind, dtype, key;

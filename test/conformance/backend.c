@@ -111,8 +111,9 @@ int main(int argc, char **argv) {
   const char *dirs = getenv("ONNXSURG_BACKEND");
   if (!any) suite_walk_list(dirs && *dirs ? dirs : SUITE_DEFAULT_DIR, one_case, &r);
   if (r.cases == 0) {
-    printf("no test cases found: give a folder, set ONNXSURG_BACKEND, or install"
-           " libonnx-testdata\n");
+    printf(
+        "no test cases found: give a folder, set ONNXSURG_BACKEND, or install"
+        " libonnx-testdata\n");
   }
   int result = r.cases == 0 ? 77 : print_report(&r, least);
   surg_context_free(r.ctx);

@@ -151,12 +151,11 @@ static suite_match same_element(const surg__array *got, const surg__array *want,
   return same ? SUITE_SAME : SUITE_DIFFERS;
 }
 
-static void tell(const surg__array *got, const surg__array *want, uint64_t i, char *why,
-                 size_t n) {
+static void tell(const surg__array *got, const surg__array *want, uint64_t i, char *why, size_t n) {
   unsigned long long at = i;
   if (surg__dtype_is_float(got->dtype)) {
-    snprintf(why, n, "element %llu is %.9g, not %.9g", at,
-             surg__load_f64(got->dtype, got->data, i), surg__load_f64(want->dtype, want->data, i));
+    snprintf(why, n, "element %llu is %.9g, not %.9g", at, surg__load_f64(got->dtype, got->data, i),
+             surg__load_f64(want->dtype, want->data, i));
   } else if (got->dtype == SURG_STRING) {
     surg_str s = ((const surg_str *)got->data)[i], t = ((const surg_str *)want->data)[i];
     snprintf(why, n, "element %llu is '%.*s', not '%.*s'", at, (int)s.n, s.p, (int)t.n, t.p);
@@ -206,8 +205,8 @@ suite_match suite_compare(const surg__array *got, const surg__array *want, char 
     return SUITE_DIFFERS;
   }
   for (uint64_t i = 0; i < got->count && all != SUITE_DIFFERS; ++i) {
-    suite_match one = suite_compare(&surg__list_of(got)->items[i],
-                                    &surg__list_of(want)->items[i], why, n);
+    suite_match one =
+        suite_compare(&surg__list_of(got)->items[i], &surg__list_of(want)->items[i], why, n);
     if (one < all) all = one;
   }
   return all;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "eval/number.h"
 #include "io/io.h"
 
@@ -94,6 +95,34 @@ void interpret_row_check(const interpret_row *r) {
   ck_assert_msg(strcmp(b.p, r->expected) == 0, "%s:\n%s\nnot\n%s", r->what, b.p, r->expected);
   surg__buf_free(&b);
   for (size_t i = 0; i < SURG_COUNT(out); ++i) surg__array_drop(&out[i]);
+  surg_model_free(m);
+  surg_context_free(ctx);
+}
+
+/* One run under a limit of memory: it succeeds, or stops and keeps nothing. */
+static bool runs_within(surg_context *ctx, surg_model *m, uint64_t limit) {
+  surg__array none = {0}, out[8] = {{0}};
+  surg__session session = {.max_bytes = 1 << 20, .max_work = 100000};
+  uint64_t before = surg__alloc_bytes(ctx), all = ctx->max_memory;
+  ctx->max_memory = before + limit;
+  surg_status s = surg__session_run(&session, m, &none, out);
+  ctx->max_memory = all;
+  for (size_t i = 0; i < SURG_COUNT(out); ++i) surg__array_drop(&out[i]);
+  ck_assert_uint_eq(surg__alloc_bytes(ctx), before);
+  if (s == SURG_OK) return true;
+  ck_assert_msg(s == SURG_ELIMIT || s == SURG_ENOMEM, "%s", surg_status_name(s));
+  return false;
+}
+
+void interpret_row_starve(const interpret_row *r) {
+  if (*r->expected == '!') return;
+  surg_context *ctx = interpret_context();
+  surg_model *m = interpret_parse(ctx, r->graph);
+  /* What the model itself makes on demand is there after one run. */
+  ck_assert(runs_within(ctx, m, 1 << 24));
+  uint64_t limit = 0;
+  while (!runs_within(ctx, m, limit)) limit += 96;
+  ck_assert_uint_gt(limit, 0);
   surg_model_free(m);
   surg_context_free(ctx);
 }

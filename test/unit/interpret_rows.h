@@ -16,7 +16,11 @@ typedef struct interpret_row {
 surg_context *interpret_context(void);
 surg_model *interpret_parse(surg_context *ctx, const char *graph);
 void interpret_row_check(const interpret_row *r);
+/* Runs the model with little memory, then more, until it is enough. */
+void interpret_row_starve(const interpret_row *r);
 
+#define INTERPRET_STARVE(rows) \
+  for (size_t i = 0; i < SURG_COUNT(rows); ++i) interpret_row_starve(&rows[i])
 #define INTERPRET_CHECK(rows) \
   for (size_t i = 0; i < SURG_COUNT(rows); ++i) interpret_row_check(&rows[i])
 

@@ -9,22 +9,29 @@
 #include "interpret_rows.h"
 
 static const interpret_row rows[] = {
-    {"concat broadcasts", "g () => (string[N,M] y) {"
+    {"concat broadcasts",
+     "g () => (string[N,M] y) {"
      "a = Constant<value=string[2,1] {\"a\", \"\"}>() b = Constant<value_strings=[\"x\", \"\"]>()"
      "y = StringConcat(a, b) }",
      "string[2,2]: \"ax\" \"a\" \"x\" \"\""},
-    {"concat: shapes do not fit", "g () => (string[N] y) {"
-     "a = Constant<value_strings=[\"a\", \"b\", \"c\"]>() b = Constant<value_strings=[\"x\", \"y\"]>()"
+    {"concat: shapes do not fit",
+     "g () => (string[N] y) {"
+     "a = Constant<value_strings=[\"a\", \"b\", \"c\"]>() b = Constant<value_strings=[\"x\", "
+     "\"y\"]>()"
      "y = StringConcat(a, b) }",
      "!invalid model: the shapes do not broadcast"},
-    {"split on white space", "g () => (string[N,M] y, int64[N] n) {"
+    {"split on white space",
+     "g () => (string[N,M] y, int64[N] n) {"
      "a = Constant<value_strings=[\" a  b \", \"\", \"c\"]>() y, n = StringSplit(a) }",
      "string[3,2]: \"a\" \"b\" \"\" \"\" \"c\" \"\"\nint64[3]: 2 0 1"},
-    {"split on a delimiter", "g () => (string[N,M] y, int64[N] n) {"
-     "a = Constant<value_strings=[\",a,,\", \"\", \"b\"]>() y, n = StringSplit<delimiter=\",\">(a) }",
+    {"split on a delimiter",
+     "g () => (string[N,M] y, int64[N] n) {"
+     "a = Constant<value_strings=[\",a,,\", \"\", \"b\"]>() y, n = StringSplit<delimiter=\",\">(a) "
+     "}",
      "string[3,4]: \"\" \"a\" \"\" \"\" \"\" \"\" \"\" \"\" \"b\" \"\" \"\" \"\"\n"
      "int64[3]: 4 1 1"},
-    {"split at most once", "g () => (string[N,M] y, int64[N] n) {"
+    {"split at most once",
+     "g () => (string[N,M] y, int64[N] n) {"
      "a = Constant<value_strings=[\"a--b--c\", \"d\"]>()"
      "y, n = StringSplit<delimiter=\"--\", maxsplit=1>(a) }",
      "string[2,2]: \"a\" \"b--c\" \"d\" \"\"\nint64[2]: 2 1"},
@@ -32,38 +39,49 @@ static const interpret_row rows[] = {
      "g () => (string[N,M] y, int64[N] n) {"
      "a = Constant<value_strings=[\" a b  c \"]>() y, n = StringSplit<maxsplit=1>(a) }",
      "string[1,2]: \"a\" \"b  c \"\nint64[1]: 2"},
-    {"split nothing", "g () => (string[N,M] y, int64[N] n) <string[0] a = {}> {"
+    {"split nothing",
+     "g () => (string[N,M] y, int64[N] n) <string[0] a = {}> {"
      "y, n = StringSplit(a) }",
      "string[0,0]:\nint64[0]:"},
-    {"split a scalar", "g () => (string[M] y, int64 n) { a = Constant<value_string=\"a b\">()"
+    {"split a scalar",
+     "g () => (string[M] y, int64 n) { a = Constant<value_string=\"a b\">()"
      "y, n = StringSplit(a) }",
      "string[2]: \"a\" \"b\"\nint64[]: 2"},
-    {"normalize: stop words of any case, capitals", "g () => (string[N] y) {"
+    {"normalize: stop words of any case, capitals",
+     "g () => (string[N] y) {"
      "a = Constant<value_strings=[\"Monday\", \"tuesday\", \"\", \"\xc3\xa4h\"]>()"
      "y = StringNormalizer<case_change_action=\"UPPER\", stopwords=[\"monDAY\"]>(a) }",
      "string[3]: \"TUESDAY\" \"\" \"\xc3\x84H\""},
-    {"normalize: case counts", "g () => (string[N,M] y) {"
+    {"normalize: case counts",
+     "g () => (string[N,M] y) {"
      "a = Constant<value=string[1,2] {\"Monday\", \"monday\"}>()"
      "y = StringNormalizer<is_case_sensitive=1, stopwords=[\"monday\"]>(a) }",
      "string[1,1]: \"Monday\""},
-    {"normalize: nothing left", "g () => (string[N,M] y) {"
-     "a = Constant<value=string[1,2] {\"a\", \"a\"}>() y = StringNormalizer<stopwords=[\"A\"]>(a) }",
+    {"normalize: nothing left",
+     "g () => (string[N,M] y) {"
+     "a = Constant<value=string[1,2] {\"a\", \"a\"}>() y = StringNormalizer<stopwords=[\"A\"]>(a) "
+     "}",
      "string[1,1]: \"\""},
-    {"normalize: a batch", "g () => (string[N,M] y) {"
+    {"normalize: a batch",
+     "g () => (string[N,M] y) {"
      "a = Constant<value=string[2,1] {\"a\", \"a\"}>() y = StringNormalizer(a) }",
      "!invalid model: the input is no list of strings"},
-    {"regex", "g () => (bool[N] y) { a = Constant<value_strings=[\"ab\", \"abc\", \"\"]>()"
+    {"regex",
+     "g () => (bool[N] y) { a = Constant<value_strings=[\"ab\", \"abc\", \"\"]>()"
      "y = RegexFullMatch<pattern=\"[a-b]*\">(a) }",
      "bool[3]: 1 0 1"},
-    {"regex: none", "g () => (bool[N] y) { a = Constant<value_strings=[\"ab\"]>()"
+    {"regex: none",
+     "g () => (bool[N] y) { a = Constant<value_strings=[\"ab\"]>()"
      "y = RegexFullMatch<pattern=\"(\">(a) }",
      "!invalid model: the pattern is no regular expression"},
-    {"strings move", "g () => (string[N] x, string[N] y, bool[N] z, string[N] u) {"
+    {"strings move",
+     "g () => (string[N] x, string[N] y, bool[N] z, string[N] u) {"
      "a = Constant<value_strings=[\"b\", \"\", \"b\"]>() i = Constant<value_ints=[2, 1]>()"
      "x = Gather(a, i) e = Constant<value_strings=[\"b\", \"c\", \"\"]>() z = Equal(a, e)"
      "y = Where(z, a, e) u = Unique(a) }",
      "string[2]: \"b\" \"\"\nstring[3]: \"b\" \"c\" \"\"\nbool[3]: 1 0 0\nstring[2]: \"\" \"b\""},
-    {"text and numbers", "g () => (string[N] x, float[N] y, string[N] z) {"
+    {"text and numbers",
+     "g () => (string[N] x, float[N] y, string[N] z) {"
      "a = Constant<value_floats=[1.0, 0.1, -2.5]>() x = Cast<to=8>(a) y = Cast<to=1>(x)"
      "i = Constant<value_ints=[-3, 9223372036854775807]>() z = Cast<to=8>(i) }",
      "string[3]: \"1\" \"0.1\" \"-2.5\"\nfloat[3]: 1 0.1 -2.5\n"
@@ -81,23 +99,70 @@ static const struct {
   const char *pattern, *text;
   int expected; /* 1, 0, or -1: no expression, -2: not known here */
 } expressions[] = {
-    {"", "", 1}, {"", "a", 0}, {"a|b|", "", 1}, {"a|b|", "b", 1}, {"(a|b)*c", "ababc", 1},
-    {"a{2,3}", "a", 0}, {"a{2,3}", "aaa", 1}, {"a{2,3}", "aaaa", 0}, {"a{0}", "", 1},
-    {"a{,2}", "a{,2}", 1}, {"a{2", "a{2", 1}, {"a{1001}", "a", -1}, {"a{3,2}", "a", -1},
-    {"(a*)*", "aaa", 1}, {"(a*)+b", "aaab", 1}, {"a**", "a", -1}, {"*a", "a", -1}, {"a+?", "aa", 1},
-    {"(?i)straße", "STRAßE", 1}, {"(?i:A)b", "aB", 0}, {"(?i)[a-c]+", "AbC", 1}, {"a(?i)b", "aB", 1},
-    {"(?P<x>a)(?<y>b)", "ab", 1}, {"(?=a)", "a", -1}, {"\\1", "a", -1}, {"(a", "a", -1},
-    {"a)", "a", -1}, {".", "\xc3\xa9", 1}, {"..", "\xc3\xa9", 0}, {".", "\n", 0}, {"(?s).", "\n", 1},
-    {".", "\xff", 0}, {"[^a]", "\n", 1}, {"[^a]", "a", 0}, {"[]a]+", "]a", 1}, {"[a-]+", "a-", 1},
-    {"[^]a]", "b", 1}, {"[b-a]", "a", -1}, {"[[:digit:]x]+", "1x2", 1}, {"[[:^digit:]]", "1", 0},
-    {"[[:nope:]]", "n", -1}, {"[\\d\\s]+", "1 2", 1}, {"\\w+\\W", "a_9!", 1}, {"\\s", "\v", 0},
-    {"\\x41\\x{e9}\\101", "A\xc3\xa9"
-                          "A",
+    {"", "", 1},
+    {"", "a", 0},
+    {"a|b|", "", 1},
+    {"a|b|", "b", 1},
+    {"(a|b)*c", "ababc", 1},
+    {"a{2,3}", "a", 0},
+    {"a{2,3}", "aaa", 1},
+    {"a{2,3}", "aaaa", 0},
+    {"a{0}", "", 1},
+    {"a{,2}", "a{,2}", 1},
+    {"a{2", "a{2", 1},
+    {"a{1001}", "a", -1},
+    {"a{3,2}", "a", -1},
+    {"(a*)*", "aaa", 1},
+    {"(a*)+b", "aaab", 1},
+    {"a**", "a", -1},
+    {"*a", "a", -1},
+    {"a+?", "aa", 1},
+    {"(?i)straße", "STRAßE", 1},
+    {"(?i:A)b", "aB", 0},
+    {"(?i)[a-c]+", "AbC", 1},
+    {"a(?i)b", "aB", 1},
+    {"(?P<x>a)(?<y>b)", "ab", 1},
+    {"(?=a)", "a", -1},
+    {"\\1", "a", -1},
+    {"(a", "a", -1},
+    {"a)", "a", -1},
+    {".", "\xc3\xa9", 1},
+    {"..", "\xc3\xa9", 0},
+    {".", "\n", 0},
+    {"(?s).", "\n", 1},
+    {".", "\xff", 0},
+    {"[^a]", "\n", 1},
+    {"[^a]", "a", 0},
+    {"[]a]+", "]a", 1},
+    {"[a-]+", "a-", 1},
+    {"[^]a]", "b", 1},
+    {"[b-a]", "a", -1},
+    {"[[:digit:]x]+", "1x2", 1},
+    {"[[:^digit:]]", "1", 0},
+    {"[[:nope:]]", "n", -1},
+    {"[\\d\\s]+", "1 2", 1},
+    {"\\w+\\W", "a_9!", 1},
+    {"\\s", "\v", 0},
+    {"\\x41\\x{e9}\\101",
+     "A\xc3\xa9"
+     "A",
      1},
-    {"\\Qa.b\\E+", "a.bbb", 1}, {"\\Q(", "(", 1}, {"\\.", ".", 1}, {"\\.", "a", 0}, {"\\pL", "a", -2},
-    {"^a$", "a", 1}, {"a$b", "ab", 0}, {"(?m)a$\\n^b", "a\nb", 1}, {"a$\\n^b", "a\nb", 0},
-    {"\\ba\\b.\\B.", "a  ", 1}, {"a\\bb", "ab", 0}, {"\\Aa\\z", "a", 1}, {"\\", "a", -1},
-    {"(?:)", "", 1}, {"(|a)+", "aa", 1}, {"x{2}{3}", "x", -1},
+    {"\\Qa.b\\E+", "a.bbb", 1},
+    {"\\Q(", "(", 1},
+    {"\\.", ".", 1},
+    {"\\.", "a", 0},
+    {"\\pL", "a", -2},
+    {"^a$", "a", 1},
+    {"a$b", "ab", 0},
+    {"(?m)a$\\n^b", "a\nb", 1},
+    {"a$\\n^b", "a\nb", 0},
+    {"\\ba\\b.\\B.", "a  ", 1},
+    {"a\\bb", "ab", 0},
+    {"\\Aa\\z", "a", 1},
+    {"\\", "a", -1},
+    {"(?:)", "", 1},
+    {"(|a)+", "aa", 1},
+    {"x{2}{3}", "x", -1},
 };
 
 static surg__kstatus match(const char *pattern, const char *text, bool *out, uint64_t *work) {
@@ -153,8 +218,14 @@ END_TEST
 /* --- characters --- */
 
 START_TEST(test_unicode) {
-  static const char *const bad[] = {"\x80", "\xc0\x80", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80",
-                                    "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xe2\x82"};
+  static const char *const bad[] = {"\x80",
+                                    "\xc0\x80",
+                                    "\xc3",
+                                    "\xe0\x80\x80",
+                                    "\xed\xa0\x80",
+                                    "\xf4\x90\x80\x80",
+                                    "\xf8\x88\x80\x80\x80",
+                                    "\xe2\x82"};
   size_t length;
   for (size_t i = 0; i < SURG_COUNT(bad); ++i) {
     ck_assert_uint_eq(surg__utf8_get(bad[i], strlen(bad[i]), &length), SURG__NO_CHAR);
@@ -178,6 +249,11 @@ START_TEST(test_unicode) {
 }
 END_TEST
 
+START_TEST(test_starved) {
+  INTERPRET_STARVE(rows);
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("kernels_strings");
   TCase *c = tcase_create("all");
@@ -185,6 +261,7 @@ int main(void) {
   tcase_add_test(c, test_regex);
   tcase_add_test(c, test_regex_hostile);
   tcase_add_test(c, test_unicode);
+  tcase_add_test(c, test_starved);
   suite_add_tcase(s, c);
   SRunner *r = srunner_create(s);
   srunner_run_all(r, CK_ENV);
