@@ -3,6 +3,7 @@
  * and rounded once (those of bytes are exact). Padding is zeros, which are multiplied too. */
 #include <math.h>
 
+#include "eval/depthwise.h"
 #include "eval/gemm.h"
 #include "eval/im2col.h"
 #include "eval/kernels.h"
@@ -62,11 +63,14 @@ static surg__kstatus check_bias(surg_kctx *k, conv *c, uint32_t in) {
 
 /* --- Conv, ConvInteger, QLinearConv --- */
 
+#define STORE 256 /* columns handed over at a time: of a block, or of a row of planes */
+
 /* Where the sums of one batch and group go. */
 typedef struct target {
   int dtype;
   void *data;
   uint64_t at, plane, channel; /* first element, elements of a channel, first channel */
+  uint64_t channels;           /* all of them, where rows are those of all batches; else 0 */
   const double *bias;          /* or NULL */
   const float *scale;          /* of each channel, in QLinearConv */
   int64_t zero;
@@ -74,10 +78,11 @@ typedef struct target {
 
 static void store_real(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
   const target *t = user;
-  double row[SURG__GEMM_BLOCK];
+  double row[STORE];
   uint64_t at = t->at + i * t->plane + column;
+  assert(n <= STORE);
   if (t->bias) {
-    double bias = t->bias[t->channel + i];
+    double bias = t->bias[t->channels > 0 ? i % t->channels : t->channel + i];
     for (uint64_t j = 0; j < n; ++j) row[j] = sums[j] + bias;
     sums = row;
   }
@@ -184,6 +189,27 @@ static surg__kstatus read_zeros(surg_kctx *k, const conv *c, uint32_t x, uint32_
   return SURG__K_OK;
 }
 
+/* One input channel a group: as planes, which store_real sees as one product of all. */
+static surg__kstatus convolve_planes(surg_kctx *k, const conv *c, target *t) {
+  const surg__array *x = &k->in[0], *w = &k->in[1], *o = &k->out[0];
+  surg__depthwise d = {.channels = c->groups * c->out_channels, .multiplier = c->out_channels};
+  uint64_t work;
+  d.planes = c->batch * d.channels;
+  if (!surg__mul_u64(o->count, c->w.kernel_count, &work)) return SURG__K_BUDGET;
+  SURG__K_TRY(surg__k_work(k, work));
+  SURG__K_TRY(surg__im2col_init(k, &c->w, &d.windows));
+  d.windows.dtype = x->dtype;
+  d.windows.data = x->data;
+  double *weight = surg__k_scratch(k, (size_t)w->count, sizeof *weight);
+  if (!weight) return SURG__K_NOMEM;
+  surg__load_run(w->dtype, w->data, 0, 1, w->count, weight);
+  d.weight = weight;
+  *t = (target){.dtype = o->dtype, .data = o->data, .plane = c->w.out_count, .bias = c->bias,
+                .channels = d.channels};
+  surg__depthwise_run(&d, store_real, t);
+  return SURG__K_OK;
+}
+
 surg__kstatus surg__k_conv(surg_kctx *k) {
   conv c = {0};
   zeros z = {0};
@@ -194,6 +220,7 @@ surg__kstatus surg__k_conv(surg_kctx *k) {
   if (!integer) SURG__K_TRY(check_bias(k, &c, 2));
   if (integer) SURG__K_TRY(read_zeros(k, &c, 2, 3, &z));
   if (k->out[0].count == 0) return SURG__K_OK;
+  if (c.in_channels == 1 && c.out_channels <= 2 && !integer) return convolve_planes(k, &c, &t);
   return convolve(k, &c, &k->in[1], &z, &t, integer ? store_whole : store_real);
 }
 

@@ -177,6 +177,10 @@ static bool any_shape(shape *s) {
   s->groups = next() % 3 == 0 ? (int64_t)between(2, 4) : 1;
   s->in = (int64_t)between(1, 5);
   s->out = (int64_t)between(1, 11);
+  if (s->groups > 1 && next() % 2) { /* depthwise */
+    s->in = 1;
+    s->out = (int64_t)between(1, 2);
+  }
   bool plain = next() % 4 == 0;
   for (uint32_t d = 0; d < s->n; d++) {
     s->size[d] = (int64_t)between(1, s->n == 1 ? 60 : 9);

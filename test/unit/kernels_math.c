@@ -418,6 +418,11 @@ static const kernel_row qlinear_rows[] = {
     {"ConvInteger", 10, "", "uint8[1,1,2]: 5 6 | uint8[2,1,1]: 2 3 | uint8[]: 5 | uint8[2]: 1 2",
      "int32[1,2,2]: 0 1 0 1"},
     {"Conv", 22, "pads=[1,0]", "float[1,1,1]: 2 | float[1,1,2]: inf 3", "float[1,1,1]: nan"},
+    {"Conv", 22, "group=2; pads=[1,0]",
+     "float[1,2,1]: 2 2 | float[2,1,2]: inf 3 4 5 | float[2]: 1 2",
+     "float[1,2,1]: nan 12"},
+    {"Conv", 22, "group=2", "float[2,2,1]: 1 2 3 4 | float[2,1,1]: 2 3 | float[2]: 10 20",
+     "float[2,2,1]: 12 26 16 32"},
     {"Conv", 22, "", "float[1,0,2]: | float[1,0,1]: | float[1]: 3", "float[1,1,2]: 3 3"},
     {"Conv", 22, "", "float[0,1,2]: | float[1,1,1]: 1", "float[0,1,2]:"},
 };
