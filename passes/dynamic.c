@@ -300,33 +300,57 @@ static surg_pass_result declare_all(state *s) {
 
 /* ---- what is left ---------------------------------------------------------------------------- */
 
-/* Whether a constant holds the old size of a symbol. */
-static bool holds_old(const state *s, const surg_value *v) {
-  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
-  int64_t e[RANK];
-  const int64_t count = t ? surg_tensor_read_ints(t, e, RANK) : -1;
-  for (int64_t i = 0; i < count; i++)
-    for (size_t k = 0; k < s->n; k++)
-      if (e[i] == s->keys[k].old && (e[i] != 1 || count > 1)) return true;
+static bool is_old(const state *s, int64_t v) {
+  for (size_t k = 0; k < s->n; k++)
+    if (v == s->keys[k].old) return true;
   return false;
 }
 
-/* Shapes that are constants and may mean the old size. */
+/* Whether a constant may have been made for the old sizes: it has one among its elements, or as a
+ * dim (1 as a dim says nothing). */
+static bool holds_old(const state *s, const surg_value *v) {
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  int64_t e[RANK];
+  if (!t) return false;
+  const int64_t count = surg_tensor_read_ints(t, e, RANK);
+  for (int64_t i = 0; i < count; i++)
+    if (is_old(s, e[i])) return true;
+  for (size_t i = 0; i < surg_tensor_rank(t); i++)
+    if (surg_tensor_dims(t)[i] > 1 && is_old(s, surg_tensor_dims(t)[i])) return true;
+  return false;
+}
+
+/* Whether sizes matter to the node: something it reads varies, or it makes a shape of a constant. */
+static bool concerned(state *s, const surg_node *n) {
+  const int op = surg_node_op(n);
+  if (op == SURG_OP_Expand || op == SURG_OP_ConstantOfShape || op == SURG_OP_Concat) return true;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    const surg_type *t = v ? surg_value_type(v) : NULL;
+    if (t && (!surg_type_has_rank(t) || type_varies(s, t))) return true;
+  }
+  return false;
+}
+
+static void tell_node(state *s, surg_node *n) {
+  if (!concerned(s, n)) return;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    if (!holds_old(s, surg_node_input(n, i))) continue;
+    char text[80];
+    snprintf(text, sizeof text, "the constant of input %zu may hold the old size", i);
+    surg_pass_count(s->p, "constants that may hold the old size", 1);
+    surg_pass_note(s->p, n, text);
+  }
+}
+
 static void tell_left(state *s) {
   for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      const int op = surg_node_op(n);
-      const bool reshape = op == SURG_OP_Reshape;
-      if (op != SURG_OP_Expand && op != SURG_OP_ConstantOfShape && op != SURG_OP_Resize && !reshape)
-        continue;
-      const surg_value *x = surg_node_input(n, 0);
-      const surg_type *t = x ? surg_value_type(x) : NULL;
-      if (reshape && (!t || !type_varies(s, t))) continue;
-      const size_t at = op == SURG_OP_ConstantOfShape ? 0 : op == SURG_OP_Resize ? 3 : 1;
-      if (!holds_old(s, surg_node_input(n, at))) continue;
-      surg_pass_count(s->p, "constants that may hold the old size", 1);
-      surg_pass_note(s->p, n, "its constant shape may hold the old size");
-    }
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) tell_node(s, n);
+    for (size_t i = 0; i < surg_graph_output_count(g); i++)
+      if (holds_old(s, surg_graph_output(g, i))) {
+        surg_pass_count(s->p, "constants that may hold the old size", 1);
+        surg_pass_note(s->p, NULL, "an output is a constant that may hold the old size");
+      }
   }
 }
 
