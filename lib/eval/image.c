@@ -173,7 +173,9 @@ static surg__kstatus read_unpooled(surg_kctx *k, int64_t *dims) {
   memcpy(dims, x->dims, 2 * sizeof *dims);
   for (uint32_t d = 0; d < n; ++d) {
     int64_t size;
-    if (!surg__mul_i64(x->dims[d + 2] - 1, strides[d], &size)) return SURG__K_BUDGET;
+    if (!surg__mul_i64(x->dims[d + 2] - 1, strides[d], &size) || size > INT64_MAX / 2) {
+      return SURG__K_BUDGET;
+    }
     dims[d + 2] = size + kernel[d] - pads[d] - pads[n + d];
     if (kernel[d] == 0 || dims[d + 2] < 0) {
       return surg__k_invalid(k, "no kernel_shape, or a negative size");

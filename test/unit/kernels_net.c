@@ -2,7 +2,6 @@
 /* Kernels of recurrent layers, attention, losses and images. Rows of round numbers were worked out
  * by hand; in those of many digits two implementations agree. */
 #include <check.h>
-#include <stdlib.h>
 
 #include "base/base.h"
 #include "kernel_rows.h"
@@ -556,22 +555,6 @@ ROW_TEST(attention)
 ROW_TEST(loss)
 ROW_TEST(image)
 
-static unsigned shake_all(const kernel_row *rows, size_t n, unsigned rounds) {
-  unsigned computed = 0;
-  for (size_t i = 0; i < n; i++) computed += kernel_row_shake(ctx, &rows[i], rounds);
-  return computed;
-}
-
-START_TEST(shaken) {
-  const char *rounds = getenv("ONNXSURG_ROUNDS");
-  unsigned n = rounds ? (unsigned)atoi(rounds) : 20;
-  ck_assert_uint_gt(shake_all(recurrent_rows, SURG_COUNT(recurrent_rows), n), n);
-  ck_assert_uint_gt(shake_all(attention_rows, SURG_COUNT(attention_rows), n), n);
-  ck_assert_uint_gt(shake_all(loss_rows, SURG_COUNT(loss_rows), n), n);
-  ck_assert_uint_gt(shake_all(image_rows, SURG_COUNT(image_rows), n), n);
-}
-END_TEST
-
 int main(void) {
   Suite *s = suite_create("kernels_net");
   TCase *c = tcase_create("rows");
@@ -581,11 +564,6 @@ int main(void) {
   ADD(attention);
   ADD(loss);
   ADD(image);
-  TCase *shakes = tcase_create("shaken");
-  tcase_set_timeout(shakes, 600);
-  tcase_add_checked_fixture(shakes, setup, teardown);
-  tcase_add_test(shakes, shaken);
-  suite_add_tcase(s, shakes);
   suite_add_tcase(s, c);
   SRunner *runner = srunner_create(s);
   srunner_run_all(runner, CK_ENV);
