@@ -199,14 +199,23 @@ static void seed_states(surg__infer *c, const plan *p, bool open) {
   }
 }
 
-/* The counter and the condition, to which runtimes give the rank the body declares: 0 or 1. The body
- * runs only while the condition is true. */
+/* The counter or the condition: runtimes give it the rank that the body declares, 0 or 1. */
+static void seed_control(surg__infer *c, surg_value *v, int dtype) {
+  const surg_type *t = surg_value_declared_type(v);
+  const surg_dim one = surg__dim(1);
+  if (surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) && surg_type_rank(t) < 2)
+    surg__i_set(c, v, dtype, &one, surg_type_rank(t));
+  else
+    surg__i_set_unranked(c, v, dtype);
+}
+
+/* The body runs only while the condition is true. */
 static void seed_loop(surg__infer *c, const plan *p) {
   const surg__elem yes = surg__elem_int(1);
   surg_value *counter = surg_graph_input(p->body, 0), *on = surg_graph_input(p->body, 1);
-  if (counter) surg__i_set_unranked(c, counter, SURG_INT64);
+  if (counter) seed_control(c, counter, SURG_INT64);
   if (!on) return;
-  surg__i_set_unranked(c, on, SURG_BOOL);
+  seed_control(c, on, SURG_BOOL);
   if (!((surg__istate *)on->scratch)->refuted) surg__i_set_elems(c, on, &yes, 1);
 }
 

@@ -19,6 +19,13 @@ def package():
     return folder if there and shutil.which("node") else None
 
 
+def known(name):
+    """A list of this folder: {end of path: cause}."""
+    with open(os.path.join(HERE, name), encoding="utf-8") as f:
+        lines = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
+    return dict(lines)
+
+
 def script(name):
     """The command that runs a script of this folder in ONNX Runtime."""
     return ["node", os.path.join(HERE, name), package()]

@@ -184,6 +184,27 @@ START_TEST(loop_states_may_change_shape) {
 }
 END_TEST
 
+/* Runtimes make the counter of the rank the body declares; of a larger one they refuse the model. */
+START_TEST(loop_counters_have_the_declared_rank) {
+  static const char *const ranks[][2] = {
+      {"int64 i", "y float[2]; s int64[?]"},      {"int64[1] i", "y float[2]; s int64[?,1]"},
+      {"int64[N] i", "y float[2]; s int64[?,1]"}, {"int64[] i", "y float[2]; s int64*"},
+      {"int64[2,2] i", "y float[2]; s int64*"},
+  };
+  for (size_t k = 0; k < sizeof ranks / sizeof *ranks; k++) {
+    char text[512];
+    snprintf(text, sizeof text,
+             HEAD "g (int64 n, bool c, float[2] x) => (float y) {\n"
+                  "y, s = Loop (n, c, x) <body = b (%s, bool ci, float[2] a)\n"
+                  "=> (bool co, float a2, int64 s2) {\n"
+                  "co = Identity(ci)\n a2 = Neg(a)\n s2 = Add(i, i) }>\n}",
+             ranks[k][0]);
+    load(text);
+    infer(ranks[k][1]);
+  }
+}
+END_TEST
+
 /* A dim that is born in a body is another one in each step, and outside. */
 START_TEST(dims_born_in_bodies_stay_there) {
   load(HEAD "g (int64 n, bool c, float[2] x) => (float y) {\n"
@@ -532,6 +553,7 @@ int main(void) {
   tcase_add_test(c, if_joins_branches);
   tcase_add_test(c, if_with_other_types_has_none);
   tcase_add_test(c, loop_states_may_change_shape);
+  tcase_add_test(c, loop_counters_have_the_declared_rank);
   tcase_add_test(c, dims_born_in_bodies_stay_there);
   tcase_add_test(c, unknown_dims_are_symbols_of_their_own);
   tcase_add_test(c, elements_are_kept);
