@@ -199,23 +199,24 @@ static void seed_states(surg__infer *c, const plan *p, bool open) {
   }
 }
 
-/* The counter or the condition: runtimes give it the rank that the body declares, 0 or 1. */
-static void seed_control(surg__infer *c, surg_value *v, int dtype) {
+/* The counter: runtimes give it the rank that the body declares, 0 or 1. */
+static void seed_counter(surg__infer *c, surg_value *v) {
   const surg_type *t = surg_value_declared_type(v);
   const surg_dim one = surg__dim(1);
   if (surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) && surg_type_rank(t) < 2)
-    surg__i_set(c, v, dtype, &one, surg_type_rank(t));
+    surg__i_set(c, v, SURG_INT64, &one, surg_type_rank(t));
   else
-    surg__i_set_unranked(c, v, dtype);
+    surg__i_set_unranked(c, v, SURG_INT64);
 }
 
-/* The body runs only while the condition is true. */
+/* The condition's rank is the body's matter, too, and nothing hangs on it. The body runs only while it
+ * is true. */
 static void seed_loop(surg__infer *c, const plan *p) {
   const surg__elem yes = surg__elem_int(1);
   surg_value *counter = surg_graph_input(p->body, 0), *on = surg_graph_input(p->body, 1);
-  if (counter) seed_control(c, counter, SURG_INT64);
+  if (counter) seed_counter(c, counter);
   if (!on) return;
-  seed_control(c, on, SURG_BOOL);
+  surg__i_set_unranked(c, on, SURG_BOOL);
   if (!((surg__istate *)on->scratch)->refuted) surg__i_set_elems(c, on, &yes, 1);
 }
 
