@@ -11,7 +11,9 @@
 
 #include <string.h>
 
-#define MAX_READS 64 /* of one constant by one node; more count as staying, to stay linear */
+/* To stay linear: a constant that a node reads more often counts as staying, and a node with more
+ * inputs is in no chain. */
+#define MAX_READS 64
 /* A longer name may take longer lengths of the messages around it, too. */
 #define LENGTHS 4
 
@@ -71,6 +73,7 @@ static bool rest_constant(const surg_node *reader, const surg_node *n) {
 
 static bool can_follow(const fold_state *f, const surg_node *reader, const surg_node *n) {
   return surg_node_class(reader) == SURG_OP_CLASS_BUILTIN && !surg_node_subgraph(reader, 0) &&
+         surg_node_input_count(reader) <= MAX_READS &&
          surg_node_op(reader) != SURG_OP_DequantizeLinear && !fold_keeps(f, reader) &&
          !surg_node_nondeterministic(reader) && !fold_pinned(reader) && rest_constant(reader, n);
 }
