@@ -41,7 +41,7 @@ typedef struct info_facts {
   int64_t flops_at_1;
   size_t size_unknown;     /* nodes not counted */
   size_t operator_unknown; /* nodes not counted */
-  size_t in_functions;     /* nodes not counted */
+  size_t calls_unknown;    /* calls of functions not counted */
   surg__peak peak;
   int64_t ir_floor;
   const surg_node *ir_node;

@@ -52,14 +52,8 @@ static void add_amount(surg__poly *sum, surg__amount a) {
     sum->bad = true;
 }
 
-static void add_cost(info_facts *f, const surg_node *n) {
-  info_cost c = {.node = n};
-  const surg_status s = surg__node_cost(n, &c.macs, &c.flops);
-  if (s == SURG_EUNSUPPORTED) {
-    f->operator_unknown++;
-    return;
-  }
-  if (s != SURG_OK || !at_one(c.macs, &c.macs_at_1) || !at_one(c.flops, &c.flops_at_1)) {
+static void add_known(info_facts *f, info_cost c) {
+  if (!at_one(c.macs, &c.macs_at_1) || !at_one(c.flops, &c.flops_at_1)) {
     f->size_unknown++;
     return;
   }
@@ -68,6 +62,29 @@ static void add_cost(info_facts *f, const surg_node *n) {
   add_amount(&f->macs, c.macs);
   add_amount(&f->flops, c.flops);
   if (!surg__add_i64(f->flops_at_1, c.flops_at_1, &f->flops_at_1)) f->flops_at_1 = INT64_MAX;
+}
+
+static void add_cost(info_facts *f, const surg_node *n) {
+  info_cost c = {.node = n};
+  if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) {
+    f->calls_unknown++; /* until it is told of */
+    return;
+  }
+  const surg_status s = surg__node_cost(n, &c.macs, &c.flops);
+  if (s == SURG_OK)
+    add_known(f, c);
+  else if (s == SURG_EUNSUPPORTED)
+    f->operator_unknown++;
+  else
+    f->size_unknown++;
+}
+
+static void add_call(void *user, const surg_node *call, const surg__call_cost *cost) {
+  info_facts *f = user;
+  f->calls_unknown--;
+  f->size_unknown += cost->size_unknown;
+  f->operator_unknown += cost->operator_unknown;
+  add_known(f, (info_cost){.node = call, .macs = cost->macs, .flops = cost->flops});
 }
 
 /* The order of nodes stays where costs are equal: the list is one in order of the model. */
@@ -119,12 +136,13 @@ surg_status info_gather(info_facts *f) {
     const bool in_function = surg_graph_function(g) != NULL;
     add_weights(f, g);
     count_values(f, g);
-    if (in_function) f->in_functions += surg_graph_node_count(g);
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       raise_floor(f, n);
       if (!in_function) add_cost(f, n);
     }
   }
+  const surg_status s = surg__model_calls(f->m, add_call, f);
+  if (s != SURG_OK) return s;
   qsort(f->costs, f->cost_count, sizeof *f->costs, by_cost);
   f->ir_floor = surg_model_ir_floor(f->m, &f->ir_node, f->ir_what, sizeof f->ir_what);
   list_symbols(f);

@@ -118,7 +118,7 @@ static json_t *uncounted_json(const info_facts *f) {
   json_t *j = json_object();
   json_object_set_new(j, "size_unknown", number(f->size_unknown));
   json_object_set_new(j, "operator_unknown", number(f->operator_unknown));
-  json_object_set_new(j, "in_functions", number(f->in_functions));
+  json_object_set_new(j, "calls", number(f->calls_unknown));
   return j;
 }
 

@@ -175,10 +175,10 @@ static void put_compute(surg__buf *b, const info_facts *f) {
     put_count(b, f->operator_unknown, "node");
     surg__buf_puts(b, " whose operator has no rule\n");
   }
-  if (f->in_functions) {
+  if (f->calls_unknown) {
     surg__buf_printf(b, "%-12snot counted: ", "");
-    put_count(b, f->in_functions, "node");
-    surg__buf_puts(b, " in functions\n");
+    put_count(b, f->calls_unknown, "call");
+    surg__buf_puts(b, " of functions\n");
   }
 }
 

@@ -107,11 +107,10 @@ static void detach_states(surg__infer *c) {
   c->m->elems = c->keep;
 }
 
-surg_status surg_model_infer(surg_model *m) {
+surg_status surg__infer_calls(surg_model *m, surg__call_fn on_call, void *user) {
   if (!m) return SURG_EUSAGE;
   if (m->status != SURG_OK) return m->status;
-  if (m->inferred_epoch == m->epoch + 1) return SURG_OK;
-  surg__infer c = {.m = m, .elems_left = SURG__ELEMS_TOTAL};
+  surg__infer c = {.m = m, .elems_left = SURG__ELEMS_TOTAL, .on_call = on_call, .user = user};
   const size_t n = count_values(m);
   c.states = surg__calloc(m->ctx, n ? n : 1, sizeof *c.states);
   if (!c.states) return surg__fail(m, surg__alloc_status(m->ctx));
@@ -135,6 +134,11 @@ surg_status surg_model_infer(surg_model *m) {
     return m->status != SURG_OK ? m->status : surg__fail(m, surg__alloc_status(m->ctx));
   m->inferred_epoch = m->epoch + 1;
   return SURG_OK;
+}
+
+surg_status surg_model_infer(surg_model *m) {
+  if (m && m->status == SURG_OK && m->inferred_epoch == m->epoch + 1) return SURG_OK;
+  return surg__infer_calls(m, NULL, NULL);
 }
 
 static bool result_sizes(const surg_node *n, uint64_t *bytes, uint64_t *in_file) {

@@ -38,6 +38,13 @@ typedef struct surg__fact {
   const surg_type *type; /* the type this was read from; NULL for a tensor's */
 } surg__fact;
 
+/* Told of a call when its function's body was walked for it: until it returns, the values of the body
+ * have the types they have in this call. A call in a body is told of for each call around it, the
+ * last time with the final types; before the call around it is. */
+typedef void (*surg__call_fn)(void *user, const surg_node *call);
+/* An inference that tells of calls. */
+surg_status surg__infer_calls(surg_model *m, surg__call_fn on_call, void *user);
+
 /* One inference of a node. `states` distinguishes the two users: a model being inferred, where
  * results go into the values, and one node whose result is measured. */
 typedef struct surg__infer {
@@ -52,6 +59,8 @@ typedef struct surg__infer {
   surg__arena scratch;  /* nodes as they are in a call */
   size_t work_left;     /* nodes that may be walked more than once */
   bool no_calls;        /* functions are walked for no call */
+  surg__call_fn on_call; /* or NULL */
+  void *user;            /* of it */
   size_t elems_left;
   size_t measured;      /* outputs with a known size, and their bytes */
   uint64_t bytes;

@@ -301,6 +301,7 @@ static void step(surg__infer *c, frames *stack) {
   if (!f->entered ? enter(c, stack, n) : again(c, stack, n)) return;
   f = &stack->items[stack->count - 1];
   node->types_stale = false;
+  if (f->called && c->on_call) c->on_call(c->user, node);
   if (f->called)
     finish_call(c, n);
   else

@@ -51,7 +51,7 @@ static bool times(surg_model *m, surg__amount a, surg__amount b, surg__amount *o
   return surg__mul_i64(a.k, b.k, &out->k);
 }
 
-static bool plus(surg_model *m, surg__amount a, surg__amount b, surg__amount *out) {
+bool surg__amount_add(surg_model *m, surg__amount a, surg__amount b, surg__amount *out) {
   if (a.expr || b.expr) return settle(surg__expr_add(as_expr(m, a), as_expr(m, b)), out);
   *out = plain(0);
   return surg__add_i64(a.k, b.k, &out->k);
@@ -106,14 +106,14 @@ static bool result(const cost *c, surg__amount *out) {
 /* --- sums --- */
 
 static bool add_flops(cost *c, surg__amount n) {
-  return plus(c->m, c->flops, n, &c->flops);
+  return surg__amount_add(c->m, c->flops, n, &c->flops);
 }
 
 /* a * b multiplications that are summed up. */
 static bool add_macs(cost *c, surg__amount a, surg__amount b) {
   surg__amount n, twice;
   return times(c->m, a, b, &n) && times(c->m, n, plain(2), &twice) &&
-         plus(c->m, c->macs, n, &c->macs) && add_flops(c, twice);
+         surg__amount_add(c->m, c->macs, n, &c->macs) && add_flops(c, twice);
 }
 
 static bool add_times(cost *c, surg__amount n, int64_t factor) {
@@ -202,7 +202,7 @@ static bool attention(cost *c) {
   const surg_type *qt = input(c, 0), *k = input(c, 1);
   if (!qt || !k || !dim(k, surg_type_rank(k) == 3 ? 1 : 2, &keys)) return false;
   if (surg_node_input(c->n, 4) && !dim(input(c, 4), 2, &past)) return false;
-  if (!plus(c->m, keys, past, &keys) || !count_of(c, qt, &q) || !result(c, &y) ||
+  if (!surg__amount_add(c->m, keys, past, &keys) || !count_of(c, qt, &q) || !result(c, &y) ||
       !add_macs(c, q, keys) || !add_macs(c, y, keys))
     return false;
   if (surg_type_rank(qt) == 4) {
@@ -231,7 +231,7 @@ static bool attention_of(cost *c, size_t past_at) {
       !times(c->m, batch, queries, &rows) || !add_macs(c, rows, w) || !result(c, &y))
     return false;
   if (surg_node_input(c->n, past_at) && !dim(input(c, past_at), 3, &past)) return false;
-  return plus(c->m, queries, past, &keys) && heads_attend(c, x, y, keys);
+  return surg__amount_add(c->m, queries, past, &keys) && heads_attend(c, x, y, keys);
 }
 static bool ms_attention(cost *c) {
   return attention_of(c, 4);
@@ -247,7 +247,7 @@ static bool multi_head_attention(cost *c) {
     return false; /* packed: not known */
   if (!dim(k, surg_type_rank(k) == 3 ? 1 : 2, &keys)) return false;
   if (surg_node_input(c->n, 6) && !dim(input(c, 6), 2, &past)) return false;
-  return plus(c->m, keys, past, &keys) && heads_attend(c, x, q, keys);
+  return surg__amount_add(c->m, keys, past, &keys) && heads_attend(c, x, q, keys);
 }
 
 /* The cache that comes out holds all keys. */

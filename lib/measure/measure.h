@@ -18,6 +18,19 @@ typedef struct surg__amount {
 /* surg_node_cost with expressions: only what has no expression is SURG_ENOTFOUND. */
 surg_status surg__node_cost(const surg_node *n, surg__amount *macs, surg__amount *flops);
 
+/* What one run of a call costs: the nodes of the function's body, of bodies in it and of the functions
+ * it calls, with the types of this call. */
+typedef struct surg__call_cost {
+  surg__amount macs, flops;
+  size_t size_unknown, operator_unknown; /* nodes not counted */
+} surg__call_cost;
+typedef void (*surg__call_cost_fn)(void *user, const surg_node *call, const surg__call_cost *cost);
+/* Tells of every call outside of functions that could be followed. Infers types anew. Sums that are
+ * more than can be counted leave nodes uncounted. */
+surg_status surg__model_calls(surg_model *m, surg__call_cost_fn tell, void *user);
+/* a + b; false: more than can be counted. */
+bool surg__amount_add(surg_model *m, surg__amount a, surg__amount b, surg__amount *out);
+
 /* The oldest version of a node's operator that the node fits as it stands, and in `why` (NULL, or
  * empty) what keeps it from the one before. NULL for a node whose operator nobody knows. */
 const surg_schema *surg__node_oldest(const surg_node *n, surg__buf *why);

@@ -282,6 +282,76 @@ START_TEST(symbolic_rows) {
 }
 END_TEST
 
+/* --- calls --- */
+
+typedef struct call_row {
+  const char *inputs, *nodes, *functions; /* `f`, of domain "f" */
+  int calls;                              /* told of */
+  int64_t flops;                          /* of all of them */
+  size_t size_unknown, operator_unknown;
+} call_row;
+
+#define HEAD "<domain: \"f\", opset_import: [\"\" : 17, \"f\" : 1]>\n"
+static const call_row calls[] = {
+    {"float[2,3] x", "y = f.f(x)", HEAD "f (a) => (b) { c = Relu(a) b = Relu(c) }", 1, 12, 0, 0},
+    /* The same function for two shapes. */
+    {"float[2,3] x, float[4,5] z", "y = f.f(x) v = f.f(z)", HEAD "f (a) => (b) { b = Relu(a) }", 2,
+     6 + 20, 0, 0},
+    /* A function that calls another one twice, for two shapes. */
+    {"float[2,3] x", "y = f.f(x)",
+     HEAD "f (a) => (b, e) { b = f.g(a) c = Transpose(a) d = Concat<axis = 0>(c, c) e = f.g(d) }\n"
+     HEAD "g (a) => (b) { b = Relu(a) }", 1, 6 + 12, 0, 0},
+    /* Bodies in it, and a call in a loop, which is walked more than once. */
+    {"float[2,3] x, bool c", "y = f.f(x, c)",
+     HEAD "f (a, c) => (b) { b = If (c) <then_branch = t () => (z) { z = Relu(a) }, else_branch = "
+     "e () => (z) { w = Relu(a) z = Relu(w) }> }", 1, 18, 0, 0},
+    {"float[2,3] x, int64 n, bool c",
+     "y = Loop (n, c, x) <body = b (int64 i, bool k, float[2,3] s) => (k, t) { t = f.f(s) }>",
+     HEAD "f (a) => (b) { b = Relu(a) }", 1, 6, 0, 0},
+    /* What is not known is said. */
+    {"float[] x", "y = f.f(x)", HEAD "f (a) => (b) { c = Relu(a) b = Det(c) }", 1, 0, 1, 1},
+    {"float[2,3] x", "y = f.f(x)", HEAD "f (a) => (a) {}", 1, 0, 0, 0},
+    {"float[2,3] x", "y = Relu(x)", "", 0, 0, 0, 0},
+};
+
+typedef struct told {
+  int calls;
+  int64_t flops;
+  size_t size_unknown, operator_unknown;
+} told;
+
+static void tell(void *user, const surg_node *call, const surg__call_cost *cost) {
+  told *t = user;
+  ck_assert_int_eq(surg_node_class(call), SURG_OP_CLASS_FUNCTION);
+  ck_assert_ptr_null(cost->flops.expr);
+  t->calls++;
+  t->flops += cost->flops.k;
+  t->size_unknown += cost->size_unknown;
+  t->operator_unknown += cost->operator_unknown;
+}
+
+START_TEST(call_rows) {
+  const call_row *r = &calls[_i];
+  char text[2048];
+  told t = {0};
+  model x = {.ctx = surg_context_new(NULL)};
+  snprintf(text, sizeof text,
+           "<ir_version: 10, opset_import: [\"\" : 17, \"f\" : 1]>\ng (%s) => () {%s}\n%s", r->inputs,
+           r->nodes, r->functions);
+  if (surg_load_text(x.ctx, text, strlen(text), "row", &x.m) != SURG_OK)
+    ck_abort_msg("%s: %s", text, surg_context_error(x.ctx));
+  for (int again = 0; again < 2; again++) {
+    t = (told){0};
+    ck_assert_int_eq(surg__model_calls(x.m, tell, &t), SURG_OK);
+    ck_assert_msg(t.flops == r->flops, "%s: %lld", text, (long long)t.flops);
+    ck_assert_int_eq(t.calls, r->calls);
+    ck_assert_uint_eq(t.size_unknown, r->size_unknown);
+    ck_assert_uint_eq(t.operator_unknown, r->operator_unknown);
+  }
+  drop(x);
+}
+END_TEST
+
 /* --- memory --- */
 
 typedef struct peak_row {
@@ -390,6 +460,7 @@ int main(void) {
   tcase_add_loop_test(t, floor_resolves, 0, (int)SURG_COUNT(floors));
   tcase_add_loop_test(t, cost_rows, 0, (int)SURG_COUNT(costs));
   tcase_add_loop_test(t, symbolic_rows, 0, (int)SURG_COUNT(symbolic));
+  tcase_add_loop_test(t, call_rows, 0, (int)SURG_COUNT(calls));
   tcase_add_loop_test(t, peak_rows, 0, (int)SURG_COUNT(peaks));
   tcase_add_test(t, every_step_is_there);
   tcase_add_loop_test(t, change_rows, 0, (int)SURG_COUNT(changes));
