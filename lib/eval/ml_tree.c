@@ -486,7 +486,6 @@ static surg__kstatus read_classes(surg_kctx *k, classes *c, uint64_t columns) {
   SURG__K_TRY(surg__ml_values(k, "base_values", &c->base, &c->n_base));
   c->f.targets = (int64_t)c->labels.n;
   c->f.aggregate = SUM;
-  if (c->labels.n < 2) return surg__k_cannot(k, "a single class");
   if (c->n_base > c->labels.n) return surg__k_invalid(k, "there are more base_values than classes");
   SURG__K_TRY(read_named(k, &c->f, &leaves, columns));
   size_t n_ids, n_weights;
@@ -510,7 +509,7 @@ surg__kstatus surg__k_tree_classifier(surg_kctx *k) {
   SURG__K_TRY(read_classes(k, &c, columns));
   SURG__K_TRY(surg__ml_numbers(k, 0, &x));
   size_t n = c.labels.n;
-  if (n == 2) SURG__K_TRY(surg__k_disputed(k, "runtimes score two classes in their own ways"));
+  if (n <= 2) SURG__K_TRY(surg__k_disputed(k, "runtimes score two classes in their own ways"));
   if (c.binary && c.f.transform == SURG__ML_PROBIT) return surg__k_cannot(k, "one probit of two");
   int64_t dims[2] = {(int64_t)rows, (int64_t)n};
   SURG__K_TRY(surg__ml_label_output(k, &c.labels, rows));

@@ -247,6 +247,11 @@ static const interpret_row trees[] = {
                       "class_weights=[-1.0, 0.0, 1.0], classlabels_int64s=[0, 1], "
                       "post_transform=\"LOGISTIC\">(x) }",
      "int64[3]: 0 0 1\nfloat[3,2]: 0.731059 0.268941 0.5 0.5 0.268941 0.731059"},
+    {"TreeEnsembleClassifier: a single class", ML(1) "g () => (int64[N] y, float[N,M] z)" X
+     "{ y, z = ai.onnx.ml.TreeEnsembleClassifier<" TREE("LEQ")
+     "class_treeids=[0], class_nodeids=[1], class_ids=[0], class_weights=[1.0],"
+     "classlabels_int64s=[7]>(x) }",
+     "int64[3]: 7 7 7\nfloat[3,1]: 1 0 0"},
     {"TreeEnsemble: sets and leaves",
      "g () => (double[N,M] y) <double[3,1] x = {1, 4, 5}> {"
      "y = ai.onnx.ml.TreeEnsemble<n_targets=2, tree_roots=[0], nodes_modes=uint8[2] {6, 0},"
