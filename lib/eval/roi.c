@@ -8,9 +8,6 @@
 #include "eval/loop.h"
 #include "eval/number.h"
 
-/* Samples along one axis of one bin of a region. */
-#define MOST_SAMPLES 65536
-
 typedef struct regions {
   surg_kctx *k;
   int dtype;
@@ -42,7 +39,8 @@ static bool find_extent(const regions *r, double from, double to, int64_t pooled
   if (!r->half_pixel && size < 1) size = 1;
   e->bin = in_type(r, size / (double)pooled);
   double samples = r->ratio > 0 ? (double)r->ratio : ceil(e->bin);
-  if (!isfinite(e->start) || !isfinite(e->bin) || !(samples <= MOST_SAMPLES)) return false;
+  if (!isfinite(e->start) || !isfinite(e->bin) || !(samples <= SURG_LIMIT_ROI_SAMPLES))
+    return false;
   e->samples = samples > 0 ? (int64_t)samples : 0;
   return true;
 }
@@ -161,7 +159,7 @@ surg__kstatus surg__k_roi_align(surg_kctx *k) {
                   : surg__k_word(k, "coordinate_transformation_mode", "half_pixel", coords, 2);
   if (!k->wanted[0]) return SURG__K_OK;
   if (mode == 2 || shift == 2) return surg__k_invalid(k, "an unknown mode");
-  if (r.ratio > MOST_SAMPLES) return SURG__K_BUDGET;
+  if (r.ratio > SURG_LIMIT_ROI_SAMPLES) return SURG__K_BUDGET;
   r.largest = mode == 1;
   r.half_pixel = shift == 1;
   const surg__array *batches = &k->in[2];
