@@ -272,6 +272,8 @@ static bool check_node(surg__loader *L, const surg_node *n) {
   if (L->m->status != SURG_OK) return surg__load_oom(L);
   switch (class) {
     case SURG_OP_CLASS_BUILTIN:
+      if (surg_schema_contrib(n->schema) && surg_graph_opset(n->graph, n->domain) == 0)
+        return check_unknown(L, n);
       return check_builtin(L, n);
     case SURG_OP_CLASS_FUNCTION:
       return check_call(L, n);

@@ -155,6 +155,12 @@ static int custom_id(surg_model *m, const char *const key[3]) {
   return m->next_custom_op++;
 }
 
+/* ONNX Runtime knows its own operators where the model does not import their domain, too. */
+static const surg_schema *contrib_unimported(const char *domain, const char *op_type) {
+  const surg_schema *s = surg_schema_find(domain, op_type, 1);
+  return surg_schema_contrib(s) ? s : NULL;
+}
+
 void surg__node_resolve(surg_node *n) {
   surg_graph *g = n->graph;
   surg_model *m = g->model;
@@ -168,7 +174,10 @@ void surg__node_resolve(surg_node *n) {
   n->function = NULL;
   HASH_FIND(hh, m->functions_by_key, key, sizeof key, n->function);
   int64_t opset = n->function || n->overload[0] ? 0 : surg_graph_opset(g, domain);
-  if (opset > 0) n->schema = surg_schema_find(domain, n->op_type, opset);
+  if (opset > 0)
+    n->schema = surg_schema_find(domain, n->op_type, opset);
+  else if (*domain && !n->function && !n->overload[0])
+    n->schema = contrib_unimported(domain, n->op_type);
   n->op = n->schema ? n->schema->op : custom_id(m, key);
   n->op_class = n->function ? SURG_OP_CLASS_FUNCTION
                 : n->schema ? SURG_OP_CLASS_BUILTIN

@@ -184,6 +184,14 @@ START_TEST(loop_states_may_change_shape) {
 }
 END_TEST
 
+/* ONNX Runtime takes its own operators from models that do not import their domain. */
+START_TEST(own_operators_need_no_import) {
+  load(HEAD "g (float[N,3] x) => (float y) {\n y = com.microsoft.Gelu(x)\n z = com.example.Gelu(x) }");
+  infer("y float[N,3]; z -");
+  ck_assert_int_eq(surg_node_op(surg_value_producer(value("y"), NULL)), SURG_OP_ms_Gelu);
+}
+END_TEST
+
 /* Runtimes make the counter of the rank the body declares; of a larger one they refuse the model. */
 START_TEST(loop_counters_have_the_declared_rank) {
   static const char *const ranks[][2] = {
@@ -554,6 +562,7 @@ int main(void) {
   tcase_add_test(c, if_with_other_types_has_none);
   tcase_add_test(c, loop_states_may_change_shape);
   tcase_add_test(c, loop_counters_have_the_declared_rank);
+  tcase_add_test(c, own_operators_need_no_import);
   tcase_add_test(c, dims_born_in_bodies_stay_there);
   tcase_add_test(c, unknown_dims_are_symbols_of_their_own);
   tcase_add_test(c, elements_are_kept);
