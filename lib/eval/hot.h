@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 #if defined(__x86_64__)
-#define SURG__WIDE __attribute__((target("avx2,f16c")))
+#define SURG__WIDE __attribute__((target("avx2")))
 static inline bool surg__cpu_wide(void) {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  return __builtin_cpu_supports("avx2");
 }
 #else
 #define SURG__WIDE

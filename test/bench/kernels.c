@@ -181,7 +181,8 @@ static void elementwise(uint64_t count, double copy) {
       surg_node *r = node(reduce[i], 1);
       snprintf(name, sizeof name, "%s over axis %d", reduce[i], (int)axis);
       if (i == 0) {
-        surg__array in[2] = {rows[0], {SURG_INT64, 1, (const int64_t[]){1}, 1, &axis}};
+        surg__array in[2] = {rows[0], {.dtype = SURG_INT64, .rank = 1, .count = 1, .data = &axis}};
+        in[1].dims = (const int64_t[]){1};
         line(name, node(reduce[i], 2), in, 2, bytes, copy);
       } else {
         surg_node_set_ints(r, "axes", &axis, 1);

@@ -222,7 +222,6 @@ static const struct {
     {"test_adam_multiple", "before onnx 1.13 the model lacks the epsilon of its expected result"},
     {"test_image_decoder_decode_jpeg", "JPEG is not decoded"},
     {"test_image_decoder_decode_webp", "WebP is not decoded"},
-    {"test_gradient_of", "derivatives of a graph are not computed"},
 };
 
 const char *suite_apart(const char *set) {

@@ -8,6 +8,41 @@
 
 #define AB "a = Constant<value_ints=[1,2]>() b = Constant<value_ints=[3]>() "
 
+#define GRADIENT                                                                            \
+  "<ir_version: 8, opset_import: [\"\" : 20, \"ai.onnx.preview.training\" : 1]>\n"          \
+  "g () => (float dx, float dw) { x = Constant<value_floats=[2.0, 3.0]>() "                  \
+  "w = Constant<value_float=5.0>() p = Constant<value_floats=[0.5, 1.0]>() "
+#define OF(inputs, y) \
+  "dx, dw = ai.onnx.preview.training.Gradient<xs=[\"x\", \"w\"], y=\"" y "\">(" inputs ") }"
+
+static const interpret_row gradients[] = {
+    {"a product, broadcast", GRADIENT "y = Mul(x, w) " OF("x, w", "y"),
+     "float[2]: 5 5\nfloat[]: 5"},
+    {"one value twice", GRADIENT "q = Mul(x, x) y = Sub(q, w) " OF("x, w", "y"),
+     "float[2]: 4 6\nfloat[]: -2"},
+    {"a quotient of what is kept and what is not",
+     GRADIENT "k = Constant<value_float=12.0>() q = Div(k, x) y = Mul(q, w) " OF("x, w", "y"),
+     "float[2]: -15 -6.66667\nfloat[]: 10"},
+    {"at other points than those of the graph",
+     GRADIENT "r = Reciprocal(x) y = Add(r, w) " OF("p, w", "y"), "float[2]: -4 -1\nfloat[]: 2"},
+    {"a chain", GRADIENT "n = Neg(x) r = Relu(n) e = Exp(r) s = Sum(e, w, x) y = Identity(s) "
+     OF("x, w", "y"), "float[2]: 1 1\nfloat[]: 2"},
+    {"the point itself", GRADIENT OF("x, w", "x"), "float[2]: 1 1\nfloat[]: 0"},
+    {"no derivative", GRADIENT "y = MatMul(x, x) " OF("x, w", "y"),
+     "!unsupported: no derivative of an operator on the way"},
+    {"no such value", GRADIENT OF("x, w", "z"),
+     "!invalid model: y names no value, or outputs are not xs"},
+    {"too few points", GRADIENT "y = Mul(x, w) " OF("x", "y"),
+     "!invalid model: xs or zs names a value that is not there, or has no input"},
+    {"no floats", GRADIENT "i = Cast<to=7>(x) y = Cast<to=1>(i) " OF("x, w", "y"),
+     "!unsupported: a derivative of what is no float"},
+};
+
+START_TEST(test_gradients) {
+  INTERPRET_CHECK(gradients);
+}
+END_TEST
+
 static const interpret_row sequences[] = {
     {"construct and read",
      "g () => (seq(int64[N]) s, int64[N] last, int64 n) {" AB
@@ -325,6 +360,7 @@ START_TEST(test_watch) {
 END_TEST
 
 START_TEST(test_starved) {
+  INTERPRET_STARVE(gradients);
   INTERPRET_STARVE(sequences);
   INTERPRET_STARVE(optionals);
   INTERPRET_STARVE(control);
@@ -336,6 +372,7 @@ END_TEST
 int main(void) {
   Suite *s = suite_create("interpret");
   TCase *c = tcase_create("all");
+  tcase_add_test(c, test_gradients);
   tcase_add_test(c, test_sequences);
   tcase_add_test(c, test_optionals);
   tcase_add_test(c, test_control);
