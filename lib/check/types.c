@@ -30,28 +30,26 @@ void surg__check_put_allowed(surg__buf *b, const surg_schema *s, const surg__par
   }
 }
 
-/* A type as the operator table spells it; false: it is not known in full. */
-static bool spell(const surg_type *t, char *out, size_t n) {
+#define WRAPS 2 /* in each other: no operator takes more */
+
+/* A type as the operator table spells it, which has no longer ones than fit; false: it is not known
+ * in full, or no operator names such a type. */
+static bool spell(const surg_type *t, char out[64]) {
   static const char *const wraps[] = {
       [SURG_TYPE_SEQUENCE] = "seq(", [SURG_TYPE_OPTIONAL] = "optional("};
-  size_t depth = 0, at = 0;
-  for (; t && (t->kind == SURG_TYPE_SEQUENCE || t->kind == SURG_TYPE_OPTIONAL);
-       t = t->elem, depth++)
-    at += (size_t)snprintf(out + at, n - at, "%s", wraps[t->kind]);
-  const char *name = t ? surg__dtype_name(t->dtype) : NULL;
-  if (!name || depth > 2) return false;
-  if (t->kind == SURG_TYPE_MAP) {
-    const char *value =
-        t->elem && t->elem->kind == SURG_TYPE_TENSOR ? surg__dtype_name(t->elem->dtype) : NULL;
-    if (!value) return false;
-    at += (size_t)snprintf(out + at, n - at, "map(%s, %s)", name, value);
-  } else if (t->kind == SURG_TYPE_TENSOR) {
-    at += (size_t)snprintf(out + at, n - at, "tensor(%s)", name);
-  } else {
-    return false;
+  const char *outer[WRAPS + 1] = {"", "", ""};
+  size_t depth = 0;
+  for (; t && (t->kind == SURG_TYPE_SEQUENCE || t->kind == SURG_TYPE_OPTIONAL); t = t->elem) {
+    if (depth == WRAPS) return false;
+    outer[depth++] = wraps[t->kind];
   }
-  snprintf(out + at, n - at, "%.*s", (int)depth, "))");
-  return true;
+  const char *name = t ? surg__dtype_name(t->dtype) : NULL;
+  const surg_type *value = name && t->kind == SURG_TYPE_MAP ? t->elem : NULL;
+  const char *of = value && value->kind == SURG_TYPE_TENSOR ? surg__dtype_name(value->dtype) : NULL;
+  if (!name || (t->kind != SURG_TYPE_TENSOR && !of)) return false;
+  const int n = snprintf(out, 64, "%s%s%s%s%s%s)%.*s", outer[0], outer[1], of ? "map(" : "tensor(",
+                         name, of ? ", " : "", of ? of : "", (int)depth, "))");
+  return n > 0 && n < 64;
 }
 
 /* Whether a value that is no tensor may stand where the operator has `p`. */
@@ -108,7 +106,7 @@ static bool check_inputs(surg__checker *c, const surg_node *n) {
     const surg__param *p = surg__schema_formal(s, false, i);
     const surg_type *type = surg_value_type(n->in[i].value);
     char text[64];
-    if (!p || !type || !spell(type, text, sizeof text)) continue;
+    if (!p || !type || !spell(type, text)) continue;
     if (type->kind != SURG_TYPE_TENSOR && !takes(s, p, text)) {
       bad_type(c, n, i, p, text);
       clean = false;
