@@ -21,8 +21,8 @@ bool surg__dim_unify(surg_dim a, surg_dim b, surg_dim *out) {
   return true;
 }
 
-/* Whether `low` is the smaller of `d` and numbers above 1: then it is 1 only where d is, and two dims
- * that broadcast are equal. */
+/* Whether `low` is the smaller of `d` and numbers above 1: then it is 1 only where d is, and two
+ * dims that broadcast are equal. */
 static bool capped(const surg_expr *low, const surg_expr *d) {
   bool found = false;
   if (!low || low->kind != SURG__EXPR_MIN) return false;

@@ -81,9 +81,9 @@ static bool places(surg__infer *c, surg__elem out[SURG__ELEMS], uint32_t *count)
   *count = 0;
   if (!e) return false;
   for (uint32_t i = 0; i < n; i++) {
-    const bool some = e[i].known ? e[i].value != 0
-                                 : surg__expr_at_least_num(e[i].expr, 1) ||
-                                       surg__expr_at_most_num(e[i].expr, -1);
+    const bool some =
+        e[i].known ? e[i].value != 0
+                   : surg__expr_at_least_num(e[i].expr, 1) || surg__expr_at_most_num(e[i].expr, -1);
     if (!some && !e[i].known) return false;
     if (some) out[(*count)++] = surg__elem_int(i);
   }
@@ -146,7 +146,8 @@ void surg__i_topk(surg__infer *c) {
     const surg__elem *e = surg__i_elems(c, 1, buf, &n);
     if (e && n == 1) k = surg__dim_of(e[0], &negative);
   }
-  if (negative || (surg__dim_known(k) && surg__dim_known(dims[axis]) && k.value > dims[axis].value)) {
+  if (negative ||
+      (surg__dim_known(k) && surg__dim_known(dims[axis]) && k.value > dims[axis].value)) {
     surg__i_bad(c);
     return;
   }

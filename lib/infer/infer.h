@@ -157,8 +157,8 @@ void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n
 /* The same of floats, too, where they are those of an input of the type of output k. */
 void surg__i_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
 
-/* The elements of output k are those of v, an output of a body; where `or` is given, only what it has
- * in common with it. */
+/* The elements of output k are those of v, an output of a body; where `or` is given, only what both
+ * have in common. */
 void surg__i_put_elems_outside(surg__infer *c, size_t k, const surg_value *v,
                                const surg_value *or, const surg_graph *body);
 

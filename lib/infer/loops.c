@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loop and Scan. A state is first taken to keep the shape it comes in with; when the body was walked
- * and gives another, the dims that differ become symbols of the body's input, then all of it is open
- * but the element type, and the body is walked again. */
+/* Loop and Scan. A state is first taken to keep the shape it comes in with; when the body was
+ * walked and gives another, the dims that differ become symbols of the body's input, then all of it
+ * is open but the element type, and the body is walked again. */
 #include "infer/rules.h"
 
 /* Where the states of a loop stand: the first of them among the inputs of the node, and the inputs
@@ -101,7 +101,8 @@ static int truth(surg__infer *c, const surg_value *v) {
   return e && n == 1 && e[0].known ? e[0].value != 0 : -1;
 }
 
-/* How often the body of a Loop runs: as often as its first input says, if nothing ends it before. */
+/* How often the body of a Loop runs: as often as its first input says, if nothing ends it before.
+ */
 static surg_dim trips(surg__infer *c, const plan *p) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
@@ -139,7 +140,8 @@ static bool scan_axis(const surg__infer *c, const plan *p, size_t i, uint32_t ra
   return axis >= 0 && axis < (int64_t)rank;
 }
 
-/* The dim of all scanned inputs that a Scan walks along, and the first of all; false: they differ. */
+/* The dim of all scanned inputs that a Scan walks along, and the first of all; false: they differ.
+ */
 static bool scan_length(surg__infer *c, const plan *p, surg_dim *steps, surg_dim *batch) {
   const size_t inputs = surg_node_input_count(c->n);
   *steps = *batch = surg__dim_unknown();
@@ -209,8 +211,8 @@ static void seed_counter(surg__infer *c, surg_value *v) {
     surg__i_set_unranked(c, v, SURG_INT64);
 }
 
-/* The condition's rank is the body's matter, too, and nothing hangs on it. The body runs only while it
- * is true. */
+/* The condition's rank is the body's matter, too, and nothing hangs on it. The body runs only while
+ * it is true. */
 static void seed_loop(surg__infer *c, const plan *p) {
   const surg__elem yes = surg__elem_int(1);
   surg_value *counter = surg_graph_input(p->body, 0), *on = surg_graph_input(p->body, 1);

@@ -27,8 +27,8 @@ static bool join_input(surg__infer *c, joined *j, const surg__fact *f, int64_t a
   return true;
 }
 
-/* One input of a Concat as blocks of `length` elements, of which `blocks` stand in the result, each at
- * `at` within `stride`. */
+/* One input of a Concat as blocks of `length` elements, of which `blocks` stand in the result, each
+ * at `at` within `stride`. */
 static bool join_blocks(surg__infer *c, size_t i, const joined *j, size_t stride, size_t blocks,
                         size_t *at, surg__elem *out) {
   surg__elem buf[SURG__ELEMS];
@@ -76,8 +76,8 @@ void surg__i_concat(surg__infer *c) {
   if (!j.ranked) return;
   j.dims[j.axis] = j.all ? j.sum : surg__dim_unknown();
   surg__i_put(c, 0, dtype, j.dims, j.rank);
-  const bool number = dtype == SURG_INT64 || dtype == SURG_INT32 || dtype == SURG_FLOAT ||
-                      dtype == SURG_DOUBLE;
+  const bool number =
+      dtype == SURG_INT64 || dtype == SURG_INT32 || dtype == SURG_FLOAT || dtype == SURG_DOUBLE;
   if (c->states && j.all && number) join_elems(c, &j, inputs);
 }
 
@@ -146,8 +146,8 @@ static bool sizes_fit(const split_plan *p, surg_dim whole) {
 static bool plan_split(surg__infer *c, surg_dim whole, split_plan *p) {
   const size_t outputs = surg_node_output_count(c->n);
   p->n_sizes = 0;
-  p->given = surg__i_has(c, 1) ||
-             (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split"));
+  p->given =
+      surg__i_has(c, 1) || (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split"));
   p->pieces = outputs;
   if (p->given && given_sizes(c, p)) return p->n_sizes >= outputs && sizes_fit(p, whole);
   if (p->given || c->since < 18 || !surg_node_attr(c->n, "num_outputs")) return true;
@@ -321,7 +321,8 @@ static bool slice_inputs(surg__infer *c, cut *q, slice_bufs *b) {
 }
 
 /* Cuts one axis; false: the node is wrong. *from and *step are of use where the dim is known. */
-static bool slice_axis(surg__infer *c, const cut *q, uint32_t i, surg_dim *dim, int64_t *from, int64_t *step) {
+static bool slice_axis(surg__infer *c, const cut *q, uint32_t i, surg_dim *dim, int64_t *from,
+                       int64_t *step) {
   const surg__elem one = surg__elem_int(1), none = surg__elem_unknown();
   const surg__elem s = q->start ? q->start[i] : none, e = q->end ? q->end[i] : none;
   const surg__elem k = q->step_absent ? one : q->step ? q->step[i] : none;
@@ -399,7 +400,8 @@ static const surg__elem *paddings(surg__infer *c, surg__elem buf[SURG__ELEMS], u
 static bool pad_dim(surg__infer *c, surg_dim *d, surg__elem before, surg__elem after) {
   int64_t v;
   if (surg__dim_known(*d) && before.known && after.known) {
-    const bool fits = surg__add_i64(d->value, before.value, &v) && surg__add_i64(v, after.value, &v);
+    const bool fits =
+        surg__add_i64(d->value, before.value, &v) && surg__add_i64(v, after.value, &v);
     *d = fits ? surg__dim(v) : surg__dim_unknown();
     return !fits || v >= 0;
   }

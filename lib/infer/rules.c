@@ -6,14 +6,16 @@
 #define R(op, rule) [SURG_OP_##op] = surg__i_##rule
 static const surg__rule rules[SURG_OP_COUNT] = {
     /* one input, same shape */
-    R(Abs, unary_elems), R(Acos, same), R(Acosh, same), R(Asin, same), R(Asinh, same), R(Atan, same),
+    R(Abs, unary_elems), R(Acos, same), R(Acosh, same), R(Asin, same), R(Asinh, same),
+    R(Atan, same),
     R(Atanh, same), R(BitwiseNot, same), R(Ceil, round), R(Celu, same), R(Clip, same),
     R(Cos, same), R(Cosh, same), R(CumProd, same), R(CumSum, cum_sum), R(Elu, same), R(Erf, same),
     R(Exp, same), R(Floor, round), R(Gelu, same), R(HardSigmoid, same), R(HardSwish, same),
     R(Hardmax, same), R(InstanceNormalization, same), R(GroupNormalization, same),
     R(IsInf, same), R(IsNaN, same), R(LRN, same), R(LeakyRelu, same), R(Log, same),
     R(LogSoftmax, same), R(LpNormalization, same), R(MeanVarianceNormalization, same),
-    R(Mish, same), R(Neg, unary_elems), R(Not, unary_elems), R(RMSNormalization, same), R(Reciprocal, same),
+    R(Mish, same), R(Neg, unary_elems), R(Not, unary_elems), R(RMSNormalization, same),
+    R(Reciprocal, same),
     R(RegexFullMatch, same), R(Relu, same), R(ReverseSequence, same), R(Round, round),
     R(RotaryEmbedding, same), R(Scatter, same), R(ScatterElements, scatter), R(ScatterND, scatter),
     R(Selu, same), R(Shrink, same), R(Sigmoid, same), R(Sign, same), R(Sin, same), R(Sinh, same),

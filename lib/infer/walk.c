@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk of inference: node after node, the bodies of a node before its rule, and the function of
- * a call with what is known of that call. The bodies of a loop are walked again until what was taken
- * for granted of its states holds. Nodes walked in all are bounded, so that loops in loops and calls
- * of calls cost no more than a multiple of the model. */
+ * a call with what is known of that call. The bodies of a loop are walked again until what was
+ * taken for granted of its states holds. Nodes walked in all are bounded, so that loops in loops
+ * and calls of calls cost no more than a multiple of the model. */
 #include "infer/infer.h"
 #include "infer/rules.h"
 
@@ -85,7 +85,6 @@ static void finish_outputs(surg__infer *c) {
   }
 }
 
-
 /* What a value is declared to be, for nodes nobody can infer. */
 static void trust(surg__infer *c) {
   const size_t n = surg_node_output_count(c->n);
@@ -136,13 +135,13 @@ void surg__i_forget(surg__infer *c, surg_graph *g) {
 /* --- the walk --- */
 
 typedef struct frame {
-  surg_node *node;              /* the next one */
-  const surg_node *call;        /* the call it is walked for; NULL: for none */
+  surg_node *node;               /* the next one */
+  const surg_node *call;         /* the call it is walked for; NULL: for none */
   const surg_function *function; /* that is called */
-  uint32_t calls;               /* how many calls are around it */
-  unsigned round;               /* how often the bodies of `node` were walked */
-  bool entered;                 /* its bodies are walked */
-  bool called;                  /* its function is */
+  uint32_t calls;                /* how many calls are around it */
+  unsigned round;                /* how often the bodies of `node` were walked */
+  bool entered;                  /* its bodies are walked */
+  bool called;                   /* its function is */
 } frame;
 typedef SURG_VEC(frame) frames;
 
@@ -242,8 +241,7 @@ static bool push_call(surg__infer *c, frames *stack, const surg_node *n) {
   if (!fn || !fn->body || !n || c->no_calls || !c->work_left) return false;
   if (around.calls == SURG_LIMIT_CALL_DEPTH || is_active(stack, fn)) return false;
   surg__i_forget(c, fn->body);
-  for (size_t i = 0; i < fn->body->n_in; i++)
-    bind(c, fn->body->in[i], surg_node_input(n, i));
+  for (size_t i = 0; i < fn->body->n_in; i++) bind(c, fn->body->in[i], surg_node_input(n, i));
   around.call = n;
   around.function = fn;
   around.calls++;

@@ -19,8 +19,11 @@ static auto_pad auto_pad_of(const surg__infer *c) {
   static const struct {
     const char *name;
     auto_pad pad;
-  } names[] = {{"NOTSET", PAD_NOTSET}, {"", PAD_NOTSET}, {"VALID", PAD_VALID},
-               {"SAME_UPPER", PAD_SAME}, {"SAME_LOWER", PAD_SAME}};
+  } names[] = {{"NOTSET", PAD_NOTSET},
+               {"", PAD_NOTSET},
+               {"VALID", PAD_VALID},
+               {"SAME_UPPER", PAD_SAME},
+               {"SAME_LOWER", PAD_SAME}};
   const surg_str s = surg_node_string(c->n, "auto_pad", "NOTSET");
   for (size_t i = 0; i < SURG_COUNT(names); i++)
     if (strlen(names[i].name) == s.n && (!s.n || !memcmp(names[i].name, s.p, s.n)))
@@ -56,8 +59,7 @@ static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *wei
   }
   if (!window_list(c, "kernel_shape", n, 1, w->kernel)) return false;
   if (!window_list(c, "strides", n, 1, w->stride)) return false;
-  if (surg__schema_attr(c->schema, "dilations") &&
-      !window_list(c, "dilations", n, 1, w->dilation))
+  if (surg__schema_attr(c->schema, "dilations") && !window_list(c, "dilations", n, 1, w->dilation))
     return false;
   if (w->pad == PAD_NOTSET && !window_list(c, "pads", 2 * n, INT32_MIN, pads)) return false;
   for (size_t i = 0; i < n; i++) {
@@ -67,7 +69,8 @@ static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *wei
   return true;
 }
 
-/* How many windows fit into one axis. At least one fits, or the run fails or the runtimes differ. */
+/* How many windows fit into one axis. At least one fits, or the run fails or the runtimes differ.
+ */
 static surg_dim windows(const window *w, size_t i, surg_dim d) {
   const surg_dim unknown = surg__dim_unknown();
   if (w->pad == PAD_UNKNOWN) return unknown;
@@ -100,7 +103,8 @@ static bool channels_last(const surg__infer *c) {
   switch (c->op) {
     case SURG_OP_ms_NhwcConv:
     case SURG_OP_ms_NhwcFusedConv:
-    case SURG_OP_ms_NhwcMaxPool: return true;
+    case SURG_OP_ms_NhwcMaxPool:
+      return true;
     default:
       return surg__schema_attr(c->schema, "channels_last") &&
              surg_node_int(c->n, "channels_last", 0) != 0;

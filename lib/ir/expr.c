@@ -62,8 +62,7 @@ static bool same(const surg_expr *a, const surg_expr *b) {
     return a->symbol == b->symbol && a->name == b->name && a->value == b->value &&
            a->axis == b->axis && a->lo == b->lo && a->hi == b->hi && a->divisor == b->divisor;
   for (uint16_t i = 0; i < a->n; i++)
-    if (a->args[i] != b->args[i] ||
-        (a->kind == SURG__EXPR_SUM && a->coeffs[i] != b->coeffs[i]))
+    if (a->args[i] != b->args[i] || (a->kind == SURG__EXPR_SUM && a->coeffs[i] != b->coeffs[i]))
       return false;
   return true;
 }
@@ -87,8 +86,8 @@ static void grow(surg__exprs *set) {
 /* Bounds of depth and size; false: past the limits. */
 static bool measure(surg_expr *key) {
   uint32_t depth = 0, size = key->n == 0;
-  const bool deeper = key->kind == SURG__EXPR_DIV || key->kind == SURG__EXPR_MIN ||
-                      key->kind == SURG__EXPR_MAX;
+  const bool deeper =
+      key->kind == SURG__EXPR_DIV || key->kind == SURG__EXPR_MIN || key->kind == SURG__EXPR_MAX;
   for (uint16_t i = 0; i < key->n; i++) {
     if (key->args[i]->depth > depth) depth = key->args[i]->depth;
     size += key->args[i]->size;
@@ -136,7 +135,9 @@ const surg_expr *surg__expr_num(surg_model *m, int64_t v) {
   return set ? number(set, v) : NULL;
 }
 
-surg_model *surg__expr_model(const surg_expr *e) { return e->set->m; }
+surg_model *surg__expr_model(const surg_expr *e) {
+  return e->set->m;
+}
 
 /* --- symbols --- */
 
@@ -214,7 +215,7 @@ const char *surg__expr_name(const surg_expr *e) {
     k = e->coeffs[0];
   }
   return s->kind == SURG__EXPR_SYM && s->symbol == SURG__SYMBOL_INPUT && s->divisor == k ? s->name
-                                                                                        : NULL;
+                                                                                         : NULL;
 }
 
 bool surg__expr_is_num(const surg_expr *e, int64_t *v) {
@@ -237,7 +238,9 @@ bool surg__expr_born_in(const surg_expr *e, const surg_graph *g) {
 
 /* --- order: symbols by name, so that texts do not hang on how a model was walked --- */
 
-static int by_number(int64_t a, int64_t b) { return (a > b) - (a < b); }
+static int by_number(int64_t a, int64_t b) {
+  return (a > b) - (a < b);
+}
 
 static int symbol_order(const surg_expr *a, const surg_expr *b) {
   const bool x = a->symbol == SURG__SYMBOL_ANONYMOUS, y = b->symbol == SURG__SYMBOL_ANONYMOUS;
@@ -250,9 +253,10 @@ static int symbol_order(const surg_expr *a, const surg_expr *b) {
 
 static int atom_order(const surg_expr *a, const surg_expr *b) {
   if (a == b) return 0;
-  if (a->kind != b->kind) return a->kind == SURG__EXPR_SYM   ? -1
-                                 : b->kind == SURG__EXPR_SYM ? 1
-                                                             : by_number(a->kind, b->kind);
+  if (a->kind != b->kind)
+    return a->kind == SURG__EXPR_SYM   ? -1
+           : b->kind == SURG__EXPR_SYM ? 1
+                                       : by_number(a->kind, b->kind);
   if (a->kind == SURG__EXPR_SYM) return symbol_order(a, b);
   for (uint16_t i = 0; i < a->n && i < b->n; i++) {
     const int o = surg__expr_order(a->args[i], b->args[i]);
@@ -262,7 +266,8 @@ static int atom_order(const surg_expr *a, const surg_expr *b) {
   return by_number(a->id, b->id);
 }
 
-/* Of products the longer first; of equally long ones the first atoms decide. Sums by their terms. */
+/* Of products the longer first; of equally long ones the first atoms decide. Sums by their terms.
+ */
 int surg__expr_order(const surg_expr *a, const surg_expr *b) {
   uint32_t na, nb;
   if (a == b) return 0;
@@ -279,7 +284,8 @@ int surg__expr_order(const surg_expr *a, const surg_expr *b) {
     }
     return a->n != b->n ? by_number(a->n, b->n) : by_number(a->k, b->k);
   }
-  const surg_expr *const *fa = surg__expr_factors(&a, &na), *const *fb = surg__expr_factors(&b, &nb);
+  const surg_expr *const *fa = surg__expr_factors(&a, &na), *const *fb =
+                                                                surg__expr_factors(&b, &nb);
   if (na != nb) return na > nb ? -1 : 1;
   for (uint32_t i = 0; i < na; i++) {
     const int o = atom_order(fa[i], fb[i]);
@@ -423,8 +429,12 @@ static const surg_expr *sum(const surg_expr *a, int64_t k, const surg_expr *b) {
   return surg__poly_expr(a->set, &p);
 }
 
-const surg_expr *surg__expr_add(const surg_expr *a, const surg_expr *b) { return sum(a, 1, b); }
-const surg_expr *surg__expr_sub(const surg_expr *a, const surg_expr *b) { return sum(a, -1, b); }
+const surg_expr *surg__expr_add(const surg_expr *a, const surg_expr *b) {
+  return sum(a, 1, b);
+}
+const surg_expr *surg__expr_sub(const surg_expr *a, const surg_expr *b) {
+  return sum(a, -1, b);
+}
 
 const surg_expr *surg__expr_add_num(const surg_expr *a, int64_t k) {
   surg__poly p;
@@ -448,7 +458,8 @@ static void add_product(surg__exprs *set, surg__poly *p, int64_t k, const surg_e
                         const surg_expr *b) {
   const surg_expr *atoms[2 * SURG_LIMIT_EXPR_FACTORS];
   uint32_t na, nb;
-  const surg_expr *const *fa = surg__expr_factors(&a, &na), *const *fb = surg__expr_factors(&b, &nb);
+  const surg_expr *const *fa = surg__expr_factors(&a, &na), *const *fb =
+                                                                surg__expr_factors(&b, &nb);
   if (na + nb > SURG_LIMIT_EXPR_FACTORS) {
     p->bad = true;
     return;

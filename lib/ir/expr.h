@@ -5,9 +5,9 @@
  * equality is equality of pointers. They stand in lib/ir because types hold them.
  *
  * NULL is "not known": every operation takes it and gives it, and gives it too where a result would
- * overflow or grow past the limits, so that nothing explodes. Values are whole numbers: what a model
- * computes in int32 or int64 is taken not to wrap around. floor(a/b) is only made where the model
- * divides, or with b > 0 proven: in a run that does not fail, b is then at least 1. */
+ * overflow or grow past the limits, so that nothing explodes. Values are whole numbers: what a
+ * model computes in int32 or int64 is taken not to wrap around. floor(a/b) is only made where the
+ * model divides, or with b > 0 proven: in a run that does not fail, b is then at least 1. */
 #ifndef SURG_EXPR_H
 #define SURG_EXPR_H
 
@@ -16,8 +16,8 @@
 typedef enum surg__expr_kind {
   SURG__EXPR_NUM, /* k */
   SURG__EXPR_SYM,
-  SURG__EXPR_DIV,  /* floor(args[0] / args[1]) */
-  SURG__EXPR_MIN,  /* of n args, none of which another one decides */
+  SURG__EXPR_DIV, /* floor(args[0] / args[1]) */
+  SURG__EXPR_MIN, /* of n args, none of which another one decides */
   SURG__EXPR_MAX,
   SURG__EXPR_PROD, /* of n >= 2 atoms */
   SURG__EXPR_SUM   /* k + the sum of coeffs[i] * args[i], each an atom or a PROD */
@@ -35,8 +35,8 @@ struct surg_expr {
   uint64_t hash;
   uint8_t kind, depth;
   uint16_t n;
-  uint32_t size; /* leaves */
-  uint32_t id;   /* in order of creation */
+  uint32_t size;  /* leaves */
+  uint32_t id;    /* in order of creation */
   int64_t lo, hi; /* INT64_MIN, INT64_MAX: no bound */
   int64_t k;
   const surg_expr *const *args;

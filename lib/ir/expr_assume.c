@@ -16,7 +16,9 @@ static bool collect(const surg_model *m, names *out) {
   return true;
 }
 
-static const char *name_at(const void *list, size_t i) { return ((const char *const *)list)[i]; }
+static const char *name_at(const void *list, size_t i) {
+  return ((const char *const *)list)[i];
+}
 
 static surg_status wrong(const surg_model *m, const char *text, const char *what) {
   return surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "%s: %s", surg__q(m->ctx, text),
@@ -83,8 +85,9 @@ surg_status surg_model_assume_dim(surg_model *m, const char *text) {
   if (s) return s;
   surg__expr_assumed(m, name, &lo, &hi, &d);
   if (*at == '=' ? !range(at + 1, &lo, &hi) : !digits(at + 1, &d, &end) || *end || d < 1)
-    return wrong(m, text, *at == '=' ? "expected a number, or LOW..HIGH with LOW <= HIGH"
-                                     : "expected a divisor above 0");
+    return wrong(m, text,
+                 *at == '=' ? "expected a number, or LOW..HIGH with LOW <= HIGH"
+                            : "expected a divisor above 0");
   if (hi > INT64_MAX - d) return wrong(m, text, "this is too large for a dimension");
   if (hi / d < surg__floor_div(lo + (d - 1), d))
     return wrong(m, text, "no dimension can be so, with what is said of it elsewhere");

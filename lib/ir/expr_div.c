@@ -9,7 +9,8 @@ int64_t surg__floor_div(int64_t a, int64_t b) {
 
 /* --- ranges of atoms --- */
 
-/* Of a / b rounded down; b is at least 1 wherever it is computed. Infinities divide to infinities. */
+/* Of a / b rounded down; b is at least 1 wherever it is computed. Infinities divide to infinities.
+ */
 static int64_t bound_div(int64_t a, int64_t b) {
   if (a == INT64_MIN || a == INT64_MAX) return a;
   if (b == INT64_MAX) return a < 0 ? -1 : 0;
@@ -91,7 +92,8 @@ static const surg_expr *div_product(struct surg__exprs *set, const surg_expr *a,
                                     const surg_expr *b) {
   const surg_expr *left[SURG_LIMIT_EXPR_FACTORS];
   uint32_t na, nb, n = 0, used = 0;
-  const surg_expr *const *fa = surg__expr_factors(&a, &na), *const *fb = surg__expr_factors(&b, &nb);
+  const surg_expr *const *fa = surg__expr_factors(&a, &na), *const *fb =
+                                                                surg__expr_factors(&b, &nb);
   for (uint32_t k = 0; k < nb; k++) {
     uint32_t i = 0;
     while (i < na && (fa[i] != fb[k] || used >> i & 1)) i++;
@@ -312,7 +314,8 @@ bool surg__expr_at_least_num(const surg_expr *a, int64_t k) {
 }
 
 bool surg__expr_at_most_num(const surg_expr *a, int64_t k) {
-  return a && (a->hi <= k || (k > INT64_MIN && surg__expr_at_least_num(surg__expr_scale(a, -1), -k)));
+  return a &&
+         (a->hi <= k || (k > INT64_MIN && surg__expr_at_least_num(surg__expr_scale(a, -1), -k)));
 }
 
 /* --- minimum and maximum --- */

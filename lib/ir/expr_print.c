@@ -90,7 +90,9 @@ static void print_term(surg__buf *b, uint64_t k, const surg_expr *e) {
   if (over > 1) surg__buf_printf(b, "/%llu)", (unsigned long long)over);
 }
 
-static uint64_t magnitude(int64_t v) { return v < 0 ? 0 - (uint64_t)v : (uint64_t)v; }
+static uint64_t magnitude(int64_t v) {
+  return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
 
 /* Nesting is bounded by SURG_LIMIT_EXPR_DEPTH. */
 void surg__expr_print(surg__buf *b, const surg_expr *e) {
@@ -209,8 +211,7 @@ bool surg_dim_range(surg_dim dim, int64_t *low, int64_t *high) {
 /* --- copies --- */
 
 static const surg_expr *copy_symbol(surg_model *to, const surg_expr *e) {
-  if (e->symbol == SURG__SYMBOL_ANONYMOUS)
-    return surg__expr_anonymous(to, e->value->work, e->axis);
+  if (e->symbol == SURG__SYMBOL_ANONYMOUS) return surg__expr_anonymous(to, e->value->work, e->axis);
   const char *name = surg__intern(to, e->name, strlen(e->name));
   const surg_expr *named = name ? surg__expr_named(to, name, e->symbol) : NULL;
   const surg_expr *one = surg__expr_div_num(named, e->divisor);

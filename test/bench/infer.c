@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* infer [NODES]...: how long inference takes. Two models of each size: a transformer with dynamic
  * batch and sequence as PyTorch exports one, its reshapes computed from shapes; and a chain of
- * elementwise nodes. Prints milliseconds of the best of three first inferences, of one after an edit,
- * and bytes a value. */
+ * elementwise nodes. Prints milliseconds of the best of three first inferences, of one after an
+ * edit, and bytes a value. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,9 +63,11 @@ static surg_value *zeros(surg_graph *g, int64_t rows, int64_t columns) {
 static surg_value *split_heads(surg_graph *g, const weights *w, surg_value *x) {
   static const int64_t perm[] = {0, 2, 1, 3};
   surg_value *s = add(g, "Shape", x, NULL, NULL);
-  surg_value *b = add(g, "Unsqueeze", attr(add(g, "Gather", s, w->zero, NULL), "axis", 0), w->axis, NULL);
+  surg_value *b =
+      add(g, "Unsqueeze", attr(add(g, "Gather", s, w->zero, NULL), "axis", 0), w->axis, NULL);
   surg_value *q = add(g, "Shape", x, NULL, NULL);
-  surg_value *l = add(g, "Unsqueeze", attr(add(g, "Gather", q, w->first, NULL), "axis", 0), w->axis, NULL);
+  surg_value *l =
+      add(g, "Unsqueeze", attr(add(g, "Gather", q, w->first, NULL), "axis", 0), w->axis, NULL);
   surg_node *n = surg_graph_add_node(g, NULL, "", "Concat", 1);
   surg_value *const in[] = {b, l, w->heads, w->size};
   for (size_t i = 0; i < 4; i++) surg_node_set_input(n, i, in[i]);
@@ -81,7 +83,8 @@ static surg_value *layer(surg_graph *g, const weights *w, surg_value *x) {
     h[i] = split_heads(g, w, add(g, "Add", add(g, "MatMul", x, w->square, NULL), w->row, NULL));
   surg_value *k = attrs(add(g, "Transpose", h[1], NULL, NULL), "perm", keys, 4);
   surg_value *a = attr(add(g, "Softmax", add(g, "MatMul", h[0], k, NULL), NULL, NULL), "axis", -1);
-  surg_value *o = attrs(add(g, "Transpose", add(g, "MatMul", a, h[2], NULL), NULL, NULL), "perm", back, 4);
+  surg_value *o =
+      attrs(add(g, "Transpose", add(g, "MatMul", a, h[2], NULL), NULL, NULL), "perm", back, 4);
   surg_value *s = add(g, "Slice", add(g, "Shape", o, NULL, NULL), w->axis, number(g, 2, true));
   surg_value *shape = attr(add(g, "Concat", s, w->hidden, NULL), "axis", 0);
   surg_value *y = add(g, "Add", x, add(g, "Reshape", o, shape, NULL), NULL);
@@ -102,10 +105,16 @@ static void input(surg_graph *g, surg_value **x) {
 static surg_value *transformer(surg_graph *g, size_t nodes) {
   surg_value *x;
   input(g, &x);
-  const weights w = {.square = zeros(g, 16, 16), .up = zeros(g, 16, 64), .down = zeros(g, 64, 16),
-                     .row = zeros(g, 0, 16),     .wide = zeros(g, 0, 64), .zero = number(g, 0, false),
-                     .first = number(g, 1, false), .heads = number(g, 4, true),
-                     .size = number(g, 4, true), .hidden = number(g, 16, true),
+  const weights w = {.square = zeros(g, 16, 16),
+                     .up = zeros(g, 16, 64),
+                     .down = zeros(g, 64, 16),
+                     .row = zeros(g, 0, 16),
+                     .wide = zeros(g, 0, 64),
+                     .zero = number(g, 0, false),
+                     .first = number(g, 1, false),
+                     .heads = number(g, 4, true),
+                     .size = number(g, 4, true),
+                     .hidden = number(g, 16, true),
                      .axis = number(g, 0, true)};
   while (surg_graph_node_count(g) < nodes) x = layer(g, &w, x);
   return x;
@@ -114,7 +123,8 @@ static surg_value *transformer(surg_graph *g, size_t nodes) {
 static surg_value *chain(surg_graph *g, size_t nodes) {
   surg_value *x;
   input(g, &x);
-  while (surg_graph_node_count(g) < nodes) x = add(g, "Add", add(g, "Relu", x, NULL, NULL), x, NULL);
+  while (surg_graph_node_count(g) < nodes)
+    x = add(g, "Add", add(g, "Relu", x, NULL, NULL), x, NULL);
   return x;
 }
 

@@ -384,6 +384,22 @@ START_TEST(nested_loops_are_bounded) {
 }
 END_TEST
 
+/* Functions that call the next one twice: 2^17 calls, of which the budget walks some. */
+START_TEST(calls_of_calls_are_bounded) {
+  static char text[8000];
+  const int depth = 17;
+  size_t n = (size_t)sprintf(text, "<ir_version: 8, opset_import: [\"\": 17, \"f\": 1]>\n"
+                                   "g (float[N] x) => (float y) { y = f.F0(x)\n z = Relu(x) }\n");
+  for (int i = 0; i < depth; i++)
+    n += (size_t)sprintf(text + n, "<domain: \"f\", opset_import: [\"\": 17, \"f\": 1]>\n"
+                                   "F%d (a) => (b) { c = f.F%d(a)\n b = f.F%d(c) }\n", i, i + 1, i + 1);
+  sprintf(text + n, "<domain: \"f\", opset_import: [\"\": 17]>\nF%d (a) => (b) { b = Relu(a) }\n",
+          depth);
+  load(text);
+  infer("y -; z float[N]");
+}
+END_TEST
+
 START_TEST(first_scans_have_batches) {
   load("<ir_version: 4, opset_import: [\"\": 8]>\n"
        "g (float[B,3] h, float[B,T,3] x) => (float y) {\n"
@@ -576,6 +592,7 @@ int main(void) {
   tcase_add_test(c, loops_settle_round_by_round);
   tcase_add_test(c, nested_loops_are_bounded);
   tcase_add_test(c, first_scans_have_batches);
+  tcase_add_test(c, calls_of_calls_are_bounded);
   tcase_add_test(c, declarations_may_be_trusted);
   tcase_add_test(c, overridable_initializers_are_no_constants);
   tcase_add_test(c, edits_void_what_was_proven);
