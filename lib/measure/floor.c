@@ -7,9 +7,6 @@
 #include "measure/measure.h"
 #include "schema/text.h"
 
-/* Indices that are looked through to see that none is negative. */
-#define MOST_INDICES 1024
-
 typedef struct fit {
   const surg_node *n;
   const surg_schema *from, *to; /* of one operator; the node is one of `from` */
@@ -83,9 +80,9 @@ static bool plain_indices(const surg_node *n, int64_t i) {
   const surg_value *v = surg_node_input(n, (size_t)i);
   if (!v) return true;
   const surg_tensor *t = surg_value_constant(v);
-  int64_t values[MOST_INDICES];
-  if (!t || surg_tensor_count(t) > MOST_INDICES) return false;
-  const int64_t count = surg_tensor_read_ints(t, values, MOST_INDICES);
+  int64_t values[SURG_LIMIT_FLOOR_INDICES];
+  if (!t || surg_tensor_count(t) > SURG_LIMIT_FLOOR_INDICES) return false;
+  const int64_t count = surg_tensor_read_ints(t, values, SURG_LIMIT_FLOOR_INDICES);
   for (int64_t k = 0; k < count; k++)
     if (values[k] < 0) return false;
   return count >= 0;
