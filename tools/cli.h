@@ -136,5 +136,6 @@ int cmd_ops(int argc, char **argv);
 int cmd_passes(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 
 #endif

@@ -92,7 +92,7 @@ static const char help[] =
     "usage: onnxsurg [--pass PIPELINE] IN OUT\n"
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
-    "       onnxsurg check|info|cat|ops|passes|rules|reduce ...\n"
+    "       onnxsurg check|info|cat|ops|passes|rules|run|reduce ...\n"
     "                               (each has its own --help)\n"
     "\n"
     "Changes a model and writes it back. What no pass touches keeps its bytes. `-` is\n"

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs made up from their declared types, and values as text. */
+#include <math.h>
+
+#include "base/dtype.h"
+#include "eval/number.h"
+#include "run/run.h"
+
+static uint64_t next_random(uint64_t *state) {
+  *state += 0x9e3779b97f4a7c15u;
+  uint64_t z = *state;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/* From -1 to 1; adversarial ones mix in what rewrites go wrong on. */
+static double real_at(surg__maker *m, uint64_t i) {
+  static const double edges[] = {0.0,   -0.0,  1.0,   -1.0,     0.5,       -0.5,     3.0, 6.0,
+                                 1e30, -1e30, 1e-40, INFINITY, -INFINITY, (double)NAN};
+  if (m->fill == SURG__FILL_ZEROS) return 0;
+  if (m->fill == SURG__FILL_ONES) return 1;
+  if (m->fill == SURG__FILL_ARANGE) return (double)i;
+  const uint64_t r = next_random(&m->state);
+  if (m->fill == SURG__FILL_ADVERSARIAL && r % 3 == 0) return edges[(r >> 8) % SURG_COUNT(edges)];
+  return (double)(int64_t)(r >> 11) / 4503599627370496.0 - 1.0;
+}
+
+static int64_t whole_at(surg__maker *m, uint64_t i) {
+  if (m->fill == SURG__FILL_ZEROS) return 0;
+  if (m->fill == SURG__FILL_ONES) return 1;
+  if (m->fill == SURG__FILL_ARANGE) return (int64_t)i;
+  const uint64_t r = next_random(&m->state);
+  return (int64_t)(r % (uint64_t)(m->below > 0 ? m->below : 1));
+}
+
+static void put_real(int dtype, void *p, uint64_t i, double v) {
+  if (dtype == SURG_FLOAT4E2M1)
+    ((uint8_t *)p)[i] = surg__float_to_fp4((float)v);
+  else if (surg__dtype_bits(dtype) == 8)
+    ((uint8_t *)p)[i] = surg__float_to_fp8(dtype, (float)v, true);
+  else
+    surg__store_f64(dtype, p, i, v);
+}
+
+static void fill_array(surg__maker *m, surg__array *a) {
+  static const surg_str words[] = {{"a", 1}, {"bc", 2}, {"", 0}, {"Def", 3}};
+  const int dtype = a->dtype;
+  for (uint64_t i = 0; i < a->count; i++) {
+    if (dtype == SURG_STRING) {
+      ((surg_str *)a->data)[i] = words[(uint64_t)whole_at(m, i) % SURG_COUNT(words)];
+    } else if (dtype == SURG_BOOL) {
+      ((uint8_t *)a->data)[i] = whole_at(m, i) & 1;
+    } else if (dtype == SURG_COMPLEX64 || dtype == SURG_COMPLEX128) {
+      const int part = dtype == SURG_COMPLEX64 ? SURG_FLOAT : SURG_DOUBLE;
+      surg__store_f64(part, a->data, 2 * i, real_at(m, i));
+      surg__store_f64(part, a->data, 2 * i + 1, real_at(m, i));
+    } else if (surg__dtype_is_float(dtype)) {
+      put_real(dtype, a->data, i, real_at(m, i));
+    } else {
+      surg__store_int(dtype, a->data, i, (uint64_t)whole_at(m, i));
+    }
+  }
+}
+
+surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
+                             surg__array *out) {
+  int64_t dims[SURG_LIMIT_RANK];
+  const size_t rank = surg_type_rank(type);
+  if (surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_has_rank(type) ||
+      rank > SURG_LIMIT_RANK || !surg_type_dtype(type))
+    return SURG_EUNSUPPORTED;
+  for (size_t i = 0; i < rank; i++) {
+    const surg_dim d = surg_type_dim(type, i);
+    dims[i] = d.value >= 0 ? d.value : m->size;
+    if (d.value < 0 && d.param && m->dim_of) (void)m->dim_of(m->user, d.param, &dims[i]);
+  }
+  const surg_status s = surg__array_make(ctx, surg_type_dtype(type), dims, (uint32_t)rank, out);
+  if (s == SURG_OK) fill_array(m, out);
+  return s;
+}
+
+/* --- text --- */
+
+static void put_element(const surg__array *a, uint64_t i, surg__buf *b) {
+  if (a->dtype == SURG_STRING) {
+    const surg_str s = ((const surg_str *)a->data)[i];
+    surg__buf_putc(b, '"');
+    surg__buf_escape(b, s.p, s.n, SURG_LIMIT_NAME_PRINT);
+    surg__buf_putc(b, '"');
+  } else if (a->dtype == SURG_BOOL) {
+    surg__buf_puts(b, ((const uint8_t *)a->data)[i] ? "true" : "false");
+  } else if (a->dtype == SURG_COMPLEX64 || a->dtype == SURG_COMPLEX128) {
+    const int part = a->dtype == SURG_COMPLEX64 ? SURG_FLOAT : SURG_DOUBLE;
+    surg__buf_printf(b, "%.9g%+.9gi", surg__load_f64(part, a->data, 2 * i),
+                     surg__load_f64(part, a->data, 2 * i + 1));
+  } else if (surg__dtype_is_float(a->dtype)) {
+    surg__buf_printf(b, a->dtype == SURG_DOUBLE ? "%.17g" : "%.9g",
+                     surg__load_f64(a->dtype, a->data, i));
+  } else if (a->dtype == SURG_UINT64) {
+    surg__buf_printf(b, "%llu", (unsigned long long)((const uint64_t *)a->data)[i]);
+  } else {
+    surg__buf_printf(b, "%lld", (long long)surg__load_int(a->dtype, a->data, i));
+  }
+}
+
+static void put_tensor(const surg__array *a, uint64_t most, surg__buf *b) {
+  surg__buf_puts(b, surg_dtype_name(a->dtype));
+  for (uint32_t i = 0; i < a->rank; i++)
+    surg__buf_printf(b, "%s%lld", i ? ", " : "[", (long long)a->dims[i]);
+  surg__buf_puts(b, a->rank ? "] {" : " {");
+  for (uint64_t i = 0; i < a->count && i < most; i++) {
+    if (i) surg__buf_puts(b, ", ");
+    put_element(a, i, b);
+  }
+  if (a->count > most) surg__buf_puts(b, most ? ", ..." : "...");
+  surg__buf_putc(b, '}');
+}
+
+#define NESTING 16 /* of lists in text */
+
+static void put_value(const surg__array *a, uint64_t most, surg__buf *b, unsigned depth) {
+  static const char *const names[] = {"seq", "optional", "map"};
+  if (a->dtype == SURG_UNDEFINED) {
+    surg__buf_puts(b, "nothing");
+    return;
+  }
+  if (!surg__array_is_list(a)) {
+    put_tensor(a, most, b);
+    return;
+  }
+  surg__buf_printf(b, "%s(", names[a->dtype - SURG__V_SEQUENCE]);
+  for (uint64_t i = 0; i < a->count && i < most && depth < NESTING; i++) {
+    if (i) surg__buf_puts(b, ", ");
+    put_value(&surg__list_of(a)->items[i], most, b, depth + 1);
+  }
+  if (a->count > most || depth == NESTING) surg__buf_puts(b, "...");
+  surg__buf_putc(b, ')');
+}
+
+void surg__value_print(const surg__array *a, uint64_t most, surg__buf *b) {
+  put_value(a, most, b, 0);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes into a run of a model and what comes out of it: files of values, and made-up inputs. */
+#ifndef SURG_RUN_H
+#define SURG_RUN_H
+
+#include "eval/value.h"
+
+/* Reads a file: NumPy's .npy by its head, else the message that `type` asks for (NULL: a tensor).
+ * Reported with the path in front: SURG_EIO, SURG_EINVALID for what does not hold, SURG_EUNSUPPORTED
+ * (reported too) for element types of NumPy that ONNX lacks. The caller drops *out. */
+surg_status surg__value_load(surg_context *ctx, const char *path, const surg_type *type,
+                             surg__array *out);
+/* An array from the n bytes of an .npy file, versions 1 to 3, either byte order and layout. */
+surg_status surg__npy_read(surg_context *ctx, const char *name, const void *bytes, size_t n,
+                           surg__array *out);
+/* The bytes of an .npy file; b->failed: out of memory. SURG_EUNSUPPORTED: NumPy has no such type. */
+surg_status surg__npy_write(const surg__array *a, surg__buf *b);
+/* The bytes of a TensorProto. SURG_EUNSUPPORTED: it is no tensor. */
+surg_status surg__tensor_message(const surg__array *a, const char *name, surg__buf *b);
+
+typedef enum surg__fill {
+  SURG__FILL_RANDOM,
+  SURG__FILL_ZEROS,
+  SURG__FILL_ONES,
+  SURG__FILL_ARANGE,
+  SURG__FILL_ADVERSARIAL /* random, with NaN, infinities, signed zeros, huge and tiny numbers */
+} surg__fill;
+
+/* How many elements a symbolic dim has; false: the default. */
+typedef bool (*surg__dim_of)(void *user, const char *symbol, int64_t *out);
+
+typedef struct surg__maker {
+  surg__fill fill;
+  uint64_t state;       /* the seed; moves on */
+  int64_t below;        /* random whole numbers are from 0 to below - 1: often they are indices */
+  int64_t size;         /* of dims that nothing else says */
+  surg__dim_of dim_of;  /* may be NULL */
+  void *user;
+} surg__maker;
+
+/* An input of a declared type. SURG_EUNSUPPORTED: it is no tensor, or of unknown rank. */
+surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
+                             surg__array *out);
+
+/* Floats may differ by absolute + relative * |want|; NaN equals NaN; all else is exact. */
+typedef struct surg__tolerance {
+  double relative, absolute;
+} surg__tolerance;
+typedef struct surg__distance {
+  bool other_shape; /* or another type, or another number of items */
+  uint64_t elements, differing, first; /* differing: by more than allowed; first: the first of them */
+  double max_abs, max_rel; /* over finite floats, the allowed ones too */
+} surg__distance;
+/* Whether they agree. */
+bool surg__value_compare(const surg__array *got, const surg__array *want, const surg__tolerance *t,
+                         surg__distance *out);
+
+/* Appends the value as text: type, shape, and at most `most` elements. */
+void surg__value_print(const surg__array *a, uint64_t most, surg__buf *b);
+
+#endif

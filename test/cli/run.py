@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`run` and `rules` from the side of a user. run.py PROGRAM"""
+import os
+import struct
+
+import common
+from common import EXAMPLE, Case
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+TURN = HEAD + 'g (float[N,2] x) => (float[2,N] y) { y = Transpose <perm = [1, 0]> (x) }\n'
+
+
+def npy(descr, shape, data, fortran=False, version=1):
+    head = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, shape)
+    if version == 1:
+        return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + data
+    return b'\x93NUMPY\x02\x00' + struct.pack('<I', len(head)) + head.encode() + data
+
+
+class Run(Case):
+    def setUp(self):
+        super().setUp()
+        self.write('turn.onnxtxt', TURN.encode())
+
+    def turned(self, data):
+        self.write('x.npy', data)
+        return self.ok('run', '--input', 'x=x.npy', 'turn.onnxtxt').decode()
+
+    def test_npy(self):
+        values = [float(i) for i in range(6)]
+        expected = 'y: float[2, 3] {0, 2, 4, 1, 3, 5}\n'
+        self.assertEqual(self.turned(npy('<f4', '(3, 2)', struct.pack('<6f', *values))), expected)
+        self.assertEqual(self.turned(npy('>f4', '(3, 2)', struct.pack('>6f', *values))), expected)
+        self.assertEqual(self.turned(npy('<f4', '(3, 2)', struct.pack('<6f', *values), version=2)),
+                         expected)
+        columns = [values[i] for i in (0, 2, 4, 1, 3, 5)]
+        self.assertEqual(
+            self.turned(npy('<f4', '(3, 2)', struct.pack('<6f', *columns), fortran=True)), expected)
+
+    def test_bad_npy(self):
+        good = npy('<f4', '(3, 2)', bytes(24))
+        for n in range(len(good)):
+            self.write('x.npy', good[:n])
+            r = self.run_tool('run', '--input', 'x=x.npy', 'turn.onnxtxt')
+            self.assertIn(r.returncode, (1, 3), n)
+        for data, why in ((npy('<f8', '(3, 2)', bytes(48)), 'is double, the model takes float'),
+                          (npy('<f4', '(2, 3)', bytes(24)), 'another shape'),
+                          (npy('<O4', '(3, 2)', bytes(24)), 'an element type'),
+                          (npy('<f4', '(3, -2)', bytes(24)), 'no .npy file'),
+                          (npy('<f4', '(9999999999, 9999999999)', bytes(24)), 'no .npy file')):
+            self.write('x.npy', data)
+            self.bad(1, why, 'run', '--input', 'x=x.npy', 'turn.onnxtxt')
+
+    def test_made_up(self):
+        out = self.ok('run', '--fill', 'arange', '--dim', 'N=3', 'turn.onnxtxt')
+        self.assertEqual(out, b'y: float[2, 3] {0, 2, 4, 1, 3, 5}\n')
+        a = self.ok('run', '--seed', '7', 'turn.onnxtxt')
+        self.assertEqual(a, self.ok('run', '--seed', '7', 'turn.onnxtxt'))
+        self.assertNotEqual(a, self.ok('run', '--seed', '8', 'turn.onnxtxt'))
+        self.ok('run', '--fill', 'adversarial', 'turn.onnxtxt')
+        self.ok('run', str(EXAMPLE))
+
+    def test_folders(self):
+        os.mkdir('out')
+        self.ok('run', '--fill', 'arange', '--dim', 'N=3', '--out', 'out', 'turn.onnxtxt')
+        os.rename('out/y.npy', 'out/input_0.npy')
+        self.write('copy.onnxtxt', (HEAD + 'g (float[2,N] x) => (float[2,N] y) '
+                                    '{ y = Identity (x) }').encode())
+        self.ok('run', '--inputs', 'out', '--out', 'out', '--format', 'pb', 'copy.onnxtxt')
+        os.rename('out/y.pb', 'out/output_0.pb')
+        self.ok('run', '--inputs', 'out', '--expect', 'out', '--quiet', 'copy.onnxtxt')
+        self.write('other.onnxtxt', (HEAD + 'g (float[2,N] x) => (float[2,N] y) '
+                                     '{ y = Neg (x) }').encode())
+        r = self.run_tool('run', '--inputs', 'out', '--expect', 'out', 'other.onnxtxt')
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stdout, rb'y: differs: 5 of 6 elements, the first at 1; max abs 10')
+
+    def test_usage(self):
+        self.bad(2, 'no input z', 'run', '--input', 'z=x.npy', 'turn.onnxtxt')
+        self.bad(3, 'cannot read', 'run', '--input', 'x=none.npy', 'turn.onnxtxt')
+        self.bad(3, 'cannot open', 'run', 'none.onnx')
+        self.bad(2, '--fill takes', 'run', '--fill', 'nothing', 'turn.onnxtxt')
+        self.bad(2, 'run takes one model', 'run')
+        self.bad(4, 'too large', 'run', '--dim', 'N=2000000000', 'turn.onnxtxt')
+
+    def test_faults(self):
+        self.write('custom.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "c" : 1]>\n'
+                   b'g (float[2] x) => (float[2] y) { y = c.Foo (x) }')
+        self.bad(1, r'Foo', 'run', 'custom.onnxtxt')
+
+
+class Rules(Case):
+    def test_list(self):
+        out = self.ok('rules').decode()
+        self.assertRegex(out, r'(?m)^substitute$')
+        self.assertRegex(out, r'(?m)^  hardswish-to-clip +ulp +HardSwish$')
+        self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
+        self.assertIn(b'rule hardswish-to-clip', self.ok('rules', 'hardswish-to-clip'))
+        self.bad(2, 'did you mean hardswish-to-clip', 'rules', 'hardswish-to-clp')
+
+    def test_explain(self):
+        r = self.run_tool('rules', 'hardswish-to-clip', '--explain', 'a', 'in.onnx')
+        self.assertEqual(r.returncode, 1)
+        self.assertIn(b'the operator is another one', r.stdout)
+
+
+if __name__ == '__main__':
+    common.main()
