@@ -15,11 +15,11 @@
 
 #define ORDERS 10
 
-static const char *const pipelines[] = {"simplify",
+static const char *const pipelines[] = {"repeat{max=8}(prune,fold,identity)",
                                         "prune",
                                         "identity",
                                         "toposort",
-                                        "prune,fold{constants},identity,prune",
+                                        "repeat{max=8}(prune,fold{constants},identity)",
                                         "fold{max-growth=inf},identity,prune",
                                         "prune,names{all}",
                                         "names"};
