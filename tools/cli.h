@@ -69,6 +69,24 @@ void cli_progress(const char *what);
 void cli_progress_clear(void);
 void cli_progress_stop(void);
 
+/* Budgets of commands that run models. */
+#define CLI_RUN_BYTES (UINT64_C(1) << 32)  /* of the results of one node */
+#define CLI_RUN_WORK (UINT64_C(1) << 42)   /* operations of a run */
+#define CLI_RUN_MEMORY (UINT64_C(8) << 30) /* values in flight count against the memory of a run */
+
+/* `--dim NAME=N`; names stay where the arguments are. cli_dim_of is a surg__dim_of. */
+typedef struct cli_dim {
+  const char *name;
+  int64_t size;
+} cli_dim;
+typedef struct cli_dims {
+  cli_dim *items;
+  size_t n;
+} cli_dims;
+bool cli_dims_take(cli_dims *d, char *arg);
+bool cli_dim_of(void *user, const char *symbol, int64_t *out);
+void cli_dims_free(cli_dims *d);
+
 /* Reads rewrite rules into the context: EXIT_DONE, or another code after a line. */
 int cli_rules_load(surg_context *ctx, const char *path);
 
@@ -137,5 +155,6 @@ int cmd_passes(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 
 #endif

@@ -11,8 +11,6 @@
 #include "eval/interpret.h"
 #include "run/run.h"
 
-#define MAX_BYTES (UINT64_C(1) << 32) /* of the results of one node */
-#define MAX_WORK (UINT64_C(1) << 42)  /* operations of a run */
 #define SHOWN 16                      /* elements of an output that are printed */
 #define ROUNDS 3                      /* made-up whole numbers: below 5, 2, 1 */
 
@@ -40,8 +38,9 @@ typedef struct pair {
 
 typedef struct job {
   cli_common common;
-  pair *inputs, *dims;
-  size_t n_inputs, n_dims;
+  pair *inputs;
+  size_t n_inputs;
+  cli_dims dims;
   const char *inputs_dir, *expect, *out, *format;
   surg__fill fill;
   uint64_t seed, max_bytes;
@@ -90,17 +89,6 @@ static int fail(const job *j, const char *name, const char *why) {
   cli_put(stderr, name);
   fprintf(stderr, ": %s\n", why);
   return EXIT_MODEL;
-}
-
-static bool size_of(void *user, const char *symbol, int64_t *out) {
-  const job *j = user;
-  uint64_t n;
-  for (size_t i = 0; i < j->n_dims; i++) {
-    if (strcmp(j->dims[i].name, symbol) != 0 || !cli_number(j->dims[i].text, &n)) continue;
-    *out = (int64_t)n;
-    return true;
-  }
-  return false;
 }
 
 /* What was given must be what the model declares. */
@@ -181,7 +169,7 @@ static int load_folder(job *j) {
 /* Inputs that nobody gave and that have no default. */
 static int make_inputs(job *j, int64_t below) {
   surg__maker maker = {.fill = j->fill, .state = j->seed, .below = below, .size = 2,
-                       .dim_of = size_of, .user = j};
+                       .dim_of = cli_dim_of, .user = &j->dims};
   for (size_t i = 0; i < surg_graph_input_count(j->g); i++) {
     const surg_value *v = surg_graph_input(j->g, i);
     if (j->given[i] || surg_value_is_initializer(v)) continue;
@@ -221,7 +209,7 @@ static int compute(job *j) {
   for (int round = 0;; round++) {
     int code = make_inputs(j, below[round]);
     if (code != EXIT_DONE) return code;
-    surg__session s = {.max_bytes = j->max_bytes, .max_work = MAX_WORK, .seed = &j->seed};
+    surg__session s = {.max_bytes = j->max_bytes, .max_work = CLI_RUN_WORK, .seed = &j->seed};
     const surg_status status = surg__session_run(&s, j->m, j->in, j->result);
     if (status == SURG_OK) return EXIT_DONE;
     /* Made-up indices may lie outside: smaller ones may not. */
@@ -370,15 +358,11 @@ enum {
 };
 
 static int take(job *j, int o, char *arg) {
-  uint64_t n;
   switch (o) {
     case OPT_INPUT:
       return push(&j->inputs, &j->n_inputs, arg) ? EXIT_DONE : cli_usage("--input NAME=FILE");
     case OPT_SIZE:
-      if (!push(&j->dims, &j->n_dims, arg) || !cli_number(j->dims[j->n_dims - 1].text, &n) ||
-          n > INT32_MAX)
-        return cli_usage("--dim NAME=N");
-      return EXIT_DONE;
+      return cli_dims_take(&j->dims, arg) ? EXIT_DONE : cli_usage("--dim NAME=N");
     case OPT_INPUTS: j->inputs_dir = arg; return EXIT_DONE;
     case OPT_EXPECT: j->expect = arg; return EXIT_DONE;
     case OPT_OUT: j->out = arg; return EXIT_DONE;
@@ -415,7 +399,7 @@ int cmd_run(int argc, char **argv) {
                                           {"max-bytes", required_argument, NULL, OPT_MAX_BYTES},
                                           CLI_COMMON_OPTIONS,
                                           {0}};
-  job j = {.seed = 1, .max_bytes = MAX_BYTES, .tolerance = {1e-3, 1e-7}};
+  job j = {.seed = 1, .max_bytes = CLI_RUN_BYTES, .tolerance = {1e-3, 1e-7}};
   cli_common_init(&j.common);
   int code = EXIT_DONE;
   bool helped = false;
@@ -432,14 +416,13 @@ int cmd_run(int argc, char **argv) {
     } else if (argc - optind != 1) {
       code = cli_usage("run takes one model: `onnxsurg run MODEL`");
     } else {
-      /* Values in flight count against the memory of a run; weights do not fit the usual limit. */
-      if (!j.common.max_memory) j.common.max_memory = UINT64_C(8) << 30;
+      if (!j.common.max_memory) j.common.max_memory = CLI_RUN_MEMORY;
       j.ctx = cli_context(&j.common);
       code = j.ctx ? run(&j, argv[optind]) : EXIT_LIMIT;
       surg_context_free(j.ctx);
     }
   }
   free(j.inputs);
-  free(j.dims);
+  cli_dims_free(&j.dims);
   return cli_flush(code);
 }

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/diag.h"
 #include "cli.h"
 #include "pass/pass.h"
+#include "run/verify.h"
 
 #define DEFAULT_PIPELINE "simplify"
 #define PIPELINE_FILE_MAX (1u << 20)
@@ -28,6 +30,7 @@ typedef struct job {
   const char *pipeline, *pipeline_where, *out_dir;
   char *pipeline_text; /* of --pass-file, or made for --opset */
   uint64_t opset;      /* of --opset; 0: none */
+  unsigned check;      /* of --check: seeds; 0: not asked for */
   bool in_place, print_pipeline, stats, time, record;
 } job;
 
@@ -39,6 +42,7 @@ enum {
   OPT_PLUGIN,
   OPT_RULES,
   OPT_OPSET,
+  OPT_CHECK,
   OPT_VERIFY_EACH,
   OPT_STATS,
   OPT_TIME,
@@ -68,6 +72,7 @@ static const struct option options[] = {
     {"plugin", required_argument, NULL, OPT_PLUGIN},
     {"rules", required_argument, NULL, OPT_RULES},
     {"opset", required_argument, NULL, OPT_OPSET},
+    {"check", optional_argument, NULL, OPT_CHECK},
     {"verify-each", no_argument, NULL, OPT_VERIFY_EACH},
     {"stats", no_argument, NULL, OPT_STATS},
     {"time-passes", no_argument, NULL, OPT_TIME},
@@ -92,7 +97,7 @@ static const char help[] =
     "usage: onnxsurg [--pass PIPELINE] IN OUT\n"
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
-    "       onnxsurg check|info|cat|ops|passes|rules|run|reduce ...\n"
+    "       onnxsurg check|info|cat|ops|passes|rules|run|verify|reduce ...\n"
     "                               (each has its own --help)\n"
     "\n"
     "Changes a model and writes it back. What no pass touches keeps its bytes. `-` is\n"
@@ -133,6 +138,8 @@ static const char help[] =
     "                          (default: on a terminal)\n"
     "  --json                  report as JSON on standard output\n"
     "  --stats, --time-passes  what each pass did, and how long it took\n"
+    "  --check[=N]             run model and result on made-up inputs before\n"
+    "                          anything is written; nothing is where they differ\n"
     "  --verify-each           check the graph after every pass\n"
     "  --print-after[=PASS]    print the model as text after PASS, or every change\n"
     "  --log FILE              each rewrite as JSON lines\n"
@@ -216,6 +223,12 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
       break;
     case OPT_RULES:
       ok = push(&j->rules, arg);
+      break;
+    case OPT_CHECK:
+      n = 1;
+      if ((arg && !cli_number(arg, &n)) || n < 1 || n > 1000)
+        return cli_usage("--check takes how many seeds: 1 to 1000");
+      j->check = (unsigned)n;
       break;
     case OPT_OPSET:
       if (!cli_number(arg, &j->opset) || !j->opset || j->opset > 1000)
@@ -440,14 +453,41 @@ static void show_pass(void *user, const char *pass) {
   cli_progress(pass);
 }
 
+/* Holds what came out against the model as it was. What cannot be run is said and no failure. */
+static surg_status check(const job *j, surg_model *before, surg_model *after) {
+  const surg__verify_options how = {.runs = j->check, .seed = 1, .max_bytes = CLI_RUN_BYTES,
+                                        .max_work = CLI_RUN_WORK, .tolerance = {1e-3, 1e-5}};
+  surg_context *ctx = surg_model_context(after);
+  surg__verify_report r;
+  surg_status s = surg__verify(before, after, &how, &r);
+  if (s == SURG_OK && r.checked == 0) {
+    surg__warn(ctx, surg_model_path(after), "not checked: %s", r.skip_why);
+  } else if (s == SURG_OK && !r.same) {
+    const char *name = NULL;
+    for (size_t i = 0; i < r.n_outputs && !name; i++)
+      if (r.outputs[i].differs) name = surg_value_name(r.outputs[i].value);
+    s = *r.failure ? surg__error(ctx, SURG_EINVALID, surg_model_path(after),
+                                 "what came out %s; nothing is written", r.failure)
+                   : surg__error(ctx, SURG_EINVALID, surg_model_path(after),
+                                 "output %s differs from what it was; nothing is written",
+                                 surg__q(ctx, name ? name : ""));
+  }
+  surg__verify_free(&r);
+  return s;
+}
+
 /* One model. `out` NULL: nothing is written. */
 static surg_status operate(const job *j, surg_context *ctx, const surg__pipeline *p, const char *in,
                            const char *out) {
   bool told = j->common.json || wants_summary(j);
   outcome o = {.in = in, .out = out, .bytes_before = file_bytes(in), .report = {.ctx = ctx}};
-  surg_model *m = NULL;
+  surg_model *m = NULL, *original = NULL;
   if (!j->common.quiet) cli_progress_start("loading");
   surg_status s = surg_load(ctx, in, &j->common.load, &m);
+  if (s == SURG_OK && j->check) {
+    original = surg_model_clone(m);
+    if (!original) s = SURG_ENOMEM;
+  }
   if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
   if (s == SURG_OK) {
     /* A dry run works on the model itself: nothing is written from it. */
@@ -455,6 +495,11 @@ static surg_status operate(const job *j, surg_context *ctx, const surg__pipeline
     run.dry_run = false;
     s = surg__run(&m, p, &run, &o.report);
   }
+  if (s == SURG_OK && original) {
+    cli_progress("checking");
+    s = check(j, original, m);
+  }
+  surg_model_free(original);
   cli_progress("saving");
   if (s == SURG_OK && j->record) s = record(m, p);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;

@@ -26,7 +26,7 @@ static const struct {
 } commands[] = {
     {"cat", cmd_cat},       {"check", cmd_check},   {"info", cmd_info},
     {"ops", cmd_ops},       {"passes", cmd_passes}, {"reduce", cmd_reduce},
-    {"rules", cmd_rules}, {"run", cmd_run}};
+    {"rules", cmd_rules}, {"run", cmd_run}, {"verify", cmd_verify}};
 
 /* Output files are unnamed until complete, so nothing has to be removed here. */
 static void fault(int signal) {

@@ -219,7 +219,19 @@ static void tell(mover *v, int64_t to) {
                 v->blockers.count - MOST_TOLD);
 }
 
+/* The move is one rewrite: it is done whole or not at all. */
+static bool anything_to_move(const mover *v, int64_t to) {
+  const int64_t model = surg_model_opset(v->m, "");
+  if (model && model != to) return true;
+  for (size_t i = 0; i < surg_model_function_count(v->m); i++) {
+    const int64_t one = surg_function_opset(surg_model_function(v->m, i), "");
+    if (one && one != to) return true;
+  }
+  return false;
+}
+
 static void move_all(mover *v, int64_t to) {
+  if (!anything_to_move(v, to) || !surg_pass_allow(v->pass)) return;
   const int64_t model = surg_model_opset(v->m, "");
   if (model && model != to) {
     v->at = model;

@@ -90,6 +90,41 @@ class Run(Case):
         self.bad(1, r'Foo', 'run', 'custom.onnxtxt')
 
 
+class Verify(Case):
+    def setUp(self):
+        super().setUp()
+        self.write('a.onnxtxt', TURN.encode())
+        self.write('b.onnxtxt', TURN.replace('y = T', 't = T').replace(' }', ' y = Relu (t) }')
+                   .encode())
+        self.write('lie.rules', b'rule lie { match { y = Relu (x) } emit opset 6.. { y = Neg (x) } }')
+
+    def test_verify(self):
+        out = self.ok('verify', 'a.onnxtxt', 'a.onnxtxt').decode()
+        self.assertRegex(out, 'y: equal; max abs 0, max rel 0\n4 runs checked, 0 not')
+        self.assertEqual(self.ok('verify', '--quiet', 'a.onnxtxt', 'a.onnxtxt'), b'')
+        r = self.run_tool('verify', '--runs', '3', 'a.onnxtxt', 'b.onnxtxt')
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stdout, rb'y: differs in 1[0-2] of 12 runs')
+        self.ok(str(EXAMPLE), 'small.onnx')
+        self.ok('verify', str(EXAMPLE), 'small.onnx')
+
+    def test_nothing_to_check(self):
+        self.write('c.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "c" : 1]>\n'
+                   b'g (float[2] x) => (float[2] y) { y = c.Foo (x) }')
+        r = self.run_tool('verify', 'c.onnxtxt', 'c.onnxtxt')
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stdout, rb'^not checked: .*Foo')
+        self.bad(2, 'two models', 'verify', 'a.onnxtxt')
+        self.bad(3, 'cannot open', 'verify', 'a.onnxtxt', 'none.onnx')
+
+    def test_check(self):
+        self.ok('--check=2', str(EXAMPLE), 'small.onnx')
+        self.ok('--check', '--opset', '11', 'a.onnxtxt', 'old.onnx')
+        self.bad(1, 'output "y" differs from what it was; nothing is written', '--check', '--rules',
+                 'lie.rules', 'b.onnxtxt', 'bad.onnx')
+        self.assertFalse(os.path.exists('bad.onnx'))
+
+
 class Rules(Case):
     def test_list(self):
         out = self.ok('rules').decode()

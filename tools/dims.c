@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `--dim NAME=N` of commands that run models. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+bool cli_dims_take(cli_dims *d, char *arg) {
+  char *eq = strchr(arg, '=');
+  uint64_t n;
+  if (!eq || eq == arg || !cli_number(eq + 1, &n) || n > INT32_MAX) return false;
+  cli_dim *grown = realloc(d->items, (d->n + 1) * sizeof *grown);
+  if (!grown) return false;
+  *eq = 0;
+  d->items = grown;
+  grown[d->n++] = (cli_dim){arg, (int64_t)n};
+  return true;
+}
+
+bool cli_dim_of(void *user, const char *symbol, int64_t *out) {
+  const cli_dims *d = user;
+  for (size_t i = 0; i < d->n; i++) {
+    if (strcmp(d->items[i].name, symbol) != 0) continue;
+    *out = d->items[i].size;
+    return true;
+  }
+  return false;
+}
+
+void cli_dims_free(cli_dims *d) {
+  free(d->items);
+}
