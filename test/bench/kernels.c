@@ -174,6 +174,9 @@ static void elementwise(uint64_t count, double copy) {
   line("Mul rows by a column", node("Mul", 2), column, 2, bytes, copy);
   line("Transpose", node("Transpose", 1), rows, 1, bytes, copy);
   free(x[1].data);
+  free(one.data);
+  free(rows[1].data);
+  free(column[1].data);
   static const char *const reduce[] = {"ReduceSum", "ReduceMax", "ReduceMean"};
   for (size_t i = 0; i < SURG_COUNT(reduce); ++i) {
     char name[64];
