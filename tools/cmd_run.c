@@ -339,6 +339,9 @@ static int run(job *j, const char *path) {
   if (code == EXIT_DONE && !j->out && !j->expect) print_outputs(j);
   for (size_t i = 0; j->in && i < n_in; i++) surg__array_drop(&j->in[i]);
   for (size_t i = 0; j->result && i < n_out; i++) surg__array_drop(&j->result[i]);
+  free(j->in);
+  free(j->result);
+  free(j->given);
   surg_model_free(j->m);
   return code;
 }
