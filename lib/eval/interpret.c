@@ -383,7 +383,9 @@ surg_status surg__session_run(surg__session *session, surg_model *model, const s
   surg__machine m = {.ctx = surg_model_context(model), .model = model, .session = session};
   surg__frame f = {0};
   surg_graph *g = surg_model_graph(model);
-  surg_status s = surg_model_status(model);
+  /* A loop that takes no turn gives outputs of the proven shape: that must not hang on whether
+   * somebody inferred before. */
+  surg_status s = surg_model_infer(model);
   session->work = 0;
   session->why = NULL;
   session->at = NULL;

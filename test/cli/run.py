@@ -117,6 +117,14 @@ class Verify(Case):
         self.bad(2, 'two models', 'verify', 'a.onnxtxt')
         self.bad(3, 'cannot open', 'verify', 'a.onnxtxt', 'none.onnx')
 
+    def test_no_turn(self):
+        """The original was never inferred, the result was: an empty stack is the same in both."""
+        self.write('loop.onnxtxt', b'''<ir_version: 8, opset_import: ["" : 13]>
+          g (float[2] x) => (float[?,?] s) <int64 n = {0}, bool c = {1}> {
+            s = Loop (n, c) <body = b (int64 i, bool d) => (bool e, z) { e = Identity (d) z = Neg (x) }>
+          }''')
+        self.ok('--check', '--opset', '14', 'loop.onnxtxt', 'out.onnx')
+
     def test_check(self):
         self.ok('--check=2', str(EXAMPLE), 'small.onnx')
         self.ok('--check', '--opset', '11', 'a.onnxtxt', 'old.onnx')
