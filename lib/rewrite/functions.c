@@ -85,6 +85,18 @@ static surg__rvalue fn_static(surg__match *m, const surg_value *v, const surg__r
   return boolean(t && surg_type_static(t, NULL));
 }
 
+/* Whether every dim is proven to be 1 or more. */
+static surg__rvalue fn_filled(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  (void)m, (void)a, (void)n;
+  const surg_type *t = tensor_type(v);
+  if (!t || !surg_type_has_rank(t)) return unknown;
+  for (size_t i = 0; i < surg_type_rank(t); i++) {
+    int64_t low, high;
+    if (!surg_dim_range(surg_type_dim(t, i), &low, &high) || low < 1) return unknown;
+  }
+  return boolean(true);
+}
+
 static surg__rvalue fn_const(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   (void)m, (void)a, (void)n;
   return boolean(v && surg_value_constant(v));
@@ -265,6 +277,16 @@ static surg__rnum *room(surg__match *m, size_t n) {
 static surg__rvalue fn_len(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   (void)m, (void)v, (void)n;
   return is_list(&a[0]) || a[0].kind == SURG__R_STRINGS ? integer((int64_t)a[0].n) : unknown;
+}
+
+/* least(list): of whole numbers. */
+static surg__rvalue fn_least(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  (void)m, (void)v, (void)n;
+  if (!known_ints(&a[0]) || a[0].n == 0) return unknown;
+  int64_t least = a[0].items[0].i;
+  for (size_t i = 1; i < a[0].n; i++)
+    if (a[0].items[i].i < least) least = a[0].items[i].i;
+  return integer(least);
 }
 
 static surg__rvalue total(const surg__rvalue *a, bool product) {
@@ -495,6 +517,7 @@ static const surg__rfn functions[] = {
     {"dim", true, 1, 1, fn_dim, "dim(x, i): dimension i, from the end where negative"},
     {"dtype", true, 0, 0, fn_dtype, "dtype(x): the element type"},
     {"fill", false, 2, 2, fn_fill, "fill(v, dims): a constant of that shape, every element v"},
+    {"filled", true, 0, 0, fn_filled, "filled(x): x is proven to have elements"},
     {"float", false, 1, 1, fn_float, "float(i)"},
     {"floats", true, 0, 0, fn_floats, "floats(x): the elements of a constant of floats"},
     {"if", false, 3, 3, fn_if, "if(c, a, b)"},
@@ -503,6 +526,7 @@ static const surg__rfn functions[] = {
     {"inverse", false, 1, 1, fn_inverse, "inverse(perm)"},
     {"is_float", false, 1, 1, fn_is_float, "is_float(dtype)"},
     {"is_int", false, 1, 1, fn_is_int, "is_int(dtype)"},
+    {"least", false, 1, 1, fn_least, "least(list): the smallest of whole numbers"},
     {"len", false, 1, 1, fn_len, "len(list)"},
     {"max", false, 2, 2, fn_max, "max(a, b)"},
     {"min", false, 2, 2, fn_min, "min(a, b)"},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matches a rule at a node: upwards from the anchor through producers, then downwards through
  * readers for what hangs beside it. Commutative nodes are tried both ways. */
+#include <math.h>
+
 #include "rewrite/rule.h"
 
 /* Which inputs of commutative nodes are taken the other way round: bit i of the i-th one. */
@@ -62,6 +64,8 @@ static bool rest_default(surg__match *m, const surg_node *n, const surg__rstmt *
     const surg__rvalue d =
         surg__rvalue_of_default(m, surg__schema_attr(schema, surg_attr_name(a)));
     if (!surg__rvalue_equal(&v, &d, &known)) return false;
+    /* A default of 0.0 is not spelled -0.0. */
+    if (v.kind == SURG__R_FLOAT && signbit(v.one.f) != signbit(d.one.f)) return false;
   }
   return true;
 }
@@ -125,7 +129,8 @@ static bool is_number(const surg_node *n, const surg_value *v, double number) {
       if (surg_tensor_read_ints(t, &i, 1) != 1 || (double)i != number) return false;
       d = number;
   }
-  if (d != number) return false;
+  /* x + 0.0 and x + -0.0 are not the same. */
+  if (d != number || signbit(d) != signbit(number)) return false;
   if (surg_tensor_rank(t) == 0) return true;
   for (size_t k = 0; k < surg_node_input_count(n); k++) {
     const surg_type *other = ranked(surg_node_input(n, k));
