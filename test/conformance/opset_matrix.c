@@ -4,7 +4,8 @@
  *   opset_matrix [--targets 7,9..24] [--refused FILE] [--wrong-allowed N] [DIR...]
  *
  * A case counts where the interpreter gets it right as it is. For each target: right; wrong (other
- * outputs, an operator that the target lacks, a finding of the checker); refused; and of those
+ * outputs on the data of the suite or on adversarial inputs, where the original runs on them; an
+ * operator that the target lacks; a finding of the checker); refused; and of those
  * refused how many cannot be done at all, because an input or output of the model is of a type that
  * the target does not have. --refused writes a line for each refusal: target, case, first reason.
  *
@@ -13,9 +14,13 @@
 #include <stdlib.h>
 
 #include "check/check.h"
+#include "pass/pass.h"
+#include "run/verify.h"
 #include "suite.h"
 
 #define MOST_TARGETS 40
+#define MOST_BYTES (1ull << 28) /* of a run on made-up inputs */
+#define MOST_WORK (1ull << 30)
 
 enum { RIGHT, WRONG, REFUSED, IMPOSSIBLE, SAME, KINDS };
 
@@ -92,7 +97,23 @@ static void found(void *user, const surg__finding *f) {
   if (f->severity == SURG_ERROR && !*why) snprintf(why, 200, "%s: %s", f->code, f->text);
 }
 
-static int judge(matrix *x, surg_model *m, const char *set, char *why, size_t n) {
+/* NaN, infinities, signed zeros and the like, which the data of the suite does not hold. */
+static int adversarial(surg_model *before, surg_model *after, char *why, size_t n) {
+  const surg__verify_options options = {.runs = 1, .seed = 1, .max_bytes = MOST_BYTES,
+                                        .max_work = MOST_WORK, .tolerance = {1e-3, 1e-5}};
+  surg__verify_report r;
+  int kind = RIGHT;
+  if (surg__verify(before, after, &options, &r) == SURG_OK && r.checked > 0 && !r.same) {
+    kind = WRONG;
+    snprintf(why, n, "made-up inputs: %.250s", *r.failure ? r.failure : "an output differs");
+  }
+  surg__verify_free(&r);
+  return kind;
+}
+
+/* Rewrites that call themselves approximate need not stand made-up inputs. */
+static int judge(matrix *x, surg_model *original, surg_model *m, surg_exactness used,
+                 const char *set, char *why, size_t n) {
   const char *op = missing(m);
   if (op) {
     snprintf(why, n, "%s is not there", op);
@@ -103,14 +124,31 @@ static int judge(matrix *x, surg_model *m, const char *set, char *why, size_t n)
     snprintf(why, n, "check: %s", finding);
     return WRONG;
   }
-  return suite_run(x->ctx, m, set, why, n) == SUITE_DIFFERS ? WRONG : RIGHT;
+  if (suite_run(x->ctx, m, set, why, n) == SUITE_DIFFERS) return WRONG;
+  return used >= SURG_APPROX ? RIGHT : adversarial(original, m, why, n);
 }
 
-static void one_target(matrix *x, const surg_model *original, const char *set, size_t t) {
+/* The pass on *m, and the worst exactness it used. */
+static surg_status convert(matrix *x, surg_model **m, int target, surg_exactness *used) {
+  char text[64];
+  surg__pipeline *p = NULL;
+  surg__run_report report = {.ctx = x->ctx};
+  const surg__run_options options = {0};
+  snprintf(text, sizeof text, "opset{to=%d}", target);
+  surg_status s = surg_context_passes(x->ctx) ? SURG_OK : SURG_ENOMEM;
+  if (s == SURG_OK) s = surg__pipeline_parse(x->ctx, text, "opset", &p);
+  if (s == SURG_OK) s = surg__run(m, p, &options, &report);
+  *used = report.worst;
+  surg__run_report_free(&report);
+  surg__pipeline_free(p);
+  return s;
+}
+
+static void one_target(matrix *x, surg_model *original, const char *set, size_t t) {
   const int target = x->targets[t];
   const int64_t opset = surg_model_opset(original, "");
-  char pipeline[64], why[300] = "";
-  snprintf(pipeline, sizeof pipeline, "opset{to=%d}", target);
+  char why[300] = "";
+  surg_exactness used = SURG_EXACT;
   if (opset == target) {
     x->n[t][0][SAME]++;
     return;
@@ -118,8 +156,8 @@ static void one_target(matrix *x, const surg_model *original, const char *set, s
   surg_model *m = surg_model_clone(original);
   surg_context_clear_error(x->ctx);
   int kind = REFUSED;
-  if (m && surg_run_pipeline(&m, pipeline) == SURG_OK) {
-    kind = judge(x, m, set, why, sizeof why);
+  if (m && convert(x, &m, target, &used) == SURG_OK) {
+    kind = judge(x, original, m, used, set, why, sizeof why);
   } else {
     const char *error = surg_context_error(x->ctx);
     snprintf(why, sizeof why, "%s", error ? error : "?");
