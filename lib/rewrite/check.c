@@ -63,14 +63,17 @@ static bool pattern_node(checker *c, surg__rstmt *s) {
   const int64_t newest = surg_schema_newest("");
   const int64_t hi = c->r->match.hi > newest ? newest : c->r->match.hi;
   const surg_schema *any = NULL;
+  bool takes = false;
   for (int64_t v = s->domain[0] ? hi : c->r->match.lo; v <= hi; v++) {
     const surg_schema *schema = schema_at(s, v);
-    if (!schema) continue;
+    if (!schema || schema == any) continue;
     any = schema;
     s->op = surg_schema_op(schema);
+    /* Old versions may not be; whether a node is, its own version says. */
     s->commutative |= (schema->flags & SURG__OP_COMMUTATIVE) && s->n_in == 2 && !s->more_in;
-    if (version_takes(s, schema)) return true;
+    takes |= version_takes(s, schema);
   }
+  if (takes) return true;
   if (!any) {
     const char *near = surg__nearest(s->op_type, c->ctx, SURG_OP_COUNT - 1, op_at);
     return FAIL(c, s->line, "no operator %s in these opsets%s%s", title(s),

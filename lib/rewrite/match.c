@@ -192,7 +192,9 @@ static uint32_t swap_bit(const surg_rule *r, uint16_t k) {
 static bool match_inputs(finder *f, uint16_t k, const surg_node *n) {
   surg__match *m = f->m;
   const surg__rstmt *s = &m->rule->match.stmts[k];
-  const bool swap = s->commutative && f->swapped >> swap_bit(m->rule, k) & 1;
+  const surg_schema *schema = surg_node_schema(n);
+  const bool swap = s->commutative && schema && schema->flags & SURG__OP_COMMUTATIVE &&
+                    f->swapped >> swap_bit(m->rule, k) & 1;
   const size_t count = surg_node_input_count(n);
   for (size_t i = 0; i < s->n_in; i++)
     if (!match_input(f, k, n, &s->in[swap ? 1 - i : i], surg_node_input(n, i))) return false;
