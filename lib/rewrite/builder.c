@@ -14,6 +14,17 @@ surg_value *surg__b_get(const surg__builder *b, const char *name) {
   return b->m->values[var_of(b, name)];
 }
 
+surg_node *surg__b_matched(const surg__builder *b) {
+  return b->m->nodes[b->m->rule->anchor];
+}
+
+bool surg__b_attrs_known(const surg__builder *b) {
+  const surg_node *n = surg__b_matched(b);
+  for (size_t i = 0; i < surg_node_attr_count(n); i++)
+    if (surg_attr_ref(surg_node_attr_at(n, i))) return false;
+  return true;
+}
+
 surg__rvalue surg__b_data(const surg__builder *b, const char *name) {
   return b->m->data[var_of(b, name)];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Emissions that text cannot say. */
 #include "io/text_codec.h"
-#include "rewrite/rule.h"
+#include "rewrite/native.h"
 
 /* y = Constant <...> (): an initializer; readers of y read it. Old versions of Constant hold few
  * types, initializers all. */
@@ -21,10 +21,18 @@ static surg_status constant_to_initializer(surg__builder *b) {
 
 static const surg__native natives[] = {
     {"initializer", constant_to_initializer, "the constant y as an initializer"},
+    {NULL, NULL, NULL},
+};
+
+/* One table for each file of emissions. */
+static const surg__native *const tables[] = {
+    natives,
+    surg__natives_attention,
 };
 
 const surg__native *surg__native_find(surg_str name) {
-  for (size_t i = 0; i < SURG_COUNT(natives); i++)
-    if (surg__text_word(name.p, name.n, natives[i].name)) return &natives[i];
+  for (size_t t = 0; t < SURG_COUNT(tables); t++)
+    for (const surg__native *n = tables[t]; n->name; n++)
+      if (surg__text_word(name.p, name.n, n->name)) return n;
   return NULL;
 }

@@ -265,14 +265,25 @@ typedef struct surg__native {
 } surg__native;
 const surg__native *surg__native_find(surg_str name);
 
+/* Dim `axis` of a value, or -1: its shape, as a value of the model. */
+typedef struct surg__bsize {
+  surg_value *of, *v;
+  int64_t axis;
+} surg__bsize;
 /* What such a function builds with. After a failure all calls do nothing. */
 struct surg__builder {
   surg__match *m;
   surg__made *made;
   surg_status status;
+  surg__bsize sizes[16]; /* asked for lately */
+  uint32_t n_sizes;
 };
 /* The value bound to a name of the pattern; NULL: absent. The name must be one of the rule. */
 surg_value *surg__b_get(const surg__builder *b, const char *name);
+/* The node the search started from. */
+surg_node *surg__b_matched(const surg__builder *b);
+/* Whether it has no attribute that refers to one of a function. */
+bool surg__b_attrs_known(const surg__builder *b);
 /* What an attribute was bound to, or what `let` of the pattern said. */
 surg__rvalue surg__b_data(const surg__builder *b, const char *name);
 /* A new node before the last root, with these inputs (NULL: absent); its first output. */

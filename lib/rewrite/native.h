@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What emissions in C share: the tables they stand in, and tensors whose element type and sizes are
+ * kept while nodes are made from them. */
+#ifndef SURG_NATIVE_H
+#define SURG_NATIVE_H
+
+#include "rewrite/rule.h"
+
+/* Each file of emissions has one; a name NULL ends it. */
+extern const surg__native surg__natives_attention[];
+
+#define SURG__BT_RANK 8u /* the most dims of a tensor that is built with */
+
+/* A size: a number, or what the model computes. A copy is as good as the original. */
+typedef struct surg__bdim {
+  int64_t n;      /* the number; -1: not known here */
+  surg_value *of; /* then it is dim `axis` of this value; with v: it is 0 only where that dim is */
+  uint32_t axis;
+  surg_value *v;  /* a vector of one int64 that holds it */
+  surg_dim dim;   /* what is proven of it */
+} surg__bdim;
+
+/* A value with what is known of it. All calls on one do nothing once the builder has failed. */
+typedef struct surg__bt {
+  surg_value *v; /* NULL: absent, or the builder failed */
+  int dtype;
+  uint32_t rank;
+  surg__bdim d[SURG__BT_RANK];
+} surg__bt;
+
+/* The value bound to a name. False: absent, or its element type or rank is not known. */
+bool surg__bt_get(const surg__builder *b, const char *name, surg__bt *out);
+/* Any value, of a type that must be known. */
+bool surg__bt_of(surg_value *v, surg__bt *out);
+bool surg__bt_static(const surg__bt *x); /* all sizes are numbers */
+/* Elements of a static tensor; false: not static, or more than `most`. */
+bool surg__bt_count(const surg__bt *x, uint64_t most, uint64_t *count);
+
+surg__bdim surg__bd(int64_t n);
+bool surg__bd_same(const surg__bdim *a, const surg__bdim *b);
+bool surg__bd_filled(const surg__bdim *a); /* known not to be 0 */
+/* Sizes computed where they are no numbers; divisions are those without remainder. */
+surg__bdim surg__bd_add(surg__builder *b, surg__bdim x, surg__bdim y);
+surg__bdim surg__bd_sub(surg__builder *b, surg__bdim x, surg__bdim y);
+surg__bdim surg__bd_mul(surg__builder *b, surg__bdim x, surg__bdim y);
+surg__bdim surg__bd_div(surg__builder *b, surg__bdim x, surg__bdim y);
+/* As a vector of int64. */
+surg_value *surg__bd_vector(surg__builder *b, const surg__bdim *d, size_t n);
+/* One as a scalar of a type. */
+surg__bt surg__bd_scalar(surg__builder *b, surg__bdim d, int dtype);
+
+/* Constants. */
+surg__bt surg__bt_scalar(surg__builder *b, int dtype, double v);
+surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint32_t rank,
+                          const double *numbers);
+/* 0, 1, ... as a vector of int32 or int64. */
+surg__bt surg__bt_range(surg__builder *b, surg__bdim n, int dtype);
+
+/* Nodes. Axes are counted from the front. */
+surg__bt surg__bt_unary(surg__builder *b, const char *op, surg__bt x);
+surg__bt surg__bt_binary(surg__builder *b, const char *op, surg__bt x, surg__bt y);
+surg__bt surg__bt_number(surg__builder *b, const char *op, surg__bt x, double y); /* y: scalar */
+surg__bt surg__bt_where(surg__builder *b, surg__bt c, surg__bt x, surg__bt y);
+surg__bt surg__bt_matmul(surg__builder *b, surg__bt x, surg__bt y);
+surg__bt surg__bt_cast(surg__builder *b, surg__bt x, int dtype);
+surg__bt surg__bt_reshape(surg__builder *b, surg__bt x, const surg__bdim *d, uint32_t rank);
+surg__bt surg__bt_unsqueeze(surg__builder *b, surg__bt x, uint32_t axis);
+surg__bt surg__bt_transpose(surg__builder *b, surg__bt x, const int64_t *perm);
+surg__bt surg__bt_swap(surg__builder *b, surg__bt x, uint32_t i, uint32_t j);
+surg__bt surg__bt_concat(surg__builder *b, const surg__bt *x, size_t n, uint32_t axis);
+surg__bt surg__bt_slice(surg__builder *b, surg__bt x, uint32_t axis, surg__bdim lo, surg__bdim hi);
+surg__bt surg__bt_gather(surg__builder *b, surg__bt x, surg__bt at, uint32_t axis);
+surg__bt surg__bt_expand(surg__builder *b, surg__bt x, const surg__bdim *d, uint32_t rank);
+surg__bt surg__bt_softmax(surg__builder *b, surg__bt x); /* over the last axis */
+surg__bt surg__bt_reduce(surg__builder *b, const char *op, surg__bt x, uint32_t axis, bool keep);
+
+/* x takes over the value of that name, which is read from then on. To be called before other nodes
+ * read x. Without such a value: x. */
+surg__bt surg__bt_result(surg__builder *b, const char *name, surg__bt x);
+
+#endif
