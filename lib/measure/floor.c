@@ -18,15 +18,20 @@ typedef struct fit {
 
 /* --- what is known of the node --- */
 
-static const surg_type *type_of(const surg_value *v) {
-  const surg_type *t = surg_value_type(v);
-  return t ? t : surg_value_declared_type(v);
-}
-
+/* Ranks and dims decide what a node means, and declarations of them are often stale: an engine warns
+ * at most and goes by what it computes. So they count where they are proven alone. */
 static const surg_type *ranked_input(const surg_node *n, int64_t i) {
   const surg_value *v = surg_node_input(n, (size_t)i);
-  const surg_type *t = v ? type_of(v) : NULL;
+  const surg_type *t = v ? surg_value_type(v) : NULL;
   return t && surg_type_has_rank(t) ? t : NULL;
+}
+
+/* What a value is a tensor (a sequence, ...) of. A declaration serves where nothing is proven, behind
+ * operators nobody knows: engines refuse a model that declares another element type than they find,
+ * and what is asked here is which versions take the type, not what the node does with it. */
+static const surg_type *element_type_of(const surg_value *v) {
+  const surg_type *t = surg_value_type(v);
+  return t ? t : surg_value_declared_type(v);
 }
 
 /* Attribute or default; false where neither is there or the attribute is one of a function. */
@@ -288,7 +293,7 @@ static bool type_fits(const fit *f, bool output, size_t i, uint8_t bound[MOST_BO
   const surg__param *from = surg__schema_formal(f->from, output, i);
   const surg__param *to = surg__schema_formal(f->to, output, i);
   if (!v || !from || !to) return true;
-  const surg_type *t = type_of(v);
+  const surg_type *t = element_type_of(v);
   const int dtype = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : 0;
   if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) {
     if (set_fits(f, t, from, to)) return true;
