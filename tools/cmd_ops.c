@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "cli.h"
-#include "ir/ir.h"
+#include "ir/ir.h" /* for surg__locate_node alone */
 #include "measure/measure.h"
 #include "ops.h"
 

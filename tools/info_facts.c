@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "info.h"
-#include "ir/ir.h"
 
 static void add_weight(info_facts *f, const surg_tensor *t) {
   const int dtype = t ? surg_tensor_dtype(t) : 0;

@@ -5,7 +5,6 @@
 
 #include "check/check.h"
 #include "info.h"
-#include "ir/ir.h"
 
 static json_t *number(uint64_t n) {
   return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);

@@ -4,7 +4,6 @@
 
 #include "check/check.h"
 #include "info.h"
-#include "ir/ir.h"
 
 #define SHOWN_OPS 12
 

@@ -2,8 +2,9 @@
 /* The oldest opset a node fits: back from version to version of its operator, as long as the older
  * one takes its attributes, inputs, outputs and types, and means the same by
  * lib/schema/steps.table. */
+#include <onnxsurg/onnxsurg.h>
+
 #include "base/dtype.h"
-#include "ir/ir.h"
 #include "measure/measure.h"
 #include "schema/text.h"
 
