@@ -2,8 +2,10 @@
 /* Makes fixed dims of inputs symbols: `input.0=N`, several inputs with one symbol if need be. What
  * follows from it is followed through the graph; a constant target of Reshape that holds the old
  * number copies the dim instead, or computes it (-1), where that is the one way in which the shapes
- * fit for every size. Declared outputs and value_info follow. What may hold the old number still is
- * told with --stats.
+ * fit. That a target fits is proven with the expressions of the dims, for every size from 1 on; where
+ * they do not say, it is tried at SAMPLES sizes, smaller and larger ones. That another target does not
+ * fit is shown by a size at which it fails. --stats tells which it was, and what may hold the old
+ * number still. Declared outputs and value_info follow.
  *
  *   before: (float[2,3,4] x) => (float[2,12] y) <int64[2] t = {2,12}> { y = Reshape (x, t) }
  *   after:  (float[N,3,4] x) => (float[N,12] y) <int64[2] t2 = {0,12}> { y = Reshape (x, t2) }
@@ -17,7 +19,8 @@
 
 #define TEXT 1024
 #define RANK 32    /* of tensors that are followed */
-#define SAMPLES 12 /* sizes at which shapes must fit: sizes are polynomials of low degree */
+#define SAMPLES 20 /* sizes at which shapes must fit that are not proven to; the first is the old */
+#define OTHER 1009 /* what symbols are that were there before: no size that anything divides by */
 #define ROUNDS 64  /* of inference, each mends what the one before made visible */
 
 typedef struct key {
@@ -32,7 +35,7 @@ typedef struct state {
   surg_model *m;
   key *keys;
   size_t n;
-  int64_t shift; /* what surg_dim_eval is asked about: old sizes plus so much */
+  size_t sample; /* what surg_dim_eval is asked about */
   bool changed;
 } state;
 
@@ -86,25 +89,39 @@ static surg_pass_result open_input(state *s, const key *k) {
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* What a symbol is at a sample; symbols that were there before are some size of their own. */
+/* A size to try. Symbols take the steps in different orders, so that no two stay a fixed number
+ * apart; all are the old size at sample 0. */
+static int64_t size_at(int64_t old, size_t sample, size_t symbol) {
+  static const int16_t steps[16] = {0, 1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 63, 64, 97, 128, 255};
+  if (sample < 16) return old + steps[sample * (2 * symbol + 1) % 16];
+  const int64_t less = old - steps[(sample - 15) * (symbol + 1) % 16];
+  return less > 1 ? less : 1;
+}
+
 static bool size_of(void *user, const char *name, const surg_value *value, size_t axis,
                     int64_t *out) {
   const state *s = user;
   (void)value, (void)axis;
-  *out = 5;
+  *out = OTHER;
   for (size_t i = 0; name && i < s->n; i++)
-    if (strcmp(s->keys[i].symbol, name) == 0) *out = s->keys[i].old + s->shift;
+    if (strcmp(s->keys[i].symbol, name) == 0) {
+      *out = size_at(s->keys[i].old, s->sample, i);
+      break;
+    }
   return true;
 }
 
-static bool dim_at(state *s, surg_dim d, int64_t shift, int64_t *out) {
-  s->shift = shift;
+static bool dim_at(state *s, surg_dim d, size_t sample, int64_t *out) {
+  s->sample = sample;
   return surg_dim_eval(d, size_of, s, out);
 }
 
 static bool varies(state *s, surg_dim d) {
   int64_t a, b;
-  return d.value < 0 && dim_at(s, d, 0, &a) && dim_at(s, d, 1, &b) && a != b;
+  if (d.value >= 0 || !dim_at(s, d, 0, &a)) return false;
+  for (size_t k = 1; k < SAMPLES; k++)
+    if (dim_at(s, d, k, &b) && a != b) return true;
+  return false;
 }
 
 static bool type_varies(state *s, const surg_type *t) {
@@ -113,39 +130,61 @@ static bool type_varies(state *s, const surg_type *t) {
   return false;
 }
 
-/* The shape a target gives at a sample; false: it fits no tensor of x there. */
-static bool shape_at(state *s, const surg_type *x, const int64_t *target, size_t n, int64_t shift,
-                     int64_t out[RANK]) {
+typedef enum fit { FITS_NOT, FITS_TRIED, FITS_PROVEN } fit;
+
+/* The shape a target gives at a sample. FITS_NOT: it fits no tensor of x there, and `*none` where
+ * there is no such tensor: at small sizes windows may not fit. */
+static fit shape_at(state *s, const surg_type *x, const int64_t *target, size_t n, size_t sample,
+                    int64_t out[RANK], bool *none) {
   int64_t total = 1, rest = 1, open = -1;
+  *none = false;
   for (size_t i = 0; i < surg_type_rank(x); i++) {
     int64_t d;
-    if (!dim_at(s, surg_type_dim(x, i), shift, &d) || d <= 0 ||
-        __builtin_mul_overflow(total, d, &total))
-      return false;
+    if (!dim_at(s, surg_type_dim(x, i), sample, &d) || __builtin_mul_overflow(total, d, &total))
+      return FITS_NOT;
+    *none |= d <= 0;
   }
+  if (*none) return FITS_NOT;
   for (size_t i = 0; i < n; i++) {
     out[i] = target[i];
     if (target[i] == 0 &&
-        (i >= surg_type_rank(x) || !dim_at(s, surg_type_dim(x, i), shift, &out[i])))
-      return false;
+        (i >= surg_type_rank(x) || !dim_at(s, surg_type_dim(x, i), sample, &out[i])))
+      return FITS_NOT;
     if (target[i] == -1) open = (int64_t)i;
     else if (__builtin_mul_overflow(rest, out[i], &rest))
-      return false;
+      return FITS_NOT;
   }
-  if (open < 0) return total == rest;
-  if (rest <= 0 || total % rest) return false;
+  if (open < 0) return total == rest ? FITS_TRIED : FITS_NOT;
+  if (rest <= 0 || total % rest) return FITS_NOT;
   out[open] = total / rest;
-  return true;
+  return FITS_TRIED;
 }
 
-/* Whether a target fits at every sample, and where the old size is gives `old`. */
-static bool fits(state *s, const surg_type *x, const int64_t *target, size_t n,
-                 const int64_t *old) {
+/* Whether the expressions of the dims say that a target fits x at every size. */
+static bool proven(const state *s, const surg_type *x, const int64_t *target, size_t n) {
+  surg_dim dims[RANK], by[RANK], rest;
+  size_t k = 0;
+  bool open = false;
+  for (size_t i = 0; i < surg_type_rank(x); i++) dims[i] = surg_type_dim(x, i);
+  for (size_t i = 0; i < n; i++) {
+    open |= target[i] == -1;
+    if (target[i] == 0) by[k++] = dims[i];
+    else if (target[i] > 0)
+      by[k++] = (surg_dim){.value = target[i]};
+  }
+  return surg_dims_over(s->m, dims, surg_type_rank(x), by, k, &rest) && (open || rest.value == 1);
+}
+
+/* Whether a target fits, and where the old size is gives `old`. */
+static fit fits(state *s, const surg_type *x, const int64_t *target, size_t n, const int64_t *old) {
   int64_t out[RANK];
-  for (int64_t k = 0; k < SAMPLES; k++)
-    if (!shape_at(s, x, target, n, k, out) || (k == 0 && memcmp(out, old, n * sizeof *out) != 0))
-      return false;
-  return true;
+  bool none;
+  if (!shape_at(s, x, target, n, 0, out, &none) || memcmp(out, old, n * sizeof *out) != 0)
+    return FITS_NOT;
+  if (proven(s, x, target, n)) return FITS_PROVEN;
+  for (size_t k = 1; k < SAMPLES; k++)
+    if (!shape_at(s, x, target, n, k, out, &none) && !none) return FITS_NOT;
+  return FITS_TRIED;
 }
 
 /* Whether element i of the target is the dim in its place, and so are all before it. */
@@ -166,8 +205,9 @@ static size_t suffix(const surg_type *x, const int64_t *old, size_t n) {
 }
 
 /* The one other target that fits: leading dims that are carried over become 0; else one element is
- * computed, if only one can be. Trailing dims that are carried over stay. */
-static bool mend(state *s, const surg_type *x, int64_t *target, size_t n, const int64_t *old) {
+ * computed, if only one can be. Trailing dims that are carried over stay. FITS_NOT: there is none,
+ * or the target fits as it is. */
+static fit mend(state *s, const surg_type *x, int64_t *target, size_t n, const int64_t *old) {
   int64_t with_zeros[RANK];
   bool any = false, has_open = false;
   memcpy(with_zeros, target, n * sizeof *target);
@@ -177,27 +217,30 @@ static bool mend(state *s, const surg_type *x, int64_t *target, size_t n, const 
     with_zeros[i] = 0;
     any = true;
   }
-  if (any && fits(s, x, with_zeros, n, old)) {
+  fit found = any ? fits(s, x, with_zeros, n, old) : FITS_NOT;
+  if (found) {
     memcpy(target, with_zeros, n * sizeof *target);
-    return true;
+    return found;
   }
-  if (!any && fits(s, x, target, n, old)) return false;
+  if (!any && fits(s, x, target, n, old)) return FITS_NOT;
   const size_t end = suffix(x, old, n);
-  size_t found = n;
+  size_t at = n;
   for (size_t i = 0; i < end && !has_open; i++) {
     const int64_t was = with_zeros[i];
     if (was <= 0) continue;
     with_zeros[i] = -1;
-    if (fits(s, x, with_zeros, n, old)) {
-      if (found != n) return false; /* two ways: which one was meant? */
-      found = i;
+    const fit one = fits(s, x, with_zeros, n, old);
+    if (one && at != n) return FITS_NOT; /* two ways: which one was meant? */
+    if (one) {
+      at = i;
+      found = one;
     }
     with_zeros[i] = was;
   }
-  if (found == n) return false;
-  with_zeros[found] = -1;
+  if (!found) return FITS_NOT;
+  with_zeros[at] = -1;
   memcpy(target, with_zeros, n * sizeof *target);
-  return true;
+  return found;
 }
 
 /* ---- Reshape --------------------------------------------------------------------------------- */
@@ -215,7 +258,6 @@ static surg_pass_result set_target(state *s, surg_node *n, const int64_t *target
       !surg_value_is_pinned(old) && !surg_pass_keeps_value(s->p, old) &&
       surg_value_erase_initializer(old))
     return SURG_PASS_FAILED;
-  surg_pass_count(s->p, "targets opened", 1);
   s->changed = true;
   return SURG_PASS_CHANGED;
 }
@@ -229,12 +271,18 @@ static surg_pass_result visit(state *s, surg_node *n) {
       surg_node_int(n, "allowzero", 0) != 0 || !type_varies(s, type))
     return SURG_PASS_UNCHANGED;
   const int64_t count = surg_tensor_read_ints(c, target, RANK);
-  if (count < 1 || !shape_at(s, type, target, (size_t)count, 0, old)) return SURG_PASS_UNCHANGED;
+  bool none;
+  if (count < 1 || !shape_at(s, type, target, (size_t)count, 0, old, &none))
+    return SURG_PASS_UNCHANGED;
   int64_t before[RANK];
   memcpy(before, target, sizeof before);
-  if (!mend(s, type, target, (size_t)count, old) ||
-      memcmp(before, target, (size_t)count * sizeof *target) == 0)
+  const fit found = mend(s, type, target, (size_t)count, old);
+  if (!found || memcmp(before, target, (size_t)count * sizeof *target) == 0)
     return SURG_PASS_UNCHANGED;
+  surg_pass_count(s->p, "targets opened", 1);
+  if (found == FITS_TRIED) surg_pass_count(s->p, "targets that fit at every size tried", 1);
+  surg_pass_note(s->p, n, found == FITS_PROVEN ? "target opened: proven to fit at every size"
+                                               : "target opened: it fits at every size tried");
   return set_target(s, n, target, (size_t)count);
 }
 
@@ -307,15 +355,15 @@ static bool is_old(const state *s, int64_t v) {
 }
 
 /* Whether a constant may have been made for the old sizes: it has one among its elements, or as a
- * dim (1 as a dim says nothing). */
-static bool holds_old(const state *s, const surg_value *v) {
+ * dim (1 as a dim says nothing, nor does the length of a target). */
+static bool holds_old(const state *s, const surg_value *v, bool target) {
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
   int64_t e[RANK];
   if (!t) return false;
   const int64_t count = surg_tensor_read_ints(t, e, RANK);
   for (int64_t i = 0; i < count; i++)
     if (is_old(s, e[i])) return true;
-  for (size_t i = 0; i < surg_tensor_rank(t); i++)
+  for (size_t i = 0; !target && i < surg_tensor_rank(t); i++)
     if (surg_tensor_dims(t)[i] > 1 && is_old(s, surg_tensor_dims(t)[i])) return true;
   return false;
 }
@@ -335,7 +383,8 @@ static bool concerned(state *s, const surg_node *n) {
 static void tell_node(state *s, surg_node *n) {
   if (!concerned(s, n)) return;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
-    if (!holds_old(s, surg_node_input(n, i))) continue;
+    const bool target = i == 1 && surg_node_op(n) == SURG_OP_Reshape;
+    if (!holds_old(s, surg_node_input(n, i), target)) continue;
     char text[80];
     snprintf(text, sizeof text, "the constant of input %zu may hold the old size", i);
     surg_pass_count(s->p, "constants that may hold the old size", 1);
@@ -347,7 +396,7 @@ static void tell_left(state *s) {
   for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) tell_node(s, n);
     for (size_t i = 0; i < surg_graph_output_count(g); i++)
-      if (holds_old(s, surg_graph_output(g, i))) {
+      if (holds_old(s, surg_graph_output(g, i), false)) {
         surg_pass_count(s->p, "constants that may hold the old size", 1);
         surg_pass_note(s->p, NULL, "an output is a constant that may hold the old size");
       }

@@ -208,6 +208,21 @@ bool surg_dim_range(surg_dim dim, int64_t *low, int64_t *high) {
   return dim.value >= 0 || dim.expr;
 }
 
+static const surg_expr *product_of(surg_model *m, const surg_dim *dims, size_t n) {
+  const surg_expr *e = surg__expr_num(m, 1);
+  for (size_t i = 0; e && i < n; i++)
+    e = surg__expr_mul(e, dims[i].value >= 0 ? surg__expr_num(m, dims[i].value) : dims[i].expr);
+  return e;
+}
+
+bool surg_dims_over(surg_model *m, const surg_dim *dims, size_t n, const surg_dim *by, size_t k,
+                    surg_dim *out) {
+  if (!m || m->status != SURG_OK || (n && !dims) || (k && !by) || !out) return false;
+  const surg_expr *e = surg__expr_div_exact(product_of(m, dims, n), product_of(m, by, k));
+  if (e) *out = surg__expr_dim(e);
+  return e && surg__expr_at_least_num(e, 0);
+}
+
 /* --- copies --- */
 
 static const surg_expr *copy_symbol(surg_model *to, const surg_expr *e) {

@@ -114,6 +114,28 @@ START_TEST(overflow_is_unknown) {
 }
 END_TEST
 
+START_TEST(products_over_products) {
+  surg_dim out;
+  const surg_dim n = surg__expr_dim(sym("N")), half = surg__expr_dim(DIV(sym("H"), num(2)));
+  const surg_dim two = {.value = 2}, three = {.value = 3}, zero = {.value = 0};
+  const surg_dim unknown = {.value = -1};
+  ck_assert(surg_dims_over(model, (surg_dim[]){n, three, two}, 3, (surg_dim[]){n, two}, 2, &out));
+  ck_assert_int_eq(out.value, 3);
+  ck_assert(surg_dims_over(model, (surg_dim[]){n, half}, 2, (surg_dim[]){half}, 1, &out));
+  ck_assert_str_eq(surg_dim_text(model, out), "N");
+  ck_assert(surg_dims_over(model, NULL, 0, NULL, 0, &out));
+  ck_assert_int_eq(out.value, 1);
+  ck_assert(!surg_dims_over(model, &n, 1, &two, 1, &out));
+  ck_assert(!surg_dims_over(model, &two, 1, &n, 1, &out));
+  ck_assert(!surg_dims_over(model, &two, 1, &three, 1, &out));
+  ck_assert(!surg_dims_over(model, &n, 1, &zero, 1, &out));
+  ck_assert(!surg_dims_over(model, &unknown, 1, &two, 1, &out));
+  const surg_dim most = {.value = INT64_MAX};
+  ck_assert(!surg_dims_over(model, (surg_dim[]){most, two}, 2, &two, 1, &out));
+  ck_assert(!surg_dims_over(NULL, &n, 1, &two, 1, &out));
+}
+END_TEST
+
 START_TEST(assumptions) {
   int64_t lo, hi;
   ck_assert_int_eq(surg_model_assume_dim(model, "N=1..64"), SURG_OK);
@@ -362,6 +384,7 @@ int main(void) {
   tcase_set_timeout(c, 60);
   tcase_add_test(c, forms);
   tcase_add_test(c, overflow_is_unknown);
+  tcase_add_test(c, products_over_products);
   tcase_add_test(c, assumptions);
   tcase_add_loop_test(c, random_expressions, 0, 60);
   tcase_add_test(c, clones);
