@@ -60,6 +60,12 @@ bool cli_out_of_memory(surg_context *ctx) {
   return true;
 }
 
+bool cli_real(const char *text, double *out) {
+  char *end;
+  *out = strtod(text, &end);
+  return *text && !*end && *out >= 0;
+}
+
 bool cli_number(const char *text, uint64_t *out) {
   static const struct {
     const char *suffix;

@@ -39,6 +39,8 @@ bool cli_out_of_memory(surg_context *ctx);
 
 /* "12", "4KiB", "1.5GiB"-less: whole numbers with an optional KiB, MiB, GiB. */
 bool cli_number(const char *text, uint64_t *out);
+/* A number that is not negative, such as a tolerance. */
+bool cli_real(const char *text, double *out);
 /* One line on standard error that ends in "try `onnxsurg --help`"; returns EXIT_USAGE. */
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Reports a bad option as getopt_long left it, with the nearest known one. */

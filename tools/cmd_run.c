@@ -76,12 +76,6 @@ static bool take_fill(const char *word, surg__fill *out) {
   return false;
 }
 
-static bool take_real(const char *text, double *out) {
-  char *end;
-  *out = strtod(text, &end);
-  return *text && !*end && *out >= 0;
-}
-
 /* --- inputs --- */
 
 static int fail(const job *j, const char *name, const char *why) {
@@ -381,9 +375,9 @@ static int take(job *j, int o, char *arg) {
     case OPT_MAX_BYTES:
       return cli_number(arg, &j->max_bytes) ? EXIT_DONE : cli_usage("--max-bytes takes a number");
     case OPT_RTOL:
-      return take_real(arg, &j->tolerance.relative) ? EXIT_DONE : cli_usage("--rtol takes a number");
+      return cli_real(arg, &j->tolerance.relative) ? EXIT_DONE : cli_usage("--rtol takes a number");
     case OPT_ATOL:
-      return take_real(arg, &j->tolerance.absolute) ? EXIT_DONE : cli_usage("--atol takes a number");
+      return cli_real(arg, &j->tolerance.absolute) ? EXIT_DONE : cli_usage("--atol takes a number");
     default: return cli_common_option(&j->common, o, arg);
   }
 }

@@ -10,7 +10,6 @@
 #include "base/diag.h"
 #include "cli.h"
 #include "pass/pass.h"
-#include "run/verify.h"
 
 #define DEFAULT_PIPELINE "simplify"
 #define PIPELINE_FILE_MAX (1u << 20)
@@ -30,7 +29,8 @@ typedef struct job {
   const char *pipeline, *pipeline_where, *out_dir;
   char *pipeline_text; /* of --pass-file, or made for --opset */
   uint64_t opset;      /* of --opset; 0: none */
-  unsigned check;      /* of --check: seeds; 0: not asked for */
+  bool check;
+  surg__proof_options proof;
   bool in_place, print_pipeline, stats, time, record;
 } job;
 
@@ -43,6 +43,7 @@ enum {
   OPT_RULES,
   OPT_OPSET,
   OPT_CHECK,
+  OPT_CHECK_RTOL,
   OPT_VERIFY_EACH,
   OPT_STATS,
   OPT_TIME,
@@ -73,6 +74,7 @@ static const struct option options[] = {
     {"rules", required_argument, NULL, OPT_RULES},
     {"opset", required_argument, NULL, OPT_OPSET},
     {"check", optional_argument, NULL, OPT_CHECK},
+    {"check-rtol", required_argument, NULL, OPT_CHECK_RTOL},
     {"verify-each", no_argument, NULL, OPT_VERIFY_EACH},
     {"stats", no_argument, NULL, OPT_STATS},
     {"time-passes", no_argument, NULL, OPT_TIME},
@@ -138,8 +140,13 @@ static const char help[] =
     "                          (default: on a terminal)\n"
     "  --json                  report as JSON on standard output\n"
     "  --stats, --time-passes  what each pass did, and how long it took\n"
-    "  --check[=N]             run model and result on made-up inputs before\n"
-    "                          anything is written; nothing is where they differ\n"
+    "  --check[=N]             run model and result on made-up inputs (of N seeds)\n"
+    "                          before anything is written; where they differ nothing\n"
+    "                          is, and the pass is named\n"
+    "  --check=each            the same after every pass; one that changes what is\n"
+    "                          computed is left out\n"
+    "  --check-rtol X          by how much floats may differ (by what the passes are:\n"
+    "                          exact ones keep every bit)\n"
     "  --verify-each           check the graph after every pass\n"
     "  --print-after[=PASS]    print the model as text after PASS, or every change\n"
     "  --log FILE              each rewrite as JSON lines\n"
@@ -195,6 +202,19 @@ static int read_pipeline(job *j, const char *path) {
   return EXIT_DONE;
 }
 
+static int take_check(job *j, const char *arg) {
+  uint64_t n = 1;
+  j->check = true;
+  if (arg && strcmp(arg, "each") == 0) {
+    j->proof.each = true;
+    return EXIT_DONE;
+  }
+  if ((arg && !cli_number(arg, &n)) || n < 1 || n > 1000)
+    return cli_usage("--check takes how many seeds, 1 to 1000, or `each`");
+  j->proof.seeds = (unsigned)n;
+  return EXIT_DONE;
+}
+
 static int take_option(job *j, int o, const char *arg, words *outputs) {
   uint64_t n;
   bool ok = true;
@@ -225,10 +245,11 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
       ok = push(&j->rules, arg);
       break;
     case OPT_CHECK:
-      n = 1;
-      if ((arg && !cli_number(arg, &n)) || n < 1 || n > 1000)
-        return cli_usage("--check takes how many seeds: 1 to 1000");
-      j->check = (unsigned)n;
+      return take_check(j, arg);
+    case OPT_CHECK_RTOL:
+      if (!cli_real(arg, &j->proof.rtol))
+        return cli_usage("--check-rtol takes a number, such as 1e-3");
+      j->check = true;
       break;
     case OPT_OPSET:
       if (!cli_number(arg, &j->opset) || !j->opset || j->opset > 1000)
@@ -371,7 +392,25 @@ typedef struct outcome {
   cli_stats before, after;
   uint64_t bytes_before, bytes_after;
   surg__run_report report;
+  surg__proof proof;
+  bool check;
 } outcome;
+
+static void print_proof(FILE *f, const surg__proof *p) {
+  fprintf(f, "  checked: %u runs, equal", p->checked);
+  if (p->skipped) fprintf(f, "; %u more say nothing: the model fails on their inputs", p->skipped);
+  if (p->left_out) fprintf(f, "; passes left out: %u", p->left_out);
+  fputc('\n', f);
+}
+
+static json_t *json_proof(const surg__proof *p) {
+  json_t *j = json_object();
+  json_object_set_new(j, "checked", json_integer(p->checked));
+  json_object_set_new(j, "skipped", json_integer(p->skipped));
+  json_object_set_new(j, "left_out", json_integer(p->left_out));
+  if (p->skipped) json_object_set_new(j, "why", cli_text_json(p->why));
+  return j;
+}
 
 static void print_summary(const outcome *o) {
   FILE *f = stderr;
@@ -389,6 +428,7 @@ static void print_summary(const outcome *o) {
             cli_bytes(o->bytes_after));
   fprintf(f, "  exactness: %s%s\n", surg__exactness_name(o->report.worst),
           o->report.limit_reached ? "; the rewrite limit left work undone" : "");
+  if (o->check) print_proof(f, &o->proof);
 }
 
 static json_t *json_side(const cli_stats *s, uint64_t bytes) {
@@ -413,6 +453,7 @@ static void print_json(surg_context *ctx, const outcome *o) {
   json_object_set_new(j, "after", json_side(&o->after, o->bytes_after));
   json_t *run = b.p && !b.failed ? json_loads(b.p, 0, NULL) : NULL;
   if (run) json_object_set_new(j, "run", run);
+  if (o->check) json_object_set_new(j, "check", json_proof(&o->proof));
   json_dumpf(j, stdout, JSON_INDENT(2));
   putchar('\n');
   json_decref(j);
@@ -453,26 +494,15 @@ static void show_pass(void *user, const char *pass) {
   cli_progress(pass);
 }
 
-/* Holds what came out against the model as it was. What cannot be run is said and no failure. */
-static surg_status check(const job *j, surg_model *before, surg_model *after) {
-  const surg__verify_options how = {.runs = j->check, .seed = 1, .max_bytes = CLI_RUN_BYTES,
-                                        .max_work = CLI_RUN_WORK, .tolerance = {1e-3, 1e-5}};
-  surg_context *ctx = surg_model_context(after);
-  surg__verify_report r;
-  surg_status s = surg__verify(before, after, &how, &r);
-  if (s == SURG_OK && r.checked == 0) {
-    surg__warn(ctx, surg_model_path(after), "not checked: %s", r.skip_why);
-  } else if (s == SURG_OK && !r.same) {
-    const char *name = NULL;
-    for (size_t i = 0; i < r.n_outputs && !name; i++)
-      if (r.outputs[i].differs) name = surg_value_name(r.outputs[i].value);
-    s = *r.failure ? surg__error(ctx, SURG_EINVALID, surg_model_path(after),
-                                 "what came out %s; nothing is written", r.failure)
-                   : surg__error(ctx, SURG_EINVALID, surg_model_path(after),
-                                 "output %s differs from what it was; nothing is written",
-                                 surg__q(ctx, name ? name : ""));
-  }
-  surg__verify_free(&r);
+/* A dry run works on the model itself: nothing is written from it. */
+static surg_status run_passes(const job *j, surg_model **m, const surg__pipeline *p, outcome *o) {
+  surg__run_options run = j->run;
+  run.dry_run = false;
+  if (!j->check) return surg__run(m, p, &run, &o->report);
+  const surg_status s = surg__run_proven(m, p, &run, &j->proof, &o->report, &o->proof);
+  if (s == SURG_OK && o->proof.checked == 0)
+    surg__warn(surg_model_context(*m), surg_model_path(*m), "not checked: %s",
+               *o->proof.why ? o->proof.why : "no reason");
   return s;
 }
 
@@ -480,26 +510,12 @@ static surg_status check(const job *j, surg_model *before, surg_model *after) {
 static surg_status operate(const job *j, surg_context *ctx, const surg__pipeline *p, const char *in,
                            const char *out) {
   bool told = j->common.json || wants_summary(j);
-  outcome o = {.in = in, .out = out, .bytes_before = file_bytes(in), .report = {.ctx = ctx}};
-  surg_model *m = NULL, *original = NULL;
+  outcome o = {.in = in, .out = out, .check = j->check, .bytes_before = file_bytes(in), .report = {.ctx = ctx}};
+  surg_model *m = NULL;
   if (!j->common.quiet) cli_progress_start("loading");
   surg_status s = surg_load(ctx, in, &j->common.load, &m);
-  if (s == SURG_OK && j->check) {
-    original = surg_model_clone(m);
-    if (!original) s = SURG_ENOMEM;
-  }
   if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
-  if (s == SURG_OK) {
-    /* A dry run works on the model itself: nothing is written from it. */
-    surg__run_options run = j->run;
-    run.dry_run = false;
-    s = surg__run(&m, p, &run, &o.report);
-  }
-  if (s == SURG_OK && original) {
-    cli_progress("checking");
-    s = check(j, original, m);
-  }
-  surg_model_free(original);
+  if (s == SURG_OK) s = run_passes(j, &m, p, &o);
   cli_progress("saving");
   if (s == SURG_OK && j->record) s = record(m, p);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
@@ -676,6 +692,9 @@ static int run_job(job *j, words *outputs, char **args, int n) {
   j->run.n_print_after = j->print_after.n;
   j->run.print = print_model;
   j->run.progress = show_pass;
+  j->proof.progress = show_pass;
+  /* Values in flight count against the memory of a run. */
+  if (j->check && !j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   j->run.timeout_ms = j->common.timeout_seconds * 1000;
   j->run.max_memory = j->common.max_memory;
   surg_context *ctx = cli_context(&j->common);
@@ -690,7 +709,8 @@ static int run_job(job *j, words *outputs, char **args, int n) {
 }
 
 int cmd_surgery(int argc, char **argv) {
-  job j = {.save = {.size = sizeof(surg_save_options)}};
+  job j = {.save = {.size = sizeof(surg_save_options)},
+           .proof = {.seeds = 1, .rtol = -1, .max_bytes = CLI_RUN_BYTES, .max_work = CLI_RUN_WORK}};
   words outputs = {0};
   cli_common_init(&j.common);
   opterr = 0;

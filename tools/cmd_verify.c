@@ -65,12 +65,6 @@ static int verify(const job *j, const char *a, const char *b) {
 
 enum { OPT_RUNS = OPT_OWN, OPT_SEED, OPT_SIZE, OPT_RTOL, OPT_ATOL };
 
-static bool take_real(const char *text, double *out) {
-  char *end;
-  *out = strtod(text, &end);
-  return *text && !*end && *out >= 0;
-}
-
 static int take(job *j, int o, char *arg) {
   uint64_t n;
   switch (o) {
@@ -82,10 +76,10 @@ static int take(job *j, int o, char *arg) {
       return cli_number(arg, &j->o.seed) ? EXIT_DONE : cli_usage("--seed takes a number");
     case OPT_SIZE: return cli_dims_take(&j->dims, arg) ? EXIT_DONE : cli_usage("--dim NAME=N");
     case OPT_RTOL:
-      if (take_real(arg, &j->o.tolerance.relative)) return EXIT_DONE;
+      if (cli_real(arg, &j->o.tolerance.relative)) return EXIT_DONE;
       return cli_usage("--rtol takes a number");
     case OPT_ATOL:
-      if (take_real(arg, &j->o.tolerance.absolute)) return EXIT_DONE;
+      if (cli_real(arg, &j->o.tolerance.absolute)) return EXIT_DONE;
       return cli_usage("--atol takes a number");
     default: return cli_common_option(&j->common, o, arg);
   }

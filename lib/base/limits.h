@@ -8,6 +8,7 @@
 #define SURG_LIMIT_MEMORY (2ull << 30)             /* heap of one context */
 #define SURG_LIMIT_SKELETON (1ull << 30)           /* estimate of a decoded model */
 #define SURG_LIMIT_RANK 64                         /* dims of a tensor that may be folded */
+#define SURG_LIMIT_MADE_UP (1ull << 25)            /* elements of an input of open size, made up */
 #define SURG_LIMIT_ROI_SAMPLES 65536               /* of RoiAlign along one axis of a bin */
 #define SURG_LIMIT_FUNCTIONS 10000u                /* functions of a model */
 #define SURG_LIMIT_IMPORTS 1000u                   /* opset imports of a model or function */

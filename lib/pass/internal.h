@@ -141,6 +141,15 @@ const char *surg__pass_title(surg__runner *r, const surg_pass *pass);
 surg_status surg__check_after(surg__runner *r, const surg_pass *pass);
 surg_status surg__sort_all(surg__runner *r);
 
+/* Notes and warnings of the context go nowhere in between: they are said once, when it counts. */
+typedef struct surg__mute {
+  surg_context *ctx;
+  surg_diag_fn diag;
+  void *user;
+} surg__mute;
+void surg__mute_begin(surg_context *ctx, surg__mute *m);
+void surg__mute_end(const surg__mute *m);
+
 /* --- report.c --- */
 /* The entry of a pass, made when it is new; false: out of memory. */
 bool surg__report_entry(surg__run_report *report, const surg_pass *pass, size_t *index);

@@ -57,6 +57,20 @@ bool surg__pipeline_has(const surg__pipeline *p, const char *pass);
 /* Called with the model as it is after a pass that print_after names. */
 typedef void (*surg__print_fn)(void *user, const char *pass, surg_model *model);
 
+typedef struct surg__pass_report surg__pass_report;
+
+/* What a pass did to a copy of the model, before it may do it to the model. Both are the
+ * runner's. *keep false: the pass is left out. Not SURG_OK: the
+ * run fails. */
+typedef struct surg__trial {
+  const surg_pass *pass;
+  const char *title; /* for messages */
+  surg_model *before, *after;
+  surg_exactness used, worst; /* by this run of the pass; with all before it */
+  bool interface;             /* names of inputs or outputs changed */
+} surg__trial;
+typedef surg_status (*surg__trial_fn)(void *user, const surg__trial *t, bool *keep);
+
 /* All zero: run and verify plugins only. Lists are of NUL-terminated strings, borrowed. */
 typedef struct surg__run_options {
   bool verify_each; /* verify after every pass; after a plugin's always */
@@ -80,6 +94,10 @@ typedef struct surg__run_options {
   const char *const *dims; /* what may be assumed of symbols; see surg_model_assume_dim */
   size_t n_dims;
   bool trust_declared; /* see surg_model_trust_declared */
+  /* Passes run on a clone first, and on the model when the trial keeps what came out. */
+  surg__trial_fn trial; /* NULL: no trials */
+  void *trial_user;
+  bool trial_all; /* every pass; else those that may change inputs or outputs */
 } surg__run_options;
 
 typedef struct surg__counter {
@@ -88,7 +106,7 @@ typedef struct surg__counter {
 } surg__counter;
 
 /* One pass over all its runs. */
-typedef struct surg__pass_report {
+struct surg__pass_report {
   const surg_pass *pass;
   uint64_t runs, ns, rewrites; /* calls of the runner (not of run()), time, surg_pass_allow() */
   bool changed;
@@ -96,7 +114,7 @@ typedef struct surg__pass_report {
   SURG_VEC(surg__counter) counters;
   SURG_VEC(char *) notes; /* located lines, the first SURG__NOTES of them */
   uint64_t n_notes;
-} surg__pass_report;
+};
 
 #define SURG__NOTES 1000u
 
@@ -124,6 +142,29 @@ void surg__run_report_print(const surg__run_report *report, bool stats, bool tim
 /* The same as one JSON object, for --json. */
 void surg__run_report_json(const surg__run_report *report, surg__buf *out);
 const char *surg__exactness_name(surg_exactness e); /* "exact" "ulp" "approx" "lossy" */
+
+/* --- check_each.c: the model as it was against what came out, by running both --- */
+
+typedef struct surg__proof_options {
+  unsigned seeds;
+  bool each;   /* after every pass; one that changes outputs is left out */
+  double rtol; /* by how much floats may differ; negative: by what the passes say they are */
+  uint64_t max_bytes, max_work;
+  void (*progress)(void *user, const char *what);
+  void *progress_user;
+} surg__proof_options;
+
+typedef struct surg__proof {
+  unsigned checked, skipped; /* sets of inputs */
+  char why[250];             /* nothing was checked, or sets were skipped: the reason */
+  unsigned left_out;         /* runs of passes */
+} surg__proof;
+
+/* surg__run, and then the proof. SURG_EINVALID with a line that names the pass when outputs differ;
+ * *model is then freed and NULL. What cannot be run is no failure: proof->checked is 0. */
+surg_status surg__run_proven(surg_model **model, const surg__pipeline *pipeline,
+                             const surg__run_options *options, const surg__proof_options *how,
+                             surg__run_report *report, surg__proof *proof);
 
 /* --- the plugin table (api_table.c) --- */
 const surg_api *surg__api(void);

@@ -162,6 +162,75 @@ static surg_status run_pass(surg__runner *r, const surg__step *step, bool *chang
   return s;
 }
 
+/* ---- trials -------------------------------------------------------------------------------- */
+
+static void errors_alone(void *user, surg_severity severity, const char *line) {
+  const surg__mute *m = user;
+  if (severity == SURG_ERROR && m->diag) m->diag(m->user, severity, line);
+}
+
+void surg__mute_begin(surg_context *ctx, surg__mute *m) {
+  *m = (surg__mute){ctx, ctx->config.diag, ctx->config.diag_user};
+  ctx->config.diag = errors_alone;
+  ctx->config.diag_user = m;
+}
+
+void surg__mute_end(const surg__mute *m) {
+  m->ctx->config.diag = m->diag;
+  m->ctx->config.diag_user = m->user;
+}
+
+/* Whether the pass may run on the model. A pass does to a clone what it does to the model. */
+static surg_status try_pass(surg__runner *r, const surg__step *step, bool *keep) {
+  const surg__run_options *o = r->options;
+  surg__run_options quiet = *o;
+  surg__run_report report = {.ctx = r->ctx, .rewrites = r->report->rewrites};
+  surg__runner t = *r;
+  bool changed = false;
+  quiet.print = NULL;
+  t.options = &quiet;
+  t.report = &report;
+  t.log = NULL;
+  t.model = surg_model_clone(r->model);
+  if (!t.model) return surg__oom(r->ctx, surg_model_path(r->model));
+  surg__mute mute;
+  surg__mute_begin(r->ctx, &mute);
+  surg_status s = run_pass(&t, step, &changed);
+  surg__mute_end(&mute);
+  if (s) r->report->failed = step->pass->name;
+  if (!s && changed) s = surg__sort_all(&t);
+  if (!s && changed) {
+    char title[2 * SURG_LIMIT_NAME_PRINT];
+    snprintf(title, sizeof title, "%s", surg__pass_title(r, step->pass));
+    const surg_exactness used = report.worst, before = r->report->worst;
+    const surg__trial trial = {.pass = step->pass,
+                               .title = title,
+                               .before = r->model,
+                               .after = t.model,
+                               .used = used,
+                               .worst = used > before ? used : before,
+                               .interface = report.interface};
+    s = surg__sort_all(r);
+    if (!s) s = o->trial(o->trial_user, &trial, keep);
+  }
+  surg__run_report_free(&report);
+  surg_model_free(t.model);
+  return s;
+}
+
+static surg_status admit_pass(surg__runner *r, const surg__step *step, bool *changed) {
+  const surg__run_options *o = r->options;
+  bool keep = true;
+  if (o->trial && (o->trial_all || step->pass->interface)) {
+    const surg_status s = try_pass(r, step, &keep);
+    if (s) return s;
+  }
+  if (keep) return run_pass(r, step, changed);
+  surg__log_pass(r->log, step->pass->name, 0);
+  surg__log_pass_end(r->log, "left out", 0);
+  return SURG_OK;
+}
+
 /* ---- the pipeline ---------------------------------------------------------------------------- */
 
 static bool skipped(const surg__runner *r, const surg_pass *pass) {
@@ -191,7 +260,7 @@ static surg_status run_steps(surg__runner *r, const surg__step *step, bool *chan
     if (!step->pass)
       s = run_repeat(r, step, changed);
     else if (!skipped(r, step->pass))
-      s = run_pass(r, step, changed);
+      s = admit_pass(r, step, changed);
     if (s) return s;
   }
   return SURG_OK;

@@ -12,12 +12,12 @@ static void differ(surg__distance *d, uint64_t i) {
 
 static void real(surg__distance *d, const surg__tolerance *t, double got, double want, uint64_t i) {
   if (isnan(got) && isnan(want)) return;
-  if (got == want) return;
+  if (got == want && !(t->signs && signbit(got) != signbit(want))) return;
   const double apart = fabs(got - want);
   const bool finite = isfinite(got) && isfinite(want);
   if (finite && apart > d->max_abs) d->max_abs = apart;
   if (finite && want != 0 && apart / fabs(want) > d->max_rel) d->max_rel = apart / fabs(want);
-  if (!finite || apart > t->absolute + t->relative * fabs(want)) differ(d, i);
+  if (!finite || (t->signs && got == want) || apart > t->absolute + t->relative * fabs(want)) differ(d, i);
 }
 
 static bool same_string(surg_str a, surg_str b) {

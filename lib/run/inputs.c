@@ -63,6 +63,13 @@ static void fill_array(surg__maker *m, surg__array *a) {
   }
 }
 
+static bool too_many(const int64_t *dims, size_t rank, uint64_t most) {
+  uint64_t n = 1;
+  for (size_t i = 0; i < rank; i++)
+    if (!surg__mul_u64(n, (uint64_t)dims[i], &n)) n = UINT64_MAX;
+  return n > most;
+}
+
 surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
                              surg__array *out) {
   int64_t dims[SURG_LIMIT_RANK];
@@ -70,11 +77,17 @@ surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type 
   if (surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_has_rank(type) ||
       rank > SURG_LIMIT_RANK || !surg_type_dtype(type))
     return SURG_EUNSUPPORTED;
+  bool open = false;
+  const bool also = surg_type_has_rank(m->also) && surg_type_rank(m->also) == rank;
   for (size_t i = 0; i < rank; i++) {
-    const surg_dim d = surg_type_dim(type, i);
+    surg_dim d = surg_type_dim(type, i);
+    if (d.value < 0 && also && surg_type_dim(m->also, i).value >= 0) d = surg_type_dim(m->also, i);
     dims[i] = d.value >= 0 ? d.value : m->size;
     if (d.value < 0 && d.param && m->dim_of) (void)m->dim_of(m->user, d.param, &dims[i]);
+    open |= d.value < 0;
   }
+  m->open |= open;
+  if (open && m->most && too_many(dims, rank, m->most)) return SURG_ELIMIT;
   const surg_status s = surg__array_make(ctx, surg_type_dtype(type), dims, (uint32_t)rank, out);
   if (s == SURG_OK) fill_array(m, out);
   return s;

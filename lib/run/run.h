@@ -34,17 +34,23 @@ typedef struct surg__maker {
   uint64_t state;       /* the seed; moves on */
   int64_t below;        /* random whole numbers are from 0 to below - 1: often they are indices */
   int64_t size;         /* of dims that nothing else says */
-  surg__dim_of dim_of;  /* may be NULL */
+  surg__dim_of dim_of;  /* may be NULL; *out comes in as `size` */
   void *user;
+  uint64_t most;         /* elements of an input with open dims; 0: any number */
+  bool open;             /* set: the length of a dim was chosen here */
+  const surg_type *also; /* says how long dims are that the type leaves open; may be NULL */
 } surg__maker;
 
-/* An input of a declared type. SURG_EUNSUPPORTED: it is no tensor, or of unknown rank. */
+/* An input of a declared type. SURG_EUNSUPPORTED: it is no tensor, or of unknown rank; SURG_ELIMIT:
+ * it would have more than m->most elements. */
 surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
                              surg__array *out);
 
-/* Floats may differ by absolute + relative * |want|; NaN equals NaN; all else is exact. */
+/* Floats may differ by absolute + relative * |want|; NaN equals NaN; all else is exact. With
+ * `signs` a zero has the sign of the other one, too. */
 typedef struct surg__tolerance {
   double relative, absolute;
+  bool signs;
 } surg__tolerance;
 typedef struct surg__distance {
   bool other_shape; /* or another type, or another number of items */

@@ -9,6 +9,9 @@ typedef struct surg__verify_options {
   unsigned runs; /* seeds for each fill and size; 0: 1 */
   uint64_t seed, max_bytes, max_work;
   surg__tolerance tolerance;
+  const surg__tolerance *adversarial; /* on adversarial inputs; NULL: the same */
+  bool no_random; /* operators that draw without a seed of their own do not run */
+  bool may_lose;  /* outputs of the first that the second lacks are not compared */
   surg__dim_of dim_of; /* may be NULL: then symbolic dims have 2, and in other runs 3 elements */
   void *user;
 } surg__verify_options;
@@ -29,8 +32,9 @@ typedef struct surg__verify_report {
   char failure[300];  /* the second model does not run where the first does, or lacks an output */
 } surg__verify_report;
 
-/* Runs both on made-up inputs: random and adversarial, two sizes of symbols. Inputs and outputs are
- * matched by name, else by place. SURG_OK whatever comes out; else memory ran out or the models are
+/* Runs both on made-up inputs: random and adversarial, symbols at the first two sizes at which the
+ * first model runs. Inputs and outputs are matched by name, else by place; an input of the first
+ * that is a constant of the second has its value. SURG_OK whatever comes out; else memory ran out or the models are
  * in no order. */
 surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_options *options,
                          surg__verify_report *report);

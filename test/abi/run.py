@@ -146,6 +146,20 @@ class Runner:
             self.failed += 1
             print('FAIL passes forward: %r' % got.stdout)
 
+    def proof(self):
+        """A plugin that takes away what does something, and calls itself exact."""
+        (self.folder / 'in.onnxtxt').write_text(MODEL)
+        args = ('--plugin', './forward.so', '--pass', 'fold,forward{op=Abs+Sin},prune',
+                'in.onnxtxt', 'out.onnx')
+        differs = (r'output "y" differs from what it was \(by up to [^ ]+\)')
+        got = self.run('--check', *args)
+        self.expect('forward --check', got, 1,
+                    r'in\.onnxtxt: error: pass "forward" of plugin "forward" changes what is '
+                    r'computed: ' + differs + '; nothing is written')
+        got = self.run('--check=each', *args)
+        self.expect('forward --check=each', got, 0, r'in\.onnxtxt: warning: pass "forward" of plugin '
+                    r'"forward" is left out: ' + differs)
+
     def no_file(self):
         (self.folder / 'in.onnxtxt').write_text(MODEL)
         (self.folder / 'text.so').write_text('not a shared object at all\n')
@@ -183,6 +197,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='abi-') as folder:
         runner = Runner(options, pathlib.Path(folder))
         runner.good()
+        runner.proof()
         runner.no_file()
         runner.bad(pathlib.Path(__file__).parent)
     print('%d runs, %d failed' % (runner.count, runner.failed))

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --check: a run whose result is held against the model as it was, by computing both on made-up
+ * inputs. How far floats may be apart follows from what the passes say of themselves: after exact
+ * ones alone every bit is the same.
+ *
+ * A pass that changes inputs or outputs ends a stretch: up to it the model is held against what it
+ * was at the start of the stretch, and what follows against what that pass made. For a stretch
+ * that differs the pipeline runs once more, with a look after every pass, to name the one. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/dtype.h"
+#include "ir/expr.h"
+#include "ir/ir.h" /* for surg__interned alone */
+#include "pass/internal.h"
+#include "run/verify.h"
+
+typedef enum looks { AT_ENDS, EACH, BLAME } looks;
+
+typedef struct prover {
+  surg_context *ctx;
+  const surg__proof_options *how;
+  surg__proof *proof;
+  surg_model *base;     /* what the model is held against */
+  surg_model *assuming; /* what holds of its symbols holds of made-up inputs */
+  surg_exactness worst; /* of what differs */
+  looks stage;
+  bool differs;
+  char what[320];   /* how, once it does */
+  char blamed[300]; /* title of the pass, once it is known */
+} prover;
+
+/* --- how far apart --- */
+
+static double epsilon(int dtype) {
+  switch (dtype) {
+    case SURG_DOUBLE:
+    case SURG_FLOAT: return 0x1p-23; /* kernels go through double, runtimes through float */
+    case SURG_FLOAT16: return 0x1p-10;
+    case SURG_BFLOAT16: return 0x1p-7;
+    default: return surg__dtype_is_float(dtype) ? 0x1p-3 : 0;
+  }
+}
+
+/* Of the coarsest float type that a value of the model is known to have: where each step rounds to
+ * that, results differ by as much. */
+static double coarsest(const surg_model *m) {
+  double most = 0x1p-23;
+  for (const surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (const surg_value *v = NULL; (v = surg_graph_next_value(g, v));) {
+      const surg_type *t = surg_value_type(v);
+      if (surg_type_get_kind(t) == SURG_TYPE_TENSOR) most = fmax(most, epsilon(surg_type_dtype(t)));
+    }
+  return most;
+}
+
+/* Adversarial numbers are huge beside tiny ones, so that a last bit becomes all of a difference:
+ * where floats may differ at all, only what is finite has to agree there. */
+static void tolerances(const prover *p, surg_exactness e, surg__tolerance *random,
+                       surg__tolerance *adversarial) {
+  static const struct {
+    double relative, steps; /* steps: of the coarsest type */
+  } of[] = {{0, 0}, {1e-4, 16}, {1e-3, 64}, {1e-2, 256}};
+  const size_t i = (unsigned)e < SURG_COUNT(of) ? e : SURG_COUNT(of) - 1;
+  double rtol = p->how->rtol;
+  if (rtol < 0) rtol = i ? fmin(0.25, fmax(of[i].relative, of[i].steps * coarsest(p->base))) : 0;
+  *random = (surg__tolerance){rtol, rtol / 100, rtol == 0};
+  *adversarial = (surg__tolerance){rtol, rtol > 0 ? INFINITY : 0, rtol == 0};
+}
+
+/* --- one comparison --- */
+
+/* surg__dim_of: the length next to the one proposed that the user allows. */
+static bool allowed(void *user, const char *symbol, int64_t *out) {
+  prover *p = user;
+  int64_t lo, hi, d;
+  const char *name = surg__interned(p->assuming, symbol, strlen(symbol));
+  if (!name) return false;
+  surg__expr_assumed(p->assuming, name, &lo, &hi, &d);
+  int64_t n = *out < lo ? lo : *out > hi ? hi : *out;
+  n = n / d * d + (n % d ? d : 0);
+  *out = n > hi ? hi / d * d : n;
+  return true;
+}
+
+typedef struct verdict {
+  bool same, checked;
+  char what[320]; /* how they differ */
+} verdict;
+
+static void describe(const prover *p, const surg__verify_report *r, verdict *out) {
+  for (size_t i = 0; i < r->n_outputs && !*r->failure; i++) {
+    const surg__verify_output *o = &r->outputs[i];
+    if (!o->differs) continue;
+    const char *name = surg__q(p->ctx, surg_value_name(o->value));
+    if (o->worst.other_shape)
+      snprintf(out->what, sizeof out->what, "output %s has another type or shape than it had", name);
+    else
+      snprintf(out->what, sizeof out->what, "output %s differs from what it was (by up to %.3g)",
+               name, o->worst.max_abs);
+    return;
+  }
+  snprintf(out->what, sizeof out->what, "the result %s", r->failure);
+}
+
+static surg_status hold(prover *p, surg_model *a, surg_model *b, surg_exactness e, bool no_random,
+                        surg__verify_report *r) {
+  surg__tolerance adversarial;
+  surg__verify_options o = {.runs = p->how->seeds,
+                            .seed = 1,
+                            .max_bytes = p->how->max_bytes,
+                            .max_work = p->how->max_work,
+                            .dim_of = allowed,
+                            .user = p,
+                            .adversarial = &adversarial,
+                            .no_random = no_random,
+                            .may_lose = true};
+  tolerances(p, e, &o.tolerance, &adversarial);
+  p->assuming = b;
+  return surg__verify(a, b, &o, r);
+}
+
+static surg_status compare(prover *p, surg_model *a, surg_model *b, surg_exactness e,
+                           verdict *out) {
+  surg__verify_report r;
+  *out = (verdict){0};
+  if (p->how->progress) p->how->progress(p->how->progress_user, "checking");
+  surg_status s = hold(p, a, b, e, false, &r);
+  if (s == SURG_OK && r.checked > 0 && !r.same) {
+    /* What a random operator draws hangs on the name of its output, which a pass may change. */
+    surg__verify_report without;
+    s = hold(p, a, b, e, true, &without);
+    if (s == SURG_OK && without.checked == 0) {
+      surg__verify_free(&r);
+      r = without;
+    } else {
+      surg__verify_free(&without);
+    }
+  }
+  out->checked = r.checked > 0;
+  out->same = r.same || !out->checked;
+  if (s == SURG_OK && !out->same) describe(p, &r, out);
+  p->proof->checked += r.checked;
+  p->proof->skipped += r.skipped;
+  if (*r.skip_why && !*p->proof->why)
+    snprintf(p->proof->why, sizeof p->proof->why, "%s", r.skip_why);
+  surg__verify_free(&r);
+  return s;
+}
+
+/* --- the trials of a run --- */
+
+static surg_status start(prover *p, surg_model *m) {
+  surg_model *base = surg_model_clone(m);
+  if (!base) return surg__oom(p->ctx, surg_model_path(m));
+  surg_model_free(p->base);
+  p->base = base;
+  return SURG_OK;
+}
+
+/* The stretch up to here, held against its start. */
+static surg_status stretch(prover *p, const surg__trial *t) {
+  verdict v;
+  if (!t->interface && p->stage == AT_ENDS) return SURG_OK;
+  /* To be blamed, a pass is held to what the stretch that failed was held to. */
+  const surg_exactness e = p->stage == BLAME ? p->worst : t->worst;
+  const surg_status s = compare(p, p->base, t->after, e, &v);
+  if (s != SURG_OK) return s;
+  if (v.same) return t->interface ? start(p, t->after) : SURG_OK;
+  p->worst = e;
+  snprintf(p->what, sizeof p->what, "%s", v.what);
+  if (p->stage == BLAME) snprintf(p->blamed, sizeof p->blamed, "%s", t->title);
+  p->differs = true;
+  return SURG_EINVALID;
+}
+
+static surg_status each(prover *p, const surg__trial *t, bool *keep) {
+  verdict v;
+  const surg_status s = compare(p, t->before, t->after, t->used, &v);
+  if (s != SURG_OK) return s;
+  if (v.same) return t->interface ? start(p, t->after) : SURG_OK;
+  surg__warn(p->ctx, surg_model_path(t->before), "%s is left out: %s", t->title, v.what);
+  p->proof->left_out++;
+  *keep = false;
+  return SURG_OK;
+}
+
+static surg_status on_trial(void *user, const surg__trial *t, bool *keep) {
+  prover *p = user;
+  return p->stage == EACH ? each(p, t, keep) : stretch(p, t);
+}
+
+/* --- a run --- */
+
+static surg_status sort(surg_model *m) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
+    const surg_status s = surg_graph_toposort(g, NULL);
+    if (s) return s;
+  }
+  return SURG_OK;
+}
+
+static surg_status run(prover *p, surg_model **model, const surg__pipeline *pipeline,
+                       const surg__run_options *options, looks stage,
+                       surg__run_report *report) {
+  surg__run_options o = *options;
+  o.trial = on_trial;
+  o.trial_user = p;
+  o.trial_all = stage != AT_ENDS;
+  p->stage = stage;
+  const surg_status s = start(p, *model);
+  return s ? s : surg__run(model, pipeline, &o, report);
+}
+
+/* The pipeline again, on `original`, with a look after every pass. */
+static surg_status blame(prover *p, surg_model **original, const surg__pipeline *pipeline,
+                         const surg__run_options *options) {
+  const surg__proof found = *p->proof;
+  surg__run_options o = *options;
+  o.print = NULL;
+  o.log_path = o.map_path = NULL;
+  surg__mute mute;
+  surg__mute_begin(p->ctx, &mute);
+  const surg_status s = run(p, original, pipeline, &o, BLAME, NULL);
+  surg__mute_end(&mute);
+  *p->proof = found;
+  return s == SURG_EINVALID && *p->blamed ? SURG_OK : s;
+}
+
+/* What came out against the start of the last stretch. */
+static surg_status last_stretch(prover *p, surg_model *m, const surg__run_report *report) {
+  verdict v;
+  const surg_status s = compare(p, p->base, m, report->worst, &v);
+  if (s != SURG_OK || v.same) return s;
+  p->worst = report->worst;
+  p->differs = true;
+  snprintf(p->what, sizeof p->what, "%s", v.what);
+  return SURG_EINVALID;
+}
+
+static surg_status refuse(const prover *p, const char *path) {
+  return surg__error(p->ctx, SURG_EINVALID, path, "%s%s%s; nothing is written",
+                     *p->blamed ? p->blamed : "", *p->blamed ? " changes what is computed: " : "",
+                     p->what);
+}
+
+surg_status surg__run_proven(surg_model **model, const surg__pipeline *pipeline,
+                             const surg__run_options *options, const surg__proof_options *how,
+                             surg__run_report *report, surg__proof *proof) {
+  surg_context *ctx = surg_model_context(*model);
+  prover p = {.ctx = ctx, .how = how, .proof = proof};
+  *proof = (surg__proof){0};
+  *report = (surg__run_report){.ctx = ctx};
+  surg_model *original = surg_model_clone(*model);
+  surg_status s = original ? sort(original) : surg__oom(ctx, surg_model_path(*model));
+  if (s == SURG_OK) s = run(&p, model, pipeline, options, how->each ? EACH : AT_ENDS, report);
+  if (s == SURG_OK) s = last_stretch(&p, *model, report);
+  if (s == SURG_EINVALID && p.differs) {
+    s = blame(&p, &original, pipeline, options);
+    if (s == SURG_OK) s = SURG_EINVALID;
+    if (s == SURG_EINVALID) s = refuse(&p, surg_model_path(p.base));
+  }
+  surg_model_free(original);
+  surg_model_free(p.base);
+  if (s != SURG_OK) {
+    surg_model_free(*model);
+    *model = NULL;
+  }
+  return s;
+}
