@@ -31,10 +31,15 @@ static uint64_t place(const loss *l, uint64_t i, uint64_t class) {
   return (i / l->inner * l->classes + class) * l->inner + i % l->inner;
 }
 
-/* What is to be taken off the scores at i to make them logarithms of probabilities. */
-static double log_total(const loss *l, uint64_t i) {
+/* What is to be taken off the scores at i to make them logarithms of probabilities: `most`, then
+ * `rest`. Their sum would lose the smaller one. */
+typedef struct log_sum {
+  double most, rest;
+} log_sum;
+
+static log_sum log_total(const loss *l, uint64_t i) {
   double most = -INFINITY, sum = 0;
-  if (!l->softmax) return 0;
+  if (!l->softmax) return (log_sum){0, 0};
   for (uint64_t c = 0; c < l->classes; ++c) {
     double v = surg__real_at(&l->k->in[0], place(l, i, c));
     if (v > most) most = v;
@@ -42,14 +47,14 @@ static double log_total(const loss *l, uint64_t i) {
   for (uint64_t c = 0; c < l->classes; ++c) {
     sum += exp(surg__real_at(&l->k->in[0], place(l, i, c)) - most);
   }
-  return most + log(sum);
+  return (log_sum){most, log(sum)};
 }
 
-static void put_logs(const loss *l, uint64_t i, double total) {
+static void put_logs(const loss *l, uint64_t i, log_sum total) {
   if (!l->softmax || l->k->n_out < 2 || !l->k->wanted[1]) return;
   for (uint64_t c = 0; c < l->classes; ++c) {
     uint64_t at = place(l, i, c);
-    surg__real_put(&l->k->out[1], at, surg__real_at(&l->k->in[0], at) - total);
+    surg__real_put(&l->k->out[1], at, surg__real_at(&l->k->in[0], at) - total.most - total.rest);
   }
 }
 
@@ -58,12 +63,14 @@ static surg__kstatus run(const loss *l) {
   double sum = 0, weights = 0;
   for (uint64_t i = 0; i < l->batch * l->inner; ++i) {
     int64_t class;
-    double weight = 1, v = 0, total = log_total(l, i);
+    double weight = 1, v = 0;
+    const log_sum total = log_total(l, i);
     put_logs(l, i, total);
     if (!target_at(l, i, &class)) return surg__k_invalid(k, "a target is no class");
     if (class >= 0) {
       if (surg__k_has(k, 2)) weight = surg__real_at(&k->in[2], (uint64_t) class);
-      v = -(surg__real_at(&k->in[0], place(l, i, (uint64_t) class)) - total) * weight;
+      v = surg__real_at(&k->in[0], place(l, i, (uint64_t) class)) - total.most - total.rest;
+      v *= -weight;
       weights += weight;
     }
     sum += v;

@@ -28,6 +28,7 @@ static const surg__native natives[] = {
 static const surg__native *const tables[] = {
     natives,
     surg__natives_attention,
+    surg__natives_loss,
 };
 
 const surg__native *surg__native_find(surg_str name) {

@@ -8,6 +8,7 @@
 
 /* Each file of emissions has one; a name NULL ends it. */
 extern const surg__native surg__natives_attention[];
+extern const surg__native surg__natives_loss[];
 
 #define SURG__BT_RANK 8u /* the most dims of a tensor that is built with */
 
@@ -55,6 +56,8 @@ surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint
                           const double *numbers);
 /* 0, 1, ... as a vector of int32 or int64. */
 surg__bt surg__bt_range(surg__builder *b, surg__bdim n, int dtype);
+/* ... each times `step`. */
+surg__bt surg__bt_steps(surg__builder *b, surg__bdim n, surg__bdim step, int dtype);
 
 /* Nodes. Axes are counted from the front. */
 surg__bt surg__bt_unary(surg__builder *b, const char *op, surg__bt x);

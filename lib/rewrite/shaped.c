@@ -129,12 +129,13 @@ surg_value *surg__bd_vector(surg__builder *b, const surg__bdim *d, size_t n) {
   size_t n_parts = 0, n_run = 0;
   assert(n <= SURG__BT_RANK);
   for (size_t i = 0; i < n; i++) {
-    if (d[i].n >= 0) run[n_run++] = d[i].n;
-    if (n_run && (d[i].n < 0 || i + 1 == n)) {
+    const bool known = d[i].n >= 0 || (!d[i].v && !d[i].of); /* -1: what is left */
+    if (known) run[n_run++] = d[i].n;
+    if (n_run && (!known || i + 1 == n)) {
       parts[n_parts++] = surg__b_ints(b, run, n_run);
       n_run = 0;
     }
-    if (d[i].n < 0) parts[n_parts++] = one_size(b, &d[i]);
+    if (!known) parts[n_parts++] = one_size(b, &d[i]);
   }
   if (!n_parts) return surg__b_ints(b, run, 0);
   if (n_parts == 1) return parts[0];
@@ -175,11 +176,11 @@ surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint
 
 #define MOST_COUNTED 65536 /* elements of a constant that only counts */
 
-surg__bt surg__bt_range(surg__builder *b, surg__bdim n, int dtype) {
+surg__bt surg__bt_steps(surg__builder *b, surg__bdim n, surg__bdim step, int dtype) {
   surg__bt x = {.dtype = dtype, .rank = 1, .d = {n}};
-  if (n.n >= 0 && n.n <= MOST_COUNTED) {
+  if (n.n >= 0 && n.n <= MOST_COUNTED && step.n >= 0 && step.n <= INT32_MAX) {
     double *numbers = surg__arena_array(b->m->arena, (size_t)n.n + 1, sizeof *numbers);
-    for (int64_t i = 0; numbers && i < n.n; i++) numbers[i] = (double)i;
+    for (int64_t i = 0; numbers && i < n.n; i++) numbers[i] = (double)(i * step.n);
     if (numbers) return surg__bt_numbers(b, dtype, &n.n, 1, numbers);
     b->status = SURG_ENOMEM;
     return x;
@@ -187,5 +188,9 @@ surg__bt surg__bt_range(surg__builder *b, surg__bdim n, int dtype) {
   surg_value *const in[3] = {surg__b_scalar(b, dtype, 0), surg__bd_scalar(b, n, dtype).v,
                              surg__b_scalar(b, dtype, 1)};
   x.v = surg__b_node(b, "Range", in, 3);
-  return x;
+  return step.n == 1 ? x : surg__bt_binary(b, "Mul", x, surg__bd_scalar(b, step, dtype));
+}
+
+surg__bt surg__bt_range(surg__builder *b, surg__bdim n, int dtype) {
+  return surg__bt_steps(b, n, surg__bd(1), dtype);
 }

@@ -87,14 +87,22 @@ surg__bt surg__bt_reshape(surg__builder *b, surg__bt x, const surg__bdim *d, uin
   surg__bt y = {.dtype = x.dtype, .rank = rank};
   surg__bdim spelled[SURG__BT_RANK] = {0};
   bool same = x.rank == rank, zeros = false;
+  uint32_t open = 0, last_open = 0;
   for (uint32_t i = 0; i < rank; i++) {
     y.d[i] = spelled[i] = d[i];
     if (same && !surg__bd_same(&d[i], &x.d[i])) same = false;
     if (!zero_holds(&x, &d[i], i)) zeros = true;
+    if (surg__bd_filled(&d[i])) continue;
+    open++;
+    last_open = i;
   }
   if (same) return x;
-  /* A 0 keeps what is there: no need to compute it. */
-  for (uint32_t i = 0; i < rank && !zeros; i++)
+  /* The one size that may be 0 follows from the others; else a 0 keeps what is there. */
+  if (open == 1) {
+    zeros = false;
+    spelled[last_open] = (surg__bdim){.n = -1, .dim = {.value = -1}};
+  }
+  for (uint32_t i = 0; i < rank && open != 1 && !zeros; i++)
     if (d[i].n < 0 && i < x.rank && surg__bd_same(&d[i], &x.d[i])) spelled[i] = surg__bd(0);
   y.v = surg__b_binary(b, "Reshape", x.v, surg__bd_vector(b, spelled, rank));
   if (zeros && newer(b, 14)) surg__b_set_int(b, y.v, "allowzero", 1);
