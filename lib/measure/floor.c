@@ -327,15 +327,33 @@ static bool types_fit(const fit *f) {
 
 /* --- */
 
+static bool start(fit *f, const surg_node *n, const surg_schema *from, const surg_schema *to,
+                  const surg__step **step, surg__buf *why) {
+  const surg_schema *newer = from->since > to->since ? from : to;
+  *step = surg__step_find(from->op, newer->since);
+  if (!*step) return false;
+  const surg__step_side *side = newer == from ? &(*step)->down : &(*step)->up;
+  *f = (fit){.n = n, .from = from, .to = to, .side = side, .why = why};
+  return true;
+}
+
+static bool form_fits(const fit *f) {
+  return places_fit(f, false) && places_fit(f, true) && attrs_fit(f);
+}
+
 bool surg__node_fits(const surg_node *n, const surg_schema *from, const surg_schema *to,
                      surg__buf *why) {
-  const surg_schema *newer = from->since > to->since ? from : to;
-  const surg__step *step = surg__step_find(from->op, newer->since);
-  if (!step) return false;
-  const surg__step_side *side = newer == from ? &step->down : &step->up;
-  const fit f = {.n = n, .from = from, .to = to, .side = side, .why = why};
-  return places_fit(&f, false) && places_fit(&f, true) && attrs_fit(&f) && types_fit(&f) &&
+  const surg__step *step;
+  fit f;
+  return start(&f, n, from, to, &step, why) && form_fits(&f) && types_fit(&f) &&
          meaning_fits(&f, step);
+}
+
+bool surg__node_fits_in_form(const surg_node *n, const surg_schema *from, const surg_schema *to,
+                             surg__buf *why) {
+  const surg__step *step;
+  fit f;
+  return start(&f, n, from, to, &step, why) && form_fits(&f) && meaning_fits(&f, step);
 }
 
 const surg_schema *surg__node_oldest(const surg_node *n, surg__buf *why) {

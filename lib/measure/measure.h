@@ -39,6 +39,9 @@ const surg_schema *surg__node_oldest(const surg_node *n, surg__buf *why);
  * attributes that `to` does not know are left out; else why not, in `why` (NULL, or empty). */
 bool surg__node_fits(const surg_node *n, const surg_schema *from, const surg_schema *to,
                      surg__buf *why);
+/* The same but for its types. */
+bool surg__node_fits_in_form(const surg_node *n, const surg_schema *from, const surg_schema *to,
+                             surg__buf *why);
 
 /* Memory of a plan that runs nodes in their order, one at a time: each value is there from the node
  * that makes it to the last one that reads it, inputs from the start, outputs to the end; weights

@@ -12,6 +12,7 @@
 #include "ir/ir.h" /* for surg__types_hold and surg__locate_node alone */
 #include "measure/measure.h"
 #include "rewrite/rule.h"
+#include "rewrite/widen.h"
 
 #define MOST_TOLD 50u
 
@@ -133,6 +134,18 @@ static bool rewrite(mover *v, surg_node *n, const char **why) {
   return false;
 }
 
+/* Casts to types that the other version takes. */
+static bool widen(mover *v, surg_node *n, const surg_schema *from, const surg_schema *to) {
+  surg_exactness used;
+  const surg_status s = surg__widen(v->ctx, n, from, to, v->next, &v->made, &used);
+  if (s == SURG_EUNSUPPORTED) return false;
+  v->failed = s != SURG_OK || !drop_attrs(v, n, to);
+  v->changed = v->structure = true;
+  surg_pass_used(v->pass, used);
+  surg_pass_count(v->pass, "nodes computed in a wider type", 1);
+  return true;
+}
+
 static void visit(mover *v, surg_node *n) {
   const surg_schema *from = surg_node_schema(n);
   if (!from || from->domain[0] || surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return;
@@ -151,7 +164,8 @@ static void visit(mover *v, surg_node *n) {
     surg__buf_printf(&text, "opset %d has no such operator", (int)v->next);
   }
   if (!done && !v->failed && surg_pass_keeps_node(v->pass, n)) rule_why = "the node is protected";
-  else if (!done && !v->failed) done = rewrite(v, n, &rule_why);
+  else if (!done && !v->failed)
+    done = rewrite(v, n, &rule_why) || (to && !v->failed && widen(v, n, from, to));
   if (!done && !v->failed) {
     if (rule_why) surg__buf_printf(&text, "; the nearest rule: %s", rule_why);
     block(v, n, text.failed || !text.p ? "it cannot be moved" : text.p);
