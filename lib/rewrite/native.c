@@ -27,6 +27,8 @@ static const surg__native natives[] = {
 /* One table for each file of emissions. */
 static const surg__native *const tables[] = {
     natives,
+    surg__natives_bits,
+    surg__natives_series,
     surg__natives_attention,
     surg__natives_loss,
 };

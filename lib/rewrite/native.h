@@ -7,6 +7,8 @@
 #include "rewrite/rule.h"
 
 /* Each file of emissions has one; a name NULL ends it. */
+extern const surg__native surg__natives_bits[];
+extern const surg__native surg__natives_series[];
 extern const surg__native surg__natives_attention[];
 extern const surg__native surg__natives_loss[];
 

@@ -12,13 +12,13 @@
 
 /* Which maps from one type into another leave the result the same. */
 enum {
-  INJECT = 1, /* any that keeps elements apart, and zero zero: also u64 as the i64 of its bits */
-  ORDER = 2,  /* one that keeps the order, and zero zero */
-  SHIFT = 4,  /* one that keeps the order: u64 less 2^63 */
-  WRAP = 8,   /* wider whole numbers, what is too wide dropped at the end */
-  WHOLE = 16, /* wider whole numbers that hold what the narrow ones do */
-  ROUND = 32, /* a wider float, rounded at the end */
-  EXACT = 64, /* ... and rounded once: the wider one has twice the digits and two more */
+  INJECT = 1,  /* any that keeps elements apart, and zero zero: also u64 as the i64 of its bits */
+  ORDER = 2,   /* one that keeps the order, and zero zero */
+  SHIFT = 4,   /* one that keeps the order: u64 less 2^63 */
+  WRAP = 8,    /* wider whole numbers, what is too wide dropped at the end */
+  WHOLE = 16,  /* wider whole numbers that hold what the narrow ones do */
+  ROUND = 32,  /* a wider float, rounded at the end */
+  EXACT = 64,  /* ... and rounded once: the wider one has twice the digits and two more */
   FILLED = 128 /* of no elements the result depends on the type */
 };
 
@@ -80,31 +80,38 @@ static unsigned maps_of(const surg_schema *s) {
 /* What a type is computed in, the best first; 0 ends. */
 static const uint8_t *wider(int dtype) {
   static const uint8_t none[1], small[] = {SURG_INT32, SURG_INT64, SURG_FLOAT, SURG_DOUBLE, 0},
-                                word[] = {SURG_INT64, SURG_DOUBLE, 0},
-                                u64[] = {SURG_INT64, 0}, half[] = {SURG_FLOAT, SURG_DOUBLE, 0},
-                                single[] = {SURG_DOUBLE, 0},
+                                word[] = {SURG_INT64, SURG_DOUBLE, 0}, u64[] = {SURG_INT64, 0},
+                                half[] = {SURG_FLOAT, SURG_DOUBLE, 0}, single[] = {SURG_DOUBLE, 0},
                                 tiny[] = {SURG_INT8, SURG_INT32, SURG_UINT8, SURG_FLOAT, 0};
   switch (dtype) {
     case SURG_BOOL:
     case SURG_INT8:
     case SURG_UINT8:
     case SURG_INT16:
-    case SURG_UINT16: return small;
+    case SURG_UINT16:
+      return small;
     case SURG_UINT32:
-    case SURG_INT32: return word;
-    case SURG_UINT64: return u64;
+    case SURG_INT32:
+      return word;
+    case SURG_UINT64:
+      return u64;
     case SURG_FLOAT8E4M3FN:
     case SURG_FLOAT8E4M3FNUZ:
     case SURG_FLOAT8E5M2:
     case SURG_FLOAT8E5M2FNUZ:
     case SURG_FLOAT16:
-    case SURG_BFLOAT16: return half;
-    case SURG_FLOAT: return single;
+    case SURG_BFLOAT16:
+      return half;
+    case SURG_FLOAT:
+      return single;
     case SURG_INT4:
-    case SURG_INT2: return tiny;
+    case SURG_INT2:
+      return tiny;
     case SURG_UINT4:
-    case SURG_UINT2: return tiny + 1;
-    default: return none;
+    case SURG_UINT2:
+      return tiny + 1;
+    default:
+      return none;
   }
 }
 
@@ -214,8 +221,10 @@ static bool plan_types(plan *p) {
 static bool filled(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
   if (!t || !surg_type_has_rank(t)) return false;
-  for (size_t i = 0; i < surg_type_rank(t); i++)
-    if (surg_type_dim(t, i).value <= 0) return false;
+  for (size_t i = 0; i < surg_type_rank(t); i++) {
+    int64_t low, high;
+    if (!surg_dim_range(surg_type_dim(t, i), &low, &high) || low < 1) return false;
+  }
   return true;
 }
 
