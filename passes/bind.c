@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes inputs of the model constants: `input=VALUE`, VALUE a number, true or false, or a list
- * a+b+c. One number fills the whole shape that the input declares.
+/* Makes inputs of the model constants: `input=VALUE`, VALUE a number, true or false, a list a+b+c,
+ * or a file whose name ends in .npy (NumPy's) or .pb (a TensorProto). One number fills the whole
+ * shape that the input declares; a file must be of its element type and fit its shape.
  *
  *   before: (float[2] x, float k) => (float[2] y) { y = Mul (x, k) }             bind{k=0.5}
  *   after:  (float[2] x) => (float[2] y) <float k = {0.5}> { y = Mul (x, k) }
  *
- * Element types: integers of 8 to 64 bits, bool, float, double. The shape must be static, or of
- * one axis whose length the list gives. Below IR version 4 a weight must be listed as an input: the
+ * Numbers are for integers of 8 to 64 bits, bool, float, double, and shapes that are static, or of
+ * one axis whose length the list gives; files are for all. Below IR version 4 a weight must be listed as an input: the
  * input stays listed there and is a constant all the same. Needs nothing. Keeps sorted. Exact;
  * changes the interface. */
 #include <onnxsurg/onnxsurg.h>
@@ -27,6 +28,8 @@ typedef struct bound {
   int64_t dims[64];
   size_t rank, given; /* numbers the user wrote */
   uint64_t count;
+  const char *file; /* or NULL */
+  surg_tensor *tensor;
 } bound;
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -136,6 +139,60 @@ static surg_pass_result read_shape(surg_pass_ctx *p, bound *b, const surg_type *
   return SURG_PASS_UNCHANGED;
 }
 
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool is_file(const char *value) {
+  const size_t n = value ? strlen(value) : 0;
+  return (n > 4 && !strcmp(value + n - 4, ".npy")) || (n > 3 && !strcmp(value + n - 3, ".pb"));
+}
+
+static surg_pass_result misfit(surg_pass_ctx *p, const bound *b, const char *what) {
+  char text[TEXT];
+  snprintf(text, sizeof text, "%.300s: %.200s", b->file, what);
+  return refuse(p, b, text, "");
+}
+
+/* Whether the dims of the file are those of the input; dims of one symbol are the same number. */
+static surg_pass_result match_shape(surg_pass_ctx *p, const bound *b, const surg_type *t) {
+  char text[TEXT];
+  if (!surg_type_has_rank(t)) return SURG_PASS_UNCHANGED;
+  if (surg_type_rank(t) != b->rank) {
+    snprintf(text, sizeof text, "it has %zu axes, the input %zu", b->rank, surg_type_rank(t));
+    return misfit(p, b, text);
+  }
+  for (size_t i = 0; i < b->rank; i++) {
+    const surg_dim d = surg_type_dim(t, i);
+    int64_t want = d.value;
+    for (size_t k = 0; k < i && d.param && want < 0; k++) {
+      const surg_dim before = surg_type_dim(t, k);
+      if (before.value < 0 && before.param && !strcmp(before.param, d.param)) want = b->dims[k];
+    }
+    if (want < 0 || want == b->dims[i]) continue;
+    snprintf(text, sizeof text, "axis %zu is %lld, of the input %lld", i, (long long)b->dims[i],
+             (long long)want);
+    return misfit(p, b, text);
+  }
+  return SURG_PASS_UNCHANGED;
+}
+
+static surg_pass_result read_tensor(surg_pass_ctx *p, bound *b, const surg_type *t) {
+  char text[TEXT];
+  b->tensor = surg_tensor_load(surg_pass_model(p), b->file);
+  if (!b->tensor) return SURG_PASS_FAILED;
+  const int dtype = surg_tensor_dtype(b->tensor);
+  b->rank = surg_tensor_rank(b->tensor);
+  if (dtype != b->dtype) {
+    snprintf(text, sizeof text, "it is %s, the input %s", surg_dtype_name(dtype),
+             surg_dtype_name(b->dtype));
+    return misfit(p, b, text);
+  }
+  if (b->rank > sizeof b->dims / sizeof *b->dims) return misfit(p, b, "it has too many axes");
+  for (size_t i = 0; i < b->rank; i++) b->dims[i] = surg_tensor_dims(b->tensor)[i];
+  return match_shape(p, b, t);
+}
+
+/* ---- what was asked -------------------------------------------------------------------------- */
+
 static surg_pass_result read_bound(surg_pass_ctx *p, const surg_graph *g, size_t i, bound *b) {
   char text[TEXT];
   *b = (bound){.name = surg_pass_pair_name(p, i)};
@@ -145,6 +202,9 @@ static surg_pass_result read_bound(surg_pass_ctx *p, const surg_graph *g, size_t
   b->dtype = surg_type_dtype(t);
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR)
     return refuse(p, b, "only tensors can be bound", "");
+  b->file = surg_pass_pair_value(p, i, 0);
+  if (is_file(b->file) && !surg_pass_pair_value(p, i, 1)) return read_tensor(p, b, t);
+  b->file = NULL;
   if (!size_of(b->dtype))
     return refuse(p, b, "cannot bind inputs of type ", surg_dtype_name(b->dtype));
   while (surg_pass_pair_value(p, i, b->given)) b->given++;
@@ -201,7 +261,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   for (size_t i = 0; i < n; i++) {
     bound b;
     if (read_bound(p, g, i, &b) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
-    surg_tensor *t = tensor(p, i, &b);
+    surg_tensor *t = b.file ? b.tensor : tensor(p, i, &b);
     if (!t) return SURG_PASS_FAILED;
     if (!surg_pass_allow(p)) return result;
     if (!settle(p, g, &b, t)) return SURG_PASS_FAILED;
@@ -212,7 +272,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"input", SURG_OPTION_PAIRS, NULL, "an input, and the number or list a+b it becomes"},
+    {"input", SURG_OPTION_PAIRS, NULL, "an input; a number, list a+b or .npy or .pb file"},
 };
 
 const surg_pass surg__pass_bind = {

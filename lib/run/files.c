@@ -62,6 +62,16 @@ surg_status surg__value_load(surg_context *ctx, const char *path, const surg_typ
   return s;
 }
 
+surg_tensor *surg_tensor_load(surg_model *m, const char *path) {
+  surg__array a = {0};
+  surg_context *ctx = surg_model_context(m);
+  if (!m || !path || surg_model_status(m) != SURG_OK) return NULL;
+  surg_tensor *t = NULL;
+  if (surg__value_load(ctx, path, NULL, &a) == SURG_OK) t = surg__array_to_tensor(m, &a);
+  surg__array_drop(&a);
+  return t;
+}
+
 /* --- TensorProto --- */
 
 static void varint(surg__buf *b, uint64_t v) {
