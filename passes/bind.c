@@ -7,9 +7,9 @@
  *   after:  (float[2] x) => (float[2] y) <float k = {0.5}> { y = Mul (x, k) }
  *
  * Numbers are for integers of 8 to 64 bits, bool, float, double, and shapes that are static, or of
- * one axis whose length the list gives; files are for all. Below IR version 4 a weight must be listed as an input: the
- * input stays listed there and is a constant all the same. Needs nothing. Keeps sorted. Exact;
- * changes the interface. */
+ * one axis whose length the list gives; files are for all. Below IR version 4 a weight must be listed
+ * as an input: the input stays listed there and is a constant all the same. Needs nothing. Keeps
+ * sorted. Exact; changes the interface. */
 #include <onnxsurg/onnxsurg.h>
 
 #include <errno.h>

@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 
 #include "info.h"
+#include "io/io.h"
 
 static const char help[] =
     "usage: onnxsurg info [--top N] [--values] [--dim NAME=SIZE]... [--json] IN...\n"
     "Prints what a model holds and needs: versions and the oldest ones it fits,\n"
-    "inputs, outputs, operators, weights, arithmetic, memory. Weights are not read.\n"
+    "inputs, outputs, operators, weights, arithmetic, memory. Weights are not read,\n"
+    "and their files need not be there.\n"
     "\n"
     "  --top N            the N nodes that compute most\n"
     "  --values           every value with its type and shape\n"
@@ -40,7 +42,7 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
   info_facts f = {.ctx = ctx, .path = path};
   struct stat st;
   surg_context_clear_error(ctx);
-  surg_status s = surg_load(ctx, path, &r->common.load, &f.m);
+  surg_status s = surg__load_to_look(ctx, path, &r->common.load, &f.m);
   if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) f.bytes = (uint64_t)st.st_size;
   if (s == SURG_OK) s = assume(f.m, r);
   if (s == SURG_OK) s = surg_model_infer(f.m);

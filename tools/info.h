@@ -34,6 +34,7 @@ typedef struct info_facts {
   uint64_t bytes; /* of the file; 0: not known */
   cli_stats stats;
   info_weights weights[SURG_DTYPE_COUNT]; /* by element type; strings by 8 */
+  info_weights absent; /* those whose data cannot be read */
   size_t values, values_ranked, values_sized;
   info_cost *costs; /* of nodes that cost something, the greatest first */
   size_t cost_count;

@@ -134,7 +134,7 @@ static json_t *files_json(const surg_model *m) {
   for (const surg__datafile *d = m->files; d; d = d->next) {
     json_t *e = json_object();
     json_object_set_new(e, "name", cli_text_json(d->location));
-    json_object_set_new(e, "bytes", number(d->size));
+    json_object_set_new(e, "bytes", d->absent ? json_null() : number(d->size));
     json_array_append_new(list, e);
   }
   return list;
@@ -272,6 +272,8 @@ void info_print_json(const info_facts *f, size_t top) {
   json_object_set_new(j, "peak", peak_json(f));
   json_object_set_new(j, "bytes", number(f->bytes));
   json_object_set_new(j, "external_files", files_json(f->m));
+  json_object_set_new(j, "absent", json_pack("{s:o, s:o}", "tensors", number(f->absent.tensors),
+                                            "bytes", number(f->absent.bytes)));
   if (top) json_object_set_new(j, "top", top_json(f, top));
   char *text = json_dumps(j, JSON_INDENT(2));
   json_decref(j);

@@ -235,10 +235,13 @@ static void put_files(surg__buf *b, const info_facts *f) {
     if (shown++ == SHOWN_OPS) continue;
     surg__buf_printf(b, "%-12s", title);
     put_name(b, d->location, 50);
-    surg__buf_printf(b, "  %s\n", cli_bytes(d->size));
+    surg__buf_printf(b, "  %s\n", d->absent ? "cannot be read" : cli_bytes(d->size));
     title = "";
   }
   if (shown > SHOWN_OPS) surg__buf_printf(b, "%-12sand %zu more\n", "", shown - SHOWN_OPS);
+  if (!f->absent.tensors) return;
+  surg__buf_printf(b, "%-12s%llu weights, %s: their elements are not there\n", "not seen",
+                   (unsigned long long)f->absent.tensors, cli_bytes(f->absent.bytes));
 }
 
 static void put_top(surg__buf *b, const info_facts *f, size_t top) {

@@ -42,7 +42,10 @@ static surg_status fail(const request *r, surg_status status, const char *why) {
   surg__buf b;
   const char *what = describe(r, &b);
   r->m->ctx->code = "E111";
-  surg__error(r->m->ctx, status, r->m->source->name, "%s: %s", what, why);
+  if (r->m->absent == SURG__ABSENT_WARNING)
+    surg__warn(r->m->ctx, r->m->source->name, "%s: %s", what, why);
+  else
+    surg__error(r->m->ctx, status, r->m->source->name, "%s: %s", what, why);
   surg__buf_free(&b);
   return status;
 }
@@ -238,6 +241,10 @@ int surg__datafile_open(const surg__datafile *f, int *fd) {
   return err;
 }
 
+static bool is_fatal(surg_status s) {
+  return s == SURG_ENOMEM || s == SURG_EINTERNAL || s == SURG_ELIMIT;
+}
+
 /* The data file of the location, opened on first use and kept in the model's list. */
 static surg_status find_file(const request *r, surg__datafile **out) {
   surg_model *m = r->m;
@@ -245,7 +252,7 @@ static surg_status find_file(const request *r, surg__datafile **out) {
   for (surg__datafile *f = m->files; f; f = f->next, count++)
     if (str_is(r->location, f->location)) {
       *out = f;
-      return SURG_OK;
+      return f->absent ? SURG_ENOTFOUND : SURG_OK;
     }
   surg__datafile *f = surg__calloc(m->ctx, 1, sizeof *f);
   char *location = f ? surg__alloc(m->ctx, r->location.n + 1) : NULL;
@@ -258,18 +265,19 @@ static surg_status find_file(const request *r, surg__datafile **out) {
   *f = (surg__datafile){.refs = 1, .ctx = m->ctx, .location = location, .fd = -1};
   f->source = surg__source_ref(m->source);
   surg_status status = open_file(r, f);
-  if (status != SURG_OK) {
+  if (status != SURG_OK && (!m->absent || is_fatal(status))) {
     surg__datafile_unref(f);
     return status;
   }
-  if (count >= SURG_LIMIT_OPEN_FILES) {
+  f->absent = status != SURG_OK;
+  if (f->fd >= 0 && (f->absent || count >= SURG_LIMIT_OPEN_FILES)) {
     surg__os_close(f->fd);
     f->fd = -1;
   }
   f->next = m->files;
   m->files = f;
   *out = f;
-  return SURG_OK;
+  return status;
 }
 
 surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__extkey *keys,
@@ -288,6 +296,8 @@ surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__e
   if (status != SURG_OK) return status;
   uint64_t end;
   if (surg__add_u64(range->off, range->len, &end) && end <= (*file)->size) return SURG_OK;
+  if (m->absent && (*file)->told) return SURG_ENOTFOUND;
+  (*file)->told = true;
   char why[128];
   snprintf(why, sizeof why, "offset %llu length %llu: the file has %llu bytes",
            (unsigned long long)range->off, (unsigned long long)range->len,

@@ -23,6 +23,10 @@ surg_status surg__load_check_file(surg_context *ctx, const char *path, const voi
                                   const surg_load_options *options, bool *partial,
                                   surg_model **out);
 
+/* surg_load of a model to look at: data files need not be there (SURG__ABSENT_WARNING). */
+surg_status surg__load_to_look(surg_context *ctx, const char *path,
+                               const surg_load_options *options, surg_model **out);
+
 /* --- wire (wire.c) --- */
 typedef struct surg__cursor {
   surg__source *src;
@@ -49,7 +53,8 @@ typedef struct surg__extkey {
 } surg__extkey;
 /* Resolves external_data entries for a tensor of `bytes` bytes: checks every key, opens the file
  * (once a location) beneath the model folder, checks the range. `tensor` is the byte in the source
- * that locates the tensor in messages. */
+ * that locates the tensor in messages. SURG_ENOTFOUND: the file is not as the model says, and a line
+ * has told of it before (surg__absent). */
 surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__extkey *keys, size_t n,
                                    uint64_t bytes, surg__datafile **file, surg__span *range);
 

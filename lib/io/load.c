@@ -10,12 +10,13 @@ static surg_load_options read_options(const surg_load_options *given) {
 }
 
 /* A model that borrows the source; options whose text must last are copied. */
-static bool new_model(surg__loader *L, const surg_load_options *options) {
+static bool new_model(surg__loader *L, const surg_load_options *options, surg__absent absent) {
   surg_model *m = surg__model_alloc(L->ctx);
   L->m = m;
   if (!m) return surg__load_stop(L, surg__alloc_status(L->ctx));
   m->source = surg__source_ref(L->src);
   m->options = *options;
+  m->absent = absent;
   m->freeze_inputs = options->freeze_inputs;
   if (!options->external_root) return true;
   m->options.external_root =
@@ -38,14 +39,21 @@ static void make_opaque(surg_model *m) {
     }
 }
 
+/* What a caller wants besides the options. */
+typedef struct load_wish {
+  surg__absent absent;
+  bool *partial; /* or NULL */
+} load_wish;
+
 /* With `partial` a model comes out under CHECK too, as far as it could be read; *partial: not all
  * of it could. */
-static surg_status build(surg__source *src, const surg_load_options *options, bool *partial,
+static surg_status build(surg__source *src, const surg_load_options *options, load_wish wish,
                          surg_model **out) {
+  bool *partial = wish.partial;
   surg__loader L = {.ctx = src->ctx, .src = src, .policy = options->policy};
   L.most = options->max_findings ? options->max_findings : SURG_LIMIT_FINDINGS;
   surg__arena_init(&L.scratch, L.ctx);
-  bool ok = new_model(&L, options) && surg__load_model(&L) && surg__load_check(&L);
+  bool ok = new_model(&L, options, wish.absent) && surg__load_model(&L) && surg__load_check(&L);
   surg__arena_free(&L.scratch);
   surg__vec_free(L.ctx, &L.missing);
   surg_status status = L.status;
@@ -101,7 +109,7 @@ static surg_status translate(surg__source **src) {
 
 /* Takes over the reference to src. */
 static surg_status load_source(surg__source *src, bool text, const surg_load_options *given,
-                               bool *partial, surg_model **out) {
+                               load_wish wish, surg_model **out) {
   surg_context *ctx = src->ctx;
   surg_load_options options = read_options(given);
   uint64_t n = src->size < 4096 ? src->size : 4096;
@@ -115,20 +123,30 @@ static surg_status load_source(surg__source *src, bool text, const surg_load_opt
   const uint32_t warnings = ctx->max_warnings;
   if (options.policy == SURG_LOAD_CHECK)
     ctx->max_warnings = options.max_findings ? options.max_findings : SURG_LIMIT_FINDINGS;
-  if (status == SURG_OK) status = build(src, &options, partial, out);
+  if (status == SURG_OK) status = build(src, &options, wish, out);
   ctx->max_warnings = warnings;
   surg__source_unref(src);
   return status;
 }
 
-surg_status surg_load(surg_context *ctx, const char *path, const surg_load_options *options,
-                      surg_model **out) {
+static surg_status load_path(surg_context *ctx, const char *path, const surg_load_options *options,
+                             load_wish wish, surg_model **out) {
   if (out) *out = NULL;
   if (!ctx || !path || !out) return SURG_EUSAGE;
   surg__source *src;
   surg_status status = surg__source_open(ctx, path, &src);
   if (status != SURG_OK) return status;
-  return load_source(src, has_suffix(path, ".onnxtxt"), options, NULL, out);
+  return load_source(src, has_suffix(path, ".onnxtxt"), options, wish, out);
+}
+
+surg_status surg_load(surg_context *ctx, const char *path, const surg_load_options *options,
+                      surg_model **out) {
+  return load_path(ctx, path, options, (load_wish){0}, out);
+}
+
+surg_status surg__load_to_look(surg_context *ctx, const char *path,
+                               const surg_load_options *options, surg_model **out) {
+  return load_path(ctx, path, options, (load_wish){.absent = SURG__ABSENT_WARNING}, out);
 }
 
 surg_status surg_load_memory(surg_context *ctx, const void *bytes, size_t n, const char *name,
@@ -138,7 +156,7 @@ surg_status surg_load_memory(surg_context *ctx, const void *bytes, size_t n, con
   surg__source *src;
   surg_status status = surg__source_memory(ctx, bytes, n, name, &src);
   if (status != SURG_OK) return status;
-  return load_source(src, false, options, NULL, out);
+  return load_source(src, false, options, (load_wish){0}, out);
 }
 
 surg_status surg__load_check_file(surg_context *ctx, const char *path, const void *bytes, size_t n,
@@ -152,5 +170,6 @@ surg_status surg__load_check_file(surg_context *ctx, const char *path, const voi
   surg_status status = bytes ? surg__source_memory(ctx, bytes, n, path, &src)
                              : surg__source_open(ctx, path, &src);
   if (status != SURG_OK) return status;
-  return load_source(src, !bytes && has_suffix(path, ".onnxtxt"), &o, partial, out);
+  return load_source(src, !bytes && has_suffix(path, ".onnxtxt"), &o,
+                     (load_wish){.absent = SURG__ABSENT_ERROR, .partial = partial}, out);
 }

@@ -41,6 +41,8 @@ bool surg__load_bad(surg__loader *L, uint64_t off, const char *code, const char 
     SURG_PRINTF(4, 5);
 /* The same for a finding that was reported with its own status. */
 bool surg__load_found(surg__loader *L, surg_status status);
+/* The same where all that is wrong stands outside of the model: nothing of it is left out. */
+bool surg__load_counted(surg__loader *L, surg_status status);
 /* A finding under SURG_LOAD_CHECK, nothing otherwise: true to go on. */
 bool surg__load_unclean(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...)
     SURG_PRINTF(4, 5);

@@ -53,6 +53,10 @@ bool surg__load_found(surg__loader *L, surg_status status) {
   return found(L, status);
 }
 
+bool surg__load_counted(surg__loader *L, surg_status status) {
+  return L->policy != SURG_LOAD_CHECK || found(L, status);
+}
+
 static void line(surg__loader *L, surg_severity severity, uint64_t off, const char *code,
                  const char *fmt, va_list args) {
   char text[TEXT_BYTES];

@@ -96,7 +96,11 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
     t->view = SURG__VIEW_EXTERNAL;
     return true;
   }
-  return surg__load_found(L, s);
+  if (!L->m->absent || s == SURG_ENOMEM || s == SURG_EINTERNAL || s == SURG_ELIMIT)
+    return surg__load_found(L, s);
+  t->view = SURG__VIEW_ABSENT;
+  t->file = NULL;
+  return s == SURG_ENOTFOUND || surg__load_counted(L, s);
 }
 
 static bool read_raw(surg__loader *L, const surg__field *f, const payload *data, surg_tensor *t) {
@@ -182,7 +186,8 @@ surg_tensor *surg__load_tensor(surg__loader *L, const surg__field *f, const char
     if (t->dtype != SURG_STRING) surg__dtype_bytes(t->dtype, t->count, &t->bytes);
     t->msg = f->body;
     uint32_t before = L->findings;
-    if (!read_payload(L, f, p, t) || L->findings != before) t = NULL;
+    const bool read = read_payload(L, f, p, t);
+    if (!read || (L->findings != before && t->view != SURG__VIEW_ABSENT)) t = NULL;
   }
   surg__arena_reset(&L->scratch, mark);
   return L->status == SURG_OK ? t : NULL;

@@ -71,6 +71,8 @@ typedef struct surg__datafile {
   char *location;       /* as the model spells it */
   int fd;               /* -1: not kept open */
   uint64_t size, dev, ino;
+  bool absent;          /* cannot be read, or is none to be read (surg__absent) */
+  bool told;            /* that a tensor does not fit in */
   struct surg__datafile *next; /* list of the model */
 } surg__datafile;
 
@@ -97,8 +99,17 @@ typedef enum surg__view {
   SURG__VIEW_EXTERNAL,  /* a range of a data file */
   SURG__VIEW_OWNED,     /* a blob */
   SURG__VIEW_STRINGS,   /* an array of surg_str in the arena */
-  SURG__VIEW_SPARSE     /* SparseTensorProto: never read */
+  SURG__VIEW_SPARSE,    /* SparseTensorProto: never read */
+  SURG__VIEW_ABSENT     /* of a data file that is not as the model says: never read */
 } surg__view;
+
+/* What becomes of a tensor whose external data cannot be had. But for FAILS the model is one to look
+ * at: it loads, the tensor has a type and no elements (VIEW_ABSENT), and one line tells of each file. */
+typedef enum surg__absent {
+  SURG__ABSENT_FAILS = 0, /* the model does not load */
+  SURG__ABSENT_ERROR,
+  SURG__ABSENT_WARNING
+} surg__absent;
 
 struct surg_tensor {
   surg_model *model;
@@ -318,6 +329,7 @@ struct surg_model {
   surg_status status;
   surg__source *source; /* NULL for a model made from nothing */
   surg__datafile *files;
+  surg__absent absent;
   surg_load_options options; /* of the load, for the external root and freeze_inputs */
   bool freeze_inputs;
   int64_t ir_version;

@@ -92,7 +92,7 @@ uint64_t surg_tensor_bytes(const surg_tensor *t) {
 }
 
 bool surg_tensor_is_external(const surg_tensor *t) {
-  return t && t->view == SURG__VIEW_EXTERNAL;
+  return t && (t->view == SURG__VIEW_EXTERNAL || t->view == SURG__VIEW_ABSENT);
 }
 
 bool surg_tensor_is_sparse(const surg_tensor *t) {

@@ -28,7 +28,7 @@ class Info(Case):
             'schema', 'file', 'bytes', 'ir_version', 'opset_imports', 'floor', 'inputs', 'outputs',
             'nodes', 'subgraphs', 'functions', 'ops', 'control_flow', 'custom_ops', 'initializers',
             'parameters', 'weight_bytes', 'weights', 'macs', 'flops', 'uncounted', 'peak',
-            'external_files', 'graphs', 'values'})
+            'external_files', 'absent', 'graphs', 'values'})
         text = (common.EXAMPLE.parents[2] / 'doc/info.md').read_text(encoding='utf-8')
         for key in j:
             if key != 'schema':
