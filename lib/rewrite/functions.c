@@ -118,12 +118,31 @@ static surg__rvalue fn_uses(surg__match *m, const surg_value *v, const surg__rva
   return v ? integer((int64_t)surg_value_use_count(v, 1000)) : integer(0);
 }
 
-/* The elements of a small constant; INTS or FLOATS. */
+/* Integers that are proven though no constant holds them. */
+static surg__rvalue proven(surg__match *m, const surg_value *v) {
+  surg_elem e[SURG__RULE_LIST];
+  uint64_t count;
+  const surg_type *t = tensor_type(v);
+  const int dtype = t ? surg_type_dtype(t) : 0;
+  if (dtype != SURG_INT64 && dtype != SURG_INT32) return unknown;
+  const bool empty = surg_type_static(t, &count) && count == 0;
+  const int64_t n = empty ? 0 : surg_value_elements(v, e, SURG__RULE_LIST);
+  surg__rnum *items = n >= 0 ? surg__arena_array(m->arena, (size_t)n + 1, sizeof *items) : NULL;
+  if (!items) return unknown;
+  for (int64_t i = 0; i < n; i++) {
+    if (!e[i].known) return unknown;
+    items[i] = (surg__rnum){.known = true, .i = e[i].value};
+  }
+  return (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = (size_t)n};
+}
+
+/* The elements of a small constant, or of what is proven to be one; INTS or FLOATS. */
 static surg__rvalue elements(surg__match *m, const surg_value *v) {
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
   int64_t ints[SURG__RULE_LIST]; /* aligned room for elements of any type */
   uint8_t *const raw = (uint8_t *)ints;
-  if (!t || surg_tensor_count(t) > SURG__RULE_LIST) return unknown;
+  if (!t) return proven(m, v);
+  if (surg_tensor_count(t) > SURG__RULE_LIST) return unknown;
   const size_t count = (size_t)surg_tensor_count(t);
   const int dtype = surg_tensor_dtype(t);
   surg__rnum *items = surg__arena_array(m->arena, count + 1, sizeof *items);
@@ -511,7 +530,7 @@ static surg__rvalue fn_fill(surg__match *m, const surg_value *v, const surg__rva
 
 static const surg__rfn functions[] = {
     {"absent", true, 0, 0, fn_absent, "absent(x): the optional x is not there"},
-    {"all", true, 1, 1, fn_all, "all(x, v): x is constant, every element is v"},
+    {"all", true, 1, 1, fn_all, "all(x, v): every element is known to be v"},
     {"concat", false, 1, 6, fn_concat, "concat(a, b, ...): lists one behind the other"},
     {"const", true, 0, 0, fn_const, "const(x): x is the same in every run"},
     {"dim", true, 1, 1, fn_dim, "dim(x, i): dimension i, from the end where negative"},
@@ -522,7 +541,7 @@ static const surg__rfn functions[] = {
     {"floats", true, 0, 0, fn_floats, "floats(x): the elements of a constant of floats"},
     {"if", false, 3, 3, fn_if, "if(c, a, b)"},
     {"int", false, 1, 1, fn_int, "int(f): of a whole number, a truth value or an element type"},
-    {"ints", true, 0, 0, fn_ints, "ints(x): the elements of a constant of integers"},
+    {"ints", true, 0, 0, fn_ints, "ints(x): the elements of integers that are constant or proven"},
     {"inverse", false, 1, 1, fn_inverse, "inverse(perm)"},
     {"is_float", false, 1, 1, fn_is_float, "is_float(dtype)"},
     {"is_int", false, 1, 1, fn_is_int, "is_int(dtype)"},
@@ -539,7 +558,7 @@ static const surg__rfn functions[] = {
     {"rank", true, 0, 0, fn_rank, "rank(x)"},
     {"repeat", false, 2, 2, fn_repeat, "repeat(v, n): a list of n times v"},
     {"reverse", false, 1, 1, fn_reverse, "reverse(list)"},
-    {"scalar", true, 0, 0, fn_scalar, "scalar(x): the one element of a constant"},
+    {"scalar", true, 0, 0, fn_scalar, "scalar(x): the one element, constant or proven"},
     {"set", false, 3, 3, fn_set, "set(list, i, v): the list with another element i"},
     {"shape", true, 0, 0, fn_shape, "shape(x): dimensions, symbols among them"},
     {"size", true, 0, 0, fn_size, "size(x): how many elements"},

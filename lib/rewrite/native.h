@@ -11,6 +11,7 @@ extern const surg__native surg__natives_bits[];
 extern const surg__native surg__natives_series[];
 extern const surg__native surg__natives_attention[];
 extern const surg__native surg__natives_loss[];
+extern const surg__native surg__natives_axes[];
 
 #define SURG__BT_RANK 8u /* the most dims of a tensor that is built with */
 
@@ -51,6 +52,8 @@ surg__bdim surg__bd_div(surg__builder *b, surg__bdim x, surg__bdim y);
 surg_value *surg__bd_vector(surg__builder *b, const surg__bdim *d, size_t n);
 /* One as a scalar of a type. */
 surg__bt surg__bd_scalar(surg__builder *b, surg__bdim d, int dtype);
+
+surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype);
 
 /* Constants. */
 surg__bt surg__bt_scalar(surg__builder *b, int dtype, double v);

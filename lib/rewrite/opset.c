@@ -71,12 +71,17 @@ static bool spell(surg_node *n, const surg__attr_def *d) {
   }
 }
 
-/* Defaults that say another thing on the other side are written out. */
+/* Whether the default of an attribute is not the one on the other side, and is not written out. */
+static bool spelled_out(const surg_node *n, const surg__attr_def *a, const surg_schema *to) {
+  const surg__attr_def *b = surg__schema_attr(to, a->name);
+  if (!b || !a->has_default || surg_node_attr(n, a->name)) return false;
+  return b->kind == a->kind && !surg__attr_default_same(a, b);
+}
+
 static bool spell_defaults(mover *v, surg_node *n, const surg_schema *from, const surg_schema *to) {
   for (uint32_t i = 0; i < from->n_attrs; i++) {
-    const surg__attr_def *a = &from->attrs[i], *b = surg__schema_attr(to, a->name);
-    if (!b || !a->has_default || surg_node_attr(n, a->name)) continue;
-    if (b->kind != a->kind || surg__attr_default_same(a, b)) continue;
+    const surg__attr_def *a = &from->attrs[i];
+    if (!spelled_out(n, a, to)) continue;
     if (!spell(n, a)) return false;
     surg__types_hold(n);
     v->changed = true;
@@ -146,24 +151,39 @@ static bool widen(mover *v, surg_node *n, const surg_schema *from, const surg_sc
   return true;
 }
 
+/* Whether a node that fits would have to be edited all the same. */
+static bool needs_edit(const surg_node *n, const surg_schema *from, const surg_schema *to) {
+  for (size_t i = 0; i < surg_node_attr_count(n); i++)
+    if (!surg__schema_attr(to, surg_attr_name(surg_node_attr_at(n, i)))) return true;
+  for (uint32_t i = 0; i < from->n_attrs; i++)
+    if (spelled_out(n, &from->attrs[i], to)) return true;
+  return false;
+}
+
 static void visit(mover *v, surg_node *n) {
   const surg_schema *from = surg_node_schema(n);
   if (!from || from->domain[0] || surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return;
+  if (from->flags & SURG__OP_CONTRIB) return; /* a runtime's own: no opset speaks of it */
   const surg_schema *to = surg_schema_find("", from->name, v->next);
   if (to && (to->flags & SURG__OP_DEPRECATED)) to = NULL;
   if (to == from || blocked(v, n)) return;
   surg__buf text;
   surg__buf_init(&text, v->ctx);
+  const bool kept = surg_pass_keeps_node(v->pass, n);
   const char *rule_why = NULL;
   bool done = false;
   if (to) {
-    if (!spell_defaults(v, n, from, to)) v->failed = true;
+    if (!kept && !spell_defaults(v, n, from, to)) v->failed = true;
     done = !v->failed && surg__node_fits(n, from, to, &text);
-    if (done && !drop_attrs(v, n, to)) v->failed = true;
+    if (done && kept && needs_edit(n, from, to)) {
+      surg__buf_printf(&text, "its attributes would change");
+      done = false;
+    }
+    if (done && !kept && !drop_attrs(v, n, to)) v->failed = true;
   } else {
     surg__buf_printf(&text, "opset %d has no such operator", (int)v->next);
   }
-  if (!done && !v->failed && surg_pass_keeps_node(v->pass, n)) rule_why = "the node is protected";
+  if (!done && !v->failed && kept) rule_why = "the node is protected";
   else if (!done && !v->failed)
     done = rewrite(v, n, &rule_why) || (to && !v->failed && widen(v, n, from, to));
   if (!done && !v->failed) {
