@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rewrites by rules that the user gave with --rules: all of them, or those named.
+/* Rewrites by rules: those that the user gave with --rules, those of a group, or those named.
  *
  *   rule:   rule twice exact { match { y = Add (x, x) } emit opset 7.. { y = Mul (x, 2.0:dtype(x)) } }
  *   before: (x) => (y) { y = Add (x, x) }
@@ -9,11 +9,12 @@
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
 
-/* Rules of the user; of the built-in ones those that are named. */
+/* Rules of the group, which is the user's; of others those that are named. */
 static bool want(void *user, const surg_rule *r) {
   const surg_pass_ctx *p = user;
   const size_t n = surg_pass_list_count(p, "rule");
-  if (n == 0) return strcmp(surg_rule_group(r), "user") == 0;
+  if (surg_pass_bool(p, "exact") && surg_rule_exactness(r) != SURG_EXACT) return false;
+  if (n == 0) return strcmp(surg_rule_group(r), surg_pass_string(p, "group")) == 0;
   for (size_t i = 0; i < n; i++)
     if (strcmp(surg_pass_list_at(p, "rule", i), surg_rule_name(r)) == 0) return true;
   return false;
@@ -38,7 +39,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"rule", SURG_OPTION_LIST, NULL, "the rules to use; without it all of --rules"},
+    {"rule", SURG_OPTION_LIST, NULL, "the rules to use; without it all of the group"},
+    {"group", SURG_OPTION_STRING, "user", "user: those of --rules; simplify"},
+    {"exact", SURG_OPTION_BOOL, "false", "only rules that keep every bit"},
 };
 
 const surg_pass surg__pass_rewrite = {

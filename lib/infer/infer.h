@@ -87,6 +87,11 @@ surg__rule surg__rule_find(int op);
 /* Whether what is proven of a node's inputs contradicts its operator. The model is inferred. */
 bool surg__infer_contradicts(const surg_node *n);
 
+/* States the outputs of one node of an inferred model of which nothing is known yet, from what is
+ * known of its inputs; what is known of the others stays. Nothing is stated for calls and for nodes
+ * with bodies. The model fails when memory runs out. */
+void surg__infer_one(surg_node *n);
+
 /* --- walking (walk.c) --- */
 /* Nodes that one inference walks: this many times those of the model, and some more. Beyond it no
  * body and no function is walked twice. */

@@ -15,6 +15,12 @@ static bool has_refs(const surg_node *n) {
   return false;
 }
 
+static bool has_bodies(const surg_node *n) {
+  for (uint32_t i = 0; i < n->n_attr; i++)
+    if (n->attrs[i]->kind == SURG_ATTR_GRAPH || n->attrs[i]->kind == SURG_ATTR_GRAPHS) return true;
+  return false;
+}
+
 /* The index of the type parameter a formal input or output names, or -1. */
 static int type_param(const surg_schema *s, const surg__param *p) {
   if (p->option == SURG__VARIADIC && !p->homogeneous) return -1;
@@ -109,6 +115,63 @@ static void infer_node(surg__infer *c, const surg_node *n) {
   }
 }
 
+/* --- one node of a model that is inferred --- */
+
+/* Gives a value a state. What does not hold any more is forgotten of an output, and of an input
+ * hidden until the state is taken off again. */
+static void attach(surg_value *v, surg__istate *s, bool output) {
+  if (!v || v->scratch) return;
+  const bool known = surg_value_type(v) != NULL;
+  *s = (surg__istate){.old = known || !output ? v->inferred : NULL};
+  if (known && v->elems) {
+    s->elems = v->elems;
+    s->has_elems = true;
+  }
+  if (!known) v->inferred = NULL;
+  v->scratch = s;
+}
+
+/* An input is as it was; an output keeps what was known, else gets what was found. */
+static void detach(surg_value *v, bool output) {
+  if (!v || !v->scratch) return;
+  const surg__istate *s = v->scratch;
+  v->scratch = NULL;
+  if (!output || s->old)
+    v->inferred = s->old;
+  else
+    v->elems = s->elems;
+}
+
+static bool all_known(const surg_node *n) {
+  for (uint32_t k = 0; k < n->n_out; k++)
+    if (n->out[k] && !surg_value_type(n->out[k])) return false;
+  return true;
+}
+
+void surg__infer_one(surg_node *n) {
+  surg_model *m = n->graph->model;
+  const size_t inputs = n->n_in, outputs = n->n_out;
+  if (m->status != SURG_OK || all_known(n) || has_bodies(n) || surg_node_function(n)) return;
+  surg__infer c = {.m = m, .elems_left = 4 * SURG__ELEMS, .work_left = 1};
+  c.states = surg__calloc(m->ctx, inputs + outputs, sizeof *c.states);
+  if (!c.states) {
+    surg__fail(m, surg__alloc_status(m->ctx));
+    return;
+  }
+  c.keep = m->elems;
+  surg__arena_init(&c.scratch, m->ctx);
+  for (size_t i = 0; i < inputs; i++) attach(surg_node_input(n, i), &c.states[i], false);
+  for (size_t k = 0; k < outputs; k++) attach(n->out[k], &c.states[inputs + k], true);
+  n->types_stale = false;
+  infer_node(&c, n);
+  for (size_t k = 0; k < outputs; k++) detach(n->out[k], true);
+  for (size_t i = 0; i < inputs; i++) detach(surg_node_input(n, i), false);
+  m->elems = c.keep;
+  surg__arena_free(&c.scratch);
+  surg__free(m->ctx, c.states);
+  if (c.nomem) surg__fail(m, surg__alloc_status(m->ctx));
+}
+
 /* --- what a body knew --- */
 
 static void forget_value(surg_value *v) {
@@ -177,12 +240,6 @@ static const surg_node *effective(surg__infer *c, const frame *f, const surg_nod
     list[copy->n_attr++] = &attrs[i];
   }
   return copy;
-}
-
-static bool has_bodies(const surg_node *n) {
-  for (uint32_t i = 0; i < n->n_attr; i++)
-    if (n->attrs[i]->kind == SURG_ATTR_GRAPH || n->attrs[i]->kind == SURG_ATTR_GRAPHS) return true;
-  return false;
 }
 
 static bool push(surg__infer *c, frames *stack, surg_graph *g, const frame *around) {

@@ -95,7 +95,8 @@ void surg__touch_node(surg_node *n) {
 void surg__emit(surg_model *m, surg_event_kind kind, surg_graph *g, surg_node *n, surg_value *v,
                 surg_value *other, const char *old_name) {
   /* What was proven of the outputs held for the node as it was. */
-  if (kind == SURG_EVENT_SET_INPUT || kind == SURG_EVENT_SET_ATTR || kind == SURG_EVENT_SET_OP)
+  if (!m->values_kept &&
+      (kind == SURG_EVENT_SET_INPUT || kind == SURG_EVENT_SET_ATTR || kind == SURG_EVENT_SET_OP))
     n->types_stale = true;
   if (kind == SURG_EVENT_INTERFACE && v && !v->producer) v->inferred = NULL;
   if (!m->listeners.count) return;

@@ -352,6 +352,8 @@ struct surg_model {
   uint32_t opsets_gen;
   uint64_t epoch, fresh;
   bool trust_declared;       /* declared types serve where nothing can be inferred */
+  bool values_kept; /* edits now being made leave every value that stays what it was: what was
+                       proven of them holds (lib/rewrite) */
   surg__arena elems;         /* of values, until the next inference */
   struct surg__exprs *exprs; /* lib/ir/expr.h; NULL until one is made */
   uint64_t inferred_epoch; /* epoch the `inferred` types of all values belong to, plus 1; 0: none */

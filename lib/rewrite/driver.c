@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Applies rules to a graph until none matches: every node once in order, then what a rewrite made
  * and touched. Rules are found by the operator of their anchor. */
+#include "infer/infer.h"
+#include "ir/ir.h" /* for surg_model.values_kept alone */
 #include "rewrite/rule.h"
 
 typedef struct slot {
@@ -87,12 +89,18 @@ static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
   d->fuel--;
   d->made.count = 0;
+  /* Rules give back the same values: what was proven of them holds, and further rules need it. */
+  surg_model *model = surg_pass_model(d->pass);
+  model->values_kept = true;
   const surg_status s = surg__emit_any(d->m, &d->made);
+  model->values_kept = false;
   if (s == SURG_EUNSUPPORTED) return false;
   if (s) {
     d->failed = true;
     return false;
   }
+  for (size_t i = 0; i < d->made.count; i++)
+    if (!surg_node_erased(d->made.items[i])) surg__infer_one(d->made.items[i]);
   surg_pass_used(d->pass, r->exactness);
   surg_pass_count(d->pass, r->name, 1);
   d->changed = true;

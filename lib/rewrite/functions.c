@@ -207,6 +207,18 @@ static surg__rvalue fn_all(surg__match *m, const surg_value *v, const surg__rval
   return boolean(true);
 }
 
+/* Whether no element bears a minus sign, zeros among them. */
+static surg__rvalue fn_positive(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                                size_t n) {
+  (void)a, (void)n;
+  const surg__rvalue e = elements(m, v);
+  if (e.kind == SURG__R_UNKNOWN) return unknown;
+  for (size_t i = 0; i < e.n; i++)
+    if (e.kind == SURG__R_INTS ? e.items[i].i < 0 : signbit(e.items[i].f) != 0)
+      return boolean(false);
+  return boolean(true);
+}
+
 /* --- numbers --- */
 
 static surg__rvalue pick(const surg__rvalue *a, bool greatest) {
@@ -552,6 +564,7 @@ static const surg__rfn functions[] = {
     {"normal", false, 2, 2, fn_normal, "normal(axes, rank): axes from 0 on"},
     {"opset", false, 0, 0, fn_opset, "opset(): the opset in force"},
     {"place", false, 4, 4, fn_place, "place(n, v, indices, values): n times v, but values there"},
+    {"positive", true, 0, 0, fn_positive, "positive(x): x is constant, no element has a minus sign"},
     {"present", true, 0, 0, fn_present, "present(x): the optional x is there"},
     {"prod", false, 1, 1, fn_prod, "prod(list)"},
     {"range", false, 1, 2, fn_range, "range(n), range(a, b)"},
