@@ -6,6 +6,8 @@
 #include "cli.h"
 #include "pass/pass.h"
 
+#define PIPELINE_COLUMNS 58 /* of 80, behind the names */
+
 static const char help[] =
     "usage: onnxsurg passes [--plugin FILE] [--json] [NAME]\n"
     "Lists passes and presets, or explains one pass with its options.\n";
@@ -30,6 +32,19 @@ static void explain(const surg_pass *p, const surg_registry *r) {
   }
 }
 
+/* A pipeline over as many lines of a terminal as it takes, broken behind commas. */
+static void print_pipeline(const char *p) {
+  const char *mark = "=";
+  while (*p) {
+    size_t n = strlen(p);
+    if (n > PIPELINE_COLUMNS)
+      for (n = PIPELINE_COLUMNS; n > 1 && p[n - 1] != ',';) n--;
+    printf("  %-14s   %s %.*s\n", "", mark, (int)n, p);
+    p += n;
+    mark = " ";
+  }
+}
+
 static void list(const surg_registry *r) {
   puts("passes");
   for (size_t i = 0; i < surg__pass_count(r); i++) {
@@ -39,7 +54,8 @@ static void list(const surg_registry *r) {
   puts("presets");
   for (size_t i = 0; i < surg__preset_count(r); i++) {
     const surg__preset *p = surg__preset_at(r, i);
-    printf("  %-14s %s\n  %-14s   = %s\n", p->name, p->help, "", p->pipeline);
+    printf("  %-14s %s\n", p->name, p->help);
+    print_pipeline(p->pipeline);
   }
 }
 

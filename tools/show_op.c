@@ -201,8 +201,11 @@ static void put_bodies(surg__buf *b, const surg_schema *s) {
   }
 }
 
+/* Whether the rule leads away from the operator; those that simplify only drop one. */
 static bool is_of(const surg_rule *r, const surg_schema *s) {
-  return strcmp(surg_rule_op_type(r), s->name) == 0 && strcmp(surg_rule_domain(r), s->domain) == 0;
+  return strcmp(surg_rule_group(r), "simplify") != 0 &&
+         strcmp(surg_rule_op_type(r), s->name) == 0 &&
+         strcmp(surg_rule_domain(r), s->domain) == 0;
 }
 
 /* Rewrite rules that replace the operator. */
