@@ -44,7 +44,8 @@ class Ops(Case):
     def test_rules(self):
         rules = json.loads(self.ok('rules', '--json'))['rules']
         for op in ('Softmax', 'Conv', 'Squeeze', 'TopK'):
-            names = [r['name'] for r in rules if (r['domain'], r['op_type']) == ('', op)]
+            names = [r['name'] for r in rules if (r['domain'], r['op_type']) == ('', op) and
+                     r['group'] != 'simplify']
             self.assertEqual(json.loads(self.ok('ops', '--json', op))['rules'], names)
             text = self.ok('ops', op).decode()
             self.assertEqual('\nrules\n' in text, bool(names))
