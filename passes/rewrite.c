@@ -9,6 +9,14 @@
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
 
+/* Whether a rule read later bears the same name: it stands in for this one. */
+static bool replaced(surg_context *ctx, const surg_rule *r) {
+  for (size_t i = surg_rule_count(ctx); i-- > 0;)
+    if (strcmp(surg_rule_name(surg_rule_at(ctx, i)), surg_rule_name(r)) == 0)
+      return surg_rule_at(ctx, i) != r;
+  return false;
+}
+
 /* Rules of the group, which is the user's; of others those that are named. */
 static bool want(void *user, const surg_rule *r) {
   const surg_pass_ctx *p = user;
@@ -16,7 +24,8 @@ static bool want(void *user, const surg_rule *r) {
   if (surg_pass_bool(p, "exact") && surg_rule_exactness(r) != SURG_EXACT) return false;
   if (n == 0) return strcmp(surg_rule_group(r), surg_pass_string(p, "group")) == 0;
   for (size_t i = 0; i < n; i++)
-    if (strcmp(surg_pass_list_at(p, "rule", i), surg_rule_name(r)) == 0) return true;
+    if (strcmp(surg_pass_list_at(p, "rule", i), surg_rule_name(r)) == 0)
+      return !replaced(surg_pass_context(p), r);
   return false;
 }
 

@@ -100,7 +100,8 @@ static int explain(surg_context *ctx, const surg_rule *r, const char *name, cons
 
 static int find_rule(surg_context *ctx, const char *name, const surg_rule **out) {
   const size_t n = surg_rule_count(ctx);
-  for (size_t i = 0; i < n; i++) {
+  /* From the end: one of the user stands in for a built-in one. */
+  for (size_t i = n; i-- > 0;) {
     *out = surg_rule_at(ctx, i);
     if (strcmp(surg_rule_name(*out), name) == 0) return EXIT_DONE;
   }

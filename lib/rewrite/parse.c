@@ -449,7 +449,8 @@ static bool one_rule(surg__rparse *p, surg_str name, const char *start, const ch
   p->rule = r;
   r->name = p->each.n ? joined(p, name, p->each_op) : copy_str(p, name);
   if (!r->name) return false;
-  for (size_t i = 0; i < p->rules->list.count; i++)
+  /* A rule of the user may bear the name of a built-in one, and stands in for it. */
+  for (size_t i = p->rules->builtins; i < p->rules->list.count; i++)
     if (!strcmp(p->rules->list.items[i]->name, r->name))
       return surg__lex_error(p->t, name.p, "there is a rule %s already", r->name);
   if (!exactness(p, r) || !body(p, r)) return false;

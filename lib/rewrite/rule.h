@@ -170,7 +170,7 @@ typedef struct surg__rules {
   surg_context *ctx;
   surg__arena arena;
   SURG_VEC(surg_rule *) list;
-  bool builtins;
+  size_t builtins; /* the first ones in the list; 0 until they are read */
 } surg__rules;
 
 /* The rules of a context, the built-in ones read on first use. NULL: out of memory, or built-in

@@ -22,7 +22,7 @@ surg__rules *surg__rules_of(surg_context *ctx) {
     ctx->rules_free = rules_free;
   }
   if (!r->builtins && surg__register_builtin_rules(r)) return NULL;
-  r->builtins = true;
+  if (!r->builtins) r->builtins = r->list.count;
   return r;
 }
 
