@@ -152,6 +152,17 @@ static surg_status limits(surg__machine *m, const surg_node *n, loop *l) {
   return s;
 }
 
+/* Number and condition are scalars; a body that declares a vector of one element gets that. */
+static surg_status body_scalar(surg__machine *m, const loop *l, int dtype, size_t i,
+                               surg__array *out) {
+  const int64_t one = 1;
+  const surg_type *t = surg_graph_input_count(l->body) > i
+                           ? surg_value_declared_type(surg_graph_input(l->body, i))
+                           : NULL;
+  const bool vector = surg_type_has_rank(t) && surg_type_rank(t) == 1;
+  return surg__array_make(m->ctx, dtype, &one, vector, out);
+}
+
 static surg_status start_loop(surg__machine *m, const surg_node *n, loop *l) {
   size_t inputs = surg_node_input_count(n);
   surg_status s = body_of(m, n, "body", &l->body);
@@ -166,8 +177,7 @@ static surg_status start_loop(surg__machine *m, const surg_node *n, loop *l) {
   l->in = surg__calloc(m->ctx, l->carried + 2, sizeof *l->in);
   l->out = surg__calloc(m->ctx, n_out, sizeof *l->out);
   if (!l->in || !l->out) return surg__alloc_status(m->ctx);
-  int64_t none = 0;
-  s = surg__array_make(m->ctx, SURG_BOOL, &none, 0, &l->in[1]);
+  s = body_scalar(m, l, SURG_BOOL, 1, &l->in[1]);
   if (s == SURG_OK) *(uint8_t *)l->in[1].data = 1;
   for (size_t i = 0; s == SURG_OK && i < l->carried; ++i) {
     surg__array a;
@@ -178,9 +188,8 @@ static surg_status start_loop(surg__machine *m, const surg_node *n, loop *l) {
 }
 
 static surg_status turn(surg__machine *m, loop *l, uint64_t index) {
-  int64_t none = 0;
   surg__array_drop(&l->in[0]);
-  surg_status s = surg__array_make(m->ctx, SURG_INT64, &none, 0, &l->in[0]);
+  surg_status s = body_scalar(m, l, SURG_INT64, 0, &l->in[0]);
   if (s != SURG_OK) return s;
   *(int64_t *)l->in[0].data = (int64_t)index;
   s = surg__m_subgraph(m, l->body, l->in, l->carried + 2, l->out, 1 + l->carried + l->scans);

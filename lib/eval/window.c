@@ -22,7 +22,7 @@ bool surg__window_ints(surg_kctx *k, const char *name, uint32_t n, int64_t fallb
 }
 
 /* The size of one output axis and, for SAME_*, its padding. False: the window does not fit. */
-static bool size_axis(surg__window *w, uint32_t d, auto_pad mode, bool ceil_mode) {
+static bool size_axis(surg__window *w, uint32_t d, auto_pad mode, bool ceil_mode, bool *beyond) {
   int64_t extent = (w->kernel[d] - 1) * w->dilation[d] + 1, stride = w->stride[d];
   if (mode == SAME_UPPER || mode == SAME_LOWER) {
     w->out[d] = (w->in[d] + stride - 1) / stride;
@@ -33,8 +33,10 @@ static bool size_axis(surg__window *w, uint32_t d, auto_pad mode, bool ceil_mode
     return true;
   }
   int64_t room = w->in[d] + w->begin[d] + w->end[d] - extent;
-  if (room < 0) return false;
-  w->out[d] = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  if (room < 0 && !*beyond) return false;
+  *beyond = room < 0;
+  w->out[d] = (room + (ceil_mode && room > 0 ? stride - 1 : 0)) / stride + 1;
+  if (w->out[d] < 0) return false;
   /* A window that would start in the padding behind the input is none. */
   if (ceil_mode && (w->out[d] - 1) * stride >= w->in[d] + w->begin[d]) --w->out[d];
   return true;
@@ -73,8 +75,13 @@ surg__kstatus surg__window_init(surg_kctx *k, const int64_t *in, uint32_t n, con
     w->in[d] = in[d];
     if (in[d] > LARGEST || w->kernel[d] > LARGEST) return SURG__K_BUDGET;
     if (w->kernel[d] < 1) return surg__k_invalid(k, "an empty kernel");
-    if (!size_axis(w, d, mode, ceil_mode)) {
+    /* Runtimes round towards zero: a window that lacks less than a stride is one all the same. */
+    bool beyond = !kernel;
+    if (!size_axis(w, d, mode, ceil_mode, &beyond)) {
       return surg__k_invalid(k, "the kernel is larger than the padded input");
+    }
+    if (beyond && !kernel && mode != SAME_UPPER && mode != SAME_LOWER) {
+      SURG__K_TRY(surg__k_disputed(k, "a window larger than the padded input"));
     }
     if (!surg__mul_u64(w->in_count, (uint64_t)in[d], &w->in_count) ||
         !surg__mul_u64(w->out_count, (uint64_t)w->out[d], &w->out_count) ||
