@@ -71,7 +71,7 @@ surg__kstatus surg__k_shrink(surg_kctx *k) {
   SURG__K_TRY(surg__k_work(k, x->count));
   for (uint64_t i = 0; i < x->count; ++i) {
     double v = surg__load_f64(x->dtype, x->data, i);
-    double r = v < -edge ? v + bias : v > edge ? v - bias : isnan(v) ? v : 0;
+    double r = v < -edge ? v + bias : v > edge ? v - bias : 0;
     surg__store_f64(o->dtype, o->data, i, r);
   }
   return SURG__K_OK;

@@ -41,7 +41,12 @@ FAST(fast_hard_swish, (float)((double)x * clamp01(a * (double)x + b)))
 
 FAST(fast_exp, (float)surg__v_exp(x))
 FAST(fast_sigmoid, (float)surg__v_sigmoid(x))
-FAST(fast_swish, (float)((double)x * surg__v_sigmoid(a * (double)x)))
+/* Far out the sigmoid is 0 (and times infinity no number); surg__v_exp ends before. */
+SURG__INLINE double swish(double x, double a) {
+  double s = surg__v_sigmoid(a * x);
+  return x * (s < 1e-80 ? 0 : s);
+}
+FAST(fast_swish, (float)swish((double)x, a))
 FAST(fast_tanh, (float)surg__v_tanh(x))
 FAST(fast_erf, (float)surg__v_erf(x))
 FAST(fast_gelu, (float)(0.5 * (double)x * (1 + surg__v_erf((double)x * 0.70710678118654752440))))

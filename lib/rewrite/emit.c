@@ -302,11 +302,30 @@ static bool node_types(const plan *p, uint16_t k, dtypes *d) {
   return true;
 }
 
+/* Where only an Identity can forward, it takes the type. */
+static bool forward_types(const plan *p, uint16_t k, dtypes *d) {
+  const surg__rstmt *s = &p->b->stmts[k];
+  surg_value *y = p->m->values[s->out[0].var];
+  const bool old = s->var < p->b->bound && !d->known[s->var];
+  surg_value *x = old ? p->m->values[s->var] : NULL;
+  const int dtype = old ? dtype_of_value(x) : d->of[s->var];
+  const surg_replace how = x ? surg_value_can_replace(y, x) : SURG_REPLACE_NEEDS_IDENTITY;
+  const surg_schema *schema = surg_schema_find("", "Identity", p->m->opset);
+  int bound[SURG__RULE_NODES] = {0};
+  d->of[s->out[0].var] = dtype;
+  d->known[s->out[0].var] = true;
+  if (how == SURG_REPLACE_YES || how == SURG_REPLACE_BY_LABEL) return true;
+  return schema && takes(schema, &schema->inputs[0], dtype, bound);
+}
+
 /* Every operator takes the types it would get in the opset aimed at. */
 static bool types_hold(const plan *p) {
   dtypes d = {{0}, {false}};
-  for (uint16_t k = 0; k < p->b->n; k++)
-    if (p->b->stmts[k].kind == SURG__S_NODE && p->live[k] && !node_types(p, k, &d)) return false;
+  for (uint16_t k = 0; k < p->b->n; k++) {
+    if (!p->live[k]) continue;
+    if (p->b->stmts[k].kind == SURG__S_NODE && !node_types(p, k, &d)) return false;
+    if (p->b->stmts[k].kind == SURG__S_FORWARD && !forward_types(p, k, &d)) return false;
+  }
   return true;
 }
 

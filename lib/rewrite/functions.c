@@ -313,6 +313,11 @@ static surg__rvalue fn_len(surg__match *m, const surg_value *v, const surg__rval
 /* least(list): of whole numbers. */
 static surg__rvalue fn_least(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   (void)m, (void)v, (void)n;
+  if (a[0].kind == SURG__R_FLOATS && a[0].n > 0) {
+    double low = a[0].items[0].f;
+    for (size_t i = 1; i < a[0].n; i++) low = !(a[0].items[i].f >= low) ? a[0].items[i].f : low;
+    return real(low);
+  }
   if (!known_ints(&a[0]) || a[0].n == 0) return unknown;
   int64_t least = a[0].items[0].i;
   for (size_t i = 1; i < a[0].n; i++)
@@ -557,7 +562,7 @@ static const surg__rfn functions[] = {
     {"inverse", false, 1, 1, fn_inverse, "inverse(perm)"},
     {"is_float", false, 1, 1, fn_is_float, "is_float(dtype)"},
     {"is_int", false, 1, 1, fn_is_int, "is_int(dtype)"},
-    {"least", false, 1, 1, fn_least, "least(list): the smallest of whole numbers"},
+    {"least", false, 1, 1, fn_least, "least(list): the smallest"},
     {"len", false, 1, 1, fn_len, "len(list)"},
     {"max", false, 2, 2, fn_max, "max(a, b)"},
     {"min", false, 2, 2, fn_min, "min(a, b)"},

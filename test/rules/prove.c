@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rules [--seed N] [--cases N] [--mutants N] [--group G] [--rule NAME] [-v]: proves every built-in
+ * rule by models drawn from it. Exit 1 where a rule is wrong, or where one that no case was found
+ * for is not in the list below. With --mutants, rules with a mistake put in are judged by the same
+ * cases, and the rate of those found out is printed (and must not fall below the floor). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/context.h"
+#include "rules.h"
+
+#define DRAWS 600        /* for an emission, at most */
+#define KEPT_MISSES 12   /* cases that do not match, kept for mutants */
+#define FLOOR_PERCENT 75 /* of mutants found out */
+
+/* Rules that are not judged, each with the reason. */
+static const struct {
+  const char *rule, *why;
+} excused[] = {
+    {"reduce-noop-abs-18-ReduceL1",
+     "runtimes read noop_with_empty_axes of this operator in two ways"},
+    {"reduce-noop-abs-18-ReduceL2",
+     "runtimes read noop_with_empty_axes of this operator in two ways"},
+    {"reduce-noop-square-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
+    {"reduce-noop-log-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
+    {"dropout-up-12", "what the mask holds outside training was not said before 12"},
+};
+
+typedef struct options {
+  uint64_t seed;
+  unsigned cases, mutants;
+  const char *group, *rule;
+  bool verbose;
+} options;
+
+typedef struct tally {
+  unsigned rules, without, excused, emissions, never, cases, wrong, mutants, killed, stillborn;
+} tally;
+
+typedef struct kept {
+  rule_case **items;
+  size_t count, room;
+} kept;
+
+static void keep(kept *k, rule_case *c) {
+  if (k->count == k->room) {
+    k->room = k->room ? k->room * 2 : 64;
+    k->items = realloc(k->items, k->room * sizeof *k->items);
+    if (!k->items) abort();
+  }
+  k->items[k->count++] = c;
+}
+
+static void forget(kept *k) {
+  for (size_t i = 0; i < k->count; i++) free(k->items[i]->text);
+  k->count = 0;
+}
+
+static const char *excuse(const surg_rule *r) {
+  for (size_t i = 0; i < SURG_COUNT(excused); i++)
+    if (!strcmp(excused[i].rule, r->name)) return excused[i].why;
+  return NULL;
+}
+
+static void told_wrong(const surg_rule *r, const rule_case *c, const char *why) {
+  printf("WRONG %s (emission %u, opset %lld to %lld): %s\n%s", r->name, c->emitted,
+         (long long)c->from, (long long)c->to, why, c->text);
+}
+
+/* Draws cases for one emission until enough matched it. Says how many it proved. */
+static unsigned prove_emission(surg_context *ctx, const options *o, const surg_rule *r, unsigned e,
+                               surg__arena *arena, kept *cases, tally *t, unsigned *proven) {
+  dice d = {o->seed * 1000003 + e};
+  for (const char *p = r->name; *p; p++) d.state = d.state * 131 + (unsigned char)*p;
+  unsigned misses = 0, verdicts[5] = {0};
+  char why[300], last[300] = "no model could be drawn";
+  for (unsigned i = 0; i < DRAWS && proven[e] < o->cases; i++) {
+    const surg__mark mark = surg__arena_mark(arena);
+    rule_case *c = case_draw(ctx, arena, r, e, &d);
+    verdict v = c ? case_judge(ctx, r, c, why) : CASE_BROKEN;
+    verdicts[v]++;
+    if (v == CASE_WRONG) {
+      if (!t->wrong++ || o->verbose)
+        told_wrong(r, c, why);
+      else
+        printf("WRONG %s: %s\n", r->name, why);
+      free(c->text);
+      return 1;
+    }
+    if (v == CASE_PROVEN) proven[c->emitted - 1]++, t->cases++;
+    if (c && v != CASE_PROVEN) snprintf(last, sizeof last, "%s", why);
+    if (c && o->verbose && v != CASE_PROVEN && !proven[e] && i < 40)
+      printf("  %d %s\n%s", (int)v, why, c->text);
+    if (c && (v == CASE_PROVEN || (v == CASE_MISSED && misses++ < KEPT_MISSES))) {
+      keep(cases, c);
+      continue;
+    }
+    if (c) free(c->text);
+    surg__arena_reset(arena, mark);
+  }
+  if (o->verbose)
+    printf("  %s emission %u: %u broken, %u missed, %u idle, %u proven\n", r->name, e + 1,
+           verdicts[CASE_BROKEN], verdicts[CASE_MISSED], verdicts[CASE_IDLE],
+           verdicts[CASE_PROVEN]);
+  if (!proven[e])
+    printf("never made: %s, emission %u (line %u): %s\n", r->name, e + 1, r->emits[e].line, last);
+  return 0;
+}
+
+static bool loads(surg_context *ctx, surg_rule *r) {
+  surg__buf why;
+  uint32_t line = 0;
+  const uint16_t swaps = r->swaps;
+  surg__buf_init(&why, ctx);
+  for (uint16_t i = 0; i < r->n_vars; i++) r->vars[i].match_node = -1;
+  r->swaps = 0;
+  const bool ok = surg__rule_check(ctx, r, &why, &line);
+  surg__buf_free(&why);
+  if (!ok) r->swaps = swaps;
+  return ok;
+}
+
+static void try_mutants(surg_context *ctx, const options *o, surg_rule *r, const kept *cases,
+                        tally *t) {
+  dice d = {o->seed + t->rules};
+  char what[100], why[300];
+  for (unsigned i = 0; i < o->mutants; i++) {
+    mutant m;
+    if (!mutant_make(ctx, r, &d, &m, what)) return;
+    t->mutants++;
+    bool found = !loads(ctx, r);
+    t->stillborn += found;
+    unsigned fewer = 0;
+    for (size_t k = 0; k < cases->count && !found; k++) {
+      const unsigned was = cases->items[k]->emitted;
+      const verdict v = case_judge(ctx, r, cases->items[k], why);
+      found = v == CASE_WRONG;
+      fewer += was && v == CASE_MISSED;
+      cases->items[k]->emitted = was;
+    }
+    /* A rule that no longer fires is found out by what it leaves. */
+    if (!found && fewer) found = true;
+    t->killed += found;
+    if (!found && o->verbose) printf("survives: %s, %s\n", r->name, what);
+    mutant_undo(&m);
+    (void)loads(ctx, r);
+  }
+}
+
+static void prove(surg_context *ctx, const options *o, surg_rule *r, tally *t) {
+  static kept cases;
+  if (excuse(r)) {
+    printf("not judged: %s: %s\n", r->name, excuse(r));
+    t->excused++;
+    return;
+  }
+  unsigned proven[64] = {0};
+  bool wrong = false;
+  surg__arena arena;
+  surg__arena_init(&arena, ctx);
+  t->rules++;
+  for (unsigned e = 0; e < r->n_emits && e < SURG_COUNT(proven) && !wrong; e++) {
+    t->emissions++;
+    wrong = prove_emission(ctx, o, r, e, &arena, &cases, t, proven);
+  }
+  unsigned never = 0, all = 0;
+  for (unsigned e = 0; e < r->n_emits && e < SURG_COUNT(proven); e++)
+    never += !proven[e], all += proven[e];
+  if (!wrong) t->never += never;
+  if (!wrong && !all) {
+    printf("NO CASE for %s\n", r->name);
+    t->without++;
+  }
+  if (!wrong && all && o->mutants) try_mutants(ctx, o, r, &cases, t);
+  forget(&cases);
+  surg__arena_free(&arena);
+}
+
+static void ignore(void *user, surg_severity severity, const char *line) {
+  (void)user, (void)severity, (void)line;
+}
+
+static bool wanted(const options *o, const surg_rule *r) {
+  if (o->rule && strcmp(o->rule, r->name)) return false;
+  return !o->group || !strcmp(o->group, r->group);
+}
+
+int main(int argc, char **argv) {
+  options o = {.seed = 1, .cases = 12};
+  tally t = {0};
+  for (int i = 1; i < argc; i++) {
+    const char *next = i + 1 < argc ? argv[i + 1] : "";
+    if (!strcmp(argv[i], "-v"))
+      o.verbose = true;
+    else if (!strcmp(argv[i], "--seed"))
+      o.seed = strtoull(next, NULL, 10), i++;
+    else if (!strcmp(argv[i], "--cases"))
+      o.cases = (unsigned)atoi(next), i++;
+    else if (!strcmp(argv[i], "--mutants"))
+      o.mutants = (unsigned)atoi(next), i++;
+    else if (!strcmp(argv[i], "--group"))
+      o.group = next, i++;
+    else if (!strcmp(argv[i], "--rule"))
+      o.rule = next, i++;
+    else
+      return fprintf(stderr, "unknown option %s\n", argv[i]), 2;
+  }
+  surg_config config = {.size = sizeof config, .diag = ignore};
+  surg_context *ctx = surg_context_new(&config);
+  const surg__rules *rules = ctx ? surg__rules_of(ctx) : NULL;
+  if (!rules) return fprintf(stderr, "%s\n", ctx ? surg_context_error(ctx) : "no memory"), 1;
+  for (size_t i = 0; i < rules->list.count; i++)
+    if (wanted(&o, rules->list.items[i])) prove(ctx, &o, rules->list.items[i], &t);
+  printf(
+      "%u rules, %u emissions: %u cases proven, %u wrong, %u emissions never made; %u rules "
+      "without a case, "
+      "%u not judged\n",
+      t.rules, t.emissions, t.cases, t.wrong, t.never, t.without, t.excused);
+  if (t.mutants)
+    printf("%u rules with a mistake: %u found out (%.1f %%), %u of them when read\n", t.mutants,
+           t.killed, 100.0 * t.killed / t.mutants, t.stillborn);
+  surg_context_free(ctx);
+  return t.wrong > 0 || (t.mutants > 50 && t.killed * 100 < t.mutants * FLOOR_PERCENT);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Proving rules by models that match them: a case is drawn from a rule's pattern (draw.c, with what
+ * shapes.c knows of operators), judged by what it computes before and after the rule (judge.c), and
+ * kept, so that rules changed on purpose (mutate.c) are judged by the same cases. */
+#ifndef SURG_TEST_RULES_H
+#define SURG_TEST_RULES_H
+
+#include "rewrite/rule.h"
+
+#define CASE_RANK 6
+#define CASE_ITEMS 48
+#define CASE_NODES 12
+#define CASE_ARGS 16
+#define CASE_ELEMENTS 4096
+#define LETTERS 26
+
+typedef struct dice {
+  uint64_t state;
+} dice;
+unsigned roll(dice *d, unsigned n); /* 0 to n - 1 */
+bool chance(dice *d, unsigned percent);
+
+/* A value of a case. */
+typedef struct item {
+  char name[32];
+  int dtype; /* 0: not known */
+  unsigned rank;
+  int64_t dims[CASE_RANK];
+  uint64_t count;
+  bool set;      /* shape and type are drawn */
+  bool made;     /* by a node of the case */
+  bool constant; /* an initializer */
+  bool fixed;    /* elements are `ints` or `reals`, in every run */
+  int64_t *ints;
+  double *reals;
+  char range; /* of elements: p positive, u about -1 to 1, f finite, n no NaN, 0: any */
+} item;
+
+typedef struct case_node {
+  const char *domain, *op_type;
+  char attrs[600];
+  int in[CASE_ARGS]; /* place in items; -1: absent */
+  int out[CASE_ARGS];
+  unsigned n_in, n_out;
+} case_node;
+
+typedef struct rule_case {
+  int64_t from, to; /* opset of the model, and of the emission */
+  unsigned target;  /* the emission it was drawn for */
+  unsigned emitted; /* the one that was made, + 1; 0: none */
+  item *items;
+  unsigned n_items;
+  case_node *nodes;
+  unsigned n_nodes;
+  int outputs[CASE_ARGS];
+  unsigned n_outputs;
+  unsigned style; /* how shapes are declared: 0 as they are, 1 by symbols, 2 unknown, 3 no rank, 4
+                     by symbols that are 1 or more where they are */
+  uint64_t seed;
+  char *text; /* the model */
+} rule_case;
+
+typedef enum verdict {
+  CASE_BROKEN, /* the model does not load, or its types contradict */
+  CASE_MISSED, /* the rule does not match */
+  CASE_IDLE,   /* the original computes nothing */
+  CASE_PROVEN,
+  CASE_WRONG
+} verdict;
+
+/* A case for an emission of the rule, or NULL where this draw came to nothing. */
+rule_case *case_draw(surg_context *ctx, surg__arena *arena, const surg_rule *r, unsigned target,
+                     dice *d);
+/* Applies `r` to the case and compares. `why` holds 300 bytes. */
+verdict case_judge(surg_context *ctx, const surg_rule *r, rule_case *c, char *why);
+
+/* --- what is known of operators (shapes.c) --- */
+typedef struct shape_row {
+  const char *op, *inputs, *attrs;
+} shape_row;
+/* The k-th row of an operator, NULL past the end. */
+const shape_row *shape_row_of(const char *op_type, size_t k);
+/* Words that a text attribute may be, separated by '|'; NULL: not known. */
+const char *attr_words(const char *op_type, const char *name);
+
+/* --- rules changed on purpose --- */
+/* Changes `r` in one place drawn from `d`; `what` (100 bytes) says how. False: nothing to change.
+ * The change is undone by mutant_undo. */
+typedef struct mutant {
+  void *at;
+  size_t size;
+  unsigned char old[64];
+  int old_op;
+  surg__rstmt *stmt;
+} mutant;
+bool mutant_make(surg_context *ctx, surg_rule *r, dice *d, mutant *m, char *what);
+void mutant_undo(mutant *m);
+
+#endif
