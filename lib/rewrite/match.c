@@ -30,10 +30,19 @@ static const surg__rattr *listed(const surg__rstmt *s, const char *name) {
   return NULL;
 }
 
+/* A version that has not got the attribute does what the newest does by default. */
+static const surg__attr_def *known_attr(const surg_schema *s, const char *name) {
+  const surg__attr_def *d = surg__schema_attr(s, name);
+  if (d || s->domain[0]) return d;
+  const surg_schema *newest = surg_schema_find("", s->name, surg_schema_newest(""));
+  d = newest ? surg__schema_attr(newest, name) : NULL;
+  return d && d->has_default ? d : NULL;
+}
+
 static bool bind_attr(surg__match *m, const surg_node *n, const surg__rattr *p) {
   const surg_attr *a = surg_node_attr(n, p->name);
   const surg_schema *schema = surg_node_schema(n);
-  const surg__attr_def *def = schema ? surg__schema_attr(schema, p->name) : NULL;
+  const surg__attr_def *def = schema ? known_attr(schema, p->name) : NULL;
   surg__rvalue v = {.kind = SURG__R_UNKNOWN};
   bool known;
   if (schema && !def) return false;

@@ -3,12 +3,11 @@
  * take, shapes from shapes.c, attributes and constants from the guards or from what the operator
  * means. */
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hints.h"
+#include "draw.h"
 
 unsigned roll(dice *d, unsigned n) {
   d->state += 0x9e3779b97f4a7c15u;
@@ -20,30 +19,6 @@ unsigned roll(dice *d, unsigned n) {
 bool chance(dice *d, unsigned percent) {
   return roll(d, 100) < percent;
 }
-
-typedef struct drawer {
-  surg_context *ctx;
-  surg__arena *arena;
-  const surg_rule *rule;
-  const surg__rblock *target;
-  dice *d;
-  hints *h;
-  rule_case *c;
-  int of_var[SURG__RULE_VARS]; /* place in items, + 1 */
-  int64_t letters[LETTERS];
-  unsigned base_rank; /* of `*` */
-  int64_t base[CASE_RANK];
-  /* of the node being drawn */
-  const surg__rstmt *s;
-  const surg_schema *schema;
-  const shape_row *row;
-  case_node *n;
-  item *first;
-  int64_t axis;
-  int64_t window[CASE_RANK]; /* shape of U */
-  unsigned outs;
-  bool failed;
-} drawer;
 
 /* --- values --- */
 
@@ -90,7 +65,7 @@ static int64_t *need_ints(drawer *w, item *it) {
 
 /* --- shapes --- */
 
-static int64_t letter(drawer *w, char c) {
+int64_t draw_letter(drawer *w, char c) {
   if (c == 'R') return w->first ? (int64_t)w->first->rank : 0;
   if (c == 'N') return w->outs;
   if (c == 'X') {
@@ -100,16 +75,17 @@ static int64_t letter(drawer *w, char c) {
   int64_t *at = &w->letters[c - 'A'];
   if (*at >= 0) return *at;
   *at = c == 'D' ? 1 + (int64_t)roll(w->d, 2) : c == 'G' ? 1 + (int64_t)roll(w->d, 2) : size(w);
-  if (c == 'V') *at = letter(w, 'R') ? 1 + (int64_t)roll(w->d, (unsigned)letter(w, 'R')) : 0;
+  if (c == 'V')
+    *at = draw_letter(w, 'R') ? 1 + (int64_t)roll(w->d, (unsigned)draw_letter(w, 'R')) : 0;
   if (c == 'Y') *at = roll(w->d, 4);
   return *at;
 }
 
 /* "2AB": a product of a number and letters. */
-static int64_t product(drawer *w, const char **p) {
+int64_t draw_product(drawer *w, const char **p) {
   int64_t v = 1;
   if (isdigit((unsigned char)**p)) v = strtol(*p, (char **)(uintptr_t)p, 10);
-  while (isupper((unsigned char)**p)) v *= letter(w, *(*p)++);
+  while (isupper((unsigned char)**p)) v *= draw_letter(w, *(*p)++);
   return v;
 }
 
@@ -143,7 +119,7 @@ static void window_shape(drawer *w, item *it) {
 static void letters_shape(drawer *w, item *it, const char *p) {
   it->rank = 0;
   while (*p && *p != '=' && *p != ';' && it->rank < CASE_RANK) {
-    it->dims[it->rank++] = product(w, &p);
+    it->dims[it->rank++] = draw_product(w, &p);
     if (*p == ',') p++;
   }
 }
@@ -184,12 +160,6 @@ static void shape(drawer *w, item *it, const char *p, int forced) {
 
 /* --- elements --- */
 
-static int64_t pick(drawer *w, const int64_t *list, size_t n) {
-  return list[roll(w->d, (unsigned)n)];
-}
-#define PICK(w, ...) \
-  pick(w, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
-
 /* `count` axes of `rank`, none twice, some counted from the back. */
 static void distinct_axes(drawer *w, int64_t *out, int64_t count, int64_t rank) {
   int64_t all[16];
@@ -206,7 +176,7 @@ static void distinct_axes(drawer *w, int64_t *out, int64_t count, int64_t rank) 
   }
 }
 
-static int64_t index_below(drawer *w, int64_t n) {
+int64_t draw_index(drawer *w, int64_t n) {
   if (n <= 0) {
     w->failed = true;
     return 0;
@@ -223,6 +193,12 @@ static int64_t along(const item *it, int64_t axis, uint64_t i) {
 
 static void fill_target(drawer *w, int64_t *out, uint64_t n) {
   uint64_t total = w->first ? w->first->count : 1;
+  unsigned one = 0;
+  while (w->first && one < w->first->rank && w->first->dims[one] != 1) one++;
+  if (w->first && one < w->first->rank && w->first->rank == n + 1 && chance(w->d, 60)) {
+    for (uint64_t i = 0; i < n; i++) out[i] = w->first->dims[i + (i >= one)];
+    return;
+  }
   for (uint64_t i = 0; i < n; i++) {
     const unsigned how = roll(w->d, 5);
     if (how == 0 && w->first && i < w->first->rank) {
@@ -242,7 +218,7 @@ static void fill_target(drawer *w, int64_t *out, uint64_t n) {
 }
 
 static void fill_parts(drawer *w, int64_t *out, uint64_t n) {
-  int64_t left = letter(w, 'X');
+  int64_t left = draw_letter(w, 'X');
   for (uint64_t i = 0; i < n; i++) {
     out[i] = i + 1 == n ? left : (int64_t)roll(w->d, (unsigned)left + 1);
     left -= out[i];
@@ -250,7 +226,7 @@ static void fill_parts(drawer *w, int64_t *out, uint64_t n) {
 }
 
 static void fill_axes(drawer *w, int64_t *out, uint64_t n, const char *word) {
-  int64_t rank = letter(w, 'R');
+  int64_t rank = draw_letter(w, 'R');
   if (!strcmp(word, "newaxes")) rank += (int64_t)n;
   distinct_axes(w, out, (int64_t)n, rank);
   if (w->failed || strcmp(word, "ones")) return;
@@ -271,14 +247,14 @@ static int64_t one_int(drawer *w, const char *word, const item *it, uint64_t i) 
   if (!strcmp(word, "starts")) return PICK(w, 0, 0, 1, 2, -1, -2, -4, 5, INT64_MAX, INT64_MIN);
   if (!strcmp(word, "ends"))
     return PICK(w, 0, 1, 2, 3, 4, -1, -2, -5, INT64_MAX, INT32_MAX, INT64_MIN);
-  if (!strcmp(word, "axis0") || !strcmp(word, "axis1")) return index_below(w, letter(w, 'R'));
-  if (!strcmp(word, "index")) return index_below(w, letter(w, 'X'));
-  if (!strcmp(word, "k")) return roll(w->d, (unsigned)letter(w, 'X') + 1);
+  if (!strcmp(word, "axis0") || !strcmp(word, "axis1")) return draw_index(w, draw_letter(w, 'R'));
+  if (!strcmp(word, "index")) return draw_index(w, draw_letter(w, 'X'));
+  if (!strcmp(word, "k")) return roll(w->d, (unsigned)draw_letter(w, 'X') + 1);
   if (!strcmp(word, "lengths"))
-    return letter(w, 'S') ? 1 + roll(w->d, (unsigned)letter(w, 'S')) : 0;
+    return draw_letter(w, 'S') ? 1 + roll(w->d, (unsigned)draw_letter(w, 'S')) : 0;
   if (!strcmp(word, "sizes")) return size(w);
   if (!strcmp(word, "image")) {
-    if (it->count == 4 && i < 2) return letter(w, i ? 'C' : 'A');
+    if (it->count == 4 && i < 2) return draw_letter(w, i ? 'C' : 'A');
     return it->count == 2 ? 5 : 1 + roll(w->d, 6);
   }
   if (!strcmp(word, "expand")) {
@@ -287,17 +263,17 @@ static int64_t one_int(drawer *w, const char *word, const item *it, uint64_t i) 
   }
   if (!strcmp(word, "tuples")) {
     const int64_t k = it->rank ? (int64_t)(i % (uint64_t)it->dims[it->rank - 1]) : 0;
-    return index_below(w, w->first && k < (int64_t)w->first->rank ? w->first->dims[k] : 1);
+    return draw_index(w, w->first && k < (int64_t)w->first->rank ? w->first->dims[k] : 1);
   }
   if (!strcmp(word, "distinct"))
-    return (along(it, w->axis, i) + w->window[0]) % (letter(w, 'X') ? letter(w, 'X') : 1);
+    return (along(it, w->axis, i) + w->window[0]) % (draw_letter(w, 'X') ? draw_letter(w, 'X') : 1);
   if (!strcmp(word, "windows")) return 5 * (int64_t)(i / 2) + (int64_t)(i % 2) * 2;
   w->failed = true;
   fprintf(stderr, "no word %s\n", word);
   return 0;
 }
 
-static void fill(drawer *w, item *it, const char *word) {
+void draw_fill(drawer *w, item *it, const char *word) {
   if (!*word || !strcmp(word, "any")) return;
   if (!strcmp(word, "pos") || !strcmp(word, "boxes")) {
     it->range = 'p';
@@ -418,275 +394,6 @@ static void bind_types(drawer *w, int *bound) {
     }
 }
 
-/* --- attributes --- */
-
-static void put(case_node *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(case_node *n, const char *fmt, ...) {
-  const size_t used = strlen(n->attrs);
-  va_list ap;
-  va_start(ap, fmt);
-  vsnprintf(n->attrs + used, sizeof n->attrs - used, fmt, ap);
-  va_end(ap);
-}
-
-static void put_name(case_node *n, const char *name) {
-  put(n, "%s%s = ", n->attrs[0] ? ", " : "", name);
-}
-
-static void put_value(drawer *w, const char *name, const surg__rvalue *v, surg_attr_kind kind) {
-  case_node *n = w->n;
-  put_name(n, name);
-  switch (v->kind) {
-    case SURG__R_INT:
-    case SURG__R_BOOL:
-    case SURG__R_DTYPE:
-      put(n, kind == SURG_ATTR_FLOAT ? "%lld.0" : "%lld", (long long)v->one.i);
-      if (!strcmp(name, "axis")) w->axis = v->one.i;
-      break;
-    case SURG__R_FLOAT: {
-      char text[40];
-      snprintf(text, sizeof text, "%.9g", v->one.f);
-      put(n, strpbrk(text, ".ein") ? "%s" : "%s.0", text);
-      break;
-    }
-    case SURG__R_STRING:
-      put(n, "\"%.*s\"", (int)v->s.n, v->s.p);
-      break;
-    case SURG__R_INTS:
-      put(n, "[");
-      for (size_t i = 0; i < v->n; i++) put(n, i ? ", %lld" : "%lld", (long long)v->items[i].i);
-      put(n, "]");
-      break;
-    default:
-      w->failed = true;
-  }
-}
-
-/* What the row says of an attribute: the text behind `name=`, up to a space. */
-static const char *row_attr(const shape_row *row, const char *name, size_t *n) {
-  const size_t len = strlen(name);
-  for (const char *p = row ? row->attrs : ""; *p;) {
-    const char *end = p + strcspn(p, " ");
-    if (!strncmp(p, name, len) && p[len] == '=') {
-      *n = (size_t)(end - p) - len - 1;
-      return p + len + 1;
-    }
-    p = *end ? end + 1 : end;
-  }
-  return NULL;
-}
-
-static void row_list(drawer *w, const char *p) {
-  const char *close = strchr(p, ']');
-  item it = {.dtype = SURG_INT64, .rank = 1};
-  char word[20];
-  snprintf(word, sizeof word, "%.*s", (int)strcspn(close + 1, " "), close + 1);
-  p++;
-  const bool reals = !strcmp(word, "grow");
-  if (!*word) {
-    put(w->n, "[");
-    for (int i = 0; *p != ']'; i++) {
-      put(w->n, i ? ", %lld" : "%lld", (long long)product(w, &p));
-      if (*p == ',') p++;
-    }
-    put(w->n, "]");
-    return;
-  }
-  it.dims[0] = product(w, &p);
-  it.count = it.dims[0] < 0 ? 0 : (uint64_t)it.dims[0];
-  fill(w, &it, word);
-  put(w->n, "[");
-  for (uint64_t i = 0; i < it.count && !w->failed; i++) {
-    if (reals)
-      put(w->n, i ? ", %.1f" : "%.1f", it.reals[i]);
-    else
-      put(w->n, i ? ", %lld" : "%lld", (long long)it.ints[i]);
-  }
-  put(w->n, "]");
-}
-
-/* One of the words between '|'. */
-static void pick_word(drawer *w, const char *p, size_t n, char *out, size_t room) {
-  unsigned count = 1;
-  for (size_t i = 0; i < n; i++) count += p[i] == '|';
-  unsigned k = roll(w->d, count);
-  const char *end = p + n;
-  while (k--) p = memchr(p, '|', (size_t)(end - p)) + 1;
-  const char *stop = memchr(p, '|', (size_t)(end - p));
-  snprintf(out, room, "%.*s", (int)((stop ? stop : end) - p), p);
-}
-
-static void put_row_attr(drawer *w, const char *name, const char *p, size_t n) {
-  char word[40];
-  put_name(w->n, name);
-  if (*p == '[') {
-    row_list(w, p);
-  } else if (!strncmp(p, "'@D'", 4)) {
-    put(w->n, "\"%s\"",
-        letter(w, 'D') == 2 ? "bidirectional"
-        : chance(w->d, 50)  ? "forward"
-                            : "reverse");
-  } else if (*p == '\'') {
-    put(w->n, "\"%.*s\"", (int)n - 2, p + 1);
-  } else if (isupper((unsigned char)*p)) {
-    put(w->n, "%lld", (long long)letter(w, *p));
-  } else {
-    pick_word(w, p, n, word, sizeof word);
-    put(w->n, "%s", word);
-  }
-}
-
-static bool any_int(drawer *w, const char *name) {
-  const int64_t rank = letter(w, 'R');
-  if (!strcmp(name, "axis")) {
-    const bool flatten = !strcmp(w->s->op_type, "Flatten") || !strcmp(w->s->op_type, "Unsqueeze");
-    w->axis = (rank + flatten) ? index_below(w, rank + flatten) : 0;
-    w->failed = false;
-    put_name(w->n, name);
-    put(w->n, "%lld", (long long)w->axis);
-    if (w->axis < 0) w->axis += rank;
-    return true;
-  }
-  put_name(w->n, name);
-  if (!strcmp(name, "to") || !strcmp(name, "dtype") || !strcmp(name, "output_dtype"))
-    put(w->n, "%lld", (long long)PICK(w, 1, 1, 10, 11, 6, 7, 3, 2, 9, 16));
-  else if (!strcmp(name, "stash_type") || !strcmp(name, "precision"))
-    put(w->n, "%lld", (long long)PICK(w, 1, 1, 1, 11, 10));
-  else
-    put(w->n, "%lld", (long long)PICK(w, 0, 1, 0, 1, 0, 1, 2, 3, -1));
-  return true;
-}
-
-/* An attribute by its name and kind alone; false: nothing is known of it. */
-static bool any_attr(drawer *w, const surg__attr_def *d) {
-  static const char *const floats[] = {"0.5", "1.0", "2.0", "0.01", "3.0", "-1.0", "0.0", "0.3"};
-  const char *choices = attr_words(w->s->op_type, d->name);
-  item it = {.dtype = SURG_INT64, .rank = 1};
-  char word[40];
-  switch (d->kind) {
-    case SURG_ATTR_INT:
-      return any_int(w, d->name);
-    case SURG_ATTR_FLOAT:
-      put_name(w->n, d->name);
-      put(w->n, "%s", floats[roll(w->d, !strncmp(d->name, "eps", 3) ? 4 : SURG_COUNT(floats))]);
-      return true;
-    case SURG_ATTR_STRING:
-      if (!choices) return false;
-      put_name(w->n, d->name);
-      pick_word(w, choices, strlen(choices), word, sizeof word);
-      put(w->n, "\"%s\"", word);
-      return true;
-    case SURG_ATTR_INTS:
-      it.count = !strcmp(d->name, "axes") && letter(w, 'R')
-                     ? 1 + roll(w->d, (unsigned)letter(w, 'R'))
-                     : roll(w->d, 4);
-      fill(w, &it, !strcmp(d->name, "axes") ? "axes" : "few");
-      put_name(w->n, d->name);
-      put(w->n, "[");
-      for (uint64_t i = 0; i < it.count && !w->failed; i++)
-        put(w->n, i ? ", %lld" : "%lld", (long long)it.ints[i]);
-      put(w->n, "]");
-      return true;
-    case SURG_ATTR_FLOATS:
-      put_name(w->n, d->name);
-      put(w->n, chance(w->d, 50) ? "[0.5, 2.0]" : "[-1.0]");
-      return true;
-    case SURG_ATTR_TENSOR:
-      put_name(w->n, d->name);
-      put(w->n, "%s", chance(w->d, 50) ? "float[1] {2.5}" : "int64[1] {3}");
-      return true;
-    default:
-      return false;
-  }
-}
-
-static bool single(const char *p, size_t n) {
-  return *p != '[' && !memchr(p, '|', n);
-}
-
-/* The row's number for an attribute the model will not say: it must be the default. */
-static bool row_default(drawer *w, const surg__attr_def *d, const char *p, size_t n) {
-  if (*p == '[' || d->kind != SURG_ATTR_INT || !single(p, n) || !d->has_default) return true;
-  return (isupper((unsigned char)*p) ? letter(w, *p) : atoi(p)) == d->i;
-}
-
-static bool row_agrees(const surg__rvalue *v, const char *p, size_t n) {
-  if (v->kind == SURG__R_INT && single(p, n) && !isupper((unsigned char)*p))
-    return v->one.i == atoi(p);
-  if (v->kind == SURG__R_STRING && *p == '\'' && p[1] != '@')
-    return v->s.n == n - 2 && !memcmp(v->s.p, p + 1, n - 2);
-  if (v->kind == SURG__R_STRING && *p == '\'') return false;
-  return true;
-}
-
-static const surg__rattr *listed(const surg__rstmt *s, const char *name) {
-  for (uint16_t i = 0; i < s->n_attrs; i++)
-    if (!strcmp(s->attrs[i].name, name)) return &s->attrs[i];
-  return NULL;
-}
-
-static void draw_attr(drawer *w, surg__match *m, const surg__attr_def *d) {
-  const surg__rattr *a = listed(w->s, d->name);
-  size_t n = 0;
-  const char *row = row_attr(w->row, d->name, &n);
-  if (a && a->expr) {
-    const surg__rvalue v = surg__reval(m, a->expr);
-    if (row && !row_agrees(&v, row, n)) w->failed = true;
-    if (row && isupper((unsigned char)*row)) w->failed |= v.one.i != letter(w, *row);
-    put_value(w, d->name, &v, d->kind);
-    return;
-  }
-  /* Now and then one that the pattern forbids: it must not match. */
-  const bool open = w->s->more_attrs || a || chance(w->d, 4);
-  if (!open) {
-    if (row && !row_default(w, d, row, n)) w->failed = true;
-    return;
-  }
-  const bool must = d->required || (a && !a->or_default) || (row && !row_default(w, d, row, n));
-  if (!must && !chance(w->d, a ? 65 : row ? 60 : 20)) return;
-  if (a && w->h->n_values[a->var] && chance(w->d, 60) && !(row && single(row, n))) {
-    put_value(w, d->name, &w->h->values[a->var][roll(w->d, w->h->n_values[a->var])], d->kind);
-    return;
-  }
-  if (row)
-    put_row_attr(w, d->name, row, n);
-  else if (!any_attr(w, d) && must)
-    w->failed = true;
-}
-
-/* Attributes of operators nobody here knows. */
-static void custom_attrs(drawer *w, surg__match *m) {
-  for (uint16_t i = 0; i < w->s->n_attrs; i++) {
-    const surg__rattr *a = &w->s->attrs[i];
-    const uint16_t v = a->var;
-    size_t n = 0;
-    const char *row = row_attr(w->row, a->name, &n);
-    if (a->expr) {
-      const surg__rvalue value = surg__reval(m, a->expr);
-      put_value(w, a->name, &value, SURG_ATTR_UNDEFINED);
-    } else if (row) {
-      put_row_attr(w, a->name, row, n);
-    } else if (w->h->n_values[v]) {
-      put_value(w, a->name, &w->h->values[v][roll(w->d, w->h->n_values[v])], SURG_ATTR_UNDEFINED);
-    } else {
-      w->failed = true;
-    }
-  }
-}
-
-static void draw_attrs(drawer *w, surg__match *m) {
-  w->axis = 0;
-  if (!w->schema) {
-    custom_attrs(w, m);
-    return;
-  }
-  const surg__attr_def *axis = surg__schema_attr(w->schema, "axis");
-  if (axis && axis->has_default) w->axis = axis->i;
-  for (uint32_t i = 0; i < w->schema->n_attrs && !w->failed; i++)
-    draw_attr(w, m, &w->schema->attrs[i]);
-  if (w->axis < 0) w->axis += letter(w, 'R');
-}
-
 /* --- nodes --- */
 
 static const char *row_input(const shape_row *row, unsigned k, char *out, size_t room, char *word) {
@@ -726,8 +433,8 @@ static void draw_input(drawer *w, unsigned k, item *it, int var) {
   row_input(w->row, k, text, sizeof text, word);
   if (!it->set) shape(w, it, text, var >= 0 ? w->h->ranks[var] : -1);
   if (k == 0) w->first = it;
-  if (!it->made && k > 0) fill(w, it, word);
-  if (k == 0 && *word) fill(w, it, word);
+  if (!it->made && k > 0) draw_fill(w, it, word);
+  if (k == 0 && *word) draw_fill(w, it, word);
 }
 
 static bool leaves_out(drawer *w, const surg__rarg *a) {
@@ -856,7 +563,8 @@ static bool meets(const drawer *w, int64_t from, int64_t to) {
   if (to < w->target->lo || to > w->target->hi || to < 1 || to > surg_schema_newest(""))
     return false;
   if (to == from) return strcmp(w->rule->group, "opset") != 0;
-  if (*s->domain || !strcmp(w->rule->group, "user")) return false;
+  if (*s->domain || (strcmp(w->rule->group, "opset") && strcmp(w->rule->group, "substitute")))
+    return false;
   return surg_schema_find("", s->op_type, from) != surg_schema_find("", s->op_type, to);
 }
 

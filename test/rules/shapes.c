@@ -9,7 +9,7 @@
  *          axes of it, N the number of outputs; AB is a product
  *   ...    the input before, any number of times
  *
- * `=word` behind it says what its elements are: see fill() in draw.c. Attributes: `name=A` by
+ * `=word` behind it says what its elements are: see draw_fill(). Attributes: `name=A` by
  * letter, `name=1|2` one of these numbers, `name=[A,B]` a list of letters, `name='word'`. */
 #include <string.h>
 
@@ -81,6 +81,7 @@ static const shape_row rows[] = {
     {"Squeeze", "*1+; V=ones", "axes=[V]ones"},
     {"Unsqueeze", "*; 2=newaxes", "axes=[2]newaxes"},
     {"Unsqueeze", "*; 1=newaxes", "axes=[1]newaxes"},
+    {"Unsqueeze", "*; 0=newaxes", "axes=[0]newaxes"},
     {"Resize", "A,C,H,W; 8=unit; 4=scales", ""},
     {"Resize", "A,C,H,W; 0; 4=scales", ""},
     {"Resize", "A,C,H,W; 8=unit; ; 4=image", ""},
