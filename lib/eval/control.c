@@ -227,7 +227,7 @@ surg_status surg__m_loop(surg__machine *m, surg_node *n) {
   uint64_t turns = 0;
   surg_status s = start_loop(m, n, &l);
   for (; s == SURG_OK && l.going && turns < l.trips; ++turns) {
-    s = surg__m_spend(m, 1);
+    s = surg__m_turn(m);
     if (s == SURG_OK) s = turn(m, &l, turns);
   }
   if (l.in) {

@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/dtype.h"
+#include "base/os.h"
 #include "eval/machine.h"
 #include "ir/ir.h" /* for attributes of functions: see bind */
 
@@ -31,6 +32,14 @@ surg_status surg__m_spend(surg__machine *m, uint64_t work) {
   }
   s->work += work;
   return SURG_OK;
+}
+
+surg_status surg__m_turn(surg__machine *m) {
+  surg__session *s = m->session;
+  if (s->max_turns && s->turns >= s->max_turns)
+    return surg__m_stop(m, SURG_ELIMIT, "loops take more turns than their limit");
+  s->turns++;
+  return surg__m_spend(m, 1);
 }
 
 /* --- values --- */
@@ -354,9 +363,13 @@ static surg_status dispatch(surg__machine *m, surg_node *n) {
 
 static surg_status run_node(surg__machine *m, surg_node *n) {
   binding b;
+  if (m->session->deadline && surg__os_now_ns() > m->session->deadline)
+    return surg__m_stop(m, SURG_ELIMIT, "the run takes longer than its limit");
   surg_status s = bind(m, n, &b);
+  if (s == SURG_OK && m->session->before) s = m->session->before(m->session->user, n, m);
   if (s == SURG_OK) s = dispatch(m, n);
   unbind(m, &b);
+  if (s == SURG_OK && m->session->after) m->session->after(m->session->user, n);
   const surg_value *const *dead;
   size_t count = 0;
   if (s == SURG_OK) s = surg__m_dying(m, n, &dead, &count);
@@ -378,6 +391,17 @@ static surg_status run_graph(surg__machine *m, surg_graph *g) {
   return s;
 }
 
+surg_status surg__session_read(surg__machine *m, const surg_value *v, surg__array *out) {
+  surg_status s;
+  const surg__array *a = surg__m_get(m, v, &s);
+  if (a) *out = *a;
+  return s;
+}
+
+const surg_node *surg__session_caller(const surg__machine *m) {
+  return m->frame->caller;
+}
+
 surg_status surg__session_run(surg__session *session, surg_model *model, const surg__array *inputs,
                               surg__array *outputs) {
   surg__machine m = {.ctx = surg_model_context(model), .model = model, .session = session};
@@ -386,7 +410,7 @@ surg_status surg__session_run(surg__session *session, surg_model *model, const s
   /* A loop that takes no turn gives outputs of the proven shape: that must not hang on whether
    * somebody inferred before. */
   surg_status s = surg_model_infer(model);
-  session->work = 0;
+  session->work = session->turns = 0;
   session->why = NULL;
   session->at = NULL;
   m.frame = &f;

@@ -13,7 +13,7 @@ typedef struct surg__frame {
   const surg_node *caller; /* NULL: the main graph */
 } surg__frame;
 
-typedef struct surg__machine {
+struct surg__machine {
   surg_context *ctx;
   surg_model *model;
   surg__session *session;
@@ -21,13 +21,14 @@ typedef struct surg__machine {
   struct surg__plan *plans;
   surg__frame *frame;
   unsigned depth;
-} surg__machine;
+};
 
 /* --- interpret.c --- */
 /* Notes why the run stops (the first reason counts) and returns s. */
 surg_status surg__m_stop(surg__machine *m, surg_status s, const char *why);
 /* Spends work; SURG_ELIMIT when there is none left. */
 surg_status surg__m_spend(surg__machine *m, uint64_t work);
+surg_status surg__m_turn(surg__machine *m); /* the same of a turn of a loop */
 /* The array of a value, read from its initializer where it has one, or NULL with *s set. It stays
  * the frame's. */
 const surg__array *surg__m_get(surg__machine *m, const surg_value *v, surg_status *s);

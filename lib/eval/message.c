@@ -5,6 +5,7 @@
 
 #include "base/context.h"
 #include "base/diag.h"
+#include "eval/number.h"
 #include "io/wire.h"
 
 typedef struct reader {
@@ -149,6 +150,93 @@ static surg_status read_list(reader *r, surg__span body, const surg_type *type, 
   return s;
 }
 
+/* --- maps: keys as numbers or text, values as a sequence of tensors of one element each --- */
+
+typedef struct map {
+  SURG_VEC(uint64_t) keys;
+  SURG_VEC(surg_str) names; /* in the source */
+  arrays values;
+} map;
+
+static surg_status push_key(reader *r, const surg__field *f, map *m) {
+  bool ok = true;
+  if (f->number == 4 && f->wire == SURG__WIRE_BYTES) {
+    const surg_status s = surg__source_need(r->source, f->body.off, f->body.len);
+    if (s != SURG_OK) return s;
+    const char *text = (const char *)r->source->base + f->body.off;
+    const surg_str name = {text, (size_t)f->body.len};
+    ok = surg__vec_push(r->ctx, &m->names, name);
+  } else if (f->wire == SURG__WIRE_VARINT) {
+    ok = surg__vec_push(r->ctx, &m->keys, f->value);
+  } else {
+    return refuse(r, f->off, "keys of a form that is not read here");
+  }
+  return ok ? SURG_OK : surg__alloc_status(r->ctx);
+}
+
+static surg_status read_fields(reader *r, surg__span body, const surg_type *type, unsigned depth,
+                               map *m) {
+  uint64_t at = body.off, end = body.off + body.len;
+  while (at < end) {
+    surg__field f;
+    const char *why = "not a message";
+    int got = surg__wire_read(r->source, at, end, &f, &at, &why);
+    if (got != 1) return got == SURG_EINVALID ? refuse(r, at, why) : (surg_status)got;
+    surg_status s = SURG_OK;
+    if (f.number == 3 || f.number == 4) s = push_key(r, &f, m);
+    if (f.number == 5 && f.wire != SURG__WIRE_BYTES) s = refuse(r, f.off, "not a sequence");
+    else if (f.number == 5) s = collect(r, f.body, surg_type_elem(type), depth + 1, &m->values);
+    if (s != SURG_OK) return s;
+  }
+  return SURG_OK;
+}
+
+static surg_status put_keys(reader *r, const map *m, int dtype, surg__array *out) {
+  const int64_t n = (int64_t)m->values.count;
+  surg_status s = surg__array_make(r->ctx, dtype, &n, 1, out);
+  if (s != SURG_OK) return s;
+  if (dtype != SURG_STRING) {
+    for (size_t i = 0; i < m->keys.count; ++i) surg__store_int(dtype, out->data, i, m->keys.items[i]);
+    return SURG_OK;
+  }
+  if (n > 0) memcpy(out->data, m->names.items, m->names.count * sizeof *m->names.items);
+  return surg__array_settle(r->ctx, out);
+}
+
+static surg_status put_values(reader *r, const map *m, int dtype, surg__array *out) {
+  const int64_t n = (int64_t)m->values.count;
+  const size_t size = surg__dtype_unpacked(dtype);
+  surg_status s = surg__array_make(r->ctx, dtype, &n, 1, out);
+  if (s != SURG_OK) return s;
+  for (size_t i = 0; i < m->values.count; ++i)
+    memcpy((char *)out->data + i * size, m->values.items[i].data, size);
+  return surg__array_settle(r->ctx, out);
+}
+
+static surg_status read_map(reader *r, surg__span body, const surg_type *type, unsigned depth,
+                            surg__array *out) {
+  map m = {0};
+  const surg__content elem = surg__content_of_type(type);
+  surg_status s = read_fields(r, body, type, depth, &m);
+  const size_t keys = elem.key == SURG_STRING ? m.names.count : m.keys.count;
+  if (s == SURG_OK && (!elem.key || keys != m.values.count))
+    s = refuse(r, body.off, "a map without a key for each value");
+  for (size_t i = 0; s == SURG_OK && i < m.values.count; ++i)
+    if (m.values.items[i].dtype != elem.dtype || m.values.items[i].count != 1)
+      s = refuse(r, body.off, "a map whose values are no single elements of its type");
+  if (s == SURG_OK) s = surg__list_make(r->ctx, SURG__V_MAP, elem, 2, out);
+  if (s == SURG_OK) {
+    s = put_keys(r, &m, elem.key, &surg__list_of(out)->items[0]);
+    if (s == SURG_OK) s = put_values(r, &m, elem.dtype, &surg__list_of(out)->items[1]);
+    if (s != SURG_OK) surg__array_drop(out);
+  }
+  for (size_t i = 0; i < m.values.count; ++i) surg__array_drop(&m.values.items[i]);
+  surg__vec_free(r->ctx, &m.values);
+  surg__vec_free(r->ctx, &m.keys);
+  surg__vec_free(r->ctx, &m.names);
+  return s;
+}
+
 static surg_status read_value(reader *r, surg__span body, const surg_type *type, unsigned depth,
                               surg__array *out) {
   if (depth > SURG_LIMIT_DEPTH) return refuse(r, body.off, "nested too deep");
@@ -161,6 +249,8 @@ static surg_status read_value(reader *r, surg__span body, const surg_type *type,
     case SURG_TYPE_SEQUENCE:
     case SURG_TYPE_OPTIONAL:
       return read_list(r, body, type, depth, out);
+    case SURG_TYPE_MAP:
+      return read_map(r, body, type, depth, out);
     default:
       return refuse(r, body.off, "a value of a type that is not read here");
   }

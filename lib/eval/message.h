@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values from the messages they are stored in: TensorProto, SequenceProto, OptionalProto. */
+/* Values from the messages they are stored in: TensorProto, SequenceProto, OptionalProto,
+ * MapProto. */
 #ifndef SURG_MESSAGE_H
 #define SURG_MESSAGE_H
 

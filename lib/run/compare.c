@@ -1,74 +1,201 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far two values are apart. */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "base/dtype.h"
 #include "eval/number.h"
 #include "run/run.h"
 
-static void differ(surg__distance *d, uint64_t i) {
-  if (d->differing++ == 0) d->first = i;
+typedef struct compare {
+  surg__distance *d;
+  const surg__tolerance *t;
+  double absolute;              /* of the tensor at hand */
+  long double dot, got2, want2; /* wide, so that squares of large doubles do not overflow */
+} compare;
+
+/* --- what is said of the first difference --- */
+
+static void SURG_PRINTF(2, 3) say(surg__distance *d, const char *fmt, ...) {
+  va_list args;
+  if (*d->why) return;
+  va_start(args, fmt);
+  vsnprintf(d->why, sizeof d->why, fmt, args);
+  va_end(args);
 }
 
-static void real(surg__distance *d, const surg__tolerance *t, double got, double want, uint64_t i) {
-  if (isnan(got) && isnan(want)) return;
-  if (got == want && !(t->signs && signbit(got) != signbit(want))) return;
-  const double apart = fabs(got - want);
-  const bool finite = isfinite(got) && isfinite(want);
-  if (finite && apart > d->max_abs) d->max_abs = apart;
-  if (finite && want != 0 && apart / fabs(want) > d->max_rel) d->max_rel = apart / fabs(want);
-  if (!finite || (t->signs && got == want) || apart > t->absolute + t->relative * fabs(want)) differ(d, i);
+/* "[0, 3]" of flat index i. */
+static void put_index(const surg__array *a, uint64_t i, char *out, size_t n) {
+  uint64_t at[SURG_LIMIT_RANK] = {0};
+  size_t used = 0;
+  for (uint32_t d = a->rank; d-- > 0;) {
+    at[d] = i % (uint64_t)a->dims[d];
+    i /= (uint64_t)a->dims[d];
+  }
+  used += (size_t)snprintf(out, n, "[");
+  for (uint32_t d = 0; d < a->rank && used < n; d++)
+    used += (size_t)snprintf(out + used, n - used, "%s%llu", d ? ", " : "",
+                             (unsigned long long)at[d]);
+  if (used < n) snprintf(out + used, n - used, "]");
 }
+
+static void put_value(const surg__array *a, uint64_t i, char *out, size_t n) {
+  const int dtype = a->dtype;
+  if (dtype == SURG_STRING) {
+    snprintf(out, n, "another string");
+  } else if (dtype == SURG_COMPLEX64 || dtype == SURG_COMPLEX128) {
+    const int part = dtype == SURG_COMPLEX64 ? SURG_FLOAT : SURG_DOUBLE;
+    snprintf(out, n, "%.9g%+.9gi", surg__load_f64(part, a->data, 2 * i),
+             surg__load_f64(part, a->data, 2 * i + 1));
+  } else if (surg__dtype_is_float(dtype)) {
+    snprintf(out, n, dtype == SURG_DOUBLE ? "%.17g" : "%.9g", surg__load_f64(dtype, a->data, i));
+  } else if (dtype == SURG_UINT64) {
+    snprintf(out, n, "%llu", (unsigned long long)surg__load_int(dtype, a->data, i));
+  } else {
+    snprintf(out, n, "%lld", (long long)surg__load_int(dtype, a->data, i));
+  }
+}
+
+static void differ(compare *c, const surg__array *got, const surg__array *want, uint64_t i) {
+  char at[64], a[64], b[64];
+  surg__distance *d = c->d;
+  if (d->differing++ > 0) return;
+  d->first = i;
+  put_index(got, i, at, sizeof at);
+  put_value(got, i, a, sizeof a);
+  put_value(want, i, b, sizeof b);
+  if (got->dtype == SURG_STRING)
+    say(d, "element %s is %s", at, a);
+  else
+    say(d, "element %s is %s, not %s", at, a, b);
+}
+
+/* --- floats --- */
+
+/* Floats of a type in order, as integers: neighbours are one apart, 0 and -0 are equal. */
+static int64_t place(int dtype, const void *p, uint64_t i) {
+  const unsigned bits = dtype == SURG_FLOAT4E2M1 ? 4 : surg__dtype_bits(dtype);
+  const uint64_t code = bits == 64   ? ((const uint64_t *)p)[i]
+                        : bits == 32 ? ((const uint32_t *)p)[i]
+                        : bits == 16 ? ((const uint16_t *)p)[i]
+                                     : ((const uint8_t *)p)[i];
+  if (dtype == SURG_FLOAT8E8M0) return (int64_t)code; /* has no sign */
+  const uint64_t sign = 1ull << (bits - 1), magnitude = code & (sign - 1);
+  return code & sign ? -(int64_t)magnitude : (int64_t)magnitude;
+}
+
+static uint64_t steps(int64_t a, int64_t b) {
+  return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+/* Whether element i of `dtype` is as wanted. */
+static bool real(compare *c, int dtype, const void *got, const void *want, uint64_t i) {
+  surg__distance *d = c->d;
+  const double a = surg__load_f64(dtype, got, i), b = surg__load_f64(dtype, want, i);
+  if (isnan(a) && isnan(b)) return true;
+  const bool finite = isfinite(a) && isfinite(b);
+  if (finite) {
+    c->dot += (long double)a * b;
+    c->got2 += (long double)a * a;
+    c->want2 += (long double)b * b;
+  }
+  if (a == b) return !c->t->signs || signbit(a) == signbit(b);
+  if (!finite) return false;
+  const double apart = fabs(a - b);
+  const uint64_t ulp = steps(place(dtype, got, i), place(dtype, want, i));
+  if (apart > d->max_abs) d->max_abs = apart;
+  if (b != 0 && apart / fabs(b) > d->max_rel) d->max_rel = apart / fabs(b);
+  if (ulp > d->max_ulp) d->max_ulp = ulp;
+  return apart <= c->absolute + c->t->relative * fabs(b) || ulp <= c->t->ulp;
+}
+
+static double largest_of(const surg__array *a) {
+  double largest = 1;
+  for (uint64_t i = 0; surg__dtype_is_float(a->dtype) && i < a->count; i++) {
+    const double v = fabs(surg__load_f64(a->dtype, a->data, i));
+    if (v > largest && isfinite(v)) largest = v;
+  }
+  return largest;
+}
+
+/* --- values --- */
 
 static bool same_string(surg_str a, surg_str b) {
   return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
-static void tensor(surg__distance *d, const surg__tolerance *t, const surg__array *got,
-                   const surg__array *want) {
-  const size_t size = surg__dtype_unpacked(got->dtype);
-  const bool complex = got->dtype == SURG_COMPLEX64 || got->dtype == SURG_COMPLEX128;
-  const int part = got->dtype == SURG_COMPLEX64 ? SURG_FLOAT : SURG_DOUBLE;
-  for (uint64_t i = 0; i < got->count; i++) {
-    if (got->dtype == SURG_STRING) {
-      if (!same_string(((const surg_str *)got->data)[i], ((const surg_str *)want->data)[i]))
-        differ(d, i);
-    } else if (complex) {
-      for (uint64_t k = 2 * i; k < 2 * i + 2; k++)
-        real(d, t, surg__load_f64(part, got->data, k), surg__load_f64(part, want->data, k), i);
-    } else if (surg__dtype_is_float(got->dtype)) {
-      real(d, t, surg__load_f64(got->dtype, got->data, i),
-           surg__load_f64(want->dtype, want->data, i), i);
-    } else if (memcmp((const char *)got->data + i * size, (const char *)want->data + i * size,
-                      size) != 0) {
-      differ(d, i);
-    }
+static bool element(compare *c, const surg__array *got, const surg__array *want, uint64_t i) {
+  const int dtype = got->dtype;
+  if (dtype == SURG_STRING)
+    return same_string(((const surg_str *)got->data)[i], ((const surg_str *)want->data)[i]);
+  if (dtype == SURG_COMPLEX64 || dtype == SURG_COMPLEX128) {
+    const int part = dtype == SURG_COMPLEX64 ? SURG_FLOAT : SURG_DOUBLE;
+    const bool first = real(c, part, got->data, want->data, 2 * i);
+    return real(c, part, got->data, want->data, 2 * i + 1) && first;
   }
+  if (surg__dtype_is_float(dtype)) return real(c, dtype, got->data, want->data, i);
+  const size_t size = surg__dtype_unpacked(dtype);
+  return memcmp((const char *)got->data + i * size, (const char *)want->data + i * size, size) == 0;
+}
+
+static void tensor(compare *c, const surg__array *got, const surg__array *want) {
+  c->d->elements += got->count;
+  c->absolute = c->t->absolute * (c->t->scaled ? largest_of(want) : 1);
+  for (uint64_t i = 0; i < got->count; i++)
+    if (!element(c, got, want, i)) differ(c, got, want, i);
+}
+
+static const char *kind_name(int dtype) {
+  static const char *const lists[] = {"a sequence", "an optional", "a map"};
+  if (dtype == SURG_UNDEFINED) return "nothing";
+  return dtype >= SURG__V_SEQUENCE ? lists[dtype - SURG__V_SEQUENCE] : surg__dtype_name(dtype);
+}
+
+/* Whether type and shape are equal, as far as elements can be compared one by one. */
+static bool same_form(surg__distance *d, const surg__array *got, const surg__array *want) {
+  if (got->dtype != want->dtype)
+    say(d, "is %s, not %s", kind_name(got->dtype), kind_name(want->dtype));
+  else if (surg__array_is_list(got) && got->count != want->count)
+    say(d, "has %llu items, not %llu", (unsigned long long)got->count,
+        (unsigned long long)want->count);
+  else if (got->rank != want->rank)
+    say(d, "has rank %u, not %u", got->rank, want->rank);
+  else {
+    uint32_t i = 0;
+    while (i < got->rank && got->dims[i] == want->dims[i]) i++;
+    if (i == got->rank) return true;
+    say(d, "dim %u is %lld, not %lld", i, (long long)got->dims[i], (long long)want->dims[i]);
+  }
+  d->other_shape = true;
+  return false;
 }
 
 #define NESTING 16
 
-static void value(surg__distance *d, const surg__tolerance *t, const surg__array *got,
-                  const surg__array *want, unsigned depth) {
-  bool same = got->dtype == want->dtype && got->rank == want->rank && got->count == want->count;
-  for (uint32_t i = 0; same && i < got->rank; i++) same = got->dims[i] == want->dims[i];
-  if (!same || depth == NESTING) {
-    d->other_shape = true;
+static void value(compare *c, const surg__array *got, const surg__array *want, unsigned depth) {
+  if (depth == NESTING) {
+    c->d->other_shape = true;
+    say(c->d, "is nested too deep to compare");
     return;
   }
-  if (got->dtype == SURG_UNDEFINED) return;
+  if (!same_form(c->d, got, want) || got->dtype == SURG_UNDEFINED) return;
   if (!surg__array_is_list(got)) {
-    d->elements += got->count;
-    tensor(d, t, got, want);
+    tensor(c, got, want);
     return;
   }
   for (uint64_t i = 0; i < got->count; i++)
-    value(d, t, &surg__list_of(got)->items[i], &surg__list_of(want)->items[i], depth + 1);
+    value(c, &surg__list_of(got)->items[i], &surg__list_of(want)->items[i], depth + 1);
 }
 
 bool surg__value_compare(const surg__array *got, const surg__array *want, const surg__tolerance *t,
                          surg__distance *out) {
-  *out = (surg__distance){0};
-  value(out, t, got, want, 0);
+  compare c = {.d = out, .t = t};
+  *out = (surg__distance){.cosine = 1};
+  value(&c, got, want, 0);
+  if (c.got2 > 0 && c.want2 > 0)
+    out->cosine = (double)(c.dot / (sqrtl(c.got2) * sqrtl(c.want2)));
+  else if (c.got2 > 0 || c.want2 > 0)
+    out->cosine = 0;
   return !out->other_shape && out->differing == 0;
 }

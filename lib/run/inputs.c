@@ -95,7 +95,7 @@ surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type 
 
 /* --- text --- */
 
-static void put_element(const surg__array *a, uint64_t i, surg__buf *b) {
+void surg__element_print(const surg__array *a, uint64_t i, surg__buf *b) {
   if (a->dtype == SURG_STRING) {
     const surg_str s = ((const surg_str *)a->data)[i];
     surg__buf_putc(b, '"');
@@ -124,7 +124,7 @@ static void put_tensor(const surg__array *a, uint64_t most, surg__buf *b) {
   surg__buf_puts(b, a->rank ? "] {" : " {");
   for (uint64_t i = 0; i < a->count && i < most; i++) {
     if (i) surg__buf_puts(b, ", ");
-    put_element(a, i, b);
+    surg__element_print(a, i, b);
   }
   if (a->count > most) surg__buf_puts(b, most ? ", ..." : "...");
   surg__buf_putc(b, '}');

@@ -13,10 +13,17 @@ surg_status surg__value_load(surg_context *ctx, const char *path, const surg_typ
 /* An array from the n bytes of an .npy file, versions 1 to 3, either byte order and layout. */
 surg_status surg__npy_read(surg_context *ctx, const char *name, const void *bytes, size_t n,
                            surg__array *out);
+/* Hands out every array of an .npz archive, under its name; `take` refers to what it keeps. Reported;
+ * a status of `take` other than SURG_OK ends it. */
+typedef surg_status (*surg__npz_member)(void *user, const char *name, const surg__array *a);
+surg_status surg__npz_each(surg_context *ctx, const char *path, surg__npz_member take, void *user);
+/* The whole of a regular file, in memory of the context. Reported. */
+surg_status surg__file_read(surg_context *ctx, const char *path, uint8_t **bytes, size_t *n);
 /* The bytes of an .npy file; b->failed: out of memory. SURG_EUNSUPPORTED: NumPy has no such type. */
 surg_status surg__npy_write(const surg__array *a, surg__buf *b);
-/* The bytes of a TensorProto. SURG_EUNSUPPORTED: it is no tensor. */
-surg_status surg__tensor_message(const surg__array *a, const char *name, surg__buf *b);
+/* The bytes of a TensorProto, SequenceProto, OptionalProto or MapProto, as the value asks for.
+ * SURG_EUNSUPPORTED: its parts have no form there. */
+surg_status surg__value_message(const surg__array *a, const char *name, surg__buf *b);
 
 typedef enum surg__fill {
   SURG__FILL_RANDOM,
@@ -46,16 +53,21 @@ typedef struct surg__maker {
 surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
                              surg__array *out);
 
-/* Floats may differ by absolute + relative * |want|; NaN equals NaN; all else is exact. With
- * `signs` a zero has the sign of the other one, too. */
+/* Floats agree within absolute + relative * |want|, or within `ulp` steps of their type; NaN equals
+ * NaN; all else is exact. */
 typedef struct surg__tolerance {
   double relative, absolute;
-  bool signs;
+  bool signs;  /* a zero has the sign of the other one, too */
+  bool scaled; /* `absolute` counts in units of the largest finite element of `want`, if above 1 */
+  uint64_t ulp;
 } surg__tolerance;
 typedef struct surg__distance {
   bool other_shape; /* or another type, or another number of items */
   uint64_t elements, differing, first; /* differing: by more than allowed; first: the first of them */
   double max_abs, max_rel; /* over finite floats, the allowed ones too */
+  uint64_t max_ulp;
+  double cosine; /* of both as vectors of their finite floats; 1 where there are none */
+  char why[200]; /* where they first differ and by what; "" */
 } surg__distance;
 /* Whether they agree. */
 bool surg__value_compare(const surg__array *got, const surg__array *want, const surg__tolerance *t,
@@ -63,5 +75,7 @@ bool surg__value_compare(const surg__array *got, const surg__array *want, const 
 
 /* Appends the value as text: type, shape, and at most `most` elements. */
 void surg__value_print(const surg__array *a, uint64_t most, surg__buf *b);
+/* Appends element i of a tensor. */
+void surg__element_print(const surg__array *a, uint64_t i, surg__buf *b);
 
 #endif

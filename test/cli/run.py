@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`run` and `rules` from the side of a user. run.py PROGRAM"""
+import io
+import json
 import os
 import struct
+import zipfile
 
 import common
 from common import EXAMPLE, Case
@@ -74,7 +77,8 @@ class Run(Case):
                                      '{ y = Neg (x) }').encode())
         r = self.run_tool('run', '--inputs', 'out', '--expect', 'out', 'other.onnxtxt')
         self.assertEqual(r.returncode, 1)
-        self.assertRegex(r.stdout, rb'y: differs: 5 of 6 elements, the first at 1; max abs 10')
+        self.assertRegex(r.stdout, rb'y: differs: 5 of 6 elements, the first at 1: '
+                         rb'element \[0, 1\] is -2, not 2; max abs 10, max rel 2, max ulp \d+\n')
 
     def test_usage(self):
         self.bad(2, 'no input z', 'run', '--input', 'z=x.npy', 'turn.onnxtxt')
@@ -83,6 +87,123 @@ class Run(Case):
         self.bad(2, '--fill takes', 'run', '--fill', 'nothing', 'turn.onnxtxt')
         self.bad(2, 'run takes one model', 'run')
         self.bad(4, 'too large', 'run', '--dim', 'N=2000000000', 'turn.onnxtxt')
+
+    def npz(self, compress, **arrays):
+        data = io.BytesIO()
+        with zipfile.ZipFile(data, 'w', compress) as z:
+            for name, bytes_ in arrays.items():
+                z.writestr(name + '.npy', bytes_)
+        self.write('in.npz', data.getvalue())
+
+    def test_npz(self):
+        one = npy('<f4', '(3, 2)', struct.pack('<6f', *range(6)))
+        other = npy('<f4', '(1, 2)', struct.pack('<2f', 7, 8))
+        expected = b'y: float[2, 3] {0, 2, 4, 1, 3, 5}\n'
+        for compress in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            for names in ({'x': one}, {'arr_0': one}):
+                self.npz(compress, **names)
+                self.assertEqual(self.ok('run', '--inputs', 'in.npz', 'turn.onnxtxt'), expected)
+            self.npz(compress, other=one)
+            self.assertEqual(self.ok('run', '--input', 'x=in.npz', 'turn.onnxtxt'), expected)
+            self.npz(compress, a=other, x=one)
+            self.assertEqual(self.ok('run', '--input', 'x=in.npz', 'turn.onnxtxt'), expected)
+        self.bad(2, 'no input a', 'run', '--inputs', 'in.npz', 'turn.onnxtxt')
+        self.npz(zipfile.ZIP_STORED, a=other, b=one)
+        self.bad(1, 'no array of the name x', 'run', '--input', 'x=in.npz', 'turn.onnxtxt')
+        self.npz(zipfile.ZIP_BZIP2, x=one)
+        self.bad(1, 'a way that is not read', 'run', '--inputs', 'in.npz', 'turn.onnxtxt')
+
+    def test_bad_npz(self):
+        one = npy('<f4', '(3, 2)', struct.pack('<6f', *range(6)))
+        for compress in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            self.npz(compress, x=one)
+            good = bytearray(self.read('in.npz'))
+            for n in range(0, len(good), 5):
+                self.write('in.npz', good[:n])
+                self.bad(1, 'in.npz: error: is no .npz', 'run', '--inputs', 'in.npz',
+                         'turn.onnxtxt')
+            for n in range(0, len(good), 3):  # no crash, whatever it says
+                self.write('in.npz', good[:n] + bytes([good[n] ^ 0xff]) + good[n + 1:])
+                r = self.run_tool('run', '--inputs', 'in.npz', 'turn.onnxtxt')
+                self.assertIn(r.returncode, (0, 1, 2), n)
+
+    def test_values_of_all_kinds(self):
+        """What is written as messages is read again: sequences, optionals, maps, text."""
+        os.mkdir('d')
+        head = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
+        kinds = (('seq', 'seq(float[N])', 's = SequenceConstruct (x, x)', 'SequenceLength'),
+                 ('opt', 'optional(float[N])', 's = Optional (x)', 'OptionalHasElement'))
+        for name, kind, make, use in kinds:
+            self.write('make.onnxtxt', (head + 'g (float[N] x) => (%s s) { %s }'
+                                        % (kind, make)).encode())
+            self.ok('run', '--out', 'd', '--format', 'pb', 'make.onnxtxt')
+            self.write('use.onnxtxt', (head + 'g (%s s) => (y) { y = %s (s) }'
+                                       % (kind, use)).encode())
+            self.assertRegex(self.ok('run', '--input', 's=d/s.pb', 'use.onnxtxt'),
+                             rb'y: (int64 \{2\}|bool \{true\})')
+            os.rename('d/s.pb', 'd/output_0.pb')
+            self.ok('run', '--expect', 'd', 'make.onnxtxt')
+        for keys in ('classlabels_strings = ["a", "b"]', 'classlabels_int64s = [5, -7]'):
+            self.write('map.onnxtxt', (head + 'g (float[2,2] x) => (s) '
+                                       '{ s = ai.onnx.ml.ZipMap <%s> (x) }' % keys).encode())
+            r = self.run_tool('run', '--out', 'd', '--format', 'pb', 'map.onnxtxt')
+            self.assertEqual((r.returncode, r.stderr), (0, b''))
+            os.rename('d/s.pb', 'd/output_0.pb')
+            self.assertIn(b's: as expected', self.ok('run', '--expect', 'd', 'map.onnxtxt'))
+
+    def test_all_and_json(self):
+        self.write('two.onnxtxt', (HEAD + 'g (float[2] x) => (float[2] y) '
+                                   '{ t = Neg (x) y = Neg (t) }').encode())
+        args = ('run', '--fill', 'arange', 'two.onnxtxt')
+        self.assertEqual(self.ok(*args), b'y: float[2] {0, 1}\n')
+        self.assertEqual(self.ok(*args, '--all'), b'y: float[2] {0, 1}\nt: float[2] {-0, -1}\n')
+        out = json.loads(self.ok(*args, '--all', '--json'))
+        self.assertEqual([o['name'] for o in out['outputs']], ['y', 't'])
+        self.assertEqual(out['outputs'][1]['elements'], [0, -1])
+        self.assertEqual((out['outputs'][0]['type'], out['outputs'][0]['shape']), ('float', [2]))
+        self.assertEqual(out['engine'], 'builtin')
+
+    def test_times(self):
+        out = self.ok('run', '--repeat', '3', '--per-node', str(EXAMPLE)).decode()
+        self.assertRegex(out, r'^3 runs by builtin: median [\d.]+ ms, p90 [\d.]+ ms\n')
+        self.assertRegex(out, r'graph.node\[0\] "conv" \(Conv\)\n')
+        self.assertEqual(out.count('\n'), 2 + self.info(str(EXAMPLE))['nodes'])
+        out = json.loads(self.ok('run', '--repeat', '4', '--warmup', '0', '--json', str(EXAMPLE)))
+        self.assertEqual(out['time']['runs'], 4)
+        self.assertGreaterEqual(out['time']['p90_ms'], out['time']['median_ms'])
+        self.bad(2, '--repeat takes', 'run', '--repeat', '0', str(EXAMPLE))
+
+    def test_missing(self):
+        self.write('add.onnxtxt', (HEAD + 'g (float[2] left, float[2] right) => (float[2] y) '
+                                   '{ y = Add (left, right) }').encode())
+        os.mkdir('in')
+        self.write('in/input_0.npy', npy('<f4', '(2,)', bytes(8)))
+        self.bad(1, 'input right: is missing: there is no input_1.pb in in', 'run', '--inputs',
+                 'in', 'add.onnxtxt')
+        self.ok('run', '--inputs', 'in', '--fill', 'ones', 'add.onnxtxt')
+        self.ok('run', '--inputs', 'in', '--input', 'right=in/input_0.npy', 'add.onnxtxt')
+        self.bad(2, 'no input lefd: did you mean left', 'run', '--input',
+                 'lefd=in/input_0.npy', 'add.onnxtxt')
+        self.write('in/input_1.pb', b'\x08')
+        self.bad(1, 'in/input_1.pb', 'run', '--inputs', 'in', 'add.onnxtxt')
+        self.write('in/input_1.npy', npy('<f4', '(3,)', bytes(12)))
+        os.remove('in/input_1.pb')
+        self.bad(1, 'dim 0 is 3, not 2', 'run', '--inputs', 'in', 'add.onnxtxt')
+        self.bad(3, 'cannot read', 'run', '--inputs', 'none', 'add.onnxtxt')
+
+    def test_budgets(self):
+        self.write('big.onnxtxt', (HEAD + 'g (int64[1] n) => (y) { y = ConstantOfShape (n) }')
+                   .encode())
+        self.write('n.npy', npy('<i8', '(1,)', struct.pack('<q', 1 << 42)))
+        self.bad(4, r'graph.node\[0\] \(ConstantOfShape\)', 'run', '--input', 'n=n.npy',
+                 'big.onnxtxt')
+        self.write('loop.onnxtxt', (HEAD + """g (float[2] x) => (float[2] y) <bool c = {1}> {
+            y = Loop ("", c, x) <body = b (int64 i, bool d, float[2] s) => (bool e, float[2] z)
+              { e = Identity (d) z = Neg (s) }> }""").encode())
+        for option, value, why in (('--max-turns', '1000', 'more turns than their limit'),
+                                   ('--max-work', '5000', 'more work than its limit'),
+                                   ('--timeout', '1', 'longer than its limit')):
+            self.bad(4, 'Loop.*' + why, 'run', option, value, 'loop.onnxtxt')
 
     def test_faults(self):
         self.write('custom.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "c" : 1]>\n'

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See run_engine.h. */
+#include "run/run_engine.h"
+
+#include <stdio.h>
+
+#include "base/diag.h"
+#include "base/os.h"
+#include "ir/ir.h"
+
+const char *surg__engine_name(const surg__engine *e) {
+  return e->ort ? "ort" : "builtin";
+}
+
+surg_status surg__runner_open(surg__runner *r, const surg__engine *e, surg_model *m) {
+  *r = (surg__runner){.model = m, .engine = e};
+  if (!e->ort) return SURG_OK;
+  /* Types of optional outputs are asked for later. */
+  surg_status s = surg_model_infer(m);
+  char why[SURG__ORT_WHY];
+  *why = 0;
+  if (s == SURG_OK) s = surg__ort_session(e->ort, m, &e->ort_options, &r->session, why);
+  if (s != SURG_OK)
+    snprintf(r->why, sizeof r->why, "ONNX Runtime: %s", *why ? why : surg_status_name(s));
+  return s;
+}
+
+void surg__runner_close(surg__runner *r) {
+  if (r->engine && r->engine->ort) surg__ort_session_free(r->engine->ort, r->session);
+  r->session = NULL;
+}
+
+static surg_status interpret(surg__runner *r, const surg__array *in, surg__array *out) {
+  surg__session s = r->watched;
+  s.max_bytes = r->engine->max_bytes;
+  s.max_work = r->engine->max_work;
+  s.max_turns = r->engine->max_turns;
+  if (r->engine->timeout) s.deadline = surg__os_now_ns() + r->engine->timeout;
+  s.seed = r->engine->seed;
+  const surg_status status = surg__session_run(&s, r->model, in, out);
+  if (status != SURG_OK)
+    snprintf(r->why, sizeof r->why, "%s%s%s", s.at ? surg__locate_node(s.at) : "", s.at ? ": " : "",
+             s.why ? s.why : surg_status_name(status));
+  return status;
+}
+
+surg_status surg__runner_run(surg__runner *r, const surg__array *in, surg__array *out) {
+  *r->why = 0;
+  if (!r->engine->ort) return interpret(r, in, out);
+  char why[SURG__ORT_WHY];
+  *why = 0;
+  const surg_status s = surg__ort_run(r->engine->ort, r->session, r->model, in, out, why);
+  if (s != SURG_OK)
+    snprintf(r->why, sizeof r->why, "ONNX Runtime: %s", *why ? why : surg_status_name(s));
+  return s;
+}
+
+/* --- inputs that are made up --- */
+
+static surg_status make_inputs(surg__runner *r, surg__maker *maker, const bool *given,
+                               surg__array *in, bool *made) {
+  surg_context *ctx = surg_model_context(r->model);
+  const surg_graph *g = surg_model_graph(r->model);
+  *made = false;
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    if (given && given[i]) continue;
+    surg__array_drop(&in[i]);
+    if (surg_value_is_initializer(v)) continue;
+    *made = true;
+    const surg_status s = surg__input_make(ctx, maker, surg_value_declared_type(v), &in[i]);
+    if (s == SURG_OK) continue;
+    snprintf(r->why, sizeof r->why, "input %s %s", surg__q(ctx, surg_value_name(v)),
+             s == SURG_EUNSUPPORTED ? "cannot be made up" : "is too large to be made up");
+    return s;
+  }
+  return SURG_OK;
+}
+
+surg_status surg__run_made(surg__runner *r, surg__maker *maker, const bool *given, surg__array *in,
+                           surg__array *out, bool *made) {
+  static const int64_t below[] = {5, 2, 1};
+  const uint64_t seed = maker->state;
+  bool any;
+  if (!made) made = &any;
+  for (size_t round = 0;; round++) {
+    maker->state = seed;
+    maker->below = below[round];
+    surg_status s = make_inputs(r, maker, given, in, made);
+    if (s != SURG_OK) return s;
+    s = surg__runner_run(r, in, out);
+    const bool drawn = *made && maker->fill != SURG__FILL_ZEROS && maker->fill != SURG__FILL_ONES;
+    if (s != SURG_EINVALID || !drawn || round + 1 == SURG_COUNT(below)) return s;
+  }
+}
+
+/* --- every value --- */
+
+/* OUTPUT uses come first (those of its own graph at the front), so the walk is short. */
+static bool is_output_of(const surg_value *v, const surg_graph *g) {
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+    if (surg_use_get_kind(u) == SURG_USE_OUTPUT && surg_use_graph(u) == g) return true;
+  return false;
+}
+
+surg_model *surg__all_outputs(const surg_model *m) {
+  surg_model *all = surg_model_clone(m);
+  if (!all) return NULL;
+  surg_graph *g = surg_model_graph(all);
+  surg_status s = SURG_OK;
+  for (surg_node *n = surg_graph_first_node(g); n && s == SURG_OK; n = surg_node_next(n))
+    for (size_t i = 0; i < surg_node_output_count(n) && s == SURG_OK; i++) {
+      surg_value *v = surg_node_output(n, i);
+      if (v && !is_output_of(v, g)) s = surg_graph_add_output(g, v, NULL);
+    }
+  if (s == SURG_OK) return all;
+  surg_model_free(all);
+  return NULL;
+}

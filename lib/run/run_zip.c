@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NumPy's .npz: a zip archive of .npy files, stored or deflated. Read from its directory, which
+ * stands at the end; sizes are those it says, and members may be anywhere before it. */
+#include <stdio.h>
+
+#include "base/diag.h"
+#include "run/run.h"
+#ifdef SURG_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+enum {
+  END_SIZE = 22,
+  WIDE_LOCATOR_SIZE = 20,
+  WIDE_END_SIZE = 56,
+  ENTRY_SIZE = 46,
+  MEMBER_SIZE = 30,
+  METHOD_STORED = 0,
+  METHOD_DEFLATED = 8
+};
+#define END_MARK 0x06054b50u
+#define WIDE_LOCATOR_MARK 0x07064b50u
+#define WIDE_END_MARK 0x06064b50u
+#define ENTRY_MARK 0x02014b50u
+#define MEMBER_MARK 0x04034b50u
+
+typedef struct zip {
+  surg_context *ctx;
+  const char *path;
+  const uint8_t *p;
+  size_t n;
+} zip;
+
+typedef struct member {
+  char name[300];
+  unsigned method, flags;
+  uint64_t packed, size, at;
+} member;
+
+static unsigned le16(const uint8_t *p) {
+  return (unsigned)(p[0] | p[1] << 8);
+}
+
+static surg_status bad(const zip *z, const char *why) {
+  return surg__error(z->ctx, SURG_EINVALID, z->path, "%s", why);
+}
+
+static surg_status broken(const zip *z) {
+  return bad(z, "is no .npz file that holds");
+}
+
+/* Where the directory starts, and how many entries it has; false: there is none. */
+static bool find_directory(const zip *z, uint64_t *at, uint64_t *count) {
+  if (z->n < END_SIZE) return false;
+  const size_t lowest = z->n > END_SIZE + UINT16_MAX ? z->n - END_SIZE - UINT16_MAX : 0;
+  size_t end = z->n - END_SIZE;
+  while (surg__le32(z->p + end) != END_MARK) /* a comment may stand behind it */
+    if (end-- == lowest) return false;
+  *count = le16(z->p + end + 10);
+  *at = surg__le32(z->p + end + 16);
+  if (end < WIDE_LOCATOR_SIZE) return true;
+  const uint8_t *locator = z->p + end - WIDE_LOCATOR_SIZE;
+  if (surg__le32(locator) != WIDE_LOCATOR_MARK) return true;
+  const uint64_t wide = surg__le64(locator + 8);
+  if (wide > z->n || z->n - wide < WIDE_END_SIZE || surg__le32(z->p + wide) != WIDE_END_MARK)
+    return false;
+  *count = surg__le64(z->p + wide + 32);
+  *at = surg__le64(z->p + wide + 48);
+  return true;
+}
+
+/* Sizes that do not fit 32 bits stand in an extra field, in this order. */
+static bool read_wide(const uint8_t *extra, size_t n, member *m) {
+  uint64_t *const wide[] = {&m->size, &m->packed, &m->at};
+  while (n >= 4) {
+    const size_t size = le16(extra + 2);
+    if (size > n - 4) return false;
+    const uint8_t *p = extra + 4;
+    size_t left = le16(extra) == 1 ? size : 0;
+    for (size_t i = 0; i < SURG_COUNT(wide) && left >= 8; i++) {
+      if (*wide[i] != UINT32_MAX) continue;
+      *wide[i] = surg__le64(p);
+      p += 8;
+      left -= 8;
+    }
+    extra += 4 + size;
+    n -= 4 + size;
+  }
+  return true;
+}
+
+/* The entry at *at, which moves on. */
+static bool read_entry(const zip *z, uint64_t *at, member *m) {
+  if (*at > z->n || z->n - *at < ENTRY_SIZE) return false;
+  const uint8_t *p = z->p + *at;
+  const size_t name = le16(p + 28), extra = le16(p + 30), comment = le16(p + 32);
+  if (surg__le32(p) != ENTRY_MARK || z->n - *at - ENTRY_SIZE < name + extra + comment ||
+      name >= sizeof m->name)
+    return false;
+  *m = (member){.method = le16(p + 10), .flags = le16(p + 8), .packed = surg__le32(p + 20),
+                .size = surg__le32(p + 24), .at = surg__le32(p + 42)};
+  memcpy(m->name, p + ENTRY_SIZE, name);
+  *at += ENTRY_SIZE + name + extra + comment;
+  return read_wide(p + ENTRY_SIZE + name, extra, m);
+}
+
+/* Where the bytes of a member start; NULL: not in the file. */
+static const uint8_t *bytes_of(const zip *z, const member *m) {
+  if (m->at > z->n || z->n - m->at < MEMBER_SIZE) return NULL;
+  const uint8_t *p = z->p + m->at;
+  if (surg__le32(p) != MEMBER_MARK) return NULL;
+  const uint64_t start = m->at + MEMBER_SIZE + le16(p + 26) + le16(p + 28);
+  if (start > z->n || z->n - start < m->packed) return NULL;
+  return z->p + start;
+}
+
+static surg_status inflate_member(const zip *z, const member *m, const uint8_t *from, void *to) {
+#ifdef SURG_HAVE_ZLIB
+  z_stream s = {.next_in = (Bytef *)(uintptr_t)from, .next_out = to};
+  uint64_t in = m->packed, out = m->size;
+  if (inflateInit2(&s, -MAX_WBITS) != Z_OK) return SURG_ENOMEM;
+  int got = Z_OK;
+  while (got == Z_OK) {
+    /* Counts of zlib are narrower than sizes here. */
+    const uInt give = in > 1u << 30 ? 1u << 30 : (uInt)in;
+    const uInt room = out > 1u << 30 ? 1u << 30 : (uInt)out;
+    s.avail_in = give;
+    s.avail_out = room;
+    got = inflate(&s, Z_NO_FLUSH);
+    in -= give - s.avail_in;
+    out -= room - s.avail_out;
+  }
+  inflateEnd(&s);
+  return got == Z_STREAM_END && out == 0 ? SURG_OK : broken(z);
+#else
+  (void)m, (void)from, (void)to;
+  return bad(z, "is compressed, and this program was built without zlib: write it with np.savez");
+#endif
+}
+
+static surg_status read_member(const zip *z, const member *m, surg__array *out) {
+  const uint8_t *from = bytes_of(z, m);
+  if (!from) return broken(z);
+  if (m->flags & 1) return bad(z, "is encrypted");
+  if (m->method == METHOD_STORED)
+    return m->packed == m->size ? surg__npy_read(z->ctx, z->path, from, (size_t)m->size, out)
+                                : broken(z);
+  if (m->method != METHOD_DEFLATED) return bad(z, "is compressed in a way that is not read here");
+  /* Nothing deflates to more than a thousandth or so: what says so would only take memory. */
+  if (m->size / 1100 > m->packed) return broken(z);
+  void *bytes = surg__alloc(z->ctx, (size_t)m->size + 1);
+  if (!bytes) return surg__oom(z->ctx, z->path);
+  surg_status s = inflate_member(z, m, from, bytes);
+  if (s == SURG_OK) s = surg__npy_read(z->ctx, z->path, bytes, (size_t)m->size, out);
+  surg__free(z->ctx, bytes);
+  return s;
+}
+
+/* Arrays are called as their files, without the end. */
+static void cut_end(char *name) {
+  const size_t n = strlen(name);
+  if (n > 4 && strcmp(name + n - 4, ".npy") == 0) name[n - 4] = 0;
+}
+
+surg_status surg__npz_each(surg_context *ctx, const char *path, surg__npz_member take, void *user) {
+  zip z = {.ctx = ctx, .path = path};
+  uint8_t *bytes = NULL;
+  uint64_t at = 0, count = 0;
+  surg_status s = surg__file_read(ctx, path, &bytes, &z.n);
+  if (s != SURG_OK) return s;
+  z.p = bytes;
+  if (!find_directory(&z, &at, &count)) s = broken(&z);
+  for (uint64_t i = 0; i < count && s == SURG_OK; i++) {
+    member m;
+    surg__array a = {0};
+    if (!read_entry(&z, &at, &m)) {
+      s = broken(&z);
+      break;
+    }
+    s = read_member(&z, &m, &a);
+    if (s != SURG_OK) break;
+    cut_end(m.name);
+    s = take(user, m.name, &a);
+    surg__array_drop(&a);
+  }
+  surg__free(ctx, bytes);
+  return s;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg run --repeat`: how long runs take, and each node of the main graph; a node that runs
+ * subgraphs counts with them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "ir/ir.h"
+#include "run_job.h"
+
+static int by_time(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Of sorted times: the k-th of 10 parts, at or above. */
+static double part(const series *s, unsigned tenths) {
+  size_t i = (s->n * tenths + 9) / 10;
+  return s->n ? (double)s->ns[i ? i - 1 : 0] / 1e6 : 0;
+}
+
+/* --- nodes: each keeps the number of its series in `scratch` while runs are measured --- */
+
+static surg_status before(void *user, surg_node *n, surg__machine *m) {
+  run_job *j = user;
+  (void)m;
+  if (surg_node_graph(n) == j->g) j->started = surg__os_now_ns();
+  return SURG_OK;
+}
+
+static void after(void *user, const surg_node *n) {
+  run_job *j = user;
+  if (surg_node_graph(n) != j->g) return;
+  series *s = n->scratch;
+  s->ns[s->n++] = surg__os_now_ns() - j->started;
+}
+
+static bool make_series(run_job *j) {
+  j->total.ns = calloc(j->repeat, sizeof *j->total.ns);
+  if (!j->total.ns) return false;
+  if (!j->per_node) return true;
+  j->nodes = calloc(surg_graph_node_count(j->g) + 1, sizeof *j->nodes);
+  if (!j->nodes) return false;
+  for (surg_node *n = surg_graph_first_node(j->g); n; n = surg_node_next(n)) {
+    series *s = &j->nodes[j->n_nodes++];
+    *s = (series){.node = n, .ns = calloc(j->repeat, sizeof *s->ns)};
+    if (!s->ns) return false;
+    n->scratch = s;
+  }
+  return true;
+}
+
+static int one_run(run_job *j, uint64_t *ns) {
+  surg__array *out = calloc(j->n_out + 1, sizeof *out);
+  if (!out) return EXIT_LIMIT;
+  const uint64_t start = surg__os_now_ns();
+  const surg_status s = surg__runner_run(&j->runner, j->values.in, out);
+  *ns = surg__os_now_ns() - start;
+  for (size_t i = 0; i < j->n_out; i++) surg__array_drop(&out[i]);
+  free(out);
+  return s == SURG_OK ? EXIT_DONE : cli_run_failed(j->m, &j->runner, s, NULL);
+}
+
+int run_time(run_job *j) {
+  uint64_t ns;
+  int code = make_series(j) ? EXIT_DONE : EXIT_LIMIT;
+  if (code != EXIT_DONE) fprintf(stderr, "onnxsurg: error: out of memory\n");
+  for (uint64_t k = 0; k < j->warmup && code == EXIT_DONE; k++) code = one_run(j, &ns);
+  if (j->per_node && code == EXIT_DONE)
+    j->runner.watched = (surg__session){.before = before, .after = after, .user = j};
+  for (uint64_t k = 0; k < j->repeat && code == EXIT_DONE; k++) {
+    code = one_run(j, &ns);
+    j->total.ns[j->total.n++] = ns;
+  }
+  for (surg_node *n = surg_graph_first_node(j->g); n; n = surg_node_next(n)) n->scratch = NULL;
+  return code;
+}
+
+/* --- telling --- */
+
+static int by_median(const void *a, const void *b) {
+  const double x = part(a, 5), y = part(b, 5);
+  return x > y ? -1 : x < y;
+}
+
+static json_t *series_json(const series *s) {
+  json_t *o = json_object();
+  if (s->node) json_object_set_new(o, "node", cli_text_json(surg__locate_node(s->node)));
+  json_object_set_new(o, "runs", json_integer((json_int_t)s->n));
+  json_object_set_new(o, "median_ms", json_real(part(s, 5)));
+  json_object_set_new(o, "p90_ms", json_real(part(s, 9)));
+  return o;
+}
+
+void run_print_times(run_job *j) {
+  qsort(j->total.ns, j->total.n, sizeof *j->total.ns, by_time);
+  for (size_t i = 0; i < j->n_nodes; i++)
+    qsort(j->nodes[i].ns, j->nodes[i].n, sizeof *j->nodes[i].ns, by_time);
+  if (j->n_nodes) qsort(j->nodes, j->n_nodes, sizeof *j->nodes, by_median);
+  if (j->json) {
+    json_t *list = json_array();
+    json_object_set_new(j->json, "time", series_json(&j->total));
+    for (size_t i = 0; i < j->n_nodes; i++)
+      json_array_append_new(list, series_json(&j->nodes[i]));
+    if (j->per_node)
+      json_object_set_new(j->json, "nodes", list);
+    else
+      json_decref(list);
+    return;
+  }
+  printf("%zu runs by %s: median %.3f ms, p90 %.3f ms\n", j->total.n,
+         surg__engine_name(&j->engine), part(&j->total, 5), part(&j->total, 9));
+  if (j->n_nodes) printf("%12s %12s  node\n", "median ms", "p90 ms");
+  for (size_t i = 0; i < j->n_nodes; i++)
+    printf("%12.3f %12.3f  %s\n", part(&j->nodes[i], 5), part(&j->nodes[i], 9),
+           surg__locate_node(j->nodes[i].node));
+}
+
+void run_free_times(run_job *j) {
+  for (size_t i = 0; i < j->n_nodes; i++) free(j->nodes[i].ns);
+  free(j->nodes);
+  free(j->total.ns);
+}
