@@ -12,7 +12,7 @@ static const char help[] =
     "usage: onnxsurg run MODEL [options]\n"
     "Computes a model and prints its outputs.\n"
     "\n"
-    "  --input NAME=FILE   an input from .npy, .npz or a TensorProto (.pb); repeatable\n"
+    "  --input NAME=FILE   an input from .npy, .npz or TensorProto (.pb); repeatable\n"
     "  --inputs DIR        input_0.pb (or .npy), input_1.pb ... in the order of the\n"
     "                      model's inputs; or an .npz file with inputs by name\n"
     "  --fill WORD         what other inputs are filled with: random (the default),\n"
