@@ -33,6 +33,8 @@
 
 #define SURG_LIMIT_REWRITES_NODE 16u               /* rewrites by rules: this many a node, and */
 #define SURG_LIMIT_REWRITES 10000u                 /* ... this many more */
+#define SURG_LIMIT_EMIT_STEPS 64                   /* of a recurrence, written out node by node */
+#define SURG_LIMIT_EMIT_CONSTANT 65536             /* elements of a constant that only counts */
 #define SURG_LIMIT_FLOOR_INDICES 1024u              /* looked through for one below 0 */
 #define SURG_LIMIT_RULES_BYTES (16u << 20)         /* of a file of rules */
 #define SURG_LIMIT_REGEX_DEPTH 1000u               /* groups in groups */

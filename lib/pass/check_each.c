@@ -49,6 +49,7 @@ static double coarsest(const surg_model *m) {
   for (const surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (const surg_value *v = NULL; (v = surg_graph_next_value(g, v));) {
       const surg_type *t = surg_value_type(v);
+      if (!t) t = surg_value_declared_type(v);
       if (surg_type_get_kind(t) == SURG_TYPE_TENSOR) most = fmax(most, epsilon(surg_type_dtype(t)));
     }
   return most;
@@ -113,6 +114,7 @@ static surg_status hold(prover *p, surg_model *a, surg_model *b, surg_exactness 
                             .dim_of = allowed,
                             .user = p,
                             .adversarial = &adversarial,
+                            .huge = e > SURG_EXACT ? SURG__VERIFY_TAME : 0,
                             .no_random = no_random,
                             .may_lose = true};
   tolerances(p, e, &o.tolerance, &adversarial);

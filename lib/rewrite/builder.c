@@ -37,7 +37,7 @@ static surg_value *failed(surg__builder *b, surg_status s) {
 surg_value *surg__b_node(surg__builder *b, const char *op_type, surg_value *const *in, size_t n) {
   if (b->status) return NULL;
   surg__match *m = b->m;
-  surg_node *node = surg_graph_add_node(m->g, m->last, "", op_type, 1);
+  surg_node *node = surg_graph_add_node(b->g, b->before, "", op_type, 1);
   const char *name = node ? surg__rname(m, op_type) : NULL;
   surg_status s = name ? surg_node_set_name(node, name) : SURG_ENOMEM;
   for (size_t i = 0; i < n && !s; i++)
@@ -45,7 +45,7 @@ surg_value *surg__b_node(surg__builder *b, const char *op_type, surg_value *cons
   surg_value *out = s ? NULL : surg_node_output(node, 0);
   name = out ? surg__rname(m, "value") : NULL;
   if (!s) s = name ? surg_value_rename(out, name) : SURG_ENOMEM;
-  if (!s && b->made && !surg__vec_push(m->ctx, b->made, node)) s = SURG_ENOMEM;
+  if (!s && b->made && b->g == m->g && !surg__vec_push(m->ctx, b->made, node)) s = SURG_ENOMEM;
   return s ? failed(b, s) : out;
 }
 
@@ -93,7 +93,7 @@ surg_value *surg__b_tensor(surg__builder *b, int dtype, const int64_t *dims, siz
   surg__match *m = b->m;
   surg_tensor *t = surg_tensor_new(m->m, dtype, dims, rank, raw, bytes);
   const char *name = t ? surg__rname(m, "const") : NULL;
-  surg_value *v = name ? surg_graph_constant(m->g, m->last, name, t) : NULL;
+  surg_value *v = name ? surg_graph_constant(b->g, b->before, name, t) : NULL;
   return v ? v : failed(b, SURG_ENOMEM);
 }
 
@@ -118,4 +118,48 @@ void surg__b_result(surg__builder *b, const char *name, surg_value *v) {
   if (b->status || !old || !v) return;
   surg_node *n = surg_value_producer(v, &index);
   check(b, surg_node_take_output(n, index, old));
+}
+
+/* --- bodies --- */
+
+surg__bscope surg__b_enter(surg__builder *b, const surg_value *of, const char *attr) {
+  const surg__bscope outside = {b->g, b->before};
+  surg_node *n = maker(b, of);
+  const char *name = n ? surg__rname(b->m, attr) : NULL;
+  surg_graph *g = name ? surg_node_set_graph(n, attr, name) : NULL;
+  if (n && !g) failed(b, SURG_ENOMEM);
+  if (g) {
+    b->g = g;
+    b->before = NULL;
+  }
+  return outside;
+}
+
+void surg__b_leave(surg__builder *b, surg__bscope outside) {
+  b->g = outside.g;
+  b->before = outside.before;
+  b->n_sizes = 0;
+  memset(b->sizes, 0, sizeof b->sizes); /* what was asked for inside is not seen here */
+}
+
+surg_value *surg__b_body_input(surg__builder *b, const char *word, int dtype) {
+  if (b->status) return NULL;
+  const surg_type *type = surg_type_tensor_unranked(b->m->m, dtype);
+  const char *name = type ? surg__rname(b->m, word) : NULL;
+  surg_value *v = name ? surg_graph_add_input(b->g, name, type) : NULL;
+  return v ? v : failed(b, SURG_ENOMEM);
+}
+
+void surg__b_body_output(surg__builder *b, surg_value *v, int dtype) {
+  if (b->status) return;
+  const surg_type *type = surg_type_tensor_unranked(b->m->m, dtype);
+  check(b, type ? surg_graph_add_output(b->g, v, type) : SURG_ENOMEM);
+}
+
+surg_value *surg__b_output(surg__builder *b, const surg_value *first, size_t i) {
+  surg_node *n = maker(b, first);
+  surg_value *v = n ? surg_node_add_output(n, i) : NULL;
+  const char *name = v ? surg__rname(b->m, "value") : NULL;
+  if (n) check(b, name ? surg_value_rename(v, name) : SURG_ENOMEM);
+  return b->status ? NULL : v;
 }

@@ -331,9 +331,16 @@ static bool types_hold(const plan *p) {
 
 /* --- editing --- */
 
+/* What is replaced is called by its first output that is still its own. */
+static const char *stem_of(const surg_node *n) {
+  const size_t count = surg_node_output_count(n);
+  for (size_t i = 0; i < count; i++)
+    if (surg_node_output(n, i)) return surg_value_name(surg_node_output(n, i));
+  return *surg_node_name(n) ? surg_node_name(n) : surg_node_op_type(n);
+}
+
 const char *surg__rname(surg__match *m, const char *word) {
-  const surg_value *root = surg_node_output(m->last, 0);
-  const char *stem = root ? surg_value_name(root) : surg_node_name(m->last);
+  const char *stem = stem_of(m->last);
   surg__buf b;
   surg__buf_init(&b, m->ctx);
   surg__buf_printf(&b, "%s_%s", stem, word);
@@ -511,7 +518,7 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   const surg__rblock *b = m->emit;
   surg_status status = SURG_OK;
   if (b->native) {
-    surg__builder builder = {.m = m, .made = made};
+    surg__builder builder = {.m = m, .made = made, .g = m->g, .before = m->last};
     status = b->native->make(&builder);
     if (!status) status = builder.status;
     return status ? status : erase_matched(m);

@@ -30,8 +30,10 @@ static const surg__native *const tables[] = {
     surg__natives_bits,
     surg__natives_series,
     surg__natives_attention,
+    surg__natives_linear,
     surg__natives_loss,
     surg__natives_axes,
+    surg__natives_transformer,
 };
 
 const surg__native *surg__native_find(surg_str name) {

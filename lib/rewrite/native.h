@@ -10,8 +10,10 @@
 extern const surg__native surg__natives_bits[];
 extern const surg__native surg__natives_series[];
 extern const surg__native surg__natives_attention[];
+extern const surg__native surg__natives_linear[];
 extern const surg__native surg__natives_loss[];
 extern const surg__native surg__natives_axes[];
+extern const surg__native surg__natives_transformer[];
 
 #define SURG__BT_RANK 8u /* the most dims of a tensor that is built with */
 
@@ -59,6 +61,8 @@ surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype);
 surg__bt surg__bt_scalar(surg__builder *b, int dtype, double v);
 surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint32_t rank,
                           const double *numbers);
+/* One number, as often as the sizes say. */
+surg__bt surg__bt_fill(surg__builder *b, int dtype, double v, const surg__bdim *d, uint32_t rank);
 /* 0, 1, ... as a vector of int32 or int64. */
 surg__bt surg__bt_range(surg__builder *b, surg__bdim n, int dtype);
 /* ... each times `step`. */
@@ -77,6 +81,8 @@ surg__bt surg__bt_transpose(surg__builder *b, surg__bt x, const int64_t *perm);
 surg__bt surg__bt_swap(surg__builder *b, surg__bt x, uint32_t i, uint32_t j);
 surg__bt surg__bt_concat(surg__builder *b, const surg__bt *x, size_t n, uint32_t axis);
 surg__bt surg__bt_slice(surg__builder *b, surg__bt x, uint32_t axis, surg__bdim lo, surg__bdim hi);
+/* From `lo` on, counted from the end where negative. */
+surg__bt surg__bt_slice_from(surg__builder *b, surg__bt x, uint32_t axis, int64_t lo);
 surg__bt surg__bt_gather(surg__builder *b, surg__bt x, surg__bt at, uint32_t axis);
 surg__bt surg__bt_expand(surg__builder *b, surg__bt x, const surg__bdim *d, uint32_t rank);
 surg__bt surg__bt_softmax(surg__builder *b, surg__bt x); /* over the last axis */

@@ -8,8 +8,6 @@
 
 #include "rewrite/native.h"
 
-#define MOST_BIAS 65536u /* elements of a constant that says what is hidden */
-
 typedef struct attention {
   surg__builder *b;
   surg_node *n;
@@ -183,7 +181,7 @@ static bool constant_sight(attention *a) {
   surg__builder *b = a->b;
   const surg__bt square = {.rank = 2, .d = {a->q_len, a->total}};
   uint64_t count;
-  if (a->valid.v || a->past.n < 0 || !surg__bt_count(&square, MOST_BIAS, &count)) return false;
+  if (a->valid.v || a->past.n < 0 || !surg__bt_count(&square, SURG_LIMIT_EMIT_CONSTANT, &count)) return false;
   const int64_t dims[2] = {a->q_len.n, a->total.n};
   double *numbers = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *numbers);
   if (!numbers) {
@@ -211,10 +209,13 @@ static void hide(attention *a, surg__bt hidden) {
   see(a, surg__bt_unary(a->b, "Not", hidden));
 }
 
-/* Places are compared as int64. */
+/* Places are compared as int32 where that is enough: old versions compare no int64. */
 static void computed_sight(attention *a) {
   surg__builder *b = a->b;
-  const int type = SURG_INT64;
+  const bool few = a->total.n >= 0 && a->total.n < INT32_MAX / 4 && a->q_len.n >= 0 &&
+                   a->q_len.n < INT32_MAX / 4 && a->left < INT32_MAX / 4 &&
+                   a->right < INT32_MAX / 4;
+  const int type = few ? SURG_INT32 : SURG_INT64;
   const surg__bt key = surg__bt_range(b, a->total, type);
   surg__bt row = surg__bt_range(b, a->q_len, type), valid = {0};
   row = surg__bt_unsqueeze(b, row, 1);
@@ -253,7 +254,7 @@ static surg__bt whole_mask(const attention *a) {
   for (uint32_t i = 0; i < mask.rank; i++) d[i] = mask.d[i];
   d[last] = surg__bd(a->total.n - mask.d[last].n);
   const surg__bt both[2] = {
-      mask, surg__bt_expand(b, surg__bt_scalar(b, mask.dtype, hidden), d, mask.rank)};
+      mask, surg__bt_fill(b, mask.dtype, hidden, d, mask.rank)};
   return surg__bt_concat(b, both, 2, last);
 }
 

@@ -275,6 +275,8 @@ struct surg__builder {
   surg__match *m;
   surg__made *made;
   surg_status status;
+  surg_graph *g; /* where nodes are made, and what they stand before; NULL: at the end */
+  surg_node *before;
   surg__bsize sizes[16]; /* asked for lately */
   uint32_t n_sizes;
 };
@@ -301,6 +303,18 @@ surg_value *surg__b_ints(surg__builder *b, const int64_t *i, size_t n);
 surg_value *surg__b_scalar(surg__builder *b, int dtype, double v);
 surg_value *surg__b_tensor(surg__builder *b, int dtype, const int64_t *dims, size_t rank,
                            const void *raw, size_t bytes);
+/* Output i of the node whose first one is given. */
+surg_value *surg__b_output(surg__builder *b, const surg_value *first, size_t i);
+/* A body of the node that made v, as its attribute: what is made from then on stands in it, until it
+ * is left. Its inputs and outputs, in order; a body may read what is outside. */
+typedef struct surg__bscope {
+  surg_graph *g;
+  surg_node *before;
+} surg__bscope;
+surg__bscope surg__b_enter(surg__builder *b, const surg_value *v, const char *attr);
+void surg__b_leave(surg__builder *b, surg__bscope outside);
+surg_value *surg__b_body_input(surg__builder *b, const char *word, int dtype);
+void surg__b_body_output(surg__builder *b, surg_value *v, int dtype);
 /* The node that made `v` takes over the value bound to `name`; nothing where that is absent. */
 void surg__b_result(surg__builder *b, const char *name, surg_value *v);
 

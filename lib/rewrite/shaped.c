@@ -174,11 +174,26 @@ surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint
   return x;
 }
 
-#define MOST_COUNTED 65536 /* elements of a constant that only counts */
+surg__bt surg__bt_fill(surg__builder *b, int dtype, double v, const surg__bdim *d, uint32_t rank) {
+  surg__bt x = {.dtype = dtype, .rank = rank};
+  int64_t dims[SURG__BT_RANK];
+  uint64_t count;
+  for (uint32_t i = 0; i < rank; i++) {
+    x.d[i] = d[i];
+    dims[i] = d[i].n;
+  }
+  if (!surg__bt_count(&x, SURG_LIMIT_EMIT_CONSTANT, &count))
+    return surg__bt_expand(b, surg__bt_scalar(b, dtype, v), d, rank);
+  double *numbers = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *numbers);
+  for (uint64_t i = 0; numbers && i < count; i++) numbers[i] = v;
+  if (numbers) return surg__bt_numbers(b, dtype, dims, rank, numbers);
+  b->status = SURG_ENOMEM;
+  return x;
+}
 
 surg__bt surg__bt_steps(surg__builder *b, surg__bdim n, surg__bdim step, int dtype) {
   surg__bt x = {.dtype = dtype, .rank = 1, .d = {n}};
-  if (n.n >= 0 && n.n <= MOST_COUNTED && step.n >= 0 && step.n <= INT32_MAX) {
+  if (n.n >= 0 && n.n <= SURG_LIMIT_EMIT_CONSTANT && step.n >= 0 && step.n <= INT32_MAX) {
     double *numbers = surg__arena_array(b->m->arena, (size_t)n.n + 1, sizeof *numbers);
     for (int64_t i = 0; numbers && i < n.n; i++) numbers[i] = (double)(i * step.n);
     if (numbers) return surg__bt_numbers(b, dtype, &n.n, 1, numbers);

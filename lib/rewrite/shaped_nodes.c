@@ -154,27 +154,43 @@ surg__bt surg__bt_concat(surg__builder *b, const surg__bt *x, size_t n, uint32_t
   return y;
 }
 
-/* Not below 10 where a bound is computed. */
-surg__bt surg__bt_slice(surg__builder *b, surg__bt x, uint32_t axis, surg__bdim lo, surg__bdim hi) {
-  const int64_t at = axis;
-  surg__bt y = x;
+static surg_value *slice(surg__builder *b, surg__bt x, int64_t axis, surg__bdim lo, surg__bdim hi) {
   if (newer(b, 10)) {
     surg_value *const in[4] = {x.v, surg__bd_vector(b, &lo, 1), surg__bd_vector(b, &hi, 1),
-                               surg__b_ints(b, &at, 1)};
-    y.v = surg__b_node(b, "Slice", in, 4);
-  } else {
-    assert(lo.n >= 0 && hi.n >= 0);
-    y.v = surg__b_unary(b, "Slice", x.v);
-    surg__b_set_ints(b, y.v, "starts", &lo.n, 1);
-    surg__b_set_ints(b, y.v, "ends", &hi.n, 1);
-    surg__b_set_ints(b, y.v, "axes", &at, 1);
+                               surg__b_ints(b, &axis, 1)};
+    return surg__b_node(b, "Slice", in, 4);
   }
+  surg_value *v = surg__b_unary(b, "Slice", x.v);
+  surg__b_set_ints(b, v, "starts", &lo.n, 1);
+  surg__b_set_ints(b, v, "ends", &hi.n, 1);
+  surg__b_set_ints(b, v, "axes", &axis, 1);
+  return v;
+}
+
+/* Not below 10 where a bound is computed. */
+surg__bt surg__bt_slice(surg__builder *b, surg__bt x, uint32_t axis, surg__bdim lo, surg__bdim hi) {
   const int64_t whole = x.d[axis].n;
+  surg__bt y = x;
+  if (lo.n == 0 && surg__bd_same(&hi, &x.d[axis])) return x;
+  assert(newer(b, 10) || (lo.n >= 0 && hi.n >= 0));
+  y.v = slice(b, x, axis, lo, hi);
   y.d[axis] = own(y.v, axis);
   if (whole >= 0 && lo.n >= 0 && hi.n >= 0) {
     const int64_t end = hi.n < whole ? hi.n : whole;
     y.d[axis] = surg__bd(end > lo.n ? end - lo.n : 0);
   }
+  return y;
+}
+
+surg__bt surg__bt_slice_from(surg__builder *b, surg__bt x, uint32_t axis, int64_t lo) {
+  const int64_t whole = x.d[axis].n;
+  surg__bdim start = {.n = lo, .dim = {.value = -1}};
+  surg__bt y = x;
+  y.v = slice(b, x, axis, start, surg__bd(INT64_MAX));
+  y.d[axis] = own(y.v, axis);
+  if (whole < 0) return y;
+  const int64_t from = lo >= 0 ? lo : whole + lo > 0 ? whole + lo : 0;
+  y.d[axis] = surg__bd(from < whole ? whole - from : 0);
   return y;
 }
 

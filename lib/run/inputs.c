@@ -18,11 +18,15 @@ static uint64_t next_random(uint64_t *state) {
 static double real_at(surg__maker *m, uint64_t i) {
   static const double edges[] = {0.0,   -0.0,  1.0,   -1.0,     0.5,       -0.5,     3.0, 6.0,
                                  1e30, -1e30, 1e-40, INFINITY, -INFINITY, (double)NAN};
+  const double huge = m->huge > 0 ? m->huge : 1e30;
   if (m->fill == SURG__FILL_ZEROS) return 0;
   if (m->fill == SURG__FILL_ONES) return 1;
   if (m->fill == SURG__FILL_ARANGE) return (double)i;
   const uint64_t r = next_random(&m->state);
-  if (m->fill == SURG__FILL_ADVERSARIAL && r % 3 == 0) return edges[(r >> 8) % SURG_COUNT(edges)];
+  if (m->fill == SURG__FILL_ADVERSARIAL && r % 3 == 0) {
+    const double v = edges[(r >> 8) % SURG_COUNT(edges)];
+    return isfinite(v) && fabs(v) > huge ? copysign(huge, v) : v;
+  }
   return (double)(int64_t)(r >> 11) / 4503599627370496.0 - 1.0;
 }
 

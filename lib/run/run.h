@@ -43,6 +43,7 @@ typedef struct surg__maker {
   int64_t size;         /* of dims that nothing else says */
   surg__dim_of dim_of;  /* may be NULL; *out comes in as `size` */
   void *user;
+  double huge;           /* the largest finite adversarial number; 0: 1e30 */
   uint64_t most;         /* elements of an input with open dims; 0: any number */
   bool open;             /* set: the length of a dim was chosen here */
   const surg_type *also; /* says how long dims are that the type leaves open; may be NULL */

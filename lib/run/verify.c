@@ -83,6 +83,7 @@ static surg_status make_inputs(verify *v, const set *how, int64_t below, char *w
   surg__maker maker = {.fill = how->fill,
                        .state = how->seed * 1000003 + (uint64_t)how->size,
                        .below = below,
+                       .huge = v->o->huge,
                        .size = how->size,
                        .dim_of = v->o->dim_of,
                        .user = v->o->user,

@@ -5,11 +5,16 @@
 
 #include "run/run.h"
 
+/* The largest adversarial number for rewrites that are not exact: those promise nothing where what
+ * they compute on the way leaves the range of its type, which larger ones lead to. */
+#define SURG__VERIFY_TAME 10
+
 typedef struct surg__verify_options {
   unsigned runs; /* seeds for each fill and size; 0: 1 */
   uint64_t seed, max_bytes, max_work;
   surg__tolerance tolerance;
   const surg__tolerance *adversarial; /* on adversarial inputs; NULL: the same */
+  double huge;    /* the largest finite adversarial number; 0: 1e30 */
   bool no_random; /* operators that draw without a seed of their own do not run */
   bool may_lose;  /* outputs of the first that the second lacks are not compared */
   surg__dim_of dim_of; /* may be NULL: then symbolic dims have 2, and in other runs 3 elements */
