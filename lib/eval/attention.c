@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attention: scaled dot products of queries and keys, masked, through a softmax, onto the values.
- * All of it in double, whatever softmax_precision asks for; but probabilities are floats, or those too
- * small for one would still find an infinite value. A query that may look nowhere gives
+ * All of it in double, whatever softmax_precision asks for; but probabilities too small for a float
+ * are none, or they would still find an infinite value. A query that may look nowhere gives
  * zeros (and NaN as its probabilities), as the standard says since its correction of version 23. */
 #include <math.h>
 
@@ -32,6 +32,8 @@ typedef struct attention {
   int stage;            /* what output 3 shows */
   double *row;          /* scores of one query */
 } attention;
+
+#define LEAST_FLOAT 0x1p-150
 
 enum { RAW, CAPPED, MASKED, PROBABILITIES, STAGES };
 
@@ -124,7 +126,7 @@ static bool weigh(const attention *a, int64_t b, int64_t h, int64_t i) {
   show(a, MASKED, query);
   surg__probabilities(a->row, a->total);
   for (int64_t j = 0; a->k->in[0].dtype != SURG_DOUBLE && j < a->total; ++j)
-    a->row[j] = (double)(float)a->row[j];
+    if (a->row[j] < LEAST_FLOAT) a->row[j] = 0;
   show(a, PROBABILITIES, query);
   return sees;
 }
