@@ -28,6 +28,7 @@ static const surg__native natives[] = {
 static const surg__native *const tables[] = {
     natives,
     surg__natives_bits,
+    surg__natives_quant,
     surg__natives_series,
     surg__natives_attention,
     surg__natives_linear,

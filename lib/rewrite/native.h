@@ -8,6 +8,7 @@
 
 /* Each file of emissions has one; a name NULL ends it. */
 extern const surg__native surg__natives_bits[];
+extern const surg__native surg__natives_quant[];
 extern const surg__native surg__natives_series[];
 extern const surg__native surg__natives_attention[];
 extern const surg__native surg__natives_linear[];
