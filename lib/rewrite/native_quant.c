@@ -30,29 +30,38 @@ static val clip(surg__builder *b, val x, double low, double high) {
   return y;
 }
 
-/* Rounded, plus zero (or NULL), cut to int8 or uint8. */
+static bool bounds(int dtype, double *low, double *high) {
+  switch (dtype) {
+    case SURG_INT8:
+      *low = -128, *high = 127;
+      return true;
+    case SURG_UINT8:
+      *low = 0, *high = 255;
+      return true;
+    case SURG_INT16:
+      *low = -32768, *high = 32767;
+      return true;
+    case SURG_UINT16:
+      *low = 0, *high = 65535;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/* Rounded, plus zero (or NULL), cut to the type; what is no number becomes the least one. */
 static val narrowed(surg__builder *b, val x, val zero, int dtype) {
-  const bool sign = dtype == SURG_INT8;
+  double low = 0, high = 0;
+  bounds(dtype, &low, &high);
   val r = round_even(b, x, SURG_FLOAT);
   if (zero) r = add(b, r, cast(b, zero, SURG_FLOAT));
-  return cast(b, clip(b, r, sign ? -128 : 0, sign ? 127 : 255), dtype);
+  r = where(b, surg__b_unary(b, "IsNaN", r), number(b, SURG_FLOAT, low), r);
+  return cast(b, clip(b, r, low, high), dtype);
 }
 
 static bool byte(int dtype) {
   return dtype == SURG_INT8 || dtype == SURG_UINT8;
 }
-
-static surg_status quantize(surg__builder *b) {
-  val x = surg__b_get(b, "x"), s = surg__b_get(b, "s"), z = surg__b_get(b, "z");
-  const int to = z ? dtype_of(z) : SURG_UINT8;
-  if (b->m->opset < 9 || !byte(to) || (dtype_of(x) != SURG_FLOAT && dtype_of(x) != SURG_INT32))
-    return SURG_EUNSUPPORTED;
-  if (dtype_of(x) == SURG_INT32) x = cast(b, x, SURG_FLOAT);
-  surg__b_result(b, "y", narrowed(b, divide(b, x, s), z, to));
-  return b->status;
-}
-
-/* --- sums of products --- */
 
 static bool single(const surg_value *v) {
   uint64_t count;
@@ -61,6 +70,93 @@ static bool single(const surg_value *v) {
                 (surg_type_rank(t) == 0 ||
                  (surg_type_rank(t) == 1 && surg_type_static(t, &count) && count == 1)));
 }
+
+/* How scales and zero points lie along x. */
+typedef struct lie {
+  size_t axis, rank;
+  int64_t block, length; /* block 0: one for each part, or for all */
+} lie;
+
+static bool find_lie(const surg_node *n, const surg_type *x, const surg_value *s, lie *l) {
+  int64_t axis = surg_node_int(n, "axis", 1);
+  *l = (lie){.block = surg_node_int(n, "block_size", 0)};
+  if (single(s) && l->block == 0) return true;
+  if (!x || !surg_type_has_rank(x) || !type_of(s) || !surg_type_has_rank(type_of(s))) return false;
+  l->rank = surg_type_rank(x);
+  if (axis < 0) axis += (int64_t)l->rank;
+  if (axis < 0 || axis >= (int64_t)l->rank) return false;
+  l->axis = (size_t)axis;
+  l->length = surg_type_dim(x, l->axis).value;
+  return l->block ? l->block > 0 && l->length > 0 && l->length <= SURG__RULE_LIST
+                  : surg_type_rank(type_of(s)) == 1;
+}
+
+/* A scale or zero point (or NULL) so that it is broadcast to x. */
+static val laid(surg__builder *b, val s, const lie *l) {
+  if (!s || !l->rank) return s;
+  const size_t n = l->block ? (size_t)l->length : l->rank;
+  int64_t *at = surg__arena_array(b->m->arena, n + 1, sizeof *at);
+  if (!at) return no_memory(b);
+  if (l->block) {
+    for (size_t i = 0; i < n; i++) at[i] = (int64_t)i / l->block;
+    return gather(b, s, surg__b_ints(b, at, n), (int64_t)l->axis);
+  }
+  for (size_t i = 0; i < n; i++) at[i] = i == l->axis ? -1 : 1;
+  return surg__b_binary(b, "Reshape", s, surg__b_ints(b, at, n));
+}
+
+static surg_status quantize(surg__builder *b) {
+  val x = surg__b_get(b, "x"), s = surg__b_get(b, "s"), z = surg__b_get(b, "z");
+  const surg_node *n = b->m->nodes[b->m->rule->anchor];
+  const int wish = (int)surg_node_int(n, "output_dtype", 0);
+  const int to = z ? dtype_of(z) : wish ? wish : SURG_UINT8;
+  double low, high;
+  lie l;
+  if (b->m->opset < 9 || !surg__b_attrs_known(b) || surg_node_int(n, "precision", 0) ||
+      !bounds(to, &low, &high) || dtype_of(s) != SURG_FLOAT || !find_lie(n, type_of(x), s, &l) ||
+      (dtype_of(x) != SURG_FLOAT && dtype_of(x) != SURG_INT32))
+    return SURG_EUNSUPPORTED;
+  if (dtype_of(x) == SURG_INT32) x = cast(b, x, SURG_FLOAT);
+  val q = divide(b, x, laid(b, s, &l));
+  surg__b_result(b, "y", narrowed(b, q, laid(b, z, &l), to));
+  return b->status;
+}
+
+static surg_status dequantize(surg__builder *b) {
+  val x = surg__b_get(b, "x"), s = surg__b_get(b, "s"), z = surg__b_get(b, "z");
+  const surg_node *n = b->m->nodes[b->m->rule->anchor];
+  double low, high;
+  lie l;
+  if (!surg__b_attrs_known(b) || surg_node_int(n, "output_dtype", 0) || dtype_of(s) != SURG_FLOAT ||
+      (dtype_of(x) == SURG_INT32 ? z != NULL : !bounds(dtype_of(x), &low, &high)) ||
+      !find_lie(n, type_of(x), s, &l))
+    return SURG_EUNSUPPORTED;
+  x = cast(b, x, SURG_FLOAT);
+  if (z) x = sub(b, x, cast(b, laid(b, z, &l), SURG_FLOAT));
+  surg__b_result(b, "y", mul(b, x, laid(b, s, &l)));
+  return b->status;
+}
+
+/* y, scale and zero point of x, its range stretched to hold 0. */
+static surg_status dynamic_quantize(surg__builder *b) {
+  val x = surg__b_get(b, "x");
+  if (dtype_of(x) != SURG_FLOAT || b->m->opset < 9 || b->m->opset > 10) return SURG_EUNSUPPORTED;
+  val high = surg__b_unary(b, "ReduceMax", x), low = surg__b_unary(b, "ReduceMin", x);
+  surg__b_set_int(b, high, "keepdims", 0);
+  surg__b_set_int(b, low, "keepdims", 0);
+  high = surg__b_binary(b, "Max", high, number(b, SURG_FLOAT, 0));
+  low = surg__b_binary(b, "Min", low, number(b, SURG_FLOAT, 0));
+  val scale = divide(b, sub(b, high, low), number(b, SURG_FLOAT, 255));
+  val zero = divide(b, sub(b, number(b, SURG_FLOAT, 0), low), scale);
+  zero = narrowed(b, zero, NULL, SURG_UINT8);
+  val y = narrowed(b, divide(b, x, scale), zero, SURG_UINT8);
+  surg__b_result(b, "y", y);
+  surg__b_result(b, "ys", scale);
+  surg__b_result(b, "yz", zero);
+  return b->status;
+}
+
+/* --- sums of products --- */
 
 /* x less its zero point, in double. */
 static val centred(surg__builder *b, const char *x, const char *zero) {
@@ -142,6 +238,8 @@ static surg_status erf_series(surg__builder *b) {
 
 const surg__native surg__natives_quant[] = {
     {"quantize", quantize, "x / s, rounded, plus z"},
+    {"dequantize", dequantize, "x less z, times s"},
+    {"dynamic_quantize", dynamic_quantize, "x by the scale of its own range"},
     {"integer_product", integer_product,
      "the product in double, of numbers less their zero points"},
     {"scaled_product", scaled_product, "the same, scaled and rounded"},

@@ -143,9 +143,10 @@ static bool cast_takes(int64_t opset, int a, int b) {
 
 #define MOST_GROUPS 16u
 
-/* One type parameter of the version aimed at. */
+/* What one type parameter of the version the node has stands for: places of one element type. */
 typedef struct group {
-  int from, to; /* element types; `to` 0: as it is */
+  int from, to;  /* element types; `to` 0: as it is */
+  uint32_t mask; /* what the other version takes at all of its places */
   bool shift;
   bool given; /* an input says the type; else an attribute does, and no Cast would change that */
 } group;
@@ -153,7 +154,7 @@ typedef struct group {
 typedef struct plan {
   surg_context *ctx;
   surg_node *n;
-  const surg_schema *to;
+  const surg_schema *from, *to;
   int64_t opset;
   unsigned maps;
   group groups[MOST_GROUPS];
@@ -168,17 +169,18 @@ static int dtype_of(const surg_value *v) {
   return dtype > 0 && dtype < SURG_DTYPE_COUNT ? dtype : 0;
 }
 
-/* The group of a place; NULL: of a type that is written out, which must fit as it is. */
-static group *group_of(plan *p, const surg__param *formal) {
-  const surg__type_param *t = formal ? surg__schema_type_param(p->to, formal) : NULL;
-  const size_t k = t ? (size_t)(t - p->to->params) : MOST_GROUPS;
+/* The group of a place; NULL: its type is written out, or its own. */
+static group *group_of(plan *p, bool output, size_t i) {
+  const surg__param *formal = surg__schema_formal(p->from, output, i);
+  const surg__type_param *t = formal ? surg__schema_type_param(p->from, formal) : NULL;
+  const size_t k = t ? (size_t)(t - p->from->params) : MOST_GROUPS;
   if (k >= MOST_GROUPS || (formal->option == SURG__VARIADIC && !formal->homogeneous)) return NULL;
   return &p->groups[k];
 }
 
-static bool choose(plan *p, group *g, uint32_t mask) {
+static bool choose(plan *p, group *g) {
   for (const uint8_t *t = wider(g->from); *t; t++) {
-    if (!(mask >> *t & 1) || !may(p->maps, g->from, *t, &g->shift)) continue;
+    if (!(g->mask >> *t & 1) || !may(p->maps, g->from, *t, &g->shift)) continue;
     if (!cast_takes(p->opset, g->from, *t)) continue;
     g->to = *t;
     return true;
@@ -186,35 +188,55 @@ static bool choose(plan *p, group *g, uint32_t mask) {
   return false;
 }
 
-static bool place(plan *p, bool output, size_t i) {
+static bool look(plan *p, bool output, size_t i) {
   const surg_value *v = output ? surg_node_output(p->n, i) : surg_node_input(p->n, i);
   const surg__param *formal = surg__schema_formal(p->to, output, i);
   if (!v) return true;
-  group *g = group_of(p, formal);
+  group *g = group_of(p, output, i);
   const int dtype = dtype_of(v);
+  surg__type_set set;
   if (!formal || !dtype) return false;
-  if (!g) {
-    surg__type_set set;
-    surg__type_set_of(p->to, formal, &set);
-    return set.mask[0] >> dtype & 1;
-  }
+  surg__type_set_of(p->to, formal, &set);
+  if (!g) return set.mask[0] >> dtype & 1;
+  g->mask = g->from ? g->mask & set.mask[0] : set.mask[0];
   g->given = g->given || !output;
-  if (g->from) return g->from == dtype;
+  if (g->from && g->from != dtype) return false;
   g->from = dtype;
-  const uint32_t mask = surg__schema_type_param(p->to, formal)->tensor_mask;
-  return (mask >> dtype & 1) || choose(p, g, mask);
+  return true;
+}
+
+/* Places that share a type parameter in the other version have one type there. */
+static bool agree(plan *p, bool output, size_t i, int bound[MOST_GROUPS]) {
+  const surg_value *v = output ? surg_node_output(p->n, i) : surg_node_input(p->n, i);
+  const surg__param *formal = surg__schema_formal(p->to, output, i);
+  const surg__type_param *t = v && formal ? surg__schema_type_param(p->to, formal) : NULL;
+  const size_t k = t ? (size_t)(t - p->to->params) : MOST_GROUPS;
+  if (k >= MOST_GROUPS || (formal->option == SURG__VARIADIC && !formal->homogeneous)) return true;
+  const group *g = group_of(p, output, i);
+  const int dtype = g && g->to ? g->to : dtype_of(v);
+  if (bound[k] && bound[k] != dtype) return false;
+  bound[k] = dtype;
+  return true;
 }
 
 static bool plan_types(plan *p) {
+  const size_t n_in = surg_node_input_count(p->n), n_out = surg_node_output_count(p->n);
+  int bound[MOST_GROUPS] = {0};
   bool any = false;
-  for (size_t i = 0; i < surg_node_input_count(p->n); i++)
-    if (!place(p, false, i)) return false;
-  for (size_t i = 0; i < surg_node_output_count(p->n); i++)
-    if (!place(p, true, i)) return false;
+  for (size_t i = 0; i < n_in; i++)
+    if (!look(p, false, i)) return false;
+  for (size_t i = 0; i < n_out; i++)
+    if (!look(p, true, i)) return false;
   for (size_t k = 0; k < MOST_GROUPS; k++) {
-    if (p->groups[k].to && !p->groups[k].given) return false;
-    any = any || p->groups[k].to;
+    group *g = &p->groups[k];
+    if (!g->from || (g->mask >> g->from & 1)) continue;
+    if (!g->given || !choose(p, g)) return false;
+    any = true;
   }
+  for (size_t i = 0; i < n_in; i++)
+    if (!agree(p, false, i, bound)) return false;
+  for (size_t i = 0; i < n_out; i++)
+    if (!agree(p, true, i, bound)) return false;
   return any;
 }
 
@@ -314,11 +336,11 @@ static void narrow_output(plan *p, size_t i, const group *g) {
 static void make(plan *p) {
   const size_t n_in = surg_node_input_count(p->n), n_out = surg_node_output_count(p->n);
   for (size_t i = 0; i < n_in && !p->status; i++) {
-    const group *g = group_of(p, surg__schema_formal(p->to, false, i));
+    const group *g = group_of(p, false, i);
     if (g && g->to && surg_node_input(p->n, i)) widen_input(p, i, g);
   }
   for (size_t i = 0; i < n_out && !p->status; i++) {
-    const group *g = group_of(p, surg__schema_formal(p->to, true, i));
+    const group *g = group_of(p, true, i);
     if (g && g->to && surg_node_output(p->n, i)) narrow_output(p, i, g);
   }
 }
@@ -335,7 +357,13 @@ static surg_exactness exactness(const plan *p) {
 surg_status surg__widen(surg_context *ctx, surg_node *n, const surg_schema *from,
                         const surg_schema *to, int64_t opset, surg__made *made,
                         surg_exactness *used) {
-  plan p = {.ctx = ctx, .n = n, .to = to, .opset = opset, .maps = maps_of(to), .made = made};
+  plan p = {.ctx = ctx,
+            .n = n,
+            .from = from,
+            .to = to,
+            .opset = opset,
+            .maps = maps_of(to),
+            .made = made};
   if (!p.maps || !surg__node_fits_in_form(n, from, to, NULL) || !plan_types(&p))
     return SURG_EUNSUPPORTED;
   if ((p.maps & FILLED) && !filled(surg_node_input(n, 0))) return SURG_EUNSUPPORTED;

@@ -7,7 +7,8 @@
  * outputs on the data of the suite or on adversarial inputs, where the original runs on them; an
  * operator that the target lacks; a finding of the checker); refused; and of those
  * refused how many cannot be done at all, because an input or output of the model is of a type that
- * the target does not have. --refused writes a line for each refusal: target, case, first reason.
+ * the target does not have, or an operator has no older form. --refused writes a line for each
+ * refusal: target, case, first reason.
  *
  * Exit 1 when anything is wrong; 77 when there is no data. */
 #include <math.h>
@@ -72,6 +73,27 @@ static int least_opset(const surg_type *t) {
     t = surg_type_elem(t);
   }
   return least;
+}
+
+/* Text and pictures: what these operators do no older one does in any form. Text was compared first
+ * by Unique. */
+static int least_opset_of_node(const surg_node *n) {
+  static const struct {
+    int op, opset;
+  } first[] = {{SURG_OP_StringNormalizer, 10}, {SURG_OP_StringConcat, 20}, {SURG_OP_StringSplit, 20},
+               {SURG_OP_RegexFullMatch, 20},   {SURG_OP_ImageDecoder, 20}};
+  for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+    if (surg_node_op(n) == first[i].op) return first[i].opset;
+  const surg_type *t = surg_node_input(n, 0) ? surg_value_type(surg_node_input(n, 0)) : NULL;
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_dtype(t) != SURG_STRING) return 1;
+  return surg_node_op(n) == SURG_OP_Equal || surg_node_op(n) == SURG_OP_Unique ? 11 : 1;
+}
+
+static bool no_older_form(const surg_model *m, int target) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (!*surg_node_domain(n) && least_opset_of_node(n) > target) return true;
+  return false;
 }
 
 static bool impossible(const surg_graph *g, int target) {
@@ -169,7 +191,8 @@ static void one_target(matrix *x, surg_model *original, const char *set, size_t 
   } else {
     const char *error = surg_context_error(x->ctx);
     snprintf(why, sizeof why, "%s", error ? error : "?");
-    if (impossible(surg_model_graph(original), target)) kind = IMPOSSIBLE;
+    if (impossible(surg_model_graph(original), target) || no_older_form(original, target))
+      kind = IMPOSSIBLE;
   }
   surg_model_free(m);
   x->n[t][opset < target][kind]++;
