@@ -137,6 +137,13 @@ static surg_status dequantize(surg__builder *b) {
   return b->status;
 }
 
+/* v takes over the value of that name, which is read from then on. */
+static val result(surg__builder *b, const char *name, val v) {
+  val old = surg__b_get(b, name);
+  surg__b_result(b, name, v);
+  return old ? old : v;
+}
+
 /* y, scale and zero point of x, its range stretched to hold 0. */
 static surg_status dynamic_quantize(surg__builder *b) {
   val x = surg__b_get(b, "x");
@@ -147,12 +154,10 @@ static surg_status dynamic_quantize(surg__builder *b) {
   high = surg__b_binary(b, "Max", high, number(b, SURG_FLOAT, 0));
   low = surg__b_binary(b, "Min", low, number(b, SURG_FLOAT, 0));
   val scale = divide(b, sub(b, high, low), number(b, SURG_FLOAT, 255));
+  scale = result(b, "ys", scale);
   val zero = divide(b, sub(b, number(b, SURG_FLOAT, 0), low), scale);
-  zero = narrowed(b, zero, NULL, SURG_UINT8);
-  val y = narrowed(b, divide(b, x, scale), zero, SURG_UINT8);
-  surg__b_result(b, "y", y);
-  surg__b_result(b, "ys", scale);
-  surg__b_result(b, "yz", zero);
+  zero = result(b, "yz", narrowed(b, zero, NULL, SURG_UINT8));
+  surg__b_result(b, "y", narrowed(b, divide(b, x, scale), zero, SURG_UINT8));
   return b->status;
 }
 
