@@ -100,6 +100,26 @@ static surg_status rotary_to_products(surg__builder *b) {
 
 /* --- CausalConvWithState: a filter for each channel, over the past and the input --- */
 
+/* Conv takes nothing shorter than its filter: of an input that may be empty one result more is
+ * computed, and left out. */
+static surg__bt filtered(surg__builder *b, surg__bt all, surg__bt w, surg__bt bias,
+                         surg__bdim length) {
+  const bool empty = !surg__bd_filled(&length);
+  const surg__bdim one[3] = {all.d[0], w.d[0], surg__bd(1)};
+  if (empty) {
+    const surg__bt both[2] = {all, surg__bt_fill(b, all.dtype, 0, one, 3)};
+    all = surg__bt_concat(b, both, 2, 2);
+  }
+  surg_value *const in[3] = {surg__bt_cast(b, all, SURG_FLOAT).v, surg__bt_cast(b, w, SURG_FLOAT).v,
+                             bias.v ? surg__bt_cast(b, bias, SURG_FLOAT).v : NULL};
+  surg__bt y = {.dtype = SURG_FLOAT, .rank = 3, .d = {all.d[0], w.d[0], length}};
+  y.v = surg__b_node(b, "Conv", in, bias.v ? 3 : 2);
+  surg__b_set_int(b, y.v, "group", w.d[0].n);
+  if (!empty) return y;
+  y.d[2] = surg__bd_add(b, length, surg__bd(1));
+  return surg__bt_slice(b, y, 2, surg__bd(0), length);
+}
+
 static surg_status causal_to_conv(surg__builder *b) {
   surg__bt x, w, past = {0}, bias = {0};
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "w", &w) ||
@@ -122,12 +142,7 @@ static surg_status causal_to_conv(surg__builder *b) {
     surg__bt_result(b, "state", state);
   }
   if (!surg__b_get(b, "y")) return b->status;
-  surg_value *const in[3] = {surg__bt_cast(b, all, SURG_FLOAT).v, surg__bt_cast(b, w, SURG_FLOAT).v,
-                             bias.v ? surg__bt_cast(b, bias, SURG_FLOAT).v : NULL};
-  surg__bt y = x;
-  y.dtype = SURG_FLOAT;
-  y.v = surg__b_node(b, "Conv", in, bias.v ? 3 : 2);
-  surg__b_set_int(b, y.v, "group", channels);
+  surg__bt y = filtered(b, all, w, bias, x.d[2]);
   if (silu) y = surg__bt_binary(b, "Mul", y, surg__bt_unary(b, "Sigmoid", y));
   surg__bt_result(b, "y", surg__bt_cast(b, y, x.dtype));
   return b->status;
