@@ -15,6 +15,7 @@
 #define MAX_ELEMENTS 300
 #define MAX_WORD 48
 #define SHAKES 10
+#define EDGES 20
 
 static const char *skip(const char *p) {
   while (*p == ' ') p++;
@@ -329,4 +330,5 @@ void kernel_row_check(surg_context *ctx, const kernel_row *r) {
   surg_model_free(m);
   const char *rounds = getenv("ONNXSURG_ROUNDS");
   kernel_row_shake(ctx, r, rounds ? (unsigned)atoi(rounds) : SHAKES);
+  kernel_row_edges(ctx, r, rounds ? (unsigned)atoi(rounds) : EDGES);
 }

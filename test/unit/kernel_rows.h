@@ -27,6 +27,10 @@ surg_node *kernel_row_build(surg_context *ctx, const kernel_row *r, size_t n_out
 /* kernel_shake.c: the node with other shapes, elements and attributes, `rounds` times: it must
  * answer, and a run gives what a fold does. */
 void kernel_row_shake(surg_context *ctx, const kernel_row *r, unsigned rounds);
+/* eval_edges.c: the node at every version of its operator, with axes of 0 and 1 elements and with
+ * scalars, `rounds` times: it answers, a refusal says why, and a result has the type and shape that
+ * inference proves, its inputs constants or inputs of the model. */
+void kernel_row_edges(surg_context *ctx, const kernel_row *r, unsigned rounds);
 /* Computes a node from its constants as a run does: random ones too. */
 surg_status kernel_node_run(surg_context *ctx, surg_node *node, surg_tensor **out, size_t n_out,
                             const char **why);
