@@ -31,6 +31,14 @@ bool surg__fault_hit(int which) {
   return p->calls == p->at || (p->persists && p->calls > p->at);
 }
 
+void surg__fault_plan(int which, uint64_t at) {
+  plans[which] = (struct plan){.read = true, .at = at};
+}
+
+uint64_t surg__fault_calls(int which) {
+  return plans[which].calls;
+}
+
 __attribute__((destructor)) void surg__fault_report(void) {
   const char *wanted = getenv("SURG_FAULT_COUNT");
   if (!wanted || strcmp(wanted, "1") != 0) return;

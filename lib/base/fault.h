@@ -6,6 +6,7 @@
 #define SURG_FAULT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { SURG__FAULT_ALLOC = 0, SURG__FAULT_SYS = 1, SURG__FAULT_KINDS = 2 };
 
@@ -13,6 +14,9 @@ enum { SURG__FAULT_ALLOC = 0, SURG__FAULT_SYS = 1, SURG__FAULT_KINDS = 2 };
 /* Counts one call of a kind; true: it must fail. */
 bool surg__fault_hit(int which);
 void surg__fault_report(void);
+/* For tests inside a process: counts from 0 again and fails call `at` (0: none). */
+void surg__fault_plan(int which, uint64_t at);
+uint64_t surg__fault_calls(int which);
 #endif
 
 #endif

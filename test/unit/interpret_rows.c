@@ -2,6 +2,8 @@
 /* Reads, runs and prints the rows of interpret_rows.h. */
 #include "interpret_rows.h"
 
+#include "base/fault.h"
+
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +126,15 @@ void interpret_row_starve(const interpret_row *r) {
   uint64_t limit = 0;
   while (!runs_within(ctx, m, limit)) limit += 96;
   ck_assert_uint_gt(limit, 0);
+#ifdef SURG_FAULT_INJECTION
+  bool whole = false;
+  for (uint64_t at = 1; !whole; at++) {
+    surg__fault_plan(SURG__FAULT_ALLOC, at);
+    (void)runs_within(ctx, m, 1 << 24);
+    whole = surg__fault_calls(SURG__FAULT_ALLOC) < at;
+    surg__fault_plan(SURG__FAULT_ALLOC, 0);
+  }
+#endif
   surg_model_free(m);
   surg_context_free(ctx);
 }

@@ -331,4 +331,5 @@ void kernel_row_check(surg_context *ctx, const kernel_row *r) {
   const char *rounds = getenv("ONNXSURG_ROUNDS");
   kernel_row_shake(ctx, r, rounds ? (unsigned)atoi(rounds) : SHAKES);
   kernel_row_edges(ctx, r, rounds ? (unsigned)atoi(rounds) : EDGES);
+  kernel_row_starve(ctx, r);
 }

@@ -31,6 +31,9 @@ void kernel_row_shake(surg_context *ctx, const kernel_row *r, unsigned rounds);
  * scalars, `rounds` times: it answers, a refusal says why, and a result has the type and shape that
  * inference proves, its inputs constants or inputs of the model. */
 void kernel_row_edges(surg_context *ctx, const kernel_row *r, unsigned rounds);
+/* eval_edges_faults.c: the node where memory runs out, at every allocation in builds that inject
+ * failures, else at ever higher limits: it says so, keeps nothing, and computes the next time. */
+void kernel_row_starve(surg_context *ctx, const kernel_row *r);
 /* Computes a node from its constants as a run does: random ones too. */
 surg_status kernel_node_run(surg_context *ctx, surg_node *node, surg_tensor **out, size_t n_out,
                             const char **why);
