@@ -8,6 +8,7 @@
  * outside, an input of the model, the same value twice. Where the If was to give an output of a
  * graph its name and that value cannot take it, an Identity does. */
 #include "fold.h"
+#include "give.h"
 
 /* The condition when it is one bool, constant or proven by shapes; -1: it is not. */
 static int condition(const surg_node *n) {
@@ -31,21 +32,6 @@ static surg_graph *branch_of(const surg_node *n, bool taken) {
   return fits ? g : NULL;
 }
 
-/* Whether an Identity of v can stand in g: Identity is itself there, and takes such a type. */
-static bool identity_stands(const fold_state *f, const surg_graph *g, const surg_value *v,
-                            const surg_value *old) {
-  int64_t opset = surg_graph_opset(g, "");
-  if (opset < 1 || !surg_schema_find("", "Identity", opset) ||
-      surg_model_find_function(f->model, "", "Identity", ""))
-    return false;
-  /* If gives sequences from 13 and optionals from 16 on; Identity takes them from 14 and 16 on. */
-  if (opset < 13 || opset >= 16) return true;
-  const surg_type *type = surg_value_type(v);
-  if (surg_type_get_kind(type) == SURG_TYPE_UNKNOWN) type = surg_value_declared_type(old);
-  surg_type_kind kind = surg_type_get_kind(type);
-  return kind == SURG_TYPE_TENSOR || (kind == SURG_TYPE_SEQUENCE && opset >= 14);
-}
-
 static size_t output_entries(const surg_value *v) {
   size_t count = 0;
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
@@ -60,24 +46,12 @@ static bool can_give_all(const fold_state *f, const surg_node *n, const surg_gra
   const surg_graph *g = surg_node_graph(n);
   for (size_t i = 0; i < count; i++) {
     const surg_value *old = surg_node_output(n, i);
-    if (!old || !surg_value_is_output(old) || identity_stands(f, g, outs[i], old)) continue;
+    if (!old || !surg_value_is_output(old) || give_identity_stands(g, outs[i], old)) continue;
     if (surg_value_graph(outs[i]) != branch || surg_pass_keeps_value(f->pass, outs[i]) ||
         output_entries(outs[i]) > 1)
       return false;
   }
   return true;
-}
-
-/* Output `old` of the If becomes `by`, directly or through an Identity. */
-static bool give(fold_state *f, surg_node *n, surg_value *old, surg_value *by) {
-  surg_replace how = surg_value_can_replace(old, by);
-  /* A label must not be taken from a value that somebody protects under its own name. */
-  bool named = how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(f->pass, by);
-  if (!named && (how == SURG_REPLACE_YES || how == SURG_REPLACE_BY_LABEL))
-    return surg_value_replace(old, by) == SURG_OK;
-  surg_node *identity = surg_graph_add_node(surg_node_graph(n), n, "", "Identity", 1);
-  return identity && surg_node_set_input(identity, 0, by) == SURG_OK &&
-         surg_value_replace(old, surg_node_output(identity, 0)) == SURG_OK;
 }
 
 /* The outputs of the branch, read before it is emptied; NULL: one is missing, or no memory. */
@@ -102,7 +76,8 @@ static bool inline_branch(fold_state *f, surg_node *n, surg_graph *branch, surg_
   }
   for (size_t i = 0; i < count; i++) {
     surg_value *old = surg_node_output(n, i);
-    if (old && surg_value_use_count(old, 1) > 0 && !give(f, n, old, outs[i])) return false;
+    if (old && surg_value_use_count(old, 1) > 0 && give_uses(f->pass, n, old, outs[i]) != SURG_OK)
+      return false;
   }
   return surg_node_erase(n) == SURG_OK;
 }

@@ -11,6 +11,7 @@
 typedef struct prune {
   surg_pass_ctx *p;
   surg_model *m;
+  const char *domain; /* prune_imports: of this domain alone; NULL: of all */
   bool changed;
   bool stop; /* no more rewrites are allowed, or something failed: see failed */
   bool failed;

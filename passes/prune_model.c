@@ -170,7 +170,7 @@ static bool start(prune *pr, const surg_function *f, domains *d) {
   if (!d->names || !d->used) return false;
   for (size_t i = 0; i < n; i++) {
     const char *name = f ? surg_function_import_domain(f, i) : surg_model_import_domain(pr->m, i);
-    if (default_domain(name)) continue;
+    if (default_domain(name) || (pr->domain && strcmp(pr->domain, name) != 0)) continue;
     d->names[d->count] = copy_of(pr, name);
     if (!d->names[d->count++]) return false;
   }

@@ -150,6 +150,10 @@ const char *cli_bytes(uint64_t n);
 const char *cli_count(uint64_t n);
 
 int cmd_surgery(int argc, char **argv);
+/* argv[0] names a pass or preset; -1: it does not. */
+int cmd_pass(int argc, char **argv);
+/* The built-in pass whose name is nearest to `word`, or NULL. */
+const char *cmd_pass_nearest(const char *word);
 int cmd_cat(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);

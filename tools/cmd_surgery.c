@@ -10,6 +10,7 @@
 #include "base/diag.h"
 #include "cli.h"
 #include "pass/pass.h"
+#include "pass_form.h"
 
 #define DEFAULT_PIPELINE "simplify"
 #define PIPELINE_FILE_MAX (1u << 20)
@@ -101,6 +102,7 @@ static const char help[] =
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
     "       onnxsurg check|info|cat|ops|passes|rules|run|verify|reduce ...\n"
     "                               (each has its own --help)\n"
+    "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"
     "\n"
     "Changes a model and writes it back. What no pass touches keeps its bytes. `-` is\n"
     "standard input or output; a name that ends in .onnxtxt is ONNX text.\n"
@@ -708,23 +710,39 @@ static int run_job(job *j, words *outputs, char **args, int n) {
   return cli_flush(code);
 }
 
-int cmd_surgery(int argc, char **argv) {
+/* Takes one option of the command line; `form` NULL: of the main form. */
+static int take_any(job *j, pass_form *form, int o, char **argv, words *outputs) {
+  if (form && o >= OPT_OF_PASS) return pass_form_take(form, o, optarg);
+  if (o != '?') return take_option(j, o, optarg, outputs);
+  const int code = form ? pass_form_pair(form, argv[optind - 1]) : -1;
+  return code >= 0 ? code : cli_bad_option(argv, form ? form->options : options);
+}
+
+static int surgery(int argc, char **argv, pass_form *form) {
   job j = {.save = {.size = sizeof(surg_save_options)},
            .proof = {.seeds = 1, .rtol = -1, .max_bytes = CLI_RUN_BYTES, .max_work = CLI_RUN_WORK}};
   words outputs = {0};
+  const struct option *table = form ? form->options : options;
   cli_common_init(&j.common);
   opterr = 0;
   int code = EXIT_DONE;
-  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "io:", options, NULL)) != -1;) {
+  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "io:", table, NULL)) != -1;) {
     if (o == OPT_HELP || o == OPT_VERSION) {
-      if (o == OPT_HELP)
-        fputs(help, stdout);
-      else
+      if (o == OPT_VERSION)
         printf("onnxsurg %s\n", surg_version());
+      else if (form)
+        pass_form_help(form);
+      else
+        fputs(help, stdout);
       code = cli_flush(EXIT_DONE);
       goto out;
     }
-    code = o == '?' ? cli_bad_option(argv, options) : take_option(&j, o, optarg, &outputs);
+    code = take_any(&j, form, o, argv, &outputs);
+  }
+  if (code == EXIT_DONE && form) {
+    j.pipeline = j.pipeline_text = pass_form_pipeline(form);
+    j.pipeline_where = form->name;
+    if (!j.pipeline) code = out_of_memory();
   }
   if (code == EXIT_DONE) code = run_job(&j, &outputs, argv + optind, argc - optind);
 out:
@@ -736,5 +754,18 @@ out:
   free(j.plugins.items);
   free(j.rules.items);
   free(outputs.items);
+  return code;
+}
+
+int cmd_surgery(int argc, char **argv) {
+  return surgery(argc, argv, NULL);
+}
+
+int cmd_pass(int argc, char **argv) {
+  pass_form form;
+  int code = pass_form_open(&form, argv[0], options);
+  if (code != EXIT_DONE) return code;
+  code = surgery(argc, argv, &form);
+  pass_form_close(&form);
   return code;
 }

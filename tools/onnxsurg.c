@@ -69,7 +69,7 @@ static const char *command_at(const void *list, size_t i) {
 static int run_command(const char *name, int argc, char **argv) {
   for (size_t i = 0; i < SURG_COUNT(commands); i++)
     if (strcmp(name, commands[i].name) == 0) return commands[i].run(argc, argv);
-  return -1;
+  return *name && *name != '-' && !strchr(name, '/') ? cmd_pass(argc, argv) : -1;
 }
 
 /* `help`, or a command misspelt: a first word that is no file. -1: neither. */
@@ -78,10 +78,12 @@ static int no_command(int argc, char **argv) {
   if (!*word || *word == '-' || access(word, F_OK) == 0) return -1;
   char *help[] = {argv[0], (char *)(uintptr_t) "--help", NULL};
   if (strcmp(word, "help") == 0 && argc <= 3) {
+    if (argc == 3) help[0] = argv[2];
     int code = argc == 3 ? run_command(argv[2], 2, help) : -1;
     return code < 0 ? cmd_surgery(2, help) : code;
   }
   const char *near = surg__nearest(word, commands, SURG_COUNT(commands), command_at);
+  if (!near) near = cmd_pass_nearest(word);
   if (!near) return -1;
   fprintf(stderr, "onnxsurg: error: no command and no file ");
   cli_put(stderr, word);

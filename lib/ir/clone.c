@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of models: every struct anew, payloads shared. While a copy is made, `work` of each old
  * graph, node and value points to the new one. */
+#include "ir/copy.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 
 typedef struct cloner {
   const surg_model *from;
   surg_model *to;
+  bool apart; /* the models share no payloads: elements are read and written */
 } cloner;
 
 static const char *name_of(cloner *c, const char *s) {
@@ -89,9 +91,46 @@ static bool copy_strings(cloner *c, const surg_str *s, uint64_t n, const surg_st
   return copy != NULL;
 }
 
+#define CHUNK ((size_t)1 << 20)
+
+static bool copy_bytes(surg_model *m, const surg_tensor *t, surg__blob *b) {
+  void *chunk = surg__alloc(m->ctx, CHUNK);
+  surg_status s = chunk ? SURG_OK : SURG_ENOMEM;
+  for (uint64_t at = 0; s == SURG_OK && at < t->bytes; at += CHUNK) {
+    const size_t n = t->bytes - at < CHUNK ? (size_t)(t->bytes - at) : CHUNK;
+    s = surg_tensor_read(t, at, chunk, n);
+    if (s == SURG_OK) s = surg__blob_write(b, at, chunk, n);
+  }
+  surg__free(m->ctx, chunk);
+  if (s != SURG_OK) surg__fail(m, s);
+  return s == SURG_OK;
+}
+
+/* A tensor of a model whose payloads are not at hand. */
+static bool rewrite_tensor(surg_model *m, const surg_tensor *t, surg_tensor **out) {
+  if (t->view == SURG__VIEW_SPARSE) {
+    surg__fail(m, surg__error(m->ctx, SURG_EINVALID, surg_model_path(m),
+                              "a sparse tensor of another model cannot be taken over"));
+    return false;
+  }
+  if (t->dtype == SURG_STRING) {
+    const surg_str *strings = surg_tensor_strings(t);
+    *out = strings || !t->count ? surg_tensor_new_strings(m, t->dims, t->rank, strings) : NULL;
+    return *out ? true : surg__failed(m) != NULL;
+  }
+  surg_tensor *n = surg__tensor_alloc(m, t->dtype, t->dims, t->rank);
+  if (!n) return false;
+  *out = n;
+  if (!n->bytes) return true;
+  n->blob = surg__blob_new(m, n->bytes);
+  n->view = SURG__VIEW_OWNED;
+  return n->blob && copy_bytes(m, t, n->blob);
+}
+
 static bool copy_tensor(cloner *c, const surg_tensor *t, surg_tensor **out) {
   *out = NULL;
   if (!t) return true;
+  if (c->apart) return rewrite_tensor(c->to, t, out);
   surg_tensor *n = surg__zalloc(c->to, sizeof *n);
   if (!n) return false;
   *n = *t;
@@ -480,4 +519,18 @@ surg_model *surg_model_clone(const surg_model *model) {
   if (ok && c.to->status == SURG_OK) return c.to;
   surg_model_free(c.to);
   return NULL;
+}
+
+/* --- parts, for lib/ir/splice.c --- */
+
+bool surg__copy_type(surg_model *to, const surg_type *t, const surg_type **out) {
+  return copy_type(&(cloner){.to = to, .apart = true}, t, out);
+}
+
+bool surg__copy_tensor(surg_model *to, const surg_tensor *t, surg_tensor **out) {
+  return copy_tensor(&(cloner){.to = to, .apart = true}, t, out);
+}
+
+bool surg__copy_payload(surg_model *to, const surg_attr *a, surg_attr *n) {
+  return copy_payload(&(cloner){.to = to, .apart = true}, a, n);
 }

@@ -316,3 +316,10 @@ surg_status surg_value_rename(surg_value *v, const char *name) {
   surg_status s = surg__value_ready(v);
   return s != SURG_OK ? s : rename_value(v, name);
 }
+
+bool surg_value_can_rename(const surg_value *v, const char *name) {
+  if (!surg__value_ok(v) || !name || !name[0] || v->pinned) return false;
+  if (!surg__utf8_valid((const uint8_t *)name, strlen(name))) return false;
+  const char *known = surg__interned(v->graph->model, name, strlen(name));
+  return !known || known == v->name || surg__name_free(v->graph, known);
+}

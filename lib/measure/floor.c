@@ -373,3 +373,15 @@ int64_t surg_node_floor(const surg_node *n) {
   const surg_schema *s = n ? surg__node_oldest(n, NULL) : NULL;
   return s ? s->since : 0;
 }
+
+bool surg_node_fits(const surg_node *n, int64_t opset) {
+  const surg_schema *s = n ? surg_node_schema(n) : NULL;
+  const surg_schema *to = s ? surg_schema_find(s->domain, s->name, opset) : NULL;
+  if (!to || to->op != s->op) return false;
+  while (s != to) {
+    const surg_schema *next = s < to ? s + 1 : s - 1;
+    if (!surg__node_fits(n, s, next, NULL)) return false;
+    s = next;
+  }
+  return true;
+}

@@ -27,3 +27,8 @@ surg_model *surg__body_load(surg_context *ctx, const surg__body *body) {
   surg__buf_free(&b);
   return m;
 }
+
+surg_model *surg_schema_body(surg_context *ctx, const surg_schema *s, int64_t opset) {
+  const surg__body *b = s ? surg__body_find(surg_schema_op(s), surg_schema_since(s), opset) : NULL;
+  return b ? surg__body_load(ctx, b) : NULL;
+}

@@ -57,6 +57,12 @@ def parse(path):
     return ''.join(head), commands[0], sections
 
 
+def with_options(args, options):
+    """Options go first, but behind the name of a pass or preset."""
+    named = 1 if args[0].replace('-', '').isalnum() and not args[0].startswith('-') else 0
+    return args[:named] + options + args[named:]
+
+
 def run_case(tool, command, sections):
     """What came out, as a list of (title, body)."""
     with tempfile.TemporaryDirectory(prefix='golden-') as folder:
@@ -75,7 +81,7 @@ def run_case(tool, command, sections):
             raise ValueError('the command must start with onnxsurg')
         args = [{'IN': given, 'OUT': 'out.onnx'}.get(w, w) for w in words[1:]]
         if 'OUT' in words:
-            args = ['--verify-each', '--no-fsync'] + args
+            args = with_options(args, ['--verify-each', '--no-fsync'])
         env = dict(os.environ, LC_ALL='C')
         done = subprocess.run([tool] + args, cwd=root, env=env, capture_output=True, timeout=60,
                               stdin=subprocess.DEVNULL)
@@ -117,8 +123,8 @@ def run_limits(tool, command, sections):
                 name = 'in.onnxtxt' if word == 'input' else name
                 (root / name).write_text(body, encoding='utf-8')
         names = {'IN': 'in.onnx', 'OUT': 'out.onnx'}
-        args = [tool, '--verify-each', '--no-fsync', '--quiet'] + [names.get(w, w)
-                                                                   for w in words[1:]]
+        args = [tool] + with_options([names.get(w, w) for w in words[1:]],
+                                     ['--verify-each', '--no-fsync', '--quiet'])
 
         def run(arguments):
             (root / 'out.onnx').unlink(missing_ok=True)

@@ -476,6 +476,38 @@ START_TEST(label_keeps_bytes) {
 }
 END_TEST
 
+/* --- finding nodes --- */
+
+START_TEST(find_node) {
+  surg_node *a = add1(then, "Add", x);
+  size_t count;
+  ck_assert_ptr_eq(surg_model_find_node(m, "If_5", &count), branch);
+  ck_assert_uint_eq(count, 1);
+  ck_assert_ptr_eq(surg_model_find_node(m, "graph.node[1]", NULL), branch);
+  ck_assert_ptr_eq(surg_model_find_node(m, "graph.node[1] \"If_5\" (If)", NULL), branch);
+  ck_assert_ptr_eq(surg_model_find_node(m, "graph.node[1].then_branch.node[0]", NULL), a);
+  ck_assert_ptr_eq(surg_model_find_node(m, surg__locate_node(a), NULL), a);
+  surg_function *f = make_function("dom", "F");
+  surg_value *in = surg_graph_add_input(surg_function_graph(f), "x", NULL);
+  surg_node *r = add1(surg_function_graph(f), "Relu", in);
+  ck_assert_ptr_eq(surg_model_find_node(m, surg__locate_node(r), NULL), r);
+  ck_assert_ptr_eq(surg_model_find_node(m, "function[0].node[0]", NULL), r);
+  ck_ok(surg_node_set_name(r, "If_5"));
+  ck_assert_ptr_eq(surg_model_find_node(m, "If_5", &count), branch);
+  ck_assert_uint_eq(count, 2);
+  static const char *const none[] = {"", "graph", "graph.node", "graph.node[]", "graph.node[9]",
+      "graph.node[1", "graph.node[-1]", "graph.node[1].else", "graph.node[1].then_branch",
+      "graph.node[1].then_branch.node[1]", "graph.node[1].then_branch[0].node[0]",
+      "graph.node[1] \"If_5", "graph.node[1]x", "function[1].node[0]", "function.node[0]",
+      "graph.node[99999999999999999999999]", "subgraph.node[0]"};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    ck_assert_msg(!surg_model_find_node(m, none[i], &count), "%s", none[i]);
+    ck_assert_uint_eq(count, 0);
+  }
+  ck_assert_ptr_null(surg_model_find_node(NULL, "a", NULL));
+}
+END_TEST
+
 /* --- clones --- */
 
 START_TEST(clone) {
@@ -556,6 +588,7 @@ int main(void) {
   tcase_add_test(t, strays);
   tcase_add_test(t, dirt_climbs);
   tcase_add_test(t, label_keeps_bytes);
+  tcase_add_test(t, find_node);
   tcase_add_test(t, clone);
   suite_add_tcase(s, t);
   return run_suite(s);

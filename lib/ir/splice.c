@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copying what a graph computes to another place: bodies of functions to their calls, graphs of one
+ * model into another.
+ *
+ * While it runs, `work` of a graph that is copied is its copy (of `from` itself: the graph it goes
+ * to), and `work` of a value what stands for it there, NULL for an absent input. A value of any other
+ * graph is a capture and stands for itself. Within one model a copy keeps the span of its source, so
+ * that what this library does not know goes along; between models it is made anew. */
+#include "ir/copy.h"
+#include "ir/edit.h"
+
+typedef struct splice {
+  surg_model *m;
+  surg_graph *to;
+  surg_node *before;
+  const surg_graph *from;
+  const surg_node *call;         /* or NULL */
+  const surg_function *function; /* whose body it is, or NULL */
+  bool same;                     /* both of one model */
+} splice;
+
+static bool copy_attr(splice *s, const surg_attr *a, surg_node *to);
+static bool copy_given(splice *s, const surg_attr *a, const char *name, surg_node *to);
+
+static const char *text_of(splice *s, const char *text) {
+  return s->same ? text : surg__intern(s->m, text, surg__name_of(text)->len);
+}
+
+static surg_value *value_of(const surg_value *v) {
+  return v && v->graph->work ? v->work : (surg_value *)(uintptr_t)v;
+}
+
+/* The label of a copy: that of the original if nobody else bears it. A function sees none of the
+ * graphs its body goes to, nor do they see it. */
+static const char *label_of(splice *s, const surg_value *v) {
+  const bool apart = s->same && s->from && s->from->kind == SURG_GRAPH_FUNCTION;
+  const char *name = text_of(s, v->name);
+  if (!name || !name[0]) return name;
+  return surg__name_of(name)->values <= (apart ? 1u : 0u) ? name : surg__fresh(s->m, name);
+}
+
+/* --- values --- */
+
+static bool copy_initializer(splice *s, const surg_value *v, surg_value *to) {
+  surg_tensor *t = v->tensor;
+  if (!s->same && !surg__copy_tensor(s->m, t, &t)) return false;
+  if (s->same) to->init_src = v->init_src;
+  to->init_dirty = true;
+  surg__graph_push_initializer(to->graph, to, t);
+  return true;
+}
+
+static bool copy_decl(splice *s, const surg__decl *d, surg__decl *out) {
+  *out = *d;
+  if (s->same) return true;
+  out->src = (surg__src){0};
+  out->dirty = true;
+  return surg__copy_type(s->m, d->type, &out->type);
+}
+
+static bool copy_value(splice *s, surg_value *v, surg_graph *to) {
+  const char *label = label_of(s, v);
+  surg_value *n = label ? surg__value_new(to, label) : NULL;
+  if (!n) return false;
+  v->work = n;
+  n->named_here = true;
+  /* What a function says of its values need not hold for every call. */
+  if (v->graph->kind == SURG_GRAPH_FUNCTION) return true;
+  n->in_value_info = v->in_value_info;
+  return copy_decl(s, &v->decl, &n->decl);
+}
+
+static bool copy_values(splice *s, surg_graph *g) {
+  for (surg_value *v = g->first_value; v; v = v->next)
+    if (!(g == s->from && v->input) && !copy_value(s, v, g->work)) return false;
+  for (surg_value *v = g->first_init; v; v = v->init_next)
+    if (!(g == s->from && v->input) && !copy_initializer(s, v, v->work)) return false;
+  return true;
+}
+
+/* --- nodes --- */
+
+/* What a reference to an attribute of the function stands for; NULL: nothing, it goes. */
+static const surg_attr *resolve(const splice *s, const surg_attr *a) {
+  if (!surg_attr_ref(a) || !s->function) return a;
+  const surg_attr *given = s->call ? surg__attr_find(s->call, a->ref, NULL) : NULL;
+  for (size_t i = 0; !given && i < s->function->defaults.count; i++)
+    if (strcmp(s->function->defaults.items[i]->name, a->ref) == 0)
+      given = s->function->defaults.items[i];
+  return given;
+}
+
+static const char *node_name(splice *s, const surg_node *n) {
+  const surg_node *call = s->call;
+  if (!n->name[0] || !call) return text_of(s, n->name);
+  const char *lead = call->name;
+  for (uint32_t i = 0; !lead[0] && i < call->n_out; i++)
+    if (call->out[i]) lead = call->out[i]->name;
+  surg__buf b;
+  surg__buf_init(&b, s->m->ctx);
+  surg__buf_printf(&b, "%s/%s", lead, n->name);
+  const char *name = b.failed ? surg__failed(s->m) : surg__intern(s->m, b.p, b.n);
+  surg__buf_free(&b);
+  return name;
+}
+
+static bool copy_softs(splice *s, const surg_node *n, surg_node *to) {
+  surg__soft **tail = &to->softs;
+  for (const surg__soft *x = n->softs; x && s->same; x = x->next) {
+    surg__soft *c = surg__soft_new(s->m, x->kind, value_of(x->use.value));
+    if (!c) return false;
+    c->node = to;
+    c->written = x->written;
+    c->use.index = x->use.index;
+    *tail = c;
+    tail = &c->next;
+  }
+  return true;
+}
+
+static bool copy_attrs(splice *s, const surg_node *n, surg_node *to) {
+  for (uint32_t i = 0; i < n->n_attr; i++) {
+    const surg_attr *own = n->attrs[i], *a = resolve(s, own);
+    if (a && !(a == own ? copy_attr(s, a, to) : copy_given(s, a, own->name, to))) return false;
+  }
+  return true;
+}
+
+static bool copy_node(splice *s, const surg_node *n, surg_graph *to, surg_node *before) {
+  const char *domain = text_of(s, n->domain), *op = text_of(s, n->op_type);
+  const char *overload = text_of(s, n->overload);
+  const char *name = to == s->to ? node_name(s, n) : text_of(s, n->name);
+  if (!domain || !op || !overload || !name) return false;
+  surg_node *k = surg__node_new(to, before, domain, op, overload, name);
+  if (!k || !surg__node_reserve(k, n->n_in, n->n_out, n->n_attr)) return false;
+  surg__node_mark_new(k);
+  k->types_stale = true;
+  if (s->same) k->src = n->src;
+  for (uint32_t i = 0; i < n->n_out; i++)
+    if (!surg__node_link_output(k, i, n->out[i] ? n->out[i]->work : NULL)) return false;
+  for (uint32_t i = 0; i < n->n_in; i++)
+    if (!surg__node_link_input(k, i, value_of(n->in[i].value))) return false;
+  if (!copy_attrs(s, n, k) || !copy_softs(s, n, k)) return false;
+  surg__touch_node(k);
+  surg__emit(s->m, SURG_EVENT_CREATE_NODE, to, k, NULL, NULL, NULL);
+  for (uint32_t i = 0; i < n->n_out && s->m->listeners.count; i++)
+    if (k->out[i]) surg__emit(s->m, SURG_EVENT_CREATE_VALUE, to, k, k->out[i], NULL, NULL);
+  return true;
+}
+
+/* --- graphs --- */
+
+static bool copy_interface(splice *s, surg_graph *g) {
+  surg_graph *to = g->work;
+  for (size_t i = 0; i < g->n_in; i++)
+    if (!surg__graph_push_input(to, g->in[i]->work)) return false;
+  for (size_t i = 0; i < g->n_out; i++) {
+    surg_value *v = value_of(g->out[i]->use.value);
+    surg__output *o = surg__graph_push_output(to, v, v ? v->name : s->m->none);
+    if (!o || !copy_decl(s, &g->out[i]->decl, &o->decl)) return false;
+  }
+  return true;
+}
+
+/* The copies of the graphs of a chain, empty yet. A graph of `from` goes to s->to. */
+static bool make_graphs(splice *s, surg_graph *chain) {
+  for (surg_graph *g = chain; g; g = g->work_next) {
+    if (g == s->from) {
+      g->work = s->to;
+      continue;
+    }
+    surg_graph *n = surg__graph_new(s->m, SURG_GRAPH_SUBGRAPH, NULL, NULL);
+    if (!n) return false;
+    n->name = text_of(s, g->name);
+    n->dirty = true;
+    if (s->same) n->src = g->src;
+    if (!n->name) return false;
+    g->work = n;
+  }
+  return true;
+}
+
+static bool fill_graphs(splice *s, surg_graph *chain) {
+  for (surg_graph *g = chain; g; g = g->work_next)
+    if (!copy_values(s, g)) return false;
+  /* Inner ones come behind those around them, and a node needs its subgraphs made, not filled. */
+  for (surg_graph *g = chain; g; g = g->work_next) {
+    for (const surg_node *n = g->first; n; n = n->next)
+      if (!copy_node(s, n, g->work, g == s->from ? s->before : NULL)) return false;
+    if (g != s->from && !copy_interface(s, g)) return false;
+  }
+  return true;
+}
+
+static void clear(surg_graph *chain) {
+  for (surg_graph *g = chain; g; g = g->work_next) {
+    g->work = NULL;
+    for (surg_value *v = g->first_value; v; v = v->next) v->work = NULL;
+  }
+}
+
+/* --- attributes --- */
+
+/* Graphs of the attribute are their copies. */
+static bool link_graphs(splice *s, const surg_attr *a, surg_attr *to, surg_node *owner) {
+  if (!surg__attr_has_graphs(a)) return true;
+  surg_graph **list = surg__array(s->m, a->count, sizeof *list);
+  for (uint32_t i = 0; list && i < a->count; i++) {
+    list[i] = a->u.graphs[i] ? a->u.graphs[i]->work : NULL;
+    if (!list[i]) continue;
+    list[i]->parent_attr = to;
+    list[i]->parent_node = owner;
+  }
+  to->u.graphs = list;
+  to->dirty = true;
+  return list != NULL;
+}
+
+static bool copy_attr(splice *s, const surg_attr *a, surg_node *to) {
+  const char *name = text_of(s, a->name);
+  const char *ref = a->ref ? text_of(s, a->ref) : NULL;
+  surg_attr *c = name && (ref || !a->ref) ? surg__node_push_attr(to, name, a->kind) : NULL;
+  if (!c) return false;
+  c->ref = ref;
+  c->count = a->count;
+  if (s->same) {
+    /* Values never change once made: within a model they are shared. */
+    c->u = a->u;
+    c->src = a->src;
+    c->dirty = a->dirty;
+  } else {
+    c->dirty = true;
+    if (!surg__attr_has_graphs(a) && !surg__copy_payload(s->m, a, c)) return false;
+  }
+  return link_graphs(s, a, c, to);
+}
+
+/* An attribute of the call, or a default: it bears the name the operator knows it by. Its graphs
+ * are none of those being copied, and are copied by themselves. */
+static bool copy_given(splice *s, const surg_attr *a, const char *name, surg_node *to) {
+  const bool call = s->call && surg__attr_find(s->call, a->name, NULL) == a;
+  splice own = {.m = s->m, .to = to->graph, .same = call || s->same};
+  surg_graph *chain = surg__chain_attr(a);
+  const bool ok = make_graphs(&own, chain) && copy_attr(&own, a, to) && fill_graphs(&own, chain);
+  clear(chain);
+  if (!ok) return false;
+  surg_attr *c = to->attrs[to->n_attr - 1];
+  c->name = text_of(s, name);
+  c->dirty = true;
+  c->src = (surg__src){0};
+  return c->name != NULL;
+}
+
+/* --- all of it --- */
+
+static bool copy_all(splice *s, surg_value *const *in, size_t n_in, surg_graph *chain) {
+  const surg_graph *from = s->from;
+  if (!make_graphs(s, chain)) return false;
+  for (size_t i = 0; i < from->n_in; i++) from->in[i]->work = i < n_in ? in[i] : NULL;
+  return fill_graphs(s, chain);
+}
+
+/* Whether g is `around` or stands inside it. */
+static bool inside(const surg_graph *g, const surg_graph *around) {
+  for (; g; g = surg_graph_parent(g))
+    if (g == around) return true;
+  return false;
+}
+
+surg_status surg_graph_splice(surg_graph *to, surg_node *before, surg_graph *from,
+                              surg_value *const *in, size_t n_in, const surg_node *call,
+                              surg_value **out, size_t n_out) {
+  surg_status s = surg__graph_ready(to);
+  if (s == SURG_OK) s = surg__graph_ready(from);
+  if (s != SURG_OK) return s;
+  surg_model *m = to->model;
+  if ((n_in && !in) || (n_out && !out) || (before && before->graph != to) || inside(to, from) ||
+      m->ctx != from->model->ctx || (call && call->graph->model != m))
+    return SURG_EUSAGE;
+  for (size_t i = 0; i < n_in; i++)
+    if (in[i] && !surg__value_visible(in[i], to)) return SURG_EUSAGE;
+  splice x = {.m = m, .to = to, .before = before, .from = from, .call = call,
+              .function = surg_graph_function(from), .same = m == from->model};
+  surg_graph *chain = surg__chain_graph(from);
+  const bool ok = copy_all(&x, in, n_in, chain);
+  for (size_t i = 0; ok && i < n_out; i++)
+    out[i] = i < from->n_out ? value_of(from->out[i]->use.value) : NULL;
+  clear(chain);
+  surg__touch_graph(to);
+  return ok ? SURG_OK : m->status;
+}

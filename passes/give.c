@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See give.h. */
+#include "give.h"
+
+bool give_identity_stands(const surg_graph *g, const surg_value *v, const surg_value *old) {
+  const int64_t opset = surg_graph_opset(g, "");
+  if (opset < 1 || !surg_schema_find("", "Identity", opset) ||
+      surg_model_find_function(surg_graph_model(g), "", "Identity", ""))
+    return false;
+  /* If gives sequences from 13 and optionals from 16 on; Identity takes them from 14 and 16 on. */
+  if (opset < 13 || opset >= 16) return true;
+  const surg_type *type = surg_value_type(v);
+  if (surg_type_get_kind(type) == SURG_TYPE_UNKNOWN) type = surg_value_declared_type(old);
+  const surg_type_kind kind = surg_type_get_kind(type);
+  return kind == SURG_TYPE_TENSOR || (kind == SURG_TYPE_SEQUENCE && opset >= 14);
+}
+
+surg_status give_uses(surg_pass_ctx *p, surg_node *before, surg_value *old, surg_value *by) {
+  const surg_replace how = surg_value_can_replace(old, by);
+  if (how == SURG_REPLACE_NO) return SURG_EUNSUPPORTED;
+  /* A label must not be taken from a value that somebody protects under its own name. */
+  const bool named = how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, by);
+  if (!named && how != SURG_REPLACE_NEEDS_IDENTITY) return surg_value_replace(old, by);
+  surg_node *identity = surg_graph_add_node(surg_node_graph(before), before, "", "Identity", 1);
+  surg_status s = identity ? surg_node_set_input(identity, 0, by) : SURG_ENOMEM;
+  return s == SURG_OK ? surg_value_replace(old, surg_node_output(identity, 0)) : s;
+}

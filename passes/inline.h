@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the pass `inline` share. */
+#ifndef SURG_PASSES_INLINE_H
+#define SURG_PASSES_INLINE_H
+
+#include <onnxsurg/onnxsurg.h>
+
+#define INLINE_TEXT 600
+
+/* Whether "com.acme.f" names the operator. */
+bool inline_named(const char *spec, const char *domain, const char *name);
+/* The first node of the function that means another thing in the opsets in force in g, with why in
+ * `text` (INLINE_TEXT bytes), or NULL. *domain: the domain whose opset it is. */
+const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *text,
+                                const char **domain);
+/* Imports in the scope of g what the nodes of the function are of and is not imported there. */
+surg_status inline_imports(surg_function *f, surg_graph *g);
+
+#endif

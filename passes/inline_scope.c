@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inline: the opsets that the body of a function meets where it goes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "inline.h"
+
+static bool default_domain(const char *d) {
+  return !*d || strcmp(d, "ai.onnx") == 0;
+}
+
+bool inline_named(const char *spec, const char *domain, const char *name) {
+  if (default_domain(domain)) {
+    if (strncmp(spec, "ai.onnx.", 8) == 0) spec += 8;
+    return strcmp(spec, name) == 0;
+  }
+  const size_t n = strlen(domain);
+  return strncmp(spec, domain, n) == 0 && spec[n] == '.' && strcmp(spec + n + 1, name) == 0;
+}
+
+/* The next graph of a function's body, with those inside; the body itself after NULL. */
+static surg_graph *next_graph(surg_function *f, const surg_graph *after) {
+  surg_graph *body = surg_function_graph(f);
+  if (!after) return body;
+  const surg_model *m = surg_graph_model(body);
+  surg_graph *g = surg_model_next_graph(m, after);
+  while (g && surg_graph_function(g) != f) g = surg_model_next_graph(m, g);
+  return g;
+}
+
+const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *text,
+                                const char **domain) {
+  for (surg_graph *h = next_graph(f, NULL); h; h = next_graph(f, h))
+    for (surg_node *n = surg_graph_first_node(h); n; n = surg_node_next(n)) {
+      const char *d = surg_node_domain(n);
+      if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) continue;
+      const int64_t here = surg_graph_opset(g, d), own = surg_function_opset(f, d);
+      if (here == own || here == 0) continue;
+      if (surg_node_fits(n, here)) continue;
+      *domain = d;
+      snprintf(text, INLINE_TEXT,
+               "%.100s of function %.100s.%.100s is of opset %lld of its domain, and where it is "
+               "called opset %lld is in force",
+               surg_node_op_type(n), surg_function_domain(f), surg_function_name(f),
+               (long long)own, (long long)here);
+      return n;
+    }
+  return NULL;
+}
+
+surg_status inline_imports(surg_function *f, surg_graph *g) {
+  surg_function *around = surg_graph_function(g);
+  surg_status s = SURG_OK;
+  for (size_t i = 0; s == SURG_OK && i < surg_function_import_count(f); i++) {
+    const char *d = surg_function_import_domain(f, i);
+    const int64_t version = surg_function_import_version(f, i);
+    if (version < 1 || surg_graph_opset(g, d) != 0) continue;
+    s = around ? surg_function_set_opset(around, d, version)
+               : surg_model_set_opset(surg_graph_model(g), d, version);
+  }
+  return s;
+}

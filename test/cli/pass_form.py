@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Passes as commands: what pipeline the options stand for. pass_form.py PROGRAM"""
+import common
+from common import Case
+
+
+class PassForm(Case):
+    def pipeline(self, *args):
+        return self.ok(*args, '--print-pipeline').decode().rstrip('\n')
+
+    def test_pipeline(self):
+        self.assertEqual(self.pipeline('prune'), 'prune')
+        self.assertEqual(self.pipeline('prune', '--inputs'), 'prune{inputs=true}')
+        self.assertEqual(self.pipeline('prune', '--inputs=false'), 'prune{inputs=false}')
+        self.assertEqual(self.pipeline('simplify'), self.pipeline('--pass', 'simplify'))
+        self.assertEqual(self.pipeline('opset', '--to', '12'), 'opset{to=12}')
+        self.assertEqual(self.pipeline('fold', '--opset', '12'), 'fold,opset{to=12}')
+
+    def test_lists(self):
+        self.assertEqual(self.pipeline('outputs', '--drop', 'a,b'), 'outputs{drop=a+b}')
+        self.assertEqual(self.pipeline('outputs', '--drop', 'a+b', '--drop', 'c'),
+                         'outputs{drop=a+b+c}')
+        self.assertEqual(self.pipeline('outputs', '--drop', '"a,b",c d'),
+                         'outputs{drop="a,b"+"c d"}')
+        self.assertEqual(self.pipeline('outputs', '--drop', "'a\"+',x{y"),
+                         'outputs{drop="a\\"+"+"x{y"}')
+        self.bad(2, r'--drop: the quotes of', 'outputs', '--drop', '"a', 'in.onnx', 'o')
+        self.bad(2, r'--drop: the quotes of', 'outputs', '--drop', '"a"b', 'in.onnx', 'o')
+
+    def test_pairs(self):
+        self.assertEqual(self.pipeline('freeze', '--N=4', '--x.0=2'), 'freeze{N=4,x.0=2}')
+        self.assertEqual(self.pipeline('freeze', '--my dim=4'), 'freeze{"my dim"=4}')
+        self.bad(2, r'unknown option --N \(', 'freeze', '--N', '4', 'in.onnx', 'o')
+
+    def test_own_options_first(self):
+        self.assertEqual(self.pipeline('outputs', '--keep', 'y'), 'outputs{keep=y}')
+
+    def test_faults(self):
+        self.bad(2, r'unknown option --pass', 'prune', '--pass', 'fold', 'in.onnx', 'o')
+        self.bad(2, r'--to is given twice', 'opset', '--to', '12', '--to', '13', 'in.onnx', 'o')
+        self.bad(2, r'no command and no file remove-opp: did you mean `onnxsurg remove-op`\?', 'remove-opp', 'in.onnx')
+        self.bad(2, r'no output given', 'prune', 'in.onnx')
+
+    def test_help(self):
+        for args in (['prune', '--help'], ['help', 'prune']):
+            text = self.ok(*args).decode()
+            self.assertIn('usage: onnxsurg prune', text)
+            self.assertIn('--inputs', text)
+
+    def test_runs(self):
+        self.ok('prune', 'in.onnx', 'a.onnx')
+        self.ok('--pass', 'prune', 'in.onnx', 'b.onnx')
+        self.assertEqual(self.read('a.onnx'), self.read('b.onnx'))
+
+
+if __name__ == '__main__':
+    common.main()

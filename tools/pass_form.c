@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See pass_form.h. */
+#include "pass_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool preset_named(const surg_registry *r, const char *word) {
+  for (size_t i = 0; i < surg__preset_count(r); i++)
+    if (strcmp(surg__preset_at(r, i)->name, word) == 0) return true;
+  return false;
+}
+
+static const char *pass_at(const void *list, size_t i) {
+  return surg__pass_at(list, i)->name;
+}
+
+const char *cmd_pass_nearest(const char *word) {
+  surg_context *ctx = surg_context_new(NULL);
+  const surg_registry *r = ctx ? surg_context_passes(ctx) : NULL;
+  const char *near = r ? surg__nearest(word, r, surg__pass_count(r), pass_at) : NULL;
+  surg_context_free(ctx); /* names of built-in passes are static */
+  return near;
+}
+
+static bool own(const pass_form *form, const char *name) {
+  for (size_t i = 0; form->pass && i < form->pass->option_count; i++)
+    if (strcmp(form->pass->options[i].name, name) == 0) return true;
+  return strcmp(name, "pass") == 0 || strcmp(name, "pass-file") == 0;
+}
+
+static bool set_up(pass_form *form, const struct option *rest) {
+  const size_t mine = form->pass ? form->pass->option_count : 0;
+  size_t n = 0, k = 0;
+  while (rest[n].name) n++;
+  form->options = calloc(mine + n + 1, sizeof *form->options);
+  form->values = calloc(mine + 1, sizeof *form->values);
+  if (!form->options || !form->values) return false;
+  for (size_t i = 0; i < mine; i++) {
+    const surg_option *o = &form->pass->options[i];
+    surg__buf_init(&form->values[i], form->ctx);
+    form->options[k++] =
+        (struct option){o->name, o->kind == SURG_OPTION_BOOL ? optional_argument : required_argument,
+                        NULL, OPT_OF_PASS + (int)i};
+  }
+  for (size_t i = 0; i < n; i++)
+    if (!own(form, rest[i].name)) form->options[k++] = rest[i];
+  return true;
+}
+
+int pass_form_open(pass_form *form, const char *word, const struct option *rest) {
+  *form = (pass_form){.ctx = surg_context_new(NULL), .name = word};
+  const surg_registry *r = form->ctx ? surg_context_passes(form->ctx) : NULL;
+  if (r) form->pass = surg__pass_find(r, word);
+  if (r && !form->pass && !preset_named(r, word)) {
+    pass_form_close(form);
+    return -1;
+  }
+  if (r && set_up(form, rest)) return EXIT_DONE;
+  pass_form_close(form);
+  fprintf(stderr, "onnxsurg: error: out of memory\n");
+  return EXIT_LIMIT;
+}
+
+void pass_form_close(pass_form *form) {
+  for (size_t i = 0; form->values && form->pass && i < form->pass->option_count; i++)
+    surg__buf_free(&form->values[i]);
+  free(form->values);
+  free(form->options);
+  surg_context_free(form->ctx);
+  *form = (pass_form){0};
+}
+
+/* One word of a list: up to the next separator, or quoted as in a pipeline. NULL: not closed. */
+static const char *put_word(surg__buf *b, const char *s) {
+  if (*s != '"' && *s != '\'') {
+    const size_t n = strcspn(s, ",+");
+    char *word = strndup(s, n);
+    if (word)
+      surg__pipeline_quote(b, word);
+    else
+      b->failed = true;
+    free(word);
+    return s + n;
+  }
+  const char *end = s + 1;
+  while (*end && *end != *s) end += *end == '\\' && end[1] ? 2 : 1;
+  if (!*end) return NULL;
+  surg__buf_put(b, s, (size_t)(end + 1 - s));
+  return end + 1;
+}
+
+/* `a,b` as `a+b`; a name with such a character stands in quotes. False: a quote does not end. */
+static bool put_list(surg__buf *b, const char *s) {
+  for (;;) {
+    s = put_word(b, s);
+    if (!s || (*s && *s != ',' && *s != '+')) return false;
+    if (!*s++) return true;
+    surg__buf_putc(b, '+');
+  }
+}
+
+static int bad_list(const char *name, const char *value) {
+  char *shown = cli_escaped(value, 120);
+  const int code = cli_usage("--%s: the quotes of %s do not hold a word each", name,
+                             shown ? shown : "the value");
+  free(shown);
+  return code;
+}
+
+/* `name=value`, or `name=a,b`. */
+static int put_pair(surg__buf *b, const char *option, const char *pair) {
+  const char *equals = strchr(pair, '=');
+  char *name = equals ? strndup(pair, (size_t)(equals - pair)) : NULL;
+  if (!equals) return cli_usage("--%s takes name=value", option);
+  if (b->n) surg__buf_putc(b, ',');
+  if (name)
+    surg__pipeline_quote(b, name);
+  else
+    b->failed = true;
+  free(name);
+  surg__buf_putc(b, '=');
+  return put_list(b, equals + 1) ? EXIT_DONE : bad_list(option, equals + 1);
+}
+
+int pass_form_take(pass_form *form, int option, const char *value) {
+  const size_t i = (size_t)(option - OPT_OF_PASS);
+  const surg_option *o = &form->pass->options[i];
+  surg__buf *b = &form->values[i];
+  if (o->kind == SURG_OPTION_PAIRS) return put_pair(b, o->name, value);
+  if (b->n && o->kind != SURG_OPTION_LIST) return cli_usage("--%s is given twice", o->name);
+  if (o->kind == SURG_OPTION_LIST) {
+    if (b->n) surg__buf_putc(b, '+');
+    return put_list(b, value) ? EXIT_DONE : bad_list(o->name, value);
+  }
+  surg__pipeline_quote(b, value ? value : "true");
+  return EXIT_DONE;
+}
+
+int pass_form_pair(pass_form *form, const char *word) {
+  if (strncmp(word, "--", 2) != 0 || !strchr(word, '=') || !form->pass) return -1;
+  for (size_t i = 0; i < form->pass->option_count; i++)
+    if (form->pass->options[i].kind == SURG_OPTION_PAIRS)
+      return put_pair(&form->values[i], form->pass->options[i].name, word + 2);
+  return -1;
+}
+
+char *pass_form_pipeline(pass_form *form) {
+  surg__buf b;
+  char open = '{';
+  surg__buf_init(&b, form->ctx);
+  surg__buf_puts(&b, form->name);
+  for (size_t i = 0; form->pass && i < form->pass->option_count; i++) {
+    const surg__buf *v = &form->values[i];
+    if (v->failed) b.failed = true;
+    if (!v->n) continue;
+    surg__buf_putc(&b, open);
+    open = ',';
+    if (form->pass->options[i].kind != SURG_OPTION_PAIRS)
+      surg__buf_printf(&b, "%s=", form->pass->options[i].name);
+    surg__buf_put(&b, v->p, v->n);
+  }
+  if (open == ',') surg__buf_putc(&b, '}');
+  char *text = b.failed ? NULL : strndup(b.p, b.n);
+  surg__buf_free(&b);
+  return text;
+}
+
+void pass_form_help(const pass_form *form) {
+  static const char *const kinds[] = {"[=false]", " N", " TEXT", " A,B", " NAME=VALUE"};
+  printf("usage: onnxsurg %s [OPTION]... IN OUT\n", form->name);
+  if (form->pass) printf("%s\n", form->pass->help);
+  for (size_t i = 0; form->pass && i < form->pass->option_count; i++) {
+    const surg_option *o = &form->pass->options[i];
+    char label[80];
+    snprintf(label, sizeof label, "--%s%s", o->name, kinds[o->kind]);
+    printf("  %-26s %s", label, o->help);
+    if (o->fallback) printf(" (%s)", o->fallback);
+    putchar('\n');
+  }
+  printf("The same as --pass '%s%s'; takes all other options of `onnxsurg --help`, too.\n",
+         form->name, form->pass && form->pass->option_count ? "{option=value,...}" : "");
+}
