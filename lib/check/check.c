@@ -62,7 +62,6 @@ surg_status surg__check_model(surg_model *m, bool whole, size_t most, surg__chec
   surg__check_usage(&c);
   surg__check_versions(&c);
   surg__check_domains(&c);
-  surg__check_unmark(m);
   if (whole) {
     if (!m->graph->n_out)
       surg__check_found(&c, "W216", surg__locate_graph(m->graph), "has no outputs");

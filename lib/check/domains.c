@@ -20,12 +20,23 @@ static int by_domain(const void *a, const void *b) {
 }
 
 static bool unknown(const surg_node *n) {
-  return !n->faulty && surg_node_class(n) == SURG_OP_CLASS_CUSTOM && n->domain[0] &&
+  return n->domain[0] && !n->faulty && surg_node_class(n) == SURG_OP_CLASS_CUSTOM &&
          surg_schema_newest(n->domain) == 0 && surg_graph_opset(n->graph, n->domain) > 0;
+}
+
+static bool imports_stranger(const surg__imports *imports) {
+  for (size_t i = 0; i < imports->count; i++)
+    if (imports->items[i].domain[0] && surg_schema_newest(imports->items[i].domain) == 0)
+      return true;
+  return false;
 }
 
 static bool collect(surg__checker *c, strangers *list) {
   size_t at = 0;
+  bool any = imports_stranger(&c->m->imports);
+  for (size_t i = 0; i < c->m->functions.count && !any; i++)
+    any = imports_stranger(&c->m->functions.items[i]->imports);
+  if (!any) return true;
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next, at++)
       if (unknown(n) && !surg__vec_push(c->ctx, list, ((stranger){n->domain, n, at}))) return false;
@@ -36,11 +47,12 @@ static bool collect(surg__checker *c, strangers *list) {
 static void check_spelling(surg__checker *c) {
   const surg_node *first = NULL;
   size_t count = 0;
+  if (!surg__interned(c->m, "ai.onnx", 7)) return;
   for (size_t i = 0; i < c->m->imports.count; i++)
     if (strcmp(c->m->imports.items[i].domain, "ai.onnx") == 0) return; /* told of the import */
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
-      if (strcmp(n->domain, "ai.onnx") != 0) continue;
+      if (!n->domain[0] || strcmp(n->domain, "ai.onnx") != 0) continue;
       if (count++ == 0) first = n;
     }
   if (first)

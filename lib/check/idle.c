@@ -9,7 +9,7 @@
 /* --- backwards, from the outputs --- */
 
 typedef SURG_VEC(surg_node *) worklist;
-static const char needed_mark; /* its address marks a node in `scratch` */
+static const char needed_mark, reached_mark; /* an address marks a node in `scratch` */
 
 static bool need(surg__checker *c, worklist *w, const surg_value *v) {
   surg_node *n = v ? v->producer : NULL;
@@ -48,16 +48,6 @@ static bool mark_needed(surg__checker *c) {
   return ok;
 }
 
-static void note_nodes(surg__checker *c) {
-  for (surg_graph *g = c->m->graph; g; g = g->next) {
-    if (g->parent_node && !g->parent_node->scratch) continue;
-    for (surg_node *n = g->first; n; n = n->next)
-      if (!n->scratch)
-        surg__check_found(c, "N302", surg__check_told(c) ? surg__locate_node(n) : NULL,
-                          "no output of the model needs it");
-  }
-}
-
 static void note_initializers(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_value *v = g->first_init; v; v = v->init_next) {
@@ -81,30 +71,61 @@ static const char *canonical(const surg_model *m, const char *domain) {
   return strcmp(domain, "ai.onnx") == 0 ? m->none : domain;
 }
 
-/* Imports that no node asks for, of functions' nodes either. */
-static bool note_imports(surg__checker *c) {
-  const size_t n = c->m->imports.count;
-  if (!n) return true;
-  const char **domains = surg__calloc(c->ctx, n, sizeof *domains);
-  bool *used = surg__calloc(c->ctx, n, sizeof *used);
-  bool ok = domains && used;
-  for (size_t i = 0; ok && i < n; i++) domains[i] = canonical(c->m, c->m->imports.items[i].domain);
-  if (ok) qsort(domains, n, sizeof *domains, by_address);
-  const char *last = NULL;
-  for (surg_graph *g = c->m->graph; ok && g; g = g->next)
-    for (surg_node *node = g->first; node; node = node->next) {
-      if (node->domain == last) continue;
-      last = node->domain;
-      const char *key = canonical(c->m, last);
-      const char **at = bsearch(&key, domains, n, sizeof *domains, by_address);
-      if (at) used[at - domains] = true;
+/* --- one walk over all nodes --- */
+
+static const char called_mark; /* its address marks a body in `scratch` */
+
+typedef struct usage {
+  size_t n;             /* imports of the model */
+  const char **domains; /* theirs, sorted by address */
+  bool *used;
+  const char *last; /* looked up last: most nodes are of one domain */
+  bool outputs;     /* the model has some: what they do not need is told */
+} usage;
+
+static void use_domain(const surg_model *m, usage *u, const char *domain) {
+  if (domain == u->last) return;
+  u->last = domain;
+  const char *key = canonical(m, domain);
+  const char **at =
+      u->n ? bsearch(&key, u->domains, u->n, sizeof *u->domains, by_address) : NULL;
+  if (at) u->used[at - u->domains] = true;
+}
+
+/* Tells of nodes that nothing needs, and notes the domains and functions that are asked for. */
+static void walk_nodes(surg__checker *c, usage *u) {
+  for (surg_graph *g = c->m->graph; g; g = g->next) {
+    const bool idle = !u->outputs || (g->parent_node && !g->parent_node->scratch);
+    for (surg_node *n = g->first; n; n = n->next) {
+      if (!n->scratch && !idle)
+        surg__check_found(c, "N302", surg__check_told(c) ? surg__locate_node(n) : NULL,
+                          "no output of the model needs it");
+      use_domain(c->m, u, n->domain);
+      const surg_function *f = surg_node_function(n);
+      if (f) f->body->scratch = (void *)(uintptr_t)&called_mark;
     }
+  }
+}
+
+/* Nodes, and imports that no node asks for, of functions' nodes either. */
+static bool note_nodes(surg__checker *c) {
+  const size_t n = c->m->imports.count;
+  usage u = {.n = n, .outputs = c->m->graph->n_out > 0};
+  u.domains = surg__calloc(c->ctx, n + 1, sizeof *u.domains);
+  u.used = surg__calloc(c->ctx, n + 1, sizeof *u.used);
+  const bool ok = u.domains && u.used;
   for (size_t i = 0; ok && i < n; i++)
-    if (!used[i])
+    u.domains[i] = canonical(c->m, c->m->imports.items[i].domain);
+  if (ok) {
+    qsort(u.domains, n, sizeof *u.domains, by_address);
+    walk_nodes(c, &u);
+  }
+  for (size_t i = 0; ok && i < n; i++)
+    if (!u.used[i])
       surg__check_found(c, "N303", "model", "no node needs the import of domain %s",
-                        surg__q(c->ctx, domains[i]));
-  surg__free(c->ctx, domains);
-  surg__free(c->ctx, used);
+                        surg__q(c->ctx, u.domains[i]));
+  surg__free(c->ctx, u.domains);
+  surg__free(c->ctx, u.used);
   return ok;
 }
 
@@ -120,12 +141,6 @@ static void note_inputs(surg__checker *c) {
 }
 
 static void note_functions(surg__checker *c) {
-  static const char called = 0; /* its address marks a body in `scratch` */
-  for (surg_graph *g = c->m->graph; g; g = g->next)
-    for (surg_node *n = g->first; n; n = n->next) {
-      const surg_function *f = surg_node_function(n);
-      if (f) f->body->scratch = (void *)(uintptr_t)&called;
-    }
   for (size_t i = 0; i < c->m->functions.count; i++) {
     surg_function *f = c->m->functions.items[i];
     if (!f->body->scratch)
@@ -143,8 +158,8 @@ static bool reach_value(surg__checker *c, worklist *w, const surg_value *v) {
     surg_node *n = u->kind == SURG_USE_NODE     ? u->user.node
                    : u->kind == SURG_USE_OUTPUT ? u->user.graph->parent_node
                                                 : NULL;
-    for (; n && !n->scratch; n = n->graph->parent_node) {
-      n->scratch = (void *)(uintptr_t)&needed_mark;
+    for (; n && n->scratch != &reached_mark; n = n->graph->parent_node) {
+      n->scratch = (void *)(uintptr_t)&reached_mark;
       if (!surg__vec_push(c->ctx, w, n)) return false;
     }
   }
@@ -182,21 +197,17 @@ static bool note_outputs(surg__checker *c) {
   const bool ok = reach_from_inputs(c);
   for (size_t i = 0; i < g->n_out && ok; i++) {
     const surg_value *v = g->out[i]->use.value;
-    if (v->input || (v->producer && v->producer->scratch)) continue;
+    if (v->input || (v->producer && v->producer->scratch == &reached_mark)) continue;
     const bool told = surg__check_told(c);
     surg__check_found(c, "N305", told ? surg__check_place(c, g, "output", v->name) : NULL,
                       "no input of the model reaches it");
   }
-  surg__check_unmark(c->m);
   return ok;
 }
 
 void surg__check_idle(surg__checker *c) {
   surg__check_unmark(c->m);
-  bool ok = mark_needed(c);
-  if (ok && c->m->graph->n_out) note_nodes(c);
-  surg__check_unmark(c->m);
-  ok = ok && note_imports(c);
+  bool ok = mark_needed(c) && note_nodes(c);
   if (ok) {
     note_initializers(c);
     note_inputs(c);

@@ -6,13 +6,12 @@
 static void check_names(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
-      if (!n->name[0]) continue;
-      const surg_node *first = surg_graph_find_node(g, n->name);
-      if (!first || first == n) continue;
+      if (!n->name_next || n->hh.tbl) continue; /* nameless, or the first that bears it */
       const bool told = surg__check_told(c);
+      const surg_node *first = told ? surg_graph_find_node(g, n->name) : NULL;
       surg__check_found(c, "W212", told ? surg__locate_node(n) : NULL,
                         "another node of this graph, %s, bears the name",
-                        told ? surg__locate_node(first) : "");
+                        first ? surg__locate_node(first) : "");
     }
 }
 

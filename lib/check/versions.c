@@ -12,22 +12,19 @@ static void raise_to(surg__checker *c, char text[32], int64_t ir) {
   c->pass = text;
 }
 
-static void check_types(surg__checker *c) {
-  uint32_t told = 0;
-  for (surg_graph *g = c->m->graph; g; g = g->next)
-    for (surg_value *v = g->first_value; v; v = v->next) {
-      const surg_type *t = surg_value_type(v);
-      const int dtype = t && t->kind == SURG_TYPE_TENSOR ? t->dtype : SURG_UNDEFINED;
-      const int64_t ir = surg_dtype_ir_version(dtype);
-      if (ir <= c->m->ir_version || (told >> dtype & 1)) continue;
-      told |= UINT32_C(1) << dtype;
-      char pass[32];
-      raise_to(c, pass, ir);
-      const char *list = v->input ? "input" : v->initializer ? "initializer" : "value";
-      surg__check_found(c, "W214", surg__check_place(c, v->graph, list, v->name),
-                        "is of type %s, which came with IR version %lld; this is %lld",
-                        surg__dtype_name(dtype), (long long)ir, (long long)c->m->ir_version);
-    }
+/* One finding an element type, which `told` has a bit for. */
+static void check_type(surg__checker *c, const surg_value *v, uint32_t *told) {
+  const surg_type *t = surg_value_type(v);
+  const int dtype = t && t->kind == SURG_TYPE_TENSOR ? t->dtype : SURG_UNDEFINED;
+  const int64_t ir = surg_dtype_ir_version(dtype);
+  if (ir <= c->m->ir_version || (*told >> dtype & 1)) return;
+  *told |= UINT32_C(1) << dtype;
+  char pass[32];
+  raise_to(c, pass, ir);
+  const char *list = v->input ? "input" : v->initializer ? "initializer" : "value";
+  surg__check_found(c, "W214", surg__check_place(c, v->graph, list, v->name),
+                    "is of type %s, which came with IR version %lld; this is %lld",
+                    surg__dtype_name(dtype), (long long)ir, (long long)c->m->ir_version);
 }
 
 typedef struct feature {
@@ -44,14 +41,15 @@ static void find_in_nodes(const surg_graph *g, feature *f) {
   }
 }
 
-static void find_in_values(const surg_graph *g, feature *f) {
+static void find_in_values(surg__checker *c, const surg_graph *g, feature *f, uint32_t *told) {
   for (const surg_value *v = g->first_value; v; v = v->next) {
+    check_type(c, v, told);
     if (v->decl.type && v->decl.type->kind == SURG_TYPE_OPTIONAL) f[OPTIONALS].found = true;
     if (v->tensor && surg_tensor_is_sparse(v->tensor)) f[SPARSE].found = true;
   }
 }
 
-static void check_features(surg__checker *c) {
+static void check_all(surg__checker *c) {
   feature f[FEATURES] = {
       [FUNCTIONS] = {"functions", 8, c->m->functions.count > 0},
       [DEFAULTS] = {"functions whose attributes have defaults", 9, false},
@@ -66,9 +64,10 @@ static void check_features(surg__checker *c) {
     if (fn->defaults.count) f[DEFAULTS].found = true;
     if (fn->overload[0]) f[OVERLOADS].found = true;
   }
+  uint32_t told = 0;
   for (const surg_graph *g = c->m->graph; g; g = g->next) {
     find_in_nodes(g, f);
-    find_in_values(g, f);
+    find_in_values(c, g, f, &told);
   }
   for (size_t i = 0; i < FEATURES; i++) {
     char pass[32];
@@ -81,6 +80,5 @@ static void check_features(surg__checker *c) {
 
 void surg__check_versions(surg__checker *c) {
   if (c->m->ir_version < 1) return; /* told as such */
-  check_types(c);
-  check_features(c);
+  check_all(c);
 }

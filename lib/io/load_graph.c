@@ -10,17 +10,9 @@ typedef struct fields {
 static const fields graph_fields = {1, 11, 5, 15};
 static const fields function_fields = {7, 4, 0, 0};
 
-static surg_value *find_here(const surg_graph *g, const char *name) {
-  if (surg__name_of(name)->values == 0) return NULL; /* no value of the model bears it */
-  SURG_HASH_LOCALS(g->model->ctx);
-  surg_value *v = NULL;
-  HASH_FIND(hh, g->values_by_name, &name, sizeof name, v);
-  return v;
-}
-
 surg_value *surg__load_lookup(const surg_graph *g, const char *name, surg_graph **where) {
   while (g) {
-    surg_value *v = find_here(g, name);
+    surg_value *v = surg__find_value(g, name);
     if (v) {
       *where = v->graph;
       return v;
@@ -58,7 +50,7 @@ static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field
   surg_tensor *t = sparse ? surg__load_sparse(L, f, &name) : surg__load_tensor(L, f, &name);
   if (L->status != SURG_OK) return false;
   if (!*name) return surg__load_bad(L, f->off, "E129", "an initializer without a name");
-  surg_value *v = find_here(g, name);
+  surg_value *v = surg__find_value(g, name);
   if (v && v->initializer && drop_twin(L, g, f, v->init_src.body)) return true;
   if (v && (v->producer || v->initializer)) return clash(L, f->off, v);
   if (!v && !(v = surg__value_new(g, name))) return surg__load_oom(L);
@@ -71,7 +63,7 @@ static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field
 static bool push_input(surg__loader *L, surg_graph *g, const surg__field *f, const char *name,
                        const surg_type *type) {
   if (!*name) return surg__load_bad(L, f->off, "E129", "an input without a name");
-  surg_value *v = find_here(g, name);
+  surg_value *v = surg__find_value(g, name);
   if (v && v->input && v->decl.src.body.len && drop_twin(L, g, f, v->decl.src.body)) return true;
   if (v && (v->producer || v->input)) return clash(L, f->off, v);
   if (!v && !(v = surg__value_new(g, name))) return surg__load_oom(L);
@@ -164,7 +156,7 @@ static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__f
   if (!name) return false;
   surg_value *v = NULL;
   if (*name) {
-    v = find_here(n->graph, name);
+    v = surg__find_value(n->graph, name);
     if (v && !clash(L, f->off, v)) return false;
     if (v)
       v = NULL; /* under CHECK: the second one is left out */

@@ -39,9 +39,9 @@ const char *surg__intern_user(surg_model *m, const char *text, surg_status *s);
 const char *surg__fresh(surg_model *m, const char *stem);
 bool surg__value_index(surg_value *v);
 void surg__value_unindex(surg_value *v);
-surg_value *surg__find_value(const surg_graph *g, const char *interned);
 bool surg__node_index(surg_node *n);
 bool surg__node_unindex(surg_node *n); /* false: no memory, nothing changed */
+void surg__name_lose(const surg_value *v); /* counts a bearer less: the value left its table */
 /* Whether a value of g may bear the name: no other one in a scope that would see both. */
 bool surg__name_free(const surg_graph *g, const char *interned);
 /* Gives v another label and marks everything that spells it. */

@@ -27,12 +27,22 @@
 
 /* An interned string: equal strings of one model are one pointer. Public names are `s`. */
 typedef struct surg__name {
-  UT_hash_handle hh;
   uint32_t len;
   uint32_t values; /* live values of the model that bear it, in any graph */
   bool stray;      /* an entry of value_info that names no value may bear it, too */
+  bool node;       /* a node may bear it */
+  struct surg_value *last; /* a live value that bears it, or NULL: it need not be looked up */
   char s[];
 } surg__name;
+/* The table of all names: open addressing, with the hash beside the pointer, so that a lookup in a
+ * model of a million names touches one foreign line and not a chain of them. Nothing leaves it. */
+typedef struct surg__names {
+  struct surg__name_slot {
+    surg__name *name; /* NULL: free */
+    uint32_t hash;
+  } * slots;
+  size_t size, count; /* slots, a power of two, 0 for none; names */
+} surg__names;
 #define surg__name_of(str) ((surg__name *)((char *)(uintptr_t)(str) - offsetof(surg__name, s)))
 
 /* A range of the source file; length 0 with offset 0: none (the thing was made, not read). */
@@ -342,7 +352,7 @@ struct surg_model {
   surg_function *functions_by_key;
   surg_graph *graph;
   surg_graph *graphs_tail;
-  surg__name *names;
+  surg__names names;
   const char *none; /* the interned "" */
   surg__soft *training; /* pins */
   struct surg__opid *custom_ops;
@@ -405,6 +415,7 @@ void surg__emit(surg_model *m, surg_event_kind kind, surg_graph *g, surg_node *n
 void surg__node_resolve(surg_node *n); /* fills op, op_class, schema, function */
 void surg__model_unresolve(surg_model *m); /* after imports or functions changed */
 surg_graph *surg__node_scope(const surg_node *n);
+surg_value *surg__find_value(const surg_graph *g, const char *interned); /* of g itself, by name */
 bool surg__value_visible(const surg_value *v, const surg_graph *g); /* v is of g or around it */
 
 /* Whether constants of g are initializers; else they are Constant nodes. */

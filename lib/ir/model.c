@@ -45,7 +45,7 @@ void surg_model_free(surg_model *m) {
     HASH_CLEAR(hh, g->nodes_by_name);
   }
   surg__resolve_free(m);
-  HASH_CLEAR(hh, m->names);
+  surg__free(ctx, m->names.slots);
   for (size_t i = 0; i < m->blobs.count; i++) surg__blob_unref(m->blobs.items[i]);
   surg__vec_free(ctx, &m->blobs);
   surg__spill_unref(m->spill);

@@ -6,11 +6,21 @@
 
 #define STEM_MAX 200 /* bytes of a stem that a fresh name keeps */
 
+/* The slot of the name, or the free one where it would stand; the table is not empty. */
+static struct surg__name_slot *slot_of(const surg__names *t, const char *s, size_t n,
+                                       uint32_t hash) {
+  const size_t mask = t->size - 1;
+  for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    struct surg__name_slot *slot = &t->slots[i];
+    if (!slot->name) return slot;
+    if (slot->hash == hash && slot->name->len == n && memcmp(slot->name->s, s, n) == 0)
+      return slot;
+  }
+}
+
 static surg__name *find_name(const surg_model *m, const char *s, size_t n) {
-  SURG_HASH_LOCALS(m->ctx);
-  surg__name *found;
-  HASH_FIND(hh, m->names, s, n, found);
-  return found;
+  if (!m->names.size) return NULL;
+  return slot_of(&m->names, s, n, (uint32_t)surg__hash(m->ctx, s, n))->name;
 }
 
 const char *surg__interned(const surg_model *m, const char *s, size_t n) {
@@ -18,22 +28,44 @@ const char *surg__interned(const surg_model *m, const char *s, size_t n) {
   return name ? name->s : NULL;
 }
 
+/* Makes room for one more name: at most two thirds of the slots are taken. */
+static bool names_reserve(surg_model *m) {
+  surg__names *t = &m->names;
+  if (t->count < t->size / 3 * 2) return true;
+  surg__names grown = {.size = t->size ? 2 * t->size : 64, .count = t->count};
+  grown.slots = surg__calloc(m->ctx, grown.size, sizeof *grown.slots);
+  if (!grown.slots) {
+    surg__failed(m);
+    return false;
+  }
+  const size_t mask = grown.size - 1;
+  for (size_t k = 0; k < t->size; k++) {
+    if (!t->slots[k].name) continue;
+    size_t i = t->slots[k].hash & mask;
+    while (grown.slots[i].name) i = (i + 1) & mask;
+    grown.slots[i] = t->slots[k];
+  }
+  surg__free(m->ctx, t->slots);
+  *t = grown;
+  return true;
+}
+
 /* Enters a string that is not in the table yet. */
 static const char *add_name(surg_model *m, const char *s, size_t n) {
-  SURG_HASH_LOCALS(m->ctx);
   if (m->status != SURG_OK) return NULL;
   size_t size;
   if (n > UINT32_MAX || !surg__add(offsetof(surg__name, s) + 1, n, &size)) {
     surg__fail(m, surg__error(m->ctx, SURG_ELIMIT, surg_model_path(m), "a name is too long"));
     return NULL;
   }
-  surg__name *name = surg__zalloc(m, size);
+  surg__name *name = names_reserve(m) ? surg__zalloc(m, size) : NULL;
   if (!name) return NULL;
   name->len = (uint32_t)n;
   if (n) memcpy(name->s, s, n);
   name->s[n] = 0;
-  HASH_ADD_KEYPTR(hh, m->names, name->s, n, name);
-  if (surg__hash_failed) return surg__failed(m);
+  const uint32_t hash = (uint32_t)surg__hash(m->ctx, s, n);
+  *slot_of(&m->names, s, n, hash) = (struct surg__name_slot){name, hash};
+  m->names.count++;
   return name->s;
 }
 
@@ -112,8 +144,16 @@ bool surg__value_index(surg_value *v) {
     surg__failed(v->graph->model);
     return false;
   }
-  surg__name_of(v->name)->values++;
+  surg__name *name = surg__name_of(v->name);
+  name->values++;
+  name->last = v;
   return true;
+}
+
+void surg__name_lose(const surg_value *v) {
+  surg__name *name = surg__name_of(v->name);
+  name->values--;
+  if (name->last == v) name->last = NULL;
 }
 
 void surg__value_unindex(surg_value *v) {
@@ -121,10 +161,14 @@ void surg__value_unindex(surg_value *v) {
   SURG_HASH_LOCALS(v->graph->model->ctx);
   HASH_DELETE(hh, v->graph->values_by_name, v);
   v->hh.tbl = NULL;
-  surg__name_of(v->name)->values--;
+  surg__name_lose(v);
 }
 
 surg_value *surg__find_value(const surg_graph *g, const char *interned) {
+  const surg__name *name = surg__name_of(interned);
+  if (name->values == 0) return NULL;
+  if (name->last && name->last->graph == g) return name->last;
+  if (name->last && name->values == 1) return NULL; /* it is of another graph */
   SURG_HASH_LOCALS(g->model->ctx);
   surg_value *v;
   HASH_FIND(hh, g->values_by_name, &interned, sizeof interned, v);
@@ -153,6 +197,7 @@ surg_value *surg_graph_lookup_value(const surg_graph *g, const char *name) {
 static surg_node *first_named(const surg_graph *g, const char *interned) {
   SURG_HASH_LOCALS(g->model->ctx);
   surg_node *n;
+  if (!surg__name_of(interned)->node) return NULL;
   HASH_FIND(hh, g->nodes_by_name, &interned, sizeof interned, n);
   return n;
 }
@@ -177,6 +222,7 @@ bool surg__node_index(surg_node *n) {
   surg_node *first = first_named(n->graph, n->name);
   if (!first) {
     if (!table_add(n)) return false;
+    surg__name_of(n->name)->node = true;
     n->name_prev = n->name_next = n;
     return true;
   }

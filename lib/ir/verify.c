@@ -217,7 +217,8 @@ static surg_status check_graph(verifier *f, const surg_graph *g) {
 
 static uint64_t count_bearers(const surg_model *m) {
   uint64_t n = 0;
-  for (const surg__name *name = m->names; name; name = name->hh.next) n += name->values;
+  for (size_t i = 0; i < m->names.size; i++)
+    if (m->names.slots[i].name) n += m->names.slots[i].name->values;
   return n;
 }
 
