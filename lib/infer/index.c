@@ -20,6 +20,9 @@ void surg__i_gather(surg__infer *c) {
 void surg__i_gather_elements(surg__infer *c) {
   const surg__fact index = surg__i_in(c, 1);
   surg__i_put_like(c, 0, surg__i_dtype(c, 0), &index);
+  surg__fact data;
+  if (!c->states || index.rank != 1 || !surg__i_ranked(c, 0, &data) || data.rank != 1) return;
+  surg__i_gather_elems(c, &data, 0); /* of a list it is Gather */
 }
 
 void surg__i_gather_nd(surg__infer *c) {

@@ -70,6 +70,10 @@ const infer_row infer_symbolic[] = {
      "b = Shape(k)\n p = Concat <axis = 0> (z, b)\n y = Pad(x, p)", "y float[A+N,B+H]"},
     {13, "float[N,H] x, float[A,B] k", "", "b = Shape(k)\n y = Tile(x, b)", "y float[A*N,B*H]"},
     {13, "float[N,H] x, float[M,H] k", "", "y = Concat <axis = 0> (x, k, x)", "y float[M+2*N,H]"},
+    {13, "float[N,H] x", "int64[2] i = {-1, 0}", SHAPE "k = GatherElements(s, i)\n" SHOW("k"),
+     "y float[H,N]"},
+    {13, "float[N,H] x, int64[2] i", "", SHAPE "k = GatherElements(s, i)\n" SHOW("k"),
+     "y float[?,?]"},
     /* ranges */
     {13, "float[N,H] x", "int64 a = {3}, int64 k = {2}, int64 i = {0}",
      SHAPE "n = Gather(s, i)\n y = Range(a, n, k)", "y int64[max(floor(N/2)-1,0)]"},
