@@ -28,5 +28,5 @@ surg_severity surg__check_severity(const char *code) {
 
 const char *surg__check_load_code(const surg_context *ctx, surg_severity severity) {
   if (ctx->code) return ctx->code;
-  return severity == SURG_ERROR ? "E100" : severity == SURG_WARNING ? "W200" : "N300";
+  return severity == SURG_ERROR ? "E100" : severity == SURG_WARNING ? "W200" : "N399";
 }
