@@ -393,6 +393,125 @@ static bool lrn(cost *c) {
   return size > 0 && size < (1 << 30) && result(c, &out) && add_times(c, out, 2 * size + 3);
 }
 
+/* --- matrices and signals --- */
+
+/* n^3 / 3 products for each matrix, as elimination takes. */
+static bool det(cost *c) {
+  const surg_type *x = input(c, 0);
+  surg__amount n, cube, all;
+  if (!dim(x, -1, &n) || !count_of(c, x, &all) || !times(c->m, n, n, &cube) ||
+      !times(c->m, cube, n, &cube))
+    return false;
+  /* The matrices are the elements over n * n: n of these are each paid with n / 3. */
+  if (cube.expr || all.expr)
+    return times(c->m, all, n, &all) &&
+           settle(surg__expr_div_num(as_expr(c->m, all), 3), &all) && add_macs(c, all, plain(1));
+  return n.k == 0 || add_macs(c, plain(all.k / (n.k * n.k)), plain(cube.k / 3));
+}
+
+/* One number of a constant input, or `otherwise` where the input is absent. */
+static bool constant_int(const cost *c, size_t i, int64_t otherwise, int64_t *out) {
+  const surg_value *v = surg_node_input(c->n, i);
+  *out = otherwise;
+  return !v || surg_tensor_read_ints(surg_value_constant(v), out, 1) == 1;
+}
+
+/* 5 * n * log2(n): what a fast transform of n numbers is said to take. */
+static bool add_transforms(cost *c, surg__amount count, int64_t n) {
+  int64_t steps = 0, each;
+  while (n > 0 && steps < 62 && (INT64_C(1) << steps) < n) steps++;
+  return n > 0 && surg__mul_i64(n, 5 * steps, &each) && add_times(c, count, each);
+}
+
+static bool dft(cost *c) {
+  const surg_schema *s = surg_node_schema(c->n);
+  const surg_type *x = input(c, 0);
+  int64_t axis = surg_node_int(c->n, "axis", 1), length;
+  surg__amount d, count = plain(1);
+  if (!x || (s->since >= 20 && !constant_int(c, 2, -2, &axis))) return false;
+  const int64_t rank = (int64_t)surg_type_rank(x);
+  if (axis < -rank || axis >= rank || !dim(x, (int)axis, &d)) return false;
+  if (axis < 0) axis += rank;
+  if (!constant_int(c, 1, d.expr ? -1 : d.k, &length) || length < 0) return false;
+  for (int64_t i = 0; i + 1 < rank; i++) /* the last axis is that of real and imaginary parts */
+    if (i != axis && (!dim(x, (int)i, &d) || !times(c->m, count, d, &count))) return false;
+  return length == 0 || add_transforms(c, count, length);
+}
+
+static bool stft(cost *c) {
+  const surg_type *y = ranked(surg_node_output(c->n, 0)), *w = input(c, 2);
+  surg__amount batch, frames, each, all;
+  int64_t length;
+  if (w) {
+    if (!dim(w, 0, &each) || each.expr) return false;
+    length = each.k;
+  } else if (!constant_int(c, 3, -1, &length)) {
+    return false;
+  }
+  if (length < 1 || !dim(y, 0, &batch) || !dim(y, 1, &frames) ||
+      !times(c->m, batch, frames, &all) || !add_transforms(c, all, length))
+    return false;
+  return !w || add_times(c, all, length); /* each frame is windowed */
+}
+
+/* --- models of ai.onnx.ml; a vector is one row --- */
+
+static bool rows_of(const cost *c, surg__amount *rows) {
+  const surg_type *x = input(c, 0);
+  *rows = plain(1);
+  return x && (surg_type_rank(x) < 2 || dim(x, 0, rows));
+}
+
+/* Comparisons on the way down a tree with that many leaves, were it balanced. */
+static int64_t depth_of(uint64_t leaves) {
+  int64_t depth = 0;
+  while (depth < 63 && (UINT64_C(1) << depth) < leaves) depth++;
+  return depth;
+}
+
+static const int64_t *ints_of(const cost *c, const char *name, size_t *n) {
+  const surg_attr *a = surg_node_attr(c->n, name);
+  *n = 0;
+  return a ? surg_attr_ints(a, n) : NULL;
+}
+
+/* For each row and tree: the way down, and what the leaf adds. Nodes of a tree stand together, and
+ * one more than half of them are leaves. */
+static bool trees(cost *c) {
+  size_t n, tree = 0;
+  surg__amount rows;
+  int64_t each = 0;
+  const int64_t *ids = ints_of(c, "nodes_treeids", &n);
+  if (!ids || !rows_of(c, &rows)) return false;
+  for (size_t i = 0; i < n; i++) {
+    tree++;
+    if (i + 1 < n && ids[i + 1] == ids[i]) continue;
+    each += depth_of((tree + 1) / 2) + 1;
+    tree = 0;
+  }
+  return add_times(c, rows, each);
+}
+
+/* The later form names the roots, and lists the leaves of all trees together. */
+static bool tree_ensemble(cost *c) {
+  size_t roots, leaves;
+  surg__amount rows;
+  ints_of(c, "tree_roots", &roots);
+  ints_of(c, "leaf_targetids", &leaves);
+  return roots && rows_of(c, &rows) &&
+         add_times(c, rows, (int64_t)roots * (depth_of((leaves + roots - 1) / roots) + 1));
+}
+
+/* A product with every support vector, or with the coefficients where there is none. */
+static bool support_vectors(cost *c) {
+  size_t n = 0;
+  surg__amount rows;
+  const surg_attr *a = surg_node_attr(c->n, "support_vectors");
+  if (a) surg_attr_floats(a, &n);
+  if (!n && (a = surg_node_attr(c->n, "coefficients")) != NULL) surg_attr_floats(a, &n);
+  return n && rows_of(c, &rows) && add_macs(c, rows, plain((int64_t)n));
+}
+
 /* --- the table (doc/info.md) --- */
 
 #define OP(name) [SURG_OP_##name]
@@ -418,6 +537,9 @@ static const rule rules[SURG_OP_COUNT] = {
     OP(Upsample) = {SPECIAL, 0, resize},
     OP(GridSample) = {SPECIAL, 0, grid_sample},
     OP(LRN) = {SPECIAL, 0, lrn},
+    OP(Det) = {SPECIAL, 0, det},
+    OP(DFT) = {SPECIAL, 0, dft},
+    OP(STFT) = {SPECIAL, 0, stft},
     OP(Sum) = {SPECIAL, 0, variadic},
     OP(Mean) = {SPECIAL, 0, variadic},
     OP(Max) = {SPECIAL, 0, variadic},
@@ -505,6 +627,11 @@ static const rule rules[SURG_OP_COUNT] = {
     OP(ms_GroupQueryAttention) = {SPECIAL, 0, group_query_attention},
     OP(ml_LinearClassifier) = {SPECIAL, 0, linear},
     OP(ml_LinearRegressor) = {SPECIAL, 0, linear},
+    OP(ml_TreeEnsemble) = {SPECIAL, 0, tree_ensemble},
+    OP(ml_TreeEnsembleClassifier) = {SPECIAL, 0, trees},
+    OP(ml_TreeEnsembleRegressor) = {SPECIAL, 0, trees},
+    OP(ml_SVMClassifier) = {SPECIAL, 0, support_vectors},
+    OP(ml_SVMRegressor) = {SPECIAL, 0, support_vectors},
     OP(ml_LabelEncoder) = {NOTHING, 0, NULL},
     OP(ml_OneHotEncoder) = {NOTHING, 0, NULL},
     OP(ml_CategoryMapper) = {NOTHING, 0, NULL},
