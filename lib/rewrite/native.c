@@ -33,6 +33,7 @@ static const surg__native *const tables[] = {
     surg__natives_attention,
     surg__natives_linear,
     surg__natives_loss,
+    surg__natives_sample,
     surg__natives_axes,
     surg__natives_transformer,
 };

@@ -13,6 +13,7 @@ extern const surg__native surg__natives_series[];
 extern const surg__native surg__natives_attention[];
 extern const surg__native surg__natives_linear[];
 extern const surg__native surg__natives_loss[];
+extern const surg__native surg__natives_sample[];
 extern const surg__native surg__natives_axes[];
 extern const surg__native surg__natives_transformer[];
 
@@ -25,6 +26,7 @@ typedef struct surg__bdim {
   uint32_t axis;
   surg_value *v;  /* a vector of one int64 that holds it */
   surg_dim dim;   /* what is proven of it */
+  bool filled;    /* it is never 0 where the result matters */
 } surg__bdim;
 
 /* A value with what is known of it. All calls on one do nothing once the builder has failed. */

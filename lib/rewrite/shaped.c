@@ -53,6 +53,7 @@ bool surg__bd_same(const surg__bdim *a, const surg__bdim *b) {
 bool surg__bd_filled(const surg__bdim *a) {
   int64_t low, high;
   if (a->n >= 0) return a->n > 0;
+  if (a->filled) return true;
   return !a->v && surg_dim_range(a->dim, &low, &high) && low > 0;
 }
 
@@ -107,6 +108,7 @@ surg__bdim surg__bd_mul(surg__builder *b, surg__bdim x, surg__bdim y) {
   if (x.n >= 0 && y.n >= 0 && surg__mul_i64(x.n, y.n, &n)) return surg__bd(n);
   surg__bdim d = computed(b, "Mul", x, y);
   const surg__bdim *other = surg__bd_filled(&x) ? &y : surg__bd_filled(&y) ? &x : NULL;
+  d.filled = surg__bd_filled(&x) && surg__bd_filled(&y);
   if (other) {
     d.of = other->of;
     d.axis = other->axis;
