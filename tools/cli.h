@@ -75,6 +75,7 @@ void cli_progress_stop(void);
 #define CLI_RUN_BYTES (UINT64_C(1) << 32)  /* of the results of one node */
 #define CLI_RUN_WORK (UINT64_C(1) << 42)   /* operations of a run */
 #define CLI_RUN_TURNS (UINT64_C(1) << 24)  /* of all loops of a run */
+#define CLI_CHECK_WORK (UINT64_C(1) << 36) /* ... where many runs are made on the way */
 #define CLI_RUN_MEMORY (UINT64_C(8) << 30) /* values in flight count against the memory of a run */
 
 /* `--dim NAME=N`; names stay where the arguments are. cli_dim_of is a surg__dim_of. */

@@ -720,7 +720,7 @@ static int take_any(job *j, pass_form *form, int o, char **argv, words *outputs)
 
 static int surgery(int argc, char **argv, pass_form *form) {
   job j = {.save = {.size = sizeof(surg_save_options)},
-           .proof = {.seeds = 1, .rtol = -1, .max_bytes = CLI_RUN_BYTES, .max_work = CLI_RUN_WORK}};
+           .proof = {.seeds = 1, .rtol = -1, .max_bytes = CLI_RUN_BYTES, .max_work = CLI_CHECK_WORK}};
   words outputs = {0};
   const struct option *table = form ? form->options : options;
   cli_common_init(&j.common);

@@ -544,6 +544,61 @@ static void teardown(void) {
   surg_context_free(ctx);
 }
 
+/* contrib.c: worked out by hand; a fold leaves all of them alone. */
+#define MS "com.microsoft:"
+static const kernel_row contrib_rows[] = {
+    {MS "FastGelu", 1, "", "float[2]: 1 -1", "!~float[2]: 0.841191991 -0.158808009"},
+    {MS "FastGelu", 1, "", "float[1,2]: 0 -2 | float[2]: 1 1",
+     "!~float[1,2]: 0.841191991 -0.158808009"},
+    {MS "BiasGelu", 1, "", "float[1,2]: 0 -2 | float[2]: 1 1",
+     "!~float[1,2]: 0.841344746 -0.158655254"},
+    {MS "Gelu", 1, "", "double[2]: 1 -1", "!~double[2]: 0.841344746068543 -0.158655253931457"},
+    {MS "BiasGelu", 1, "", "float[2]: 0 -2 | float[3]: 1 1 1", "invalid"},
+    {MS "SkipLayerNormalization", 1, "",
+     "float[1,1,2]: 1 2 | float[1,1,2]: 0 1 | float[2]: 2 3 | float[2]: 1 1",
+     "!~float[1,1,2]: -1 4 | float[1,1,1]: 2 | float[1,1,1]: 1 | float[1,1,2]: 1 3"},
+    {MS "SkipLayerNormalization", 1, "",
+     "float[2,1,2]: 1 2 0 0 | float[1,1,2]: 0 1 | float[2]: 2 3 | - | float[2]: 10 10",
+     "!~float[2,1,2]: -2 3 -2 3 | - | - | float[2,1,2]: 11 13 10 11"},
+    {MS "SkipSimplifiedLayerNormalization", 1, "epsilon=0.0",
+     "float[1,2]: 3 3 | float[1,2]: 0 1 | float[2]: 1 2", "!~float[1,2]: 0.848528137 2.2627417"},
+    {"SimplifiedLayerNormalization", 17, "axis=-1; epsilon=0.0", "float[1,2]: 3 4 | float[2]: 1 2",
+     "!~float[1,2]: 0.848528137 2.2627417 | float[1,1]: 0.282842712"},
+    {MS "SkipLayerNormalization", 1, "", "float[1,2]: 1 2 | float[1,2]: 0 1 | float[3]: 2 3 4",
+     "invalid"},
+    {MS "FusedMatMul", 1, "alpha=2.0; transA=1", "float[2,2]: 1 2 3 4 | float[2,2]: 1 0 0 1",
+     "!float[2,2]: 2 6 4 8"},
+    {MS "FusedMatMul", 1, "transB=1", "float[1,2]: 1 2 | float[3,2]: 1 2 3 4 5 6",
+     "!float[1,3]: 5 11 17"},
+    {MS "FusedMatMul", 1, "transA=1; transB=1",
+     "float[2,2,1]: 1 2 3 4 | float[1,2]: 10 100", "!float[2,1,1]: 210 430"},
+    {MS "TransposeMatMul", 1, "transA=1", "float[2,1]: 1 2 | float[2,2,1]: 1 1 1 2",
+     "!float[2,1,1]: 3 5"},
+    {MS "FusedMatMul", 1, "", "float[1,2]: 1 2 | float[3,1]: 1 2 3", "!invalid"},
+    {MS "FusedMatMul", 1, "transBatchA=1", "float[1,2]: 1 2 | float[2,1]: 1 2", "!unsupported"},
+    {MS "FusedConv", 1, "activation=Relu", "float[1,1,3]: 1 -2 3 | float[1,1,1]: 2",
+     "!float[1,1,3]: 2 0 6"},
+    {MS "FusedConv", 1, "activation=Clip; activation_params=[-3.0,5.0]",
+     "float[1,1,3]: 1 -2 3 | float[1,1,1]: 2 | float[1]: 1 | float[1,1,3]: 0 0 -1",
+     "!float[1,1,3]: 3 -3 5"},
+    {MS "FusedConv", 1, "activation=Clip", "float[1,1,1]: 1 | float[1,1,1]: 2", "!unsupported"},
+    {MS "FusedConv", 1, "activation=Nonsense", "float[1,1,1]: 1 | float[1,1,1]: 2", "!unsupported"},
+    {MS "FusedGemm", 1, "activation=LeakyRelu; activation_alpha=0.5",
+     "float[1,1]: 1 | float[1,2]: -3 3 | float[]: 1", "!float[1,2]: -1 4"},
+    {MS "QLinearAdd", 1, "",
+     "uint8[2]: 10 255 | float[]: 0.5 | uint8[]: 0 | uint8[1]: 20 | float[]: 0.25 | uint8[]: 4 | "
+     "float[]: 0.5 | uint8[]: 1",
+     "!uint8[2]: 19 255"},
+    {MS "QLinearMul", 1, "",
+     "int8[2]: 10 -10 | float[]: 0.5 | - | int8[1]: 4 | float[]: 1 | - | float[]: 8 | int8[]: 1",
+     "!int8[2]: 3 -1"},
+    {MS "QLinearAdd", 1, "",
+     "int8[2]: 1 2 | float[2]: 1 1 | - | int8[1]: 4 | float[]: 1 | - | float[]: 8 | -", "!invalid"},
+    {MS "DequantizeLinear", 1, "axis=0", "int8[2]: 4 -4 | float[2]: 0.5 2 | int8[2]: 0 1",
+     "!float[2]: 2 -10"},
+    {MS "QuantizeLinear", 1, "", "float[2]: 2 -10 | float[]: 0.5 | int8[]: 1", "!int8[2]: 5 -19"},
+};
+
 #define ROW_TEST(name)                       \
   START_TEST(name) {                         \
     kernel_row_check(ctx, &name##_rows[_i]); \
@@ -554,6 +609,7 @@ ROW_TEST(recurrent)
 ROW_TEST(attention)
 ROW_TEST(loss)
 ROW_TEST(image)
+ROW_TEST(contrib)
 
 int main(void) {
   Suite *s = suite_create("kernels_net");
@@ -564,6 +620,7 @@ int main(void) {
   ADD(attention);
   ADD(loss);
   ADD(image);
+  ADD(contrib);
   suite_add_tcase(s, c);
   SRunner *runner = srunner_create(s);
   srunner_run_all(runner, CK_ENV);
