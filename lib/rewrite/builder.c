@@ -93,7 +93,7 @@ surg_value *surg__b_tensor(surg__builder *b, int dtype, const int64_t *dims, siz
   surg__match *m = b->m;
   surg_tensor *t = surg_tensor_new(m->m, dtype, dims, rank, raw, bytes);
   const char *name = t ? surg__rname(m, "const") : NULL;
-  surg_value *v = name ? surg_graph_constant(b->g, b->before, name, t) : NULL;
+  surg_value *v = name ? surg__rconstant(m, b->g, b->before, name, t) : NULL;
   return v ? v : failed(b, SURG_ENOMEM);
 }
 

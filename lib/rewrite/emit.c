@@ -349,6 +349,42 @@ const char *surg__rname(surg__match *m, const char *word) {
   return name;
 }
 
+surg_tensor *surg__rdoubles(surg__match *m, surg_tensor *t) {
+  const uint64_t count = surg_tensor_count(t);
+  const int dtype = surg_tensor_dtype(t);
+  if (count > SURG__RULE_LIST || surg__dtype_is_float(dtype) || dtype == SURG_STRING) return NULL;
+  int64_t *ints = surg__arena_array(m->arena, (size_t)count + 1, 8);
+  uint8_t *raw = surg__arena_array(m->arena, (size_t)count + 1, 8);
+  if (!ints || !raw || surg_tensor_read_ints(t, ints, (size_t)count) != (int64_t)count) return NULL;
+  for (uint64_t i = 0; i < count; i++) {
+    const double d = (double)ints[i];
+    if (ints[i] > 1ll << 53 || ints[i] < -(1ll << 53)) return NULL;
+    surg__pack(SURG_DOUBLE, 1, &d, raw + 8 * i);
+  }
+  return surg_tensor_new(m->m, SURG_DOUBLE, surg_tensor_dims(t), surg_tensor_rank(t), raw,
+                         (size_t)count * 8);
+}
+
+bool surg__rinitializers(const surg__match *m) {
+  return surg_model_ir_version(m->m) >= 4 && !surg_graph_function(m->g);
+}
+
+surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, const char *name,
+                            surg_tensor *t) {
+  if (!name) return NULL;
+  surg_tensor *wide = m->opset < 9 && !surg__rinitializers(m) ? surg__rdoubles(m, t) : NULL;
+  surg_value *v = surg_graph_constant(g, before, name, wide ? wide : t);
+  if (!wide || !v) return v;
+  surg_node *cast = surg_graph_add_node(g, before, "", "Cast", 1);
+  const char *word = cast ? surg__rname(m, "cast") : NULL;
+  if (!word || surg_node_set_name(cast, word) || surg_node_set_int(cast, "to", surg_tensor_dtype(t)) ||
+      surg_node_set_input(cast, 0, v))
+    return NULL;
+  word = surg__rname(m, "const");
+  surg_value *out = surg_node_output(cast, 0);
+  return word && !surg_value_rename(out, word) ? out : NULL;
+}
+
 static bool listed_in_pattern(const surg__rstmt *s, const char *name) {
   for (uint16_t i = 0; i < s->n_attrs; i++)
     if (!strcmp(s->attrs[i].name, name)) return true;
@@ -388,7 +424,7 @@ static surg_status put_inputs(plan *p, uint16_t k, surg_node *n) {
     const surg__rarg *a = &s->in[i];
     surg_value *v = NULL;
     if (a->kind == SURG__A_CONST) {
-      v = surg_graph_constant(m->g, n, surg__rname(m, "const"), p->consts[k][consts++]);
+      v = surg__rconstant(m, m->g, n, surg__rname(m, "const"), p->consts[k][consts++]);
       if (!v) return SURG_ENOMEM;
     } else if (a->kind == SURG__A_VALUE) {
       v = p->made[a->var] ? p->made[a->var] : m->values[a->var];

@@ -4,14 +4,13 @@
 #include "rewrite/native.h"
 
 /* y = Constant <...> (): an initializer; readers of y read it. Old versions of Constant hold few
- * types, initializers all. */
+ * types, initializers all. Where there can be none, a Cast of doubles. */
 static surg_status constant_to_initializer(surg__builder *b) {
   surg_value *y = surg__b_get(b, "y");
   surg_tensor *t = surg_value_constant(y);
-  if (!t || surg_graph_get_kind(b->m->g) == SURG_GRAPH_FUNCTION ||
-      surg_model_ir_version(b->m->m) < 4)
+  if (!t || (!surg__rinitializers(b->m) && (b->m->opset >= 9 || !surg__rdoubles(b->m, t))))
     return SURG_EUNSUPPORTED;
-  surg_value *v = surg_graph_constant(b->m->g, b->m->last, surg_value_name(y), t);
+  surg_value *v = surg__rconstant(b->m, b->m->g, b->m->last, surg_value_name(y), t);
   if (!v) return SURG_ENOMEM;
   const surg_replace how = surg_value_can_replace(y, v);
   if (how == SURG_REPLACE_YES || how == SURG_REPLACE_BY_LABEL) return surg_value_replace(y, v);
@@ -36,6 +35,8 @@ static const surg__native *const tables[] = {
     surg__natives_sample,
     surg__natives_axes,
     surg__natives_transformer,
+    surg__natives_index,
+    surg__natives_slice,
 };
 
 const surg__native *surg__native_find(surg_str name) {

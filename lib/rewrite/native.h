@@ -16,6 +16,8 @@ extern const surg__native surg__natives_loss[];
 extern const surg__native surg__natives_sample[];
 extern const surg__native surg__natives_axes[];
 extern const surg__native surg__natives_transformer[];
+extern const surg__native surg__natives_index[];
+extern const surg__native surg__natives_slice[];
 
 #define SURG__BT_RANK 8u /* the most dims of a tensor that is built with */
 
@@ -58,8 +60,6 @@ surg_value *surg__bd_vector(surg__builder *b, const surg__bdim *d, size_t n);
 /* One as a scalar of a type. */
 surg__bt surg__bd_scalar(surg__builder *b, surg__bdim d, int dtype);
 
-surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype);
-
 /* Constants. */
 surg__bt surg__bt_scalar(surg__builder *b, int dtype, double v);
 surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint32_t rank,
@@ -90,6 +90,29 @@ surg__bt surg__bt_gather(surg__builder *b, surg__bt x, surg__bt at, uint32_t axi
 surg__bt surg__bt_expand(surg__builder *b, surg__bt x, const surg__bdim *d, uint32_t rank);
 surg__bt surg__bt_softmax(surg__builder *b, surg__bt x); /* over the last axis */
 surg__bt surg__bt_reduce(surg__builder *b, const char *op, surg__bt x, uint32_t axis, bool keep);
+
+/* --- whole numbers that the model computes (shaped_ints.c) --- */
+
+int surg__b_dtype(const surg_value *v); /* of a tensor; 0: not known */
+surg_value *surg__bi(surg__builder *b, int64_t n); /* a scalar */
+surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype);
+surg_value *surg__bi_wide(surg__builder *b, surg_value *v); /* as int64 */
+surg_value *surg__bi_concat(surg__builder *b, surg_value *x, surg_value *y, int64_t axis);
+surg_value *surg__bi_reshape(surg__builder *b, surg_value *x, const int64_t *dims, size_t n);
+surg_value *surg__bi_sum(surg__builder *b, surg_value *x, int64_t axis); /* the axis is left out */
+/* Constants from, from + 1, ... of shape [rows, columns]. */
+surg_value *surg__bi_table(surg__builder *b, int64_t from, uint32_t rows, uint32_t columns);
+/* [axes, rank]: 1 where the axis, which counts from either end, is that one; else 0. */
+surg_value *surg__bi_hits(surg__builder *b, surg_value *axes, uint32_t rank);
+surg_value *surg__bi_at(surg__builder *b, surg_value *v, int64_t i); /* [1] */
+/* These compare or choose: from opset 9 on. */
+surg_value *surg__bi_choose(surg__builder *b, surg_value *c, surg_value *x, surg_value *y);
+surg_value *surg__bi_wrap(surg__builder *b, surg_value *x, surg_value *n); /* x < 0 ? x + n : x */
+surg_value *surg__bi_least(surg__builder *b, surg_value *x, surg_value *y);
+surg_value *surg__bi_most(surg__builder *b, surg_value *x, surg_value *y);
+surg__bdim surg__bd_of(surg_value *v); /* the size that a vector of one element holds */
+/* 0, 1, ... as many as a vector of one element says. */
+surg_value *surg__b_counting(surg__builder *b, surg_value *n);
 
 /* x takes over the value of that name, which is read from then on. To be called before other nodes
  * read x. Without such a value: x. */

@@ -14,62 +14,23 @@ static surg_value *op2(surg__builder *b, const char *op, surg_value *x, surg_val
   return surg__b_binary(b, op, x, y);
 }
 
-static surg_value *number(surg__builder *b, int64_t n) {
-  return surg__b_scalar(b, SURG_INT64, (double)n);
-}
-
-/* from, from + 1, ... as n numbers in rows * columns. */
-static surg_value *counted(surg__builder *b, int64_t from, uint32_t rows, uint32_t columns) {
-  const int64_t dims[2] = {rows, columns};
-  const size_t n = (size_t)rows * columns;
-  int64_t *numbers = surg__arena_array(b->m->arena, n + 1, sizeof *numbers);
-  uint8_t *raw = surg__arena_array(b->m->arena, n + 1, 8);
-  if (!numbers || !raw) {
-    b->status = SURG_ENOMEM;
-    return NULL;
-  }
-  for (size_t i = 0; i < n; i++) numbers[i] = from + (int64_t)i;
-  surg__pack(SURG_INT64, n, numbers, raw);
-  return surg__b_tensor(b, SURG_INT64, dims, 2, raw, n * 8);
-}
-
-surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype) {
-  surg_value *c = surg__b_unary(b, "Cast", v);
-  surg__b_set_int(b, c, "to", dtype);
-  return c;
-}
-
-static surg_value *concat(surg__builder *b, surg_value *x, surg_value *y, int64_t axis) {
-  surg_value *v = op2(b, "Concat", x, y);
-  surg__b_set_int(b, v, "axis", axis);
+/* [rank]: 1 where the axis is among `axes`, a vector of int64, and 0 elsewhere. One number is put
+ * behind them that no axis is, so that there is something to reduce. */
+static surg_value *marked(surg__builder *b, surg_value *axes, uint32_t rank) {
+  const int64_t none = rank, first = 0;
+  const bool input = b->m->opset >= 18;
+  surg_value *all = surg__bi_concat(b, axes, surg__b_ints(b, &none, 1), 0);
+  surg_value *hits = surg__bi_hits(b, all, rank);
+  surg_value *v = input ? op2(b, "ReduceMax", hits, surg__b_ints(b, &first, 1))
+                        : surg__b_unary(b, "ReduceMax", hits);
+  if (!input) surg__b_set_ints(b, v, "axes", &first, 1);
+  surg__b_set_int(b, v, "keepdims", 0);
   return v;
 }
 
 static surg_value *reshape(surg__builder *b, surg_value *x, int64_t rows, int64_t columns) {
   const int64_t dims[2] = {rows, columns};
-  return op2(b, "Reshape", x, surg__b_ints(b, dims, columns ? 2 : 1));
-}
-
-/* Over one axis, which is left out. */
-static surg_value *reduced(surg__builder *b, const char *op, surg_value *x, int64_t axis) {
-  const int64_t since = strcmp(op, "ReduceSum") ? 18 : 13;
-  const bool input = b->m->opset >= since;
-  surg_value *v = input ? op2(b, op, x, surg__b_ints(b, &axis, 1)) : surg__b_unary(b, op, x);
-  if (!input) surg__b_set_ints(b, v, "axes", &axis, 1);
-  surg__b_set_int(b, v, "keepdims", 0);
-  return v;
-}
-
-/* What only rank(x) many numbers are needed of: [rank] of 1 where the axis is among `axes`, a vector
- * of int64 that counts from either end, and of 0 elsewhere. One number is put behind them that no
- * axis is, so that there is something to reduce. */
-static surg_value *marked(surg__builder *b, surg_value *axes, uint32_t rank) {
-  const int64_t none = rank;
-  surg_value *a = reshape(b, concat(b, axes, surg__b_ints(b, &none, 1), 0), -1, 1);
-  surg_value *front = op2(b, "Equal", a, counted(b, 0, 1, rank));
-  surg_value *back = op2(b, "Equal", a, counted(b, -none, 1, rank));
-  surg_value *hit = surg__b_cast(b, op2(b, "Or", front, back), SURG_INT64);
-  return reduced(b, "ReduceMax", hit, 0);
+  return surg__bi_reshape(b, x, dims, columns ? 2 : 1);
 }
 
 /* before[i]: how many of flags[0..i] are 1. */
@@ -83,16 +44,16 @@ static surg_value *counts(surg__builder *b, surg_value *flags, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t k = 0; k < n; k++) triangle[i * n + k] = k <= i;
   surg_value *t = surg__bt_numbers(b, SURG_INT64, dims, 2, triangle).v;
-  return reduced(b, "ReduceSum", op2(b, "Mul", t, reshape(b, flags, 1, n)), 1);
+  return surg__bi_sum(b, op2(b, "Mul", t, reshape(b, flags, 1, n)), 1);
 }
 
 /* The `m` of n numbers whose flag is 1. */
 static surg_value *picked(surg__builder *b, surg_value *numbers, surg_value *flags, uint32_t n,
                           uint32_t m) {
   surg_value *place = op2(b, "Mul", counts(b, flags, n), flags); /* from 1 on; 0: not picked */
-  surg_value *at = op2(b, "Equal", reshape(b, place, 1, n), counted(b, 1, m, 1));
+  surg_value *at = op2(b, "Equal", reshape(b, place, 1, n), surg__bi_table(b, 1, m, 1));
   surg_value *row = op2(b, "Mul", surg__b_cast(b, at, SURG_INT64), reshape(b, numbers, 1, n));
-  return reduced(b, "ReduceSum", row, 1);
+  return surg__bi_sum(b, row, 1);
 }
 
 /* --- what the pattern bound --- */
@@ -111,11 +72,6 @@ static bool read_axes(surg__builder *b, axes_of *a) {
   if (t.dtype != SURG_INT64 && t.dtype != SURG_INT32) return false;
   a->n = t.d[0].n;
   return a->n < (int64_t)SURG_LIMIT_RANK;
-}
-
-static surg_value *wide(surg__builder *b, surg_value *v) {
-  surg__bt t;
-  return surg__bt_of(v, &t) && t.dtype == SURG_INT64 ? v : surg__b_cast(b, v, SURG_INT64);
 }
 
 static bool get_number(const surg__builder *b, const char *name, int64_t *out) {
@@ -200,7 +156,7 @@ static bool read_reduction(surg__builder *b, reduction *r) {
 /* The sizes that stay, for keepdims=0. */
 static surg_value *kept(surg__builder *b, const reduction *r, surg_value *sizes, surg_value *flags) {
   const uint32_t rank = r->x.rank;
-  surg_value *stays = op2(b, "Sub", number(b, 1), flags);
+  surg_value *stays = op2(b, "Sub", surg__bi(b, 1), flags);
   if (r->axes.n >= 0) return picked(b, sizes, stays, rank, rank - (uint32_t)r->axes.n);
   surg_value *v = op2(b, "Compress", sizes, surg__b_cast(b, stays, SURG_BOOL));
   surg__b_set_int(b, v, "axis", 0);
@@ -217,8 +173,8 @@ static surg_value *of_all(surg__builder *b, const reduction *r) {
 static surg_value *in_pairs(surg__builder *b, const reduction *r, surg_value *sizes,
                             surg_value *gone) {
   const uint32_t rank = r->x.rank;
-  surg_value *k = op2(b, "Sub", sizes, gone), *g = op2(b, "Add", gone, number(b, 1));
-  surg_value *both = concat(b, reshape(b, k, rank, 1), reshape(b, g, rank, 1), 1);
+  surg_value *k = op2(b, "Sub", sizes, gone), *g = op2(b, "Add", gone, surg__bi(b, 1));
+  surg_value *both = surg__bi_concat(b, reshape(b, k, rank, 1), reshape(b, g, rank, 1), 1);
   surg_value *x = reshaped(b, r->x.v, reshape(b, both, 2 * (int64_t)rank, 0), r->zeros);
   int64_t odd[SURG__BT_RANK];
   for (uint32_t i = 0; i < rank; i++) odd[i] = 2 * (int64_t)i + 1;
@@ -238,13 +194,13 @@ static surg_status reduce_axes(surg__builder *b) {
     surg__b_result(b, "y", of_all(b, &r));
     return b->status;
   }
-  surg_value *sizes = surg__b_unary(b, "Shape", r.x.v), *axes = wide(b, r.axes.v);
+  surg_value *sizes = surg__b_unary(b, "Shape", r.x.v), *axes = surg__bi_wide(b, r.axes.v);
   surg_value *flags = marked(b, axes, r.x.rank);
   if (r.axes.n < 0) { /* none means all */
-    surg_value *none = op2(b, "Equal", surg__b_unary(b, "Shape", axes), number(b, 0));
+    surg_value *none = op2(b, "Equal", surg__b_unary(b, "Shape", axes), surg__bi(b, 0));
     flags = op2(b, "Add", flags, surg__b_cast(b, none, SURG_INT64));
   }
-  surg_value *gone = op2(b, "Mul", flags, op2(b, "Sub", sizes, number(b, 1)));
+  surg_value *gone = op2(b, "Mul", flags, op2(b, "Sub", sizes, surg__bi(b, 1)));
   if (is_empty(&r.x)) {
     surg_value *shape = r.keep ? op2(b, "Sub", sizes, gone) : kept(b, &r, sizes, flags);
     const uint32_t rank = r.keep ? r.x.rank : r.x.rank - (uint32_t)(r.axes.n < 0 ? 0 : r.axes.n);
@@ -267,7 +223,7 @@ static surg_status squeeze_axes(surg__builder *b) {
       !sizes_can_be_told(b, &r.x, &r.zeros))
     return SURG_EUNSUPPORTED;
   surg_value *sizes = surg__b_unary(b, "Shape", r.x.v);
-  surg_value *flags = marked(b, wide(b, r.axes.v), r.x.rank);
+  surg_value *flags = marked(b, surg__bi_wide(b, r.axes.v), r.x.rank);
   surg__b_result(b, "y", reshaped(b, r.x.v, kept(b, &r, sizes, flags), r.zeros));
   return b->status;
 }
@@ -284,8 +240,8 @@ static surg_status unsqueeze_axes(surg__builder *b) {
   const uint32_t rank = x.rank + (uint32_t)axes.n;
   const int64_t one = 1;
   /* A 1 stands before the sizes: what is not of x is the size at 0. */
-  surg_value *sizes = concat(b, surg__b_ints(b, &one, 1), surg__b_unary(b, "Shape", x.v), 0);
-  surg_value *old = op2(b, "Sub", number(b, 1), marked(b, wide(b, axes.v), rank));
+  surg_value *sizes = surg__bi_concat(b, surg__b_ints(b, &one, 1), surg__b_unary(b, "Shape", x.v), 0);
+  surg_value *old = op2(b, "Sub", surg__bi(b, 1), marked(b, surg__bi_wide(b, axes.v), rank));
   surg_value *at = op2(b, "Mul", counts(b, old, rank), old);
   surg_value *shape = op2(b, "Gather", sizes, at);
   surg__b_set_int(b, shape, "axis", 0);
@@ -304,14 +260,11 @@ static surg_status pad_axes(surg__builder *b) {
       mode.kind != SURG__R_STRING)
     return SURG_EUNSUPPORTED;
   const int64_t n = axes.n, rank = x.rank;
-  surg_value *a = reshape(b, wide(b, axes.v), n, 1);
-  surg_value *front = op2(b, "Equal", a, counted(b, 0, 1, x.rank));
-  surg_value *back = op2(b, "Equal", a, counted(b, -rank, 1, x.rank));
   const int64_t dims[3] = {1, n, rank}, split[3] = {2, n, 1}, all[1] = {2 * rank};
-  surg_value *hit = surg__b_cast(b, op2(b, "Or", front, back), SURG_INT64);
-  surg_value *at = op2(b, "Reshape", hit, surg__b_ints(b, dims, 3));
+  surg_value *hits = surg__bi_hits(b, surg__bi_wide(b, axes.v), x.rank);
+  surg_value *at = op2(b, "Reshape", hits, surg__b_ints(b, dims, 3));
   surg_value *pads = op2(b, "Reshape", surg__b_get(b, "p"), surg__b_ints(b, split, 3));
-  surg_value *full = reduced(b, "ReduceSum", op2(b, "Mul", at, pads), 1);
+  surg_value *full = surg__bi_sum(b, op2(b, "Mul", at, pads), 1);
   surg_value *const in[3] = {x.v, op2(b, "Reshape", full, surg__b_ints(b, all, 1)),
                              surg__b_get(b, "v")};
   surg_value *y = surg__b_node(b, "Pad", in, in[2] ? 3 : 2);

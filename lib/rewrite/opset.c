@@ -151,6 +151,18 @@ static bool widen(mover *v, surg_node *n, const surg_schema *from, const surg_sc
   return true;
 }
 
+/* Rewrites leave behind what computed axes and sizes: what nobody reads need not be moved. */
+static bool drop_unread(mover *v, surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *o = surg_node_output(n, i);
+    if (o && (surg_value_first_use(o) || surg_value_is_pinned(o))) return false;
+  }
+  if (surg_node_erase(n)) return false;
+  v->changed = true;
+  surg_pass_count(v->pass, "nodes that nobody reads", 1);
+  return true;
+}
+
 /* Whether a node that fits would have to be edited all the same. */
 static bool needs_edit(const surg_node *n, const surg_schema *from, const surg_schema *to) {
   for (size_t i = 0; i < surg_node_attr_count(n); i++)
@@ -185,7 +197,7 @@ static void visit(mover *v, surg_node *n) {
   }
   if (!done && !v->failed && kept) rule_why = "the node is protected";
   else if (!done && !v->failed)
-    done = rewrite(v, n, &rule_why) || (to && !v->failed && widen(v, n, from, to));
+    done = drop_unread(v, n) || rewrite(v, n, &rule_why) || (to && !v->failed && widen(v, n, from, to));
   if (!done && !v->failed) {
     if (rule_why) surg__buf_printf(&text, "; the nearest rule: %s", rule_why);
     block(v, n, text.failed || !text.p ? "it cannot be moved" : text.p);

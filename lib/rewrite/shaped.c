@@ -202,6 +202,11 @@ surg__bt surg__bt_steps(surg__builder *b, surg__bdim n, surg__bdim step, int dty
     b->status = SURG_ENOMEM;
     return x;
   }
+  if (b->m->opset < 11) {
+    x.v = surg__b_counting(b, surg__bd_vector(b, &n, 1));
+    if (dtype != SURG_INT64) x.v = surg__b_cast(b, x.v, dtype);
+    return x;
+  }
   surg_value *const in[3] = {surg__b_scalar(b, dtype, 0), surg__bd_scalar(b, n, dtype).v,
                              surg__b_scalar(b, dtype, 1)};
   x.v = surg__b_node(b, "Range", in, 3);

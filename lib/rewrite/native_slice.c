@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slice, Split, Pad and Range whose bounds the model computes, for versions that want numbers: the
+ * elements are fetched by Gather, with indices that are computed. So only elements move, whatever
+ * they are. */
+#include "rewrite/native.h"
+
+#define MOST_INDICES 65536 /* of a constant */
+#define MOST_OUTPUTS 1024  /* of a Split */
+
+static surg_value *op2(surg__builder *b, const char *op, surg_value *x, surg_value *y) {
+  return surg__b_binary(b, op, x, y);
+}
+
+/* The integers bound to a name, where they are proven. */
+typedef struct numbers {
+  surg_value *v; /* NULL: absent */
+  bool known;
+  int64_t n; /* how many; -1: not known */
+  int64_t at[SURG_LIMIT_RANK];
+} numbers;
+
+/* False: no vector of int64 or int32 of a length that is known. */
+static bool read_numbers(const surg__builder *b, const char *name, numbers *out) {
+  surg__bt t;
+  surg_elem e[SURG_LIMIT_RANK];
+  *out = (numbers){.v = surg__b_get(b, name), .n = -1};
+  if (!out->v) return true;
+  if (!surg__bt_of(out->v, &t) || t.rank != 1 || t.d[0].n < 0 || t.d[0].n > SURG_LIMIT_RANK ||
+      (t.dtype != SURG_INT64 && t.dtype != SURG_INT32))
+    return false;
+  out->n = t.d[0].n;
+  out->known = surg_value_elements(out->v, e, SURG_LIMIT_RANK) == out->n;
+  for (int64_t i = 0; i < out->n && out->known; i++) {
+    out->known = e[i].known;
+    out->at[i] = e[i].value;
+  }
+  return true;
+}
+
+/* A number of the model: known, or a vector of one element. */
+typedef struct amount {
+  bool known;
+  int64_t n;
+  surg_value *v;
+} amount;
+
+static amount known(int64_t n) {
+  return (amount){.known = true, .n = n};
+}
+
+static surg_value *spelled(surg__builder *b, const amount *a) {
+  return a->known ? surg__b_ints(b, &a->n, 1) : a->v;
+}
+
+static amount number_of(surg__builder *b, const numbers *x, int64_t i) {
+  if (x->known) return known(x->at[i]);
+  return (amount){.v = surg__bi_at(b, surg__bi_wide(b, x->v), i)};
+}
+
+/* --- Slice --- */
+
+/* Elements first, first + step, ... of an axis. */
+typedef struct range {
+  amount start, end, step;
+} range;
+
+/* As surg__k_slice has it: bounds are clamped to what the step may reach. */
+static void clamp_range(int64_t dim, const range *r, int64_t *first, int64_t *n) {
+  int64_t start = r->start.n, end = r->end.n, step = r->step.n;
+  if (start < 0) start += dim;
+  if (end < 0) end += dim;
+  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
+  start = start < 0 ? 0 : start > high ? high : start;
+  end = end < low ? low : end > high ? high : end;
+  const uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+  const int64_t span = step > 0 ? end - start : start - end;
+  *first = start;
+  *n = span <= 0 || dim == 0 ? 0 : (int64_t)(1 + ((uint64_t)span - 1) / stride);
+}
+
+static surg__bt fixed_indices(surg__builder *b, int64_t first, int64_t n, int64_t step) {
+  double *at = surg__arena_array(b->m->arena, (size_t)n + 1, sizeof *at);
+  for (int64_t i = 0; at && i < n; i++) at[i] = (double)(first + i * step);
+  if (!at) b->status = SURG_ENOMEM;
+  return surg__bt_numbers(b, SURG_INT64, &n, at ? 1 : 0, at);
+}
+
+/* How many steps lie in a span: (span - 1) / step + 1, or 0. */
+static surg_value *steps_in(surg__builder *b, surg_value *span, surg_value *step) {
+  surg_value *q = op2(b, "Div", op2(b, "Sub", span, surg__bi(b, 1)), step);
+  surg_value *some = op2(b, "Less", surg__bi(b, 0), span);
+  return surg__bi_choose(b, some, op2(b, "Add", q, surg__bi(b, 1)), surg__bi(b, 0));
+}
+
+/* 1, or -1 where x is below 0. */
+static surg_value *sign_of(surg__builder *b, surg_value *x) {
+  return surg__bi_choose(b, op2(b, "Less", x, surg__bi(b, 0)), surg__bi(b, -1), surg__bi(b, 1));
+}
+
+static surg__bt computed_indices(surg__builder *b, const surg__bdim *dim, const range *r) {
+  surg_value *d = surg__bd_vector(b, dim, 1), *step = spelled(b, &r->step);
+  surg_value *start = surg__bi_wrap(b, spelled(b, &r->start), d);
+  surg_value *end = surg__bi_wrap(b, spelled(b, &r->end), d);
+  surg_value *zero = surg__bi(b, 0), *span, *stride = step;
+  if (r->step.known && r->step.n > 0) {
+    start = surg__bi_least(b, surg__bi_most(b, start, zero), d);
+    end = surg__bi_least(b, surg__bi_most(b, end, zero), d);
+    span = op2(b, "Sub", end, start);
+  } else {
+    surg_value *sign = sign_of(b, step);
+    /* Downwards both bounds are one less: from -1 to the last element. */
+    surg_value *low = surg__bi_least(b, sign, zero), *high = op2(b, "Add", d, low);
+    start = surg__bi_least(b, surg__bi_most(b, start, zero), high);
+    end = surg__bi_least(b, surg__bi_most(b, end, low), high);
+    span = op2(b, "Mul", op2(b, "Sub", end, start), sign);
+    stride = op2(b, "Mul", step, sign);
+  }
+  surg_value *n = steps_in(b, span, stride);
+  if (!surg__bd_filled(dim)) n = surg__bi_choose(b, op2(b, "Equal", d, zero), zero, n);
+  surg__bt at = surg__bt_range(b, surg__bd_of(n), SURG_INT64);
+  if (!r->step.known || r->step.n != 1) at.v = op2(b, "Mul", at.v, step);
+  at.v = op2(b, "Add", at.v, start);
+  return at;
+}
+
+static surg__bt sliced(surg__builder *b, surg__bt x, uint32_t axis, const range *r) {
+  const surg__bdim *d = &x.d[axis];
+  if (d->n < 0 || !r->start.known || !r->end.known || !r->step.known)
+    return surg__bt_gather(b, x, computed_indices(b, d, r), axis);
+  int64_t first, n;
+  clamp_range(d->n, r, &first, &n);
+  if (n == d->n && r->step.n > 0) return x;
+  if (n <= MOST_INDICES) return surg__bt_gather(b, x, fixed_indices(b, first, n, r->step.n), axis);
+  return surg__bt_gather(b, x, computed_indices(b, d, r), axis);
+}
+
+typedef struct slice {
+  surg__bt x;
+  numbers starts, ends, axes, steps;
+} slice;
+
+/* Of a tensor whose rank is not known what axes from the front need to know. */
+static bool read_unranked(const surg__builder *b, slice *s) {
+  int64_t last = -1;
+  surg_value *x = surg__b_get(b, "x");
+  if (!s->axes.known || !surg__b_dtype(x)) return false;
+  for (int64_t i = 0; i < s->axes.n; i++) {
+    if (s->axes.at[i] < 0 || s->axes.at[i] >= (int64_t)SURG__BT_RANK) return false;
+    if (s->axes.at[i] > last) last = s->axes.at[i];
+  }
+  s->x = (surg__bt){.v = x, .dtype = surg__b_dtype(x), .rank = (uint32_t)(last + 1)};
+  for (uint32_t i = 0; i < s->x.rank; i++)
+    s->x.d[i] = (surg__bdim){.n = -1, .of = x, .axis = i, .dim = {.value = -1}};
+  return true;
+}
+
+static bool read_slice(const surg__builder *b, slice *s) {
+  if (!read_numbers(b, "b", &s->starts) || !read_numbers(b, "e", &s->ends) ||
+      !read_numbers(b, "a", &s->axes) || !read_numbers(b, "s", &s->steps) || s->starts.n < 0 ||
+      s->ends.n != s->starts.n || b->m->opset < 9)
+    return false;
+  if (!surg__bt_get(b, "x", &s->x) && !read_unranked(b, s)) return false;
+  const int64_t n = s->starts.n;
+  if ((s->axes.v && s->axes.n != n) || (s->steps.v && s->steps.n != n) || n > (int64_t)s->x.rank)
+    return false;
+  for (int64_t i = 0; s->steps.known && i < n; i++)
+    if (s->steps.at[i] == 0 || s->steps.at[i] == INT64_MIN) return false;
+  for (int64_t i = 0; s->axes.known && i < n; i++) {
+    if (s->axes.at[i] < 0) s->axes.at[i] += s->x.rank;
+    if (s->axes.at[i] < 0 || s->axes.at[i] >= (int64_t)s->x.rank) return false;
+  }
+  return true;
+}
+
+/* Of each axis what the number for it is, and `other` where none is: [rank]. */
+static surg_value *spread(surg__builder *b, surg_value *hits, surg_value *named, const numbers *x,
+                          surg_value *other) {
+  const int64_t column[2] = {x->n, 1};
+  surg_value *v = surg__bi_reshape(b, surg__bi_wide(b, x->v), column, 2);
+  surg_value *sum = surg__bi_sum(b, op2(b, "Mul", hits, v), 0);
+  return surg__bi_choose(b, named, sum, other);
+}
+
+/* Where the axes are computed, too, each axis has its own three numbers. */
+static surg__bt slice_anywhere(surg__builder *b, const slice *s) {
+  const uint32_t rank = s->x.rank;
+  surg_value *hits = surg__bi_hits(b, surg__bi_wide(b, s->axes.v), rank);
+  surg_value *named = op2(b, "Less", surg__bi(b, 0), surg__bi_sum(b, hits, 0));
+  surg_value *starts = spread(b, hits, named, &s->starts, surg__bi(b, 0));
+  surg_value *ends = spread(b, hits, named, &s->ends, surg__b_unary(b, "Shape", s->x.v));
+  surg_value *steps = s->steps.v ? spread(b, hits, named, &s->steps, surg__bi(b, 1)) : NULL;
+  surg__bt y = s->x;
+  for (uint32_t i = 0; i < rank; i++) {
+    const range r = {{.v = surg__bi_at(b, starts, i)},
+                     {.v = surg__bi_at(b, ends, i)},
+                     steps ? (amount){.v = surg__bi_at(b, steps, i)} : known(1)};
+    y = sliced(b, y, i, &r);
+  }
+  return y;
+}
+
+/* y = Slice (x, b, e, a, s) */
+static surg_status slice_by_gather(surg__builder *b) {
+  slice s;
+  if (!read_slice(b, &s) || (s.axes.v && !s.axes.known && s.axes.n == 0)) return SURG_EUNSUPPORTED;
+  surg__bt y = s.x;
+  if (s.axes.v && !s.axes.known) {
+    y = slice_anywhere(b, &s);
+  } else {
+    for (int64_t i = 0; i < s.starts.n; i++) {
+      const range r = {number_of(b, &s.starts, i), number_of(b, &s.ends, i),
+                       s.steps.v ? number_of(b, &s.steps, i) : known(1)};
+      y = sliced(b, y, s.axes.v ? (uint32_t)s.axes.at[i] : (uint32_t)i, &r);
+    }
+  }
+  surg__bt_result(b, "y", y);
+  return b->status;
+}
+
+/* --- Split --- */
+
+/* An output of the matched node is made by the node of `v` from here on. */
+static void take(surg__builder *b, surg_value *old, surg_value *v) {
+  size_t index;
+  if (b->status || !old) return;
+  surg_node *n = surg_value_producer(v, &index);
+  b->status = surg_node_take_output(n, index, old);
+}
+
+/* The part of x from `lo` up to `hi`; axes that count from the end are there from 11 on. */
+static surg_value *part_of(surg__builder *b, surg_value *x, int64_t axis, surg_value *lo,
+                           surg_value *hi) {
+  surg_value *const in[4] = {x, lo, hi, surg__b_ints(b, &axis, 1)};
+  return surg__b_node(b, "Slice", in, 4);
+}
+
+/* ... = Split <axis> (x, sizes), or into num_outputs parts: each is a Slice. */
+static surg_status split_to_slices(surg__builder *b) {
+  surg_node *n = surg__b_matched(b);
+  surg_value *x = surg_node_input(n, 0), *sizes = surg_node_input(n, 1);
+  const int64_t outputs = (int64_t)surg_node_output_count(n);
+  const int64_t axis = surg_node_int(n, "axis", 0), zero = 0;
+  if (!surg__b_attrs_known(b) || b->m->opset < 11 || outputs > MOST_OUTPUTS ||
+      surg_node_int(n, "num_outputs", outputs) != outputs)
+    return SURG_EUNSUPPORTED;
+  surg_value **parts = surg__arena_array(b->m->arena, (size_t)outputs + 1, sizeof *parts);
+  if (!parts) return SURG_ENOMEM;
+  surg_value *from = surg__b_ints(b, &zero, 1), *part = NULL;
+  if (!sizes) { /* equal parts, the last one perhaps smaller */
+    const int64_t round_up = outputs - 1;
+    surg_value *whole = surg__bi_at(b, surg__b_unary(b, "Shape", x), axis);
+    part = op2(b, "Div", op2(b, "Add", whole, surg__bi(b, round_up)), surg__bi(b, outputs));
+  }
+  for (int64_t i = 0; i < outputs && !b->status; i++) {
+    if (sizes) part = surg__bi_at(b, sizes, i);
+    surg_value *to = i == 0 ? part : op2(b, "Add", from, part);
+    parts[i] = part_of(b, x, axis, from, to);
+    from = to;
+  }
+  for (int64_t i = 0; i < outputs && !b->status; i++)
+    take(b, surg_node_output(n, (size_t)i), parts[i]);
+  return b->status;
+}
+
+/* ... = Split <...> (x): as many parts as there are outputs, which is to be said from 18 on. */
+static surg_status split_counted(surg__builder *b) {
+  surg_node *n = surg__b_matched(b);
+  const size_t outputs = surg_node_output_count(n);
+  surg_value *y = surg__b_unary(b, "Split", surg_node_input(n, 0));
+  if (b->status) return b->status;
+  surg_node *made = surg_value_producer(y, NULL);
+  for (size_t i = 0; i < surg_node_attr_count(n) && !b->status; i++)
+    b->status = surg_node_copy_attr(made, surg_node_attr_at(n, i));
+  surg__b_set_int(b, y, "num_outputs", (int64_t)outputs);
+  for (size_t i = 0; i < outputs && !b->status; i++) {
+    surg_value *old = surg_node_output(n, i);
+    if (old) b->status = surg_node_take_output(made, i, old);
+  }
+  return b->status;
+}
+
+/* --- Pad --- */
+
+typedef enum fill { FILL_CONSTANT, FILL_EDGE, FILL_REFLECT, FILL_WRAP } fill;
+
+static bool read_fill(const surg__builder *b, fill *mode) {
+  static const char *const names[] = {"constant", "edge", "reflect", "wrap"};
+  const surg__rvalue m = surg__b_data(b, "m");
+  if (m.kind != SURG__R_STRING) return false;
+  for (int i = 0; i < 4; i++)
+    if (m.s.n == strlen(names[i]) && !memcmp(m.s.p, names[i], m.s.n)) {
+      *mode = (fill)i;
+      return true;
+    }
+  return false;
+}
+
+/* Where what stands at `at` comes from; d: the size of the axis, which is where the fill stands. */
+static surg_value *source(surg__builder *b, fill mode, surg_value *at, surg_value *d) {
+  surg_value *zero = surg__bi(b, 0), *one = surg__bi(b, 1);
+  surg_value *last = op2(b, "Sub", d, one);
+  switch (mode) {
+    case FILL_EDGE: return surg__bi_least(b, surg__bi_most(b, at, zero), last);
+    case FILL_REFLECT: {
+      surg_value *back = op2(b, "Sub", op2(b, "Add", last, last), at);
+      surg_value *up = surg__bi_choose(b, op2(b, "Less", last, at), back, at);
+      return surg__bi_choose(b, op2(b, "Less", at, zero), op2(b, "Sub", zero, at), up);
+    }
+    case FILL_WRAP: {
+      surg_value *low = surg__bi_wrap(b, at, d);
+      return surg__bi_choose(b, op2(b, "Less", last, low), op2(b, "Sub", low, d), low);
+    }
+    default: break;
+  }
+  /* Before the first element is behind the last one. */
+  surg_value *in = surg__bi_choose(b, op2(b, "Less", at, zero), d, at);
+  return surg__bi_least(b, in, d);
+}
+
+/* One axis. In mode constant the fill stands behind the last element, and is fetched from there. */
+static surg__bt padded(surg__builder *b, surg__bt x, uint32_t axis, fill mode, surg__bt value,
+                       amount before, amount after) {
+  const surg__bdim d = x.d[axis];
+  surg_value *size = surg__bd_vector(b, &d, 1), *lead = spelled(b, &before);
+  surg__bdim n = surg__bd_of(op2(b, "Add", op2(b, "Add", size, lead), spelled(b, &after)));
+  if (d.n >= 0 && before.known && after.known && d.n + before.n + after.n >= 0)
+    n = surg__bd(d.n + before.n + after.n);
+  if (mode == FILL_CONSTANT) {
+    surg__bdim sizes[SURG__BT_RANK];
+    for (uint32_t i = 0; i < x.rank; i++) sizes[i] = i == axis ? surg__bd(1) : x.d[i];
+    const surg__bt both[2] = {x, surg__bt_expand(b, value, sizes, x.rank)};
+    x = surg__bt_concat(b, both, 2, axis);
+  }
+  surg__bt at = surg__bt_range(b, n, SURG_INT64);
+  at.v = source(b, mode, op2(b, "Sub", at.v, lead), size);
+  return surg__bt_gather(b, x, at, axis);
+}
+
+/* y = Pad <mode = m> (x, p, v) */
+static surg_status pad_by_gather(surg__builder *b) {
+  surg__bt x, value = {0};
+  numbers pads;
+  fill mode;
+  if (!surg__bt_get(b, "x", &x) || !read_numbers(b, "p", &pads) || !read_fill(b, &mode) ||
+      pads.n != 2 * (int64_t)x.rank || b->m->opset < 9)
+    return SURG_EUNSUPPORTED;
+  for (int64_t i = 0; pads.known && i < pads.n; i++)
+    if (pads.at[i] > INT32_MAX || pads.at[i] < INT32_MIN) return SURG_EUNSUPPORTED;
+  if (surg__b_get(b, "v")) {
+    if (!surg__bt_get(b, "v", &value)) return SURG_EUNSUPPORTED;
+    value = surg__bt_reshape(b, value, NULL, 0);
+  } else if (mode == FILL_CONSTANT) {
+    if (x.dtype == SURG_STRING || surg__dtype_bits(x.dtype) < 8) return SURG_EUNSUPPORTED;
+    value = surg__bt_scalar(b, x.dtype, 0);
+  }
+  surg__bt y = x;
+  for (uint32_t i = 0; i < x.rank; i++) {
+    if (pads.known && pads.at[i] == 0 && pads.at[x.rank + i] == 0) continue;
+    y = padded(b, y, i, mode, value, number_of(b, &pads, i), number_of(b, &pads, x.rank + i));
+  }
+  surg__bt_result(b, "y", y);
+  return b->status;
+}
+
+/* --- Range --- */
+
+static surg_value *one_of(surg__builder *b, const char *name) {
+  const int64_t one = 1;
+  return surg__bi_reshape(b, surg__b_get(b, name), &one, 1);
+}
+
+/* How many steps of floats: computed in double, as runtimes do. */
+static surg_value *float_steps(surg__builder *b, surg_value *span, surg_value *step) {
+  surg_value *q = op2(b, "Div", surg__b_cast(b, span, SURG_DOUBLE), surg__b_cast(b, step, SURG_DOUBLE));
+  surg_value *n = surg__b_cast(b, surg__b_unary(b, "Ceil", q), SURG_INT64);
+  return surg__bi_most(b, n, surg__bi(b, 0));
+}
+
+/* y = Range (a, l, d) */
+static surg_status range_by_counting(surg__builder *b) {
+  surg__bt from;
+  surg_elem e[2];
+  if (!surg__bt_get(b, "a", &from) || b->m->opset < 9) return SURG_EUNSUPPORTED;
+  const int t = from.dtype;
+  const bool real = t == SURG_FLOAT || t == SURG_DOUBLE;
+  if (!real && t != SURG_INT64 && t != SURG_INT32 && t != SURG_INT16) return SURG_EUNSUPPORTED;
+  surg_value *start = one_of(b, "a"), *limit = one_of(b, "l"), *step = one_of(b, "d");
+  if (!real && t != SURG_INT64) {
+    start = surg__b_cast(b, start, SURG_INT64);
+    limit = surg__b_cast(b, limit, SURG_INT64);
+    step = surg__b_cast(b, step, SURG_INT64);
+  }
+  const bool from_zero = !real && surg_value_elements(surg__b_get(b, "a"), e, 1) == 1 &&
+                         e[0].known && e[0].value == 0;
+  const bool by_one = !real && surg_value_elements(surg__b_get(b, "d"), e, 1) == 1 &&
+                      e[0].known && e[0].value == 1;
+  surg_value *span = from_zero ? limit : op2(b, "Sub", limit, start), *n;
+  if (real) {
+    n = float_steps(b, span, step);
+  } else if (by_one) {
+    n = surg__bi_most(b, span, surg__bi(b, 0));
+  } else {
+    surg_value *sign = sign_of(b, step);
+    n = steps_in(b, op2(b, "Mul", span, sign), op2(b, "Mul", step, sign));
+  }
+  surg_value *y = surg__bt_range(b, surg__bd_of(n), real ? t : SURG_INT64).v;
+  if (!by_one) y = op2(b, "Mul", y, step);
+  if (!from_zero) y = op2(b, "Add", y, start);
+  if (!real && t != SURG_INT64) y = surg__b_cast(b, y, t);
+  surg__b_result(b, "y", y);
+  return b->status;
+}
+
+const surg__native surg__natives_slice[] = {
+    {"slice_by_gather", slice_by_gather, "Slice with bounds that the model computes, by Gather"},
+    {"split_to_slices", split_to_slices, "Split as a Slice for each part"},
+    {"split_counted", split_counted, "Split that says how many parts there are"},
+    {"pad_by_gather", pad_by_gather, "Pad by Gather, in every mode"},
+    {"range_by_counting", range_by_counting, "Range from numbers that count from 0"},
+    {NULL, NULL, NULL},
+};
