@@ -278,7 +278,7 @@ static surg_status one_hot(surg__builder *b) {
   if (axis < 0 || axis > (int64_t)i.rank) return SURG_EUNSUPPORTED;
   surg_value *n = surg__bi_reshape(b, wide(b, depth).v, &one, 1);
   surg__bt at = wide(b, i);
-  if (fold) at.v = surg__bi_wrap(b, at.v, n);
+  if (fold) at.v = surg__bi_wrap(b, at.v, surg__bi_reshape(b, n, NULL, 0)); /* of any rank */
   at = surg__bt_unsqueeze(b, at, (uint32_t)axis);
   surg__bt count = surg__bt_range(b, surg__bd_of(n), SURG_INT64);
   int64_t dims[SURG__BT_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
@@ -367,6 +367,14 @@ static surg_status scatter_nd_rows(surg__builder *b) {
   if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
       !tuples_fit(&x, &i, 0) || b->m->opset < 9)
     return SURG_EUNSUPPORTED;
+  for (uint32_t k = 0; k < x.rank; k++) {
+    if (x.d[k].n == 0) { /* there is nothing to write to */
+      surg__b_result(b, "y", surg__b_unary(b, "Identity", x.v));
+      return b->status;
+    }
+    /* A 0 beyond the two axes of a matrix cannot be told to Reshape. */
+    if (k >= 2 && !surg__bd_filled(&x.d[k])) return SURG_EUNSUPPORTED;
+  }
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
   const surg__bdim width = product(b, &x, length, x.rank), n = product(b, &i, 0, i.rank - 1);
   const surg__bdim whole[2] = {product(b, &x, 0, length), width}, rows[2] = {n, width};

@@ -141,6 +141,7 @@ static const shape_row rows[] = {
     {"Tile", "*; R=reps", ""},
     {"Tile", "*1+; -=few; -=axis0", ""},
     {"Expand", "*; R=expand", ""},
+    {"Expand", "-; 1=sizes", ""},
     {"Where", "~; *; ~", ""},
     {"Sum", "*; ...", ""},
     {"Max", "*; ...", ""},
