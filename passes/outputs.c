@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "values.h"
+
 #define TEXT 1024
 
 static bool listed(surg_pass_ctx *p, const char *option, const char *name) {
@@ -26,19 +28,11 @@ static bool is_output(const surg_graph *g, const char *name) {
 
 /* What a name that is not what the option needs may be instead. */
 static void hint(surg_pass_ctx *p, const surg_graph *main, const char *name, char *out) {
-  const surg_model *m = surg_pass_model(p);
-  *out = 0;
   if (surg_graph_find_value(main, name)) {
     snprintf(out, TEXT, "; it is a value, and add= would make it one");
     return;
   }
-  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
-    if (!surg_graph_find_value(g, name)) continue;
-    snprintf(out, TEXT, "; it is a value of a subgraph or function");
-    return;
-  }
-  const char *near = surg_pass_nearest_value(p, main, name);
-  if (near) snprintf(out, TEXT, "; did you mean '%.300s'?", near);
+  values_hint(p, main, name, out, TEXT);
 }
 
 static surg_pass_result unknown(surg_pass_ctx *p, const surg_graph *g, const char *option,

@@ -38,7 +38,8 @@ static bool is_parameter(const surg_value *v) {
 
 bool prune_unwanted(const prune *pr, const surg_value *v) {
   return surg_value_use_count(v, 1) == 0 && !surg_value_is_pinned(v) &&
-         !surg_pass_keeps_value(pr->p, v) && !is_parameter(v);
+         !surg_pass_keeps_value(pr->p, v) && !is_parameter(v) &&
+         !(pr->wanted && pr->wanted(pr, v));
 }
 
 static bool dead(const prune *pr, const surg_node *n) {
@@ -78,6 +79,7 @@ static void sweep_nodes(prune *pr, surg_graph *g, unsigned depth) {
       if (prune_may(pr)) prune_did(pr, surg_node_erase(n), "nodes");
       continue;
     }
+    if (pr->plain) continue;
     prune_node_outputs(pr, n);
     trim_inputs(pr, n);
     sweep_subgraphs(pr, n, depth);
@@ -127,20 +129,24 @@ static void sweep_strays(prune *pr, surg_graph *g) {
   surg_pass_count(pr->p, "value_info entries", n);
 }
 
+void prune_all(prune *pr, bool inputs) {
+  surg_graph *g = NULL;
+  sweep_nodes(pr, surg_model_graph(pr->m), 0);
+  for (size_t i = 0; i < surg_model_function_count(pr->m) && !pr->stop && !pr->plain; i++)
+    sweep_nodes(pr, surg_function_graph(surg_model_function(pr->m, i)), 0);
+  if (!pr->stop) sweep_inputs(pr, inputs);
+  while (!pr->stop && (g = surg_model_next_graph(pr->m, g))) {
+    sweep_initializers(pr, g);
+    if (!pr->stop) sweep_strays(pr, g);
+  }
+  if (!pr->stop) prune_functions(pr);
+  if (!pr->stop) prune_imports(pr);
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   prune pr = {.p = p, .m = surg_pass_model(p)};
-  surg_graph *g = NULL;
-  sweep_nodes(&pr, surg_model_graph(pr.m), 0);
-  for (size_t i = 0; i < surg_model_function_count(pr.m) && !pr.stop; i++)
-    sweep_nodes(&pr, surg_function_graph(surg_model_function(pr.m, i)), 0);
-  if (!pr.stop) sweep_inputs(&pr, surg_pass_bool(p, "inputs"));
-  while (!pr.stop && (g = surg_model_next_graph(pr.m, g))) {
-    sweep_initializers(&pr, g);
-    if (!pr.stop) sweep_strays(&pr, g);
-  }
-  if (!pr.stop) prune_functions(&pr);
-  if (!pr.stop) prune_imports(&pr);
+  prune_all(&pr, surg_pass_bool(p, "inputs"));
   if (pr.failed) return SURG_PASS_FAILED;
   return pr.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }

@@ -12,6 +12,9 @@ typedef struct prune {
   surg_pass_ctx *p;
   surg_model *m;
   const char *domain; /* prune_imports: of this domain alone; NULL: of all */
+  bool plain; /* nodes that stay are not touched: dead ones and weights alone go */
+  bool (*wanted)(const struct prune *pr, const surg_value *v); /* what stays, too; or NULL */
+  const void *user;
   bool changed;
   bool stop; /* no more rewrites are allowed, or something failed: see failed */
   bool failed;
@@ -24,6 +27,8 @@ bool prune_may(prune *pr);
 /* Whether nothing needs the value: no reader, no output entry, no wish of the user. */
 bool prune_unwanted(const prune *pr, const surg_value *v);
 
+/* All of it; `inputs`: of the model as well. */
+void prune_all(prune *pr, bool inputs);
 void prune_node_outputs(prune *pr, surg_node *n);
 void prune_functions(prune *pr);
 void prune_imports(prune *pr);

@@ -100,7 +100,7 @@ static const char help[] =
     "usage: onnxsurg [--pass PIPELINE] IN OUT\n"
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
-    "       onnxsurg check|info|cat|ops|passes|rules|run|verify|reduce ...\n"
+    "       onnxsurg check|info|cat|ops|passes|rules|run|verify|reduce|merge ...\n"
     "                               (each has its own --help)\n"
     "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"
     "\n"

@@ -25,7 +25,7 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
     {"cat", cmd_cat},       {"check", cmd_check},   {"info", cmd_info},
-    {"ops", cmd_ops},       {"passes", cmd_passes}, {"reduce", cmd_reduce},
+    {"merge", cmd_merge}, {"ops", cmd_ops},       {"passes", cmd_passes}, {"reduce", cmd_reduce},
     {"rules", cmd_rules}, {"run", cmd_run}, {"verify", cmd_verify}};
 
 /* Output files are unnamed until complete, so nothing has to be removed here. */

@@ -242,6 +242,16 @@ typedef struct surg_save_options {
   bool no_fsync;
 } surg_save_options;
 
+/* How surg_model_merge joins two models. */
+typedef struct surg_merge_options {
+  uint32_t size;           /* sizeof(surg_merge_options) */
+  const char *prefix;      /* of all names of the second model; NULL: none */
+  const char *const *from; /* values of the first model, and the inputs of the second ... */
+  const char *const *to;   /* ... that they stand for */
+  size_t n;
+  bool keep_outputs; /* outputs of the first model stay, connected or not */
+} surg_merge_options;
+
 typedef enum surg_severity { SURG_NOTE = 0, SURG_WARNING = 1, SURG_ERROR = 2 } surg_severity;
 
 /* Receives each diagnostic as one located, escaped line without a newline:

@@ -161,3 +161,24 @@ surg_status surg_node_copy_attr(surg_node *n, const surg_attr *a) {
   /* Values never change once made, so they are shared; bytes of the source are, too. */
   return put(n, a->name, a);
 }
+
+surg_status surg_node_rename_attr(surg_node *n, const char *name, const char *to) {
+  surg_status s = ready(n, name);
+  if (s != SURG_OK) return s;
+  if (!to || !to[0]) return SURG_EUSAGE;
+  surg_attr *a = surg__attr_find(n, name, NULL);
+  if (!a) return SURG_ENOTFOUND;
+  if (strcmp(name, to) == 0) return SURG_OK;
+  if (surg__attr_find(n, to, NULL))
+    return surg__node_error(n, SURG_EINVALID, "has an attribute %s already",
+                            surg__q(n->graph->model->ctx, to));
+  const char *label = surg__intern_user(n->graph->model, to, &s);
+  if (!label) return s;
+  a->name = label;
+  a->dirty = true;
+  a->src = (surg__src){0};
+  n->attrs_dirty = true;
+  surg__touch_node(n);
+  surg__emit(n->graph->model, SURG_EVENT_SET_ATTR, n->graph, n, NULL, NULL, NULL);
+  return SURG_OK;
+}

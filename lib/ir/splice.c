@@ -82,8 +82,8 @@ static bool copy_values(splice *s, surg_graph *g) {
 
 /* What a reference to an attribute of the function stands for; NULL: nothing, it goes. */
 static const surg_attr *resolve(const splice *s, const surg_attr *a) {
-  if (!surg_attr_ref(a) || !s->function) return a;
-  const surg_attr *given = s->call ? surg__attr_find(s->call, a->ref, NULL) : NULL;
+  if (!surg_attr_ref(a) || !s->function || !s->call) return a;
+  const surg_attr *given = surg__attr_find(s->call, a->ref, NULL);
   for (size_t i = 0; !given && i < s->function->defaults.count; i++)
     if (strcmp(s->function->defaults.items[i]->name, a->ref) == 0)
       given = s->function->defaults.items[i];

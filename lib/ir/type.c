@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types. Immutable once made. */
 #include "ir/edit.h"
+#include "base/limits.h"
 #include "ir/expr.h"
 
 surg_type *surg__type_new(surg_model *m, surg_type_kind kind) {
@@ -126,4 +127,57 @@ bool surg_type_equal(const surg_type *a, const surg_type *b) {
     b = b->elem;
   }
   return a == b;
+}
+
+/* --- other names for dims --- */
+
+static size_t renamed(const surg_dim *d, const char *const *from, size_t n) {
+  size_t i = 0;
+  while (i < n && !(d->param && strcmp(d->param, from[i]) == 0)) i++;
+  return i;
+}
+
+/* One level of a type, its dims renamed; `t` itself where none is. */
+static const surg_type *rename_level(surg_model *m, const surg_type *t, const char *const *from,
+                                     const char *const *to, size_t n) {
+  uint32_t i = 0;
+  while (i < t->rank && t->dims && renamed(&t->dims[i], from, n) == n) i++;
+  if (i == t->rank || !t->dims) return t;
+  surg_type *c = surg__type_new(m, t->kind);
+  surg_dim *dims = c ? surg__copy(m, t->dims, t->rank, sizeof *dims) : NULL;
+  if (!dims) return NULL;
+  *c = *t;
+  c->dims = dims;
+  for (; i < t->rank; i++) {
+    const size_t k = renamed(&dims[i], from, n);
+    surg_status s;
+    if (k == n) continue;
+    dims[i] = (surg_dim){.value = -1, .param = surg__intern_user(m, to[k], &s)};
+    if (!dims[i].param) return NULL;
+  }
+  return c;
+}
+
+const surg_type *surg_type_rename_dims(surg_model *m, const surg_type *t, const char *const *from,
+                                       const char *const *to, size_t n) {
+  if (!surg__model_ok(m) || !t || t->model != m || (n && (!from || !to))) return NULL;
+  const surg_type *levels[SURG_LIMIT_DEPTH];
+  size_t depth = 0;
+  while (t->elem && depth < SURG_LIMIT_DEPTH) {
+    levels[depth++] = t;
+    t = t->elem;
+  }
+  const surg_type *made = rename_level(m, t, from, to, n);
+  while (made && depth-- > 0) {
+    if (made == levels[depth]->elem) {
+      made = levels[depth];
+      continue;
+    }
+    surg_type *c = surg__type_new(m, levels[depth]->kind);
+    if (!c) return NULL;
+    *c = *levels[depth];
+    c->elem = made;
+    made = c;
+  }
+  return made;
 }

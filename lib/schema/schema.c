@@ -111,3 +111,19 @@ const surg_schema *surg__schema_versions(int op, size_t *count) {
   *count = surg__op_index[op].count;
   return &surg__schemas[surg__op_index[op].first];
 }
+
+size_t surg_schema_attr_count(const surg_schema *s) {
+  return s ? s->n_attrs : 0;
+}
+
+const char *surg_schema_attr_name(const surg_schema *s, size_t i) {
+  return s && i < s->n_attrs ? s->attrs[i].name : NULL;
+}
+
+surg_attr_kind surg_schema_attr_kind(const surg_schema *s, size_t i) {
+  return s && i < s->n_attrs ? s->attrs[i].kind : SURG_ATTR_UNDEFINED;
+}
+
+bool surg_schema_attr_required(const surg_schema *s, size_t i) {
+  return s && i < s->n_attrs && s->attrs[i].required;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See domains.h. */
+#include "domains.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool default_domain(const char *d) {
+  return !*d || strcmp(d, "ai.onnx") == 0;
+}
+
+const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op) {
+  const char *dot = strrchr(spec, '.');
+  *op = dot ? dot + 1 : spec;
+  const size_t n = dot ? (size_t)(dot - spec) : 0;
+  char *domain = surg_pass_alloc(p, n + 1);
+  if (!domain) return NULL;
+  memcpy(domain, spec, n);
+  return default_domain(domain) ? "" : domain;
+}
+
+surg_status domains_import(surg_graph *g, const char *domain, int64_t version) {
+  surg_function *f = surg_graph_function(g);
+  if (surg_graph_opset(g, domain) != 0) return SURG_OK;
+  return f ? surg_function_set_opset(f, domain, version)
+           : surg_model_set_opset(surg_graph_model(g), domain, version);
+}
+
+static size_t attr_of(const surg_schema *s, const char *name) {
+  size_t i = 0;
+  while (i < surg_schema_attr_count(s) && strcmp(surg_schema_attr_name(s, i), name) != 0) i++;
+  return i;
+}
+
+static bool attrs_fit(const surg_node *n, const surg_schema *s, char *text, size_t size) {
+  for (size_t i = 0; i < surg_node_attr_count(n); i++) {
+    const surg_attr *a = surg_node_attr_at(n, i);
+    const size_t k = attr_of(s, surg_attr_name(a));
+    if (k == surg_schema_attr_count(s)) {
+      snprintf(text, size, "%s has no attribute '%.100s'", surg_schema_name(s), surg_attr_name(a));
+      return false;
+    }
+    if (surg_schema_attr_kind(s, k) != surg_attr_get_kind(a)) {
+      snprintf(text, size, "attribute '%.100s' is of another kind than %s takes",
+               surg_attr_name(a), surg_schema_name(s));
+      return false;
+    }
+  }
+  for (size_t k = 0; k < surg_schema_attr_count(s); k++) {
+    if (!surg_schema_attr_required(s, k) || surg_node_attr(n, surg_schema_attr_name(s, k)))
+      continue;
+    snprintf(text, size, "%s needs attribute '%s'", surg_schema_name(s),
+             surg_schema_attr_name(s, k));
+    return false;
+  }
+  return true;
+}
+
+bool domains_takes(const surg_node *n, char *text, size_t size) {
+  const surg_schema *s = surg_node_schema(n);
+  const char *domain = surg_node_domain(n);
+  if (!s && surg_node_class(n) == SURG_OP_CLASS_CUSTOM && surg_schema_newest(domain) > 0) {
+    snprintf(text, size, "there is no operator %.100s%s%.100s in opset %lld", domain,
+             *domain ? "." : "", surg_node_op_type(n),
+             (long long)surg_graph_opset(surg_node_graph(n), domain));
+    return false;
+  }
+  if (!s) return true;
+  const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
+  if (in < surg_schema_min_inputs(s) || in > surg_schema_max_inputs(s) ||
+      out < surg_schema_min_outputs(s) || out > surg_schema_max_outputs(s)) {
+    snprintf(text, size, "%s takes another number of inputs or outputs than %zu and %zu",
+             surg_schema_name(s), in, out);
+    return false;
+  }
+  return attrs_fit(n, s, text, size);
+}

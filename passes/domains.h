@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators and domains that a user names, for the passes that change what a node is. */
+#ifndef SURG_PASSES_DOMAINS_H
+#define SURG_PASSES_DOMAINS_H
+
+#include <onnxsurg/onnxsurg.h>
+
+/* The domain of "com.acme.Foo" ("" for ONNX's own), *op the rest. NULL: no memory. */
+const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op);
+/* Imports the domain in the scope of g if it is not: the default domain cannot be. */
+surg_status domains_import(surg_graph *g, const char *domain, int64_t version);
+/* Whether a node of an operator of ONNX has what the operator takes: else why not, in `text`. Of
+ * operators nobody knows nothing is asked. */
+bool domains_takes(const surg_node *n, char *text, size_t size);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See values.h. */
+#include "values.h"
+
+#include <stdio.h>
+
+void values_hint(surg_pass_ctx *p, const surg_graph *g, const char *name, char *out, size_t size) {
+  const surg_model *m = surg_pass_model(p);
+  *out = 0;
+  for (surg_graph *h = surg_model_next_graph(m, NULL); h; h = surg_model_next_graph(m, h)) {
+    if (h == g || !surg_graph_find_value(h, name)) continue;
+    snprintf(out, size, "; it is a value of a subgraph or function");
+    return;
+  }
+  const char *near = surg_pass_nearest_value(p, g, name);
+  if (near) snprintf(out, size, "; did you mean '%.300s'?", near);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg merge A B -o OUT`: two models as one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "cli.h"
+
+static const char help[] =
+    "usage: onnxsurg merge [OPTION]... A B -o OUT\n"
+    "Joins two models: what A gives goes into B. Without --connect, outputs of A\n"
+    "stand for the inputs of B that bear their names.\n"
+    "\n"
+    "  --connect VALUE:INPUT   a value of A, and the input of B it stands for\n"
+    "                          (repeatable)\n"
+    "  --prefix TEXT           put before all names of B\n"
+    "  --keep-outputs          outputs of A that are connected stay outputs\n"
+    "  --external-data NAME    write large weights to one file of this name\n"
+    "  -o, --output OUT        the file to write\n";
+
+enum { OPT_CONNECT = OPT_OWN, OPT_PREFIX, OPT_KEEP_OUTPUTS, OPT_EXTERNAL_DATA };
+
+static const struct option options[] = {{"connect", required_argument, NULL, OPT_CONNECT},
+                                        {"prefix", required_argument, NULL, OPT_PREFIX},
+                                        {"keep-outputs", no_argument, NULL, OPT_KEEP_OUTPUTS},
+                                        {"external-data", required_argument, NULL,
+                                         OPT_EXTERNAL_DATA},
+                                        {"output", required_argument, NULL, 'o'},
+                                        CLI_COMMON_OPTIONS,
+                                        {0}};
+
+typedef struct merging {
+  cli_common common;
+  surg_save_options save;
+  surg_merge_options how;
+  const char *out;
+  char **given; /* of --connect, as it was written */
+  size_t n_given;
+  const char **from, **to; /* copies */
+} merging;
+
+static int out_of_memory(void) {
+  fprintf(stderr, "onnxsurg: error: out of memory\n");
+  return EXIT_LIMIT;
+}
+
+static int take(merging *j, int o, char *arg) {
+  char **more;
+  switch (o) {
+    case OPT_CONNECT:
+      more = realloc(j->given, (j->n_given + 1) * sizeof *more);
+      if (!more) return out_of_memory();
+      j->given = more;
+      j->given[j->n_given++] = arg;
+      return EXIT_DONE;
+    case OPT_PREFIX:
+      j->how.prefix = arg;
+      return EXIT_DONE;
+    case OPT_KEEP_OUTPUTS:
+      j->how.keep_outputs = true;
+      return EXIT_DONE;
+    case OPT_EXTERNAL_DATA:
+      if (!*arg || strchr(arg, '/')) return cli_usage("--external-data takes a plain file name");
+      j->save.external_data = arg;
+      return EXIT_DONE;
+    case 'o':
+      if (j->out) return cli_usage("more than one output given");
+      j->out = arg;
+      return EXIT_DONE;
+    default:
+      return cli_common_option(&j->common, o, arg);
+  }
+}
+
+static bool push(merging *j, const char *from, size_t n, const char *to) {
+  char *a = strndup(from, n), *b = strdup(to);
+  if (!a || !b) {
+    free(a);
+    free(b);
+    return false;
+  }
+  j->from[j->how.n] = a;
+  j->to[j->how.n++] = b;
+  return true;
+}
+
+static bool is_input(const surg_model *b, const char *name) {
+  const surg_graph *g = surg_model_graph(b);
+  const surg_value *v = surg_graph_find_value(g, name);
+  return v && surg_value_is_input(v);
+}
+
+/* Names may have a colon themselves: it is split where both are found, else at the last one. */
+static int read_connection(merging *j, const surg_model *a, const surg_model *b, char *text) {
+  const char *at = NULL, *last = strrchr(text, ':');
+  for (const char *s = strchr(text, ':'); s && !at; s = strchr(s + 1, ':')) {
+    char *name = strndup(text, (size_t)(s - text));
+    if (!name) return out_of_memory();
+    if (surg_graph_find_value(surg_model_graph(a), name) && is_input(b, s + 1)) at = s;
+    free(name);
+  }
+  if (!at) at = last;
+  if (!at) return cli_usage("--connect takes VALUE:INPUT");
+  return push(j, text, (size_t)(at - text), at + 1) ? EXIT_DONE : out_of_memory();
+}
+
+/* Outputs of A and inputs of B that bear one name. */
+static int match_names(merging *j, const surg_model *a, const surg_model *b) {
+  const surg_graph *g = surg_model_graph(a);
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    const char *name = surg_value_name(surg_graph_output(g, i));
+    if (is_input(b, name) && !push(j, name, strlen(name), name)) return out_of_memory();
+  }
+  return j->how.n ? EXIT_DONE
+                  : cli_usage("no output of the first model bears the name of an input of the "
+                              "second: say --connect VALUE:INPUT");
+}
+
+static int connections(merging *j, const surg_model *a, const surg_model *b) {
+  const size_t n = j->n_given + surg_graph_output_count(surg_model_graph(a)) + 1;
+  j->from = calloc(n, sizeof *j->from);
+  j->to = calloc(n, sizeof *j->to);
+  if (!j->from || !j->to) return out_of_memory();
+  j->how.from = j->from;
+  j->how.to = j->to;
+  if (!j->n_given) return match_names(j, a, b);
+  int code = EXIT_DONE;
+  for (size_t i = 0; i < j->n_given && code == EXIT_DONE; i++)
+    code = read_connection(j, a, b, j->given[i]);
+  return code;
+}
+
+static int run(merging *j, surg_context *ctx, char **args) {
+  surg_model *a = NULL, *b = NULL;
+  surg_status s = surg_load(ctx, args[0], &j->common.load, &a);
+  if (s == SURG_OK) s = surg_load(ctx, args[1], &j->common.load, &b);
+  if (s == SURG_OK) s = surg_model_infer(a);
+  int code = s == SURG_OK ? connections(j, a, b) : cli_exit_code(s);
+  if (code == EXIT_DONE) {
+    s = surg_model_merge(a, b, &j->how);
+    if (s == SURG_OK) s = surg_model_verify(a);
+    if (s == SURG_OK) s = surg_save(a, j->out, &j->save);
+    code = cli_exit_code(s);
+  }
+  surg_model_free(b);
+  surg_model_free(a);
+  return code;
+}
+
+int cmd_merge(int argc, char **argv) {
+  merging j = {.save = {.size = sizeof j.save}, .how = {.size = sizeof j.how}};
+  int code = EXIT_DONE;
+  bool helped = false;
+  cli_common_init(&j.common);
+  opterr = 0;
+  for (int o; code == EXIT_DONE && !helped &&
+              (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
+    helped = o == OPT_HELP;
+    if (!helped) code = o == '?' ? cli_bad_option(argv, options) : take(&j, o, optarg);
+  }
+  if (helped) {
+    fputs(help, stdout);
+  } else if (code == EXIT_DONE) {
+    if (j.common.json) code = cli_usage("merge makes no report");
+    else if (argc - optind != 2) code = cli_usage("merge takes two models: `onnxsurg merge A B -o OUT`");
+    else if (!j.out || !*j.out) code = cli_usage("no output given: `onnxsurg merge A B -o OUT`");
+    else code = cli_check_folder(j.out);
+    surg_context *ctx = code == EXIT_DONE ? cli_context(&j.common) : NULL;
+    if (code == EXIT_DONE) code = ctx ? run(&j, ctx, argv + optind) : EXIT_LIMIT;
+    surg_context_free(ctx);
+  }
+  for (size_t i = 0; i < j.how.n; i++) {
+    free((char *)(uintptr_t)j.from[i]);
+    free((char *)(uintptr_t)j.to[i]);
+  }
+  free(j.from);
+  free(j.to);
+  free(j.given);
+  return cli_flush(code);
+}
