@@ -39,7 +39,7 @@ static int compute(run_job *j) {
   surg__maker maker = {.fill = j->fill, .state = j->how.seed, .size = 2, .dim_of = cli_dim_of,
                        .user = &j->how.dims};
   bool made = false;
-  surg_status s = surg__runner_open(&j->runner, &j->engine, j->m);
+  surg_status s = surg__exec_open(&j->runner, &j->engine, j->m);
   if (s == SURG_OK)
     s = surg__run_made(&j->runner, &maker, j->values.given, j->values.in, j->result, &made);
   if (s == SURG_OK) return EXIT_DONE;
@@ -65,7 +65,7 @@ static surg_status load(run_job *j, const char *path) {
 }
 
 static void finish(run_job *j) {
-  surg__runner_close(&j->runner);
+  surg__exec_close(&j->runner);
   cli_engine_close(&j->engine);
   run_free_times(j);
   cli_values_free(&j->values);

@@ -1,69 +1,202 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg verify A B`: whether two models compute the same. */
+/* `onnxsurg verify A B`: whether two models compute the same, or two engines of one. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "run/verify.h"
+#include "run_cli.h"
+#include "run_renames.h"
+
+#define SEEDS 2
 
 static const char help[] =
     "usage: onnxsurg verify A B [options]\n"
+    "       onnxsurg verify --engine builtin --engine ort A [options]\n"
     "Runs both models on equal inputs, random and adversarial ones (NaN, infinities,\n"
-    "signed zeros), at two sizes of symbolic dims, and compares their outputs, by\n"
-    "name, else by place. Exit code 0 when all agree, 1 when one differs or nothing\n"
-    "could be checked.\n"
+    "signed zeros), at two sizes of symbolic dims and at mixed ones, and compares\n"
+    "their outputs, by name, else by place. With two engines and one model, compares\n"
+    "the engines. Exit code 0 when all agree, 1 when one differs or nothing could be\n"
+    "checked.\n"
     "\n"
-    "  --runs N            seeds for each kind of input (1)\n"
+    "  --layers            where outputs differ: the first value that does, of those\n"
+    "                      that bear one name in both\n"
+    "  --log FILE          what `onnxsurg --log` wrote while it made B of A: values that\n"
+    "                      it renamed are matched, too\n"
+    "  --fill WORD         one kind of input instead of both: random, zeros, ones,\n"
+    "                      arange, adversarial\n"
+    "  --runs N            seeds for each kind of input (2)\n"
     "  --seed N            the first of them (1)\n"
-    "  --dim NAME=N        how long a symbolic dim is (2, then 3)\n"
-    "  --rtol X, --atol X  by how much floats may differ (1e-3, 1e-5)\n";
+    "  --dim NAME=N        how long a symbolic dim is (2, then 3, then mixed)\n"
+    "  --input NAME=FILE   an input that is given (see `onnxsurg run --help`)\n"
+    "  --inputs DIR        given inputs, of a folder or .npz file\n"
+    "  --rtol X, --atol X  by how much floats may differ (1e-3, 1e-5)\n"
+    "  --ulp N             ... or in steps of their type, alone or besides\n"
+    "  --ties              indices of ArgMax, ArgMin and TopK may differ where they\n"
+    "                      point at equal elements\n"
+    CLI_ENGINE_HELP
+    CLI_BUDGET_HELP
+    "  --json              print JSON\n";
 
 typedef struct job {
   cli_common common;
-  cli_dims dims;
+  cli_run how;
   surg__verify_options o;
+  surg__engine engines[2];
+  surg_model *m[2];
+  cli_values values;
+  surg__fill fill;
+  const char *log;
+  cli_renames renames;
 } job;
 
-static int show(const job *j, const surg__verify_report *r) {
+/* --- telling --- */
+
+static void put_verdict(const surg__verify_report *r, const surg__verify_output *o) {
+  char differs[32] = "-";
+  if (o->differs) snprintf(differs, sizeof differs, "%u of %u", o->differs, r->checked);
+  printf("%12s %9.3g %9.3g %9llu %9.6f  ", differs, o->worst.max_abs, o->worst.max_rel,
+         (unsigned long long)o->worst.max_ulp, o->worst.cosine);
+  cli_put(stdout, surg_value_name(o->value));
+  if (!o->differs && !o->tied) {
+    printf(": equal\n");
+    return;
+  }
+  printf(": %s", o->worst.why);
+  if (o->worst.differing > 1)
+    printf(" (and up to %llu of %llu elements)", (unsigned long long)o->worst.differing,
+           (unsigned long long)o->worst.elements);
+  if (o->tied && o->tied >= o->differs)
+    printf("; all of them are indices of elements that tie%s", o->differs ? ": see --ties" : "");
+  putchar('\n');
+}
+
+static void put_layer(const surg__verify_layer *l) {
+  if (!l->looked) {
+    printf("first difference: not found, since one does not run with all its values kept\n");
+    return;
+  }
+  if (!l->found) {
+    printf("first difference: none of %u values of one name differs when all are kept\n",
+           l->matched);
+    return;
+  }
+  printf("first difference: value %s: %s", l->name, l->distance.why);
+  printf("; max abs %.3g, max rel %.3g, max ulp %llu\n", l->distance.max_abs, l->distance.max_rel,
+         (unsigned long long)l->distance.max_ulp);
+  printf("  in the first:  %s\n  in the second: %s\n", l->at[0], l->at[1]);
+  printf("  %u values bear one name in both, %u of them agree\n", l->matched, l->equal);
+}
+
+static void show_text(const job *j, const surg__verify_report *r) {
+  bool head = false;
   for (size_t i = 0; i < r->n_outputs && r->checked > 0; i++) {
     const surg__verify_output *o = &r->outputs[i];
     if (j->common.quiet && !o->differs) continue;
-    cli_put(stdout, surg_value_name(o->value));
-    if (o->worst.other_shape)
-      printf(": differs: another type or shape\n");
-    else if (o->differs)
-      printf(": differs in %u of %u runs: up to %llu of %llu elements; max abs %.3g, max rel %.3g\n",
-             o->differs, r->checked, (unsigned long long)o->worst.differing,
-             (unsigned long long)o->worst.elements, o->worst.max_abs, o->worst.max_rel);
-    else
-      printf(": equal; max abs %.3g, max rel %.3g\n", o->worst.max_abs, o->worst.max_rel);
+    if (!head)
+      printf("%12s %9s %9s %9s %9s  output\n", "differs", "max abs", "max rel", "max ulp", "cosine");
+    head = true;
+    put_verdict(r, o);
   }
-  if (*r->failure) printf("the second model: %s\n", r->failure);
+  /* Reasons are escaped where they are made. */
+  if (*r->failure) printf("the second: %s\n", r->failure);
+  if (j->o.layers && !r->same && r->checked > 0 && !*r->failure) put_layer(&r->layer);
   if (r->checked == 0)
     printf("not checked: %s\n", r->skip_why);
   else if (!j->common.quiet)
-    printf("%u runs checked, %u not (the first model fails on their inputs)\n", r->checked,
-           r->skipped);
-  return r->same ? EXIT_DONE : EXIT_MODEL;
+    printf("%u runs checked, %u not (the first fails on their inputs)\n", r->checked, r->skipped);
 }
 
-static int verify(const job *j, const char *a, const char *b) {
-  surg_context *ctx = cli_context(&j->common);
-  surg_model *m[2] = {NULL, NULL};
+static json_t *numbers_json(const surg__distance *d) {
+  json_t *o = json_object();
+  json_object_set_new(o, "max_abs", json_real(d->max_abs));
+  json_object_set_new(o, "max_rel", json_real(d->max_rel));
+  json_object_set_new(o, "max_ulp", json_integer((json_int_t)d->max_ulp));
+  json_object_set_new(o, "cosine", json_real(d->cosine));
+  json_object_set_new(o, "differing", json_integer((json_int_t)d->differing));
+  json_object_set_new(o, "elements", json_integer((json_int_t)d->elements));
+  if (*d->why) json_object_set_new(o, "first", cli_text_json(d->why));
+  return o;
+}
+
+static void show_json(const job *j, const surg__verify_report *r) {
+  json_t *o = json_object(), *outputs = json_array();
+  json_object_set_new(o, "schema", json_integer(1));
+  json_object_set_new(o, "same", json_boolean(r->same));
+  json_object_set_new(o, "checked", json_integer(r->checked));
+  json_object_set_new(o, "skipped", json_integer(r->skipped));
+  if (r->skipped) json_object_set_new(o, "skip_why", cli_text_json(r->skip_why));
+  if (*r->failure) json_object_set_new(o, "failure", cli_text_json(r->failure));
+  for (size_t i = 0; i < r->n_outputs; i++) {
+    json_t *one = numbers_json(&r->outputs[i].worst);
+    json_object_set_new(one, "name", cli_text_json(surg_value_name(r->outputs[i].value)));
+    json_object_set_new(one, "differs", json_integer(r->outputs[i].differs));
+    json_object_set_new(one, "tied", json_integer(r->outputs[i].tied));
+    json_array_append_new(outputs, one);
+  }
+  json_object_set_new(o, "outputs", outputs);
+  if (j->o.layers && r->layer.found) {
+    json_t *l = numbers_json(&r->layer.distance);
+    json_object_set_new(l, "value", cli_text_json(r->layer.name));
+    json_object_set_new(l, "at", json_pack("[o, o]", cli_text_json(r->layer.at[0]),
+                                           cli_text_json(r->layer.at[1])));
+    json_object_set_new(l, "matched", json_integer(r->layer.matched));
+    json_object_set_new(l, "equal", json_integer(r->layer.equal));
+    json_object_set_new(o, "layer", l);
+  }
+  cli_print_json(o);
+}
+
+/* --- the comparison --- */
+
+static int compare(job *j, surg_context *ctx) {
   surg__verify_report report = {0};
-  if (!ctx) return EXIT_LIMIT;
-  surg_status s = surg_load(ctx, a, &j->common.load, &m[0]);
-  if (s == SURG_OK) s = surg_load(ctx, b, &j->common.load, &m[1]);
-  if (s == SURG_OK) s = surg__verify(m[0], m[1], &j->o, &report);
-  const int code = s == SURG_OK ? show(j, &report) : cli_exit_code(s);
+  j->o.engines[0] = &j->engines[0];
+  j->o.engines[1] = &j->engines[1];
+  j->o.in = j->values.in;
+  j->o.given = j->values.given;
+  j->o.tolerance = j->how.tolerance;
+  j->o.seed = j->how.seed;
+  if (j->log) j->o.renamed = cli_renamed;
+  j->o.renames = &j->renames;
+  const surg_status s = surg__verify(j->m[0], j->m[1], &j->o, &report);
+  int code = report.same ? EXIT_DONE : EXIT_MODEL;
+  if (s != SURG_OK) {
+    code = cli_exit_code(s);
+    if (!surg_context_error(ctx)) fprintf(stderr, "onnxsurg: error: %s\n", surg_status_name(s));
+  } else if (j->common.json) {
+    show_json(j, &report);
+  } else {
+    show_text(j, &report);
+  }
   surg__verify_free(&report);
-  surg_model_free(m[0]);
-  surg_model_free(m[1]);
+  return code;
+}
+
+static int verify(job *j, const char *a, const char *b) {
+  surg_context *ctx = cli_context(&j->common);
+  if (!ctx) return EXIT_LIMIT;
+  surg_status s = surg_load(ctx, a, &j->common.load, &j->m[0]);
+  if (s == SURG_OK) s = surg_load(ctx, b, &j->common.load, &j->m[1]);
+  int code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  /* One engine that was named is that of both. */
+  if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, ctx, 0, &j->engines[0]);
+  j->engines[1] = j->engines[0];
+  if (code == EXIT_DONE && j->how.n_engines == 2)
+    code = cli_engine_open(&j->how, &j->common, ctx, 1, &j->engines[1]);
+  if (code == EXIT_DONE) code = cli_values_load(&j->how, j->m[0], false, &j->values);
+  if (code == EXIT_DONE && j->log) code = cli_renames_load(ctx, j->log, &j->renames);
+  if (code == EXIT_DONE) code = compare(j, ctx);
+  cli_renames_free(&j->renames);
+  cli_values_free(&j->values);
+  if (j->engines[1].ort != j->engines[0].ort) cli_engine_close(&j->engines[1]);
+  cli_engine_close(&j->engines[0]);
+  surg_model_free(j->m[0]);
+  surg_model_free(j->m[1]);
   surg_context_free(ctx);
   return code;
 }
 
-enum { OPT_RUNS = OPT_OWN, OPT_SEED, OPT_SIZE, OPT_RTOL, OPT_ATOL };
+enum { OPT_RUNS = OPT_OWN, OPT_LAYERS, OPT_TIES, OPT_LOG, OPT_FILL };
 
 static int take(job *j, int o, char *arg) {
   uint64_t n;
@@ -72,32 +205,39 @@ static int take(job *j, int o, char *arg) {
       if (!cli_number(arg, &n) || n < 1 || n > 1000) return cli_usage("--runs takes 1 to 1000");
       j->o.runs = (unsigned)n;
       return EXIT_DONE;
-    case OPT_SEED:
-      return cli_number(arg, &j->o.seed) ? EXIT_DONE : cli_usage("--seed takes a number");
-    case OPT_SIZE: return cli_dims_take(&j->dims, arg) ? EXIT_DONE : cli_usage("--dim NAME=N");
-    case OPT_RTOL:
-      if (cli_real(arg, &j->o.tolerance.relative)) return EXIT_DONE;
-      return cli_usage("--rtol takes a number");
-    case OPT_ATOL:
-      if (cli_real(arg, &j->o.tolerance.absolute)) return EXIT_DONE;
-      return cli_usage("--atol takes a number");
-    default: return cli_common_option(&j->common, o, arg);
+    case OPT_LAYERS: j->o.layers = true; return EXIT_DONE;
+    case OPT_TIES: j->o.ties = true; return EXIT_DONE;
+    case OPT_LOG: j->log = arg; return EXIT_DONE;
+    case OPT_FILL:
+      j->o.fills = 1;
+      if (cli_fill(arg, &j->fill)) return EXIT_DONE;
+      return cli_usage("--fill takes random, zeros, ones, arange or adversarial");
+    default: return cli_run_option(&j->how, &j->common, o, arg);
   }
+}
+
+static int check_options(job *j, int models) {
+  const bool one = models == 1 && j->how.n_engines == 2;
+  if (models != 2 && !one)
+    return cli_usage("verify takes two models, or one and two engines: `onnxsurg verify A B`");
+  if (!j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
+  return EXIT_DONE;
 }
 
 int cmd_verify(int argc, char **argv) {
   static const struct option options[] = {{"runs", required_argument, NULL, OPT_RUNS},
-                                          {"seed", required_argument, NULL, OPT_SEED},
-                                          {"dim", required_argument, NULL, OPT_SIZE},
-                                          {"rtol", required_argument, NULL, OPT_RTOL},
-                                          {"atol", required_argument, NULL, OPT_ATOL},
+                                          {"layers", no_argument, NULL, OPT_LAYERS},
+                                          {"ties", no_argument, NULL, OPT_TIES},
+                                          {"log", required_argument, NULL, OPT_LOG},
+                                          {"fill", required_argument, NULL, OPT_FILL},
+                                          CLI_RUN_OPTIONS,
                                           CLI_COMMON_OPTIONS,
                                           {0}};
-  job j = {.o = {.runs = 1, .seed = 1, .max_bytes = CLI_RUN_BYTES, .max_work = CLI_RUN_WORK,
-                 .tolerance = {1e-3, 1e-5}}};
+  job j = {.o = {.runs = SEEDS, .mixed = true, .dim_of = cli_dim_of}};
   cli_common_init(&j.common);
-  j.o.dim_of = cli_dim_of;
-  j.o.user = &j.dims;
+  cli_run_init(&j.how);
+  j.o.user = &j.how.dims;
+  j.o.fill = &j.fill;
   int code = EXIT_DONE;
   bool helped = false;
   opterr = 0;
@@ -107,16 +247,9 @@ int cmd_verify(int argc, char **argv) {
     if (helped) break;
     code = o == '?' ? cli_bad_option(argv, options) : take(&j, o, optarg);
   }
-  if (code == EXIT_DONE && !helped) {
-    if (j.common.json)
-      code = cli_usage("verify prints text");
-    else if (argc - optind != 2)
-      code = cli_usage("verify takes two models: `onnxsurg verify A B`");
-    else {
-      if (!j.common.max_memory) j.common.max_memory = CLI_RUN_MEMORY;
-      code = verify(&j, argv[optind], argv[optind + 1]);
-    }
-  }
-  cli_dims_free(&j.dims);
+  if (code == EXIT_DONE && !helped) code = check_options(&j, argc - optind);
+  if (code == EXIT_DONE && !helped)
+    code = verify(&j, argv[optind], argv[argc - 1]);
+  cli_run_free(&j.how);
   return cli_flush(code);
 }

@@ -126,7 +126,7 @@ void cli_engine_close(surg__engine *e) {
   e->ort = NULL;
 }
 
-int cli_run_failed(const surg_model *m, const surg__runner *r, surg_status status,
+int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status,
                    const char *hint) {
   /* What the library could not allocate it has not said. */
   fprintf(stderr, "%s: error: %s%s\n", surg_model_path(m),

@@ -97,7 +97,7 @@ char *cli_numbered(const char *dir, const char *stem, size_t i);
 /* Writes bytes as a file: EXIT_DONE, or EXIT_IO after a line. */
 int cli_write_file(const char *path, const surg__buf *b);
 /* "model.onnx: error: why", for a run that failed; its exit code. */
-int cli_run_failed(const surg_model *m, const surg__runner *r, surg_status status, const char *hint);
+int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status, const char *hint);
 /* "[2, 3]" and its like, as JSON; what is no tensor has its kind as type. */
 json_t *cli_value_json(const char *name, const surg__array *a, uint64_t most);
 

@@ -26,7 +26,7 @@ typedef struct run_job {
   surg_model *m;
   surg_graph *g;
   surg__engine engine;
-  surg__runner runner;
+  surg__exec runner;
   cli_values values;
   surg__array *result;
   size_t n_out, own_out; /* own_out: without what --all added */

@@ -54,7 +54,7 @@ static int one_run(run_job *j, uint64_t *ns) {
   surg__array *out = calloc(j->n_out + 1, sizeof *out);
   if (!out) return EXIT_LIMIT;
   const uint64_t start = surg__os_now_ns();
-  const surg_status s = surg__runner_run(&j->runner, j->values.in, out);
+  const surg_status s = surg__exec_run(&j->runner, j->values.in, out);
   *ns = surg__os_now_ns() - start;
   for (size_t i = 0; i < j->n_out; i++) surg__array_drop(&out[i]);
   free(out);

@@ -12,8 +12,8 @@ const char *surg__engine_name(const surg__engine *e) {
   return e->ort ? "ort" : "builtin";
 }
 
-surg_status surg__runner_open(surg__runner *r, const surg__engine *e, surg_model *m) {
-  *r = (surg__runner){.model = m, .engine = e};
+surg_status surg__exec_open(surg__exec *r, const surg__engine *e, surg_model *m) {
+  *r = (surg__exec){.model = m, .engine = e};
   if (!e->ort) return SURG_OK;
   /* Types of optional outputs are asked for later. */
   surg_status s = surg_model_infer(m);
@@ -25,12 +25,12 @@ surg_status surg__runner_open(surg__runner *r, const surg__engine *e, surg_model
   return s;
 }
 
-void surg__runner_close(surg__runner *r) {
+void surg__exec_close(surg__exec *r) {
   if (r->engine && r->engine->ort) surg__ort_session_free(r->engine->ort, r->session);
   r->session = NULL;
 }
 
-static surg_status interpret(surg__runner *r, const surg__array *in, surg__array *out) {
+static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *out) {
   surg__session s = r->watched;
   s.max_bytes = r->engine->max_bytes;
   s.max_work = r->engine->max_work;
@@ -44,7 +44,7 @@ static surg_status interpret(surg__runner *r, const surg__array *in, surg__array
   return status;
 }
 
-surg_status surg__runner_run(surg__runner *r, const surg__array *in, surg__array *out) {
+surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *out) {
   *r->why = 0;
   if (!r->engine->ort) return interpret(r, in, out);
   char why[SURG__ORT_WHY];
@@ -57,7 +57,7 @@ surg_status surg__runner_run(surg__runner *r, const surg__array *in, surg__array
 
 /* --- inputs that are made up --- */
 
-static surg_status make_inputs(surg__runner *r, surg__maker *maker, const bool *given,
+static surg_status make_inputs(surg__exec *r, surg__maker *maker, const bool *given,
                                surg__array *in, bool *made) {
   surg_context *ctx = surg_model_context(r->model);
   const surg_graph *g = surg_model_graph(r->model);
@@ -77,7 +77,7 @@ static surg_status make_inputs(surg__runner *r, surg__maker *maker, const bool *
   return SURG_OK;
 }
 
-surg_status surg__run_made(surg__runner *r, surg__maker *maker, const bool *given, surg__array *in,
+surg_status surg__run_made(surg__exec *r, surg__maker *maker, const bool *given, surg__array *in,
                            surg__array *out, bool *made) {
   static const int64_t below[] = {5, 2, 1};
   const uint64_t seed = maker->state;
@@ -88,7 +88,7 @@ surg_status surg__run_made(surg__runner *r, surg__maker *maker, const bool *give
     maker->below = below[round];
     surg_status s = make_inputs(r, maker, given, in, made);
     if (s != SURG_OK) return s;
-    s = surg__runner_run(r, in, out);
+    s = surg__exec_run(r, in, out);
     const bool drawn = *made && maker->fill != SURG__FILL_ZEROS && maker->fill != SURG__FILL_ONES;
     if (s != SURG_EINVALID || !drawn || round + 1 == SURG_COUNT(below)) return s;
   }

@@ -17,24 +17,24 @@ typedef struct surg__engine {
 const char *surg__engine_name(const surg__engine *e);
 
 /* A model made ready to run, many times. */
-typedef struct surg__runner {
+typedef struct surg__exec {
   surg_model *model;
   const surg__engine *engine;
   void *session;         /* of the runtime */
   surg__session watched; /* before, after, watch and user are the caller's; set after opening */
   char why[SURG__ORT_WHY + 300]; /* of the last failure, in one line; located where a node failed */
-} surg__runner;
+} surg__exec;
 
 /* Failures are not reported but left in `why`, except for those of the system. */
-surg_status surg__runner_open(surg__runner *r, const surg__engine *e, surg_model *m);
-void surg__runner_close(surg__runner *r);
+surg_status surg__exec_open(surg__exec *r, const surg__engine *e, surg_model *m);
+void surg__exec_close(surg__exec *r);
 /* As surg__session_run, but for tensors that the engine cannot be given (SURG_EUNSUPPORTED). */
-surg_status surg__runner_run(surg__runner *r, const surg__array *in, surg__array *out);
+surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *out);
 
 /* Inputs that nobody gave are made up from `maker`, unless they have a default, and the model is
  * run. Whole numbers are often indices, so while it refuses them they are drawn from ever smaller
  * ranges. given NULL: none was given. *made (may be NULL): whether one was made up. */
-surg_status surg__run_made(surg__runner *r, surg__maker *maker, const bool *given, surg__array *in,
+surg_status surg__run_made(surg__exec *r, surg__maker *maker, const bool *given, surg__array *in,
                            surg__array *out, bool *made);
 
 /* A copy of the model whose outputs are, behind its own, all values that nodes of its main graph

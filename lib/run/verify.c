@@ -7,14 +7,16 @@
 
 #include "base/diag.h"
 #include "base/limits.h"
-#include "eval/interpret.h"
-#include "ir/ir.h"
 
 typedef struct side {
   surg_graph *g;
+  const surg__engine *engine;
+  surg__exec runner;
   surg__array *in, *out;
   size_t n_in, n_out;
 } side;
+
+#define SYMBOLS 64 /* of a model that are given sizes of their own */
 
 typedef struct verify {
   surg_context *ctx;
@@ -22,25 +24,43 @@ typedef struct verify {
   surg__verify_report *report;
   surg_model *models[2];
   side sides[2];
+  surg__engine own;  /* where the options name none */
+  size_t *in_first;  /* for each input of the second model its place in the first, or n_in */
+  size_t *out_other; /* for each output of the first its place in the second, or n_out */
   bool open; /* some input has a dim whose length is chosen here */
+  bool made; /* some input was made up */
+  const char *symbols[SYMBOLS];
+  size_t n_symbols;
+  bool mixing;
 } verify;
 
 static void drop(surg__array *a, size_t n) {
   for (size_t i = 0; a && i < n; i++) surg__array_drop(&a[i]);
 }
 
-static bool open_side(verify *v, int k) {
+static surg_status open_side(verify *v, int k) {
   side *s = &v->sides[k];
   s->g = surg_model_graph(v->models[k]);
+  s->engine = v->o->engines[k] ? v->o->engines[k] : &v->own;
   s->n_in = surg_graph_input_count(s->g);
   s->n_out = surg_graph_output_count(s->g);
   s->in = surg__calloc(v->ctx, s->n_in + 1, sizeof *s->in);
   s->out = surg__calloc(v->ctx, s->n_out + 1, sizeof *s->out);
-  return s->in && s->out;
+  return s->in && s->out ? SURG_OK : SURG_ENOMEM;
+}
+
+static surg_status match(verify *v) {
+  const side *a = &v->sides[0], *b = &v->sides[1];
+  v->in_first = surg__match_names(v->ctx, b->n_in, surg__input_name, b->g, a->n_in,
+                                  surg__input_name, a->g);
+  v->out_other = surg__match_names(v->ctx, a->n_out, surg__output_name, a->g, b->n_out,
+                                   surg__output_name, b->g);
+  return v->in_first && v->out_other ? SURG_OK : SURG_ENOMEM;
 }
 
 static void close_side(verify *v, int k) {
   side *s = &v->sides[k];
+  surg__exec_close(&s->runner);
   drop(s->in, s->n_in);
   drop(s->out, s->n_out);
   surg__free(v->ctx, s->in);
@@ -57,12 +77,20 @@ typedef struct set {
 } set;
 
 static surg_value *twin_of(const side *b, const surg_value *x, bool counts_agree, size_t i) {
-  const char *name = surg_value_name(x);
-  for (size_t k = 0; k < b->n_in; k++)
-    if (strcmp(surg_value_name(surg_graph_input(b->g, k)), name) == 0)
-      return surg_graph_input(b->g, k);
-  surg_value *v = surg_graph_find_value(b->g, name);
+  surg_value *v = surg_graph_find_value(b->g, surg_value_name(x));
   return v ? v : counts_agree ? surg_graph_input(b->g, i) : NULL;
+}
+
+/* surg__dim_of: what the caller says, else the size at hand; while mixing the symbols have three
+ * different ones in turn. */
+static bool size_of(void *user, const char *symbol, int64_t *out) {
+  verify *v = user;
+  size_t i = 0;
+  while (i < v->n_symbols && strcmp(v->symbols[i], symbol) != 0) i++;
+  if (i == v->n_symbols && i < SYMBOLS) v->symbols[v->n_symbols++] = symbol;
+  if (v->mixing) *out += (int64_t)(i % 3);
+  const bool said = v->o->dim_of && v->o->dim_of(v->o->user, symbol, out);
+  return said || v->mixing;
 }
 
 /* Input i of the first model: what the second made a constant of it, or made up. */
@@ -85,13 +113,15 @@ static surg_status make_inputs(verify *v, const set *how, int64_t below, char *w
                        .below = below,
                        .huge = v->o->huge,
                        .size = how->size,
-                       .dim_of = v->o->dim_of,
-                       .user = v->o->user,
+                       .dim_of = size_of,
+                       .user = v,
                        .most = SURG_LIMIT_MADE_UP};
   for (size_t i = 0; i < a->n_in; i++) {
     const surg_value *x = surg_graph_input(a->g, i);
     surg__array_drop(&a->in[i]);
-    if (surg_value_is_initializer(x)) continue;
+    if (v->o->in && v->o->given[i]) a->in[i] = surg__array_ref(&v->o->in[i]);
+    if (a->in[i].dtype != SURG_UNDEFINED || surg_value_is_initializer(x)) continue;
+    v->made = true;
     const surg_status s = make_input(v, &maker, i);
     v->open |= maker.open;
     if (s == SURG_OK) continue;
@@ -106,24 +136,26 @@ static void hand_inputs(verify *v) {
   side *a = &v->sides[0], *b = &v->sides[1];
   drop(b->in, b->n_in);
   for (size_t i = 0; i < b->n_in; i++) {
-    const char *name = surg_value_name(surg_graph_input(b->g, i));
-    size_t k = 0;
-    while (k < a->n_in && strcmp(surg_value_name(surg_graph_input(a->g, k)), name) != 0) k++;
+    size_t k = v->in_first[i];
     if (k == a->n_in && a->n_in == b->n_in) k = i;
     if (k < a->n_in && a->in[k].dtype != SURG_UNDEFINED) b->in[i] = surg__array_ref(&a->in[k]);
   }
 }
 
+/* A model is made ready when it first runs: what keeps it from that is told like a failed run. */
 static surg_status run_side(verify *v, int k, char *why, size_t n) {
   side *s = &v->sides[k];
-  const uint64_t seed = v->o->seed;
-  surg__session session = {.max_bytes = v->o->max_bytes, .max_work = v->o->max_work};
-  if (!v->o->no_random) session.seed = &seed;
+  surg_status status = SURG_OK;
   drop(s->out, s->n_out);
-  const surg_status status = surg__session_run(&session, v->models[k], s->in, s->out);
-  if (status == SURG_OK) return status;
-  snprintf(why, n, "%s%s%s", session.at ? surg__locate_node(session.at) : "",
-           session.at ? ": " : "", session.why ? session.why : surg_status_name(status));
+  if (!s->runner.engine) {
+    status = surg__exec_open(&s->runner, s->engine, v->models[k]);
+    if (status == SURG_EINVALID) status = SURG_EUNSUPPORTED; /* no other input will do */
+  } else if (s->engine->ort && !s->runner.session) {
+    status = SURG_EUNSUPPORTED;
+  }
+  if (status == SURG_OK) status = surg__exec_run(&s->runner, s->in, s->out);
+  if (status != SURG_OK)
+    snprintf(why, n, "%s", *s->runner.why ? s->runner.why : surg_status_name(status));
   return status;
 }
 
@@ -134,29 +166,57 @@ static bool renamed(const verify *v, size_t i) {
          !surg_graph_find_value(a->g, surg_value_name(surg_graph_output(b->g, i)));
 }
 
-static void compare(verify *v, const surg__tolerance *tolerance, size_t i) {
+/* The worst of what was and what is. */
+static void worsen(surg__distance *w, const surg__distance *d) {
+  if (d->max_abs > w->max_abs) w->max_abs = d->max_abs;
+  if (d->max_rel > w->max_rel) w->max_rel = d->max_rel;
+  if (d->max_ulp > w->max_ulp) w->max_ulp = d->max_ulp;
+  if (d->cosine < w->cosine) w->cosine = d->cosine;
+  w->other_shape |= d->other_shape;
+  if (d->differing > w->differing) {
+    w->differing = d->differing;
+    w->first = d->first;
+  }
+  if (!*w->why) memcpy(w->why, d->why, sizeof w->why);
+  if (d->elements > w->elements) w->elements = d->elements;
+}
+
+/* Output i; *differs: it does. */
+static surg_status compare(verify *v, const surg__tolerance *tolerance, size_t i, bool *differs) {
   side *a = &v->sides[0], *b = &v->sides[1];
   surg__verify_output *o = &v->report->outputs[i];
   const char *name = surg_value_name(o->value);
-  size_t k = 0;
+  size_t k = v->out_other[i];
   surg__distance d;
-  while (k < b->n_out && strcmp(surg_value_name(surg_graph_output(b->g, k)), name) != 0) k++;
   if (k == b->n_out && a->n_out == b->n_out && (!v->o->may_lose || renamed(v, i))) k = i;
-  if (k == b->n_out && v->o->may_lose) return;
+  if (k == b->n_out && v->o->may_lose) return SURG_OK;
   if (k == b->n_out) {
     snprintf(v->report->failure, sizeof v->report->failure, "output %s is gone",
              surg__q(v->ctx, name));
-    return;
+    return SURG_OK;
   }
-  if (!surg__value_compare(&b->out[k], &a->out[i], tolerance, &d)) o->differs++;
-  if (d.max_abs > o->worst.max_abs) o->worst.max_abs = d.max_abs;
-  if (d.max_rel > o->worst.max_rel) o->worst.max_rel = d.max_rel;
-  o->worst.other_shape |= d.other_shape;
-  if (d.differing > o->worst.differing) {
-    o->worst.differing = d.differing;
-    o->worst.first = d.first;
+  bool same = surg__value_compare(&b->out[k], &a->out[i], tolerance, &d), tied = false;
+  worsen(&o->worst, &d);
+  if (!same && !d.other_shape) {
+    const surg_status s = surg__indices_tie(v->models[0], a->engine, a->in, i, &b->out[k],
+                                            &a->out[i], tolerance, &tied);
+    if (s != SURG_OK) return s;
+    o->tied += tied;
+    same = tied && v->o->ties;
   }
-  if (d.elements > o->worst.elements) o->worst.elements = d.elements;
+  if (!same) o->differs++;
+  *differs |= !same;
+  return SURG_OK;
+}
+
+static surg_status compare_all(verify *v, const surg__tolerance *t) {
+  bool differs = false;
+  surg_status s = SURG_OK;
+  for (size_t i = 0; i < v->sides[0].n_out && s == SURG_OK; i++) s = compare(v, t, i, &differs);
+  if (s != SURG_OK || !differs || !v->o->layers || v->report->layer.looked) return s;
+  const surg__engine *const engines[2] = {v->sides[0].engine, v->sides[1].engine};
+  const surg__array *const in[2] = {v->sides[0].in, v->sides[1].in};
+  return surg__verify_layers(v->models, engines, in, t, v->o, &v->report->layer);
 }
 
 /* What the first model says of the set: SURG_OK when its outputs are there. */
@@ -192,9 +252,7 @@ static surg_status one_set(verify *v, const set *how, surg_status *first) {
     snprintf(v->report->failure, sizeof v->report->failure, "does not run: %s", why);
     return SURG_OK;
   }
-  for (size_t i = 0; i < v->sides[0].n_out; i++)
-    compare(v, adversarial ? v->o->adversarial : &v->o->tolerance, i);
-  return SURG_OK;
+  return compare_all(v, adversarial ? v->o->adversarial : &v->o->tolerance);
 }
 
 /* --- all --- */
@@ -202,18 +260,29 @@ static surg_status one_set(verify *v, const set *how, surg_status *first) {
 /* All seeds and fills at one size. *ran: the first model ran on one at least; *hopeless: no other
  * size will do. */
 static surg_status one_size(verify *v, int64_t size, bool *ran, bool *hopeless) {
-  static const surg__fill fills[] = {SURG__FILL_RANDOM, SURG__FILL_ADVERSARIAL};
+  static const surg__fill both[] = {SURG__FILL_RANDOM, SURG__FILL_ADVERSARIAL};
+  const surg__fill *fills = v->o->fills ? v->o->fill : both;
+  const size_t n_fills = v->o->fills ? v->o->fills : SURG_COUNT(both);
   const unsigned runs = v->o->runs ? v->o->runs : 1;
   for (unsigned k = 0; k < runs; k++)
-    for (size_t f = 0; f < SURG_COUNT(fills); f++) {
+    for (size_t f = 0; f < n_fills; f++) {
       const set how = {fills[f], size, v->o->seed + k};
       surg_status first;
       const surg_status s = one_set(v, &how, &first);
       if (s != SURG_OK) return s;
       *ran |= first == SURG_OK;
       *hopeless |= first == SURG_EUNSUPPORTED || first == SURG_ELIMIT;
+      if (!v->made) return SURG_OK; /* there is one set alone */
     }
   return SURG_OK;
+}
+
+/* Symbols at different sizes: axes that were exchanged show. */
+static surg_status mixed_sizes(verify *v) {
+  bool ran = false, hopeless = false;
+  if (!v->o->mixed || v->n_symbols < 2) return SURG_OK;
+  v->mixing = true;
+  return one_size(v, 3, &ran, &hopeless);
 }
 
 /* Two sizes of open dims, the first that the model runs at: pictures have to be larger than the
@@ -224,26 +293,33 @@ static surg_status all_sets(verify *v) {
   for (size_t i = 0; i < SURG_COUNT(sizes) && held < 2 && (i < 2 || v->open); i++) {
     bool ran = false, hopeless = false;
     const surg_status s = one_size(v, sizes[i], &ran, &hopeless);
-    if (s != SURG_OK || (hopeless && !ran)) return s;
+    if (s != SURG_OK || (hopeless && !ran) || !v->made) return s;
     held += ran;
   }
-  return SURG_OK;
+  return held ? mixed_sizes(v) : SURG_OK;
 }
 
 surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_options *options,
                          surg__verify_report *report) {
   verify v = {.ctx = surg_model_context(a), .o = options, .report = report, .models = {a, b}};
   *report = (surg__verify_report){.ctx = v.ctx};
-  surg_status s = SURG_ENOMEM;
-  if (open_side(&v, 0) && open_side(&v, 1)) {
+  v.own = (surg__engine){.max_bytes = options->max_bytes, .max_work = options->max_work,
+                         .seed = options->no_random ? NULL : &options->seed};
+  surg_status s = open_side(&v, 0);
+  if (s == SURG_OK) s = open_side(&v, 1);
+  if (s == SURG_OK) s = match(&v);
+  if (s == SURG_OK) {
     report->n_outputs = v.sides[0].n_out;
     report->outputs = surg__calloc(v.ctx, report->n_outputs + 1, sizeof *report->outputs);
     for (size_t i = 0; report->outputs && i < report->n_outputs; i++)
-      report->outputs[i].value = surg_graph_output(v.sides[0].g, i);
-    if (report->outputs) s = all_sets(&v);
+      report->outputs[i] = (surg__verify_output){.value = surg_graph_output(v.sides[0].g, i),
+                                                 .worst = {.cosine = 1}};
+    s = report->outputs ? all_sets(&v) : SURG_ENOMEM;
   }
   close_side(&v, 0);
   close_side(&v, 1);
+  surg__free(v.ctx, v.in_first);
+  surg__free(v.ctx, v.out_other);
   report->same = s == SURG_OK && report->checked > 0 && !*report->failure;
   for (size_t i = 0; report->outputs && i < report->n_outputs; i++)
     report->same = report->same && !report->outputs[i].differs;

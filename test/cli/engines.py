@@ -104,6 +104,20 @@ class Ort(Case):
         self.bad(1, 'ONNX Runtime: .*Add.*see --input', *run, '--dim', 'N=4', m)
         self.bad(2, '--per-node takes the built-in', *run, '--per-node', str(EXAMPLE))
 
+    def test_verify(self):
+        args = ('verify', '--engine', 'builtin', '--engine', 'ort', '--ort', LIBRARY, str(EXAMPLE))
+        self.assertRegex(self.ok(*args), rb'scores: equal\n8 runs checked, 0 not')
+        r = self.run_tool(*args, '--ulp', '0', '--layers', '--json')
+        self.assertEqual(r.returncode, 1)
+        out = json.loads(r.stdout)
+        self.assertEqual(out['layer']['value'], '"features"')
+        self.assertEqual(out['layer']['at'], ['graph.node[0] "conv" (Conv)'] * 2)
+        m = self.text('g (float[2] x) => (float[2] y) { y = Foo (x) }')
+        self.bad(2, 'at most', *args, '--engine', 'ort')
+        r = self.run_tool(*args[:-1], m)
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stdout, b'not checked: .*Foo')
+
     def test_times(self):
         out = self.ort('--repeat', '3', str(EXAMPLE)).decode()
         self.assertRegex(out, r'^3 runs by ort: median [\d.]+ ms, p90 [\d.]+ ms\n$')

@@ -221,13 +221,105 @@ class Verify(Case):
 
     def test_verify(self):
         out = self.ok('verify', 'a.onnxtxt', 'a.onnxtxt').decode()
-        self.assertRegex(out, 'y: equal; max abs 0, max rel 0\n4 runs checked, 0 not')
+        self.assertRegex(out, r' differs +max abs +max rel +max ulp +cosine +output\n'
+                         r' +- +0 +0 +0 +1.000000  y: equal\n8 runs checked, 0 not')
         self.assertEqual(self.ok('verify', '--quiet', 'a.onnxtxt', 'a.onnxtxt'), b'')
         r = self.run_tool('verify', '--runs', '3', 'a.onnxtxt', 'b.onnxtxt')
         self.assertEqual(r.returncode, 1)
-        self.assertRegex(r.stdout, rb'y: differs in 1[0-2] of 12 runs')
+        self.assertRegex(r.stdout, rb' 1[0-2] of 12 .*y: element \[\d, \d\] is 0, not -')
         self.ok(str(EXAMPLE), 'small.onnx')
         self.ok('verify', str(EXAMPLE), 'small.onnx')
+
+    def test_numbers(self):
+        """A last bit, a sign, and steps of the type."""
+        def model(op, dtype='float'):
+            return (HEAD + 'g (%s[N] x) => (%s[N] y) { %s }' % (dtype, dtype, op)).encode()
+        self.write('one.onnxtxt', model('y = Identity (x)'))
+        self.write('bit.onnxtxt', model('k = Constant <value = float {1.0000001}> () '
+                                        'y = Mul (x, k)'))
+        args = ('verify', 'one.onnxtxt', 'bit.onnxtxt')
+        out = json.loads(self.ok(*args, '--json'))
+        self.assertTrue(out['same'])
+        y = out['outputs'][0]
+        self.assertIn(y['max_ulp'], (1, 2))
+        self.assertGreater(y['cosine'], 0.999999)
+        self.assertLess(y['max_rel'], 1e-6)
+        self.ok(*args, '--ulp', '2')
+        self.assertEqual(self.run_tool(*args, '--ulp', '0').returncode, 1)
+        self.assertEqual(self.run_tool(*args, '--rtol', '0', '--atol', '0').returncode, 1)
+        self.ok(*args, '--rtol', '0', '--atol', '0', '--ulp', '2')
+        self.write('half.onnxtxt', model('y = Identity (x)', 'float16'))
+        self.write('halfbit.onnxtxt', model('k = Constant <value = float {1.0009765625}> () '
+                                            'h = Cast <to = 10> (k) y = Mul (x, h)',
+                                            'float16'))
+        out = json.loads(self.run_tool('verify', 'half.onnxtxt', 'halfbit.onnxtxt', '--ulp', '0',
+                                       '--json').stdout)
+        self.assertIn(out['outputs'][0]['max_ulp'], (1, 2))
+        self.assertRegex(out['outputs'][0]['first'], r'element \[\d\] is [\de.-]+, not')
+
+    def test_layers(self):
+        self.write('a.onnxtxt', (HEAD + """g (float[N] x) => (float[N] y, float[N] z)
+            { p = Abs (x) q = Neg (p) r = Exp (q) y = Sin (r) z = Cos (x) }""").encode())
+        self.write('b.onnxtxt', (HEAD + """g (float[N] x) => (float[N] y, float[N] z)
+            { p = Abs (x) q = Identity (p) r = Exp (q) y = Sin (r) z = Cos (x) }""").encode())
+        r = self.run_tool('verify', '--layers', 'a.onnxtxt', 'b.onnxtxt')
+        self.assertEqual((r.returncode, r.stderr), (1, b''))
+        text = r.stdout.decode()
+        self.assertRegex(text, r'first difference: value "q": element \[0\] is ')
+        self.assertIn('in the first:  graph.node[1] (Neg)\n', text)
+        self.assertIn('in the second: graph.node[1] (Identity)\n', text)
+        self.assertIn('5 values bear one name in both, 2 of them agree', text)
+        # with other names inside, only a log tells which is which
+        self.ok('--pass', 'names{all}', '--log', 'log', 'b.onnxtxt', 'c.onnx')
+        r = self.run_tool('verify', '--layers', '--log', 'log', '--json', 'a.onnxtxt', 'c.onnx')
+        layer = json.loads(r.stdout)['layer']
+        self.assertEqual(layer['value'], '"q"')
+        self.assertEqual(layer['matched'], 5)
+        self.write('log', b'{"event"')
+        self.bad(1, 'log:1: error: is no line of a log', 'verify', '--log', 'log', 'a.onnxtxt',
+                 'c.onnx')
+
+    def test_mixed_sizes(self):
+        """Equal at square sizes only."""
+        self.write('p.onnxtxt', (HEAD + """g (float[N,M] x, int64[1] k) => (int64[1] y) <int64[1] i = {0}>
+            { s = Shape (x) y = Gather (s, i) }""").encode())
+        self.write('q.onnxtxt', (HEAD + """g (float[N,M] x, int64[1] k) => (int64[1] y) <int64[1] i = {1}>
+            { s = Shape (x) y = Gather (s, i) }""").encode())
+        r = self.run_tool('verify', 'p.onnxtxt', 'q.onnxtxt')
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stdout, rb' 4 of 12 .* y: element \[0\] is 4, not 3')
+
+    def test_ties(self):
+        head = '<ir_version: 8, opset_import: ["" : 17]>\n'
+        text = """g (float[2,3] x) => (int64[2] y) { c = Clip (x, "", low)
+            a = ArgMax <axis = 1, select_last_index = %d> (c)
+            y = Squeeze (a, axes) }"""
+        text = text.replace('=> (int64[2] y)', '=> (int64[2] y) <float low = {-5}, '
+                            'int64[1] axes = {1}>')
+        self.write('first.onnxtxt', (head + text % 0).encode())
+        self.write('last.onnxtxt', (head + text % 1).encode())
+        args = ('verify', '--fill', 'random', 'first.onnxtxt', 'last.onnxtxt')
+        r = self.run_tool(*args)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn(b'are indices of elements that tie: see --ties', r.stdout)
+        self.assertIn(b'indices of elements that tie', self.ok(*args, '--ties'))
+        text = text.replace('ArgMax', 'ArgMin').replace('-5', '5')
+        self.write('min.onnxtxt', (head + text % 0).encode())
+        self.write('max.onnxtxt', (head + text.replace('ArgMin', 'ArgMax') .replace(
+            '"", low', '') % 0).encode())
+        self.write('min.onnxtxt', (head + text.replace('"", low', '') % 0).encode())
+        r = self.run_tool('verify', '--ties', '--fill', 'random', 'min.onnxtxt', 'max.onnxtxt')
+        self.assertEqual(r.returncode, 1)
+        self.assertNotIn(b'tie', r.stdout)
+
+    def test_given(self):
+        self.write('x.npy', npy('<f4', '(3, 2)', bytes(24)))
+        self.write('neg.onnxtxt', TURN.replace('y = T', 't = T').replace(' }', ' y = Neg (t) }')
+                   .encode())
+        out = self.ok('verify', '--input', 'x=x.npy', 'a.onnxtxt', 'neg.onnxtxt')
+        self.assertIn(b'1 runs checked', out)
+        self.bad(2, 'no input xx: did you mean x', 'verify', '--input', 'xx=x.npy', 'a.onnxtxt',
+                 'a.onnxtxt')
 
     def test_nothing_to_check(self):
         self.write('c.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "c" : 1]>\n'
