@@ -20,8 +20,8 @@ static const char help[] =
     "\n"
     "  --layers            where outputs differ: the first value that does, of those\n"
     "                      that bear one name in both\n"
-    "  --log FILE          what `onnxsurg --log` wrote while it made B of A: values that\n"
-    "                      it renamed are matched, too\n"
+    "  --log FILE          what `onnxsurg --log` wrote while it made B of A: values\n"
+    "                      that it renamed are matched, too\n"
     "  --fill WORD         one kind of input instead of both: random, zeros, ones,\n"
     "                      arange, adversarial\n"
     "  --runs N            seeds for each kind of input (2)\n"
@@ -93,7 +93,8 @@ static void show_text(const job *j, const surg__verify_report *r) {
     const surg__verify_output *o = &r->outputs[i];
     if (j->common.quiet && !o->differs) continue;
     if (!head)
-      printf("%12s %9s %9s %9s %9s  output\n", "differs", "max abs", "max rel", "max ulp", "cosine");
+      printf("%12s %9s %9s %9s %9s  output\n", "differs", "max abs", "max rel", "max ulp",
+             "cosine");
     head = true;
     put_verdict(r, o);
   }

@@ -53,9 +53,9 @@ static int check_input(const cli_values *values, size_t i) {
   const surg__array *a = &values->in[i];
   char text[200];
   if (surg__array_is_list(a)) return EXIT_DONE;
+  if (!t) return EXIT_DONE;
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR)
-    return t ? fail(values, surg_value_name(v), "is a tensor, the model takes another kind of value")
-             : EXIT_DONE;
+    return fail(values, surg_value_name(v), "is a tensor, the model takes another kind of value");
   if (surg_type_dtype(t) && a->dtype != surg_type_dtype(t)) {
     snprintf(text, sizeof text, "is %s, the model takes %s", surg_dtype_name(a->dtype),
              surg_dtype_name(surg_type_dtype(t)));

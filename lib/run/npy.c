@@ -125,7 +125,8 @@ surg_status surg__npy_read(surg_context *ctx, const char *name, const void *byte
     reorder(&h, count, p + start, out->data);
   else if (count > 0)
     memcpy(out->data, p + start, n - start);
-  if (h.swap) swap_bytes(out->data, h.size, count, h.dtype >= SURG_COMPLEX64 && h.dtype <= SURG_COMPLEX128);
+  const bool complex = h.dtype == SURG_COMPLEX64 || h.dtype == SURG_COMPLEX128;
+  if (h.swap) swap_bytes(out->data, h.size, count, complex);
   return SURG_OK;
 }
 

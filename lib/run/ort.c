@@ -129,7 +129,8 @@ static surg_status through_folder(surg__ort *o, surg_model *m, const void *optio
   if (snprintf(dir, sizeof dir, "%s/onnxsurg-XXXXXX", top) >= (int)sizeof dir || !mkdtemp(dir))
     return surg__error(o->ctx, SURG_EIO, top, "cannot make a folder");
   snprintf(path, sizeof path, "%s/model.onnx", dir);
-  const surg_save_options save = {.size = sizeof save, .external_data = "weights", .no_fsync = true};
+  const surg_save_options save = {
+      .size = sizeof save, .external_data = "weights", .no_fsync = true};
   surg_status s = surg_save(m, path, &save);
   if (s == SURG_OK)
     s = surg__ort_status(
