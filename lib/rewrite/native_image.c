@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AffineGrid and CenterCropPad, with the meaning of lib/eval/grid.c and lib/eval/move_pad.c; sizes
+ * that are inputs may be known or computed by the model. */
+#include "rewrite/native.h"
+
+/* --- AffineGrid: each point of an even grid times a matrix --- */
+
+/* Coordinates of `size` elements from -1 to 1, in double. */
+static surg__bt even(surg__builder *b, surg__bdim size, bool corners) {
+  if (size.n >= 0 && size.n <= SURG_LIMIT_EMIT_CONSTANT) {
+    double *x = surg__arena_array(b->m->arena, (size_t)size.n + 1, sizeof *x);
+    for (int64_t i = 0; x && i < size.n; i++)
+      x[i] = corners ? (size.n > 1 ? 2 * (double)i / (double)(size.n - 1) - 1 : -1)
+                     : (2 * (double)i + 1) / (double)size.n - 1;
+    if (x) return surg__bt_numbers(b, SURG_DOUBLE, &size.n, 1, x);
+    b->status = SURG_ENOMEM;
+    return (surg__bt){0};
+  }
+  const surg__bt at = surg__bt_cast(b, surg__bt_range(b, size, SURG_INT64), SURG_DOUBLE);
+  surg__bt n = surg__bd_scalar(b, size, SURG_DOUBLE);
+  surg__bt x = surg__bt_number(b, "Mul", at, 2);
+  if (!corners) x = surg__bt_number(b, "Add", x, 1);
+  /* A single element stands at -1. */
+  if (corners) n = surg__bt_number(b, "Max", surg__bt_number(b, "Sub", n, 1), 1);
+  return surg__bt_number(b, "Sub", surg__bt_binary(b, "Div", x, n), 1);
+}
+
+static bool read_sizes(surg_value *v, uint32_t n, surg__bdim *sizes) {
+  surg_elem known[SURG__BT_RANK];
+  const int64_t count = surg_value_elements(v, known, SURG__BT_RANK);
+  surg__bt all;
+  if (!surg__bt_of(v, &all) || all.rank != 1 || all.d[0].n != (int64_t)n) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    sizes[i] = (surg__bdim){.n = -1, .dim = {.value = -1}};
+    if (count != (int64_t)n || !known[i].known) continue;
+    if (known[i].value < 0) return false;
+    sizes[i] = surg__bd(known[i].value);
+  }
+  return true;
+}
+
+/* The sizes that are not known, as elements of the value. */
+static void ask_sizes(surg__builder *b, surg_value *v, uint32_t n, surg__bdim *sizes) {
+  for (int64_t i = 0; i < n; i++) {
+    if (sizes[i].n >= 0) continue;
+    sizes[i].v = surg__b_binary(b, "Gather", v, surg__b_ints(b, &i, 1));
+    surg__b_set_int(b, sizes[i].v, "axis", 0);
+  }
+}
+
+static surg_status affine_grid_to_sums(surg__builder *b) {
+  surg__bt theta, sum = {0};
+  surg__bdim sizes[5];
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "theta", &theta) || theta.rank != 3)
+    return SURG_EUNSUPPORTED;
+  const int64_t n = theta.d[1].n;
+  if ((n != 2 && n != 3) || theta.d[2].n != n + 1 || !surg__dtype_is_float(theta.dtype) ||
+      !read_sizes(surg__b_get(b, "size"), (uint32_t)n + 2, sizes))
+    return SURG_EUNSUPPORTED;
+  const bool corners = surg_node_int(surg__b_matched(b), "align_corners", 0) != 0;
+  const int type = theta.dtype == SURG_DOUBLE ? SURG_DOUBLE : SURG_FLOAT;
+  ask_sizes(b, surg__b_get(b, "size"), (uint32_t)n + 2, sizes);
+  const surg__bt wide = surg__bt_cast(b, theta, type);
+  /* x is the last axis of the grid and the first column of theta. */
+  for (int64_t k = 0; k <= n; k++) {
+    surg__bdim column[5] = {theta.d[0]}, line[5];
+    for (int64_t i = 1; i < n + 2; i++) column[i] = surg__bd(i <= n ? 1 : n);
+    surg__bt one = surg__bt_gather(b, wide, surg__bt_scalar(b, SURG_INT64, (double)k), 2);
+    one = surg__bt_reshape(b, one, column, (uint32_t)n + 2);
+    if (k < n) {
+      const int64_t axis = n - k; /* of the grid */
+      for (int64_t i = 0; i < n + 2; i++) line[i] = i == axis ? sizes[axis + 1] : surg__bd(1);
+      const surg__bt at = surg__bt_cast(b, even(b, sizes[axis + 1], corners), type);
+      one = surg__bt_binary(b, "Mul", one, surg__bt_reshape(b, at, line, (uint32_t)n + 2));
+    }
+    sum = sum.v ? surg__bt_binary(b, "Add", sum, one) : one;
+  }
+  surg__bt_result(b, "y", surg__bt_cast(b, sum, theta.dtype));
+  return b->status;
+}
+
+/* --- CenterCropPad --- */
+
+typedef struct crop {
+  surg__builder *b;
+  surg__bt x;
+  uint32_t n;                    /* axes that change */
+  int64_t axes[SURG__BT_RANK];
+  surg__bt lengths, targets;     /* of those axes: vectors of int64 */
+} crop;
+
+static bool read_crop(crop *c) {
+  surg__builder *b = c->b;
+  surg__bt sizes;
+  size_t n = 0;
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &c->x) ||
+      !surg__bt_get(b, "size", &sizes) || sizes.rank != 1)
+    return false;
+  const int64_t *axes = surg_node_ints(surg__b_matched(b), "axes", &n), rank = c->x.rank;
+  if (axes && n > SURG__BT_RANK) return false;
+  c->n = axes ? (uint32_t)n : c->x.rank;
+  for (uint32_t i = 0; i < c->n; i++) {
+    c->axes[i] = axes ? axes[i] : (int64_t)i;
+    if (c->axes[i] < 0) c->axes[i] += rank;
+    if (c->axes[i] < 0 || c->axes[i] >= rank) return false;
+    for (uint32_t k = 0; k < i; k++)
+      if (c->axes[k] == c->axes[i]) return false;
+  }
+  return sizes.d[0].n == (int64_t)c->n && c->n > 0;
+}
+
+/* For all axes of x, 0 for those that do not change. */
+static surg__bt of_all_axes(const crop *c, surg__bt v) {
+  surg__builder *b = c->b;
+  const int64_t zero = 0;
+  double from[SURG__BT_RANK];
+  for (uint32_t i = 0; i < c->x.rank; i++) from[i] = c->n;
+  for (uint32_t i = 0; i < c->n; i++) from[c->axes[i]] = i;
+  const surg__bt none = {.v = surg__b_ints(b, &zero, 1), .dtype = SURG_INT64, .rank = 1,
+                         .d = {surg__bd(1)}};
+  const surg__bt both[2] = {v, none};
+  const int64_t rank = c->x.rank;
+  return surg__bt_gather(b, surg__bt_concat(b, both, 2, 0),
+                         surg__bt_numbers(b, SURG_INT64, &rank, 1, from), 0);
+}
+
+static surg_status crop_to_slice(surg__builder *b) {
+  crop c = {.b = b};
+  surg__bdim lengths[SURG__BT_RANK];
+  if (!read_crop(&c)) return SURG_EUNSUPPORTED;
+  for (uint32_t i = 0; i < c.n; i++) lengths[i] = c.x.d[c.axes[i]];
+  const surg__bdim n = surg__bd(c.n);
+  c.lengths = (surg__bt){.v = surg__bd_vector(b, lengths, c.n), .dtype = SURG_INT64, .rank = 1,
+                         .d = {n}};
+  c.targets = (surg__bt){.v = surg__b_get(b, "size"), .rank = 1, .d = {n}};
+  surg__bt known;
+  (void)surg__bt_of(c.targets.v, &known);
+  c.targets.dtype = known.dtype;
+  c.targets = surg__bt_cast(b, c.targets, SURG_INT64);
+  /* What is too much, or 0, and what is missing, or 0. */
+  const surg__bt apart = surg__bt_binary(b, "Sub", c.lengths, c.targets);
+  const surg__bt more = surg__bt_number(b, "Greater", surg__bt_cast(b, apart, SURG_DOUBLE), 0);
+  const surg__bt cut = surg__bt_binary(b, "Mul", apart, surg__bt_cast(b, more, SURG_INT64));
+  const surg__bt missing = surg__bt_binary(b, "Sub", cut, apart);
+  const surg__bt start = surg__bt_number(b, "Div", cut, 2);
+  const surg__bt end =
+      surg__bt_binary(b, "Add", start, surg__bt_binary(b, "Sub", c.lengths, cut));
+  const surg__bt before = surg__bt_number(b, "Div", missing, 2);
+  const surg__bt behind = surg__bt_binary(b, "Sub", missing, before);
+  surg_value *const slice[4] = {c.x.v, start.v, end.v, surg__b_ints(b, c.axes, c.n)};
+  const surg__bt pads[2] = {of_all_axes(&c, before), of_all_axes(&c, behind)};
+  surg_value *const pad[2] = {surg__b_node(b, "Slice", slice, 4),
+                              surg__bt_concat(b, pads, 2, 0).v};
+  surg__bt y = c.x;
+  y.v = surg__b_node(b, "Pad", pad, 2);
+  surg__bt_result(b, "y", y);
+  return b->status;
+}
+
+const surg__native surg__natives_image[] = {
+    {"affine_grid", affine_grid_to_sums, "AffineGrid as products with even coordinates"},
+    {"center_crop", crop_to_slice, "CenterCropPad as Slice and Pad"},
+    {NULL, NULL, NULL},
+};
