@@ -91,6 +91,9 @@ bool cli_dims_take(cli_dims *d, char *arg);
 bool cli_dim_of(void *user, const char *symbol, int64_t *out);
 void cli_dims_free(cli_dims *d);
 
+/* The text of a file, to free(), of at most `most` bytes and one more where it is longer. An exit
+ * code after a line when it cannot be read. */
+int cli_read_text(const char *path, size_t most, char **text, size_t *n);
 /* Reads rewrite rules into the context: EXIT_DONE, or another code after a line. */
 int cli_rules_load(surg_context *ctx, const char *path);
 
@@ -163,6 +166,7 @@ int cmd_ops(int argc, char **argv);
 int cmd_passes(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
+int cmd_targets(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 

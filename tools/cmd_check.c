@@ -6,26 +6,28 @@
 #include <sys/stat.h>
 
 #include "base/context.h"
-#include "check_report.h"
+#include "check_target.h"
 #include "io/io.h"
 
 static const char help[] =
-    "usage: onnxsurg check [--strict] [--json|--sarif] IN...\n"
+    "usage: onnxsurg check [--strict] [--target T] [--json|--sarif] IN...\n"
     "Lists what is wrong with models: one line a finding, nothing for a clean model.\n"
     "doc/check.md explains each code.\n"
     "  --strict            warnings count as errors do\n"
+    "  --target T          what the engine T does not take; see onnxsurg targets\n"
     "  --quiet             errors alone\n"
     "  --json              the findings of all files as one JSON object, with hints\n"
     "  --sarif             the same as SARIF 2.1.0, for code scanning\n"
     "  --max-findings N    of a file that are told (100); the rest is counted\n"
     "exit codes: 0 no error, 1 an error was found, 3 a file cannot be read, 4 limit\n";
 
-enum { OPT_STRICT = OPT_OWN, OPT_SARIF, OPT_MAX_FINDINGS };
+enum { OPT_STRICT = OPT_OWN, OPT_SARIF, OPT_MAX_FINDINGS, OPT_TARGET };
 
 typedef struct checking {
   cli_common common;
   surg_context *ctx;
   report *now;
+  const surg__target *target; /* NULL: what holds for every engine */
   bool strict;
   output out;
 } checking;
@@ -123,7 +125,8 @@ static surg_status examine(const checking *c, surg_context *ctx, report *r, cons
   if (!m) return s;
   surg_context_clear_error(ctx); /* what comes now is news */
   const size_t left = r->shown < r->out->most ? r->out->most - r->shown : 0;
-  const surg_status again = surg__check_model(m, !partial, left, found, r);
+  const surg_status again = c->target ? check_target(r, c->target, m)
+                                      : surg__check_model(m, !partial, left, found, r);
   surg_model_free(m);
   return again != SURG_OK ? again : s;
 }
@@ -161,11 +164,15 @@ static int check_file(checking *c, const char *path) {
   return code;
 }
 
-static int take_option(checking *c, int o, char **argv, const struct option *options) {
+static int take_option(checking *c, int o, char **argv, const struct option *options,
+                       const char **target) {
   uint64_t n;
   switch (o) {
     case OPT_STRICT:
       c->strict = true;
+      return EXIT_DONE;
+    case OPT_TARGET:
+      *target = optarg;
       return EXIT_DONE;
     case OPT_SARIF:
       c->out.form = FORM_SARIF;
@@ -182,14 +189,27 @@ static int take_option(checking *c, int o, char **argv, const struct option *opt
   }
 }
 
+static int check_files(checking *c, char **files, int n) {
+  int code = EXIT_DONE;
+  output_start(&c->out);
+  for (int i = 0; i < n; i++) {
+    const int one = check_file(c, files[i]);
+    if (one > code) code = one;
+  }
+  output_finish(&c->out, code);
+  return code;
+}
+
 int cmd_check(int argc, char **argv) {
   static const struct option options[] = {
       {"strict", no_argument, NULL, OPT_STRICT},
       {"sarif", no_argument, NULL, OPT_SARIF},
+      {"target", required_argument, NULL, OPT_TARGET},
       {"max-findings", required_argument, NULL, OPT_MAX_FINDINGS},
       CLI_COMMON_OPTIONS,
       {0}};
   checking c = {.out = {.most = SURG_LIMIT_FINDINGS}};
+  const char *target = NULL;
   cli_common_init(&c.common);
   opterr = 0;
   for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -197,7 +217,7 @@ int cmd_check(int argc, char **argv) {
       fputs(help, stdout);
       return cli_flush(EXIT_DONE);
     }
-    const int r = take_option(&c, o, argv, options);
+    const int r = take_option(&c, o, argv, options, &target);
     if (r != EXIT_DONE) return r;
   }
   if (optind == argc) return cli_usage("check takes a model: `onnxsurg check IN`");
@@ -205,12 +225,13 @@ int cmd_check(int argc, char **argv) {
     return cli_usage("--json and --sarif are two forms: choose one");
   if (c.common.json) c.out.form = FORM_JSON;
   c.out.quiet = c.common.quiet;
-  output_start(&c.out);
   int code = EXIT_DONE;
-  for (int i = optind; i < argc; i++) {
-    const int one = check_file(&c, argv[i]);
-    if (one > code) code = one;
-  }
-  output_finish(&c.out, code);
+  surg_context *ctx = target ? cli_context(&c.common) : NULL;
+  surg__target *t = ctx ? cli_target(ctx, target, &code) : NULL;
+  if (target && !ctx) code = EXIT_LIMIT;
+  c.target = t;
+  if (code == EXIT_DONE) code = check_files(&c, argv + optind, argc - optind);
+  surg__target_free(t);
+  surg_context_free(ctx);
   return cli_flush(code);
 }

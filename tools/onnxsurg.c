@@ -24,9 +24,18 @@ static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
 } commands[] = {
-    {"cat", cmd_cat},       {"check", cmd_check},   {"info", cmd_info},
-    {"merge", cmd_merge}, {"ops", cmd_ops},       {"passes", cmd_passes}, {"reduce", cmd_reduce},
-    {"rules", cmd_rules}, {"run", cmd_run}, {"verify", cmd_verify}};
+    {"cat", cmd_cat},
+    {"check", cmd_check},
+    {"info", cmd_info},
+    {"merge", cmd_merge},
+    {"ops", cmd_ops},
+    {"passes", cmd_passes},
+    {"reduce", cmd_reduce},
+    {"rules", cmd_rules},
+    {"run", cmd_run},
+    {"targets", cmd_targets},
+    {"verify", cmd_verify},
+};
 
 /* Output files are unnamed until complete, so nothing has to be removed here. */
 static void fault(int signal) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `--rules FILE`: rewrite rules read into a context. */
+/* Files of text that users write: `--rules FILE`, targets. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,28 +7,30 @@
 #include "base/limits.h"
 #include "cli.h"
 
-int cli_rules_load(surg_context *ctx, const char *path) {
+int cli_read_text(const char *path, size_t most, char **text, size_t *n) {
   FILE *f = fopen(path, "re");
-  char *text = f ? malloc(SURG_LIMIT_RULES_BYTES + 1) : NULL;
-  if (!text) {
-    const int why = f ? ENOMEM : errno;
-    cli_put(stderr, path);
-    fprintf(stderr, ": error: cannot read: %s\n", strerror(why));
-    if (f) fclose(f);
-    return f ? EXIT_LIMIT : EXIT_IO;
-  }
-  const size_t n = fread(text, 1, SURG_LIMIT_RULES_BYTES + 1, f);
-  const int bad = ferror(f) ? errno : 0;
-  fclose(f);
-  int code = EXIT_IO;
-  if (bad) {
-    cli_put(stderr, path);
-    fprintf(stderr, ": error: cannot read: %s\n", strerror(bad));
-  } else {
-    /* Rules that do not hold are wrong usage; limits and memory keep their code. */
-    const surg_status s = surg_rules_load(ctx, text, n, path);
-    code = s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
-  }
+  *text = f ? malloc(most + 1) : NULL;
+  int bad = f ? *text ? 0 : ENOMEM : errno;
+  /* One byte more than may be tells of a file that is too long. */
+  *n = *text ? fread(*text, 1, most + 1, f) : 0;
+  if (*text && ferror(f)) bad = errno ? errno : EIO;
+  if (f) fclose(f);
+  if (!bad) return EXIT_DONE;
+  free(*text);
+  *text = NULL;
+  cli_put(stderr, path);
+  fprintf(stderr, ": error: cannot read: %s\n", strerror(bad));
+  return bad == ENOMEM ? EXIT_LIMIT : EXIT_IO;
+}
+
+int cli_rules_load(surg_context *ctx, const char *path) {
+  char *text;
+  size_t n;
+  int code = cli_read_text(path, SURG_LIMIT_RULES_BYTES, &text, &n);
+  if (code != EXIT_DONE) return code;
+  /* Rules that do not hold are wrong usage; limits and memory keep their code. */
+  const surg_status s = surg_rules_load(ctx, text, n, path);
+  code = s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
   free(text);
   return code;
 }

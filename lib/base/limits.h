@@ -37,6 +37,9 @@
 #define SURG_LIMIT_EMIT_CONSTANT 65536             /* elements of a constant that only counts */
 #define SURG_LIMIT_FLOOR_INDICES 1024u              /* looked through for one below 0 */
 #define SURG_LIMIT_RULES_BYTES (16u << 20)         /* of a file of rules */
+#define SURG_LIMIT_TARGET_BYTES (16u << 20)        /* of a file that describes a target */
+#define SURG_LIMIT_TARGET_OPS 4096u                /* operators of a target */
+#define SURG_LIMIT_TARGET_DEPTH 200u               /* targets that inherit from each other */
 #define SURG_LIMIT_REGEX_DEPTH 1000u               /* groups in groups */
 #define SURG_LIMIT_REGEX_REPEAT 1000               /* times in braces */
 #define SURG_LIMIT_REGEX_STEPS 100000u             /* of the program made of it */

@@ -128,7 +128,8 @@ class Check(Case):
         rules = set(re.findall(r'^SURG_RULE\((\w+),', (source / 'lib/check/rules.def').read_text(),
                                re.M))
         cases, clean = collections.Counter(), 0
-        for f in sorted((source / 'test/golden/check').glob('*.txt')):
+        folders = [source / 'test/golden/check', source / 'test/golden/target']
+        for f in sorted(f for folder in folders for f in folder.glob('*.txt')):
             told = re.findall(r'^in\.onnx.* \[([EWN]\d+)\]$|^ *"code": "(E001)"', f.read_text(),
                               re.M)
             told = [a or b for a, b in told]
@@ -195,6 +196,8 @@ class Check(Case):
         source = pathlib.Path(__file__).resolve().parents[2]
         passes = dict(re.findall(r'SURG_RULE\((\w+), "[^"]*",\s*"[^"]*",\s*"([^"]*)"\)',
                                  (source / 'lib/check/rules.def').read_text()))
+        # What helps against a target hangs on the target: `repair` is tested with them.
+        passes = {c: p for c, p in passes.items() if not c.startswith('E4')}
         self.assertGreater(len(passes), 15)
         tried = set()
         for f in sorted((source / 'test/golden/check').glob('[EWN]*.txt')):

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which target a user means: "tensorrt-8.6", "trt8.6", "ort", a file. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/context.h"
+#include "target/target.h"
+
+/* What people say, and the name it stands for. */
+static const struct alias {
+  const char *said, *name;
+} aliases[] = {
+    {"ort", "onnxruntime"},      {"onnx-runtime", "onnxruntime"}, {"trt", "tensorrt"},
+    {"nvidia", "tensorrt"},      {"ov", "openvino"},              {"opencv", "opencv-dnn"},
+    {"cv", "opencv-dnn"},        {"cv2", "opencv-dnn"},           {"rknn", "rknn-toolkit2"},
+    {"ncnn", "ncnn-onnx2ncnn"},  {"pnnx", "ncnn-pnnx"},           {"barracuda", "unity-barracuda"},
+    {"sentis", "unity-sentis"},  {"coreml", "coreml-onnx"},       {"tvm", "tvm-relax"},
+    {"qnn", "qualcomm-qairt"},   {"snpe", "qualcomm-qairt"},      {"onnx-mlir", "onnx-mlir-cpu"},
+    {"webgl", "onnxruntime-web-webgl"}, {"webgpu", "onnxruntime-web-webgpu"},
+    {"webnn", "onnxruntime-web-webnn"}, {"ort-cuda", "onnxruntime-cuda"},
+    {"ort-dml", "onnxruntime-dml"}, {"directml", "onnxruntime-dml"},
+};
+
+/* A name in two parts: "tensorrt" and "8.6"; the second is empty where there is none. */
+typedef struct split {
+  char stem[104];
+  char version[104];
+} split;
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* The version begins at the last "-" (or where letters end) that a digit follows and nothing but
+ * digits, dots, letters, dashes come after: "rknn-toolkit2-2.0.0-beta0", "trt8.6". */
+static void split_name(const char *name, split *s) {
+  char low[104];
+  size_t n = 0;
+  for (; name[n] && n + 1 < sizeof low; n++)
+    low[n] = (char)(name[n] >= 'A' && name[n] <= 'Z' ? name[n] - 'A' + 'a' : name[n]);
+  low[n] = 0;
+  size_t at = n, skip = 0;
+  for (size_t i = 1; i < n && at == n; i++)
+    if (is_digit(low[i]) && low[i - 1] == '-') at = i, skip = 1;
+  /* No dash before a digit: the first digit, unless the whole is a name ("cv2"). */
+  for (size_t i = 1; i < n && at == n; i++)
+    if (is_digit(low[i]) && (strchr(low + i, '.') || i + 3 <= n)) at = i;
+  snprintf(s->stem, sizeof s->stem, "%.*s", (int)(at - skip), low);
+  snprintf(s->version, sizeof s->version, "%s", low + at);
+  for (size_t i = 0; i < SURG_COUNT(aliases); i++)
+    if (!strcmp(s->stem, aliases[i].said)) {
+      snprintf(s->stem, sizeof s->stem, "%s", aliases[i].name);
+      return;
+    }
+}
+
+/* Number by number; text after them ("1.25-dev") comes before nothing. */
+static int compare_versions(const char *a, const char *b) {
+  while (*a || *b) {
+    while (*a && !is_digit(*a) && *a != '-') a++;
+    while (*b && !is_digit(*b) && *b != '-') b++;
+    if (*a == '-' || *b == '-') break;
+    const long x = strtol(a, (char **)(uintptr_t)&a, 10), y = strtol(b, (char **)(uintptr_t)&b, 10);
+    if (x != y) return x < y ? -1 : 1;
+  }
+  if (!*a || !*b) return (*b == '-') - (*a == '-');
+  const int rest = strcmp(a, b);
+  return (rest > 0) - (rest < 0);
+}
+
+/* The newest of the stem that is not above the version (any, where none is said). */
+static const surg__target_text *best(const split *want, bool *exact) {
+  const surg__target_text *found = NULL;
+  split have, best_have = {"", ""};
+  *exact = false;
+  for (size_t i = 0; i < surg__target_count; i++) {
+    split_name(surg__target_texts[i].name, &have);
+    if (strcmp(have.stem, want->stem) != 0) continue;
+    const int order = want->version[0] ? compare_versions(have.version, want->version) : -1;
+    if (order > 0) continue;
+    if (order == 0) *exact = true;
+    if (!found || compare_versions(have.version, best_have.version) >= 0) {
+      found = &surg__target_texts[i];
+      best_have = have;
+    }
+  }
+  return found;
+}
+
+static const char *name_at(const void *list, size_t i) {
+  return ((const surg__target_text *)list)[i].name;
+}
+
+static surg__target *none(surg_context *ctx, const char *name, const split *want) {
+  const char *near = NULL;
+  for (size_t i = 0; i < surg__target_count && !near; i++) {
+    split have;
+    split_name(surg__target_texts[i].name, &have);
+    if (!strcmp(have.stem, want->stem)) near = surg__target_texts[i].name;
+  }
+  if (near) {
+    surg__error(ctx, SURG_EUSAGE, name, "nothing is known of a version that old; the oldest known is %s",
+                near);
+    return NULL;
+  }
+  near = surg__nearest(name, surg__target_texts, surg__target_count, name_at);
+  surg__error(ctx, SURG_EUSAGE, name, "there is no such target%s%s%s; see onnxsurg targets",
+              near ? "; is it " : "", near ? near : "", near ? "?" : "");
+  return NULL;
+}
+
+surg__target *surg__target_find(surg_context *ctx, const char *name) {
+  for (size_t i = 0; i < surg__target_count; i++)
+    if (!strcmp(surg__target_texts[i].name, name))
+      return surg__target_read(ctx, surg__target_texts[i].text, strlen(surg__target_texts[i].text),
+                               name);
+  split want;
+  bool exact;
+  split_name(name, &want);
+  const surg__target_text *text = best(&want, &exact);
+  if (!text) return none(ctx, name, &want);
+  if (!want.version[0])
+    surg__note(ctx, name, "taken as %s, the newest that is known", text->name);
+  else if (!exact)
+    surg__note(ctx, name, "not known; judged by the next lower one, %s", text->name);
+  return surg__target_read(ctx, text->text, strlen(text->text), text->name);
+}

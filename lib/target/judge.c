@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model against a target. Only what is proven counts as refused: an unknown type or shape leaves
+ * a demand undecided, and that is said as unknown. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/context.h"
+#include "base/dtype.h"
+#include "ir/ir.h"
+#include "target/target.h"
+
+typedef struct judge {
+  const surg__target *t;
+  const surg_node *n;
+  const surg_schema *s;
+  const surg__tfact *f;
+  surg__buf *why;
+  surg__objection *o;
+  surg__verdict worst;
+} judge;
+
+/* Notes an objection if it weighs more than what was found; true where the verdict is final. */
+static bool object(judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
+                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static bool object(judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
+                   const char *fmt, ...) {
+  if (v <= j->worst) return false;
+  j->worst = v;
+  if (j->o) {
+    *j->o = (surg__objection){.verdict = v, .cause = cause, .node = j->n, .value = about};
+    j->o->source = j->f ? j->f->source : j->t->source;
+  }
+  if (j->why) {
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    j->why->n = 0;
+    surg__buf_puts(j->why, text);
+  }
+  return v == SURG__ILLEGAL;
+}
+
+static const char *name_of(const judge *j, const surg_value *v) {
+  return surg__q(j->t->ctx, v ? surg_value_name(v) : "");
+}
+
+/* --- operators and versions --- */
+
+static int by_name(const void *key, const void *element) {
+  return strcmp(key, ((const surg__top *)element)->name);
+}
+
+const surg__top *surg__target_op(const surg__target *t, const char *domain, const char *op_type) {
+  char full[256];
+  if (domain[0]) {
+    if ((size_t)snprintf(full, sizeof full, "%s.%s", domain, op_type) >= sizeof full) return NULL;
+    op_type = full;
+  }
+  if (!t->ops.count) return NULL;
+  return bsearch(op_type, t->ops.items, t->ops.count, sizeof *t->ops.items, by_name);
+}
+
+static bool speaks_of(const surg__tfact *f, int since) {
+  for (size_t i = 0; i < f->n_versions; i++)
+    if (since >= f->versions[i].low && since <= f->versions[i].high) return true;
+  return f->n_versions == 0;
+}
+
+bool surg__target_takes_version(const surg__top *op, int since) {
+  for (size_t i = 0; i < op->n; i++)
+    if (!op->facts[i].refused && speaks_of(&op->facts[i], since)) return true;
+  return false;
+}
+
+static int by_low(const void *x, const void *y) {
+  const surg__tspan *a = x, *b = y;
+  return (a->low > b->low) - (a->low < b->low);
+}
+
+void surg__target_put_versions(surg__buf *b, const surg__top *op) {
+  surg__tspan list[64];
+  size_t n = 0;
+  for (size_t i = 0; i < op->n; i++)
+    for (size_t k = 0; !op->facts[i].refused && k < op->facts[i].n_versions; k++)
+      if (n < SURG_COUNT(list)) list[n++] = op->facts[i].versions[k];
+  qsort(list, n, sizeof *list, by_low);
+  const char *comma = "";
+  for (size_t i = 0; i < n; i++) {
+    if (i && list[i].low == list[i - 1].low && list[i].high == list[i - 1].high) continue;
+    surg__buf_printf(b, "%s%lld", comma, (long long)list[i].low);
+    if (list[i].high == INT64_MAX)
+      surg__buf_putc(b, '+');
+    else if (list[i].high != list[i].low)
+      surg__buf_printf(b, "-%lld", (long long)list[i].high);
+    comma = ", ";
+  }
+}
+
+void surg__target_put_types(surg__buf *b, uint32_t mask) {
+  const char *comma = "";
+  for (int d = 1; d < SURG__DTYPES; d++)
+    if (mask >> d & 1) {
+      surg__buf_printf(b, "%s%s", comma, surg__dtype_name(d));
+      comma = ", ";
+    }
+}
+
+/* --- one fact --- */
+
+static int dtype_of(const judge *j, const surg_value *v) {
+  const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+  const surg_type *t = v && !c ? surg_value_type(v) : NULL;
+  if (!c && (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR)) return 0;
+  const int d = c ? surg_tensor_dtype(c) : surg_type_dtype(t);
+  if (d <= 0 || d >= SURG__DTYPES) return 0;
+  return j->t->as[d] ? j->t->as[d] : d;
+}
+
+/* A type against a mask; says what is wrong. False: it does not fit. */
+static bool fits_type(judge *j, const surg_value *v, uint32_t mask) {
+  const int d = dtype_of(j, v);
+  if (!v || (d && mask >> d & 1)) return true;
+  if (!d) {
+    object(j, SURG__UNKNOWN, SURG__C_TYPE, v, "the type of %s is not known", name_of(j, v));
+    return true;
+  }
+  surg__buf b;
+  surg__buf_init(&b, j->t->ctx);
+  surg__target_put_types(&b, mask);
+  surg__buf_putc(&b, 0);
+  object(j, SURG__ILLEGAL, SURG__C_TYPE, v, "%s is %s; taken are %s", name_of(j, v),
+         surg__dtype_name(d), b.failed ? "others" : b.p);
+  surg__buf_free(&b);
+  return false;
+}
+
+static bool fits_param(judge *j, const surg__ttypes *t, bool output) {
+  const size_t n = output ? surg_node_output_count(j->n) : surg_node_input_count(j->n);
+  for (size_t i = 0; i < n; i++) {
+    const surg__param *p = surg__schema_formal(j->s, output, i);
+    if (!p || strcmp(p->type, t->name) != 0) continue;
+    if (!fits_type(j, output ? surg_node_output(j->n, i) : surg_node_input(j->n, i), t->mask))
+      return false;
+  }
+  return true;
+}
+
+static bool fits_types(judge *j) {
+  for (size_t i = 0; i < j->f->n_types; i++) {
+    const surg__ttypes *t = &j->f->types[i];
+    const bool out = !strcmp(t->name, "out");
+    if (out || !strcmp(t->name, "0")) {
+      const surg_value *v = out || !surg_node_input_count(j->n) ? surg_node_output(j->n, 0)
+                                                                : surg_node_input(j->n, 0);
+      if (!fits_type(j, v, t->mask)) return false;
+    } else if (j->s && (!fits_param(j, t, false) || !fits_param(j, t, true))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The input or output that the schema calls so, or "0", "1" ... by place; NULL: it is not there. */
+static const surg_value *formal(const judge *j, const char *name, bool output) {
+  const size_t n = output ? surg_node_output_count(j->n) : surg_node_input_count(j->n);
+  if (name[0] >= '0' && name[0] <= '9') {
+    const unsigned long i = strtoul(name, NULL, 10);
+    return !output && i < n ? surg_node_input(j->n, i) : NULL;
+  }
+  const surg__param *list = !j->s ? NULL : output ? j->s->outputs : j->s->inputs;
+  const size_t count = !j->s ? 0 : output ? j->s->n_outputs : j->s->n_inputs;
+  for (size_t i = 0; i < count && i < n; i++)
+    if (!strcmp(list[i].name, name))
+      return output ? surg_node_output(j->n, i) : surg_node_input(j->n, i);
+  return NULL;
+}
+
+static bool fits_constants(judge *j) {
+  for (size_t i = 0; i < j->f->constants.n; i++) {
+    const char *name = j->f->constants.items[i];
+    const bool all = !strcmp(name, "*");
+    for (size_t k = 0; k < (all ? surg_node_input_count(j->n) : 1); k++) {
+      const surg_value *v = all ? surg_node_input(j->n, k) : formal(j, name, false);
+      if (!v || surg_value_constant(v)) continue;
+      object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v, "%s %s must be a constant",
+             all ? "input" : name, name_of(j, v));
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool fits_places(judge *j) {
+  for (size_t i = 0; i < j->f->absent.n; i++) {
+    const char *name = j->f->absent.items[i];
+    const surg_value *in = formal(j, name, false), *out = formal(j, name, true);
+    if (out && !surg_value_use_count(out, 1)) out = NULL;
+    if (!in && !out) continue;
+    object(j, SURG__ILLEGAL, SURG__C_PLACE, in ? in : out, "%s %s is not taken",
+           in ? "input" : "output", name);
+    return false;
+  }
+  return true;
+}
+
+/* --- attributes --- */
+
+/* An attribute or its default as text; false where it is neither number nor text, or not known. */
+static bool attr_text(const judge *j, const char *name, char *out, size_t size) {
+  const surg_attr *a = surg_node_attr(j->n, name);
+  const surg__attr_def *d = j->s ? surg__schema_attr(j->s, name) : NULL;
+  if (a && surg_attr_ref(a)) return false;
+  const surg_attr_kind kind = a ? surg_attr_get_kind(a) : d && d->has_default ? d->kind : SURG_ATTR_UNDEFINED;
+  if (kind == SURG_ATTR_INT) {
+    snprintf(out, size, "%lld", (long long)(a ? surg_attr_int(a) : d->i));
+    return true;
+  }
+  if (kind != SURG_ATTR_STRING) return false;
+  const surg_str s = a ? surg_attr_string(a) : (surg_str){d->s, strlen(d->s)};
+  snprintf(out, size, "%.*s", (int)(s.n < size ? s.n : size - 1), s.p);
+  return true;
+}
+
+static bool is_among(const surg__tlist *list, const char *text) {
+  for (size_t i = 0; i < list->n; i++)
+    if (!strcmp(list->items[i], text)) return true;
+  return false;
+}
+
+static bool fits_attrs(judge *j) {
+  char text[128];
+  for (size_t i = 0; i < j->f->n_attrs; i++) {
+    const surg__tattr *a = &j->f->attrs[i];
+    if (!attr_text(j, a->name, text, sizeof text) || is_among(&a->values, text)) continue;
+    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "%s %s is not taken; %s%s%s is", a->name,
+           surg__q(j->t->ctx, text), a->values.n ? a->values.items[0] : "nothing",
+           a->values.n > 1 ? ", " : "", a->values.n > 1 ? a->values.items[1] : "");
+    return false;
+  }
+  for (size_t i = 0; i < j->f->no_attrs.n; i++) {
+    const surg_attr *a = surg_node_attr(j->n, j->f->no_attrs.items[i]);
+    const surg__attr_def *d = j->s ? surg__schema_attr(j->s, j->f->no_attrs.items[i]) : NULL;
+    if (!a || (d && d->has_default && d->kind == SURG_ATTR_INT && surg_attr_int(a) == d->i)) continue;
+    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is not taken", surg_attr_name(a));
+    return false;
+  }
+  return true;
+}
+
+/* --- ranks, dims, values --- */
+
+static const surg_type *tensor_of(const surg_value *v) {
+  const surg_type *t = v ? surg_value_type(v) : NULL;
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
+}
+
+static bool fits_ranks(judge *j) {
+  for (size_t i = 0; i < j->f->n_ranks; i++) {
+    const surg__tspan *want = &j->f->ranks[i];
+    const surg_value *v = formal(j, want->name, false);
+    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+    const surg_type *t = tensor_of(v);
+    if (!v) continue;
+    if (!t && !c) {
+      object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the rank of %s is not known", name_of(j, v));
+      continue;
+    }
+    const int64_t rank = (int64_t)(c ? surg_tensor_rank(c) : surg_type_rank(t));
+    if (rank >= want->low && rank <= want->high) continue;
+    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has rank %lld; taken are %lld to %lld",
+           name_of(j, v), (long long)rank, (long long)(want->low == INT64_MIN ? 0 : want->low),
+           (long long)want->high);
+    return false;
+  }
+  return true;
+}
+
+static bool fits_values(judge *j) {
+  for (size_t i = 0; i < j->f->n_values; i++) {
+    const surg__tspan *want = &j->f->values[i];
+    const surg_value *v = formal(j, want->name, false);
+    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+    int64_t items[64];
+    const int64_t n = c ? surg_tensor_read_ints(c, items, SURG_COUNT(items)) : -1;
+    if (v && n < 0)
+      object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the value of %s is not known", name_of(j, v));
+    for (int64_t k = 0; k < n; k++) {
+      if (items[k] >= want->low && items[k] <= want->high) continue;
+      object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s is %lld; the %s is %lld", want->name,
+             (long long)items[k], items[k] > want->high ? "most" : "least",
+             (long long)(items[k] > want->high ? want->high : want->low));
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool fits_dims(judge *j) {
+  if (j->f->fixed)
+    for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
+      const surg_value *v = surg_node_input(j->n, i);
+      if (!v || surg_value_constant(v)) continue;
+      const surg_type *t = tensor_of(v);
+      if (t && surg_type_static(t, NULL)) continue;
+      object(j, t ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, v, "%s has no fixed size",
+             name_of(j, v));
+      if (t) return false;
+    }
+  const surg_value *v = j->f->batch && surg_node_input_count(j->n) ? surg_node_input(j->n, 0) : NULL;
+  const surg_type *t = tensor_of(v);
+  if (!v || (t && surg_type_rank(t) == 0)) return true;
+  const int64_t have = t ? surg_type_dim(t, 0).value : -1;
+  if (have == j->f->batch) return true;
+  object(j, have >= 0 ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_RANGE, v,
+         have >= 0 ? "the batch of %s is not %lld" : "whether the batch of %s is %lld is not known",
+         name_of(j, v), (long long)j->f->batch);
+  return have < 0;
+}
+
+/* Whether the node keeps to a fact; else the verdict and its reason are noted. */
+static bool keeps_to(judge *j) {
+  if (j->f->refused) {
+    object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "%s", j->f->says ? j->f->says : "it is not taken");
+    return false;
+  }
+  if (!fits_types(j) || !fits_constants(j) || !fits_places(j) || !fits_attrs(j) ||
+      !fits_ranks(j) || !fits_values(j) || !fits_dims(j))
+    return false;
+  if (j->f->says)
+    object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);
+  return true;
+}
+
+/* --- a node --- */
+
+static void no_version(judge *j, const surg__top *op) {
+  surg__buf b;
+  surg__buf_init(&b, j->t->ctx);
+  surg__target_put_versions(&b, op);
+  surg__buf_putc(&b, 0);
+  object(j, SURG__ILLEGAL, SURG__C_VERSION, NULL,
+         "version %d of it is not taken; taken are %s", surg_schema_since(j->s),
+         b.failed || !b.p[0] ? "none" : b.p);
+  surg__buf_free(&b);
+}
+
+static void judge_listed(judge *j, const surg__top *op) {
+  const int since = j->s ? surg_schema_since(j->s) : 0;
+  surg__objection first = {0};
+  bool any = false;
+  judge each = *j;
+  surg__buf text;
+  surg__buf_init(&text, j->t->ctx);
+  each.why = j->why ? &text : NULL;
+  for (size_t i = 0; i < op->n; i++) {
+    if (since && !speaks_of(&op->facts[i], since)) continue;
+    surg__objection o = {0};
+    each.f = &op->facts[i];
+    each.o = &o;
+    each.worst = SURG__LEGAL;
+    text.n = 0;
+    keeps_to(&each);
+    /* The mildest of the rows that speak of this version decides. */
+    if (any && each.worst >= j->worst) continue;
+    any = true;
+    j->worst = each.worst;
+    first = o;
+    if (j->why) {
+      j->why->n = 0;
+      surg__buf_put(j->why, text.p, text.n);
+    }
+    if (j->worst == SURG__LEGAL) break;
+  }
+  surg__buf_free(&text);
+  if (any && j->o) *j->o = first;
+  if (!any) no_version(j, op);
+}
+
+/* Whether the engine knows the operator, and takes it apart by the body the standard gives it. */
+static bool has_body(const judge *j, const char *domain) {
+  if (!j->s || j->t->bodies != SURG__YES || !(j->s->flags & SURG__OP_HAS_BODY)) return false;
+  for (size_t i = 0; i < j->t->opsets.count; i++)
+    if (!strcmp(j->t->opsets.items[i].name, domain))
+      return surg_schema_since(j->s) <= j->t->opsets.items[i].high;
+  return true;
+}
+
+static void judge_stranger(judge *j, const char *domain) {
+  const bool standard = surg_schema_newest(domain) > 0 && strcmp(domain, "com.microsoft") != 0;
+  if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION) {
+    if (j->t->functions == SURG__NO)
+      object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL, "functions of the model are not taken");
+    if (j->t->functions == SURG__UNSAID)
+      object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
+             "whether functions of the model are taken is not known");
+  } else if (has_body(j, domain)) {
+    return;
+  } else if (!standard && j->t->custom != SURG__NO) {
+    object(j, SURG__UNKNOWN, SURG__C_CUSTOM, NULL, "it is a custom operator%s",
+           j->t->custom == SURG__YES ? ": the engine must have been given it" : "");
+  } else if (!standard && j->t->custom == SURG__NO) {
+    object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL, "custom operators are not taken");
+  } else if (j->t->rest_refused) {
+    object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "there is no such operator");
+  } else {
+    object(j, SURG__UNKNOWN, SURG__C_OP, NULL, "nothing is known of this operator");
+  }
+}
+
+surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg__buf *why,
+                                surg__objection *o) {
+  judge j = {.t = t, .n = n, .s = surg_node_schema(n), .why = why, .o = o};
+  const char *domain = surg_node_domain(n);
+  if (!strcmp(domain, "ai.onnx")) domain = "";
+  const surg__top *op = surg_node_function(n) ? NULL
+                                              : surg__target_op(t, domain, surg_node_op_type(n));
+  if (op)
+    judge_listed(&j, op);
+  else
+    judge_stranger(&j, domain);
+  return j.worst;
+}
+
+/* --- a model --- */
+
+typedef struct walk {
+  const surg__target *t;
+  surg_model *m;
+  surg__objection_fn fn;
+  void *user;
+  surg__buf text;
+} walk;
+
+static void tell(walk *w, surg__objection o) {
+  surg__buf_putc(&w->text, 0);
+  o.text = w->text.failed ? "" : w->text.p;
+  if (!o.source) o.source = w->t->source;
+  w->fn(w->user, &o);
+  w->text.n = 0;
+}
+
+static void judge_window(walk *w, const char *what, int64_t have, const surg__tspan *want,
+                         surg__cause cause) {
+  if (have >= want->low && have <= want->high) return;
+  const bool above = have > want->high;
+  surg__buf_printf(&w->text, "%s %lld is %s what is taken: %s %lld", what, (long long)have,
+                   above ? "above" : "below", above ? "at most" : "at least",
+                   (long long)(above ? want->high : want->low));
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = cause});
+}
+
+static void judge_opsets(walk *w) {
+  for (size_t i = 0; i < surg_model_import_count(w->m); i++) {
+    const char *domain = surg_model_import_domain(w->m, i);
+    if (!strcmp(domain, "ai.onnx")) domain = "";
+    for (size_t k = 0; k < w->t->opsets.count; k++) {
+      const surg__tspan *want = &w->t->opsets.items[k];
+      char what[120];
+      if (strcmp(want->name, domain) != 0) continue;
+      snprintf(what, sizeof what, "opset%s%.80s", domain[0] ? " of " : "", domain);
+      judge_window(w, what, surg_model_import_version(w->m, i), want, SURG__C_OPSET);
+    }
+  }
+}
+
+/* Inputs of open size, where the engine takes none (or only an open batch). */
+static void judge_inputs(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  if (w->t->dynamic != SURG__D_NONE && w->t->dynamic != SURG__D_BATCH) return;
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    const surg_type *t = surg_value_declared_type(v);
+    if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue;
+    bool open = !surg_type_has_rank(t);
+    for (size_t k = w->t->dynamic == SURG__D_BATCH; !open && k < surg_type_rank(t); k++)
+      open = surg_type_dim(t, k).value < 0;
+    if (!open) continue;
+    surg__buf_printf(&w->text, "input %s has a size that is not fixed",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_DYNAMIC, .value = v});
+  }
+}
+
+surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user) {
+  surg_status s = surg_model_infer(m);
+  if (s) return s;
+  walk w = {.t = t, .m = m, .fn = fn, .user = user};
+  surg__buf_init(&w.text, t->ctx);
+  judge_window(&w, "IR version", surg_model_ir_version(m), &t->ir, SURG__C_IR);
+  judge_opsets(&w);
+  judge_inputs(&w);
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      surg__objection o = {0};
+      w.text.n = 0;
+      if (surg__target_node(t, n, &w.text, &o) == SURG__LEGAL) continue;
+      o.node = n;
+      tell(&w, o);
+    }
+  if (w.text.failed) s = surg__alloc_status(t->ctx);
+  surg__buf_free(&w.text);
+  return s;
+}

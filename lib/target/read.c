@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Targets from JSON. Every key is known or an error; a target that inherits takes the other one
+ * first, and what it says itself stands in for it. */
+#include <jansson.h>
+
+#include "base/context.h"
+#include "base/dtype.h"
+#include "base/limits.h"
+#include "target/target.h"
+
+typedef struct reader {
+  surg__target *t;
+  surg_context *ctx;
+  const char *file;
+  const char *source; /* of the facts now read */
+  unsigned depth;     /* of inheritance */
+  bool failed;
+} reader;
+
+static bool fail(reader *r, const char *where, const char *what) {
+  if (!r->failed) surg__error(r->ctx, SURG_EINVALID, r->file, "%s: %s", where, what);
+  r->failed = true;
+  return false;
+}
+
+static void *room(reader *r, size_t n, size_t size) {
+  void *p = surg__arena_array(&r->t->arena, n + 1, size);
+  if (!p && !r->failed) surg__oom(r->ctx, r->file);
+  r->failed |= !p;
+  if (p) memset(p, 0, (n + 1) * size);
+  return p;
+}
+
+static const char *copy(reader *r, const char *s) {
+  const size_t n = strlen(s);
+  char *p = room(r, n, 1);
+  if (p) memcpy(p, s, n + 1);
+  return p;
+}
+
+static const char *text_of(reader *r, const json_t *j, const char *where) {
+  if (!json_is_string(j)) {
+    fail(r, where, "must be a string");
+    return NULL;
+  }
+  return copy(r, json_string_value(j));
+}
+
+/* --- the parts of a fact --- */
+
+static bool read_list(reader *r, const json_t *j, const char *where, surg__tlist *out) {
+  if (!json_is_array(j)) return fail(r, where, "must be a list");
+  out->n = json_array_size(j);
+  out->items = room(r, out->n, sizeof *out->items);
+  for (size_t i = 0; out->items && i < out->n; i++) {
+    const json_t *e = json_array_get(j, i);
+    char number[40];
+    if (json_is_integer(e)) {
+      snprintf(number, sizeof number, "%lld", (long long)json_integer_value(e));
+      out->items[i] = copy(r, number);
+    } else if (json_is_boolean(e)) {
+      out->items[i] = json_is_true(e) ? "1" : "0";
+    } else {
+      out->items[i] = text_of(r, e, where);
+    }
+    if (!out->items[i]) return false;
+  }
+  return out->items != NULL;
+}
+
+/* One end of a span: a number, or null for none. */
+static bool read_end(const json_t *j, int64_t open, int64_t *out) {
+  *out = json_is_integer(j) ? (int64_t)json_integer_value(j) : open;
+  return json_is_integer(j) || json_is_null(j);
+}
+
+static bool read_span(reader *r, const json_t *j, const char *where, surg__tspan *out) {
+  if (!json_is_array(j) || json_array_size(j) != 2 ||
+      !read_end(json_array_get(j, 0), INT64_MIN, &out->low) ||
+      !read_end(json_array_get(j, 1), INT64_MAX, &out->high))
+    return fail(r, where, "must be [low, high], either of them a number or null");
+  return true;
+}
+
+static bool read_spans(reader *r, const json_t *j, const char *where, const surg__tspan **out,
+                       size_t *n) {
+  const char *key;
+  json_t *v;
+  if (!json_is_object(j)) return fail(r, where, "must be an object of [low, high]");
+  surg__tspan *list = room(r, json_object_size(j), sizeof *list);
+  *n = 0;
+  *out = list;
+  json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+    if (!list || !(list[*n].name = copy(r, key)) || !read_span(r, v, where, &list[*n])) return false;
+    ++*n;
+  }
+  return list != NULL;
+}
+
+/* "7-10,13,16+": versions taken. */
+static bool read_versions(reader *r, const json_t *j, const char *where, surg__tfact *f) {
+  const char *s = json_string_value(j);
+  if (!s) return fail(r, where, "versions must be text such as \"7-10,13\"");
+  surg__tspan *list = room(r, strlen(s), sizeof *list);
+  if (!list) return false;
+  while (*s) {
+    char *end;
+    surg__tspan *v = &list[f->n_versions++];
+    v->low = strtol(s, &end, 10);
+    v->high = v->low;
+    if (end == s || v->low < 1) return fail(r, where, "versions must be such as \"7-10,13,16+\"");
+    s = end;
+    if (*s == '+') {
+      v->high = INT64_MAX;
+      s++;
+    } else if (*s == '-') {
+      v->high = strtol(s + 1, &end, 10);
+      if (end == s + 1 || v->high < v->low) return fail(r, where, "a range of versions is empty");
+      s = end;
+    }
+    if (*s == ',')
+      s++;
+    else if (*s)
+      return fail(r, where, "versions must be such as \"7-10,13,16+\"");
+  }
+  f->versions = list;
+  return true;
+}
+
+static bool read_mask(reader *r, const json_t *j, const char *where, uint32_t *mask) {
+  size_t i;
+  json_t *v;
+  if (!json_is_array(j)) return fail(r, where, "must be a list of element types");
+  json_array_foreach((json_t *)(uintptr_t)j, i, v) {
+    const int dtype = json_is_string(v) ? surg_dtype_from_name(json_string_value(v)) : 0;
+    if (dtype <= 0 || dtype >= SURG__DTYPES) return fail(r, where, "there is no such element type");
+    *mask |= UINT32_C(1) << dtype;
+  }
+  return true;
+}
+
+static bool read_types(reader *r, const json_t *j, const char *where, surg__tfact *f) {
+  const char *key;
+  json_t *v;
+  if (!json_is_object(j)) return fail(r, where, "types must be an object of lists");
+  surg__ttypes *list = room(r, json_object_size(j), sizeof *list);
+  f->types = list;
+  json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+    if (!list || !(list[f->n_types].name = copy(r, key)) ||
+        !read_mask(r, v, where, &list[f->n_types].mask))
+      return false;
+    f->n_types++;
+  }
+  return list != NULL;
+}
+
+static bool read_attrs(reader *r, const json_t *j, const char *where, surg__tfact *f) {
+  const char *key;
+  json_t *v;
+  if (!json_is_object(j)) return fail(r, where, "attrs must be an object of lists");
+  surg__tattr *list = room(r, json_object_size(j), sizeof *list);
+  f->attrs = list;
+  json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+    if (!list || !(list[f->n_attrs].name = copy(r, key)) ||
+        !read_list(r, v, where, &list[f->n_attrs].values))
+      return false;
+    f->n_attrs++;
+  }
+  return list != NULL;
+}
+
+static bool read_part(reader *r, const char *key, const json_t *j, const char *where,
+                      surg__tfact *f) {
+  if (!strcmp(key, "versions")) return read_versions(r, j, where, f);
+  if (!strcmp(key, "types")) return read_types(r, j, where, f);
+  if (!strcmp(key, "attrs")) return read_attrs(r, j, where, f);
+  if (!strcmp(key, "rank")) return read_spans(r, j, where, &f->ranks, &f->n_ranks);
+  if (!strcmp(key, "values")) return read_spans(r, j, where, &f->values, &f->n_values);
+  if (!strcmp(key, "const")) return read_list(r, j, where, &f->constants);
+  if (!strcmp(key, "absent")) return read_list(r, j, where, &f->absent);
+  if (!strcmp(key, "no_attrs")) return read_list(r, j, where, &f->no_attrs);
+  if (!strcmp(key, "says")) return (f->says = text_of(r, j, where)) != NULL;
+  if (!strcmp(key, "source")) return (f->source = text_of(r, j, where)) != NULL;
+  if (!strcmp(key, "batch")) {
+    f->batch = json_integer_value(j);
+    return f->batch > 0 || fail(r, where, "batch must be a number from 1 on");
+  }
+  if (!strcmp(key, "refused") || !strcmp(key, "static")) {
+    if (!json_is_boolean(j)) return fail(r, where, "must be true or false");
+    *(key[0] == 'r' ? &f->refused : &f->fixed) = json_is_true(j);
+    return true;
+  }
+  return fail(r, where, "has a key that no fact has (doc/targets.md lists them)");
+}
+
+static bool read_fact(reader *r, const json_t *j, const char *op, surg__tfact *f) {
+  const char *key;
+  json_t *v;
+  if (!json_is_object(j)) return fail(r, op, "must be an object of facts, or a list of such");
+  f->source = r->source;
+  json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+    char where[200];
+    snprintf(where, sizeof where, "ops: %.80s: %.80s", op, key);
+    if (!read_part(r, key, v, surg__q(r->ctx, where), f)) return false;
+  }
+  return true;
+}
+
+/* --- a target --- */
+
+static size_t find_op(const surg__target *t, const char *name) {
+  for (size_t i = 0; i < t->ops.count; i++)
+    if (!strcmp(t->ops.items[i].name, name)) return i;
+  return t->ops.count;
+}
+
+/* null takes away what was inherited. `base` operators were inherited: only those can be there. */
+static bool read_op(reader *r, const char *name, const json_t *j, size_t base) {
+  surg__target *t = r->t;
+  const size_t at = base ? find_op(t, name) : t->ops.count;
+  if (json_is_null(j)) {
+    if (at < t->ops.count) t->ops.items[at] = t->ops.items[--t->ops.count];
+    return true;
+  }
+  const size_t n = json_is_array(j) ? json_array_size(j) : 1;
+  surg__tfact *facts = room(r, n, sizeof *facts);
+  const surg__top op = {copy(r, name), facts, n};
+  if (!facts || !op.name) return false;
+  for (size_t i = 0; i < n; i++)
+    if (!read_fact(r, json_is_array(j) ? json_array_get(j, i) : j, op.name, &facts[i])) return false;
+  if (at < t->ops.count)
+    t->ops.items[at] = op;
+  else if (!surg__vec_push(r->ctx, &t->ops, op))
+    return fail(r, name, "out of memory");
+  return true;
+}
+
+static bool read_ops(reader *r, const json_t *j) {
+  const char *key;
+  json_t *v;
+  const size_t base = r->t->ops.count;
+  if (!json_is_object(j)) return fail(r, "ops", "must be an object");
+  if (base + json_object_size(j) > SURG_LIMIT_TARGET_OPS) return fail(r, "ops", "too many");
+  json_object_foreach((json_t *)(uintptr_t)j, key, v) if (!read_op(r, key, v, base)) return false;
+  return true;
+}
+
+static bool read_tri(reader *r, const json_t *j, const char *key, surg__tri *out) {
+  *out = json_is_true(j) ? SURG__YES : json_is_false(j) ? SURG__NO : SURG__UNSAID;
+  return json_is_boolean(j) || json_is_null(j) || fail(r, key, "must be true, false or null");
+}
+
+static bool read_dynamic(reader *r, const json_t *j) {
+  const char *s = json_string_value(j);
+  surg__tdynamic *d = &r->t->dynamic;
+  *d = json_is_true(j) ? SURG__D_ALL : json_is_false(j) ? SURG__D_NONE : SURG__D_UNSAID;
+  if (s && !strcmp(s, "batch")) *d = SURG__D_BATCH;
+  return json_is_boolean(j) || json_is_null(j) || *d == SURG__D_BATCH ||
+         fail(r, "dynamic", "must be true, false, \"batch\" or null");
+}
+
+static bool read_as(reader *r, const json_t *j) {
+  const char *key;
+  json_t *v;
+  if (!json_is_object(j)) return fail(r, "types_as", "must be an object of element types");
+  json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+    const int from = surg_dtype_from_name(key);
+    const int to = json_is_string(v) ? surg_dtype_from_name(json_string_value(v)) : 0;
+    if (from <= 0 || from >= SURG__DTYPES || to <= 0 || to >= SURG__DTYPES)
+      return fail(r, "types_as", "there is no such element type");
+    r->t->as[from] = (uint8_t)to;
+  }
+  return true;
+}
+
+static bool read_opsets(reader *r, const json_t *j) {
+  const surg__tspan *list;
+  size_t n;
+  surg__target *t = r->t;
+  t->opsets.count = 0;
+  if (!read_spans(r, j, "opset", &list, &n)) return false;
+  for (size_t i = 0; i < n; i++)
+    if (!surg__vec_push(r->ctx, &t->opsets, list[i])) return fail(r, "opset", "out of memory");
+  return true;
+}
+
+static bool read_text(reader *r, const char *text, size_t n);
+
+static bool read_inherit(reader *r, const json_t *j) {
+  const char *name = json_string_value(j);
+  if (!name) return fail(r, "inherit", "must be the name of a target");
+  if (++r->depth > SURG_LIMIT_TARGET_DEPTH) return fail(r, "inherit", "targets inherit in a circle");
+  for (size_t i = 0; i < surg__target_count; i++) {
+    const surg__target_text *base = &surg__target_texts[i];
+    if (strcmp(base->name, name) != 0) continue;
+    const char *file = r->file;
+    r->file = base->name;
+    const bool done = read_text(r, base->text, strlen(base->text));
+    r->file = file;
+    return done;
+  }
+  return fail(r, "inherit", "there is no built-in target of that name");
+}
+
+static bool read_key(reader *r, const char *key, const json_t *j) {
+  surg__target *t = r->t;
+  if (!strcmp(key, "inherit") || !strcmp(key, "source")) return true; /* came first */
+  if (!strcmp(key, "schema"))
+    return json_integer_value(j) == 1 || fail(r, key, "only schema 1 is known");
+  if (!strcmp(key, "name")) return (t->name = text_of(r, j, key)) != NULL;
+  if (!strcmp(key, "title")) return (t->title = text_of(r, j, key)) != NULL;
+  if (!strcmp(key, "opset")) return read_opsets(r, j);
+  if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);
+  if (!strcmp(key, "functions")) return read_tri(r, j, key, &t->functions);
+  if (!strcmp(key, "custom")) return read_tri(r, j, key, &t->custom);
+  if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);
+  if (!strcmp(key, "dynamic")) return read_dynamic(r, j);
+  if (!strcmp(key, "types_as")) return read_as(r, j);
+  if (!strcmp(key, "notes")) return json_is_null(j) || read_list(r, j, key, &t->notes);
+  if (!strcmp(key, "rest")) {
+    const char *s = json_string_value(j);
+    t->rest_refused = s && !strcmp(s, "refused");
+    return t->rest_refused || (s && !strcmp(s, "unknown")) ||
+           fail(r, key, "must be \"refused\" or \"unknown\"");
+  }
+  if (!strcmp(key, "ops")) return read_ops(r, j);
+  return fail(r, surg__q(r->ctx, key), "no target has such a key (doc/targets.md lists them)");
+}
+
+static bool read_target(reader *r, const json_t *j) {
+  const char *key;
+  json_t *v;
+  if (!json_is_object(j)) return fail(r, "target", "must be an object");
+  const json_t *base = json_object_get(j, "inherit"), *source = json_object_get(j, "source");
+  if (base && !read_inherit(r, base)) return false;
+  r->source = source ? text_of(r, source, "source") : "not said";
+  r->t->source = r->source;
+  if (!r->source) return false;
+  json_object_foreach((json_t *)(uintptr_t)j, key, v) if (!read_key(r, key, v)) return false;
+  return true;
+}
+
+static bool read_text(reader *r, const char *text, size_t n) {
+  json_error_t e;
+  json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
+  if (!j) {
+    char what[JSON_ERROR_TEXT_LENGTH + 40];
+    snprintf(what, sizeof what, "line %d column %d", e.line, e.column);
+    return fail(r, what, surg__q(r->ctx, e.text));
+  }
+  const bool done = read_target(r, j);
+  json_decref(j);
+  return done;
+}
+
+static int by_name(const void *x, const void *y) {
+  const surg__top *a = x, *b = y;
+  return strcmp(a->name, b->name);
+}
+
+surg__target *surg__target_read(surg_context *ctx, const char *text, size_t n, const char *name) {
+  if (n > SURG_LIMIT_TARGET_BYTES) {
+    surg__error(ctx, SURG_ELIMIT, name, "more than %u bytes of a target", SURG_LIMIT_TARGET_BYTES);
+    return NULL;
+  }
+  surg__target *t = surg__calloc(ctx, 1, sizeof *t);
+  if (!t) {
+    surg__oom(ctx, name);
+    return NULL;
+  }
+  t->ctx = ctx;
+  t->ir = (surg__tspan){NULL, INT64_MIN, INT64_MAX};
+  surg__arena_init(&t->arena, ctx);
+  reader r = {.t = t, .ctx = ctx, .file = name};
+  bool good = read_text(&r, text, n);
+  if (good && !t->name) good = fail(&r, "name", "is missing");
+  if (!good) {
+    surg__target_free(t);
+    return NULL;
+  }
+  if (t->ops.count) qsort(t->ops.items, t->ops.count, sizeof *t->ops.items, by_name);
+  return t;
+}
+
+void surg__target_free(surg__target *t) {
+  if (!t) return;
+  surg_context *ctx = t->ctx;
+  surg__vec_free(ctx, &t->opsets);
+  surg__vec_free(ctx, &t->ops);
+  surg__arena_free(&t->arena);
+  surg__free(ctx, t);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Targets: what an engine takes, read from JSON (doc/targets.md), and what a model has that it does
+ * not take. What a target does not say is unknown, not legal. */
+#ifndef SURG_TARGET_H
+#define SURG_TARGET_H
+
+#include <onnxsurg/onnxsurg.h>
+
+#include "base/base.h"
+#include "schema/schema.h"
+
+#define SURG__DTYPES 32 /* element types are bits of 32 */
+
+/* Whole numbers from `low` to `high`; INT64_MIN and INT64_MAX are open ends. */
+typedef struct surg__tspan {
+  const char *name; /* of an input, an attribute or a domain; NULL: of nothing */
+  int64_t low, high;
+} surg__tspan;
+
+/* Element types that a type parameter may be; `name` "0" is the first input, "out" the first
+ * output. */
+typedef struct surg__ttypes {
+  const char *name;
+  uint32_t mask;
+} surg__ttypes;
+
+typedef struct surg__tlist {
+  const char **items;
+  size_t n;
+} surg__tlist;
+
+/* The values an attribute may have: texts, or numbers as text. */
+typedef struct surg__tattr {
+  const char *name;
+  surg__tlist values;
+} surg__tattr;
+
+/* One row of an operator: the versions it is about, and what they must keep to. */
+typedef struct surg__tfact {
+  bool refused, fixed; /* fixed: all dims of all inputs must be known */
+  int64_t batch;       /* dim 0 of the first input must be it; 0: any */
+  const surg__tspan *versions, *ranks, *values;
+  const surg__ttypes *types;
+  const surg__tattr *attrs;
+  size_t n_versions, n_ranks, n_values, n_types, n_attrs;
+  surg__tlist constants, absent, no_attrs;
+  const char *says;   /* a limit in words, that nothing here decides */
+  const char *source; /* of the target that states it */
+} surg__tfact;
+
+typedef struct surg__top {
+  const char *name; /* "Conv", "com.microsoft.Gelu" */
+  const surg__tfact *facts;
+  size_t n;
+} surg__top;
+
+typedef enum surg__tri { SURG__UNSAID = 0, SURG__NO, SURG__YES } surg__tri;
+typedef enum surg__tdynamic { SURG__D_UNSAID = 0, SURG__D_NONE, SURG__D_BATCH, SURG__D_ALL } surg__tdynamic;
+
+typedef struct surg__target {
+  surg_context *ctx;
+  surg__arena arena;
+  const char *name, *title, *source;
+  SURG_VEC(surg__tspan) opsets; /* by domain */
+  surg__tspan ir;
+  surg__tri functions, custom, bodies; /* bodies: operators with one in the standard need no kernel */
+  surg__tdynamic dynamic;
+  bool rest_refused;             /* operators that are not listed */
+  uint8_t as[SURG__DTYPES];      /* what the engine makes of an element type; itself where 0 */
+  surg__tlist notes;
+  SURG_VEC(surg__top) ops;       /* by name */
+} surg__target;
+
+/* --- reading (read.c, find.c) --- */
+/* A target from JSON text. NULL after a diagnostic `name:line: ...`, or without memory. */
+surg__target *surg__target_read(surg_context *ctx, const char *text, size_t n, const char *name);
+/* The built-in target that the user means: by its name, an alias of it ("trt8.6"), without version
+ * (the newest) or with one nobody knows (the next lower one, with a note). NULL after a diagnostic
+ * that names the nearest. */
+surg__target *surg__target_find(surg_context *ctx, const char *name);
+void surg__target_free(surg__target *t);
+
+/* The built-in ones, by name; passes/targets. */
+typedef struct surg__target_text {
+  const char *name, *text;
+} surg__target_text;
+extern const surg__target_text surg__target_texts[];
+extern const size_t surg__target_count;
+
+/* --- judging (judge.c) --- */
+typedef enum surg__verdict { SURG__LEGAL = 0, SURG__UNKNOWN, SURG__ILLEGAL } surg__verdict;
+typedef enum surg__cause {
+  SURG__C_NONE = 0,
+  SURG__C_IR,
+  SURG__C_OPSET,
+  SURG__C_OP,       /* there is no such operator */
+  SURG__C_VERSION,  /* none of that version */
+  SURG__C_TYPE,
+  SURG__C_CONSTANT, /* an input must be the same in every run */
+  SURG__C_ATTR,
+  SURG__C_RANGE,    /* a rank, a dim, a value */
+  SURG__C_PLACE,    /* an optional input or output it does not take */
+  SURG__C_DYNAMIC,
+  SURG__C_FUNCTION,
+  SURG__C_CUSTOM,
+  SURG__C_SAYS      /* a limit in words */
+} surg__cause;
+
+/* One thing that stands between a model and a target. Texts last until the callback returns. */
+typedef struct surg__objection {
+  surg__verdict verdict; /* ILLEGAL or UNKNOWN */
+  surg__cause cause;
+  const surg_node *node;   /* NULL: the model as a whole */
+  const surg_value *value; /* the input or output it is about, or NULL */
+  const char *text;
+  const char *source;      /* where the fact comes from */
+} surg__objection;
+typedef void (*surg__objection_fn)(void *user, const surg__objection *o);
+
+/* The worst of what is known of a node; the reason goes to `why` and `o` (either may be NULL), of
+ * the first that weighs so. Types must be inferred. */
+surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg__buf *why,
+                                surg__objection *o);
+/* Tells every objection to the model and its nodes, subgraphs and functions included, and infers
+ * types for it. */
+surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user);
+/* What the target says of an operator ("Conv", "com.microsoft.Gelu"); NULL: it is not listed. */
+const surg__top *surg__target_op(const surg__target *t, const char *domain, const char *op_type);
+/* Whether a node would be taken in another version of its operator. */
+bool surg__target_takes_version(const surg__top *op, int since);
+/* Versions as "7-10, 13", types as "float, int32". */
+void surg__target_put_versions(surg__buf *b, const surg__top *op);
+void surg__target_put_types(surg__buf *b, uint32_t mask);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `check --target`: what an engine does not take, as findings. */
+#ifndef SURG_CHECK_TARGET_H
+#define SURG_CHECK_TARGET_H
+
+#include "check_report.h"
+#include "target/target.h"
+
+/* A target by name, or from a file (a path with a '/' or that ends in .target); NULL after a line,
+ * *code set. */
+surg__target *cli_target(surg_context *ctx, const char *name, int *code);
+/* Reports every objection to the model; SURG_OK unless memory ran out. */
+surg_status check_target(report *r, const surg__target *t, surg_model *m);
+
+#endif
