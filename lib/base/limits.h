@@ -35,6 +35,7 @@
 #define SURG_LIMIT_REWRITES 10000u                 /* ... this many more */
 #define SURG_LIMIT_EMIT_STEPS 64                   /* of a recurrence, written out node by node */
 #define SURG_LIMIT_EMIT_CONSTANT 65536             /* elements of a constant that only counts */
+#define SURG_LIMIT_EMIT_PRODUCT (1u << 22)         /* elements multiplied before they are summed */
 #define SURG_LIMIT_FLOOR_INDICES 1024u              /* looked through for one below 0 */
 #define SURG_LIMIT_RULES_BYTES (16u << 20)         /* of a file of rules */
 #define SURG_LIMIT_TARGET_BYTES (16u << 20)        /* of a file that describes a target */

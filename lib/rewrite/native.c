@@ -31,6 +31,7 @@ static const surg__native *const tables[] = {
     surg__natives_series,
     surg__natives_attention,
     surg__natives_linear,
+    surg__natives_einsum,
     surg__natives_image,
     surg__natives_loss,
     surg__natives_sample,

@@ -12,6 +12,7 @@ extern const surg__native surg__natives_quant[];
 extern const surg__native surg__natives_series[];
 extern const surg__native surg__natives_attention[];
 extern const surg__native surg__natives_linear[];
+extern const surg__native surg__natives_einsum[];
 extern const surg__native surg__natives_image[];
 extern const surg__native surg__natives_loss[];
 extern const surg__native surg__natives_sample[];

@@ -86,15 +86,14 @@ typedef struct crop {
   surg__bt x;
   uint32_t n;                    /* axes that change */
   int64_t axes[SURG__BT_RANK];
-  surg__bt lengths, targets;     /* of those axes: vectors of int64 */
+  surg__bt targets;              /* what they become: a vector */
 } crop;
 
 static bool read_crop(crop *c) {
   surg__builder *b = c->b;
-  surg__bt sizes;
   size_t n = 0;
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &c->x) ||
-      !surg__bt_get(b, "size", &sizes) || sizes.rank != 1)
+      !surg__bt_get(b, "size", &c->targets) || c->targets.rank != 1)
     return false;
   const int64_t *axes = surg_node_ints(surg__b_matched(b), "axes", &n), rank = c->x.rank;
   if (axes && n > SURG__BT_RANK) return false;
@@ -106,7 +105,7 @@ static bool read_crop(crop *c) {
     for (uint32_t k = 0; k < i; k++)
       if (c->axes[k] == c->axes[i]) return false;
   }
-  return sizes.d[0].n == (int64_t)c->n && c->n > 0;
+  return c->targets.d[0].n == (int64_t)c->n && c->n > 0;
 }
 
 /* For all axes of x, 0 for those that do not change. */
@@ -124,37 +123,65 @@ static surg__bt of_all_axes(const crop *c, surg__bt v) {
                          surg__bt_numbers(b, SURG_INT64, &rank, 1, from), 0);
 }
 
-static surg_status crop_to_slice(surg__builder *b) {
-  crop c = {.b = b};
-  surg__bdim lengths[SURG__BT_RANK];
-  if (!read_crop(&c)) return SURG_EUNSUPPORTED;
-  for (uint32_t i = 0; i < c.n; i++) lengths[i] = c.x.d[c.axes[i]];
-  const surg__bdim n = surg__bd(c.n);
-  c.lengths = (surg__bt){.v = surg__bd_vector(b, lengths, c.n), .dtype = SURG_INT64, .rank = 1,
-                         .d = {n}};
-  c.targets = (surg__bt){.v = surg__b_get(b, "size"), .rank = 1, .d = {n}};
-  surg__bt known;
-  (void)surg__bt_of(c.targets.v, &known);
-  c.targets.dtype = known.dtype;
-  c.targets = surg__bt_cast(b, c.targets, SURG_INT64);
+/* What is cut and added, all of it known: nodes for nothing are not made. */
+static surg_status crop_by_numbers(const crop *c, const surg__bdim *lengths,
+                                   const surg__bdim *targets) {
+  surg__builder *b = c->b;
+  int64_t start[SURG__BT_RANK], end[SURG__BT_RANK], pads[2 * SURG__BT_RANK] = {0};
+  bool cuts = false, adds = false;
+  for (uint32_t i = 0; i < c->n; i++) {
+    const int64_t from = lengths[i].n, to = targets[i].n;
+    const int64_t cut = from > to ? from - to : 0, missing = to > from ? to - from : 0;
+    start[i] = cut / 2;
+    end[i] = start[i] + from - cut;
+    pads[c->axes[i]] = missing / 2;
+    pads[c->axes[i] + c->x.rank] = missing - missing / 2;
+    if (cut) cuts = true;
+    if (missing) adds = true;
+  }
+  surg__bt y = c->x;
+  surg_value *const slice[4] = {y.v, cuts ? surg__b_ints(b, start, c->n) : NULL,
+                                cuts ? surg__b_ints(b, end, c->n) : NULL,
+                                cuts ? surg__b_ints(b, c->axes, c->n) : NULL};
+  if (cuts) y.v = surg__b_node(b, "Slice", slice, 4);
+  if (adds) y.v = surg__b_binary(b, "Pad", y.v, surg__b_ints(b, pads, (size_t)2 * c->x.rank));
+  surg__bt_result(b, "y", y);
+  return b->status;
+}
+
+static surg_status crop_by_sizes(crop *c, const surg__bdim *lengths) {
+  surg__builder *b = c->b;
+  const surg__bt from = {.v = surg__bd_vector(b, lengths, c->n), .dtype = SURG_INT64, .rank = 1,
+                         .d = {surg__bd(c->n)}};
+  const surg__bt to = surg__bt_cast(b, c->targets, SURG_INT64);
   /* What is too much, or 0, and what is missing, or 0. */
-  const surg__bt apart = surg__bt_binary(b, "Sub", c.lengths, c.targets);
+  const surg__bt apart = surg__bt_binary(b, "Sub", from, to);
   const surg__bt more = surg__bt_number(b, "Greater", surg__bt_cast(b, apart, SURG_DOUBLE), 0);
   const surg__bt cut = surg__bt_binary(b, "Mul", apart, surg__bt_cast(b, more, SURG_INT64));
   const surg__bt missing = surg__bt_binary(b, "Sub", cut, apart);
   const surg__bt start = surg__bt_number(b, "Div", cut, 2);
-  const surg__bt end =
-      surg__bt_binary(b, "Add", start, surg__bt_binary(b, "Sub", c.lengths, cut));
+  const surg__bt end = surg__bt_binary(b, "Add", start, surg__bt_binary(b, "Sub", from, cut));
   const surg__bt before = surg__bt_number(b, "Div", missing, 2);
   const surg__bt behind = surg__bt_binary(b, "Sub", missing, before);
-  surg_value *const slice[4] = {c.x.v, start.v, end.v, surg__b_ints(b, c.axes, c.n)};
-  const surg__bt pads[2] = {of_all_axes(&c, before), of_all_axes(&c, behind)};
-  surg_value *const pad[2] = {surg__b_node(b, "Slice", slice, 4),
-                              surg__bt_concat(b, pads, 2, 0).v};
-  surg__bt y = c.x;
-  y.v = surg__b_node(b, "Pad", pad, 2);
+  surg_value *const slice[4] = {c->x.v, start.v, end.v, surg__b_ints(b, c->axes, c->n)};
+  const surg__bt pads[2] = {of_all_axes(c, before), of_all_axes(c, behind)};
+  surg__bt y = c->x;
+  y.v = surg__b_binary(b, "Pad", surg__b_node(b, "Slice", slice, 4),
+                       surg__bt_concat(b, pads, 2, 0).v);
   surg__bt_result(b, "y", y);
   return b->status;
+}
+
+static surg_status crop_to_slice(surg__builder *b) {
+  crop c = {.b = b};
+  surg__bdim lengths[SURG__BT_RANK], targets[SURG__BT_RANK];
+  if (!read_crop(&c) || !read_sizes(c.targets.v, c.n, targets)) return SURG_EUNSUPPORTED;
+  bool known = true;
+  for (uint32_t i = 0; i < c.n; i++) {
+    lengths[i] = c.x.d[c.axes[i]];
+    known = known && lengths[i].n >= 0 && targets[i].n >= 0;
+  }
+  return known ? crop_by_numbers(&c, lengths, targets) : crop_by_sizes(&c, lengths);
 }
 
 const surg__native surg__natives_image[] = {
