@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* infer [NODES]...: how long inference takes. Two models of each size: a transformer with dynamic
+/* infer [NODES]...: how long inference takes, and all of `check`. Two models of each size: a transformer with dynamic
  * batch and sequence as PyTorch exports one, its reshapes computed from shapes; and a chain of
  * elementwise nodes. Prints milliseconds of the best of three first inferences, of one after an
- * edit, and bytes a value. */
+ * edit, and bytes a value; of `check` what loading takes for it, and what the rest. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "check/check.h"
+#include "io/io.h"
 
 static double now(void) {
   struct timespec t;
@@ -161,6 +164,41 @@ static bool measure(const char *name, surg_value *(*make)(surg_graph *, size_t),
   return !strcmp(type, "batch,sequence,16");
 }
 
+static void count_finding(void *user, const surg__finding *f) {
+  size_t *n = user;
+  *n += f->severity == SURG_ERROR;
+}
+
+/* What `onnxsurg check` does with the model as a file. */
+static bool measure_check(const char *name, surg_value *(*make)(surg_graph *, size_t),
+                          size_t nodes) {
+  surg_context *ctx = surg_context_new(NULL);
+  surg_model *m = surg_model_new(ctx, 8, 17);
+  surg_graph *g = surg_model_graph(m);
+  surg_value *y = make(g, nodes);
+  void *bytes;
+  size_t n, errors = 0;
+  if (surg_model_infer(m) || surg_graph_add_output(g, y, surg_value_type(y)) ||
+      surg_save_memory(m, &bytes, &n))
+    abort();
+  nodes = surg_graph_node_count(g);
+  surg_model_free(m);
+  bool partial;
+  double load = now();
+  const surg_load_options options = {.size = sizeof options};
+  if (surg__load_check_file(ctx, "bench", bytes, n, &options, &partial, &m) || !m) abort();
+  double check = now();
+  load = check - load;
+  if (surg__check_model(m, !partial, 100, count_finding, &errors)) abort();
+  check = now() - check;
+  printf("%-12s %8zu nodes: check %8.1f ms, of these %8.1f ms to load\n", name, nodes, load + check,
+         load);
+  surg_model_free(m);
+  surg_bytes_free(ctx, bytes);
+  surg_context_free(ctx);
+  return errors == 0;
+}
+
 int main(int argc, char **argv) {
   static const char *const standard[] = {"10000", "100000", "1000000"};
   bool ok = true;
@@ -168,6 +206,7 @@ int main(int argc, char **argv) {
     const size_t nodes = strtoul(argc > 1 ? argv[i + 1] : standard[i], NULL, 10);
     ok = measure("transformer", transformer, nodes) && ok;
     ok = measure("chain", chain, nodes) && ok;
+    ok = measure_check("transformer", transformer, nodes) && ok;
   }
   return ok ? 0 : 1;
 }
