@@ -84,7 +84,7 @@ static void erase_contents(surg_model *m, surg_graph *g) {
   HASH_CLEAR(hh, g->nodes_by_name);
   HASH_CLEAR(hh, g->values_by_name);
   for (surg_value *v = g->first_value; v; v = v->next) {
-    if (v->hh.tbl) surg__name_lose(v);
+    if (v->indexed) surg__name_lose(v);
     v->hh.tbl = NULL;
     /* Left are soft uses at most: of training_info, whose reference dangles as in the file. */
     while (v->uses) surg__use_unlink(v->uses);

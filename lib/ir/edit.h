@@ -41,7 +41,7 @@ bool surg__value_index(surg_value *v);
 void surg__value_unindex(surg_value *v);
 bool surg__node_index(surg_node *n);
 bool surg__node_unindex(surg_node *n); /* false: no memory, nothing changed */
-void surg__name_lose(const surg_value *v); /* counts a bearer less: the value left its table */
+void surg__name_lose(surg_value *v); /* counts a bearer less: the value left its table */
 /* Whether a value of g may bear the name: no other one in a scope that would see both. */
 bool surg__name_free(const surg_graph *g, const char *interned);
 /* Gives v another label and marks everything that spells it. */

@@ -31,7 +31,8 @@ typedef struct surg__name {
   uint32_t values; /* live values of the model that bear it, in any graph */
   bool stray;      /* an entry of value_info that names no value may bear it, too */
   bool node;       /* a node may bear it */
-  struct surg_value *last; /* a live value that bears it, or NULL: it need not be looked up */
+  struct surg_value *last; /* the live value that came to bear it last, or NULL. Where it is the only
+                            * one, it need not stand in the table of its graph. */
   char s[];
 } surg__name;
 /* The table of all names: open addressing, with the hash beside the pointer, so that a lookup in a
@@ -218,6 +219,7 @@ struct surg_value {
   surg_node *producer; /* NULL: input, initializer, or both */
   uint32_t output;     /* index at the producer */
   bool input, initializer, erased, pinned;
+  bool indexed;    /* found by its name */
   bool named_here; /* made, moved or renamed by us: made unique on save */
   bool init_dirty; /* the initializer's TensorProto must be written anew */
   /* OUTPUT uses first (those of the value's own graph at the front), NODE uses, SOFT uses. */
@@ -230,7 +232,8 @@ struct surg_value {
   surg__src init_src;
   surg_value *prev, *next;            /* values of the graph, in order of creation */
   surg_value *init_prev, *init_next;  /* initializers of the graph, in file order */
-  UT_hash_handle hh;                  /* graph->values_by_name, keyed by the `name` pointer */
+  UT_hash_handle hh;                  /* graph->values_by_name, keyed by the `name` pointer:
+                                         while another value of the model bears the name, too */
   void *scratch;                      /* for lib/io, one algorithm at a time */
   void *work;                         /* for lib/ir, valid inside one call */
 };

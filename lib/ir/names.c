@@ -134,32 +134,42 @@ static void drop_strays(surg_graph *g, const char *name) {
     if (s->name == name) s->dropped = true;
 }
 
+static bool value_table_add(surg_value *v) {
+  SURG_HASH_LOCALS(v->graph->model->ctx);
+  HASH_ADD_KEYPTR(hh, v->graph->values_by_name, &v->name, sizeof v->name, v);
+  if (!surg__hash_failed) return true;
+  v->hh.tbl = NULL;
+  surg__failed(v->graph->model);
+  return false;
+}
+
+/* Most names are borne by one value of the model: that is found from its name. Tables are for names
+ * that several bear, as parallel bodies and functions do. */
 bool surg__value_index(surg_value *v) {
   if (!v->name[0]) return true;
   drop_strays(v->graph, v->name);
-  SURG_HASH_LOCALS(v->graph->model->ctx);
-  HASH_ADD_KEYPTR(hh, v->graph->values_by_name, &v->name, sizeof v->name, v);
-  if (surg__hash_failed) {
-    v->hh.tbl = NULL;
-    surg__failed(v->graph->model);
-    return false;
-  }
   surg__name *name = surg__name_of(v->name);
+  if (name->values > 0) {
+    if (name->last && !name->last->hh.tbl && !value_table_add(name->last)) return false;
+    if (!value_table_add(v)) return false;
+  }
   name->values++;
   name->last = v;
+  v->indexed = true;
   return true;
 }
 
-void surg__name_lose(const surg_value *v) {
+void surg__name_lose(surg_value *v) {
   surg__name *name = surg__name_of(v->name);
   name->values--;
   if (name->last == v) name->last = NULL;
+  v->indexed = false;
 }
 
 void surg__value_unindex(surg_value *v) {
-  if (!v->hh.tbl) return;
+  if (!v->indexed) return;
   SURG_HASH_LOCALS(v->graph->model->ctx);
-  HASH_DELETE(hh, v->graph->values_by_name, v);
+  if (v->hh.tbl) HASH_DELETE(hh, v->graph->values_by_name, v);
   v->hh.tbl = NULL;
   surg__name_lose(v);
 }
