@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The manual page names every command and option, and none that is not there. info_man.py PROGRAM"""
+"""The manual page names every command and common option, and none that is not there.
+info_man.py PROGRAM"""
 import pathlib
 import re
 import shutil
@@ -26,28 +27,26 @@ class Man(Case):
         parts = re.split(r'^\.S[sh] (.*)$', PAGE.read_text(encoding='utf-8'), flags=re.M)
         return dict(zip(parts[1::2], parts[2::2]))
 
-    def check_options(self, section, text):
-        named = set(re.findall(r'\bFl -([a-z][a-z-]*)', section))
-        self.assertEqual(named - {'help'}, options(text) - {'help'})
+    def commands(self):
+        text = self.ok('--help').decode()
+        return re.search(r'^ +onnxsurg ((\w+\|)+\w+)', text, re.M).group(1).split('|')
 
     def test_program(self):
-        text = self.ok('--help').decode()
-        self.check_options(self.sections()['Options'], text)
-        commands = re.search(r'^ +onnxsurg ((\w+\|)+\w+)', text, re.M).group(1).split('|')
-        self.assertEqual(sorted(commands), sorted(common.COMMANDS))
+        named = set(re.findall(r'\bFl -([a-z][a-z-]*)', self.sections()['Options']))
+        self.assertEqual(named - {'help'}, options(self.ok('--help').decode()) - {'help'})
         listed = re.search(r'^\.Cm (.* \| .*)$', PAGE.read_text(encoding='utf-8'), re.M).group(1)
-        self.assertEqual(sorted(commands), sorted(listed.split(' | ')))
+        self.assertEqual(sorted(self.commands()), sorted(listed.split(' | ')))
 
     def test_commands(self):
+        """Each has a paragraph, and no option there is one that it lacks."""
         sections = self.sections()
-        for command in common.COMMANDS:
+        for command in self.commands():
             with self.subTest(command):
-                self.assertGreater(len(sections[command].split()), 20)
+                self.assertGreater(len(sections.get(command, '').split()), 20)
                 text = self.ok(command, '--help').decode()
-                usage = set(re.findall(r'--([a-z][a-z-]*)', text.split('\n\n')[0]))
+                known = set(re.findall(r'--([a-z][a-z-]*)', text))
                 named = set(re.findall(r'\bFl -([a-z][a-z-]*)', sections[command]))
-                self.assertEqual(options(text) - named, set())
-                self.assertEqual(named - options(text) - usage, set())
+                self.assertEqual(named - known, set())
 
     def test_form(self):
         if not shutil.which('groff'):
