@@ -253,6 +253,16 @@ int surg__os_random(void *p, size_t n) {
   return 0;
 }
 
+void surg__os_large_pages(void *p, size_t n) {
+#ifdef MADV_HUGEPAGE
+  const uintptr_t page = (uintptr_t)2 << 20, from = ((uintptr_t)p + page - 1) & ~(page - 1);
+  const uintptr_t to = ((uintptr_t)p + n) & ~(page - 1);
+  if (to > from) (void)madvise((char *)p + (from - (uintptr_t)p), to - from, MADV_HUGEPAGE);
+#else
+  (void)p, (void)n;
+#endif
+}
+
 uint64_t surg__os_now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -52,6 +52,8 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
 /* Address space of n bytes, zero, without memory behind it until touched. */
 int surg__os_reserve(size_t n, void **p);
 void surg__os_release(void *p, size_t n);
+/* Asks for large pages behind memory that is about to be filled: a hint, and no failure. */
+void surg__os_large_pages(void *p, size_t n);
 int surg__os_random(void *p, size_t n);
 uint64_t surg__os_now_ns(void);
 /* The folder part and the last part of a path; both heap, free(). ENOMEM on failure. */
