@@ -236,6 +236,15 @@ static bool set_import(mover *v, int64_t version) {
   return s == SURG_OK;
 }
 
+/* Constants come last: what reads one that is rewritten has no type until the step is done, and
+ * before that no type can be found anew, the model being of two versions. */
+static void visit_all(mover *v, bool constants) {
+  for (size_t i = 0; i < v->nodes.count && !v->failed; i++) {
+    surg_node *n = v->nodes.items[i];
+    if (!surg_node_erased(n) && (surg_node_op(n) == SURG_OP_Constant) == constants) visit(v, n);
+  }
+}
+
 static void move_scope(mover *v, int64_t to) {
   const int64_t dir = to < v->at ? -1 : 1;
   while (v->at != to && !v->failed) {
@@ -245,8 +254,8 @@ static void move_scope(mover *v, int64_t to) {
     while (v->next != to && !v->failed && !any_changes(v, v->at, v->next)) v->next += dir;
     if (v->structure && surg_model_infer(v->m)) v->failed = true;
     v->structure = false;
-    for (size_t i = 0; i < v->nodes.count && !v->failed; i++)
-      if (!surg_node_erased(v->nodes.items[i])) visit(v, v->nodes.items[i]);
+    visit_all(v, false);
+    visit_all(v, true);
     if (!v->failed && !set_import(v, v->next)) v->failed = true;
     v->at = v->next;
   }
