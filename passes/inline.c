@@ -239,7 +239,7 @@ static surg_pass_result inline_operator(inlining *in, surg_node *n, surg_node **
   }
   if (!may(in, n)) return SURG_PASS_UNCHANGED;
   surg_pass_count(in->p, "operators", 1);
-  surg_pass_used(in->p, SURG_ULP);
+  surg_pass_used(in->p, SURG_APPROX);
   return replace(in, n, f, next);
 }
 

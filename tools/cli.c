@@ -51,7 +51,30 @@ surg_context *cli_context(const cli_common *common) {
                         .max_depth = common->max_depth};
   surg_context *ctx = surg_context_new(&config);
   if (!ctx) fprintf(stderr, "onnxsurg: error: out of memory\n");
+  if (ctx && cli_schemas(ctx, common) != EXIT_DONE) {
+    surg_context_free(ctx);
+    return NULL;
+  }
   return ctx;
+}
+
+int cli_schemas(surg_context *ctx, const cli_common *common) {
+  int code = EXIT_DONE;
+  for (size_t i = 0; code == EXIT_DONE && i < common->n_schemas; i++)
+    code = cli_schemas_load(ctx, common->schemas[i]);
+  return code;
+}
+
+/* Files are read as soon as they are named, together with those before, so that what is wrong with
+ * one is wrong usage. */
+static int take_schema(cli_common *c, const char *path) {
+  if (c->n_schemas == CLI_SCHEMAS) return cli_usage("--schema is given too often");
+  const cli_common plain = {.quiet = c->quiet, .max_memory = c->max_memory};
+  surg_context *ctx = cli_context(&plain);
+  c->schemas[c->n_schemas++] = path;
+  const int code = ctx ? cli_schemas(ctx, c) : EXIT_LIMIT;
+  surg_context_free(ctx);
+  return code;
 }
 
 bool cli_out_of_memory(surg_context *ctx) {
@@ -222,6 +245,8 @@ int cli_common_option(cli_common *c, int option, const char *argument) {
     case OPT_FREEZE_INPUTS:
       c->load.freeze_inputs = true;
       return EXIT_DONE;
+    case OPT_SCHEMA:
+      return take_schema(c, argument);
     case OPT_EXTERNAL_ROOT:
       c->load.external_root = argument;
       return EXIT_DONE;

@@ -22,12 +22,16 @@ enum {
 /* The exit code that a failure of the library stands for. */
 int cli_exit_code(surg_status status);
 
+#define CLI_SCHEMAS 32 /* most of --schema */
+
 /* Options that every command takes. */
 typedef struct cli_common {
   bool quiet, json, summary;
   uint64_t max_memory, timeout_seconds;
   uint32_t max_depth;
   surg_load_options load;
+  const char *schemas[CLI_SCHEMAS]; /* files of --schema that hold */
+  size_t n_schemas;
 } cli_common;
 
 /* A context that prints diagnostics on standard error: errors always, notes and warnings unless
@@ -94,6 +98,10 @@ void cli_dims_free(cli_dims *d);
 /* The text of a file, to free(), of at most `most` bytes and one more where it is longer. An exit
  * code after a line when it cannot be read. */
 int cli_read_text(const char *path, size_t most, char **text, size_t *n);
+/* Reads custom operators into the context: EXIT_DONE, or another code after a line. */
+int cli_schemas_load(surg_context *ctx, const char *path);
+/* The same with all files of --schema, for contexts that cli_context does not make. */
+int cli_schemas(surg_context *ctx, const cli_common *common);
 /* Reads rewrite rules into the context: EXIT_DONE, or another code after a line. */
 int cli_rules_load(surg_context *ctx, const char *path);
 
@@ -109,6 +117,7 @@ enum {
   OPT_EXTERNAL_ROOT,
   OPT_FREEZE_INPUTS,
   OPT_SUMMARY,
+  OPT_SCHEMA,
   OPT_HELP,
   OPT_OWN /* a command's own start here */
 };
@@ -121,6 +130,7 @@ enum {
       {"no-external", no_argument, NULL, OPT_NO_EXTERNAL},                        \
       {"strict-external", no_argument, NULL, OPT_STRICT_EXTERNAL},                \
       {"external-root", required_argument, NULL, OPT_EXTERNAL_ROOT},              \
+      {"schema", required_argument, NULL, OPT_SCHEMA},                            \
       {"freeze-inputs", no_argument, NULL, OPT_FREEZE_INPUTS}, {                  \
     "help", no_argument, NULL, OPT_HELP                                           \
   }

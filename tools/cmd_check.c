@@ -149,6 +149,10 @@ static int check_file(checking *c, const char *path) {
                               .max_memory = c->common.max_memory,
                               .max_depth = c->common.max_depth};
   surg_context *ctx = surg_context_new(&config);
+  if (ctx && cli_schemas(ctx, &c->common) != EXIT_DONE) {
+    surg_context_free(ctx);
+    ctx = NULL;
+  }
   r.name = cli_escaped(path, 0);
   c->now = &r;
   c->ctx = ctx;

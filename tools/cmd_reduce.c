@@ -260,6 +260,10 @@ static int run(reduction *r, const cli_common *common, bool has_code, char **arg
   snprintf(folder, sizeof folder, "%.4000s/onnxsurg-reduce-XXXXXX", temp && *temp ? temp : "/tmp");
   r->ctx = surg_context_new(&config);
   surg_registry *registry = surg_context_passes(r->ctx);
+  if (registry && cli_schemas(r->ctx, common) != EXIT_DONE) {
+    surg_context_free(r->ctx);
+    return EXIT_USAGE;
+  }
   if (!registry || !mkdtemp(folder)) {
     int e = errno;
     surg_context_free(r->ctx);

@@ -119,6 +119,7 @@ static const char help[] =
     "  --plugin FILE           load passes from a shared object\n"
     "  --opset N               move the model to opset N, after --pass if it is given\n"
     "  --rules FILE            rewrite rules as text; without --pass they alone run\n"
+    "  --schema FILE           custom operators: signatures, types, shapes\n"
     "  --keep NAME|/REGEX/|op=TYPE\n"
     "                          protect nodes and values from passes (repeatable)\n"
     "  --dim SYMBOL=N|SYMBOL=LOW..HIGH|SYMBOL%N\n"

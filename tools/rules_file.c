@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of text that users write: `--rules FILE`, targets. */
+/* Files of text that users write: `--rules FILE`, `--schema FILE`, targets. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +23,24 @@ int cli_read_text(const char *path, size_t most, char **text, size_t *n) {
   return bad == ENOMEM ? EXIT_LIMIT : EXIT_IO;
 }
 
-int cli_rules_load(surg_context *ctx, const char *path) {
+typedef surg_status (*load_fn)(surg_context *ctx, const char *text, size_t n, const char *name);
+
+static int load(surg_context *ctx, const char *path, size_t most, load_fn fn) {
   char *text;
   size_t n;
-  int code = cli_read_text(path, SURG_LIMIT_RULES_BYTES, &text, &n);
+  int code = cli_read_text(path, most, &text, &n);
   if (code != EXIT_DONE) return code;
-  /* Rules that do not hold are wrong usage; limits and memory keep their code. */
-  const surg_status s = surg_rules_load(ctx, text, n, path);
+  /* Text that does not hold is wrong usage; limits and memory keep their code. */
+  const surg_status s = fn(ctx, text, n, path);
   code = s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
   free(text);
   return code;
+}
+
+int cli_rules_load(surg_context *ctx, const char *path) {
+  return load(ctx, path, SURG_LIMIT_RULES_BYTES, surg_rules_load);
+}
+
+int cli_schemas_load(surg_context *ctx, const char *path) {
+  return load(ctx, path, SURG_LIMIT_SCHEMA_BYTES, surg_schemas_load);
 }

@@ -31,6 +31,7 @@ void surg_context_free(surg_context *ctx) {
   if (!ctx) return;
   if (ctx->registry) ctx->registry_free(ctx, ctx->registry);
   if (ctx->rules) ctx->rules_free(ctx->rules);
+  if (ctx->customs) ctx->customs_free(ctx->customs);
   surg_context_clear_error(ctx);
   for (size_t i = 0; i < SURG__QUOTES; i++) surg__free(ctx, ctx->quotes[i]);
   assert(ctx->bytes == 0);

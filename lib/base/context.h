@@ -25,6 +25,8 @@ struct surg_context {
   void (*registry_free)(surg_context *, surg_registry *); /* so that base need not know pass */
   struct surg__rules *rules;                              /* lib/rewrite; made on first use */
   void (*rules_free)(struct surg__rules *);
+  struct surg__customs *customs;                          /* lib/schema/custom.h; NULL: none */
+  void (*customs_free)(struct surg__customs *);
   /* runtime limits, from config or limits.h */
   uint64_t max_memory;
   uint32_t max_depth;

@@ -37,6 +37,13 @@
 #define SURG_LIMIT_EMIT_CONSTANT 65536             /* elements of a constant that only counts */
 #define SURG_LIMIT_EMIT_PRODUCT (1u << 22)         /* elements multiplied before they are summed */
 #define SURG_LIMIT_FLOOR_INDICES 1024u              /* looked through for one below 0 */
+#define SURG_LIMIT_SCHEMA_BYTES (1u << 20)         /* of a file of schemas */
+#define SURG_LIMIT_SCHEMA_OPS 10000u               /* operators of all schema files */
+#define SURG_LIMIT_SCHEMA_PARAMS 64u               /* inputs of a schema; outputs, attributes, types */
+#define SURG_LIMIT_SCHEMA_STEPS 64u                /* names, numbers and signs of a dim */
+#define SURG_LIMIT_SCHEMA_DEPTH 32u                /* parentheses of a dim */
+#define SURG_LIMIT_SCHEMA_INTS 16u                 /* of a default */
+#define SURG_LIMIT_SCHEMA_SYMBOLS 64u              /* names of dims of one operator */
 #define SURG_LIMIT_RULES_BYTES (16u << 20)         /* of a file of rules */
 #define SURG_LIMIT_TARGET_BYTES (16u << 20)        /* of a file that describes a target */
 #define SURG_LIMIT_TARGET_OPS 4096u                /* operators of a target */

@@ -58,6 +58,7 @@ surg_status surg__check_model(surg_model *m, bool whole, size_t most, surg__chec
   surg__checker c = {.m = m, .ctx = m->ctx, .fn = fn, .user = user, .most = most};
   surg__check_unmark(m);
   surg__check_types(&c);
+  surg__check_custom(&c);
   surg__check_declared(&c);
   surg__check_usage(&c);
   surg__check_versions(&c);

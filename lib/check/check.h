@@ -71,6 +71,7 @@ void surg__check_values(surg__checker *c, const surg_node *n); /* values.c: one 
 void surg__check_declared(surg__checker *c); /* declared.c: value_info, outputs */
 void surg__check_domains(surg__checker *c);  /* domains.c: unknown domains */
 void surg__check_versions(surg__checker *c); /* versions.c: content newer than the IR version */
+void surg__check_custom(surg__checker *c);   /* custom.c: nodes against schema files */
 void surg__check_usage(surg__checker *c);    /* usage.c: names, dims, outputs */
 void surg__check_baked(surg__checker *c);    /* baked.c: sizes fixed by constants */
 void surg__check_idle(surg__checker *c);     /* idle.c: what nothing needs, nothing reaches */

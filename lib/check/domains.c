@@ -5,6 +5,7 @@
 
 #include "check/check.h"
 #include "ir/ir.h"
+#include "schema/custom.h"
 
 typedef struct stranger {
   const char *domain; /* interned: an address stands for one */
@@ -21,6 +22,7 @@ static int by_domain(const void *a, const void *b) {
 
 static bool unknown(const surg_node *n) {
   return n->domain[0] && !n->faulty && surg_node_class(n) == SURG_OP_CLASS_CUSTOM &&
+         !surg__custom_find(n->graph->model->ctx, n->domain, n->op_type) &&
          surg_schema_newest(n->domain) == 0 && surg_graph_opset(n->graph, n->domain) > 0;
 }
 

@@ -5,6 +5,9 @@
 
 #include "infer/infer.h"
 
+/* custom.c: states what a schema file says; false: none speaks of the operator */
+bool surg__i_custom(surg__infer *c, const surg_node *n);
+
 /* elementwise.c */
 void surg__i_same(surg__infer *c); /* output 0 has the shape of input 0 */
 void surg__i_broadcast(surg__infer *c);
