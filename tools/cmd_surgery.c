@@ -717,9 +717,8 @@ static int run_job(job *j, words *outputs, char **args, int n) {
 /* Takes one option of the command line; `form` NULL: of the main form. */
 static int take_any(job *j, pass_form *form, int o, char **argv, words *outputs) {
   if (form && o >= OPT_OF_PASS) return pass_form_take(form, o, optarg);
-  if (o != '?') return take_option(j, o, optarg, outputs);
-  const int code = form ? pass_form_pair(form, argv[optind - 1]) : -1;
-  return code >= 0 ? code : cli_bad_option(argv, form ? form->options : options);
+  return o == '?' ? cli_bad_option(argv, form ? form->options : options)
+                  : take_option(j, o, optarg, outputs);
 }
 
 static int surgery(int argc, char **argv, pass_form *form) {
@@ -729,7 +728,7 @@ static int surgery(int argc, char **argv, pass_form *form) {
   const struct option *table = form ? form->options : options;
   cli_common_init(&j.common);
   opterr = 0;
-  int code = EXIT_DONE;
+  int code = form ? pass_form_pairs(form, &argc, argv) : EXIT_DONE;
   for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "io:", table, NULL)) != -1;) {
     if (o == OPT_HELP || o == OPT_VERSION) {
       if (o == OPT_VERSION)

@@ -137,12 +137,37 @@ int pass_form_take(pass_form *form, int option, const char *value) {
   return EXIT_DONE;
 }
 
-int pass_form_pair(pass_form *form, const char *word) {
-  if (strncmp(word, "--", 2) != 0 || !strchr(word, '=') || !form->pass) return -1;
-  for (size_t i = 0; i < form->pass->option_count; i++)
-    if (form->pass->options[i].kind == SURG_OPTION_PAIRS)
-      return put_pair(&form->values[i], form->pass->options[i].name, word + 2);
-  return -1;
+/* The place of the option that takes any name, or the count of options. */
+static size_t pairs_of(const surg_pass *pass) {
+  size_t i = 0;
+  while (i < pass->option_count && pass->options[i].kind != SURG_OPTION_PAIRS) i++;
+  return i;
+}
+
+static bool is_pair(const pass_form *form, const char *word) {
+  const size_t n = strcspn(word, "=");
+  if (strncmp(word, "--", 2) != 0 || n < 3 || !word[n]) return false;
+  for (const struct option *o = form->options; o->name; o++)
+    if (strlen(o->name) == n - 2 && strncmp(o->name, word + 2, n - 2) == 0) return false;
+  return true;
+}
+
+int pass_form_pairs(pass_form *form, int *argc, char **argv) {
+  const size_t any = form->pass ? pairs_of(form->pass) : 0;
+  int kept = 1;
+  if (!form->pass || any == form->pass->option_count) return EXIT_DONE;
+  for (int i = 1; i < *argc; i++) {
+    if (strcmp(argv[i], "--") == 0) {
+      while (i < *argc) argv[kept++] = argv[i++];
+    } else if (is_pair(form, argv[i])) {
+      const int code = put_pair(&form->values[any], form->pass->options[any].name, argv[i] + 2);
+      if (code != EXIT_DONE) return code;
+    } else {
+      argv[kept++] = argv[i];
+    }
+  }
+  argv[*argc = kept] = NULL;
+  return EXIT_DONE;
 }
 
 char *pass_form_pipeline(pass_form *form) {

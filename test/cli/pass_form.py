@@ -31,6 +31,11 @@ class PassForm(Case):
     def test_pairs(self):
         self.assertEqual(self.pipeline('freeze', '--N=4', '--x.0=2'), 'freeze{N=4,x.0=2}')
         self.assertEqual(self.pipeline('freeze', '--my dim=4'), 'freeze{"my dim"=4}')
+        # Names that options of the program start with are names all the same.
+        self.assertEqual(self.pipeline('freeze', '--k=4', '--in=5', '--di=6'),
+                         'freeze{k=4,in=5,di=6}')
+        self.assertEqual(self.pipeline('insert', '--op', 'Clip', '--at', 'a', '--k=1', '--o=2'),
+                         'insert{op=Clip,at=a,k=1,o=2}')
         self.bad(2, r'unknown option --N \(', 'freeze', '--N', '4', 'in.onnx', 'o')
 
     def test_own_options_first(self):

@@ -141,6 +141,63 @@ class Case:
         sys.exit(77)
 
 
+SURGERY = """<ir_version: 10, opset_import: ["" : 17, "local" : 1, "acme" : 1]>
+g (float[N,4] x, float[4] b, bool c) => (float[N,4] y, float[N,4] z) <float[4] w = {1,2,3,4}, float[4] b = {0,0,0,1}> {
+  [m] t = Mul (x, w)
+  f = acme.Foo <k = 2> (t)
+  [call] u = local.f <k = 1, body = q () => (float[N,4] p) { i = Neg (t)  p = Relu (i) }> (f, c)
+  y = HardSwish (u)
+  z = Add (u, b)
+}
+<domain: "local", opset_import: ["" : 17]>
+f <body, k: int = 0> (a, c) => (r) {
+  k1 = Constant <value = float[1] {2}> ()
+  s = Softmax <axis: int = @k> (a)
+  v = Mul (s, k1)
+  r = If (c) <then_branch: graph = @body, else_branch = e () => (o) { o = Identity (v) }>
+}
+"""
+
+SECOND = """<ir_version: 10, opset_import: ["" : 17, "other" : 1]>
+h (float[N,4] u, float[4] d) => (float[N,4] out, float[N,4] u) <float[4] w = {5,6,7,8}, float[4] d = {0,0,0,1}> {
+  t = Mul (u, w)
+  s = Add (t, d)
+  out = other.g (s)
+}
+<domain: "other", opset_import: ["" : 17]>
+g <k: int = 1> (a) => (b) { t = Abs (a)  b = Softmax <axis: int = @k> (t) }
+"""
+
+SCHEMA = """domain acme
+op Foo
+type T: float float16
+input x: T [A, B]
+output y: T [A, B * k / 2]
+attr k: int
+attr pads?: ints = [1, 2]
+"""
+
+
+def add_surgery(make, add):
+    """Models cut, joined, renamed: everything that copies graphs."""
+    path, second = make("surgery", SURGERY), make("second", SECOND)
+    schema = path.replace("surgery.onnxtxt", "acme.schema")
+    with open(schema, "w", encoding="utf-8") as f:
+        f.write(SCHEMA)
+    for args in (["inline"], ["inline", "--op", "local.f", "--spec", "HardSwish"],
+                 ["remove-op", "--op", "acme.Foo"], ["remove-node", "--name", "call"],
+                 ["extract", "--schema", schema, "--from", "f,w", "--to", "z,t"],
+                 ["rename", "--input.x=b", "--input.b=x", "--dim.N=M", "--node.m=n", "--value.t=f",
+                  "--value.f=t"],
+                 ["insert", "--op", "acme.Bar", "--at", "u", "--with", "w", "--k=1", "--s=a,b"],
+                 ["map-op", "--from", "acme.Foo", "--to", "com.acme.Foo", "--k=kk"],
+                 ["move-domain", "--from", "acme", "--to", "com.acme"]):
+        add("surgery: " + " ".join(args[:2]), args + [path, "{out}/out.onnx"])
+    add("surgery: merge", ["merge", path, second, "--connect", "z:u", "--prefix", "h/", "-o",
+                           "{out}/out.onnx"])
+    add("surgery: check", ["check", "--schema", schema, path])
+
+
 def build_cases(tool, root):
     """Models as files, and the commands that are run on them."""
     cases = []
@@ -188,6 +245,7 @@ def build_cases(tool, root):
         path = make(name, text)
         add("check " + name, ["check", path], ok=ok)
         add("check as sarif " + name, ["check", "--sarif", path], ok=ok)
+    add_surgery(make, add)
     add("findings", ["--pass", "fold,prune", make("wrong", wrong()), "{out}/out.onnx"], ok=1)
     return cases
 
