@@ -197,18 +197,23 @@ static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next
 
 /* ---- operators of the specification ------------------------------------------------------------- */
 
-/* The body of an operator's version for an opset; the function of a model that `in` keeps. */
-static surg_function *body_of(inlining *in, const surg_schema *s, int64_t opset) {
+/* The body of an operator's version for an opset: the function of a model that `in` keeps, or NULL. */
+static surg_status body_of(inlining *in, const surg_schema *s, int64_t opset, surg_function **f) {
   size_t i = 0;
+  *f = NULL;
   while (i < in->n_bodies && (in->bodies[i].of != s || in->bodies[i].opset != opset)) i++;
-  if (i == BODIES) return NULL;
+  if (i == BODIES) return SURG_OK;
   if (i == in->n_bodies) {
+    surg_model *model;
+    const surg_status got = surg_schema_body(surg_pass_context(in->p), s, opset, &model);
+    if (got != SURG_OK && got != SURG_ENOTFOUND) return got;
     in->bodies[i].of = s;
     in->bodies[i].opset = opset;
-    in->bodies[i].model = surg_schema_body(surg_pass_context(in->p), s, opset);
+    in->bodies[i].model = model;
     in->n_bodies++;
   }
-  return in->bodies[i].model ? surg_model_function(in->bodies[i].model, 0) : NULL;
+  if (in->bodies[i].model) *f = surg_model_function(in->bodies[i].model, 0);
+  return SURG_OK;
 }
 
 /* Whether some operator of the body is a function of this model: it would be called instead. */
@@ -224,9 +229,11 @@ static bool hidden(const inlining *in, surg_function *f) {
 
 static surg_pass_result inline_operator(inlining *in, surg_node *n, surg_node **next) {
   const surg_graph *g = surg_node_graph(n);
-  surg_function *f = body_of(in, surg_node_schema(n), surg_graph_opset(g, ""));
+  surg_function *f;
   char text[INLINE_TEXT];
   const char *domain, *why = NULL;
+  if (body_of(in, surg_node_schema(n), surg_graph_opset(g, ""), &f) != SURG_OK)
+    return SURG_PASS_FAILED;
   if (!f)
     why = "left: the specification has no body for it that holds for all types";
   else if (inline_differs(f, g, text, &domain))

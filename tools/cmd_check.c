@@ -149,16 +149,13 @@ static int check_file(checking *c, const char *path) {
                               .max_memory = c->common.max_memory,
                               .max_depth = c->common.max_depth};
   surg_context *ctx = surg_context_new(&config);
-  if (ctx && cli_schemas(ctx, &c->common) != EXIT_DONE) {
-    surg_context_free(ctx);
-    ctx = NULL;
-  }
   r.name = cli_escaped(path, 0);
   c->now = &r;
   c->ctx = ctx;
-  surg_status s = ctx ? examine(c, ctx, &r, bytes, n) : SURG_ENOMEM;
+  const bool ready = ctx && cli_schemas(ctx, &c->common) == EXIT_DONE;
+  surg_status s = ready ? examine(c, ctx, &r, bytes, n) : SURG_ENOMEM;
   code = cli_exit_code(s);
-  if (!ctx) fprintf(stderr, "onnxsurg: error: out of memory\n");
+  if (!ready) fprintf(stderr, "onnxsurg: error: out of memory\n");
   if (code <= EXIT_MODEL)
     code = r.counts[SURG_ERROR] || (c->strict && r.counts[SURG_WARNING]) ? EXIT_MODEL : EXIT_DONE;
   surg_context_free(ctx);

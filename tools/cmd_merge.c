@@ -142,6 +142,8 @@ static int run(merging *j, surg_context *ctx, char **args) {
     if (s == SURG_OK) s = surg_save(a, j->out, &j->save);
     code = cli_exit_code(s);
   }
+  if (s != SURG_OK && !surg_context_error(ctx))
+    fprintf(stderr, "onnxsurg: error: %s\n", surg_status_name(s));
   surg_model_free(b);
   surg_model_free(a);
   return code;

@@ -28,7 +28,10 @@ surg_model *surg__body_load(surg_context *ctx, const surg__body *body) {
   return m;
 }
 
-surg_model *surg_schema_body(surg_context *ctx, const surg_schema *s, int64_t opset) {
+surg_status surg_schema_body(surg_context *ctx, const surg_schema *s, int64_t opset,
+                             surg_model **out) {
+  if (!ctx || !out) return SURG_EUSAGE;
   const surg__body *b = s ? surg__body_find(surg_schema_op(s), surg_schema_since(s), opset) : NULL;
-  return b ? surg__body_load(ctx, b) : NULL;
+  *out = b ? surg__body_load(ctx, b) : NULL;
+  return *out ? SURG_OK : b ? SURG_ENOMEM : SURG_ENOTFOUND;
 }
