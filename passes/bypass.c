@@ -17,15 +17,7 @@
 #define TEXT 1024
 #define NO_INPUT SIZE_MAX
 
-bool bypass_named(const char *spec, const surg_node *n) {
-  const char *domain = surg_node_domain(n), *op = surg_node_op_type(n);
-  const size_t len = strlen(domain);
-  if ((len == 0 || strcmp(domain, "ai.onnx") == 0) && strcmp(spec, op) == 0) return true;
-  if (len == 0) return strncmp(spec, "ai.onnx.", 8) == 0 && strcmp(spec + 8, op) == 0;
-  return strncmp(spec, domain, len) == 0 && spec[len] == '.' && strcmp(spec + len + 1, op) == 0;
-}
-
-/* ---- the option map --------------------------------------------------------------------------- */
+/* ---- the option map -------------------------------------------------------------------------- */
 
 static bool number(const char **s, size_t *out) {
   char *end;
@@ -61,7 +53,7 @@ static size_t mapped(const surg_pass_ctx *p, size_t out) {
   return NO_INPUT;
 }
 
-/* ---- which input ------------------------------------------------------------------------------ */
+/* ---- which input ----------------------------------------------------------------------------- */
 
 static const surg_type *type_of(const surg_value *v) {
   const surg_type *t = surg_value_type(v);
@@ -141,7 +133,8 @@ static surg_pass_result refuse(surg_pass_ctx *p, const surg_node *n, size_t out,
     put_value(text, sizeof text, out, surg_node_output(n, out));
     size_t len = strlen(text);
     const bool any = surg_node_input_count(n) > 0;
-    snprintf(text + len, sizeof text - len, any ? ": the types differ from input " : ": it has none");
+    snprintf(text + len, sizeof text - len,
+             any ? ": the types differ from input " : ": it has none");
   } else {
     snprintf(text, sizeof text, "which input goes on as output ");
     put_value(text, sizeof text, out, surg_node_output(n, out));
@@ -186,13 +179,15 @@ static surg_pass_result plan(surg_pass_ctx *p, surg_node *n, surg_value **by) {
     by[i] = surg_node_input(n, in);
     const surg_replace how = surg_value_can_replace(old, by[i]);
     if (how == SURG_REPLACE_NO)
-      return surg_pass_fail(p, n, "cannot be taken out: something outside the graph refers to its "
-                                  "output by name");
+      return surg_pass_fail(p, n,
+                            "cannot be taken out: something outside the graph refers to its "
+                            "output by name");
     const bool named = how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, by[i]);
     if ((named || how == SURG_REPLACE_NEEDS_IDENTITY) &&
         !give_identity_stands(surg_node_graph(n), by[i], old))
-      return surg_pass_fail(p, n, "cannot be taken out: only an Identity could keep the name of the "
-                                  "output, and none can stand here");
+      return surg_pass_fail(p, n,
+                            "cannot be taken out: only an Identity could keep the name of the "
+                            "output, and none can stand here");
   }
   return SURG_PASS_CHANGED;
 }
@@ -217,8 +212,7 @@ surg_pass_result bypass_node(surg_pass_ctx *p, surg_node *n) {
   if (!by || plan(p, n, by) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < count; i++)
-    if (by[i] && give_uses(p, n, surg_node_output(n, i), by[i]) != SURG_OK)
-      return SURG_PASS_FAILED;
+    if (by[i] && give_uses(p, n, surg_node_output(n, i), by[i]) != SURG_OK) return SURG_PASS_FAILED;
   if (surg_node_erase(n) != SURG_OK) return SURG_PASS_FAILED;
   surg_pass_count(p, "nodes taken out", 1);
   return SURG_PASS_CHANGED;

@@ -9,8 +9,6 @@
 #define BYPASS_MAP \
   { "map", SURG_OPTION_LIST, NULL, "which input goes on as which output: 0:1 (out:in)" }
 
-/* Whether `spec` ("Relu", "com.acme.FooOp") names the operator of the node. */
-bool bypass_named(const char *spec, const surg_node *n);
 /* FAILED, after a line, when the option `map` is no list of output:input. */
 surg_pass_result bypass_check_map(surg_pass_ctx *p);
 /* Takes the node out: CHANGED, UNCHANGED (the user protects it, or the limit is spent), or FAILED

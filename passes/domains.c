@@ -9,6 +9,15 @@ static bool default_domain(const char *d) {
   return !*d || strcmp(d, "ai.onnx") == 0;
 }
 
+bool domains_named(const char *spec, const char *domain, const char *name) {
+  const size_t n = strlen(domain);
+  if (default_domain(domain)) {
+    if (strncmp(spec, "ai.onnx.", 8) == 0) spec += 8;
+    return strcmp(spec, name) == 0;
+  }
+  return strncmp(spec, domain, n) == 0 && spec[n] == '.' && strcmp(spec + n + 1, name) == 0;
+}
+
 const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op) {
   const char *dot = strrchr(spec, '.');
   *op = dot ? dot + 1 : spec;
@@ -41,8 +50,8 @@ static bool attrs_fit(const surg_node *n, const surg_schema *s, char *text, size
       return false;
     }
     if (surg_schema_attr_kind(s, k) != surg_attr_get_kind(a)) {
-      snprintf(text, size, "attribute '%.100s' is of another kind than %s takes",
-               surg_attr_name(a), surg_schema_name(s));
+      snprintf(text, size, "attribute '%.100s' is of another kind than %s takes", surg_attr_name(a),
+               surg_schema_name(s));
       return false;
     }
   }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts a part out of the model: what computes the values `to` (left out: the outputs) from the values
- * `from`, which become inputs. All else goes: nodes, weights, inputs, functions, imports. Inputs that
- * are needed beside those named stay, with a warning. Types are inferred where they can be; one that
- * is not known is said by an option of the value's name.
+/* Cuts a part out of the model: what computes the values `to` (left out: the outputs) from the
+ * values `from`, which become inputs. All else goes: nodes, weights, inputs, functions, imports.
+ * Inputs that are needed beside those named stay, with a warning. Types are inferred where they can
+ * be; one that is not known is said by an option of the value's name.
  *
  *   before: (x) => (z) { a = Abs (x)   b = Neg (a)   y = Add (b, a)   z = Relu (y) }
  *   after:  (a) => (y) { b = Neg (a)   y = Add (b, a) }                     extract{from=a,to=y}
@@ -34,7 +34,7 @@ typedef struct extraction {
   size_t n_from, n_to;
 } extraction;
 
-/* ---- what is asked for -------------------------------------------------------------------------- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static surg_pass_result unknown(extraction *x, const char *option, const char *name) {
   char text[TEXT], more[TEXT / 2];
@@ -67,10 +67,11 @@ static const surg_type *type_of(extraction *x, const surg_value *v, const char *
   if (!t) t = typetext_plain(x->p, surg_value_type(v));
   if (!t) t = typetext_plain(x->p, declared_type(v));
   if (t || surg_model_status(x->m) != SURG_OK) return t;
-  snprintf(text, sizeof text,
-           "%s: the type of '%.300s' is not known, and the model does not declare it: say it, as in "
-           "extract{...,%.300s='float[N,3]'}",
-           option, name, name);
+  snprintf(
+      text, sizeof text,
+      "%s: the type of '%.300s' is not known, and the model does not declare it: say it, as in "
+      "extract{...,%.300s='float[N,3]'}",
+      option, name, name);
   surg_pass_fail(x->p, surg_value_producer(v, NULL), text);
   return NULL;
 }
@@ -110,8 +111,8 @@ static surg_pass_result read_ends(extraction *x) {
         SURG_PASS_FAILED)
       return SURG_PASS_FAILED;
   for (size_t i = 0; i < x->n_to; i++) {
-    const char *name = outputs ? surg_value_name(surg_graph_output(x->g, i))
-                               : surg_pass_list_at(x->p, "to", i);
+    const char *name =
+        outputs ? surg_value_name(surg_graph_output(x->g, i)) : surg_pass_list_at(x->p, "to", i);
     if (read_end(x, "to", name, &x->to[i], x->to, outputs ? 0 : i) == SURG_PASS_FAILED)
       return SURG_PASS_FAILED;
   }
@@ -140,7 +141,7 @@ static bool same_outputs(const extraction *x) {
   return true;
 }
 
-/* ---- cutting ------------------------------------------------------------------------------------ */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 static bool listed(const end *list, size_t n, const surg_value *v) {
   for (size_t i = 0; i < n; i++)
@@ -171,8 +172,7 @@ static surg_status set_outputs(extraction *x) {
     if (keep && listed(x->to, x->n_to, surg_graph_output(x->g, i))) continue;
     s = surg_graph_remove_output(x->g, i);
   }
-  for (size_t i = 0; s == SURG_OK && !keep && i < x->n_to; i++)
-    s = list_output(x, &x->to[i]);
+  for (size_t i = 0; s == SURG_OK && !keep && i < x->n_to; i++) s = list_output(x, &x->to[i]);
   return s;
 }
 
@@ -200,7 +200,7 @@ static surg_status cut(extraction *x, end *e) {
   return s;
 }
 
-/* ---- what is left ------------------------------------------------------------------------------- */
+/* ---- what is left ---------------------------------------------------------------------------- */
 
 static bool wanted(const prune *pr, const surg_value *v) {
   const extraction *x = pr->user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces calls of functions of the model by what the functions do, all of them or those named, and
- * operators named in `spec` by what the specification says they do. Functions that no call reaches
- * any more go, and the imports of their domains.
+/* Replaces calls of functions of the model by what the functions do, all of them or those named,
+ * and operators named in `spec` by what the specification says they do. Functions that no call
+ * reaches any more go, and the imports of their domains.
  *
  *   before: (x) => (y) { y = local.f <k = 2> (x) }     f <k> (a) => (b) { t = Abs (a)   b = ... }
  *   after:  (x) => (y) { t = Abs (x)   y = ... }
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "domains.h"
 #include "give.h"
 #include "prune.h"
 
@@ -32,18 +33,19 @@ typedef struct inlining {
   bool changed, stop;
 } inlining;
 
-/* ---- what is asked for ------------------------------------------------------------------------- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static bool listed(const surg_pass_ctx *p, const char *option, const char *domain,
                    const char *name) {
   for (size_t i = 0; i < surg_pass_list_count(p, option); i++)
-    if (inline_named(surg_pass_list_at(p, option, i), domain, name)) return true;
+    if (domains_named(surg_pass_list_at(p, option, i), domain, name)) return true;
   return false;
 }
 
 /* Without any name all functions are meant, but no operator of the specification. */
 static bool wanted(const surg_pass_ctx *p, const surg_function *f) {
-  if (surg_pass_list_count(p, "op")) return listed(p, "op", surg_function_domain(f), surg_function_name(f));
+  if (surg_pass_list_count(p, "op"))
+    return listed(p, "op", surg_function_domain(f), surg_function_name(f));
   return surg_pass_list_count(p, "spec") == 0;
 }
 
@@ -54,7 +56,7 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
     bool found = false;
     for (size_t k = 0; k < surg_model_function_count(m) && !found; k++) {
       const surg_function *f = surg_model_function(m, k);
-      found = inline_named(spec, surg_function_domain(f), surg_function_name(f));
+      found = domains_named(spec, surg_function_domain(f), surg_function_name(f));
     }
     if (found) continue;
     char text[INLINE_TEXT];
@@ -64,7 +66,7 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
   return SURG_PASS_UNCHANGED;
 }
 
-/* ---- opsets ------------------------------------------------------------------------------------- */
+/* ---- opsets ---------------------------------------------------------------------------------- */
 
 /* Moves all to the opset of the model where a function that goes into the main graph needs it. */
 static surg_pass_result align(inlining *in) {
@@ -81,7 +83,7 @@ static surg_pass_result align(inlining *in) {
   return SURG_PASS_UNCHANGED;
 }
 
-/* ---- one call ----------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 
 /* Whether v was made between two neighbours. */
 static bool made_between(const surg_node *prev, const surg_value *v, const surg_node *n) {
@@ -90,8 +92,8 @@ static bool made_between(const surg_node *prev, const surg_value *v, const surg_
   return (!prev || surg_node_before(prev, by)) && surg_node_before(by, n);
 }
 
-/* Output `old` of the call becomes `by`, and leaves it name and declared type where it can. The name
- * is free once the call has gone: *rename says who takes it. */
+/* Output `old` of the call becomes `by`, and leaves it name and declared type where it can. The
+ * name is free once the call has gone: *rename says who takes it. */
 static surg_status give(inlining *in, surg_node *n, const surg_node *prev, size_t i, surg_value *by,
                         surg_value **rename) {
   surg_value *old = surg_node_output(n, i);
@@ -122,12 +124,13 @@ static surg_pass_result give_all(inlining *in, surg_node *n, const surg_node *pr
     surg_value *old = surg_node_output(n, i);
     if (!old || surg_value_use_count(old, 1) == 0) continue;
     if (!r[i].by)
-      return surg_pass_fail(in->p, n, "cannot be inlined: an output of the function is an input "
-                                      "that this call leaves out");
+      return surg_pass_fail(in->p, n,
+                            "cannot be inlined: an output of the function is an input "
+                            "that this call leaves out");
     r[i].name = copy_of(in->p, surg_value_name(old));
     const surg_status s = r[i].name ? give(in, n, prev, i, r[i].by, &r[i].rename) : SURG_ENOMEM;
     if (s == SURG_EUNSUPPORTED)
-      return surg_pass_fail(in->p, n, "cannot be inlined: its output cannot be given another value");
+      return surg_pass_fail(in->p, n, "cannot be inlined: its output cannot be another value");
     if (s != SURG_OK) return SURG_PASS_FAILED;
   }
   return SURG_PASS_CHANGED;
@@ -158,7 +161,7 @@ static surg_pass_result replace(inlining *in, surg_node *n, surg_function *f, su
   return SURG_PASS_CHANGED;
 }
 
-/* ---- functions of the model --------------------------------------------------------------------- */
+/* ---- functions of the model ------------------------------------------------------------------ */
 
 static bool remember_domain(inlining *in, const char *domain) {
   for (size_t i = 0; i < in->n_domains; i++)
@@ -195,9 +198,10 @@ static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next
   return replace(in, n, f, next);
 }
 
-/* ---- operators of the specification ------------------------------------------------------------- */
+/* ---- operators of the specification ---------------------------------------------------------- */
 
-/* The body of an operator's version for an opset: the function of a model that `in` keeps, or NULL. */
+/* The body of an operator's version for an opset: the function of a model that `in` keeps, or NULL.
+ */
 static surg_status body_of(inlining *in, const surg_schema *s, int64_t opset, surg_function **f) {
   size_t i = 0;
   *f = NULL;
@@ -250,7 +254,7 @@ static surg_pass_result inline_operator(inlining *in, surg_node *n, surg_node **
   return replace(in, n, f, next);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static surg_pass_result inline_graph(inlining *in, surg_graph *g) {
   for (surg_node *n = surg_graph_first_node(g), *next; n && !in->stop; n = next) {

@@ -7,8 +7,6 @@
 
 #define INLINE_TEXT 600
 
-/* Whether "com.acme.f" names the operator. */
-bool inline_named(const char *spec, const char *domain, const char *name);
 /* The first node of the function that means another thing in the opsets in force in g, with why in
  * `text` (INLINE_TEXT bytes), or NULL. *domain: the domain whose opset it is. */
 const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *text,

@@ -5,19 +5,6 @@
 
 #include "inline.h"
 
-static bool default_domain(const char *d) {
-  return !*d || strcmp(d, "ai.onnx") == 0;
-}
-
-bool inline_named(const char *spec, const char *domain, const char *name) {
-  if (default_domain(domain)) {
-    if (strncmp(spec, "ai.onnx.", 8) == 0) spec += 8;
-    return strcmp(spec, name) == 0;
-  }
-  const size_t n = strlen(domain);
-  return strncmp(spec, domain, n) == 0 && spec[n] == '.' && strcmp(spec + n + 1, name) == 0;
-}
-
 /* The next graph of a function's body, with those inside; the body itself after NULL. */
 static surg_graph *next_graph(surg_function *f, const surg_graph *after) {
   surg_graph *body = surg_function_graph(f);
@@ -41,8 +28,8 @@ const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *tex
       snprintf(text, INLINE_TEXT,
                "%.100s of function %.100s.%.100s is of opset %lld of its domain, and where it is "
                "called opset %lld is in force",
-               surg_node_op_type(n), surg_function_domain(f), surg_function_name(f),
-               (long long)own, (long long)here);
+               surg_node_op_type(n), surg_function_domain(f), surg_function_name(f), (long long)own,
+               (long long)here);
       return n;
     }
   return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts a new node between a value and what reads it, all of its readers or those named. It reads the
- * value as its first input and those of `with` behind it. The name of an output of the model goes
- * over to what the node gives.
+/* Puts a new node between a value and what reads it, all of its readers or those named. It reads
+ * the value as its first input and those of `with` behind it. The name of an output of the model
+ * goes over to what the node gives.
  *
  *   before: (x) => (y) { a = Conv (x, w)   y = Add (a, b) }
  *   after:  (x) => (y) { a = Conv (x, w)   c = Clip (a)   y = Add (c, b) }     insert{op=Clip,at=a}
@@ -18,7 +18,7 @@
 #define TEXT 800
 #define ITEMS 1000 /* of an attribute's list */
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static bool integer(const char *s, int64_t *out) {
   char *end;
@@ -113,7 +113,7 @@ static surg_pass_result set_attrs(surg_pass_ctx *p, surg_node *n) {
   return SURG_PASS_CHANGED;
 }
 
-/* ---- between ------------------------------------------------------------------------------------ */
+/* ---- between --------------------------------------------------------------------------------- */
 
 static surg_value *find_value(surg_pass_ctx *p, const surg_graph *g, const char *option,
                               const char *name) {
@@ -156,8 +156,10 @@ static surg_pass_result give_named(surg_pass_ctx *p, surg_node *n, surg_value *v
     }
     if (reads) continue;
     snprintf(text, sizeof text, "to: %s '%.200s'%s",
-             count > 1 ? "there are several nodes" : count ? "node" : "there is no node", name,
-             count == 1 ? " does not read the value" : "");
+             count > 1 ? "there are several nodes"
+             : count   ? "node"
+                       : "there is no node",
+             name, count == 1 ? " does not read the value" : "");
     return surg_pass_usage(p, text);
   }
   return SURG_PASS_CHANGED;
@@ -168,10 +170,10 @@ static surg_pass_result give_all(surg_pass_ctx *p, surg_node *n, surg_value *v) 
   surg_value *out = surg_node_output(n, 0);
   const surg_replace how = surg_value_can_replace(v, out);
   if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL)
-    return surg_pass_fail(p, NULL, "at: the value is an input and an output of the model at once: "
-                                   "nothing fits in between");
-  if (surg_value_use_count(v, 1) == 0)
-    return surg_pass_usage(p, "at: nothing reads the value");
+    return surg_pass_fail(p, NULL,
+                          "at: the value is an input and an output of the model at once: "
+                          "nothing fits in between");
+  if (surg_value_use_count(v, 1) == 0) return surg_pass_usage(p, "at: nothing reads the value");
   return surg_value_replace(v, out) == SURG_OK ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
 }
 
@@ -180,8 +182,7 @@ static surg_pass_result add_inputs(surg_pass_ctx *p, surg_node *n, surg_value *v
   for (size_t i = 0; i < surg_pass_list_count(p, "with"); i++) {
     const char *name = surg_pass_list_at(p, "with", i);
     surg_value *more = *name ? find_value(p, surg_node_graph(n), "with", name) : NULL;
-    if (*name && (!more || surg_node_set_input(n, i + 1, more) != SURG_OK))
-      return SURG_PASS_FAILED;
+    if (*name && (!more || surg_node_set_input(n, i + 1, more) != SURG_OK)) return SURG_PASS_FAILED;
   }
   return SURG_PASS_CHANGED;
 }

@@ -3,7 +3,7 @@
  * that an engine knows elsewhere. Calls of functions of the model stay.
  *
  *   before: <"acme" : 1> (x) => (y) { y = acme.Foo (x) }
- *   after:  <"com.acme" : 1> (x) => (y) { y = com.acme.Foo (x) }   move-domain{from=acme,to=com.acme}
+ *   after:  <"com.acme" : 1> (x) => (y) { y = com.acme.Foo (x) } move-domain{from=acme,to=com.acme}
  *
  * Needs nothing. Keeps sorted. Lossy: nobody knows that both mean the same. */
 #include <stdio.h>
@@ -29,8 +29,9 @@ static surg_pass_result move_node(surg_pass_ctx *p, surg_node *n, const char *to
   char text[400];
   surg_graph *g = surg_node_graph(n);
   if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION || surg_pass_keeps_node(p, n)) {
-    surg_pass_note(p, n, surg_pass_keeps_node(p, n) ? "left: it is protected"
-                                                    : "left: it calls a function of the model");
+    surg_pass_note(p, n,
+                   surg_pass_keeps_node(p, n) ? "left: it is protected"
+                                              : "left: it calls a function of the model");
     return SURG_PASS_UNCHANGED;
   }
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;

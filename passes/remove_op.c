@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes out every node of the operators named: what it read goes on in place of what it gave. The
  * import of a domain goes with its last operator. Names and types of outputs stay; where the value
- * that goes on cannot bear the name of an output (it is an input, or an output already), an Identity
- * does. Constants that only such a node read stay until `prune`.
+ * that goes on cannot bear the name of an output (it is an input, or an output already), an
+ * Identity does. Constants that only such a node read stay until `prune`.
  *
  *   before: (x) => (y) { a = Abs (x)   f = com.acme.FooOp (a)   y = Relu (f) }
  *   after:  (x) => (y) { a = Abs (x)   y = Relu (a) }                  remove-op{op=com.acme.FooOp}
@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "bypass.h"
+#include "domains.h"
 
 static bool named(const surg_pass_ctx *p, const surg_node *n) {
   for (size_t i = 0; i < surg_pass_list_count(p, "op"); i++)
-    if (bypass_named(surg_pass_list_at(p, "op", i), n)) return true;
+    if (domains_named(surg_pass_list_at(p, "op", i), surg_node_domain(n), surg_node_op_type(n)))
+      return true;
   return false;
 }
 
@@ -26,11 +28,10 @@ static void tell_unknown(surg_pass_ctx *p, const char *spec) {
   char text[600], there[300] = "";
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      if (bypass_named(spec, n)) return;
+      if (domains_named(spec, surg_node_domain(n), surg_node_op_type(n))) return;
       if (!*there && strcmp(surg_node_op_type(n), bare) == 0)
         snprintf(there, sizeof there, "; there is %.100s%s%.100s",
-                 *surg_node_domain(n) ? surg_node_domain(n) : "ai.onnx", ".",
-                 surg_node_op_type(n));
+                 *surg_node_domain(n) ? surg_node_domain(n) : "ai.onnx", ".", surg_node_op_type(n));
     }
   snprintf(text, sizeof text, "pass remove-op: the model has no node of '%.200s'%s", spec, there);
   surg_report(surg_pass_context(p), SURG_WARNING, surg_model_path(m), text);

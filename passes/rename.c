@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renames inputs, outputs, inner values, nodes and symbolic dims, all at once: names can be swapped.
+/* Renames inputs, outputs, inner values, nodes and symbolic dims, all at once: names can be
+ * swapped.
  *
  *   before: (float[N] x) => (float[N] y) { [r] y = Relu (x) }
  *   after:  (float[B] in) => (float[B] y) { [relu] y = Relu (in) }
@@ -36,7 +37,7 @@ typedef struct renaming {
   size_t n_dims;
 } renaming;
 
-/* ---- what is asked for -------------------------------------------------------------------------- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static surg_pass_result missing(renaming *r, const change *c) {
   char text[TEXT], more[TEXT / 2] = "";
@@ -102,8 +103,10 @@ static surg_pass_result find_node(renaming *r, change *c) {
 static surg_pass_result read_dim(renaming *r, const change *c) {
   char text[TEXT];
   if (c->to[strspn(c->to, "0123456789")] == 0) {
-    snprintf(text, sizeof text, "dim '%.300s' cannot be named '%.100s': freeze{'%.300s'=%.100s} "
-             "makes it a number", c->from, c->to, c->from, c->to);
+    snprintf(text, sizeof text,
+             "dim '%.300s' cannot be named '%.100s': freeze{'%.300s'=%.100s} "
+             "makes it a number",
+             c->from, c->to, c->from, c->to);
     return surg_pass_usage(r->p, text);
   }
   r->dim_from[r->n_dims] = c->from;
@@ -150,7 +153,7 @@ static surg_pass_result read_change(renaming *r, size_t i, change *c) {
   }
 }
 
-/* ---- values and nodes --------------------------------------------------------------------------- */
+/* ---- values and nodes ------------------------------------------------------------------------ */
 
 static surg_pass_result taken(renaming *r, const change *c) {
   char text[TEXT];
@@ -195,7 +198,7 @@ static surg_pass_result rename_nodes(renaming *r) {
   return SURG_PASS_CHANGED;
 }
 
-/* ---- dims --------------------------------------------------------------------------------------- */
+/* ---- dims ------------------------------------------------------------------------------------ */
 
 static bool has_dim(const surg_type *t, const char *name) {
   for (; t; t = surg_type_elem(t))
@@ -255,7 +258,7 @@ static surg_pass_result rename_dims(renaming *r) {
   return SURG_PASS_CHANGED;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
@@ -279,8 +282,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"name", SURG_OPTION_PAIRS, NULL,
-     "input.OLD=NEW; or output., value., node., dim."},
+    {"name", SURG_OPTION_PAIRS, NULL, "input.OLD=NEW; or output., value., node., dim."},
 };
 
 const surg_pass surg__pass_rename = {

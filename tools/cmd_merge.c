@@ -20,14 +20,14 @@ static const char help[] =
 
 enum { OPT_CONNECT = OPT_OWN, OPT_PREFIX, OPT_KEEP_OUTPUTS, OPT_EXTERNAL_DATA };
 
-static const struct option options[] = {{"connect", required_argument, NULL, OPT_CONNECT},
-                                        {"prefix", required_argument, NULL, OPT_PREFIX},
-                                        {"keep-outputs", no_argument, NULL, OPT_KEEP_OUTPUTS},
-                                        {"external-data", required_argument, NULL,
-                                         OPT_EXTERNAL_DATA},
-                                        {"output", required_argument, NULL, 'o'},
-                                        CLI_COMMON_OPTIONS,
-                                        {0}};
+static const struct option options[] = {
+    {"connect", required_argument, NULL, OPT_CONNECT},
+    {"prefix", required_argument, NULL, OPT_PREFIX},
+    {"keep-outputs", no_argument, NULL, OPT_KEEP_OUTPUTS},
+    {"external-data", required_argument, NULL, OPT_EXTERNAL_DATA},
+    {"output", required_argument, NULL, 'o'},
+    CLI_COMMON_OPTIONS,
+    {0}};
 
 typedef struct merging {
   cli_common common;
@@ -112,8 +112,9 @@ static int match_names(merging *j, const surg_model *a, const surg_model *b) {
     if (is_input(b, name) && !push(j, name, strlen(name), name)) return out_of_memory();
   }
   return j->how.n ? EXIT_DONE
-                  : cli_usage("no output of the first model bears the name of an input of the "
-                              "second: say --connect VALUE:INPUT");
+                  : cli_usage(
+                        "no output of the first model bears the name of an input of the "
+                        "second: say --connect VALUE:INPUT");
 }
 
 static int connections(merging *j, const surg_model *a, const surg_model *b) {
@@ -155,18 +156,22 @@ int cmd_merge(int argc, char **argv) {
   bool helped = false;
   cli_common_init(&j.common);
   opterr = 0;
-  for (int o; code == EXIT_DONE && !helped &&
-              (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
+  for (int o;
+       code == EXIT_DONE && !helped && (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
     helped = o == OPT_HELP;
     if (!helped) code = o == '?' ? cli_bad_option(argv, options) : take(&j, o, optarg);
   }
   if (helped) {
     fputs(help, stdout);
   } else if (code == EXIT_DONE) {
-    if (j.common.json) code = cli_usage("merge makes no report");
-    else if (argc - optind != 2) code = cli_usage("merge takes two models: `onnxsurg merge A B -o OUT`");
-    else if (!j.out || !*j.out) code = cli_usage("no output given: `onnxsurg merge A B -o OUT`");
-    else code = cli_check_folder(j.out);
+    if (j.common.json)
+      code = cli_usage("merge makes no report");
+    else if (argc - optind != 2)
+      code = cli_usage("merge takes two models: `onnxsurg merge A B -o OUT`");
+    else if (!j.out || !*j.out)
+      code = cli_usage("no output given: `onnxsurg merge A B -o OUT`");
+    else
+      code = cli_check_folder(j.out);
     surg_context *ctx = code == EXIT_DONE ? cli_context(&j.common) : NULL;
     if (code == EXIT_DONE) code = ctx ? run(&j, ctx, argv + optind) : EXIT_LIMIT;
     surg_context_free(ctx);

@@ -39,9 +39,9 @@ static bool set_up(pass_form *form, const struct option *rest) {
   for (size_t i = 0; i < mine; i++) {
     const surg_option *o = &form->pass->options[i];
     surg__buf_init(&form->values[i], form->ctx);
-    form->options[k++] =
-        (struct option){o->name, o->kind == SURG_OPTION_BOOL ? optional_argument : required_argument,
-                        NULL, OPT_OF_PASS + (int)i};
+    form->options[k++] = (struct option){
+        o->name, o->kind == SURG_OPTION_BOOL ? optional_argument : required_argument, NULL,
+        OPT_OF_PASS + (int)i};
   }
   for (size_t i = 0; i < n; i++)
     if (!own(form, rest[i].name)) form->options[k++] = rest[i];
@@ -166,7 +166,7 @@ int pass_form_pairs(pass_form *form, int *argc, char **argv) {
       argv[kept++] = argv[i];
     }
   }
-  argv[*argc = kept] = NULL;
+  argv[ *argc = kept] = NULL;
   return EXIT_DONE;
 }
 

@@ -22,7 +22,8 @@ static void check_count(surg__checker *c, const surg_node *n, const char *what, 
   const size_t least = required(list, count);
   const bool open = count && list[count - 1].variadic;
   if (has < least)
-    FOUND(c, n, "has %zu %s%s where its schema asks for %zu", has, what, has == 1 ? "" : "s", least);
+    FOUND(c, n, "has %zu %s%s where its schema asks for %zu", has, what, has == 1 ? "" : "s",
+          least);
   else if (has > count && !open)
     FOUND(c, n, "has %zu %s%s where its schema has %u", has, what, has == 1 ? "" : "s", count);
 }
@@ -72,8 +73,7 @@ static void check_dims(surg__checker *c, const surg_node *n, const surg__custom_
       list[(*count)++] = (seen){d->steps->name, size};
     else if (at < *count && list[at].size != size)
       FOUND(c, n, "input %u %s has size %lld on axis %u, and %s is %lld elsewhere", i,
-            surg__q(c->ctx, p->name), (long long)size, k, d->steps->name,
-            (long long)list[at].size);
+            surg__q(c->ctx, p->name), (long long)size, k, d->steps->name, (long long)list[at].size);
   }
 }
 

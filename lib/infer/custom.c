@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types and shapes of operators that a schema file describes. Dims of inputs give their symbols what
- * they are, the first place that has one; outputs are computed from these and from attributes. */
+/* Types and shapes of operators that a schema file describes. Dims of inputs give their symbols
+ * what they are, the first place that has one; outputs are computed from these and from attributes.
+ */
 #include "schema/custom.h"
 
 #include "infer/rules.h"

@@ -42,17 +42,18 @@ static surg_status check_versions(const merge *x) {
     const int64_t here = surg_model_opset(x->m, e->domain);
     if (here == 0 || here == e->version || !uses(x->b, e->domain)) continue;
     const bool onnx = surg__default_domain(e->domain);
-    return refuse(x, "is of opset %lld of domain %s, and %s of %lld: move one first, with "
-                     "`onnxsurg --opset %s%s%lld`",
+    return refuse(x,
+                  "is of opset %lld of domain %s, and %s of %lld: move one first, with "
+                  "`onnxsurg --opset %s%s%lld`",
                   (long long)e->version, surg__q(x->m->ctx, onnx ? "ai.onnx" : e->domain),
-                  surg__q(x->m->ctx, surg_model_path(x->m)), (long long)here,
-                  onnx ? "" : e->domain, onnx ? "" : "=", (long long)here);
+                  surg__q(x->m->ctx, surg_model_path(x->m)), (long long)here, onnx ? "" : e->domain,
+                  onnx ? "" : "=", (long long)here);
   }
   if ((surg_model_ir_version(x->m) < 4) != (surg_model_ir_version(x->b) < 4))
-    return refuse(x, "is of IR version %lld, and %s of %lld: weights are inputs in one of them; "
-                     "move that one first, with `onnxsurg ir --to %lld`",
-                  (long long)surg_model_ir_version(x->b),
-                  surg__q(x->m->ctx, surg_model_path(x->m)),
+    return refuse(x,
+                  "is of IR version %lld, and %s of %lld: weights are inputs in one of them; "
+                  "move that one first, with `onnxsurg ir --to %lld`",
+                  (long long)surg_model_ir_version(x->b), surg__q(x->m->ctx, surg_model_path(x->m)),
                   (long long)surg_model_ir_version(x->m),
                   (long long)(surg_model_ir_version(x->m) < 4 ? surg_model_ir_version(x->b)
                                                               : surg_model_ir_version(x->m)));
@@ -63,8 +64,9 @@ static surg_status check_functions(const merge *x) {
   for (size_t i = 0; i < x->b->functions.count; i++) {
     const surg_function *f = x->b->functions.items[i];
     if (surg_model_find_function(x->m, f->domain, f->name, f->overload))
-      return refuse(x, "both models have a function %s of domain %s: inline it in one of them, with "
-                       "`onnxsurg inline`",
+      return refuse(x,
+                    "both models have a function %s of domain %s: inline it in one of them, with "
+                    "`onnxsurg inline`",
                     surg__q(x->m->ctx, f->name), surg__q(x->m->ctx, f->domain));
     for (size_t k = 0; k < f->defaults.count; k++)
       if (surg__attr_has_graphs(f->defaults.items[k]))
@@ -228,8 +230,8 @@ static bool take_body(surg_function *to, surg_graph *body) {
     args[i] = surg_graph_add_input(to->body, body->in[i]->name, NULL);
     if (!args[i]) return false;
   }
-  if (!args || !outs || surg_graph_splice(to->body, NULL, body, args, body->n_in, NULL, outs,
-                                          body->n_out) != SURG_OK)
+  if (!args || !outs ||
+      surg_graph_splice(to->body, NULL, body, args, body->n_in, NULL, outs, body->n_out) != SURG_OK)
     return false;
   for (size_t i = 0; i < body->n_out; i++)
     if (surg_graph_add_output(to->body, outs[i], NULL) != SURG_OK) return false;

@@ -3,9 +3,9 @@
  * model into another.
  *
  * While it runs, `work` of a graph that is copied is its copy (of `from` itself: the graph it goes
- * to), and `work` of a value what stands for it there, NULL for an absent input. A value of any other
- * graph is a capture and stands for itself. Within one model a copy keeps the span of its source, so
- * that what this library does not know goes along; between models it is made anew. */
+ * to), and `work` of a value what stands for it there, NULL for an absent input. A value of any
+ * other graph is a capture and stands for itself. Within one model a copy keeps the span of its
+ * source, so that what this library does not know goes along; between models it is made anew. */
 #include "ir/copy.h"
 #include "ir/edit.h"
 
@@ -279,8 +279,13 @@ surg_status surg_graph_splice(surg_graph *to, surg_node *before, surg_graph *fro
     return SURG_EUSAGE;
   for (size_t i = 0; i < n_in; i++)
     if (in[i] && !surg__value_visible(in[i], to)) return SURG_EUSAGE;
-  splice x = {.m = m, .to = to, .before = before, .from = from, .call = call,
-              .function = surg_graph_function(from), .same = m == from->model};
+  splice x = {.m = m,
+              .to = to,
+              .before = before,
+              .from = from,
+              .call = call,
+              .function = surg_graph_function(from),
+              .same = m == from->model};
   surg_graph *chain = surg__chain_graph(from);
   const bool ok = copy_all(&x, in, n_in, chain);
   for (size_t i = 0; ok && i < n_out; i++)

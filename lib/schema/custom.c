@@ -36,8 +36,7 @@ static const surg__custom *find(const struct surg__customs *c, const char *domai
   return NULL;
 }
 
-const surg__custom *surg__custom_find(const surg_context *ctx, const char *domain,
-                                      const char *op) {
+const surg__custom *surg__custom_find(const surg_context *ctx, const char *domain, const char *op) {
   return find(ctx->customs, domain, op);
 }
 
@@ -83,7 +82,8 @@ surg_status surg_schemas_load(surg_context *ctx, const char *text, size_t n, con
     qsort(c->list.items, c->list.count, sizeof *c->list.items, by_name);
   if (s == SURG_OK) s = check_twice(c, name);
   if (s == SURG_OK) return s;
-  /* None of a file that does not hold is known; what was known before is read again by the caller. */
+  /* None of a file that does not hold is known; what was known before is read again by the caller.
+   */
   ctx->customs = NULL;
   customs_free(c);
   return s;

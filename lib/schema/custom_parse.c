@@ -52,7 +52,9 @@ static bool oom(reader *r) {
 
 /* --- words --- */
 
-static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+static bool blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
 
 static void skip(reader *r) {
   while (r->p < r->end && blank(*r->p)) r->p++;
@@ -155,8 +157,11 @@ static bool product(reader *r) {
     const char c = peek(r);
     if (c != '*' && c != '/' && c != '%') return true;
     r->p++;
-    if (!atom(r) ||
-        !push(r, c == '*' ? SURG__C_MUL : c == '/' ? SURG__C_DIV : SURG__C_MOD, 0, NULL))
+    if (!atom(r) || !push(r,
+                          c == '*'   ? SURG__C_MUL
+                          : c == '/' ? SURG__C_DIV
+                                     : SURG__C_MOD,
+                          0, NULL))
       return false;
   }
 }
@@ -230,9 +235,11 @@ static bool param(reader *r, bool output) {
     return bad(r, "'%.80s' is no element type, no type named above, and not any", p.type);
   if (take(r, '[') ? !shape(r, &p) : peek(r) && !like(r, &p)) return false;
   const size_t count = output ? r->outputs.count : r->inputs.count;
-  const surg__custom_param *last =
-      !count ? NULL : output ? &r->outputs.items[count - 1] : &r->inputs.items[count - 1];
-  if (last && last->variadic) return bad(r, "nothing can follow '%.80s', which repeats", last->name);
+  const surg__custom_param *last = !count   ? NULL
+                                   : output ? &r->outputs.items[count - 1]
+                                            : &r->inputs.items[count - 1];
+  if (last && last->variadic)
+    return bad(r, "nothing can follow '%.80s', which repeats", last->name);
   if (count == SURG_LIMIT_SCHEMA_PARAMS) return bad(r, "too many of these");
   return (output ? surg__vec_push(r->c->ctx, &r->outputs, p)
                  : surg__vec_push(r->c->ctx, &r->inputs, p)) ||
@@ -258,11 +265,10 @@ static bool attr_kind(reader *r, surg_attr_kind *out) {
   static const struct {
     const char *name;
     surg_attr_kind kind;
-  } kinds[] = {{"int", SURG_ATTR_INT},         {"float", SURG_ATTR_FLOAT},
-               {"string", SURG_ATTR_STRING},   {"tensor", SURG_ATTR_TENSOR},
-               {"graph", SURG_ATTR_GRAPH},     {"ints", SURG_ATTR_INTS},
-               {"floats", SURG_ATTR_FLOATS},   {"strings", SURG_ATTR_STRINGS},
-               {"any", SURG_ATTR_UNDEFINED}};
+  } kinds[] = {
+      {"int", SURG_ATTR_INT},       {"float", SURG_ATTR_FLOAT},     {"string", SURG_ATTR_STRING},
+      {"tensor", SURG_ATTR_TENSOR}, {"graph", SURG_ATTR_GRAPH},     {"ints", SURG_ATTR_INTS},
+      {"floats", SURG_ATTR_FLOATS}, {"strings", SURG_ATTR_STRINGS}, {"any", SURG_ATTR_UNDEFINED}};
   const char *name = word(r, false, "a kind of attribute");
   for (size_t i = 0; name && i < SURG_COUNT(kinds); i++) {
     if (strcmp(kinds[i].name, name) != 0) continue;
@@ -314,14 +320,14 @@ static bool attr(reader *r) {
 static bool finish(reader *r) {
   surg__custom *s = r->op;
   if (!s) return true;
-#define KEEP(from, field, n_field)                                                      \
-  do {                                                                                  \
-    void *copy = surg__arena_array(&r->c->arena, r->from.count, sizeof *r->from.items); \
-    if (!copy) return oom(r);                                                           \
+#define KEEP(from, field, n_field)                                                         \
+  do {                                                                                     \
+    void *copy = surg__arena_array(&r->c->arena, r->from.count, sizeof *r->from.items);    \
+    if (!copy) return oom(r);                                                              \
     if (r->from.count) memcpy(copy, r->from.items, r->from.count * sizeof *r->from.items); \
-    s->field = copy;                                                                    \
-    s->n_field = (uint32_t)r->from.count;                                               \
-    r->from.count = 0;                                                                  \
+    s->field = copy;                                                                       \
+    s->n_field = (uint32_t)r->from.count;                                                  \
+    r->from.count = 0;                                                                     \
   } while (0)
   KEEP(inputs, inputs, n_inputs);
   KEEP(outputs, outputs, n_outputs);
