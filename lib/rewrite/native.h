@@ -55,7 +55,8 @@ bool surg__bt_count(const surg__bt *x, uint64_t most, uint64_t *count);
 surg__bdim surg__bd(int64_t n);
 bool surg__bd_same(const surg__bdim *a, const surg__bdim *b);
 bool surg__bd_filled(const surg__bdim *a); /* known not to be 0 */
-/* Sizes computed where they are no numbers; divisions are those without remainder. */
+/* Sizes computed where they are no numbers; of divisions those that leave no remainder, or whose
+ * result is not asked whether it may be 0. */
 surg__bdim surg__bd_add(surg__builder *b, surg__bdim x, surg__bdim y);
 surg__bdim surg__bd_sub(surg__builder *b, surg__bdim x, surg__bdim y);
 surg__bdim surg__bd_mul(surg__builder *b, surg__bdim x, surg__bdim y);

@@ -3,7 +3,7 @@
  *
  * Queries of the heads that share a key head are rows of one matrix: with G queries a key head,
  * [B, K*G, L, D] reads as [B, K, G*L, D], so keys and values need no copies. What hides keys is
- * added as 0 or -inf before the softmax, or chosen by Where; a row that sees nothing gives zeros. */
+ * added as 0 or -inf before the softmax, or chosen by Where; a row that sees nothing gives 0. */
 #include <math.h>
 
 #include "rewrite/native.h"
@@ -98,8 +98,8 @@ static bool read_sizes(attention *a) {
   /* Without keys there is nothing to compare; that of an unknown number is not known to be. */
   if (a->total.n == 0 && a->past.n == 0) return false;
   if (a->size.n == 0 && !surg_node_attr(a->n, "scale")) return false;
-  return a->past_k.v == NULL || (equal_sizes(&a->past_k.d[3], &a->size) &&
-                                 equal_sizes(&a->past_v.d[3], &a->value_size));
+  return a->past_k.v == NULL ||
+         (equal_sizes(&a->past_k.d[3], &a->size) && equal_sizes(&a->past_v.d[3], &a->value_size));
 }
 
 /* Of a mask that is shorter than the keys the rest is hidden; one of one key might also repeat. */
@@ -150,8 +150,7 @@ static surg__bt half_scale(const attention *a) {
   surg__builder *b = a->b;
   const bool said = surg_node_attr(a->n, "scale") != NULL;
   if (said || a->size.n > 0) {
-    const double s =
-        said ? (double)surg_node_float(a->n, "scale", 1) : 1 / sqrt((double)a->size.n);
+    const double s = said ? (double)surg_node_float(a->n, "scale", 1) : 1 / sqrt((double)a->size.n);
     return surg__bt_scalar(b, a->dtype, sqrt(s));
   }
   surg__bt root = surg__bt_unary(b, "Sqrt", surg__bd_scalar(b, a->size, a->dtype));
@@ -181,7 +180,8 @@ static bool constant_sight(attention *a) {
   surg__builder *b = a->b;
   const surg__bt square = {.rank = 2, .d = {a->q_len, a->total}};
   uint64_t count;
-  if (a->valid.v || a->past.n < 0 || !surg__bt_count(&square, SURG_LIMIT_EMIT_CONSTANT, &count)) return false;
+  if (a->valid.v || a->past.n < 0 || !surg__bt_count(&square, SURG_LIMIT_EMIT_CONSTANT, &count))
+    return false;
   const int64_t dims[2] = {a->q_len.n, a->total.n};
   double *numbers = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *numbers);
   if (!numbers) {
@@ -225,8 +225,9 @@ static void computed_sight(attention *a) {
     see(a, surg__bt_binary(b, "Less", key, valid));
   }
   if (!a->causal && a->left < 0 && a->right < 0) return;
-  surg__bt before = a->valid.v ? surg__bt_binary(b, "Sub", valid, surg__bd_scalar(b, a->q_len, type))
-                               : surg__bd_scalar(b, a->past, type);
+  surg__bt before = a->valid.v
+                        ? surg__bt_binary(b, "Sub", valid, surg__bd_scalar(b, a->q_len, type))
+                        : surg__bd_scalar(b, a->past, type);
   const surg__bt at = surg__bt_binary(b, "Add", row, before);
   if (a->causal) hide(a, surg__bt_binary(b, "Greater", key, at));
   if (a->left >= 0)
@@ -253,8 +254,7 @@ static surg__bt whole_mask(const attention *a) {
   surg__bdim d[4];
   for (uint32_t i = 0; i < mask.rank; i++) d[i] = mask.d[i];
   d[last] = surg__bd(a->total.n - mask.d[last].n);
-  const surg__bt both[2] = {
-      mask, surg__bt_fill(b, mask.dtype, hidden, d, mask.rank)};
+  const surg__bt both[2] = {mask, surg__bt_fill(b, mask.dtype, hidden, d, mask.rank)};
   return surg__bt_concat(b, both, 2, last);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum as transposes, products and sums, with the meaning of lib/eval/einsum.c. Operands are taken
- * in one after the other. Axes that both of the last ones have are summed by MatMul, axes of one alone
- * at the end, since a sum taken before a product with an infinity is another; where products of
- * many would be too large, sums are taken as soon as nobody needs an axis. */
+/* Einsum as transposes, products and sums, with the meaning of lib/eval/einsum.c. Operands are
+ * taken in one after the other. Axes that both of the last ones have are summed by MatMul, axes of
+ * one alone at the end, since a sum taken before a product with an infinity is another; where
+ * products of many would be too large, sums are taken as soon as nobody needs an axis. */
 #include "rewrite/native.h"
 
 #define MOST_OPERANDS 8u
@@ -107,7 +107,8 @@ static bool read_equation(einsum *e, const char *p, size_t n) {
   return read_term(&e->out, p + end + 2, n - end - 2, dots);
 }
 
-/* Sizes of a label must not be known to differ; where a dot is summed they must be known to agree. */
+/* Sizes of a label must not be known to differ; where a dot is summed they must be known to agree.
+ */
 static bool sizes_fit(const einsum *e, int label) {
   const surg__bdim *first = NULL;
   for (uint32_t i = 0; i < e->n; i++)
@@ -217,9 +218,12 @@ static groups group(const einsum *e, const term *a, const term *c, uint32_t next
   groups g = {0};
   for (uint32_t i = 0; i < a->n; i++) {
     const int label = a->label[i];
-    if (!has(c, label)) g.left[g.n_left++] = label;
-    else if (needed(e, label, next)) g.batch[g.n_batch++] = label;
-    else g.sum[g.n_sum++] = label;
+    if (!has(c, label))
+      g.left[g.n_left++] = label;
+    else if (needed(e, label, next))
+      g.batch[g.n_batch++] = label;
+    else
+      g.sum[g.n_sum++] = label;
   }
   for (uint32_t i = 0; i < c->n; i++)
     if (!has(a, c->label[i])) g.right[g.n_right++] = c->label[i];
@@ -269,8 +273,8 @@ static term multiply(const einsum *e, term a, term c, uint32_t next) {
   for (uint32_t i = 0; i < g.n_left; i++) d[g.n_batch + i] = a.x.d[g.n_batch + i];
   for (uint32_t i = 0; i < g.n_right; i++)
     d[g.n_batch + g.n_left + i] = c.x.d[g.n_batch + g.n_sum + i];
-  y.x = surg__bt_matmul(b, matrices(e, &a, g.n_batch, g.n_left),
-                        matrices(e, &c, g.n_batch, g.n_sum));
+  y.x =
+      surg__bt_matmul(b, matrices(e, &a, g.n_batch, g.n_left), matrices(e, &c, g.n_batch, g.n_sum));
   for (uint32_t i = 0; i < g.n_batch; i++) d[i] = y.x.d[i];
   y.x = surg__bt_reshape(b, y.x, d, y.n);
   return y;
@@ -289,8 +293,8 @@ static bool read_einsum(einsum *e) {
   e->n = (uint32_t)surg_node_input_count(node);
   if (!surg__b_attrs_known(e->b) || e->n < 1 || e->n > MOST_OPERANDS) return false;
   for (uint32_t i = 0; i < e->n; i++)
-    if (!surg__bt_of(surg_node_input(node, i), &e->in[i].x) ||
-        !product_type(e->in[i].x.dtype) || e->in[i].x.dtype != e->in[0].x.dtype)
+    if (!surg__bt_of(surg_node_input(node, i), &e->in[i].x) || !product_type(e->in[i].x.dtype) ||
+        e->in[i].x.dtype != e->in[0].x.dtype)
       return false;
   char *text = surg__arena_array(e->b->m->arena, said.n + 1, 1);
   size_t n = 0;

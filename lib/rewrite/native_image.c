@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AffineGrid and CenterCropPad, with the meaning of lib/eval/grid.c and lib/eval/move_pad.c; sizes
- * that are inputs may be known or computed by the model. */
+/* AffineGrid, CenterCropPad and Col2Im, with the meaning of lib/eval/grid.c and lib/eval/image.c;
+ * sizes that are inputs may be known or computed by the model. */
 #include "rewrite/native.h"
 
 /* --- AffineGrid: each point of an even grid times a matrix --- */
@@ -84,9 +84,9 @@ static surg_status affine_grid_to_sums(surg__builder *b) {
 typedef struct crop {
   surg__builder *b;
   surg__bt x;
-  uint32_t n;                    /* axes that change */
+  uint32_t n; /* axes that change */
   int64_t axes[SURG__BT_RANK];
-  surg__bt targets;              /* what they become: a vector */
+  surg__bt targets; /* what they become: a vector */
 } crop;
 
 static bool read_crop(crop *c) {
@@ -115,8 +115,8 @@ static surg__bt of_all_axes(const crop *c, surg__bt v) {
   double from[SURG__BT_RANK];
   for (uint32_t i = 0; i < c->x.rank; i++) from[i] = c->n;
   for (uint32_t i = 0; i < c->n; i++) from[c->axes[i]] = i;
-  const surg__bt none = {.v = surg__b_ints(b, &zero, 1), .dtype = SURG_INT64, .rank = 1,
-                         .d = {surg__bd(1)}};
+  const surg__bt none = {
+      .v = surg__b_ints(b, &zero, 1), .dtype = SURG_INT64, .rank = 1, .d = {surg__bd(1)}};
   const surg__bt both[2] = {v, none};
   const int64_t rank = c->x.rank;
   return surg__bt_gather(b, surg__bt_concat(b, both, 2, 0),
@@ -151,7 +151,9 @@ static surg_status crop_by_numbers(const crop *c, const surg__bdim *lengths,
 
 static surg_status crop_by_sizes(crop *c, const surg__bdim *lengths) {
   surg__builder *b = c->b;
-  const surg__bt from = {.v = surg__bd_vector(b, lengths, c->n), .dtype = SURG_INT64, .rank = 1,
+  const surg__bt from = {.v = surg__bd_vector(b, lengths, c->n),
+                         .dtype = SURG_INT64,
+                         .rank = 1,
                          .d = {surg__bd(c->n)}};
   const surg__bt to = surg__bt_cast(b, c->targets, SURG_INT64);
   /* What is too much, or 0, and what is missing, or 0. */
@@ -184,7 +186,133 @@ static surg_status crop_to_slice(surg__builder *b) {
   return known ? crop_by_numbers(&c, lengths, targets) : crop_by_sizes(&c, lengths);
 }
 
+/* --- Col2Im: each element of the image is the sum of what the columns have for it --- */
+
+#define MOST_AXES 3u
+
+typedef struct columns {
+  surg__builder *b;
+  surg__bt x;
+  uint32_t n;
+  surg__bdim image[MOST_AXES], block[MOST_AXES], places[MOST_AXES];
+  int64_t stride[MOST_AXES], dilation[MOST_AXES], begin[MOST_AXES], end[MOST_AXES];
+} columns;
+
+static bool read_numbers(const columns *c, const char *name, int64_t least, int64_t *out,
+                         int64_t *behind) {
+  size_t n = 0;
+  const int64_t *said = surg_node_ints(surg__b_matched(c->b), name, &n);
+  if (said && n != (behind ? 2 * c->n : c->n)) return false;
+  for (uint32_t i = 0; i < c->n; i++) {
+    out[i] = said ? said[i] : least;
+    if (behind) behind[i] = said ? said[i + c->n] : least;
+    if (out[i] < least || out[i] > INT32_MAX) return false;
+    if (behind && (behind[i] < 0 || behind[i] > INT32_MAX)) return false;
+  }
+  return true;
+}
+
+static bool read_columns(columns *c) {
+  surg__builder *b = c->b;
+  surg__bt image;
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &c->x) || c->x.rank != 3 ||
+      !surg__bt_get(b, "image", &image) || image.rank != 1 || image.d[0].n < 1 ||
+      image.d[0].n > MOST_AXES)
+    return false;
+  c->n = (uint32_t)image.d[0].n;
+  const int type = c->x.dtype;
+  return (type == SURG_FLOAT || type == SURG_DOUBLE || type == SURG_FLOAT16 ||
+          type == SURG_BFLOAT16 || type == SURG_INT32 || type == SURG_INT64) &&
+         read_sizes(surg__b_get(b, "image"), c->n, c->image) &&
+         read_sizes(surg__b_get(b, "block"), c->n, c->block) &&
+         read_numbers(c, "strides", 1, c->stride, NULL) &&
+         read_numbers(c, "dilations", 1, c->dilation, NULL) &&
+         read_numbers(c, "pads", 0, c->begin, c->end);
+}
+
+/* How many places the block has along an axis. */
+static surg__bdim places_of(const columns *c, uint32_t i) {
+  surg__builder *b = c->b;
+  const surg__bdim one = surg__bd(1);
+  const surg__bdim wide = surg__bd_add(b, c->image[i], surg__bd(c->begin[i] + c->end[i]));
+  const surg__bdim reach =
+      surg__bd_mul(b, surg__bd(c->dilation[i]), surg__bd_sub(b, c->block[i], one));
+  const surg__bdim rest = surg__bd_sub(b, wide, surg__bd_add(b, reach, one));
+  return surg__bd_add(b, surg__bd_div(b, rest, surg__bd(c->stride[i])), one);
+}
+
+/* A vector as axis `axis` of 2n ones. */
+static surg__bt along(const columns *c, surg__bt x, uint32_t axis) {
+  surg__bdim d[2 * MOST_AXES];
+  for (uint32_t i = 0; i < 2 * c->n; i++) d[i] = i == axis ? x.d[0] : surg__bd(1);
+  return surg__bt_reshape(c->b, x, d, 2 * c->n);
+}
+
+/* The row of the column that element p of the image has from element k of the block, by axes
+ * [image..., block...]; `none` where there is none. */
+static surg__bt rows_of(const columns *c, surg__bdim none) {
+  surg__builder *b = c->b;
+  surg__bt element = {0}, place = {0}, valid = {0}, all = surg__bt_scalar(b, SURG_INT64, 1);
+  for (uint32_t i = 0; i < c->n; i++) {
+    const surg__bt p = along(c, surg__bt_range(b, c->image[i], SURG_INT64), i);
+    const surg__bt k = along(c, surg__bt_range(b, c->block[i], SURG_INT64), c->n + i);
+    const surg__bt from =
+        surg__bt_binary(b, "Sub", surg__bt_number(b, "Add", p, (double)c->begin[i]),
+                        surg__bt_number(b, "Mul", k, (double)c->dilation[i]));
+    const surg__bt at = surg__bt_number(b, "Div", from, (double)c->stride[i]);
+    const surg__bt whole =
+        surg__bt_binary(b, "Equal", surg__bt_number(b, "Mul", at, (double)c->stride[i]), from);
+    const surg__bt start = surg__bt_number(b, "Greater", surg__bt_cast(b, from, SURG_DOUBLE), -1);
+    const surg__bt inside = surg__bt_binary(b, "Less", surg__bt_cast(b, at, SURG_DOUBLE),
+                                            surg__bd_scalar(b, c->places[i], SURG_DOUBLE));
+    const surg__bt good =
+        surg__bt_binary(b, "And", whole, surg__bt_binary(b, "And", start, inside));
+    const surg__bt places = surg__bd_scalar(b, c->places[i], SURG_INT64);
+    const surg__bt block = surg__bd_scalar(b, c->block[i], SURG_INT64);
+    valid = i ? surg__bt_binary(b, "And", valid, good) : good;
+    place = i ? surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", place, places), at) : at;
+    element = i ? surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", element, block), k) : k;
+    all = surg__bt_binary(b, "Mul", all, places);
+  }
+  const surg__bt row = surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", element, all), place);
+  const surg__bt in = surg__bt_cast(b, valid, SURG_INT64);
+  const surg__bt out = surg__bt_binary(b, "Sub", surg__bt_scalar(b, SURG_INT64, 1), in);
+  return surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", row, in),
+                         surg__bt_binary(b, "Mul", out, surg__bd_scalar(b, none, SURG_INT64)));
+}
+
+static surg_status columns_to_gather(surg__builder *b) {
+  columns c = {.b = b};
+  if (!read_columns(&c)) return SURG_EUNSUPPORTED;
+  const int type = c.x.dtype;
+  const bool half = type == SURG_FLOAT16 || type == SURG_BFLOAT16;
+  surg__bdim elements = surg__bd(1);
+  ask_sizes(b, surg__b_get(b, "image"), c.n, c.image);
+  ask_sizes(b, surg__b_get(b, "block"), c.n, c.block);
+  for (uint32_t i = 0; i < c.n; i++) {
+    c.block[i].filled = true; /* a block of nothing has no columns */
+    c.places[i] = places_of(&c, i);
+    elements = surg__bd_mul(b, elements, c.block[i]);
+  }
+  /* Rows of [elements of the block * places, batch, channels], and one of zeros. */
+  const surg__bdim rows = surg__bd_mul(b, elements, c.x.d[2]);
+  const surg__bdim apart[3] = {c.x.d[0], surg__bd_div(b, c.x.d[1], elements), rows};
+  const surg__bdim zero[3] = {surg__bd(1), apart[0], apart[1]};
+  const int64_t rows_first[3] = {2, 0, 1};
+  surg__bt x = surg__bt_cast(b, c.x, half ? SURG_FLOAT : type);
+  x = surg__bt_transpose(b, surg__bt_reshape(b, x, apart, 3), rows_first);
+  const surg__bt both[2] = {x, surg__bt_fill(b, x.dtype, 0, zero, 3)};
+  x = surg__bt_gather(b, surg__bt_concat(b, both, 2, 0), rows_of(&c, rows), 0);
+  for (uint32_t i = 0; i < c.n; i++) x = surg__bt_reduce(b, "ReduceSum", x, c.n, false);
+  int64_t perm[2 + MOST_AXES] = {c.n, (int64_t)c.n + 1};
+  for (uint32_t i = 0; i < c.n; i++) perm[i + 2] = i;
+  x = surg__bt_transpose(b, x, perm);
+  surg__bt_result(b, "y", surg__bt_cast(b, x, type));
+  return b->status;
+}
+
 const surg__native surg__natives_image[] = {
+    {"col2im", columns_to_gather, "Col2Im as sums of what is gathered"},
     {"affine_grid", affine_grid_to_sums, "AffineGrid as products with even coordinates"},
     {"center_crop", crop_to_slice, "CenterCropPad as Slice and Pad"},
     {NULL, NULL, NULL},

@@ -42,8 +42,8 @@ static void read_targets(loss *l) {
   l->classes = flat(l, surg__bt_cast(b, l->target, SURG_INT64), l->count);
   if (!l->ignores) return;
   const int64_t said = surg_node_int(surg__b_matched(b), "ignore_index", 0);
-  const surg__bt one = {.v = surg__b_ints(b, &said, 1), .dtype = SURG_INT64, .rank = 1,
-                        .d = {surg__bd(1)}};
+  const surg__bt one = {
+      .v = surg__b_ints(b, &said, 1), .dtype = SURG_INT64, .rank = 1, .d = {surg__bd(1)}};
   const surg__bt is = surg__bt_binary(b, "Equal", l->classes, one);
   l->dropped = surg__bt_cast(b, is, SURG_INT64);
   l->kept = surg__bt_cast(b, surg__bt_unary(b, "Not", is), SURG_INT64);
@@ -118,8 +118,10 @@ static surg_status loss_to_gather(surg__builder *b, bool softmax) {
     y = surg__bt_reshape(b, y, l.target.d, l.target.rank);
   } else {
     y = total(&l, y);
-    if (mean && weights.v) y = surg__bt_binary(b, "Div", y, total(&l, weights));
-    else if (mean) y = surg__bt_binary(b, "Div", y, surg__bd_scalar(b, l.count, l.dtype));
+    if (mean && weights.v)
+      y = surg__bt_binary(b, "Div", y, total(&l, weights));
+    else if (mean)
+      y = surg__bt_binary(b, "Div", y, surg__bd_scalar(b, l.count, l.dtype));
   }
   surg__bt_result(b, "y", surg__bt_cast(b, y, l.x.dtype));
   return b->status;
@@ -135,6 +137,7 @@ static surg_status entropy_to_gather(surg__builder *b) {
 
 const surg__native surg__natives_loss[] = {
     {"nll", nll_to_gather, "NegativeLogLikelihoodLoss as a Gather and sums"},
-    {"cross_entropy", entropy_to_gather, "SoftmaxCrossEntropyLoss as LogSoftmax, a Gather and sums"},
+    {"cross_entropy", entropy_to_gather,
+     "SoftmaxCrossEntropyLoss as LogSoftmax, a Gather and sums"},
     {NULL, NULL, NULL},
 };

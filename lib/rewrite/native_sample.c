@@ -18,7 +18,7 @@ typedef struct sampler {
   bool corners;
   uint32_t n; /* axes */
   surg__bdim size[MOST_AXES];
-  surg__bt rows;    /* [tensors * elements + 1, channels]: the last one is 0 */
+  surg__bt rows;      /* [tensors * elements + 1, channels]: the last one is 0 */
   surg__bdim outside; /* its number */
   surg__bt base;      /* [tensors, 1, ...]: the first row of each */
   surg__bt real_size[MOST_AXES], int_size[MOST_AXES]; /* scalars; v NULL: not made yet */
@@ -61,8 +61,8 @@ static surg__bt rounded(const sampler *s, surg__bt x) {
   return surg__bt_binary(b, "Add", low, flag(s, up, SURG_DOUBLE));
 }
 
-/* Folded at the edges, as often as it takes: low and high are the first and the last element, or half
- * an element further out. Sizes are numbers here. */
+/* Folded at the edges, as often as it takes: low and high are the first and the last element, or
+ * half an element further out. Sizes are numbers here. */
 static surg__bt reflected(const sampler *s, uint32_t axis, surg__bt x) {
   surg__builder *b = s->b;
   const double low = s->corners ? 0 : -0.5;
@@ -73,7 +73,8 @@ static surg__bt reflected(const sampler *s, uint32_t axis, surg__bt x) {
   const surg__bt rest = surg__bt_binary(b, "Sub", apart, number(s, "Mul", times, range));
   const surg__bt half = number(s, "Mul", times, 0.5);
   const surg__bt odd = flag(
-      s, number(s, "Greater", surg__bt_binary(b, "Sub", half, surg__bt_unary(b, "Floor", half)), 0.25),
+      s,
+      number(s, "Greater", surg__bt_binary(b, "Sub", half, surg__bt_unary(b, "Floor", half)), 0.25),
       SURG_DOUBLE);
   /* rest, or range - rest where it was turned round an odd number of times */
   const surg__bt turned = number(s, "Add", number(s, "Mul", rest, -2), range);
@@ -233,7 +234,7 @@ static bool read_grid_sample(sampler *s, const surg__bt *x, const surg__bt *grid
   const surg_node *node = surg__b_matched(s->b);
   const surg_str mode = surg_node_string(node, "mode", "linear");
   const surg_str edge = surg_node_string(node, "padding_mode", "zeros");
-  s->mode = is_word(mode, "nearest", "nearest") ? NEAREST
+  s->mode = is_word(mode, "nearest", "nearest")   ? NEAREST
             : is_word(mode, "linear", "bilinear") ? LINEAR
             : is_word(mode, "cubic", "bicubic")   ? CUBIC
                                                   : -1;
@@ -282,8 +283,7 @@ static surg_status grid_sample_to_gather(surg__builder *b) {
   const surg__bt g = surg__bt_cast(b, grid, SURG_DOUBLE);
   for (uint32_t i = 0; i < s.n; i++) {
     const double column = s.n - 1 - i; /* x, the last axis, comes first */
-    const surg__bt v =
-        surg__bt_gather(b, g, surg__bt_scalar(b, SURG_INT64, column), grid.rank - 1);
+    const surg__bt v = surg__bt_gather(b, g, surg__bt_scalar(b, SURG_INT64, column), grid.rank - 1);
     at[i] = scaled(&s, v, i, grid.dtype);
   }
   const surg__bt y = channels_first(&s, sampled(&s, at));
@@ -373,15 +373,13 @@ static void shifted(const deform *d, surg__bt *at) {
   const surg__bdim tensors = surg__bd(d->batch * d->offset_groups), n = surg__bd(d->s.n);
   const surg__bdim split[4] = {tensors, surg__bd(d->kernel), n, surg__bd(d->points)};
   const int64_t column[2] = {d->kernel, 1}, row[2] = {1, d->points};
-  const surg__bt offset =
-      surg__bt_reshape(b, surg__bt_cast(b, d->offset, SURG_DOUBLE), split, 4);
+  const surg__bt offset = surg__bt_reshape(b, surg__bt_cast(b, d->offset, SURG_DOUBLE), split, 4);
   for (uint32_t i = 0; i < d->s.n; i++) {
     const surg__bt kernel =
         counted(d, i, &d->weight.d[2], d->kernel, d->dilation[i], -d->begin[i], column);
     const surg__bt point = counted(d, i, &d->offset.d[2], d->points, d->stride[i], 0, row);
     const surg__bt place = surg__bt_binary(b, "Add", kernel, point);
-    const surg__bt one =
-        surg__bt_gather(b, offset, surg__bt_scalar(b, SURG_INT64, (double)i), 2);
+    const surg__bt one = surg__bt_gather(b, offset, surg__bt_scalar(b, SURG_INT64, (double)i), 2);
     const surg__bt sum = surg__bt_binary(b, "Add", one, place);
     at[i] = finite_or(&d->s, sum, NOWHERE);
   }
@@ -413,8 +411,7 @@ static surg_status deform_to_gather(surg__builder *b) {
                                  surg__bd(d.points)};
   const surg__bdim weights[3] = {surg__bd(d.groups), surg__bd(per_group), surg__bd(rows)};
   y = surg__bt_reshape(b, channels_first(&d.s, y), columns, 4);
-  y = surg__bt_matmul(
-      b, surg__bt_reshape(b, surg__bt_cast(b, d.weight, type), weights, 3), y);
+  y = surg__bt_matmul(b, surg__bt_reshape(b, surg__bt_cast(b, d.weight, type), weights, 3), y);
   y = surg__bt_reshape(b, y, out, d.x.rank);
   if (d.bias.v) {
     surg__bdim beside[SURG__BT_RANK];

@@ -15,8 +15,8 @@ typedef struct rotary {
 static bool read_rotary(rotary *r) {
   surg__builder *b = r->b;
   const surg_node *n = surg__b_matched(b);
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &r->x) ||
-      !surg__bt_get(b, "cos", &r->cos) || !surg__bt_get(b, "sin", &r->sin))
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &r->x) || !surg__bt_get(b, "cos", &r->cos) ||
+      !surg__bt_get(b, "sin", &r->sin))
     return false;
   if (surg__b_get(b, "at") && (!surg__bt_get(b, "at", &r->at) || r->at.rank != 2)) return false;
   const uint32_t rank = r->at.v ? 2 : 3;
@@ -86,10 +86,10 @@ static surg_status rotary_to_products(surg__builder *b) {
   const surg__bt c = cache(&r, r.cos, dtype), s = cache(&r, r.sin, dtype);
   turned = surg__bt_cast(b, turned, dtype);
   const surg__bt p = pair_part(&r, turned, 0), q = pair_part(&r, turned, 1);
-  surg__bt re = surg__bt_binary(b, "Sub", surg__bt_binary(b, "Mul", c, p),
-                                surg__bt_binary(b, "Mul", s, q));
-  surg__bt im = surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", s, p),
-                                surg__bt_binary(b, "Mul", c, q));
+  surg__bt re =
+      surg__bt_binary(b, "Sub", surg__bt_binary(b, "Mul", c, p), surg__bt_binary(b, "Mul", s, q));
+  surg__bt im =
+      surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", s, p), surg__bt_binary(b, "Mul", c, q));
   for (uint32_t i = 0; i < 3; i++) re.d[i] = im.d[i] = x.d[i];
   re = surg__bt_cast(b, re, r.x.dtype);
   im = surg__bt_cast(b, im, r.x.dtype);
@@ -151,8 +151,8 @@ static surg_status causal_to_conv(surg__builder *b) {
 /* --- TensorScatter: a cache with new entries along an axis --- */
 
 /* Where each row of the result comes from: those of the cache are 0 .. L-1, the new ones follow.
- * [B, 1, L], or [L] where all start at 0. Row j is new when it is less than S behind the start, going
- * round at the end: of a cache that is not circular, nothing new goes round. */
+ * [B, 1, L], or [L] where all start at 0. Row j is new when it is less than S behind the start,
+ * going round at the end: of a cache that is not circular, nothing new goes round. */
 static surg__bt sources(surg__builder *b, const surg__bt *starts, surg__bdim length,
                         surg__bdim fresh, int type) {
   const surg__bt row = surg__bt_range(b, length, type);
@@ -166,8 +166,7 @@ static surg__bt sources(surg__builder *b, const surg__bt *starts, surg__bdim len
     behind = surg__bt_binary(b, "Add", behind, surg__bt_binary(b, "Mul", round, all));
   }
   const surg__bt fresh_end = surg__bd_scalar(b, fresh, type);
-  const surg__bt is_new =
-      surg__bt_cast(b, surg__bt_binary(b, "Less", behind, fresh_end), type);
+  const surg__bt is_new = surg__bt_cast(b, surg__bt_binary(b, "Less", behind, fresh_end), type);
   const surg__bt to = surg__bt_binary(b, "Sub", surg__bt_binary(b, "Add", behind, all), row);
   return surg__bt_binary(b, "Add", row, surg__bt_binary(b, "Mul", is_new, to));
 }

@@ -83,8 +83,8 @@ static surg_value *one_size(surg__builder *b, const surg__bdim *d) {
 }
 
 static surg__bdim computed(surg__builder *b, const char *op, surg__bdim x, surg__bdim y) {
-  return (surg__bdim){.n = -1, .v = surg__b_binary(b, op, one_size(b, &x), one_size(b, &y)),
-                      .dim = {.value = -1}};
+  return (surg__bdim){
+      .n = -1, .v = surg__b_binary(b, op, one_size(b, &x), one_size(b, &y)), .dim = {.value = -1}};
 }
 
 surg__bdim surg__bd_add(surg__builder *b, surg__bdim x, surg__bdim y) {
@@ -120,6 +120,7 @@ surg__bdim surg__bd_div(surg__builder *b, surg__bdim x, surg__bdim y) {
   if (y.n == 1) return x;
   if (x.n >= 0 && y.n > 0) return surg__bd(x.n / y.n);
   surg__bdim d = computed(b, "Div", x, y);
+  d.filled = surg__bd_filled(&x);
   d.of = x.of;
   d.axis = x.axis;
   return d;
@@ -171,8 +172,10 @@ surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint
     const surg__rnum n = {.known = true, .f = numbers[i]};
     if (!surg__rput_number(dtype, true, &n, raw + i * size)) raw = NULL;
   }
-  if (!raw) b->status = SURG_ENOMEM;
-  else x.v = surg__b_tensor(b, dtype, dims, rank, raw, (size_t)count * size);
+  if (!raw)
+    b->status = SURG_ENOMEM;
+  else
+    x.v = surg__b_tensor(b, dtype, dims, rank, raw, (size_t)count * size);
   return x;
 }
 

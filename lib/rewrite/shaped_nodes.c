@@ -19,10 +19,14 @@ static void broadcast(surg__bt *to, const surg__bt *x, const surg__bt *y, uint32
     const surg__bdim *a = i < x->rank ? &x->d[x->rank - 1 - i] : NULL;
     const surg__bdim *c = i < y->rank ? &y->d[y->rank - 1 - i] : NULL;
     const uint32_t at = to->rank - 1 - i;
-    if (!a || (a->n == 1 && c)) to->d[at] = *c;
-    else if (!c || c->n == 1 || surg__bd_same(a, c)) to->d[at] = *a;
-    else if (a->n > 1 || c->n > 1) to->d[at] = a->n > 1 ? *a : *c;
-    else to->d[at] = own(to->v, at);
+    if (!a || (a->n == 1 && c))
+      to->d[at] = *c;
+    else if (!c || c->n == 1 || surg__bd_same(a, c))
+      to->d[at] = *a;
+    else if (a->n > 1 || c->n > 1)
+      to->d[at] = a->n > 1 ? *a : *c;
+    else
+      to->d[at] = own(to->v, at);
   }
 }
 
@@ -123,7 +127,12 @@ surg__bt surg__bt_unsqueeze(surg__builder *b, surg__bt x, uint32_t axis) {
 
 surg__bt surg__bt_transpose(surg__builder *b, surg__bt x, const int64_t *perm) {
   surg__bt y = {.dtype = x.dtype, .rank = x.rank};
-  for (uint32_t i = 0; i < x.rank; i++) y.d[i] = x.d[perm[i]];
+  bool moves = false;
+  for (uint32_t i = 0; i < x.rank; i++) {
+    y.d[i] = x.d[perm[i]];
+    if (perm[i] != (int64_t)i) moves = true;
+  }
+  if (!moves) return x;
   y.v = surg__b_unary(b, "Transpose", x.v);
   surg__b_set_ints(b, y.v, "perm", perm, x.rank);
   return y;
