@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces operators by others that compute the same: those named, by the rules for substitution
- * (passes/rules/substitute.rules).
+/* Replaces operators by others that compute the same: those named, by every rule of the groups
+ * substitute, opset and user that leads away from them. `decompose` is the same for all operators
+ * that the standard itself defines by others.
  *
  *   before: (x) => (y) { y = HardSwish (x) }
  *   after:  (x) => (y) { t = Add (x, 3)   c = Clip (t, 0, 6)   d = Div (c, 6)   y = Mul (x, d) }
@@ -17,54 +18,88 @@ static bool names(const char *spec, const char *domain, const char *op_type) {
   return strncmp(spec, domain, n) == 0 && spec[n] == '.' && strcmp(spec + n + 1, op_type) == 0;
 }
 
-static bool named(const surg_pass_ctx *p, const char *domain, const char *op_type) {
-  for (size_t i = 0; i < surg_pass_list_count(p, "op"); i++)
-    if (names(surg_pass_list_at(p, "op", i), domain, op_type)) return true;
+static bool listed(const surg_pass_ctx *p, const char *option, const char *domain,
+                   const char *op_type) {
+  for (size_t i = 0; i < surg_pass_list_count(p, option); i++)
+    if (names(surg_pass_list_at(p, option, i), domain, op_type)) return true;
   return false;
 }
 
+/* Operators that the standard defines by others, in any version. */
+static bool composed(const char *domain, const char *op_type) {
+  for (int64_t v = surg_schema_newest(domain); v > 0; v--) {
+    const surg_schema *s = surg_schema_find(domain, op_type, v);
+    if (surg_schema_has_body(s)) return true;
+    v = s ? surg_schema_since(s) : 0;
+  }
+  return false;
+}
+
+static bool meant(const surg_pass_ctx *p, const char *domain, const char *op_type) {
+  if (surg_pass_bool(p, "all") && composed(domain, op_type)) return true;
+  return listed(p, "op", domain, op_type) || listed(p, "ops", domain, op_type);
+}
+
+static bool leads_away(const surg_rule *r) {
+  static const char *const groups[] = {"substitute", "opset", "user"};
+  bool usable = false;
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+    usable |= strcmp(surg_rule_group(r), groups[i]) == 0;
+  return usable && !surg_rule_makes(r, surg_rule_domain(r), surg_rule_op_type(r));
+}
+
 static bool want(void *user, const surg_rule *r) {
-  return strcmp(surg_rule_group(r), "substitute") == 0 &&
-         named(user, surg_rule_domain(r), surg_rule_op_type(r));
+  return meant(user, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(r);
+}
+
+static bool replaceable(surg_context *ctx, const char *spec) {
+  const size_t rules = surg_rule_count(ctx);
+  for (size_t k = 0; k < rules; k++) {
+    const surg_rule *r = surg_rule_at(ctx, k);
+    if (names(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(r)) return true;
+  }
+  return false;
 }
 
 /* Every operator that is named has a rule, or nothing can come of it. */
 static surg_pass_result check_names(surg_pass_ctx *p) {
+  static const char *const lists[] = {"op", "ops"};
   surg_context *ctx = surg_pass_context(p);
-  const size_t rules = surg_rule_count(ctx), n = surg_pass_list_count(p, "op");
-  if (n == 0) return surg_pass_usage(p, "option op is missing: which operators?");
-  for (size_t i = 0; i < n; i++) {
-    const char *spec = surg_pass_list_at(p, "op", i);
-    bool found = false;
-    for (size_t k = 0; k < rules && !found; k++) {
-      const surg_rule *r = surg_rule_at(ctx, k);
-      found = strcmp(surg_rule_group(r), "substitute") == 0 &&
-              names(spec, surg_rule_domain(r), surg_rule_op_type(r));
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++) {
+      const char *spec = surg_pass_list_at(p, lists[k], i);
+      char text[200];
+      if (replaceable(ctx, spec)) continue;
+      snprintf(text, sizeof text, "option %s: there is no rule that replaces %.100s", lists[k],
+               spec);
+      return surg_pass_usage(p, text);
     }
-    if (found) continue;
-    char text[200];
-    snprintf(text, sizeof text, "option op: there is no rule that replaces %.100s", spec);
-    return surg_pass_usage(p, text);
-  }
-  return SURG_PASS_UNCHANGED;
+  if (surg_pass_list_count(p, "op") + surg_pass_list_count(p, "ops") || surg_pass_bool(p, "all"))
+    return SURG_PASS_UNCHANGED;
+  return surg_pass_usage(p, "option op is missing: which operators?");
 }
 
-/* What is left says why, once for each operator. */
+/* What is left says why, by each rule once. */
 static void tell_left(surg_pass_ctx *p, surg_graph *g) {
   surg_context *ctx = surg_pass_context(p);
   const size_t rules = surg_rule_count(ctx);
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-    if (!named(p, surg_node_domain(n), surg_node_op_type(n))) continue;
+    bool any = false;
+    if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION ||
+        !meant(p, surg_node_domain(n), surg_node_op_type(n)))
+      continue;
     surg_pass_count(p, "nodes left", 1);
     for (size_t k = 0; k < rules; k++) {
       const surg_rule *r = surg_rule_at(ctx, k);
-      if (!want(p, r) || strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0) continue;
-      const char *why = surg_rule_explain(r, n);
       char text[200];
+      if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 || !want(p, r)) continue;
+      const char *why = surg_rule_explain(r, n);
       snprintf(text, sizeof text, "not replaced: rule %.80s: %s", surg_rule_name(r),
                why ? why : "it could not be made");
       surg_pass_note(p, n, text);
+      any = true;
     }
+    if (!any) surg_pass_note(p, n, "not replaced: no rule leads away from this operator");
   }
 }
 
@@ -77,6 +112,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 
 static const surg_option options[] = {
     {"op", SURG_OPTION_LIST, NULL, "operators to replace: HardSwish+com.microsoft.Gelu"},
+    {"ops", SURG_OPTION_LIST, NULL, "the same"},
+    {"all", SURG_OPTION_BOOL, "false", "all operators that the standard defines by others"},
 };
 
 const surg_pass surg__pass_replace = {
@@ -84,6 +121,20 @@ const surg_pass surg__pass_replace = {
     .scope = SURG_SCOPE_GRAPH,
     .name = "replace",
     .help = "replace operators by others that compute the same",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_ULP,
+    .run = run,
+};
+
+const surg_pass surg__pass_decompose = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "decompose",
+    .help =
+        "replace operators that the standard defines by others: decompose{all}, or some of them",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

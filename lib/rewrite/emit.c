@@ -10,27 +10,37 @@
 typedef struct plan {
   surg__match *m;
   const surg__rblock *b;
-  bool live[SURG__RULE_NODES]; /* statements whose results somebody wants */
+  bool live[SURG__RULE_NODES];              /* statements whose results somebody wants */
   surg_tensor *consts[SURG__RULE_NODES][8]; /* of the inputs that are constants, in order */
   surg__rvalue *attrs[SURG__RULE_NODES];
   surg_tensor **tensors[SURG__RULE_NODES]; /* of the attributes that are tensors */
-  surg_value *made[SURG__RULE_VARS]; /* values of the emission by name */
+  surg_value *made[SURG__RULE_VARS];       /* values of the emission by name */
 } plan;
 
 /* --- constants --- */
 
 static bool int_fits(int dtype, int64_t v) {
   switch (dtype) {
-    case SURG_INT64: return true;
-    case SURG_INT32: return v >= INT32_MIN && v <= INT32_MAX;
-    case SURG_INT16: return v >= INT16_MIN && v <= INT16_MAX;
-    case SURG_INT8: return v >= INT8_MIN && v <= INT8_MAX;
-    case SURG_UINT64: return v >= 0;
-    case SURG_UINT32: return v >= 0 && v <= UINT32_MAX;
-    case SURG_UINT16: return v >= 0 && v <= UINT16_MAX;
-    case SURG_UINT8: return v >= 0 && v <= UINT8_MAX;
-    case SURG_BOOL: return v == 0 || v == 1;
-    default: return false;
+    case SURG_INT64:
+      return true;
+    case SURG_INT32:
+      return v >= INT32_MIN && v <= INT32_MAX;
+    case SURG_INT16:
+      return v >= INT16_MIN && v <= INT16_MAX;
+    case SURG_INT8:
+      return v >= INT8_MIN && v <= INT8_MAX;
+    case SURG_UINT64:
+      return v >= 0;
+    case SURG_UINT32:
+      return v >= 0 && v <= UINT32_MAX;
+    case SURG_UINT16:
+      return v >= 0 && v <= UINT16_MAX;
+    case SURG_UINT8:
+      return v >= 0 && v <= UINT8_MAX;
+    case SURG_BOOL:
+      return v == 0 || v == 1;
+    default:
+      return false;
   }
 }
 
@@ -44,23 +54,34 @@ bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out) 
       surg__pack(dtype, 1, &f, out);
       return true;
     }
-    case SURG_DOUBLE: surg__pack(dtype, 1, &d, out); return true;
+    case SURG_DOUBLE:
+      surg__pack(dtype, 1, &d, out);
+      return true;
     case SURG_FLOAT16:
     case SURG_BFLOAT16: {
       const uint16_t h = dtype == SURG_FLOAT16 ? surg__double_to_half(d) : surg__double_to_bf16(d);
       surg__pack(dtype, 1, &h, out);
       return true;
     }
-    default: break;
+    default:
+      break;
   }
   if (real && (!(fabs(d) < 9e15) || d != floor(d))) return false;
   const int64_t v = real ? (int64_t)d : n->i;
   if (!int_fits(dtype, v)) return false;
   switch (surg__dtype_bits(dtype)) {
-    case 8: *out = (uint8_t)v; return true;
-    case 16: surg__pack(dtype, 1, &(uint16_t){(uint16_t)v}, out); return true;
-    case 32: surg__pack(dtype, 1, &(uint32_t){(uint32_t)v}, out); return true;
-    default: surg__pack(dtype, 1, &(uint64_t){(uint64_t)v}, out); return true;
+    case 8:
+      *out = (uint8_t)v;
+      return true;
+    case 16:
+      surg__pack(dtype, 1, &(uint16_t){(uint16_t)v}, out);
+      return true;
+    case 32:
+      surg__pack(dtype, 1, &(uint32_t){(uint32_t)v}, out);
+      return true;
+    default:
+      surg__pack(dtype, 1, &(uint64_t){(uint64_t)v}, out);
+      return true;
   }
 }
 
@@ -96,15 +117,19 @@ static bool numbers_known(const surg__rvalue *v) {
 /* Whether the value can be an attribute; of a builtin it must have the schema's kind. */
 static bool settable(const surg__rvalue *v) {
   switch (v->kind) {
-    case SURG__R_INT: return v->one.known;
+    case SURG__R_INT:
+      return v->one.known;
     case SURG__R_BOOL:
     case SURG__R_DTYPE:
     case SURG__R_FLOAT:
     case SURG__R_STRING:
-    case SURG__R_STRINGS: return true;
+    case SURG__R_STRINGS:
+      return true;
     case SURG__R_INTS:
-    case SURG__R_FLOATS: return numbers_known(v);
-    default: return false;
+    case SURG__R_FLOATS:
+      return numbers_known(v);
+    default:
+      return false;
   }
 }
 
@@ -140,12 +165,15 @@ static surg_status set_attr(surg__match *m, surg_node *n, const surg__rstmt *s, 
       char *text = surg__arena_strn(m->arena, v->s.p, v->s.n);
       return text ? surg_node_set_string(n, name, text) : SURG_ENOMEM;
     }
-    case SURG__R_STRINGS: return surg_node_set_strings(n, name, v->strings, v->n);
+    case SURG__R_STRINGS:
+      return surg_node_set_strings(n, name, v->strings, v->n);
     case SURG__R_INTS:
       if (want != SURG_ATTR_FLOATS) return set_ints(m, n, name, v);
       return set_floats(m, n, name, v);
-    case SURG__R_FLOATS: return set_floats(m, n, name, v);
-    default: break;
+    case SURG__R_FLOATS:
+      return set_floats(m, n, name, v);
+    default:
+      break;
   }
   if (want == SURG_ATTR_FLOAT || (real && want != SURG_ATTR_INT))
     return surg_node_set_float(n, name, real ? (float)v->one.f : (float)v->one.i);
@@ -164,6 +192,12 @@ static bool is_graph(const surg_attr *a) {
 }
 
 /* --- planning --- */
+
+static bool listed_in_pattern(const surg__rstmt *s, const char *name) {
+  for (uint16_t i = 0; i < s->n_attrs; i++)
+    if (!strcmp(s->attrs[i].name, name)) return true;
+  return false;
+}
 
 static bool plan_node(plan *p, uint16_t k) {
   surg__match *m = p->m;
@@ -192,8 +226,12 @@ static bool plan_node(plan *p, uint16_t k) {
   }
   if (!s->more_attrs) return true;
   const surg_node *from = m->nodes[m->rule->more];
-  for (size_t i = 0; i < surg_node_attr_count(from); i++)
-    if (is_graph(surg_node_attr_at(from, i))) return false;
+  const surg_schema *schema = *s->domain ? NULL : surg_schema_find("", s->op_type, m->opset);
+  for (size_t i = 0; i < surg_node_attr_count(from); i++) {
+    const surg_attr *a = surg_node_attr_at(from, i);
+    if (listed_in_pattern(&m->rule->match.stmts[m->rule->more], surg_attr_name(a))) continue;
+    if (is_graph(a) || (schema && !surg__schema_attr(schema, surg_attr_name(a)))) return false;
+  }
   return true;
 }
 
@@ -385,12 +423,6 @@ surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, co
   return word && !surg_value_rename(out, word) ? out : NULL;
 }
 
-static bool listed_in_pattern(const surg__rstmt *s, const char *name) {
-  for (uint16_t i = 0; i < s->n_attrs; i++)
-    if (!strcmp(s->attrs[i].name, name)) return true;
-  return false;
-}
-
 static surg_status put_attrs(plan *p, uint16_t k, surg_node *n) {
   surg__match *m = p->m;
   const surg__rstmt *s = &p->b->stmts[k];
@@ -409,8 +441,7 @@ static surg_status put_attrs(plan *p, uint16_t k, surg_node *n) {
     if (p->tensors[k][i])
       status = surg_node_set_tensor(n, s->attrs[i].name, p->tensors[k][i]);
     else
-      status = a ? surg_node_copy_attr(n, a)
-               : set_attr(m, n, s, s->attrs[i].name, &p->attrs[k][i]);
+      status = a ? surg_node_copy_attr(n, a) : set_attr(m, n, s, s->attrs[i].name, &p->attrs[k][i]);
   }
   return status;
 }
@@ -550,10 +581,18 @@ static bool futile(const surg__match *m) {
   return how == SURG_REPLACE_NO || surg_node_op(m->nodes[m->rule->anchor]) == SURG_OP_Identity;
 }
 
+/* What C makes is asked for its types nowhere else: bfloat16 came to most operators with 13. */
+static bool too_new(const surg__match *m) {
+  for (uint16_t i = 0; i < m->emit->bound && m->opset < 13; i++)
+    if (m->rule->vars[i].value && dtype_of_value(m->values[i]) == SURG_BFLOAT16) return true;
+  return false;
+}
+
 surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   const surg__rblock *b = m->emit;
   surg_status status = SURG_OK;
   if (b->native) {
+    if (too_new(m)) return SURG_EUNSUPPORTED;
     surg__builder builder = {.m = m, .made = made, .g = m->g, .before = m->last};
     status = b->native->make(&builder);
     if (!status) status = builder.status;

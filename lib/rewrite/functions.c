@@ -255,6 +255,11 @@ static surg__rvalue fn_int(surg__match *m, const surg_value *v, const surg__rval
   return a[0].one.f == floor(a[0].one.f) ? integer((int64_t)a[0].one.f) : unknown;
 }
 
+static surg__rvalue fn_inf(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  (void)m, (void)v, (void)a, (void)n;
+  return real((double)INFINITY);
+}
+
 static surg__rvalue fn_sqrt(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   (void)m, (void)v, (void)n;
   return a[0].kind == SURG__R_FLOAT ? real(sqrt(a[0].one.f)) : unknown;
@@ -557,6 +562,7 @@ static const surg__rfn functions[] = {
     {"float", false, 1, 1, fn_float, "float(i)"},
     {"floats", true, 0, 0, fn_floats, "floats(x): the elements of a constant of floats"},
     {"if", false, 3, 3, fn_if, "if(c, a, b)"},
+    {"unlimited", false, 0, 0, fn_inf, "unlimited(): infinity"},
     {"int", false, 1, 1, fn_int, "int(f): of a whole number, a truth value or an element type"},
     {"ints", true, 0, 0, fn_ints, "ints(x): the elements of integers that are constant or proven"},
     {"inverse", false, 1, 1, fn_inverse, "inverse(perm)"},

@@ -26,6 +26,7 @@ static const surg__native natives[] = {
 /* One table for each file of emissions. */
 static const surg__native *const tables[] = {
     natives,
+    surg__natives_sub,
     surg__natives_bits,
     surg__natives_quant,
     surg__natives_series,

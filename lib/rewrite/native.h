@@ -7,6 +7,7 @@
 #include "rewrite/rule.h"
 
 /* Each file of emissions has one; a name NULL ends it. */
+extern const surg__native surg__natives_sub[];
 extern const surg__native surg__natives_bits[];
 extern const surg__native surg__natives_quant[];
 extern const surg__native surg__natives_series[];

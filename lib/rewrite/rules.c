@@ -60,3 +60,15 @@ const char *surg_rule_op_type(const surg_rule *r) {
 const char *surg_rule_domain(const surg_rule *r) {
   return r ? r->match.stmts[r->anchor].domain : NULL;
 }
+
+bool surg_rule_makes(const surg_rule *r, const char *domain, const char *op_type) {
+  if (!r || !domain || !op_type) return false;
+  for (uint16_t e = 0; e < r->n_emits; e++) {
+    const surg__rblock *b = &r->emits[e];
+    for (uint16_t k = 0; k < b->n; k++)
+      if (b->stmts[k].kind == SURG__S_NODE && !strcmp(b->stmts[k].op_type, op_type) &&
+          !strcmp(b->stmts[k].domain, domain))
+        return true;
+  }
+  return false;
+}

@@ -54,6 +54,10 @@ bool surg_schema_deprecated(const surg_schema *s) {
   return s && (s->flags & SURG__OP_DEPRECATED);
 }
 
+bool surg_schema_has_body(const surg_schema *s) {
+  return s && (s->flags & SURG__OP_HAS_BODY);
+}
+
 bool surg_schema_contrib(const surg_schema *s) {
   return s && (s->flags & SURG__OP_CONTRIB);
 }
