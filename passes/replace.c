@@ -134,7 +134,7 @@ const surg_pass surg__pass_decompose = {
     .scope = SURG_SCOPE_GRAPH,
     .name = "decompose",
     .help =
-        "replace operators that the standard defines by others: decompose{all}, or some of them",
+        "replace what the standard defines by others: decompose{all}",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
