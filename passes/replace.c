@@ -40,16 +40,33 @@ static bool meant(const surg_pass_ctx *p, const char *domain, const char *op_typ
   return listed(p, "op", domain, op_type) || listed(p, "ops", domain, op_type);
 }
 
+/* A substitution may leave the operator in a plainer form: pads instead of auto_pad. */
 static bool leads_away(const surg_rule *r) {
   static const char *const groups[] = {"substitute", "opset", "user"};
   bool usable = false;
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
     usable |= strcmp(surg_rule_group(r), groups[i]) == 0;
-  return usable && !surg_rule_makes(r, surg_rule_domain(r), surg_rule_op_type(r));
+  return usable && (strcmp(surg_rule_group(r), "substitute") == 0 ||
+                    !surg_rule_makes(r, surg_rule_domain(r), surg_rule_op_type(r)));
+}
+
+/* Whether it makes another operator that is to be replaced: two rules would lead to and fro. */
+static bool makes_named(const surg_pass_ctx *p, const surg_rule *r) {
+  static const char *const lists[] = {"op", "ops"};
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++) {
+      const char *spec = surg_pass_list_at(p, lists[k], i), *dot = strrchr(spec, '.');
+      if (names(spec, surg_rule_domain(r), surg_rule_op_type(r))) continue;
+      char domain[128] = "";
+      if (dot) snprintf(domain, sizeof domain, "%.*s", (int)(dot - spec), spec);
+      if (surg_rule_makes(r, domain, dot ? dot + 1 : spec)) return true;
+    }
+  return false;
 }
 
 static bool want(void *user, const surg_rule *r) {
-  return meant(user, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(r);
+  return meant(user, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(r) &&
+         !makes_named(user, r);
 }
 
 static bool replaceable(surg_context *ctx, const char *spec) {

@@ -12,7 +12,9 @@ typedef struct checker {
 
 #define FAIL(c, at, ...) (*(c)->line = (at), surg__buf_printf((c)->why, __VA_ARGS__), false)
 
-static const char *title(const surg__rstmt *s) { return s->op_type; }
+static const char *title(const surg__rstmt *s) {
+  return s->op_type;
+}
 
 static const surg_schema *schema_at(const surg__rstmt *s, int64_t opset) {
   const int64_t newest = surg_schema_newest(s->domain);
@@ -20,15 +22,25 @@ static const surg_schema *schema_at(const surg__rstmt *s, int64_t opset) {
   return surg_schema_find(s->domain, s->op_type, opset);
 }
 
+/* The one in force at `opset`, given the one before (NULL: none): versions stand side by side. */
+static const surg_schema *schema_after(const surg__rstmt *s, const surg_schema *before,
+                                       int64_t opset) {
+  if (!before) return schema_at(s, opset);
+  const surg_schema *next = before + 1;
+  const bool newer = (size_t)(next - surg__schemas) < surg__schema_count &&
+                     next->op == before->op && next->since <= opset;
+  return newer ? next : before;
+}
+
 /* Calls fn for each version of the operator in lo..hi; NULL where it does not exist. */
 typedef bool (*per_version)(checker *c, surg__rstmt *s, const surg_schema *schema, int64_t opset);
 static bool each_version(checker *c, surg__rstmt *s, int64_t lo, int64_t hi, per_version fn) {
   const int64_t newest = surg_schema_newest("");
-  const surg_schema *last = NULL;
+  const surg_schema *last = NULL, *raw = NULL;
   if (hi > newest) hi = newest;
   if (s->domain[0]) lo = hi;
   for (int64_t v = lo; v <= hi; v++) {
-    const surg_schema *schema = schema_at(s, v);
+    const surg_schema *schema = raw = schema_after(s, raw, v);
     if (schema && surg_schema_deprecated(schema)) schema = NULL;
     if (v != lo && schema == last) continue;
     last = schema;
@@ -65,7 +77,7 @@ static bool pattern_node(checker *c, surg__rstmt *s) {
   const surg_schema *any = NULL;
   bool takes = false;
   for (int64_t v = s->domain[0] ? hi : c->r->match.lo; v <= hi; v++) {
-    const surg_schema *schema = schema_at(s, v);
+    const surg_schema *schema = schema_after(s, any, v);
     if (!schema || schema == any) continue;
     any = schema;
     s->op = surg_schema_op(schema);
@@ -79,7 +91,8 @@ static bool pattern_node(checker *c, surg__rstmt *s) {
     return FAIL(c, s->line, "no operator %s in these opsets%s%s", title(s),
                 near ? "; nearest is " : "", near ? near : "");
   }
-  return FAIL(c, s->line, "no version of %s in these opsets has these inputs, outputs and attributes",
+  return FAIL(c, s->line,
+              "no version of %s in these opsets has these inputs, outputs and attributes",
               title(s));
 }
 

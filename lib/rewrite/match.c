@@ -70,8 +70,7 @@ static bool rest_default(surg__match *m, const surg_node *n, const surg__rstmt *
     if (listed(s, surg_attr_name(a))) continue;
     if (!schema) return false;
     const surg__rvalue v = surg__rvalue_of_attr(m, a);
-    const surg__rvalue d =
-        surg__rvalue_of_default(m, surg__schema_attr(schema, surg_attr_name(a)));
+    const surg__rvalue d = surg__rvalue_of_default(m, surg__schema_attr(schema, surg_attr_name(a)));
     if (!surg__rvalue_equal(&v, &d, &known)) return false;
     /* A default of 0.0 is not spelled -0.0. */
     if (v.kind == SURG__R_FLOAT && signbit(v.one.f) != signbit(d.one.f)) return false;
@@ -155,9 +154,12 @@ static bool match_input(finder *f, uint16_t k, const surg_node *n, const surg__r
                         surg_value *v) {
   surg__match *m = f->m;
   switch (a->kind) {
-    case SURG__A_ABSENT: return !v || fail(m, k, "an input is there");
-    case SURG__A_CONST: return is_number(n, v, a->number) || fail(m, k, "an input is not that number");
-    case SURG__A_VALUE: break;
+    case SURG__A_ABSENT:
+      return !v || fail(m, k, "an input is there");
+    case SURG__A_CONST:
+      return is_number(n, v, a->number) || fail(m, k, "an input is not that number");
+    case SURG__A_VALUE:
+      break;
   }
   const surg__rvar *var = &m->rule->vars[a->var];
   if (!v && !a->optional) return fail(m, k, "an input is absent");
@@ -208,7 +210,8 @@ static bool match_inputs(finder *f, uint16_t k, const surg_node *n) {
   for (size_t i = 0; i < s->n_in; i++)
     if (!match_input(f, k, n, &s->in[swap ? 1 - i : i], surg_node_input(n, i))) return false;
   for (size_t i = s->n_in; i < count && !s->more_in; i++)
-    if (surg_node_input(n, i)) return fail(m, k, "an input that the pattern does not name is there");
+    if (surg_node_input(n, i))
+      return fail(m, k, "an input that the pattern does not name is there");
   return true;
 }
 
@@ -334,9 +337,27 @@ static size_t find_roots(surg__match *m, const surg__rblock *b) {
   return roots;
 }
 
+/* What comes from outside is nothing that a node of the match makes: that node goes. */
+static bool from_outside(surg__match *m) {
+  const uint16_t more = m->rule->more;
+  for (uint16_t v = 0; v < m->rule->n_vars; v++)
+    if (m->rule->vars[v].match_node < 0 && m->values[v] &&
+        is_matched(m, surg_value_producer(m->values[v], NULL)))
+      return false;
+  const surg_node *n = more != SURG__NO_VAR ? m->nodes[more] : NULL;
+  const surg__rstmt *s = n ? &m->rule->match.stmts[more] : NULL;
+  for (size_t i = n && s->more_in ? s->n_in : SIZE_MAX; n && i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    if (v && is_matched(m, surg_value_producer(v, NULL))) return false;
+  }
+  return true;
+}
+
 static bool surroundings(surg__match *m, const surg__rblock *b) {
   const size_t roots = find_roots(m, b);
   if (!m->last) return false;
+  if (!from_outside(m))
+    return fail(m, m->rule->anchor, "an input is what another of its nodes makes");
   for (uint16_t v = 0; v < b->bound; v++) {
     const surg__rvar *var = &m->rule->vars[v];
     if (var->match_node < 0 || !m->values[v]) continue;
@@ -366,8 +387,8 @@ static bool inputs_there(const surg__match *m, const surg__rblock *b) {
     if (s->kind == SURG__S_FORWARD && s->var < b->bound && !m->values[s->var]) return false;
     for (uint16_t i = 0; s->kind == SURG__S_NODE && i < s->n_in; i++) {
       const surg__rarg *a = &s->in[i];
-      const bool outside = a->kind == SURG__A_VALUE && a->var < b->bound &&
-                           m->rule->vars[a->var].match_node < 0;
+      const bool outside =
+          a->kind == SURG__A_VALUE && a->var < b->bound && m->rule->vars[a->var].match_node < 0;
       if (outside && !a->optional && !m->values[a->var]) return false;
     }
   }

@@ -517,6 +517,13 @@ surg_status surg__rules_parse(surg__rules *rules, const char *text, size_t n, co
     }
   }
   surg__buf_free(&t.s);
+  const surg_rule *a, *b;
+  if (!t.status && surg__rules_cyclic(rules, before, &a, &b))
+    t.status = surg__error(rules->ctx, SURG_EINVALID, name,
+                           a == b ? "rule %s (line %u): it matches what it makes, and nothing gets smaller"
+                                  : "rules %s (line %u) and %s: they undo each other, and nothing gets "
+                                    "smaller",
+                           a->name, a->line, b->name);
   if (t.status) rules->list.count = before;
   return t.status;
 }

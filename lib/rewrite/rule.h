@@ -183,6 +183,9 @@ surg_status surg__register_builtin_rules(surg__rules *r);
 /* What a rule of itself does not hold: operators, arity, names. NULL, or a text in `why`. */
 bool surg__rule_check(surg_context *ctx, surg_rule *r, surg__buf *why, uint32_t *line);
 
+/* Whether rules from place `from` on would go round for ever; then which two. */
+bool surg__rules_cyclic(surg__rules *r, size_t from, const surg_rule **a, const surg_rule **b);
+
 /* --- a match --- */
 
 typedef SURG_VEC(surg_node *) surg__made;

@@ -188,6 +188,8 @@ static const shape_row rows[] = {
     {"SimplifiedLayerNormalization", "*1+; X", "axis=-1"},
     {"FusedMatMul", "E,A,B; E,B,C", "transA=0 transB=0 transBatchA=0 transBatchB=0"},
     {"FusedMatMul", "E,B,A; E,C,B", "transA=1 transB=1 transBatchA=0 transBatchB=0"},
+    {"FusedMatMul", "E,B,A; E,B,C", "transA=1 transB=0 transBatchA=0 transBatchB=0"},
+    {"FusedMatMul", "E,A,B; E,C,B", "transA=0 transB=1 transBatchA=0 transBatchB=0"},
     {"FusedGemm", "A,B; B,C; C", "transA=0 transB=0"},
     {"FusedConv", "A,GC,5,6; GM,C,3,2; GM",
      "group=G kernel_shape=[3,2] strides=[2,1] pads=[1,0,1,1]"},
