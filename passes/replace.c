@@ -40,14 +40,26 @@ static bool meant(const surg_pass_ctx *p, const char *domain, const char *op_typ
   return listed(p, "op", domain, op_type) || listed(p, "ops", domain, op_type);
 }
 
-/* A substitution may leave the operator in a plainer form: pads instead of auto_pad. */
-static bool leads_away(const surg_rule *r) {
-  static const char *const groups[] = {"substitute", "opset", "user"};
-  bool usable = false;
-  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-    usable |= strcmp(surg_rule_group(r), groups[i]) == 0;
-  return usable && (strcmp(surg_rule_group(r), "substitute") == 0 ||
-                    !surg_rule_makes(r, surg_rule_domain(r), surg_rule_op_type(r)));
+/* Whether a substitution, or a rule of the user, is for that operator. */
+static bool substituted(surg_context *ctx, const surg_rule *r) {
+  const size_t rules = surg_rule_count(ctx);
+  for (size_t k = 0; k < rules; k++) {
+    const surg_rule *o = surg_rule_at(ctx, k);
+    if (strcmp(surg_rule_group(o), "substitute") == 0 &&
+        strcmp(surg_rule_op_type(o), surg_rule_op_type(r)) == 0 &&
+        strcmp(surg_rule_domain(o), surg_rule_domain(r)) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* A substitution may leave the operator in a plainer form: pads instead of auto_pad. A rule for a
+ * step between opsets may lead back to it, so that it is for operators without substitution. */
+static bool leads_away(surg_context *ctx, const surg_rule *r) {
+  if (strcmp(surg_rule_group(r), "substitute") == 0) return true;
+  if (strcmp(surg_rule_group(r), "user") != 0 && strcmp(surg_rule_group(r), "opset") != 0)
+    return false;
+  return !surg_rule_makes(r, surg_rule_domain(r), surg_rule_op_type(r)) || !substituted(ctx, r);
 }
 
 /* Whether it makes another operator that is to be replaced: two rules would lead to and fro. */
@@ -65,15 +77,15 @@ static bool makes_named(const surg_pass_ctx *p, const surg_rule *r) {
 }
 
 static bool want(void *user, const surg_rule *r) {
-  return meant(user, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(r) &&
-         !makes_named(user, r);
+  return meant(user, surg_rule_domain(r), surg_rule_op_type(r)) &&
+         leads_away(surg_pass_context(user), r) && !makes_named(user, r);
 }
 
 static bool replaceable(surg_context *ctx, const char *spec) {
   const size_t rules = surg_rule_count(ctx);
   for (size_t k = 0; k < rules; k++) {
     const surg_rule *r = surg_rule_at(ctx, k);
-    if (names(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(r)) return true;
+    if (names(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(ctx, r)) return true;
   }
   return false;
 }
@@ -130,7 +142,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 static const surg_option options[] = {
     {"op", SURG_OPTION_LIST, NULL, "operators to replace: HardSwish+com.microsoft.Gelu"},
     {"ops", SURG_OPTION_LIST, NULL, "the same"},
-    {"all", SURG_OPTION_BOOL, "false", "all operators that the standard defines by others"},
+    {"all", SURG_OPTION_BOOL, "false", "all that the standard defines by others"},
 };
 
 const surg_pass surg__pass_replace = {
@@ -150,8 +162,7 @@ const surg_pass surg__pass_decompose = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_GRAPH,
     .name = "decompose",
-    .help =
-        "replace what the standard defines by others: decompose{all}",
+    .help = "replace what the standard defines by others: decompose{all}",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

@@ -30,8 +30,12 @@ static void list(surg_context *ctx) {
       printf("%s\n", group);
     }
     printf("  %-34s %-7s", surg_rule_name(r), surg__exactness_name(surg_rule_exactness(r)));
-    if (*surg_rule_domain(r)) printf(" %s.", surg_rule_domain(r));
-    printf(*surg_rule_domain(r) ? "%s\n" : " %s\n", surg_rule_op_type(r));
+    /* The domain where there is room for it. */
+    const char *domain = surg_rule_domain(r), *op = surg_rule_op_type(r);
+    if (*domain && strlen(domain) + strlen(op) < 35)
+      printf(" %s.%s\n", domain, op);
+    else
+      printf(" %s\n", op);
   }
 }
 

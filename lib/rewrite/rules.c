@@ -65,6 +65,8 @@ bool surg_rule_makes(const surg_rule *r, const char *domain, const char *op_type
   if (!r || !domain || !op_type) return false;
   for (uint16_t e = 0; e < r->n_emits; e++) {
     const surg__rblock *b = &r->emits[e];
+    if (b->native && !strcmp(surg_rule_op_type(r), op_type) && !strcmp(surg_rule_domain(r), domain))
+      return true;
     for (uint16_t k = 0; k < b->n; k++)
       if (b->stmts[k].kind == SURG__S_NODE && !strcmp(b->stmts[k].op_type, op_type) &&
           !strcmp(b->stmts[k].domain, domain))
