@@ -30,10 +30,11 @@ static const char *copy_str(surg__rparse *p, surg_str s) {
 
 /* Counted from where it was asked last: text is read forwards. */
 static uint32_t line_of(surg__rparse *p) {
-  if (!p->line_at || p->line_at > p->t->p) {
+  if (!p->line_at) {
     p->line_at = p->t->start;
     p->line = 1;
   }
+  while (p->line_at > p->t->p) p->line -= *--p->line_at == '\n'; /* a rule is read once an operator */
   for (; p->line_at < p->t->p; p->line_at++) p->line += *p->line_at == '\n';
   return p->line;
 }
