@@ -154,7 +154,8 @@ static bool read_reduction(surg__builder *b, reduction *r) {
 }
 
 /* The sizes that stay, for keepdims=0. */
-static surg_value *kept(surg__builder *b, const reduction *r, surg_value *sizes, surg_value *flags) {
+static surg_value *kept(surg__builder *b, const reduction *r, surg_value *sizes,
+                        surg_value *flags) {
   const uint32_t rank = r->x.rank;
   surg_value *stays = op2(b, "Sub", surg__bi(b, 1), flags);
   if (r->axes.n >= 0) return picked(b, sizes, stays, rank, rank - (uint32_t)r->axes.n);
@@ -240,7 +241,8 @@ static surg_status unsqueeze_axes(surg__builder *b) {
   const uint32_t rank = x.rank + (uint32_t)axes.n;
   const int64_t one = 1;
   /* A 1 stands before the sizes: what is not of x is the size at 0. */
-  surg_value *sizes = surg__bi_concat(b, surg__b_ints(b, &one, 1), surg__b_unary(b, "Shape", x.v), 0);
+  surg_value *sizes =
+      surg__bi_concat(b, surg__b_ints(b, &one, 1), surg__b_unary(b, "Shape", x.v), 0);
   surg_value *old = op2(b, "Sub", surg__bi(b, 1), marked(b, surg__bi_wide(b, axes.v), rank));
   surg_value *at = op2(b, "Mul", counts(b, old, rank), old);
   surg_value *shape = op2(b, "Gather", sizes, at);

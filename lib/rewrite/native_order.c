@@ -118,7 +118,8 @@ static surg_status compress_by_place(surg__builder *b) {
                                                       .d = {c.d[0], c.d[0]}}, SURG_INT64);
   surg__bt place = surg__bt_reduce(b, "ReduceSum", surg__bt_binary(b, "Mul", before, c), 1, false);
   /* What is left out has the place -1. */
-  place.v = op2(b, "Sub", op2(b, "Mul", op2(b, "Add", place.v, surg__bi(b, 1)), c.v), surg__bi(b, 1));
+  surg_value *one_more = op2(b, "Add", place.v, surg__bi(b, 1));
+  place.v = op2(b, "Sub", op2(b, "Mul", one_more, c.v), surg__bi(b, 1));
   surg_value *count = surg__bi_reshape(b, surg__bi_sum(b, c.v, 0), &one, 1);
   surg_value *data = whole && x.rank != 1 ? surg__bi_reshape(b, x.v, &any, 1) : x.v;
   surg_value *y = op2(b, "Gather", data, found(b, place, count).v);

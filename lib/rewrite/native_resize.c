@@ -185,7 +185,8 @@ static surg_value *original(resize *r, const axis *a, surg_value *i) {
       return choose(r, with(r, "Greater", a->out, 1), with(r, "Sub", half, 0.5), num(r, 0));
     case ALIGN_CORNERS: {
       surg_value *x = op2(r, "Div", op2(r, "Mul", i, last), with(r, "Sub", a->length, 1));
-      surg_value *apart = op2(r, "Or", with(r, "Less", a->length, 1), with(r, "Greater", a->length, 1));
+      surg_value *apart =
+          op2(r, "Or", with(r, "Less", a->length, 1), with(r, "Greater", a->length, 1));
       return choose(r, apart, x, num(r, 0));
     }
     case ASYMMETRIC: return op2(r, "Div", i, a->scale);
@@ -373,7 +374,8 @@ static surg_status resize_by_parts(surg__builder *b) {
 /* Numbers for all axes, from those of `axes` and of the others: [first, second] by place. */
 static surg_value *all_of(surg__builder *b, surg_value *named, surg_value *others,
                           const int64_t *from, size_t n) {
-  return surg__b_binary(b, "Gather", surg__bi_concat(b, named, others, 0), surg__b_ints(b, from, n));
+  surg_value *both = surg__bi_concat(b, named, others, 0);
+  return surg__b_binary(b, "Gather", both, surg__b_ints(b, from, n));
 }
 
 /* y = Resize <axes> (x, r, s, z), where the axes are all that is new. */

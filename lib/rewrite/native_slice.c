@@ -371,7 +371,8 @@ static surg_value *one_of(surg__builder *b, const char *name) {
 
 /* How many steps of floats: computed in double, as runtimes do. */
 static surg_value *float_steps(surg__builder *b, surg_value *span, surg_value *step) {
-  surg_value *q = op2(b, "Div", surg__b_cast(b, span, SURG_DOUBLE), surg__b_cast(b, step, SURG_DOUBLE));
+  surg_value *q =
+      op2(b, "Div", surg__b_cast(b, span, SURG_DOUBLE), surg__b_cast(b, step, SURG_DOUBLE));
   surg_value *n = surg__b_cast(b, surg__b_unary(b, "Ceil", q), SURG_INT64);
   return surg__bi_most(b, n, surg__bi(b, 0));
 }

@@ -197,7 +197,8 @@ static void visit(mover *v, surg_node *n) {
   }
   if (!done && !v->failed && kept) rule_why = "the node is protected";
   else if (!done && !v->failed)
-    done = drop_unread(v, n) || rewrite(v, n, &rule_why) || (to && !v->failed && widen(v, n, from, to));
+    done = drop_unread(v, n) || rewrite(v, n, &rule_why) ||
+           (to && !v->failed && widen(v, n, from, to));
   if (!done && !v->failed) {
     if (rule_why) surg__buf_printf(&text, "; the nearest rule: %s", rule_why);
     block(v, n, text.failed || !text.p ? "it cannot be moved" : text.p);
