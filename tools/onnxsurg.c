@@ -27,6 +27,7 @@ static const struct {
     {"cat", cmd_cat},
     {"check", cmd_check},
     {"info", cmd_info},
+    {"isolate", cmd_isolate},
     {"merge", cmd_merge},
     {"ops", cmd_ops},
     {"passes", cmd_passes},

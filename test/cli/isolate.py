@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`isolate` from the side of a user. isolate.py PROGRAM"""
+import os
+import shutil
+
+import common
+from common import EXAMPLE, Case
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17%s]>\n'
+NESTED = HEAD % '' + '''g (float[2] x, bool c) => (float[2] y) <float half = {0.5}, int64 three = {3}> {
+  d = Add (x, x)
+  [if] p = If (c) <then_branch = t () => (r) { [mul] r = Mul (d, half) },
+                   else_branch = e () => (s) { [neg] s = Neg (d) }>
+  [loop] y = Loop (three, c, p) <body = b (int64 i, bool go, float[2] s) => (bool on, float[2] n)
+    { on = Identity (go) [step] n = Add (s, d) }>
+}
+'''
+CALLS = HEAD % ', "local" : 1' + '''calls (float[2, 3] x) => (float[2, 3] y) <float[3] w = {1, 2, 3}> {
+  [call] a = local.outer <k = 1> (x, w)
+  y = Neg (a)
+}
+<domain: "local", opset_import: ["" : 17, "local" : 1]>
+outer <k> (a, b) => (c) { m = local.inner (a, b) [soft] c = Softmax <axis: int = @k> (m) }
+<domain: "local", opset_import: ["" : 17]>
+inner (a, b) => (c) { c = Mul (a, b) }
+<domain: "local", opset_import: ["" : 17]>
+idle (a) => (c) { c = Neg (a) }
+'''
+
+
+class Isolate(Case):
+    def setUp(self):
+        super().setUp()
+        self.write('nested.onnxtxt', NESTED.encode())
+        self.write('calls.onnxtxt', CALLS.encode())
+
+    def isolate(self, node, model, *more):
+        """Isolates, runs what came out against its data, and gives its text."""
+        shutil.rmtree('out', ignore_errors=True)
+        os.mkdir('out')
+        told = self.ok('isolate', '--node', node, *more, model, 'out/m.onnx').decode()
+        self.assertIn('data in out/test_data_set_0', told)
+        data = ('--inputs', 'out/test_data_set_0', '--expect', 'out/test_data_set_0')
+        self.ok('run', '--rtol', '0', '--atol', '0', *data, 'out/m.onnx')
+        self.ok('check', '--quiet', 'out/m.onnx')
+        return self.ok('cat', 'out/m.onnx').decode()
+
+    def test_plain(self):
+        text = self.isolate('conv', str(EXAMPLE))
+        self.assertIn('Conv', text)
+        self.assertEqual(sorted(os.listdir('out/test_data_set_0')), ['input_0.pb', 'output_0.pb'])
+        for name in ('0', 'graph.node[0]', 'graph.node[0] "conv" (Conv)', 'features'):
+            self.assertEqual(self.isolate(name, str(EXAMPLE)), text)
+        self.bad(3, 'is there already', 'isolate', '--node', 'conv', str(EXAMPLE), 'out/n.onnx')
+
+    def test_given(self):
+        os.mkdir('d')
+        self.ok('run', '--fill', 'arange', '--out', 'd', '--format', 'pb', '--all', 'in.onnx')
+        os.rename('d/a.pb', 'd/input_0.pb')
+        self.isolate('b', 'in.onnx', '--inputs', 'd')
+        with open('out/test_data_set_0/input_0.pb', 'rb') as a, open('d/input_0.pb', 'rb') as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_subgraphs(self):
+        text = self.isolate('if', 'nested.onnxtxt')
+        self.assertIn('float half', text)
+        self.assertRegex(text, r'\(bool c, float\[2\] d\) => \(float\[2\] p\)')
+        self.isolate('loop', 'nested.onnxtxt')
+        self.isolate('mul', 'nested.onnxtxt', '--fill', 'ones')
+        self.isolate('graph.node[1] "if" (If).then_branch.node[0]', 'nested.onnxtxt', '--fill',
+                     'ones')
+        turns = []
+        for k in '012':
+            self.isolate('step', 'nested.onnxtxt', '--fill', 'ones', '--turn', k)
+            turns.append(self.ok('run', '--inputs', 'out/test_data_set_0', 'out/m.onnx'))
+        self.assertEqual(turns, [b'n: float[2] {%d, %d}\n' % (n, n) for n in (3, 5, 7)])
+
+    def test_functions(self):
+        text = self.isolate('call', 'calls.onnxtxt')
+        self.assertIn('outer', text)
+        self.assertIn('inner', text)
+        self.assertNotIn('idle', text)
+        text = self.isolate('soft', 'calls.onnxtxt')
+        self.assertRegex(text, r'Softmax <axis(: int)? = 1>')
+        self.assertNotIn('outer', text)
+
+    def test_not_computed(self):
+        self.write('c.onnxtxt', (HEAD % ', "c" : 1' + '''g (float[2] x) => (y) {
+            a = Neg (x) [odd] b = c.Foo <k = 3> (a) [rest] y = Relu (b) }''').encode())
+        os.mkdir('out')
+        r = self.run_tool('isolate', '--node', 'odd', 'c.onnxtxt', 'out/m.onnx')
+        self.assertEqual(r.returncode, 0)
+        self.assertIn(b'its outputs are not written', r.stderr)
+        self.assertEqual(os.listdir('out/test_data_set_0'), ['input_0.pb'])
+        self.assertIn(b'c.Foo <k = 3> (a)', self.ok('cat', 'out/m.onnx').replace(b': int', b''))
+        os.mkdir('far')
+        self.bad(1, 'type of value "b" is not known', 'isolate', '--node', 'rest', 'c.onnxtxt',
+                 'far/m.onnx')
+        r = self.run_tool('isolate', '--node', 'neg', '--fill', 'ones', 'nested.onnxtxt',
+                          'far/m.onnx')  # the other branch is taken
+        self.assertEqual(r.returncode, 0)
+        self.assertIn(b'no data is written: the run does not come to it', r.stderr)
+        self.assertEqual(os.listdir('far'), ['m.onnx'])
+
+    def test_usage(self):
+        run = ('isolate', '--node')
+        self.bad(2, 'no node "cnov": did you mean "conv"', *run, 'cnov', str(EXAMPLE), 'o.onnx')
+        for place in ('99', 'graph.node[99]', 'graph.node[0].body', 'function[7].node[0]', ''):
+            self.bad(2, 'no node', *run, place, 'nested.onnxtxt', 'o.onnx')
+        self.write('two.onnxtxt', (HEAD % '' + '''g (float[2] x) => (y)
+            { [n] a = Neg (x) [n] y = Neg (a) }''').encode())
+        self.bad(2, r'2 nodes bear the name "n".*graph.node\[0\]', *run, 'n', 'two.onnxtxt',
+                 'o.onnx')
+        self.bad(2, 'takes a node and two files', 'isolate', 'two.onnxtxt', 'o.onnx')
+        self.bad(2, 'built-in engine', *run, '0', '--engine', 'ort', 'two.onnxtxt', 'o.onnx')
+        self.bad(3, 'its folder is not there', *run, '0', 'two.onnxtxt', 'none/o.onnx')
+
+    def test_external_data(self):
+        self.ok('--pass', '', '--external-data', 'w.data', 'in.onnx', 'ext.onnx')
+        self.isolate('2', 'ext.onnx')
+
+
+if __name__ == '__main__':
+    common.main()

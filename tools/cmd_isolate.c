@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg isolate --node N IN OUT`: a node as a model of its own, with test data beside it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/diag.h"
+#include "ir/ir.h" /* where a node stands */
+#include "run/isolate.h"
+#include "run_cli.h"
+
+#define SET "test_data_set_0"
+
+static const char help[] =
+    "usage: onnxsurg isolate --node N IN OUT [options]\n"
+    "Writes one node as a model of its own, with its attributes, subgraphs, constants\n"
+    "and the functions it calls, and beside it the values that reach the node and\n"
+    "those it gives when IN runs, as test_data_set_0/input_0.pb ... output_0.pb ...\n"
+    "`onnxsurg run --inputs DIR --expect DIR OUT` then runs it again.\n"
+    "\n"
+    "  --node N            its name, the name of a value it makes, or its place:\n"
+    "                      5, graph.node[5].then_branch.node[2]; as messages spell it\n"
+    "  --turn K            the K-th time it runs, in a loop or function (from 0)\n"
+    "  --input NAME=FILE   an input of IN from .npy, .npz or TensorProto (.pb)\n"
+    "  --inputs DIR        input_0.pb (or .npy), input_1.pb ... or an .npz file\n"
+    "  --fill WORD         what other inputs are filled with: random (the default),\n"
+    "                      zeros, ones, arange, adversarial\n"
+    "  --seed N            of random numbers (1)\n"
+    "  --dim NAME=N        how long a symbolic dim is (2)\n"
+    CLI_BUDGET_HELP;
+
+typedef struct job {
+  cli_common common;
+  cli_run how;
+  surg__fill fill;
+  bool filled;
+  const char *node, *out;
+  uint64_t turn;
+  surg_context *ctx;
+  surg_model *m;
+  cli_values values;
+  char *folder; /* of the test data */
+} job;
+
+/* --- test data --- */
+
+static int write_value(const job *j, const char *stem, size_t i, const char *name,
+                       const surg__array *a) {
+  surg__buf b, path;
+  surg__buf_init(&b, j->ctx);
+  surg__buf_init(&path, j->ctx);
+  surg__buf_printf(&path, "%s/%s_%zu.pb", j->folder, stem, i);
+  const surg_status s = surg__value_message(a, name, &b);
+  int code = EXIT_DONE;
+  if (s == SURG_OK && !path.failed) {
+    code = cli_write_file(path.p, &b);
+  } else {
+    fprintf(stderr, "onnxsurg: error: value ");
+    cli_put(stderr, name);
+    fprintf(stderr, ": %s\n",
+            s == SURG_EUNSUPPORTED ? "has no form as a message" : "out of memory");
+    code = s == SURG_EUNSUPPORTED ? EXIT_MODEL : EXIT_LIMIT;
+  }
+  surg__buf_free(&path);
+  surg__buf_free(&b);
+  return code;
+}
+
+static int make_folder(job *j) {
+  const size_t n = strlen(j->out) + sizeof SET + 1;
+  const size_t dir = (size_t)(cli_base_name(j->out) - j->out);
+  j->folder = malloc(n);
+  if (!j->folder) return EXIT_LIMIT;
+  snprintf(j->folder, n, "%.*s" SET, (int)dir, j->out);
+  if (mkdir(j->folder, 0777) == 0) return EXIT_DONE;
+  const int why = errno;
+  cli_put(stderr, j->folder);
+  fprintf(stderr, ": error: %s\n",
+          why == EEXIST ? "is there already: give OUT a folder of its own" : strerror(why));
+  return EXIT_IO;
+}
+
+static int write_data(const job *j, const surg__isolated *x) {
+  const surg_graph *g = surg_model_graph(x->model);
+  int code = EXIT_DONE;
+  for (size_t i = 0; i < x->n_in && code == EXIT_DONE; i++)
+    code = write_value(j, "input", i, surg_value_name(surg_graph_input(g, i)), &x->in[i]);
+  for (size_t i = 0; x->computed && i < x->n_out && code == EXIT_DONE; i++)
+    code = write_value(j, "output", i, surg_value_name(surg_graph_output(g, i)), &x->out[i]);
+  return code;
+}
+
+/* --- */
+
+static void tell(const job *j, const surg_node *n, const surg__isolated *x) {
+  if (!x->computed)
+    surg__warn(j->ctx, surg_model_path(j->m), "%s: %s: %s", surg__locate_node(n),
+               x->reached ? "its outputs are not written" : "no data is written", x->why);
+  if (j->common.quiet) return;
+  printf("%s: %zu inputs, %zu outputs", surg__locate_node(n), x->n_in, x->n_out);
+  if (x->reached) {
+    printf("; data in ");
+    cli_put(stdout, j->folder);
+  }
+  putchar('\n');
+}
+
+static int isolate(job *j, const char *in) {
+  surg_node *n = NULL;
+  surg__engine engine;
+  surg__isolated x = {0};
+  surg_status s = surg_load(j->ctx, in, &j->common.load, &j->m);
+  if (s == SURG_OK) s = surg__find_node(j->m, j->node, &n);
+  if (s != SURG_OK) return cli_exit_code(s);
+  int code = cli_values_load(&j->how, j->m, !j->filled, &j->values);
+  if (code == EXIT_DONE) code = cli_check_folder(j->out);
+  if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, j->ctx, 0, &engine);
+  if (code != EXIT_DONE) return code;
+  surg__maker maker = {.fill = j->fill, .state = j->how.seed, .size = 2, .dim_of = cli_dim_of,
+                       .user = &j->how.dims};
+  s = surg__isolate(n, &engine, &maker, j->turn, j->values.given, j->values.in, &x);
+  code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  if (code == EXIT_DONE && x.reached) code = make_folder(j);
+  if (code == EXIT_DONE && x.reached) code = write_data(j, &x);
+  if (code == EXIT_DONE) {
+    s = surg_save(x.model, j->out, NULL);
+    code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  }
+  if (code == EXIT_DONE) tell(j, n, &x);
+  surg__isolated_free(j->ctx, &x);
+  return code;
+}
+
+enum { OPT_NODE = OPT_OWN, OPT_TURN, OPT_FILL };
+
+static int take(job *j, int o, char *arg) {
+  switch (o) {
+    case OPT_NODE: j->node = arg; return EXIT_DONE;
+    case OPT_TURN:
+      return cli_number(arg, &j->turn) ? EXIT_DONE : cli_usage("--turn takes a number");
+    case OPT_FILL:
+      j->filled = true;
+      if (cli_fill(arg, &j->fill)) return EXIT_DONE;
+      return cli_usage("--fill takes random, zeros, ones, arange or adversarial");
+    default: return cli_run_option(&j->how, &j->common, o, arg);
+  }
+}
+
+static int check_options(job *j, int files) {
+  if (files != 2 || !j->node)
+    return cli_usage("isolate takes a node and two files: `onnxsurg isolate --node N IN OUT`");
+  if (j->how.n_engines) return cli_usage("isolate takes the built-in engine");
+  if (j->common.json) return cli_usage("isolate prints text");
+  if (!j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
+  return EXIT_DONE;
+}
+
+int cmd_isolate(int argc, char **argv) {
+  static const struct option options[] = {{"node", required_argument, NULL, OPT_NODE},
+                                          {"turn", required_argument, NULL, OPT_TURN},
+                                          {"fill", required_argument, NULL, OPT_FILL},
+                                          CLI_RUN_OPTIONS,
+                                          CLI_COMMON_OPTIONS,
+                                          {0}};
+  job j = {0};
+  cli_common_init(&j.common);
+  cli_run_init(&j.how);
+  int code = EXIT_DONE;
+  bool helped = false;
+  opterr = 0;
+  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    helped = o == OPT_HELP;
+    if (helped) fputs(help, stdout);
+    if (helped) break;
+    code = o == '?' ? cli_bad_option(argv, options) : take(&j, o, optarg);
+  }
+  if (code == EXIT_DONE && !helped) code = check_options(&j, argc - optind);
+  if (code == EXIT_DONE && !helped) {
+    j.out = argv[optind + 1];
+    j.ctx = cli_context(&j.common);
+    code = j.ctx ? isolate(&j, argv[optind]) : EXIT_LIMIT;
+    cli_values_free(&j.values);
+    surg_model_free(j.m);
+    surg_context_free(j.ctx);
+  }
+  free(j.folder);
+  cli_run_free(&j.how);
+  return cli_flush(code);
+}
