@@ -241,6 +241,14 @@ def build_cases(tool, root):
     add("external data", ["--pass", "fold,prune", external, "{out}/out.onnx"])
     named = plain(onnx, os.path.join(outside, "n.onnx"), "--external-data", "NOTES")
     add("gathered data", ["--pass", "fold,prune", named, "{out}/out.onnx"])
+    for name in ("control", "functions"):
+        onnx = os.path.join(given, name + ".onnx")
+        add("run " + name, ["run", "--all", "--json", onnx])
+        add("run and time " + name, ["run", "--repeat", "2", "--per-node", "--ulp", "1", onnx])
+        add("verify " + name, ["verify", "--runs", "1", onnx, onnx])
+        add("verify layers " + name, ["verify", "--runs", "1", "--layers", "--fill", "ones", onnx,
+                                      make(name + "2", MODELS[name]().replace(
+                                          "Mul (", "Add ("))], ok=1)
     for name, text, ok in (("faulty", faulty(), 1), ("idle", idle(), 0)):
         path = make(name, text)
         add("check " + name, ["check", path], ok=ok)

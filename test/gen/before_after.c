@@ -15,6 +15,7 @@
 #include "eval/interpret.h"
 #include "gen.h"
 #include "pass/pass.h"
+#include "run/run.h"
 
 #define INPUT_SETS 3
 #define MAX_BYTES (64u << 20)
@@ -123,36 +124,14 @@ static bool make_inputs(surg_graph *g, surg__arena *arena, unsigned set, uint64_
   return true;
 }
 
-static double to_double(int dtype, const void *data, uint64_t i) {
-  switch (dtype) {
-    case SURG_FLOAT: return (double)((const float *)data)[i];
-    case SURG_DOUBLE: return ((const double *)data)[i];
-    case SURG_FLOAT16: return (double)surg__half_to_float(((const uint16_t *)data)[i]);
-    case SURG_BFLOAT16: return (double)surg__bf16_to_float(((const uint16_t *)data)[i]);
-    default: return 0;
-  }
-}
-
-static bool same_element(const surg__array *a, const surg__array *b, uint64_t i) {
-  size_t unit = surg__dtype_unpacked(a->dtype);
-  const char *p = (const char *)a->data + i * unit, *q = (const char *)b->data + i * unit;
-  if (a->dtype == SURG_STRING) {
-    surg_str s = *(const surg_str *)(const void *)p, t = *(const surg_str *)(const void *)q;
-    return s.n == t.n && memcmp(s.p, t.p, s.n) == 0;
-  }
-  if (memcmp(p, q, unit) == 0) return true;
-  double x = to_double(a->dtype, a->data, i), y = to_double(b->dtype, b->data, i);
-  return x != x && y != y;
-}
-
+/* NULL: equal, bit for bit. */
 static const char *difference(const surg__array *a, const surg__array *b) {
-  if (a->dtype != b->dtype) return "another type";
-  if (a->rank != b->rank) return "another rank";
-  for (uint32_t i = 0; i < a->rank; i++)
-    if (a->dims[i] != b->dims[i]) return "another shape";
-  for (uint64_t i = 0; i < a->count; i++)
-    if (!same_element(a, b, i)) return "another element";
-  return NULL;
+  static char why[200];
+  const surg__tolerance exact = {.signs = true};
+  surg__distance d;
+  if (surg__value_compare(b, a, &exact, &d)) return NULL;
+  snprintf(why, sizeof why, "%s", d.why);
+  return why;
 }
 
 /* Inputs of `after` by name: a pass may have dropped or moved some, never added any. */
