@@ -119,8 +119,7 @@ surg_status surg__npy_read(surg_context *ctx, const char *name, const void *byte
   if (!read_head(text, &h) || !surg__dims_product(h.dims, h.rank, &count) ||
       count > (n - start) / (h.size ? h.size : 1) || count * h.size != n - start)
     return bad(ctx, name, h.why);
-  surg_status s = surg__array_make(ctx, h.dtype, h.dims, h.rank, out);
-  if (s != SURG_OK) return s;
+  if (surg__array_make(ctx, h.dtype, h.dims, h.rank, out) != SURG_OK) return surg__oom(ctx, name);
   if (h.fortran && h.rank > 1)
     reorder(&h, count, p + start, out->data);
   else if (count > 0)

@@ -246,7 +246,7 @@ def build_cases(tool, root):
         add("run " + name, ["run", "--all", "--json", onnx])
         add("run and time " + name, ["run", "--repeat", "2", "--per-node", "--ulp", "1", onnx])
         add("verify " + name, ["verify", "--runs", "1", onnx, onnx])
-        add("verify layers " + name, ["verify", "--runs", "1", "--layers", "--fill", "ones", onnx,
+        add("verify layers " + name, ["verify", "--runs", "1", "--layers", onnx,
                                       make(name + "2", MODELS[name]().replace(
                                           "Mul (", "Add ("))], ok=1)
     for name, text, ok in (("faulty", faulty(), 1), ("idle", idle(), 0)):
