@@ -255,6 +255,8 @@ static void prepare(run *r, surg_node *n, const surg_kctx *with) {
   r->ctx = surg_model_context(r->model);
   r->k.ctx = r->ctx;
   r->k.node = n;
+  r->k.out = NULL; /* those of `with` are another node's */
+  r->k.n_out = 0;
 }
 
 /* The failure's reason, always some text. */

@@ -249,8 +249,9 @@ surg__kstatus surg__kernel_constant_of_shape(surg_kctx *k) {
     const surg_tensor *t = surg_attr_tensor(attr, 0);
     if (!t || surg_tensor_is_sparse(t) || surg_tensor_count(t) != 1)
       return surg__k_invalid(k, "the value is not a tensor of one element");
-    if (surg__array_from_tensor(k->ctx, k->arena, t, &value) != SURG_OK)
-      return surg__k_cannot(k, "the value cannot be read");
+    const surg_status s = surg__array_from_tensor(k->ctx, k->arena, t, &value);
+    if (s == SURG_ENOMEM || s == SURG_ELIMIT) return SURG__K_NOMEM;
+    if (s != SURG_OK) return surg__k_cannot(k, "the value cannot be read");
   }
   SURG__K_TRY(surg__k_out(k, 0, value.dtype, dims, (uint32_t)n));
   SURG__K_TRY(surg__k_work(k, k->out[0].count));
