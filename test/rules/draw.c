@@ -224,8 +224,9 @@ static void fill_axes(drawer *w, int64_t *out, uint64_t n, const char *word) {
 }
 
 static int64_t one_int(drawer *w, const char *word, const item *it, uint64_t i) {
-  static const char *const small[] = {"small", "from", "zero", "false", "few", "four", "reps"};
-  static const int8_t low[] = {-3, -3, 0, 0, 0, 1, 0}, high[] = {3, 3, 0, 0, 4, 4, 2};
+  static const char *const small[] = {"small", "from", "zero", "false",
+                                      "few",   "four", "reps", "two"};
+  static const int8_t low[] = {-3, -3, 0, 0, 0, 1, 0, 2}, high[] = {3, 3, 0, 0, 4, 4, 2, 2};
   for (size_t k = 0; k < SURG_COUNT(small); k++)
     if (!strcmp(word, small[k]))
       return low[k] + (int64_t)roll(w->d, (unsigned)(high[k] - low[k] + 1));

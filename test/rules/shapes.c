@@ -155,7 +155,7 @@ static const shape_row rows[] = {
     {"NonMaxSuppression", "1,M,4=boxes; 1,C,M; -=few; -=half; -=half", ""},
     {"Det", "A,B,B", ""},
     {"MaxUnpool", "1,1,2,2; 1,1,2,2=windows; ", "kernel_shape=[2,2] strides=[2,2]"},
-    {"Col2Im", "1,5,5=any; 2=image; 2=few", ""},
+    {"Col2Im", "A,4C,16; 2=image; 2=two", "pads=[0,0,0,0] strides=[1,1] dilations=[1,1]"},
     {"CenterCropPad", "*1+; V=sizes", ""},
     {"RotaryEmbedding", "A,B,S,4; 9,2; 9,2; A,S=zero", ""},
     {"HardSwish", "*", ""},
