@@ -176,6 +176,7 @@ int cmd_isolate(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
 int cmd_passes(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
+int cmd_repair(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_targets(int argc, char **argv);
 int cmd_run(int argc, char **argv);

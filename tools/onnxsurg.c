@@ -32,6 +32,7 @@ static const struct {
     {"ops", cmd_ops},
     {"passes", cmd_passes},
     {"reduce", cmd_reduce},
+    {"repair", cmd_repair},
     {"rules", cmd_rules},
     {"run", cmd_run},
     {"targets", cmd_targets},
