@@ -102,6 +102,12 @@ int cli_read_text(const char *path, size_t most, char **text, size_t *n);
 int cli_schemas_load(surg_context *ctx, const char *path);
 /* The same with all files of --schema, for contexts that cli_context does not make. */
 int cli_schemas(surg_context *ctx, const cli_common *common);
+/* Appends passes to pipeline text: those that `--opset N` and `--opset DOMAIN=N` stand for, and that
+ * of `--ir` (or NULL). EXIT_USAGE after a line. */
+int cli_moves(surg__buf *to, const char *const *opsets, size_t n, const char *ir);
+struct surg__run_options;
+/* `--allow CLASS`. */
+int cli_take_allow(struct surg__run_options *run, const char *word);
 /* Reads rewrite rules into the context: EXIT_DONE, or another code after a line. */
 int cli_rules_load(surg_context *ctx, const char *path);
 

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "check_target.h"
 #include "io/io.h"
+#include "pass/pass.h"
 
 static const char help[] =
     "usage: onnxsurg check [--strict] [--target T] [--json|--sarif] IN...\n"
@@ -18,10 +19,12 @@ static const char help[] =
     "  --quiet             errors alone\n"
     "  --json              the findings of all files as one JSON object, with hints\n"
     "  --sarif             the same as SARIF 2.1.0, for code scanning\n"
+    "  --opset [DOMAIN=]N  what keeps the model from moving to opset N; nothing is\n"
+    "                      changed (--allow CLASS: the worst that rewrites may be)\n"
     "  --max-findings N    of a file that are told (100); the rest is counted\n"
     "exit codes: 0 no error, 1 an error was found, 3 a file cannot be read, 4 limit\n";
 
-enum { OPT_STRICT = OPT_OWN, OPT_SARIF, OPT_MAX_FINDINGS, OPT_TARGET };
+enum { OPT_STRICT = OPT_OWN, OPT_SARIF, OPT_MAX_FINDINGS, OPT_TARGET, OPT_OPSET, OPT_ALLOW };
 
 typedef struct checking {
   cli_common common;
@@ -29,6 +32,9 @@ typedef struct checking {
   report *now;
   const surg__target *target; /* NULL: what holds for every engine */
   bool strict;
+  const char *opset; /* of --opset; NULL: none */
+  const char *code;  /* of what is heard; NULL: the loader's */
+  surg__run_options run;
   output out;
 } checking;
 
@@ -57,7 +63,7 @@ static void heard(void *user, surg_severity severity, const char *line) {
   static const char *const words[] = {"note: ", "warning: ", "error: "};
   const checking *c = user;
   report *r = c->now;
-  const char *code = surg__check_load_code(c->ctx, severity);
+  const char *code = c->code ? c->code : surg__check_load_code(c->ctx, severity);
   const size_t name = r->name ? strlen(r->name) : 0; /* may hold such a word itself */
   const bool named = name && strncmp(line, r->name, name) == 0;
   const char *text = strstr(named ? line + name : line, words[severity]);
@@ -67,6 +73,7 @@ static void heard(void *user, surg_severity severity, const char *line) {
     return;
   }
   const char *end = location_end(text);
+  if (c->code && !end && r->counts[SURG_ERROR]) return; /* that the pass failed: said by nodes */
   if (!end && severity == SURG_ERROR && c->ctx->line_status != SURG_EINVALID) {
     /* Not the model but reading it has failed. */
     if (!report_lines(r)) fprintf(stderr, "%s\n", line);
@@ -113,8 +120,27 @@ static char *slurp(const checking *c, const char *path, size_t *n, int *code) {
   return NULL;
 }
 
+/* The move is made on a clone; what stands in its way is heard. */
+static surg_status try_move(checking *c, surg_context *ctx, surg_model *m) {
+  surg__pipeline *p = NULL;
+  surg__run_report told = {.ctx = ctx};
+  surg__buf text;
+  surg__buf_init(&text, ctx);
+  surg_status s = cli_moves(&text, &c->opset, 1, NULL) == EXIT_DONE ? SURG_OK : SURG_EUSAGE;
+  if (s == SURG_OK && (!surg_context_passes(ctx) || text.failed)) s = SURG_ENOMEM;
+  if (s == SURG_OK) s = surg__pipeline_parse(ctx, text.p, "--opset", &p);
+  c->run.dry_run = true;
+  c->code = "E135";
+  if (s == SURG_OK) s = surg__run(&m, p, &c->run, &told);
+  c->code = NULL;
+  surg__run_report_free(&told);
+  surg__pipeline_free(p);
+  surg__buf_free(&text);
+  return s;
+}
+
 /* Loads for the findings of the loader, and looks into what model came of it. */
-static surg_status examine(const checking *c, surg_context *ctx, report *r, const char *bytes,
+static surg_status examine(checking *c, surg_context *ctx, report *r, const char *bytes,
                            size_t n) {
   surg_load_options options = c->common.load;
   options.max_findings = r->out->most;
@@ -127,8 +153,10 @@ static surg_status examine(const checking *c, surg_context *ctx, report *r, cons
   const size_t left = r->shown < r->out->most ? r->out->most - r->shown : 0;
   const surg_status again = c->target ? check_target(r, c->target, m)
                                       : surg__check_model(m, !partial, left, found, r);
+  surg_status moved = SURG_OK;
+  if (c->opset && !partial && again == SURG_OK && s == SURG_OK) moved = try_move(c, ctx, m);
   surg_model_free(m);
-  return again != SURG_OK ? again : s;
+  return again != SURG_OK ? again : s != SURG_OK ? s : moved;
 }
 
 static int check_file(checking *c, const char *path) {
@@ -183,6 +211,11 @@ static int take_option(checking *c, int o, char **argv, const struct option *opt
         return cli_usage("--max-findings takes a number from 1 on, not \"%s\"", optarg);
       c->out.most = (uint32_t)n;
       return EXIT_DONE;
+    case OPT_OPSET:
+      c->opset = optarg;
+      return EXIT_DONE;
+    case OPT_ALLOW:
+      return cli_take_allow(&c->run, optarg);
     case '?':
       return cli_bad_option(argv, options);
     default:
@@ -207,6 +240,8 @@ int cmd_check(int argc, char **argv) {
       {"sarif", no_argument, NULL, OPT_SARIF},
       {"target", required_argument, NULL, OPT_TARGET},
       {"max-findings", required_argument, NULL, OPT_MAX_FINDINGS},
+      {"opset", required_argument, NULL, OPT_OPSET},
+      {"allow", required_argument, NULL, OPT_ALLOW},
       CLI_COMMON_OPTIONS,
       {0}};
   checking c = {.out = {.most = SURG_LIMIT_FINDINGS}};

@@ -29,7 +29,8 @@ typedef struct job {
   words keep, dims, skip, print_after, plugins, rules;
   const char *pipeline, *pipeline_where, *out_dir;
   char *pipeline_text; /* of --pass-file, or made for --opset */
-  uint64_t opset;      /* of --opset; 0: none */
+  words opsets;        /* of --opset */
+  const char *ir;      /* of --ir */
   bool check;
   surg__proof_options proof;
   bool in_place, print_pipeline, stats, time, record;
@@ -43,6 +44,9 @@ enum {
   OPT_PLUGIN,
   OPT_RULES,
   OPT_OPSET,
+  OPT_IR,
+  OPT_ALLOW,
+  OPT_EXACT_ONLY,
   OPT_CHECK,
   OPT_CHECK_RTOL,
   OPT_VERIFY_EACH,
@@ -74,6 +78,9 @@ static const struct option options[] = {
     {"plugin", required_argument, NULL, OPT_PLUGIN},
     {"rules", required_argument, NULL, OPT_RULES},
     {"opset", required_argument, NULL, OPT_OPSET},
+    {"ir", required_argument, NULL, OPT_IR},
+    {"allow", required_argument, NULL, OPT_ALLOW},
+    {"exact-only", no_argument, NULL, OPT_EXACT_ONLY},
     {"check", optional_argument, NULL, OPT_CHECK},
     {"check-rtol", required_argument, NULL, OPT_CHECK_RTOL},
     {"verify-each", no_argument, NULL, OPT_VERIFY_EACH},
@@ -117,7 +124,10 @@ static const char help[] =
     "  --out-dir DIR           each OUT is DIR/name of IN\n"
     "  --dry-run               do all but write\n"
     "  --plugin FILE           load passes from a shared object\n"
-    "  --opset N               move the model to opset N, after --pass if it is given\n"
+    "  --opset [DOMAIN=]N      move the model to opset N, after --pass if it is given\n"
+    "                          (repeatable, one a domain); --ir N: set the IR version\n"
+    "  --allow CLASS           the worst that rewrites of --opset may be: exact, ulp,\n"
+    "                          approx, lossy (ulp); --exact-only: as --allow exact\n"
     "  --rules FILE            rewrite rules as text; without --pass they alone run\n"
     "  --schema FILE           custom operators: signatures, types, shapes\n"
     "  --keep NAME|/REGEX/|op=TYPE\n"
@@ -255,9 +265,15 @@ static int take_option(job *j, int o, const char *arg, words *outputs) {
       j->check = true;
       break;
     case OPT_OPSET:
-      if (!cli_number(arg, &j->opset) || !j->opset || j->opset > 1000)
-        return cli_usage("--opset takes the number of an opset");
+      ok = push(&j->opsets, arg);
       break;
+    case OPT_IR:
+      j->ir = arg;
+      break;
+    case OPT_ALLOW:
+      return cli_take_allow(&j->run, arg);
+    case OPT_EXACT_ONLY:
+      return cli_take_allow(&j->run, "exact");
     case OPT_VERIFY_EACH:
       j->run.verify_each = true;
       break;
@@ -665,13 +681,17 @@ static int print_pipeline(surg_context *ctx, const surg__pipeline *p) {
   return cli_flush(EXIT_DONE);
 }
 
-/* `--opset N` is a pass behind the others, or alone. */
-static int add_opset(job *j) {
-  const char *before = j->pipeline ? j->pipeline : j->rules.n ? "rewrite" : "";
-  const size_t n = strlen(before) + 40;
-  char *text = malloc(n);
-  if (!text) return out_of_memory();
-  snprintf(text, n, "%s%sopset{to=%u}", before, *before ? "," : "", (unsigned)j->opset);
+/* `--opset` and `--ir` are passes behind the others, or alone. */
+static int add_moves(job *j, surg_context *ctx) {
+  if (!j->opsets.n && !j->ir) return EXIT_DONE;
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_puts(&b, j->pipeline ? j->pipeline : j->rules.n ? "rewrite" : "");
+  int code = cli_moves(&b, j->opsets.items, j->opsets.n, j->ir);
+  char *text = code == EXIT_DONE && !b.failed ? strdup(b.p) : NULL;
+  if (code == EXIT_DONE && !text) code = out_of_memory();
+  surg__buf_free(&b);
+  if (!text) return code;
   free(j->pipeline_text);
   j->pipeline = j->pipeline_text = text;
   if (!j->pipeline_where) j->pipeline_where = "--opset";
@@ -681,11 +701,6 @@ static int add_opset(job *j) {
 static int run_job(job *j, words *outputs, char **args, int n) {
   int inputs = 0;
   const char *out = NULL;
-  if (j->opset && add_opset(j) != EXIT_DONE) return EXIT_LIMIT;
-  if (!j->pipeline) {
-    j->pipeline = j->rules.n ? "rewrite" : DEFAULT_PIPELINE;
-    j->pipeline_where = "preset";
-  }
   int code = j->print_pipeline ? EXIT_DONE : arrange(j, outputs, args, n, &inputs, &out);
   if (code != EXIT_DONE) return code;
   j->run.keep = j->keep.items;
@@ -706,7 +721,12 @@ static int run_job(job *j, words *outputs, char **args, int n) {
   surg_context *ctx = cli_context(&j->common);
   if (!ctx) return EXIT_LIMIT;
   surg__pipeline *p = NULL;
-  code = prepare(j, ctx, &p);
+  code = add_moves(j, ctx);
+  if (!j->pipeline) {
+    j->pipeline = j->rules.n ? "rewrite" : DEFAULT_PIPELINE;
+    j->pipeline_where = "preset";
+  }
+  if (code == EXIT_DONE) code = prepare(j, ctx, &p);
   if (code == EXIT_DONE)
     code = j->print_pipeline ? print_pipeline(ctx, p) : operate_all(j, ctx, p, args, inputs, out);
   surg__pipeline_free(p);
@@ -750,6 +770,7 @@ static int surgery(int argc, char **argv, pass_form *form) {
   if (code == EXIT_DONE) code = run_job(&j, &outputs, argv + optind, argc - optind);
 out:
   free(j.pipeline_text);
+  free(j.opsets.items);
   free(j.keep.items);
   free(j.dims.items);
   free(j.skip.items);

@@ -97,6 +97,19 @@ void surg_pass_used(surg_pass_ctx *p, surg_exactness e) {
   if (e > report->used) report->used = e;
 }
 
+bool surg_pass_allows(const surg_pass_ctx *p, surg_exactness e) {
+  if (!p) return false;
+  const surg_pass *pass = p->run->report->passes.items[p->report].pass;
+  const surg__run_options *o = p->run->options;
+  surg_exactness most = o->has_allow ? o->allow : pass->exactness;
+  for (size_t i = 0; i < pass->option_count; i++) {
+    if (strcmp(pass->options[i].name, "allow") != 0) continue;
+    const char *word = surg_pass_string(p, "allow");
+    if (word && *word) surg__exactness_from_name(word, &most);
+  }
+  return e <= most;
+}
+
 void *surg_pass_alloc(surg_pass_ctx *p, size_t n) {
   if (!p) return NULL;
   void *out = surg__arena_zalloc(&p->scratch, n ? n : 1);

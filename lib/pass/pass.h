@@ -94,6 +94,8 @@ typedef struct surg__run_options {
   const char *const *dims; /* what may be assumed of symbols; see surg_model_assume_dim */
   size_t n_dims;
   bool trust_declared; /* see surg_model_trust_declared */
+  bool has_allow;      /* else each pass by itself */
+  surg_exactness allow; /* the worst that rewrites may be */
   /* Passes run on a clone first, and on the model when the trial keeps what came out. */
   surg__trial_fn trial; /* NULL: no trials */
   void *trial_user;
@@ -142,6 +144,7 @@ void surg__run_report_print(const surg__run_report *report, bool stats, bool tim
 /* The same as one JSON object, for --json. */
 void surg__run_report_json(const surg__run_report *report, surg__buf *out);
 const char *surg__exactness_name(surg_exactness e); /* "exact" "ulp" "approx" "lossy" */
+bool surg__exactness_from_name(const char *name, surg_exactness *out);
 
 /* --- check_each.c: the model as it was against what came out, by running both --- */
 

@@ -7,6 +7,15 @@ const char *surg__exactness_name(surg_exactness e) {
   return (unsigned)e < SURG_COUNT(names) ? names[e] : "unknown";
 }
 
+bool surg__exactness_from_name(const char *name, surg_exactness *out) {
+  for (int e = SURG_EXACT; e <= SURG_LOSSY; e++) {
+    if (strcmp(name, surg__exactness_name((surg_exactness)e)) != 0) continue;
+    *out = (surg_exactness)e;
+    return true;
+  }
+  return false;
+}
+
 bool surg__report_entry(surg__run_report *report, const surg_pass *pass, size_t *index) {
   for (size_t i = 0; i < report->passes.count; i++) {
     if (report->passes.items[i].pass != pass) continue;

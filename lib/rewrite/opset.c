@@ -3,8 +3,8 @@
  * one of the version in force or of the next. A node whose operator changes at a step
  * - stays, where the table of steps says that it means the same on both sides (attributes that only
  *   the one side knows and that say its default are dropped, defaults that differ are spelled out),
- * - or is rewritten by a rule of group `opset`, or of group `substitute`, that emits for the version
- *   aimed at,
+ * - or is rewritten by a rule of group `opset`, or of group `substitute`, that emits for the
+ * version aimed at,
  * - or blocks. All that block are told, and then the pass fails: nothing is written by halves. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ typedef struct mover {
   surg_context *ctx;
   surg_model *m;
   surg__rules *rules;
+  const char *domain;
   surg_function *function; /* whose body is moved; NULL: the main graph */
   int64_t at, next;        /* the import now, and the version this step leads to */
   surg__arena arena;
@@ -40,6 +41,10 @@ typedef struct mover {
 
 static bool in_scope(const mover *v, const surg_graph *g) {
   return surg_graph_function(g) == v->function;
+}
+
+static int64_t import_of(const mover *v, const char *domain) {
+  return v->function ? surg_function_opset(v->function, domain) : surg_model_opset(v->m, domain);
 }
 
 /* --- blockers --- */
@@ -64,10 +69,14 @@ static bool blocked(const mover *v, const surg_node *n) {
 
 static bool spell(surg_node *n, const surg__attr_def *d) {
   switch (d->kind) {
-    case SURG_ATTR_INT: return !surg_node_set_int(n, d->name, d->i);
-    case SURG_ATTR_FLOAT: return !surg_node_set_float(n, d->name, d->f);
-    case SURG_ATTR_STRING: return !surg_node_set_string(n, d->name, d->s);
-    default: return true;
+    case SURG_ATTR_INT:
+      return !surg_node_set_int(n, d->name, d->i);
+    case SURG_ATTR_FLOAT:
+      return !surg_node_set_float(n, d->name, d->f);
+    case SURG_ATTR_STRING:
+      return !surg_node_set_string(n, d->name, d->s);
+    default:
+      return true;
   }
 }
 
@@ -107,33 +116,53 @@ static bool usable(const surg_rule *r) {
   return !strcmp(r->group, "opset") || !strcmp(r->group, "substitute");
 }
 
-/* Every operator the emission makes is of the version aimed at by the range of the rule; that is
- * checked when rules are read. Those for opset steps come first. */
-static bool rewrite(mover *v, surg_node *n, const char **why) {
-  const int op = surg_node_op(n);
+static const char *const consent[] = {"it is exact", "it rounds otherwise; --allow ulp lets it",
+                                      "it is approximate; --allow approx lets it",
+                                      "it is lossy; --allow lossy lets it"};
+
+static bool wants_consent(const char *why) {
+  for (size_t i = 0; i < SURG_COUNT(consent); i++)
+    if (why == consent[i]) return true;
+  return false;
+}
+
+/* Makes what a rule emits for the version aimed at; false: it does not match, and *why. */
+static bool apply(mover *v, surg_node *n, const surg_rule *r, const char **why) {
   surg__match *m = v->match;
+  const surg__mark mark = surg__arena_mark(&v->arena);
+  m->rule = r;
+  surg_status s = SURG_EUNSUPPORTED;
+  if (surg__match_at(m, n, v->next)) {
+    v->made.count = 0;
+    if (surg_pass_allows(v->pass, r->exactness))
+      s = surg__emit_any(m, &v->made);
+    else
+      *why = consent[r->exactness];
+  } else if (!wants_consent(*why)) {
+    *why = m->why;
+  }
+  surg__arena_reset(&v->arena, mark);
+  if (s == SURG_EUNSUPPORTED) return false;
+  v->failed = s != SURG_OK;
+  v->changed = v->structure = true;
+  surg_pass_used(v->pass, r->exactness);
+  surg_pass_count(v->pass, r->name, 1);
+  return true;
+}
+
+/* Every operator the emission makes is of the version aimed at by the range of the rule; that is
+ * checked when rules are read. Those for opset steps come first, approximate ones last. */
+static bool rewrite(mover *v, surg_node *n, bool approximate, const char **why) {
+  const int op = surg_node_op(n);
+  if (v->domain[0]) return false; /* the opsets of rules are those of the default domain */
   for (int round = 0; round < 2; round++) {
     for (size_t i = 0; i < v->rules->list.count; i++) {
       const surg_rule *r = v->rules->list.items[i];
       if (r->match.stmts[r->anchor].op != op || !usable(r)) continue;
       if (v->at < r->match.lo || v->at > r->match.hi) continue;
       if (!strcmp(r->group, "opset") != (round == 0)) continue;
-      const surg__mark mark = surg__arena_mark(&v->arena);
-      m->rule = r;
-      surg_status s = SURG_EUNSUPPORTED;
-      if (surg__match_at(m, n, v->next)) {
-        v->made.count = 0;
-        s = surg__emit_any(m, &v->made);
-      } else {
-        *why = m->why;
-      }
-      surg__arena_reset(&v->arena, mark);
-      if (s == SURG_EUNSUPPORTED) continue;
-      v->failed = s != SURG_OK;
-      v->changed = v->structure = true;
-      surg_pass_used(v->pass, r->exactness);
-      surg_pass_count(v->pass, r->name, 1);
-      return true;
+      if ((r->exactness >= SURG_APPROX) != approximate) continue;
+      if (apply(v, n, r, why)) return true;
     }
   }
   return false;
@@ -141,8 +170,10 @@ static bool rewrite(mover *v, surg_node *n, const char **why) {
 
 /* Casts to types that the other version takes. */
 static bool widen(mover *v, surg_node *n, const surg_schema *from, const surg_schema *to) {
+  const surg_exactness most = surg_pass_allows(v->pass, SURG_ULP) ? SURG_ULP : SURG_EXACT;
   surg_exactness used;
-  const surg_status s = surg__widen(v->ctx, n, from, to, v->next, &v->made, &used);
+  const int64_t opset = v->domain[0] ? import_of(v, "") : v->next;
+  const surg_status s = surg__widen(v->ctx, n, from, to, opset, most, &v->made, &used);
   if (s == SURG_EUNSUPPORTED) return false;
   v->failed = s != SURG_OK || !drop_attrs(v, n, to);
   v->changed = v->structure = true;
@@ -174,9 +205,10 @@ static bool needs_edit(const surg_node *n, const surg_schema *from, const surg_s
 
 static void visit(mover *v, surg_node *n) {
   const surg_schema *from = surg_node_schema(n);
-  if (!from || from->domain[0] || surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return;
+  if (!from || strcmp(from->domain, v->domain) || surg_node_class(n) != SURG_OP_CLASS_BUILTIN)
+    return;
   if (from->flags & SURG__OP_CONTRIB) return; /* a runtime's own: no opset speaks of it */
-  const surg_schema *to = surg_schema_find("", from->name, v->next);
+  const surg_schema *to = surg_schema_find(v->domain, from->name, v->next);
   if (to && (to->flags & SURG__OP_DEPRECATED)) to = NULL;
   if (to == from || blocked(v, n)) return;
   surg__buf text;
@@ -195,10 +227,12 @@ static void visit(mover *v, surg_node *n) {
   } else {
     surg__buf_printf(&text, "opset %d has no such operator", (int)v->next);
   }
-  if (!done && !v->failed && kept) rule_why = "the node is protected";
+  if (!done && !v->failed && kept)
+    rule_why = "the node is protected";
   else if (!done && !v->failed)
-    done = drop_unread(v, n) || rewrite(v, n, &rule_why) ||
-           (to && !v->failed && widen(v, n, from, to));
+    done = drop_unread(v, n) || rewrite(v, n, false, &rule_why) ||
+           (to && !v->failed && widen(v, n, from, to)) ||
+           (!v->failed && rewrite(v, n, true, &rule_why));
   if (!done && !v->failed) {
     if (rule_why) surg__buf_printf(&text, "; the nearest rule: %s", rule_why);
     block(v, n, text.failed || !text.p ? "it cannot be moved" : text.p);
@@ -223,16 +257,17 @@ static bool any_changes(const mover *v, int64_t a, int64_t b) {
   bool seen[SURG_OP_COUNT] = {false};
   for (size_t i = 0; i < v->nodes.count; i++) {
     const surg_schema *s = surg_node_schema(v->nodes.items[i]);
-    if (!s || s->domain[0] || seen[s->op]) continue;
+    if (!s || strcmp(s->domain, v->domain) || seen[s->op]) continue;
     seen[s->op] = true;
-    if (surg_schema_find("", s->name, a) != surg_schema_find("", s->name, b)) return true;
+    if (surg_schema_find(v->domain, s->name, a) != surg_schema_find(v->domain, s->name, b))
+      return true;
   }
   return false;
 }
 
 static bool set_import(mover *v, int64_t version) {
-  const surg_status s = v->function ? surg_function_set_opset(v->function, "", version)
-                                    : surg_model_set_opset(v->m, "", version);
+  const surg_status s = v->function ? surg_function_set_opset(v->function, v->domain, version)
+                                    : surg_model_set_opset(v->m, v->domain, version);
   v->changed = true;
   return s == SURG_OK;
 }
@@ -267,20 +302,46 @@ static void move_scope(mover *v, int64_t to) {
 static void tell(mover *v, int64_t to) {
   for (size_t i = 0; i < v->blockers.count && i < MOST_TOLD; i++) {
     const blocker *b = &v->blockers.items[i];
-    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "%s: not of opset %d: %s",
-                surg__locate_node(b->node), (int)to, b->why);
+    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "%s: not of %s%sopset %d: %s",
+                surg__locate_node(b->node), v->domain, *v->domain ? " " : "", (int)to, b->why);
   }
   if (v->blockers.count > MOST_TOLD)
     surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "... and %zu nodes more",
                 v->blockers.count - MOST_TOLD);
 }
 
+/* The IR version that came with an opset of the default domain. */
+static int64_t ir_of_opset(int64_t opset) {
+  static const struct {
+    uint8_t opset, ir;
+  } steps[] = {{26, 13}, {25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9},
+               {15, 8},  {12, 7},  {11, 6},  {10, 5},  {0, 4}};
+  size_t i = 0;
+  while (opset < steps[i].opset) i++;
+  return steps[i].ir;
+}
+
+/* An older opset is read by older programs: the IR version comes down to the one that came with it,
+ * or to what the model needs. Never below 4, where weights would have to join the inputs. */
+static void lower_ir(mover *v, int64_t to) {
+  const int64_t now = surg_model_ir_version(v->m);
+  const surg_node *where;
+  char what[200];
+  if (v->structure && surg_model_infer(v->m)) v->failed = true;
+  v->structure = false;
+  int64_t ir = v->failed ? now : surg_model_ir_floor(v->m, &where, what, sizeof what);
+  if (ir < ir_of_opset(to)) ir = ir_of_opset(to);
+  if (ir >= now || v->failed) return;
+  if (surg_model_set_ir_version(v->m, ir)) v->failed = true;
+  surg_pass_count(v->pass, "IR versions down", (uint64_t)(now - ir));
+}
+
 /* The move is one rewrite: it is done whole or not at all. */
 static bool anything_to_move(const mover *v, int64_t to) {
-  const int64_t model = surg_model_opset(v->m, "");
+  const int64_t model = surg_model_opset(v->m, v->domain);
   if (model && model != to) return true;
   for (size_t i = 0; i < surg_model_function_count(v->m); i++) {
-    const int64_t one = surg_function_opset(surg_model_function(v->m, i), "");
+    const int64_t one = surg_function_opset(surg_model_function(v->m, i), v->domain);
     if (one && one != to) return true;
   }
   return false;
@@ -288,21 +349,26 @@ static bool anything_to_move(const mover *v, int64_t to) {
 
 static void move_all(mover *v, int64_t to) {
   if (!anything_to_move(v, to) || !surg_pass_allow(v->pass)) return;
-  const int64_t model = surg_model_opset(v->m, "");
+  const int64_t model = surg_model_opset(v->m, v->domain);
   if (model && model != to) {
     v->at = model;
     move_scope(v, to);
   }
   for (size_t i = 0; i < surg_model_function_count(v->m) && !v->failed; i++) {
     v->function = surg_model_function(v->m, i);
-    v->at = surg_function_opset(v->function, "");
+    v->at = surg_function_opset(v->function, v->domain);
     if (v->at && v->at != to) move_scope(v, to);
   }
+  if (!v->failed && !v->domain[0] && !v->blockers.count && to < model) lower_ir(v, to);
 }
 
 surg_pass_result surg_move_opset(surg_pass_ctx *p, int64_t to) {
-  if (!p) return SURG_PASS_FAILED;
-  mover v = {.pass = p, .ctx = surg_pass_context(p), .m = surg_pass_model(p)};
+  return surg_move_domain(p, "", to);
+}
+
+surg_pass_result surg_move_domain(surg_pass_ctx *p, const char *domain, int64_t to) {
+  if (!p || !domain) return SURG_PASS_FAILED;
+  mover v = {.pass = p, .ctx = surg_pass_context(p), .m = surg_pass_model(p), .domain = domain};
   v.rules = surg__rules_of(v.ctx);
   v.match = surg__calloc(v.ctx, 1, sizeof *v.match);
   surg__arena_init(&v.arena, v.ctx);
@@ -324,7 +390,8 @@ surg_pass_result surg_move_opset(surg_pass_ctx *p, int64_t to) {
   if (v.failed) return SURG_PASS_FAILED;
   if (blocks) {
     char text[120];
-    snprintf(text, sizeof text, "the model cannot move to opset %d: nothing is written", (int)to);
+    snprintf(text, sizeof text, "the model cannot move to %.50s%sopset %d: nothing is written",
+             domain, *domain ? " " : "", (int)to);
     return surg_pass_fail(p, NULL, text);
   }
   return v.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;

@@ -355,7 +355,7 @@ static surg_exactness exactness(const plan *p) {
 }
 
 surg_status surg__widen(surg_context *ctx, surg_node *n, const surg_schema *from,
-                        const surg_schema *to, int64_t opset, surg__made *made,
+                        const surg_schema *to, int64_t opset, surg_exactness most, surg__made *made,
                         surg_exactness *used) {
   plan p = {.ctx = ctx,
             .n = n,
@@ -369,6 +369,7 @@ surg_status surg__widen(surg_context *ctx, surg_node *n, const surg_schema *from
   if ((p.maps & FILLED) && !filled(surg_node_input(n, 0))) return SURG_EUNSUPPORTED;
   made->count = 0;
   *used = exactness(&p);
+  if (*used > most) return SURG_EUNSUPPORTED;
   make(&p);
   return p.status;
 }
