@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs along an axis, spelled out: CumProd as a chain of products. */
+/* What runs along an axis, spelled out: CumProd as a chain of products, DFT as a product with a
+ * matrix. */
+#include <math.h>
+
 #include "rewrite/native.h"
 #include "rewrite/terms.h"
 
@@ -90,7 +93,139 @@ static surg_status cum_prod(surg__builder *b) {
   return b->status;
 }
 
+/* --- DFT --- */
+
+#define MOST_BASE (1u << 20) /* numbers of the matrix that a transform is */
+#define TURN 6.28318530717958647692
+
+/* A transform of `points` of `parts` numbers each to `out_points` of `out_parts`. */
+typedef struct dft {
+  int64_t points, parts, out_points, out_parts, length;
+  bool inverse, half; /* half: one side of the spectrum, given or asked for */
+} dft;
+
+static bool dft_form(const surg_node *n, const surg_type *t, size_t axis, const surg_value *length,
+                     dft *d) {
+  const size_t rank = surg_type_rank(t);
+  const int64_t have = surg_type_dim(t, axis).value;
+  *d = (dft){.parts = surg_type_dim(t, rank - 1).value,
+             .inverse = surg_node_int(n, "inverse", 0) != 0,
+             .half = surg_node_int(n, "onesided", 0) != 0};
+  d->length = d->half && d->inverse ? 2 * (have - 1) : have;
+  const surg_tensor *given = length ? surg_value_constant(length) : NULL;
+  if (length && (!given || surg_tensor_read_ints(given, &d->length, 1) != 1)) return false;
+  if (have < 1 || d->length < 1 || (d->parts != 1 && d->parts != 2)) return false;
+  if (d->half && (d->parts == 2) != d->inverse) return false;
+  const int64_t side = d->length / 2 + 1, most = d->half && d->inverse ? side : d->length;
+  d->points = have < most ? have : most;
+  d->out_points = d->half && !d->inverse ? side : d->length;
+  d->out_parts = d->half && d->inverse ? 1 : 2;
+  uint64_t size;
+  const int64_t dims[4] = {d->points, d->parts, d->out_points, d->out_parts};
+  return surg__dims_product(dims, 4, &size) && size <= MOST_BASE;
+}
+
+/* The cosine and sine of i / n turns; those of quarters are what they are exactly. */
+static void wave(int64_t i, int64_t n, double *c, double *s) {
+  static const int8_t quarters[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+  const double turn = (double)i / (double)n * TURN;
+  const bool quarter = 4 * i % n == 0;
+  *c = quarter ? quarters[4 * i / n][0] : cos(turn);
+  *s = quarter ? quarters[4 * i / n][1] : sin(turn);
+}
+
+/* Row n * parts + p, column k * out_parts + q: how much number p of point n counts in number q of
+ * point k of the result. */
+static val dft_base(surg__builder *b, const dft *d) {
+  const int64_t dims[2] = {d->points * d->parts, d->out_points * d->out_parts};
+  double *base = surg__arena_array(b->m->arena, (size_t)(dims[0] * dims[1]), sizeof *base);
+  if (!base) return no_memory(b);
+  for (int64_t n = 0; n < d->points; n++) {
+    for (int64_t k = 0; k < d->out_points; k++) {
+      double c, t;
+      wave(n * k % d->length, d->length, &c, &t);
+      double by = d->inverse ? 1 / (double)d->length : 1;
+      if (d->half && d->inverse && n > 0 && 2 * n != d->length) by *= 2; /* and its mirror image */
+      const double s = (d->inverse ? t : -t) * by;
+      c *= by;
+      double *at = base + n * d->parts * dims[1] + k * d->out_parts;
+      at[0] = c;
+      if (d->out_parts == 2) at[1] = s;
+      if (d->parts == 2) at[dims[1]] = -s;
+      if (d->parts == 2 && d->out_parts == 2) at[dims[1] + 1] = c;
+    }
+  }
+  return numbers(b, SURG_DOUBLE, base, dims, 2);
+}
+
+/* Along one axis: that axis goes to the end, where a point's numbers stand side by side. */
+static val dft_along(surg__builder *b, val x, const surg_type *t, size_t axis, const dft *d) {
+  const size_t rank = surg_type_rank(t);
+  int64_t *perm = surg__arena_array(b->m->arena, rank, sizeof *perm);
+  int64_t *back = surg__arena_array(b->m->arena, rank, sizeof *back);
+  int64_t *dims = surg__arena_array(b->m->arena, rank, sizeof *dims);
+  if (!perm || !back || !dims) return no_memory(b);
+  size_t k = 0;
+  for (size_t i = 0; i + 1 < rank; i++)
+    if (i != axis) perm[k++] = (int64_t)i;
+  perm[k++] = (int64_t)axis;
+  perm[k] = (int64_t)rank - 1;
+  for (size_t i = 0; i < rank; i++) {
+    back[perm[i]] = (int64_t)i;
+    dims[i] = surg_type_dim(t, (size_t)perm[i]).value;
+  }
+  if (d->points < dims[rank - 2]) {
+    int64_t *first = surg__arena_array(b->m->arena, (size_t)d->points, sizeof *first);
+    if (!first) return no_memory(b);
+    for (int64_t i = 0; i < d->points; i++) first[i] = i;
+    x = gather(b, x, surg__b_ints(b, first, (size_t)d->points), (int64_t)axis);
+  }
+  val y = transpose(b, x, perm, rank);
+  dims[rank - 2] = d->points * d->parts;
+  y = surg__b_binary(b, "Reshape", y, surg__b_ints(b, dims, rank - 1));
+  y = surg__b_binary(b, "MatMul", y, dft_base(b, d));
+  dims[rank - 2] = d->out_points;
+  dims[rank - 1] = d->out_parts;
+  y = surg__b_binary(b, "Reshape", y, surg__b_ints(b, dims, rank));
+  return transpose(b, y, back, rank);
+}
+
+static surg_status discrete_fourier(surg__builder *b) {
+  const surg_node *node = b->m->nodes[b->m->rule->anchor];
+  const bool newer = surg_schema_since(surg_node_schema(node)) >= 20;
+  val x = surg__b_get(b, "x"), n = surg__b_get(b, "n"), y = NULL;
+  val a = newer ? surg__b_get(b, "a") : NULL;
+  const surg_type *t = type_of(x);
+  dft forms[MOST_AXES];
+  size_t from, to;
+  uint64_t count;
+  if (!t || !surg_type_static(t, &count) || !count || surg_type_rank(t) < 2 || b->m->opset < 9 ||
+      !surg__b_attrs_known(b))
+    return SURG_EUNSUPPORTED;
+  const size_t rank = surg_type_rank(t);
+  int64_t axis = newer ? -2 : surg_node_int(node, "axis", 1);
+  if (axis < 0) axis += (int64_t)rank;
+  from = (size_t)axis;
+  to = from + 1;
+  if (a && !which_axes(a, rank, &from, &to)) return SURG_EUNSUPPORTED;
+  if (to == rank && to - from > 1) to--; /* the last axis is none of a signal */
+  if (to >= rank || to <= from || to - from > MOST_AXES) return SURG_EUNSUPPORTED;
+  for (size_t k = from; k < to; k++) {
+    if (!dft_form(node, t, k, n, &forms[k - from])) return SURG_EUNSUPPORTED;
+    if (to - from > 1 && forms[k - from].out_points != surg_type_dim(t, k).value)
+      return SURG_EUNSUPPORTED; /* results of several shapes */
+  }
+  x = surg_type_dtype(t) == SURG_DOUBLE ? x : cast(b, x, SURG_DOUBLE);
+  for (size_t k = to; k-- > from;) {
+    val one = dft_along(b, x, t, k, &forms[k - from]);
+    y = y ? where(b, is_axis(b, a, (int64_t)k, (int64_t)rank), one, y) : one;
+  }
+  surg__b_result(b, "y", surg_type_dtype(t) == SURG_DOUBLE ? y : cast(b, y, surg_type_dtype(t)));
+  return b->status;
+}
+
 const surg__native surg__natives_series[] = {
     {"cum_prod", cum_prod, "the products of the parts of x along an axis"},
+    {"dft", discrete_fourier, "the product with a matrix of waves"},
     {NULL, NULL, NULL},
 };
