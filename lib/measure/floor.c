@@ -100,14 +100,35 @@ static bool one_element(const surg_node *n, int64_t i) {
   return t && surg_type_rank(t) <= 1 && surg_type_static(t, &count) && count == 1;
 }
 
+static bool same_shape(const surg_type *a, const surg_type *b) {
+  if (!a || !b || surg_type_get_kind(a) != SURG_TYPE_TENSOR ||
+      surg_type_get_kind(b) != SURG_TYPE_TENSOR)
+    return false;
+  if (!surg_type_has_rank(a) || !surg_type_has_rank(b)) return false;
+  if (surg_type_rank(a) != surg_type_rank(b)) return false;
+  for (size_t k = 0; k < surg_type_rank(a); k++)
+    if (!surg_dim_equal(surg_type_dim(a, k), surg_type_dim(b, k))) return false;
+  return true;
+}
+
 static bool same_shapes(const surg_node *n) {
   const surg_type *first = ranked_input(n, 0);
   if (!first) return false;
-  for (size_t i = 1; i < surg_node_input_count(n); i++) {
-    const surg_type *t = ranked_input(n, (int64_t)i);
-    if (!t || surg_type_rank(t) != surg_type_rank(first)) return false;
-    for (size_t k = 0; k < surg_type_rank(t); k++)
-      if (!surg_dim_equal(surg_type_dim(t, k), surg_type_dim(first, k))) return false;
+  for (size_t i = 1; i < surg_node_input_count(n); i++)
+    if (!same_shape(first, ranked_input(n, (int64_t)i))) return false;
+  return true;
+}
+
+static bool same_branches(const surg_node *n) {
+  const surg_graph *first = surg_node_subgraph(n, 0);
+  if (!first) return false;
+  for (size_t k = 1; surg_node_subgraph(n, k); k++) {
+    const surg_graph *g = surg_node_subgraph(n, k);
+    if (surg_graph_output_count(g) != surg_graph_output_count(first)) return false;
+    for (size_t i = 0; i < surg_graph_output_count(g); i++)
+      if (!same_shape(surg_value_type(surg_graph_output(first, i)),
+                      surg_value_type(surg_graph_output(g, i))))
+        return false;
   }
   return true;
 }
@@ -143,6 +164,8 @@ static bool holds(const fit *f, const surg__condition *c) {
       return t && surg_type_rank(t) == (size_t)c->m;
     case SURG__IF_SAME_SHAPES:
       return same_shapes(f->n);
+    case SURG__IF_SAME_BRANCHES:
+      return same_branches(f->n);
   }
   return false;
 }

@@ -20,7 +20,8 @@ typedef enum surg__condition_kind {
   SURG__IF_SCALAR,
   SURG__IF_ONE,
   SURG__IF_RANK,
-  SURG__IF_SAME_SHAPES
+  SURG__IF_SAME_SHAPES,
+  SURG__IF_SAME_BRANCHES
 } surg__condition_kind;
 
 typedef struct surg__condition {

@@ -207,6 +207,9 @@ void surg__put_condition(surg__buf *b, const surg__condition *c) {
     case SURG__IF_SAME_SHAPES:
       surg__buf_puts(b, "all inputs have one shape");
       return;
+    case SURG__IF_SAME_BRANCHES:
+      surg__buf_puts(b, "all branches give the same shapes");
+      return;
   }
 }
 
