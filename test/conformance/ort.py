@@ -11,10 +11,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = 120
 
 
-def package():
-    """The folder that holds onnxruntime-node, or None."""
+def package(engine="ort-1.30.0"):
+    """The folder that holds onnxruntime-node of that version, or None."""
     top = os.environ.get("ONNXSURG_ENGINES", os.path.expanduser("~/.cache/onnxsurg/engines"))
-    folder = os.path.join(top, "ort-1.30.0")
+    folder = os.path.join(top, engine)
     there = os.path.isdir(os.path.join(folder, "node_modules", "onnxruntime-node"))
     return folder if there and shutil.which("node") else None
 
@@ -26,9 +26,9 @@ def known(name):
     return dict(lines)
 
 
-def script(name):
+def script(name, engine="ort-1.30.0"):
     """The command that runs a script of this folder in ONNX Runtime."""
-    return ["node", os.path.join(HERE, name), package()]
+    return ["node", os.path.join(HERE, name), package(engine)]
 
 
 class Child:

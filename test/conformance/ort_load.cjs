@@ -11,7 +11,7 @@ const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intr
 async function load(file) {
   try {
     const session = await ort.InferenceSession.create(file, SETTINGS);
-    await session.release();
+    if (session.release) await session.release();  // not in old versions
     return { accepts: true, why: '' };
   } catch (error) {
     return { accepts: false, why: String(error.message) };
