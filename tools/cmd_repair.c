@@ -214,7 +214,8 @@ static bool round_of(repair *r, objections *now) {
   static const struct simple {
     surg__cause cause;
     const char *pipeline;
-  } simple[] = {{SURG__C_CONSTANT, "fold"},          {SURG__C_PLACE, "prune"},
+  } simple[] = {{SURG__C_OPSET, "prune"},            {SURG__C_VERSION, "prune"},
+                {SURG__C_CONSTANT, "fold"},          {SURG__C_PLACE, "prune"},
                 {SURG__C_OP, "prune"},               {SURG__C_TYPE, "prune"},
                 {SURG__C_OP, "fold,prune"},          {SURG__C_FUNCTION, "inline"},
                 {SURG__C_OP, "rewrite{group=simplify},prune"},

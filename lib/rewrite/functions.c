@@ -139,16 +139,17 @@ static surg__rvalue proven(surg__match *m, const surg_value *v) {
 /* The elements of a small constant, or of what is proven to be one; INTS or FLOATS. */
 static surg__rvalue elements(surg__match *m, const surg_value *v) {
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
-  int64_t ints[SURG__RULE_LIST]; /* aligned room for elements of any type */
-  uint8_t *const raw = (uint8_t *)ints;
   if (!t) return proven(m, v);
-  if (surg_tensor_count(t) > SURG__RULE_LIST) return unknown;
+  if (surg_tensor_count(t) > SURG__RULE_ELEMENTS) return unknown;
   const size_t count = (size_t)surg_tensor_count(t);
   const int dtype = surg_tensor_dtype(t);
   surg__rnum *items = surg__arena_array(m->arena, count + 1, sizeof *items);
-  if (!items) return unknown;
+  /* Aligned room for elements of any type. */
+  int64_t *ints = surg__arena_array(m->arena, count + 1, sizeof *ints);
+  uint8_t *const raw = (uint8_t *)ints;
+  if (!items || !ints) return unknown;
   if (!surg__dtype_is_float(dtype)) {
-    if (surg_tensor_read_ints(t, ints, SURG__RULE_LIST) != (int64_t)count) return unknown;
+    if (surg_tensor_read_ints(t, ints, count) != (int64_t)count) return unknown;
     for (size_t i = 0; i < count; i++) items[i] = (surg__rnum){.known = true, .i = ints[i]};
     return (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = count};
   }

@@ -87,6 +87,7 @@ typedef struct surg__rexpr {
 #define SURG__RULE_DEPTH 64u  /* nesting of an expression */
 #define SURG__RULE_EXPR 1000u /* depth of an expression, chains like a + b + c counted */
 #define SURG__RULE_LIST 1024u /* elements of a list */
+#define SURG__RULE_ELEMENTS 4096u /* elements of a constant that guards look at: channels of layers */
 #define SURG__RULE_SWAPS 6u   /* commutative nodes of a pattern that are tried both ways */
 #define SURG__RULE_USERS 32u  /* readers of a value looked at, where a pattern goes downwards */
 #define SURG__NO_VAR UINT16_MAX

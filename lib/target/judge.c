@@ -388,8 +388,19 @@ static bool has_body(const judge *j, const char *domain) {
   return true;
 }
 
+/* Whether the target says which operators of a domain it takes. */
+static bool speaks_of_domain(const judge *j, const char *domain) {
+  const size_t n = strlen(domain);
+  if (n == 0) return true;
+  for (size_t i = 0; i < j->t->ops.count; i++) {
+    const char *name = j->t->ops.items[i].name;
+    if (!strncmp(name, domain, n) && name[n] == '.' && !strchr(name + n + 1, '.')) return true;
+  }
+  return surg_schema_newest(domain) > 0 && strcmp(domain, "com.microsoft") != 0;
+}
+
 static void judge_stranger(judge *j, const char *domain) {
-  const bool standard = surg_schema_newest(domain) > 0 && strcmp(domain, "com.microsoft") != 0;
+  const bool standard = speaks_of_domain(j, domain);
   if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION) {
     if (j->t->functions == SURG__NO)
       object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL, "functions of the model are not taken");
