@@ -95,7 +95,8 @@ static surg_status count(const repair *r, surg_model *m, objections *out, surg__
 static surg_model *try_on(repair *r, const char *text, objections *after, bool *exact) {
   surg__pipeline *p = NULL;
   surg_model *copy = surg_model_clone(r->m);
-  const surg__run_options options = {.verify_each = r->verify_each};
+  const surg__run_options options = {
+      .verify_each = r->verify_each, .has_allow = true, .allow = SURG_APPROX};
   surg__run_report told = {0};
   surg_context_clear_error(r->quiet);
   surg_status s = copy ? surg__pipeline_parse(r->quiet, text, "repair", &p) : SURG_ENOMEM;
@@ -174,6 +175,21 @@ static bool cure_opset(repair *r, objections *now) {
   return best[1][0] && cure(r, best[1], now);
 }
 
+/* Other domains: to the nearest end of what is taken. */
+static bool cure_domains(repair *r, objections *now) {
+  bool any = false;
+  for (size_t i = 0; i < r->t->opsets.count; i++) {
+    const surg__tspan *w = &r->t->opsets.items[i];
+    const int64_t have = w->name[0] ? surg_model_opset(r->m, w->name) : 0;
+    char text[200];
+    if (have < 1 || (have >= w->low && have <= w->high)) continue;
+    snprintf(text, sizeof text, "opset{domain=%.100s,to=%lld}", w->name,
+             (long long)(have > w->high ? w->high : w->low));
+    any |= cure(r, text, now);
+  }
+  return any;
+}
+
 static bool cure_ir(repair *r, objections *now) {
   char text[64];
   const int64_t have = surg_model_ir_version(r->m), to = have > r->t->ir.high ? r->t->ir.high
@@ -226,6 +242,7 @@ static bool round_of(repair *r, objections *now) {
     if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
   if (now->count[SURG__C_OPSET] || now->count[SURG__C_VERSION] || now->count[SURG__C_OP])
     any |= cure_opset(r, now);
+  if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
   if (now->count[SURG__C_OP] || now->count[SURG__C_CUSTOM]) any |= cure_ops(r, now);
   return any;
 }
@@ -254,7 +271,7 @@ static void tell(const repair *r, const objections *before, const objections *af
   else
     fprintf(stderr, ": %s refused it for %zu reason%s; %s\n", r->t->name, before->all,
             before->all == 1 ? "" : "s", after->all ? "some remain" : "now it takes it");
-  if (r->pipeline.n) fprintf(stderr, "  did: --pass '%s'\n", r->pipeline.p);
+  if (r->pipeline.n) fprintf(stderr, "  did: %s--pass '%s'\n", r->approx ? "--allow approx " : "", r->pipeline.p);
   if (after->unknown)
     fprintf(stderr, "  not known of %zu node%s: onnxsurg check --target %s tells\n", after->unknown,
             after->unknown == 1 ? "" : "s", r->t->name);
@@ -273,7 +290,8 @@ static int apply(repair *r) {
   surg__pipeline *p = NULL;
   surg_status s = surg_load(r->ctx, r->in, &r->common.load, &m);
   if (s == SURG_OK) s = surg__pipeline_parse(r->ctx, r->pipeline.n ? r->pipeline.p : "", "repair", &p);
-  const surg__run_options run_options = {.verify_each = r->verify_each};
+  const surg__run_options run_options = {
+      .verify_each = r->verify_each, .has_allow = true, .allow = SURG_APPROX};
   const surg__proof_options how = {.seeds = (unsigned)r->check,
                                    .rtol = -1,
                                    .max_bytes = CLI_RUN_BYTES,
