@@ -154,7 +154,9 @@ static surg_status dynamic_quantize(surg__builder *b) {
   high = surg__b_binary(b, "Max", high, number(b, SURG_FLOAT, 0));
   low = surg__b_binary(b, "Min", low, number(b, SURG_FLOAT, 0));
   val scale = divide(b, sub(b, high, low), number(b, SURG_FLOAT, 255));
-  scale = result(b, "ys", scale);
+  /* Zeros alone have a scale of one. Equal takes no floats before 11. */
+  val none = surg__b_unary(b, "Not", cast(b, scale, SURG_BOOL));
+  scale = result(b, "ys", surg__b_binary(b, "Add", scale, cast(b, none, SURG_FLOAT)));
   val zero = divide(b, sub(b, number(b, SURG_FLOAT, 0), low), scale);
   zero = result(b, "yz", narrowed(b, zero, NULL, SURG_UINT8));
   surg__b_result(b, "y", narrowed(b, divide(b, x, scale), zero, SURG_UINT8));

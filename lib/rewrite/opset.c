@@ -281,6 +281,31 @@ static void visit_all(mover *v, bool constants) {
   }
 }
 
+/* Whether the version of Constant that will be in force does not hold numbers of this type. */
+static bool holds_too_much(const mover *v, const surg_node *n) {
+  const surg_value *y = surg_node_output_count(n) ? surg_node_output(n, 0) : NULL;
+  const surg_tensor *t = y ? surg_value_constant(y) : NULL;
+  const surg_schema *to = surg_schema_find(v->domain, "Constant", v->next);
+  const surg__param *p = to ? surg__schema_formal(to, true, 0) : NULL;
+  const surg__type_param *types = p ? surg__schema_type_param(to, p) : NULL;
+  const int dtype = t ? surg_tensor_dtype(t) : 0;
+  return types && dtype > 0 && dtype < SURG_DTYPE_COUNT && !(types->tensor_mask >> dtype & 1);
+}
+
+/* Old exporters wrote Constants of types that came with a later version of it. Those that the last
+ * step leaves so were no step's business: they are mended then, or the model would stay illegal. */
+static void mend_constants(mover *v) {
+  for (size_t i = 0; i < v->nodes.count && !v->failed; i++) {
+    surg_node *n = v->nodes.items[i];
+    if (surg_node_erased(n) || surg_node_op(n) != SURG_OP_Constant || blocked(v, n) ||
+        !holds_too_much(v, n))
+      continue;
+    const char *why = "the node is protected";
+    if (surg_pass_keeps_node(v->pass, n) || (!rewrite(v, n, false, &why) && !v->failed))
+      block(v, n, why ? why : "Constant holds no numbers of this type");
+  }
+}
+
 static void move_scope(mover *v, int64_t to) {
   const int64_t dir = to < v->at ? -1 : 1;
   while (v->at != to && !v->failed) {
@@ -292,6 +317,7 @@ static void move_scope(mover *v, int64_t to) {
     v->structure = false;
     visit_all(v, false);
     visit_all(v, true);
+    if (v->next == to) mend_constants(v);
     if (!v->failed && !set_import(v, v->next)) v->failed = true;
     v->at = v->next;
   }
