@@ -8,14 +8,7 @@
  *   after:  (x) => (y) { a = Abs (x)   y = Relu (a) }
  *
  * Needs sorted. Keeps sorted, types. Exact. */
-#include <onnxsurg/onnxsurg.h>
-
-/* An entry of quantization_annotation speaks of the value by its name: it would be lost. */
-static bool annotated(const surg_value *v) {
-  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
-    if (surg_use_get_kind(u) == SURG_USE_SOFT && !surg_use_node(u)) return true;
-  return false;
-}
+#include "values.h"
 
 /* Whether the user protects something that would lose its name. */
 static bool wanted(surg_pass_ctx *p, const surg_node *n, const surg_value *in, surg_replace how) {
@@ -29,7 +22,7 @@ static surg_pass_result forward(surg_pass_ctx *p, surg_node *n) {
   if (!in || !out) return SURG_PASS_UNCHANGED;
   surg_replace how = surg_value_can_replace(out, in);
   if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return SURG_PASS_UNCHANGED;
-  if (annotated(out) || wanted(p, n, in, how) || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  if (values_annotated(out) || wanted(p, n, in, how) || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   if (surg_value_replace(out, in) || surg_node_erase(n)) return SURG_PASS_FAILED;
   surg_pass_count(p, "identities", 1);
   return SURG_PASS_CHANGED;

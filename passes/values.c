@@ -15,3 +15,9 @@ void values_hint(surg_pass_ctx *p, const surg_graph *g, const char *name, char *
   const char *near = surg_pass_nearest_value(p, g, name);
   if (near) snprintf(out, size, "; did you mean '%.300s'?", near);
 }
+
+bool values_annotated(const surg_value *v) {
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+    if (surg_use_get_kind(u) == SURG_USE_SOFT && !surg_use_node(u)) return true;
+  return false;
+}

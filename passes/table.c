@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See table.h. Open addressing, at most half full. */
+#include "table.h"
+
+/* Unequal items whose hashes are equal: what a hash does not tell apart stays linear. */
+#define TABLE_TRIES 64
+
+bool table_make(table *t, surg_pass_ctx *p, size_t n) {
+  size_t size = 16;
+  while (size / 2 < n && size <= SIZE_MAX / 4 / sizeof *t->slots) size *= 2;
+  if (size / 2 < n) return false;
+  t->slots = surg_pass_alloc(p, size * sizeof *t->slots);
+  t->mask = size - 1;
+  return t->slots != NULL;
+}
+
+void *table_meet(table *t, uint64_t hash, void *item, table_same same, void *user) {
+  int tries = 0;
+  size_t i = (size_t)hash & t->mask;
+  for (; t->slots[i].item; i = (i + 1) & t->mask) {
+    if (t->slots[i].hash != hash) continue;
+    const int answer = same(user, t->slots[i].item, item);
+    if (answer) return answer < 0 ? NULL : t->slots[i].item;
+    if (++tries == TABLE_TRIES) return item;
+  }
+  t->slots[i] = (table_slot){hash, item};
+  return item;
+}
+
+uint64_t table_mix(uint64_t hash, uint64_t with) {
+  hash ^= with + UINT64_C(0x9E3779B97F4A7C15) + (hash << 6) + (hash >> 2);
+  hash = (hash ^ (hash >> 32)) * UINT64_C(0xD6E8FEB86659FD93);
+  return hash ^ (hash >> 32);
+}
