@@ -7,8 +7,8 @@
  *   before: (x) => (y) { a = Abs (x)   b = Abs (x)   y = Add (a, b) }
  *   after:  (x) => (y) { a = Abs (x)   y = Add (a, a) }
  *
- * Needs sorted: nodes are visited in order, so that what an equal node gave has been replaced before
- * its readers are looked at. Keeps sorted. Exact. */
+ * Needs sorted: nodes are visited in order, so that what an equal node gave has been replaced
+ * before its readers are looked at. Keeps sorted. Exact. */
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
 
