@@ -232,9 +232,9 @@ static groups group(const einsum *e, const term *a, const term *c, uint32_t next
 
 static uint32_t joined(const int *a, uint32_t na, const int *c, uint32_t nc, const int *d,
                        uint32_t nd, int *out) {
-  memcpy(out, a, na * sizeof *a);
-  memcpy(out + na, c, nc * sizeof *c);
-  memcpy(out + na + nc, d, nd * sizeof *d);
+  if (na) memcpy(out, a, na * sizeof *a);
+  if (nc) memcpy(out + na, c, nc * sizeof *c);
+  if (nd) memcpy(out + na + nc, d, nd * sizeof *d);
   return na + nc + nd;
 }
 

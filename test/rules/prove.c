@@ -95,8 +95,10 @@ static unsigned prove_emission(surg_context *ctx, const options *o, const surg_r
     if (v == CASE_PROVEN) proven[c->emitted - 1]++, t->cases++;
     /* An operator of a runtime's own, which nobody computes here. */
     if (v == CASE_IDLE && c && c->emitted && *r->match.stmts[r->anchor].domain &&
-        ++made >= o->cases)
+        ++made >= o->cases) {
+      free(c->text);
       break;
+    }
     if (c && v != CASE_PROVEN) snprintf(last, sizeof last, "%s", why);
     if (c && o->verbose && v != CASE_PROVEN && !proven[e] && i < 40)
       printf("  %d %s\n%s", (int)v, why, c->text);
