@@ -3,11 +3,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "check_target.h"
 #include "info.h"
 #include "io/io.h"
 
 static const char help[] =
-    "usage: onnxsurg info [--top N] [--values] [--dim NAME=SIZE]... [--json] IN...\n"
+    "usage: onnxsurg info [--top N] [--values] [--dim NAME=SIZE]... [--target T]\n"
+    "                     [--json] IN...\n"
     "Prints what a model holds and needs: versions and the oldest ones it fits,\n"
     "inputs, outputs, operators, weights, arithmetic, memory. Weights are not read,\n"
     "and their files need not be there.\n"
@@ -16,6 +18,7 @@ static const char help[] =
     "  --values           every value with its type and shape\n"
     "  --dim NAME=SIZE    what a symbol of the inputs is: N=4, N=1..64, H%32\n"
     "                     (repeatable)\n"
+    "  --target T         the opsets that both the content and the engine T take\n"
     "  --json             one JSON object for each model (doc/info.md)\n";
 
 #define MOST_DIMS 64u
@@ -26,9 +29,11 @@ typedef struct request {
   bool values;
   const char *dims[MOST_DIMS];
   size_t dim_count;
+  const char *target_name;
+  surg__target *target;
 } request;
 
-enum { OPT_TOP = OPT_OWN, OPT_VALUES, OPT_DIM };
+enum { OPT_TOP = OPT_OWN, OPT_VALUES, OPT_DIM, OPT_TARGET };
 
 static surg_status assume(surg_model *m, const request *r) {
   surg_status s = SURG_OK;
@@ -39,7 +44,7 @@ static surg_status assume(surg_model *m, const request *r) {
 
 /* One model; `title`: with its name above. */
 static int inform(surg_context *ctx, const request *r, const char *path, bool title) {
-  info_facts f = {.ctx = ctx, .path = path};
+  info_facts f = {.ctx = ctx, .path = path, .target = r->target};
   struct stat st;
   surg_context_clear_error(ctx);
   surg_status s = surg__load_to_look(ctx, path, &r->common.load, &f.m);
@@ -76,6 +81,9 @@ static int take_option(request *r, int o) {
     case OPT_VALUES:
       r->values = true;
       return EXIT_DONE;
+    case OPT_TARGET:
+      r->target_name = optarg;
+      return EXIT_DONE;
     case OPT_DIM:
       if (r->dim_count == MOST_DIMS) return cli_usage("--dim may stand %u times", MOST_DIMS);
       r->dims[r->dim_count++] = optarg;
@@ -89,6 +97,7 @@ int cmd_info(int argc, char **argv) {
   static const struct option options[] = {{"top", required_argument, NULL, OPT_TOP},
                                           {"values", no_argument, NULL, OPT_VALUES},
                                           {"dim", required_argument, NULL, OPT_DIM},
+                                          {"target", required_argument, NULL, OPT_TARGET},
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   request r = {.top = 0};
@@ -106,10 +115,12 @@ int cmd_info(int argc, char **argv) {
   surg_context *ctx = cli_context(&r.common);
   if (!ctx) return EXIT_LIMIT;
   int code = EXIT_DONE;
-  for (int i = optind; i < argc; i++) {
+  if (r.target_name) r.target = cli_target(ctx, r.target_name, &code);
+  for (int i = optind; i < argc && (r.target || !r.target_name); i++) {
     int c = inform(ctx, &r, argv[i], argc - optind > 1);
     if (c > code) code = c;
   }
+  surg__target_free(r.target);
   surg_context_free(ctx);
   return cli_flush(code);
 }

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "ir/expr.h"
 #include "measure/measure.h"
+#include "target/target.h"
 
 typedef struct info_weights {
   uint64_t tensors, parameters, bytes;
@@ -47,6 +48,7 @@ typedef struct info_facts {
   int64_t ir_floor;
   const surg_node *ir_node;
   char ir_what[512];
+  const surg__target *target; /* --target, or NULL */
   info_floor floors[INFO_DOMAINS];
   size_t floor_count;
   char symbols[128]; /* of the inputs, that are no numbers; "" for none */
@@ -58,5 +60,9 @@ void info_free(info_facts *f);
 
 void info_print_text(const info_facts *f, size_t top, bool values);
 void info_print_json(const info_facts *f, size_t top);
+
+/* The opsets of the default domain from the oldest the content fits to the newest the target takes;
+ * empty where *low is above *high. The result is the node that needs the oldest one, or NULL. */
+const surg_node *info_window(const info_facts *f, int64_t *low, int64_t *high);
 
 #endif

@@ -157,3 +157,21 @@ void info_free(info_facts *f) {
   free(f->costs);
   f->costs = NULL;
 }
+
+const surg_node *info_window(const info_facts *f, int64_t *low, int64_t *high) {
+  const surg_node *floor = NULL;
+  *low = 1;
+  *high = surg_schema_newest("");
+  for (size_t i = 0; i < f->floor_count; i++)
+    if (!f->floors[i].domain[0]) {
+      *low = f->floors[i].opset;
+      floor = f->floors[i].node;
+    }
+  for (size_t i = 0; i < f->target->opsets.count; i++) {
+    const surg__tspan *w = &f->target->opsets.items[i];
+    if (w->name[0]) continue;
+    if (w->high < *high) *high = w->high;
+    if (w->low > *low) *low = w->low;
+  }
+  return floor;
+}

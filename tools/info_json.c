@@ -254,6 +254,14 @@ void info_print_json(const info_facts *f, size_t top) {
   json_object_set_new(j, "ir_version", json_integer((json_int_t)surg_model_ir_version(f->m)));
   json_object_set_new(j, "opset_imports", imports_json(f->m));
   json_object_set_new(j, "floor", floor_json(f));
+  if (f->target) {
+    int64_t low, high;
+    info_window(f, &low, &high);
+    json_object_set_new(j, "target", json_pack("{s:s,s:o}", "name", f->target->name, "opsets",
+                                               low <= high ? json_pack("[I,I]", (json_int_t)low,
+                                                                       (json_int_t)high)
+                                                           : json_null()));
+  }
   json_object_set_new(j, "inputs", interface_json(f, false));
   json_object_set_new(j, "outputs", interface_json(f, true));
   json_object_set_new(j, "nodes", number(f->stats.nodes));

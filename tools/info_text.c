@@ -4,6 +4,7 @@
 
 #include "check/check.h"
 #include "info.h"
+#include "ir/ir.h" /* for surg__locate_node alone */
 
 #define SHOWN_OPS 12
 
@@ -228,6 +229,22 @@ static void put_floors(surg__buf *b, const info_facts *f) {
   surg__buf_putc(b, '\n');
 }
 
+/* The opsets that both the content and the engine take. */
+static void put_window(surg__buf *b, const info_facts *f) {
+  if (!f->target) return;
+  int64_t low, high;
+  const surg_node *floor = info_window(f, &low, &high);
+  surg__buf_printf(b, "%-12s%s: ", "target", f->target->name);
+  if (low <= high) {
+    surg__buf_printf(b, "opset %lld to %lld\n", (long long)low, (long long)high);
+    return;
+  }
+  surg__buf_printf(b, "no opset fits: it takes up to %lld, the content needs %lld",
+                   (long long)high, (long long)low);
+  if (floor) surg__buf_printf(b, "\n%-14sfor %s", "", surg__locate_node(floor));
+  surg__buf_printf(b, "\n%-14sonnxsurg repair --target %s\n", "", f->target->name);
+}
+
 static void put_files(surg__buf *b, const info_facts *f) {
   const char *title = "external";
   size_t shown = 0;
@@ -308,6 +325,7 @@ void info_print_text(const info_facts *f, size_t top, bool values) {
   surg__buf_init(&b, f->ctx);
   put_format(&b, f->m);
   put_floors(&b, f);
+  put_window(&b, f);
   put_interface(&b, f->m, false);
   put_interface(&b, f->m, true);
   surg__buf_printf(&b, "%-12s%8zu", "nodes", f->stats.nodes);

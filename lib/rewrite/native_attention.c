@@ -163,7 +163,8 @@ static surg__bt scores(attention *a, surg__bt q, surg__bt k) {
   const surg__bt half = half_scale(a);
   q = surg__bt_binary(b, "Mul", surg__bt_cast(b, q, a->dtype), half);
   k = surg__bt_binary(b, "Mul", surg__bt_cast(b, k, a->dtype), half);
-  surg__bt s = surg__bt_matmul(b, group_rows(a, q, a->size), surg__bt_swap(b, k, 2, 3));
+  q = group_rows(a, q, a->size);
+  surg__bt s = surg__bt_matmul(b, q, surg__bt_swap(b, k, 2, 3));
   return ungroup_rows(a, s, a->total);
 }
 
@@ -308,7 +309,8 @@ static surg__bt softmax(const attention *a, surg__bt s) {
 
 static void finish(const attention *a, surg__bt s, surg__bt v) {
   surg__builder *b = a->b;
-  surg__bt y = surg__bt_matmul(b, group_rows(a, s, a->total), surg__bt_cast(b, v, a->dtype));
+  s = group_rows(a, s, a->total);
+  surg__bt y = surg__bt_matmul(b, s, surg__bt_cast(b, v, a->dtype));
   y = without_dead(a, ungroup_rows(a, y, a->value_size));
   if (a->flat) {
     const surg__bdim d[3] = {a->batch, a->q_len, surg__bd(a->q_heads * a->value_size.n)};

@@ -51,8 +51,10 @@ static surg_value *counts(surg__builder *b, surg_value *flags, uint32_t n) {
 static surg_value *picked(surg__builder *b, surg_value *numbers, surg_value *flags, uint32_t n,
                           uint32_t m) {
   surg_value *place = op2(b, "Mul", counts(b, flags, n), flags); /* from 1 on; 0: not picked */
-  surg_value *at = op2(b, "Equal", reshape(b, place, 1, n), surg__bi_table(b, 1, m, 1));
-  surg_value *row = op2(b, "Mul", surg__b_cast(b, at, SURG_INT64), reshape(b, numbers, 1, n));
+  surg_value *places = reshape(b, place, 1, n);
+  surg_value *at = op2(b, "Equal", places, surg__bi_table(b, 1, m, 1));
+  surg_value *hit = surg__b_cast(b, at, SURG_INT64);
+  surg_value *row = op2(b, "Mul", hit, reshape(b, numbers, 1, n));
   return surg__bi_sum(b, row, 1);
 }
 
@@ -175,7 +177,8 @@ static surg_value *in_pairs(surg__builder *b, const reduction *r, surg_value *si
                             surg_value *gone) {
   const uint32_t rank = r->x.rank;
   surg_value *k = op2(b, "Sub", sizes, gone), *g = op2(b, "Add", gone, surg__bi(b, 1));
-  surg_value *both = surg__bi_concat(b, reshape(b, k, rank, 1), reshape(b, g, rank, 1), 1);
+  surg_value *left = reshape(b, k, rank, 1), *right = reshape(b, g, rank, 1);
+  surg_value *both = surg__bi_concat(b, left, right, 1);
   surg_value *x = reshaped(b, r->x.v, reshape(b, both, 2 * (int64_t)rank, 0), r->zeros);
   int64_t odd[SURG__BT_RANK];
   for (uint32_t i = 0; i < rank; i++) odd[i] = 2 * (int64_t)i + 1;
@@ -198,7 +201,8 @@ static surg_status reduce_axes(surg__builder *b) {
   surg_value *sizes = surg__b_unary(b, "Shape", r.x.v), *axes = surg__bi_wide(b, r.axes.v);
   surg_value *flags = marked(b, axes, r.x.rank);
   if (r.axes.n < 0) { /* none means all */
-    surg_value *none = op2(b, "Equal", surg__b_unary(b, "Shape", axes), surg__bi(b, 0));
+    surg_value *count = surg__b_unary(b, "Shape", axes);
+    surg_value *none = op2(b, "Equal", count, surg__bi(b, 0));
     flags = op2(b, "Add", flags, surg__b_cast(b, none, SURG_INT64));
   }
   surg_value *gone = op2(b, "Mul", flags, op2(b, "Sub", sizes, surg__bi(b, 1)));
@@ -241,9 +245,10 @@ static surg_status unsqueeze_axes(surg__builder *b) {
   const uint32_t rank = x.rank + (uint32_t)axes.n;
   const int64_t one = 1;
   /* A 1 stands before the sizes: what is not of x is the size at 0. */
-  surg_value *sizes =
-      surg__bi_concat(b, surg__b_ints(b, &one, 1), surg__b_unary(b, "Shape", x.v), 0);
-  surg_value *old = op2(b, "Sub", surg__bi(b, 1), marked(b, surg__bi_wide(b, axes.v), rank));
+  surg_value *front = surg__b_ints(b, &one, 1);
+  surg_value *sizes = surg__bi_concat(b, front, surg__b_unary(b, "Shape", x.v), 0);
+  surg_value *all = surg__bi(b, 1);
+  surg_value *old = op2(b, "Sub", all, marked(b, surg__bi_wide(b, axes.v), rank));
   surg_value *at = op2(b, "Mul", counts(b, old, rank), old);
   surg_value *shape = op2(b, "Gather", sizes, at);
   surg__b_set_int(b, shape, "axis", 0);

@@ -53,7 +53,8 @@ static val look_up(surg__builder *b, val table, val at) {
 
 /* The exclusive or of digits. */
 static val differ(surg__builder *b, val x, val y) {
-  val both = mul(b, mul(b, x, y), int64(b, 2));
+  val both = mul(b, x, y);
+  both = mul(b, both, int64(b, 2));
   return sub(b, add(b, x, y), both);
 }
 
@@ -189,7 +190,8 @@ static val to_float(surg__builder *b, val x, int dtype, const format *f) {
   val v = of_finite(b, f, m, e);
   val none = equal(b, m, int64(b, 0));
   val special = equal(b, e, int64(b, 2 * (int64_t)f->bias + 1));
-  v = where(b, special, where(b, none, number(b, f->work, HUGE_VAL), number(b, f->work, NAN)), v);
+  val inf = number(b, f->work, HUGE_VAL);
+  v = where(b, special, where(b, none, inf, number(b, f->work, NAN)), v);
   v = where(b, sign, surg__b_unary(b, "Neg", v), v);
   return f->work == f->dtype ? v : cast(b, v, f->dtype);
 }
@@ -201,7 +203,8 @@ static val normalize(surg__builder *b, val x, const format *f, val *e) {
     val small = less(b, x, number(b, SURG_DOUBLE, power_of_two(step)));
     val y = mul(b, x, number(b, SURG_DOUBLE, power_of_two(-step)));
     x = where(b, small, x, y);
-    *e = add(b, *e, where(b, small, int64(b, 0), int64(b, step)));
+    val zero = int64(b, 0);
+    *e = add(b, *e, where(b, small, zero, int64(b, step)));
   }
   return x;
 }
@@ -218,9 +221,11 @@ static val bits_of_finite(surg__builder *b, const format *f, val x) {
   val one = number(b, SURG_DOUBLE, 1), e;
   val start = where(b, tiny, one, where(b, less_one, raised, x));
   val m = normalize(b, start, f, &e);
-  e = add(b, e, where(b, less_one, int64(b, 1), int64(b, f->bias)));
+  val lowest = int64(b, 1);
+  e = add(b, e, where(b, less_one, lowest, int64(b, f->bias)));
   m = mul(b, m, number(b, SURG_DOUBLE, power_of_two((int)f->digits)));
-  e = mul(b, sub(b, e, int64(b, 1)), int64(b, power(f->digits)));
+  e = sub(b, e, int64(b, 1));
+  e = mul(b, e, int64(b, power(f->digits)));
   val normal = add(b, cast(b, m, SURG_INT64), e);
   return where(b, tiny, cast(b, where(b, tiny, least, one), SURG_INT64), normal);
 }
@@ -238,7 +243,8 @@ static val from_float(surg__builder *b, val x, const format *f, int dtype) {
   val under = less(b, divide(b, one, x), zero);
   val sign = either(b, less(b, x, zero), under);
   const int64_t top = f->width == 64 ? INT64_MIN : -power(f->width - 1);
-  r = add(b, r, where(b, sign, int64(b, top), int64(b, 0)));
+  val high = int64(b, top);
+  r = add(b, r, where(b, sign, high, int64(b, 0)));
   return from_int64(b, r, dtype);
 }
 

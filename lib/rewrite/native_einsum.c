@@ -257,7 +257,8 @@ static term multiply(const einsum *e, term a, term c, uint32_t next) {
   surg__builder *b = e->b;
   const groups g = group(e, &a, &c, next);
   int labels[2 * SURG__BT_RANK];
-  term y = {.n = joined(g.batch, g.n_batch, g.left, g.n_left, g.right, g.n_right, y.label)};
+  term y = {0};
+  y.n = joined(g.batch, g.n_batch, g.left, g.n_left, g.right, g.n_right, y.label);
   uint32_t n = joined(g.batch, g.n_batch, g.left, g.n_left, g.sum, g.n_sum, labels);
   order(e, &a, labels, n);
   n = g.n_sum ? joined(g.batch, g.n_batch, g.sum, g.n_sum, g.right, g.n_right, labels)
@@ -273,8 +274,8 @@ static term multiply(const einsum *e, term a, term c, uint32_t next) {
   for (uint32_t i = 0; i < g.n_left; i++) d[g.n_batch + i] = a.x.d[g.n_batch + i];
   for (uint32_t i = 0; i < g.n_right; i++)
     d[g.n_batch + g.n_left + i] = c.x.d[g.n_batch + g.n_sum + i];
-  y.x =
-      surg__bt_matmul(b, matrices(e, &a, g.n_batch, g.n_left), matrices(e, &c, g.n_batch, g.n_sum));
+  const surg__bt left = matrices(e, &a, g.n_batch, g.n_left);
+  y.x = surg__bt_matmul(b, left, matrices(e, &c, g.n_batch, g.n_sum));
   for (uint32_t i = 0; i < g.n_batch; i++) d[i] = y.x.d[i];
   y.x = surg__bt_reshape(b, y.x, d, y.n);
   return y;

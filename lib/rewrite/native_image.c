@@ -119,8 +119,8 @@ static surg__bt of_all_axes(const crop *c, surg__bt v) {
       .v = surg__b_ints(b, &zero, 1), .dtype = SURG_INT64, .rank = 1, .d = {surg__bd(1)}};
   const surg__bt both[2] = {v, none};
   const int64_t rank = c->x.rank;
-  return surg__bt_gather(b, surg__bt_concat(b, both, 2, 0),
-                         surg__bt_numbers(b, SURG_INT64, &rank, 1, from), 0);
+  const surg__bt joined = surg__bt_concat(b, both, 2, 0);
+  return surg__bt_gather(b, joined, surg__bt_numbers(b, SURG_INT64, &rank, 1, from), 0);
 }
 
 /* What is cut and added, all of it known: nodes for nothing are not made. */
@@ -168,8 +168,8 @@ static surg_status crop_by_sizes(crop *c, const surg__bdim *lengths) {
   surg_value *const slice[4] = {c->x.v, start.v, end.v, surg__b_ints(b, c->axes, c->n)};
   const surg__bt pads[2] = {of_all_axes(c, before), of_all_axes(c, behind)};
   surg__bt y = c->x;
-  y.v = surg__b_binary(b, "Pad", surg__b_node(b, "Slice", slice, 4),
-                       surg__bt_concat(b, pads, 2, 0).v);
+  surg_value *sliced = surg__b_node(b, "Slice", slice, 4);
+  y.v = surg__b_binary(b, "Pad", sliced, surg__bt_concat(b, pads, 2, 0).v);
   surg__bt_result(b, "y", y);
   return b->status;
 }
@@ -256,15 +256,16 @@ static surg__bt rows_of(const columns *c, surg__bdim none) {
   for (uint32_t i = 0; i < c->n; i++) {
     const surg__bt p = along(c, surg__bt_range(b, c->image[i], SURG_INT64), i);
     const surg__bt k = along(c, surg__bt_range(b, c->block[i], SURG_INT64), c->n + i);
-    const surg__bt from =
-        surg__bt_binary(b, "Sub", surg__bt_number(b, "Add", p, (double)c->begin[i]),
-                        surg__bt_number(b, "Mul", k, (double)c->dilation[i]));
+    const surg__bt padded = surg__bt_number(b, "Add", p, (double)c->begin[i]);
+    const surg__bt reach = surg__bt_number(b, "Mul", k, (double)c->dilation[i]);
+    const surg__bt from = surg__bt_binary(b, "Sub", padded, reach);
     const surg__bt at = surg__bt_number(b, "Div", from, (double)c->stride[i]);
     const surg__bt whole =
         surg__bt_binary(b, "Equal", surg__bt_number(b, "Mul", at, (double)c->stride[i]), from);
     const surg__bt start = surg__bt_number(b, "Greater", surg__bt_cast(b, from, SURG_DOUBLE), -1);
-    const surg__bt inside = surg__bt_binary(b, "Less", surg__bt_cast(b, at, SURG_DOUBLE),
-                                            surg__bd_scalar(b, c->places[i], SURG_DOUBLE));
+    const surg__bt at_double = surg__bt_cast(b, at, SURG_DOUBLE);
+    const surg__bt end = surg__bd_scalar(b, c->places[i], SURG_DOUBLE);
+    const surg__bt inside = surg__bt_binary(b, "Less", at_double, end);
     const surg__bt good =
         surg__bt_binary(b, "And", whole, surg__bt_binary(b, "And", start, inside));
     const surg__bt places = surg__bd_scalar(b, c->places[i], SURG_INT64);
@@ -277,8 +278,9 @@ static surg__bt rows_of(const columns *c, surg__bdim none) {
   const surg__bt row = surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", element, all), place);
   const surg__bt in = surg__bt_cast(b, valid, SURG_INT64);
   const surg__bt out = surg__bt_binary(b, "Sub", surg__bt_scalar(b, SURG_INT64, 1), in);
-  return surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", row, in),
-                         surg__bt_binary(b, "Mul", out, surg__bd_scalar(b, none, SURG_INT64)));
+  const surg__bt found = surg__bt_binary(b, "Mul", row, in);
+  const surg__bt behind = surg__bd_scalar(b, none, SURG_INT64);
+  return surg__bt_binary(b, "Add", found, surg__bt_binary(b, "Mul", out, behind));
 }
 
 static surg_status columns_to_gather(surg__builder *b) {
@@ -302,7 +304,8 @@ static surg_status columns_to_gather(surg__builder *b) {
   surg__bt x = surg__bt_cast(b, c.x, half ? SURG_FLOAT : type);
   x = surg__bt_transpose(b, surg__bt_reshape(b, x, apart, 3), rows_first);
   const surg__bt both[2] = {x, surg__bt_fill(b, x.dtype, 0, zero, 3)};
-  x = surg__bt_gather(b, surg__bt_concat(b, both, 2, 0), rows_of(&c, rows), 0);
+  x = surg__bt_concat(b, both, 2, 0);
+  x = surg__bt_gather(b, x, rows_of(&c, rows), 0);
   for (uint32_t i = 0; i < c.n; i++) x = surg__bt_reduce(b, "ReduceSum", x, c.n, false);
   int64_t perm[2 + MOST_AXES] = {c.n, (int64_t)c.n + 1};
   for (uint32_t i = 0; i < c.n; i++) perm[i + 2] = i;

@@ -112,7 +112,8 @@ static surg__bt fetched(surg__builder *b, surg__bt c, surg__bt x, surg__bt z) {
   pz = surg__bt_binary(b, "Add", pz, surg__bd_scalar(b, both[0].d[0], SURG_INT64));
   const surg__bt apart = surg__bt_binary(b, "Sub", px, pz);
   const surg__bt step = surg__bt_binary(b, "Mul", surg__bt_cast(b, c, SURG_INT64), apart);
-  return surg__bt_gather(b, surg__bt_concat(b, both, 2, 0), surg__bt_binary(b, "Add", pz, step), 0);
+  const surg__bt all = surg__bt_concat(b, both, 2, 0);
+  return surg__bt_gather(b, all, surg__bt_binary(b, "Add", pz, step), 0);
 }
 
 /* y = Where (c, x, z) */
@@ -167,9 +168,10 @@ static surg_status expand_to_tile(surg__builder *b) {
   }
   for (uint32_t i = 0; i < SURG__BT_RANK; i++) ones[i] = 1;
   if (x.rank > n) sizes = surg__bi_concat(b, surg__b_ints(b, ones, x.rank - n), sizes, 0);
-  surg_value *single = op2(b, "Equal", surg__b_unary(b, "Shape", v), surg__bi(b, 1));
-  surg_value *more = op2(b, "Mul", surg__b_cast(b, single, SURG_INT64),
-                         op2(b, "Sub", sizes, surg__bi(b, 1)));
+  surg_value *shape = surg__b_unary(b, "Shape", v);
+  surg_value *single = op2(b, "Equal", shape, surg__bi(b, 1));
+  surg_value *grows = surg__b_cast(b, single, SURG_INT64);
+  surg_value *more = op2(b, "Mul", grows, op2(b, "Sub", sizes, surg__bi(b, 1)));
   surg__b_result(b, "y", op2(b, "Tile", v, op2(b, "Add", more, surg__bi(b, 1))));
   return b->status;
 }
@@ -201,7 +203,8 @@ static bool is_index(const surg__bt *i) {
 
 /* Where the elements that GatherElements speaks of lie in flat x. */
 static surg__bt element_places(surg__builder *b, const surg__bt *x, surg__bt i, uint32_t axis) {
-  surg__bt at = times(b, from_front(b, wide(b, i), x->d[axis]), product(b, x, axis + 1, x->rank));
+  const surg__bt front = from_front(b, wide(b, i), x->d[axis]);
+  surg__bt at = times(b, front, product(b, x, axis + 1, x->rank));
   for (uint32_t k = 0; k < x->rank; k++) {
     if (k == axis || i.d[k].n == 1) continue;
     const surg__bt v = along(b, surg__bt_range(b, i.d[k], SURG_INT64), k, i.rank);
@@ -217,7 +220,8 @@ static surg_status gather_elements(surg__builder *b) {
   if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || x.rank != i.rank || !is_index(&i) ||
       !get_axis(b, "a", x.rank, &axis) || b->m->opset < 9)
     return SURG_EUNSUPPORTED;
-  surg__bt_result(b, "y", surg__bt_gather(b, flat(b, x), element_places(b, &x, i, axis), 0));
+  const surg__bt data = flat(b, x);
+  surg__bt_result(b, "y", surg__bt_gather(b, data, element_places(b, &x, i, axis), 0));
   return b->status;
 }
 
@@ -476,7 +480,8 @@ static surg_status sums_along(surg__builder *b) {
   for (uint32_t k = 0; k < x.rank; k++)
     all[k] = surg__bt_unsqueeze(b, summed(b, x, k, exclusive, reverse), 0);
   surg__bt which = {.v = surg__bi_reshape(b, axis, NULL, 0), .dtype = SURG_INT64};
-  which.v = surg__bi_wrap(b, surg__b_cast(b, which.v, SURG_INT64), surg__bi(b, x.rank));
+  which.v = surg__b_cast(b, which.v, SURG_INT64);
+  which.v = surg__bi_wrap(b, which.v, surg__bi(b, x.rank));
   surg__bt_result(b, "y", surg__bt_gather(b, surg__bt_concat(b, all, x.rank, 0), which, 0));
   return b->status;
 }

@@ -59,8 +59,8 @@ static surg__bt taken(surg__builder *b, surg__bt x, surg__bt at) {
   for (uint32_t i = x.rank; i-- > 0;) {
     if (i + 1 < x.rank && x.d[i].n != 1) {
       int64_t dims[SURG__BT_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
-      surg_value *v = op2(b, "Mul", surg__bt_range(b, x.d[i], SURG_INT64).v,
-                          surg__bd_scalar(b, step, SURG_INT64).v);
+      surg_value *v = surg__bt_range(b, x.d[i], SURG_INT64).v;
+      v = op2(b, "Mul", v, surg__bd_scalar(b, step, SURG_INT64).v);
       from.v = op2(b, "Add", from.v, surg__bi_reshape(b, v, dims, x.rank - i));
     }
     step = surg__bd_mul(b, step, x.d[i]);
@@ -119,7 +119,8 @@ static surg_status compress_by_place(surg__builder *b) {
   surg__bt place = surg__bt_reduce(b, "ReduceSum", surg__bt_binary(b, "Mul", before, c), 1, false);
   /* What is left out has the place -1. */
   surg_value *one_more = op2(b, "Add", place.v, surg__bi(b, 1));
-  place.v = op2(b, "Sub", op2(b, "Mul", one_more, c.v), surg__bi(b, 1));
+  place.v = op2(b, "Mul", one_more, c.v);
+  place.v = op2(b, "Sub", place.v, surg__bi(b, 1));
   surg_value *count = surg__bi_reshape(b, surg__bi_sum(b, c.v, 0), &one, 1);
   surg_value *data = whole && x.rank != 1 ? surg__bi_reshape(b, x.v, &any, 1) : x.v;
   surg_value *y = op2(b, "Gather", data, found(b, place, count).v);

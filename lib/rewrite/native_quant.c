@@ -55,7 +55,8 @@ static val narrowed(surg__builder *b, val x, val zero, int dtype) {
   bounds(dtype, &low, &high);
   val r = round_even(b, x, SURG_FLOAT);
   if (zero) r = add(b, r, cast(b, zero, SURG_FLOAT));
-  r = where(b, surg__b_unary(b, "IsNaN", r), number(b, SURG_FLOAT, low), r);
+  val nan = surg__b_unary(b, "IsNaN", r);
+  r = where(b, nan, number(b, SURG_FLOAT, low), r);
   return cast(b, clip(b, r, low, high), dtype);
 }
 
@@ -153,7 +154,8 @@ static surg_status dynamic_quantize(surg__builder *b) {
   surg__b_set_int(b, low, "keepdims", 0);
   high = surg__b_binary(b, "Max", high, number(b, SURG_FLOAT, 0));
   low = surg__b_binary(b, "Min", low, number(b, SURG_FLOAT, 0));
-  val scale = divide(b, sub(b, high, low), number(b, SURG_FLOAT, 255));
+  val scale = sub(b, high, low);
+  scale = divide(b, scale, number(b, SURG_FLOAT, 255));
   /* Zeros alone have a scale of one. Equal takes no floats before 11. */
   val none = surg__b_unary(b, "Not", cast(b, scale, SURG_BOOL));
   scale = result(b, "ys", surg__b_binary(b, "Add", scale, cast(b, none, SURG_FLOAT)));
@@ -196,7 +198,8 @@ static surg_status integer_product(surg__builder *b) {
   if (!byte(dtype_of(x)) || !byte(dtype_of(w)) || !single(surg__b_get(b, "az")) ||
       !single(surg__b_get(b, "bz")))
     return SURG_EUNSUPPORTED;
-  val y = product(b, is_conv(b), centred(b, "a", "az"), centred(b, "b", "bz"), NULL);
+  x = centred(b, "a", "az");
+  val y = product(b, is_conv(b), x, centred(b, "b", "bz"), NULL);
   surg__b_result(b, "y", cast(b, y, SURG_INT32));
   return b->status;
 }
@@ -212,7 +215,8 @@ static surg_status scaled_product(surg__builder *b) {
     if (!single(surg__b_get(b, singles[i]))) return SURG_EUNSUPPORTED;
   if (dtype_of(surg__b_get(b, "as")) != SURG_FLOAT) return SURG_EUNSUPPORTED;
   if (bias) bias = cast(b, bias, SURG_DOUBLE);
-  val y = product(b, is_conv(b), centred(b, "a", "az"), centred(b, "b", "bz"), bias);
+  val x = centred(b, "a", "az");
+  val y = product(b, is_conv(b), x, centred(b, "b", "bz"), bias);
   val scale = mul(b, surg__b_get(b, "as"), surg__b_get(b, "bs"));
   scale = divide(b, scale, surg__b_get(b, "ys"));
   y = mul(b, cast(b, y, SURG_FLOAT), scale);

@@ -178,29 +178,34 @@ static surg_value *original(resize *r, const axis *a, surg_value *i) {
   switch (r->coords) {
     case SYMMETRIC: {
       surg_value *adjust = op2(r, "Div", a->out, op2(r, "Mul", a->scale, a->in));
-      surg_value *shift = op2(r, "Mul", with(r, "Div", a->in, 2), op2(r, "Sub", num(r, 1), adjust));
+      surg_value *middle = with(r, "Div", a->in, 2);
+      surg_value *shift = op2(r, "Mul", middle, op2(r, "Sub", num(r, 1), adjust));
       return with(r, "Sub", op2(r, "Add", shift, half), 0.5);
     }
-    case PYTORCH:
-      return choose(r, with(r, "Greater", a->out, 1), with(r, "Sub", half, 0.5), num(r, 0));
+    case PYTORCH: {
+      surg_value *many = with(r, "Greater", a->out, 1);
+      surg_value *x = with(r, "Sub", half, 0.5);
+      return choose(r, many, x, num(r, 0));
+    }
     case ALIGN_CORNERS: {
-      surg_value *x = op2(r, "Div", op2(r, "Mul", i, last), with(r, "Sub", a->length, 1));
-      surg_value *apart =
-          op2(r, "Or", with(r, "Less", a->length, 1), with(r, "Greater", a->length, 1));
+      surg_value *x = op2(r, "Mul", i, last);
+      x = op2(r, "Div", x, with(r, "Sub", a->length, 1));
+      surg_value *less = with(r, "Less", a->length, 1);
+      surg_value *apart = op2(r, "Or", less, with(r, "Greater", a->length, 1));
       return choose(r, apart, x, num(r, 0));
     }
     case ASYMMETRIC: return op2(r, "Div", i, a->scale);
     case TF_NEAREST: {
       /* An axis that keeps its size stays as it is. */
-      surg_value *other =
-          op2(r, "Or", with(r, "Less", a->scale, 1), with(r, "Greater", a->scale, 1));
+      surg_value *less = with(r, "Less", a->scale, 1);
+      surg_value *other = op2(r, "Or", less, with(r, "Greater", a->scale, 1));
       return choose(r, other, half, i);
     }
     case CROP: {
       surg_value *span = op2(r, "Sub", a->end, a->start);
       surg_value *step = op2(r, "Mul", op2(r, "Mul", i, span), last);
-      surg_value *x = op2(r, "Add", op2(r, "Mul", a->start, last),
-                          op2(r, "Div", step, with(r, "Sub", a->out, 1)));
+      surg_value *first = op2(r, "Mul", a->start, last);
+      surg_value *x = op2(r, "Add", first, op2(r, "Div", step, with(r, "Sub", a->out, 1)));
       surg_value *middle =
           op2(r, "Mul", with(r, "Mul", op2(r, "Add", a->start, a->end), 0.5), last);
       return choose(r, with(r, "Greater", a->out, 1), x, middle);
@@ -212,7 +217,8 @@ static surg_value *original(resize *r, const axis *a, surg_value *i) {
 /* As an index from 0 to in - 1; what is no number counts as 0. */
 static surg__bt clamped(resize *r, const axis *a, surg_value *x) {
   surg_value *last = with(r, "Sub", a->in, 1);
-  x = choose(r, with(r, "Greater", x, 0), x, num(r, 0));
+  surg_value *positive = with(r, "Greater", x, 0);
+  x = choose(r, positive, x, num(r, 0));
   x = choose(r, op2(r, "Less", x, last), x, last);
   return (surg__bt){.v = surg__b_cast(r->b, x, SURG_INT64), .dtype = SURG_INT64, .rank = 1,
                     .d = {surg__bd_of(a->n)}};
@@ -227,10 +233,11 @@ static surg_value *spread(resize *r, surg_value *v, uint32_t at) {
 /* CROP gives another value where it looks beside the input. */
 static surg__bt cropped(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt y) {
   if (r->coords != CROP) return y;
-  surg_value *beside = op2(r, "Or", with(r, "Less", x, 0),
-                           op2(r, "Greater", x, with(r, "Sub", a->in, 1)));
+  surg_value *beside = with(r, "Less", x, 0);
+  beside = op2(r, "Or", beside, op2(r, "Greater", x, with(r, "Sub", a->in, 1)));
   beside = op2(r, "Or", beside, surg__b_unary(r->b, "IsNaN", x));
-  y.v = choose(r, spread(r, beside, at), surg__b_scalar(r->b, y.dtype, r->outside), y.v);
+  beside = spread(r, beside, at);
+  y.v = choose(r, beside, surg__b_scalar(r->b, y.dtype, r->outside), y.v);
   return y;
 }
 
@@ -255,31 +262,38 @@ static surg_value *cubic(resize *r, surg_value *d, double c3, double c2, double 
 static surg_value *weight(resize *r, surg_value *x) {
   const double a = r->cubic_a;
   surg_value *d = surg__b_unary(r->b, "Abs", x);
-  if (r->mode == LINEAR)
-    return choose(r, with(r, "Less", d, 1), op2(r, "Sub", num(r, 1), d), num(r, 0));
+  if (r->mode == LINEAR) {
+    surg_value *inside = with(r, "Less", d, 1);
+    surg_value *w = op2(r, "Sub", num(r, 1), d);
+    return choose(r, inside, w, num(r, 0));
+  }
   surg_value *inner = cubic(r, d, a + 2, -(a + 3), 0, 1);
   surg_value *outer = cubic(r, d, a, -5 * a, 8 * a, -4 * a);
-  outer = choose(r, with(r, "Less", d, 2), outer, num(r, 0));
+  surg_value *reached = with(r, "Less", d, 2);
+  outer = choose(r, reached, outer, num(r, 0));
   return choose(r, with(r, "Greater", d, 1), outer, inner);
 }
 
 /* Weights of what lies beside the input count as none, where that is asked for. */
 static surg_value *within(resize *r, const axis *a, surg_value *place, surg_value *w) {
   if (!r->exclude_outside) return w;
-  surg_value *beside =
-      op2(r, "Or", with(r, "Less", place, 0), op2(r, "Greater", place, with(r, "Sub", a->in, 1)));
+  surg_value *before = with(r, "Less", place, 0);
+  surg_value *beside = op2(r, "Or", before, op2(r, "Greater", place, with(r, "Sub", a->in, 1)));
   return choose(r, beside, num(r, 0), w);
 }
 
 static surg_value *scaled(resize *r, surg_value *w, surg_value *sum) {
-  surg_value *some = op2(r, "Or", with(r, "Less", sum, 0), with(r, "Greater", sum, 0));
+  surg_value *below = with(r, "Less", sum, 0);
+  surg_value *some = op2(r, "Or", below, with(r, "Greater", sum, 0));
   return choose(r, some, op2(r, "Div", w, sum), w);
 }
 
 /* w * x, and 0 where w is 0. */
 static surg_value *term(resize *r, surg_value *w, surg_value *x) {
-  surg_value *some = op2(r, "Or", with(r, "Less", w, 0), with(r, "Greater", w, 0));
-  return choose(r, some, op2(r, "Mul", w, x), num(r, 0));
+  surg_value *below = with(r, "Less", w, 0);
+  surg_value *some = op2(r, "Or", below, with(r, "Greater", w, 0));
+  surg_value *product = op2(r, "Mul", w, x);
+  return choose(r, some, product, num(r, 0));
 }
 
 /* Neighbour by neighbour: `side` on each side. */
@@ -311,7 +325,8 @@ static surg__bt by_taps(resize *r, const axis *a, uint32_t at, surg_value *x, su
 static surg__bt by_all(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data) {
   surg__builder *b = r->b;
   const int64_t column[2] = {-1, 1}, last = 1;
-  surg_value *squeeze = choose(r, with(r, "Less", a->scale, 1), a->scale, num(r, 1));
+  surg_value *shrinks = with(r, "Less", a->scale, 1);
+  surg_value *squeeze = choose(r, shrinks, a->scale, num(r, 1));
   surg_value *reach = op2(r, "Div", num(r, r->mode == LINEAR ? 1 : 2), squeeze);
   reach = surg__b_unary(b, "Ceil", reach);
   surg_value *count = op2(r, "Add", a->in, op2(r, "Add", reach, reach));

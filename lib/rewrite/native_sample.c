@@ -56,8 +56,8 @@ static surg__bt rounded(const sampler *s, surg__bt x) {
   const surg__bt rest = surg__bt_binary(b, "Sub", half, surg__bt_unary(b, "Floor", half));
   const surg__bt odd = number(s, "Greater", rest, 0.25);
   const surg__bt middle = surg__bt_unary(b, "Not", number(s, "Less", part, 0.5));
-  const surg__bt up = surg__bt_binary(b, "Or", number(s, "Greater", part, 0.5),
-                                      surg__bt_binary(b, "And", middle, odd));
+  const surg__bt over = number(s, "Greater", part, 0.5);
+  const surg__bt up = surg__bt_binary(b, "Or", over, surg__bt_binary(b, "And", middle, odd));
   return surg__bt_binary(b, "Add", low, flag(s, up, SURG_DOUBLE));
 }
 
@@ -161,8 +161,8 @@ static surg__bt gathered(const sampler *s, const tap *const *chosen) {
   if (s->edge == ZEROS) {
     const surg__bt end = surg__bd_scalar(b, s->outside, SURG_INT64);
     const surg__bt out = surg__bt_binary(b, "Sub", surg__bt_scalar(b, SURG_INT64, 1), inside);
-    at = surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", at, inside),
-                         surg__bt_binary(b, "Mul", out, end));
+    at = surg__bt_binary(b, "Mul", at, inside);
+    at = surg__bt_binary(b, "Add", at, surg__bt_binary(b, "Mul", out, end));
   }
   return surg__bt_gather(b, s->rows, at, 0);
 }

@@ -49,7 +49,8 @@ static val is_axis(surg__builder *b, val axis, int64_t k, int64_t rank) {
   const int dtype = dtype_of(axis);
   const val from_start = number(b, dtype, (double)k);
   const val from_end = number(b, dtype, (double)(k - rank));
-  return either(b, equal(b, axis, from_start), equal(b, axis, from_end));
+  const val counted = equal(b, axis, from_start);
+  return either(b, counted, equal(b, axis, from_end));
 }
 
 static bool parts_known(const surg_type *t, size_t from, size_t to) {

@@ -89,12 +89,15 @@ static surg__bt fixed_indices(surg__builder *b, int64_t first, int64_t n, int64_
 static surg_value *steps_in(surg__builder *b, surg_value *span, surg_value *step) {
   surg_value *q = op2(b, "Div", op2(b, "Sub", span, surg__bi(b, 1)), step);
   surg_value *some = op2(b, "Less", surg__bi(b, 0), span);
-  return surg__bi_choose(b, some, op2(b, "Add", q, surg__bi(b, 1)), surg__bi(b, 0));
+  surg_value *steps = op2(b, "Add", q, surg__bi(b, 1));
+  return surg__bi_choose(b, some, steps, surg__bi(b, 0));
 }
 
 /* 1, or -1 where x is below 0. */
 static surg_value *sign_of(surg__builder *b, surg_value *x) {
-  return surg__bi_choose(b, op2(b, "Less", x, surg__bi(b, 0)), surg__bi(b, -1), surg__bi(b, 1));
+  surg_value *below = op2(b, "Less", x, surg__bi(b, 0));
+  surg_value *minus = surg__bi(b, -1);
+  return surg__bi_choose(b, below, minus, surg__bi(b, 1));
 }
 
 static surg__bt computed_indices(surg__builder *b, const surg__bdim *dim, const range *r) {
@@ -185,7 +188,8 @@ static surg_value *spread(surg__builder *b, surg_value *hits, surg_value *named,
 static surg__bt slice_anywhere(surg__builder *b, const slice *s) {
   const uint32_t rank = s->x.rank;
   surg_value *hits = surg__bi_hits(b, surg__bi_wide(b, s->axes.v), rank);
-  surg_value *named = op2(b, "Less", surg__bi(b, 0), surg__bi_sum(b, hits, 0));
+  surg_value *zero = surg__bi(b, 0);
+  surg_value *named = op2(b, "Less", zero, surg__bi_sum(b, hits, 0));
   surg_value *starts = spread(b, hits, named, &s->starts, surg__bi(b, 0));
   surg_value *ends = spread(b, hits, named, &s->ends, surg__b_unary(b, "Shape", s->x.v));
   surg_value *steps = s->steps.v ? spread(b, hits, named, &s->steps, surg__bi(b, 1)) : NULL;
@@ -249,7 +253,8 @@ static surg_status split_to_slices(surg__builder *b) {
   if (!sizes) { /* equal parts, the last one perhaps smaller */
     const int64_t round_up = outputs - 1;
     surg_value *whole = surg__bi_at(b, surg__b_unary(b, "Shape", x), axis);
-    part = op2(b, "Div", op2(b, "Add", whole, surg__bi(b, round_up)), surg__bi(b, outputs));
+    surg_value *raised = op2(b, "Add", whole, surg__bi(b, round_up));
+    part = op2(b, "Div", raised, surg__bi(b, outputs));
   }
   for (int64_t i = 0; i < outputs && !b->status; i++) {
     if (sizes) part = surg__bi_at(b, sizes, i);
@@ -304,11 +309,13 @@ static surg_value *source(surg__builder *b, fill mode, surg_value *at, surg_valu
     case FILL_REFLECT: {
       surg_value *back = op2(b, "Sub", op2(b, "Add", last, last), at);
       surg_value *up = surg__bi_choose(b, op2(b, "Less", last, at), back, at);
-      return surg__bi_choose(b, op2(b, "Less", at, zero), op2(b, "Sub", zero, at), up);
+      surg_value *before = op2(b, "Less", at, zero);
+      return surg__bi_choose(b, before, op2(b, "Sub", zero, at), up);
     }
     case FILL_WRAP: {
       surg_value *low = surg__bi_wrap(b, at, d);
-      return surg__bi_choose(b, op2(b, "Less", last, low), op2(b, "Sub", low, d), low);
+      surg_value *beyond = op2(b, "Less", last, low);
+      return surg__bi_choose(b, beyond, op2(b, "Sub", low, d), low);
     }
     default: break;
   }
@@ -322,7 +329,8 @@ static surg__bt padded(surg__builder *b, surg__bt x, uint32_t axis, fill mode, s
                        amount before, amount after) {
   const surg__bdim d = x.d[axis];
   surg_value *size = surg__bd_vector(b, &d, 1), *lead = spelled(b, &before);
-  surg__bdim n = surg__bd_of(op2(b, "Add", op2(b, "Add", size, lead), spelled(b, &after)));
+  surg_value *led = op2(b, "Add", size, lead);
+  surg__bdim n = surg__bd_of(op2(b, "Add", led, spelled(b, &after)));
   if (d.n >= 0 && before.known && after.known && d.n + before.n + after.n >= 0)
     n = surg__bd(d.n + before.n + after.n);
   if (mode == FILL_CONSTANT) {
@@ -356,7 +364,8 @@ static surg_status pad_by_gather(surg__builder *b) {
   surg__bt y = x;
   for (uint32_t i = 0; i < x.rank; i++) {
     if (pads.known && pads.at[i] == 0 && pads.at[x.rank + i] == 0) continue;
-    y = padded(b, y, i, mode, value, number_of(b, &pads, i), number_of(b, &pads, x.rank + i));
+    const amount before = number_of(b, &pads, i);
+    y = padded(b, y, i, mode, value, before, number_of(b, &pads, x.rank + i));
   }
   surg__bt_result(b, "y", y);
   return b->status;
@@ -371,8 +380,8 @@ static surg_value *one_of(surg__builder *b, const char *name) {
 
 /* How many steps of floats: computed in double, as runtimes do. */
 static surg_value *float_steps(surg__builder *b, surg_value *span, surg_value *step) {
-  surg_value *q =
-      op2(b, "Div", surg__b_cast(b, span, SURG_DOUBLE), surg__b_cast(b, step, SURG_DOUBLE));
+  surg_value *whole = surg__b_cast(b, span, SURG_DOUBLE);
+  surg_value *q = op2(b, "Div", whole, surg__b_cast(b, step, SURG_DOUBLE));
   surg_value *n = surg__b_cast(b, surg__b_unary(b, "Ceil", q), SURG_INT64);
   return surg__bi_most(b, n, surg__bi(b, 0));
 }
@@ -402,7 +411,8 @@ static surg_status range_by_counting(surg__builder *b) {
     n = surg__bi_most(b, span, surg__bi(b, 0));
   } else {
     surg_value *sign = sign_of(b, step);
-    n = steps_in(b, op2(b, "Mul", span, sign), op2(b, "Mul", step, sign));
+    surg_value *length = op2(b, "Mul", span, sign);
+    n = steps_in(b, length, op2(b, "Mul", step, sign));
   }
   surg_value *y = surg__bt_range(b, surg__bd_of(n), real ? t : SURG_INT64).v;
   if (!by_one) y = op2(b, "Mul", y, step);

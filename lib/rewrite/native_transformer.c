@@ -86,10 +86,10 @@ static surg_status rotary_to_products(surg__builder *b) {
   const surg__bt c = cache(&r, r.cos, dtype), s = cache(&r, r.sin, dtype);
   turned = surg__bt_cast(b, turned, dtype);
   const surg__bt p = pair_part(&r, turned, 0), q = pair_part(&r, turned, 1);
-  surg__bt re =
-      surg__bt_binary(b, "Sub", surg__bt_binary(b, "Mul", c, p), surg__bt_binary(b, "Mul", s, q));
-  surg__bt im =
-      surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", s, p), surg__bt_binary(b, "Mul", c, q));
+  const surg__bt cp = surg__bt_binary(b, "Mul", c, p), sq = surg__bt_binary(b, "Mul", s, q);
+  surg__bt re = surg__bt_binary(b, "Sub", cp, sq);
+  const surg__bt sp = surg__bt_binary(b, "Mul", s, p), cq = surg__bt_binary(b, "Mul", c, q);
+  surg__bt im = surg__bt_binary(b, "Add", sp, cq);
   for (uint32_t i = 0; i < 3; i++) re.d[i] = im.d[i] = x.d[i];
   re = surg__bt_cast(b, re, r.x.dtype);
   im = surg__bt_cast(b, im, r.x.dtype);

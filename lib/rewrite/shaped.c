@@ -83,8 +83,8 @@ static surg_value *one_size(surg__builder *b, const surg__bdim *d) {
 }
 
 static surg__bdim computed(surg__builder *b, const char *op, surg__bdim x, surg__bdim y) {
-  return (surg__bdim){
-      .n = -1, .v = surg__b_binary(b, op, one_size(b, &x), one_size(b, &y)), .dim = {.value = -1}};
+  surg_value *vx = one_size(b, &x), *vy = one_size(b, &y);
+  return (surg__bdim){.n = -1, .v = surg__b_binary(b, op, vx, vy), .dim = {.value = -1}};
 }
 
 surg__bdim surg__bd_add(surg__builder *b, surg__bdim x, surg__bdim y) {
