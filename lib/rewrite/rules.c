@@ -21,7 +21,10 @@ surg__rules *surg__rules_of(surg_context *ctx) {
     ctx->rules = r;
     ctx->rules_free = rules_free;
   }
-  if (!r->builtins && surg__register_builtin_rules(r)) return NULL;
+  if (!r->builtins && surg__register_builtin_rules(r)) {
+    r->list.count = 0; /* whoever asks again finds none of them half read */
+    return NULL;
+  }
   if (!r->builtins) r->builtins = r->list.count;
   return r;
 }
