@@ -29,7 +29,7 @@ class Man(Case):
 
     def commands(self):
         text = self.ok('--help').decode()
-        return re.search(r'^ +onnxsurg ((\w+\|)+\w+)', text, re.M).group(1).split('|')
+        return '|'.join(re.findall(r'^ +onnxsurg ((?:\w+\|)+\w+)', text, re.M)).split('|')
 
     def test_program(self):
         named = set(re.findall(r'\bFl -([a-z][a-z-]*)', self.sections()['Options']))
