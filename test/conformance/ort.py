@@ -11,12 +11,39 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS = 120
 
 
+# What `importer --install` gets; OpenCV comes from the system.
+ENGINES = ["ort-1.10.0", "ort-1.11.0", "ort-1.12.0", "ort-1.13.1", "ort-1.14.0", "ort-1.30.0",
+           "onnxjs-0.1.8"]
+
+
+def engines():
+    return os.environ.get("ONNXSURG_ENGINES", os.path.expanduser("~/.cache/onnxsurg/engines"))
+
+
 def package(engine="ort-1.30.0"):
-    """The folder that holds onnxruntime-node of that version, or None."""
-    top = os.environ.get("ONNXSURG_ENGINES", os.path.expanduser("~/.cache/onnxsurg/engines"))
-    folder = os.path.join(top, engine)
-    there = os.path.isdir(os.path.join(folder, "node_modules", "onnxruntime-node"))
+    """The folder that holds that version of onnxruntime-node or onnxjs, or None."""
+    folder = os.path.join(engines(), engine)
+    name = "onnxjs" if engine.startswith("onnxjs") else "onnxruntime-node"
+    there = os.path.isdir(os.path.join(folder, "node_modules", name))
     return folder if there and shutil.which("node") else None
+
+
+def opencv():
+    """A python that has cv2, or None."""
+    for python in ("python3", "/usr/bin/python3"):
+        if shutil.which(python) and not subprocess.run(
+                [python, "-c", "import cv2"], stderr=subprocess.DEVNULL).returncode:
+            return python
+    return None
+
+
+def importer(engine):
+    """The command that says of models whether an engine imports them (import_js.cjs), or None."""
+    if engine.startswith("opencv"):
+        python = opencv()
+        return [python, os.path.join(HERE, "import_opencv.py")] if python else None
+    folder = package(engine)
+    return ["node", os.path.join(HERE, "import_js.cjs"), folder] if folder else None
 
 
 def known(name):
