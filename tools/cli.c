@@ -50,7 +50,7 @@ surg_context *cli_context(const cli_common *common) {
                         .max_memory = common->max_memory,
                         .max_depth = common->max_depth};
   surg_context *ctx = surg_context_new(&config);
-  if (!ctx) fprintf(stderr, "onnxsurg: error: out of memory\n");
+  if (!ctx) cli_no_memory();
   if (ctx && cli_schemas(ctx, common) != EXIT_DONE) {
     surg_context_free(ctx);
     return NULL;
@@ -116,23 +116,30 @@ int cli_usage(const char *fmt, ...) {
   return EXIT_USAGE;
 }
 
+int cli_no_memory(void) {
+  fprintf(stderr, "onnxsurg: error: out of memory\n");
+  return EXIT_LIMIT;
+}
+
 static const char *option_at(const void *list, size_t i) {
   return ((const struct option *)list)[i].name;
 }
 
-int cli_bad_option(char **argv, const struct option *known) {
-  const char *given = argv[optind - 1];
+/* A bad option as getopt_long left it: optopt is what a known one without its value stands for, or
+ * an unknown letter, or 0; of letters that stand together argv[optind - 1] may be the word before. */
+static int bad_option(char **argv, const struct option *known) {
+  const char letter[] = {'-', (char)optopt, 0};
+  const char *given = optopt ? letter : argv[optind - 1];
   size_t n = 0;
-  while (known[n].name) n++;
+  for (; known[n].name; n++) {
+    if (!optopt || known[n].val != optopt) continue;
+    return known[n].has_arg == no_argument ? cli_usage("option --%s takes no value", known[n].name)
+                                           : cli_usage("option --%s needs a value", known[n].name);
+  }
   char word[128];
   snprintf(word, sizeof word, "%s", given + strspn(given, "-"));
   word[strcspn(word, "=")] = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (strcmp(word, known[i].name) != 0) continue;
-    return known[i].has_arg == no_argument ? cli_usage("option --%s takes no value", word)
-                                           : cli_usage("option --%s needs a value", word);
-  }
-  const char *near = surg__nearest(word, known, n, option_at);
+  const char *near = optopt ? NULL : surg__nearest(word, known, n, option_at);
   fprintf(stderr, "onnxsurg: error: unknown option ");
   cli_put(stderr, given);
   if (near) fprintf(stderr, ": did you mean --%s?", near);
@@ -220,11 +227,8 @@ int cli_flush(int code) {
   return code == EXIT_DONE ? EXIT_IO : code;
 }
 
-void cli_common_init(cli_common *c) {
-  *c = (cli_common){.load = {.size = sizeof(surg_load_options)}};
-}
-
-int cli_common_option(cli_common *c, int option, const char *argument) {
+/* Takes a common option; -1 when it is none of them, else EXIT_DONE or another code after a line. */
+static int common_option(cli_common *c, int option, const char *argument) {
   uint64_t n = 0;
   switch (option) {
     case OPT_QUIET:
@@ -267,4 +271,39 @@ int cli_common_option(cli_common *c, int option, const char *argument) {
     default:
       return -1;
   }
+}
+
+int cli_words_take(cli_words *w, const char *word) {
+  const char **grown = realloc(w->items, (w->n + 1) * sizeof *grown);
+  if (!grown) return cli_no_memory();
+  w->items = grown;
+  w->items[w->n++] = word;
+  return EXIT_DONE;
+}
+
+int cli_take_external(surg_save_options *save, const char *name) {
+  if (!*name || strchr(name, '/')) return cli_usage("--external-data takes a plain file name");
+  save->external_data = name;
+  return EXIT_DONE;
+}
+
+bool cli_options(int argc, char **argv, const cli_command *c, int *code) {
+  *c->common = (cli_common){.load = {.size = sizeof(surg_load_options)}};
+  opterr = 0;
+  *code = EXIT_DONE;
+  while (*code == EXIT_DONE) {
+    const int o = getopt_long(argc, argv, c->letters ? c->letters : "", c->options, NULL);
+    if (o == -1) return true;
+    if (o == '?') {
+      *code = bad_option(argv, c->options);
+    } else if (o == OPT_HELP && c->help) {
+      fputs(c->help, stdout);
+      *code = CLI_STOP;
+    } else {
+      *code = common_option(c->common, o, optarg);
+      if (*code < 0) *code = c->take(c->user, o, optarg);
+    }
+  }
+  if (*code == CLI_STOP) *code = cli_flush(EXIT_DONE);
+  return false;
 }

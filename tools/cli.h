@@ -47,8 +47,8 @@ bool cli_number(const char *text, uint64_t *out);
 bool cli_real(const char *text, double *out);
 /* One line on standard error that ends in "try `onnxsurg --help`"; returns EXIT_USAGE. */
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Reports a bad option as getopt_long left it, with the nearest known one. */
-int cli_bad_option(char **argv, const struct option *known);
+/* A line on standard error; returns EXIT_LIMIT. */
+int cli_no_memory(void);
 /* Untrusted text, escaped, to a stream. */
 void cli_put(FILE *f, const char *text);
 /* The same as a heap string of at most `max` bytes of it (0: all); NULL: out of memory. */
@@ -106,6 +106,8 @@ int cli_schemas(surg_context *ctx, const cli_common *common);
  * of `--ir` (or NULL). EXIT_USAGE after a line. */
 int cli_moves(surg__buf *to, const char *const *opsets, size_t n, const char *ir);
 struct surg__run_options;
+/* `--external-data NAME`. */
+int cli_take_external(surg_save_options *save, const char *name);
 /* `--allow CLASS`. */
 int cli_take_allow(struct surg__run_options *run, const char *word);
 /* Reads rewrite rules into the context: EXIT_DONE, or another code after a line. */
@@ -140,9 +142,31 @@ enum {
       {"freeze-inputs", no_argument, NULL, OPT_FREEZE_INPUTS}, {                  \
     "help", no_argument, NULL, OPT_HELP                                           \
   }
-void cli_common_init(cli_common *c);
-/* Takes a common option; -1 when it is none of them, else EXIT_DONE or EXIT_USAGE. */
-int cli_common_option(cli_common *c, int option, const char *argument);
+
+/* Arguments of an option that may stand again; the strings stay where they are. */
+typedef struct cli_words {
+  const char **items;
+  size_t n;
+} cli_words;
+int cli_words_take(cli_words *w, const char *word); /* EXIT_DONE, or EXIT_LIMIT after a line */
+
+/* What `take` returns when the option was all that was asked for, as with --help. */
+#define CLI_STOP (-2)
+
+/* The options of a command. */
+typedef struct cli_command {
+  const struct option *options; /* its own, CLI_COMMON_OPTIONS, and an empty one */
+  const char *letters;          /* those of one letter, as for getopt; NULL: none */
+  const char *help;             /* NULL: `take` answers OPT_HELP */
+  /* Takes an option of its own: EXIT_DONE, CLI_STOP, or another code after a line. NULL where the
+   * command has none. */
+  int (*take)(void *user, int option, char *argument);
+  void *user;
+  cli_common *common; /* is set up, and takes the common ones */
+} cli_command;
+/* Takes all options. True: the command is to be done, its arguments start at argv[optind]. False:
+ * there is nothing more to do, and *code is the exit code. */
+bool cli_options(int argc, char **argv, const cli_command *c, int *code);
 
 /* What a model holds, for summaries and `info`. */
 typedef struct cli_op_count {

@@ -9,26 +9,22 @@ static const char help[] =
     "\n"
     "  --strict  plain ONNX text without extensions; says what it dropped\n";
 
+enum { OPT_STRICT = OPT_OWN };
+
+static int take(void *strict, int o, char *arg) {
+  (void)o, (void)arg; /* there is but one */
+  *(bool *)strict = true;
+  return EXIT_DONE;
+}
+
 int cmd_cat(int argc, char **argv) {
-  enum { OPT_STRICT = OPT_OWN };
   static const struct option options[] = {
       {"strict", no_argument, NULL, OPT_STRICT}, CLI_COMMON_OPTIONS, {0}};
   cli_common common;
-  cli_common_init(&common);
   bool strict = false;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    if (o == OPT_HELP) {
-      fputs(help, stdout);
-      return cli_flush(EXIT_DONE);
-    }
-    if (o == OPT_STRICT) {
-      strict = true;
-      continue;
-    }
-    int r = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
-    if (r != EXIT_DONE) return r;
-  }
+  int code;
+  const cli_command command = {options, NULL, help, take, &strict, &common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
   if (common.json) return cli_usage("cat prints text; `onnxsurg info --json` prints JSON");
   if (argc - optind != 1) return cli_usage("cat takes one model: `onnxsurg cat IN`");
   surg_context *ctx = cli_context(&common);

@@ -32,6 +32,7 @@ typedef struct checking {
   report *now;
   const surg__target *target; /* NULL: what holds for every engine */
   bool strict;
+  const char *target_name;
   const char *opset; /* of --opset; NULL: none */
   const char *code;  /* of what is heard; NULL: the loader's */
   surg__run_options run;
@@ -183,7 +184,7 @@ static int check_file(checking *c, const char *path) {
   const bool ready = ctx && cli_schemas(ctx, &c->common) == EXIT_DONE;
   surg_status s = ready ? examine(c, ctx, &r, bytes, n) : SURG_ENOMEM;
   code = cli_exit_code(s);
-  if (!ready) fprintf(stderr, "onnxsurg: error: out of memory\n");
+  if (!ready) cli_no_memory();
   if (code <= EXIT_MODEL)
     code = r.counts[SURG_ERROR] || (c->strict && r.counts[SURG_WARNING]) ? EXIT_MODEL : EXIT_DONE;
   surg_context_free(ctx);
@@ -193,33 +194,29 @@ static int check_file(checking *c, const char *path) {
   return code;
 }
 
-static int take_option(checking *c, int o, char **argv, const struct option *options,
-                       const char **target) {
+static int take(void *user, int o, char *arg) {
+  checking *c = user;
   uint64_t n;
   switch (o) {
     case OPT_STRICT:
       c->strict = true;
       return EXIT_DONE;
     case OPT_TARGET:
-      *target = optarg;
+      c->target_name = arg;
       return EXIT_DONE;
     case OPT_SARIF:
       c->out.form = FORM_SARIF;
       return EXIT_DONE;
     case OPT_MAX_FINDINGS:
-      if (!cli_number(optarg, &n) || n < 1 || n > UINT32_MAX)
-        return cli_usage("--max-findings takes a number from 1 on, not \"%s\"", optarg);
+      if (!cli_number(arg, &n) || n < 1 || n > UINT32_MAX)
+        return cli_usage("--max-findings takes a number from 1 on, not \"%s\"", arg);
       c->out.most = (uint32_t)n;
       return EXIT_DONE;
     case OPT_OPSET:
-      c->opset = optarg;
+      c->opset = arg;
       return EXIT_DONE;
-    case OPT_ALLOW:
-      return cli_take_allow(&c->run, optarg);
-    case '?':
-      return cli_bad_option(argv, options);
     default:
-      return cli_common_option(&c->common, o, optarg);
+      return cli_take_allow(&c->run, arg); /* OPT_ALLOW */
   }
 }
 
@@ -245,26 +242,17 @@ int cmd_check(int argc, char **argv) {
       CLI_COMMON_OPTIONS,
       {0}};
   checking c = {.out = {.most = SURG_LIMIT_FINDINGS}};
-  const char *target = NULL;
-  cli_common_init(&c.common);
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    if (o == OPT_HELP) {
-      fputs(help, stdout);
-      return cli_flush(EXIT_DONE);
-    }
-    const int r = take_option(&c, o, argv, options, &target);
-    if (r != EXIT_DONE) return r;
-  }
+  int code;
+  const cli_command command = {options, NULL, help, take, &c, &c.common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
   if (optind == argc) return cli_usage("check takes a model: `onnxsurg check IN`");
   if (c.common.json && c.out.form == FORM_SARIF)
     return cli_usage("--json and --sarif are two forms: choose one");
   if (c.common.json) c.out.form = FORM_JSON;
   c.out.quiet = c.common.quiet;
-  int code = EXIT_DONE;
-  surg_context *ctx = target ? cli_context(&c.common) : NULL;
-  surg__target *t = ctx ? cli_target(ctx, target, &code) : NULL;
-  if (target && !ctx) code = EXIT_LIMIT;
+  surg_context *ctx = c.target_name ? cli_context(&c.common) : NULL;
+  surg__target *t = ctx ? cli_target(ctx, c.target_name, &code) : NULL;
+  if (c.target_name && !ctx) code = EXIT_LIMIT;
   c.target = t;
   if (code == EXIT_DONE) code = check_files(&c, argv + optind, argc - optind);
   surg__target_free(t);

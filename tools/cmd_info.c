@@ -62,7 +62,7 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
     info_print_text(&f, r->top, r->values);
     if (title) putchar('\n');
   } else if (!surg_context_error(ctx)) {
-    fprintf(stderr, "onnxsurg: error: out of memory\n");
+    cli_no_memory();
   }
   if (s == SURG_OK && cli_out_of_memory(ctx)) s = SURG_ENOMEM;
   info_free(&f);
@@ -70,11 +70,12 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
   return cli_exit_code(s);
 }
 
-static int take_option(request *r, int o) {
+static int take(void *user, int o, char *arg) {
+  request *r = user;
   uint64_t n;
   switch (o) {
     case OPT_TOP:
-      if (!cli_number(optarg, &n) || !n || n > SIZE_MAX)
+      if (!cli_number(arg, &n) || !n || n > SIZE_MAX)
         return cli_usage("--top takes how many nodes to show");
       r->top = (size_t)n;
       return EXIT_DONE;
@@ -82,14 +83,12 @@ static int take_option(request *r, int o) {
       r->values = true;
       return EXIT_DONE;
     case OPT_TARGET:
-      r->target_name = optarg;
+      r->target_name = arg;
       return EXIT_DONE;
-    case OPT_DIM:
+    default: /* OPT_DIM */
       if (r->dim_count == MOST_DIMS) return cli_usage("--dim may stand %u times", MOST_DIMS);
-      r->dims[r->dim_count++] = optarg;
+      r->dims[r->dim_count++] = arg;
       return EXIT_DONE;
-    default:
-      return cli_common_option(&r->common, o, optarg);
   }
 }
 
@@ -101,20 +100,12 @@ int cmd_info(int argc, char **argv) {
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   request r = {.top = 0};
-  cli_common_init(&r.common);
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    if (o == OPT_HELP) {
-      fputs(help, stdout);
-      return cli_flush(EXIT_DONE);
-    }
-    int code = o == '?' ? cli_bad_option(argv, options) : take_option(&r, o);
-    if (code != EXIT_DONE) return code;
-  }
+  int code;
+  const cli_command command = {options, NULL, help, take, &r, &r.common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
   if (optind == argc) return cli_usage("info takes a model: `onnxsurg info IN`");
   surg_context *ctx = cli_context(&r.common);
   if (!ctx) return EXIT_LIMIT;
-  int code = EXIT_DONE;
   if (r.target_name) r.target = cli_target(ctx, r.target_name, &code);
   for (int i = optind; i < argc && (r.target || !r.target_name); i++) {
     int c = inform(ctx, &r, argv[i], argc - optind > 1);

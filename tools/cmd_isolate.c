@@ -22,19 +22,13 @@ static const char help[] =
     "  --node N            its name, the name of a value it makes, or its place:\n"
     "                      5, graph.node[5].then_branch.node[2]; as messages spell it\n"
     "  --turn K            the K-th time it runs, in a loop or function (from 0)\n"
-    "  --input NAME=FILE   an input of IN from .npy, .npz or TensorProto (.pb)\n"
-    "  --inputs DIR        input_0.pb (or .npy), input_1.pb ... or an .npz file\n"
-    "  --fill WORD         what other inputs are filled with: random (the default),\n"
-    "                      zeros, ones, arange, adversarial\n"
-    "  --seed N            of random numbers (1)\n"
-    "  --dim NAME=N        how long a symbolic dim is (2)\n"
+    CLI_INPUT_HELP
+    CLI_FILL_HELP
     CLI_BUDGET_HELP;
 
 typedef struct job {
   cli_common common;
   cli_run how;
-  surg__fill fill;
-  bool filled;
   const char *node, *out;
   uint64_t turn;
   surg_context *ctx;
@@ -71,7 +65,7 @@ static int make_folder(job *j) {
   const size_t n = strlen(j->out) + sizeof SET + 1;
   const size_t dir = (size_t)(cli_base_name(j->out) - j->out);
   j->folder = malloc(n);
-  if (!j->folder) return EXIT_LIMIT;
+  if (!j->folder) return cli_no_memory();
   snprintf(j->folder, n, "%.*s" SET, (int)dir, j->out);
   if (mkdir(j->folder, 0777) == 0) return EXIT_DONE;
   const int why = errno;
@@ -113,12 +107,11 @@ static int isolate(job *j, const char *in) {
   surg_status s = surg_load(j->ctx, in, &j->common.load, &j->m);
   if (s == SURG_OK) s = surg__find_node(j->m, j->node, &n);
   if (s != SURG_OK) return cli_exit_code(s);
-  int code = cli_values_load(&j->how, j->m, !j->filled, &j->values);
+  int code = cli_values_load(&j->how, j->m, false, &j->values);
   if (code == EXIT_DONE) code = cli_check_folder(j->out);
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, j->ctx, 0, &engine);
   if (code != EXIT_DONE) return code;
-  surg__maker maker = {.fill = j->fill, .state = j->how.seed, .size = 2, .dim_of = cli_dim_of,
-                       .user = &j->how.dims};
+  surg__maker maker = cli_maker(&j->how);
   s = surg__isolate(n, &engine, &maker, j->turn, j->values.given, j->values.in, &x);
   code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
   if (code == EXIT_DONE && x.reached) code = make_folder(j);
@@ -132,18 +125,15 @@ static int isolate(job *j, const char *in) {
   return code;
 }
 
-enum { OPT_NODE = OPT_OWN, OPT_TURN, OPT_FILL };
+enum { OPT_NODE = OPT_OWN, OPT_TURN };
 
-static int take(job *j, int o, char *arg) {
+static int take(void *user, int o, char *arg) {
+  job *j = user;
   switch (o) {
     case OPT_NODE: j->node = arg; return EXIT_DONE;
     case OPT_TURN:
       return cli_number(arg, &j->turn) ? EXIT_DONE : cli_usage("--turn takes a number");
-    case OPT_FILL:
-      j->filled = true;
-      if (cli_fill(arg, &j->fill)) return EXIT_DONE;
-      return cli_usage("--fill takes random, zeros, ones, arange or adversarial");
-    default: return cli_run_option(&j->how, &j->common, o, arg);
+    default: return cli_run_option(&j->how, o, arg);
   }
 }
 
@@ -159,24 +149,16 @@ static int check_options(job *j, int files) {
 int cmd_isolate(int argc, char **argv) {
   static const struct option options[] = {{"node", required_argument, NULL, OPT_NODE},
                                           {"turn", required_argument, NULL, OPT_TURN},
-                                          {"fill", required_argument, NULL, OPT_FILL},
                                           CLI_RUN_OPTIONS,
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   job j = {0};
-  cli_common_init(&j.common);
   cli_run_init(&j.how);
-  int code = EXIT_DONE;
-  bool helped = false;
-  opterr = 0;
-  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    helped = o == OPT_HELP;
-    if (helped) fputs(help, stdout);
-    if (helped) break;
-    code = o == '?' ? cli_bad_option(argv, options) : take(&j, o, optarg);
-  }
-  if (code == EXIT_DONE && !helped) code = check_options(&j, argc - optind);
-  if (code == EXIT_DONE && !helped) {
+  int code;
+  const cli_command command = {options, NULL, help, take, &j, &j.common};
+  bool go = cli_options(argc, argv, &command, &code);
+  if (go) code = check_options(&j, argc - optind);
+  if (go && code == EXIT_DONE) {
     j.out = argv[optind + 1];
     j.ctx = cli_context(&j.common);
     code = j.ctx ? isolate(&j, argv[optind]) : EXIT_LIMIT;

@@ -34,25 +34,15 @@ typedef struct merging {
   surg_save_options save;
   surg_merge_options how;
   const char *out;
-  char **given; /* of --connect, as it was written */
-  size_t n_given;
+  cli_words given; /* of --connect, as they were written */
   const char **from, **to; /* copies */
 } merging;
 
-static int out_of_memory(void) {
-  fprintf(stderr, "onnxsurg: error: out of memory\n");
-  return EXIT_LIMIT;
-}
-
-static int take(merging *j, int o, char *arg) {
-  char **more;
+static int take(void *user, int o, char *arg) {
+  merging *j = user;
   switch (o) {
     case OPT_CONNECT:
-      more = realloc(j->given, (j->n_given + 1) * sizeof *more);
-      if (!more) return out_of_memory();
-      j->given = more;
-      j->given[j->n_given++] = arg;
-      return EXIT_DONE;
+      return cli_words_take(&j->given, arg);
     case OPT_PREFIX:
       j->how.prefix = arg;
       return EXIT_DONE;
@@ -60,15 +50,11 @@ static int take(merging *j, int o, char *arg) {
       j->how.keep_outputs = true;
       return EXIT_DONE;
     case OPT_EXTERNAL_DATA:
-      if (!*arg || strchr(arg, '/')) return cli_usage("--external-data takes a plain file name");
-      j->save.external_data = arg;
-      return EXIT_DONE;
-    case 'o':
+      return cli_take_external(&j->save, arg);
+    default: /* 'o' */
       if (j->out) return cli_usage("more than one output given");
       j->out = arg;
       return EXIT_DONE;
-    default:
-      return cli_common_option(&j->common, o, arg);
   }
 }
 
@@ -91,17 +77,18 @@ static bool is_input(const surg_model *b, const char *name) {
 }
 
 /* Names may have a colon themselves: it is split where both are found, else at the last one. */
-static int read_connection(merging *j, const surg_model *a, const surg_model *b, char *text) {
+static int read_connection(merging *j, const surg_model *a, const surg_model *b,
+                           const char *text) {
   const char *at = NULL, *last = strrchr(text, ':');
   for (const char *s = strchr(text, ':'); s && !at; s = strchr(s + 1, ':')) {
     char *name = strndup(text, (size_t)(s - text));
-    if (!name) return out_of_memory();
+    if (!name) return cli_no_memory();
     if (surg_graph_find_value(surg_model_graph(a), name) && is_input(b, s + 1)) at = s;
     free(name);
   }
   if (!at) at = last;
   if (!at) return cli_usage("--connect takes VALUE:INPUT");
-  return push(j, text, (size_t)(at - text), at + 1) ? EXIT_DONE : out_of_memory();
+  return push(j, text, (size_t)(at - text), at + 1) ? EXIT_DONE : cli_no_memory();
 }
 
 /* Outputs of A and inputs of B that bear one name. */
@@ -109,7 +96,7 @@ static int match_names(merging *j, const surg_model *a, const surg_model *b) {
   const surg_graph *g = surg_model_graph(a);
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
     const char *name = surg_value_name(surg_graph_output(g, i));
-    if (is_input(b, name) && !push(j, name, strlen(name), name)) return out_of_memory();
+    if (is_input(b, name) && !push(j, name, strlen(name), name)) return cli_no_memory();
   }
   return j->how.n ? EXIT_DONE
                   : cli_usage(
@@ -118,16 +105,16 @@ static int match_names(merging *j, const surg_model *a, const surg_model *b) {
 }
 
 static int connections(merging *j, const surg_model *a, const surg_model *b) {
-  const size_t n = j->n_given + surg_graph_output_count(surg_model_graph(a)) + 1;
+  const size_t n = j->given.n + surg_graph_output_count(surg_model_graph(a)) + 1;
   j->from = calloc(n, sizeof *j->from);
   j->to = calloc(n, sizeof *j->to);
-  if (!j->from || !j->to) return out_of_memory();
+  if (!j->from || !j->to) return cli_no_memory();
   j->how.from = j->from;
   j->how.to = j->to;
-  if (!j->n_given) return match_names(j, a, b);
+  if (!j->given.n) return match_names(j, a, b);
   int code = EXIT_DONE;
-  for (size_t i = 0; i < j->n_given && code == EXIT_DONE; i++)
-    code = read_connection(j, a, b, j->given[i]);
+  for (size_t i = 0; i < j->given.n && code == EXIT_DONE; i++)
+    code = read_connection(j, a, b, j->given.items[i]);
   return code;
 }
 
@@ -152,18 +139,9 @@ static int run(merging *j, surg_context *ctx, char **args) {
 
 int cmd_merge(int argc, char **argv) {
   merging j = {.save = {.size = sizeof j.save}, .how = {.size = sizeof j.how}};
-  int code = EXIT_DONE;
-  bool helped = false;
-  cli_common_init(&j.common);
-  opterr = 0;
-  for (int o;
-       code == EXIT_DONE && !helped && (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
-    helped = o == OPT_HELP;
-    if (!helped) code = o == '?' ? cli_bad_option(argv, options) : take(&j, o, optarg);
-  }
-  if (helped) {
-    fputs(help, stdout);
-  } else if (code == EXIT_DONE) {
+  int code;
+  const cli_command command = {options, "o:", help, take, &j, &j.common};
+  if (cli_options(argc, argv, &command, &code)) {
     if (j.common.json)
       code = cli_usage("merge makes no report");
     else if (argc - optind != 2)
@@ -182,6 +160,6 @@ int cmd_merge(int argc, char **argv) {
   }
   free(j.from);
   free(j.to);
-  free(j.given);
+  free(j.given.items);
   return cli_flush(code);
 }

@@ -245,35 +245,29 @@ static int new_since(surg_context *ctx, const cli_common *common, const char *pa
   return cli_exit_code(s);
 }
 
+enum { OPT_NEW_SINCE = OPT_OWN };
+
+static int take(void *since, int o, char *arg) {
+  uint64_t *n = since;
+  (void)o; /* there is but one */
+  if (cli_number(arg, n) && *n && *n <= INT32_MAX) return EXIT_DONE;
+  return cli_usage("--new-since takes an opset, such as 13");
+}
+
 int cmd_ops(int argc, char **argv) {
-  enum { OPT_NEW_SINCE = OPT_OWN };
   static const struct option options[] = {
       {"new-since", required_argument, NULL, OPT_NEW_SINCE}, CLI_COMMON_OPTIONS, {0}};
   cli_common common;
-  cli_common_init(&common);
-  uint64_t since = 0;
-  bool asked = false;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    if (o == OPT_HELP) {
-      fputs(help, stdout);
-      return cli_flush(EXIT_DONE);
-    }
-    if (o == OPT_NEW_SINCE) {
-      if (!cli_number(optarg, &since) || !since || since > INT32_MAX)
-        return cli_usage("--new-since takes an opset, such as 13");
-      asked = true;
-      continue;
-    }
-    int r = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
-    if (r != EXIT_DONE) return r;
-  }
-  if (asked && argc - optind != 1)
+  uint64_t since = 0; /* 0: was not asked */
+  int code;
+  const cli_command command = {options, NULL, help, take, &since, &common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
+  if (since && argc - optind != 1)
     return cli_usage("--new-since takes one model: `onnxsurg ops --new-since 13 IN`");
   if (argc - optind > 1) return cli_usage("ops takes one name at most");
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
-  int code = asked ? new_since(ctx, &common, argv[optind], (int64_t)since)
+  code = since ? new_since(ctx, &common, argv[optind], (int64_t)since)
                    : show(ctx, argv[optind], common.json);
   surg_context_free(ctx);
   return cli_flush(code);

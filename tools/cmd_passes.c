@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg passes [NAME]`: what passes there are, and what one takes. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -115,35 +116,34 @@ static int show(surg_registry *r, const char *name, bool json) {
   return EXIT_USAGE;
 }
 
+enum { OPT_PLUGIN = OPT_OWN };
+
+static int take(void *plugins, int o, char *arg) {
+  (void)o; /* there is but one */
+  return cli_words_take(plugins, arg);
+}
+
+static int run(const cli_common *common, const cli_words *plugins, const char *name) {
+  surg_context *ctx = cli_context(common);
+  surg_registry *r = ctx ? surg_context_passes(ctx) : NULL;
+  int code = r ? EXIT_DONE : EXIT_LIMIT;
+  for (size_t i = 0; i < plugins->n && code == EXIT_DONE; i++)
+    if (surg__plugin_load(ctx, plugins->items[i]) != SURG_OK) code = EXIT_USAGE;
+  if (code == EXIT_DONE) code = show(r, name, common->json);
+  surg_context_free(ctx);
+  return cli_flush(code);
+}
+
 int cmd_passes(int argc, char **argv) {
-  enum { OPT_PLUGIN = OPT_OWN };
   static const struct option options[] = {
       {"plugin", required_argument, NULL, OPT_PLUGIN}, CLI_COMMON_OPTIONS, {0}};
   cli_common common;
-  cli_common_init(&common);
-  surg_context *ctx = cli_context(&common);
-  if (!ctx) return EXIT_LIMIT;
-  surg_registry *r = surg_context_passes(ctx);
-  int code = r ? EXIT_DONE : EXIT_LIMIT;
-  opterr = 0;
-  bool helped = false;
-  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    if (o == OPT_HELP) {
-      fputs(help, stdout);
-      helped = true;
-      break;
-    }
-    if (o == OPT_PLUGIN)
-      code = surg__plugin_load(ctx, optarg) == SURG_OK ? EXIT_DONE : EXIT_USAGE;
-    else
-      code = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
-  }
-  if (code == EXIT_DONE && !helped) {
-    if (argc - optind > 1)
-      code = cli_usage("passes takes one name at most");
-    else
-      code = show(r, argv[optind], common.json);
-  }
-  surg_context_free(ctx);
-  return cli_flush(code);
+  cli_words plugins = {0};
+  int code;
+  const cli_command command = {options, NULL, help, take, &plugins, &common};
+  if (cli_options(argc, argv, &command, &code))
+    code = argc - optind > 1 ? cli_usage("passes takes one name at most")
+                             : run(&common, &plugins, argv[optind]);
+  free(plugins.items);
+  return code;
 }

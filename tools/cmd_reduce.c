@@ -39,8 +39,10 @@ typedef struct reduction {
   surg_context *ctx;
   surg_model *best;
   surg__pipeline *prune;
+  const char *test; /* as it was given */
   child_command command;
   int code;
+  bool has_code; /* --code was given */
   char *candidate; /* path */
   size_t tests;
   uint64_t deadline_ns; /* 0: none */
@@ -196,7 +198,7 @@ static bool reduce_nodes(reduction *r) {
   return any;
 }
 
-static surg_status reduce(reduction *r, const char *in, const cli_common *common, bool has_code) {
+static surg_status reduce(reduction *r, const char *in, const cli_common *common) {
   surg_status s = surg_load(r->ctx, in, &common->load, &r->best);
   if (s != SURG_OK) return s;
   surg_save_options save = {.size = sizeof save, .no_fsync = true};
@@ -213,14 +215,14 @@ static surg_status reduce(reduction *r, const char *in, const cli_common *common
     fprintf(stderr, ": is it there, and executable?\n");
     return SURG_EUSAGE;
   }
-  if (code == CHILD_LATE && !has_code) {
+  if (code == CHILD_LATE && !r->has_code) {
     fprintf(stderr,
             "onnxsurg: error: --test takes over %llu seconds on the whole model; "
             "give it more with --test-timeout\n",
             (unsigned long long)r->command.seconds);
     return SURG_ELIMIT;
   }
-  if (has_code && code != r->code) {
+  if (r->has_code && code != r->code) {
     fprintf(stderr, "onnxsurg: error: --test exits with %d on the whole model, not %d (--code)\n",
             code, r->code);
     return SURG_EUSAGE;
@@ -253,7 +255,7 @@ static void swallow(void *user, surg_severity severity, const char *line) {
   (void)line;
 }
 
-static int run(reduction *r, const cli_common *common, bool has_code, char **args) {
+static int run(reduction *r, const cli_common *common, char **args) {
   surg_config config = {.size = sizeof config, .diag = swallow, .max_memory = common->max_memory};
   char folder[PATH_MAX - 32], path[PATH_MAX];
   const char *temp = getenv("TMPDIR");
@@ -277,7 +279,7 @@ static int run(reduction *r, const cli_common *common, bool has_code, char **arg
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   surg_status s = surg__pipeline_parse(r->ctx, "prune{inputs}", "reduce", &r->prune);
-  if (s == SURG_OK) s = reduce(r, args[0], common, has_code);
+  if (s == SURG_OK) s = reduce(r, args[0], common);
   surg_save_options save = {.size = sizeof save};
   if (s == SURG_OK) s = surg_save(r->best, args[1], &save);
   if (s != SURG_OK && surg_context_error(r->ctx))
@@ -290,8 +292,28 @@ static int run(reduction *r, const cli_common *common, bool has_code, char **arg
   return cli_flush(cli_exit_code(s));
 }
 
+enum { OPT_TEST = OPT_OWN, OPT_TEST_TIMEOUT, OPT_TEST_MEMORY, OPT_CODE };
+
+static int take(void *user, int o, char *arg) {
+  reduction *r = user;
+  uint64_t n;
+  switch (o) {
+    case OPT_TEST: r->test = arg; return EXIT_DONE;
+    case OPT_TEST_TIMEOUT:
+      if (cli_number(arg, &r->command.seconds)) return EXIT_DONE;
+      return cli_usage("--test-timeout takes seconds");
+    case OPT_TEST_MEMORY:
+      if (cli_number(arg, &r->command.memory)) return EXIT_DONE;
+      return cli_usage("--test-memory takes bytes");
+    default: /* OPT_CODE */
+      if (!cli_number(arg, &n) || n > 255) return cli_usage("--code takes 0 to 255");
+      r->has_code = true;
+      r->code = (int)n;
+      return EXIT_DONE;
+  }
+}
+
 int cmd_reduce(int argc, char **argv) {
-  enum { OPT_TEST = OPT_OWN, OPT_TEST_TIMEOUT, OPT_TEST_MEMORY, OPT_CODE };
   static const struct option options[] = {
       {"test", required_argument, NULL, OPT_TEST},
       {"test-timeout", required_argument, NULL, OPT_TEST_TIMEOUT},
@@ -300,45 +322,17 @@ int cmd_reduce(int argc, char **argv) {
       CLI_COMMON_OPTIONS,
       {0}};
   cli_common common;
-  cli_common_init(&common);
   reduction r = {.command = {.seconds = TEST_SECONDS}};
-  const char *test = NULL;
-  bool has_code = false;
-  uint64_t n = 0;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    int bad = EXIT_DONE;
-    switch (o) {
-      case OPT_HELP:
-        fputs(help, stdout);
-        return cli_flush(EXIT_DONE);
-      case OPT_TEST:
-        test = optarg;
-        break;
-      case OPT_TEST_TIMEOUT:
-        if (!cli_number(optarg, &r.command.seconds))
-          bad = cli_usage("--test-timeout takes seconds");
-        break;
-      case OPT_TEST_MEMORY:
-        if (!cli_number(optarg, &r.command.memory)) bad = cli_usage("--test-memory takes bytes");
-        break;
-      case OPT_CODE:
-        if (!cli_number(optarg, &n) || n > 255) bad = cli_usage("--code takes 0 to 255");
-        has_code = true;
-        r.code = (int)n;
-        break;
-      default:
-        bad = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
-    }
-    if (bad != EXIT_DONE) return bad;
-  }
+  int code;
+  const cli_command command = {options, NULL, help, take, &r, &common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
   r.quiet = common.quiet;
-  if (!test) return cli_usage("reduce needs --test CMD");
+  if (!r.test) return cli_usage("reduce needs --test CMD");
   if (argc - optind != 2) return cli_usage("reduce takes IN and OUT");
   if (cli_check_folder(argv[optind + 1]) != EXIT_DONE) return EXIT_IO;
-  if (!child_parse(test, &r.command))
+  if (!child_parse(r.test, &r.command))
     return cli_usage("--test: a quote is not closed, or no command");
-  int code = run(&r, &common, has_code, argv + optind);
+  code = run(&r, &common, argv + optind);
   child_free(&r.command);
   return code;
 }

@@ -18,9 +18,10 @@
 
 static const char help[] =
     "usage: onnxsurg repair --target T [options] IN OUT\n"
-    "Finds the passes after which the engine T takes the model, and runs them. Inputs and\n"
-    "outputs keep their names and types. Where something remains that T refuses, it says what\n"
-    "and writes nothing. See onnxsurg targets for engines, doc/targets.md for how to add one.\n"
+    "Finds the passes after which the engine T takes the model, and runs them. Inputs\n"
+    "and outputs keep their names and types. Where something remains that T refuses,\n"
+    "it says what and writes nothing. See onnxsurg targets for engines,\n"
+    "doc/targets.md for how to add one.\n"
     "  --target T          the engine: a name (onnxsurg targets), or a file T.target\n"
     "  --allow approx      also rewrites that compute the same only approximately\n"
     "  --partial           write what was reached, though the engine still refuses it\n"
@@ -347,25 +348,24 @@ static void hear_nothing(void *user, surg_severity severity, const char *line) {
   (void)user, (void)severity, (void)line;
 }
 
-static int take_option(repair *r, int o, char **argv, const struct option *known) {
+static int take(void *user, int o, char *arg) {
+  repair *r = user;
   switch (o) {
-    case OPT_TARGET: r->target_name = optarg; return EXIT_DONE;
+    case OPT_TARGET: r->target_name = arg; return EXIT_DONE;
     case OPT_PARTIAL: r->partial = true; return EXIT_DONE;
     case OPT_DRY_RUN: r->dry_run = true; return EXIT_DONE;
     case OPT_NO_FSYNC: r->no_fsync = true; return EXIT_DONE;
     case OPT_VERIFY: r->verify_each = true; return EXIT_DONE;
     case OPT_ALLOW:
-      if (strcmp(optarg, "approx") != 0)
-        return cli_usage("--allow takes approx, not \"%s\"", optarg);
+      if (strcmp(arg, "approx") != 0)
+        return cli_usage("--allow takes approx, not \"%s\"", arg);
       r->approx = true;
       return EXIT_DONE;
-    case OPT_CHECK:
+    default: /* OPT_CHECK */
       r->check = 1;
-      if (optarg && (!cli_number(optarg, &r->check) || r->check < 1 || r->check > 1000))
-        return cli_usage("--check takes a number from 1 to 1000, not \"%s\"", optarg);
+      if (arg && (!cli_number(arg, &r->check) || r->check < 1 || r->check > 1000))
+        return cli_usage("--check takes a number from 1 to 1000, not \"%s\"", arg);
       return EXIT_DONE;
-    case '?': return cli_bad_option(argv, known);
-    default: return cli_common_option(&r->common, o, optarg);
   }
 }
 
@@ -380,16 +380,9 @@ int cmd_repair(int argc, char **argv) {
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   repair r = {0};
-  cli_common_init(&r.common);
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    if (o == OPT_HELP) {
-      fputs(help, stdout);
-      return cli_flush(EXIT_DONE);
-    }
-    const int code = take_option(&r, o, argv, options);
-    if (code != EXIT_DONE) return code;
-  }
+  int code;
+  const cli_command command = {options, NULL, help, take, &r, &r.common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
   if (!r.target_name) return cli_usage("repair needs --target T: for which engine?");
   if (argc - optind != (r.dry_run ? 1 : 2) && argc - optind != 2)
     return cli_usage("repair takes a model and where to write it: `repair --target T IN OUT`");
@@ -402,7 +395,7 @@ int cmd_repair(int argc, char **argv) {
                               .max_depth = r.common.max_depth};
   r.ctx = cli_context(&r.common);
   r.quiet = r.ctx ? surg_context_new(&config) : NULL;
-  int code = EXIT_LIMIT;
+  code = EXIT_LIMIT;
   if (r.quiet && surg_context_passes(r.ctx) && surg_context_passes(r.quiet)) {
     surg__buf_init(&r.pipeline, r.ctx);
     surg__buf_init(&r.refused, r.ctx);

@@ -137,34 +137,41 @@ static int show(surg_context *ctx, char **args, int n, const char *node, const c
   return EXIT_DONE;
 }
 
+enum { OPT_EXPLAIN = OPT_OWN, OPT_RULES };
+
+typedef struct asked {
+  const char *node; /* of --explain; NULL: not given */
+  cli_words files;
+} asked;
+
+static int take(void *user, int o, char *arg) {
+  asked *a = user;
+  if (o == OPT_RULES) return cli_words_take(&a->files, arg);
+  a->node = arg;
+  return EXIT_DONE;
+}
+
+static int run(const cli_common *common, const asked *a, char **args, int n) {
+  surg_context *ctx = cli_context(common);
+  int code = ctx ? EXIT_DONE : EXIT_LIMIT;
+  for (size_t i = 0; i < a->files.n && code == EXIT_DONE; i++)
+    code = cli_rules_load(ctx, a->files.items[i]);
+  if (code == EXIT_DONE) code = show(ctx, args, n, a->node, common);
+  surg_context_free(ctx);
+  return cli_flush(code);
+}
+
 int cmd_rules(int argc, char **argv) {
-  enum { OPT_EXPLAIN = OPT_OWN, OPT_RULES };
   static const struct option options[] = {{"explain", required_argument, NULL, OPT_EXPLAIN},
                                           {"rules", required_argument, NULL, OPT_RULES},
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   cli_common common;
-  cli_common_init(&common);
-  surg_context *ctx = cli_context(&common);
-  if (!ctx) return EXIT_LIMIT;
-  const char *node = NULL;
-  int code = EXIT_DONE;
-  bool helped = false;
-  opterr = 0;
-  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    if (o == OPT_HELP) {
-      fputs(help, stdout);
-      helped = true;
-      break;
-    }
-    if (o == OPT_EXPLAIN)
-      node = optarg;
-    else if (o == OPT_RULES)
-      code = cli_rules_load(ctx, optarg);
-    else
-      code = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
-  }
-  if (code == EXIT_DONE && !helped) code = show(ctx, argv + optind, argc - optind, node, &common);
-  surg_context_free(ctx);
-  return cli_flush(code);
+  asked a = {0};
+  int code;
+  const cli_command command = {options, NULL, help, take, &a, &common};
+  if (cli_options(argc, argv, &command, &code))
+    code = run(&common, &a, argv + optind, argc - optind);
+  free(a.files.items);
+  return code;
 }

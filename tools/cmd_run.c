@@ -12,13 +12,8 @@ static const char help[] =
     "usage: onnxsurg run MODEL [options]\n"
     "Computes a model and prints its outputs.\n"
     "\n"
-    "  --input NAME=FILE   an input from .npy, .npz or TensorProto (.pb); repeatable\n"
-    "  --inputs DIR        input_0.pb (or .npy), input_1.pb ... in the order of the\n"
-    "                      model's inputs; or an .npz file with inputs by name\n"
-    "  --fill WORD         what other inputs are filled with: random (the default),\n"
-    "                      zeros, ones, arange, adversarial\n"
-    "  --seed N            of random numbers (1); operators that draw use it, too\n"
-    "  --dim NAME=N        how long a symbolic dim is (2)\n"
+    CLI_INPUT_HELP
+    CLI_FILL_HELP
     "  --expect DIR        compare with output_0.pb ...; exit code 1 when\n"
     "                      one differs\n"
     "  --rtol X, --atol X  by how much floats may differ (1e-3, 1e-7)\n"
@@ -36,8 +31,7 @@ static const char help[] =
 /* --- the run --- */
 
 static int compute(run_job *j) {
-  surg__maker maker = {.fill = j->fill, .state = j->how.seed, .size = 2, .dim_of = cli_dim_of,
-                       .user = &j->how.dims};
+  surg__maker maker = cli_maker(&j->how);
   bool made = false;
   surg_status s = surg__exec_open(&j->runner, &j->engine, j->m);
   if (s == SURG_OK)
@@ -79,9 +73,9 @@ static int run(run_job *j, const char *path) {
   int code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
   if (code == EXIT_DONE) {
     j->result = calloc(j->n_out + 1, sizeof *j->result);
-    if (!j->result) code = EXIT_LIMIT;
+    if (!j->result) code = cli_no_memory();
   }
-  if (code == EXIT_DONE) code = cli_values_load(&j->how, j->m, !j->filled, &j->values);
+  if (code == EXIT_DONE) code = cli_values_load(&j->how, j->m, false, &j->values);
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, j->ctx, 0, &j->engine);
   if (code == EXIT_DONE) code = compute(j);
   if (code == EXIT_DONE && j->common.json)
@@ -98,8 +92,7 @@ static int run(run_job *j, const char *path) {
 }
 
 enum {
-  OPT_FILL = OPT_OWN,
-  OPT_EXPECT,
+  OPT_EXPECT = OPT_OWN,
   OPT_OUT,
   OPT_FORMAT,
   OPT_ALL,
@@ -113,7 +106,8 @@ static int take_runs(const char *option, const char *arg, uint64_t least, uint64
   return cli_usage("--%s takes %llu to %d", option, (unsigned long long)least, MOST_RUNS);
 }
 
-static int take(run_job *j, int o, char *arg) {
+static int take(void *user, int o, char *arg) {
+  run_job *j = user;
   switch (o) {
     case OPT_EXPECT: j->expect = arg; return EXIT_DONE;
     case OPT_OUT: j->out = arg; return EXIT_DONE;
@@ -121,15 +115,11 @@ static int take(run_job *j, int o, char *arg) {
     case OPT_PER_NODE: j->per_node = true; return EXIT_DONE;
     case OPT_REPEAT: return take_runs("repeat", arg, 1, &j->repeat);
     case OPT_WARMUP: return take_runs("warmup", arg, 0, &j->warmup);
-    case OPT_FILL:
-      j->filled = true;
-      if (cli_fill(arg, &j->fill)) return EXIT_DONE;
-      return cli_usage("--fill takes random, zeros, ones, arange or adversarial");
     case OPT_FORMAT:
       j->format = arg;
       if (strcmp(arg, "npy") == 0 || strcmp(arg, "pb") == 0) return EXIT_DONE;
       return cli_usage("--format takes npy or pb");
-    default: return cli_run_option(&j->how, &j->common, o, arg);
+    default: return cli_run_option(&j->how, o, arg);
   }
 }
 
@@ -145,8 +135,7 @@ static int check_options(run_job *j, int models) {
 }
 
 int cmd_run(int argc, char **argv) {
-  static const struct option options[] = {{"fill", required_argument, NULL, OPT_FILL},
-                                          {"expect", required_argument, NULL, OPT_EXPECT},
+  static const struct option options[] = {{"expect", required_argument, NULL, OPT_EXPECT},
                                           {"out", required_argument, NULL, OPT_OUT},
                                           {"format", required_argument, NULL, OPT_FORMAT},
                                           {"all", no_argument, NULL, OPT_ALL},
@@ -157,20 +146,13 @@ int cmd_run(int argc, char **argv) {
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   run_job j = {.warmup = 1};
-  cli_common_init(&j.common);
   cli_run_init(&j.how);
   j.how.tolerance.absolute = 1e-7;
-  int code = EXIT_DONE;
-  bool helped = false;
-  opterr = 0;
-  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    helped = o == OPT_HELP;
-    if (helped) fputs(help, stdout);
-    if (helped) break;
-    code = o == '?' ? cli_bad_option(argv, options) : take(&j, o, optarg);
-  }
-  if (code == EXIT_DONE && !helped) code = check_options(&j, argc - optind);
-  if (code == EXIT_DONE && !helped) {
+  int code;
+  const cli_command command = {options, NULL, help, take, &j, &j.common};
+  bool go = cli_options(argc, argv, &command, &code);
+  if (go) code = check_options(&j, argc - optind);
+  if (go && code == EXIT_DONE) {
     j.ctx = cli_context(&j.common);
     code = j.ctx ? run(&j, argv[optind]) : EXIT_LIMIT;
     surg_context_free(j.ctx);

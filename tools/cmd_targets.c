@@ -222,20 +222,12 @@ static int show(surg_context *ctx, char **args, int n, bool json) {
 int cmd_targets(int argc, char **argv) {
   static const struct option options[] = {CLI_COMMON_OPTIONS, {0}};
   cli_common common;
-  cli_common_init(&common);
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    if (o == OPT_HELP) {
-      fputs(help, stdout);
-      return cli_flush(EXIT_DONE);
-    }
-    if (o == '?') return cli_bad_option(argv, options);
-    const int r = cli_common_option(&common, o, optarg);
-    if (r != EXIT_DONE) return r;
-  }
+  int code;
+  const cli_command command = {options, NULL, help, NULL, NULL, &common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
-  int code = show(ctx, argv + optind, argc - optind, common.json);
+  code = show(ctx, argv + optind, argc - optind, common.json);
   if (cli_out_of_memory(ctx) && code == EXIT_DONE) code = EXIT_LIMIT;
   surg_context_free(ctx);
   return cli_flush(code);

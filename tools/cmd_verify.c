@@ -44,7 +44,6 @@ typedef struct job {
   surg__engine engines[2];
   surg_model *m[2];
   cli_values values;
-  surg__fill fill;
   const char *log;
   cli_renames renames;
 } job;
@@ -157,6 +156,8 @@ static int compare(job *j, surg_context *ctx) {
   j->o.given = j->values.given;
   j->o.tolerance = j->how.tolerance;
   j->o.seed = j->how.seed;
+  j->o.fill = &j->how.fill;
+  j->o.fills = j->how.filled;
   if (j->log) j->o.renamed = cli_renamed;
   j->o.renames = &j->renames;
   const surg_status s = surg__verify(j->m[0], j->m[1], &j->o, &report);
@@ -184,7 +185,7 @@ static int verify(job *j, const char *a, const char *b) {
   j->engines[1] = j->engines[0];
   if (code == EXIT_DONE && j->how.n_engines == 2)
     code = cli_engine_open(&j->how, &j->common, ctx, 1, &j->engines[1]);
-  if (code == EXIT_DONE) code = cli_values_load(&j->how, j->m[0], false, &j->values);
+  if (code == EXIT_DONE) code = cli_values_load(&j->how, j->m[0], true, &j->values);
   if (code == EXIT_DONE && j->log) code = cli_renames_load(ctx, j->log, &j->renames);
   if (code == EXIT_DONE) code = compare(j, ctx);
   cli_renames_free(&j->renames);
@@ -197,9 +198,10 @@ static int verify(job *j, const char *a, const char *b) {
   return code;
 }
 
-enum { OPT_RUNS = OPT_OWN, OPT_LAYERS, OPT_TIES, OPT_LOG, OPT_FILL };
+enum { OPT_RUNS = OPT_OWN, OPT_LAYERS, OPT_TIES, OPT_LOG };
 
-static int take(job *j, int o, char *arg) {
+static int take(void *user, int o, char *arg) {
+  job *j = user;
   uint64_t n;
   switch (o) {
     case OPT_RUNS:
@@ -209,11 +211,7 @@ static int take(job *j, int o, char *arg) {
     case OPT_LAYERS: j->o.layers = true; return EXIT_DONE;
     case OPT_TIES: j->o.ties = true; return EXIT_DONE;
     case OPT_LOG: j->log = arg; return EXIT_DONE;
-    case OPT_FILL:
-      j->o.fills = 1;
-      if (cli_fill(arg, &j->fill)) return EXIT_DONE;
-      return cli_usage("--fill takes random, zeros, ones, arange or adversarial");
-    default: return cli_run_option(&j->how, &j->common, o, arg);
+    default: return cli_run_option(&j->how, o, arg);
   }
 }
 
@@ -230,27 +228,17 @@ int cmd_verify(int argc, char **argv) {
                                           {"layers", no_argument, NULL, OPT_LAYERS},
                                           {"ties", no_argument, NULL, OPT_TIES},
                                           {"log", required_argument, NULL, OPT_LOG},
-                                          {"fill", required_argument, NULL, OPT_FILL},
                                           CLI_RUN_OPTIONS,
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   job j = {.o = {.runs = SEEDS, .mixed = true, .dim_of = cli_dim_of}};
-  cli_common_init(&j.common);
   cli_run_init(&j.how);
   j.o.user = &j.how.dims;
-  j.o.fill = &j.fill;
-  int code = EXIT_DONE;
-  bool helped = false;
-  opterr = 0;
-  for (int o; code == EXIT_DONE && (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-    helped = o == OPT_HELP;
-    if (helped) fputs(help, stdout);
-    if (helped) break;
-    code = o == '?' ? cli_bad_option(argv, options) : take(&j, o, optarg);
-  }
-  if (code == EXIT_DONE && !helped) code = check_options(&j, argc - optind);
-  if (code == EXIT_DONE && !helped)
-    code = verify(&j, argv[optind], argv[argc - 1]);
+  int code;
+  const cli_command command = {options, NULL, help, take, &j, &j.common};
+  bool go = cli_options(argc, argv, &command, &code);
+  if (go) code = check_options(&j, argc - optind);
+  if (go && code == EXIT_DONE) code = verify(&j, argv[optind], argv[argc - 1]);
   cli_run_free(&j.how);
   return cli_flush(code);
 }

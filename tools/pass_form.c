@@ -58,8 +58,7 @@ int pass_form_open(pass_form *form, const char *word, const struct option *rest)
   }
   if (r && set_up(form, rest)) return EXIT_DONE;
   pass_form_close(form);
-  fprintf(stderr, "onnxsurg: error: out of memory\n");
-  return EXIT_LIMIT;
+  return cli_no_memory();
 }
 
 void pass_form_close(pass_form *form) {

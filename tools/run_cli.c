@@ -23,14 +23,9 @@ void cli_run_free(cli_run *r) {
   cli_dims_free(&r->dims);
 }
 
-bool cli_fill(const char *word, surg__fill *out) {
-  static const char *const words[] = {"random", "zeros", "ones", "arange", "adversarial"};
-  for (size_t i = 0; i < SURG_COUNT(words); i++) {
-    if (strcmp(word, words[i]) != 0) continue;
-    *out = (surg__fill)i;
-    return true;
-  }
-  return false;
+surg__maker cli_maker(cli_run *r) {
+  return (surg__maker){.fill = r->fill, .state = r->seed, .size = 2, .dim_of = cli_dim_of,
+                       .user = &r->dims};
 }
 
 /* --- options --- */
@@ -41,6 +36,17 @@ static int take_engine(cli_run *r, const char *word) {
   if (r->n_engines == SURG_COUNT(r->engines)) return cli_usage("there are two engines at most");
   r->engines[r->n_engines++] = word;
   return EXIT_DONE;
+}
+
+static int take_fill(cli_run *r, const char *word) {
+  static const char *const words[] = {"random", "zeros", "ones", "arange", "adversarial"};
+  for (size_t i = 0; i < SURG_COUNT(words); i++) {
+    if (strcmp(word, words[i]) != 0) continue;
+    r->fill = (surg__fill)i;
+    r->filled = true;
+    return EXIT_DONE;
+  }
+  return cli_usage("--fill takes random, zeros, ones, arange or adversarial");
 }
 
 static int take_level(cli_run *r, const char *word) {
@@ -84,12 +90,13 @@ static int take_threads(cli_run *r, const char *arg) {
   return EXIT_DONE;
 }
 
-int cli_run_option(cli_run *r, cli_common *c, int option, char *argument) {
+int cli_run_option(cli_run *r, int option, char *argument) {
   switch (option) {
     case OPT_ENGINE: return take_engine(r, argument);
     case OPT_ORT: r->library = argument; return EXIT_DONE;
     case OPT_ORT_LEVEL: return take_level(r, argument);
     case OPT_THREADS: return take_threads(r, argument);
+    case OPT_FILL: return take_fill(r, argument);
     case OPT_SEED: return take_number("seed", argument, &r->seed);
     case OPT_MAX_BYTES: return take_number("max-bytes", argument, &r->max_bytes);
     case OPT_MAX_WORK: return take_number("max-work", argument, &r->max_work);
@@ -104,7 +111,7 @@ int cli_run_option(cli_run *r, cli_common *c, int option, char *argument) {
       return cli_dims_take(&r->dims, argument) ? EXIT_DONE : cli_usage("--dim NAME=N");
     case OPT_INPUT: return take_input(r, argument);
     case OPT_INPUTS: r->inputs_dir = argument; return EXIT_DONE;
-    default: return cli_common_option(c, option, argument);
+    default: assert(!"an option of the table that nobody takes"); return EXIT_USAGE;
   }
 }
 

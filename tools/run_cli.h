@@ -17,6 +17,8 @@ typedef struct cli_run {
   surg__ort_options ort;
   uint64_t seed, max_bytes, max_work, max_turns;
   surg__tolerance tolerance;
+  surg__fill fill;
+  bool filled; /* --fill was given: it makes up what a folder of inputs lacks */
   bool bounds; /* --rtol or --atol was given */
   cli_dims dims;
   cli_pair *inputs;
@@ -29,6 +31,7 @@ enum {
   OPT_ORT,
   OPT_ORT_LEVEL,
   OPT_THREADS,
+  OPT_FILL,
   OPT_SEED,
   OPT_MAX_BYTES,
   OPT_MAX_WORK,
@@ -45,6 +48,7 @@ enum {
       {"ort", required_argument, NULL, OPT_ORT},                                \
       {"ort-optimize", required_argument, NULL, OPT_ORT_LEVEL},                 \
       {"threads", required_argument, NULL, OPT_THREADS},                        \
+      {"fill", required_argument, NULL, OPT_FILL},                              \
       {"seed", required_argument, NULL, OPT_SEED},                              \
       {"max-bytes", required_argument, NULL, OPT_MAX_BYTES},                    \
       {"max-work", required_argument, NULL, OPT_MAX_WORK},                      \
@@ -56,6 +60,15 @@ enum {
       {"input", required_argument, NULL, OPT_INPUT}, {                          \
     "inputs", required_argument, NULL, OPT_INPUTS                               \
   }
+#define CLI_INPUT_HELP                                                             \
+  "  --input NAME=FILE   an input from .npy, .npz or TensorProto (.pb); repeatable\n" \
+  "  --inputs DIR        input_0.pb (or .npy), input_1.pb ... in the order of the\n" \
+  "                      model's inputs; or an .npz file with inputs by name\n"
+#define CLI_FILL_HELP                                                            \
+  "  --fill WORD         what other inputs are filled with: random (the default),\n" \
+  "                      zeros, ones, arange, adversarial\n"                      \
+  "  --seed N            of random numbers (1); operators that draw use it, too\n" \
+  "  --dim NAME=N        how long a symbolic dim is (2)\n"
 #define CLI_ENGINE_HELP                                                           \
   "  --engine WORD       what computes: builtin (the default) or ort, which is ONNX\n" \
   "                      Runtime where its library is there\n"                    \
@@ -71,9 +84,8 @@ enum {
 
 void cli_run_init(cli_run *r);
 void cli_run_free(cli_run *r);
-/* Takes an option of the table above or a common one: EXIT_DONE, EXIT_USAGE, or -1. */
-int cli_run_option(cli_run *r, cli_common *c, int option, char *argument);
-bool cli_fill(const char *word, surg__fill *out);
+/* Takes an option of the table above. */
+int cli_run_option(cli_run *r, int option, char *argument);
 
 /* The engine that was named k-th, opened; EXIT_DONE, or another code after a line. */
 int cli_engine_open(const cli_run *r, const cli_common *c, surg_context *ctx, size_t k,
@@ -88,9 +100,11 @@ typedef struct cli_values {
   bool *given;
   size_t n;
 } cli_values;
-/* Loads what was given. `needed`: with a folder or archive an input that it lacks, and that has no
- * default, is a fault. EXIT_DONE, or another code after a line; cli_values_free either way. */
-int cli_values_load(const cli_run *r, surg_model *m, bool needed, cli_values *out);
+/* Loads what was given. With a folder or archive an input that it lacks, and that has no default, is
+ * a fault, unless `lacks`, or what it is filled with was asked for. EXIT_DONE, or another code after a line; cli_values_free either way. */
+int cli_values_load(const cli_run *r, surg_model *m, bool lacks, cli_values *out);
+/* What makes up the inputs that are not given. `r` must outlive it. */
+surg__maker cli_maker(cli_run *r);
 void cli_values_free(cli_values *v);
 /* "DIR/stem_i.pb" or .npy, a heap string; NULL: neither is there. */
 char *cli_numbered(const char *dir, const char *stem, size_t i);

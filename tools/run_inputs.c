@@ -210,12 +210,12 @@ static int check_all_given(const cli_values *v, const char *dir) {
   return EXIT_DONE;
 }
 
-int cli_values_load(const cli_run *r, surg_model *m, bool needed, cli_values *out) {
+int cli_values_load(const cli_run *r, surg_model *m, bool lacks, cli_values *out) {
   const size_t n = surg_graph_input_count(surg_model_graph(m));
   *out = (cli_values){.ctx = surg_model_context(m), .m = m, .n = n};
   out->in = calloc(n + 1, sizeof *out->in);
   out->given = calloc(n + 1, sizeof *out->given);
-  int code = out->in && out->given ? EXIT_DONE : EXIT_LIMIT;
+  int code = out->in && out->given ? EXIT_DONE : cli_no_memory();
   if (code == EXIT_DONE && r->inputs_dir)
     code = is_archive(r->inputs_dir) ? load_archive(out, r->inputs_dir, NULL, 0)
                                      : load_folder(out, r->inputs_dir);
@@ -223,7 +223,8 @@ int cli_values_load(const cli_run *r, surg_model *m, bool needed, cli_values *ou
     const size_t i = find_input(out, r->inputs[k].name);
     code = i == n ? no_input(out, r->inputs[k].name) : load_input(out, i, r->inputs[k].text);
   }
-  if (code == EXIT_DONE && r->inputs_dir && needed) code = check_all_given(out, r->inputs_dir);
+  if (code == EXIT_DONE && r->inputs_dir && !lacks && !r->filled)
+    code = check_all_given(out, r->inputs_dir);
   return code;
 }
 

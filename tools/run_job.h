@@ -18,8 +18,6 @@ typedef struct run_job {
   cli_common common;
   cli_run how;
   const char *expect, *out, *format;
-  surg__fill fill;
-  bool filled; /* --fill was given: it makes up what a folder of inputs lacks */
   bool all, per_node;
   uint64_t repeat, warmup;
   surg_context *ctx;

@@ -56,8 +56,7 @@ static int write_one(const run_job *j, size_t i) {
     fprintf(stderr, pb ? ": is nothing\n" : ": has a type that NumPy lacks: try --format pb\n");
     code = EXIT_MODEL;
   } else if (s != SURG_OK || !path) {
-    fprintf(stderr, "onnxsurg: error: out of memory\n");
-    code = EXIT_LIMIT;
+    code = cli_no_memory();
   } else {
     code = cli_write_file(path, &b);
   }

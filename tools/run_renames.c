@@ -77,8 +77,7 @@ static int read_all(surg_context *ctx, FILE *f, const char *path, rename_t **by_
     if (!json_is_object(j)) {
       code = bad(path, line);
     } else if (!read_line(ctx, by_last, j)) {
-      fprintf(stderr, "onnxsurg: error: out of memory\n");
-      code = EXIT_LIMIT;
+      code = cli_no_memory();
     }
     json_decref(j);
   }
@@ -104,7 +103,7 @@ int cli_renames_load(surg_context *ctx, const char *path, cli_renames *out) {
     HASH_ADD_KEYPTR(hh, by_first, e->before, strlen(e->before), e);
     if (!surg__hash_failed) continue;
     free_one(e);
-    code = EXIT_LIMIT;
+    if (code != EXIT_LIMIT) code = cli_no_memory();
   }
   *out = (cli_renames){ctx, by_first};
   return code;

@@ -52,7 +52,7 @@ static bool make_series(run_job *j) {
 
 static int one_run(run_job *j, uint64_t *ns) {
   surg__array *out = calloc(j->n_out + 1, sizeof *out);
-  if (!out) return EXIT_LIMIT;
+  if (!out) return cli_no_memory();
   const uint64_t start = surg__os_now_ns();
   const surg_status s = surg__exec_run(&j->runner, j->values.in, out);
   *ns = surg__os_now_ns() - start;
@@ -63,8 +63,7 @@ static int one_run(run_job *j, uint64_t *ns) {
 
 int run_time(run_job *j) {
   uint64_t ns;
-  int code = make_series(j) ? EXIT_DONE : EXIT_LIMIT;
-  if (code != EXIT_DONE) fprintf(stderr, "onnxsurg: error: out of memory\n");
+  int code = make_series(j) ? EXIT_DONE : cli_no_memory();
   for (uint64_t k = 0; k < j->warmup && code == EXIT_DONE; k++) code = one_run(j, &ns);
   if (j->per_node && code == EXIT_DONE)
     j->runner.watched = (surg__session){.before = before, .after = after, .user = j};

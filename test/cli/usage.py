@@ -52,6 +52,16 @@ class Usage(Case):
         self.bad(2, r'unknown option --jsn: did you mean --json\?', 'info', '--jsn', 'in.onnx')
         self.bad(2, r'option --pass needs a value', 'in.onnx', 'o', '--pass')
         self.bad(2, r'option --dry-run takes no value', '--dry-run=1', 'in.onnx', 'o')
+        # Every command has the same options and says the same of bad ones.
+        for command in COMMANDS:
+            self.bad(2, r'unknown option --zzzzzzzzz \(try', command, '--zzzzzzzzz', 'in.onnx')
+            self.bad(2, r'unknown option -q \(try', command, 'in.onnx', '-q')
+            self.bad(2, r'option --max-depth needs a value', command, 'in.onnx', '--max-depth')
+            self.bad(2, r'option --quiet takes no value', command, '--quiet=1', 'in.onnx')
+        # Letters that stand together.
+        self.bad(2, r'unknown option -x \(try', '-xi', 'in.onnx')
+        self.bad(2, r'unknown option -x \(try', '-ix', 'in.onnx')
+        self.bad(2, r'option --output needs a value', 'in.onnx', '-o')
         self.clean('in.onnx')
 
     def test_values_of_options(self):

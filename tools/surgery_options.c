@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the main form. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "surgery.h"
+
+#define PIPELINE_FILE_MAX (1u << 20)
+
+enum {
+  OPT_PASS = OPT_OWN,
+  OPT_PASS_FILE,
+  OPT_PRINT_PIPELINE,
+  OPT_OUT_DIR,
+  OPT_PLUGIN,
+  OPT_RULES,
+  OPT_OPSET,
+  OPT_IR,
+  OPT_ALLOW,
+  OPT_EXACT_ONLY,
+  OPT_CHECK,
+  OPT_CHECK_RTOL,
+  OPT_VERIFY_EACH,
+  OPT_STATS,
+  OPT_TIME,
+  OPT_PRINT_AFTER,
+  OPT_REWRITE_LIMIT,
+  OPT_SKIP,
+  OPT_KEEP,
+  OPT_DIM,
+  OPT_TRUST,
+  OPT_LOG,
+  OPT_MAP,
+  OPT_DRY_RUN,
+  OPT_EXTERNAL_DATA,
+  OPT_EXTERNAL_THRESHOLD,
+  OPT_NO_FSYNC,
+  OPT_RECORD,
+  OPT_VERSION
+};
+
+const struct option surgery_table[] = {
+    {"pass", required_argument, NULL, OPT_PASS},
+    {"pass-file", required_argument, NULL, OPT_PASS_FILE},
+    {"print-pipeline", no_argument, NULL, OPT_PRINT_PIPELINE},
+    {"in-place", no_argument, NULL, 'i'},
+    {"output", required_argument, NULL, 'o'},
+    {"out-dir", required_argument, NULL, OPT_OUT_DIR},
+    {"plugin", required_argument, NULL, OPT_PLUGIN},
+    {"rules", required_argument, NULL, OPT_RULES},
+    {"opset", required_argument, NULL, OPT_OPSET},
+    {"ir", required_argument, NULL, OPT_IR},
+    {"allow", required_argument, NULL, OPT_ALLOW},
+    {"exact-only", no_argument, NULL, OPT_EXACT_ONLY},
+    {"check", optional_argument, NULL, OPT_CHECK},
+    {"check-rtol", required_argument, NULL, OPT_CHECK_RTOL},
+    {"verify-each", no_argument, NULL, OPT_VERIFY_EACH},
+    {"stats", no_argument, NULL, OPT_STATS},
+    {"time-passes", no_argument, NULL, OPT_TIME},
+    {"print-after", optional_argument, NULL, OPT_PRINT_AFTER},
+    {"rewrite-limit", required_argument, NULL, OPT_REWRITE_LIMIT},
+    {"skip-pass", required_argument, NULL, OPT_SKIP},
+    {"keep", required_argument, NULL, OPT_KEEP},
+    {"dim", required_argument, NULL, OPT_DIM},
+    {"trust", required_argument, NULL, OPT_TRUST},
+    {"log", required_argument, NULL, OPT_LOG},
+    {"map", required_argument, NULL, OPT_MAP},
+    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+    {"external-data", required_argument, NULL, OPT_EXTERNAL_DATA},
+    {"external-threshold", required_argument, NULL, OPT_EXTERNAL_THRESHOLD},
+    {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
+    {"record", no_argument, NULL, OPT_RECORD},
+    {"version", no_argument, NULL, OPT_VERSION},
+    CLI_COMMON_OPTIONS,
+    {0}};
+
+static const char help[] =
+    "usage: onnxsurg [--pass PIPELINE] IN OUT\n"
+    "       onnxsurg [--pass PIPELINE] -i IN...\n"
+    "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
+    "       onnxsurg check|repair|targets|info|cat|ops|passes|rules|run|verify\n"
+    "       onnxsurg isolate|reduce|merge   (each has its own --help)\n"
+    "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"
+    "\n"
+    "Changes a model and writes it back. What no pass touches keeps its bytes. `-` is\n"
+    "standard input or output; a name that ends in .onnxtxt is ONNX text.\n"
+    "\n"
+    "  --pass PIPELINE         such as 'fold,prune' or 'fold{max-growth=1MiB},prune';\n"
+    "                          without it the preset `simplify`\n"
+    "                          (`onnxsurg passes` lists all)\n"
+    "  --pass-file FILE        the pipeline from a file; # starts a comment\n"
+    "  --print-pipeline        print the pipeline, presets spelled out, and stop\n"
+    "  -i, --in-place          each OUT is its IN\n"
+    "  -o, --output OUT        OUT as an option\n"
+    "  --out-dir DIR           each OUT is DIR/name of IN\n"
+    "  --dry-run               do all but write\n"
+    "  --plugin FILE           load passes from a shared object\n"
+    "  --opset [DOMAIN=]N      move the model to opset N, after --pass if it is given\n"
+    "                          (repeatable, one a domain)\n"
+    "  --ir N                  set the IR version, behind all passes\n"
+    "  --allow CLASS           the worst that rewrites of --opset may be: exact, ulp,\n"
+    "                          approx, lossy (ulp)\n"
+    "  --exact-only            the same as --allow exact\n"
+    "  --rules FILE            rewrite rules as text; without --pass they alone run\n"
+    "  --schema FILE           custom operators: signatures, types, shapes\n"
+    "  --keep NAME|/REGEX/|op=TYPE\n"
+    "                          protect nodes and values from passes (repeatable)\n"
+    "  --dim SYMBOL=N|SYMBOL=LOW..HIGH|SYMBOL%N\n"
+    "                          what holds of a dimension of the inputs (repeatable)\n"
+    "  --trust declared        take the declared types of operators nobody knows\n"
+    "                          (--trust inferred: do not)\n"
+    "  --skip-pass PASS        leave a pass out of the pipeline\n"
+    "  --rewrite-limit N       stop rewriting after N rewrites\n"
+    "\n"
+    "  --external-data NAME    write large weights to one file of this name beside\n"
+    "                          OUT\n"
+    "  --external-threshold N  ... those of at least N bytes (1KiB)\n"
+    "  --external-root DIR     where external data is looked for (the folder of IN)\n"
+    "  --no-external           refuse external data\n"
+    "  --strict-external       refuse hard links to it\n"
+    "  --freeze-inputs         take inputs that have a default as constants\n"
+    "  --no-fsync              do not wait for the disk\n"
+    "  --record                note pipeline and version in the model's metadata\n"
+    "\n"
+    "  --summary, --quiet      always or never say what changed\n"
+    "                          (default: on a terminal)\n"
+    "  --json                  report as JSON on standard output\n"
+    "  --stats, --time-passes  what each pass did, and how long it took\n"
+    "  --check[=N]             run model and result on made-up inputs (of N seeds)\n"
+    "                          before anything is written; where they differ nothing\n"
+    "                          is, and the pass is named\n"
+    "  --check=each            the same after every pass; one that changes what is\n"
+    "                          computed is left out\n"
+    "  --check-rtol X          by how much floats may differ (by what the passes are:\n"
+    "                          exact ones keep every bit)\n"
+    "  --verify-each           check the graph after every pass\n"
+    "  --print-after[=PASS]    print the model as text after PASS, or every change\n"
+    "  --log FILE              each rewrite as JSON lines\n"
+    "  --map FILE              old to new names as JSON\n"
+    "  --max-memory N          such as 512MiB (2GiB)\n"
+    "  --max-depth N           nesting of messages (100)\n"
+    "  --timeout SECONDS       give up between rewrites\n"
+    "  --help, --version\n"
+    "\n"
+    "exit codes: 0 done, 1 the model does not hold, 2 wrong usage, 3 file or system\n"
+    "error, 4 limit or out of memory, 5 internal fault or misbehaving plugin\n";
+
+/* Options that are kept as they are, and where. */
+typedef enum keeping { FLAG, TEXT, WORD } keeping;
+static const struct {
+  int option;
+  keeping how;
+  size_t at;
+} kept[] = {
+#define KEPT(option, how, member) {option, how, offsetof(surgery, member)}
+    KEPT('i', FLAG, in_place),
+    KEPT('o', WORD, outputs),
+    KEPT(OPT_OUT_DIR, TEXT, out_dir),
+    KEPT(OPT_PRINT_PIPELINE, FLAG, print_pipeline),
+    KEPT(OPT_PLUGIN, WORD, plugins),
+    KEPT(OPT_RULES, WORD, rules),
+    KEPT(OPT_OPSET, WORD, opsets),
+    KEPT(OPT_IR, TEXT, ir),
+    KEPT(OPT_VERIFY_EACH, FLAG, run.verify_each),
+    KEPT(OPT_STATS, FLAG, stats),
+    KEPT(OPT_TIME, FLAG, time),
+    KEPT(OPT_SKIP, WORD, skip),
+    KEPT(OPT_KEEP, WORD, keep),
+    KEPT(OPT_DIM, WORD, dims),
+    KEPT(OPT_LOG, TEXT, run.log_path),
+    KEPT(OPT_MAP, TEXT, run.map_path),
+    KEPT(OPT_DRY_RUN, FLAG, run.dry_run),
+    KEPT(OPT_NO_FSYNC, FLAG, save.no_fsync),
+    KEPT(OPT_RECORD, FLAG, record),
+#undef KEPT
+};
+
+static int keep(surgery *j, size_t i, const char *arg) {
+  char *at = (char *)j + kept[i].at;
+  if (kept[i].how == WORD) return cli_words_take((cli_words *)(void *)at, arg);
+  if (kept[i].how == TEXT)
+    *(const char **)(void *)at = arg;
+  else
+    *(bool *)at = true;
+  return EXIT_DONE;
+}
+
+/* Reads a pipeline file; a newline is white space there and `#` starts a comment. */
+static int read_pipeline(surgery *j, const char *path) {
+  FILE *f = fopen(path, "re");
+  if (!f) {
+    cli_put(stderr, path);
+    fprintf(stderr, ": error: cannot open: %s\n", strerror(errno));
+    return EXIT_IO;
+  }
+  j->pipeline_text = malloc(PIPELINE_FILE_MAX + 1);
+  size_t n = j->pipeline_text ? fread(j->pipeline_text, 1, PIPELINE_FILE_MAX + 1, f) : 0;
+  int bad = ferror(f) ? errno : 0;
+  fclose(f);
+  if (!j->pipeline_text) return cli_no_memory();
+  if (bad || n > PIPELINE_FILE_MAX || memchr(j->pipeline_text, 0, n)) {
+    cli_put(stderr, path);
+    fprintf(stderr, ": error: %s\n", bad ? strerror(bad) : "is no pipeline text");
+    return EXIT_IO;
+  }
+  char *t = j->pipeline_text;
+  t[n] = 0;
+  for (bool comment = false; *t; t++) {
+    comment = *t == '#' || (comment && *t != '\n');
+    if (comment || *t == '\n' || *t == '\r') *t = ' ';
+  }
+  while (n && j->pipeline_text[n - 1] == ' ') j->pipeline_text[--n] = 0;
+  j->pipeline = j->pipeline_text + strspn(j->pipeline_text, " ");
+  j->pipeline_where = path;
+  return EXIT_DONE;
+}
+
+static int take_pipeline(surgery *j, const char *arg, bool file) {
+  if (j->pipeline) return cli_usage("one pipeline at a time: join passes with a comma");
+  if (file) return read_pipeline(j, arg);
+  j->pipeline = arg;
+  j->pipeline_where = "--pass";
+  return EXIT_DONE;
+}
+
+static int take_check(surgery *j, const char *arg) {
+  uint64_t n = 1;
+  j->check = true;
+  if (arg && strcmp(arg, "each") == 0) {
+    j->proof.each = true;
+    return EXIT_DONE;
+  }
+  if ((arg && !cli_number(arg, &n)) || n < 1 || n > 1000)
+    return cli_usage("--check takes how many seeds, 1 to 1000, or `each`");
+  j->proof.seeds = (unsigned)n;
+  return EXIT_DONE;
+}
+
+static int take_check_rtol(surgery *j, const char *arg) {
+  if (!cli_real(arg, &j->proof.rtol)) return cli_usage("--check-rtol takes a number, such as 1e-3");
+  j->check = true;
+  return EXIT_DONE;
+}
+
+static int take_limit(surgery *j, const char *arg) {
+  if (!cli_number(arg, &j->run.rewrite_limit)) return cli_usage("--rewrite-limit takes a number");
+  j->run.has_rewrite_limit = true;
+  return EXIT_DONE;
+}
+
+static int take_trust(surgery *j, const char *arg) {
+  j->run.trust_declared = !strcmp(arg, "declared");
+  if (j->run.trust_declared || !strcmp(arg, "inferred")) return EXIT_DONE;
+  return cli_usage("--trust takes `declared` or `inferred`");
+}
+
+static int take_threshold(surgery *j, const char *arg) {
+  uint64_t n;
+  if (!cli_number(arg, &n)) return cli_usage("--external-threshold takes bytes, such as 1KiB");
+  j->save.external_threshold = n ? n : 1;
+  return EXIT_DONE;
+}
+
+static int answer(const surgery *j, int o) {
+  if (o == OPT_VERSION)
+    printf("onnxsurg %s\n", surg_version());
+  else if (j->form)
+    pass_form_help(j->form);
+  else
+    fputs(help, stdout);
+  return CLI_STOP;
+}
+
+static int take(void *user, int o, char *arg) {
+  surgery *j = user;
+  if (o >= OPT_OF_PASS) return pass_form_take(j->form, o, arg);
+  for (size_t i = 0; i < SURG_COUNT(kept); i++)
+    if (kept[i].option == o) return keep(j, i, arg);
+  switch (o) {
+    case OPT_PASS: return take_pipeline(j, arg, false);
+    case OPT_PASS_FILE: return take_pipeline(j, arg, true);
+    case OPT_CHECK: return take_check(j, arg);
+    case OPT_CHECK_RTOL: return take_check_rtol(j, arg);
+    case OPT_ALLOW: return cli_take_allow(&j->run, arg);
+    case OPT_EXACT_ONLY: return cli_take_allow(&j->run, "exact");
+    case OPT_PRINT_AFTER: return cli_words_take(&j->print_after, arg ? arg : "changed");
+    case OPT_REWRITE_LIMIT: return take_limit(j, arg);
+    case OPT_TRUST: return take_trust(j, arg);
+    case OPT_EXTERNAL_DATA: return cli_take_external(&j->save, arg);
+    case OPT_EXTERNAL_THRESHOLD: return take_threshold(j, arg);
+    default: return answer(j, o);
+  }
+}
+
+/* The pipeline that the form of a pass stands for. */
+static int take_form(surgery *j) {
+  j->pipeline = j->pipeline_text = pass_form_pipeline(j->form);
+  j->pipeline_where = j->form->name;
+  return j->pipeline ? EXIT_DONE : cli_no_memory();
+}
+
+bool surgery_options(surgery *j, int argc, char **argv, int *code) {
+  const cli_command command = {j->form ? j->form->options : surgery_table, "io:", NULL, take, j,
+                               &j->common};
+  *code = j->form ? pass_form_pairs(j->form, &argc, argv) : EXIT_DONE;
+  if (*code != EXIT_DONE || !cli_options(argc, argv, &command, code)) return false;
+  if (j->form) *code = take_form(j);
+  return *code == EXIT_DONE;
+}
+
+void surgery_free(surgery *j) {
+  for (size_t i = 0; i < SURG_COUNT(kept); i++)
+    if (kept[i].how == WORD) free(((cli_words *)(void *)((char *)j + kept[i].at))->items);
+  free(j->print_after.items);
+  free(j->pipeline_text);
+}
