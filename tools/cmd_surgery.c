@@ -268,7 +268,7 @@ static int run_form(int argc, char **argv, pass_form *form) {
                .proof = {.seeds = 1, .rtol = -1, .max_bytes = CLI_RUN_BYTES,
                          .max_work = CLI_CHECK_WORK}};
   int code;
-  if (surgery_options(&j, argc, argv, &code)) code = run_job(&j, argv + optind, argc - optind);
+  if (surgery_options(&j, &argc, argv, &code)) code = run_job(&j, argv + optind, argc - optind);
   surgery_free(&j);
   return code;
 }

@@ -32,8 +32,8 @@ typedef struct outcome {
 
 /* --- surgery_options.c --- */
 extern const struct option surgery_table[];
-/* As cli_options; surgery_free either way. */
-bool surgery_options(surgery *j, int argc, char **argv, int *code);
+/* As cli_options, which may take words out of the arguments; surgery_free either way. */
+bool surgery_options(surgery *j, int *argc, char **argv, int *code);
 void surgery_free(surgery *j);
 
 /* --- surgery_report.c --- */

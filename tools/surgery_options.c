@@ -301,11 +301,11 @@ static int take_form(surgery *j) {
   return j->pipeline ? EXIT_DONE : cli_no_memory();
 }
 
-bool surgery_options(surgery *j, int argc, char **argv, int *code) {
+bool surgery_options(surgery *j, int *argc, char **argv, int *code) {
   const cli_command command = {j->form ? j->form->options : surgery_table, "io:", NULL, take, j,
                                &j->common};
-  *code = j->form ? pass_form_pairs(j->form, &argc, argv) : EXIT_DONE;
-  if (*code != EXIT_DONE || !cli_options(argc, argv, &command, code)) return false;
+  *code = j->form ? pass_form_pairs(j->form, argc, argv) : EXIT_DONE;
+  if (*code != EXIT_DONE || !cli_options(*argc, argv, &command, code)) return false;
   if (j->form) *code = take_form(j);
   return *code == EXIT_DONE;
 }
