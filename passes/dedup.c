@@ -9,13 +9,9 @@
  * Needs nothing. Keeps sorted, types. Exact. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "table.h"
 #include "values.h"
-
-/* A longer name may take longer lengths of the messages around it, too. */
-#define LENGTHS 4
 
 static int same_values(void *unused, const void *a, const void *b) {
   bool same;
@@ -25,27 +21,12 @@ static int same_values(void *unused, const void *a, const void *b) {
   return s == SURG_OK ? same : -1;
 }
 
-/* What it costs at most to call what has the uses of `v` `name` instead. */
-static uint64_t respelling(const surg_value *v, const char *name) {
-  const size_t was = strlen(surg_value_name(v)), is = strlen(name);
-  if (is <= was) return 0;
-  const uint64_t places = (uint64_t)surg_value_use_count(v, SIZE_MAX) + 1;
-  const uint64_t each = is - was + LENGTHS;
-  return places > UINT64_MAX / each ? UINT64_MAX : places * each;
-}
-
-static bool grows(const surg_value *v, const surg_value *by, surg_replace how) {
-  const uint64_t cost = how == SURG_REPLACE_BY_LABEL ? respelling(by, surg_value_name(v))
-                                                     : respelling(v, surg_value_name(by));
-  return cost > surg_value_bytes(v);
-}
-
 static bool can_go(surg_pass_ctx *p, const surg_value *v, const surg_value *by) {
   if (values_annotated(v) || surg_value_is_pinned(v) || surg_pass_keeps_value(p, v)) return false;
   const surg_replace how = surg_value_can_replace(v, by);
   if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return false;
   if (how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, by)) return false;
-  return !grows(v, by, how);
+  return values_respelling(v, by, how) <= surg_value_bytes(v);
 }
 
 /* CHANGED, UNCHANGED, or FAILED: out of memory. Inputs, of IR versions below 4, stay for

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "fold.h"
+#include "values.h"
 
 /* --- bookkeeping --- */
 
@@ -224,10 +225,8 @@ static bool fold_identity(fold_state *f, surg_node *n) {
   surg_value *in = surg_node_input(n, 0), *out = surg_node_output(n, 0);
   surg_replace how = surg_value_can_replace(out, in);
   if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return false;
-  bool label = how == SURG_REPLACE_BY_LABEL;
-  if (label && surg_pass_keeps_value(f->pass, in)) return false;
-  uint64_t grown = label ? fold_respelling(in, surg_value_name(out))
-                         : fold_respelling(out, surg_value_name(in));
+  if (how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(f->pass, in)) return false;
+  uint64_t grown = values_respelling(out, in, how);
   uint64_t leaving = fold_leaving(f, n);
   grown = grown > leaving ? grown - leaving : 0;
   if (grown > f->max_growth) return fold_leave_large(f, n);

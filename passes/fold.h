@@ -71,8 +71,6 @@ static inline uint64_t fold_plus(uint64_t a, uint64_t b) {
 /* What leaves the file with n: its message, what is said of its results, constants that only n
  * reads. */
 uint64_t fold_leaving(const fold_state *f, const surg_node *n);
-/* What it takes at most to give v another name, where v is made and in every use. */
-uint64_t fold_respelling(const surg_value *v, const char *name);
 /* Whether the results of n, `bytes` large, go into a chain of nodes that fold too and end in a value
  * within max-growth of what leaves with them all; `leaving` leaves with n. */
 bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t leaving);

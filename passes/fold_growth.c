@@ -9,13 +9,10 @@
  * alone, so it computes nothing; fold_chain.c then does. */
 #include "fold.h"
 
-#include <string.h>
 
 /* To stay linear: a constant that a node reads more often counts as staying, and a node with more
  * inputs is in no chain. */
 #define MAX_READS 64
-/* A longer name may take longer lengths of the messages around it, too. */
-#define LENGTHS 4
 
 /* What leaves the file when node n goes and input i is a constant that nothing else reads, counted
  * at its first place. Elements in data files count as if they stood in the model. */
@@ -39,13 +36,6 @@ uint64_t fold_leaving(const fold_state *f, const surg_node *n) {
   for (size_t i = 0; i < surg_node_input_count(n); i++)
     bytes = fold_plus(bytes, dying_bytes(f, n, i));
   return bytes;
-}
-
-uint64_t fold_respelling(const surg_value *v, const char *name) {
-  size_t was = strlen(surg_value_name(v)), is = strlen(name);
-  if (is <= was) return 0;
-  uint64_t places = (uint64_t)surg_value_use_count(v, SIZE_MAX) + 1, each = is - was + LENGTHS;
-  return places > UINT64_MAX / each ? UINT64_MAX : places * each;
 }
 
 /* The only reader of the results of n, when it is a node of the same graph. */

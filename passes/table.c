@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See table.h. Open addressing, at most half full. */
+/* See table.h. Open addressing, at most half full. Where an item stands depends on the address of
+ * the table: whoever makes a model cannot aim at one place. */
 #include "table.h"
-
-/* Unequal items whose hashes are equal: what a hash does not tell apart stays linear. */
-#define TABLE_TRIES 64
 
 bool table_make(table *t, surg_pass_ctx *p, size_t n) {
   size_t size = 16;
-  while (size / 2 < n && size <= SIZE_MAX / 4 / sizeof *t->slots) size *= 2;
+  t->shift = 64 - 4;
+  for (; size / 2 < n && size <= SIZE_MAX / 4 / sizeof *t->slots; size *= 2) t->shift--;
   if (size / 2 < n) return false;
   t->slots = surg_pass_alloc(p, size * sizeof *t->slots);
   t->mask = size - 1;
+  t->factor = table_mix((uintptr_t)t, (uintptr_t)t->slots) | 1;
   return t->slots != NULL;
+}
+
+static size_t place_of(const table *t, uint64_t hash) {
+  return (size_t)((hash * t->factor) >> t->shift);
 }
 
 void *table_meet(table *t, uint64_t hash, void *item, table_same same, void *user) {
   int tries = 0;
-  size_t i = (size_t)hash & t->mask;
+  size_t i = place_of(t, hash);
   for (; t->slots[i].item; i = (i + 1) & t->mask) {
     if (t->slots[i].hash != hash) continue;
     const int answer = same(user, t->slots[i].item, item);

@@ -5,6 +5,8 @@
 
 #include <onnxsurg/onnxsurg.h>
 
+#define TABLE_TRIES 64 /* unequal items of one hash: what a hash does not tell apart stays linear */
+
 /* 1: equal, 0: not, -1: it failed. */
 typedef int (*table_same)(void *user, const void *a, const void *b);
 
@@ -16,6 +18,8 @@ typedef struct table_slot {
 typedef struct table {
   table_slot *slots;
   size_t mask;
+  uint64_t factor; /* odd */
+  int shift;       /* of what is multiplied, to a place */
 } table;
 
 /* Room for n items; false: out of memory. */

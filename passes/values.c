@@ -3,6 +3,10 @@
 #include "values.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* A longer name may take longer lengths of the messages around it, too. */
+#define LENGTHS 4
 
 void values_hint(surg_pass_ctx *p, const surg_graph *g, const char *name, char *out, size_t size) {
   const surg_model *m = surg_pass_model(p);
@@ -20,4 +24,14 @@ bool values_annotated(const surg_value *v) {
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
     if (surg_use_get_kind(u) == SURG_USE_SOFT && !surg_use_node(u)) return true;
   return false;
+}
+
+uint64_t values_respelling(const surg_value *old, const surg_value *by, surg_replace how) {
+  const surg_value *v = how == SURG_REPLACE_BY_LABEL ? by : old;
+  const size_t was = strlen(surg_value_name(v));
+  const size_t is = strlen(surg_value_name(v == by ? old : by));
+  if (is <= was) return 0;
+  const uint64_t places = (uint64_t)surg_value_use_count(v, SIZE_MAX) + 1;
+  const uint64_t each = is - was + LENGTHS;
+  return places > UINT64_MAX / each ? UINT64_MAX : places * each;
 }

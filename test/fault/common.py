@@ -89,12 +89,28 @@ def idle():
             "  r = Reshape (z, s)\n}\n")
 
 
-MODELS = {"chain": chain, "control": control, "functions": functions, "weights": weights}
+def twice():
+    """Initializers and nodes that are equal, in every encoding, and an inner graph that reads them."""
+    text = ", ".join(f'float[3] f{i} = {{1, 2, 3}}, string[2] s{i} = {{"a", "bc"}}, int4[3] q{i} = '
+                     "{33, 3}" for i in range(3))
+    nodes = "\n".join(f"  a{i} = LeakyRelu <alpha = 0.5> (x)\n  b{i} = Mul (a{i}, f{i})\n"
+                      f"  k{i} = Constant <value = float[2] {{1, 2}}> ()\n"
+                      f"  u{i} = odd.Op (s{i}, q{i}, k{i})" for i in range(3))
+    return ('<ir_version: 10, opset_import: ["" : 21, "odd" : 1]>\n'
+            "twice (float[3] x, bool p) => (float[3] b1, float[3] b2, float[3] y, u0, u1, u2) "
+            f"<{text}> {{\n{nodes}\n  y = If (p) <then_branch = t () => (float[3] o) "
+            "<float[3] i = {1, 2, 3}, float[3] f0 = {1, 2, 3}> "
+            "{ c = Add (b2, i) d = Add (c, f0) o = Sub (d, f1) }, else_branch = e () => (float[3] r) "
+            "{ r = Sub (b0, b1) }>\n}\n")
+
+
+MODELS = {"chain": chain, "control": control, "functions": functions, "weights": weights,
+          "twice": twice}
 
 # Passes that `fold,prune` and the default do not reach.
 PIPELINES = [("chain", "freeze{N=2},shapes"), ("chain", "names{all},outputs{add=v7}"),
              ("control", "bind{p=true},fold,shapes"), ("functions", "shapes,shapes{clear}"),
-             ("weights", "ir{to=3},fold,ir{to=9}")]
+             ("weights", "ir{to=3},fold,ir{to=9}"), ("twice", "dedup,cse")]
 
 
 class Case:

@@ -212,6 +212,15 @@ START_TEST(typed_lists) {
       want[(size_t)i * r->bytes_each + k] = (uint8_t)(sample(i) >> (8 * k));
   ck_ok(surg_tensor_read(t, 0, whole, bytes));
   ck_assert_int_eq(memcmp(whole, want, bytes), 0);
+  /* As it was read, and as bytes. */
+  int64_t count = (int64_t)entries * r->per_entry;
+  surg_tensor *made = surg_tensor_new(m, r->dtype, &count, 1, want, bytes);
+  bool same = false;
+  uint64_t one, other;
+  ck_ok(surg_tensor_same(t, made, &same));
+  ck_ok(surg_tensor_hash(t, &one));
+  ck_ok(surg_tensor_hash(made, &other));
+  ck_assert(same && one == other);
   memset(whole, 0, bytes);
   for (size_t o = 0; o < bytes; o += 777)
     ck_ok(surg_tensor_read(t, o, whole + o, bytes - o < 777 ? bytes - o : 777));
