@@ -168,6 +168,9 @@ static surg_pass_result refuse_mapped(surg_pass_ctx *p, const surg_node *n, size
   return surg_pass_fail(p, n, text);
 }
 
+static const char no_identity[] = "cannot be taken out: only an Identity could keep the name of "
+                                  "the output, and none can stand here";
+
 /* Fills by[] with what stands for each output that is read. */
 static surg_pass_result plan(surg_pass_ctx *p, surg_node *n, surg_value **by) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
@@ -185,9 +188,7 @@ static surg_pass_result plan(surg_pass_ctx *p, surg_node *n, surg_value **by) {
     const bool named = how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, by[i]);
     if ((named || how == SURG_REPLACE_NEEDS_IDENTITY) &&
         !give_identity_stands(surg_node_graph(n), by[i], old))
-      return surg_pass_fail(p, n,
-                            "cannot be taken out: only an Identity could keep the name of the "
-                            "output, and none can stand here");
+      return surg_pass_fail(p, n, no_identity);
   }
   return SURG_PASS_CHANGED;
 }
@@ -211,8 +212,12 @@ surg_pass_result bypass_node(surg_pass_ctx *p, surg_node *n) {
   surg_value **by = surg_pass_alloc(p, (count + 1) * sizeof *by);
   if (!by || plan(p, n, by) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
-  for (size_t i = 0; i < count; i++)
-    if (by[i] && give_uses(p, n, surg_node_output(n, i), by[i]) != SURG_OK) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < count; i++) {
+    const surg_status s = by[i] ? give_uses(p, n, surg_node_output(n, i), by[i]) : SURG_OK;
+    /* Of two outputs that one input goes on as, only the first can give it its name. */
+    if (s == SURG_EUNSUPPORTED) return surg_pass_fail(p, n, no_identity);
+    if (s != SURG_OK) return SURG_PASS_FAILED;
+  }
   if (surg_node_erase(n) != SURG_OK) return SURG_PASS_FAILED;
   surg_pass_count(p, "nodes taken out", 1);
   return SURG_PASS_CHANGED;

@@ -18,6 +18,13 @@ bool domains_named(const char *spec, const char *domain, const char *name) {
   return strncmp(spec, domain, n) == 0 && spec[n] == '.' && strcmp(spec + n + 1, name) == 0;
 }
 
+bool domains_listed(const surg_pass_ctx *p, const char *option, const char *domain,
+                    const char *name) {
+  for (size_t i = 0; i < surg_pass_list_count(p, option); i++)
+    if (domains_named(surg_pass_list_at(p, option, i), domain, name)) return true;
+  return false;
+}
+
 const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op) {
   const char *dot = strrchr(spec, '.');
   *op = dot ? dot + 1 : spec;

@@ -7,6 +7,9 @@
 
 /* Whether `spec` ("Relu", "ai.onnx.Relu", "com.acme.FooOp") names an operator or function. */
 bool domains_named(const char *spec, const char *domain, const char *name);
+/* Whether an entry of a list option names it. */
+bool domains_listed(const surg_pass_ctx *p, const char *option, const char *domain,
+                    const char *name);
 /* The domain of "com.acme.Foo" ("" for ONNX's own), *op the rest. NULL: no memory. */
 const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op);
 /* Imports the domain in the scope of g if it is not: the default domain cannot be. */

@@ -35,17 +35,10 @@ typedef struct inlining {
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
-static bool listed(const surg_pass_ctx *p, const char *option, const char *domain,
-                   const char *name) {
-  for (size_t i = 0; i < surg_pass_list_count(p, option); i++)
-    if (domains_named(surg_pass_list_at(p, option, i), domain, name)) return true;
-  return false;
-}
-
 /* Without any name all functions are meant, but no operator of the specification. */
 static bool wanted(const surg_pass_ctx *p, const surg_function *f) {
   if (surg_pass_list_count(p, "op"))
-    return listed(p, "op", surg_function_domain(f), surg_function_name(f));
+    return domains_listed(p, "op", surg_function_domain(f), surg_function_name(f));
   return surg_pass_list_count(p, "spec") == 0;
 }
 
@@ -130,7 +123,8 @@ static surg_pass_result give_all(inlining *in, surg_node *n, const surg_node *pr
     r[i].name = copy_of(in->p, surg_value_name(old));
     const surg_status s = r[i].name ? give(in, n, prev, i, r[i].by, &r[i].rename) : SURG_ENOMEM;
     if (s == SURG_EUNSUPPORTED)
-      return surg_pass_fail(in->p, n, "cannot be inlined: its output cannot be another value");
+      return surg_pass_fail(in->p, n, "cannot be inlined: its output can be no other value, and no Identity can "
+                            "stand here");
     if (s != SURG_OK) return SURG_PASS_FAILED;
   }
   return SURG_PASS_CHANGED;
@@ -264,7 +258,7 @@ static surg_pass_result inline_graph(inlining *in, surg_graph *g) {
     if (f && wanted(in->p, f))
       r = inline_call(in, n, &next);
     else if (surg_node_schema(n) &&
-             listed(in->p, "spec", surg_node_domain(n), surg_node_op_type(n)))
+             domains_listed(in->p, "spec", surg_node_domain(n), surg_node_op_type(n)))
       r = inline_operator(in, n, &next);
     if (r == SURG_PASS_FAILED) return r;
   }

@@ -14,13 +14,6 @@
 #include "bypass.h"
 #include "domains.h"
 
-static bool named(const surg_pass_ctx *p, const surg_node *n) {
-  for (size_t i = 0; i < surg_pass_list_count(p, "op"); i++)
-    if (domains_named(surg_pass_list_at(p, "op", i), surg_node_domain(n), surg_node_op_type(n)))
-      return true;
-  return false;
-}
-
 /* A name without the domain, or with another one, is a slip that changes nothing: say so. */
 static void tell_unknown(surg_pass_ctx *p, const char *spec) {
   const surg_model *m = surg_pass_model(p);
@@ -43,7 +36,7 @@ static surg_pass_result take_out(surg_pass_ctx *p) {
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
       next = surg_node_next(n);
-      if (!named(p, n)) continue;
+      if (!domains_listed(p, "op", surg_node_domain(n), surg_node_op_type(n))) continue;
       const surg_pass_result one = bypass_node(p, n);
       if (one == SURG_PASS_FAILED) return one;
       if (one < result) result = one;
@@ -51,13 +44,11 @@ static surg_pass_result take_out(surg_pass_ctx *p) {
   return result;
 }
 
-/* The domain of "com.acme.FooOp" loses its import; a name without a dot is of the default one. */
+/* The domain of "com.acme.FooOp" loses its import; that of ONNX stays. */
 static surg_pass_result drop_import(surg_pass_ctx *p, const char *spec) {
-  const char *dot = strrchr(spec, '.');
-  if (!dot) return SURG_PASS_UNCHANGED;
-  const size_t n = (size_t)(dot - spec);
-  char *domain = surg_pass_alloc(p, n + 1);
-  return domain ? bypass_drop_import(p, memcpy(domain, spec, n)) : SURG_PASS_FAILED;
+  const char *op, *domain = domains_split(p, spec, &op);
+  if (!domain) return SURG_PASS_FAILED;
+  return *domain ? bypass_drop_import(p, domain) : SURG_PASS_UNCHANGED;
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {

@@ -7,23 +7,10 @@
  *   after:  (x) => (y) { t = Add (x, 3)   c = Clip (t, 0, 6)   d = Div (c, 6)   y = Mul (x, d) }
  *
  * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
-#include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Whether `spec` ("Gelu", "com.microsoft.Gelu") names the operator. */
-static bool names(const char *spec, const char *domain, const char *op_type) {
-  const size_t n = strlen(domain);
-  if (n == 0) return strcmp(spec, op_type) == 0;
-  return strncmp(spec, domain, n) == 0 && spec[n] == '.' && strcmp(spec + n + 1, op_type) == 0;
-}
-
-static bool listed(const surg_pass_ctx *p, const char *option, const char *domain,
-                   const char *op_type) {
-  for (size_t i = 0; i < surg_pass_list_count(p, option); i++)
-    if (names(surg_pass_list_at(p, option, i), domain, op_type)) return true;
-  return false;
-}
+#include "domains.h"
 
 /* Operators that the standard defines by others, in any version. */
 static bool composed(const char *domain, const char *op_type) {
@@ -37,7 +24,7 @@ static bool composed(const char *domain, const char *op_type) {
 
 static bool meant(const surg_pass_ctx *p, const char *domain, const char *op_type) {
   if (surg_pass_bool(p, "all") && composed(domain, op_type)) return true;
-  return listed(p, "op", domain, op_type) || listed(p, "ops", domain, op_type);
+  return domains_listed(p, "op", domain, op_type) || domains_listed(p, "ops", domain, op_type);
 }
 
 /* Whether a substitution, or a rule of the user, is for that operator. */
@@ -63,15 +50,14 @@ static bool leads_away(surg_context *ctx, const surg_rule *r) {
 }
 
 /* Whether it makes another operator that is to be replaced: two rules would lead to and fro. */
-static bool makes_named(const surg_pass_ctx *p, const surg_rule *r) {
+static bool makes_named(surg_pass_ctx *p, const surg_rule *r) {
   static const char *const lists[] = {"op", "ops"};
   for (int k = 0; k < 2; k++)
     for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++) {
-      const char *spec = surg_pass_list_at(p, lists[k], i), *dot = strrchr(spec, '.');
-      if (names(spec, surg_rule_domain(r), surg_rule_op_type(r))) continue;
-      char domain[128] = "";
-      if (dot) snprintf(domain, sizeof domain, "%.*s", (int)(dot - spec), spec);
-      if (surg_rule_makes(r, domain, dot ? dot + 1 : spec)) return true;
+      const char *spec = surg_pass_list_at(p, lists[k], i), *op;
+      if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r))) continue;
+      const char *domain = domains_split(p, spec, &op);
+      if (domain && surg_rule_makes(r, domain, op)) return true;
     }
   return false;
 }
@@ -85,7 +71,7 @@ static bool replaceable(surg_context *ctx, const char *spec) {
   const size_t rules = surg_rule_count(ctx);
   for (size_t k = 0; k < rules; k++) {
     const surg_rule *r = surg_rule_at(ctx, k);
-    if (names(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(ctx, r)) return true;
+    if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(ctx, r)) return true;
   }
   return false;
 }

@@ -144,6 +144,28 @@ static surg_status check_names(const merge *x) {
   return SURG_OK;
 }
 
+/* Whether output i is an input that is connected: it is given by an Identity. */
+static bool passes_through(const merge *x, size_t i) {
+  const surg_value *v = x->b->graph->out[i]->use.value;
+  for (size_t k = 0; k < x->b->graph->n_in; k++)
+    if (x->args[k] && x->b->graph->in[k] == v) return true;
+  return false;
+}
+
+static surg_status check_outputs(const merge *x) {
+  const surg_model *of = surg_model_opset(x->m, "") ? x->m : x->b;
+  const bool onnx = surg_schema_find("", "Identity", surg_model_opset(of, "")) &&
+                    !surg_model_find_function(x->m, "", "Identity", "") &&
+                    !surg_model_find_function(x->b, "", "Identity", "");
+  for (size_t i = 0; !onnx && i < x->b->graph->n_out; i++)
+    if (passes_through(x, i))
+      return refuse(x,
+                    "output %s is an input that is connected: only an Identity could give it, "
+                    "which is no operator of ONNX in these models",
+                    surg__q(x->m->ctx, x->b->graph->out[i]->use.value->name));
+  return SURG_OK;
+}
+
 /* --- names of b --- */
 
 /* All names of b get the prefix; those of dims and functions are not names of values. */
@@ -322,6 +344,7 @@ surg_status surg_model_merge(surg_model *m, surg_model *b, const surg_merge_opti
   s = check_versions(&x);
   if (s == SURG_OK) s = check_functions(&x);
   for (size_t k = 0; s == SURG_OK && k < x.o->n; k++) s = connect(&x, k);
+  if (s == SURG_OK) s = check_outputs(&x);
   if (s == SURG_OK) s = put_prefix(&x);
   if (s == SURG_OK) s = check_names(&x);
   if (s == SURG_OK) s = take_imports(&x);

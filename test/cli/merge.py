@@ -83,6 +83,18 @@ class Merge(Case):
         self.assertIn('u = Identity (y)', text)
         self.assertIn('=> (float[N, 4] more, float[N, 4] u, float[N, 4] v)', text)
 
+    def test_straight_through_without_identity(self):
+        """Only an Identity could give the output, and it is no operator of ONNX."""
+        head, body = '<ir_version: 8, opset_import: [%s]>\n', 'g (float[N] %s) => (float[N] %s) { %s }\n'
+        own = '<domain: "", opset_import: ["" : 17]>\nIdentity (a) => (b) { b = Neg (a) }\n'
+        for imports, more in (('"acme" : 1', ''), ('"acme" : 1, "" : 17', own)):
+            for name, args in (('p.onnxtxt', ('x', 'y', 'y = acme.Foo (x)')),
+                               ('q.onnxtxt', ('u', 'u', ''))):
+                text = head % imports + body % args + (more if name == 'p.onnxtxt' else '')
+                self.write(name, text.encode())
+            self.bad(1, r'output "u" is an input that is connected: only an Identity', 'merge',
+                     'p.onnxtxt', 'q.onnxtxt', '--connect', 'y:u', '-o', 'o.onnx')
+
     def test_external_data(self):
         big = b'<ir_version: 8, opset_import: ["" : 17]>\n' \
               b'c (float[400] u) => (float[400] v) <float[400] w = {' + \
