@@ -57,14 +57,35 @@ surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *ou
 
 /* --- inputs that are made up --- */
 
-static surg_status make_inputs(surg__exec *r, surg__maker *maker, const bool *given,
-                               surg__array *in, bool *made) {
+surg_status surg__run_drawn(surg__exec *r, surg__maker *maker, surg__make make, void *user,
+                            surg__array *in, surg__array *out, bool *made) {
+  static const int64_t below[] = {5, 2, 1};
+  const uint64_t seed = maker->state;
+  const bool draws = maker->fill != SURG__FILL_ZEROS && maker->fill != SURG__FILL_ONES;
+  for (size_t round = 0;; round++) {
+    maker->state = seed;
+    maker->below = below[round];
+    *made = false;
+    surg_status s = make(user, maker, in, made);
+    if (s != SURG_OK) return s;
+    s = surg__exec_run(r, in, out);
+    if (s != SURG_EINVALID || !*made || !draws || round + 1 == SURG_COUNT(below)) return s;
+  }
+}
+
+typedef struct making {
+  surg__exec *runner;
+  const bool *given;
+} making;
+
+static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, bool *made) {
+  const making *m = user;
+  surg__exec *r = m->runner;
   surg_context *ctx = surg_model_context(r->model);
   const surg_graph *g = surg_model_graph(r->model);
-  *made = false;
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
-    if (given && given[i]) continue;
+    if (m->given && m->given[i]) continue;
     surg__array_drop(&in[i]);
     if (surg_value_is_initializer(v)) continue;
     *made = true;
@@ -79,19 +100,9 @@ static surg_status make_inputs(surg__exec *r, surg__maker *maker, const bool *gi
 
 surg_status surg__run_made(surg__exec *r, surg__maker *maker, const bool *given, surg__array *in,
                            surg__array *out, bool *made) {
-  static const int64_t below[] = {5, 2, 1};
-  const uint64_t seed = maker->state;
+  making m = {r, given};
   bool any;
-  if (!made) made = &any;
-  for (size_t round = 0;; round++) {
-    maker->state = seed;
-    maker->below = below[round];
-    surg_status s = make_inputs(r, maker, given, in, made);
-    if (s != SURG_OK) return s;
-    s = surg__exec_run(r, in, out);
-    const bool drawn = *made && maker->fill != SURG__FILL_ZEROS && maker->fill != SURG__FILL_ONES;
-    if (s != SURG_EINVALID || !drawn || round + 1 == SURG_COUNT(below)) return s;
-  }
+  return surg__run_drawn(r, maker, make_inputs, &m, in, out, made ? made : &any);
 }
 
 /* --- every value --- */

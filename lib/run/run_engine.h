@@ -31,9 +31,14 @@ void surg__exec_close(surg__exec *r);
 /* As surg__session_run, but for tensors that the engine cannot be given (SURG_EUNSUPPORTED). */
 surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *out);
 
-/* Inputs that nobody gave are made up from `maker`, unless they have a default, and the model is
- * run. Whole numbers are often indices, so while it refuses them they are drawn from ever smaller
- * ranges. given NULL: none was given. *made (may be NULL): whether one was made up. */
+/* Makes inputs with `maker`; *made: one was. */
+typedef surg_status (*surg__make)(void *user, surg__maker *maker, surg__array *in, bool *made);
+/* Runs the model on inputs that `make` makes. Whole numbers are often indices, so while the model
+ * refuses them they are drawn from ever smaller ranges. */
+surg_status surg__run_drawn(surg__exec *r, surg__maker *maker, surg__make make, void *user,
+                            surg__array *in, surg__array *out, bool *made);
+/* The same on inputs made up where nobody gave one, unless they have a default. given NULL: none was
+ * given. *made (may be NULL): whether one was made up. */
 surg_status surg__run_made(surg__exec *r, surg__maker *maker, const bool *given, surg__array *in,
                            surg__array *out, bool *made);
 

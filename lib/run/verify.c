@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See verify.h. An input set on which the first model fails proves nothing: whole numbers are drawn
- * from ever smaller ranges until it runs, and otherwise the set is counted as not checked. */
+/* See verify.h. An input set on which the first model fails proves nothing: it is counted as not
+ * checked. */
 #include "run/verify.h"
 
 #include <stdio.h>
@@ -106,27 +106,22 @@ static surg_status make_input(verify *v, surg__maker *maker, size_t i) {
   return surg__input_make(v->ctx, maker, surg_value_declared_type(x), &a->in[i]);
 }
 
-static surg_status make_inputs(verify *v, const set *how, int64_t below, char *why, size_t n) {
+/* A surg__make. */
+static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, bool *made) {
+  verify *v = user;
   side *a = &v->sides[0];
-  surg__maker maker = {.fill = how->fill,
-                       .state = how->seed * 1000003 + (uint64_t)how->size,
-                       .below = below,
-                       .huge = v->o->huge,
-                       .size = how->size,
-                       .dim_of = size_of,
-                       .user = v,
-                       .most = SURG_LIMIT_MADE_UP};
   for (size_t i = 0; i < a->n_in; i++) {
     const surg_value *x = surg_graph_input(a->g, i);
-    surg__array_drop(&a->in[i]);
-    if (v->o->in && v->o->given[i]) a->in[i] = surg__array_ref(&v->o->in[i]);
-    if (a->in[i].dtype != SURG_UNDEFINED || surg_value_is_initializer(x)) continue;
-    v->made = true;
-    const surg_status s = make_input(v, &maker, i);
-    v->open |= maker.open;
+    surg__array_drop(&in[i]);
+    if (v->o->in && v->o->given[i]) in[i] = surg__array_ref(&v->o->in[i]);
+    if (in[i].dtype != SURG_UNDEFINED || surg_value_is_initializer(x)) continue;
+    *made = true;
+    const surg_status s = make_input(v, maker, i);
+    v->open |= maker->open;
     if (s == SURG_OK) continue;
-    snprintf(why, n, "input %s cannot be made up", surg__q(v->ctx, surg_value_name(x)));
-    return s;
+    snprintf(a->runner.why, sizeof a->runner.why, "input %s cannot be made up",
+             surg__q(v->ctx, surg_value_name(x)));
+    return s == SURG_ENOMEM ? s : SURG_EUNSUPPORTED; /* no other range will do */
   }
   return SURG_OK;
 }
@@ -143,20 +138,12 @@ static void hand_inputs(verify *v) {
 }
 
 /* A model is made ready when it first runs: what keeps it from that is told like a failed run. */
-static surg_status run_side(verify *v, int k, char *why, size_t n) {
+static surg_status ready(verify *v, int k) {
   side *s = &v->sides[k];
-  surg_status status = SURG_OK;
   drop(s->out, s->n_out);
-  if (!s->runner.engine) {
-    status = surg__exec_open(&s->runner, s->engine, v->models[k]);
-    if (status == SURG_EINVALID) status = SURG_EUNSUPPORTED; /* no other input will do */
-  } else if (s->engine->ort && !s->runner.session) {
-    status = SURG_EUNSUPPORTED;
-  }
-  if (status == SURG_OK) status = surg__exec_run(&s->runner, s->in, s->out);
-  if (status != SURG_OK)
-    snprintf(why, n, "%s", *s->runner.why ? s->runner.why : surg_status_name(status));
-  return status;
+  if (s->runner.engine) return s->engine->ort && !s->runner.session ? SURG_EUNSUPPORTED : SURG_OK;
+  const surg_status status = surg__exec_open(&s->runner, s->engine, v->models[k]);
+  return status == SURG_EINVALID ? SURG_EUNSUPPORTED : status; /* no other input will do */
 }
 
 /* Output i bears a new name: other values, that outputs were exchanged for, have theirs. */
@@ -220,36 +207,49 @@ static surg_status compare_all(verify *v, const surg__tolerance *t) {
 }
 
 /* What the first model says of the set: SURG_OK when its outputs are there. */
-static surg_status run_first(verify *v, const set *how, char *why, size_t n) {
-  static const int64_t below[] = {5, 2, 1};
-  surg_status s = SURG_EINVALID;
-  for (size_t i = 0; i < SURG_COUNT(below) && s == SURG_EINVALID; i++) {
-    s = make_inputs(v, how, below[i], why, n);
-    if (s != SURG_OK) return s == SURG_ENOMEM ? s : SURG_EUNSUPPORTED;
-    s = run_side(v, 0, why, n);
-  }
-  return s;
+static surg_status run_first(verify *v, const set *how) {
+  side *a = &v->sides[0];
+  surg__maker maker = {.fill = how->fill,
+                       .state = how->seed * 1000003 + (uint64_t)how->size,
+                       .huge = v->o->huge,
+                       .size = how->size,
+                       .dim_of = size_of,
+                       .user = v,
+                       .most = SURG_LIMIT_MADE_UP};
+  const surg_status s = ready(v, 0);
+  if (s != SURG_OK) return s;
+  return surg__run_drawn(&a->runner, &maker, make_inputs, v, a->in, a->out, &v->made);
+}
+
+static surg_status run_second(verify *v) {
+  side *b = &v->sides[1];
+  const surg_status s = ready(v, 1);
+  return s == SURG_OK ? surg__exec_run(&b->runner, b->in, b->out) : s;
+}
+
+static const char *why_not(const side *s, surg_status status) {
+  return *s->runner.why ? s->runner.why : surg_status_name(status);
 }
 
 /* SURG_ENOMEM alone ends it all; *first is what the first model said. */
 static surg_status one_set(verify *v, const set *how, surg_status *first) {
   const bool adversarial = how->fill == SURG__FILL_ADVERSARIAL && v->o->adversarial;
-  char why[250] = "";
-  *first = run_first(v, how, why, sizeof why);
+  surg__verify_report *r = v->report;
+  *first = run_first(v, how);
   if (*first == SURG_ENOMEM) return *first;
   if (*first != SURG_OK) {
-    v->report->skipped++;
-    if (!*v->report->skip_why)
-      snprintf(v->report->skip_why, sizeof v->report->skip_why, "%.*s",
-               (int)sizeof v->report->skip_why - 1, why);
+    r->skipped++;
+    if (!*r->skip_why)
+      snprintf(r->skip_why, sizeof r->skip_why, "%.*s", (int)sizeof r->skip_why - 1,
+               why_not(&v->sides[0], *first));
     return SURG_OK;
   }
   hand_inputs(v);
-  v->report->checked++;
-  const surg_status s = run_side(v, 1, why, sizeof why);
+  r->checked++;
+  const surg_status s = run_second(v);
   if (s == SURG_ENOMEM) return s;
   if (s != SURG_OK) {
-    snprintf(v->report->failure, sizeof v->report->failure, "does not run: %s", why);
+    snprintf(r->failure, sizeof r->failure, "does not run: %.250s", why_not(&v->sides[1], s));
     return SURG_OK;
   }
   return compare_all(v, adversarial ? v->o->adversarial : &v->o->tolerance);
