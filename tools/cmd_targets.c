@@ -93,6 +93,10 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
                      strcmp(f->constants.items[i], "*") ? f->constants.items[i] : "all inputs");
   for (size_t i = 0; i < f->absent.n; i++) surg__buf_printf(b, "no %s; ", f->absent.items[i]);
   for (size_t i = 0; i < f->no_attrs.n; i++) surg__buf_printf(b, "no %s; ", f->no_attrs.items[i]);
+  for (size_t i = 0; i < f->written.n; i++)
+    surg__buf_printf(b, "%s written; ", f->written.items[i]);
+  for (size_t i = 0; i < f->unwritten.n; i++)
+    surg__buf_printf(b, "%s left out; ", f->unwritten.items[i]);
   for (size_t i = 0; i < f->n_attrs; i++) {
     surg__buf_printf(b, "%s ", f->attrs[i].name);
     for (size_t k = 0; k < f->attrs[i].values.n; k++)

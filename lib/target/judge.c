@@ -250,6 +250,23 @@ static bool fits_attrs(judge *j) {
   return true;
 }
 
+/* Engines that look for an attribute where its default is meant, or stumble over one. */
+static bool fits_spelling(judge *j) {
+  for (size_t i = 0; i < j->f->written.n; i++) {
+    if (surg_node_attr(j->n, j->f->written.items[i])) continue;
+    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s must be written out",
+           j->f->written.items[i]);
+    return false;
+  }
+  for (size_t i = 0; i < j->f->unwritten.n; i++) {
+    if (!surg_node_attr(j->n, j->f->unwritten.items[i])) continue;
+    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s must not be written, be it its default",
+           j->f->unwritten.items[i]);
+    return false;
+  }
+  return true;
+}
+
 /* --- ranks, dims, values --- */
 
 static const surg_type *tensor_of(const surg_value *v) {
@@ -327,7 +344,7 @@ static bool keeps_to(judge *j) {
     return false;
   }
   if (!fits_types(j) || !fits_constants(j) || !fits_places(j) || !fits_attrs(j) ||
-      !fits_ranks(j) || !fits_values(j) || !fits_dims(j))
+      !fits_spelling(j) || !fits_ranks(j) || !fits_values(j) || !fits_dims(j))
     return false;
   if (j->f->says)
     object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);

@@ -179,6 +179,8 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   if (!strcmp(key, "const")) return read_list(r, j, where, &f->constants);
   if (!strcmp(key, "absent")) return read_list(r, j, where, &f->absent);
   if (!strcmp(key, "no_attrs")) return read_list(r, j, where, &f->no_attrs);
+  if (!strcmp(key, "written")) return read_list(r, j, where, &f->written);
+  if (!strcmp(key, "unwritten")) return read_list(r, j, where, &f->unwritten);
   if (!strcmp(key, "says")) return (f->says = text_of(r, j, where)) != NULL;
   if (!strcmp(key, "source")) return (f->source = text_of(r, j, where)) != NULL;
   if (!strcmp(key, "batch")) {

@@ -44,6 +44,7 @@ typedef struct surg__tfact {
   const surg__tattr *attrs;
   size_t n_versions, n_ranks, n_values, n_types, n_attrs;
   surg__tlist constants, absent, no_attrs;
+  surg__tlist written, unwritten; /* attributes that must stand in the node, or must not, default or not */
   const char *says;   /* a limit in words, that nothing here decides */
   const char *source; /* of the target that states it */
 } surg__tfact;

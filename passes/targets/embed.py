@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a C file of files of targets: embed.py OUT.c IN.target..."""
+"""Makes a C file of JSON files: embed.py OUT.c target|message IN..."""
 import pathlib
 import sys
 
@@ -15,13 +15,13 @@ def literal(text):
 
 
 def main():
-    out, *files = sys.argv[1:]
-    parts = ['/* Made by embed.py. */', '#include "target/target.h"', '',
-             'const surg__target_text surg__target_texts[] = {']
+    out, what, *files = sys.argv[1:]
+    parts = ['/* Made by embed.py. */', '#include "target/messages.h"', '',
+             'const surg__target_text surg__%s_texts[] = {' % what]
     for file in sorted(files):
         path = pathlib.Path(file)
         parts.append('  {"%s",\n%s},' % (path.stem, literal(path.read_text())))
-    parts.append('};\nconst size_t surg__target_count = %d;\n' % len(files))
+    parts.append('};\nconst size_t surg__%s_count = %d;\n' % (what, len(files)))
     pathlib.Path(out).write_text('\n'.join(parts))
 
 

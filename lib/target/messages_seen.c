@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a model is as a message says: judged by what the message means as a target, and by the
+ * findings of `check` that tell of the same fault. */
+#include "base/context.h"
+#include "base/limits.h"
+#include "check/check.h"
+#include "ir/ir.h" /* for surg__locate_node alone */
+#include "target/messages.h"
+
+typedef struct looking {
+  const surg__explained *e;
+  const surg_node *node; /* that the message names, where it is there: then it alone counts */
+  surg__seen_fn fn;
+  void *user;
+  size_t seen;
+} looking;
+
+static void by_target(void *user, const surg__objection *o) {
+  looking *l = user;
+  if (o->verdict != SURG__ILLEGAL || (l->node && o->node != l->node)) return;
+  l->seen++;
+  l->fn(l->user, o->node ? surg__locate_node(o->node) : "model", o->text);
+}
+
+static void by_check(void *user, const surg__finding *f) {
+  looking *l = user;
+  for (size_t i = 0; i < l->e->message->checks.n; i++) {
+    if (strcmp(l->e->message->checks.items[i], f->code) != 0) continue;
+    l->seen++;
+    if (f->text) l->fn(l->user, f->where ? f->where : "model", f->text);
+    return;
+  }
+}
+
+surg_status surg__explained_seen(const surg__explained *e, surg_model *m, surg__seen_fn fn,
+                                 void *user, size_t *seen) {
+  looking l = {.e = e, .fn = fn, .user = user};
+  surg_status s = SURG_OK;
+  *seen = 0;
+  if (e->node) l.node = surg_model_find_node(m, e->node, NULL);
+  if (!e->means && !e->message->checks.n) return SURG_ENOTFOUND;
+  if (e->means) {
+    surg__target *t = surg__explained_target(surg_model_context(m), e);
+    s = t ? surg__target_model(t, m, by_target, &l) : SURG_EINVALID;
+    surg__target_free(t);
+  }
+  if (!s && e->message->checks.n)
+    s = surg__check_model(m, true, SURG_LIMIT_FINDINGS, by_check, &l);
+  *seen = l.seen;
+  return s;
+}
