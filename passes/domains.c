@@ -72,9 +72,40 @@ static bool attrs_fit(const surg_node *n, const surg_schema *s, char *text, size
   return true;
 }
 
+static bool has_call(surg_function *f) {
+  const surg_model *m = surg_graph_model(surg_function_graph(f));
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
+    if (surg_graph_function(g) != f) continue;
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (surg_node_function(n)) return true;
+  }
+  return false;
+}
+
+/* A node that calls a function now. In a function that must not lead back to it: the one called is
+ * not looked through, but must call none. */
+static bool call_fits(const surg_node *n, surg_function *f, char *text, size_t size) {
+  const surg_graph *body = surg_function_graph(f);
+  const surg_function *around = surg_graph_function(surg_node_graph(n));
+  if (around && (around == f || has_call(f))) {
+    snprintf(text, size, "function %.100s cannot be called here: %s", surg_function_name(f),
+             around == f ? "it would call itself" : "it calls functions, which may call this one");
+    return false;
+  }
+  if (surg_node_input_count(n) <= surg_graph_input_count(body) &&
+      surg_node_output_count(n) <= surg_graph_output_count(body))
+    return true;
+  snprintf(text, size, "function %.100s takes %zu inputs and gives %zu outputs; the node has %zu and %zu",
+           surg_function_name(f), surg_graph_input_count(body), surg_graph_output_count(body),
+           surg_node_input_count(n), surg_node_output_count(n));
+  return false;
+}
+
 bool domains_takes(const surg_node *n, char *text, size_t size) {
   const surg_schema *s = surg_node_schema(n);
   const char *domain = surg_node_domain(n);
+  surg_function *f = surg_node_function(n);
+  if (f) return call_fits(n, f, text, size);
   if (!s && surg_node_class(n) == SURG_OP_CLASS_CUSTOM && surg_schema_newest(domain) > 0) {
     snprintf(text, size, "there is no operator %.100s%s%.100s in opset %lld", domain,
              *domain ? "." : "", surg_node_op_type(n),

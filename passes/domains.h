@@ -14,8 +14,8 @@ bool domains_listed(const surg_pass_ctx *p, const char *option, const char *doma
 const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op);
 /* Imports the domain in the scope of g if it is not: the default domain cannot be. */
 surg_status domains_import(surg_graph *g, const char *domain, int64_t version);
-/* Whether a node of an operator of ONNX has what the operator takes: else why not, in `text`. Of
- * operators nobody knows nothing is asked. */
+/* Whether a node has what its operator of ONNX, or the function it calls, takes: else why not, in
+ * `text`. Of operators nobody knows nothing is asked. */
 bool domains_takes(const surg_node *n, char *text, size_t size);
 
 #endif

@@ -169,6 +169,8 @@ static surg_pass_result give_named(surg_pass_ctx *p, surg_node *n, surg_value *v
 static surg_pass_result give_all(surg_pass_ctx *p, surg_node *n, surg_value *v) {
   surg_value *out = surg_node_output(n, 0);
   const surg_replace how = surg_value_can_replace(v, out);
+  if (surg_value_is_pinned(v))
+    return surg_pass_fail(p, NULL, "at: training refers to the value by name");
   if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL)
     return surg_pass_fail(p, NULL,
                           "at: the value is an input and an output of the model at once: "
