@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table of things by hash, for passes that look for equal ones. */
-#ifndef PASSES_TABLE_H
-#define PASSES_TABLE_H
+#ifndef SURG_PASSES_TABLE_H
+#define SURG_PASSES_TABLE_H
 
 #include <onnxsurg/onnxsurg.h>
 
