@@ -2,8 +2,9 @@
 /* Computes what is known before the model runs. A node whose inputs are all constant becomes
  * constants; so does a node of a shape computation whose result is proven although its inputs
  * are not constant (Shape of a static dim, what is gathered from it); an If with a condition known
- * in one of these ways becomes the branch taken; a computed target of Reshape becomes a constant
- * with at most one -1 (fold_shapes.c). Constants that nothing reads any more go at once.
+ * in one of these ways, or with a branch that can only fail (fold_doomed.c), becomes the branch
+ * taken; a computed target of Reshape becomes a constant with at most one -1 (fold_shapes.c).
+ * Constants that nothing reads any more go at once.
  *
  *   before: (float[2] x) => (y) <float[1] c = {3}> { d = Neg (c)   y = Mul (x, d) }
  *   after:  (float[2] x) => (y) <float[1] d = {-3}> { y = Mul (x, d) }
@@ -11,7 +12,8 @@
  * Each node is judged by its neighbourhood alone: what its result takes in the file may be more
  * than what leaves the file with the node by max-growth bytes, by default none, so that files do
  * not grow (fold_growth.c); a chain of nodes that fold into each other is judged at its end
- * (fold_chain.c). Where sizes are known from the types, nothing is computed first. The limits on the
+ * (fold_chain.c), a node behind others that were left for their size with all of them
+ * (fold_cone.c). Where sizes are known from the types, nothing is computed first. The limits on the
  * whole run are guards against made-up files; what they leave is counted. Never folded: random
  * operators, operators that are no builtins, DequantizeLinear (the small form is the purpose),
  * whatever the user keeps.
@@ -56,8 +58,9 @@ bool fold_leave(fold_state *f, const surg_node *n, const char *why) {
 }
 
 /* Such a node may fold once other readers of its inputs have gone. */
-bool fold_leave_large(fold_state *f, const surg_node *n) {
+bool fold_leave_large(fold_state *f, surg_node *n) {
   if (f->large++ == 0) f->first_large = n;
+  fold_mark_left(f, n);
   return false;
 }
 
@@ -263,7 +266,7 @@ static void fold_constant_node(fold_state *f, surg_node *n) {
   if (fold_replace(f, n, &t)) fold_count(f, op, 0);
 }
 
-static bool may_fold(fold_state *f, const surg_node *n) {
+bool fold_may(fold_state *f, const surg_node *n) {
   if (!has_reader(n) || fold_keeps(f, n)) return false;
   if (surg_node_op(n) == SURG_OP_DequantizeLinear)
     return fold_leave(f, n, "it would undo a quantization");
@@ -279,7 +282,7 @@ static bool may_fold(fold_state *f, const surg_node *n) {
 /* A node of a shape computation whose result inference knows to the last element. */
 static bool fold_known(fold_state *f, surg_node *n, surg_node **next) {
   surg_tensor *t = fold_known_elements(f, surg_node_output(n, 0));
-  if (!t || f->failed || !may_fold(f, n)) return false;
+  if (!t || f->failed || !fold_may(f, n)) return false;
   uint64_t bytes = fold_bytes(n, &t, 1), leaving = fold_leaving(f, n);
   if (bytes > fold_plus(leaving, f->max_growth) && fold_chain_pays(f, n, bytes, leaving))
     return fold_chain(f, n, &t, leaving, next);
@@ -297,11 +300,13 @@ static void visit(fold_state *f, surg_node *n, surg_node **next) {
   } else if (surg_node_subgraph(n, 0)) {
     return;
   } else if (all_constant(n)) {
-    if (!may_fold(f, n)) return;
+    if (!fold_may(f, n)) return;
     if (op == SURG_OP_Identity)
       fold_identity(f, n);
     else
       fold_node(f, n, next);
+  } else if (fold_cone(f, n)) {
+    return;
   } else if (surg_node_output_count(n) == 1 && fold_known(f, n, next)) {
     return;
   } else if (op == SURG_OP_Reshape) {
@@ -374,8 +379,12 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
   f->max_total = limit_option(p, "max-total");
   f->max_work = limit_option(p, "max-work");
   f->constants = surg_pass_bool(p, "constants");
+  for (surg_graph *g = surg_model_next_graph(f->model, NULL); g;
+       g = surg_model_next_graph(f->model, g))
+    f->max_left += surg_graph_node_count(g);
   surg_pass_used(p, SURG_EXACT); /* so far; fold_node says more */
-  walk_until_settled(f);
+  do walk_until_settled(f);
+  while (!f->failed && !f->done && fold_doomed(f) && surg_model_infer(f->model) == SURG_OK);
   bury_inputs(f);
   report(f);
   if (f->failed || surg_model_status(f->model) != SURG_OK) return SURG_PASS_FAILED;

@@ -5,6 +5,8 @@
 
 #include <onnxsurg/onnxsurg.h>
 
+#include "table.h"
+
 #define FOLD_OPS 512    /* operators counted apart */
 #define FOLD_WALKS 16   /* over all nodes, while that changes something */
 #define FOLD_REASONS 96 /* reasons counted apart; each is a static text */
@@ -41,6 +43,8 @@ typedef struct fold_state {
   size_t n_reasons;
   uint64_t large; /* nodes left for their size in this walk */
   const surg_node *first_large;
+  table left; /* nodes that were left for their size */
+  size_t n_left, max_left;
   fold_dead dead, inputs;
 } fold_state;
 
@@ -83,6 +87,22 @@ bool fold_chain(fold_state *f, surg_node *n, surg_tensor **results, uint64_t lea
 #define FOLD_CHAIN 16                       /* nodes of a chain */
 #define FOLD_TRANSIENT (UINT64_C(64) << 10) /* bytes a value on the way may be larger */
 
+/* fold_cone.c: a node that reads what nodes left for their size make, judged with all of them. */
+
+/* Remembers a node that was left for its size. */
+void fold_mark_left(fold_state *f, surg_node *n);
+/* Folds n with all that was left before it where they are within max-growth together; else marks it.
+ * False also: n reads something that is not constant. */
+bool fold_cone(fold_state *f, surg_node *n);
+
+/* What leaves with n as fold_leaving says, without the constants that it reads. */
+uint64_t fold_own_bytes(const surg_node *n);
+/* What goes with a constant that nothing reads any more. */
+uint64_t fold_constant_leaving(const surg_value *v);
+/* To stay linear: a constant that has more readers counts as staying, and a node with more inputs is
+ * in no chain. */
+#define FOLD_READS 64
+
 /* fold_compute.c */
 
 /* The results of a node, as many as it has outputs, within `bytes`; NULL: left, or failed. in[i], if
@@ -101,7 +121,9 @@ bool fold_may_grow(fold_state *f, const surg_node *n, uint64_t bytes);
  * was asked. */
 bool fold_replace(fold_state *f, surg_node *n, surg_tensor *const *results);
 /* Counts a node that is left for its size; false. */
-bool fold_leave_large(fold_state *f, const surg_node *n);
+bool fold_leave_large(fold_state *f, surg_node *n);
+/* Whether a node that computes constants may be folded; counts why not. */
+bool fold_may(fold_state *f, const surg_node *n);
 
 /* fold_shapes.c: what inference knows of elements. A tensor of all of them; NULL: not all are known,
  * or memory ran out and the model failed. */
@@ -112,5 +134,10 @@ bool fold_reshape(fold_state *f, surg_node *n);
 /* fold_if.c: an If whose condition is constant becomes the nodes of the branch taken. Whether it
  * did; `*next` is then the node to go on with. */
 bool fold_if(fold_state *f, surg_node *n, surg_node **next);
+/* The same with the branch that is known to be taken. */
+bool fold_branch(fold_state *f, surg_node *n, bool taken, surg_node **next);
+
+/* fold_doomed.c: an If of which one branch can only end in an error. Whether some was folded. */
+bool fold_doomed(fold_state *f);
 
 #endif

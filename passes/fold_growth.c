@@ -9,11 +9,6 @@
  * alone, so it computes nothing; fold_chain.c then does. */
 #include "fold.h"
 
-
-/* To stay linear: a constant that a node reads more often counts as staying, and a node with more
- * inputs is in no chain. */
-#define MAX_READS 64
-
 /* What leaves the file when node n goes and input i is a constant that nothing else reads, counted
  * at its first place. Elements in data files count as if they stood in the model. */
 static uint64_t dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
@@ -23,16 +18,26 @@ static uint64_t dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
   int seen = 0;
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
     if (surg_use_get_kind(u) != SURG_USE_NODE || surg_use_node(u) != n) return 0;
-    if (surg_use_index(u) < i || ++seen > MAX_READS) return 0;
+    if (surg_use_index(u) < i || ++seen > FOLD_READS) return 0;
   }
+  return fold_constant_leaving(v);
+}
+
+uint64_t fold_constant_leaving(const surg_value *v) {
+  const surg_tensor *t = surg_value_constant(v);
   uint64_t bytes = fold_plus(surg_value_bytes(v), surg_node_bytes(surg_value_producer(v, NULL)));
   return surg_tensor_is_external(t) ? fold_plus(bytes, surg_tensor_bytes(t)) : bytes;
 }
 
-uint64_t fold_leaving(const fold_state *f, const surg_node *n) {
+uint64_t fold_own_bytes(const surg_node *n) {
   uint64_t bytes = surg_node_bytes(n);
   for (size_t i = 0; i < surg_node_output_count(n); i++)
     bytes = fold_plus(bytes, surg_value_bytes(surg_node_output(n, i)));
+  return bytes;
+}
+
+uint64_t fold_leaving(const fold_state *f, const surg_node *n) {
+  uint64_t bytes = fold_own_bytes(n);
   for (size_t i = 0; i < surg_node_input_count(n); i++)
     bytes = fold_plus(bytes, dying_bytes(f, n, i));
   return bytes;
@@ -63,7 +68,7 @@ static bool rest_constant(const surg_node *reader, const surg_node *n) {
 
 static bool can_follow(const fold_state *f, const surg_node *reader, const surg_node *n) {
   return surg_node_class(reader) == SURG_OP_CLASS_BUILTIN && !surg_node_subgraph(reader, 0) &&
-         surg_node_input_count(reader) <= MAX_READS &&
+         surg_node_input_count(reader) <= FOLD_READS &&
          surg_node_op(reader) != SURG_OP_DequantizeLinear && !fold_keeps(f, reader) &&
          !surg_node_nondeterministic(reader) && !fold_pinned(reader) && rest_constant(reader, n);
 }

@@ -83,9 +83,13 @@ static bool inline_branch(fold_state *f, surg_node *n, surg_graph *branch, surg_
 }
 
 bool fold_if(fold_state *f, surg_node *n, surg_node **next) {
-  int taken = condition(n);
-  if (taken < 0 || fold_keeps(f, n)) return false;
-  surg_graph *g = surg_node_graph(n), *branch = branch_of(n, taken != 0);
+  const int taken = condition(n);
+  return taken >= 0 && fold_branch(f, n, taken != 0, next);
+}
+
+bool fold_branch(fold_state *f, surg_node *n, bool taken, surg_node **next) {
+  if (fold_keeps(f, n)) return false;
+  surg_graph *g = surg_node_graph(n), *branch = branch_of(n, taken);
   if (!branch) return fold_leave(f, n, "its branch does not fit its outputs");
   if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
   const char *why = fold_pinned(n);

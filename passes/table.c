@@ -36,3 +36,21 @@ uint64_t table_mix(uint64_t hash, uint64_t with) {
   hash = (hash ^ (hash >> 32)) * UINT64_C(0xD6E8FEB86659FD93);
   return hash ^ (hash >> 32);
 }
+
+static int same_pointer(void *user, const void *a, const void *b) {
+  (void)user;
+  return a == b;
+}
+
+static uint64_t hash_pointer(const void *item) { return table_mix(0, (uint64_t)(uintptr_t)item); }
+
+bool table_has(const table *t, const void *item) {
+  if (!t->slots) return false;
+  for (size_t i = place_of(t, hash_pointer(item)); t->slots[i].item; i = (i + 1) & t->mask)
+    if (t->slots[i].item == item) return true;
+  return false;
+}
+
+bool table_put(table *t, void *item) {
+  return table_meet(t, hash_pointer(item), item, same_pointer, NULL) != NULL;
+}

@@ -71,8 +71,8 @@ void surg__i_if(surg__infer *c) {
     surg__i_bad(c);
     return;
   }
-  int64_t decided;
-  if (surg__i_int(c, 0, &decided)) {
+  int64_t decided = c->assumed_as;
+  if (surg__i_int(c, 0, &decided) || (c->assumed && surg_node_input(c->n, 0) == c->assumed)) {
     const surg_graph *taken = decided ? a : b;
     for (size_t k = 0; k < n; k++) surg__i_put_from_body(c, k, surg_graph_output(taken, k), taken);
     return;

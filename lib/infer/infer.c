@@ -107,33 +107,64 @@ static void detach_states(surg__infer *c) {
   c->m->elems = c->keep;
 }
 
+/* Infers the whole model. */
+static surg_status infer_all(surg__infer *c) {
+  surg_model *m = c->m;
+  const size_t n = count_values(m);
+  c->states = surg__calloc(m->ctx, n ? n : 1, sizeof *c->states);
+  if (!c->states) return surg__fail(m, surg__alloc_status(m->ctx));
+  surg__arena_init(&c->keep, m->ctx);
+  surg__arena_init(&c->scratch, m->ctx);
+  attach_states(c);
+  c->work_left = surg__i_work(m);
+  if (!c->nomem) surg__i_walk(c, m->graph);
+  /* What calls found inside of functions held for that call; this is what holds for all. */
+  c->no_calls = true;
+  for (size_t i = 0; i < m->functions.count && !c->nomem; i++) {
+    surg_graph *body = m->functions.items[i]->body;
+    if (!body) continue;
+    surg__i_forget(c, body);
+    surg__i_walk(c, body);
+  }
+  detach_states(c);
+  surg__arena_free(&c->scratch);
+  surg__free(m->ctx, c->states);
+  if (c->nomem || m->status != SURG_OK)
+    return m->status != SURG_OK ? m->status : surg__fail(m, surg__alloc_status(m->ctx));
+  m->inferred_epoch = m->epoch + 1;
+  return SURG_OK;
+}
+
 surg_status surg__infer_calls(surg_model *m, surg__call_fn on_call, void *user) {
   if (!m) return SURG_EUSAGE;
   if (m->status != SURG_OK) return m->status;
   surg__infer c = {.m = m, .elems_left = SURG__ELEMS_TOTAL, .on_call = on_call, .user = user};
-  const size_t n = count_values(m);
-  c.states = surg__calloc(m->ctx, n ? n : 1, sizeof *c.states);
-  if (!c.states) return surg__fail(m, surg__alloc_status(m->ctx));
-  surg__arena_init(&c.keep, m->ctx);
-  surg__arena_init(&c.scratch, m->ctx);
-  attach_states(&c);
-  c.work_left = surg__i_work(m);
-  if (!c.nomem) surg__i_walk(&c, m->graph);
-  /* What calls found inside of functions held for that call; this is what holds for all. */
-  c.no_calls = true;
-  for (size_t i = 0; i < m->functions.count && !c.nomem; i++) {
-    surg_graph *body = m->functions.items[i]->body;
-    if (!body) continue;
-    surg__i_forget(&c, body);
-    surg__i_walk(&c, body);
+  return infer_all(&c);
+}
+
+/* Whether nodes of the graph are walked once, with what always holds: not in a body that is walked
+ * in rounds, nor in a function. */
+static bool walked_once(const surg_graph *g) {
+  for (; g; g = surg_graph_parent(g)) {
+    const surg_node *n = surg_graph_parent_node(g);
+    if (surg_graph_get_kind(g) == SURG_GRAPH_MAIN) return true;
+    if (!n || surg_node_op(n) != SURG_OP_If) return false;
   }
-  detach_states(&c);
-  surg__arena_free(&c.scratch);
-  surg__free(m->ctx, c.states);
-  if (c.nomem || m->status != SURG_OK)
-    return m->status != SURG_OK ? m->status : surg__fail(m, surg__alloc_status(m->ctx));
-  m->inferred_epoch = m->epoch + 1;
-  return SURG_OK;
+  return false;
+}
+
+surg_node *surg_branch_fails(surg_node *n, bool taken) {
+  const surg_value *condition = n && !n->erased ? surg_node_input(n, 0) : NULL;
+  if (!condition || surg_node_op(n) != SURG_OP_If || !walked_once(n->graph)) return NULL;
+  surg_model *m = n->graph->model;
+  if (m->status != SURG_OK) return NULL;
+  surg__infer c = {.m = m,
+                   .elems_left = SURG__ELEMS_TOTAL,
+                   .assumed = condition,
+                   .assumed_as = taken,
+                   .watched = n->graph};
+  if (infer_all(&c) != SURG_OK || surg__infer_calls(m, NULL, NULL) != SURG_OK) return NULL;
+  return c.failing;
 }
 
 surg_status surg_model_infer(surg_model *m) {

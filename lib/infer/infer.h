@@ -59,6 +59,10 @@ typedef struct surg__infer {
   surg__arena scratch;  /* nodes as they are in a call */
   size_t work_left;     /* nodes that may be walked more than once */
   bool no_calls;        /* functions are walked for no call */
+  const surg_value *assumed; /* a condition that is taken to be `assumed_as`; NULL: none is */
+  bool assumed_as;
+  const surg_graph *watched; /* `failing`: the first node of it whose inputs contradict it */
+  surg_node *failing;
   surg__call_fn on_call; /* or NULL */
   void *user;            /* of it */
   size_t elems_left;

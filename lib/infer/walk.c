@@ -76,6 +76,7 @@ bool surg__i_prepare(surg__infer *c, const surg_node *n) {
 
 /* Outputs the rule said nothing about still have the element type the schema gives them. */
 static void finish_outputs(surg__infer *c) {
+  if (c->bad && c->watched == c->n->graph && !c->failing) c->failing = (surg_node *)c->n;
   const size_t n = surg_node_output_count(c->n);
   for (size_t k = 0; k < n; k++) {
     surg_value *v = surg_node_output(c->n, k);
