@@ -89,9 +89,10 @@ static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
   d->fuel--;
   d->made.count = 0;
-  /* Rules give back the same values: what was proven of them holds, and further rules need it. */
+  /* Rules give back the same values, but for the lossy ones: what was proven of them holds, and
+   * further rules need it. */
   surg_model *model = surg_pass_model(d->pass);
-  model->values_kept = true;
+  model->values_kept = r->exactness != SURG_LOSSY;
   const surg_status s = surg__emit_any(d->m, &d->made);
   model->values_kept = false;
   if (s == SURG_EUNSUPPORTED) return false;
