@@ -51,6 +51,8 @@ static const surg_option options[] = {
     {"rule", SURG_OPTION_LIST, NULL, "the rules to use; without it all of the group"},
     {"group", SURG_OPTION_STRING, "user", "user: those of --rules; simplify"},
     {"exact", SURG_OPTION_BOOL, "false", "only rules that keep every bit"},
+    {"max-growth", SURG_OPTION_INT, "0",
+     "bytes of a constant that may be kept twice"},
 };
 
 const surg_pass surg__pass_rewrite = {

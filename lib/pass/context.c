@@ -97,17 +97,27 @@ void surg_pass_used(surg_pass_ctx *p, surg_exactness e) {
   if (e > report->used) report->used = e;
 }
 
+static bool declares(const surg_pass_ctx *p, const char *option) {
+  const surg_pass *pass = p->run->report->passes.items[p->report].pass;
+  for (size_t i = 0; i < pass->option_count; i++)
+    if (strcmp(pass->options[i].name, option) == 0) return true;
+  return false;
+}
+
 bool surg_pass_allows(const surg_pass_ctx *p, surg_exactness e) {
   if (!p) return false;
-  const surg_pass *pass = p->run->report->passes.items[p->report].pass;
   const surg__run_options *o = p->run->options;
-  surg_exactness most = o->has_allow ? o->allow : pass->exactness;
-  for (size_t i = 0; i < pass->option_count; i++) {
-    if (strcmp(pass->options[i].name, "allow") != 0) continue;
-    const char *word = surg_pass_string(p, "allow");
-    if (word && *word) surg__exactness_from_name(word, &most);
-  }
+  surg_exactness most =
+      o->has_allow ? o->allow : p->run->report->passes.items[p->report].pass->exactness;
+  const char *word = declares(p, "allow") ? surg_pass_string(p, "allow") : NULL;
+  if (word && *word) surg__exactness_from_name(word, &most);
   return e <= most;
+}
+
+bool surg_pass_keeps_copy(const surg_pass_ctx *p, const surg_tensor *t) {
+  if (!p || !t || !declares(p, "max-growth")) return false;
+  const int64_t most = surg_pass_int(p, "max-growth");
+  return most > 0 && surg_tensor_bytes(t) <= (uint64_t)most;
 }
 
 void *surg_pass_alloc(surg_pass_ctx *p, size_t n) {

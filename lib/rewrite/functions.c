@@ -118,6 +118,12 @@ static surg__rvalue fn_uses(surg__match *m, const surg_value *v, const surg__rva
   return v ? integer((int64_t)surg_value_use_count(v, 1000)) : integer(0);
 }
 
+static surg__rvalue fn_alone(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  (void)a, (void)n;
+  return boolean(!v || surg_value_use_count(v, 2) <= 1 ||
+                 surg_pass_keeps_copy(m->pass, surg_value_constant(v)));
+}
+
 /* Integers that are proven though no constant holds them. */
 static surg__rvalue proven(surg__match *m, const surg_value *v) {
   surg_elem e[SURG__RULE_LIST];
@@ -552,6 +558,8 @@ static surg__rvalue fn_fill(surg__match *m, const surg_value *v, const surg__rva
 }
 
 static const surg__rfn functions[] = {
+    {"alone", true, 0, 0, fn_alone,
+     "alone(x): nothing else reads it, or max-growth allows to keep it, too"},
     {"absent", true, 0, 0, fn_absent, "absent(x): the optional x is not there"},
     {"all", true, 1, 1, fn_all, "all(x, v): every element is known to be v"},
     {"concat", false, 1, 6, fn_concat, "concat(a, b, ...): lists one behind the other"},
