@@ -188,10 +188,12 @@ static bool meaning_fits(const fit *f, const surg__step *step) {
 
 /* --- attributes --- */
 
-static bool says_default(const surg_attr *a, const surg__attr_def *d) {
+bool surg__attr_says_default(const surg_attr *a, const surg__attr_def *d) {
   if (!d || !d->has_default || surg_attr_ref(a) || surg_attr_get_kind(a) != d->kind) return false;
   const float x = surg_attr_float(a);
   const surg_str s = surg_attr_string(a);
+  size_t n;
+  const int64_t *ints = surg_attr_ints(a, &n);
   switch (d->kind) {
     case SURG_ATTR_INT:
       return surg_attr_int(a) == d->i;
@@ -199,6 +201,8 @@ static bool says_default(const surg_attr *a, const surg__attr_def *d) {
       return memcmp(&x, &d->f, sizeof x) == 0;
     case SURG_ATTR_STRING:
       return s.n == strlen(d->s) && memcmp(s.p, d->s, s.n) == 0;
+    case SURG_ATTR_INTS:
+      return n == d->n && (!n || memcmp(ints, d->ints, n * sizeof *ints) == 0);
     default:
       return false;
   }
@@ -222,7 +226,7 @@ static bool attrs_fit(const fit *f) {
     const surg__attr_def *to = surg__schema_attr(f->to, name);
     const surg__attr_def *from = surg__schema_attr(f->from, name);
     if (!from) continue; /* not of the operator at all: another finding */
-    if (!to && !says_default(a, from) && !is_dealt_with(f, name)) {
+    if (!to && !surg__attr_says_default(a, from) && !is_dealt_with(f, name)) {
       SAY(f, "attribute %s is new", name);
       return false;
     }

@@ -35,6 +35,10 @@ bool surg__amount_add(surg_model *m, surg__amount a, surg__amount b, surg__amoun
  * empty) what keeps it from the one before. NULL for a node whose operator nobody knows. */
 const surg_schema *surg__node_oldest(const surg_node *n, surg__buf *why);
 
+/* Whether an attribute says its default, so that the node means the same without it. False where a
+ * function's attribute decides. */
+bool surg__attr_says_default(const surg_attr *a, const surg__attr_def *d);
+
 /* Whether a node of version `from` means the same as one of the neighbouring version `to`, once
  * attributes that `to` does not know are left out; else why not, in `why` (NULL, or empty). */
 bool surg__node_fits(const surg_node *n, const surg_schema *from, const surg_schema *to,

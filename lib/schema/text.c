@@ -122,8 +122,7 @@ const char *surg__attr_kind_name(surg_attr_kind kind) {
   return (size_t)kind < SURG_COUNT(names) ? names[kind] : "?";
 }
 
-/* The shortest text that reads back as the same float. */
-static void put_float(surg__buf *b, float f) {
+void surg__put_float(surg__buf *b, float f) {
   char text[32];
   for (int digits = 1; digits <= 9; digits++) {
     snprintf(text, sizeof text, "%.*g", digits, (double)f);
@@ -145,7 +144,7 @@ static void put_list(surg__buf *b, const surg__attr_def *a) {
     if (a->kind == SURG_ATTR_INTS)
       surg__buf_printf(b, "%lld", (long long)a->ints[i]);
     else if (a->kind == SURG_ATTR_FLOATS)
-      put_float(b, a->floats[i]);
+      surg__put_float(b, a->floats[i]);
     else
       put_string(b, a->strings[i]);
   }
@@ -157,7 +156,7 @@ void surg__put_default(surg__buf *b, const surg__attr_def *a) {
   if (a->kind == SURG_ATTR_INT)
     surg__buf_printf(b, "%lld", (long long)a->i);
   else if (a->kind == SURG_ATTR_FLOAT)
-    put_float(b, a->f);
+    surg__put_float(b, a->f);
   else if (a->kind == SURG_ATTR_STRING)
     put_string(b, a->s);
   else

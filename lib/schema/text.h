@@ -29,6 +29,8 @@ void surg__type_set_of(const surg_schema *s, const surg__param *p, surg__type_se
 bool surg__type_set_within(const surg__type_set *a, const surg__type_set *b);
 /* `floats, int32, int64, sequences of floats`; bits of the groups that were named join *groups. */
 void surg__put_type_set(surg__buf *b, const surg__type_set *t, uint32_t *groups);
+/* The shortest text that reads back as the same float. */
+void surg__put_float(surg__buf *b, float f);
 /* `-1`, `"NOTSET"`, `[1, 2]`; nothing where there is none. */
 void surg__put_default(surg__buf *b, const surg__attr_def *a);
 /* `int`, `floats`, ... */

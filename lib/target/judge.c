@@ -8,6 +8,8 @@
 #include "base/context.h"
 #include "base/dtype.h"
 #include "ir/ir.h"
+#include "measure/measure.h"
+#include "schema/text.h"
 #include "target/target.h"
 
 typedef struct judge {
@@ -208,42 +210,79 @@ static bool fits_places(judge *j) {
 
 /* --- attributes --- */
 
-/* An attribute or its default as text; false where it is neither number nor text, or not known. */
-static bool attr_text(const judge *j, const char *name, char *out, size_t size) {
+/* An attribute or its default as text, lists with commas. False: it is of no such kind, or a
+ * function's attribute decides. Nothing is put where there is neither. */
+static bool put_attr(const judge *j, const char *name, surg__buf *out) {
   const surg_attr *a = surg_node_attr(j->n, name);
-  const surg__attr_def *d = j->s ? surg__schema_attr(j->s, name) : NULL;
+  const surg__attr_def *d = j->s && !a ? surg__schema_attr(j->s, name) : NULL;
+  if (!a && (!d || !d->has_default)) return true;
   if (a && surg_attr_ref(a)) return false;
-  const surg_attr_kind kind = a ? surg_attr_get_kind(a) : d && d->has_default ? d->kind : SURG_ATTR_UNDEFINED;
-  if (kind == SURG_ATTR_INT) {
-    snprintf(out, size, "%lld", (long long)(a ? surg_attr_int(a) : d->i));
-    return true;
+  size_t n = d ? d->n : 0;
+  const int64_t *ints = a ? surg_attr_ints(a, &n) : d->ints;
+  switch (a ? surg_attr_get_kind(a) : d->kind) {
+    case SURG_ATTR_INT:
+      surg__buf_printf(out, "%lld", (long long)(a ? surg_attr_int(a) : d->i));
+      return true;
+    case SURG_ATTR_FLOAT:
+      surg__put_float(out, a ? surg_attr_float(a) : d->f);
+      return true;
+    case SURG_ATTR_STRING:
+      if (!a) surg__buf_puts(out, d->s);
+      if (a) surg__buf_escape(out, surg_attr_string(a).p, surg_attr_string(a).n, 0);
+      return true;
+    case SURG_ATTR_INTS:
+      for (size_t i = 0; i < n; i++)
+        surg__buf_printf(out, "%s%lld", i ? "," : "", (long long)ints[i]);
+      return true;
+    default:
+      return false;
   }
-  if (kind != SURG_ATTR_STRING) return false;
-  const surg_str s = a ? surg_attr_string(a) : (surg_str){d->s, strlen(d->s)};
-  snprintf(out, size, "%.*s", (int)(s.n < size ? s.n : size - 1), s.p);
-  return true;
+}
+
+/* Numbers are equal however they are written. */
+static bool same_text(const char *x, const char *y) {
+  char *end_x, *end_y;
+  if (!strcmp(x, y)) return true;
+  const float a = strtof(x, &end_x), b = strtof(y, &end_y);
+  return *x && *y && !*end_x && !*end_y && a == b;
 }
 
 static bool is_among(const surg__tlist *list, const char *text) {
   for (size_t i = 0; i < list->n; i++)
-    if (!strcmp(list->items[i], text)) return true;
+    if (same_text(list->items[i], text)) return true;
   return false;
 }
 
+static void refuse_attr(judge *j, const surg__tattr *a, const char *text) {
+  surg__buf taken;
+  surg__buf_init(&taken, j->t->ctx);
+  for (size_t i = 0; i < a->values.n; i++)
+    surg__buf_printf(&taken, "%s%s", i ? ", " : "", a->values.items[i]);
+  surg__buf_putc(&taken, 0);
+  object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "%s is %s; taken %s %s", a->name, text,
+         a->values.n == 1 ? "is" : "are", taken.failed || !a->values.n ? "none" : taken.p);
+  surg__buf_free(&taken);
+}
+
+static bool fits_attr(judge *j, const surg__tattr *a) {
+  surg__buf text;
+  surg__buf_init(&text, j->t->ctx);
+  const bool known = put_attr(j, a->name, &text), none = text.n == 0 && !surg_node_attr(j->n, a->name);
+  surg__buf_putc(&text, 0);
+  const bool fits = text.failed || !known || none || is_among(&a->values, text.p);
+  if (!known) object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "what %s is, is not known", a->name);
+  if (!fits) refuse_attr(j, a, text.p);
+  surg__buf_free(&text);
+  return fits;
+}
+
 static bool fits_attrs(judge *j) {
-  char text[128];
-  for (size_t i = 0; i < j->f->n_attrs; i++) {
-    const surg__tattr *a = &j->f->attrs[i];
-    if (!attr_text(j, a->name, text, sizeof text) || is_among(&a->values, text)) continue;
-    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "%s %s is not taken; %s%s%s is", a->name,
-           surg__q(j->t->ctx, text), a->values.n ? a->values.items[0] : "nothing",
-           a->values.n > 1 ? ", " : "", a->values.n > 1 ? a->values.items[1] : "");
-    return false;
-  }
+  for (size_t i = 0; i < j->f->n_attrs; i++)
+    if (!fits_attr(j, &j->f->attrs[i])) return false;
   for (size_t i = 0; i < j->f->no_attrs.n; i++) {
     const surg_attr *a = surg_node_attr(j->n, j->f->no_attrs.items[i]);
     const surg__attr_def *d = j->s ? surg__schema_attr(j->s, j->f->no_attrs.items[i]) : NULL;
-    if (!a || (d && d->has_default && d->kind == SURG_ATTR_INT && surg_attr_int(a) == d->i)) continue;
+    if (!a || surg__attr_says_default(a, d)) continue;
     object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is not taken", surg_attr_name(a));
     return false;
   }
