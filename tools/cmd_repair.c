@@ -23,7 +23,7 @@ static const char help[] =
     "it says what and writes nothing. See onnxsurg targets for engines,\n"
     "doc/targets.md for how to add one.\n"
     "  --target T          the engine: a name (onnxsurg targets), or a file T.target\n"
-    "  --allow approx      also rewrites that compute the same only approximately\n"
+    "  --allow HOW         also rewrites that are approx, or lossy; exact, ulp\n"
     "  --partial           write what was reached, though the engine still refuses it\n"
     "  --check[=N]         prove by running both that the outputs are equal (N seeds)\n"
     "  --verify-each       check the graph after every pass\n"
@@ -37,7 +37,8 @@ enum { OPT_TARGET = OPT_OWN, OPT_ALLOW, OPT_PARTIAL, OPT_CHECK, OPT_DRY_RUN, OPT
 typedef struct repair {
   cli_common common;
   const char *target_name, *in, *out;
-  bool approx, partial, dry_run, verify_each, no_fsync;
+  surg__run_options given; /* --allow */
+  bool partial, dry_run, verify_each, no_fsync;
   uint64_t check; /* seeds; 0: no proof */
   surg_context *ctx, *quiet; /* quiet: where cures are tried; their lines are not told */
   surg__target *t;
@@ -91,19 +92,24 @@ static surg_status count(const repair *r, surg_model *m, objections *out, surg__
 
 /* --- trying a cure --- */
 
+/* What is tried; what goes beyond the user's consent is told of and not done. */
+static surg_exactness most(const repair *r) {
+  return r->given.has_allow && r->given.allow > SURG_APPROX ? r->given.allow : SURG_APPROX;
+}
+
 /* Runs a pipeline on a copy and counts what the target objects to then; *exact: by rewrites that
  * need no consent. NULL: it cannot be run there. */
 static surg_model *try_on(repair *r, const char *text, objections *after, bool *exact) {
   surg__pipeline *p = NULL;
   surg_model *copy = surg_model_clone(r->m);
   const surg__run_options options = {
-      .verify_each = r->verify_each, .has_allow = true, .allow = SURG_APPROX};
+      .verify_each = r->verify_each, .has_allow = true, .allow = most(r)};
   surg__run_report told = {0};
   surg_context_clear_error(r->quiet);
   surg_status s = copy ? surg__pipeline_parse(r->quiet, text, "repair", &p) : SURG_ENOMEM;
   if (s == SURG_OK) {
     s = surg__run(&copy, p, &options, &told);
-    *exact = told.worst <= SURG_ULP || r->approx;
+    *exact = told.worst <= (r->given.has_allow ? r->given.allow : SURG_ULP);
     surg__run_report_free(&told);
   }
   surg__pipeline_free(p);
@@ -272,7 +278,10 @@ static void tell(const repair *r, const objections *before, const objections *af
   else
     fprintf(stderr, ": %s refused it for %zu reason%s; %s\n", r->t->name, before->all,
             before->all == 1 ? "" : "s", after->all ? "some remain" : "now it takes it");
-  if (r->pipeline.n) fprintf(stderr, "  did: %s--pass '%s'\n", r->approx ? "--allow approx " : "", r->pipeline.p);
+  if (r->pipeline.n)
+    fprintf(stderr, "  did: %s%s%s--pass '%s'\n", r->given.has_allow ? "--allow " : "",
+            r->given.has_allow ? surg__exactness_name(r->given.allow) : "",
+            r->given.has_allow ? " " : "", r->pipeline.p);
   if (after->unknown)
     fprintf(stderr, "  not known of %zu node%s: onnxsurg check --target %s tells\n", after->unknown,
             after->unknown == 1 ? "" : "s", r->t->name);
@@ -292,7 +301,7 @@ static int apply(repair *r) {
   surg_status s = surg_load(r->ctx, r->in, &r->common.load, &m);
   if (s == SURG_OK) s = surg__pipeline_parse(r->ctx, r->pipeline.n ? r->pipeline.p : "", "repair", &p);
   const surg__run_options run_options = {
-      .verify_each = r->verify_each, .has_allow = true, .allow = SURG_APPROX};
+      .verify_each = r->verify_each, .has_allow = true, .allow = most(r)};
   const surg__proof_options how = {.seeds = (unsigned)r->check,
                                    .rtol = -1,
                                    .max_bytes = CLI_RUN_BYTES,
@@ -357,10 +366,7 @@ static int take(void *user, int o, char *arg) {
     case OPT_NO_FSYNC: r->no_fsync = true; return EXIT_DONE;
     case OPT_VERIFY: r->verify_each = true; return EXIT_DONE;
     case OPT_ALLOW:
-      if (strcmp(arg, "approx") != 0)
-        return cli_usage("--allow takes approx, not \"%s\"", arg);
-      r->approx = true;
-      return EXIT_DONE;
+      return cli_take_allow(&r->given, arg);
     default: /* OPT_CHECK */
       r->check = 1;
       if (arg && (!cli_number(arg, &r->check) || r->check < 1 || r->check > 1000))
