@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg check IN...`: every finding about a model, one line each. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/context.h"
 #include "check_target.h"
-#include "io/io.h"
+#include "findings.h"
 #include "pass/pass.h"
 
 static const char help[] =
@@ -28,101 +26,25 @@ enum { OPT_STRICT = OPT_OWN, OPT_SARIF, OPT_MAX_FINDINGS, OPT_TARGET, OPT_OPSET,
 
 typedef struct checking {
   cli_common common;
-  surg_context *ctx;
-  report *now;
   const surg__target *target; /* NULL: what holds for every engine */
   bool strict;
   const char *target_name;
   const char *opset; /* of --opset; NULL: none */
-  const char *code;  /* of what is heard; NULL: the loader's */
   surg__run_options run;
   output out;
 } checking;
 
-/* Where the location at the front of a loader's line ends: its colon, outside quotes; NULL: none.
- */
-static const char *location_end(const char *line) {
-  static const char *const starts[] = {"graph", "function",      "model",        "subgraph",
-                                       "byte ", "training_info", "opset_import", "metadata"};
-  size_t i = 0;
-  while (i < SURG_COUNT(starts) && strncmp(line, starts[i], strlen(starts[i])) != 0) i++;
-  if (i == SURG_COUNT(starts)) return NULL;
-  bool quoted = false;
-  for (const char *p = line; *p; p++) {
-    if (*p == '\\' && p[1])
-      p++;
-    else if (*p == '"')
-      quoted = !quoted;
-    else if (*p == ':' && p[1] == ' ' && !quoted)
-      return p;
-  }
-  return NULL;
-}
-
-/* A line of the loader, `FILE: SEVERITY: PLACE: TEXT`. */
-static void heard(void *user, surg_severity severity, const char *line) {
-  static const char *const words[] = {"note: ", "warning: ", "error: "};
-  const checking *c = user;
-  report *r = c->now;
-  const char *code = c->code ? c->code : surg__check_load_code(c->ctx, severity);
-  const size_t name = r->name ? strlen(r->name) : 0; /* may hold such a word itself */
-  const bool named = name && strncmp(line, r->name, name) == 0;
-  const char *text = strstr(named ? line + name : line, words[severity]);
-  text = text ? text + strlen(words[severity]) : line;
-  if (severity != SURG_ERROR && strstr(text, "more ") && strstr(text, " are not shown")) {
-    r->hidden++;
-    return;
-  }
-  const char *end = location_end(text);
-  if (c->code && !end && r->counts[SURG_ERROR]) return; /* that the pass failed: said by nodes */
-  if (!end && severity == SURG_ERROR && c->ctx->line_status != SURG_EINVALID) {
-    /* Not the model but reading it has failed. */
-    if (!report_lines(r)) fprintf(stderr, "%s\n", line);
-    if (report_lines(r)) report_show(r, "E001", NULL, text, NULL);
-    return;
-  }
-  char *where = end ? strndup(text, (size_t)(end - text)) : NULL;
-  report_show(r, code, where, where ? end + 2 : text, surg__check_rule(code)->pass);
-  free(where);
-}
-
-static void found(void *user, const surg__finding *f) {
-  report_show(user, f->code, f->where, f->text, f->pass);
-}
-
-/* All of standard input or a pipe, which cannot be read twice; NULL after a line. */
-static char *slurp(const checking *c, const char *path, size_t *n, int *code) {
-  const uint64_t most = c->common.max_memory ? c->common.max_memory : SURG_LIMIT_MEMORY;
-  FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-  char *p = NULL;
-  size_t capacity = 0;
-  int bad = f ? 0 : errno;
-  *n = 0;
-  while (f && !bad && !feof(f)) {
-    if (*n == capacity) {
-      const size_t grown = capacity ? 2 * capacity : 1u << 16;
-      char *q = grown <= 2 * most ? realloc(p, grown) : NULL;
-      if (!q) {
-        bad = ENOMEM;
-        break;
-      }
-      p = q;
-      capacity = grown;
-    }
-    *n += fread(p + *n, 1, capacity - *n, f);
-    if (ferror(f)) bad = errno ? errno : EIO;
-  }
-  if (f && f != stdin) fclose(f);
-  if (!bad) return p;
-  free(p);
-  *code = bad == ENOMEM ? EXIT_LIMIT : EXIT_IO;
-  cli_put(stderr, path);
-  fprintf(stderr, ": error: cannot read: %s\n", strerror(bad));
-  return NULL;
+static void found(void *user, const finding *f) {
+  report *r = user;
+  if (f->line && !report_lines(r))
+    fprintf(stderr, "%s\n", f->line);
+  else
+    report_show(r, f->code, f->where, f->text, f->pass);
 }
 
 /* The move is made on a clone; what stands in its way is heard. */
-static surg_status try_move(checking *c, surg_context *ctx, surg_model *m) {
+static surg_status try_move(checking *c, findings *f) {
+  surg_context *ctx = f->ctx;
   surg__pipeline *p = NULL;
   surg__run_report told = {.ctx = ctx};
   surg__buf text;
@@ -131,66 +53,37 @@ static surg_status try_move(checking *c, surg_context *ctx, surg_model *m) {
   if (s == SURG_OK && (!surg_context_passes(ctx) || text.failed)) s = SURG_ENOMEM;
   if (s == SURG_OK) s = surg__pipeline_parse(ctx, text.p, "--opset", &p);
   c->run.dry_run = true;
-  c->code = "E135";
-  if (s == SURG_OK) s = surg__run(&m, p, &c->run, &told);
-  c->code = NULL;
+  f->code = "E135";
+  if (s == SURG_OK) s = surg__run(&f->m, p, &c->run, &told);
+  f->code = NULL;
   surg__run_report_free(&told);
   surg__pipeline_free(p);
   surg__buf_free(&text);
   return s;
 }
 
-/* Loads for the findings of the loader, and looks into what model came of it. */
-static surg_status examine(checking *c, surg_context *ctx, report *r, const char *bytes,
-                           size_t n) {
-  surg_load_options options = c->common.load;
-  options.max_findings = r->out->most;
-  const char *name = bytes && strcmp(r->path, "-") == 0 ? "standard input" : r->path;
-  surg_model *m = NULL;
-  bool partial;
-  const surg_status s = surg__load_check_file(ctx, name, bytes, n, &options, &partial, &m);
-  if (!m) return s;
-  surg_context_clear_error(ctx); /* what comes now is news */
-  const size_t left = r->shown < r->out->most ? r->out->most - r->shown : 0;
-  const surg_status again = c->target ? check_target(r, c->target, m)
-                                      : surg__check_model(m, !partial, left, found, r);
-  surg_status moved = SURG_OK;
-  if (c->opset && !partial && again == SURG_OK && s == SURG_OK) moved = try_move(c, ctx, m);
-  surg_model_free(m);
-  return again != SURG_OK ? again : s != SURG_OK ? s : moved;
+/* What holds against the model that came of the file. */
+static surg_status examine(checking *c, findings *f, report *r) {
+  surg_status s = c->target ? check_target(r, c->target, f->m) : findings_look(f);
+  if (c->opset && !f->partial && s == SURG_OK) s = try_move(c, f);
+  return s;
 }
 
 static int check_file(checking *c, const char *path) {
   report r;
+  findings f = {.fn = found, .user = &r, .most = c->out.most};
   report_start(&r, &c->out, path);
-  struct stat st;
-  const bool once = strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
-  char *bytes = NULL;
-  size_t n = 0;
-  int code = EXIT_DONE;
-  if (once && !(bytes = slurp(c, path, &n, &code))) {
-    report_finish(&r, code);
-    return code;
+  int code = findings_open(&f, &c->common, path);
+  r.name = f.name;
+  if (f.m) {
+    const surg_status s = examine(c, &f, &r);
+    if (s != SURG_OK) code = cli_exit_code(s);
   }
-  const surg_config config = {.size = sizeof config,
-                              .diag = heard,
-                              .diag_user = c,
-                              .max_memory = c->common.max_memory,
-                              .max_depth = c->common.max_depth};
-  surg_context *ctx = surg_context_new(&config);
-  r.name = cli_escaped(path, 0);
-  c->now = &r;
-  c->ctx = ctx;
-  const bool ready = ctx && cli_schemas(ctx, &c->common) == EXIT_DONE;
-  surg_status s = ready ? examine(c, ctx, &r, bytes, n) : SURG_ENOMEM;
-  code = cli_exit_code(s);
-  if (!ready) cli_no_memory();
+  r.hidden += f.hidden;
   if (code <= EXIT_MODEL)
     code = r.counts[SURG_ERROR] || (c->strict && r.counts[SURG_WARNING]) ? EXIT_MODEL : EXIT_DONE;
-  surg_context_free(ctx);
-  free(bytes);
-  free(r.name);
   report_finish(&r, code);
+  findings_close(&f);
   return code;
 }
 

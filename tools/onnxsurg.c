@@ -26,6 +26,7 @@ static const struct {
 } commands[] = {
     {"cat", cmd_cat},
     {"check", cmd_check},
+    {"explain", cmd_explain},
     {"info", cmd_info},
     {"isolate", cmd_isolate},
     {"merge", cmd_merge},

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg explain 'TEXT'|FILE|- [IN]`: what an importer's message means, and whether the model is
+ * so. Nothing is written. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/context.h"
+#include "base/limits.h"
+#include "check_target.h"
+#include "explain.h"
+#include "findings.h"
+#include "ir/ir.h" /* for surg__locate_node alone */
+
+#define SHOWN 10u /* places of one message */
+
+static const char help[] =
+    "usage: onnxsurg explain 'TEXT'|FILE|- [IN]\n"
+    "Says what an importer, checker or exporter meant by its message: operator, node,\n"
+    "cause and cure. With a model IN also whether the cause is there, and where.\n"
+    "  --target T          the engine it came from; see onnxsurg targets\n"
+    "  --messages FILE     messages of your own, too (doc/messages.md)\n"
+    "  --json              for programs\n"
+    "exit codes: 0 explained (and not seen in IN), 1 not known, or seen in IN,\n"
+    "  2 wrong usage, 3 file, 4 limit\n"
+    "next: onnxsurg repair --error 'TEXT' IN OUT\n";
+
+enum { OPT_TARGET = OPT_OWN, OPT_MESSAGES };
+
+typedef struct explaining {
+  cli_common common;
+  const char *target, *messages, *in;
+  surg_context *ctx;
+  findings model; /* of IN */
+  SURG_VEC(char *) codes; /* of what was found, each with its place: "E101 graph.node[3]: text" */
+  json_t *list, *places;  /* NULL: text is printed */
+  size_t shown;
+  bool open;
+} explaining;
+
+/* --- shared with repair and doctor --- */
+
+int explain_text(const char *argument, char **text, size_t *n) {
+  const bool file = !strcmp(argument, "-") || access(argument, F_OK) == 0;
+  int code = EXIT_DONE;
+  if (file) code = cli_read_text(strcmp(argument, "-") ? argument : "/dev/stdin",
+                                 SURG_LIMIT_MESSAGE_TEXT, text, n);
+  if (!file && !(*text = strdup(argument))) code = cli_no_memory();
+  if (code != EXIT_DONE) return code;
+  if (!file) *n = strlen(*text);
+  /* The first byte of a model is the tag of a field. */
+  if (!file || !*n || ((unsigned char)(*text)[0] >= '\t' && !memchr(*text, 0, *n))) return EXIT_DONE;
+  free(*text);
+  *text = NULL;
+  return cli_usage("%s is no text: the message comes first, then the model", argument);
+}
+
+int explain_messages(surg_context *ctx, const char *file, surg__messages **out) {
+  char *text = NULL;
+  size_t n = 0;
+  surg_status s = SURG_OK;
+  *out = surg__messages_new(ctx);
+  int code = *out ? EXIT_DONE : EXIT_LIMIT;
+  if (code == EXIT_DONE && file) code = cli_read_text(file, SURG_LIMIT_TARGET_BYTES, &text, &n);
+  if (code == EXIT_DONE && file) s = surg__messages_read(*out, text, n, file);
+  if (s == SURG_EINVALID) code = EXIT_USAGE;
+  if (code == EXIT_DONE && s == SURG_OK) s = surg__messages_read_builtin(*out);
+  free(text);
+  return code != EXIT_DONE ? code : s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+}
+
+void explain_put(surg__buf *b, const char *text, const char *in, const char *out,
+                 const char *target) {
+  const struct {
+    const char *name, *is;
+  } words[] = {{"$in", in ? in : "IN"}, {"$out", out ? out : "OUT"},
+               {"$target", target ? target : "TARGET"}};
+  while (*text) {
+    size_t i = 0;
+    while (i < SURG_COUNT(words) && strncmp(text, words[i].name, strlen(words[i].name)) != 0) i++;
+    if (i < SURG_COUNT(words)) {
+      surg__buf_puts(b, words[i].is);
+      text += strlen(words[i].name);
+    } else {
+      surg__buf_putc(b, *text++);
+    }
+  }
+}
+
+/* --- telling --- */
+
+/* Quotes stay as they are; everything else that is odd is escaped. */
+static void row(const char *title, const char *text, surg_context *ctx) {
+  surg__buf b, shown;
+  surg__buf_init(&b, ctx);
+  surg__buf_init(&shown, ctx);
+  surg__buf_printf(&b, "  %-8s", title);
+  while (*text) {
+    const size_t n = strcspn(text, "\"\\");
+    surg__buf_escape(&shown, text, n, 0);
+    text += n;
+    if (*text) surg__buf_putc(&shown, *text++);
+  }
+  surg__buf_putc(&shown, 0);
+  if (!shown.failed) cli_put_wrapped(&b, shown.p, 10, 10);
+  if (!b.failed) fwrite(b.p, 1, b.n, stdout);
+  surg__buf_free(&shown);
+  surg__buf_free(&b);
+}
+
+static char *cure_of(const explaining *x, const surg__explained *e) {
+  surg__buf b;
+  surg__buf_init(&b, x->ctx);
+  const char *target = x->target ? x->target : e->message->target;
+  if (e->cure)
+    explain_put(&b, e->cure, x->in, NULL, target);
+  else if (e->passes.n)
+    surg__buf_printf(&b, "onnxsurg %s OUT --pass '%s'", x->in ? x->in : "IN", e->passes.items[0]);
+  else
+    surg__buf_printf(&b, "onnxsurg doctor %s", x->in ? x->in : "IN");
+  surg__buf_putc(&b, 0);
+  char *r = b.failed ? NULL : strdup(b.p);
+  surg__buf_free(&b);
+  return r;
+}
+
+static void seen_one(void *user, const char *where, const char *text) {
+  explaining *x = user;
+  if (x->shown++ >= SHOWN) return;
+  if (x->places) {
+    json_array_append_new(x->places, json_pack("{s:o,s:o}", "where", cli_text_json(where), "text",
+                                               cli_text_json(text)));
+    return;
+  }
+  surg__buf b;
+  surg__buf_init(&b, x->ctx);
+  surg__buf_printf(&b, "%s: %s", where, text);
+  surg__buf_putc(&b, 0);
+  if (!b.failed) row("seen", b.p, x->ctx);
+  surg__buf_free(&b);
+}
+
+/* What the loader found, kept because nothing remains of it in the model. */
+static void found(void *user, const finding *f) {
+  explaining *x = user;
+  char *line = NULL;
+  if (f->line) fprintf(stderr, "%s\n", f->line);
+  if (f->line || !f->text) return;
+  if (asprintf(&line, "%s %s: %s", f->code, f->where ? f->where : "model", f->text) < 0) return;
+  if (!surg__vec_push(x->ctx, &x->codes, line)) free(line);
+}
+
+/* Whether the cause is in the model. */
+static surg_status look(explaining *x, const surg__explained *e, size_t *seen) {
+  size_t more = 0;
+  *seen = 0;
+  for (size_t i = 0; i < x->codes.count; i++)
+    for (size_t k = 0; k < e->message->checks.n; k++) {
+      const char *code = e->message->checks.items[k];
+      if (strncmp(x->codes.items[i], code, strlen(code)) != 0) continue;
+      char *text = strstr(x->codes.items[i], ": ");
+      *text = 0;
+      seen_one(x, x->codes.items[i] + 5, text + 2);
+      *text = ':';
+      ++*seen;
+    }
+  const surg_status s = x->model.m ? surg__explained_seen(e, x->model.m, seen_one, x, &more)
+                                   : SURG_OK;
+  *seen += more;
+  return s == SURG_ENOTFOUND && *seen ? SURG_OK : s;
+}
+
+/* The node or value of the message, in the model. */
+static void place(explaining *x, const surg__explained *e) {
+  const surg_node *n = x->model.m && e->node ? surg_model_find_node(x->model.m, e->node, NULL) : NULL;
+  if (x->model.m && !n && e->value)
+    for (const surg_graph *g = NULL; !n && (g = surg_model_next_graph(x->model.m, g));) {
+      const surg_value *v = surg_graph_find_value(g, e->value);
+      n = v ? surg_value_producer(v, NULL) : NULL;
+    }
+  if (!n) return;
+  if (x->places)
+    json_array_append_new(x->places, json_pack("{s:o,s:s}", "where",
+                                               cli_text_json(surg__locate_node(n)), "text", "named"));
+  else
+    row("there", surg__locate_node(n), x->ctx);
+}
+
+static const char *or_none(const char *s) { return s ? s : ""; }
+
+static void show_head(const explaining *x, const surg__explained *e) {
+  const surg__message *m = e->message;
+  const char *when = !strcmp(m->when, "run") ? ", at a run"
+                     : !strcmp(m->when, "export") ? ", at export" : "";
+  printf("line %zu: %s (%s%s%s%s)\n", e->number, m->id, m->engine, m->versions ? " " : "",
+         or_none(m->versions), when);
+  row("said", e->line, x->ctx);
+  if (e->op) row("op", e->op, x->ctx);
+  if (e->node) row("node", e->node, x->ctx);
+  if (e->value) row("value", e->value, x->ctx);
+  row("cause", e->cause, x->ctx);
+}
+
+static void show_tail(const explaining *x, const surg__explained *e, const char *cure, bool sought,
+                      size_t seen) {
+  if (seen > SHOWN) printf("          and %zu more\n", seen - SHOWN);
+  if (sought && !seen) row("seen", "no: the model is not so (any more)", x->ctx);
+  if (!strcmp(e->message->when, "export"))
+    row("note", "of the time of export: there is no file to repair yet", x->ctx);
+  if (cure) row("cure", cure, x->ctx);
+  if (e->message->allow) row("consent", e->message->allow, x->ctx);
+}
+
+static json_t *json_of(const explaining *x, const surg__explained *e, const char *cure, bool sought,
+                       size_t seen) {
+  const surg__message *m = e->message;
+  json_t *passes = json_array();
+  for (size_t i = 0; i < e->passes.n; i++)
+    json_array_append_new(passes, cli_text_json(e->passes.items[i]));
+  json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:O}", "id", m->id,
+                        "engine", m->engine, "versions", or_none(m->versions), "when", m->when,
+                        "line", (json_int_t)e->number, "said", cli_text_json(e->line), "op",
+                        cli_text_json(or_none(e->op)), "node", cli_text_json(or_none(e->node)),
+                        "value", cli_text_json(or_none(e->value)), "cause",
+                        cli_text_json(e->cause), "cure", cli_text_json(or_none(cure)), "passes",
+                        passes, "allow", or_none(m->allow), "places", x->places);
+  if (sought) json_object_set_new(j, "seen", json_integer((json_int_t)seen));
+  return j;
+}
+
+static void show(explaining *x, const surg__explained *e) {
+  char *cure = cure_of(x, e);
+  size_t seen = 0;
+  x->places = x->list ? json_array() : NULL;
+  x->shown = 0;
+  if (!x->list) show_head(x, e);
+  if (x->in) place(x, e);
+  const bool sought = x->in && look(x, e, &seen) == SURG_OK;
+  if (seen) x->open = true;
+  if (x->list)
+    json_array_append_new(x->list, json_of(x, e, cure, sought, seen));
+  else
+    show_tail(x, e, cure, sought, seen);
+  json_decref(x->places);
+  free(cure);
+}
+
+static int tell(explaining *x, const surg__explanations *e) {
+  if (!x->list && !e->items.count)
+    printf("not known: no message that is known here is in the text\n"
+           "  next    onnxsurg doctor%s%s %s\n"
+           "  or      say what the engine takes: onnxsurg check --target T %s\n",
+           x->target ? " --target " : "", x->target ? x->target : "", x->in ? x->in : "IN",
+           x->in ? x->in : "IN");
+  for (size_t i = 0; i < e->items.count; i++) show(x, &e->items.items[i]);
+  if (x->list)
+    cli_print_json(json_pack("{s:i,s:b,s:o}", "schema", 1, "known", e->items.count > 0, "messages",
+                             x->list));
+  return !e->items.count || x->open ? EXIT_MODEL : EXIT_DONE;
+}
+
+/* --- the command --- */
+
+static int explain(explaining *x, const char *argument) {
+  char *text = NULL;
+  size_t n = 0;
+  surg__messages *all = NULL;
+  surg__explanations e = {0};
+  int code = explain_text(argument, &text, &n);
+  if (code == EXIT_DONE) code = explain_messages(x->ctx, x->messages, &all);
+  if (code == EXIT_DONE && x->in) {
+    code = findings_open(&x->model, &x->common, x->in);
+    if (code == EXIT_MODEL) code = EXIT_DONE; /* that it does not hold may be what is asked */
+  }
+  if (code == EXIT_DONE) {
+    const surg_status s = surg__messages_explain(all, text, n, x->target, &e);
+    if (x->common.json) x->list = json_array();
+    code = s == SURG_OK ? tell(x, &e) : cli_exit_code(s);
+  }
+  surg__explanations_free(&e);
+  surg__messages_free(all);
+  free(text);
+  return code;
+}
+
+static int take(void *user, int o, char *arg) {
+  explaining *x = user;
+  if (o == OPT_TARGET) x->target = arg;
+  if (o == OPT_MESSAGES) x->messages = arg;
+  return EXIT_DONE;
+}
+
+int cmd_explain(int argc, char **argv) {
+  static const struct option options[] = {{"target", required_argument, NULL, OPT_TARGET},
+                                          {"messages", required_argument, NULL, OPT_MESSAGES},
+                                          CLI_COMMON_OPTIONS,
+                                          {0}};
+  explaining x = {.model = {.fn = found}};
+  int code;
+  const cli_command command = {options, NULL, help, take, &x, &x.common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
+  if (argc - optind != 1 && argc - optind != 2)
+    return cli_usage("explain takes a message, and a model if there is one: `onnxsurg explain "
+                     "'TEXT' IN`");
+  x.in = argv[optind + 1];
+  x.model.user = &x;
+  x.ctx = cli_context(&x.common);
+  surg__target *t = x.ctx && x.target ? cli_target(x.ctx, x.target, &code) : NULL;
+  if (t) x.target = t->name;
+  if (!x.ctx) code = EXIT_LIMIT;
+  if (code == EXIT_DONE) code = explain(&x, argv[optind]);
+  surg__target_free(t);
+  findings_close(&x.model);
+  for (size_t i = 0; i < x.codes.count; i++) free(x.codes.items[i]);
+  if (x.ctx) surg__vec_free(x.ctx, &x.codes);
+  surg_context_free(x.ctx);
+  return cli_flush(code);
+}
