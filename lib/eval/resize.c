@@ -128,14 +128,17 @@ static surg__kstatus from_sizes(resize *r, const uint32_t *list, uint32_t n, uin
   double common = 0;
   for (uint32_t i = 0; i < n; ++i) {
     axis_plan *a = &r->axes[list[i]];
-    if (a->in == 0) return surg__k_cannot(r->k, "an empty axis");
+    if (a->in == 0) { /* of any scale; it must stay as it is */
+      if (sizes[i] != 0) return surg__k_invalid(r->k, "a size for an empty axis");
+      continue;
+    }
     double scale = (double)sizes[i] / (double)a->in;
     if (!set_scale(a, scale, (double)sizes[i])) return surg__k_invalid(r->k, "a size below one");
-    if (i == 0 || (policy == 1 ? scale < common : scale > common)) common = scale;
+    if (common == 0 || (policy == 1 ? scale < common : scale > common)) common = scale;
   }
   for (uint32_t i = 0; policy != 0 && i < n; ++i) {
     axis_plan *a = &r->axes[list[i]];
-    set_scale(a, common, floor((double)a->in * common + 0.5));
+    if (a->in != 0) set_scale(a, common, floor((double)a->in * common + 0.5));
   }
   return SURG__K_OK;
 }
