@@ -111,14 +111,14 @@ static void put_row(surg_kctx *k, const norm *n, uint64_t row, const double *sum
   }
 }
 
-/* The sum of a row; returns its mean. */
+/* The sum of a row, which the runtime rounds to float as it adds; returns its mean. */
 static double sum_row(const surg_kctx *k, const norm *n, uint64_t row, double *sum) {
   double mean = 0;
   for (uint64_t i = 0; i < n->length; ++i) {
     const uint64_t at = row * n->length + i;
     sum[i] = load(&k->in[0], at);
-    if (n->skips) sum[i] += load(&k->in[1], at % k->in[1].count);
-    if (n->bias && surg__k_has(k, n->bias)) sum[i] += load(&k->in[n->bias], i);
+    if (n->skips) sum[i] = (float)(sum[i] + load(&k->in[1], at % k->in[1].count));
+    if (n->bias && surg__k_has(k, n->bias)) sum[i] = (float)(sum[i] + load(&k->in[n->bias], i));
     mean += sum[i];
   }
   return mean / (double)n->length;

@@ -560,6 +560,10 @@ static const kernel_row contrib_rows[] = {
     {MS "SkipLayerNormalization", 1, "",
      "float[2,1,2]: 1 2 0 0 | float[1,1,2]: 0 1 | float[2]: 2 3 | - | float[2]: 10 10",
      "!~float[2,1,2]: -2 3 -2 3 | - | - | float[2,1,2]: 11 13 10 11"},
+    {MS "SkipLayerNormalization", 1, "", /* the sum is one of floats */
+     "float[1,2]: 100000000 100000000 | float[1,2]: 3 0 | float[2]: 1 1",
+     "!~float[1,2]: 0 0 | float[1,1]: 100000000 | float[1,1]: 1000000 | float[1,2]: 100000000 "
+     "100000000"},
     {MS "SkipSimplifiedLayerNormalization", 1, "epsilon=0.0",
      "float[1,2]: 3 3 | float[1,2]: 0 1 | float[2]: 1 2", "!~float[1,2]: 0.848528137 2.2627417"},
     {"SimplifiedLayerNormalization", 17, "axis=-1; epsilon=0.0", "float[1,2]: 3 4 | float[2]: 1 2",
