@@ -371,15 +371,17 @@ static surg_status scatter_nd_rows(surg__builder *b) {
   if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
       !tuples_fit(&x, &i, 0) || b->m->opset < 9)
     return SURG_EUNSUPPORTED;
+  const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
   for (uint32_t k = 0; k < x.rank; k++) {
     if (x.d[k].n == 0) { /* there is nothing to write to */
       surg__b_result(b, "y", surg__b_unary(b, "Identity", x.v));
       return b->status;
     }
-    /* A 0 beyond the two axes of a matrix cannot be told to Reshape. */
-    if (k >= 2 && !surg__bd_filled(&x.d[k])) return SURG_EUNSUPPORTED;
+    /* To Reshape a 0 is "as in the matrix", and nothing but 0 only where the axis of the matrix
+     * holds this one: the rows the first, the columns the second if they begin with it. */
+    const bool held = k == 0 || (k == 1 && length == 1);
+    if (!held && !surg__bd_filled(&x.d[k])) return SURG_EUNSUPPORTED;
   }
-  const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
   const surg__bdim width = product(b, &x, length, x.rank), n = product(b, &i, 0, i.rank - 1);
   const surg__bdim whole[2] = {product(b, &x, 0, length), width}, rows[2] = {n, width};
   const surg__bdim column[2] = {n, surg__bd(1)};
