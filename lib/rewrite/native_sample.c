@@ -247,9 +247,14 @@ static bool read_grid_sample(sampler *s, const surg__bt *x, const surg__bt *grid
       grid->rank != x->rank || x->dtype == SURG_STRING)
     return false;
   s->n = x->rank - 2;
+  /* There are no samples of nothing; but nothing may be sampled, of what is empty as well. */
+  bool samples = surg__bd_filled(&x->d[0]) && surg__bd_filled(&x->d[1]);
+  for (uint32_t i = 1; i <= s->n; i++) samples = samples && surg__bd_filled(&grid->d[i]);
+  /* Rows of a Reshape that cannot say 0 are what is left beside the channels. */
+  if (s->b->m->opset < 14 && !surg__bd_filled(&x->d[1])) return false;
   for (uint32_t i = 0; i < s->n; i++) {
     s->size[i] = x->d[i + 2];
-    s->size[i].filled = true; /* there are no samples of nothing */
+    s->size[i].filled = samples || surg__bd_filled(&s->size[i]);
     if (s->size[i].n == 0 || (s->edge == REFLECTION && s->size[i].n < 0)) return false;
   }
   return s->mode == NEAREST || surg__dtype_is_float(x->dtype);
