@@ -321,7 +321,7 @@ static void fill_constant(drawer *w, item *it, const surg__rvalue *want) {
     it->reals[i] = it->range == 'p'   ? (p < 0    ? -p
                                          : p == 0 ? 0.25
                                                   : p)
-                   : it->range == 'u' ? p / 4
+                   : it->range == 'u' ? (p > 4 ? 1 : p / 4)
                                       : p;
     out[i] = PICK(w, 0, 1, 2, 3, -1, 5, -7, 100, 8);
     if (surg__dtype_is_unsigned_int(it->dtype) && out[i] < 0) out[i] = -out[i];

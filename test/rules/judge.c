@@ -129,7 +129,15 @@ static char *print_case(surg_context *ctx, surg__arena *arena, const rule_case *
 
 /* --- inputs --- */
 
-/* Set 0 is tame; set 1 holds edges; set 2 NaN, infinities and what overflows as well. */
+/* Numbers so small that the type has few digits left for them. */
+static bool is_tiny(int dtype, double x) {
+  const double normal = dtype == SURG_DOUBLE    ? 0x1p-1022
+                        : dtype == SURG_FLOAT16 ? 0x1p-14
+                                                : 0x1p-126;
+  return x != 0 && fabs(x) < normal;
+}
+
+/* Set 0 is tame; set 1 holds edges; set 2 NaN, infinities and what over- or underflows as well. */
 static double draw_real(dice *d, unsigned set, char range, int dtype) {
   static const double edges[] = {0.0,  -0.0, 1.0,  -1.0,  0.5,  -0.5,  1.5,  2.5,   -2.5,  3.0,
                                  -3.0, 6.0,  1e-6, -1e-6, 10.0, -10.0, 88.0, -88.0, 1e-40, 100.0};
@@ -139,7 +147,10 @@ static double draw_real(dice *d, unsigned set, char range, int dtype) {
   if (range == 'p') return fabs(tame) + 0.015625;
   if (range == 'u') return tame / (set ? 2 : 3);
   if (!set || chance(d, 40)) return tame;
-  if (set == 1 || chance(d, 40)) return edges[roll(d, SURG_COUNT(edges))];
+  if (set == 1 || chance(d, 40)) {
+    const double edge = edges[roll(d, SURG_COUNT(edges))];
+    return set == 1 && is_tiny(dtype, edge) ? tame : edge;
+  }
   unsigned k = roll(d, SURG_COUNT(wild) + 4);
   if (range == 'f') k %= SURG_COUNT(wild);
   if (range == 'n' && k >= SURG_COUNT(wild)) return k & 1 ? (double)INFINITY : -(double)INFINITY;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules [--seed N] [--cases N] [--mutants N] [--group G] [--rule NAME] [-v]: proves every built-in
- * rule by models drawn from it. Exit 1 where a rule is wrong, or where one that no case was found
+/* rules [--seed N] [--seeds N] [--cases N] [--mutants N] [--group G] [--rule NAME]... [-v]: proves
+ * every built-in rule, or those named, by models drawn from it, with one seed or with as many one
+ * after the other. Exit 1 where a rule is wrong, or where one that no case was found
  * for is not in the list below. With --mutants, rules with a mistake put in are judged by the same
  * cases, and the rate of those found out is printed (and must not fall below the floor). */
 #include <limits.h>
@@ -30,10 +31,12 @@ static const struct {
     {"dropout-up-12", "what the mask holds outside training was not said before 12"},
 };
 
+#define NAMED 40u /* rules named on the command line */
+
 typedef struct options {
   uint64_t seed;
-  unsigned cases, mutants;
-  const char *group, *rule;
+  unsigned seeds, cases, mutants, n_rules;
+  const char *group, *rules[NAMED];
   bool verbose;
 } options;
 
@@ -70,6 +73,16 @@ static const char *excuse(const surg_rule *r) {
 static void told_wrong(const surg_rule *r, const rule_case *c, const char *why) {
   printf("WRONG %s (emission %u, opset %lld to %lld): %s\n%s", r->name, c->emitted,
          (long long)c->from, (long long)c->to, why, c->text);
+  if (c->style == 0) return;
+  printf("where");
+  for (unsigned i = 0; i < c->n_items; i++) {
+    const item *it = &c->items[i];
+    if (it->made || it->constant) continue;
+    printf(" %s [", it->name);
+    for (unsigned k = 0; k < it->rank; k++) printf(k ? ", %lld" : "%lld", (long long)it->dims[k]);
+    printf("]");
+  }
+  printf("\n");
 }
 
 /* Draws cases for one emission until enough matched it. Says how many it proved. */
@@ -197,12 +210,13 @@ static void ignore(void *user, surg_severity severity, const char *line) {
 }
 
 static bool wanted(const options *o, const surg_rule *r) {
-  if (o->rule && strcmp(o->rule, r->name)) return false;
-  return !o->group || !strcmp(o->group, r->group);
+  bool named = o->n_rules == 0;
+  for (unsigned i = 0; i < o->n_rules; i++) named |= !strcmp(o->rules[i], r->name);
+  return named && (!o->group || !strcmp(o->group, r->group));
 }
 
 int main(int argc, char **argv) {
-  options o = {.seed = 1, .cases = 12};
+  options o = {.seed = 1, .seeds = 1, .cases = 12};
   tally t = {0};
   for (int i = 1; i < argc; i++) {
     const char *next = i + 1 < argc ? argv[i + 1] : "";
@@ -210,14 +224,16 @@ int main(int argc, char **argv) {
       o.verbose = true;
     else if (!strcmp(argv[i], "--seed"))
       o.seed = strtoull(next, NULL, 10), i++;
+    else if (!strcmp(argv[i], "--seeds"))
+      o.seeds = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--cases"))
       o.cases = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--mutants"))
       o.mutants = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--group"))
       o.group = next, i++;
-    else if (!strcmp(argv[i], "--rule"))
-      o.rule = next, i++;
+    else if (!strcmp(argv[i], "--rule") && o.n_rules < NAMED)
+      o.rules[o.n_rules++] = next, i++;
     else
       return fprintf(stderr, "unknown option %s\n", argv[i]), 2;
   }
@@ -225,8 +241,10 @@ int main(int argc, char **argv) {
   surg_context *ctx = surg_context_new(&config);
   const surg__rules *rules = ctx ? surg__rules_of(ctx) : NULL;
   if (!rules) return fprintf(stderr, "%s\n", ctx ? surg_context_error(ctx) : "no memory"), 1;
-  for (size_t i = 0; i < rules->list.count; i++)
-    if (wanted(&o, rules->list.items[i])) prove(ctx, &o, rules->list.items[i], &t);
+  for (const uint64_t end = o.seed + o.seeds; o.seed < end; o.seed++)
+    for (size_t i = 0; i < rules->list.count; i++)
+      if (wanted(&o, rules->list.items[i])) prove(ctx, &o, rules->list.items[i], &t);
+  if (!t.rules && !t.excused) return fprintf(stderr, "no such rule\n"), 2;
   printf(
       "%u rules, %u emissions: %u cases proven, %u wrong, %u emissions never made; %u rules "
       "without a case, "
