@@ -58,6 +58,17 @@ surg_value *surg__b_binary(surg__builder *b, const char *op_type, surg_value *x,
   return surg__b_node(b, op_type, in, 2);
 }
 
+surg_value *surg__b_over(surg__builder *b, const char *op_type, surg_value *x, const int64_t *axes,
+                         size_t n) {
+  const surg_schema *s = surg_schema_find("", op_type, b->m->opset);
+  const surg__param *second = s ? surg__schema_formal(s, false, 1) : NULL;
+  if (second && !strcmp(second->name, "axes"))
+    return surg__b_binary(b, op_type, x, surg__b_ints(b, axes, n));
+  surg_value *v = surg__b_unary(b, op_type, x);
+  surg__b_set_ints(b, v, "axes", axes, n);
+  return v;
+}
+
 static surg_node *maker(surg__builder *b, const surg_value *v) {
   return b->status ? NULL : surg_value_producer(v, NULL);
 }

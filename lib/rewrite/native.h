@@ -67,7 +67,9 @@ surg_value *surg__bd_vector(surg__builder *b, const surg__bdim *d, size_t n);
 /* One as a scalar of a type. */
 surg__bt surg__bd_scalar(surg__builder *b, surg__bdim d, int dtype);
 
-/* Constants. */
+/* Constants, of a type that can hold the numbers. */
+surg_value *surg__b_numbers(surg__builder *b, int dtype, const double *numbers, const int64_t *dims,
+                            size_t rank);
 surg__bt surg__bt_scalar(surg__builder *b, int dtype, double v);
 surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint32_t rank,
                           const double *numbers);
@@ -101,7 +103,10 @@ surg__bt surg__bt_reduce(surg__builder *b, const char *op, surg__bt x, uint32_t 
 /* --- whole numbers that the model computes (shaped_ints.c) --- */
 
 int surg__b_dtype(const surg_value *v); /* of a tensor; 0: not known */
+surg_value *surg__b_no_memory(surg__builder *b); /* the builder fails; NULL */
 surg_value *surg__bi(surg__builder *b, int64_t n); /* a scalar */
+surg_value *surg__bi_tensor(surg__builder *b, const int64_t *numbers, const int64_t *dims,
+                            size_t rank);
 surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype);
 surg_value *surg__bi_wide(surg__builder *b, surg_value *v); /* as int64 */
 surg_value *surg__bi_concat(surg__builder *b, surg_value *x, surg_value *y, int64_t axis);

@@ -6,24 +6,17 @@
  * are reduced. What this needs is arithmetic on the vector of sizes. */
 #include <math.h>
 
-#include "rewrite/native.h"
+#include "rewrite/terms.h"
 
 /* --- vectors of int64 --- */
-
-static surg_value *op2(surg__builder *b, const char *op, surg_value *x, surg_value *y) {
-  return surg__b_binary(b, op, x, y);
-}
 
 /* [rank]: 1 where the axis is among `axes`, a vector of int64, and 0 elsewhere. One number is put
  * behind them that no axis is, so that there is something to reduce. */
 static surg_value *marked(surg__builder *b, surg_value *axes, uint32_t rank) {
   const int64_t none = rank, first = 0;
-  const bool input = b->m->opset >= 18;
   surg_value *all = surg__bi_concat(b, axes, surg__b_ints(b, &none, 1), 0);
   surg_value *hits = surg__bi_hits(b, all, rank);
-  surg_value *v = input ? op2(b, "ReduceMax", hits, surg__b_ints(b, &first, 1))
-                        : surg__b_unary(b, "ReduceMax", hits);
-  if (!input) surg__b_set_ints(b, v, "axes", &first, 1);
+  surg_value *v = surg__b_over(b, "ReduceMax", hits, &first, 1);
   surg__b_set_int(b, v, "keepdims", 0);
   return v;
 }
@@ -182,9 +175,7 @@ static surg_value *in_pairs(surg__builder *b, const reduction *r, surg_value *si
   surg_value *x = reshaped(b, r->x.v, reshape(b, both, 2 * (int64_t)rank, 0), r->zeros);
   int64_t odd[SURG__BT_RANK];
   for (uint32_t i = 0; i < rank; i++) odd[i] = 2 * (int64_t)i + 1;
-  const bool input = b->m->opset >= 18;
-  surg_value *y = input ? op2(b, r->op, x, surg__b_ints(b, odd, rank)) : surg__b_unary(b, r->op, x);
-  if (!input) surg__b_set_ints(b, y, "axes", odd, rank);
+  surg_value *y = surg__b_over(b, r->op, x, odd, rank);
   surg__b_set_int(b, y, "keepdims", 0);
   return y;
 }

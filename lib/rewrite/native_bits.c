@@ -3,7 +3,6 @@
  * in int64, which wraps around: 64 bits of no sign are taken for those of a sign. */
 #include <math.h>
 
-#include "rewrite/native.h"
 #include "rewrite/terms.h"
 
 /* 2^k with the wrap-around of 64 bits. */

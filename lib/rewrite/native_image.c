@@ -140,10 +140,11 @@ static surg_status crop_by_numbers(const crop *c, const surg__bdim *lengths,
     if (missing) adds = true;
   }
   surg__bt y = c->x;
-  surg_value *const slice[4] = {y.v, cuts ? surg__b_ints(b, start, c->n) : NULL,
-                                cuts ? surg__b_ints(b, end, c->n) : NULL,
-                                cuts ? surg__b_ints(b, c->axes, c->n) : NULL};
-  if (cuts) y.v = surg__b_node(b, "Slice", slice, 4);
+  if (cuts) {
+    surg_value *from = surg__b_ints(b, start, c->n), *to = surg__b_ints(b, end, c->n);
+    surg_value *const slice[4] = {y.v, from, to, surg__b_ints(b, c->axes, c->n)};
+    y.v = surg__b_node(b, "Slice", slice, 4);
+  }
   if (adds) y.v = surg__b_binary(b, "Pad", y.v, surg__b_ints(b, pads, (size_t)2 * c->x.rank));
   surg__bt_result(b, "y", y);
   return b->status;
@@ -166,7 +167,7 @@ static surg_status crop_by_sizes(crop *c, const surg__bdim *lengths) {
   const surg__bt before = surg__bt_number(b, "Div", missing, 2);
   const surg__bt behind = surg__bt_binary(b, "Sub", missing, before);
   surg_value *const slice[4] = {c->x.v, start.v, end.v, surg__b_ints(b, c->axes, c->n)};
-  const surg__bt pads[2] = {of_all_axes(c, before), of_all_axes(c, behind)};
+  const surg__bt first = of_all_axes(c, before), pads[2] = {first, of_all_axes(c, behind)};
   surg__bt y = c->x;
   surg_value *sliced = surg__b_node(b, "Slice", slice, 4);
   y.v = surg__b_binary(b, "Pad", sliced, surg__bt_concat(b, pads, 2, 0).v);

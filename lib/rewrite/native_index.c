@@ -2,14 +2,10 @@
 /* Operators that choose elements, for versions that lack them: an element is fetched by Gather from
  * the flat tensor, or from two flat tensors one behind the other, with an index that is computed. So
  * only elements move: neither NaN nor infinity can leak, and text is moved as well as numbers. */
-#include "rewrite/native.h"
+#include "rewrite/terms.h"
 
 #define MOST_INDICES 65536u /* of a constant */
 #define MOST_PARTS 256      /* nodes that are made for each element of an axis */
-
-static surg_value *op2(surg__builder *b, const char *op, surg_value *x, surg_value *y) {
-  return surg__b_binary(b, op, x, y);
-}
 
 static surg__bt ints_of(surg__bt x) {
   x.dtype = SURG_INT64;
@@ -86,10 +82,6 @@ static surg__bt from_front(surg__builder *b, surg__bt i, surg__bdim n) {
 
 /* --- Where --- */
 
-static bool is_whole(int dtype) {
-  return surg__dtype_is_signed_int(dtype) || surg__dtype_is_unsigned_int(dtype);
-}
-
 /* c * x + (1 - c) * z, of whole numbers. */
 static surg_value *mixed(surg__builder *b, int type) {
   const bool narrow = surg__dtype_bits(type) < 32;
@@ -107,7 +99,7 @@ static surg_value *mixed(surg__builder *b, int type) {
 
 /* Elements of x, and behind them those of z. */
 static surg__bt fetched(surg__builder *b, surg__bt c, surg__bt x, surg__bt z) {
-  const surg__bt both[2] = {flat(b, x), flat(b, z)};
+  const surg__bt flat_x = flat(b, x), both[2] = {flat_x, flat(b, z)};
   surg__bt px = places(b, &x), pz = places(b, &z);
   pz = surg__bt_binary(b, "Add", pz, surg__bd_scalar(b, both[0].d[0], SURG_INT64));
   const surg__bt apart = surg__bt_binary(b, "Sub", px, pz);
@@ -163,8 +155,7 @@ static surg_status expand_to_tile(surg__builder *b) {
   }
   surg_value *v = x.v, *sizes = s.v;
   if (x.rank < n) {
-    v = surg__b_unary(b, "Unsqueeze", v);
-    surg__b_set_ints(b, v, "axes", ones, n - x.rank);
+    v = surg__b_over(b, "Unsqueeze", v, ones, n - x.rank);
   }
   for (uint32_t i = 0; i < SURG__BT_RANK; i++) ones[i] = 1;
   if (x.rank > n) sizes = surg__bi_concat(b, surg__b_ints(b, ones, x.rank - n), sizes, 0);
@@ -181,9 +172,7 @@ static surg_status counting_nonzero(surg__builder *b) {
   surg__bt n;
   const int64_t first = 0;
   if (!surg__bt_get(b, "n", &n) || n.rank != 1 || n.d[0].n != 1) return SURG_EUNSUPPORTED;
-  surg_value *z = surg__b_unary(b, "Unsqueeze", surg__b_counting(b, n.v));
-  surg__b_set_ints(b, z, "axes", &first, 1);
-  surg__b_result(b, "z", z);
+  surg__b_result(b, "z", surg__b_over(b, "Unsqueeze", surg__b_counting(b, n.v), &first, 1));
   return b->status;
 }
 
@@ -386,9 +375,8 @@ static surg_status scatter_nd_rows(surg__builder *b) {
   const surg__bdim whole[2] = {product(b, &x, 0, length), width}, rows[2] = {n, width};
   const surg__bdim column[2] = {n, surg__bd(1)};
   const surg__bt at = surg__bt_reshape(b, row_places(b, &x, i, 0), column, 2);
-  surg_value *const in[3] = {surg__bt_reshape(b, x, whole, 2).v,
-                             surg__bt_expand(b, at, rows, 2).v,
-                             surg__bt_reshape(b, u, rows, 2).v};
+  surg_value *data = surg__bt_reshape(b, x, whole, 2).v, *to = surg__bt_expand(b, at, rows, 2).v;
+  surg_value *const in[3] = {data, to, surg__bt_reshape(b, u, rows, 2).v};
   surg__bt y = {.dtype = x.dtype, .rank = 2, .d = {whole[0], whole[1]}};
   y.v = surg__b_node(b, b->m->opset >= 11 ? "ScatterElements" : "Scatter", in, 3);
   surg__b_set_int(b, y.v, "axis", 0);
@@ -422,7 +410,7 @@ static surg_status scatter_by_places(surg__builder *b) {
   for (uint32_t k = 0; k < x.rank; k++)
     if (k != axis && !surg__bd_same(&i.d[k], &x.d[k])) return SURG_EUNSUPPORTED;
   memcpy(u.d, i.d, sizeof u.d);
-  const surg__bt both[2] = {flat(b, x), flat(b, u)};
+  const surg__bt flat_x = flat(b, x), both[2] = {flat_x, flat(b, u)};
   const surg__bt line = along(b, surg__bt_range(b, x.d[axis], SURG_INT64), axis, x.rank);
   surg__bt from = places(b, &x), other = places(b, &u);
   other = surg__bt_binary(b, "Add", other, surg__bd_scalar(b, both[0].d[0], SURG_INT64));

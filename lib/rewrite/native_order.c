@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TopK and Compress for versions that take other types, or numbers where the model computes them:
  * each element learns how many stand before it, and is fetched by that place. */
-#include "rewrite/native.h"
+#include "rewrite/terms.h"
 
 #define MOST_ELEMENTS 256 /* of an axis: as many comparisons for each element */
-
-static surg_value *op2(surg__builder *b, const char *op, surg_value *x, surg_value *y) {
-  return surg__b_binary(b, op, x, y);
-}
 
 /* [n, n]: whether the column stands before the row. */
 static surg_value *earlier(surg__builder *b, int64_t n) {

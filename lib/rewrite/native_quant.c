@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantised operators before opset 10, in floats: sums of products in double, which holds them all,
  * then rounded as the operators say. Also Erf before 9. */
-#include "rewrite/native.h"
 #include "rewrite/terms.h"
 
 /* --- rounding --- */
@@ -21,7 +20,7 @@ static val round_even(surg__builder *b, val x, int dtype) {
 
 static val clip(surg__builder *b, val x, double low, double high) {
   if (b->m->opset >= 11) {
-    const val in[3] = {x, number(b, SURG_FLOAT, low), number(b, SURG_FLOAT, high)};
+    const val least = number(b, SURG_FLOAT, low), in[3] = {x, least, number(b, SURG_FLOAT, high)};
     return surg__b_node(b, "Clip", in, 3);
   }
   val y = surg__b_unary(b, "Clip", x);

@@ -335,9 +335,7 @@ static surg__bt by_all(resize *r, const axis *a, uint32_t at, surg_value *x, sur
   surg_value *place = op2(r, "Sub", from_zero, reach);
   surg_value *d = op2(r, "Sub", place, surg__bi_reshape(b, x, column, 2));
   surg_value *w = within(r, a, place, weight(r, op2(r, "Mul", d, squeeze)));
-  surg_value *sum = surg__b_unary(b, "ReduceSum", w);
-  if (b->m->opset >= 13) sum = op2(r, "ReduceSum", w, surg__b_ints(b, &last, 1));
-  else surg__b_set_ints(b, sum, "axes", &last, 1);
+  surg_value *sum = surg__b_over(b, "ReduceSum", w, &last, 1);
   surg__b_set_int(b, sum, "keepdims", 1);
   w = scaled(r, w, sum);
   /* The axis goes to the end, then each element of the result has a row there. */

@@ -3,7 +3,6 @@
  * matrix. */
 #include <math.h>
 
-#include "rewrite/native.h"
 #include "rewrite/terms.h"
 
 /* --- CumProd --- */

@@ -2,14 +2,10 @@
 /* Slice, Split, Pad and Range whose bounds the model computes, for versions that want numbers: the
  * elements are fetched by Gather, with indices that are computed. So only elements move, whatever
  * they are. */
-#include "rewrite/native.h"
+#include "rewrite/terms.h"
 
 #define MOST_INDICES 65536 /* of a constant */
 #define MOST_OUTPUTS 1024  /* of a Split */
-
-static surg_value *op2(surg__builder *b, const char *op, surg_value *x, surg_value *y) {
-  return surg__b_binary(b, op, x, y);
-}
 
 /* The integers bound to a name, where they are proven. */
 typedef struct numbers {
@@ -17,13 +13,13 @@ typedef struct numbers {
   bool known;
   int64_t n; /* how many; -1: not known */
   int64_t at[SURG_LIMIT_RANK];
-} numbers;
+} int_list;
 
 /* False: no vector of int64 or int32 of a length that is known. */
-static bool read_numbers(const surg__builder *b, const char *name, numbers *out) {
+static bool read_numbers(const surg__builder *b, const char *name, int_list *out) {
   surg__bt t;
   surg_elem e[SURG_LIMIT_RANK];
-  *out = (numbers){.v = surg__b_get(b, name), .n = -1};
+  *out = (int_list){.v = surg__b_get(b, name), .n = -1};
   if (!out->v) return true;
   if (!surg__bt_of(out->v, &t) || t.rank != 1 || t.d[0].n < 0 || t.d[0].n > SURG_LIMIT_RANK ||
       (t.dtype != SURG_INT64 && t.dtype != SURG_INT32))
@@ -52,7 +48,7 @@ static surg_value *spelled(surg__builder *b, const amount *a) {
   return a->known ? surg__b_ints(b, &a->n, 1) : a->v;
 }
 
-static amount number_of(surg__builder *b, const numbers *x, int64_t i) {
+static amount number_of(surg__builder *b, const int_list *x, int64_t i) {
   if (x->known) return known(x->at[i]);
   return (amount){.v = surg__bi_at(b, surg__bi_wide(b, x->v), i)};
 }
@@ -139,7 +135,7 @@ static surg__bt sliced(surg__builder *b, surg__bt x, uint32_t axis, const range 
 
 typedef struct slice {
   surg__bt x;
-  numbers starts, ends, axes, steps;
+  int_list starts, ends, axes, steps;
 } slice;
 
 /* Of a tensor whose rank is not known what axes from the front need to know. */
@@ -176,7 +172,7 @@ static bool read_slice(const surg__builder *b, slice *s) {
 }
 
 /* Of each axis what the number for it is, and `other` where none is: [rank]. */
-static surg_value *spread(surg__builder *b, surg_value *hits, surg_value *named, const numbers *x,
+static surg_value *spread(surg__builder *b, surg_value *hits, surg_value *named, const int_list *x,
                           surg_value *other) {
   const int64_t column[2] = {x->n, 1};
   surg_value *v = surg__bi_reshape(b, surg__bi_wide(b, x->v), column, 2);
@@ -195,9 +191,9 @@ static surg__bt slice_anywhere(surg__builder *b, const slice *s) {
   surg_value *steps = s->steps.v ? spread(b, hits, named, &s->steps, surg__bi(b, 1)) : NULL;
   surg__bt y = s->x;
   for (uint32_t i = 0; i < rank; i++) {
-    const range r = {{.v = surg__bi_at(b, starts, i)},
-                     {.v = surg__bi_at(b, ends, i)},
-                     steps ? (amount){.v = surg__bi_at(b, steps, i)} : known(1)};
+    const amount from = {.v = surg__bi_at(b, starts, i)}, to = {.v = surg__bi_at(b, ends, i)};
+    const amount step = steps ? (amount){.v = surg__bi_at(b, steps, i)} : known(1);
+    const range r = {from, to, step};
     y = sliced(b, y, i, &r);
   }
   return y;
@@ -212,8 +208,9 @@ static surg_status slice_by_gather(surg__builder *b) {
     y = slice_anywhere(b, &s);
   } else {
     for (int64_t i = 0; i < s.starts.n; i++) {
-      const range r = {number_of(b, &s.starts, i), number_of(b, &s.ends, i),
-                       s.steps.v ? number_of(b, &s.steps, i) : known(1)};
+      const amount from = number_of(b, &s.starts, i), to = number_of(b, &s.ends, i);
+      const amount step = s.steps.v ? number_of(b, &s.steps, i) : known(1);
+      const range r = {from, to, step};
       y = sliced(b, y, s.axes.v ? (uint32_t)s.axes.at[i] : (uint32_t)i, &r);
     }
   }
@@ -347,7 +344,7 @@ static surg__bt padded(surg__builder *b, surg__bt x, uint32_t axis, fill mode, s
 /* y = Pad <mode = m> (x, p, v) */
 static surg_status pad_by_gather(surg__builder *b) {
   surg__bt x, value = {0};
-  numbers pads;
+  int_list pads;
   fill mode;
   if (!surg__bt_get(b, "x", &x) || !read_numbers(b, "p", &pads) || !read_fill(b, &mode) ||
       pads.n != 2 * (int64_t)x.rank || b->m->opset < 9)

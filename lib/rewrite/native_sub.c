@@ -57,8 +57,8 @@ static surg_status split_slices(surg__builder *b) {
     surg_value *old = surg_node_output(n, i);
     const int64_t end = at + parts[i];
     if (!old) continue;
-    surg_value *in[4] = {surg_node_input(n, 0), surg__b_ints(b, &at, 1), surg__b_ints(b, &end, 1),
-                         surg__b_ints(b, &a, 1)};
+    surg_value *from = surg__b_ints(b, &at, 1), *to = surg__b_ints(b, &end, 1);
+    surg_value *const in[4] = {surg_node_input(n, 0), from, to, surg__b_ints(b, &a, 1)};
     surg_value *v = surg__b_node(b, "Slice", in, 4);
     if (v) done(b, surg_node_take_output(surg_value_producer(v, NULL), 0, old));
   }

@@ -59,7 +59,8 @@ static surg__bt joined(const rotary *r, surg__bt x, surg__bt y, const surg__bt *
   surg__bt all[3] = {x, y};
   if (r->interleaved) {
     const surg__bdim d[4] = {x.d[0], x.d[1], x.d[2], surg__bd(2 * r->half)};
-    const surg__bt pairs[2] = {surg__bt_unsqueeze(b, x, 4), surg__bt_unsqueeze(b, y, 4)};
+    const surg__bt first = surg__bt_unsqueeze(b, x, 4);
+    const surg__bt pairs[2] = {first, surg__bt_unsqueeze(b, y, 4)};
     all[0] = surg__bt_reshape(b, surg__bt_concat(b, pairs, 2, 4), d, 4);
     all[1] = *rest;
     return r->rest ? surg__bt_concat(b, all, 2, 3) : all[0];
@@ -110,7 +111,8 @@ static surg__bt filtered(surg__builder *b, surg__bt all, surg__bt w, surg__bt bi
     const surg__bt both[2] = {all, surg__bt_fill(b, all.dtype, 0, one, 3)};
     all = surg__bt_concat(b, both, 2, 2);
   }
-  surg_value *const in[3] = {surg__bt_cast(b, all, SURG_FLOAT).v, surg__bt_cast(b, w, SURG_FLOAT).v,
+  const surg__bt wide = surg__bt_cast(b, all, SURG_FLOAT), filter = surg__bt_cast(b, w, SURG_FLOAT);
+  surg_value *const in[3] = {wide.v, filter.v,
                              bias.v ? surg__bt_cast(b, bias, SURG_FLOAT).v : NULL};
   surg__bt y = {.dtype = SURG_FLOAT, .rank = 3, .d = {all.d[0], w.d[0], length}};
   y.v = surg__b_node(b, "Conv", in, bias.v ? 3 : 2);

@@ -296,6 +296,9 @@ surg__rvalue surg__b_data(const surg__builder *b, const char *name);
 surg_value *surg__b_node(surg__builder *b, const char *op_type, surg_value *const *in, size_t n);
 surg_value *surg__b_unary(surg__builder *b, const char *op_type, surg_value *x);
 surg_value *surg__b_binary(surg__builder *b, const char *op_type, surg_value *x, surg_value *y);
+/* An operator over axes, which later versions take as an input: the schema of the opset decides. */
+surg_value *surg__b_over(surg__builder *b, const char *op_type, surg_value *x, const int64_t *axes,
+                         size_t n);
 /* Attributes of the node that made v. */
 void surg__b_set_int(surg__builder *b, const surg_value *v, const char *name, int64_t i);
 void surg__b_set_ints(surg__builder *b, const surg_value *v, const char *name, const int64_t *i,

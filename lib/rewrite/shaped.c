@@ -159,23 +159,28 @@ surg__bt surg__bt_scalar(surg__builder *b, int dtype, double v) {
   return (surg__bt){.v = surg__b_scalar(b, dtype, v), .dtype = dtype};
 }
 
+surg_value *surg__b_numbers(surg__builder *b, int dtype, const double *numbers, const int64_t *dims,
+                            size_t rank) {
+  const size_t size = surg__dtype_bits(dtype) / 8;
+  uint64_t count;
+  assert(size > 0);
+  if (b->status) return NULL;
+  const bool fits = surg__dims_product(dims, rank, &count) && count < SIZE_MAX;
+  uint8_t *raw = fits ? surg__arena_array(b->m->arena, (size_t)count + 1, size) : NULL;
+  if (!raw) return surg__b_no_memory(b);
+  for (uint64_t i = 0; i < count; i++) {
+    const surg__rnum n = {.known = true, .f = numbers[i]};
+    if (!surg__rput_number(dtype, true, &n, raw + i * size)) b->status = SURG_EINTERNAL;
+  }
+  return surg__b_tensor(b, dtype, dims, rank, raw, (size_t)count * size);
+}
+
 surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint32_t rank,
                           const double *numbers) {
   surg__bt x = {.dtype = dtype, .rank = rank};
-  const size_t size = surg__dtype_bits(dtype) / 8;
-  uint64_t count;
-  assert(rank <= SURG__BT_RANK && size > 0);
+  assert(rank <= SURG__BT_RANK);
   for (uint32_t i = 0; i < rank; i++) x.d[i] = surg__bd(dims[i]);
-  if (b->status || !surg__dims_product(dims, rank, &count)) return x;
-  uint8_t *raw = surg__arena_array(b->m->arena, (size_t)count + 1, size);
-  for (uint64_t i = 0; raw && i < count; i++) {
-    const surg__rnum n = {.known = true, .f = numbers[i]};
-    if (!surg__rput_number(dtype, true, &n, raw + i * size)) raw = NULL;
-  }
-  if (!raw)
-    b->status = SURG_ENOMEM;
-  else
-    x.v = surg__b_tensor(b, dtype, dims, rank, raw, (size_t)count * size);
+  x.v = surg__b_numbers(b, dtype, numbers, dims, rank);
   return x;
 }
 
@@ -210,8 +215,8 @@ surg__bt surg__bt_steps(surg__builder *b, surg__bdim n, surg__bdim step, int dty
     if (dtype != SURG_INT64) x.v = surg__b_cast(b, x.v, dtype);
     return x;
   }
-  surg_value *const in[3] = {surg__b_scalar(b, dtype, 0), surg__bd_scalar(b, n, dtype).v,
-                             surg__b_scalar(b, dtype, 1)};
+  surg_value *from = surg__b_scalar(b, dtype, 0), *to = surg__bd_scalar(b, n, dtype).v;
+  surg_value *const in[3] = {from, to, surg__b_scalar(b, dtype, 1)};
   x.v = surg__b_node(b, "Range", in, 3);
   return step.n == 1 ? x : surg__bt_binary(b, "Mul", x, surg__bd_scalar(b, step, dtype));
 }

@@ -8,10 +8,13 @@ int surg__b_dtype(const surg_value *v) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : 0;
 }
 
+surg_value *surg__b_no_memory(surg__builder *b) {
+  if (!b->status) b->status = SURG_ENOMEM;
+  return NULL;
+}
+
 surg_value *surg__bi(surg__builder *b, int64_t n) {
-  uint8_t raw[8];
-  surg__pack(SURG_INT64, 1, &n, raw);
-  return surg__b_tensor(b, SURG_INT64, NULL, 0, raw, sizeof raw);
+  return surg__bi_tensor(b, &n, NULL, 0);
 }
 
 surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype) {
@@ -35,26 +38,28 @@ surg_value *surg__bi_reshape(surg__builder *b, surg_value *x, const int64_t *dim
 }
 
 surg_value *surg__bi_sum(surg__builder *b, surg_value *x, int64_t axis) {
-  const bool input = b->m->opset >= 13;
-  surg_value *v = input ? surg__b_binary(b, "ReduceSum", x, surg__b_ints(b, &axis, 1))
-                        : surg__b_unary(b, "ReduceSum", x);
-  if (!input) surg__b_set_ints(b, v, "axes", &axis, 1);
+  surg_value *v = surg__b_over(b, "ReduceSum", x, &axis, 1);
   surg__b_set_int(b, v, "keepdims", 0);
   return v;
+}
+
+surg_value *surg__bi_tensor(surg__builder *b, const int64_t *numbers, const int64_t *dims,
+                            size_t rank) {
+  uint64_t n;
+  const bool fits = surg__dims_product(dims, rank, &n);
+  uint8_t *raw = fits ? surg__arena_array(b->m->arena, (size_t)n + 1, 8) : NULL;
+  if (!raw) return surg__b_no_memory(b);
+  surg__pack(SURG_INT64, (size_t)n, numbers, raw);
+  return surg__b_tensor(b, SURG_INT64, dims, rank, raw, (size_t)n * 8);
 }
 
 surg_value *surg__bi_table(surg__builder *b, int64_t from, uint32_t rows, uint32_t columns) {
   const int64_t dims[2] = {rows, columns};
   const size_t n = (size_t)rows * columns;
   int64_t *numbers = surg__arena_array(b->m->arena, n + 1, sizeof *numbers);
-  uint8_t *raw = surg__arena_array(b->m->arena, n + 1, 8);
-  if (!numbers || !raw) {
-    b->status = SURG_ENOMEM;
-    return NULL;
-  }
+  if (!numbers) return surg__b_no_memory(b);
   for (size_t i = 0; i < n; i++) numbers[i] = from + (int64_t)i;
-  surg__pack(SURG_INT64, n, numbers, raw);
-  return surg__b_tensor(b, SURG_INT64, dims, 2, raw, n * 8);
+  return surg__bi_tensor(b, numbers, dims, 2);
 }
 
 surg_value *surg__bi_hits(surg__builder *b, surg_value *axes, uint32_t rank) {
@@ -138,7 +143,8 @@ surg_value *surg__b_counting(surg__builder *b, surg_value *n) {
   const int64_t first = 0, one = 1;
   const int64_t opset = b->m->opset;
   if (opset >= 11) {
-    surg_value *const in[3] = {surg__bi(b, 0), surg__bi_reshape(b, n, NULL, 0), surg__bi(b, 1)};
+    surg_value *from = surg__bi(b, 0), *to = surg__bi_reshape(b, n, NULL, 0);
+    surg_value *const in[3] = {from, to, surg__bi(b, 1)};
     return surg__b_node(b, "Range", in, 3);
   }
   if (opset < 9) return looped(b, surg__bi_reshape(b, n, NULL, 0));
@@ -149,7 +155,5 @@ surg_value *surg__b_counting(surg__builder *b, surg_value *n) {
   surg_tensor *t = b->status ? NULL : surg_tensor_new(b->m->m, SURG_INT64, &one, 1, raw, 8);
   surg_node *maker = b->status ? NULL : surg_value_producer(ones, NULL);
   if (maker && (!t || surg_node_set_tensor(maker, "value", t))) b->status = SURG_ENOMEM;
-  surg_value *v = surg__b_unary(b, "Squeeze", surg__b_unary(b, "NonZero", ones));
-  surg__b_set_ints(b, v, "axes", &first, 1);
-  return v;
+  return surg__b_over(b, "Squeeze", surg__b_unary(b, "NonZero", ones), &first, 1);
 }

@@ -30,18 +30,23 @@ static void broadcast(surg__bt *to, const surg__bt *x, const surg__bt *y, uint32
   }
 }
 
+/* The element type of a result: the one that the operator gives whatever it is given, or that of x. */
+static int result_dtype(const surg__builder *b, const char *op, const surg__bt *x) {
+  const surg_schema *s = surg_schema_find("", op, b->m->opset);
+  const surg__param *y = s ? surg__schema_formal(s, true, 0) : NULL;
+  const surg__type_param *t = y ? surg__schema_type_param(s, y) : NULL;
+  const uint32_t may = t ? t->tensor_mask : 0;
+  return may && !(may & (may - 1)) ? __builtin_ctz(may) : x->dtype;
+}
+
 surg__bt surg__bt_unary(surg__builder *b, const char *op, surg__bt x) {
   x.v = surg__b_unary(b, op, x.v);
+  x.dtype = result_dtype(b, op, &x);
   return x;
 }
 
-static bool compares(const char *op) {
-  return !strcmp(op, "Less") || !strcmp(op, "Greater") || !strcmp(op, "Equal");
-}
-
 surg__bt surg__bt_binary(surg__builder *b, const char *op, surg__bt x, surg__bt y) {
-  surg__bt z = {.v = surg__b_binary(b, op, x.v, y.v), .dtype = x.dtype};
-  if (compares(op)) z.dtype = SURG_BOOL;
+  surg__bt z = {.v = surg__b_binary(b, op, x.v, y.v), .dtype = result_dtype(b, op, &x)};
   broadcast(&z, &x, &y, 0);
   return z;
 }
@@ -119,9 +124,7 @@ surg__bt surg__bt_unsqueeze(surg__builder *b, surg__bt x, uint32_t axis) {
   surg__bt y = {.dtype = x.dtype, .rank = x.rank + 1};
   memcpy(y.d, d, y.rank * sizeof *d);
   const int64_t at = axis;
-  y.v = newer(b, 13) ? surg__b_binary(b, "Unsqueeze", x.v, surg__b_ints(b, &at, 1))
-                     : surg__b_unary(b, "Unsqueeze", x.v);
-  if (!newer(b, 13)) surg__b_set_ints(b, y.v, "axes", &at, 1);
+  y.v = surg__b_over(b, "Unsqueeze", x.v, &at, 1);
   return y;
 }
 
@@ -165,8 +168,8 @@ surg__bt surg__bt_concat(surg__builder *b, const surg__bt *x, size_t n, uint32_t
 
 static surg_value *slice(surg__builder *b, surg__bt x, int64_t axis, surg__bdim lo, surg__bdim hi) {
   if (newer(b, 10)) {
-    surg_value *const in[4] = {x.v, surg__bd_vector(b, &lo, 1), surg__bd_vector(b, &hi, 1),
-                               surg__b_ints(b, &axis, 1)};
+    surg_value *starts = surg__bd_vector(b, &lo, 1), *ends = surg__bd_vector(b, &hi, 1);
+    surg_value *const in[4] = {x.v, starts, ends, surg__b_ints(b, &axis, 1)};
     return surg__b_node(b, "Slice", in, 4);
   }
   surg_value *v = surg__b_unary(b, "Slice", x.v);
@@ -234,11 +237,9 @@ surg__bt surg__bt_softmax(surg__builder *b, surg__bt x) {
 }
 
 surg__bt surg__bt_reduce(surg__builder *b, const char *op, surg__bt x, uint32_t axis, bool keep) {
-  const bool input = newer(b, strcmp(op, "ReduceSum") ? 18 : 13);
   const int64_t at = axis;
   surg__bt y = x;
-  y.v = input ? surg__b_binary(b, op, x.v, surg__b_ints(b, &at, 1)) : surg__b_unary(b, op, x.v);
-  if (!input) surg__b_set_ints(b, y.v, "axes", &at, 1);
+  y.v = surg__b_over(b, op, x.v, &at, 1);
   surg__b_set_int(b, y.v, "keepdims", keep);
   y.d[axis] = surg__bd(1);
   if (keep) return y;
