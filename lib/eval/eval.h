@@ -88,6 +88,8 @@ void *surg__k_scratch(surg_kctx *k, size_t count, size_t size); /* NULL: out of 
 /* An axis as ONNX writes it, to 0 <= axis < rank; false when out of range. */
 bool surg__k_axis(int64_t axis, uint32_t rank, uint32_t *out);
 /* Place of a string attribute (absent: `fallback`) among `n` words; n: it is none of them. */
+int surg__node_word(const surg_node *node, const char *name, const char *fallback,
+                    const char *const *words, int n);
 int surg__k_word(const surg_kctx *k, const char *name, const char *fallback,
                  const char *const *words, int n);
 /* Elements of an INT32 or INT64 array as int64 in scratch; NULL: wrong type or no memory. */

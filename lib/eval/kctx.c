@@ -139,7 +139,12 @@ bool surg__k_axis(int64_t axis, uint32_t rank, uint32_t *out) {
 
 int surg__k_word(const surg_kctx *k, const char *name, const char *fallback,
                  const char *const *words, int n) {
-  surg_str s = surg_node_string(k->node, name, fallback);
+  return surg__node_word(k->node, name, fallback, words, n);
+}
+
+int surg__node_word(const surg_node *node, const char *name, const char *fallback,
+                    const char *const *words, int n) {
+  surg_str s = surg_node_string(node, name, fallback);
   for (int i = 0; i < n; ++i) {
     if (s.n == strlen(words[i]) && memcmp(s.p, words[i], s.n) == 0) return i;
   }

@@ -7,19 +7,7 @@
 #include "eval/kernels.h"
 #include "eval/loop.h"
 #include "eval/number.h"
-
-typedef enum mode { NEAREST, LINEAR, CUBIC } mode;
-typedef enum coordinates {
-  HALF_PIXEL,
-  SYMMETRIC,
-  PYTORCH,
-  ALIGN_CORNERS,
-  ASYMMETRIC,
-  TF_NEAREST,
-  CROP,
-  COORDINATES
-} coordinates;
-typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, ROUNDINGS } rounding;
+#include "eval/resize.h"
 
 typedef struct axis_plan {
   int64_t in, out;
@@ -31,44 +19,51 @@ typedef struct axis_plan {
 
 typedef struct resize {
   surg_kctx *k;
-  mode mode;
-  coordinates coords;
-  rounding rounding;
-  bool antialias, exclude_outside;
-  double cubic_a, outside; /* outside: what CROP gives out of the input */
+  surg__rz_words is;
   axis_plan axes[SURG_LIMIT_RANK];
 } resize;
 
 /* --- attributes and sizes --- */
 
-static surg__kstatus read_modes(resize *r) {
+surg__rz_words surg__rz_read(const surg_node *n) {
   static const char *const modes[] = {"nearest", "linear", "cubic"};
-  static const char *const first_modes[] = {"nearest", "bilinear"};
   static const char *const coords[] = {
       "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
       "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
   static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                           "ceil"};
-  const surg_node *n = r->k->node;
-  bool first = r->k->op == SURG_OP_Upsample && r->k->since < 7;
-  int known = first ? 2 : 3;
-  int m = surg__k_word(r->k, "mode", "nearest", first ? first_modes : modes, known);
-  if (m == known) return surg__k_cannot(r->k, "this mode");
-  r->mode = (mode)m;
-  r->coords = ASYMMETRIC;
-  r->rounding = FLOOR;
-  if (r->k->op == SURG_OP_Upsample || r->k->since < 11) return SURG__K_OK;
-  r->coords = (coordinates)surg__k_word(r->k, "coordinate_transformation_mode", "half_pixel",
-                                        coords, COORDINATES);
-  r->rounding =
-      (rounding)surg__k_word(r->k, "nearest_mode", "round_prefer_floor", roundings, ROUNDINGS);
-  if (r->coords == COORDINATES || r->rounding == ROUNDINGS) {
-    return surg__k_invalid(r->k, "an unknown mode");
+  static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
+  return (surg__rz_words){
+      .mode = (surg__rz_mode)surg__node_word(n, "mode", "nearest", modes, SURG__RZ_MODES),
+      .coords = (surg__rz_coordinates)surg__node_word(n, "coordinate_transformation_mode",
+                                                      "half_pixel", coords, SURG__RZ_COORDINATES),
+      .rounding = (surg__rz_rounding)surg__node_word(n, "nearest_mode", "round_prefer_floor",
+                                                     roundings, SURG__RZ_ROUNDINGS),
+      .policy = (surg__rz_policy)surg__node_word(n, "keep_aspect_ratio_policy", "stretch",
+                                                 policies, SURG__RZ_POLICIES),
+      .antialias = surg_node_int(n, "antialias", 0) != 0,
+      .exclude_outside = surg_node_int(n, "exclude_outside", 0) != 0,
+      .cubic_a = (double)surg_node_float(n, "cubic_coeff_a", -0.75f),
+      .outside = (double)surg_node_float(n, "extrapolation_value", 0)};
+}
+
+/* Upsample, and Resize before 11, know the mode alone; the first Upsample calls it bilinear. */
+static surg__kstatus read_modes(resize *r) {
+  static const char *const first_modes[] = {"nearest", "bilinear"};
+  const surg_kctx *k = r->k;
+  const bool old = k->op == SURG_OP_Upsample || k->since < 11;
+  r->is = surg__rz_read(k->node);
+  if (old)
+    r->is = (surg__rz_words){.mode = r->is.mode, .coords = SURG__RZ_ASYMMETRIC,
+                             .rounding = SURG__RZ_FLOOR};
+  if (k->op == SURG_OP_Upsample && k->since < 7) {
+    const int m = surg__k_word(k, "mode", "nearest", first_modes, 2);
+    r->is.mode = m < 2 ? (surg__rz_mode)m : SURG__RZ_MODES;
   }
-  r->antialias = surg_node_int(n, "antialias", 0) != 0;
-  r->exclude_outside = surg_node_int(n, "exclude_outside", 0) != 0;
-  r->cubic_a = surg_node_float(n, "cubic_coeff_a", -0.75f);
-  r->outside = surg_node_float(n, "extrapolation_value", 0);
+  if (r->is.mode == SURG__RZ_MODES) return surg__k_cannot(r->k, "this mode");
+  if (r->is.coords == SURG__RZ_COORDINATES || r->is.rounding == SURG__RZ_ROUNDINGS ||
+      r->is.policy == SURG__RZ_POLICIES)
+    return surg__k_invalid(r->k, "an unknown mode or keep_aspect_ratio_policy");
   return SURG__K_OK;
 }
 
@@ -110,7 +105,7 @@ static surg__kstatus from_scales(resize *r, const uint32_t *list, uint32_t n,
       return surg__k_invalid(r->k, "a scale is not above zero, or too large");
     }
     a->length = (double)a->in * scale;
-    if (r->coords == ALIGN_CORNERS && (double)a->out != a->length) {
+    if (r->is.coords == SURG__RZ_ALIGN_CORNERS && (double)a->out != a->length) {
       SURG__K_TRY(surg__k_disputed(r->k, "align_corners with a size that is no whole number"));
     }
   }
@@ -118,13 +113,11 @@ static surg__kstatus from_scales(resize *r, const uint32_t *list, uint32_t n,
 }
 
 static surg__kstatus from_sizes(resize *r, const uint32_t *list, uint32_t n, uint32_t input) {
-  static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
+  const surg__rz_policy policy = r->is.policy;
   uint64_t count = 0;
   const int64_t *sizes = surg__k_ints(r->k, input, &count);
   if (!sizes) return SURG__K_NOMEM;
   if (count != n) return surg__k_invalid(r->k, "not one size an axis");
-  int policy = surg__k_word(r->k, "keep_aspect_ratio_policy", "stretch", policies, 3);
-  if (policy == 3) return surg__k_invalid(r->k, "an unknown keep_aspect_ratio_policy");
   double common = 0;
   for (uint32_t i = 0; i < n; ++i) {
     axis_plan *a = &r->axes[list[i]];
@@ -134,9 +127,10 @@ static surg__kstatus from_sizes(resize *r, const uint32_t *list, uint32_t n, uin
     }
     double scale = (double)sizes[i] / (double)a->in;
     if (!set_scale(a, scale, (double)sizes[i])) return surg__k_invalid(r->k, "a size below one");
-    if (common == 0 || (policy == 1 ? scale < common : scale > common)) common = scale;
+    const bool better = policy == SURG__RZ_NOT_LARGER ? scale < common : scale > common;
+    if (common == 0 || better) common = scale;
   }
-  for (uint32_t i = 0; policy != 0 && i < n; ++i) {
+  for (uint32_t i = 0; policy != SURG__RZ_STRETCH && i < n; ++i) {
     axis_plan *a = &r->axes[list[i]];
     if (a->in != 0) set_scale(a, common, floor((double)a->in * common + 0.5));
   }
@@ -144,7 +138,7 @@ static surg__kstatus from_sizes(resize *r, const uint32_t *list, uint32_t n, uin
 }
 
 static surg__kstatus read_region(resize *r, const uint32_t *list, uint32_t n) {
-  if (r->coords != CROP) return SURG__K_OK;
+  if (r->is.coords != SURG__RZ_CROP) return SURG__K_OK;
   if (!surg__k_has(r->k, 1) || r->k->in[1].count != 2 * (uint64_t)n) {
     return surg__k_invalid(r->k, "tf_crop_and_resize without its region");
   }
@@ -199,20 +193,20 @@ static surg__kstatus read_sizes(resize *r) {
 
 static double original(const resize *r, const axis_plan *a, int64_t i) {
   double x = (double)i, in = (double)a->in, out = (double)a->out;
-  switch (r->coords) {
-    case SYMMETRIC: {
+  switch (r->is.coords) {
+    case SURG__RZ_SYMMETRIC: {
       double adjust = out / (a->scale * in);
       return in / 2 * (1 - adjust) + (x + 0.5) / a->scale - 0.5;
     }
-    case PYTORCH:
+    case SURG__RZ_PYTORCH:
       return a->out > 1 ? (x + 0.5) / a->scale - 0.5 : 0;
-    case ALIGN_CORNERS:
+    case SURG__RZ_ALIGN_CORNERS:
       return a->length != 1 ? x * (in - 1) / (a->length - 1) : 0;
-    case ASYMMETRIC:
+    case SURG__RZ_ASYMMETRIC:
       return x / a->scale;
-    case TF_NEAREST:
+    case SURG__RZ_TF_NEAREST:
       return (x + 0.5) / a->scale;
-    case CROP:
+    case SURG__RZ_CROP:
       if (a->out <= 1) return 0.5 * (a->start + a->end) * (in - 1);
       return a->start * (in - 1) + x * (a->end - a->start) * (in - 1) / (out - 1);
     default:
@@ -227,18 +221,18 @@ static int64_t clamp(double x, int64_t n) {
 
 /* Whether CROP looks beside the input; also for a region of NaN. */
 static bool beside(const resize *r, const axis_plan *a, double x) {
-  return r->coords == CROP && !(x >= 0 && x <= (double)(a->in - 1));
+  return r->is.coords == SURG__RZ_CROP && !(x >= 0 && x <= (double)(a->in - 1));
 }
 
 static int64_t nearest_index(const resize *r, const axis_plan *a, int64_t i) {
   double x = original(r, a, i);
   if (beside(r, a, x)) return -1;
-  switch (a->shrinks ? CEIL : r->rounding) {
-    case PREFER_FLOOR:
+  switch (a->shrinks ? SURG__RZ_CEIL : r->is.rounding) {
+    case SURG__RZ_PREFER_FLOOR:
       return clamp(ceil(x - 0.5), a->in);
-    case PREFER_CEIL:
+    case SURG__RZ_PREFER_CEIL:
       return clamp(floor(x + 0.5), a->in);
-    case CEIL:
+    case SURG__RZ_CEIL:
       return clamp(ceil(x), a->in);
     default:
       return clamp(floor(x), a->in);
@@ -246,8 +240,8 @@ static int64_t nearest_index(const resize *r, const axis_plan *a, int64_t i) {
 }
 
 static double weight(const resize *r, double x) {
-  double d = fabs(x), a = r->cubic_a;
-  if (r->mode == LINEAR) return d < 1 ? 1 - d : 0;
+  double d = fabs(x), a = r->is.cubic_a;
+  if (r->is.mode == SURG__RZ_LINEAR) return d < 1 ? 1 - d : 0;
   if (d <= 1) return (a + 2) * d * d * d - (a + 3) * d * d + 1;
   return d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a : 0;
 }
@@ -261,12 +255,12 @@ typedef struct filter {
 } filter;
 
 static double squeeze_of(const resize *r, const axis_plan *a) {
-  return r->antialias && a->scale < 1 ? a->scale : 1;
+  return r->is.antialias && a->scale < 1 ? a->scale : 1;
 }
 
 /* Neighbours on one side. */
 static int64_t reach(const resize *r, const axis_plan *a) {
-  return (int64_t)ceil((r->mode == LINEAR ? 1 : 2) / squeeze_of(r, a));
+  return (int64_t)ceil((r->is.mode == SURG__RZ_LINEAR ? 1 : 2) / squeeze_of(r, a));
 }
 
 static void find_filter(const resize *r, const axis_plan *a, int64_t i, filter *f) {
@@ -282,10 +276,10 @@ static void find_filter(const resize *r, const axis_plan *a, int64_t i, filter *
     int64_t at = f->first + j;
     bool out = at < 0 || at >= a->in;
     double w = weight(r, ((double)(1 - side + j) - ratio) * squeeze);
-    f->weights[j] = r->exclude_outside && out ? 0 : w;
+    f->weights[j] = r->is.exclude_outside && out ? 0 : w;
     sum += f->weights[j];
   }
-  bool rescale = (r->exclude_outside || r->antialias) && sum != 0;
+  bool rescale = (r->is.exclude_outside || r->is.antialias) && sum != 0;
   for (int64_t j = 0; rescale && j < f->n; ++j) f->weights[j] /= sum;
 }
 
@@ -314,7 +308,7 @@ static surg__kstatus resize_nearest(resize *r, const int64_t *dims, uint32_t ran
       at = step < 0 ? -1 : at + step;
     }
     if (at < 0) {
-      surg__store_f64(o->dtype, o->data, to, r->outside);
+      surg__store_f64(o->dtype, o->data, to, r->is.outside);
     } else {
       memcpy((char *)o->data + to * size, (const char *)x->data + (size_t)at * size, size);
     }
@@ -350,7 +344,8 @@ static surg__kstatus resize_axis(resize *r, const axis_plan *a, uint64_t outer, 
         uint64_t from = (row * (uint64_t)a->in + (uint64_t)at) * inner + column;
         if (f.weights[j] != 0) sum += f.weights[j] * (*data)[from];
       }
-      out[(row * (uint64_t)a->out + (uint64_t)i) * inner + column] = f.outside ? r->outside : sum;
+      const uint64_t to = (row * (uint64_t)a->out + (uint64_t)i) * inner + column;
+      out[to] = f.outside ? r->is.outside : sum;
     }
   }
   *data = out;
@@ -391,7 +386,7 @@ surg__kstatus surg__k_resize(surg_kctx *k) {
     }
     a->shrinks = k->since < 11 && a->scale < 1;
     if (a->shrinks) SURG__K_TRY(surg__k_disputed(k, "shrinking before opset 11"));
-    bool whole = r->coords != CROP || (a->start == 0 && a->end == 1);
+    bool whole = r->is.coords != SURG__RZ_CROP || (a->start == 0 && a->end == 1);
     a->fixed = a->scale == 1 && a->out == a->in && whole;
     dims[d] = a->out;
   }
@@ -399,5 +394,6 @@ surg__kstatus surg__k_resize(surg_kctx *k) {
   if (k->out[0].count == 0) return SURG__K_OK;
   if (x->count == 0) return surg__k_cannot(k, "resizing nothing");
   SURG__K_TRY(surg__k_work(k, k->out[0].count));
-  return r->mode == NEAREST ? resize_nearest(r, dims, x->rank) : resize_smooth(r, x->rank);
+  if (r->is.mode == SURG__RZ_NEAREST) return resize_nearest(r, dims, x->rank);
+  return resize_smooth(r, x->rank);
 }

@@ -4,23 +4,10 @@
  * no NaN leaks from it. Scales and sizes may be what the model computes. */
 #include <math.h>
 
+#include "eval/resize.h"
 #include "rewrite/native.h"
 
 #define MOST_TAPS 32 /* neighbours on one side that are written out */
-
-typedef enum mode { NEAREST, LINEAR, CUBIC, MODES } mode;
-typedef enum coordinates {
-  HALF_PIXEL,
-  SYMMETRIC,
-  PYTORCH,
-  ALIGN_CORNERS,
-  ASYMMETRIC,
-  TF_NEAREST,
-  CROP,
-  COORDINATES
-} coordinates;
-typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, ROUNDINGS } rounding;
-typedef enum policy { STRETCH, NOT_LARGER, NOT_SMALLER, POLICIES } policy;
 
 /* One axis. All are vectors of one double but `n`, which is of int64. */
 typedef struct axis {
@@ -32,12 +19,7 @@ typedef struct resize {
   surg__builder *b;
   surg_node *node;
   surg__bt x, roi, scales, sizes;
-  mode mode;
-  coordinates coords;
-  rounding rounding;
-  policy policy;
-  bool antialias, exclude_outside;
-  double cubic_a, outside;
+  surg__rz_words is;
   uint32_t axes[SURG__BT_RANK], n_axes;
 } resize;
 
@@ -60,36 +42,6 @@ static surg_value *choose(resize *r, surg_value *c, surg_value *x, surg_value *y
 }
 
 /* --- reading --- */
-
-static int word(const resize *r, const char *name, const char *fallback, const char *const *words,
-                int n) {
-  const surg_str s = surg_node_string(r->node, name, fallback);
-  int i = 0;
-  while (i < n && (s.n != strlen(words[i]) || memcmp(s.p, words[i], s.n))) i++;
-  return i;
-}
-
-static bool read_modes(resize *r) {
-  static const char *const modes[] = {"nearest", "linear", "cubic"};
-  static const char *const coords[] = {
-      "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-      "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
-  static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
-                                          "ceil"};
-  static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
-  r->mode = (mode)word(r, "mode", "nearest", modes, MODES);
-  r->coords =
-      (coordinates)word(r, "coordinate_transformation_mode", "half_pixel", coords, COORDINATES);
-  r->rounding =
-      (rounding)word(r, "nearest_mode", "round_prefer_floor", roundings, ROUNDINGS);
-  r->policy = (policy)word(r, "keep_aspect_ratio_policy", "stretch", policies, POLICIES);
-  r->antialias = surg_node_int(r->node, "antialias", 0) != 0;
-  r->exclude_outside = surg_node_int(r->node, "exclude_outside", 0) != 0;
-  r->cubic_a = (double)surg_node_float(r->node, "cubic_coeff_a", -0.75f);
-  r->outside = (double)surg_node_float(r->node, "extrapolation_value", 0);
-  return r->mode < MODES && r->coords < COORDINATES && r->rounding < ROUNDINGS &&
-         r->policy < POLICIES;
-}
 
 static bool read_axes(resize *r) {
   size_t n = 0;
@@ -116,11 +68,14 @@ static bool operand(resize *r, const char *name, uint32_t count, surg__bt *out) 
 static bool read(resize *r) {
   surg__builder *b = r->b;
   r->node = surg__b_matched(b);
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &r->x) || !read_modes(r) || !read_axes(r))
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &r->x) || !read_axes(r)) return false;
+  r->is = surg__rz_read(r->node);
+  if (r->is.mode == SURG__RZ_MODES || r->is.coords == SURG__RZ_COORDINATES ||
+      r->is.rounding == SURG__RZ_ROUNDINGS || r->is.policy == SURG__RZ_POLICIES)
     return false;
   return operand(r, "r", 2 * r->n_axes, &r->roi) && operand(r, "s", r->n_axes, &r->scales) &&
          operand(r, "z", r->n_axes, &r->sizes) && !r->scales.v != !r->sizes.v &&
-         (r->coords != CROP || r->roi.v);
+         (r->is.coords != SURG__RZ_CROP || r->roi.v);
 }
 
 /* --- sizes --- */
@@ -150,20 +105,28 @@ static void size_axis(resize *r, uint32_t i, axis *a) {
     a->length = a->out = real(r, a->n);
     a->scale = op2(r, "Div", a->out, a->in);
   }
-  if (r->coords != CROP) return;
+  if (r->is.coords != SURG__RZ_CROP) return;
   a->start = real(r, surg__bi_at(b, r->roi.v, i));
   a->end = real(r, surg__bi_at(b, r->roi.v, r->n_axes + i));
 }
 
-/* One scale for all axes, the smallest or the largest of those that the sizes ask for. */
+/* One scale for all axes, the smallest or the largest of those that the sizes ask for. Of an empty
+ * axis none follows: it is no number, and the axis stays empty. */
 static void share_scale(resize *r, axis *a) {
+  const char *op = r->is.policy == SURG__RZ_NOT_LARGER ? "Less" : "Greater";
   surg_value *common = a[0].scale;
-  for (uint32_t i = 1; i < r->n_axes; i++)
-    common = choose(r, op2(r, r->policy == NOT_LARGER ? "Less" : "Greater", a[i].scale, common),
-                    a[i].scale, common);
+  for (uint32_t i = 1; i < r->n_axes; i++) {
+    surg_value *better = op2(r, op, a[i].scale, common);
+    if (!surg__bd_filled(&r->x.d[r->axes[i - 1]]))
+      better = op2(r, "Or", better, surg__b_unary(r->b, "IsNaN", common));
+    common = choose(r, better, a[i].scale, common);
+  }
   for (uint32_t i = 0; i < r->n_axes; i++) {
     a[i].scale = common;
-    surg_value *half = with(r, "Add", op2(r, "Mul", a[i].in, common), 0.5);
+    surg_value *length = op2(r, "Mul", a[i].in, common);
+    if (!surg__bd_filled(&r->x.d[r->axes[i]]))
+      length = choose(r, with(r, "Greater", a[i].in, 0), length, a[i].in);
+    surg_value *half = with(r, "Add", length, 0.5);
     a[i].length = a[i].out = surg__b_unary(r->b, "Floor", half);
     a[i].n = surg__b_cast(r->b, a[i].out, SURG_INT64);
   }
@@ -175,33 +138,33 @@ static void share_scale(resize *r, axis *a) {
 static surg_value *original(resize *r, const axis *a, surg_value *i) {
   surg_value *last = with(r, "Sub", a->in, 1);
   surg_value *half = op2(r, "Div", with(r, "Add", i, 0.5), a->scale);
-  switch (r->coords) {
-    case SYMMETRIC: {
+  switch (r->is.coords) {
+    case SURG__RZ_SYMMETRIC: {
       surg_value *adjust = op2(r, "Div", a->out, op2(r, "Mul", a->scale, a->in));
       surg_value *middle = with(r, "Div", a->in, 2);
       surg_value *shift = op2(r, "Mul", middle, op2(r, "Sub", num(r, 1), adjust));
       return with(r, "Sub", op2(r, "Add", shift, half), 0.5);
     }
-    case PYTORCH: {
+    case SURG__RZ_PYTORCH: {
       surg_value *many = with(r, "Greater", a->out, 1);
       surg_value *x = with(r, "Sub", half, 0.5);
       return choose(r, many, x, num(r, 0));
     }
-    case ALIGN_CORNERS: {
+    case SURG__RZ_ALIGN_CORNERS: {
       surg_value *x = op2(r, "Mul", i, last);
       x = op2(r, "Div", x, with(r, "Sub", a->length, 1));
       surg_value *less = with(r, "Less", a->length, 1);
       surg_value *apart = op2(r, "Or", less, with(r, "Greater", a->length, 1));
       return choose(r, apart, x, num(r, 0));
     }
-    case ASYMMETRIC: return op2(r, "Div", i, a->scale);
-    case TF_NEAREST: {
+    case SURG__RZ_ASYMMETRIC: return op2(r, "Div", i, a->scale);
+    case SURG__RZ_TF_NEAREST: {
       /* An axis that keeps its size stays as it is. */
       surg_value *less = with(r, "Less", a->scale, 1);
       surg_value *other = op2(r, "Or", less, with(r, "Greater", a->scale, 1));
       return choose(r, other, half, i);
     }
-    case CROP: {
+    case SURG__RZ_CROP: {
       surg_value *span = op2(r, "Sub", a->end, a->start);
       surg_value *step = op2(r, "Mul", op2(r, "Mul", i, span), last);
       surg_value *first = op2(r, "Mul", a->start, last);
@@ -232,20 +195,20 @@ static surg_value *spread(resize *r, surg_value *v, uint32_t at) {
 
 /* CROP gives another value where it looks beside the input. */
 static surg__bt cropped(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt y) {
-  if (r->coords != CROP) return y;
+  if (r->is.coords != SURG__RZ_CROP) return y;
   surg_value *beside = with(r, "Less", x, 0);
   beside = op2(r, "Or", beside, op2(r, "Greater", x, with(r, "Sub", a->in, 1)));
   beside = op2(r, "Or", beside, surg__b_unary(r->b, "IsNaN", x));
   beside = spread(r, beside, at);
-  y.v = choose(r, beside, surg__b_scalar(r->b, y.dtype, r->outside), y.v);
+  y.v = choose(r, beside, surg__b_scalar(r->b, y.dtype, r->is.outside), y.v);
   return y;
 }
 
 static surg__bt nearest(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data) {
   surg_value *place = x;
-  if (r->rounding == PREFER_FLOOR) place = with(r, "Sub", x, 0.5);
-  if (r->rounding == PREFER_CEIL) place = with(r, "Add", x, 0.5);
-  const bool up = r->rounding == PREFER_FLOOR || r->rounding == CEIL;
+  if (r->is.rounding == SURG__RZ_PREFER_FLOOR) place = with(r, "Sub", x, 0.5);
+  if (r->is.rounding == SURG__RZ_PREFER_CEIL) place = with(r, "Add", x, 0.5);
+  const bool up = r->is.rounding == SURG__RZ_PREFER_FLOOR || r->is.rounding == SURG__RZ_CEIL;
   place = surg__b_unary(r->b, up ? "Ceil" : "Floor", place);
   return cropped(r, a, at, x, surg__bt_gather(r->b, data, clamped(r, a, place), at));
 }
@@ -260,9 +223,9 @@ static surg_value *cubic(resize *r, surg_value *d, double c3, double c2, double 
 }
 
 static surg_value *weight(resize *r, surg_value *x) {
-  const double a = r->cubic_a;
+  const double a = r->is.cubic_a;
   surg_value *d = surg__b_unary(r->b, "Abs", x);
-  if (r->mode == LINEAR) {
+  if (r->is.mode == SURG__RZ_LINEAR) {
     surg_value *inside = with(r, "Less", d, 1);
     surg_value *w = op2(r, "Sub", num(r, 1), d);
     return choose(r, inside, w, num(r, 0));
@@ -276,7 +239,7 @@ static surg_value *weight(resize *r, surg_value *x) {
 
 /* Weights of what lies beside the input count as none, where that is asked for. */
 static surg_value *within(resize *r, const axis *a, surg_value *place, surg_value *w) {
-  if (!r->exclude_outside) return w;
+  if (!r->is.exclude_outside) return w;
   surg_value *before = with(r, "Less", place, 0);
   surg_value *beside = op2(r, "Or", before, op2(r, "Greater", place, with(r, "Sub", a->in, 1)));
   return choose(r, beside, num(r, 0), w);
@@ -311,7 +274,7 @@ static surg__bt by_taps(resize *r, const axis *a, uint32_t at, surg_value *x, su
     sum = j ? op2(r, "Add", sum, w[j]) : w[j];
   }
   for (int j = 0; j < 2 * side; j++) {
-    if (r->exclude_outside || r->antialias) w[j] = scaled(r, w[j], sum);
+    if (r->is.exclude_outside || r->is.antialias) w[j] = scaled(r, w[j], sum);
     const surg__bt one = surg__bt_gather(r->b, data, clamped(r, a, place[j]), at);
     surg_value *t = term(r, spread(r, w[j], at), one.v);
     y.d[at] = one.d[at];
@@ -327,7 +290,7 @@ static surg__bt by_all(resize *r, const axis *a, uint32_t at, surg_value *x, sur
   const int64_t column[2] = {-1, 1}, last = 1;
   surg_value *shrinks = with(r, "Less", a->scale, 1);
   surg_value *squeeze = choose(r, shrinks, a->scale, num(r, 1));
-  surg_value *reach = op2(r, "Div", num(r, r->mode == LINEAR ? 1 : 2), squeeze);
+  surg_value *reach = op2(r, "Div", num(r, r->is.mode == SURG__RZ_LINEAR ? 1 : 2), squeeze);
   reach = surg__b_unary(b, "Ceil", reach);
   surg_value *count = op2(r, "Add", a->in, op2(r, "Add", reach, reach));
   surg__bdim n = surg__bd_of(surg__b_cast(b, count, SURG_INT64));
@@ -350,8 +313,8 @@ static surg__bt by_all(resize *r, const axis *a, uint32_t at, surg_value *x, sur
 }
 
 static surg__bt smooth(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data) {
-  const double support = r->mode == LINEAR ? 1 : 2;
-  if (!r->antialias || a->known_scale >= 1) return by_taps(r, a, at, x, data, (int)support, 1);
+  const double support = r->is.mode == SURG__RZ_LINEAR ? 1 : 2;
+  if (!r->is.antialias || a->known_scale >= 1) return by_taps(r, a, at, x, data, (int)support, 1);
   const double side = a->known_scale > 0 ? ceil(support / a->known_scale) : INFINITY;
   if (side <= MOST_TAPS) return by_taps(r, a, at, x, data, (int)side, a->known_scale);
   return by_all(r, a, at, x, data);
@@ -363,21 +326,22 @@ static surg__bt smooth(resize *r, const axis *a, uint32_t at, surg_value *x, sur
 static surg_status resize_by_parts(surg__builder *b) {
   axis a[SURG__BT_RANK] = {{0}};
   resize r = {.b = b};
-  if (!read(&r) || b->m->opset < 9 || (r.antialias && r.x.rank >= SURG__BT_RANK))
+  if (!read(&r) || b->m->opset < 9 || (r.is.antialias && r.x.rank >= SURG__BT_RANK))
     return SURG_EUNSUPPORTED;
   const int type = r.x.dtype;
   const bool floats = type == SURG_FLOAT || type == SURG_DOUBLE || type == SURG_FLOAT16 ||
                       (type == SURG_BFLOAT16 && b->m->opset >= 13);
-  if (!floats && (r.mode != NEAREST || r.coords == CROP)) return SURG_EUNSUPPORTED;
+  if (!floats && (r.is.mode != SURG__RZ_NEAREST || r.is.coords == SURG__RZ_CROP))
+    return SURG_EUNSUPPORTED;
   for (uint32_t i = 0; i < r.n_axes; i++) size_axis(&r, i, &a[i]);
-  if (r.policy != STRETCH && r.sizes.v) share_scale(&r, a);
-  surg__bt y = r.mode == NEAREST ? r.x : surg__bt_cast(b, r.x, SURG_DOUBLE);
+  if (r.is.policy != SURG__RZ_STRETCH && r.sizes.v) share_scale(&r, a);
+  surg__bt y = r.is.mode == SURG__RZ_NEAREST ? r.x : surg__bt_cast(b, r.x, SURG_DOUBLE);
   for (uint32_t k = r.x.rank; k-- > 0;) {
     for (uint32_t i = 0; i < r.n_axes; i++) {
-      if (r.axes[i] != k || (a[i].known_scale == 1 && r.coords != CROP)) continue;
+      if (r.axes[i] != k || (a[i].known_scale == 1 && r.is.coords != SURG__RZ_CROP)) continue;
       surg__bt count = surg__bt_range(b, surg__bd_of(a[i].n), SURG_INT64);
       surg_value *x = original(&r, &a[i], real(&r, count.v));
-      y = r.mode == NEAREST ? nearest(&r, &a[i], k, x, y) : smooth(&r, &a[i], k, x, y);
+      y = r.is.mode == SURG__RZ_NEAREST ? nearest(&r, &a[i], k, x, y) : smooth(&r, &a[i], k, x, y);
     }
   }
   surg__bt_result(b, "y", surg__bt_cast(b, y, type));
@@ -396,7 +360,7 @@ static surg_status resize_all_axes(surg__builder *b) {
   static const char *const gone[] = {"axes", "antialias", "keep_aspect_ratio_policy"};
   resize r = {.b = b};
   int64_t one[SURG__BT_RANK], two[2 * SURG__BT_RANK];
-  if (!read(&r) || r.antialias || r.policy != STRETCH || b->m->opset < 13)
+  if (!read(&r) || r.is.antialias || r.is.policy != SURG__RZ_STRETCH || b->m->opset < 13)
     return SURG_EUNSUPPORTED;
   const int64_t n = r.n_axes, rank = r.x.rank;
   for (int64_t k = 0; k < rank; k++) {

@@ -30,7 +30,7 @@ static void broadcast(surg__bt *to, const surg__bt *x, const surg__bt *y, uint32
   }
 }
 
-/* The element type of a result: the one that the operator gives whatever it is given, or that of x. */
+/* The element type of a result: the one that the operator gives for all inputs, or that of x. */
 static int result_dtype(const surg__builder *b, const char *op, const surg__bt *x) {
   const surg_schema *s = surg_schema_find("", op, b->m->opset);
   const surg__param *y = s ? surg__schema_formal(s, true, 0) : NULL;
