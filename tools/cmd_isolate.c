@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/diag.h"
 #include "ir/ir.h" /* where a node stands */
@@ -35,37 +36,45 @@ typedef struct job {
   surg_model *m;
   cli_values values;
   char *folder; /* of the test data */
+  char *path;   /* room for any file in it */
+  size_t room;
 } job;
 
 /* --- test data --- */
 
+/* The name of a file of test data, in j->path. */
+static const char *file_of(const job *j, const char *stem, size_t i) {
+  snprintf(j->path, j->room, "%s/%s_%zu.pb", j->folder, stem, i);
+  return j->path;
+}
+
 static int write_value(const job *j, const char *stem, size_t i, const char *name,
                        const surg__array *a) {
-  surg__buf b, path;
+  surg__buf b;
   surg__buf_init(&b, j->ctx);
-  surg__buf_init(&path, j->ctx);
-  surg__buf_printf(&path, "%s/%s_%zu.pb", j->folder, stem, i);
   const surg_status s = surg__value_message(a, name, &b);
   int code = EXIT_DONE;
-  if (s == SURG_OK && !path.failed) {
-    code = cli_write_file(path.p, &b);
-  } else {
+  if (s == SURG_OK) {
+    code = cli_write_file(file_of(j, stem, i), &b);
+  } else if (s == SURG_EUNSUPPORTED) {
     fprintf(stderr, "onnxsurg: error: value ");
     cli_put(stderr, name);
-    fprintf(stderr, ": %s\n",
-            s == SURG_EUNSUPPORTED ? "has no form as a message" : "out of memory");
-    code = s == SURG_EUNSUPPORTED ? EXIT_MODEL : EXIT_LIMIT;
+    fprintf(stderr, ": has no form as a message\n");
+    code = EXIT_MODEL;
+  } else {
+    code = cli_no_memory();
   }
-  surg__buf_free(&path);
   surg__buf_free(&b);
   return code;
 }
 
 static int make_folder(job *j) {
-  const size_t n = strlen(j->out) + sizeof SET + 1;
+  const size_t n = strlen(j->out) + sizeof SET;
   const size_t dir = (size_t)(cli_base_name(j->out) - j->out);
   j->folder = malloc(n);
-  if (!j->folder) return cli_no_memory();
+  j->room = n + 64;
+  j->path = malloc(j->room);
+  if (!j->folder || !j->path) return cli_no_memory();
   snprintf(j->folder, n, "%.*s" SET, (int)dir, j->out);
   if (mkdir(j->folder, 0777) == 0) return EXIT_DONE;
   const int why = errno;
@@ -82,6 +91,28 @@ static int write_data(const job *j, const surg__isolated *x) {
     code = write_value(j, "input", i, surg_value_name(surg_graph_input(g, i)), &x->in[i]);
   for (size_t i = 0; x->computed && i < x->n_out && code == EXIT_DONE; i++)
     code = write_value(j, "output", i, surg_value_name(surg_graph_output(g, i)), &x->out[i]);
+  return code;
+}
+
+/* Half of the data is worse than none, and the folder would be in the way of the next try. */
+static void remove_data(const job *j, const surg__isolated *x) {
+  for (size_t i = 0; i < x->n_in; i++) unlink(file_of(j, "input", i));
+  for (size_t i = 0; i < x->n_out; i++) unlink(file_of(j, "output", i));
+  rmdir(j->folder);
+}
+
+/* All of it, or nothing. */
+static int write_all(job *j, const surg__isolated *x) {
+  int code = x->reached ? make_folder(j) : EXIT_DONE;
+  if (code != EXIT_DONE) return code;
+  if (x->reached) code = write_data(j, x);
+  if (code == EXIT_DONE) {
+    /* Nor is the data synced: all of it can be made again. */
+    const surg_save_options save = {.size = sizeof save, .no_fsync = true};
+    const surg_status s = surg_save(x->model, j->out, &save);
+    code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  }
+  if (code != EXIT_DONE && x->reached) remove_data(j, x);
   return code;
 }
 
@@ -114,12 +145,7 @@ static int isolate(job *j, const char *in) {
   surg__maker maker = cli_maker(&j->how);
   s = surg__isolate(n, &engine, &maker, j->turn, j->values.given, j->values.in, &x);
   code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
-  if (code == EXIT_DONE && x.reached) code = make_folder(j);
-  if (code == EXIT_DONE && x.reached) code = write_data(j, &x);
-  if (code == EXIT_DONE) {
-    s = surg_save(x.model, j->out, NULL);
-    code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
-  }
+  if (code == EXIT_DONE) code = write_all(j, &x);
   if (code == EXIT_DONE) tell(j, n, &x);
   surg__isolated_free(j->ctx, &x);
   return code;
@@ -142,6 +168,7 @@ static int check_options(job *j, int files) {
     return cli_usage("isolate takes a node and two files: `onnxsurg isolate --node N IN OUT`");
   if (j->how.n_engines) return cli_usage("isolate takes the built-in engine");
   if (j->common.json) return cli_usage("isolate prints text");
+  if (strcmp(j->out, "-") == 0) return cli_usage("OUT is a file: test data goes beside it");
   if (!j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   return EXIT_DONE;
 }
@@ -157,9 +184,9 @@ int cmd_isolate(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &j, &j.common};
   bool go = cli_options(argc, argv, &command, &code);
+  if (go) j.out = argv[argc - 1];
   if (go) code = check_options(&j, argc - optind);
   if (go && code == EXIT_DONE) {
-    j.out = argv[optind + 1];
     j.ctx = cli_context(&j.common);
     code = j.ctx ? isolate(&j, argv[optind]) : EXIT_LIMIT;
     cli_values_free(&j.values);
@@ -167,6 +194,7 @@ int cmd_isolate(int argc, char **argv) {
     surg_context_free(j.ctx);
   }
   free(j.folder);
+  free(j.path);
   cli_run_free(&j.how);
   return cli_flush(code);
 }

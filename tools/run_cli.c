@@ -144,15 +144,22 @@ int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status,
 /* --- values --- */
 
 int cli_write_file(const char *path, const surg__buf *b) {
-  FILE *f = fopen(path, "we");
-  const bool ok = f && (b->n == 0 || fwrite(b->p, 1, b->n, f) == b->n);
-  const int why = errno;
-  if ((f && fclose(f) != 0) || !ok) {
-    cli_put(stderr, path);
-    fprintf(stderr, ": error: cannot write: %s\n", strerror(why));
-    return EXIT_IO;
-  }
-  return EXIT_DONE;
+  char *dir = NULL, *base = NULL, *temp = NULL;
+  int fd = -1;
+  int why = surg__os_split(path, &dir, &base);
+  if (!why) why = surg__os_temp_in(dir, &fd, &temp);
+  if (!why) why = surg__os_write(fd, b->p, b->n);
+  if (!why)
+    why = surg__os_publish(fd, temp, path);
+  else if (fd >= 0)
+    surg__os_discard(fd, temp);
+  free(dir);
+  free(base);
+  if (!why) return EXIT_DONE;
+  if (why == ENOMEM) return cli_no_memory();
+  cli_put(stderr, path);
+  fprintf(stderr, ": error: cannot write: %s\n", strerror(why));
+  return EXIT_IO;
 }
 
 static json_t *number_json(double v) {

@@ -108,7 +108,7 @@ surg__maker cli_maker(cli_run *r);
 void cli_values_free(cli_values *v);
 /* "DIR/stem_i.pb" or .npy, a heap string; NULL: neither is there. */
 char *cli_numbered(const char *dir, const char *stem, size_t i);
-/* Writes bytes as a file: EXIT_DONE, or EXIT_IO after a line. */
+/* Writes bytes as a file, or leaves what was there: EXIT_DONE, or another code after a line. */
 int cli_write_file(const char *path, const surg__buf *b);
 /* "model.onnx: error: why", for a run that failed; its exit code. */
 int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status, const char *hint);

@@ -70,6 +70,7 @@ static surg_status read_tensor(const reader *r, const uint8_t *p, size_t n, surg
   if (s == SURG_OK) *out = a;
   surg__arena_free(&arena);
   surg_model_free(m);
+  if (s == SURG_ENOMEM || s == SURG_ELIMIT) return surg__oom(r->ctx, r->name);
   if (s == SURG_EUNSUPPORTED) return refuse(r, 0, "a tensor of a form that is not read here");
   return s;
 }
@@ -89,7 +90,7 @@ static surg_status push(reader *r, surg__span body, const surg_type *type, unsig
   if (s != SURG_OK) return s;
   if (surg__vec_push(r->ctx, list, a)) return SURG_OK;
   surg__array_drop(&a);
-  return surg__alloc_status(r->ctx);
+  return surg__oom(r->ctx, r->name);
 }
 
 /* The field of SequenceProto, and of OptionalProto, that holds elements of a type. */
@@ -127,7 +128,7 @@ static surg_status collect(reader *r, surg__span body, const surg_type *elem, un
 static surg_status to_list(reader *r, int kind, const surg_type *elem, arrays *list,
                            surg__array *out) {
   surg_status s = surg__list_make(r->ctx, kind, surg__content_of_type(elem), list->count, out);
-  if (s != SURG_OK) return s;
+  if (s != SURG_OK) return surg__oom(r->ctx, r->name);
   for (size_t i = 0; i < list->count; ++i) surg__list_of(out)->items[i] = list->items[i];
   list->count = 0;
   return s;
@@ -171,7 +172,7 @@ static surg_status push_key(reader *r, const surg__field *f, map *m) {
   } else {
     return refuse(r, f->off, "keys of a form that is not read here");
   }
-  return ok ? SURG_OK : surg__alloc_status(r->ctx);
+  return ok ? SURG_OK : surg__oom(r->ctx, r->name);
 }
 
 static surg_status read_fields(reader *r, surg__span body, const surg_type *type, unsigned depth,
@@ -213,6 +214,16 @@ static surg_status put_values(reader *r, const map *m, int dtype, surg__array *o
   return surg__array_settle(r->ctx, out);
 }
 
+static surg_status make_map(reader *r, const map *m, surg__content elem, surg__array *out) {
+  surg_status s = surg__list_make(r->ctx, SURG__V_MAP, elem, 2, out);
+  if (s != SURG_OK) return surg__oom(r->ctx, r->name);
+  s = put_keys(r, m, elem.key, &surg__list_of(out)->items[0]);
+  if (s == SURG_OK) s = put_values(r, m, elem.dtype, &surg__list_of(out)->items[1]);
+  if (s == SURG_OK) return s;
+  surg__array_drop(out);
+  return surg__oom(r->ctx, r->name);
+}
+
 static surg_status read_map(reader *r, surg__span body, const surg_type *type, unsigned depth,
                             surg__array *out) {
   map m = {0};
@@ -224,12 +235,7 @@ static surg_status read_map(reader *r, surg__span body, const surg_type *type, u
   for (size_t i = 0; s == SURG_OK && i < m.values.count; ++i)
     if (m.values.items[i].dtype != elem.dtype || m.values.items[i].count != 1)
       s = refuse(r, body.off, "a map whose values are no single elements of its type");
-  if (s == SURG_OK) s = surg__list_make(r->ctx, SURG__V_MAP, elem, 2, out);
-  if (s == SURG_OK) {
-    s = put_keys(r, &m, elem.key, &surg__list_of(out)->items[0]);
-    if (s == SURG_OK) s = put_values(r, &m, elem.dtype, &surg__list_of(out)->items[1]);
-    if (s != SURG_OK) surg__array_drop(out);
-  }
+  if (s == SURG_OK) s = make_map(r, &m, elem, out);
   for (size_t i = 0; i < m.values.count; ++i) surg__array_drop(&m.values.items[i]);
   surg__vec_free(r->ctx, &m.values);
   surg__vec_free(r->ctx, &m.keys);

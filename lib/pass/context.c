@@ -56,6 +56,8 @@ static char *located(surg_pass_ctx *p, const surg_node *at, const char *text) {
 static surg_pass_result fail(surg_pass_ctx *p, surg_status status, const surg_node *at,
                              const char *text) {
   surg_context *ctx = p->run->ctx;
+  /* What was missing was memory, whatever the pass makes of it. */
+  if (p->no_memory) return SURG_PASS_FAILED;
   char *line = located(p, at, text ? text : "failed");
   if (line)
     surg__error(ctx, status, surg_model_path(p->run->model), "%s: %s",

@@ -1,49 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values from files and as messages. */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/context.h"
 #include "base/diag.h"
+#include "base/os.h"
 #include "eval/message.h"
 #include "run/run.h"
 
-static surg_status failed(surg_context *ctx, const char *path, int why) {
-  return surg__error(ctx, SURG_EIO, path, "cannot read: %s", strerror(why));
-}
-
 surg_status surg__file_read(surg_context *ctx, const char *path, uint8_t **bytes, size_t *n) {
-  struct stat st;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return failed(ctx, path, errno);
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    close(fd);
-    return surg__error(ctx, SURG_EIO, path, "is no file");
+  surg__stat st;
+  int fd;
+  int why = surg__os_open_read(-1, path, &fd);
+  if (why) return surg__error(ctx, SURG_EIO, path, "cannot read: %s", strerror(why));
+  why = surg__os_stat_fd(fd, &st);
+  uint8_t *p = !why && st.regular ? surg__alloc(ctx, (size_t)st.size + 1) : NULL;
+  if (p) why = surg__os_pread(fd, p, (size_t)st.size, 0);
+  surg__os_close(fd);
+  if (p && !why) {
+    *bytes = p;
+    *n = (size_t)st.size;
+    return SURG_OK;
   }
-  const size_t size = (size_t)st.st_size;
-  uint8_t *p = surg__alloc(ctx, size + 1);
-  size_t at = 0;
-  int why = 0;
-  while (p && at < size) {
-    const ssize_t got = read(fd, p + at, size - at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      why = got ? errno : EIO;
-      break;
-    }
-    at += (size_t)got;
-  }
-  close(fd);
-  if (!p) return surg__oom(ctx, path);
-  if (why) {
-    surg__free(ctx, p);
-    return failed(ctx, path, why);
-  }
-  *bytes = p;
-  *n = size;
-  return SURG_OK;
+  surg__free(ctx, p);
+  if (why) return surg__error(ctx, SURG_EIO, path, "cannot read: %s", strerror(why));
+  return st.regular ? surg__oom(ctx, path) : surg__error(ctx, SURG_EIO, path, "is no file");
 }
 
 surg_status surg__value_load(surg_context *ctx, const char *path, const surg_type *type,

@@ -116,6 +116,13 @@ class Isolate(Case):
         self.bad(2, 'built-in engine', *run, '0', '--engine', 'ort', 'two.onnxtxt', 'o.onnx')
         self.bad(3, 'its folder is not there', *run, '0', 'two.onnxtxt', 'none/o.onnx')
 
+    def test_nothing_is_left_of_a_failure(self):
+        os.makedirs('out/folder')
+        self.bad(3, '^out/folder: error: ', 'isolate', '--node', 'conv', str(EXAMPLE), 'out/folder')
+        self.assertEqual(os.listdir('out'), ['folder'])
+        self.bad(2, 'OUT is a file', 'isolate', '--node', 'conv', str(EXAMPLE), '-')
+        self.clean('calls.onnxtxt', 'in.onnx', 'nested.onnxtxt', 'out')
+
     def test_external_data(self):
         self.ok('--pass', '', '--external-data', 'w.data', 'in.onnx', 'ext.onnx')
         self.isolate('2', 'ext.onnx')

@@ -132,9 +132,13 @@ class Case:
 
     def state(self):
         found = {}
-        for name in sorted(os.listdir(self.out)):
-            with open(os.path.join(self.out, name), "rb") as f:
-                found[name] = f.read()
+        for folder, _, names in os.walk(self.out):
+            if folder != self.out:
+                found[os.path.relpath(folder, self.out)] = None
+            for name in names:
+                path = os.path.join(folder, name)
+                with open(path, "rb") as f:
+                    found[os.path.relpath(path, self.out)] = f.read()
         return found
 
     def run(self, **env):
@@ -265,6 +269,17 @@ def build_cases(tool, root):
         add("verify layers " + name, ["verify", "--runs", "1", "--layers", onnx,
                                       make(name + "2", MODELS[name]().replace(
                                           "Mul (", "Add ("))], ok=1)
+    for name, node in (("control", "y"), ("control", "on"), ("functions", "a"), ("chain", "v9")):
+        add("isolate %s of %s" % (node, name),
+            ["isolate", "--node", node, os.path.join(given, name + ".onnx"), "{out}/out.onnx"])
+    onnx = os.path.join(given, "functions.onnx")
+    data = os.path.join(given, "data")
+    os.mkdir(data)
+    subprocess.run([tool, "run", "--out", data, "--format", "pb", onnx], check=True)
+    os.rename(os.path.join(data, "y.pb"), os.path.join(data, "output_0.pb"))
+    for form in ("npy", "pb"):
+        add("run to " + form, ["run", "--out", "{out}", "--format", form, onnx])
+    add("run as expected", ["run", "--expect", data, onnx])
     for name, text, ok in (("faulty", faulty(), 1), ("idle", idle(), 0)):
         path = make(name, text)
         add("check " + name, ["check", path], ok=ok)
