@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the attributes of Resize say: shared by the kernel and by what stands for the operator. */
+#ifndef SURG_RESIZE_H
+#define SURG_RESIZE_H
+
+#include <onnxsurg/onnxsurg.h>
+
+/* The first number that is no value says that the word is not known. */
+typedef enum surg__rz_mode {
+  SURG__RZ_NEAREST,
+  SURG__RZ_LINEAR,
+  SURG__RZ_CUBIC,
+  SURG__RZ_MODES
+} surg__rz_mode;
+typedef enum surg__rz_coordinates {
+  SURG__RZ_HALF_PIXEL,
+  SURG__RZ_SYMMETRIC,
+  SURG__RZ_PYTORCH,
+  SURG__RZ_ALIGN_CORNERS,
+  SURG__RZ_ASYMMETRIC,
+  SURG__RZ_TF_NEAREST,
+  SURG__RZ_CROP,
+  SURG__RZ_COORDINATES
+} surg__rz_coordinates;
+typedef enum surg__rz_rounding {
+  SURG__RZ_PREFER_FLOOR,
+  SURG__RZ_PREFER_CEIL,
+  SURG__RZ_FLOOR,
+  SURG__RZ_CEIL,
+  SURG__RZ_ROUNDINGS
+} surg__rz_rounding;
+typedef enum surg__rz_policy {
+  SURG__RZ_STRETCH,
+  SURG__RZ_NOT_LARGER,
+  SURG__RZ_NOT_SMALLER,
+  SURG__RZ_POLICIES
+} surg__rz_policy;
+
+typedef struct surg__rz_words {
+  surg__rz_mode mode;
+  surg__rz_coordinates coords;
+  surg__rz_rounding rounding;
+  surg__rz_policy policy;
+  bool antialias, exclude_outside;
+  double cubic_a, outside; /* outside: what CROP gives out of the input */
+} surg__rz_words;
+
+/* Of Resize from version 11 on. */
+surg__rz_words surg__rz_read(const surg_node *n);
+
+#endif
