@@ -22,6 +22,8 @@
 typedef struct inlining {
   surg_pass_ctx *p;
   surg_model *m;
+  inline_filter wanted;
+  void *user;
   struct {
     const surg_schema *of;
     int64_t opset;
@@ -36,7 +38,8 @@ typedef struct inlining {
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
 /* Without any name all functions are meant, but no operator of the specification. */
-static bool wanted(const surg_pass_ctx *p, const surg_function *f) {
+static bool named(void *user, const surg_function *f) {
+  const surg_pass_ctx *p = user;
   if (surg_pass_list_count(p, "op"))
     return domains_listed(p, "op", surg_function_domain(f), surg_function_name(f));
   return surg_pass_list_count(p, "spec") == 0;
@@ -68,7 +71,7 @@ static surg_pass_result align(inlining *in) {
   const char *domain;
   for (size_t i = 0; i < surg_model_function_count(in->m); i++) {
     surg_function *f = surg_model_function(in->m, i);
-    if (!wanted(in->p, f) || !inline_differs(f, main, text, &domain)) continue;
+    if (!in->wanted(in->user, f) || !inline_differs(f, main, text, &domain)) continue;
     if (*domain && strcmp(domain, "ai.onnx") != 0) continue; /* told where it is called */
     if (surg_model_infer(in->m) != SURG_OK) return SURG_PASS_FAILED;
     return surg_move_opset(in->p, surg_model_opset(in->m, ""));
@@ -255,9 +258,9 @@ static surg_pass_result inline_graph(inlining *in, surg_graph *g) {
     surg_pass_result r = SURG_PASS_UNCHANGED;
     surg_function *f = surg_node_function(n);
     next = surg_node_next(n);
-    if (f && wanted(in->p, f))
+    if (f && in->wanted(in->user, f))
       r = inline_call(in, n, &next);
-    else if (surg_node_schema(n) &&
+    else if (in->wanted == named && surg_node_schema(n) &&
              domains_listed(in->p, "spec", surg_node_domain(n), surg_node_op_type(n)))
       r = inline_operator(in, n, &next);
     if (r == SURG_PASS_FAILED) return r;
@@ -280,15 +283,21 @@ static surg_pass_result inline_all(inlining *in) {
   for (surg_graph *g = surg_model_next_graph(in->m, NULL); g && !in->stop;
        g = surg_model_next_graph(in->m, g)) {
     const surg_function *f = surg_graph_function(g);
-    if (f && wanted(in->p, f)) continue; /* it goes */
+    if (f && in->wanted(in->user, f)) continue; /* it goes */
     if (inline_graph(in, g) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   }
   return in->stop ? SURG_PASS_UNCHANGED : clean_up(in);
 }
 
+surg_pass_result inline_functions(surg_pass_ctx *p, inline_filter want, void *user) {
+  inlining in = {.p = p, .m = surg_pass_model(p), .wanted = want, .user = user};
+  if (inline_all(&in) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  return in.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
-  inlining in = {.p = p, .m = surg_pass_model(p)};
+  inlining in = {.p = p, .m = surg_pass_model(p), .wanted = named, .user = p};
   if (check_names(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   const surg_pass_result aligned = align(&in);
   if (aligned == SURG_PASS_FAILED) return aligned;

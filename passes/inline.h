@@ -14,4 +14,9 @@ const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *tex
 /* Imports in the scope of g what the nodes of the function are of and is not imported there. */
 surg_status inline_imports(surg_function *f, surg_graph *g);
 
+
+typedef bool (*inline_filter)(void *user, const surg_function *f);
+/* Replaces the calls of functions that `want` says yes to. */
+surg_pass_result inline_functions(surg_pass_ctx *p, inline_filter want, void *user);
+
 #endif

@@ -6,14 +6,83 @@
  *   before: <opset 13> (x) => (y) <int64[1] a = {1}> { y = Squeeze (x, a) }
  *   after:  <opset 12> (x) => (y) { y = Squeeze <axes = [1]> (x) }
  *
+ * Types inside of a function are what holds in all its calls; where that is too little for a node,
+ * the function is inlined first, and a note says so.
+ *
  * Down, the IR version comes down with it, to what came with that opset or what the model needs.
  * Rules that are approximate are used where nothing better is there and allow=approx is given.
  *
  * Needs sorted, types. Keeps sorted. As exact as the rules it used. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "allow.h"
+#include "inline.h"
+
+typedef struct stuck {
+  const surg_function **f; /* by address */
+  size_t n;
+} stuck;
+
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t) * (const surg_function *const *)a;
+  const uintptr_t y = (uintptr_t) * (const surg_function *const *)b;
+  return (x > y) - (x < y);
+}
+
+static bool goes(void *user, const surg_function *f) {
+  const stuck *s = user;
+  return bsearch(&f, s->f, s->n, sizeof *s->f, by_address) != NULL;
+}
+
+static void note(surg_pass_ctx *p, const surg_function *f) {
+  char text[300];
+  snprintf(text, sizeof text,
+           "function %.100s.%.100s is inlined: a node of it cannot be moved for all its calls alike",
+           surg_function_domain(f), surg_function_name(f));
+  surg_pass_note(p, NULL, text);
+}
+
+/* Functions with nodes that find no way. Those whose calls would fail to be inlined stay: then their
+ * nodes are told. */
+static bool find_stuck(surg_pass_ctx *p, const char *domain, int64_t to, stuck *s) {
+  surg_model *m = surg_pass_model(p);
+  const size_t count = surg_model_function_count(m);
+  bool *blocked = surg_pass_alloc(p, count + 1);
+  char text[INLINE_TEXT];
+  const char *other;
+  s->n = 0;
+  s->f = surg_pass_alloc(p, (count + 1) * sizeof *s->f);
+  if (!blocked || !s->f || surg_move_blocked(p, domain, to, blocked) != SURG_OK) return false;
+  for (size_t i = 0; i < count; i++) {
+    surg_function *f = surg_model_function(m, i);
+    if (!blocked[i] || inline_differs(f, surg_model_graph(m), text, &other)) continue;
+    s->f[s->n++] = f;
+    note(p, f);
+  }
+  qsort(s->f, s->n, sizeof *s->f, by_address);
+  return true;
+}
+
+/* Such functions go to where they are called, and what holds of that call alone may help. Those that
+ * called them may be next. */
+static surg_pass_result inline_stuck(surg_pass_ctx *p, const char *domain, int64_t to) {
+  surg_model *m = surg_pass_model(p);
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  size_t before;
+  do {
+    stuck s;
+    before = surg_model_function_count(m);
+    if (before == 0) break;
+    if (!find_stuck(p, domain, to, &s)) return SURG_PASS_FAILED;
+    const surg_pass_result r = s.n ? inline_functions(p, goes, &s) : SURG_PASS_UNCHANGED;
+    if (r == SURG_PASS_FAILED) return r;
+    if (r == SURG_PASS_CHANGED) result = r;
+    if (surg_model_infer(m) != SURG_OK) return SURG_PASS_FAILED;
+  } while (surg_model_function_count(m) < before);
+  return result;
+}
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
@@ -32,7 +101,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
              (int)surg_model_opset(m, domain), (int)newest);
     return surg_pass_fail(p, NULL, text);
   }
-  return *domain ? surg_move_domain(p, domain, to) : surg_move_opset(p, to);
+  const surg_pass_result inlined = inline_stuck(p, domain, to);
+  if (inlined == SURG_PASS_FAILED) return inlined;
+  const surg_pass_result moved = surg_move_domain(p, domain, to);
+  return moved == SURG_PASS_UNCHANGED ? inlined : moved;
 }
 
 static const surg_option options[] = {

@@ -118,20 +118,13 @@ static surg_status infer_all(surg__infer *c) {
   attach_states(c);
   c->work_left = surg__i_work(m);
   if (!c->nomem) surg__i_walk(c, m->graph);
-  /* What calls found inside of functions held for that call; this is what holds for all. */
-  c->no_calls = true;
-  for (size_t i = 0; i < m->functions.count && !c->nomem; i++) {
-    surg_graph *body = m->functions.items[i]->body;
-    if (!body) continue;
-    surg__i_forget(c, body);
-    surg__i_walk(c, body);
-  }
+  if (!c->nomem) surg__i_settle_functions(c);
   detach_states(c);
   surg__arena_free(&c->scratch);
   surg__free(m->ctx, c->states);
   if (c->nomem || m->status != SURG_OK)
     return m->status != SURG_OK ? m->status : surg__fail(m, surg__alloc_status(m->ctx));
-  m->inferred_epoch = m->epoch + 1;
+  m->inferred_epoch = c->of_calls ? 0 : m->epoch + 1;
   return SURG_OK;
 }
 
@@ -139,6 +132,13 @@ surg_status surg__infer_calls(surg_model *m, surg__call_fn on_call, void *user) 
   if (!m) return SURG_EUSAGE;
   if (m->status != SURG_OK) return m->status;
   surg__infer c = {.m = m, .elems_left = SURG__ELEMS_TOTAL, .on_call = on_call, .user = user};
+  return infer_all(&c);
+}
+
+surg_status surg__infer_functions(surg_model *m) {
+  if (!m) return SURG_EUSAGE;
+  if (m->status != SURG_OK) return m->status;
+  surg__infer c = {.m = m, .elems_left = SURG__ELEMS_TOTAL, .of_calls = true};
   return infer_all(&c);
 }
 

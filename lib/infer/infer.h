@@ -44,6 +44,10 @@ typedef struct surg__fact {
 typedef void (*surg__call_fn)(void *user, const surg_node *call);
 /* An inference that tells of calls. */
 surg_status surg__infer_calls(surg_model *m, surg__call_fn on_call, void *user);
+/* An inference after which the values of a function's body have what holds in all calls that the
+ * model makes of it; surg_model_infer states what holds in any call there could be, and does so
+ * anew when it is asked next. */
+surg_status surg__infer_functions(surg_model *m);
 
 /* One inference of a node. `states` distinguishes the two users: a model being inferred, where
  * results go into the values, and one node whose result is measured. */
@@ -63,6 +67,8 @@ typedef struct surg__infer {
   bool assumed_as;
   const surg_graph *watched; /* `failing`: the first node of it whose inputs contradict it */
   surg_node *failing;
+  bool of_calls;        /* bodies get what holds in all calls */
+  SURG_VEC(surg_function *) missed; /* a call of it was not walked: nothing is known of all */
   surg__call_fn on_call; /* or NULL */
   void *user;            /* of it */
   size_t elems_left;
@@ -82,6 +88,9 @@ typedef struct surg__istate {
   bool has_elems; /* they are settled: `elems`, or NULL for none */
   bool refuted;   /* what was assumed of an input of a body did not hold */
   const surg_type *seed; /* of an input of a body in the next round */
+  bool joined;           /* a call was walked for which... */
+  const surg_type *all;  /* ... and all before it this holds, of a value in a function */
+  const surg__elems *all_elems;
 } surg__istate;
 
 typedef void (*surg__rule)(surg__infer *c);
@@ -108,6 +117,12 @@ size_t surg__i_work(const surg_model *m);
 bool surg__i_prepare(surg__infer *c, const surg_node *n);
 /* Takes back all that was stated in a graph and the bodies in it. */
 void surg__i_forget(surg__infer *c, surg_graph *g);
+/* Functions (calls.c). A call was walked: what it found is held against what others found. */
+void surg__i_called(surg__infer *c, surg_function *f);
+/* A call was not walked. */
+void surg__i_missed(surg__infer *c, surg_function *f);
+/* After the walk of the main graph: what holds of every function's body. */
+void surg__i_settle_functions(surg__infer *c);
 /* States a declared type, without what is not a matter of inference (denotations). */
 void surg__i_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
                             surg__symbol symbol);

@@ -361,6 +361,11 @@ static void step(surg__infer *c, frames *stack) {
   f = &stack->items[stack->count - 1];
   node->types_stale = false;
   if (f->called && c->on_call) c->on_call(c->user, node);
+  surg_function *fn = surg_node_function(node);
+  if (fn && f->called)
+    surg__i_called(c, fn);
+  else if (fn)
+    surg__i_missed(c, fn);
   if (f->called)
     finish_call(c, n);
   else

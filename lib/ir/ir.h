@@ -323,6 +323,7 @@ struct surg_function {
   surg_graph *body;
   surg__imports imports;
   bool imports_dirty, dirty, erased;
+  bool walked, missed; /* inference's own: some call of it was walked, some was not */
   surg__src src;
   SURG_VEC(const char *) attrs;    /* names without default, then those of defaults */
   SURG_VEC(surg_attr *) defaults;  /* attribute_proto */

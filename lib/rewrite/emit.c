@@ -387,40 +387,81 @@ const char *surg__rname(surg__match *m, const char *word) {
   return name;
 }
 
-surg_tensor *surg__rdoubles(surg__match *m, surg_tensor *t) {
+/* An integer that double cannot hold, as two that it can. */
+static bool split_int(bool is_signed, int64_t i, double out[2]) {
+  const uint64_t u = (uint64_t)i, high = u & ~UINT64_C(0xffffffff);
+  const double whole = is_signed ? (double)i : (double)u;
+  out[0] = whole;
+  out[1] = 0;
+  const double end = is_signed ? 0x1p63 : 0x1p64;
+  if (whole < end && (is_signed ? (int64_t)whole == i : (uint64_t)whole == u)) return false;
+  out[0] = is_signed ? (double)(int64_t)high : (double)high;
+  out[1] = (double)(u & UINT64_C(0xffffffff));
+  return true;
+}
+
+static bool read_ints(surg__match *m, const surg_tensor *t, size_t n, int64_t *ints) {
+  if (surg_tensor_dtype(t) != SURG_UINT64) return surg_tensor_read_ints(t, ints, n) == (int64_t)n;
+  uint8_t *raw = surg__arena_array(m->arena, n + 1, 8);
+  if (!raw || surg_tensor_read(t, 0, raw, n * 8)) return false;
+  surg__unpack(SURG_UINT64, n, raw, ints);
+  return true;
+}
+
+bool surg__rdoubles(surg__match *m, surg_tensor *t, surg_tensor *out[2]) {
   const uint64_t count = surg_tensor_count(t);
   const int dtype = surg_tensor_dtype(t);
-  if (count > SURG__RULE_LIST || surg__dtype_is_float(dtype) || dtype == SURG_STRING) return NULL;
-  int64_t *ints = surg__arena_array(m->arena, (size_t)count + 1, 8);
-  uint8_t *raw = surg__arena_array(m->arena, (size_t)count + 1, 8);
-  if (!ints || !raw || surg_tensor_read_ints(t, ints, (size_t)count) != (int64_t)count) return NULL;
-  for (uint64_t i = 0; i < count; i++) {
-    const double d = (double)ints[i];
-    if (ints[i] > 1ll << 53 || ints[i] < -(1ll << 53)) return NULL;
-    surg__pack(SURG_DOUBLE, 1, &d, raw + 8 * i);
+  out[0] = out[1] = NULL;
+  if (count > SURG__RULE_LIST || surg__dtype_is_float(dtype) || dtype == SURG_STRING) return false;
+  const size_t n = (size_t)count;
+  int64_t *ints = surg__arena_array(m->arena, n + 1, 8);
+  uint8_t *raw = surg__arena_array(m->arena, 2 * n + 1, 8);
+  if (!ints || !raw || !read_ints(m, t, n, ints)) return false;
+  bool two = false;
+  for (size_t i = 0; i < n; i++) {
+    double parts[2];
+    two |= split_int(dtype != SURG_UINT64, ints[i], parts);
+    surg__pack(SURG_DOUBLE, 1, &parts[0], raw + 8 * i);
+    surg__pack(SURG_DOUBLE, 1, &parts[1], raw + 8 * (n + i));
   }
-  return surg_tensor_new(m->m, SURG_DOUBLE, surg_tensor_dims(t), surg_tensor_rank(t), raw,
-                         (size_t)count * 8);
+  for (int k = 0; k < 1 + two; k++)
+    out[k] = surg_tensor_new(m->m, SURG_DOUBLE, surg_tensor_dims(t), surg_tensor_rank(t),
+                             raw + 8 * n * (size_t)k, n * 8);
+  return out[0] && (out[1] || !two);
 }
 
 bool surg__rinitializers(const surg__match *m) {
   return surg_model_ir_version(m->m) >= 4 && !surg_graph_function(m->g);
 }
 
+/* A node before another with one output, named after what is replaced. */
+static surg_value *put_node(surg__match *m, surg_graph *g, surg_node *before, const char *op_type,
+                            const char *word, surg_value *a, surg_value *b) {
+  surg_node *n = surg_graph_add_node(g, before, "", op_type, 1);
+  const char *name = n ? surg__rname(m, word) : NULL;
+  if (!name || surg_node_set_name(n, name) || surg_node_set_input(n, 0, a) ||
+      (b && surg_node_set_input(n, 1, b)))
+    return NULL;
+  name = surg__rname(m, "const");
+  return name && !surg_value_rename(surg_node_output(n, 0), name) ? surg_node_output(n, 0) : NULL;
+}
+
 surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, const char *name,
                             surg_tensor *t) {
+  surg_tensor *doubles[2];
+  surg_value *parts[2] = {NULL, NULL};
   if (!name) return NULL;
-  surg_tensor *wide = m->opset < 9 && !surg__rinitializers(m) ? surg__rdoubles(m, t) : NULL;
-  surg_value *v = surg_graph_constant(g, before, name, wide ? wide : t);
-  if (!wide || !v) return v;
-  surg_node *cast = surg_graph_add_node(g, before, "", "Cast", 1);
-  const char *word = cast ? surg__rname(m, "cast") : NULL;
-  if (!word || surg_node_set_name(cast, word) || surg_node_set_int(cast, "to", surg_tensor_dtype(t)) ||
-      surg_node_set_input(cast, 0, v))
-    return NULL;
-  word = surg__rname(m, "const");
-  surg_value *out = surg_node_output(cast, 0);
-  return word && !surg_value_rename(out, word) ? out : NULL;
+  if (m->opset >= 9 || surg__rinitializers(m) || !surg__rdoubles(m, t, doubles))
+    return surg_graph_constant(g, before, name, t);
+  for (int k = 0; k < 2 && doubles[k]; k++) {
+    if (k) name = surg__rname(m, "const");
+    surg_value *v = name ? surg_graph_constant(g, before, name, doubles[k]) : NULL;
+    parts[k] = v ? put_node(m, g, before, "Cast", "cast", v, NULL) : NULL;
+    if (!parts[k] || surg_node_set_int(surg_value_producer(parts[k], NULL), "to",
+                                       surg_tensor_dtype(t)))
+      return NULL;
+  }
+  return parts[1] ? put_node(m, g, before, "Add", "sum", parts[0], parts[1]) : parts[0];
 }
 
 static surg_status put_attrs(plan *p, uint16_t k, surg_node *n) {

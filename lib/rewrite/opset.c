@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "infer/infer.h"
 #include "ir/ir.h" /* for surg__types_hold and surg__locate_node alone */
 #include "measure/measure.h"
 #include "rewrite/rule.h"
@@ -34,6 +35,7 @@ typedef struct mover {
   surg__made made;
   SURG_VEC(surg_node *) nodes;
   SURG_VEC(blocker) blockers;
+  bool trial; /* on a copy of the model: nothing is reported */
   bool failed, changed, structure; /* structure: nodes were made: types must be found anew */
 } mover;
 
@@ -45,6 +47,16 @@ static bool in_scope(const mover *v, const surg_graph *g) {
 
 static int64_t import_of(const mover *v, const char *domain) {
   return v->function ? surg_function_opset(v->function, domain) : surg_model_opset(v->m, domain);
+}
+
+/* --- what is reported --- */
+
+static void count(mover *v, const char *what, uint64_t by) {
+  if (!v->trial) surg_pass_count(v->pass, what, by);
+}
+
+static void used(mover *v, surg_exactness e) {
+  if (!v->trial) surg_pass_used(v->pass, e);
 }
 
 /* --- blockers --- */
@@ -145,8 +157,8 @@ static bool apply(mover *v, surg_node *n, const surg_rule *r, const char **why) 
   if (s == SURG_EUNSUPPORTED) return false;
   v->failed = s != SURG_OK;
   v->changed = v->structure = true;
-  surg_pass_used(v->pass, r->exactness);
-  surg_pass_count(v->pass, r->name, 1);
+  used(v, r->exactness);
+  count(v, r->name, 1);
   return true;
 }
 
@@ -171,14 +183,14 @@ static bool rewrite(mover *v, surg_node *n, bool approximate, const char **why) 
 /* Casts to types that the other version takes. */
 static bool widen(mover *v, surg_node *n, const surg_schema *from, const surg_schema *to) {
   const surg_exactness most = surg_pass_allows(v->pass, SURG_ULP) ? SURG_ULP : SURG_EXACT;
-  surg_exactness used;
+  surg_exactness worst;
   const int64_t opset = v->domain[0] ? import_of(v, "") : v->next;
-  const surg_status s = surg__widen(v->ctx, n, from, to, opset, most, &v->made, &used);
+  const surg_status s = surg__widen(v->ctx, n, from, to, opset, most, &v->made, &worst);
   if (s == SURG_EUNSUPPORTED) return false;
   v->failed = s != SURG_OK || !drop_attrs(v, n, to);
   v->changed = v->structure = true;
-  surg_pass_used(v->pass, used);
-  surg_pass_count(v->pass, "nodes computed in a wider type", 1);
+  used(v, worst);
+  count(v, "nodes computed in a wider type", 1);
   return true;
 }
 
@@ -190,7 +202,7 @@ static bool drop_unread(mover *v, surg_node *n) {
   }
   if (surg_node_erase(n)) return false;
   v->changed = true;
-  surg_pass_count(v->pass, "nodes that nobody reads", 1);
+  count(v, "nodes that nobody reads", 1);
   return true;
 }
 
@@ -295,6 +307,7 @@ static bool holds_too_much(const mover *v, const surg_node *n) {
 /* Old exporters wrote Constants of types that came with a later version of it. Those that the last
  * step leaves so were no step's business: they are mended then, or the model would stay illegal. */
 static void mend_constants(mover *v) {
+  if (!collect(v)) v->failed = true;
   for (size_t i = 0; i < v->nodes.count && !v->failed; i++) {
     surg_node *n = v->nodes.items[i];
     if (surg_node_erased(n) || surg_node_op(n) != SURG_OP_Constant || blocked(v, n) ||
@@ -306,6 +319,13 @@ static void mend_constants(mover *v) {
   }
 }
 
+/* In a function, types are those of its calls. */
+static void find_types(mover *v) {
+  const bool functions = surg_model_function_count(v->m) > 0;
+  if (functions ? surg__infer_functions(v->m) : surg_model_infer(v->m)) v->failed = true;
+  v->structure = false;
+}
+
 static void move_scope(mover *v, int64_t to) {
   const int64_t dir = to < v->at ? -1 : 1;
   while (v->at != to && !v->failed) {
@@ -313,8 +333,7 @@ static void move_scope(mover *v, int64_t to) {
     /* Over versions that change nothing here in one go. */
     v->next = v->at + dir;
     while (v->next != to && !v->failed && !any_changes(v, v->at, v->next)) v->next += dir;
-    if (v->structure && surg_model_infer(v->m)) v->failed = true;
-    v->structure = false;
+    if (v->structure) find_types(v);
     visit_all(v, false);
     visit_all(v, true);
     if (v->next == to) mend_constants(v);
@@ -353,13 +372,12 @@ static void lower_ir(mover *v, int64_t to) {
   const int64_t now = surg_model_ir_version(v->m);
   const surg_node *where;
   char what[200];
-  if (v->structure && surg_model_infer(v->m)) v->failed = true;
-  v->structure = false;
+  if (v->structure) find_types(v);
   int64_t ir = v->failed ? now : surg_model_ir_floor(v->m, &where, what, sizeof what);
   if (ir < ir_of_opset(to)) ir = ir_of_opset(to);
   if (ir >= now || v->failed) return;
   if (surg_model_set_ir_version(v->m, ir)) v->failed = true;
-  surg_pass_count(v->pass, "IR versions down", (uint64_t)(now - ir));
+  count(v, "IR versions down", (uint64_t)(now - ir));
 }
 
 /* The move is one rewrite: it is done whole or not at all. */
@@ -374,7 +392,8 @@ static bool anything_to_move(const mover *v, int64_t to) {
 }
 
 static void move_all(mover *v, int64_t to) {
-  if (!anything_to_move(v, to) || !surg_pass_allow(v->pass)) return;
+  if (!anything_to_move(v, to) || (!v->trial && !surg_pass_allow(v->pass))) return;
+  if (surg_model_function_count(v->m)) find_types(v);
   const int64_t model = surg_model_opset(v->m, v->domain);
   if (model && model != to) {
     v->at = model;
@@ -392,27 +411,36 @@ surg_pass_result surg_move_opset(surg_pass_ctx *p, int64_t to) {
   return surg_move_domain(p, "", to);
 }
 
+static void move(mover *v, int64_t to) {
+  v->ctx = surg_pass_context(v->pass);
+  v->rules = surg__rules_of(v->ctx);
+  v->match = surg__calloc(v->ctx, 1, sizeof *v->match);
+  surg__arena_init(&v->arena, v->ctx);
+  v->failed = !v->rules || !v->match;
+  if (v->match) {
+    v->match->ctx = v->ctx;
+    v->match->pass = v->pass;
+    v->match->arena = &v->arena;
+  }
+  if (!v->failed) move_all(v, to);
+}
+
+static void finish(mover *v) {
+  for (size_t i = 0; i < v->blockers.count; i++) surg__free(v->ctx, v->blockers.items[i].why);
+  surg__vec_free(v->ctx, &v->blockers);
+  surg__vec_free(v->ctx, &v->nodes);
+  surg__vec_free(v->ctx, &v->made);
+  surg__arena_free(&v->arena);
+  surg__free(v->ctx, v->match);
+}
+
 surg_pass_result surg_move_domain(surg_pass_ctx *p, const char *domain, int64_t to) {
   if (!p || !domain) return SURG_PASS_FAILED;
-  mover v = {.pass = p, .ctx = surg_pass_context(p), .m = surg_pass_model(p), .domain = domain};
-  v.rules = surg__rules_of(v.ctx);
-  v.match = surg__calloc(v.ctx, 1, sizeof *v.match);
-  surg__arena_init(&v.arena, v.ctx);
-  v.failed = !v.rules || !v.match;
-  if (v.match) {
-    v.match->ctx = v.ctx;
-    v.match->pass = p;
-    v.match->arena = &v.arena;
-  }
-  if (!v.failed) move_all(&v, to);
+  mover v = {.pass = p, .m = surg_pass_model(p), .domain = domain};
+  move(&v, to);
   const bool blocks = v.blockers.count > 0;
   if (!v.failed) tell(&v, to);
-  for (size_t i = 0; i < v.blockers.count; i++) surg__free(v.ctx, v.blockers.items[i].why);
-  surg__vec_free(v.ctx, &v.blockers);
-  surg__vec_free(v.ctx, &v.nodes);
-  surg__vec_free(v.ctx, &v.made);
-  surg__arena_free(&v.arena);
-  surg__free(v.ctx, v.match);
+  finish(&v);
   if (v.failed) return SURG_PASS_FAILED;
   if (blocks) {
     char text[120];
@@ -421,4 +449,37 @@ surg_pass_result surg_move_domain(surg_pass_ctx *p, const char *domain, int64_t 
     return surg_pass_fail(p, NULL, text);
   }
   return v.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
+/* --- on trial --- */
+
+/* Whether a node of a function has to be changed at all. */
+static bool functions_change(const mover *v, int64_t to) {
+  for (surg_graph *g = surg_model_next_graph(v->m, NULL); g; g = surg_model_next_graph(v->m, g)) {
+    const surg_function *f = surg_graph_function(g);
+    const int64_t at = f ? surg_function_opset(f, v->domain) : 0;
+    if (!at || at == to) continue;
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (!strcmp(surg_node_domain(n), v->domain) && !surg_node_fits(n, to)) return true;
+  }
+  return false;
+}
+
+surg_status surg_move_blocked(surg_pass_ctx *p, const char *domain, int64_t to, bool *blocked) {
+  if (!p || !domain || !blocked) return SURG_EUSAGE;
+  mover v = {.pass = p, .m = surg_pass_model(p), .domain = domain, .trial = true};
+  const size_t functions = surg_model_function_count(v.m);
+  memset(blocked, 0, functions * sizeof *blocked);
+  if (!functions_change(&v, to)) return SURG_OK;
+  v.m = surg_model_clone(v.m);
+  if (!v.m) return SURG_ENOMEM;
+  move(&v, to);
+  for (size_t i = 0; i < v.blockers.count; i++) {
+    const surg_function *f = surg_graph_function(surg_node_graph(v.blockers.items[i].node));
+    for (size_t k = 0; f && k < functions; k++) blocked[k] |= surg_model_function(v.m, k) == f;
+  }
+  const surg_status s = v.failed ? surg_model_status(v.m) : SURG_OK;
+  finish(&v);
+  surg_model_free(v.m);
+  return v.failed && s == SURG_OK ? SURG_ENOMEM : s;
 }

@@ -329,12 +329,13 @@ void surg__b_result(surg__builder *b, const char *name, surg_value *v);
 bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out);
 /* A name from the one of what is replaced, borne by nobody; NULL: out of memory. */
 const char *surg__rname(surg__match *m, const char *word);
-/* The numbers of a small tensor of integers as doubles, where that loses nothing; NULL: not so. */
-surg_tensor *surg__rdoubles(surg__match *m, surg_tensor *t);
+/* The numbers of a small tensor of integers as doubles: one of them, or two whose sum they are where
+ * double is too short. False: it is no such tensor. */
+bool surg__rdoubles(surg__match *m, surg_tensor *t, surg_tensor *out[2]);
 /* Whether constants of the graph may be initializers. */
 bool surg__rinitializers(const surg__match *m);
 /* A constant for what is made before a node. Before opset 9 a Constant holds floats alone: where no
- * initializer may stand, integers that double holds are cast. NULL: out of memory. */
+ * initializer may stand, integers are cast from doubles. NULL: out of memory. */
 surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, const char *name,
                             surg_tensor *t);
 /* Makes the nodes of m->emit and takes the matched ones away. SURG_OK; SURG_EUNSUPPORTED: it cannot
