@@ -2,15 +2,14 @@
 /* See give.h. */
 #include "give.h"
 
-/* Whether an Identity would be the operator of ONNX. */
-static bool is_builtin(const surg_graph *g) {
-  return surg_schema_find("", "Identity", surg_graph_opset(g, "")) &&
-         !surg_model_find_function(surg_graph_model(g), "", "Identity", "");
+bool give_builtin(const surg_graph *g, const char *op) {
+  return surg_schema_find("", op, surg_graph_opset(g, "")) &&
+         !surg_model_find_function(surg_graph_model(g), "", op, "");
 }
 
 bool give_identity_stands(const surg_graph *g, const surg_value *v, const surg_value *old) {
   const int64_t opset = surg_graph_opset(g, "");
-  if (!is_builtin(g)) return false;
+  if (!give_builtin(g, "Identity")) return false;
   /* If gives sequences from 13 and optionals from 16 on; Identity takes them from 14 and 16 on. */
   if (opset < 13 || opset >= 16) return true;
   const surg_type *type = surg_value_type(v);
@@ -25,7 +24,7 @@ surg_status give_uses(surg_pass_ctx *p, surg_node *before, surg_value *old, surg
   /* A label must not be taken from a value that somebody protects under its own name. */
   const bool named = how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, by);
   if (!named && how != SURG_REPLACE_NEEDS_IDENTITY) return surg_value_replace(old, by);
-  if (!is_builtin(surg_node_graph(before))) return SURG_EUNSUPPORTED;
+  if (!give_builtin(surg_node_graph(before), "Identity")) return SURG_EUNSUPPORTED;
   surg_node *identity = surg_graph_add_node(surg_node_graph(before), before, "", "Identity", 1);
   surg_status s = identity ? surg_node_set_input(identity, 0, by) : SURG_ENOMEM;
   return s == SURG_OK ? surg_value_replace(old, surg_node_output(identity, 0)) : s;

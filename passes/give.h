@@ -5,6 +5,8 @@
 
 #include <onnxsurg/onnxsurg.h>
 
+/* Whether a node made in g under this name would be the operator of ONNX. */
+bool give_builtin(const surg_graph *g, const char *op);
 /* Whether an Identity of v can stand in g: it is the operator of ONNX there, and takes the type.
  * `old`: what v stands for, whose declared type serves where nothing is known of v. */
 bool give_identity_stands(const surg_graph *g, const surg_value *v, const surg_value *old);

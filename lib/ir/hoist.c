@@ -123,6 +123,10 @@ static bool move_value(hoist *h, surg_value *v) {
   surg__value_append(h->to, v);
   if (!surg__value_index(v)) return false;
   v->named_here = true;
+  if (h->to->kind == SURG_GRAPH_FUNCTION) { /* what held here need not hold for every call */
+    v->in_value_info = false;
+    v->decl = (surg__decl){.dirty = true};
+  }
   if (!initializer) return true;
   if (h->constants) return to_constant(h, v);
   surg__graph_push_initializer(h->to, v, t);

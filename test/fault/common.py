@@ -110,7 +110,8 @@ MODELS = {"chain": chain, "control": control, "functions": functions, "weights":
 # Passes that `fold,prune` and the default do not reach.
 PIPELINES = [("chain", "freeze{N=2},shapes"), ("chain", "names{all},outputs{add=v7}"),
              ("control", "bind{p=true},fold,shapes"), ("functions", "shapes,shapes{clear}"),
-             ("weights", "ir{to=3},fold,ir{to=9}"), ("twice", "dedup,cse")]
+             ("weights", "ir{to=3},fold,ir{to=9}"), ("twice", "dedup,cse"),
+             ("control", "lift,unroll")]
 
 
 class Case:
