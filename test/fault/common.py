@@ -104,14 +104,26 @@ def twice():
             "{ r = Sub (b0, b1) }>\n}\n")
 
 
+def sequences():
+    """Sequences and optionals with known places, read inside of graphs too."""
+    return ('<ir_version: 8, opset_import: ["" : 17]>\n'
+            "seqs (float[2] a, float[2] b, bool c) => (float[2] y, float[4] z, float[2, 2] v, int64 k) "
+            "<int64 one = {1}> {\n  e = SequenceEmpty ()\n  s = SequenceInsert (e, a)\n"
+            "  t = SequenceInsert (s, b)\n  k = SequenceLength (t)\n  z = ConcatFromSequence <axis = 0> (t)\n"
+            "  y = If (c) <then_branch = g () => (float[2] o) { o = SequenceAt (t, one) }, "
+            "else_branch = h () => (float[2] p) { p = Neg (a) }>\n"
+            "  q = SequenceEmpty ()\n  r = SequenceInsert (q, a)\n  u = SequenceInsert (r, b)\n"
+            "  v = ConcatFromSequence <axis = 0, new_axis = 1> (u)\n}\n")
+
+
 MODELS = {"chain": chain, "control": control, "functions": functions, "weights": weights,
-          "twice": twice}
+          "twice": twice, "sequences": sequences}
 
 # Passes that `fold,prune` and the default do not reach.
 PIPELINES = [("chain", "freeze{N=2},shapes"), ("chain", "names{all},outputs{add=v7}"),
              ("control", "bind{p=true},fold,shapes"), ("functions", "shapes,shapes{clear}"),
              ("weights", "ir{to=3},fold,ir{to=9}"), ("twice", "dedup,cse"),
-             ("control", "lift,unroll")]
+             ("control", "lift,unroll"), ("sequences", "sequence")]
 
 
 class Case:
