@@ -53,45 +53,69 @@ typedef struct supply {
   size_t n, used;
 } supply;
 
-static supply read_supply(surg_kctx *k, const char *name) {
+static supply read_supply(const surg_node *node, const char *name) {
   supply s = {0};
-  const surg_attr *a = surg_node_attr(k->node, name);
+  const surg_attr *a = surg_node_attr(node, name);
   if (a) s.items = surg_attr_floats(a, &s.n);
   if (!s.items) s.n = 0;
   return s;
 }
 
-static surg__kstatus take(surg_kctx *k, supply *s, bool wants, const struct name *f,
-                          double fallback, double *out) {
+/* False: the function has no default for what is not given. */
+static bool take(supply *s, bool wants, const struct name *f, double fallback, double *out,
+                 bool *disputed) {
   *out = fallback;
-  if (!wants) return SURG__K_OK;
+  if (!wants) return true;
   if (s->used < s->n) {
     *out = s->items[s->used++];
-    return SURG__K_OK;
+    return true;
   }
-  if (f->absent == OPEN) return surg__k_cannot(k, "an activation without its parameters");
-  if (f->absent == DEFAULT) return SURG__K_OK;
-  return surg__k_disputed(k, "ThresholdedRelu without its threshold");
+  if (f->absent == DISPUTED) *disputed = true;
+  return f->absent != OPEN;
+}
+
+static surg__kstatus refused(const char **why, const char *text, surg__kstatus s) {
+  *why = text;
+  return s;
+}
+
+surg__kstatus surg__activations_of(const surg_node *node, const char *const *fallback,
+                                   uint32_t per_direction, uint32_t n, surg__activation *out,
+                                   const char **why) {
+  size_t given = 0;
+  const surg_attr *attr = surg_node_attr(node, "activations");
+  const surg_str *list = attr ? surg_attr_strings(attr, &given) : NULL;
+  supply alpha = read_supply(node, "activation_alpha"), beta = read_supply(node, "activation_beta");
+  if (given > 0 && given != n)
+    return refused(why, "another number of activations", SURG__K_INVALID);
+  for (uint32_t i = 0; i < n; ++i) {
+    const char *word = fallback[i % per_direction];
+    const struct name *f = given > 0 ? find(list[i].p, list[i].n) : find(word, strlen(word));
+    if (!f) return refused(why, "an activation function nobody knows", SURG__K_CANNOT);
+    out[i] = (surg__activation){.fn = f->op ? surg__real_function(f->op) : f->fn,
+                                .kind = f->op                  ? SURG__ACT_OPERATOR
+                                        : f->fn == f_affine ? SURG__ACT_AFFINE
+                                                            : SURG__ACT_SCALED_TANH,
+                                .op = f->op,
+                                .takes = f->takes};
+    if (!take(&alpha, f->takes > 0, f, f->alpha, &out[i].alpha, &out[i].disputed) ||
+        !take(&beta, f->takes > 1, f, f->beta, &out[i].beta, &out[i].disputed))
+      return refused(why, "an activation without its parameters", SURG__K_CANNOT);
+  }
+  /* Values beside those the functions take: which one is whose, nobody says. */
+  if (alpha.used != alpha.n || beta.used != beta.n)
+    return refused(why, "more activation parameters than the functions take", SURG__K_CANNOT);
+  return SURG__K_OK;
 }
 
 surg__kstatus surg__k_activations(surg_kctx *k, const char *const *fallback, uint32_t per_direction,
                                   uint32_t n, surg__activation *out) {
-  size_t given = 0;
-  const surg_attr *attr = surg_node_attr(k->node, "activations");
-  const surg_str *list = attr ? surg_attr_strings(attr, &given) : NULL;
-  supply alpha = read_supply(k, "activation_alpha"), beta = read_supply(k, "activation_beta");
-  if (given > 0 && given != n) return surg__k_invalid(k, "another number of activations");
-  for (uint32_t i = 0; i < n; ++i) {
-    const char *word = fallback[i % per_direction];
-    const struct name *f = given > 0 ? find(list[i].p, list[i].n) : find(word, strlen(word));
-    if (!f) return surg__k_cannot(k, "an activation function nobody knows");
-    out[i].fn = f->op ? surg__real_function(f->op) : f->fn;
-    SURG__K_TRY(take(k, &alpha, f->takes > 0, f, f->alpha, &out[i].alpha));
-    SURG__K_TRY(take(k, &beta, f->takes > 1, f, f->beta, &out[i].beta));
-  }
-  /* Values beside those the functions take: which one is whose, nobody says. */
-  if (alpha.used != alpha.n || beta.used != beta.n) {
-    return surg__k_cannot(k, "more activation parameters than the functions take");
-  }
+  const char *why = NULL;
+  const surg__kstatus s = surg__activations_of(k->node, fallback, per_direction, n, out, &why);
+  if (s == SURG__K_INVALID) return surg__k_invalid(k, why);
+  if (s != SURG__K_OK) return surg__k_cannot(k, why);
+  for (uint32_t i = 0; i < n; ++i)
+    if (out[i].disputed)
+      SURG__K_TRY(surg__k_disputed(k, "ThresholdedRelu without its threshold"));
   return SURG__K_OK;
 }

@@ -22,6 +22,7 @@ extern const surg__native surg__natives_transformer[];
 extern const surg__native surg__natives_index[];
 extern const surg__native surg__natives_order[];
 extern const surg__native surg__natives_pool[];
+extern const surg__native surg__natives_recurrent[];
 extern const surg__native surg__natives_resize[];
 extern const surg__native surg__natives_slice[];
 

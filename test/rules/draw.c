@@ -241,7 +241,7 @@ static int64_t one_int(drawer *w, const char *word, const item *it, uint64_t i) 
   if (!strcmp(word, "index")) return draw_index(w, draw_letter(w, 'X'));
   if (!strcmp(word, "k")) return roll(w->d, (unsigned)draw_letter(w, 'X') + 1);
   if (!strcmp(word, "lengths"))
-    return draw_letter(w, 'S') ? 1 + roll(w->d, (unsigned)draw_letter(w, 'S')) : 0;
+    return roll(w->d, (unsigned)draw_letter(w, 'S') + 1);
   if (!strcmp(word, "sizes")) return size(w);
   if (!strcmp(word, "image")) {
     if (it->count == 4 && i < 2) return draw_letter(w, i ? 'C' : 'A');

@@ -155,6 +155,38 @@ static bool any_int(drawer *w, const char *name) {
   return true;
 }
 
+/* Functions of a recurrent layer, as many as it has gates with one of their own in all directions;
+ * with their parameters, which stand in lists of their own. */
+static void recurrent_functions(drawer *w) {
+  static const struct {
+    const char *word, *alpha, *beta;
+  } all[] = {{"Tanh", NULL, NULL},         {"Sigmoid", NULL, NULL},  {"softsign", NULL, NULL},
+             {"HardSigmoid", "0.3", "0.4"}, {"Affine", "0.5", "0.25"}, {"LeakyRelu", "0.125", NULL},
+             {"Elu", "0.5", NULL},          {"Softplus", NULL, NULL},  {"ScaledTanh", "0.75", "0.5"},
+             {"Relu", NULL, NULL},          {"ThresholdedRelu", "0.5", NULL}};
+  const unsigned bounded = 4; /* the first ones: a gate that grows overflows in few steps */
+  const char *op = w->s->op_type;
+  const int64_t each = !strcmp(op, "LSTM") ? 3 : !strcmp(op, "GRU") ? 2 : 1;
+  const int64_t n = each * draw_letter(w, 'D');
+  unsigned picks[6];
+  for (int64_t i = 0; i < n && i < 6; i++)
+    picks[i] = roll(w->d, each > 1 && i % each == 0 ? bounded : (unsigned)SURG_COUNT(all));
+  for (int list = 0; list < 3; list++) {
+    static const char *const names[] = {"activations", "activation_alpha", "activation_beta"};
+    bool any = false;
+    for (int64_t i = 0; i < n && i < 6; i++) {
+      const char *word = list == 0   ? all[picks[i]].word
+                         : list == 1 ? all[picks[i]].alpha
+                                     : all[picks[i]].beta;
+      if (!word) continue;
+      if (!any) put_name(w->n, names[list]);
+      put(w->n, list ? "%s%s" : "%s\"%s\"", any ? ", " : "[", word);
+      any = true;
+    }
+    if (any) put(w->n, "]");
+  }
+}
+
 /* An attribute by its name and kind alone; false: nothing is known of it. */
 static bool any_attr(drawer *w, const surg__attr_def *d) {
   static const char *const floats[] = {"0.5", "1.0", "2.0", "0.01", "3.0", "-1.0", "0.0", "0.3"};
@@ -181,7 +213,12 @@ static bool any_attr(drawer *w, const surg__attr_def *d) {
       draw_fill(w, &it, !strcmp(d->name, "axes") ? "axes" : "few");
       if (!w->failed) put_ints(w->n, d->name, it.ints, it.count);
       return true;
+    case SURG_ATTR_STRINGS:
+      if (strcmp(d->name, "activations")) return false;
+      recurrent_functions(w);
+      return true;
     case SURG_ATTR_FLOATS:
+      if (!strncmp(d->name, "activation_", 11)) return true; /* with the functions */
       put_name(w->n, d->name);
       put(w->n, chance(w->d, 50) ? "[0.5, 2.0]" : "[-1.0]");
       return true;
