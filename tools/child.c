@@ -57,21 +57,40 @@ static void limit(int which, uint64_t value) {
   if (value) setrlimit(which, &l);
 }
 
-/* In the child; returns only by not returning. */
-static void become(const child_command *c, const char *file) {
-  size_t n = 0;
-  while (c->words[n]) n++;
-  char **args = calloc(n + 2, sizeof *args);
-  if (!args) _exit(126);
+bool child_takes_many(const child_command *c) {
+  for (size_t i = 0; c->words[i]; i++)
+    if (strcmp(c->words[i], "{...}") == 0) return true;
+  return false;
+}
+
+/* The words with the files in place; NULL without memory. */
+static char **arguments(const child_command *c, const char *const *files, size_t n) {
+  size_t words = 0, at = 0;
+  while (c->words[words]) words++;
+  size_t most;
+  if (__builtin_mul_overflow(words + 1, n + 1, &most)) return NULL;
+  char **args = calloc(most + 1, sizeof *args);
   bool placed = false;
-  for (size_t i = 0; i < n; i++) {
-    bool here = strcmp(c->words[i], "{}") == 0;
-    placed |= here;
-    args[i] = here ? (char *)(uintptr_t)file : c->words[i];
+  for (size_t i = 0; args && i < words; i++) {
+    const bool one = strcmp(c->words[i], "{}") == 0, many = strcmp(c->words[i], "{...}") == 0;
+    placed |= one || many;
+    if (!one && !many) args[at++] = c->words[i];
+    for (size_t k = 0; (one && k < 1) || (many && k < n); k++)
+      args[at++] = (char *)(uintptr_t)files[k];
   }
-  if (!placed) args[n] = (char *)(uintptr_t)file;
+  if (args && !placed) args[at] = (char *)(uintptr_t)files[0];
+  return args;
+}
+
+/* In the child; returns only by not returning. */
+static void become(const child_command *c, const char *const *files, size_t n, int out, bool both) {
+  char **args = arguments(c, files, n);
+  if (!args) _exit(126);
   int null = open("/dev/null", O_RDWR);
-  for (int fd = 0; fd < 3; fd++) dup2(null, fd);
+  dup2(null, 0);
+  if (out >= 0 && out < 3) out = dup(out); /* lest it is closed by what follows */
+  dup2(out < 0 ? null : out, 1);
+  dup2(both && out >= 0 ? out : null, 2);
   setpgid(0, 0);
   signal(SIGPIPE, SIG_DFL);
   limit(RLIMIT_AS, c->memory);
@@ -87,9 +106,13 @@ static double seconds_now(void) {
 }
 
 int child_run(const child_command *c, const char *file) {
+  return child_run_on(c, &file, 1, -1, false);
+}
+
+int child_run_on(const child_command *c, const char *const *files, size_t n, int out, bool both) {
   pid_t pid = fork();
   if (pid < 0) return -1;
-  if (pid == 0) become(c, file);
+  if (pid == 0) become(c, files, n, out, both);
   double end = seconds_now() + (double)c->seconds;
   for (int status;;) {
     pid_t got = waitpid(pid, &status, WNOHANG);

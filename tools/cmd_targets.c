@@ -113,7 +113,7 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
     put_span(b, &f->values[i]);
     surg__buf_puts(b, "; ");
   }
-  if (f->fixed) surg__buf_puts(b, "fixed sizes; ");
+  if (f->fixed) surg__buf_puts(b, f->open_first ? "fixed sizes, but for the batch; " : "fixed sizes; ");
   if (f->batch) surg__buf_printf(b, "batch %lld; ", (long long)f->batch);
   if (f->says) surg__buf_printf(b, "%s; ", f->says);
   if (b->n == start + 4) surg__buf_puts(b, "without a limit; ");

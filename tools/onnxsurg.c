@@ -32,6 +32,7 @@ static const struct {
     {"merge", cmd_merge},
     {"ops", cmd_ops},
     {"passes", cmd_passes},
+    {"probe", cmd_probe},
     {"reduce", cmd_reduce},
     {"repair", cmd_repair},
     {"rules", cmd_rules},

@@ -354,13 +354,19 @@ static bool fits_values(judge *j) {
   return true;
 }
 
+static bool first_alone_open(const surg_type *t) {
+  for (size_t i = 1; i < surg_type_rank(t); i++)
+    if (surg_type_dim(t, i).value < 0) return false;
+  return true;
+}
+
 static bool fits_dims(judge *j) {
   if (j->f->fixed)
     for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
       const surg_value *v = surg_node_input(j->n, i);
       if (!v || surg_value_constant(v)) continue;
       const surg_type *t = tensor_of(v);
-      if (t && surg_type_static(t, NULL)) continue;
+      if (t && (surg_type_static(t, NULL) || (j->f->open_first && first_alone_open(t)))) continue;
       object(j, t ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, v, "%s has no fixed size",
              name_of(j, v));
       if (t) return false;

@@ -187,6 +187,10 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
     f->batch = json_integer_value(j);
     return f->batch > 0 || fail(r, where, "batch must be a number from 1 on");
   }
+  if (!strcmp(key, "static") && json_is_string(j)) {
+    f->fixed = f->open_first = !strcmp(json_string_value(j), "batch");
+    return f->fixed || fail(r, where, "must be true, false or \"batch\"");
+  }
   if (!strcmp(key, "refused") || !strcmp(key, "static")) {
     if (!json_is_boolean(j)) return fail(r, where, "must be true or false");
     *(key[0] == 'r' ? &f->refused : &f->fixed) = json_is_true(j);

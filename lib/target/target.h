@@ -37,7 +37,8 @@ typedef struct surg__tattr {
 
 /* One row of an operator: the versions it is about, and what they must keep to. */
 typedef struct surg__tfact {
-  bool refused, fixed; /* fixed: all dims of all inputs must be known */
+  bool refused, fixed; /* fixed: all dims of all inputs must be known, */
+  bool open_first;     /* ... but the first of each */
   int64_t batch;       /* dim 0 of the first input must be it; 0: any */
   const surg__tspan *versions, *ranks, *values;
   const surg__ttypes *types;
@@ -87,6 +88,10 @@ typedef struct surg__target_text {
 } surg__target_text;
 extern const surg__target_text surg__target_texts[];
 extern const size_t surg__target_count;
+
+/* Models of one node, a line each: passes/targets/probe.cases. */
+extern const char *const surg__probe_models[];
+extern const size_t surg__probe_model_count;
 
 /* --- judging (judge.c) --- */
 typedef enum surg__verdict { SURG__LEGAL = 0, SURG__UNKNOWN, SURG__ILLEGAL } surg__verdict;

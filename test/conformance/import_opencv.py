@@ -11,10 +11,10 @@ import cv2
 def ask(path):
     """"" where it is taken, else the message."""
     try:
-        net = cv2.dnn.readNetFromONNX(path)
-        return "refused" if net.empty() and not net.getLayerNames() else ""
-    except cv2.error as e:
-        return " ".join(str(e).split()) or "refused"
+        cv2.dnn.readNetFromONNX(path)
+        return ""
+    except cv2.error as e:  # errors stand in errors: the innermost says what it is
+        return " ".join(str(e).split()).rsplit(" error: ", 1)[-1] or "refused"
     except Exception as e:  # a message that is no text, say
         return " ".join(repr(e).split())
 

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg probe --import CMD -o T.target`: learns what an engine takes by asking its importer. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "check_target.h"
+#include "probe.h"
+
+static const char help[] =
+    "usage: onnxsurg probe --import CMD [options] -o NAME.target\n"
+    "Learns what an engine takes: gives models of one node each to its importer, for every\n"
+    "version, element type and form of every operator, and writes a target of the answers,\n"
+    "for check --target and repair --target. CMD is run without a shell.\n"
+    "  --import CMD        a command whose exit code 0 means that the model is taken; {} stands\n"
+    "                      for the file. With {...} it gets many files at once and prints a\n"
+    "                      line FILE<TAB>ok or FILE<TAB>MESSAGE for each. Or: ort, opencv\n"
+    "                      (what python3 has of them)\n"
+    "  -o FILE             where to write the target; its name without folder and .target is\n"
+    "                      the target's\n"
+    "  --log FILE          every question and its answer, a line each\n"
+    "  --inherit T         a built-in target: what it says right is left out\n"
+    "  --title TEXT        what the engine is called\n"
+    "  --import-timeout S  seconds for one run of CMD (60); longer is a refusal\n"
+    "  --import-memory N   memory of one run of CMD, such as 4GiB\n"
+    "  --timeout S         stop asking after that time, and write what was learned\n"
+    "  --quiet             no counts at the end\n"
+    "exit codes: 0 done, 2 wrong usage, 3 file, 4 limit\n"
+    "next: onnxsurg check --target ./NAME.target IN\n";
+
+static volatile sig_atomic_t interrupted;
+static void interrupt(int signal) {
+  (void)signal;
+  interrupted = 1;
+}
+
+static void hear_nothing(void *user, surg_severity severity, const char *line) {
+  (void)user, (void)severity, (void)line;
+}
+
+static bool late(const probe *p) {
+  return interrupted || (p->deadline_ns && surg__os_now_ns() > p->deadline_ns);
+}
+
+/* Makes the model of a case where the importer finds it. False: there is no such model. */
+static bool place(probe *p, probe_case *c, const char *path) {
+  surg_model *m = c->impossible ? NULL : probe_model(p, c);
+  const surg_save_options save = {.size = sizeof save, .no_fsync = true};
+  if (!m) return false;
+  if (p->inherit && c->schema)
+    c->forecast = surg__target_node(p->inherit, probe_node(m), NULL, NULL);
+  const bool good = surg_save(m, path, &save) == SURG_OK;
+  surg_model_free(m);
+  p->models += good;
+  return good;
+}
+
+/* A line of the log: operator and version, question, answer. */
+static void note(const probe *p, const probe_case *c) {
+  static const char *const words[] = {"opset", "IR",    "open sizes", "function", "form", "type",
+                                      "input", "given", "attribute",  "attribute", "rank", "open sizes"};
+  if (!p->log || !c->asked) return;
+  fprintf(p->log, "%s\t%d\t%s\t%s\t", c->schema ? c->schema->name : "-",
+          c->schema ? c->schema->since : 0, words[c->what], c->name ? c->name : "");
+  if (c->value)
+    fprintf(p->log, "%s\t", c->value);
+  else
+    fprintf(p->log, "%lld\t", (long long)(c->what == PROBE_BASE ? (int64_t)c->form : c->number));
+  fprintf(p->log, "%s\t%s\n", c->schema ? surg__probe_models[c->line] : "", c->taken ? "ok" : c->why);
+}
+
+static bool ask_batch(probe *p, probe_case **batch, importer_case *ask, size_t n) {
+  const bool good = importer_ask(&p->im, ask, n);
+  for (size_t i = 0; i < n; i++) {
+    batch[i]->asked = ask[i].asked;
+    batch[i]->taken = ask[i].taken;
+    batch[i]->why = ask[i].why;
+    unlink(ask[i].file);
+    note(p, batch[i]);
+  }
+  return good;
+}
+
+/* Asks all cases that were added since the last round. */
+static bool ask(probe *p) {
+  static char doing[40];
+  static char paths[IMPORTER_BATCH][64 + 4096];
+  probe_case *batch[IMPORTER_BATCH];
+  importer_case files[IMPORTER_BATCH] = {{0}};
+  size_t n = 0;
+  bool good = true;
+  for (; p->asked < p->cases.count && good && !late(p); p->asked++) {
+    probe_case *c = &p->cases.items[p->asked];
+    snprintf(paths[n], sizeof paths[n], "%s/%06zu.onnx", p->im.folder, p->asked);
+    if (place(p, c, paths[n])) {
+      batch[n] = c;
+      files[n] = (importer_case){.file = paths[n]};
+      n++;
+    }
+    if (n < IMPORTER_BATCH) continue;
+    good = ask_batch(p, batch, files, n);
+    n = 0;
+    snprintf(doing, sizeof doing, "asked of %zu of %zu", p->asked, p->cases.count);
+    cli_progress(doing);
+  }
+  if (n) good = good && ask_batch(p, batch, files, n);
+  return good;
+}
+
+/* The first form of each version that was taken. */
+static void choose_bases(probe *p) {
+  const surg_schema *last = NULL;
+  for (size_t i = 0; i < p->cases.count; i++) {
+    probe_case *c = &p->cases.items[i];
+    if (c->what != PROBE_BASE || !c->taken || c->schema == last) continue;
+    bool first = true;
+    for (size_t k = i; k-- && first;) first = !(p->cases.items[k].base && p->cases.items[k].schema == c->schema);
+    last = c->schema;
+    if (!first) continue;
+    c->base = true;
+  }
+}
+
+static bool all_rounds(probe *p) {
+  p->ir_low = p->ir_high = 0;
+  static const int64_t first_guess[] = {4, 8, 10, 3};
+  /* The IR version that the opsets are asked with has to be found by trying. */
+  for (size_t i = 0; i < SURG_COUNT(first_guess) && !p->opsets.count; i++) {
+    p->ir_low = p->ir_high = first_guess[i];
+    if (!probe_add_engine(p) || !ask(p)) return false;
+    probe_learn_windows(p);
+  }
+  p->ir_low = p->ir_high = 0;
+  if (!probe_add_ir(p) || !ask(p)) return false;
+  probe_learn_windows(p);
+  if (!p->opsets.count || !p->ir_high) return true;
+  if (!probe_add_rest(p) || !probe_add_bases(p) || !ask(p)) return false;
+  choose_bases(p);
+  return probe_add_forms(p) && ask(p);
+}
+
+static void print_counts(const probe *p) {
+  size_t asked = 0, taken = 0, known = 0, right = 0;
+  for (size_t i = 0; i < p->cases.count; i++) {
+    const probe_case *c = &p->cases.items[i];
+    asked += c->asked;
+    taken += c->taken;
+    if (!c->asked || !c->schema || c->forecast == SURG__UNKNOWN) continue;
+    known++;
+    right += c->taken == (c->forecast == SURG__LEGAL);
+  }
+  fprintf(stderr, "%zu models: %zu taken, %zu refused\n", asked, taken, asked - taken);
+  if (p->inherit)
+    fprintf(stderr, "%s says something of %zu of them, and is right about %zu\n", p->inherit->name,
+            known, right);
+  if (p->asked < p->cases.count)
+    fprintf(stderr, "onnxsurg: note: stopped; %zu more were not asked\n", p->cases.count - p->asked);
+}
+
+/* The name a target has by its file. */
+static void name_of(const char *path, char *out, size_t size) {
+  snprintf(out, size, "%s", cli_base_name(path));
+  const size_t n = strlen(out);
+  if (n > 7 && !strcmp(out + n - 7, ".target")) out[n - 7] = 0;
+}
+
+static int write_target(const probe *p, const char *path, const char *title) {
+  char name[256];
+  name_of(path, name, sizeof name);
+  json_t *t = probe_learn(p, name);
+  if (title) json_object_set_new(t, "title", json_string(title));
+  FILE *f = fopen(path, "w");
+  if (!f) {
+    fprintf(stderr, "onnxsurg: error: ");
+    cli_put(stderr, path);
+    fprintf(stderr, ": %s\n", strerror(errno));
+    json_decref(t);
+    return EXIT_IO;
+  }
+  probe_put(f, t);
+  json_decref(t);
+  const bool failed = ferror(f);
+  if (fclose(f) || failed) {
+    fprintf(stderr, "onnxsurg: error: the target could not be written\n");
+    return EXIT_IO;
+  }
+  return EXIT_DONE;
+}
+
+static int run(probe *p, const char *out, const char *title) {
+  cli_progress_start("asking");
+  const bool good = all_rounds(p);
+  cli_progress_stop();
+  if (!good) return EXIT_USAGE;
+  if (!p->opsets.count) {
+    fprintf(stderr, "onnxsurg: error: the importer takes no model, not even of one Relu");
+    if (p->cases.count && p->cases.items[0].why) {
+      fputs(": ", stderr);
+      cli_put(stderr, p->cases.items[0].why);
+    }
+    fputs("\n", stderr);
+    return EXIT_USAGE;
+  }
+  if (!p->quiet) print_counts(p);
+  return write_target(p, out, title);
+}
+
+static void free_probe(probe *p) {
+  for (size_t i = 0; i < p->cases.count; i++) free(p->cases.items[i].why);
+  surg__vec_free(p->ctx, &p->cases);
+  surg__vec_free(p->ctx, &p->opsets);
+  surg__target_free(p->inherit);
+  importer_close(&p->im);
+  surg_context_free(p->ctx);
+}
+
+int cmd_probe(int argc, char **argv) {
+  enum { OPT_IMPORT = OPT_OWN, OPT_INHERIT, OPT_TITLE, OPT_LOG, OPT_ASK_TIMEOUT, OPT_ASK_MEMORY };
+  static const struct option options[] = {{"import", required_argument, NULL, OPT_IMPORT},
+                                          {"inherit", required_argument, NULL, OPT_INHERIT},
+                                          {"title", required_argument, NULL, OPT_TITLE},
+                                          {"log", required_argument, NULL, OPT_LOG},
+                                          {"import-timeout", required_argument, NULL, OPT_ASK_TIMEOUT},
+                                          {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
+                                          CLI_COMMON_OPTIONS,
+                                          {0}};
+  cli_common common;
+  cli_common_init(&common);
+  probe p = {.im.answers = -1};
+  const char *command = NULL, *inherit = NULL, *out = NULL, *title = NULL, *log = NULL;
+  opterr = 0;
+  for (int o; (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
+    int bad = EXIT_DONE;
+    switch (o) {
+      case OPT_HELP: fputs(help, stdout); return cli_flush(EXIT_DONE);
+      case 'o': out = optarg; break;
+      case OPT_IMPORT: command = optarg; break;
+      case OPT_INHERIT: inherit = optarg; break;
+      case OPT_TITLE: title = optarg; break;
+      case OPT_LOG: log = optarg; break;
+      case OPT_ASK_TIMEOUT:
+        if (!cli_number(optarg, &p.im.command.seconds)) bad = cli_usage("--import-timeout takes seconds");
+        break;
+      case OPT_ASK_MEMORY:
+        if (!cli_number(optarg, &p.im.command.memory)) bad = cli_usage("--import-memory takes bytes");
+        break;
+      default: bad = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
+    }
+    if (bad != EXIT_DONE) return bad;
+  }
+  if (!command || !out || argc != optind)
+    return cli_usage("probe takes --import CMD and -o NAME.target");
+  if (cli_check_folder(out) != EXIT_DONE) return EXIT_IO;
+  const surg_config config = {.size = sizeof config, .diag = hear_nothing, .max_memory = common.max_memory};
+  surg_context *told = cli_context(&common);
+  p.ctx = surg_context_new(&config);
+  p.quiet = common.quiet;
+  int code = told && p.ctx && surg_context_passes(p.ctx) ? EXIT_DONE : EXIT_LIMIT;
+  if (code == EXIT_DONE && inherit) p.inherit = cli_target(told, inherit, &code);
+  p.im.command.stop = &interrupted;
+  const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  uint64_t ns;
+  if (common.timeout_seconds && surg__mul_u64(common.timeout_seconds, 1000000000, &ns))
+    p.deadline_ns = surg__os_now_ns() + ns;
+  if (code == EXIT_DONE && log && !(p.log = fopen(log, "w"))) {
+    fprintf(stderr, "onnxsurg: error: --log: %s\n", strerror(errno));
+    code = EXIT_IO;
+  }
+  if (code == EXIT_DONE) code = importer_open(&p.im, command);
+  if (code == EXIT_DONE) code = run(&p, out, title);
+  if (p.log && fclose(p.log) && code == EXIT_DONE) code = EXIT_IO;
+  if (p.ctx) free_probe(&p);
+  surg_context_free(told);
+  return cli_flush(code);
+}

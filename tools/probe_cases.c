@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which models are asked about: first the engine, then a base for every version of every operator,
+ * then what differs from it in one thing. */
+#include <stdio.h>
+
+#include "probe.h"
+
+static bool add(probe *p, const probe_case *c) {
+  return surg__vec_push(p->ctx, &p->cases, *c);
+}
+
+/* --- the engine --- */
+
+bool probe_add_engine(probe *p) {
+  /* Old versions of one of them may be missing where the opset is not. */
+  static const struct by {
+    const char *domain, *op;
+  } by[] = {{"", "Relu"}, {"", "Identity"}, {"ai.onnx.ml", "Normalizer"}};
+  for (size_t i = 0; i < SURG_COUNT(by); i++)
+    for (int64_t v = 1; v <= surg_schema_newest(by[i].domain); v++) {
+      const probe_case c = {.what = PROBE_OPSET, .name = by[i].domain, .value = by[i].op, .number = v};
+      if (!add(p, &c)) return false;
+    }
+  return true;
+}
+
+bool probe_add_ir(probe *p) {
+  for (int64_t v = 3; v <= surg_dtype_ir_version(SURG_DTYPE_COUNT - 1); v++)
+    if (!add(p, &(probe_case){.what = PROBE_IR, .name = "", .number = v})) return false;
+  return true;
+}
+
+bool probe_add_rest(probe *p) {
+  return add(p, &(probe_case){.what = PROBE_DYNAMIC, .name = "", .number = 1}) &&
+         add(p, &(probe_case){.what = PROBE_DYNAMIC, .name = "", .number = 2}) &&
+         add(p, &(probe_case){.what = PROBE_FUNCTION, .name = ""});
+}
+
+/* --- versions --- */
+
+static bool in_window(const probe *p, const surg_schema *s) {
+  if (s->flags & SURG__OP_DEPRECATED) return false;
+  for (size_t i = 0; i < p->opsets.count; i++)
+    if (!strcmp(p->opsets.items[i].name, s->domain)) return s->since <= p->opsets.items[i].high;
+  return true;
+}
+
+static bool add_base_of(probe *p, size_t line, const surg_schema *s) {
+  for (unsigned form = 0; form < PROBE_FORMS; form++)
+    if (!add(p, &(probe_case){.what = PROBE_BASE, .schema = s, .line = line, .form = form}))
+      return false;
+  return true;
+}
+
+bool probe_add_bases(probe *p) {
+  for (size_t i = 0; i < surg__probe_model_count; i++) {
+    size_t count = 0;
+    const int op = probe_line_op(p, i);
+    const surg_schema *all = op ? surg__schema_versions(op, &count) : NULL;
+    for (size_t k = 0; k < count; k++)
+      if (in_window(p, &all[k]) && !add_base_of(p, i, &all[k])) return false;
+  }
+  return true;
+}
+
+/* --- forms of a version, from its base --- */
+
+static bool add_types(probe *p, const probe_case *base) {
+  const surg_schema *s = base->schema;
+  for (uint32_t i = 0; i < s->n_params; i++)
+    for (int d = 1; d < SURG__DTYPES; d++) {
+      if (!(s->params[i].tensor_mask >> d & 1)) continue;
+      probe_case c = *base;
+      c.what = PROBE_TYPE;
+      c.name = s->params[i].name;
+      c.number = d;
+      c.impossible = surg_dtype_ir_version(d) > p->ir_high;
+      if (!add(p, &c)) return false;
+    }
+  return true;
+}
+
+static bool add_places(probe *p, const probe_case *base, const surg__param *list, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    probe_case c = *base;
+    c.name = list[i].name;
+    c.what = PROBE_INPUT;
+    if (list == base->schema->inputs && !add(p, &c)) return false;
+    c.what = PROBE_GIVEN;
+    if (base->form & PROBE_REQUIRED && list[i].option == SURG__OPTIONAL && !add(p, &c)) return false;
+  }
+  return true;
+}
+
+/* Values of attributes that are words; `of` is an operator, or NULL for all. */
+static const struct word {
+  const char *of, *name;
+  const char *values[10];
+} words[] = {
+    {NULL, "auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}},
+    {"Pad", "mode", {"constant", "reflect", "edge", "wrap"}},
+    {"Resize", "mode", {"nearest", "linear", "cubic"}},
+    {"Upsample", "mode", {"nearest", "linear"}},
+    {"GridSample", "mode", {"bilinear", "nearest", "bicubic", "linear", "cubic"}},
+    {"RoiAlign", "mode", {"avg", "max"}},
+    {"DepthToSpace", "mode", {"DCR", "CRD"}},
+    {NULL, "padding_mode", {"zeros", "border", "reflection"}},
+    {NULL, "coordinate_transformation_mode",
+     {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
+      "tf_half_pixel_for_nn", "half_pixel_symmetric", "output_half_pixel"}},
+    {NULL, "nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}},
+    {NULL, "reduction", {"none", "add", "mul", "min", "max", "mean", "sum"}},
+    {NULL, "approximate", {"none", "tanh"}},
+};
+
+static bool add_words(probe *p, const probe_case *base, const char *name) {
+  for (size_t i = 0; i < SURG_COUNT(words); i++) {
+    if (strcmp(words[i].name, name) != 0) continue;
+    if (words[i].of && strcmp(words[i].of, base->schema->name) != 0) continue;
+    for (size_t k = 0; k < SURG_COUNT(words[i].values) && words[i].values[k]; k++) {
+      probe_case c = *base;
+      c.what = PROBE_VALUE;
+      c.name = name;
+      c.value = words[i].values[k];
+      if (!add(p, &c)) return false;
+    }
+    break;
+  }
+  return true;
+}
+
+/* Numbers of 0 and 1 that switch something; others are places and counts. */
+static bool is_switch(const surg__attr_def *a) {
+  static const char *const names[] = {
+      "ceil_mode", "count_include_pad", "storage_order", "keepdims", "noop_with_empty_axes",
+      "select_last_index", "transA", "transB", "align_corners", "exclusive", "reverse", "largest",
+      "sorted", "allowzero", "training_mode", "is_test", "fmod", "layout", "input_forget",
+      "linear_before_reset", "exclude_outside", "antialias", "inverse", "onesided", "is_causal",
+      "spatial", "broadcast", "consumed_inputs", "periodic", "upper", "detect_negative",
+      "detect_positive", "center_point_box", "saturate", "keep_aspect_ratio_policy"};
+  for (size_t i = 0; a->kind == SURG_ATTR_INT && i < SURG_COUNT(names); i++)
+    if (!strcmp(names[i], a->name)) return true;
+  return false;
+}
+
+static bool add_attrs(probe *p, const probe_case *base) {
+  for (uint32_t i = 0; i < base->schema->n_attrs; i++) {
+    const surg__attr_def *a = &base->schema->attrs[i];
+    if (a->kind == SURG_ATTR_STRING && !add_words(p, base, a->name)) return false;
+    for (int64_t v = 0; is_switch(a) && v < 2; v++) {
+      probe_case c = *base;
+      c.what = PROBE_VALUE;
+      c.name = a->name;
+      c.number = v;
+      if (!add(p, &c)) return false;
+    }
+  }
+  return true;
+}
+
+static bool add_ranks(probe *p, const probe_case *base) {
+  const surg_schema *s = base->schema;
+  if (!(s->flags & SURG__OP_ELEMENTWISE)) return true;
+  for (int64_t r = 0; r <= 6; r++) {
+    probe_case c = *base;
+    c.what = PROBE_RANK;
+    c.name = "";
+    c.number = r;
+    if (!add(p, &c)) return false;
+  }
+  return true;
+}
+
+static bool has_graph(const surg_schema *s) {
+  for (uint32_t i = 0; i < s->n_attrs; i++)
+    if (s->attrs[i].kind == SURG_ATTR_GRAPH || s->attrs[i].kind == SURG_ATTR_GRAPHS) return true;
+  return false;
+}
+
+static bool add_forms_of(probe *p, const probe_case *base) {
+  const surg_schema *s = base->schema;
+  probe_case open = *base;
+  open.what = PROBE_OPEN;
+  for (open.number = 1; open.number <= 2; open.number++)
+    if (!add(p, &open)) return false;
+  /* What bodies read is typed by itself. */
+  if (has_graph(s)) return true;
+  return add_types(p, base) && add_places(p, base, s->inputs, s->n_inputs) &&
+         add_places(p, base, s->outputs, s->n_outputs) && add_attrs(p, base) && add_ranks(p, base);
+}
+
+int64_t probe_rank(const surg_value *v) {
+  const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+  const surg_type *t = v && !c ? surg_value_type(v) : NULL;
+  if (c) return (int64_t)surg_tensor_rank(c);
+  const bool known = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t);
+  return known ? (int64_t)surg_type_rank(t) : -1;
+}
+
+/* The first input whose rank differs, or SIZE_MAX. */
+static size_t other_rank(const surg_node *x, const surg_node *y) {
+  for (size_t i = 0; i < surg_node_input_count(x) && i < surg_node_input_count(y); i++)
+    if (surg_node_input(x, i) && surg_node_input(y, i) &&
+        probe_rank(surg_node_input(x, i)) != probe_rank(surg_node_input(y, i)))
+      return i;
+  return SIZE_MAX;
+}
+
+/* Lines that differ from the base in the rank of an input, or in one attribute. */
+static bool add_line(probe *p, const probe_case *base, const probe_case *other) {
+  surg_model *a = probe_model(p, base), *b = probe_model(p, other);
+  probe_case c = *other;
+  const surg_node *x = a ? probe_node(a) : NULL, *y = b ? probe_node(b) : NULL;
+  size_t differ = 0;
+  for (uint32_t i = 0; x && y && i < c.schema->n_attrs; i++) {
+    const char *name = c.schema->attrs[i].name;
+    const surg_attr *u = surg_node_attr(x, name), *v = surg_node_attr(y, name);
+    if (!v || (u && surg_attr_get_kind(u) == SURG_ATTR_INT && surg_attr_int(u) == surg_attr_int(v)))
+      continue;
+    if (u && surg_attr_get_kind(u) != SURG_ATTR_INT) continue;
+    differ++;
+    c.name = name;
+    c.number = surg_attr_get_kind(v) == SURG_ATTR_INT ? surg_attr_int(v) : 0;
+    c.what = surg_attr_get_kind(v) == SURG_ATTR_INTS ? PROBE_SET : PROBE_BASE;
+  }
+  const size_t place = x && y ? other_rank(x, y) : SIZE_MAX;
+  bool good = true;
+  if (place != SIZE_MAX && surg__schema_formal(c.schema, false, place)) {
+    c.what = PROBE_RANK;
+    c.name = surg__schema_formal(c.schema, false, place)->name;
+    c.number = probe_rank(surg_node_input(y, place));
+    good = add(p, &c);
+  } else if (differ == 1 && c.what == PROBE_SET) {
+    good = add(p, &c);
+  }
+  if (a) surg_model_free(a);
+  if (b) surg_model_free(b);
+  return good;
+}
+
+bool probe_add_forms(probe *p) {
+  const size_t n = p->asked;
+  for (size_t i = 0; i < n; i++) {
+    const probe_case base = p->cases.items[i];
+    if (!base.base) continue;
+    if (!add_forms_of(p, &base)) return false;
+    for (size_t k = 0; k < n; k++) {
+      const probe_case *c = &p->cases.items[k];
+      if (c->what != PROBE_BASE || c->schema != base.schema || c->form != base.form ||
+          c->line == base.line || !c->asked)
+        continue;
+      const probe_case other = *c;
+      if (!add_line(p, &base, &other)) return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the answers of an importer say, as a target (doc/targets.md). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/dtype.h"
+#include "probe.h"
+
+#define SAID_MAX 120 /* bytes of a message that stand in a target */
+
+/* --- the engine --- */
+
+void probe_learn_windows(probe *p) {
+  p->opsets.count = 0;
+  for (size_t i = 0; i < p->cases.count; i++) {
+    const probe_case *c = &p->cases.items[i];
+    if (c->schema || !c->taken) continue;
+    if (c->what == PROBE_IR) {
+      if (!p->ir_low || c->number < p->ir_low) p->ir_low = c->number;
+      if (c->number > p->ir_high) p->ir_high = c->number;
+    }
+    if (c->what != PROBE_OPSET) continue;
+    size_t at = 0;
+    while (at < p->opsets.count && strcmp(p->opsets.items[at].name, c->name) != 0) at++;
+    if (at == p->opsets.count) {
+      const surg__tspan span = {c->name, c->number, c->number};
+      if (!surg__vec_push(p->ctx, &p->opsets, span)) return;
+    }
+    surg__tspan *s = &p->opsets.items[at];
+    if (c->number < s->low) s->low = c->number;
+    if (c->number > s->high) s->high = c->number;
+  }
+}
+
+static bool engine_takes(const probe *p, probe_what what, int64_t number) {
+  for (size_t i = 0; i < p->cases.count; i++) {
+    const probe_case *c = &p->cases.items[i];
+    if (!c->schema && c->what == what && c->number == number) return c->taken;
+  }
+  return false;
+}
+
+/* An end at the newest that is known is open: nothing newer could be asked. */
+static json_t *span_json(const surg__tspan *s, int64_t newest) {
+  return json_pack("[I,o]", (json_int_t)s->low,
+                   s->high >= newest ? json_null() : json_integer(s->high));
+}
+
+/* --- one version of an operator --- */
+
+typedef struct row {
+  const probe *p;
+  const probe_case *base;
+  size_t first, end; /* cases of its forms are among these */
+} row;
+
+static bool is_form(const row *r, const probe_case *c, probe_what what) {
+  return c->schema == r->base->schema && c->what == what && (c->asked || c->impossible);
+}
+
+static void put_types(const row *r, json_t *out) {
+  const surg_schema *s = r->base->schema;
+  json_t *types = json_object();
+  for (uint32_t i = 0; i < s->n_params; i++) {
+    uint32_t taken = 0, refused = 0;
+    for (size_t k = r->first; k < r->end; k++) {
+      const probe_case *c = &r->p->cases.items[k];
+      if (!is_form(r, c, PROBE_TYPE) || strcmp(c->name, s->params[i].name) != 0) continue;
+      *(c->taken ? &taken : &refused) |= UINT32_C(1) << c->number;
+    }
+    /* Nothing taken: the form of the base was not reached. */
+    if (!refused || !taken) continue;
+    json_t *list = json_array();
+    for (int d = 1; d < SURG__DTYPES; d++)
+      if (taken >> d & 1) json_array_append_new(list, json_string(surg__dtype_name(d)));
+    json_object_set_new(types, s->params[i].name, list);
+  }
+  if (json_object_size(types)) json_object_set(out, "types", types);
+  json_decref(types);
+}
+
+/* Names of what was refused. */
+static void put_names(const row *r, probe_what what, const char *key, json_t *out) {
+  json_t *list = json_array();
+  for (size_t k = r->first; k < r->end; k++) {
+    const probe_case *c = &r->p->cases.items[k];
+    if (is_form(r, c, what) && !c->taken) json_array_append_new(list, json_string(c->name));
+  }
+  if (json_array_size(list)) json_object_set(out, key, list);
+  json_decref(list);
+}
+
+static void put_attr(const row *r, const char *name, json_t *attrs) {
+  json_t *list = json_array();
+  bool refused = false;
+  for (size_t k = r->first; k < r->end; k++) {
+    const probe_case *c = &r->p->cases.items[k];
+    if (!is_form(r, c, PROBE_VALUE) || strcmp(c->name, name) != 0) continue;
+    refused |= !c->taken;
+    if (c->taken)
+      json_array_append_new(list, c->value ? json_string(c->value) : json_integer(c->number));
+  }
+  if (refused && json_array_size(list)) json_object_set(attrs, name, list);
+  json_decref(list);
+}
+
+static void put_attrs(const row *r, json_t *out) {
+  json_t *attrs = json_object();
+  for (uint32_t i = 0; i < r->base->schema->n_attrs; i++)
+    put_attr(r, r->base->schema->attrs[i].name, attrs);
+  if (json_object_size(attrs)) json_object_set(out, "attrs", attrs);
+  json_decref(attrs);
+}
+
+/* Ranks of an input that were taken around that of the base; no end where the last that was tried is
+ * taken. */
+static json_t *ranks_of(const row *r, size_t place, int64_t base) {
+  const char *name = r->base->schema->inputs[place].name;
+  int64_t low = base, high = base, below = INT64_MIN, above = INT64_MAX;
+  for (int pass = 0; pass < 2; pass++)
+    for (size_t k = r->first; k < r->end; k++) {
+      const probe_case *c = &r->p->cases.items[k];
+      if (!is_form(r, c, PROBE_RANK) || strcmp(c->name[0] ? c->name : r->base->schema->inputs[0].name, name))
+        continue;
+      if (!pass && c->taken) {
+        if (c->number < low) low = c->number;
+        if (c->number > high) high = c->number;
+      } else if (pass && !c->taken) {
+        if (c->number < low && c->number > below) below = c->number;
+        if (c->number > high && c->number < above) above = c->number;
+      }
+    }
+  if (below == INT64_MIN && above == INT64_MAX) return NULL;
+  return json_pack("[o,o]", below == INT64_MIN ? json_null() : json_integer(low),
+                   above == INT64_MAX ? json_null() : json_integer(high));
+}
+
+static void put_ranks(const row *r, json_t *out) {
+  surg_model *m = probe_model((probe *)(uintptr_t)r->p, r->base);
+  const surg_node *n = m ? probe_node(m) : NULL;
+  json_t *ranks = json_object();
+  for (uint32_t i = 0; n && i < r->base->schema->n_inputs && i < surg_node_input_count(n); i++) {
+    const int64_t base = probe_rank(surg_node_input(n, i));
+    json_t *span = base < 0 ? NULL : ranks_of(r, i, base);
+    if (span) json_object_set_new(ranks, r->base->schema->inputs[i].name, span);
+  }
+  if (json_object_size(ranks)) json_object_set(out, "rank", ranks);
+  json_decref(ranks);
+  if (m) surg_model_free(m);
+}
+
+/* Which sizes must be known: none, all, or all but the first of each input. */
+static void put_open(const row *r, json_t *out) {
+  bool refused[3] = {false, false, false};
+  for (size_t k = r->first; k < r->end; k++) {
+    const probe_case *c = &r->p->cases.items[k];
+    if (is_form(r, c, PROBE_OPEN)) refused[c->number] = !c->taken;
+  }
+  if (refused[1])
+    json_object_set_new(out, "static", json_true());
+  else if (refused[2])
+    json_object_set_new(out, "static", json_string("batch"));
+}
+
+static json_t *facts_of(const row *r) {
+  json_t *out = json_object();
+  put_types(r, out);
+  put_names(r, PROBE_INPUT, "const", out);
+  put_names(r, PROBE_GIVEN, "absent", out);
+  put_attrs(r, out);
+  put_names(r, PROBE_SET, "no_attrs", out);
+  put_ranks(r, out);
+  put_open(r, out);
+  return out;
+}
+
+static json_t *refused_row(const char *why) {
+  size_t n = strlen(why);
+  if (n > SAID_MAX) n = SAID_MAX;
+  while (n && (why[n] & 0xC0) == 0x80) n--;
+  char text[SAID_MAX + 1];
+  memcpy(text, why, n);
+  text[n] = 0;
+  json_t *said = json_string(text);
+  return json_pack("{s:b,s:o}", "refused", 1, "says", said ? said : json_string("refused"));
+}
+
+/* --- an operator --- */
+
+static json_t *row_of(const probe *p, const surg_schema *s) {
+  row r = {.p = p, .end = p->cases.count};
+  const char *why = NULL;
+  for (size_t i = 0; i < p->cases.count; i++) {
+    const probe_case *c = &p->cases.items[i];
+    if (c->schema != s || !c->asked) continue;
+    if (c->base) r.base = c;
+    if (c->what == PROBE_BASE && !c->taken && !why) why = c->why;
+  }
+  if (r.base) return facts_of(&r);
+  return why ? refused_row(why) : json_pack("{s:s}", "says", "not probed");
+}
+
+/* Rows of versions that follow each other and say the same are one. */
+static json_t *op_json(const probe *p, int op) {
+  json_t *rows = json_array();
+  size_t count;
+  const surg_schema *all = surg__schema_versions(op, &count);
+  json_t *last = NULL;
+  int64_t low = 0, high = 0;
+  for (size_t i = 0; i <= count; i++) {
+    bool known = i < count && !(all[i].flags & SURG__OP_DEPRECATED);
+    for (size_t k = 0; known && k < p->opsets.count; k++)
+      if (!strcmp(p->opsets.items[k].name, all[i].domain)) known = all[i].since <= p->opsets.items[k].high;
+    json_t *next = known ? row_of(p, &all[i]) : NULL;
+    if (last && (!next || !json_equal(last, next))) {
+      char text[64];
+      snprintf(text, sizeof text, low == high ? "%lld" : "%lld-%lld", (long long)low, (long long)high);
+      json_t *said = json_pack("{s:s}", "versions", text);
+      json_object_update(said, last);
+      json_array_append_new(rows, said);
+      json_decref(last);
+      last = NULL;
+    }
+    if (last && next) json_decref(next);
+    if (next && !last) {
+      last = next;
+      low = all[i].since;
+    }
+    if (next) high = all[i].since;
+  }
+  if (json_array_size(rows) != 1) return rows;
+  json_t *one = json_incref(json_array_get(rows, 0));
+  json_decref(rows);
+  return one;
+}
+
+/* Whether the target that is inherited says the same of all that was asked about the operator. */
+static bool is_forecast(const probe *p, int op) {
+  if (!p->inherit) return false;
+  for (size_t i = 0; i < p->cases.count; i++) {
+    const probe_case *c = &p->cases.items[i];
+    if (!c->schema || c->schema->op != op || !c->asked) continue;
+    if (c->taken ? c->forecast == SURG__ILLEGAL : c->forecast != SURG__ILLEGAL) return false;
+    if (c->taken && c->forecast == SURG__UNKNOWN) return false;
+  }
+  return true;
+}
+
+static json_t *ops_json(const probe *p) {
+  json_t *ops = json_object();
+  for (size_t i = 0; i < p->cases.count; i++) {
+    const surg_schema *s = p->cases.items[i].schema;
+    if (!s || !p->cases.items[i].asked) continue;
+    char name[256];
+    snprintf(name, sizeof name, "%s%s%s", s->domain, s->domain[0] ? "." : "", s->name);
+    if (!json_object_get(ops, name) && !is_forecast(p, s->op))
+      json_object_set_new(ops, name, op_json(p, s->op));
+  }
+  return ops;
+}
+
+json_t *probe_learn(const probe *p, const char *name) {
+  json_t *t = json_object(), *opsets = json_object();
+  char source[200];
+  size_t asked = 0;
+  for (size_t i = 0; i < p->cases.count; i++) asked += p->cases.items[i].asked;
+  snprintf(source, sizeof source, "asked of the importer itself: onnxsurg probe, %zu models", asked);
+  for (size_t i = 0; i < p->opsets.count; i++)
+    json_object_set_new(opsets, p->opsets.items[i].name,
+                        span_json(&p->opsets.items[i], surg_schema_newest(p->opsets.items[i].name)));
+  json_object_set_new(t, "schema", json_integer(1));
+  json_object_set_new(t, "name", json_string(name));
+  json_object_set_new(t, "source", json_string(source));
+  if (p->inherit) json_object_set_new(t, "inherit", json_string(p->inherit->name));
+  json_object_set_new(t, "opset", opsets);
+  const surg__tspan ir = {NULL, p->ir_low <= 3 ? 1 : p->ir_low, p->ir_high};
+  json_object_set_new(t, "ir", span_json(&ir, surg_dtype_ir_version(SURG_DTYPE_COUNT - 1)));
+  json_object_set_new(t, "dynamic", engine_takes(p, PROBE_DYNAMIC, 2)   ? json_true()
+                                    : engine_takes(p, PROBE_DYNAMIC, 1) ? json_string("batch")
+                                                                        : json_false());
+  json_object_set_new(t, "functions", json_boolean(engine_takes(p, PROBE_FUNCTION, 0)));
+  if (!p->inherit) json_object_set_new(t, "rest", json_string("unknown"));
+  json_object_set_new(t, "ops", ops_json(p));
+  return t;
+}
+
+/* --- writing: a line an operator, or a row where it has several --- */
+
+static void put_flat(FILE *f, const json_t *j) {
+  char *text = json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+  /* Blanks behind , and : outside of strings, as files made by hand have them. */
+  bool quoted = false;
+  for (const char *c = text; c && *c; c++) {
+    if (*c == '\\' && quoted) {
+      fputc(*c++, f);
+    } else if (*c == '"') {
+      quoted = !quoted;
+    }
+    fputc(*c, f);
+    if (!quoted && (*c == ',' || *c == ':')) fputc(' ', f);
+  }
+  free(text);
+}
+
+static void put_value(FILE *f, const json_t *j) {
+  size_t i;
+  json_t *e;
+  if (!json_is_array(j)) {
+    put_flat(f, j);
+    return;
+  }
+  json_array_foreach((json_t *)(uintptr_t)j, i, e) {
+    fputs(i ? ",\n      " : "[\n      ", f);
+    put_flat(f, e);
+  }
+  fputc(']', f);
+}
+
+void probe_put(FILE *f, const json_t *target) {
+  const char *key, *op;
+  json_t *v, *o;
+  const char *comma = "{\n";
+  json_object_foreach((json_t *)(uintptr_t)target, key, v) {
+    fprintf(f, "%s  \"%s\": ", comma, key);
+    comma = ",\n";
+    if (strcmp(key, "ops") != 0) {
+      put_flat(f, v);
+      continue;
+    }
+    const char *between = "{\n";
+    json_object_foreach(v, op, o) {
+      fprintf(f, "%s    \"%s\": ", between, op);
+      between = ",\n";
+      put_value(f, o);
+    }
+    fputs(json_object_size(v) ? "\n  }" : "{}", f);
+  }
+  fputs("\n}\n", f);
+}
