@@ -23,6 +23,7 @@ static const char help[] =
     "                      the target's\n"
     "  --log FILE          every question and its answer, a line each\n"
     "  --inherit T         a built-in target: what it says right is left out\n"
+    "  --ops A+B           ask about these operators alone\n"
     "  --title TEXT        what the engine is called\n"
     "  --import-timeout S  seconds for one run of CMD (60); longer is a refusal\n"
     "  --import-memory N   memory of one run of CMD, such as 4GiB\n"
@@ -61,7 +62,7 @@ static bool place(probe *p, probe_case *c, const char *path) {
 /* A line of the log: operator and version, question, answer. */
 static void note(const probe *p, const probe_case *c) {
   static const char *const words[] = {"opset", "IR",    "open sizes", "function", "form", "type",
-                                      "input", "given", "attribute",  "attribute", "rank", "open sizes"};
+                                      "input", "given", "attribute",  "attribute", "left out", "rank", "open sizes"};
   if (!p->log || !c->asked) return;
   fprintf(p->log, "%s\t%d\t%s\t%s\t", c->schema ? c->schema->name : "-",
           c->schema ? c->schema->since : 0, words[c->what], c->name ? c->name : "");
@@ -217,64 +218,78 @@ static void free_probe(probe *p) {
   surg_context_free(p->ctx);
 }
 
+enum { OPT_IMPORT = OPT_OWN, OPT_INHERIT, OPT_TITLE, OPT_LOG, OPT_OPS, OPT_ASK_TIMEOUT, OPT_ASK_MEMORY };
+
+typedef struct job {
+  probe p;
+  const char *command, *inherit, *out, *title, *log;
+} job;
+
+static int take(void *user, int o, char *arg) {
+  job *j = user;
+  switch (o) {
+    case 'o': j->out = arg; return EXIT_DONE;
+    case OPT_IMPORT: j->command = arg; return EXIT_DONE;
+    case OPT_INHERIT: j->inherit = arg; return EXIT_DONE;
+    case OPT_TITLE: j->title = arg; return EXIT_DONE;
+    case OPT_LOG: j->log = arg; return EXIT_DONE;
+    case OPT_OPS: j->p.only = arg; return EXIT_DONE;
+    case OPT_ASK_TIMEOUT:
+      if (cli_number(arg, &j->p.im.command.seconds)) return EXIT_DONE;
+      return cli_usage("--import-timeout takes seconds");
+    default: /* OPT_ASK_MEMORY */
+      if (cli_number(arg, &j->p.im.command.memory)) return EXIT_DONE;
+      return cli_usage("--import-memory takes bytes");
+  }
+}
+
+static void arrange(probe *p, const cli_common *common) {
+  const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+  uint64_t ns;
+  p->im.command.stop = &interrupted;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  if (common->timeout_seconds && surg__mul_u64(common->timeout_seconds, 1000000000, &ns))
+    p->deadline_ns = surg__os_now_ns() + ns;
+}
+
+static int open_all(job *j, surg_context *told) {
+  int code = EXIT_DONE;
+  if (j->inherit) j->p.inherit = cli_target(told, j->inherit, &code);
+  if (code == EXIT_DONE && j->log && !(j->p.log = fopen(j->log, "w"))) {
+    fprintf(stderr, "onnxsurg: error: --log: %s\n", strerror(errno));
+    code = EXIT_IO;
+  }
+  return code == EXIT_DONE ? importer_open(&j->p.im, j->command) : code;
+}
+
 int cmd_probe(int argc, char **argv) {
-  enum { OPT_IMPORT = OPT_OWN, OPT_INHERIT, OPT_TITLE, OPT_LOG, OPT_ASK_TIMEOUT, OPT_ASK_MEMORY };
   static const struct option options[] = {{"import", required_argument, NULL, OPT_IMPORT},
                                           {"inherit", required_argument, NULL, OPT_INHERIT},
                                           {"title", required_argument, NULL, OPT_TITLE},
                                           {"log", required_argument, NULL, OPT_LOG},
+                                          {"ops", required_argument, NULL, OPT_OPS},
                                           {"import-timeout", required_argument, NULL, OPT_ASK_TIMEOUT},
                                           {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   cli_common common;
-  cli_common_init(&common);
-  probe p = {.im.answers = -1};
-  const char *command = NULL, *inherit = NULL, *out = NULL, *title = NULL, *log = NULL;
-  opterr = 0;
-  for (int o; (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
-    int bad = EXIT_DONE;
-    switch (o) {
-      case OPT_HELP: fputs(help, stdout); return cli_flush(EXIT_DONE);
-      case 'o': out = optarg; break;
-      case OPT_IMPORT: command = optarg; break;
-      case OPT_INHERIT: inherit = optarg; break;
-      case OPT_TITLE: title = optarg; break;
-      case OPT_LOG: log = optarg; break;
-      case OPT_ASK_TIMEOUT:
-        if (!cli_number(optarg, &p.im.command.seconds)) bad = cli_usage("--import-timeout takes seconds");
-        break;
-      case OPT_ASK_MEMORY:
-        if (!cli_number(optarg, &p.im.command.memory)) bad = cli_usage("--import-memory takes bytes");
-        break;
-      default: bad = o == '?' ? cli_bad_option(argv, options) : cli_common_option(&common, o, optarg);
-    }
-    if (bad != EXIT_DONE) return bad;
-  }
-  if (!command || !out || argc != optind)
+  job j = {.p.im.answers = -1};
+  int code;
+  const cli_command command = {options, "o:", help, take, &j, &common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
+  if (!j.command || !j.out || argc != optind)
     return cli_usage("probe takes --import CMD and -o NAME.target");
-  if (cli_check_folder(out) != EXIT_DONE) return EXIT_IO;
+  if (cli_check_folder(j.out) != EXIT_DONE) return EXIT_IO;
   const surg_config config = {.size = sizeof config, .diag = hear_nothing, .max_memory = common.max_memory};
   surg_context *told = cli_context(&common);
-  p.ctx = surg_context_new(&config);
-  p.quiet = common.quiet;
-  int code = told && p.ctx && surg_context_passes(p.ctx) ? EXIT_DONE : EXIT_LIMIT;
-  if (code == EXIT_DONE && inherit) p.inherit = cli_target(told, inherit, &code);
-  p.im.command.stop = &interrupted;
-  const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  uint64_t ns;
-  if (common.timeout_seconds && surg__mul_u64(common.timeout_seconds, 1000000000, &ns))
-    p.deadline_ns = surg__os_now_ns() + ns;
-  if (code == EXIT_DONE && log && !(p.log = fopen(log, "w"))) {
-    fprintf(stderr, "onnxsurg: error: --log: %s\n", strerror(errno));
-    code = EXIT_IO;
-  }
-  if (code == EXIT_DONE) code = importer_open(&p.im, command);
-  if (code == EXIT_DONE) code = run(&p, out, title);
-  if (p.log && fclose(p.log) && code == EXIT_DONE) code = EXIT_IO;
-  if (p.ctx) free_probe(&p);
+  j.p.ctx = surg_context_new(&config);
+  j.p.quiet = common.quiet;
+  arrange(&j.p, &common);
+  code = told && j.p.ctx && surg_context_passes(j.p.ctx) ? open_all(&j, told) : EXIT_LIMIT;
+  if (code == EXIT_DONE) code = run(&j.p, j.out, j.title);
+  if (j.p.log && fclose(j.p.log) && code == EXIT_DONE) code = EXIT_IO;
+  if (j.p.ctx) free_probe(&j.p);
   surg_context_free(told);
   return cli_flush(code);
 }

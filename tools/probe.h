@@ -20,6 +20,7 @@ typedef enum probe_what {
   PROBE_GIVEN,    /* an optional input or output that the base leaves out */
   PROBE_VALUE,    /* a value of an attribute */
   PROBE_SET,      /* an attribute with a value that is no single number or text */
+  PROBE_LEFT,     /* an attribute of the base is left out */
   PROBE_RANK,
   PROBE_OPEN      /* open sizes of inputs: 1 the first of each, 2 all */
 } probe_what;
@@ -53,6 +54,7 @@ typedef struct probe {
   size_t asked;          /* cases of before */
   uint64_t models;       /* that were made */
   uint64_t deadline_ns;  /* 0: none */
+  const char *only;      /* operators to ask about, "A+B"; NULL: all */
   bool quiet;
   FILE *log;             /* of answers; NULL: none */
 } probe;

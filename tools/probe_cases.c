@@ -52,10 +52,22 @@ static bool add_base_of(probe *p, size_t line, const surg_schema *s) {
   return true;
 }
 
+/* Whether an operator is among those that were asked for. */
+static bool is_wanted(const probe *p, int op) {
+  if (!p->only) return true;
+  size_t count;
+  const char *name = surg__schema_versions(op, &count)->name;
+  const size_t n = strlen(name);
+  for (const char *at = p->only; (at = strstr(at, name)); at++)
+    if ((at == p->only || at[-1] == '+') && (!at[n] || at[n] == '+')) return true;
+  return false;
+}
+
 bool probe_add_bases(probe *p) {
   for (size_t i = 0; i < surg__probe_model_count; i++) {
     size_t count = 0;
-    const int op = probe_line_op(p, i);
+    int op = probe_line_op(p, i);
+    if (op && !is_wanted(p, op)) op = 0;
     const surg_schema *all = op ? surg__schema_versions(op, &count) : NULL;
     for (size_t k = 0; k < count; k++)
       if (in_window(p, &all[k]) && !add_base_of(p, i, &all[k])) return false;
@@ -146,6 +158,10 @@ static bool is_switch(const surg__attr_def *a) {
 static bool add_attrs(probe *p, const probe_case *base) {
   for (uint32_t i = 0; i < base->schema->n_attrs; i++) {
     const surg__attr_def *a = &base->schema->attrs[i];
+    probe_case left = *base;
+    left.what = PROBE_LEFT;
+    left.name = a->name;
+    if (!a->required && !add(p, &left)) return false;
     if (a->kind == SURG_ATTR_STRING && !add_words(p, base, a->name)) return false;
     for (int64_t v = 0; is_switch(a) && v < 2; v++) {
       probe_case c = *base;
@@ -215,6 +231,7 @@ static bool add_line(probe *p, const probe_case *base, const probe_case *other) 
   for (uint32_t i = 0; x && y && i < c.schema->n_attrs; i++) {
     const char *name = c.schema->attrs[i].name;
     const surg_attr *u = surg_node_attr(x, name), *v = surg_node_attr(y, name);
+    if (u && !v) differ += 2;
     if (!v || (u && surg_attr_get_kind(u) == SURG_ATTR_INT && surg_attr_int(u) == surg_attr_int(v)))
       continue;
     if (u && surg_attr_get_kind(u) != SURG_ATTR_INT) continue;
@@ -225,7 +242,7 @@ static bool add_line(probe *p, const probe_case *base, const probe_case *other) 
   }
   const size_t place = x && y ? other_rank(x, y) : SIZE_MAX;
   bool good = true;
-  if (place != SIZE_MAX && surg__schema_formal(c.schema, false, place)) {
+  if (place != SIZE_MAX && differ < 2 && surg__schema_formal(c.schema, false, place)) {
     c.what = PROBE_RANK;
     c.name = surg__schema_formal(c.schema, false, place)->name;
     c.number = probe_rank(surg_node_input(y, place));

@@ -168,6 +168,7 @@ static json_t *facts_of(const row *r) {
   put_names(r, PROBE_INPUT, "const", out);
   put_names(r, PROBE_GIVEN, "absent", out);
   put_attrs(r, out);
+  put_names(r, PROBE_LEFT, "written", out);
   put_names(r, PROBE_SET, "no_attrs", out);
   put_ranks(r, out);
   put_open(r, out);

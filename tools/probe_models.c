@@ -306,6 +306,7 @@ static bool change(surg_model *m, surg_node *n, const probe_case *c) {
     case PROBE_VALUE:
       return (c->value ? surg_node_set_string(n, c->name, c->value)
                        : surg_node_set_int(n, c->name, c->number)) == SURG_OK;
+    case PROBE_LEFT: return surg_node_remove_attr(n, c->name) == SURG_OK;
     case PROBE_RANK: return surg_node_input_count(n) && (c->name[0] || set_rank(n, c->number));
     case PROBE_DYNAMIC: return set_open(m, c->number);
     case PROBE_OPEN: return set_open(m, c->number);
