@@ -80,7 +80,7 @@ static const char help[] =
     "usage: onnxsurg [--pass PIPELINE] IN OUT\n"
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
-    "       onnxsurg check|repair|targets|info|cat|ops|passes|rules|run|verify\n"
+    "       onnxsurg check|repair|targets|probe|info|cat|ops|passes|rules|run|verify\n"
     "       onnxsurg isolate|reduce|merge   (each has its own --help)\n"
     "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"
     "\n"
