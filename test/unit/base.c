@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The base layer: memory accounting, arenas, text, checked products, nearest names. */
-#include <check.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "unit.h"
 
 static surg_context *ctx;
 static char last_line[512];
@@ -164,9 +164,5 @@ int main(void) {
   tcase_add_test(t, diagnostics_are_one_line);
   tcase_add_test(t, nearest);
   suite_add_tcase(s, t);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run(s);
 }

@@ -4,10 +4,10 @@
  * test/conformance/bodies.c. */
 #include "schema/bodies.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 #include "schema/text.h"
+#include "unit.h"
 
 static const surg_schema *schema_of(const surg__body *b) {
   size_t n;
@@ -117,9 +117,5 @@ int main(void) {
   tcase_add_test(t, finds);
   tcase_add_test(t, little_memory);
   suite_add_tcase(s, t);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run(s);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element types: sizes, names, the packed layout, and every code of every small float format
  * against a slow search for the nearest value. */
-#include <check.h>
 #include <math.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdlib.h>
 
 #include "base/dtype.h"
+#include "unit.h"
 
 START_TEST(sizes) {
   uint64_t n = 0;
@@ -262,9 +262,5 @@ int main(void) {
   tcase_add_test(t, negative_codes);
   tcase_add_test(t, packing);
   suite_add_tcase(s, t);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return unit_run(s);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines as text, from a program that links the library. */
-#include <check.h>
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
+
+#include "unit.h"
 
 static const char text[] =
     "<ir_version: 8, opset_import: [\"\" : 17]>\n"
@@ -91,9 +92,5 @@ int main(void) {
   tcase_add_test(t, a_failing_pass_takes_the_model);
   tcase_add_test(t, runs_do_not_nest);
   suite_add_tcase(s, t);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed ? 1 : 0;
+  return unit_run(s);
 }

@@ -2,13 +2,13 @@
 /* Expressions over dims: normal forms and texts one by one, then random ones against plain
  * arithmetic: under many bindings an expression, its text, its bounds and what is proven of it must
  * agree with the numbers. */
-#include <check.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/expr.h"
+#include "unit.h"
 
 static surg_context *ctx;
 static surg_model *model;
@@ -389,9 +389,5 @@ int main(void) {
   tcase_add_loop_test(c, random_expressions, 0, 60);
   tcase_add_test(c, clones);
   suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run(suite);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inference: one row a rule (infer_rows.c), then what rows cannot say: bodies, functions, edits,
  * constants that callers can override, sizes of results. */
-#include <check.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "infer_rows.h"
 #include "ir/expr.h"
+#include "unit.h"
 
 static surg_context *ctx;
 static surg_model *model;
@@ -603,9 +603,5 @@ int main(void) {
   tcase_add_test(c, long_chains_are_linear);
   suite_add_tcase(suite, rows);
   suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run(suite);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter: sequences, optionals, control flow, functions, and what it keeps in memory. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/context.h"
 #include "interpret_rows.h"
+#include "unit.h"
 
 #define AB "a = Constant<value_ints=[1,2]>() b = Constant<value_ints=[3]>() "
 
@@ -382,9 +382,5 @@ int main(void) {
   tcase_add_test(c, test_watch);
   tcase_add_test(c, test_starved);
   suite_add_tcase(s, c);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_ENV);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed > 0;
+  return unit_run(s);
 }

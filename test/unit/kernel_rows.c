@@ -17,6 +17,24 @@
 #define SHAKES 10
 #define EDGES 20
 
+surg_context *kernel_ctx;
+
+static void setup(void) {
+  kernel_ctx = surg_context_new(NULL);
+  ck_assert_ptr_nonnull(kernel_ctx);
+}
+
+static void teardown(void) {
+  ck_assert_uint_eq(surg_context_memory(kernel_ctx, NULL), 0);
+  surg_context_free(kernel_ctx);
+}
+
+TCase *kernel_case(void) {
+  TCase *c = tcase_create("rows");
+  tcase_add_checked_fixture(c, setup, teardown);
+  return c;
+}
+
 static const char *skip(const char *p) {
   while (*p == ' ') p++;
   return p;

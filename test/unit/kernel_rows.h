@@ -13,11 +13,26 @@
 
 #include <onnxsurg/onnxsurg.h>
 
+#include "base/base.h"
+#include "unit.h"
+
 typedef struct kernel_row {
   const char *op;
   int opset;
   const char *attrs, *inputs, *outputs;
 } kernel_row;
+
+/* Of a test: every test has a new one, and gives all of its memory back. */
+extern surg_context *kernel_ctx;
+/* A case of such tests. */
+TCase *kernel_case(void);
+/* The test `name`, which checks the rows of `name_rows`, and how it gets into a case. */
+#define KERNEL_TEST(name)                           \
+  START_TEST(name) {                                \
+    kernel_row_check(kernel_ctx, &name##_rows[_i]); \
+  }                                                 \
+  END_TEST
+#define KERNEL_ADD(c, name) tcase_add_loop_test(c, name, 0, (int)SURG_COUNT(name##_rows))
 
 /* Builds the node in a model of its own, evaluates it and aborts the test where it differs; then
  * shakes it, ONNXSURG_ROUNDS times. */

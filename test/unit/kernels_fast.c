@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops for large arrays against the plain meaning of the operator, bit for bit, on random
  * shapes around the sizes the loops work in. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "eval/cast_fast.h"
 #include "eval/number.h"
 #include "eval/value.h"
+#include "unit.h"
 
 static surg_context *ctx;
 static surg__arena arena;
 static surg_model *model;
-static uint64_t state = 0x9e3779b97f4a7c15ull;
-
-static uint64_t next(void) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return state;
-}
-
-static uint64_t between(uint64_t low, uint64_t high) {
-  return low + (next() >> 11) % (high - low + 1);
-}
 
 static void setup(void) {
   ctx = surg_context_new(NULL);
@@ -51,10 +39,10 @@ static float any_float(void) {
   static const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 0.5f, 1.5f, 2.5f,
                                   127.5f, 65504, 65519.9f, 65520, 0x1p-24f, 0x1p-25f, 0x1p-149f,
                                   -128.5f, 2147483520, 2147483648.0f, 4294967040.0f};
-  if (next() % 8 == 0) return special[between(0, SURG_COUNT(special) - 1)];
-  uint32_t bits = (uint32_t)(next() >> 20);
+  if (unit_random() % 8 == 0) return special[unit_between(0, SURG_COUNT(special) - 1)];
+  uint32_t bits = (uint32_t)(unit_random() >> 20);
   float f;
-  if (next() % 2) return (float)((double)(int32_t)bits * 0x1p-20);
+  if (unit_random() % 2) return (float)((double)(int32_t)bits * 0x1p-20);
   memcpy(&f, &bits, sizeof f);
   return f;
 }
@@ -67,11 +55,11 @@ static surg__array array(int dtype, const int64_t *dims, uint32_t rank, bool wil
   size_t size = surg__dtype_unpacked(dtype);
   a.data = room((size_t)a.count * size);
   for (uint64_t i = 0; i < a.count; i++) {
-    float f = wild ? any_float() : (float)((double)(int64_t)(next() >> 24) * 0x1p-36 - 8);
+    float f = wild ? any_float() : (float)((double)(int64_t)(unit_random() >> 24) * 0x1p-36 - 8);
     if (surg__is_real(dtype))
       surg__store_f64(dtype, a.data, i, f);
     else
-      surg__store_int(dtype, a.data, i, next());
+      surg__store_int(dtype, a.data, i, unit_random());
   }
   return a;
 }
@@ -142,7 +130,7 @@ START_TEST(one_input) {
                                     "Sign",       "LeakyRelu",   "HardSigmoid", "Softsign",
                                     "HardSwish",  "ThresholdedRelu"};
   for (size_t o = 0; o < SURG_COUNT(ops); o++) {
-    int64_t dims[] = {(int64_t)between(900, 1100)};
+    int64_t dims[] = {(int64_t)unit_between(900, 1100)};
     surg__array in = array(SURG_FLOAT, dims, 1, true), out = {0};
     surg_status s = compute(node(ops[o], 1), &in, &out);
     ck_assert_int_eq(s, SURG_OK);
@@ -213,7 +201,8 @@ START_TEST(halves) {
     for (uint32_t i = 0; i < 65536; i++) {
       uint32_t bits;
       memcpy(&bits, (float *)out.data + i, 4);
-      bits += (uint32_t)between(0, 4) - 2 + (uint32_t)(next() % 3) * (b ? 0x8000u : 0x1000u);
+      bits += (uint32_t)unit_between(0, 4) - 2 +
+              (uint32_t)(unit_random() % 3) * (b ? 0x8000u : 0x1000u);
       memcpy((float *)out.data + i, &bits, 4);
     }
     ck_assert(surg__cast_fast(&out, &in));
@@ -264,7 +253,7 @@ START_TEST(casts) {
   unsigned converted = 0;
   for (size_t f = 0; f < SURG_COUNT(types); f++) {
     for (size_t t = 0; t < SURG_COUNT(types); t++) {
-      int64_t dims[] = {(int64_t)between(4000, 4200)};
+      int64_t dims[] = {(int64_t)unit_between(4000, 4200)};
       if (f == t) continue;
       surg__array in = array(types[f], dims, 1, false), out = array(types[t], dims, 1, false);
       uint64_t one = 0;
@@ -304,7 +293,7 @@ START_TEST(misfits) {
     for (int i = 0; i < 9000; i++) x[i] = i % 2 ? limits[l].last : limits[l].least;
     ck_assert(surg__cast_fast(&in, &out));
     for (int i = 0; i < 3; i++) {
-      uint64_t at = between(0, 8999);
+      uint64_t at = unit_between(0, 8999);
       float kept = x[at];
       x[at] = bad[i];
       ck_assert(!surg__cast_fast(&in, &out));
@@ -322,8 +311,9 @@ START_TEST(quantization) {
   surg_model_set_opset(model, "", 21);
   for (int round = 0; round < 40; round++) {
     int dtype = types[round % 4];
-    int64_t dims[] = {3, (int64_t)between(1, 5), (int64_t)between(1, 40)}, lines[] = {dims[1]};
-    bool each = next() % 2;
+    int64_t dims[] = {3, (int64_t)unit_between(1, 5), (int64_t)unit_between(1, 40)};
+    int64_t lines[] = {dims[1]};
+    bool each = unit_random() % 2;
     surg__array in[3] = {array(SURG_FLOAT, dims, 3, true), array(SURG_FLOAT, lines, each, false),
                          array(dtype, lines, each, false)};
     surg__array out = {0}, back = {0};
@@ -332,7 +322,7 @@ START_TEST(quantization) {
       if (isnan(*x)) *x = (float)i;
     }
     for (uint64_t i = 0; i < in[1].count; i++) {
-      ((float *)in[1].data)[i] = (float)between(1, 200) / 16;
+      ((float *)in[1].data)[i] = (float)unit_between(1, 200) / 16;
     }
     ck_assert_int_eq(compute(node("QuantizeLinear", 3), in, &out), SURG_OK);
     surg__array quantized[3] = {out, in[1], in[2]};
@@ -392,10 +382,10 @@ START_TEST(reductions) {
   static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16};
   for (int round = 0; round < 120; round++) {
     const char *op = ops[round % (int)SURG_COUNT(ops)];
-    int dtype = types[between(0, 2)];
+    int dtype = types[unit_between(0, 2)];
     /* [a, b, c] over the middle axis, or over the last one, or over the outer two */
-    int64_t dims[3] = {(int64_t)between(1, 4), (int64_t)between(2, 40),
-                       (int64_t)between(2, round % 4 == 0 ? 1100 : 40)};
+    int64_t dims[3] = {(int64_t)unit_between(1, 4), (int64_t)unit_between(2, 40),
+                       (int64_t)unit_between(2, round % 4 == 0 ? 1100 : 40)};
     int which = round % 3;
     int64_t axes[2] = {which == 0 ? 1 : which == 1 ? 2 : 0, 1};
     size_t n_axes = which == 2 ? 2 : 1;
@@ -428,14 +418,14 @@ END_TEST
 START_TEST(transpositions) {
   static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_INT8, SURG_UINT16, SURG_COMPLEX128};
   for (int round = 0; round < 200; round++) {
-    uint32_t rank = (uint32_t)between(2, 5);
+    uint32_t rank = (uint32_t)unit_between(2, 5);
     int64_t dims[5], perm[5], steps[5], at[5] = {0};
     for (uint32_t d = 0; d < rank; d++) {
-      dims[d] = (int64_t)between(1, rank == 2 ? 70 : rank == 3 ? 24 : 9);
+      dims[d] = (int64_t)unit_between(1, rank == 2 ? 70 : rank == 3 ? 24 : 9);
       perm[d] = d;
     }
     for (uint32_t d = rank - 1; d > 0; d--) {
-      uint32_t other = (uint32_t)between(0, d);
+      uint32_t other = (uint32_t)unit_between(0, d);
       int64_t swap = perm[d];
       perm[d] = perm[other];
       perm[other] = swap;
@@ -444,7 +434,8 @@ START_TEST(transpositions) {
     surg__array in = array(dtype, dims, rank, false);
     surg__array out = {0};
     size_t size = surg__dtype_unpacked(in.dtype);
-    for (size_t i = 0; i < (size_t)in.count * size; i++) ((uint8_t *)in.data)[i] = (uint8_t)next();
+    for (size_t i = 0; i < (size_t)in.count * size; i++)
+      ((uint8_t *)in.data)[i] = (uint8_t)unit_random();
     surg_node *n = node("Transpose", 1);
     surg_node_set_ints(n, "perm", perm, rank);
     ck_assert_int_eq(compute(n, &in, &out), SURG_OK);
@@ -487,14 +478,14 @@ START_TEST(pools) {
   static const char *const ops[] = {"MaxPool", "AveragePool", "LpPool"};
   for (int round = 0; round < 120; round++) {
     const char *op = ops[round % 3];
-    int64_t k = (int64_t)between(1, 4), stride = (int64_t)between(1, 3);
-    int64_t pad = (int64_t)between(0, (uint64_t)k - 1);
-    int64_t dilation = *op == 'M' ? (int64_t)between(1, 2) : 1;
+    int64_t k = (int64_t)unit_between(1, 4), stride = (int64_t)unit_between(1, 3);
+    int64_t pad = (int64_t)unit_between(0, (uint64_t)k - 1);
+    int64_t dilation = *op == 'M' ? (int64_t)unit_between(1, 2) : 1;
     if (dilation > 1) pad = 0;
-    int64_t in = (int64_t)between((uint64_t)(k * dilation), round % 10 == 0 ? 300 : 20);
+    int64_t in = (int64_t)unit_between((uint64_t)(k * dilation), round % 10 == 0 ? 300 : 20);
     int64_t a[4] = {k, stride, dilation, pad};
     int64_t out_size = (in + 2 * pad - ((k - 1) * dilation + 1)) / stride + 1;
-    bool include_pad = *op == 'A' && next() % 2;
+    bool include_pad = *op == 'A' && unit_random() % 2;
     surg_node *n = node(op, 1);
     surg_node_set_ints(n, "kernel_shape", (const int64_t[]){k, k}, 2);
     surg_node_set_ints(n, "strides", (const int64_t[]){stride, stride}, 2);
@@ -533,9 +524,5 @@ int main(void) {
   tcase_add_test(c, transpositions);
   tcase_add_test(c, pools);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block products against the plain loop, bit for bit: every variant of the inner loop, sizes around
  * the edges of tiles and blocks, and convolutions of all shapes. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "eval/gemm.h"
 #include "eval/number.h"
 #include "eval/value.h"
+#include "unit.h"
 
 static surg_context *ctx;
 static surg__arena arena;
-static uint64_t state = 88172645463325252ull;
-
-static uint64_t next(void) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return state;
-}
-
-static uint64_t between(uint64_t low, uint64_t high) {
-  return low + (next() >> 11) % (high - low + 1);
-}
 
 static void setup(void) {
   ctx = surg_context_new(NULL);
@@ -48,11 +36,12 @@ static surg__array numbers(int dtype, const int64_t *dims, uint32_t rank) {
   a.data = surg__arena_alloc(&arena, (size_t)a.count * surg__dtype_unpacked(dtype) + 1);
   ck_assert_ptr_nonnull(a.data);
   for (uint64_t i = 0; i < a.count; i++) {
-    double v = ldexp((double)(int64_t)(next() >> 12) - 0x1p51, (int)between(0, 40) - 60);
+    const double fraction = (double)(int64_t)(unit_random() >> 12) - 0x1p51;
+    const double v = ldexp(fraction, (int)unit_between(0, 40) - 60);
     if (surg__is_real(dtype))
       surg__store_f64(dtype, a.data, i, dtype == SURG_FLOAT16 ? v / 0x1p20 : v);
     else
-      surg__store_int(dtype, a.data, i, next());
+      surg__store_int(dtype, a.data, i, unit_random());
   }
   return a;
 }
@@ -123,8 +112,9 @@ START_TEST(products) {
       one_product(SURG_FLOAT, edges[i][0], edges[i][1], edges[i][2], i % 3 == 0, i % 2, variant);
     }
     for (int round = 0; round < 40; round++) {
-      one_product(types[between(0, SURG_COUNT(types) - 1)], between(1, 40), between(1, 60),
-                  between(0, 70), next() % 2, next() % 2, variant);
+      one_product(types[unit_between(0, SURG_COUNT(types) - 1)], unit_between(1, 40),
+                  unit_between(1, 60), unit_between(0, 70), unit_random() % 2, unit_random() % 2,
+                  variant);
     }
   }
 }
@@ -173,22 +163,22 @@ typedef struct shape {
 } shape;
 
 static bool any_shape(shape *s) {
-  *s = (shape){.n = (uint32_t)between(1, 3), .batch = (int64_t)between(1, 2)};
-  s->groups = next() % 3 == 0 ? (int64_t)between(2, 4) : 1;
-  s->in = (int64_t)between(1, 5);
-  s->out = (int64_t)between(1, 11);
-  if (s->groups > 1 && next() % 2) { /* depthwise */
+  *s = (shape){.n = (uint32_t)unit_between(1, 3), .batch = (int64_t)unit_between(1, 2)};
+  s->groups = unit_random() % 3 == 0 ? (int64_t)unit_between(2, 4) : 1;
+  s->in = (int64_t)unit_between(1, 5);
+  s->out = (int64_t)unit_between(1, 11);
+  if (s->groups > 1 && unit_random() % 2) { /* depthwise */
     s->in = 1;
-    s->out = (int64_t)between(1, 2);
+    s->out = (int64_t)unit_between(1, 2);
   }
-  bool plain = next() % 4 == 0;
+  bool plain = unit_random() % 4 == 0;
   for (uint32_t d = 0; d < s->n; d++) {
-    s->size[d] = (int64_t)between(1, s->n == 1 ? 60 : 9);
-    s->kernel[d] = plain ? 1 : (int64_t)between(1, 4);
-    s->stride[d] = plain ? 1 : (int64_t)between(1, 3);
-    s->dilation[d] = (int64_t)between(1, 3);
-    s->pads[d] = plain ? 0 : (int64_t)between(0, 4);
-    s->pads[s->n + d] = plain ? 0 : (int64_t)between(0, 4);
+    s->size[d] = (int64_t)unit_between(1, s->n == 1 ? 60 : 9);
+    s->kernel[d] = plain ? 1 : (int64_t)unit_between(1, 4);
+    s->stride[d] = plain ? 1 : (int64_t)unit_between(1, 3);
+    s->dilation[d] = (int64_t)unit_between(1, 3);
+    s->pads[d] = plain ? 0 : (int64_t)unit_between(0, 4);
+    s->pads[s->n + d] = plain ? 0 : (int64_t)unit_between(0, 4);
     int64_t room = s->size[d] + s->pads[d] + s->pads[s->n + d] -
                    ((s->kernel[d] - 1) * s->dilation[d] + 1);
     if (room < 0) return false;
@@ -289,7 +279,7 @@ END_TEST
 /* Small whole numbers: every order of sums gives the same. */
 static void make_whole(surg__array *a) {
   for (uint64_t i = 0; i < a->count; i++) {
-    surg__store_f64(a->dtype, a->data, i, (double)between(0, 16) - 8);
+    surg__store_f64(a->dtype, a->data, i, (double)unit_between(0, 16) - 8);
   }
 }
 
@@ -375,9 +365,5 @@ int main(void) {
   tcase_add_test(c, convolutions);
   tcase_add_test(c, transposed);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

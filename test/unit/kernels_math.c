@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that compute, against results worked out by hand. */
-#include <check.h>
-
 #include "base/base.h"
 #include "kernel_rows.h"
 
@@ -634,36 +632,19 @@ static const kernel_row resize_rows[] = {
     {"Upsample", 9, "mode=linear", "float[2]: 0 4 | float[1]: 2", "float[4]: 0 2 4 4"},
 };
 
-static surg_context *ctx;
-
-static void setup(void) {
-  ctx = surg_context_new(NULL);
-  ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void) {
-  ck_assert_uint_eq(surg_context_memory(ctx, NULL), 0);
-  surg_context_free(ctx);
-}
-
-#define TABLE(name)                          \
-  START_TEST(name) {                         \
-    kernel_row_check(ctx, &name##_rows[_i]); \
-  }                                          \
-  END_TEST
-TABLE(binary)
-TABLE(many)
-TABLE(compare)
-TABLE(unary)
-TABLE(cast)
-TABLE(reduce)
-TABLE(product)
-TABLE(quantize)
-TABLE(qlinear)
-TABLE(window)
-TABLE(norm)
-TABLE(einsum)
-TABLE(resize)
+KERNEL_TEST(binary)
+KERNEL_TEST(many)
+KERNEL_TEST(compare)
+KERNEL_TEST(unary)
+KERNEL_TEST(cast)
+KERNEL_TEST(reduce)
+KERNEL_TEST(product)
+KERNEL_TEST(quantize)
+KERNEL_TEST(qlinear)
+KERNEL_TEST(window)
+KERNEL_TEST(norm)
+KERNEL_TEST(einsum)
+KERNEL_TEST(resize)
 
 static surg_value *constant(surg_model *m, int dtype, int64_t n, const void *data, size_t bytes) {
   surg_tensor *t = surg_tensor_new(m, dtype, &n, 1, data, bytes);
@@ -675,7 +656,7 @@ static surg_value *constant(surg_model *m, int dtype, int64_t n, const void *dat
 
 /* A budget is met exactly, and one less is refused, for bytes and for work. */
 START_TEST(budgets) {
-  surg_model *m = surg_model_new(ctx, 10, 14);
+  surg_model *m = surg_model_new(kernel_ctx, 10, 14);
   float data[8] = {0};
   surg_value *v = constant(m, SURG_FLOAT, 8, data, sizeof data);
   surg_node *n = surg_graph_add_node(surg_model_graph(m), NULL, "", "Add", 1);
@@ -693,7 +674,7 @@ END_TEST
 
 /* What must never be computed: unknown operators, random ones, inputs that are not constant. */
 START_TEST(refusals) {
-  surg_model *m = surg_model_new(ctx, 10, 14);
+  surg_model *m = surg_model_new(kernel_ctx, 10, 14);
   surg_graph *g = surg_model_graph(m);
   float data[2] = {1, 2};
   surg_value *v = constant(m, SURG_FLOAT, 2, data, sizeof data);
@@ -721,7 +702,7 @@ END_TEST
 
 /* A node with very many inputs costs as much as they do. */
 START_TEST(many_inputs) {
-  surg_model *m = surg_model_new(ctx, 10, 14);
+  surg_model *m = surg_model_new(kernel_ctx, 10, 14);
   float one = 1;
   surg_value *v = constant(m, SURG_FLOAT, 1, &one, sizeof one);
   surg_node *n = surg_graph_add_node(surg_model_graph(m), NULL, "", "Sum", 1);
@@ -738,29 +719,23 @@ END_TEST
 
 int main(void) {
   Suite *s = suite_create("kernels_math");
-  TCase *c = tcase_create("rows");
-  tcase_add_checked_fixture(c, setup, teardown);
-#define ADD(name) tcase_add_loop_test(c, name, 0, (int)SURG_COUNT(name##_rows))
-  ADD(binary);
-  ADD(many);
-  ADD(compare);
-  ADD(unary);
-  ADD(cast);
-  ADD(reduce);
-  ADD(product);
-  ADD(quantize);
-  ADD(qlinear);
-  ADD(window);
-  ADD(norm);
-  ADD(einsum);
-  ADD(resize);
+  TCase *c = kernel_case();
+  KERNEL_ADD(c, binary);
+  KERNEL_ADD(c, many);
+  KERNEL_ADD(c, compare);
+  KERNEL_ADD(c, unary);
+  KERNEL_ADD(c, cast);
+  KERNEL_ADD(c, reduce);
+  KERNEL_ADD(c, product);
+  KERNEL_ADD(c, quantize);
+  KERNEL_ADD(c, qlinear);
+  KERNEL_ADD(c, window);
+  KERNEL_ADD(c, norm);
+  KERNEL_ADD(c, einsum);
+  KERNEL_ADD(c, resize);
   tcase_add_test(c, budgets);
   tcase_add_test(c, refusals);
   tcase_add_test(c, many_inputs);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

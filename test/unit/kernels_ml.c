@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of ai.onnx.ml. Scores of classifiers agree with ONNX Runtime where the standard is vague.
  */
-#include <check.h>
 #include <stdlib.h>
 
 #include "interpret_rows.h"
+#include "unit.h"
 
 #define ML(n) "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : " #n "]>"
 
@@ -311,9 +311,5 @@ int main(void) {
   tcase_add_test(c, test_trees);
   tcase_add_test(c, test_starved);
   suite_add_tcase(s, c);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_ENV);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed > 0;
+  return unit_run(s);
 }

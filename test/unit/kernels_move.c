@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that move elements, against results worked out by hand. */
-#include <check.h>
-
 #include "base/base.h"
 #include "kernel_rows.h"
 
@@ -276,31 +274,16 @@ static const kernel_row order_rows[] = {
     {"Unique", 11, "", "float[0]:", "float[0]: | int64[0]: | int64[0]: | int64[0]:"},
 };
 
-static surg_context *ctx;
-
-static void setup(void) {
-  ctx = surg_context_new(NULL);
-  ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void) {
-  ck_assert_uint_eq(surg_context_memory(ctx, NULL), 0);
-  surg_context_free(ctx);
-}
-
-#define TABLE(name)                                             \
-  START_TEST(name) { kernel_row_check(ctx, &name##_rows[_i]); } \
-  END_TEST
-TABLE(shape)
-TABLE(copy)
-TABLE(pad)
-TABLE(gather)
-TABLE(make)
-TABLE(order)
+KERNEL_TEST(shape)
+KERNEL_TEST(copy)
+KERNEL_TEST(pad)
+KERNEL_TEST(gather)
+KERNEL_TEST(make)
+KERNEL_TEST(order)
 
 /* Large enough for every path of the strided copy: rows, merged axes, and a block copy. */
 START_TEST(transpose_twice) {
-  surg_model *m = surg_model_new(ctx, 10, 21);
+  surg_model *m = surg_model_new(kernel_ctx, 10, 21);
   surg_graph *g = surg_model_graph(m);
   static uint16_t data[7 * 5 * 3 * 4];
   for (size_t i = 0; i < SURG_COUNT(data); i++) data[i] = (uint16_t)(i * 31 + 7);
@@ -331,7 +314,7 @@ END_TEST
 
 /* The work of a sort is asked for before it is done. */
 START_TEST(work_is_bounded) {
-  surg_model *m = surg_model_new(ctx, 10, 21);
+  surg_model *m = surg_model_new(kernel_ctx, 10, 21);
   surg_graph *g = surg_model_graph(m);
   float data[64] = {0};
   int64_t dim = 64, one = 1, k = 1;
@@ -349,21 +332,15 @@ END_TEST
 
 int main(void) {
   Suite *s = suite_create("kernels_move");
-  TCase *c = tcase_create("rows");
-  tcase_add_checked_fixture(c, setup, teardown);
-#define ADD(name) tcase_add_loop_test(c, name, 0, (int)SURG_COUNT(name##_rows))
-  ADD(shape);
-  ADD(copy);
-  ADD(pad);
-  ADD(gather);
-  ADD(make);
-  ADD(order);
+  TCase *c = kernel_case();
+  KERNEL_ADD(c, shape);
+  KERNEL_ADD(c, copy);
+  KERNEL_ADD(c, pad);
+  KERNEL_ADD(c, gather);
+  KERNEL_ADD(c, make);
+  KERNEL_ADD(c, order);
   tcase_add_test(c, transpose_twice);
   tcase_add_test(c, work_is_bounded);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of recurrent layers, attention, losses and images. Rows of round numbers were worked out
  * by hand; in those of many digits two implementations agree. */
-#include <check.h>
-
 #include "base/base.h"
 #include "kernel_rows.h"
 
@@ -533,17 +531,6 @@ static const kernel_row image_rows[] = {
      "0.37164712"},
 };
 
-static surg_context *ctx;
-
-static void setup(void) {
-  ctx = surg_context_new(NULL);
-  ck_assert_ptr_nonnull(ctx);
-}
-static void teardown(void) {
-  ck_assert_uint_eq(surg_context_memory(ctx, NULL), 0);
-  surg_context_free(ctx);
-}
-
 /* contrib.c: worked out by hand; a fold leaves all of them alone. */
 #define MS "com.microsoft:"
 static const kernel_row contrib_rows[] = {
@@ -603,32 +590,20 @@ static const kernel_row contrib_rows[] = {
     {MS "QuantizeLinear", 1, "", "float[2]: 2 -10 | float[]: 0.5 | int8[]: 1", "!int8[2]: 5 -19"},
 };
 
-#define ROW_TEST(name)                       \
-  START_TEST(name) {                         \
-    kernel_row_check(ctx, &name##_rows[_i]); \
-  }                                          \
-  END_TEST
-
-ROW_TEST(recurrent)
-ROW_TEST(attention)
-ROW_TEST(loss)
-ROW_TEST(image)
-ROW_TEST(contrib)
+KERNEL_TEST(recurrent)
+KERNEL_TEST(attention)
+KERNEL_TEST(loss)
+KERNEL_TEST(image)
+KERNEL_TEST(contrib)
 
 int main(void) {
   Suite *s = suite_create("kernels_net");
-  TCase *c = tcase_create("rows");
-  tcase_add_checked_fixture(c, setup, teardown);
-#define ADD(name) tcase_add_loop_test(c, name, 0, (int)SURG_COUNT(name##_rows))
-  ADD(recurrent);
-  ADD(attention);
-  ADD(loss);
-  ADD(image);
-  ADD(contrib);
+  TCase *c = kernel_case();
+  KERNEL_ADD(c, recurrent);
+  KERNEL_ADD(c, attention);
+  KERNEL_ADD(c, loss);
+  KERNEL_ADD(c, image);
+  KERNEL_ADD(c, contrib);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

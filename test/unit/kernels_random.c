@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every kernel with inputs and attributes nobody would write: it must answer, the same twice, and
  * its outputs must have types the operator allows. Meant to run under the sanitizers too. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,17 +15,9 @@
 #define MAX_COUNT 256
 
 static surg_context *ctx;
-static uint64_t state;
-
-static uint64_t next(void) {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return state;
-}
 
 static unsigned below(unsigned n) {
-  return (unsigned)(next() >> 20) % n;
+  return (unsigned)(unit_random() >> 20) % n;
 }
 
 /* Mostly small, now and then extreme. */
@@ -40,7 +31,7 @@ static int64_t any_int(void) {
 /* Elements as stored: random bits, or small numbers that fit the type. */
 static void fill(int dtype, uint8_t *data, size_t count, size_t bytes) {
   bool wild = below(4) == 0;
-  for (size_t i = 0; i < bytes; i++) data[i] = (uint8_t)next();
+  for (size_t i = 0; i < bytes; i++) data[i] = (uint8_t)unit_random();
   if (wild || surg__dtype_bits(dtype) < 8) return;
   for (size_t i = 0; i < count; i++) {
     float f = (float)((int)below(9) - 4) / 2;
@@ -240,7 +231,7 @@ START_TEST(every_kernel) {
   for (size_t i = 0; i < surg__schema_count; i++) {
     const surg_schema *s = &surg__schemas[i];
     if (!surg__kernel_find(s->op, s->since)) continue;
-    state = 0x9e3779b97f4a7c15ull + i;
+    *unit_state() = 0x9e3779b97f4a7c15ull + i;
     for (unsigned r = 0; r < n_rounds; r++, tried++) computed += try_one(s);
   }
   ck_assert_uint_gt(tried, 0);
@@ -256,9 +247,5 @@ int main(void) {
   tcase_set_timeout(c, 600);
   tcase_add_test(c, every_kernel);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

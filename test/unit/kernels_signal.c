@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of signals, selection, text counts, random numbers and training, against results worked
  * out by hand. */
-#include <check.h>
-
 #include "base/base.h"
 #include "kernel_rows.h"
 
@@ -217,34 +215,16 @@ static const kernel_row training_rows[] = {
      "float[0,1,2]:"},
 };
 
-static surg_context *ctx;
-
-static void setup(void) {
-  ctx = surg_context_new(NULL);
-  ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void) {
-  ck_assert_uint_eq(surg_context_memory(ctx, NULL), 0);
-  surg_context_free(ctx);
-}
-
-#define ROW_TEST(name)                       \
-  START_TEST(name) {                         \
-    kernel_row_check(ctx, &name##_rows[_i]); \
-  }                                          \
-  END_TEST
-
-ROW_TEST(signal)
-ROW_TEST(nms)
-ROW_TEST(tfidf)
-ROW_TEST(random)
-ROW_TEST(training)
-ROW_TEST(disputed)
+KERNEL_TEST(signal)
+KERNEL_TEST(nms)
+KERNEL_TEST(tfidf)
+KERNEL_TEST(random)
+KERNEL_TEST(training)
+KERNEL_TEST(disputed)
 
 /* A random node is run, but never made a constant. */
 START_TEST(never_folded) {
-  surg_model *m = surg_model_new(ctx, 10, 22);
+  surg_model *m = surg_model_new(kernel_ctx, 10, 22);
   surg_node *n = surg_graph_add_node(surg_model_graph(m), NULL, "", "RandomUniform", 1);
   surg_node_set_ints(n, "shape", (const int64_t[]){1}, 1);
   surg_node_set_float(n, "seed", 1);
@@ -258,20 +238,14 @@ END_TEST
 
 int main(void) {
   Suite *s = suite_create("kernels_signal");
-  TCase *c = tcase_create("rows");
-  tcase_add_checked_fixture(c, setup, teardown);
-#define ADD(name) tcase_add_loop_test(c, name, 0, (int)SURG_COUNT(name##_rows))
-  ADD(signal);
-  ADD(nms);
-  ADD(tfidf);
-  ADD(random);
-  ADD(training);
-  ADD(disputed);
+  TCase *c = kernel_case();
+  KERNEL_ADD(c, signal);
+  KERNEL_ADD(c, nms);
+  KERNEL_ADD(c, tfidf);
+  KERNEL_ADD(c, random);
+  KERNEL_ADD(c, training);
+  KERNEL_ADD(c, disputed);
   tcase_add_test(c, never_folded);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

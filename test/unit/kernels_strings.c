@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels over text, regular expressions among them. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/context.h"
 #include "eval/regex.h"
 #include "eval/unicode.h"
 #include "interpret_rows.h"
+#include "unit.h"
 
 static const interpret_row rows[] = {
     {"concat broadcasts",
@@ -263,9 +263,5 @@ int main(void) {
   tcase_add_test(c, test_unicode);
   tcase_add_test(c, test_starved);
   suite_add_tcase(s, c);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_ENV);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed > 0;
+  return unit_run(s);
 }

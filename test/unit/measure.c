@@ -3,12 +3,12 @@
  * weights, nodes) with what must be said of the first node. */
 #include "measure/measure.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "ir/expr.h"
 #include "schema/text.h"
+#include "unit.h"
 
 typedef struct model {
   surg_context *ctx;
@@ -484,9 +484,5 @@ int main(void) {
   tcase_add_test(t, every_step_is_there);
   tcase_add_loop_test(t, change_rows, 0, (int)SURG_COUNT(changes));
   suite_add_tcase(s, t);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run(s);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Known messages of importers: every built-in entry explains the messages it was made from, and what
  * it says can be parsed; files of the user; long, odd and broken texts. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/context.h"
 #include "pass/pass.h"
 #include "target/messages.h"
+#include "unit.h"
 
 static surg_context *ctx;
 static surg__messages *all;
@@ -186,9 +186,5 @@ int main(void) {
   tcase_add_test(t, test_odd_texts);
   tcase_add_test(t, test_refused_files);
   suite_add_tcase(s, t);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  const int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run(s);
 }

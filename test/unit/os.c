@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operating system layer: opening beneath a folder, publishing whole files, exact reads. */
 #include "base/os.h"
+#include "unit.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -198,9 +198,5 @@ int main(void) {
   tcase_add_test(t, paths_split);
   tcase_add_test(t, reserved_memory_is_zero);
   suite_add_tcase(s, t);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed != 0;
+  return unit_run(s);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Registry, pipeline text, options and the runner, with passes of this file's own. */
-#include <check.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "base/context.h"
 #include "pass/pass.h"
+#include "unit.h"
 
 static surg_context *ctx;
 static surg_registry *registry;
@@ -817,9 +817,5 @@ int main(void) {
   tcase_add_test(runner, running_survives_lack_of_memory);
   suite_add_tcase(suite, text);
   suite_add_tcase(suite, runner);
-  SRunner *r = srunner_create(suite);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run(suite);
 }

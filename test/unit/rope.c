@@ -2,11 +2,11 @@
 /* Ropes: lengths of nested messages, joined ranges, and what comes out of them. */
 #include "io/rope.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/os.h"
+#include "unit.h"
 #include "wire_build.h"
 
 static surg_context *ctx;
@@ -192,9 +192,5 @@ int main(void) {
   tcase_add_test(c, a_full_disk_is_an_error);
   tcase_add_test(c, memory_runs_out);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Saving: what is written after an edit is, byte for byte, the file that would have been written
  * with the edit in it from the start; unknown fields, odd lengths and docs included. */
-#include <check.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "unit.h"
 #include "wire_build.h"
 
 static surg_context *ctx;
@@ -882,9 +882,5 @@ int main(void) {
   tcase_add_test(c, an_odd_order_of_fields_is_kept);
   tcase_add_test(c, memory_runs_out);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

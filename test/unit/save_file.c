@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Saving to files: the old file or the new one, data files beside it, and nothing else left. */
-#include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <onnxsurg/onnxsurg.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit.h"
 #include "wire_build.h"
 
 static surg_context *ctx;
@@ -792,9 +792,5 @@ int main(void) {
   tcase_add_test(c, data_goes_when_the_model_fails);
   tcase_add_test(c, too_large_for_one_file);
   suite_add_tcase(s, c);
-  SRunner *runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return unit_run(s);
 }

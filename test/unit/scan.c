@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scan of a whole file: what it refuses, where it says the fault is, and its limits. */
-#include <check.h>
 #include <stdio.h>
 
 #include "io/wire.h"
 #include "model_build.h"
+#include "unit.h"
 
 static surg_context *ctx;
 
@@ -156,9 +156,5 @@ int main(void) {
   tcase_add_test(t, depth_is_bounded);
   tcase_add_test(t, memory_is_estimated);
   suite_add_tcase(s, t);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed != 0;
+  return unit_run(s);
 }

@@ -2,8 +2,8 @@
 /* The operator table as the library sees it: look-ups, arities, defaults, flags. That the table
  * itself is complete is the matter of schema_facts.py. */
 #include "schema/schema.h"
+#include "unit.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 START_TEST(finds_the_version_in_force) {
@@ -156,9 +156,5 @@ int main(void) {
   tcase_add_test(c, says_flags);
   tcase_add_test(c, ids_stay);
   suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run(suite);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of ONNX text: what the grammar means, that text and back is the same message for any
  * message at all, and where errors are seen. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/context.h"
 #include "io/io.h"
 #include "onnx.pb-c.h"
+#include "unit.h"
 
 static surg_context *ctx;
 
@@ -556,9 +556,5 @@ int main(void) {
   tcase_add_test(c, out_of_memory);
   tcase_add_loop_test(c, any_message, 0, 30);
   suite_add_tcase(s, c);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_ENV);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed != 0;
+  return unit_run(s);
 }

@@ -2,10 +2,10 @@
 /* Fields of the wire format, and the source image they are read from. */
 #include "io/wire.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "unit.h"
 #include "wire_build.h"
 
 static surg_context *ctx;
@@ -176,9 +176,5 @@ int main(void) {
   tcase_add_test(t, sources_report_what_they_cannot_open);
   tcase_add_test(t, what_is_no_model_is_named);
   suite_add_tcase(s, t);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed != 0;
+  return unit_run(s);
 }
