@@ -133,6 +133,17 @@ static bool same_branches(const surg_node *n) {
   return true;
 }
 
+/* Whether what a loop carries has one shape from its start through every turn. */
+static bool same_carried(const surg_node *n) {
+  const surg_graph *body = surg_node_subgraph(n, 0);
+  const size_t inputs = surg_node_input_count(n);
+  if (!body || surg_graph_output_count(body) + 1 < inputs) return false;
+  for (size_t i = 2; i < inputs; i++)
+    if (!same_shape(ranked_input(n, (int64_t)i), surg_value_type(surg_graph_output(body, i - 1))))
+      return false;
+  return true;
+}
+
 static bool holds(const fit *f, const surg__condition *c) {
   const surg_type *t;
   switch (c->kind) {
@@ -166,6 +177,8 @@ static bool holds(const fit *f, const surg__condition *c) {
       return same_shapes(f->n);
     case SURG__IF_SAME_BRANCHES:
       return same_branches(f->n);
+    case SURG__IF_SAME_CARRIED:
+      return same_carried(f->n);
   }
   return false;
 }
@@ -324,8 +337,13 @@ static bool type_fits(const fit *f, bool output, size_t i, uint8_t bound[MOST_BO
   const surg_type *t = element_type_of(v);
   const int dtype = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : 0;
   if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) {
+    surg__type_set one;
     if (set_fits(f, t, from, to)) return true;
-    SAY(f, "%s may be of more types, and which it is of is not known", to->name);
+    if (one_type(t, &one))
+      SAY(f, "%s that is %s is new", to->name,
+          surg_type_get_kind(t) == SURG_TYPE_OPTIONAL ? "an optional" : "a sequence");
+    else
+      SAY(f, "%s may be of more types, and which it is of is not known", to->name);
     return false;
   }
   if (!dtype_fits(f->to, to, dtype)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What runs along an axis, spelled out: CumProd as a chain of products, DFT as a product with a
- * matrix. */
+ * matrix. And the matrix that is 1 on a diagonal. */
 #include <math.h>
 
 #include "rewrite/terms.h"
@@ -224,7 +224,30 @@ static surg_status discrete_fourier(surg__builder *b) {
   return b->status;
 }
 
+/* --- EyeLike --- */
+
+static surg_status eye(surg__builder *b) {
+  const surg_node *n = surg__b_matched(b);
+  val x = surg__b_get(b, "x");
+  const surg_type *t = type_of(x);
+  uint64_t count;
+  if (!t || !surg_type_static(t, &count) || surg_type_rank(t) != 2 || count > MOST_ELEMENTS ||
+      !surg__b_attrs_known(b))
+    return SURG_EUNSUPPORTED;
+  const int64_t dims[2] = {surg_type_dim(t, 0).value, surg_type_dim(t, 1).value};
+  const int64_t dtype = surg_node_int(n, "dtype", surg_type_dtype(t)), k = surg_node_int(n, "k", 0);
+  double *one = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *one);
+  if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT || dtype == SURG_STRING || !one)
+    return SURG_EUNSUPPORTED;
+  for (int64_t i = 0; i < dims[0]; i++)
+    for (int64_t j = 0; j < dims[1]; j++) one[i * dims[1] + j] = j - i == k;
+  val y = numbers(b, (int)dtype, one, dims, 2);
+  surg__b_result(b, "y", surg__b_unary(b, "Identity", y));
+  return b->status;
+}
+
 const surg__native surg__natives_series[] = {
+    {"eye", eye, "EyeLike of known shape as a constant"},
     {"cum_prod", cum_prod, "the products of the parts of x along an axis"},
     {"dft", discrete_fourier, "the product with a matrix of waves"},
     {NULL, NULL, NULL},

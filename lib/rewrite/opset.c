@@ -138,6 +138,16 @@ static bool wants_consent(const char *why) {
   return false;
 }
 
+/* Whether a node in a body of n blocks: then it stays where it can be told of. */
+static bool blocked_inside(const mover *v, const surg_node *n) {
+  for (size_t i = 0; i < v->blockers.count && surg_node_subgraph(n, 0); i++) {
+    const surg_graph *g = surg_node_graph(v->blockers.items[i].node);
+    for (; g; g = surg_graph_parent(g))
+      if (surg_graph_parent_node(g) == n) return true;
+  }
+  return false;
+}
+
 /* Makes what a rule emits for the version aimed at; false: it does not match, and *why. */
 static bool apply(mover *v, surg_node *n, const surg_rule *r, const char **why) {
   surg__match *m = v->match;
@@ -222,7 +232,7 @@ static void visit(mover *v, surg_node *n) {
   if (from->flags & SURG__OP_CONTRIB) return; /* a runtime's own: no opset speaks of it */
   const surg_schema *to = surg_schema_find(v->domain, from->name, v->next);
   if (to && (to->flags & SURG__OP_DEPRECATED)) to = NULL;
-  if (to == from || blocked(v, n)) return;
+  if (to == from || blocked(v, n) || blocked_inside(v, n)) return;
   surg__buf text;
   surg__buf_init(&text, v->ctx);
   const bool kept = surg_pass_keeps_node(v->pass, n);
@@ -285,11 +295,20 @@ static bool set_import(mover *v, int64_t version) {
 }
 
 /* Constants come last: what reads one that is rewritten has no type until the step is done, and
- * before that no type can be found anew, the model being of two versions. */
-static void visit_all(mover *v, bool constants) {
-  for (size_t i = 0; i < v->nodes.count && !v->failed; i++) {
-    surg_node *n = v->nodes.items[i];
-    if (!surg_node_erased(n) && (surg_node_op(n) == SURG_OP_Constant) == constants) visit(v, n);
+ * before that no type can be found anew, the model being of two versions. Before them come nodes with
+ * bodies, inner ones first: a rewrite may copy a body, which is of the next version then. */
+static void visit_all(mover *v) {
+  enum { PLAIN, AROUND, CONSTANTS, ROUNDS };
+  const size_t count = v->nodes.count;
+  for (int round = PLAIN; round < ROUNDS; round++) {
+    for (size_t i = 0; i < count && !v->failed; i++) {
+      surg_node *n = v->nodes.items[round == AROUND ? count - 1 - i : i];
+      if (surg_node_erased(n)) continue;
+      const int kind = surg_node_op(n) == SURG_OP_Constant ? CONSTANTS
+                       : surg_node_subgraph(n, 0)          ? AROUND
+                                                           : PLAIN;
+      if (kind == round) visit(v, n);
+    }
   }
 }
 
@@ -334,8 +353,7 @@ static void move_scope(mover *v, int64_t to) {
     v->next = v->at + dir;
     while (v->next != to && !v->failed && !any_changes(v, v->at, v->next)) v->next += dir;
     if (v->structure) find_types(v);
-    visit_all(v, false);
-    visit_all(v, true);
+    visit_all(v);
     if (v->next == to) mend_constants(v);
     if (!v->failed && !set_import(v, v->next)) v->failed = true;
     v->at = v->next;

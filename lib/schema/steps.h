@@ -21,7 +21,8 @@ typedef enum surg__condition_kind {
   SURG__IF_ONE,
   SURG__IF_RANK,
   SURG__IF_SAME_SHAPES,
-  SURG__IF_SAME_BRANCHES
+  SURG__IF_SAME_BRANCHES,
+  SURG__IF_SAME_CARRIED
 } surg__condition_kind;
 
 typedef struct surg__condition {

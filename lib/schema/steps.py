@@ -13,7 +13,7 @@ from gen import Pool, Table, c_string
 CONDITIONS = {'is': 'av', 'isnt': 'av', 'least': 'an', 'drop': 'a', 'last': 'a', 'given': 'n',
               'absent': 'n', 'unused': 'n', 'indices': 'n', 'scalar': 'n', 'one': 'n',
               'rank': 'nm', 'same-shapes': '',
-              'same-branches': ''}
+              'same-branches': '', 'same-carried': ''}
 
 
 def logical_lines(path):

@@ -209,6 +209,9 @@ void surg__put_condition(surg__buf *b, const surg__condition *c) {
     case SURG__IF_SAME_BRANCHES:
       surg__buf_puts(b, "all branches give the same shapes");
       return;
+    case SURG__IF_SAME_CARRIED:
+      surg__buf_puts(b, "what is carried is known to keep its shape");
+      return;
   }
 }
 

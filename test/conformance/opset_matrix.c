@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves every case of ONNX's backend test suite to other opsets and runs what came out.
  *
- *   opset_matrix [--targets 7,9..24] [--refused FILE] [--exact-only] [DIR...]
+ *   opset_matrix [--targets 7,9..24] [--refused FILE] [--exact-only] [--ort LIBRARY] [DIR...]
  *
  * A case counts where the interpreter gets it right as it is. For each target: right; wrong (other
  * outputs on the data of the suite or on adversarial inputs, where the original runs on them; an
  * operator that the target lacks; a finding of the checker); refused; and of those
  * refused how many cannot be done at all, because an input or output of the model is of a type that
  * the target does not have, or an operator has no older form. --refused writes a line for each
- * refusal: target, case, first reason; --exact-only uses no approximate rules.
+ * refusal: target, case, first reason; --exact-only uses no approximate rules; --ort runs what is
+ * right in ONNX Runtime, too, where that takes and gets right the case as it is, and counts anew;
+ * "not taken" then: the runtime has no kernel for the old form.
+ *
+ * Cases inside of a branch or of a function of the model are made by wrap_cases.py:
+ *
+ *   wrap_cases.py if OUT DIR...         opset_matrix OUT
+ *   wrap_cases.py function OUT DIR...   opset_matrix OUT
  *
  * Exit 1 when anything is wrong; 77 when there is no data. */
 #include <math.h>
@@ -21,6 +28,7 @@
 #include "suite.h"
 
 #define MOST_TARGETS 40
+#define NEWEST_OF_ORT 26 /* the opset of ONNX Runtime 1.30 */
 #define MOST_BYTES (1ull << 28) /* of a run on made-up inputs */
 #define MOST_WORK (1ull << 30)
 #define HUGE_BUT_TAME 1e4 /* adversarial numbers where last bits may differ */
@@ -36,6 +44,8 @@ typedef struct matrix {
   unsigned approximate; /* of those that are right */
   bool exact;           /* no approximate rules */
   FILE *refused;
+  surg__engine ort;
+  unsigned by_ort[MOST_TARGETS][2][KINDS]; /* REFUSED: not taken */
 } matrix;
 
 static void ignore(void *user, surg_severity severity, const char *line) {
@@ -91,10 +101,25 @@ static int least_opset_of_node(const surg_node *n) {
   return surg_node_op(n) == SURG_OP_Equal || surg_node_op(n) == SURG_OP_Unique ? 11 : 1;
 }
 
+/* Sequences as long as a run makes them, of elements of any shapes, are made by Loops that carry them
+ * alone, from 13 on. */
+static int least_opset_of_loop(const surg_node *n) {
+  if (surg_node_op(n) == SURG_OP_SequenceMap) return 13;
+  if (surg_node_op(n) != SURG_OP_Loop) return 1;
+  for (size_t i = 2; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    const surg_type *t = v ? surg_value_type(v) : NULL;
+    if (t && surg_type_get_kind(t) == SURG_TYPE_SEQUENCE) return 13;
+  }
+  return 1;
+}
+
 static bool no_older_form(const surg_model *m, int target) {
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
-      if (!*surg_node_domain(n) && least_opset_of_node(n) > target) return true;
+      if (!*surg_node_domain(n) &&
+          (least_opset_of_node(n) > target || least_opset_of_loop(n) > target))
+        return true;
   return false;
 }
 
@@ -128,7 +153,7 @@ static void found(void *user, const surg__finding *f) {
  * difference of those: then only what is finite has to agree. */
 static int adversarial(surg_model *before, surg_model *after, surg_exactness used, char *why,
                        size_t n) {
-  const surg__tolerance finite = {1e-3, INFINITY};
+  const surg__tolerance finite = {.relative = 1e-3, .absolute = INFINITY};
   const surg__verify_options options = {.runs = 1, .seed = 1, .max_bytes = MOST_BYTES,
                                         .max_work = MOST_WORK, .tolerance = {1e-3, 1e-5},
                                         .adversarial = used > SURG_EXACT ? &finite : NULL,
@@ -176,7 +201,20 @@ static surg_status convert(matrix *x, surg_model **m, int target, surg_exactness
   return s;
 }
 
-static void one_target(matrix *x, surg_model *original, const char *set, size_t t) {
+/* The same data in ONNX Runtime. */
+static void judge_by_ort(matrix *x, surg_model *m, const char *set, size_t t, bool up) {
+  char why[300] = "";
+  bool taken;
+  surg_context_clear_error(x->ctx);
+  const suite_match match = suite_run_in(x->ctx, &x->ort, m, set, &taken, why, sizeof why);
+  const int kind = match != SUITE_DIFFERS ? RIGHT : taken ? WRONG : REFUSED;
+  x->by_ort[t][up][kind]++;
+  if (kind == WRONG) printf("WRONG %d %s: %s\n", x->targets[t], set, why);
+  if (kind == REFUSED && x->refused)
+    fprintf(x->refused, "%d\t%s\tnot taken: %s\n", x->targets[t], set, why);
+}
+
+static void one_target(matrix *x, surg_model *original, const char *set, size_t t, bool ort) {
   const int target = x->targets[t];
   const int64_t opset = surg_model_opset(original, "");
   char why[300] = "";
@@ -196,6 +234,8 @@ static void one_target(matrix *x, surg_model *original, const char *set, size_t 
     if (impossible(surg_model_graph(original), target) || no_older_form(original, target))
       kind = IMPOSSIBLE;
   }
+  if (ort && kind == RIGHT && target <= NEWEST_OF_ORT)
+    judge_by_ort(x, m, set, t, opset < target);
   surg_model_free(m);
   if (kind == RIGHT && used >= SURG_APPROX) x->approximate++;
   x->n[t][opset < target][kind]++;
@@ -210,7 +250,11 @@ static void one_case(void *user, const char *path, const char *set) {
   x->cases++;
   if (surg_load(x->ctx, path, NULL, &m) == SURG_OK && surg_model_opset(m, "") &&
       suite_run(x->ctx, m, set, why, sizeof why) != SUITE_DIFFERS) {
-    for (size_t t = 0; t < x->n_targets; t++) one_target(x, m, set, t);
+    bool taken;
+    const bool ort = x->ort.ort && surg_model_infer(m) == SURG_OK &&
+                     suite_run_in(x->ctx, &x->ort, m, set, &taken, why, sizeof why) !=
+                         SUITE_DIFFERS;
+    for (size_t t = 0; t < x->n_targets; t++) one_target(x, m, set, t, ort);
   } else {
     x->unusable++;
   }
@@ -233,12 +277,24 @@ static bool read_targets(matrix *x, const char *text) {
   return x->n_targets > 0;
 }
 
+static const char *const way[] = {"down", "up"};
+
 static double share(unsigned a, unsigned b) {
   return b ? 100.0 * a / b : 100.0;
 }
 
+static unsigned print_ort(const matrix *x) {
+  unsigned sum[2][KINDS] = {0};
+  for (size_t t = 0; t < x->n_targets; t++)
+    for (int up = 0; up < 2; up++)
+      for (int k = 0; k < KINDS; k++) sum[up][k] += x->by_ort[t][up][k];
+  for (int up = 0; up < 2; up++)
+    printf("in ONNX Runtime, %s: %u right, %u wrong, %u not taken\n", way[up], sum[up][RIGHT],
+           sum[up][WRONG], sum[up][REFUSED]);
+  return sum[0][WRONG] + sum[1][WRONG];
+}
+
 static int print_report(const matrix *x) {
-  static const char *const way[] = {"down", "up"};
   unsigned wrong = 0;
   printf("%u cases, %u not run (no default domain, or not right as they are)\n", x->cases,
          x->unusable);
@@ -257,6 +313,7 @@ static int print_report(const matrix *x) {
     wrong += sum[WRONG];
   }
   printf("%u of the right ones by approximate rules\n", x->approximate);
+  if (x->ort.ort) wrong += print_ort(x);
   return wrong ? 1 : 0;
 }
 
@@ -277,6 +334,9 @@ int main(int argc, char **argv) {
       x.exact = true;
     } else if (strcmp(argv[i], "--refused") == 0 && i + 1 < argc) {
       x.refused = fopen(argv[++i], "w");
+    } else if (strcmp(argv[i], "--ort") == 0 && i + 1 < argc) {
+      if (surg__ort_open(x.ctx, argv[++i], &x.ort.ort) != SURG_OK) return 77;
+      x.ort.ort_options.threads = 1;
     } else {
       any = true;
       suite_walk(argv[i], one_case, &x);
@@ -287,6 +347,7 @@ int main(int argc, char **argv) {
   if (x.cases == 0) printf("no test cases found: give a folder, or install libonnx-testdata\n");
   int result = x.cases == 0 ? 77 : print_report(&x);
   if (x.refused) fclose(x.refused);
+  if (x.ort.ort) surg__ort_close(x.ort.ort);
   surg_context_free(x.ctx);
   return result;
 }

@@ -5,6 +5,7 @@
 
 #include "eval/interpret.h"
 #include "eval/message.h"
+#include "run/run_engine.h"
 
 #define SUITE_DEFAULT_DIR "/usr/share/libonnx-testdata/data"
 
@@ -30,6 +31,10 @@ suite_match suite_compare(const surg__array *got, const surg__array *want, char 
 
 /* Runs a model on the inputs of a set and compares with its outputs; `why` where they differ. */
 suite_match suite_run(surg_context *ctx, surg_model *m, const char *set, char *why, size_t n);
+
+/* The same in an engine; *taken: it took the model. */
+suite_match suite_run_in(surg_context *ctx, const surg__engine *engine, surg_model *m,
+                         const char *set, bool *taken, char *why, size_t n);
 
 /* Why a case that fails does not count: its stored result is one draw of a random generator or was
  * wrong in old suites, or it is outside what is computed at all. NULL: it counts. */

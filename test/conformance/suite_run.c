@@ -50,27 +50,37 @@ static suite_match compare(surg_context *ctx, const surg_graph *g, const char *s
   return kind;
 }
 
-suite_match suite_run(surg_context *ctx, surg_model *m, const char *set, char *why,
-                      size_t n) {
+suite_match suite_run_in(surg_context *ctx, const surg__engine *engine, surg_model *m,
+                         const char *set, bool *taken, char *why, size_t n) {
   surg_graph *g = surg_model_graph(m);
   size_t n_in = surg_graph_input_count(g), n_out = surg_graph_output_count(g);
   surg__array *in = calloc(n_in + 1, sizeof *in), *out = calloc(n_out + 1, sizeof *out);
-  surg__session session = {.max_bytes = MAX_BYTES, .max_work = MAX_WORK};
+  surg__exec exec;
   if (!in || !out) abort();
   suite_match kind = read_inputs(ctx, g, set, in, why, n);
+  *taken = kind == SUITE_SAME;
   if (kind == SUITE_SAME) {
-    surg_status s = surg__session_run(&session, m, in, out);
-    if (s == SURG_OK) {
-      kind = compare(ctx, g, set, out, why, n);
-    } else {
+    surg_status s = surg__exec_open(&exec, engine, m);
+    *taken = s == SURG_OK;
+    if (s == SURG_OK) s = surg__exec_run(&exec, in, out);
+    *taken &= s != SURG_EUNSUPPORTED;
+    if (s != SURG_OK) {
       kind = SUITE_DIFFERS;
-      snprintf(why, n, "%s: %s", session.at ? surg_node_op_type(session.at) : "the model",
-               session.why ? session.why : surg_status_name(s));
+      snprintf(why, n, "%s", *exec.why ? exec.why : surg_status_name(s));
+    } else {
+      kind = compare(ctx, g, set, out, why, n);
     }
+    surg__exec_close(&exec);
   }
   for (size_t i = 0; i < n_in; ++i) surg__array_drop(&in[i]);
   for (size_t i = 0; i < n_out; ++i) surg__array_drop(&out[i]);
   free(in);
   free(out);
   return kind;
+}
+
+suite_match suite_run(surg_context *ctx, surg_model *m, const char *set, char *why, size_t n) {
+  const surg__engine engine = {.max_bytes = MAX_BYTES, .max_work = MAX_WORK};
+  bool taken;
+  return suite_run_in(ctx, &engine, m, set, &taken, why, n);
 }

@@ -7,6 +7,7 @@ the model, for opset_matrix:
 
 Cases that cannot be wrapped are left out and counted: a body of a function holds no initializers,
 and one output may not be an input."""
+import argparse
 import os
 import sys
 
@@ -117,13 +118,16 @@ def in_function(m):
     return m.message(body, 8, sub(8, sub(1, 'wrap'), num(2, 1)) + sub(25, function))
 
 
-def main():
-    make = {'if': in_branch, 'function': in_function}[sys.argv[1]]
-    out, made, left = sys.argv[2], 0, 0
-    for top in sys.argv[3:]:
+def wrap(kind, out, tops, every=1):
+    """Writes every n-th case that can be wrapped; how many were, and how many were left out."""
+    make, made, left, seen = {'if': in_branch, 'function': in_function}[kind], 0, 0, 0
+    for top in tops:
         for case in sorted(os.listdir(top)):
             path = os.path.join(top, case, 'model.onnx')
             if not os.path.exists(path):
+                continue
+            seen += 1
+            if seen % every:
                 continue
             try:
                 with open(path, 'rb') as f:
@@ -140,7 +144,19 @@ def main():
                 if item.startswith('test_data_set') and not os.path.lexists(link):
                     os.symlink(os.path.join(os.path.abspath(top), case, item), link)
             made += 1
-    print('%d cases wrapped, %d left out' % (made, left))
+    return made, left
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('kind', choices=('if', 'function'),
+                        help='where the nodes go: both branches of an If, or a function that is called')
+    parser.add_argument('--every', type=int, default=1, metavar='N', help='each N-th case alone')
+    parser.add_argument('out', help='folder to write to')
+    parser.add_argument('dirs', nargs='+', metavar='DIR', help='folders of cases')
+    args = parser.parse_args()
+    print('%d cases wrapped, %d left out' % wrap(args.kind, args.out, args.dirs, args.every))
 
 
 if __name__ == '__main__':

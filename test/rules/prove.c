@@ -28,6 +28,7 @@ static const struct {
      "runtimes read noop_with_empty_axes of this operator in two ways"},
     {"reduce-noop-square-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
     {"reduce-noop-log-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
+    {"dropout-training-any-12", "it draws without a seed"},
     {"dropout-up-12", "what the mask holds outside training was not said before 12"},
 };
 
