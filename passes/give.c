@@ -2,6 +2,8 @@
 /* See give.h. */
 #include "give.h"
 
+#include "values.h"
+
 bool give_builtin(const surg_graph *g, const char *op) {
   return surg_schema_find("", op, surg_graph_opset(g, "")) &&
          !surg_model_find_function(surg_graph_model(g), "", op, "");
@@ -28,4 +30,21 @@ surg_status give_uses(surg_pass_ctx *p, surg_node *before, surg_value *old, surg
   surg_node *identity = surg_graph_add_node(surg_node_graph(before), before, "", "Identity", 1);
   surg_status s = identity ? surg_node_set_input(identity, 0, by) : SURG_ENOMEM;
   return s == SURG_OK ? surg_value_replace(old, surg_node_output(identity, 0)) : s;
+}
+
+/* Whether the user protects something that would lose its name. */
+static bool wanted(surg_pass_ctx *p, const surg_node *n, const surg_value *by, surg_replace how) {
+  if (surg_pass_keeps_node(p, n)) return true;
+  return how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, by);
+}
+
+surg_pass_result give_result(surg_pass_ctx *p, surg_node *n, surg_value *by, const char *what) {
+  surg_value *old = surg_node_output(n, 0);
+  const surg_replace how = surg_value_can_replace(old, by);
+  if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return SURG_PASS_UNCHANGED;
+  if (values_annotated(old) || wanted(p, n, by, how) || !surg_pass_allow(p))
+    return SURG_PASS_UNCHANGED;
+  if (surg_value_replace(old, by) || surg_node_erase(n)) return SURG_PASS_FAILED;
+  surg_pass_count(p, what, 1);
+  return SURG_PASS_CHANGED;
 }

@@ -13,5 +13,9 @@ bool give_identity_stands(const surg_graph *g, const surg_value *v, const surg_v
 /* Gives all uses of `old`, an output of `before` or of a node behind it, to `by`: directly, or
  * through an Identity in front of `before`. SURG_EUNSUPPORTED: neither can be. */
 surg_status give_uses(surg_pass_ctx *p, surg_node *before, surg_value *old, surg_value *by);
+/* Gives all uses of the first output of n, the only one, to `by`, erases n and counts it as `what`.
+ * UNCHANGED where only an Identity could keep a name, an annotation speaks of the output, the user
+ * protects something that would lose its name, or no more rewrites are allowed. */
+surg_pass_result give_result(surg_pass_ctx *p, surg_node *n, surg_value *by, const char *what);
 
 #endif

@@ -8,32 +8,16 @@
  *   after:  (x) => (y) { a = Abs (x)   y = Relu (a) }
  *
  * Needs sorted. Keeps sorted, types. Exact. */
-#include "values.h"
-
-/* Whether the user protects something that would lose its name. */
-static bool wanted(surg_pass_ctx *p, const surg_node *n, const surg_value *in, surg_replace how) {
-  if (surg_pass_keeps_node(p, n)) return true;
-  return how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, in);
-}
-
-/* CHANGED, UNCHANGED, or FAILED: out of memory. */
-static surg_pass_result forward(surg_pass_ctx *p, surg_node *n) {
-  surg_value *in = surg_node_input(n, 0), *out = surg_node_output(n, 0);
-  if (!in || !out) return SURG_PASS_UNCHANGED;
-  surg_replace how = surg_value_can_replace(out, in);
-  if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return SURG_PASS_UNCHANGED;
-  if (values_annotated(out) || wanted(p, n, in, how) || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
-  if (surg_value_replace(out, in) || surg_node_erase(n)) return SURG_PASS_FAILED;
-  surg_pass_count(p, "identities", 1);
-  return SURG_PASS_CHANGED;
-}
+#include "give.h"
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
     next = surg_node_next(n);
     if (surg_node_op(n) != SURG_OP_Identity) continue;
-    surg_pass_result one = forward(p, n);
+    surg_value *in = surg_node_input(n, 0);
+    if (!in || !surg_node_output(n, 0)) continue;
+    surg_pass_result one = give_result(p, n, in, "identities");
     if (one == SURG_PASS_FAILED) return one;
     if (one < result) result = one;
   }
