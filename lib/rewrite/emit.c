@@ -10,7 +10,7 @@
 typedef struct plan {
   surg__match *m;
   const surg__rblock *b;
-  bool live[SURG__RULE_NODES];              /* statements whose results somebody wants */
+  bool live[SURG__RULE_NODES]; /* statements whose results somebody wants and that do not stand */
   surg_tensor *consts[SURG__RULE_NODES][8]; /* of the inputs that are constants, in order */
   surg__rvalue *attrs[SURG__RULE_NODES];
   surg_tensor **tensors[SURG__RULE_NODES]; /* of the attributes that are tensors */
@@ -254,6 +254,10 @@ static void find_live(plan *p) {
   for (uint16_t k = p->b->n; k-- > 0;) {
     const surg__rstmt *s = &p->b->stmts[k];
     p->live[k] = s->more_out;
+    if (surg__match_stands(p->m, p->b, k)) {
+      p->live[k] = false;
+      continue;
+    }
     for (uint16_t i = 0; s->kind != SURG__S_LET && i < s->n_out && !p->live[k]; i++)
       p->live[k] = s->out[i].kind == SURG__A_VALUE && wanted(p, k, s->out[i].var);
   }
@@ -605,7 +609,7 @@ static surg_status erase_matched(surg__match *m) {
   size_t n = 0;
   surg_status status = SURG_OK;
   for (uint16_t k = 0; k < m->rule->match.n; k++)
-    if (m->nodes[k]) nodes[n++] = m->nodes[k];
+    if (m->nodes[k] && !surg__match_keeps(m, m->emit, m->nodes[k])) nodes[n++] = m->nodes[k];
   qsort(nodes, n, sizeof *nodes, later_first);
   for (size_t i = 0; i < n && !status; i++)
     if (!surg_node_erased(nodes[i])) status = erase_node(m, nodes[i]);

@@ -320,6 +320,53 @@ static bool makes(const surg__match *m, const surg__rblock *b, uint16_t var) {
   return false;
 }
 
+/* Whether an argument of the emission is what stands there in the pattern, and comes from outside
+ * where it is an input. */
+static bool same_arg(const surg_rule *r, const surg__rarg *a, const surg__rarg *b, bool input) {
+  if (a->kind != b->kind || a->kind == SURG__A_CONST) return false;
+  if (a->kind == SURG__A_ABSENT) return true;
+  return a->var == b->var && (!input || r->vars[a->var].match_node < 0);
+}
+
+/* Whether the emission's statement says of a node of the pattern what it is. */
+static bool same_node(const surg_rule *r, uint16_t k, const surg__rstmt *s) {
+  const surg__rstmt *t = &r->match.stmts[k];
+  if (s->kind != SURG__S_NODE || t->kind != SURG__S_NODE || s->n_in != t->n_in ||
+      s->n_out != t->n_out || s->n_attrs != t->n_attrs || strcmp(s->op_type, t->op_type) != 0 ||
+      strcmp(s->domain, t->domain) != 0)
+    return false;
+  const bool more = s->more_in || s->more_out || s->more_attrs;
+  if (s->more_in != t->more_in || s->more_out != t->more_out || s->more_attrs != t->more_attrs ||
+      (more && r->more != k))
+    return false;
+  for (uint16_t i = 0; i < s->n_in; i++)
+    if (!same_arg(r, &s->in[i], &t->in[i], true)) return false;
+  for (uint16_t i = 0; i < s->n_out; i++)
+    if (!same_arg(r, &s->out[i], &t->out[i], false)) return false;
+  for (uint16_t i = 0; i < s->n_attrs; i++) {
+    const surg__rexpr *e = s->attrs[i].expr;
+    if (!e || e->op != SURG__E_VAR || s->attrs[i].dtype || t->attrs[i].var == SURG__NO_VAR ||
+        e->var != t->attrs[i].var || strcmp(s->attrs[i].name, t->attrs[i].name) != 0)
+      return false;
+  }
+  return true;
+}
+
+bool surg__match_stands(const surg__match *m, const surg__rblock *b, uint16_t k) {
+  for (uint16_t i = 0; i < m->rule->match.n; i++)
+    if (same_node(m->rule, i, &b->stmts[k])) return true;
+  return false;
+}
+
+bool surg__match_keeps(const surg__match *m, const surg__rblock *b, const surg_node *n) {
+  for (uint16_t k = 0; n && k < m->rule->match.n; k++) {
+    if (m->nodes[k] != n) continue;
+    for (uint16_t i = 0; i < b->n; i++)
+      if (same_node(m->rule, k, &b->stmts[i])) return true;
+  }
+  return false;
+}
+
 /* The root that stands last, and whether there are several. */
 static size_t find_roots(surg__match *m, const surg__rblock *b) {
   size_t roots = 0;
@@ -327,8 +374,8 @@ static size_t find_roots(surg__match *m, const surg__rblock *b) {
   for (uint16_t v = 0; v < b->bound; v++) {
     const surg__rvar *var = &m->rule->vars[v];
     if (var->match_node < 0 || !m->values[v]) continue;
-    if (!makes(m, b, v)) continue;
     surg_node *n = m->nodes[var->match_node];
+    if (!makes(m, b, v) || surg__match_keeps(m, b, n)) continue;
     roots += n != m->last;
     if (!m->last || surg_node_before(m->last, n)) m->last = n;
   }
@@ -364,7 +411,8 @@ static bool surroundings(surg__match *m, const surg__rblock *b) {
     const bool made = makes(m, b, v);
     if (!made && !may_go(m, m->values[v]))
       return fail(m, (uint16_t)var->match_node, "an inner value has a reader outside");
-    if (made && roots > 1 && !readers_behind(m, m->values[v]))
+    if (made && roots > 1 && !surg__match_keeps(m, b, m->nodes[var->match_node]) &&
+        !readers_behind(m, m->values[v]))
       return fail(m, (uint16_t)var->match_node, "a reader stands before the last node");
   }
   return true;

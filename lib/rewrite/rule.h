@@ -214,6 +214,11 @@ typedef struct surg__match {
 bool surg__match_at(surg__match *m, surg_node *n, int64_t opset);
 /* The next emission whose guard holds, where the one chosen could not be made. */
 bool surg__match_next(surg__match *m);
+/* Whether statement k of an emission is a node of the pattern as it stands, which reads nothing that
+ * goes; and whether the emission keeps the node of the match in this way. Such nodes are not made
+ * anew: where they stand, all their readers stand behind them. */
+bool surg__match_stands(const surg__match *m, const surg__rblock *b, uint16_t k);
+bool surg__match_keeps(const surg__match *m, const surg__rblock *b, const surg_node *n);
 /* Makes the emission chosen, or the next that can be made; see surg__emit_rule. */
 surg_status surg__emit_any(surg__match *m, surg__made *made);
 /* Evaluates; UNKNOWN where it is not known. */
