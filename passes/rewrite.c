@@ -49,7 +49,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 
 static const surg_option options[] = {
     {"rule", SURG_OPTION_LIST, NULL, "the rules to use; without it all of the group"},
-    {"group", SURG_OPTION_STRING, "user", "user: those of --rules; simplify"},
+    {"group", SURG_OPTION_STRING, "user", "user: those of --rules; simplify; fuse"},
     {"exact", SURG_OPTION_BOOL, "false", "only rules that keep every bit"},
     {"max-growth", SURG_OPTION_INT, "0",
      "bytes of a constant that may be kept twice"},

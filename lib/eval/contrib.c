@@ -8,19 +8,10 @@
 #include "eval/kernels.h"
 #include "eval/loop.h"
 
-static surg__kstatus own(surg_kctx *k) {
-  return surg__k_disputed(k, "an operator of a runtime's own");
-}
-
-static double load(const surg__array *a, uint64_t i) {
-  return surg__is_real(a->dtype) ? surg__load_f64(a->dtype, a->data, i)
-                                 : (double)(int64_t)surg__load_int(a->dtype, a->data, i);
-}
-
 static surg__kstatus like_input(surg_kctx *k, uint64_t work_each) {
   const surg__array *x = &k->in[0];
   uint64_t work;
-  SURG__K_TRY(own(k));
+  SURG__K_TRY(surg__k_own(k));
   SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
   if (!surg__mul_u64(x->count, work_each, &work)) return SURG__K_BUDGET;
   return surg__k_work(k, work);
@@ -42,7 +33,8 @@ surg__kstatus surg__k_bias_gelu(surg_kctx *k) {
   SURG__K_TRY(like_input(k, 8));
   const surg__array *o = &k->out[0];
   for (uint64_t i = 0; i < o->count; ++i) {
-    const double v = load(x, i) + (bias ? load(&k->in[1], i % k->in[1].count) : 0);
+    const double shift = bias ? surg__number_at(&k->in[1], i % k->in[1].count) : 0;
+    const double v = surg__number_at(x, i) + shift;
     const double gate = fast ? tanh(0.7978845608028654 * (v + 0.044715 * v * v * v))
                              : erf(v * 0.70710678118654752440);
     surg__store_f64(o->dtype, o->data, i, 0.5 * v * (1 + gate));
@@ -105,8 +97,8 @@ static void put_row(surg_kctx *k, const norm *n, uint64_t row, const double *sum
                     double inverse) {
   const surg__array *gamma = &k->in[n->skips ? 2 : 1], *o = &k->out[0];
   for (uint64_t i = 0; i < n->length; ++i) {
-    double v = (sum[i] - mean) * inverse * load(gamma, i);
-    if (n->beta && surg__k_has(k, n->beta)) v += load(&k->in[n->beta], i);
+    double v = (sum[i] - mean) * inverse * surg__number_at(gamma, i);
+    if (n->beta && surg__k_has(k, n->beta)) v += surg__number_at(&k->in[n->beta], i);
     surg__store_f64(o->dtype, o->data, row * n->length + i, v);
   }
 }
@@ -116,9 +108,10 @@ static double sum_row(const surg_kctx *k, const norm *n, uint64_t row, double *s
   double mean = 0;
   for (uint64_t i = 0; i < n->length; ++i) {
     const uint64_t at = row * n->length + i;
-    sum[i] = load(&k->in[0], at);
-    if (n->skips) sum[i] = (float)(sum[i] + load(&k->in[1], at % k->in[1].count));
-    if (n->bias && surg__k_has(k, n->bias)) sum[i] = (float)(sum[i] + load(&k->in[n->bias], i));
+    sum[i] = surg__number_at(&k->in[0], at);
+    if (n->skips) sum[i] = (float)(sum[i] + surg__number_at(&k->in[1], at % k->in[1].count));
+    if (n->bias && surg__k_has(k, n->bias))
+      sum[i] = (float)(sum[i] + surg__number_at(&k->in[n->bias], i));
     mean += sum[i];
   }
   return mean / (double)n->length;
@@ -216,7 +209,7 @@ surg__kstatus surg__k_fused_matmul(surg_kctx *k) {
   surg__gemm g = {.pack_a = surg__gemm_pack_matrix, .pack_b = surg__gemm_pack_matrix, .a = &a,
                   .b = &b};
   if (!k->wanted[0]) return SURG__K_OK;
-  SURG__K_TRY(own(k));
+  SURG__K_TRY(surg__k_own(k));
   if (x->rank < 2 || y->rank < 2 || surg_node_int(k->node, "transBatchA", 0) ||
       surg_node_int(k->node, "transBatchB", 0))
     return surg__k_cannot(k, "batches behind the rows, or a vector");
@@ -241,7 +234,7 @@ static bool one_number(const surg_kctx *k, uint32_t i, double *out) {
   *out = 0;
   if (!surg__k_has(k, i)) return i != 1 && i != 4 && i != 6;
   if (k->in[i].count != 1) return false;
-  *out = load(&k->in[i], 0);
+  *out = surg__number_at(&k->in[i], 0);
   return true;
 }
 
@@ -252,7 +245,7 @@ surg__kstatus surg__k_qlinear_pair(surg_kctx *k) {
   int64_t dims[SURG_LIMIT_RANK], sa[SURG_LIMIT_RANK], sb[SURG_LIMIT_RANK], so[SURG_LIMIT_RANK];
   uint32_t rank;
   if (!k->wanted[0]) return SURG__K_OK;
-  SURG__K_TRY(own(k));
+  SURG__K_TRY(surg__k_own(k));
   for (uint32_t i = 1; i < 8; ++i)
     if (i != 3 && !one_number(k, i, &by[i])) return surg__k_invalid(k, "a scale is no number");
   if (!surg__broadcast_dims((const surg__array *const[]){a, b}, 2, dims, &rank))
@@ -268,8 +261,8 @@ surg__kstatus surg__k_qlinear_pair(surg_kctx *k) {
   surg__loop_init(&l, dims, rank, 3, (const int64_t *const[]){so, sa, sb});
   for (; !l.done; surg__loop_next(&l))
     for (int64_t i = 0; i < l.inner; ++i) {
-      const double x = (load(a, (uint64_t)(l.at[1] + i * l.step[1])) - by[2]) * by[1];
-      const double y = (load(b, (uint64_t)(l.at[2] + i * l.step[2])) - by[5]) * by[4];
+      const double x = (surg__number_at(a, (uint64_t)(l.at[1] + i * l.step[1])) - by[2]) * by[1];
+      const double y = (surg__number_at(b, (uint64_t)(l.at[2] + i * l.step[2])) - by[5]) * by[4];
       double v = nearbyint((double)(float)((product ? x * y : x + y) / by[6])) + by[7];
       v = !(v > low) ? low : v > high ? high : v;
       surg__store_int(o->dtype, o->data, (uint64_t)(l.at[0] + i * l.step[0]),
@@ -317,7 +310,7 @@ static surg__kstatus activate(surg_kctx *k, const surg__activation *f, const sur
   if (!surg__is_real(o->dtype)) return surg__k_cannot(k, "an activation of integers");
   SURG__K_TRY(surg__k_work(k, o->count));
   for (uint64_t i = 0; i < o->count; ++i) {
-    const double v = load(o, i) + (more ? load(more, i) : 0);
+    const double v = surg__number_at(o, i) + (more ? surg__number_at(more, i) : 0);
     surg__store_f64(o->dtype, o->data, i, f ? surg__activate(f, v) : v);
   }
   return SURG__K_OK;
@@ -330,7 +323,7 @@ surg__kstatus surg__k_fused_conv(surg_kctx *k) {
   const surg_attr *a = surg_node_attr(k->node, "activation_params");
   const float *given = a ? surg_attr_floats(a, &n) : NULL;
   if (!k->wanted[0]) return SURG__K_OK;
-  SURG__K_TRY(own(k));
+  SURG__K_TRY(surg__k_own(k));
   SURG__K_TRY(read_activation(k, given, given ? n : 0, &f, &none));
   SURG__K_TRY(surg__k_conv(k));
   const surg__array *z = surg__k_has(k, 3) ? &k->in[3] : NULL;
@@ -346,7 +339,7 @@ surg__kstatus surg__k_fused_gemm(surg_kctx *k) {
   const size_t n = (surg_node_attr(k->node, "activation_alpha") != NULL) +
                    (size_t)(surg_node_attr(k->node, "activation_beta") != NULL);
   if (!k->wanted[0]) return SURG__K_OK;
-  SURG__K_TRY(own(k));
+  SURG__K_TRY(surg__k_own(k));
   SURG__K_TRY(read_activation(k, given, n, &f, &none));
   k->since = 13; /* C broadcasts as from version 7 on */
   SURG__K_TRY(surg__k_gemm(k));
@@ -354,7 +347,7 @@ surg__kstatus surg__k_fused_gemm(surg_kctx *k) {
 }
 
 surg__kstatus surg__k_own_quantize(surg_kctx *k) {
-  SURG__K_TRY(own(k));
+  SURG__K_TRY(surg__k_own(k));
   k->since = 13; /* an axis, no blocks */
   return k->op == SURG_OP_ms_QuantizeLinear ? surg__k_quantize(k) : surg__k_dequantize(k);
 }

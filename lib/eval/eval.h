@@ -84,6 +84,8 @@ surg__kstatus surg__k_invalid(surg_kctx *k, const char *why);
 /* For what the standard settles and runtimes in use compute another way: OK when a model is run,
  * CANNOT when it is folded, since the result would take the place of what they gave. */
 surg__kstatus surg__k_disputed(surg_kctx *k, const char *why);
+/* The same for an operator that nobody but a runtime says what it is. */
+surg__kstatus surg__k_own(surg_kctx *k);
 void *surg__k_scratch(surg_kctx *k, size_t count, size_t size); /* NULL: out of memory */
 /* An axis as ONNX writes it, to 0 <= axis < rank; false when out of range. */
 bool surg__k_axis(int64_t axis, uint32_t rank, uint32_t *out);

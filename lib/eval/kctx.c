@@ -112,6 +112,10 @@ surg__kstatus surg__k_cannot(surg_kctx *k, const char *why) {
   return SURG__K_CANNOT;
 }
 
+surg__kstatus surg__k_own(surg_kctx *k) {
+  return surg__k_disputed(k, "an operator of a runtime's own");
+}
+
 surg__kstatus surg__k_disputed(surg_kctx *k, const char *why) {
   return k->running ? SURG__K_OK : surg__k_cannot(k, why);
 }

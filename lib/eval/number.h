@@ -87,6 +87,11 @@ static inline uint64_t surg__load_int(int dtype, const void *p, uint64_t i) {
       return ((const uint8_t *)p)[i]; /* UINT2, UINT4, UINT8, BOOL */
   }
 }
+/* An element of any type of numbers; of 64 bits what double holds of it. */
+static inline double surg__number_at(const surg__array *a, uint64_t i) {
+  return surg__is_real(a->dtype) ? surg__real_at(a, i)
+                                 : (double)(int64_t)surg__load_int(a->dtype, a->data, i);
+}
 
 /* Stores the low bits of v as the type holds them. */
 static inline void surg__store_int(int dtype, void *p, uint64_t i, uint64_t v) {

@@ -22,6 +22,8 @@ extern const surg__native surg__natives_transformer[];
 extern const surg__native surg__natives_index[];
 extern const surg__native surg__natives_order[];
 extern const surg__native surg__natives_pool[];
+extern const surg__native surg__natives_packed[];
+extern const surg__native surg__natives_branch[];
 extern const surg__native surg__natives_recurrent[];
 extern const surg__native surg__natives_resize[];
 extern const surg__native surg__natives_scan[];
@@ -113,6 +115,8 @@ surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype);
 surg_value *surg__bi_wide(surg__builder *b, surg_value *v); /* as int64 */
 surg_value *surg__bi_concat(surg__builder *b, surg_value *x, surg_value *y, int64_t axis);
 surg_value *surg__bi_reshape(surg__builder *b, surg_value *x, const int64_t *dims, size_t n);
+/* A value of one element as a scalar. */
+surg_value *surg__b_single(surg__builder *b, surg_value *x);
 surg_value *surg__bi_sum(surg__builder *b, surg_value *x, int64_t axis); /* the axis is left out */
 /* Constants from, from + 1, ... of shape [rows, columns]. */
 surg_value *surg__bi_table(surg__builder *b, int64_t from, uint32_t rows, uint32_t columns);

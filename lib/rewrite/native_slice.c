@@ -8,7 +8,7 @@
 #define MOST_OUTPUTS 1024  /* of a Split */
 
 /* The integers bound to a name, where they are proven. */
-typedef struct numbers {
+typedef struct int_list {
   surg_value *v; /* NULL: absent */
   bool known;
   int64_t n; /* how many; -1: not known */
@@ -281,6 +281,107 @@ static surg_status split_counted(surg__builder *b) {
   return b->status;
 }
 
+/* --- Slices that are all of a value --- */
+
+#define MOST_PIECES 64u /* readers of a value that are looked at */
+
+typedef struct piece {
+  surg_node *n;
+  int64_t axis, from, to;
+} piece;
+
+/* What a Slice of one axis takes of d elements; false: not known, or not in steps of one. */
+static bool read_piece(surg_node *n, const surg__bt *x, piece *p) {
+  int64_t k[4] = {0, 0, 0, 1};
+  for (size_t i = 0; i < 4; i++) {
+    surg_elem e[2];
+    const surg_value *v = surg_node_input(n, i + 1);
+    if (!v && i == 3) continue;
+    if (!v || surg_value_elements(v, e, 2) != 1 || !e[0].known) return false;
+    k[i] = e[0].value;
+  }
+  const int64_t axis = k[2] < 0 ? k[2] + x->rank : k[2];
+  if (axis < 0 || axis >= (int64_t)x->rank || x->d[axis].n < 0 || k[3] != 1) return false;
+  const range r = {known(k[0]), known(k[1]), known(1)};
+  int64_t count;
+  clamp_range(x->d[axis].n, &r, &p->from, &count);
+  p->n = n;
+  p->axis = axis;
+  p->to = p->from + count;
+  return surg_node_output_count(n) == 1 && surg_node_output(n, 0) && count > 0;
+}
+
+static bool is_slice(const surg_use *u, const surg_graph *g) {
+  if (surg_use_get_kind(u) != SURG_USE_NODE || surg_use_graph(u) != g) return false;
+  const surg_node *n = surg_use_node(u);
+  return surg_node_op(n) == SURG_OP_Slice && surg_node_class(n) == SURG_OP_CLASS_BUILTIN;
+}
+
+/* The Slices of x along the axis of the matched ones, in the order of what they take; 0: they are
+ * not all of x, or not each of it once. */
+static size_t find_pieces(const surg__builder *b, const surg__bt *x, piece *all) {
+  piece first;
+  size_t n = 0, seen = 0;
+  int64_t at = 0;
+  if (!read_piece(surg__b_matched(b), x, &first)) return 0;
+  for (const surg_use *u = surg_value_first_use(x->v); u; u = surg_use_next(u)) {
+    piece p;
+    if (++seen > MOST_PIECES) return 0;
+    if (!is_slice(u, b->g) || surg_node_input(surg_use_node(u), 0) != x->v ||
+        !read_piece(surg_use_node(u), x, &p) || p.axis != first.axis)
+      continue;
+    if (b->m->pass && surg_pass_keeps_node(b->m->pass, p.n)) return 0;
+    size_t k = n++;
+    for (; k > 0 && all[k - 1].from > p.from; k--) all[k] = all[k - 1];
+    all[k] = p;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (all[i].from != at) return 0;
+    at = all[i].to;
+  }
+  return at == x->d[first.axis].n ? n : 0;
+}
+
+static bool among(const piece *all, size_t n, const surg_node *node) {
+  for (size_t i = 0; i < n; i++)
+    if (all[i].n == node) return true;
+  return false;
+}
+
+static surg_value *split_into(surg__builder *b, surg__bt x, const piece *all, size_t n) {
+  int64_t sizes[MOST_PIECES];
+  for (size_t i = 0; i < n; i++) sizes[i] = all[i].to - all[i].from;
+  const bool input = b->m->opset >= 13;
+  surg_value *y = input ? op2(b, "Split", x.v, surg__b_ints(b, sizes, n))
+                        : surg__b_unary(b, "Split", x.v);
+  surg__b_set_int(b, y, "axis", all[0].axis);
+  if (!input) surg__b_set_ints(b, y, "split", sizes, n);
+  return y;
+}
+
+/* p = Slice (x, ...), q = Slice (x, ...), and as many more as there are */
+static surg_status slices_to_split(surg__builder *b) {
+  piece all[MOST_PIECES];
+  surg__bt x;
+  if (!surg__bt_get(b, "x", &x)) return SURG_EUNSUPPORTED;
+  const size_t n = find_pieces(b, &x, all);
+  if (n < 2) return SURG_EUNSUPPORTED;
+  for (uint16_t i = 0; i < b->m->rule->match.n; i++)
+    if (!among(all, n, b->m->nodes[i])) return SURG_EUNSUPPORTED;
+  for (size_t i = 0; i < n; i++)
+    if (surg_node_before(all[i].n, b->before)) b->before = all[i].n;
+  surg_value *y = split_into(b, x, all, n);
+  if (b->status) return b->status;
+  surg_node *made = surg_value_producer(y, NULL);
+  for (size_t i = 0; i < n && !b->status; i++) {
+    b->status = surg_node_take_output(made, i, surg_node_output(all[i].n, 0));
+    bool matched = false;
+    for (uint16_t k = 0; k < b->m->rule->match.n; k++) matched |= b->m->nodes[k] == all[i].n;
+    if (!b->status && !matched) b->status = surg_node_erase(all[i].n);
+  }
+  return b->status;
+}
+
 /* --- Pad --- */
 
 typedef enum fill { FILL_CONSTANT, FILL_EDGE, FILL_REFLECT, FILL_WRAP } fill;
@@ -420,6 +521,7 @@ static surg_status range_by_counting(surg__builder *b) {
 }
 
 const surg__native surg__natives_slice[] = {
+    {"slices_split", slices_to_split, "Slices that are all of a value as one Split"},
     {"slice_by_gather", slice_by_gather, "Slice with bounds that the model computes, by Gather"},
     {"split_to_slices", split_to_slices, "Split as a Slice for each part"},
     {"split_counted", split_counted, "Split that says how many parts there are"},

@@ -37,6 +37,11 @@ surg_value *surg__bi_reshape(surg__builder *b, surg_value *x, const int64_t *dim
   return surg__b_binary(b, "Reshape", x, surg__b_ints(b, dims, n));
 }
 
+surg_value *surg__b_single(surg__builder *b, surg_value *x) {
+  surg__bt t;
+  return surg__bt_of(x, &t) && t.rank == 0 ? x : surg__bi_reshape(b, x, NULL, 0);
+}
+
 surg_value *surg__bi_sum(surg__builder *b, surg_value *x, int64_t axis) {
   surg_value *v = surg__b_over(b, "ReduceSum", x, &axis, 1);
   surg__b_set_int(b, v, "keepdims", 0);

@@ -225,13 +225,14 @@ static void fill_axes(drawer *w, int64_t *out, uint64_t n, const char *word) {
 
 static int64_t one_int(drawer *w, const char *word, const item *it, uint64_t i) {
   static const char *const small[] = {"small", "from", "zero", "false",
-                                      "few",   "four", "reps", "two"};
-  static const int8_t low[] = {-3, -3, 0, 0, 0, 1, 0, 2}, high[] = {3, 3, 0, 0, 4, 4, 2, 2};
+                                      "few",   "four", "reps", "two",   "one"};
+  static const int8_t low[] = {-3, -3, 0, 0, 0, 1, 0, 2, 1}, high[] = {3, 3, 0, 0, 4, 4, 2, 2, 1};
   for (size_t k = 0; k < SURG_COUNT(small); k++)
     if (!strcmp(word, small[k]))
       return low[k] + (int64_t)roll(w->d, (unsigned)(high[k] - low[k] + 1));
   if (!strncmp(word, "below", 5)) return roll(w->d, (unsigned)(word[5] - '0'));
   if (!strcmp(word, "to")) return PICK(w, -5, -1, 0, 1, 3, 4, 7, 8);
+  if (!strcmp(word, "last")) return INT32_MAX;
   if (!strcmp(word, "step") || !strcmp(word, "steps")) return PICK(w, 1, 1, 1, 2, 2, 3, -1, -2, -3);
   if (!strcmp(word, "pads")) return PICK(w, 0, 0, 1, 1, 2, 3, 0, -1);
   if (!strcmp(word, "starts")) return PICK(w, 0, 0, 1, 2, -1, -2, -4, 5, INT64_MAX, INT64_MIN);
@@ -363,6 +364,7 @@ static int formal_dtype(drawer *w, int *bound, const surg__param *formal, int va
     const int t = literal_type(formal->type);
     return t ? t : SURG_FLOAT;
   }
+  if (formal->option == SURG__VARIADIC && !formal->homogeneous) return draw_dtype(w, p, var);
   int *at = &bound[p - w->schema->params];
   if (!*at) *at = draw_dtype(w, p, var);
   return *at;
@@ -378,6 +380,7 @@ static void bind_types(drawer *w, int *bound) {
           surg__schema_formal(w->schema, i >= s->n_in, i < s->n_in ? i : i - s->n_in);
       const surg__type_param *p = f ? surg__schema_type_param(w->schema, f) : NULL;
       if (a->kind != SURG__A_VALUE || !p || bound[p - w->schema->params]) continue;
+      if (f->option == SURG__VARIADIC && !f->homogeneous) continue;
       const item *it = w->of_var[a->var] ? item_at(w, w->of_var[a->var] - 1) : NULL;
       if (!round && it && it->dtype) bound[p - w->schema->params] = it->dtype;
       if (round && w->h->n_dtypes[a->var]) bound[p - w->schema->params] = draw_dtype(w, p, a->var);

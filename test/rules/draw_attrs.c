@@ -162,8 +162,8 @@ static void recurrent_functions(drawer *w) {
     const char *word, *alpha, *beta;
   } all[] = {{"Tanh", NULL, NULL},         {"Sigmoid", NULL, NULL},  {"softsign", NULL, NULL},
              {"HardSigmoid", "0.3", "0.4"}, {"Affine", "0.5", "0.25"}, {"LeakyRelu", "0.125", NULL},
-             {"Elu", "0.5", NULL},          {"Softplus", NULL, NULL},  {"ScaledTanh", "0.75", "0.5"},
-             {"Relu", NULL, NULL},          {"ThresholdedRelu", "0.5", NULL}};
+             {"Elu", "0.5", NULL},          {"Softplus", NULL, NULL},  {"Relu", NULL, NULL},
+             {"ScaledTanh", "0.75", "0.5"}, {"ThresholdedRelu", "0.5", NULL}};
   const unsigned bounded = 4; /* the first ones: a gate that grows overflows in few steps */
   const char *op = w->s->op_type;
   const int64_t each = !strcmp(op, "LSTM") ? 3 : !strcmp(op, "GRU") ? 2 : 1;
