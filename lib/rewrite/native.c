@@ -43,6 +43,7 @@ static const surg__native *const tables[] = {
     surg__natives_pool,
     surg__natives_branch,
     surg__natives_packed,
+    surg__natives_heads,
     surg__natives_recurrent,
     surg__natives_resize,
     surg__natives_scan,

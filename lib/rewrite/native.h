@@ -23,6 +23,7 @@ extern const surg__native surg__natives_index[];
 extern const surg__native surg__natives_order[];
 extern const surg__native surg__natives_pool[];
 extern const surg__native surg__natives_packed[];
+extern const surg__native surg__natives_heads[];
 extern const surg__native surg__natives_branch[];
 extern const surg__native surg__natives_recurrent[];
 extern const surg__native surg__natives_resize[];

@@ -537,8 +537,8 @@ static void draw_node(drawer *w, surg__match *m, const surg__rstmt *s) {
                                s->domain[0] ? surg_schema_newest(s->domain) : w->c->from);
   if (surg_schema_newest(s->domain) && !w->schema) w->failed = true;
   if (w->failed) return;
-  while (shape_row_of(s->op_type, rows)) rows++;
-  w->row = rows ? shape_row_of(s->op_type, roll(w->d, (unsigned)rows)) : NULL;
+  while (shape_row_of(s->domain, s->op_type, rows)) rows++;
+  w->row = rows ? shape_row_of(s->domain, s->op_type, roll(w->d, (unsigned)rows)) : NULL;
   w->first = NULL;
   for (unsigned i = 0; i < CASE_RANK; i++) w->window[i] = -1;
   w->outs = s->more_out ? 1 + roll(w->d, 3) : s->n_out;

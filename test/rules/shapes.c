@@ -11,6 +11,7 @@
  *
  * `=word` behind it says what its elements are: see draw_fill(). Attributes: `name=A` by
  * letter, `name=1|2` one of these numbers, `name=[A,B]` a list of letters, `name='word'`. */
+#include <stdio.h>
 #include <string.h>
 
 #include "rules.h"
@@ -202,6 +203,22 @@ static const shape_row rows[] = {
      "group=G kernel_shape=[3,2] strides=[2,1] pads=[1,0,1,1]"},
     {"QLinearAdd", "*; -=pos; -; ~; -=pos; -; -=pos; -", ""},
     {"QLinearMul", "*; -=pos; -; ~; -=pos; -; -=pos; -", ""},
+    {"com.microsoft.Attention", "A,S,5=unit; 5,22=unit; 22=unit; ; ; A,2,S,S",
+     "num_heads=2 qkv_hidden_sizes=[8,8,6] do_rotary=0"},
+    {"com.microsoft.Attention", "A,S,3=unit; 3,12=unit; 12=unit; ; ; 1,1,S,S",
+     "num_heads=2 do_rotary=0"},
+    {"MultiHeadAttention", "A,S,8=unit; A,L,8=unit; A,L,6=unit; 22=unit; ; A,2,S,L",
+     "num_heads=2 unidirectional=0"},
+    {"MultiHeadAttention", "A,S,8=unit; A,S,8=unit; A,S,4=unit; 20=unit; ; 1,4,S,S",
+     "num_heads=4 unidirectional=1"},
+    {"EfficientNMS_TRT", "1,4,4; 1,4,2",
+     "iou_threshold=0.5|0.3 max_output_boxes=3 plugin_version='1' score_threshold=0.1|0.2"},
+    {"BatchedNMS_TRT", "1,4,1,4; 1,4,2",
+     "iouThreshold=0.5|0.3 keepTopK=3 numClasses=2 plugin_version='1' scoreThreshold=0.1|0.2 "
+     "topK=9"},
+    {"BatchedNMSDynamic_TRT", "1,4,1,4; 1,4,2",
+     "iouThreshold=0.5|0.3 keepTopK=3 numClasses=2 plugin_version='1' scoreThreshold=0.1|0.2 "
+     "topK=9"},
     {"QLinearConcat", "-=pos; -; *1+; -=pos; -", ""},
     {"QLinearConcat", "-=pos; -; A,B,C; -=pos; -; A,B,D; -=pos; -", "axis=2|-1"},
     {"MatMulNBits", "A,16; 3,2,4; 3,2; 3,1; ; 3", "K=16 N=3 block_size=8 bits=4"},
@@ -239,10 +256,16 @@ static const struct {
     {"", "activation", "Relu|Tanh|Sigmoid"},
 };
 
-const shape_row *shape_row_of(const char *op_type, size_t k) {
+static const shape_row *row_named(const char *name, size_t k) {
   for (size_t i = 0; i < SURG_COUNT(rows); i++)
-    if (!strcmp(rows[i].op, op_type) && !k--) return &rows[i];
+    if (!strcmp(rows[i].op, name) && !k--) return &rows[i];
   return NULL;
+}
+
+const shape_row *shape_row_of(const char *domain, const char *op_type, size_t k) {
+  char full[120];
+  snprintf(full, sizeof full, "%s.%s", domain, op_type);
+  return row_named(row_named(full, 0) ? full : op_type, k);
 }
 
 const char *attr_words(const char *op_type, const char *name) {
