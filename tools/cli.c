@@ -221,6 +221,22 @@ int cli_check_folder(const char *path) {
   return code;
 }
 
+int cli_need_folder(const char *dir, const char *option, bool make) {
+  struct stat st;
+  const int why = stat(dir, &st) == 0 ? 0 : errno;
+  if (!why && S_ISDIR(st.st_mode)) return EXIT_DONE;
+  cli_put(stderr, dir);
+  fprintf(stderr, ": error: %s", why ? strerror(why) : "is no folder");
+  if (option) fprintf(stderr, " (%s)", option);
+  if (make && why == ENOENT) {
+    fprintf(stderr, "; make it with `mkdir -p ");
+    cli_put(stderr, dir);
+    fputc('`', stderr);
+  }
+  fputc('\n', stderr);
+  return EXIT_IO;
+}
+
 int cli_flush(int code) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return code;
   if (errno != EPIPE) fprintf(stderr, "onnxsurg: error: cannot write: %s\n", strerror(errno));

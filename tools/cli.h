@@ -63,6 +63,9 @@ json_t *cli_text_json(const char *text);
 void cli_print_json(json_t *j);
 /* EXIT_IO after a line when the folder in which `path` should be made is not there. */
 int cli_check_folder(const char *path);
+/* EXIT_IO after a line when `dir`, which the option (or NULL) names, is no folder; `make`: where it is
+ * not there the line says how to make it. */
+int cli_need_folder(const char *dir, const char *option, bool make);
 /* The name of a file without its folders. */
 const char *cli_base_name(const char *path);
 /* Flushes standard output; EXIT_IO after a line when that fails. */
@@ -80,6 +83,10 @@ void cli_progress_stop(void);
 #define CLI_RUN_WORK (UINT64_C(1) << 42)   /* operations of a run */
 #define CLI_RUN_TURNS (UINT64_C(1) << 24)  /* of all loops of a run */
 #define CLI_CHECK_WORK (UINT64_C(1) << 36) /* ... where many runs are made on the way */
+#define CLI_CHECK_TURNS (UINT64_C(1) << 20)
+/* In a surg__proof_options. */
+#define CLI_PROOF_BUDGET \
+  .max_bytes = CLI_RUN_BYTES, .max_work = CLI_CHECK_WORK, .max_turns = CLI_CHECK_TURNS
 #define CLI_RUN_MEMORY (UINT64_C(8) << 30) /* values in flight count against the memory of a run */
 
 /* `--dim NAME=N`; names stay where the arguments are. cli_dim_of is a surg__dim_of. */

@@ -25,7 +25,7 @@ static const char help[] =
     "  --turn K            the K-th time it runs, in a loop or function (from 0)\n"
     CLI_INPUT_HELP
     CLI_FILL_HELP
-    CLI_BUDGET_HELP;
+    CLI_BUDGET_HELP("2^24");
 
 typedef struct job {
   cli_common common;
@@ -123,7 +123,8 @@ static void tell(const job *j, const surg_node *n, const surg__isolated *x) {
     surg__warn(j->ctx, surg_model_path(j->m), "%s: %s: %s", surg__locate_node(n),
                x->reached ? "its outputs are not written" : "no data is written", x->why);
   if (j->common.quiet) return;
-  printf("%s: %zu inputs, %zu outputs", surg__locate_node(n), x->n_in, x->n_out);
+  printf("%s: %zu input%s, %zu output%s", surg__locate_node(n), x->n_in, x->n_in == 1 ? "" : "s",
+         x->n_out, x->n_out == 1 ? "" : "s");
   if (x->reached) {
     printf("; data in ");
     cli_put(stdout, j->folder);

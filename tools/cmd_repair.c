@@ -304,8 +304,7 @@ static int apply(repair *r) {
       .verify_each = r->verify_each, .has_allow = true, .allow = most(r)};
   const surg__proof_options how = {.seeds = (unsigned)r->check,
                                    .rtol = -1,
-                                   .max_bytes = CLI_RUN_BYTES,
-                                   .max_work = CLI_RUN_WORK};
+                                   CLI_PROOF_BUDGET};
   surg__proof proof = {0};
   surg__run_report told = {0};
   if (s == SURG_OK)

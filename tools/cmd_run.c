@@ -25,7 +25,7 @@ static const char help[] =
     "  --warmup N          ... after N runs that do not count (1)\n"
     "  --per-node          ... of each node, too (built-in engine)\n"
     CLI_ENGINE_HELP
-    CLI_BUDGET_HELP
+    CLI_BUDGET_HELP("2^24")
     "  --json              print JSON\n";
 
 /* --- the run --- */
@@ -71,6 +71,10 @@ static void finish(run_job *j) {
 static int run(run_job *j, const char *path) {
   const surg_status s = load(j, path);
   int code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  /* Before anything is computed that could take long. */
+  if (code == EXIT_DONE && j->out) code = cli_need_folder(j->out, "--out", true);
+  if (code == EXIT_DONE && j->expect)
+    code = cli_check_numbered(j->m, j->expect, "output", j->own_out);
   if (code == EXIT_DONE) {
     j->result = calloc(j->n_out + 1, sizeof *j->result);
     if (!j->result) code = cli_no_memory();
@@ -114,7 +118,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_ALL: j->all = true; return EXIT_DONE;
     case OPT_PER_NODE: j->per_node = true; return EXIT_DONE;
     case OPT_REPEAT: return take_runs("repeat", arg, 1, &j->repeat);
-    case OPT_WARMUP: return take_runs("warmup", arg, 0, &j->warmup);
+    case OPT_WARMUP:
+      j->warmed = true;
+      return take_runs("warmup", arg, 0, &j->warmup);
     case OPT_FORMAT:
       j->format = arg;
       if (strcmp(arg, "npy") == 0 || strcmp(arg, "pb") == 0) return EXIT_DONE;
@@ -129,6 +135,8 @@ static int check_options(run_job *j, int models) {
     return cli_usage("run takes one engine; `onnxsurg verify` compares two");
   if (j->per_node && j->how.n_engines && strcmp(j->how.engines[0], "builtin") != 0)
     return cli_usage("--per-node takes the built-in engine");
+  if (j->format && !j->out) return cli_usage("--format is for files: it needs --out DIR");
+  if (j->warmed && !j->repeat) return cli_usage("--warmup needs --repeat N");
   if (j->per_node && !j->repeat) j->repeat = 1;
   if (!j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   return EXIT_DONE;

@@ -115,20 +115,7 @@ static int by_base_name(const void *a, const void *b) {
 
 /* Two models of one name would overwrite each other in one folder. */
 static int check_out_dir(const char *dir, char **args, int n) {
-  struct stat st;
-  if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode)) {
-    int e = errno;
-    bool there = stat(dir, &st) == 0;
-    cli_put(stderr, dir);
-    fprintf(stderr, ": error: %s", there ? "is no folder (--out-dir)" : strerror(e));
-    if (!there && e == ENOENT) {
-      fprintf(stderr, " (--out-dir); make it with `mkdir -p ");
-      cli_put(stderr, dir);
-      fputc('`', stderr);
-    }
-    fputc('\n', stderr);
-    return EXIT_IO;
-  }
+  if (cli_need_folder(dir, "--out-dir", true) != EXIT_DONE) return EXIT_IO;
   const char **sorted = calloc((size_t)n, sizeof *sorted);
   if (!sorted) return cli_no_memory();
   memcpy(sorted, args, (size_t)n * sizeof *sorted);
@@ -265,8 +252,7 @@ static int run_job(surgery *j, char **args, int n) {
 static int run_form(int argc, char **argv, pass_form *form) {
   surgery j = {.form = form,
                .save = {.size = sizeof(surg_save_options)},
-               .proof = {.seeds = 1, .rtol = -1, .max_bytes = CLI_RUN_BYTES,
-                         .max_work = CLI_CHECK_WORK}};
+               .proof = {.seeds = 1, .rtol = -1, CLI_PROOF_BUDGET}};
   int code;
   if (surgery_options(&j, &argc, argv, &code)) code = run_job(&j, argv + optind, argc - optind);
   surgery_free(&j);

@@ -34,7 +34,7 @@ static const char help[] =
     "  --ties              indices of ArgMax, ArgMin and TopK may differ where they\n"
     "                      point at equal elements\n"
     CLI_ENGINE_HELP
-    CLI_BUDGET_HELP
+    CLI_BUDGET_HELP("2^20")
     "  --json              print JSON\n";
 
 typedef struct job {
@@ -88,7 +88,7 @@ static void put_layer(const surg__verify_layer *l) {
 
 static void show_text(const job *j, const surg__verify_report *r) {
   bool head = false;
-  for (size_t i = 0; i < r->n_outputs && r->checked > 0; i++) {
+  for (size_t i = 0; i < r->n_outputs && r->checked > 0 && !*r->failure; i++) {
     const surg__verify_output *o = &r->outputs[i];
     if (j->common.quiet && !o->differs) continue;
     if (!head)
@@ -233,6 +233,7 @@ int cmd_verify(int argc, char **argv) {
                                           {0}};
   job j = {.o = {.runs = SEEDS, .mixed = true, .dim_of = cli_dim_of}};
   cli_run_init(&j.how);
+  j.how.max_turns = CLI_CHECK_TURNS;
   j.o.user = &j.how.dims;
   int code;
   const cli_command command = {options, NULL, help, take, &j, &j.common};

@@ -65,13 +65,17 @@ static int take_level(cli_run *r, const char *word) {
 /* "NAME=FILE", at the first '='. */
 static int take_input(cli_run *r, char *arg) {
   char *eq = strchr(arg, '=');
+  bool twice = false;
   cli_pair *grown =
       eq && eq != arg ? realloc(r->inputs, (r->n_inputs + 1) * sizeof *grown) : NULL;
-  if (!grown) return cli_usage("--input NAME=FILE");
+  if (!eq || eq == arg) return cli_usage("--input takes NAME=FILE");
+  if (!grown) return cli_no_memory();
   *eq = 0;
+  for (size_t i = 0; i < r->n_inputs; i++)
+    if (strcmp(grown[i].name, arg) == 0) twice = true;
   grown[r->n_inputs++] = (cli_pair){arg, eq + 1};
   r->inputs = grown;
-  return EXIT_DONE;
+  return twice ? cli_usage("--input gives the same input twice") : EXIT_DONE;
 }
 
 static int take_bound(cli_run *r, const char *option, const char *arg, double *out) {
@@ -108,7 +112,7 @@ int cli_run_option(cli_run *r, int option, char *argument) {
       if (!r->bounds) r->tolerance = (surg__tolerance){0};
       return take_number("ulp", argument, &r->tolerance.ulp);
     case OPT_SIZE:
-      return cli_dims_take(&r->dims, argument) ? EXIT_DONE : cli_usage("--dim NAME=N");
+      return cli_dims_take(&r->dims, argument) ? EXIT_DONE : cli_usage("--dim takes NAME=N, such as batch=4");
     case OPT_INPUT: return take_input(r, argument);
     case OPT_INPUTS: r->inputs_dir = argument; return EXIT_DONE;
     default: assert(!"an option of the table that nobody takes"); return EXIT_USAGE;

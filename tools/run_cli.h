@@ -76,10 +76,10 @@ enum {
   "                      finds)\n"                                                \
   "  --ort-optimize WORD none, basic, extended or all (the default)\n"            \
   "  --threads N         that ONNX Runtime works with (1)\n"
-#define CLI_BUDGET_HELP                                                           \
+#define CLI_BUDGET_HELP(turns)                                                    \
   "  --max-bytes N       of the results of one node (4GiB)\n"                     \
   "  --max-work N        operations of a run (2^42)\n"                          \
-  "  --max-turns N       of all loops of a run (2^24)\n"                         \
+  "  --max-turns N       of all loops of a run (" turns ")\n"                         \
   "  --timeout SECONDS   for a run; looked at between nodes\n"
 
 void cli_run_init(cli_run *r);
@@ -100,7 +100,7 @@ typedef struct cli_values {
   bool *given;
   size_t n;
 } cli_values;
-/* Loads what was given. With a folder or archive an input that it lacks, and that has no default, is
+/* Loads what was given, and looks whether dims that were given are there. With a folder or archive an input that it lacks, and that has no default, is
  * a fault, unless `lacks`, or what it is filled with was asked for. EXIT_DONE, or another code after a line; cli_values_free either way. */
 int cli_values_load(const cli_run *r, surg_model *m, bool lacks, cli_values *out);
 /* What makes up the inputs that are not given. `r` must outlive it. */
@@ -108,6 +108,9 @@ surg__maker cli_maker(cli_run *r);
 void cli_values_free(cli_values *v);
 /* "DIR/stem_i.pb" or .npy, a heap string; NULL: neither is there. */
 char *cli_numbered(const char *dir, const char *stem, size_t i);
+/* EXIT_MODEL after a line when the folder holds stem_k.pb or .npy with k at or above n, so that it
+ * belongs to another model. EXIT_IO: it is no folder. */
+int cli_check_numbered(const surg_model *m, const char *dir, const char *stem, size_t n);
 /* Writes bytes as a file, or leaves what was there: EXIT_DONE, or another code after a line. */
 int cli_write_file(const char *path, const surg__buf *b);
 /* "model.onnx: error: why", for a run that failed; its exit code. */

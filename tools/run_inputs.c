@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Given inputs: named files, numbered files of a folder, members of an archive; each must fit what
  * the model declares. */
-#include <errno.h>
+#include <ctype.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/diag.h"
@@ -32,9 +32,8 @@ static size_t find_input(const cli_values *v, const char *name) {
   return i;
 }
 
-static int no_input(const cli_values *v, const char *name) {
-  const char *near = surg__nearest(name, v, v->n, name_at);
-  fprintf(stderr, "%s: error: the model has no input ", surg_model_path(v->m));
+/* Ends a line that says there is no such thing. */
+static int near_or_not(const char *name, const char *near) {
   cli_put(stderr, name);
   if (near) {
     fprintf(stderr, ": did you mean ");
@@ -44,6 +43,11 @@ static int no_input(const cli_values *v, const char *name) {
     fprintf(stderr, " (try `onnxsurg info`)\n");
   }
   return EXIT_USAGE;
+}
+
+static int no_input(const cli_values *v, const char *name) {
+  fprintf(stderr, "%s: error: the model has no input ", surg_model_path(v->m));
+  return near_or_not(name, surg__nearest(name, v, v->n, name_at));
 }
 
 /* What was given must be what the model declares. */
@@ -177,14 +181,33 @@ char *cli_numbered(const char *dir, const char *stem, size_t i) {
   return NULL;
 }
 
-static int load_folder(cli_values *v, const char *dir) {
-  struct stat st;
-  int code = EXIT_DONE;
-  if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode)) {
+/* k of "stem_k.pb" and "stem_k.npy"; SIZE_MAX: another name. */
+static size_t number_of(const char *name, const char *stem) {
+  const size_t n = strlen(stem);
+  char *end;
+  if (strncmp(name, stem, n) != 0 || name[n] != '_' || !isdigit((unsigned char)name[n + 1]))
+    return SIZE_MAX;
+  const unsigned long k = strtoul(name + n + 1, &end, 10);
+  return strcmp(end, ".pb") == 0 || strcmp(end, ".npy") == 0 ? k : SIZE_MAX;
+}
+
+int cli_check_numbered(const surg_model *m, const char *dir, const char *stem, size_t n) {
+  int code = cli_need_folder(dir, NULL, false);
+  DIR *d = code == EXIT_DONE ? opendir(dir) : NULL;
+  for (const struct dirent *e; d && code == EXIT_DONE && (e = readdir(d));) {
+    const size_t k = number_of(e->d_name, stem);
+    if (k == SIZE_MAX || k < n) continue;
     cli_put(stderr, dir);
-    fprintf(stderr, ": error: cannot read: %s\n", errno ? strerror(errno) : "is no folder");
-    return EXIT_IO;
+    fprintf(stderr, ": error: holds %s, but %s has %zu %s%s\n", e->d_name, surg_model_path(m), n,
+            stem, n == 1 ? "" : "s");
+    code = EXIT_MODEL;
   }
+  if (d) closedir(d);
+  return code;
+}
+
+static int load_folder(cli_values *v, const char *dir) {
+  int code = cli_check_numbered(v->m, dir, "input", v->n);
   for (size_t i = 0; i < v->n && code == EXIT_DONE; i++) {
     char *path = cli_numbered(dir, "input", i);
     if (!path) continue;
@@ -210,12 +233,57 @@ static int check_all_given(const cli_values *v, const char *dir) {
   return EXIT_DONE;
 }
 
+/* --- dims --- */
+
+static const surg_type *innermost(const surg_type *t) {
+  while (surg_type_get_kind(t) == SURG_TYPE_SEQUENCE || surg_type_get_kind(t) == SURG_TYPE_OPTIONAL)
+    t = surg_type_elem(t);
+  return t;
+}
+
+static const char *word_at(const void *list, size_t i) {
+  return ((const cli_words *)list)->items[i];
+}
+
+/* The symbolic dims of all inputs. */
+static int dims_of(const cli_values *v, cli_words *out) {
+  int code = EXIT_DONE;
+  for (size_t i = 0; i < v->n; i++) {
+    const surg_graph *g = surg_model_graph(v->m);
+    const surg_type *t = innermost(surg_value_declared_type(surg_graph_input(g, i)));
+    if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) continue;
+    for (size_t k = 0; k < surg_type_rank(t) && code == EXIT_DONE; k++) {
+      const surg_dim d = surg_type_dim(t, k);
+      if (d.value < 0 && d.param) code = cli_words_take(out, d.param);
+    }
+  }
+  return code;
+}
+
+static int check_dims(const cli_values *v, const cli_dims *asked) {
+  cli_words known = {0};
+  int code = asked->n ? dims_of(v, &known) : EXIT_DONE;
+  for (size_t i = 0; i < asked->n && code == EXIT_DONE; i++) {
+    const char *name = asked->items[i].name;
+    size_t k = 0;
+    while (k < known.n && strcmp(known.items[k], name) != 0) k++;
+    if (k < known.n) continue;
+    fprintf(stderr, "%s: error: no input of the model has a dim ", surg_model_path(v->m));
+    code = near_or_not(name, surg__nearest(name, &known, known.n, word_at));
+  }
+  free(known.items);
+  return code;
+}
+
+/* --- all --- */
+
 int cli_values_load(const cli_run *r, surg_model *m, bool lacks, cli_values *out) {
   const size_t n = surg_graph_input_count(surg_model_graph(m));
   *out = (cli_values){.ctx = surg_model_context(m), .m = m, .n = n};
   out->in = calloc(n + 1, sizeof *out->in);
   out->given = calloc(n + 1, sizeof *out->given);
   int code = out->in && out->given ? EXIT_DONE : cli_no_memory();
+  if (code == EXIT_DONE) code = check_dims(out, &r->dims);
   if (code == EXIT_DONE && r->inputs_dir)
     code = is_archive(r->inputs_dir) ? load_archive(out, r->inputs_dir, NULL, 0)
                                      : load_folder(out, r->inputs_dir);

@@ -18,7 +18,7 @@ typedef struct run_job {
   cli_common common;
   cli_run how;
   const char *expect, *out, *format;
-  bool all, per_node;
+  bool all, per_node, warmed;
   uint64_t repeat, warmup;
   surg_context *ctx;
   surg_model *m;

@@ -2,7 +2,6 @@
 /* Outputs of `onnxsurg run`: as text, as files, against files. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "run_job.h"
 
@@ -66,12 +65,6 @@ static int write_one(const run_job *j, size_t i) {
 }
 
 int run_write(const run_job *j) {
-  struct stat st;
-  if (stat(j->out, &st) != 0 || !S_ISDIR(st.st_mode)) {
-    cli_put(stderr, j->out);
-    fprintf(stderr, ": error: is no folder; make it with `mkdir -p`\n");
-    return EXIT_IO;
-  }
   int code = EXIT_DONE;
   for (size_t i = 0; i < j->n_out && code == EXIT_DONE; i++) code = write_one(j, i);
   return code;
@@ -127,21 +120,23 @@ static int compare_one(const run_job *j, size_t i, const char *path, json_t *lis
   return same ? EXIT_DONE : EXIT_MODEL;
 }
 
+static int lacks(const run_job *j, size_t i) {
+  cli_put(stderr, j->expect);
+  fprintf(stderr, ": error: holds no output_%zu.pb for output ", i);
+  cli_put(stderr, output_name(j, i));
+  fputc('\n', stderr);
+  return EXIT_MODEL;
+}
+
 int run_compare(const run_job *j) {
   int code = EXIT_DONE;
-  size_t seen = 0;
   json_t *list = j->json ? json_array() : NULL;
   for (size_t i = 0; i < j->own_out; i++) {
     char *path = cli_numbered(j->expect, "output", i);
-    if (!path) continue;
-    seen++;
-    const int one = compare_one(j, i, path, list);
+    const int one = path ? compare_one(j, i, path, list) : lacks(j, i);
     if (one > code) code = one;
     free(path);
   }
   if (list) json_object_set_new(j->json, "compared", list);
-  if (seen) return code;
-  cli_put(stderr, j->expect);
-  fprintf(stderr, ": error: holds no output_0.pb\n");
-  return EXIT_IO;
+  return code;
 }

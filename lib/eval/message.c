@@ -115,7 +115,9 @@ static surg_status collect(reader *r, surg__span body, const surg_type *elem, un
     const char *why = "not a message";
     int got = surg__wire_read(r->source, at, end, &f, &at, &why);
     if (got != 1) return got == SURG_EINVALID ? refuse(r, at, why) : (surg_status)got;
-    if (f.number < 3 || f.number > 7) continue;
+    if (f.number > 7 || (f.number == 1 && f.wire != SURG__WIRE_BYTES))
+      return refuse(r, f.off, "not a message of such a value: a tensor by itself?");
+    if (f.number < 3) continue;
     if (f.wire != SURG__WIRE_BYTES || f.number != field_of(elem)) {
       return refuse(r, f.off, "an element of another kind than its type says");
     }

@@ -111,6 +111,7 @@ static surg_status hold(prover *p, surg_model *a, surg_model *b, surg_exactness 
                             .seed = 1,
                             .max_bytes = p->how->max_bytes,
                             .max_work = p->how->max_work,
+                            .max_turns = p->how->max_turns,
                             .dim_of = allowed,
                             .user = p,
                             .adversarial = &adversarial,

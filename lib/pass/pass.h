@@ -152,7 +152,7 @@ typedef struct surg__proof_options {
   unsigned seeds;
   bool each;   /* after every pass; one that changes outputs is left out */
   double rtol; /* by how much floats may differ; negative: by what the passes say they are */
-  uint64_t max_bytes, max_work;
+  uint64_t max_bytes, max_work, max_turns;
   void (*progress)(void *user, const char *what);
   void *progress_user;
 } surg__proof_options;

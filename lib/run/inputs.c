@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "eval/number.h"
+#include "eval/value.h"
 #include "run/run.h"
 
 static uint64_t next_random(uint64_t *state) {
@@ -74,12 +75,11 @@ static bool too_many(const int64_t *dims, size_t rank, uint64_t most) {
   return n > most;
 }
 
-surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
-                             surg__array *out) {
+static surg_status make_tensor(surg_context *ctx, surg__maker *m, const surg_type *type,
+                               surg__array *out) {
   int64_t dims[SURG_LIMIT_RANK];
   const size_t rank = surg_type_rank(type);
-  if (surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_has_rank(type) ||
-      rank > SURG_LIMIT_RANK || !surg_type_dtype(type))
+  if (!surg_type_has_rank(type) || rank > SURG_LIMIT_RANK || !surg_type_dtype(type))
     return SURG_EUNSUPPORTED;
   bool open = false;
   const bool also = surg_type_has_rank(m->also) && surg_type_rank(m->also) == rank;
@@ -94,6 +94,26 @@ surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type 
   if (open && m->most && too_many(dims, rank, m->most)) return SURG_ELIMIT;
   const surg_status s = surg__array_make(ctx, surg_type_dtype(type), dims, (uint32_t)rank, out);
   if (s == SURG_OK) fill_array(m, out);
+  return s;
+}
+
+#define IN_SEQUENCE 2 /* elements of a sequence */
+
+/* Types are nested no deeper than the messages they came in. */
+surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
+                             surg__array *out) {
+  const surg_type_kind kind = surg_type_get_kind(type);
+  if (kind == SURG_TYPE_TENSOR) return make_tensor(ctx, m, type, out);
+  if (kind != SURG_TYPE_SEQUENCE && kind != SURG_TYPE_OPTIONAL) return SURG_EUNSUPPORTED;
+  const bool optional = kind == SURG_TYPE_OPTIONAL;
+  const surg_type *elem = surg_type_elem(type);
+  m->also = NULL;
+  surg_status s = surg__list_make(ctx, optional ? SURG__V_OPTIONAL : SURG__V_SEQUENCE,
+                                  surg__content_of_type(elem), optional ? 1 : IN_SEQUENCE, out);
+  for (uint64_t i = 0; s == SURG_OK && i < out->count; i++) {
+    s = surg__input_make(ctx, m, elem, &surg__list_of(out)->items[i]);
+    if (s != SURG_OK) surg__array_drop(out);
+  }
   return s;
 }
 

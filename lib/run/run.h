@@ -49,7 +49,8 @@ typedef struct surg__maker {
   const surg_type *also; /* says how long dims are that the type leaves open; may be NULL */
 } surg__maker;
 
-/* An input of a declared type. SURG_EUNSUPPORTED: it is no tensor, or of unknown rank; SURG_ELIMIT:
+/* An input of a declared type; a sequence has two elements, an optional has one. SURG_EUNSUPPORTED:
+ * it is a map, or tensors of unknown rank; SURG_ELIMIT:
  * it would have more than m->most elements. */
 surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
                              surg__array *out);

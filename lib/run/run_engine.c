@@ -92,7 +92,8 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
     const surg_status s = surg__input_make(ctx, maker, surg_value_declared_type(v), &in[i]);
     if (s == SURG_OK) continue;
     snprintf(r->why, sizeof r->why, "input %s %s", surg__q(ctx, surg_value_name(v)),
-             s == SURG_EUNSUPPORTED ? "cannot be made up" : "is too large to be made up");
+             s == SURG_EUNSUPPORTED ? "has a type that cannot be made up: give it"
+                                    : "is too large to be made up");
     return s;
   }
   return SURG_OK;

@@ -126,6 +126,29 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
   return SURG_OK;
 }
 
+/* Whether a value may be what an input of that type takes. */
+static bool fits(const surg__array *a, const surg_type *t) {
+  const surg_type_kind kind = surg_type_get_kind(t);
+  if (kind == SURG_TYPE_UNKNOWN) return true;
+  if (surg__array_is_list(a)) return kind != SURG_TYPE_TENSOR;
+  return kind == SURG_TYPE_TENSOR && (!surg_type_dtype(t) || surg_type_dtype(t) == a->dtype);
+}
+
+/* Tells of input i of the second model when the first has none like it. */
+static void check_input(verify *v, size_t i) {
+  const side *b = &v->sides[1];
+  const surg_value *x = surg_graph_input(b->g, i);
+  surg__verify_report *r = v->report;
+  const char *what = NULL;
+  if (b->in[i].dtype != SURG_UNDEFINED)
+    what = fits(&b->in[i], surg_value_declared_type(x)) ? NULL : "of another type than the first";
+  else if (!surg_value_is_initializer(x))
+    what = "that the first does not take";
+  if (what && !*r->failure)
+    snprintf(r->failure, sizeof r->failure, "takes an input %s %s",
+             surg__q(v->ctx, surg_value_name(x)), what);
+}
+
 /* The inputs of the second model, from those of the first: by name, else by place. */
 static void hand_inputs(verify *v) {
   side *a = &v->sides[0], *b = &v->sides[1];
@@ -134,6 +157,7 @@ static void hand_inputs(verify *v) {
     size_t k = v->in_first[i];
     if (k == a->n_in && a->n_in == b->n_in) k = i;
     if (k < a->n_in && a->in[k].dtype != SURG_UNDEFINED) b->in[i] = surg__array_ref(&a->in[k]);
+    check_input(v, i);
   }
 }
 
@@ -246,6 +270,7 @@ static surg_status one_set(verify *v, const set *how, surg_status *first) {
   }
   hand_inputs(v);
   r->checked++;
+  if (*r->failure) return SURG_OK;
   const surg_status s = run_second(v);
   if (s == SURG_ENOMEM) return s;
   if (s != SURG_OK) {
@@ -273,6 +298,7 @@ static surg_status one_size(verify *v, int64_t size, bool *ran, bool *hopeless) 
       *ran |= first == SURG_OK;
       *hopeless |= first == SURG_EUNSUPPORTED || first == SURG_ELIMIT;
       if (!v->made) return SURG_OK; /* there is one set alone */
+      if (*v->report->failure) return SURG_OK; /* no other says more */
     }
   return SURG_OK;
 }
@@ -293,7 +319,7 @@ static surg_status all_sets(verify *v) {
   for (size_t i = 0; i < SURG_COUNT(sizes) && held < 2 && (i < 2 || v->open); i++) {
     bool ran = false, hopeless = false;
     const surg_status s = one_size(v, sizes[i], &ran, &hopeless);
-    if (s != SURG_OK || (hopeless && !ran) || !v->made) return s;
+    if (s != SURG_OK || (hopeless && !ran) || !v->made || *v->report->failure) return s;
     held += ran;
   }
   return held ? mixed_sizes(v) : SURG_OK;
@@ -304,6 +330,7 @@ surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_option
   verify v = {.ctx = surg_model_context(a), .o = options, .report = report, .models = {a, b}};
   *report = (surg__verify_report){.ctx = v.ctx};
   v.own = (surg__engine){.max_bytes = options->max_bytes, .max_work = options->max_work,
+                         .max_turns = options->max_turns,
                          .seed = options->no_random ? NULL : &options->seed};
   surg_status s = open_side(&v, 0);
   if (s == SURG_OK) s = open_side(&v, 1);

@@ -11,7 +11,7 @@
 
 typedef struct surg__verify_options {
   unsigned runs; /* seeds for each fill and size; 0: 1 */
-  uint64_t seed, max_bytes, max_work;
+  uint64_t seed, max_bytes, max_work, max_turns;
   surg__tolerance tolerance;
   const surg__tolerance *adversarial; /* on adversarial inputs; NULL: the same */
   double huge;    /* the largest finite adversarial number; 0: 1e30 */

@@ -189,7 +189,85 @@ class Run(Case):
         self.write('in/input_1.npy', npy('<f4', '(3,)', bytes(12)))
         os.remove('in/input_1.pb')
         self.bad(1, 'dim 0 is 3, not 2', 'run', '--inputs', 'in', 'add.onnxtxt')
-        self.bad(3, 'cannot read', 'run', '--inputs', 'none', 'add.onnxtxt')
+        self.bad(3, 'none: error: No such file', 'run', '--inputs', 'none', 'add.onnxtxt')
+
+    def test_what_does_not_belong(self):
+        """Dims, inputs and outputs of another model, and options without what they are for."""
+        self.write('pair.onnxtxt', (HEAD + 'g (float[batch, 2] x, int64[M] i) => (float[batch, 2] y, '
+                                    'int64[M] k) { y = Neg (x) k = Neg (i) }').encode())
+        for command in (('run', 'pair.onnxtxt'), ('verify', 'pair.onnxtxt', 'pair.onnxtxt'),
+                        ('isolate', '--node', 'y', 'pair.onnxtxt', 'o.onnx')):
+            self.bad(2, 'pair.onnxtxt: error: no input of the model has a dim btch: did you mean '
+                     'batch', *command, '--dim', 'btch=3')
+        self.bad(2, '--dim takes NAME=N', 'run', 'pair.onnxtxt', '--dim', 'M=-1')
+        os.mkdir('d')
+        self.ok('run', 'pair.onnxtxt', '--out', 'd', '--format', 'pb')
+        expect = ('run', 'pair.onnxtxt', '--quiet', '--expect')
+        os.rename('d/y.pb', 'd/output_0.pb')
+        self.bad(1, 'd: error: holds no output_1.pb for output k', *expect, 'd')
+        os.rename('d/k.pb', 'd/output_1.pb')
+        self.ok(*expect, 'd')
+        self.write('d/output_2.npy', b'')
+        self.bad(1, 'd: error: holds output_2.npy, but pair.onnxtxt has 2 outputs', *expect, 'd')
+        self.write('d/input_2.pb', b'')
+        self.bad(1, 'd: error: holds input_2.pb, but pair.onnxtxt has 2 inputs', 'run',
+                 '--inputs', 'd', 'pair.onnxtxt')
+        self.bad(3, 'none: error: No such file', *expect, 'none')
+        self.bad(3, 'turn.onnxtxt: error: is no folder', *expect, 'turn.onnxtxt')
+        self.bad(3, 'error: is no folder', 'run', 'pair.onnxtxt', '--inputs', 'turn.onnxtxt')
+        self.bad(3, r'mkdir -p none`', 'run', 'pair.onnxtxt', '--out', 'none')
+        x = ('--input', 'x=d/output_0.pb')
+        self.bad(2, 'the same input twice', 'run', *x, *x, 'pair.onnxtxt')
+        self.bad(2, '--input takes NAME=FILE', 'run', '--input', 'x', 'pair.onnxtxt')
+        self.bad(2, '--format is for files', 'run', '--format', 'pb', 'pair.onnxtxt')
+        self.bad(2, '--warmup needs --repeat', 'run', '--warmup', '2', 'pair.onnxtxt')
+
+    def test_messages_that_lie(self):
+        def tensor(*fields):
+            return b''.join(fields)
+        def number(field, value):
+            return bytes([field << 3]) + (value % 2**64).to_bytes(1, 'big') if 0 <= value < 128 \
+                else bytes([field << 3]) + b'\xff' * 9 + b'\x01'
+        def data(field, value):
+            return bytes([field << 3 | 2, len(value)]) + value
+        good = tensor(number(1, 1), number(1, 2), number(2, 1), data(9, bytes(8)))
+        for message, why in ((good, None),
+                             (tensor(number(1, 3), number(1, 2), number(2, 1), data(9, bytes(8))),
+                              'x.pb'),
+                             (tensor(number(1, -1), number(1, 2), number(2, 1), data(9, bytes(8))),
+                              'x.pb'),
+                             (tensor(number(1, 1), number(1, 2), number(2, 99), data(9, bytes(8))),
+                              'x.pb'),
+                             (tensor(number(1, 1), number(1, 2), number(2, 1), number(14, 1),
+                                     data(13, data(1, b'location') + data(2, b'w.bin'))), 'x.pb'),
+                             (tensor(number(1, 1), number(1, 2), number(2, 1),
+                                     data(8, b'x'), bytes([9 << 3 | 2, 100])), 'x.pb'),
+                             (tensor(number(1, 1), number(2, 1), data(9, bytes(4))), 'rank 1'),
+                             (tensor(number(1, 1), number(1, 2), number(2, 11),
+                                     data(9, bytes(16))), 'is double')):
+            self.write('x.pb', message)
+            args = ('run', '--input', 'x=x.pb', 'turn.onnxtxt')
+            if why:
+                self.bad(1, why, *args)
+            else:
+                self.ok(*args)
+        self.write('seq.onnxtxt', (HEAD + 'g (seq(float[N]) s) => (y) { y = SequenceLength (s) }')
+                   .encode())
+        self.write('x.pb', good)
+        self.bad(1, 'a tensor by itself', 'run', '--input', 's=x.pb', 'seq.onnxtxt')
+        self.write('x.npy', npy('<f4', '(2,)', bytes(8)))
+        self.bad(1, 'the model takes another kind', 'run', '--input', 's=x.npy', 'seq.onnxtxt')
+
+    def test_lists_are_made_up(self):
+        self.write('list.onnxtxt', (HEAD + """g (seq(float[N]) s, optional(seq(int64[2])) o)
+            => (int64 n, seq(int64[2]) e) { n = SequenceLength (s) e = OptionalGetElement (o) }""")
+                   .encode())
+        self.assertEqual(self.ok('run', '--fill', 'arange', 'list.onnxtxt'),
+                         b'n: int64 {2}\ne: seq(int64[2] {0, 1}, int64[2] {0, 1})\n')
+        self.assertIn(b'8 runs checked', self.ok('verify', 'list.onnxtxt', 'list.onnxtxt'))
+        self.write('map.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
+                   b'g (map(int64, float) m) => (y) { y = ai.onnx.ml.CastMap (m) }')
+        self.bad(1, 'input "m" has a type that cannot be made up: give it', 'run', 'map.onnxtxt')
 
     def test_budgets(self):
         self.write('big.onnxtxt', (HEAD + 'g (int64[1] n) => (y) { y = ConstantOfShape (n) }')
@@ -204,6 +282,13 @@ class Run(Case):
                                    ('--max-work', '5000', 'more work than its limit'),
                                    ('--timeout', '1', 'longer than its limit')):
             self.bad(4, 'Loop.*' + why, 'run', option, value, 'loop.onnxtxt')
+        r = self.run_tool('verify', '--max-turns', '1000', 'loop.onnxtxt', 'loop.onnxtxt')
+        self.assertEqual((r.returncode, r.stderr), (1, b''))
+        self.assertRegex(r.stdout, rb'^not checked: .*\(Loop\): loops take more turns')
+        for n, code, why in ((1 << 40, 4, 'over the limit'), (-1, 1, 'a dimension is negative')):
+            self.write('n.npy', npy('<i8', '(1,)', struct.pack('<q', n)))
+            self.bad(code, r'graph.node\[0\] \(ConstantOfShape\): .*' + why, 'run', '--input',
+                     'n=n.npy', 'big.onnxtxt')
 
     def test_faults(self):
         self.write('custom.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "c" : 1]>\n'
@@ -320,6 +405,27 @@ class Verify(Case):
         self.assertIn(b'1 runs checked', out)
         self.bad(2, 'no input xx: did you mean x', 'verify', '--input', 'xx=x.npy', 'a.onnxtxt',
                  'a.onnxtxt')
+
+    def test_other_interfaces(self):
+        """Inputs and outputs that the other model does not have, or has of another type."""
+        def model(name, text):
+            self.write(name, (HEAD + text).encode())
+            return name
+        a = model('one', 'g (float[2] x) => (float[2] y) { y = Neg (x) }')
+        two = model('two', 'g (float[2] x, float[2] w) => (float[2] y) { y = Mul (x, w) }')
+        seq = model('seq', 'g (seq(float[2]) x) => (float[2] y) { y = ConcatFromSequence <axis = 0> (x) }')
+        whole = model('int', 'g (int64[2] x) => (int64[2] y) { y = Neg (x) }')
+        less = model('less', 'g (float[2] x) => (float[2] z, float[2] y) { y = Neg (x) z = Exp (x) }')
+        for first, second, why in (
+                (a, two, b'the second: takes an input "w" that the first does not take'),
+                (a, seq, b'the second: takes an input "x" of another type than the first'),
+                (seq, a, b'the second: takes an input "x" of another type than the first'),
+                (a, whole, b'the second: takes an input "x" of another type than the first'),
+                (less, a, b'the second: output "z" is gone')):
+            r = self.run_tool('verify', first, second)
+            self.assertEqual((r.returncode, r.stderr), (1, b''))
+            self.assertTrue(r.stdout.startswith(why), (first, second, r.stdout))
+            self.assertFalse(json.loads(self.run_tool('verify', '--json', first, second).stdout)['same'])
 
     def test_nothing_to_check(self):
         self.write('c.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "c" : 1]>\n'
