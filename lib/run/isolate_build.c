@@ -202,7 +202,7 @@ static void put_node(surg__saver *s, const surg_node *n, const surg__machine *m)
   surg__save_end(s, open);
 }
 
-static surg_status put_need(surg__saver *s, const surg__need *x) {
+static surg_status put_need(surg__saver *s, const surg__need *x, bool reached) {
   const char *name = surg_value_name(x->value);
   if (x->constant) {
     surg__buf b;
@@ -218,7 +218,8 @@ static surg_status put_need(surg__saver *s, const surg__need *x) {
     if (!t) t = surg_value_declared_type(x->value);
     if (!t)
       return surg__error(s->ctx, SURG_EINVALID, surg_model_path(s->m),
-                         "the type of value %s is not known", surg__q(s->ctx, name));
+                         "the type of value %s is not known%s", surg__q(s->ctx, name),
+                         reached ? "" : ", and the run does not come to the node that reads it");
   }
   if (!t) return surg__alloc_status(s->ctx);
   surg__open open = surg__save_begin(s, GRAPH_INPUT);
@@ -243,7 +244,7 @@ static surg_status put_model(surg__saver *s, surg_node *n, const surg__machine *
   put_node(s, n, m);
   put_text(s, GRAPH_NAME, "isolated");
   for (size_t i = 0; i < needs->count && status == SURG_OK; i++)
-    status = put_need(s, &needs->items[i]);
+    status = put_need(s, &needs->items[i], m != NULL);
   surg__save_end(s, open);
   for (size_t i = 0; i < imports->count; i++)
     surg__save_import(s, MODEL_IMPORT, &imports->items[i]);

@@ -28,10 +28,32 @@ inner (a, b) => (c) { c = Mul (a, b) }
 idle (a) => (c) { c = Neg (a) }
 '''
 
+LISTS = HEAD % ', "local" : 1' + '''lists (seq(float[N]) s, optional(float[2]) o, float[2] x,
+        bool c, int64 k) => (float[?] y, float[2] z, float[2] w, int64 n, seq(float[?]) q)
+        <float half = {0.5}> {
+  d = Add (x, x)
+  [len] n = SequenceLength (s)
+  [ins] q = SequenceInsert (s, d)
+  [cat] y = ConcatFromSequence <axis = 0> (q)
+  [get] z = OptionalGetElement (o)
+  zero = Sub (k, k)
+  [if] w = If (c) <
+    then_branch = t () => (r) { [at] a = SequenceAt (s, zero) [call] r = local.f (a, d) },
+    else_branch = e () => (r2) { [has] h = OptionalHasElement (o)
+      [deep] r2 = If (h) <then_branch = t2 () => (r3) { [cap] r3 = Mul (d, half) },
+                          else_branch = e2 () => (r4) { [not] r4 = Neg (d) }> }>
+}
+<domain: "local", opset_import: ["" : 17]>
+f (a, b) => (c) {
+  [fm] m = Mul (a, b) [fq] q = SequenceConstruct (m, a) zero = Constant <value_int = 0> ()
+  [fs] c = SequenceAt (q, zero)
+}
+'''
 
 class Isolate(Case):
     def setUp(self):
         super().setUp()
+        self.write('lists.onnxtxt', LISTS.encode())
         self.write('nested.onnxtxt', NESTED.encode())
         self.write('calls.onnxtxt', CALLS.encode())
 
@@ -85,6 +107,27 @@ class Isolate(Case):
         self.assertRegex(text, r'Softmax <axis(: int)? = 1>')
         self.assertNotIn('outer', text)
 
+    def test_lists(self):
+        """Sequences and optionals as what a node reads and makes, in the main graph, captured by
+        branches two deep, and in a function."""
+        for node, inputs in (('len', r'seq\(float(\[\S*\])?\) s'), ('ins', r'seq\(.* s, float\[2\] d'),
+                             ('cat', r'seq\(.* q'), ('get', r'optional\(.* o')):
+            text = self.isolate(node, 'lists.onnxtxt')
+            self.assertRegex(text, r'isolated \(%s\) =>' % inputs)
+        # the whole If reads what its branches do, and brings the function along
+        text = self.isolate('if', 'lists.onnxtxt', '--fill', 'ones')
+        self.assertRegex(text, r'isolated \(bool c, seq\(.*\) s, int64 zero, float\[2\] d, optional\(.*\) o\)')
+        self.assertIn('float half', text)
+        self.assertIn('domain: "local"', text)
+        for node, fill in (('at', 'ones'), ('call', 'ones'), ('has', 'zeros'), ('deep', 'zeros'),
+                           ('cap', 'zeros'), ('fm', 'ones'), ('fq', 'ones'), ('fs', 'ones')):
+            self.isolate(node, 'lists.onnxtxt', '--fill', fill)
+        self.assertIn('half', self.isolate('cap', 'lists.onnxtxt', '--fill', 'zeros'))
+        os.mkdir('far')
+        self.bad(1, 'type of value "a" is not known, and the run does not come to the node',
+                 'isolate', '--node', 'fm', '--fill', 'zeros', 'lists.onnxtxt', 'far/m.onnx')
+        self.assertEqual(os.listdir('far'), [])
+
     def test_not_computed(self):
         self.write('c.onnxtxt', (HEAD % ', "c" : 1' + '''g (float[2] x) => (y) {
             a = Neg (x) [odd] b = c.Foo <k = 3> (a) [rest] y = Relu (b) }''').encode())
@@ -121,7 +164,7 @@ class Isolate(Case):
         self.bad(3, '^out/folder: error: ', 'isolate', '--node', 'conv', str(EXAMPLE), 'out/folder')
         self.assertEqual(os.listdir('out'), ['folder'])
         self.bad(2, 'OUT is a file', 'isolate', '--node', 'conv', str(EXAMPLE), '-')
-        self.clean('calls.onnxtxt', 'in.onnx', 'nested.onnxtxt', 'out')
+        self.clean('calls.onnxtxt', 'in.onnx', 'lists.onnxtxt', 'nested.onnxtxt', 'out')
 
     def test_external_data(self):
         self.ok('--pass', '', '--external-data', 'w.data', 'in.onnx', 'ext.onnx')
