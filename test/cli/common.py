@@ -72,4 +72,7 @@ class Case(unittest.TestCase):
 def main():
     global TOOL
     TOOL = str(pathlib.Path(sys.argv.pop(1)).resolve())
-    unittest.main(module='__main__', verbosity=1)
+    result = unittest.main(module='__main__', verbosity=1, exit=False).result
+    for test, why in result.skipped:
+        print('skipped: %s: %s' % (test, why))
+    sys.exit(not result.wasSuccessful())
