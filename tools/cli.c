@@ -275,8 +275,8 @@ static int common_option(cli_common *c, int option, const char *argument) {
         return cli_usage("--max-memory takes bytes, such as 512MiB");
       return EXIT_DONE;
     case OPT_MAX_DEPTH:
-      if (!cli_number(argument, &n) || n < 1 || n > SURG_LIMIT_DEPTH)
-        return cli_usage("--max-depth takes 1 to %u", SURG_LIMIT_DEPTH);
+      if (!cli_number(argument, &n) || n < 1 || n > SURG_LIMIT_DEPTH_MOST)
+        return cli_usage("--max-depth takes 1 to %u", SURG_LIMIT_DEPTH_MOST);
       c->max_depth = (uint32_t)n;
       return EXIT_DONE;
     case OPT_TIMEOUT:

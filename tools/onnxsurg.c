@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: which command, and no death by signal. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/limits.h"
 #include "cli.h"
+
+#define STACK_PER_LEVEL (64u << 10) /* bytes of stack that a level of nesting may take */
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
@@ -51,15 +55,20 @@ static void fault(int signal) {
   _exit(signal == SIGBUS ? EXIT_IO : EXIT_INTERNAL);
 }
 
+/* A fault may be an overrun of the ordinary stack. */
+static void use_signal_stack(void) {
+  static char stack[64 << 10];
+  const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+  if (!SANITIZED) sigaltstack(&alternate, NULL);
+}
+
 static void arrange_signals(void) {
   signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
   signal(SIGXFSZ, SIG_IGN);
 #endif
   if (SANITIZED) return;
-  static char stack[64 << 10]; /* a fault may be an overrun of the ordinary one */
-  stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
-  sigaltstack(&alternate, NULL);
+  use_signal_stack();
   struct sigaction action = {.sa_handler = fault, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
   static const int signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
@@ -104,10 +113,52 @@ static int no_command(int argc, char **argv) {
   return EXIT_USAGE;
 }
 
+typedef struct arguments {
+  int argc;
+  char **argv;
+  int code;
+} arguments;
+
+static void run_main(arguments *a) {
+  a->code = a->argc > 1 ? run_command(a->argv[1], a->argc - 1, a->argv + 1) : -1;
+  if (a->code < 0 && a->argc > 1) a->code = no_command(a->argc, a->argv);
+  if (a->code < 0) a->code = cmd_surgery(a->argc, a->argv);
+}
+
+static void *run_deep(void *user) {
+  use_signal_stack();
+  run_main(user);
+  return NULL;
+}
+
+/* Graphs may nest deeper than what the system gives a program as its stack: then a thread has room
+ * for the most that may be asked for. It takes no memory before it is used. */
+static bool in_thread(arguments *a) {
+  pthread_attr_t how;
+  pthread_t thread;
+  if (pthread_attr_init(&how)) return false;
+  const bool done =
+      !pthread_attr_setstacksize(&how, (size_t)SURG_LIMIT_DEPTH_MOST * STACK_PER_LEVEL) &&
+      !pthread_create(&thread, &how, run_deep, a) && !pthread_join(thread, NULL);
+  pthread_attr_destroy(&how);
+  return done;
+}
+
+static bool asks_for_depth(int argc, char **argv) {
+  static const char option[] = "--max-d";
+  for (int i = 1; i < argc; i++)
+    if (!strncmp(argv[i], option, sizeof option - 1)) return true;
+  return false;
+}
+
 int main(int argc, char **argv) {
+  arguments a = {argc, argv, EXIT_LIMIT};
   open_streams();
   arrange_signals();
-  int code = argc > 1 ? run_command(argv[1], argc - 1, argv + 1) : -1;
-  if (code < 0 && argc > 1) code = no_command(argc, argv);
-  return code < 0 ? cmd_surgery(argc, argv) : code;
+  if (!asks_for_depth(argc, argv)) {
+    run_main(&a);
+  } else if (!in_thread(&a)) {
+    fprintf(stderr, "onnxsurg: error: no room for a stack of %u levels\n", SURG_LIMIT_DEPTH_MOST);
+  }
+  return a.code;
 }

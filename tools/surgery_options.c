@@ -140,7 +140,7 @@ static const char help[] =
     "  --log FILE              each rewrite as JSON lines\n"
     "  --map FILE              old to new names as JSON\n"
     "  --max-memory N          such as 512MiB (2GiB)\n"
-    "  --max-depth N           nesting of messages (100)\n"
+    "  --max-depth N           nesting of messages (110)\n"
     "  --timeout SECONDS       give up between rewrites\n"
     "  --help, --version\n"
     "\n"

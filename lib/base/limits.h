@@ -4,7 +4,8 @@
 #ifndef SURG_LIMITS_H
 #define SURG_LIMITS_H
 
-#define SURG_LIMIT_DEPTH 100u                      /* nesting of messages, as Google's parser */
+#define SURG_LIMIT_DEPTH 110u                      /* nesting of messages: 33 graphs and a type */
+#define SURG_LIMIT_DEPTH_MOST 4000u                /* that may be asked for */
 #define SURG_LIMIT_MEMORY (2ull << 30)             /* heap of one context */
 #define SURG_LIMIT_SKELETON (1ull << 30)           /* estimate of a decoded model */
 #define SURG_LIMIT_RANK 64                         /* dims of a tensor that may be folded */

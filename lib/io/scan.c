@@ -5,8 +5,6 @@
 #include "io/wire.h"
 #include "onnx.pb-c.h"
 
-/* No stack of decoders may grow beyond this, whatever a context asks for. */
-#define DEEPEST 1000u
 /* What a decoded field costs beside its bytes. */
 #define FIELD_COST 16u
 #define MESSAGE_COST 128u
@@ -128,7 +126,7 @@ static surg_status run(scan *s) {
 
 surg_status surg__scan_model(surg__source *src, uint32_t max_depth) {
   scan s = {.src = src, .ctx = src->ctx};
-  s.max_depth = max_depth < DEEPEST ? max_depth : DEEPEST;
+  s.max_depth = max_depth < SURG_LIMIT_DEPTH_MOST ? max_depth : SURG_LIMIT_DEPTH_MOST;
   s.stack = surg__calloc(s.ctx, (size_t)s.max_depth + 1, sizeof *s.stack);
   if (!s.stack) return surg__oom(s.ctx, src->name);
   s.stack[0] = (frame){&onnx__model_proto__descriptor, src->size, 0};

@@ -490,7 +490,7 @@ surg_status surg__text_print(surg_context *ctx, const uint8_t *wire, size_t n, b
                              const char *name, surg__buf *out) {
   surg__tprint p = {.ctx = ctx, .name = name, .out = out, .strict = strict};
   surg__tmsg m = {wire, n};
-  const char *why = surg__text_check(MODEL, m, SURG_LIMIT_DEPTH);
+  const char *why = surg__text_check(MODEL, m, ctx->max_depth);
   if (why) return surg__error(ctx, SURG_EINVALID, name, "no text of it: %s", why);
   put_model(&p, m);
   if (out->failed) return surg__oom(ctx, name);
