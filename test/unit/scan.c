@@ -125,12 +125,12 @@ static wire nested(unsigned n) {
 }
 
 START_TEST(depth_is_bounded) {
-  ck_assert_int_eq(scan(nested(33)), SURG_OK);
-  ck_assert_int_eq(scan(nested(34)), SURG_ELIMIT);
-  ck_error_has("100 levels");
+  ck_assert_int_eq(scan(nested(36)), SURG_OK);
+  ck_assert_int_eq(scan(nested(37)), SURG_ELIMIT);
+  ck_error_has("110 levels");
   ck_assert_int_eq(scan_to(nested(2), 7), SURG_OK); /* model, graph, 2 x (node, attribute, graph) */
   ck_assert_int_eq(scan_to(nested(2), 6), SURG_ELIMIT);
-  ck_assert_int_eq(scan_to(nested(400), UINT32_MAX), SURG_ELIMIT); /* a bound of its own */
+  ck_assert_int_eq(scan_to(nested(1400), UINT32_MAX), SURG_ELIMIT); /* a bound of its own */
 }
 END_TEST
 

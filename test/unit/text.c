@@ -332,7 +332,7 @@ START_TEST(nesting) {
   surg__buf wire;
   surg__buf_init(&wire, ctx);
   ck_assert_int_eq(surg__text_parse(ctx, text, 3 + 4 * n, "t", &wire), SURG_EINVALID);
-  ck_assert_ptr_nonnull(strstr(surg_context_error(ctx), "nested more than 100 deep"));
+  ck_assert_ptr_nonnull(strstr(surg_context_error(ctx), "nested more than 110 deep"));
   surg__buf_free(&wire);
   free(text);
 }
