@@ -6,10 +6,13 @@
  *   before: (x) => (y) { y = HardSwish (x) }
  *   after:  (x) => (y) { t = Add (x, 3)   c = Clip (t, 0, 6)   d = Div (c, 6)   y = Mul (x, d) }
  *
+ * Rules that are less exact than ulp want consent, as in `opset`; rules of the user's own need none.
+ *
  * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
 #include <stdio.h>
 #include <string.h>
 
+#include "allow.h"
 #include "domains.h"
 
 /* Operators that the standard defines by others, in any version. */
@@ -62,9 +65,15 @@ static bool makes_named(surg_pass_ctx *p, const surg_rule *r) {
   return false;
 }
 
-static bool want(void *user, const surg_rule *r) {
+static bool serves(void *user, const surg_rule *r) {
   return meant(user, surg_rule_domain(r), surg_rule_op_type(r)) &&
          leads_away(surg_pass_context(user), r) && !makes_named(user, r);
+}
+
+/* Rules of the user's own need no consent. */
+static bool want(void *user, const surg_rule *r) {
+  const bool own = strcmp(surg_rule_group(r), "user") == 0;
+  return serves(user, r) && (own || surg_pass_allows(user, surg_rule_exactness(r)));
 }
 
 static bool replaceable(surg_context *ctx, const char *spec) {
@@ -94,8 +103,20 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
   return surg_pass_usage(p, "option op is missing: which operators?");
 }
 
-/* What is left says why, by each rule once. */
-static void tell_left(surg_pass_ctx *p, surg_graph *g) {
+/* Why a rule did nothing here; *consent: because nobody allowed it. */
+static const char *why_not(surg_pass_ctx *p, const surg_rule *r, surg_node *n, bool *consent) {
+  const char *why = surg_rule_explain(r, n);
+  *consent = !why && !want(p, r);
+  if (*consent)
+    return surg_rule_exactness(r) == SURG_LOSSY ? "it is lossy; --allow lossy lets it"
+           : surg_rule_exactness(r) == SURG_ULP ? "it rounds otherwise; --allow ulp lets it"
+                                                : "it is approximate; --allow approx lets it";
+  return why ? why : "it could not be made";
+}
+
+/* What is left says why, by each rule once. An operator that is named and left for want of consent
+ * alone is a failure. */
+static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g) {
   surg_context *ctx = surg_pass_context(p);
   const size_t rules = surg_rule_count(ctx);
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
@@ -107,21 +128,25 @@ static void tell_left(surg_pass_ctx *p, surg_graph *g) {
     for (size_t k = 0; k < rules; k++) {
       const surg_rule *r = surg_rule_at(ctx, k);
       char text[200];
-      if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 || !want(p, r)) continue;
-      const char *why = surg_rule_explain(r, n);
-      snprintf(text, sizeof text, "not replaced: rule %.80s: %s", surg_rule_name(r),
-               why ? why : "it could not be made");
+      bool consent;
+      if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 || !serves(p, r)) continue;
+      const char *why = why_not(p, r, n, &consent);
+      snprintf(text, sizeof text, "not replaced: rule %.80s: %s", surg_rule_name(r), why);
+      if (consent && !surg_pass_bool(p, "all") && !surg_pass_keeps_node(p, n))
+        return surg_pass_fail(p, n, text);
       surg_pass_note(p, n, text);
       any = true;
     }
     if (!any) surg_pass_note(p, n, "not replaced: no rule leads away from this operator");
   }
+  return SURG_PASS_UNCHANGED;
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
-  if (check_names(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  if (allow_check(p) == SURG_PASS_FAILED || check_names(p) == SURG_PASS_FAILED)
+    return SURG_PASS_FAILED;
   const surg_pass_result r = surg_rewrite_graph(p, g, want, p);
-  if (r != SURG_PASS_FAILED) tell_left(p, g);
+  if (r == SURG_PASS_FAILED || tell_left(p, g) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   return r;
 }
 
@@ -129,6 +154,7 @@ static const surg_option options[] = {
     {"op", SURG_OPTION_LIST, NULL, "operators to replace: HardSwish+com.microsoft.Gelu"},
     {"ops", SURG_OPTION_LIST, NULL, "the same"},
     {"all", SURG_OPTION_BOOL, "false", "all that the standard defines by others"},
+    ALLOW_OPTION,
 };
 
 const surg_pass surg__pass_replace = {

@@ -54,6 +54,11 @@ static bool custom(const surg__rstmt *s) {
   return surg_schema_newest(s->domain) == 0;
 }
 
+static bool custom_node(checker *c, const surg__rstmt *s, bool emitted) {
+  *c->line = s->line;
+  return surg__rule_check_custom(c->ctx, s, emitted, c->why);
+}
+
 /* --- patterns --- */
 
 static bool version_takes(const surg__rstmt *s, const surg_schema *schema) {
@@ -71,7 +76,7 @@ static const char *op_at(const void *list, size_t i) {
 
 /* One version in the range must take the form; nodes of others do not match. */
 static bool pattern_node(checker *c, surg__rstmt *s) {
-  if (custom(s)) return true;
+  if (custom(s)) return custom_node(c, s, false);
   const int64_t newest = surg_schema_newest("");
   const int64_t hi = c->r->match.hi > newest ? newest : c->r->match.hi;
   const surg_schema *any = NULL;
@@ -259,7 +264,8 @@ static bool emission(checker *c, surg__rblock *b) {
     if (s->kind == SURG__S_LET) continue;
     if (!emitted_reads(c, b, k)) return false;
     if (s->kind == SURG__S_NODE &&
-        (!dots_given(c, s) || (!custom(s) && !each_version(c, s, b->lo, b->hi, emitted_version))))
+        (!dots_given(c, s) || (custom(s) ? !custom_node(c, s, true)
+                                         : !each_version(c, s, b->lo, b->hi, emitted_version))))
       return false;
   }
   for (uint16_t i = 0; i < c->r->n_vars; i++)

@@ -49,7 +49,7 @@ static bool bind_attr(surg__match *m, const surg_node *n, const surg__rattr *p) 
   if (a)
     v = surg__rvalue_of_attr(m, a);
   else if (p->or_default || p->expr)
-    v = surg__rvalue_of_default(m, def);
+    v = schema ? surg__rvalue_of_default(m, def) : surg__rvalue_of_custom(m, n, p->name);
   if (p->expr) {
     const surg__rvalue want = surg__reval(m, p->expr);
     return surg__rvalue_equal(&v, &want, &known);

@@ -55,18 +55,22 @@ static val count_turns(turns *t) {
   return gather(t->b, shape, int64(t->b, t->axes[0]), 0);
 }
 
+/* The first Loops carry something: the count of turns where there is nothing else. */
 static void loop_begin(turns *t) {
   surg__builder *b = t->b;
   val count = count_turns(t), in[MOST + 2] = {count, NULL}, outer[MOST];
   for (size_t i = 0; i < t->states; i++) in[i + 2] = t->in[i];
+  if (!t->states) in[2] = count;
   memcpy(outer, t->in, sizeof outer);
-  t->first = surg__b_node(b, "Loop", in, t->states + 2);
+  t->first = surg__b_node(b, "Loop", in, t->states + 2 + !t->states);
   t->outside = surg__b_enter(b, t->first, "body");
   val turn = scalar_input(b, "turn", SURG_INT64);
   val on = scalar_input(b, "on", SURG_BOOL);
   for (size_t i = 0; i < t->states; i++)
     t->in[i] = surg__b_body_input(b, "state", t->in_type[i]);
+  val carried = t->states ? NULL : scalar_input(b, "carried", SURG_INT64);
   surg__b_body_output(b, surg__b_unary(b, "Identity", on), SURG_BOOL);
+  if (carried) surg__b_body_output(b, surg__b_unary(b, "Identity", carried), SURG_INT64);
   for (size_t i = 0; i < t->scanned; i++) {
     val at = t->back[i] ? sub(b, sub(b, count, int64(b, 1)), turn) : turn;
     t->in[t->states + i] = gather(b, outer[t->states + i], at, t->axes[i]);
@@ -102,8 +106,9 @@ static void end(turns *t) {
   for (size_t i = 0; i < t->outputs; i++)
     surg__b_body_output(b, surg__b_unary(b, "Identity", t->out[i]), t->out_type[i]);
   surg__b_leave(b, t->outside);
+  const size_t before = by_loop(t) && !t->states;
   for (size_t i = 0; i < t->outputs; i++)
-    t->out[i] = i ? surg__b_output(b, t->first, i) : t->first;
+    t->out[i] = i + before ? surg__b_output(b, t->first, i + before) : t->first;
   if (!by_loop(t)) {
     set_list(b, t->first, "scan_output_axes", t->out_axes, t->outputs - t->states);
     set_list(b, t->first, "scan_output_directions", t->out_back, t->outputs - t->states);

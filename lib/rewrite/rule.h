@@ -184,6 +184,10 @@ surg_status surg__register_builtin_rules(surg__rules *r);
 /* What a rule of itself does not hold: operators, arity, names. NULL, or a text in `why`. */
 bool surg__rule_check(surg_context *ctx, surg_rule *r, surg__buf *why, uint32_t *line);
 
+/* The same of a statement whose operator a schema file describes; one that none does holds. */
+bool surg__rule_check_custom(surg_context *ctx, const surg__rstmt *s, bool emitted,
+                             surg__buf *why);
+
 /* Whether rules from place `from` on would go round for ever; then which two. */
 bool surg__rules_cyclic(surg__rules *r, size_t from, const surg_rule **a, const surg_rule **b);
 
@@ -226,6 +230,8 @@ surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e);
 bool surg__rtrue(surg__match *m, const surg__rexpr *e); /* NULL: true */
 surg__rvalue surg__rvalue_of_attr(surg__match *m, const surg_attr *a);
 surg__rvalue surg__rvalue_of_default(surg__match *m, const surg__attr_def *d);
+/* The default that a schema file gives an attribute of a node; UNKNOWN where none does. */
+surg__rvalue surg__rvalue_of_custom(surg__match *m, const surg_node *n, const char *name);
 bool surg__rvalue_equal(const surg__rvalue *a, const surg__rvalue *b, bool *known);
 
 /* --- functions of guards (functions.c) --- */
