@@ -82,7 +82,8 @@ static surg_status heads_to_products(surg__builder *b) {
   if (!read_heads(&h) || !surg__bt_get(b, "q", &q) || !surg__bt_get(b, "k", &k) ||
       !surg__bt_get(b, "v", &v) || q.rank != 3 || k.rank != 3 || v.rank != 3)
     return SURG_EUNSUPPORTED;
-  if (!is_float(q.dtype) || !fits(&h, q.d[2].n, k.d[2].n, v.d[2].n) || !may_hide(&h, &q.d[1], &k.d[1]))
+  if (!is_float(q.dtype) || !fits(&h, q.d[2].n, k.d[2].n, v.d[2].n) ||
+      !may_hide(&h, &q.d[1], &k.d[1]))
     return SURG_EUNSUPPORTED;
   if (surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &bias) || bias.rank != 1 ||
                                  bias.d[0].n != q.d[2].n + k.d[2].n + v.d[2].n))

@@ -368,10 +368,11 @@ static surg__bt read_weights(const layer *l, uint32_t i, surg__bt x, direction *
 /* The state after a sequence of nothing is 0, whatever it was at first. */
 static surg__bt unless_empty(const layer *l, surg__bt x, surg__bt first, surg__bdim steps) {
   surg__builder *b = l->b;
-  const surg__bt none = surg__bt_scalar(b, SURG_INT64, 0);
   if (!first.v || (!l->lengths.v && surg__bd_filled(&steps))) return x;
+  const surg__bt none = surg__bt_scalar(b, SURG_INT64, 0);
   const surg__bt length = l->lengths.v ? l->lengths : surg__bd_scalar(b, steps, SURG_INT64);
-  return surg__bt_where(b, op2(l, "Less", none, length), x, surg__bt_scalar(b, l->type, 0));
+  const surg__bt some = op2(l, "Less", none, length);
+  return surg__bt_where(b, some, x, surg__bt_scalar(b, l->type, 0));
 }
 
 /* y as [steps, 1, batch, hidden], the state as [1, batch, hidden]. */

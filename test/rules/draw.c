@@ -308,6 +308,7 @@ void draw_fill(drawer *w, item *it, const char *word) {
   }
   for (uint64_t i = 0; i < it->count && !w->failed; i++) {
     out[i] = one_int(w, word, it, i);
+    if (it->dtype == SURG_BOOL) out[i] &= 1;
     if (surg__dtype_is_float(it->dtype) && strcmp(word, "few")) it->reals[i] = (double)out[i];
   }
 }
