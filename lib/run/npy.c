@@ -39,7 +39,7 @@ static const char *value_of(const char *text, const char *key) {
 
 static bool read_descr(const char *at, head *h) {
   const char order = at[0] == '\'' ? at[1] : 0;
-  if (!order || !strchr("<>|=", order)) return false;
+  if (!order || !strchr("<>|=", order) || !at[2]) return false;
   const long size = strtol(at + 3, NULL, 10);
   for (size_t i = 0; i < SURG_COUNT(types); i++) {
     if (types[i].kind != at[2] || types[i].size != size) continue;
@@ -126,6 +126,9 @@ surg_status surg__npy_read(surg_context *ctx, const char *name, const void *byte
     memcpy(out->data, p + start, n - start);
   const bool complex = h.dtype == SURG_COMPLEX64 || h.dtype == SURG_COMPLEX128;
   if (h.swap) swap_bytes(out->data, h.size, count, complex);
+  /* Any byte may stand in the file; kernels know 0 and 1. */
+  for (uint64_t i = 0; h.dtype == SURG_BOOL && i < count; i++)
+    ((uint8_t *)out->data)[i] = ((uint8_t *)out->data)[i] != 0;
   return SURG_OK;
 }
 

@@ -55,6 +55,13 @@ class Run(Case):
             self.write('x.npy', data)
             self.bad(1, why, 'run', '--input', 'x=x.npy', 'turn.onnxtxt')
 
+    def test_bool_npy(self):
+        self.write('bool.onnxtxt', (HEAD + 'g (bool[3] x) => (int64[3] y) '
+                                    '{ y = Cast <to = 7> (x) }').encode())
+        self.write('x.npy', npy('|b1', '(3,)', bytes([2, 0, 255])))
+        self.assertEqual(self.ok('run', '--input', 'x=x.npy', 'bool.onnxtxt'),
+                         b'y: int64[3] {1, 0, 1}\n')
+
     def test_made_up(self):
         out = self.ok('run', '--fill', 'arange', '--dim', 'N=3', 'turn.onnxtxt')
         self.assertEqual(out, b'y: float[2, 3] {0, 2, 4, 1, 3, 5}\n')
