@@ -3,6 +3,8 @@
  * which for + - * / gives the correctly rounded result of the narrow type. */
 #include <math.h>
 
+#include "eval/cast_fast.h"
+#include "eval/hot.h"
 #include "eval/kernels.h"
 #include "eval/loop.h"
 #include "eval/number.h"
@@ -14,12 +16,48 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
   static const char *op##_##type(void *out, const void *a, int64_t sa, const void *b, int64_t sb, \
                                  int64_t n)
 
+/* A loop over dense elements, with one number on either side, or whatever the steps are. */
+#define SURG__PAIR_LOOP(left, right, expr) \
+  for (int64_t i = 0; i < n; ++i) {        \
+    T x = (left), y = (right);             \
+    o[i] = (T)(expr);                      \
+  }
+#define SURG__PAIR_SHAPES(expr)                      \
+  if (sa == 1 && sb == 1) {                          \
+    SURG__PAIR_LOOP(p[i], q[i], expr)                \
+  } else if (sa == 1 && sb == 0) {                   \
+    const T one = *q;                                \
+    SURG__PAIR_LOOP(p[i], one, expr)                 \
+  } else if (sa == 0 && sb == 1) {                   \
+    const T one = *p;                                \
+    SURG__PAIR_LOOP(one, q[i], expr)                 \
+  } else {                                           \
+    SURG__PAIR_LOOP(p[i * sa], q[i * sb], expr)      \
+  }
+#define SURG__PAIR(expr)                    \
+  const T *p = a, *q = b;                   \
+  T *o = out;                               \
+  SURG__PAIR_SHAPES(expr)                   \
+  return NULL
+/* The same where wide vectors pay. */
+#define SURG__PAIR_HOT(op, expr)                                                               \
+  SURG__HOT_OF(HOT_NAME(op), (T *o, const T *p, int64_t sa, const T *q, int64_t sb, int64_t n),   \
+            (o, p, sa, q, sb, n)) {                                                            \
+    SURG__PAIR_SHAPES(expr)                                                                    \
+  }                                                                                            \
+  FN(op) {                                                                                     \
+    HOT_NAME(op)(out, a, sa, b, sb, n);                                                        \
+    return NULL;                                                                               \
+  }
+#define SURG__PAIR_PIECE 4096
+
 #define T int8_t
 #define U unsigned
 #define SMALLEST INT8_MIN
 #define WIDTH 8
 #define UNSIGNED 0
 #define FN(op) NAMED(op, int8)
+#define HOT_NAME(op) op##_loop_int8
 #include "eval/binary.inc"
 #define T int16_t
 #define U unsigned
@@ -27,6 +65,7 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 16
 #define UNSIGNED 0
 #define FN(op) NAMED(op, int16)
+#define HOT_NAME(op) op##_loop_int16
 #include "eval/binary.inc"
 #define T int32_t
 #define U uint32_t
@@ -34,6 +73,7 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 32
 #define UNSIGNED 0
 #define FN(op) NAMED(op, int32)
+#define HOT_NAME(op) op##_loop_int32
 #include "eval/binary.inc"
 #define T int64_t
 #define U uint64_t
@@ -41,6 +81,7 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 64
 #define UNSIGNED 0
 #define FN(op) NAMED(op, int64)
+#define HOT_NAME(op) op##_loop_int64
 #include "eval/binary.inc"
 #define T uint8_t
 #define U unsigned
@@ -48,6 +89,7 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 8
 #define UNSIGNED 1
 #define FN(op) NAMED(op, uint8)
+#define HOT_NAME(op) op##_loop_uint8
 #include "eval/binary.inc"
 #define T uint16_t
 #define U unsigned
@@ -55,6 +97,7 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 16
 #define UNSIGNED 1
 #define FN(op) NAMED(op, uint16)
+#define HOT_NAME(op) op##_loop_uint16
 #include "eval/binary.inc"
 #define T uint32_t
 #define U uint32_t
@@ -62,6 +105,7 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 32
 #define UNSIGNED 1
 #define FN(op) NAMED(op, uint32)
+#define HOT_NAME(op) op##_loop_uint32
 #include "eval/binary.inc"
 #define T uint64_t
 #define U uint64_t
@@ -69,14 +113,17 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 64
 #define UNSIGNED 1
 #define FN(op) NAMED(op, uint64)
+#define HOT_NAME(op) op##_loop_uint64
 #include "eval/binary.inc"
 #define T float
 #define FMOD fmodf
 #define FN(op) NAMED(op, float)
+#define HOT_NAME(op) op##_loop_float
 #include "eval/binary_real.inc"
 #define T double
 #define FMOD fmod
 #define FN(op) NAMED(op, double)
+#define HOT_NAME(op) op##_loop_double
 #include "eval/binary_real.inc"
 
 #define UNSIGNED_ROW(op)                                                               \
@@ -106,7 +153,7 @@ static const void *widened(surg_kctx *k, const surg__array *a) {
   if (compute_type(a->dtype) == a->dtype) return a->data;
   float *out = surg__k_scratch(k, (size_t)a->count, sizeof *out);
   if (!out) return NULL;
-  for (uint64_t i = 0; i < a->count; ++i) out[i] = (float)surg__load_f64(a->dtype, a->data, i);
+  surg__widen_halves(a->dtype, a->data, out, a->count);
   return out;
 }
 
@@ -120,9 +167,7 @@ static void *room(surg_kctx *k) {
 static void narrow(surg_kctx *k, const void *result) {
   const surg__array *o = &k->out[0];
   if (result == o->data) return;
-  for (uint64_t i = 0; i < o->count; ++i) {
-    surg__store_f64(o->dtype, o->data, i, ((const float *)result)[i]);
-  }
+  surg__narrow_halves(o->dtype, result, o->data, o->count);
 }
 
 /* Runs one inner function along a loop over out, a, b. */
@@ -137,16 +182,40 @@ static surg__kstatus walk(surg_kctx *k, surg__loop *l, inner_fn fn, size_t size,
   return SURG__K_OK;
 }
 
+/* Elements of a 16-bit type at `step` apart, as floats. */
+#define PIECE 1024
+static void widen_piece(int dtype, const uint16_t *from, int64_t step, int64_t n, float *to) {
+  uint16_t gathered[PIECE];
+  if (step == 0) n = 1;
+  for (int64_t i = 0; step != 1 && i < n; ++i) gathered[i] = from[i * step];
+  surg__widen_halves(dtype, step == 1 ? from : gathered, to, (uint64_t)n);
+}
+
+/* The same along 16-bit floats, in pieces: each rounds as its type does. */
+static surg__kstatus walk_halves(surg_kctx *k, surg__loop *l, inner_fn fn) {
+  const int dtype = k->in[0].dtype;
+  const uint16_t *a = k->in[0].data, *b = k->in[1].data;
+  uint16_t *out = k->out[0].data;
+  float x[PIECE], y[PIECE], r[PIECE];
+  for (; !l->done; surg__loop_next(l)) {
+    for (int64_t i = 0; i < l->inner; i += PIECE) {
+      const int64_t n = l->inner - i < PIECE ? l->inner - i : PIECE;
+      widen_piece(dtype, a + l->at[1] + i * l->step[1], l->step[1], n, x);
+      widen_piece(dtype, b + l->at[2] + i * l->step[2], l->step[2], n, y);
+      const char *why = fn(r, x, l->step[1] != 0, y, l->step[2] != 0, n);
+      if (why) return surg__k_cannot(k, why);
+      surg__narrow_halves(dtype, r, out + l->at[0] + i, (uint64_t)n);
+    }
+  }
+  return SURG__K_OK;
+}
+
 static surg__kstatus apply(surg_kctx *k, surg__loop *l, int which) {
   int dtype = k->in[0].dtype;
   inner_fn fn = table[which][compute_type(dtype)];
   if (!fn) return surg__k_cannot(k, "no arithmetic for this type");
-  const void *a = widened(k, &k->in[0]), *b = widened(k, &k->in[1]);
-  void *out = room(k);
-  if (!a || !b || !out) return SURG__K_NOMEM;
-  SURG__K_TRY(walk(k, l, fn, surg__dtype_unpacked(compute_type(dtype)), out, a, b));
-  narrow(k, out);
-  return SURG__K_OK;
+  if (compute_type(dtype) != dtype) return walk_halves(k, l, fn);
+  return walk(k, l, fn, surg__dtype_unpacked(dtype), k->out[0].data, k->in[0].data, k->in[1].data);
 }
 
 static bool text_is(surg_str s, const char *word) {
@@ -244,6 +313,17 @@ static void many_loop(surg_kctx *k, surg__loop *l, uint32_t i, const int64_t *di
   surg__loop_init(l, dims, rank, 3, (const int64_t *const[]){so, so, si});
 }
 
+/* Of two numbers the sum in their own type is the sum in double rounded once. */
+static surg__kstatus of_two(surg_kctx *k, int which, const int64_t *dims, uint32_t rank) {
+  int64_t so[SURG_LIMIT_RANK], sa[SURG_LIMIT_RANK], sb[SURG_LIMIT_RANK];
+  surg__loop l;
+  surg__dense_strides(dims, rank, so);
+  surg__broadcast_strides(&k->in[0], dims, rank, sa);
+  surg__broadcast_strides(&k->in[1], dims, rank, sb);
+  surg__loop_init(&l, dims, rank, 3, (const int64_t *const[]){so, sa, sb});
+  return apply(k, &l, which);
+}
+
 /* Min and Max, folded from the first input on: x op x is x, so the first one only copies. */
 surg__kstatus surg__k_variadic(surg_kctx *k) {
   int64_t dims[SURG_LIMIT_RANK];
@@ -253,6 +333,7 @@ surg__kstatus surg__k_variadic(surg_kctx *k) {
   int type = compute_type(k->in[0].dtype);
   inner_fn fn = table[which_op(k)][type];
   if (!fn) return surg__k_cannot(k, "no arithmetic for this type");
+  if (k->n_in == 2) return of_two(k, which_op(k), dims, rank);
   size_t size = surg__dtype_unpacked(type);
   void *acc = room(k);
   if (!acc) return SURG__K_NOMEM;
@@ -276,15 +357,58 @@ surg__kstatus surg__k_variadic(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* Of two numbers the sum in their own type is the sum in double rounded once. */
-static surg__kstatus sum_of_two(surg_kctx *k, const int64_t *dims, uint32_t rank) {
-  int64_t so[SURG_LIMIT_RANK], sa[SURG_LIMIT_RANK], sb[SURG_LIMIT_RANK];
-  surg__loop l;
-  surg__dense_strides(dims, rank, so);
-  surg__broadcast_strides(&k->in[0], dims, rank, sa);
-  surg__broadcast_strides(&k->in[1], dims, rank, sb);
-  surg__loop_init(&l, dims, rank, 3, (const int64_t *const[]){so, sa, sb});
-  return apply(k, &l, ADD);
+/* All inputs have the shape of the result. */
+static bool all_alike(const surg_kctx *k) {
+  for (uint32_t i = 0; i < k->n_in; ++i)
+    if (k->in[i].count != k->out[0].count) return false;
+  return true;
+}
+
+SURG__HOT(add_floats, (double *acc, const float *v, uint64_t n, bool first), (acc, v, n, first)) {
+  for (uint64_t i = 0; i < n; ++i) acc[i] = first ? (double)v[i] : acc[i] + (double)v[i];
+}
+SURG__HOT(add_doubles, (double *acc, const double *v, uint64_t n, bool first),
+          (acc, v, n, first)) {
+  for (uint64_t i = 0; i < n; ++i) acc[i] = first ? v[i] : acc[i] + v[i];
+}
+SURG__HOT(float_shares, (const double *acc, float *o, uint64_t n, double by), (acc, o, n, by)) {
+  for (uint64_t i = 0; i < n; ++i) o[i] = (float)(acc[i] / by);
+}
+
+SURG__HOT(double_shares, (const double *acc, double *o, uint64_t n, double by), (acc, o, n, by)) {
+  for (uint64_t i = 0; i < n; ++i) o[i] = acc[i] / by;
+}
+
+/* Sum or Mean of arrays of one shape, in pieces. */
+static void sum_alike(surg_kctx *k) {
+  const surg__array *o = &k->out[0];
+  const double by = k->op == SURG_OP_Mean ? (double)k->n_in : 1.0;
+  double acc[PIECE];
+  float widened_piece[PIECE];
+  for (uint64_t at = 0; at < o->count; at += PIECE) {
+    const uint64_t n = o->count - at < PIECE ? o->count - at : PIECE;
+    for (uint32_t i = 0; i < k->n_in; ++i) {
+      const void *from = k->in[i].data;
+      if (o->dtype == SURG_DOUBLE) {
+        add_doubles(acc, (const double *)from + at, n, i == 0);
+        continue;
+      }
+      const float *v = (const float *)from + at;
+      if (o->dtype != SURG_FLOAT) {
+        surg__widen_halves(o->dtype, (const uint16_t *)from + at, widened_piece, n);
+        v = widened_piece;
+      }
+      add_floats(acc, v, n, i == 0);
+    }
+    if (o->dtype == SURG_FLOAT)
+      float_shares(acc, (float *)o->data + at, n, by);
+    else if (o->dtype == SURG_DOUBLE)
+      double_shares(acc, (double *)o->data + at, n, by);
+    else {
+      double_shares(acc, acc, n, by);
+      surg__narrow_doubles(o->dtype, acc, (uint16_t *)o->data + at, n);
+    }
+  }
 }
 
 /* Sum and Mean: added up in double in the order of the inputs, rounded once. */
@@ -293,8 +417,12 @@ surg__kstatus surg__k_sum(surg_kctx *k) {
   uint32_t rank;
   if (!k->wanted[0]) return SURG__K_OK;
   SURG__K_TRY(common_out(k, dims, &rank));
-  if (k->n_in == 2 && k->op == SURG_OP_Sum) return sum_of_two(k, dims, rank);
+  if (k->n_in == 2 && k->op == SURG_OP_Sum) return of_two(k, ADD, dims, rank);
   const surg__array *o = &k->out[0];
+  if (all_alike(k)) {
+    sum_alike(k);
+    return SURG__K_OK;
+  }
   double *acc = surg__k_scratch(k, (size_t)o->count, sizeof *acc);
   if (!acc) return SURG__K_NOMEM;
   for (uint32_t i = 0; i < k->n_in; ++i) {

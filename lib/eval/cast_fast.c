@@ -150,6 +150,43 @@ SURG__HOT(float_to_bf16, (const float *from, uint16_t *to, uint64_t n), (from, t
   }
 }
 
+void surg__widen_halves(int dtype, const uint16_t *from, float *to, uint64_t n) {
+  if (dtype == SURG_FLOAT16)
+    half_to_float(from, to, n);
+  else
+    bf16_to_float(from, to, n);
+}
+
+void surg__narrow_halves(int dtype, const float *from, uint16_t *to, uint64_t n) {
+  if (dtype == SURG_FLOAT16)
+    float_to_half(from, to, n);
+  else
+    float_to_bf16(from, to, n);
+}
+
+/* Rounded to odd, so that a second rounding is as if it were the only one: what is not exact becomes
+ * the neighbour whose last bit is set. */
+SURG__HOT(double_to_odd_float, (const double *from, float *to, uint64_t n), (from, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) {
+    bits v = {.f = (float)from[i]};
+    const double back = (double)v.f;
+    const uint32_t over = fabs(back) > fabs(from[i]), even = ~v.u & 1u;
+    /* Away from zero after rounding towards it, towards zero after rounding away. */
+    const uint32_t odd = over ? v.u - even : v.u + even;
+    v.u = back < from[i] || back > from[i] ? odd : v.u;
+    to[i] = v.f;
+  }
+}
+
+void surg__narrow_doubles(int dtype, const double *from, uint16_t *to, uint64_t n) {
+  float odd[PIECE];
+  for (uint64_t at = 0; at < n; at += PIECE) {
+    const uint64_t m = n - at < PIECE ? n - at : PIECE;
+    double_to_odd_float(from + at, odd, m);
+    surg__narrow_halves(dtype, odd, to + at, m);
+  }
+}
+
 static bool from_half(const surg__array *in, const surg__array *out) {
   if (out->dtype != SURG_FLOAT) return false;
   if (in->dtype == SURG_FLOAT16)

@@ -8,12 +8,28 @@
 
 #if defined(__x86_64__)
 #define SURG__WIDE __attribute__((target("avx2")))
+#if defined(__clang__)
+#define SURG__WIDEST                                               \
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"),     \
+                 min_vector_width(512)))
+#else
+#define SURG__WIDEST \
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#endif
 static inline bool surg__cpu_wide(void) {
   return __builtin_cpu_supports("avx2");
 }
+static inline bool surg__cpu_widest(void) {
+  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
 #else
 #define SURG__WIDE
+#define SURG__WIDEST
 static inline bool surg__cpu_wide(void) {
+  return false;
+}
+static inline bool surg__cpu_widest(void) {
   return false;
 }
 #endif
@@ -24,6 +40,9 @@ static inline bool surg__cpu_wide(void) {
  * nothing. */
 #define SURG__HOT(name, parameters, arguments)              \
   SURG__INLINE void name##_body parameters;                 \
+  SURG__WIDEST static void name##_widest parameters {       \
+    name##_body arguments;                                  \
+  }                                                         \
   SURG__WIDE static void name##_wide parameters {           \
     name##_body arguments;                                  \
   }                                                         \
@@ -31,11 +50,16 @@ static inline bool surg__cpu_wide(void) {
     name##_body arguments;                                  \
   }                                                         \
   static void name parameters {                             \
-    if (surg__cpu_wide())                                   \
+    if (surg__cpu_widest())                                 \
+      name##_widest arguments;                              \
+    else if (surg__cpu_wide())                              \
       name##_wide arguments;                                \
     else                                                    \
       name##_plain arguments;                               \
   }                                                         \
   SURG__INLINE void name##_body parameters
+
+/* The same with a name that is a macro. */
+#define SURG__HOT_OF(name, parameters, arguments) SURG__HOT(name, parameters, arguments)
 
 #endif

@@ -35,6 +35,29 @@ bool surg__walk_plain(const surg__walk *w);
  * at position 0 of every axis. */
 void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst);
 
+/* `rows` by `columns` elements of 1, 2, 4, 8 or 16 bytes: one row is dense in src, rows are `step`
+ * elements apart; one column is dense in dst, columns `to_step` apart. */
+void surg__transpose_plane(const void *src, int64_t step, int64_t rows, int64_t columns, void *dst,
+                           int64_t to_step, size_t size);
+
+/* memcpy for runs so short that calling it takes longer than they do. */
+static inline void surg__copy_short(void *to, const void *from, size_t n) {
+  uint8_t *o = to;
+  const uint8_t *p = from;
+  if (n >= 16) {
+    for (size_t i = 0; i + 16 <= n; i += 16) memcpy(o + i, p + i, 16);
+    memcpy(o + n - 16, p + n - 16, 16);
+  } else if (n >= 8) {
+    memcpy(o, p, 8);
+    memcpy(o + n - 8, p + n - 8, 8);
+  } else if (n >= 4) {
+    memcpy(o, p, 4);
+    memcpy(o + n - 4, p + n - 4, 4);
+  } else {
+    for (size_t i = 0; i < n; ++i) o[i] = p[i];
+  }
+}
+
 /* Steps to the next position; false after the last. */
 bool surg__odometer_next(surg__odometer *o);
 

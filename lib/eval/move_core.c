@@ -193,53 +193,23 @@ static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t strid
 #undef RUN
 }
 
-/* `rows` by `columns` elements: one row is dense in src, one column in dst. Tiles keep both sides'
- * lines in the cache. */
-#define TILE 16
-#define TRANSPOSE(type)                                                                  \
-  {                                                                                      \
-    const type *from = src;                                                              \
-    type *to = dst;                                                                      \
-    for (int64_t i = 0; i < rows; i += TILE) {                                           \
-      int64_t below = rows - i < TILE ? rows : i + TILE;                                 \
-      for (int64_t j = 0; j < columns; j += TILE) {                                      \
-        int64_t right = columns - j < TILE ? columns : j + TILE;                         \
-        for (int64_t y = j; y < right; y++) {                                            \
-          for (int64_t x = i; x < below; x++) to[y * to_step + x] = from[x * step + y];  \
-        }                                                                                \
-      }                                                                                  \
-    }                                                                                    \
-  }                                                                                      \
-  break
-
-static void transpose(const void *src, int64_t step, int64_t rows, int64_t columns, void *dst,
-                      int64_t to_step, size_t size) {
-  switch (size) {
-    case 1:
-      TRANSPOSE(uint8_t);
-    case 2:
-      TRANSPOSE(uint16_t);
-    case 4:
-      TRANSPOSE(uint32_t);
-    default:
-      assert(size == 8);
-      TRANSPOSE(uint64_t);
-  }
+static bool turnable(size_t size) {
+  return size == 1 || size == 2 || size == 4 || size == 8 || size == 16;
 }
 
 /* A view whose last axis strides over the source and another axis of which is dense there: as
  * transposed planes of these two. False: it is not one. */
 static bool copy_planes(const surg__walk *w, const void *src, size_t size, void *dst) {
   uint32_t last = w->rank - 1, dense = 0;
-  if (w->rank < 2 || (size != 1 && size != 2 && size != 4 && size != 8)) return false;
+  if (w->rank < 2 || !turnable(size)) return false;
   while (dense < last && w->strides[dense] != 1) ++dense;
   if (dense == last || w->strides[last] <= 1) return false;
-  if (w->dims[dense] < 4 || w->dims[last] < 4) return false;
   int64_t steps[SURG__WALK_RANK], at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
   surg__row_strides(w->dims, w->rank, steps);
   for (;;) {
-    transpose((const uint8_t *)src + from * (int64_t)size, w->strides[last], w->dims[last],
-              w->dims[dense], (uint8_t *)dst + to * (int64_t)size, steps[dense], size);
+    surg__transpose_plane((const uint8_t *)src + from * (int64_t)size, w->strides[last],
+                          w->dims[last], w->dims[dense], (uint8_t *)dst + to * (int64_t)size,
+                          steps[dense], size);
     uint32_t i = last;
     for (;;) {
       if (i == 0) return true;
@@ -254,16 +224,49 @@ static bool copy_planes(const surg__walk *w, const void *src, size_t size, void 
   }
 }
 
-void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst) {
-  if (copy_planes(w, src, size, dst)) return;
-  int64_t at[SURG__WALK_RANK] = {0};
-  int64_t n = w->rank ? w->dims[w->rank - 1] : 1, stride = w->rank ? w->strides[w->rank - 1] : 1;
-  int64_t offset = 0;
+/* Whether the last axis is a short dense run that all strides keep whole: then *out is the view of
+ * runs, each an element. */
+static bool joined(const surg__walk *w, size_t size, surg__walk *out, size_t *run) {
+  if (w->rank < 2 || w->strides[w->rank - 1] != 1) return false;
+  const int64_t n = w->dims[w->rank - 1];
+  if (n > 16 || !turnable((size_t)n * size)) return false;
+  *out = (surg__walk){0};
+  for (uint32_t i = 0; i + 1 < w->rank; ++i) {
+    if (w->strides[i] % n != 0) return false;
+    surg__walk_axis(out, w->dims[i], w->strides[i] / n);
+  }
+  *run = (size_t)n * size;
+  return true;
+}
+
+/* Dense runs of `bytes`, `step` bytes apart. */
+#define SHORT 256
+static void copy_rows(uint8_t *dst, const uint8_t *src, int64_t rows, int64_t step, size_t bytes) {
+  if (bytes > SHORT) {
+    for (int64_t i = 0; i < rows; ++i) memcpy(dst + (size_t)i * bytes, src + i * step, bytes);
+  } else {
+    for (int64_t i = 0; i < rows; ++i)
+      surg__copy_short(dst + (size_t)i * bytes, src + i * step, bytes);
+  }
+}
+
+/* The last two axes at a time. */
+static void copy_runs(const surg__walk *w, const void *src, size_t size, void *dst) {
+  const uint32_t last = w->rank - 1, above = last - 1;
+  const int64_t n = w->dims[last], rows = w->dims[above], unit = (int64_t)size;
+  int64_t at[SURG__WALK_RANK] = {0}, offset = 0;
   uint8_t *to = dst;
   for (;;) {
-    copy_run(to, (const uint8_t *)src + offset * (int64_t)size, (uint64_t)n, stride, size);
-    to += (uint64_t)n * size;
-    uint32_t i = w->rank ? w->rank - 1 : 0;
+    const uint8_t *from = (const uint8_t *)src + offset * unit;
+    if (w->strides[last] == 1) {
+      copy_rows(to, from, rows, w->strides[above] * unit, (size_t)n * size);
+    } else {
+      for (int64_t i = 0; i < rows; ++i)
+        copy_run(to + (uint64_t)(i * n) * size, from + i * w->strides[above] * unit, (uint64_t)n,
+                 w->strides[last], size);
+    }
+    to += (uint64_t)(rows * n) * size;
+    uint32_t i = above;
     for (;;) {
       if (i == 0) return;
       i--;
@@ -273,6 +276,23 @@ void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *ds
       at[i] = 0;
     }
   }
+}
+
+void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst) {
+  surg__walk runs;
+  size_t run;
+  if (w->rank < 2) {
+    copy_run(dst, src, w->rank ? (uint64_t)w->dims[0] : 1, w->rank ? w->strides[0] : 1, size);
+    return;
+  }
+  if (copy_planes(w, src, size, dst)) return;
+  if (joined(w, size, &runs, &run) && (runs.rank < 2 || copy_planes(&runs, src, run, dst))) {
+    if (runs.rank < 2)
+      copy_run(dst, src, runs.rank ? (uint64_t)runs.dims[0] : 1, runs.rank ? runs.strides[0] : 1,
+               run);
+    return;
+  }
+  copy_runs(w, src, size, dst);
 }
 
 bool surg__odometer_next(surg__odometer *o) {

@@ -183,6 +183,11 @@ static double f_gelu_tanh(double x, double a, double b) {
   return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
 }
 
+static double f_clip(double x, double low, double high) {
+  if (x < low) x = low;
+  return x > high ? high : x;
+}
+
 static const struct real_row {
   int op;
   surg__real_fn fn;
@@ -241,6 +246,31 @@ surg__real_fn surg__real_function(int op) {
   return row ? row->fn : NULL;
 }
 
+/* The 16-bit types have this many values: of more elements each value is computed once. */
+#define VALUES 65536u
+
+/* Element by element. */
+static surg__kstatus each(surg_kctx *k, surg__real_fn fn, double a, double b) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  if (x->dtype == SURG_DOUBLE) {
+    const double *from = x->data;
+    double *to = o->data;
+    for (uint64_t i = 0; i < x->count; ++i) to[i] = fn(from[i], a, b);
+  } else if (x->dtype != SURG_FLOAT && x->count >= 2 * VALUES) {
+    uint16_t *table = surg__k_scratch(k, VALUES, sizeof *table);
+    if (!table) return SURG__K_NOMEM;
+    for (uint32_t i = 0; i < VALUES; ++i) {
+      table[i] = (uint16_t)i;
+      surg__store_f64(o->dtype, table, i, fn(surg__load_f64(x->dtype, table, i), a, b));
+    }
+    surg__look_up(table, x->data, o->data, x->count);
+  } else {
+    for (uint64_t i = 0; i < x->count; ++i)
+      surg__store_f64(o->dtype, o->data, i, fn(surg__load_f64(x->dtype, x->data, i), a, b));
+  }
+  return SURG__K_OK;
+}
+
 static surg__kstatus reals(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   const struct real_row *row = find_row(k->op);
@@ -259,47 +289,24 @@ static surg__kstatus reals(surg_kctx *k) {
   }
   surg__unary_fn fast = x->dtype == SURG_FLOAT ? surg__unary_fast(k->op) : NULL;
   if (x->dtype == SURG_FLOAT && k->op == SURG_OP_Gelu) fast = surg__gelu_fast(fn == f_gelu_tanh);
-  if (fast) {
+  surg__unary_double_fn wide = x->dtype == SURG_DOUBLE ? surg__unary_fast_double(k->op) : NULL;
+  if (fast)
     fast(x->data, o->data, x->count, a, b);
-    return SURG__K_OK;
-  }
-  for (uint64_t i = 0; i < x->count; ++i) {
-    surg__store_f64(o->dtype, o->data, i, fn(surg__load_f64(x->dtype, x->data, i), a, b));
-  }
+  else if (wide)
+    wide(x->data, o->data, x->count, a, b);
+  else
+    return each(k, fn, a, b);
   return SURG__K_OK;
 }
 
 /* The operators that exist for integers and bool. */
 static surg__kstatus integers(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
-  bool is_signed = surg__dtype_is_signed_int(x->dtype);
-  for (uint64_t i = 0; i < x->count; ++i) {
-    uint64_t v = surg__load_int(x->dtype, x->data, i), r;
-    bool negative = is_signed && (int64_t)v < 0;
-    switch (k->op) {
-      case SURG_OP_Neg:
-        r = 0 - v;
-        break;
-      case SURG_OP_Abs:
-        r = negative ? 0 - v : v;
-        break;
-      case SURG_OP_Sign:
-        r = negative ? UINT64_MAX : v != 0;
-        break;
-      case SURG_OP_Relu:
-        r = negative ? 0 : v;
-        break;
-      case SURG_OP_BitwiseNot:
-        r = ~v;
-        break;
-      case SURG_OP_Not:
-        r = v == 0;
-        break;
-      default:
-        return surg__k_cannot(k, "no result in integers");
-    }
-    surg__store_int(o->dtype, o->data, i, r);
-  }
+  if (surg__unary_integers(k->op, x, o)) return SURG__K_OK;
+  /* What is not negative is its own magnitude. */
+  if (k->op != SURG_OP_Abs || surg__dtype_is_signed_int(x->dtype))
+    return surg__k_cannot(k, "no result in integers");
+  if (x->count > 0) memcpy(o->data, x->data, (size_t)x->count * surg__dtype_unpacked(x->dtype));
   return SURG__K_OK;
 }
 
@@ -341,27 +348,20 @@ static surg__kstatus clip_reals(surg_kctx *k) {
     surg__unary_fast(SURG_OP_Clip)(x->data, o->data, x->count, low, high);
     return SURG__K_OK;
   }
-  for (uint64_t i = 0; i < x->count; ++i) {
-    double v = surg__load_f64(x->dtype, x->data, i);
-    if (v < low) v = low;
-    if (v > high) v = high;
-    surg__store_f64(o->dtype, o->data, i, v);
+  if (x->dtype == SURG_DOUBLE && low <= high) {
+    surg__unary_fast_double(SURG_OP_Clip)(x->data, o->data, x->count, low, high);
+    return SURG__K_OK;
   }
-  return SURG__K_OK;
+  return each(k, f_clip, low, high);
 }
 
 static surg__kstatus clip_integers(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
-  bool has_low = surg__k_has(k, 1), has_high = surg__k_has(k, 2);
-  uint64_t low = has_low ? surg__load_int(x->dtype, k->in[1].data, 0) : 0;
-  uint64_t high = has_high ? surg__load_int(x->dtype, k->in[2].data, 0) : 0;
-  bool is_signed = surg__dtype_is_signed_int(x->dtype);
-  for (uint64_t i = 0; i < x->count; ++i) {
-    uint64_t v = surg__load_int(x->dtype, x->data, i);
-    if (has_low && (is_signed ? (int64_t)v < (int64_t)low : v < low)) v = low;
-    if (has_high && (is_signed ? (int64_t)v > (int64_t)high : v > high)) v = high;
-    surg__store_int(o->dtype, o->data, i, v);
-  }
+  const bool is_signed = surg__dtype_is_signed_int(x->dtype);
+  const uint64_t least = is_signed ? (uint64_t)surg__int_min(x->dtype) : 0;
+  const uint64_t most = is_signed ? (uint64_t)surg__int_max(x->dtype) : UINT64_MAX;
+  surg__clip_integers(x, o, surg__k_has(k, 1) ? surg__load_int(x->dtype, k->in[1].data, 0) : least,
+                      surg__k_has(k, 2) ? surg__load_int(x->dtype, k->in[2].data, 0) : most);
   return SURG__K_OK;
 }
 
