@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/dtype.h"
 #include "eval/hot.h"
 
 /* Numbers of C types to numbers of C types, where the language's conversion is the operator's:
@@ -76,6 +77,8 @@ CUT(double_to_int16, double, int16_t, -0x1p15, 0x1p15)
 CUT(double_to_uint16, double, uint16_t, 0, 0x1p16)
 CUT(double_to_int32, double, int32_t, -0x1p31, 0x1p31)
 CUT(double_to_uint32, double, uint32_t, 0, 0x1p32)
+CUT(float_to_uint64, float, uint64_t, 0, 0x1p64)
+CUT(double_to_uint64, double, uint64_t, 0, 0x1p64)
 
 /* -2^63 - 1 is no double of its own: here the lower limit itself is asked for. */
 #define CUT_LONG(name, source)                                                        \
@@ -97,7 +100,7 @@ CUT_LONG(double_to_int64, double)
   CUT_ROW(source, int8, SURG_INT8) CUT_ROW(source, uint8, SURG_UINT8)                      \
   CUT_ROW(source, int16, SURG_INT16) CUT_ROW(source, uint16, SURG_UINT16)                  \
   CUT_ROW(source, int32, SURG_INT32) CUT_ROW(source, uint32, SURG_UINT32)                  \
-  CUT_ROW(source, int64, SURG_INT64)
+  CUT_ROW(source, int64, SURG_INT64) CUT_ROW(source, uint64, SURG_UINT64)
 
 /* --- 16-bit floats --- */
 
@@ -187,15 +190,6 @@ void surg__narrow_doubles(int dtype, const double *from, uint16_t *to, uint64_t 
   }
 }
 
-static bool from_half(const surg__array *in, const surg__array *out) {
-  if (out->dtype != SURG_FLOAT) return false;
-  if (in->dtype == SURG_FLOAT16)
-    half_to_float(in->data, out->data, in->count);
-  else
-    bf16_to_float(in->data, out->data, in->count);
-  return true;
-}
-
 static bool from_float(const surg__array *in, const surg__array *out) {
   const float *from = in->data;
   uint64_t n = in->count;
@@ -223,12 +217,20 @@ static bool from_double(const surg__array *in, const surg__array *out) {
     CUT_ROWS(double)
     TO(SURG_FLOAT, float)
     TO_BOOL
+    case SURG_FLOAT16:
+    case SURG_BFLOAT16:
+      surg__narrow_doubles(out->dtype, from, out->data, n);
+      return true;
     default:
       return false;
   }
 }
 
-bool surg__cast_fast(const surg__array *in, const surg__array *out) {
+static bool is_half(int dtype) {
+  return dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16;
+}
+
+static bool direct(const surg__array *in, const surg__array *out) {
   switch (in->dtype) {
     case SURG_INT8:
       return from_int8(in, out);
@@ -253,8 +255,50 @@ bool surg__cast_fast(const surg__array *in, const surg__array *out) {
       return from_double(in, out);
     case SURG_FLOAT16:
     case SURG_BFLOAT16:
-      return from_half(in, out);
+      if (out->dtype != SURG_FLOAT) return false;
+      surg__widen_halves(in->dtype, in->data, out->data, in->count);
+      return true;
     default:
       return false;
   }
+}
+
+/* To and from 16-bit floats by way of `middle`, in pieces: exact on the way there. */
+static bool by_pieces(const surg__array *in, const surg__array *out, int middle) {
+  double room[PIECE];
+  const size_t from_size = surg__dtype_unpacked(in->dtype);
+  const size_t to_size = surg__dtype_unpacked(out->dtype);
+  for (uint64_t at = 0; at < in->count; at += PIECE) {
+    const uint64_t n = in->count - at < PIECE ? in->count - at : PIECE;
+    const surg__array part = {.dtype = in->dtype, .count = n,
+                              .data = (char *)in->data + at * from_size};
+    const surg__array wide = {.dtype = middle, .count = n, .data = room};
+    const surg__array to = {.dtype = out->dtype, .count = n,
+                            .data = (char *)out->data + at * to_size};
+    if (!direct(&part, &wide)) return false;
+    if (!direct(&wide, &to)) return false;
+  }
+  return true;
+}
+
+/* What holds every number of the type up to 32 bits. */
+static int exact_middle(int dtype) {
+  switch (dtype) {
+    case SURG_INT32:
+    case SURG_UINT32:
+    case SURG_DOUBLE:
+      return SURG_DOUBLE;
+    case SURG_INT64:
+    case SURG_UINT64:
+      return 0;
+    default:
+      return SURG_FLOAT;
+  }
+}
+
+bool surg__cast_fast(const surg__array *in, const surg__array *out) {
+  if (direct(in, out)) return true;
+  if (is_half(in->dtype)) return by_pieces(in, out, SURG_FLOAT);
+  const int middle = is_half(out->dtype) ? exact_middle(in->dtype) : 0;
+  return middle && middle != in->dtype && by_pieces(in, out, middle);
 }

@@ -56,7 +56,7 @@ FAST(fast_gelu, (float)surg__v_gelu((double)x))
 FAST(fast_softplus, (float)surg__v_softplus((double)x))
 FAST(fast_mish, (float)surg__v_mish((double)x))
 FAST(fast_elu, x < 0 ? (float)(a * surg__v_expm1((double)x)) : x)
-FAST(fast_selu, (float)(b * (x > 0 ? (double)x : a * surg__v_expm1((double)x))))
+FAST(fast_selu, (float)(b * (x >= 0 ? (double)x : a * surg__v_expm1((double)x)))) /* -0, too */
 FAST(fast_celu, x < 0 ? (float)(a * surg__v_expm1((double)x / a)) : x)
 FAST(fast_atan, (float)surg__v_atan((double)x))
 FAST(fast_asin, (float)surg__v_asin((double)x))

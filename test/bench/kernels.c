@@ -42,6 +42,11 @@ typedef struct blas {
 static blas find_blas(void) {
   const char *named = getenv("ONNXSURG_OPENBLAS");
   setenv("OPENBLAS_NUM_THREADS", "2", 1);
+#if defined(__x86_64__)
+  /* One older than the processor takes it for the oldest there is. */
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+    setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+#endif
   void *lib = dlopen(named ? named : "libopenblas.so.0", RTLD_NOW);
   if (!lib) {
     printf("no OpenBLAS here (libopenblas.so.0, or ONNXSURG_OPENBLAS=FILE): products stand alone\n");
