@@ -169,8 +169,7 @@ bool fold_cone(fold_state *f, surg_node *n) {
   sort(&c);
   judge(&c);
   const uint64_t leaving = leaving_bytes(f, &c), most = fold_plus(leaving, f->max_growth);
-  if (!surg_node_result_sizes(n, &elements, &bytes) || bytes > most)
-    return fold_leave_large(f, n);
+  if (!surg_node_result_sizes(n, &elements, &bytes) || bytes > most) return fold_leave_large(f, n);
   if (!compute(f, &c, fold_plus(leaving, FOLD_TRANSIENT))) return false;
   bytes = fold_bytes(n, c.results[c.count - 1], surg_node_output_count(n));
   if (bytes > most) return fold_leave_large(f, n);

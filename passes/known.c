@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of values of shape computations in one graph that are proven to be equal, element by element,
- * however each came about, the first one stays. So many shapes of one batch become one, a shape that
- * was taken apart and put together again becomes what it was, and casts there and back go.
+ * however each came about, the first one stays. So many shapes of one batch become one, a shape
+ * that was taken apart and put together again becomes what it was, and casts there and back go.
  *
  *   before: (float[N, 4] x) => (y) { s = Shape (x)   c = Cast <to = 6> (s)   t = Cast <to = 7> (c)
  *                                    y = Expand (v, t) }

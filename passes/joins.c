@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts and wholes along one axis: a Concat in a Concat is one, the parts of a Split put together
+ * again are what was split, and Slices of one value that share it out among them are a Split.
+ *
+ *   before: a = Slice (x, 0, 3, axis 1)   b = Slice (x, 3, 8, axis 1)   y = Concat <1> (a, b)   ...
+ *   after:  a, b = Split <1> (x, {3, 5})                                y = x
+ *
+ * Needs sorted, types. Keeps sorted. Exact. */
+#include "give.h"
+#include "values.h"
+
+#define PARTS 64    /* of a value that Slices share out */
+#define USES 256    /* of a value that are looked at */
+#define INPUTS 4096 /* of a Concat that others go into */
+
+static bool rank_of(const surg_value *v, int64_t *rank) {
+  const surg_type *t = surg_value_type(v);
+  if (!t || !surg_type_has_rank(t)) return false;
+  *rank = (int64_t)surg_type_rank(t);
+  return true;
+}
+
+/* Whether two nodes speak of one axis of tensors of one rank, which any of their values tells. */
+static bool same_axis(const surg_node *a, const surg_node *b) {
+  if (surg_attr_ref(surg_node_attr(a, "axis")) || surg_attr_ref(surg_node_attr(b, "axis")))
+    return false;
+  const int64_t x = surg_node_int(a, "axis", 0), y = surg_node_int(b, "axis", 0);
+  const surg_value *values[] = {surg_node_input(a, 0), surg_node_output(a, 0),
+                                surg_node_input(b, 0), surg_node_output(b, 0)};
+  int64_t rank;
+  if ((x < 0) == (y < 0)) return x == y;
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    if (values[i] && rank_of(values[i], &rank))
+      return (x < 0 ? x + rank : x) == (y < 0 ? y + rank : y);
+  return false;
+}
+
+static bool is(const surg_node *n, int op) {
+  return n && surg_node_class(n) == SURG_OP_CLASS_BUILTIN && surg_node_op(n) == op;
+}
+
+/* Whether nobody but one reader needs the only output of n, nor its name. */
+static bool goes_into_one(surg_pass_ctx *p, const surg_node *n) {
+  const surg_value *v = surg_node_output(n, 0);
+  return v && surg_node_output_count(n) == 1 && surg_value_use_count(v, 2) == 1 &&
+         !surg_value_is_output(v) && !surg_value_is_pinned(v) && !values_annotated(v) &&
+         !surg_pass_keeps_value(p, v) && !surg_pass_keeps_node(p, n);
+}
+
+/* --- Concat --- */
+
+/* The Concat along that axis that input i is, for n alone; NULL: it is none. */
+static surg_node *inner_concat(surg_pass_ctx *p, const surg_node *n, size_t i) {
+  surg_node *from = surg_value_producer(surg_node_input(n, i), NULL);
+  if (!is(from, SURG_OP_Concat) || surg_node_graph(from) != surg_node_graph(n) ||
+      !same_axis(from, n) || !goes_into_one(p, from))
+    return NULL;
+  return from;
+}
+
+/* The list of inputs with those of inner ones in their places. */
+static surg_pass_result flatten(surg_pass_ctx *p, surg_node *n) {
+  surg_node *inner = NULL;
+  size_t at = 0, count = surg_node_input_count(n);
+  for (; at < count && !inner; at++) inner = inner_concat(p, n, at);
+  const size_t more = inner ? surg_node_input_count(inner) : 0;
+  if (!inner || more == 0 || count + more > INPUTS || !surg_pass_allow(p))
+    return SURG_PASS_UNCHANGED;
+  at--;
+  surg_status s = SURG_OK;
+  for (size_t i = count; i-- > at + 1 && !s;)
+    s = surg_node_set_input(n, i + more - 1, surg_node_input(n, i));
+  for (size_t i = 0; i < more && !s; i++)
+    s = surg_node_set_input(n, at + i, surg_node_input(inner, i));
+  if (!s) s = surg_node_erase(inner);
+  if (s) return SURG_PASS_FAILED;
+  surg_pass_count(p, "concats", 1);
+  return SURG_PASS_CHANGED;
+}
+
+/* What was split, when n puts all its parts together again. */
+static surg_value *whole(const surg_node *n) {
+  size_t index;
+  const size_t count = surg_node_input_count(n);
+  surg_node *from = surg_value_producer(surg_node_input(n, 0), NULL);
+  if (!is(from, SURG_OP_Split) || surg_node_graph(from) != surg_node_graph(n) ||
+      surg_node_output_count(from) != count || !same_axis(from, n))
+    return NULL;
+  for (size_t i = 0; i < count; i++) {
+    const surg_value *v = surg_node_input(n, i);
+    if (surg_value_producer(v, &index) != from || index != i) return NULL;
+  }
+  return surg_node_input(from, 0);
+}
+
+static surg_pass_result concat(surg_pass_ctx *p, surg_node *n) {
+  surg_pass_result result = SURG_PASS_UNCHANGED, one;
+  if (surg_node_input_count(n) == 0) return result;
+  surg_value *v = whole(n);
+  if (v) result = give_result(p, n, v, "wholes");
+  if (result != SURG_PASS_UNCHANGED || surg_pass_keeps_node(p, n)) return result;
+  while ((one = flatten(p, n)) == SURG_PASS_CHANGED) result = one;
+  return one == SURG_PASS_FAILED ? one : result;
+}
+
+/* --- Slice --- */
+
+typedef struct part {
+  surg_node *node;
+  int64_t from, to;
+} part;
+
+static bool one_int(const surg_value *v, int64_t *out) {
+  surg_elem e;
+  if (!v || surg_value_elements(v, &e, 1) != 1 || !e.known) return false;
+  *out = e.value;
+  return true;
+}
+
+static int64_t bound(int64_t i, int64_t length) {
+  if (i < 0) i = i < -length ? 0 : i + length;
+  return i > length ? length : i;
+}
+
+/* The part of its input that a Slice along one axis takes; false: it is no such node. */
+static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *axis, part *out) {
+  int64_t from, to, at, step = 1;
+  const int64_t rank = (int64_t)surg_type_rank(t);
+  if (!is(n, SURG_OP_Slice) || surg_node_input_count(n) < 4 || surg_node_output_count(n) != 1 ||
+      surg_pass_keeps_node(p, n) || surg_pass_keeps_value(p, surg_node_output(n, 0)) ||
+      values_annotated(surg_node_output(n, 0)) || surg_value_is_pinned(surg_node_output(n, 0)))
+    return false;
+  if (!one_int(surg_node_input(n, 1), &from) || !one_int(surg_node_input(n, 2), &to) ||
+      !one_int(surg_node_input(n, 3), &at) || at < -rank || at >= rank ||
+      (surg_node_input(n, 4) && (!one_int(surg_node_input(n, 4), &step) || step != 1)))
+    return false;
+  *axis = (size_t)(at < 0 ? at + rank : at);
+  const int64_t length = surg_type_dim(t, *axis).value;
+  *out = (part){.node = n};
+  if (length < 1) return false;
+  out->from = bound(from, length);
+  out->to = bound(to, length);
+  return out->from < out->to;
+}
+
+/* Puts a part in its place in the list; false: there is another that begins there. */
+static bool put(part *parts, size_t *count, const part *one) {
+  size_t i = *count;
+  if (i == PARTS) return false;
+  for (; i > 0 && parts[i - 1].from > one->from; i--) parts[i] = parts[i - 1];
+  parts[i] = *one;
+  ++*count;
+  return i == 0 || parts[i - 1].from != one->from;
+}
+
+/* Parts of v along the axis of the first one, in order; false: they do not share it out. */
+static bool shared_out(surg_pass_ctx *p, surg_node *first, surg_value *v, size_t *axis, part *parts,
+                       size_t *count) {
+  const surg_type *t = surg_value_type(v);
+  part one;
+  size_t seen = 0, along;
+  *count = 0;
+  if (!t || !surg_type_has_rank(t) || !part_of(p, first, t, axis, &one)) return false;
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+    surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+    if (++seen > USES) return false;
+    if (!n || surg_use_index(u) != 0 || surg_node_graph(n) != surg_node_graph(first) ||
+        !part_of(p, n, t, &along, &one) || along != *axis)
+      continue;
+    if (!put(parts, count, &one)) return false;
+  }
+  int64_t end = 0;
+  for (size_t i = 0; i < *count; i++) {
+    if (parts[i].from != end) return false;
+    end = parts[i].to;
+  }
+  return *count > 1 && end == surg_type_dim(t, *axis).value;
+}
+
+static surg_status put_sizes(surg_node *split, const part *parts, size_t count) {
+  int64_t sizes[PARTS];
+  uint8_t raw[PARTS * 8];
+  surg_graph *g = surg_node_graph(split);
+  const int64_t dim = (int64_t)count;
+  for (size_t i = 0; i < count; i++) sizes[i] = parts[i].to - parts[i].from;
+  if (surg_graph_opset(g, "") < 13) return surg_node_set_ints(split, "split", sizes, count);
+  for (size_t i = 0; i < 8 * count; i++)
+    raw[i] = (uint8_t)((uint64_t)sizes[i / 8] >> (8 * (i % 8)));
+  surg_tensor *t = surg_tensor_new(surg_graph_model(g), SURG_INT64, &dim, 1, raw, 8 * count);
+  surg_value *c = t ? surg_graph_constant(g, split, NULL, t) : NULL;
+  return c ? surg_node_set_input(split, 1, c) : SURG_ENOMEM;
+}
+
+/* n stands before all the others: so does what replaces them. */
+static surg_pass_result slices(surg_pass_ctx *p, surg_node *n) {
+  part parts[PARTS];
+  size_t count, axis;
+  surg_graph *g = surg_node_graph(n);
+  surg_value *v = surg_node_input(n, 0);
+  if (!v || surg_value_constant(v) || !shared_out(p, n, v, &axis, parts, &count))
+    return SURG_PASS_UNCHANGED;
+  for (size_t i = 0; i < count; i++)
+    if (surg_node_before(parts[i].node, n)) return SURG_PASS_UNCHANGED;
+  if (!give_builtin(g, "Split") || !surg_graph_takes_constants(g) || !surg_pass_allow(p))
+    return SURG_PASS_UNCHANGED;
+  surg_node *split = surg_graph_add_node(g, n, "", "Split", 0);
+  surg_status s = split ? surg_node_set_input(split, 0, v) : SURG_ENOMEM;
+  if (!s) s = surg_node_set_int(split, "axis", (int64_t)axis);
+  if (!s) s = put_sizes(split, parts, count);
+  for (size_t i = 0; i < count && !s; i++) {
+    s = surg_node_take_output(split, i, surg_node_output(parts[i].node, 0));
+    if (!s) s = surg_node_erase(parts[i].node);
+  }
+  if (s) return SURG_PASS_FAILED;
+  surg_pass_count(p, "slices", count);
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  const int64_t opset = surg_graph_opset(g, "");
+  for (surg_node *n = surg_graph_first_node(g), *next, *before; n; n = next) {
+    surg_pass_result one = SURG_PASS_UNCHANGED;
+    before = surg_node_prev(n);
+    next = surg_node_next(n);
+    if (is(n, SURG_OP_Concat) && opset >= 4) one = concat(p, n);
+    if (is(n, SURG_OP_Slice) && opset >= 10) one = slices(p, n);
+    if (one == SURG_PASS_FAILED) return one;
+    if (one == SURG_PASS_UNCHANGED) continue;
+    result = one;
+    /* Nodes behind n may have gone; what takes their place stands behind the one before. */
+    if (!before)
+      next = surg_graph_first_node(g);
+    else if (!surg_node_erased(before))
+      next = surg_node_next(before);
+  }
+  return result;
+}
+
+const surg_pass surg__pass_joins = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "joins",
+    .help = "join what was taken apart: Concat, Split, Slice",
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_EXACT,
+    .run = run,
+};

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves Transposes behind the nodes that read them, where fewer of them are left then: two of one
+ * kind that meet become one, and one that meets its inverse goes with it.
+ *
+ *   before: a = Transpose <[0, 2, 3, 1]> (x)   b = Relu (a)   c = Add (b, k)
+ *           y = Transpose <[0, 3, 1, 2]> (c)
+ *   after:  b = Relu (x)   y = Add (b, k')
+ *
+ * From a Transpose on, nodes are taken along as long as all that they read is of the same order, or
+ * a constant that can be written so. Of all the places where this may end the one with the fewest
+ * Transposes is taken, if that is fewer than there were. What then stands behind another Transpose
+ * is made one with it by the rules of `simplify`. Never moved behind: nodes outside of ONNX, MatMul
+ * and what else engines know by its Transposes.
+ *
+ * Needs sorted, types. Keeps sorted. Exact, but engines may add up in another order in reductions
+ * and Softmax: ulp, and not done with `exact`. */
+#include "transposes.h"
+#include "give.h"
+#include "values.h"
+
+#define NODES 64         /* that are taken along */
+#define VALUES 256       /* of a region */
+#define USES 64          /* of a value that are looked at; one that has more ends the region */
+#define STEPS (1u << 20) /* nodes looked at in a graph */
+
+typedef struct region_value {
+  surg_value *v, *now; /* as it was, and in the other order */
+  tr_order order;
+  surg_node *seed; /* the Transpose that makes it; NULL: a node of the region */
+  size_t index;    /* which node, and which output of it */
+  size_t output;
+} region_value;
+
+typedef struct region {
+  surg_pass_ctx *p;
+  surg_graph *g;
+  surg_node *nodes[NODES];
+  tr_order orders[NODES]; /* of what the node reads */
+  region_value values[VALUES];
+  size_t n_nodes, n_values;
+  bool exact;
+  size_t steps; /* of the graph */
+} region;
+
+static region_value *find(region *r, const surg_value *v) {
+  for (size_t i = 0; i < r->n_values; i++)
+    if (r->values[i].v == v) return &r->values[i];
+  return NULL;
+}
+
+/* The order that a Transpose leaves to what it reads; false: it is no such node. */
+static bool order_of(const surg_node *n, const surg_graph *g, tr_order *out) {
+  if (!n || surg_node_graph(n) != g || surg_node_op(n) != SURG_OP_Transpose ||
+      surg_attr_ref(surg_node_attr(n, "perm")) || !surg_node_input(n, 0))
+    return false;
+  size_t count;
+  const int64_t *perm = surg_node_ints(n, "perm", &count);
+  const surg_type *t = surg_value_type(surg_node_input(n, 0));
+  tr_order p = {.n = perm ? count : t && surg_type_has_rank(t) ? surg_type_rank(t) : 0};
+  uint32_t seen = 0;
+  if (p.n < 2 || p.n > TR_RANK) return false;
+  for (size_t i = 0; i < p.n; i++) {
+    p.at[i] = perm ? (size_t)perm[i] : p.n - 1 - i;
+    if (perm && (perm[i] < 0 || perm[i] >= (int64_t)p.n)) return false;
+    seen |= UINT32_C(1) << p.at[i];
+  }
+  *out = tr_inverse(&p);
+  return seen == (UINT32_C(1) << p.n) - 1;
+}
+
+/* --- what can be taken along --- */
+
+static bool taken(const region *r, const surg_node *n) {
+  for (size_t i = 0; i < r->n_nodes; i++)
+    if (r->nodes[i] == n) return true;
+  return false;
+}
+
+/* Whether the node may be made anew: nobody holds on to it or to a name of what it gives, and no
+ * node taken along before reads it as it was, as one element can be read. */
+static bool free_to_go(const region *r, const surg_node *n) {
+  if (surg_pass_keeps_node(r->p, n) || surg_node_output_count(n) == 0) return false;
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (!v || surg_value_is_pinned(v) || values_annotated(v) || surg_pass_keeps_value(r->p, v))
+      return false;
+    for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+      if (surg_use_get_kind(u) == SURG_USE_SOFT ||
+          (surg_use_get_kind(u) == SURG_USE_NODE && taken(r, surg_use_node(u))))
+        return false;
+  }
+  return true;
+}
+
+static bool put_value(region *r, const region_value *v) {
+  if (r->n_values == VALUES) return false;
+  r->values[r->n_values++] = *v;
+  return true;
+}
+
+/* Whether input i, which is not of the region, is or can be of that order; a Transpose that makes
+ * it so joins the region. */
+static bool joins(region *r, const surg_node *n, surg_value *v, const tr_order *order) {
+  const bool exact = tr_no_broadcast(n);
+  const surg_type *t = surg_value_type(v);
+  tr_order other;
+  if (surg_value_constant(v)) return tr_constant_moves(v, order, exact);
+  surg_node *from = surg_value_producer(v, NULL);
+  if (order_of(from, r->g, &other) && tr_same(&other, order))
+    return put_value(r, &(region_value){.v = v, .order = other, .seed = from});
+  return !exact && tr_one_element(v) && surg_type_rank(t) <= order->n;
+}
+
+/* The order of the first input of the region; false: there is none. */
+static bool first_order(region *r, const surg_node *n, tr_order *out) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const region_value *in = find(r, surg_node_input(n, i));
+    if (!in) continue;
+    *out = in->order;
+    return true;
+  }
+  return false;
+}
+
+static bool inputs_follow(region *r, const surg_node *n, const tr_order *order) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    surg_value *v = surg_node_input(n, i);
+    const region_value *in = v ? find(r, v) : NULL;
+    if (!v) continue;
+    if (tr_role_of(n, i) == TR_OTHER) {
+      if (in) return false;
+    } else if (in ? !tr_same(&in->order, order) : !joins(r, n, v, order)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Takes the node along if that can be done. */
+static bool absorb(region *r, surg_node *n) {
+  const size_t values = r->n_values;
+  tr_order order, out;
+  if (r->n_nodes == NODES || ++r->steps > STEPS || !tr_movable(n) || (r->exact && tr_sums(n)) ||
+      !free_to_go(r, n) || !first_order(r, n, &order))
+    return false;
+  bool fits = inputs_follow(r, n, &order);
+  for (size_t k = 0; fits && k < surg_node_output_count(n); k++)
+    fits = tr_output_order(n, &order, k, &out) &&
+           put_value(
+               r, &(region_value){
+                      .v = surg_node_output(n, k), .order = out, .index = r->n_nodes, .output = k});
+  if (!fits) {
+    r->n_values = values;
+    return false;
+  }
+  r->orders[r->n_nodes] = order;
+  r->nodes[r->n_nodes++] = n;
+  return true;
+}
+
+/* --- what it is worth --- */
+
+/* The readers of a value that stay: those that are Transposes of the graph, with how many of them
+ * go then, and others. */
+typedef struct readers {
+  bool others;
+  bool transposes;
+  int gone;
+} readers;
+
+static readers read_by(const region *r, const region_value *v) {
+  readers out = {0};
+  size_t seen = 0;
+  for (const surg_use *u = surg_value_first_use(v->v); u; u = surg_use_next(u)) {
+    const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+    tr_order order;
+    if (++seen > USES) return (readers){.others = true};
+    if (n && taken(r, n)) continue;
+    if (n && order_of(n, r->g, &order)) {
+      out.transposes = true;
+      /* It undoes the order when what it leaves to its input is the inverse. */
+      const tr_order undone = tr_inverse(&order);
+      out.gone += tr_same(&undone, &v->order);
+    } else {
+      out.others = true;
+    }
+  }
+  return out;
+}
+
+/* How many Transposes fewer there are when the region as it is now moves before them. */
+static int worth(const region *r) {
+  int fewer = 0;
+  for (size_t i = 0; i < r->n_values; i++) {
+    const region_value *v = &r->values[i];
+    const readers by = read_by(r, v);
+    if (v->seed)
+      fewer += !by.others && !by.transposes && !surg_pass_keeps_node(r->p, v->seed) &&
+               !surg_value_is_pinned(v->v) && !surg_pass_keeps_value(r->p, v->v);
+    else
+      fewer += by.gone - (by.others && !tr_identity(&v->order));
+  }
+  return fewer;
+}
+
+/* Grows the region from a Transpose, and cuts it where it is worth most. */
+static int grow(region *r, surg_node *t, const tr_order *order) {
+  int best = 0;
+  size_t nodes = 0, values = 0;
+  bool more = true;
+  r->n_nodes = r->n_values = 0;
+  put_value(r, &(region_value){.v = surg_node_output(t, 0), .order = *order, .seed = t});
+  while (more) {
+    more = false;
+    for (size_t i = 0; i < r->n_values; i++) {
+      size_t seen = 0;
+      for (const surg_use *u = surg_value_first_use(r->values[i].v); u && ++seen <= USES;
+           u = surg_use_next(u)) {
+        surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+        if (!n || surg_node_graph(n) != r->g || taken(r, n) || !absorb(r, n)) continue;
+        more = true;
+        const int now = worth(r);
+        if (now <= best) continue;
+        best = now;
+        nodes = r->n_nodes;
+        values = r->n_values;
+      }
+    }
+  }
+  r->n_nodes = nodes;
+  r->n_values = values;
+  return best;
+}
+
+/* --- doing it --- */
+
+static surg_value *input_now(region *r, surg_node *made, surg_node *n, size_t i,
+                             const tr_order *order) {
+  surg_value *v = surg_node_input(n, i);
+  region_value *in = v ? find(r, v) : NULL;
+  if (in) return in->seed ? surg_node_input(in->seed, 0) : in->now;
+  if (!v || tr_role_of(n, i) == TR_OTHER || !surg_value_constant(v)) return v;
+  return tr_constant(r->p, made, v, order);
+}
+
+/* Makes node k again, on what was before the Transposes. */
+static surg_status make(region *r, size_t k) {
+  surg_node *n = r->nodes[k];
+  const size_t outputs = surg_node_output_count(n);
+  surg_node *made =
+      surg_graph_add_node(r->g, n, surg_node_domain(n), surg_node_op_type(n), outputs);
+  surg_status s = made ? surg_node_set_name(made, surg_node_name(n)) : SURG_ENOMEM;
+  for (size_t i = 0; i < surg_node_attr_count(n) && !s; i++)
+    s = surg_node_copy_attr(made, surg_node_attr_at(n, i));
+  for (size_t i = 0; i < surg_node_input_count(n) && !s; i++) {
+    surg_value *v = input_now(r, made, n, i, &r->orders[k]);
+    if (!v && surg_node_input(n, i)) return SURG_ENOMEM;
+    if (v) s = surg_node_set_input(made, i, v);
+  }
+  if (!s) s = tr_rewrite(n, made, &r->orders[k]);
+  for (size_t i = 0; i < r->n_values && !s; i++) {
+    region_value *v = &r->values[i];
+    if (v->seed || v->index != k) continue;
+    v->now = surg_node_output(made, v->output);
+  }
+  return s;
+}
+
+/* Readers outside get the value as it was, by a Transpose where the order is another. */
+static surg_status hand_out(region *r, region_value *v) {
+  const readers by = read_by(r, v);
+  surg_node *n = r->nodes[v->index];
+  if (!by.others && !by.transposes) return SURG_OK;
+  if (tr_identity(&v->order)) return surg_value_replace(v->v, v->now);
+  const tr_order perm = tr_inverse(&v->order);
+  int64_t ints[TR_RANK];
+  for (size_t i = 0; i < perm.n; i++) ints[i] = (int64_t)perm.at[i];
+  surg_node *t = surg_graph_add_node(r->g, n, "", "Transpose", 0);
+  surg_status s = t ? surg_node_set_ints(t, "perm", ints, perm.n) : SURG_ENOMEM;
+  if (!s) s = surg_node_set_input(t, 0, v->now);
+  return s ? s : surg_node_take_output(t, 0, v->v);
+}
+
+static surg_status move(region *r) {
+  surg_status s = SURG_OK;
+  for (size_t k = 0; k < r->n_nodes && !s; k++) s = make(r, k);
+  for (size_t i = 0; i < r->n_values && !s; i++)
+    if (!r->values[i].seed) s = hand_out(r, &r->values[i]);
+  for (size_t k = 0; k < r->n_nodes; k++)
+    if (!s && tr_sums(r->nodes[k])) surg_pass_used(r->p, SURG_ULP);
+  for (size_t k = r->n_nodes; k-- > 0 && !s;) s = surg_node_erase(r->nodes[k]);
+  for (size_t i = 0; i < r->n_values && !s; i++) {
+    surg_node *t = r->values[i].seed;
+    if (t && !surg_value_first_use(r->values[i].v) && !surg_pass_keeps_node(r->p, t))
+      s = surg_node_erase(t);
+  }
+  return s;
+}
+
+/* The last node before n that stays. */
+static surg_node *stays_before(region *r, const surg_node *n) {
+  surg_node *before = surg_node_prev(n);
+  for (bool goes = true; before && goes;) {
+    goes = taken(r, before);
+    for (size_t i = 0; i < r->n_values && !goes; i++) goes = r->values[i].seed == before;
+    if (goes) before = surg_node_prev(before);
+  }
+  return before;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  region *r = surg_pass_alloc(p, sizeof *r);
+  if (!r) return SURG_PASS_FAILED;
+  surg_pass_used(p, SURG_EXACT);
+  if (!give_builtin(g, "Transpose") || !surg_graph_takes_constants(g)) return result;
+  r->p = p;
+  r->g = g;
+  r->exact = surg_pass_bool(p, "exact");
+  for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
+    tr_order order;
+    next = surg_node_next(n);
+    if (!order_of(n, g, &order) || !surg_node_output(n, 0)) continue;
+    const int fewer = grow(r, n, &order);
+    if (fewer < 1 || !surg_pass_allow(p)) continue;
+    surg_node *before = stays_before(r, n);
+    if (move(r) != SURG_OK) return SURG_PASS_FAILED;
+    surg_pass_count(p, "transposes fewer", (uint64_t)fewer);
+    result = SURG_PASS_CHANGED;
+    next = before ? surg_node_next(before) : surg_graph_first_node(g);
+  }
+  return result;
+}
+
+static const surg_option options[] = {
+    {"exact", SURG_OPTION_BOOL, "false", "not behind sums: engines may add in another order"},
+};
+
+const surg_pass surg__pass_transposes = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "transposes",
+    .help = "move Transposes behind other nodes where fewer are left",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_ULP,
+    .run = run,
+};
