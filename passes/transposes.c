@@ -188,6 +188,11 @@ static readers read_by(const region *r, const region_value *v) {
   return out;
 }
 
+/* Whether a value is as it was in any order. */
+static bool same_anyway(const region_value *v) {
+  return tr_identity(&v->order) || tr_one_element(v->v);
+}
+
 /* How many Transposes fewer there are when the region as it is now moves before them. */
 static int worth(const region *r) {
   int fewer = 0;
@@ -198,7 +203,7 @@ static int worth(const region *r) {
       fewer += !by.others && !by.transposes && !surg_pass_keeps_node(r->p, v->seed) &&
                !surg_value_is_pinned(v->v) && !surg_pass_keeps_value(r->p, v->v);
     else
-      fewer += by.gone - (by.others && !tr_identity(&v->order));
+      fewer += by.gone - (by.others && !same_anyway(v));
   }
   return fewer;
 }
@@ -271,7 +276,7 @@ static surg_status hand_out(region *r, region_value *v) {
   const readers by = read_by(r, v);
   surg_node *n = r->nodes[v->index];
   if (!by.others && !by.transposes) return SURG_OK;
-  if (tr_identity(&v->order)) return surg_value_replace(v->v, v->now);
+  if (same_anyway(v)) return surg_value_replace(v->v, v->now);
   const tr_order perm = tr_inverse(&v->order);
   int64_t ints[TR_RANK];
   for (size_t i = 0; i < perm.n; i++) ints[i] = (int64_t)perm.at[i];

@@ -195,6 +195,14 @@ static size_t axes_input(const surg_node *n, kind k) {
   return k == REDUCE && opset >= 18 ? 1 : SIZE_MAX;
 }
 
+/* A reduction that names no axes takes all. */
+static bool reduces_all(const surg_node *n, kind k) {
+  const size_t at = axes_input(n, k);
+  const bool named =
+      at == SIZE_MAX ? surg_node_attr(n, "axes") != NULL : surg_node_input(n, at) != NULL;
+  return k == REDUCE && !named && surg_node_int(n, "noop_with_empty_axes", 0) == 0;
+}
+
 static bool read_axes(const surg_node *n, kind k, size_t rank, axes *out) {
   const size_t at = axes_input(n, k);
   int64_t v[TR_RANK];
@@ -284,6 +292,10 @@ bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order 
       if (!plain_scale(n)) return false;
       return tr_one_element(surg_node_input(n, 1)) || read_axis(n, what, in->n, &axis);
     case REDUCE:
+      if (reduces_all(n, what)) {
+        if (surg_node_int(n, "keepdims", 1) == 0) out->n = 0;
+        return true;
+      }
       if (!read_axes(n, what, in->n, &list)) return false;
       if (surg_node_int(n, "keepdims", 1) == 0) *out = drop(in, &list);
       return true;
@@ -365,6 +377,7 @@ surg_status tr_rewrite(surg_node *n, surg_node *made, const tr_order *in) {
     case QUANTIZE:
       return tr_one_element(surg_node_input(n, 1)) ? SURG_OK : set_axis(n, made, k, in);
     case REDUCE:
+      return reduces_all(n, k) ? SURG_OK : set_axes(n, made, k, in);
     case SQUEEZE:
     case SLICE:
       return set_axes(n, made, k, in);
