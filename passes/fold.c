@@ -254,18 +254,6 @@ static bool all_constant(const surg_node *n) {
 
 /* --- the walk --- */
 
-/* A Constant node becomes an initializer where those may stand. */
-static void fold_constant_node(fold_state *f, surg_node *n) {
-  surg_value *out = surg_node_output(n, 0);
-  surg_tensor *t = out ? surg_value_constant(out) : NULL;
-  if (!f->constants || !t || surg_graph_get_kind(surg_node_graph(n)) == SURG_GRAPH_FUNCTION ||
-      surg_model_ir_version(f->model) < 4 || fold_pinned(n) || fold_keeps(f, n) || !has_reader(n) ||
-      !fold_allow(f))
-    return;
-  const surg_schema *op = surg_node_schema(n);
-  if (fold_replace(f, n, &t)) fold_count(f, op, 0);
-}
-
 bool fold_may(fold_state *f, const surg_node *n) {
   if (!has_reader(n) || fold_keeps(f, n)) return false;
   if (surg_node_op(n) == SURG_OP_DequantizeLinear)
@@ -292,10 +280,8 @@ static bool fold_known(fold_state *f, surg_node *n, surg_node **next) {
 /* Folds a node if that can be done; *next is the node to go on with. */
 static void visit(fold_state *f, surg_node *n, surg_node **next) {
   int op = surg_node_op(n);
-  if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return;
-  if (op == SURG_OP_Constant) {
-    fold_constant_node(f, n);
-  } else if (op == SURG_OP_If) {
+  if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || op == SURG_OP_Constant) return;
+  if (op == SURG_OP_If) {
     fold_if(f, n, next);
   } else if (surg_node_subgraph(n, 0)) {
     return;
@@ -378,7 +364,6 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
   f->max_bytes = limit_option(p, "max-bytes");
   f->max_total = limit_option(p, "max-total");
   f->max_work = limit_option(p, "max-work");
-  f->constants = surg_pass_bool(p, "constants");
   for (surg_graph *g = surg_model_next_graph(f->model, NULL); g;
        g = surg_model_next_graph(f->model, g))
     f->max_left += surg_graph_node_count(g);
@@ -398,7 +383,6 @@ static const surg_option options[] = {
     {"max-total", SURG_OPTION_INT, "4GiB", "bytes added in all"},
     {"max-work", SURG_OPTION_INT, "1GiB", "scalar operations of one node"},
     {"keep", SURG_OPTION_LIST, NULL, "names or operator types not to fold"},
-    {"constants", SURG_OPTION_BOOL, NULL, "also turn Constant nodes into initializers"},
 };
 
 const surg_pass surg__pass_fold = {

@@ -32,7 +32,6 @@ typedef struct fold_state {
   surg_pass_ctx *pass;
   surg_model *model;
   uint64_t max_growth, max_bytes, max_total, max_work;
-  bool constants;
   uint64_t grown, work; /* in all, against the guards */
   bool changed;
   bool failed; /* out of memory */

@@ -33,6 +33,7 @@
 #define SURG_LIMIT_EXPR_FUEL 64u                   /* steps of one proof about an expression */
 #define SURG_LIMIT_SYMBOL INT32_MAX                /* a symbolic dim, unless --dim says more */
 
+#define SURG_LIMIT_GUARD_NODES 50000u                /* of a model that a guard keeps a copy of */
 #define SURG_LIMIT_REWRITES_NODE 16u               /* rewrites by rules: this many a node, and */
 #define SURG_LIMIT_REWRITES 10000u                 /* ... this many more */
 #define SURG_LIMIT_EMIT_STEPS 64                   /* of a recurrence, written out node by node */

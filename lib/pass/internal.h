@@ -53,10 +53,10 @@ typedef struct surg__optval {
 
 typedef struct surg__step {
   struct surg__step *next;
-  const surg_pass *pass; /* NULL: repeat */
+  const surg_pass *pass; /* NULL: repeat, or guard */
   surg__optval *options; /* as many as the pass declares */
   struct surg__step *body;
-  int64_t max; /* rounds of a repeat */
+  int64_t max; /* rounds of a repeat; 0: a guard */
 } surg__step;
 
 struct surg__pipeline {
@@ -104,6 +104,8 @@ surg_status surg__log_open(surg_model *m, const char *log_path, const char *map_
 void surg__log_pass(surg__log *l, const char *pass, uint64_t round);
 void surg__log_pass_end(surg__log *l, const char *result, uint64_t ns);
 void surg__log_note(surg__log *l, const char *text);
+/* Goes on with another model, as if nothing had been done so far. False: no memory. */
+bool surg__log_restart(surg__log *l, surg_model *m);
 /* Stops listening, writes the map when `ok`, closes. The model must still be alive. */
 surg_status surg__log_close(surg__log *l, bool ok);
 
@@ -119,6 +121,7 @@ typedef struct surg__runner {
   uint64_t deadline; /* 0: none */
   bool timed_out;
   bool sorted; /* every graph is known to be in order */
+  uint64_t epoch; /* of the model when the run began */
 } surg__runner;
 
 struct surg_pass_ctx {

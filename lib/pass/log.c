@@ -305,6 +305,15 @@ static void close_file(surg__log *l, FILE **f) {
   *f = NULL;
 }
 
+bool surg__log_restart(surg__log *l, surg_model *m) {
+  if (!l) return true;
+  if (surg_model_listen(m, on_event, l) != SURG_OK) return false;
+  surg_model_unlisten(l->model, on_event, l);
+  l->model = m;
+  l->fates.count = 0;
+  return true;
+}
+
 surg_status surg__log_close(surg__log *l, bool ok) {
   if (!l) return SURG_OK;
   surg_context *ctx = l->ctx;

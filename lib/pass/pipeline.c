@@ -2,9 +2,11 @@
 /* Pipelines as text:
  *
  *   pipeline = [item {"," item}]
- *   item     = name [options] | "repeat" [options] "(" pipeline ")"
+ *   item     = name [options] | "repeat" [options] "(" pipeline ")" | "guard" "(" pipeline ")"
  *   options  = "{" [name ["=" word {"+" word}] {"," name [...]}] "}"
  *   word     = bare | "quoted" | 'quoted'
+ *
+ * What stands in a guard is undone where it leaves more nodes than it found.
  *
  * A preset is replaced by its pipeline where it stands. Blanks, line breaks and comments from '#'
  * to the end of the line may stand between tokens. Bare words end at blanks and at , { } ( ) = + "
@@ -14,7 +16,7 @@
 
 #include "pass/internal.h"
 
-#define MAX_DEPTH 16 /* repeats and presets within each other */
+#define MAX_DEPTH 16 /* repeats, guards and presets within each other */
 #define DEFAULT_ROUNDS 32
 
 typedef struct parser {
@@ -153,7 +155,9 @@ static const char *pass_or_preset(const void *list, size_t i) {
   const surg_registry *r = list;
   size_t n = surg__pass_count(r);
   if (i < n) return surg__pass_at(r, i)->name;
-  return i - n < surg__preset_count(r) ? surg__preset_at(r, i - n)->name : "repeat";
+  i -= n;
+  n = surg__preset_count(r);
+  return i < n ? surg__preset_at(r, i)->name : i == n ? "repeat" : "guard";
 }
 
 static const char *option_name(const void *list, size_t i) {
@@ -171,7 +175,7 @@ static surg_status unknown(parser *ps, const char *at, const char *what, const c
 }
 
 static surg_status unknown_pass(parser *ps, const char *at, const char *name) {
-  size_t n = surg__pass_count(ps->registry) + surg__preset_count(ps->registry) + 1;
+  size_t n = surg__pass_count(ps->registry) + surg__preset_count(ps->registry) + 2;
   return unknown(ps, at, "pass", "", name, surg__nearest(name, ps->registry, n, pass_or_preset));
 }
 
@@ -259,6 +263,17 @@ static surg_status options(parser *ps, const surg_option *declared, size_t count
 
 static surg_status items(parser *ps, surg__step **head);
 
+/* The pipeline in parentheses behind a word. */
+static surg_status group(parser *ps, const char *at, const char *word, surg__step *step) {
+  if (!take(ps, '(')) return bad(ps, ps->p, "%s needs a pipeline in parentheses", word);
+  if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
+  ps->depth++;
+  const surg_status s = items(ps, &step->body);
+  ps->depth--;
+  if (s || take(ps, ')')) return s;
+  return bad(ps, at, "the '(' of %s is not closed", word);
+}
+
 static surg_status repeat(parser *ps, const char *at, surg__step *step) {
   static const surg_option max = {"max", SURG_OPTION_INT, NULL, "most rounds"};
   surg__optval value = {.i = DEFAULT_ROUNDS};
@@ -266,14 +281,7 @@ static surg_status repeat(parser *ps, const char *at, surg__step *step) {
   if (s) return s;
   if (value.i < 1) return bad(ps, at, "repeat needs max=1 or more");
   step->max = value.i;
-  if (!take(ps, '(')) return bad(ps, ps->p, "repeat needs a pipeline in parentheses");
-  if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
-  ps->depth++;
-  s = items(ps, &step->body);
-  ps->depth--;
-  if (s) return s;
-  if (take(ps, ')')) return SURG_OK;
-  return bad(ps, at, "the '(' of repeat is not closed");
+  return group(ps, at, "repeat", step);
 }
 
 static surg_status expand(parser *ps, const char *at, const surg__preset *preset,
@@ -314,11 +322,12 @@ static surg_status item(parser *ps, surg__step **head) {
     if (strcmp(preset->name, name.s) == 0) return expand(ps, at, preset, head);
   }
   const surg_pass *pass = surg__pass_find(ps->registry, name.s);
-  bool is_repeat = strcmp(name.s, "repeat") == 0;
-  if (!pass && !is_repeat) return unknown_pass(ps, at, name.s);
+  const bool is_repeat = strcmp(name.s, "repeat") == 0;
+  if (!pass && !is_repeat && strcmp(name.s, "guard") != 0) return unknown_pass(ps, at, name.s);
   surg__step *step = *head = surg__arena_zalloc(ps->arena, sizeof *step);
   if (!step) return no_memory(ps);
-  return is_repeat ? repeat(ps, at, step) : scheduled(ps, pass, step);
+  if (pass) return scheduled(ps, pass, step);
+  return is_repeat ? repeat(ps, at, step) : group(ps, at, "guard", step);
 }
 
 static surg_status items(parser *ps, surg__step **head) {
@@ -429,10 +438,10 @@ static void print_steps(const surg__step *step, surg__buf *out) {
       print_options(step, out);
       continue;
     }
-    surg__buf_puts(out, "repeat");
+    surg__buf_puts(out, step->max ? "repeat" : "guard");
     if (step->max == INT64_MAX)
       surg__buf_puts(out, "{max=inf}");
-    else if (step->max != DEFAULT_ROUNDS)
+    else if (step->max && step->max != DEFAULT_ROUNDS)
       surg__buf_printf(out, "{max=%lld}", (long long)step->max);
     surg__buf_putc(out, '(');
     print_steps(step->body, out); /* as deep as MAX_DEPTH */

@@ -253,12 +253,58 @@ static surg_status run_repeat(surg__runner *r, const surg__step *step, bool *cha
   return SURG_OK;
 }
 
-/* As deep as the parser lets repeats nest. */
+/* Nodes of all graphs. Constants are not counted: in functions and old files they stand for
+ * initializers. */
+static uint64_t node_count(const surg_model *m) {
+  uint64_t count = 0;
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      count += surg_node_op(n) != SURG_OP_Constant;
+  return count;
+}
+
+/* Whether the model can be had back. A map tells of the edits of one model only. */
+static bool can_guard(const surg__runner *r, uint64_t nodes) {
+  return nodes <= SURG_LIMIT_GUARD_NODES && (!r->log || surg_model_epoch(r->model) == r->epoch);
+}
+
+static surg_status take_back(surg__runner *r, surg_model *original, uint64_t before,
+                             uint64_t after) {
+  surg__note(r->ctx, surg_model_path(r->model),
+             "left as it was: %llu nodes would have become %llu", (unsigned long long)before,
+             (unsigned long long)after);
+  surg__log_pass(r->log, "guard", 0);
+  surg__log_pass_end(r->log, "taken back", 0);
+  if (!surg__log_restart(r->log, original)) return surg__oom(r->ctx, surg_model_path(r->model));
+  surg_model_free(r->model);
+  r->model = original;
+  r->sorted = false;
+  return SURG_OK;
+}
+
+static surg_status run_guard(surg__runner *r, const surg__step *step, bool *changed) {
+  const uint64_t before = node_count(r->model);
+  surg_model *original = NULL;
+  bool did = false;
+  if (can_guard(r, before) && !(original = surg_model_clone(r->model)))
+    return surg__oom(r->ctx, surg_model_path(r->model));
+  surg_status s = run_steps(r, step->body, &did);
+  const uint64_t after = !s && did && original ? node_count(r->model) : 0;
+  if (after > before) {
+    s = take_back(r, original, before, after);
+    if (!s) return s;
+  }
+  surg_model_free(original);
+  *changed |= did;
+  return s;
+}
+
+/* As deep as the parser lets repeats and guards nest. */
 static surg_status run_steps(surg__runner *r, const surg__step *step, bool *changed) {
   for (; step; step = step->next) {
     surg_status s = SURG_OK;
     if (!step->pass)
-      s = run_repeat(r, step, changed);
+      s = step->max ? run_repeat(r, step, changed) : run_guard(r, step, changed);
     else if (!skipped(r, step->pass))
       s = admit_pass(r, step, changed);
     if (s) return s;
@@ -313,19 +359,20 @@ static surg_status open_run(surg__runner *r) {
 }
 
 static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
-  uint64_t start = surg__os_now_ns(), epoch = surg_model_epoch(r->model);
+  uint64_t start = surg__os_now_ns();
   bool changed = false;
   if (r->options->timeout_ms) {
     uint64_t ns;
     if (surg__mul_u64(r->options->timeout_ms, 1000000, &ns) && surg__add_u64(start, ns, &ns))
       r->deadline = ns;
   }
+  r->epoch = surg_model_epoch(r->model);
   surg_status s = open_run(r);
   if (!s) s = run_steps(r, pipeline->first, &changed);
   /* A saved graph is in order, whatever the last pass promised. */
   if (!s && changed) s = surg__sort_all(r);
   if (!s) s = surg_model_status(r->model);
-  r->report->changed = surg_model_epoch(r->model) != epoch;
+  r->report->changed = surg_model_epoch(r->model) != r->epoch;
   surg_status closed = surg__log_close(r->log, !s);
   surg__keep_free(&r->keep);
   r->report->ns = surg__os_now_ns() - start;
@@ -358,8 +405,10 @@ surg_status surg__run(surg_model **model, const surg__pipeline *pipeline,
   if (options->dry_run) {
     surg_model_free(r.model);
   } else if (s) {
-    surg_model_free(*model);
+    surg_model_free(r.model);
     *model = NULL;
+  } else {
+    *model = r.model;
   }
   ctx->max_memory = max_memory;
   if (r.registry) r.registry->running = false;

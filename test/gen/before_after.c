@@ -22,7 +22,7 @@
 static const char *const pipelines[] = {
     "fold,prune", "fold{max-growth=inf},prune,identity", "prune,identity,prune", "identity,fold,prune",
     "toposort,names{all},prune", "repeat{max=4}(fold{max-growth=inf},identity,prune)",
-    "fold{constants},prune", "ir{to=10},fold,prune"};
+    "constants,fold,prune", "ir{to=10},fold,prune"};
 
 typedef struct reason {
   char why[200];

@@ -19,8 +19,9 @@ static const char *const pipelines[] = {"repeat{max=8}(prune,fold,identity)",
                                         "prune",
                                         "identity",
                                         "toposort",
-                                        "repeat{max=8}(prune,fold{constants},identity)",
+                                        "repeat{max=8}(prune,constants,fold,identity)",
                                         "fold{max-growth=inf},identity,prune",
+                                        "guard(fold{max-growth=inf},constants{form=node})",
                                         "prune,names{all}",
                                         "names"};
 #define PIPELINES (sizeof pipelines / sizeof *pipelines)
