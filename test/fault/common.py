@@ -123,7 +123,7 @@ MODELS = {"chain": chain, "control": control, "functions": functions, "weights":
 PIPELINES = [("chain", "freeze{N=2},shapes"), ("chain", "names{all},outputs{add=v7}"),
              ("control", "bind{p=true},fold,shapes"), ("functions", "shapes,shapes{clear}"),
              ("weights", "ir{to=3},fold,ir{to=9}"), ("twice", "dedup,cse"),
-             ("control", "constants{form=node},lift,unroll"),
+             ("control", "constants{form=node},lift,carried,unroll"),
              ("chain", "guard(decompose{all},names),constants"), ("sequences", "sequence")]
 
 
