@@ -131,6 +131,21 @@ surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg_
  * types for it. */
 surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user);
+
+/* --- cutting (cut.c) --- */
+typedef SURG_VEC(const surg_value *) surg__cut_values;
+/* A model in three parts: before, what holds no blocked node, behind. Parts may be empty. */
+typedef struct surg__cut {
+  surg_context *ctx;
+  size_t nodes[3];
+  surg__cut_values pre_out, core_in, core_out, post_in, post_out;
+} surg__cut;
+/* Cuts so that the most nodes of the main graph (which is sorted) remain in the middle.
+ * SURG_ENOTFOUND: a blocked node stands in a function. */
+surg_status surg__target_cut(surg_model *m, const surg_node *const *blocked, size_t n_blocked,
+                             surg__cut *out);
+void surg__target_cut_free(surg__cut *cut);
+
 /* What the target says of an operator ("Conv", "com.microsoft.Gelu"); NULL: it is not listed. */
 const surg__top *surg__target_op(const surg__target *t, const char *domain, const char *op_type);
 /* Whether a node would be taken in another version of its operator. */

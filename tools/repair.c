@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search for a repair: cures are tried one by one on a copy, in the order of how little they
+ * change; one stays if the target objects to less afterwards. */
+#include "repair.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pass/pass.h"
+
+#define ROUNDS 6u /* over all cures; each must leave fewer objections */
+#define OLDEST 7  /* the oldest opset that is tried */
+
+/* --- objections --- */
+
+static bool has_word(const surg__buf *b, const char *word) {
+  const size_t n = strlen(word);
+  for (size_t i = 0; i + n <= b->n; i++)
+    if (!memcmp(b->p + i, word, n) && (i == 0 || b->p[i - 1] == '+') &&
+        (i + n == b->n || b->p[i + n] == '+'))
+      return true;
+  return false;
+}
+
+static void add_op(surg__buf *b, const surg_node *n) {
+  char name[256];
+  const char *domain = surg_node_domain(n);
+  snprintf(name, sizeof name, "%s%s%s", domain, domain[0] ? "." : "", surg_node_op_type(n));
+  if (has_word(b, name)) return;
+  if (b->n) surg__buf_putc(b, '+');
+  surg__buf_puts(b, name);
+}
+
+static void count_one(void *user, const surg__objection *o) {
+  repair_counts *all = user;
+  if (o->verdict == SURG__UNKNOWN) {
+    all->unknown++;
+    return;
+  }
+  all->count[o->cause]++;
+  all->all++;
+  if (all->ops && o->node && (o->cause == SURG__C_OP || o->cause == SURG__C_CUSTOM))
+    add_op(all->ops, o->node);
+}
+
+surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *out, surg__buf *ops) {
+  *out = (repair_counts){.ops = ops};
+  return surg__target_model(t, m, count_one, out);
+}
+
+/* --- trying a cure --- */
+
+/* Whether one consent covers another. */
+static bool covers(repair_consent a, repair_consent b) {
+  return a.most >= b.most && (a.interface || !b.interface);
+}
+
+static repair_consent both(repair_consent a, repair_consent b) {
+  return (repair_consent){a.most > b.most ? a.most : b.most, a.interface || b.interface};
+}
+
+/* Runs a pipeline on a copy, with rewrites that the consents let, and counts what the target objects
+ * to then; *needed: the consents that it takes. NULL: it cannot be run there. */
+static surg_model *try_on(repair *r, const char *text, repair_consent given,
+                          repair_counts *after, repair_consent *needed) {
+  surg__pipeline *p = NULL;
+  surg_model *copy = surg_model_clone(r->m);
+  const surg__run_options options = {
+      .verify_each = r->verify_each, .has_allow = true, .allow = given.most};
+  surg__run_report told = {0};
+  surg_context_clear_error(r->ctx);
+  surg_status s = copy ? surg__pipeline_parse(r->ctx, text, "repair", &p) : SURG_ENOMEM;
+  if (s == SURG_OK) {
+    s = surg__run(&copy, p, &options, &told);
+    *needed = (repair_consent){told.worst, told.interface};
+    surg__run_report_free(&told);
+  }
+  surg__pipeline_free(p);
+  if (s == SURG_OK) s = repair_count(r->t, copy, after, NULL);
+  if (s == SURG_OK) return copy;
+  if (copy) surg_model_free(copy);
+  surg_context_clear_error(r->ctx);
+  return NULL;
+}
+
+/* Notes a cure that would help with more consents, once. */
+static void would_help(repair *r, const char *text, repair_consent needed) {
+  const size_t n = strlen(text);
+  r->wanted = both(r->wanted, needed);
+  for (size_t i = 0; i + n <= r->refused.n; i++)
+    if (!memcmp(r->refused.p + i, text, n)) return;
+  surg__buf_printf(&r->refused, "%s%s", r->refused.n ? ", " : "", text);
+}
+
+/* Keeps the cure if the target objects to less; *now is what remains. */
+static bool cure(repair *r, const char *text, repair_counts *now) {
+  repair_counts after;
+  repair_consent needed = {SURG_EXACT, false};
+  surg_model *copy = try_on(r, text, r->given, &after, &needed);
+  bool helps = copy && after.all < now->all;
+  const bool may = helps && covers(r->given, needed);
+  if (!helps && r->given.most < SURG_LOSSY) {
+    repair_counts other;
+    surg_model *more = try_on(r, text, REPAIR_ALL_CONSENT, &other, &needed);
+    helps = more && other.all < now->all;
+    if (more) surg_model_free(more);
+  }
+  if (helps && !may) would_help(r, text, needed);
+  if (!may) {
+    if (copy) surg_model_free(copy);
+    return false;
+  }
+  surg_model_free(r->m);
+  r->m = copy;
+  r->used = both(r->used, needed);
+  *now = after;
+  surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text);
+  return true;
+}
+
+/* --- the cures --- */
+
+static const surg__tspan *window(const surg__target *t) {
+  for (size_t i = 0; i < t->opsets.count; i++)
+    if (!t->opsets.items[i].name[0]) return &t->opsets.items[i];
+  return NULL;
+}
+
+/* The opset with the fewest objections, the nearest one where several have as few. */
+static bool best_opset(repair *r, repair_consent given, const repair_counts *now, char *best,
+                       size_t size) {
+  const surg__tspan *w = window(r->t);
+  const int64_t have = surg_model_opset(r->m, ""), newest = surg_schema_newest("");
+  const int64_t low = w && w->low > OLDEST ? w->low : OLDEST;
+  const int64_t high = w && w->high < newest ? w->high : newest;
+  size_t least = now->all;
+  char text[64];
+  for (int64_t step = 1; step <= newest && least > 0; step++)
+    for (int side = 0; side < 2; side++) {
+      const int64_t to = side ? have + step : have - step;
+      repair_counts after;
+      repair_consent needed = {SURG_EXACT, false};
+      if (to < low || to > high) continue;
+      snprintf(text, sizeof text, "opset{to=%lld}", (long long)to);
+      surg_model *copy = try_on(r, text, given, &after, &needed);
+      if (copy && after.all < least && covers(given, needed)) {
+        least = after.all;
+        snprintf(best, size, "%s", text);
+      }
+      if (copy) surg_model_free(copy);
+    }
+  return least < now->all;
+}
+
+static bool cure_opset(repair *r, repair_counts *now) {
+  char best[64];
+  if (best_opset(r, r->given, now, best, sizeof best)) return cure(r, best, now);
+  /* With all consents cure() tries it, and notes what it would take. */
+  return r->given.most < SURG_LOSSY && best_opset(r, REPAIR_ALL_CONSENT, now, best, sizeof best) &&
+         cure(r, best, now);
+}
+
+/* Other domains: to the nearest end of what is taken. */
+static bool cure_domains(repair *r, repair_counts *now) {
+  bool any = false;
+  for (size_t i = 0; i < r->t->opsets.count; i++) {
+    const surg__tspan *w = &r->t->opsets.items[i];
+    const int64_t have = w->name[0] ? surg_model_opset(r->m, w->name) : 0;
+    char text[200];
+    if (have < 1 || (have >= w->low && have <= w->high)) continue;
+    snprintf(text, sizeof text, "opset{domain=%.100s,to=%lld}", w->name,
+             (long long)(have > w->high ? w->high : w->low));
+    any |= cure(r, text, now);
+  }
+  return any;
+}
+
+static bool cure_ir(repair *r, repair_counts *now) {
+  char text[64];
+  const int64_t have = surg_model_ir_version(r->m), to = have > r->t->ir.high ? r->t->ir.high
+                                                                              : r->t->ir.low;
+  snprintf(text, sizeof text, "ir{to=%lld}", (long long)to);
+  return cure(r, text, now);
+}
+
+/* Refused operators, one by one: where one cannot be replaced the others can. */
+static bool cure_ops(repair *r, repair_counts *now) {
+  surg__buf ops, text;
+  repair_counts unused;
+  bool any = false;
+  surg__buf_init(&ops, r->ctx);
+  surg__buf_init(&text, r->ctx);
+  if (repair_count(r->t, r->m, &unused, &ops) == SURG_OK && ops.n) {
+    surg__buf_putc(&ops, 0);
+    for (char *word = ops.failed ? NULL : ops.p, *end; word && *word; word = end) {
+      end = word + strcspn(word, "+");
+      const bool more = *end;
+      *end = 0;
+      text.n = 0;
+      surg__buf_puts(&text, "replace{op=");
+      surg__pipeline_quote(&text, word);
+      surg__buf_puts(&text, "}");
+      surg__buf_putc(&text, 0);
+      any |= !text.failed && cure(r, text.p, now);
+      end += more;
+    }
+  }
+  surg__buf_free(&ops);
+  surg__buf_free(&text);
+  return any;
+}
+
+/* One round, what changes least first. */
+static bool round_of(repair *r, repair_counts *now) {
+  static const struct simple {
+    surg__cause cause;
+    const char *pipeline;
+  } simple[] = {{SURG__C_OPSET, "prune"},            {SURG__C_VERSION, "prune"},
+                {SURG__C_CONSTANT, "fold"},          {SURG__C_PLACE, "prune"},
+                {SURG__C_OP, "prune"},               {SURG__C_TYPE, "prune"},
+                {SURG__C_OP, "fold,prune"},          {SURG__C_FUNCTION, "inline"},
+                {SURG__C_OP, "rewrite{group=simplify},prune"},
+                {SURG__C_CONSTANT, "fold{max-growth=inf},prune"}};
+  bool any = false;
+  if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
+  for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
+    if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
+  if (now->count[SURG__C_OPSET] || now->count[SURG__C_VERSION] || now->count[SURG__C_OP])
+    any |= cure_opset(r, now);
+  if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
+  if (now->count[SURG__C_OP] || now->count[SURG__C_CUSTOM]) any |= cure_ops(r, now);
+  return any;
+}
+
+/* --- the search --- */
+
+surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) {
+  surg_status s = repair_count(r->t, r->m, before, NULL);
+  *after = *before;
+  for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++)
+    if (!round_of(r, after)) break;
+  surg__buf_putc(&r->pipeline, 0);
+  surg__buf_putc(&r->refused, 0);
+  if (r->pipeline.failed || r->refused.failed) return SURG_ENOMEM;
+  r->pipeline.n--;
+  r->refused.n--;
+  return s;
+}
+
+void repair_init(repair *r, surg_context *ctx, const surg__target *t, surg_model *m,
+                 repair_consent given) {
+  *r = (repair){.ctx = ctx, .t = t, .m = m, .given = given};
+  surg__buf_init(&r->pipeline, ctx);
+  surg__buf_init(&r->refused, ctx);
+}
+
+void repair_free(repair *r) {
+  if (!r->ctx) return;
+  if (r->m) surg_model_free(r->m);
+  surg__buf_free(&r->pipeline);
+  surg__buf_free(&r->refused);
+}
+
+void repair_spell_consent(char *out, size_t size, repair_consent c) {
+  out[0] = 0;
+  if (c.most > SURG_ULP || c.interface)
+    snprintf(out, size, "--allow %s%s%s", c.most > SURG_ULP ? surg__exactness_name(c.most) : "",
+             c.most > SURG_ULP && c.interface ? "," : "", c.interface ? "interface" : "");
+}
+
+int repair_take_consent(const char *words, repair_consent *c) {
+  char word[16];
+  for (const char *p = words; *p;) {
+    const size_t n = strcspn(p, ",");
+    snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), p);
+    if (!strcmp(word, "interface"))
+      c->interface = true;
+    else if (!surg__exactness_from_name(word, &c->most))
+      return cli_usage("--allow takes exact, ulp, approx, lossy and interface, not \"%s\"", word);
+    p += n + (p[n] != 0);
+  }
+  return EXIT_DONE;
+}

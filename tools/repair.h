@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search for passes after which a target objects to nothing; for `repair`, verdicts, `doctor`. */
+#ifndef SURG_REPAIR_H
+#define SURG_REPAIR_H
+
+#include "cli.h"
+#include "target/target.h"
+
+/* What the user consents to: the worst that rewrites may be, and whether inputs and outputs may
+ * change. */
+typedef struct repair_consent {
+  surg_exactness most;
+  bool interface;
+} repair_consent;
+#define REPAIR_NO_CONSENT ((repair_consent){SURG_ULP, false})
+#define REPAIR_ALL_CONSENT ((repair_consent){SURG_LOSSY, true})
+/* "approx,interface" (what is not said stays as it is); an exit code after a line. */
+int repair_take_consent(const char *words, repair_consent *c);
+/* "--allow approx,interface", or nothing where none is needed. */
+void repair_spell_consent(char *out, size_t size, repair_consent c);
+
+/* What a target objects to. */
+typedef struct repair_counts {
+  size_t count[SURG__C_SAYS + 1]; /* by cause, those that refuse */
+  size_t all, unknown;
+  surg__buf *ops; /* refused operators, as "A+B"; NULL: not asked for */
+} repair_counts;
+surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *out, surg__buf *ops);
+
+typedef struct repair {
+  surg_context *ctx; /* of the model; its lines should go nowhere, as cures that fail have some */
+  const surg__target *t;
+  surg_model *m;     /* owned; as far as it is cured */
+  repair_consent given;
+  bool verify_each;
+  repair_consent used;   /* that what was done needed */
+  repair_consent wanted; /* that the cures need that were not done */
+  surg__buf pipeline;    /* what was done; NUL-terminated after the search */
+  surg__buf refused;     /* cures that would help with consent, likewise */
+} repair;
+
+/* Takes the model. The passes must be registered in the context. */
+void repair_init(repair *r, surg_context *ctx, const surg__target *t, surg_model *m,
+                 repair_consent given);
+surg_status repair_find(repair *r, repair_counts *before, repair_counts *after);
+void repair_free(repair *r);
+
+#endif
