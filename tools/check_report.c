@@ -113,6 +113,7 @@ static json_t *file_json(const report *r, int code) {
                                   : code != EXIT_DONE       ? "bad"
                                   : r->counts[SURG_WARNING] ? "doubtful"
                                                             : "good"));
+  if (r->target) json_object_set(j, "target", r->target);
   return j;
 }
 
@@ -249,4 +250,5 @@ void report_finish(report *r, int code) {
     json_array_append_new(r->out->list, file_json(r, code));
     json_decref(r->list);
   }
+  json_decref(r->target);
 }

@@ -24,6 +24,7 @@ typedef struct report {
   size_t counts[3]; /* by severity */
   size_t shown, hidden;
   json_t *list; /* of its findings; NULL: text */
+  json_t *target; /* the verdict on an engine; NULL: not asked for */
 } report;
 
 void output_start(output *o);

@@ -6,7 +6,9 @@
 
 #include "base/context.h"
 #include "base/limits.h"
+#include "findings.h"
 #include "ir/ir.h" /* for surg__locate_node alone */
+#include "verdict.h"
 
 surg__target *cli_target(surg_context *ctx, const char *name, int *code) {
   const size_t length = strlen(name);
@@ -48,19 +50,38 @@ static void heard(void *user, const surg__objection *o) {
               surg__check_rule(code)->pass);
 }
 
-surg_status check_target(report *r, const surg__target *t, surg_model *m) {
+/* What can be done about it. Searches are made on a model that was loaded anew, whose lines go
+ * nowhere: cures that fail have some. */
+static void judge(report *r, const surg__target *t, const char *name, const cli_common *common,
+                  const findings *f) {
+  quiet_model q;
+  verdict v;
+  const bool once = f->bytes != NULL;
+  if (quiet_open(&q, common, once ? f->name : r->path, f->bytes, f->n_bytes) == EXIT_DONE) {
+    if (verdict_find(&v, t, q.m) == SURG_OK && !report_lines(r)) verdict_print(&v, t, name, r->path);
+    if (report_lines(r)) r->target = verdict_json(&v, t);
+    verdict_free(&v);
+  }
+  quiet_close(&q);
+}
+
+surg_status check_target(report *r, const surg__target *t, const char *name,
+                         const cli_common *common, const findings *f) {
   telling tell = {.r = r};
-  const surg_status s = surg__target_model(t, m, heard, &tell);
-  if (s || report_lines(r) || r->out->quiet) return s;
-  cli_put(stdout, r->path);
-  printf(": %s ", t->name);
-  if (tell.refused)
-    printf("refuses it: %zu reason%s", tell.refused, tell.refused == 1 ? "" : "s");
-  else if (tell.unknown)
-    printf("may take it: %zu thing%s not known", tell.unknown,
-           tell.unknown == 1 ? " is" : "s are");
-  else
-    printf("takes it");
-  printf("\n  by %s\n", t->source);
+  const surg_status s = surg__target_model(t, f->m, heard, &tell);
+  if (s || r->out->quiet) return s;
+  if (!report_lines(r)) {
+    cli_put(stdout, r->path);
+    printf(": %s ", t->name);
+    if (tell.refused)
+      printf("refuses it: %zu reason%s", tell.refused, tell.refused == 1 ? "" : "s");
+    else if (tell.unknown)
+      printf("may take it: %zu thing%s not known", tell.unknown,
+             tell.unknown == 1 ? " is" : "s are");
+    else
+      printf("takes it");
+    printf("\n  by %s\n", t->source);
+  }
+  if (tell.refused || report_lines(r)) judge(r, t, name, common, f);
   return s;
 }

@@ -9,7 +9,11 @@
 /* A target by name, or from a file (a path with a '/' or that ends in .target); NULL after a line,
  * *code set. */
 surg__target *cli_target(surg_context *ctx, const char *name, int *code);
-/* Reports every objection to the model; SURG_OK unless memory ran out. */
-surg_status check_target(report *r, const surg__target *t, surg_model *m);
+/* Reports every objection to the model, and the verdict; SURG_OK unless memory ran out. */
+struct findings;
+surg_status check_target(report *r, const surg__target *t, const char *name,
+                         const cli_common *common, const struct findings *f);
+/* The matrix of a model and the targets that `words` stand for; an exit code. */
+int check_matrix(surg_context *ctx, const cli_common *common, const char *words, const char *in);
 
 #endif

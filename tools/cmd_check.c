@@ -13,7 +13,9 @@ static const char help[] =
     "Lists what is wrong with models: one line a finding, nothing for a clean model.\n"
     "doc/check.md explains each code.\n"
     "  --strict            warnings count as errors do\n"
-    "  --target T          what the engine T does not take; see onnxsurg targets\n"
+    "  --target T          what the engine T does not take, and what can be done about\n"
+    "                      it; see onnxsurg targets\n"
+    "  --targets all|A,B   which engines take the model, and which after a repair\n"
     "  --quiet             errors alone\n"
     "  --json              the findings of all files as one JSON object, with hints\n"
     "  --sarif             the same as SARIF 2.1.0, for code scanning\n"
@@ -22,13 +24,13 @@ static const char help[] =
     "  --max-findings N    of a file that are told (100); the rest is counted\n"
     "exit codes: 0 no error, 1 an error was found, 3 a file cannot be read, 4 limit\n";
 
-enum { OPT_STRICT = OPT_OWN, OPT_SARIF, OPT_MAX_FINDINGS, OPT_TARGET, OPT_OPSET, OPT_ALLOW };
+enum { OPT_STRICT = OPT_OWN, OPT_SARIF, OPT_MAX_FINDINGS, OPT_TARGET, OPT_OPSET, OPT_ALLOW, OPT_TARGETS };
 
 typedef struct checking {
   cli_common common;
   const surg__target *target; /* NULL: what holds for every engine */
   bool strict;
-  const char *target_name;
+  const char *target_name, *targets;
   const char *opset; /* of --opset; NULL: none */
   surg__run_options run;
   output out;
@@ -64,7 +66,7 @@ static surg_status try_move(checking *c, findings *f) {
 
 /* What holds against the model that came of the file. */
 static surg_status examine(checking *c, findings *f, report *r) {
-  surg_status s = c->target ? check_target(r, c->target, f->m) : findings_look(f);
+  surg_status s = c->target ? check_target(r, c->target, c->target_name, &c->common, f) : findings_look(f);
   if (c->opset && !f->partial && s == SURG_OK) s = try_move(c, f);
   return s;
 }
@@ -96,6 +98,9 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_TARGET:
       c->target_name = arg;
+      return EXIT_DONE;
+    case OPT_TARGETS:
+      c->targets = arg;
       return EXIT_DONE;
     case OPT_SARIF:
       c->out.form = FORM_SARIF;
@@ -129,6 +134,7 @@ int cmd_check(int argc, char **argv) {
       {"strict", no_argument, NULL, OPT_STRICT},
       {"sarif", no_argument, NULL, OPT_SARIF},
       {"target", required_argument, NULL, OPT_TARGET},
+      {"targets", required_argument, NULL, OPT_TARGETS},
       {"max-findings", required_argument, NULL, OPT_MAX_FINDINGS},
       {"opset", required_argument, NULL, OPT_OPSET},
       {"allow", required_argument, NULL, OPT_ALLOW},
@@ -143,11 +149,15 @@ int cmd_check(int argc, char **argv) {
     return cli_usage("--json and --sarif are two forms: choose one");
   if (c.common.json) c.out.form = FORM_JSON;
   c.out.quiet = c.common.quiet;
-  surg_context *ctx = c.target_name ? cli_context(&c.common) : NULL;
-  surg__target *t = ctx ? cli_target(ctx, c.target_name, &code) : NULL;
-  if (c.target_name && !ctx) code = EXIT_LIMIT;
+  if (c.targets && (c.target_name || c.out.form == FORM_SARIF || argc - optind != 1))
+    return cli_usage("--targets takes one model, and neither --target nor --sarif");
+  surg_context *ctx = c.target_name || c.targets ? cli_context(&c.common) : NULL;
+  surg__target *t = ctx && c.target_name ? cli_target(ctx, c.target_name, &code) : NULL;
+  if ((c.target_name || c.targets) && !ctx) code = EXIT_LIMIT;
   c.target = t;
-  if (code == EXIT_DONE) code = check_files(&c, argv + optind, argc - optind);
+  if (code == EXIT_DONE)
+    code = c.targets ? check_matrix(ctx, &c.common, c.targets, argv[optind])
+                     : check_files(&c, argv + optind, argc - optind);
   surg__target_free(t);
   surg_context_free(ctx);
   return cli_flush(code);

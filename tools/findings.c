@@ -102,10 +102,9 @@ static char *slurp(const cli_common *c, const char *path, size_t *n, int *code) 
 int findings_open(findings *f, const cli_common *common, const char *path) {
   struct stat st;
   const bool once = strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
-  size_t n = 0;
   int code = EXIT_DONE;
   if (!f->most) f->most = SURG_LIMIT_FINDINGS;
-  if (once && !(f->bytes = slurp(common, path, &n, &code))) return code;
+  if (once && !(f->bytes = slurp(common, path, &f->n_bytes, &code))) return code;
   const surg_config config = {.size = sizeof config,
                               .diag = heard,
                               .diag_user = f,
@@ -121,7 +120,7 @@ int findings_open(findings *f, const cli_common *common, const char *path) {
   options.max_findings = f->most;
   const char *name = f->bytes && strcmp(path, "-") == 0 ? "standard input" : path;
   const surg_status s =
-      surg__load_check_file(f->ctx, name, f->bytes, n, &options, &f->partial, &f->m);
+      surg__load_check_file(f->ctx, name, f->bytes, f->n_bytes, &options, &f->partial, &f->m);
   if (f->m) surg_context_clear_error(f->ctx); /* what comes now is news */
   return cli_exit_code(s);
 }

@@ -24,7 +24,8 @@ typedef struct findings {
   /* inside */
   char *name;
   const char *code; /* of what is heard from passes; NULL: the loader's */
-  char *bytes;
+  char *bytes; /* of standard input or a pipe, which cannot be read again */
+  size_t n_bytes;
 } findings;
 
 /* Loads a file ("-": standard input), and tells what the loader finds. An exit code: EXIT_MODEL where

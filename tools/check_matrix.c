@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `check --targets all|A,B IN`: which engines take a model as it is, and which after a repair. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "check_target.h"
+#include "verdict.h"
+
+typedef struct matrix {
+  surg_context *ctx;
+  const surg_model *m;
+  json_t *list; /* or NULL: lines */
+  size_t taken, repaired, all;
+} matrix;
+
+/* Whether a word of "all" or "tensorrt,ort-1.10" stands for a target: its name, or how it starts. */
+static bool wanted(const char *words, const char *name) {
+  for (const char *p = words; *p;) {
+    const size_t n = strcspn(p, ",");
+    if ((n == 3 && !strncmp(p, "all", 3)) || (n && !strncmp(p, name, n) && strchr("-", name[n])))
+      return true;
+    p += n + (p[n] != 0);
+  }
+  return false;
+}
+
+static surg_status judge(matrix *x, const surg__target *t) {
+  verdict v;
+  const surg_status s = verdict_find(&v, t, x->m);
+  char with[64];
+  if (!x->all++ && !x->list) printf("%-46s %-9s %s\n", "target", "as it is", "repaired");
+  x->taken += v.kind <= VERDICT_UNKNOWN;
+  x->repaired += v.kind == VERDICT_EXACT || v.kind == VERDICT_CONSENT;
+  repair_spell_consent(with, sizeof with, v.needed);
+  if (s == SURG_OK && x->list)
+    json_array_append_new(x->list, verdict_json(&v, t));
+  else if (s == SURG_OK)
+    printf("%-46s %-9s %s%s%s\n", t->name,
+           v.kind == VERDICT_IMPORTS ? "yes" : v.kind == VERDICT_UNKNOWN ? "maybe" : "no",
+           v.kind <= VERDICT_UNKNOWN ? "" : v.kind == VERDICT_EXACT     ? "yes"
+                                        : v.kind == VERDICT_CONSENT ? "with " : "no",
+           with, v.kind == VERDICT_UNKNOWN ? "something is not known" : "");
+  verdict_free(&v);
+  return s;
+}
+
+static surg_status judge_all(matrix *x, const char *words) {
+  surg_status s = SURG_OK;
+  for (size_t i = 0; i < surg__target_count && s == SURG_OK; i++) {
+    const surg__target_text *text = &surg__target_texts[i];
+    if (!wanted(words, text->name)) continue;
+    surg__target *t = surg__target_read(x->ctx, text->text, strlen(text->text), text->name);
+    s = t ? judge(x, t) : SURG_ENOMEM;
+    surg__target_free(t);
+  }
+  return s;
+}
+
+int check_matrix(surg_context *ctx, const cli_common *common, const char *words, const char *in) {
+  quiet_model q;
+  int code = quiet_open(&q, common, in, NULL, 0);
+  if (code != EXIT_DONE && q.ctx) { /* once more, to say why */
+    surg_model *m = NULL;
+    surg_load(ctx, in, &common->load, &m);
+    if (m) surg_model_free(m);
+  }
+  matrix x = {.ctx = ctx, .m = q.m, .list = common->json ? json_array() : NULL};
+  if (code == EXIT_DONE) {
+    const surg_status s = judge_all(&x, words);
+    code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  }
+  if (code == EXIT_DONE && !x.all)
+    code = cli_usage("--targets takes all, or names that targets begin with: tensorrt,onnxruntime");
+  if (code == EXIT_DONE && !common->json)
+    printf("%zu of %zu take it, %zu more after a repair\n", x.taken, x.all, x.repaired);
+  if (code == EXIT_DONE && common->json)
+    cli_print_json(json_pack("{s:i,s:o,s:O}", "schema", 1, "file", cli_text_json(in), "targets",
+                             x.list));
+  json_decref(x.list);
+  quiet_close(&q);
+  return code;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verdicts on a model and an engine. Both searches run on copies: first what is exact, then with all
+ * consents. */
+#include "verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "ir/ir.h" /* for surg__locate_node alone */
+#include "pass/pass.h"
+
+#define SHOWN 5u /* of what blocks */
+#define ENDS 12u /* values at an end of a part that commands name */
+
+static void hear_nothing(void *user, surg_severity severity, const char *line) {
+  (void)user, (void)severity, (void)line;
+}
+
+int quiet_open(quiet_model *q, const cli_common *common, const char *path, const void *bytes,
+               size_t n) {
+  const surg_config config = {.size = sizeof config,
+                              .diag = hear_nothing,
+                              .max_memory = common->max_memory,
+                              .max_depth = common->max_depth};
+  *q = (quiet_model){.ctx = surg_context_new(&config)};
+  if (!q->ctx || !surg_context_passes(q->ctx) || cli_schemas(q->ctx, common) != EXIT_DONE)
+    return EXIT_LIMIT;
+  return cli_exit_code(bytes ? surg_load_memory(q->ctx, bytes, n, path, &common->load, &q->m)
+                             : surg_load(q->ctx, path, &common->load, &q->m));
+}
+
+void quiet_close(quiet_model *q) {
+  if (q->m) surg_model_free(q->m);
+  surg_context_free(q->ctx);
+  *q = (quiet_model){0};
+}
+
+/* --- finding --- */
+
+static surg_status search(verdict *v, const surg__target *t, const surg_model *m,
+                          repair_consent given) {
+  surg_model *copy = surg_model_clone(m);
+  if (!copy) return SURG_ENOMEM;
+  repair_free(&v->search);
+  repair_init(&v->search, surg_model_context(m), t, copy, given);
+  return repair_find(&v->search, &v->before, &v->after);
+}
+
+surg_status verdict_find(verdict *v, const surg__target *t, const surg_model *m) {
+  *v = (verdict){0};
+  surg_status s = search(v, t, m, REPAIR_NO_CONSENT);
+  v->kind = v->before.all ? VERDICT_EXACT : v->before.unknown ? VERDICT_UNKNOWN : VERDICT_IMPORTS;
+  if (s || !v->after.all) return s;
+  s = search(v, t, m, REPAIR_ALL_CONSENT);
+  v->kind = v->after.all ? VERDICT_BLOCKED : VERDICT_CONSENT;
+  v->needed = v->search.used;
+  return s;
+}
+
+void verdict_free(verdict *v) { repair_free(&v->search); }
+
+const char *verdict_word(verdict_kind kind) {
+  static const char *const words[] = {"imports", "not known", "repairable exactly",
+                                      "repairable with consent", "not repairable"};
+  return words[kind];
+}
+
+/* --- what blocks --- */
+
+typedef struct blocking {
+  const surg__target *t;
+  surg_context *ctx;
+  SURG_VEC(const surg_node *) nodes;
+  json_t *list; /* or NULL: lines */
+  size_t all;
+} blocking;
+
+static void blocks(void *user, const surg__objection *o) {
+  blocking *b = user;
+  if (o->verdict != SURG__ILLEGAL) return;
+  const char *where = o->node ? surg__locate_node(o->node) : "model";
+  if (b->list)
+    json_array_append_new(b->list, json_pack("{s:o,s:o}", "where", cli_text_json(where), "text",
+                                             cli_text_json(o->text)));
+  else if (b->all < SHOWN)
+    printf("    %s: %s\n", where, o->text);
+  b->all++;
+  if (o->node && !surg__vec_push(b->ctx, &b->nodes, o->node)) b->nodes.count = 0;
+}
+
+/* --- the cut --- */
+
+static bool put_values(surg__buf *b, const char *option, const surg__cut_values *list) {
+  if (!list->count || list->count > ENDS) return !list->count;
+  surg__buf_printf(b, "%s%s=", b->p[b->n - 1] == '{' ? "" : ",", option);
+  for (size_t i = 0; i < list->count; i++) {
+    if (i) surg__buf_putc(b, '+');
+    surg__pipeline_quote(b, surg_value_name(list->items[i]));
+  }
+  return true;
+}
+
+/* "extract{from=a,to=b}"; false: too many ends, or nothing goes out. */
+static bool put_extract(surg__buf *b, const surg__cut_values *from, const surg__cut_values *to) {
+  b->n = 0;
+  surg__buf_puts(b, "extract{");
+  const bool done = !b->failed && put_values(b, "from", from) && to->count &&
+                    put_values(b, "to", to);
+  surg__buf_puts(b, "}");
+  surg__buf_putc(b, 0);
+  return done && !b->failed;
+}
+
+/* Whether the middle part is taken, after a repair of its own. */
+static bool core_passes(const verdict *v, const surg__target *t, const char *extract) {
+  surg__pipeline *p = NULL;
+  surg_model *copy = surg_model_clone(v->search.m);
+  surg_status s = copy ? surg__pipeline_parse(v->search.ctx, extract, "cut", &p) : SURG_ENOMEM;
+  const surg__run_options options = {.has_allow = true, .allow = SURG_LOSSY};
+  if (s == SURG_OK) s = surg__run(&copy, p, &options, NULL);
+  surg__pipeline_free(p);
+  bool taken = false;
+  if (s == SURG_OK) {
+    repair search;
+    repair_counts before, after;
+    repair_init(&search, v->search.ctx, t, copy, v->search.given);
+    taken = repair_find(&search, &before, &after) == SURG_OK && !after.all;
+    repair_free(&search);
+  } else if (copy) {
+    surg_model_free(copy);
+  }
+  surg_context_clear_error(v->search.ctx);
+  return taken;
+}
+
+static const surg__cut_values nothing;
+
+static void print_part(surg__buf *b, const char *name, const surg__cut_values *from,
+                       const surg__cut_values *to) {
+  if (put_extract(b, from, to)) printf("    onnxsurg --pass '%s' all.onnx %s.onnx\n", b->p, name);
+}
+
+static void print_cut(const verdict *v, const surg__target *t, const char *target, const char *in,
+                      const surg__cut *cut) {
+  surg__buf b;
+  surg__buf_init(&b, v->search.ctx);
+  const bool core = put_extract(&b, &cut->core_in, &cut->core_out);
+  if (cut->nodes[1] && core) {
+    char with[64];
+    const bool taken = core_passes(v, t, b.p);
+    repair_spell_consent(with, sizeof with, v->search.used);
+    printf("  cut: %zu of %zu nodes can stand alone%s; before them %zu, behind %zu\n", cut->nodes[1],
+           cut->nodes[0] + cut->nodes[1] + cut->nodes[2],
+           taken ? ", and the engine takes those" : ", though the engine refuses something there, too",
+           cut->nodes[0], cut->nodes[2]);
+    printf("    onnxsurg repair --target %s %s%s--partial ", target, with, with[0] ? " " : "");
+    cli_put(stdout, in);
+    printf(" all.onnx\n");
+    print_part(&b, "before", &nothing, &cut->pre_out);
+    print_part(&b, "core", &cut->core_in, &cut->core_out);
+    print_part(&b, "behind", &cut->post_in, &cut->post_out);
+  } else {
+    printf("  cut: nothing worth it stands between what blocks\n");
+  }
+  surg__buf_free(&b);
+}
+
+static json_t *names_json(const surg__cut_values *list) {
+  json_t *j = json_array();
+  for (size_t i = 0; i < list->count; i++)
+    json_array_append_new(j, cli_text_json(surg_value_name(list->items[i])));
+  return j;
+}
+
+static json_t *cut_json(const surg__cut *c) {
+  return json_pack("{s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "before", (json_int_t)c->nodes[0], "core",
+                   (json_int_t)c->nodes[1], "behind", (json_int_t)c->nodes[2], "before_to",
+                   names_json(&c->pre_out), "core_from", names_json(&c->core_in), "core_to",
+                   names_json(&c->core_out), "behind_from", names_json(&c->post_in), "behind_to",
+                   names_json(&c->post_out));
+}
+
+/* --- telling --- */
+
+void verdict_print(const verdict *v, const surg__target *t, const char *target, const char *in) {
+  char with[64];
+  repair_spell_consent(with, sizeof with, v->needed);
+  printf("  verdict: %s%s%s%s\n", verdict_word(v->kind), v->kind == VERDICT_CONSENT ? " (" : "",
+         v->kind == VERDICT_CONSENT ? with : "", v->kind == VERDICT_CONSENT ? ")" : "");
+  if (v->kind == VERDICT_EXACT || v->kind == VERDICT_CONSENT) {
+    printf("    onnxsurg repair --target %s %s%s", target, v->kind == VERDICT_CONSENT ? with : "",
+           v->kind == VERDICT_CONSENT ? " " : "");
+    cli_put(stdout, in);
+    printf(" OUT\n");
+  }
+  if (v->kind != VERDICT_BLOCKED) return;
+  blocking b = {.t = t, .ctx = v->search.ctx};
+  printf("  what blocks%s:\n", v->search.pipeline.n ? ", after all that could be done" : "");
+  if (surg__target_model(t, v->search.m, blocks, &b) == SURG_OK && b.all > SHOWN)
+    printf("    and %zu more\n", b.all - SHOWN);
+  surg__cut cut = {0};
+  if (b.nodes.count &&
+      surg__target_cut(v->search.m, b.nodes.items, b.nodes.count, &cut) == SURG_OK)
+    print_cut(v, t, target, in, &cut);
+  surg__target_cut_free(&cut);
+  surg__vec_free(b.ctx, &b.nodes);
+}
+
+json_t *verdict_json(const verdict *v, const surg__target *t) {
+  char with[64];
+  repair_spell_consent(with, sizeof with, v->needed);
+  json_t *j = json_pack("{s:s,s:s,s:s,s:o,s:I,s:I,s:I}", "name", t->name, "verdict",
+                        verdict_word(v->kind), "consent", with, "pipeline",
+                        cli_text_json(v->search.pipeline.n ? v->search.pipeline.p : ""), "refused",
+                        (json_int_t)v->before.all, "unknown", (json_int_t)v->before.unknown,
+                        "remain", (json_int_t)v->after.all);
+  if (v->kind != VERDICT_BLOCKED) return j;
+  blocking b = {.t = t, .ctx = v->search.ctx, .list = json_array()};
+  surg__cut cut = {0};
+  surg__target_model(t, v->search.m, blocks, &b);
+  json_object_set_new(j, "blocks", b.list);
+  if (b.nodes.count &&
+      surg__target_cut(v->search.m, b.nodes.items, b.nodes.count, &cut) == SURG_OK)
+    json_object_set_new(j, "cut", cut_json(&cut));
+  surg__target_cut_free(&cut);
+  surg__vec_free(b.ctx, &b.nodes);
+  return j;
+}

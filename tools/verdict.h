@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be made of a model for an engine: it imports as it is, after an exact repair, after one
+ * that takes consent, or not; then what blocks, and where to cut. */
+#ifndef SURG_VERDICT_H
+#define SURG_VERDICT_H
+
+#include "repair.h"
+
+typedef enum verdict_kind {
+  VERDICT_IMPORTS,
+  VERDICT_UNKNOWN, /* nothing is refused; of something it is not known */
+  VERDICT_EXACT,
+  VERDICT_CONSENT,
+  VERDICT_BLOCKED
+} verdict_kind;
+
+typedef struct verdict {
+  verdict_kind kind;
+  repair_consent needed; /* CONSENT */
+  repair_counts before, after;
+  repair search; /* its model is as far as it can be cured, its pipeline the way there */
+} verdict;
+
+/* A model that a name stands for, in a context of its own that says nothing; `bytes` where it cannot
+ * be read twice (or NULL). An exit code; no line, as whoever loaded it before has told. */
+typedef struct quiet_model {
+  surg_context *ctx;
+  surg_model *m;
+} quiet_model;
+int quiet_open(quiet_model *q, const cli_common *common, const char *path, const void *bytes,
+               size_t n);
+void quiet_close(quiet_model *q);
+
+/* Tries what can be done; the model stays as it is. */
+surg_status verdict_find(verdict *v, const surg__target *t, const surg_model *m);
+void verdict_free(verdict *v);
+const char *verdict_word(verdict_kind kind); /* "imports" ... */
+/* Lines on standard output, with commands; what blocks, and where to cut. */
+void verdict_print(const verdict *v, const surg__target *t, const char *target, const char *in);
+json_t *verdict_json(const verdict *v, const surg__target *t);
+
+#endif
