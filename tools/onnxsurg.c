@@ -30,6 +30,7 @@ static const struct {
 } commands[] = {
     {"cat", cmd_cat},
     {"check", cmd_check},
+    {"doctor", cmd_doctor},
     {"explain", cmd_explain},
     {"info", cmd_info},
     {"isolate", cmd_isolate},

@@ -218,9 +218,12 @@ static bool round_of(repair *r, repair_counts *now) {
   } simple[] = {{SURG__C_OPSET, "prune"},            {SURG__C_VERSION, "prune"},
                 {SURG__C_CONSTANT, "fold"},          {SURG__C_PLACE, "prune"},
                 {SURG__C_OP, "prune"},               {SURG__C_TYPE, "prune"},
+                {SURG__C_ATTR, "defaults{drop=all}"}, {SURG__C_ATTR, "defaults{write=all}"},
                 {SURG__C_OP, "fold,prune"},          {SURG__C_FUNCTION, "inline"},
                 {SURG__C_OP, "rewrite{group=simplify},prune"},
-                {SURG__C_CONSTANT, "fold{max-growth=inf},prune"}};
+                {SURG__C_CONSTANT, "fold{max-growth=inf},prune"},
+                {SURG__C_OP, "sequence,fold,prune"}, {SURG__C_OP, "unroll,fold,prune"},
+                {SURG__C_ATTR, "inference"},         {SURG__C_RANGE, "inference"}};
   bool any = false;
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)

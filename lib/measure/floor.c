@@ -221,6 +221,36 @@ bool surg__attr_says_default(const surg_attr *a, const surg__attr_def *d) {
   }
 }
 
+bool surg_schema_attr_has_default(const surg_schema *s, size_t i) {
+  return s && i < s->n_attrs && s->attrs[i].has_default &&
+         (s->attrs[i].kind == SURG_ATTR_INT || s->attrs[i].kind == SURG_ATTR_FLOAT ||
+          s->attrs[i].kind == SURG_ATTR_STRING || s->attrs[i].kind == SURG_ATTR_INTS);
+}
+
+bool surg_node_says_default(const surg_node *n, const char *name) {
+  const surg_attr *a = n && name ? surg_node_attr(n, name) : NULL;
+  const surg_schema *s = a ? surg_node_schema(n) : NULL;
+  return s && surg__attr_says_default(a, surg__schema_attr(s, name));
+}
+
+surg_status surg_node_spell_default(surg_node *n, const char *name) {
+  const surg_schema *s = n && name ? surg_node_schema(n) : NULL;
+  const surg__attr_def *d = s ? surg__schema_attr(s, name) : NULL;
+  if (!d || !d->has_default || surg_node_attr(n, name)) return SURG_ENOTFOUND;
+  switch (d->kind) {
+    case SURG_ATTR_INT:
+      return surg_node_set_int(n, name, d->i);
+    case SURG_ATTR_FLOAT:
+      return surg_node_set_float(n, name, d->f);
+    case SURG_ATTR_STRING:
+      return surg_node_set_string(n, name, d->s);
+    case SURG_ATTR_INTS:
+      return surg_node_set_ints(n, name, d->ints, d->n);
+    default:
+      return SURG_ENOTFOUND;
+  }
+}
+
 /* Whether a condition of the step deals with the attribute, so that it may be left out. */
 static bool is_dealt_with(const fit *f, const char *name) {
   for (uint32_t i = 0; i < f->side->count; i++) {

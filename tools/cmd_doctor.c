@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg doctor [--target T] [--error TEXT|FILE|-] IN`: the checklist an expert walks, a line each,
+ * the verdict, and the one command that cures. It asks `check`, the target and `explain`; nothing is
+ * judged here, and nothing is written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/limits.h"
+#include "check_target.h"
+#include "explain.h"
+#include "findings.h"
+#include "ir/ir.h" /* for surg__locate_node alone */
+#include "verdict.h"
+
+static const char help[] =
+    "usage: onnxsurg doctor [--target T] [--error TEXT|FILE|-] IN\n"
+    "Walks through what keeps a model from an engine, a line each: does it load, is\n"
+    "it valid, sizes, opset, operators, types, constants ... Then the verdict, and\n"
+    "the one command that cures. Nothing is written.\n"
+    "  --target T          the engine; see onnxsurg targets\n"
+    "  --error TEXT        what it said: text, a file, or - for standard input\n"
+    "  --messages FILE     messages of your own, too (doc/messages.md)\n"
+    "  --json              for programs\n"
+    "exit codes: 0 nothing is open, 1 something is, 2 wrong usage, 3 file, 4 limit\n";
+
+enum { OPT_TARGET = OPT_OWN, OPT_ERROR, OPT_MESSAGES };
+
+typedef enum row_id {
+  R_MESSAGE, R_LOADS, R_VALID, R_TYPES, R_DYNAMIC, R_VERSIONS, R_CUSTOM, R_OPS, R_FLOW, R_DTYPES,
+  R_CONSTANT, R_TRAINING, R_TIDY, ROWS
+} row_id;
+
+static const struct row_info {
+  const char *title;
+  const char *cure; /* where the finding says none */
+} infos[ROWS] = {
+    [R_MESSAGE] = {"message", NULL},
+    [R_LOADS] = {"loads", "fetch or export it again"},
+    [R_VALID] = {"valid", "onnxsurg check tells all"},
+    [R_TYPES] = {"types and shapes", "onnxsurg check tells what contradicts"},
+    [R_DYNAMIC] = {"open sizes", "onnxsurg freeze --symbol NAME=N IN OUT"},
+    [R_VERSIONS] = {"opset and IR", "--opset N, --ir N"},
+    [R_CUSTOM] = {"custom operators", "--schema FILE, --pass inline, replace or move-domain"},
+    [R_OPS] = {"operators", NULL},
+    [R_FLOW] = {"control flow", "--pass fold takes the branch that is known"},
+    [R_DTYPES] = {"element types", NULL},
+    [R_CONSTANT] = {"constant inputs", "--pass fold; open sizes get numbers first"},
+    [R_TRAINING] = {"training mode", "export after model.eval(), or --pass inference"},
+    [R_TIDY] = {"tidy", "--pass prune"},
+};
+
+typedef struct row {
+  size_t open, notes;
+  char *first; /* of what is open, else of notes; heap */
+  bool first_open;
+  const char *pass; /* that mends it, of the first */
+} row;
+
+typedef struct doctor {
+  cli_common common;
+  const char *target_name, *error, *messages, *in;
+  surg_context *ctx;
+  surg__target *t;
+  findings model;
+  row rows[ROWS];
+  row_id now; /* of what is heard from a target made for a question */
+  surg__buf passes; /* that mend what is open, once each */
+  bool failed;
+} doctor;
+
+static void note(doctor *d, row_id id, bool open, const char *where, const char *text,
+                 const char *pass) {
+  row *r = &d->rows[id];
+  ++*(open ? &r->open : &r->notes);
+  if (r->first && (r->first_open || !open)) return;
+  free(r->first);
+  if (asprintf(&r->first, "%s%s%s", where ? where : "", where ? ": " : "", text ? text : "") < 0) {
+    r->first = NULL;
+    d->failed = true;
+  }
+  r->first_open = open;
+  r->pass = pass;
+}
+
+/* --- findings --- */
+
+static row_id row_of_code(const char *code) {
+  static const struct {
+    const char *codes;
+    row_id id;
+  } map[] = {{"E001 E100 E111 E119 E120", R_LOADS},
+             {"E121 E122 W214 W215 W217 W218 E133", R_VERSIONS},
+             {"E103 E104 W220", R_CUSTOM},
+             {"E201 E202 E203 E204 E205 W206 W207 W211 W213", R_TYPES},
+             {"N307", R_DYNAMIC}};
+  for (size_t i = 0; i < SURG_COUNT(map); i++)
+    if (strstr(map[i].codes, code)) return map[i].id;
+  return code[0] == 'E' ? R_VALID : R_TIDY;
+}
+
+/* Passes named with a hole ("ir{to=N}") are no command. */
+static void take_pass(doctor *d, const char *pass) {
+  if (!pass || strstr(pass, "=N") || strstr(pass, "NAME")) return;
+  const size_t n = strlen(pass);
+  for (size_t i = 0; i + n <= d->passes.n; i++)
+    if (!memcmp(d->passes.p + i, pass, n)) return;
+  surg__buf_printf(&d->passes, "%s%s", d->passes.n ? "," : "", pass);
+}
+
+static void found(void *user, const finding *f) {
+  doctor *d = user;
+  const surg_severity s = surg__check_severity(f->code);
+  if (f->line) fprintf(stderr, "%s\n", f->line);
+  note(d, row_of_code(f->code), s == SURG_ERROR, f->where, f->text, f->pass);
+  if (s != SURG_NOTE) take_pass(d, f->pass);
+}
+
+/* --- what a target objects to --- */
+
+static row_id row_of_cause(surg__cause c) {
+  switch (c) {
+    case SURG__C_IR:
+    case SURG__C_OPSET: return R_VERSIONS;
+    case SURG__C_TYPE: return R_DTYPES;
+    case SURG__C_CONSTANT: return R_CONSTANT;
+    case SURG__C_DYNAMIC: return R_DYNAMIC;
+    case SURG__C_FUNCTION:
+    case SURG__C_CUSTOM: return R_CUSTOM;
+    default: return R_OPS;
+  }
+}
+
+static void objected(void *user, const surg__objection *o) {
+  doctor *d = user;
+  note(d, row_of_cause(o->cause), o->verdict == SURG__ILLEGAL,
+       o->node ? surg__locate_node(o->node) : "model", o->text, NULL);
+}
+
+/* --- questions that a small target asks --- */
+
+static const struct question {
+  row_id id;
+  bool open;
+  const char *target;
+} questions[] = {
+    {R_TRAINING, true,
+     "{\"name\": \"inference\", \"source\": \"\", \"ops\": {"
+     "\"BatchNormalization\": [{\"versions\": \"1-6\", \"attrs\": {\"is_test\": [1]}},"
+     " {\"versions\": \"7-9\"}, {\"versions\": \"14+\", \"attrs\": {\"training_mode\": [0]}}],"
+     "\"Dropout\": [{\"versions\": \"1-6\", \"attrs\": {\"is_test\": [1]}}, {\"versions\": \"7-10\"},"
+     " {\"versions\": \"12+\", \"values\": {\"training_mode\": [0, 0]}}]}}"},
+    {R_FLOW, false,
+     "{\"name\": \"flow\", \"source\": \"\", \"ops\": {"
+     "\"If\": {\"refused\": true, \"says\": \"runs one of two branches\"},"
+     "\"Loop\": {\"refused\": true, \"says\": \"runs its body over and over\"},"
+     "\"Scan\": {\"refused\": true, \"says\": \"runs its body over and over\"}}}"},
+};
+
+static void answered(void *user, const surg__objection *o) {
+  doctor *d = user;
+  if (o->verdict != SURG__ILLEGAL) return;
+  for (size_t i = 0; i < SURG_COUNT(questions); i++)
+    if (questions[i].id == d->now)
+      note(d, d->now, questions[i].open, surg__locate_node(o->node), o->text, NULL);
+}
+
+static surg_status ask(doctor *d, const struct question *q) {
+  surg__target *t = surg__target_read(d->ctx, q->target, strlen(q->target), "doctor");
+  d->now = q->id;
+  const surg_status s = t ? surg__target_model(t, d->model.m, answered, d) : SURG_ENOMEM;
+  surg__target_free(t);
+  return s;
+}
+
+/* Inputs of open size, told where no target is asked or it takes them. */
+static void look_at_inputs(doctor *d) {
+  const surg_graph *g = surg_model_graph(d->model.m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    const surg_type *t = surg_value_declared_type(v);
+    if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue;
+    surg__buf b;
+    surg__buf_init(&b, d->ctx);
+    surg__buf_printf(&b, "input \"%s\" is ", surg_value_name(v));
+    surg__check_put_type(&b, t);
+    surg__buf_putc(&b, 0);
+    if (!surg_type_static(t, NULL) && !b.failed) note(d, R_DYNAMIC, false, NULL, b.p, NULL);
+    surg__buf_free(&b);
+  }
+}
+
+static surg_status examine(doctor *d) {
+  surg_status s = findings_look(&d->model);
+  for (size_t i = 0; i < SURG_COUNT(questions) && s == SURG_OK; i++) s = ask(d, &questions[i]);
+  if (s == SURG_OK && d->t) s = surg__target_model(d->t, d->model.m, objected, d);
+  if (s == SURG_OK) look_at_inputs(d);
+  return s;
+}
+
+/* --- the message --- */
+
+static void seen_one(void *user, const char *where, const char *text) {
+  (void)user, (void)where, (void)text;
+}
+
+static void explained(doctor *d, const surg__explained *e) {
+  size_t seen = 0;
+  const surg_status s = d->model.m ? surg__explained_seen(e, d->model.m, seen_one, NULL, &seen)
+                                   : SURG_ENOTFOUND;
+  char text[400];
+  snprintf(text, sizeof text, "%.300s%s", e->cause,
+           s != SURG_OK ? "" : seen ? " (so it is here)" : " (not so here, or not any more)");
+  note(d, R_MESSAGE, seen || s != SURG_OK, e->op, text, e->passes.n ? "" : NULL);
+  if (seen && e->passes.n) take_pass(d, e->passes.items[0]);
+}
+
+static int hear_error(doctor *d) {
+  char *text = NULL;
+  size_t n = 0;
+  surg__messages *all = NULL;
+  surg__explanations e = {0};
+  int code = explain_text(d->error, &text, &n);
+  if (code == EXIT_DONE) code = explain_messages(d->ctx, d->messages, &all);
+  if (code == EXIT_DONE)
+    code = cli_exit_code(surg__messages_explain(all, text, n, d->t ? d->t->name : NULL, &e));
+  for (size_t i = 0; code == EXIT_DONE && i < e.items.count; i++) explained(d, &e.items.items[i]);
+  if (code == EXIT_DONE && !e.items.count)
+    note(d, R_MESSAGE, false, NULL, "no message that is known here is in it", NULL);
+  surg__explanations_free(&e);
+  surg__messages_free(all);
+  free(text);
+  return code;
+}
+
+/* --- telling --- */
+
+static void put_line(surg_context *ctx, const char *title, const char *text) {
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_printf(&b, "%-18s", title);
+  cli_put_wrapped(&b, text, 18, 18);
+  if (!b.failed) fwrite(b.p, 1, b.n, stdout);
+  surg__buf_free(&b);
+}
+
+static void print_row(const doctor *d, row_id id) {
+  const row *r = &d->rows[id];
+  char more[64] = "";
+  const size_t n = r->first_open ? r->open : r->notes;
+  if (!r->first) {
+    if (id != R_MESSAGE) put_line(d->ctx, infos[id].title, d->model.m || id == R_LOADS ? "ok" : "not reached");
+    return;
+  }
+  if (n > 1) snprintf(more, sizeof more, " (and %zu more)", n - 1);
+  char *text = NULL;
+  if (asprintf(&text, "%s %s%s", r->open ? "open:" : "note:", r->first, more) < 0) return;
+  put_line(d->ctx, infos[id].title, text);
+  free(text);
+  const char *cure = r->pass && r->pass[0] ? r->pass : infos[id].cure;
+  if (!r->open || !cure) return;
+  if (asprintf(&text, "cure: %s%s", r->pass && r->pass[0] ? "--pass " : "", cure) < 0) return;
+  put_line(d->ctx, "", text);
+  free(text);
+}
+
+static json_t *rows_json(const doctor *d) {
+  json_t *list = json_array();
+  for (row_id id = R_MESSAGE; id < ROWS; id++) {
+    const row *r = &d->rows[id];
+    if (id == R_MESSAGE && !d->error) continue;
+    json_array_append_new(
+        list, json_pack("{s:s,s:s,s:I,s:I,s:o,s:o}", "point", infos[id].title, "state",
+                        r->open ? "open" : r->notes ? "note" : "ok", "open", (json_int_t)r->open,
+                        "notes", (json_int_t)r->notes, "first",
+                        r->first ? cli_text_json(r->first) : json_null(), "pass",
+                        r->pass && r->pass[0] ? json_string(r->pass) : json_null()));
+  }
+  return list;
+}
+
+static size_t open_points(const doctor *d) {
+  size_t n = 0;
+  for (row_id id = R_MESSAGE; id < ROWS; id++) n += d->rows[id].open > 0;
+  return n;
+}
+
+/* The verdict of the target; NULL: none is asked, or the model does not load. */
+static verdict *judge(doctor *d, quiet_model *q, verdict *v) {
+  if (!d->t || !d->model.m || d->model.partial) return NULL;
+  if (quiet_open(q, &d->common, d->model.bytes ? d->model.name : d->in, d->model.bytes,
+                 d->model.n_bytes) != EXIT_DONE)
+    return NULL;
+  return verdict_find(v, d->t, q->m) == SURG_OK ? v : NULL;
+}
+
+static int conclude(doctor *d) {
+  quiet_model q = {0};
+  verdict v = {0};
+  const verdict *known = judge(d, &q, &v);
+  const size_t open = open_points(d);
+  surg__buf_putc(&d->passes, 0);
+  const bool passes = !d->passes.failed && d->passes.n > 1;
+  if (d->common.json) {
+    json_t *j = json_pack("{s:i,s:o,s:I,s:o,s:s}", "schema", 1, "file", cli_text_json(d->in), "open",
+                          (json_int_t)open, "points", rows_json(d), "passes",
+                          passes ? d->passes.p : "");
+    if (known) json_object_set_new(j, "target", verdict_json(known, d->t));
+    cli_print_json(j);
+  } else {
+    for (row_id id = R_MESSAGE; id < ROWS; id++) print_row(d, id);
+    printf("%zu point%s open\n", open, open == 1 ? " is" : "s are");
+    if (known) verdict_print(known, d->t, d->target_name, d->in);
+    if ((!known || known->kind <= VERDICT_UNKNOWN) && open && passes) {
+      printf("  onnxsurg ");
+      cli_put(stdout, d->in);
+      printf(" OUT --pass '%s'\n", d->passes.p);
+    }
+  }
+  verdict_free(&v);
+  quiet_close(&q);
+  return open ? EXIT_MODEL : EXIT_DONE;
+}
+
+static int consult(doctor *d) {
+  int code = EXIT_DONE;
+  if (d->target_name) d->t = cli_target(d->ctx, d->target_name, &code);
+  if (code != EXIT_DONE) return code;
+  surg__buf_init(&d->passes, d->ctx);
+  d->model.fn = found;
+  d->model.user = d;
+  code = findings_open(&d->model, &d->common, d->in);
+  if (code > EXIT_MODEL) return code;
+  surg_status s = d->model.m ? examine(d) : SURG_OK;
+  code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  if (code == EXIT_DONE && d->error) code = hear_error(d);
+  if (code == EXIT_DONE && d->failed) code = cli_no_memory();
+  return code == EXIT_DONE ? conclude(d) : code;
+}
+
+static int take(void *user, int o, char *arg) {
+  doctor *d = user;
+  if (o == OPT_TARGET) d->target_name = arg;
+  if (o == OPT_ERROR) d->error = arg;
+  if (o == OPT_MESSAGES) d->messages = arg;
+  return EXIT_DONE;
+}
+
+int cmd_doctor(int argc, char **argv) {
+  static const struct option options[] = {{"target", required_argument, NULL, OPT_TARGET},
+                                          {"error", required_argument, NULL, OPT_ERROR},
+                                          {"messages", required_argument, NULL, OPT_MESSAGES},
+                                          CLI_COMMON_OPTIONS,
+                                          {0}};
+  doctor d = {0};
+  int code;
+  const cli_command command = {options, NULL, help, take, &d, &d.common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
+  if (argc - optind != 1) return cli_usage("doctor takes one model: `onnxsurg doctor IN`");
+  d.in = argv[optind];
+  if (d.error && !strcmp(d.error, "-") && !strcmp(d.in, "-"))
+    return cli_usage("message and model cannot both be standard input");
+  d.ctx = cli_context(&d.common);
+  code = d.ctx ? consult(&d) : EXIT_LIMIT;
+  findings_close(&d.model);
+  for (row_id id = R_MESSAGE; id < ROWS; id++) free(d.rows[id].first);
+  if (d.ctx) surg__buf_free(&d.passes);
+  surg__target_free(d.t);
+  surg_context_free(d.ctx);
+  return cli_flush(code);
+}
