@@ -215,6 +215,7 @@ int cmd_isolate(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
 int cmd_passes(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_rules(int argc, char **argv);

@@ -38,6 +38,7 @@ static const struct {
     {"ops", cmd_ops},
     {"passes", cmd_passes},
     {"probe", cmd_probe},
+    {"profile", cmd_profile},
     {"reduce", cmd_reduce},
     {"repair", cmd_repair},
     {"rules", cmd_rules},

@@ -210,6 +210,34 @@ static bool cure_ops(repair *r, repair_counts *now) {
   return any;
 }
 
+/* Operators that are refused as they stand, not altogether: each rule that starts from one of them is
+ * tried by itself, since a group as a whole would change what nobody objects to. */
+static void note_form(void *user, const surg__objection *o) {
+  const bool form = o->cause == SURG__C_TYPE || o->cause == SURG__C_ATTR ||
+                    o->cause == SURG__C_RANGE || o->cause == SURG__C_PLACE ||
+                    o->cause == SURG__C_CONSTANT;
+  if (o->verdict == SURG__ILLEGAL && o->node && form) add_op(user, o->node);
+}
+
+static bool cure_forms(repair *r, repair_counts *now) {
+  surg__buf ops;
+  char text[200], op[256];
+  bool any = false;
+  surg__buf_init(&ops, r->ctx);
+  surg__target_model(r->t, r->m, note_form, &ops);
+  for (size_t i = 0; ops.n && now->all && i < surg_rule_count(r->ctx); i++) {
+    const surg_rule *rule = surg_rule_at(r->ctx, i);
+    const char *group = surg_rule_group(rule), *domain = surg_rule_domain(rule);
+    snprintf(op, sizeof op, "%s%s%s", domain, domain[0] ? "." : "", surg_rule_op_type(rule));
+    if ((strcmp(group, "forms") != 0 && strcmp(group, "substitute") != 0) || !has_word(&ops, op))
+      continue;
+    snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(rule));
+    any |= cure(r, text, now);
+  }
+  surg__buf_free(&ops);
+  return any;
+}
+
 /* One round, what changes least first. */
 static bool round_of(repair *r, repair_counts *now) {
   static const struct simple {
@@ -231,6 +259,7 @@ static bool round_of(repair *r, repair_counts *now) {
   if (now->count[SURG__C_OPSET] || now->count[SURG__C_VERSION] || now->count[SURG__C_OP])
     any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
+  any |= cure_forms(r, now);
   if (now->count[SURG__C_OP] || now->count[SURG__C_CUSTOM]) any |= cure_ops(r, now);
   return any;
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg profile --dim N=1..32@8 IN`: the shape profile that TensorRT builds an engine for: the
+ * least, the best and the largest sizes of the inputs. Each of the three is put into a copy of the
+ * model, whose types must be inferred without a contradiction. Nothing is written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/check.h"
+#include "pass/pass.h"
+#include "verdict.h"
+
+#define DIMS 64u /* of --dim */
+
+static const char help[] =
+    "usage: onnxsurg profile --dim NAME=LOW..HIGH[@BEST]... IN\n"
+    "Prints the options --minShapes, --optShapes, --maxShapes of trtexec for a model\n"
+    "with open sizes, after proof that shapes are inferred with all three.\n"
+    "  --dim NAME=8        a size; NAME=1..32: from 1 to 32; NAME=1..32@8: best at 8\n"
+    "                      (without @: the largest). NAME: a symbol, or input.axis\n"
+    "  --json              for programs\n"
+    "exit codes: 0 all three hold, 1 one does not, 2 wrong usage, 3 file, 4 limit\n"
+    "next: onnxsurg repair --target tensorrt-8.6 IN OUT\n";
+
+enum { OPT_DIM = OPT_OWN };
+
+/* The three sizes of a symbol: least, best, largest. */
+typedef struct span {
+  char *name;
+  int64_t size[3];
+} span;
+
+typedef struct profile {
+  cli_common common;
+  span spans[DIMS];
+  size_t n;
+  quiet_model q;
+} profile;
+
+static const char *const titles[] = {"min", "opt", "max"};
+
+/* "N=1..32@8". */
+static bool parse(const char *text, span *s) {
+  const char *equals = strrchr(text, '=');
+  char *end;
+  if (!equals || equals == text) return false;
+  s->size[0] = s->size[1] = s->size[2] = strtoll(equals + 1, &end, 10);
+  if (end == equals + 1) return false;
+  if (!strncmp(end, "..", 2)) {
+    const char *from = end + 2;
+    s->size[1] = s->size[2] = strtoll(from, &end, 10);
+    if (end == from) return false;
+  }
+  if (*end == '@') {
+    const char *from = end + 1;
+    s->size[1] = strtoll(from, &end, 10);
+    if (end == from) return false;
+  }
+  if (*end || s->size[0] < 1 || s->size[0] > s->size[1] || s->size[1] > s->size[2]) return false;
+  s->name = strndup(text, (size_t)(equals - text));
+  return true;
+}
+
+typedef struct trouble {
+  surg__buf text;
+  bool any;
+} trouble;
+
+static void contradiction(void *user, const surg__finding *f) {
+  trouble *t = user;
+  const bool bad = surg__check_severity(f->code) == SURG_ERROR || !strcmp(f->code, "W206");
+  if (!bad || t->any) return;
+  t->any = true;
+  surg__buf_printf(&t->text, "%s%s%s", f->where ? f->where : "", f->where ? ": " : "",
+                   f->text ? f->text : "shapes contradict");
+}
+
+/* "x:1x3x8x8,y:4"; false: a size is still open. */
+static bool put_shapes(const surg_model *m, surg__buf *b, trouble *t) {
+  const surg_graph *g = surg_model_graph(m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    const surg_type *type = surg_value_declared_type(v);
+    if (surg_value_is_initializer(v) || !type || surg_type_get_kind(type) != SURG_TYPE_TENSOR) continue;
+    if (!surg_type_static(type, NULL)) {
+      t->any = true;
+      surg__buf_printf(&t->text, "input \"%s\" still has an open size: ", surg_value_name(v));
+      surg__check_put_type(&t->text, type);
+      return false;
+    }
+    surg__buf_printf(b, "%s%s:", b->n ? "," : "", surg_value_name(v));
+    for (size_t k = 0; k < surg_type_rank(type); k++)
+      surg__buf_printf(b, "%s%lld", k ? "x" : "", (long long)surg_type_dim(type, k).value);
+  }
+  return true;
+}
+
+/* One of the three: the shapes go to b, what is wrong to t. */
+static surg_status try_sizes(profile *x, unsigned which, surg__buf *b, trouble *t) {
+  surg__buf text;
+  surg__pipeline *p = NULL;
+  surg_model *copy = surg_model_clone(x->q.m);
+  surg__buf_init(&text, x->q.ctx);
+  for (size_t i = 0; i < x->n; i++) {
+    surg__buf_puts(&text, i ? "," : "freeze{");
+    surg__pipeline_quote(&text, x->spans[i].name);
+    surg__buf_printf(&text, "=%lld", (long long)x->spans[i].size[which]);
+  }
+  surg__buf_puts(&text, x->n ? "}" : "");
+  surg__buf_putc(&text, 0);
+  surg_status s = copy && !text.failed ? SURG_OK : SURG_ENOMEM;
+  surg_context_clear_error(x->q.ctx);
+  if (s == SURG_OK) s = surg__pipeline_parse(x->q.ctx, text.p, "--dim", &p);
+  if (s == SURG_OK) s = surg__run(&copy, p, &(surg__run_options){0}, NULL);
+  if (s == SURG_OK) s = surg__check_model(copy, true, SURG_LIMIT_FINDINGS, contradiction, t);
+  if (s == SURG_OK && !t->any) put_shapes(copy, b, t);
+  if ((s == SURG_EINVALID || s == SURG_EUSAGE) && surg_context_error(x->q.ctx)) {
+    t->any = true; /* freeze says why a size cannot be */
+    surg__buf_puts(&t->text, surg_context_error(x->q.ctx));
+    s = SURG_OK;
+  }
+  surg__pipeline_free(p);
+  surg__buf_free(&text);
+  if (copy) surg_model_free(copy);
+  return s;
+}
+
+static int show(profile *x) {
+  json_t *all = json_object();
+  int code = EXIT_DONE;
+  for (unsigned which = 0; which < 3 && code <= EXIT_MODEL; which++) {
+    surg__buf b;
+    trouble t = {0};
+    surg__buf_init(&b, x->q.ctx);
+    surg__buf_init(&t.text, x->q.ctx);
+    const surg_status s = try_sizes(x, which, &b, &t);
+    surg__buf_putc(&b, 0);
+    surg__buf_putc(&t.text, 0);
+    if (s != SURG_OK || b.failed || t.text.failed) code = s != SURG_OK ? cli_exit_code(s) : EXIT_LIMIT;
+    if (t.any && code <= EXIT_MODEL) {
+      code = EXIT_MODEL;
+      fprintf(stderr, "onnxsurg: error: with the %s sizes: %s\n", titles[which], t.text.p);
+    } else if (code == EXIT_DONE && x->common.json) {
+      char key[16];
+      snprintf(key, sizeof key, "%sShapes", titles[which]);
+      json_object_set_new(all, key, cli_text_json(b.p));
+    } else if (code == EXIT_DONE) {
+      printf("--%sShapes=", titles[which]);
+      cli_put(stdout, b.p);
+      putchar('\n');
+    }
+    surg__buf_free(&b);
+    surg__buf_free(&t.text);
+  }
+  if (x->common.json && code == EXIT_DONE)
+    cli_print_json(json_pack("{s:i,s:O}", "schema", 1, "profile", all));
+  json_decref(all);
+  return code;
+}
+
+static int take(void *user, int o, char *arg) {
+  profile *x = user;
+  (void)o; /* there is but one */
+  if (x->n == DIMS) return cli_usage("--dim is given too often");
+  if (!parse(arg, &x->spans[x->n]))
+    return cli_usage("--dim takes NAME=LOW..HIGH@BEST, numbers from 1 on that rise, not \"%s\"", arg);
+  x->n++;
+  return EXIT_DONE;
+}
+
+int cmd_profile(int argc, char **argv) {
+  static const struct option options[] = {
+      {"dim", required_argument, NULL, OPT_DIM}, CLI_COMMON_OPTIONS, {0}};
+  profile x = {0};
+  int code;
+  const cli_command command = {options, NULL, help, take, &x, &x.common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
+  if (argc - optind != 1) return cli_usage("profile takes one model: `onnxsurg profile --dim N=1..8 IN`");
+  code = quiet_open(&x.q, &x.common, argv[optind], NULL, 0);
+  if (code != EXIT_DONE && x.q.ctx && surg_context_error(x.q.ctx))
+    fprintf(stderr, "%s\n", surg_context_error(x.q.ctx));
+  if (code == EXIT_DONE) code = show(&x);
+  quiet_close(&x.q);
+  for (size_t i = 0; i < x.n; i++) free(x.spans[i].name);
+  return cli_flush(code);
+}
