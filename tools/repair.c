@@ -225,12 +225,12 @@ static bool cure_forms(repair *r, repair_counts *now) {
   bool any = false;
   surg__buf_init(&ops, r->ctx);
   surg__target_model(r->t, r->m, note_form, &ops);
-  for (size_t i = 0; ops.n && now->all && i < surg_rule_count(r->ctx); i++) {
-    const surg_rule *rule = surg_rule_at(r->ctx, i);
+  const size_t n = ops.n ? surg_rule_count(r->ctx) : 0;
+  for (size_t i = 0; now->all && i < 2 * n; i++) { /* the same operator first */
+    const surg_rule *rule = surg_rule_at(r->ctx, i % n);
     const char *group = surg_rule_group(rule), *domain = surg_rule_domain(rule);
     snprintf(op, sizeof op, "%s%s%s", domain, domain[0] ? "." : "", surg_rule_op_type(rule));
-    if ((strcmp(group, "forms") != 0 && strcmp(group, "substitute") != 0) || !has_word(&ops, op))
-      continue;
+    if (strcmp(group, i < n ? "forms" : "substitute") != 0 || !has_word(&ops, op)) continue;
     snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(rule));
     any |= cure(r, text, now);
   }
