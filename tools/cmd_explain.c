@@ -23,7 +23,7 @@ static const char help[] =
     "  --json              for programs\n"
     "exit codes: 0 explained (and not seen in IN), 1 not known, or seen in IN,\n"
     "  2 wrong usage, 3 file, 4 limit\n"
-    "next: onnxsurg repair --error 'TEXT' IN OUT\n";
+    "next: the command that stands behind cure, or onnxsurg doctor --error TEXT IN\n";
 
 enum { OPT_TARGET = OPT_OWN, OPT_MESSAGES };
 
