@@ -58,7 +58,7 @@ static bool window_ints(const surg_node *n, const char *name, int64_t *out, size
   if (pads) {
     const surg_str s = surg_node_string(n, "auto_pad", "NOTSET");
     for (size_t i = 0; i < *count; i++) out[i] = 0;
-    return (s.n == 6 && memcmp(s.p, "NOTSET", 6) == 0) || (s.n == 5 && memcmp(s.p, "VALID", 5) == 0);
+    return s.n == 6 && memcmp(s.p, "NOTSET", 6) == 0;
   }
   if (strcmp(name, "strides") == 0 || strcmp(name, "dilations") == 0) {
     for (size_t i = 0; i < axes; i++) out[i] = 1;
