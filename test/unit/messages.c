@@ -178,6 +178,7 @@ END_TEST
 int main(void) {
   Suite *s = suite_create("messages");
   TCase *t = tcase_create("messages");
+  tcase_set_timeout(t, 120); /* regcomp is slow on a machine that is busy */
   tcase_add_checked_fixture(t, setup, teardown);
   tcase_add_test(t, test_builtin);
   tcase_add_test(t, test_ids);
