@@ -60,7 +60,7 @@ static bool place(probe *p, probe_case *c, const char *path) {
 
 /* A line of the log: operator and version, question, answer. */
 static void note(const probe *p, const probe_case *c) {
-  static const char *const words[] = {"opset", "IR",    "open sizes", "function", "form", "type",
+  static const char *const words[] = {"opset", "IR",    "open sizes", "function", "form", "type", "types",
                                       "input", "given", "attribute",  "attribute", "left out", "rank", "open sizes"};
   if (!p->log || !c->asked) return;
   fprintf(p->log, "%s\t%d\t%s\t%s\t", c->schema ? c->schema->name : "-",

@@ -16,6 +16,7 @@ typedef enum probe_what {
   PROBE_FUNCTION,
   PROBE_BASE,     /* a version of an operator, in one of its forms */
   PROBE_TYPE,     /* an element type of a type parameter */
+  PROBE_TYPES,    /* ... and of all others that have the same one in the base */
   PROBE_INPUT,    /* an input that is constant in the base comes from outside */
   PROBE_GIVEN,    /* an optional input or output that the base leaves out */
   PROBE_VALUE,    /* a value of an attribute */

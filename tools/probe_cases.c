@@ -77,8 +77,23 @@ bool probe_add_bases(probe *p) {
 
 /* --- forms of a version, from its base --- */
 
+/* Whether element types stand in one place alone: sequences have some inside, and where the kind of an
+ * attribute says them (keys_int64s, keys_strings) another type wants another attribute. */
+static bool types_move(const surg_schema *s) {
+  for (uint32_t i = 0; i < s->n_params; i++)
+    for (const char *const *t = s->params[i].types; t && *t; t++)
+      if (strncmp(*t, "tensor(", 7) != 0) return false;
+  for (uint32_t i = 0; i < s->n_attrs; i++) {
+    const char *name = s->attrs[i].name;
+    if (strstr(name, "_int64s") || (strstr(name, "_strings") && !strcmp(s->domain, "ai.onnx.ml")))
+      return false;
+  }
+  return true;
+}
+
 static bool add_types(probe *p, const probe_case *base) {
   const surg_schema *s = base->schema;
+  if (!types_move(s)) return true;
   for (uint32_t i = 0; i < s->n_params; i++)
     for (int d = 1; d < SURG__DTYPES; d++) {
       if (!(s->params[i].tensor_mask >> d & 1)) continue;
@@ -88,6 +103,8 @@ static bool add_types(probe *p, const probe_case *base) {
       c.number = d;
       c.impossible = surg_dtype_ir_version(d) > p->ir_high;
       if (!add(p, &c)) return false;
+      c.what = PROBE_TYPES;
+      if (s->n_params > 1 && !c.impossible && !add(p, &c)) return false;
     }
   return true;
 }

@@ -65,11 +65,13 @@ static void put_types(const row *r, json_t *out) {
     uint32_t taken = 0, refused = 0;
     for (size_t k = r->first; k < r->end; k++) {
       const probe_case *c = &r->p->cases.items[k];
-      if (!is_form(r, c, PROBE_TYPE) || strcmp(c->name, s->params[i].name) != 0) continue;
+      const bool together = is_form(r, c, PROBE_TYPES) && c->taken;
+      if ((!is_form(r, c, PROBE_TYPE) && !together) || strcmp(c->name, s->params[i].name) != 0)
+        continue;
       *(c->taken ? &taken : &refused) |= UINT32_C(1) << c->number;
     }
     /* Nothing taken: the form of the base was not reached. */
-    if (!refused || !taken) continue;
+    if (!(refused & ~taken) || !taken) continue;
     json_t *list = json_array();
     for (int d = 1; d < SURG__DTYPES; d++)
       if (taken >> d & 1) json_array_append_new(list, json_string(surg__dtype_name(d)));

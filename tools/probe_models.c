@@ -232,6 +232,32 @@ static bool retype(surg_node *n, size_t i, int dtype) {
   return surg_value_set_declared_type(v, t) == SURG_OK;
 }
 
+static int dtype_of(const surg_value *v) {
+  const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+  const surg_type *t = v && !c ? surg_value_declared_type(v) : NULL;
+  if (c) return surg_tensor_dtype(c);
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : 0;
+}
+
+/* Inputs that have the element type of those of a type parameter get another, and take it by their
+ * own. False: nothing but that parameter has it. */
+static bool set_types(surg_node *n, const probe_case *c) {
+  int was = 0;
+  bool others = false;
+  for (size_t i = 0; i < surg_node_input_count(n) && !was; i++) {
+    const surg__param *f = surg__schema_formal(c->schema, false, i);
+    if (f && !strcmp(f->type, c->name)) was = dtype_of(surg_node_input(n, i));
+  }
+  for (size_t i = 0; was && i < surg_node_input_count(n); i++) {
+    const surg__param *f = surg__schema_formal(c->schema, false, i);
+    const surg__type_param *t = f ? surg__schema_type_param(c->schema, f) : NULL;
+    if (!t || !(t->tensor_mask >> c->number & 1) || dtype_of(surg_node_input(n, i)) != was) continue;
+    if (!retype(n, i, (int)c->number)) return false;
+    others |= strcmp(f->type, c->name) != 0;
+  }
+  return others;
+}
+
 static bool set_type(surg_node *n, const probe_case *c) {
   bool bound = false;
   static const char *const by[] = {"to", "dtype", "output_dtype"};
@@ -299,11 +325,15 @@ static size_t input_called(const surg_node *n, const surg_schema *s, const char 
 static bool change(surg_model *m, surg_node *n, const probe_case *c) {
   switch (c->what) {
     case PROBE_TYPE: return set_type(n, c);
+    case PROBE_TYPES: return set_types(n, c);
     case PROBE_INPUT: {
       const size_t i = input_called(n, c->schema, c->name);
       return i != SIZE_MAX && make_input(n, i);
     }
     case PROBE_VALUE:
+      /* Pads are given or found, not both. */
+      if (!strcmp(c->name, "auto_pad") && strcmp(c->value, "NOTSET") != 0)
+        surg_node_remove_attr(n, "pads");
       return (c->value ? surg_node_set_string(n, c->name, c->value)
                        : surg_node_set_int(n, c->name, c->number)) == SURG_OK;
     case PROBE_LEFT: return surg_node_remove_attr(n, c->name) == SURG_OK;
