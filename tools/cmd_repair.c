@@ -9,18 +9,27 @@
 #include "check_target.h"
 #include "ir/ir.h" /* for surg__locate_node alone */
 #include "pass/pass.h"
-#include "repair.h"
+#include "explain.h"
+#include "repair_until.h"
 
 #define SHOWN 20u /* objections that are told when some remain */
+#define SAID 300u /* bytes of an importer's message that are told */
 
 static const char help[] =
     "usage: onnxsurg repair --target T [options] IN OUT\n"
+    "       onnxsurg repair --until 'CMD {}' [--target T] [options] IN OUT\n"
     "Finds the passes after which the engine T takes the model, and runs them. Inputs\n"
     "and outputs keep their names and types. Where something remains that T refuses,\n"
     "it says what and writes nothing. See onnxsurg targets for engines,\n"
     "doc/targets.md for how to add one.\n"
     "  --target T          the engine: a name (onnxsurg targets), or a file T.target\n"
-    "  --allow HOW         also rewrites that are approx, or lossy (or only exact ones),\n"
+    "  --until CMD         ask the importer itself, {} is the file, no shell; exit\n"
+    "                      code 0: taken. Its messages say what is tried next\n"
+    "  --import ort|opencv|CMD  the same; ort, opencv: those that python3 has\n"
+    "  --import-timeout S  seconds for one run of CMD (60)\n"
+    "  --import-memory N   memory of one run of CMD, such as 4GiB\n"
+    "  --messages FILE     messages of your own, too (doc/messages.md)\n"
+    "  --allow HOW         also rewrites that are approx, or lossy (exact: no others),\n"
     "                      and interface: inputs and outputs may change; A,B for both\n"
     "  --partial           write what was reached, though the engine still refuses it\n"
     "  --check[=N]         prove by running both that the outputs are equal (N seeds)\n"
@@ -30,7 +39,8 @@ static const char help[] =
     "  --quiet, --json     say nothing, or say it for programs\n"
     "exit codes: 0 the engine takes it, 1 it does not, 2 wrong usage, 3 file, 4 limit\n";
 
-enum { OPT_TARGET = OPT_OWN, OPT_ALLOW, OPT_PARTIAL, OPT_CHECK, OPT_DRY_RUN, OPT_VERIFY, OPT_NO_FSYNC };
+enum { OPT_TARGET = OPT_OWN, OPT_ALLOW, OPT_PARTIAL, OPT_CHECK, OPT_DRY_RUN, OPT_VERIFY, OPT_NO_FSYNC,
+       OPT_UNTIL, OPT_ASK_TIMEOUT, OPT_ASK_MEMORY, OPT_MESSAGES };
 
 typedef struct repairing {
   cli_common common;
@@ -41,6 +51,8 @@ typedef struct repairing {
   surg_context *ctx, *quiet; /* quiet: where cures are tried; their lines are not told */
   surg__target *t;
   repair search;
+  const char *importer, *messages; /* --until, --messages */
+  importer im;
 } repairing;
 
 /* --- telling --- */
@@ -85,11 +97,11 @@ static void tell(const repairing *r, const repair_counts *before, const repair_c
 }
 
 /* Runs what was found on the model as it was loaded, with the proof if it is wanted, and writes. */
-static int apply(repairing *r) {
+static int apply(repairing *r, const char *pipeline) {
   surg_model *m = NULL;
   surg__pipeline *p = NULL;
   surg_status s = surg_load(r->ctx, r->in, &r->common.load, &m);
-  if (s == SURG_OK) s = surg__pipeline_parse(r->ctx, r->search.pipeline.n ? r->search.pipeline.p : "", "repair", &p);
+  if (s == SURG_OK) s = surg__pipeline_parse(r->ctx, pipeline, "repair", &p);
   const surg__run_options run_options = {
       .verify_each = r->verify_each, .has_allow = true, .allow = r->given.most};
   const surg__proof_options how = {.seeds = (unsigned)r->check,
@@ -114,6 +126,14 @@ static int apply(repairing *r) {
   return s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
 }
 
+/* Why the model could not be loaded, told this time. */
+static int load_aloud(repairing *r, surg_status s) {
+  surg_model *m = NULL;
+  const surg_status again = surg_load(r->ctx, r->in, &r->common.load, &m);
+  if (m) surg_model_free(m);
+  return cli_exit_code(again != SURG_OK ? again : s);
+}
+
 static int run(repairing *r) {
   repair_counts before, now;
   int code = EXIT_DONE;
@@ -122,18 +142,100 @@ static int run(repairing *r) {
   /* Loaded twice: once where lines are told, with the pipeline that was found. */
   surg_model *m = NULL;
   surg_status s = surg_load(r->quiet, r->in, &r->common.load, &m);
-  if (s != SURG_OK) {
-    s = surg_load(r->ctx, r->in, &r->common.load, &m);
-    if (m) surg_model_free(m);
-    return cli_exit_code(s);
-  }
+  if (s != SURG_OK) return load_aloud(r, s);
   repair_init(&r->search, r->quiet, r->t, m, r->given);
   r->search.verify_each = r->verify_each;
   s = repair_find(&r->search, &before, &now);
   if (s != SURG_OK) return cli_exit_code(s);
   tell(r, &before, &now);
-  if (!now.all || r->partial) code = apply(r);
+  if (!now.all || r->partial) code = apply(r, r->search.pipeline.n ? r->search.pipeline.p : "");
   return code == EXIT_DONE && now.all ? EXIT_MODEL : code;
+}
+
+/* --- by asking an importer --- */
+
+static json_t *until_json(const until *u, const char *pipeline) {
+  json_t *steps = json_array();
+  for (size_t i = 0; i < u->steps.count; i++) {
+    const until_step *s = &u->steps.items[i];
+    json_array_append_new(steps, json_pack("{s:o,s:o,s:s}", "pipeline", cli_text_json(s->pipeline), "message",
+                                           cli_text_json(s->why ? s->why : ""), "exactness",
+                                           surg__exactness_name(s->needed.most)));
+  }
+  return json_pack("{s:i,s:b,s:o,s:o,s:o,s:I}", "schema", 1, "taken", u->taken, "pipeline",
+                   cli_text_json(pipeline), "steps", steps, "message", cli_text_json(u->last ? u->last : ""),
+                   "asked", (json_int_t)u->asked);
+}
+
+static void put_message(const char *text) {
+  char *escaped = cli_escaped(text && *text ? text : "nothing", SAID);
+  fprintf(stderr, "%s\n", escaped ? escaped : "");
+  free(escaped);
+}
+
+static void tell_until(const repairing *r, const until *u, const char *pipeline) {
+  repair_consent used = {SURG_EXACT, false};
+  char with[64];
+  if (r->common.json) {
+    cli_print_json(until_json(u, pipeline));
+    return;
+  }
+  if (r->common.quiet && u->taken) return;
+  cli_put(stderr, r->in);
+  fprintf(stderr, u->taken ? u->steps.count ? ": the importer takes it after %zu change%s\n"
+                                            : ": the importer takes it as it is\n"
+                           : ": the importer refuses it, after %zu change%s too\n",
+          u->steps.count, u->steps.count == 1 ? "" : "s");
+  for (size_t i = 0; i < u->steps.count; i++) {
+    const until_step *s = &u->steps.items[i];
+    if (s->needed.most > used.most) used.most = s->needed.most;
+    used.interface |= s->needed.interface;
+    fprintf(stderr, "  %s, for: ", s->pipeline);
+    put_message(s->why);
+  }
+  repair_spell_consent(with, sizeof with, used);
+  if (u->steps.count)
+    fprintf(stderr, "  %s: %s%s--pass '%s'\n", u->taken ? "did" : "tried", with, with[0] ? " " : "", pipeline);
+  if (u->taken) return;
+  fprintf(stderr, "  it says: ");
+  put_message(u->last);
+  if (!u->known) fprintf(stderr, "  that message is not known: try onnxsurg check --target\n");
+  repair_spell_consent(with, sizeof with, u->wanted);
+  if (u->refused.count) fprintf(stderr, "  was not tried, for it takes consent (%s):", with);
+  for (size_t i = 0; i < u->refused.count; i++) fprintf(stderr, " %s", u->refused.items[i]);
+  if (u->refused.count) fprintf(stderr, "\n");
+}
+
+static int run_until(repairing *r) {
+  surg__messages *messages = NULL;
+  surg__buf pipeline;
+  int code = EXIT_DONE;
+  if (r->target_name && !(r->t = cli_target(r->ctx, r->target_name, &code))) return code;
+  code = explain_messages(r->ctx, r->messages, &messages);
+  if (code == EXIT_DONE) code = importer_open(&r->im, r->importer);
+  until u = {.ctx = r->quiet, .im = &r->im, .messages = messages, .target = r->t, .in = r->in,
+             .load = &r->common.load, .given = r->given};
+  surg__buf_init(&pipeline, r->ctx);
+  if (code == EXIT_DONE) {
+    const surg_status s = until_find(&u);
+    if (s == SURG_EUSAGE) code = EXIT_USAGE;
+    if (s != SURG_OK && s != SURG_EUSAGE) code = load_aloud(r, s);
+  }
+  if (code == EXIT_DONE) {
+    until_pipeline(&u, &pipeline);
+    surg__buf_putc(&pipeline, 0);
+    code = pipeline.failed ? EXIT_LIMIT : EXIT_DONE;
+  }
+  if (code == EXIT_DONE) {
+    tell_until(r, &u, pipeline.p);
+    if (u.taken || r->partial) code = apply(r, pipeline.p);
+    if (code == EXIT_DONE && !u.taken) code = EXIT_MODEL;
+  }
+  surg__buf_free(&pipeline);
+  until_free(&u);
+  surg__messages_free(messages);
+  importer_close(&r->im);
+  return code;
 }
 
 static void hear_nothing(void *user, surg_severity severity, const char *line) {
@@ -150,6 +252,14 @@ static int take(void *user, int o, char *arg) {
     case OPT_VERIFY: r->verify_each = true; return EXIT_DONE;
     case OPT_ALLOW:
       return repair_take_consent(arg, &r->given);
+    case OPT_UNTIL: r->importer = arg; return EXIT_DONE;
+    case OPT_MESSAGES: r->messages = arg; return EXIT_DONE;
+    case OPT_ASK_TIMEOUT:
+      if (cli_number(arg, &r->im.command.seconds)) return EXIT_DONE;
+      return cli_usage("--import-timeout takes seconds");
+    case OPT_ASK_MEMORY:
+      if (cli_number(arg, &r->im.command.memory)) return EXIT_DONE;
+      return cli_usage("--import-memory takes bytes");
     default: /* OPT_CHECK */
       r->check = 1;
       if (arg && (!cli_number(arg, &r->check) || r->check < 1 || r->check > 1000))
@@ -165,14 +275,20 @@ int cmd_repair(int argc, char **argv) {
                                           {"check", optional_argument, NULL, OPT_CHECK},
                                           {"dry-run", no_argument, NULL, OPT_DRY_RUN},
                                           {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
+                                          {"until", required_argument, NULL, OPT_UNTIL},
+                                          {"import", required_argument, NULL, OPT_UNTIL},
+                                          {"import-timeout", required_argument, NULL, OPT_ASK_TIMEOUT},
+                                          {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
+                                          {"messages", required_argument, NULL, OPT_MESSAGES},
                                           {"verify-each", no_argument, NULL, OPT_VERIFY},
                                           CLI_COMMON_OPTIONS,
                                           {0}};
-  repairing r = {.given = REPAIR_NO_CONSENT};
+  repairing r = {.given = REPAIR_NO_CONSENT, .im.answers = -1};
   int code;
   const cli_command command = {options, NULL, help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (!r.target_name) return cli_usage("repair needs --target T: for which engine?");
+  if (!r.target_name && !r.importer)
+    return cli_usage("repair needs --target T or --until CMD: for which engine?");
   if (argc - optind != (r.dry_run ? 1 : 2) && argc - optind != 2)
     return cli_usage("repair takes a model and where to write it: `repair --target T IN OUT`");
   r.in = argv[optind];
@@ -186,7 +302,7 @@ int cmd_repair(int argc, char **argv) {
   r.quiet = r.ctx ? surg_context_new(&config) : NULL;
   code = EXIT_LIMIT;
   if (r.quiet && surg_context_passes(r.ctx) && surg_context_passes(r.quiet)) {
-    code = run(&r);
+    code = r.importer ? run_until(&r) : run(&r);
     repair_free(&r.search);
   }
   surg__target_free(r.t);

@@ -116,6 +116,9 @@ static void refuse_code(importer_case *c, int code, const char *said) {
     snprintf(text, sizeof text, "ended by signal %d", code - 128);
   else
     snprintf(text, sizeof text, "exit code %d", code);
+  /* A command for many files says the file first. */
+  const size_t path = strlen(c->file);
+  if (!strncmp(said, c->file, path) && said[path] == '\t') said += path + 1;
   refuse(c, code <= 128 && code != CHILD_LATE && *said ? said : text);
 }
 

@@ -50,8 +50,7 @@ surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *ou
 
 /* --- trying a cure --- */
 
-/* Whether one consent covers another. */
-static bool covers(repair_consent a, repair_consent b) {
+bool repair_covers(repair_consent a, repair_consent b) {
   return a.most >= b.most && (a.interface || !b.interface);
 }
 
@@ -59,26 +58,34 @@ static repair_consent both(repair_consent a, repair_consent b) {
   return (repair_consent){a.most > b.most ? a.most : b.most, a.interface || b.interface};
 }
 
-/* Runs a pipeline on a copy, with rewrites that the consents let, and counts what the target objects
- * to then; *needed: the consents that it takes. NULL: it cannot be run there. */
-static surg_model *try_on(repair *r, const char *text, repair_consent given,
-                          repair_counts *after, repair_consent *needed) {
+bool repair_run(surg_context *ctx, surg_model **m, const char *text, repair_consent given,
+                bool verify_each, repair_consent *needed) {
   surg__pipeline *p = NULL;
-  surg_model *copy = surg_model_clone(r->m);
   const surg__run_options options = {
-      .verify_each = r->verify_each, .has_allow = true, .allow = given.most};
+      .verify_each = verify_each, .has_allow = true, .allow = given.most};
   surg__run_report told = {0};
-  surg_context_clear_error(r->ctx);
-  surg_status s = copy ? surg__pipeline_parse(r->ctx, text, "repair", &p) : SURG_ENOMEM;
+  surg_context_clear_error(ctx);
+  surg_status s = surg__pipeline_parse(ctx, text, "repair", &p);
   if (s == SURG_OK) {
-    s = surg__run(&copy, p, &options, &told);
+    s = surg__run(m, p, &options, &told);
     *needed = (repair_consent){told.worst, told.interface};
     surg__run_report_free(&told);
   }
   surg__pipeline_free(p);
-  if (s == SURG_OK) s = repair_count(r->t, copy, after, NULL);
-  if (s == SURG_OK) return copy;
-  if (copy) surg_model_free(copy);
+  if (s == SURG_OK) return true;
+  if (*m) surg_model_free(*m);
+  *m = NULL;
+  surg_context_clear_error(ctx);
+  return false;
+}
+
+/* The same on a copy, and counts what the target objects to then. NULL: it cannot be run there. */
+static surg_model *try_on(repair *r, const char *text, repair_consent given,
+                          repair_counts *after, repair_consent *needed) {
+  surg_model *copy = surg_model_clone(r->m);
+  if (!copy || !repair_run(r->ctx, &copy, text, given, r->verify_each, needed)) return NULL;
+  if (repair_count(r->t, copy, after, NULL) == SURG_OK) return copy;
+  surg_model_free(copy);
   surg_context_clear_error(r->ctx);
   return NULL;
 }
@@ -98,7 +105,7 @@ static bool cure(repair *r, const char *text, repair_counts *now) {
   repair_consent needed = {SURG_EXACT, false};
   surg_model *copy = try_on(r, text, r->given, &after, &needed);
   bool helps = copy && after.all < now->all;
-  const bool may = helps && covers(r->given, needed);
+  const bool may = helps && repair_covers(r->given, needed);
   if (!helps && r->given.most < SURG_LOSSY) {
     repair_counts other;
     surg_model *more = try_on(r, text, REPAIR_ALL_CONSENT, &other, &needed);
@@ -143,7 +150,7 @@ static bool best_opset(repair *r, repair_consent given, const repair_counts *now
       if (to < low || to > high) continue;
       snprintf(text, sizeof text, "opset{to=%lld}", (long long)to);
       surg_model *copy = try_on(r, text, given, &after, &needed);
-      if (copy && after.all < least && covers(given, needed)) {
+      if (copy && after.all < least && repair_covers(given, needed)) {
         least = after.all;
         snprintf(best, size, "%s", text);
       }

@@ -27,6 +27,13 @@ typedef struct repair_counts {
 } repair_counts;
 surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *out, surg__buf *ops);
 
+/* Runs a pipeline on a model, with rewrites that the consents let; *needed: the consents that it took.
+ * False: it cannot be run there, and *m is NULL. */
+bool repair_run(surg_context *ctx, surg_model **m, const char *text, repair_consent given,
+                bool verify_each, repair_consent *needed);
+/* Whether one consent covers another. */
+bool repair_covers(repair_consent a, repair_consent b);
+
 typedef struct repair {
   surg_context *ctx; /* of the model; its lines should go nowhere, as cures that fail have some */
   const surg__target *t;

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`onnxsurg repair --until`, with importers made up here. until.py PROGRAM"""
+import json
+import os
+
+import common
+from common import Case
+
+# An IR version above 8 and LogSoftmax are refused in words that ONNX Runtime has, Dropout in others.
+IMPORTER = '''#!/bin/sh
+ir=$(od -An -tu1 -j1 -N1 "$1" | tr -d ' ')
+echo "$1" >> asked
+if [ "$ir" -gt 8 ]; then
+  echo "Load model from $1 failed: Unsupported model IR version: $ir, max supported IR version: 8" >&2
+  exit 1
+fi
+if grep -q Dropout "$1"; then echo "who is that"; exit 1; fi
+if grep -q Erf "$1"; then kill -SEGV $$; fi
+exit 0
+'''
+HEAD = '<ir_version: %d, opset_import: ["" : 13]> g (float[2, 3] x) => (float[2, 3] y) { %s }'
+RELU, DROPOUT, ERF = 'y = Relu (x)', 't = Relu (x) y = Dropout (t)', 'y = Erf (x)'
+
+
+class Until(Case):
+    def setUp(self):
+        super().setUp()
+        self.write('importer', IMPORTER.encode())
+        os.chmod('importer', 0o755)
+
+    def repair(self, ir, nodes, *more, command='./importer {}'):
+        self.write('m.onnxtxt', (HEAD % (ir, nodes)).encode())
+        self.assertEqual(self.run_tool('--pass', '', 'm.onnxtxt', 'm.onnx').returncode, 0)
+        return self.run_tool('repair', '--until', command, *more, 'm.onnx', 'out.onnx')
+
+    def test_taken(self):
+        r = self.repair(8, RELU)
+        self.assertEqual((r.returncode, r.stderr), (0, b'm.onnx: the importer takes it as it is\n'))
+        self.assertEqual(self.read('out.onnx'), self.read('m.onnx'))
+
+    def test_known_message(self):
+        r = self.repair(9, RELU, '--json')
+        self.assertEqual(r.returncode, 0, r.stderr)
+        told = json.loads(r.stdout)
+        self.assertEqual((told['taken'], told['pipeline']), (True, 'ir{to=8}'))
+        self.assertIn('Unsupported model IR version: 9', told['steps'][0]['message'])
+        self.assertIn('Load model from FILE failed', told['steps'][0]['message'])
+        self.assertEqual(told['asked'], 2)
+        self.assertEqual(self.run_tool('repair', '--until', './importer', 'out.onnx', 'o.onnx').stderr,
+                         b'out.onnx: the importer takes it as it is\n')
+
+    def test_unknown_message(self):
+        r = self.repair(9, DROPOUT)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertRegex(r.stderr.decode(), r'(?s)takes it after 2 changes\n  ir\{to=8\}, for: .*IR version'
+                         r'.*, for: who is that\n  did: --pass \'ir\{to=8\},')
+        self.assertNotIn(b'Dropout', self.read('out.onnx'))
+
+    def test_shortest(self):
+        """What the last change made needless is left out: here only IR 3 is taken in the end."""
+        self.write('importer', b'#!/bin/sh\nir=$(od -An -tu1 -j1 -N1 "$1" | tr -d " ")\n'
+                   b'[ $ir -gt 8 ] && { echo "Unsupported model IR version: $ir, max supported IR version: 8";'
+                   b' exit 1; }\n[ $ir -gt 7 ] && { echo "Unsupported model IR version: $ir, '
+                   b'max supported IR version: 7"; exit 1; }\nexit 0\n')
+        r = self.repair(9, RELU, '--json')
+        told = json.loads(r.stdout)
+        self.assertEqual((told['taken'], told['pipeline']), (True, 'ir{to=7}'))
+
+    def test_refused(self):
+        r = self.repair(8, ERF)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn(b'the importer refuses it, after', r.stderr)
+        self.assertIn(b'it says: ended by signal 11\n  that message is not known', r.stderr)
+        self.assertFalse(os.path.exists('out.onnx'))
+        self.assertEqual(self.repair(8, ERF, '--partial').returncode, 1)
+        self.assertTrue(os.path.exists('out.onnx'))
+
+    def test_wrong(self):
+        self.bad(2, 'needs --target T or --until CMD', 'repair', 'in.onnx', 'out.onnx')
+        self.bad(2, 'cannot run /nowhere', 'repair', '--until', '/nowhere', 'in.onnx', 'out.onnx')
+        self.bad(2, 'a quote is not closed', 'repair', '--until', '"', 'in.onnx', 'out.onnx')
+        self.write('bad.onnx', b'\x08')
+        self.bad(1, 'bad.onnx', 'repair', '--until', 'true', 'bad.onnx', 'out.onnx')
+
+
+common.main()

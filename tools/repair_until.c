@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search for a repair by asking an importer. A message that is known names its cures; else what
+ * the target objects to is cured, or else the passes that help most often are tried. A change stays
+ * if the importer then says something it has not said before, and what it takes in the end is tried
+ * again without each of the changes. */
+#include "repair_until.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pass/pass.h"
+
+/* What helps most often where nobody knows what the message means, what changes least first. */
+static const char *const families[] = {
+    "prune",        "ir{to=8}",     "ir{to=7}",     "opset{to=17}", "opset{to=15}", "opset{to=13}",
+    "opset{to=12}", "opset{to=11}", "opset{to=9}",  "fold,prune",   "inline,prune", "fold{max-growth=inf},prune",
+    "simplify",     "opset{to=11},simplify"};
+
+/* --- asking --- */
+
+static uint64_t hash_of(const char *text) {
+  uint64_t h = UINT64_C(1469598103934665603);
+  /* Numbers and names of the same message may move. */
+  for (const char *p = text; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(1099511628211);
+  return h;
+}
+
+/* Whether the importer takes the file; else *why is what it says, to free(). False in *ran: it
+ * cannot be run. */
+static bool ask_file(until *u, const char *path, char **why, bool *ran) {
+  importer_case c = {.file = path};
+  *why = NULL;
+  u->asked++;
+  *ran = importer_ask(u->im, &c, 1) && c.asked;
+  *why = c.why;
+  return *ran && c.taken;
+}
+
+static bool ask_model(until *u, surg_model *m, char **why, bool *ran) {
+  char path[4200];
+  const surg_save_options save = {.size = sizeof save, .no_fsync = true};
+  snprintf(path, sizeof path, "%s/candidate.onnx", u->im->folder);
+  *why = NULL;
+  *ran = true;
+  if (surg_save(m, path, &save) != SURG_OK) {
+    surg_context_clear_error(u->ctx);
+    return false;
+  }
+  const bool taken = ask_file(u, path, why, ran);
+  unlink(path);
+  char data[4300];
+  snprintf(data, sizeof data, "%s.data", path);
+  unlink(data);
+  return taken;
+}
+
+/* --- trying --- */
+
+static void note_refused(until *u, const char *pipeline, repair_consent needed) {
+  if (needed.most > u->wanted.most) u->wanted.most = needed.most;
+  u->wanted.interface |= needed.interface;
+  for (size_t i = 0; i < u->refused.count; i++)
+    if (!strcmp(u->refused.items[i], pipeline)) return;
+  char *copy = strdup(pipeline);
+  if (copy && !surg__vec_push(u->ctx, &u->refused, copy)) free(copy);
+}
+
+/* A copy of the model after a pipeline; NULL where it cannot be run, changes nothing, or takes
+ * consent that was not given. */
+static surg_model *changed(until *u, surg_model *from, const char *pipeline, repair_consent *needed) {
+  surg_model *copy = surg_model_clone(from);
+  if (!copy) return NULL;
+  const uint64_t epoch = surg_model_epoch(copy);
+  const bool good = repair_run(u->ctx, &copy, pipeline, u->given, false, needed);
+  const bool may = good && repair_covers(u->given, *needed);
+  if (good && !may) note_refused(u, pipeline, *needed);
+  if (may && surg_model_epoch(copy) != epoch) return copy;
+  if (copy) surg_model_free(copy);
+  return NULL;
+}
+
+static bool was_said(const until *u, uint64_t h) {
+  for (size_t i = 0; i < u->said.count; i++)
+    if (u->said.items[i] == h) return true;
+  return false;
+}
+
+static bool spent(const until *u) {
+  return u->asked >= UNTIL_ASKED || u->steps.count >= UNTIL_STEPS ||
+         (u->im->command.stop && *u->im->command.stop);
+}
+
+/* Keeps the change if the importer takes the model then, or says something new. */
+static bool try_cure(until *u, const char *pipeline) {
+  repair_consent needed = {SURG_EXACT, false};
+  if (spent(u)) return false;
+  surg_model *copy = changed(u, u->m, pipeline, &needed);
+  if (!copy) return false;
+  char *why;
+  bool ran;
+  const bool taken = ask_model(u, copy, &why, &ran);
+  const uint64_t h = why ? hash_of(why) : 0;
+  const until_step step = {strdup(pipeline), u->last ? strdup(u->last) : NULL, needed};
+  if (!ran || (!taken && (!why || was_said(u, h))) || !step.pipeline ||
+      !surg__vec_push(u->ctx, &u->steps, step)) {
+    free(step.pipeline);
+    free(step.why);
+    free(why);
+    surg_model_free(copy);
+    return false;
+  }
+  if (why) (void)surg__vec_push(u->ctx, &u->said, h);
+  surg_model_free(u->m);
+  u->m = copy;
+  u->taken = taken;
+  free(u->last);
+  u->last = why;
+  return true;
+}
+
+/* --- cures --- */
+
+/* All that a target objects to. */
+static bool cure_target(until *u, const surg__target *t) {
+  repair search;
+  repair_counts before, after;
+  surg_model *copy = surg_model_clone(u->m);
+  if (!copy) return false;
+  repair_init(&search, u->ctx, t, copy, u->given);
+  bool done = repair_find(&search, &before, &after) == SURG_OK && search.pipeline.n &&
+              try_cure(u, search.pipeline.p);
+  if (search.refused.n) note_refused(u, search.refused.p, search.wanted);
+  repair_free(&search);
+  return done;
+}
+
+static bool cure_message(until *u) {
+  surg__explanations found;
+  bool done = false;
+  u->known = false;
+  if (surg__messages_explain(u->messages, u->last, strlen(u->last), NULL, &found) != SURG_OK)
+    return false;
+  for (size_t i = 0; i < found.items.count && !done; i++) {
+    const surg__explained *e = &found.items.items[i];
+    if (!e->message->general) u->known = true;
+    for (size_t k = 0; k < e->passes.n && !done; k++) done = try_cure(u, e->passes.items[k]);
+    surg__target *t = done ? NULL : surg__explained_target(u->ctx, e);
+    if (t) done = cure_target(u, t);
+    surg__target_free(t);
+  }
+  surg__explanations_free(&found);
+  return done;
+}
+
+static bool cure_families(until *u) {
+  for (size_t i = 0; i < SURG_COUNT(families); i++)
+    if (try_cure(u, families[i])) return true;
+  return false;
+}
+
+static bool one_step(until *u) {
+  return cure_message(u) || (u->target && cure_target(u, u->target)) || cure_families(u);
+}
+
+/* --- the shortest set --- */
+
+void until_pipeline(const until *u, surg__buf *out) {
+  for (size_t i = 0; i < u->steps.count; i++)
+    surg__buf_printf(out, "%s%s", i ? "," : "", u->steps.items[i].pipeline);
+}
+
+/* The model after all steps but one; taken by the importer. */
+static surg_model *without(until *u, size_t left_out) {
+  surg_model *m = NULL;
+  if (surg_load(u->ctx, u->in, u->load, &m) != SURG_OK) return NULL;
+  for (size_t i = 0; i < u->steps.count && m; i++) {
+    repair_consent needed;
+    if (i != left_out && !repair_run(u->ctx, &m, u->steps.items[i].pipeline, u->given, false, &needed) && m) {
+      surg_model_free(m);
+      m = NULL;
+    }
+  }
+  char *why = NULL;
+  bool ran, taken = m && ask_model(u, m, &why, &ran);
+  free(why);
+  if (taken || !m) return m;
+  surg_model_free(m);
+  return NULL;
+}
+
+/* The last change may stand for those before it. */
+static void minimise(until *u) {
+  for (size_t i = 0; u->steps.count > 1 && i < u->steps.count && u->asked < UNTIL_ASKED;) {
+    surg_model *m = without(u, i);
+    if (!m) {
+      i++;
+      continue;
+    }
+    surg_model_free(u->m);
+    u->m = m;
+    free(u->steps.items[i].pipeline);
+    free(u->steps.items[i].why);
+    memmove(&u->steps.items[i], &u->steps.items[i + 1],
+            (--u->steps.count - i) * sizeof *u->steps.items);
+  }
+}
+
+surg_status until_find(until *u) {
+  bool ran;
+  u->taken = ask_file(u, u->in, &u->last, &ran);
+  if (!ran) return SURG_EUSAGE;
+  const surg_status s = surg_load(u->ctx, u->in, u->load, &u->m);
+  if (s != SURG_OK || u->taken) return s;
+  if (u->last) (void)surg__vec_push(u->ctx, &u->said, hash_of(u->last));
+  u->first = u->last ? strdup(u->last) : NULL;
+  while (!u->taken && u->last && one_step(u)) continue;
+  if (u->taken) minimise(u);
+  return SURG_OK;
+}
+
+void until_free(until *u) {
+  if (u->m) surg_model_free(u->m);
+  for (size_t i = 0; i < u->steps.count; i++) {
+    free(u->steps.items[i].pipeline);
+    free(u->steps.items[i].why);
+  }
+  for (size_t i = 0; i < u->refused.count; i++) free(u->refused.items[i]);
+  surg__vec_free(u->ctx, &u->steps);
+  surg__vec_free(u->ctx, &u->refused);
+  surg__vec_free(u->ctx, &u->said);
+  free(u->first);
+  free(u->last);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `repair --until CMD`: an importer decides whether a model is repaired. */
+#ifndef SURG_REPAIR_UNTIL_H
+#define SURG_REPAIR_UNTIL_H
+
+#include "importer.h"
+#include "repair.h"
+#include "target/messages.h"
+
+#define UNTIL_STEPS 24u    /* changes that stay */
+#define UNTIL_ASKED 400u   /* models that are given to the importer */
+
+typedef struct until_step {
+  char *pipeline; /* heap */
+  char *why;      /* the message that it answers, heap */
+  repair_consent needed;
+} until_step;
+
+typedef struct until {
+  surg_context *ctx; /* its lines go nowhere */
+  importer *im;
+  const surg__messages *messages;
+  const surg__target *target; /* NULL: none was named */
+  const char *in;             /* the file as it is */
+  const surg_load_options *load;
+  repair_consent given;
+  surg_model *m;              /* as far as it is cured; owned */
+  bool taken;
+  char *first, *last;         /* what the importer said of IN, and last; heap; NULL where it took it */
+  bool known;                 /* whether the last message is */
+  SURG_VEC(until_step) steps;
+  SURG_VEC(uint64_t) said;    /* hashes of messages that were met */
+  SURG_VEC(char *) refused;   /* cures that take consent; heap */
+  repair_consent wanted;
+  size_t asked;
+} until;
+
+/* Asks, cures, asks again, until the model is taken or nothing helps; then leaves out what was not
+ * needed. SURG_OK unless the model cannot be read or the importer not be run. */
+surg_status until_find(until *u);
+/* The steps as one pipeline. */
+void until_pipeline(const until *u, surg__buf *out);
+void until_free(until *u);
+
+#endif
