@@ -39,8 +39,7 @@ static void count_one(void *user, const surg__objection *o) {
   }
   all->count[o->cause]++;
   all->all++;
-  if (all->ops && o->node && (o->cause == SURG__C_OP || o->cause == SURG__C_CUSTOM))
-    add_op(all->ops, o->node);
+  if (all->ops && o->node && o->cause != SURG__C_DYNAMIC) add_op(all->ops, o->node);
 }
 
 surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *out, surg__buf *ops) {
@@ -263,11 +262,10 @@ static bool round_of(repair *r, repair_counts *now) {
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
     if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
-  if (now->count[SURG__C_OPSET] || now->count[SURG__C_VERSION] || now->count[SURG__C_OP])
-    any |= cure_opset(r, now);
+  if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
   any |= cure_forms(r, now);
-  if (now->count[SURG__C_OP] || now->count[SURG__C_CUSTOM]) any |= cure_ops(r, now);
+  if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_OPSET]) any |= cure_ops(r, now);
   return any;
 }
 
