@@ -29,7 +29,7 @@ static const char help[] =
     "  --import-timeout S  seconds for one run of CMD (60)\n"
     "  --import-memory N   memory of one run of CMD, such as 4GiB\n"
     "  --messages FILE     messages of your own, too (doc/messages.md)\n"
-    "  --allow HOW         also rewrites that are approx, or lossy (exact: no others),\n"
+    "  --allow HOW         also rewrites that are approx, or lossy (exact: none),\n"
     "                      and interface: inputs and outputs may change; A,B for both\n"
     "  --partial           write what was reached, though the engine still refuses it\n"
     "  --check[=N]         prove by running both that the outputs are equal (N seeds)\n"
