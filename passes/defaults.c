@@ -120,7 +120,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"drop", SURG_OPTION_LIST, NULL, "attributes to leave out where they say their default; all"},
+    {"drop", SURG_OPTION_LIST, NULL, "attributes to leave out where they say a default; all"},
     {"write", SURG_OPTION_LIST, NULL, "attributes to spell out where they are left out; all"},
 };
 
