@@ -81,7 +81,7 @@ static const char help[] =
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
     "       onnxsurg check|repair|doctor|explain|info|cat|ops|passes|rules|run|verify\n"
-    "       onnxsurg targets|probe|profile|isolate|reduce|merge   (each has its own --help)\n"
+    "       onnxsurg targets|probe|profile|isolate|reduce|merge   (each has --help)\n"
     "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"
     "\n"
     "Changes a model and writes it back. What no pass touches keeps its bytes. `-` is\n"
