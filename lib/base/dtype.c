@@ -103,6 +103,10 @@ bool surg__dtype_is_unsigned_int(int dtype) {
          dtype == SURG_UINT16 || dtype == SURG_UINT32 || dtype == SURG_UINT64;
 }
 
+bool surg__dtype_is_int(int dtype) {
+  return surg__dtype_is_signed_int(dtype) || surg__dtype_is_unsigned_int(dtype);
+}
+
 /* --- small floats --- */
 
 /* The magnitude bits of a finite double in a format with `mant` mantissa bits, rounded once to

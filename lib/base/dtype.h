@@ -18,6 +18,7 @@ int surg__dtype_from_name(const char *s, size_t n); /* 0 when unknown */
 bool surg__dtype_is_float(int dtype);    /* FLOAT DOUBLE FLOAT16 BFLOAT16 FLOAT8* FLOAT4 */
 bool surg__dtype_is_signed_int(int dtype); /* INT2 .. INT64 */
 bool surg__dtype_is_unsigned_int(int dtype); /* UINT2 .. UINT64, not BOOL */
+bool surg__dtype_is_int(int dtype); /* either of them */
 
 /* Small floats as bits. To float is exact; from float rounds to nearest even once.
  * `saturate` as Cast's attribute: out of range becomes the largest finite, else inf or NaN. */

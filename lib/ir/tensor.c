@@ -194,9 +194,7 @@ static bool widen(int dtype, const void *p, size_t n, int64_t *out) {
 
 int64_t surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap) {
   if (!t || t->count > cap || (t->count && !out) || t->view == SURG__VIEW_SPARSE) return -1;
-  if (!surg__dtype_is_signed_int(t->dtype) && !surg__dtype_is_unsigned_int(t->dtype) &&
-      t->dtype != SURG_BOOL)
-    return -1;
+  if (!surg__dtype_is_int(t->dtype) && t->dtype != SURG_BOOL) return -1;
   unsigned bits = surg__dtype_bits(t->dtype);
   uint8_t packed[CHUNK];
   uint64_t elements[CHUNK * 4 / sizeof(uint64_t)]; /* unpacked: at most four times as many bytes */

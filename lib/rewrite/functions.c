@@ -292,7 +292,7 @@ static surg__rvalue fn_is_int(surg__match *m, const surg_value *v, const surg__r
   (void)m, (void)v, (void)n;
   if (a[0].kind != SURG__R_DTYPE) return unknown;
   const int d = (int)a[0].one.i;
-  return boolean(surg__dtype_is_signed_int(d) || surg__dtype_is_unsigned_int(d));
+  return boolean(surg__dtype_is_int(d));
 }
 
 /* --- lists --- */

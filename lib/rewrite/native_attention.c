@@ -107,7 +107,7 @@ static bool mask_fits(const attention *a) {
   if (!a->mask.v) return true;
   const surg__bdim *m = &a->mask.d[a->mask.rank - 1];
   if (a->mask.dtype != SURG_BOOL && !float_type(a->mask.dtype) &&
-      !surg__dtype_is_signed_int(a->mask.dtype) && !surg__dtype_is_unsigned_int(a->mask.dtype))
+      !surg__dtype_is_int(a->mask.dtype))
     return false;
   if (m->n < 0 || a->total.n < 0 || a->past.n < 0)
     return surg__bd_same(m, &a->total) && a->past.n == 0;

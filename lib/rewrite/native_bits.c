@@ -75,7 +75,8 @@ static surg_status bits(surg__builder *b) {
   val x = surg__b_get(b, "a"), y = surg__b_get(b, "b");
   const int dtype = dtype_of(x), op = surg_node_op(b->m->nodes[b->m->rule->anchor]);
   const unsigned width = surg__dtype_bits(dtype);
-  if (!is_whole(dtype) || !of_width(width, true) || dtype_of(y) != dtype) return SURG_EUNSUPPORTED;
+  if (!surg__dtype_is_int(dtype) || !of_width(width, true) || dtype_of(y) != dtype)
+    return SURG_EUNSUPPORTED;
   if (width == 64 && b->m->opset < 9) return SURG_EUNSUPPORTED;
   if (!surg_type_has_rank(type_of(x)) || !surg_type_has_rank(type_of(y))) return SURG_EUNSUPPORTED;
   const size_t rx = surg_type_rank(type_of(x)), ry = surg_type_rank(type_of(y));
@@ -253,9 +254,9 @@ static surg_status bit_cast(surg__builder *b) {
   const int from = dtype_of(x), to = (int)surg__b_data(b, "to").one.i;
   const format *f = format_of(from), *t = format_of(to);
   if (b->m->opset < 13) return SURG_EUNSUPPORTED;
-  if (f && is_whole(to) && surg__dtype_bits(to) == f->width)
+  if (f && surg__dtype_is_int(to) && surg__dtype_bits(to) == f->width)
     y = from_float(b, x, f, to);
-  else if (t && is_whole(from) && surg__dtype_bits(from) == t->width)
+  else if (t && surg__dtype_is_int(from) && surg__dtype_bits(from) == t->width)
     y = to_float(b, x, from, t);
   else
     return SURG_EUNSUPPORTED;

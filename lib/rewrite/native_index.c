@@ -113,7 +113,7 @@ static surg_status where_by_index(surg__builder *b) {
   surg__bt c, x, z;
   const int dtype = surg__b_dtype(surg__b_get(b, "x"));
   if (!dtype || (surg__dtype_bits(dtype) < 8 && dtype != SURG_STRING)) return SURG_EUNSUPPORTED;
-  if (is_whole(dtype)) {
+  if (surg__dtype_is_int(dtype)) {
     surg__b_result(b, "y", mixed(b, dtype));
     return b->status;
   }

@@ -16,9 +16,6 @@ static inline const surg_type *type_of(const surg_value *v) {
 static inline int dtype_of(const surg_value *v) {
   return surg__b_dtype(v);
 }
-static inline bool is_whole(int dtype) {
-  return surg__dtype_is_signed_int(dtype) || surg__dtype_is_unsigned_int(dtype);
-}
 static inline val no_memory(surg__builder *b) {
   return surg__b_no_memory(b);
 }

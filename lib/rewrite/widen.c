@@ -115,10 +115,6 @@ static const uint8_t *wider(int dtype) {
   }
 }
 
-static bool whole(int dtype) {
-  return surg__dtype_is_signed_int(dtype) || surg__dtype_is_unsigned_int(dtype);
-}
-
 /* Whether the operator may compute `from` as `to`; *shift: less 2^63. */
 static bool may(unsigned maps, int from, int to, bool *shift) {
   *shift = false;
@@ -128,8 +124,8 @@ static bool may(unsigned maps, int from, int to, bool *shift) {
   }
   if (maps & (INJECT | ORDER)) return true;
   if (from == SURG_BOOL) return false;
-  if (whole(from)) return whole(to) && (maps & (WRAP | WHOLE));
-  return (maps & ROUND) && !whole(to);
+  if (surg__dtype_is_int(from)) return surg__dtype_is_int(to) && (maps & (WRAP | WHOLE));
+  return (maps & ROUND) && !surg__dtype_is_int(to);
 }
 
 static bool cast_takes(int64_t opset, int a, int b) {
@@ -348,7 +344,8 @@ static void make(plan *p) {
 static surg_exactness exactness(const plan *p) {
   for (size_t k = 0; k < MOST_GROUPS; k++) {
     const group *g = &p->groups[k];
-    if (g->to && !whole(g->from) && !whole(g->to) && (p->maps & ROUND) && !(p->maps & EXACT))
+    const bool rounds = (p->maps & ROUND) && !(p->maps & EXACT);
+    if (g->to && !surg__dtype_is_int(g->from) && !surg__dtype_is_int(g->to) && rounds)
       return SURG_ULP;
   }
   return SURG_EXACT;
