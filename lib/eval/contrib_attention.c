@@ -18,6 +18,7 @@ typedef struct heads {
   double *q, *key, *value;
   double scale, softcap, filter;
   bool causal;
+  bool skips;                /* keys out of sight are not there; else their share is 0 */
   int64_t window;            /* keys a query looks back at, itself too; -1: all */
   int64_t past;              /* places before the first query */
   const int64_t *before;     /* the same for each batch entry; NULL: `past` */
@@ -124,13 +125,18 @@ static void shares(const heads *a, int64_t h, double *row, int64_t low, int64_t 
 static void attend(const heads *a, int64_t b, int64_t h, int64_t i, double *row, double *sum) {
   const int64_t kv = b * a->kv_heads + h / (a->q_heads / a->kv_heads);
   const int64_t at = (a->before ? a->before[b] : a->past) + i;
-  const int64_t high = a->causal && at + 1 < a->total ? at + 1 : a->total;
+  const int64_t seen = a->causal && at + 1 < a->total ? at + 1 : a->total;
+  const int64_t high = a->skips ? seen : a->total;
   const int64_t low = a->window >= 0 && high > a->window ? high - a->window : 0;
   const double *q = a->q + ((b * a->q_heads + h) * a->q_len + i) * a->size;
   surg__rows_times(a->key + (kv * a->total + low) * a->size, (uint64_t)(high - low),
                    (uint64_t)a->size, (uint64_t)a->size, q, row + low);
   for (int64_t j = low; j < high; ++j) {
     row[j] *= a->scale;
+    if (j >= seen) {
+      row[j] = -INFINITY;
+      continue;
+    }
     if (a->softcap > 0) row[j] = tanh(row[j] / a->softcap) * a->softcap;
     row[j] += masked(a, b, i, j);
     const int64_t *s = a->bias_steps;
@@ -327,7 +333,6 @@ surg__kstatus surg__k_ms_attention(surg_kctx *k) {
   const bool quantized = k->op == SURG_OP_ms_QAttention;
   const surg__array *x = &k->in[0], *w = &k->in[1];
   const uint32_t mask = quantized ? 5 : 3, past = quantized ? 8 : 4;
-  SURG__K_TRY(own(k));
   heads a = {.k = k, .window = -1};
   int64_t of[3];
   if (x->rank != 3 || w->rank != 2 || w->dims[0] != x->dims[2])
@@ -347,6 +352,7 @@ surg__kstatus surg__k_ms_attention(surg_kctx *k) {
   a.causal = surg_node_int(k->node, "unidirectional", 0) != 0;
   a.mask = surg__k_has(k, mask) ? &k->in[mask] : NULL;
   a.bias = !quantized && surg__k_has(k, 5) ? &k->in[5] : NULL;
+  SURG__K_TRY(own(k));
   projected p = {.width = (uint64_t)w->dims[1]};
   SURG__K_TRY(project(k, (uint64_t)(a.batch * a.q_len), (uint64_t)x->dims[2], &p));
   SURG__K_TRY(with_past(&a, past, &p, of));
@@ -451,7 +457,6 @@ static surg__kstatus join_past(heads *a, const sides *s) {
 
 surg__kstatus surg__k_ms_multi_head(surg_kctx *k) {
   const surg__array *q = &k->in[0];
-  SURG__K_TRY(own(k));
   heads a = {.k = k, .window = -1};
   sides s = {0};
   a.q_heads = a.kv_heads = count_of(k, "num_heads");
@@ -472,6 +477,7 @@ surg__kstatus surg__k_ms_multi_head(surg_kctx *k) {
   a.causal = surg_node_int(k->node, "unidirectional", 0) != 0;
   a.mask = surg__k_has(k, 4) ? &k->in[4] : NULL;
   a.bias = surg__k_has(k, 5) ? &k->in[5] : NULL;
+  SURG__K_TRY(own(k));
   SURG__K_TRY(join_past(&a, &s));
   SURG__K_TRY(show_present(&a));
   return finish(&a);
@@ -601,8 +607,7 @@ static surg__kstatus lay_group(heads *a, const group *g) {
 
 surg__kstatus surg__k_ms_group_query(surg_kctx *k) {
   const surg__array *q = &k->in[0];
-  SURG__K_TRY(own(k));
-  heads a = {.k = k, .causal = true};
+  heads a = {.k = k, .causal = true, .skips = true};
   group g = {0};
   a.q_heads = count_of(k, "num_heads");
   a.kv_heads = count_of(k, "kv_num_heads");
@@ -615,6 +620,7 @@ surg__kstatus surg__k_ms_group_query(surg_kctx *k) {
   a.q_len = q->dims[1];
   SURG__K_TRY(read_group(&a, &g));
   SURG__K_TRY(read_lengths(&a, &g));
+  SURG__K_TRY(own(k));
   a.scale = scale_of(k->node, a.size);
   a.softcap = surg_node_float(k->node, "softcap", 0);
   a.window = surg_node_int(k->node, "local_window_size", -1);
