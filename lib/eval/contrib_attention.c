@@ -29,10 +29,6 @@ typedef struct heads {
   bool smooth;               /* as a sink of 0 */
 } heads;
 
-static surg__kstatus own(surg_kctx *k) {
-  return surg__k_disputed(k, "an operator of a runtime's own");
-}
-
 /* An attribute that counts heads; 0: it counts none, or more than there can be. */
 static int64_t count_of(const surg_kctx *k, const char *name) {
   const int64_t n = surg_node_int(k->node, name, 0);
@@ -352,7 +348,7 @@ surg__kstatus surg__k_ms_attention(surg_kctx *k) {
   a.causal = surg_node_int(k->node, "unidirectional", 0) != 0;
   a.mask = surg__k_has(k, mask) ? &k->in[mask] : NULL;
   a.bias = !quantized && surg__k_has(k, 5) ? &k->in[5] : NULL;
-  SURG__K_TRY(own(k));
+  SURG__K_TRY(surg__k_own(k));
   projected p = {.width = (uint64_t)w->dims[1]};
   SURG__K_TRY(project(k, (uint64_t)(a.batch * a.q_len), (uint64_t)x->dims[2], &p));
   SURG__K_TRY(with_past(&a, past, &p, of));
@@ -477,7 +473,7 @@ surg__kstatus surg__k_ms_multi_head(surg_kctx *k) {
   a.causal = surg_node_int(k->node, "unidirectional", 0) != 0;
   a.mask = surg__k_has(k, 4) ? &k->in[4] : NULL;
   a.bias = surg__k_has(k, 5) ? &k->in[5] : NULL;
-  SURG__K_TRY(own(k));
+  SURG__K_TRY(surg__k_own(k));
   SURG__K_TRY(join_past(&a, &s));
   SURG__K_TRY(show_present(&a));
   return finish(&a);
@@ -620,7 +616,7 @@ surg__kstatus surg__k_ms_group_query(surg_kctx *k) {
   a.q_len = q->dims[1];
   SURG__K_TRY(read_group(&a, &g));
   SURG__K_TRY(read_lengths(&a, &g));
-  SURG__K_TRY(own(k));
+  SURG__K_TRY(surg__k_own(k));
   a.scale = scale_of(k->node, a.size);
   a.softcap = surg_node_float(k->node, "softcap", 0);
   a.window = surg_node_int(k->node, "local_window_size", -1);

@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from onnx_wire import key, num, sub
 
-FLOAT, INT32, INT64 = 1, 6, 7
+FLOAT, UINT8, INT32, INT64 = 1, 2, 6, 7
 
 
 def ints(name, value):
@@ -27,7 +27,7 @@ def real(name, value):
 
 
 def constant(name, dims, values, dtype=INT32):
-    code = {INT32: "i", INT64: "q", FLOAT: "f"}[dtype]
+    code = {INT32: "i", INT64: "q", FLOAT: "f", UINT8: "B"}[dtype]
     raw = struct.pack("<%d%s" % (len(values), code), *values)
     return sub(5, *(num(1, d) for d in dims), num(2, dtype), sub(8, name), sub(9, raw))
 
@@ -41,7 +41,7 @@ class Maker:
     def __init__(self, folder):
         self.folder, self.count = folder, 0
 
-    def make(self, op, inputs, outputs, attrs):
+    def make(self, op, inputs, outputs, attrs, second=FLOAT):
         """inputs: None, dims of a float input, or (dims, values[, type]) of a constant."""
         names, extra = [], []
         for i, given in enumerate(inputs):
@@ -55,7 +55,8 @@ class Maker:
                 extra.append(value(11, name, given))
         node = sub(1, *(sub(1, n) for n in names), *(sub(2, "o%d" % i) for i in range(outputs)),
                    sub(4, op), *attrs, sub(7, "com.microsoft"))
-        outs = [sub(12, sub(1, "o%d" % i), sub(2, sub(1, num(1, FLOAT)))) for i in range(outputs)]
+        outs = [sub(12, sub(1, "o%d" % i), sub(2, sub(1, num(1, second if i == 1 else FLOAT))))
+                for i in range(outputs)]
         graph = sub(7, node, sub(2, "g"), *extra, *outs)
         model = num(1, 8) + graph + sub(8, num(2, 17)) + sub(8, sub(1, "com.microsoft"), num(2, 1))
         path = os.path.join(self.folder, "%s_%02d.onnx" % (op, self.count))
@@ -136,11 +137,45 @@ def group_query(m, rnd):
         m.make("GroupQueryAttention", head + [None] * 4 + [[heads]], 3, n)
 
 
+def around(m, rnd):
+    """Embeddings: whole, in blocks of quantized numbers, rotated."""
+    def ids(n, below, dtype=INT32):
+        return [n[0], n[1]], [rnd.randrange(below) for _ in range(n[0] * n[1])], dtype
+
+    tables = [[9, 6], [8, 6]]
+    for b, s in ((1, 1), (2, 5)):
+        word, segment, mask = ids((b, s), 9), ids((b, s), 2), ids((b, s), 2)
+        m.make("EmbedLayerNormalization", [word, None, *tables, None, [6], [6]], 2, [], INT32)
+        m.make("EmbedLayerNormalization", [word, segment, *tables, [2, 6], [6], [6], mask], 2,
+               [real("epsilon", 1e-5)], INT32)
+        m.make("EmbedLayerNormalization", [word, None, *tables, None, [6], [6], None,
+                                           ids((b, s), 8)], 3, [], INT32)
+    for bits, rows, width, block in ((4, 5, 64, 16), (8, 5, 64, 32), (4, 3, 48, 32)):
+        held = width * bits // 8
+        blocks = -(-width // block)
+        data = ([rows, held], [rnd.randrange(256) for _ in range(rows * held)], UINT8)
+        zeros = -(-blocks * bits // 8)
+        attrs = [ints("bits", bits), ints("block_size", block), ints("gather_axis", 0),
+                 ints("quantize_axis", 1)]
+        for index in (([2, 2], [0, rows - 1, 1, 1], INT64), ([], [2], INT32)):
+            m.make("GatherBlockQuantized", [data, index, [rows, blocks]], 1, attrs)
+            m.make("GatherBlockQuantized", [data, index, [rows, blocks], (
+                [rows, zeros], [rnd.randrange(256) for _ in range(rows * zeros)], UINT8)], 1, attrs)
+    for interleaved in (0, 1):
+        for x, heads, half in (([2, 5, 24], 0, 4), ([2, 3, 5, 8], 0, 4), ([2, 5, 24], 3, 4)):
+            for where in (([1], [2], INT64), ids((2, 5), 9, INT64)):
+                m.make("RotaryEmbedding", [x, where, [9, half], [9, half]], 1,
+                       [ints("interleaved", interleaved), ints("num_heads", heads)])
+        m.make("RotaryEmbedding", [[2, 5, 24], ([1], [2], INT64), [9, 2], [9, 2]], 1,
+               [ints("interleaved", interleaved), ints("num_heads", 3),
+                ints("rotary_embedding_dim", 4)])
+
+
 def main():
     rnd = random.Random(7)
     with tempfile.TemporaryDirectory() as folder:
         maker = Maker(folder)
-        for kind in (attention, multi_head, group_query):
+        for kind in (attention, multi_head, group_query, around):
             kind(maker, rnd)
         run = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_dev")
         return subprocess.run([sys.executable, run, *sys.argv[1:], folder]).returncode
