@@ -338,7 +338,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"exact", SURG_OPTION_BOOL, "false", "not behind sums: engines may add in another order"},
+    {"exact", SURG_OPTION_BOOL, "false", "not behind sums: order may count there"},
 };
 
 const surg_pass surg__pass_transposes = {
