@@ -116,15 +116,38 @@ def sequences():
             "  v = ConcatFromSequence <axis = 0, new_axis = 1> (u)\n}\n")
 
 
+def moves():
+    """Chains of data movement: Transposes that meet, parts that are joined, shapes that are equal,
+    zeros of a recurrent node, a branch that can only fail."""
+    return ('<ir_version: 8, opset_import: ["" : 17]>\n'
+            "moves (float[2, 3, 4] x, float[B, 4, T] z, float[4, 5] w, float[5, N, 3] s) => "
+            "(float[2, 3, 4] y, float[2, 3, 4] j, float[?, ?] g, float[?, ?, ?] h) "
+            "<float[3] k = {1, 2, 3}, int64[1] c0 = {0}, int64[1] c1 = {1}, int64[1] c2 = {2}, "
+            "int64[1] c3 = {3}, int64[1] c4 = {4}, int64 i1 = {1}, int64 i2 = {2}, "
+            f"float[1, 6, 3] gw = {{{', '.join('1' * 18)}}}, float[1, 6, 2] gr = {{{', '.join('1' * 12)}}}> "
+            "{\n  a = Transpose <perm = [0, 2, 1]> (x)\n  b = Add (a, k)\n"
+            "  y = Transpose <perm = [0, 2, 1]> (b)\n"
+            "  p = Slice (x, c0, c2, c2)\n  q = Slice (x, c2, c4, c2)\n"
+            "  r = Concat <axis = 2> (p, q)\n  j = Neg (r)\n"
+            "  d = Shape (z)\n  e = Gather (d, i2)\n  f = Equal (e, i1)\n"
+            "  t = If (f) <then_branch = g1 () => (float[B, 4] m) { m = Squeeze (z, c2) }, "
+            "else_branch = g2 () => (float[B, 4, T] n) { n = Identity (z) }>\n  g = Gemm (t, w)\n"
+            "  v = Shape (s)\n  n0 = Gather (v, i1)\n  n1 = Unsqueeze (n0, c0)\n"
+            "  n2 = Concat <axis = 0> (c1, n1, c2)\n  h0 = ConstantOfShape (n2)\n"
+            "  n3 = Cast <to = 6> (n2)\n  n4 = Cast <to = 7> (n3)\n  h1 = Expand (h0, n4)\n"
+            "  , h2 = GRU <hidden_size = 2> (s, gw, gr, , , h1)\n  h = Add (h2, h1)\n}\n")
+
+
 MODELS = {"chain": chain, "control": control, "functions": functions, "weights": weights,
-          "twice": twice, "sequences": sequences}
+          "twice": twice, "sequences": sequences, "moves": moves}
 
 # Passes that `fold,prune` and the default do not reach.
 PIPELINES = [("chain", "freeze{N=2},shapes"), ("chain", "names{all},outputs{add=v7}"),
              ("control", "bind{p=true},fold,shapes"), ("functions", "shapes,shapes{clear}"),
              ("weights", "ir{to=3},fold,ir{to=9}"), ("twice", "dedup,cse"),
              ("control", "constants{form=node},lift,carried,unroll"),
-             ("chain", "guard(decompose{all},names),constants"), ("sequences", "sequence")]
+             ("chain", "guard(decompose{all},names),constants"), ("sequences", "sequence"),
+             ("moves", "fold,known,transposes,joins,recurrent,prune")]
 
 
 class Case:
