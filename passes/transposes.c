@@ -271,10 +271,35 @@ static surg_status make(region *r, size_t k) {
   return s;
 }
 
+/* A Transpose that reads v and undoes the order, whose readers can have what is there now. */
+static surg_node *undoing(const region *r, const region_value *v) {
+  for (const surg_use *u = surg_value_first_use(v->v); u; u = surg_use_next(u)) {
+    surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+    tr_order order;
+    if (!n || taken(r, n) || !order_of(n, r->g, &order) || !surg_node_output(n, 0)) continue;
+    const tr_order undone = tr_inverse(&order);
+    if (tr_same(&undone, &v->order)) return n;
+  }
+  return NULL;
+}
+
+/* Such Transposes go at once: left to the rules, another region would begin with them. */
+static surg_status undo(region *r, region_value *v) {
+  surg_node *n;
+  for (int i = 0; i < USES && (n = undoing(r, v)) != NULL; i++) {
+    const surg_pass_result given = give_result(r->p, n, v->now, "transposes undone");
+    if (given == SURG_PASS_FAILED) return SURG_ENOMEM;
+    if (given == SURG_PASS_UNCHANGED) break;
+  }
+  return SURG_OK;
+}
+
 /* Readers outside get the value as it was, by a Transpose where the order is another. */
 static surg_status hand_out(region *r, region_value *v) {
+  const surg_status undone = undo(r, v);
   const readers by = read_by(r, v);
   surg_node *n = r->nodes[v->index];
+  if (undone) return undone;
   if (!by.others && !by.transposes) return SURG_OK;
   if (same_anyway(v)) return surg_value_replace(v->v, v->now);
   const tr_order perm = tr_inverse(&v->order);
