@@ -13,7 +13,7 @@ typedef enum probe_what {
   PROBE_OPSET,    /* an opset of a domain */
   PROBE_IR,
   PROBE_DYNAMIC,  /* sizes of inputs that are not fixed: 1 the batch, 2 all */
-  PROBE_FUNCTION,
+  PROBE_FUNCTION, /* 0 a function of the model, 1 an operator that nobody knows */
   PROBE_BASE,     /* a version of an operator, in one of its forms */
   PROBE_TYPE,     /* an element type of a type parameter */
   PROBE_TYPES,    /* ... and of all others that have the same one in the base */

@@ -33,7 +33,8 @@ bool probe_add_ir(probe *p) {
 bool probe_add_rest(probe *p) {
   return add(p, &(probe_case){.what = PROBE_DYNAMIC, .name = "", .number = 1}) &&
          add(p, &(probe_case){.what = PROBE_DYNAMIC, .name = "", .number = 2}) &&
-         add(p, &(probe_case){.what = PROBE_FUNCTION, .name = ""});
+         add(p, &(probe_case){.what = PROBE_FUNCTION, .name = ""}) &&
+         add(p, &(probe_case){.what = PROBE_FUNCTION, .name = "", .number = 1});
 }
 
 /* --- versions --- */

@@ -32,6 +32,14 @@ void probe_learn_windows(probe *p) {
   }
 }
 
+static bool engine_refuses(const probe *p, probe_what what, int64_t number) {
+  for (size_t i = 0; i < p->cases.count; i++) {
+    const probe_case *c = &p->cases.items[i];
+    if (!c->schema && c->what == what && c->number == number) return c->asked && !c->taken;
+  }
+  return false;
+}
+
 static bool engine_takes(const probe *p, probe_what what, int64_t number) {
   for (size_t i = 0; i < p->cases.count; i++) {
     const probe_case *c = &p->cases.items[i];
@@ -282,7 +290,11 @@ json_t *probe_learn(const probe *p, const char *name) {
                                     : engine_takes(p, PROBE_DYNAMIC, 1) ? json_string("batch")
                                                                         : json_false());
   json_object_set_new(t, "functions", json_boolean(engine_takes(p, PROBE_FUNCTION, 0)));
-  if (!p->inherit) json_object_set_new(t, "rest", json_string("unknown"));
+  /* An engine that stops at an operator nobody knows stops at all that it does not. */
+  const bool stops = engine_refuses(p, PROBE_FUNCTION, 1);
+  if (!p->inherit && stops) json_object_set_new(t, "custom", json_false());
+  if (!p->inherit)
+    json_object_set_new(t, "rest", json_string(stops && !p->only ? "refused" : "unknown"));
   json_object_set_new(t, "ops", ops_json(p));
   return t;
 }

@@ -402,8 +402,12 @@ static const char function_text[] =
     "probe (float[2, 3] x) => (float[2, 3] y) { y = local.Foo (x) }\n"
     "<domain: \"local\", opset_import: [\"\" : 9]> Foo (a) => (b) { b = Relu (a) }";
 
+static const char custom_text[] = "<ir_version: 4, opset_import: [\"\" : 9, \"unheard.of\" : 1]>\nprobe "
+                                  "(float[2, 3] x) => (float[2, 3] y) { y = unheard.of.Foo (x) }";
+
 static surg_model *engine_model(probe *p, const probe_case *c) {
-  const char *text = c->what == PROBE_FUNCTION ? function_text : c->name && c->name[0] ? ml_text
+  const bool function = c->what == PROBE_FUNCTION && !c->number;
+  const char *text = function ? function_text : c->what == PROBE_FUNCTION ? custom_text : c->name && c->name[0] ? ml_text
                                                                                        : engine_text;
   surg_model *m = NULL;
   if (surg_load_text(p->ctx, text, strlen(text), "probe", &m) != SURG_OK) return NULL;
@@ -412,10 +416,10 @@ static surg_model *engine_model(probe *p, const probe_case *c) {
   bool good = surg_model_set_opset(m, "", opset) == SURG_OK;
   if (c->value) good = good && surg_node_set_op(probe_node(m), c->name, c->value) == SURG_OK;
   if (c->what == PROBE_OPSET) good = good && surg_model_set_opset(m, c->name, c->number) == SURG_OK;
-  if (c->what == PROBE_FUNCTION)
+  if (function)
     good = good && surg_function_set_opset(surg_model_function(m, 0), "", opset) == SURG_OK;
-  if (c->what == PROBE_FUNCTION && p->ir_high < 8) good = false;
-  if (c->what != PROBE_FUNCTION && c->what != PROBE_OPSET) good = good && set_ir(p, m, c);
+  if (function && p->ir_high < 8) good = false;
+  if (!function && c->what != PROBE_OPSET) good = good && set_ir(p, m, c);
   if (good && change(m, probe_node(m), c)) return m;
   surg_model_free(m);
   return NULL;
