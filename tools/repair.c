@@ -262,9 +262,9 @@ static bool round_of(repair *r, repair_counts *now) {
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
     if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
+  any |= cure_forms(r, now);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
-  any |= cure_forms(r, now);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_OPSET]) any |= cure_ops(r, now);
   return any;
 }

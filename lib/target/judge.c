@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/context.h"
 #include "base/dtype.h"
@@ -334,13 +335,26 @@ static bool fits_ranks(judge *j) {
   return true;
 }
 
+/* The number that an older form of the operator has as an attribute of that name (TopK's k). */
+static int64_t value_attr(const judge *j, const char *name, int64_t *out) {
+  for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
+    const surg_attr *a = surg_node_attr_at(j->n, i);
+    if (strcasecmp(surg_attr_name(a), name) != 0 || surg_attr_get_kind(a) != SURG_ATTR_INT) continue;
+    *out = surg_attr_int(a);
+    return 1;
+  }
+  return -1;
+}
+
 static bool fits_values(judge *j) {
   for (size_t i = 0; i < j->f->n_values; i++) {
     const surg__tspan *want = &j->f->values[i];
     const surg_value *v = formal(j, want->name, false);
     const surg_tensor *c = v ? surg_value_constant(v) : NULL;
     int64_t items[64];
-    const int64_t n = c ? surg_tensor_read_ints(c, items, SURG_COUNT(items)) : -1;
+    const int64_t n = c    ? surg_tensor_read_ints(c, items, SURG_COUNT(items))
+                      : !v ? value_attr(j, want->name, items)
+                           : -1;
     if (v && n < 0)
       object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the value of %s is not known", name_of(j, v));
     for (int64_t k = 0; k < n; k++) {
