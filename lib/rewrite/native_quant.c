@@ -166,10 +166,41 @@ static surg_status dynamic_quantize(surg__builder *b) {
 
 /* --- sums of products --- */
 
-/* x less its zero point, in double. */
-static val centred(surg__builder *b, const char *x, const char *zero) {
-  val v = cast(b, surg__b_get(b, x), SURG_DOUBLE), z = surg__b_get(b, zero);
-  return z ? sub(b, v, cast(b, z, SURG_DOUBLE)) : v;
+#define MOST_RANK 8
+
+/* How many products one sum adds; 0: not known. */
+static uint64_t terms_of(const surg__builder *b, bool conv) {
+  const surg_type *t = type_of(surg__b_get(b, "b"));
+  const size_t rank = t && surg_type_has_rank(t) ? surg_type_rank(t) : 0;
+  uint64_t n = rank ? 1 : 0;
+  for (size_t i = conv ? 1 : rank > 1 ? rank - 2 : 0; i < (conv || rank < 2 ? rank : rank - 1); i++) {
+    const int64_t d = surg_type_dim(t, i).value;
+    if (d < 0 || !surg__mul_u64(n, (uint64_t)d, &n)) return 0;
+  }
+  return n;
+}
+
+/* How far from its zero point a byte may be. */
+static uint64_t reach(const surg__builder *b, const char *x, const char *zero) {
+  const int64_t low = dtype_of(surg__b_get(b, x)) == SURG_INT8 ? -128 : 0, high = low + 255;
+  const surg_value *v = surg__b_get(b, zero);
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  int64_t z = 0;
+  if (v && (!t || surg_tensor_read_ints(t, &z, 1) != 1)) return 255;
+  return (uint64_t)(high - z > z - low ? high - z : z - low);
+}
+
+/* In which sums of products of bytes are exact, whatever their order: runtimes rarely have these
+ * operators for doubles. */
+static int sum_type(const surg__builder *b, bool conv) {
+  const uint64_t n = terms_of(b, conv), most = reach(b, "a", "az") * reach(b, "b", "bz");
+  return n > 0 && n <= (1u << 24) / most ? SURG_FLOAT : SURG_DOUBLE;
+}
+
+/* x less its zero point. */
+static val centred(surg__builder *b, const char *x, const char *zero, int dtype) {
+  val v = cast(b, surg__b_get(b, x), dtype), z = surg__b_get(b, zero);
+  return z ? sub(b, v, cast(b, z, dtype)) : v;
 }
 
 static void copy_attrs(surg__builder *b, val y) {
@@ -197,8 +228,9 @@ static surg_status integer_product(surg__builder *b) {
   if (!byte(dtype_of(x)) || !byte(dtype_of(w)) || !single(surg__b_get(b, "az")) ||
       !single(surg__b_get(b, "bz")))
     return SURG_EUNSUPPORTED;
-  x = centred(b, "a", "az");
-  val y = product(b, is_conv(b), x, centred(b, "b", "bz"), NULL);
+  const int dtype = sum_type(b, is_conv(b));
+  x = centred(b, "a", "az", dtype);
+  val y = product(b, is_conv(b), x, centred(b, "b", "bz", dtype), NULL);
   surg__b_result(b, "y", cast(b, y, SURG_INT32));
   return b->status;
 }
@@ -213,9 +245,19 @@ static surg_status scaled_product(surg__builder *b) {
   for (size_t i = 0; i < SURG_COUNT(singles); i++)
     if (!single(surg__b_get(b, singles[i]))) return SURG_EUNSUPPORTED;
   if (dtype_of(surg__b_get(b, "as")) != SURG_FLOAT) return SURG_EUNSUPPORTED;
+  const surg_type *t = type_of(surg__b_get(b, "b"));
+  const bool ranked = t && surg_type_has_rank(t) && surg_type_rank(t) <= MOST_RANK;
+  const int dtype = !bias || ranked ? sum_type(b, is_conv(b)) : SURG_DOUBLE;
   if (bias) bias = cast(b, bias, SURG_DOUBLE);
-  val x = centred(b, "a", "az");
-  val y = product(b, is_conv(b), x, centred(b, "b", "bz"), bias);
+  val x = centred(b, "a", "az", dtype), w = centred(b, "b", "bz", dtype);
+  const bool apart = bias && dtype == SURG_FLOAT; /* it may be larger than what float holds */
+  val y = product(b, is_conv(b), x, w, apart ? NULL : bias);
+  if (apart) {
+    int64_t dims[MOST_RANK] = {-1};
+    for (size_t i = 1; i + 1 < surg_type_rank(t); i++) dims[i] = 1;
+    bias = surg__bi_reshape(b, bias, dims, surg_type_rank(t) - 1);
+    y = add(b, cast(b, y, SURG_DOUBLE), bias);
+  }
   val scale = mul(b, surg__b_get(b, "as"), surg__b_get(b, "bs"));
   scale = divide(b, scale, surg__b_get(b, "ys"));
   y = mul(b, cast(b, y, SURG_FLOAT), scale);
