@@ -294,20 +294,32 @@ static bool set_import(mover *v, int64_t version) {
   return s == SURG_OK;
 }
 
+/* Whether a node with bodies stays: asked while the types in its bodies are known. */
+static bool stays(const mover *v, const surg_node *n) {
+  const surg_schema *from = surg_node_schema(n);
+  if (!from || strcmp(from->domain, v->domain)) return false;
+  const surg_schema *to = surg_schema_find(v->domain, from->name, v->next);
+  return to && to != from && surg__node_fits(n, from, to, NULL);
+}
+
 /* Constants come last: what reads one that is rewritten has no type until the step is done, and
  * before that no type can be found anew, the model being of two versions. Before them come nodes with
- * bodies, inner ones first: a rewrite may copy a body, which is of the next version then. */
+ * bodies, inner ones first: a rewrite may copy a body, which is of the next version then. Those that
+ * stay come first of all: whether they do hangs on types in their bodies. */
 static void visit_all(mover *v) {
-  enum { PLAIN, AROUND, CONSTANTS, ROUNDS };
+  enum { STAYING, PLAIN, AROUND, CONSTANTS, ROUNDS };
   const size_t count = v->nodes.count;
-  for (int round = PLAIN; round < ROUNDS; round++) {
+  for (int round = STAYING; round < ROUNDS; round++) {
     for (size_t i = 0; i < count && !v->failed; i++) {
-      surg_node *n = v->nodes.items[round == AROUND ? count - 1 - i : i];
-      if (surg_node_erased(n)) continue;
+      surg_node **at = &v->nodes.items[round == AROUND ? count - 1 - i : i], *n = *at;
+      if (!n || surg_node_erased(n)) continue;
       const int kind = surg_node_op(n) == SURG_OP_Constant ? CONSTANTS
-                       : surg_node_subgraph(n, 0)          ? AROUND
-                                                           : PLAIN;
-      if (kind == round) visit(v, n);
+                       : !surg_node_subgraph(n, 0)         ? PLAIN
+                       : round == STAYING && stays(v, n)   ? STAYING
+                                                           : AROUND;
+      if (kind != round) continue;
+      visit(v, n);
+      if (round == STAYING) *at = NULL;
     }
   }
 }
