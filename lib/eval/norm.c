@@ -109,8 +109,8 @@ static surg__kstatus find_statistics(surg_kctx *k, uint32_t axis, statistics *s)
   s->length = 1;
   for (uint32_t d = axis; d < x->rank; ++d) s->length *= (uint64_t)x->dims[d];
   uint64_t rows = s->length > 0 ? x->count / s->length : 0;
-  s->mean = surg__k_scratch(k, (size_t)rows, sizeof *s->mean);
-  s->inverse = surg__k_scratch(k, (size_t)rows, sizeof *s->inverse);
+  s->mean = surg__k_scratch(k, (size_t)rows + 1, sizeof *s->mean);
+  s->inverse = surg__k_scratch(k, (size_t)rows + 1, sizeof *s->inverse);
   if (!s->mean || !s->inverse) return SURG__K_NOMEM;
   for (uint64_t r = 0; r < rows; ++r) {
     series row = {x, r * s->length, s->length, 1};
@@ -164,10 +164,11 @@ surg__kstatus surg__k_layer_norm(surg_kctx *k) {
   if (!side_strides(k, 1, scale) || !side_strides(k, 2, bias)) {
     return surg__k_invalid(k, "scale or bias does not broadcast to the input");
   }
-  if (x->count == 0) return surg__k_cannot(k, "the statistics of nothing");
+  for (uint32_t d = axis; d < x->rank; ++d)
+    if (x->dims[d] == 0) return surg__k_cannot(k, "the statistics of nothing");
   SURG__K_TRY(make_output(k, k->in[1].dtype));
   SURG__K_TRY(find_statistics(k, axis, &s));
-  if (k->wanted[0]) normalize_rows(k, &s, scale, bias);
+  if (k->wanted[0] && x->count > 0) normalize_rows(k, &s, scale, bias);
   SURG__K_TRY(stash(k, axis, 1, s.mean));
   return stash(k, axis, 2, s.inverse);
 }

@@ -69,7 +69,7 @@ class Usage(Case):
                               ('--timeout', '18446744073709553'), ('--max-memory', '0'),
                               ('--max-memory', '1MB'),
                               ('--max-memory', '99999999999GiB'), ('--max-depth', '0'),
-                              ('--max-depth', '101'), ('--external-threshold', ''),
+                              ('--max-depth', '4001'), ('--external-threshold', ''),
                               ('--external-data', 'a/b'), ('--external-data', '')]:
             self.bad(2, r'^onnxsurg: error: %s takes ' % option, option, value, 'in.onnx', 'o')
 

@@ -143,6 +143,8 @@ def run_limits(tool, command, sections):
             limits.append(limits[-1] * 5 // 4)
         for runs, limit in enumerate(limits):
             done = run(args + ['--rewrite-limit', str(limit)])
+            if done.returncode == 2 and limit < 40:
+                continue  # a pass speaks of what the one before it was to make
             if done.returncode:
                 return 'limit %d: exit %d: %s' % (limit, done.returncode, done.stderr), runs + 3
             got = cat(tool, root / 'out.onnx')
