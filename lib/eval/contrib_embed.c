@@ -13,11 +13,11 @@ static double real_of(const surg__array *a, uint64_t i) {
 
 /* --- EmbedLayerNormalization --- */
 
-/* Row of a table of embeddings, added to `sum`. */
+/* Row of a table of embeddings, added to `sum`: sums of floats, as in the runtime. */
 static bool add_row(const surg__array *table, int64_t row, double *sum) {
   if (row < 0 || row >= table->dims[0]) return false;
   const uint64_t n = (uint64_t)table->dims[1];
-  for (uint64_t i = 0; i < n; ++i) sum[i] += real_of(table, (uint64_t)row * n + i);
+  for (uint64_t i = 0; i < n; ++i) sum[i] = (float)(sum[i] + real_of(table, (uint64_t)row * n + i));
   return true;
 }
 
