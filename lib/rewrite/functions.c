@@ -214,6 +214,16 @@ static surg__rvalue fn_all(surg__match *m, const surg_value *v, const surg__rval
   return boolean(true);
 }
 
+/* Whether every element of a constant of floats is a number and none is infinite. */
+static surg__rvalue fn_finite(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  (void)a, (void)n;
+  const surg__rvalue e = elements(m, v);
+  if (e.kind != SURG__R_FLOATS) return unknown;
+  for (size_t i = 0; i < e.n; i++)
+    if (!isfinite(e.items[i].f)) return boolean(false);
+  return boolean(true);
+}
+
 /* Whether no element bears a minus sign, zeros among them. */
 static surg__rvalue fn_positive(surg__match *m, const surg_value *v, const surg__rvalue *a,
                                 size_t n) {
@@ -569,6 +579,7 @@ static const surg__rfn functions[] = {
     {"fill", false, 2, 2, fn_fill, "fill(v, dims): a constant of that shape, every element v"},
     {"filled", true, 0, 0, fn_filled, "filled(x): x is proven to have elements"},
     {"float", false, 1, 1, fn_float, "float(i)"},
+    {"finite", true, 0, 0, fn_finite, "finite(x): a constant of floats, none infinite, none NaN"},
     {"floats", true, 0, 0, fn_floats, "floats(x): the elements of a constant of floats"},
     {"if", false, 3, 3, fn_if, "if(c, a, b)"},
     {"unlimited", false, 0, 0, fn_inf, "unlimited(): infinity"},
