@@ -96,9 +96,12 @@ static void describe(const prover *p, const surg__verify_report *r, verdict *out
     const char *name = surg__q(p->ctx, surg_value_name(o->value));
     if (o->worst.other_shape)
       snprintf(out->what, sizeof out->what, "output %s has another type or shape than it had", name);
-    else
+    else if (o->worst.max_abs > 0)
       snprintf(out->what, sizeof out->what, "output %s differs from what it was (by up to %.3g)",
                name, o->worst.max_abs);
+    else /* nothing finite does */
+      snprintf(out->what, sizeof out->what, "output %s differs from what it was: %s", name,
+               o->worst.why);
     return;
   }
   snprintf(out->what, sizeof out->what, "the result %s", r->failure);
