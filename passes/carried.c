@@ -9,24 +9,12 @@
  * Needs sorted, types. Keeps sorted. Exact. */
 #include <onnxsurg/onnxsurg.h>
 
+#include "bodies.h"
+#include "each.h"
 #include "give.h"
 #include "values.h"
 
 /* ---- common ---------------------------------------------------------------------------------- */
-
-/* What Identity nodes only pass on. */
-static surg_value *origin(surg_value *v) {
-  const surg_node *by;
-  while (v && (by = surg_value_producer(v, NULL)) != NULL && surg_node_op(by) == SURG_OP_Identity)
-    v = surg_node_input(by, 0);
-  return v;
-}
-
-static surg_graph *graph_of(const surg_node *n, const char *name) {
-  const surg_attr *a = surg_node_attr(n, name);
-  return a && !surg_attr_ref(a) && surg_attr_get_kind(a) == SURG_ATTR_GRAPH ? surg_attr_graph(a, 0)
-                                                                            : NULL;
-}
 
 /* Whether output i can be `by`, which its graph sees. */
 static bool can_give(surg_pass_ctx *p, const surg_node *n, size_t i, const surg_value *by) {
@@ -42,11 +30,6 @@ static bool give(surg_pass_ctx *p, surg_node *n, size_t i, surg_value *by) {
   return !old || !surg_value_use_count(old, 1) || give_uses(p, n, old, by) == SURG_OK;
 }
 
-static bool read_by_any(const surg_node *n, size_t i) {
-  const surg_value *v = surg_node_output(n, i);
-  return v && surg_value_use_count(v, 1) > 0;
-}
-
 /* ---- If -------------------------------------------------------------------------------------- */
 
 /* Whether v is seen in g. */
@@ -57,12 +40,12 @@ static bool seen(const surg_value *v, const surg_graph *g) {
 }
 
 static surg_pass_result branches(surg_pass_ctx *p, surg_node *n) {
-  surg_graph *a = graph_of(n, "then_branch"), *b = graph_of(n, "else_branch");
+  surg_graph *a = bodies_graph(n, "then_branch"), *b = bodies_graph(n, "else_branch");
   surg_pass_result result = SURG_PASS_UNCHANGED;
   for (size_t i = 0; a && b && i < surg_node_output_count(n); i++) {
-    surg_value *v = origin(surg_graph_output(a, i));
-    if (!v || v != origin(surg_graph_output(b, i)) || !seen(v, surg_node_graph(n)) ||
-        !read_by_any(n, i) || !can_give(p, n, i, v) || !surg_pass_allow(p))
+    surg_value *v = bodies_origin(surg_graph_output(a, i));
+    if (!v || v != bodies_origin(surg_graph_output(b, i)) || !seen(v, surg_node_graph(n)) ||
+        !bodies_read(n, i) || !can_give(p, n, i, v) || !surg_pass_allow(p))
       continue;
     if (!give(p, n, i, v)) return SURG_PASS_FAILED;
     surg_pass_count(p, "outputs of branches", 1);
@@ -73,40 +56,20 @@ static surg_pass_result branches(surg_pass_ctx *p, surg_node *n) {
 
 /* ---- Loop and Scan --------------------------------------------------------------------------- */
 
-typedef struct loop {
-  surg_node *n;
-  surg_graph *body;
-  size_t first_in, first_out; /* of the states in the body's interface */
-  size_t states;
-} loop;
-
-static bool read_loop(loop *l, surg_node *n) {
-  const bool scan = surg_node_op(n) == SURG_OP_Scan;
-  const size_t count = surg_node_input_count(n);
-  *l = (loop){.n = n, .body = graph_of(n, "body"), .first_in = scan ? 0 : 2, .first_out = !scan};
-  if (!l->body || count != surg_graph_input_count(l->body) || count < l->first_in) return false;
-  const int64_t cut = scan ? surg_node_int(n, "num_scan_inputs", 0) : 2;
-  if (cut < 1 || (uint64_t)cut > count) return false;
-  if (scan && surg_graph_opset(surg_node_graph(n), "") < 9) return false; /* a batch comes first */
-  l->states = count - (size_t)cut;
-  return surg_graph_output_count(l->body) >= l->first_out + l->states &&
-         surg_node_output_count(n) >= l->states;
-}
-
 /* Whether the body gives v in another place than output `but`: there a value from outside would
  * stand. */
-static bool given_elsewhere(const loop *l, const surg_value *v, size_t but) {
+static bool given_elsewhere(const bodies_loop *l, const surg_value *v, size_t but) {
   for (size_t i = 0; i < surg_graph_output_count(l->body); i++)
     if (i != but && surg_graph_output(l->body, i) == v) return true;
   return false;
 }
 
-static bool unchanged(surg_pass_ctx *p, const loop *l, size_t i) {
+static bool unchanged(surg_pass_ctx *p, const bodies_loop *l, size_t i) {
   surg_value *in = surg_graph_input(l->body, l->first_in + i);
   surg_value *init = surg_node_input(l->n, l->first_in + i);
   const surg_schema *s = surg_node_schema(l->n);
   if (!in || !init || surg_value_is_initializer(in) || values_annotated(in)) return false;
-  if (origin(surg_graph_output(l->body, l->first_out + i)) != in ||
+  if (bodies_origin(surg_graph_output(l->body, l->first_out + i)) != in ||
       given_elsewhere(l, in, l->first_out + i))
     return false;
   return surg_node_input_count(l->n) > surg_schema_min_inputs(s) &&
@@ -120,7 +83,7 @@ static bool drop_input(surg_node *n, size_t i) {
   return surg_node_trim_inputs(n, count - 1) == SURG_OK;
 }
 
-static bool take_out(surg_pass_ctx *p, loop *l, size_t i) {
+static bool take_out(surg_pass_ctx *p, bodies_loop *l, size_t i) {
   surg_value *in = surg_graph_input(l->body, l->first_in + i);
   surg_value *init = surg_node_input(l->n, l->first_in + i);
   if (!give(p, l->n, i, init) || surg_graph_remove_output(l->body, l->first_out + i) != SURG_OK)
@@ -137,8 +100,10 @@ static bool take_out(surg_pass_ctx *p, loop *l, size_t i) {
 /* From behind: places in front hold. */
 static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
-  loop l;
-  if (surg_pass_keeps_node(p, n) || !read_loop(&l, n)) return result;
+  bodies_loop l;
+  if (surg_pass_keeps_node(p, n) || !bodies_loop_of(&l, n) ||
+      surg_node_output_count(n) < l.states)
+    return result;
   for (size_t i = l.states; i-- > 0;) {
     if (!unchanged(p, &l, i) || !surg_pass_allow(p)) continue;
     if (!take_out(p, &l, i)) return SURG_PASS_FAILED;
@@ -149,20 +114,13 @@ static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
-  surg_pass_result result = SURG_PASS_UNCHANGED;
-  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-    const int op = surg_node_op(n);
-    surg_pass_result one = SURG_PASS_UNCHANGED;
-    if (op == SURG_OP_If)
-      one = branches(p, n);
-    else if (op == SURG_OP_Loop || op == SURG_OP_Scan)
-      one = states(p, n);
-    if (one == SURG_PASS_FAILED) return one;
-    if (one < result) result = one;
-  }
-  return result;
+static surg_pass_result visit(surg_pass_ctx *p, surg_node *n) {
+  const int op = surg_node_op(n);
+  if (op == SURG_OP_If) return branches(p, n);
+  return op == SURG_OP_Loop || op == SURG_OP_Scan ? states(p, n) : SURG_PASS_UNCHANGED;
 }
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) { return each_node(p, g, visit); }
 
 const surg_pass surg__pass_carried = {
     .size = sizeof(surg_pass),

@@ -11,6 +11,7 @@
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
 
+#include "each.h"
 #include "give.h"
 #include "values.h"
 
@@ -61,17 +62,10 @@ static surg_pass_result to_node(surg_pass_ctx *p, surg_value *v) {
 }
 
 static surg_pass_result all_initializers(surg_pass_ctx *p, surg_graph *g) {
-  surg_pass_result result = SURG_PASS_UNCHANGED;
   if (surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION ||
       surg_model_ir_version(surg_pass_model(p)) < 4)
-    return result;
-  for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
-    next = surg_node_next(n);
-    const surg_pass_result one = to_initializer(p, n);
-    if (one == SURG_PASS_FAILED) return one;
-    if (one < result) result = one;
-  }
-  return result;
+    return SURG_PASS_UNCHANGED;
+  return each_node(p, g, to_initializer);
 }
 
 static surg_pass_result all_nodes(surg_pass_ctx *p, surg_graph *g) {

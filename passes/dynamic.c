@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "declared.h"
+#include "numbers.h"
 
 #define TEXT 1024
 #define RANK 32    /* of tensors that are followed */
@@ -246,13 +247,8 @@ static fit mend(state *s, const surg_type *x, int64_t *target, size_t n, const i
 /* ---- Reshape --------------------------------------------------------------------------------- */
 
 static surg_pass_result set_target(state *s, surg_node *n, const int64_t *target, size_t count) {
-  const int64_t dims[1] = {(int64_t)count};
-  uint8_t raw[RANK * 8];
-  for (size_t i = 0; i < count; i++)
-    for (size_t b = 0; b < 8; b++) raw[8 * i + b] = (uint8_t)((uint64_t)target[i] >> (8 * b));
-  surg_tensor *t = surg_tensor_new(s->m, SURG_INT64, dims, 1, raw, count * 8);
   surg_value *old = surg_node_input(n, 1);
-  surg_value *c = t ? surg_graph_constant(surg_node_graph(n), n, surg_value_name(old), t) : NULL;
+  surg_value *c = numbers_vector(n, surg_value_name(old), target, count);
   if (!c || surg_node_set_input(n, 1, c)) return SURG_PASS_FAILED;
   if (!surg_value_first_use(old) && !surg_value_producer(old, NULL) && !surg_value_is_input(old) &&
       !surg_value_is_pinned(old) && !surg_pass_keeps_value(s->p, old) &&

@@ -8,6 +8,7 @@
  *   after:  t = Squeeze (x, 2)   y = Gemm (t, w)
  *
  * The node that fails must lead to an output of its graph: others an engine need not run. */
+#include "bodies.h"
 #include "fold.h"
 
 #define TRIALS (UINT64_C(1) << 18) /* nodes that are inferred again for this, times four */
@@ -64,9 +65,7 @@ static bool matters(fold_state *f, surg_node *n) {
 
 /* Whether the branches are known to give different types: without that none can be told apart. */
 static bool differ(const surg_node *n) {
-  const surg_attr *a = surg_node_attr(n, "then_branch"), *b = surg_node_attr(n, "else_branch");
-  if (!a || !b || surg_attr_ref(a) || surg_attr_ref(b)) return false;
-  const surg_graph *x = surg_attr_graph(a, 0), *y = surg_attr_graph(b, 0);
+  const surg_graph *x = bodies_graph(n, "then_branch"), *y = bodies_graph(n, "else_branch");
   for (size_t k = 0; x && y && k < surg_node_output_count(n); k++) {
     const surg_value *v = surg_graph_output(x, k), *w = surg_graph_output(y, k);
     const surg_type *s = v ? surg_value_type(v) : NULL, *t = w ? surg_value_type(w) : NULL;

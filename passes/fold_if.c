@@ -7,29 +7,26 @@
  * An output of the branch may be anything: a value made there, an initializer of it, a value from
  * outside, an input of the model, the same value twice. Where the If was to give an output of a
  * graph its name and that value cannot take it, an Identity does. */
+#include "bodies.h"
 #include "fold.h"
 #include "give.h"
+#include "numbers.h"
 
 /* The condition when it is one bool, constant or proven by shapes; -1: it is not. */
 static int condition(const surg_node *n) {
   const surg_value *v = surg_node_input(n, 0);
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
-  const surg_type *type = v ? surg_value_type(v) : NULL;
-  surg_elem e;
   int64_t b;
-  if (!t && type && surg_type_dtype(type) == SURG_BOOL && surg_value_elements(v, &e, 1) == 1)
-    return e.known ? e.value != 0 : -1;
-  if (!t || surg_tensor_dtype(t) != SURG_BOOL || surg_tensor_count(t) != 1) return -1;
-  return surg_tensor_read_ints(t, &b, 1) == 1 ? b != 0 : -1;
+  if (!v || (t ? surg_tensor_dtype(t) : surg_type_dtype(surg_value_type(v))) != SURG_BOOL) return -1;
+  return numbers_one(v, &b) ? b != 0 : -1;
 }
 
 static surg_graph *branch_of(const surg_node *n, bool taken) {
-  const surg_attr *a = surg_node_attr(n, taken ? "then_branch" : "else_branch");
-  if (!a || surg_attr_ref(a) || surg_attr_get_kind(a) != SURG_ATTR_GRAPH) return NULL;
-  surg_graph *g = surg_attr_graph(a, 0);
-  bool fits = g && surg_graph_input_count(g) == 0 &&
-              surg_graph_output_count(g) >= surg_node_output_count(n);
-  return fits ? g : NULL;
+  surg_graph *g = bodies_graph(n, taken ? "then_branch" : "else_branch");
+  return g && surg_graph_input_count(g) == 0 &&
+                 surg_graph_output_count(g) >= surg_node_output_count(n)
+             ? g
+             : NULL;
 }
 
 static size_t output_entries(const surg_value *v) {

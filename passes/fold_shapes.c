@@ -8,36 +8,24 @@
  * others -1. That one is computed from the rest, so the rest must be proven not to be empty: a
  * symbol may be 0 unless a range says otherwise. */
 #include "fold.h"
-
-#define ELEMENTS 1024 /* followed by inference at most */
-
-/* Bytes of one element as raw_data holds it, or 0. */
-static size_t element_size(int dtype) {
-  return dtype == SURG_INT64 ? 8 : dtype == SURG_INT32 ? 4 : dtype == SURG_BOOL ? 1 : 0;
-}
-
-static void put_element(uint8_t *out, size_t size, int64_t v) {
-  for (size_t i = 0; i < size; i++) out[i] = (uint8_t)((uint64_t)v >> (8 * i));
-}
+#include "numbers.h"
 
 surg_tensor *fold_known_elements(const fold_state *f, const surg_value *v) {
   const surg_type *type = v ? surg_value_type(v) : NULL;
   uint64_t count;
   if (!type || surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_static(type, &count) ||
-      count > ELEMENTS)
+      count > NUMBERS)
     return NULL;
-  const size_t size = element_size(surg_type_dtype(type)), rank = surg_type_rank(type);
-  surg_elem elems[ELEMENTS];
-  uint8_t raw[ELEMENTS * 8];
-  int64_t dims[64];
-  if (size == 0 || rank > 64) return NULL;
-  if (surg_value_elements(v, elems, (size_t)count) != (int64_t)count) return NULL;
+  const size_t rank = surg_type_rank(type);
+  surg_elem elems[NUMBERS];
+  int64_t known[NUMBERS], dims[64];
+  if (rank > 64 || surg_value_elements(v, elems, (size_t)count) != (int64_t)count) return NULL;
   for (size_t i = 0; i < count; i++) {
     if (!elems[i].known) return NULL;
-    put_element(raw + i * size, size, elems[i].value);
+    known[i] = elems[i].value;
   }
   for (size_t i = 0; i < rank; i++) dims[i] = surg_type_dim(type, i).value;
-  return surg_tensor_new(f->model, surg_type_dtype(type), dims, rank, raw, (size_t)count * size);
+  return numbers_tensor(f->model, surg_type_dtype(type), dims, rank, known, (size_t)count);
 }
 
 /* --- targets of Reshape --- */
@@ -133,7 +121,6 @@ bool fold_reshape(fold_state *f, surg_node *n) {
   const surg_type *type = x ? surg_value_type(x) : NULL;
   surg_elem elems[64];
   int64_t out[64];
-  uint8_t raw[64 * 8];
   if (!s || surg_value_constant(s) || !type || !surg_type_has_rank(type)) return false;
   const int64_t count = surg_value_elements(s, elems, 64);
   const bool zero_copies = surg_node_int(n, "allowzero", 0) == 0;
@@ -143,8 +130,7 @@ bool fold_reshape(fold_state *f, surg_node *n) {
       !surg_graph_takes_constants(surg_node_graph(n)) ||
       !target(type, elems, (size_t)count, zero_copies, out))
     return false;
-  for (int64_t i = 0; i < count; i++) put_element(raw + 8 * i, 8, out[i]);
-  surg_tensor *t = surg_tensor_new(f->model, SURG_INT64, &count, 1, raw, (size_t)count * 8);
+  surg_tensor *t = numbers_tensor(f->model, SURG_INT64, &count, 1, out, (size_t)count);
   if (!t) return !(f->failed = true);
   const uint64_t bytes = surg_graph_constant_bytes(surg_node_graph(n), surg_value_name(s), t);
   const bool alone = read_by_one(f, s, producer, n);

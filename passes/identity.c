@@ -8,21 +8,17 @@
  *   after:  (x) => (y) { a = Abs (x)   y = Relu (a) }
  *
  * Needs sorted. Keeps sorted, types. Exact. */
+#include "each.h"
 #include "give.h"
 
-static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
-  surg_pass_result result = SURG_PASS_UNCHANGED;
-  for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
-    next = surg_node_next(n);
-    if (surg_node_op(n) != SURG_OP_Identity) continue;
-    surg_value *in = surg_node_input(n, 0);
-    if (!in || !surg_node_output(n, 0)) continue;
-    surg_pass_result one = give_result(p, n, in, "identities");
-    if (one == SURG_PASS_FAILED) return one;
-    if (one < result) result = one;
-  }
-  return result;
+static surg_pass_result visit(surg_pass_ctx *p, surg_node *n) {
+  surg_value *in = surg_node_input(n, 0);
+  if (surg_node_op(n) != SURG_OP_Identity || !in || !surg_node_output(n, 0))
+    return SURG_PASS_UNCHANGED;
+  return give_result(p, n, in, "identities");
 }
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) { return each_node(p, g, visit); }
 
 const surg_pass surg__pass_identity = {
     .size = sizeof(surg_pass),

@@ -7,6 +7,7 @@
  *
  * Needs sorted, types. Keeps sorted. Exact. */
 #include "give.h"
+#include "numbers.h"
 #include "values.h"
 
 #define PARTS 64    /* of a value that Slices share out */
@@ -110,13 +111,6 @@ typedef struct part {
   int64_t from, to;
 } part;
 
-static bool one_int(const surg_value *v, int64_t *out) {
-  surg_elem e;
-  if (!v || surg_value_elements(v, &e, 1) != 1 || !e.known) return false;
-  *out = e.value;
-  return true;
-}
-
 static int64_t bound(int64_t i, int64_t length) {
   if (i < 0) i = i < -length ? 0 : i + length;
   return i > length ? length : i;
@@ -130,9 +124,9 @@ static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *
       surg_pass_keeps_node(p, n) || surg_pass_keeps_value(p, surg_node_output(n, 0)) ||
       values_annotated(surg_node_output(n, 0)) || surg_value_is_pinned(surg_node_output(n, 0)))
     return false;
-  if (!one_int(surg_node_input(n, 1), &from) || !one_int(surg_node_input(n, 2), &to) ||
-      !one_int(surg_node_input(n, 3), &at) || at < -rank || at >= rank ||
-      (surg_node_input(n, 4) && (!one_int(surg_node_input(n, 4), &step) || step != 1)))
+  if (!numbers_one(surg_node_input(n, 1), &from) || !numbers_one(surg_node_input(n, 2), &to) ||
+      !numbers_one(surg_node_input(n, 3), &at) || at < -rank || at >= rank ||
+      (surg_node_input(n, 4) && (!numbers_one(surg_node_input(n, 4), &step) || step != 1)))
     return false;
   *axis = (size_t)(at < 0 ? at + rank : at);
   const int64_t length = surg_type_dim(t, *axis).value;
@@ -179,15 +173,10 @@ static bool shared_out(surg_pass_ctx *p, surg_node *first, surg_value *v, size_t
 
 static surg_status put_sizes(surg_node *split, const part *parts, size_t count) {
   int64_t sizes[PARTS];
-  uint8_t raw[PARTS * 8];
-  surg_graph *g = surg_node_graph(split);
-  const int64_t dim = (int64_t)count;
   for (size_t i = 0; i < count; i++) sizes[i] = parts[i].to - parts[i].from;
-  if (surg_graph_opset(g, "") < 13) return surg_node_set_ints(split, "split", sizes, count);
-  for (size_t i = 0; i < 8 * count; i++)
-    raw[i] = (uint8_t)((uint64_t)sizes[i / 8] >> (8 * (i % 8)));
-  surg_tensor *t = surg_tensor_new(surg_graph_model(g), SURG_INT64, &dim, 1, raw, 8 * count);
-  surg_value *c = t ? surg_graph_constant(g, split, NULL, t) : NULL;
+  if (surg_graph_opset(surg_node_graph(split), "") < 13)
+    return surg_node_set_ints(split, "split", sizes, count);
+  surg_value *c = numbers_vector(split, NULL, sizes, count);
   return c ? surg_node_set_input(split, 1, c) : SURG_ENOMEM;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "give.h"
+#include "numbers.h"
 #include "values.h"
 
 #define STEPS 256     /* of making one sequence */
@@ -35,18 +36,11 @@ typedef struct work {
 
 /* ---- what a sequence holds ------------------------------------------------------------------- */
 
-static bool element(const surg_value *v, int64_t *out) {
-  surg_elem e;
-  if (!v || surg_value_elements(v, &e, 1) != 1 || !e.known) return false;
-  *out = e.value;
-  return true;
-}
-
 /* The position that input i of n says, absent `last`; false where it is not one of 0..n-1. */
 static bool position(const surg_node *n, size_t i, int64_t last, size_t places, size_t base,
                      size_t *out) {
   int64_t at = last;
-  if (surg_node_input(n, i) && !element(surg_node_input(n, i), &at)) return false;
+  if (surg_node_input(n, i) && !numbers_one(surg_node_input(n, i), &at)) return false;
   if (at < 0) at += (int64_t)base;
   if (at < 0 || at >= (int64_t)places) return false;
   *out = (size_t)at;
@@ -124,26 +118,20 @@ static int64_t parts_of(const surg_node *split) {
     const surg_type *st = surg_value_type(sizes);
     if (!surg_type_has_rank(st)) return -1;
     if (surg_type_rank(st) == 1) return surg_type_dim(st, 0).value;
-    if (!element(sizes, &each) || each < 1) return -1;
+    if (!numbers_one(sizes, &each) || each < 1) return -1;
   }
   if (!surg_type_has_rank(t) || axis < 0 || axis >= (int64_t)surg_type_rank(t)) return -1;
   const int64_t d = surg_type_dim(t, (size_t)axis).value;
   return d < 0 ? -1 : d / each + (d % each != 0);
 }
 
-static surg_value *number(work *w, surg_node *before, int64_t v, bool vector) {
-  uint8_t bytes[8];
-  const int64_t one = 1;
-  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)v >> (8 * i));
-  surg_tensor *t = surg_tensor_new(w->m, SURG_INT64, &one, vector, bytes, 8);
-  return t ? surg_graph_constant(surg_node_graph(before), before, "position", t) : NULL;
-}
-
 /* Element `at` of what was split into single slices: a Gather, which refuses what is out of reach. */
-static surg_value *gathered(work *w, surg_node *n, const surg_node *split, int64_t at) {
+static surg_value *gathered(surg_node *n, const surg_node *split, int64_t at) {
   const bool keep = surg_node_int(split, "keepdims", 1) != 0;
   surg_node *g = surg_graph_add_node(surg_node_graph(n), n, "", "Gather", 1);
-  surg_value *index = g ? number(w, g, at, keep) : NULL;
+  surg_value *index = !g     ? NULL
+                      : keep ? numbers_vector(g, "position", &at, 1)
+                             : numbers_scalar(g, "position", SURG_INT64, at);
   if (!index || surg_node_set_input(g, 0, surg_node_input(split, 0)) != SURG_OK ||
       surg_node_set_input(g, 1, index) != SURG_OK ||
       surg_node_set_int(g, "axis", surg_node_int(split, "axis", 0)) != SURG_OK)
@@ -178,12 +166,10 @@ static surg_pass_result become(work *w, surg_node *n, surg_value *v) {
 }
 
 static surg_pass_result become_number(work *w, surg_node *n, int dtype, int64_t v) {
-  uint8_t bytes[8];
   if (!free_to_go(w, n) || !surg_graph_takes_constants(surg_node_graph(n)) ||
       !surg_pass_allow(w->p))
     return SURG_PASS_UNCHANGED;
-  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)v >> (8 * i));
-  surg_tensor *t = surg_tensor_new(w->m, dtype, NULL, 0, bytes, dtype == SURG_BOOL ? 1 : 8);
+  surg_tensor *t = numbers_tensor(w->m, dtype, NULL, 0, &v, 1);
   if (!t || surg_value_become_constant(surg_node_output(n, 0), t) != SURG_OK ||
       surg_node_erase(n) != SURG_OK)
     return SURG_PASS_FAILED;
@@ -196,12 +182,12 @@ static surg_pass_result become_number(work *w, surg_node *n, int dtype, int64_t 
 static surg_pass_result at_split(work *w, surg_node *n) {
   const surg_graph *g = surg_node_graph(n);
   int64_t at;
-  if (surg_node_input(w->list.split, 1) || !element(surg_node_input(n, 1), &at)) /* unequal parts */
+  if (surg_node_input(w->list.split, 1) || !numbers_one(surg_node_input(n, 1), &at)) /* unequal parts */
     return SURG_PASS_UNCHANGED;
   if (!free_to_go(w, n) || !give_builtin(g, "Gather") || !surg_graph_takes_constants(g) ||
       !surg_pass_allow(w->p))
     return SURG_PASS_UNCHANGED;
-  return done(w, n, gathered(w, n, w->list.split, at));
+  return done(w, n, gathered(n, w->list.split, at));
 }
 
 static surg_pass_result sequence_at(work *w, surg_node *n) {
@@ -239,12 +225,12 @@ static size_t going(const work *w) {
   return count;
 }
 
-static surg_value *unsqueezed(work *w, surg_node *n, surg_value *v, int64_t axis) {
+static surg_value *unsqueezed(surg_node *n, surg_value *v, int64_t axis) {
   surg_node *u = surg_graph_add_node(surg_node_graph(n), n, "", "Unsqueeze", 1);
   if (!u || surg_node_set_input(u, 0, v) != SURG_OK) return NULL;
   if (surg_graph_opset(surg_node_graph(n), "") < 13)
     return surg_node_set_ints(u, "axes", &axis, 1) == SURG_OK ? surg_node_output(u, 0) : NULL;
-  surg_value *at = number(w, u, axis, true);
+  surg_value *at = numbers_vector(u, "position", &axis, 1);
   return at && surg_node_set_input(u, 1, at) == SURG_OK ? surg_node_output(u, 0) : NULL;
 }
 
@@ -271,7 +257,7 @@ static surg_pass_result concat(work *w, surg_node *n) {
   surg_node *c = surg_graph_add_node(g, n, "", "Concat", 1);
   if (!c || surg_node_set_int(c, "axis", axis) != SURG_OK) return SURG_PASS_FAILED;
   for (size_t i = 0; i < w->list.n; i++) {
-    surg_value *v = fresh ? unsqueezed(w, c, w->list.items[i], axis) : w->list.items[i];
+    surg_value *v = fresh ? unsqueezed(c, w->list.items[i], axis) : w->list.items[i];
     if (!v || surg_node_set_input(c, i, v) != SURG_OK) return SURG_PASS_FAILED;
   }
   return done(w, n, surg_node_output(c, 0));

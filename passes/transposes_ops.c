@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "numbers.h"
 #include "transposes.h"
 
 typedef enum kind {
@@ -325,15 +326,6 @@ bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order 
 
 /* --- making it --- */
 
-static surg_value *ints_constant(surg_node *before, const int64_t *v, size_t count) {
-  uint8_t raw[2 * TR_RANK * 8];
-  const int64_t dim = (int64_t)count;
-  surg_graph *g = surg_node_graph(before);
-  for (size_t i = 0; i < 8 * count; i++) raw[i] = (uint8_t)((uint64_t)v[i / 8] >> (8 * (i % 8)));
-  surg_tensor *t = surg_tensor_new(surg_graph_model(g), SURG_INT64, &dim, 1, raw, 8 * count);
-  return t ? surg_graph_constant(g, before, NULL, t) : NULL;
-}
-
 /* The axes where they stand now. Each keeps its place in the list: others speak of them in order.
  */
 static surg_status set_axes(surg_node *n, surg_node *made, kind k, const tr_order *in) {
@@ -343,7 +335,7 @@ static surg_status set_axes(surg_node *n, surg_node *made, kind k, const tr_orde
   if (!read_axes(n, k, in->n, &list)) return SURG_EINVALID;
   for (size_t i = 0; i < list.n; i++) v[i] = (int64_t)tr_find(in, list.of[i]);
   if (at == SIZE_MAX) return surg_node_set_ints(made, "axes", v, list.n);
-  surg_value *c = ints_constant(made, v, list.n);
+  surg_value *c = numbers_vector(made, NULL, v, list.n);
   return c ? surg_node_set_input(made, at, c) : SURG_ENOMEM;
 }
 
@@ -362,7 +354,7 @@ static surg_status set_pads(surg_node *n, surg_node *made, const tr_order *in) {
     v[i] = pads[in->at[i]];
     v[in->n + i] = pads[in->n + in->at[i]];
   }
-  surg_value *c = ints_constant(made, v, count);
+  surg_value *c = numbers_vector(made, NULL, v, count);
   return c ? surg_node_set_input(made, 1, c) : SURG_ENOMEM;
 }
 

@@ -11,11 +11,11 @@
  * are lifted first.
  *
  * Needs sorted, types. Keeps sorted. Exact. */
-#include <stdio.h>
-#include <string.h>
-
+#include "bodies.h"
+#include "each.h"
 #include "give.h"
 #include "lift.h"
+#include "numbers.h"
 #include "values.h"
 
 #define TRIPS 4096  /* of one loop */
@@ -23,12 +23,9 @@
 
 typedef struct loop {
   surg_pass_ctx *p;
-  surg_graph *g, *body;
-  surg_node *n;
-  bool scan;
-  size_t states, skip; /* handed on; entries of the body's interface before them */
-  size_t collected;    /* outputs that are */
-  size_t slices;       /* inputs of a Scan that are cut */
+  surg_graph *g;
+  bodies_loop is;
+  size_t collected; /* outputs that are */
   int64_t trips;
   surg_value *yes;           /* the condition as the body sees it; NULL: nothing asked yet */
   surg_value **args, **outs; /* of one trip */
@@ -37,36 +34,21 @@ typedef struct loop {
 
 /* ---- how often ------------------------------------------------------------------------------- */
 
-/* The one element of a value: false where it is not known. */
-static bool element(const surg_value *v, int64_t *out) {
-  const surg_tensor *t = surg_value_constant(v);
-  surg_elem e;
-  if (t) return surg_tensor_count(t) == 1 && surg_tensor_read_ints(t, out, 1) == 1;
-  if (surg_value_elements(v, &e, 1) != 1 || !e.known) return false;
-  *out = e.value;
-  return true;
-}
-
 /* What the body says of going on: 1 always, 0 never, -1 who knows. */
 static int goes_on(const surg_graph *body) {
-  const surg_value *v = surg_graph_output(body, 0);
-  const surg_node *by;
+  const surg_value *v = bodies_origin(surg_graph_output(body, 0));
   int64_t b;
-  while (v && (by = surg_value_producer(v, NULL)) != NULL && surg_node_op(by) == SURG_OP_Identity)
-    v = surg_node_input(by, 0);
   if (v && v == surg_graph_input(body, 1)) return 1; /* it was true, or there is no trip */
-  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
-  if (!t || surg_tensor_count(t) != 1 || surg_tensor_read_ints(t, &b, 1) != 1) return -1;
-  return b != 0;
+  return numbers_one(v, &b) ? b != 0 : -1;
 }
 
 /* -1: not known. */
 static int64_t loop_trips(const surg_node *n, const surg_graph *body) {
   const surg_value *count = surg_node_input(n, 0), *go = surg_node_input(n, 1);
   int64_t most = INT64_MAX, first = 1;
-  const bool known = !count || element(count, &most);
+  const bool known = !count || numbers_one(count, &most);
   if (known && most <= 0) return 0;
-  if (go && !element(go, &first)) return -1;
+  if (go && !numbers_one(go, &first)) return -1;
   if (!first) return 0;
   if (!known) return -1;
   const int on = goes_on(body);
@@ -118,49 +100,44 @@ static uint64_t constants_of_trip(const loop *l) {
   if (surg_graph_get_kind(l->g) != SURG_GRAPH_FUNCTION &&
       surg_model_ir_version(surg_pass_model(l->p)) >= 4)
     return 0;
-  uint64_t n = l->slices;
+  uint64_t n = l->is.slices;
   if (surg_graph_opset(l->g, "") >= 13) n += l->collected;
-  return l->scan ? n : n + surg_value_use_count(surg_graph_input(l->body, 0), 1);
+  return l->is.scan ? n : n + surg_value_use_count(surg_graph_input(l->is.body, 0), 1);
 }
 
 static bool small_enough(const loop *l) {
   const int64_t most = surg_pass_int(l->p, "max-growth");
-  const uint64_t body = nodes_of(l->body, 0), n = (uint64_t)l->trips;
-  uint64_t each = body - (l->scan || !body ? 0 : idle_nodes(l->body));
+  const uint64_t body = nodes_of(l->is.body, 0), n = (uint64_t)l->trips;
+  uint64_t each = body - (l->is.scan || !body ? 0 : idle_nodes(l->is.body));
   if (l->trips > TRIPS) return false;
-  each += l->slices + l->collected + constants_of_trip(l);
+  each += l->is.slices + l->collected + constants_of_trip(l);
   const uint64_t then = n * each + (n > 1 ? l->collected : 0);
   return then <= body + 1 || (most > 0 && then - body - 1 <= (uint64_t)most);
 }
 
 /* The type of what is collected as output i; UNDEFINED where no Concat takes it. */
 static int collected_type(const loop *l, size_t i) {
-  const surg_type *t = surg_value_type(surg_node_output(l->n, l->states + i));
+  const surg_type *t = surg_value_type(surg_node_output(l->is.n, l->is.states + i));
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR)
-    t = surg_value_type(surg_graph_output(l->body, (l->scan ? 0 : 1) + l->states + i));
+    t = surg_value_type(surg_graph_output(l->is.body, l->is.first_out + l->is.states + i));
   const int dtype = surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
   if (dtype == SURG_BFLOAT16 && surg_graph_opset(l->g, "") < 13) return SURG_UNDEFINED;
   return dtype > SURG_BFLOAT16 ? SURG_UNDEFINED : dtype;
 }
 
-static bool read_by_any(const surg_node *n, size_t i) {
-  const surg_value *v = surg_node_output(n, i);
-  return v && surg_value_use_count(v, 1) > 0;
-}
-
 /* Whether every output can go to another value, by an Identity where it must be. */
 static bool gives(const loop *l) {
-  for (size_t i = 0; i < surg_node_output_count(l->n); i++) {
-    const surg_value *old = surg_node_output(l->n, i);
+  for (size_t i = 0; i < surg_node_output_count(l->is.n); i++) {
+    const surg_value *old = surg_node_output(l->is.n, i);
     if (!old) continue;
     if (surg_value_is_pinned(old) || values_annotated(old)) return false;
     if (surg_pass_keeps_value(l->p, old) && !surg_value_is_output(old)) return false;
-    const size_t at = (l->scan ? 0 : 1) + i;
-    if (surg_value_is_output(old) && !give_identity_stands(l->g, surg_graph_output(l->body, at), old))
+    const size_t at = l->is.first_out + i;
+    if (surg_value_is_output(old) && !give_identity_stands(l->g, surg_graph_output(l->is.body, at), old))
       return false;
-    if (i < l->states || !read_by_any(l->n, i)) continue;
+    if (i < l->is.states || !bodies_read(l->is.n, i)) continue;
     if (!give_builtin(l->g, "Unsqueeze") || !give_builtin(l->g, "Concat") || l->trips == 0 ||
-        collected_type(l, i - l->states) == SURG_UNDEFINED)
+        collected_type(l, i - l->is.states) == SURG_UNDEFINED)
       return false;
   }
   return true;
@@ -176,57 +153,36 @@ static bool body_fits(const surg_graph *body) {
 }
 
 /* Fills in what the node is; false: no loop that could be written out. */
-static bool read_loop(loop *l) {
-  const surg_attr *a = surg_node_attr(l->n, "body");
-  const size_t n_in = surg_node_input_count(l->n), n_out = surg_node_output_count(l->n);
-  l->scan = surg_node_op(l->n) == SURG_OP_Scan;
-  if (!a || surg_attr_ref(a) || surg_attr_get_kind(a) != SURG_ATTR_GRAPH) return false;
-  l->body = surg_attr_graph(a, 0);
-  if (!l->body || n_in != surg_graph_input_count(l->body) || !body_fits(l->body)) return false;
-  if (l->scan) {
-    const int64_t cut = surg_node_int(l->n, "num_scan_inputs", 0);
-    if (surg_graph_opset(l->g, "") < 9 || cut < 1 || (uint64_t)cut > n_in) return false;
-    l->slices = (size_t)cut;
-    l->states = n_in - l->slices;
-  } else {
-    if (n_in < 2 || surg_graph_output_count(l->body) < 1) return false;
-    l->skip = 2;
-    l->states = n_in - 2;
-  }
-  const size_t given = surg_graph_output_count(l->body) - (l->scan ? 0 : 1);
-  if (given < l->states || n_out > given) return false;
-  for (size_t i = l->states; i < n_out; i++) l->collected += read_by_any(l->n, i);
-  for (size_t i = l->skip; i < n_in; i++)
-    if (!surg_node_input(l->n, i)) return false;
-  l->trips = l->scan ? scan_trips(l->n, l->states) : loop_trips(l->n, l->body);
+static bool read_loop(loop *l, surg_node *n) {
+  if (!bodies_loop_of(&l->is, n) || !body_fits(l->is.body)) return false;
+  const size_t n_out = surg_node_output_count(n);
+  if (n_out > surg_graph_output_count(l->is.body) - l->is.first_out) return false;
+  for (size_t i = l->is.states; i < n_out; i++) l->collected += bodies_read(n, i);
+  for (size_t i = l->is.first_in; i < surg_node_input_count(n); i++)
+    if (!surg_node_input(n, i)) return false;
+  l->trips = l->is.scan ? scan_trips(n, l->is.states) : loop_trips(n, l->is.body);
   return l->trips >= 0;
 }
 
 static const char *refusal(const loop *l) {
-  if (surg_node_nondeterministic(l->n)) return "left: its body is random";
+  if (surg_node_nondeterministic(l->is.n)) return "left: its body is random";
   if (!small_enough(l)) return "left: more nodes would come than max-growth allows";
-  if (!surg_graph_takes_constants(l->g) || (l->scan && !give_builtin(l->g, "Gather")))
+  if (!surg_graph_takes_constants(l->g) || (l->is.scan && !give_builtin(l->g, "Gather")))
     return "left: what it needs cannot stand beside it";
   return gives(l) ? NULL : "left: what it gives cannot be another value";
 }
 
 /* ---- one trip -------------------------------------------------------------------------------- */
 
-static surg_value *ints(const loop *l, int dtype, int64_t v, bool vector) {
-  uint8_t bytes[8];
-  const int64_t one = 1;
-  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)v >> (8 * i));
-  surg_tensor *t = surg_tensor_new(surg_pass_model(l->p), dtype, &one, vector, bytes,
-                                   dtype == SURG_BOOL ? 1 : 8);
-  return t ? surg_graph_constant(l->g, l->n, "trip", t) : NULL;
-}
-
 /* A constant for an input of the body, of the rank it declares; NULL where nothing reads it. */
 static bool counted(const loop *l, size_t i, int dtype, int64_t v, surg_value **out) {
-  const surg_value *in = surg_graph_input(l->body, i);
+  const surg_value *in = surg_graph_input(l->is.body, i);
   const surg_type *t = surg_value_declared_type(in);
   if (surg_value_use_count(in, 1) == 0) return true;
-  *out = ints(l, dtype, v, surg_type_has_rank(t) && surg_type_rank(t) == 1);
+  const bool vector = surg_type_has_rank(t) && surg_type_rank(t) == 1;
+  const int64_t dim = 1;
+  surg_tensor *c = numbers_tensor(surg_pass_model(l->p), dtype, &dim, vector, &v, 1);
+  *out = c ? surg_graph_constant(l->g, l->is.n, "trip", c) : NULL;
   return *out != NULL;
 }
 
@@ -238,23 +194,24 @@ static int64_t of_list(const surg_node *n, const char *name, size_t i) {
 
 /* Slice `trip` of input i of the Scan. */
 static surg_value *cut(const loop *l, size_t i, int64_t trip) {
-  const bool back = of_list(l->n, "scan_input_directions", i) == 1;
-  surg_node *gather = surg_graph_add_node(l->g, l->n, "", "Gather", 1);
-  surg_value *at = gather ? ints(l, SURG_INT64, back ? l->trips - 1 - trip : trip, false) : NULL;
-  if (!at || surg_node_set_input(gather, 0, surg_node_input(l->n, l->states + i)) != SURG_OK ||
+  const bool back = of_list(l->is.n, "scan_input_directions", i) == 1;
+  surg_node *gather = surg_graph_add_node(l->g, l->is.n, "", "Gather", 1);
+  const int64_t place = back ? l->trips - 1 - trip : trip;
+  surg_value *at = gather ? numbers_scalar(gather, "trip", SURG_INT64, place) : NULL;
+  if (!at || surg_node_set_input(gather, 0, surg_node_input(l->is.n, l->is.states + i)) != SURG_OK ||
       surg_node_set_input(gather, 1, at) != SURG_OK ||
-      surg_node_set_int(gather, "axis", of_list(l->n, "scan_input_axes", i)) != SURG_OK)
+      surg_node_set_int(gather, "axis", of_list(l->is.n, "scan_input_axes", i)) != SURG_OK)
     return NULL;
   return surg_node_output(gather, 0);
 }
 
 static bool set_args(loop *l, int64_t trip) {
-  for (size_t i = 0; i < l->states; i++)
-    l->args[l->skip + i] = trip == 0 ? surg_node_input(l->n, l->skip + i)
-                                     : l->outs[(l->scan ? 0 : 1) + i];
-  for (size_t i = 0; i < l->slices; i++)
-    if (!(l->args[l->states + i] = cut(l, i, trip))) return false;
-  if (l->scan) return true;
+  for (size_t i = 0; i < l->is.states; i++)
+    l->args[l->is.first_in + i] = trip == 0 ? surg_node_input(l->is.n, l->is.first_in + i)
+                                     : l->outs[l->is.first_out + i];
+  for (size_t i = 0; i < l->is.slices; i++)
+    if (!(l->args[l->is.states + i] = cut(l, i, trip))) return false;
+  if (l->is.scan) return true;
   if (!l->yes && !counted(l, 1, SURG_BOOL, 1, &l->yes)) return false;
   l->args[1] = l->yes;
   return counted(l, 0, SURG_INT64, trip, &l->args[0]);
@@ -263,7 +220,7 @@ static bool set_args(loop *l, int64_t trip) {
 /* Nodes behind `prev` and before the loop get names of their own. */
 static bool name_copies(const loop *l, surg_node *prev) {
   surg_node *n = prev ? surg_node_next(prev) : surg_graph_first_node(l->g);
-  for (; n != l->n; n = surg_node_next(n)) {
+  for (; n != l->is.n; n = surg_node_next(n)) {
     if (!*surg_node_name(n)) continue;
     const char *fresh = surg_graph_fresh_name(l->g, surg_node_name(n));
     if (!fresh || surg_node_set_name(n, fresh) != SURG_OK) return false;
@@ -272,54 +229,54 @@ static bool name_copies(const loop *l, surg_node *prev) {
 }
 
 static bool copy_trip(loop *l) {
-  surg_node *prev = surg_node_prev(l->n);
-  return surg_graph_splice(l->g, l->n, l->body, l->args, surg_graph_input_count(l->body), NULL,
-                           l->outs, surg_graph_output_count(l->body)) == SURG_OK &&
+  surg_node *prev = surg_node_prev(l->is.n);
+  return surg_graph_splice(l->g, l->is.n, l->is.body, l->args, surg_graph_input_count(l->is.body), NULL,
+                           l->outs, surg_graph_output_count(l->is.body)) == SURG_OK &&
          name_copies(l, prev);
 }
 
 /* The last trip is the body itself. */
 static bool move_trip(loop *l) {
-  const size_t n_in = surg_graph_input_count(l->body), n_out = surg_graph_output_count(l->body);
+  const size_t n_in = surg_graph_input_count(l->is.body), n_out = surg_graph_output_count(l->is.body);
   for (size_t i = 0; i < n_out; i++) {
-    l->outs[i] = surg_graph_output(l->body, i);
+    l->outs[i] = surg_graph_output(l->is.body, i);
     for (size_t k = 0; k < n_in; k++)
-      if (surg_graph_input(l->body, k) == surg_graph_output(l->body, i)) l->outs[i] = l->args[k];
+      if (surg_graph_input(l->is.body, k) == surg_graph_output(l->is.body, i)) l->outs[i] = l->args[k];
   }
   for (size_t i = n_out; i-- > 0;)
-    if (surg_graph_remove_output(l->body, i) != SURG_OK) return false;
+    if (surg_graph_remove_output(l->is.body, i) != SURG_OK) return false;
   for (size_t i = n_in; i-- > 0;) {
-    surg_value *in = surg_graph_input(l->body, i);
+    surg_value *in = surg_graph_input(l->is.body, i);
     if (surg_value_use_count(in, 1) && surg_value_replace(in, l->args[i]) != SURG_OK) return false;
-    if (surg_graph_remove_input(l->body, i) != SURG_OK) return false;
+    if (surg_graph_remove_input(l->is.body, i) != SURG_OK) return false;
   }
-  return surg_graph_hoist(l->body, l->n) == SURG_OK;
+  return surg_graph_hoist(l->is.body, l->is.n) == SURG_OK;
 }
 
 /* ---- what was collected ---------------------------------------------------------------------- */
 
 static bool axis_input(const loop *l, surg_node *n, int64_t axis) {
   if (surg_graph_opset(l->g, "") < 13) return surg_node_set_ints(n, "axes", &axis, 1) == SURG_OK;
-  surg_value *v = ints(l, SURG_INT64, axis, true);
+  surg_value *v = numbers_vector(n, "trip", &axis, 1);
   return v && surg_node_set_input(n, 1, v) == SURG_OK;
 }
 
 static surg_value *part(const loop *l, surg_value *v, int64_t axis) {
-  surg_node *n = surg_graph_add_node(l->g, l->n, "", "Unsqueeze", 1);
+  surg_node *n = surg_graph_add_node(l->g, l->is.n, "", "Unsqueeze", 1);
   if (!n || surg_node_set_input(n, 0, v) != SURG_OK || !axis_input(l, n, axis)) return NULL;
   return surg_node_output(n, 0);
 }
 
 static int64_t out_axis(const loop *l, size_t i) {
-  return l->scan ? of_list(l->n, "scan_output_axes", i) : 0;
+  return l->is.scan ? of_list(l->is.n, "scan_output_axes", i) : 0;
 }
 
 static bool collect(loop *l, int64_t trip) {
   size_t k = 0;
-  for (size_t i = 0; l->states + i < surg_node_output_count(l->n); i++) {
-    if (!read_by_any(l->n, l->states + i)) continue;
-    const bool back = l->scan && of_list(l->n, "scan_output_directions", i) == 1;
-    surg_value *v = part(l, l->outs[(l->scan ? 0 : 1) + l->states + i], out_axis(l, i));
+  for (size_t i = 0; l->is.states + i < surg_node_output_count(l->is.n); i++) {
+    if (!bodies_read(l->is.n, l->is.states + i)) continue;
+    const bool back = l->is.scan && of_list(l->is.n, "scan_output_directions", i) == 1;
+    surg_value *v = part(l, l->outs[l->is.first_out + l->is.states + i], out_axis(l, i));
     if (!v) return false;
     l->parts[(int64_t)k++ * l->trips + (back ? l->trips - 1 - trip : trip)] = v;
   }
@@ -329,7 +286,7 @@ static bool collect(loop *l, int64_t trip) {
 static surg_value *joined(const loop *l, size_t k, int64_t axis) {
   surg_value **parts = l->parts + (int64_t)k * l->trips;
   if (l->trips == 1) return parts[0];
-  surg_node *n = surg_graph_add_node(l->g, l->n, "", "Concat", 1);
+  surg_node *n = surg_graph_add_node(l->g, l->is.n, "", "Concat", 1);
   if (!n || surg_node_set_int(n, "axis", axis) != SURG_OK) return NULL;
   for (int64_t i = 0; i < l->trips; i++)
     if (surg_node_set_input(n, (size_t)i, parts[i]) != SURG_OK) return NULL;
@@ -340,35 +297,36 @@ static surg_value *joined(const loop *l, size_t k, int64_t axis) {
 
 static bool give_all(const loop *l) {
   size_t k = 0;
-  for (size_t i = 0; i < surg_node_output_count(l->n); i++) {
+  for (size_t i = 0; i < surg_node_output_count(l->is.n); i++) {
     surg_value *by;
-    if (!read_by_any(l->n, i)) continue;
-    if (i >= l->states)
-      by = joined(l, k++, out_axis(l, i - l->states));
+    if (!bodies_read(l->is.n, i)) continue;
+    if (i >= l->is.states)
+      by = joined(l, k++, out_axis(l, i - l->is.states));
     else
-      by = l->trips == 0 ? surg_node_input(l->n, l->skip + i) : l->outs[(l->scan ? 0 : 1) + i];
-    if (!by || give_uses(l->p, l->n, surg_node_output(l->n, i), by) != SURG_OK) return false;
+      by = l->trips == 0 ? surg_node_input(l->is.n, l->is.first_in + i) : l->outs[l->is.first_out + i];
+    if (!by || give_uses(l->p, l->is.n, surg_node_output(l->is.n, i), by) != SURG_OK) return false;
   }
   return true;
 }
 
 static bool write_out(loop *l) {
-  const size_t n_in = surg_graph_input_count(l->body), n_out = surg_graph_output_count(l->body);
+  const size_t n_in = surg_graph_input_count(l->is.body), n_out = surg_graph_output_count(l->is.body);
   l->args = surg_pass_alloc(l->p, (n_in + 1) * sizeof *l->args);
   l->outs = surg_pass_alloc(l->p, (n_out + 1) * sizeof *l->outs);
   l->parts = surg_pass_alloc(l->p, ((size_t)l->trips * l->collected + 1) * sizeof *l->parts);
   if (!l->args || !l->outs || !l->parts) return false;
-  if (l->trips > 1 && lift_initializers(l->p, l->body) == SURG_PASS_FAILED) return false;
+  if (l->trips > 1 && lift_initializers(l->p, l->is.body) == SURG_PASS_FAILED) return false;
   for (int64_t trip = 0; trip < l->trips; trip++)
     if (!set_args(l, trip) || !(trip < l->trips - 1 ? copy_trip(l) : move_trip(l)) ||
         !collect(l, trip))
       return false;
-  return give_all(l) && surg_node_erase(l->n) == SURG_OK;
+  return give_all(l) && surg_node_erase(l->is.n) == SURG_OK;
 }
 
 static surg_pass_result unroll_node(surg_pass_ctx *p, surg_node *n) {
-  loop l = {.p = p, .g = surg_node_graph(n), .n = n};
-  if (!read_loop(&l)) return SURG_PASS_UNCHANGED;
+  loop l = {.p = p, .g = surg_node_graph(n)};
+  if ((surg_node_op(n) != SURG_OP_Loop && surg_node_op(n) != SURG_OP_Scan) || !read_loop(&l, n))
+    return SURG_PASS_UNCHANGED;
   const char *why = surg_pass_keeps_node(p, n) ? "left: it is protected" : refusal(&l);
   if (why) surg_pass_note(p, n, why);
   if (why || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
@@ -378,15 +336,7 @@ static surg_pass_result unroll_node(surg_pass_ctx *p, surg_node *n) {
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
-  surg_pass_result result = SURG_PASS_UNCHANGED;
-  for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
-    next = surg_node_next(n);
-    if (surg_node_op(n) != SURG_OP_Loop && surg_node_op(n) != SURG_OP_Scan) continue;
-    const surg_pass_result one = unroll_node(p, n);
-    if (one == SURG_PASS_FAILED) return one;
-    if (one < result) result = one;
-  }
-  return result;
+  return each_node(p, g, unroll_node);
 }
 
 static const surg_option options[] = {
