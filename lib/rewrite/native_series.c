@@ -226,6 +226,13 @@ static surg_status discrete_fourier(surg__builder *b) {
 
 /* --- EyeLike --- */
 
+static bool has_one(int64_t dtype) {
+  if (dtype == SURG_BOOL || dtype == SURG_FLOAT16 || dtype == SURG_FLOAT || dtype == SURG_DOUBLE)
+    return true;
+  return dtype > 0 && dtype < SURG_DTYPE_COUNT && surg__dtype_is_int((int)dtype) &&
+         surg__dtype_bits((int)dtype) >= 8;
+}
+
 static surg_status eye(surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   val x = surg__b_get(b, "x");
@@ -237,8 +244,8 @@ static surg_status eye(surg__builder *b) {
   const int64_t dims[2] = {surg_type_dim(t, 0).value, surg_type_dim(t, 1).value};
   const int64_t dtype = surg_node_int(n, "dtype", surg_type_dtype(t)), k = surg_node_int(n, "k", 0);
   double *one = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *one);
-  if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT || dtype == SURG_STRING || !one)
-    return SURG_EUNSUPPORTED;
+  if (!has_one(dtype)) return SURG_EUNSUPPORTED;
+  if (!one) return SURG_ENOMEM;
   for (int64_t i = 0; i < dims[0]; i++)
     for (int64_t j = 0; j < dims[1]; j++) one[i * dims[1] + j] = j - i == k;
   val y = numbers(b, (int)dtype, one, dims, 2);
