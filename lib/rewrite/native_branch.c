@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If as Where: both branches run, and each element of the result is taken from one of them. So no
- * node of either may fail, or do anything but compute, where its branch is not the one meant. */
+/* If as the branch that is known to be taken, or as Where: then both branches run, and each element
+ * of the result is taken from one of them, so no node of either may fail, or do anything but compute,
+ * where its branch is not the one meant. */
 #include "rewrite/native.h"
 
 #define MOST_NODES 64u /* of a branch, which then run always */
@@ -161,7 +162,44 @@ static surg_status if_to_where(surg__builder *b) {
   return b->status;
 }
 
+/* --- the one that is taken --- */
+
+/* 0 or 1 where the condition is proven, -1 otherwise. */
+static int taken(const surg_value *c) {
+  const surg_tensor *t = c ? surg_value_constant(c) : NULL;
+  uint8_t one;
+  if (!t || surg_tensor_dtype(t) != SURG_BOOL || surg_tensor_count(t) != 1) return -1;
+  return surg_tensor_read(t, 0, &one, 1) == SURG_OK ? one != 0 : -1;
+}
+
+/* ... = If <then_branch, else_branch> (c), c being a constant */
+static surg_status if_to_branch(surg__builder *b) {
+  surg_node *n = surg__b_matched(b);
+  const int which = taken(surg_node_input(n, 0));
+  const surg_attr *a =
+      which < 0 ? NULL : surg_node_attr(n, which ? "then_branch" : "else_branch");
+  surg_graph *g = a ? surg_attr_graph(a, 0) : NULL;
+  const size_t count = surg_node_output_count(n);
+  if (!g || surg_graph_output_count(g) != count || surg_graph_input_count(g))
+    return SURG_EUNSUPPORTED;
+  surg_value **from = surg__arena_array(b->m->arena, count + 1, sizeof *from);
+  if (!from) return SURG_ENOMEM;
+  for (size_t i = 0; i < count; i++) {
+    from[i] = surg_graph_output(g, i);
+    /* Which Identity takes in all versions. Of what the branch gives the type may not be known now. */
+    if (surg_node_output(n, i) && !surg__b_dtype(surg_node_output(n, i))) return SURG_EUNSUPPORTED;
+  }
+  b->status = surg_graph_hoist(g, b->before);
+  for (size_t i = 0; i < count && !b->status; i++) {
+    surg_value *old = surg_node_output(n, i);
+    surg_value *v = old ? surg__b_unary(b, "Identity", from[i]) : NULL;
+    if (v) b->status = surg_node_take_output(surg_value_producer(v, NULL), 0, old);
+  }
+  return b->status;
+}
+
 const surg__native surg__natives_branch[] = {
+    {"if_known", if_to_branch, "the branch that an If with a constant condition takes"},
     {"if_where", if_to_where, "If as Where, where both branches may run"},
     {NULL, NULL, NULL},
 };

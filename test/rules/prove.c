@@ -29,6 +29,7 @@ static const struct {
     {"reduce-noop-square-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
     {"reduce-noop-log-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
     {"dropout-training-any-12", "it draws without a seed"},
+    {"if-known", "models with branches are not drawn; golden cases hold it (opset/if-known*)"},
     {"if-to-where", "models with branches are not drawn; golden cases hold it (replace/if-*)"},
     {"dropout-up-12", "what the mask holds outside training was not said before 12"},
 };
