@@ -50,12 +50,17 @@ surg__tnums surg__text_nums(surg__tmsg m, const surg__desc *d, uint32_t number);
 bool surg__text_nums_next(surg__tnums *it, uint64_t *value);
 
 /* --- words (text_wire.c) --- */
-bool surg__text_ident_char(char c, bool first);
+static inline bool surg__text_ident_char(char c, bool first) {
+  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_') return true;
+  return !first && c >= '0' && c <= '9';
+}
 bool surg__text_is_ident(const char *s, size_t n);
 /* Identifiers that mean something where a name may stand, so that a name spelt so is quoted. */
 bool surg__text_reserved(const char *s, size_t n);
 bool surg__text_is_type_word(const char *s, size_t n);
-bool surg__text_word(const char *s, size_t n, const char *word);
+static inline bool surg__text_word(const char *s, size_t n, const char *word) {
+  return n && *s == *word && strlen(word) == n && memcmp(s, word, n) == 0;
+}
 const char *surg__text_attr_kind(unsigned kind); /* "float", "ints"; NULL when unknown */
 unsigned surg__text_attr_kind_of(const char *s, size_t n);
 uint32_t surg__text_attr_field(unsigned kind); /* number of the value field of a kind */
@@ -135,7 +140,11 @@ typedef struct surg__num {
 
 /* Reports at `at` (NULL: here); always false. The first error stays. */
 bool surg__lex_error(surg__tparse *t, const char *at, const char *fmt, ...) SURG_PRINTF(3, 4);
-char surg__lex_peek(surg__tparse *t); /* next character after blanks and comments; 0 at the end */
+/* Next character after blanks and comments; 0 at the end. */
+char surg__lex_skip(surg__tparse *t);
+static inline char surg__lex_peek(surg__tparse *t) {
+  return t->p < t->end && *t->p > ' ' && *t->p != '#' ? *t->p : surg__lex_skip(t);
+}
 bool surg__lex_match(surg__tparse *t, char c);
 bool surg__lex_expect(surg__tparse *t, char c);
 bool surg__lex_arrow(surg__tparse *t);

@@ -31,7 +31,7 @@ bool surg__lex_error(surg__tparse *t, const char *at, const char *fmt, ...) {
   return false;
 }
 
-char surg__lex_peek(surg__tparse *t) {
+char surg__lex_skip(surg__tparse *t) {
   while (t->p < t->end) {
     char c = *t->p;
     if (c == '#')

@@ -154,19 +154,10 @@ bool surg__text_nums_next(surg__tnums *it, uint64_t *value) {
 
 /* --- words --- */
 
-bool surg__text_ident_char(char c, bool first) {
-  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_') return true;
-  return !first && c >= '0' && c <= '9';
-}
-
 bool surg__text_is_ident(const char *s, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (!surg__text_ident_char(s[i], i == 0)) return false;
   return n != 0;
-}
-
-bool surg__text_word(const char *s, size_t n, const char *word) {
-  return strlen(word) == n && memcmp(s, word, n) == 0;
 }
 
 bool surg__text_is_type_word(const char *s, size_t n) {

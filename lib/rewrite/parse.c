@@ -35,7 +35,9 @@ static uint32_t line_of(surg__rparse *p) {
     p->line = 1;
   }
   while (p->line_at > p->t->p) p->line -= *--p->line_at == '\n'; /* a rule is read once an operator */
-  for (; p->line_at < p->t->p; p->line_at++) p->line += *p->line_at == '\n';
+  for (const char *c; (c = memchr(p->line_at, '\n', (size_t)(p->t->p - p->line_at)));)
+    p->line++, p->line_at = c + 1;
+  p->line_at = p->t->p;
   return p->line;
 }
 
@@ -450,8 +452,9 @@ static bool one_rule(surg__rparse *p, surg_str name, const char *start, const ch
   p->rule = r;
   r->name = p->each.n ? joined(p, name, p->each_op) : copy_str(p, name);
   if (!r->name) return false;
-  /* A rule of the user may bear the name of a built-in one, and stands in for it. */
-  for (size_t i = p->rules->builtins; i < p->rules->list.count; i++)
+  /* A rule of the user may bear the name of a built-in one, and stands in for it. Of those embed.py
+   * sees to it. */
+  for (size_t i = p->rules->builtins; p->rules->builtins && i < p->rules->list.count; i++)
     if (!strcmp(p->rules->list.items[i]->name, r->name))
       return surg__lex_error(p->t, name.p, "there is a rule %s already", r->name);
   if (!exactness(p, r) || !body(p, r)) return false;
