@@ -47,6 +47,7 @@ static const surg__native *const tables[] = {
     surg__natives_recurrent,
     surg__natives_resize,
     surg__natives_scan,
+    surg__natives_signal,
     surg__natives_slice,
 };
 

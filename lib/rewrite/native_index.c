@@ -123,6 +123,24 @@ static surg_status where_by_index(surg__builder *b) {
   return b->status;
 }
 
+/* --- Shrink --- */
+
+/* y = Shrink <bias, lambd> (x) */
+static surg_status shrink_by_index(surg__builder *b) {
+  const surg_node *n = surg__b_matched(b);
+  const double bias = surg_node_float(n, "bias", 0), edge = surg_node_float(n, "lambd", 0.5f);
+  surg__bt x;
+  if (!surg__bt_get(b, "x", &x) || !surg__b_attrs_known(b) ||
+      (x.dtype != SURG_FLOAT && x.dtype != SURG_DOUBLE))
+    return SURG_EUNSUPPORTED;
+  const surg__bt low = surg__bt_number(b, "Less", x, -edge);
+  const surg__bt high = surg__bt_number(b, "Greater", x, edge);
+  const surg__bt less = surg__bt_number(b, "Sub", x, bias);
+  const surg__bt inner = fetched(b, high, less, surg__bt_scalar(b, x.dtype, 0));
+  surg__bt_result(b, "y", fetched(b, low, surg__bt_number(b, "Add", x, bias), inner));
+  return b->status;
+}
+
 /* --- constants and copies in a shape that is computed --- */
 
 /* y = ConstantOfShape (s) */
@@ -478,6 +496,7 @@ static surg_status sums_along(surg__builder *b) {
 
 const surg__native surg__natives_index[] = {
     {"where_by_index", where_by_index, "Where by Gather, of whole numbers by arithmetic"},
+    {"shrink_by_index", shrink_by_index, "Shrink, the elements chosen by Gather"},
     {"constant_to_expand", constant_to_expand, "ConstantOfShape as Expand"},
     {"expand_to_tile", expand_to_tile, "Expand as Tile"},
     {"counting_nonzero", counting_nonzero, "numbers from 0 on by a Loop"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TopK and Compress for versions that take other types, or numbers where the model computes them:
+/* TopK, Compress and ReverseSequence for versions that take other types, or numbers where the model computes them:
  * each element learns how many stand before it, and is fetched by that place. */
 #include "rewrite/terms.h"
 
@@ -125,7 +125,41 @@ static surg_status compress_by_place(surg__builder *b) {
   return b->status;
 }
 
+/* --- ReverseSequence --- */
+
+/* y = ReverseSequence <batch_axis, time_axis> (x, l): the elements of each sequence, from the flat
+ * first two axes. */
+static surg_status reverse_by_gather(surg__builder *b) {
+  const surg_node *n = surg__b_matched(b);
+  const int64_t time = surg_node_int(n, "time_axis", 0), batch = surg_node_int(n, "batch_axis", 1);
+  surg__bt x, l;
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "l", &l) || !surg__b_attrs_known(b) ||
+      x.rank < 2 || l.rank != 1 || b->m->opset < 9 || time < 0 || time > 1 || batch != 1 - time)
+    return SURG_EUNSUPPORTED;
+  for (uint32_t k = 0; k < x.rank; k++)
+    if (!surg__bd_filled(&x.d[k])) return SURG_EUNSUPPORTED; /* Reshape reads a 0 otherwise */
+  surg__bt t = surg__bt_range(b, x.d[time], SURG_INT64), i = surg__bt_range(b, x.d[batch], SURG_INT64);
+  l = surg__bt_cast(b, l, SURG_INT64);
+  if (time == 0)
+    t = surg__bt_unsqueeze(b, t, 1);
+  else
+    i = surg__bt_unsqueeze(b, i, 1), l = surg__bt_unsqueeze(b, l, 1);
+  const surg__bt inside = surg__bt_binary(b, "Less", t, l);
+  const surg__bt last = surg__bt_number(b, "Sub", l, 1);
+  const surg__bt from = surg__bt_where(b, inside, surg__bt_binary(b, "Sub", last, t), t);
+  const surg__bt row = time == 0 ? from : i, place = time == 0 ? i : from;
+  const surg__bt width = surg__bd_scalar(b, x.d[1], SURG_INT64);
+  const surg__bt at = surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", row, width), place);
+  surg__bdim d[SURG__BT_RANK];
+  d[0] = surg__bd_mul(b, x.d[0], x.d[1]);
+  for (uint32_t k = 2; k < x.rank; k++) d[k - 1] = x.d[k];
+  const surg__bt flat = surg__bt_reshape(b, x, d, x.rank - 1);
+  surg__bt_result(b, "y", surg__bt_gather(b, flat, at, 0));
+  return b->status;
+}
+
 const surg__native surg__natives_order[] = {
+    {"reverse_by_gather", reverse_by_gather, "ReverseSequence as Gather with places that are computed"},
     {"top_by_place", top_by_place, "TopK by counting what comes before each element"},
     {"compress_by_place", compress_by_place, "Compress by counting what is kept"},
     {NULL, NULL, NULL},

@@ -149,6 +149,30 @@ static bool same_pads(const surg_type *t, const window *w, bool upper, int64_t *
   return true;
 }
 
+/* ... of ConvTranspose, which has as many strides in its result as there are inputs. Of kernels smaller
+ * than their stride runtimes say different things. */
+static bool same_pads_turned(const surg_node *n, const window *w, bool upper, int64_t *pads) {
+  size_t more = 0;
+  const int64_t *at_end = surg_node_ints(n, "output_padding", &more);
+  if (surg_node_attr(n, "output_shape") || (more && more != w->n)) return false;
+  for (size_t i = 0; i < w->n; i++) {
+    const int64_t beyond = more ? at_end[i] : 0;
+    const int64_t all = (w->kernel[i] - 1) * w->dilation[i] + 1 - w->stride[i] + beyond;
+    if (beyond < 0 || beyond > INT32_MAX || all < 0) return false;
+    pads[i] = upper ? all / 2 : all - all / 2;
+    pads[i + w->n] = all - pads[i];
+  }
+  return true;
+}
+
+/* Whether what the node says without auto_pad means the same in the opset of the emission. */
+static bool same_meaning(const surg__builder *b, const surg_node *n, const surg_type *t) {
+  const surg_schema *to = surg_schema_find("", surg_node_op_type(n), b->m->opset);
+  if (to == surg_node_schema(n)) return true;
+  /* Of Conv and the like a version is about auto_pad, or adds bfloat16. */
+  return to && surg_node_op(n) == SURG_OP_ConvTranspose && surg_type_dtype(t) != SURG_BFLOAT16;
+}
+
 /* The node again without auto_pad. */
 static surg_status with_pads(surg__builder *b, surg_node *n, const int64_t *pads, size_t count) {
   surg__match *m = b->m;
@@ -179,8 +203,7 @@ static surg_status explicit_pads(surg__builder *b) {
   if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t) ||
       surg_type_rank(t) < 3 || surg_type_rank(t) > SURG__BT_RANK)
     return SURG_EUNSUPPORTED;
-  if (surg_schema_find("", surg_node_op_type(n), b->m->opset) != surg_node_schema(n))
-    return SURG_EUNSUPPORTED; /* its types may be others there */
+  if (!same_meaning(b, n, t)) return SURG_EUNSUPPORTED;
   w.n = surg_type_rank(t) - 2;
   if (!read_list(n, "strides", w.stride, w.n) || !read_list(n, "dilations", w.dilation, w.n) ||
       !kernel_of(n, &w))
@@ -190,7 +213,9 @@ static surg_status explicit_pads(surg__builder *b) {
   if (surg__text_word(how.p, how.n, "VALID"))
     return surg_node_int(n, "ceil_mode", 0) ? SURG_EUNSUPPORTED : with_pads(b, n, NULL, 0);
   if (!upper && !surg__text_word(how.p, how.n, "SAME_LOWER")) return SURG_EUNSUPPORTED;
-  if (!same_pads(t, &w, upper, pads)) return SURG_EUNSUPPORTED;
+  if (surg_node_op(n) == SURG_OP_ConvTranspose ? !same_pads_turned(n, &w, upper, pads)
+                                               : !same_pads(t, &w, upper, pads))
+    return SURG_EUNSUPPORTED;
   return with_pads(b, n, pads, 2 * w.n);
 }
 

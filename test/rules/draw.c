@@ -230,6 +230,7 @@ static int64_t one_int(drawer *w, const char *word, const item *it, uint64_t i) 
   for (size_t k = 0; k < SURG_COUNT(small); k++)
     if (!strcmp(word, small[k]))
       return low[k] + (int64_t)roll(w->d, (unsigned)(high[k] - low[k] + 1));
+  if (isdigit((unsigned char)word[0])) return strtol(word, NULL, 10);
   if (!strncmp(word, "below", 5)) return roll(w->d, (unsigned)(word[5] - '0'));
   if (!strcmp(word, "to")) return PICK(w, -5, -1, 0, 1, 3, 4, 7, 8);
   if (!strcmp(word, "last")) return INT32_MAX;
