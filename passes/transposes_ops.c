@@ -22,7 +22,8 @@ typedef enum kind {
   QUANTIZE
 } kind;
 
-static kind kind_of(int op, int64_t opset) {
+/* What is computed element by element; the others have something to say of axes. */
+static kind elementwise(int op) {
   switch (op) {
     case SURG_OP_Abs:
     case SURG_OP_Acos:
@@ -88,7 +89,16 @@ static kind kind_of(int op, int64_t opset) {
     case SURG_OP_Sum:
     case SURG_OP_Where:
     case SURG_OP_Xor:
-      return opset >= 8 ? BROADCAST : NONE;
+      return BROADCAST;
+    default:
+      return NONE;
+  }
+}
+
+static kind kind_of(int op, int64_t opset) {
+  const kind each = elementwise(op);
+  if (each != NONE) return each == BROADCAST && opset < 8 ? NONE : each;
+  switch (op) {
     case SURG_OP_Concat:
       return opset >= 4 ? CONCAT : NONE;
     case SURG_OP_Split:
