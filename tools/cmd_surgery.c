@@ -222,6 +222,8 @@ static int run_job(surgery *j, char **args, int n) {
   j->run.n_keep = j->keep.n;
   j->run.dims = j->dims.items;
   j->run.n_dims = j->dims.n;
+  j->run.ranges = j->ranges.items;
+  j->run.n_ranges = j->ranges.n;
   j->run.skip = j->skip.items;
   j->run.n_skip = j->skip.n;
   j->run.print_after = j->print_after.items;

@@ -11,7 +11,7 @@ typedef struct surgery {
   pass_form *form; /* NULL: the main form itself */
   surg_save_options save;
   surg__run_options run;
-  cli_words outputs, keep, dims, skip, print_after, plugins, rules, opsets;
+  cli_words outputs, keep, dims, ranges, skip, print_after, plugins, rules, opsets;
   const char *pipeline, *pipeline_where, *out_dir;
   char *pipeline_text; /* of --pass-file, or made for --opset */
   const char *ir;      /* of --ir */

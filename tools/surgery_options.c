@@ -30,6 +30,7 @@ enum {
   OPT_SKIP,
   OPT_KEEP,
   OPT_DIM,
+  OPT_RANGE,
   OPT_TRUST,
   OPT_LOG,
   OPT_MAP,
@@ -64,6 +65,7 @@ const struct option surgery_table[] = {
     {"skip-pass", required_argument, NULL, OPT_SKIP},
     {"keep", required_argument, NULL, OPT_KEEP},
     {"dim", required_argument, NULL, OPT_DIM},
+    {"range", required_argument, NULL, OPT_RANGE},
     {"trust", required_argument, NULL, OPT_TRUST},
     {"log", required_argument, NULL, OPT_LOG},
     {"map", required_argument, NULL, OPT_MAP},
@@ -109,6 +111,8 @@ static const char help[] =
     "                          protect nodes and values from passes (repeatable)\n"
     "  --dim SYMBOL=N|SYMBOL=LOW..HIGH|SYMBOL%N\n"
     "                          what holds of a dimension of the inputs (repeatable)\n"
+    "  --range NAME=LOW..HIGH  what all elements of a value are between, none of them\n"
+    "                          NaN (repeatable)\n"
     "  --trust declared        take the declared types of operators nobody knows\n"
     "                          (--trust inferred: do not)\n"
     "  --skip-pass PASS        leave a pass out of the pipeline\n"
@@ -169,6 +173,7 @@ static const struct {
     KEPT(OPT_SKIP, WORD, skip),
     KEPT(OPT_KEEP, WORD, keep),
     KEPT(OPT_DIM, WORD, dims),
+    KEPT(OPT_RANGE, WORD, ranges),
     KEPT(OPT_LOG, TEXT, run.log_path),
     KEPT(OPT_MAP, TEXT, run.map_path),
     KEPT(OPT_DRY_RUN, FLAG, run.dry_run),

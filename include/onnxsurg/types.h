@@ -169,6 +169,14 @@ typedef struct surg_elem {
   bool known;
 } surg_elem;
 
+/* What all elements of a value are between. */
+typedef struct surg_range {
+  double low, high; /* infinite where nothing is known; low <= high */
+  bool nan;         /* there may be NaN besides */
+  bool minus_zero;  /* a zero may be -0 */
+  bool assumed;     /* it follows from what was said with surg_model_assume_range */
+} surg_range;
+
 /* How exact a rewrite is, from best to worst; a run reports the worst it used. */
 typedef enum surg_exactness {
   SURG_EXACT = 0,

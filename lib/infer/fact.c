@@ -56,22 +56,10 @@ static bool tracked_real(int dtype) { return dtype == SURG_FLOAT || dtype == SUR
 
 /* Reads a constant of floats as doubles. */
 static bool read_reals(const surg_tensor *t, surg__elem buf[SURG__ELEMS], uint32_t *n) {
-  uint8_t raw[SURG__REALS * sizeof(double)];
-  const bool wide = surg_tensor_dtype(t) == SURG_DOUBLE;
-  const size_t size = wide ? 8 : 4;
-  if (surg_tensor_count(t) > SURG__REALS) return false;
+  double reals[SURG__REALS];
+  if (surg_tensor_count(t) > SURG__REALS || !surg__tensor_reals(t, reals)) return false;
   *n = (uint32_t)surg_tensor_count(t);
-  if (surg_tensor_read(t, 0, raw, *n * size) != SURG_OK) return false;
-  for (uint32_t i = 0; i < *n; i++) {
-    uint64_t bits = 0;
-    double d;
-    float f;
-    for (size_t k = size; k-- > 0;) bits = bits << 8 | raw[i * size + k];
-    const uint32_t low = (uint32_t)bits;
-    memcpy(&d, &bits, sizeof d);
-    memcpy(&f, &low, sizeof f);
-    buf[i] = surg__elem_real(wide ? d : (double)f);
-  }
+  for (uint32_t i = 0; i < *n; i++) buf[i] = surg__elem_real(reals[i]);
   return true;
 }
 

@@ -471,14 +471,23 @@ static bool copy_elems(cloner *c, const surg_value *v, surg_value *n) {
   return c->to->status == SURG_OK;
 }
 
-/* What inference found. */
+static bool copy_said(cloner *c, const surg_value *v, surg_value *n) {
+  if (!v->said) return true;
+  surg_range *r = surg__arena_alloc(&c->to->arena, sizeof *r);
+  if (!r) return surg__failed(c->to) != NULL;
+  *r = *v->said;
+  n->said = r;
+  return true;
+}
+
+/* What inference found, and what the user says. */
 static bool copy_proofs(cloner *c) {
   if (!surg__exprs_copy(c->to, c->from)) return false;
   for (const surg_graph *g = c->from->graph; g; g = g->next) {
     for (const surg_value *v = g->first_value; v; v = v->next) {
       surg_value *n = v->work;
       if (!copy_type(c, v->inferred, &n->inferred) || !copy_exprs(c, v->inferred, n->inferred) ||
-          !copy_elems(c, v, n))
+          !copy_elems(c, v, n) || !copy_said(c, v, n))
         return false;
     }
   }

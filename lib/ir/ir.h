@@ -228,6 +228,7 @@ struct surg_value {
   bool in_value_info;       /* decl is an entry of value_info */
   const surg_type *inferred;
   const struct surg__elems *elems; /* what is known of its elements; holds while `inferred` does */
+  const surg_range *said;   /* what the user says of its elements; NULL: nothing */
   surg_tensor *tensor;      /* the initializer */
   surg__src init_src;
   surg_value *prev, *next;            /* values of the graph, in order of creation */
@@ -400,6 +401,8 @@ surg_function *surg__function_new(surg_model *m, const char *domain, const char 
 /* Linked to v (may be NULL) and, for TRAINING, pinning it; the caller fills in owner and next. */
 surg__soft *surg__soft_new(surg_model *m, surg__soft_kind kind, surg_value *v);
 surg_type *surg__type_new(surg_model *m, surg_type_kind kind);
+/* The elements of a dense tensor of 16 to 64 bit floats; false: it is none. out has room for all. */
+bool surg__tensor_reals(const surg_tensor *t, double *out);
 surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, size_t rank);
 /* Unlinks and links uses; a use is moved to another value in O(1). */
 void surg__use_link(surg_use *u, surg_value *v);

@@ -211,3 +211,38 @@ int64_t surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap) {
   }
   return (int64_t)t->count;
 }
+
+static double real_at(int dtype, const uint8_t *p) {
+  union {
+    float f;
+    double d;
+    uint16_t h;
+  } u;
+  switch (dtype) {
+    case SURG_FLOAT:
+      memcpy(&u.f, p, sizeof u.f);
+      return (double)u.f;
+    case SURG_DOUBLE:
+      memcpy(&u.d, p, sizeof u.d);
+      return u.d;
+    default:
+      memcpy(&u.h, p, sizeof u.h);
+      return (double)(dtype == SURG_FLOAT16 ? surg__half_to_float(u.h) : surg__bf16_to_float(u.h));
+  }
+}
+
+bool surg__tensor_reals(const surg_tensor *t, double *out) {
+  uint8_t packed[CHUNK], native[CHUNK];
+  const int d = t->dtype;
+  if (d != SURG_FLOAT && d != SURG_DOUBLE && d != SURG_FLOAT16 && d != SURG_BFLOAT16) return false;
+  if (t->view == SURG__VIEW_SPARSE) return false;
+  const size_t size = surg__dtype_bits(d) / 8;
+  for (uint64_t offset = 0; offset < t->bytes;) {
+    const size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
+    if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return false;
+    surg__unpack(d, n / size, packed, native);
+    for (size_t i = 0; i < n / size; i++) *out++ = real_at(d, native + i * size);
+    offset += n;
+  }
+  return true;
+}

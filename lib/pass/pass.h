@@ -93,6 +93,8 @@ typedef struct surg__run_options {
   uint64_t max_memory;  /* 0: the context's */
   const char *const *dims; /* what may be assumed of symbols; see surg_model_assume_dim */
   size_t n_dims;
+  const char *const *ranges; /* of values; see surg_model_assume_range */
+  size_t n_ranges;
   bool trust_declared; /* see surg_model_trust_declared */
   bool has_allow;      /* else each pass by itself */
   surg_exactness allow; /* the worst that rewrites may be */

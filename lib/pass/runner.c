@@ -353,6 +353,7 @@ static surg_status open_run(surg__runner *r) {
   if (!s) s = surg__keep_init(&r->keep, r->ctx, o->keep, o->n_keep);
   if (!s) warn_unknown_keeps(r);
   for (size_t i = 0; i < o->n_dims && !s; i++) s = surg_model_assume_dim(r->model, o->dims[i]);
+  for (size_t i = 0; i < o->n_ranges && !s; i++) s = surg_model_assume_range(r->model, o->ranges[i]);
   if (!s && o->trust_declared) s = surg_model_trust_declared(r->model, true);
   if (!s) s = surg__log_open(r->model, o->log_path, o->map_path, &r->log);
   return s;

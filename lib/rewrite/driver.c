@@ -85,6 +85,20 @@ static bool revisit_readers(driver *d, const surg__match *m) {
   return true;
 }
 
+/* Tells which ranges the guards of a rewrite went by. */
+static void tell_ranges(driver *d, const surg_rule *r) {
+  for (size_t i = 0; i < SURG_COUNT(d->m->asked) && d->m->asked[i].v; i++) {
+    const surg__asked *a = &d->m->asked[i];
+    surg__buf b;
+    surg__buf_init(&b, d->ctx);
+    surg__buf_printf(&b, "%s: '%s' is in %.9g..%.9g%s%s", r->name, a->name, a->r.low, a->r.high,
+                     a->r.nan ? ", or NaN" : "",
+                     a->r.assumed ? ", if what --range says holds" : "");
+    if (!b.failed) surg_pass_note(d->pass, NULL, b.p);
+    surg__buf_free(&b);
+  }
+}
+
 static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
   d->fuel--;
@@ -102,6 +116,7 @@ static bool apply(driver *d, const surg_rule *r) {
   }
   for (size_t i = 0; i < d->made.count; i++)
     if (!surg_node_erased(d->made.items[i])) surg__infer_one(d->made.items[i]);
+  tell_ranges(d, r);
   surg_pass_used(d->pass, r->exactness);
   surg_pass_count(d->pass, r->name, 1);
   d->changed = true;
@@ -116,6 +131,7 @@ static void visit(driver *d, surg_node *n) {
   for (uint32_t i = d->by_op[op]; i && !d->failed; i = d->slots.items[i - 1].next) {
     const surg__mark mark = surg__arena_mark(&d->arena);
     d->m->rule = d->slots.items[i - 1].rule;
+    memset(d->m->asked, 0, sizeof d->m->asked);
     const bool done = surg__match_at(d->m, n, opset) && apply(d, d->m->rule);
     surg__arena_reset(&d->arena, mark);
     if (done) return;

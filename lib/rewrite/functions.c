@@ -150,34 +150,16 @@ static surg__rvalue elements(surg__match *m, const surg_value *v) {
   const size_t count = (size_t)surg_tensor_count(t);
   const int dtype = surg_tensor_dtype(t);
   surg__rnum *items = surg__arena_array(m->arena, count + 1, sizeof *items);
-  /* Aligned room for elements of any type. */
   int64_t *ints = surg__arena_array(m->arena, count + 1, sizeof *ints);
-  uint8_t *const raw = (uint8_t *)ints;
-  if (!items || !ints) return unknown;
+  double *reals = surg__arena_array(m->arena, count + 1, sizeof *reals);
+  if (!items || !ints || !reals) return unknown;
   if (!surg__dtype_is_float(dtype)) {
     if (surg_tensor_read_ints(t, ints, count) != (int64_t)count) return unknown;
     for (size_t i = 0; i < count; i++) items[i] = (surg__rnum){.known = true, .i = ints[i]};
     return (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = count};
   }
-  const size_t size = surg__dtype_bits(dtype) / 8;
-  if (dtype != SURG_FLOAT && dtype != SURG_DOUBLE && dtype != SURG_FLOAT16 &&
-      dtype != SURG_BFLOAT16)
-    return unknown;
-  if (surg_tensor_read(t, 0, raw, count * size)) return unknown;
-  for (size_t i = 0; i < count; i++) {
-    union {
-      uint8_t bytes[8];
-      float f;
-      double d;
-      uint16_t h;
-    } u;
-    surg__unpack(dtype, 1, raw + i * size, u.bytes);
-    items[i].known = true;
-    items[i].f = dtype == SURG_FLOAT    ? (double)u.f
-                 : dtype == SURG_DOUBLE ? u.d
-                 : dtype == SURG_FLOAT16 ? (double)surg__half_to_float(u.h)
-                                         : (double)surg__bf16_to_float(u.h);
-  }
+  if (!surg__tensor_reals(t, reals)) return unknown;
+  for (size_t i = 0; i < count; i++) items[i] = (surg__rnum){.known = true, .f = reals[i]};
   return (surg__rvalue){.kind = SURG__R_FLOATS, .items = items, .n = count};
 }
 
@@ -234,6 +216,47 @@ static surg__rvalue fn_positive(surg__match *m, const surg_value *v, const surg_
     if (e.kind == SURG__R_INTS ? e.items[i].i < 0 : signbit(e.items[i].f) != 0)
       return boolean(false);
   return boolean(true);
+}
+
+/* --- ranges --- */
+
+/* What is proven of the elements of v; the match remembers what was asked, to tell of it. */
+static bool range_of(surg__match *m, const surg_value *v, surg_range *r) {
+  if (!v || !surg_value_range(v, r)) return false;
+  surg__asked *free_one = NULL;
+  if (surg_value_constant(v)) return true; /* nothing to tell */
+  for (size_t i = 0; i < SURG_COUNT(m->asked) && !free_one; i++) {
+    if (m->asked[i].v == v) return true;
+    if (!m->asked[i].v) free_one = &m->asked[i];
+  }
+  if (free_one) *free_one = (surg__asked){v, surg_value_name(v), *r};
+  return true;
+}
+
+static surg__rvalue fn_low(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  surg_range r;
+  (void)a, (void)n;
+  return range_of(m, v, &r) ? real(r.low) : unknown;
+}
+
+static surg__rvalue fn_high(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  surg_range r;
+  (void)a, (void)n;
+  return range_of(m, v, &r) ? real(r.high) : unknown;
+}
+
+static surg__rvalue fn_numbers(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                               size_t n) {
+  surg_range r;
+  (void)a, (void)n;
+  return range_of(m, v, &r) ? boolean(!r.nan) : unknown;
+}
+
+static surg__rvalue fn_no_minus_zero(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                                     size_t n) {
+  surg_range r;
+  (void)a, (void)n;
+  return range_of(m, v, &r) ? boolean(!r.minus_zero) : unknown;
 }
 
 /* --- numbers --- */
@@ -581,6 +604,7 @@ static const surg__rfn functions[] = {
     {"float", false, 1, 1, fn_float, "float(i)"},
     {"finite", true, 0, 0, fn_finite, "finite(x): a constant of floats, none infinite, none NaN"},
     {"floats", true, 0, 0, fn_floats, "floats(x): the elements of a constant of floats"},
+    {"high", true, 0, 0, fn_high, "high(x): no element is above; infinity where nothing is known"},
     {"if", false, 3, 3, fn_if, "if(c, a, b)"},
     {"unlimited", false, 0, 0, fn_inf, "unlimited(): infinity"},
     {"int", false, 1, 1, fn_int, "int(f): of a whole number, a truth value or an element type"},
@@ -590,9 +614,12 @@ static const surg__rfn functions[] = {
     {"is_int", false, 1, 1, fn_is_int, "is_int(dtype)"},
     {"least", false, 1, 1, fn_least, "least(list): the smallest"},
     {"len", false, 1, 1, fn_len, "len(list)"},
+    {"low", true, 0, 0, fn_low, "low(x): no element is below"},
     {"max", false, 2, 2, fn_max, "max(a, b)"},
     {"min", false, 2, 2, fn_min, "min(a, b)"},
     {"normal", false, 2, 2, fn_normal, "normal(axes, rank): axes from 0 on"},
+    {"no_minus_zero", true, 0, 0, fn_no_minus_zero, "no_minus_zero(x): no element is -0"},
+    {"numbers", true, 0, 0, fn_numbers, "numbers(x): no element is NaN"},
     {"opset", false, 0, 0, fn_opset, "opset(): the opset in force"},
     {"place", false, 4, 4, fn_place, "place(n, v, indices, values): n times v, but values there"},
     {"positive", true, 0, 0, fn_positive, "positive(x): x is constant, no element has a minus sign"},

@@ -90,6 +90,7 @@ typedef struct surg__rexpr {
 #define SURG__RULE_ELEMENTS 4096u /* elements of a constant that guards look at: channels of layers */
 #define SURG__RULE_SWAPS 6u   /* commutative nodes of a pattern that are tried both ways */
 #define SURG__RULE_USERS 32u  /* readers of a value looked at, where a pattern goes downwards */
+#define SURG__RULE_ASKED 4u  /* ranges that a rewrite tells of */
 #define SURG__NO_VAR UINT16_MAX
 
 typedef struct surg__rvar {
@@ -195,6 +196,13 @@ bool surg__rules_cyclic(surg__rules *r, size_t from, const surg_rule **a, const 
 
 typedef SURG_VEC(surg_node *) surg__made;
 
+/* A range that a guard asked for. */
+typedef struct surg__asked {
+  const surg_value *v;
+  const char *name; /* interned: the value may lose it */
+  surg_range r;
+} surg__asked;
+
 typedef struct surg__match {
   surg_context *ctx;
   surg_model *m;
@@ -210,6 +218,7 @@ typedef struct surg__match {
   bool bound[SURG__RULE_VARS]; /* values[] may be NULL: absent */
   surg__rvalue data[SURG__RULE_VARS];
   const surg_attr *attrs[SURG__RULE_VARS]; /* the attribute a name is bound to, to copy */
+  surg__asked asked[SURG__RULE_ASKED]; /* of this attempt; the last ones have no value */
   const char *why; /* why it failed, for --explain; static text */
   int why_stmt;
 } surg__match;

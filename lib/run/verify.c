@@ -3,10 +3,13 @@
  * checked. */
 #include "run/verify.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/diag.h"
 #include "base/limits.h"
+#include "eval/number.h"
+#include "ir/ir.h" /* for surg_value.said alone */
 
 typedef struct side {
   surg_graph *g;
@@ -106,6 +109,25 @@ static surg_status make_input(verify *v, surg__maker *maker, size_t i) {
   return surg__input_make(v->ctx, maker, surg_value_declared_type(x), &a->in[i]);
 }
 
+/* What the user says of the elements of a made-up input holds of them: what lies outside goes to the
+ * nearer end. */
+static void limit(const surg_value *x, surg__array *in) {
+  if (!x || !x->said || !in->data) return;
+  const double low = x->said->low, high = x->said->high;
+  if (!surg__is_real(in->dtype) && !surg__is_int(in->dtype) && in->dtype != SURG_BOOL) return;
+  for (uint64_t i = 0; i < in->count; i++) {
+    if (surg__is_real(in->dtype)) {
+      const double v = surg__real_at(in, i);
+      if (!(v >= low && v <= high)) surg__store_f64(in->dtype, in->data, i, v > high ? high : low);
+      continue;
+    }
+    const double v = (double)(int64_t)surg__load_int(in->dtype, in->data, i);
+    const double near = v < low ? ceil(low) : v > high ? floor(high) : v;
+    if (near != v && fabs(near) < 0x1p63)
+      surg__store_int(in->dtype, in->data, i, (uint64_t)(int64_t)near);
+  }
+}
+
 /* A surg__make. */
 static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, bool *made) {
   verify *v = user;
@@ -118,7 +140,11 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
     *made = true;
     const surg_status s = make_input(v, maker, i);
     v->open |= maker->open;
-    if (s == SURG_OK) continue;
+    if (s == SURG_OK) {
+      limit(x, &in[i]);
+      limit(twin_of(&v->sides[1], x, false, i), &in[i]);
+      continue;
+    }
     snprintf(a->runner.why, sizeof a->runner.why, "input %s cannot be made up",
              surg__q(v->ctx, surg_value_name(x)));
     return s == SURG_ENOMEM ? s : SURG_EUNSUPPORTED; /* no other range will do */

@@ -3,11 +3,13 @@
  * take, shapes from shapes.c, attributes and constants from the guards or from what the operator
  * means. */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "draw.h"
+#include "infer/ranges.h"
 
 /* --- values --- */
 
@@ -600,6 +602,31 @@ static void draw_graph_outputs(drawer *w) {
   }
 }
 
+/* What is said of inputs, where a guard asks for ranges: ends that types and casts have, too. */
+static void draw_ranges(drawer *w) {
+  static const double ends[][2] = {
+      {0, 0},        {1, 1},         {0, 1},          {1, 2},          {-2, -1},
+      {0, 4},        {-1, 0},        {-1, 1},         {3, 9},          {2, 6},
+      {0, 255},      {0, 256},       {-128, 127},     {-129, 127},     {-128, 128},
+      {0, 65535},    {0, 65536},     {-32768, 32767}, {-32769, 32767}, {-32768, 32768},
+      {0, 0x1p32},   {0, 0x1p32 - 1}, {-0x1p31, 0x1p31 - 1}, {-0x1p31 - 1, 0}, {0, 0x1p31},
+      {0, 0x1p24},   {0, 0x1p24 + 1}, {-0x1p24 - 1, 0}, {0, 0x1p53}, {-0x1p54, 0}};
+  for (unsigned i = 0; i < w->c->n_items; i++) {
+    item *it = &w->c->items[i];
+    if (it->made || it->constant || !it->set || it->dtype == SURG_STRING || chance(w->d, 10))
+      continue;
+    const bool whole = surg__dtype_is_int(it->dtype);
+    const double *e = ends[roll(w->d, it->dtype == SURG_BOOL          ? 3
+                                      : whole && chance(w->d, 60) ? SURG_COUNT(ends)
+                                                                  : 10)];
+    surg_range all;
+    it->said = surg__range_of_dtype(it->dtype, &all);
+    it->low = fmax(e[0], all.low);
+    it->high = fmin(e[1], all.high);
+    it->said = it->said && it->low <= it->high;
+  }
+}
+
 rule_case *case_draw(surg_context *ctx, surg__arena *arena, const surg_rule *r, unsigned target,
                      dice *d) {
   static hints h;
@@ -623,6 +650,7 @@ rule_case *case_draw(surg_context *ctx, surg__arena *arena, const surg_rule *r, 
   for (unsigned i = 0; i < LETTERS; i++) w.letters[i] = -1;
   for (uint16_t k = 0; k < r->match.n && !w.failed; k++)
     if (r->match.stmts[k].kind == SURG__S_NODE) draw_node(&w, &m, &r->match.stmts[k]);
+  if (!w.failed && h.ranges) draw_ranges(&w);
   if (!w.failed) draw_graph_outputs(&w);
   return w.failed || !c->n_outputs ? NULL : c;
 }

@@ -50,6 +50,7 @@ static void walk(hints *h, surg__match *m, const surg__rexpr *e, bool holds) {
   if (e->op == SURG__E_CALL && e->fn->about_value) {
     if (holds && is_call(e, "absent")) h->absent[e->var] = true;
     if (holds && is_call(e, "present")) h->present[e->var] = true;
+    if (is_call(e, "low") || is_call(e, "high")) h->ranges = true;
     if (is_call(e, "const") || is_call(e, "ints") || is_call(e, "floats") || is_call(e, "scalar") ||
         is_call(e, "all"))
       h->constant[e->var] = true;

@@ -14,6 +14,7 @@ typedef struct hints {
   surg__rvalue values[SURG__RULE_VARS]
                      [HINTS]; /* that an attribute, or a constant, is compared with */
   uint8_t n_values[SURG__RULE_VARS];
+  bool ranges; /* some guard asks for the range of a value */
   bool constant[SURG__RULE_VARS], absent[SURG__RULE_VARS], present[SURG__RULE_VARS];
 } hints;
 

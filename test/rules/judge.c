@@ -168,19 +168,27 @@ static int64_t draw_int(dice *d, unsigned set, int dtype) {
   return (int64_t)roll(d, 21) - 10;
 }
 
+/* Into what was said of the item; what lies outside goes to the nearer end. */
+static double limited(const item *it, double x) {
+  if (!it->said || (x >= it->low && x <= it->high)) return x;
+  return x > it->high ? it->high : it->low;
+}
+
 static void *elements(surg__arena *arena, const item *it, dice *d, unsigned set) {
   void *data = surg__arena_array(arena, (size_t)it->count + 1, surg__dtype_unpacked(it->dtype));
   if (!data) return NULL;
   for (uint64_t i = 0; i < it->count; i++) {
     if (surg__is_real(it->dtype)) {
       surg__store_f64(it->dtype, data, i,
-                      it->fixed ? it->reals[i] : draw_real(d, set, it->range, it->dtype));
+                      it->fixed ? it->reals[i]
+                                : limited(it, draw_real(d, set, it->range, it->dtype)));
     } else if (it->dtype == SURG_STRING) {
       static const char *const words[] = {"", "a", "bc", "B", "a b"};
       const char *s = words[roll(d, SURG_COUNT(words))];
       ((surg_str *)data)[i] = (surg_str){s, strlen(s)};
     } else {
-      const int64_t v = it->fixed ? it->ints[i] : draw_int(d, set, it->dtype);
+      int64_t v = it->fixed ? it->ints[i] : draw_int(d, set, it->dtype);
+      if (!it->fixed) v = (int64_t)limited(it, (double)v);
       surg__store_int(it->dtype, data, i, (uint64_t)v);
     }
   }
@@ -416,10 +424,10 @@ static verdict apply(surg_context *ctx, const surg_rule *r, surg_model *m, rule_
   return bad ? CASE_WRONG : CASE_PROVEN;
 }
 
-/* What a case says of its dims is assumed. */
+/* What a case says of its dims and of elements is assumed. */
 static surg_model *load(surg_context *ctx, const rule_case *c) {
   surg_model *m = NULL;
-  char text[80];
+  char text[128];
   surg_context_clear_error(ctx);
   surg_status s = surg_load_text(ctx, c->text, strlen(c->text), "case", &m);
   for (unsigned i = 0; i < c->n_items && c->style == 4; i++)
@@ -428,6 +436,12 @@ static surg_model *load(surg_context *ctx, const rule_case *c) {
       snprintf(text, sizeof text, "%s_%u=1..99", c->items[i].name, k);
       s = surg_model_assume_dim(m, text);
     }
+  for (unsigned i = 0; i < c->n_items && !s; i++) {
+    const item *it = &c->items[i];
+    if (!it->said || !is_input(it)) continue;
+    snprintf(text, sizeof text, "%s=%.17g..%.17g", it->name, it->low, it->high);
+    s = surg_model_assume_range(m, text);
+  }
   if (s || surg_model_infer(m)) {
     surg_model_free(m);
     return NULL;

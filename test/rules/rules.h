@@ -33,6 +33,8 @@ typedef struct item {
   bool fixed;    /* elements are `ints` or `reals`, in every run */
   int64_t *ints;
   double *reals;
+  bool said;  /* what elements are between is assumed: */
+  double low, high;
   char range; /* of elements: p positive, u about -1 to 1, f finite, n no NaN, 0: any */
 } item;
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is proven of the elements of a value: the smallest and the largest number that they can be.
+ *
+ * Asked for where a rewrite wants to know it, and found by looking back from the value, as far as
+ * nodes say something of their results; SURG__RANGE_VALUES values at most, beyond which the type
+ * alone counts. What users say of values (surg_model_assume_range) counts as an axiom, and what
+ * follows from it is marked. */
+#include "infer/ranges.h"
+
+#include <math.h>
+
+/* --- constants and facts --- */
+
+static void widen(surg_range *r, bool first, double v) {
+  if (v != v) {
+    r->nan = true;
+    return;
+  }
+  if (v == 0 && signbit(v)) r->minus_zero = true;
+  if (first || v < r->low) r->low = v;
+  if (first || v > r->high) r->high = v;
+}
+
+/* A whole number, whatever side of it the next double lies on. */
+static void widen_int(surg_range *r, bool first, int64_t v) {
+  const bool exact = v > -(INT64_C(1) << 53) && v < INT64_C(1) << 53;
+  widen(r, first, exact ? (double)v : nextafter((double)v, -INFINITY));
+  if (!exact) widen(r, false, nextafter((double)v, INFINITY));
+}
+
+/* Of elements that are all NaN nothing can be said but that. */
+bool surg__range_of_tensor(const surg_tensor *t, surg_range *out) {
+  double reals[SURG__RANGE_CONST];
+  int64_t ints[SURG__RANGE_CONST];
+  const size_t count = (size_t)surg_tensor_count(t);
+  surg_range r = {0};
+  bool any = false;
+  if (!t || count == 0 || surg_tensor_count(t) > SURG__RANGE_CONST) return false;
+  if (surg__tensor_reals(t, reals)) {
+    for (size_t i = 0; i < count; i++) {
+      widen(&r, !any, reals[i]);
+      any = any || reals[i] == reals[i];
+    }
+  } else if (surg_tensor_read_ints(t, ints, count) == (int64_t)count) {
+    for (size_t i = 0; i < count; i++) widen_int(&r, i == 0, ints[i]);
+    any = true;
+  }
+  if (any) *out = r;
+  return any;
+}
+
+/* What is known of elements that are tracked one by one. */
+static bool elements_range(const surg_value *v, surg_range *out) {
+  surg_elem e[SURG__RANGE_VALUES];
+  const int64_t n = surg_value_elements(v, e, SURG__RANGE_VALUES);
+  surg_range r = {0};
+  for (int64_t i = 0; i < n; i++) {
+    int64_t low = e[i].value, high = e[i].value;
+    if (!e[i].known && !(e[i].expr && surg_dim_range((surg_dim){-1, NULL, e[i].expr}, &low, &high)))
+      return false;
+    widen_int(&r, i == 0, low);
+    widen_int(&r, false, high);
+  }
+  if (n > 0) *out = r;
+  return n > 0;
+}
+
+/* What holds of a value before the node that makes it is looked at; false: it has no order. *final:
+ * there is no more to find. */
+static bool base_range(const surg_value *v, surg_range *out, bool *final) {
+  const surg_tensor *t = surg_value_constant(v);
+  const surg_type *type = surg_value_type(v);
+  surg_range known;
+  *final = true;
+  if (!t && surg_type_get_kind(type) != SURG_TYPE_TENSOR) return false;
+  if (!surg__range_of_dtype(t ? surg_tensor_dtype(t) : surg_type_dtype(type), out)) return false;
+  if (t && !surg_tensor_is_sparse(t) && surg__range_of_tensor(t, &known)) *out = known;
+  if (!t && elements_range(v, &known)) *out = surg__range_meet(*out, known);
+  if (v->said) *out = surg__range_meet(*out, surg__range_round(surg_type_dtype(type), *v->said));
+  *final = t != NULL;
+  return true;
+}
+
+/* --- looking back --- */
+
+typedef enum progress { NEW, EXPANDED, SETTLED } progress;
+
+typedef struct step {
+  const surg_value *v;
+  surg_range r;
+  bool known; /* it has an order */
+  progress at;
+  uint32_t needs; /* of its producer */
+} step;
+
+typedef struct search {
+  step steps[SURG__RANGE_VALUES];
+  /* What is asked for; a value may stand there more than once. */
+  uint16_t stack[SURG__RANGE_VALUES * (SURG__RANGE_INPUTS + 1)];
+  size_t n, depth;
+} search;
+
+static step *find(search *s, const surg_value *v) {
+  for (size_t i = 0; i < s->n; i++)
+    if (s->steps[i].v == v) return &s->steps[i];
+  return NULL;
+}
+
+/* The value whose elements input i of the needs is: of an If, an output of a branch. */
+static const surg_value *source(const surg_node *n, size_t output, size_t i) {
+  if (surg_node_op(n) != SURG_OP_If) return surg_node_input(n, i);
+  const surg_graph *body = surg_node_subgraph(n, i);
+  return body ? surg_graph_output(body, output) : NULL;
+}
+
+/* The step of a value; NULL: too many were looked at. */
+static step *add(search *s, const surg_value *v) {
+  bool final;
+  size_t output;
+  if (s->n == SURG__RANGE_VALUES) return NULL;
+  step *x = &s->steps[s->n++];
+  *x = (step){.v = v};
+  x->known = base_range(v, &x->r, &final);
+  const surg_node *n = surg_value_producer(v, &output);
+  if (x->known && !final && n) x->needs = (uint32_t)surg__range_needs(n, output);
+  x->at = x->needs ? NEW : SETTLED;
+  return x;
+}
+
+static void ask(search *s, const surg_value *v) {
+  step *x = v ? find(s, v) : NULL;
+  if (v && !x) x = add(s, v);
+  if (x && x->at == NEW) s->stack[s->depth++] = (uint16_t)(x - s->steps);
+}
+
+static void settle(step *x, search *s) {
+  size_t output;
+  const surg_node *n = surg_value_producer(x->v, &output);
+  surg_range in[SURG__RANGE_INPUTS], r = x->r, all;
+  bool has[SURG__RANGE_INPUTS], final;
+  for (uint32_t i = 0; i < x->needs; i++) {
+    const surg_value *v = source(n, output, i);
+    const step *of = v ? find(s, v) : NULL;
+    has[i] = of ? of->known : v && base_range(v, &in[i], &final);
+    if (of) in[i] = of->r;
+  }
+  const surg_type *type = surg_value_type(x->v);
+  if (!surg__range_of_dtype(surg_type_dtype(type), &all)) return;
+  surg__range_node(n, output, in, has, &all);
+  x->r = surg__range_meet(r, all);
+}
+
+bool surg_value_range(const surg_value *v, surg_range *out) {
+  search s = {.n = 0};
+  if (!v || !out || v->erased) return false;
+  ask(&s, v);
+  while (s.depth > 0) {
+    step *x = &s.steps[s.stack[s.depth - 1]];
+    if (x->at == NEW) {
+      size_t output;
+      const surg_node *n = surg_value_producer(x->v, &output);
+      x->at = EXPANDED;
+      for (uint32_t i = 0; i < x->needs; i++) ask(&s, source(n, output, i));
+      continue;
+    }
+    if (x->at == EXPANDED) settle(x, &s);
+    x->at = SETTLED;
+    s.depth--;
+  }
+  *out = s.steps[0].r;
+  return s.steps[0].known;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a user says of the elements of a value: "x=0..1". */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ir/edit.h"
+
+static surg_status wrong(const surg_model *m, const char *text, const char *what) {
+  return surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "%s: %s", surg__q(m->ctx, text),
+                     what);
+}
+
+/* A number as strtod reads it, white space and NaN aside. */
+static bool number(const char *p, double *out, const char **end) {
+  char *stop;
+  if (!*p || !strchr("+-.0123456789i", *p)) return false;
+  *out = strtod(p, &stop);
+  *end = stop;
+  return stop != p && *out == *out;
+}
+
+/* "LOW..HIGH" */
+static bool bounds(const char *text, surg_range *r) {
+  const char *dots = strstr(text, ".."), *end;
+  char low[64];
+  if (!dots) return false;
+  const size_t n = (size_t)(dots - text);
+  if (n == 0 || n >= sizeof low) return false;
+  memcpy(low, text, n);
+  low[n] = 0;
+  return number(low, &r->low, &end) && !*end && number(dots + 2, &r->high, &end) && !*end &&
+         r->low <= r->high;
+}
+
+static surg_value *find(surg_model *m, const char *text, size_t n) {
+  char *name = surg__alloc(m->ctx, n + 1);
+  if (!name) {
+    surg__fail(m, surg__alloc_status(m->ctx));
+    return NULL;
+  }
+  memcpy(name, text, n);
+  name[n] = 0;
+  surg_value *v = surg_graph_find_value(m->graph, name);
+  surg__free(m->ctx, name);
+  return v;
+}
+
+surg_status surg_model_assume_range(surg_model *m, const char *text) {
+  surg_range r = {.assumed = true};
+  const surg_status ready = surg__model_ready(m);
+  if (ready != SURG_OK) return ready;
+  if (!text) return SURG_EUSAGE;
+  const char *eq = strrchr(text, '=');
+  if (!eq || eq == text) return wrong(m, text, "expected NAME=LOW..HIGH");
+  if (!bounds(eq + 1, &r)) return wrong(m, text, "expected two numbers LOW..HIGH, LOW <= HIGH");
+  surg_value *v = find(m, text, (size_t)(eq - text));
+  if (m->status) return m->status;
+  if (!v) return wrong(m, text, "the main graph has no value of this name");
+  if (surg_value_constant(v)) return wrong(m, text, "this value is a constant");
+  surg_range *keep = surg__arena_alloc(&m->arena, sizeof *keep);
+  if (!keep) return surg__fail(m, surg__alloc_status(m->ctx));
+  r.minus_zero = r.low <= 0 && r.high >= 0;
+  *keep = r;
+  v->said = keep;
+  return SURG_OK;
+}
