@@ -31,6 +31,8 @@ static const char help[] =
     "  --messages FILE     messages of your own, too (doc/messages.md)\n"
     "  --allow HOW         also rewrites that are approx, or lossy (exact: none),\n"
     "                      and interface: inputs and outputs may change; A,B for both\n"
+    "                      (sizes that are open get some, too, if that helps)\n"
+    "  --dim NAME=N        how long an open size is: NAME a symbol, or input.axis\n"
     "  --partial           write what was reached, though the engine still refuses it\n"
     "  --check[=N]         prove by running both that the outputs are equal (N seeds)\n"
     "  --verify-each       check the graph after every pass\n"
@@ -39,8 +41,8 @@ static const char help[] =
     "  --quiet, --json     say nothing, or say it for programs\n"
     "exit codes: 0 the engine takes it, 1 it does not, 2 wrong usage, 3 file, 4 limit\n";
 
-enum { OPT_TARGET = OPT_OWN, OPT_ALLOW, OPT_PARTIAL, OPT_CHECK, OPT_DRY_RUN, OPT_VERIFY, OPT_NO_FSYNC,
-       OPT_UNTIL, OPT_ASK_TIMEOUT, OPT_ASK_MEMORY, OPT_MESSAGES };
+enum { OPT_TARGET = OPT_OWN, OPT_ALLOW, OPT_PARTIAL, OPT_CHECK, OPT_DRY_RUN, OPT_VERIFY,
+       OPT_NO_FSYNC, OPT_DIM, OPT_UNTIL, OPT_ASK_TIMEOUT, OPT_ASK_MEMORY, OPT_MESSAGES };
 
 typedef struct repairing {
   cli_common common;
@@ -48,6 +50,7 @@ typedef struct repairing {
   repair_consent given; /* --allow */
   bool partial, dry_run, verify_each, no_fsync;
   uint64_t check; /* seeds; 0: no proof */
+  cli_dims dims;  /* --dim */
   surg_context *ctx, *quiet; /* quiet: where cures are tried; their lines are not told */
   surg__target *t;
   repair search;
@@ -145,6 +148,7 @@ static int run(repairing *r) {
   if (s != SURG_OK) return load_aloud(r, s);
   repair_init(&r->search, r->quiet, r->t, m, r->given);
   r->search.verify_each = r->verify_each;
+  r->search.dims = &r->dims;
   s = repair_find(&r->search, &before, &now);
   if (s != SURG_OK) return cli_exit_code(s);
   tell(r, &before, &now);
@@ -252,6 +256,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_VERIFY: r->verify_each = true; return EXIT_DONE;
     case OPT_ALLOW:
       return repair_take_consent(arg, &r->given);
+    case OPT_DIM:
+      if (cli_dims_take(&r->dims, arg)) return EXIT_DONE;
+      return cli_usage("--dim takes NAME=N, not \"%s\"", arg);
     case OPT_UNTIL: r->importer = arg; return EXIT_DONE;
     case OPT_MESSAGES: r->messages = arg; return EXIT_DONE;
     case OPT_ASK_TIMEOUT:
@@ -271,6 +278,7 @@ static int take(void *user, int o, char *arg) {
 int cmd_repair(int argc, char **argv) {
   static const struct option options[] = {{"target", required_argument, NULL, OPT_TARGET},
                                           {"allow", required_argument, NULL, OPT_ALLOW},
+                                          {"dim", required_argument, NULL, OPT_DIM},
                                           {"partial", no_argument, NULL, OPT_PARTIAL},
                                           {"check", optional_argument, NULL, OPT_CHECK},
                                           {"dry-run", no_argument, NULL, OPT_DRY_RUN},

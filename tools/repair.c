@@ -244,6 +244,29 @@ static bool cure_forms(repair *r, repair_counts *now) {
   return any;
 }
 
+/* Open sizes made numbers, by a guess: then what an engine wants to be constant can be folded. */
+static bool cure_sizes(repair *r, repair_counts *now) {
+  surg__buf text;
+  bool done = false;
+  const size_t before = repair_contradictions(r->m);
+  surg__buf_init(&text, r->ctx);
+  for (int ones = 0; ones < 2 && !done; ones++) {
+    repair_counts unused;
+    repair_consent needed;
+    if (!repair_freeze(r->m, r->dims, true, ones, &text) || text.n == 1) break;
+    surg_model *copy = try_on(r, text.p, REPAIR_ALL_CONSENT, &unused, &needed);
+    const bool holds = copy && repair_contradictions(copy) <= before;
+    if (copy) surg_model_free(copy);
+    text.n--;
+    surg__buf_puts(&text, ",fold{max-growth=inf},prune");
+    surg__buf_putc(&text, 0);
+    if (text.failed) break;
+    done = holds && cure(r, text.p, now);
+  }
+  surg__buf_free(&text);
+  return done;
+}
+
 /* One round, what changes least first. */
 static bool round_of(repair *r, repair_counts *now) {
   static const struct simple {
@@ -271,11 +294,30 @@ static bool round_of(repair *r, repair_counts *now) {
 
 /* --- the search --- */
 
+/* What the user says of sizes comes first, and is consent enough. */
+static surg_status give_sizes(repair *r) {
+  surg__buf text;
+  repair_consent needed;
+  surg__buf_init(&text, r->ctx);
+  surg_status s = repair_freeze(r->m, r->dims, false, false, &text) ? SURG_OK : SURG_ELIMIT;
+  if (s == SURG_OK && text.n > 1) {
+    surg__buf_puts(&r->pipeline, text.p);
+    if (!repair_run(r->ctx, &r->m, text.p, REPAIR_ALL_CONSENT, r->verify_each, &needed))
+      s = SURG_EUSAGE;
+  }
+  surg__buf_free(&text);
+  return s;
+}
+
 surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) {
   surg_status s = repair_count(r->t, r->m, before, NULL);
   *after = *before;
+  if (s == SURG_OK && r->dims && r->dims->n) {
+    s = give_sizes(r);
+    if (s == SURG_OK) s = repair_count(r->t, r->m, after, NULL);
+  }
   for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++)
-    if (!round_of(r, after)) break;
+    if (!round_of(r, after) && !cure_sizes(r, after)) break;
   surg__buf_putc(&r->pipeline, 0);
   surg__buf_putc(&r->refused, 0);
   if (r->pipeline.failed || r->refused.failed) return SURG_ENOMEM;

@@ -14,6 +14,14 @@ typedef struct repair_consent {
 } repair_consent;
 #define REPAIR_NO_CONSENT ((repair_consent){SURG_ULP, false})
 #define REPAIR_ALL_CONSENT ((repair_consent){SURG_LOSSY, true})
+/* Puts "freeze{N=1,x.2=224}", NUL-terminated: open sizes of inputs as they are given (or NULL), and all
+ * others by a guess, if that is wanted (the first axis 1, heights and widths 224, others 16; `ones`:
+ * all 1). Nothing where none is open; false where there are too many. */
+bool repair_freeze(const surg_model *m, const cli_dims *given, bool guess, bool ones,
+                   surg__buf *out);
+/* How often shapes contradict each other, or what operators take. */
+size_t repair_contradictions(surg_model *m);
+
 /* "approx,interface" (what is not said stays as it is); an exit code after a line. */
 int repair_take_consent(const char *words, repair_consent *c);
 /* "--allow approx,interface", or nothing where none is needed. */
@@ -40,6 +48,7 @@ typedef struct repair {
   surg_model *m;     /* owned; as far as it is cured */
   repair_consent given;
   bool verify_each;
+  const cli_dims *dims;  /* sizes that the user gives, or NULL */
   repair_consent used;   /* that what was done needed */
   repair_consent wanted; /* that the cures need that were not done */
   surg__buf pipeline;    /* what was done; NUL-terminated after the search */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ort_pairs.cjs PACKAGE: reads lines "A<TAB>B" from standard input and runs both models in ONNX
 // Runtime on equal seeded inputs; answers each line with one JSON line {verdict, why}. Verdicts:
-// equal, differs, refused-before, refused-after, not-run (the original runs on no input we make).
+// equal, differs, refused-before, refused-after, not-run (the original runs on no input we make), misfit
+// (it runs, but not with the sizes that the other one fixed).
 'use strict';
 const path = require('path');
 const readline = require('readline');
@@ -11,8 +12,12 @@ const { generator, fromHalf, makeTensor } = require('./ort_inputs.cjs');
 const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
 const SIZES = [2, 3, 1, 4, 8, 16, 32, 64, 128, 256];
 
-function makeInput(meta, size, random) {
-  const dims = meta.shape.map(d => (typeof d === 'number' && d >= 0 ? d : size));
+const isFixed = d => typeof d === 'number' && d >= 0;
+
+// Sizes that are open are those the other model fixed, if it did.
+function makeInput(meta, other, size, random) {
+  const fixed = other && other.shape.length === meta.shape.length ? other.shape : meta.shape;
+  const dims = meta.shape.map((d, i) => (isFixed(d) ? d : isFixed(fixed[i]) ? fixed[i] : size));
   return makeTensor(ort.Tensor, meta.type, dims, random);
 }
 
@@ -43,11 +48,11 @@ function difference(a, b) {
   return null;
 }
 
-async function compareOn(before, after, size, seed) {
+async function compareOn(before, after, other, size, seed) {
   const random = generator(seed * 1000 + size), feed = {};
   let expected;
   try {
-    for (const meta of before.inputMetadata) feed[meta.name] = makeInput(meta, size, random);
+    for (const meta of before.inputMetadata) feed[meta.name] = makeInput(meta, other[meta.name], size, random);
     expected = await before.run(feed);
   } catch (error) {
     return { ran: false, why: String(error.message) };
@@ -79,9 +84,10 @@ async function compare(a, b) {
   } catch (error) {
     return { verdict: 'refused-after', why: error.message };
   }
+  const other = Object.fromEntries(after.inputMetadata.map(m => [m.name, m]));
   for (const size of SIZES) {
     for (const seed of [1, 2]) {
-      const r = await compareOn(before, after, size, seed);
+      const r = await compareOn(before, after, other, size, seed);
       if (r.bad) return { verdict: 'differs', why: r.bad };
       if (!r.ran) {
         why = r.why;
@@ -91,6 +97,9 @@ async function compare(a, b) {
     }
     if (ran >= 4) break;
   }
+  for (const size of ran ? [] : SIZES)
+    if ((await compareOn(before, before, {}, size, 1)).ran)
+      return { verdict: 'misfit', why: 'the sizes that were fixed: ' + why };
   await before.release();
   await after.release();
   return ran ? { verdict: 'equal' } : { verdict: 'not-run', why };
