@@ -309,7 +309,8 @@ int cmd_repair(int argc, char **argv) {
   r.ctx = cli_context(&r.common);
   r.quiet = r.ctx ? surg_context_new(&config) : NULL;
   code = EXIT_LIMIT;
-  if (r.quiet && surg_context_passes(r.ctx) && surg_context_passes(r.quiet)) {
+  if (r.quiet && surg_context_passes(r.ctx) && surg_context_passes(r.quiet) &&
+      cli_schemas(r.quiet, &r.common) == EXIT_DONE) {
     code = r.importer ? run_until(&r) : run(&r);
     repair_free(&r.search);
   }

@@ -276,7 +276,7 @@ static bool round_of(repair *r, repair_counts *now) {
                 {SURG__C_CONSTANT, "fold"},          {SURG__C_PLACE, "prune"},
                 {SURG__C_OP, "prune"},               {SURG__C_TYPE, "prune"},
                 {SURG__C_ATTR, "defaults{drop=all}"}, {SURG__C_ATTR, "defaults{write=all}"},
-                {SURG__C_OP, "fold,prune"},          {SURG__C_FUNCTION, "inline"},
+                {SURG__C_OP, "identity"},            {SURG__C_OP, "fold,prune"},          {SURG__C_FUNCTION, "inline"},
                 {SURG__C_OP, "rewrite{group=simplify},prune"},
                 {SURG__C_CONSTANT, "fold{max-growth=inf},prune"},
                 {SURG__C_OP, "sequence,fold,prune"}, {SURG__C_OP, "unroll,fold,prune"},
