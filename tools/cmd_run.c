@@ -73,6 +73,7 @@ static int run(run_job *j, const char *path) {
   int code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
   /* Before anything is computed that could take long. */
   if (code == EXIT_DONE && j->out) code = cli_need_folder(j->out, "--out", true);
+  if (code == EXIT_DONE && j->out) code = run_check_files(j);
   if (code == EXIT_DONE && j->expect)
     code = cli_check_numbered(j->m, j->expect, "output", j->own_out);
   if (code == EXIT_DONE) {

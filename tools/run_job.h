@@ -36,6 +36,8 @@ typedef struct run_job {
 
 /* --- run_outputs.c: EXIT_DONE, or another code after a line --- */
 void run_print(const run_job *j);
+/* Whether each output has a file of its own. */
+int run_check_files(const run_job *j);
 int run_write(const run_job *j);
 int run_compare(const run_job *j);
 

@@ -40,8 +40,45 @@ static char *output_path(const run_job *j, size_t i, const char *end) {
   return path;
 }
 
+static bool as_messages(const run_job *j) { return j->format && strcmp(j->format, "pb") == 0; }
+
+typedef struct named_file {
+  char *path;
+  size_t output;
+} named_file;
+
+static int by_path(const void *a, const void *b) {
+  return strcmp(((const named_file *)a)->path, ((const named_file *)b)->path);
+}
+
+static int same_file(const run_job *j, const named_file *a, const named_file *b) {
+  const bool first = a->output < b->output;
+  fprintf(stderr, "%s: error: outputs ", surg_model_path(j->m));
+  cli_put(stderr, output_name(j, (first ? a : b)->output));
+  fputs(" and ", stderr);
+  cli_put(stderr, output_name(j, (first ? b : a)->output));
+  fputs(" would be the same file: rename one of them\n", stderr);
+  return EXIT_MODEL;
+}
+
+int run_check_files(const run_job *j) {
+  named_file *all = calloc(j->n_out + 1, sizeof *all);
+  int code = all ? EXIT_DONE : cli_no_memory();
+  size_t n = 0;
+  for (; n < j->n_out && code == EXIT_DONE; n++) {
+    all[n] = (named_file){output_path(j, n, as_messages(j) ? "pb" : "npy"), n};
+    if (!all[n].path) code = cli_no_memory();
+  }
+  if (code == EXIT_DONE && n) qsort(all, n, sizeof *all, by_path);
+  for (size_t i = 1; i < n && code == EXIT_DONE; i++)
+    if (!by_path(&all[i - 1], &all[i])) code = same_file(j, &all[i - 1], &all[i]);
+  for (size_t i = 0; i < n; i++) free(all[i].path);
+  free(all);
+  return code;
+}
+
 static int write_one(const run_job *j, size_t i) {
-  const bool pb = j->format && strcmp(j->format, "pb") == 0;
+  const bool pb = as_messages(j);
   const char *name = output_name(j, i);
   surg__buf b;
   surg__buf_init(&b, j->ctx);

@@ -302,6 +302,15 @@ class Run(Case):
                    b'g (float[2] x) => (float[2] y) { y = c.Foo (x) }')
         self.bad(1, r'Foo', 'run', 'custom.onnxtxt')
 
+    def test_same_file(self):
+        """Two outputs whose names are one as that of a file."""
+        self.write('m.onnxtxt', (HEAD + 'g (float[2] x) => (float[2] "a/b", float[2] "a_b") '
+                                 '{ "a/b" = Neg (x) "a_b" = Exp (x) }').encode())
+        os.mkdir('files')
+        self.bad(1, r'outputs a/b and a_b would be the same file', 'run', '--out', 'files',
+                 'm.onnxtxt')
+        self.assertEqual(os.listdir('files'), [])
+
 
 class Verify(Case):
     def setUp(self):
