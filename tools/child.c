@@ -8,11 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define POLL_NS 500000
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal) {
+  (void)signal;
+  interrupted = 1;
+}
+
+const volatile sig_atomic_t *child_stop_on_signals(void) {
+  const struct sigaction action = {.sa_handler = interrupt,
+                                   .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  return &interrupted;
+}
 
 bool child_parse(const char *text, child_command *out) {
   size_t n = strlen(text);
@@ -105,6 +121,12 @@ static double seconds_now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Nobody reads that much, and a disk is soon full. */
+static bool says_too_much(int out) {
+  struct stat st;
+  return out >= 0 && fstat(out, &st) == 0 && st.st_size > CHILD_OUTPUT;
+}
+
 int child_run(const child_command *c, const char *file) {
   return child_run_on(c, &file, 1, -1, false);
 }
@@ -121,7 +143,7 @@ int child_run_on(const child_command *c, const char *const *files, size_t n, int
       return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
     }
     if (got < 0 && errno != EINTR) return -1;
-    if (seconds_now() > end || (c->stop && *c->stop)) {
+    if (seconds_now() > end || (c->stop && *c->stop) || says_too_much(out)) {
       kill(-pid, SIGKILL);
       kill(pid, SIGKILL);
       waitpid(pid, &status, 0);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define CHILD_LATE 124
+#define CHILD_OUTPUT (64u << 20) /* bytes of output after which it is ended, as if time was up */
 
 typedef struct child_command {
   char **words; /* NULL-terminated, heap; "{}" stands for the file, "{...}" for several */
@@ -16,6 +17,8 @@ typedef struct child_command {
   const volatile sig_atomic_t *stop; /* not 0: as if time was up; may be NULL */
 } child_command;
 
+/* Set by the first Ctrl-C (or SIGTERM) from this call on, the second ends the program; for `stop`. */
+const volatile sig_atomic_t *child_stop_on_signals(void);
 /* Splits at blanks; '...' and "..." keep blanks in a word. False: unbalanced or no memory. */
 bool child_parse(const char *text, child_command *out);
 void child_free(child_command *c);

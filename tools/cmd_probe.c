@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg probe --import CMD -o T.target`: learns what an engine takes by asking its importer. */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,18 +30,12 @@ static const char help[] =
     "exit codes: 0 done, 2 wrong usage, 3 file, 4 limit\n"
     "next: onnxsurg check --target ./NAME.target IN\n";
 
-static volatile sig_atomic_t interrupted;
-static void interrupt(int signal) {
-  (void)signal;
-  interrupted = 1;
-}
-
 static void hear_nothing(void *user, surg_severity severity, const char *line) {
   (void)user, (void)severity, (void)line;
 }
 
 static bool late(const probe *p) {
-  return interrupted || (p->deadline_ns && surg__os_now_ns() > p->deadline_ns);
+  return *p->im.command.stop || (p->deadline_ns && surg__os_now_ns() > p->deadline_ns);
 }
 
 /* Makes the model of a case where the importer finds it. False: there is no such model. */
@@ -243,11 +236,8 @@ static int take(void *user, int o, char *arg) {
 }
 
 static void arrange(probe *p, const cli_common *common) {
-  const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
   uint64_t ns;
-  p->im.command.stop = &interrupted;
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  p->im.command.stop = child_stop_on_signals();
   if (common->timeout_seconds && surg__mul_u64(common->timeout_seconds, 1000000000, &ns))
     p->deadline_ns = surg__os_now_ns() + ns;
 }

@@ -7,7 +7,6 @@
  * be left, what the cut read becomes one. A candidate counts when the test says so. */
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,16 +48,9 @@ typedef struct reduction {
   bool quiet, stopped;
 } reduction;
 
-static volatile sig_atomic_t interrupted; /* the user has seen enough */
-
-static void interrupt(int signal) {
-  (void)signal;
-  interrupted = 1;
-}
-
 /* Whether the user's time is up: what is small by then is the result. */
 static bool late(reduction *r) {
-  if (interrupted || (r->deadline_ns && surg__os_now_ns() > r->deadline_ns)) r->stopped = true;
+  if (*r->command.stop || (r->deadline_ns && surg__os_now_ns() > r->deadline_ns)) r->stopped = true;
   return r->stopped;
 }
 
@@ -79,7 +71,7 @@ static bool interesting(reduction *r, surg_model *m) {
                surg_save(m, r->candidate, &save) == SURG_OK;
   if (holds) {
     r->tests++;
-    holds = child_run(&r->command, r->candidate) == r->code && !interrupted;
+    holds = child_run(&r->command, r->candidate) == r->code && !*r->command.stop;
   }
   if (!holds) {
     surg_model_free(m);
@@ -205,7 +197,7 @@ static surg_status reduce(reduction *r, const char *in, const cli_common *common
   s = surg_save(r->best, r->candidate, &save);
   if (s != SURG_OK) return s;
   int code = child_run(&r->command, r->candidate);
-  if (interrupted) {
+  if (*r->command.stop) {
     fprintf(stderr, "onnxsurg: error: interrupted in the first test; nothing is written\n");
     return SURG_ELIMIT;
   }
@@ -274,10 +266,7 @@ static int run(reduction *r, const cli_common *common, char **args) {
   }
   snprintf(path, sizeof path, "%s/candidate.onnx", folder);
   r->candidate = path;
-  r->command.stop = &interrupted;
-  struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  r->command.stop = child_stop_on_signals();
   surg_status s = surg__pipeline_parse(r->ctx, "prune{inputs}", "reduce", &r->prune);
   if (s == SURG_OK) s = reduce(r, args[0], common);
   surg_save_options save = {.size = sizeof save};

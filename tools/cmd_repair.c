@@ -216,6 +216,7 @@ static int run_until(repairing *r) {
   int code = EXIT_DONE;
   if (r->target_name && !(r->t = cli_target(r->ctx, r->target_name, &code))) return code;
   code = explain_messages(r->ctx, r->messages, &messages);
+  r->im.command.stop = child_stop_on_signals();
   if (code == EXIT_DONE) code = importer_open(&r->im, r->importer);
   until u = {.ctx = r->quiet, .im = &r->im, .messages = messages, .target = r->t, .in = r->in,
              .load = &r->common.load, .given = r->given};

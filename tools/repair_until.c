@@ -19,11 +19,8 @@ static const char *const families[] = {
 
 /* --- asking --- */
 
-static uint64_t hash_of(const char *text) {
-  uint64_t h = UINT64_C(1469598103934665603);
-  /* Numbers and names of the same message may move. */
-  for (const char *p = text; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(1099511628211);
-  return h;
+static uint64_t hash_of(const until *u, const char *text) {
+  return surg__hash(u->ctx, text, strlen(text));
 }
 
 /* Whether the importer takes the file; else *why is what it says, to free(). False in *ran: it
@@ -100,7 +97,7 @@ static bool try_cure(until *u, const char *pipeline) {
   char *why;
   bool ran;
   const bool taken = ask_model(u, copy, &why, &ran);
-  const uint64_t h = why ? hash_of(why) : 0;
+  const uint64_t h = why ? hash_of(u, why) : 0;
   const until_step step = {strdup(pipeline), u->last ? strdup(u->last) : NULL, needed};
   if (!ran || (!taken && (!why || was_said(u, h))) || !step.pipeline ||
       !surg__vec_push(u->ctx, &u->steps, step)) {
@@ -212,7 +209,7 @@ surg_status until_find(until *u) {
   if (!ran) return SURG_EUSAGE;
   const surg_status s = surg_load(u->ctx, u->in, u->load, &u->m);
   if (s != SURG_OK || u->taken) return s;
-  if (u->last) (void)surg__vec_push(u->ctx, &u->said, hash_of(u->last));
+  if (u->last) (void)surg__vec_push(u->ctx, &u->said, hash_of(u, u->last));
   u->first = u->last ? strdup(u->last) : NULL;
   while (!u->taken && u->last && one_step(u)) continue;
   if (u->taken) minimise(u);

@@ -3,6 +3,9 @@
 """`onnxsurg repair --until`, with importers made up here. until.py PROGRAM"""
 import json
 import os
+import signal
+import subprocess
+import time
 
 import common
 from common import Case
@@ -56,6 +59,31 @@ class Until(Case):
         self.assertRegex(r.stderr.decode(), r'(?s)takes it after 2 changes\n  ir\{to=8\}, for: .*IR version'
                          r'.*, for: who is that\n  did: --pass \'ir\{to=8\},')
         self.assertNotIn(b'Dropout', self.read('out.onnx'))
+
+    def test_endless_output(self):
+        """An importer that never stops talking is ended, and refuses."""
+        r = self.repair(8, RELU, '--import-timeout', '50', command='yes {}')
+        self.assertEqual(r.returncode, 1, r.stderr)
+        self.assertIn(b'time was up', r.stderr)
+
+    def test_interrupted(self):
+        """What runs is ended, and nothing is left behind."""
+        self.write('slow', b'#!/bin/sh\necho $$ > pid\nexec sleep 100\n')
+        os.chmod('slow', 0o755)
+        self.write('m.onnxtxt', (HEAD % (8, RELU)).encode())
+        os.mkdir('temp')
+        running = subprocess.Popen(
+            [common.TOOL, 'repair', '--until', './slow {}', 'm.onnxtxt', 'out.onnx'],
+            stderr=subprocess.PIPE, env=dict(os.environ, TMPDIR=os.path.abspath('temp')))
+        for _ in range(500):
+            if os.path.exists('pid') and self.read('pid').endswith(b'\n'):
+                break
+            time.sleep(0.01)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=30)
+        self.assertNotEqual(running.returncode, 0)
+        self.assertRaises(ProcessLookupError, os.kill, int(self.read('pid')), 0)
+        self.assertEqual(os.listdir('temp'), [])
 
     def test_shortest(self):
         """What the last change made needless is left out: here only IR 3 is taken in the end."""
