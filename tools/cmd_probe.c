@@ -53,8 +53,13 @@ static bool place(probe *p, probe_case *c, const char *path) {
 
 /* A line of the log: operator and version, question, answer. */
 static void note(const probe *p, const probe_case *c) {
-  static const char *const words[] = {"opset", "IR",    "open sizes", "function", "form", "type", "types",
-                                      "input", "given", "attribute",  "attribute", "left out", "rank", "open sizes"};
+  static const char *const words[] = {
+      [PROBE_OPSET] = "opset",     [PROBE_IR] = "IR",          [PROBE_DYNAMIC] = "open sizes",
+      [PROBE_FUNCTION] = "function", [PROBE_ORDER] = "order",  [PROBE_BASE] = "form",
+      [PROBE_TYPE] = "type",       [PROBE_TYPES] = "types",    [PROBE_INPUT] = "input",
+      [PROBE_GIVEN] = "given",     [PROBE_VALUE] = "attribute", [PROBE_SET] = "attribute",
+      [PROBE_LEFT] = "left out",   [PROBE_RANK] = "rank",      [PROBE_FED] = "constants alone",
+      [PROBE_OPEN] = "open sizes"};
   if (!p->log || !c->asked) return;
   fprintf(p->log, "%s\t%d\t%s\t%s\t", c->schema ? c->schema->name : "-",
           c->schema ? c->schema->since : 0, words[c->what], c->name ? c->name : "");

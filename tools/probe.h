@@ -14,6 +14,7 @@ typedef enum probe_what {
   PROBE_IR,
   PROBE_DYNAMIC,  /* sizes of inputs that are not fixed: 1 the batch, 2 all */
   PROBE_FUNCTION, /* 0 a function of the model, 1 an operator that nobody knows */
+  PROBE_ORDER,    /* a node before the one it reads */
   PROBE_BASE,     /* a version of an operator, in one of its forms */
   PROBE_TYPE,     /* an element type of a type parameter */
   PROBE_TYPES,    /* ... and of all others that have the same one in the base */
@@ -23,6 +24,7 @@ typedef enum probe_what {
   PROBE_SET,      /* an attribute with a value that is no single number or text */
   PROBE_LEFT,     /* an attribute of the base is left out */
   PROBE_RANK,
+  PROBE_FED,      /* all inputs are constants */
   PROBE_OPEN      /* open sizes of inputs: 1 the first of each, 2 all */
 } probe_what;
 

@@ -33,6 +33,7 @@ bool probe_add_ir(probe *p) {
 bool probe_add_rest(probe *p) {
   return add(p, &(probe_case){.what = PROBE_DYNAMIC, .name = "", .number = 1}) &&
          add(p, &(probe_case){.what = PROBE_DYNAMIC, .name = "", .number = 2}) &&
+         add(p, &(probe_case){.what = PROBE_ORDER, .name = ""}) &&
          add(p, &(probe_case){.what = PROBE_FUNCTION, .name = ""}) &&
          add(p, &(probe_case){.what = PROBE_FUNCTION, .name = "", .number = 1});
 }
@@ -217,6 +218,8 @@ static bool add_forms_of(probe *p, const probe_case *base) {
   open.what = PROBE_OPEN;
   for (open.number = 1; open.number <= 2; open.number++)
     if (!add(p, &open)) return false;
+  open.what = PROBE_FED;
+  if (!add(p, &open)) return false;
   /* What bodies read is typed by itself. */
   if (has_graph(s)) return true;
   return add_types(p, base) && add_places(p, base, s->inputs, s->n_inputs) &&

@@ -172,6 +172,20 @@ static void put_open(const row *r, json_t *out) {
     json_object_set_new(out, "static", json_string("batch"));
 }
 
+/* Whether nodes of constants alone are refused, where the engine takes any such node. */
+static void put_fed(const row *r, json_t *out) {
+  bool refused = false, any = false;
+  for (size_t k = 0; k < r->end && !any; k++) {
+    const probe_case *c = &r->p->cases.items[k];
+    any = c->what == PROBE_FED && c->taken;
+  }
+  for (size_t k = r->first; k < r->end; k++) {
+    const probe_case *c = &r->p->cases.items[k];
+    if (is_form(r, c, PROBE_FED) && c->asked) refused = !c->taken;
+  }
+  if (any && refused) json_object_set_new(out, "fed", json_true());
+}
+
 static json_t *facts_of(const row *r) {
   json_t *out = json_object();
   put_types(r, out);
@@ -182,6 +196,7 @@ static json_t *facts_of(const row *r) {
   put_names(r, PROBE_SET, "no_attrs", out);
   put_ranks(r, out);
   put_open(r, out);
+  put_fed(r, out);
   return out;
 }
 
@@ -289,6 +304,7 @@ json_t *probe_learn(const probe *p, const char *name) {
   json_object_set_new(t, "dynamic", engine_takes(p, PROBE_DYNAMIC, 2)   ? json_true()
                                     : engine_takes(p, PROBE_DYNAMIC, 1) ? json_string("batch")
                                                                         : json_false());
+  json_object_set_new(t, "unsorted", json_boolean(engine_takes(p, PROBE_ORDER, 0)));
   json_object_set_new(t, "functions", json_boolean(engine_takes(p, PROBE_FUNCTION, 0)));
   /* An engine that stops at an operator nobody knows stops at all that it does not. */
   const bool stops = engine_refuses(p, PROBE_FUNCTION, 1);

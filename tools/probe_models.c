@@ -322,6 +322,23 @@ static size_t input_called(const surg_node *n, const surg_schema *s, const char 
   return SIZE_MAX;
 }
 
+/* All inputs of the node become constants; the model keeps an input and an output of its own. */
+static bool feed_constants(surg_model *m, surg_node *n) {
+  surg_graph *g = surg_model_graph(m);
+  bool any = false;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    if (!v || surg_value_constant(v)) continue;
+    any = true;
+    if (!make_constant(n, i)) return false;
+  }
+  const surg_dim dims[] = {{2, NULL}, {2, NULL}};
+  surg_value *x = surg_graph_add_input(g, "other", surg_type_tensor(m, SURG_FLOAT, dims, 2));
+  surg_node *relu = x ? surg_graph_add_node(g, n, "", "Relu", 1) : NULL;
+  return any && relu && surg_node_set_input(relu, 0, x) == SURG_OK &&
+         surg_graph_add_output(g, surg_node_output(relu, 0), surg_value_declared_type(x)) == SURG_OK;
+}
+
 static bool change(surg_model *m, surg_node *n, const probe_case *c) {
   switch (c->what) {
     case PROBE_TYPE: return set_type(n, c);
@@ -338,6 +355,7 @@ static bool change(surg_model *m, surg_node *n, const probe_case *c) {
                        : surg_node_set_int(n, c->name, c->number)) == SURG_OK;
     case PROBE_LEFT: return surg_node_remove_attr(n, c->name) == SURG_OK;
     case PROBE_RANK: return surg_node_input_count(n) && (c->name[0] || set_rank(n, c->number));
+    case PROBE_FED: return feed_constants(m, n);
     case PROBE_DYNAMIC: return set_open(m, c->number);
     case PROBE_OPEN: return set_open(m, c->number);
     default: return true;
@@ -395,6 +413,9 @@ static bool set_ir(const probe *p, surg_model *m, const probe_case *c) {
 
 static const char engine_text[] = "<ir_version: 4, opset_import: [\"\" : 9]>\n"
                                   "probe (float[2, 3, 4, 5] x) => (float[2, 3, 4, 5] y) { y = Relu (x) }";
+static const char order_text[] =
+    "<ir_version: 4, opset_import: [\"\" : 9]>\n"
+    "probe (float[2, 3] x) => (float[2, 3] y) { y = Relu (a)  a = Relu (x) }";
 static const char ml_text[] = "<ir_version: 4, opset_import: [\"\" : 9, \"ai.onnx.ml\" : 1]>\nprobe "
                               "(float[2, 3] x) => (float[2, 3] y) { y = ai.onnx.ml.Normalizer (x) }";
 static const char function_text[] =
@@ -407,8 +428,11 @@ static const char custom_text[] = "<ir_version: 4, opset_import: [\"\" : 9, \"un
 
 static surg_model *engine_model(probe *p, const probe_case *c) {
   const bool function = c->what == PROBE_FUNCTION && !c->number;
-  const char *text = function ? function_text : c->what == PROBE_FUNCTION ? custom_text : c->name && c->name[0] ? ml_text
-                                                                                       : engine_text;
+  const char *text = function                     ? function_text
+                     : c->what == PROBE_FUNCTION  ? custom_text
+                     : c->what == PROBE_ORDER     ? order_text
+                     : c->name && c->name[0]      ? ml_text
+                                                  : engine_text;
   surg_model *m = NULL;
   if (surg_load_text(p->ctx, text, strlen(text), "probe", &m) != SURG_OK) return NULL;
   const int64_t high = high_of(p, ""), low = low_of(p, "");

@@ -8,7 +8,7 @@
 
 #include "pass/pass.h"
 
-#define ROUNDS 6u /* over all cures; each must leave fewer objections */
+#define ROUNDS 8u /* over all cures; each must leave fewer objections */
 #define OLDEST 7  /* the oldest opset that is tried */
 
 /* --- objections --- */
@@ -78,12 +78,15 @@ bool repair_run(surg_context *ctx, surg_model **m, const char *text, repair_cons
   return false;
 }
 
-/* The same on a copy, and counts what the target objects to then. NULL: it cannot be run there. */
+/* The same on a copy, and counts what the target objects to then. NULL: it cannot be run there, or
+ * changes nothing. */
 static surg_model *try_on(repair *r, const char *text, repair_consent given,
                           repair_counts *after, repair_consent *needed) {
   surg_model *copy = surg_model_clone(r->m);
+  const uint64_t epoch = copy ? surg_model_epoch(copy) : 0;
   if (!copy || !repair_run(r->ctx, &copy, text, given, r->verify_each, needed)) return NULL;
-  if (repair_count(r->t, copy, after, NULL) == SURG_OK) return copy;
+  if (surg_model_epoch(copy) != epoch && repair_count(r->t, copy, after, NULL) == SURG_OK)
+    return copy;
   surg_model_free(copy);
   surg_context_clear_error(r->ctx);
   return NULL;
@@ -189,8 +192,34 @@ static bool cure_ir(repair *r, repair_counts *now) {
   return cure(r, text, now);
 }
 
+/* What operators are replaced by may be refused as it stands, and have a cure of its own. */
+static bool cure_ahead(repair *r, const char *text, repair_counts *now) {
+  repair_counts before, after;
+  repair_consent needed;
+  surg_model *copy = try_on(r, text, r->given, &after, &needed);
+  if (!copy || !repair_covers(r->given, needed)) {
+    if (copy) surg_model_free(copy);
+    return false;
+  }
+  repair deeper;
+  surg__buf all;
+  bool done = false;
+  repair_init(&deeper, r->ctx, r->t, copy, r->given);
+  surg__buf_init(&all, r->ctx);
+  deeper.verify_each = r->verify_each;
+  deeper.is_deeper = true;
+  if (repair_find(&deeper, &before, &after) == SURG_OK && after.all < now->all) {
+    surg__buf_printf(&all, "%s,%s", text, deeper.pipeline.p);
+    surg__buf_putc(&all, 0);
+    done = !all.failed && cure(r, all.p, now);
+  }
+  surg__buf_free(&all);
+  repair_free(&deeper);
+  return done;
+}
+
 /* Refused operators, one by one: where one cannot be replaced the others can. */
-static bool cure_ops(repair *r, repair_counts *now) {
+static bool cure_ops(repair *r, repair_counts *now, bool ahead) {
   surg__buf ops, text;
   repair_counts unused;
   bool any = false;
@@ -207,7 +236,7 @@ static bool cure_ops(repair *r, repair_counts *now) {
       surg__pipeline_quote(&text, word);
       surg__buf_puts(&text, "}");
       surg__buf_putc(&text, 0);
-      any |= !text.failed && cure(r, text.p, now);
+      any |= !text.failed && (ahead ? cure_ahead(r, text.p, now) : cure(r, text.p, now));
       end += more;
     }
   }
@@ -272,13 +301,15 @@ static bool round_of(repair *r, repair_counts *now) {
   static const struct simple {
     surg__cause cause;
     const char *pipeline;
-  } simple[] = {{SURG__C_OPSET, "prune"},            {SURG__C_VERSION, "prune"},
+  } simple[] = {{SURG__C_ORDER, "toposort"},         {SURG__C_FED, "fold"},
+                {SURG__C_OPSET, "prune"},            {SURG__C_VERSION, "prune"},
                 {SURG__C_CONSTANT, "fold"},          {SURG__C_PLACE, "prune"},
                 {SURG__C_OP, "prune"},               {SURG__C_TYPE, "prune"},
                 {SURG__C_ATTR, "defaults{drop=all}"}, {SURG__C_ATTR, "defaults{write=all}"},
                 {SURG__C_OP, "identity"},            {SURG__C_OP, "fold,prune"},          {SURG__C_FUNCTION, "inline"},
                 {SURG__C_OP, "rewrite{group=simplify},prune"},
                 {SURG__C_CONSTANT, "fold{max-growth=inf},prune"},
+                {SURG__C_FED, "fold{max-growth=inf},prune"},
                 {SURG__C_OP, "sequence,fold,prune"}, {SURG__C_OP, "unroll,fold,prune"},
                 {SURG__C_ATTR, "inference"},         {SURG__C_RANGE, "inference"}};
   bool any = false;
@@ -288,7 +319,7 @@ static bool round_of(repair *r, repair_counts *now) {
   any |= cure_forms(r, now);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
-  if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_OPSET]) any |= cure_ops(r, now);
+  if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_OPSET]) any |= cure_ops(r, now, false);
   return any;
 }
 
@@ -316,8 +347,10 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
     s = give_sizes(r);
     if (s == SURG_OK) s = repair_count(r->t, r->m, after, NULL);
   }
-  for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++)
-    if (!round_of(r, after) && !cure_sizes(r, after)) break;
+  for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++) {
+    if (round_of(r, after)) continue;
+    if (r->is_deeper || (!cure_ops(r, after, true) && !cure_sizes(r, after))) break;
+  }
   surg__buf_putc(&r->pipeline, 0);
   surg__buf_putc(&r->refused, 0);
   if (r->pipeline.failed || r->refused.failed) return SURG_ENOMEM;

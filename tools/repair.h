@@ -48,6 +48,7 @@ typedef struct repair {
   surg_model *m;     /* owned; as far as it is cured */
   repair_consent given;
   bool verify_each;
+  bool is_deeper;        /* of another search, and does not look ahead itself */
   const cli_dims *dims;  /* sizes that the user gives, or NULL */
   repair_consent used;   /* that what was done needed */
   repair_consent wanted; /* that the cures need that were not done */

@@ -196,6 +196,18 @@ static bool fits_constants(judge *j) {
   return true;
 }
 
+/* Some importers know what to do with constants in few operators alone. */
+static bool fits_fed(judge *j) {
+  bool any = false;
+  if (!j->f->fed) return true;
+  for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    if (v && !surg_value_constant(v)) return true;
+    any |= v != NULL;
+  }
+  return !any || !object(j, SURG__ILLEGAL, SURG__C_FED, NULL, "all that it reads is constant");
+}
+
 static bool fits_places(judge *j) {
   for (size_t i = 0; i < j->f->absent.n; i++) {
     const char *name = j->f->absent.items[i];
@@ -402,7 +414,7 @@ static bool keeps_to(judge *j) {
     object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "%s", j->f->says ? j->f->says : "it is not taken");
     return false;
   }
-  if (!fits_types(j) || !fits_constants(j) || !fits_places(j) || !fits_attrs(j) ||
+  if (!fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) || !fits_attrs(j) ||
       !fits_spelling(j) || !fits_ranks(j) || !fits_values(j) || !fits_dims(j))
     return false;
   if (j->f->says)
@@ -571,6 +583,13 @@ static void judge_inputs(walk *w) {
   }
 }
 
+static void judge_order(walk *w, const surg_graph *g) {
+  if (!g->sorted_on_load || w->t->unsorted == SURG__YES) return;
+  surg__buf_puts(&w->text, "nodes stand before others that they read");
+  tell(w, (surg__objection){.verdict = w->t->unsorted == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
+                            .cause = SURG__C_ORDER});
+}
+
 surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
   surg_status s = surg_model_infer(m);
@@ -580,7 +599,8 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
   judge_window(&w, "IR version", surg_model_ir_version(m), &t->ir, SURG__C_IR);
   judge_opsets(&w);
   judge_inputs(&w);
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
+    judge_order(&w, g);
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       surg__objection o = {0};
       w.text.n = 0;
@@ -588,6 +608,7 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
       o.node = n;
       tell(&w, o);
     }
+  }
   if (w.text.failed) s = surg__alloc_status(t->ctx);
   surg__buf_free(&w.text);
   return s;

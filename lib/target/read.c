@@ -191,10 +191,14 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
     f->fixed = f->open_first = !strcmp(json_string_value(j), "batch");
     return f->fixed || fail(r, where, "must be true, false or \"batch\"");
   }
-  if (!strcmp(key, "refused") || !strcmp(key, "static")) {
-    if (!json_is_boolean(j)) return fail(r, where, "must be true or false");
-    *(key[0] == 'r' ? &f->refused : &f->fixed) = json_is_true(j);
-    return true;
+  const struct {
+    const char *key;
+    bool *to;
+  } flags[] = {{"refused", &f->refused}, {"static", &f->fixed}, {"fed", &f->fed}};
+  for (size_t i = 0; i < SURG_COUNT(flags); i++) {
+    if (strcmp(flags[i].key, key) != 0) continue;
+    *flags[i].to = json_is_true(j);
+    return json_is_boolean(j) || fail(r, where, "must be true or false");
   }
   return fail(r, where, "has a key that no fact has (doc/targets.md lists them)");
 }
@@ -319,6 +323,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);
   if (!strcmp(key, "functions")) return read_tri(r, j, key, &t->functions);
   if (!strcmp(key, "custom")) return read_tri(r, j, key, &t->custom);
+  if (!strcmp(key, "unsorted")) return read_tri(r, j, key, &t->unsorted);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);
   if (!strcmp(key, "dynamic")) return read_dynamic(r, j);
   if (!strcmp(key, "types_as")) return read_as(r, j);

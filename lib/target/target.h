@@ -39,6 +39,7 @@ typedef struct surg__tattr {
 typedef struct surg__tfact {
   bool refused, fixed; /* fixed: all dims of all inputs must be known, */
   bool open_first;     /* ... but the first of each */
+  bool fed;            /* an input must be no constant */
   int64_t batch;       /* dim 0 of the first input must be it; 0: any */
   const surg__tspan *versions, *ranks, *values;
   const surg__ttypes *types;
@@ -65,6 +66,7 @@ typedef struct surg__target {
   const char *name, *title, *source;
   SURG_VEC(surg__tspan) opsets; /* by domain */
   surg__tspan ir;
+  surg__tri unsorted; /* nodes may stand before those they read */
   surg__tri functions, custom, bodies; /* bodies: operators with one in the standard need no kernel */
   surg__tdynamic dynamic;
   bool rest_refused;             /* operators that are not listed */
@@ -109,6 +111,8 @@ typedef enum surg__cause {
   SURG__C_DYNAMIC,
   SURG__C_FUNCTION,
   SURG__C_CUSTOM,
+  SURG__C_ORDER,    /* a node stands before one that it reads */
+  SURG__C_FED,      /* all inputs are constants */
   SURG__C_SAYS      /* a limit in words */
 } surg__cause;
 

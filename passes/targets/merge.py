@@ -24,7 +24,7 @@ def main():
     path, probed = sys.argv[1:]
     base = json.loads(pathlib.Path(path).read_text())
     learned = json.loads(pathlib.Path(probed).read_text())
-    for key in ('opset', 'ir', 'dynamic', 'functions'):
+    for key in ('opset', 'ir', 'dynamic', 'unsorted', 'functions'):
         ours = dict(base.get(key, {}), **learned[key]) if key == 'opset' else learned[key]
         base[key] = ours
     ops = base.pop('ops', {})
