@@ -52,6 +52,7 @@
 #define SURG_LIMIT_TARGET_OPS 4096u                /* operators of a target */
 #define SURG_LIMIT_TARGET_DEPTH 200u               /* targets that inherit from each other */
 #define SURG_LIMIT_MESSAGES 4096u                  /* known messages of importers */
+#define SURG_LIMIT_PATTERN 2000u                   /* bytes of a pattern of one */
 #define SURG_LIMIT_MESSAGE_TEXT (4u << 20)         /* bytes of a text that is to be explained */
 #define SURG_LIMIT_MESSAGE_LINE 16384u             /* bytes of a line of it that are looked at */
 #define SURG_LIMIT_EXPLAINED 200u                  /* things found in it */

@@ -90,7 +90,30 @@ static bool refers_back(const char *pattern) {
   return false;
 }
 
+/* Counts ("x{1,200}") are written out by the library, and inside each other they multiply. */
+static bool counts_much(const char *pattern) {
+  unsigned counts = 0;
+  bool inside = false; /* of [...] */
+  for (const char *p = pattern; *p; p++) {
+    if (*p == '\\' && p[1] && !inside) {
+      p++;
+    } else if (inside ? *p == ']' : *p == '[') {
+      inside = !inside;
+    } else if (*p == '{' && !inside) {
+      counts++;
+      for (const char *d = p + 1; *d && *d != '}'; d++)
+        if (*d >= '0' && *d <= '9' && d - p >= 3 && d[-1] >= '0' && d[-1] <= '9' &&
+            d[-2] >= '0' && d[-2] <= '9')
+          return true;
+    }
+  }
+  return counts > 1;
+}
+
 static surg_status compile(const reader *r, surg__message *m) {
+  if (strlen(m->pattern) > SURG_LIMIT_PATTERN) return bad(r, m->id, "the pattern is too long");
+  if (counts_much(m->pattern))
+    return bad(r, m->id, "the pattern may count ({n}) once, to 99");
   if (refers_back(m->pattern)) return bad(r, m->id, "the pattern must not refer back (\\1)");
   const int code = regcomp(&m->regex, m->pattern, REG_EXTENDED);
   m->compiled = code == 0;
