@@ -15,8 +15,8 @@
  * (fold_chain.c), a node behind others that were left for their size with all of them
  * (fold_cone.c). Where sizes are known from the types, nothing is computed first. The limits on the
  * whole run are guards against made-up files; what they leave is counted. Never folded: random
- * operators, operators that are no builtins, DequantizeLinear (the small form is the purpose),
- * whatever the user keeps.
+ * operators, operators that are no builtins, DequantizeLinear (the small form is the purpose)
+ * unless that is asked for, whatever the user keeps.
  *
  * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
  * ulp: engines round sums and transcendental functions in their own ways. */
@@ -256,7 +256,7 @@ static bool all_constant(const surg_node *n) {
 
 bool fold_may(fold_state *f, const surg_node *n) {
   if (!has_reader(n) || fold_keeps(f, n)) return false;
-  if (surg_node_op(n) == SURG_OP_DequantizeLinear)
+  if (surg_node_op(n) == SURG_OP_DequantizeLinear && !f->dequantize)
     return fold_leave(f, n, "it would undo a quantization");
   if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
   if (!surg_graph_takes_constants(surg_node_graph(n)))
@@ -364,6 +364,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
   f->max_bytes = limit_option(p, "max-bytes");
   f->max_total = limit_option(p, "max-total");
   f->max_work = limit_option(p, "max-work");
+  f->dequantize = surg_pass_bool(p, "dequantize");
   for (surg_graph *g = surg_model_next_graph(f->model, NULL); g;
        g = surg_model_next_graph(f->model, g))
     f->max_left += surg_graph_node_count(g);
@@ -383,6 +384,7 @@ static const surg_option options[] = {
     {"max-total", SURG_OPTION_INT, "4GiB", "bytes added in all"},
     {"max-work", SURG_OPTION_INT, "1GiB", "scalar operations of one node"},
     {"keep", SURG_OPTION_LIST, NULL, "names or operator types not to fold"},
+    {"dequantize", SURG_OPTION_BOOL, "false", "DequantizeLinear of constants, too"},
 };
 
 const surg_pass surg__pass_fold = {

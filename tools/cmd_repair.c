@@ -146,6 +146,11 @@ static int run(repairing *r) {
   surg_model *m = NULL;
   surg_status s = surg_load(r->quiet, r->in, &r->common.load, &m);
   if (s != SURG_OK) return load_aloud(r, s);
+  const char *none = repair_no_size(m, &r->dims);
+  if (none) {
+    surg_model_free(m);
+    return cli_usage("--dim: no input has an open size %s", none);
+  }
   repair_init(&r->search, r->quiet, r->t, m, r->given);
   r->search.verify_each = r->verify_each;
   r->search.dims = &r->dims;
@@ -315,6 +320,7 @@ int cmd_repair(int argc, char **argv) {
     code = r.importer ? run_until(&r) : run(&r);
     repair_free(&r.search);
   }
+  cli_dims_free(&r.dims);
   surg__target_free(r.t);
   surg_context_free(r.quiet);
   surg_context_free(r.ctx);

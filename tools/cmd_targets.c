@@ -108,6 +108,13 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
     put_span(b, &f->ranks[i]);
     surg__buf_puts(b, "; ");
   }
+  if (f->fed) surg__buf_puts(b, "not of constants alone; ");
+  if (f->same) surg__buf_puts(b, "inputs of one shape; ");
+  for (size_t i = 0; i < f->n_sizes; i++) {
+    surg__buf_printf(b, "elements of %s ", f->sizes[i].name);
+    put_span(b, &f->sizes[i]);
+    surg__buf_puts(b, "; ");
+  }
   for (size_t i = 0; i < f->n_values; i++) {
     surg__buf_printf(b, "%s ", f->values[i].name);
     put_span(b, &f->values[i]);

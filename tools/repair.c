@@ -106,11 +106,13 @@ static bool cure(repair *r, const char *text, repair_counts *now) {
   repair_counts after;
   repair_consent needed = {SURG_EXACT, false};
   surg_model *copy = try_on(r, text, r->given, &after, &needed);
-  bool helps = copy && after.all < now->all;
+  needed = both(needed, r->extra);
+  bool helps = copy && after.all < now->all && (!r->is_strict || after.unknown <= now->unknown);
   const bool may = helps && repair_covers(r->given, needed);
   if (!helps && r->given.most < SURG_LOSSY) {
     repair_counts other;
     surg_model *more = try_on(r, text, REPAIR_ALL_CONSENT, &other, &needed);
+    needed = both(needed, r->extra);
     helps = more && other.all < now->all;
     if (more) surg_model_free(more);
   }
@@ -261,14 +263,17 @@ static bool cure_forms(repair *r, repair_counts *now) {
   surg__buf_init(&ops, r->ctx);
   surg__target_model(r->t, r->m, note_form, &ops);
   const size_t n = ops.n ? surg_rule_count(r->ctx) : 0;
-  for (size_t i = 0; now->all && i < 2 * n; i++) { /* the same operator first */
+  /* The same operator first, and what is known to be taken before what may be. */
+  for (size_t i = 0; now->all && i < 4 * n; i++) {
+    r->is_strict = i < 2 * n;
     const surg_rule *rule = surg_rule_at(r->ctx, i % n);
     const char *group = surg_rule_group(rule), *domain = surg_rule_domain(rule);
     snprintf(op, sizeof op, "%s%s%s", domain, domain[0] ? "." : "", surg_rule_op_type(rule));
-    if (strcmp(group, i < n ? "forms" : "substitute") != 0 || !has_word(&ops, op)) continue;
+    if (strcmp(group, i % (2 * n) < n ? "forms" : "substitute") != 0 || !has_word(&ops, op)) continue;
     snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(rule));
     any |= cure(r, text, now);
   }
+  r->is_strict = false;
   surg__buf_free(&ops);
   return any;
 }
@@ -290,7 +295,10 @@ static bool cure_sizes(repair *r, repair_counts *now) {
     surg__buf_puts(&text, ",fold{max-growth=inf},prune");
     surg__buf_putc(&text, 0);
     if (text.failed) break;
+    r->extra = (repair_consent){SURG_EXACT, true};
     done = holds && cure(r, text.p, now);
+    r->extra = (repair_consent){SURG_EXACT, false};
+    if (holds) break;
   }
   surg__buf_free(&text);
   return done;
@@ -310,6 +318,7 @@ static bool round_of(repair *r, repair_counts *now) {
                 {SURG__C_OP, "rewrite{group=simplify},prune"},
                 {SURG__C_CONSTANT, "fold{max-growth=inf},prune"},
                 {SURG__C_FED, "fold{max-growth=inf},prune"},
+                {SURG__C_FED, "fold{dequantize,max-growth=inf},prune"},
                 {SURG__C_OP, "sequence,fold,prune"}, {SURG__C_OP, "unroll,fold,prune"},
                 {SURG__C_ATTR, "inference"},         {SURG__C_RANGE, "inference"}};
   bool any = false;

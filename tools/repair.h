@@ -19,6 +19,8 @@ typedef struct repair_consent {
  * all 1). Nothing where none is open; false where there are too many. */
 bool repair_freeze(const surg_model *m, const cli_dims *given, bool guess, bool ones,
                    surg__buf *out);
+/* The first of what is given that is no open size of an input, or NULL. */
+const char *repair_no_size(const surg_model *m, const cli_dims *given);
 /* How often shapes contradict each other, or what operators take. */
 size_t repair_contradictions(surg_model *m);
 
@@ -48,6 +50,8 @@ typedef struct repair {
   surg_model *m;     /* owned; as far as it is cured */
   repair_consent given;
   bool verify_each;
+  repair_consent extra;  /* now: what a cure takes beyond what its passes say */
+  bool is_strict;        /* now: no cure that leads to what is not known */
   bool is_deeper;        /* of another search, and does not look ahead itself */
   const cli_dims *dims;  /* sizes that the user gives, or NULL */
   repair_consent used;   /* that what was done needed */

@@ -87,6 +87,22 @@ bool repair_freeze(const surg_model *m, const cli_dims *given, bool guess, bool 
   return good && !out->failed;
 }
 
+/* Whether freeze would be told of it: a symbol of an input, or an input and its axis. */
+static bool is_open(const surg_model *m, const cli_dim *d) {
+  const cli_dims one = {(cli_dim *)(uintptr_t)d, 1};
+  surg__buf text;
+  surg__buf_init(&text, surg_model_context(m));
+  const bool open = repair_freeze(m, &one, false, false, &text) && text.n > 1;
+  surg__buf_free(&text);
+  return open;
+}
+
+const char *repair_no_size(const surg_model *m, const cli_dims *given) {
+  for (size_t i = 0; i < given->n; i++)
+    if (!is_open(m, &given->items[i])) return given->items[i].name;
+  return NULL;
+}
+
 static void contradiction(void *user, const surg__finding *f) {
   *(size_t *)user +=
       surg__check_severity(f->code) == SURG_ERROR || !strcmp(f->code, "W206");

@@ -347,6 +347,24 @@ static bool fits_ranks(judge *j) {
   return true;
 }
 
+/* Open sizes may be anything: only those that are known can be refused. */
+static bool fits_sizes(judge *j) {
+  for (size_t i = 0; i < j->f->n_sizes; i++) {
+    const surg__tspan *want = &j->f->sizes[i];
+    const surg_value *v = formal(j, want->name, false);
+    const surg_type *t = v && !surg_value_constant(v) ? tensor_of(v) : NULL;
+    uint64_t n;
+    if (!t || !surg_type_static(t, &n)) continue;
+    const int64_t have = n > INT64_MAX ? INT64_MAX : (int64_t)n;
+    if (have >= want->low && have <= want->high) continue;
+    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has %lld element%s; the %s is %lld", name_of(j, v),
+           (long long)have, have == 1 ? "" : "s", have > want->high ? "most" : "least",
+           (long long)(have > want->high ? want->high : want->low));
+    return false;
+  }
+  return true;
+}
+
 /* The number that an older form of the operator has as an attribute of that name (TopK's k). */
 static int64_t value_attr(const judge *j, const char *name, int64_t *out) {
   for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
@@ -376,6 +394,33 @@ static bool fits_values(judge *j) {
              (long long)(items[k] > want->high ? want->high : want->low));
       return false;
     }
+  }
+  return true;
+}
+
+static bool same_shape(const surg_type *a, const surg_type *b) {
+  if (surg_type_rank(a) != surg_type_rank(b)) return false;
+  for (size_t i = 0; i < surg_type_rank(a); i++) {
+    const surg_dim x = surg_type_dim(a, i), y = surg_type_dim(b, i);
+    const bool symbols = x.value < 0 && y.value < 0 && x.param && y.param;
+    if (symbols ? strcmp(x.param, y.param) != 0 : x.value < 0 || x.value != y.value) return false;
+  }
+  return true;
+}
+
+static bool fits_same(judge *j) {
+  const surg_value *first = NULL;
+  for (size_t i = 0; j->f->same && i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_type *a = tensor_of(first), *b = tensor_of(v);
+    if (!v || v == first) continue;
+    if (first && a && b && !same_shape(a, b))
+      return !object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has another shape than %s",
+                     name_of(j, v), name_of(j, first));
+    if (first && (!a || !b))
+      object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "whether %s has the shape of %s is not known",
+             name_of(j, v), name_of(j, first));
+    if (!first) first = v;
   }
   return true;
 }
@@ -415,7 +460,8 @@ static bool keeps_to(judge *j) {
     return false;
   }
   if (!fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) || !fits_attrs(j) ||
-      !fits_spelling(j) || !fits_ranks(j) || !fits_values(j) || !fits_dims(j))
+      !fits_spelling(j) || !fits_ranks(j) || !fits_same(j) || !fits_sizes(j) ||
+      !fits_values(j) || !fits_dims(j))
     return false;
   if (j->f->says)
     object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);

@@ -175,6 +175,7 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   if (!strcmp(key, "types")) return read_types(r, j, where, f);
   if (!strcmp(key, "attrs")) return read_attrs(r, j, where, f);
   if (!strcmp(key, "rank")) return read_spans(r, j, where, &f->ranks, &f->n_ranks);
+  if (!strcmp(key, "size")) return read_spans(r, j, where, &f->sizes, &f->n_sizes);
   if (!strcmp(key, "values")) return read_spans(r, j, where, &f->values, &f->n_values);
   if (!strcmp(key, "const")) return read_list(r, j, where, &f->constants);
   if (!strcmp(key, "absent")) return read_list(r, j, where, &f->absent);
@@ -194,7 +195,7 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   const struct {
     const char *key;
     bool *to;
-  } flags[] = {{"refused", &f->refused}, {"static", &f->fixed}, {"fed", &f->fed}};
+  } flags[] = {{"refused", &f->refused}, {"static", &f->fixed}, {"fed", &f->fed}, {"same", &f->same}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);

@@ -40,11 +40,12 @@ typedef struct surg__tfact {
   bool refused, fixed; /* fixed: all dims of all inputs must be known, */
   bool open_first;     /* ... but the first of each */
   bool fed;            /* an input must be no constant */
+  bool same;           /* all inputs must have one shape */
   int64_t batch;       /* dim 0 of the first input must be it; 0: any */
-  const surg__tspan *versions, *ranks, *values;
+  const surg__tspan *versions, *ranks, *values, *sizes; /* sizes: elements of what is no constant */
   const surg__ttypes *types;
   const surg__tattr *attrs;
-  size_t n_versions, n_ranks, n_values, n_types, n_attrs;
+  size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs;
   surg__tlist constants, absent, no_attrs;
   surg__tlist written, unwritten; /* attributes that must stand in the node, or must not, default or not */
   const char *says;   /* a limit in words, that nothing here decides */
