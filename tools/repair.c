@@ -304,6 +304,21 @@ static bool cure_sizes(repair *r, repair_counts *now) {
   return done;
 }
 
+/* Element types that the engine lacks, all of them at once. */
+static bool cure_types(repair *r, repair_counts *now) {
+  static const char *const cures[] = {"retype{from=float16}", "retype{from=bfloat16}",
+                                      "retype{from=double}"};
+  bool any = false;
+  for (size_t i = 0; i < SURG_COUNT(cures) && now->all; i++) {
+    char text[80];
+    snprintf(text, sizeof text, "%s,rewrite{group=simplify},prune", cures[i]);
+    r->extra = (repair_consent){SURG_EXACT, true};
+    any |= cure(r, text, now);
+    r->extra = (repair_consent){SURG_EXACT, false};
+  }
+  return any;
+}
+
 /* One round, what changes least first. */
 static bool round_of(repair *r, repair_counts *now) {
   static const struct simple {
@@ -358,7 +373,8 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
   }
   for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++) {
     if (round_of(r, after)) continue;
-    if (r->is_deeper || (!cure_ops(r, after, true) && !cure_sizes(r, after))) break;
+    if (r->is_deeper || (!cure_ops(r, after, true) && !cure_types(r, after) && !cure_sizes(r, after)))
+      break;
   }
   surg__buf_putc(&r->pipeline, 0);
   surg__buf_putc(&r->refused, 0);

@@ -26,10 +26,27 @@ function makeInput(meta, other, size, random) {
 // round otherwise, deep down in a model.
 const TOLERANCE = { float16: [2e-2, 2e-3], float32: [2e-3, 2e-5], float64: [1e-7, 1e-10] };
 
+// What a model takes or gives where the other one has a narrower type.
+const WIDER = { float16: 'float32', float64: 'float32' };
+
+function widened(t, type) {
+  if (t.type === type || WIDER[t.type] !== type) return t;
+  const values = t.type === 'float16' ? Float32Array.from(t.data, fromHalf) : Float32Array.from(t.data);
+  return new ort.Tensor(type, values, t.dims);
+}
+
 function difference(a, b) {
+  if (a.type !== b.type && WIDER[a.type] === b.type) {
+    const tolerance = TOLERANCE[a.type === 'float16' ? 'float16' : 'float32'];
+    return String(a.dims) === String(b.dims) ? near(widened(a, b.type), b, tolerance)
+                                             : `shape ${a.dims} became ${b.dims}`;
+  }
   if (a.type !== b.type) return `type ${a.type} became ${b.type}`;
   if (String(a.dims) !== String(b.dims)) return `shape ${a.dims} became ${b.dims}`;
-  const tolerance = TOLERANCE[a.type];
+  return near(a, b, TOLERANCE[a.type]);
+}
+
+function near(a, b, tolerance) {
   let scaled = 0;
   if (process.env.PAIRS_SCALED && (a.type === 'float32' || a.type === 'float64')) {
     for (const v of a.data) if (Math.abs(v) < Infinity) scaled = Math.max(scaled, Math.abs(v));
@@ -58,7 +75,8 @@ async function compareOn(before, after, other, size, seed) {
     return { ran: false, why: String(error.message) };
   }
   try {
-    const kept = Object.fromEntries(after.inputNames.map(n => [n, feed[n]]));
+    const kept = Object.fromEntries(
+      after.inputNames.map(n => [n, feed[n] && other[n] ? widened(feed[n], other[n].type) : feed[n]]));
     const got = await after.run(kept);
     for (const name of before.outputNames) {
       if (!got[name]) return { ran: true, bad: `output ${name} is gone` };

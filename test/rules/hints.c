@@ -42,6 +42,8 @@ static void compared(hints *h, surg__match *m, const surg__rexpr *name, const su
 
 static void walk(hints *h, surg__match *m, const surg__rexpr *e, bool holds) {
   if (!e) return;
+  /* Not that it is constant: then it need be none. */
+  if (e->op == SURG__E_NOT && is_call(e->args[0], "const")) return;
   const bool compares = e->op >= SURG__E_EQ && e->op <= SURG__E_IN;
   if (compares && e->n == 2 && e->op != SURG__E_NE) {
     compared(h, m, e->args[0], e->args[1]);

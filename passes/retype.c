@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes all elements of one float type those of another, weights and constants included; inputs and
+ * outputs too. What is computed then rounds at other places: from float16 and bfloat16 to a wider type
+ * it is nearer to what was meant, to a narrower one numbers are lost.
+ *
+ *   before: (float16[2] x) => (float16[2] y) <float16 w = {0.5}> { y = Mul (x, w) }
+ *   after:  (float[2] x) => (float[2] y) <float w = {0.5}> { y = Mul (x, w) }
+ *                                                     retype{from=float16,to=float}
+ *
+ * Operators without a schema, and those that look at bits, must not meet the type. Needs sorted, types.
+ * Keeps sorted. Approx to a wider type, else lossy; changes the interface. */
+#include <onnxsurg/onnxsurg.h>
+#include <onnxsurg/ops.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "declared.h"
+
+#define NESTING 8 /* of sequences and optionals around a tensor */
+#define CHUNK 65536 /* elements converted at once */
+
+typedef struct retyping {
+  surg_pass_ctx *p;
+  surg_model *m;
+  int from, to;
+  bool changed;
+} retyping;
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static double of_half(uint16_t h) {
+  const uint32_t exponent = h >> 10 & 31, fraction = h & 1023, sign = (uint32_t)(h & 0x8000) << 16;
+  uint32_t bits = sign | (exponent + 112) << 23 | fraction << 13;
+  float f;
+  if (exponent == 31) bits = sign | 0x7F800000 | fraction << 13;
+  if (exponent == 0) {
+    f = (float)fraction / 16777216.0f; /* 2^-24 */
+    return sign ? -f : f;
+  }
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+static double read_one(int dtype, const unsigned char *p) {
+  uint16_t half;
+  uint32_t bits;
+  float f;
+  double d;
+  switch (dtype) {
+    case SURG_FLOAT16: memcpy(&half, p, 2); return of_half(half);
+    case SURG_BFLOAT16:
+      memcpy(&half, p, 2);
+      bits = (uint32_t)half << 16;
+      memcpy(&f, &bits, 4);
+      return f;
+    case SURG_FLOAT: memcpy(&f, p, 4); return f;
+    default: memcpy(&d, p, 8); return d;
+  }
+}
+
+static void write_one(int dtype, double d, unsigned char *p) {
+  const float f = (float)d;
+  if (dtype == SURG_FLOAT) memcpy(p, &f, 4);
+  if (dtype == SURG_DOUBLE) memcpy(p, &d, 8);
+}
+
+static size_t size_of(int dtype) {
+  return dtype == SURG_DOUBLE ? 8 : dtype == SURG_FLOAT ? 4 : 2;
+}
+
+/* The tensor with other elements; NULL on failure. */
+static surg_tensor *convert(retyping *r, const surg_tensor *t) {
+  const uint64_t count = surg_tensor_count(t);
+  const size_t from = size_of(r->from), to = size_of(r->to);
+  size_t bytes;
+  if (surg_tensor_is_sparse(t) || __builtin_mul_overflow(count, to, &bytes)) return NULL;
+  unsigned char *out = malloc(bytes + 1), *in = malloc(CHUNK * from);
+  surg_tensor *made = NULL;
+  bool good = out && in;
+  for (uint64_t at = 0; good && at < count; at += CHUNK) {
+    const size_t n = count - at < CHUNK ? (size_t)(count - at) : CHUNK;
+    good = surg_tensor_read(t, at * from, in, n * from) == SURG_OK;
+    for (size_t i = 0; good && i < n; i++)
+      write_one(r->to, read_one(r->from, in + i * from), out + (at + i) * to);
+  }
+  if (good)
+    made = surg_tensor_new(r->m, r->to, surg_tensor_dims(t), surg_tensor_rank(t), out, bytes);
+  free(out);
+  free(in);
+  return made;
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static const surg_type *leaf_of(const surg_type *t) {
+  while (t && surg_type_elem(t)) t = surg_type_elem(t);
+  return t;
+}
+
+static bool is_from(const retyping *r, const surg_type *t) {
+  t = leaf_of(t);
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_dtype(t) == r->from;
+}
+
+/* The type with other elements; NULL: no memory, or too deep. */
+static const surg_type *retyped(retyping *r, const surg_type *t) {
+  const surg_type *around[NESTING];
+  size_t depth = 0;
+  for (; surg_type_elem(t); t = surg_type_elem(t)) {
+    const surg_type_kind kind = surg_type_get_kind(t);
+    if (depth == NESTING || (kind != SURG_TYPE_SEQUENCE && kind != SURG_TYPE_OPTIONAL)) return NULL;
+    around[depth++] = t;
+  }
+  const surg_type *out;
+  if (!surg_type_has_rank(t)) {
+    out = surg_type_tensor_unranked(r->m, r->to);
+  } else {
+    const size_t rank = surg_type_rank(t);
+    surg_dim *dims = surg_pass_alloc(r->p, (rank + 1) * sizeof *dims);
+    for (size_t i = 0; dims && i < rank; i++) dims[i] = surg_type_dim(t, i);
+    out = dims ? surg_type_tensor(r->m, r->to, dims, rank) : NULL;
+  }
+  while (depth-- > 0 && out)
+    out = surg_type_wrap(r->m, surg_type_get_kind(around[depth]), out);
+  return out;
+}
+
+/* ---- what may not be done -------------------------------------------------------------------- */
+
+static bool meets(const retyping *r, const surg_node *n) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    if (v && is_from(r, surg_value_type(v))) return true;
+  }
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (v && is_from(r, surg_value_type(v))) return true;
+  }
+  return false;
+}
+
+static surg_pass_result check_node(const retyping *r, const surg_node *n) {
+  const surg_op_class kind = surg_node_class(n);
+  if (kind == SURG_OP_CLASS_FUNCTION || !meets(r, n)) return SURG_PASS_UNCHANGED;
+  if (surg_pass_keeps_node(r->p, n)) return surg_pass_fail(r->p, n, "it is protected");
+  if (!surg_node_schema(n))
+    return surg_pass_fail(r->p, n, "what its operator takes is not known");
+  if (surg_node_op(n) == SURG_OP_BitCast)
+    return surg_pass_fail(r->p, n, "it looks at the bits of elements");
+  for (size_t i = 0; i < surg_node_attr_count(n); i++) {
+    const surg_attr *a = surg_node_attr_at(n, i);
+    if (surg_attr_get_kind(a) == SURG_ATTR_TYPE_PROTO && is_from(r, surg_attr_type(a, 0)))
+      return surg_pass_fail(r->p, n, "an attribute says the type");
+  }
+  return SURG_PASS_UNCHANGED;
+}
+
+/* ---- the rewrite ----------------------------------------------------------------------------- */
+
+static bool change_value(retyping *r, surg_value *v) {
+  const surg_type *t = declared_type(v);
+  surg_tensor *c = surg_value_initializer(v);
+  if (c && surg_tensor_dtype(c) == r->from) {
+    surg_tensor *made = convert(r, c);
+    if (!made || surg_value_set_initializer(v, made) != SURG_OK) return false;
+    surg_pass_count(r->p, "weights", 1);
+    r->changed = true;
+  }
+  if (!is_from(r, t)) return true;
+  t = retyped(r, t);
+  r->changed = true;
+  return t && surg_value_set_declared_type(v, t) == SURG_OK;
+}
+
+static bool change_node(retyping *r, surg_node *n) {
+  static const char *const said[] = {"to", "dtype", "output_dtype", "output_datatype"};
+  for (size_t i = 0; i < sizeof said / sizeof *said && surg_node_schema(n); i++) {
+    const surg_attr *a = surg_node_attr(n, said[i]);
+    if (!a || surg_attr_get_kind(a) != SURG_ATTR_INT || surg_attr_ref(a) ||
+        surg_attr_int(a) != r->from)
+      continue;
+    r->changed = true;
+    if (surg_node_set_int(n, said[i], r->to) != SURG_OK) return false;
+  }
+  for (size_t i = 0; i < surg_node_attr_count(n) && surg_node_schema(n); i++) {
+    const surg_attr *a = surg_node_attr_at(n, i);
+    const surg_tensor *t = surg_attr_get_kind(a) == SURG_ATTR_TENSOR ? surg_attr_tensor(a, 0) : NULL;
+    if (!t || surg_tensor_dtype(t) != r->from) continue;
+    surg_tensor *made = convert(r, t);
+    r->changed = true;
+    if (!made || surg_node_set_tensor(n, surg_attr_name(a), made) != SURG_OK) return false;
+  }
+  return true;
+}
+
+static bool change_graph(retyping *r, surg_graph *g) {
+  for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
+    if (!change_value(r, v)) return false;
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    if (!change_node(r, n)) return false;
+  return true;
+}
+
+static int dtype_option(surg_pass_ctx *p, const char *name) {
+  const char *text = surg_pass_string(p, name);
+  const int dtype = text ? surg_dtype_from_name(text) : 0;
+  const bool known = dtype == SURG_FLOAT || dtype == SURG_DOUBLE ||
+                     (name[0] == 'f' && (dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16));
+  return known ? dtype : 0;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  retyping r = {.p = p, .m = surg_pass_model(p)};
+  r.from = dtype_option(p, "from");
+  r.to = dtype_option(p, "to");
+  if (!r.from || !r.to || r.from == r.to)
+    return surg_pass_usage(p, "from is float16, bfloat16, float or double, to is float or double");
+  surg_graph *g = NULL;
+  while ((g = surg_model_next_graph(r.m, g)))
+    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (check_node(&r, n) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  surg_pass_used(p, size_of(r.to) > size_of(r.from) ? SURG_APPROX : SURG_LOSSY);
+  if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  while ((g = surg_model_next_graph(r.m, g)))
+    if (!change_graph(&r, g)) return SURG_PASS_FAILED;
+  if (surg_model_status(r.m)) return SURG_PASS_FAILED;
+  return r.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
+static const surg_option options[] = {
+    {"from", SURG_OPTION_STRING, "float16", "the type that elements have"},
+    {"to", SURG_OPTION_STRING, "float", "the type that they get"},
+};
+
+const surg_pass surg__pass_retype = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "retype",
+    .help = "make elements of one float type those of another",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_LOSSY,
+    .interface = true,
+    .run = run,
+};
