@@ -88,6 +88,7 @@ static void attach_states(surg__infer *c) {
       s->old = v->inferred;
       v->inferred = NULL;
       v->elems = NULL;
+      v->found = NULL;
       v->scratch = s++;
       state_axiom(c, v);
     }

@@ -65,6 +65,25 @@ static bool elements_range(const surg_value *v, surg_range *out) {
   return n > 0;
 }
 
+/* What was found of a value, kept until the next inference: a rewrite asks of one value after the
+ * other, and each would look back as far as the one before. */
+typedef struct surg__found {
+  surg_range r;
+  bool known;
+} surg__found;
+
+static const surg__found *kept(const surg_value *v) {
+  return surg_value_type(v) ? v->found : NULL;
+}
+
+/* Without memory it is found again. */
+static void keep(const surg_value *v, const surg_range *r, bool known) {
+  surg_value *own = (surg_value *)(uintptr_t)v; /* of a model that is not const: its own fact */
+  surg__found *f = surg_value_type(v) ? surg__arena_alloc(&v->graph->model->elems, sizeof *f) : NULL;
+  if (f) *f = (surg__found){*r, known};
+  own->found = f;
+}
+
 /* What holds of a value before the node that makes it is looked at; false: it has no order. *final:
  * there is no more to find. */
 static bool base_range(const surg_value *v, surg_range *out, bool *final) {
@@ -119,11 +138,20 @@ static step *add(search *s, const surg_value *v) {
   size_t output;
   if (s->n == SURG__RANGE_VALUES) return NULL;
   step *x = &s->steps[s->n++];
-  *x = (step){.v = v};
+  *x = (step){.v = v, .at = SETTLED};
+  const surg__found *f = kept(v);
+  if (f) {
+    x->r = f->r;
+    x->known = f->known;
+    return x;
+  }
   x->known = base_range(v, &x->r, &final);
   const surg_node *n = surg_value_producer(v, &output);
   if (x->known && !final && n) x->needs = (uint32_t)surg__range_needs(n, output);
-  x->at = x->needs ? NEW : SETTLED;
+  if (x->needs)
+    x->at = NEW;
+  else
+    keep(v, &x->r, x->known);
   return x;
 }
 
@@ -148,11 +176,18 @@ static void settle(step *x, search *s) {
   if (!surg__range_of_dtype(surg_type_dtype(type), &all)) return;
   surg__range_node(n, output, in, has, &all);
   x->r = surg__range_meet(r, all);
+  keep(x->v, &x->r, true);
 }
 
 bool surg_value_range(const surg_value *v, surg_range *out) {
-  search s = {.n = 0};
+  search s;
+  s.n = s.depth = 0;
   if (!v || !out || v->erased) return false;
+  const surg__found *f = kept(v);
+  if (f) {
+    *out = f->r;
+    return f->known;
+  }
   ask(&s, v);
   while (s.depth > 0) {
     step *x = &s.steps[s.stack[s.depth - 1]];

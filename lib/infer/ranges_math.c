@@ -93,7 +93,10 @@ static result product(double a, double b) {
   const double p = a * b;
   if (isinf(a) || isinf(b)) return (result){.v = p};
   if (isinf(p)) return (result){p, p > 0, p < 0};
-  if (fabs(p) < 1e-280) return (result){p, p < 0 || (p == 0 && (a < 0) != (b < 0)), p > 0 || (p == 0 && (a < 0) == (b < 0))};
+  if (fabs(p) < 1e-280) { /* it may have lost digits, or all of them */
+    const bool minus = (a < 0) != (b < 0);
+    return (result){p, minus, !minus};
+  }
   const double e = fma(a, b, -p);
   return (result){p, e < 0, e > 0};
 }

@@ -175,7 +175,8 @@ static surg_range summed(surg_range x) {
 /* Whether every window of a pool holds an element of the input. */
 static bool windows_filled(const surg_node *n) {
   size_t pads, sides, steps;
-  const int64_t *pad = surg_node_ints(n, "pads", &pads), *k = surg_node_ints(n, "kernel_shape", &sides);
+  const int64_t *pad = surg_node_ints(n, "pads", &pads);
+  const int64_t *k = surg_node_ints(n, "kernel_shape", &sides);
   const int64_t *d = surg_node_ints(n, "dilations", &steps);
   if (surg_node_int(n, "ceil_mode", 0) != 0 || !k) return false;
   for (size_t i = 0; d && i < steps; i++)

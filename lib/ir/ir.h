@@ -228,6 +228,7 @@ struct surg_value {
   bool in_value_info;       /* decl is an entry of value_info */
   const surg_type *inferred;
   const struct surg__elems *elems; /* what is known of its elements; holds while `inferred` does */
+  const struct surg__found *found; /* its range, once somebody asked; holds as `elems` does */
   const surg_range *said;   /* what the user says of its elements; NULL: nothing */
   surg_tensor *tensor;      /* the initializer */
   surg__src init_src;
@@ -249,6 +250,7 @@ struct surg_node {
   bool resolved;    /* op, op_class, schema, function are up to date */
   bool types_stale; /* edited since its outputs' types were inferred */
   bool faulty;      /* while loading: not to be relied on (lib/io/load.h) */
+  bool queued;      /* by the driver of rules, which has yet to look at it */
   bool erased, dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
   uint32_t n_in, cap_in, n_out, cap_out, n_attr, cap_attr;
   surg_use *in; /* array; grown by relinking */

@@ -62,5 +62,6 @@ surg_status surg_model_assume_range(surg_model *m, const char *text) {
   r.minus_zero = r.low <= 0 && r.high >= 0;
   *keep = r;
   v->said = keep;
+  m->inferred_epoch = 0; /* what was found before held without it */
   return SURG_OK;
 }

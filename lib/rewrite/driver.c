@@ -2,7 +2,7 @@
 /* Applies rules to a graph until none matches: every node once in order, then what a rewrite made
  * and touched. Rules are found by the operator of their anchor. */
 #include "infer/infer.h"
-#include "ir/ir.h" /* for surg_model.values_kept alone */
+#include "ir/ir.h" /* for surg_model.values_kept and surg_node.queued alone */
 #include "rewrite/rule.h"
 
 typedef struct slot {
@@ -51,36 +51,44 @@ static bool collect(driver *d, surg_rule_filter want, void *user) {
   return true;
 }
 
+/* Puts a node where it will be looked at, once; false: out of memory. */
+static bool queue(driver *d, surg_node *n) {
+  if (n->queued) return true;
+  n->queued = true;
+  return surg__vec_push(d->ctx, &d->again, n);
+}
+
+/* The first readers of a value in this graph. */
+static bool queue_readers(driver *d, const surg_value *v) {
+  const surg_use *u = surg_value_first_use(v);
+  for (size_t seen = 0; u && seen < SURG__RULE_USERS; u = surg_use_next(u), seen++)
+    if (surg_use_get_kind(u) == SURG_USE_NODE && surg_use_graph(u) == d->g &&
+        !queue(d, surg_use_node(u)))
+      return false;
+  return true;
+}
+
 /* What a rewrite touches is looked at again: what it made, who reads that, what that reads. */
 static bool revisit(driver *d) {
   for (size_t i = 0; i < d->made.count; i++) {
     surg_node *n = d->made.items[i];
-    if (!surg__vec_push(d->ctx, &d->again, n)) return false;
+    if (!queue(d, n)) return false;
     for (size_t k = 0; k < surg_node_input_count(n) && k < SURG__RULE_NODES; k++) {
       surg_node *p = surg_value_producer(surg_node_input(n, k), NULL);
-      if (p && surg_node_graph(p) == d->g && !surg__vec_push(d->ctx, &d->again, p)) return false;
+      if (p && surg_node_graph(p) == d->g && !queue(d, p)) return false;
     }
-    for (size_t k = 0; k < surg_node_output_count(n) && k < SURG__RULE_NODES; k++) {
-      const surg_use *u = surg_value_first_use(surg_node_output(n, k));
-      for (size_t seen = 0; u && seen < SURG__RULE_USERS; u = surg_use_next(u), seen++)
-        if (surg_use_get_kind(u) == SURG_USE_NODE && surg_use_graph(u) == d->g &&
-            !surg__vec_push(d->ctx, &d->again, surg_use_node(u)))
-          return false;
-    }
+    for (size_t k = 0; k < surg_node_output_count(n) && k < SURG__RULE_NODES; k++)
+      if (!queue_readers(d, surg_node_output(n, k))) return false;
   }
   return true;
 }
 
 /* Where a rule only forwards, the readers of the value are what changed. */
-static bool revisit_readers(driver *d, const surg__match *m) {
+static bool revisit_forwarded(driver *d, const surg__match *m) {
   for (uint16_t k = 0; k < m->emit->n; k++) {
     const surg__rstmt *s = &m->emit->stmts[k];
     const surg_value *v = s->kind == SURG__S_FORWARD ? m->values[s->var] : NULL;
-    const surg_use *u = v ? surg_value_first_use(v) : NULL;
-    for (size_t seen = 0; u && seen < SURG__RULE_USERS; u = surg_use_next(u), seen++)
-      if (surg_use_get_kind(u) == SURG_USE_NODE && surg_use_graph(u) == d->g &&
-          !surg__vec_push(d->ctx, &d->again, surg_use_node(u)))
-        return false;
+    if (v && !queue_readers(d, v)) return false;
   }
   return true;
 }
@@ -120,7 +128,7 @@ static bool apply(driver *d, const surg_rule *r) {
   surg_pass_used(d->pass, r->exactness);
   surg_pass_count(d->pass, r->name, 1);
   d->changed = true;
-  d->failed = !revisit(d) || !revisit_readers(d, d->m);
+  d->failed = !revisit(d) || !revisit_forwarded(d, d->m);
   return true;
 }
 
@@ -143,10 +151,13 @@ static void visit(driver *d, surg_node *n) {
 static void run(driver *d) {
   for (surg_node *n = surg_graph_first_node(d->g); n && !d->failed; n = surg_node_next(n)) {
     const int op = surg_node_class(n) == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
-    if (d->by_op[op]) d->failed = !surg__vec_push(d->ctx, &d->again, n);
+    if (d->by_op[op]) d->failed = !queue(d, n);
   }
-  for (size_t i = 0; i < d->again.count && !d->failed; i++)
-    if (!surg_node_erased(d->again.items[i])) visit(d, d->again.items[i]);
+  for (size_t i = 0; i < d->again.count; i++) {
+    surg_node *n = d->again.items[i];
+    n->queued = false;
+    if (!d->failed && !surg_node_erased(n)) visit(d, n);
+  }
 }
 
 surg_pass_result surg_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_rule_filter want,

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Another topological order of a model's nodes, on the bytes of the file: nothing else changes."""
 import heapq
+import pathlib
 import random
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import onnx_wire  # noqa: E402
 
 GRAPH, NODE = 7, 1                     # of ModelProto, of GraphProto
 INPUT, OUTPUT, ATTRIBUTE = 1, 2, 5     # of NodeProto
@@ -73,15 +79,6 @@ def order(nodes, pick):
     return done if len(done) == len(nodes) else list(range(len(nodes)))
 
 
-def put_varint(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def reordered(data, seed):
     """The model with the nodes of its main graph in another order, drawn by the seed."""
     data = memoryview(data)
@@ -98,5 +95,5 @@ def reordered(data, seed):
         for i, part in zip(places, moved):
             parts[i] = part
         text = b"".join(bytes(graph[a:b]) for _, a, _, b in parts)
-        out += [put_varint(GRAPH << 3 | 2), put_varint(len(text)), text]
+        out.append(onnx_wire.sub(GRAPH, text))
     return b"".join(bytes(part) for part in out)
