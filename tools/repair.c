@@ -249,6 +249,10 @@ static bool cure_ops(repair *r, repair_counts *now, bool ahead) {
 
 /* Operators that are refused as they stand, not altogether: each rule that starts from one of them is
  * tried by itself, since a group as a whole would change what nobody objects to. */
+static void note_any(void *user, const surg__objection *o) {
+  if (o->verdict == SURG__ILLEGAL && o->node && o->cause != SURG__C_DYNAMIC) add_op(user, o->node);
+}
+
 static void note_form(void *user, const surg__objection *o) {
   const bool form = o->cause == SURG__C_TYPE || o->cause == SURG__C_ATTR ||
                     o->cause == SURG__C_RANGE || o->cause == SURG__C_PLACE ||
@@ -256,12 +260,13 @@ static void note_form(void *user, const surg__objection *o) {
   if (o->verdict == SURG__ILLEGAL && o->node && form) add_op(user, o->node);
 }
 
-static bool cure_forms(repair *r, repair_counts *now) {
+/* `all`: where nothing else helped, operators that are not there, too. */
+static bool cure_forms(repair *r, repair_counts *now, bool all) {
   surg__buf ops;
   char text[200], op[256];
   bool any = false;
   surg__buf_init(&ops, r->ctx);
-  surg__target_model(r->t, r->m, note_form, &ops);
+  surg__target_model(r->t, r->m, all ? note_any : note_form, &ops);
   const size_t n = ops.n ? surg_rule_count(r->ctx) : 0;
   /* The same operator first, and what is known to be taken before what may be. */
   for (size_t i = 0; now->all && i < 4 * n; i++) {
@@ -334,13 +339,14 @@ static bool round_of(repair *r, repair_counts *now) {
                 {SURG__C_CONSTANT, "fold{max-growth=inf},prune"},
                 {SURG__C_FED, "fold{max-growth=inf},prune"},
                 {SURG__C_FED, "fold{dequantize,max-growth=inf},prune"},
+                {SURG__C_OP, "fold{dequantize,max-growth=inf},prune"},
                 {SURG__C_OP, "sequence,fold,prune"}, {SURG__C_OP, "unroll,fold,prune"},
                 {SURG__C_ATTR, "inference"},         {SURG__C_RANGE, "inference"}};
   bool any = false;
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
     if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
-  any |= cure_forms(r, now);
+  any |= cure_forms(r, now, false);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_OPSET]) any |= cure_ops(r, now, false);
@@ -373,7 +379,8 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
   }
   for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++) {
     if (round_of(r, after)) continue;
-    if (r->is_deeper || (!cure_ops(r, after, true) && !cure_types(r, after) && !cure_sizes(r, after)))
+    if (r->is_deeper || (!cure_ops(r, after, true) && !cure_forms(r, after, true) &&
+                         !cure_types(r, after) && !cure_sizes(r, after)))
       break;
   }
   surg__buf_putc(&r->pipeline, 0);

@@ -264,6 +264,46 @@ static surg_status split_to_slices(surg__builder *b) {
   return b->status;
 }
 
+/* A part whose ends are known; below opset 10 attributes say them. */
+static surg_value *part_between(surg__builder *b, surg_value *x, int64_t axis, int64_t lo, int64_t hi) {
+  if (b->m->opset >= 10) return part_of(b, x, axis, surg__b_ints(b, &lo, 1), surg__b_ints(b, &hi, 1));
+  surg_value *v = surg__b_unary(b, "Slice", x);
+  surg_node *n = b->status ? NULL : surg_value_producer(v, NULL);
+  if (n) b->status = surg_node_set_ints(n, "axes", &axis, 1);
+  if (n && !b->status) b->status = surg_node_set_ints(n, "starts", &lo, 1);
+  if (n && !b->status) b->status = surg_node_set_ints(n, "ends", &hi, 1);
+  return v;
+}
+
+/* ... = Split <axis, split> (x) of opset 2 to 12, each part a Slice from a number to a number. */
+static surg_status split_at_numbers(surg__builder *b) {
+  surg_node *n = surg__b_matched(b);
+  surg_value *x = surg_node_input(n, 0);
+  const surg_type *t = surg_value_type(x);
+  const size_t outputs = surg_node_output_count(n);
+  size_t count = 0;
+  const int64_t *sizes = surg_node_ints(n, "split", &count);
+  int64_t axis = surg_node_int(n, "axis", 0), at = 0;
+  if (!surg__b_attrs_known(b) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
+      !surg_type_has_rank(t) || !outputs || outputs > MOST_OUTPUTS)
+    return SURG_EUNSUPPORTED;
+  const int64_t rank = (int64_t)surg_type_rank(t);
+  if (axis < 0) axis += rank;
+  const int64_t whole = axis >= 0 && axis < rank ? surg_type_dim(t, (size_t)axis).value : -1;
+  if (whole < 0 || (sizes ? count != outputs : whole % (int64_t)outputs != 0)) return SURG_EUNSUPPORTED;
+  for (size_t i = 0; sizes && i < count; i++)
+    if (sizes[i] < 0 || sizes[i] > whole) return SURG_EUNSUPPORTED;
+  surg_value **parts = surg__arena_array(b->m->arena, outputs + 1, sizeof *parts);
+  if (!parts) return SURG_ENOMEM;
+  for (size_t i = 0; i < outputs && !b->status; i++) {
+    const int64_t to = at + (sizes ? sizes[i] : whole / (int64_t)outputs);
+    parts[i] = part_between(b, x, axis, at, to);
+    at = to;
+  }
+  for (size_t i = 0; i < outputs && !b->status; i++) take(b, surg_node_output(n, i), parts[i]);
+  return b->status;
+}
+
 /* ... = Split <...> (x): as many parts as there are outputs, which is to be said from 18 on. */
 static surg_status split_counted(surg__builder *b) {
   surg_node *n = surg__b_matched(b);
@@ -524,6 +564,7 @@ const surg__native surg__natives_slice[] = {
     {"slices_split", slices_to_split, "Slices that are all of a value as one Split"},
     {"slice_by_gather", slice_by_gather, "Slice with bounds that the model computes, by Gather"},
     {"split_to_slices", split_to_slices, "Split as a Slice for each part"},
+    {"split_at_numbers", split_at_numbers, "Split as a Slice for each part, sizes known"},
     {"split_counted", split_counted, "Split that says how many parts there are"},
     {"pad_by_gather", pad_by_gather, "Pad by Gather, in every mode"},
     {"range_by_counting", range_by_counting, "Range from numbers that count from 0"},

@@ -28,6 +28,7 @@ static const struct {
      "runtimes read noop_with_empty_axes of this operator in two ways"},
     {"reduce-noop-square-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
     {"reduce-noop-log-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
+    {"quantization-left-out", "it computes something else, which takes consent (golden: repair/*)"},
     {"dropout-training-any-12", "it draws without a seed"},
     {"if-known", "models with branches are not drawn; golden cases hold it (opset/if-known*)"},
     {"if-to-where", "models with branches are not drawn; golden cases hold it (replace/if-*)"},
