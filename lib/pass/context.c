@@ -57,6 +57,7 @@ static surg_pass_result fail(surg_pass_ctx *p, surg_status status, const surg_no
                              const char *text) {
   surg_context *ctx = p->run->ctx;
   /* What was missing was memory, whatever the pass makes of it. */
+  p->no_memory |= ctx->alloc_status == SURG_ENOMEM;
   if (p->no_memory) return SURG_PASS_FAILED;
   char *line = located(p, at, text ? text : "failed");
   if (line)

@@ -66,7 +66,10 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
                          uint64_t interface) {
   surg__runner *r = p->run;
   surg_status sticky = surg_model_status(r->model);
-  if (p->no_memory || sticky == SURG_ENOMEM || sticky == SURG_ELIMIT) {
+  /* A pass that found no memory did less than it was asked to, be it without knowing: rules or
+   * schemas that could not be read are none. */
+  if (p->no_memory || sticky == SURG_ENOMEM || sticky == SURG_ELIMIT ||
+      r->ctx->alloc_status == SURG_ENOMEM) {
     if (surg_context_error(r->ctx)) return r->ctx->error_status;
     return surg__oom(r->ctx, surg_model_path(r->model));
   }

@@ -515,7 +515,7 @@ surg_status surg__rules_parse(surg__rules *rules, const char *text, size_t n, co
       surg_str s;
       group = rule_name(&p, &s) ? copy_str(&p, s) : group;
     } else if (surg__rword(&p, "rule")) {
-      rule(&p, start, group, file);
+      if (!rule(&p, start, group, file)) no_memory(&p); /* where nothing else was said */
     } else {
       surg__lex_error(&t, NULL, "`rule` or `group` stands here");
     }
