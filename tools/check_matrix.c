@@ -59,16 +59,11 @@ static surg_status judge_all(matrix *x, const char *words) {
 
 int check_matrix(surg_context *ctx, const cli_common *common, const char *words, const char *in) {
   quiet_model q;
-  int code = quiet_open(&q, common, in, NULL, 0);
-  if (code != EXIT_DONE && q.ctx) { /* once more, to say why */
-    surg_model *m = NULL;
-    surg_load(ctx, in, &common->load, &m);
-    if (m) surg_model_free(m);
-  }
+  int code = cli_exit_code(quiet_open(&q, common, in, NULL, 0));
   matrix x = {.ctx = ctx, .m = q.m, .list = common->json ? json_array() : NULL};
   if (code == EXIT_DONE) {
     const surg_status s = judge_all(&x, words);
-    code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+    code = cli_exit_code(s == SURG_OK ? s : quiet_tell(q.ctx, s));
   }
   if (code == EXIT_DONE && !x.all)
     code = cli_usage("--targets takes all, or names that targets begin with: tensorrt,onnxruntime");

@@ -22,7 +22,7 @@ surg__target *cli_target(surg_context *ctx, const char *name, int *code) {
     t = file ? surg__target_read(ctx, text, n, name) : surg__target_find(ctx, name);
   free(text);
   if (*code != EXIT_DONE || t) return t;
-  const surg_status s = ctx->error_status;
+  const surg_status s = ctx->alloc_status ? ctx->alloc_status : ctx->error_status;
   *code = s == SURG_EINVALID ? EXIT_USAGE : s ? cli_exit_code(s) : EXIT_LIMIT;
   return NULL;
 }
@@ -53,17 +53,24 @@ static void heard(void *user, const surg__objection *o) {
 
 /* What can be done about it. Searches are made on a model that was loaded anew, whose lines go
  * nowhere: cures that fail have some. */
-static void judge(report *r, const surg__target *t, const char *name, const cli_common *common,
-                  const findings *f) {
+static surg_status judge(report *r, const surg__target *t, const char *name,
+                         const cli_common *common, const findings *f) {
   quiet_model q;
   verdict v;
   const bool once = f->bytes != NULL;
-  if (quiet_open(&q, common, once ? f->name : r->path, f->bytes, f->n_bytes) == EXIT_DONE) {
-    if (verdict_find(&v, t, q.m) == SURG_OK && !report_lines(r)) verdict_print(&v, t, name, r->path);
-    if (report_lines(r)) r->target = verdict_json(&v, t);
+  surg_status s = quiet_open(&q, common, once ? f->name : r->path, f->bytes, f->n_bytes);
+  if (s == SURG_OK) {
+    s = verdict_find(&v, t, q.m);
+    if (s != SURG_OK)
+      quiet_tell(q.ctx, s);
+    else if (report_lines(r))
+      r->target = verdict_json(&v, t);
+    else
+      verdict_print(&v, t, name, r->path);
     verdict_free(&v);
   }
   quiet_close(&q);
+  return s;
 }
 
 surg_status check_target(report *r, const surg__target *t, const char *name,
@@ -83,6 +90,5 @@ surg_status check_target(report *r, const surg__target *t, const char *name,
       printf("takes it");
     printf("\n  by %s\n", t->source);
   }
-  if (tell.refused || report_lines(r)) judge(r, t, name, common, f);
-  return s;
+  return tell.refused || report_lines(r) ? judge(r, t, name, common, f) : SURG_OK;
 }

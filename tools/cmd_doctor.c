@@ -285,41 +285,52 @@ static size_t open_points(const doctor *d) {
   return n;
 }
 
-/* The verdict of the target; NULL: none is asked, or the model does not load. */
-static verdict *judge(doctor *d, quiet_model *q, verdict *v) {
-  if (!d->t || !d->model.m || d->model.partial) return NULL;
-  if (quiet_open(q, &d->common, d->model.bytes ? d->model.name : d->in, d->model.bytes,
-                 d->model.n_bytes) != EXIT_DONE)
-    return NULL;
-  return verdict_find(v, d->t, q->m) == SURG_OK ? v : NULL;
+/* The verdict of the target; *known NULL: none is asked, or the model does not load. */
+static surg_status judge(doctor *d, quiet_model *q, verdict *v, const verdict **known) {
+  if (!d->t || !d->model.m || d->model.partial) return SURG_OK;
+  surg_status s = quiet_open(q, &d->common, d->model.bytes ? d->model.name : d->in, d->model.bytes,
+                             d->model.n_bytes);
+  if (s != SURG_OK) return s;
+  s = verdict_find(v, d->t, q->m);
+  *known = v;
+  return s == SURG_OK ? s : quiet_tell(q->ctx, s);
 }
 
-static int conclude(doctor *d) {
-  quiet_model q = {0};
-  verdict v = {0};
-  const verdict *known = judge(d, &q, &v);
-  const size_t open = open_points(d);
-  surg__buf_putc(&d->passes, 0);
-  const bool passes = !d->passes.failed && d->passes.n > 1;
+static void print_findings(doctor *d, const verdict *known, size_t open) {
+  const bool passes = d->passes.n > 1;
   if (d->common.json) {
     json_t *j = json_pack("{s:i,s:o,s:I,s:o,s:s}", "schema", 1, "file", cli_text_json(d->in), "open",
                           (json_int_t)open, "points", rows_json(d), "passes",
                           passes ? d->passes.p : "");
     if (known) json_object_set_new(j, "target", verdict_json(known, d->t));
     cli_print_json(j);
-  } else {
-    for (row_id id = R_MESSAGE; id < ROWS; id++) print_row(d, id);
-    printf("%zu point%s open\n", open, open == 1 ? " is" : "s are");
-    if (known) verdict_print(known, d->t, d->target_name, d->in);
-    if ((!known || known->kind <= VERDICT_UNKNOWN) && open && passes) {
-      printf("  onnxsurg ");
-      cli_put(stdout, d->in);
-      printf(" OUT --pass '%s'\n", d->passes.p);
-    }
+    return;
+  }
+  for (row_id id = R_MESSAGE; id < ROWS; id++) print_row(d, id);
+  printf("%zu point%s open\n", open, open == 1 ? " is" : "s are");
+  if (known) verdict_print(known, d->t, d->target_name, d->in);
+  if ((!known || known->kind <= VERDICT_UNKNOWN) && open && passes) {
+    printf("  onnxsurg ");
+    cli_put(stdout, d->in);
+    printf(" OUT --pass '%s'\n", d->passes.p);
+  }
+}
+
+static int conclude(doctor *d) {
+  quiet_model q = {0};
+  verdict v = {0};
+  const verdict *known = NULL;
+  int code = cli_exit_code(judge(d, &q, &v, &known));
+  surg__buf_putc(&d->passes, 0);
+  if (code == EXIT_DONE && d->passes.failed) code = cli_no_memory();
+  if (code == EXIT_DONE) {
+    const size_t open = open_points(d);
+    print_findings(d, known, open);
+    code = open ? EXIT_MODEL : EXIT_DONE;
   }
   verdict_free(&v);
   quiet_close(&q);
-  return open ? EXIT_MODEL : EXIT_DONE;
+  return code;
 }
 
 static int consult(doctor *d) {

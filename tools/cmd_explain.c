@@ -276,6 +276,8 @@ static int explain(explaining *x, const char *argument) {
     const surg_status s = surg__messages_explain(all, text, n, x->target, &e);
     if (x->common.json) x->list = json_array();
     code = s == SURG_OK ? tell(x, &e) : cli_exit_code(s);
+    if (code <= EXIT_MODEL && x->in && cli_out_of_memory(x->model.ctx)) code = EXIT_LIMIT;
+    if (code <= EXIT_MODEL && cli_out_of_memory(x->ctx)) code = EXIT_LIMIT;
   }
   surg__explanations_free(&e);
   surg__messages_free(all);

@@ -8,6 +8,8 @@
 #include "base/os.h"
 #include "check_target.h"
 #include "probe.h"
+#include "run_cli.h"
+#include "verdict.h"
 
 static const char help[] =
     "usage: onnxsurg probe --import CMD [options] -o NAME.target\n"
@@ -30,10 +32,6 @@ static const char help[] =
     "exit codes: 0 done, 2 wrong usage, 3 file, 4 limit\n"
     "next: onnxsurg check --target ./NAME.target IN\n";
 
-static void hear_nothing(void *user, surg_severity severity, const char *line) {
-  (void)user, (void)severity, (void)line;
-}
-
 static bool late(const probe *p) {
   return *p->im.command.stop || (p->deadline_ns && surg__os_now_ns() > p->deadline_ns);
 }
@@ -42,13 +40,15 @@ static bool late(const probe *p) {
 static bool place(probe *p, probe_case *c, const char *path) {
   surg_model *m = c->impossible ? NULL : probe_model(p, c);
   const surg_save_options save = {.size = sizeof save, .no_fsync = true};
+  p->failure = p->ctx->alloc_status;
   if (!m) return false;
   if (p->inherit && c->schema)
     c->forecast = surg__target_node(p->inherit, probe_node(m), NULL, NULL);
-  const bool good = surg_save(m, path, &save) == SURG_OK;
+  const surg_status s = surg_save(m, path, &save);
   surg_model_free(m);
-  p->models += good;
-  return good;
+  p->models += s == SURG_OK;
+  if (s == SURG_EIO || s == SURG_ENOMEM) p->failure = s;
+  return s == SURG_OK;
 }
 
 /* A line of the log: operator and version, question, answer. */
@@ -98,6 +98,7 @@ static bool ask(probe *p) {
       files[n] = (importer_case){.file = paths[n]};
       n++;
     }
+    if (p->failure) break;
     if (n < IMPORTER_BATCH) continue;
     good = ask_batch(p, batch, files, n);
     n = 0;
@@ -105,7 +106,7 @@ static bool ask(probe *p) {
     cli_progress(doing);
   }
   if (n) good = good && ask_batch(p, batch, files, n);
-  return good;
+  return good && !p->failure;
 }
 
 /* The first form of each version that was taken. */
@@ -170,28 +171,21 @@ static int write_target(const probe *p, const char *path, const char *title) {
   name_of(path, name, sizeof name);
   json_t *t = probe_learn(p, name);
   if (title) json_object_set_new(t, "title", json_string(title));
-  FILE *f = fopen(path, "w");
-  if (!f) {
-    fprintf(stderr, "onnxsurg: error: ");
-    cli_put(stderr, path);
-    fprintf(stderr, ": %s\n", strerror(errno));
-    json_decref(t);
-    return EXIT_IO;
-  }
-  probe_put(f, t);
+  surg__buf text;
+  surg__buf_init(&text, p->ctx);
+  probe_put(&text, t);
   json_decref(t);
-  const bool failed = ferror(f);
-  if (fclose(f) || failed) {
-    fprintf(stderr, "onnxsurg: error: the target could not be written\n");
-    return EXIT_IO;
-  }
-  return EXIT_DONE;
+  const int code = text.failed ? cli_no_memory() : cli_write_file(path, &text);
+  surg__buf_free(&text);
+  return code;
 }
 
 static int run(probe *p, const char *out, const char *title) {
   cli_progress_start("asking");
   const bool good = all_rounds(p);
   cli_progress_stop();
+  if (!p->failure) p->failure = p->ctx->alloc_status;
+  if (p->failure) return cli_exit_code(quiet_tell(p->ctx, p->failure));
   if (!good) return EXIT_USAGE;
   if (!p->opsets.count) {
     fprintf(stderr, "onnxsurg: error: the importer takes no model, not even of one Relu");
@@ -275,12 +269,11 @@ int cmd_probe(int argc, char **argv) {
   if (!j.command || !j.out || argc != optind)
     return cli_usage("probe takes --import CMD and -o NAME.target");
   if (cli_check_folder(j.out) != EXIT_DONE) return EXIT_IO;
-  const surg_config config = {.size = sizeof config, .diag = hear_nothing, .max_memory = common.max_memory};
   surg_context *told = cli_context(&common);
-  j.p.ctx = surg_context_new(&config);
+  j.p.ctx = told ? quiet_context(&common) : NULL;
   j.p.quiet = common.quiet;
   arrange(&j.p, &common);
-  code = told && j.p.ctx && surg_context_passes(j.p.ctx) ? open_all(&j, told) : EXIT_LIMIT;
+  code = j.p.ctx ? open_all(&j, told) : EXIT_LIMIT;
   if (code == EXIT_DONE) code = run(&j.p, j.out, j.title);
   if (j.p.log && fclose(j.p.log) && code == EXIT_DONE) code = EXIT_IO;
   if (j.p.ctx) free_probe(&j.p);

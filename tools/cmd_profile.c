@@ -135,7 +135,8 @@ static int show(profile *x) {
     const surg_status s = try_sizes(x, which, &b, &t);
     surg__buf_putc(&b, 0);
     surg__buf_putc(&t.text, 0);
-    if (s != SURG_OK || b.failed || t.text.failed) code = s != SURG_OK ? cli_exit_code(s) : EXIT_LIMIT;
+    if (s != SURG_OK || b.failed || t.text.failed)
+      code = cli_exit_code(quiet_tell(x->q.ctx, s != SURG_OK ? s : SURG_ENOMEM));
     if (t.any && code <= EXIT_MODEL) {
       code = EXIT_MODEL;
       fprintf(stderr, "onnxsurg: error: with the %s sizes: %s\n", titles[which], t.text.p);
@@ -175,9 +176,7 @@ int cmd_profile(int argc, char **argv) {
   const cli_command command = {options, NULL, help, take, &x, &x.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (argc - optind != 1) return cli_usage("profile takes one model: `onnxsurg profile --dim N=1..8 IN`");
-  code = quiet_open(&x.q, &x.common, argv[optind], NULL, 0);
-  if (code != EXIT_DONE && x.q.ctx && surg_context_error(x.q.ctx))
-    fprintf(stderr, "%s\n", surg_context_error(x.q.ctx));
+  code = cli_exit_code(quiet_open(&x.q, &x.common, argv[optind], NULL, 0));
   if (code == EXIT_DONE) code = show(&x);
   quiet_close(&x.q);
   for (size_t i = 0; i < x.n; i++) free(x.spans[i].name);

@@ -11,6 +11,7 @@
 #include "pass/pass.h"
 #include "explain.h"
 #include "repair_until.h"
+#include "verdict.h"
 
 #define SHOWN 20u /* objections that are told when some remain */
 #define SAID 300u /* bytes of an importer's message that are told */
@@ -129,14 +130,6 @@ static int apply(repairing *r, const char *pipeline) {
   return s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
 }
 
-/* Why the model could not be loaded, told this time. */
-static int load_aloud(repairing *r, surg_status s) {
-  surg_model *m = NULL;
-  const surg_status again = surg_load(r->ctx, r->in, &r->common.load, &m);
-  if (m) surg_model_free(m);
-  return cli_exit_code(again != SURG_OK ? again : s);
-}
-
 static int run(repairing *r) {
   repair_counts before, now;
   int code = EXIT_DONE;
@@ -145,7 +138,7 @@ static int run(repairing *r) {
   /* Loaded twice: once where lines are told, with the pipeline that was found. */
   surg_model *m = NULL;
   surg_status s = surg_load(r->quiet, r->in, &r->common.load, &m);
-  if (s != SURG_OK) return load_aloud(r, s);
+  if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
   const char *none = repair_no_size(m, &r->dims);
   if (none) {
     surg_model_free(m);
@@ -155,7 +148,7 @@ static int run(repairing *r) {
   r->search.verify_each = r->verify_each;
   r->search.dims = &r->dims;
   s = repair_find(&r->search, &before, &now);
-  if (s != SURG_OK) return cli_exit_code(s);
+  if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
   tell(r, &before, &now);
   if (!now.all || r->partial) code = apply(r, r->search.pipeline.n ? r->search.pipeline.p : "");
   return code == EXIT_DONE && now.all ? EXIT_MODEL : code;
@@ -228,8 +221,7 @@ static int run_until(repairing *r) {
   surg__buf_init(&pipeline, r->ctx);
   if (code == EXIT_DONE) {
     const surg_status s = until_find(&u);
-    if (s == SURG_EUSAGE) code = EXIT_USAGE;
-    if (s != SURG_OK && s != SURG_EUSAGE) code = load_aloud(r, s);
+    code = cli_exit_code(s);
   }
   if (code == EXIT_DONE) {
     until_pipeline(&u, &pipeline);
@@ -246,10 +238,6 @@ static int run_until(repairing *r) {
   surg__messages_free(messages);
   importer_close(&r->im);
   return code;
-}
-
-static void hear_nothing(void *user, surg_severity severity, const char *line) {
-  (void)user, (void)severity, (void)line;
 }
 
 static int take(void *user, int o, char *arg) {
@@ -308,15 +296,10 @@ int cmd_repair(int argc, char **argv) {
   r.in = argv[optind];
   r.out = argv[optind + 1];
   if (!r.dry_run && cli_check_folder(r.out) != EXIT_DONE) return EXIT_IO;
-  const surg_config config = {.size = sizeof config,
-                              .diag = hear_nothing,
-                              .max_memory = r.common.max_memory,
-                              .max_depth = r.common.max_depth};
   r.ctx = cli_context(&r.common);
-  r.quiet = r.ctx ? surg_context_new(&config) : NULL;
+  r.quiet = r.ctx ? quiet_context(&r.common) : NULL;
   code = EXIT_LIMIT;
-  if (r.quiet && surg_context_passes(r.ctx) && surg_context_passes(r.quiet) &&
-      cli_schemas(r.quiet, &r.common) == EXIT_DONE) {
+  if (r.quiet && surg_context_passes(r.ctx)) {
     code = r.importer ? run_until(&r) : run(&r);
     repair_free(&r.search);
   }

@@ -58,6 +58,7 @@ typedef struct probe {
   uint64_t models;       /* that were made */
   uint64_t deadline_ns;  /* 0: none */
   const char *only;      /* operators to ask about, "A+B"; NULL: all */
+  surg_status failure;   /* a question could not be written or held in memory: no answer is right */
   bool quiet;
   FILE *log;             /* of answers; NULL: none */
 } probe;
@@ -85,6 +86,6 @@ void probe_learn_windows(probe *p);
 /* The target as JSON text. */
 json_t *probe_learn(const probe *p, const char *name);
 /* Writes it so that people can read it. */
-void probe_put(FILE *f, const json_t *target);
+void probe_put(surg__buf *f, const json_t *target);
 
 #endif

@@ -317,23 +317,23 @@ json_t *probe_learn(const probe *p, const char *name) {
 
 /* --- writing: a line an operator, or a row where it has several --- */
 
-static void put_flat(FILE *f, const json_t *j) {
+static void put_flat(surg__buf *f, const json_t *j) {
   char *text = json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
   /* Blanks behind , and : outside of strings, as files made by hand have them. */
   bool quoted = false;
   for (const char *c = text; c && *c; c++) {
     if (*c == '\\' && quoted) {
-      fputc(*c++, f);
+      surg__buf_putc(f, *c++);
     } else if (*c == '"') {
       quoted = !quoted;
     }
-    fputc(*c, f);
-    if (!quoted && (*c == ',' || *c == ':')) fputc(' ', f);
+    surg__buf_putc(f, *c);
+    if (!quoted && (*c == ',' || *c == ':')) surg__buf_putc(f, ' ');
   }
   free(text);
 }
 
-static void put_value(FILE *f, const json_t *j) {
+static void put_value(surg__buf *f, const json_t *j) {
   size_t i;
   json_t *e;
   if (!json_is_array(j)) {
@@ -341,18 +341,18 @@ static void put_value(FILE *f, const json_t *j) {
     return;
   }
   json_array_foreach((json_t *)(uintptr_t)j, i, e) {
-    fputs(i ? ",\n      " : "[\n      ", f);
+    surg__buf_puts(f, i ? ",\n      " : "[\n      ");
     put_flat(f, e);
   }
-  fputc(']', f);
+  surg__buf_putc(f, ']');
 }
 
-void probe_put(FILE *f, const json_t *target) {
+void probe_put(surg__buf *f, const json_t *target) {
   const char *key, *op;
   json_t *v, *o;
   const char *comma = "{\n";
   json_object_foreach((json_t *)(uintptr_t)target, key, v) {
-    fprintf(f, "%s  \"%s\": ", comma, key);
+    surg__buf_printf(f, "%s  \"%s\": ", comma, key);
     comma = ",\n";
     if (strcmp(key, "ops") != 0) {
       put_flat(f, v);
@@ -360,11 +360,11 @@ void probe_put(FILE *f, const json_t *target) {
     }
     const char *between = "{\n";
     json_object_foreach(v, op, o) {
-      fprintf(f, "%s    \"%s\": ", between, op);
+      surg__buf_printf(f, "%s    \"%s\": ", between, op);
       between = ",\n";
       put_value(f, o);
     }
-    fputs(json_object_size(v) ? "\n  }" : "{}", f);
+    surg__buf_puts(f, json_object_size(v) ? "\n  }" : "{}");
   }
-  fputs("\n}\n", f);
+  surg__buf_puts(f, "\n}\n");
 }

@@ -57,8 +57,8 @@ static repair_consent both(repair_consent a, repair_consent b) {
   return (repair_consent){a.most > b.most ? a.most : b.most, a.interface || b.interface};
 }
 
-bool repair_run(surg_context *ctx, surg_model **m, const char *text, repair_consent given,
-                bool verify_each, repair_consent *needed) {
+surg_status repair_run(surg_context *ctx, surg_model **m, const char *text, repair_consent given,
+                       bool verify_each, repair_consent *needed) {
   surg__pipeline *p = NULL;
   const surg__run_options options = {
       .verify_each = verify_each, .has_allow = true, .allow = given.most};
@@ -71,11 +71,11 @@ bool repair_run(surg_context *ctx, surg_model **m, const char *text, repair_cons
     surg__run_report_free(&told);
   }
   surg__pipeline_free(p);
-  if (s == SURG_OK) return true;
+  if (s == SURG_OK) return s;
   if (*m) surg_model_free(*m);
   *m = NULL;
   surg_context_clear_error(ctx);
-  return false;
+  return s;
 }
 
 /* The same on a copy, and counts what the target objects to then. NULL: it cannot be run there, or
@@ -84,10 +84,13 @@ static surg_model *try_on(repair *r, const char *text, repair_consent given,
                           repair_counts *after, repair_consent *needed) {
   surg_model *copy = surg_model_clone(r->m);
   const uint64_t epoch = copy ? surg_model_epoch(copy) : 0;
-  if (!copy || !repair_run(r->ctx, &copy, text, given, r->verify_each, needed)) return NULL;
-  if (surg_model_epoch(copy) != epoch && repair_count(r->t, copy, after, NULL) == SURG_OK)
-    return copy;
-  surg_model_free(copy);
+  surg_status s =
+      copy ? repair_run(r->ctx, &copy, text, given, r->verify_each, needed) : SURG_ENOMEM;
+  const bool changed = s == SURG_OK && surg_model_epoch(copy) != epoch;
+  if (changed) s = repair_count(r->t, copy, after, NULL);
+  if (changed && s == SURG_OK) return copy;
+  if (s == SURG_ENOMEM) r->failure = s;
+  if (copy) surg_model_free(copy);
   surg_context_clear_error(r->ctx);
   return NULL;
 }
@@ -215,6 +218,7 @@ static bool cure_ahead(repair *r, const char *text, repair_counts *now) {
     surg__buf_putc(&all, 0);
     done = !all.failed && cure(r, all.p, now);
   }
+  if (deeper.failure) r->failure = deeper.failure;
   surg__buf_free(&all);
   repair_free(&deeper);
   return done;
@@ -363,8 +367,8 @@ static surg_status give_sizes(repair *r) {
   surg_status s = repair_freeze(r->m, r->dims, false, false, &text) ? SURG_OK : SURG_ELIMIT;
   if (s == SURG_OK && text.n > 1) {
     surg__buf_puts(&r->pipeline, text.p);
-    if (!repair_run(r->ctx, &r->m, text.p, REPAIR_ALL_CONSENT, r->verify_each, &needed))
-      s = SURG_EUSAGE;
+    s = repair_run(r->ctx, &r->m, text.p, REPAIR_ALL_CONSENT, r->verify_each, &needed);
+    if (s != SURG_OK && s != SURG_ENOMEM) s = SURG_EUSAGE;
   }
   surg__buf_free(&text);
   return s;
@@ -385,7 +389,7 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
   }
   surg__buf_putc(&r->pipeline, 0);
   surg__buf_putc(&r->refused, 0);
-  if (r->pipeline.failed || r->refused.failed) return SURG_ENOMEM;
+  if (r->pipeline.failed || r->refused.failed || r->failure) return SURG_ENOMEM;
   r->pipeline.n--;
   r->refused.n--;
   return s;

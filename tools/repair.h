@@ -38,9 +38,9 @@ typedef struct repair_counts {
 surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *out, surg__buf *ops);
 
 /* Runs a pipeline on a model, with rewrites that the consents let; *needed: the consents that it took.
- * False: it cannot be run there, and *m is NULL. */
-bool repair_run(surg_context *ctx, surg_model **m, const char *text, repair_consent given,
-                bool verify_each, repair_consent *needed);
+ * Not SURG_OK: it cannot be run there, and *m is NULL; SURG_ENOMEM: for want of memory alone. */
+surg_status repair_run(surg_context *ctx, surg_model **m, const char *text, repair_consent given,
+                       bool verify_each, repair_consent *needed);
 /* Whether one consent covers another. */
 bool repair_covers(repair_consent a, repair_consent b);
 
@@ -58,6 +58,7 @@ typedef struct repair {
   repair_consent wanted; /* that the cures need that were not done */
   surg__buf pipeline;    /* what was done; NUL-terminated after the search */
   surg__buf refused;     /* cures that would help with consent, likewise */
+  surg_status failure;   /* memory ran out, so that it is not known what helps */
 } repair;
 
 /* Takes the model. The passes must be registered in the context. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "pass/pass.h"
+#include "verdict.h"
 
 /* What helps most often where nobody knows what the message means, what changes least first. */
 static const char *const families[] = {
@@ -40,7 +41,10 @@ static bool ask_model(until *u, surg_model *m, char **why, bool *ran) {
   snprintf(path, sizeof path, "%s/candidate.onnx", u->im->folder);
   *why = NULL;
   *ran = true;
-  if (surg_save(m, path, &save) != SURG_OK) {
+  const surg_status s = surg_save(m, path, &save);
+  if (s == SURG_EIO || s == SURG_ENOMEM) u->failure = s;
+  if (s == SURG_EIO) quiet_tell(u->ctx, s);
+  if (s != SURG_OK) {
     surg_context_clear_error(u->ctx);
     return false;
   }
@@ -67,9 +71,12 @@ static void note_refused(until *u, const char *pipeline, repair_consent needed) 
  * consent that was not given. */
 static surg_model *changed(until *u, surg_model *from, const char *pipeline, repair_consent *needed) {
   surg_model *copy = surg_model_clone(from);
+  if (!copy) u->failure = SURG_ENOMEM;
   if (!copy) return NULL;
   const uint64_t epoch = surg_model_epoch(copy);
-  const bool good = repair_run(u->ctx, &copy, pipeline, u->given, false, needed);
+  const surg_status s = repair_run(u->ctx, &copy, pipeline, u->given, false, needed);
+  const bool good = s == SURG_OK;
+  if (s == SURG_ENOMEM) u->failure = s;
   const bool may = good && repair_covers(u->given, *needed);
   if (good && !may) note_refused(u, pipeline, *needed);
   if (may && surg_model_epoch(copy) != epoch) return copy;
@@ -84,7 +91,7 @@ static bool was_said(const until *u, uint64_t h) {
 }
 
 static bool spent(const until *u) {
-  return u->asked >= UNTIL_ASKED || u->steps.count >= UNTIL_STEPS ||
+  return u->failure || u->asked >= UNTIL_ASKED || u->steps.count >= UNTIL_STEPS ||
          (u->im->command.stop && *u->im->command.stop);
 }
 
@@ -127,6 +134,7 @@ static bool cure_target(until *u, const surg__target *t) {
   repair_init(&search, u->ctx, t, copy, u->given);
   bool done = repair_find(&search, &before, &after) == SURG_OK && search.pipeline.n &&
               try_cure(u, search.pipeline.p);
+  if (search.failure) u->failure = search.failure;
   if (search.refused.n) note_refused(u, search.refused.p, search.wanted);
   repair_free(&search);
   return done;
@@ -173,10 +181,8 @@ static surg_model *without(until *u, size_t left_out) {
   if (surg_load(u->ctx, u->in, u->load, &m) != SURG_OK) return NULL;
   for (size_t i = 0; i < u->steps.count && m; i++) {
     repair_consent needed;
-    if (i != left_out && !repair_run(u->ctx, &m, u->steps.items[i].pipeline, u->given, false, &needed) && m) {
-      surg_model_free(m);
-      m = NULL;
-    }
+    if (i != left_out)
+      (void)repair_run(u->ctx, &m, u->steps.items[i].pipeline, u->given, false, &needed);
   }
   char *why = NULL;
   bool ran, taken = m && ask_model(u, m, &why, &ran);
@@ -188,7 +194,7 @@ static surg_model *without(until *u, size_t left_out) {
 
 /* The last change may stand for those before it. */
 static void minimise(until *u) {
-  for (size_t i = 0; u->steps.count > 1 && i < u->steps.count && u->asked < UNTIL_ASKED;) {
+  for (size_t i = 0; u->steps.count > 1 && i < u->steps.count && !spent(u);) {
     surg_model *m = without(u, i);
     if (!m) {
       i++;
@@ -208,12 +214,14 @@ surg_status until_find(until *u) {
   u->taken = ask_file(u, u->in, &u->last, &ran);
   if (!ran) return SURG_EUSAGE;
   const surg_status s = surg_load(u->ctx, u->in, u->load, &u->m);
+  if (s != SURG_OK) quiet_tell(u->ctx, s);
   if (s != SURG_OK || u->taken) return s;
   if (u->last) (void)surg__vec_push(u->ctx, &u->said, hash_of(u, u->last));
   u->first = u->last ? strdup(u->last) : NULL;
   while (!u->taken && u->last && one_step(u)) continue;
   if (u->taken) minimise(u);
-  return SURG_OK;
+  if (u->failure == SURG_ENOMEM) cli_no_memory();
+  return u->failure;
 }
 
 void until_free(until *u) {

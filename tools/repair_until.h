@@ -33,10 +33,12 @@ typedef struct until {
   SURG_VEC(char *) refused;   /* cures that take consent; heap */
   repair_consent wanted;
   size_t asked;
+  surg_status failure;        /* a candidate could not be written or held in memory: the search ends */
 } until;
 
 /* Asks, cures, asks again, until the model is taken or nothing helps; then leaves out what was not
- * needed. SURG_OK unless the model cannot be read or the importer not be run. */
+ * needed. SURG_OK unless the model cannot be read, a candidate not be written,
+ * or the importer not be run; then a line says so. */
 surg_status until_find(until *u);
 /* The steps as one pipeline. */
 void until_pipeline(const until *u, surg__buf *out);

@@ -17,17 +17,34 @@ static void hear_nothing(void *user, surg_severity severity, const char *line) {
   (void)user, (void)severity, (void)line;
 }
 
-int quiet_open(quiet_model *q, const cli_common *common, const char *path, const void *bytes,
-               size_t n) {
+surg_context *quiet_context(const cli_common *common) {
   const surg_config config = {.size = sizeof config,
                               .diag = hear_nothing,
                               .max_memory = common->max_memory,
                               .max_depth = common->max_depth};
-  *q = (quiet_model){.ctx = surg_context_new(&config)};
-  if (!q->ctx || !surg_context_passes(q->ctx) || cli_schemas(q->ctx, common) != EXIT_DONE)
-    return EXIT_LIMIT;
-  return cli_exit_code(bytes ? surg_load_memory(q->ctx, bytes, n, path, &common->load, &q->m)
-                             : surg_load(q->ctx, path, &common->load, &q->m));
+  surg_context *ctx = surg_context_new(&config);
+  if (ctx && surg_context_passes(ctx) && cli_schemas(ctx, common) == EXIT_DONE) return ctx;
+  quiet_tell(ctx, SURG_ENOMEM);
+  surg_context_free(ctx);
+  return NULL;
+}
+
+surg_status quiet_tell(surg_context *ctx, surg_status status) {
+  const char *line = ctx ? surg_context_error(ctx) : NULL;
+  if (line)
+    fprintf(stderr, "%s\n", line);
+  else if (status == SURG_ENOMEM)
+    cli_no_memory();
+  return status;
+}
+
+surg_status quiet_open(quiet_model *q, const cli_common *common, const char *path,
+                       const void *bytes, size_t n) {
+  *q = (quiet_model){.ctx = quiet_context(common)};
+  if (!q->ctx) return SURG_ENOMEM;
+  const surg_status s = bytes ? surg_load_memory(q->ctx, bytes, n, path, &common->load, &q->m)
+                              : surg_load(q->ctx, path, &common->load, &q->m);
+  return s == SURG_OK ? s : quiet_tell(q->ctx, s);
 }
 
 void quiet_close(quiet_model *q) {

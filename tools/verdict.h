@@ -21,14 +21,20 @@ typedef struct verdict {
   repair search; /* its model is as far as it can be cured, its pipeline the way there */
 } verdict;
 
-/* A model that a name stands for, in a context of its own that says nothing; `bytes` where it cannot
- * be read twice (or NULL). An exit code; no line, as whoever loaded it before has told. */
+/* A context that says nothing: where things are tried that may fail. NULL: out of memory, or wrong
+ * --schema; after a line. */
+surg_context *quiet_context(const cli_common *common);
+/* Where it matters after all: the last error that was kept silent. Returns the status. */
+surg_status quiet_tell(surg_context *ctx, surg_status status);
+
+/* A model that a name stands for, in such a context; `bytes` where it cannot be read twice (or NULL).
+ * An error has told a line. */
 typedef struct quiet_model {
   surg_context *ctx;
   surg_model *m;
 } quiet_model;
-int quiet_open(quiet_model *q, const cli_common *common, const char *path, const void *bytes,
-               size_t n);
+surg_status quiet_open(quiet_model *q, const cli_common *common, const char *path,
+                       const void *bytes, size_t n);
 void quiet_close(quiet_model *q);
 
 /* Tries what can be done; the model stays as it is. */
