@@ -255,6 +255,35 @@ def add_surgery(make, add):
     add("surgery: check", ["check", "--schema", schema, path])
 
 
+def add_engines(tool, make, add, given):
+    """What talks of engines: findings and verdicts, messages, an importer that is asked."""
+    target = os.path.join(given, "npu.target")
+    with open(target, "w", encoding="utf-8") as f:
+        f.write('{"schema": 1, "name": "npu", "source": "a manual", "opset": {"": [7, 17]}, '
+                '"rest": "refused", "ops": {"Add": {}, "Mul": {}, "Div": {}, '
+                '"Clip": {"rank": {"input": [1, 4]}}, "Constant": {}}}\n')
+    model = make("engine", HEAD % "" + "engine (float[N, 3] x) => (float[N, 3] y) "
+                 "{ h = HardSwish (x)  y = Add (h, h) }\n")
+    importer = os.path.join(given, "importer")
+    with open(importer, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\nif grep -q HardSwish \"$1\"; then echo 'No Op registered for HardSwish "
+                "with domain_version of 13'; exit 1; fi\n")
+    os.chmod(importer, 0o755)
+    message = "No Op registered for HardSwish with domain_version of 13"
+    add("explain", ["explain", message, model], ok=1)
+    add("explain as json", ["explain", "--json", message, model], ok=1)
+    add("doctor", ["doctor", "--target", target, "--error", message, model], ok=1)
+    add("doctor as json", ["doctor", "--json", "--target", target, model], ok=1)
+    add("profile", ["profile", "--dim", "N=1..4@2", model])
+    add("check target", ["check", "--target", target, model], ok=1)
+    add("check target as json", ["check", "--json", "--target", target, model], ok=1)
+    add("check targets", ["check", "--targets", target + ",onnxruntime-1.10", model])
+    add("targets", ["targets", target])
+    add("repair", ["repair", "--check", "--target", target, model, "{out}/out.onnx"])
+    add("repair until", ["repair", "--until", importer + " {}", model, "{out}/out.onnx"])
+    add("probe", ["probe", "--import", importer + " {}", "--ops", "Sqrt", "-o", "{out}/asked.target"])
+
+
 def build_cases(tool, root):
     """Models as files, and the commands that are run on them."""
     cases = []
@@ -322,6 +351,7 @@ def build_cases(tool, root):
         add("check " + name, ["check", path], ok=ok)
         add("check as sarif " + name, ["check", "--sarif", path], ok=ok)
     add_surgery(make, add)
+    add_engines(tool, make, add, given)
     add("findings", ["--pass", "fold,prune", make("wrong", wrong()), "{out}/out.onnx"], ok=1)
     return cases
 

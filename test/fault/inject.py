@@ -67,9 +67,11 @@ def main():
     try:
         cases = build_cases(tool, root)
         totals = [case.counts()[0 if kind == "sys" else 1] for case in cases]
-        step = max(1, 2 * sum(totals) // count) if count else 1
         jobs = []
         for case, total in zip(cases, totals):
+            # A share for each case, as those that read all rules would have nearly all of it; odd, so
+            # that both kinds come.
+            step = max(1, 2 * total * len(cases) // count) | 1 if count else 1
             points = [f"{n}{how}" for n in range(1, total + 1) for how in ("", ":p")]
             jobs.append((case, points[len(jobs) % step::step]))
         with ThreadPoolExecutor(2) as pool:
