@@ -6,7 +6,8 @@
  *   before: (x) => (y) { a = Conv (x, w)   y = Add (a, b) }
  *   after:  (x) => (y) { a = Conv (x, w)   c = Clip (a)   y = Add (c, b) }     insert{op=Clip,at=a}
  *
- * Needs sorted. Keeps sorted. Lossy: the model computes something else. */
+ * Needs sorted. Keeps sorted. Lossy: the model computes something else; exact where it is an Identity. */
+#include <onnxsurg/ops.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,6 +222,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
       set_attrs(p, n) == SURG_PASS_FAILED || add_inputs(p, n, v) == SURG_PASS_FAILED)
     return SURG_PASS_FAILED;
   if (!domains_takes(n, text, sizeof text)) return surg_pass_fail(p, n, text);
+  if (surg_node_op(n) == SURG_OP_Identity) surg_pass_used(p, SURG_EXACT);
   /* What it reads may be made behind a reader, or of what it gives: that is told. */
   return surg_graph_toposort(g, NULL) == SURG_OK ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
 }

@@ -9,6 +9,7 @@
 #include "pass/pass.h"
 
 #define ROUNDS 8u /* over all cures; each must leave fewer objections */
+#define OUTPUTS 64u /* that are given a node at once */
 #define OLDEST 7  /* the oldest opset that is tried */
 
 /* --- objections --- */
@@ -313,6 +314,24 @@ static bool cure_sizes(repair *r, repair_counts *now) {
   return done;
 }
 
+/* Weights that are outputs of the model come from a node. */
+static bool cure_outputs(repair *r, repair_counts *now) {
+  surg__buf text;
+  surg__buf_init(&text, r->ctx);
+  for (size_t i = 0, n = 0; i < surg_graph_output_count(surg_model_graph(r->m)) && n < OUTPUTS; i++) {
+    const surg_value *v = surg_graph_output(surg_model_graph(r->m), i);
+    if (surg_value_producer(v, NULL) || surg_value_is_input(v)) continue;
+    surg__buf_puts(&text, n++ ? ",insert{op=Identity,at=" : "insert{op=Identity,at=");
+    surg__pipeline_quote(&text, surg_value_name(v));
+    surg__buf_putc(&text, '}');
+  }
+  const bool any = text.n > 0;
+  surg__buf_putc(&text, 0);
+  const bool done = r->t->bare == SURG__NO && any && !text.failed && cure(r, text.p, now);
+  surg__buf_free(&text);
+  return done;
+}
+
 /* Element types that the engine lacks, all of them at once. */
 static bool cure_types(repair *r, repair_counts *now) {
   static const char *const cures[] = {"retype{from=float16}", "retype{from=bfloat16}",
@@ -333,7 +352,7 @@ static bool round_of(repair *r, repair_counts *now) {
   static const struct simple {
     surg__cause cause;
     const char *pipeline;
-  } simple[] = {{SURG__C_ORDER, "toposort"},         {SURG__C_FED, "fold"},
+  } simple[] = {{SURG__C_DYNAMIC, "shapes"},          {SURG__C_ORDER, "toposort"},         {SURG__C_FED, "fold"},
                 {SURG__C_OPSET, "prune"},            {SURG__C_VERSION, "prune"},
                 {SURG__C_CONSTANT, "fold"},          {SURG__C_PLACE, "prune"},
                 {SURG__C_OP, "prune"},               {SURG__C_TYPE, "prune"},
@@ -350,6 +369,7 @@ static bool round_of(repair *r, repair_counts *now) {
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
     if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
+  if (now->count[SURG__C_PLACE]) any |= cure_outputs(r, now);
   any |= cure_forms(r, now, false);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include <onnxsurg/ops.h>
+
 #include "base/context.h"
 #include "base/dtype.h"
 #include "ir/ir.h"
@@ -181,13 +183,36 @@ static const surg_value *formal(const judge *j, const char *name, bool output) {
   return NULL;
 }
 
+#define FOLD_DEPTH 12 /* nodes one behind the other that compute a constant, as far as is looked */
+#define FOLD_NODES 64 /* ... and all of them */
+
+/* Whether the engine has a constant there: one of the model, or what it computes of such when it reads
+ * the model. */
+static bool is_constant_to(const judge *j, const surg_value *v, unsigned depth, unsigned *budget) {
+  if (surg_value_constant(v)) return true;
+  const surg_node *n = j->t->folds ? surg_value_producer(v, NULL) : NULL;
+  if (!n || !depth || !*budget || !surg_node_schema(n) || surg_node_nondeterministic(n)) return false;
+  --*budget;
+  if (surg_node_op(n) == SURG_OP_Shape) {
+    const surg_value *x = surg_node_input(n, 0);
+    const surg_type *t = x ? surg_value_type(x) : NULL;
+    return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_static(t, NULL);
+  }
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *in = surg_node_input(n, i);
+    if (in && !is_constant_to(j, in, depth - 1, budget)) return false;
+  }
+  return surg_node_input_count(n) > 0 && !surg_node_subgraph(n, 0);
+}
+
 static bool fits_constants(judge *j) {
   for (size_t i = 0; i < j->f->constants.n; i++) {
     const char *name = j->f->constants.items[i];
     const bool all = !strcmp(name, "*");
     for (size_t k = 0; k < (all ? surg_node_input_count(j->n) : 1); k++) {
       const surg_value *v = all ? surg_node_input(j->n, k) : formal(j, name, false);
-      if (!v || surg_value_constant(v)) continue;
+      unsigned budget = FOLD_NODES;
+      if (!v || is_constant_to(j, v, FOLD_DEPTH, &budget)) continue;
       object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v, "%s %s must be a constant",
              all ? "input" : name, name_of(j, v));
       return false;
@@ -629,11 +654,54 @@ static void judge_inputs(walk *w) {
   }
 }
 
+static void judge_weights(walk *w, const surg_graph *g) {
+  surg__buf taken;
+  surg__buf_init(&taken, w->t->ctx);
+  for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+    const surg_tensor *c = surg_value_constant(v);
+    const int d = c ? surg_tensor_dtype(c) : 0;
+    if (!c || d <= 0 || d >= SURG__DTYPES || w->t->weights >> d & 1) continue;
+    taken.n = 0;
+    surg__target_put_types(&taken, w->t->weights);
+    surg__buf_putc(&taken, 0);
+    surg__buf_printf(&w->text, "constant %s is %s; taken are %s",
+                     surg__q(w->t->ctx, surg_value_name(v)), surg__dtype_name(d),
+                     taken.failed ? "others" : taken.p);
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
+  }
+  surg__buf_free(&taken);
+}
+
 static void judge_order(walk *w, const surg_graph *g) {
   if (!g->sorted_on_load || w->t->unsorted == SURG__YES) return;
   surg__buf_puts(&w->text, "nodes stand before others that they read");
   tell(w, (surg__objection){.verdict = w->t->unsorted == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
                             .cause = SURG__C_ORDER});
+}
+
+static void judge_bare(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    const surg_value *v = surg_graph_output(g, i);
+    if (surg_value_producer(v, NULL)) continue;
+    surg__buf_printf(&w->text, "output %s is made by no node", surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .value = v});
+  }
+}
+
+static void judge_declared(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  const size_t inputs = surg_graph_input_count(g), outputs = surg_graph_output_count(g);
+  for (size_t i = 0; i < inputs + outputs; i++) {
+    const bool in = i < inputs;
+    const surg_value *v = in ? surg_graph_input(g, i) : surg_graph_output(g, i - inputs);
+    const surg_type *t = in ? surg_value_declared_type(v) : surg_graph_output_type(g, i - inputs);
+    if (t && surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue; /* its operators are refused */
+    if (t && surg_type_has_rank(t)) continue;
+    surg__buf_printf(&w->text, "%s %s says no shape", in ? "input" : "output",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_DYNAMIC, .value = v});
+  }
 }
 
 surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
@@ -645,8 +713,11 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
   judge_window(&w, "IR version", surg_model_ir_version(m), &t->ir, SURG__C_IR);
   judge_opsets(&w);
   judge_inputs(&w);
+  if (t->declared) judge_declared(&w);
+  if (t->bare == SURG__NO) judge_bare(&w);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
     judge_order(&w, g);
+    if (t->weights) judge_weights(&w, g);
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       surg__objection o = {0};
       w.text.n = 0;

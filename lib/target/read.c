@@ -324,6 +324,15 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);
   if (!strcmp(key, "functions")) return read_tri(r, j, key, &t->functions);
   if (!strcmp(key, "custom")) return read_tri(r, j, key, &t->custom);
+  if (!strcmp(key, "folds") || !strcmp(key, "declared")) {
+    *(key[0] == 'f' ? &t->folds : &t->declared) = json_is_true(j);
+    return json_is_boolean(j) || fail(r, key, "must be true or false");
+  }
+  if (!strcmp(key, "weights")) {
+    t->weights = 0; /* what was inherited */
+    return json_is_null(j) || read_mask(r, j, key, &t->weights);
+  }
+  if (!strcmp(key, "bare_outputs")) return read_tri(r, j, key, &t->bare);
   if (!strcmp(key, "unsorted")) return read_tri(r, j, key, &t->unsorted);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);
   if (!strcmp(key, "dynamic")) return read_dynamic(r, j);

@@ -67,7 +67,11 @@ typedef struct surg__target {
   const char *name, *title, *source;
   SURG_VEC(surg__tspan) opsets; /* by domain */
   surg__tspan ir;
+  surg__tri bare;     /* outputs of the model may be inputs or weights of it */
   surg__tri unsorted; /* nodes may stand before those they read */
+  bool folds;        /* what is computed of constants and fixed shapes counts as constant */
+  bool declared;     /* inputs and outputs must say their rank */
+  uint32_t weights;  /* element types that constants may have; 0: not said */
   surg__tri functions, custom, bodies; /* bodies: operators with one in the standard need no kernel */
   surg__tdynamic dynamic;
   bool rest_refused;             /* operators that are not listed */
