@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool default_domain(const char *d) {
+bool domains_default(const char *d) {
   return !*d || strcmp(d, "ai.onnx") == 0;
 }
 
 bool domains_named(const char *spec, const char *domain, const char *name) {
   const size_t n = strlen(domain);
-  if (default_domain(domain)) {
+  if (domains_default(domain)) {
     if (strncmp(spec, "ai.onnx.", 8) == 0) spec += 8;
     return strcmp(spec, name) == 0;
   }
@@ -32,7 +32,7 @@ const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op) {
   char *domain = surg_pass_alloc(p, n + 1);
   if (!domain) return NULL;
   memcpy(domain, spec, n);
-  return default_domain(domain) ? "" : domain;
+  return domains_default(domain) ? "" : domain;
 }
 
 surg_status domains_import(surg_graph *g, const char *domain, int64_t version) {
@@ -48,7 +48,7 @@ static size_t attr_of(const surg_schema *s, const char *name) {
   return i;
 }
 
-static bool attrs_fit(const surg_node *n, const surg_schema *s, char *text, size_t size) {
+bool domains_attrs_fit(const surg_node *n, const surg_schema *s, char *text, size_t size) {
   for (size_t i = 0; i < surg_node_attr_count(n); i++) {
     const surg_attr *a = surg_node_attr_at(n, i);
     const size_t k = attr_of(s, surg_attr_name(a));
@@ -120,5 +120,5 @@ bool domains_takes(const surg_node *n, char *text, size_t size) {
              surg_schema_name(s), in, out);
     return false;
   }
-  return attrs_fit(n, s, text, size);
+  return domains_attrs_fit(n, s, text, size);
 }

@@ -5,6 +5,8 @@
 
 #include <onnxsurg/onnxsurg.h>
 
+/* Whether it is ONNX's own. */
+bool domains_default(const char *domain);
 /* Whether `spec` ("Relu", "ai.onnx.Relu", "com.acme.FooOp") names an operator or function. */
 bool domains_named(const char *spec, const char *domain, const char *name);
 /* Whether an entry of a list option names it. */
@@ -12,6 +14,8 @@ bool domains_listed(const surg_pass_ctx *p, const char *option, const char *doma
                     const char *name);
 /* The domain of "com.acme.Foo" ("" for ONNX's own), *op the rest. NULL: no memory. */
 const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op);
+/* Whether a node has the attributes that the operator takes: else why not, in `text`. */
+bool domains_attrs_fit(const surg_node *n, const surg_schema *s, char *text, size_t size);
 /* Imports the domain in the scope of g if it is not: the default domain cannot be. */
 surg_status domains_import(surg_graph *g, const char *domain, int64_t version);
 /* Whether a node has what its operator of ONNX, or the function it calls, takes: else why not, in
