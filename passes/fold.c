@@ -246,7 +246,7 @@ static bool all_constant(const surg_node *n) {
   bool any = false;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const surg_value *v = surg_node_input(n, i);
-    if (v && !surg_value_constant(v)) return false;
+    if (v && !surg_value_settled(v)) return false;
     any |= v != NULL;
   }
   return any;

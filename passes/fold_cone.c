@@ -40,7 +40,7 @@ static bool reads_left(const fold_state *f, const surg_node *n) {
   if (!f->left.slots || surg_node_input_count(n) > FOLD_READS) return false;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const surg_value *v = surg_node_input(n, i);
-    if (!v || surg_value_constant(v)) continue;
+    if (!v || surg_value_settled(v)) continue;
     if (!left_producer(f, v, g)) return false;
     any = true;
   }

@@ -61,7 +61,7 @@ static surg_node *only_reader(const surg_node *n) {
 static bool rest_constant(const surg_node *reader, const surg_node *n) {
   for (size_t i = 0; i < surg_node_input_count(reader); i++) {
     const surg_value *v = surg_node_input(reader, i);
-    if (v && surg_value_producer(v, NULL) != n && !surg_value_constant(v)) return false;
+    if (v && surg_value_producer(v, NULL) != n && !surg_value_settled(v)) return false;
   }
   return true;
 }

@@ -69,7 +69,7 @@ static bool is_zero(const surg_value *v) {
   todo[count++] = v;
   while (count > 0) {
     v = todo[--count];
-    const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+    const surg_tensor *t = v ? surg_value_settled(v) : NULL;
     const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
     if (++steps > STEPS || !v) return false;
     if (t ? zero_tensor(t) : n && zero_fill(n)) continue;

@@ -143,12 +143,16 @@ static bool gives(const loop *l) {
   return true;
 }
 
-static bool body_fits(const surg_graph *body) {
+static bool body_fits(surg_graph *body) {
   for (size_t i = 0; i < surg_graph_input_count(body); i++)
     if (!surg_graph_input(body, i) || surg_value_is_initializer(surg_graph_input(body, i)))
       return false;
   for (size_t i = 0; i < surg_graph_output_count(body); i++)
     if (!surg_graph_output(body, i)) return false;
+  /* What is referred to by name cannot be there twice. */
+  for (surg_value *v = surg_graph_next_initializer(body, NULL); v;
+       v = surg_graph_next_initializer(body, v))
+    if (surg_value_is_pinned(v)) return false;
   return true;
 }
 

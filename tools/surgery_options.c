@@ -29,6 +29,7 @@ enum {
   OPT_REWRITE_LIMIT,
   OPT_SKIP,
   OPT_KEEP,
+  OPT_KEEP_WEIGHTS,
   OPT_DIM,
   OPT_RANGE,
   OPT_TRUST,
@@ -64,6 +65,7 @@ const struct option surgery_table[] = {
     {"rewrite-limit", required_argument, NULL, OPT_REWRITE_LIMIT},
     {"skip-pass", required_argument, NULL, OPT_SKIP},
     {"keep", required_argument, NULL, OPT_KEEP},
+    {"keep-weights", no_argument, NULL, OPT_KEEP_WEIGHTS},
     {"dim", required_argument, NULL, OPT_DIM},
     {"range", required_argument, NULL, OPT_RANGE},
     {"trust", required_argument, NULL, OPT_TRUST},
@@ -109,6 +111,7 @@ static const char help[] =
     "  --schema FILE           custom operators: signatures, types, shapes\n"
     "  --keep NAME|/REGEX/|op=TYPE\n"
     "                          protect nodes and values from passes (repeatable)\n"
+    "  --keep-weights          weights stay as they are, under their names\n"
     "  --dim SYMBOL=N|SYMBOL=LOW..HIGH|SYMBOL%N\n"
     "                          what holds of a dimension of the inputs (repeatable)\n"
     "  --range NAME=LOW..HIGH  what all elements of a value are between, none of them\n"
@@ -172,6 +175,7 @@ static const struct {
     KEPT(OPT_TIME, FLAG, time),
     KEPT(OPT_SKIP, WORD, skip),
     KEPT(OPT_KEEP, WORD, keep),
+    KEPT(OPT_KEEP_WEIGHTS, FLAG, run.keep_weights),
     KEPT(OPT_DIM, WORD, dims),
     KEPT(OPT_RANGE, WORD, ranges),
     KEPT(OPT_LOG, TEXT, run.log_path),

@@ -11,7 +11,7 @@ static bool pin(surg__loader *L, const surg__field *f) {
   if (!v || v->pinned) return true;
   surg__soft *s = surg__soft_new(L->m, SURG__SOFT_TRAINING, v);
   if (!s) return surg__load_oom(L);
-  v->pinned = true;
+  v->pinned |= SURG__PIN_TRAINING;
   s->graph = L->m->graph;
   s->next = L->m->training;
   L->m->training = s;

@@ -242,7 +242,7 @@ surg__soft *surg__soft_new(surg_model *m, surg__soft_kind kind, surg_value *v) {
   s->use.user.soft = s;
   if (v) s->written = v->name;
   surg__use_link(&s->use, v);
-  if (v && kind == SURG__SOFT_TRAINING) v->pinned = true;
+  if (v && kind == SURG__SOFT_TRAINING) v->pinned |= SURG__PIN_TRAINING;
   return s;
 }
 

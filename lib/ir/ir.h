@@ -213,12 +213,15 @@ typedef struct surg__decl {
   bool dirty; /* the type is another than the source's; a new name is seen without it */
 } surg__decl;
 
+enum { SURG__PIN_TRAINING = 1, SURG__PIN_WEIGHT = 2 };
+
 struct surg_value {
   const char *name; /* interned; "" for a placeholder output, which is never indexed */
   surg_graph *graph;
   surg_node *producer; /* NULL: input, initializer, or both */
   uint32_t output;     /* index at the producer */
-  bool input, initializer, erased, pinned;
+  bool input, initializer, erased;
+  uint8_t pinned; /* SURG__PIN_ bits: who refers to it by name */
   bool indexed;    /* found by its name */
   bool named_here; /* made, moved or renamed by us: made unique on save */
   bool init_dirty; /* the initializer's TensorProto must be written anew */

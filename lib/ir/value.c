@@ -152,6 +152,10 @@ surg_tensor *surg_value_constant(const surg_value *v) {
   return v->producer && v->output == 0 ? constant_of_node(v->producer) : NULL;
 }
 
+surg_tensor *surg_value_settled(const surg_value *v) {
+  return surg_value_is_pinned(v) ? NULL : surg_value_constant(v);
+}
+
 /* --- types --- */
 
 /* The first entry of the value's own graph among its OUTPUT uses. */

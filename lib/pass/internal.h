@@ -94,6 +94,9 @@ typedef struct surg__keep {
 surg_status surg__keep_init(surg__keep *k, surg_context *ctx, const char *const *specs, size_t n);
 void surg__keep_free(surg__keep *k);
 bool surg__keep_name(const surg__keep *k, const char *name);
+/* Pins the weights of a model: initializers that hold numbers other than sizes and places. */
+void surg__pin_weights(surg_model *m);
+void surg__unpin_weights(surg_model *m);
 bool surg__keep_op(const surg__keep *k, const surg_node *n);
 
 /* --- log.c: --log and --map, fed by the events of the model --- */

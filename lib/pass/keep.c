@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user protects from passes: --keep NAME, /regex/ or op=TYPE. */
+/* What the user protects from passes: --keep NAME, /regex/ or op=TYPE, and --keep-weights. */
 #include <stdlib.h>
 
+#include <onnxsurg/ops.h>
+
+#include "ir/ir.h"
 #include "pass/internal.h"
 
 static int by_text(const void *a, const void *b) {
@@ -84,4 +87,40 @@ bool surg__keep_op(const surg__keep *k, const surg_node *n) {
   for (size_t i = 0; i < k->ops.count; i++)
     if (op_is(k->ops.items[i], surg_node_domain(n), surg_node_op_type(n))) return true;
   return false;
+}
+
+/* --- weights --- */
+
+/* Sizes of Resize are floats, too, and no weights. */
+static bool says_sizes(const surg_value *v) {
+  if (!surg_value_use_count(v, 1)) return false;
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+    const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+    const int op = n ? surg_node_op(n) : 0;
+    if ((op != SURG_OP_Resize && op != SURG_OP_Upsample) || surg_use_index(u) == 0) return false;
+  }
+  return true;
+}
+
+static bool is_weight(const surg_value *v) {
+  const surg_tensor *t = surg_value_initializer(v);
+  const int dtype = t ? surg_tensor_dtype(t) : SURG_UNDEFINED;
+  if (!t || surg_tensor_rank(t) == 0 || dtype == SURG_BOOL || dtype == SURG_STRING ||
+      dtype == SURG_INT64 || dtype == SURG_INT32)
+    return false;
+  return !says_sizes(v);
+}
+
+void surg__pin_weights(surg_model *m) {
+  for (surg_graph *g = m->graph; g; g = g->next)
+    for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
+         v = surg_graph_next_initializer(g, v))
+      if (is_weight(v)) v->pinned |= SURG__PIN_WEIGHT;
+}
+
+void surg__unpin_weights(surg_model *m) {
+  for (surg_graph *g = m->graph; g; g = g->next)
+    for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
+         v = surg_graph_next_initializer(g, v))
+      v->pinned &= (uint8_t)~SURG__PIN_WEIGHT;
 }

@@ -81,6 +81,7 @@ typedef struct surg__run_options {
   size_t n_skip;
   const char *const *keep; /* NAME, /regex/ (POSIX extended) or op=TYPE: protects from passes */
   size_t n_keep;
+  bool keep_weights; /* weights stay under their names, and nothing is computed from them */
   const char *const *print_after; /* pass names, or "changed": each pass that changed anything */
   size_t n_print_after;
   surg__print_fn print;

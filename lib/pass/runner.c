@@ -355,6 +355,7 @@ static surg_status open_run(surg__runner *r) {
   if (!s) s = check_names(r, "--print-after", o->print_after, o->n_print_after, "changed");
   if (!s) s = surg__keep_init(&r->keep, r->ctx, o->keep, o->n_keep);
   if (!s) warn_unknown_keeps(r);
+  if (!s && o->keep_weights) surg__pin_weights(r->model);
   for (size_t i = 0; i < o->n_dims && !s; i++) s = surg_model_assume_dim(r->model, o->dims[i]);
   for (size_t i = 0; i < o->n_ranges && !s; i++) s = surg_model_assume_range(r->model, o->ranges[i]);
   if (!s && o->trust_declared) s = surg_model_trust_declared(r->model, true);
@@ -378,6 +379,7 @@ static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
   if (!s) s = surg_model_status(r->model);
   r->report->changed = surg_model_epoch(r->model) != r->epoch;
   surg_status closed = surg__log_close(r->log, !s);
+  if (r->options->keep_weights) surg__unpin_weights(r->model);
   surg__keep_free(&r->keep);
   r->report->ns = surg__os_now_ns() - start;
   return s ? s : closed;

@@ -99,7 +99,7 @@ static surg__rvalue fn_filled(surg__match *m, const surg_value *v, const surg__r
 
 static surg__rvalue fn_const(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   (void)m, (void)a, (void)n;
-  return boolean(v && surg_value_constant(v));
+  return boolean(v && surg_value_settled(v));
 }
 
 static surg__rvalue fn_absent(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
@@ -144,7 +144,7 @@ static surg__rvalue proven(surg__match *m, const surg_value *v) {
 
 /* The elements of a small constant, or of what is proven to be one; INTS or FLOATS. */
 static surg__rvalue elements(surg__match *m, const surg_value *v) {
-  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  const surg_tensor *t = v ? surg_value_settled(v) : NULL;
   if (!t) return proven(m, v);
   if (surg_tensor_count(t) > SURG__RULE_ELEMENTS) return unknown;
   const size_t count = (size_t)surg_tensor_count(t);

@@ -104,7 +104,7 @@ static const surg_type *ranked(const surg_value *v) {
 /* Whether v is a constant of one element, that number, and does not raise the rank of what it is
  * combined with. */
 static bool is_number(const surg_node *n, const surg_value *v, double number) {
-  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  const surg_tensor *t = v ? surg_value_settled(v) : NULL;
   double d = 0;
   int64_t i;
   uint8_t raw[8];
