@@ -27,6 +27,9 @@ surg_status surg__load_check_file(surg_context *ctx, const char *path, const voi
 surg_status surg__load_to_look(surg_context *ctx, const char *path,
                                const surg_load_options *options, surg_model **out);
 
+/* What saving the model would take, weights in data files with it (save.c). O(graph). */
+surg_status surg__saved_bytes(surg_model *m, uint64_t *bytes);
+
 /* --- wire (wire.c) --- */
 typedef struct surg__cursor {
   surg__source *src;

@@ -361,6 +361,27 @@ surg_status surg_save_memory(surg_model *model, void **bytes, size_t *n) {
   return r;
 }
 
+static uint64_t external_bytes(const surg_model *m) {
+  uint64_t sum = 0;
+  for (surg_graph *g = m->graph; g; g = g->next)
+    for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
+         v = surg_graph_next_initializer(g, v)) {
+      const surg_tensor *t = surg_value_initializer(v);
+      if (t && surg_tensor_is_external(t) && !surg__add_u64(sum, surg_tensor_bytes(t), &sum))
+        return UINT64_MAX;
+    }
+  return sum;
+}
+
+surg_status surg__saved_bytes(surg_model *m, uint64_t *bytes) {
+  surg__saver s;
+  saver_init(&s, m, surg_model_path(m));
+  const surg_status r = surg__save_build(&s);
+  if (!surg__add_u64(s.rope.total, external_bytes(m), bytes)) *bytes = UINT64_MAX;
+  saver_free(&s);
+  return r;
+}
+
 void surg_bytes_free(surg_context *ctx, void *bytes) {
   if (ctx) surg__free(ctx, bytes);
 }

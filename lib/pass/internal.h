@@ -57,6 +57,7 @@ typedef struct surg__step {
   surg__optval *options; /* as many as the pass declares */
   struct surg__step *body;
   int64_t max; /* rounds of a repeat; 0: a guard */
+  bool size;   /* of a guard: judges bytes, too */
 } surg__step;
 
 struct surg__pipeline {

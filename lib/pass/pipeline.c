@@ -2,11 +2,12 @@
 /* Pipelines as text:
  *
  *   pipeline = [item {"," item}]
- *   item     = name [options] | "repeat" [options] "(" pipeline ")" | "guard" "(" pipeline ")"
+ *   item     = name [options] | ("repeat" | "guard") [options] "(" pipeline ")"
  *   options  = "{" [name ["=" word {"+" word}] {"," name [...]}] "}"
  *   word     = bare | "quoted" | 'quoted'
  *
- * What stands in a guard is undone where it leaves more nodes than it found.
+ * What stands in a guard is undone where it leaves more nodes than it found; in guard{size}, also
+ * where the file would grow.
  *
  * A preset is replaced by its pipeline where it stands. Blanks, line breaks and comments from '#'
  * to the end of the line may stand between tokens. Bare words end at blanks and at , { } ( ) = + "
@@ -284,6 +285,14 @@ static surg_status repeat(parser *ps, const char *at, surg__step *step) {
   return group(ps, at, "repeat", step);
 }
 
+static surg_status guard(parser *ps, const char *at, surg__step *step) {
+  static const surg_option size = {"size", SURG_OPTION_BOOL, NULL, "judge the file's size, too"};
+  surg__optval value = {0};
+  surg_status s = options(ps, &size, 1, "guard", NULL, &value);
+  step->size = value.i != 0;
+  return s ? s : group(ps, at, "guard", step);
+}
+
 static surg_status expand(parser *ps, const char *at, const surg__preset *preset,
                           surg__step **head) {
   if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
@@ -327,7 +336,7 @@ static surg_status item(parser *ps, surg__step **head) {
   surg__step *step = *head = surg__arena_zalloc(ps->arena, sizeof *step);
   if (!step) return no_memory(ps);
   if (pass) return scheduled(ps, pass, step);
-  return is_repeat ? repeat(ps, at, step) : group(ps, at, "guard", step);
+  return is_repeat ? repeat(ps, at, step) : guard(ps, at, step);
 }
 
 static surg_status items(parser *ps, surg__step **head) {
@@ -438,7 +447,7 @@ static void print_steps(const surg__step *step, surg__buf *out) {
       print_options(step, out);
       continue;
     }
-    surg__buf_puts(out, step->max ? "repeat" : "guard");
+    surg__buf_puts(out, step->max ? "repeat" : step->size ? "guard{size}" : "guard");
     if (step->max == INT64_MAX)
       surg__buf_puts(out, "{max=inf}");
     else if (step->max && step->max != DEFAULT_ROUNDS)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "ir/ir.h" /* for surg_graph.erased alone */
+#include "io/io.h"
 #include "pass/internal.h"
 
 /* ---- what may not change unsaid -------------------------------------------------------------- */
@@ -271,11 +271,10 @@ static bool can_guard(const surg__runner *r, uint64_t nodes) {
   return nodes <= SURG_LIMIT_GUARD_NODES && (!r->log || surg_model_epoch(r->model) == r->epoch);
 }
 
-static surg_status take_back(surg__runner *r, surg_model *original, uint64_t before,
-                             uint64_t after) {
-  surg__note(r->ctx, surg_model_path(r->model),
-             "left as it was: %llu nodes would have become %llu", (unsigned long long)before,
-             (unsigned long long)after);
+static surg_status take_back(surg__runner *r, surg_model *original, const char *what,
+                             uint64_t before, uint64_t after) {
+  surg__note(r->ctx, surg_model_path(r->model), "left as it was: %llu %s would have become %llu",
+             (unsigned long long)before, what, (unsigned long long)after);
   surg__log_pass(r->log, "guard", 0);
   surg__log_pass_end(r->log, "taken back", 0);
   if (!surg__log_restart(r->log, original)) return surg__oom(r->ctx, surg_model_path(r->model));
@@ -285,16 +284,30 @@ static surg_status take_back(surg__runner *r, surg_model *original, uint64_t bef
   return SURG_OK;
 }
 
+/* Whether r's model is more than the original: *what, and how much. */
+static surg_status grown(const surg__runner *r, surg_model *original, bool size, const char **what,
+                         uint64_t *before, uint64_t *after) {
+  surg_status s = SURG_OK;
+  *what = "nodes";
+  *before = node_count(original);
+  *after = node_count(r->model);
+  if (*after > *before || !size) return s;
+  *what = "bytes";
+  s = surg__saved_bytes(original, before);
+  return s ? s : surg__saved_bytes(r->model, after);
+}
+
 static surg_status run_guard(surg__runner *r, const surg__step *step, bool *changed) {
-  const uint64_t before = node_count(r->model);
   surg_model *original = NULL;
   bool did = false;
-  if (can_guard(r, before) && !(original = surg_model_clone(r->model)))
+  const char *what = NULL;
+  uint64_t before = 0, after = 0;
+  if (can_guard(r, node_count(r->model)) && !(original = surg_model_clone(r->model)))
     return surg__oom(r->ctx, surg_model_path(r->model));
   surg_status s = run_steps(r, step->body, &did);
-  const uint64_t after = !s && did && original ? node_count(r->model) : 0;
-  if (after > before) {
-    s = take_back(r, original, before, after);
+  if (!s && did && original) s = grown(r, original, step->size, &what, &before, &after);
+  if (!s && after > before) {
+    s = take_back(r, original, what, before, after);
     if (!s) return s;
   }
   surg_model_free(original);
