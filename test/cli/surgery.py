@@ -25,7 +25,7 @@ class Runs(Case):
 
     def test_pipelines(self):
         preset = self.ok('--print-pipeline').rstrip(b'\n')
-        self.assertTrue(preset.startswith(b'guard(prune,'), preset)
+        self.assertTrue(preset.startswith(b'imports,guard(prune,'), preset)
         self.assertEqual(self.ok('--print-pipeline', '--pass', preset.decode()), preset + b'\n')
         self.assertEqual(self.ok('--print-pipeline', '--pass', ' repeat{max=3}( simplify ) , ir '),
                          b'repeat{max=3}(' + preset + b'),ir\n')

@@ -318,7 +318,7 @@ START_TEST(text_errors) {
       {"repeat{most=2}(quiet)",
        "--pass: error: column 8: unknown option of repeat \"most\"; did you mean \"max\"?"},
       {"guard", "--pass: error: column 6: guard needs a pipeline in parentheses"},
-      {"guard{max=2}(quiet)", "--pass: error: column 7: unknown option of guard \"max\""},
+      {"guard{max=2}(quiet)", "--pass: error: column 7: unknown option of guard \"max\"; did you mean \"size\"?"},
       {"guard(quiet", "--pass: error: column 1: the '(' of guard is not closed"},
       {"repeat(quiet", "--pass: error: column 1: the '(' of repeat is not closed"},
       {"endless",
