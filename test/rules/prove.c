@@ -32,6 +32,15 @@ static const struct {
     {"dropout-training-any-12", "it draws without a seed"},
     {"if-known", "models with branches are not drawn; golden cases hold it (opset/if-known*)"},
     {"if-to-where", "models with branches are not drawn; golden cases hold it (replace/if-*)"},
+    {"attention-of-matmul", "golden cases hold it (fuse/attention)"},
+    {"attention-of-matmul-scaled", "golden cases hold it (fuse/attention)"},
+    {"attention-of-matmul-divided", "golden cases hold it (fuse/attention)"},
+    {"attention-of-matmul-masked", "golden cases hold it (fuse/attention)"},
+    {"attention-of-matmul-scaled-masked", "golden cases hold it (fuse/attention)"},
+    {"attention-of-matmul-divided-masked", "golden cases hold it (fuse/attention)"},
+    {"group-norm-of-instances", "golden cases hold it (fuse/group-norm)"},
+    {"rotary-of-halves", "golden cases hold it (fuse/rotary)"},
+    {"space-to-depth-of-slices", "golden cases hold it (fuse/space-to-depth)"},
     {"dropout-up-12", "what the mask holds outside training was not said before 12"},
 };
 
