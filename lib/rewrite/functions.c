@@ -206,6 +206,25 @@ static surg__rvalue fn_finite(surg__match *m, const surg_value *v, const surg__r
   return boolean(true);
 }
 
+static const surg_node *made_by(const surg_value *v, int op) {
+  const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
+  return n && surg_node_op(n) == op ? n : NULL;
+}
+
+static bool by_root(const surg_value *v) {
+  const surg_node *n = made_by(v, SURG_OP_Div);
+  return n && made_by(surg_node_input(n, 1), SURG_OP_Sqrt);
+}
+
+/* Optimizers find a normalization by its scale and shift, also where those do nothing. */
+static surg__rvalue fn_normalized(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                                  size_t count) {
+  (void)m, (void)a, (void)count;
+  const surg_node *n = made_by(v, SURG_OP_Mul);
+  return boolean(by_root(v) ||
+                 (n && (by_root(surg_node_input(n, 0)) || by_root(surg_node_input(n, 1)))));
+}
+
 /* Whether no element bears a minus sign, zeros among them. */
 static surg__rvalue fn_positive(surg__match *m, const surg_value *v, const surg__rvalue *a,
                                 size_t n) {
@@ -622,6 +641,8 @@ static const surg__rfn functions[] = {
     {"numbers", true, 0, 0, fn_numbers, "numbers(x): no element is NaN"},
     {"opset", false, 0, 0, fn_opset, "opset(): the opset in force"},
     {"place", false, 4, 4, fn_place, "place(n, v, indices, values): n times v, but values there"},
+    {"normalized", true, 0, 0, fn_normalized,
+     "normalized(x): x was divided by a root, and scaled at most"},
     {"positive", true, 0, 0, fn_positive, "positive(x): x is constant, no element has a minus sign"},
     {"present", true, 0, 0, fn_present, "present(x): the optional x is there"},
     {"prod", false, 1, 1, fn_prod, "prod(list)"},
