@@ -7,6 +7,7 @@
 
 typedef struct slot {
   const surg_rule *rule;
+  int feeds;     /* an operator that must make an input of the anchor; 0: none need */
   uint32_t next; /* index + 1 into slots; 0 ends */
 } slot;
 
@@ -24,6 +25,16 @@ typedef struct driver {
   bool failed, changed;
 } driver;
 
+/* The operator of a node of the pattern that the anchor reads; 0: it reads none, or any. */
+static int feeds(const surg_rule *r) {
+  const surg__rstmt *s = &r->match.stmts[r->anchor];
+  for (uint16_t i = 0; i < s->n_in; i++) {
+    const int16_t from = s->in[i].kind == SURG__A_VALUE ? r->vars[s->in[i].var].match_node : -1;
+    if (from >= 0 && from != r->anchor) return r->match.stmts[from].op;
+  }
+  return 0;
+}
+
 /* Puts a rule at the end of its list, so that rules are tried in the order they were written. */
 static bool add_rule(driver *d, const surg_rule *r) {
   const int op = r->match.stmts[r->anchor].op;
@@ -33,7 +44,7 @@ static bool add_rule(driver *d, const surg_rule *r) {
   /* `at` may point into the list that is about to move. */
   const bool head = at == &d->by_op[op];
   const size_t last = head ? 0 : (size_t)((slot *)(void *)((char *)at - offsetof(slot, next)) - d->slots.items);
-  if (!surg__vec_push(d->ctx, &d->slots, ((slot){r, 0}))) return false;
+  if (!surg__vec_push(d->ctx, &d->slots, ((slot){r, feeds(r), 0}))) return false;
   if (head)
     d->by_op[op] = (uint32_t)where + 1;
   else
@@ -132,11 +143,35 @@ static bool apply(driver *d, const surg_rule *r) {
   return true;
 }
 
+#define FEEDERS 8 /* inputs of a node whose operators are looked at before rules are tried */
+
+/* The operators that make the inputs of a node; false: there are too many. */
+static bool feeders(const surg_node *n, int *ops, size_t *count) {
+  *count = 0;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_node *from = surg_value_producer(surg_node_input(n, i), NULL);
+    if (i == FEEDERS) return false;
+    if (from) ops[(*count)++] = surg_node_op(from);
+  }
+  return true;
+}
+
+static bool is_fed(const slot *s, const int *ops, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (ops[i] == s->feeds) return true;
+  return false;
+}
+
 static void visit(driver *d, surg_node *n) {
   const surg_op_class class = surg_node_class(n);
   const int op = class == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
   const int64_t opset = surg_graph_opset(d->g, "");
+  int ops[FEEDERS];
+  size_t count;
+  const bool few = feeders(n, ops, &count);
   for (uint32_t i = d->by_op[op]; i && !d->failed; i = d->slots.items[i - 1].next) {
+    const slot *s = &d->slots.items[i - 1];
+    if (few && s->feeds && !is_fed(s, ops, count)) continue;
     const surg__mark mark = surg__arena_mark(&d->arena);
     d->m->rule = d->slots.items[i - 1].rule;
     memset(d->m->asked, 0, sizeof d->m->asked);
