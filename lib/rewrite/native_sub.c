@@ -173,8 +173,9 @@ static bool same_meaning(const surg__builder *b, const surg_node *n, const surg_
   return to && surg_node_op(n) == SURG_OP_ConvTranspose && surg_type_dtype(t) != SURG_BFLOAT16;
 }
 
-/* The node again without auto_pad. */
-static surg_status with_pads(surg__builder *b, surg_node *n, const int64_t *pads, size_t count) {
+/* The node again without auto_pad and ceil_mode, reading x. */
+static surg_status with_pads(surg__builder *b, surg_node *n, surg_value *x, const int64_t *pads,
+                             size_t count) {
   surg__match *m = b->m;
   surg_node *made = surg_graph_add_node(m->g, m->last, "", surg_node_op_type(n), 0);
   const char *name = made ? surg__rname(m, surg_node_op_type(n)) : NULL;
@@ -187,7 +188,10 @@ static surg_status with_pads(surg__builder *b, surg_node *n, const int64_t *pads
   }
   if (!s && count) s = surg_node_set_ints(made, "pads", pads, count);
   for (size_t i = 0; i < surg_node_input_count(n) && !s; i++)
-    if (surg_node_input(n, i)) s = surg_node_set_input(made, i, surg_node_input(n, i));
+    if (surg_node_input(n, i)) s = surg_node_set_input(made, i, i ? surg_node_input(n, i) : x);
+  /* Zeros that a Pad puts there count. */
+  if (!s && x != surg_node_input(n, 0) && surg_node_op(n) == SURG_OP_AveragePool)
+    s = surg_node_set_int(made, "count_include_pad", 1);
   for (size_t i = surg_node_output_count(n); i-- > 0 && !s;)
     if (surg_node_output(n, i)) s = surg_node_take_output(made, i, surg_node_output(n, i));
   if (!s && b->made && !surg__vec_push(m->ctx, b->made, made)) s = SURG_ENOMEM;
@@ -211,17 +215,71 @@ static surg_status explicit_pads(surg__builder *b) {
   const bool upper = surg__text_word(how.p, how.n, "SAME_UPPER");
   /* Whether the last window may be cut off is another question where nothing is padded. */
   if (surg__text_word(how.p, how.n, "VALID"))
-    return surg_node_int(n, "ceil_mode", 0) ? SURG_EUNSUPPORTED : with_pads(b, n, NULL, 0);
+    return surg_node_int(n, "ceil_mode", 0) ? SURG_EUNSUPPORTED
+                                         : with_pads(b, n, surg_node_input(n, 0), NULL, 0);
   if (!upper && !surg__text_word(how.p, how.n, "SAME_LOWER")) return SURG_EUNSUPPORTED;
   if (surg_node_op(n) == SURG_OP_ConvTranspose ? !same_pads_turned(n, &w, upper, pads)
                                                : !same_pads(t, &w, upper, pads))
     return SURG_EUNSUPPORTED;
-  return with_pads(b, n, pads, 2 * w.n);
+  return with_pads(b, n, surg_node_input(n, 0), pads, 2 * w.n);
+}
+
+/* --- Pad --- */
+
+/* What the Pad before puts around the axes of the windows, added to what the node puts there itself;
+ * false: it pads other axes, cuts off, or the node cannot take that much. */
+static bool pads_together(const surg_node *n, const surg__rvalue *q, const window *w,
+                          int64_t *pads) {
+  const bool pool = surg_node_op(n) != SURG_OP_Conv;
+  const size_t rank = w->n + 2;
+  size_t given = 0;
+  const int64_t *own = surg_node_ints(n, "pads", &given);
+  if (q->kind != SURG__R_INTS || q->n != 2 * rank || (given && given != 2 * w->n)) return false;
+  for (size_t i = 0; i < 2 * rank; i++) {
+    const size_t axis = i % rank, k = axis - 2 + (i < rank ? 0 : w->n);
+    const int64_t more = q->items[i].i;
+    if (!q->items[i].known || more < 0 || more > INT32_MAX || (axis < 2 && more)) return false;
+    if (axis < 2) continue;
+    if (given && (own[k] < 0 || own[k] > INT32_MAX)) return false;
+    pads[k] = more + (given ? own[k] : 0);
+    /* Each window of a pool must reach the input. */
+    if (pool && (pads[k] >= w->kernel[axis - 2] || w->dilation[axis - 2] != 1)) return false;
+  }
+  return true;
+}
+
+static bool own_pads_count(const surg_node *n) {
+  size_t given = 0;
+  const int64_t *own = surg_node_ints(n, "pads", &given);
+  if (surg_node_op(n) != SURG_OP_AveragePool || surg_node_int(n, "count_include_pad", 0))
+    return true;
+  for (size_t i = 0; i < given; i++)
+    if (own[i]) return false;
+  return true;
+}
+
+/* t = Pad (x, q)   y = Conv (t, ...): zeros that the node can put there itself. */
+static surg_status pad_taken_in(surg__builder *b) {
+  surg_node *n = matched(b);
+  surg_value *x = surg__b_get(b, "x");
+  const surg__rvalue q = surg__b_data(b, "q");
+  const surg_type *t = surg_value_type(x);
+  int64_t pads[2 * SURG__BT_RANK];
+  window w;
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t) ||
+      surg_type_rank(t) < 3 || surg_type_rank(t) > SURG__BT_RANK || !surg__b_attrs_known(b))
+    return SURG_EUNSUPPORTED;
+  w.n = surg_type_rank(t) - 2;
+  if (surg_node_int(n, "ceil_mode", 0) || !own_pads_count(n) || !kernel_of(n, &w) ||
+      !read_list(n, "dilations", w.dilation, w.n) || !pads_together(n, &q, &w, pads))
+    return SURG_EUNSUPPORTED;
+  return with_pads(b, n, x, pads, 2 * w.n);
 }
 
 const surg__native surg__natives_sub[] = {
     {"split_slices", split_slices, "each part of a Split of known sizes as a Slice"},
     {"gemm_parts", gemm_parts, "Gemm as Transpose, MatMul, Mul and Add, those that do something"},
+    {"pad_taken_in", pad_taken_in, "zeros of a Pad as pads of what reads them"},
     {"explicit_pads", explicit_pads, "auto_pad as pads"},
     {NULL, NULL, NULL},
 };

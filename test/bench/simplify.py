@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""simplify.py TOOL [MODEL...]: seconds of the processor, seconds and memory of `simplify` on what is
+"""simplify.py TOOL [MODEL...]: seconds of the processor and seconds of `simplify` on what is
 worst for it: chains of a hundred thousand nodes of which nearly all go, blocks of which none goes,
 300 MB of weights. With MODEL: of those instead. Prints and never judges."""
 import os
@@ -90,9 +90,8 @@ def measure(tool, name, path):
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         sys.exit("%s: exit %d: %s" % (name, child.returncode, said.decode()[:500]))
-    print("%-28s %6.3f s of the processor, %6.3f s, %5.0f MB" % (
-        name, used.ru_utime + used.ru_stime, time.monotonic() - start, used.ru_maxrss / 1024),
-          flush=True)
+    print("%-28s %6.3f s of the processor, %6.3f s" % (
+        name, used.ru_utime + used.ru_stime, time.monotonic() - start), flush=True)
 
 
 def main():

@@ -238,6 +238,7 @@ static int64_t one_int(drawer *w, const char *word, const item *it, uint64_t i) 
   if (!strcmp(word, "last")) return INT32_MAX;
   if (!strcmp(word, "step") || !strcmp(word, "steps")) return PICK(w, 1, 1, 1, 2, 2, 3, -1, -2, -3);
   if (!strcmp(word, "pads")) return PICK(w, 0, 0, 1, 1, 2, 3, 0, -1);
+  if (!strcmp(word, "rim")) return i % 4 < 2 ? 0 : PICK(w, 0, 1, 1, 2); /* of images */
   if (!strcmp(word, "starts")) return PICK(w, 0, 0, 1, 2, -1, -2, -4, 5, INT64_MAX, INT64_MIN);
   if (!strcmp(word, "ends"))
     return PICK(w, 0, 1, 2, 3, 4, -1, -2, -5, INT64_MAX, INT32_MAX, INT64_MIN);

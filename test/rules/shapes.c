@@ -68,6 +68,7 @@ static const shape_row rows[] = {
     {"Split", "*1+; N=parts", "num_outputs=N split=[N]parts"},
     {"Pad", "*1+; 2V=pads; -; V=axes", ""},
     {"Pad", "*; 2R=pads; -", "pads=[2R]pads paddings=[2R]pads"},
+    {"Pad", "A,GC,5,6; 8=rim; -", "pads=[8]rim paddings=[8]rim"},
     {"RoiAlign", "2,C,6,6; M,4=boxes; M=below2",
      "output_height=1|2|3 output_width=1|2 sampling_ratio=0|1|2"},
     {"Pow", "*; ~=few", ""},
