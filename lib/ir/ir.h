@@ -422,6 +422,10 @@ void surg__touch_graph(surg_graph *g);                /* dirty up to the model; 
 void surg__touch_node(surg_node *n);
 /* After an edit that did not change what the node computes: its types hold as they are. */
 static inline void surg__types_hold(surg_node *n) { n->types_stale = false; }
+/* What is said of a node and is none of its parts (doc string, metadata) is said of one made here. */
+static inline void surg__node_inherit(surg_node *to, const surg_node *from) {
+  if (to->src.body.off == 0) to->src = from->src;
+}
 void surg__emit(surg_model *m, surg_event_kind kind, surg_graph *g, surg_node *n, surg_value *v,
                 surg_value *other, const char *old_name);
 void surg__node_resolve(surg_node *n); /* fills op, op_class, schema, function */

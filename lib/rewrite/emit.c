@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
+#include "ir/ir.h" /* for surg__node_inherit alone */
 #include "rewrite/rule.h"
 
 typedef struct plan {
@@ -661,9 +662,21 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   return status ? status : erase_matched(m);
 }
 
+/* What a result is said to be goes with it. */
+static surg_value *first_result(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++)
+    if (surg_node_output(n, i)) return surg_node_output(n, i);
+  return NULL;
+}
+
 surg_status surg__emit_any(surg__match *m, surg__made *made) {
+  const surg_node *root = m->nodes[m->rule->anchor];
+  const surg_value *result = first_result(root);
   for (;;) {
     const surg_status s = surg__emit_rule(m, made);
-    if (s != SURG_EUNSUPPORTED || !surg__match_next(m)) return s;
+    if (s == SURG_EUNSUPPORTED && surg__match_next(m)) continue;
+    surg_node *now = !s && result ? surg_value_producer(result, NULL) : NULL;
+    if (now && now != root) surg__node_inherit(now, root);
+    return s;
   }
 }
