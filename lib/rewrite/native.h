@@ -86,6 +86,8 @@ surg__bt surg__bt_range(surg__builder *b, surg__bdim n, int dtype);
 /* ... each times `step`. */
 surg__bt surg__bt_steps(surg__builder *b, surg__bdim n, surg__bdim step, int dtype);
 
+/* Whether an input of an operator may be of a type in the opset of the emission. */
+bool surg__b_takes(const surg__builder *b, const char *op, size_t input, int dtype);
 /* Nodes. Axes are counted from the front. */
 surg__bt surg__bt_unary(surg__builder *b, const char *op, surg__bt x);
 surg__bt surg__bt_binary(surg__builder *b, const char *op, surg__bt x, surg__bt y);

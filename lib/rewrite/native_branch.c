@@ -133,14 +133,6 @@ static bool read_side(branches *f, int k, const char *attr) {
   return may_run_always(f, g);
 }
 
-/* What Where takes in the opset of the emission. */
-static bool where_takes(const surg__builder *b, const surg_value *v) {
-  const surg_schema *s = surg_schema_find("", "Where", b->m->opset);
-  const surg__param *p = s ? surg__schema_formal(s, false, 1) : NULL;
-  const surg__type_param *t = p ? surg__schema_type_param(s, p) : NULL;
-  return t && (t->tensor_mask >> surg__b_dtype(v) & 1);
-}
-
 /* ... = If <then_branch, else_branch> (c) */
 static surg_status if_to_where(surg__builder *b) {
   branches f = {.b = b};
@@ -149,7 +141,7 @@ static surg_status if_to_where(surg__builder *b) {
   if (!c || !read_side(&f, 0, "then_branch") || !read_side(&f, 1, "else_branch"))
     return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < f.n; i++)
-    if (!same_type(f.from[0][i], f.from[1][i]) || !where_takes(b, f.from[0][i]))
+    if (!same_type(f.from[0][i], f.from[1][i]) || !surg__b_takes(b, "Where", 1, surg__b_dtype(f.from[0][i])))
       return SURG_EUNSUPPORTED;
   for (int k = 0; k < 2 && !b->status; k++) b->status = surg_graph_hoist(f.side[k], b->before);
   /* One number, so that it goes with a result of any rank. */

@@ -494,7 +494,106 @@ static surg_status sums_along(surg__builder *b) {
   return b->status;
 }
 
+/* --- scattering to known places --- */
+
+/* For each element of x which update is written there, the last one where there are several. */
+typedef struct written {
+  surg__bt x, u;
+  int64_t *index; /* of the tensor of indices */
+  double *from, *hit; /* of x: number of the update; 1 where there is one */
+  uint64_t count, updates, indices;
+} written;
+
+static bool read_written(surg__builder *b, written *w, surg__bt *i) {
+  if (!surg__bt_get(b, "x", &w->x) || !surg__bt_get(b, "u", &w->u) || !surg__bt_get(b, "i", i) ||
+      !surg__bt_count(&w->x, MOST_INDICES, &w->count) ||
+      !surg__bt_count(&w->u, MOST_INDICES, &w->updates) ||
+      !surg__bt_count(i, MOST_INDICES, &w->indices) ||
+      !surg__b_takes(b, "Where", 1, w->x.dtype))
+    return false;
+  const surg_tensor *t = surg_value_constant(i->v);
+  surg__arena *arena = b->m->arena;
+  w->index = surg__arena_array(arena, (size_t)w->indices + 1, sizeof *w->index);
+  w->from = surg__arena_array(arena, (size_t)w->count + 1, sizeof *w->from);
+  w->hit = surg__arena_array(arena, (size_t)w->count + 1, sizeof *w->hit);
+  if (!t || !w->index || !w->from || !w->hit) return false;
+  for (uint64_t k = 0; k < w->count; k++) w->from[k] = w->hit[k] = 0;
+  return surg_tensor_read_ints(t, w->index, (size_t)w->indices) == (int64_t)w->indices;
+}
+
+/* Index number k along an axis, from the front; false: it is not within. */
+static bool place_of(const written *w, uint64_t k, uint32_t axis, int64_t *out) {
+  const int64_t n = w->x.d[axis].n, at = w->index[k] < 0 ? w->index[k] + n : w->index[k];
+  *out = at;
+  return at >= 0 && at < n;
+}
+
+static surg_status choose_written(surg__builder *b, const written *w) {
+  int64_t dims[SURG__BT_RANK];
+  if (w->updates == 0 || w->count == 0) {
+    surg__b_result(b, "y", surg__b_unary(b, "Identity", w->x.v));
+    return b->status;
+  }
+  for (uint32_t i = 0; i < w->x.rank; i++) dims[i] = w->x.d[i].n;
+  const surg__bt hit = surg__bt_numbers(b, SURG_BOOL, dims, w->x.rank, w->hit);
+  const surg__bt from = surg__bt_numbers(b, SURG_INT64, dims, w->x.rank, w->from);
+  const surg__bt news = surg__bt_gather(b, flat(b, w->u), from, 0);
+  surg__bt_result(b, "y", surg__bt_where(b, hit, news, w->x));
+  return b->status;
+}
+
+/* y = ScatterElements <axis> (x, i, u) */
+static surg_status scatter_to_where(surg__builder *b) {
+  written w;
+  surg__bt i;
+  if (!read_written(b, &w, &i) || i.rank != w.x.rank || w.updates != w.indices)
+    return SURG_EUNSUPPORTED;
+  int64_t axis = surg_node_int(surg__b_matched(b), "axis", 0);
+  if (axis < 0) axis += w.x.rank;
+  if (!surg__b_attrs_known(b) || axis < 0 || axis >= w.x.rank) return SURG_EUNSUPPORTED;
+  for (uint64_t k = 0; k < w.indices; k++) {
+    uint64_t rest = k, to = 0, step = 1;
+    for (uint32_t d = w.x.rank; d-- > 0;) {
+      int64_t at = (int64_t)(rest % (uint64_t)i.d[d].n);
+      rest /= (uint64_t)i.d[d].n;
+      if (d == axis ? !place_of(&w, k, d, &at) : at >= w.x.d[d].n) return SURG_EUNSUPPORTED;
+      to += step * (uint64_t)at;
+      step *= (uint64_t)w.x.d[d].n;
+    }
+    w.from[to] = (double)k;
+    w.hit[to] = 1;
+  }
+  return choose_written(b, &w);
+}
+
+/* y = ScatterND (x, i, u) */
+static surg_status scatter_nd_to_where(surg__builder *b) {
+  written w;
+  surg__bt i;
+  if (!read_written(b, &w, &i) || !tuples_fit(&w.x, &i, 0)) return SURG_EUNSUPPORTED;
+  const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
+  uint64_t width = 1, tuples = 1;
+  for (uint32_t d = length; d < w.x.rank; d++) width *= (uint64_t)w.x.d[d].n;
+  for (uint32_t d = 0; d + 1 < i.rank; d++) tuples *= (uint64_t)i.d[d].n;
+  if (tuples * width != w.updates) return SURG_EUNSUPPORTED;
+  for (uint64_t k = 0; k < tuples; k++) {
+    uint64_t to = 0;
+    for (uint32_t d = 0; d < length; d++) {
+      int64_t at;
+      if (!place_of(&w, k * length + d, d, &at)) return SURG_EUNSUPPORTED;
+      to = to * (uint64_t)w.x.d[d].n + (uint64_t)at;
+    }
+    for (uint64_t e = 0; e < width; e++) {
+      w.from[to * width + e] = (double)(k * width + e);
+      w.hit[to * width + e] = 1;
+    }
+  }
+  return choose_written(b, &w);
+}
+
 const surg__native surg__natives_index[] = {
+    {"scatter_where", scatter_to_where, "ScatterElements to known places as a choice"},
+    {"scatter_nd_where", scatter_nd_to_where, "ScatterND to known places as a choice"},
     {"where_by_index", where_by_index, "Where by Gather, of whole numbers by arithmetic"},
     {"shrink_by_index", shrink_by_index, "Shrink, the elements chosen by Gather"},
     {"constant_to_expand", constant_to_expand, "ConstantOfShape as Expand"},

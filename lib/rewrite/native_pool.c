@@ -240,7 +240,51 @@ static surg_status pool_by_parts(surg__builder *b) {
   return b->status;
 }
 
+/* --- over three axes --- */
+
+typedef struct plane {
+  int64_t kernel[2], stride[2], dilation[2], pads[4];
+} plane;
+
+static surg__bt max_of_plane(const pool *p, surg__bt x, const plane *w) {
+  surg__builder *b = p->b;
+  x.v = surg__b_unary(b, "MaxPool", x.v);
+  surg__b_set_ints(b, x.v, "kernel_shape", w->kernel, 2);
+  surg__b_set_ints(b, x.v, "strides", w->stride, 2);
+  surg__b_set_ints(b, x.v, "pads", w->pads, 4);
+  if (w->dilation[0] > 1 || w->dilation[1] > 1)
+    surg__b_set_ints(b, x.v, "dilations", w->dilation, 2);
+  if (surg_node_int(p->n, "ceil_mode", 0)) surg__b_set_int(b, x.v, "ceil_mode", 1);
+  return x;
+}
+
+/* y = MaxPool (x) over depth, height and width: over the last two, and then over the first. */
+static surg_status max_pool_planes(surg__builder *b) {
+  pool p = {.b = b, .n = surg__b_matched(b)};
+  int64_t k[3], s[3], d[3], pads[6];
+  surg__bt y;
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &p.x) || !surg__bt_get(b, "y", &y) ||
+      p.x.rank != 5 || y.rank != 5 || !ints_of(&p, "kernel_shape", 0, 1, 3, k) || k[0] == 0 ||
+      !ints_of(&p, "strides", 1, 1, 3, s) || !ints_of(&p, "dilations", 1, 1, 3, d) ||
+      !ints_of(&p, "pads", 0, 0, 6, pads) ||
+      !word_is(surg_node_string(p.n, "auto_pad", "NOTSET"), "NOTSET"))
+    return SURG_EUNSUPPORTED;
+  const surg__bdim *m = p.x.d, *n = y.d;
+  const plane flat = {{k[1], k[2]}, {s[1], s[2]}, {d[1], d[2]}, {pads[1], pads[2], pads[4], pads[5]}};
+  const plane deep = {{k[0], 1}, {s[0], 1}, {d[0], 1}, {pads[0], 0, pads[3], 0}};
+  const surg__bdim first[4] = {m[0], surg__bd_mul(b, m[1], m[2]), m[3], m[4]};
+  const surg__bdim then[4] = {m[0], m[1], m[2], surg__bd_mul(b, n[3], n[4])};
+  surg__bt x = max_of_plane(&p, surg__bt_reshape(b, p.x, first, 4), &flat);
+  x.d[2] = n[3];
+  x.d[3] = n[4];
+  x = max_of_plane(&p, surg__bt_reshape(b, x, then, 4), &deep);
+  x.d[2] = n[2];
+  surg__bt_result(b, "y", surg__bt_reshape(b, x, y.d, 5));
+  return b->status;
+}
+
 const surg__native surg__natives_pool[] = {
+    {"max_pool_planes", max_pool_planes, "MaxPool over three axes as one over two, and one over one"},
     {"pool_by_parts", pool_by_parts, "pools by padding that is written out, or from pieces"},
     {NULL, NULL, NULL},
 };

@@ -428,7 +428,92 @@ static surg_status deform_to_gather(surg__builder *b) {
   return b->status;
 }
 
+/* --- deformable attention over images of several sizes --- */
+
+#define MOST_LEVELS 16u
+
+typedef struct levels {
+  surg__builder *b;
+  surg__bt value, at, weight; /* [B,S,M,D], [B,Q,M,L,P,2], [B,Q,M,L,P] */
+  size_t n;
+  int64_t size[MOST_LEVELS][2];
+} levels;
+
+static bool read_levels(levels *l) {
+  surg__builder *b = l->b;
+  surg_elem e[2 * MOST_LEVELS];
+  if (!surg__bt_get(b, "v", &l->value) || !surg__bt_get(b, "at", &l->at) ||
+      !surg__bt_get(b, "w", &l->weight) || l->value.rank != 4 || l->at.rank != 6 ||
+      l->weight.rank != 5 || l->value.dtype != SURG_FLOAT || l->at.dtype != SURG_FLOAT ||
+      l->weight.dtype != SURG_FLOAT)
+    return false;
+  const int64_t count = surg_value_elements(surg__b_get(b, "sizes"), e, SURG_COUNT(e));
+  if (count < 2 || count % 2 || l->at.d[3].n != count / 2 || l->weight.d[3].n != count / 2)
+    return false;
+  l->n = (size_t)count / 2;
+  int64_t all = 0;
+  for (size_t i = 0; i < l->n; i++) {
+    for (size_t k = 0; k < 2; k++) {
+      l->size[i][k] = e[2 * i + k].value;
+      if (!e[2 * i + k].known || l->size[i][k] < 1 || l->size[i][k] > INT32_MAX) return false;
+    }
+    int64_t n;
+    if (!surg__mul_i64(l->size[i][0], l->size[i][1], &n) || !surg__add_i64(all, n, &all)) return false;
+  }
+  /* One behind the other, as every exporter has them: where each begins need not be asked. */
+  return l->value.d[1].n == all && l->value.d[2].n > 0 && l->value.d[3].n > 0 &&
+         l->at.d[4].n > 0 && l->at.d[5].n == 2 && l->at.d[2].n == l->value.d[2].n;
+}
+
+/* One level of x, heads before queries: [B * M, ...]. */
+static surg__bt of_level(const levels *l, surg__bt x, size_t i) {
+  static const int64_t turn[5] = {0, 2, 1, 3, 4};
+  surg__builder *b = l->b;
+  surg__bt y = surg__bt_gather(b, x, surg__bt_scalar(b, SURG_INT64, (double)i), 3);
+  return surg__bt_transpose(b, y, turn);
+}
+
+/* [B * M, D, Q] */
+static surg__bt level(const levels *l, size_t i, int64_t from, surg__bdim heads) {
+  static const int64_t last[4] = {0, 2, 3, 1};
+  surg__builder *b = l->b;
+  const surg__bdim *v = l->value.d, q = l->at.d[1], p = l->at.d[4];
+  const int64_t n = l->size[i][0] * l->size[i][1];
+  surg__bt x = surg__bt_slice(b, l->value, 1, surg__bd(from), surg__bd(from + n));
+  x = surg__bt_transpose(b, x, last);
+  const surg__bdim image[4] = {heads, v[3], surg__bd(l->size[i][0]), surg__bd(l->size[i][1])};
+  x = surg__bt_reshape(b, x, image, 4);
+  const surg__bdim points[4] = {heads, q, p, surg__bd(2)}, parts[4] = {heads, surg__bd(1), q, p};
+  surg__bt at = surg__bt_reshape(b, of_level(l, l->at, i), points, 4);
+  at = surg__bt_number(b, "Sub", surg__bt_number(b, "Mul", at, 2), 1);
+  surg__bt y = {.v = surg__b_binary(b, "GridSample", x.v, at.v), .dtype = x.dtype, .rank = 4,
+                .d = {heads, v[3], q, p}};
+  surg__b_set_string(b, y.v, "mode", b->m->opset >= 20 ? "linear" : "bilinear");
+  surg__b_set_string(b, y.v, "padding_mode", "zeros");
+  surg__b_set_int(b, y.v, "align_corners", 0);
+  const surg__bt w = surg__bt_reshape(b, of_level(l, l->weight, i), parts, 4);
+  return surg__bt_reduce(b, "ReduceSum", surg__bt_binary(b, "Mul", y, w), 3, false);
+}
+
+/* y = MMCVMultiScaleDeformableAttention (v, sizes, starts, at, w) */
+static surg_status deformable_attention(surg__builder *b) {
+  levels l = {.b = b};
+  if (!read_levels(&l) || b->m->opset < 16) return SURG_EUNSUPPORTED;
+  const surg__bdim *v = l.value.d, heads = surg__bd_mul(b, v[0], v[2]);
+  const surg__bdim whole[3] = {v[0], surg__bd_mul(b, v[2], v[3]), l.at.d[1]};
+  surg__bt sum = {0};
+  int64_t from = 0;
+  for (size_t i = 0; i < l.n; i++) {
+    const surg__bt one = level(&l, i, from, heads);
+    sum = i ? surg__bt_binary(b, "Add", sum, one) : one;
+    from += l.size[i][0] * l.size[i][1];
+  }
+  surg__bt_result(b, "y", surg__bt_swap(b, surg__bt_reshape(b, sum, whole, 3), 1, 2));
+  return b->status;
+}
+
 const surg__native surg__natives_sample[] = {
+    {"ms_deform", deformable_attention, "deformable attention as a GridSample of each level"},
     {"grid_sample", grid_sample_to_gather, "GridSample as weighted sums of what is gathered"},
     {"deform_conv", deform_to_gather, "DeformConv as gathered columns and a product"},
     {NULL, NULL, NULL},

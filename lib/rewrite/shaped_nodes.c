@@ -30,6 +30,13 @@ static void broadcast(surg__bt *to, const surg__bt *x, const surg__bt *y, uint32
   }
 }
 
+bool surg__b_takes(const surg__builder *b, const char *op, size_t input, int dtype) {
+  const surg_schema *s = surg_schema_find("", op, b->m->opset);
+  const surg__param *p = s ? surg__schema_formal(s, false, input) : NULL;
+  const surg__type_param *t = p ? surg__schema_type_param(s, p) : NULL;
+  return t && dtype > 0 && dtype < SURG_DTYPE_COUNT && (t->tensor_mask >> dtype & 1);
+}
+
 /* The element type of a result: the one that the operator gives for all inputs, or that of x. */
 static int result_dtype(const surg__builder *b, const char *op, const surg__bt *x) {
   const surg_schema *s = surg_schema_find("", op, b->m->opset);

@@ -30,6 +30,8 @@ static const struct {
     {"reduce-noop-log-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
     {"quantization-left-out", "it computes something else, which takes consent (golden: repair/*)"},
     {"dropout-training-any-12", "it draws without a seed"},
+    {"mmdeploy-deformable-attention", "nothing here runs it; replace/deformable-attention holds it"},
+    {"mmcv-deformable-attention", "the same"},
     {"if-known", "models with branches are not drawn; golden cases hold it (opset/if-known*)"},
     {"if-to-where", "models with branches are not drawn; golden cases hold it (replace/if-*)"},
     {"attention-of-matmul", "golden cases hold it (fuse/attention)"},

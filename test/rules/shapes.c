@@ -107,6 +107,7 @@ static const shape_row rows[] = {
     {"Clip", "*; -=number; -=number", ""},
     {"MaxPool", "A,C,H,W", "kernel_shape=[H,W] strides=[2,1] pads=[0,0,0,0]"},
     {"MaxPool", "A,C,5,6", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,1,1] dilations=[1,1]"},
+    {"MaxPool", "A,C,4,5,3", "kernel_shape=[2,2,3] strides=[1,2,1] pads=[1,0,1,0,1,1] ceil_mode=0"},
     {"MaxPool", "A,C,7", "kernel_shape=[3] strides=[2] pads=[1,1] dilations=[2]"},
     {"MaxPool", "A,C,4,5,4",
      "kernel_shape=[2,2,2] strides=[2,1,1] pads=[1,0,0,1,0,0] dilations=[1,1,1]"},
@@ -243,6 +244,12 @@ static const shape_row rows[] = {
     {"MatMulNBits", "A,S,20; 3,3,4; 9; 9; ; 3", "K=20 N=3 block_size=8 bits=4"},
     {"MatMulNBits", "A,S,8; 2,2,4; 4; 4; ; 2", "K=8 N=2 block_size=4 bits=8"},
     {"MatMulNBits", "A,S,8; 2,1,2; 2; 2; ; 2", "K=8 N=2 block_size=8 bits=2"},
+    {"MMCVMultiScaleDeformableAttention",
+     "A,8,H,C; 2,2=2; 2=zero; A,K,H,2,P,2=unit; A,K,H,2,P", ""},
+    {"ModulatedDeformConv2d", "A,C,5,4; A,18,5,4=unit; A,9,5,4=unit; M,C,3,3; M",
+     "stride=[1,1] padding=[1,1] dilation=[1,1] groups=1 deform_groups=1"},
+    {"MMCVModulatedDeformConv2d", "A,C,5,4; A,18,5,4=unit; A,9,5,4=unit; M,C,3,3; M",
+     "stride=[1,1] padding=[1,1] dilation=[1,1] groups=1 deform_groups=1"},
     {"EmbedLayerNormalization", "A,S=below3; A,S=below2; 3,H; 9,H; 2,H; H; H", ""},
 };
 
