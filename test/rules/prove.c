@@ -32,6 +32,7 @@ static const struct {
     {"dropout-training-any-12", "it draws without a seed"},
     {"mmdeploy-deformable-attention", "nothing here runs it; replace/deformable-attention holds it"},
     {"mmcv-deformable-attention", "the same"},
+    {"aten-adaptive-avg-pool2d", "nothing here runs it; replace/aten-pool holds it"},
     {"if-known", "models with branches are not drawn; golden cases hold it (opset/if-known*)"},
     {"if-to-where", "models with branches are not drawn; golden cases hold it (replace/if-*)"},
     {"attention-of-matmul", "golden cases hold it (fuse/attention)"},
