@@ -105,6 +105,10 @@ bool surg__infer_contradicts(const surg_node *n);
  * with bodies. The model fails when memory runs out. */
 void surg__infer_one(surg_node *n);
 
+/* v is no longer exactly what it was: what was proven of all that is computed from its elements is not
+ * known until the model is inferred again. The model fails when memory runs out. */
+void surg__infer_doubt(surg_value *v);
+
 /* --- walking (walk.c) --- */
 /* Nodes that one inference walks: this many times those of the model, and some more. Beyond it no
  * body and no function is walked twice. */

@@ -2,7 +2,7 @@
 /* Applies rules to a graph until none matches: every node once in order, then what a rewrite made
  * and touched. Rules are found by the operator of their anchor. */
 #include "infer/infer.h"
-#include "ir/ir.h" /* for surg_model.values_kept and surg_node.queued alone */
+#include "ir/ir.h" /* for surg_model.values_kept, surg_node.queued and surg_value.elems alone */
 #include "rewrite/rule.h"
 
 typedef struct slot {
@@ -118,12 +118,28 @@ static void tell_ranges(driver *d, const surg_rule *r) {
   }
 }
 
+/* Results whose elements are proven, in floats: what rounds otherwise may give others, and whole
+ * numbers that come from them. Of anything else a rule that is not lossy proves the same. */
+static size_t find_rounded(const driver *d, const surg_rule *r, surg_value **out) {
+  size_t n = 0;
+  for (uint16_t k = 0; r->exactness != SURG_EXACT && k < r->match.n; k++) {
+    const surg_node *node = d->m->nodes[k];
+    for (size_t i = 0; node && i < surg_node_output_count(node) && n < SURG__RULE_NODES; i++) {
+      surg_value *v = surg_node_output(node, i);
+      if (v && v->elems && v->elems->real) out[n++] = v;
+    }
+  }
+  return n;
+}
+
 static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
   d->fuel--;
   d->made.count = 0;
-  /* Rules give back the same values, but for the lossy ones: what was proven of them holds, and
-   * further rules need it. */
+  surg_value *rounded[SURG__RULE_NODES];
+  const size_t n_rounded = find_rounded(d, r, rounded);
+  /* Rules give back values of the same types, but for the lossy ones: what was proven of them holds,
+   * and further rules need it. */
   surg_model *model = surg_pass_model(d->pass);
   model->values_kept = r->exactness != SURG_LOSSY;
   const surg_status s = surg__emit_any(d->m, &d->made);
@@ -133,6 +149,8 @@ static bool apply(driver *d, const surg_rule *r) {
     d->failed = true;
     return false;
   }
+  for (size_t i = 0; i < n_rounded; i++)
+    if (surg_value_producer(rounded[i], NULL)) surg__infer_doubt(rounded[i]);
   for (size_t i = 0; i < d->made.count; i++)
     if (!surg_node_erased(d->made.items[i])) surg__infer_one(d->made.items[i]);
   tell_ranges(d, r);
