@@ -6,8 +6,9 @@
  *   before: <opset 13> (x) => (y) <int64[1] a = {1}> { y = Squeeze (x, a) }
  *   after:  <opset 12> (x) => (y) { y = Squeeze <axes = [1]> (x) }
  *
- * Types inside of a function are what holds in all its calls; where that is too little for a node,
- * the function is inlined first, and a note says so.
+ * Elements of sequences are read where they came from. Types inside of a function are what holds in
+ * all its calls; where that is too little for a node, the function is inlined first, and a note says
+ * so.
  *
  * Down, the IR version comes down with it, to what came with that opset or what the model needs.
  * Rules that are approximate are used where nothing better is there and allow=approx is given.
@@ -19,6 +20,7 @@
 
 #include "allow.h"
 #include "inline.h"
+#include "sequence.h"
 
 typedef struct stuck {
   const surg_function **f; /* by address */
@@ -84,6 +86,31 @@ static surg_pass_result inline_stuck(surg_pass_ctx *p, const char *domain, int64
   return result;
 }
 
+static bool of_sequences(int op) {
+  switch (op) {
+    case SURG_OP_SequenceAt:
+    case SURG_OP_SequenceLength:
+    case SURG_OP_ConcatFromSequence:
+    case SURG_OP_OptionalHasElement:
+    case SURG_OP_OptionalGetElement: return true;
+    default: return false;
+  }
+}
+
+/* What reads a sequence and cannot stay reads its elements where they came from, if that is known. */
+static surg_pass_result without_sequences(surg_pass_ctx *p, const char *domain, int64_t to) {
+  surg_model *m = surg_pass_model(p);
+  if (*domain) return SURG_PASS_UNCHANGED;
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      if (!of_sequences(surg_node_op(n)) || surg_node_fits(n, to)) continue;
+      const surg_pass_result r = sequence_read(p);
+      if (r == SURG_PASS_CHANGED && surg_model_infer(m) != SURG_OK) return SURG_PASS_FAILED;
+      return r;
+    }
+  return SURG_PASS_UNCHANGED;
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   const char *domain = surg_pass_string(p, "domain");
@@ -101,10 +128,12 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
              (int)surg_model_opset(m, domain), (int)newest);
     return surg_pass_fail(p, NULL, text);
   }
+  const surg_pass_result read = without_sequences(p, domain, to);
+  if (read == SURG_PASS_FAILED) return read;
   const surg_pass_result inlined = inline_stuck(p, domain, to);
   if (inlined == SURG_PASS_FAILED) return inlined;
   const surg_pass_result moved = surg_move_domain(p, domain, to);
-  return moved == SURG_PASS_UNCHANGED ? inlined : moved;
+  return moved != SURG_PASS_UNCHANGED ? moved : inlined != SURG_PASS_UNCHANGED ? inlined : read;
 }
 
 static const surg_option options[] = {

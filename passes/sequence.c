@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "give.h"
+#include "sequence.h"
 #include "numbers.h"
 #include "values.h"
 
@@ -306,10 +307,9 @@ static surg_pass_result visit(work *w, surg_node *n) {
 }
 
 /* Outer graphs first: what an inner one captures is known by then. */
-static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+surg_pass_result sequence_read(surg_pass_ctx *p) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   work *w = surg_pass_alloc(p, sizeof *w);
-  (void)unused;
   if (!w) return SURG_PASS_FAILED;
   w->p = p;
   w->m = surg_pass_model(p);
@@ -321,6 +321,11 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
       if (one < result) result = one;
     }
   return result;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  return sequence_read(p);
 }
 
 const surg_pass surg__pass_sequence = {

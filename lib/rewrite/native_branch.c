@@ -158,13 +158,12 @@ static surg_status if_to_where(surg__builder *b) {
 
 /* 0 or 1 where the condition is proven, -1 otherwise. */
 static int taken(const surg_value *c) {
-  const surg_tensor *t = c ? surg_value_constant(c) : NULL;
-  uint8_t one;
-  if (!t || surg_tensor_dtype(t) != SURG_BOOL || surg_tensor_count(t) != 1) return -1;
-  return surg_tensor_read(t, 0, &one, 1) == SURG_OK ? one != 0 : -1;
+  surg_elem e;
+  if (!c || surg_value_elements(c, &e, 1) != 1 || !e.known) return -1;
+  return e.value != 0;
 }
 
-/* ... = If <then_branch, else_branch> (c), c being a constant */
+/* ... = If <then_branch, else_branch> (c) */
 static surg_status if_to_branch(surg__builder *b) {
   surg_node *n = surg__b_matched(b);
   const int which = taken(surg_node_input(n, 0));
@@ -191,7 +190,7 @@ static surg_status if_to_branch(surg__builder *b) {
 }
 
 const surg__native surg__natives_branch[] = {
-    {"if_known", if_to_branch, "the branch that an If with a constant condition takes"},
+    {"if_known", if_to_branch, "the branch that an If is known to take"},
     {"if_where", if_to_where, "If as Where, where both branches may run"},
     {NULL, NULL, NULL},
 };
