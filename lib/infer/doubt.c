@@ -11,6 +11,7 @@ static void forget(surg_graph *g) {
     if (!v->producer && !v->input) continue; /* an initializer */
     v->inferred = NULL;
     v->elems = NULL;
+    v->found = NULL;
   }
   for (surg_node *n = g->first; n; n = n->next) {
     surg_graph *inner;
@@ -31,6 +32,7 @@ static bool push(work_list *list, surg_node *n) {
 /* The nodes that read v, and those around the graphs that do or give it on. */
 static bool push_readers(work_list *list, surg_value *v) {
   v->elems = NULL;
+  v->found = NULL;
   for (surg_use *u = v->uses; u; u = u->next) {
     surg_graph *g = surg_use_graph(u);
     if (u->kind == SURG_USE_NODE && !push(list, u->user.node)) return false;
