@@ -71,7 +71,7 @@ uint64_t surg__alloc_peak(const surg_context *ctx);
  * its own, so that sanitizers see every overrun and every allocation can be made to fail. --- */
 typedef struct surg__arena {
   surg_context *ctx;
-  struct surg__chunk *head;
+  struct surg__chunk *head, *spare; /* spare: empty, of a reset, or NULL */
   size_t next_size;
 } surg__arena;
 typedef struct surg__mark {
@@ -85,7 +85,7 @@ void *surg__arena_zalloc(surg__arena *a, size_t n); /* cleared */
 void *surg__arena_array(surg__arena *a, size_t count, size_t size); /* cleared, checked */
 char *surg__arena_strn(surg__arena *a, const char *s, size_t n);    /* NUL-terminated copy */
 surg__mark surg__arena_mark(const surg__arena *a);
-void surg__arena_reset(surg__arena *a, surg__mark m); /* frees all made since */
+void surg__arena_reset(surg__arena *a, surg__mark m); /* gives up all made since */
 
 /* --- growable array of any type:
  *   SURG_VEC(int) v = {0};  if (!surg__vec_push(ctx, &v, 3)) ...;  surg__vec_free(ctx, &v); --- */

@@ -138,10 +138,24 @@ void surg__arena_init(surg__arena *a, surg_context *ctx) {
 
 void surg__arena_free(surg__arena *a) {
   surg__arena_reset(a, (surg__mark){0});
+  surg__free(a->ctx, a->spare);
+  a->spare = NULL;
   a->next_size = FIRST_CHUNK;
 }
 
+static struct surg__chunk *push_chunk(surg__arena *a, struct surg__chunk *c) {
+  c->prev = a->head;
+  c->used = 0;
+  a->head = c;
+  return c;
+}
+
 static struct surg__chunk *new_chunk(surg__arena *a, size_t need) {
+  if (a->spare && a->spare->size >= need) {
+    struct surg__chunk *kept = a->spare;
+    a->spare = NULL;
+    return push_chunk(a, kept);
+  }
   size_t size = need;
 #ifndef SURG_FAULT_INJECTION
   if (size < a->next_size) size = a->next_size;
@@ -154,11 +168,8 @@ static struct surg__chunk *new_chunk(surg__arena *a, size_t need) {
   }
   struct surg__chunk *c = surg__alloc(a->ctx, total);
   if (!c) return NULL;
-  c->prev = a->head;
-  c->used = 0;
   c->size = size;
-  a->head = c;
-  return c;
+  return push_chunk(a, c);
 }
 
 void *surg__arena_alloc(surg__arena *a, size_t n) {
@@ -213,12 +224,25 @@ surg__mark surg__arena_mark(const surg__arena *a) {
   return (surg__mark){a->head, a->head ? a->head->used : 0};
 }
 
+/* The largest chunk that is not oversized is kept: who resets to the same mark again and again
+ * would ask for one each time. */
+static void give_up(surg__arena *a, struct surg__chunk *c) {
+#ifndef SURG_FAULT_INJECTION
+  if (c->size <= LARGEST_CHUNK && (!a->spare || a->spare->size < c->size)) {
+    struct surg__chunk *smaller = a->spare;
+    a->spare = c;
+    c = smaller;
+  }
+#endif
+  surg__free(a->ctx, c);
+}
+
 void surg__arena_reset(surg__arena *a, surg__mark m) {
   while (a->head != m.chunk) {
     struct surg__chunk *c = a->head;
     assert(c);
     a->head = c->prev;
-    surg__free(a->ctx, c);
+    give_up(a, c);
   }
   if (a->head) a->head->used = m.used;
 }

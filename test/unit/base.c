@@ -67,6 +67,32 @@ START_TEST(arena_marks) {
 }
 END_TEST
 
+/* Who resets to the same mark time and again does not ask for ever larger chunks. */
+#ifndef SURG_FAULT_INJECTION
+START_TEST(arena_keeps_one) {
+  surg__arena a;
+  surg__arena_init(&a, ctx);
+  const surg__mark m = surg__arena_mark(&a);
+  uint64_t first = 0;
+  for (int i = 0; i < 12; i++) {
+    ck_assert_ptr_nonnull(surg__arena_alloc(&a, 100));
+    if (i == 0) first = surg__alloc_bytes(ctx);
+    ck_assert_uint_eq(surg__alloc_bytes(ctx), first);
+    surg__arena_reset(&a, m);
+    ck_assert_uint_eq(surg__alloc_bytes(ctx), first);
+  }
+  /* One too small is not used, and gives way to a larger one. */
+  ck_assert_ptr_null(surg__arena_alloc(&a, 3u << 20)); /* more than this context gives */
+  ck_assert_ptr_nonnull(surg__arena_alloc(&a, 500u << 10));
+  surg__arena_reset(&a, m);
+  ck_assert_uint_gt(surg__alloc_bytes(ctx), 500u << 10);
+  ck_assert_uint_lt(surg__alloc_bytes(ctx), (500u << 10) + first);
+  surg__arena_free(&a);
+  ck_assert_uint_eq(surg_context_memory(ctx, NULL), 0);
+}
+END_TEST
+#endif
+
 START_TEST(vectors_grow) {
   SURG_VEC(int) v = {0};
   for (int i = 0; i < 5000; i++) ck_assert(surg__vec_push(ctx, &v, i));
@@ -157,6 +183,9 @@ int main(void) {
   tcase_add_checked_fixture(t, setup, teardown);
   tcase_add_test(t, heap_counts_and_limits);
   tcase_add_test(t, arena_marks);
+#ifndef SURG_FAULT_INJECTION
+  tcase_add_test(t, arena_keeps_one);
+#endif
   tcase_add_test(t, vectors_grow);
   tcase_add_test(t, products);
   tcase_add_test(t, escapes);

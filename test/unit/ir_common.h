@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit.h"
+
 #define ck_ok(call) ck_assert_int_eq((call), SURG_OK)
 /* The status, and one error line that holds the text. */
 #define ck_refused(ctx, call, want, text)                                     \
@@ -47,14 +49,6 @@ static inline surg_tensor *i64(surg_model *m, int64_t v) {
   uint8_t bytes[8];
   for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)v >> (8 * i));
   return surg_tensor_new(m, SURG_INT64, NULL, 0, bytes, 8);
-}
-
-static inline int run_suite(Suite *s) {
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_NORMAL);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 #endif

@@ -631,5 +631,5 @@ int main(void) {
   tcase_add_test(t, order_and_sort);
   tcase_add_test(t, stable_sort);
   suite_add_tcase(s, t);
-  return run_suite(s);
+  return unit_run(s);
 }

@@ -215,5 +215,5 @@ int main(void) {
   tcase_add_test(t, memory_runs_out);
   tcase_add_test(t, failure_sticks);
   suite_add_tcase(s, t);
-  return run_suite(s);
+  return unit_run(s);
 }

@@ -252,5 +252,5 @@ int main(void) {
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, random_edits, 0, 60);
   suite_add_tcase(s, t);
-  return run_suite(s);
+  return unit_run(s);
 }

@@ -591,5 +591,5 @@ int main(void) {
   tcase_add_test(t, find_node);
   tcase_add_test(t, clone);
   suite_add_tcase(s, t);
-  return run_suite(s);
+  return unit_run(s);
 }

@@ -289,5 +289,5 @@ int main(void) {
   tcase_add_test(t, broken_lists);
   tcase_add_test(t, typed_strings);
   suite_add_tcase(s, t);
-  return run_suite(s);
+  return unit_run(s);
 }

@@ -219,5 +219,5 @@ int main(void) {
   tcase_add_test(c, what_a_node_would_give);
   tcase_add_test(c, refusals);
   suite_add_tcase(s, c);
-  return run_suite(s);
+  return unit_run(s);
 }

@@ -141,5 +141,5 @@ int main(void) {
   tcase_add_test(t, pieces);
   tcase_add_test(t, refused);
   suite_add_tcase(s, t);
-  return run_suite(s);
+  return unit_run(s);
 }
