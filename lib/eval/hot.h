@@ -7,17 +7,18 @@
 #include <stdbool.h>
 
 #if defined(__x86_64__)
-#define SURG__WIDE __attribute__((target("avx2")))
+#define SURG__WIDE __attribute__((target("avx2,fma,f16c")))
 #if defined(__clang__)
 #define SURG__WIDEST                                               \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"),     \
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,f16c"),     \
                  min_vector_width(512)))
 #else
 #define SURG__WIDEST \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,f16c,prefer-vector-width=512")))
 #endif
+/* No processor has AVX2 and not F16C. */
 static inline bool surg__cpu_wide(void) {
-  return __builtin_cpu_supports("avx2");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 static inline bool surg__cpu_widest(void) {
   return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&

@@ -176,11 +176,11 @@ static double f_swish(double x, double a, double b) {
 }
 static double f_gelu(double x, double a, double b) {
   (void)a, (void)b;
-  return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
+  return 0.5 * x * erfc(-x * 0.70710678118654752440);
 }
+/* (1 + tanh(u)) / 2 is the sigmoid of 2 u. */
 static double f_gelu_tanh(double x, double a, double b) {
-  (void)a, (void)b;
-  return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+  return x * f_sigmoid(2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x), a, b);
 }
 
 static double f_clip(double x, double low, double high) {
@@ -287,9 +287,12 @@ static surg__kstatus reals(surg_kctx *k) {
     if (form == 2) return surg__k_invalid(k, "approximate is neither none nor tanh");
     if (form == 1) fn = f_gelu_tanh;
   }
-  surg__unary_fn fast = x->dtype == SURG_FLOAT ? surg__unary_fast(k->op) : NULL;
-  if (x->dtype == SURG_FLOAT && k->op == SURG_OP_Gelu) fast = surg__gelu_fast(fn == f_gelu_tanh);
-  surg__unary_double_fn wide = x->dtype == SURG_DOUBLE ? surg__unary_fast_double(k->op) : NULL;
+  const bool gelu = k->op == SURG_OP_Gelu, by_tanh = fn == f_gelu_tanh;
+  surg__unary_fn fast = NULL;
+  surg__unary_double_fn wide = NULL;
+  if (x->dtype == SURG_FLOAT) fast = gelu ? surg__gelu_fast(by_tanh) : surg__unary_fast(k->op);
+  if (x->dtype == SURG_DOUBLE)
+    wide = gelu ? surg__gelu_fast_double(by_tanh) : surg__unary_fast_double(k->op);
   if (fast)
     fast(x->data, o->data, x->count, a, b);
   else if (wide)

@@ -2,12 +2,12 @@
 /* The operators of one input on float elements. Where float arithmetic gives the bits that double
  * arithmetic rounded once gives (a root, a quotient, a product or a rounding of floats: double is
  * wide enough that rounding twice is rounding once) they are computed in float; exp and its kin by
- * vmath.h. */
+ * vmath.h and vmath_double.h. */
 #include "eval/unary_fast.h"
 
 #include <math.h>
 
-#include "eval/vmath.h"
+#include "eval/vmath_double.h"
 
 #define LOOP(name, type, expression)                                                        \
   SURG__HOT(name, (const type *in, type *out, uint64_t n, double a, double b),              \
@@ -18,164 +18,129 @@
       out[i] = (expression);                                                                \
     }                                                                                       \
   }
-#define FAST(name, expression) LOOP(name, float, expression)
-#define FAST_DOUBLE(name, expression) LOOP(name, double, expression)
+/* An operator on floats and on doubles. */
+#define BOTH(name, of_floats, of_doubles)  \
+  LOOP(float_##name, float, of_floats)     \
+  LOOP(double_##name, double, of_doubles)
+/* One expression for both. */
+#define ALIKE(name, expression) BOTH(name, expression, expression)
+/* Computed in double. */
+#define BY_DOUBLE(name, expression) BOTH(name, (float)(expression), expression)
+/* A function of vmath.h, and its like of vmath_double.h. */
+#define BY_VMATH(name) \
+  BOTH(name, (float)surg__v_##name((double)x), surg__d_##name(x))
 
-FAST(fast_neg, -x)
-FAST(fast_abs, fabsf(x))
-FAST(fast_relu, x < 0 ? 0 : x)
-FAST(fast_sqrt, sqrtf(x))
-FAST(fast_floor, floorf(x))
-FAST(fast_ceil, ceilf(x))
-FAST(fast_round, nearbyintf(x))
-FAST(fast_recip, 1 / x)
-FAST(fast_sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
-FAST(fast_leaky, x < 0 ? (float)(a * (double)x) : x)
-FAST(fast_thresholded, (double)x > a ? x : 0)
-FAST(fast_softsign, (float)((double)x / (1 + fabs((double)x))))
-FAST(fast_clip, (double)x < a ? (float)a : (double)x > b ? (float)b : x)
+BOTH(neg, -x, -x)
+BOTH(abs, fabsf(x), fabs(x))
+ALIKE(relu, x < 0 ? 0 : x)
+BOTH(sqrt, sqrtf(x), sqrt(x))
+BOTH(floor, floorf(x), floor(x))
+BOTH(ceil, ceilf(x), ceil(x))
+BOTH(round, nearbyintf(x), nearbyint(x))
+ALIKE(recip, 1 / x)
+ALIKE(sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
+BOTH(leaky, x < 0 ? (float)(a * (double)x) : x, x < 0 ? a * x : x)
+ALIKE(thresholded, (double)x > a ? x : 0)
+BY_DOUBLE(softsign, (double)x / (1 + fabs((double)x)))
+BOTH(clip, (double)x < a ? (float)a : (double)x > b ? (float)b : x, x < a ? a : x > b ? b : x)
 
 SURG__INLINE double clamp01(double y) {
   return y < 0 ? 0 : y > 1 ? 1 : y;
 }
-FAST(fast_hard_sigmoid, (float)clamp01(a * (double)x + b))
-FAST(fast_hard_swish, (float)((double)x * clamp01(a * (double)x + b)))
+BY_DOUBLE(hard_sigmoid, clamp01(a * (double)x + b))
+BY_DOUBLE(hard_swish, (double)x * clamp01(a * (double)x + b))
 
-FAST(fast_exp, (float)surg__v_exp((double)x))
-FAST(fast_log, (float)surg__v_log((double)x))
-FAST(fast_sigmoid, (float)surg__v_sigmoid((double)x))
 /* Far out the sigmoid is 0 (and times infinity no number); surg__v_exp ends before. */
-SURG__INLINE double swish(double x, double a) {
-  double s = surg__v_sigmoid(a * x);
+SURG__INLINE double gated(double x, double gate) {
+  const double s = surg__v_sigmoid(gate);
   return x * (s < 1e-80 ? 0 : s);
 }
-FAST(fast_swish, (float)swish((double)x, a))
-FAST(fast_tanh, (float)surg__v_tanh((double)x))
-FAST(fast_erf, (float)surg__v_erf((double)x))
-FAST(fast_gelu, (float)surg__v_gelu((double)x))
-FAST(fast_softplus, (float)surg__v_softplus((double)x))
-FAST(fast_mish, (float)surg__v_mish((double)x))
-FAST(fast_elu, x < 0 ? (float)(a * surg__v_expm1((double)x)) : x)
-FAST(fast_selu, (float)(b * (x >= 0 ? (double)x : a * surg__v_expm1((double)x)))) /* -0, too */
-FAST(fast_celu, x < 0 ? (float)(a * surg__v_expm1((double)x / a)) : x)
-FAST(fast_atan, (float)surg__v_atan((double)x))
-FAST(fast_asin, (float)surg__v_asin((double)x))
-FAST(fast_acos, (float)surg__v_acos((double)x))
-FAST(fast_sinh, (float)surg__v_sinh((double)x))
-FAST(fast_cosh, (float)surg__v_cosh((double)x))
+/* (1 + tanh(u)) / 2 is the sigmoid of 2 u. */
+SURG__INLINE double gelu_turn(double x) {
+  return 2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x);
+}
+
+BY_VMATH(exp)
+BY_VMATH(log)
+BY_VMATH(sigmoid)
+BY_VMATH(tanh)
+BY_VMATH(erf)
+BY_VMATH(gelu)
+BY_VMATH(softplus)
+BY_VMATH(mish)
+BY_VMATH(atan)
+BY_VMATH(asin)
+BY_VMATH(acos)
+BY_VMATH(sinh)
+BY_VMATH(cosh)
+BOTH(swish, (float)gated((double)x, a * (double)x), x * surg__d_sigmoid(a * x))
+BOTH(gelu_tanh, (float)gated((double)x, gelu_turn((double)x)), x * surg__d_sigmoid(gelu_turn(x)))
+BOTH(elu, x < 0 ? (float)(a * surg__v_expm1((double)x)) : x, x < 0 ? a * surg__d_expm1(x) : x)
+/* -0, too */
+BOTH(selu, (float)(b * (x >= 0 ? (double)x : a * surg__v_expm1((double)x))),
+     b * (x >= 0 ? x : a * surg__d_expm1(x)))
+BOTH(celu, x < 0 ? (float)(a * surg__v_expm1((double)x / a)) : x,
+     x < 0 ? a * surg__d_expm1(x / a) : x)
 
 /* Sines: whole pieces of moderate arguments by vmath.h, others by the C library. */
 #define PIECE 1024
-SURG__INLINE bool moderate(const float *x, uint64_t n) {
-  int far = 0;
-  for (uint64_t i = 0; i < n; ++i) far |= !(fabsf(x[i]) <= (float)SURG__V_TURNS);
-  return far == 0;
-}
-#define FAST_TURN(name, function)                                                          \
-  FAST(name##_piece, (float)surg__v_##function((double)x))                                 \
-  static void name(const float *in, float *out, uint64_t n, double a, double b) {          \
+#define TURN_OF(name, type)                                                                \
+  static void type##_##name(const type *in, type *out, uint64_t n, double a, double b) {   \
     for (uint64_t at = 0; at < n; at += PIECE) {                                           \
       const uint64_t m = n - at < PIECE ? n - at : PIECE;                                  \
-      if (moderate(in + at, m)) {                                                          \
-        name##_piece(in + at, out + at, m, a, b);                                          \
+      int far = 0;                                                                         \
+      for (uint64_t i = at; i < at + m; ++i) far |= !(fabs((double)in[i]) <= SURG__V_TURNS); \
+      if (!far) {                                                                          \
+        type##_near_##name(in + at, out + at, m, a, b);                                    \
       } else {                                                                             \
-        for (uint64_t i = at; i < at + m; ++i) out[i] = (float)function((double)in[i]);    \
+        for (uint64_t i = at; i < at + m; ++i) out[i] = (type)name((double)in[i]);         \
       }                                                                                    \
     }                                                                                      \
   }
-FAST_TURN(fast_sin, sin)
-FAST_TURN(fast_cos, cos)
-FAST_TURN(fast_tan, tan)
-
-SURG__INLINE double gelu_tanh(double x) {
-  return 0.5 * x * (1 + surg__v_tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-}
-FAST(fast_gelu_tanh, (float)gelu_tanh(x))
+#define TURN(name)                                                                \
+  BOTH(near_##name, (float)surg__v_##name((double)x), surg__d_##name(x))           \
+  TURN_OF(name, float)                                                            \
+  TURN_OF(name, double)
+TURN(sin)
+TURN(cos)
+TURN(tan)
 
 surg__unary_fn surg__gelu_fast(bool by_tanh) {
-  return by_tanh ? fast_gelu_tanh : fast_gelu;
+  return by_tanh ? float_gelu_tanh : float_gelu;
 }
 
+surg__unary_double_fn surg__gelu_fast_double(bool by_tanh) {
+  return by_tanh ? double_gelu_tanh : double_gelu;
+}
+
+#define OPERATORS(type)                                                                     \
+  ROW(Exp, type##_exp) ROW(Log, type##_log) ROW(Sigmoid, type##_sigmoid)                    \
+  ROW(Swish, type##_swish) ROW(Tanh, type##_tanh) ROW(Erf, type##_erf)                      \
+  ROW(Softplus, type##_softplus) ROW(Mish, type##_mish) ROW(Elu, type##_elu)                \
+  ROW(Selu, type##_selu) ROW(Celu, type##_celu) ROW(Sin, type##_sin) ROW(Cos, type##_cos)   \
+  ROW(Tan, type##_tan) ROW(Asin, type##_asin) ROW(Acos, type##_acos) ROW(Atan, type##_atan) \
+  ROW(Sinh, type##_sinh) ROW(Cosh, type##_cosh) ROW(Neg, type##_neg) ROW(Abs, type##_abs)   \
+  ROW(Relu, type##_relu) ROW(Sqrt, type##_sqrt) ROW(Floor, type##_floor)                    \
+  ROW(Ceil, type##_ceil) ROW(Round, type##_round) ROW(Reciprocal, type##_recip)             \
+  ROW(Sign, type##_sign) ROW(LeakyRelu, type##_leaky)                                       \
+  ROW(ThresholdedRelu, type##_thresholded) ROW(Softsign, type##_softsign)                   \
+  ROW(HardSigmoid, type##_hard_sigmoid) ROW(HardSwish, type##_hard_swish)                   \
+  ROW(Clip, type##_clip)
 #define ROW(op, function) \
   case SURG_OP_##op:      \
     return function;
 
 surg__unary_fn surg__unary_fast(int op) {
   switch (op) {
-    ROW(Exp, fast_exp)
-    ROW(Log, fast_log)
-    ROW(Sigmoid, fast_sigmoid)
-    ROW(Swish, fast_swish)
-    ROW(Tanh, fast_tanh)
-    ROW(Erf, fast_erf)
-    ROW(Softplus, fast_softplus)
-    ROW(Mish, fast_mish)
-    ROW(Elu, fast_elu)
-    ROW(Selu, fast_selu)
-    ROW(Celu, fast_celu)
-    ROW(Sin, fast_sin)
-    ROW(Cos, fast_cos)
-    ROW(Tan, fast_tan)
-    ROW(Asin, fast_asin)
-    ROW(Acos, fast_acos)
-    ROW(Atan, fast_atan)
-    ROW(Sinh, fast_sinh)
-    ROW(Cosh, fast_cosh)
-    ROW(Neg, fast_neg)
-    ROW(Abs, fast_abs)
-    ROW(Relu, fast_relu)
-    ROW(Sqrt, fast_sqrt)
-    ROW(Floor, fast_floor)
-    ROW(Ceil, fast_ceil)
-    ROW(Round, fast_round)
-    ROW(Reciprocal, fast_recip)
-    ROW(Sign, fast_sign)
-    ROW(LeakyRelu, fast_leaky)
-    ROW(ThresholdedRelu, fast_thresholded)
-    ROW(Softsign, fast_softsign)
-    ROW(HardSigmoid, fast_hard_sigmoid)
-    ROW(HardSwish, fast_hard_swish)
-    ROW(Clip, fast_clip)
+    OPERATORS(float)
     default:
       return NULL;
   }
 }
 
-/* --- doubles: what the processor computes --- */
-
-FAST_DOUBLE(double_neg, -x)
-FAST_DOUBLE(double_abs, fabs(x))
-FAST_DOUBLE(double_relu, x < 0 ? 0 : x)
-FAST_DOUBLE(double_sqrt, sqrt(x))
-FAST_DOUBLE(double_floor, floor(x))
-FAST_DOUBLE(double_ceil, ceil(x))
-FAST_DOUBLE(double_round, nearbyint(x))
-FAST_DOUBLE(double_recip, 1 / x)
-FAST_DOUBLE(double_sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
-FAST_DOUBLE(double_leaky, x < 0 ? a * x : x)
-FAST_DOUBLE(double_thresholded, x > a ? x : 0)
-FAST_DOUBLE(double_softsign, x / (1 + fabs(x)))
-FAST_DOUBLE(double_clip, x < a ? a : x > b ? b : x)
-FAST_DOUBLE(double_hard_sigmoid, clamp01(a * x + b))
-FAST_DOUBLE(double_hard_swish, x * clamp01(a * x + b))
-
 surg__unary_double_fn surg__unary_fast_double(int op) {
   switch (op) {
-    ROW(Neg, double_neg)
-    ROW(Abs, double_abs)
-    ROW(Relu, double_relu)
-    ROW(Sqrt, double_sqrt)
-    ROW(Floor, double_floor)
-    ROW(Ceil, double_ceil)
-    ROW(Round, double_round)
-    ROW(Reciprocal, double_recip)
-    ROW(Sign, double_sign)
-    ROW(LeakyRelu, double_leaky)
-    ROW(ThresholdedRelu, double_thresholded)
-    ROW(Softsign, double_softsign)
-    ROW(HardSigmoid, double_hard_sigmoid)
-    ROW(HardSwish, double_hard_swish)
-    ROW(Clip, double_clip)
+    OPERATORS(double)
     default:
       return NULL;
   }

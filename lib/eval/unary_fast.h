@@ -11,9 +11,10 @@ surg__unary_fn surg__unary_fast(int op); /* NULL: there is none */
 
 surg__unary_fn surg__gelu_fast(bool by_tanh);
 
-/* The same for DOUBLE arrays: what needs no function of a library. */
+/* The same for DOUBLE arrays. */
 typedef void (*surg__unary_double_fn)(const double *in, double *out, uint64_t n, double a, double b);
 surg__unary_double_fn surg__unary_fast_double(int op);
+surg__unary_double_fn surg__gelu_fast_double(bool by_tanh);
 
 /* Operators of integers and bool. False: not this one. */
 bool surg__unary_integers(int op, const surg__array *x, const surg__array *o);
