@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dropout, Shrink, BitCast, DynamicQuantizeLinear, window functions. */
+/* Dropout, BitCast, DynamicQuantizeLinear, window functions. */
 #include <math.h>
 
 #include "eval/kernels.h"
@@ -59,21 +59,6 @@ surg__kstatus surg__k_dropout(surg_kctx *k) {
   if (ratio > 0) return drop(k, ratio, mask ? k->out[1].data : NULL);
   if (k->wanted[0]) SURG__K_TRY(surg__k_alias(k, 0, 0, x->dims, x->rank));
   if (mask) memset(k->out[1].data, 1, (size_t)x->count);
-  return SURG__K_OK;
-}
-
-surg__kstatus surg__k_shrink(surg_kctx *k) {
-  const surg__array *x = &k->in[0], *o = &k->out[0];
-  double edge = surg_node_float(k->node, "lambd", 0.5f), bias = surg_node_float(k->node, "bias", 0);
-  if (!k->wanted[0]) return SURG__K_OK;
-  if (!surg__is_real(x->dtype)) return surg__k_cannot(k, "Shrink of integers");
-  SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
-  SURG__K_TRY(surg__k_work(k, x->count));
-  for (uint64_t i = 0; i < x->count; ++i) {
-    double v = surg__load_f64(x->dtype, x->data, i);
-    double r = v < -edge ? v + bias : v > edge ? v - bias : 0;
-    surg__store_f64(o->dtype, o->data, i, r);
-  }
   return SURG__K_OK;
 }
 

@@ -160,6 +160,9 @@ static double f_hard_sigmoid(double x, double a, double b) {
 static double f_hard_swish(double x, double a, double b) {
   return x * f_hard_sigmoid(x, a, b);
 }
+static double f_shrink(double x, double edge, double bias) {
+  return x < -edge ? x + bias : x > edge ? x - bias : 0;
+}
 static double f_softplus(double x, double a, double b) {
   (void)a, (void)b;
   return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
@@ -219,6 +222,7 @@ static const struct real_row {
     {SURG_OP_Mish, f_mish, NULL, NULL, 0, 0},
     {SURG_OP_Gelu, f_gelu, NULL, NULL, 0, 0},
     {SURG_OP_Swish, f_swish, "alpha", NULL, 1, 0},
+    {SURG_OP_Shrink, f_shrink, "lambd", "bias", 0.5f, 0},
     {SURG_OP_Softplus, f_softplus, NULL, NULL, 0, 0},
     {SURG_OP_Softsign, f_softsign, NULL, NULL, 0, 0},
     {SURG_OP_Sin, f_sin, NULL, NULL, 0, 0},

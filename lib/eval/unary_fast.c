@@ -41,6 +41,10 @@ ALIKE(recip, 1 / x)
 ALIKE(sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
 BOTH(leaky, x < 0 ? (float)(a * (double)x) : x, x < 0 ? a * x : x)
 ALIKE(thresholded, (double)x > a ? x : 0)
+SURG__INLINE double shrunk(double x, double edge, double bias) {
+  return x < -edge ? x + bias : x > edge ? x - bias : 0;
+}
+BY_DOUBLE(shrink, shrunk((double)x, a, b))
 BY_DOUBLE(softsign, (double)x / (1 + fabs((double)x)))
 BOTH(clip, (double)x < a ? (float)a : (double)x > b ? (float)b : x, x < a ? a : x > b ? b : x)
 
@@ -125,7 +129,7 @@ surg__unary_double_fn surg__gelu_fast_double(bool by_tanh) {
   ROW(Sign, type##_sign) ROW(LeakyRelu, type##_leaky)                                       \
   ROW(ThresholdedRelu, type##_thresholded) ROW(Softsign, type##_softsign)                   \
   ROW(HardSigmoid, type##_hard_sigmoid) ROW(HardSwish, type##_hard_swish)                   \
-  ROW(Clip, type##_clip)
+  ROW(Shrink, type##_shrink) ROW(Clip, type##_clip)
 #define ROW(op, function) \
   case SURG_OP_##op:      \
     return function;

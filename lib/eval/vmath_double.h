@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp, log, tanh, erf, sines and what is made of them, in double for results that stay double:
+/* exp, log, pow, tanh, erf, sines and what is made of them, in double for results that stay double:
  * straight-line code like that of vmath.h, the same bits everywhere. A result is a few units of its
  * last place from the true value, subnormal ones, too: how many, says and proves the test
  * kernels_double. NaN gives NaN. The coefficients are fits at Chebyshev's points. */
@@ -19,21 +19,23 @@ SURG__INLINE double surg__d_power(double n) {
   return surg__v_from_bits((surg__v_bits(n + SURG__V_SHIFT) + 1023) << 52);
 }
 
-/* e^(x + low) - 1 = 2^n * (1 + q) - 1, |low| far below |x|; x is cut to where e^x is 0 or
- * infinite. */
-SURG__INLINE double surg__d_exp_parts(double x, double low, double *n) {
+/* e^(x + low) = 2^n * (1 + r + rest), |low| far below |x|; x is cut to where e^x is 0 or infinite.
+ * Returns r. */
+SURG__INLINE double surg__d_exp_parts(double x, double low, double *rest, double *n) {
   x = x < -746 ? -746 : x;
   x = x > 720 ? 720 : x;
   const double k = surg__v_fma(x, 1.4426950408889634, SURG__V_SHIFT) - SURG__V_SHIFT;
-  double r = surg__v_fma(-k, SURG__D_LN2, x); /* exact */
-  r = surg__v_fma(-k, SURG__D_LN2_LOW, r) + low;
+  const double first = surg__v_fma(-k, SURG__D_LN2, x); /* exact */
+  const double t = surg__v_fma(-k, SURG__D_LN2_LOW, first), r = t + low;
+  low = (t - r) + low + surg__v_fma(-k, SURG__D_LN2_LOW, first - t);
   *n = k;
   const double p = SURG__V_POLY(r, 0.5, 0.1666666666666667, 0.04166666666666667,
                           0.00833333333332614, 0.0013888888888883752,
                           0.00019841269874804214, 2.4801587325536023e-05,
                           2.7557255421023506e-06, 2.7557273657975953e-07,
                           2.5105208339987698e-08, 2.0914680780540263e-09);
-  return surg__v_fma(r * r, p, r);
+  *rest = surg__v_fma(r * r, p, surg__v_fma(r, low, low));
+  return r;
 }
 
 /* y * 2^n where that may be subnormal or infinite, n beyond what one factor holds. */
@@ -44,8 +46,9 @@ SURG__INLINE double surg__d_scale(double y, double n) {
 
 /* Of x + low. */
 SURG__INLINE double surg__d_exp_sum(double x, double low) {
-  double n, q = surg__d_exp_parts(x, low, &n);
-  return surg__d_scale(1 + q, n);
+  double n, rest, r = surg__d_exp_parts(x, low, &rest, &n);
+  const double y = 1 + r;
+  return surg__d_scale(y + ((1 - y) + r + rest), n);
 }
 
 SURG__INLINE double surg__d_exp(double x) {
@@ -54,8 +57,8 @@ SURG__INLINE double surg__d_exp(double x) {
 
 /* x up to 709. */
 SURG__INLINE double surg__d_expm1(double x) {
-  double n, q = surg__d_exp_parts(x < -50 ? -50 : x, 0, &n);
-  const double s = surg__d_power(n), y = surg__v_fma(s, q, s - 1);
+  double n, rest, r = surg__d_exp_parts(x < -50 ? -50 : x, 0, &rest, &n);
+  const double s = surg__d_power(n), y = surg__v_fma(s, r + rest, s - 1);
   return x == 0 ? x : y;
 }
 
@@ -66,19 +69,73 @@ SURG__INLINE double surg__d_log_rest(double z) {
                           0.15331711346672997, 0.14616576421644387);
 }
 
-SURG__INLINE double surg__d_log(double x) {
+/* x > 0 as 2^k times what is returned, sqrt(1/2) to sqrt(2). */
+SURG__INLINE double surg__d_log_reduce(double x, double *k) {
   const uint64_t low = 0x3fe6a09e00000000u; /* of sqrt(1/2) */
   const double up = x < 0x1p-1022 ? 0x1p54 : 1; /* subnormal numbers become normal ones */
   const uint64_t bits = surg__v_bits(x * up), high = (bits - low + (1024ull << 52)) >> 52;
-  const double k = surg__v_from_bits(high | 0x4330000000000000u) - (0x1p52 + 1024) -
-                   (up > 1 ? 54 : 0);
-  const double f = surg__v_from_bits(bits - ((high - 1024) << 52)) - 1;
+  *k = surg__v_from_bits(high | 0x4330000000000000u) - (0x1p52 + 1024) - (up > 1 ? 54 : 0);
+  return surg__v_from_bits(bits - ((high - 1024) << 52));
+}
+
+SURG__INLINE double surg__d_log(double x) {
+  double k;
+  const double f = surg__d_log_reduce(x, &k) - 1;
   const double s = f / (2 + f), half = 0.5 * f * f;
   const double rest = surg__v_fma(s, half + surg__d_log_rest(s * s), k * SURG__D_LN2_LOW);
   double y = surg__v_fma(k, SURG__D_LN2, f - (half - rest));
   y = x == 0 ? -INFINITY : y;
   y = x < 0 ? NAN : y;
   return x < INFINITY ? y : x;
+}
+
+/* log(x) of a positive finite number, in two parts of together some 65 bits. */
+SURG__INLINE double surg__d_log_parts(double x, double *low) {
+  double k;
+  const double f = surg__d_log_reduce(x, &k) - 1;
+  const double d = 2 + f, inverse = 1 / d, s = f * inverse;
+  const double s_low = (surg__v_fma(-s, d, f) - s * (f - (d - 2))) * inverse;
+  /* 2 atanh(s) = 2 s + s (2/3 z + z^2 P(z)); the first term in two parts, too. */
+  const double z = s * s, z_low = surg__v_fma(s, s, -z) + 2 * s * s_low;
+  const double third = 0x1.5555555555555p-1, third_low = 0x1.5555555555555p-55;
+  const double p = z * third;
+  const double p_low = surg__v_fma(z, third, -p) + z * third_low + z_low * third;
+  const double tail = z * z * SURG__V_POLY(z, 0.4, 0.28571428571429364,
+                                           0.22222222221655907, 0.181818183353876,
+                                           0.15384594963074136, 0.13334804663624336,
+                                           0.11706237148816372, 0.11723170160799075);
+  const double u = p + tail, u_low = (p - u) + tail + p_low;
+  const double v = s * u, v_low = surg__v_fma(s, u, -v) + s * u_low + s_low * u;
+  const double m = 2 * s + v, m_low = (2 * s - m) + v + (v_low + 2 * s_low);
+  const double n = k * SURG__D_LN2;
+  const double n_low = surg__v_fma(k, SURG__D_LN2, -n) + k * SURG__D_LN2_LOW;
+  const double sum = n + m; /* |n| > |m|, or n is 0 */
+  *low = (n - sum) + m + (n_low + m_low);
+  return sum;
+}
+
+/* As pow of the C library. One choice a line: compilers make no vectors of joined conditions. */
+SURG__INLINE double surg__d_pow(double x, double y) {
+  const double a = fabs(x), half = 0.5 * y;
+  double low, base = a > 0 ? a : 1;
+  base = base < INFINITY ? base : 1;
+  const double l = surg__d_log_parts(base, &low), p = y * l;
+  const double rest = surg__v_fma(y, l, -p) + y * low;
+  double r = surg__d_exp_sum(p, fabs(p) < 1000 ? rest : 0);
+  /* Only whole numbers are powers of a negative one, infinity excepted; odd ones keep its sign. */
+  const double of_negative = nearbyint(y) == y ? r : NAN;
+  r = x < 0 ? of_negative : r;
+  const double end = (a == 0 ? y : -y) > 0 ? 0 : INFINITY;
+  r = a == 0 ? end : r;
+  r = a == INFINITY ? end : r;
+  const double of_whole = nearbyint(half) != half ? copysign(r, x) : r;
+  r = nearbyint(y) == y ? of_whole : r;
+  r = a != a ? a : r;
+  r = y != y ? y : r;
+  const double of_one = fabs(y) == INFINITY ? 1 : r;
+  r = a == 1 ? of_one : r;
+  r = x == 1 ? 1 : r;
+  return y == 0 ? 1 : r;
 }
 
 /* log(1 + e), e from 0 to 1. */
@@ -260,8 +317,8 @@ SURG__INLINE double surg__d_acos(double x) {
 
 /* Far out both are e^(|x| - log 2), which is finite a little longer than e^|x|. */
 SURG__INLINE double surg__d_half_exp(double a) {
-  double n, q = surg__d_exp_parts(a, 0, &n);
-  return surg__d_scale(1 + q, n - 1);
+  double n, rest, r = surg__d_exp_parts(a, 0, &rest, &n);
+  return surg__d_scale(1 + (r + rest), n - 1);
 }
 
 SURG__INLINE double surg__d_sinh(double x) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "eval/pow_fast.h"
 #include "eval/unary_fast.h"
 #include "unit.h"
 
@@ -190,6 +191,52 @@ START_TEST(specials) {
 }
 END_TEST
 
+/* Pairs whose power is a number of moderate size, and the exact ones. */
+START_TEST(powers) {
+  static double x[SAMPLES], y[SAMPLES], z[SAMPLES];
+  real worst = 0;
+  for (int i = 0; i < SAMPLES; i++) {
+    x[i] = i % 3 == 0 ? 1 + sample(2, 1) * 0.1 : fabs(sample(i, DBL_MAX));
+    const double log_x = log(x[i]), unit = (double)(unit_random() >> 11) * 0x1p-52 - 1;
+    y[i] = log_x == 0 ? 1 : 700 * unit / log_x;
+    if (i % 7 == 0) y[i] = (double)unit_between(0, 20) - 10, x[i] = -(double)unit_between(1, 30);
+    if (i % 7 == 1) y[i] = 0.5, x[i] = ldexp((double)unit_between(1, 1000), -3);
+  }
+  surg__pow_doubles(x, y, false, z, SAMPLES);
+  for (int i = 0; i < SAMPLES; i++) {
+    const real want = powl(x[i], y[i]);
+    const real off = ulps(z[i], want, DBL_MANT_DIG, DBL_MIN_EXP - DBL_MANT_DIG, DBL_MAX);
+    ck_assert_msg(off < 1.5L, "%a to the %a is %a, %Lf units off", x[i], y[i], z[i], off);
+    ck_assert_msg((double)want != want || z[i] == (double)want, "%a to the %a is %a", x[i], y[i],
+                  z[i]);
+    if (off > worst) worst = off;
+  }
+  if (getenv("ONNXSURG_ULPS")) printf("Pow        %.3Lf\n", worst);
+}
+END_TEST
+
+START_TEST(special_powers) {
+  static const double in[] = {0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 2.5, -2.5, INFINITY,
+                              -INFINITY, NAN, 0x1p-1074, -0x1p-1074, DBL_MAX, -DBL_MAX, 0x1p53,
+                              0x1p53 - 1, 1023, -1074, -1075, -1076, 1024};
+  enum { N = SURG_COUNT(in) };
+  double x[N], z[N], each[N];
+  for (int j = 0; j < N; j++) {
+    for (int i = 0; i < N; i++) x[i] = in[j];
+    surg__pow_doubles(in, x, false, z, N);
+    surg__pow_doubles(in, &in[j], true, each, N);
+    for (int i = 0; i < N; i++) {
+      const double want = pow(in[i], in[j]);
+      const bool same = isnan(want) ? isnan(z[i])
+                                    : z[i] == want || z[i] == nextafter(want, z[i]);
+      ck_assert_msg(same && (isnan(want) || !signbit(z[i]) == !signbit(want)),
+                    "%a to the %a is %a, not %a", in[i], in[j], z[i], want);
+      ck_assert(isnan(want) ? isnan(each[i]) : each[i] == z[i]);
+    }
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("kernels_double");
   TCase *c = tcase_create("functions");
@@ -198,10 +245,12 @@ int main(void) {
   if (LDBL_MANT_DIG > DBL_MANT_DIG) {
     tcase_add_loop_test(c, doubles, 0, (int)SURG_COUNT(functions));
     tcase_add_loop_test(c, floats, 0, (int)SURG_COUNT(functions));
+    tcase_add_test(c, powers);
   } else {
     printf("long double is no wider than double here: accuracy is not measured\n");
   }
   tcase_add_loop_test(c, specials, 0, (int)SURG_COUNT(functions));
+  tcase_add_test(c, special_powers);
   suite_add_tcase(s, c);
   return unit_run(s);
 }
