@@ -4,62 +4,88 @@
 
 #include <math.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "base/dtype.h"
 #include "eval/hot.h"
 
 /* Numbers of C types to numbers of C types, where the language's conversion is the operator's:
  * integers keep their low bits, integers to floats and floats to floats round to nearest. */
-#define TO(dtype, type)                                          \
-  case dtype: {                                                  \
-    type *to = out->data;                                        \
-    for (uint64_t i = 0; i < n; ++i) to[i] = (type)from[i];      \
-    return true;                                                 \
+#define CONVERT(name, source, target, expression)                                      \
+  SURG__HOT(name, (const source *from, target *to, uint64_t n), (from, to, n)) {       \
+    for (uint64_t i = 0; i < n; ++i) to[i] = (target)(expression);                     \
   }
-#define TO_INTEGERS                                                                          \
-  TO(SURG_INT8, int8_t) TO(SURG_UINT8, uint8_t) TO(SURG_INT16, int16_t)                      \
-  TO(SURG_UINT16, uint16_t) TO(SURG_INT32, int32_t) TO(SURG_UINT32, uint32_t)                \
-  TO(SURG_INT64, int64_t) TO(SURG_UINT64, uint64_t)
-#define TO_FLOATS TO(SURG_FLOAT, float) TO(SURG_DOUBLE, double)
+#define CONVERT_INTEGER(source)                                    \
+  CONVERT(source##_as_8, source##_t, uint8_t, from[i])             \
+  CONVERT(source##_as_16, source##_t, uint16_t, from[i])           \
+  CONVERT(source##_as_32, source##_t, uint32_t, from[i])           \
+  CONVERT(source##_as_64, source##_t, uint64_t, from[i])           \
+  CONVERT(source##_as_float, source##_t, float, from[i])           \
+  CONVERT(source##_as_double, source##_t, double, from[i])         \
+  CONVERT(source##_as_bool, source##_t, uint8_t, from[i] != 0)
+#define AS(dtype, function)          \
+  case dtype:                        \
+    function(from, out->data, n);    \
+    return true;
+#define FROM_INTEGER(source)                                                            \
+  CONVERT_INTEGER(source)                                                               \
+  static bool from_##source(const surg__array *in, const surg__array *out) {            \
+    const source##_t *from = in->data;                                                  \
+    const uint64_t n = in->count;                                                       \
+    switch (out->dtype) {                                                               \
+      AS(SURG_INT8, source##_as_8) AS(SURG_UINT8, source##_as_8)                        \
+      AS(SURG_INT16, source##_as_16) AS(SURG_UINT16, source##_as_16)                    \
+      AS(SURG_INT32, source##_as_32) AS(SURG_UINT32, source##_as_32)                    \
+      AS(SURG_INT64, source##_as_64) AS(SURG_UINT64, source##_as_64)                    \
+      AS(SURG_FLOAT, source##_as_float) AS(SURG_DOUBLE, source##_as_double)             \
+      AS(SURG_BOOL, source##_as_bool)                                                   \
+      default: return false;                                                            \
+    }                                                                                   \
+  }
+FROM_INTEGER(int8)
+FROM_INTEGER(uint8)
+FROM_INTEGER(int16)
+FROM_INTEGER(uint16)
+FROM_INTEGER(int32)
+FROM_INTEGER(uint32)
+FROM_INTEGER(int64)
+FROM_INTEGER(uint64)
 
-#define TO_BOOL                                                      \
-  case SURG_BOOL: {                                                  \
-    uint8_t *to = out->data;                                         \
-    for (uint64_t i = 0; i < n; ++i) to[i] = from[i] != 0;           \
-    return true;                                                     \
-  }
+CONVERT(float_as_double, float, double, from[i])
+CONVERT(double_as_float, double, float, from[i])
+CONVERT(float_as_bool, float, uint8_t, from[i] != 0)
+CONVERT(double_as_bool, double, uint8_t, from[i] != 0)
 
-#define FROM_INTEGER(name, type)                                        \
-  static bool name(const surg__array *in, const surg__array *out) {     \
-    const type *from = in->data;                                        \
-    uint64_t n = in->count;                                             \
-    switch (out->dtype) {                                               \
-      TO_INTEGERS TO_FLOATS TO_BOOL                                     \
-      default: return false;                                            \
-    }                                                                   \
-  }
-FROM_INTEGER(from_int8, int8_t)
-FROM_INTEGER(from_uint8, uint8_t)
-FROM_INTEGER(from_int16, int16_t)
-FROM_INTEGER(from_uint16, uint16_t)
-FROM_INTEGER(from_int32, int32_t)
-FROM_INTEGER(from_uint32, uint32_t)
-FROM_INTEGER(from_int64, int64_t)
-FROM_INTEGER(from_uint64, uint64_t)
+/* 64-bit integers as doubles that round on as the integers would: what is lost beyond 53 bits is
+ * kept as one bit, far below the last place of a 16-bit float. */
+CONVERT(int64_as_odd, int64_t, double,
+        from[i] < (1ll << 53) && from[i] > -(1ll << 53)
+            ? from[i]
+            : (int64_t)(((uint64_t)from[i] & ~0x7ffull) |
+                        ((uint64_t)from[i] & 0x7ff ? 0x800ull : 0ull)))
+CONVERT(uint64_as_odd, uint64_t, double,
+        from[i] < (1ull << 53)
+            ? from[i]
+            : (from[i] & ~0x7ffull) | (from[i] & 0x7ff ? 0x800ull : 0ull))
 
 /* --- floats to integers: none may be NaN or out of range --- */
 
 #define PIECE 4096 /* elements looked at, then converted while they are in the cache */
 
 /* The limits are powers of two and so exact. A fraction towards zero is cut off: what is above
- * low - 1 fits. */
+ * low - 1 fits; where that is no double of its own, what is above the double before low. */
 #define CUT(name, source, target, low, high)                                          \
   SURG__HOT(name, (const source *from, target *to, uint64_t n, bool *fits),           \
             (from, to, n, fits)) {                                                    \
+    const double under = (low) == -0x1p63 ? -0x1.0000000000001p63 : (double)(low) - 1; \
     for (uint64_t at = 0; at < n && *fits; at += PIECE) {                             \
       uint64_t end = n - at < PIECE ? n : at + PIECE;                                 \
       int bad = 0;                                                                    \
       for (uint64_t i = at; i < end; ++i) {                                           \
-        bad |= !((double)from[i] > (double)(low) - 1 && (double)from[i] < (double)(high)); \
+        const double v = (double)from[i];                                             \
+        bad |= !(v > under && v < (double)(high));                                    \
       }                                                                               \
       *fits = bad == 0;                                                               \
       for (uint64_t i = at; i < end && bad == 0; ++i) to[i] = (target)from[i];        \
@@ -77,20 +103,10 @@ CUT(double_to_int16, double, int16_t, -0x1p15, 0x1p15)
 CUT(double_to_uint16, double, uint16_t, 0, 0x1p16)
 CUT(double_to_int32, double, int32_t, -0x1p31, 0x1p31)
 CUT(double_to_uint32, double, uint32_t, 0, 0x1p32)
+CUT(float_to_int64, float, int64_t, -0x1p63, 0x1p63)
+CUT(double_to_int64, double, int64_t, -0x1p63, 0x1p63)
 CUT(float_to_uint64, float, uint64_t, 0, 0x1p64)
 CUT(double_to_uint64, double, uint64_t, 0, 0x1p64)
-
-/* -2^63 - 1 is no double of its own: here the lower limit itself is asked for. */
-#define CUT_LONG(name, source)                                                        \
-  SURG__HOT(name, (const source *from, int64_t *to, uint64_t n, bool *fits),          \
-            (from, to, n, fits)) {                                                    \
-    for (uint64_t i = 0; i < n && *fits; ++i) {                                       \
-      *fits = (double)from[i] >= -0x1p63 && (double)from[i] < 0x1p63;                 \
-      if (*fits) to[i] = (int64_t)from[i];                                            \
-    }                                                                                 \
-  }
-CUT_LONG(float_to_int64, float)
-CUT_LONG(double_to_int64, double)
 
 #define CUT_ROW(source, name, dtype)                           \
   case dtype:                                                  \
@@ -121,7 +137,7 @@ SURG__HOT(half_to_float, (const uint16_t *from, float *to, uint64_t n), (from, t
   }
 }
 
-SURG__HOT(float_to_half, (const float *from, uint16_t *to, uint64_t n), (from, to, n)) {
+static void float_to_half_plain(const float *from, uint16_t *to, uint64_t n) {
   for (uint64_t i = 0; i < n; ++i) {
     bits v = {.f = from[i]};
     uint32_t sign = v.u >> 16 & 0x8000u;
@@ -135,6 +151,32 @@ SURG__HOT(float_to_half, (const float *from, uint16_t *to, uint64_t n), (from, t
     r = v.u > 0x7f800000u ? 0x7e00u : r;
     to[i] = (uint16_t)(r | sign);
   }
+}
+
+#if defined(__x86_64__)
+/* The instruction but for NaN, whose payload it would keep. */
+SURG__WIDE static void float_to_half_wide(const float *from, uint16_t *to, uint64_t n) {
+  const __m256i one = _mm256_set1_epi32(0x7fc00000);
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  uint64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256 v = _mm256_loadu_ps(from + i);
+    const __m256 nan = _mm256_or_ps(_mm256_and_ps(v, sign), _mm256_castsi256_ps(one));
+    const __m256 kept = _mm256_blendv_ps(v, nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    _mm_storeu_si128((__m128i *)(void *)(to + i), _mm256_cvtps_ph(kept, _MM_FROUND_TO_NEAREST_INT));
+  }
+  float_to_half_plain(from + i, to + i, n - i);
+}
+#endif
+
+static void float_to_half(const float *from, uint16_t *to, uint64_t n) {
+#if defined(__x86_64__)
+  if (surg__cpu_wide()) {
+    float_to_half_wide(from, to, n);
+    return;
+  }
+#endif
+  float_to_half_plain(from, to, n);
 }
 
 SURG__HOT(bf16_to_float, (const uint16_t *from, float *to, uint64_t n), (from, to, n)) {
@@ -167,8 +209,8 @@ void surg__narrow_halves(int dtype, const float *from, uint16_t *to, uint64_t n)
     float_to_bf16(from, to, n);
 }
 
-/* Rounded to odd, so that a second rounding is as if it were the only one: what is not exact becomes
- * the neighbour whose last bit is set. */
+/* Rounded to odd, so that a second rounding is as if it were the only one: what is not exact
+ * becomes the neighbour whose last bit is set. */
 SURG__HOT(double_to_odd_float, (const double *from, float *to, uint64_t n), (from, to, n)) {
   for (uint64_t i = 0; i < n; ++i) {
     bits v = {.f = (float)from[i]};
@@ -196,8 +238,8 @@ static bool from_float(const surg__array *in, const surg__array *out) {
   bool fits = true;
   switch (out->dtype) {
     CUT_ROWS(float)
-    TO(SURG_DOUBLE, double)
-    TO_BOOL
+    AS(SURG_DOUBLE, float_as_double)
+    AS(SURG_BOOL, float_as_bool)
     case SURG_FLOAT16:
       float_to_half(from, out->data, n);
       return true;
@@ -215,8 +257,8 @@ static bool from_double(const surg__array *in, const surg__array *out) {
   bool fits = true;
   switch (out->dtype) {
     CUT_ROWS(double)
-    TO(SURG_FLOAT, float)
-    TO_BOOL
+    AS(SURG_FLOAT, double_as_float)
+    AS(SURG_BOOL, double_as_bool)
     case SURG_FLOAT16:
     case SURG_BFLOAT16:
       surg__narrow_doubles(out->dtype, from, out->data, n);
@@ -263,7 +305,7 @@ static bool direct(const surg__array *in, const surg__array *out) {
   }
 }
 
-/* To and from 16-bit floats by way of `middle`, in pieces: exact on the way there. */
+/* To and from 16-bit floats by way of `middle`, in pieces: nothing that counts is lost there. */
 static bool by_pieces(const surg__array *in, const surg__array *out, int middle) {
   double room[PIECE];
   const size_t from_size = surg__dtype_unpacked(in->dtype);
@@ -275,22 +317,26 @@ static bool by_pieces(const surg__array *in, const surg__array *out, int middle)
     const surg__array wide = {.dtype = middle, .count = n, .data = room};
     const surg__array to = {.dtype = out->dtype, .count = n,
                             .data = (char *)out->data + at * to_size};
-    if (!direct(&part, &wide)) return false;
+    if (in->dtype == SURG_INT64)
+      int64_as_odd(part.data, room, n);
+    else if (in->dtype == SURG_UINT64)
+      uint64_as_odd(part.data, room, n);
+    else if (!direct(&part, &wide))
+      return false;
     if (!direct(&wide, &to)) return false;
   }
   return true;
 }
 
-/* What holds every number of the type up to 32 bits. */
+/* What holds every number of the type, or enough of it. */
 static int exact_middle(int dtype) {
   switch (dtype) {
     case SURG_INT32:
     case SURG_UINT32:
-    case SURG_DOUBLE:
-      return SURG_DOUBLE;
     case SURG_INT64:
     case SURG_UINT64:
-      return 0;
+    case SURG_DOUBLE:
+      return SURG_DOUBLE;
     default:
       return SURG_FLOAT;
   }

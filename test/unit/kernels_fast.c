@@ -209,7 +209,8 @@ static bool cast_one(const surg__array *in, uint64_t i, int to, void *out) {
 START_TEST(casts) {
   static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_INT8,   SURG_UINT8,
                               SURG_INT16, SURG_UINT16, SURG_INT32,  SURG_UINT32,
-                              SURG_INT64, SURG_UINT64, SURG_BOOL,   SURG_FLOAT16};
+                              SURG_INT64, SURG_UINT64, SURG_BOOL,   SURG_FLOAT16,
+                              SURG_BFLOAT16};
   unsigned converted = 0;
   for (size_t f = 0; f < SURG_COUNT(types); f++) {
     for (size_t t = 0; t < SURG_COUNT(types); t++) {
@@ -233,6 +234,31 @@ START_TEST(casts) {
     }
   }
   ck_assert_uint_gt(converted, 90);
+}
+END_TEST
+
+/* Long integers half way between two 16-bit floats, and next to that. */
+START_TEST(long_halves) {
+  static const int types[] = {SURG_INT64, SURG_UINT64};
+  const int64_t dims[] = {6000};
+  for (int t = 0; t < 4; t++) {
+    const int from = types[t / 2], to = t % 2 ? SURG_BFLOAT16 : SURG_FLOAT16;
+    surg__array in = array(from, dims, 1, false), out = array(to, dims, 1, false);
+    for (uint64_t i = 0; i < in.count; i++) {
+      const unsigned up = (unsigned)unit_between(0, 63);
+      uint64_t v = (unit_between(256, 1023) << 54) >> up;
+      v += unit_between(0, 2) - 1;
+      ((uint64_t *)in.data)[i] = from == SURG_INT64 && i % 2 ? 0 - (v >> 1) : v;
+    }
+    ck_assert(surg__cast_fast(&in, &out));
+    for (uint64_t i = 0; i < in.count; i++) {
+      uint16_t want = 0;
+      cast_one(&in, i, to, &want);
+      ck_assert_msg(((const uint16_t *)out.data)[i] == want, "%llx",
+                    (unsigned long long)((const uint64_t *)in.data)[i]);
+    }
+    done(&(surg__array){0});
+  }
 }
 END_TEST
 
@@ -477,6 +503,7 @@ int main(void) {
   tcase_add_test(c, one_input);
   tcase_add_test(c, halves);
   tcase_add_test(c, casts);
+  tcase_add_test(c, long_halves);
   tcase_add_test(c, misfits);
   tcase_add_test(c, quantization);
   tcase_add_test(c, reductions);
