@@ -184,7 +184,7 @@ static surg__kstatus fused_batches(surg_kctx *k, surg__gemm *g, surg__gemm_matri
   g->store = store_scaled;
   g->to = &to;
   SURG__K_TRY(surg__gemm_init(k, &room, g->m, g->n, g->d, to.o->count / (g->m * g->n),
-                              surg__exact_products(x->dtype)));
+                              surg__gemm_kind_of(x->dtype, x->dtype)));
   surg__broadcast_strides(&xs, dims, rank, sa);
   surg__broadcast_strides(&ys, dims, rank, sb);
   surg__dense_strides(dims, rank, so);

@@ -263,10 +263,10 @@ static surg__kstatus project(surg_kctx *k, uint64_t rows, uint64_t depth, projec
   }
   const surg__gemm g = {.m = rows, .n = p->width, .d = depth, .pack_a = surg__gemm_pack_matrix,
                         .pack_b = surg__gemm_pack_matrix, .a = &a, .b = &b,
-                        .store = store_projected, .to = p,
-                        .exact = surg__exact_products(x->dtype)};
+                        .store = store_projected, .to = p};
   surg__gemm_room room_of;
-  SURG__K_TRY(surg__gemm_init(k, &room_of, g.m, g.n, g.d, 1, g.exact));
+  SURG__K_TRY(surg__gemm_init(k, &room_of, g.m, g.n, g.d, 1,
+                              surg__gemm_kind_of(x->dtype, x->dtype)));
   surg__gemm_run(&g, &room_of);
   return SURG__K_OK;
 }

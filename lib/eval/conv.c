@@ -142,7 +142,7 @@ static surg__kstatus convolve(surg_kctx *k, const conv *c, const surg__array *we
   g.pack_b = plain ? surg__gemm_pack_matrix : surg__im2col_pack;
   g.b = plain ? (const void *)&b : (const void *)&windows;
   SURG__K_TRY(surg__gemm_init(k, &room, g.m, g.n, g.d, c->batch * c->groups,
-                              surg__exact_products(x->dtype)));
+                              surg__gemm_kind_of(weight->dtype, x->dtype)));
   t->dtype = k->out[0].dtype;
   t->data = k->out[0].data;
   t->plane = plane;
@@ -358,7 +358,7 @@ static surg__kstatus spread_all(surg_kctx *k, conv *c, double *sum) {
                   .to = &s};
   SURG__K_TRY(surg__im2col_init(k, &c->w, &s.windows));
   SURG__K_TRY(surg__gemm_init(k, &room, g.m, g.n, g.d, c->batch * c->groups,
-                              surg__exact_products(x->dtype)));
+                              surg__gemm_kind_of(x->dtype, x->dtype)));
   for (uint64_t i = 0; i < c->batch * c->groups; ++i) {
     a.at = i % c->groups * c->in_channels * rows;
     b.at = i * c->in_channels * plane;

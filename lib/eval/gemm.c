@@ -4,12 +4,17 @@
 
 #include <math.h>
 
+#include "eval/hot.h"
 #include "eval/number.h"
 
 #define BLOCK SURG__GEMM_BLOCK
 
 static uint64_t least(uint64_t a, uint64_t b) {
   return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
 }
 
 static uint64_t padded(uint64_t n, unsigned to) {
@@ -21,14 +26,15 @@ static bool narrow(uint64_t m, uint64_t n) {
 }
 
 surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint64_t n, uint64_t d,
-                              uint64_t count, bool exact) {
+                              uint64_t count, surg__gemm_kind kind) {
   uint64_t work;
   if (!surg__mul_u64(m, n, &work) || !surg__mul_u64(work, d > 0 ? d : 1, &work) ||
       !surg__mul_u64(work, count, &work)) {
     return SURG__K_BUDGET;
   }
   SURG__K_TRY(surg__k_work(k, work));
-  const surg__gemm_kernel *kernel = surg__gemm_kernel_at(0);
+  const surg__gemm_kernel *kernel = kind == SURG__GEMM_BYTES ? surg__gemm_bytes_at(0) : NULL;
+  if (!kernel) kernel = surg__gemm_kernel_at(0);
   if (narrow(m, n)) {
     uint64_t swap = m;
     m = n;
@@ -36,11 +42,20 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
   }
   size_t rows = (size_t)padded(least(m, BLOCK), kernel->height);
   size_t columns = (size_t)padded(least(n, BLOCK), kernel->width), depth = (size_t)least(d, BLOCK);
-  *r = (surg__gemm_room){.kernel = kernel, .exact = exact};
+  *r = (surg__gemm_room){.kernel = kernel, .exact = kind != SURG__GEMM_ROUNDED};
+  r->sums = surg__k_scratch(k, rows * BLOCK, sizeof *r->sums);
+  if (!r->sums) return SURG__K_NOMEM;
+  if (kernel->bytes) {
+    const size_t pairs = (depth + 1) / 2;
+    r->a = surg__k_scratch(k, 2 * pairs * (size_t)most(kernel->height, kernel->width),
+                           sizeof *r->a);
+    r->pairs_a = surg__k_scratch(k, rows * pairs, sizeof *r->pairs_a);
+    r->pairs_b = surg__k_scratch(k, columns * pairs, sizeof *r->pairs_b);
+    return r->a && r->pairs_a && r->pairs_b ? SURG__K_OK : SURG__K_NOMEM;
+  }
   r->a = surg__k_scratch(k, rows * depth, sizeof *r->a);
   r->b = surg__k_scratch(k, columns * depth, sizeof *r->b);
-  r->sums = surg__k_scratch(k, rows * BLOCK, sizeof *r->sums);
-  return r->a && r->b && r->sums ? SURG__K_OK : SURG__K_NOMEM;
+  return r->a && r->b ? SURG__K_OK : SURG__K_NOMEM;
 }
 
 /* All panels of one side of a block. */
@@ -52,15 +67,60 @@ static void pack_block(surg__gemm_pack pack, const void *user, uint64_t first, u
   }
 }
 
+SURG__HOT(make_pairs, (const double *panel, uint64_t pairs, uint64_t width, uint32_t *to),
+          (panel, pairs, width, to)) {
+  for (uint64_t k = 0; k < pairs; ++k, panel += 2 * width, to += width) {
+    for (uint64_t i = 0; i < width; ++i) {
+      const uint32_t low = (uint32_t)(int32_t)panel[i], high = (uint32_t)(int32_t)panel[width + i];
+      to[i] = (low & 0xffffu) | high << 16;
+    }
+  }
+}
+
+/* The same as pairs; an odd depth gets a zero. */
+static void pack_pairs(surg__gemm_pack pack, const void *user, uint64_t first, uint64_t lines,
+                       uint64_t depth, uint64_t n, unsigned width, double *panel, uint32_t *to) {
+  const uint64_t pairs = (n + 1) / 2;
+  for (uint64_t i = 0; i < lines; i += width, to += width * pairs) {
+    surg__panel p = {depth, n, first + i, least(width, lines - i), width, panel};
+    pack(user, &p);
+    for (uint64_t x = 0; n % 2 && x < width; ++x) panel[n * width + x] = 0;
+    make_pairs(panel, pairs, width, to);
+  }
+}
+
+static void pack_a(const surg__gemm *g, const surg__gemm_room *r, uint64_t first, uint64_t lines,
+                   uint64_t depth, uint64_t n) {
+  const unsigned height = r->kernel->height;
+  if (r->kernel->bytes)
+    pack_pairs(g->pack_a, g->a, first, lines, depth, n, height, r->a, r->pairs_a);
+  else
+    pack_block(g->pack_a, g->a, first, lines, depth, n, height, r->a);
+}
+
+static void pack_b(const surg__gemm *g, const surg__gemm_room *r, uint64_t first, uint64_t lines,
+                   uint64_t depth, uint64_t n) {
+  const unsigned width = r->kernel->width;
+  if (r->kernel->bytes)
+    pack_pairs(g->pack_b, g->b, first, lines, depth, n, width, r->a, r->pairs_b);
+  else
+    pack_block(g->pack_b, g->b, first, lines, depth, n, width, r->b);
+}
+
 /* Adds a block of the product: `rows` by `columns` sums over `depth`. */
 static void multiply_block(const surg__gemm_room *r, uint64_t rows, uint64_t columns,
                            uint64_t depth) {
   const surg__gemm_kernel *kernel = r->kernel;
   surg__gemm_tile tile = r->exact ? kernel->exact : kernel->plain;
+  const uint64_t pairs = (depth + 1) / 2;
   for (uint64_t j = 0; j < columns; j += kernel->width) {
     for (uint64_t i = 0; i < rows; i += kernel->height) {
-      tile(depth, r->a + i * depth, r->b + j * depth, r->sums + i * BLOCK + j,
-           (unsigned)least(kernel->height, rows - i));
+      const unsigned n = (unsigned)least(kernel->height, rows - i);
+      double *sums = r->sums + i * BLOCK + j;
+      if (kernel->bytes)
+        kernel->bytes(pairs, r->pairs_a + i * pairs, r->pairs_b + j * pairs, sums, n);
+      else
+        tile(depth, r->a + i * depth, r->b + j * depth, sums, n);
     }
   }
 }
@@ -96,9 +156,9 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
         uint64_t depth = least(BLOCK, g->d - k);
         /* With a single block of depth the left side stays packed. */
         if (j == 0 || g->d > BLOCK) {
-          pack_block(g->pack_a, g->a, i, rows, k, depth, r->kernel->height, r->a);
+          pack_a(g, r, i, rows, k, depth);
         }
-        pack_block(g->pack_b, g->b, j, columns, k, depth, r->kernel->width, r->b);
+        pack_b(g, r, j, columns, k, depth);
         multiply_block(r, rows, columns, depth);
       }
       store_block(g, r, exchanged, i, rows, j, columns);
@@ -152,8 +212,17 @@ void surg__store_run(int dtype, void *data, uint64_t at, uint64_t n, const doubl
   }
 }
 
-bool surg__exact_products(int dtype) {
+static bool is_exact(int dtype) {
   return surg__dtype_is_float(dtype) ? dtype != SURG_DOUBLE : surg__dtype_bits(dtype) <= 16;
+}
+
+static bool is_byte(int dtype) {
+  return !surg__dtype_is_float(dtype) && surg__dtype_bits(dtype) <= 8;
+}
+
+surg__gemm_kind surg__gemm_kind_of(int dtype_a, int dtype_b) {
+  if (is_byte(dtype_a) && is_byte(dtype_b)) return SURG__GEMM_BYTES;
+  return is_exact(dtype_a) && is_exact(dtype_b) ? SURG__GEMM_EXACT : SURG__GEMM_ROUNDED;
 }
 
 /* Lines next to each other in memory: a depth at a time. */

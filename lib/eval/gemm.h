@@ -31,19 +31,27 @@ typedef struct surg__gemm {
   const void *a, *b;
   surg__gemm_store store;
   void *to;
-  bool exact; /* products are exact in double */
 } surg__gemm;
+
+/* What the products of two elements are. */
+typedef enum surg__gemm_kind {
+  SURG__GEMM_ROUNDED, /* of doubles */
+  SURG__GEMM_EXACT,   /* exact in double */
+  SURG__GEMM_BYTES    /* of integers of up to 9 bits, zero points taken off: sums are exact, too */
+} surg__gemm_kind;
+surg__gemm_kind surg__gemm_kind_of(int dtype_a, int dtype_b);
 
 /* Buffers for one product after another. */
 typedef struct surg__gemm_room {
   const struct surg__gemm_kernel *kernel;
-  double *a, *b, *sums;
+  double *a, *b, *sums; /* a: of bytes, room for one panel of either side */
+  uint32_t *pairs_a, *pairs_b; /* of bytes: panels of two depths an entry, as int16_t */
   bool exact;
 } surg__gemm_room;
 
 /* Asks for m * n * d operations `count` times, and makes room for products of that size. */
 surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint64_t n, uint64_t d,
-                              uint64_t count, bool exact);
+                              uint64_t count, surg__gemm_kind kind);
 void surg__gemm_run(const surg__gemm *g, const surg__gemm_room *r);
 
 /* A matrix in memory as a side of a product: element (line, depth) less the zero of its line. */
@@ -61,21 +69,25 @@ void surg__load_run(int dtype, const void *data, uint64_t at, uint64_t step, uin
                     double *to);
 /* n sums to elements of a real type, rounded once; every NaN is the same one. */
 void surg__store_run(int dtype, void *data, uint64_t at, uint64_t n, const double *sums);
-/* Whether products of two elements of the type are exact in double. */
-bool surg__exact_products(int dtype);
 
 /* --- the inner loops (gemm_kernels.c) --- */
 
 /* Adds the product of `rows` <= height rows and `width` columns to sums[row * SURG__GEMM_BLOCK]. */
 typedef void (*surg__gemm_tile)(uint64_t depth, const double *a, const double *b, double *sums,
                                 unsigned rows);
+/* The same of pairs of depths; a block's sums fit int32_t. */
+typedef void (*surg__gemm_tile_of_bytes)(uint64_t pairs, const uint32_t *a, const uint32_t *b,
+                                         double *sums, unsigned rows);
 typedef struct surg__gemm_kernel {
   const char *name;
   unsigned height, width;       /* of a tile; both divide SURG__GEMM_BLOCK */
   surg__gemm_tile exact, plain; /* `exact` may fuse; `plain` multiplies and adds */
+  surg__gemm_tile_of_bytes bytes; /* or this alone */
 } surg__gemm_kernel;
 
 /* Kernel i, best first, or NULL after the last. Those this machine cannot run are left out. */
 const surg__gemm_kernel *surg__gemm_kernel_at(unsigned i);
+/* The same of those for bytes: there may be none. */
+const surg__gemm_kernel *surg__gemm_bytes_at(unsigned i);
 
 #endif

@@ -167,7 +167,7 @@ static surg__kstatus multiply_all(surg_kctx *k, const product *p, const sides *s
   surg__gemm_room room;
   uint64_t batches = o->count / (p->m * p->n);
   SURG__K_TRY(surg__gemm_init(k, &room, p->m, p->n, p->d, batches,
-                              surg__exact_products(p->a->dtype)));
+                              surg__gemm_kind_of(p->a->dtype, p->b->dtype)));
   int64_t index[SURG_LIMIT_RANK] = {0};
   for (uint64_t batch = 0; batch < batches; ++batch) {
     int64_t at[9] = {0};
@@ -350,7 +350,7 @@ static surg__kstatus gemm_real(surg_kctx *k, gemm *g) {
                         .pack_b = surg__gemm_pack_matrix, .a = &a, .b = &b, .store = store_gemm,
                         .to = g};
   surg__gemm_room room;
-  SURG__K_TRY(surg__gemm_init(k, &room, g->m, g->n, g->d, 1, surg__exact_products(a.dtype)));
+  SURG__K_TRY(surg__gemm_init(k, &room, g->m, g->n, g->d, 1, surg__gemm_kind_of(a.dtype, b.dtype)));
   surg__gemm_run(&whole_product, &room);
   return SURG__K_OK;
 }

@@ -2,6 +2,7 @@
 /* Block products against the plain loop, bit for bit: every variant of the inner loop, sizes around
  * the edges of tiles and blocks, and convolutions of all shapes. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "eval/gemm.h"
@@ -69,7 +70,7 @@ static void keep(void *user, uint64_t i, uint64_t column, uint64_t n, const doub
 
 /* Both sides row by row, or column by column. */
 static void one_product(int dtype, uint64_t m, uint64_t n, uint64_t d, bool ta, bool tb,
-                        unsigned variant) {
+                        unsigned variant, bool bytes) {
   surg_kctx k = kernel_context();
   surg__array a = numbers(dtype, (const int64_t[]){(int64_t)(m * d)}, 1);
   surg__array b = numbers(dtype, (const int64_t[]){(int64_t)(n * d)}, 1);
@@ -80,9 +81,10 @@ static void one_product(int dtype, uint64_t m, uint64_t n, uint64_t d, bool ta, 
                   .pack_b = surg__gemm_pack_matrix, .a = &ma, .b = &mb, .store = keep, .to = &s};
   surg__gemm_room room;
   ck_assert_ptr_nonnull(s.to);
-  ck_assert_int_eq(surg__gemm_init(&k, &room, m, n, d, 1, surg__exact_products(dtype)), 0);
+  const surg__gemm_kind kind = bytes ? SURG__GEMM_BYTES : surg__gemm_kind_of(dtype, SURG_FLOAT);
+  ck_assert_int_eq(surg__gemm_init(&k, &room, m, n, d, 1, kind), 0);
   ck_assert_uint_eq(k.work, m * n * (d > 0 ? d : 1));
-  room.kernel = surg__gemm_kernel_at(variant);
+  room.kernel = bytes ? surg__gemm_bytes_at(variant) : surg__gemm_kernel_at(variant);
   surg__gemm_run(&g, &room);
   for (uint64_t i = 0; i < m; i++) {
     for (uint64_t j = 0; j < n; j++) {
@@ -108,13 +110,55 @@ START_TEST(products) {
   for (unsigned variant = 0; surg__gemm_kernel_at(variant); variant++) {
     for (size_t i = 0; i < SURG_COUNT(edges); i++) {
       int dtype = types[i % SURG_COUNT(types)];
-      one_product(dtype, edges[i][0], edges[i][1], edges[i][2], i % 2, i % 3 == 0, variant);
-      one_product(SURG_FLOAT, edges[i][0], edges[i][1], edges[i][2], i % 3 == 0, i % 2, variant);
+      one_product(dtype, edges[i][0], edges[i][1], edges[i][2], i % 2, i % 3 == 0, variant,
+                  false);
+      one_product(SURG_FLOAT, edges[i][0], edges[i][1], edges[i][2], i % 3 == 0, i % 2, variant,
+                  false);
     }
     for (int round = 0; round < 40; round++) {
       one_product(types[unit_between(0, SURG_COUNT(types) - 1)], unit_between(1, 40),
                   unit_between(1, 60), unit_between(0, 70), unit_random() % 2, unit_random() % 2,
-                  variant);
+                  variant, false);
+    }
+  }
+}
+END_TEST
+
+/* Zero points of 0 and 255 are those of the largest sums: 255 * 255 at every depth. */
+static void largest(int zero_a, int zero_b, unsigned variant) {
+  enum { M = 9, N = 35, D = 385 };
+  static uint8_t a[M * D], b[N * D];
+  static double out[M * N];
+  memset(a, 255 - zero_a, sizeof a);
+  memset(b, 255 - zero_b, sizeof b);
+  const double za = zero_a, zb = zero_b;
+  surg_kctx k = kernel_context();
+  surg__gemm_matrix ma = {.dtype = SURG_UINT8, .data = a, .line = D, .depth = 1, .zero = &za};
+  surg__gemm_matrix mb = {.dtype = SURG_UINT8, .data = b, .line = D, .depth = 1, .zero = &zb};
+  sums s = {out, N};
+  surg__gemm g = {.m = M, .n = N, .d = D, .pack_a = surg__gemm_pack_matrix,
+                  .pack_b = surg__gemm_pack_matrix, .a = &ma, .b = &mb, .store = keep, .to = &s};
+  surg__gemm_room room;
+  ck_assert_int_eq(surg__gemm_init(&k, &room, M, N, D, 1, SURG__GEMM_BYTES), 0);
+  room.kernel = surg__gemm_bytes_at(variant);
+  surg__gemm_run(&g, &room);
+  const double want = D * (255.0 - 2 * za) * (255.0 - 2 * zb);
+  for (int i = 0; i < M * N; i++) ck_assert_double_eq(out[i], want);
+  surg__arena_free(&arena);
+  surg__arena_init(&arena, ctx);
+}
+
+START_TEST(bytes) {
+  static const int types[] = {SURG_INT8, SURG_UINT8};
+  if (!surg__gemm_bytes_at(0)) printf("no kernel for bytes on this machine\n");
+  for (unsigned variant = 0; surg__gemm_bytes_at(variant); variant++) {
+    for (int z = 0; z < 4; z++) largest(z / 2 * 255, z % 2 * 255, variant);
+    one_product(SURG_INT8, 200, 4, 385, false, false, variant, true);
+    one_product(SURG_UINT8, 193, 193, 193, true, false, variant, true);
+    one_product(SURG_UINT8, 1, 1, 0, true, false, variant, true);
+    for (int round = 0; round < 60; round++) {
+      one_product(types[round % 2], unit_between(1, 40), unit_between(1, 70), unit_between(0, 70),
+                  unit_random() % 2, unit_random() % 2, variant, true);
     }
   }
 }
@@ -132,7 +176,7 @@ START_TEST(specials) {
     surg__gemm g = {.m = 1, .n = 2, .d = 3, .pack_a = surg__gemm_pack_matrix,
                     .pack_b = surg__gemm_pack_matrix, .a = &ma, .b = &mb, .store = keep, .to = &s};
     surg__gemm_room room;
-    ck_assert_int_eq(surg__gemm_init(&k, &room, 1, 2, 3, 1, true), 0);
+    ck_assert_int_eq(surg__gemm_init(&k, &room, 1, 2, 3, 1, SURG__GEMM_EXACT), 0);
     room.kernel = surg__gemm_kernel_at(variant);
     surg__gemm_run(&g, &room);
     ck_assert(isnan(out[0]) && isnan(out[1]));
@@ -147,9 +191,10 @@ START_TEST(over_budget) {
   surg_kctx k = kernel_context();
   surg__gemm_room room;
   k.max_work = 7;
-  ck_assert_int_eq(surg__gemm_init(&k, &room, 2, 2, 2, 1, true), SURG__K_BUDGET);
+  ck_assert_int_eq(surg__gemm_init(&k, &room, 2, 2, 2, 1, SURG__GEMM_EXACT), SURG__K_BUDGET);
   k.max_work = UINT64_MAX;
-  ck_assert_int_eq(surg__gemm_init(&k, &room, UINT64_C(1) << 40, UINT64_C(1) << 40, 1, 1, true),
+  ck_assert_int_eq(surg__gemm_init(&k, &room, UINT64_C(1) << 40, UINT64_C(1) << 40, 1, 1,
+                                   SURG__GEMM_EXACT),
                    SURG__K_BUDGET);
 }
 END_TEST
@@ -360,6 +405,7 @@ int main(void) {
   tcase_set_timeout(c, 120);
   tcase_add_checked_fixture(c, setup, teardown);
   tcase_add_test(c, products);
+  tcase_add_test(c, bytes);
   tcase_add_test(c, specials);
   tcase_add_test(c, over_budget);
   tcase_add_test(c, convolutions);
