@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes all elements of one float type those of another, weights and constants included; inputs and
- * outputs too. What is computed then rounds at other places: from float16 and bfloat16 to a wider type
- * it is nearer to what was meant, to a narrower one numbers are lost.
+ * outputs too. What is computed then rounds at other places: from float16 and bfloat16 to a wider
+ * type it is nearer to what was meant, to a narrower one numbers are lost.
  *
  *   before: (float16[2] x) => (float16[2] y) <float16 w = {0.5}> { y = Mul (x, w) }
  *   after:  (float[2] x) => (float[2] y) <float w = {0.5}> { y = Mul (x, w) }
  *                                                     retype{from=float16,to=float}
  *
- * Operators without a schema, and those that look at bits, must not meet the type. Needs sorted, types.
- * Keeps sorted. Approx to a wider type, else lossy; changes the interface. */
+ * Operators without a schema, and those that look at bits, must not meet the type. Needs sorted,
+ * types. Keeps sorted. Approx to a wider type, else lossy; changes the interface. */
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
 #include <stdlib.h>
@@ -184,7 +184,8 @@ static bool change_node(retyping *r, surg_node *n) {
   }
   for (size_t i = 0; i < surg_node_attr_count(n) && surg_node_schema(n); i++) {
     const surg_attr *a = surg_node_attr_at(n, i);
-    const surg_tensor *t = surg_attr_get_kind(a) == SURG_ATTR_TENSOR ? surg_attr_tensor(a, 0) : NULL;
+    const surg_tensor *t =
+        surg_attr_get_kind(a) == SURG_ATTR_TENSOR ? surg_attr_tensor(a, 0) : NULL;
     if (!t || surg_tensor_dtype(t) != r->from) continue;
     surg_tensor *made = convert(r, t);
     r->changed = true;

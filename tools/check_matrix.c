@@ -14,7 +14,8 @@ typedef struct matrix {
   size_t taken, repaired, all;
 } matrix;
 
-/* Whether a word of "all" or "tensorrt,ort-1.10" stands for a target: its name, or how it starts. */
+/* Whether a word of "all" or "tensorrt,ort-1.10" stands for a target: its name, or how it starts.
+ */
 static bool wanted(const char *words, const char *name) {
   for (const char *p = words; *p;) {
     const size_t n = strcspn(p, ",");

@@ -17,7 +17,8 @@ typedef struct child_command {
   const volatile sig_atomic_t *stop; /* not 0: as if time was up; may be NULL */
 } child_command;
 
-/* Set by the first Ctrl-C (or SIGTERM) from this call on, the second ends the program; for `stop`. */
+/* Set by the first Ctrl-C (or SIGTERM) from this call on, the second ends the program; for
+ * `stop`. */
 const volatile sig_atomic_t *child_stop_on_signals(void);
 /* Splits at blanks; '...' and "..." keep blanks in a word. False: unbalanced or no memory. */
 bool child_parse(const char *text, child_command *out);

@@ -126,7 +126,8 @@ static const char *option_at(const void *list, size_t i) {
 }
 
 /* A bad option as getopt_long left it: optopt is what a known one without its value stands for, or
- * an unknown letter, or 0; of letters that stand together argv[optind - 1] may be the word before. */
+ * an unknown letter, or 0; of letters that stand together argv[optind - 1] may be the word before.
+ */
 static int bad_option(char **argv, const struct option *known) {
   const char letter[] = {'-', (char)optopt, 0};
   const char *given = optopt ? letter : argv[optind - 1];
@@ -243,7 +244,8 @@ int cli_flush(int code) {
   return code == EXIT_DONE ? EXIT_IO : code;
 }
 
-/* Takes a common option; -1 when it is none of them, else EXIT_DONE or another code after a line. */
+/* Takes a common option; -1 when it is none of them, else EXIT_DONE or another code after a line.
+ */
 static int common_option(cli_common *c, int option, const char *argument) {
   uint64_t n = 0;
   switch (option) {

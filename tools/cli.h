@@ -63,8 +63,8 @@ json_t *cli_text_json(const char *text);
 void cli_print_json(json_t *j);
 /* EXIT_IO after a line when the folder in which `path` should be made is not there. */
 int cli_check_folder(const char *path);
-/* EXIT_IO after a line when `dir`, which the option (or NULL) names, is no folder; `make`: where it is
- * not there the line says how to make it. */
+/* EXIT_IO after a line when `dir`, which the option (or NULL) names, is no folder; `make`: where it
+ * is not there the line says how to make it. */
 int cli_need_folder(const char *dir, const char *option, bool make);
 /* The name of a file without its folders. */
 const char *cli_base_name(const char *path);
@@ -109,8 +109,8 @@ int cli_read_text(const char *path, size_t most, char **text, size_t *n);
 int cli_schemas_load(surg_context *ctx, const char *path);
 /* The same with all files of --schema, for contexts that cli_context does not make. */
 int cli_schemas(surg_context *ctx, const cli_common *common);
-/* Appends passes to pipeline text: those that `--opset N` and `--opset DOMAIN=N` stand for, and that
- * of `--ir` (or NULL). EXIT_USAGE after a line. */
+/* Appends passes to pipeline text: those that `--opset N` and `--opset DOMAIN=N` stand for, and
+ * that of `--ir` (or NULL). EXIT_USAGE after a line. */
 int cli_moves(surg__buf *to, const char *const *opsets, size_t n, const char *ir);
 struct surg__run_options;
 /* `--external-data NAME`. */

@@ -24,7 +24,15 @@ static const char help[] =
     "  --max-findings N    of a file that are told (100); the rest is counted\n"
     "exit codes: 0 no error, 1 an error was found, 3 a file cannot be read, 4 limit\n";
 
-enum { OPT_STRICT = OPT_OWN, OPT_SARIF, OPT_MAX_FINDINGS, OPT_TARGET, OPT_OPSET, OPT_ALLOW, OPT_TARGETS };
+enum {
+  OPT_STRICT = OPT_OWN,
+  OPT_SARIF,
+  OPT_MAX_FINDINGS,
+  OPT_TARGET,
+  OPT_OPSET,
+  OPT_ALLOW,
+  OPT_TARGETS
+};
 
 typedef struct checking {
   cli_common common;
@@ -66,7 +74,8 @@ static surg_status try_move(checking *c, findings *f) {
 
 /* What holds against the model that came of the file. */
 static surg_status examine(checking *c, findings *f, report *r) {
-  surg_status s = c->target ? check_target(r, c->target, c->target_name, &c->common, f) : findings_look(f);
+  surg_status s =
+      c->target ? check_target(r, c->target, c->target_name, &c->common, f) : findings_look(f);
   if (c->opset && !f->partial && s == SURG_OK) s = try_move(c, f);
   return s;
 }

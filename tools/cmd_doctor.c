@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg doctor [--target T] [--error TEXT|FILE|-] IN`: the checklist an expert walks, a line each,
- * the verdict, and the one command that cures. It asks `check`, the target and `explain`; nothing is
- * judged here, and nothing is written. */
+/* `onnxsurg doctor [--target T] [--error TEXT|FILE|-] IN`: the checklist an expert walks, a line
+ * each, the verdict, and the one command that cures. It asks `check`, the target and `explain`;
+ * nothing is judged here, and nothing is written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,7 +148,8 @@ static const struct question {
      "{\"name\": \"inference\", \"source\": \"\", \"ops\": {"
      "\"BatchNormalization\": [{\"versions\": \"1-6\", \"attrs\": {\"is_test\": [1]}},"
      " {\"versions\": \"7-9\"}, {\"versions\": \"14+\", \"attrs\": {\"training_mode\": [0]}}],"
-     "\"Dropout\": [{\"versions\": \"1-6\", \"attrs\": {\"is_test\": [1]}}, {\"versions\": \"7-10\"},"
+     "\"Dropout\": [{\"versions\": \"1-6\", \"attrs\": {\"is_test\": [1]}}, {\"versions\": "
+     "\"7-10\"},"
      " {\"versions\": \"12+\", \"values\": {\"training_mode\": [0, 0]}}]}}"},
     {R_FLOW, false,
      "{\"name\": \"flow\", \"source\": \"\", \"ops\": {"
@@ -249,7 +250,8 @@ static void print_row(const doctor *d, row_id id) {
   char more[64] = "";
   const size_t n = r->first_open ? r->open : r->notes;
   if (!r->first) {
-    if (id != R_MESSAGE) put_line(d->ctx, infos[id].title, d->model.m || id == R_LOADS ? "ok" : "not reached");
+    if (id != R_MESSAGE)
+      put_line(d->ctx, infos[id].title, d->model.m || id == R_LOADS ? "ok" : "not reached");
     return;
   }
   if (n > 1) snprintf(more, sizeof more, " (and %zu more)", n - 1);
@@ -299,9 +301,9 @@ static surg_status judge(doctor *d, quiet_model *q, verdict *v, const verdict **
 static void print_findings(doctor *d, const verdict *known, size_t open) {
   const bool passes = d->passes.n > 1;
   if (d->common.json) {
-    json_t *j = json_pack("{s:i,s:o,s:I,s:o,s:s}", "schema", 1, "file", cli_text_json(d->in), "open",
-                          (json_int_t)open, "points", rows_json(d), "passes",
-                          passes ? d->passes.p : "");
+    json_t *j =
+        json_pack("{s:i,s:o,s:I,s:o,s:s}", "schema", 1, "file", cli_text_json(d->in), "open",
+                  (json_int_t)open, "points", rows_json(d), "passes", passes ? d->passes.p : "");
     if (known) json_object_set_new(j, "target", verdict_json(known, d->t));
     cli_print_json(j);
     return;

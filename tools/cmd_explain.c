@@ -49,7 +49,8 @@ int explain_text(const char *argument, char **text, size_t *n) {
   if (code != EXIT_DONE) return code;
   if (!file) *n = strlen(*text);
   /* The first byte of a model is the tag of a field. */
-  if (!file || !*n || ((unsigned char)(*text)[0] >= '\t' && !memchr(*text, 0, *n))) return EXIT_DONE;
+  if (!file || !*n || ((unsigned char)(*text)[0] >= '\t' && !memchr(*text, 0, *n)))
+    return EXIT_DONE;
   free(*text);
   *text = NULL;
   return cli_usage("%s is no text: the message comes first, then the model", argument);
@@ -172,7 +173,8 @@ static surg_status look(explaining *x, const surg__explained *e, size_t *seen) {
 
 /* The node or value of the message, in the model. */
 static void place(explaining *x, const surg__explained *e) {
-  const surg_node *n = x->model.m && e->node ? surg_model_find_node(x->model.m, e->node, NULL) : NULL;
+  const surg_node *n =
+      x->model.m && e->node ? surg_model_find_node(x->model.m, e->node, NULL) : NULL;
   if (x->model.m && !n && e->value)
     for (const surg_graph *g = NULL; !n && (g = surg_model_next_graph(x->model.m, g));) {
       const surg_value *v = surg_graph_find_value(g, e->value);
@@ -180,8 +182,9 @@ static void place(explaining *x, const surg__explained *e) {
     }
   if (!n) return;
   if (x->places)
-    json_array_append_new(x->places, json_pack("{s:o,s:s}", "where",
-                                               cli_text_json(surg__locate_node(n)), "text", "named"));
+    json_array_append_new(
+        x->places,
+        json_pack("{s:o,s:s}", "where", cli_text_json(surg__locate_node(n)), "text", "named"));
   else
     row("there", surg__locate_node(n), x->ctx);
 }

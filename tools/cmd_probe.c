@@ -67,7 +67,8 @@ static void note(const probe *p, const probe_case *c) {
     fprintf(p->log, "%s\t", c->value);
   else
     fprintf(p->log, "%lld\t", (long long)(c->what == PROBE_BASE ? (int64_t)c->form : c->number));
-  fprintf(p->log, "%s\t%s\n", c->schema ? surg__probe_models[c->line] : "", c->taken ? "ok" : c->why);
+  fprintf(p->log, "%s\t%s\n", c->schema ? surg__probe_models[c->line] : "",
+          c->taken ? "ok" : c->why);
 }
 
 static bool ask_batch(probe *p, probe_case **batch, importer_case *ask, size_t n) {
@@ -116,7 +117,8 @@ static void choose_bases(probe *p) {
     probe_case *c = &p->cases.items[i];
     if (c->what != PROBE_BASE || !c->taken || c->schema == last) continue;
     bool first = true;
-    for (size_t k = i; k-- && first;) first = !(p->cases.items[k].base && p->cases.items[k].schema == c->schema);
+    for (size_t k = i; k-- && first;)
+      first = !(p->cases.items[k].base && p->cases.items[k].schema == c->schema);
     last = c->schema;
     if (!first) continue;
     c->base = true;
@@ -156,7 +158,8 @@ static void print_counts(const probe *p) {
     fprintf(stderr, "%s says something of %zu of them, and is right about %zu\n", p->inherit->name,
             known, right);
   if (p->asked < p->cases.count)
-    fprintf(stderr, "onnxsurg: note: stopped; %zu more were not asked\n", p->cases.count - p->asked);
+    fprintf(stderr, "onnxsurg: note: stopped; %zu more were not asked\n",
+            p->cases.count - p->asked);
 }
 
 /* The name a target has by its file. */
@@ -209,7 +212,15 @@ static void free_probe(probe *p) {
   surg_context_free(p->ctx);
 }
 
-enum { OPT_IMPORT = OPT_OWN, OPT_INHERIT, OPT_TITLE, OPT_LOG, OPT_OPS, OPT_ASK_TIMEOUT, OPT_ASK_MEMORY };
+enum {
+  OPT_IMPORT = OPT_OWN,
+  OPT_INHERIT,
+  OPT_TITLE,
+  OPT_LOG,
+  OPT_OPS,
+  OPT_ASK_TIMEOUT,
+  OPT_ASK_MEMORY
+};
 
 typedef struct job {
   probe p;
@@ -252,15 +263,16 @@ static int open_all(job *j, surg_context *told) {
 }
 
 int cmd_probe(int argc, char **argv) {
-  static const struct option options[] = {{"import", required_argument, NULL, OPT_IMPORT},
-                                          {"inherit", required_argument, NULL, OPT_INHERIT},
-                                          {"title", required_argument, NULL, OPT_TITLE},
-                                          {"log", required_argument, NULL, OPT_LOG},
-                                          {"ops", required_argument, NULL, OPT_OPS},
-                                          {"import-timeout", required_argument, NULL, OPT_ASK_TIMEOUT},
-                                          {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
-                                          CLI_COMMON_OPTIONS,
-                                          {0}};
+  static const struct option options[] = {
+      {"import", required_argument, NULL, OPT_IMPORT},
+      {"inherit", required_argument, NULL, OPT_INHERIT},
+      {"title", required_argument, NULL, OPT_TITLE},
+      {"log", required_argument, NULL, OPT_LOG},
+      {"ops", required_argument, NULL, OPT_OPS},
+      {"import-timeout", required_argument, NULL, OPT_ASK_TIMEOUT},
+      {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
+      CLI_COMMON_OPTIONS,
+      {0}};
   cli_common common;
   job j = {.p.im.answers = -1};
   int code;

@@ -80,7 +80,8 @@ static bool put_shapes(const surg_model *m, surg__buf *b, trouble *t) {
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
     const surg_type *type = surg_value_declared_type(v);
-    if (surg_value_is_initializer(v) || !type || surg_type_get_kind(type) != SURG_TYPE_TENSOR) continue;
+    if (surg_value_is_initializer(v) || !type || surg_type_get_kind(type) != SURG_TYPE_TENSOR)
+      continue;
     if (!surg_type_static(type, NULL)) {
       t->any = true;
       surg__buf_printf(&t->text, "input \"%s\" still has an open size: ", surg_value_name(v));
@@ -163,7 +164,8 @@ static int take(void *user, int o, char *arg) {
   (void)o; /* there is but one */
   if (x->n == DIMS) return cli_usage("--dim is given too often");
   if (!parse(arg, &x->spans[x->n]))
-    return cli_usage("--dim takes NAME=LOW..HIGH@BEST, numbers from 1 on that rise, not \"%s\"", arg);
+    return cli_usage("--dim takes NAME=LOW..HIGH@BEST, numbers from 1 on that rise, not \"%s\"",
+                     arg);
   x->n++;
   return EXIT_DONE;
 }
@@ -175,7 +177,8 @@ int cmd_profile(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &x, &x.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (argc - optind != 1) return cli_usage("profile takes one model: `onnxsurg profile --dim N=1..8 IN`");
+  if (argc - optind != 1)
+    return cli_usage("profile takes one model: `onnxsurg profile --dim N=1..8 IN`");
   code = cli_exit_code(quiet_open(&x.q, &x.common, argv[optind], NULL, 0));
   if (code == EXIT_DONE) code = show(&x);
   quiet_close(&x.q);

@@ -160,13 +160,13 @@ static json_t *until_json(const until *u, const char *pipeline) {
   json_t *steps = json_array();
   for (size_t i = 0; i < u->steps.count; i++) {
     const until_step *s = &u->steps.items[i];
-    json_array_append_new(steps, json_pack("{s:o,s:o,s:s}", "pipeline", cli_text_json(s->pipeline), "message",
-                                           cli_text_json(s->why ? s->why : ""), "exactness",
-                                           surg__exactness_name(s->needed.most)));
+    json_array_append_new(steps, json_pack("{s:o,s:o,s:s}", "pipeline", cli_text_json(s->pipeline),
+                                           "message", cli_text_json(s->why ? s->why : ""),
+                                           "exactness", surg__exactness_name(s->needed.most)));
   }
   return json_pack("{s:i,s:b,s:o,s:o,s:o,s:I}", "schema", 1, "taken", u->taken, "pipeline",
-                   cli_text_json(pipeline), "steps", steps, "message", cli_text_json(u->last ? u->last : ""),
-                   "asked", (json_int_t)u->asked);
+                   cli_text_json(pipeline), "steps", steps, "message",
+                   cli_text_json(u->last ? u->last : ""), "asked", (json_int_t)u->asked);
 }
 
 static void put_message(const char *text) {
@@ -197,7 +197,8 @@ static void tell_until(const repairing *r, const until *u, const char *pipeline)
   }
   repair_spell_consent(with, sizeof with, used);
   if (u->steps.count)
-    fprintf(stderr, "  %s: %s%s--pass '%s'\n", u->taken ? "did" : "tried", with, with[0] ? " " : "", pipeline);
+    fprintf(stderr, "  %s: %s%s--pass '%s'\n", u->taken ? "did" : "tried", with, with[0] ? " " : "",
+            pipeline);
   if (u->taken) return;
   fprintf(stderr, "  it says: ");
   put_message(u->last);
@@ -270,21 +271,22 @@ static int take(void *user, int o, char *arg) {
 }
 
 int cmd_repair(int argc, char **argv) {
-  static const struct option options[] = {{"target", required_argument, NULL, OPT_TARGET},
-                                          {"allow", required_argument, NULL, OPT_ALLOW},
-                                          {"dim", required_argument, NULL, OPT_DIM},
-                                          {"partial", no_argument, NULL, OPT_PARTIAL},
-                                          {"check", optional_argument, NULL, OPT_CHECK},
-                                          {"dry-run", no_argument, NULL, OPT_DRY_RUN},
-                                          {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
-                                          {"until", required_argument, NULL, OPT_UNTIL},
-                                          {"import", required_argument, NULL, OPT_UNTIL},
-                                          {"import-timeout", required_argument, NULL, OPT_ASK_TIMEOUT},
-                                          {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
-                                          {"messages", required_argument, NULL, OPT_MESSAGES},
-                                          {"verify-each", no_argument, NULL, OPT_VERIFY},
-                                          CLI_COMMON_OPTIONS,
-                                          {0}};
+  static const struct option options[] = {
+      {"target", required_argument, NULL, OPT_TARGET},
+      {"allow", required_argument, NULL, OPT_ALLOW},
+      {"dim", required_argument, NULL, OPT_DIM},
+      {"partial", no_argument, NULL, OPT_PARTIAL},
+      {"check", optional_argument, NULL, OPT_CHECK},
+      {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+      {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
+      {"until", required_argument, NULL, OPT_UNTIL},
+      {"import", required_argument, NULL, OPT_UNTIL},
+      {"import-timeout", required_argument, NULL, OPT_ASK_TIMEOUT},
+      {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
+      {"messages", required_argument, NULL, OPT_MESSAGES},
+      {"verify-each", no_argument, NULL, OPT_VERIFY},
+      CLI_COMMON_OPTIONS,
+      {0}};
   repairing r = {.given = REPAIR_NO_CONSENT, .im.answers = -1};
   int code;
   const cli_command command = {options, NULL, help, take, &r, &r.common};

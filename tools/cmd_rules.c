@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg rules [NAME]`: what rewrite rules there are, what one says, and why it does not match. */
+/* `onnxsurg rules [NAME]`: what rewrite rules there are, what one says, and why it does not match.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -45,7 +45,8 @@ static void show_pass(void *user, const char *pass) {
 }
 
 /* A dry run works on the model itself: nothing is written from it. */
-static surg_status run_passes(const surgery *j, surg_model **m, const surg__pipeline *p, outcome *o) {
+static surg_status run_passes(const surgery *j, surg_model **m, const surg__pipeline *p,
+                              outcome *o) {
   surg__run_options run = j->run;
   run.dry_run = false;
   if (!j->check) return surg__run(m, p, &run, &o->report);
@@ -57,10 +58,14 @@ static surg_status run_passes(const surgery *j, surg_model **m, const surg__pipe
 }
 
 /* One model. `out` NULL: nothing is written. */
-static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipeline *p, const char *in,
-                           const char *out) {
+static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipeline *p,
+                           const char *in, const char *out) {
   const bool told = j->common.json || surgery_tells(j);
-  outcome o = {.in = in, .out = out, .check = j->check, .bytes_before = file_bytes(in), .report = {.ctx = ctx}};
+  outcome o = {.in = in,
+               .out = out,
+               .check = j->check,
+               .bytes_before = file_bytes(in),
+               .report = {.ctx = ctx}};
   surg_model *m = NULL;
   if (!j->common.quiet) cli_progress_start("loading");
   surg_status s = surg_load(ctx, in, &j->common.load, &m);
@@ -94,8 +99,8 @@ static char *path_in(const char *dir, const char *in) {
   return path;
 }
 
-static int operate_all(const surgery *j, surg_context *ctx, const surg__pipeline *p, char **in, int n,
-                       const char *out) {
+static int operate_all(const surgery *j, surg_context *ctx, const surg__pipeline *p, char **in,
+                       int n, const char *out) {
   int code = EXIT_DONE;
   for (int i = 0; i < n; i++) {
     char *made = j->out_dir ? path_in(j->out_dir, in[i]) : NULL;

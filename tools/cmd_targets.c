@@ -104,7 +104,8 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
     surg__buf_puts(b, "; ");
   }
   for (size_t i = 0; i < f->n_ranks; i++) {
-    surg__buf_printf(b, "rank of %s ", strcmp(f->ranks[i].name, "0") ? f->ranks[i].name : "input 0");
+    surg__buf_printf(b, "rank of %s ",
+                     strcmp(f->ranks[i].name, "0") ? f->ranks[i].name : "input 0");
     put_span(b, &f->ranks[i]);
     surg__buf_puts(b, "; ");
   }
@@ -120,7 +121,8 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
     put_span(b, &f->values[i]);
     surg__buf_puts(b, "; ");
   }
-  if (f->fixed) surg__buf_puts(b, f->open_first ? "fixed sizes, but for the batch; " : "fixed sizes; ");
+  if (f->fixed)
+    surg__buf_puts(b, f->open_first ? "fixed sizes, but for the batch; " : "fixed sizes; ");
   if (f->batch) surg__buf_printf(b, "batch %lld; ", (long long)f->batch);
   if (f->says) surg__buf_printf(b, "%s; ", f->says);
   if (b->n == start + 4) surg__buf_puts(b, "without a limit; ");

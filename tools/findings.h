@@ -28,8 +28,8 @@ typedef struct findings {
   size_t n_bytes;
 } findings;
 
-/* Loads a file ("-": standard input), and tells what the loader finds. An exit code: EXIT_MODEL where
- * it does not hold, EXIT_IO and EXIT_LIMIT where it could not be read. */
+/* Loads a file ("-": standard input), and tells what the loader finds. An exit code: EXIT_MODEL
+ * where it does not hold, EXIT_IO and EXIT_LIMIT where it could not be read. */
 int findings_open(findings *f, const cli_common *common, const char *path);
 /* What `check` finds in the model. */
 surg_status findings_look(findings *f);

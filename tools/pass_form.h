@@ -23,8 +23,8 @@ int pass_form_open(pass_form *form, const char *word, const struct option *rest)
 void pass_form_close(pass_form *form);
 /* Takes option OPT_OF_PASS + i. */
 int pass_form_take(pass_form *form, int option, const char *value);
-/* Where the pass has options under any name: takes every `--name=value` whose name no option bears in
- * full out of the arguments (getopt would find one that starts so). */
+/* Where the pass has options under any name: takes every `--name=value` whose name no option bears
+ * in full out of the arguments (getopt would find one that starts so). */
 int pass_form_pairs(pass_form *form, int *argc, char **argv);
 /* The pipeline, for the caller to free; NULL: out of memory. */
 char *pass_form_pipeline(pass_form *form);

@@ -18,7 +18,8 @@ bool probe_add_engine(probe *p) {
   } by[] = {{"", "Relu"}, {"", "Identity"}, {"ai.onnx.ml", "Normalizer"}};
   for (size_t i = 0; i < SURG_COUNT(by); i++)
     for (int64_t v = 1; v <= surg_schema_newest(by[i].domain); v++) {
-      const probe_case c = {.what = PROBE_OPSET, .name = by[i].domain, .value = by[i].op, .number = v};
+      const probe_case c = {
+          .what = PROBE_OPSET, .name = by[i].domain, .value = by[i].op, .number = v};
       if (!add(p, &c)) return false;
     }
   return true;
@@ -79,8 +80,8 @@ bool probe_add_bases(probe *p) {
 
 /* --- forms of a version, from its base --- */
 
-/* Whether element types stand in one place alone: sequences have some inside, and where the kind of an
- * attribute says them (keys_int64s, keys_strings) another type wants another attribute. */
+/* Whether element types stand in one place alone: sequences have some inside, and where the kind of
+ * an attribute says them (keys_int64s, keys_strings) another type wants another attribute. */
 static bool types_move(const surg_schema *s) {
   for (uint32_t i = 0; i < s->n_params; i++)
     for (const char *const *t = s->params[i].types; t && *t; t++)
@@ -118,7 +119,8 @@ static bool add_places(probe *p, const probe_case *base, const surg__param *list
     c.what = PROBE_INPUT;
     if (list == base->schema->inputs && !add(p, &c)) return false;
     c.what = PROBE_GIVEN;
-    if (base->form & PROBE_REQUIRED && list[i].option == SURG__OPTIONAL && !add(p, &c)) return false;
+    if (base->form & PROBE_REQUIRED && list[i].option == SURG__OPTIONAL && !add(p, &c))
+      return false;
   }
   return true;
 }

@@ -122,15 +122,16 @@ static void put_attrs(const row *r, json_t *out) {
   json_decref(attrs);
 }
 
-/* Ranks of an input that were taken around that of the base; no end where the last that was tried is
- * taken. */
+/* Ranks of an input that were taken around that of the base; no end where the last that was tried
+ * is taken. */
 static json_t *ranks_of(const row *r, size_t place, int64_t base) {
   const char *name = r->base->schema->inputs[place].name;
   int64_t low = base, high = base, below = INT64_MIN, above = INT64_MAX;
   for (int pass = 0; pass < 2; pass++)
     for (size_t k = r->first; k < r->end; k++) {
       const probe_case *c = &r->p->cases.items[k];
-      if (!is_form(r, c, PROBE_RANK) || strcmp(c->name[0] ? c->name : r->base->schema->inputs[0].name, name))
+      if (!is_form(r, c, PROBE_RANK) ||
+          strcmp(c->name[0] ? c->name : r->base->schema->inputs[0].name, name))
         continue;
       if (!pass && c->taken) {
         if (c->number < low) low = c->number;
@@ -236,11 +237,13 @@ static json_t *op_json(const probe *p, int op) {
   for (size_t i = 0; i <= count; i++) {
     bool known = i < count && !(all[i].flags & SURG__OP_DEPRECATED);
     for (size_t k = 0; known && k < p->opsets.count; k++)
-      if (!strcmp(p->opsets.items[k].name, all[i].domain)) known = all[i].since <= p->opsets.items[k].high;
+      if (!strcmp(p->opsets.items[k].name, all[i].domain))
+        known = all[i].since <= p->opsets.items[k].high;
     json_t *next = known ? row_of(p, &all[i]) : NULL;
     if (last && (!next || !json_equal(last, next))) {
       char text[64];
-      snprintf(text, sizeof text, low == high ? "%lld" : "%lld-%lld", (long long)low, (long long)high);
+      snprintf(text, sizeof text, low == high ? "%lld" : "%lld-%lld", (long long)low,
+               (long long)high);
       json_t *said = json_pack("{s:s}", "versions", text);
       json_object_update(said, last);
       json_array_append_new(rows, said);
@@ -290,10 +293,12 @@ json_t *probe_learn(const probe *p, const char *name) {
   char source[200];
   size_t asked = 0;
   for (size_t i = 0; i < p->cases.count; i++) asked += p->cases.items[i].asked;
-  snprintf(source, sizeof source, "asked of the importer itself: onnxsurg probe, %zu models", asked);
+  snprintf(source, sizeof source, "asked of the importer itself: onnxsurg probe, %zu models",
+           asked);
   for (size_t i = 0; i < p->opsets.count; i++)
-    json_object_set_new(opsets, p->opsets.items[i].name,
-                        span_json(&p->opsets.items[i], surg_schema_newest(p->opsets.items[i].name)));
+    json_object_set_new(
+        opsets, p->opsets.items[i].name,
+        span_json(&p->opsets.items[i], surg_schema_newest(p->opsets.items[i].name)));
   json_object_set_new(t, "schema", json_integer(1));
   json_object_set_new(t, "name", json_string(name));
   json_object_set_new(t, "source", json_string(source));

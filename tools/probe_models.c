@@ -165,7 +165,8 @@ static bool make_constant(surg_node *n, size_t i) {
   int64_t dims[16];
   if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_rank(t) > 16) return false;
   for (size_t k = 0; k < surg_type_rank(t); k++) dims[k] = surg_type_dim(t, k).value;
-  surg_tensor *ones = make_tensor(surg_graph_model(g), surg_type_dtype(t), dims, surg_type_rank(t), NULL, 0);
+  surg_tensor *ones =
+      make_tensor(surg_graph_model(g), surg_type_dtype(t), dims, surg_type_rank(t), NULL, 0);
   surg_value *c = ones ? surg_graph_constant(g, n, NULL, ones) : NULL;
   if (!c || surg_node_set_input(n, i, c) != SURG_OK) return false;
   return surg_value_use_count(v, 1) ||
@@ -251,7 +252,8 @@ static bool set_types(surg_node *n, const probe_case *c) {
   for (size_t i = 0; was && i < surg_node_input_count(n); i++) {
     const surg__param *f = surg__schema_formal(c->schema, false, i);
     const surg__type_param *t = f ? surg__schema_type_param(c->schema, f) : NULL;
-    if (!t || !(t->tensor_mask >> c->number & 1) || dtype_of(surg_node_input(n, i)) != was) continue;
+    if (!t || !(t->tensor_mask >> c->number & 1) || dtype_of(surg_node_input(n, i)) != was)
+      continue;
     if (!retype(n, i, (int)c->number)) return false;
     others |= strcmp(f->type, c->name) != 0;
   }
@@ -286,7 +288,8 @@ static bool set_rank(surg_node *n, int64_t rank) {
     surg_value *v = surg_node_input(n, i);
     const surg_type *t = v && !surg_value_constant(v) ? surg_value_declared_type(v) : NULL;
     if (v && (!t || surg_type_rank(t) != was)) return false;
-    if (v && surg_value_set_declared_type(v, surg_type_tensor(m, surg_type_dtype(t), dims, (size_t)rank)))
+    if (v && surg_value_set_declared_type(
+                 v, surg_type_tensor(m, surg_type_dtype(t), dims, (size_t)rank)))
       return false;
   }
   return true;
@@ -308,7 +311,8 @@ static bool set_open(surg_model *m, int64_t which) {
       dims[k] = (surg_dim){.value = -1, .param = names[k]};
       any = true;
     }
-    if (surg_value_set_declared_type(v, surg_type_tensor(m, surg_type_dtype(t), dims, surg_type_rank(t))))
+    if (surg_value_set_declared_type(
+            v, surg_type_tensor(m, surg_type_dtype(t), dims, surg_type_rank(t))))
       return false;
   }
   return any;
@@ -336,7 +340,8 @@ static bool feed_constants(surg_model *m, surg_node *n) {
   surg_value *x = surg_graph_add_input(g, "other", surg_type_tensor(m, SURG_FLOAT, dims, 2));
   surg_node *relu = x ? surg_graph_add_node(g, n, "", "Relu", 1) : NULL;
   return any && relu && surg_node_set_input(relu, 0, x) == SURG_OK &&
-         surg_graph_add_output(g, surg_node_output(relu, 0), surg_value_declared_type(x)) == SURG_OK;
+         surg_graph_add_output(g, surg_node_output(relu, 0), surg_value_declared_type(x)) ==
+             SURG_OK;
 }
 
 static bool change(surg_model *m, surg_node *n, const probe_case *c) {
@@ -411,20 +416,23 @@ static bool set_ir(const probe *p, surg_model *m, const probe_case *c) {
          (need == LINE_IR || surg_model_set_ir_version(m, need) == SURG_OK);
 }
 
-static const char engine_text[] = "<ir_version: 4, opset_import: [\"\" : 9]>\n"
-                                  "probe (float[2, 3, 4, 5] x) => (float[2, 3, 4, 5] y) { y = Relu (x) }";
+static const char engine_text[] =
+    "<ir_version: 4, opset_import: [\"\" : 9]>\n"
+    "probe (float[2, 3, 4, 5] x) => (float[2, 3, 4, 5] y) { y = Relu (x) }";
 static const char order_text[] =
     "<ir_version: 4, opset_import: [\"\" : 9]>\n"
     "probe (float[2, 3] x) => (float[2, 3] y) { y = Relu (a)  a = Relu (x) }";
-static const char ml_text[] = "<ir_version: 4, opset_import: [\"\" : 9, \"ai.onnx.ml\" : 1]>\nprobe "
-                              "(float[2, 3] x) => (float[2, 3] y) { y = ai.onnx.ml.Normalizer (x) }";
+static const char ml_text[] =
+    "<ir_version: 4, opset_import: [\"\" : 9, \"ai.onnx.ml\" : 1]>\nprobe "
+    "(float[2, 3] x) => (float[2, 3] y) { y = ai.onnx.ml.Normalizer (x) }";
 static const char function_text[] =
     "<ir_version: 8, opset_import: [\"\" : 9, \"local\" : 1]>\n"
     "probe (float[2, 3] x) => (float[2, 3] y) { y = local.Foo (x) }\n"
     "<domain: \"local\", opset_import: [\"\" : 9]> Foo (a) => (b) { b = Relu (a) }";
 
-static const char custom_text[] = "<ir_version: 4, opset_import: [\"\" : 9, \"unheard.of\" : 1]>\nprobe "
-                                  "(float[2, 3] x) => (float[2, 3] y) { y = unheard.of.Foo (x) }";
+static const char custom_text[] =
+    "<ir_version: 4, opset_import: [\"\" : 9, \"unheard.of\" : 1]>\nprobe "
+    "(float[2, 3] x) => (float[2, 3] y) { y = unheard.of.Foo (x) }";
 
 static surg_model *engine_model(probe *p, const probe_case *c) {
   const bool function = c->what == PROBE_FUNCTION && !c->number;

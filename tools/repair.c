@@ -252,8 +252,8 @@ static bool cure_ops(repair *r, repair_counts *now, bool ahead) {
   return any;
 }
 
-/* Operators that are refused as they stand, not altogether: each rule that starts from one of them is
- * tried by itself, since a group as a whole would change what nobody objects to. */
+/* Operators that are refused as they stand, not altogether: each rule that starts from one of them
+ * is tried by itself, since a group as a whole would change what nobody objects to. */
 static void note_any(void *user, const surg__objection *o) {
   if (o->verdict == SURG__ILLEGAL && o->node && o->cause != SURG__C_DYNAMIC) add_op(user, o->node);
 }
@@ -279,7 +279,8 @@ static bool cure_forms(repair *r, repair_counts *now, bool all) {
     const surg_rule *rule = surg_rule_at(r->ctx, i % n);
     const char *group = surg_rule_group(rule), *domain = surg_rule_domain(rule);
     snprintf(op, sizeof op, "%s%s%s", domain, domain[0] ? "." : "", surg_rule_op_type(rule));
-    if (strcmp(group, i % (2 * n) < n ? "forms" : "substitute") != 0 || !has_word(&ops, op)) continue;
+    if (strcmp(group, i % (2 * n) < n ? "forms" : "substitute") != 0 || !has_word(&ops, op))
+      continue;
     snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(rule));
     any |= cure(r, text, now);
   }
@@ -318,7 +319,8 @@ static bool cure_sizes(repair *r, repair_counts *now) {
 static bool cure_outputs(repair *r, repair_counts *now) {
   surg__buf text;
   surg__buf_init(&text, r->ctx);
-  for (size_t i = 0, n = 0; i < surg_graph_output_count(surg_model_graph(r->m)) && n < OUTPUTS; i++) {
+  for (size_t i = 0, n = 0; i < surg_graph_output_count(surg_model_graph(r->m)) && n < OUTPUTS;
+       i++) {
     const surg_value *v = surg_graph_output(surg_model_graph(r->m), i);
     if (surg_value_producer(v, NULL) || surg_value_is_input(v)) continue;
     surg__buf_puts(&text, n++ ? ",insert{op=Identity,at=" : "insert{op=Identity,at=");
@@ -352,19 +354,29 @@ static bool round_of(repair *r, repair_counts *now) {
   static const struct simple {
     surg__cause cause;
     const char *pipeline;
-  } simple[] = {{SURG__C_DYNAMIC, "shapes"},          {SURG__C_ORDER, "toposort"},         {SURG__C_FED, "fold"},
-                {SURG__C_OPSET, "prune"},            {SURG__C_VERSION, "prune"},
-                {SURG__C_CONSTANT, "fold"},          {SURG__C_PLACE, "prune"},
-                {SURG__C_OP, "prune"},               {SURG__C_TYPE, "prune"},
-                {SURG__C_ATTR, "defaults{drop=all}"}, {SURG__C_ATTR, "defaults{write=all}"},
-                {SURG__C_OP, "identity"},            {SURG__C_OP, "fold,prune"},          {SURG__C_FUNCTION, "inline"},
+  } simple[] = {{SURG__C_DYNAMIC, "shapes"},
+                {SURG__C_ORDER, "toposort"},
+                {SURG__C_FED, "fold"},
+                {SURG__C_OPSET, "prune"},
+                {SURG__C_VERSION, "prune"},
+                {SURG__C_CONSTANT, "fold"},
+                {SURG__C_PLACE, "prune"},
+                {SURG__C_OP, "prune"},
+                {SURG__C_TYPE, "prune"},
+                {SURG__C_ATTR, "defaults{drop=all}"},
+                {SURG__C_ATTR, "defaults{write=all}"},
+                {SURG__C_OP, "identity"},
+                {SURG__C_OP, "fold,prune"},
+                {SURG__C_FUNCTION, "inline"},
                 {SURG__C_OP, "rewrite{group=simplify},prune"},
                 {SURG__C_CONSTANT, "fold{max-growth=inf},prune"},
                 {SURG__C_FED, "fold{max-growth=inf},prune"},
                 {SURG__C_FED, "fold{dequantize,max-growth=inf},prune"},
                 {SURG__C_OP, "fold{dequantize,max-growth=inf},prune"},
-                {SURG__C_OP, "sequence,fold,prune"}, {SURG__C_OP, "unroll,fold,prune"},
-                {SURG__C_ATTR, "inference"},         {SURG__C_RANGE, "inference"}};
+                {SURG__C_OP, "sequence,fold,prune"},
+                {SURG__C_OP, "unroll,fold,prune"},
+                {SURG__C_ATTR, "inference"},
+                {SURG__C_RANGE, "inference"}};
   bool any = false;
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)

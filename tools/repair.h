@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for passes after which a target objects to nothing; for `repair`, verdicts, `doctor`. */
+/* The search for passes after which a target objects to nothing; for `repair`, verdicts, `doctor`.
+ */
 #ifndef SURG_REPAIR_H
 #define SURG_REPAIR_H
 
@@ -14,9 +15,9 @@ typedef struct repair_consent {
 } repair_consent;
 #define REPAIR_NO_CONSENT ((repair_consent){SURG_ULP, false})
 #define REPAIR_ALL_CONSENT ((repair_consent){SURG_LOSSY, true})
-/* Puts "freeze{N=1,x.2=224}", NUL-terminated: open sizes of inputs as they are given (or NULL), and all
- * others by a guess, if that is wanted (the first axis 1, heights and widths 224, others 16; `ones`:
- * all 1). Nothing where none is open; false where there are too many. */
+/* Puts "freeze{N=1,x.2=224}", NUL-terminated: open sizes of inputs as they are given (or NULL), and
+ * all others by a guess, if that is wanted (the first axis 1, heights and widths 224, others 16;
+ * `ones`: all 1). Nothing where none is open; false where there are too many. */
 bool repair_freeze(const surg_model *m, const cli_dims *given, bool guess, bool ones,
                    surg__buf *out);
 /* The first of what is given that is no open size of an input, or NULL. */
@@ -37,8 +38,9 @@ typedef struct repair_counts {
 } repair_counts;
 surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *out, surg__buf *ops);
 
-/* Runs a pipeline on a model, with rewrites that the consents let; *needed: the consents that it took.
- * Not SURG_OK: it cannot be run there, and *m is NULL; SURG_ENOMEM: for want of memory alone. */
+/* Runs a pipeline on a model, with rewrites that the consents let; *needed: the consents that it
+ * took. Not SURG_OK: it cannot be run there, and *m is NULL; SURG_ENOMEM: for want of memory alone.
+ */
 surg_status repair_run(surg_context *ctx, surg_model **m, const char *text, repair_consent given,
                        bool verify_each, repair_consent *needed);
 /* Whether one consent covers another. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open sizes of inputs made numbers, for engines that take none: as the user says, or by a guess that
- * the shapes of the model do not contradict. */
+/* Open sizes of inputs made numbers, for engines that take none: as the user says, or by a guess
+ * that the shapes of the model do not contradict. */
 #include <string.h>
 
 #include "check/check.h"

@@ -13,10 +13,13 @@
 #include "verdict.h"
 
 /* What helps most often where nobody knows what the message means, what changes least first. */
-static const char *const families[] = {
-    "prune",        "ir{to=8}",     "ir{to=7}",     "opset{to=17}", "opset{to=15}", "opset{to=13}",
-    "opset{to=12}", "opset{to=11}", "opset{to=9}",  "fold,prune",   "inline,prune", "fold{max-growth=inf},prune",
-    "simplify",     "opset{to=11},simplify"};
+static const char *const families[] = {"prune",        "ir{to=8}",
+                                       "ir{to=7}",     "opset{to=17}",
+                                       "opset{to=15}", "opset{to=13}",
+                                       "opset{to=12}", "opset{to=11}",
+                                       "opset{to=9}",  "fold,prune",
+                                       "inline,prune", "fold{max-growth=inf},prune",
+                                       "simplify",     "opset{to=11},simplify"};
 
 /* --- asking --- */
 
@@ -69,7 +72,8 @@ static void note_refused(until *u, const char *pipeline, repair_consent needed) 
 
 /* A copy of the model after a pipeline; NULL where it cannot be run, changes nothing, or takes
  * consent that was not given. */
-static surg_model *changed(until *u, surg_model *from, const char *pipeline, repair_consent *needed) {
+static surg_model *changed(until *u, surg_model *from, const char *pipeline,
+                           repair_consent *needed) {
   surg_model *copy = surg_model_clone(from);
   if (!copy) u->failure = SURG_ENOMEM;
   if (!copy) return NULL;

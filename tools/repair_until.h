@@ -26,7 +26,7 @@ typedef struct until {
   repair_consent given;
   surg_model *m;              /* as far as it is cured; owned */
   bool taken;
-  char *first, *last;         /* what the importer said of IN, and last; heap; NULL where it took it */
+  char *first, *last; /* what the importer said of IN, and last; heap; NULL where it took it */
   bool known;                 /* whether the last message is */
   SURG_VEC(until_step) steps;
   SURG_VEC(uint64_t) said;    /* hashes of messages that were met */

@@ -112,7 +112,8 @@ int cli_run_option(cli_run *r, int option, char *argument) {
       if (!r->bounds) r->tolerance = (surg__tolerance){0};
       return take_number("ulp", argument, &r->tolerance.ulp);
     case OPT_SIZE:
-      return cli_dims_take(&r->dims, argument) ? EXIT_DONE : cli_usage("--dim takes NAME=N, such as batch=4");
+      return cli_dims_take(&r->dims, argument) ? EXIT_DONE
+                                               : cli_usage("--dim takes NAME=N, such as batch=4");
     case OPT_INPUT: return take_input(r, argument);
     case OPT_INPUTS: r->inputs_dir = argument; return EXIT_DONE;
     default: assert(!"an option of the table that nobody takes"); return EXIT_USAGE;

@@ -100,8 +100,9 @@ typedef struct cli_values {
   bool *given;
   size_t n;
 } cli_values;
-/* Loads what was given, and looks whether dims that were given are there. With a folder or archive an input that it lacks, and that has no default, is
- * a fault, unless `lacks`, or what it is filled with was asked for. EXIT_DONE, or another code after a line; cli_values_free either way. */
+/* Loads what was given, and looks whether dims that were given are there. With a folder or archive
+ * an input that it lacks, and that has no default, is a fault, unless `lacks`, or what it is filled
+ * with was asked for. EXIT_DONE, or another code after a line; cli_values_free either way. */
 int cli_values_load(const cli_run *r, surg_model *m, bool lacks, cli_values *out);
 /* What makes up the inputs that are not given. `r` must outlive it. */
 surg__maker cli_maker(cli_run *r);

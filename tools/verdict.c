@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verdicts on a model and an engine. Both searches run on copies: first what is exact, then with all
- * consents. */
+/* Verdicts on a model and an engine. Both searches run on copies: first what is exact, then with
+ * all consents. */
 #include "verdict.h"
 
 #include <stdlib.h>
@@ -167,10 +167,11 @@ static void print_cut(const verdict *v, const surg__target *t, const char *targe
     char with[64];
     const bool taken = core_passes(v, t, b.p);
     repair_spell_consent(with, sizeof with, v->search.used);
-    printf("  cut: %zu of %zu nodes can stand alone%s; before them %zu, behind %zu\n", cut->nodes[1],
-           cut->nodes[0] + cut->nodes[1] + cut->nodes[2],
-           taken ? ", and the engine takes those" : ", though the engine refuses something there, too",
-           cut->nodes[0], cut->nodes[2]);
+    printf(
+        "  cut: %zu of %zu nodes can stand alone%s; before them %zu, behind %zu\n", cut->nodes[1],
+        cut->nodes[0] + cut->nodes[1] + cut->nodes[2],
+        taken ? ", and the engine takes those" : ", though the engine refuses something there, too",
+        cut->nodes[0], cut->nodes[2]);
     printf("    onnxsurg repair --target %s %s%s--partial ", target, with, with[0] ? " " : "");
     cli_put(stdout, in);
     printf(" all.onnx\n");

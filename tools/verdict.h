@@ -27,8 +27,8 @@ surg_context *quiet_context(const cli_common *common);
 /* Where it matters after all: the last error that was kept silent. Returns the status. */
 surg_status quiet_tell(surg_context *ctx, surg_status status);
 
-/* A model that a name stands for, in such a context; `bytes` where it cannot be read twice (or NULL).
- * An error has told a line. */
+/* A model that a name stands for, in such a context; `bytes` where it cannot be read twice (or
+ * NULL). An error has told a line. */
 typedef struct quiet_model {
   surg_context *ctx;
   surg_model *m;

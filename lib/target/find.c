@@ -97,8 +97,8 @@ static surg__target *none(surg_context *ctx, const char *name, const split *want
     if (!strcmp(have.stem, want->stem)) near = surg__target_texts[i].name;
   }
   if (near) {
-    surg__error(ctx, SURG_EUSAGE, name, "nothing is known of a version that old; the oldest known is %s",
-                near);
+    surg__error(ctx, SURG_EUSAGE, name,
+                "nothing is known of a version that old; the oldest known is %s", near);
     return NULL;
   }
   near = surg__nearest(name, surg__target_texts, surg__target_count, name_at);

@@ -186,12 +186,13 @@ static const surg_value *formal(const judge *j, const char *name, bool output) {
 #define FOLD_DEPTH 12 /* nodes one behind the other that compute a constant, as far as is looked */
 #define FOLD_NODES 64 /* ... and all of them */
 
-/* Whether the engine has a constant there: one of the model, or what it computes of such when it reads
- * the model. */
+/* Whether the engine has a constant there: one of the model, or what it computes of such when it
+ * reads the model. */
 static bool is_constant_to(const judge *j, const surg_value *v, unsigned depth, unsigned *budget) {
   if (surg_value_constant(v)) return true;
   const surg_node *n = j->t->folds ? surg_value_producer(v, NULL) : NULL;
-  if (!n || !depth || !*budget || !surg_node_schema(n) || surg_node_nondeterministic(n)) return false;
+  if (!n || !depth || !*budget || !surg_node_schema(n) || surg_node_nondeterministic(n))
+    return false;
   --*budget;
   if (surg_node_op(n) == SURG_OP_Shape) {
     const surg_value *x = surg_node_input(n, 0);
@@ -305,7 +306,8 @@ static void refuse_attr(judge *j, const surg__tattr *a, const char *text) {
 static bool fits_attr(judge *j, const surg__tattr *a) {
   surg__buf text;
   surg__buf_init(&text, j->t->ctx);
-  const bool known = put_attr(j, a->name, &text), none = text.n == 0 && !surg_node_attr(j->n, a->name);
+  const bool known = put_attr(j, a->name, &text),
+             none = text.n == 0 && !surg_node_attr(j->n, a->name);
   surg__buf_putc(&text, 0);
   const bool fits = text.failed || !known || none || is_among(&a->values, text.p);
   if (!known) object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "what %s is, is not known", a->name);
@@ -337,8 +339,8 @@ static bool fits_spelling(judge *j) {
   }
   for (size_t i = 0; i < j->f->unwritten.n; i++) {
     if (!surg_node_attr(j->n, j->f->unwritten.items[i])) continue;
-    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s must not be written, be it its default",
-           j->f->unwritten.items[i]);
+    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+           "attribute %s must not be written, be it its default", j->f->unwritten.items[i]);
     return false;
   }
   return true;
@@ -382,8 +384,9 @@ static bool fits_sizes(judge *j) {
     if (!t || !surg_type_static(t, &n)) continue;
     const int64_t have = n > INT64_MAX ? INT64_MAX : (int64_t)n;
     if (have >= want->low && have <= want->high) continue;
-    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has %lld element%s; the %s is %lld", name_of(j, v),
-           (long long)have, have == 1 ? "" : "s", have > want->high ? "most" : "least",
+    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has %lld element%s; the %s is %lld",
+           name_of(j, v), (long long)have, have == 1 ? "" : "s",
+           have > want->high ? "most" : "least",
            (long long)(have > want->high ? want->high : want->low));
     return false;
   }
@@ -394,7 +397,8 @@ static bool fits_sizes(judge *j) {
 static int64_t value_attr(const judge *j, const char *name, int64_t *out) {
   for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
     const surg_attr *a = surg_node_attr_at(j->n, i);
-    if (strcasecmp(surg_attr_name(a), name) != 0 || surg_attr_get_kind(a) != SURG_ATTR_INT) continue;
+    if (strcasecmp(surg_attr_name(a), name) != 0 || surg_attr_get_kind(a) != SURG_ATTR_INT)
+      continue;
     *out = surg_attr_int(a);
     return 1;
   }
@@ -467,7 +471,8 @@ static bool fits_dims(judge *j) {
              name_of(j, v));
       if (t) return false;
     }
-  const surg_value *v = j->f->batch && surg_node_input_count(j->n) ? surg_node_input(j->n, 0) : NULL;
+  const surg_value *v =
+      j->f->batch && surg_node_input_count(j->n) ? surg_node_input(j->n, 0) : NULL;
   const surg_type *t = tensor_of(v);
   if (!v || (t && surg_type_rank(t) == 0)) return true;
   const int64_t have = t ? surg_type_dim(t, 0).value : -1;
@@ -684,7 +689,8 @@ static void judge_bare(walk *w) {
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
     const surg_value *v = surg_graph_output(g, i);
     if (surg_value_producer(v, NULL)) continue;
-    surg__buf_printf(&w->text, "output %s is made by no node", surg__q(w->t->ctx, surg_value_name(v)));
+    surg__buf_printf(&w->text, "output %s is made by no node",
+                     surg__q(w->t->ctx, surg_value_name(v)));
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .value = v});
   }
 }

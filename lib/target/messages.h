@@ -18,7 +18,7 @@ typedef struct surg__message {
   const char *pattern;
   const char *op, *node, *value; /* templates, or NULL */
   const char *cause;             /* template */
-  const char *cure;              /* template of a command or advice; also $in $out $target; or NULL */
+  const char *cure; /* template of a command or advice; also $in $out $target; or NULL */
   const char *allow;             /* consent that the cure needs: "approx", "lossy", "interface" */
   const char *target;            /* the built-in target to repair for, or NULL */
   const char *means;             /* what the engine refuses, as the JSON of a target; or NULL */

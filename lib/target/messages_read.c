@@ -138,7 +138,8 @@ static surg_status read_message(const reader *r, const json_t *j) {
     if (s) return s;
   }
   if (!m->id) return bad(r, "messages", "an entry lacks id");
-  if (!m->engine || !m->pattern || !m->cause) return bad(r, m->id, "lacks engine, pattern or cause");
+  if (!m->engine || !m->pattern || !m->cause)
+    return bad(r, m->id, "lacks engine, pattern or cause");
   if (!m->seen.n) return bad(r, m->id, "lacks seen: a message it was made from");
   const surg_status s = compile(r, m);
   if (s) return s;

@@ -91,7 +91,8 @@ static bool read_spans(reader *r, const json_t *j, const char *where, const surg
   *n = 0;
   *out = list;
   json_object_foreach((json_t *)(uintptr_t)j, key, v) {
-    if (!list || !(list[*n].name = copy(r, key)) || !read_span(r, v, where, &list[*n])) return false;
+    if (!list || !(list[*n].name = copy(r, key)) || !read_span(r, v, where, &list[*n]))
+      return false;
     ++*n;
   }
   return list != NULL;
@@ -195,7 +196,8 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   const struct {
     const char *key;
     bool *to;
-  } flags[] = {{"refused", &f->refused}, {"static", &f->fixed}, {"fed", &f->fed}, {"same", &f->same}};
+  } flags[] = {
+      {"refused", &f->refused}, {"static", &f->fixed}, {"fed", &f->fed}, {"same", &f->same}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);
@@ -238,7 +240,8 @@ static bool read_op(reader *r, const char *name, const json_t *j, size_t base) {
   const surg__top op = {copy(r, name), facts, n};
   if (!facts || !op.name) return false;
   for (size_t i = 0; i < n; i++)
-    if (!read_fact(r, json_is_array(j) ? json_array_get(j, i) : j, op.name, &facts[i])) return false;
+    if (!read_fact(r, json_is_array(j) ? json_array_get(j, i) : j, op.name, &facts[i]))
+      return false;
   if (at < t->ops.count)
     t->ops.items[at] = op;
   else if (!surg__vec_push(r->ctx, &t->ops, op))
@@ -300,7 +303,8 @@ static bool read_text(reader *r, const char *text, size_t n);
 static bool read_inherit(reader *r, const json_t *j) {
   const char *name = json_string_value(j);
   if (!name) return fail(r, "inherit", "must be the name of a target");
-  if (++r->depth > SURG_LIMIT_TARGET_DEPTH) return fail(r, "inherit", "targets inherit in a circle");
+  if (++r->depth > SURG_LIMIT_TARGET_DEPTH)
+    return fail(r, "inherit", "targets inherit in a circle");
   for (size_t i = 0; i < surg__target_count; i++) {
     const surg__target_text *base = &surg__target_texts[i];
     if (strcmp(base->name, name) != 0) continue;

@@ -47,7 +47,8 @@ typedef struct surg__tfact {
   const surg__tattr *attrs;
   size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs;
   surg__tlist constants, absent, no_attrs;
-  surg__tlist written, unwritten; /* attributes that must stand in the node, or must not, default or not */
+  /* Attributes that must stand in the node, or must not, default or not. */
+  surg__tlist written, unwritten;
   const char *says;   /* a limit in words, that nothing here decides */
   const char *source; /* of the target that states it */
 } surg__tfact;
@@ -59,7 +60,12 @@ typedef struct surg__top {
 } surg__top;
 
 typedef enum surg__tri { SURG__UNSAID = 0, SURG__NO, SURG__YES } surg__tri;
-typedef enum surg__tdynamic { SURG__D_UNSAID = 0, SURG__D_NONE, SURG__D_BATCH, SURG__D_ALL } surg__tdynamic;
+typedef enum surg__tdynamic {
+  SURG__D_UNSAID = 0,
+  SURG__D_NONE,
+  SURG__D_BATCH,
+  SURG__D_ALL
+} surg__tdynamic;
 
 typedef struct surg__target {
   surg_context *ctx;
@@ -72,7 +78,8 @@ typedef struct surg__target {
   bool folds;        /* what is computed of constants and fixed shapes counts as constant */
   bool declared;     /* inputs and outputs must say their rank */
   uint32_t weights;  /* element types that constants may have; 0: not said */
-  surg__tri functions, custom, bodies; /* bodies: operators with one in the standard need no kernel */
+  surg__tri functions, custom;
+  surg__tri bodies; /* operators with one in the standard need no kernel */
   surg__tdynamic dynamic;
   bool rest_refused;             /* operators that are not listed */
   uint8_t as[SURG__DTYPES];      /* what the engine makes of an element type; itself where 0 */
