@@ -33,7 +33,7 @@ typedef struct until {
   SURG_VEC(char *) refused;   /* cures that take consent; heap */
   repair_consent wanted;
   size_t asked;
-  surg_status failure;        /* a candidate could not be written or held in memory: the search ends */
+  surg_status failure; /* a candidate could not be written or held in memory: the search ends */
 } until;
 
 /* Asks, cures, asks again, until the model is taken or nothing helps; then leaves out what was not
