@@ -110,7 +110,17 @@ static json_t *json_side(const cli_stats *s, uint64_t bytes) {
   return j;
 }
 
-static void print_json(surg_context *ctx, const outcome *o) {
+/* What the result may rely on because the user said so. */
+static json_t *json_assumed(const surgery *j) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < j->dims.n; i++)
+    json_array_append_new(list, cli_text_json(j->dims.items[i]));
+  for (size_t i = 0; i < j->ranges.n; i++)
+    json_array_append_new(list, cli_text_json(j->ranges.items[i]));
+  return list;
+}
+
+static void print_json(const surgery *s, surg_context *ctx, const outcome *o) {
   surg__buf b;
   surg__buf_init(&b, ctx);
   surg__run_report_json(&o->report, &b);
@@ -122,6 +132,7 @@ static void print_json(surg_context *ctx, const outcome *o) {
   json_object_set_new(j, "after", json_side(&o->after, o->bytes_after));
   json_t *run = b.p && !b.failed ? json_loads(b.p, 0, NULL) : NULL;
   if (run) json_object_set_new(j, "run", run);
+  if (s->dims.n + s->ranges.n > 0) json_object_set_new(j, "assumed", json_assumed(s));
   if (o->check) json_object_set_new(j, "check", json_proof(&o->proof));
   json_dumpf(j, stdout, JSON_INDENT(2));
   putchar('\n');
@@ -135,8 +146,13 @@ bool surgery_tells(const surgery *j) {
 }
 
 void surgery_report(const surgery *j, surg_context *ctx, const outcome *o) {
-  if (j->common.json) print_json(ctx, o);
+  if (j->common.json) print_json(j, ctx, o);
   if (surgery_tells(j)) print_summary(o);
+  for (size_t i = 0; surgery_tells(j) && i < j->ranges.n; i++) {
+    char *text = cli_escaped(j->ranges.items[i], 120);
+    fprintf(stderr, "  assumed: %s\n", text ? text : "?");
+    free(text);
+  }
   if (!j->stats && !j->time) return;
   surg__buf b;
   surg__buf_init(&b, ctx);

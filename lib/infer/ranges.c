@@ -69,18 +69,21 @@ static bool elements_range(const surg_value *v, surg_range *out) {
  * other, and each would look back as far as the one before. */
 typedef struct surg__found {
   surg_range r;
+  uint32_t values_changed; /* of the model, when it was found */
   bool known;
 } surg__found;
 
 static const surg__found *kept(const surg_value *v) {
-  return surg_value_type(v) ? v->found : NULL;
+  const surg__found *f = surg_value_type(v) ? v->found : NULL;
+  return f && f->values_changed == v->graph->model->values_changed ? f : NULL;
 }
 
 /* Without memory it is found again. */
 static void keep(const surg_value *v, const surg_range *r, bool known) {
   surg_value *own = (surg_value *)(uintptr_t)v; /* of a model that is not const: its own fact */
-  surg__found *f = surg_value_type(v) ? surg__arena_alloc(&v->graph->model->elems, sizeof *f) : NULL;
-  if (f) *f = (surg__found){*r, known};
+  surg_model *m = v->graph->model;
+  surg__found *f = surg_value_type(v) ? surg__arena_alloc(&m->elems, sizeof *f) : NULL;
+  if (f) *f = (surg__found){*r, m->values_changed, known};
   own->found = f;
 }
 

@@ -372,6 +372,7 @@ struct surg_model {
   uint32_t opsets_gen;
   uint64_t epoch, fresh;
   bool trust_declared;       /* declared types serve where nothing can be inferred */
+  uint32_t values_changed; /* how often a rewrite gave something else: ranges found before are void */
   bool values_kept; /* edits now being made leave every value that stays what it was: what was
                        proven of them holds (lib/rewrite) */
   surg__arena elems;         /* of values, until the next inference */

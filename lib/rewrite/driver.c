@@ -144,6 +144,7 @@ static bool apply(driver *d, const surg_rule *r) {
   model->values_kept = r->exactness != SURG_LOSSY;
   const surg_status s = surg__emit_any(d->m, &d->made);
   model->values_kept = false;
+  if (r->exactness == SURG_LOSSY) model->values_changed++;
   if (s == SURG_EUNSUPPORTED) return false;
   if (s) {
     d->failed = true;
