@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes out what control flow only hands through: a state of a Loop or Scan that every trip leaves as
- * it was is read from outside, and an output that both branches of an If take from one place outside
- * becomes that value.
+ * it was is read from outside, an output that both branches of an If take from one place outside
+ * becomes that value, and a node of a body that reads nothing made in a trip stands before the loop,
+ * where it cannot fail: the loop may take no trip.
  *
  *   before: y, z = Loop <body = b (i, c, s, t) => (c, s, u) { u = Add (t, s) }> (n, "", x, w)
  *   after:  z = Loop <body = b (i, c, t) => (c, u) { u = Add (t, x) }> (n, "", w)     y is x
@@ -112,12 +113,80 @@ static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
   return result;
 }
 
+/* ---- nodes that are the same in every trip --------------------------------------------------- */
+
+static bool from_outside(const surg_node *n) {
+  bool any = false;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    if (v && surg_value_graph(v) == surg_node_graph(n)) return false;
+    any |= v != NULL;
+  }
+  return any;
+}
+
+static bool invariant(surg_pass_ctx *p, surg_node *n) {
+  if (!from_outside(n) || surg_node_subgraph(n, 0) || surg_pass_keeps_node(p, n) ||
+      surg_node_nondeterministic(n) || !surg_node_cannot_fail(n))
+    return false;
+  for (size_t i = 0; i < surg_node_attr_count(n); i++)
+    if (surg_attr_ref(surg_node_attr_at(n, i))) return false;
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (v && (surg_value_is_output(v) || surg_value_is_pinned(v) || values_annotated(v) ||
+              surg_pass_keeps_value(p, v)))
+      return false;
+  }
+  return true;
+}
+
+/* The node again, before the loop, under its names. */
+static bool move_out(surg_node *n, surg_node *loop) {
+  const size_t outputs = surg_node_output_count(n);
+  surg_node *made = surg_graph_add_node(surg_node_graph(loop), loop, surg_node_domain(n),
+                                        surg_node_op_type(n), outputs);
+  surg_status s = made ? surg_node_set_name(made, surg_node_name(n)) : SURG_ENOMEM;
+  for (size_t i = 0; i < surg_node_attr_count(n) && !s; i++)
+    s = surg_node_copy_attr(made, surg_node_attr_at(n, i));
+  for (size_t i = 0; i < surg_node_input_count(n) && !s; i++)
+    if (surg_node_input(n, i)) s = surg_node_set_input(made, i, surg_node_input(n, i));
+  for (size_t i = 0; i < outputs && !s; i++) {
+    surg_value *v = surg_node_output(n, i);
+    if (v && surg_value_use_count(v, 1)) s = surg_value_replace(v, surg_node_output(made, i));
+  }
+  const surg_value *first = outputs ? surg_node_output(n, 0) : NULL;
+  const char *name = first ? surg_value_name(first) : "";
+  if (!s) s = surg_node_erase(n);
+  if (!s && *name && surg_value_can_rename(surg_node_output(made, 0), name))
+    s = surg_value_rename(surg_node_output(made, 0), name);
+  return s == SURG_OK;
+}
+
+static surg_pass_result invariants(surg_pass_ctx *p, surg_node *loop) {
+  surg_graph *body = bodies_graph(loop, "body");
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  for (surg_node *n = body ? surg_graph_first_node(body) : NULL, *next; n; n = next) {
+    next = surg_node_next(n);
+    if (!invariant(p, n) || !surg_pass_allow(p)) continue;
+    /* What reads it is judged by its type. */
+    if (!move_out(n, loop) || surg_model_infer(surg_pass_model(p)) != SURG_OK)
+      return SURG_PASS_FAILED;
+    surg_pass_count(p, "nodes before loops", 1);
+    result = SURG_PASS_CHANGED;
+  }
+  return result;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static surg_pass_result visit(surg_pass_ctx *p, surg_node *n) {
   const int op = surg_node_op(n);
   if (op == SURG_OP_If) return branches(p, n);
-  return op == SURG_OP_Loop || op == SURG_OP_Scan ? states(p, n) : SURG_PASS_UNCHANGED;
+  if (op != SURG_OP_Loop && op != SURG_OP_Scan) return SURG_PASS_UNCHANGED;
+  const surg_pass_result one = states(p, n);
+  if (one == SURG_PASS_FAILED) return one;
+  const surg_pass_result other = invariants(p, n);
+  return other < one ? other : one;
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) { return each_node(p, g, visit); }

@@ -77,8 +77,8 @@ static bool numeric(const surg_node *n, bool floats_alone) {
   return true;
 }
 
-static bool cannot_fail(const surg_node *n) {
-  const surg_schema *s = surg_node_schema(n);
+bool surg_node_cannot_fail(const surg_node *n) {
+  const surg_schema *s = n ? surg_node_schema(n) : NULL;
   if (!s || surg_node_class(n) != SURG_OP_CLASS_BUILTIN || *surg_node_domain(n)) return false;
   switch (s->op) {
     case SURG_OP_Constant:
@@ -110,7 +110,7 @@ static bool may_run_always(const branches *f, const surg_graph *g) {
   surg_pass_ctx *pass = f->b->m->pass;
   size_t count = 0;
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-    if (++count > MOST_NODES || !cannot_fail(n)) return false;
+    if (++count > MOST_NODES || !surg_node_cannot_fail(n)) return false;
     if (pass && surg_pass_keeps_node(pass, n)) return false;
     for (size_t i = 0; i < surg_node_attr_count(n); i++)
       if (surg_attr_ref(surg_node_attr_at(n, i))) return false;
