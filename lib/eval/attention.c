@@ -228,11 +228,12 @@ static surg__kstatus read_mask(attention *a) {
     return surg__k_invalid(k, "the mask has a rank that does not fit");
   a->mask = m;
   a->mask_len = m->dims[m->rank - 1];
-  bool shorter = a->mask_len < a->total;
-  if (shorter && a->mask_len == 1) {
-    return surg__k_cannot(k, "whether a mask of one key repeats or ends there");
+  if (a->mask_len == 1 && a->total > 1) {
+    /* It broadcasts, as all masks do; from 24 on one that is shorter ends there. */
+    SURG__K_TRY(surg__k_disputed(k, "whether a mask of one key repeats or ends there"));
+    if (k->since < 24) a->mask_len = a->total;
   }
-  if (a->mask_len > a->total || (shorter && k->since < 24)) {
+  if (a->mask_len > a->total || (a->mask_len < a->total && k->since < 24)) {
     return surg__k_invalid(k, "the mask is for another number of keys");
   }
   for (uint32_t d = 0; d + 1 < m->rank; ++d) {

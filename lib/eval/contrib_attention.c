@@ -266,7 +266,7 @@ static surg__kstatus project(surg_kctx *k, uint64_t rows, uint64_t depth, projec
                         .store = store_projected, .to = p};
   surg__gemm_room room_of;
   SURG__K_TRY(surg__gemm_init(k, &room_of, g.m, g.n, g.d, 1,
-                              surg__gemm_kind_of(x->dtype, x->dtype)));
+                              surg__gemm_kind_of(x->dtype, w->dtype)));
   surg__gemm_run(&g, &room_of);
   return SURG__K_OK;
 }
