@@ -7,17 +7,15 @@
  *   after:  (float[2] x) => (float[2] y) <float w = {0.5}> { y = Mul (x, w) }
  *                                                     retype{from=float16,to=float}
  *
- * Operators without a schema, and those that look at bits, must not meet the type. Needs sorted,
- * types. Keeps sorted. Approx to a wider type, else lossy; changes the interface. */
+ * Not from float: operators give that type where nothing says another. Operators without a schema,
+ * and those that look at bits, must not meet the type. Needs sorted, types. Keeps sorted. Approx to
+ * a wider type, else lossy; changes the interface. */
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "declared.h"
 
 #define NESTING 8 /* of sequences and optionals around a tensor */
-#define CHUNK 65536 /* elements converted at once */
 
 typedef struct retyping {
   surg_pass_ctx *p;
@@ -25,70 +23,6 @@ typedef struct retyping {
   int from, to;
   bool changed;
 } retyping;
-
-/* ---- elements -------------------------------------------------------------------------------- */
-
-static double of_half(uint16_t h) {
-  const uint32_t exponent = h >> 10 & 31, fraction = h & 1023, sign = (uint32_t)(h & 0x8000) << 16;
-  uint32_t bits = sign | (exponent + 112) << 23 | fraction << 13;
-  float f;
-  if (exponent == 31) bits = sign | 0x7F800000 | fraction << 13;
-  if (exponent == 0) {
-    f = (float)fraction / 16777216.0f; /* 2^-24 */
-    return sign ? -f : f;
-  }
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-
-static double read_one(int dtype, const unsigned char *p) {
-  uint16_t half;
-  uint32_t bits;
-  float f;
-  double d;
-  switch (dtype) {
-    case SURG_FLOAT16: memcpy(&half, p, 2); return of_half(half);
-    case SURG_BFLOAT16:
-      memcpy(&half, p, 2);
-      bits = (uint32_t)half << 16;
-      memcpy(&f, &bits, 4);
-      return f;
-    case SURG_FLOAT: memcpy(&f, p, 4); return f;
-    default: memcpy(&d, p, 8); return d;
-  }
-}
-
-static void write_one(int dtype, double d, unsigned char *p) {
-  const float f = (float)d;
-  if (dtype == SURG_FLOAT) memcpy(p, &f, 4);
-  if (dtype == SURG_DOUBLE) memcpy(p, &d, 8);
-}
-
-static size_t size_of(int dtype) {
-  return dtype == SURG_DOUBLE ? 8 : dtype == SURG_FLOAT ? 4 : 2;
-}
-
-/* The tensor with other elements; NULL on failure. */
-static surg_tensor *convert(retyping *r, const surg_tensor *t) {
-  const uint64_t count = surg_tensor_count(t);
-  const size_t from = size_of(r->from), to = size_of(r->to);
-  size_t bytes;
-  if (surg_tensor_is_sparse(t) || __builtin_mul_overflow(count, to, &bytes)) return NULL;
-  unsigned char *out = malloc(bytes + 1), *in = malloc(CHUNK * from);
-  surg_tensor *made = NULL;
-  bool good = out && in;
-  for (uint64_t at = 0; good && at < count; at += CHUNK) {
-    const size_t n = count - at < CHUNK ? (size_t)(count - at) : CHUNK;
-    good = surg_tensor_read(t, at * from, in, n * from) == SURG_OK;
-    for (size_t i = 0; good && i < n; i++)
-      write_one(r->to, read_one(r->from, in + i * from), out + (at + i) * to);
-  }
-  if (good)
-    made = surg_tensor_new(r->m, r->to, surg_tensor_dims(t), surg_tensor_rank(t), out, bytes);
-  free(out);
-  free(in);
-  return made;
-}
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
@@ -161,7 +95,7 @@ static bool change_value(retyping *r, surg_value *v) {
   const surg_type *t = declared_type(v);
   surg_tensor *c = surg_value_initializer(v);
   if (c && surg_tensor_dtype(c) == r->from) {
-    surg_tensor *made = convert(r, c);
+    surg_tensor *made = surg_tensor_cast(r->m, c, r->to);
     if (!made || surg_value_set_initializer(v, made) != SURG_OK) return false;
     surg_pass_count(r->p, "weights", 1);
     r->changed = true;
@@ -187,7 +121,7 @@ static bool change_node(retyping *r, surg_node *n) {
     const surg_tensor *t =
         surg_attr_get_kind(a) == SURG_ATTR_TENSOR ? surg_attr_tensor(a, 0) : NULL;
     if (!t || surg_tensor_dtype(t) != r->from) continue;
-    surg_tensor *made = convert(r, t);
+    surg_tensor *made = surg_tensor_cast(r->m, t, r->to);
     r->changed = true;
     if (!made || surg_node_set_tensor(n, surg_attr_name(a), made) != SURG_OK) return false;
   }
@@ -205,8 +139,9 @@ static bool change_graph(retyping *r, surg_graph *g) {
 static int dtype_option(surg_pass_ctx *p, const char *name) {
   const char *text = surg_pass_string(p, name);
   const int dtype = text ? surg_dtype_from_name(text) : 0;
-  const bool known = dtype == SURG_FLOAT || dtype == SURG_DOUBLE ||
-                     (name[0] == 'f' && (dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16));
+  const bool from = name[0] == 'f';
+  const bool known = dtype == SURG_DOUBLE || (from ? dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16
+                                                   : dtype == SURG_FLOAT);
   return known ? dtype : 0;
 }
 
@@ -216,12 +151,12 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   r.from = dtype_option(p, "from");
   r.to = dtype_option(p, "to");
   if (!r.from || !r.to || r.from == r.to)
-    return surg_pass_usage(p, "from is float16, bfloat16, float or double, to is float or double");
+    return surg_pass_usage(p, "from is float16, bfloat16 or double, to is float or double");
   surg_graph *g = NULL;
   while ((g = surg_model_next_graph(r.m, g)))
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       if (check_node(&r, n) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
-  surg_pass_used(p, size_of(r.to) > size_of(r.from) ? SURG_APPROX : SURG_LOSSY);
+  surg_pass_used(p, r.from == SURG_DOUBLE ? SURG_LOSSY : SURG_APPROX);
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   while ((g = surg_model_next_graph(r.m, g)))
     if (!change_graph(&r, g)) return SURG_PASS_FAILED;

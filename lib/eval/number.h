@@ -8,6 +8,7 @@
 #define SURG_NUMBER_H
 
 #include "base/dtype.h"
+#include "base/real.h"
 #include "eval/eval.h"
 
 /* FLOAT, DOUBLE, FLOAT16, BFLOAT16: the types arithmetic is defined for. */
@@ -18,42 +19,6 @@ static inline bool surg__is_real(int dtype) {
 
 static inline bool surg__is_int(int dtype) {
   return surg__dtype_is_signed_int(dtype) || surg__dtype_is_unsigned_int(dtype);
-}
-
-/* Element i of any float type. */
-static inline double surg__load_f64(int dtype, const void *p, uint64_t i) {
-  switch (dtype) {
-    case SURG_FLOAT:
-      return ((const float *)p)[i];
-    case SURG_DOUBLE:
-      return ((const double *)p)[i];
-    case SURG_FLOAT16:
-      return surg__half_to_float(((const uint16_t *)p)[i]);
-    case SURG_BFLOAT16:
-      return surg__bf16_to_float(((const uint16_t *)p)[i]);
-    case SURG_FLOAT4E2M1:
-      return surg__fp4_to_float(((const uint8_t *)p)[i]);
-    default:
-      return surg__fp8_to_float(dtype, ((const uint8_t *)p)[i]);
-  }
-}
-
-/* Stores v rounded once to a type of surg__is_real. */
-static inline void surg__store_f64(int dtype, void *p, uint64_t i, double v) {
-  switch (dtype) {
-    case SURG_FLOAT:
-      ((float *)p)[i] = (float)v;
-      break;
-    case SURG_DOUBLE:
-      ((double *)p)[i] = v;
-      break;
-    case SURG_FLOAT16:
-      ((uint16_t *)p)[i] = surg__double_to_half(v);
-      break;
-    default:
-      assert(dtype == SURG_BFLOAT16);
-      ((uint16_t *)p)[i] = surg__double_to_bf16(v);
-  }
 }
 
 /* The same of an array. */

@@ -81,6 +81,34 @@ START_TEST(sizes) {
 }
 END_TEST
 
+/* Through pieces, each rounded once: to a double and on to float16 would round 1 + 2^-11 + 2^-40 wrong
+ * by way of float. */
+START_TEST(cast_floats) {
+  enum { MANY = 200000 };
+  const int64_t dims[1] = {6}, many[1] = {MANY}, none[1] = {0};
+  const double given[6] = {-0.0, INFINITY, 1 + 0x1p-11 + 0x1p-40, 1e300, 0x1p-24, NAN};
+  const uint16_t want[5] = {0x8000, 0x7C00, 0x3C01, 0x7C00, 1};
+  uint16_t half[6];
+  surg_tensor *t = surg_tensor_new(m, SURG_DOUBLE, dims, 1, given, sizeof given);
+  surg_tensor *h = surg_tensor_cast(m, t, SURG_FLOAT16);
+  ck_assert_int_eq(surg_tensor_read(h, 0, half, sizeof half), SURG_OK);
+  ck_assert_mem_eq(half, want, sizeof want);
+  ck_assert((half[5] & 0x7C00) == 0x7C00 && (half[5] & 0x3FF));
+  float *ramp = malloc(MANY * sizeof *ramp), *back = malloc(MANY * sizeof *back);
+  for (int i = 0; i < MANY; i++) ramp[i] = (float)i * 0.25f;
+  t = surg_tensor_new(m, SURG_FLOAT, many, 1, ramp, MANY * sizeof *ramp);
+  t = surg_tensor_cast(m, surg_tensor_cast(m, t, SURG_DOUBLE), SURG_FLOAT);
+  ck_assert_int_eq(surg_tensor_read(t, 0, back, MANY * sizeof *back), SURG_OK);
+  ck_assert_mem_eq(ramp, back, MANY * sizeof *back);
+  free(ramp);
+  free(back);
+  t = surg_tensor_cast(m, surg_tensor_new(m, SURG_FLOAT, none, 1, NULL, 0), SURG_BFLOAT16);
+  ck_assert_uint_eq(surg_tensor_count(t), 0);
+  ck_assert_int_eq(surg_model_status(m), SURG_OK);
+  ck_assert_ptr_null(surg_tensor_cast(m, t, SURG_INT64));
+}
+END_TEST
+
 START_TEST(read_ints) {
   int64_t got[9], n = 3, big = 5000;
   uint8_t nibbles[2] = {0x8F, 0x07}; /* -1, -8, 7 */
@@ -283,6 +311,7 @@ int main(void) {
   tcase_add_checked_fixture(t, setup, teardown);
   tcase_add_test(t, types);
   tcase_add_test(t, sizes);
+  tcase_add_test(t, cast_floats);
   tcase_add_test(t, read_ints);
   tcase_add_test(t, read_parts);
   tcase_add_loop_test(t, typed_lists, 0, (int)(sizeof rows / sizeof rows[0]));

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements of the float types as doubles, and back. A float of every width is exact in a double. */
+#ifndef SURG_REAL_H
+#define SURG_REAL_H
+
+#include <assert.h>
+
+#include "base/dtype.h"
+
+/* Element i of any float type. */
+static inline double surg__load_f64(int dtype, const void *p, uint64_t i) {
+  switch (dtype) {
+    case SURG_FLOAT:
+      return ((const float *)p)[i];
+    case SURG_DOUBLE:
+      return ((const double *)p)[i];
+    case SURG_FLOAT16:
+      return surg__half_to_float(((const uint16_t *)p)[i]);
+    case SURG_BFLOAT16:
+      return surg__bf16_to_float(((const uint16_t *)p)[i]);
+    case SURG_FLOAT4E2M1:
+      return surg__fp4_to_float(((const uint8_t *)p)[i]);
+    default:
+      return surg__fp8_to_float(dtype, ((const uint8_t *)p)[i]);
+  }
+}
+
+/* Stores v rounded once to a type of surg__is_real. */
+static inline void surg__store_f64(int dtype, void *p, uint64_t i, double v) {
+  switch (dtype) {
+    case SURG_FLOAT:
+      ((float *)p)[i] = (float)v;
+      break;
+    case SURG_DOUBLE:
+      ((double *)p)[i] = v;
+      break;
+    case SURG_FLOAT16:
+      ((uint16_t *)p)[i] = surg__double_to_half(v);
+      break;
+    default:
+      assert(dtype == SURG_BFLOAT16);
+      ((uint16_t *)p)[i] = surg__double_to_bf16(v);
+  }
+}
+
+#endif
