@@ -99,7 +99,7 @@ static surg__kstatus old_pair(surg_kctx *k, int64_t *strides) {
     axis = surg_node_int(k->node, "axis", axis);
     if (axis < 0 && axis >= -(int64_t)a->rank) axis += a->rank;
   }
-  if (surg__aligned_strides(a, b, axis, strides)) return SURG__K_OK;
+  if (b->rank <= a->rank && surg__aligned_strides(a, b, axis, strides)) return SURG__K_OK;
   return surg__k_invalid(k, "the second shape does not fit into the first");
 }
 
