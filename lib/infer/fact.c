@@ -63,10 +63,10 @@ static bool read_reals(const surg_tensor *t, surg__elem buf[SURG__ELEMS], uint32
   return true;
 }
 
-/* Reads the elements of a constant; false when they are not tracked. */
+/* Reads the elements of a constant; false when they are not tracked, or training changes them. */
 static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint32_t *n,
                           bool *real) {
-  const surg_tensor *t = surg_value_constant(v);
+  const surg_tensor *t = surg_value_settled(v);
   int64_t ints[SURG__ELEMS];
   if (!t || surg_tensor_is_sparse(t)) return false;
   *real = tracked_real(surg_tensor_dtype(t));

@@ -96,7 +96,8 @@ static bool base_range(const surg_value *v, surg_range *out, bool *final) {
   *final = true;
   if (!t && surg_type_get_kind(type) != SURG_TYPE_TENSOR) return false;
   if (!surg__range_of_dtype(t ? surg_tensor_dtype(t) : surg_type_dtype(type), out)) return false;
-  if (t && !surg_tensor_is_sparse(t) && surg__range_of_tensor(t, &known)) *out = known;
+  const bool stays = surg_value_settled(v); /* else training changes it */
+  if (stays && !surg_tensor_is_sparse(t) && surg__range_of_tensor(t, &known)) *out = known;
   if (!t && elements_range(v, &known)) *out = surg__range_meet(*out, known);
   if (v->said) *out = surg__range_meet(*out, surg__range_round(surg_type_dtype(type), *v->said));
   *final = t != NULL;
