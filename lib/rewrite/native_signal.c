@@ -28,18 +28,32 @@ static val counted(surg__builder *b, val n) {
 static val framed(const frames *f, val x, int64_t part) {
   surg__builder *b = f->b;
   val starts = mul(b, counted(b, f->count), f->step);
-  val at = add(b, unsqueeze(b, starts, 1), counted(b, f->length));
+  starts = unsqueeze(b, starts, 1);
+  val at = add(b, starts, counted(b, f->length));
   val y = gather(b, gather(b, x, int64(b, part), 2), at, 1);
   return f->window ? mul(b, y, f->window) : y;
+}
+
+/* n / 2 + 1. */
+static val half_and_one(surg__builder *b, val n) {
+  val half = divide(b, n, int64(b, 2));
+  return add(b, half, int64(b, 1));
+}
+
+/* Dimension `axis` of x, a scalar. */
+static val size_of(surg__builder *b, val x, int64_t axis) {
+  val shape = surg__b_unary(b, "Shape", x);
+  return gather(b, shape, int64(b, axis), 0);
 }
 
 /* What point n counts in frequency k, as whole turns: [length, frequencies]. */
 static val angles(const frames *f) {
   surg__builder *b = f->b;
-  val half = f->onesided ? add(b, divide(b, f->length, int64(b, 2)), int64(b, 1)) : f->length;
+  val half = f->onesided ? half_and_one(b, f->length) : f->length;
   val n = unsqueeze(b, counted(b, f->length), 1);
   val turns = op2(b, "Mod", mul(b, n, counted(b, half)), f->length);
-  val part = divide(b, cast(b, turns, SURG_DOUBLE), cast(b, f->length, SURG_DOUBLE));
+  turns = cast(b, turns, SURG_DOUBLE);
+  val part = divide(b, turns, cast(b, f->length, SURG_DOUBLE));
   return mul(b, part, number(b, SURG_DOUBLE, TURN));
 }
 
@@ -55,11 +69,11 @@ static surg_status short_fourier(surg__builder *b) {
   const bool pairs = x.d[2].n == 2;
   f.onesided = surg_node_int(surg__b_matched(b), "onesided", 1) != 0;
   if (pairs && f.onesided) return SURG_EUNSUPPORTED;
-  val samples = gather(b, surg__b_unary(b, "Shape", x.v), int64(b, 1), 0);
-  f.length = length ? cast(b, surg__b_single(b, length), SURG_INT64)
-                    : gather(b, surg__b_unary(b, "Shape", window), int64(b, 0), 0);
+  val samples = size_of(b, x.v, 1);
+  f.length = length ? cast(b, surg__b_single(b, length), SURG_INT64) : size_of(b, window, 0);
   f.step = cast(b, surg__b_single(b, surg__b_get(b, "s")), SURG_INT64);
-  f.count = add(b, divide(b, sub(b, samples, f.length), f.step), int64(b, 1));
+  f.count = divide(b, sub(b, samples, f.length), f.step);
+  f.count = add(b, f.count, int64(b, 1));
   f.window = window ? cast(b, window, SURG_DOUBLE) : NULL;
   val wide = cast(b, x.v, SURG_DOUBLE), angle = angles(&f);
   val c = surg__b_unary(b, "Cos", angle), s = surg__b_unary(b, "Sin", angle);
@@ -92,8 +106,10 @@ static val single_int(surg__builder *b, const char *name) {
 }
 
 static val to_mel(surg__builder *b, val hertz) {
-  val ratio = add(b, divide(b, hertz, real(b, 700)), real(b, 1));
-  return mul(b, surg__b_unary(b, "Log", ratio), real(b, 2595 / log(10)));
+  val ratio = divide(b, hertz, real(b, 700));
+  ratio = add(b, ratio, real(b, 1));
+  ratio = surg__b_unary(b, "Log", ratio);
+  return mul(b, ratio, real(b, 2595 / log(10)));
 }
 
 /* The bins of the spectrum that the edges of the triangles fall into: [bins + 2]. */
@@ -101,12 +117,16 @@ static val mel_edges(surg__builder *b, val bins, val length) {
   val low = to_mel(b, single_real(b, "lo")), high = to_mel(b, single_real(b, "hi"));
   val count = add(b, bins, int64(b, 2));
   val i = cast(b, counted(b, count), SURG_DOUBLE);
-  val at = divide(b, mul(b, i, sub(b, high, low)), cast(b, count, SURG_DOUBLE));
-  at = divide(b, add(b, at, low), real(b, 2595));
+  val at = mul(b, i, sub(b, high, low));
+  at = divide(b, at, cast(b, count, SURG_DOUBLE));
+  at = add(b, at, low);
+  at = divide(b, at, real(b, 2595));
   val power = op2(b, "Pow", real(b, 10), at);
-  val hertz = mul(b, sub(b, power, real(b, 1)), real(b, 700));
+  val hertz = sub(b, power, real(b, 1));
+  hertz = mul(b, hertz, real(b, 700));
   val points = cast(b, add(b, length, int64(b, 1)), SURG_DOUBLE);
-  return surg__b_unary(b, "Floor", divide(b, mul(b, points, hertz), single_real(b, "r")));
+  val bin = mul(b, points, hertz);
+  return surg__b_unary(b, "Floor", divide(b, bin, single_real(b, "r")));
 }
 
 static val most_one(surg__builder *b, val x) {
@@ -125,18 +145,20 @@ static surg_status mel_weights(surg__builder *b) {
   val i = counted(b, bins), left = gather(b, edges, i, 0);
   val mid = gather(b, edges, add(b, i, int64(b, 1)), 0);
   val right = gather(b, edges, add(b, i, int64(b, 2)), 0);
-  val lines = add(b, divide(b, length, int64(b, 2)), int64(b, 1));
+  val lines = half_and_one(b, length);
   val j = unsqueeze(b, cast(b, counted(b, lines), SURG_DOUBLE), 1);
   val rise = sub(b, mid, left), fall = sub(b, right, mid), zero = real(b, 0);
-  val up = divide(b, sub(b, j, left), most_one(b, rise));
-  val down = divide(b, sub(b, right, j), most_one(b, fall));
+  val up = sub(b, j, left), down = sub(b, right, j);
+  up = divide(b, up, most_one(b, rise));
+  down = divide(b, down, most_one(b, fall));
   val above = op2(b, "Greater", j, mid), below = op2(b, "Less", j, mid);
   val flat = op2(b, "Less", rise, real(b, 1)), beside = op2(b, "Or", above, below);
   val top = op2(b, "And", surg__b_unary(b, "Not", beside), flat);
   val y = where(b, top, real(b, 1), zero);
   val no_rise = op2(b, "Or", op2(b, "Or", op2(b, "Less", j, left), above), flat);
   y = where(b, no_rise, y, up);
-  val falls = op2(b, "And", op2(b, "Less", j, right), surg__b_unary(b, "Not", below));
+  val falls = op2(b, "Less", j, right);
+  falls = op2(b, "And", falls, surg__b_unary(b, "Not", below));
   y = where(b, falls, down, y);
   surg__b_result(b, "y", cast(b, y, (int)surg_node_int(n, "output_datatype", SURG_FLOAT)));
   return b->status;
