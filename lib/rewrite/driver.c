@@ -7,6 +7,7 @@
 
 typedef struct slot {
   const surg_rule *rule;
+  bool ready;    /* a node of its operator was met: the rule is read, and `feeds` known */
   int feeds;     /* an operator that must make an input of the anchor; 0: none need */
   uint32_t next; /* index + 1 into slots; 0 ends */
 } slot;
@@ -37,29 +38,30 @@ static int feeds(const surg_rule *r) {
 
 /* Puts a rule at the end of its list, so that rules are tried in the order they were written. */
 static bool add_rule(driver *d, const surg_rule *r) {
-  const int op = r->match.stmts[r->anchor].op;
-  uint32_t *at = &d->by_op[op];
+  uint32_t *at = &d->by_op[r->op];
   while (*at) at = &d->slots.items[*at - 1].next;
   const size_t where = d->slots.count;
   /* `at` may point into the list that is about to move. */
-  const bool head = at == &d->by_op[op];
+  const bool head = at == &d->by_op[r->op];
   const size_t last = head ? 0 : (size_t)((slot *)(void *)((char *)at - offsetof(slot, next)) - d->slots.items);
-  if (!surg__vec_push(d->ctx, &d->slots, ((slot){r, feeds(r), 0}))) return false;
+  if (!surg__vec_push(d->ctx, &d->slots, ((slot){.rule = r}))) return false;
   if (head)
-    d->by_op[op] = (uint32_t)where + 1;
+    d->by_op[r->op] = (uint32_t)where + 1;
   else
     d->slots.items[last].next = (uint32_t)where + 1;
   return true;
 }
 
 static bool collect(driver *d, surg_rule_filter want, void *user) {
-  const surg__rules *rules = surg__rules_of(d->ctx);
+  surg__rules *rules = surg__rules_of(d->ctx);
   if (!rules) return false;
   for (size_t i = 0; i < rules->list.count; i++) {
     const surg_rule *r = rules->list.items[i];
     if ((!want || want(user, r)) && !add_rule(d, r)) return false;
   }
-  return true;
+  /* What is wanted may have hung on one that could not be read. */
+  const bool failed = rules->failed;
+  return rules->failed = false, !failed;
 }
 
 /* Puts a node where it will be looked at, once; false: out of memory. */
@@ -181,6 +183,14 @@ static bool is_fed(const slot *s, const int *ops, size_t count) {
   return false;
 }
 
+static bool ready(driver *d, slot *s) {
+  if (s->ready) return true;
+  d->failed = !surg__rule_read(s->rule);
+  if (d->failed) return false;
+  s->feeds = feeds(s->rule);
+  return s->ready = true;
+}
+
 static void visit(driver *d, surg_node *n) {
   const surg_op_class class = surg_node_class(n);
   const int op = class == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
@@ -189,10 +199,11 @@ static void visit(driver *d, surg_node *n) {
   size_t count;
   const bool few = feeders(n, ops, &count);
   for (uint32_t i = d->by_op[op]; i && !d->failed; i = d->slots.items[i - 1].next) {
-    const slot *s = &d->slots.items[i - 1];
+    slot *s = &d->slots.items[i - 1];
+    if (!ready(d, s)) return;
     if (few && s->feeds && !is_fed(s, ops, count)) continue;
     const surg__mark mark = surg__arena_mark(&d->arena);
-    d->m->rule = d->slots.items[i - 1].rule;
+    d->m->rule = s->rule;
     memset(d->m->asked, 0, sizeof d->m->asked);
     const bool done = surg__match_at(d->m, n, opset) && apply(d, d->m->rule);
     surg__arena_reset(&d->arena, mark);

@@ -483,6 +483,11 @@ static void clear(surg__match *m) {
 
 bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
   const surg_rule *r = m->rule;
+  if (!surg__rule_read(r)) {
+    m->why_stmt = -1;
+    m->why = "the rule could not be read";
+    return false;
+  }
   const uint32_t swaps = r->swaps < SURG__RULE_SWAPS ? r->swaps : SURG__RULE_SWAPS;
   m->g = surg_node_graph(n);
   m->m = surg_graph_model(m->g);

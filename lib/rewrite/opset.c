@@ -180,7 +180,9 @@ static bool rewrite(mover *v, surg_node *n, bool approximate, const char **why) 
   for (int round = 0; round < 2; round++) {
     for (size_t i = 0; i < v->rules->list.count; i++) {
       const surg_rule *r = v->rules->list.items[i];
-      if (r->match.stmts[r->anchor].op != op || !usable(r)) continue;
+      if (r->op != op || !usable(r)) continue;
+      v->failed = !surg__rule_read(r);
+      if (v->failed) return false;
       if (v->at < r->match.lo || v->at > r->match.hi) continue;
       if (!strcmp(r->group, "opset") != (round == 0)) continue;
       if ((r->exactness >= SURG_APPROX) != approximate) continue;

@@ -438,33 +438,17 @@ static bool rule_name(surg__rparse *p, surg_str *name) {
   return name->n || surg__lex_error(p->t, NULL, "the name of a rule stands here");
 }
 
-/* What stands behind `rule`: read once, or once for each operator of `for OP in (A, B)`. */
-static bool one_rule(surg__rparse *p, surg_str name, const char *start, const char *group,
-                     const char *file) {
-  surg_rule *r = surg__arena_zalloc(&p->rules->arena, sizeof *r);
-  surg__rvar vars[SURG__RULE_VARS];
+/* What stands behind its name and its `for`; `vars` until it is kept. */
+static bool rest(surg__rparse *p, surg_rule *r, surg__rvar *vars) {
   surg__buf why;
-  if (!r) return no_memory(p);
-  r->vars = vars;
-  r->group = group;
-  r->file = file;
-  r->line = line_of(p);
+  uint32_t line = r->line;
   p->rule = r;
-  r->name = p->each.n ? joined(p, name, p->each_op) : copy_str(p, name);
-  if (!r->name) return false;
-  /* A rule of the user may bear the name of a built-in one, and stands in for it. Of those embed.py
-   * sees to it. */
-  for (size_t i = p->rules->builtins; p->rules->builtins && i < p->rules->list.count; i++)
-    if (!strcmp(p->rules->list.items[i]->name, r->name))
-      return surg__lex_error(p->t, name.p, "there is a rule %s already", r->name);
+  r->vars = vars;
   if (!exactness(p, r) || !body(p, r)) return false;
   if (!keep(p, &r->vars, vars, r->n_vars, sizeof *vars)) return false;
-  r->text = (surg_str){copy_str(p, (surg_str){start, (size_t)(p->t->p - start)}),
-                       (size_t)(p->t->p - start)};
-  if (!r->text.p) return false;
   surg__buf_init(&why, p->t->ctx);
-  uint32_t line = r->line;
-  if (!surg__rule_check(p->t->ctx, r, &why, &line)) {
+  const bool holds = surg__rule_check(p->t->ctx, r, &why, &line);
+  if (!holds) {
     const char *at = p->t->start;
     for (uint32_t k = 1; k < line && at < p->t->end; at++) k += *at == '\n';
     while (at < p->t->end && (*at == ' ' || *at == '\t')) at++;
@@ -472,26 +456,60 @@ static bool one_rule(surg__rparse *p, surg_str name, const char *start, const ch
       no_memory(p);
     else
       surg__lex_error(p->t, at, "rule %s: %s", r->name, why.p ? why.p : "does not hold");
-    surg__buf_free(&why);
-    return false;
   }
   surg__buf_free(&why);
+  const surg__rstmt *anchor = &r->match.stmts[r->anchor];
+  r->domain = holds ? anchor->domain : NULL;
+  r->op_type = holds ? anchor->op_type : NULL;
+  r->op = holds ? anchor->op : 0;
+  r->read = holds;
+  return holds;
+}
+
+/* What stands behind `rule`: read once, or once for each operator of `for OP in (A, B)`. */
+static bool one_rule(surg__rparse *p, surg_str name, const char *start, const char *group,
+                     const char *file) {
+  surg_rule *r = surg__arena_zalloc(&p->rules->arena, sizeof *r);
+  surg__rvar vars[SURG__RULE_VARS];
+  if (!r) return no_memory(p);
+  r->group = group;
+  r->file = file;
+  r->line = line_of(p);
+  r->owner = p->rules;
+  r->place = p->rules->list.count;
+  r->name = p->each.n ? joined(p, name, p->each_op) : copy_str(p, name);
+  if (!r->name) return false;
+  /* A rule of the user may bear the name of a built-in one, and stands in for it. Of those embed.py
+   * sees to it. */
+  for (size_t i = p->rules->builtins; i < p->rules->list.count; i++)
+    if (!strcmp(p->rules->list.items[i]->name, r->name))
+      return surg__lex_error(p->t, name.p, "there is a rule %s already", r->name);
+  if (!rest(p, r, vars)) return false;
+  r->text = (surg_str){copy_str(p, (surg_str){start, (size_t)(p->t->p - start)}),
+                       (size_t)(p->t->p - start)};
+  if (!r->text.p) return false;
   return surg__vec_push(p->t->ctx, &p->rules->list, r) || no_memory(p);
 }
 
-static bool rule(surg__rparse *p, const char *start, const char *group, const char *file) {
-  surg_str name, ops[SURG__RULE_NODES];
-  size_t n = 0;
-  if (!rule_name(p, &name)) return false;
-  if (!surg__rword(p, "for")) return one_rule(p, name, start, group, file);
+/* `for OP in (A, B)`, if it stands there. */
+static bool for_each(surg__rparse *p, surg_str *ops, size_t *n) {
+  *n = 0;
+  if (!surg__rword(p, "for")) return true;
   if (!surg__lex_ident(p->t, &p->each)) return false;
   if (!surg__rword(p, "in")) return surg__lex_error(p->t, NULL, "`in` stands here");
   if (!surg__lex_expect(p->t, '(')) return false;
   do {
-    if (n == SURG_COUNT(ops)) return surg__lex_error(p->t, NULL, "too many operators");
-    if (!surg__lex_ident(p->t, &ops[n++])) return false;
+    if (*n == SURG__RULE_NODES) return surg__lex_error(p->t, NULL, "too many operators");
+    if (!surg__lex_ident(p->t, &ops[(*n)++])) return false;
   } while (surg__lex_match(p->t, ','));
-  if (!surg__lex_expect(p->t, ')')) return false;
+  return surg__lex_expect(p->t, ')');
+}
+
+static bool rule(surg__rparse *p, const char *start, const char *group, const char *file) {
+  surg_str name, ops[SURG__RULE_NODES];
+  size_t n;
+  if (!rule_name(p, &name) || !for_each(p, ops, &n)) return false;
+  if (n == 0) return one_rule(p, name, start, group, file);
   const char *body_start = p->t->p;
   for (size_t i = 0; i < n; i++) {
     p->t->p = body_start;
@@ -500,6 +518,40 @@ static bool rule(surg__rparse *p, const char *start, const char *group, const ch
   }
   p->each = (surg_str){NULL, 0};
   return true;
+}
+
+static bool same_text(const char *a, const char *b) {
+  return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* Whether embed.py saw in the text what was read. */
+static bool as_listed(const surg_rule *r, const surg_rule *found) {
+  return r->exactness == found->exactness && same_text(r->reason, found->reason) &&
+         same_text(r->domain, found->domain) && same_text(r->op_type, found->op_type) &&
+         r->op == found->op;
+}
+
+bool surg__rule_read(const surg_rule *r) {
+  if (r->read) return true;
+  surg__rules *rules = r->owner;
+  surg__tparse t = {.ctx = rules->ctx, .name = r->file, .start = r->source, .p = r->text.p,
+                    .end = r->text.p + r->text.n};
+  surg__rparse p = {.t = &t, .rules = rules, .line_at = r->text.p, .line = r->line};
+  surg_str name, ops[SURG__RULE_NODES];
+  surg__rvar vars[SURG__RULE_VARS];
+  size_t n;
+  surg_rule fresh = *r; /* one that was read by half is as if it had not been */
+  fresh.exactness = SURG_EXACT;
+  fresh.reason = NULL;
+  surg__buf_init(&t.s, rules->ctx);
+  bool ok = surg__rword(&p, "rule") && rule_name(&p, &name) && for_each(&p, ops, &n);
+  p.each_op = r->each_op;
+  ok = ok && rest(&p, &fresh, vars);
+  if (ok && (t.p != t.end || !as_listed(r, &fresh)))
+    ok = surg__lex_error(&t, r->text.p, "rule %s is listed otherwise than it reads", r->name);
+  surg__buf_free(&t.s);
+  if (ok) *rules->list.items[r->place] = fresh;
+  return ok;
 }
 
 surg_status surg__rules_parse(surg__rules *rules, const char *text, size_t n, const char *name) {

@@ -151,11 +151,21 @@ typedef struct surg__rblock {
   uint32_t line;
 } surg__rblock;
 
+/* Of a rule that is built in everything is checked before; what stands behind `match` and `emit` is
+ * read when the rule is asked (surg__rule_read). What stands above `vars` is known without. */
 struct surg_rule {
-  const char *name, *group, *file, *help;
+  const char *name, *group, *file;
   uint32_t line;
   surg_exactness exactness;
-  const char *reason; /* of approx, or "ulp(n)"'s n as text */
+  const char *reason;           /* of approx, or "ulp(n)"'s n as text */
+  const char *domain, *op_type; /* of the node that the search starts from */
+  int op;                       /* of a builtin, else 0 */
+  surg_str text;                /* as written */
+  const char *source;           /* the file that a text not yet read stands in */
+  surg_str each_op;             /* what `for OP in (...)` stands for here */
+  struct surg__rules *owner;
+  size_t place; /* in its list */
+  bool read;
   surg__rvar *vars;
   uint16_t n_vars;
   surg__rblock match;
@@ -164,23 +174,41 @@ struct surg_rule {
   uint16_t anchor;  /* statement of the pattern that the search starts from: the last node */
   uint16_t swaps;   /* commutative nodes */
   uint16_t more;    /* the statement that `...` speaks of; SURG__NO_VAR: none */
-  surg_str text;    /* as written */
 };
+
+/* What passes/rules/embed.py writes down of a rule. */
+typedef struct surg__rule_entry {
+  const char *name, *group, *reason, *domain, *op_type;
+  const char *each_op; /* NULL: it is not `for` several */
+  uint8_t exactness, file;
+  uint16_t line;
+  uint32_t at, bytes; /* of its text in the file */
+} surg__rule_entry;
+typedef struct surg__rule_file {
+  const char *name, *text;
+} surg__rule_file;
 
 /* The rules of a context. */
 typedef struct surg__rules {
   surg_context *ctx;
   surg__arena arena;
   SURG_VEC(surg_rule *) list;
-  size_t builtins; /* the first ones in the list; 0 until they are read */
+  size_t builtins; /* the first ones in the list; 0 until they are there */
+  bool failed;     /* one could not be read by who only asked; the next rewrite fails */
 } surg__rules;
 
-/* The rules of a context, the built-in ones read on first use. NULL: out of memory, or built-in
- * text that does not hold (reported). */
+/* The rules of a context, the built-in ones listed on first use. NULL: out of memory. */
 surg__rules *surg__rules_of(surg_context *ctx);
+/* Reads what of a rule is not yet read; false: out of memory, or built-in text that does not hold
+ * (reported). */
+bool surg__rule_read(const surg_rule *r);
+bool surg__rules_read_all(surg__rules *r);
+/* Puts rules into the list that are read when they are asked. */
+surg_status surg__rules_list(surg__rules *r, const surg__rule_file *files,
+                             const surg__rule_entry *entries, size_t n);
 /* Reads text and adds its rules; SURG_EINVALID with `file:line:column: ...`. */
 surg_status surg__rules_parse(surg__rules *r, const char *text, size_t n, const char *name);
-/* Adds the rules of passes/rules; defined there, so that nothing in lib/ knows them. */
+/* Lists the rules of passes/rules; defined there, so that nothing in lib/ knows them. */
 surg_status surg__register_builtin_rules(surg__rules *r);
 /* What a rule of itself does not hold: operators, arity, names. NULL, or a text in `why`. */
 bool surg__rule_check(surg_context *ctx, surg_rule *r, surg__buf *why, uint32_t *line);

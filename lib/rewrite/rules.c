@@ -29,6 +29,40 @@ surg__rules *surg__rules_of(surg_context *ctx) {
   return r;
 }
 
+surg_status surg__rules_list(surg__rules *r, const surg__rule_file *files,
+                             const surg__rule_entry *entries, size_t n) {
+  surg_rule *all = surg__arena_array(&r->arena, n, sizeof *all);
+  if (!all || !surg__vec_reserve(r->ctx, &r->list, n))
+    return surg__alloc_status(r->ctx);
+  for (size_t i = 0; i < n; i++) {
+    const surg__rule_entry *e = &entries[i];
+    const surg__rule_file *file = &files[e->file];
+    const int64_t newest = surg_schema_newest(e->domain);
+    all[i] = (surg_rule){.name = e->name,
+                         .group = e->group,
+                         .file = file->name,
+                         .line = e->line,
+                         .exactness = (surg_exactness)e->exactness,
+                         .reason = e->reason,
+                         .domain = e->domain,
+                         .op_type = e->op_type,
+                         .op = surg_schema_op(surg_schema_find(e->domain, e->op_type, newest)),
+                         .text = {file->text + e->at, e->bytes},
+                         .source = file->text,
+                         .owner = r,
+                         .place = r->list.count};
+    if (e->each_op) all[i].each_op = (surg_str){e->each_op, strlen(e->each_op)};
+    r->list.items[r->list.count++] = &all[i];
+  }
+  return SURG_OK;
+}
+
+bool surg__rules_read_all(surg__rules *r) {
+  for (size_t i = 0; i < r->list.count; i++)
+    if (!surg__rule_read(r->list.items[i])) return false;
+  return true;
+}
+
 surg_status surg_rules_load(surg_context *ctx, const char *text, size_t n, const char *name) {
   if (!ctx || !text) return SURG_EUSAGE;
   if (!name) name = "rules";
@@ -58,14 +92,15 @@ surg_exactness surg_rule_exactness(const surg_rule *r) { return r ? r->exactness
 surg_str surg_rule_text(const surg_rule *r) { return r ? r->text : (surg_str){NULL, 0}; }
 
 const char *surg_rule_op_type(const surg_rule *r) {
-  return r ? r->match.stmts[r->anchor].op_type : NULL;
+  return r ? r->op_type : NULL;
 }
 const char *surg_rule_domain(const surg_rule *r) {
-  return r ? r->match.stmts[r->anchor].domain : NULL;
+  return r ? r->domain : NULL;
 }
 
 bool surg_rule_makes(const surg_rule *r, const char *domain, const char *op_type) {
   if (!r || !domain || !op_type) return false;
+  if (!surg__rule_read(r)) return !(r->owner->failed = true);
   for (uint16_t e = 0; e < r->n_emits; e++) {
     const surg__rblock *b = &r->emits[e];
     if (b->native && !strcmp(surg_rule_op_type(r), op_type) && !strcmp(surg_rule_domain(r), domain))
