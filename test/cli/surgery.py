@@ -35,6 +35,16 @@ class Runs(Case):
         self.ok('--pass', 'fold,prune', 'cnn.onnx', 'b.onnx')
         self.assertEqual(self.read('a.onnx'), self.read('b.onnx'))
 
+    def test_many_domains_without_import(self):
+        nodes = ''.join('  y%d = d%d.Foo (x)\n' % (i, i) for i in range(1003))
+        self.write('many.onnxtxt', ('<ir_version: 8, opset_import: ["" : 17]>\n'
+                                    'g (float[2] x) => (float[2] y0) {\n%s}\n' % nodes).encode())
+        self.bad(0, r'^many.onnxtxt: warning: domains left without an import: 4, for there are 1000',
+                 '--pass', 'imports', 'many.onnxtxt', 'out.onnx')
+        text = self.ok('cat', 'out.onnx').decode()
+        self.assertIn('"d998" : 1', text)
+        self.assertNotIn('"d999" : 1', text)
+
     def test_pass_file_faults(self):
         self.write('p.txt', b'# x\nfodl')
         self.bad(2, r'^p.txt: error: column \d+: unknown pass "fodl"', '--pass-file', 'p.txt',
