@@ -19,6 +19,7 @@ typedef enum kind {
   UNSQUEEZE,
   SLICE,
   PAD,
+  TILE,
   QUANTIZE
 } kind;
 
@@ -32,7 +33,9 @@ static kind elementwise(int op) {
     case SURG_OP_Asinh:
     case SURG_OP_Atan:
     case SURG_OP_Atanh:
+    case SURG_OP_BitwiseNot:
     case SURG_OP_Cast:
+    case SURG_OP_CastLike:
     case SURG_OP_Ceil:
     case SURG_OP_Celu:
     case SURG_OP_Clip:
@@ -65,12 +68,17 @@ static kind elementwise(int op) {
     case SURG_OP_Softplus:
     case SURG_OP_Softsign:
     case SURG_OP_Sqrt:
+    case SURG_OP_Swish:
     case SURG_OP_Tan:
     case SURG_OP_Tanh:
     case SURG_OP_ThresholdedRelu:
       return UNARY;
     case SURG_OP_Add:
     case SURG_OP_And:
+    case SURG_OP_BitShift:
+    case SURG_OP_BitwiseAnd:
+    case SURG_OP_BitwiseOr:
+    case SURG_OP_BitwiseXor:
     case SURG_OP_Div:
     case SURG_OP_Equal:
     case SURG_OP_Greater:
@@ -129,6 +137,8 @@ static kind kind_of(int op, int64_t opset) {
       return opset >= 10 ? SLICE : NONE;
     case SURG_OP_Pad:
       return opset >= 11 ? PAD : NONE;
+    case SURG_OP_Tile:
+      return opset >= 6 ? TILE : NONE;
     case SURG_OP_QuantizeLinear:
     case SURG_OP_DequantizeLinear:
       return opset >= 13 ? QUANTIZE : NONE;
@@ -279,11 +289,11 @@ static bool plain_scale(const surg_node *n) {
          (surg_type_rank(t) == 1 || tr_one_element(surg_node_input(n, 1)));
 }
 
-static bool pad_known(const surg_node *n, const tr_order *in) {
-  int64_t pads[2 * TR_RANK];
-  size_t count;
-  return !surg_node_input(n, 3) && read_ints(surg_node_input(n, 1), pads, 2 * TR_RANK, &count) &&
-         count == 2 * in->n;
+/* Numbers of Pad or Tile, one or two for each axis; false: nobody knows them. */
+static bool read_each(const surg_node *n, kind k, const tr_order *in, int64_t *v, size_t *count) {
+  const bool pad = k == PAD;
+  if (pad && surg_node_input(n, 3)) return false; /* axes */
+  return read_ints(surg_node_input(n, 1), v, 2 * TR_RANK, count) && *count == (pad ? 2 : 1) * in->n;
 }
 
 bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order *out) {
@@ -328,7 +338,11 @@ bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order 
     case SLICE:
       return read_axes(n, what, in->n, &list);
     case PAD:
-      return pad_known(n, in);
+    case TILE: {
+      int64_t each[2 * TR_RANK];
+      size_t count;
+      return read_each(n, what, in, each, &count);
+    }
     default:
       return false;
   }
@@ -355,15 +369,11 @@ static surg_status set_axis(surg_node *n, surg_node *made, kind k, const tr_orde
   return surg_node_set_int(made, "axis", (int64_t)tr_find(in, axis));
 }
 
-static surg_status set_pads(surg_node *n, surg_node *made, const tr_order *in) {
-  int64_t pads[2 * TR_RANK], v[2 * TR_RANK];
+static surg_status set_each(surg_node *n, surg_node *made, kind k, const tr_order *in) {
+  int64_t was[2 * TR_RANK], v[2 * TR_RANK];
   size_t count;
-  if (!read_ints(surg_node_input(n, 1), pads, 2 * TR_RANK, &count) || count != 2 * in->n)
-    return SURG_EINVALID;
-  for (size_t i = 0; i < in->n; i++) {
-    v[i] = pads[in->at[i]];
-    v[in->n + i] = pads[in->n + in->at[i]];
-  }
+  if (!read_each(n, k, in, was, &count)) return SURG_EINVALID;
+  for (size_t i = 0; i < count; i++) v[i] = was[i / in->n * in->n + in->at[i % in->n]];
   surg_value *c = numbers_vector(made, NULL, v, count);
   return c ? surg_node_set_input(made, 1, c) : SURG_ENOMEM;
 }
@@ -384,7 +394,8 @@ surg_status tr_rewrite(surg_node *n, surg_node *made, const tr_order *in) {
     case SLICE:
       return set_axes(n, made, k, in);
     case PAD:
-      return set_pads(n, made, in);
+    case TILE:
+      return set_each(n, made, k, in);
     default:
       return SURG_OK; /* new axes of Unsqueeze stay where they are */
   }
