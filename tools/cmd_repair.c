@@ -218,7 +218,7 @@ static int run_until(repairing *r) {
   r->im.command.stop = child_stop_on_signals();
   if (code == EXIT_DONE) code = importer_open(&r->im, r->importer);
   until u = {.ctx = r->quiet, .im = &r->im, .messages = messages, .target = r->t, .in = r->in,
-             .load = &r->common.load, .given = r->given};
+             .load = &r->common.load, .given = r->given, .dims = &r->dims};
   surg__buf_init(&pipeline, r->ctx);
   if (code == EXIT_DONE) {
     const surg_status s = until_find(&u);

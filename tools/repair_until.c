@@ -196,9 +196,9 @@ static surg_model *without(until *u, size_t left_out) {
   return NULL;
 }
 
-/* The last change may stand for those before it. */
+/* The last change may stand for those before it; sizes that the user gave stay. */
 static void minimise(until *u) {
-  for (size_t i = 0; u->steps.count > 1 && i < u->steps.count && !spent(u);) {
+  for (size_t i = u->sized; u->steps.count > 1 && i < u->steps.count && !spent(u);) {
     surg_model *m = without(u, i);
     if (!m) {
       i++;
@@ -213,15 +213,53 @@ static void minimise(until *u) {
   }
 }
 
+/* What the user says of sizes comes first, and is consent enough. */
+static surg_status give_sizes(until *u) {
+  const char *none = repair_no_size(u->m, u->dims);
+  const repair_consent given = u->given;
+  until_step step = {.pipeline = NULL};
+  surg_model *m = NULL;
+  surg__buf text;
+  bool ran;
+  if (none) {
+    cli_usage("--dim: no input has an open size %s", none);
+    return SURG_EUSAGE;
+  }
+  surg__buf_init(&text, u->ctx);
+  u->given = REPAIR_ALL_CONSENT;
+  if (repair_freeze(u->m, u->dims, false, false, &text))
+    m = changed(u, u->m, text.p, &step.needed);
+  u->given = given;
+  step.needed = (repair_consent){SURG_EXACT, false};
+  step.pipeline = m ? strdup(text.p) : NULL;
+  step.why = m ? strdup("the sizes that are given") : NULL;
+  surg__buf_free(&text);
+  u->sized = step.pipeline && surg__vec_push(u->ctx, &u->steps, step);
+  if (!u->sized) {
+    free(step.pipeline);
+    free(step.why);
+    if (m) surg_model_free(m);
+    if (u->failure) return u->failure;
+    cli_usage("--dim: the model cannot have these sizes");
+    return SURG_EUSAGE;
+  }
+  surg_model_free(u->m);
+  u->m = m;
+  free(u->last);
+  u->taken = ask_model(u, m, &u->last, &ran);
+  return SURG_OK;
+}
+
 surg_status until_find(until *u) {
   bool ran;
   u->taken = ask_file(u, u->in, &u->last, &ran);
   if (!ran) return SURG_EUSAGE;
-  const surg_status s = surg_load(u->ctx, u->in, u->load, &u->m);
+  surg_status s = surg_load(u->ctx, u->in, u->load, &u->m);
   if (s != SURG_OK) quiet_tell(u->ctx, s);
+  u->first = u->last ? strdup(u->last) : NULL;
+  if (s == SURG_OK && u->dims && u->dims->n) s = give_sizes(u);
   if (s != SURG_OK || u->taken) return s;
   if (u->last) (void)surg__vec_push(u->ctx, &u->said, hash_of(u, u->last));
-  u->first = u->last ? strdup(u->last) : NULL;
   while (!u->taken && u->last && one_step(u)) continue;
   if (u->taken) minimise(u);
   if (u->failure == SURG_ENOMEM) cli_no_memory();

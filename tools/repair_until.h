@@ -24,6 +24,8 @@ typedef struct until {
   const char *in;             /* the file as it is */
   const surg_load_options *load;
   repair_consent given;
+  const cli_dims *dims;       /* sizes that the user gives, or NULL */
+  bool sized;                 /* the first step gives them */
   surg_model *m;              /* as far as it is cured; owned */
   bool taken;
   char *first, *last; /* what the importer said of IN, and last; heap; NULL where it took it */

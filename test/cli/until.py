@@ -104,6 +104,19 @@ class Until(Case):
         self.assertEqual(self.repair(8, ERF, '--partial').returncode, 1)
         self.assertTrue(os.path.exists('out.onnx'))
 
+    def test_sizes(self):
+        text = '<ir_version: 8, opset_import: ["" : 13]> g (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }'
+        self.write('m.onnxtxt', text.encode())
+        self.write('fixed', b'#!/bin/sh\ngrep -q N "$1" || exit 0\necho "sizes are open"\nexit 1\n')
+        os.chmod('fixed', 0o755)
+        call = ('repair', '--until', './fixed {}', 'm.onnxtxt', 'out.onnxtxt')
+        self.assertEqual(self.run_tool(*call).returncode, 1)
+        r = self.run_tool(*call, '--dim', 'N=5')
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn(b"--pass 'freeze{N=5}'", r.stderr)
+        self.assertIn(b'float[5, 3] x', self.read('out.onnxtxt'))
+        self.bad(2, 'no input has an open size M', *call, '--dim', 'M=5')
+
     def test_wrong(self):
         self.bad(2, 'needs --target T or --until CMD', 'repair', 'in.onnx', 'out.onnx')
         self.bad(2, 'cannot run /nowhere', 'repair', '--until', '/nowhere', 'in.onnx', 'out.onnx')
