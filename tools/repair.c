@@ -376,6 +376,7 @@ static bool round_of(repair *r, repair_counts *now) {
                 {SURG__C_OP, "sequence,fold,prune"},
                 {SURG__C_OP, "unroll,fold,prune"},
                 {SURG__C_ATTR, "inference"},
+                {SURG__C_PLACE, "inference"},
                 {SURG__C_RANGE, "inference"}};
   bool any = false;
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
@@ -400,7 +401,10 @@ static surg_status give_sizes(repair *r) {
   if (s == SURG_OK && text.n > 1) {
     surg__buf_puts(&r->pipeline, text.p);
     s = repair_run(r->ctx, &r->m, text.p, REPAIR_ALL_CONSENT, r->verify_each, &needed);
-    if (s != SURG_OK && s != SURG_ENOMEM) s = SURG_EUSAGE;
+    if (s != SURG_OK && s != SURG_ENOMEM) {
+      cli_usage("--dim: the model cannot have these sizes");
+      s = SURG_EUSAGE;
+    }
   }
   surg__buf_free(&text);
   return s;

@@ -280,8 +280,26 @@ static surg__rvalue fn_no_minus_zero(surg__match *m, const surg_value *v, const 
 
 /* --- numbers --- */
 
-static surg__rvalue pick(const surg__rvalue *a, bool greatest) {
+/* Of whole numbers, element by element: both lists, or a list and a number. */
+static surg__rvalue pick_each(surg__match *m, const surg__rvalue *a, bool greatest) {
+  const bool first = a[0].kind == SURG__R_INTS, second = a[1].kind == SURG__R_INTS;
+  const size_t n = first ? a[0].n : a[1].n;
+  if ((first && second && a[0].n != a[1].n) || (!first && a[0].kind != SURG__R_INT) ||
+      (!second && a[1].kind != SURG__R_INT))
+    return unknown;
+  surg__rnum *items = surg__arena_array(m->arena, n + 1, sizeof *items);
+  for (size_t i = 0; items && i < n; i++) {
+    const surg__rnum *x = first ? &a[0].items[i] : &a[0].one;
+    const surg__rnum *y = second ? &a[1].items[i] : &a[1].one;
+    items[i] = (x->i > y->i) == greatest ? *x : *y;
+    if (!x->known || !y->known) items[i] = (surg__rnum){.dim = {-1, NULL}};
+  }
+  return items ? (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = n} : unknown;
+}
+
+static surg__rvalue pick(surg__match *m, const surg__rvalue *a, bool greatest) {
   int64_t x, y;
+  if (a[0].kind == SURG__R_INTS || a[1].kind == SURG__R_INTS) return pick_each(m, a, greatest);
   if (get_int(&a[0], &x) && get_int(&a[1], &y)) return (x > y) == greatest ? a[0] : a[1];
   if (a[0].kind != SURG__R_FLOAT || a[1].kind != SURG__R_FLOAT) return unknown;
   if (a[0].one.f != a[0].one.f || a[1].one.f != a[1].one.f) return unknown;
@@ -289,13 +307,13 @@ static surg__rvalue pick(const surg__rvalue *a, bool greatest) {
 }
 
 static surg__rvalue fn_min(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
-  (void)m, (void)v, (void)n;
-  return pick(a, false);
+  (void)v, (void)n;
+  return pick(m, a, false);
 }
 
 static surg__rvalue fn_max(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
-  (void)m, (void)v, (void)n;
-  return pick(a, true);
+  (void)v, (void)n;
+  return pick(m, a, true);
 }
 
 static surg__rvalue fn_float(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
@@ -634,8 +652,8 @@ static const surg__rfn functions[] = {
     {"least", false, 1, 1, fn_least, "least(list): the smallest"},
     {"len", false, 1, 1, fn_len, "len(list)"},
     {"low", true, 0, 0, fn_low, "low(x): no element is below"},
-    {"max", false, 2, 2, fn_max, "max(a, b)"},
-    {"min", false, 2, 2, fn_min, "min(a, b)"},
+    {"max", false, 2, 2, fn_max, "max(a, b): of numbers, or of lists element by element"},
+    {"min", false, 2, 2, fn_min, "min(a, b): of numbers, or of lists element by element"},
     {"normal", false, 2, 2, fn_normal, "normal(axes, rank): axes from 0 on"},
     {"no_minus_zero", true, 0, 0, fn_no_minus_zero, "no_minus_zero(x): no element is -0"},
     {"numbers", true, 0, 0, fn_numbers, "numbers(x): no element is NaN"},

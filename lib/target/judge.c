@@ -659,22 +659,59 @@ static void judge_inputs(walk *w) {
   }
 }
 
-static void judge_weights(walk *w, const surg_graph *g) {
+static void judge_weight_type(walk *w, const surg_value *v, int d) {
   surg__buf taken;
   surg__buf_init(&taken, w->t->ctx);
+  surg__target_put_types(&taken, w->t->weights);
+  surg__buf_putc(&taken, 0);
+  surg__buf_printf(&w->text, "constant %s is %s; taken are %s",
+                   surg__q(w->t->ctx, surg_value_name(v)), surg__dtype_name(d),
+                   taken.failed ? "others" : taken.p);
+  surg__buf_free(&taken);
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
+}
+
+/* The first element that is not within; false: all are, or they are of no 64 bits. */
+static bool is_beyond(const surg_tensor *c, const surg__tspan *want, int64_t *out) {
+  int64_t part[512];
+  const int d = surg_tensor_dtype(c);
+  if ((d != SURG_INT64 && d != SURG_UINT64) || surg_tensor_is_sparse(c)) return false;
+  const uint64_t bytes = surg_tensor_bytes(c);
+  for (uint64_t at = 0; at < bytes; at += sizeof part) {
+    const size_t n = bytes - at < sizeof part ? (size_t)(bytes - at) : sizeof part;
+    if (surg_tensor_read(c, at, part, n) != SURG_OK) return false;
+    for (size_t i = 0; i < n / sizeof *part; i++) {
+      const uint64_t element = surg__le64(&part[i]);
+      const bool large = d == SURG_UINT64 && element > INT64_MAX;
+      *out = large ? INT64_MAX : (int64_t)element;
+      if (*out > want->high || *out < want->low) return true;
+    }
+  }
+  return false;
+}
+
+/* The node that reads it is the one that a rule may start from. */
+static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor *c, int d) {
+  const surg_use *use = surg_value_first_use(v);
+  int64_t element;
+  if (!is_beyond(c, &w->t->within[d], &element)) return;
+  surg__buf_printf(&w->text, "constant %s has the element %lld; what is taken of %s is %lld to %lld",
+                   surg__q(w->t->ctx, surg_value_name(v)), (long long)element, surg__dtype_name(d),
+                   (long long)w->t->within[d].low, (long long)w->t->within[d].high);
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
+                            .cause = SURG__C_RANGE,
+                            .node = use ? surg_use_node(use) : NULL,
+                            .value = v});
+}
+
+static void judge_weights(walk *w, const surg_graph *g) {
   for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
     const surg_tensor *c = surg_value_constant(v);
     const int d = c ? surg_tensor_dtype(c) : 0;
-    if (!c || d <= 0 || d >= SURG__DTYPES || w->t->weights >> d & 1) continue;
-    taken.n = 0;
-    surg__target_put_types(&taken, w->t->weights);
-    surg__buf_putc(&taken, 0);
-    surg__buf_printf(&w->text, "constant %s is %s; taken are %s",
-                     surg__q(w->t->ctx, surg_value_name(v)), surg__dtype_name(d),
-                     taken.failed ? "others" : taken.p);
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
+    if (d <= 0 || d >= SURG__DTYPES) continue;
+    if (w->t->weights && !(w->t->weights >> d & 1)) judge_weight_type(w, v, d);
+    if (w->t->within[d].name) judge_weight_values(w, v, c, d);
   }
-  surg__buf_free(&taken);
 }
 
 static void judge_order(walk *w, const surg_graph *g) {
@@ -723,7 +760,7 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
   if (t->bare == SURG__NO) judge_bare(&w);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
     judge_order(&w, g);
-    if (t->weights) judge_weights(&w, g);
+    judge_weights(&w, g);
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       surg__objection o = {0};
       w.text.n = 0;

@@ -287,6 +287,21 @@ static bool read_as(reader *r, const json_t *j) {
   return true;
 }
 
+static bool read_within(reader *r, const json_t *j) {
+  const surg__tspan *list;
+  size_t n;
+  memset(r->t->within, 0, sizeof r->t->within); /* what was inherited */
+  if (json_is_null(j)) return true;
+  if (!read_spans(r, j, "weight_values", &list, &n)) return false;
+  for (size_t i = 0; i < n; i++) {
+    const int d = surg_dtype_from_name(list[i].name);
+    if (d <= 0 || d >= SURG__DTYPES)
+      return fail(r, "weight_values", "there is no such element type");
+    r->t->within[d] = list[i];
+  }
+  return true;
+}
+
 static bool read_opsets(reader *r, const json_t *j) {
   const surg__tspan *list;
   size_t n;
@@ -336,6 +351,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
     t->weights = 0; /* what was inherited */
     return json_is_null(j) || read_mask(r, j, key, &t->weights);
   }
+  if (!strcmp(key, "weight_values")) return read_within(r, j);
   if (!strcmp(key, "bare_outputs")) return read_tri(r, j, key, &t->bare);
   if (!strcmp(key, "unsorted")) return read_tri(r, j, key, &t->unsorted);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);

@@ -78,6 +78,7 @@ typedef struct surg__target {
   bool folds;        /* what is computed of constants and fixed shapes counts as constant */
   bool declared;     /* inputs and outputs must say their rank */
   uint32_t weights;  /* element types that constants may have; 0: not said */
+  surg__tspan within[SURG__DTYPES]; /* by type: what elements of constants may be; name NULL: any */
   surg__tri functions, custom;
   surg__tri bodies; /* operators with one in the standard need no kernel */
   surg__tdynamic dynamic;
