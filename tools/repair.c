@@ -334,16 +334,18 @@ static bool cure_outputs(repair *r, repair_counts *now) {
   return done;
 }
 
-/* Element types that the engine lacks, all of them at once. */
-static bool cure_types(repair *r, repair_counts *now) {
-  static const char *const cures[] = {"retype{from=float16}", "retype{from=bfloat16}",
-                                      "retype{from=double}"};
+/* Inputs and outputs as the caller would rather not have them: Casts are his, weights cannot be
+ * given any more, element types that the engine lacks are gone, all of them at once. */
+static bool cure_interface(repair *r, repair_counts *now) {
+  static const char *const cures[] = {"uncast,rewrite{rule=nop-cast},prune",
+                                      "settle,fold,prune",
+                                      "retype{from=float16},rewrite{group=simplify},prune",
+                                      "retype{from=bfloat16},rewrite{group=simplify},prune",
+                                      "retype{from=double},rewrite{group=simplify},prune"};
   bool any = false;
   for (size_t i = 0; i < SURG_COUNT(cures) && now->all; i++) {
-    char text[80];
-    snprintf(text, sizeof text, "%s,rewrite{group=simplify},prune", cures[i]);
     r->extra = (repair_consent){SURG_EXACT, true};
-    any |= cure(r, text, now);
+    any |= cure(r, cures[i], now);
     r->extra = (repair_consent){SURG_EXACT, false};
   }
   return any;
@@ -420,7 +422,7 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
   for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++) {
     if (round_of(r, after)) continue;
     if (r->is_deeper || (!cure_ops(r, after, true) && !cure_forms(r, after, true) &&
-                         !cure_types(r, after) && !cure_sizes(r, after)))
+                         !cure_interface(r, after) && !cure_sizes(r, after)))
       break;
   }
   surg__buf_putc(&r->pipeline, 0);
