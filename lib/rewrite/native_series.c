@@ -102,6 +102,7 @@ static surg_status cum_prod(surg__builder *b) {
 typedef struct dft {
   int64_t points, parts, out_points, out_parts, length;
   bool inverse, half; /* half: one side of the spectrum, given or asked for */
+  bool nothing; /* half of a single point is the spectrum of none: nobody can ask for that */
 } dft;
 
 static bool dft_form(const surg_node *n, const surg_type *t, size_t axis, const surg_value *length,
@@ -114,6 +115,8 @@ static bool dft_form(const surg_node *n, const surg_type *t, size_t axis, const 
   d->length = d->half && d->inverse ? 2 * (have - 1) : have;
   const surg_tensor *given = length ? surg_value_constant(length) : NULL;
   if (length && (!given || surg_tensor_read_ints(given, &d->length, 1) != 1)) return false;
+  d->nothing = d->length == 0;
+  if (d->nothing) return have > 0;
   if (have < 1 || d->length < 1 || (d->parts != 1 && d->parts != 2)) return false;
   if (d->half && (d->parts == 2) != d->inverse) return false;
   const int64_t side = d->length / 2 + 1, most = d->half && d->inverse ? side : d->length;
@@ -190,6 +193,40 @@ static val dft_along(surg__builder *b, val x, const surg_type *t, size_t axis, c
   return transpose(b, y, back, rank);
 }
 
+/* One of the axes from..to - 1 on, which a run gives, where results are of several shapes: they stand
+ * one behind the other, and what the axis asked for made is cut out of them. */
+static val dft_chosen(surg__builder *b, val x, const surg_type *t, const dft *forms, size_t from,
+                      size_t to, val a) {
+  const size_t rank = surg_type_rank(t), n = to - from;
+  int64_t *shapes = surg__arena_array(b->m->arena, n * rank, sizeof *shapes);
+  int64_t ends[MOST_AXES], starts[MOST_AXES], all = 0;
+  size_t n_parts = 0;
+  val parts[MOST_AXES];
+  if (!shapes) return no_memory(b);
+  for (size_t k = 0; k < n; k++) {
+    int64_t *shape = shapes + k * rank;
+    uint64_t count;
+    for (size_t i = 0; i + 1 < rank; i++) shape[i] = surg_type_dim(t, i).value;
+    shape[from + k] = forms[k].out_points;
+    shape[rank - 1] = forms[k].out_parts;
+    if (!forms[k].nothing)
+      parts[n_parts++] =
+          surg__bi_reshape(b, dft_along(b, x, t, from + k, &forms[k]), &(int64_t){-1}, 1);
+    starts[k] = all;
+    if (!surg__dims_product(shape, rank, &count) || count > INT64_MAX ||
+        !surg__add_i64(all, (int64_t)count, &all))
+      return no_memory(b);
+    ends[k] = all;
+  }
+  const int64_t column[2] = {(int64_t)n, 1}, table[2] = {(int64_t)n, (int64_t)rank};
+  val at = surg__bi_wrap(b, surg__bi_wide(b, surg__b_single(b, a)), int64(b, (int64_t)rank));
+  at = sub(b, at, int64(b, (int64_t)from));
+  val together = concat(b, parts, n_parts, 0), first = gather(b, int64s(b, starts, column, 2), at, 0);
+  const val cut[3] = {together, first, gather(b, int64s(b, ends, column, 2), at, 0)};
+  val y = surg__b_node(b, "Slice", cut, 3), shape = gather(b, int64s(b, shapes, table, 2), at, 0);
+  return surg__b_binary(b, "Reshape", y, shape);
+}
+
 static surg_status discrete_fourier(surg__builder *b) {
   const surg_node *node = b->m->nodes[b->m->rule->anchor];
   const bool newer = surg_schema_since(surg_node_schema(node)) >= 20;
@@ -199,6 +236,7 @@ static surg_status discrete_fourier(surg__builder *b) {
   dft forms[MOST_AXES];
   size_t from, to;
   uint64_t count;
+  bool alike = true, some = false; /* all results are of one shape; there is one */
   if (!t || !surg_type_static(t, &count) || !count || surg_type_rank(t) < 2 || b->m->opset < 9 ||
       !surg__b_attrs_known(b))
     return SURG_EUNSUPPORTED;
@@ -212,11 +250,13 @@ static surg_status discrete_fourier(surg__builder *b) {
   if (to >= rank || to <= from || to - from > MOST_AXES) return SURG_EUNSUPPORTED;
   for (size_t k = from; k < to; k++) {
     if (!dft_form(node, t, k, n, &forms[k - from])) return SURG_EUNSUPPORTED;
-    if (to - from > 1 && forms[k - from].out_points != surg_type_dim(t, k).value)
-      return SURG_EUNSUPPORTED; /* results of several shapes */
+    some = some || !forms[k - from].nothing;
+    alike = alike && (to - from == 1 || forms[k - from].out_points == surg_type_dim(t, k).value);
   }
+  if (!some || (!alike && b->m->opset < 11)) return SURG_EUNSUPPORTED;
   x = surg_type_dtype(t) == SURG_DOUBLE ? x : cast(b, x, SURG_DOUBLE);
-  for (size_t k = to; k-- > from;) {
+  if (!alike) y = dft_chosen(b, x, t, forms, from, to, a);
+  for (size_t k = to; alike && k-- > from;) {
     val one = dft_along(b, x, t, k, &forms[k - from]);
     y = y ? where(b, is_axis(b, a, (int64_t)k, (int64_t)rank), one, y) : one;
   }
