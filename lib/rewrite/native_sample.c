@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading between elements: GridSample and DeformConv as Gather, with the meaning of
- * lib/eval/sample.c. Coordinates are doubles; what they touch is decided in whole numbers, so that
+/* Reading between elements: GridSample, DeformConv and RoiAlign as Gather, with the meaning of
+ * lib/eval/sample.c and roi.c. Coordinates are doubles; what they touch is decided in whole numbers, so that
  * none of them, NaN included, leads out of the tensor: elements outside are gathered from a row of
  * zeros behind all others. */
 #include <math.h>
@@ -16,6 +16,7 @@ typedef struct sampler {
   surg__builder *b;
   int mode, edge;
   bool corners;
+  bool largest; /* the largest of what the taps weigh, not their sum */
   uint32_t n; /* axes */
   surg__bdim size[MOST_AXES];
   surg__bt rows;      /* [tensors * elements + 1, channels]: the last one is 0 */
@@ -167,7 +168,7 @@ static surg__bt gathered(const sampler *s, const tap *const *chosen) {
   return surg__bt_gather(b, s->rows, at, 0);
 }
 
-/* The weighted sum over all choices; coordinates as [tensors, points...] of double. */
+/* The weighted sum over all choices, or the largest of what is added; coordinates as [tensors, points...] of double. */
 static surg__bt sampled(const sampler *s, const surg__bt *x) {
   surg__builder *b = s->b;
   tap taps[MOST_AXES][4];
@@ -190,20 +191,31 @@ static surg__bt sampled(const sampler *s, const surg__bt *x) {
       w = surg__bt_unsqueeze(b, surg__bt_cast(b, w, y.dtype), w.rank);
       y = surg__bt_binary(b, "Mul", y, w);
     }
-    sum = sum.v ? surg__bt_binary(b, "Add", sum, y) : y;
+    sum = sum.v ? surg__bt_binary(b, s->largest ? "Max" : "Add", sum, y) : y;
   }
   return sum;
 }
 
-/* x of [tensors, channels, axes...] as rows; coordinates will have `rank` axes. */
-static void take_rows(sampler *s, surg__bt x, uint32_t rank) {
+/* Elements of a channel of one tensor. */
+static surg__bdim plane_of(const sampler *s) {
+  surg__bdim plane = surg__bd(1);
+  for (uint32_t i = 0; i < s->n; i++) plane = surg__bd_mul(s->b, plane, s->size[i]);
+  return plane;
+}
+
+/* A vector as the first of `rank` axes. */
+static surg__bt upright(const sampler *s, surg__bt x, uint32_t rank) {
+  surg__bdim d[SURG__BT_RANK] = {x.d[0]};
+  for (uint32_t i = 1; i < rank; i++) d[i] = surg__bd(1);
+  return surg__bt_reshape(s->b, x, d, rank);
+}
+
+/* x of [tensors, channels, axes...] as rows; where each tensor begins is left to the caller. */
+static void take_rows(sampler *s, surg__bt x) {
   surg__builder *b = s->b;
-  surg__bdim plane = surg__bd(1), first[SURG__BT_RANK] = {x.d[0]};
-  for (uint32_t i = 0; i < s->n; i++) plane = surg__bd_mul(b, plane, s->size[i]);
-  for (uint32_t i = 1; i < rank; i++) first[i] = surg__bd(1);
+  const surg__bdim plane = plane_of(s);
   const surg__bdim rows = surg__bd_mul(b, x.d[0], plane), shape[2] = {rows, x.d[1]};
   const surg__bdim row[2] = {surg__bd(1), x.d[1]};
-  const surg__bt starts = surg__bt_steps(b, x.d[0], plane, SURG_INT64);
   int64_t perm[SURG__BT_RANK] = {0};
   for (uint32_t i = 1; i < x.rank; i++) perm[i] = i + 1 < x.rank ? i + 1 : 1;
   s->rows = surg__bt_reshape(b, surg__bt_transpose(b, x, perm), shape, 2);
@@ -212,8 +224,13 @@ static void take_rows(sampler *s, surg__bt x, uint32_t rank) {
     s->rows = surg__bt_concat(b, both, 2, 0);
   }
   s->outside = rows;
-  s->base = surg__bt_reshape(b, starts, first, rank);
   make_sizes(s);
+}
+
+/* The same where tensor i of x is that of coordinate i, which will have `rank` axes. */
+static void take_own_rows(sampler *s, surg__bt x, uint32_t rank) {
+  s->base = upright(s, surg__bt_steps(s->b, x.d[0], plane_of(s), SURG_INT64), rank);
+  take_rows(s, x);
 }
 
 /* The last axis behind the first one. */
@@ -284,7 +301,7 @@ static surg_status grid_sample_to_gather(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   const bool half = x.dtype == SURG_FLOAT16 || x.dtype == SURG_BFLOAT16;
   const int type = s.mode != NEAREST && half ? SURG_FLOAT : x.dtype;
-  take_rows(&s, surg__bt_cast(b, x, type), grid.rank - 1);
+  take_own_rows(&s, surg__bt_cast(b, x, type), grid.rank - 1);
   const surg__bt g = surg__bt_cast(b, grid, SURG_DOUBLE);
   for (uint32_t i = 0; i < s.n; i++) {
     const double column = s.n - 1 - i; /* x, the last axis, comes first */
@@ -402,7 +419,7 @@ static surg_status deform_to_gather(surg__builder *b) {
     apart[i + 2] = d.s.size[i];
     out[i + 2] = d.offset.d[i + 2];
   }
-  take_rows(&d.s, surg__bt_cast(b, surg__bt_reshape(b, d.x, apart, d.x.rank), type), 3);
+  take_own_rows(&d.s, surg__bt_cast(b, surg__bt_reshape(b, d.x, apart, d.x.rank), type), 3);
   shifted(&d, at);
   surg__bt y = sampled(&d.s, at);
   if (d.mask.v) {
@@ -425,6 +442,120 @@ static surg_status deform_to_gather(surg__builder *b) {
     y = surg__bt_binary(b, "Add", y, surg__bt_reshape(b, bias, beside, d.s.n + 1));
   }
   surg__bt_result(b, "y", surg__bt_cast(b, y, d.x.dtype));
+  return b->status;
+}
+
+/* --- RoiAlign --- */
+
+enum { REGION, ROW, COLUMN, SAMPLE_ROW, SAMPLE_COLUMN, ROI_RANK }; /* axes of coordinates */
+#define MOST_ROI_SAMPLES 256
+
+typedef struct regions {
+  sampler s;
+  surg__bt x, rois, batches;
+  int64_t pooled[2], samples;
+  double scale, shift;
+  int type; /* that coordinates are computed in, step by step as runtimes do */
+} regions;
+
+static bool read_regions(regions *r) {
+  surg__builder *b = r->s.b;
+  const surg_node *n = surg__b_matched(b);
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &r->x) || !surg__bt_get(b, "r", &r->rois) ||
+      !surg__bt_get(b, "b", &r->batches) || r->x.rank != 4 || r->rois.rank != 2 ||
+      r->rois.d[1].n != 4 || r->batches.rank != 1 || !surg__dtype_is_float(r->x.dtype))
+    return false;
+  const surg_str mode = surg_node_string(n, "mode", "avg");
+  const char *fallback =
+      surg_schema_since(surg_node_schema(n)) < 16 ? "output_half_pixel" : "half_pixel";
+  const surg_str where = surg_node_string(n, "coordinate_transformation_mode", fallback);
+  r->s.largest = is_word(mode, "max", "max");
+  r->shift = is_word(where, "half_pixel", "half_pixel") ? 0.5 : 0;
+  if (!is_word(mode, "avg", "max") || !is_word(where, "half_pixel", "output_half_pixel"))
+    return false;
+  r->pooled[0] = surg_node_int(n, "output_height", 1);
+  r->pooled[1] = surg_node_int(n, "output_width", 1);
+  r->samples = surg_node_int(n, "sampling_ratio", 0);
+  r->scale = surg_node_float(n, "spatial_scale", 1);
+  r->type = r->x.dtype == SURG_DOUBLE ? SURG_DOUBLE : SURG_FLOAT;
+  for (uint32_t i = 0; i < 2; i++) {
+    if (r->pooled[i] < 1 || r->pooled[i] > SURG_LIMIT_EMIT_CONSTANT || r->x.d[i + 2].n == 0)
+      return false;
+    r->s.size[i] = r->x.d[i + 2];
+    r->s.size[i].filled = surg__bd_filled(&r->rois.d[0]) || surg__bd_filled(&r->s.size[i]);
+  }
+  /* Rows of a Reshape that cannot say 0 are what is left beside the channels. */
+  return (b->m->opset >= 14 || surg__bd_filled(&r->x.d[1])) && r->samples > 0 &&
+         r->samples <= MOST_ROI_SAMPLES; /* 0: as many as the size of a region asks for */
+}
+
+/* Constants first, first + 1, ... along one axis of the coordinates. */
+static surg__bt along(const regions *r, uint32_t axis, int64_t n, double first) {
+  surg__builder *b = r->s.b;
+  int64_t dims[ROI_RANK] = {1, 1, 1, 1, 1};
+  double *v = surg__arena_array(b->m->arena, (size_t)n, sizeof *v);
+  if (!v) {
+    b->status = SURG_ENOMEM;
+    return (surg__bt){0};
+  }
+  for (int64_t i = 0; i < n; i++) v[i] = (double)i + first;
+  dims[axis] = n;
+  return surg__bt_numbers(b, r->type, dims, ROI_RANK, v);
+}
+
+/* A corner of all regions along axis 0 (rows) or 1. */
+static surg__bt corner(const regions *r, surg__bt rois, uint32_t column) {
+  surg__builder *b = r->s.b;
+  surg__bt v = surg__bt_gather(b, rois, surg__bt_scalar(b, SURG_INT64, column), 1);
+  v = number(&r->s, "Mul", upright(&r->s, v, ROI_RANK), r->scale);
+  return r->shift > 0 ? number(&r->s, "Sub", v, r->shift) : v;
+}
+
+/* Where samples stand along an axis, in double and within the tensor; *inside: they stood there. */
+static surg__bt samples_along(const regions *r, surg__bt rois, uint32_t axis, surg__bt *inside) {
+  surg__builder *b = r->s.b;
+  const surg__bt start = corner(r, rois, 1 - axis), end = corner(r, rois, 3 - axis);
+  surg__bt size = surg__bt_binary(b, "Sub", end, start);
+  if (r->shift == 0) {
+    const surg__bt small = number(&r->s, "Less", size, 1);
+    size = surg__bt_where(b, small, surg__bt_scalar(b, r->type, 1), size);
+  }
+  const surg__bt bin = number(&r->s, "Div", size, (double)r->pooled[axis]);
+  const surg__bt bins = along(r, ROW + axis, r->pooled[axis], 0);
+  const surg__bt steps = along(r, SAMPLE_ROW + axis, r->samples, 0.5);
+  surg__bt within = surg__bt_binary(b, "Mul", steps, bin);
+  within = number(&r->s, "Div", within, (double)r->samples);
+  surg__bt at = surg__bt_binary(b, "Add", start, surg__bt_binary(b, "Mul", bins, bin));
+  at = surg__bt_cast(b, surg__bt_binary(b, "Add", at, within), SURG_DOUBLE);
+  const surg__bt n = r->s.real_size[axis], last = number(&r->s, "Sub", n, 1);
+  const surg__bt below = number(&r->s, "Less", at, -1);
+  const surg__bt out = surg__bt_binary(b, "Or", below, surg__bt_binary(b, "Greater", at, n));
+  *inside = surg__bt_unary(b, "Not", out);
+  const surg__bt before = number(&r->s, "Less", at, 0);
+  at = surg__bt_where(b, before, surg__bt_scalar(b, SURG_DOUBLE, 0), at);
+  return surg__bt_where(b, surg__bt_binary(b, "Less", at, last), at, last);
+}
+
+/* y = RoiAlign (x, r, b) */
+static surg_status roi_align(surg__builder *b) {
+  static const int64_t channels_second[4] = {0, 3, 1, 2};
+  regions r = {.s = {.b = b, .mode = LINEAR, .edge = BORDER, .n = 2}};
+  surg__bt at[2], inside[2];
+  if (!read_regions(&r)) return SURG_EUNSUPPORTED;
+  take_rows(&r.s, surg__bt_cast(b, r.x, r.type));
+  surg__bt base = surg__bt_cast(b, r.batches, SURG_INT64);
+  base = surg__bt_binary(b, "Mul", base, surg__bd_scalar(b, plane_of(&r.s), SURG_INT64));
+  r.s.base = upright(&r.s, base, ROI_RANK);
+  const surg__bt rois = surg__bt_cast(b, r.rois, r.type);
+  for (uint32_t i = 0; i < 2; i++) at[i] = samples_along(&r, rois, i, &inside[i]);
+  surg__bt y = sampled(&r.s, at);
+  const surg__bt in = surg__bt_binary(b, "And", inside[0], inside[1]);
+  y = surg__bt_where(b, surg__bt_unsqueeze(b, in, ROI_RANK), y, surg__bt_scalar(b, r.type, 0));
+  for (uint32_t axis = SAMPLE_COLUMN; axis >= SAMPLE_ROW; axis--)
+    y = surg__bt_reduce(b, r.s.largest ? "ReduceMax" : "ReduceSum", y, axis, false);
+  if (!r.s.largest) y = number(&r.s, "Div", y, (double)(r.samples * r.samples));
+  y = surg__bt_transpose(b, y, channels_second);
+  surg__bt_result(b, "y", surg__bt_cast(b, y, r.x.dtype));
   return b->status;
 }
 
@@ -514,6 +645,7 @@ static surg_status deformable_attention(surg__builder *b) {
 
 const surg__native surg__natives_sample[] = {
     {"ms_deform", deformable_attention, "deformable attention as a GridSample of each level"},
+    {"roi_align", roi_align, "RoiAlign as weighted sums of what is gathered"},
     {"grid_sample", grid_sample_to_gather, "GridSample as weighted sums of what is gathered"},
     {"deform_conv", deform_to_gather, "DeformConv as gathered columns and a product"},
     {NULL, NULL, NULL},
