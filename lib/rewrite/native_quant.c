@@ -197,9 +197,26 @@ static int sum_type(const surg__builder *b, bool conv) {
   return n > 0 && n <= (1u << 24) / most ? SURG_FLOAT : SURG_DOUBLE;
 }
 
+/* A zero point as it lies along x: one number, or one for each output channel of the weights of a
+ * ConvInteger, for each row of A or column of B of a MatMulInteger. false: it is not known to be so. */
+static bool zero_lies(surg__builder *b, const char *name, bool conv, bool second) {
+  const val z = surg__b_get(b, name);
+  const surg_type *t = type_of(z), *w = type_of(surg__b_get(b, second ? "b" : "a"));
+  if (single(z)) return true;
+  return t && surg_type_has_rank(t) && surg_type_rank(t) == 1 && w && surg_type_has_rank(w) &&
+         surg_type_rank(w) > 1 && surg_type_rank(w) <= MOST_RANK && (second || !conv);
+}
+
+static val zero_of(surg__builder *b, const char *name, bool conv, bool second) {
+  static const int64_t ones[MOST_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
+  const val z = surg__b_get(b, name);
+  if (!z || single(z) || (second && !conv)) return z;
+  return surg__bi_reshape(b, z, ones, conv ? surg_type_rank(type_of(surg__b_get(b, "b"))) : 2);
+}
+
 /* x less its zero point. */
-static val centred(surg__builder *b, const char *x, const char *zero, int dtype) {
-  val v = cast(b, surg__b_get(b, x), dtype), z = surg__b_get(b, zero);
+static val centred(surg__builder *b, const char *x, val z, int dtype) {
+  val v = cast(b, surg__b_get(b, x), dtype);
   return z ? sub(b, v, cast(b, z, dtype)) : v;
 }
 
@@ -225,12 +242,14 @@ static bool is_conv(const surg__builder *b) {
 
 static surg_status integer_product(surg__builder *b) {
   val x = surg__b_get(b, "a"), w = surg__b_get(b, "b");
-  if (!byte(dtype_of(x)) || !byte(dtype_of(w)) || !single(surg__b_get(b, "az")) ||
-      !single(surg__b_get(b, "bz")))
+  const bool conv = is_conv(b);
+  if (!byte(dtype_of(x)) || !byte(dtype_of(w)) || !zero_lies(b, "az", conv, false) ||
+      !zero_lies(b, "bz", conv, true))
     return SURG_EUNSUPPORTED;
-  const int dtype = sum_type(b, is_conv(b));
-  x = centred(b, "a", "az", dtype);
-  val y = product(b, is_conv(b), x, centred(b, "b", "bz", dtype), NULL);
+  const int dtype = sum_type(b, conv);
+  x = centred(b, "a", zero_of(b, "az", conv, false), dtype);
+  w = centred(b, "b", zero_of(b, "bz", conv, true), dtype);
+  val y = product(b, conv, x, w, NULL);
   surg__b_result(b, "y", cast(b, y, SURG_INT32));
   return b->status;
 }
@@ -249,7 +268,8 @@ static surg_status scaled_product(surg__builder *b) {
   const bool ranked = t && surg_type_has_rank(t) && surg_type_rank(t) <= MOST_RANK;
   const int dtype = !bias || ranked ? sum_type(b, is_conv(b)) : SURG_DOUBLE;
   if (bias) bias = cast(b, bias, SURG_DOUBLE);
-  val x = centred(b, "a", "az", dtype), w = centred(b, "b", "bz", dtype);
+  val x = centred(b, "a", surg__b_get(b, "az"), dtype);
+  val w = centred(b, "b", surg__b_get(b, "bz"), dtype);
   const bool apart = bias && dtype == SURG_FLOAT; /* it may be larger than what float holds */
   val y = product(b, is_conv(b), x, w, apart ? NULL : bias);
   if (apart) {
