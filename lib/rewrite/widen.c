@@ -327,6 +327,7 @@ static void narrow_output(plan *p, size_t i, const group *g) {
     v = n ? named(p, n, stem) : NULL;
   }
   if (!v || surg_node_set_input(back, 0, v)) p->status = SURG_ENOMEM;
+  surg__types_hold(back);
 }
 
 static void make(plan *p) {
@@ -368,5 +369,7 @@ surg_status surg__widen(surg_context *ctx, surg_node *n, const surg_schema *from
   *used = exactness(&p);
   if (*used > most) return SURG_EUNSUPPORTED;
   make(&p);
+  /* Every value that was there is what it was: other nodes of the step are asked for their types. */
+  surg__types_hold(n);
   return p.status;
 }
