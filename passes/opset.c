@@ -104,7 +104,7 @@ static surg_pass_result without_sequences(surg_pass_ctx *p, const char *domain, 
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       if (!of_sequences(surg_node_op(n)) || surg_node_fits(n, to)) continue;
-      const surg_pass_result r = sequence_read(p);
+      const surg_pass_result r = sequence_read(p, true);
       if (r == SURG_PASS_CHANGED && surg_model_infer(m) != SURG_OK) return SURG_PASS_FAILED;
       return r;
     }

@@ -30,6 +30,7 @@ typedef struct list {
 typedef struct work {
   surg_pass_ctx *p;
   surg_model *m;
+  bool grow;
   list list;
   const surg_node *steps[STEPS];
   size_t n_steps; /* nodes that made the list */
@@ -249,7 +250,7 @@ static surg_pass_result concat(work *w, surg_node *n) {
   const int64_t axis = surg_node_int(n, "axis", 0);
   if (!known(w, surg_node_input(n, 0))) return SURG_PASS_UNCHANGED;
   if (w->list.split) return rejoined(w, n);
-  if (w->list.n == 0 || (fresh && going(w) < w->list.n) || !free_to_go(w, n) ||
+  if (w->list.n == 0 || (fresh && !w->grow && going(w) < w->list.n) || !free_to_go(w, n) ||
       !give_builtin(g, "Concat") || !give_builtin(g, "Unsqueeze") || !surg_graph_takes_constants(g))
     return SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < w->list.n; i++)
@@ -307,11 +308,12 @@ static surg_pass_result visit(work *w, surg_node *n) {
 }
 
 /* Outer graphs first: what an inner one captures is known by then. */
-surg_pass_result sequence_read(surg_pass_ctx *p) {
+surg_pass_result sequence_read(surg_pass_ctx *p, bool grow) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   work *w = surg_pass_alloc(p, sizeof *w);
   if (!w) return SURG_PASS_FAILED;
   w->p = p;
+  w->grow = grow;
   w->m = surg_pass_model(p);
   for (surg_graph *g = surg_model_next_graph(w->m, NULL); g; g = surg_model_next_graph(w->m, g))
     for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
@@ -325,7 +327,7 @@ surg_pass_result sequence_read(surg_pass_ctx *p) {
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
-  return sequence_read(p);
+  return sequence_read(p, false);
 }
 
 const surg_pass surg__pass_sequence = {

@@ -6,7 +6,7 @@
 
 #include <onnxsurg/onnxsurg.h>
 
-/* All of the model, whose types must be inferred. */
-surg_pass_result sequence_read(surg_pass_ctx *p);
+/* All of the model, whose types must be inferred; `grow`: also where that takes more nodes than go. */
+surg_pass_result sequence_read(surg_pass_ctx *p, bool grow);
 
 #endif

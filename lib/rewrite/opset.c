@@ -359,6 +359,19 @@ static void find_types(mover *v) {
   v->structure = false;
 }
 
+/* What blocked may have gone with another node that a rewrite took. */
+static void forget_erased(mover *v) {
+  size_t kept = 0;
+  for (size_t i = 0; i < v->blockers.count; i++) {
+    const blocker b = v->blockers.items[i];
+    if (surg_node_erased(b.node))
+      surg__free(v->ctx, b.why);
+    else
+      v->blockers.items[kept++] = b;
+  }
+  v->blockers.count = kept;
+}
+
 static void move_scope(mover *v, int64_t to) {
   const int64_t dir = to < v->at ? -1 : 1;
   while (v->at != to && !v->failed) {
@@ -368,6 +381,7 @@ static void move_scope(mover *v, int64_t to) {
     while (v->next != to && !v->failed && !any_changes(v, v->at, v->next)) v->next += dir;
     if (v->structure) find_types(v);
     visit_all(v);
+    forget_erased(v);
     if (v->next == to) mend_constants(v);
     if (!v->failed && !set_import(v, v->next)) v->failed = true;
     v->at = v->next;
