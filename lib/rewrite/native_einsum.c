@@ -344,7 +344,85 @@ static surg_status einsum_in_steps(surg__builder *b) {
   return make_einsum(b, true);
 }
 
+/* --- what one node can say --- */
+
+static bool plain(const term *t) {
+  for (uint32_t i = 0; i < t->n; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (t->label[i] == t->label[k]) return false;
+  return true;
+}
+
+/* Axes of one operand in another order. */
+static surg_status einsum_moved(surg__builder *b) {
+  einsum e = {.b = b};
+  if (!read_einsum(&e) || e.n != 1 || !plain(&e.in[0]) || e.in[0].n != e.out.n)
+    return SURG_EUNSUPPORTED;
+  order(&e, &e.in[0], e.out.label, e.out.n);
+  surg__bt_result(b, "y", e.in[0].x);
+  return b->status;
+}
+
+/* Axes of one operand summed; the others stay in order. */
+static surg_status einsum_summed(surg__builder *b) {
+  einsum e = {.b = b};
+  int64_t axes[SURG__BT_RANK];
+  uint32_t n = 0, kept = 0;
+  if (!read_einsum(&e) || e.n != 1 || !plain(&e.in[0])) return SURG_EUNSUPPORTED;
+  const term *t = &e.in[0];
+  for (uint32_t i = 0; i < t->n; i++) {
+    if (!has(&e.out, t->label[i]))
+      axes[n++] = i;
+    else if (e.out.label[kept++] != t->label[i])
+      return SURG_EUNSUPPORTED;
+  }
+  if (n == 0) return SURG_EUNSUPPORTED;
+  surg_value *v = surg__b_over(b, "ReduceSum", t->x.v, axes, n);
+  surg__b_set_int(b, v, "keepdims", 0);
+  surg__b_result(b, "y", v);
+  return b->status;
+}
+
+static bool in_order(const term *t, const int *a, uint32_t na, const int *c, uint32_t nc,
+                     const int *d, uint32_t nd) {
+  int labels[3 * SURG__BT_RANK];
+  return joined(a, na, c, nc, d, nd, labels) == t->n &&
+         memcmp(labels, t->label, t->n * sizeof *labels) == 0;
+}
+
+static bool same_sizes(const term *a, const term *c, const int *labels, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (!surg__bd_same(&a->x.d[axis_of(a, labels[i])], &c->x.d[axis_of(c, labels[i])]))
+      return false;
+  return true;
+}
+
+/* Two operands whose axes stand as MatMul has them, or are all the same. */
+static surg_status einsum_product(surg__builder *b) {
+  einsum e = {.b = b};
+  if (!read_einsum(&e) || e.n != 2 || !plain(&e.in[0]) || !plain(&e.in[1]))
+    return SURG_EUNSUPPORTED;
+  const term *a = &e.in[0], *c = &e.in[1];
+  const groups g = group(&e, a, c, 2);
+  if (!in_order(a, g.batch, g.n_batch, g.left, g.n_left, g.sum, g.n_sum) ||
+      !in_order(c, g.batch, g.n_batch, g.sum, g.n_sum, g.right, g.n_right) ||
+      !in_order(&e.out, g.batch, g.n_batch, g.left, g.n_left, g.right, g.n_right) ||
+      !same_sizes(a, c, g.batch, g.n_batch) || !same_sizes(a, c, g.sum, g.n_sum))
+    return SURG_EUNSUPPORTED;
+  if (g.n_left == 0 && g.n_right == 0 && g.n_sum == 0) {
+    surg__bt_result(b, "y", surg__bt_binary(b, "Mul", a->x, c->x));
+    return b->status;
+  }
+  if (g.n_sum != 1 || g.n_right != 1 || g.n_left == 0 || (g.n_batch > 0 && g.n_left > 1))
+    return SURG_EUNSUPPORTED;
+  surg__bt_result(b, "y", surg__bt_matmul(b, a->x, c->x));
+  return b->status;
+}
+
 const surg__native surg__natives_einsum[] = {
+    {"einsum_moved", einsum_moved, "Einsum as a Transpose"},
+    {"einsum_summed", einsum_summed, "Einsum as a ReduceSum"},
+    {"einsum_product", einsum_product, "Einsum as a MatMul or Mul"},
     {"einsum", einsum_to_matmul, "Einsum as transposes and products, sums last"},
     {"einsum_in_steps", einsum_in_steps, "Einsum as transposes, products and sums between them"},
     {NULL, NULL, NULL},
