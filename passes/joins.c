@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts and wholes along one axis: a Concat in a Concat is one, the parts of a Split put together
- * again are what was split, and Slices of one value that share it out among them are a Split.
+ * again are what was split, and Slices of one value that share it out among them are a Split, as are
+ * Gathers of indices one behind the other.
  *
  *   before: a = Slice (x, 0, 3, axis 1)   b = Slice (x, 3, 8, axis 1)   y = Concat <1> (a, b)   ...
  *   after:  a, b = Split <1> (x, {3, 5})                                y = x
@@ -104,7 +105,7 @@ static surg_pass_result concat(surg_pass_ctx *p, surg_node *n) {
   return one == SURG_PASS_FAILED ? one : result;
 }
 
-/* --- Slice --- */
+/* --- Slice, Gather --- */
 
 typedef struct part {
   surg_node *node;
@@ -116,25 +117,63 @@ static int64_t bound(int64_t i, int64_t length) {
   return i > length ? length : i;
 }
 
-/* The part of its input that a Slice along one axis takes; false: it is no such node. */
-static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *axis, part *out) {
-  int64_t from, to, at, step = 1;
-  const int64_t rank = (int64_t)surg_type_rank(t);
-  if (!is(n, SURG_OP_Slice) || surg_node_input_count(n) < 4 || surg_node_output_count(n) != 1 ||
-      surg_pass_keeps_node(p, n) || surg_pass_keeps_value(p, surg_node_output(n, 0)) ||
-      values_annotated(surg_node_output(n, 0)) || surg_value_is_pinned(surg_node_output(n, 0)))
-    return false;
-  if (!numbers_one(surg_node_input(n, 1), &from) || !numbers_one(surg_node_input(n, 2), &to) ||
-      !numbers_one(surg_node_input(n, 3), &at) || at < -rank || at >= rank ||
+/* The only number of an input or, before opset 10, of an attribute. */
+static bool slice_number(const surg_node *n, const char *name, size_t input, int64_t *out) {
+  size_t count;
+  if (surg_graph_opset(surg_node_graph(n), "") >= 10)
+    return surg_node_input(n, input) && numbers_one(surg_node_input(n, input), out);
+  const int64_t *v = surg_attr_ref(surg_node_attr(n, name)) ? NULL : surg_node_ints(n, name, &count);
+  if (!v || count != 1) return false;
+  *out = *v;
+  return true;
+}
+
+static bool slice_part(const surg_node *n, const surg_type *t, int64_t *axis, part *out) {
+  int64_t from, to, step = 1;
+  if (!slice_number(n, "starts", 1, &from) || !slice_number(n, "ends", 2, &to) ||
+      !slice_number(n, "axes", 3, axis) ||
       (surg_node_input(n, 4) && (!numbers_one(surg_node_input(n, 4), &step) || step != 1)))
     return false;
-  *axis = (size_t)(at < 0 ? at + rank : at);
-  const int64_t length = surg_type_dim(t, *axis).value;
-  *out = (part){.node = n};
+  const int64_t rank = (int64_t)surg_type_rank(t), at = *axis < 0 ? *axis + rank : *axis;
+  const int64_t length = at < 0 || at >= rank ? 0 : surg_type_dim(t, (size_t)at).value;
   if (length < 1) return false;
   out->from = bound(from, length);
   out->to = bound(to, length);
-  return out->from < out->to;
+  return true;
+}
+
+/* A list of indices keeps the axis. Shapes are left as exporters write them: runtimes look for
+ * that. */
+static bool gather_part(const surg_node *n, const surg_type *t, int64_t *axis, part *out) {
+  surg_elem at[NUMBERS];
+  const surg_value *index = surg_node_input(n, 1);
+  int64_t rank;
+  if (surg_type_rank(t) < 2 || !index || !rank_of(index, &rank) || rank != 1 ||
+      surg_attr_ref(surg_node_attr(n, "axis")))
+    return false;
+  const int64_t count = surg_value_elements(index, at, NUMBERS);
+  for (int64_t i = 0; i < count; i++)
+    if (!at[i].known || at[i].value < 0 || at[i].value != at[0].value + i) return false;
+  if (count < 1) return false;
+  *axis = surg_node_int(n, "axis", 0);
+  *out = (part){.node = out->node, .from = at[0].value, .to = at[0].value + count};
+  return true;
+}
+
+/* The part of its input that a node takes along one axis; false: it is no such node. */
+static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *axis, part *out) {
+  const surg_value *y = surg_node_output(n, 0);
+  const int64_t rank = (int64_t)surg_type_rank(t);
+  int64_t at;
+  *out = (part){.node = n};
+  if (!is(n, SURG_OP_Slice) && !is(n, SURG_OP_Gather)) return false;
+  if (surg_node_output_count(n) != 1 || surg_pass_keeps_node(p, n) || surg_pass_keeps_value(p, y) ||
+      values_annotated(y) || surg_value_is_pinned(y))
+    return false;
+  if (!(is(n, SURG_OP_Slice) ? slice_part : gather_part)(n, t, &at, out) || at < -rank || at >= rank)
+    return false;
+  *axis = (size_t)(at < 0 ? at + rank : at);
+  return out->from < out->to && out->to <= surg_type_dim(t, *axis).value;
 }
 
 /* Puts a part in its place in the list; false: there is another that begins there. */
@@ -171,18 +210,10 @@ static bool shared_out(surg_pass_ctx *p, surg_node *first, surg_value *v, size_t
   return *count > 1 && end == surg_type_dim(t, *axis).value;
 }
 
-static surg_status put_sizes(surg_node *split, const part *parts, size_t count) {
-  int64_t sizes[PARTS];
-  for (size_t i = 0; i < count; i++) sizes[i] = parts[i].to - parts[i].from;
-  if (surg_graph_opset(surg_node_graph(split), "") < 13)
-    return surg_node_set_ints(split, "split", sizes, count);
-  surg_value *c = numbers_vector(split, NULL, sizes, count);
-  return c ? surg_node_set_input(split, 1, c) : SURG_ENOMEM;
-}
-
 /* n stands before all the others: so does what replaces them. */
-static surg_pass_result slices(surg_pass_ctx *p, surg_node *n) {
+static surg_pass_result shares(surg_pass_ctx *p, surg_node *n) {
   part parts[PARTS];
+  int64_t sizes[PARTS];
   size_t count, axis;
   surg_graph *g = surg_node_graph(n);
   surg_value *v = surg_node_input(n, 0);
@@ -195,13 +226,14 @@ static surg_pass_result slices(surg_pass_ctx *p, surg_node *n) {
   surg_node *split = surg_graph_add_node(g, n, "", "Split", 0);
   surg_status s = split ? surg_node_set_input(split, 0, v) : SURG_ENOMEM;
   if (!s) s = surg_node_set_int(split, "axis", (int64_t)axis);
-  if (!s) s = put_sizes(split, parts, count);
+  for (size_t i = 0; i < count; i++) sizes[i] = parts[i].to - parts[i].from;
+  if (!s) s = numbers_sizes(split, sizes, count);
   for (size_t i = 0; i < count && !s; i++) {
     s = surg_node_take_output(split, i, surg_node_output(parts[i].node, 0));
     if (!s) s = surg_node_erase(parts[i].node);
   }
   if (s) return SURG_PASS_FAILED;
-  surg_pass_count(p, "slices", count);
+  surg_pass_count(p, "parts", count);
   return SURG_PASS_CHANGED;
 }
 
@@ -213,7 +245,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
     before = surg_node_prev(n);
     next = surg_node_next(n);
     if (is(n, SURG_OP_Concat) && opset >= 4) one = concat(p, n);
-    if (is(n, SURG_OP_Slice) && opset >= 10) one = slices(p, n);
+    if ((is(n, SURG_OP_Slice) || is(n, SURG_OP_Gather)) && opset >= 2) one = shares(p, n);
     if (one == SURG_PASS_FAILED) return one;
     if (one == SURG_PASS_UNCHANGED) continue;
     result = one;
@@ -230,7 +262,7 @@ const surg_pass surg__pass_joins = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_GRAPH,
     .name = "joins",
-    .help = "join what was taken apart: Concat, Split, Slice",
+    .help = "join what was taken apart: Concat, Split, Slice, Gather",
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

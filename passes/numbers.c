@@ -33,6 +33,13 @@ surg_value *numbers_scalar(surg_node *before, const char *name, int dtype, int64
   return constant(before, name, dtype, false, &v, 1);
 }
 
+surg_status numbers_sizes(surg_node *split, const int64_t *sizes, size_t count) {
+  if (surg_graph_opset(surg_node_graph(split), "") < 13)
+    return surg_node_set_ints(split, "split", sizes, count);
+  surg_value *c = numbers_vector(split, NULL, sizes, count);
+  return c ? surg_node_set_input(split, 1, c) : SURG_ENOMEM;
+}
+
 /* A constant that a pass just made has no type yet. */
 bool numbers_one(const surg_value *v, int64_t *out) {
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
