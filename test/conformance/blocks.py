@@ -20,12 +20,13 @@ class Writer:
         return names[0] if outs == 1 else names
 
     def weight(self, *dims):
-        """Numbers that are not all the same, small and of both signs."""
+        """Numbers that are not all the same, small and of both signs. No two weights are equal, else
+        what is computed from them would be merged."""
         n = 1
         for d in dims:
             n *= d
         name = self.name("w")
-        data = ["%.3f" % (((7 * i + 3 * self.count) % 19 - 9) / 40) for i in range(n)]
+        data = ["%.3f" % (((7 * i + 3 * self.count) % 211 - 105) / 400) for i in range(n)]
         self.inits.append("float[%s] %s = {%s}" % (",".join(map(str, dims)), name, ", ".join(data)))
         return name
 
