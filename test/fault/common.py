@@ -147,7 +147,7 @@ PIPELINES = [("chain", "freeze{N=2},shapes"), ("chain", "names{all},outputs{add=
              ("weights", "ir{to=3},fold,ir{to=9}"), ("twice", "dedup,cse"),
              ("control", "constants{form=node},lift,carried,unroll"),
              ("chain", "guard(decompose{all},names),constants"), ("sequences", "sequence"),
-             ("moves", "fold,known,transposes,joins,recurrent,prune")]
+             ("moves", "fold,known,transposes,joins,products,recurrent,prune")]
 
 
 class Case:
