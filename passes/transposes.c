@@ -12,8 +12,9 @@
  * Transposes is taken, if that is fewer than there were. Where it is not, nodes before the first one
  * are tried as well, and values from outside may get a Transpose of their own, which counts. What
  * then stands behind another Transpose, or beside an equal one, is made one with it by the rules of
- * `simplify` and `cse`. Never moved behind: nodes outside of ONNX, MatMul
- * and what else engines know by its Transposes.
+ * `simplify` and `cse`. Sums are not taken along then: runtimes recognize a normalization by the
+ * axes of its sums. Never moved behind: nodes outside of ONNX, MatMul and what else engines know by
+ * its Transposes.
  *
  * Needs sorted, types. Keeps sorted. Exact, but engines may add up in another order in reductions
  * and Softmax: ulp, and not done with `exact`. */
@@ -183,8 +184,8 @@ static bool put_outputs(region *r, const surg_node *n, const tr_order *order) {
 /* Takes the node along, which reads its data in that order, if that can be done. */
 static bool take(region *r, surg_node *n, const tr_order *order) {
   const size_t values = r->n_values;
-  if (r->n_nodes == NODES || ++r->steps > STEPS || !tr_movable(n) || (r->exact && tr_sums(n)) ||
-      !free_to_go(r, n))
+  if (r->n_nodes == NODES || ++r->steps > STEPS || !tr_movable(n) ||
+      ((r->exact || r->wide) && tr_sums(n)) || !free_to_go(r, n))
     return false;
   if (!inputs_follow(r, n, order) || !put_outputs(r, n, order)) {
     r->n_values = values;
