@@ -291,8 +291,10 @@ static surg_status split_at_numbers(surg__builder *b) {
   if (axis < 0) axis += rank;
   const int64_t whole = axis >= 0 && axis < rank ? surg_type_dim(t, (size_t)axis).value : -1;
   if (whole < 0 || (sizes ? count != outputs : whole % (int64_t)outputs != 0)) return SURG_EUNSUPPORTED;
+  int64_t sum = 0;
   for (size_t i = 0; sizes && i < count; i++)
-    if (sizes[i] < 0 || sizes[i] > whole) return SURG_EUNSUPPORTED;
+    if (sizes[i] < 0 || !surg__add_i64(sum, sizes[i], &sum)) return SURG_EUNSUPPORTED;
+  if (sizes && sum != whole) return SURG_EUNSUPPORTED; /* a Slice would not complain */
   surg_value **parts = surg__arena_array(b->m->arena, outputs + 1, sizeof *parts);
   if (!parts) return SURG_ENOMEM;
   for (size_t i = 0; i < outputs && !b->status; i++) {

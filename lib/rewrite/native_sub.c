@@ -48,10 +48,11 @@ static surg_status split_slices(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   const int64_t rank = (int64_t)surg_type_rank(t);
   const int64_t a = axis.one.i < 0 ? axis.one.i + rank : axis.one.i;
-  if (a < 0 || a >= rank || !parts_of(n, surg_type_dim(t, (size_t)a).value, parts, count))
-    return SURG_EUNSUPPORTED;
+  const int64_t whole = a < 0 || a >= rank ? -1 : surg_type_dim(t, (size_t)a).value;
+  if (a < 0 || a >= rank || !parts_of(n, whole, parts, count)) return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < count; i++)
     if (parts[i] < 0 || !surg__add_i64(at, parts[i], &at)) return SURG_EUNSUPPORTED;
+  if (whole >= 0 && at != whole) return SURG_EUNSUPPORTED; /* a Slice would not complain */
   at = 0;
   for (size_t i = 0; i < count && !b->status; at += parts[i++]) {
     surg_value *old = surg_node_output(n, i);
