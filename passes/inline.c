@@ -295,9 +295,19 @@ surg_pass_result inline_functions(surg_pass_ctx *p, inline_filter want, void *us
   return in.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
 
+static surg_pass_result run_once(surg_pass_ctx *p) {
+  inline_once once;
+  if (surg_pass_list_count(p, "op") || surg_pass_list_count(p, "spec"))
+    return surg_pass_usage(p, "option once: cannot be given with op or spec");
+  if (surg_model_function_count(surg_pass_model(p)) == 0) return SURG_PASS_UNCHANGED;
+  if (!inline_once_read(&once, p)) return SURG_PASS_FAILED;
+  return inline_functions(p, inline_once_wants, &once);
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   inlining in = {.p = p, .m = surg_pass_model(p), .wanted = named, .user = p};
+  if (surg_pass_bool(p, "once")) return run_once(p);
   if (check_names(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   const surg_pass_result aligned = align(&in);
   if (aligned == SURG_PASS_FAILED) return aligned;
@@ -309,6 +319,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 
 static const surg_option options[] = {
     {"op", SURG_OPTION_LIST, NULL, "functions, as local.f+local.g; left out: all"},
+    {"once", SURG_OPTION_BOOL, "false", "functions that are called once or are one node"},
     {"spec", SURG_OPTION_LIST, NULL, "operators to become their body in the specification"},
 };
 

@@ -14,9 +14,15 @@ const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *tex
 /* Imports in the scope of g what the nodes of the function are of and is not imported there. */
 surg_status inline_imports(surg_function *f, surg_graph *g);
 
-
 typedef bool (*inline_filter)(void *user, const surg_function *f);
 /* Replaces the calls of functions that `want` says yes to. */
 surg_pass_result inline_functions(surg_pass_ctx *p, inline_filter want, void *user);
+
+/* Functions that are called once, or are one node: no node more is left without them. */
+typedef struct inline_once {
+  struct table *callees;
+} inline_once;
+bool inline_once_read(inline_once *once, surg_pass_ctx *p); /* false: it failed */
+bool inline_once_wants(void *once, const surg_function *f); /* an inline_filter */
 
 #endif
