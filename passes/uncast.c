@@ -6,11 +6,13 @@
  *   before: (uint8[2] x) => (int64[2] y) { a = Cast <to = 1> (x)  b = Sign (a)  y = Cast <to = 7> (b) }
  *   after:  (float[2] x) => (float[2] y) { a = Cast <to = 1> (x)  b = Sign (a)  y = Cast <to = 1> (b) }
  *
- * For numbers and bool up to 64 bits. Inputs with a default, and those whose type something else
+ * For numbers and bool up to 64 bits; not those of `except`. Inputs with a default, and those whose type something else
  * depends on, stay. Needs sorted, types. Keeps sorted. Exact, given that the caller casts; changes the
  * interface. */
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
+
+#include <string.h>
 
 typedef struct uncasting {
   surg_pass_ctx *p;
@@ -61,6 +63,12 @@ static const surg_type *with_dtype(const uncasting *u, const surg_type *t, int d
   return dims ? surg_type_tensor(u->m, dtype, dims, rank) : NULL;
 }
 
+static bool is_free(const uncasting *u, const surg_value *v) {
+  for (size_t i = 0; i < surg_pass_list_count(u->p, "except"); i++)
+    if (!strcmp(surg_pass_list_at(u->p, "except", i), surg_value_name(v))) return false;
+  return !surg_pass_keeps_value(u->p, v);
+}
+
 static bool declare(uncasting *u, surg_value *v, const surg_type *t, int dtype,
                     const char *counter) {
   t = with_dtype(u, t, dtype);
@@ -86,7 +94,7 @@ static bool take_input(uncasting *u, surg_value *v) {
   const surg_type *t = surg_value_declared_type(v);
   const int have = dtype_of(t), want = wanted_of(u, v);
   if (surg_value_is_initializer(v) || !is_plain(have) || !want || want == have ||
-      surg_pass_keeps_value(u->p, v) || !surg_pass_allow(u->p))
+      !is_free(u, v) || !surg_pass_allow(u->p))
     return true;
   return declare(u, v, t, want, "inputs");
 }
@@ -99,7 +107,7 @@ static bool take_output(uncasting *u, surg_graph *g, size_t i) {
   const surg_value *x = have ? surg_node_input(n, 0) : NULL;
   const int before = x ? dtype_of(surg_value_type(x)) : SURG_UNDEFINED;
   if (!have || dtype_of(t) != have || !is_plain(before) || before == have ||
-      surg_value_use_count(v, 2) != 1 || surg_pass_keeps_value(u->p, v) || !surg_pass_allow(u->p))
+      surg_value_use_count(v, 2) != 1 || !is_free(u, v) || !surg_pass_allow(u->p))
     return true;
   return surg_node_set_int(n, "to", before) == SURG_OK && declare(u, v, t, before, "outputs");
 }
@@ -116,11 +124,17 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   return u.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
 
+static const surg_option options[] = {
+    {"except", SURG_OPTION_LIST, NULL, "inputs and outputs that stay as they are"},
+};
+
 const surg_pass surg__pass_uncast = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "uncast",
     .help = "leave the Casts of inputs and outputs to the caller",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

@@ -61,16 +61,24 @@ static repair_consent both(repair_consent a, repair_consent b) {
 surg_status repair_run(surg_context *ctx, surg_model **m, const char *text, repair_consent given,
                        bool verify_each, repair_consent *needed) {
   surg__pipeline *p = NULL;
+  surg__buf before, after;
   const surg__run_options options = {
       .verify_each = verify_each, .has_allow = true, .allow = given.most};
   surg__run_report told = {0};
   surg_context_clear_error(ctx);
+  surg__buf_init(&before, ctx);
+  surg__buf_init(&after, ctx);
   surg_status s = surg__pipeline_parse(ctx, text, "repair", &p);
+  if (s == SURG_OK) s = repair_put_interface(*m, &before);
   if (s == SURG_OK) {
     s = surg__run(m, p, &options, &told);
-    *needed = (repair_consent){told.worst, told.interface};
+    if (s == SURG_OK) s = repair_put_interface(*m, &after);
+    const bool same = before.n == after.n && (!after.n || !memcmp(before.p, after.p, after.n));
+    *needed = (repair_consent){told.worst, told.interface || !same};
     surg__run_report_free(&told);
   }
+  surg__buf_free(&before);
+  surg__buf_free(&after);
   surg__pipeline_free(p);
   if (s == SURG_OK) return s;
   if (*m) surg_model_free(*m);
@@ -110,13 +118,11 @@ static bool cure(repair *r, const char *text, repair_counts *now) {
   repair_counts after;
   repair_consent needed = {SURG_EXACT, false};
   surg_model *copy = try_on(r, text, r->given, &after, &needed);
-  needed = both(needed, r->extra);
   bool helps = copy && after.all < now->all && (!r->is_strict || after.unknown <= now->unknown);
   const bool may = helps && repair_covers(r->given, needed);
   if (!helps && r->given.most < SURG_LOSSY) {
     repair_counts other;
     surg_model *more = try_on(r, text, REPAIR_ALL_CONSENT, &other, &needed);
-    needed = both(needed, r->extra);
     helps = more && other.all < now->all;
     if (more) surg_model_free(more);
   }
@@ -198,10 +204,11 @@ static bool cure_ir(repair *r, repair_counts *now) {
   return cure(r, text, now);
 }
 
-/* What operators are replaced by may be refused as it stands, and have a cure of its own. */
+/* What comes of a pipeline may be refused as it stands, and have cures of its own. */
 static bool cure_ahead(repair *r, const char *text, repair_counts *now) {
   repair_counts before, after;
   repair_consent needed;
+  if (r->is_deeper) return false;
   surg_model *copy = try_on(r, text, r->given, &after, &needed);
   if (!copy || !repair_covers(r->given, needed)) {
     if (copy) surg_model_free(copy);
@@ -214,6 +221,8 @@ static bool cure_ahead(repair *r, const char *text, repair_counts *now) {
   surg__buf_init(&all, r->ctx);
   deeper.verify_each = r->verify_each;
   deeper.is_deeper = true;
+  deeper.origin = r->origin;
+  deeper.is_wider = r->is_wider;
   if (repair_find(&deeper, &before, &after) == SURG_OK && after.all < now->all) {
     surg__buf_printf(&all, "%s,%s", text, deeper.pipeline.p);
     surg__buf_putc(&all, 0);
@@ -290,7 +299,7 @@ static bool cure_forms(repair *r, repair_counts *now, bool all) {
 }
 
 /* Open sizes made numbers, by a guess: then what an engine wants to be constant can be folded. */
-static bool cure_sizes(repair *r, repair_counts *now) {
+static bool cure_sizes(repair *r, repair_counts *now, bool ahead) {
   surg__buf text;
   bool done = false;
   const size_t before = repair_contradictions(r->m);
@@ -306,9 +315,7 @@ static bool cure_sizes(repair *r, repair_counts *now) {
     surg__buf_puts(&text, ",fold{max-growth=inf},prune");
     surg__buf_putc(&text, 0);
     if (text.failed) break;
-    r->extra = (repair_consent){SURG_EXACT, true};
-    done = holds && cure(r, text.p, now);
-    r->extra = (repair_consent){SURG_EXACT, false};
+    done = holds && (ahead ? cure_ahead(r, text.p, now) : cure(r, text.p, now));
     if (holds) break;
   }
   surg__buf_free(&text);
@@ -334,21 +341,47 @@ static bool cure_outputs(repair *r, repair_counts *now) {
   return done;
 }
 
+static bool has_defaults(const surg_model *m) {
+  const surg_graph *g = surg_model_graph(m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    if (surg_value_is_initializer(v) && !surg_value_constant(v)) return true;
+  }
+  return false;
+}
+
 /* Inputs and outputs as the caller would rather not have them: Casts are his, weights cannot be
  * given any more, element types that the engine lacks are gone, all of them at once. */
 static bool cure_interface(repair *r, repair_counts *now) {
-  static const char *const cures[] = {"uncast,rewrite{rule=nop-cast},prune",
-                                      "settle,fold,prune",
-                                      "retype{from=float16},rewrite{group=simplify},prune",
+  static const char settle[] = "settle,fold,prune";
+  static const char *const types[] = {"retype{from=float16},rewrite{group=simplify},prune",
                                       "retype{from=bfloat16},rewrite{group=simplify},prune",
                                       "retype{from=double},rewrite{group=simplify},prune"};
   bool any = false;
-  for (size_t i = 0; i < SURG_COUNT(cures) && now->all; i++) {
-    r->extra = (repair_consent){SURG_EXACT, true};
-    any |= cure(r, cures[i], now);
-    r->extra = (repair_consent){SURG_EXACT, false};
-  }
+  surg__buf uncast;
+  surg__buf_init(&uncast, r->ctx);
+  if (now->count[SURG__C_OP] + now->count[SURG__C_VERSION] + now->count[SURG__C_TYPE] &&
+      repair_uncast(r->m, r->origin, &uncast))
+    any = cure(r, uncast.p, now);
+  surg__buf_free(&uncast);
+  if (now->all && has_defaults(r->m)) any |= cure(r, settle, now) || cure_ahead(r, settle, now);
+  for (size_t i = 0; i < SURG_COUNT(types) && now->all; i++) any |= cure(r, types[i], now);
   return any;
+}
+
+/* Where a replacement is known in other opsets alone: there first, and back if that is better. */
+static bool cure_elsewhere(repair *r, repair_counts *now) {
+  static const int64_t tried[] = {13, 18};
+  const surg__tspan *w = window(r->t);
+  const int64_t have = surg_model_opset(r->m, "");
+  bool done = false;
+  for (size_t i = 0; i < SURG_COUNT(tried) && !done && have > 0; i++) {
+    char text[64];
+    if (have >= tried[i] || (w && (tried[i] < w->low || tried[i] > w->high))) continue;
+    snprintf(text, sizeof text, "opset{to=%lld}", (long long)tried[i]);
+    done = cure_ahead(r, text, now);
+  }
+  return done;
 }
 
 /* One round, what changes least first. */
@@ -385,6 +418,8 @@ static bool round_of(repair *r, repair_counts *now) {
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
     if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
   if (now->count[SURG__C_PLACE]) any |= cure_outputs(r, now);
+  /* Whoever looked ahead came for a replacement: before the opset moves again. */
+  if (r->is_deeper && now->all) any |= cure_ops(r, now, false);
   any |= cure_forms(r, now, false);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
@@ -414,6 +449,10 @@ static surg_status give_sizes(repair *r) {
 
 surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) {
   surg_status s = repair_count(r->t, r->m, before, NULL);
+  if (s == SURG_OK && !r->origin) {
+    s = repair_put_interface(r->m, &r->first);
+    r->origin = &r->first;
+  }
   *after = *before;
   if (s == SURG_OK && r->dims && r->dims->n) {
     s = give_sizes(r);
@@ -421,9 +460,13 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
   }
   for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++) {
     if (round_of(r, after)) continue;
-    if (r->is_deeper || (!cure_ops(r, after, true) && !cure_forms(r, after, true) &&
-                         !cure_interface(r, after) && !cure_sizes(r, after)))
-      break;
+    if (r->is_deeper && !r->is_wider) break;
+    if (cure_ops(r, after, true) || cure_forms(r, after, true) || cure_interface(r, after) ||
+        cure_sizes(r, after, false))
+      continue;
+    /* What all that can do is done, so that less is due to what comes first. */
+    r->is_wider = true;
+    if (!cure_ops(r, after, true) && !cure_sizes(r, after, true) && !cure_elsewhere(r, after)) break;
   }
   surg__buf_putc(&r->pipeline, 0);
   surg__buf_putc(&r->refused, 0);
@@ -436,6 +479,7 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
 void repair_init(repair *r, surg_context *ctx, const surg__target *t, surg_model *m,
                  repair_consent given) {
   *r = (repair){.ctx = ctx, .t = t, .m = m, .given = given};
+  surg__buf_init(&r->first, ctx);
   surg__buf_init(&r->pipeline, ctx);
   surg__buf_init(&r->refused, ctx);
 }
@@ -443,6 +487,7 @@ void repair_init(repair *r, surg_context *ctx, const surg__target *t, surg_model
 void repair_free(repair *r) {
   if (!r->ctx) return;
   if (r->m) surg_model_free(r->m);
+  surg__buf_free(&r->first);
   surg__buf_free(&r->pipeline);
   surg__buf_free(&r->refused);
 }

@@ -38,6 +38,13 @@ typedef struct repair_counts {
 } repair_counts;
 surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *out, surg__buf *ops);
 
+/* Puts what callers see of a model, line by line: which inputs there are and of what type and size,
+ * those with a default too, and the element types of outputs. */
+surg_status repair_put_interface(surg_model *m, surg__buf *out);
+/* Puts the cure that leaves Casts to the caller, NUL-terminated, where he is left none by now: two,
+ * one behind the other, he could not make one. False: out of memory. */
+bool repair_uncast(surg_model *m, const surg__buf *origin, surg__buf *out);
+
 /* Runs a pipeline on a model, with rewrites that the consents let; *needed: the consents that it
  * took. Not SURG_OK: it cannot be run there, and *m is NULL; SURG_ENOMEM: for want of memory alone.
  */
@@ -52,9 +59,11 @@ typedef struct repair {
   surg_model *m;     /* owned; as far as it is cured */
   repair_consent given;
   bool verify_each;
-  repair_consent extra;  /* now: what a cure takes beyond what its passes say */
   bool is_strict;        /* now: no cure that leads to what is not known */
   bool is_deeper;        /* of another search, and does not look ahead itself */
+  bool is_wider;         /* of a search ahead: changes inputs and outputs, too */
+  const surg__buf *origin; /* the interface that the model came with; NULL before the search */
+  surg__buf first;       /* where `origin` points, in a search that is nobody's */
   const cli_dims *dims;  /* sizes that the user gives, or NULL */
   repair_consent used;   /* that what was done needed */
   repair_consent wanted; /* that the cures need that were not done */

@@ -292,7 +292,7 @@ static surg__rvalue pick_each(surg__match *m, const surg__rvalue *a, bool greate
     const surg__rnum *x = first ? &a[0].items[i] : &a[0].one;
     const surg__rnum *y = second ? &a[1].items[i] : &a[1].one;
     items[i] = (x->i > y->i) == greatest ? *x : *y;
-    if (!x->known || !y->known) items[i] = (surg__rnum){.dim = {-1, NULL}};
+    if (!x->known || !y->known) items[i] = (surg__rnum){.dim = {.value = -1}};
   }
   return items ? (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = n} : unknown;
 }

@@ -706,7 +706,8 @@ static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor 
 
 static void judge_weights(walk *w, const surg_graph *g) {
   for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
-    const surg_tensor *c = surg_value_constant(v);
+    const surg_tensor *c = surg_value_initializer(v);
+    if (!c) c = surg_value_constant(v);
     const int d = c ? surg_tensor_dtype(c) : 0;
     if (d <= 0 || d >= SURG__DTYPES) continue;
     if (w->t->weights && !(w->t->weights >> d & 1)) judge_weight_type(w, v, d);
