@@ -128,10 +128,15 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
              (int)surg_model_opset(m, domain), (int)newest);
     return surg_pass_fail(p, NULL, text);
   }
-  const surg_pass_result read = without_sequences(p, domain, to);
+  surg_pass_result read = without_sequences(p, domain, to);
   if (read == SURG_PASS_FAILED) return read;
   const surg_pass_result inlined = inline_stuck(p, domain, to);
   if (inlined == SURG_PASS_FAILED) return inlined;
+  if (inlined == SURG_PASS_CHANGED) { /* of what types sequences are is known now */
+    const surg_pass_result again = without_sequences(p, domain, to);
+    if (again == SURG_PASS_FAILED) return again;
+    if (again == SURG_PASS_CHANGED) read = again;
+  }
   const surg_pass_result moved = surg_move_domain(p, domain, to);
   return moved != SURG_PASS_UNCHANGED ? moved : inlined != SURG_PASS_UNCHANGED ? inlined : read;
 }
