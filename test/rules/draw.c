@@ -542,8 +542,12 @@ static void draw_node(drawer *w, surg__match *m, const surg__rstmt *s) {
                                s->domain[0] ? surg_schema_newest(s->domain) : w->c->from);
   if (surg_schema_newest(s->domain) && !w->schema) w->failed = true;
   if (w->failed) return;
-  while (shape_row_of(s->domain, s->op_type, rows)) rows++;
-  w->row = rows ? shape_row_of(s->domain, s->op_type, roll(w->d, (unsigned)rows)) : NULL;
+  /* A row of the rule's own, by what the node makes, or one of the operator. */
+  const char *made = s->n_out && s->out[0].kind == SURG__A_VALUE ? w->rule->vars[s->out[0].var].name : "";
+  const bool own = shape_row_of(w->rule->name, made, 0);
+  const char *domain = own ? w->rule->name : s->domain, *name = own ? made : s->op_type;
+  while (shape_row_of(domain, name, rows)) rows++;
+  w->row = rows ? shape_row_of(domain, name, roll(w->d, (unsigned)rows)) : NULL;
   w->first = NULL;
   for (unsigned i = 0; i < CASE_RANK; i++) w->window[i] = -1;
   w->outs = s->more_out ? 1 + roll(w->d, 3) : s->n_out;

@@ -81,7 +81,7 @@ typedef struct shape_row {
   const char *op, *inputs, *attrs;
 } shape_row;
 /* The k-th row of an operator, NULL past the end: of those with its domain before the name, else of
- * those with the name alone. */
+ * those with the name alone. For a node of one rule: its name, and that of the node's first result. */
 const shape_row *shape_row_of(const char *domain, const char *op_type, size_t k);
 /* Words that a text attribute may be, separated by '|'; NULL: not known. */
 const char *attr_words(const char *op_type, const char *name);

@@ -9,6 +9,8 @@
  *          axes of it, N the number of outputs; AB is a product
  *   ...    the input before, any number of times
  *
+ * A row of a node of one rule bears the rule's name and that of the node's first result: `rule.y`.
+ *
  * `=word` behind it says what its elements are: see draw_fill(). Attributes: `name=A` by
  * letter, `name=1|2` one of these numbers, `name=[A,B]` a list of letters, `name='word'`. */
 #include <stdio.h>
@@ -264,6 +266,14 @@ static const shape_row rows[] = {
      "stride=[1,1] padding=[1,1] dilation=[1,1] groups=1 deform_groups=1"},
     {"MMCVModulatedDeformConv2d", "A,C,5,4; A,18,5,4=unit; A,9,5,4=unit; M,C,3,3; M",
      "stride=[1,1] padding=[1,1] dilation=[1,1] groups=1 deform_groups=1"},
+    {"qdq-to-qlinear-conv.d", "A,C,5,5; -=pos; -", ""},
+    {"qdq-to-qlinear-conv.e", "M,C,3,3; -=pos; -", ""},
+    {"qdq-to-qlinear-conv.y", "-; -=pos; -", ""},
+    {"qdq-to-qlinear-matmul.d", "A,B; -=pos; -", ""},
+    {"qdq-to-qlinear-matmul.e", "B,C; -=pos; -", ""},
+    {"qdq-to-qlinear-matmul.y", "-; -=pos; -", ""},
+    {"add-to-gemm.m", "A,B; B,C", ""},
+    {"add-to-gemm.y", "-; ~2", ""},
     {"EmbedLayerNormalization", "A,S=below3; A,S=below2; 3,H; 9,H; 2,H; H; H", ""},
 };
 
