@@ -5,8 +5,11 @@
  *   before: (x) => (y) { c = Constant <value = float {2}> ()   y = Mul (x, c) }
  *   after:  (x) => (y) <float c = {2}> { y = Mul (x, c) }              constants{form=initializer}
  *
+ * inside: weights of data files come into the model, where all of a graph take 1 GiB at most.
+ *
  * Functions hold nodes only, and below IR version 4 initializers are inputs: there constants stay.
- * Values keep their names. Weights in data files stay initializers. Needs nothing. Keeps sorted.
+ * Values keep their names. Weights in data files stay initializers, and without "inside" where they
+ * are. Needs nothing. Keeps sorted.
  * Exact. */
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
@@ -14,6 +17,8 @@
 #include "each.h"
 #include "give.h"
 #include "values.h"
+
+#define MOST_INSIDE (UINT64_C(1) << 30) /* bytes that come from data files; a model ends at 2 GiB */
 
 static bool may(surg_pass_ctx *p, const surg_value *v) {
   return v && !surg_value_is_pinned(v) && !values_annotated(v) && !surg_pass_keeps_value(p, v) &&
@@ -80,16 +85,70 @@ static surg_pass_result all_nodes(surg_pass_ctx *p, surg_graph *g) {
   return result;
 }
 
+static bool is_outside(const surg_value *v) {
+  const surg_tensor *t = surg_value_initializer(v);
+  return t && surg_tensor_is_external(t) && !surg_tensor_is_sparse(t);
+}
+
+/* Whether what the weights of data files take has room in a file; *largest: of one of them. */
+static bool has_room(const surg_graph *g, size_t *largest) {
+  uint64_t left = MOST_INSIDE;
+  *largest = 0;
+  for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
+       v = surg_graph_next_initializer(g, v)) {
+    const uint64_t bytes = is_outside(v) ? surg_tensor_bytes(surg_value_initializer(v)) : 0;
+    if (bytes > left) return false;
+    left -= bytes;
+    if (bytes > *largest) *largest = (size_t)bytes;
+  }
+  return true;
+}
+
+static surg_pass_result bring_in(surg_pass_ctx *p, surg_value *v, void *data) {
+  const surg_tensor *t = surg_value_initializer(v);
+  const uint64_t bytes = surg_tensor_bytes(t);
+  if (surg_tensor_read(t, 0, data, (size_t)bytes) != SURG_OK) return SURG_PASS_FAILED;
+  surg_tensor *made =
+      surg_tensor_new(surg_pass_model(p), surg_tensor_dtype(t), surg_tensor_dims(t),
+                      surg_tensor_rank(t), data, (size_t)bytes);
+  if (!made || surg_value_set_initializer(v, made) != SURG_OK) return SURG_PASS_FAILED;
+  surg_pass_count(p, "brought in", 1);
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result all_inside(surg_pass_ctx *p, surg_graph *g) {
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  size_t largest;
+  if (!has_room(g, &largest)) return result;
+  void *data = surg_pass_alloc(p, largest + 1);
+  if (!data) return SURG_PASS_FAILED;
+  for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
+       v = surg_graph_next_initializer(g, v)) {
+    if (!is_outside(v) || surg_pass_keeps_value(p, v) || !surg_pass_allow(p)) continue;
+    result = bring_in(p, v, data);
+    if (result == SURG_PASS_FAILED) return result;
+  }
+  return result;
+}
+
+static surg_pass_result lesser(surg_pass_result a, surg_pass_result b) {
+  return a < b ? a : b;
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   const char *form = surg_pass_string(p, "form");
-  if (strcmp(form, "initializer") == 0) return all_initializers(p, g);
-  if (strcmp(form, "node") == 0) return all_nodes(p, g);
-  if (strcmp(form, "keep") == 0) return SURG_PASS_UNCHANGED;
+  const surg_pass_result in =
+      surg_pass_bool(p, "inside") ? all_inside(p, g) : SURG_PASS_UNCHANGED;
+  if (in == SURG_PASS_FAILED) return in;
+  if (strcmp(form, "initializer") == 0) return lesser(all_initializers(p, g), in);
+  if (strcmp(form, "node") == 0) return lesser(all_nodes(p, g), in);
+  if (strcmp(form, "keep") == 0) return in;
   return surg_pass_usage(p, "option form: keep, initializer or node");
 }
 
 static const surg_option options[] = {
     {"form", SURG_OPTION_STRING, "initializer", "keep, initializer or node"},
+    {"inside", SURG_OPTION_BOOL, "false", "bring weights of data files into the model"},
 };
 
 const surg_pass surg__pass_constants = {

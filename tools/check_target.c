@@ -39,6 +39,7 @@ static const char *code_of(const surg__objection *o) {
       [SURG__C_CONSTANT] = "E406", [SURG__C_ATTR] = "E407",     [SURG__C_RANGE] = "E408",
       [SURG__C_PLACE] = "E409",    [SURG__C_DYNAMIC] = "E410",  [SURG__C_FUNCTION] = "E411",
       [SURG__C_CUSTOM] = "E412",   [SURG__C_ORDER] = "E413",    [SURG__C_FED] = "E414",
+      [SURG__C_EXTERNAL] = "E415",
       [SURG__C_SAYS] = "E403"};
   return o->verdict == SURG__UNKNOWN ? "N401" : codes[o->cause];
 }

@@ -391,6 +391,7 @@ static bool round_of(repair *r, repair_counts *now) {
     const char *pipeline;
   } simple[] = {{SURG__C_DYNAMIC, "shapes"},
                 {SURG__C_ORDER, "toposort"},
+                {SURG__C_EXTERNAL, "constants{form=keep,inside}"},
                 {SURG__C_FED, "fold"},
                 {SURG__C_OPSET, "prune"},
                 {SURG__C_VERSION, "prune"},

@@ -206,14 +206,18 @@ static bool is_constant_to(const judge *j, const surg_value *v, unsigned depth, 
   return surg_node_input_count(n) > 0 && !surg_node_subgraph(n, 0);
 }
 
+static bool is_constant(const judge *j, const surg_value *v) {
+  unsigned budget = FOLD_NODES;
+  return is_constant_to(j, v, FOLD_DEPTH, &budget);
+}
+
 static bool fits_constants(judge *j) {
   for (size_t i = 0; i < j->f->constants.n; i++) {
     const char *name = j->f->constants.items[i];
     const bool all = !strcmp(name, "*");
     for (size_t k = 0; k < (all ? surg_node_input_count(j->n) : 1); k++) {
       const surg_value *v = all ? surg_node_input(j->n, k) : formal(j, name, false);
-      unsigned budget = FOLD_NODES;
-      if (!v || is_constant_to(j, v, FOLD_DEPTH, &budget)) continue;
+      if (!v || is_constant(j, v)) continue;
       object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v, "%s %s must be a constant",
              all ? "input" : name, name_of(j, v));
       return false;
@@ -224,17 +228,37 @@ static bool fits_constants(judge *j) {
 
 /* Some importers know what to do with constants in few operators alone. */
 static bool fits_fed(judge *j) {
+  for (size_t i = 0; i < j->f->variable.n; i++) {
+    const char *name = j->f->variable.items[i];
+    const bool all = !strcmp(name, "*");
+    for (size_t k = 0; k < (all ? surg_node_input_count(j->n) : 1); k++) {
+      const surg_value *v = all ? surg_node_input(j->n, k) : formal(j, name, false);
+      if (!v || !is_constant(j, v)) continue;
+      object(j, SURG__ILLEGAL, SURG__C_FED, v, "%s must not be constant", name_of(j, v));
+      return false;
+    }
+  }
   bool any = false;
   if (!j->f->fed) return true;
   for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
     const surg_value *v = surg_node_input(j->n, i);
-    if (v && !surg_value_constant(v)) return true;
+    if (v && !is_constant(j, v)) return true;
     any |= v != NULL;
   }
   return !any || !object(j, SURG__ILLEGAL, SURG__C_FED, NULL, "all that it reads is constant");
 }
 
 static bool fits_places(judge *j) {
+  for (size_t i = 0; i < j->f->given.n; i++) {
+    if (formal(j, j->f->given.items[i], false)) continue;
+    object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %s must be given", j->f->given.items[i]);
+    return false;
+  }
+  for (size_t i = 0; j->f->whole && i < surg_node_input_count(j->n); i++) {
+    if (surg_node_input(j->n, i)) continue;
+    object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %zu is left blank", i);
+    return false;
+  }
   for (size_t i = 0; i < j->f->absent.n; i++) {
     const char *name = j->f->absent.items[i];
     const surg_value *in = formal(j, name, false), *out = formal(j, name, true);
@@ -356,7 +380,8 @@ static const surg_type *tensor_of(const surg_value *v) {
 static bool fits_ranks(judge *j) {
   for (size_t i = 0; i < j->f->n_ranks; i++) {
     const surg__tspan *want = &j->f->ranks[i];
-    const surg_value *v = formal(j, want->name, false);
+    const surg_value *in = formal(j, want->name, false);
+    const surg_value *v = in ? in : formal(j, want->name, true);
     const surg_tensor *c = v ? surg_value_constant(v) : NULL;
     const surg_type *t = tensor_of(v);
     if (!v) continue;
@@ -379,9 +404,10 @@ static bool fits_sizes(judge *j) {
   for (size_t i = 0; i < j->f->n_sizes; i++) {
     const surg__tspan *want = &j->f->sizes[i];
     const surg_value *v = formal(j, want->name, false);
-    const surg_type *t = v && !surg_value_constant(v) ? tensor_of(v) : NULL;
-    uint64_t n;
-    if (!t || !surg_type_static(t, &n)) continue;
+    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+    const surg_type *t = v && !c ? tensor_of(v) : NULL;
+    uint64_t n = c ? surg_tensor_count(c) : 0;
+    if (!c && (!t || !surg_type_static(t, &n))) continue;
     const int64_t have = n > INT64_MAX ? INT64_MAX : (int64_t)n;
     if (have >= want->low && have <= want->high) continue;
     object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has %lld element%s; the %s is %lld",
@@ -427,9 +453,10 @@ static bool fits_values(judge *j) {
   return true;
 }
 
-static bool same_shape(const surg_type *a, const surg_type *b) {
+/* All dims but the last `rest` of each. */
+static bool same_shape(const surg_type *a, const surg_type *b, size_t rest) {
   if (surg_type_rank(a) != surg_type_rank(b)) return false;
-  for (size_t i = 0; i < surg_type_rank(a); i++) {
+  for (size_t i = 0; i + rest < surg_type_rank(a); i++) {
     const surg_dim x = surg_type_dim(a, i), y = surg_type_dim(b, i);
     const bool symbols = x.value < 0 && y.value < 0 && x.param && y.param;
     if (symbols ? strcmp(x.param, y.param) != 0 : x.value < 0 || x.value != y.value) return false;
@@ -443,7 +470,7 @@ static bool fits_same(judge *j) {
     const surg_value *v = surg_node_input(j->n, i);
     const surg_type *a = tensor_of(first), *b = tensor_of(v);
     if (!v || v == first) continue;
-    if (first && a && b && !same_shape(a, b))
+    if (first && a && b && !same_shape(a, b, j->f->but_two ? 2 : 0))
       return !object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has another shape than %s",
                      name_of(j, v), name_of(j, first));
     if (first && (!a || !b))
@@ -715,6 +742,18 @@ static void judge_weights(walk *w, const surg_graph *g) {
   }
 }
 
+/* Told once: one cure is for all of them. */
+static bool judge_external(walk *w, const surg_graph *g) {
+  for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+    const surg_tensor *c = surg_value_initializer(v);
+    if (!c || !surg_tensor_is_external(c)) continue;
+    surg__buf_printf(&w->text, "%s stands in a data file", surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_EXTERNAL, .value = v});
+    return true;
+  }
+  return false;
+}
+
 static void judge_order(walk *w, const surg_graph *g) {
   if (!g->sorted_on_load || w->t->unsorted == SURG__YES) return;
   surg__buf_puts(&w->text, "nodes stand before others that they read");
@@ -759,9 +798,11 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
   judge_inputs(&w);
   if (t->declared) judge_declared(&w);
   if (t->bare == SURG__NO) judge_bare(&w);
+  bool outside = t->external != SURG__NO;
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
     judge_order(&w, g);
     judge_weights(&w, g);
+    if (!outside) outside = judge_external(&w, g);
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       surg__objection o = {0};
       w.text.n = 0;

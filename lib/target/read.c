@@ -180,6 +180,7 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   if (!strcmp(key, "values")) return read_spans(r, j, where, &f->values, &f->n_values);
   if (!strcmp(key, "const")) return read_list(r, j, where, &f->constants);
   if (!strcmp(key, "absent")) return read_list(r, j, where, &f->absent);
+  if (!strcmp(key, "given")) return read_list(r, j, where, &f->given);
   if (!strcmp(key, "no_attrs")) return read_list(r, j, where, &f->no_attrs);
   if (!strcmp(key, "written")) return read_list(r, j, where, &f->written);
   if (!strcmp(key, "unwritten")) return read_list(r, j, where, &f->unwritten);
@@ -193,11 +194,19 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
     f->fixed = f->open_first = !strcmp(json_string_value(j), "batch");
     return f->fixed || fail(r, where, "must be true, false or \"batch\"");
   }
+  if (!strcmp(key, "same") && json_is_string(j)) {
+    f->same = f->but_two = !strcmp(json_string_value(j), "batch");
+    return f->same || fail(r, where, "must be true, false or \"batch\"");
+  }
+  if (!strcmp(key, "fed") && json_is_array(j)) return read_list(r, j, where, &f->variable);
   const struct {
     const char *key;
     bool *to;
-  } flags[] = {
-      {"refused", &f->refused}, {"static", &f->fixed}, {"fed", &f->fed}, {"same", &f->same}};
+  } flags[] = {{"refused", &f->refused},
+               {"static", &f->fixed},
+               {"fed", &f->fed},
+               {"same", &f->same},
+               {"whole", &f->whole}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);
@@ -354,6 +363,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "weight_values")) return read_within(r, j);
   if (!strcmp(key, "bare_outputs")) return read_tri(r, j, key, &t->bare);
   if (!strcmp(key, "unsorted")) return read_tri(r, j, key, &t->unsorted);
+  if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);
   if (!strcmp(key, "dynamic")) return read_dynamic(r, j);
   if (!strcmp(key, "types_as")) return read_as(r, j);

@@ -40,13 +40,16 @@ typedef struct surg__tfact {
   bool refused, fixed; /* fixed: all dims of all inputs must be known, */
   bool open_first;     /* ... but the first of each */
   bool fed;            /* an input must be no constant */
-  bool same;           /* all inputs must have one shape */
+  bool same;           /* all inputs must have one shape, */
+  bool but_two;        /* ... but for the last two dims of each */
+  bool whole;          /* no input may be left blank, at the end neither */
   int64_t batch;       /* dim 0 of the first input must be it; 0: any */
-  const surg__tspan *versions, *ranks, *values, *sizes; /* sizes: elements of what is no constant */
+  const surg__tspan *versions, *ranks, *values, *sizes; /* sizes: of elements */
   const surg__ttypes *types;
   const surg__tattr *attrs;
   size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs;
   surg__tlist constants, absent, no_attrs;
+  surg__tlist variable, given; /* inputs that must be no constants; that must be there */
   /* Attributes that must stand in the node, or must not, default or not. */
   surg__tlist written, unwritten;
   const char *says;   /* a limit in words, that nothing here decides */
@@ -75,6 +78,7 @@ typedef struct surg__target {
   surg__tspan ir;
   surg__tri bare;     /* outputs of the model may be inputs or weights of it */
   surg__tri unsorted; /* nodes may stand before those they read */
+  surg__tri external; /* weights may stand in data files */
   bool folds;        /* what is computed of constants and fixed shapes counts as constant */
   bool declared;     /* inputs and outputs must say their rank */
   uint32_t weights;  /* element types that constants may have; 0: not said */
@@ -125,7 +129,8 @@ typedef enum surg__cause {
   SURG__C_FUNCTION,
   SURG__C_CUSTOM,
   SURG__C_ORDER,    /* a node stands before one that it reads */
-  SURG__C_FED,      /* all inputs are constants */
+  SURG__C_FED,      /* an input is constant and must not be, or all are */
+  SURG__C_EXTERNAL, /* weights in data files */
   SURG__C_SAYS      /* a limit in words */
 } surg__cause;
 
