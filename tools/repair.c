@@ -10,6 +10,7 @@
 
 #define ROUNDS 8u /* over all cures; each must leave fewer objections */
 #define OUTPUTS 64u /* that are given a node at once */
+#define AHEAD 2u   /* searches one in the other: sizes, an operator, what that needs */
 #define OLDEST 7  /* the oldest opset that is tried */
 
 /* --- objections --- */
@@ -208,7 +209,7 @@ static bool cure_ir(repair *r, repair_counts *now) {
 static bool cure_ahead(repair *r, const char *text, repair_counts *now) {
   repair_counts before, after;
   repair_consent needed;
-  if (r->is_deeper) return false;
+  if (r->depth >= (r->is_wider ? AHEAD : 1)) return false;
   surg_model *copy = try_on(r, text, r->given, &after, &needed);
   if (!copy || !repair_covers(r->given, needed)) {
     if (copy) surg_model_free(copy);
@@ -220,7 +221,7 @@ static bool cure_ahead(repair *r, const char *text, repair_counts *now) {
   repair_init(&deeper, r->ctx, r->t, copy, r->given);
   surg__buf_init(&all, r->ctx);
   deeper.verify_each = r->verify_each;
-  deeper.is_deeper = true;
+  deeper.depth = r->depth + 1;
   deeper.origin = r->origin;
   deeper.is_wider = r->is_wider;
   if (repair_find(&deeper, &before, &after) == SURG_OK && after.all < now->all) {
@@ -270,7 +271,7 @@ static void note_any(void *user, const surg__objection *o) {
 static void note_form(void *user, const surg__objection *o) {
   const bool form = o->cause == SURG__C_TYPE || o->cause == SURG__C_ATTR ||
                     o->cause == SURG__C_RANGE || o->cause == SURG__C_PLACE ||
-                    o->cause == SURG__C_CONSTANT;
+                    o->cause == SURG__C_CONSTANT || o->cause == SURG__C_FED;
   if (o->verdict == SURG__ILLEGAL && o->node && form) add_op(user, o->node);
 }
 
@@ -420,7 +421,7 @@ static bool round_of(repair *r, repair_counts *now) {
     if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
   if (now->count[SURG__C_PLACE]) any |= cure_outputs(r, now);
   /* Whoever looked ahead came for a replacement: before the opset moves again. */
-  if (r->is_deeper && now->all) any |= cure_ops(r, now, false);
+  if (r->depth && now->all) any |= cure_ops(r, now, false);
   any |= cure_forms(r, now, false);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
@@ -461,7 +462,7 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
   }
   for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++) {
     if (round_of(r, after)) continue;
-    if (r->is_deeper && !r->is_wider) break;
+    if (r->depth && !r->is_wider) break;
     if (cure_ops(r, after, true) || cure_forms(r, after, true) || cure_interface(r, after) ||
         cure_sizes(r, after, false))
       continue;

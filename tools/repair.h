@@ -60,7 +60,7 @@ typedef struct repair {
   repair_consent given;
   bool verify_each;
   bool is_strict;        /* now: no cure that leads to what is not known */
-  bool is_deeper;        /* of another search, and does not look ahead itself */
+  unsigned depth;        /* of a search ahead in a search; 0: of none */
   bool is_wider;         /* of a search ahead: changes inputs and outputs, too */
   const surg__buf *origin; /* the interface that the model came with; NULL before the search */
   surg__buf first;       /* where `origin` points, in a search that is nobody's */

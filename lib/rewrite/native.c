@@ -48,6 +48,7 @@ static const surg__native *const tables[] = {
     surg__natives_resize,
     surg__natives_scan,
     surg__natives_signal,
+    surg__natives_plain,
     surg__natives_slice,
 };
 

@@ -29,6 +29,7 @@ extern const surg__native surg__natives_recurrent[];
 extern const surg__native surg__natives_resize[];
 extern const surg__native surg__natives_scan[];
 extern const surg__native surg__natives_signal[];
+extern const surg__native surg__natives_plain[];
 extern const surg__native surg__natives_slice[];
 
 #define SURG__BT_RANK 8u /* the most dims of a tensor that is built with */

@@ -562,7 +562,55 @@ static surg_status range_by_counting(surg__builder *b) {
   return b->status;
 }
 
+/* --- Gather of known rows --- */
+
+#define MOST_RUNS 64 /* pieces that are put together */
+
+/* Whole numbers of a constant, counted from the front of an axis of `dim`; NULL: not all are known
+ * to be within. */
+static int64_t *known_rows(surg__builder *b, const surg__bt *i, int64_t dim, uint64_t *n) {
+  const surg_tensor *t = surg_value_constant(i->v);
+  if (!t || !surg__bt_count(i, MOST_INDICES, n) || *n == 0) return NULL;
+  int64_t *at = surg__arena_array(b->m->arena, (size_t)*n, sizeof *at);
+  if (!at || surg_tensor_read_ints(t, at, (size_t)*n) != (int64_t)*n) return NULL;
+  for (uint64_t k = 0; k < *n; k++) {
+    if (at[k] < 0 && dim >= 0) at[k] += dim;
+    if (at[k] < 0 || (dim >= 0 && at[k] >= dim)) return NULL;
+  }
+  return at;
+}
+
+/* y = Gather <axis> (x, i): rows that follow each other are one Slice. */
+static surg_status gather_runs(surg__builder *b) {
+  surg__bt x, i, y, parts[MOST_RUNS];
+  uint64_t n = 0;
+  uint32_t runs = 0;
+  int64_t axis = surg_node_int(surg__b_matched(b), "axis", 0);
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
+      !surg__bt_get(b, "y", &y) || (i.rank != 1 && !surg__bt_static(&y)))
+    return SURG_EUNSUPPORTED;
+  for (uint32_t d = 0; i.rank != 1 && d < y.rank; d++)
+    if (y.d[d].n == 0) return SURG_EUNSUPPORTED; /* a Reshape to 0 copies */
+  if (axis < 0) axis += x.rank;
+  if (axis < 0 || axis >= x.rank) return SURG_EUNSUPPORTED;
+  const int64_t *at = known_rows(b, &i, x.d[axis].n, &n);
+  if (!at) return SURG_EUNSUPPORTED;
+  for (uint64_t k = 1; k <= n; k++) runs += k == n || at[k] != at[k - 1] + 1;
+  if (runs > MOST_RUNS) return SURG_EUNSUPPORTED;
+  runs = 0;
+  for (uint64_t k = 0, from = 0; k < n; k++) {
+    if (k + 1 < n && at[k + 1] == at[k] + 1) continue;
+    parts[runs++] = surg__bt_slice(b, x, (uint32_t)axis, surg__bd(at[from]), surg__bd(at[k] + 1));
+    from = k + 1;
+  }
+  surg__bt out = runs == 1 ? parts[0] : surg__bt_concat(b, parts, runs, (uint32_t)axis);
+  if (i.rank != 1) out = surg__bt_reshape(b, out, y.d, y.rank);
+  surg__bt_result(b, "y", out);
+  return b->status;
+}
+
 const surg__native surg__natives_slice[] = {
+    {"gather_runs", gather_runs, "Gather of known rows by Slice and Concat"},
     {"slices_split", slices_to_split, "Slices that are all of a value as one Split"},
     {"slice_by_gather", slice_by_gather, "Slice with bounds that the model computes, by Gather"},
     {"split_to_slices", split_to_slices, "Split as a Slice for each part"},

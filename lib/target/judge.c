@@ -183,13 +183,19 @@ static const surg_value *formal(const judge *j, const char *name, bool output) {
   return NULL;
 }
 
+/* What the engine takes for the elements of a constant; NULL: of what is computed. */
+static const surg_tensor *elements_of(const judge *j, const surg_value *v) {
+  const surg_tensor *t = surg_value_constant(v);
+  return t || !j->t->defaults ? t : surg_value_initializer(v);
+}
+
 #define FOLD_DEPTH 12 /* nodes one behind the other that compute a constant, as far as is looked */
 #define FOLD_NODES 64 /* ... and all of them */
 
 /* Whether the engine has a constant there: one of the model, or what it computes of such when it
  * reads the model. */
 static bool is_constant_to(const judge *j, const surg_value *v, unsigned depth, unsigned *budget) {
-  if (surg_value_constant(v)) return true;
+  if (elements_of(j, v)) return true;
   const surg_node *n = j->t->folds ? surg_value_producer(v, NULL) : NULL;
   if (!n || !depth || !*budget || !surg_node_schema(n) || surg_node_nondeterministic(n))
     return false;
@@ -391,9 +397,9 @@ static bool fits_ranks(judge *j) {
     }
     const int64_t rank = (int64_t)(c ? surg_tensor_rank(c) : surg_type_rank(t));
     if (rank >= want->low && rank <= want->high) continue;
-    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has rank %lld; taken are %lld to %lld",
-           name_of(j, v), (long long)rank, (long long)(want->low == INT64_MIN ? 0 : want->low),
-           (long long)want->high);
+    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has rank %lld; the %s is %lld", name_of(j, v),
+           (long long)rank, rank > want->high ? "most" : "least",
+           (long long)(rank > want->high ? want->high : want->low));
     return false;
   }
   return true;
@@ -404,7 +410,7 @@ static bool fits_sizes(judge *j) {
   for (size_t i = 0; i < j->f->n_sizes; i++) {
     const surg__tspan *want = &j->f->sizes[i];
     const surg_value *v = formal(j, want->name, false);
-    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+    const surg_tensor *c = v ? elements_of(j, v) : NULL;
     const surg_type *t = v && !c ? tensor_of(v) : NULL;
     uint64_t n = c ? surg_tensor_count(c) : 0;
     if (!c && (!t || !surg_type_static(t, &n))) continue;

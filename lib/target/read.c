@@ -352,8 +352,13 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);
   if (!strcmp(key, "functions")) return read_tri(r, j, key, &t->functions);
   if (!strcmp(key, "custom")) return read_tri(r, j, key, &t->custom);
-  if (!strcmp(key, "folds") || !strcmp(key, "declared")) {
-    *(key[0] == 'f' ? &t->folds : &t->declared) = json_is_true(j);
+  const struct {
+    const char *key;
+    bool *to;
+  } flags[] = {{"folds", &t->folds}, {"declared", &t->declared}, {"defaults", &t->defaults}};
+  for (size_t i = 0; i < SURG_COUNT(flags); i++) {
+    if (strcmp(flags[i].key, key) != 0) continue;
+    *flags[i].to = json_is_true(j);
     return json_is_boolean(j) || fail(r, key, "must be true or false");
   }
   if (!strcmp(key, "weights")) {

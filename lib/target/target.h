@@ -80,6 +80,7 @@ typedef struct surg__target {
   surg__tri unsorted; /* nodes may stand before those they read */
   surg__tri external; /* weights may stand in data files */
   bool folds;        /* what is computed of constants and fixed shapes counts as constant */
+  bool defaults;     /* inputs with a default count as constants */
   bool declared;     /* inputs and outputs must say their rank */
   uint32_t weights;  /* element types that constants may have; 0: not said */
   surg__tspan within[SURG__DTYPES]; /* by type: what elements of constants may be; name NULL: any */
