@@ -58,14 +58,14 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
   return r->a && r->b ? SURG__K_OK : SURG__K_NOMEM;
 }
 
-/* All panels of one side of a block. */
-static void pack_block(surg__gemm_pack pack, const void *user, uint64_t first, uint64_t lines,
-                       uint64_t depth, uint64_t n, unsigned width, double *to) {
-  for (uint64_t i = 0; i < lines; i += width, to += width * n) {
-    surg__panel p = {depth, n, first + i, least(width, lines - i), width, to};
-    pack(user, &p);
-  }
-}
+/* One side of a product, and where its panels go. */
+typedef struct side {
+  surg__gemm_pack pack;
+  const void *user;
+  unsigned width;
+  double *to;
+  uint32_t *pairs; /* of bytes: where they go instead, a panel at a time by way of `to` */
+} side;
 
 SURG__HOT(make_pairs, (const double *panel, uint64_t pairs, uint64_t width, uint32_t *to),
           (panel, pairs, width, to)) {
@@ -77,34 +77,18 @@ SURG__HOT(make_pairs, (const double *panel, uint64_t pairs, uint64_t width, uint
   }
 }
 
-/* The same as pairs; an odd depth gets a zero. */
-static void pack_pairs(surg__gemm_pack pack, const void *user, uint64_t first, uint64_t lines,
-                       uint64_t depth, uint64_t n, unsigned width, double *panel, uint32_t *to) {
-  const uint64_t pairs = (n + 1) / 2;
-  for (uint64_t i = 0; i < lines; i += width, to += width * pairs) {
+/* All panels of lines [first, first + lines), depths [depth, depth + n). As pairs an odd depth gets a
+ * zero. */
+static void pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t depth, uint64_t n) {
+  const uint64_t width = s->width, pairs = (n + 1) / 2;
+  for (uint64_t i = 0; i < lines; i += width) {
+    double *panel = s->pairs ? s->to : s->to + i * n;
     surg__panel p = {depth, n, first + i, least(width, lines - i), width, panel};
-    pack(user, &p);
+    s->pack(s->user, &p);
+    if (!s->pairs) continue;
     for (uint64_t x = 0; n % 2 && x < width; ++x) panel[n * width + x] = 0;
-    make_pairs(panel, pairs, width, to);
+    make_pairs(panel, pairs, width, s->pairs + i * pairs);
   }
-}
-
-static void pack_a(const surg__gemm *g, const surg__gemm_room *r, uint64_t first, uint64_t lines,
-                   uint64_t depth, uint64_t n) {
-  const unsigned height = r->kernel->height;
-  if (r->kernel->bytes)
-    pack_pairs(g->pack_a, g->a, first, lines, depth, n, height, r->a, r->pairs_a);
-  else
-    pack_block(g->pack_a, g->a, first, lines, depth, n, height, r->a);
-}
-
-static void pack_b(const surg__gemm *g, const surg__gemm_room *r, uint64_t first, uint64_t lines,
-                   uint64_t depth, uint64_t n) {
-  const unsigned width = r->kernel->width;
-  if (r->kernel->bytes)
-    pack_pairs(g->pack_b, g->b, first, lines, depth, n, width, r->a, r->pairs_b);
-  else
-    pack_block(g->pack_b, g->b, first, lines, depth, n, width, r->b);
 }
 
 /* Adds a block of the product: `rows` by `columns` sums over `depth`. */
@@ -147,6 +131,8 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
     own.pack_a = given->pack_b;
     own.pack_b = given->pack_a;
   }
+  const side left = {g->pack_a, g->a, r->kernel->height, r->a, r->pairs_a};
+  const side right = {g->pack_b, g->b, r->kernel->width, r->b ? r->b : r->a, r->pairs_b};
   for (uint64_t i = 0; i < g->m; i += BLOCK) {
     uint64_t rows = least(BLOCK, g->m - i);
     for (uint64_t j = 0; j < g->n; j += BLOCK) {
@@ -156,9 +142,9 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
         uint64_t depth = least(BLOCK, g->d - k);
         /* With a single block of depth the left side stays packed. */
         if (j == 0 || g->d > BLOCK) {
-          pack_a(g, r, i, rows, k, depth);
+          pack_block(&left, i, rows, k, depth);
         }
-        pack_b(g, r, j, columns, k, depth);
+        pack_block(&right, j, columns, k, depth);
         multiply_block(r, rows, columns, depth);
       }
       store_block(g, r, exchanged, i, rows, j, columns);
