@@ -2,8 +2,6 @@
 /* The blocks of matrix products, and how elements come into and out of them. */
 #include "eval/gemm.h"
 
-#include <math.h>
-
 #include "eval/hot.h"
 #include "eval/number.h"
 
@@ -153,50 +151,6 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
 }
 
 /* --- elements --- */
-
-#define LOAD(type)                                                       \
-  {                                                                      \
-    const type *from = (const type *)data + at;                          \
-    if (step == 1) {                                                     \
-      for (uint64_t i = 0; i < n; ++i) to[i] = (double)from[i];          \
-    } else {                                                             \
-      for (uint64_t i = 0; i < n; ++i) to[i] = (double)from[i * step];   \
-    }                                                                    \
-  }                                                                      \
-  break
-
-void surg__load_run(int dtype, const void *data, uint64_t at, uint64_t step, uint64_t n,
-                    double *to) {
-  switch (dtype) {
-    case SURG_FLOAT:
-      LOAD(float);
-    case SURG_DOUBLE:
-      LOAD(double);
-    case SURG_INT8:
-      LOAD(int8_t);
-    case SURG_UINT8:
-      LOAD(uint8_t);
-    default:
-      if (surg__dtype_is_float(dtype)) {
-        for (uint64_t i = 0; i < n; ++i) to[i] = surg__load_f64(dtype, data, at + i * step);
-      } else {
-        for (uint64_t i = 0; i < n; ++i) {
-          to[i] = (double)(int64_t)surg__load_int(dtype, data, at + i * step);
-        }
-      }
-  }
-}
-
-void surg__store_run(int dtype, void *data, uint64_t at, uint64_t n, const double *sums) {
-  if (dtype == SURG_FLOAT) {
-    float *to = (float *)data + at;
-    for (uint64_t i = 0; i < n; ++i) to[i] = sums[i] == sums[i] ? (float)sums[i] : NAN;
-    return;
-  }
-  for (uint64_t i = 0; i < n; ++i) {
-    surg__store_f64(dtype, data, at + i, isnan(sums[i]) ? (double)NAN : sums[i]);
-  }
-}
 
 static bool is_exact(int dtype) {
   return surg__dtype_is_float(dtype) ? dtype != SURG_DOUBLE : surg__dtype_bits(dtype) <= 16;

@@ -9,7 +9,7 @@
 #ifndef SURG_GEMM_H
 #define SURG_GEMM_H
 
-#include "eval/eval.h"
+#include "eval/piece.h"
 
 /* Rows, columns and depth of a block. Three blocks of doubles are held at a time. */
 #define SURG__GEMM_BLOCK 192
@@ -63,12 +63,6 @@ typedef struct surg__gemm_matrix {
   uint64_t zero_step;
 } surg__gemm_matrix;
 void surg__gemm_pack_matrix(const void *user, const surg__panel *p); /* user: surg__gemm_matrix */
-
-/* n elements from `at` on, `step` apart, as double. */
-void surg__load_run(int dtype, const void *data, uint64_t at, uint64_t step, uint64_t n,
-                    double *to);
-/* n sums to elements of a real type, rounded once; every NaN is the same one. */
-void surg__store_run(int dtype, void *data, uint64_t at, uint64_t n, const double *sums);
 
 /* --- the inner loops (gemm_kernels.c) --- */
 

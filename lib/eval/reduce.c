@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduce*, ArgMax, ArgMin, CumSum and CumProd. Floats of every width are accumulated in double, in
- * the order that reduce_fast.h states, and rounded once; integer sums and products wrap. */
+/* Reduce*, ArgMax and ArgMin. Floats of every width are accumulated in double, in the order that
+ * reduce_fast.h states, and rounded once; integer sums and products wrap. */
 #include <math.h>
 
 #include "eval/kernels.h"
@@ -86,33 +86,6 @@ static void plan(const surg__array *x, const axes *a, bool keepdims, reduction *
   surg__loop_init(&r->run, run_dims, n_run, 1, (const int64_t *const[]){run_sx});
 }
 
-/* Calls body with `at` on each element of the run that starts at `start`, in index order. */
-#define EACH(run, start, at, body)                                                  \
-  do {                                                                              \
-    surg__loop_rewind(run);                                                         \
-    for (; !(run)->done; surg__loop_next(run)) {                                    \
-      for (int64_t each_i = 0; each_i < (run)->inner; ++each_i) {                   \
-        uint64_t at = (uint64_t)((start) + (run)->at[0] + each_i * (run)->step[0]); \
-        body;                                                                       \
-      }                                                                             \
-    }                                                                               \
-  } while (0)
-
-/* --- floats --- */
-
-/* What the lanes of reduce_fast.h do not do: log(sum(exp)), from the largest element on. */
-static double log_sum_exp(const surg__array *x, surg__loop *run, int64_t start) {
-  double top = -INFINITY, sum = 0;
-  EACH(run, start, at, {
-    double v = surg__load_f64(x->dtype, x->data, at);
-    if (isnan(v)) return v;
-    if (v > top) top = v;
-  });
-  if (!isfinite(top)) return top;
-  EACH(run, start, at, sum += exp(surg__load_f64(x->dtype, x->data, at) - top));
-  return top + log(sum);
-}
-
 /* Of no elements. */
 static double reduce_nothing(int op) {
   switch (op) {
@@ -129,78 +102,6 @@ static double reduce_nothing(int op) {
     default:
       return 0;
   }
-}
-
-/* --- integers and bool --- */
-
-/* Mean: the exact sum, then division towards zero. False when the sum does not fit. */
-static bool mean_int(const surg__array *x, surg__loop *run, int64_t start, uint64_t length,
-                     uint64_t *out) {
-  bool is_signed = surg__dtype_is_signed_int(x->dtype);
-  int64_t s = 0;
-  uint64_t u = 0;
-  EACH(run, start, at, {
-    uint64_t v = surg__load_int(x->dtype, x->data, at);
-    if (is_signed ? !surg__add_i64(s, (int64_t)v, &s) : !surg__add_u64(u, v, &u)) return false;
-  });
-  if (is_signed) {
-    if (s < surg__int_min(x->dtype) || s > (int64_t)surg__int_max(x->dtype)) return false;
-    *out = (uint64_t)(s / (int64_t)length);
-  } else {
-    if (u > surg__int_max(x->dtype)) return false;
-    *out = u / length;
-  }
-  return true;
-}
-
-static uint64_t extreme_int(bool largest, const surg__array *x, surg__loop *run, int64_t start) {
-  bool is_signed = surg__dtype_is_signed_int(x->dtype);
-  uint64_t r = largest ? (uint64_t)surg__int_min(x->dtype) : surg__int_max(x->dtype);
-  if (x->dtype == SURG_BOOL) r = !largest;
-  EACH(run, start, at, {
-    uint64_t v = surg__load_int(x->dtype, x->data, at);
-    bool less = is_signed ? (int64_t)v < (int64_t)r : v < r;
-    if (v != r && less != largest) r = v;
-  });
-  return r;
-}
-
-static const char *reduce_int(int op, const surg__array *x, surg__loop *run, int64_t start,
-                              uint64_t length, uint64_t *out) {
-  uint64_t r = op == SURG_OP_ReduceProd;
-  bool is_signed = surg__dtype_is_signed_int(x->dtype);
-  switch (op) {
-    case SURG_OP_ReduceMax:
-      *out = extreme_int(true, x, run, start);
-      return NULL;
-    case SURG_OP_ReduceMin:
-      *out = extreme_int(false, x, run, start);
-      return NULL;
-    case SURG_OP_ReduceMean:
-      return mean_int(x, run, start, length, out) ? NULL : "the sum of a mean overflows";
-    case SURG_OP_ReduceSum:
-      EACH(run, start, at, r += surg__load_int(x->dtype, x->data, at));
-      break;
-    case SURG_OP_ReduceProd:
-      EACH(run, start, at, r *= surg__load_int(x->dtype, x->data, at));
-      break;
-    case SURG_OP_ReduceL1:
-      EACH(run, start, at, {
-        uint64_t v = surg__load_int(x->dtype, x->data, at);
-        r += is_signed && (int64_t)v < 0 ? 0 - v : v;
-      });
-      break;
-    case SURG_OP_ReduceSumSquare:
-      EACH(run, start, at, {
-        uint64_t v = surg__load_int(x->dtype, x->data, at);
-        r += v * v;
-      });
-      break;
-    default:
-      return "a root or logarithm of integers";
-  }
-  *out = r;
-  return NULL;
 }
 
 /* --- the operators --- */
@@ -223,32 +124,14 @@ static surg__kstatus undefined(surg_kctx *k, const axes *a, uint64_t length) {
 }
 
 static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
-  const surg__array *x = &k->in[0], *o = &k->out[0];
-  bool real = surg__is_real(x->dtype);
-  if (real && r->length > 0 &&
-      surg__reduce_fast(k->op, x, o, &r->kept, &r->run, r->length)) {
+  const surg__array *o = &k->out[0];
+  if (surg__is_real(k->in[0].dtype) && r->length == 0) {
+    for (uint64_t i = 0; i < o->count; ++i)
+      surg__store_f64(o->dtype, o->data, i, reduce_nothing(k->op));
     return SURG__K_OK;
   }
-  for (; !r->kept.done; surg__loop_next(&r->kept)) {
-    for (int64_t i = 0; i < r->kept.inner; ++i) {
-      int64_t start = r->kept.at[1] + i * r->kept.step[1];
-      uint64_t to = (uint64_t)(r->kept.at[0] + i * r->kept.step[0]), v = 0;
-      /* Rewinding the loop of an empty run would start it; one run of no elements does not. */
-      surg__loop none = {.n = 1};
-      surg__loop *run = &r->run;
-      if (r->length == 0) run = &none;
-      if (real) {
-        bool any = r->length > 0;
-        double value = any ? log_sum_exp(x, run, start) : reduce_nothing(k->op);
-        surg__store_f64(o->dtype, o->data, to, value);
-      } else {
-        const char *why = reduce_int(k->op, x, run, start, r->length, &v);
-        if (why) return surg__k_cannot(k, why);
-        surg__store_int(o->dtype, o->data, to, v);
-      }
-    }
-  }
-  return SURG__K_OK;
+  const char *why = surg__reduce_fast(k->op, &k->in[0], o, &r->kept, &r->run, r->length);
+  return why ? surg__k_cannot(k, why) : SURG__K_OK;
 }
 
 surg__kstatus surg__k_reduce(surg_kctx *k) {
@@ -264,34 +147,6 @@ surg__kstatus surg__k_reduce(surg_kctx *k) {
   SURG__K_TRY(surg__k_work(k, x->count));
   SURG__K_TRY(surg__k_work(k, k->out[0].count));
   return reduce_all(k, &r);
-}
-
-/* The index of the extreme element of one run; *nan is set where there is NaN: its index. */
-static int64_t arg_of_run(const surg__array *x, uint64_t start, uint64_t step, uint64_t length,
-                          bool largest, bool last, bool *nan) {
-  bool real = surg__is_real(x->dtype), is_signed = surg__dtype_is_signed_int(x->dtype);
-  uint64_t best = 0;
-  for (uint64_t i = 0; i < length; ++i) {
-    uint64_t at = start + i * step, held = start + best * step;
-    bool more, same;
-    if (real) {
-      double v = surg__load_f64(x->dtype, x->data, at), h = surg__load_f64(x->dtype, x->data, held);
-      if (isnan(v)) {
-        *nan = true;
-        return (int64_t)i; /* as if it were above or below all numbers */
-      }
-      more = largest ? v > h : v < h;
-      same = v == h;
-    } else {
-      uint64_t v = surg__load_int(x->dtype, x->data, at);
-      uint64_t h = surg__load_int(x->dtype, x->data, held);
-      bool less = is_signed ? (int64_t)v < (int64_t)h : v < h;
-      same = v == h;
-      more = !same && less != largest;
-    }
-    if (more || (same && last)) best = i;
-  }
-  return (int64_t)best;
 }
 
 surg__kstatus surg__k_arg(surg_kctx *k) {
@@ -310,70 +165,9 @@ surg__kstatus surg__k_arg(surg_kctx *k) {
   if (k->out[0].count == 0) return SURG__K_OK;
   if (x->dims[axis] == 0) return surg__k_invalid(k, "no elements to choose from");
   SURG__K_TRY(surg__k_work(k, x->count));
-  uint64_t step = 1;
-  for (uint32_t d = axis + 1; d < x->rank; ++d) step *= (uint64_t)x->dims[d];
-  int64_t *out = k->out[0].data;
-  for (; !r.kept.done; surg__loop_next(&r.kept)) {
-    for (int64_t i = 0; i < r.kept.inner; ++i) {
-      uint64_t start = (uint64_t)(r.kept.at[1] + i * r.kept.step[1]);
-      bool nan = false;
-      int64_t found = arg_of_run(x, start, step, r.length, k->op == SURG_OP_ArgMax, last, &nan);
-      if (nan) SURG__K_TRY(surg__k_disputed(k, "the order of NaN is not defined"));
-      out[r.kept.at[0] + i] = found;
-    }
-  }
-  return SURG__K_OK;
-}
-
-/* --- CumSum, CumProd --- */
-
-typedef struct cumulation {
-  const surg__array *x, *o;
-  uint64_t length, step;
-  bool product, exclusive, reverse;
-} cumulation;
-
-static void cumulate_run(const cumulation *c, uint64_t start) {
-  double real = c->product;
-  uint64_t whole = c->product;
-  bool is_real = surg__is_real(c->x->dtype);
-  for (uint64_t i = 0; i < c->length; ++i) {
-    uint64_t at = start + (c->reverse ? c->length - 1 - i : i) * c->step;
-    if (is_real) {
-      double v = surg__load_f64(c->x->dtype, c->x->data, at);
-      double after = c->product ? real * v : real + v;
-      surg__store_f64(c->o->dtype, c->o->data, at, c->exclusive ? real : after);
-      real = after;
-    } else {
-      uint64_t v = surg__load_int(c->x->dtype, c->x->data, at);
-      uint64_t after = c->product ? whole * v : whole + v;
-      surg__store_int(c->o->dtype, c->o->data, at, c->exclusive ? whole : after);
-      whole = after;
-    }
-  }
-}
-
-surg__kstatus surg__k_cumulate(surg_kctx *k) {
-  const surg__array *x = &k->in[0];
-  uint32_t axis;
-  uint64_t n = 0;
-  if (!k->wanted[0]) return SURG__K_OK;
-  const int64_t *list = surg__k_ints(k, 1, &n);
-  if (!list) return SURG__K_NOMEM;
-  if (n != 1 || !surg__k_axis(list[0], x->rank, &axis)) {
-    return surg__k_invalid(k, "axis is no single axis of the input");
-  }
-  SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
-  SURG__K_TRY(surg__k_work(k, x->count));
-  if (x->count == 0) return SURG__K_OK;
-  cumulation c = {.x = x, .o = &k->out[0], .length = (uint64_t)x->dims[axis], .step = 1};
-  c.product = k->op == SURG_OP_CumProd;
-  c.exclusive = surg_node_int(k->node, "exclusive", 0) != 0;
-  c.reverse = surg_node_int(k->node, "reverse", 0) != 0;
-  for (uint32_t d = axis + 1; d < x->rank; ++d) c.step *= (uint64_t)x->dims[d];
-  uint64_t block = c.length * c.step;
-  for (uint64_t base = 0; base < x->count; base += block) {
-    for (uint64_t i = 0; i < c.step; ++i) cumulate_run(&c, base + i);
-  }
-  return SURG__K_OK;
+  uint64_t inner = 1;
+  for (uint32_t d = axis + 1; d < x->rank; ++d) inner *= (uint64_t)x->dims[d];
+  const bool nan = surg__arg_fast(x, k->out[0].count / inner, r.length, inner,
+                                  k->op == SURG_OP_ArgMax, last, k->out[0].data);
+  return nan ? surg__k_disputed(k, "the order of NaN is not defined") : SURG__K_OK;
 }

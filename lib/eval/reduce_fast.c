@@ -4,14 +4,27 @@
 
 #include <math.h>
 
-#include "eval/gemm.h"
-#include "eval/hot.h"
 #include "eval/kernels.h"
+#include "eval/number.h"
+#include "eval/piece.h"
+#include "eval/vmath_double.h"
 
-#define LANES 16
-#define PIECE 512 /* elements worked on at a time: a multiple of LANES */
+#define LANES 16 /* divides SURG__PIECE */
+#define PIECE SURG__PIECE
 
-typedef enum step { ADD, ADD_SIZE, ADD_SQUARE, MULTIPLY, LARGEST, SMALLEST, NO_STEP } step;
+typedef enum step {
+  ADD,
+  ADD_SIZE,
+  ADD_SQUARE,
+  ADD_LOW, /* of integers: halves, whose sums are exact */
+  ADD_HIGH,
+  MULTIPLY,
+  LARGEST,
+  SMALLEST,
+  LARGEST_NUMBER, /* where none is NaN */
+  SMALLEST_NUMBER,
+  NO_STEP
+} step;
 
 static step step_of(int op) {
   switch (op) {
@@ -27,43 +40,13 @@ static step step_of(int op) {
     case SURG_OP_ReduceProd:
       return MULTIPLY;
     case SURG_OP_ReduceMax:
+    case SURG_OP_ReduceLogSumExp:
       return LARGEST;
     case SURG_OP_ReduceMin:
       return SMALLEST;
     default:
       return NO_STEP;
   }
-}
-
-static double start_of(step s) {
-  return s == MULTIPLY ? 1 : s == LARGEST ? -INFINITY : s == SMALLEST ? INFINITY : 0;
-}
-
-/* a: the value so far; b: the next one, already made positive or squared. NaN stays. */
-SURG__INLINE double join(step s, double a, double b) {
-  switch (s) {
-    case MULTIPLY:
-      return a * b;
-    case LARGEST:
-      return b > a || b != b ? b : a;
-    case SMALLEST:
-      return b < a || b != b ? b : a;
-    default:
-      return a + b;
-  }
-}
-
-SURG__INLINE double prepared(step s, double v) {
-  return s == ADD_SIZE ? fabs(v) : s == ADD_SQUARE ? v * v : v;
-}
-
-/* acc[i % width] with v[i], for i < n; n is at most one row of `width` or a multiple of it. */
-SURG__INLINE void accumulate(step s, double *acc, unsigned width, const double *v, uint64_t n) {
-  uint64_t i = 0;
-  for (; n - i >= width; i += width) {
-    for (unsigned j = 0; j < width; ++j) acc[j] = join(s, acc[j], prepared(s, v[i + j]));
-  }
-  for (unsigned j = 0; i < n; ++i, ++j) acc[j] = join(s, acc[j], prepared(s, v[i]));
 }
 
 /* The step as a constant in each case, so that the loops inside are simple. */
@@ -78,99 +61,301 @@ SURG__INLINE void accumulate(step s, double *acc, unsigned width, const double *
     case ADD_SQUARE:       \
       call(ADD_SQUARE);    \
       break;               \
+    case ADD_LOW:          \
+      call(ADD_LOW);       \
+      break;               \
+    case ADD_HIGH:         \
+      call(ADD_HIGH);      \
+      break;               \
     case MULTIPLY:         \
       call(MULTIPLY);      \
       break;               \
     case LARGEST:          \
       call(LARGEST);       \
       break;               \
-    default:               \
+    case SMALLEST:         \
       call(SMALLEST);      \
+      break;               \
+    case LARGEST_NUMBER:   \
+      call(LARGEST_NUMBER); \
+      break;               \
+    default:               \
+      call(SMALLEST_NUMBER); \
   }
 
-SURG__HOT(add_lanes, (step s, double *acc, const double *v, uint64_t n), (s, acc, v, n)) {
-#define CALL(constant) accumulate(constant, acc, LANES, v, n)
-  EACH_STEP(s, CALL)
-#undef CALL
+/* NaN stays. */
+#define T double
+#define OF(name) name##_of_reals
+#define ABOVE(a, b) ((a) > (b) || (a) != (a))
+#define BELOW(a, b) ((a) < (b) || (a) != (a))
+#define SIZE(v) fabs(v)
+#define LOW(v) (v)
+#define HIGH(v) (v)
+#include "eval/reduce_steps.inc"
+/* Unsigned ones stand with their top bit turned over where their order counts. */
+#define T uint64_t
+#define OF(name) name##_of_wholes
+#define ABOVE(a, b) ((int64_t)(a) > (int64_t)(b))
+#define BELOW(a, b) ((int64_t)(a) < (int64_t)(b))
+#define SIZE(v) ((int64_t)(v) < 0 ? 0 - (v) : (v))
+#define LOW(v) ((v) & 0xffffffffu)
+#define HIGH(v) ((uint64_t)((int64_t)(v) >> 32))
+#include "eval/reduce_steps.inc"
+
+/* What one walk over a run does. */
+typedef struct walk {
+  const surg__array *x;
+  step step;
+  bool real;
+  uint64_t start;    /* of integers; turned over as elements are */
+  uint64_t turn;     /* the bit that is turned over */
+  const double *top; /* sums e to the power of elements less these instead, one an element */
+  double *kept;      /* NULL, or where those powers go as they are made */
+} walk;
+
+SURG__HOT(exp_doubles, (double *v, const double *top, uint64_t n), (v, top, n)) {
+  for (uint64_t i = 0; i < n; ++i) v[i] = surg__d_exp(v[i] - top[i]);
+}
+SURG__HOT(exp_floats, (double *v, const double *top, uint64_t n), (v, top, n)) {
+  for (uint64_t i = 0; i < n; ++i) v[i] = surg__v_exp(v[i] - top[i]);
 }
 
-SURG__HOT(add_columns, (step s, double *acc, const double *v, uint64_t n), (s, acc, v, n)) {
-#define CALL(constant) \
-  for (uint64_t j = 0; j < n; ++j) acc[j] = join(constant, acc[j], prepared(constant, v[j]))
-  EACH_STEP(s, CALL)
-#undef CALL
+void surg__exp_less(int dtype, double *v, const double *top, uint64_t n) {
+  if (dtype == SURG_DOUBLE)
+    exp_doubles(v, top, n);
+  else
+    exp_floats(v, top, n);
 }
 
-static double finish(int op, double v, uint64_t length) {
-  if (v != v) return NAN;
-  if (op == SURG_OP_ReduceMean) return v / (double)length;
-  if (op == SURG_OP_ReduceL2) return sqrt(v);
-  return op == SURG_OP_ReduceLogSum ? log(v) : v;
+/* Up to PIECE elements to v from its element `have` on. */
+static void load(walk *w, uint64_t at, uint64_t apart, uint64_t n, surg__numbers *v,
+                 uint64_t have) {
+  if (!w->real) {
+    uint64_t *whole = v->whole + have;
+    surg__load_whole(w->x->dtype, w->x->data, at, apart, n, whole);
+    for (uint64_t i = 0; w->turn && i < n; ++i) whole[i] ^= w->turn;
+    return;
+  }
+  double *real = v->real + have;
+  surg__load_run(w->x->dtype, w->x->data, at, apart, n, real);
+  if (!w->top) return;
+  surg__exp_less(w->x->dtype, real, w->top, n);
+  if (!w->kept) return;
+  memcpy(w->kept, real, (size_t)n * sizeof *real);
+  w->kept += n;
 }
 
-/* One run into one value. */
-static double reduce_run(step s, const surg__array *x, surg__loop *run, int64_t start) {
-  double acc[LANES], v[PIECE];
+/* Adds elements to their lanes. Among numbers the extreme takes a single instruction. */
+static void add_lanes(const walk *w, const surg__numbers *v, uint64_t n, surg__numbers *acc) {
+  step s = w->step;
+  if (!w->real) {
+    add_lanes_of_wholes(s, acc->whole, v->whole, n);
+    return;
+  }
+  if ((s == LARGEST || s == SMALLEST) && !surg__has_nan(v->real, n))
+    s = s == LARGEST ? LARGEST_NUMBER : SMALLEST_NUMBER;
+  add_lanes_of_reals(s, acc->real, v->real, n);
+}
+
+static void begin(const walk *w, uint64_t n, surg__numbers *acc) {
+  const step s = w->step;
+  const double real = s == MULTIPLY ? 1 : s == LARGEST ? -INFINITY : s == SMALLEST ? INFINITY : 0;
+  for (uint64_t i = 0; i < n; ++i) {
+    if (w->real)
+      acc->real[i] = real;
+    else
+      acc->whole[i] = w->start;
+  }
+}
+
+/* One run into acc[0]. Elements are put together before they are worked on, so that each goes to
+ * the lane of its index. */
+static void of_run(walk *w, surg__loop *run, int64_t start, surg__numbers *acc) {
+  surg__numbers v;
   uint64_t have = 0;
-  for (int i = 0; i < LANES; ++i) acc[i] = start_of(s);
-  surg__loop_rewind(run);
-  for (; !run->done; surg__loop_next(run)) {
+  begin(w, LANES, acc);
+  for (surg__loop_rewind(run); !run->done; surg__loop_next(run)) {
     for (int64_t i = 0; i < run->inner;) {
-      uint64_t n = PIECE - have, left = (uint64_t)(run->inner - i);
-      if (n > left) n = left;
-      surg__load_run(x->dtype, x->data, (uint64_t)(start + run->at[0] + i * run->step[0]),
-                     (uint64_t)run->step[0], n, v + have);
+      const uint64_t left = (uint64_t)(run->inner - i), n = left < PIECE - have ? left : PIECE - have;
+      load(w, (uint64_t)(start + run->at[0] + i * run->step[0]), (uint64_t)run->step[0], n, &v,
+           have);
       have += n;
       i += (int64_t)n;
       if (have < PIECE) continue;
-      add_lanes(s, acc, v, PIECE);
+      add_lanes(w, &v, PIECE, acc);
       have = 0;
     }
   }
-  add_lanes(s, acc, v, have);
-  step last = s == ADD_SIZE || s == ADD_SQUARE ? ADD : s;
-  for (int width = LANES / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) acc[i] = join(last, acc[i], acc[i + width]);
-  }
-  return acc[0];
+  add_lanes(w, &v, have, acc);
+  if (w->real)
+    joined_of_reals(w->step, acc->real);
+  else
+    joined_of_wholes(w->step, acc->whole);
 }
 
-/* `n` runs that start next to each other, into as many values. */
-static void reduce_columns(int op, step s, const surg__array *x, const surg__array *o,
-                           surg__loop *run, int64_t start, uint64_t to, uint64_t n,
-                           uint64_t length) {
-  double acc[PIECE], v[PIECE];
-  for (uint64_t i = 0; i < n; ++i) acc[i] = start_of(s);
-  surg__loop_rewind(run);
-  for (; !run->done; surg__loop_next(run)) {
+/* `n` runs that start next to each other into as many results. */
+static void of_columns(walk *w, surg__loop *run, int64_t start, uint64_t n,
+                       surg__numbers *acc) {
+  surg__numbers v;
+  begin(w, n, acc);
+  for (surg__loop_rewind(run); !run->done; surg__loop_next(run)) {
     for (int64_t i = 0; i < run->inner; ++i) {
-      uint64_t at = (uint64_t)(start + run->at[0] + i * run->step[0]);
-      surg__load_run(x->dtype, x->data, at, 1, n, v);
-      add_columns(s, acc, v, n);
+      load(w, (uint64_t)(start + run->at[0] + i * run->step[0]), 1, n, &v, 0);
+      if (w->real)
+        add_columns_of_reals(w->step, acc->real, v.real, n);
+      else
+        add_columns_of_wholes(w->step, acc->whole, v.whole, n);
     }
   }
-  for (uint64_t i = 0; i < n; ++i) acc[i] = finish(op, acc[i], length);
-  surg__store_run(o->dtype, o->data, to, n, acc);
 }
 
-bool surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
-                       surg__loop *run, uint64_t length) {
-  step s = step_of(op);
-  if (s == NO_STEP) return false;
-  bool columns = kept->inner > 1 && kept->step[1] == 1;
+/* Some runs at a time: the results of those that start at `start` to acc. */
+typedef struct runs {
+  surg__loop *run;
+  int64_t start;
+  uint64_t n, length;
+  bool columns;
+} runs;
+
+static void walk_runs(walk *w, const runs *r, surg__numbers *acc) {
+  if (r->length == 0)
+    begin(w, r->n, acc);
+  else if (r->columns)
+    of_columns(w, r->run, r->start, r->n, acc);
+  else
+    of_run(w, r->run, r->start, acc);
+}
+
+/* The largest element of each run, and the sum of e to the power of the elements less that one,
+ * which is NaN where it is not finite. */
+static void sum_exp(walk *w, const runs *r, surg__numbers *top, surg__numbers *sum) {
+  surg__numbers less;
+  walk_runs(w, r, top);
+  walk sums = *w;
+  sums.step = ADD;
+  sums.top = less.real;
+  const uint64_t n = r->columns ? r->n : r->length < PIECE ? r->length : PIECE;
+  for (uint64_t i = 0; i < n; ++i) less.real[i] = top->real[r->columns ? i : 0];
+  walk_runs(&sums, r, sum);
+}
+
+/* log(sum(exp)); a largest element that is infinite or NaN is the result. */
+static void log_sum_exp(walk *w, const runs *r, surg__numbers *acc) {
+  surg__numbers top;
+  sum_exp(w, r, &top, acc);
+  for (uint64_t i = 0; i < r->n; ++i)
+    acc->real[i] = isfinite(top.real[i]) ? top.real[i] + surg__d_log(acc->real[i]) : top.real[i];
+}
+
+void surg__exp_sums(const surg__exp_runs *e, double *top, double *sum) {
+  walk w = {.x = e->x, .step = LARGEST, .real = true, .kept = e->kept};
+  const int64_t length = (int64_t)e->length, apart = (int64_t)e->step, *const steps = &apart;
+  surg__loop run;
+  surg__numbers high, all;
+  surg__loop_init(&run, &length, 1, 1, &steps);
+  const runs r = {&run, (int64_t)e->start, e->n, e->length, !e->single};
+  sum_exp(&w, &r, &high, &all);
+  memcpy(top, high.real, (size_t)e->n * sizeof *top);
+  memcpy(sum, all.real, (size_t)e->n * sizeof *sum);
+}
+
+static void finish(int op, uint64_t n, uint64_t length, double *v) {
+  for (uint64_t i = 0; i < n; ++i) {
+    if (op == SURG_OP_ReduceMean) v[i] /= (double)length;
+    if (op == SURG_OP_ReduceL2) v[i] = sqrt(v[i]);
+    if (op == SURG_OP_ReduceLogSum) v[i] = surg__d_log(v[i]);
+  }
+}
+
+static void of_reals(int op, walk *w, const runs *r, const surg__array *o, uint64_t to) {
+  surg__numbers acc;
+  if (op == SURG_OP_ReduceLogSumExp)
+    log_sum_exp(w, r, &acc);
+  else
+    walk_runs(w, r, &acc);
+  finish(op, r->n, r->length, acc.real);
+  surg__store_run(o->dtype, o->data, to, r->n, acc.real);
+}
+
+/* Sums of halves as one: whether it fits the type, and the mean. What was turned over is 2^63 less
+ * than the number. */
+static bool mean_of(const walk *w, uint64_t low, uint64_t high, uint64_t length, uint64_t *out) {
+  const int dtype = w->x->dtype;
+  const __int128 back = w->turn ? (__int128)length * ((__int128)1 << 63) : 0;
+  const __int128 sum = (__int128)(int64_t)high * ((__int128)1 << 32) + low + back;
+  if (sum < surg__int_min(dtype) || sum > surg__int_max(dtype)) return false;
+  *out = (uint64_t)(sum / (__int128)length);
+  return true;
+}
+
+static const char *means(const walk *w, const runs *r, surg__numbers *acc) {
+  surg__numbers low;
+  walk part = *w;
+  if (r->length > INT32_MAX) return "a mean of so many integers";
+  part.step = ADD_LOW;
+  walk_runs(&part, r, &low);
+  part.step = ADD_HIGH;
+  walk_runs(&part, r, acc);
+  for (uint64_t i = 0; i < r->n; ++i) {
+    if (!mean_of(w, low.whole[i], acc->whole[i], r->length, &acc->whole[i]))
+      return "the sum of a mean overflows";
+  }
+  return NULL;
+}
+
+static const char *of_wholes(int op, walk *w, const runs *r, const surg__array *o,
+                             uint64_t to) {
+  surg__numbers acc;
+  if (op == SURG_OP_ReduceMean) {
+    const char *why = means(w, r, &acc);
+    if (why) return why;
+  } else {
+    walk_runs(w, r, &acc);
+    for (uint64_t i = 0; w->turn && i < r->n; ++i) acc.whole[i] ^= w->turn;
+  }
+  surg__store_whole(o->dtype, o->data, to, r->n, acc.whole);
+  return NULL;
+}
+
+/* What an extreme or a product of no integers is. */
+static uint64_t start_of(int dtype, step s) {
+  if (s == MULTIPLY) return 1;
+  if (s != LARGEST && s != SMALLEST) return 0;
+  if (dtype == SURG_BOOL) return s == SMALLEST;
+  return s == LARGEST ? (uint64_t)surg__int_min(dtype) : surg__int_max(dtype);
+}
+
+/* Unsigned integers of 64 bits are compared, and halved, as signed ones. */
+static uint64_t turn_of(int dtype) {
+  return dtype == SURG_UINT64 ? 1ull << 63 : 0;
+}
+
+const char *surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
+                              surg__loop *run, uint64_t length) {
+  walk w = {.x = x, .step = step_of(op), .real = surg__is_real(x->dtype)};
+  const bool root = op == SURG_OP_ReduceL2 || op == SURG_OP_ReduceLogSum ||
+                    op == SURG_OP_ReduceLogSumExp;
+  if (!w.real && root) return "a root or logarithm of integers";
+  assert(w.step != NO_STEP);
+  /* What has no sign is its own magnitude. */
+  if (w.step == ADD_SIZE && !w.real && !surg__dtype_is_signed_int(x->dtype)) w.step = ADD;
+  if (w.step == LARGEST || w.step == SMALLEST || op == SURG_OP_ReduceMean)
+    w.turn = turn_of(x->dtype);
+  if (!w.real) w.start = start_of(x->dtype, w.step) ^ w.turn;
+  runs r = {.run = run, .length = length, .columns = kept->inner > 1 && kept->step[1] == 1};
   for (; !kept->done; surg__loop_next(kept)) {
-    for (int64_t i = 0; i < kept->inner;) {
-      int64_t start = kept->at[1] + i * kept->step[1];
-      uint64_t to = (uint64_t)(kept->at[0] + i * kept->step[0]), n = 1;
-      if (columns) {
-        n = (uint64_t)(kept->inner - i) < PIECE ? (uint64_t)(kept->inner - i) : PIECE;
-        reduce_columns(op, s, x, o, run, start, to, n, length);
+    for (int64_t i = 0; i < kept->inner; i += (int64_t)r.n) {
+      const uint64_t left = (uint64_t)(kept->inner - i);
+      r.start = kept->at[1] + i * kept->step[1];
+      r.n = !r.columns ? 1 : left < PIECE ? left : PIECE;
+      const uint64_t to = (uint64_t)(kept->at[0] + i * kept->step[0]);
+      if (w.real) {
+        of_reals(op, &w, &r, o, to);
       } else {
-        double v = finish(op, reduce_run(s, x, run, start), length);
-        surg__store_run(o->dtype, o->data, to, 1, &v);
+        const char *why = of_wholes(op, &w, &r, o, to);
+        if (why) return why;
       }
-      i += (int64_t)n;
     }
   }
-  return true;
+  return NULL;
 }

@@ -1,18 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of real elements that are sums, products and extremes.
+/* Reductions of elements of any type.
  *
- * The order of a sum: where elements that stand next to each other belong to different results
- * (the last axis is kept), each is made in index order. Where they belong to one, it is made in 16
- * lanes: element i of the run goes to lane i % 16, from zero on, and then lanes i and i + 8 are
- * added, i and i + 4, i + 2, i + 1. */
+ * The order of a sum of floats: where elements that stand next to each other belong to different
+ * results (the last axis is kept), each is made in index order. Where they belong to one, it is made
+ * in 16 lanes: element i of the run goes to lane i % 16, from zero on, and then lanes i and i + 8 are
+ * added, i and i + 4, i + 2, i + 1. Integers wrap; a mean of them is the exact sum, divided towards
+ * zero. */
 #ifndef SURG_REDUCE_FAST_H
 #define SURG_REDUCE_FAST_H
 
 #include "eval/loop.h"
+#include "eval/piece.h"
 
 /* Reduces x to o: `kept` walks the result (array 0) and the start of each run (array 1), `run` one
- * run of `length` > 0 elements. False: not one of these operators. */
-bool surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
-                       surg__loop *run, uint64_t length);
+ * run of `length` elements (at least one of floats). NULL, or why there is no result. */
+const char *surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
+                              surg__loop *run, uint64_t length);
+
+/* Runs of `length` > 0 elements `step` apart: a single one, or n <= SURG__PIECE that start next to each
+ * other. Of each the largest element, and the sum of e to the power of its elements less that one; NaN
+ * where the largest is not finite. `kept`, unless NULL, gets those powers as they are walked, element
+ * 0 of all runs, then element 1. */
+typedef struct surg__exp_runs {
+  const surg__array *x;
+  uint64_t start, length, step, n;
+  bool single;
+  double *kept;
+} surg__exp_runs;
+void surg__exp_sums(const surg__exp_runs *e, double *top, double *sum);
+
+/* v[i] to e to the power of v[i] - top[i], for numbers of that type. */
+void surg__exp_less(int dtype, double *v, const double *top, uint64_t n);
+
+/* ArgMax and ArgMin: the index of the extreme one of each of outer x inner runs of `length` > 0
+ * elements `inner` apart; of several the first one, or the last one. NaN comes before all numbers,
+ * the first one always. True: there was one. */
+bool surg__arg_fast(const surg__array *x, uint64_t outer, uint64_t length, uint64_t inner,
+                    bool largest, bool last, int64_t *out);
 
 #endif

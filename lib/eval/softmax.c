@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax, LogSoftmax and Hardmax. Sums run in double in index order. */
+/* Softmax, LogSoftmax and Hardmax. Sums run in double, in the order that reduce_fast.h states. */
 #include <math.h>
 
 #include "eval/kernels.h"
 #include "eval/number.h"
-#include "eval/vmath.h"
+#include "eval/reduce_fast.h"
+#include "eval/vmath_double.h"
 
 /* The runs the operator works on: `outer` x `inner` of them, elements `inner` apart. */
 typedef struct runs {
@@ -55,35 +56,79 @@ static double peak(const surg__array *x, uint64_t base, const runs *r, uint64_t 
   return top;
 }
 
-static void soft(const surg__array *x, const surg__array *o, uint64_t base, const runs *r,
-                 bool logarithm) {
-  uint64_t index;
-  double top = peak(x, base, r, &index), sum = 0;
-  for (uint64_t i = 0; i < r->length; ++i) sum += exp(at(x, base, r->inner, i) - top);
-  double log_sum = log(sum);
-  for (uint64_t i = 0; i < r->length; ++i) {
-    double v = at(x, base, r->inner, i) - top;
-    surg__store_f64(o->dtype, o->data, base + i * r->inner, logarithm ? v - log_sum : exp(v) / sum);
+#define PIECE SURG__PIECE
+#define KEPT 65536 /* powers that are kept between two walks over a run: half of a cache */
+
+/* Powers to shares; doubles are divided, of others a product is as near. */
+SURG__HOT(divide, (double *v, const double *sum, uint64_t n), (v, sum, n)) {
+  for (uint64_t i = 0; i < n; ++i) v[i] /= sum[i];
+}
+SURG__HOT(multiply, (double *v, const double *by, uint64_t n), (v, by, n)) {
+  for (uint64_t i = 0; i < n; ++i) v[i] *= by[i];
+}
+SURG__HOT(subtract, (double *v, const double *top, const double *log_sum, uint64_t n),
+          (v, top, log_sum, n)) {
+  for (uint64_t i = 0; i < n; ++i) v[i] = v[i] - top[i] - log_sum[i];
+}
+
+/* What each element of a piece is put beside: numbers of its run. */
+typedef struct beside {
+  double top[PIECE], by[PIECE]; /* by: the sum, its inverse or its logarithm */
+} beside;
+
+static void soft_piece(const surg__array *x, const surg__array *o, uint64_t at, uint64_t n,
+                       bool logarithm, const beside *b, const double *kept) {
+  double v[PIECE];
+  if (kept)
+    memcpy(v, kept, (size_t)n * sizeof *v);
+  else
+    surg__load_run(x->dtype, x->data, at, 1, n, v);
+  if (!kept && !logarithm) surg__exp_less(x->dtype, v, b->top, n);
+  if (logarithm)
+    subtract(v, b->top, b->by, n);
+  else if (x->dtype == SURG_DOUBLE)
+    divide(v, b->by, n);
+  else
+    multiply(v, b->by, n);
+  surg__store_run(o->dtype, o->data, at, n, v);
+}
+
+/* A run of elements next to each other, or some runs that start next to each other. */
+static void soft(const surg__array *o, const surg__exp_runs *e, bool logarithm) {
+  beside b;
+  surg__exp_sums(e, b.top, b.by);
+  const uint64_t n = e->single ? 1 : e->n, held = e->length < PIECE ? e->length : PIECE;
+  for (uint64_t i = 0; i < n; ++i) {
+    const double sum = isfinite(b.top[i]) ? b.by[i] : (double)NAN;
+    b.by[i] = logarithm ? surg__d_log(sum) : e->x->dtype == SURG_DOUBLE ? sum : 1 / sum;
+  }
+  for (uint64_t i = 1; e->single && i < held; ++i) {
+    b.top[i] = b.top[0];
+    b.by[i] = b.by[0];
+  }
+  for (uint64_t i = 0; i < e->length; i += e->single ? PIECE : 1) {
+    const uint64_t left = e->length - i, m = !e->single ? n : left < PIECE ? left : PIECE;
+    soft_piece(e->x, o, e->start + i * e->step, m, logarithm, &b,
+               e->kept && !logarithm ? e->kept + i * n : NULL);
   }
 }
 
-/* exp of n elements less `top` to `to`, and their sum. */
-SURG__HOT(exp_row, (const float *from, float top, double *to, uint64_t n), (from, top, to, n)) {
-  for (uint64_t i = 0; i < n; ++i) to[i] = surg__v_exp((double)from[i] - (double)top);
-}
-
-SURG__HOT(share_row, (const double *from, double sum, float *to, uint64_t n), (from, sum, to, n)) {
-  for (uint64_t i = 0; i < n; ++i) to[i] = (float)(from[i] / sum);
-}
-
-/* A dense run of floats; `row` has room for its exponentials. */
-static void soft_floats(const float *x, float *o, uint64_t n, double *row) {
-  float top = x[0];
-  double sum = 0;
-  for (uint64_t i = 0; i < n; ++i) top = x[i] > top || x[i] != x[i] ? x[i] : top;
-  exp_row(x, top, row, n);
-  for (uint64_t i = 0; i < n; ++i) sum += row[i];
-  share_row(row, sum, o, n);
+static surg__kstatus soft_all(surg_kctx *k, const runs *r) {
+  const bool logarithm = k->op == SURG_OP_LogSoftmax, single = r->inner == 1;
+  surg__exp_runs e = {.x = &k->in[0], .length = r->length, .step = r->inner, .single = single};
+  const uint64_t width = r->inner < PIECE ? r->inner : PIECE;
+  if (!logarithm && r->length <= KEPT / width) {
+    e.kept = surg__k_scratch(k, (size_t)(r->length * width), sizeof *e.kept);
+    if (!e.kept) return SURG__K_NOMEM;
+  }
+  for (uint64_t i = 0; i < r->outer; ++i) {
+    for (uint64_t j = 0; j < r->inner; j += PIECE) {
+      e.start = i * r->length * r->inner + j;
+      e.n = r->inner - j < PIECE ? r->inner - j : PIECE;
+      soft(&k->out[0], &e, logarithm);
+    }
+  }
+  return SURG__K_OK;
 }
 
 /* False: the largest is NaN, and taken as such. */
@@ -106,22 +151,11 @@ surg__kstatus surg__k_softmax(surg_kctx *k) {
   uint64_t work;
   if (!surg__mul_u64(x->count, 4, &work)) return SURG__K_BUDGET;
   SURG__K_TRY(surg__k_work(k, work));
-  bool dense = r.inner == 1 && x->dtype == SURG_FLOAT && k->op == SURG_OP_Softmax;
-  double *row = dense ? surg__k_scratch(k, (size_t)r.length, sizeof *row) : NULL;
-  if (dense && !row) return SURG__K_NOMEM;
-  for (uint64_t i = 0; i < r.outer && dense; ++i) {
-    soft_floats((const float *)x->data + i * r.length, (float *)o->data + i * r.length, r.length,
-                row);
-  }
-  for (uint64_t i = 0; i < r.outer * r.inner && !dense; ++i) {
-    uint64_t base = i / r.inner * r.length * r.inner + i % r.inner;
-    if (k->op == SURG_OP_Hardmax) {
-      if (!hard(x, o, base, &r)) {
-        SURG__K_TRY(surg__k_disputed(k, "the largest of NaN is not defined"));
-      }
-    } else {
-      soft(x, o, base, &r, k->op == SURG_OP_LogSoftmax);
-    }
+  if (k->op != SURG_OP_Hardmax) return soft_all(k, &r);
+  for (uint64_t i = 0; i < r.outer * r.inner; ++i) {
+    const uint64_t base = i / r.inner * r.length * r.inner + i % r.inner;
+    if (!hard(x, o, base, &r))
+      SURG__K_TRY(surg__k_disputed(k, "the largest of NaN is not defined"));
   }
   return SURG__K_OK;
 }
