@@ -42,17 +42,7 @@ static bool holds(int op, int order) {
   }
 }
 
-static bool logic(int op, bool x, bool y) {
-  if (op == SURG_OP_And) return x && y;
-  if (op == SURG_OP_Or) return x || y;
-  assert(op == SURG_OP_Xor);
-  return x != y;
-}
-
 static bool result(int op, int dtype, const void *a, uint64_t i, const void *b, uint64_t j) {
-  if (op == SURG_OP_And || op == SURG_OP_Or || op == SURG_OP_Xor) {
-    return logic(op, ((const uint8_t *)a)[i], ((const uint8_t *)b)[j]);
-  }
   if (dtype == SURG_STRING) {
     return holds(op, order_str(((const surg_str *)a)[i], ((const surg_str *)b)[j]));
   }
@@ -62,10 +52,6 @@ static bool result(int op, int dtype, const void *a, uint64_t i, const void *b, 
   return holds(op, order_int(dtype, surg__load_int(dtype, a, i), surg__load_int(dtype, b, j)));
 }
 
-static bool is_order(int op) {
-  return op != SURG_OP_And && op != SURG_OP_Or && op != SURG_OP_Xor;
-}
-
 surg__kstatus surg__k_compare(surg_kctx *k) {
   if (!k->wanted[0]) return SURG__K_OK;
   surg__loop l;
@@ -73,7 +59,7 @@ surg__kstatus surg__k_compare(surg_kctx *k) {
   int op = k->op, dtype = k->in[0].dtype;
   const void *a = k->in[0].data, *b = k->in[1].data;
   uint8_t *out = k->out[0].data;
-  const surg__compare_fn fast = is_order(op) ? surg__compare_fast(op, dtype) : NULL;
+  const surg__compare_fn fast = surg__compare_fast(op, dtype);
   const int64_t size = (int64_t)surg__dtype_unpacked(dtype);
   for (; !l.done; surg__loop_next(&l)) {
     if (fast) {

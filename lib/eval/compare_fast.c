@@ -49,6 +49,11 @@ ORDER(u64, uint64_t)
 ORDER(f32, float)
 ORDER(f64, double)
 
+/* Truth values, whatever their bytes are. */
+COMPARE(and_bool, uint8_t, (x != 0) & (y != 0))
+COMPARE(or_bool, uint8_t, (x | y) != 0)
+COMPARE(xor_bool, uint8_t, (x != 0) != (y != 0))
+
 /* 16-bit floats are compared as floats. */
 #define PIECE 1024
 static void pieces(int dtype, surg__compare_fn fn, uint8_t *out, const uint16_t *a, int64_t sa,
@@ -91,6 +96,9 @@ HALVES(greater_equal)
   }
 
 surg__compare_fn surg__compare_fast(int op, int dtype) {
+  if (op == SURG_OP_And) return and_bool;
+  if (op == SURG_OP_Or) return or_bool;
+  if (op == SURG_OP_Xor) return xor_bool;
   static const surg__compare_fn rows[5][SURG_DTYPE_COUNT] = {
       ROW(equal), ROW(less), ROW(greater), ROW(less_equal), ROW(greater_equal)};
   static const int ops[5] = {SURG_OP_Equal, SURG_OP_Less, SURG_OP_Greater, SURG_OP_LessOrEqual,

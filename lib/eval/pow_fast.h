@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Powers of whole runs of doubles. */
+/* Powers of whole runs of numbers. */
 #ifndef SURG_POW_FAST_H
 #define SURG_POW_FAST_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* out[i] = x[i] to the y[i]; of one y for all where `one` says so. Squares are products. */
+/* out[i] = x[i] to the y[i]; of one y for all where `one` says so. Squares are products. Of
+ * floats: x are such, and so the results are to be. */
 void surg__pow_doubles(const double *x, const double *y, bool one, double *out, uint64_t n);
+void surg__pow_floats(const double *x, const double *y, bool one, double *out, uint64_t n);
+
+/* x[i] to the y[i] modulo 2^64 in place of x[i]. */
+void surg__pow_wholes(uint64_t *x, const uint64_t *y, uint64_t n);
 
 #endif

@@ -14,6 +14,12 @@
 #define SURG__D_HALF_PI_LOW 0x1.1a62633145c07p-54
 #define SURG__D_HALF_PI_LAST -0x1.f1976b7ed8fbcp-110
 
+/* As surg__v_inverse, to a unit of the last place. */
+SURG__INLINE double surg__d_inverse(double d) {
+  const double t = surg__v_inverse(d);
+  return surg__v_fma(t, surg__v_fma(-d, t, 1), t);
+}
+
 /* 2^n, n from -1022 to 1023. */
 SURG__INLINE double surg__d_power(double n) {
   return surg__v_from_bits((surg__v_bits(n + SURG__V_SHIFT) + 1023) << 52);
@@ -93,7 +99,7 @@ SURG__INLINE double surg__d_log(double x) {
 SURG__INLINE double surg__d_log_parts(double x, double *low) {
   double k;
   const double f = surg__d_log_reduce(x, &k) - 1;
-  const double d = 2 + f, inverse = 1 / d, s = f * inverse;
+  const double d = 2 + f, inverse = surg__d_inverse(d), s = f * inverse;
   const double s_low = (surg__v_fma(-s, d, f) - s * (f - (d - 2))) * inverse;
   /* 2 atanh(s) = 2 s + s (2/3 z + z^2 P(z)); the first term in two parts, too. */
   const double z = s * s, z_low = surg__v_fma(s, s, -z) + 2 * s * s_low;
@@ -114,28 +120,15 @@ SURG__INLINE double surg__d_log_parts(double x, double *low) {
   return sum;
 }
 
-/* As pow of the C library. One choice a line: compilers make no vectors of joined conditions. */
+/* As pow of the C library. */
 SURG__INLINE double surg__d_pow(double x, double y) {
-  const double a = fabs(x), half = 0.5 * y;
+  const double a = fabs(x);
   double low, base = a > 0 ? a : 1;
   base = base < INFINITY ? base : 1;
   const double l = surg__d_log_parts(base, &low), p = y * l;
   const double rest = surg__v_fma(y, l, -p) + y * low;
-  double r = surg__d_exp_sum(p, fabs(p) < 1000 ? rest : 0);
-  /* Only whole numbers are powers of a negative one, infinity excepted; odd ones keep its sign. */
-  const double of_negative = nearbyint(y) == y ? r : NAN;
-  r = x < 0 ? of_negative : r;
-  const double end = (a == 0 ? y : -y) > 0 ? 0 : INFINITY;
-  r = a == 0 ? end : r;
-  r = a == INFINITY ? end : r;
-  const double of_whole = nearbyint(half) != half ? copysign(r, x) : r;
-  r = nearbyint(y) == y ? of_whole : r;
-  r = a != a ? a : r;
-  r = y != y ? y : r;
-  const double of_one = fabs(y) == INFINITY ? 1 : r;
-  r = a == 1 ? of_one : r;
-  r = x == 1 ? 1 : r;
-  return y == 0 ? 1 : r;
+  const double r = surg__d_exp_sum(p, fabs(p) < 1000 ? rest : 0);
+  return surg__v_power_of(x, y, r);
 }
 
 /* log(1 + e), e from 0 to 1. */
@@ -198,7 +191,8 @@ SURG__INLINE double surg__d_erf(double x) {
 SURG__INLINE double surg__d_tail(double x) {
   double a = fabs(x);
   a = a > 40 ? 40 : a;
-  const double t = 1 / surg__v_fma(0.4 * 0.70710678118654752440, a, 1), square = 0.5 * a * a;
+  const double t = surg__d_inverse(surg__v_fma(0.4 * 0.70710678118654752440, a, 1));
+  const double square = 0.5 * a * a;
   const double g = SURG__V_POLY(2 * t - 1, -0.8636680921673191, 0.7634037549319551,
                           0.13925290696454595, -0.01798380987800669,
                           -0.023787984322089967, -0.0019463315874891343,

@@ -215,17 +215,52 @@ START_TEST(powers) {
 }
 END_TEST
 
+/* Of floats: a little more than half a unit, and exact where the power is one. */
+START_TEST(float_powers) {
+  static double x[SAMPLES], y[SAMPLES], z[SAMPLES], each[1];
+  real worst = 0;
+  for (int i = 0; i < SAMPLES; i++) {
+    x[i] = (double)(float)(i % 3 == 0 ? 1 + sample(2, 1) * 0.1 : fabs(sample(i, FLT_MAX)));
+    const double log_x = log(x[i]), unit = (double)(unit_random() >> 11) * 0x1p-52 - 1;
+    y[i] = log_x == 0 || isinf(log_x) ? 1 : 104 * unit / log_x;
+    if (i % 2) y[i] = (double)(float)y[i];
+    if (i % 7 == 0) y[i] = (double)unit_between(0, 20) - 10, x[i] = -(double)unit_between(1, 30);
+    if (i % 7 == 1) y[i] = 0.5, x[i] = ldexp((double)unit_between(1, 1000), -3);
+  }
+  surg__pow_floats(x, y, false, z, SAMPLES);
+  for (int i = 0; i < SAMPLES; i++) {
+    const real want = powl(x[i], y[i]), got = (real)(float)z[i];
+    const real off = ulps(got, want, FLT_MANT_DIG, FLT_MIN_EXP - FLT_MANT_DIG, FLT_MAX);
+    ck_assert_msg(off <= 0.55L, "%a to the %a is %La, %Lf units off", x[i], y[i], got, off);
+    ck_assert_msg((real)(float)want != want || got == want, "%a to the %a is %La", x[i], y[i], got);
+    surg__pow_floats(&x[i], &y[i], true, each, 1);
+    ck_assert(*each == z[i]);
+    if (off > worst) worst = off;
+  }
+  if (getenv("ONNXSURG_ULPS")) printf("Pow of floats %.4Lf\n", worst);
+}
+END_TEST
+
 START_TEST(special_powers) {
   static const double in[] = {0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 2.5, -2.5, INFINITY,
                               -INFINITY, NAN, 0x1p-1074, -0x1p-1074, DBL_MAX, -DBL_MAX, 0x1p53,
                               0x1p53 - 1, 1023, -1074, -1075, -1076, 1024};
   enum { N = SURG_COUNT(in) };
-  double x[N], z[N], each[N];
+  double x[N], z[N], each[N], floats_in[N], narrow[N], y[N];
+  for (int i = 0; i < N; i++) floats_in[i] = (double)(float)in[i];
   for (int j = 0; j < N; j++) {
     for (int i = 0; i < N; i++) x[i] = in[j];
     surg__pow_doubles(in, x, false, z, N);
     surg__pow_doubles(in, &in[j], true, each, N);
+    for (int i = 0; i < N; i++) y[i] = (double)(float)x[i];
+    surg__pow_floats(floats_in, y, false, narrow, N);
     for (int i = 0; i < N; i++) {
+      const float by_float = powf((float)in[i], (float)in[j]), got = (float)narrow[i];
+      ck_assert_msg(isnan(by_float) ? isnan(got)
+                                    : (got == by_float || got == nextafterf(by_float, got)) &&
+                                          !signbit(got) == !signbit(by_float),
+                    "float %a to the %a is %a, not %a", in[i], in[j], (double)got,
+                    (double)by_float);
       const double want = pow(in[i], in[j]);
       const bool same = isnan(want) ? isnan(z[i])
                                     : z[i] == want || z[i] == nextafter(want, z[i]);
@@ -246,6 +281,7 @@ int main(void) {
     tcase_add_loop_test(c, doubles, 0, (int)SURG_COUNT(functions));
     tcase_add_loop_test(c, floats, 0, (int)SURG_COUNT(functions));
     tcase_add_test(c, powers);
+    tcase_add_test(c, float_powers);
   } else {
     printf("long double is no wider than double here: accuracy is not measured\n");
   }
