@@ -133,6 +133,7 @@ static const shape_row rows[] = {
     {"Conv", "A,C,H,W; M,C,1,2; M", "pads=[0,0,0,0]"},
     {"Conv", "A,C,H,W; M,C,1,2", "pads=[0,0,0,0]"},
     {"Add", "A,M,5; M,1", ""},
+    {"Mul", "A,B; B", ""},
     {"Sub", "A,M,5; M,1", ""},
     {"ConvTranspose", "A,C,5; C,M,3; M", ""},
     {"ConvTranspose", "A,C,5; C,M,3", ""},
