@@ -240,6 +240,26 @@ class Streams(Case):
 
 
 class External(Case):
+    def test_embed(self):
+        """Weights come out of their file, those of a branch too; a target asks for it."""
+        numbers = ', '.join(map(str, range(300)))
+        text = ('<ir_version: 8, opset_import: ["" : 13]> g (float[300] x, bool c) => (float[300] y) '
+                '<float[300] w = {%s}> { z = Add (x, w) y = If (c) <then_branch = t () => (float[300] p) '
+                '<float[300] v = {%s}> { p = Sub (z, v) }, else_branch = e () => (float[300] q) { q = Neg (z) }> }')
+        self.write('m.onnxtxt', (text % (numbers, numbers)).encode())
+        self.ok('--pass', '', '--external-data', 'w.bin', 'm.onnxtxt', 'ext.onnx')
+        self.assertLess(os.path.getsize('ext.onnx'), 1000)
+        os.mkdir('d')
+        self.ok('--pass', 'embed', '--check', 'ext.onnx', 'd/out.onnx')
+        self.assertEqual(os.listdir('d'), ['out.onnx'])
+        self.assertGreater(os.path.getsize('d/out.onnx'), 2400)
+        self.assertIn(b'299.0', self.ok('cat', 'd/out.onnx'))
+        target = '{"schema": 1, "name": "one", "source": "a test", "rest": "unknown", "external": false}'
+        self.write('one.target', target.encode())
+        r = self.run_tool('repair', '--target', './one.target', 'ext.onnx', 'd/repaired.onnx')
+        self.assertIn(b"did: --pass 'embed'", r.stderr)
+        self.assertEqual(sorted(os.listdir('d')), ['out.onnx', 'repaired.onnx'])
+
     def test_round_trip(self):
         text = self.ok('cat', 'in.onnx')
         self.ok('--pass', '', '--external-data', 'w.bin', 'in.onnx', 'ext.onnx')
