@@ -398,7 +398,6 @@ static bool round_of(repair *r, repair_counts *now) {
                 {SURG__C_VERSION, "prune"},
                 {SURG__C_CONSTANT, "fold"},
                 {SURG__C_PLACE, "prune"},
-                {SURG__C_PLACE, "embed"},
                 {SURG__C_OP, "prune"},
                 {SURG__C_TYPE, "prune"},
                 {SURG__C_ATTR, "defaults{drop=all}"},

@@ -745,10 +745,6 @@ static void judge_weights(walk *w, const surg_graph *g) {
     if (d <= 0 || d >= SURG__DTYPES) continue;
     if (w->t->weights && !(w->t->weights >> d & 1)) judge_weight_type(w, v, d);
     if (w->t->within[d].name) judge_weight_values(w, v, c, d);
-    if (w->t->external != SURG__NO || !surg_tensor_is_external(c)) continue;
-    surg__buf_printf(&w->text, "constant %s lies in a data file",
-                     surg__q(w->t->ctx, surg_value_name(v)));
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .value = v});
   }
 }
 

@@ -367,7 +367,6 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   }
   if (!strcmp(key, "weight_values")) return read_within(r, j);
   if (!strcmp(key, "bare_outputs")) return read_tri(r, j, key, &t->bare);
-  if (!strcmp(key, "external")) return read_tri(r, j, key, &t->external);
   if (!strcmp(key, "unsorted")) return read_tri(r, j, key, &t->unsorted);
   if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);

@@ -77,7 +77,6 @@ typedef struct surg__target {
   SURG_VEC(surg__tspan) opsets; /* by domain */
   surg__tspan ir;
   surg__tri bare;     /* outputs of the model may be inputs or weights of it */
-  surg__tri external; /* weights may lie in data files */
   surg__tri unsorted; /* nodes may stand before those they read */
   surg__tri external; /* weights may stand in data files */
   bool folds;        /* what is computed of constants and fixed shapes counts as constant */

@@ -240,7 +240,7 @@ class Streams(Case):
 
 
 class External(Case):
-    def test_embed(self):
+    def test_inside(self):
         """Weights come out of their file, those of a branch too; a target asks for it."""
         numbers = ', '.join(map(str, range(300)))
         text = ('<ir_version: 8, opset_import: ["" : 13]> g (float[300] x, bool c) => (float[300] y) '
@@ -250,14 +250,14 @@ class External(Case):
         self.ok('--pass', '', '--external-data', 'w.bin', 'm.onnxtxt', 'ext.onnx')
         self.assertLess(os.path.getsize('ext.onnx'), 1000)
         os.mkdir('d')
-        self.ok('--pass', 'embed', '--check', 'ext.onnx', 'd/out.onnx')
+        self.ok('--pass', 'constants{form=keep,inside}', '--check', 'ext.onnx', 'd/out.onnx')
         self.assertEqual(os.listdir('d'), ['out.onnx'])
         self.assertGreater(os.path.getsize('d/out.onnx'), 2400)
         self.assertEqual(self.ok('cat', 'd/out.onnx').count(b'0x000000000000803f00000040'), 2)
-        target = '{"schema": 1, "name": "one", "source": "a test", "rest": "unknown", "external": false}'
+        target = '{"schema": 1, "name": "one", "source": "a test", "rest": "unknown", "external_data": false}'
         self.write('one.target', target.encode())
         r = self.run_tool('repair', '--target', './one.target', 'ext.onnx', 'd/repaired.onnx')
-        self.assertIn(b"did: --pass 'embed'", r.stderr)
+        self.assertIn(b"did: --pass 'constants{form=keep,inside}'", r.stderr)
         self.assertEqual(sorted(os.listdir('d')), ['out.onnx', 'repaired.onnx'])
 
     def test_round_trip(self):
