@@ -50,7 +50,10 @@ static const surg_type *tensor_type(const surg_value *v) {
 
 /* The lists of a window, by their names; false: it is none, or its size is not known. */
 static bool window_ints(const surg_node *n, const char *name, int64_t *out, size_t *count) {
-  const surg_type *x = surg_node_input_count(n) ? tensor_type(surg_node_input(n, 0)) : NULL;
+  /* The kernel is that of the weights, whatever is known of what they are put over. */
+  const bool kernel = strcmp(name, "kernel_shape") == 0;
+  const size_t at = kernel ? 1 : 0;
+  const surg_type *x = surg_node_input_count(n) > at ? tensor_type(surg_node_input(n, at)) : NULL;
   if (!x || surg_type_rank(x) < 3 || surg_type_rank(x) > AXES + 2) return false;
   const size_t axes = surg_type_rank(x) - 2;
   const bool pads = strcmp(name, "pads") == 0;
@@ -64,13 +67,11 @@ static bool window_ints(const surg_node *n, const char *name, int64_t *out, size
     for (size_t i = 0; i < axes; i++) out[i] = 1;
     return true;
   }
-  if (strcmp(name, "kernel_shape") != 0 || surg_node_input_count(n) < 2) return false;
-  const surg_type *w = tensor_type(surg_node_input(n, 1));
-  for (size_t i = 0; w && i < axes; i++) {
-    if (surg_type_rank(w) != axes + 2 || surg_type_dim(w, i + 2).value < 1) return false;
-    out[i] = surg_type_dim(w, i + 2).value;
+  for (size_t i = 0; kernel && i < axes; i++) {
+    if (surg_type_dim(x, i + 2).value < 1) return false;
+    out[i] = surg_type_dim(x, i + 2).value;
   }
-  return w != NULL;
+  return kernel;
 }
 
 static bool is_window(const surg_schema *s) {

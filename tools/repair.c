@@ -412,6 +412,9 @@ static bool round_of(repair *r, repair_counts *now) {
                 {SURG__C_OP, "fold{dequantize,max-growth=inf},prune"},
                 {SURG__C_OP, "sequence,fold,prune"},
                 {SURG__C_OP, "unroll,fold,prune"},
+                {SURG__C_CONSTANT, "defaults{write=all}"},
+                {SURG__C_TYPE, "fold{max-growth=inf},prune"},
+                {SURG__C_TYPE, "inference,prune"},
                 {SURG__C_ATTR, "inference"},
                 {SURG__C_PLACE, "inference"},
                 {SURG__C_RANGE, "inference"}};

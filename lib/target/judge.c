@@ -437,6 +437,22 @@ static int64_t value_attr(const judge *j, const char *name, int64_t *out) {
   return -1;
 }
 
+/* 2, 3, 4, and not 2, 4. */
+static bool fits_rows(judge *j) {
+  for (size_t i = 0; i < j->f->row.n; i++) {
+    const surg_value *v = formal(j, j->f->row.items[i], false);
+    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+    int64_t items[64];
+    const int64_t n = c ? surg_tensor_read_ints(c, items, SURG_COUNT(items)) : -1;
+    for (int64_t k = 1; k < n; k++) {
+      if (items[k - 1] < INT64_MAX && items[k] == items[k - 1] + 1) continue;
+      object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s are not one behind the other", name_of(j, v));
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool fits_values(judge *j) {
   for (size_t i = 0; i < j->f->n_values; i++) {
     const surg__tspan *want = &j->f->values[i];
@@ -524,7 +540,7 @@ static bool keeps_to(judge *j) {
   }
   if (!fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) || !fits_attrs(j) ||
       !fits_spelling(j) || !fits_ranks(j) || !fits_same(j) || !fits_sizes(j) ||
-      !fits_values(j) || !fits_dims(j))
+      !fits_rows(j) || !fits_values(j) || !fits_dims(j))
     return false;
   if (j->f->says)
     object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);
