@@ -91,10 +91,13 @@ static const char *name_at(const void *list, size_t i) {
 
 static surg__target *none(surg_context *ctx, const char *name, const split *want) {
   const char *near = NULL;
-  for (size_t i = 0; i < surg__target_count && !near; i++) {
-    split have;
+  split have, oldest = {"", ""};
+  for (size_t i = 0; i < surg__target_count; i++) {
     split_name(surg__target_texts[i].name, &have);
-    if (!strcmp(have.stem, want->stem)) near = surg__target_texts[i].name;
+    if (strcmp(have.stem, want->stem) != 0) continue;
+    if (near && compare_versions(have.version, oldest.version) >= 0) continue;
+    near = surg__target_texts[i].name;
+    oldest = have;
   }
   if (near) {
     surg__error(ctx, SURG_EUSAGE, name,
