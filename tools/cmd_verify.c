@@ -103,7 +103,8 @@ static void show_text(const job *j, const surg__verify_report *r) {
   if (r->checked == 0)
     printf("not checked: %s\n", r->skip_why);
   else if (!j->common.quiet)
-    printf("%u runs checked, %u not (the first fails on their inputs)\n", r->checked, r->skipped);
+    printf("%u runs checked, %u not (the first fails on them, or ONNX leaves them open)\n",
+           r->checked, r->skipped);
 }
 
 static json_t *numbers_json(const surg__distance *d) {

@@ -67,7 +67,8 @@ static void print_proof(FILE *f, const surg__proof *p) {
     fprintf(f, "  checked: %u runs, equal", p->checked);
   else
     fprintf(f, "  not checked");
-  if (p->skipped) fprintf(f, "; %u more say nothing: the model fails on their inputs", p->skipped);
+  if (p->skipped)
+    fprintf(f, "; %u more say nothing: they fail, or ONNX leaves them open", p->skipped);
   if (p->left_out) fprintf(f, "; passes left out: %u", p->left_out);
   fputc('\n', f);
 }

@@ -54,6 +54,7 @@ typedef struct surg_kctx {
   /* Of a running model; false and NULL when single nodes are folded. Where the standard leaves a
    * result open, a fold is refused and a run computes what runtimes give. Outputs are cells. */
   bool running;
+  const char *open; /* set in a run: the first such result, in static text */
   const uint64_t *seed; /* for operators that are random; NULL: they are not computed */
   /* Runs a subgraph of the node; `outputs` are the caller's to drop. */
   surg__kstatus (*call)(struct surg_kctx *k, surg_graph *g, const surg__array *inputs,

@@ -273,6 +273,7 @@ surg_status surg__node_compute(surg_node *n, surg_kctx *with, const surg__array 
   r.given = in;
   surg_status s = evaluate(&r);
   with->work = r.k.work;
+  with->open = r.k.open;
   for (uint32_t i = 0; r.k.out && i < r.k.n_out; ++i) {
     out[i] = r.k.out[i];
     if (s == SURG_OK) s = surg__array_settle(r.ctx, &out[i]);

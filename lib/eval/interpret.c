@@ -316,6 +316,7 @@ static surg_status compute(surg__machine *m, surg_node *n, surg__array *in, surg
   k.machine = m;
   s = surg__node_compute(n, &k, in, out);
   if (s != SURG_OK) surg__m_stop(m, s, k.why);
+  if (!session->open) session->open = k.open;
   surg_status spent = surg__m_spend(m, k.work + 1);
   if (s == SURG_OK && spent != SURG_OK) {
     for (size_t i = 0; i < n_out; ++i) surg__array_drop(&out[i]);
@@ -411,7 +412,7 @@ surg_status surg__session_run(surg__session *session, surg_model *model, const s
    * somebody inferred before. */
   surg_status s = surg_model_infer(model);
   session->work = session->turns = 0;
-  session->why = NULL;
+  session->open = session->why = NULL;
   session->at = NULL;
   m.frame = &f;
   surg__arena_init(&m.arena, m.ctx);

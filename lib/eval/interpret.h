@@ -25,6 +25,7 @@ typedef struct surg__session {
   void (*after)(void *user, const surg_node *n);
   void *user;
   uint64_t work, turns; /* set: operations and turns spent */
+  const char *open;     /* set: the first result that the standard leaves open; NULL: none */
   const char *why;      /* set on failure: static text, may be NULL */
   const surg_node *at;  /* set on failure: the node, may be NULL */
 } surg__session;

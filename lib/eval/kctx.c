@@ -113,11 +113,13 @@ surg__kstatus surg__k_cannot(surg_kctx *k, const char *why) {
 }
 
 surg__kstatus surg__k_own(surg_kctx *k) {
-  return surg__k_disputed(k, "an operator of a runtime's own");
+  return k->running ? SURG__K_OK : surg__k_cannot(k, "an operator of a runtime's own");
 }
 
 surg__kstatus surg__k_disputed(surg_kctx *k, const char *why) {
-  return k->running ? SURG__K_OK : surg__k_cannot(k, why);
+  if (!k->running) return surg__k_cannot(k, why);
+  if (!k->open) k->open = why;
+  return SURG__K_OK;
 }
 
 surg__kstatus surg__k_invalid(surg_kctx *k, const char *why) {

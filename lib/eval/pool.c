@@ -181,7 +181,7 @@ static surg__kstatus run_planes(pool *p) {
       surg__load_run(x->dtype, x->data, plane * p->w.in_count + i, 1, n, v);
       for (uint64_t j = 0; j < n; ++j) clean = join(p, v + j, &acc, 1) && clean;
     }
-    if (!clean && !k->running) return surg__k_cannot(k, "the largest of NaN");
+    if (!clean) SURG__K_TRY(surg__k_disputed(k, "the largest of NaN"));
     finish(p, &acc, 0, 1);
     if (surg__is_real(o->dtype))
       surg__store_run(o->dtype, o->data, plane, 1, &acc);

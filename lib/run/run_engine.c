@@ -38,6 +38,7 @@ static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *
   if (r->engine->timeout) s.deadline = surg__os_now_ns() + r->engine->timeout;
   s.seed = r->engine->seed;
   const surg_status status = surg__session_run(&s, r->model, in, out);
+  r->open = s.open;
   if (status != SURG_OK)
     snprintf(r->why, sizeof r->why, "%s%s%s", s.at ? surg__locate_node(s.at) : "", s.at ? ": " : "",
              s.why ? s.why : surg_status_name(status));

@@ -49,7 +49,9 @@ typedef struct surg__verify_layer {
 
 typedef struct surg__verify_report {
   surg_context *ctx;
-  unsigned checked, skipped; /* runs; skipped: the first model itself does not run on the inputs */
+  /* Runs; skipped: the first model itself does not run on the inputs, or outputs differ where it
+   * computes what the standard leaves open. */
+  unsigned checked, skipped;
   bool same;                 /* checked at least once, and no output differs */
   surg__verify_output *outputs;
   size_t n_outputs;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* before_after [FIRST [COUNT]]: random models before and after random pipelines, run on random and
- * adversarial inputs: what a pass leaves must verify and compute the same. A model whose original does not run
- * on an input set proves nothing by it; those are counted with their reason. On a difference the
+ * adversarial inputs: what a pass leaves must verify and compute the same. A model whose original
+ * does not run on an input set proves nothing by it; those are counted with their reason. On a difference the
  * seed, the pipeline and the first differing output are printed.
  *
  * Results are compared bit for bit (any NaN equals any NaN) where the run used exact rewrites; a
- * fold that rounds is compared with the kernels it was folded with, so that those bits agree too. */
+ * fold that rounds is compared with the kernels it was folded with, so that those bits agree too.
+ *
+ * Presets and moves between opsets run as --check does, which knows how exact they were. A model
+ * that cannot move is counted as refused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,7 @@
 
 #define MAX_BYTES (64u << 20)
 #define MAX_WORK (1ull << 28)
+#define MAX_TURNS (1u << 16)
 #define REASONS 64
 
 static const char *const pipelines[] = {
@@ -24,13 +28,20 @@ static const char *const pipelines[] = {
     "toposort,names{all},prune", "repeat{max=4}(fold{max-growth=inf},identity,prune)",
     "constants,fold,prune", "ir{to=10},fold,prune"};
 
+/* One of them for each of every so many models. */
+static const char *const proven[] = {
+    "simplify", "opset{to=7,allow=exact}", "simplify-exact", "opset{to=9,allow=exact}", "fuse",
+    "opset{to=11,allow=exact}", "shrink", "opset{to=13,allow=exact}", "simplify,fuse",
+    "opset{to=24,allow=exact}", "replace{op=Gemm}", "decompose{all,allow=exact}"};
+#define PROVEN_EVERY 4
+
 typedef struct reason {
   char why[200];
   size_t count;
 } reason;
 
 static reason reasons[REASONS];
-static size_t n_reasons, checks, differences, unchecked;
+static size_t n_reasons, checks, differences, unchecked, moves, refused;
 
 /* Runs that say nothing, with the reason of the first of them; where it is, is left out. */
 static void not_checked(const char *why, unsigned runs) {
@@ -87,31 +98,56 @@ static void compare(surg_model *before, surg_model *after, uint64_t seed, const 
 }
 
 static surg_status transform(surg_model **m, const char *text) {
-  surg_context *ctx = surg_model_context(*m);
-  surg_registry *r = surg__registry(ctx);
   surg__pipeline *p = NULL;
-  surg_status s = r ? surg__register_builtins(r) : SURG_ENOMEM;
-  if (s == SURG_OK) s = surg__pipeline_parse(ctx, text, "test", &p);
+  surg_status s = surg__pipeline_parse(surg_model_context(*m), text, "test", &p);
   surg__run_options options = {.verify_each = true};
   if (s == SURG_OK) s = surg__run(m, p, &options, NULL);
   surg__pipeline_free(p);
   return s;
 }
 
+static void prove(surg_model **m, uint64_t seed, const char *text, const bool *cannot) {
+  surg__pipeline *p = NULL;
+  surg_status s = surg__pipeline_parse(surg_model_context(*m), text, "test", &p);
+  const surg__run_options options = {.verify_each = true};
+  const surg__proof_options how = {.seeds = 2, .rtol = -1, .max_bytes = MAX_BYTES,
+                                   .max_work = MAX_WORK, .max_turns = MAX_TURNS};
+  surg__proof proof = {0};
+  surg__run_report report = {0};
+  if (s == SURG_OK) s = surg__run_proven(m, p, &options, &how, &report, &proof);
+  surg__run_report_free(&report);
+  surg__pipeline_free(p);
+  moves++;
+  checks += proof.checked;
+  not_checked(proof.why, proof.skipped);
+  if (s == SURG_OK) return;
+  if (*cannot)
+    refused++;
+  else
+    differs(seed, text, surg_status_name(s), NULL);
+}
+
+/* What is said of a model that cannot move is no fault; *user: that it was. */
 static void print_line(void *user, surg_severity severity, const char *line) {
-  (void)user;
-  if (severity == SURG_ERROR) printf("%s\n", line);
+  bool *cannot = user;
+  if (severity != SURG_ERROR) return;
+  *cannot |= strstr(line, "not of opset") || strstr(line, "cannot move");
+  if (!*cannot) printf("%s\n", line);
 }
 
 static void one(uint64_t seed) {
-  surg_config config = {.size = sizeof config, .diag = print_line, .seed = 1};
+  bool cannot = false;
+  surg_config config = {.size = sizeof config, .diag = print_line, .diag_user = &cannot, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
   gen_options options = {.seed = seed};
-  surg_model *before = ctx ? gen_model(ctx, &options) : NULL;
+  surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
+  const bool there = passes && surg__register_builtins(passes) == SURG_OK;
+  surg_model *before = there ? gen_model(ctx, &options) : NULL;
   surg_model *after = surg_model_clone(before);
   const char *pipeline = pipelines[seed % SURG_COUNT(pipelines)];
   /* Raising the IR version is refused where the file is newer already. */
-  if (strncmp(pipeline, "ir", 2) == 0 && surg_model_ir_version(before) > 10) pipeline = pipelines[0];
+  if (strncmp(pipeline, "ir", 2) == 0 && surg_model_ir_version(before) > 10)
+    pipeline = pipelines[0];
   if (!before || !after) {
     differs(seed, pipeline, "no model was made", NULL);
   } else if (transform(&after, pipeline) != SURG_OK) {
@@ -120,6 +156,9 @@ static void one(uint64_t seed) {
   } else {
     compare(before, after, seed, pipeline);
   }
+  surg_model_free(after);
+  after = before && seed % PROVEN_EVERY == 0 ? surg_model_clone(before) : NULL;
+  if (after) prove(&after, seed, proven[seed / PROVEN_EVERY % SURG_COUNT(proven)], &cannot);
   surg_model_free(after);
   surg_model_free(before);
   surg_context_free(ctx);
@@ -131,8 +170,10 @@ int main(int argc, char **argv) {
   const char *more = getenv("ONNXSURG_GRAPHS");
   if (more) count = strtoull(more, NULL, 10);
   for (uint64_t i = 0; i < count; i++) one(first + i);
-  printf("%llu graphs: %zu runs compared, %zu differ, %zu not checked\n", (unsigned long long)count,
-         checks, differences, unchecked);
-  for (size_t i = 0; i < n_reasons; i++) printf("  not checked: %zu: %s\n", reasons[i].count, reasons[i].why);
+  printf("%llu graphs: %zu runs compared, %zu differ, %zu not checked; %zu of %zu presets and moves "
+         "refused\n",
+         (unsigned long long)count, checks, differences, unchecked, refused, moves);
+  for (size_t i = 0; i < n_reasons; i++)
+    printf("  not checked: %zu: %s\n", reasons[i].count, reasons[i].why);
   return differences || checks < count ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -44,7 +44,6 @@ static const struct {
     {"group-norm-of-instances", "golden cases hold it (fuse/group-norm)"},
     {"rotary-of-halves", "golden cases hold it (fuse/rotary)"},
     {"space-to-depth-of-slices", "golden cases hold it (fuse/space-to-depth)"},
-    {"dropout-up-12", "what the mask holds outside training was not said before 12"},
 };
 
 #define NAMED 40u /* rules named on the command line */
