@@ -37,10 +37,18 @@ static bool all_small(const surg__array *y) {
 #define REPEAT(v, n) \
   for (uint64_t e = 1; e < (n); ++e) (v)[e] = *(v)
 
-/* Doubles to doubles need no pieces. */
+/* Runs of one type need no pieces. */
 static bool as_they_are(const surg_kctx *k, const surg__loop *l) {
-  return k->in[0].dtype == SURG_DOUBLE && k->in[1].dtype == SURG_DOUBLE && l->step[1] == 1 &&
-         l->step[2] <= 1;
+  const surg__array *x = &k->in[0], *y = &k->in[1], *o = &k->out[0];
+  const bool one = l->step[2] == 0;
+  if (x->dtype != y->dtype || l->step[1] != 1 || l->step[2] > 1) return false;
+  if (x->dtype == SURG_DOUBLE)
+    surg__pow_doubles((const double *)x->data + l->at[1], (const double *)y->data + l->at[2], one,
+                      (double *)o->data + l->at[0], (uint64_t)l->inner);
+  else if (x->dtype == SURG_FLOAT)
+    surg__pow_floats((const float *)x->data + l->at[1], (const float *)y->data + l->at[2], one,
+                     (float *)o->data + l->at[0], (uint64_t)l->inner);
+  return x->dtype == SURG_DOUBLE || x->dtype == SURG_FLOAT;
 }
 
 static surg__kstatus reals(surg_kctx *k, surg__loop *l) {
@@ -49,11 +57,7 @@ static surg__kstatus reals(surg_kctx *k, surg__loop *l) {
   if (!fits_double(y->dtype) && !all_small(y))
     return surg__k_cannot(k, "an integer exponent is too large for a float base");
   for (; !l->done; surg__loop_next(l)) {
-    if (as_they_are(k, l)) {
-      surg__pow_doubles((const double *)x->data + l->at[1], (const double *)y->data + l->at[2],
-                        l->step[2] == 0, (double *)o->data + l->at[0], (uint64_t)l->inner);
-      continue;
-    }
+    if (as_they_are(k, l)) continue;
     for (int64_t i = 0; i < l->inner; i += PIECE) {
       const uint64_t n = (uint64_t)(l->inner - i < PIECE ? l->inner - i : PIECE);
       const bool one_x = l->step[1] == 0, one_y = l->step[2] == 0;
@@ -65,7 +69,7 @@ static surg__kstatus reals(surg_kctx *k, surg__loop *l) {
       if (x->dtype == SURG_DOUBLE)
         surg__pow_doubles(p, q, one_y, r, n);
       else
-        surg__pow_floats(p, q, one_y, r, n);
+        surg__pow_wide_floats(p, q, one_y, r, n);
       surg__store_run(o->dtype, o->data, (uint64_t)(l->at[0] + i), n, r);
     }
   }

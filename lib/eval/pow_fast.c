@@ -3,34 +3,33 @@
 
 #include "eval/vmath_double.h"
 
-#define POWERS(type, power)                                                                 \
-  SURG__HOT(pairs_of_##type, (const double *x, const double *y, double *out, uint64_t n),   \
+#define POWERS(name, type, power)                                                           \
+  SURG__HOT(pairs_of_##name, (const type *x, const type *y, type *out, uint64_t n),         \
             (x, y, out, n)) {                                                               \
     for (uint64_t i = 0; i < n; ++i) {                                                      \
-      const double r = power(x[i], y[i]);                                                   \
+      const type r = (type)power((double)x[i], (double)y[i]);                               \
       out[i] = y[i] == 2 ? x[i] * x[i] : r;                                                 \
     }                                                                                       \
   }                                                                                         \
-  SURG__HOT(one_of_##type, (const double *x, double y, double *out, uint64_t n),            \
+  SURG__HOT(one_of_##name, (const type *x, double y, type *out, uint64_t n),                \
             (x, y, out, n)) {                                                               \
-    for (uint64_t i = 0; i < n; ++i) out[i] = power(x[i], y);                               \
+    for (uint64_t i = 0; i < n; ++i) out[i] = (type)power((double)x[i], y);                 \
   }                                                                                         \
-  void surg__pow_##type(const double *x, const double *y, bool one, double *out,            \
-                        uint64_t n) {                                                       \
+  SURG__HOT(squares_of_##name, (const type *x, type *out, uint64_t n), (x, out, n)) {       \
+    for (uint64_t i = 0; i < n; ++i) out[i] = x[i] * x[i];                                  \
+  }                                                                                         \
+  void surg__pow_##name(const type *x, const type *y, bool one, type *out, uint64_t n) {    \
     if (!one)                                                                               \
-      pairs_of_##type(x, y, out, n);                                                        \
+      pairs_of_##name(x, y, out, n);                                                        \
     else if (*y == 2)                                                                       \
-      squares(x, out, n);                                                                   \
+      squares_of_##name(x, out, n);                                                         \
     else                                                                                    \
-      one_of_##type(x, *y, out, n);                                                         \
+      one_of_##name(x, (double)*y, out, n);                                                 \
   }
 
-SURG__HOT(squares, (const double *x, double *out, uint64_t n), (x, out, n)) {
-  for (uint64_t i = 0; i < n; ++i) out[i] = x[i] * x[i];
-}
-
-POWERS(doubles, surg__d_pow)
-POWERS(floats, surg__v_pow)
+POWERS(doubles, double, surg__d_pow)
+POWERS(wide_floats, double, surg__v_pow)
+POWERS(floats, float, surg__v_pow)
 
 #define PIECE 256
 

@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 /* out[i] = x[i] to the y[i]; of one y for all where `one` says so. Squares are products. Of
- * floats: x are such, and so the results are to be. */
+ * floats that are doubles here: x are floats, and so the results are to be. */
 void surg__pow_doubles(const double *x, const double *y, bool one, double *out, uint64_t n);
-void surg__pow_floats(const double *x, const double *y, bool one, double *out, uint64_t n);
+void surg__pow_floats(const float *x, const float *y, bool one, float *out, uint64_t n);
+void surg__pow_wide_floats(const double *x, const double *y, bool one, double *out, uint64_t n);
 
 /* x[i] to the y[i] modulo 2^64 in place of x[i]. */
 void surg__pow_wholes(uint64_t *x, const uint64_t *y, uint64_t n);

@@ -176,7 +176,8 @@ static void of_run(walk *w, surg__loop *run, int64_t start, surg__numbers *acc) 
   begin(w, LANES, acc);
   for (surg__loop_rewind(run); !run->done; surg__loop_next(run)) {
     for (int64_t i = 0; i < run->inner;) {
-      const uint64_t left = (uint64_t)(run->inner - i), n = left < PIECE - have ? left : PIECE - have;
+      const uint64_t left = (uint64_t)(run->inner - i), fit = PIECE - have;
+      const uint64_t n = left < fit ? left : fit;
       load(w, (uint64_t)(start + run->at[0] + i * run->step[0]), (uint64_t)run->step[0], n, &v,
            have);
       have += n;
@@ -226,8 +227,7 @@ static void walk_runs(walk *w, const runs *r, surg__numbers *acc) {
     of_run(w, r->run, r->start, acc);
 }
 
-/* The largest element of each run, and the sum of e to the power of the elements less that one,
- * which is NaN where it is not finite. */
+/* The largest element of each run, and the sum of e to the power of the elements less that one. */
 static void sum_exp(walk *w, const runs *r, surg__numbers *top, surg__numbers *sum) {
   surg__numbers less;
   walk_runs(w, r, top);
@@ -303,9 +303,45 @@ static const char *means(const walk *w, const runs *r, surg__numbers *acc) {
   return NULL;
 }
 
+/* Extremes of bytes by columns are bytes all the way. */
+#define BYTES(type)                                                                          \
+  SURG__HOT(extreme_##type, (type *acc, const type *v, uint64_t n, bool largest),            \
+            (acc, v, n, largest)) {                                                          \
+    if (largest) {                                                                           \
+      for (uint64_t j = 0; j < n; ++j) acc[j] = v[j] > acc[j] ? v[j] : acc[j];               \
+    } else {                                                                                 \
+      for (uint64_t j = 0; j < n; ++j) acc[j] = v[j] < acc[j] ? v[j] : acc[j];               \
+    }                                                                                        \
+  }
+BYTES(int8_t)
+BYTES(uint8_t)
+
+static bool extremes_of_bytes(const walk *w, const runs *r, const surg__array *o, uint64_t to) {
+  const int dtype = w->x->dtype;
+  const bool is_signed = dtype == SURG_INT8, largest = w->step == LARGEST;
+  if (!is_signed && dtype != SURG_UINT8 && dtype != SURG_BOOL) return false;
+  if (!r->columns || r->length == 0 || (!largest && w->step != SMALLEST)) return false;
+  uint8_t *acc = (uint8_t *)o->data + to;
+  const uint8_t *from = (const uint8_t *)w->x->data + r->start;
+  surg__loop *run = r->run;
+  for (surg__loop_rewind(run); !run->done; surg__loop_next(run)) {
+    for (int64_t i = 0; i < run->inner; ++i) {
+      const int64_t at = run->at[0] + i * run->step[0];
+      if (at == 0)
+        memcpy(acc, from, (size_t)r->n);
+      else if (is_signed)
+        extreme_int8_t((int8_t *)acc, (const int8_t *)from + at, r->n, largest);
+      else
+        extreme_uint8_t(acc, from + at, r->n, largest);
+    }
+  }
+  return true;
+}
+
 static const char *of_wholes(int op, walk *w, const runs *r, const surg__array *o,
                              uint64_t to) {
   surg__numbers acc;
+  if (extremes_of_bytes(w, r, o, to)) return NULL;
   if (op == SURG_OP_ReduceMean) {
     const char *why = means(w, r, &acc);
     if (why) return why;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of elements of any type.
  *
- * The order of a sum of floats: where elements that stand next to each other belong to different
- * results (the last axis is kept), each is made in index order. Where they belong to one, it is made
- * in 16 lanes: element i of the run goes to lane i % 16, from zero on, and then lanes i and i + 8 are
- * added, i and i + 4, i + 2, i + 1. Integers wrap; a mean of them is the exact sum, divided towards
- * zero. */
+ * The order of a sum of floats: where elements that stand next to each other belong to
+ * different results (the last axis is kept), each is made in index order. Where they belong to
+ * one, it is made in 16 lanes: element i of the run goes to lane i % 16, from zero on, and then
+ * lanes i and i + 8 are added, i and i + 4, i + 2, i + 1. Integers wrap; a mean of them is the
+ * exact sum, divided towards zero. */
 #ifndef SURG_REDUCE_FAST_H
 #define SURG_REDUCE_FAST_H
 
@@ -17,10 +17,10 @@
 const char *surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
                               surg__loop *run, uint64_t length);
 
-/* Runs of `length` > 0 elements `step` apart: a single one, or n <= SURG__PIECE that start next to each
- * other. Of each the largest element, and the sum of e to the power of its elements less that one; NaN
- * where the largest is not finite. `kept`, unless NULL, gets those powers as they are walked, element
- * 0 of all runs, then element 1. */
+/* Runs of `length` > 0 elements `step` apart: a single one, or n <= SURG__PIECE that start next to
+ * each other. Of each the largest element, and the sum of e to the power of its elements less that
+ * one (anything where the largest is not finite). `kept`, unless NULL, gets those powers as they
+ * are walked, element 0 of all runs, then element 1. */
 typedef struct surg__exp_runs {
   const surg__array *x;
   uint64_t start, length, step, n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every elementwise operator, cast, transposition and reduction on every element type, beside memcpy
- * of as many bytes into fresh memory: how many times as fast as memcpy, one line an operator, one
- * column a type ("-": not for that type; "*" behind what is under half), and at the end all that is
- * under half. Prints and never judges.
+/* Every elementwise operator, cast, transposition and reduction on every element type, beside
+ * memcpy of as many bytes into fresh memory: how many times as fast as memcpy, one line an
+ * operator, one column a type ("-": not for that type; "*" behind what is under half), and at the
+ * end all that is under half. Prints and never judges.
  *   table [MEBIBYTES [WORD [TYPE]]]   WORD: rows whose name holds it; TYPE: that column alone */
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,7 +128,8 @@ static void elementwise(bench *b) {
       if (skipped(b, t)) continue;
       const surg__array x = rows_of(b, t, dims), in[3] = {x, x, x};
       surg_node *n = bench_node(ops[i].op, ops[i].n_in);
-      if (strcmp(ops[i].op, "Mod") == 0) surg_node_set_int(n, "fmod", surg__dtype_is_float(x.dtype));
+      if (strcmp(ops[i].op, "Mod") == 0)
+        surg_node_set_int(n, "fmod", surg__dtype_is_float(x.dtype));
       const size_t size = surg__dtype_unpacked(types[t]), out = ops[i].out ? ops[i].out : size;
       entry(b, t, n, in, ops[i].n_in, (double)x.count * (double)(ops[i].n_in * size + out));
     }

@@ -238,6 +238,35 @@ START_TEST(quantization) {
 }
 END_TEST
 
+/* --- remainders --- */
+
+/* Pairs whose quotient is whole, nearly whole, moderate, huge, or none. */
+START_TEST(remainders) {
+  static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16, SURG_BFLOAT16};
+  for (int round = 0; round < 40; round++) {
+    const int dtype = types[round % 4];
+    const bool one = round % 3 == 0;
+    int64_t dims[] = {(int64_t)unit_between(1, 9000)};
+    surg__array in[2] = {array(dtype, dims, 1, round % 2), array(dtype, dims, 1, round % 5 == 0)};
+    surg__array out = {0};
+    for (uint64_t i = 0; i < in[0].count; i += 3) {
+      const double y = number(&in[1], i), n = (double)unit_between(0, 1u << unit_between(0, 24));
+      surg__store_f64(dtype, in[0].data, i, (n + (i % 2 ? 0x1p-30 : -0x1p-52)) * y);
+    }
+    if (one) in[1].count = 1, in[1].rank = 0;
+    surg_node *n = node("Mod", 2);
+    surg_node_set_int(n, "fmod", 1);
+    ck_assert_int_eq(compute(n, in, &out), SURG_OK);
+    for (uint64_t i = 0; i < out.count; i++) {
+      const double x = number(&in[0], i), y = number(&in[1], one ? 0 : i);
+      ck_assert_msg(same(fmod(x, y), number(&out, i)), "%s: %a modulo %a is %a, not %a",
+                    surg__dtype_name(dtype), x, y, number(&out, i), fmod(x, y));
+    }
+    done(&out);
+  }
+}
+END_TEST
+
 /* --- reductions --- */
 
 static double term(const char *op, double v) {
@@ -413,6 +442,7 @@ int main(void) {
   tcase_add_test(c, long_halves);
   tcase_add_test(c, misfits);
   tcase_add_test(c, quantization);
+  tcase_add_test(c, remainders);
   tcase_add_test(c, reductions);
   tcase_add_test(c, transpositions);
   tcase_add_test(c, pools);

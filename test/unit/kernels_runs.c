@@ -83,7 +83,8 @@ START_TEST(integers) {
     surg_node *n = node(op, 2);
     surg__array x = numbers(dtype, &r, strcmp(op, "ReduceMean") != 0), out = {0};
     int64_t one = 1, axis = r.axis;
-    surg__array in[2] = {x, {.dtype = SURG_INT64, .rank = 1, .count = 1, .data = &axis, .dims = &one}};
+    surg__array in[2] = {
+        x, {.dtype = SURG_INT64, .rank = 1, .count = 1, .data = &axis, .dims = &one}};
     const bool by_input = strcmp(op, "ReduceSum") == 0;
     if (!by_input) {
       n = node(op, 1);
@@ -101,8 +102,8 @@ START_TEST(integers) {
       uint64_t want = 0;
       surg__store_int(dtype, &want, 0, whole_reduced(op, &x, &r, i));
       want = surg__load_int(dtype, &want, 0);
-      ck_assert_msg(want == surg__load_int(dtype, out.data, i), "%s of %s, run %d: %lld, not %lld", op,
-                    surg__dtype_name(dtype), (int)i,
+      ck_assert_msg(want == surg__load_int(dtype, out.data, i), "%s of %s, run %d: %lld, not %lld",
+                    op, surg__dtype_name(dtype), (int)i,
                     (long long)surg__load_int(dtype, out.data, i), (long long)want);
     }
     done(&out);
@@ -188,8 +189,8 @@ END_TEST
 
 /* --- exponentials --- */
 
-/* Within so many units of the last place of the type; a logarithm of what is summed in the same type
- * within those of 1. */
+/* Within so many units of the last place of the type; a logarithm of what is summed in the same
+ * type within those of 1. */
 static void check_near(const char *op, int dtype, double got, long double want, double units) {
   static const int digits[] = {[SURG_FLOAT] = 24, [SURG_DOUBLE] = 53, [SURG_FLOAT16] = 11,
                                [SURG_BFLOAT16] = 8};

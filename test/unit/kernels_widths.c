@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same bits from every variant of a loop: what one machine folds is what another one does. The
+ * loops are compiled here once more, with the choice of the variant in the test's hands. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "eval/hot.h"
+
+static int width; /* 0: plain, 1: AVX2, 2: AVX-512 */
+static bool has_wide(void) {
+  return surg__cpu_wide();
+}
+static bool has_widest(void) {
+  return surg__cpu_widest();
+}
+#define surg__cpu_wide() (width >= 1)
+#define surg__cpu_widest() (width >= 2)
+#include "eval/pow_fast.c"
+#undef PIECE
+#include "eval/unary_fast.c"
+#undef PIECE
+
+#include "unit.h"
+
+#define N 20000
+
+/* Any bits, and every other one of moderate size. */
+static double any_number(bool narrow) {
+  const uint64_t bits = unit_random();
+  const uint32_t low = (uint32_t)(bits >> 32);
+  double x;
+  float f;
+  if (bits & 1) return ((double)(bits >> 12) * 0x1p-52 - 0.5) * 40;
+  memcpy(&x, &bits, sizeof x);
+  memcpy(&f, &low, sizeof f);
+  return narrow ? (double)f : x;
+}
+
+/* NaN of whatever bits are one. */
+#define SAME(a, b) (memcmp(&(a), &(b), sizeof(a)) == 0 || (isnan(a) && isnan(b)))
+
+#define CHECK(type, run, what, op)                                                           \
+  do {                                                                                       \
+    static type first[N], other[N];                                                          \
+    for (int w = 0; w < variants; w++) {                                                     \
+      type *out = w == 0 ? first : other;                                                    \
+      width = w;                                                                             \
+      run;                                                                                   \
+      for (int i = 0; w > 0 && i < N; i++)                                                   \
+        ck_assert_msg(SAME(first[i], other[i]), "%s %d, width %d: %a, not %a", what, op, w,  \
+                      (double)other[i], (double)first[i]);                                   \
+    }                                                                                        \
+  } while (0)
+
+static int count_variants(void) {
+  return has_widest() ? 3 : has_wide() ? 2 : 1;
+}
+
+START_TEST(one_input) {
+  static float x[N];
+  static double y[N];
+  const int variants = count_variants();
+  unsigned seen = 0;
+  for (int i = 0; i < N; i++) {
+    x[i] = (float)any_number(true);
+    y[i] = any_number(false);
+  }
+  for (int op = 0; op < SURG_OP_COUNT; op++) {
+    const surg__unary_fn of_floats = surg__unary_fast(op);
+    const surg__unary_double_fn of_doubles = surg__unary_fast_double(op);
+    if (of_floats) CHECK(float, of_floats(x, out, N, 0.25, 0.75), "operator", op);
+    if (of_doubles) CHECK(double, of_doubles(y, out, N, 0.25, 0.75), "operator on doubles", op);
+    seen += (of_floats != NULL) + (of_doubles != NULL);
+  }
+  ck_assert_uint_ge(seen, 60);
+  for (int tanh = 0; tanh < 2; tanh++) {
+    CHECK(float, surg__gelu_fast(tanh)(x, out, N, 0, 0), "Gelu", tanh);
+    CHECK(double, surg__gelu_fast_double(tanh)(y, out, N, 0, 0), "Gelu of doubles", tanh);
+  }
+}
+END_TEST
+
+START_TEST(powers) {
+  static double x[N], y[N];
+  static float p[N], q[N];
+  const int variants = count_variants();
+  for (int i = 0; i < N; i++) {
+    x[i] = any_number(false);
+    y[i] = any_number(false);
+    p[i] = (float)any_number(true);
+    q[i] = (float)any_number(true);
+  }
+  CHECK(double, surg__pow_doubles(x, y, false, out, N), "Pow", 0);
+  CHECK(float, surg__pow_floats(p, q, false, out, N), "Pow of floats", 0);
+}
+END_TEST
+
+int main(void) {
+  Suite *s = suite_create("kernels_widths");
+  TCase *c = tcase_create("widths");
+  tcase_set_timeout(c, 120);
+  if (count_variants() < 3) printf("this machine has %d of 3 widths\n", count_variants());
+  tcase_add_test(c, one_input);
+  tcase_add_test(c, powers);
+  suite_add_tcase(s, c);
+  return unit_run(s);
+}
