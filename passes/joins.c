@@ -80,6 +80,36 @@ static surg_pass_result flatten(surg_pass_ctx *p, surg_node *n) {
   return SURG_PASS_CHANGED;
 }
 
+/* Whether input i of a Concat is proven to have nothing along its axis, and the rank of the whole. */
+static bool is_empty(const surg_node *n, size_t i, int64_t rank) {
+  int64_t own;
+  const surg_value *v = surg_node_input(n, i);
+  const int64_t axis = surg_node_int(n, "axis", 0), at = axis < 0 ? axis + rank : axis;
+  if (!v || !rank_of(v, &own) || own != rank) return false;
+  return at >= 0 && at < rank && surg_type_dim(surg_value_type(v), (size_t)at).value == 0;
+}
+
+/* Takes out inputs that nothing comes from; one input stays. */
+static surg_pass_result drop_empty(surg_pass_ctx *p, surg_node *n) {
+  const size_t count = surg_node_input_count(n);
+  size_t kept = 0, empty = 0;
+  surg_status s = SURG_OK;
+  int64_t rank;
+  if (!rank_of(surg_node_output(n, 0), &rank) || surg_attr_ref(surg_node_attr(n, "axis")))
+    return SURG_PASS_UNCHANGED;
+  for (size_t i = 0; i < count; i++) empty += is_empty(n, i, rank);
+  if (empty == count) empty--;
+  if (empty == 0 || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  for (size_t i = 0; i < count && !s; i++) {
+    if (i - kept < empty && is_empty(n, i, rank)) continue; /* the last one stays */
+    s = surg_node_set_input(n, kept++, surg_node_input(n, i));
+  }
+  if (!s) s = surg_node_trim_inputs(n, kept);
+  if (s) return SURG_PASS_FAILED;
+  surg_pass_count(p, "empty", empty);
+  return SURG_PASS_CHANGED;
+}
+
 /* What was split, when n puts all its parts together again. */
 static surg_value *whole(const surg_node *n) {
   size_t index;
@@ -101,6 +131,8 @@ static surg_pass_result concat(surg_pass_ctx *p, surg_node *n) {
   surg_value *v = whole(n);
   if (v) result = give_result(p, n, v, "wholes");
   if (result != SURG_PASS_UNCHANGED || surg_pass_keeps_node(p, n)) return result;
+  result = drop_empty(p, n);
+  if (result == SURG_PASS_FAILED) return result;
   while ((one = flatten(p, n)) == SURG_PASS_CHANGED) result = one;
   return one == SURG_PASS_FAILED ? one : result;
 }

@@ -589,6 +589,24 @@ static surg__rvalue fn_take(surg__match *m, const surg_value *v, const surg__rva
 }
 
 /* inverse(perm): unknown when it is no permutation. */
+/* in_order(x, perm): axes that perm brings before others have one element, or the others have. */
+static surg__rvalue fn_in_order(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                                size_t n) {
+  int64_t last = -1;
+  (void)m, (void)n;
+  const surg_type *t = tensor_type(v);
+  if (!t || !surg_type_has_rank(t) || !known_ints(&a[0]) || a[0].n != surg_type_rank(t))
+    return unknown;
+  for (size_t i = 0; i < a[0].n; i++) {
+    const int64_t axis = a[0].items[i].i;
+    if (axis < 0 || (uint64_t)axis >= a[0].n) return unknown;
+    if (surg_type_dim(t, (size_t)axis).value == 1) continue;
+    if (axis < last) return surg_type_static(t, NULL) ? boolean(false) : unknown;
+    last = axis;
+  }
+  return boolean(true);
+}
+
 static surg__rvalue fn_inverse(surg__match *m, const surg_value *v, const surg__rvalue *a,
                                size_t n) {
   (void)v, (void)n;
@@ -645,6 +663,7 @@ static const surg__rfn functions[] = {
     {"if", false, 3, 3, fn_if, "if(c, a, b)"},
     {"unlimited", false, 0, 0, fn_inf, "unlimited(): infinity"},
     {"int", false, 1, 1, fn_int, "int(f): of a whole number, a truth value or an element type"},
+    {"in_order", true, 1, 1, fn_in_order, "in_order(x, perm): perm moves only axes of one element"},
     {"ints", true, 0, 0, fn_ints, "ints(x): the elements of integers that are constant or proven"},
     {"inverse", false, 1, 1, fn_inverse, "inverse(perm)"},
     {"is_float", false, 1, 1, fn_is_float, "is_float(dtype)"},
