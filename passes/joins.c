@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts and wholes along one axis: a Concat in a Concat is one, the parts of a Split put together
- * again are what was split, and Slices of one value that share it out among them are a Split, as are
- * Gathers of indices one behind the other.
+ * again are what was split, and Slices of one value that share it out among them are a Split, as
+ * are Gathers of indices one behind the other.
  *
  *   before: a = Slice (x, 0, 3, axis 1)   b = Slice (x, 3, 8, axis 1)   y = Concat <1> (a, b)   ...
  *   after:  a, b = Split <1> (x, {3, 5})                                y = x
@@ -80,7 +80,7 @@ static surg_pass_result flatten(surg_pass_ctx *p, surg_node *n) {
   return SURG_PASS_CHANGED;
 }
 
-/* Whether input i of a Concat is proven to have nothing along its axis, and the rank of the whole. */
+/* Whether input i of a Concat is proven to have nothing along its axis, and as many axes. */
 static bool is_empty(const surg_node *n, size_t i, int64_t rank) {
   int64_t own;
   const surg_value *v = surg_node_input(n, i);
@@ -154,7 +154,8 @@ static bool slice_number(const surg_node *n, const char *name, size_t input, int
   size_t count;
   if (surg_graph_opset(surg_node_graph(n), "") >= 10)
     return surg_node_input(n, input) && numbers_one(surg_node_input(n, input), out);
-  const int64_t *v = surg_attr_ref(surg_node_attr(n, name)) ? NULL : surg_node_ints(n, name, &count);
+  if (surg_attr_ref(surg_node_attr(n, name))) return false;
+  const int64_t *v = surg_node_ints(n, name, &count);
   if (!v || count != 1) return false;
   *out = *v;
   return true;
@@ -202,8 +203,8 @@ static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *
   if (surg_node_output_count(n) != 1 || surg_pass_keeps_node(p, n) || surg_pass_keeps_value(p, y) ||
       values_annotated(y) || surg_value_is_pinned(y))
     return false;
-  if (!(is(n, SURG_OP_Slice) ? slice_part : gather_part)(n, t, &at, out) || at < -rank || at >= rank)
-    return false;
+  if (is(n, SURG_OP_Slice) ? !slice_part(n, t, &at, out) : !gather_part(n, t, &at, out)) return false;
+  if (at < -rank || at >= rank) return false;
   *axis = (size_t)(at < 0 ? at + rank : at);
   return out->from < out->to && out->to <= surg_type_dim(t, *axis).value;
 }

@@ -121,6 +121,8 @@ static const shape_row rows[] = {
     {"AveragePool", "A,C,H,W", "kernel_shape=[H,W]"},
     {"AveragePool", "A,C,H,W", "kernel_shape=[H,W] strides=[2,1] pads=[0,0,0,0]"},
     {"AveragePool", "A,C,5,6", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,1,1] dilations=[1,1]"},
+    {"AveragePool", "A,C,H,W", "kernel_shape=[H,W] strides=[1,1] pads=[1,0,1,0]"},
+    {"MaxPool", "A,C,H,W", "kernel_shape=[H,W] strides=[1,1] pads=[0,1,0,1]"},
     {"AveragePool", "A,C,7", "kernel_shape=[3] strides=[2] pads=[1,1] dilations=[2]"},
     {"LpPool", "A,C,5,6", "kernel_shape=[3,2] strides=[2,1] pads=[1,0,1,1] p=1|2"},
     {"GlobalAveragePool", "A,C,H,W", ""},
