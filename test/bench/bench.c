@@ -7,7 +7,6 @@
 #include "base/dtype.h"
 #include "base/os.h"
 
-#define COPIES 4
 #define ENOUGH 0.3 /* seconds; what took longer in all is not repeated again */
 
 static surg_context *ctx;
@@ -120,12 +119,12 @@ surg_node *bench_node(const char *op, uint32_t n_in) {
   return n;
 }
 
-void bench_copy(size_t bytes, double *warm, double *fresh) {
+void bench_copy(size_t bytes, int rounds, double *warm, double *fresh) {
   char *a = bench_room(bytes), *b = bench_room(bytes);
   double best[2] = {-1, -1};
   memset(a, 1, bytes);
   memset(b, 1, bytes);
-  for (int r = 0; r < 2 * COPIES; ++r) {
+  for (int r = 0; r < 2 * rounds; ++r) {
     const int is_fresh = r % 2;
     char *to = is_fresh ? bench_room(bytes) : b;
     const double start = bench_now();

@@ -19,8 +19,8 @@ surg_node *bench_node(const char *op, uint32_t n_in);
  * it. */
 double bench_compute(surg_node *n, const surg__array *in, uint32_t n_in, int rounds,
                      const char **why);
-/* Bytes a second of memcpy: into memory that is there, and into memory the system has to hand out
- * first, as kernels get theirs. */
-void bench_copy(size_t bytes, double *warm, double *fresh);
+/* Bytes a second of memcpy, the best of some rounds: into memory that is there, and into memory the
+ * system has to hand out first, as kernels get theirs. */
+void bench_copy(size_t bytes, int rounds, double *warm, double *fresh);
 
 #endif

@@ -25,7 +25,7 @@ static void line(const char *name, surg_node *n, const surg__array *in, uint32_t
 
 static double copy_speed(size_t bytes) {
   double warm, fresh;
-  bench_copy(bytes, &warm, &fresh);
+  bench_copy(bytes, ROUNDS, &warm, &fresh);
   printf("%-34s %8.2f GB/s\n%-34s %8.2f GB/s\n", "memcpy", warm / 1e9, "memcpy into fresh memory",
          fresh / 1e9);
   return fresh;
