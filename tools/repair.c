@@ -9,6 +9,8 @@
 #include "pass/pass.h"
 
 #define ROUNDS 8u /* over all cures; each must leave fewer objections */
+#define AHEAD_NODES 200000u /* of models that are tried in searches ahead, more than in all others */
+#define WRAPS 64u  /* operators and types, of which computing in others is tried */
 #define OUTPUTS 64u /* that are given a node at once */
 #define AHEAD 2u   /* searches one in the other: sizes, an operator, what that needs */
 #define OLDEST 7  /* the oldest opset that is tried */
@@ -92,6 +94,11 @@ surg_status repair_run(surg_context *ctx, surg_model **m, const char *text, repa
  * changes nothing. */
 static surg_model *try_on(repair *r, const char *text, repair_consent given,
                           repair_counts *after, repair_consent *needed) {
+  /* Looking ahead takes no longer than all the rest does, or than is soon done. */
+  const uint64_t nodes = surg_graph_node_count(surg_model_graph(r->m)) + 1;
+  uint64_t *work = r->work ? r->work : r->worked;
+  if (r->depth && work[1] > work[0] + AHEAD_NODES) return NULL;
+  work[r->depth > 0] += nodes;
   surg_model *copy = surg_model_clone(r->m);
   const uint64_t epoch = copy ? surg_model_epoch(copy) : 0;
   surg_status s =
@@ -223,6 +230,7 @@ static bool cure_ahead(repair *r, const char *text, repair_counts *now) {
   deeper.verify_each = r->verify_each;
   deeper.depth = r->depth + 1;
   deeper.origin = r->origin;
+  deeper.work = r->work ? r->work : r->worked;
   deeper.is_wider = r->is_wider;
   if (repair_find(&deeper, &before, &after) == SURG_OK && after.all < now->all) {
     surg__buf_printf(&all, "%s,%s", text, deeper.pipeline.p);
@@ -296,6 +304,52 @@ static bool cure_forms(repair *r, repair_counts *now, bool all) {
   }
   r->is_strict = false;
   surg__buf_free(&ops);
+  return any;
+}
+
+/* Kernels that there are for other element types alone. */
+typedef struct wraps {
+  const surg__target *t;
+  SURG_VEC(char *) texts;
+  surg_context *ctx;
+} wraps;
+
+static void note_wrap(wraps *w, const surg_node *n, const surg__ttypes *types) {
+  surg__buf b;
+  surg__buf_init(&b, w->ctx);
+  surg__buf_printf(&b, "wrap{op=%s%s", surg_node_domain(n), surg_node_domain(n)[0] ? "." : "");
+  surg__buf_printf(&b, "%s,param=%s,types=", surg_node_op_type(n), types->name);
+  for (int d = 1, any = 0; d < SURG__DTYPES; d++)
+    if (types->mask >> d & 1) surg__buf_printf(&b, "%s%s", any++ ? "+" : "", surg_dtype_name(d));
+  surg__buf_puts(&b, "}");
+  surg__buf_putc(&b, 0);
+  bool fresh = !b.failed && types->mask && w->texts.count < WRAPS;
+  for (size_t i = 0; i < w->texts.count && fresh; i++) fresh = strcmp(w->texts.items[i], b.p) != 0;
+  char *text = fresh ? strdup(b.p) : NULL;
+  if (text && !surg__vec_push(w->ctx, &w->texts, text)) free(text);
+  surg__buf_free(&b);
+}
+
+static void note_types(void *user, const surg__objection *o) {
+  wraps *w = user;
+  if (o->verdict != SURG__ILLEGAL || o->cause != SURG__C_TYPE || !o->node) return;
+  const surg__top *op =
+      surg__target_op(w->t, surg_node_domain(o->node), surg_node_op_type(o->node));
+  for (size_t i = 0; op && i < op->n; i++)
+    for (size_t k = 0; k < op->facts[i].n_types; k++)
+      if (strcmp(op->facts[i].types[k].name, "out") != 0)
+        note_wrap(w, o->node, &op->facts[i].types[k]);
+}
+
+static bool cure_wraps(repair *r, repair_counts *now) {
+  wraps w = {.t = r->t, .ctx = r->ctx};
+  bool any = false;
+  surg__target_model(r->t, r->m, note_types, &w);
+  for (size_t i = 0; i < w.texts.count; i++) {
+    if (now->count[SURG__C_TYPE]) any |= cure(r, w.texts.items[i], now);
+    free(w.texts.items[i]);
+  }
+  surg__vec_free(r->ctx, &w.texts);
   return any;
 }
 
@@ -406,6 +460,7 @@ static bool round_of(repair *r, repair_counts *now) {
                 {SURG__C_OP, "fold,prune"},
                 {SURG__C_FUNCTION, "inline"},
                 {SURG__C_OP, "rewrite{group=simplify},prune"},
+                {SURG__C_OP, "rewrite{group=fuse},prune"},
                 {SURG__C_CONSTANT, "fold{max-growth=inf},prune"},
                 {SURG__C_FED, "fold{max-growth=inf},prune"},
                 {SURG__C_FED, "fold{dequantize,max-growth=inf},prune"},
@@ -426,6 +481,7 @@ static bool round_of(repair *r, repair_counts *now) {
   /* Whoever looked ahead came for a replacement: before the opset moves again. */
   if (r->depth && now->all) any |= cure_ops(r, now, false);
   any |= cure_forms(r, now, false);
+  if (now->count[SURG__C_TYPE]) any |= cure_wraps(r, now);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_OPSET]) any |= cure_ops(r, now, false);

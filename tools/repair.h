@@ -61,6 +61,8 @@ typedef struct repair {
   bool verify_each;
   bool is_strict;        /* now: no cure that leads to what is not known */
   unsigned depth;        /* of a search ahead in a search; 0: of none */
+  uint64_t worked[2];    /* nodes of models that were tried: by itself, by searches ahead */
+  uint64_t *work;        /* ... of the search that started this one, or NULL */
   bool is_wider;         /* of a search ahead: changes inputs and outputs, too */
   const surg__buf *origin; /* the interface that the model came with; NULL before the search */
   surg__buf first;       /* where `origin` points, in a search that is nobody's */

@@ -153,6 +153,8 @@ typedef struct plan {
   const surg_schema *from, *to;
   int64_t opset;
   unsigned maps;
+  const char *param; /* the one type parameter that is told otherwise, or NULL */
+  uint32_t types;    /* ... and what it may be */
   group groups[MOST_GROUPS];
   surg__made *made;
   surg_status status;
@@ -174,7 +176,31 @@ static group *group_of(plan *p, bool output, size_t i) {
   return &p->groups[k];
 }
 
+static bool in_word(const surg_value *v) {
+  surg_range r;
+  return surg_value_range(v, &r) && r.low >= INT32_MIN && r.high <= INT32_MAX;
+}
+
+/* Whether all there is of a group fits 32 bits, and what is computed of it cannot tell. */
+static bool fits_word(plan *p, const group *g) {
+  if (!(p->maps & (INJECT | ORDER | WRAP | WHOLE)) || g->from != SURG_INT64) return false;
+  for (size_t i = 0; i < surg_node_input_count(p->n); i++) {
+    const surg_value *v = surg_node_input(p->n, i);
+    if (v && group_of(p, false, i) == g && !in_word(v)) return false;
+  }
+  for (size_t i = 0; i < surg_node_output_count(p->n); i++) {
+    const surg_value *v = surg_node_output(p->n, i);
+    if (v && group_of(p, true, i) == g && !in_word(v)) return false;
+  }
+  return true;
+}
+
 static bool choose(plan *p, group *g) {
+  if (p->param && (g->mask >> SURG_INT32 & 1) && cast_takes(p->opset, g->from, SURG_INT32) &&
+      fits_word(p, g)) {
+    g->to = SURG_INT32;
+    return true;
+  }
   for (const uint8_t *t = wider(g->from); *t; t++) {
     if (!(g->mask >> *t & 1) || !may(p->maps, g->from, *t, &g->shift)) continue;
     if (!cast_takes(p->opset, g->from, *t)) continue;
@@ -182,6 +208,14 @@ static bool choose(plan *p, group *g) {
     return true;
   }
   return false;
+}
+
+/* Whether what is told of types is about this place: "T", or "0" for that of the first input. */
+static bool is_told(const plan *p, const surg__param *formal) {
+  const char *name = p->param;
+  const surg__param *first = surg__schema_formal(p->to, false, 0);
+  if (name && !strcmp(name, "0")) name = first ? first->type : NULL;
+  return name && formal->type && !strcmp(formal->type, name);
 }
 
 static bool look(plan *p, bool output, size_t i) {
@@ -193,6 +227,7 @@ static bool look(plan *p, bool output, size_t i) {
   surg__type_set set;
   if (!formal || !dtype) return false;
   surg__type_set_of(p->to, formal, &set);
+  if (is_told(p, formal)) set.mask[0] &= p->types;
   if (!g) return set.mask[0] >> dtype & 1;
   g->mask = g->from ? g->mask & set.mask[0] : set.mask[0];
   g->given = g->given || !output;
@@ -352,24 +387,40 @@ static surg_exactness exactness(const plan *p) {
   return SURG_EXACT;
 }
 
+static surg_status widen(plan *p, surg_exactness most, surg_exactness *used) {
+  p->maps = maps_of(p->to);
+  if (!p->maps || !surg__node_fits_in_form(p->n, p->from, p->to, NULL) || !plan_types(p))
+    return SURG_EUNSUPPORTED;
+  if ((p->maps & FILLED) && !filled(surg_node_input(p->n, 0))) return SURG_EUNSUPPORTED;
+  p->made->count = 0;
+  *used = exactness(p);
+  if (*used > most) return SURG_EUNSUPPORTED;
+  make(p);
+  /* Every value that was there is what it was: other nodes of the step are asked for their types. */
+  surg__types_hold(p->n);
+  return p->status;
+}
+
 surg_status surg__widen(surg_context *ctx, surg_node *n, const surg_schema *from,
                         const surg_schema *to, int64_t opset, surg_exactness most, surg__made *made,
                         surg_exactness *used) {
-  plan p = {.ctx = ctx,
+  plan p = {.ctx = ctx, .n = n, .from = from, .to = to, .opset = opset, .made = made};
+  return widen(&p, most, used);
+}
+
+surg_status surg_node_wrap(surg_node *n, const char *param, uint64_t types, surg_exactness most,
+                           surg_exactness *used) {
+  const surg_graph *g = surg_node_graph(n);
+  surg__made made = {0};
+  plan p = {.ctx = surg_model_context(surg_graph_model(g)),
             .n = n,
-            .from = from,
-            .to = to,
-            .opset = opset,
-            .maps = maps_of(to),
-            .made = made};
-  if (!p.maps || !surg__node_fits_in_form(n, from, to, NULL) || !plan_types(&p))
-    return SURG_EUNSUPPORTED;
-  if ((p.maps & FILLED) && !filled(surg_node_input(n, 0))) return SURG_EUNSUPPORTED;
-  made->count = 0;
-  *used = exactness(&p);
-  if (*used > most) return SURG_EUNSUPPORTED;
-  make(&p);
-  /* Every value that was there is what it was: other nodes of the step are asked for their types. */
-  surg__types_hold(n);
-  return p.status;
+            .from = surg_node_schema(n),
+            .opset = surg_graph_opset(g, ""),
+            .param = param,
+            .types = (uint32_t)types,
+            .made = &made};
+  p.to = p.from;
+  const surg_status s = p.from ? widen(&p, most, used) : SURG_EUNSUPPORTED;
+  surg__vec_free(p.ctx, &made);
+  return s;
 }
