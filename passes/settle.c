@@ -5,8 +5,8 @@
  *   before: (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }
  *   after:  (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }
  *
- * Below IR version 4 they are constants, and must be listed. Needs nothing. Keeps sorted. Exact, for
- * who gives no value; changes the interface. */
+ * Below IR version 4 they are constants, and must be listed. Needs nothing. Keeps sorted. Exact,
+ * for who gives no value; changes the interface. */
 #include <onnxsurg/onnxsurg.h>
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {

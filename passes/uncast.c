@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leaves Casts at the interface to the caller: an input that only Casts to one type read is declared
- * of that type, and an output that a Cast makes for the caller alone of the type before it. The Casts
- * stay, as those that change nothing; rule nop-cast takes them out.
+/* Leaves Casts at the interface to the caller: an input that only Casts to one type read is
+ * declared of that type, and an output that a Cast makes for the caller alone of the type before
+ * it. The Casts stay, as those that change nothing; rule nop-cast takes them out.
  *
- *   before: (uint8[2] x) => (int64[2] y) { a = Cast <to = 1> (x)  b = Sign (a)  y = Cast <to = 7> (b) }
- *   after:  (float[2] x) => (float[2] y) { a = Cast <to = 1> (x)  b = Sign (a)  y = Cast <to = 1> (b) }
+ *   before: (uint8[2] x) => (int64[2] y) { a = Cast <to = 1> (x)  b = Sign (a)
+ *                                          y = Cast <to = 7> (b) }
+ *   after:  (float[2] x) => (float[2] y) { a = Cast <to = 1> (x)  b = Sign (a)
+ *                                          y = Cast <to = 1> (b) }
  *
- * For numbers and bool up to 64 bits; not those of `except`. Inputs with a default, and those whose type something else
- * depends on, stay. Needs sorted, types. Keeps sorted. Exact, given that the caller casts; changes the
- * interface. */
+ * For numbers and bool up to 64 bits; not those of `except`. Inputs with a default, and those whose
+ * type something else depends on, stay. Needs sorted, types. Keeps sorted. Exact, given that the
+ * caller casts; changes the interface. */
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
 

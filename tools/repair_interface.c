@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs and outputs of a model under repair: what a caller sees of them, and which of them may still
- * be left uncast. */
+/* Inputs and outputs of a model under repair: what a caller sees of them, and which of them may
+ * still be left uncast. */
 #include <stdlib.h>
 #include <string.h>
 
