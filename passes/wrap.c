@@ -53,7 +53,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 static const surg_option options[] = {
     {"op", SURG_OPTION_LIST, NULL, "operators"},
     {"types", SURG_OPTION_LIST, NULL, "element types that they take"},
-    {"param", SURG_OPTION_STRING, "0", "the type parameter that may have these; 0: of the first input"},
+    {"param", SURG_OPTION_STRING, "0", "type parameter; 0: that of the first input"},
 };
 
 const surg_pass surg__pass_wrap = {
