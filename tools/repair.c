@@ -465,6 +465,7 @@ static bool round_of(repair *r, repair_counts *now) {
                 {SURG__C_FED, "fold{max-growth=inf},prune"},
                 {SURG__C_FED, "fold{dequantize,max-growth=inf},prune"},
                 {SURG__C_OP, "fold{dequantize,max-growth=inf},prune"},
+                {SURG__C_OP, "rewrite{group=unquantized},fold{max-growth=inf},prune"},
                 {SURG__C_OP, "sequence,fold,prune"},
                 {SURG__C_OP, "unroll,fold,prune"},
                 {SURG__C_CONSTANT, "defaults{write=all}"},

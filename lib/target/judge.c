@@ -503,6 +503,31 @@ static bool fits_same(judge *j) {
   return true;
 }
 
+/* Sizes that are known and are others. */
+static bool other_shape(const surg_type *a, const surg_type *b) {
+  if (surg_type_rank(a) != surg_type_rank(b)) return true;
+  for (size_t i = 0; i < surg_type_rank(a); i++) {
+    const int64_t x = surg_type_dim(a, i).value, y = surg_type_dim(b, i).value;
+    if (x >= 0 && y >= 0 && x != y) return true;
+  }
+  return false;
+}
+
+/* Some engines make the result as large as one operand, whatever the other is. */
+static bool fits_shaped(judge *j) {
+  const surg_type *y =
+      surg_node_output_count(j->n) ? tensor_of(surg_node_output(j->n, 0)) : NULL;
+  for (size_t i = 0; i < j->f->shaped.n && y; i++) {
+    const surg_value *v = formal(j, j->f->shaped.items[i], false);
+    const surg_type *x = tensor_of(v);
+    if (!x || !other_shape(x, y)) continue;
+    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has another shape than the result",
+           name_of(j, v));
+    return false;
+  }
+  return true;
+}
+
 static bool first_alone_open(const surg_type *t) {
   for (size_t i = 1; i < surg_type_rank(t); i++)
     if (surg_type_dim(t, i).value < 0) return false;
@@ -540,7 +565,7 @@ static bool keeps_to(judge *j) {
   }
   if (!fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) || !fits_attrs(j) ||
       !fits_spelling(j) || !fits_ranks(j) || !fits_same(j) || !fits_sizes(j) ||
-      !fits_rows(j) || !fits_values(j) || !fits_dims(j))
+      !fits_shaped(j) || !fits_rows(j) || !fits_values(j) || !fits_dims(j))
     return false;
   if (j->f->says)
     object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);

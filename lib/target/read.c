@@ -180,6 +180,7 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   if (!strcmp(key, "values")) return read_spans(r, j, where, &f->values, &f->n_values);
   if (!strcmp(key, "const")) return read_list(r, j, where, &f->constants);
   if (!strcmp(key, "absent")) return read_list(r, j, where, &f->absent);
+  if (!strcmp(key, "shaped")) return read_list(r, j, where, &f->shaped);
   if (!strcmp(key, "row")) return read_list(r, j, where, &f->row);
   if (!strcmp(key, "given")) return read_list(r, j, where, &f->given);
   if (!strcmp(key, "no_attrs")) return read_list(r, j, where, &f->no_attrs);

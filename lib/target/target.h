@@ -50,6 +50,7 @@ typedef struct surg__tfact {
   size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs;
   surg__tlist constants, absent, no_attrs;
   surg__tlist variable, given; /* inputs that must be no constants; that must be there */
+  surg__tlist shaped;          /* inputs that must have the shape of the first output */
   surg__tlist row;             /* constants whose elements must follow each other */
   /* Attributes that must stand in the node, or must not, default or not. */
   surg__tlist written, unwritten;
