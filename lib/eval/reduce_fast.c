@@ -194,20 +194,36 @@ static void of_run(walk *w, surg__loop *run, int64_t start, surg__numbers *acc) 
     joined_of_wholes(w->step, acc->whole);
 }
 
-/* `n` runs that start next to each other into as many results. */
-static void of_columns(walk *w, surg__loop *run, int64_t start, uint64_t n,
+static void add_columns(const walk *w, step s, surg__numbers *acc, const surg__numbers *v,
+                        uint64_t n) {
+  if (w->real)
+    add_columns_of_reals(s, acc->real, v->real, n);
+  else
+    add_columns_of_wholes(s, acc->whole, v->whole, n);
+}
+
+/* `n` runs of `length` elements that start next to each other into as many results. Where the order
+ * shows, each run has its lanes, so that it comes out as it would along the last axis. */
+static void of_columns(walk *w, surg__loop *run, int64_t start, uint64_t n, uint64_t length,
                        surg__numbers *acc) {
-  surg__numbers v;
-  begin(w, n, acc);
+  const bool ordered = w->real && w->step != LARGEST && w->step != SMALLEST;
+  const uint64_t used = !ordered ? 1 : length < LANES ? length : LANES;
+  surg__numbers v, more[LANES - 1], *lanes[LANES] = {acc};
+  uint64_t lane = 0;
+  for (uint64_t i = 1; i < used; ++i) lanes[i] = &more[i - 1];
+  for (uint64_t i = 0; i < used; ++i) begin(w, n, lanes[i]);
   for (surg__loop_rewind(run); !run->done; surg__loop_next(run)) {
     for (int64_t i = 0; i < run->inner; ++i) {
       load(w, (uint64_t)(start + run->at[0] + i * run->step[0]), 1, n, &v, 0);
-      if (w->real)
-        add_columns_of_reals(w->step, acc->real, v.real, n);
-      else
-        add_columns_of_wholes(w->step, acc->whole, v.whole, n);
+      add_columns(w, w->step, lanes[lane], &v, n);
+      lane = lane + 1 < used ? lane + 1 : 0;
     }
   }
+  /* A lane that is not there holds what changes nothing. */
+  const step last = w->step == MULTIPLY ? MULTIPLY : ADD;
+  for (uint64_t width = LANES / 2; ordered && width > 0; width /= 2)
+    for (uint64_t i = 0; i < width && i + width < used; ++i)
+      add_columns(w, last, lanes[i], lanes[i + width], n);
 }
 
 /* Some runs at a time: the results of those that start at `start` to acc. */
@@ -222,7 +238,7 @@ static void walk_runs(walk *w, const runs *r, surg__numbers *acc) {
   if (r->length == 0)
     begin(w, r->n, acc);
   else if (r->columns)
-    of_columns(w, r->run, r->start, r->n, acc);
+    of_columns(w, r->run, r->start, r->n, r->length, acc);
   else
     of_run(w, r->run, r->start, acc);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of elements of any type.
  *
- * The order of a sum of floats: where elements that stand next to each other belong to
- * different results (the last axis is kept), each is made in index order. Where they belong to
- * one, it is made in 16 lanes: element i of the run goes to lane i % 16, from zero on, and then
- * lanes i and i + 8 are added, i and i + 4, i + 2, i + 1. Integers wrap; a mean of them is the
- * exact sum, divided towards zero. */
+ * The order of a sum of floats, along whatever axes it runs: element i of the run goes to lane
+ * i % 16, from zero on, and then lanes i and i + 8 are added, i and i + 4, i + 2, i + 1. Integers
+ * wrap; a mean of them is the exact sum, divided towards zero. */
 #ifndef SURG_REDUCE_FAST_H
 #define SURG_REDUCE_FAST_H
 
