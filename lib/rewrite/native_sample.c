@@ -549,8 +549,9 @@ static surg_status roi_align(surg__builder *b) {
   const surg__bt rois = surg__bt_cast(b, r.rois, r.type);
   for (uint32_t i = 0; i < 2; i++) at[i] = samples_along(&r, rois, i, &inside[i]);
   surg__bt y = sampled(&r.s, at);
-  const surg__bt in = surg__bt_binary(b, "And", inside[0], inside[1]);
-  y = surg__bt_where(b, surg__bt_unsqueeze(b, in, ROI_RANK), y, surg__bt_scalar(b, r.type, 0));
+  surg__bt in = surg__bt_binary(b, "And", inside[0], inside[1]);
+  in = surg__bt_unsqueeze(b, in, ROI_RANK);
+  y = surg__bt_where(b, in, y, surg__bt_scalar(b, r.type, 0));
   for (uint32_t axis = SAMPLE_COLUMN; axis >= SAMPLE_ROW; axis--)
     y = surg__bt_reduce(b, r.s.largest ? "ReduceMax" : "ReduceSum", y, axis, false);
   if (!r.s.largest) y = number(&r.s, "Div", y, (double)(r.samples * r.samples));
