@@ -145,11 +145,16 @@ static bool cure_target(until *u, const surg__target *t) {
 }
 
 static bool cure_message(until *u) {
-  surg__explanations found;
+  surg__explanations found = {0};
   bool done = false;
   u->known = false;
-  if (surg__messages_explain(u->messages, u->last, strlen(u->last), NULL, &found) != SURG_OK)
+  const surg_status s =
+      surg__messages_explain(u->messages, u->last, strlen(u->last), NULL, &found);
+  if (s != SURG_OK) {
+    u->failure = s;
+    surg__explanations_free(&found);
     return false;
+  }
   for (size_t i = 0; i < found.items.count && !done; i++) {
     const surg__explained *e = &found.items.items[i];
     if (!e->message->general) u->known = true;

@@ -151,7 +151,7 @@ static surg_status compare(prover *p, surg_model *a, surg_model *b, surg_exactne
   if (*r.skip_why && !*p->proof->why)
     snprintf(p->proof->why, sizeof p->proof->why, "%s", r.skip_why);
   surg__verify_free(&r);
-  return s;
+  return s == SURG_ENOMEM ? surg__oom(p->ctx, surg_model_path(b)) : s;
 }
 
 /* --- the trials of a run --- */
@@ -230,6 +230,7 @@ static surg_status blame(prover *p, surg_model **original, const surg__pipeline 
   const surg_status s = run(p, original, pipeline, &o, BLAME, NULL);
   surg__mute_end(&mute);
   *p->proof = found;
+  if (s == SURG_ENOMEM) return surg__oom(p->ctx, surg_model_path(p->base));
   return s == SURG_EINVALID && *p->blamed ? SURG_OK : s;
 }
 
