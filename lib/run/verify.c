@@ -218,14 +218,22 @@ static void worsen(surg__distance *w, const surg__distance *d) {
   if (d->elements > w->elements) w->elements = d->elements;
 }
 
+/* The place in the second model of output i of the first: by name, else by place; n_out: none. */
+static size_t other_of(const verify *v, size_t i) {
+  const side *a = &v->sides[0], *b = &v->sides[1];
+  const size_t k = v->out_other[i];
+  const bool by_place =
+      k == b->n_out && a->n_out == b->n_out && (!v->o->may_lose || renamed(v, i));
+  return by_place ? i : k;
+}
+
 /* Output i; *differs: it does. */
 static surg_status compare(verify *v, const surg__tolerance *tolerance, size_t i, bool *differs) {
   side *a = &v->sides[0], *b = &v->sides[1];
   surg__verify_output *o = &v->report->outputs[i];
   const char *name = surg_value_name(o->value);
-  size_t k = v->out_other[i];
+  const size_t k = other_of(v, i);
   surg__distance d;
-  if (k == b->n_out && a->n_out == b->n_out && (!v->o->may_lose || renamed(v, i))) k = i;
   if (k == b->n_out && v->o->may_lose) return SURG_OK;
   if (k == b->n_out) {
     snprintf(v->report->failure, sizeof v->report->failure, "output %s is gone",
@@ -253,7 +261,7 @@ static bool left_open(const verify *v, const surg__tolerance *t) {
   surg__distance d;
   if (!a->runner.open) return false;
   for (size_t i = 0; i < a->n_out; i++) {
-    const size_t k = v->out_other[i];
+    const size_t k = other_of(v, i);
     if (k < b->n_out && !surg__value_compare(&b->out[k], &a->out[i], t, &d) && !d.other_shape)
       return true;
   }
