@@ -131,6 +131,9 @@ surg_tensor *fold_known_elements(const fold_state *f, const surg_value *v);
 /* Gives a Reshape a constant target where one says the same. */
 bool fold_reshape(fold_state *f, surg_node *n);
 
+/* fold_positions.c: whether n counts the positions of sequences for an embedding, and stays. */
+bool fold_is_position(const fold_state *f, const surg_node *n);
+
 /* fold_if.c: an If whose condition is constant becomes the nodes of the branch taken. Whether it
  * did; `*next` is then the node to go on with. */
 bool fold_if(fold_state *f, surg_node *n, surg_node **next);
