@@ -174,6 +174,12 @@ static double limited(const item *it, double x) {
   return x > it->high ? it->high : it->low;
 }
 
+/* What a limit, or a number of 64 bits that went through a double, is as one. */
+static int64_t whole(double x) {
+  if (x >= 0x1p63) return INT64_MAX;
+  return x <= -0x1p63 ? INT64_MIN : (int64_t)x;
+}
+
 static void *elements(surg__arena *arena, const item *it, dice *d, unsigned set) {
   void *data = surg__arena_array(arena, (size_t)it->count + 1, surg__dtype_unpacked(it->dtype));
   if (!data) return NULL;
@@ -188,7 +194,7 @@ static void *elements(surg__arena *arena, const item *it, dice *d, unsigned set)
       ((surg_str *)data)[i] = (surg_str){s, strlen(s)};
     } else {
       int64_t v = it->fixed ? it->ints[i] : draw_int(d, set, it->dtype);
-      if (!it->fixed) v = (int64_t)limited(it, (double)v);
+      if (!it->fixed && it->said) v = whole(limited(it, (double)v));
       surg__store_int(it->dtype, data, i, (uint64_t)v);
     }
   }
