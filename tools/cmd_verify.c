@@ -101,7 +101,8 @@ static void show_text(const job *j, const surg__verify_report *r) {
   if (*r->failure) printf("the second: %s\n", r->failure);
   if (j->o.layers && !r->same && r->checked > 0 && !*r->failure) put_layer(&r->layer);
   if (r->checked == 0)
-    printf("not checked: %s\n", r->skip_why);
+    printf("not checked: %s%s\n", r->skip_why,
+           r->open_dims ? "; sizes were made up: see --dim" : "");
   else if (!j->common.quiet)
     printf("%u runs checked, %u not (the first fails on them, or ONNX leaves them open)\n",
            r->checked, r->skipped);

@@ -117,7 +117,7 @@ static surg__kstatus pad_axis(surg_kctx *k, const pad_params *p, uint32_t i, int
   if (before == 0 && after == 0) return SURG__K_OK;
   int64_t most = p->mode == PAD_REFLECT ? d - 1 : p->mode == PAD_WRAP ? d : INT64_MAX;
   if (d == 0 || before > most || after > most)
-    return surg__k_cannot(k, "the pads exceed the axis they are taken from");
+    return surg__k_invalid(k, "the pads exceed the axis they are taken from");
   return SURG__K_OK;
 }
 

@@ -20,6 +20,7 @@ typedef struct side {
 } side;
 
 #define SYMBOLS 64 /* of a model that are given sizes of their own */
+#define ALONE 8    /* of them that are tried large while the others are small */
 
 typedef struct verify {
   surg_context *ctx;
@@ -35,6 +36,7 @@ typedef struct verify {
   const char *symbols[SYMBOLS];
   size_t n_symbols;
   bool mixing;
+  size_t alone; /* the symbol that is large, from 1; 0: all are alike */
 } verify;
 
 static void drop(surg__array *a, size_t n) {
@@ -85,15 +87,16 @@ static surg_value *twin_of(const side *b, const surg_value *x, bool counts_agree
 }
 
 /* surg__dim_of: what the caller says, else the size at hand; while mixing the symbols have three
- * different ones in turn. */
+ * different ones in turn, and while one is large the others have 2. */
 static bool size_of(void *user, const char *symbol, int64_t *out) {
   verify *v = user;
   size_t i = 0;
   while (i < v->n_symbols && strcmp(v->symbols[i], symbol) != 0) i++;
   if (i == v->n_symbols && i < SYMBOLS) v->symbols[v->n_symbols++] = symbol;
   if (v->mixing) *out += (int64_t)(i % 3);
+  if (v->alone && i + 1 != v->alone) *out = 2;
   const bool said = v->o->dim_of && v->o->dim_of(v->o->user, symbol, out);
-  return said || v->mixing;
+  return said || v->mixing || v->alone;
 }
 
 /* Input i of the first model: what the second made a constant of it, or made up. */
@@ -365,6 +368,24 @@ static surg_status mixed_sizes(verify *v) {
   return one_size(v, 3, &ran, &hopeless);
 }
 
+/* One symbol large, the others small: where a model takes pieces of sound, their length has to be
+ * larger than any batch that could be computed beside. */
+static surg_status one_large(verify *v) {
+  static const int64_t sizes[] = {32, 512, 1024, 4096};
+  bool hopeless = false;
+  unsigned held = 0;
+  for (size_t k = 1; k <= v->n_symbols && k <= ALONE && !held; k++)
+    for (size_t i = 0; i < SURG_COUNT(sizes) && held < 2; i++) {
+      bool ran = false;
+      v->alone = k;
+      const surg_status s = one_size(v, sizes[i], &ran, &hopeless);
+      v->alone = 0;
+      if (s != SURG_OK || (hopeless && !ran) || *v->report->failure) return s;
+      held += ran;
+    }
+  return SURG_OK;
+}
+
 /* Two sizes of open dims, the first that the model runs at: pictures have to be larger than the
  * windows over them. Where no dim is open, these are two seeds. */
 static surg_status all_sets(verify *v) {
@@ -376,7 +397,7 @@ static surg_status all_sets(verify *v) {
     if (s != SURG_OK || (hopeless && !ran) || !v->made || *v->report->failure) return s;
     held += ran;
   }
-  return held ? mixed_sizes(v) : SURG_OK;
+  return held ? mixed_sizes(v) : v->open ? one_large(v) : SURG_OK;
 }
 
 surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_options *options,
@@ -401,6 +422,7 @@ surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_option
   close_side(&v, 1);
   surg__free(v.ctx, v.in_first);
   surg__free(v.ctx, v.out_other);
+  report->open_dims = v.open;
   report->same = s == SURG_OK && report->checked > 0 && !*report->failure;
   for (size_t i = 0; report->outputs && i < report->n_outputs; i++)
     report->same = report->same && !report->outputs[i].differs;

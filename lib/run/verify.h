@@ -53,6 +53,7 @@ typedef struct surg__verify_report {
    * computes what the standard leaves open. */
   unsigned checked, skipped;
   bool same;                 /* checked at least once, and no output differs */
+  bool open_dims;            /* the length of some dim was chosen here */
   surg__verify_output *outputs;
   size_t n_outputs;
   surg__verify_layer layer;

@@ -390,6 +390,23 @@ class Verify(Case):
         self.assertEqual(r.returncode, 1)
         self.assertRegex(r.stdout, rb' 4 of 12 .* y: element \[0\] is 4, not 3')
 
+    def test_one_size_large(self):
+        """Pieces of sound are longer than any batch: no size will do for both."""
+        text = (HEAD + """g (float[batch,samples] x) => (float[batch,n] y)
+            <int64[4] pads = {0, 96, 0, 96}> { p = Pad <mode = "reflect"> (x, pads) y = %s (p) }""")
+        self.write('p.onnxtxt', (text % 'Neg').encode())
+        self.write('q.onnxtxt', (text % 'Abs').encode())
+        out = self.ok('verify', 'p.onnxtxt', 'p.onnxtxt')
+        self.assertRegex(out, rb'y: equal\n\d+ runs checked')
+        r = self.run_tool('verify', 'p.onnxtxt', 'q.onnxtxt')
+        self.assertEqual(r.returncode, 1)
+        self.assertIn(b'y: element [0', r.stdout)
+        # Both have to be large: what was tried says why nothing was checked.
+        self.write('r.onnxtxt', (text % 'Neg').replace('{0, 96, 0, 96}', '{600, 0, 600, 600}').encode())
+        r = self.run_tool('verify', 'r.onnxtxt', 'r.onnxtxt')
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stdout, rb'^not checked: .*the pads exceed the axis.*; sizes were made up: see --dim\n')
+
     def test_ties(self):
         head = '<ir_version: 8, opset_import: ["" : 17]>\n'
         text = """g (float[2,3] x) => (int64[2] y) { c = Clip (x, "", low)

@@ -150,7 +150,7 @@ static const kernel_row pad_rows[] = {
     {"Pad", 18, "", "float[1,2]: 1 2 | int64[2]: 1 0 | - | int64[1]: -1", "float[1,3]: 0 1 2"},
     {"Pad", 18, "", "float[1]: 1 | int64[4]: 1 0 1 0 | - | int64[2]: 0 0", "invalid"},
     {"Pad", 13, "mode=wrap", "float[1]: 1 | int64[2]: 1 0", "invalid"},
-    {"Pad", 13, "mode=reflect", "float[2]: 1 2 | int64[2]: 2 0", "unsupported"},
+    {"Pad", 13, "mode=reflect", "float[2]: 1 2 | int64[2]: 2 0", "invalid"},
     {"Pad", 13, "", "float[2]: 1 2 | int64[2]: -2 -1", "invalid"},
     {"Pad", 13, "", "float[2]: 1 2 | int64[1]: 0", "invalid"},
     {"Pad", 13, "", "float[1]: 1 | int64[2]: 9223372036854775807 9223372036854775807", "limit"},
