@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs golden cases: a command, a model as text, and what must come out.
 
-    run.py CASEDIR --tool PATH [--update] [--only NAME] [--limits]
+    run.py CASEDIR --tool PATH [--update] [--only NAME] [--limits] [--every N]
 
 A case is one text file:
 
@@ -171,9 +171,10 @@ def main():
     parser.add_argument('--update', action='store_true')
     parser.add_argument('--only')
     parser.add_argument('--limits', action='store_true')
+    parser.add_argument('--every', type=int, default=1, metavar='N', help='one case in N')
     options = parser.parse_args()
     tool = str(pathlib.Path(options.tool).resolve())
-    cases = sorted(options.casedir.rglob('*.txt'))
+    cases = sorted(options.casedir.rglob('*.txt'))[::options.every]
     if options.only:
         cases = [c for c in cases if c.stem == options.only]
     if not cases:
