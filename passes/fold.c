@@ -271,7 +271,7 @@ bool fold_may(fold_state *f, const surg_node *n) {
 static bool fold_known(fold_state *f, surg_node *n, surg_node **next) {
   surg_tensor *t = fold_known_elements(f, surg_node_output(n, 0));
   if (!t || f->failed || !fold_may(f, n)) return false;
-  if (fold_is_position(f, n)) return fold_leave(f, n, "runtimes know an embedding by it");
+  if (f->fusable && fold_is_position(f, n)) return fold_leave(f, n, "runtimes know an embedding by it");
   uint64_t bytes = fold_bytes(n, &t, 1), leaving = fold_leaving(f, n);
   if (bytes > fold_plus(leaving, f->max_growth) && fold_chain_pays(f, n, bytes, leaving))
     return fold_chain(f, n, &t, leaving, next);
@@ -366,6 +366,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
   f->max_total = limit_option(p, "max-total");
   f->max_work = limit_option(p, "max-work");
   f->dequantize = surg_pass_bool(p, "dequantize");
+  f->fusable = surg_pass_bool(p, "fusable");
   for (surg_graph *g = surg_model_next_graph(f->model, NULL); g;
        g = surg_model_next_graph(f->model, g))
     f->max_left += surg_graph_node_count(g);
@@ -386,6 +387,7 @@ static const surg_option options[] = {
     {"max-work", SURG_OPTION_INT, "1GiB", "scalar operations of one node"},
     {"keep", SURG_OPTION_LIST, NULL, "names or operator types not to fold"},
     {"dequantize", SURG_OPTION_BOOL, "false", "DequantizeLinear of constants, too"},
+    {"fusable", SURG_OPTION_BOOL, "false", "leave what runtimes recognize an operator by"},
 };
 
 const surg_pass surg__pass_fold = {

@@ -34,6 +34,7 @@ typedef struct fold_state {
   uint64_t max_growth, max_bytes, max_total, max_work;
   uint64_t grown, work; /* in all, against the guards */
   bool dequantize; /* DequantizeLinear, too */
+  bool fusable;    /* what runtimes recognize an operator by stays */
   bool changed;
   bool failed; /* out of memory */
   bool done;   /* the limit of rewrites is spent */
