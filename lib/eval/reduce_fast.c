@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "eval/exp_fast.h"
 #include "eval/kernels.h"
 #include "eval/number.h"
 #include "eval/piece.h"
@@ -110,22 +111,7 @@ typedef struct walk {
   uint64_t start;    /* of integers; turned over as elements are */
   uint64_t turn;     /* the bit that is turned over */
   const double *top; /* sums e to the power of elements less these instead, one an element */
-  double *kept;      /* NULL, or where those powers go as they are made */
 } walk;
-
-SURG__HOT(exp_doubles, (double *v, const double *top, uint64_t n), (v, top, n)) {
-  for (uint64_t i = 0; i < n; ++i) v[i] = surg__d_exp(v[i] - top[i]);
-}
-SURG__HOT(exp_floats, (double *v, const double *top, uint64_t n), (v, top, n)) {
-  for (uint64_t i = 0; i < n; ++i) v[i] = surg__v_exp(v[i] - top[i]);
-}
-
-void surg__exp_less(int dtype, double *v, const double *top, uint64_t n) {
-  if (dtype == SURG_DOUBLE)
-    exp_doubles(v, top, n);
-  else
-    exp_floats(v, top, n);
-}
 
 /* Up to PIECE elements to v from its element `have` on. */
 static void load(walk *w, uint64_t at, uint64_t apart, uint64_t n, surg__numbers *v,
@@ -138,11 +124,7 @@ static void load(walk *w, uint64_t at, uint64_t apart, uint64_t n, surg__numbers
   }
   double *real = v->real + have;
   surg__load_run(w->x->dtype, w->x->data, at, apart, n, real);
-  if (!w->top) return;
-  surg__exp_less(w->x->dtype, real, w->top, n);
-  if (!w->kept) return;
-  memcpy(w->kept, real, (size_t)n * sizeof *real);
-  w->kept += n;
+  if (w->top) surg__exp_less(w->x->dtype, real, w->top, n);
 }
 
 /* Adds elements to their lanes. Among numbers the extreme takes a single instruction. */
@@ -246,6 +228,12 @@ static void walk_runs(walk *w, const runs *r, surg__numbers *acc) {
 /* The largest element of each run, and the sum of e to the power of the elements less that one. */
 static void sum_exp(walk *w, const runs *r, surg__numbers *top, surg__numbers *sum) {
   surg__numbers less;
+  if (r->length > 0 && r->run->rank == 0 && (r->columns || r->run->step[0] == 1)) {
+    const surg__exp_runs e = {.x = w->x, .start = (uint64_t)r->start, .length = r->length,
+                              .step = (uint64_t)r->run->step[0], .n = r->n, .single = !r->columns};
+    surg__exp_sums(&e, top->real, sum->real);
+    return;
+  }
   walk_runs(w, r, top);
   walk sums = *w;
   sums.step = ADD;
@@ -261,18 +249,6 @@ static void log_sum_exp(walk *w, const runs *r, surg__numbers *acc) {
   sum_exp(w, r, &top, acc);
   for (uint64_t i = 0; i < r->n; ++i)
     acc->real[i] = isfinite(top.real[i]) ? top.real[i] + surg__d_log(acc->real[i]) : top.real[i];
-}
-
-void surg__exp_sums(const surg__exp_runs *e, double *top, double *sum) {
-  walk w = {.x = e->x, .step = LARGEST, .real = true, .kept = e->kept};
-  const int64_t length = (int64_t)e->length, apart = (int64_t)e->step, *const steps = &apart;
-  surg__loop run;
-  surg__numbers high, all;
-  surg__loop_init(&run, &length, 1, 1, &steps);
-  const runs r = {&run, (int64_t)e->start, e->n, e->length, !e->single};
-  sum_exp(&w, &r, &high, &all);
-  memcpy(top, high.real, (size_t)e->n * sizeof *top);
-  memcpy(sum, all.real, (size_t)e->n * sizeof *sum);
 }
 
 static void finish(int op, uint64_t n, uint64_t length, double *v) {

@@ -15,21 +15,6 @@
 const char *surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
                               surg__loop *run, uint64_t length);
 
-/* Runs of `length` > 0 elements `step` apart: a single one, or n <= SURG__PIECE that start next to
- * each other. Of each the largest element, and the sum of e to the power of its elements less that
- * one (anything where the largest is not finite). `kept`, unless NULL, gets those powers as they
- * are walked, element 0 of all runs, then element 1. */
-typedef struct surg__exp_runs {
-  const surg__array *x;
-  uint64_t start, length, step, n;
-  bool single;
-  double *kept;
-} surg__exp_runs;
-void surg__exp_sums(const surg__exp_runs *e, double *top, double *sum);
-
-/* v[i] to e to the power of v[i] - top[i], for numbers of that type. */
-void surg__exp_less(int dtype, double *v, const double *top, uint64_t n);
-
 /* ArgMax and ArgMin: the index of the extreme one of each of outer x inner runs of `length` > 0
  * elements `inner` apart; of several the first one, or the last one. NaN comes before all numbers,
  * the first one always. True: there was one. */

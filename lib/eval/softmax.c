@@ -2,9 +2,10 @@
 /* Softmax, LogSoftmax and Hardmax. Sums run in double, in the order that reduce_fast.h states. */
 #include <math.h>
 
+#include "eval/exp_fast.h"
+#include "eval/hot.h"
 #include "eval/kernels.h"
 #include "eval/number.h"
-#include "eval/reduce_fast.h"
 #include "eval/vmath_double.h"
 
 /* The runs the operator works on: `outer` x `inner` of them, elements `inner` apart. */
@@ -57,75 +58,51 @@ static double peak(const surg__array *x, uint64_t base, const runs *r, uint64_t 
 }
 
 #define PIECE SURG__PIECE
-#define KEPT 65536 /* powers that are kept between two walks over a run: half of a cache */
+#define KEPT (512 << 10) /* bytes of powers that are kept between two walks over a run: part of a
+                          * cache */
 
-/* Powers to shares; doubles are divided, of others a product is as near. */
-SURG__HOT(divide, (double *v, const double *sum, uint64_t n), (v, sum, n)) {
-  for (uint64_t i = 0; i < n; ++i) v[i] /= sum[i];
-}
-SURG__HOT(multiply, (double *v, const double *by, uint64_t n), (v, by, n)) {
-  for (uint64_t i = 0; i < n; ++i) v[i] *= by[i];
-}
 SURG__HOT(subtract, (double *v, const double *top, const double *log_sum, uint64_t n),
           (v, top, log_sum, n)) {
   for (uint64_t i = 0; i < n; ++i) v[i] = v[i] - top[i] - log_sum[i];
 }
 
-/* What each element of a piece is put beside: numbers of its run. */
-typedef struct beside {
-  double top[PIECE], by[PIECE]; /* by: the sum, its inverse or its logarithm */
-} beside;
-
-static void soft_piece(const surg__array *x, const surg__array *o, uint64_t at, uint64_t n,
-                       bool logarithm, const beside *b, const double *kept) {
+/* Elements less the largest and less the logarithm of the sum. */
+static void logarithms(const surg__array *o, const surg__exp_runs *e, double *top, double *sum) {
   double v[PIECE];
-  if (kept)
-    memcpy(v, kept, (size_t)n * sizeof *v);
-  else
-    surg__load_run(x->dtype, x->data, at, 1, n, v);
-  if (!kept && !logarithm) surg__exp_less(x->dtype, v, b->top, n);
-  if (logarithm)
-    subtract(v, b->top, b->by, n);
-  else if (x->dtype == SURG_DOUBLE)
-    divide(v, b->by, n);
-  else
-    multiply(v, b->by, n);
-  surg__store_run(o->dtype, o->data, at, n, v);
-}
-
-/* A run of elements next to each other, or some runs that start next to each other. */
-static void soft(const surg__array *o, const surg__exp_runs *e, bool logarithm) {
-  beside b;
-  surg__exp_sums(e, b.top, b.by);
   const uint64_t n = e->single ? 1 : e->n, held = e->length < PIECE ? e->length : PIECE;
-  for (uint64_t i = 0; i < n; ++i) {
-    const double sum = isfinite(b.top[i]) ? b.by[i] : (double)NAN;
-    b.by[i] = logarithm ? surg__d_log(sum) : e->x->dtype == SURG_DOUBLE ? sum : 1 / sum;
-  }
+  for (uint64_t i = 0; i < n; ++i) sum[i] = surg__d_log(isfinite(top[i]) ? sum[i] : (double)NAN);
   for (uint64_t i = 1; e->single && i < held; ++i) {
-    b.top[i] = b.top[0];
-    b.by[i] = b.by[0];
+    top[i] = top[0];
+    sum[i] = sum[0];
   }
   for (uint64_t i = 0; i < e->length; i += e->single ? PIECE : 1) {
     const uint64_t left = e->length - i, m = !e->single ? n : left < PIECE ? left : PIECE;
-    soft_piece(e->x, o, e->start + i * e->step, m, logarithm, &b,
-               e->kept && !logarithm ? e->kept + i * n : NULL);
+    surg__load_run(o->dtype, e->x->data, e->start + i * e->step, 1, m, v);
+    subtract(v, top, sum, m);
+    surg__store_run(o->dtype, o->data, e->start + i * e->step, m, v);
   }
 }
 
 static surg__kstatus soft_all(surg_kctx *k, const runs *r) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
   const bool logarithm = k->op == SURG_OP_LogSoftmax, single = r->inner == 1;
-  surg__exp_runs e = {.x = &k->in[0], .length = r->length, .step = r->inner, .single = single};
-  const uint64_t width = r->inner < PIECE ? r->inner : PIECE;
-  if (!logarithm && r->length <= KEPT / width) {
-    e.kept = surg__k_scratch(k, (size_t)(r->length * width), sizeof *e.kept);
+  const uint64_t width = r->inner < SURG__EXP_COLUMNS ? r->inner : SURG__EXP_COLUMNS;
+  const size_t size = surg__exp_size(x->dtype);
+  surg__exp_runs e = {.x = x, .length = r->length, .step = r->inner, .single = single};
+  double top[PIECE], sum[PIECE];
+  if (!logarithm && r->length <= KEPT / width / size) {
+    e.kept = surg__k_scratch(k, (size_t)(r->length * width), size);
     if (!e.kept) return SURG__K_NOMEM;
   }
   for (uint64_t i = 0; i < r->outer; ++i) {
-    for (uint64_t j = 0; j < r->inner; j += PIECE) {
+    for (uint64_t j = 0; j < r->inner; j += width) {
       e.start = i * r->length * r->inner + j;
-      e.n = r->inner - j < PIECE ? r->inner - j : PIECE;
-      soft(&k->out[0], &e, logarithm);
+      e.n = r->inner - j < width ? r->inner - j : width;
+      surg__exp_sums(&e, top, sum);
+      if (logarithm)
+        logarithms(o, &e, top, sum);
+      else
+        surg__exp_shares(&e, top, sum, o);
     }
   }
   return SURG__K_OK;
