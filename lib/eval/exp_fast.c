@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run is walked up to three times: for its largest element, the sum of its powers, and its
- * shares. Powers are those of vmath_double.h, of vmath.h and, of 16-bit floats, of vmath_float.h. */
+/* A run is walked up to three times: for its largest element, the sum of its powers, and the
+ * shares. Powers are those of vmath_double.h, vmath.h and, of 16-bit floats, vmath_float.h. */
 #include "eval/exp_fast.h"
 
 #include <math.h>

@@ -9,6 +9,8 @@
 /* out[i] = x[i] to the y[i]; of one y for all where `one` says so. Squares are products. Of
  * floats that are doubles here: x are floats, and so the results are to be. */
 void surg__pow_doubles(const double *x, const double *y, bool one, double *out, uint64_t n);
+/* Of numbers that FLOAT16 or BFLOAT16 holds, for results of that type. */
+void surg__pow_halves(const float *x, const float *y, bool one, float *out, uint64_t n);
 void surg__pow_floats(const float *x, const float *y, bool one, float *out, uint64_t n);
 void surg__pow_wide_floats(const double *x, const double *y, bool one, double *out, uint64_t n);
 

@@ -42,7 +42,7 @@ SURG__INLINE double surg__v_poly(double x, const double *c, int n) {
   surg__v_poly((x), (const double[]){__VA_ARGS__},                    \
                (int)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)))
 
-/* 1 / d to 2^-46, d from 1 to 2^100: a step from the quotient of floats, which takes a third of the
+/* 1 / d to 2^-46, |d| from 2^-100 to 2^100: a step from the quotient of floats, which takes a third of the
  * time of one of doubles. */
 SURG__INLINE double surg__v_inverse(double d) {
   const double t = (double)(1 / (float)d);
@@ -75,8 +75,9 @@ SURG__INLINE double surg__v_expm1(double x) {
   return surg__v_fma(s, q, s - 1);
 }
 
-/* As 2^k * m, m from sqrt(1/2) to sqrt(2), by the odd series in (m - 1) / (m + 1). */
-SURG__INLINE double surg__v_log(double x) {
+/* Of a finite x > 0, no subnormal double: as 2^k * m, m from sqrt(1/2) to sqrt(2), by the odd
+ * series in (m - 1) / (m + 1). */
+SURG__INLINE double surg__v_log_of(double x) {
   const uint64_t low = 0x3fe6a09e00000000u; /* of sqrt(1/2) */
   uint64_t bits = surg__v_bits(x), high = (bits - low + (1024ull << 52)) >> 52;
   double k = surg__v_from_bits(high | 0x4330000000000000u) - (0x1p52 + 1024);
@@ -84,7 +85,11 @@ SURG__INLINE double surg__v_log(double x) {
   double s = (m - 1) * surg__v_inverse(m + 1), z = s * s;
   double r = SURG__V_POLY(z, 0.6666666667581467, 0.3999999561617488, 0.285721098362029,
                           0.2217615769990926, 0.1958463149507943);
-  double y = surg__v_fma(k, 0.69314718055994530942, surg__v_fma(s * z, r, 2 * s));
+  return surg__v_fma(k, 0.69314718055994530942, surg__v_fma(s * z, r, 2 * s));
+}
+
+SURG__INLINE double surg__v_log(double x) {
+  double y = surg__v_log_of(x);
   y = x == 0 ? -INFINITY : y;
   y = x < 0 ? NAN : y;
   return x < INFINITY ? y : x; /* infinity and NaN stay */
@@ -156,24 +161,54 @@ SURG__INLINE double surg__v_gelu(double x) {
   return 0.5 * x * (x < 0 ? c : 2 - c);
 }
 
+/* The same where |x| <= SURG__V_GELU_NEAR: the normal distribution as 1/2 + x Q(x^2), whose left
+ * end is exact to 2e-12. */
+#define SURG__V_GELU_NEAR 3
+SURG__INLINE double surg__v_gelu_near(double x) {
+  const double q = SURG__V_POLY(x * x, 0.3989422804014312, -0.06649038006684228,
+                                0.009973557009437617, -0.0011873282132360459,
+                                0.00011543468318351167, -9.444650951646085e-06,
+                                6.659651663218341e-07, -4.122438484285987e-08,
+                                2.272631351378366e-09, -1.1275324416896847e-10,
+                                5.057268000428074e-12, -2.0340222792181972e-13,
+                                7.0962580069589564e-15, -1.9932888448592524e-16,
+                                3.910835917488628e-18, -3.90517753793922e-20);
+  return x * surg__v_fma(x, q, 0.5);
+}
+
 /* What x to the y is: r is that of |x|, where it is a finite number and not 0. One choice a line:
  * compilers make no vectors of joined conditions. */
-SURG__INLINE double surg__v_power_of(double x, double y, double r) {
-  const double a = fabs(x), half = 0.5 * y;
-  /* Only whole numbers are powers of a negative one, infinity excepted; odd ones keep its sign. */
-  const double of_negative = nearbyint(y) == y ? r : NAN;
-  r = x < 0 ? of_negative : r;
-  const double end = (a == 0 ? y : -y) > 0 ? 0 : INFINITY;
-  r = a == 0 ? end : r;
-  r = a == INFINITY ? end : r;
-  const double of_whole = nearbyint(half) != half ? copysign(r, x) : r;
-  r = nearbyint(y) == y ? of_whole : r;
-  r = a != a ? a : r;
-  r = y != y ? y : r;
-  const double of_one = fabs(y) == INFINITY ? 1 : r;
-  r = a == 1 ? of_one : r;
-  r = x == 1 ? 1 : r;
-  return y == 0 ? 1 : r;
+#define SURG__POWER_OF(name, type, absolute, whole, signed_as)                             \
+  SURG__INLINE type name(type x, type y, type r) {                                         \
+    const type a = absolute(x), half = (type)0.5 * y;                                      \
+    /* Only whole numbers are powers of a negative one, infinity excepted; odd ones keep   \
+     * its sign. */                                                                        \
+    const type of_negative = whole(y) == y ? r : (type)NAN;                                \
+    r = x < 0 ? of_negative : r;                                                           \
+    const type end = (a == 0 ? y : -y) > 0 ? 0 : (type)INFINITY;                           \
+    r = a == 0 ? end : r;                                                                  \
+    r = a == (type)INFINITY ? end : r;                                                     \
+    const type of_whole = whole(half) != half ? signed_as(r, x) : r;                       \
+    r = whole(y) == y ? of_whole : r;                                                      \
+    r = a != a ? a : r;                                                                    \
+    r = y != y ? y : r;                                                                    \
+    const type of_one = absolute(y) == (type)INFINITY ? 1 : r;                             \
+    r = a == 1 ? of_one : r;                                                               \
+    r = x == 1 ? 1 : r;                                                                    \
+    return y == 0 ? 1 : r;                                                                 \
+  }                                                                                        \
+  /* The same where x and y are finite and x is not 0, and r is 1 where it has to be. */   \
+  SURG__INLINE type name##_plain(type x, type y, type r) {                                 \
+    const type half = (type)0.5 * y, of_whole = whole(half) != half ? -r : r;              \
+    const type of_negative = whole(y) == y ? of_whole : (type)NAN;                         \
+    return x < 0 ? of_negative : r;                                                        \
+  }
+SURG__POWER_OF(surg__v_power_of, double, fabs, nearbyint, copysign)
+SURG__POWER_OF(surg__f_power_of, float, fabsf, nearbyintf, copysignf)
+
+/* Of a finite x > 0. */
+SURG__INLINE double surg__v_power(double x, double y) {
+  return surg__v_exp(y * surg__v_log_of(x));
 }
 
 /* As pow of the C library of a float x, for results that are floats. */
@@ -181,7 +216,7 @@ SURG__INLINE double surg__v_pow(double x, double y) {
   const double a = fabs(x);
   double base = a > 0 ? a : 1;
   base = base < INFINITY ? base : 1;
-  return surg__v_power_of(x, y, surg__v_exp(y * surg__v_log(base)));
+  return surg__v_power_of(x, y, surg__v_power(base, y));
 }
 
 /* --- sines: |x| up to SURG__V_TURNS --- */
@@ -229,7 +264,7 @@ SURG__INLINE double surg__v_cos(double x) {
 SURG__INLINE double surg__v_tan(double x) {
   uint64_t n;
   double r = surg__v_turn(x, &n), s = surg__v_sin_part(r), c = surg__v_cos_part(r);
-  double y = (n & 1 ? -c : s) / (n & 1 ? s : c);
+  double y = (n & 1 ? -c : s) * surg__v_inverse(n & 1 ? s : c);
   return x == 0 ? x : y;
 }
 

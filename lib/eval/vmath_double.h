@@ -120,15 +120,20 @@ SURG__INLINE double surg__d_log_parts(double x, double *low) {
   return sum;
 }
 
+/* Of a finite x > 0. */
+SURG__INLINE double surg__d_power_of(double x, double y) {
+  double low;
+  const double l = surg__d_log_parts(x, &low), p = y * l;
+  const double rest = surg__v_fma(y, l, -p) + y * low;
+  return surg__d_exp_sum(p, fabs(p) < 1000 ? rest : 0);
+}
+
 /* As pow of the C library. */
 SURG__INLINE double surg__d_pow(double x, double y) {
   const double a = fabs(x);
-  double low, base = a > 0 ? a : 1;
+  double base = a > 0 ? a : 1;
   base = base < INFINITY ? base : 1;
-  const double l = surg__d_log_parts(base, &low), p = y * l;
-  const double rest = surg__v_fma(y, l, -p) + y * low;
-  const double r = surg__d_exp_sum(p, fabs(p) < 1000 ? rest : 0);
-  return surg__v_power_of(x, y, r);
+  return surg__v_power_of(x, y, surg__d_power_of(base, y));
 }
 
 /* log(1 + e), e from 0 to 1. */
@@ -213,6 +218,18 @@ SURG__INLINE double surg__d_tail(double x) {
 SURG__INLINE double surg__d_gelu(double x) {
   const double c = surg__d_tail(x);
   return 0.5 * x * (x < 0 ? c : 2 - c);
+}
+
+/* As surg__v_gelu_near. */
+#define SURG__D_GELU_NEAR 1.25
+SURG__INLINE double surg__d_gelu_near(double x) {
+  const double q = SURG__V_POLY(x * x, 0.39894228040143265, -0.06649038006690391,
+                                0.009973557009996532, -0.0011873282150872916,
+                                0.00011543468559563177, -9.444650191702358e-06,
+                                6.659579641655996e-07, -4.12128975206384e-08,
+                                2.2627527671718223e-09, -1.0770844069487526e-10,
+                                3.5900529451291144e-12);
+  return x * surg__v_fma(x, q, 0.5);
 }
 
 /* --- sines: |x| up to SURG__V_TURNS --- */

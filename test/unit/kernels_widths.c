@@ -78,6 +78,13 @@ START_TEST(one_input) {
     CHECK(float, surg__gelu_fast(tanh)(x, out, N, 0, 0), "Gelu", tanh);
     CHECK(double, surg__gelu_fast_double(tanh)(y, out, N, 0, 0), "Gelu of doubles", tanh);
   }
+  /* near 0, where pieces take the short form */
+  for (int i = 0; i < N; i++) {
+    x[i] = isfinite(x[i]) ? fmodf(x[i], 3) : 3;
+    y[i] = isfinite(y[i]) ? fmod(y[i], 1.25) : 1.25;
+  }
+  CHECK(float, surg__gelu_fast(false)(x, out, N, 0, 0), "near Gelu", 0);
+  CHECK(double, surg__gelu_fast_double(false)(y, out, N, 0, 0), "near Gelu of doubles", 0);
 }
 END_TEST
 
@@ -93,6 +100,19 @@ START_TEST(powers) {
   }
   CHECK(double, surg__pow_doubles(x, y, false, out, N), "Pow", 0);
   CHECK(float, surg__pow_floats(p, q, false, out, N), "Pow of floats", 0);
+  CHECK(float, surg__pow_halves(p, q, false, out, N), "Pow of 16-bit floats", 0);
+  /* without what pieces with odd numbers ask */
+  for (int i = 0; i < N; i++) {
+    x[i] = (i % 2 ? 1 : -1) * (1 + fabs(fmod(x[i], 3)));
+    y[i] = fmod(y[i], 40);
+    x[i] = isfinite(x[i]) ? x[i] : 1;
+    y[i] = isfinite(y[i]) ? y[i] : 1;
+    p[i] = (float)x[i];
+    q[i] = (float)y[i];
+  }
+  CHECK(double, surg__pow_doubles(x, y, false, out, N), "plain Pow", 0);
+  CHECK(float, surg__pow_floats(p, q, false, out, N), "plain Pow of floats", 0);
+  CHECK(float, surg__pow_halves(p, q, false, out, N), "plain Pow of 16-bit floats", 0);
 }
 END_TEST
 
