@@ -3,6 +3,8 @@
  * memcpy of as many bytes into fresh memory: how many times as fast as memcpy, one line an
  * operator, one column a type ("-": not for that type; "*" behind what is under half), and at the
  * end all that is under half. Prints and never judges.
+ * The two are timed in turn, and the best time of each counts; what seems slow is timed more often,
+ * since another program may have had the memory.
  *   table [MEBIBYTES [WORD [TYPE]]]   WORD: rows whose name holds it; TYPE: that column alone */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 #include "bench.h"
 
 #define ROUNDS 3
-#define COPIES 2
+#define SLOW_ROUNDS 8 /* of what is under SLOW */
 #define SLOW 0.5
 #define NAME_ROOM 40
 #define SLOWEST 1000 /* listed at the end */
@@ -34,7 +36,8 @@ typedef struct slow_entry {
 
 typedef struct bench {
   size_t bytes;
-  double copy; /* bytes a second */
+  char *source; /* copied into fresh memory */
+  double copy;  /* bytes a second: the best of a row */
   const char *word, *type;
   char name[NAME_ROOM]; /* of the row that is printed */
   void *filled[TYPES];  /* numbers of each type, made when first asked for */
@@ -47,10 +50,18 @@ typedef struct bench {
 static bool row(bench *b, const char *group, const char *name) {
   snprintf(b->name, sizeof b->name, "%s%s", group, name);
   if (b->word && !strstr(b->name, b->word)) return false;
-  double warm;
-  bench_copy(b->bytes, COPIES, &warm, &b->copy);
+  b->copy = 0;
   printf("%-26s", b->name);
   return true;
+}
+
+static void copy_once(bench *b) {
+  char *to = bench_room(b->bytes);
+  const double start = bench_now();
+  memcpy(to, b->source, b->bytes);
+  const double speed = (double)b->bytes / (bench_now() - start);
+  free(to);
+  if (speed > b->copy) b->copy = speed;
 }
 
 static bool skipped(const bench *b, size_t type) {
@@ -63,12 +74,17 @@ static bool skipped(const bench *b, size_t type) {
 static void entry(bench *b, size_t type, surg_node *n, const surg__array *in, uint32_t n_in,
                   double moved) {
   const char *why;
-  const double t = bench_compute(n, in, n_in, ROUNDS, &why);
-  if (t < 0) {
-    printf(" %6s", "-");
-    return;
+  double ratio = 0, best = 0;
+  for (int r = 0; r < ROUNDS || (r < SLOW_ROUNDS && ratio < SLOW); ++r) {
+    const double t = bench_compute(n, in, n_in, 1, &why);
+    if (t < 0) {
+      printf(" %6s", "-");
+      return;
+    }
+    copy_once(b);
+    if (r == 0 || t < best) best = t;
+    ratio = moved / 2 / best / b->copy;
   }
-  const double ratio = moved / 2 / t / b->copy;
   ++b->shown;
   if (ratio < SLOW && b->n_slow++ < SLOWEST) {
     slow_entry *e = &b->slow[b->n_slow - 1];
@@ -285,7 +301,9 @@ int main(int argc, char **argv) {
   void *touched = bench_room(8 * b.bytes);
   memset(touched, 1, 8 * b.bytes);
   free(touched);
-  bench_copy(b.bytes, 2 * COPIES, &warm, &b.copy);
+  bench_copy(b.bytes, ROUNDS, &warm, &b.copy);
+  b.source = bench_room(b.bytes);
+  memset(b.source, 1, b.bytes);
   printf("memcpy of %llu MiB, one thread: %.2f GB/s, %.2f GB/s into fresh memory\n",
          (unsigned long long)mib, warm / 1e9, b.copy / 1e9);
   elementwise(&b);
@@ -295,6 +313,7 @@ int main(int argc, char **argv) {
   reductions(&b);
   summary(&b);
   for (size_t t = 0; t < TYPES; ++t) free(b.filled[t]);
+  free(b.source);
   bench_end();
   return 0;
 }
