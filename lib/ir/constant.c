@@ -26,10 +26,20 @@ bool surg_graph_takes_constants(const surg_graph *g) {
          !surg_model_find_function(g->model, "", "Constant", "");
 }
 
+/* What inference finds of a constant. */
+static const surg_type *type_of(surg_model *m, const surg_tensor *t) {
+  surg_dim dims[SURG_LIMIT_RANK];
+  if (t->rank > SURG_LIMIT_RANK) return surg_type_tensor_unranked(m, t->dtype);
+  for (uint32_t i = 0; i < t->rank; i++) dims[i] = (surg_dim){.value = t->dims[i]};
+  return surg_type_tensor(m, t->dtype, dims, t->rank);
+}
+
 static surg_value *make_initializer(surg_graph *g, const char *name, surg_tensor *t) {
-  surg_value *v = surg__value_new(g, name);
+  const surg_type *type = type_of(g->model, t);
+  surg_value *v = type ? surg__value_new(g, name) : NULL;
   if (!v) return NULL;
   v->named_here = v->init_dirty = true;
+  v->inferred = type;
   surg__graph_push_initializer(g, v, t);
   surg__touch_graph(g);
   surg__emit(g->model, SURG_EVENT_CREATE_VALUE, g, NULL, v, NULL, NULL);

@@ -5,17 +5,19 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
+#include "infer/infer.h"
 #include "ir/ir.h" /* for surg__node_inherit alone */
 #include "rewrite/rule.h"
 
 typedef struct plan {
   surg__match *m;
   const surg__rblock *b;
-  bool live[SURG__RULE_NODES]; /* statements whose results somebody wants and that do not stand */
-  surg_tensor *consts[SURG__RULE_NODES][8]; /* of the inputs that are constants, in order */
-  surg__rvalue *attrs[SURG__RULE_NODES];
-  surg_tensor **tensors[SURG__RULE_NODES]; /* of the attributes that are tensors */
-  surg_value *made[SURG__RULE_VARS];       /* values of the emission by name */
+  /* By statement of the emission: */
+  bool *live; /* its results are wanted by somebody, and it does not stand */
+  surg_tensor ***consts; /* of the inputs that are constants, in order */
+  surg__rvalue **attrs;
+  surg_tensor ***tensors; /* of the attributes that are tensors */
+  surg_value **made;      /* values of the emission by name */
 } plan;
 
 /* --- constants --- */
@@ -200,13 +202,27 @@ static bool listed_in_pattern(const surg__rstmt *s, const char *name) {
   return false;
 }
 
+static plan *new_plan(surg__match *m, const surg__rblock *b) {
+  surg__arena *a = m->arena;
+  plan *p = surg__arena_alloc(a, sizeof *p);
+  if (!p) return NULL;
+  *p = (plan){.m = m, .b = b};
+  p->live = surg__arena_array(a, (size_t)b->n + 1, sizeof *p->live);
+  p->consts = surg__arena_array(a, (size_t)b->n + 1, sizeof *p->consts);
+  p->attrs = surg__arena_array(a, (size_t)b->n + 1, sizeof *p->attrs);
+  p->tensors = surg__arena_array(a, (size_t)b->n + 1, sizeof *p->tensors);
+  p->made = surg__arena_array(a, (size_t)m->rule->n_vars + 1, sizeof *p->made);
+  return p->live && p->consts && p->attrs && p->tensors && p->made ? p : NULL;
+}
+
 static bool plan_node(plan *p, uint16_t k) {
   surg__match *m = p->m;
   const surg__rstmt *s = &p->b->stmts[k];
   uint16_t n = 0;
+  p->consts[k] = surg__arena_array(m->arena, (size_t)s->n_in + 1, sizeof *p->consts[k]);
+  if (!p->consts[k]) return false;
   for (uint16_t i = 0; i < s->n_in; i++) {
     if (s->in[i].kind != SURG__A_CONST) continue;
-    if (n == SURG_COUNT(p->consts[k])) return false;
     p->consts[k][n] = constant(m, s->in[i].expr, s->in[i].dtype);
     if (!p->consts[k][n++]) return false;
   }
@@ -451,13 +467,20 @@ static surg_value *put_node(surg__match *m, surg_graph *g, surg_node *before, co
   return name && !surg_value_rename(surg_node_output(n, 0), name) ? surg_node_output(n, 0) : NULL;
 }
 
+/* Its type is what guards of the next rewrites ask for. */
+static surg_value *typed(surg_value *constant) {
+  surg_node *n = constant ? surg_value_producer(constant, NULL) : NULL;
+  if (n) surg__infer_one(n);
+  return constant;
+}
+
 surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, const char *name,
                             surg_tensor *t) {
   surg_tensor *doubles[2];
   surg_value *parts[2] = {NULL, NULL};
   if (!name) return NULL;
   if (m->opset >= 9 || surg__rinitializers(m) || !surg__rdoubles(m, t, doubles))
-    return surg_graph_constant(g, before, name, t);
+    return typed(surg_graph_constant(g, before, name, t));
   for (int k = 0; k < 2 && doubles[k]; k++) {
     if (k) name = surg__rname(m, "const");
     surg_value *v = name ? surg_graph_constant(g, before, name, doubles[k]) : NULL;
@@ -605,15 +628,30 @@ static surg_status erase_node(const surg__match *m, surg_node *n) {
   return status;
 }
 
+/* Whether nobody reads or holds on to what a node makes. */
+static bool idle(const surg__match *m, const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (v && (surg_value_first_use(v) || surg_value_is_pinned(v) ||
+              (m->pass && surg_pass_keeps_value(m->pass, v))))
+      return false;
+  }
+  return true;
+}
+
+/* The nodes that the emission does not keep, and those it keeps for readers who are gone. */
 static surg_status erase_matched(surg__match *m) {
   surg_node *nodes[SURG__RULE_NODES];
+  bool kept[SURG__RULE_NODES];
   size_t n = 0;
   surg_status status = SURG_OK;
   for (uint16_t k = 0; k < m->rule->match.n; k++)
-    if (m->nodes[k] && !surg__match_keeps(m, m->emit, m->nodes[k])) nodes[n++] = m->nodes[k];
+    if (m->nodes[k]) nodes[n++] = m->nodes[k];
   qsort(nodes, n, sizeof *nodes, later_first);
+  for (size_t i = 0; i < n; i++) kept[i] = surg__match_keeps(m, m->emit, nodes[i]);
   for (size_t i = 0; i < n && !status; i++)
-    if (!surg_node_erased(nodes[i])) status = erase_node(m, nodes[i]);
+    if (!surg_node_erased(nodes[i]) && (!kept[i] || idle(m, nodes[i])))
+      status = erase_node(m, nodes[i]);
   return status;
 }
 
@@ -645,10 +683,8 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
     return status ? status : erase_matched(m);
   }
   if (futile(m)) return SURG_EUNSUPPORTED;
-  plan *p = surg__arena_zalloc(m->arena, sizeof *p);
+  plan *p = new_plan(m, b);
   if (!p) return SURG_ENOMEM;
-  p->m = m;
-  p->b = b;
   find_live(p);
   for (uint16_t k = 0; k < b->n; k++)
     if (b->stmts[k].kind == SURG__S_NODE && p->live[k] && !plan_node(p, k))

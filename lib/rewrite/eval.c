@@ -334,8 +334,11 @@ surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e) {
   }
 }
 
+/* What is not known is not true: so much of a guard is looked at as that needs. */
 bool surg__rtrue(surg__match *m, const surg__rexpr *e) {
   if (!e) return true;
+  if (e->op == SURG__E_AND) return surg__rtrue(m, e->args[0]) && surg__rtrue(m, e->args[1]);
+  if (e->op == SURG__E_OR) return surg__rtrue(m, e->args[0]) || surg__rtrue(m, e->args[1]);
   const surg__rvalue v = surg__reval(m, e);
   return is_true(&v);
 }
