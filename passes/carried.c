@@ -189,7 +189,10 @@ static surg_pass_result visit(surg_pass_ctx *p, surg_node *n) {
   return other < one ? other : one;
 }
 
-static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) { return each_node(p, g, visit); }
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  const int ops[] = {SURG_OP_If, SURG_OP_Loop, SURG_OP_Scan};
+  return each_has(g, ops, 3) ? each_node(p, g, visit) : SURG_PASS_UNCHANGED;
+}
 
 const surg_pass surg__pass_carried = {
     .size = sizeof(surg_pass),

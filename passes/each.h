@@ -11,4 +11,7 @@ typedef surg_pass_result (*each_visit)(surg_pass_ctx *p, surg_node *n);
  * before it are not visited. The worst result there was: FAILED ends it. */
 surg_pass_result each_node(surg_pass_ctx *p, surg_graph *g, each_visit visit);
 
+/* Whether a node of g is of one of n operators. */
+bool each_has(surg_graph *g, const int *ops, size_t n);
+
 #endif

@@ -18,7 +18,9 @@ static surg_pass_result visit(surg_pass_ctx *p, surg_node *n) {
   return give_result(p, n, in, "identities");
 }
 
-static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) { return each_node(p, g, visit); }
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  return surg_graph_has_op(g, SURG_OP_Identity) ? each_node(p, g, visit) : SURG_PASS_UNCHANGED;
+}
 
 const surg_pass surg__pass_identity = {
     .size = sizeof(surg_pass),

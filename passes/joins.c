@@ -7,6 +7,7 @@
  *   after:  a, b = Split <1> (x, {3, 5})                                y = x
  *
  * Needs sorted, types. Keeps sorted. Exact. */
+#include "each.h"
 #include "give.h"
 #include "numbers.h"
 #include "values.h"
@@ -273,6 +274,8 @@ static surg_pass_result shares(surg_pass_ctx *p, surg_node *n) {
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   const int64_t opset = surg_graph_opset(g, "");
+  const int ops[] = {SURG_OP_Concat, SURG_OP_Slice, SURG_OP_Gather};
+  if (!each_has(g, ops, 3)) return result;
   for (surg_node *n = surg_graph_first_node(g), *next, *before; n; n = next) {
     surg_pass_result one = SURG_PASS_UNCHANGED;
     before = surg_node_prev(n);

@@ -7,7 +7,7 @@
  *
  * Zeros are found in constants and behind what only copies them, so that the size of the batch need
  * not be known. Exact: the specification gives both the same meaning. */
-#include <onnxsurg/onnxsurg.h>
+#include "each.h"
 
 #define STEPS 64                        /* nodes that zeros are looked for through */
 #define ZERO_BYTES (UINT64_C(16) << 20) /* of a constant that is looked through */
@@ -137,7 +137,9 @@ static bool recurrent(const surg_node *n) {
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  const int ops[] = {SURG_OP_LSTM, SURG_OP_GRU, SURG_OP_RNN};
   surg_pass_result result = SURG_PASS_UNCHANGED;
+  if (!each_has(g, ops, 3)) return result;
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     if (!recurrent(n) || surg_pass_keeps_node(p, n)) continue;
     const surg_pass_result one = visit(p, n);

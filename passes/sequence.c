@@ -12,6 +12,7 @@
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
 
+#include "each.h"
 #include "give.h"
 #include "sequence.h"
 #include "numbers.h"
@@ -315,8 +316,10 @@ surg_pass_result sequence_read(surg_pass_ctx *p, bool grow) {
   w->p = p;
   w->grow = grow;
   w->m = surg_pass_model(p);
+  const int ops[] = {SURG_OP_SequenceAt, SURG_OP_SequenceLength, SURG_OP_ConcatFromSequence,
+                     SURG_OP_OptionalHasElement, SURG_OP_OptionalGetElement};
   for (surg_graph *g = surg_model_next_graph(w->m, NULL); g; g = surg_model_next_graph(w->m, g))
-    for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
+    for (surg_node *n = each_has(g, ops, 5) ? surg_graph_first_node(g) : NULL, *next; n; n = next) {
       next = surg_node_next(n);
       const surg_pass_result one = visit(w, n);
       if (one == SURG_PASS_FAILED) return one;

@@ -505,7 +505,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   region *r = surg_pass_alloc(p, sizeof *r);
   if (!r) return SURG_PASS_FAILED;
   surg_pass_used(p, SURG_EXACT);
-  if (!give_builtin(g, "Transpose") || !surg_graph_takes_constants(g)) return result;
+  if (!give_builtin(g, "Transpose") || !surg_graph_takes_constants(g) ||
+      !surg_graph_has_op(g, SURG_OP_Transpose))
+    return result;
   r->p = p;
   r->g = g;
   r->exact = surg_pass_bool(p, "exact");

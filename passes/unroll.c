@@ -340,7 +340,8 @@ static surg_pass_result unroll_node(surg_pass_ctx *p, surg_node *n) {
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
-  return each_node(p, g, unroll_node);
+  const int ops[] = {SURG_OP_Loop, SURG_OP_Scan};
+  return each_has(g, ops, 2) ? each_node(p, g, unroll_node) : SURG_PASS_UNCHANGED;
 }
 
 static const surg_option options[] = {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of one operator compute in other element types, between Casts, for engines that have kernels
- * for some types alone: those that `types` names, for one type parameter of the operator. Only where
- * the result stays the same: moves between opsets ask the same table (lib/rewrite/widen.c). Whole
- * numbers of 64 bits become those of 32 where ranges prove that they fit.
+/* Nodes of one operator compute in other element types, between Casts, for engines that have
+ * kernels for some types alone: those that `types` names, for one type parameter of the operator.
+ * Only where the result stays the same: moves between opsets ask the same table
+ * (lib/rewrite/widen.c). Whole numbers of 64 bits become those of 32 where ranges prove that they
+ * fit.
  *
- *   before: (int8[2] x, int8[2] y) => (int8[2] z) { z = Max (x, y) }     wrap{op=Max,types=int32+float}
+ *   wrap{op=Max,types=int32+float}
+ *   before: (int8[2] x, int8[2] y) => (int8[2] z) { z = Max (x, y) }
  *   after:  (int8[2] x, int8[2] y) => (int8[2] z) { a = Cast <to = 6> (x)  b = Cast <to = 6> (y)
  *                                                   c = Max (a, b)  z = Cast <to = 3> (c) }
  *
@@ -29,7 +31,10 @@ static surg_pass_result visit(surg_pass_ctx *p, surg_node *n, uint64_t types) {
     return SURG_PASS_UNCHANGED;
   const surg_exactness most = surg_pass_allows(p, SURG_ULP) ? SURG_ULP : SURG_EXACT;
   const surg_status s = surg_node_wrap(n, surg_pass_string(p, "param"), types, most, &used);
-  if (s == SURG_EUNSUPPORTED) return SURG_PASS_UNCHANGED;
+  if (s == SURG_EUNSUPPORTED) {
+    surg_pass_give_back(p);
+    return SURG_PASS_UNCHANGED;
+  }
   if (s != SURG_OK) return SURG_PASS_FAILED;
   surg_pass_used(p, used);
   surg_pass_count(p, "nodes wrapped", 1);

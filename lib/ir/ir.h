@@ -243,29 +243,31 @@ struct surg_value {
   void *work;                         /* for lib/ir, valid inside one call */
 };
 
+/* What walks over all nodes look at stands together at the front. */
 struct surg_node {
-  const char *name, *op_type, *domain, *overload; /* interned; "" when absent */
   surg_graph *graph;
   surg_node *prev, *next;
   uint64_t order;
   int op;
   surg_op_class op_class;
-  bool resolved;    /* op, op_class, schema, function are up to date */
-  bool types_stale; /* edited since its outputs' types were inferred */
-  bool faulty;      /* while loading: not to be relied on (lib/io/load.h) */
-  bool queued;      /* by the driver of rules, which has yet to look at it */
-  bool erased, dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
+  uint32_t resolve_gen; /* of the model when it was resolved */
+  bool resolved;        /* op, op_class, schema, function are up to date */
+  bool types_stale;     /* edited since its outputs' types were inferred */
+  bool erased;
+  bool faulty; /* while loading: not to be relied on (lib/io/load.h) */
+  bool queued; /* by the driver of rules, which has yet to look at it */
+  bool dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
   uint32_t n_in, cap_in, n_out, cap_out, n_attr, cap_attr;
   surg_use *in; /* array; grown by relinking */
   surg_value **out;
   surg_attr **attrs;
   const surg_schema *schema;
   surg_function *function;
+  const char *name, *op_type, *domain, *overload; /* interned; "" when absent */
   surg__soft *softs;
   surg__src src;
   surg_node *name_prev, *name_next; /* ring of bearers of one name */
   UT_hash_handle hh; /* graph->nodes_by_name, keyed by the `name` pointer; the first of the ring */
-  uint32_t resolve_gen; /* of the model when it was resolved */
   void *scratch;
   void *work;
 };
@@ -286,6 +288,8 @@ typedef struct surg__stray {
 } surg__stray;
 
 struct surg_graph {
+  /* Operators of its nodes, a bit each, as of an epoch less 1; 0: they were not asked for. */
+  uint64_t has_ops[(SURG_OP_COUNT + 63) / 64], has_epoch;
   surg_model *model;
   surg_graph_kind kind;
   const char *name;

@@ -311,3 +311,16 @@ bool surg_node_nondeterministic(const surg_node *n) {
   }
   return found;
 }
+
+bool surg_graph_has_op(surg_graph *g, int op) {
+  if (!surg__graph_ok(g) || op <= 0 || op >= SURG_OP_COUNT) return false;
+  if (g->has_epoch != g->model->epoch + 1) {
+    memset(g->has_ops, 0, sizeof g->has_ops);
+    for (const surg_node *n = g->first; n; n = n->next) {
+      const int is = surg_node_op(n);
+      if (is > 0 && is < SURG_OP_COUNT) g->has_ops[is / 64] |= UINT64_C(1) << is % 64;
+    }
+    g->has_epoch = g->model->epoch + 1;
+  }
+  return g->has_ops[op / 64] >> op % 64 & 1;
+}

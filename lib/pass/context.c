@@ -43,6 +43,12 @@ bool surg_pass_allow(surg_pass_ctx *p) {
   return true;
 }
 
+void surg_pass_give_back(surg_pass_ctx *p) {
+  if (!p || !p->run->report->passes.items[p->report].rewrites) return;
+  p->run->report->rewrites--;
+  p->run->report->passes.items[p->report].rewrites--;
+}
+
 /* "where: text", escaped, with the located node in front; NULL: out of memory. */
 static char *located(surg_pass_ctx *p, const surg_node *at, const char *text) {
   surg__buf b;

@@ -43,7 +43,8 @@ static bool add_rule(driver *d, const surg_rule *r) {
   const size_t where = d->slots.count;
   /* `at` may point into the list that is about to move. */
   const bool head = at == &d->by_op[r->op];
-  const size_t last = head ? 0 : (size_t)((slot *)(void *)((char *)at - offsetof(slot, next)) - d->slots.items);
+  size_t last = 0;
+  if (!head) last = (size_t)((slot *)(void *)((char *)at - offsetof(slot, next)) - d->slots.items);
   if (!surg__vec_push(d->ctx, &d->slots, ((slot){.rule = r}))) return false;
   if (head)
     d->by_op[r->op] = (uint32_t)where + 1;
@@ -147,7 +148,11 @@ static bool apply(driver *d, const surg_rule *r) {
   const surg_status s = surg__emit_any(d->m, &d->made);
   model->values_kept = false;
   if (r->exactness == SURG_LOSSY) model->values_changed++;
-  if (s == SURG_EUNSUPPORTED) return false;
+  if (s == SURG_EUNSUPPORTED) {
+    d->fuel++;
+    surg_pass_give_back(d->pass);
+    return false;
+  }
   if (s) {
     d->failed = true;
     return false;
