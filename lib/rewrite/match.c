@@ -8,7 +8,7 @@
 /* Which inputs of commutative nodes are taken the other way round: bit i of the i-th one. */
 typedef struct finder {
   surg__match *m;
-  uint32_t swapped;
+  uint32_t swapped, asked; /* which way round, and of which nodes that mattered */
 } finder;
 
 static bool fail(surg__match *m, uint16_t stmt, const char *why) {
@@ -89,11 +89,12 @@ static bool match_attrs(surg__match *m, uint16_t k, const surg_node *n) {
 
 /* --- inputs and outputs --- */
 
-static bool bind_value(surg__match *m, uint16_t var, surg_value *v) {
-  if (m->bound[var]) return m->values[var] == v;
+static bool bind_value(surg__match *m, uint16_t k, uint16_t var, surg_value *v, const char *why) {
+  if (m->bound[var]) return m->values[var] == v || fail(m, k, why);
   m->bound[var] = true;
   m->values[var] = v;
-  return true;
+  const surg__rexpr *early = m->rule->vars[var].early;
+  return !v || !early || surg__rtrue(m, early) || fail(m, k, "the guard is not known to hold");
 }
 
 static const surg_type *ranked(const surg_value *v) {
@@ -164,7 +165,7 @@ static bool match_input(finder *f, uint16_t k, const surg_node *n, const surg__r
   const surg__rvar *var = &m->rule->vars[a->var];
   if (!v && !a->optional) return fail(m, k, "an input is absent");
   if (var->match_node < 0 || !v)
-    return bind_value(m, a->var, v) || fail(m, k, "an input is another value");
+    return bind_value(m, k, a->var, v, "an input is another value");
   size_t index;
   surg_node *producer = surg_value_producer(v, &index);
   if (!producer || surg_node_graph(producer) != m->g || index != (size_t)var->match_out)
@@ -188,7 +189,7 @@ static bool match_outputs(surg__match *m, uint16_t k, const surg_node *n) {
       continue;
     }
     if (!v && !a->optional) return fail(m, k, "an output is absent");
-    if (!bind_value(m, a->var, v)) return fail(m, k, "an output is another value");
+    if (!bind_value(m, k, a->var, v, "an output is another value")) return false;
   }
   return true;
 }
@@ -204,8 +205,11 @@ static bool match_inputs(finder *f, uint16_t k, const surg_node *n) {
   surg__match *m = f->m;
   const surg__rstmt *s = &m->rule->match.stmts[k];
   const surg_schema *schema = surg_node_schema(n);
-  const bool swap = s->commutative && schema && schema->flags & SURG__OP_COMMUTATIVE &&
-                    f->swapped >> swap_bit(m->rule, k) & 1;
+  const bool either = s->commutative && schema && schema->flags & SURG__OP_COMMUTATIVE;
+  const uint32_t place = swap_bit(m->rule, k);
+  const uint32_t bit = either && place < SURG__RULE_SWAPS ? UINT32_C(1) << place : 0;
+  const bool swap = f->swapped & bit;
+  f->asked |= bit;
   const size_t count = surg_node_input_count(n);
   for (size_t i = 0; i < s->n_in; i++)
     if (!match_input(f, k, n, &s->in[swap ? 1 - i : i], surg_node_input(n, i))) return false;
@@ -481,6 +485,17 @@ static void clear(surg__match *m) {
   m->emit = NULL;
 }
 
+/* An order of inputs that failed, and the nodes of which it mattered. */
+typedef struct failed {
+  uint32_t swapped, asked;
+} failed;
+
+static bool fails_again(const failed *before, uint32_t n, uint32_t swapped) {
+  for (uint32_t i = 0; i < n; i++)
+    if (((before[i].swapped ^ swapped) & before[i].asked) == 0) return true;
+  return false;
+}
+
 bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
   const surg_rule *r = m->rule;
   if (!surg__rule_read(r)) {
@@ -500,8 +515,11 @@ bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
   }
   const char *why = NULL;
   int why_stmt = -1;
+  failed before[1u << SURG__RULE_SWAPS];
+  uint32_t tried = 0;
   for (uint32_t swapped = 0; swapped < 1u << swaps; swapped++) {
     finder f = {.m = m, .swapped = swapped};
+    if (fails_again(before, tried, swapped)) continue;
     clear(m);
     if (match_node(&f, r->anchor, n) && match_readers(&f)) {
       lets(m, &r->match);
@@ -511,9 +529,8 @@ bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
       } else if (choose_emission(m, 0)) {
         return true;
       }
-    } else if (!swapped && !m->nodes[r->anchor]) {
-      return false; /* another operator: no order of inputs changes that */
     }
+    before[tried++] = (failed){swapped, f.asked};
     if (!why) why = m->why, why_stmt = m->why_stmt;
   }
   m->why = why;

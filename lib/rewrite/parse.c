@@ -361,6 +361,29 @@ static bool block(surg__rparse *p, surg__rblock *b) {
   return true;
 }
 
+/* Whether an expression speaks of one value alone, and is quickly told. */
+static bool about_one(const surg__rexpr *e, uint16_t *var) {
+  if (e->op == SURG__E_VAR || (e->op == SURG__E_CALL && !e->fn->quick)) return false;
+  if (e->op == SURG__E_CALL && e->fn->about_value) {
+    if (*var != SURG__NO_VAR && *var != e->var) return false;
+    *var = e->var;
+  }
+  for (uint16_t i = 0; i < e->n; i++)
+    if (!about_one(e->args[i], var)) return false;
+  return true;
+}
+
+/* Parts of a guard that all must hold are asked as soon as their value is known. */
+static void ask_early(surg_rule *r, const surg__rexpr *e) {
+  uint16_t var = SURG__NO_VAR;
+  if (e->op == SURG__E_AND) {
+    ask_early(r, e->args[0]);
+    ask_early(r, e->args[1]);
+  } else if (about_one(e, &var) && var != SURG__NO_VAR && !r->vars[var].early) {
+    r->vars[var].early = e;
+  }
+}
+
 /* Names an emission made are no longer bound in the next one. */
 static void forget(surg_rule *r, uint16_t from) {
   for (uint16_t i = from; i < r->n_vars; i++) r->vars[i].hidden = true;
@@ -399,6 +422,7 @@ static bool body(surg__rparse *p, surg_rule *r) {
   if (!surg__rword(p, "match")) return surg__lex_error(p->t, NULL, "`match` stands here");
   p->in_match = true;
   if (!block(p, &r->match)) return false;
+  if (r->match.guard) ask_early(r, r->match.guard);
   p->in_match = false;
   bound = r->n_vars;
   while (ok && surg__rword(p, "emit")) {

@@ -100,6 +100,7 @@ typedef struct surg__rvar {
   bool hidden;   /* of an emission that was read: later ones do not see it */
   int16_t match_node, match_out; /* where the pattern makes it; -1: it comes from outside */
   int16_t emit_node;             /* of the emission looked at last; -1 */
+  const struct surg__rexpr *early; /* a part of the guard of the pattern that speaks of it alone */
 } surg__rvar;
 
 typedef enum surg__rarg_kind {
@@ -275,6 +276,7 @@ bool surg__rvalue_equal(const surg__rvalue *a, const surg__rvalue *b, bool *know
 typedef struct surg__rfn {
   const char *name;
   bool about_value; /* the first argument is a value of the graph */
+  bool quick;       /* costs little, and leaves nothing behind in the match */
   uint8_t min, max; /* further arguments */
   surg__rvalue (*call)(surg__match *m, const surg_value *v, const surg__rvalue *args, size_t n);
   const char *help;
