@@ -19,3 +19,9 @@ def models(folders, every=1):
 def folders(named):
     """Those that are named and those in ONNXSURG_CORPUS (colon separated)."""
     return named + [f for f in os.environ.get("ONNXSURG_CORPUS", "").split(":") if f]
+
+
+def data_of(model):
+    """The folder of inputs and outputs that comes with a model of ONNX's suite, or None."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(model)), "test_data_set_0")
+    return folder if os.path.isdir(folder) else None

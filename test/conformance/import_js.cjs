@@ -2,21 +2,40 @@
 // import_js.cjs PACKAGE [FILE...]: whether an engine of npm (onnxruntime-node or onnxjs, installed in
 // the folder PACKAGE) makes a session of a model. With FILEs, a line `FILE<TAB>ok` or
 // `FILE<TAB>MESSAGE` each, exit code 1 unless all are taken; without, paths come from standard input,
-// one a line, and each is answered with one JSON line {accepts, why}.
+// one a line, and each is answered with one JSON line {accepts, why}. A line FILE<TAB>FOLDER asks, too,
+// whether it computes what FOLDER expects of it (input_K.pb, output_K.pb): `right` is true, false or
+// null (nothing to compare, or no tensors), `wrong` says what is.
 'use strict';
 const fs = require('fs');
 const path = require('path');
 const readline = require('readline');
+const { TOLERANCE, near } = require('./ort_near.cjs');
+const { readAll } = require('./tensor_pb.cjs');
 
 const folder = path.resolve(process.argv[2], 'node_modules');
 
 function runtime() {
   const ort = require(path.join(folder, 'onnxruntime-node'));
   const settings = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
-  return async file => {
+  return async (file, data) => {
     const session = await ort.InferenceSession.create(file, settings);
+    const found = data ? await judge(session, data) : {};
     if (session.release) await session.release();  // not in old versions
+    return found;
   };
+
+  async function judge(session, data) {
+    const given = readAll(ort.Tensor, data, 'input', session.inputNames.length);
+    const expected = readAll(ort.Tensor, data, 'output', session.outputNames.length);
+    if (!given || !expected) return { right: null };
+    try {
+      const got = await session.run(Object.fromEntries(session.inputNames.map((n, i) => [n, given[i]])));
+      const wrong = session.outputNames.map((n, i) => unlike(expected[i], got[n])).find(w => w) || '';
+      return { right: !wrong, wrong };
+    } catch (error) {
+      return { right: false, wrong: String(error.message) };
+    }
+  }
 }
 
 function onnxjs() {
@@ -28,12 +47,18 @@ function onnxjs() {
   };
 }
 
+function unlike(a, b) {
+  if (!b || a.type !== b.type) return `type ${a.type} expected`;
+  if (String(a.dims) !== String(b.dims)) return `shape ${b.dims}, expected ${a.dims}`;
+  return near(a, b, TOLERANCE[a.type]);
+}
+
 const load = fs.existsSync(path.join(folder, 'onnxjs')) ? onnxjs() : runtime();
 
-async function ask(file) {
+async function ask(line) {
+  const [file, data] = line.split('\t');
   try {
-    await load(file);
-    return { accepts: true, why: '' };
+    return { accepts: true, why: '', ...await load(file, data) };
   } catch (error) {
     return { accepts: false, why: String((error && error.message) || error) };
   }

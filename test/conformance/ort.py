@@ -107,12 +107,12 @@ class Child:
 
 
 class Comparer(Child):
-    """compare(a, b) -> (verdict, why); verdicts as ort_pairs.cjs, and crash, timeout."""
+    """compare(a, b[, folder of inputs]) -> (verdict, why); verdicts as ort_pairs.cjs, and crash, timeout."""
 
     def __init__(self):
         super().__init__(script("ort_pairs.cjs"))
 
-    def compare(self, a, b):
-        answer = self.ask("%s\t%s" % (a, b))
+    def compare(self, a, b, folder=None):
+        answer = self.ask("\t".join((a, b) + ((folder,) if folder else ())))
         return (answer, "") if isinstance(answer, str) else (answer["verdict"],
                                                              answer.get("why", ""))

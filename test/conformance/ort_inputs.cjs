@@ -58,4 +58,4 @@ function givenTensor(Tensor, type, dims, data) {
   return new Tensor(type, new ARRAYS[type][0](bytes.buffer), dims);
 }
 
-module.exports = { generator, fromHalf, makeTensor, givenTensor };
+module.exports = { ARRAYS, generator, fromHalf, makeTensor, givenTensor };

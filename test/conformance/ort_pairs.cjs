@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ort_pairs.cjs PACKAGE: reads lines "A<TAB>B" from standard input and runs both models in ONNX
-// Runtime on equal seeded inputs; answers each line with one JSON line {verdict, why}. Verdicts:
+// Runtime on equal seeded inputs, or, if the line ends in "<TAB>FOLDER", on those of that folder
+// (input_K.pb), if both take them; answers each line with one JSON line {verdict, why}. Verdicts:
 // equal, differs, refused-before, refused-after, not-run (the original runs on no input we make), misfit
 // (it runs, but not with the sizes that the other one fixed).
 'use strict';
@@ -8,6 +9,8 @@ const path = require('path');
 const readline = require('readline');
 const ort = require(path.resolve(process.argv[2], 'node_modules/onnxruntime-node'));
 const { generator, fromHalf, makeTensor } = require('./ort_inputs.cjs');
+const { TOLERANCE, near } = require('./ort_near.cjs');
+const { readAll } = require('./tensor_pb.cjs');
 
 const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
 const SIZES = [2, 3, 1, 4, 8, 16, 32, 64, 128, 256];
@@ -20,11 +23,6 @@ function makeInput(meta, other, size, random) {
   const dims = meta.shape.map((d, i) => (isFixed(d) ? d : isFixed(fixed[i]) ? fixed[i] : size));
   return makeTensor(ort.Tensor, meta.type, dims, random);
 }
-
-// Relative and absolute tolerance: folding sums in another order than a runtime does.
-// With PAIRS_SCALED an element may also differ by 1e-5 of the largest of its tensor: rewrites that
-// round otherwise, deep down in a model.
-const TOLERANCE = { float16: [2e-2, 2e-3], float32: [2e-3, 2e-5], float64: [1e-7, 1e-10] };
 
 // What a model takes or gives where the other one has a narrower type.
 const WIDER = { float16: 'float32', float64: 'float32' };
@@ -65,30 +63,17 @@ function difference(a, b) {
   return near(a, b, TOLERANCE[a.type]);
 }
 
-function near(a, b, tolerance) {
-  let scaled = 0;
-  if (process.env.PAIRS_SCALED && (a.type === 'float32' || a.type === 'float64')) {
-    for (const v of a.data) if (Math.abs(v) < Infinity) scaled = Math.max(scaled, Math.abs(v));
-    scaled *= 1e-5;
-  }
-  for (let i = 0; i < a.data.length; i++) {
-    let p = a.data[i], q = b.data[i];
-    if (p === q) continue;
-    if (!tolerance) return `element ${i}: ${p} became ${q}`;
-    if (a.data instanceof Uint16Array) [p, q] = [fromHalf(p), fromHalf(q)];
-    if (Number.isNaN(p) && Number.isNaN(q)) continue;
-    if (!(Math.abs(p - q) <= scaled + tolerance[1] + tolerance[0] * Math.abs(p))) {
-      return `element ${i}: ${p} became ${q}`;
-    }
-  }
-  return null;
+function madeUp(before, other, size, seed) {
+  const random = generator(seed * 1000 + size);
+  return () => before.inputMetadata.map(meta => makeInput(meta, other[meta.name], size, random));
 }
 
-async function compareOn(before, after, other, size, seed) {
-  const random = generator(seed * 1000 + size), feed = {};
+// `inputs` gives tensors, in order.
+async function compareOn(before, after, other, inputs) {
+  const feed = {};
   let expected;
   try {
-    for (const meta of before.inputMetadata) feed[meta.name] = makeInput(meta, other[meta.name], size, random);
+    inputs().forEach((tensor, i) => { feed[before.inputNames[i]] = tensor; });
     expected = await before.run(feed);
   } catch (error) {
     return { ran: false, why: String(error.message) };
@@ -111,22 +96,28 @@ async function compareOn(before, after, other, size, seed) {
   return { ran: true };
 }
 
-async function compare(a, b) {
-  let before, after, ran = 0, why = '';
-  try {
-    before = await ort.InferenceSession.create(a, SETTINGS);
-  } catch (error) {
-    return { verdict: 'refused-before', why: error.message };
-  }
-  try {
-    after = await ort.InferenceSession.create(b, SETTINGS);
-  } catch (error) {
-    return { verdict: 'refused-after', why: error.message };
-  }
+// The inputs of a folder, where sizes that one of the models fixed are theirs; else null.
+function givenInputs(before, other, folder) {
+  const given = folder ? readAll(ort.Tensor, folder, 'input', before.inputNames.length) : null;
+  const fits = given && given.every((tensor, i) => {
+    const meta = other[before.inputNames[i]];
+    return !meta || (meta.shape.length === tensor.dims.length &&
+                     meta.shape.every((d, k) => !isFixed(d) || d === tensor.dims[k]));
+  });
+  return fits && given.length ? given : null;
+}
+
+async function compareSessions(before, after, folder) {
   const other = Object.fromEntries(after.inputMetadata.map(m => [m.name, m]));
+  const given = givenInputs(before, other, folder);
+  let ran = 0, why = '';
+  if (given) {
+    const r = await compareOn(before, after, other, () => given);
+    if (r.ran) return r.bad ? { verdict: 'differs', why: r.bad } : { verdict: 'equal' };
+  }
   for (const size of SIZES) {
     for (const seed of [1, 2]) {
-      const r = await compareOn(before, after, other, size, seed);
+      const r = await compareOn(before, after, other, madeUp(before, other, size, seed));
       if (r.bad) return { verdict: 'differs', why: r.bad };
       if (!r.ran) {
         why = r.why;
@@ -137,17 +128,34 @@ async function compare(a, b) {
     if (ran >= 4) break;
   }
   for (const size of ran ? [] : SIZES)
-    if ((await compareOn(before, before, {}, size, 1)).ran)
+    if ((await compareOn(before, before, {}, madeUp(before, {}, size, 1))).ran)
       return { verdict: 'misfit', why: 'the sizes that were fixed: ' + why };
-  await before.release();
-  await after.release();
   return ran ? { verdict: 'equal' } : { verdict: 'not-run', why };
+}
+
+async function compare(a, b, folder) {
+  let before, after;
+  try {
+    before = await ort.InferenceSession.create(a, SETTINGS);
+  } catch (error) {
+    return { verdict: 'refused-before', why: error.message };
+  }
+  try {
+    after = await ort.InferenceSession.create(b, SETTINGS);
+    return await compareSessions(before, after, folder);
+  } catch (error) {
+    if (after) throw error;
+    return { verdict: 'refused-after', why: error.message };
+  } finally {
+    await before.release();
+    if (after) await after.release();
+  }
 }
 
 (async () => {
   for await (const line of readline.createInterface({ input: process.stdin })) {
-    const [a, b] = line.split('\t');
-    const answer = await compare(a, b);
+    const [a, b, folder] = line.split('\t');
+    const answer = await compare(a, b, folder);
     process.stdout.write(JSON.stringify(answer).replace(/\\n/g, ' ') + '\n');
   }
 })();

@@ -9,38 +9,10 @@ const path = require('path');
 const readline = require('readline');
 const ort = require(path.resolve(process.argv[2], 'node_modules/onnxruntime-node'));
 const { generator, makeTensor } = require('./ort_inputs.cjs');
+const { message } = require('./tensor_pb.cjs');
 
 const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
 const SIZES = [2, 3, 1, 4, 8, 16, 32, 64, 128, 256];
-const TYPES = {
-  float32: 1, uint8: 2, int8: 3, uint16: 4, int16: 5, int32: 6, int64: 7, string: 8, bool: 9,
-  float16: 10, float64: 11, uint32: 12, uint64: 13,
-};
-
-function varint(n) {
-  const out = [];
-  for (n = BigInt(n); n > 127n; n >>= 7n) out.push(Number(n & 127n) | 128);
-  return Buffer.from([...out, Number(n)]);
-}
-
-function field(number, bytes) {
-  return [varint(number << 3 | 2), varint(bytes.length), bytes];
-}
-
-// The tensor as a TensorProto.
-function message(tensor) {
-  if (!TYPES[tensor.type]) throw new Error('output type ' + tensor.type);
-  const parts = [];
-  for (const d of tensor.dims) parts.push(varint(8), varint(d));
-  parts.push(varint(16), varint(TYPES[tensor.type]));
-  if (tensor.type === 'string') {
-    for (const text of tensor.data) parts.push(...field(6, Buffer.from(text)));
-  } else {
-    const { buffer, byteOffset, byteLength } = tensor.data;
-    parts.push(...field(9, Buffer.from(buffer, byteOffset, byteLength)));
-  }
-  return Buffer.concat(parts);
-}
 
 async function runAt(session, size, folder) {
   const random = generator(1000 + size), feed = {};

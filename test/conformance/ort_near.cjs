@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether tensors are as near to each other as computing in another order makes them.
+'use strict';
+const { fromHalf } = require('./ort_inputs.cjs');
+
+// Relative and absolute tolerance: folding sums in another order than a runtime does.
+// With PAIRS_SCALED an element may also differ by 1e-5 of the largest of its tensor: rewrites that
+// round otherwise, deep down in a model.
+const TOLERANCE = { float16: [2e-2, 2e-3], float32: [2e-3, 2e-5], float64: [1e-7, 1e-10] };
+
+// What is too far apart, or null.
+function near(a, b, tolerance) {
+  let scaled = 0;
+  if (process.env.PAIRS_SCALED && (a.type === 'float32' || a.type === 'float64')) {
+    for (const v of a.data) if (Math.abs(v) < Infinity) scaled = Math.max(scaled, Math.abs(v));
+    scaled *= 1e-5;
+  }
+  for (let i = 0; i < a.data.length; i++) {
+    let p = a.data[i], q = b.data[i];
+    if (p === q) continue;
+    if (!tolerance) return `element ${i}: ${p} became ${q}`;
+    if (a.data instanceof Uint16Array) [p, q] = [fromHalf(p), fromHalf(q)];
+    if (Number.isNaN(p) && Number.isNaN(q)) continue;
+    if (!(Math.abs(p - q) <= scaled + tolerance[1] + tolerance[0] * Math.abs(p))) {
+      return `element ${i}: ${p} became ${q}`;
+    }
+  }
+  return null;
+}
+
+module.exports = { TOLERANCE, near };
