@@ -82,9 +82,10 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
     surg__buf_puts(b, "; ");
   }
   for (size_t i = 0; i < f->n_types; i++) {
-    surg__buf_printf(b, "%s ", !strcmp(f->types[i].name, "0")     ? "types"
-                            : !strcmp(f->types[i].name, "out") ? "output"
-                                                               : f->types[i].name);
+    surg__buf_printf(b, "%s ",
+                     !strcmp(f->types[i].name, "0")     ? "types"
+                     : !strcmp(f->types[i].name, "out") ? "output"
+                                                        : f->types[i].name);
     surg__target_put_types(b, f->types[i].mask);
     surg__buf_puts(b, "; ");
   }
@@ -111,6 +112,10 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
   }
   if (f->fed) surg__buf_puts(b, "not of constants alone; ");
   if (f->same) surg__buf_puts(b, "inputs of one shape; ");
+  for (size_t i = 0; i < f->shaped.n; i++)
+    surg__buf_printf(b, "%s of the shape of the result; ", f->shaped.items[i]);
+  for (size_t i = 0; i < f->n_spreads; i++)
+    surg__buf_printf(b, "%s %s; ", f->spreads[i].name, surg__target_spread(f->spreads[i].how));
   for (size_t i = 0; i < f->n_sizes; i++) {
     surg__buf_printf(b, "elements of %s ", f->sizes[i].name);
     put_span(b, &f->sizes[i]);

@@ -13,23 +13,10 @@
 #include "ir/ir.h"
 #include "measure/measure.h"
 #include "schema/text.h"
-#include "target/target.h"
+#include "target/judge.h"
 
-typedef struct judge {
-  const surg__target *t;
-  const surg_node *n;
-  const surg_schema *s;
-  const surg__tfact *f;
-  surg__buf *why;
-  surg__objection *o;
-  surg__verdict worst;
-} judge;
-
-/* Notes an objection if it weighs more than what was found; true where the verdict is final. */
-static bool object(judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
-                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-static bool object(judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
-                   const char *fmt, ...) {
+bool surg__judge_object(surg__judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
+                        const char *fmt, ...) {
   if (v <= j->worst) return false;
   j->worst = v;
   if (j->o) {
@@ -48,7 +35,7 @@ static bool object(judge *j, surg__verdict v, surg__cause cause, const surg_valu
   return v == SURG__ILLEGAL;
 }
 
-static const char *name_of(const judge *j, const surg_value *v) {
+const char *surg__judge_name(const surg__judge *j, const surg_value *v) {
   return surg__q(j->t->ctx, v ? surg_value_name(v) : "");
 }
 
@@ -115,7 +102,7 @@ void surg__target_put_types(surg__buf *b, uint32_t mask) {
 
 /* --- one fact --- */
 
-static int dtype_of(const judge *j, const surg_value *v) {
+static int dtype_of(const surg__judge *j, const surg_value *v) {
   const surg_tensor *c = v ? surg_value_constant(v) : NULL;
   const surg_type *t = v && !c ? surg_value_type(v) : NULL;
   if (!c && (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR)) return 0;
@@ -125,24 +112,25 @@ static int dtype_of(const judge *j, const surg_value *v) {
 }
 
 /* A type against a mask; says what is wrong. False: it does not fit. */
-static bool fits_type(judge *j, const surg_value *v, uint32_t mask) {
+static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask) {
   const int d = dtype_of(j, v);
   if (!v || (d && mask >> d & 1)) return true;
   if (!d) {
-    object(j, SURG__UNKNOWN, SURG__C_TYPE, v, "the type of %s is not known", name_of(j, v));
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_TYPE, v, "the type of %s is not known",
+                       surg__judge_name(j, v));
     return true;
   }
   surg__buf b;
   surg__buf_init(&b, j->t->ctx);
   surg__target_put_types(&b, mask);
   surg__buf_putc(&b, 0);
-  object(j, SURG__ILLEGAL, SURG__C_TYPE, v, "%s is %s; taken are %s", name_of(j, v),
-         surg__dtype_name(d), b.failed ? "others" : b.p);
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v, "%s is %s; taken are %s",
+                     surg__judge_name(j, v), surg__dtype_name(d), b.failed ? "others" : b.p);
   surg__buf_free(&b);
   return false;
 }
 
-static bool fits_param(judge *j, const surg__ttypes *t, bool output) {
+static bool fits_param(surg__judge *j, const surg__ttypes *t, bool output) {
   const size_t n = output ? surg_node_output_count(j->n) : surg_node_input_count(j->n);
   for (size_t i = 0; i < n; i++) {
     const surg__param *p = surg__schema_formal(j->s, output, i);
@@ -153,7 +141,7 @@ static bool fits_param(judge *j, const surg__ttypes *t, bool output) {
   return true;
 }
 
-static bool fits_types(judge *j) {
+static bool fits_types(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_types; i++) {
     const surg__ttypes *t = &j->f->types[i];
     const bool out = !strcmp(t->name, "out");
@@ -168,8 +156,7 @@ static bool fits_types(judge *j) {
   return true;
 }
 
-/* The input or output that the schema calls so, or "0", "1" ... by place; NULL: it is not there. */
-static const surg_value *formal(const judge *j, const char *name, bool output) {
+const surg_value *surg__judge_formal(const surg__judge *j, const char *name, bool output) {
   const size_t n = output ? surg_node_output_count(j->n) : surg_node_input_count(j->n);
   if (name[0] >= '0' && name[0] <= '9') {
     const unsigned long i = strtoul(name, NULL, 10);
@@ -183,19 +170,21 @@ static const surg_value *formal(const judge *j, const char *name, bool output) {
   return NULL;
 }
 
-/* What the engine takes for the elements of a constant; NULL: of what is computed. */
-static const surg_tensor *elements_of(const judge *j, const surg_value *v) {
+const surg_tensor *surg__judge_elements(const surg__judge *j, const surg_value *v) {
   const surg_tensor *t = surg_value_constant(v);
   return t || !j->t->defaults ? t : surg_value_initializer(v);
 }
 
-#define FOLD_DEPTH 12 /* nodes one behind the other that compute a constant, as far as is looked */
+#define FOLD_DEPTH                                                                               \
+  12                  /* nodes one behind the other that compute a constant, as far as is looked \
+                       */
 #define FOLD_NODES 64 /* ... and all of them */
 
 /* Whether the engine has a constant there: one of the model, or what it computes of such when it
  * reads the model. */
-static bool is_constant_to(const judge *j, const surg_value *v, unsigned depth, unsigned *budget) {
-  if (elements_of(j, v)) return true;
+static bool is_constant_to(const surg__judge *j, const surg_value *v, unsigned depth,
+                           unsigned *budget) {
+  if (surg__judge_elements(j, v)) return true;
   const surg_node *n = j->t->folds ? surg_value_producer(v, NULL) : NULL;
   if (!n || !depth || !*budget || !surg_node_schema(n) || surg_node_nondeterministic(n))
     return false;
@@ -212,20 +201,20 @@ static bool is_constant_to(const judge *j, const surg_value *v, unsigned depth, 
   return surg_node_input_count(n) > 0 && !surg_node_subgraph(n, 0);
 }
 
-static bool is_constant(const judge *j, const surg_value *v) {
+static bool is_constant(const surg__judge *j, const surg_value *v) {
   unsigned budget = FOLD_NODES;
   return is_constant_to(j, v, FOLD_DEPTH, &budget);
 }
 
-static bool fits_constants(judge *j) {
+static bool fits_constants(surg__judge *j) {
   for (size_t i = 0; i < j->f->constants.n; i++) {
     const char *name = j->f->constants.items[i];
     const bool all = !strcmp(name, "*");
     for (size_t k = 0; k < (all ? surg_node_input_count(j->n) : 1); k++) {
-      const surg_value *v = all ? surg_node_input(j->n, k) : formal(j, name, false);
+      const surg_value *v = all ? surg_node_input(j->n, k) : surg__judge_formal(j, name, false);
       if (!v || is_constant(j, v)) continue;
-      object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v, "%s %s must be a constant",
-             all ? "input" : name, name_of(j, v));
+      surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v, "%s %s must be a constant",
+                         all ? "input" : name, surg__judge_name(j, v));
       return false;
     }
   }
@@ -233,14 +222,15 @@ static bool fits_constants(judge *j) {
 }
 
 /* Some importers know what to do with constants in few operators alone. */
-static bool fits_fed(judge *j) {
+static bool fits_fed(surg__judge *j) {
   for (size_t i = 0; i < j->f->variable.n; i++) {
     const char *name = j->f->variable.items[i];
     const bool all = !strcmp(name, "*");
     for (size_t k = 0; k < (all ? surg_node_input_count(j->n) : 1); k++) {
-      const surg_value *v = all ? surg_node_input(j->n, k) : formal(j, name, false);
+      const surg_value *v = all ? surg_node_input(j->n, k) : surg__judge_formal(j, name, false);
       if (!v || !is_constant(j, v)) continue;
-      object(j, SURG__ILLEGAL, SURG__C_FED, v, "%s must not be constant", name_of(j, v));
+      surg__judge_object(j, SURG__ILLEGAL, SURG__C_FED, v, "%s must not be constant",
+                         surg__judge_name(j, v));
       return false;
     }
   }
@@ -251,27 +241,30 @@ static bool fits_fed(judge *j) {
     if (v && !is_constant(j, v)) return true;
     any |= v != NULL;
   }
-  return !any || !object(j, SURG__ILLEGAL, SURG__C_FED, NULL, "all that it reads is constant");
+  return !any ||
+         !surg__judge_object(j, SURG__ILLEGAL, SURG__C_FED, NULL, "all that it reads is constant");
 }
 
-static bool fits_places(judge *j) {
+static bool fits_places(surg__judge *j) {
   for (size_t i = 0; i < j->f->given.n; i++) {
-    if (formal(j, j->f->given.items[i], false)) continue;
-    object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %s must be given", j->f->given.items[i]);
+    if (surg__judge_formal(j, j->f->given.items[i], false)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %s must be given",
+                       j->f->given.items[i]);
     return false;
   }
   for (size_t i = 0; j->f->whole && i < surg_node_input_count(j->n); i++) {
     if (surg_node_input(j->n, i)) continue;
-    object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %zu is left blank", i);
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %zu is left blank", i);
     return false;
   }
   for (size_t i = 0; i < j->f->absent.n; i++) {
     const char *name = j->f->absent.items[i];
-    const surg_value *in = formal(j, name, false), *out = formal(j, name, true);
+    const surg_value *in = surg__judge_formal(j, name, false),
+                     *out = surg__judge_formal(j, name, true);
     if (out && !surg_value_use_count(out, 1)) out = NULL;
     if (!in && !out) continue;
-    object(j, SURG__ILLEGAL, SURG__C_PLACE, in ? in : out, "%s %s is not taken",
-           in ? "input" : "output", name);
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, in ? in : out, "%s %s is not taken",
+                       in ? "input" : "output", name);
     return false;
   }
   return true;
@@ -281,7 +274,7 @@ static bool fits_places(judge *j) {
 
 /* An attribute or its default as text, lists with commas. False: it is of no such kind, or a
  * function's attribute decides. Nothing is put where there is neither. */
-static bool put_attr(const judge *j, const char *name, surg__buf *out) {
+static bool put_attr(const surg__judge *j, const char *name, surg__buf *out) {
   const surg_attr *a = surg_node_attr(j->n, name);
   const surg__attr_def *d = j->s && !a ? surg__schema_attr(j->s, name) : NULL;
   if (!a && (!d || !d->has_default)) return true;
@@ -322,274 +315,97 @@ static bool is_among(const surg__tlist *list, const char *text) {
   return false;
 }
 
-static void refuse_attr(judge *j, const surg__tattr *a, const char *text) {
+static void refuse_attr(surg__judge *j, const surg__tattr *a, const char *text) {
   surg__buf taken;
   surg__buf_init(&taken, j->t->ctx);
   for (size_t i = 0; i < a->values.n; i++)
     surg__buf_printf(&taken, "%s%s", i ? ", " : "", a->values.items[i]);
   surg__buf_putc(&taken, 0);
-  object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "%s is %s; taken %s %s", a->name, text,
-         a->values.n == 1 ? "is" : "are", taken.failed || !a->values.n ? "none" : taken.p);
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "%s is %s; taken %s %s", a->name, text,
+                     a->values.n == 1 ? "is" : "are",
+                     taken.failed || !a->values.n ? "none" : taken.p);
   surg__buf_free(&taken);
 }
 
-static bool fits_attr(judge *j, const surg__tattr *a) {
+static bool fits_attr(surg__judge *j, const surg__tattr *a) {
   surg__buf text;
   surg__buf_init(&text, j->t->ctx);
   const bool known = put_attr(j, a->name, &text),
              none = text.n == 0 && !surg_node_attr(j->n, a->name);
   surg__buf_putc(&text, 0);
   const bool fits = text.failed || !known || none || is_among(&a->values, text.p);
-  if (!known) object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "what %s is, is not known", a->name);
+  if (!known)
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "what %s is, is not known", a->name);
   if (!fits) refuse_attr(j, a, text.p);
   surg__buf_free(&text);
   return fits;
 }
 
-static bool fits_attrs(judge *j) {
+static bool fits_attrs(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_attrs; i++)
     if (!fits_attr(j, &j->f->attrs[i])) return false;
   for (size_t i = 0; i < j->f->no_attrs.n; i++) {
     const surg_attr *a = surg_node_attr(j->n, j->f->no_attrs.items[i]);
     const surg__attr_def *d = j->s ? surg__schema_attr(j->s, j->f->no_attrs.items[i]) : NULL;
     if (!a || surg__attr_says_default(a, d)) continue;
-    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is not taken", surg_attr_name(a));
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is not taken",
+                       surg_attr_name(a));
     return false;
   }
   return true;
 }
 
 /* Engines that look for an attribute where its default is meant, or stumble over one. */
-static bool fits_spelling(judge *j) {
+static bool fits_spelling(surg__judge *j) {
   for (size_t i = 0; i < j->f->written.n; i++) {
     if (surg_node_attr(j->n, j->f->written.items[i])) continue;
-    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s must be written out",
-           j->f->written.items[i]);
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s must be written out",
+                       j->f->written.items[i]);
     return false;
   }
   for (size_t i = 0; i < j->f->unwritten.n; i++) {
     if (!surg_node_attr(j->n, j->f->unwritten.items[i])) continue;
-    object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
-           "attribute %s must not be written, be it its default", j->f->unwritten.items[i]);
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                       "attribute %s must not be written, be it its default",
+                       j->f->unwritten.items[i]);
     return false;
   }
   return true;
-}
-
-/* --- ranks, dims, values --- */
-
-static const surg_type *tensor_of(const surg_value *v) {
-  const surg_type *t = v ? surg_value_type(v) : NULL;
-  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
-}
-
-static bool fits_ranks(judge *j) {
-  for (size_t i = 0; i < j->f->n_ranks; i++) {
-    const surg__tspan *want = &j->f->ranks[i];
-    const surg_value *in = formal(j, want->name, false);
-    const surg_value *v = in ? in : formal(j, want->name, true);
-    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
-    const surg_type *t = tensor_of(v);
-    if (!v) continue;
-    if (!t && !c) {
-      object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the rank of %s is not known", name_of(j, v));
-      continue;
-    }
-    const int64_t rank = (int64_t)(c ? surg_tensor_rank(c) : surg_type_rank(t));
-    if (rank >= want->low && rank <= want->high) continue;
-    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has rank %lld; the %s is %lld", name_of(j, v),
-           (long long)rank, rank > want->high ? "most" : "least",
-           (long long)(rank > want->high ? want->high : want->low));
-    return false;
-  }
-  return true;
-}
-
-/* Open sizes may be anything: only those that are known can be refused. */
-static bool fits_sizes(judge *j) {
-  for (size_t i = 0; i < j->f->n_sizes; i++) {
-    const surg__tspan *want = &j->f->sizes[i];
-    const surg_value *v = formal(j, want->name, false);
-    const surg_tensor *c = v ? elements_of(j, v) : NULL;
-    const surg_type *t = v && !c ? tensor_of(v) : NULL;
-    uint64_t n = c ? surg_tensor_count(c) : 0;
-    if (!c && (!t || !surg_type_static(t, &n))) continue;
-    const int64_t have = n > INT64_MAX ? INT64_MAX : (int64_t)n;
-    if (have >= want->low && have <= want->high) continue;
-    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has %lld element%s; the %s is %lld",
-           name_of(j, v), (long long)have, have == 1 ? "" : "s",
-           have > want->high ? "most" : "least",
-           (long long)(have > want->high ? want->high : want->low));
-    return false;
-  }
-  return true;
-}
-
-/* The number that an older form of the operator has as an attribute of that name (TopK's k). */
-static int64_t value_attr(const judge *j, const char *name, int64_t *out) {
-  for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
-    const surg_attr *a = surg_node_attr_at(j->n, i);
-    if (strcasecmp(surg_attr_name(a), name) != 0 || surg_attr_get_kind(a) != SURG_ATTR_INT)
-      continue;
-    *out = surg_attr_int(a);
-    return 1;
-  }
-  return -1;
-}
-
-/* 2, 3, 4, and not 2, 4. */
-static bool fits_rows(judge *j) {
-  for (size_t i = 0; i < j->f->row.n; i++) {
-    const surg_value *v = formal(j, j->f->row.items[i], false);
-    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
-    int64_t items[64];
-    const int64_t n = c ? surg_tensor_read_ints(c, items, SURG_COUNT(items)) : -1;
-    for (int64_t k = 1; k < n; k++) {
-      if (items[k - 1] < INT64_MAX && items[k] == items[k - 1] + 1) continue;
-      object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s are not one behind the other", name_of(j, v));
-      return false;
-    }
-  }
-  return true;
-}
-
-static bool fits_values(judge *j) {
-  for (size_t i = 0; i < j->f->n_values; i++) {
-    const surg__tspan *want = &j->f->values[i];
-    const surg_value *v = formal(j, want->name, false);
-    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
-    int64_t items[64];
-    const int64_t n = c    ? surg_tensor_read_ints(c, items, SURG_COUNT(items))
-                      : !v ? value_attr(j, want->name, items)
-                           : -1;
-    if (v && n < 0)
-      object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the value of %s is not known", name_of(j, v));
-    for (int64_t k = 0; k < n; k++) {
-      if (items[k] >= want->low && items[k] <= want->high) continue;
-      object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s is %lld; the %s is %lld", want->name,
-             (long long)items[k], items[k] > want->high ? "most" : "least",
-             (long long)(items[k] > want->high ? want->high : want->low));
-      return false;
-    }
-  }
-  return true;
-}
-
-/* All dims but the last `rest` of each. */
-static bool same_shape(const surg_type *a, const surg_type *b, size_t rest) {
-  if (surg_type_rank(a) != surg_type_rank(b)) return false;
-  for (size_t i = 0; i + rest < surg_type_rank(a); i++) {
-    const surg_dim x = surg_type_dim(a, i), y = surg_type_dim(b, i);
-    const bool symbols = x.value < 0 && y.value < 0 && x.param && y.param;
-    if (symbols ? strcmp(x.param, y.param) != 0 : x.value < 0 || x.value != y.value) return false;
-  }
-  return true;
-}
-
-static bool fits_same(judge *j) {
-  const surg_value *first = NULL;
-  for (size_t i = 0; j->f->same && i < surg_node_input_count(j->n); i++) {
-    const surg_value *v = surg_node_input(j->n, i);
-    const surg_type *a = tensor_of(first), *b = tensor_of(v);
-    if (!v || v == first) continue;
-    if (first && a && b && !same_shape(a, b, j->f->but_two ? 2 : 0))
-      return !object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has another shape than %s",
-                     name_of(j, v), name_of(j, first));
-    if (first && (!a || !b))
-      object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "whether %s has the shape of %s is not known",
-             name_of(j, v), name_of(j, first));
-    if (!first) first = v;
-  }
-  return true;
-}
-
-/* Sizes that are known and are others. */
-static bool other_shape(const surg_type *a, const surg_type *b) {
-  if (surg_type_rank(a) != surg_type_rank(b)) return true;
-  for (size_t i = 0; i < surg_type_rank(a); i++) {
-    const int64_t x = surg_type_dim(a, i).value, y = surg_type_dim(b, i).value;
-    if (x >= 0 && y >= 0 && x != y) return true;
-  }
-  return false;
-}
-
-/* Some engines make the result as large as one operand, whatever the other is. */
-static bool fits_shaped(judge *j) {
-  const surg_type *y =
-      surg_node_output_count(j->n) ? tensor_of(surg_node_output(j->n, 0)) : NULL;
-  for (size_t i = 0; i < j->f->shaped.n && y; i++) {
-    const surg_value *v = formal(j, j->f->shaped.items[i], false);
-    const surg_type *x = tensor_of(v);
-    if (!x || !other_shape(x, y)) continue;
-    object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has another shape than the result",
-           name_of(j, v));
-    return false;
-  }
-  return true;
-}
-
-static bool first_alone_open(const surg_type *t) {
-  for (size_t i = 1; i < surg_type_rank(t); i++)
-    if (surg_type_dim(t, i).value < 0) return false;
-  return true;
-}
-
-static bool fits_dims(judge *j) {
-  if (j->f->fixed)
-    for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
-      const surg_value *v = surg_node_input(j->n, i);
-      if (!v || surg_value_constant(v)) continue;
-      const surg_type *t = tensor_of(v);
-      if (t && (surg_type_static(t, NULL) || (j->f->open_first && first_alone_open(t)))) continue;
-      object(j, t ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, v, "%s has no fixed size",
-             name_of(j, v));
-      if (t) return false;
-    }
-  const surg_value *v =
-      j->f->batch && surg_node_input_count(j->n) ? surg_node_input(j->n, 0) : NULL;
-  const surg_type *t = tensor_of(v);
-  if (!v || (t && surg_type_rank(t) == 0)) return true;
-  const int64_t have = t ? surg_type_dim(t, 0).value : -1;
-  if (have == j->f->batch) return true;
-  object(j, have >= 0 ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_RANGE, v,
-         have >= 0 ? "the batch of %s is not %lld" : "whether the batch of %s is %lld is not known",
-         name_of(j, v), (long long)j->f->batch);
-  return have < 0;
 }
 
 /* Whether the node keeps to a fact; else the verdict and its reason are noted. */
-static bool keeps_to(judge *j) {
+static bool keeps_to(surg__judge *j) {
   if (j->f->refused) {
-    object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "%s", j->f->says ? j->f->says : "it is not taken");
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "%s",
+                       j->f->says ? j->f->says : "it is not taken");
     return false;
   }
   if (!fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) || !fits_attrs(j) ||
-      !fits_spelling(j) || !fits_ranks(j) || !fits_same(j) || !fits_sizes(j) ||
-      !fits_shaped(j) || !fits_rows(j) || !fits_values(j) || !fits_dims(j))
+      !fits_spelling(j) || !surg__judge_shapes(j))
     return false;
   if (j->f->says)
-    object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);
   return true;
 }
 
 /* --- a node --- */
 
-static void no_version(judge *j, const surg__top *op) {
+static void no_version(surg__judge *j, const surg__top *op) {
   surg__buf b;
   surg__buf_init(&b, j->t->ctx);
   surg__target_put_versions(&b, op);
   surg__buf_putc(&b, 0);
-  object(j, SURG__ILLEGAL, SURG__C_VERSION, NULL,
-         "version %d of it is not taken; taken are %s", surg_schema_since(j->s),
-         b.failed || !b.p[0] ? "none" : b.p);
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_VERSION, NULL,
+                     "version %d of it is not taken; taken are %s", surg_schema_since(j->s),
+                     b.failed || !b.p[0] ? "none" : b.p);
   surg__buf_free(&b);
 }
 
-static void judge_listed(judge *j, const surg__top *op) {
+static void judge_listed(surg__judge *j, const surg__top *op) {
   const int since = j->s ? surg_schema_since(j->s) : 0;
   surg__objection first = {0};
   bool any = false;
-  judge each = *j;
+  surg__judge each = *j;
   surg__buf text;
   surg__buf_init(&text, j->t->ctx);
   each.why = j->why ? &text : NULL;
@@ -618,7 +434,7 @@ static void judge_listed(judge *j, const surg__top *op) {
 }
 
 /* Whether the engine knows the operator, and takes it apart by the body the standard gives it. */
-static bool has_body(const judge *j, const char *domain) {
+static bool has_body(const surg__judge *j, const char *domain) {
   if (!j->s || j->t->bodies != SURG__YES || !(j->s->flags & SURG__OP_HAS_BODY)) return false;
   for (size_t i = 0; i < j->t->opsets.count; i++)
     if (!strcmp(j->t->opsets.items[i].name, domain))
@@ -627,7 +443,7 @@ static bool has_body(const judge *j, const char *domain) {
 }
 
 /* Whether the target says which operators of a domain it takes. */
-static bool speaks_of_domain(const judge *j, const char *domain) {
+static bool speaks_of_domain(const surg__judge *j, const char *domain) {
   const size_t n = strlen(domain);
   if (n == 0) return true;
   for (size_t i = 0; i < j->t->ops.count; i++) {
@@ -637,35 +453,36 @@ static bool speaks_of_domain(const judge *j, const char *domain) {
   return surg_schema_newest(domain) > 0 && strcmp(domain, "com.microsoft") != 0;
 }
 
-static void judge_stranger(judge *j, const char *domain) {
+static void judge_stranger(surg__judge *j, const char *domain) {
   const bool standard = speaks_of_domain(j, domain);
   if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION) {
     if (j->t->functions == SURG__NO)
-      object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL, "functions of the model are not taken");
+      surg__judge_object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL,
+                         "functions of the model are not taken");
     if (j->t->functions == SURG__UNSAID)
-      object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
-             "whether functions of the model are taken is not known");
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
+                         "whether functions of the model are taken is not known");
   } else if (has_body(j, domain)) {
     return;
   } else if (!standard && j->t->custom != SURG__NO) {
-    object(j, SURG__UNKNOWN, SURG__C_CUSTOM, NULL, "it is a custom operator%s",
-           j->t->custom == SURG__YES ? ": the engine must have been given it" : "");
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_CUSTOM, NULL, "it is a custom operator%s",
+                       j->t->custom == SURG__YES ? ": the engine must have been given it" : "");
   } else if (!standard && j->t->custom == SURG__NO) {
-    object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL, "custom operators are not taken");
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL, "custom operators are not taken");
   } else if (j->t->rest_refused) {
-    object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "there is no such operator");
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "there is no such operator");
   } else {
-    object(j, SURG__UNKNOWN, SURG__C_OP, NULL, "nothing is known of this operator");
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_OP, NULL, "nothing is known of this operator");
   }
 }
 
 surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg__buf *why,
                                 surg__objection *o) {
-  judge j = {.t = t, .n = n, .s = surg_node_schema(n), .why = why, .o = o};
+  surg__judge j = {.t = t, .n = n, .s = surg_node_schema(n), .why = why, .o = o};
   const char *domain = surg_node_domain(n);
   if (!strcmp(domain, "ai.onnx")) domain = "";
-  const surg__top *op = surg_node_function(n) ? NULL
-                                              : surg__target_op(t, domain, surg_node_op_type(n));
+  const surg__top *op =
+      surg_node_function(n) ? NULL : surg__target_op(t, domain, surg_node_op_type(n));
   if (op)
     judge_listed(&j, op);
   else
@@ -733,6 +550,20 @@ static void judge_inputs(walk *w) {
   }
 }
 
+static void judge_empty(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    const surg_type *t = surg_value_declared_type(v);
+    uint64_t n = 1;
+    if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
+        !surg_type_static(t, &n) || n)
+      continue;
+    surg__buf_printf(&w->text, "input %s has no elements", surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_RANGE, .value = v});
+  }
+}
+
 static void judge_weight_type(walk *w, const surg_value *v, int d) {
   surg__buf taken;
   surg__buf_init(&taken, w->t->ctx);
@@ -769,7 +600,8 @@ static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor 
   const surg_use *use = surg_value_first_use(v);
   int64_t element;
   if (!is_beyond(c, &w->t->within[d], &element)) return;
-  surg__buf_printf(&w->text, "constant %s has the element %lld; what is taken of %s is %lld to %lld",
+  surg__buf_printf(&w->text,
+                   "constant %s has the element %lld; what is taken of %s is %lld to %lld",
                    surg__q(w->t->ctx, surg_value_name(v)), (long long)element, surg__dtype_name(d),
                    (long long)w->t->within[d].low, (long long)w->t->within[d].high);
   tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
@@ -808,13 +640,15 @@ static void judge_order(walk *w, const surg_graph *g) {
                             .cause = SURG__C_ORDER});
 }
 
-static void judge_bare(walk *w) {
+static void judge_outputs(walk *w) {
   const surg_graph *g = surg_model_graph(w->m);
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
     const surg_value *v = surg_graph_output(g, i);
-    if (surg_value_producer(v, NULL)) continue;
-    surg__buf_printf(&w->text, "output %s is made by no node",
-                     surg__q(w->t->ctx, surg_value_name(v)));
+    const surg__judge j = {.t = w->t};
+    const bool bare = w->t->bare == SURG__NO && !surg_value_producer(v, NULL);
+    if (!bare && (w->t->fixed != SURG__NO || !is_constant(&j, v))) continue;
+    surg__buf_printf(&w->text, "output %s is %s", surg__q(w->t->ctx, surg_value_name(v)),
+                     bare ? "made by no node" : "constant");
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .value = v});
   }
 }
@@ -826,10 +660,11 @@ static void judge_declared(walk *w) {
     const bool in = i < inputs;
     const surg_value *v = in ? surg_graph_input(g, i) : surg_graph_output(g, i - inputs);
     const surg_type *t = in ? surg_value_declared_type(v) : surg_graph_output_type(g, i - inputs);
-    if (t && surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue; /* its operators are refused */
-    if (t && surg_type_has_rank(t)) continue;
-    surg__buf_printf(&w->text, "%s %s says no shape", in ? "input" : "output",
-                     surg__q(w->t->ctx, surg_value_name(v)));
+    const bool tensor = !t || surg_type_get_kind(t) == SURG_TYPE_TENSOR;
+    if (t && tensor && surg_type_has_rank(t)) continue;
+    surg__buf_printf(&w->text, "%s %s %s", in ? "input" : "output",
+                     surg__q(w->t->ctx, surg_value_name(v)),
+                     tensor ? "says no shape" : "is no tensor");
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_DYNAMIC, .value = v});
   }
 }
@@ -844,7 +679,8 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
   judge_opsets(&w);
   judge_inputs(&w);
   if (t->declared) judge_declared(&w);
-  if (t->bare == SURG__NO) judge_bare(&w);
+  if (t->empty == SURG__NO) judge_empty(&w);
+  judge_outputs(&w);
   bool outside = t->external != SURG__NO;
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
     judge_order(&w, g);

@@ -170,11 +170,34 @@ static bool read_attrs(reader *r, const json_t *j, const char *where, surg__tfac
   return list != NULL;
 }
 
+static bool read_spreads(reader *r, const json_t *j, const char *where, surg__tfact *f) {
+  static const char *const names[] = {[SURG__S_LAST] = "last",
+                                      [SURG__S_CHANNEL] = "channel",
+                                      [SURG__S_FRONT] = "front",
+                                      [SURG__S_SINGLE] = "single"};
+  const char *key;
+  json_t *v;
+  if (!json_is_object(j)) return fail(r, where, "must be an object of words");
+  surg__tspreads *list = room(r, json_object_size(j), sizeof *list);
+  f->spreads = list;
+  json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+    const char *word = json_string_value(v);
+    size_t how = 0;
+    while (word && how < SURG_COUNT(names) && strcmp(names[how], word) != 0) how++;
+    if (!word || how == SURG_COUNT(names))
+      return fail(r, where, "must be \"last\", \"channel\", \"front\" or \"single\"");
+    if (!list || !(list[f->n_spreads].name = copy(r, key))) return false;
+    list[f->n_spreads++].how = (surg__tspread)how;
+  }
+  return list != NULL;
+}
+
 static bool read_part(reader *r, const char *key, const json_t *j, const char *where,
                       surg__tfact *f) {
   if (!strcmp(key, "versions")) return read_versions(r, j, where, f);
   if (!strcmp(key, "types")) return read_types(r, j, where, f);
   if (!strcmp(key, "attrs")) return read_attrs(r, j, where, f);
+  if (!strcmp(key, "spread")) return read_spreads(r, j, where, f);
   if (!strcmp(key, "rank")) return read_spans(r, j, where, &f->ranks, &f->n_ranks);
   if (!strcmp(key, "size")) return read_spans(r, j, where, &f->sizes, &f->n_sizes);
   if (!strcmp(key, "values")) return read_spans(r, j, where, &f->values, &f->n_values);
@@ -369,6 +392,8 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   }
   if (!strcmp(key, "weight_values")) return read_within(r, j);
   if (!strcmp(key, "bare_outputs")) return read_tri(r, j, key, &t->bare);
+  if (!strcmp(key, "constant_outputs")) return read_tri(r, j, key, &t->fixed);
+  if (!strcmp(key, "empty_inputs")) return read_tri(r, j, key, &t->empty);
   if (!strcmp(key, "unsorted")) return read_tri(r, j, key, &t->unsorted);
   if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);

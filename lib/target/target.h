@@ -35,6 +35,19 @@ typedef struct surg__tattr {
   surg__tlist values;
 } surg__tattr;
 
+/* How an input may be repeated to the shape of the first output; axes are counted from the right.
+ */
+typedef enum surg__tspread {
+  SURG__S_LAST,    /* it equals it from its first axis on, till only ones remain */
+  SURG__S_CHANNEL, /* ... from axis 1 on; before that is one or nothing */
+  SURG__S_FRONT,   /* ... from axis 0 on, and that itself is equal */
+  SURG__S_SINGLE   /* behind axis 1 are ones alone */
+} surg__tspread;
+typedef struct surg__tspreads {
+  const char *name; /* of the input */
+  surg__tspread how;
+} surg__tspreads;
+
 /* One row of an operator: the versions it is about, and what they must keep to. */
 typedef struct surg__tfact {
   bool refused, fixed; /* fixed: all dims of all inputs must be known, */
@@ -47,7 +60,8 @@ typedef struct surg__tfact {
   const surg__tspan *versions, *ranks, *values, *sizes; /* sizes: of elements */
   const surg__ttypes *types;
   const surg__tattr *attrs;
-  size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs;
+  const surg__tspreads *spreads;
+  size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs, n_spreads;
   surg__tlist constants, absent, no_attrs;
   surg__tlist variable, given; /* inputs that must be no constants; that must be there */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
@@ -79,20 +93,22 @@ typedef struct surg__target {
   SURG_VEC(surg__tspan) opsets; /* by domain */
   surg__tspan ir;
   surg__tri bare;     /* outputs of the model may be inputs or weights of it */
+  surg__tri fixed;    /* ... and constant */
   surg__tri unsorted; /* nodes may stand before those they read */
   surg__tri external; /* weights may stand in data files */
-  bool folds;        /* what is computed of constants and fixed shapes counts as constant */
-  bool defaults;     /* inputs with a default count as constants */
-  bool declared;     /* inputs and outputs must say their rank */
-  uint32_t weights;  /* element types that constants may have; 0: not said */
+  bool folds;         /* what is computed of constants and fixed shapes counts as constant */
+  bool defaults;      /* inputs with a default count as constants */
+  bool declared;      /* inputs and outputs must be tensors and say their rank */
+  surg__tri empty;    /* inputs of the model may have no elements */
+  uint32_t weights;   /* element types that constants may have; 0: not said */
   surg__tspan within[SURG__DTYPES]; /* by type: what elements of constants may be; name NULL: any */
   surg__tri functions, custom;
   surg__tri bodies; /* operators with one in the standard need no kernel */
   surg__tdynamic dynamic;
-  bool rest_refused;             /* operators that are not listed */
-  uint8_t as[SURG__DTYPES];      /* what the engine makes of an element type; itself where 0 */
+  bool rest_refused;        /* operators that are not listed */
+  uint8_t as[SURG__DTYPES]; /* what the engine makes of an element type; itself where 0 */
   surg__tlist notes;
-  SURG_VEC(surg__top) ops;       /* by name */
+  SURG_VEC(surg__top) ops; /* by name */
 } surg__target;
 
 /* --- reading (read.c, find.c) --- */
@@ -121,13 +137,13 @@ typedef enum surg__cause {
   SURG__C_NONE = 0,
   SURG__C_IR,
   SURG__C_OPSET,
-  SURG__C_OP,       /* there is no such operator */
-  SURG__C_VERSION,  /* none of that version */
+  SURG__C_OP,      /* there is no such operator */
+  SURG__C_VERSION, /* none of that version */
   SURG__C_TYPE,
   SURG__C_CONSTANT, /* an input must be the same in every run */
   SURG__C_ATTR,
-  SURG__C_RANGE,    /* a rank, a dim, a value */
-  SURG__C_PLACE,    /* an optional input or output it does not take */
+  SURG__C_RANGE, /* a rank, a dim, a value */
+  SURG__C_PLACE, /* an optional input or output it does not take */
   SURG__C_DYNAMIC,
   SURG__C_FUNCTION,
   SURG__C_CUSTOM,
@@ -144,7 +160,7 @@ typedef struct surg__objection {
   const surg_node *node;   /* NULL: the model as a whole */
   const surg_value *value; /* the input or output it is about, or NULL */
   const char *text;
-  const char *source;      /* where the fact comes from */
+  const char *source; /* where the fact comes from */
 } surg__objection;
 typedef void (*surg__objection_fn)(void *user, const surg__objection *o);
 
@@ -178,5 +194,6 @@ bool surg__target_takes_version(const surg__top *op, int since);
 /* Versions as "7-10, 13", types as "float, int32". */
 void surg__target_put_versions(surg__buf *b, const surg__top *op);
 void surg__target_put_types(surg__buf *b, uint32_t mask);
+const char *surg__target_spread(surg__tspread how);
 
 #endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What judging a node against one fact is spread over: judge.c and judge_shapes.c. */
+#ifndef SURG_TARGET_JUDGE_H
+#define SURG_TARGET_JUDGE_H
+
+#include "target/target.h"
+
+typedef struct surg__judge {
+  const surg__target *t;
+  const surg_node *n;
+  const surg_schema *s;
+  const surg__tfact *f;
+  surg__buf *why;
+  surg__objection *o;
+  surg__verdict worst;
+} surg__judge;
+
+/* Notes an objection if it weighs more than what was found; true where the verdict is final. */
+bool surg__judge_object(surg__judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
+                        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+const char *surg__judge_name(const surg__judge *j, const surg_value *v);
+/* The input or output that the schema calls so, or "0", "1" ... by place; NULL: it is not there. */
+const surg_value *surg__judge_formal(const surg__judge *j, const char *name, bool output);
+/* What the engine takes for the elements of a constant; NULL: of what is computed. */
+const surg_tensor *surg__judge_elements(const surg__judge *j, const surg_value *v);
+/* Ranks, sizes, shapes and values. */
+bool surg__judge_shapes(surg__judge *j);
+
+#endif

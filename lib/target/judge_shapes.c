@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node against what a fact says of ranks, sizes, shapes and values. What is open is not refused.
+ */
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/context.h"
+#include "ir/ir.h"
+#include "target/judge.h"
+
+static const surg_type *tensor_of(const surg_value *v) {
+  const surg_type *t = v ? surg_value_type(v) : NULL;
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
+}
+
+static bool fits_ranks(surg__judge *j) {
+  for (size_t i = 0; i < j->f->n_ranks; i++) {
+    const surg__tspan *want = &j->f->ranks[i];
+    const surg_value *in = surg__judge_formal(j, want->name, false);
+    const surg_value *v = in ? in : surg__judge_formal(j, want->name, true);
+    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+    const surg_type *t = tensor_of(v);
+    if (!v) continue;
+    if (!t && !c) {
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the rank of %s is not known",
+                         surg__judge_name(j, v));
+      continue;
+    }
+    const int64_t rank = (int64_t)(c ? surg_tensor_rank(c) : surg_type_rank(t));
+    if (rank >= want->low && rank <= want->high) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has rank %lld; the %s is %lld",
+                       surg__judge_name(j, v), (long long)rank,
+                       rank > want->high ? "most" : "least",
+                       (long long)(rank > want->high ? want->high : want->low));
+    return false;
+  }
+  return true;
+}
+
+/* Open sizes may be anything: only those that are known can be refused. */
+static bool fits_sizes(surg__judge *j) {
+  for (size_t i = 0; i < j->f->n_sizes; i++) {
+    const surg__tspan *want = &j->f->sizes[i];
+    const surg_value *v = surg__judge_formal(j, want->name, false);
+    const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
+    const surg_type *t = v && !c ? tensor_of(v) : NULL;
+    uint64_t n = c ? surg_tensor_count(c) : 0;
+    if (!c && (!t || !surg_type_static(t, &n))) continue;
+    const int64_t have = n > INT64_MAX ? INT64_MAX : (int64_t)n;
+    if (have >= want->low && have <= want->high) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has %lld element%s; the %s is %lld",
+                       surg__judge_name(j, v), (long long)have, have == 1 ? "" : "s",
+                       have > want->high ? "most" : "least",
+                       (long long)(have > want->high ? want->high : want->low));
+    return false;
+  }
+  return true;
+}
+
+/* The number that an older form of the operator has as an attribute of that name (TopK's k). */
+static int64_t value_attr(const surg__judge *j, const char *name, int64_t *out) {
+  for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
+    const surg_attr *a = surg_node_attr_at(j->n, i);
+    if (strcasecmp(surg_attr_name(a), name) != 0 || surg_attr_get_kind(a) != SURG_ATTR_INT)
+      continue;
+    *out = surg_attr_int(a);
+    return 1;
+  }
+  return -1;
+}
+
+/* 2, 3, 4, and not 2, 4. */
+static bool fits_rows(surg__judge *j) {
+  for (size_t i = 0; i < j->f->row.n; i++) {
+    const surg_value *v = surg__judge_formal(j, j->f->row.items[i], false);
+    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+    int64_t items[64];
+    const int64_t n = c ? surg_tensor_read_ints(c, items, SURG_COUNT(items)) : -1;
+    for (int64_t k = 1; k < n; k++) {
+      if (items[k - 1] < INT64_MAX && items[k] == items[k - 1] + 1) continue;
+      surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s are not one behind the other",
+                         surg__judge_name(j, v));
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool fits_values(surg__judge *j) {
+  for (size_t i = 0; i < j->f->n_values; i++) {
+    const surg__tspan *want = &j->f->values[i];
+    const surg_value *v = surg__judge_formal(j, want->name, false);
+    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+    int64_t items[64];
+    const int64_t n = c    ? surg_tensor_read_ints(c, items, SURG_COUNT(items))
+                      : !v ? value_attr(j, want->name, items)
+                           : -1;
+    if (v && n < 0)
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the value of %s is not known",
+                         surg__judge_name(j, v));
+    for (int64_t k = 0; k < n; k++) {
+      if (items[k] >= want->low && items[k] <= want->high) continue;
+      surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s is %lld; the %s is %lld",
+                         want->name, (long long)items[k], items[k] > want->high ? "most" : "least",
+                         (long long)(items[k] > want->high ? want->high : want->low));
+      return false;
+    }
+  }
+  return true;
+}
+
+/* All dims but the last `rest` of each. */
+static bool same_shape(const surg_type *a, const surg_type *b, size_t rest) {
+  if (surg_type_rank(a) != surg_type_rank(b)) return false;
+  for (size_t i = 0; i + rest < surg_type_rank(a); i++) {
+    const surg_dim x = surg_type_dim(a, i), y = surg_type_dim(b, i);
+    const bool symbols = x.value < 0 && y.value < 0 && x.param && y.param;
+    if (symbols ? strcmp(x.param, y.param) != 0 : x.value < 0 || x.value != y.value) return false;
+  }
+  return true;
+}
+
+static bool fits_same(surg__judge *j) {
+  const surg_value *first = NULL;
+  for (size_t i = 0; j->f->same && i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_type *a = tensor_of(first), *b = tensor_of(v);
+    if (!v || v == first) continue;
+    if (first && a && b && !same_shape(a, b, j->f->but_two ? 2 : 0))
+      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has another shape than %s",
+                                 surg__judge_name(j, v), surg__judge_name(j, first));
+    if (first && (!a || !b))
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v,
+                         "whether %s has the shape of %s is not known", surg__judge_name(j, v),
+                         surg__judge_name(j, first));
+    if (!first) first = v;
+  }
+  return true;
+}
+
+/* Sizes that are known and are others. */
+static bool other_shape(const surg_type *a, const surg_type *b) {
+  if (surg_type_rank(a) != surg_type_rank(b)) return true;
+  for (size_t i = 0; i < surg_type_rank(a); i++) {
+    const int64_t x = surg_type_dim(a, i).value, y = surg_type_dim(b, i).value;
+    if (x >= 0 && y >= 0 && x != y) return true;
+  }
+  return false;
+}
+
+/* Some engines make the result as large as one operand, whatever the other is. */
+static bool fits_shaped(surg__judge *j) {
+  const surg_type *y = surg_node_output_count(j->n) ? tensor_of(surg_node_output(j->n, 0)) : NULL;
+  for (size_t i = 0; i < j->f->shaped.n && y; i++) {
+    const surg_value *v = surg__judge_formal(j, j->f->shaped.items[i], false);
+    const surg_type *x = tensor_of(v);
+    if (!x || !other_shape(x, y)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has another shape than the result",
+                       surg__judge_name(j, v));
+    return false;
+  }
+  return true;
+}
+
+/* The dim of `t` at axis i of `rank` axes: ones stand in front where it has fewer. */
+static int64_t padded(const surg_type *t, size_t rank, size_t i) {
+  const size_t first = rank - surg_type_rank(t);
+  return i < first ? 1 : surg_type_dim(t, i - first).value;
+}
+
+/* From axis i on `b` is `y` (or open) up to some axis, and one behind it. */
+static bool equal_then_ones(const surg_type *b, const surg_type *y, size_t i) {
+  const size_t rank = surg_type_rank(y);
+  bool ones = false;
+  for (; i < rank; i++) {
+    const int64_t have = padded(b, rank, i), want = surg_type_dim(y, i).value;
+    if (have < 0 || (!ones && (want < 0 || have == want))) continue;
+    if (have != 1) return false;
+    ones = true;
+  }
+  return true;
+}
+
+static bool spreads(const surg_type *b, const surg_type *y, surg__tspread how) {
+  const size_t rank = surg_type_rank(y);
+  if (surg_type_rank(b) > rank) return false;
+  if (how == SURG__S_LAST) return equal_then_ones(b, y, rank - surg_type_rank(b));
+  if (rank == 0) return true;
+  const int64_t front = padded(b, rank, 0), want = surg_type_dim(y, 0).value;
+  if (how == SURG__S_SINGLE) {
+    for (size_t i = 2; i < surg_type_rank(b); i++)
+      if (surg_type_dim(b, i).value > 1) return false;
+    return true;
+  }
+  if (how == SURG__S_CHANNEL) return front <= 1 && equal_then_ones(b, y, 1);
+  return (front == want || front < 0 || want < 0) && equal_then_ones(b, y, 0);
+}
+
+const char *surg__target_spread(surg__tspread how) {
+  static const char *const texts[] = {
+      [SURG__S_LAST] = "equal from its first axis on, then of size 1",
+      [SURG__S_CHANNEL] = "equal from axis 1 of the result on, then of size 1",
+      [SURG__S_FRONT] = "equal from axis 0 of the result on, then of size 1",
+      [SURG__S_SINGLE] = "of size 1 behind axis 1"};
+  return texts[how];
+}
+
+static bool fits_spreads(surg__judge *j) {
+  const surg_type *y = surg_node_output_count(j->n) ? tensor_of(surg_node_output(j->n, 0)) : NULL;
+  for (size_t i = 0; i < j->f->n_spreads && y; i++) {
+    const surg_value *v = surg__judge_formal(j, j->f->spreads[i].name, false);
+    const surg_type *b = tensor_of(v);
+    if (!b || spreads(b, y, j->f->spreads[i].how)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s is not %s", surg__judge_name(j, v),
+                       surg__target_spread(j->f->spreads[i].how));
+    return false;
+  }
+  return true;
+}
+
+static bool first_alone_open(const surg_type *t) {
+  for (size_t i = 1; i < surg_type_rank(t); i++)
+    if (surg_type_dim(t, i).value < 0) return false;
+  return true;
+}
+
+static bool fits_dims(surg__judge *j) {
+  if (j->f->fixed)
+    for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
+      const surg_value *v = surg_node_input(j->n, i);
+      if (!v || surg_value_constant(v)) continue;
+      const surg_type *t = tensor_of(v);
+      if (t && (surg_type_static(t, NULL) || (j->f->open_first && first_alone_open(t)))) continue;
+      surg__judge_object(j, t ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, v,
+                         "%s has no fixed size", surg__judge_name(j, v));
+      if (t) return false;
+    }
+  const surg_value *v =
+      j->f->batch && surg_node_input_count(j->n) ? surg_node_input(j->n, 0) : NULL;
+  const surg_type *t = tensor_of(v);
+  if (!v || (t && surg_type_rank(t) == 0)) return true;
+  const int64_t have = t ? surg_type_dim(t, 0).value : -1;
+  if (have == j->f->batch) return true;
+  surg__judge_object(
+      j, have >= 0 ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_RANGE, v,
+      have >= 0 ? "the batch of %s is not %lld" : "whether the batch of %s is %lld is not known",
+      surg__judge_name(j, v), (long long)j->f->batch);
+  return have < 0;
+}
+
+bool surg__judge_shapes(surg__judge *j) {
+  return fits_ranks(j) && fits_same(j) && fits_sizes(j) && fits_shaped(j) && fits_spreads(j) &&
+         fits_rows(j) && fits_values(j) && fits_dims(j);
+}
