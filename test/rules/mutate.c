@@ -80,12 +80,12 @@ static bool change_literal(surg__rblock *b, dice *d, mutant *m, char *what) {
   if (e->literal.kind == SURG__R_INT) {
     const int64_t old = e->literal.one.i;
     e->literal.one.i = old == INT64_MAX || old == INT64_MIN ? 1 : chance(d, 50) ? old + 1 : old - 1;
-    snprintf(what, 100, "line %u: %lld becomes %lld", b->line, (long long)old,
+    snprintf(what, 100, "%s: %lld becomes %lld", m->where, (long long)old,
              (long long)e->literal.one.i);
   } else {
     const double old = e->literal.one.f;
     e->literal.one.f = old * 1.5 + 0.25;
-    snprintf(what, 100, "line %u: %g becomes %g", b->line, old, e->literal.one.f);
+    snprintf(what, 100, "%s: %g becomes %g", m->where, old, e->literal.one.f);
   }
   return true;
 }
@@ -113,7 +113,7 @@ static bool swap_inputs(surg__rblock *b, dice *d, mutant *m, char *what) {
   const surg__rarg t = s->in[0];
   s->in[0] = s->in[1];
   s->in[1] = t;
-  snprintf(what, 100, "line %u: inputs of %s swapped", s->line, s->op_type);
+  snprintf(what, 100, "%s: inputs of %s swapped", m->where, s->op_type);
   return true;
 }
 
@@ -130,7 +130,7 @@ static bool change_op(surg__rblock *b, dice *d, mutant *m, char *what) {
                       *y = surg_schema_find("", other, 21);
     if (!x || !y || x->n_inputs != y->n_inputs) continue;
     if (!save(m, &s->op_type, sizeof s->op_type)) return false;
-    snprintf(what, 100, "line %u: %s becomes %s", s->line, s->op_type, other);
+    snprintf(what, 100, "%s: %s becomes %s", m->where, s->op_type, other);
     m->stmt = s;
     m->old_op = s->op;
     s->op_type = other;
@@ -157,11 +157,11 @@ static bool drop_guard(surg__rblock *b, dice *d, mutant *m, char *what) {
     const unsigned keep = roll(d, 2);
     if (types_only(b->guard->args[!keep])) return false;
     b->guard = b->guard->args[keep];
-    snprintf(what, 100, "line %u: the %s half of the guard dropped", b->line,
+    snprintf(what, 100, "%s: the %s half of the guard dropped", m->where,
              keep ? "left" : "right");
   } else {
     b->guard = NULL;
-    snprintf(what, 100, "line %u: the guard dropped", b->line);
+    snprintf(what, 100, "%s: the guard dropped", m->where);
   }
   return true;
 }
@@ -175,7 +175,7 @@ static bool free_attr(surg__rblock *b, dice *d, mutant *m, char *what) {
   if (!schema || schema->n_attrs <= s->n_attrs) return false;
   if (!save(m, &s->more_attrs, sizeof s->more_attrs)) return false;
   s->more_attrs = true;
-  snprintf(what, 100, "line %u: other attributes of %s let through", s->line, s->op_type);
+  snprintf(what, 100, "%s: other attributes of %s let through", m->where, s->op_type);
   return true;
 }
 
@@ -183,18 +183,28 @@ bool mutant_make(surg_context *ctx, surg_rule *r, dice *d, mutant *m, char *what
   (void)ctx;
   memset(m, 0, sizeof *m);
   for (int i = 0; i < 30; i++) {
-    surg__rblock *b = &r->emits[roll(d, r->n_emits)];
+    m->emit = roll(d, r->n_emits);
+    surg__rblock *b = &r->emits[m->emit];
     const unsigned how = roll(d, 10);
+    surg__rblock *guarded = how == 8 && chance(d, 20) ? &r->match : b;
+    snprintf(m->where, sizeof m->where, "emission %u", m->emit + 1);
+    if (how == 9 || guarded == &r->match) snprintf(m->where, sizeof m->where, "pattern");
     if (how < 3 && change_literal(b, d, m, what)) return true;
     if (how >= 3 && how < 5 && swap_inputs(b, d, m, what)) return true;
     if (how >= 5 && how < 8 && change_op(b, d, m, what)) return true;
-    if (how == 8 && drop_guard(chance(d, 20) ? &r->match : b, d, m, what)) return true;
+    if (how == 8 && drop_guard(guarded, d, m, what)) return true;
     if (how == 9 && free_attr(&r->match, d, m, what)) return true;
   }
   return false;
 }
 
-void mutant_undo(mutant *m) {
+void mutant_swap(mutant *m) {
+  unsigned char was[sizeof m->old];
+  memcpy(was, m->at, m->size);
   memcpy(m->at, m->old, m->size);
-  if (m->stmt) m->stmt->op = m->old_op;
+  memcpy(m->old, was, m->size);
+  if (!m->stmt) return;
+  const int op = m->stmt->op;
+  m->stmt->op = m->old_op;
+  m->old_op = op;
 }

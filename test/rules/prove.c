@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules [--seed N] [--seeds N] [--cases N] [--mutants N] [--group G] [--rule NAME]... [-v]: proves
+/* rules [--seed N] [--seeds N] [--cases N] [--mutants N] [--golden DIR]... [--group G] [--rule NAME]... [-v]: proves
  * every built-in rule, or those named, by models drawn from it, with one seed or with as many one
  * after the other. Exit 1 where a rule is wrong, or where one that no case was found
  * for is not in the list below. With --mutants, rules with a mistake put in are judged by the same
@@ -15,6 +15,7 @@
 
 #define DRAWS 600        /* for an emission, at most */
 #define KEPT_MISSES 12   /* cases that do not match, kept for mutants */
+#define MUTANT_DRAWS 200 /* for a mistake that no case shows */
 #define MOST_WITHOUT 12  /* rules that no case is found for: give shapes.c a row */
 #define FLOOR_PERCENT 75 /* of mutants found out */
 
@@ -60,7 +61,7 @@ typedef struct options {
 
 typedef struct tally {
   unsigned rules, unrun, without, excused, emissions, never, cases, wrong, mutants, killed,
-      stillborn;
+      stillborn, golden, same;
 } tally;
 
 typedef struct kept {
@@ -167,10 +168,32 @@ static bool loads(surg_context *ctx, surg_rule *r) {
   return ok;
 }
 
+/* Cases drawn for this mistake: from the rule as it is with the mistake, and as it was. */
+static bool found_by_drawing(surg_context *ctx, surg_rule *r, mutant *m,
+                             uint64_t seed) {
+  surg__arena arena;
+  dice d = {seed};
+  char why[300];
+  bool found = false;
+  surg__arena_init(&arena, ctx);
+  for (unsigned i = 0; i < MUTANT_DRAWS && !found; i++) {
+    const surg__mark mark = surg__arena_mark(&arena);
+    if (i & 1) mutant_swap(m), (void)loads(ctx, r);
+    rule_case *c = case_draw(ctx, &arena, r, m->emit, &d);
+    if (i & 1) mutant_swap(m), (void)loads(ctx, r);
+    found = c && case_judge(ctx, r, c, why) == CASE_WRONG;
+    if (c) free(c->text);
+    surg__arena_reset(&arena, mark);
+  }
+  surg__arena_free(&arena);
+  return found;
+}
+
 static void try_mutants(surg_context *ctx, const options *o, surg_rule *r, const kept *cases,
                         tally *t) {
   dice d = {o->seed + t->rules};
   char what[100], why[300];
+  const uint64_t right = golden_done(ctx, r);
   for (unsigned i = 0; i < o->mutants; i++) {
     mutant m;
     if (!mutant_make(ctx, r, &d, &m, what)) return;
@@ -187,9 +210,13 @@ static void try_mutants(surg_context *ctx, const options *o, surg_rule *r, const
     }
     /* A rule that no longer fires is found out by what it leaves. */
     if (!found && fewer) found = true;
+    if (!found) found = found_by_drawing(ctx, r, &m, o->seed + i);
+    if (!found) found = golden_done(ctx, r) != right, t->golden += found;
     t->killed += found;
-    if (!found && o->verbose) printf("survives: %s, %s\n", r->name, what);
-    mutant_undo(&m);
+    const char *why_same = found ? NULL : same_anyway(r->name, what);
+    if (why_same) t->mutants--, t->same++;
+    if (!found && !why_same && o->verbose) printf("survives: %s, %s\n", r->name, what);
+    mutant_swap(&m);
     (void)loads(ctx, r);
   }
 }
@@ -250,6 +277,8 @@ int main(int argc, char **argv) {
       o.mutants = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--group"))
       o.group = next, i++;
+    else if (!strcmp(argv[i], "--golden"))
+      golden_read(next), i++;
     else if (!strcmp(argv[i], "--rule") && o.n_rules < NAMED)
       o.rules[o.n_rules++] = next, i++;
     else
@@ -269,8 +298,10 @@ int main(int argc, char **argv) {
       "%u not judged; %u emissions for operators of runtimes made, not run\n",
       t.rules, t.emissions, t.cases, t.wrong, t.never, t.without, t.excused, t.unrun);
   if (t.mutants)
-    printf("%u rules with a mistake: %u found out (%.1f %%), %u of them when read\n", t.mutants,
-           t.killed, 100.0 * t.killed / t.mutants, t.stillborn);
+    printf("%u rules with a mistake: %u found out (%.1f %%), %u of them when read, %u by golden "
+           "cases; %u more make no difference\n",
+           t.mutants, t.killed, 100.0 * t.killed / t.mutants, t.stillborn, t.golden, t.same);
+  golden_forget();
   surg_context_free(ctx);
   return t.wrong > 0 || t.without > MOST_WITHOUT ||
          (t.mutants > 50 && t.killed * 100 < t.mutants * FLOOR_PERCENT);

@@ -88,15 +88,27 @@ const char *attr_words(const char *op_type, const char *name);
 
 /* --- rules changed on purpose --- */
 /* Changes `r` in one place drawn from `d`; `what` (100 bytes) says how. False: nothing to change.
- * The change is undone by mutant_undo. */
+ * mutant_swap undoes the change, and makes it again. */
 typedef struct mutant {
   void *at;
   size_t size;
   unsigned char old[64];
   int old_op;
   surg__rstmt *stmt;
+  char where[20];
+  unsigned emit; /* the emission it is in, or one of those it is before */
 } mutant;
 bool mutant_make(surg_context *ctx, surg_rule *r, dice *d, mutant *m, char *what);
-void mutant_undo(mutant *m);
+void mutant_swap(mutant *m);
+
+/* Why the change, as mutant_make says it, is no mistake (same.c); NULL: it is one. */
+const char *same_anyway(const char *rule, const char *what);
+
+/* --- golden cases (golden.c) --- */
+/* Reads the models of the cases in a folder and in those below it. */
+void golden_read(const char *folder);
+/* What a rule matches in all of them, and makes there, as a number. */
+uint64_t golden_done(surg_context *ctx, const surg_rule *r);
+void golden_forget(void);
 
 #endif
