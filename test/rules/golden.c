@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules changed on purpose against the models of golden cases: there a rule must match and make what
- * it did when the case was written and read. */
+/* Rules changed on purpose against the models of golden cases: there a rule must match and make
+ * what it did when the case was written and read. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static void read_folder(const char *path, int deep) {
     char name[4096];
     struct stat st;
     if (e->d_name[0] == '.' ||
-        snprintf(name, sizeof name, "%s/%s", path, e->d_name) >= (int)sizeof name || stat(name, &st))
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name) >= (int)sizeof name ||
+        stat(name, &st))
       continue;
     const size_t n = strlen(name);
     if (S_ISDIR(st.st_mode) && deep > 0) read_folder(name, deep - 1);
