@@ -31,6 +31,8 @@ static const struct {
     {"conv-transpose-[amsd]*", "emission 1: the guard*", ABSENT},
     {"conv-transpose-[amsd]*", "emission 2: the guard*", PRESENT},
     {"conv-*batch-norm", "emission 1: the left half*", "what is absent is not constant"},
+    {"shift-conv-*", "emission 1: the guard*", ABSENT},
+    {"shift-conv-*", "emission 2: the guard*", PRESENT},
     {"batch-norm-conv", "emission 1: the guard*", ABSENT},
     {"batch-norm-conv", "emission 2: the guard*", PRESENT},
     {"gemm-*", "emission 1: the guard*", ABSENT},
