@@ -33,6 +33,7 @@ static int item_of(drawer *w, uint16_t var) {
 }
 
 static int64_t size(drawer *w) {
+  if (w->d->tiny) return chance(w->d, 90) ? 1 : 2;
   static const uint8_t sizes[] = {1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 2, 3, 1, 2, 3};
   return chance(w->d, 5) ? 0 : sizes[roll(w->d, SURG_COUNT(sizes))];
 }
@@ -350,6 +351,11 @@ static int draw_dtype(drawer *w, const surg__type_param *p, int var) {
                                SURG_FLOAT16, SURG_INT32,    SURG_DOUBLE, SURG_UINT8,
                                SURG_INT8,    SURG_BOOL,     SURG_INT16,  SURG_UINT16,
                                SURG_UINT32,  SURG_BFLOAT16, SURG_UINT64, SURG_STRING};
+  static const int few_bits[] = {SURG_BOOL, SURG_UINT8, SURG_INT8, SURG_FLOAT16};
+  for (int i = 0; w->d->tiny && p && i < 20; i++) {
+    const int t = few_bits[roll(w->d, SURG_COUNT(few_bits))];
+    if (p->tensor_mask >> t & 1) return t;
+  }
   if (var >= 0 && w->h->n_dtypes[var] && chance(w->d, 85)) {
     const int t = w->h->dtypes[var][roll(w->d, w->h->n_dtypes[var])];
     if (!p || (p->tensor_mask >> t & 1)) return t;

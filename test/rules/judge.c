@@ -455,7 +455,67 @@ static surg_model *load(surg_context *ctx, const rule_case *c) {
   return m;
 }
 
-verdict case_judge(surg_context *ctx, const surg_rule *r, rule_case *c, char *why) {
+/* --- all values --- */
+
+/* How many bits all inputs are, elements packed; 0: more than can be counted. */
+static unsigned input_bits(const rule_case *c) {
+  uint64_t bits = 0;
+  for (unsigned i = 0; i < c->n_items; i++) {
+    const item *it = &c->items[i];
+    if (!is_input(it) || it->fixed) continue;
+    if (it->dtype == SURG_STRING || it->said) return 0;
+    bits += it->count * (it->dtype == SURG_BOOL ? 1 : 8 * surg__dtype_unpacked(it->dtype));
+    if (bits > 32) return 0;
+  }
+  return (unsigned)bits;
+}
+
+/* Writes the bits of `n` into the inputs, one behind the other. */
+static void put_bits(const rule_case *c, surg__array *in, uint64_t n) {
+  for (unsigned i = 0, k = 0; i < c->n_items; i++) {
+    const item *it = &c->items[i];
+    if (!is_input(it)) continue;
+    unsigned char *data = in[k++].data;
+    const size_t unit = surg__dtype_unpacked(it->dtype);
+    for (uint64_t e = 0; e < it->count && !it->fixed; e++) {
+      const uint64_t value = it->dtype == SURG_BOOL ? n & 1 : n;
+      memcpy(data + e * unit, &value, unit); /* the machine is little-endian, as the tensors are */
+      n >>= it->dtype == SURG_BOOL ? 1 : 8 * unit;
+    }
+  }
+}
+
+static verdict run_all(surg_model *before, surg_model *after, surg__arena *arena,
+                       const rule_case *c, unsigned bits, promise *p, char *why) {
+  surg__array in[CASE_ITEMS], x[CASE_ARGS], y[CASE_ARGS];
+  const char *reason = NULL;
+  bool any = false;
+  memset(in, 0, sizeof in);
+  p->wild = p->huge = true;
+  if (!make_inputs(arena, c, 0, in)) return CASE_IDLE;
+  for (uint64_t n = 0; n < UINT64_C(1) << bits; n++) {
+    const surg__mark mark = surg__arena_mark(arena);
+    char what[300];
+    put_bits(c, in, n);
+    const bool runs = !surg__interpret(before, arena, in, x, MAX_BYTES, MAX_WORK, &reason, NULL);
+    any |= runs;
+    if (runs && surg__interpret(after, arena, in, y, MAX_BYTES, MAX_WORK, &reason, NULL)) {
+      snprintf(why, 300, "inputs %#llx: it does not run: %s", (unsigned long long)n, reason);
+      return CASE_WRONG;
+    }
+    for (unsigned i = 0; i < c->n_outputs && runs; i++) {
+      if (!differs(p, &x[i], &y[i], what)) continue;
+      snprintf(why, 300, "inputs %#llx, output %u: %.250s", (unsigned long long)n, i, what);
+      return CASE_WRONG;
+    }
+    surg__arena_reset(arena, mark);
+  }
+  return any ? CASE_PROVEN : CASE_IDLE;
+}
+
+/* `bits`: all values of so many bits at most; 0: values that are drawn. */
+static verdict judge(surg_context *ctx, const surg_rule *r, rule_case *c, unsigned bits,
+                     char *why) {
   surg__arena arena;
   surg__arena_init(&arena, ctx);
   why[0] = 0;
@@ -475,9 +535,22 @@ verdict case_judge(surg_context *ctx, const surg_rule *r, rule_case *c, char *wh
       v = apply(ctx, r, after, c, &arena, why);
   }
   promise p = promise_of(r);
-  if (v == CASE_PROVEN) v = run_both(before, after, &arena, c, &p, why);
+  const unsigned all = input_bits(c);
+  if (v == CASE_PROVEN && bits)
+    v = all && all <= bits ? run_all(before, after, &arena, c, all, &p, why) : CASE_IDLE;
+  else if (v == CASE_PROVEN)
+    v = run_both(before, after, &arena, c, &p, why);
   surg_model_free(before);
   surg_model_free(after);
   surg__arena_free(&arena);
   return v;
+}
+
+verdict case_judge(surg_context *ctx, const surg_rule *r, rule_case *c, char *why) {
+  return judge(ctx, r, c, 0, why);
+}
+
+verdict case_judge_all(surg_context *ctx, const surg_rule *r, rule_case *c, unsigned bits,
+                       char *why) {
+  return judge(ctx, r, c, bits, why);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules [--seed N] [--seeds N] [--cases N] [--mutants N] [--golden DIR]... [--group G] [--rule NAME]...
+/* rules [--seed N] [--seeds N] [--cases N] [--mutants N] [--bits N] [--golden DIR]... [--group G] [--rule NAME]...
  * [-v]: proves every built-in rule, or those named, by models drawn from it, with one seed or with
  * as many one after the other. Exit 1 where a rule is wrong, or where one that no case was found
  * for is not in the list below. With --mutants, rules with a mistake put in are judged by the same
  * cases, by some drawn for the mistake, and by the models of golden cases (--golden), and the rate
- * of those found out is printed (and must not fall below the floor). */
+ * of those found out is printed (and must not fall below the floor). With --bits, cases whose inputs
+ * are so many bits at most are run with all values that there are. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 
 #define DRAWS 600        /* for an emission, at most */
 #define KEPT_MISSES 12   /* cases that do not match, kept for mutants */
+#define TINY_DRAWS 120 /* for an emission, to find as many cases that are run with all values: */
+#define TINY_CASES 3
 #define MUTANT_DRAWS 80 /* for a mistake that no case shows */
 #define MOST_WITHOUT 12  /* rules that no case is found for: give shapes.c a row */
 #define FLOOR_PERCENT 84 /* of mutants found out */
@@ -55,14 +58,14 @@ static const struct {
 
 typedef struct options {
   uint64_t seed;
-  unsigned seeds, cases, mutants, n_rules;
+  unsigned seeds, cases, mutants, bits, n_rules;
   const char *group, *rules[NAMED];
   bool verbose;
 } options;
 
 typedef struct tally {
   unsigned rules, unrun, without, excused, emissions, never, cases, wrong, mutants, killed,
-      stillborn, golden, same;
+      stillborn, golden, same, all_values, all_cases;
 } tally;
 
 typedef struct kept {
@@ -103,6 +106,26 @@ static void told_wrong(const surg_rule *r, const rule_case *c, const char *why) 
     printf("]");
   }
   printf("\n");
+}
+
+/* Cases of one emission whose inputs are few bits, run with all values of them; how many, or -1. */
+static int prove_all_values(surg_context *ctx, const options *o, const surg_rule *r, unsigned e,
+                            surg__arena *arena) {
+  dice d = {.state = o->seed * 1000003 + e, .tiny = true};
+  for (const char *p = r->name; *p; p++) d.state = d.state * 131 + (unsigned char)*p;
+  char why[300];
+  int proven = 0;
+  for (unsigned i = 0; i < TINY_DRAWS && proven < TINY_CASES; i++) {
+    const surg__mark mark = surg__arena_mark(arena);
+    rule_case *c = case_draw(ctx, arena, r, e, &d);
+    const verdict v = c ? case_judge_all(ctx, r, c, o->bits, why) : CASE_BROKEN;
+    proven += v == CASE_PROVEN;
+    if (v == CASE_WRONG) told_wrong(r, c, why);
+    if (c) free(c->text);
+    surg__arena_reset(arena, mark);
+    if (v == CASE_WRONG) return -1;
+  }
+  return proven;
 }
 
 /* Draws cases for one emission until enough matched it. Says how many it proved. */
@@ -248,6 +271,11 @@ static void prove(surg_context *ctx, const options *o, surg_rule *r, tally *t) {
   for (unsigned e = 0; e < r->n_emits && e < SURG_COUNT(proven) && !wrong; e++) {
     t->emissions++;
     wrong = prove_emission(ctx, o, r, e, &arena, &cases, t, proven);
+    const int all = o->bits && !wrong ? prove_all_values(ctx, o, r, e, &arena) : 0;
+    wrong = wrong || all < 0;
+    t->wrong += all < 0;
+    t->all_values += all > 0;
+    t->all_cases += all > 0 ? (unsigned)all : 0;
   }
   unsigned never = 0, all = 0;
   for (unsigned e = 0; e < r->n_emits && e < SURG_COUNT(proven); e++)
@@ -287,6 +315,8 @@ int main(int argc, char **argv) {
       o.cases = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--mutants"))
       o.mutants = (unsigned)atoi(next), i++;
+    else if (!strcmp(argv[i], "--bits"))
+      o.bits = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--group"))
       o.group = next, i++;
     else if (!strcmp(argv[i], "--golden"))
@@ -309,6 +339,9 @@ int main(int argc, char **argv) {
       "without a case, "
       "%u not judged; %u emissions for operators of runtimes made, not run\n",
       t.rules, t.emissions, t.cases, t.wrong, t.never, t.without, t.excused, t.unrun);
+  if (o.bits)
+    printf("%u cases of %u emissions hold for all values of their inputs (%u bits at most)\n",
+           t.all_cases, t.all_values, o.bits);
   if (t.mutants)
     printf("%u rules with a mistake: %u found out (%.1f %%), %u of them when read, %u by golden "
            "cases; %u more make no difference\n",

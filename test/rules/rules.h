@@ -16,6 +16,7 @@
 
 typedef struct dice {
   uint64_t state;
+  bool tiny; /* types of few bits, dimensions of 1: all there is can be run */
 } dice;
 unsigned roll(dice *d, unsigned n); /* 0 to n - 1 */
 bool chance(dice *d, unsigned percent);
@@ -75,6 +76,8 @@ rule_case *case_draw(surg_context *ctx, surg__arena *arena, const surg_rule *r, 
                      dice *d);
 /* Applies `r` to the case and compares. `why` holds 300 bytes. */
 verdict case_judge(surg_context *ctx, const surg_rule *r, rule_case *c, char *why);
+/* The same with all values of all inputs, where those are `bits` bits at most; else CASE_IDLE. */
+verdict case_judge_all(surg_context *ctx, const surg_rule *r, rule_case *c, unsigned bits, char *why);
 
 /* --- what is known of operators (shapes.c) --- */
 typedef struct shape_row {
