@@ -439,6 +439,16 @@ static bool cure_elsewhere(repair *r, repair_counts *now) {
   return done;
 }
 
+/* The nearest end of the opsets that are taken, though operators there have cures to come. */
+static bool cure_opset_ahead(repair *r, repair_counts *now) {
+  const surg__tspan *w = window(r->t);
+  const int64_t have = surg_model_opset(r->m, "");
+  char text[64];
+  if (!w || have < 1 || (have >= w->low && have <= w->high)) return false;
+  snprintf(text, sizeof text, "opset{to=%lld}", (long long)(have > w->high ? w->high : w->low));
+  return cure_ahead(r, text, now);
+}
+
 /* One round, what changes least first. */
 static bool round_of(repair *r, repair_counts *now) {
   static const struct simple {
@@ -523,8 +533,8 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
   for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++) {
     if (round_of(r, after)) continue;
     if (r->depth && !r->is_wider) break;
-    if (cure_ops(r, after, true) || cure_forms(r, after, true) || cure_interface(r, after) ||
-        cure_sizes(r, after, false))
+    if (cure_ops(r, after, true) || cure_forms(r, after, true) || cure_opset_ahead(r, after) ||
+        cure_interface(r, after) || cure_sizes(r, after, false))
       continue;
     /* What all that can do is done, so that less is due to what comes first. */
     r->is_wider = true;

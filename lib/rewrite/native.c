@@ -51,6 +51,7 @@ static const surg__native *const tables[] = {
     surg__natives_plain,
     surg__natives_slice,
     surg__natives_many,
+    surg__natives_labels,
 };
 
 const surg__native *surg__native_find(surg_str name) {

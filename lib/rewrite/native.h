@@ -32,6 +32,7 @@ extern const surg__native surg__natives_signal[];
 extern const surg__native surg__natives_plain[];
 extern const surg__native surg__natives_slice[];
 extern const surg__native surg__natives_many[];
+extern const surg__native surg__natives_labels[];
 
 #define SURG__BT_RANK 8u /* the most dims of a tensor that is built with */
 

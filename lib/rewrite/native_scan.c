@@ -285,7 +285,9 @@ static surg_status map_to_loop(surg__builder *b) {
   surg_graph *body;
   bool sequence[MOST];
   if (!read_map(b, &t, sequence, &body)) return SURG_EUNSUPPORTED;
-  val in[MOST + 2] = {surg__b_unary(b, "SequenceLength", t.in[0]), NULL}, so_far[MOST];
+  /* Some runtimes stumble over a Loop of sequences whose condition is left out. */
+  val in[MOST + 2] = {surg__b_unary(b, "SequenceLength", t.in[0]), surg__b_scalar(b, SURG_BOOL, 1)};
+  val so_far[MOST];
   for (size_t i = 0; i < t.outputs; i++) {
     in[i + 2] = surg__b_node(b, "SequenceEmpty", NULL, 0);
     surg__b_set_int(b, in[i + 2], "dtype", t.out_type[i]);

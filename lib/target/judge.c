@@ -653,6 +653,20 @@ static void judge_outputs(walk *w) {
   }
 }
 
+static void judge_optional(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  const size_t inputs = surg_graph_input_count(g), outputs = surg_graph_output_count(g);
+  for (size_t i = 0; i < inputs + outputs; i++) {
+    const bool in = i < inputs;
+    const surg_value *v = in ? surg_graph_input(g, i) : surg_graph_output(g, i - inputs);
+    const surg_type *t = in ? surg_value_declared_type(v) : surg_graph_output_type(g, i - inputs);
+    if (!t || surg_type_get_kind(t) != SURG_TYPE_OPTIONAL) continue;
+    surg__buf_printf(&w->text, "%s %s is of an optional type", in ? "input" : "output",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
+  }
+}
+
 static void judge_declared(walk *w) {
   const surg_graph *g = surg_model_graph(w->m);
   const size_t inputs = surg_graph_input_count(g), outputs = surg_graph_output_count(g);
@@ -681,6 +695,7 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
   if (t->declared) judge_declared(&w);
   if (t->empty == SURG__NO) judge_empty(&w);
   judge_outputs(&w);
+  if (t->optional == SURG__NO) judge_optional(&w);
   bool outside = t->external != SURG__NO;
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
     judge_order(&w, g);

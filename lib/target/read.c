@@ -391,6 +391,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
     return json_is_null(j) || read_mask(r, j, key, &t->weights);
   }
   if (!strcmp(key, "weight_values")) return read_within(r, j);
+  if (!strcmp(key, "optional_ends")) return read_tri(r, j, key, &t->optional);
   if (!strcmp(key, "bare_outputs")) return read_tri(r, j, key, &t->bare);
   if (!strcmp(key, "constant_outputs")) return read_tri(r, j, key, &t->fixed);
   if (!strcmp(key, "empty_inputs")) return read_tri(r, j, key, &t->empty);

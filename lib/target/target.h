@@ -92,6 +92,7 @@ typedef struct surg__target {
   const char *name, *title, *source;
   SURG_VEC(surg__tspan) opsets; /* by domain */
   surg__tspan ir;
+  surg__tri optional; /* inputs and outputs of the model may be of an optional type */
   surg__tri bare;     /* outputs of the model may be inputs or weights of it */
   surg__tri fixed;    /* ... and constant */
   surg__tri unsorted; /* nodes may stand before those they read */

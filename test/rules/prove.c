@@ -35,6 +35,8 @@ static const struct {
     {"reduce-noop-log-18", "runtimes read noop_with_empty_axes of this operator in two ways"},
     {"quantization-left-out", "it computes something else, which takes consent (golden: repair/*)"},
     {"dynamic-quantization-left-out", "likewise (golden: repair/unquantized)"},
+    {"turn-of-window", "such a chain is not drawn (golden: repair/windows)"},
+    {"string-normalizer-locale", "lists of words are not drawn (golden: repair/string-normalizer)"},
     {"conv-integer-left-out", "likewise"},
     {"matmul-integer-left-out", "likewise"},
     {"dropout-training-any-12", "it draws without a seed"},
