@@ -51,6 +51,7 @@ static const struct {
     {"attention-of-matmul-masked", "golden cases hold it (fuse/attention)"},
     {"attention-of-matmul-scaled-masked", "golden cases hold it (fuse/attention)"},
     {"attention-of-matmul-divided-masked", "golden cases hold it (fuse/attention)"},
+    {"reshape-matmul-reshape", "golden cases hold it (simplify/reshape-matmul)"},
     {"group-norm-of-instances", "golden cases hold it (fuse/group-norm)"},
     {"rotary-of-halves", "golden cases hold it (fuse/rotary)"},
     {"space-to-depth-of-slices", "golden cases hold it (fuse/space-to-depth)"},
