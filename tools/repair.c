@@ -419,6 +419,8 @@ static bool cure_interface(repair *r, repair_counts *now) {
       repair_uncast(r->m, r->origin, &uncast))
     any = cure(r, uncast.p, now);
   surg__buf_free(&uncast);
+  if (r->t->optional == SURG__NO && now->count[SURG__C_TYPE])
+    any |= cure(r, "present,fold,prune", now) || cure_ahead(r, "present,fold,prune", now);
   if (now->all && has_defaults(r->m)) any |= cure(r, settle, now) || cure_ahead(r, settle, now);
   for (size_t i = 0; i < SURG_COUNT(types) && now->all; i++) any |= cure(r, types[i], now);
   return any;

@@ -36,6 +36,7 @@ surg_status repair_put_interface(surg_model *m, surg__buf *out) {
     for (size_t k = 0; dtype_of(t) && k < surg_type_rank(t); k++)
       if (!surg_value_is_initializer(v))
         surg__buf_printf(out, ",%lld", (long long)surg_type_dim(t, k).value);
+    if (t && !dtype_of(t)) surg__buf_printf(out, ",kind %d", (int)surg_type_get_kind(t));
     surg__buf_putc(out, '\n');
   }
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
