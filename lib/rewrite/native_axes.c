@@ -275,7 +275,33 @@ static surg_status pad_axes(surg__builder *b) {
   return b->status;
 }
 
+#define MOST_HARD 16 /* axes */
+
+/* y = Hardmax <axis> (x) of before 13: one place of all axes from `axis` on, the first with the
+ * largest element. Along the first of them it is the first part with the largest, in that part the
+ * first along the next one, and so on: a product of Hardmax along one axis each. */
+static surg_status hardmax_by_axes(surg__builder *b) {
+  surg_value *x = surg__b_get(b, "x"), *y = NULL;
+  const surg_type *t = type_of(x);
+  const int64_t rank = t && surg_type_has_rank(t) ? (int64_t)surg_type_rank(t) : 0;
+  const surg__rvalue at = surg__b_data(b, "axis");
+  int64_t axis = at.kind == SURG__R_INT && at.one.known ? at.one.i : -1 - rank;
+  int64_t inner[MOST_HARD];
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank || rank > MOST_HARD) return SURG_EUNSUPPORTED;
+  for (int64_t k = axis; k < rank; k++) {
+    const size_t n = (size_t)(rank - 1 - k);
+    for (size_t i = 0; i < n; i++) inner[i] = k + 1 + (int64_t)i;
+    surg_value *h = surg__b_unary(b, "Hardmax", n ? surg__b_over(b, "ReduceMax", x, inner, n) : x);
+    surg__b_set_int(b, h, "axis", k);
+    y = y ? mul(b, y, h) : h;
+  }
+  surg__b_result(b, "y", y);
+  return b->status;
+}
+
 const surg__native surg__natives_axes[] = {
+    {"hardmax_by_axes", hardmax_by_axes, "Hardmax over several axes as a product, one axis each"},
     {"reduce_axes", reduce_axes, "a reduction over axes that the model computes"},
     {"squeeze_axes", squeeze_axes, "Squeeze of axes that the model computes"},
     {"unsqueeze_axes", unsqueeze_axes, "Unsqueeze at axes that the model computes"},
