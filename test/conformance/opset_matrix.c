@@ -12,10 +12,12 @@
  * right in ONNX Runtime, too, where that takes and gets right the case as it is, and counts anew;
  * "not taken" then: the runtime has no kernel for the old form.
  *
- * Cases inside of a branch or of a function of the model are made by wrap_cases.py:
+ * Cases inside of a branch or of a function of the model, and those of which no size of an input is
+ * known, are made by wrap_cases.py:
  *
  *   wrap_cases.py if OUT DIR...         opset_matrix OUT
  *   wrap_cases.py function OUT DIR...   opset_matrix OUT
+ *   wrap_cases.py open OUT DIR...       opset_matrix OUT
  *
  * Exit 1 when anything is wrong; 77 when there is no data. */
 #include <math.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes cases of ONNX's backend suite anew with all nodes in a branch of an If, or in a function of
-the model, for opset_matrix:
+the model, or with every size of the inputs open, for opset_matrix:
 
-    wrap_cases.py if|function OUT DIR...      then: opset_matrix OUT
+    wrap_cases.py if|function|open OUT DIR...      then: opset_matrix OUT
 
 Cases that cannot be wrapped are left out and counted: a body of a function holds no initializers,
 and one output may not be an input."""
@@ -118,9 +118,34 @@ def in_function(m):
     return m.message(body, 8, sub(8, sub(1, 'wrap'), num(2, 1)) + sub(25, function))
 
 
+def opened(value_info, ranked):
+    """Its type with a symbol for each size, or without a rank."""
+    name, data = name_of(value_info), b''
+    for field, _, kind, raw in fields(value_info):
+        if field != 2 or not any(f == 1 for f, _, _, _ in fields(kind)):
+            data += raw
+            continue
+        tensor = next(v for f, _, v, _ in fields(kind) if f == 1)
+        new = b''.join(r for f, _, _, r in fields(tensor) if f == 1)
+        shape = next((v for f, _, v, _ in fields(tensor) if f == 2), None)
+        if ranked and shape is not None:
+            count = sum(f == 1 for f, _, _, _ in fields(shape))
+            new += sub(2, *(sub(1, sub(2, '%s_%d' % (name, i))) for i in range(count)))
+        data += sub(2, sub(1, new))
+    return data
+
+
+def with_open_sizes(m):
+    weights = b''.join(sub(5, w) for w in m.weights)
+    body = m.nodes + sub(2, 'open') + weights
+    body += b''.join(sub(11, opened(v, True)) for v in m.inputs)
+    body += b''.join(sub(12, opened(v, False)) for v in m.outputs)
+    return m.message(body, m.ir)
+
+
 def wrap(kind, out, tops, every=1):
     """Writes every n-th case that can be wrapped; how many were, and how many were left out."""
-    make, made, left, seen = {'if': in_branch, 'function': in_function}[kind], 0, 0, 0
+    make, made, left, seen = KINDS[kind], 0, 0, 0
     for top in tops:
         for case in sorted(os.listdir(top)):
             path = os.path.join(top, case, 'model.onnx')
@@ -147,11 +172,15 @@ def wrap(kind, out, tops, every=1):
     return made, left
 
 
+KINDS = {'if': in_branch, 'function': in_function, 'open': with_open_sizes}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('kind', choices=('if', 'function'),
-                        help='where the nodes go: both branches of an If, or a function that is called')
+    parser.add_argument('kind', choices=sorted(KINDS),
+                        help='where the nodes go: both branches of an If, or a function that is '
+                             'called; open: sizes of inputs are symbols, outputs have no rank')
     parser.add_argument('--every', type=int, default=1, metavar='N', help='each N-th case alone')
     parser.add_argument('out', help='folder to write to')
     parser.add_argument('dirs', nargs='+', metavar='DIR', help='folders of cases')
