@@ -7,8 +7,8 @@
  *   after:  <opset 12> (x) => (y) { y = Squeeze <axes = [1]> (x) }
  *
  * Elements of sequences are read where they came from. Types inside of a function are what holds in
- * all its calls; where that is too little for a node, the function is inlined first, and a note says
- * so.
+ * all its calls; where that is too little for a node, the function is inlined first, and a note
+ * says so.
  *
  * Down, the IR version comes down with it, to what came with that opset or what the model needs.
  * Rules that are approximate are used where nothing better is there and allow=approx is given.
@@ -41,13 +41,14 @@ static bool goes(void *user, const surg_function *f) {
 static void note(surg_pass_ctx *p, const surg_function *f) {
   char text[300];
   snprintf(text, sizeof text,
-           "function %.100s.%.100s is inlined: a node of it cannot be moved for all its calls alike",
+           "function %.100s.%.100s is inlined: a node of it cannot be moved for all its calls"
+           " alike",
            surg_function_domain(f), surg_function_name(f));
   surg_pass_note(p, NULL, text);
 }
 
-/* Functions with nodes that find no way. Those whose calls would fail to be inlined stay: then their
- * nodes are told. */
+/* Functions with nodes that find no way. Those whose calls would fail to be inlined stay: then
+ * their nodes are told. */
 static bool find_stuck(surg_pass_ctx *p, const char *domain, int64_t to, stuck *s) {
   surg_model *m = surg_pass_model(p);
   const size_t count = surg_model_function_count(m);
@@ -67,8 +68,8 @@ static bool find_stuck(surg_pass_ctx *p, const char *domain, int64_t to, stuck *
   return true;
 }
 
-/* Such functions go to where they are called, and what holds of that call alone may help. Those that
- * called them may be next. */
+/* Such functions go to where they are called, and what holds of that call alone may help. Those
+ * that called them may be next. */
 static surg_pass_result inline_stuck(surg_pass_ctx *p, const char *domain, int64_t to) {
   surg_model *m = surg_pass_model(p);
   surg_pass_result result = SURG_PASS_UNCHANGED;
@@ -97,7 +98,7 @@ static bool of_sequences(int op) {
   }
 }
 
-/* What reads a sequence and cannot stay reads its elements where they came from, if that is known. */
+/* What reads a sequence and cannot stay reads its elements where they came from, if known. */
 static surg_pass_result without_sequences(surg_pass_ctx *p, const char *domain, int64_t to) {
   surg_model *m = surg_pass_model(p);
   if (*domain) return SURG_PASS_UNCHANGED;

@@ -6,7 +6,8 @@
  *   before: (x) => (y) { y = HardSwish (x) }
  *   after:  (x) => (y) { t = Add (x, 3)   c = Clip (t, 0, 6)   d = Div (c, 6)   y = Mul (x, d) }
  *
- * Rules that are less exact than ulp want consent, as in `opset`; rules of the user's own need none.
+ * Rules that are less exact than ulp want consent, as in `opset`; rules of the user's own need
+ * none.
  *
  * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
 #include <stdio.h>
@@ -80,7 +81,8 @@ static bool replaceable(surg_context *ctx, const char *spec) {
   const size_t rules = surg_rule_count(ctx);
   for (size_t k = 0; k < rules; k++) {
     const surg_rule *r = surg_rule_at(ctx, k);
-    if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(ctx, r)) return true;
+    if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(ctx, r))
+      return true;
   }
   return false;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rewrites by rules: those that the user gave with --rules, those of a group, or those named.
  *
- *   rule:   rule twice exact { match { y = Add (x, x) } emit opset 7.. { y = Mul (x, 2.0:dtype(x)) } }
+ *   rule:   rule twice exact {
+ *             match { y = Add (x, x) }  emit opset 7.. { y = Mul (x, 2.0 : dtype(x)) }
+ *           }
  *   before: (x) => (y) { y = Add (x, x) }
  *   after:  (x) => (y) { y = Mul (x, two) }
  *

@@ -95,7 +95,8 @@ static void describe(const prover *p, const surg__verify_report *r, verdict *out
     if (!o->differs) continue;
     const char *name = surg__q(p->ctx, surg_value_name(o->value));
     if (o->worst.other_shape)
-      snprintf(out->what, sizeof out->what, "output %s has another type or shape than it had", name);
+      snprintf(out->what, sizeof out->what, "output %s has another type or shape than it had",
+               name);
     else if (o->worst.max_abs > 0)
       snprintf(out->what, sizeof out->what, "output %s differs from what it was (by up to %.3g)",
                name, o->worst.max_abs);

@@ -370,7 +370,8 @@ static surg_status open_run(surg__runner *r) {
   if (!s) warn_unknown_keeps(r);
   if (!s && o->keep_weights) surg__pin_weights(r->model);
   for (size_t i = 0; i < o->n_dims && !s; i++) s = surg_model_assume_dim(r->model, o->dims[i]);
-  for (size_t i = 0; i < o->n_ranges && !s; i++) s = surg_model_assume_range(r->model, o->ranges[i]);
+  for (size_t i = 0; i < o->n_ranges && !s; i++)
+    s = surg_model_assume_range(r->model, o->ranges[i]);
   if (!s && o->trust_declared) s = surg_model_trust_declared(r->model, true);
   if (!s) s = surg__log_open(r->model, o->log_path, o->map_path, &r->log);
   return s;

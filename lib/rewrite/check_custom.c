@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that speak of operators which a schema file describes (doc/schema-files.md) are held against
- * it: numbers of inputs and outputs, what may be absent, attributes. */
+/* Rules that speak of operators which a schema file describes (doc/schema-files.md) are held
+ * against it: numbers of inputs and outputs, what may be absent, attributes. */
 #include "rewrite/rule.h"
 #include "schema/custom.h"
 

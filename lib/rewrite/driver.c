@@ -141,8 +141,8 @@ static bool apply(driver *d, const surg_rule *r) {
   d->made.count = 0;
   surg_value *rounded[SURG__RULE_NODES];
   const size_t n_rounded = find_rounded(d, r, rounded);
-  /* Rules give back values of the same types, but for the lossy ones: what was proven of them holds,
-   * and further rules need it. */
+  /* Rules give back values of the same types, but for the lossy ones: what was proven of them
+   * holds, and further rules need it. */
   surg_model *model = surg_pass_model(d->pass);
   model->values_kept = r->exactness != SURG_LOSSY;
   const surg_status s = surg__emit_any(d->m, &d->made);

@@ -23,14 +23,16 @@ static bool is_number(const surg__rvalue *v) {
 /* --- attributes --- */
 
 static surg__rvalue ints_value(surg__match *m, const int64_t *v, size_t n) {
-  surg__rnum *items = n <= SURG__RULE_LIST ? surg__arena_array(m->arena, n + 1, sizeof *items) : NULL;
+  surg__rnum *items =
+      n <= SURG__RULE_LIST ? surg__arena_array(m->arena, n + 1, sizeof *items) : NULL;
   if (!items) return unknown;
   for (size_t i = 0; i < n; i++) items[i] = (surg__rnum){.known = true, .i = v[i]};
   return (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = n};
 }
 
 static surg__rvalue floats_value(surg__match *m, const float *v, size_t n) {
-  surg__rnum *items = n <= SURG__RULE_LIST ? surg__arena_array(m->arena, n + 1, sizeof *items) : NULL;
+  surg__rnum *items =
+      n <= SURG__RULE_LIST ? surg__arena_array(m->arena, n + 1, sizeof *items) : NULL;
   if (!items) return unknown;
   for (size_t i = 0; i < n; i++) items[i] = (surg__rnum){.known = true, .f = (double)v[i]};
   return (surg__rvalue){.kind = SURG__R_FLOATS, .items = items, .n = n};

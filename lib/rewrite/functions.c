@@ -79,14 +79,16 @@ static surg__rvalue fn_size(surg__match *m, const surg_value *v, const surg__rva
   return t && surg_type_static(t, &count) && count <= INT64_MAX ? integer((int64_t)count) : unknown;
 }
 
-static surg__rvalue fn_static(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_static(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   (void)m, (void)a, (void)n;
   const surg_type *t = tensor_type(v);
   return boolean(t && surg_type_static(t, NULL));
 }
 
 /* Whether every dim is proven to be 1 or more. */
-static surg__rvalue fn_filled(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_filled(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   (void)m, (void)a, (void)n;
   const surg_type *t = tensor_type(v);
   if (!t || !surg_type_has_rank(t)) return unknown;
@@ -102,7 +104,8 @@ static surg__rvalue fn_const(surg__match *m, const surg_value *v, const surg__rv
   return boolean(v && surg_value_settled(v));
 }
 
-static surg__rvalue fn_absent(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_absent(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   (void)m, (void)a, (void)n;
   return boolean(!v);
 }
@@ -197,7 +200,8 @@ static surg__rvalue fn_all(surg__match *m, const surg_value *v, const surg__rval
 }
 
 /* Whether every element of a constant of floats is a number and none is infinite. */
-static surg__rvalue fn_finite(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_finite(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   (void)a, (void)n;
   const surg__rvalue e = elements(m, v);
   if (e.kind != SURG__R_FLOATS) return unknown;
@@ -358,7 +362,8 @@ static surg__rvalue fn_is_float(surg__match *m, const surg_value *v, const surg_
   return a[0].kind == SURG__R_DTYPE ? boolean(surg__dtype_is_float((int)a[0].one.i)) : unknown;
 }
 
-static surg__rvalue fn_is_int(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_is_int(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   (void)m, (void)v, (void)n;
   if (a[0].kind != SURG__R_DTYPE) return unknown;
   const int d = (int)a[0].one.i;
@@ -426,7 +431,8 @@ static surg__rvalue fn_prod(surg__match *m, const surg_value *v, const surg__rva
   return total(&a[0], true);
 }
 
-static surg__rvalue fn_concat(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_concat(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   size_t count = 0;
   surg__rkind kind = SURG__R_INTS;
   (void)v;
@@ -470,7 +476,8 @@ static surg__rvalue fn_range(surg__match *m, const surg_value *v, const surg__rv
   return list_of(SURG__R_INTS, items, count);
 }
 
-static surg__rvalue fn_repeat(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_repeat(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   int64_t count;
   (void)v, (void)n;
   if ((a[0].kind != SURG__R_INT && a[0].kind != SURG__R_FLOAT) || !get_int(&a[1], &count) ||
@@ -511,7 +518,8 @@ static int by_value(const void *x, const void *y) {
   return (a->i > b->i) - (a->i < b->i);
 }
 
-static surg__rvalue fn_sorted(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_sorted(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   (void)v, (void)n;
   surg__rnum *items = known_ints(&a[0]) ? room(m, a[0].n) : NULL;
   if (!items) return unknown;
@@ -521,7 +529,8 @@ static surg__rvalue fn_sorted(surg__match *m, const surg_value *v, const surg__r
 }
 
 /* normal(axes, rank): each from 0 to rank - 1; one outside is unknown. Also of a single axis. */
-static surg__rvalue fn_normal(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_normal(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   int64_t rank, axis;
   (void)v, (void)n;
   if (!get_int(&a[1], &rank)) return unknown;
@@ -634,7 +643,8 @@ static surg__rvalue with_dims(surg__match *m, surg__rvalue v, const surg__rvalue
   return v;
 }
 
-static surg__rvalue fn_tensor(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_tensor(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                              size_t n) {
   (void)v, (void)n;
   return is_list(&a[0]) ? with_dims(m, a[0], &a[1]) : unknown;
 }
@@ -654,17 +664,23 @@ static const surg__rfn functions[] = {
     {"const", true, true, 0, 0, fn_const, "const(x): x is the same in every run"},
     {"dim", true, false, 1, 1, fn_dim, "dim(x, i): dimension i, from the end where negative"},
     {"dtype", true, true, 0, 0, fn_dtype, "dtype(x): the element type"},
-    {"fill", false, false, 2, 2, fn_fill, "fill(v, dims): a constant of that shape, every element v"},
+    {"fill", false, false, 2, 2, fn_fill,
+     "fill(v, dims): a constant of that shape, every element v"},
     {"filled", true, true, 0, 0, fn_filled, "filled(x): x is proven to have elements"},
     {"float", false, false, 1, 1, fn_float, "float(i)"},
-    {"finite", true, true, 0, 0, fn_finite, "finite(x): a constant of floats, none infinite, none NaN"},
+    {"finite", true, true, 0, 0, fn_finite,
+     "finite(x): a constant of floats, none infinite, none NaN"},
     {"floats", true, false, 0, 0, fn_floats, "floats(x): the elements of a constant of floats"},
-    {"high", true, false, 0, 0, fn_high, "high(x): no element is above; infinity where nothing is known"},
+    {"high", true, false, 0, 0, fn_high,
+     "high(x): no element is above; infinity where nothing is known"},
     {"if", false, false, 3, 3, fn_if, "if(c, a, b)"},
     {"unlimited", false, false, 0, 0, fn_inf, "unlimited(): infinity"},
-    {"int", false, false, 1, 1, fn_int, "int(f): of a whole number, a truth value or an element type"},
-    {"in_order", true, false, 1, 1, fn_in_order, "in_order(x, perm): perm moves only axes of one element"},
-    {"ints", true, false, 0, 0, fn_ints, "ints(x): the elements of integers that are constant or proven"},
+    {"int", false, false, 1, 1, fn_int,
+     "int(f): of a whole number, a truth value or an element type"},
+    {"in_order", true, false, 1, 1, fn_in_order,
+     "in_order(x, perm): perm moves only axes of one element"},
+    {"ints", true, false, 0, 0, fn_ints,
+     "ints(x): the elements of integers that are constant or proven"},
     {"inverse", false, false, 1, 1, fn_inverse, "inverse(perm)"},
     {"is_float", false, true, 1, 1, fn_is_float, "is_float(dtype)"},
     {"is_int", false, true, 1, 1, fn_is_int, "is_int(dtype)"},
@@ -677,10 +693,12 @@ static const surg__rfn functions[] = {
     {"no_minus_zero", true, false, 0, 0, fn_no_minus_zero, "no_minus_zero(x): no element is -0"},
     {"numbers", true, false, 0, 0, fn_numbers, "numbers(x): no element is NaN"},
     {"opset", false, false, 0, 0, fn_opset, "opset(): the opset in force"},
-    {"place", false, false, 4, 4, fn_place, "place(n, v, indices, values): n times v, but values there"},
+    {"place", false, false, 4, 4, fn_place,
+     "place(n, v, indices, values): n times v, but values there"},
     {"normalized", true, false, 0, 0, fn_normalized,
      "normalized(x): x was divided by a root, and scaled at most"},
-    {"positive", true, true, 0, 0, fn_positive, "positive(x): x is constant, no element has a minus sign"},
+    {"positive", true, true, 0, 0, fn_positive,
+     "positive(x): x is constant, no element has a minus sign"},
     {"present", true, true, 0, 0, fn_present, "present(x): the optional x is there"},
     {"prod", false, false, 1, 1, fn_prod, "prod(list)"},
     {"range", false, false, 1, 2, fn_range, "range(n), range(a, b)"},
@@ -698,7 +716,8 @@ static const surg__rfn functions[] = {
     {"sum", false, false, 1, 1, fn_sum, "sum(list)"},
     {"take", false, false, 2, 2, fn_take, "take(list, indices)"},
     {"tensor", false, false, 2, 2, fn_tensor, "tensor(list, dims): a constant of that shape"},
-    {"uses", true, false, 0, 0, fn_uses, "uses(x): how many readers, outputs of the graph among them"},
+    {"uses", true, false, 0, 0, fn_uses,
+     "uses(x): how many readers, outputs of the graph among them"},
     {"without", false, false, 2, 2, fn_without, "without(list, indices)"},
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* If as the branch that is known to be taken, or as Where: then both branches run, and each element
- * of the result is taken from one of them, so no node of either may fail, or do anything but compute,
- * where its branch is not the one meant. */
+ * of the result is taken from one of them, so no node of either may fail, or do anything but
+ * compute, where its branch is not the one meant. */
 #include "rewrite/native.h"
 
 #define MOST_NODES 64u /* of a branch, which then run always */
@@ -141,7 +141,8 @@ static surg_status if_to_where(surg__builder *b) {
   if (!c || !read_side(&f, 0, "then_branch") || !read_side(&f, 1, "else_branch"))
     return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < f.n; i++)
-    if (!same_type(f.from[0][i], f.from[1][i]) || !surg__b_takes(b, "Where", 1, surg__b_dtype(f.from[0][i])))
+    if (!same_type(f.from[0][i], f.from[1][i]) ||
+        !surg__b_takes(b, "Where", 1, surg__b_dtype(f.from[0][i])))
       return SURG_EUNSUPPORTED;
   for (int k = 0; k < 2 && !b->status; k++) b->status = surg_graph_hoist(f.side[k], b->before);
   /* One number, so that it goes with a result of any rank. */
@@ -177,7 +178,7 @@ static surg_status if_to_branch(surg__builder *b) {
   if (!from) return SURG_ENOMEM;
   for (size_t i = 0; i < count; i++) {
     from[i] = surg_graph_output(g, i);
-    /* Which Identity takes in all versions. Of what the branch gives the type may not be known now. */
+    /* Which Identity takes in all versions. The type of what the branch gives may not be known. */
     if (surg_node_output(n, i) && !surg__b_dtype(surg_node_output(n, i))) return SURG_EUNSUPPORTED;
   }
   b->status = surg_graph_hoist(g, b->before);

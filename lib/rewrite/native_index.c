@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that choose elements, for versions that lack them: an element is fetched by Gather from
- * the flat tensor, or from two flat tensors one behind the other, with an index that is computed. So
- * only elements move: neither NaN nor infinity can leak, and text is moved as well as numbers. */
+ * the flat tensor, or from two flat tensors one behind the other, with an index that is computed.
+ * So only elements move: neither NaN nor infinity can leak, and text is moved as well as numbers.
+ */
 #include "rewrite/terms.h"
 
 #define MOST_INDICES 65536u /* of a constant */
@@ -416,8 +417,8 @@ static surg_status scatter_from_front(surg__builder *b) {
   return b->status;
 }
 
-/* y = Scatter <axis = a> (x, i, u): for each element of the result the place where it comes from, in
- * x or behind it in u; what is written later wins. */
+/* y = Scatter <axis = a> (x, i, u): for each element of the result the place where it comes from,
+ * in x or behind it in u; what is written later wins. */
 static surg_status scatter_by_places(surg__builder *b) {
   surg__bt x, i, u;
   uint32_t axis;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TopK, Compress and ReverseSequence for versions that take other types, or numbers where the model computes them:
- * each element learns how many stand before it, and is fetched by that place. */
+/* TopK, Compress and ReverseSequence for versions that take other types, or numbers where the model
+ * computes them: each element learns how many stand before it, and is fetched by that place. */
 #include "rewrite/terms.h"
 
 #define MOST_ELEMENTS 256 /* of an axis: as many comparisons for each element */
@@ -138,7 +138,8 @@ static surg_status reverse_by_gather(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   for (uint32_t k = 0; k < x.rank; k++)
     if (!surg__bd_filled(&x.d[k])) return SURG_EUNSUPPORTED; /* Reshape reads a 0 otherwise */
-  surg__bt t = surg__bt_range(b, x.d[time], SURG_INT64), i = surg__bt_range(b, x.d[batch], SURG_INT64);
+  surg__bt t = surg__bt_range(b, x.d[time], SURG_INT64),
+           i = surg__bt_range(b, x.d[batch], SURG_INT64);
   l = surg__bt_cast(b, l, SURG_INT64);
   if (time == 0)
     t = surg__bt_unsqueeze(b, t, 1);
@@ -159,7 +160,8 @@ static surg_status reverse_by_gather(surg__builder *b) {
 }
 
 const surg__native surg__natives_order[] = {
-    {"reverse_by_gather", reverse_by_gather, "ReverseSequence as Gather with places that are computed"},
+    {"reverse_by_gather", reverse_by_gather,
+     "ReverseSequence as Gather with places that are computed"},
     {"top_by_place", top_by_place, "TopK by counting what comes before each element"},
     {"compress_by_place", compress_by_place, "Compress by counting what is kept"},
     {NULL, NULL, NULL},

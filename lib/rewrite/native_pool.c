@@ -270,7 +270,8 @@ static surg_status max_pool_planes(surg__builder *b) {
       !word_is(surg_node_string(p.n, "auto_pad", "NOTSET"), "NOTSET"))
     return SURG_EUNSUPPORTED;
   const surg__bdim *m = p.x.d, *n = y.d;
-  const plane flat = {{k[1], k[2]}, {s[1], s[2]}, {d[1], d[2]}, {pads[1], pads[2], pads[4], pads[5]}};
+  const plane flat = {
+      {k[1], k[2]}, {s[1], s[2]}, {d[1], d[2]}, {pads[1], pads[2], pads[4], pads[5]}};
   const plane deep = {{k[0], 1}, {s[0], 1}, {d[0], 1}, {pads[0], 0, pads[3], 0}};
   const surg__bdim first[4] = {m[0], surg__bd_mul(b, m[1], m[2]), m[3], m[4]};
   const surg__bdim then[4] = {m[0], m[1], m[2], surg__bd_mul(b, n[3], n[4])};
@@ -284,7 +285,8 @@ static surg_status max_pool_planes(surg__builder *b) {
 }
 
 const surg__native surg__natives_pool[] = {
-    {"max_pool_planes", max_pool_planes, "MaxPool over three axes as one over two, and one over one"},
+    {"max_pool_planes", max_pool_planes,
+     "MaxPool over three axes as one over two, and one over one"},
     {"pool_by_parts", pool_by_parts, "pools by padding that is written out, or from pieces"},
     {NULL, NULL, NULL},
 };

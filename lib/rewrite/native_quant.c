@@ -173,7 +173,8 @@ static uint64_t terms_of(const surg__builder *b, bool conv) {
   const surg_type *t = type_of(surg__b_get(b, "b"));
   const size_t rank = t && surg_type_has_rank(t) ? surg_type_rank(t) : 0;
   uint64_t n = rank ? 1 : 0;
-  for (size_t i = conv ? 1 : rank > 1 ? rank - 2 : 0; i < (conv || rank < 2 ? rank : rank - 1); i++) {
+  const size_t from = conv ? 1 : rank > 1 ? rank - 2 : 0;
+  for (size_t i = from; i < (conv || rank < 2 ? rank : rank - 1); i++) {
     const int64_t d = surg_type_dim(t, i).value;
     if (d < 0 || !surg__mul_u64(n, (uint64_t)d, &n)) return 0;
   }
@@ -198,7 +199,8 @@ static int sum_type(const surg__builder *b, bool conv) {
 }
 
 /* A zero point as it lies along x: one number, or one for each output channel of the weights of a
- * ConvInteger, for each row of A or column of B of a MatMulInteger. false: it is not known to be so. */
+ * ConvInteger, for each row of A or column of B of a MatMulInteger. false: it is not known to be
+ * so. */
 static bool zero_lies(surg__builder *b, const char *name, bool conv, bool second) {
   const val z = surg__b_get(b, name);
   const surg_type *t = type_of(z), *w = type_of(surg__b_get(b, second ? "b" : "a"));

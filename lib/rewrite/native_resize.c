@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize as the elements it touches, each with its weight: the meaning of lib/eval/resize.c, axis by
- * axis, with coordinates that are computed in double. A neighbour of weight 0 is left out, so that
- * no NaN leaks from it. Scales and sizes may be what the model computes. */
+/* Resize as the elements it touches, each with its weight: the meaning of lib/eval/resize.c, axis
+ * by axis, with coordinates that are computed in double. A neighbour of weight 0 is left out, so
+ * that no NaN leaks from it. Scales and sizes may be what the model computes. */
 #include <math.h>
 
 #include "eval/resize.h"

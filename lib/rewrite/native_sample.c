@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading between elements: GridSample, DeformConv and RoiAlign as Gather, with the meaning of
- * lib/eval/sample.c and roi.c. Coordinates are doubles; what they touch is decided in whole numbers, so that
- * none of them, NaN included, leads out of the tensor: elements outside are gathered from a row of
- * zeros behind all others. */
+ * lib/eval/sample.c and roi.c. Coordinates are doubles; what they touch is decided in whole
+ * numbers, so that none of them, NaN included, leads out of the tensor: elements outside are
+ * gathered from a row of zeros behind all others. */
 #include <math.h>
 
 #include "rewrite/native.h"
@@ -168,7 +168,8 @@ static surg__bt gathered(const sampler *s, const tap *const *chosen) {
   return surg__bt_gather(b, s->rows, at, 0);
 }
 
-/* The weighted sum over all choices, or the largest of what is added; coordinates as [tensors, points...] of double. */
+/* The weighted sum over all choices, or the largest of what is added; coordinates as [tensors,
+ * points...] of double. */
 static surg__bt sampled(const sampler *s, const surg__bt *x) {
   surg__builder *b = s->b;
   tap taps[MOST_AXES][4];
@@ -590,7 +591,8 @@ static bool read_levels(levels *l) {
       if (!e[2 * i + k].known || l->size[i][k] < 1 || l->size[i][k] > INT32_MAX) return false;
     }
     int64_t n;
-    if (!surg__mul_i64(l->size[i][0], l->size[i][1], &n) || !surg__add_i64(all, n, &all)) return false;
+    if (!surg__mul_i64(l->size[i][0], l->size[i][1], &n) || !surg__add_i64(all, n, &all))
+      return false;
   }
   /* One behind the other, as every exporter has them: where each begins need not be asked. */
   return l->value.d[1].n == all && l->value.d[2].n > 0 && l->value.d[3].n > 0 &&

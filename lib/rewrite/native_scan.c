@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scan and SequenceMap as other loops. What Scan does at each step is a copy of its body; before
- * opset 9 there is no Scan of that form, and a Loop picks the slices itself. The Scan of opset 8 does
- * that for each entry of a batch, which is a loop around it over the first axis of everything. */
+ * opset 9 there is no Scan of that form, and a Loop picks the slices itself. The Scan of opset 8
+ * does that for each entry of a batch, which is a loop around it over the first axis of everything.
+ */
 #include "rewrite/terms.h"
 
 #define MOST SURG__RULE_NODES /* states and scanned inputs, or outputs */

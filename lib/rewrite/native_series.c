@@ -193,8 +193,8 @@ static val dft_along(surg__builder *b, val x, const surg_type *t, size_t axis, c
   return transpose(b, y, back, rank);
 }
 
-/* One of the axes from..to - 1 on, which a run gives, where results are of several shapes: they stand
- * one behind the other, and what the axis asked for made is cut out of them. */
+/* One of the axes from..to - 1 on, which a run gives, where results are of several shapes: they
+ * stand one behind the other, and what the axis asked for made is cut out of them. */
 static val dft_chosen(surg__builder *b, val x, const surg_type *t, const dft *forms, size_t from,
                       size_t to, val a) {
   const size_t rank = surg_type_rank(t), n = to - from;
@@ -221,7 +221,8 @@ static val dft_chosen(surg__builder *b, val x, const surg_type *t, const dft *fo
   const int64_t column[2] = {(int64_t)n, 1}, table[2] = {(int64_t)n, (int64_t)rank};
   val at = surg__bi_wrap(b, surg__bi_wide(b, surg__b_single(b, a)), int64(b, (int64_t)rank));
   at = sub(b, at, int64(b, (int64_t)from));
-  val together = concat(b, parts, n_parts, 0), first = gather(b, int64s(b, starts, column, 2), at, 0);
+  val together = concat(b, parts, n_parts, 0),
+      first = gather(b, int64s(b, starts, column, 2), at, 0);
   const val cut[3] = {together, first, gather(b, int64s(b, ends, column, 2), at, 0)};
   val y = surg__b_node(b, "Slice", cut, 3), shape = gather(b, int64s(b, shapes, table, 2), at, 0);
   return surg__b_binary(b, "Reshape", y, shape);

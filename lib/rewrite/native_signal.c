@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reads signals, where lengths may be what the model computes: STFT as the product of each window
- * with a matrix of waves, MelWeightMatrix by choices. In double, with the meaning of
+/* What reads signals, where lengths may be what the model computes: STFT as the product of each
+ * window with a matrix of waves, MelWeightMatrix by choices. In double, with the meaning of
  * lib/eval/signal.c. */
 #include <math.h>
 
@@ -133,8 +133,8 @@ static val most_one(surg__builder *b, val x) {
   return op2(b, "Max", x, real(b, 1));
 }
 
-/* y = MelWeightMatrix <output_datatype> (n, l, r, lo, hi): up from the left edge of each triangle to
- * its middle, 1 there where that is the same, and down to the right edge. */
+/* y = MelWeightMatrix <output_datatype> (n, l, r, lo, hi): up from the left edge of each triangle
+ * to its middle, 1 there where that is the same, and down to the right edge. */
 static surg_status mel_weights(surg__builder *b) {
   static const char *const names[] = {"n", "l", "r", "lo", "hi"};
   const surg_node *n = surg__b_matched(b);

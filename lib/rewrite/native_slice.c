@@ -265,8 +265,10 @@ static surg_status split_to_slices(surg__builder *b) {
 }
 
 /* A part whose ends are known; below opset 10 attributes say them. */
-static surg_value *part_between(surg__builder *b, surg_value *x, int64_t axis, int64_t lo, int64_t hi) {
-  if (b->m->opset >= 10) return part_of(b, x, axis, surg__b_ints(b, &lo, 1), surg__b_ints(b, &hi, 1));
+static surg_value *part_between(surg__builder *b, surg_value *x, int64_t axis, int64_t lo,
+                                int64_t hi) {
+  if (b->m->opset >= 10)
+    return part_of(b, x, axis, surg__b_ints(b, &lo, 1), surg__b_ints(b, &hi, 1));
   surg_value *v = surg__b_unary(b, "Slice", x);
   surg_node *n = b->status ? NULL : surg_value_producer(v, NULL);
   if (n) b->status = surg_node_set_ints(n, "axes", &axis, 1);
@@ -290,7 +292,8 @@ static surg_status split_at_numbers(surg__builder *b) {
   const int64_t rank = (int64_t)surg_type_rank(t);
   if (axis < 0) axis += rank;
   const int64_t whole = axis >= 0 && axis < rank ? surg_type_dim(t, (size_t)axis).value : -1;
-  if (whole < 0 || (sizes ? count != outputs : whole % (int64_t)outputs != 0)) return SURG_EUNSUPPORTED;
+  if (whole < 0 || (sizes ? count != outputs : whole % (int64_t)outputs != 0))
+    return SURG_EUNSUPPORTED;
   int64_t sum = 0;
   for (size_t i = 0; sizes && i < count; i++)
     if (sizes[i] < 0 || !surg__add_i64(sum, sizes[i], &sum)) return SURG_EUNSUPPORTED;

@@ -150,8 +150,8 @@ static bool same_pads(const surg_type *t, const window *w, bool upper, int64_t *
   return true;
 }
 
-/* ... of ConvTranspose, which has as many strides in its result as there are inputs. Of kernels smaller
- * than their stride runtimes say different things. */
+/* ... of ConvTranspose, which has as many strides in its result as there are inputs. Of kernels
+ * smaller than their stride runtimes say different things. */
 static bool same_pads_turned(const surg_node *n, const window *w, bool upper, int64_t *pads) {
   size_t more = 0;
   const int64_t *at_end = surg_node_ints(n, "output_padding", &more);
@@ -227,8 +227,8 @@ static surg_status explicit_pads(surg__builder *b) {
 
 /* --- Pad --- */
 
-/* What the Pad before puts around the axes of the windows, added to what the node puts there itself;
- * false: it pads other axes, cuts off, or the node cannot take that much. */
+/* What the Pad before puts around the axes of the windows, added to what the node puts there
+ * itself; false: it pads other axes, cuts off, or the node cannot take that much. */
 static bool pads_together(const surg_node *n, const surg__rvalue *q, const window *w,
                           int64_t *pads) {
   const bool pool = surg_node_op(n) != SURG_OP_Conv;

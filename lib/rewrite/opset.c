@@ -305,9 +305,9 @@ static bool stays(const mover *v, const surg_node *n) {
 }
 
 /* Constants come last: what reads one that is rewritten has no type until the step is done, and
- * before that no type can be found anew, the model being of two versions. Before them come nodes with
- * bodies, inner ones first: a rewrite may copy a body, which is of the next version then. Those that
- * stay come first of all: whether they do hangs on types in their bodies. */
+ * before that no type can be found anew, the model being of two versions. Before them come nodes
+ * with bodies, inner ones first: a rewrite may copy a body, which is of the next version then.
+ * Those that stay come first of all: whether they do hangs on types in their bodies. */
 static void visit_all(mover *v) {
   enum { STAYING, PLAIN, AROUND, CONSTANTS, ROUNDS };
   const size_t count = v->nodes.count;

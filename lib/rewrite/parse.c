@@ -34,7 +34,8 @@ static uint32_t line_of(surg__rparse *p) {
     p->line_at = p->t->start;
     p->line = 1;
   }
-  while (p->line_at > p->t->p) p->line -= *--p->line_at == '\n'; /* a rule is read once an operator */
+  while (p->line_at > p->t->p)
+    p->line -= *--p->line_at == '\n'; /* a rule is read once an operator */
   for (const char *c; (c = memchr(p->line_at, '\n', (size_t)(p->t->p - p->line_at)));)
     p->line++, p->line_at = c + 1;
   p->line_at = p->t->p;
@@ -232,7 +233,8 @@ static bool op_name(surg__rparse *p, surg__rstmt *s) {
     ok = surg__lex_ident(p->t, &word);
   }
   if (domain.failed) ok = no_memory(p);
-  if (ok && p->each.n && word.n == p->each.n && !memcmp(word.p, p->each.p, word.n)) word = p->each_op;
+  if (ok && p->each.n && word.n == p->each.n && !memcmp(word.p, p->each.p, word.n))
+    word = p->each_op;
   if (ok) s->op_type = copy_str(p, word);
   if (ok) s->domain = copy_str(p, (surg_str){domain.p ? domain.p : "", domain.n});
   surg__buf_free(&domain);
@@ -246,7 +248,8 @@ static bool statement(surg__rparse *p, surg__rstmt *s) {
   *s = (surg__rstmt){.line = line_of(p), .var = SURG__NO_VAR};
   if (surg__rword(p, "let")) return let(p, s);
   if (!output_list(p, s) || !surg__lex_expect(p->t, '=')) return false;
-  if (at_plain_name(p)) return surg__lex_error(p->t, NULL, "an operator with its inputs stands here");
+  if (at_plain_name(p))
+    return surg__lex_error(p->t, NULL, "an operator with its inputs stands here");
   const char *from = p->t->p;
   surg_str word;
   if (!surg__lex_peek_ident(p->t, &word))
@@ -599,11 +602,12 @@ surg_status surg__rules_parse(surg__rules *rules, const char *text, size_t n, co
   surg__buf_free(&t.s);
   const surg_rule *a, *b;
   if (!t.status && surg__rules_cyclic(rules, before, &a, &b))
-    t.status = surg__error(rules->ctx, SURG_EINVALID, name,
-                           a == b ? "rule %s (line %u): it matches what it makes, and nothing gets smaller"
-                                  : "rules %s (line %u) and %s: they undo each other, and nothing gets "
-                                    "smaller",
-                           a->name, a->line, b->name);
+    t.status =
+        surg__error(rules->ctx, SURG_EINVALID, name,
+                    a == b ? "rule %s (line %u): it matches what it makes, and nothing gets smaller"
+                           : "rules %s (line %u) and %s: they undo each other, and nothing gets "
+                             "smaller",
+                    a->name, a->line, b->name);
   if (t.status) rules->list.count = before;
   return t.status;
 }

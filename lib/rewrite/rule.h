@@ -87,7 +87,7 @@ typedef struct surg__rexpr {
 #define SURG__RULE_DEPTH 64u  /* nesting of an expression */
 #define SURG__RULE_EXPR 1000u /* depth of an expression, chains like a + b + c counted */
 #define SURG__RULE_LIST 1024u /* elements of a list */
-#define SURG__RULE_ELEMENTS 4096u /* elements of a constant that guards look at: channels of layers */
+#define SURG__RULE_ELEMENTS 4096u /* of a constant that guards look at: channels of layers */
 #define SURG__RULE_SWAPS 6u   /* commutative nodes of a pattern that are tried both ways */
 #define SURG__RULE_USERS 32u  /* readers of a value looked at, where a pattern goes downwards */
 #define SURG__RULE_ASKED 4u  /* ranges that a rewrite tells of */
@@ -256,9 +256,9 @@ typedef struct surg__match {
 bool surg__match_at(surg__match *m, surg_node *n, int64_t opset);
 /* The next emission whose guard holds, where the one chosen could not be made. */
 bool surg__match_next(surg__match *m);
-/* Whether statement k of an emission is a node of the pattern as it stands, which reads nothing that
- * goes; and whether the emission keeps the node of the match in this way. Such nodes are not made
- * anew: where they stand, all their readers stand behind them. */
+/* Whether statement k of an emission is a node of the pattern as it stands, which reads nothing
+ * that goes; and whether the emission keeps the node of the match in this way. Such nodes are not
+ * made anew: where they stand, all their readers stand behind them. */
 bool surg__match_stands(const surg__match *m, const surg__rblock *b, uint16_t k);
 bool surg__match_keeps(const surg__match *m, const surg__rblock *b, const surg_node *n);
 /* Makes the emission chosen, or the next that can be made; see surg__emit_rule. */
@@ -362,8 +362,8 @@ surg_value *surg__b_tensor(surg__builder *b, int dtype, const int64_t *dims, siz
                            const void *raw, size_t bytes);
 /* Output i of the node whose first one is given. */
 surg_value *surg__b_output(surg__builder *b, const surg_value *first, size_t i);
-/* A body of the node that made v, as its attribute: what is made from then on stands in it, until it
- * is left. Its inputs and outputs, in order; a body may read what is outside. */
+/* A body of the node that made v, as its attribute: what is made from then on stands in it, until
+ * it is left. Its inputs and outputs, in order; a body may read what is outside. */
 typedef struct surg__bscope {
   surg_graph *g;
   surg_node *before;
@@ -379,8 +379,8 @@ void surg__b_result(surg__builder *b, const char *name, surg_value *v);
 bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out);
 /* A name from the one of what is replaced, borne by nobody; NULL: out of memory. */
 const char *surg__rname(surg__match *m, const char *word);
-/* The numbers of a small tensor of integers as doubles: one of them, or two whose sum they are where
- * double is too short. False: it is no such tensor. */
+/* The numbers of a small tensor of integers as doubles: one of them, or two whose sum they are
+ * where double is too short. False: it is no such tensor. */
 bool surg__rdoubles(surg__match *m, surg_tensor *t, surg_tensor *out[2]);
 /* Whether constants of the graph may be initializers. */
 bool surg__rinitializers(const surg__match *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole numbers that the model computes: indices, bounds, sizes. Vectors of int64 where nothing else
- * is said; a single number is a scalar, which goes with any of them. */
+/* Whole numbers that the model computes: indices, bounds, sizes. Vectors of int64 where nothing
+ * else is said; a single number is a scalar, which goes with any of them. */
 #include "rewrite/native.h"
 
 int surg__b_dtype(const surg_value *v) {

@@ -396,7 +396,7 @@ static surg_status widen(plan *p, surg_exactness most, surg_exactness *used) {
   *used = exactness(p);
   if (*used > most) return SURG_EUNSUPPORTED;
   make(p);
-  /* Every value that was there is what it was: other nodes of the step are asked for their types. */
+  /* Every value that was there is what it was: other nodes of the step ask for their types. */
   surg__types_hold(p->n);
   return p->status;
 }
