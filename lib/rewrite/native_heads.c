@@ -11,6 +11,7 @@ typedef struct heads {
   int64_t count;
   int type; /* of the result */
   surg__bt q, k, v, bias; /* [batch, length, width]; bias of the scores: v NULL: none */
+  surg__bt mask;          /* v NULL: none */
 } heads;
 
 static bool is_float(int dtype) {
@@ -34,6 +35,53 @@ static surg__bt apart(const heads *h, surg__bt x) {
   return surg__bt_swap(h->b, surg__bt_reshape(h->b, x, d, 4), 1, 2);
 }
 
+/* Lengths [batch], ends and then starts [2 batch], or truth values [batch, keys] and [batch,
+ * queries, keys]. Of one axis only sizes tell which it is. */
+static bool read_mask(heads *h, const surg__bdim *batch, const surg__bdim *keys,
+                      const surg__bdim *queries) {
+  const surg__bt *m = &h->mask;
+  if (!surg__b_get(h->b, "mask")) return true;
+  if (!surg__bt_get(h->b, "mask", &h->mask) || m->dtype != SURG_INT32) return false;
+  if (m->rank == 1)
+    return surg__bd_same(&m->d[0], batch) ||
+           (batch->n > 0 && batch->n <= INT32_MAX && m->d[0].n == 2 * batch->n);
+  if (m->rank < 2 || m->rank > 3 || !surg__bd_same(&m->d[0], batch)) return false;
+  return surg__bd_same(&m->d[m->rank - 1], keys) &&
+         (m->rank == 2 || surg__bd_same(&m->d[1], queries));
+}
+
+/* [batch, 1, 1 or queries, keys]: which keys are in sight. */
+static surg__bt in_sight(const heads *h) {
+  surg__builder *b = h->b;
+  const surg__bdim batch = h->q.d[0];
+  surg__bt sees = h->mask;
+  if (sees.rank > 1) {
+    sees = surg__bt_number(b, "Greater", sees, 0);
+    if (sees.rank == 2) sees = surg__bt_unsqueeze(b, sees, 1);
+    return surg__bt_unsqueeze(b, sees, 1);
+  }
+  const bool starts = !surg__bd_same(&sees.d[0], &batch);
+  const surg__bt j = surg__bt_range(b, h->k.d[1], SURG_INT32);
+  const surg__bt ends = starts ? surg__bt_slice(b, h->mask, 0, surg__bd(0), batch) : h->mask;
+  sees = surg__bt_binary(b, "Less", j, surg__bt_unsqueeze(b, ends, 1));
+  if (starts) {
+    const surg__bt from = surg__bt_slice(b, h->mask, 0, batch, surg__bd(2 * batch.n));
+    const surg__bt early = surg__bt_binary(b, "Less", j, surg__bt_unsqueeze(b, from, 1));
+    sees = surg__bt_binary(b, "And", sees, surg__bt_unary(b, "Not", early));
+  }
+  return surg__bt_unsqueeze(b, surg__bt_unsqueeze(b, sees, 1), 1);
+}
+
+/* Keys out of sight get the filter value on top of their score. */
+static surg__bt filtered(const heads *h, surg__bt scores) {
+  surg__builder *b = h->b;
+  const double filter = surg_node_float(h->n, "mask_filter_value", -10000);
+  const surg__bt none = surg__bt_scalar(b, SURG_FLOAT, 0);
+  const surg__bt more =
+      surg__bt_where(b, in_sight(h), none, surg__bt_scalar(b, SURG_FLOAT, filter));
+  return surg__bt_binary(b, "Add", scores, more);
+}
+
 static surg__bt hidden_later(const heads *h, surg__bt scores) {
   surg__builder *b = h->b;
   const surg__bt i = surg__bt_range(b, h->q.d[1], SURG_INT64);
@@ -50,6 +98,7 @@ static surg_status attend(const heads *h) {
   const surg__bt q = surg__bt_number(b, "Mul", apart(h, h->q), scale);
   const surg__bt k = surg__bt_swap(b, apart(h, h->k), 2, 3);
   surg__bt scores = surg__bt_matmul(b, q, k);
+  if (h->mask.v) scores = filtered(h, scores);
   if (h->bias.v)
     scores = surg__bt_binary(b, "Add", scores, surg__bt_cast(b, h->bias, SURG_FLOAT));
   if (surg_node_int(h->n, "unidirectional", 0)) scores = hidden_later(h, scores);
@@ -75,7 +124,7 @@ static bool may_hide(const heads *h, const surg__bdim *q, const surg__bdim *k) {
   return !surg_node_int(h->n, "unidirectional", 0) || surg__bd_same(q, k);
 }
 
-/* y = MultiHeadAttention (q, k, v, bias, , ab) */
+/* y = MultiHeadAttention (q, k, v, bias, mask, ab) */
 static surg_status heads_to_products(surg__builder *b) {
   heads h = {.b = b};
   surg__bt q, k, v, bias = {0};
@@ -83,7 +132,7 @@ static surg_status heads_to_products(surg__builder *b) {
       !surg__bt_get(b, "v", &v) || q.rank != 3 || k.rank != 3 || v.rank != 3)
     return SURG_EUNSUPPORTED;
   if (!is_float(q.dtype) || !fits(&h, q.d[2].n, k.d[2].n, v.d[2].n) ||
-      !may_hide(&h, &q.d[1], &k.d[1]))
+      !may_hide(&h, &q.d[1], &k.d[1]) || !read_mask(&h, &q.d[0], &k.d[1], &q.d[1]))
     return SURG_EUNSUPPORTED;
   if (surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &bias) || bias.rank != 1 ||
                                  bias.d[0].n != q.d[2].n + k.d[2].n + v.d[2].n))
@@ -96,13 +145,14 @@ static surg_status heads_to_products(surg__builder *b) {
   return attend(&h);
 }
 
-/* y = Attention <qkv_hidden_sizes> (x, w, bias, , , ab) */
+/* y = Attention <qkv_hidden_sizes> (x, w, bias, mask, , ab) */
 static surg_status attention_of_weights(surg__builder *b) {
   heads h = {.b = b};
   surg__bt x, w, bias = {0};
   size_t n = 0;
   if (!read_heads(&h) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "w", &w) || x.rank != 3 ||
-      w.rank != 2 || !is_float(x.dtype) || w.d[1].n < 1 || surg_node_int(h.n, "do_rotary", 0))
+      w.rank != 2 || !is_float(x.dtype) || w.d[1].n < 1 || surg_node_int(h.n, "do_rotary", 0) ||
+      !read_mask(&h, &x.d[0], &x.d[1], &x.d[1]))
     return SURG_EUNSUPPORTED;
   const int64_t columns = w.d[1].n, third[3] = {columns / 3, columns / 3, columns / 3};
   const int64_t *sizes = surg_node_ints(h.n, "qkv_hidden_sizes", &n);
