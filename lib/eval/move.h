@@ -35,10 +35,18 @@ bool surg__walk_plain(const surg__walk *w);
  * at position 0 of every axis. */
 void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst);
 
-/* `rows` by `columns` elements of 1, 2, 4, 8 or 16 bytes: one row is dense in src, rows are `step`
- * elements apart; one column is dense in dst, columns `to_step` apart. */
-void surg__transpose_plane(const void *src, int64_t step, int64_t rows, int64_t columns, void *dst,
-                           int64_t to_step, size_t size);
+/* `rows` by `columns` elements: one row is dense in the source, rows are `step` apart; each `inner`
+ * rows are `outer_step` from the `inner` rows before. One column is dense in the result,
+ * columns `to_step` apart. `past`: written past the cache, which surg__transpose_settle has to
+ * end. */
+typedef struct surg__plane {
+  int64_t rows, columns, inner, step, outer_step, to_step;
+  bool past;
+} surg__plane;
+
+/* Elements of 1, 2, 4, 8 or 16 bytes. */
+void surg__transpose_plane(const surg__plane *p, const void *src, void *dst, size_t size);
+void surg__transpose_settle(void);
 
 /* memcpy for runs so short that calling it takes longer than they do. */
 static inline void surg__copy_short(void *to, const void *from, size_t n) {

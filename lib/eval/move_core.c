@@ -197,31 +197,68 @@ static bool turnable(size_t size) {
   return size == 1 || size == 2 || size == 4 || size == 8 || size == 16;
 }
 
+/* Results of so many bytes do not stay in the cache, and are written past it. */
+#define PAST (8ull << 20)
+
+/* Runs and rows shorter than these are put together with their neighbours. */
+#define SHORT_RUN 512 /* bytes */
+#define SHORT_ROW 64
+
+/* The axes outside of a plane, the inner one last: as they are, or, where rows are shorter than a
+ * line, those that share lines of the source innermost. */
+static uint32_t outside(const surg__walk *w, const surg__plane *p, uint32_t dense, size_t size,
+                        uint32_t *axes) {
+  const uint32_t n = w->rank - (p->inner == p->rows ? 1 : 2);
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (i == dense) continue;
+    uint32_t at = found++;
+    axes[at] = i;
+    for (; p->columns * (int64_t)size < SHORT_ROW && p->inner == p->rows && at > 0 &&
+           w->strides[axes[at - 1]] < w->strides[i];
+         --at) {
+      axes[at] = axes[at - 1];
+      axes[at - 1] = i;
+    }
+  }
+  return found;
+}
+
 /* A view whose last axis strides over the source and another axis of which is dense there: as
  * transposed planes of these two. False: it is not one. */
 static bool copy_planes(const surg__walk *w, const void *src, size_t size, void *dst) {
-  uint32_t last = w->rank - 1, dense = 0;
+  const uint32_t last = w->rank - 1;
+  uint32_t dense = 0, axes[SURG__WALK_RANK];
   if (w->rank < 2 || !turnable(size)) return false;
   while (dense < last && w->strides[dense] != 1) ++dense;
   if (dense == last || w->strides[last] <= 1) return false;
   int64_t steps[SURG__WALK_RANK], at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
   surg__row_strides(w->dims, w->rank, steps);
-  for (;;) {
-    surg__transpose_plane((const uint8_t *)src + from * (int64_t)size, w->strides[last],
-                          w->dims[last], w->dims[dense], (uint8_t *)dst + to * (int64_t)size,
-                          steps[dense], size);
-    uint32_t i = last;
-    for (;;) {
-      if (i == 0) return true;
-      if (--i == dense) continue;
-      from += w->strides[i];
-      to += steps[i];
-      if (++at[i] < w->dims[i]) break;
-      from -= w->strides[i] * w->dims[i];
-      to -= steps[i] * w->dims[i];
-      at[i] = 0;
-    }
+  surg__plane p = {.rows = w->dims[last], .columns = w->dims[dense], .inner = w->dims[last],
+                   .step = w->strides[last], .to_step = steps[dense],
+                   .past = (uint64_t)(steps[0] * w->dims[0]) * size >= PAST};
+  if (dense + 1 < last && p.rows * (int64_t)size < SHORT_RUN) {
+    p.rows *= w->dims[last - 1];
+    p.outer_step = w->strides[last - 1];
   }
+  const uint32_t n = outside(w, &p, dense, size, axes);
+  for (;;) {
+    surg__transpose_plane(&p, (const uint8_t *)src + from * (int64_t)size,
+                          (uint8_t *)dst + to * (int64_t)size, size);
+    uint32_t i = n;
+    for (; i > 0; --i) {
+      const uint32_t a = axes[i - 1];
+      from += w->strides[a];
+      to += steps[a];
+      if (++at[a] < w->dims[a]) break;
+      from -= w->strides[a] * w->dims[a];
+      to -= steps[a] * w->dims[a];
+      at[a] = 0;
+    }
+    if (i == 0) break;
+  }
+  if (p.past) surg__transpose_settle();
+  return true;
 }
 
 /* Whether the last axis is a short dense run that all strides keep whole: then *out is the view of

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transposed planes: tiles of a cache line by a cache line are turned in vectors of 16 bytes, in a
- * buffer, and written line by line. So both sides are touched in whole lines, and rows at strides of
- * a power of two do not drive each other out of the cache. */
+ * buffer that holds some of them one under the other, and written as runs of lines. So both sides
+ * are touched in whole lines but for the ends of runs, and rows at strides of a power of two do not
+ * drive each other out of the cache. What the next tile reads is asked for ahead. */
 #include "eval/move.h"
 
 #include "eval/hot.h"
@@ -11,9 +12,9 @@
 #endif
 
 #define LINE 64
-/* Planes that reach over more than this do not stay in the cache: whole lines go past it, without
- * being read first. */
-#define FAR (4ll << 20)
+#define AHEAD 64 /* rows */
+/* The room of a column in the buffer. */
+#define PITCH(size) ((size) == 1 ? 4 * LINE : 8 * LINE)
 
 typedef uint8_t v1 __attribute__((vector_size(16)));
 typedef uint16_t v2 __attribute__((vector_size(16)));
@@ -55,7 +56,7 @@ typedef struct e16 {
       _Pragma("GCC unroll 16") for (int i = 0; i < (N); ++i) r[i] = t[i];              \
     }                                                                                  \
     _Pragma("GCC unroll 16") for (int i = 0; i < (N); ++i)                             \
-        memcpy(to + i * LINE, &r[i], 16);                                              \
+        memcpy(to + i * PITCH(size), &r[i], 16);                                       \
   }
 SQUARE(1, 16, 4)
 SQUARE(2, 8, 3)
@@ -68,27 +69,59 @@ SURG__INLINE void square16(const uint8_t *from, int64_t step, uint8_t *to) {
   memcpy(to, from, 16);
 }
 
-/* A line to where a line begins. */
+/* A line to where a line begins, past the cache. */
 SURG__INLINE void stream(uint8_t *to, const uint8_t *line) {
 #if defined(__x86_64__)
   for (int i = 0; i < LINE; i += 16)
-    _mm_stream_si128((__m128i *)(to + i), _mm_load_si128((const __m128i *)(line + i)));
+    _mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(line + i)));
 #else
   memcpy(to, line, LINE);
 #endif
 }
 
-static void settle(void) {
+void surg__transpose_settle(void) {
 #if defined(__x86_64__)
   _mm_sfence();
 #endif
 }
 
-/* Rows up to where lines of dst begin; -1: they begin in different places, or nowhere. */
-static int64_t up_to_line(const uint8_t *dst, int64_t to_step, int64_t columns, int64_t size) {
+/* A run of bytes; `past`: its whole lines past the cache, without being read first. */
+SURG__INLINE void put(uint8_t *to, const uint8_t *from, size_t n, bool past) {
+  if (past) {
+    const size_t beyond = (uintptr_t)to % LINE, head = beyond ? LINE - beyond : 0;
+    if (head > 0 && head < n) {
+      surg__copy_short(to, from, head);
+      to += head;
+      from += head;
+      n -= head;
+    }
+    for (; n >= LINE && (uintptr_t)to % LINE == 0; n -= LINE, to += LINE, from += LINE)
+      stream(to, from);
+  }
+  if (n > 0) surg__copy_short(to, from, n);
+}
+
+/* Rows up to where lines of dst begin; 0: they begin in different places, or nowhere. */
+static int64_t up_to_line(const uint8_t *dst, int64_t to_step, int64_t size) {
   const int64_t beyond = (int64_t)((uintptr_t)dst % LINE);
-  if (to_step % LINE != 0 || to_step < FAR / columns || beyond % size != 0) return -1;
+  if (to_step % LINE != 0 || beyond % size != 0) return 0;
   return (LINE - beyond) % LINE / size;
+}
+
+/* Where row i begins, in elements. */
+SURG__INLINE int64_t row_at(const surg__plane *p, int64_t i) {
+  return i / p->inner * p->outer_step + i % p->inner * p->step;
+}
+
+/* Asks for what will be read after `part` rows from row i on at `from`, columns j to j + n: the
+ * columns to their right, or the same number of rows a few tiles below. */
+SURG__INLINE void fetch_ahead(const surg__plane *p, const uint8_t *from, int64_t i, int64_t j,
+                              int64_t n, int64_t part, int64_t size) {
+  const bool right = j + n < p->columns;
+  const int64_t step = p->step * size, below = right ? 0 : AHEAD;
+  const uint8_t *next = from + (right ? n * size : below * step);
+  for (int64_t a = 0; a < part && i + a + below < p->inner; ++a)
+    __builtin_prefetch(next + a * step);
 }
 
 /* `rows` x `columns` at `from`, each at most a line, to lines of the buffer. */
@@ -98,38 +131,42 @@ static int64_t up_to_line(const uint8_t *dst, int64_t to_step, int64_t columns, 
     const int64_t n = 16 / (size), whole_rows = rows / n * n, whole = columns / n * n;          \
     for (int64_t x = 0; x < whole_rows; x += n)                                                 \
       for (int64_t y = 0; y < whole; y += n)                                                    \
-        square##size(from + x * step + y * (size), step, tile + y * LINE + x * (size));         \
+        square##size(from + x * step + y * (size), step, tile + y * PITCH(size) + x * (size));  \
     for (int64_t y = 0; y < columns; ++y) {                                                     \
-      e##size *to = (e##size *)(tile + y * LINE);                                               \
+      e##size *to = (e##size *)(tile + y * PITCH(size));                                        \
       for (int64_t x = y < whole ? whole_rows : 0; x < rows; ++x)                               \
         to[x] = *(const e##size *)(from + x * step + y * (size));                               \
     }                                                                                           \
   }                                                                                             \
-  static void plane##size(const uint8_t *src, int64_t step, int64_t rows, int64_t columns,      \
-                          uint8_t *dst, int64_t to_step) {                                      \
-    const int64_t n = LINE / (size);                                                            \
-    _Alignas(LINE) uint8_t tile[LINE / (size)*LINE];                                            \
-    const int64_t head = up_to_line(dst, to_step, columns, size);                               \
+  static void plane##size(const surg__plane *p, const uint8_t *src, uint8_t *dst) {             \
+    const int64_t n = LINE / (size), high = PITCH(size) / (size), unit = 16 / (size);           \
+    const int64_t step = p->step * (size), to_step = p->to_step * (size), rows = p->rows;       \
+    const int64_t columns = p->columns, head = up_to_line(dst, to_step, size);                  \
+    const uint8_t *const end = src + row_at(p, rows - 1) * (size) + columns * (size);           \
+    _Alignas(LINE) uint8_t tile[LINE / (size)*PITCH(size)];                                     \
     for (int64_t i = 0, h; i < rows; i += h) {                                                  \
-      h = i == 0 && head > 0 ? head : n;                                                        \
+      h = i == 0 && head > 0 ? head : high;                                                     \
       if (h > rows - i) h = rows - i;                                                           \
       for (int64_t j = 0; j < columns; j += n) {                                                \
-        const int64_t w = columns - j < n ? columns - j : n;                                    \
-        uint8_t *to = dst + j * to_step + i * (size);                                           \
-        if (h == n && w == n)                                                                   \
-          tile##size(src + i * step + j * (size), step, n, n, tile);                            \
-        else                                                                                    \
-          tile##size(src + i * step + j * (size), step, h, w, tile);                            \
-        if (h == n && head >= 0)                                                                \
-          for (int64_t y = 0; y < w; ++y) stream(to + y * to_step, tile + y * LINE);            \
-        else if (h == n)                                                                        \
-          for (int64_t y = 0; y < w; ++y) memcpy(to + y * to_step, tile + y * LINE, LINE);      \
-        else                                                                                    \
-          for (int64_t y = 0; y < w; ++y)                                                       \
-            surg__copy_short(to + y * to_step, tile + y * LINE, (size_t)h * (size));            \
+        const int64_t w = columns - j < n ? columns - j : n, full = (w + unit - 1) / unit * unit; \
+        for (int64_t x = 0, part; x < h; x += part) {                                           \
+          const int64_t left = p->inner - (i + x) % p->inner;                                   \
+          part = h - x < n ? h - x : n;                                                         \
+          part = part < left ? part : left;                                                     \
+          const uint8_t *from = src + (row_at(p, i + x) + j) * (size);                          \
+          fetch_ahead(p, from, i + x, j, n, part, size);                                        \
+          /* Squares may read on into what follows a row. */                                    \
+          const int64_t read = end - from - (part - 1) * step < full * (size) ? w : full;       \
+          if (part == n && read == n)                                                           \
+            tile##size(from, step, n, n, tile + x * (size));                                    \
+          else                                                                                  \
+            tile##size(from, step, part, read, tile + x * (size));                              \
+        }                                                                                       \
+        for (int64_t y = 0; y < w; ++y)                                                         \
+          put(dst + (j + y) * to_step + i * (size), tile + y * PITCH(size), (size_t)(h * (size)), \
+              p->past);                                                                         \
       }                                                                                         \
     }                                                                                           \
-    if (head >= 0) settle();                                                                    \
   }
 TILE(1)
 TILE(2)
@@ -185,16 +222,14 @@ FEW(2)
 FEW(4)
 FEW(8)
 
-#define PLANE(size)                                                             \
-  case size:                                                                    \
-    if (!few##size(src, step, rows, columns, dst, to_step))                     \
-      plane##size(src, step, rows, columns, dst, to_step);                      \
+#define PLANE(size)                                                                             \
+  case size:                                                                                    \
+    if (p->inner != p->rows ||                                                                  \
+        !few##size(src, p->step * size, p->rows, p->columns, dst, p->to_step * size))           \
+      plane##size(p, src, dst);                                                                 \
     break;
 
-void surg__transpose_plane(const void *src, int64_t step, int64_t rows, int64_t columns, void *dst,
-                           int64_t to_step, size_t size) {
-  step *= (int64_t)size;
-  to_step *= (int64_t)size;
+void surg__transpose_plane(const surg__plane *p, const void *src, void *dst, size_t size) {
   switch (size) {
     PLANE(1)
     PLANE(2)
@@ -202,6 +237,6 @@ void surg__transpose_plane(const void *src, int64_t step, int64_t rows, int64_t 
     PLANE(8)
     default:
       assert(size == 16);
-      plane16(src, step, rows, columns, dst, to_step);
+      plane16(p, src, dst);
   }
 }

@@ -6,8 +6,8 @@
 
 #define PIECE 256
 
-/* Powers of numbers of one type, `of` those of finite ones above 0. Pieces without 0, infinities and
- * NaN need fewer questions, and get the same answers. */
+/* Powers of numbers of one type, `of` those of finite ones above 0. Pieces without 0, infinities
+ * and NaN need fewer questions, and get the same answers. */
 #define POWERS(name, type, absolute, power_of, of)                                           \
   SURG__INLINE type base_of_##name(type x) {                                                 \
     const type a = absolute(x), base = a > 0 ? a : 1;                                        \

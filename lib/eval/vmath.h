@@ -42,8 +42,8 @@ SURG__INLINE double surg__v_poly(double x, const double *c, int n) {
   surg__v_poly((x), (const double[]){__VA_ARGS__},                    \
                (int)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)))
 
-/* 1 / d to 2^-46, |d| from 2^-100 to 2^100: a step from the quotient of floats, which takes a third of the
- * time of one of doubles. */
+/* 1 / d to 2^-46, |d| from 2^-100 to 2^100: a step from the quotient of floats, which takes a third
+ * of the time of one of doubles. */
 SURG__INLINE double surg__v_inverse(double d) {
   const double t = (double)(1 / (float)d);
   return t * surg__v_fma(-d, t, 2);

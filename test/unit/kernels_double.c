@@ -270,8 +270,8 @@ START_TEST(half_powers) {
     const real want = powl(x[i], y[i]);
     const double got = rounded(dtype, (double)z[i]);
     const real off = ulps(got, want, digits, least, largest);
-    ck_assert_msg(off <= 0.51L, "%a to the %a is %a, %Lf units off", (double)x[i], (double)y[i], got,
-                  off);
+    ck_assert_msg(off <= 0.51L, "%a to the %a is %a, %Lf units off", (double)x[i], (double)y[i],
+                  got, off);
     ck_assert_msg(rounded(dtype, (double)want) != want || got == (double)want,
                   "%a to the %a is %a", (double)x[i], (double)y[i], got);
     if (off > worst) worst = off;

@@ -377,6 +377,46 @@ START_TEST(transpositions) {
 }
 END_TEST
 
+/* Results too large for a cache, whose rows begin anywhere in a line; runs and rows shorter than one. */
+START_TEST(far_transpositions) {
+  static const struct {
+    int dtype;
+    int64_t dims[4], perm[4];
+  } cases[] = {{SURG_INT8, {1, 3001, 1, 3203}, {0, 3, 2, 1}},
+               {SURG_FLOAT, {1, 1, 1511, 1601}, {0, 1, 3, 2}},
+               {SURG_UINT16, {67, 2050, 1, 33}, {0, 3, 1, 2}},
+               {SURG_INT8, {2051, 17, 19, 15}, {3, 2, 1, 0}},
+               {SURG_INT8, {2051, 17, 19, 15}, {1, 3, 0, 2}},
+               {SURG_DOUBLE, {5, 513, 3, 211}, {1, 3, 0, 2}},
+               {SURG_INT8, {30001, 32, 3, 3}, {2, 3, 0, 1}}};
+  for (size_t c = 0; c < SURG_COUNT(cases); c++) {
+    const int64_t *d = cases[c].dims, *perm = cases[c].perm;
+    const int64_t steps[4] = {d[1] * d[2] * d[3], d[2] * d[3], d[3], 1};
+    surg__array in = {.dtype = cases[c].dtype, .rank = 4, .dims = d, .count = 1}, out = {0};
+    for (int i = 0; i < 4; i++) in.count *= (uint64_t)d[i];
+    const size_t size = surg__dtype_unpacked(in.dtype);
+    uint8_t *from = in.data = malloc((size_t)in.count * size);
+    ck_assert_ptr_nonnull(from);
+    for (size_t i = 0; i < (size_t)in.count * size; i++) from[i] = (uint8_t)(i * 2654435761u >> 13);
+    surg_node *n = node("Transpose", 1);
+    surg_node_set_ints(n, "perm", perm, 4);
+    ck_assert_int_eq(compute(n, &in, &out), SURG_OK);
+    const uint8_t *to = out.data;
+    bool right = true;
+    for (int64_t a = 0; a < d[perm[0]]; a++)
+      for (int64_t b = 0; b < d[perm[1]]; b++)
+        for (int64_t e = 0; e < d[perm[2]]; e++)
+          for (int64_t f = 0; f < d[perm[3]]; f++, to += size)
+            right &= memcmp(to, from + (size_t)(a * steps[perm[0]] + b * steps[perm[1]] +
+                                                e * steps[perm[2]] + f * steps[perm[3]]) * size,
+                            size) == 0;
+    ck_assert_msg(right, "case %d", (int)c);
+    free(from);
+    done(&out);
+  }
+}
+END_TEST
+
 /* --- pools --- */
 
 /* One window of a plane of `in` by `in` elements with padding `pad` on all sides. */
@@ -445,6 +485,7 @@ int main(void) {
   tcase_add_test(c, remainders);
   tcase_add_test(c, reductions);
   tcase_add_test(c, transpositions);
+  tcase_add_test(c, far_transpositions);
   tcase_add_test(c, pools);
   suite_add_tcase(s, c);
   return unit_run(s);
