@@ -181,9 +181,30 @@ static bool equal_then_ones(const surg_type *b, const surg_type *y, size_t i) {
   return true;
 }
 
+/* Axes of `y` along which `b` is repeated: how many, the first and the last. */
+static size_t repeated(const surg_type *b, const surg_type *y, size_t *first, size_t *last) {
+  const size_t rank = surg_type_rank(y);
+  size_t n = 0;
+  for (size_t i = 0; i < rank; i++) {
+    if (padded(b, rank, i) != 1 || surg_type_dim(y, i).value <= 1) continue;
+    if (!n++) *first = i;
+    *last = i;
+  }
+  return n;
+}
+
+static bool repeats(const surg_type *b, const surg_type *y, surg__tspread how) {
+  const size_t rank = surg_type_rank(y);
+  size_t first = 0, last = 0;
+  const size_t n = repeated(b, y, &first, &last);
+  if (how != SURG__S_PLANES) return n == 0 || (n == 1 && (how == SURG__S_ONCE || first <= 1));
+  return rank >= 4 && n == 2 && first == rank - 2 && surg_type_dim(y, 0).value <= 1;
+}
+
 static bool spreads(const surg_type *b, const surg_type *y, surg__tspread how) {
   const size_t rank = surg_type_rank(y);
   if (surg_type_rank(b) > rank) return false;
+  if (how >= SURG__S_ONCE) return repeats(b, y, how);
   if (how == SURG__S_LAST) return equal_then_ones(b, y, rank - surg_type_rank(b));
   if (rank == 0) return true;
   const int64_t front = padded(b, rank, 0), want = surg_type_dim(y, 0).value;
@@ -201,7 +222,10 @@ const char *surg__target_spread(surg__tspread how) {
       [SURG__S_LAST] = "equal from its first axis on, then of size 1",
       [SURG__S_CHANNEL] = "equal from axis 1 of the result on, then of size 1",
       [SURG__S_FRONT] = "equal from axis 0 of the result on, then of size 1",
-      [SURG__S_SINGLE] = "of size 1 behind axis 1"};
+      [SURG__S_SINGLE] = "of size 1 behind axis 1",
+      [SURG__S_ONCE] = "repeated along one axis at most",
+      [SURG__S_EARLY] = "repeated along axis 0 or 1 alone",
+      [SURG__S_PLANES] = "repeated along the last two of four axes alone, at a batch of 1"};
   return texts[how];
 }
 

@@ -171,10 +171,10 @@ static bool read_attrs(reader *r, const json_t *j, const char *where, surg__tfac
 }
 
 static bool read_spreads(reader *r, const json_t *j, const char *where, surg__tfact *f) {
-  static const char *const names[] = {[SURG__S_LAST] = "last",
-                                      [SURG__S_CHANNEL] = "channel",
-                                      [SURG__S_FRONT] = "front",
-                                      [SURG__S_SINGLE] = "single"};
+  static const char *const names[] = {
+      [SURG__S_LAST] = "last",     [SURG__S_CHANNEL] = "channel", [SURG__S_FRONT] = "front",
+      [SURG__S_SINGLE] = "single", [SURG__S_ONCE] = "once",       [SURG__S_EARLY] = "early",
+      [SURG__S_PLANES] = "planes"};
   const char *key;
   json_t *v;
   if (!json_is_object(j)) return fail(r, where, "must be an object of words");
@@ -185,7 +185,7 @@ static bool read_spreads(reader *r, const json_t *j, const char *where, surg__tf
     size_t how = 0;
     while (word && how < SURG_COUNT(names) && strcmp(names[how], word) != 0) how++;
     if (!word || how == SURG_COUNT(names))
-      return fail(r, where, "must be \"last\", \"channel\", \"front\" or \"single\"");
+      return fail(r, where, "must be a way to repeat that is known (doc/targets.md lists them)");
     if (!list || !(list[f->n_spreads].name = copy(r, key))) return false;
     list[f->n_spreads++].how = (surg__tspread)how;
   }

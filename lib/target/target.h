@@ -41,7 +41,10 @@ typedef enum surg__tspread {
   SURG__S_LAST,    /* it equals it from its first axis on, till only ones remain */
   SURG__S_CHANNEL, /* ... from axis 1 on; before that is one or nothing */
   SURG__S_FRONT,   /* ... from axis 0 on, and that itself is equal */
-  SURG__S_SINGLE   /* behind axis 1 are ones alone */
+  SURG__S_SINGLE,  /* behind axis 1 are ones alone */
+  SURG__S_ONCE,    /* along one axis at most */
+  SURG__S_EARLY,   /* ... and that is axis 0 or 1 */
+  SURG__S_PLANES   /* along the last two of four axes or more, and the first is one */
 } surg__tspread;
 typedef struct surg__tspreads {
   const char *name; /* of the input */
