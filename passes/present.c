@@ -7,8 +7,8 @@
  *   after:  (float[2] x) => (float[2] y) { h = Constant <value = true>
  *                                    y = If (h) <then: x, else: ...> }
  *
- * An input that anything else reads stays. Needs sorted. Keeps sorted. Exact for a caller that gives
- * them all; changes the interface. */
+ * An input that anything else reads stays. Needs sorted. Keeps sorted. Exact for a caller that
+ * gives them all; changes the interface. */
 #include "give.h"
 
 #include <onnxsurg/ops.h>
@@ -32,7 +32,8 @@ static surg_node **readers_of(surg_pass_ctx *p, const surg_value *v, size_t *cou
 
 static bool make_true(surg_pass_ctx *p, surg_node *n) {
   surg_tensor *t = surg_tensor_new(surg_pass_model(p), SURG_BOOL, NULL, 0, "\1", 1);
-  return t && surg_node_trim_inputs(n, 0) == SURG_OK && surg_node_set_op(n, "", "Constant") == SURG_OK &&
+  return t && surg_node_trim_inputs(n, 0) == SURG_OK &&
+         surg_node_set_op(n, "", "Constant") == SURG_OK &&
          surg_node_set_tensor(n, "value", t) == SURG_OK;
 }
 

@@ -102,12 +102,17 @@ void surg__target_put_types(surg__buf *b, uint32_t mask) {
 
 /* --- one fact --- */
 
-static int dtype_of(const surg__judge *j, const surg_value *v) {
-  const surg_tensor *c = v ? surg_value_constant(v) : NULL;
-  const surg_type *t = v && !c ? surg_value_type(v) : NULL;
+/* Of a tensor; 0: not known. */
+static int element_of(const surg_value *v) {
+  const surg_tensor *c = surg_value_constant(v);
+  const surg_type *t = !c ? surg_value_type(v) : NULL;
   if (!c && (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR)) return 0;
   const int d = c ? surg_tensor_dtype(c) : surg_type_dtype(t);
-  if (d <= 0 || d >= SURG__DTYPES) return 0;
+  return d <= 0 || d >= SURG__DTYPES ? 0 : d;
+}
+
+static int dtype_of(const surg__judge *j, const surg_value *v) {
+  const int d = v ? element_of(v) : 0;
   return j->t->as[d] ? j->t->as[d] : d;
 }
 
@@ -476,6 +481,27 @@ static void judge_stranger(surg__judge *j, const char *domain) {
   }
 }
 
+/* Inputs of one type parameter that are of two types: no engine takes what is no model of ONNX. */
+static bool mixes_types(surg__judge *j) {
+  const surg_value *first[16] = {NULL};
+  for (size_t i = 0; j->s && i < surg_node_input_count(j->n); i++) {
+    const surg__param *p = surg__schema_formal(j->s, false, i);
+    const surg__type_param *param = p ? surg__schema_type_param(j->s, p) : NULL;
+    const surg_value *v = surg_node_input(j->n, i);
+    const size_t k = param ? (size_t)(param - j->s->params) : SURG_COUNT(first);
+    const int d = v ? element_of(v) : 0;
+    if (!d || k >= SURG_COUNT(first) || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
+    if (!first[k]) first[k] = v;
+    if (element_of(first[k]) == d) continue;
+    return surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
+                              "%s is %s and %s is %s; both must be of one type",
+                              surg__q(j->t->ctx, surg_value_name(first[k])),
+                              surg__dtype_name(element_of(first[k])),
+                              surg__q(j->t->ctx, surg_value_name(v)), surg__dtype_name(d));
+  }
+  return false;
+}
+
 surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg__buf *why,
                                 surg__objection *o) {
   surg__judge j = {.t = t, .n = n, .s = surg_node_schema(n), .why = why, .o = o};
@@ -483,6 +509,8 @@ surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg_
   if (!strcmp(domain, "ai.onnx")) domain = "";
   const surg__top *op =
       surg_node_function(n) ? NULL : surg__target_op(t, domain, surg_node_op_type(n));
+  /* Signatures of other domains grow without a new version. */
+  if (op && !domain[0] && mixes_types(&j)) return j.worst;
   if (op)
     judge_listed(&j, op);
   else
