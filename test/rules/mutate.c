@@ -179,6 +179,15 @@ static bool free_attr(surg__rblock *b, dice *d, mutant *m, char *what) {
   return true;
 }
 
+/* Parts of the pattern's guard are asked before it, as soon as a value is known. */
+static void swap_early(mutant *m) {
+  for (uint16_t i = 0; m->rule && i < m->rule->n_vars && i < SURG_COUNT(m->early); i++) {
+    const surg__rexpr *was = m->rule->vars[i].early;
+    m->rule->vars[i].early = m->early[i];
+    m->early[i] = was;
+  }
+}
+
 bool mutant_make(surg_context *ctx, surg_rule *r, dice *d, mutant *m, char *what) {
   (void)ctx;
   memset(m, 0, sizeof *m);
@@ -192,7 +201,11 @@ bool mutant_make(surg_context *ctx, surg_rule *r, dice *d, mutant *m, char *what
     if (how < 3 && change_literal(b, d, m, what)) return true;
     if (how >= 3 && how < 5 && swap_inputs(b, d, m, what)) return true;
     if (how >= 5 && how < 8 && change_op(b, d, m, what)) return true;
-    if (how == 8 && drop_guard(guarded, d, m, what)) return true;
+    if (how == 8 && drop_guard(guarded, d, m, what)) {
+      m->rule = guarded == &r->match ? r : NULL;
+      swap_early(m);
+      return true;
+    }
     if (how == 9 && free_attr(&r->match, d, m, what)) return true;
   }
   return false;
@@ -203,6 +216,7 @@ void mutant_swap(mutant *m) {
   memcpy(was, m->at, m->size);
   memcpy(m->at, m->old, m->size);
   memcpy(m->old, was, m->size);
+  swap_early(m);
   if (!m->stmt) return;
   const int op = m->stmt->op;
   m->stmt->op = m->old_op;

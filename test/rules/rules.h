@@ -99,6 +99,8 @@ typedef struct mutant {
   int old_op;
   surg__rstmt *stmt;
   char where[20];
+  surg_rule *rule;               /* whose pattern has lost a guard, or a part of it */
+  const surg__rexpr *early[SURG__RULE_VARS]; /* what was asked of its values before */
   unsigned emit; /* the emission it is in, or one of those it is before */
 } mutant;
 bool mutant_make(surg_context *ctx, surg_rule *r, dice *d, mutant *m, char *what);
