@@ -323,10 +323,18 @@ static surg__bt smooth(resize *r, const axis *a, uint32_t at, surg_value *x, sur
 /* --- emissions --- */
 
 /* y = Resize (x, r, s, z) */
+/* Whether weights are divided by a sum that may be next to nothing: of those of a cubic that lie
+ * inside the input, unless the nearest one outweighs the others. */
+static bool unsteady(const resize *r) {
+  return r->is.mode == SURG__RZ_CUBIC && r->is.exclude_outside &&
+         !(r->is.cubic_a >= -1 && r->is.cubic_a <= 0);
+}
+
 static surg_status resize_by_parts(surg__builder *b) {
   axis a[SURG__BT_RANK] = {{0}};
   resize r = {.b = b};
-  if (!read(&r) || b->m->opset < 9 || (r.is.antialias && r.x.rank >= SURG__BT_RANK))
+  if (!read(&r) || b->m->opset < 9 || (r.is.antialias && r.x.rank >= SURG__BT_RANK) ||
+      unsteady(&r))
     return SURG_EUNSUPPORTED;
   const int type = r.x.dtype;
   const bool floats = type == SURG_FLOAT || type == SURG_DOUBLE || type == SURG_FLOAT16 ||
