@@ -29,7 +29,7 @@ surg__target *cli_target(surg_context *ctx, const char *name, int *code) {
 
 typedef struct telling {
   report *r;
-  size_t refused, unknown; /* objections */
+  size_t refused, misread, unknown; /* objections; misread: of the refused ones */
 } telling;
 
 static const char *code_of(const surg__objection *o) {
@@ -48,6 +48,7 @@ static void heard(void *user, const surg__objection *o) {
   telling *t = user;
   const char *code = code_of(o);
   ++*(o->verdict == SURG__ILLEGAL ? &t->refused : &t->unknown);
+  t->misread += o->misread;
   report_show(t->r, code, o->node ? surg__locate_node(o->node) : "model", o->text,
               surg__check_rule(code)->pass);
 }
@@ -82,7 +83,10 @@ surg_status check_target(report *r, const surg__target *t, const char *name,
   if (!report_lines(r)) {
     cli_put(stdout, r->path);
     printf(": %s ", t->name);
-    if (tell.refused)
+    if (tell.refused && tell.misread == tell.refused)
+      printf("imports it, and computes something else: %zu reason%s", tell.refused,
+             tell.refused == 1 ? "" : "s");
+    else if (tell.refused)
       printf("refuses it: %zu reason%s", tell.refused, tell.refused == 1 ? "" : "s");
     else if (tell.unknown)
       printf("may take it: %zu thing%s not known", tell.unknown,

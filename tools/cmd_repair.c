@@ -68,12 +68,38 @@ static void print_objection(void *user, const surg__objection *o) {
   fprintf(stderr, "  %s%s%s\n", o->node ? surg__locate_node(o->node) : "model", ": ", o->text);
 }
 
+static void print_misread(void *user, const surg__objection *o) {
+  repair_counts *all = user;
+  if (o->misread && all->misread++ < SHOWN)
+    fprintf(stderr, "  %s: %s\n", o->node ? surg__locate_node(o->node) : "model", o->text);
+}
+
+/* How much of what was reached the engine imports and computes otherwise. */
+static size_t left_misread(const repairing *r, const repair_counts *after) {
+  repair_counts strict = {0};
+  if (r->search.t == r->t) return after->misread;
+  return repair_count(r->t, r->search.m, &strict, NULL) == SURG_OK ? strict.misread : 0;
+}
+
+/* Left so with consent, or named as a way. */
+static void tell_misread(const repairing *r, const repair_counts *after, size_t left) {
+  repair_counts shown = {0};
+  if (!left) return;
+  if (after->all == after->misread && after->all)
+    fprintf(stderr, "  the engine imports it, and computes otherwise what remains: left so with "
+                    "--allow lossy\n");
+  if (after->all) return;
+  surg__target_model(r->t, r->search.m, print_misread, &shown);
+  if (shown.misread > SHOWN) fprintf(stderr, "  and %zu more\n", shown.misread - SHOWN);
+}
+
 static void tell(const repairing *r, const repair_counts *before, const repair_counts *after) {
+  const size_t misread = left_misread(r, after);
   if (r->common.json) {
-    cli_print_json(json_pack("{s:i,s:s,s:s,s:I,s:I,s:I}", "schema", 1, "target", r->t->name,
+    cli_print_json(json_pack("{s:i,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target", r->t->name,
                              "pipeline", r->search.pipeline.n ? r->search.pipeline.p : "", "before",
                              (json_int_t)before->all, "after", (json_int_t)after->all, "unknown",
-                             (json_int_t)after->unknown));
+                             (json_int_t)after->unknown, "misread", (json_int_t)misread));
     return;
   }
   if (r->common.quiet && !after->all) return;
@@ -82,11 +108,15 @@ static void tell(const repairing *r, const repair_counts *before, const repair_c
     fprintf(stderr, ": %s takes it as it is\n", r->t->name);
   else
     fprintf(stderr, ": %s refused it for %zu reason%s; %s\n", r->t->name, before->all,
-            before->all == 1 ? "" : "s", after->all ? "some remain" : "now it takes it");
+            before->all == 1 ? "" : "s",
+            after->all ? "some remain"
+            : misread  ? "now it imports it, and computes some of it otherwise"
+                       : "now it takes it");
   char with[64];
   repair_spell_consent(with, sizeof with, r->search.used);
   if (r->search.pipeline.n)
     fprintf(stderr, "  did: %s%s--pass '%s'\n", with, with[0] ? " " : "", r->search.pipeline.p);
+  tell_misread(r, after, misread);
   if (after->unknown)
     fprintf(stderr, "  not known of %zu node%s: onnxsurg check --target %s tells\n", after->unknown,
             after->unknown == 1 ? "" : "s", r->t->name);

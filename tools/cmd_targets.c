@@ -76,9 +76,10 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
   const size_t start = b->n;
   surg__buf_puts(b, "    ");
   if (f->refused) surg__buf_puts(b, "refused; ");
+  if (f->misread) surg__buf_puts(b, "imported, and computed otherwise: ");
   if (f->n_versions) {
     surg__buf_puts(b, "versions ");
-    surg__target_put_versions(b, &one);
+    surg__target_put_versions(b, &one, true);
     surg__buf_puts(b, "; ");
   }
   for (size_t i = 0; i < f->n_types; i++) {

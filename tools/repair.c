@@ -43,6 +43,7 @@ static void count_one(void *user, const surg__objection *o) {
   }
   all->count[o->cause]++;
   all->all++;
+  all->misread += o->misread;
   if (all->ops && o->node && o->cause != SURG__C_DYNAMIC) add_op(all->ops, o->node);
 }
 
@@ -521,6 +522,35 @@ static surg_status give_sizes(repair *r) {
   return s;
 }
 
+static surg_status search(repair *r, repair_counts *after) {
+  for (unsigned i = 0; i < ROUNDS && after->all; i++) {
+    if (round_of(r, after)) continue;
+    if (r->depth && !r->is_wider) break;
+    if (cure_ops(r, after, true) || cure_forms(r, after, true) || cure_opset_ahead(r, after) ||
+        cure_interface(r, after) || cure_sizes(r, after, false))
+      continue;
+    /* What all that can do is done, so that less is due to what comes first. */
+    r->is_wider = true;
+    if (!cure_ops(r, after, true) && !cure_sizes(r, after, true) && !cure_elsewhere(r, after)) break;
+  }
+  return r->failure;
+}
+
+/* With consent to what is lossy: what the engine imports and computes otherwise is left so, where
+ * the whole is imported then. */
+static surg_status search_lenient(repair *r, repair_counts *after) {
+  if (!after->all || r->depth || r->given.most < SURG_LOSSY || !surg__target_misreads(r->t))
+    return SURG_OK;
+  r->lenient = *r->t;
+  r->lenient.lenient = true;
+  r->t = &r->lenient;
+  r->is_wider = false;
+  memset(r->worked, 0, sizeof r->worked);
+  r->used.most = SURG_LOSSY;
+  const surg_status s = repair_count(r->t, r->m, after, NULL);
+  return s == SURG_OK ? search(r, after) : s;
+}
+
 surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) {
   surg_status s = repair_count(r->t, r->m, before, NULL);
   if (s == SURG_OK && !r->origin) {
@@ -532,16 +562,8 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
     s = give_sizes(r);
     if (s == SURG_OK) s = repair_count(r->t, r->m, after, NULL);
   }
-  for (unsigned i = 0; i < ROUNDS && after->all && s == SURG_OK; i++) {
-    if (round_of(r, after)) continue;
-    if (r->depth && !r->is_wider) break;
-    if (cure_ops(r, after, true) || cure_forms(r, after, true) || cure_opset_ahead(r, after) ||
-        cure_interface(r, after) || cure_sizes(r, after, false))
-      continue;
-    /* What all that can do is done, so that less is due to what comes first. */
-    r->is_wider = true;
-    if (!cure_ops(r, after, true) && !cure_sizes(r, after, true) && !cure_elsewhere(r, after)) break;
-  }
+  if (s == SURG_OK) s = search(r, after);
+  if (s == SURG_OK) s = search_lenient(r, after);
   surg__buf_putc(&r->pipeline, 0);
   surg__buf_putc(&r->refused, 0);
   if (r->pipeline.failed || r->refused.failed || r->failure) return SURG_ENOMEM;

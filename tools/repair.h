@@ -34,6 +34,7 @@ void repair_spell_consent(char *out, size_t size, repair_consent c);
 typedef struct repair_counts {
   size_t count[SURG__C_SAYS + 1]; /* by cause, those that refuse */
   size_t all, unknown;
+  size_t misread; /* of all: imported, and computed otherwise */
   surg__buf *ops; /* refused operators, as "A+B"; NULL: not asked for */
 } repair_counts;
 surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *out, surg__buf *ops);
@@ -56,6 +57,7 @@ bool repair_covers(repair_consent a, repair_consent b);
 typedef struct repair {
   surg_context *ctx; /* of the model; its lines should go nowhere, as cures that fail have some */
   const surg__target *t;
+  surg__target lenient; /* the same, where what is misread is left at last */
   surg_model *m;     /* owned; as far as it is cured */
   repair_consent given;
   bool verify_each;

@@ -39,6 +39,8 @@ const char *surg__judge_name(const surg__judge *j, const surg_value *v) {
   return surg__q(j->t->ctx, v ? surg_value_name(v) : "");
 }
 
+static const char otherwise[] = "imported, and computed otherwise: ";
+
 /* --- operators and versions --- */
 
 static int by_name(const void *key, const void *element) {
@@ -63,7 +65,16 @@ static bool speaks_of(const surg__tfact *f, int since) {
 
 bool surg__target_takes_version(const surg__top *op, int since) {
   for (size_t i = 0; i < op->n; i++)
-    if (!op->facts[i].refused && speaks_of(&op->facts[i], since)) return true;
+    if (!op->facts[i].refused && !op->facts[i].misread && speaks_of(&op->facts[i], since))
+      return true;
+  return false;
+}
+
+bool surg__target_misreads(const surg__target *t) {
+  if (t->fixed == SURG__MISREAD || t->empty == SURG__MISREAD) return true;
+  for (size_t i = 0; i < t->ops.count; i++)
+    for (size_t k = 0; k < t->ops.items[i].n; k++)
+      if (t->ops.items[i].facts[k].misread) return true;
   return false;
 }
 
@@ -72,12 +83,15 @@ static int by_low(const void *x, const void *y) {
   return (a->low > b->low) - (a->low < b->low);
 }
 
-void surg__target_put_versions(surg__buf *b, const surg__top *op) {
+void surg__target_put_versions(surg__buf *b, const surg__top *op, bool misread) {
   surg__tspan list[64];
   size_t n = 0;
-  for (size_t i = 0; i < op->n; i++)
-    for (size_t k = 0; !op->facts[i].refused && k < op->facts[i].n_versions; k++)
-      if (n < SURG_COUNT(list)) list[n++] = op->facts[i].versions[k];
+  for (size_t i = 0; i < op->n; i++) {
+    const surg__tfact *f = &op->facts[i];
+    if (f->refused || (f->misread && !misread)) continue;
+    for (size_t k = 0; k < f->n_versions; k++)
+      if (n < SURG_COUNT(list)) list[n++] = f->versions[k];
+  }
   qsort(list, n, sizeof *list, by_low);
   const char *comma = "";
   for (size_t i = 0; i < n; i++) {
@@ -398,12 +412,39 @@ static bool keeps_to(surg__judge *j) {
 static void no_version(surg__judge *j, const surg__top *op) {
   surg__buf b;
   surg__buf_init(&b, j->t->ctx);
-  surg__target_put_versions(&b, op);
+  surg__target_put_versions(&b, op, j->t->lenient);
   surg__buf_putc(&b, 0);
   surg__judge_object(j, SURG__ILLEGAL, SURG__C_VERSION, NULL,
                      "version %d of it is not taken; taken are %s", surg_schema_since(j->s),
                      b.failed || !b.p[0] ? "none" : b.p);
   surg__buf_free(&b);
+}
+
+/* Whether a form that is imported and computed otherwise is all that speaks for the node. */
+static bool is_misread(const surg__judge *j, const surg__top *op, int since) {
+  surg__judge each = *j;
+  each.why = NULL;
+  each.o = NULL;
+  for (size_t i = 0; i < op->n; i++) {
+    if (!op->facts[i].misread || (since && !speaks_of(&op->facts[i], since))) continue;
+    each.f = &op->facts[i];
+    each.worst = SURG__LEGAL;
+    keeps_to(&each);
+    if (each.worst != SURG__ILLEGAL) return true;
+  }
+  return false;
+}
+
+static void note_misread(surg__judge *j) {
+  surg__buf text;
+  if (j->o) j->o->misread = true;
+  if (!j->why) return;
+  surg__buf_init(&text, j->t->ctx);
+  surg__buf_puts(&text, otherwise);
+  surg__buf_put(&text, j->why->p, j->why->n);
+  j->why->n = 0;
+  if (!text.failed) surg__buf_put(j->why, text.p, text.n);
+  surg__buf_free(&text);
 }
 
 static void judge_listed(surg__judge *j, const surg__top *op) {
@@ -415,7 +456,8 @@ static void judge_listed(surg__judge *j, const surg__top *op) {
   surg__buf_init(&text, j->t->ctx);
   each.why = j->why ? &text : NULL;
   for (size_t i = 0; i < op->n; i++) {
-    if (since && !speaks_of(&op->facts[i], since)) continue;
+    if ((since && !speaks_of(&op->facts[i], since)) || (op->facts[i].misread && !j->t->lenient))
+      continue;
     surg__objection o = {0};
     each.f = &op->facts[i];
     each.o = &o;
@@ -436,6 +478,7 @@ static void judge_listed(surg__judge *j, const surg__top *op) {
   surg__buf_free(&text);
   if (any && j->o) *j->o = first;
   if (!any) no_version(j, op);
+  if (j->worst == SURG__ILLEGAL && is_misread(j, op, since)) note_misread(j);
 }
 
 /* Whether the engine knows the operator, and takes it apart by the body the standard gives it. */
@@ -578,6 +621,11 @@ static void judge_inputs(walk *w) {
   }
 }
 
+/* Whether the engine does not take it, or not as ONNX means it. */
+static bool is_against(const surg__target *t, surg__tri how) {
+  return how == SURG__NO || (how == SURG__MISREAD && !t->lenient);
+}
+
 static void judge_empty(walk *w) {
   const surg_graph *g = surg_model_graph(w->m);
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
@@ -587,8 +635,11 @@ static void judge_empty(walk *w) {
     if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
         !surg_type_static(t, &n) || n)
       continue;
-    surg__buf_printf(&w->text, "input %s has no elements", surg__q(w->t->ctx, surg_value_name(v)));
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_RANGE, .value = v});
+    const bool misread = w->t->empty == SURG__MISREAD;
+    surg__buf_printf(&w->text, "%sinput %s has no elements", misread ? otherwise : "",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){
+                .verdict = SURG__ILLEGAL, .cause = SURG__C_RANGE, .misread = misread, .value = v});
   }
 }
 
@@ -674,10 +725,14 @@ static void judge_outputs(walk *w) {
     const surg_value *v = surg_graph_output(g, i);
     const surg__judge j = {.t = w->t};
     const bool bare = w->t->bare == SURG__NO && !surg_value_producer(v, NULL);
-    if (!bare && (w->t->fixed != SURG__NO || !is_constant(&j, v))) continue;
-    surg__buf_printf(&w->text, "output %s is %s", surg__q(w->t->ctx, surg_value_name(v)),
-                     bare ? "made by no node" : "constant");
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .value = v});
+    if (!bare && (!is_against(w->t, w->t->fixed) || !is_constant(&j, v))) continue;
+    const bool misread = !bare && w->t->fixed == SURG__MISREAD;
+    surg__buf_printf(&w->text, "%soutput %s is %s", misread ? otherwise : "",
+                     surg__q(w->t->ctx, surg_value_name(v)), bare ? "made by no node" : "constant");
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
+                              .cause = SURG__C_PLACE,
+                              .misread = misread,
+                              .value = v});
   }
 }
 
@@ -721,7 +776,7 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
   judge_opsets(&w);
   judge_inputs(&w);
   if (t->declared) judge_declared(&w);
-  if (t->empty == SURG__NO) judge_empty(&w);
+  if (is_against(t, t->empty)) judge_empty(&w);
   judge_outputs(&w);
   if (t->optional == SURG__NO) judge_optional(&w);
   bool outside = t->external != SURG__NO;

@@ -228,6 +228,7 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
     const char *key;
     bool *to;
   } flags[] = {{"refused", &f->refused},
+               {"misread", &f->misread},
                {"static", &f->fixed},
                {"fed", &f->fed},
                {"same", &f->same},
@@ -296,6 +297,14 @@ static bool read_ops(reader *r, const json_t *j) {
 static bool read_tri(reader *r, const json_t *j, const char *key, surg__tri *out) {
   *out = json_is_true(j) ? SURG__YES : json_is_false(j) ? SURG__NO : SURG__UNSAID;
   return json_is_boolean(j) || json_is_null(j) || fail(r, key, "must be true, false or null");
+}
+
+/* The same, or "misread": imported, and computed otherwise. */
+static bool read_how(reader *r, const json_t *j, const char *key, surg__tri *out) {
+  const char *s = json_string_value(j);
+  if (!s) return read_tri(r, j, key, out);
+  *out = SURG__MISREAD;
+  return !strcmp(s, "misread") || fail(r, key, "must be true, false, null or \"misread\"");
 }
 
 static bool read_dynamic(reader *r, const json_t *j) {
@@ -393,8 +402,8 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "weight_values")) return read_within(r, j);
   if (!strcmp(key, "optional_ends")) return read_tri(r, j, key, &t->optional);
   if (!strcmp(key, "bare_outputs")) return read_tri(r, j, key, &t->bare);
-  if (!strcmp(key, "constant_outputs")) return read_tri(r, j, key, &t->fixed);
-  if (!strcmp(key, "empty_inputs")) return read_tri(r, j, key, &t->empty);
+  if (!strcmp(key, "constant_outputs")) return read_how(r, j, key, &t->fixed);
+  if (!strcmp(key, "empty_inputs")) return read_how(r, j, key, &t->empty);
   if (!strcmp(key, "unsorted")) return read_tri(r, j, key, &t->unsorted);
   if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);

@@ -54,6 +54,7 @@ typedef struct surg__tspreads {
 /* One row of an operator: the versions it is about, and what they must keep to. */
 typedef struct surg__tfact {
   bool refused, fixed; /* fixed: all dims of all inputs must be known, */
+  bool misread;        /* what keeps to it is imported, and computed otherwise than ONNX says */
   bool open_first;     /* ... but the first of each */
   bool fed;            /* an input must be no constant */
   bool same;           /* all inputs must have one shape, */
@@ -81,7 +82,7 @@ typedef struct surg__top {
   size_t n;
 } surg__top;
 
-typedef enum surg__tri { SURG__UNSAID = 0, SURG__NO, SURG__YES } surg__tri;
+typedef enum surg__tri { SURG__UNSAID = 0, SURG__NO, SURG__YES, SURG__MISREAD } surg__tri;
 typedef enum surg__tdynamic {
   SURG__D_UNSAID = 0,
   SURG__D_NONE,
@@ -110,6 +111,7 @@ typedef struct surg__target {
   surg__tri bodies; /* operators with one in the standard need no kernel */
   surg__tdynamic dynamic;
   bool rest_refused;        /* operators that are not listed */
+  bool lenient;             /* what is misread counts as taken: set by those who judge */
   uint8_t as[SURG__DTYPES]; /* what the engine makes of an element type; itself where 0 */
   surg__tlist notes;
   SURG_VEC(surg__top) ops; /* by name */
@@ -161,6 +163,7 @@ typedef enum surg__cause {
 typedef struct surg__objection {
   surg__verdict verdict; /* ILLEGAL or UNKNOWN */
   surg__cause cause;
+  bool misread;            /* an illegal node is imported all the same, and computed otherwise */
   const surg_node *node;   /* NULL: the model as a whole */
   const surg_value *value; /* the input or output it is about, or NULL */
   const char *text;
@@ -172,6 +175,8 @@ typedef void (*surg__objection_fn)(void *user, const surg__objection *o);
  * the first that weighs so. Types must be inferred. */
 surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg__buf *why,
                                 surg__objection *o);
+/* Whether some operator is misread in some form. */
+bool surg__target_misreads(const surg__target *t);
 /* Tells every objection to the model and its nodes, subgraphs and functions included, and infers
  * types for it. */
 surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
@@ -195,8 +200,9 @@ void surg__target_cut_free(surg__cut *cut);
 const surg__top *surg__target_op(const surg__target *t, const char *domain, const char *op_type);
 /* Whether a node would be taken in another version of its operator. */
 bool surg__target_takes_version(const surg__top *op, int since);
-/* Versions as "7-10, 13", types as "float, int32". */
-void surg__target_put_versions(surg__buf *b, const surg__top *op);
+/* Versions as "7-10, 13", those that are misread among them if that is wanted; types as "float,
+ * int32". */
+void surg__target_put_versions(surg__buf *b, const surg__top *op, bool misread);
 void surg__target_put_types(surg__buf *b, uint32_t mask);
 const char *surg__target_spread(surg__tspread how);
 
