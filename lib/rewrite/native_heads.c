@@ -77,8 +77,8 @@ static surg__bt filtered(const heads *h, surg__bt scores) {
   surg__builder *b = h->b;
   const double filter = surg_node_float(h->n, "mask_filter_value", -10000);
   const surg__bt none = surg__bt_scalar(b, SURG_FLOAT, 0);
-  const surg__bt more =
-      surg__bt_where(b, in_sight(h), none, surg__bt_scalar(b, SURG_FLOAT, filter));
+  const surg__bt hidden = surg__bt_scalar(b, SURG_FLOAT, filter);
+  const surg__bt sees = in_sight(h), more = surg__bt_where(b, sees, none, hidden);
   return surg__bt_binary(b, "Add", scores, more);
 }
 
