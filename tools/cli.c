@@ -106,12 +106,29 @@ bool cli_number(const char *text, uint64_t *out) {
   return false;
 }
 
+/* The command whose options are read, for its help; "": the main form. */
+static char command_name[32];
+
+static void put_help_hint(void) {
+  fprintf(stderr, " (try `onnxsurg %s%s--help`)\n", command_name, *command_name ? " " : "");
+}
+
+/* Help begins with "usage: onnxsurg NAME", or with a bracket where there is no name. */
+static void note_command(const char *help) {
+  static const char start[] = "usage: onnxsurg ";
+  *command_name = 0;
+  if (!help || strncmp(help, start, sizeof start - 1) != 0) return;
+  const char *name = help + sizeof start - 1;
+  const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz-");
+  if (n < sizeof command_name) snprintf(command_name, sizeof command_name, "%.*s", (int)n, name);
+}
+
 int cli_usage(const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
   fprintf(stderr, "onnxsurg: error: ");
   vfprintf(stderr, fmt, args);
-  fprintf(stderr, " (try `onnxsurg --help`)\n");
+  put_help_hint();
   va_end(args);
   return EXIT_USAGE;
 }
@@ -144,7 +161,7 @@ static int bad_option(char **argv, const struct option *known) {
   fprintf(stderr, "onnxsurg: error: unknown option ");
   cli_put(stderr, given);
   if (near) fprintf(stderr, ": did you mean --%s?", near);
-  fprintf(stderr, " (try `onnxsurg --help`)\n");
+  put_help_hint();
   return EXIT_USAGE;
 }
 
@@ -309,6 +326,7 @@ bool cli_options(int argc, char **argv, const cli_command *c, int *code) {
   *c->common = (cli_common){.load = {.size = sizeof(surg_load_options)}};
   opterr = 0;
   *code = EXIT_DONE;
+  note_command(c->help);
   while (*code == EXIT_DONE) {
     const int o = getopt_long(argc, argv, c->letters ? c->letters : "", c->options, NULL);
     if (o == -1) return true;

@@ -64,6 +64,12 @@ class Usage(Case):
         self.bad(2, r'option --output needs a value', 'in.onnx', '-o')
         self.clean('in.onnx')
 
+    def test_each_command_names_its_own_help(self):
+        for command in COMMANDS:
+            r = self.run_tool(command, '--no-such-option')
+            self.assertEqual(r.returncode, 2)
+            self.assertIn(b'(try `onnxsurg %s --help`)' % command.encode(), r.stderr)
+
     def test_values_of_options(self):
         for option, value in [('--rewrite-limit', 'x'), ('--timeout', '0'), ('--timeout', '-1'),
                               ('--timeout', '18446744073709553'), ('--max-memory', '0'),
