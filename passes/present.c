@@ -7,7 +7,8 @@
  *   after:  (float[2] x) => (float[2] y) { h = Constant <value = true>
  *                                    y = If (h) <then: x, else: ...> }
  *
- * An input that anything else reads stays. Needs sorted. Keeps sorted. Exact for a caller that
+ * An input that anything else reads stays, and so it does where a function of the model is called as
+ * the nodes are that would be made. Needs sorted. Keeps sorted. Exact for a caller that
  * gives them all; changes the interface. */
 #include "give.h"
 
@@ -23,7 +24,8 @@ static surg_node **readers_of(surg_pass_ctx *p, const surg_value *v, size_t *cou
     surg_node *reader = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
     const int op = reader ? surg_node_op(reader) : 0;
     if ((op != SURG_OP_OptionalHasElement && op != SURG_OP_OptionalGetElement) ||
-        surg_pass_keeps_node(p, reader))
+        surg_pass_keeps_node(p, reader) || !surg_graph_takes_constants(surg_node_graph(reader)) ||
+        !give_builtin(surg_node_graph(reader), "Identity"))
       return NULL;
     nodes[(*count)++] = reader;
   }
