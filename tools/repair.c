@@ -541,14 +541,18 @@ static surg_status search(repair *r, repair_counts *after) {
 static surg_status search_lenient(repair *r, repair_counts *after) {
   if (!after->all || r->depth || r->given.most < SURG_LOSSY || !surg__target_misreads(r->t))
     return SURG_OK;
+  const surg__target *strict = r->t;
+  repair_counts left = {0};
   r->lenient = *r->t;
   r->lenient.lenient = true;
   r->t = &r->lenient;
   r->is_wider = false;
   memset(r->worked, 0, sizeof r->worked);
-  r->used.most = SURG_LOSSY;
-  const surg_status s = repair_count(r->t, r->m, after, NULL);
-  return s == SURG_OK ? search(r, after) : s;
+  surg_status s = repair_count(r->t, r->m, after, NULL);
+  if (s == SURG_OK) s = search(r, after);
+  if (s == SURG_OK) s = repair_count(strict, r->m, &left, NULL);
+  if (left.misread) r->used.most = SURG_LOSSY;
+  return s;
 }
 
 surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) {
