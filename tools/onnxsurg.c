@@ -9,20 +9,10 @@
 
 #include "base/base.h"
 #include "base/limits.h"
+#include "base/sanitized.h"
 #include "cli.h"
 
 #define STACK_PER_LEVEL (64u << 10) /* bytes of stack that a level of nesting may take */
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 static const struct {
   const char *name;
@@ -61,7 +51,7 @@ static void fault(int signal) {
 static void use_signal_stack(void) {
   static char stack[64 << 10];
   const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
-  if (!SANITIZED) sigaltstack(&alternate, NULL);
+  if (!SURG__SANITIZED) sigaltstack(&alternate, NULL);
 }
 
 static void arrange_signals(void) {
@@ -69,7 +59,7 @@ static void arrange_signals(void) {
 #ifdef SIGXFSZ
   signal(SIGXFSZ, SIG_IGN);
 #endif
-  if (SANITIZED) return;
+  if (SURG__SANITIZED) return;
   use_signal_stack();
   struct sigaction action = {.sa_handler = fault, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
   static const int signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT};

@@ -3,7 +3,7 @@
  * models whose memory runs out at every possible place. */
 #include "ir_common.h"
 
-#if UNIT_SANITIZED || defined(SURG_FAULT_INJECTION)
+#if SURG__SANITIZED || defined(SURG_FAULT_INJECTION)
 #define MANY 50000
 #else
 #define MANY 1000000

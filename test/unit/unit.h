@@ -6,20 +6,11 @@
 #include <check.h>
 #include <stdint.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define UNIT_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define UNIT_SANITIZED 1
-#endif
-#endif
-#ifndef UNIT_SANITIZED
-#define UNIT_SANITIZED 0
-#endif
+#include "base/sanitized.h"
 
 /* How many of n random rounds: a sanitizer, which looks at what is touched and not at what comes
  * out, does with a few. */
-#define UNIT_ROUNDS(n) (UNIT_SANITIZED ? ((n) + 7) / 8 : (n))
+#define UNIT_ROUNDS(n) (SURG__SANITIZED ? ((n) + 7) / 8 : (n))
 
 /* Runs the suite and frees it: the exit code of the program. */
 static inline int unit_run(Suite *s) {

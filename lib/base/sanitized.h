@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether AddressSanitizer watches: gcc and clang say it in two ways. */
+#ifndef SURG_BASE_SANITIZED_H
+#define SURG_BASE_SANITIZED_H
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SURG__SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SURG__SANITIZED 1
+#endif
+#endif
+#ifndef SURG__SANITIZED
+#define SURG__SANITIZED 0
+#endif
+
+#endif
