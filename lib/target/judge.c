@@ -736,27 +736,40 @@ static void judge_outputs(walk *w) {
   }
 }
 
+/* An input or output of the model, with the type it declares. */
+typedef struct model_end {
+  bool in;
+  const surg_value *v;
+  const surg_type *t;
+} model_end;
+
+/* The i-th, inputs first; false behind the last. */
+static bool end_at(const surg_model *m, size_t i, model_end *out) {
+  const surg_graph *g = surg_model_graph(m);
+  const size_t inputs = surg_graph_input_count(g);
+  if (i >= inputs + surg_graph_output_count(g)) return false;
+  out->in = i < inputs;
+  out->v = out->in ? surg_graph_input(g, i) : surg_graph_output(g, i - inputs);
+  out->t = out->in ? surg_value_declared_type(out->v) : surg_graph_output_type(g, i - inputs);
+  return true;
+}
+
 static void judge_optional(walk *w) {
-  const surg_graph *g = surg_model_graph(w->m);
-  const size_t inputs = surg_graph_input_count(g), outputs = surg_graph_output_count(g);
-  for (size_t i = 0; i < inputs + outputs; i++) {
-    const bool in = i < inputs;
-    const surg_value *v = in ? surg_graph_input(g, i) : surg_graph_output(g, i - inputs);
-    const surg_type *t = in ? surg_value_declared_type(v) : surg_graph_output_type(g, i - inputs);
-    if (!t || surg_type_get_kind(t) != SURG_TYPE_OPTIONAL) continue;
-    surg__buf_printf(&w->text, "%s %s is of an optional type", in ? "input" : "output",
-                     surg__q(w->t->ctx, surg_value_name(v)));
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
+  model_end e;
+  for (size_t i = 0; end_at(w->m, i, &e); i++) {
+    if (!e.t || surg_type_get_kind(e.t) != SURG_TYPE_OPTIONAL) continue;
+    surg__buf_printf(&w->text, "%s %s is of an optional type", e.in ? "input" : "output",
+                     surg__q(w->t->ctx, surg_value_name(e.v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = e.v});
   }
 }
 
 static void judge_declared(walk *w) {
-  const surg_graph *g = surg_model_graph(w->m);
-  const size_t inputs = surg_graph_input_count(g), outputs = surg_graph_output_count(g);
-  for (size_t i = 0; i < inputs + outputs; i++) {
-    const bool in = i < inputs;
-    const surg_value *v = in ? surg_graph_input(g, i) : surg_graph_output(g, i - inputs);
-    const surg_type *t = in ? surg_value_declared_type(v) : surg_graph_output_type(g, i - inputs);
+  model_end e;
+  for (size_t i = 0; end_at(w->m, i, &e); i++) {
+    const surg_value *v = e.v;
+    const surg_type *t = e.t;
+    const bool in = e.in;
     const bool tensor = !t || surg_type_get_kind(t) == SURG_TYPE_TENSOR;
     if (t && tensor && surg_type_has_rank(t)) continue;
     surg__buf_printf(&w->text, "%s %s %s", in ? "input" : "output",
