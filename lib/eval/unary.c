@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of one input and Clip. Floats of every width are computed in double and rounded once
- * to their type: the result is the exactly rounded one in all but a few cases of the functions
- * that no mathematics library rounds correctly. */
+/* Operators of one input and Clip. What has no fast form (unary_fast.h) is computed in double and
+ * rounded once to its type: the result is the exactly rounded one in all but a few cases of the
+ * functions that no mathematics library rounds correctly. */
 #include <math.h>
 
 #include "eval/kernels.h"

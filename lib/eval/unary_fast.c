@@ -2,12 +2,13 @@
 /* The operators of one input on float elements. Where float arithmetic gives the bits that double
  * arithmetic rounded once gives (a root, a quotient, a product or a rounding of floats: double is
  * wide enough that rounding twice is rounding once) they are computed in float; exp and its kin by
- * vmath.h and vmath_double.h. */
+ * vmath_pair.h, vmath.h and vmath_double.h. */
 #include "eval/unary_fast.h"
 
 #include <math.h>
 
 #include "eval/vmath_double.h"
+#include "eval/vmath_pair.h"
 
 #define LOOP(name, type, expression)                                                        \
   SURG__HOT(name, (const type *in, type *out, uint64_t n, double a, double b),              \
@@ -26,9 +27,6 @@
 #define ALIKE(name, expression) BOTH(name, expression, expression)
 /* Computed in double. */
 #define BY_DOUBLE(name, expression) BOTH(name, (float)(expression), expression)
-/* A function of vmath.h, and its like of vmath_double.h. */
-#define BY_VMATH(name) \
-  BOTH(name, (float)surg__v_##name((double)x), surg__d_##name(x))
 
 BOTH(neg, -x, -x)
 BOTH(abs, fabsf(x), fabs(x))
@@ -64,52 +62,88 @@ SURG__INLINE double gelu_turn(double x) {
   return 2 * 0.79788456080286535588 * (x + 0.044715 * x * x * x);
 }
 
-BY_VMATH(exp)
-BY_VMATH(log)
-BY_VMATH(sigmoid)
-BY_VMATH(tanh)
-BY_VMATH(erf)
-BY_VMATH(softplus)
-BY_VMATH(mish)
-BY_VMATH(atan)
-BY_VMATH(asin)
-BY_VMATH(acos)
-BY_VMATH(sinh)
-BY_VMATH(cosh)
+/* Which of two forms an element takes hangs on itself alone, but spans of `near` ones, as weights
+ * are, are spared the other form. */
+#define SPAN 256
+#define NEAR_OR_FAR(name, type, is_near, near, far)                                \
+  SURG__HOT(name, (const type *in, type *out, uint64_t n, double a, double b),     \
+            (in, out, n, a, b)) {                                                  \
+    (void)a, (void)b;                                                              \
+    for (uint64_t at = 0; at < n; at += SPAN) {                                    \
+      const uint64_t end = n - at < SPAN ? n : at + SPAN;                          \
+      int beyond = 0;                                                              \
+      for (uint64_t i = at; i < end; ++i) {                                        \
+        const type x = in[i];                                                      \
+        beyond |= !(is_near);                                                      \
+      }                                                                            \
+      if (beyond) {                                                                \
+        for (uint64_t i = at; i < end; ++i) {                                      \
+          const type x = in[i], y = (type)(near), z = (type)(far);                 \
+          out[i] = (is_near) ? y : z;                                              \
+        }                                                                          \
+      } else {                                                                     \
+        for (uint64_t i = at; i < end; ++i) {                                      \
+          const type x = in[i];                                                    \
+          out[i] = (type)(near);                                                   \
+        }                                                                          \
+      }                                                                            \
+    }                                                                              \
+  }
+/* A function of vmath_pair.h up to `limit`, beyond it that of vmath.h; of doubles that of
+ * vmath_double.h. */
+#define BY_PAIRS(name, limit)                                                        \
+  NEAR_OR_FAR(float_##name, float, fabsf(x) <= (limit), surg__p_##name(x),           \
+              surg__v_##name((double)x))                                             \
+  LOOP(double_##name, double, surg__d_##name(x))
+/* The same, however large an element is. */
+#define ALL_BY_PAIRS(name) BOTH(name, surg__p_##name(x), surg__d_##name(x))
+
+BY_PAIRS(exp, SURG__P_EXP_FAR)
+ALL_BY_PAIRS(log)
+BY_PAIRS(sigmoid, SURG__P_SIGMOID_FAR)
+ALL_BY_PAIRS(tanh)
+NEAR_OR_FAR(float_erf, float, fabsf(x) <= SURG__P_ERF_NEAR, surg__p_erf_near(x), surg__p_erf(x))
+LOOP(double_erf, double, surg__d_erf(x))
+BY_PAIRS(softplus, SURG__P_SIGMOID_FAR)
+BY_PAIRS(mish, SURG__P_MISH_FAR)
+ALL_BY_PAIRS(atan)
+ALL_BY_PAIRS(asin)
+ALL_BY_PAIRS(acos)
+BY_PAIRS(sinh, SURG__P_EXP_FAR)
+BY_PAIRS(cosh, SURG__P_EXP_FAR)
 BOTH(swish, (float)gated((double)x, a * (double)x), x * surg__d_sigmoid(a * x))
 BOTH(gelu_tanh, (float)gated((double)x, gelu_turn((double)x)), x * surg__d_sigmoid(gelu_turn(x)))
-BOTH(elu, x < 0 ? (float)(a * surg__v_expm1((double)x)) : x, x < 0 ? a * surg__d_expm1(x) : x)
+
+/* A number as a pair. */
+SURG__INLINE surg__pair pair_of(double c) {
+  const float head = (float)c;
+  return (surg__pair){head, (float)(c - (double)head)};
+}
+/* a (e^(x / a) - 1) */
+SURG__INLINE float near_celu(float x, float a) {
+  const float q = x / a;
+  return surg__p_expm1_by(q, surg__f_fma(-q, a, x) / a, (surg__pair){a, 0});
+}
+NEAR_OR_FAR(float_elu, float, x >= -SURG__P_EXP_FAR,
+            x < 0 ? surg__p_expm1_by(x, 0, pair_of(a)) : x,
+            x < 0 ? (float)(a * surg__v_expm1((double)x)) : x)
+LOOP(double_elu, double, x < 0 ? a * surg__d_expm1(x) : x)
 /* -0, too */
-BOTH(selu, (float)(b * (x >= 0 ? (double)x : a * surg__v_expm1((double)x))),
-     b * (x >= 0 ? x : a * surg__d_expm1(x)))
-BOTH(celu, x < 0 ? (float)(a * surg__v_expm1((double)x / a)) : x,
-     x < 0 ? a * surg__d_expm1(x / a) : x)
+NEAR_OR_FAR(float_selu, float, x >= -SURG__P_EXP_FAR,
+            x >= 0 ? (float)b * x : surg__p_expm1_by(x, 0, pair_of(a * b)),
+            (float)(b * (x >= 0 ? (double)x : a * surg__v_expm1((double)x))))
+LOOP(double_selu, double, b * (x >= 0 ? x : a * surg__d_expm1(x)))
+NEAR_OR_FAR(float_celu, float, x >= -SURG__P_EXP_FAR * fabsf((float)a),
+            x < 0 ? near_celu(x, (float)a) : x,
+            x < 0 ? (float)(a * surg__v_expm1((double)x / a)) : x)
+LOOP(double_celu, double, x < 0 ? a * surg__d_expm1(x / a) : x)
 
-/* Gelu: which form an element takes hangs on itself alone, but pieces of near ones, as weights are,
- * are spared the other form. */
-#define SPAN 128
-#define GELU(name, type, near, far, limit)                                              \
-  SURG__HOT(name, (const type *in, type *out, uint64_t n, double a, double b),          \
-            (in, out, n, a, b)) {                                                       \
-    (void)a, (void)b;                                                                   \
-    for (uint64_t at = 0; at < n; at += SPAN) {                                         \
-      const uint64_t end = n - at < SPAN ? n : at + SPAN;                               \
-      int beyond = 0;                                                                   \
-      for (uint64_t i = at; i < end; ++i) beyond |= !(fabs((double)in[i]) <= (limit));  \
-      if (beyond) {                                                                     \
-        for (uint64_t i = at; i < end; ++i) {                                           \
-          const double x = (double)in[i], y = far(x), z = near(x);                      \
-          out[i] = (type)(fabs(x) <= (limit) ? z : y);                                  \
-        }                                                                               \
-      } else {                                                                          \
-        for (uint64_t i = at; i < end; ++i) out[i] = (type)near((double)in[i]);         \
-      }                                                                                 \
-    }                                                                                   \
-  }
-GELU(float_gelu, float, surg__v_gelu_near, surg__v_gelu, SURG__V_GELU_NEAR)
-GELU(double_gelu, double, surg__d_gelu_near, surg__d_gelu, SURG__D_GELU_NEAR)
+NEAR_OR_FAR(float_gelu, float, fabsf(x) <= SURG__V_GELU_NEAR, surg__v_gelu_near((double)x),
+            surg__v_gelu((double)x))
+NEAR_OR_FAR(double_gelu, double, fabs(x) <= SURG__D_GELU_NEAR, surg__d_gelu_near(x),
+            surg__d_gelu(x))
 
-/* Sines: whole pieces of moderate arguments by vmath.h, others by the C library. */
+/* Sines: moderate arguments by vmath_double.h, others by the C library. */
 #define PIECE 1024
 #define TURN_OF(name, type)                                                                \
   static void type##_##name(const type *in, type *out, uint64_t n, double a, double b) {   \
@@ -119,14 +153,21 @@ GELU(double_gelu, double, surg__d_gelu_near, surg__d_gelu, SURG__D_GELU_NEAR)
       for (uint64_t i = at; i < at + m; ++i) far |= !(fabs((double)in[i]) <= SURG__V_TURNS); \
       if (!far) {                                                                          \
         type##_near_##name(in + at, out + at, m, a, b);                                    \
-      } else {                                                                             \
-        for (uint64_t i = at; i < at + m; ++i) out[i] = (type)name((double)in[i]);         \
+        continue;                                                                          \
+      }                                                                                    \
+      type near[PIECE];                                                                    \
+      type##_near_##name(in + at, near, m, a, b);                                          \
+      for (uint64_t i = 0; i < m; ++i) {                                                   \
+        const double x = (double)in[at + i];                                               \
+        out[at + i] = fabs(x) <= SURG__V_TURNS ? near[i] : (type)name(x);                  \
       }                                                                                    \
     }                                                                                      \
   }
-#define TURN(name)                                                                \
-  BOTH(near_##name, (float)surg__v_##name((double)x), surg__d_##name(x))           \
-  TURN_OF(name, float)                                                            \
+#define TURN(name)                                                                        \
+  NEAR_OR_FAR(float_near_##name, float, fabsf(x) <= SURG__P_TURNS, surg__p_##name(x),     \
+              surg__v_##name((double)x))                                                  \
+  LOOP(double_near_##name, double, surg__d_##name(x))                                     \
+  TURN_OF(name, float)                                                                    \
   TURN_OF(name, double)
 TURN(sin)
 TURN(cos)

@@ -144,23 +144,27 @@ START_TEST(doubles) {
 }
 END_TEST
 
-/* The nearest float, but once in a thousand its neighbour. */
+/* The nearest float, but some times in a hundred its neighbour; it is always one of the two around
+ * the true value. */
 START_TEST(floats) {
   const function *f = &functions[_i];
   float *x = malloc(SAMPLES * sizeof *x), *y = malloc(SAMPLES * sizeof *y);
   unsigned differ = 0;
+  real worst = 0;
   ck_assert(x && y);
   for (int i = 0; i < SAMPLES; i++) x[i] = (float)sample(i, f->far < FLT_MAX ? f->far : FLT_MAX);
   on_floats(f->op)(x, y, SAMPLES, f->a, f->b);
   for (int i = 0; i < SAMPLES; i++) {
     const real want = f->exact(x[i]);
     const real off = ulps(y[i], want, FLT_MANT_DIG, FLT_MIN_EXP - FLT_MANT_DIG, FLT_MAX);
-    ck_assert_msg(off <= 0.501L, "%s of %a is %a: %Lf units off", f->name, (double)x[i],
+    ck_assert_msg(off < 1, "%s of %a is %a: %Lf units off", f->name, (double)x[i],
                   (double)y[i], off);
+    if (off > worst) worst = off;
     differ += y[i] != (float)want && !isnan(want);
   }
-  if (getenv("ONNXSURG_ULPS")) printf("%-10s %u of %d\n", f->name, differ, SAMPLES);
-  ck_assert_msg(differ <= SAMPLES / 1000, "%s: %u of %d differ", f->name, differ, SAMPLES);
+  if (getenv("ONNXSURG_ULPS"))
+    printf("%-10s %.3Lf, %u of %d\n", f->name, worst, differ, SAMPLES);
+  ck_assert_msg(differ <= SAMPLES / 50, "%s: %u of %d differ", f->name, differ, SAMPLES);
   free(x);
   free(y);
 }
