@@ -4,11 +4,8 @@
 
 #include <math.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "base/dtype.h"
+#include "eval/halves.h"
 #include "eval/hot.h"
 
 /* Numbers of C types to numbers of C types, where the language's conversion is the operator's:
@@ -138,27 +135,39 @@ static void half_to_float_plain(const uint16_t *from, float *to, uint64_t n) {
 }
 
 #if defined(__x86_64__)
-/* The instruction but for signalling NaN, which it would quiet. */
-SURG__WIDE static void half_to_float_wide(const uint16_t *from, float *to, uint64_t n) {
+/* Vectors do as many as fill them, and say how many. The instruction is right but for signalling NaN,
+ * which it would quiet. */
+SURG__WIDE static uint64_t half_to_float_wide(const uint16_t *from, float *to, uint64_t n) {
   uint64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
+  for (; n - i >= 8; i += 8) {
     const __m256 v = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i)));
     _mm256_storeu_ps(to + i, v);
     if (_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)))
       half_to_float_plain(from + i, to + i, 8);
   }
-  half_to_float_plain(from + i, to + i, n - i);
+  return i;
+}
+
+SURG__WIDEST static uint64_t half_to_float_widest(const uint16_t *from, float *to, uint64_t n) {
+  uint64_t i = 0;
+  for (; n - i >= 16; i += 16) {
+    const __m512 v = surg__sixteen_floats(SURG_FLOAT16, from + i);
+    _mm512_storeu_ps(to + i, v);
+    if (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q)) half_to_float_plain(from + i, to + i, 16);
+  }
+  return i;
 }
 #endif
 
 static void half_to_float(const uint16_t *from, float *to, uint64_t n) {
+  uint64_t done = 0;
 #if defined(__x86_64__)
-  if (surg__cpu_wide()) {
-    half_to_float_wide(from, to, n);
-    return;
-  }
+  if (surg__cpu_widest())
+    done = half_to_float_widest(from, to, n);
+  else if (surg__cpu_wide())
+    done = half_to_float_wide(from, to, n);
 #endif
-  half_to_float_plain(from, to, n);
+  half_to_float_plain(from + done, to + done, n - done);
 }
 
 static void float_to_half_plain(const float *from, uint16_t *to, uint64_t n) {
@@ -179,28 +188,39 @@ static void float_to_half_plain(const float *from, uint16_t *to, uint64_t n) {
 
 #if defined(__x86_64__)
 /* The instruction but for NaN, whose payload it would keep. */
-SURG__WIDE static void float_to_half_wide(const float *from, uint16_t *to, uint64_t n) {
-  const __m256i one = _mm256_set1_epi32(0x7fc00000);
-  const __m256 sign = _mm256_set1_ps(-0.0f);
+SURG__WIDE static uint64_t float_to_half_wide(const float *from, uint16_t *to, uint64_t n) {
   uint64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
+  for (; n - i >= 8; i += 8) {
     const __m256 v = _mm256_loadu_ps(from + i);
-    const __m256 nan = _mm256_or_ps(_mm256_and_ps(v, sign), _mm256_castsi256_ps(one));
-    const __m256 kept = _mm256_blendv_ps(v, nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-    _mm_storeu_si128((__m128i *)(void *)(to + i), _mm256_cvtps_ph(kept, _MM_FROUND_TO_NEAREST_INT));
+    const __m128i r = _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128((__m128i *)(void *)(to + i), r);
+    if (_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)))
+      float_to_half_plain(from + i, to + i, 8);
   }
-  float_to_half_plain(from + i, to + i, n - i);
+  return i;
+}
+
+SURG__WIDEST static uint64_t float_to_half_widest(const float *from, uint16_t *to, uint64_t n) {
+  uint64_t i = 0;
+  for (; n - i >= 16; i += 16) {
+    const __m512 v = _mm512_loadu_ps(from + i);
+    const __m256i r = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+    _mm256_storeu_si256((__m256i *)(void *)(to + i), r);
+    if (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q)) float_to_half_plain(from + i, to + i, 16);
+  }
+  return i;
 }
 #endif
 
 static void float_to_half(const float *from, uint16_t *to, uint64_t n) {
+  uint64_t done = 0;
 #if defined(__x86_64__)
-  if (surg__cpu_wide()) {
-    float_to_half_wide(from, to, n);
-    return;
-  }
+  if (surg__cpu_widest())
+    done = float_to_half_widest(from, to, n);
+  else if (surg__cpu_wide())
+    done = float_to_half_wide(from, to, n);
 #endif
-  float_to_half_plain(from, to, n);
+  float_to_half_plain(from + done, to + done, n - done);
 }
 
 SURG__HOT(bf16_to_float, (const uint16_t *from, float *to, uint64_t n), (from, to, n)) {
@@ -247,12 +267,71 @@ SURG__HOT(double_to_odd_float, (const double *from, float *to, uint64_t n), (fro
   }
 }
 
-void surg__narrow_doubles(int dtype, const double *from, uint16_t *to, uint64_t n) {
+static void narrow_doubles_plain(int dtype, const double *from, uint16_t *to, uint64_t n) {
   float odd[PIECE];
   for (uint64_t at = 0; at < n; at += PIECE) {
     const uint64_t m = n - at < PIECE ? n - at : PIECE;
     double_to_odd_float(from + at, odd, m);
     surg__narrow_halves(dtype, odd, to + at, m);
+  }
+}
+
+#if defined(__x86_64__)
+SURG__VECTOR uint64_t narrow_doubles_as(int dtype, const double *from, uint16_t *to, uint64_t n) {
+  uint64_t i = 0;
+  for (; n - i >= 16; i += 16) {
+    const surg__v16d v = {_mm512_loadu_pd(from + i), _mm512_loadu_pd(from + i + 8)};
+    if (!surg__store_sixteen(dtype, v, to + i)) narrow_doubles_plain(dtype, from + i, to + i, 16);
+  }
+  return i;
+}
+
+SURG__WIDEST static uint64_t narrow_doubles_widest(int dtype, const double *from, uint16_t *to,
+                                                   uint64_t n) {
+  if (dtype == SURG_FLOAT16) return narrow_doubles_as(SURG_FLOAT16, from, to, n);
+  return narrow_doubles_as(SURG_BFLOAT16, from, to, n);
+}
+
+SURG__WIDEST static uint64_t half_to_double_widest(const uint16_t *from, double *to, uint64_t n) {
+  uint64_t i = 0;
+  for (; n - i >= 16; i += 16) {
+    const surg__v16d v = surg__load_sixteen(SURG_FLOAT16, from + i);
+    _mm512_storeu_pd(to + i, v.low);
+    _mm512_storeu_pd(to + i + 8, v.high);
+  }
+  return i;
+}
+#endif
+
+void surg__narrow_doubles(int dtype, const double *from, uint16_t *to, uint64_t n) {
+  uint64_t done = 0;
+#if defined(__x86_64__)
+  if (surg__cpu_widest()) done = narrow_doubles_widest(dtype, from, to, n);
+#endif
+  narrow_doubles_plain(dtype, from + done, to + done, n - done);
+}
+
+SURG__HOT(bf16_to_double, (const uint16_t *from, double *to, uint64_t n), (from, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) {
+    const bits v = {.u = (uint32_t)from[i] << 16};
+    to[i] = (double)v.f;
+  }
+}
+
+void surg__halves_as_doubles(int dtype, const uint16_t *from, double *to, uint64_t n) {
+  float wide[PIECE];
+  if (dtype != SURG_FLOAT16) {
+    bf16_to_double(from, to, n);
+    return;
+  }
+  uint64_t at = 0;
+#if defined(__x86_64__)
+  if (surg__cpu_widest()) at = half_to_double_widest(from, to, n);
+#endif
+  for (; at < n; at += PIECE) {
+    const uint64_t m = n - at < PIECE ? n - at : PIECE;
+    half_to_float(from + at, wide, m);
+    float_as_double(wide, to + at, m);
   }
 }
 

@@ -25,16 +25,16 @@ SURG__UNSIGNED_TYPES(LOAD_WHOLE)
 LOAD(float_as_double, float, double, double)
 LOAD(double_as_double, double, double, double)
 
-/* 16-bit floats by way of floats. */
 static void load_halves(int dtype, const uint16_t *from, uint64_t step, uint64_t n, double *to) {
-  float wide[SURG__PIECE];
   uint16_t dense[SURG__PIECE];
+  if (step == 1) {
+    surg__halves_as_doubles(dtype, from, to, n);
+    return;
+  }
   for (uint64_t at = 0; at < n; at += SURG__PIECE) {
     const uint64_t m = n - at < SURG__PIECE ? n - at : SURG__PIECE;
-    const uint16_t *part = from + at * step;
-    for (uint64_t i = 0; step != 1 && i < m; ++i) dense[i] = part[i * step];
-    surg__widen_halves(dtype, step == 1 ? part : dense, wide, m);
-    float_as_double(wide, 1, m, to + at);
+    for (uint64_t i = 0; i < m; ++i) dense[i] = from[(at + i) * step];
+    surg__halves_as_doubles(dtype, dense, to + at, m);
   }
 }
 
@@ -104,8 +104,14 @@ SURG__HOT(store_floats, (const double *from, float *to, uint64_t n), (from, to, 
   for (uint64_t i = 0; i < n; ++i) to[i] = from[i] == from[i] ? (float)from[i] : NAN;
 }
 
+SURG__HOT(drop_nan_signs, (uint16_t *v, uint16_t infinity, uint64_t n), (v, infinity, n)) {
+  for (uint64_t i = 0; i < n; ++i) {
+    const uint16_t size = v[i] & 0x7fff;
+    v[i] = size > infinity ? size : v[i];
+  }
+}
+
 void surg__store_run(int dtype, void *data, uint64_t at, uint64_t n, const double *sums) {
-  double one[SURG__PIECE];
   if (dtype == SURG_FLOAT) {
     store_floats(sums, (float *)data + at, n);
     return;
@@ -115,11 +121,9 @@ void surg__store_run(int dtype, void *data, uint64_t at, uint64_t n, const doubl
     return;
   }
   assert(dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16);
-  for (uint64_t i = 0; i < n; i += SURG__PIECE) {
-    const uint64_t m = n - i < SURG__PIECE ? n - i : SURG__PIECE;
-    plain_nan(sums + i, one, m);
-    surg__narrow_doubles(dtype, one, (uint16_t *)data + at + i, m);
-  }
+  uint16_t *to = (uint16_t *)data + at;
+  surg__narrow_doubles(dtype, sums, to, n);
+  drop_nan_signs(to, dtype == SURG_FLOAT16 ? 0x7c00 : 0x7f80, n);
 }
 
 #define STORE(type)                                                                  \

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sixteen 16-bit floats at a time as doubles, with AVX-512, and back. `dtype` (FLOAT16 or BFLOAT16) is
+ * a constant where these are called. */
+#ifndef SURG_HALVES_H
+#define SURG_HALVES_H
+
+#include "base/dtype.h"
+#include "eval/hot.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define SURG__VECTOR SURG__WIDEST SURG__INLINE
+
+typedef struct surg__v16d {
+  __m512d low, high;
+} surg__v16d;
+
+SURG__VECTOR __m512 surg__sixteen_floats(int dtype, const uint16_t *from) {
+  const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)from);
+  if (dtype == SURG_FLOAT16) return _mm512_cvtph_ps(v);
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+}
+
+SURG__VECTOR surg__v16d surg__load_sixteen(int dtype, const uint16_t *from) {
+  const __m512 v = surg__sixteen_floats(dtype, from);
+  return (surg__v16d){_mm512_cvtps_pd(_mm512_castps512_ps256(v)),
+                      _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1))};
+}
+
+/* Doubles to floats, rounded to odd, so that a second rounding is as if it were the only one: the
+ * last bit that is kept stands for all that are cut off. Not so where floats are subnormal. */
+SURG__VECTOR __m256 surg__eight_odd(__m512d v) {
+  const __m512i u = _mm512_castpd_si512(v), lost = _mm512_set1_epi64(0x1fffffff);
+  const __mmask8 some = _mm512_test_epi64_mask(u, lost);
+  const __m512i odd = _mm512_mask_or_epi64(u, some, u, _mm512_set1_epi64(0x20000000));
+  return _mm512_cvt_roundpd_ps(_mm512_castsi512_pd(odd), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
+
+/* Stores them rounded once, to nearest. False, and nothing of use is stored: some are NaN, or floats
+ * of these would be subnormal where that counts. */
+SURG__VECTOR bool surg__store_sixteen(int dtype, surg__v16d from, uint16_t *to) {
+  const int nan = 0x81, subnormal = 0x20; /* classes of VFPCLASS */
+  const __m256 a = surg__eight_odd(from.low), b = surg__eight_odd(from.high);
+  const __m512 v = _mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1);
+  __m256i r;
+  if (dtype == SURG_FLOAT16) {
+    r = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  } else {
+    const __m512i u = _mm512_castps_si512(v), below = _mm512_set1_epi32(0x7fff);
+    const __m512i even = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
+    const __m512i up = _mm512_add_epi32(_mm512_add_epi32(u, below), even);
+    r = _mm512_cvtepi32_epi16(_mm512_srli_epi32(up, 16));
+  }
+  _mm256_storeu_si256((__m256i *)(void *)to, r);
+  return dtype == SURG_FLOAT16 ? _mm512_fpclass_ps_mask(v, nan) == 0
+                               : _mm512_fpclass_ps_mask(v, nan | subnormal) == 0;
+}
+#endif
+
+#endif
