@@ -1,164 +1,171 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ArgMax and ArgMin, by pieces of a run or by columns. NaN takes the place of any number, and keeps
- * it. */
-#include <math.h>
-
+ * it.
+ *
+ * Elements are compared by keys: signed integers of their own width, the one looked for the largest.
+ * Those of a float are its bits with one zero, and the largest there is for NaN. */
 #include "eval/hot.h"
 #include "eval/number.h"
-#include "eval/piece.h"
 #include "eval/reduce_fast.h"
 
-#define LANES 16 /* divides SURG__PIECE */
+#define SPAN 512  /* elements of a run looked at together */
+#define ROOM 8192 /* bytes of the best of some columns */
 
 typedef struct search {
   const surg__array *x;
-  bool real, largest, last;
+  bool real, last;
+  uint64_t turn;     /* what turns bits to the order asked for */
+  uint64_t infinity; /* the bits of that of a float */
 } search;
 
-/* Integers as signed numbers in the same order. */
-static void load(const search *s, uint64_t at, uint64_t step, uint64_t n, surg__numbers *v) {
-  if (s->real) {
-    surg__load_run(s->x->dtype, s->x->data, at, step, n, v->real);
-    return;
-  }
-  surg__load_whole(s->x->dtype, s->x->data, at, step, n, v->whole);
-  for (uint64_t i = 0; s->x->dtype == SURG_UINT64 && i < n; ++i) v->whole[i] ^= 1ull << 63;
-}
+#define MOST(type) ((type)((type)~(type)0 >> 1))
 
-/* Some choice of the four, as a loop of its own. `worse`: what does not displace. */
-#define EACH_CHOICE(loop) \
-  if (largest && last) {  \
-    loop(<)               \
-  } else if (largest) {   \
-    loop(<=)              \
-  } else if (last) {      \
-    loop(>)               \
-  } else {                \
-    loop(>=)              \
+#define WIDTH(bits, type, whole)                                                                 \
+  SURG__INLINE whole key##bits(type x, type turn, type infinity, bool real) {                    \
+    const type v = x ^ turn, size = v & MOST(type);                                              \
+    const whole order = (whole)v < 0 ? (whole)((type)0 - size) : (whole)size;                    \
+    return !real ? (whole)v : size > infinity ? (whole)MOST(type) : order;                       \
+  }                                                                                              \
+  SURG__INLINE void row_as##bits(const type *v, uint64_t n, type turn, type infinity, type row,  \
+                                 bool real, bool last, whole *best, type *at) {                  \
+    for (uint64_t j = 0; j < n; ++j) {                                                           \
+      const whole a = best[j], b = key##bits(v[j], turn, infinity, real);                        \
+      const bool stays = real && last && a == (whole)MOST(type);                                 \
+      at[j] = (last ? b >= a : b > a) & !stays ? row : at[j];                                    \
+      best[j] = b > a ? b : a;                                                                   \
+    }                                                                                            \
+  }                                                                                              \
+  /* Puts row `row` of a block beside the best ones so far. */                                   \
+  SURG__HOT(row##bits, (const search *s, const type *v, uint64_t n, type row, whole *best,       \
+                        type *at), (s, v, n, row, best, at)) {                                   \
+    const type turn = (type)s->turn, infinity = (type)s->infinity;                               \
+    if (s->real && s->last)                                                                      \
+      row_as##bits(v, n, turn, infinity, row, true, true, best, at);                             \
+    else if (s->real)                                                                            \
+      row_as##bits(v, n, turn, infinity, row, true, false, best, at);                            \
+    else if (s->last)                                                                            \
+      row_as##bits(v, n, turn, infinity, row, false, true, best, at);                            \
+    else                                                                                         \
+      row_as##bits(v, n, turn, infinity, row, false, false, best, at);                           \
+  }                                                                                              \
+  /* The best of n > 0 elements, SPAN at most. */                                                \
+  SURG__HOT(best##bits, (const search *s, const type *v, uint64_t n, whole *out),                \
+            (s, v, n, out)) {                                                                    \
+    const type turn = (type)s->turn, infinity = (type)s->infinity;                               \
+    whole keys[SPAN], best;                                                                      \
+    if (s->real) {                                                                               \
+      for (uint64_t i = 0; i < n; ++i) keys[i] = key##bits(v[i], turn, infinity, true);          \
+    } else {                                                                                     \
+      for (uint64_t i = 0; i < n; ++i) keys[i] = key##bits(v[i], turn, infinity, false);         \
+    }                                                                                            \
+    best = keys[0];                                                                              \
+    for (uint64_t i = 0; i < n; ++i) best = keys[i] > best ? keys[i] : best;                     \
+    *out = best;                                                                                 \
+  }                                                                                              \
+  /* One run of elements next to each other: the piece the best one is in, then the place in it. */ \
+  static bool of_run##bits(const search *s, uint64_t start, uint64_t length, int64_t *out) {     \
+    const type *v = (const type *)s->x->data + start;                                            \
+    const type turn = (type)s->turn, infinity = (type)s->infinity;                               \
+    whole best = 0, b;                                                                           \
+    uint64_t piece = 0;                                                                          \
+    bool nan = false;                                                                            \
+    for (uint64_t at = 0; at < length && !nan; at += SPAN) {                                     \
+      best##bits(s, v + at, length - at < SPAN ? length - at : SPAN, &b);                        \
+      if (at > 0 && (s->last ? b < best : b <= best)) continue;                                  \
+      best = b;                                                                                  \
+      piece = at;                                                                                \
+      nan = s->real && best == (whole)MOST(type);                                                \
+    }                                                                                            \
+    const uint64_t end = length - piece < SPAN ? length : piece + SPAN;                          \
+    for (uint64_t i = piece; i < end; ++i) {                                                     \
+      if (key##bits(v[i], turn, infinity, s->real) != best) continue;                            \
+      *out = (int64_t)i;                                                                         \
+      if (!s->last || nan) break;                                                                \
+    }                                                                                            \
+    return nan;                                                                                  \
+  }                                                                                              \
+  /* n <= ROOM bytes of runs next to each other, elements `step` apart: in blocks of as many rows as \
+   * an element can count. */                                                                    \
+  static bool of_columns##bits(const search *s, uint64_t start, uint64_t length, uint64_t step,  \
+                               uint64_t n, int64_t *out) {                                       \
+    whole top[ROOM / sizeof(whole)], best[ROOM / sizeof(whole)];                                 \
+    type at[ROOM / sizeof(type)];                                                                \
+    const type *v = (const type *)s->x->data + start;                                            \
+    const uint64_t most = (type)~(type)0;                                                        \
+    bool nan = false;                                                                            \
+    for (uint64_t block = 0, rows; block < length; block += rows) {                              \
+      rows = length - block < most ? length - block : most;                                      \
+      for (uint64_t j = 0; j < n; ++j) {                                                         \
+        best[j] = key##bits(v[block * step + j], (type)s->turn, (type)s->infinity, s->real);     \
+        at[j] = 0;                                                                               \
+      }                                                                                          \
+      for (uint64_t i = 1; i < rows; ++i)                                                        \
+        row##bits(s, v + (block + i) * step, n, (type)i, best, at);                              \
+      for (uint64_t j = 0; j < n; ++j) {                                                         \
+        const bool stays = s->real && block > 0 && top[j] == (whole)MOST(type);                  \
+        if (block > 0 && (stays || (s->last ? best[j] < top[j] : best[j] <= top[j]))) continue;  \
+        top[j] = best[j];                                                                        \
+        out[j] = (int64_t)(block + at[j]);                                                       \
+      }                                                                                          \
+    }                                                                                            \
+    for (uint64_t j = 0; s->real && j < n; ++j) nan |= top[j] == (whole)MOST(type);              \
+    return nan;                                                                                  \
+  }                                                                                              \
+  static bool of_runs##bits(const search *s, uint64_t start, uint64_t length, uint64_t inner,    \
+                            int64_t *out) {                                                      \
+    const uint64_t wide = ROOM / sizeof(type);                                                   \
+    bool nan = false;                                                                            \
+    if (inner == 1) return of_run##bits(s, start, length, out);                                  \
+    for (uint64_t j = 0; j < inner; j += wide) {                                                 \
+      const uint64_t n = inner - j < wide ? inner - j : wide;                                    \
+      nan |= of_columns##bits(s, start + j, length, inner, n, out + j);                          \
+    }                                                                                            \
+    return nan;                                                                                  \
   }
+WIDTH(8, uint8_t, int8_t)
+WIDTH(16, uint16_t, int16_t)
+WIDTH(32, uint32_t, int32_t)
+WIDTH(64, uint64_t, int64_t)
 
-#define NUMBER(v) ((v) == (v))
-#define ALWAYS(v) 1
-
-#define LOOPS(suffix, type, held, is_number)                                                  \
-  /* Puts row `row` beside the best ones so far. */                                           \
-  SURG__HOT(columns_##suffix, (held *best, int64_t *at, const held *v, uint64_t n,            \
-                               int64_t row, bool largest, bool last),                         \
-            (best, at, v, n, row, largest, last)) {                                           \
-    EACH_CHOICE(COLUMN_LOOP_##suffix)                                                         \
-  }                                                                                           \
-  /* The best of n > 0 numbers. */                                                            \
-  SURG__HOT(best_##suffix, (const held *v, uint64_t n, bool largest, held *out),              \
-            (v, n, largest, out)) {                                                           \
-    type acc[LANES], best;                                                                    \
-    uint64_t i = 0;                                                                           \
-    for (unsigned j = 0; j < LANES; ++j) acc[j] = (type)v[0];                                 \
-    if (largest) {                                                                            \
-      BEST_LANES(type, >)                                                                     \
-    } else {                                                                                  \
-      BEST_LANES(type, <)                                                                     \
-    }                                                                                         \
-    *out = (held)best;                                                                        \
-  }                                                                                           \
-  /* Whether b, later than a, is to stand for both. */                                        \
-  static bool displaces_##suffix(type a, type b, bool largest, bool last) {                   \
-    if (!is_number(a)) return false;                                                          \
-    if (last) return !(largest ? b < a : b > a);                                              \
-    return !(largest ? b <= a : b >= a);                                                      \
-  }                                                                                           \
-  /* Where the best one stands: there is one. */                                              \
-  static uint64_t place_##suffix(const held *v, uint64_t n, type best, bool last) {           \
-    uint64_t found = 0;                                                                       \
-    for (uint64_t i = 0; i < n; ++i) {                                                        \
-      const type b = (type)v[i];                                                              \
-      if (!is_number(best) && !is_number(b)) return i;                                        \
-      if (b != best) continue;                                                                \
-      found = i;                                                                              \
-      if (!last) break;                                                                       \
-    }                                                                                         \
-    return found;                                                                             \
+static uint64_t infinity_of(int dtype) {
+  switch (dtype) {
+    case SURG_FLOAT16:
+      return 0x7c00;
+    case SURG_BFLOAT16:
+      return 0x7f80;
+    case SURG_FLOAT:
+      return 0x7f800000;
+    default:
+      return 0x7ff0000000000000;
   }
-
-#define BEST_LANES(type, better)                                            \
-  for (; n - i >= LANES; i += LANES) {                                      \
-    for (unsigned j = 0; j < LANES; ++j) {                                  \
-      const type b = (type)v[i + j];                                        \
-      acc[j] = b better acc[j] ? b : acc[j];                                \
-    }                                                                       \
-  }                                                                         \
-  best = acc[0];                                                            \
-  for (unsigned j = 1; j < LANES; ++j) best = acc[j] better best ? acc[j] : best; \
-  for (; i < n; ++i) best = (type)v[i] better best ? (type)v[i] : best;
-#define COLUMN_LOOP(type, is_number, worse)                    \
-  for (uint64_t j = 0; j < n; ++j) {                           \
-    const type a = (type)best[j], b = (type)v[j];              \
-    const int64_t old = at[j];                                 \
-    const bool take = is_number(a) & !(b worse a);             \
-    best[j] = take ? v[j] : best[j];                           \
-    at[j] = take ? row : old;                                  \
-  }
-#define COLUMN_LOOP_real(worse) COLUMN_LOOP(double, NUMBER, worse)
-#define COLUMN_LOOP_whole(worse) COLUMN_LOOP(int64_t, ALWAYS, worse)
-LOOPS(real, double, double, NUMBER)
-LOOPS(whole, int64_t, uint64_t, ALWAYS)
-
-/* One run of elements next to each other: the piece the best one is in, then the place in it. */
-static bool of_run(const search *s, uint64_t start, uint64_t length, int64_t *out) {
-  surg__numbers v, best = {{0}}, one = {{0}};
-  uint64_t piece = 0, n;
-  for (uint64_t at = 0; at < length; at += n) {
-    n = length - at < SURG__PIECE ? length - at : SURG__PIECE;
-    load(s, start + at, 1, n, &v);
-    bool take;
-    if (s->real) {
-      if (surg__has_nan(v.real, n))
-        *one.real = NAN;
-      else
-        best_real(v.real, n, s->largest, one.real);
-      take = displaces_real(*best.real, *one.real, s->largest, s->last);
-    } else {
-      best_whole(v.whole, n, s->largest, one.whole);
-      take = displaces_whole((int64_t)*best.whole, (int64_t)*one.whole, s->largest, s->last);
-    }
-    if (at > 0 && !take) continue;
-    *best.whole = *one.whole;
-    piece = at;
-  }
-  n = length - piece < SURG__PIECE ? length - piece : SURG__PIECE;
-  load(s, start + piece, 1, n, &v);
-  *out = (int64_t)(piece + (s->real ? place_real(v.real, n, *best.real, s->last)
-                                    : place_whole(v.whole, n, (int64_t)*best.whole, s->last)));
-  return s->real && !NUMBER(*best.real);
-}
-
-/* `n` runs next to each other, elements `step` apart. */
-static bool of_columns(const search *s, uint64_t start, uint64_t length, uint64_t step, uint64_t n,
-                       int64_t *out) {
-  surg__numbers best, v;
-  bool nan = false;
-  load(s, start, 1, n, &best);
-  for (uint64_t j = 0; j < n; ++j) out[j] = 0;
-  for (uint64_t i = 1; i < length; ++i) {
-    load(s, start + i * step, 1, n, &v);
-    if (s->real)
-      columns_real(best.real, out, v.real, n, (int64_t)i, s->largest, s->last);
-    else
-      columns_whole(best.whole, out, v.whole, n, (int64_t)i, s->largest, s->last);
-  }
-  for (uint64_t j = 0; s->real && j < n; ++j) nan |= !NUMBER(best.real[j]);
-  return nan;
 }
 
 bool surg__arg_fast(const surg__array *x, uint64_t outer, uint64_t length, uint64_t inner,
                     bool largest, bool last, int64_t *out) {
-  const search s = {x, surg__is_real(x->dtype), largest, last};
+  search s = {.x = x, .real = surg__is_real(x->dtype), .last = last};
+  const size_t size = surg__dtype_unpacked(x->dtype);
+  const uint64_t sign = 1ull << (8 * size - 1);
+  s.infinity = infinity_of(x->dtype);
+  if (s.real)
+    s.turn = largest ? 0 : sign;
+  else
+    s.turn = (surg__dtype_is_signed_int(x->dtype) ? 0 : sign) ^ (largest ? 0 : UINT64_MAX);
   bool nan = false;
   for (uint64_t i = 0; i < outer; ++i, out += inner) {
     const uint64_t start = i * length * inner;
-    if (inner == 1) nan |= of_run(&s, start, length, out);
-    for (uint64_t j = 0; inner > 1 && j < inner; j += SURG__PIECE) {
-      const uint64_t n = inner - j < SURG__PIECE ? inner - j : SURG__PIECE;
-      nan |= of_columns(&s, start + j, length, inner, n, out + j);
+    switch (size) {
+      case 1:
+        nan |= of_runs8(&s, start, length, inner, out);
+        break;
+      case 2:
+        nan |= of_runs16(&s, start, length, inner, out);
+        break;
+      case 4:
+        nan |= of_runs32(&s, start, length, inner, out);
+        break;
+      default:
+        assert(size == 8);
+        nan |= of_runs64(&s, start, length, inner, out);
     }
   }
   return nan;
