@@ -37,6 +37,15 @@ def opencv():
     return None
 
 
+def onnx_python():
+    """A python that has onnx (Debian: python3-onnx), or None. libonnx-testdata alone leaves a folder of
+    that name that can be imported and holds nothing."""
+    python = os.environ.get("ONNXSURG_ONNX_PYTHON", "/usr/bin/python3")
+    there = os.path.exists(python) and subprocess.run(
+        [python, "-c", "import onnx.checker"], capture_output=True).returncode == 0
+    return python if there else None
+
+
 def importer(engine):
     """The command that says of models whether an engine imports them (import_js.cjs), or None."""
     if engine.startswith("opencv"):
