@@ -2,7 +2,7 @@
 // Seeded inputs for models, and half floats as numbers.
 'use strict';
 
-const ELEMENTS_MAX = 2e7;
+const ELEMENTS_MAX = 1e7;  // beyond are images of three dimensions, which take minutes
 
 function generator(seed) {
   let state = (seed * 2654435761 + 12345) >>> 0;
