@@ -43,6 +43,7 @@ typedef struct matrix {
   size_t n_targets;
   unsigned n[MOST_TARGETS][2][KINDS]; /* down, up */
   unsigned cases, unusable;
+  bool unfit; /* the case runs on no input that is made up: asked once, not for each target */
   unsigned approximate; /* of those that are right */
   bool exact;           /* no approximate rules */
   FILE *refused;
@@ -153,8 +154,8 @@ static void found(void *user, const surg__finding *f) {
 /* NaN, infinities, signed zeros and the like, which the data of the suite does not hold. Where
  * results may differ in their last bits, what is large beside what is small makes all of a
  * difference of those: then only what is finite has to agree. */
-static int adversarial(surg_model *before, surg_model *after, surg_exactness used, char *why,
-                       size_t n) {
+static int adversarial(matrix *x, surg_model *before, surg_model *after, surg_exactness used,
+                       char *why, size_t n) {
   const surg__tolerance finite = {.relative = 1e-3, .absolute = INFINITY};
   const surg__verify_options options = {.runs = 1, .seed = 1, .max_bytes = MOST_BYTES,
                                         .max_work = MOST_WORK, .tolerance = {1e-3, 1e-5},
@@ -162,10 +163,13 @@ static int adversarial(surg_model *before, surg_model *after, surg_exactness use
                                         .huge = used > SURG_EXACT ? HUGE_BUT_TAME : 0};
   surg__verify_report r;
   int kind = RIGHT;
-  if (surg__verify(before, after, &options, &r) == SURG_OK && r.checked > 0 && !r.same) {
+  if (x->unfit) return kind;
+  const surg_status s = surg__verify(before, after, &options, &r);
+  if (s == SURG_OK && r.checked > 0 && !r.same) {
     kind = WRONG;
     snprintf(why, n, "made-up inputs: %.250s", *r.failure ? r.failure : "an output differs");
   }
+  x->unfit = s == SURG_OK && r.checked == 0 && !*r.failure;
   surg__verify_free(&r);
   return kind;
 }
@@ -184,7 +188,7 @@ static int judge(matrix *x, surg_model *original, surg_model *m, surg_exactness 
     return WRONG;
   }
   if (suite_run(x->ctx, m, set, why, n) == SUITE_DIFFERS) return WRONG;
-  return used >= SURG_APPROX ? RIGHT : adversarial(original, m, used, why, n);
+  return used >= SURG_APPROX ? RIGHT : adversarial(x, original, m, used, why, n);
 }
 
 /* The pass on *m, and the worst exactness it used. */
@@ -250,6 +254,7 @@ static void one_case(void *user, const char *path, const char *set) {
   surg_model *m = NULL;
   char why[256];
   x->cases++;
+  x->unfit = false;
   if (surg_load(x->ctx, path, NULL, &m) == SURG_OK && surg_model_opset(m, "") &&
       suite_run(x->ctx, m, set, why, sizeof why) != SUITE_DIFFERS) {
     bool taken;
