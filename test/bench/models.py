@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""models.py BENCH_MODEL [MODEL...]: how long models take in the built-in interpreter and in ONNX
-Runtime with one thread. Without MODEL: those of the backend suite's `light` folder, where it is.
-Prints and never judges."""
+"""models.py BENCH_MODEL [--only WORD] [MODEL...]: how long models take in the built-in interpreter
+and in ONNX Runtime with one thread. Without MODEL: those of the backend suite's `light` folder, where
+it is (--only: whose name holds WORD). Prints and never judges."""
 import glob
 import os
 import subprocess
@@ -19,10 +19,12 @@ def output(*command):
 
 
 def main():
-    tool, models = sys.argv[1], sys.argv[2:]
+    tool, models, word = sys.argv[1], sys.argv[2:], ""
+    if models[:1] == ["--only"]:
+        word, models = models[1], models[2:]
     if not models:
         top = os.path.join(HERE, "..", "..", "..", "shared", "corpus", "backend", "light")
-        models = sorted(glob.glob(os.path.join(top, "*.onnx")))
+        models = sorted(glob.glob(os.path.join(top, "*%s*.onnx" % word)))
     if not models:
         print("no models: name some")
         sys.exit(77)

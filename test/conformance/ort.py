@@ -38,8 +38,8 @@ def opencv():
 
 
 def onnx_python():
-    """A python that has onnx (Debian: python3-onnx), or None. libonnx-testdata alone leaves a folder of
-    that name that can be imported and holds nothing."""
+    """A python that has onnx (Debian: python3-onnx), or None. libonnx-testdata alone leaves a
+    folder of that name that can be imported and holds nothing."""
     python = os.environ.get("ONNXSURG_ONNX_PYTHON", "/usr/bin/python3")
     there = os.path.exists(python) and subprocess.run(
         [python, "-c", "import onnx.checker"], capture_output=True).returncode == 0
