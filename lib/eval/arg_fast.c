@@ -2,10 +2,10 @@
 /* ArgMax and ArgMin, by pieces of a run or by columns. NaN takes the place of any number, and keeps
  * it.
  *
- * Elements are compared by keys: signed integers of their own width, the one looked for the largest.
- * Those of a float are its bits with one zero, and the largest there is for NaN. */
+ * Elements are compared by keys: signed integers of their own width, the one looked for the
+ * largest. Those of a float are its bits with one zero, and the largest there is for NaN. */
 #include "eval/hot.h"
-#include "eval/number.h"
+#include "eval/order.h"
 #include "eval/reduce_fast.h"
 
 #define SPAN 512  /* elements of a run looked at together */
@@ -13,147 +13,126 @@
 
 typedef struct search {
   const surg__array *x;
-  bool real, last;
-  uint64_t turn;     /* what turns bits to the order asked for */
-  uint64_t infinity; /* the bits of that of a float */
+  surg__order order;
+  bool last;
 } search;
 
-#define MOST(type) ((type)((type)~(type)0 >> 1))
 
-#define WIDTH(bits, type, whole)                                                                 \
-  SURG__INLINE whole key##bits(type x, type turn, type infinity, bool real) {                    \
-    const type v = x ^ turn, size = v & MOST(type);                                              \
-    const whole order = (whole)v < 0 ? (whole)((type)0 - size) : (whole)size;                    \
-    return !real ? (whole)v : size > infinity ? (whole)MOST(type) : order;                       \
-  }                                                                                              \
-  SURG__INLINE void row_as##bits(const type *v, uint64_t n, type turn, type infinity, type row,  \
-                                 bool real, bool last, whole *best, type *at) {                  \
-    for (uint64_t j = 0; j < n; ++j) {                                                           \
-      const whole a = best[j], b = key##bits(v[j], turn, infinity, real);                        \
-      const bool stays = real && last && a == (whole)MOST(type);                                 \
-      at[j] = (last ? b >= a : b > a) & !stays ? row : at[j];                                    \
-      best[j] = b > a ? b : a;                                                                   \
-    }                                                                                            \
-  }                                                                                              \
-  /* Puts row `row` of a block beside the best ones so far. */                                   \
-  SURG__HOT(row##bits, (const search *s, const type *v, uint64_t n, type row, whole *best,       \
-                        type *at), (s, v, n, row, best, at)) {                                   \
-    const type turn = (type)s->turn, infinity = (type)s->infinity;                               \
-    if (s->real && s->last)                                                                      \
-      row_as##bits(v, n, turn, infinity, row, true, true, best, at);                             \
-    else if (s->real)                                                                            \
-      row_as##bits(v, n, turn, infinity, row, true, false, best, at);                            \
-    else if (s->last)                                                                            \
-      row_as##bits(v, n, turn, infinity, row, false, true, best, at);                            \
-    else                                                                                         \
-      row_as##bits(v, n, turn, infinity, row, false, false, best, at);                           \
-  }                                                                                              \
-  /* The best of n > 0 elements, SPAN at most. */                                                \
-  SURG__HOT(best##bits, (const search *s, const type *v, uint64_t n, whole *out),                \
-            (s, v, n, out)) {                                                                    \
-    const type turn = (type)s->turn, infinity = (type)s->infinity;                               \
-    whole keys[SPAN], best;                                                                      \
-    if (s->real) {                                                                               \
-      for (uint64_t i = 0; i < n; ++i) keys[i] = key##bits(v[i], turn, infinity, true);          \
-    } else {                                                                                     \
-      for (uint64_t i = 0; i < n; ++i) keys[i] = key##bits(v[i], turn, infinity, false);         \
-    }                                                                                            \
-    best = keys[0];                                                                              \
-    for (uint64_t i = 0; i < n; ++i) best = keys[i] > best ? keys[i] : best;                     \
-    *out = best;                                                                                 \
-  }                                                                                              \
-  /* One run of elements next to each other: the piece the best one is in, then the place in it. */ \
-  static bool of_run##bits(const search *s, uint64_t start, uint64_t length, int64_t *out) {     \
-    const type *v = (const type *)s->x->data + start;                                            \
-    const type turn = (type)s->turn, infinity = (type)s->infinity;                               \
-    whole best = 0, b;                                                                           \
-    uint64_t piece = 0;                                                                          \
-    bool nan = false;                                                                            \
-    for (uint64_t at = 0; at < length && !nan; at += SPAN) {                                     \
-      best##bits(s, v + at, length - at < SPAN ? length - at : SPAN, &b);                        \
-      if (at > 0 && (s->last ? b < best : b <= best)) continue;                                  \
-      best = b;                                                                                  \
-      piece = at;                                                                                \
-      nan = s->real && best == (whole)MOST(type);                                                \
-    }                                                                                            \
-    const uint64_t end = length - piece < SPAN ? length : piece + SPAN;                          \
-    for (uint64_t i = piece; i < end; ++i) {                                                     \
-      if (key##bits(v[i], turn, infinity, s->real) != best) continue;                            \
-      *out = (int64_t)i;                                                                         \
-      if (!s->last || nan) break;                                                                \
-    }                                                                                            \
-    return nan;                                                                                  \
-  }                                                                                              \
-  /* n <= ROOM bytes of runs next to each other, elements `step` apart: in blocks of as many rows as \
-   * an element can count. */                                                                    \
-  static bool of_columns##bits(const search *s, uint64_t start, uint64_t length, uint64_t step,  \
-                               uint64_t n, int64_t *out) {                                       \
-    whole top[ROOM / sizeof(whole)], best[ROOM / sizeof(whole)];                                 \
-    type at[ROOM / sizeof(type)];                                                                \
-    const type *v = (const type *)s->x->data + start;                                            \
-    const uint64_t most = (type)~(type)0;                                                        \
-    bool nan = false;                                                                            \
-    for (uint64_t block = 0, rows; block < length; block += rows) {                              \
-      rows = length - block < most ? length - block : most;                                      \
-      for (uint64_t j = 0; j < n; ++j) {                                                         \
-        best[j] = key##bits(v[block * step + j], (type)s->turn, (type)s->infinity, s->real);     \
-        at[j] = 0;                                                                               \
-      }                                                                                          \
-      for (uint64_t i = 1; i < rows; ++i)                                                        \
-        row##bits(s, v + (block + i) * step, n, (type)i, best, at);                              \
-      for (uint64_t j = 0; j < n; ++j) {                                                         \
-        const bool stays = s->real && block > 0 && top[j] == (whole)MOST(type);                  \
-        if (block > 0 && (stays || (s->last ? best[j] < top[j] : best[j] <= top[j]))) continue;  \
-        top[j] = best[j];                                                                        \
-        out[j] = (int64_t)(block + at[j]);                                                       \
-      }                                                                                          \
-    }                                                                                            \
-    for (uint64_t j = 0; s->real && j < n; ++j) nan |= top[j] == (whole)MOST(type);              \
-    return nan;                                                                                  \
-  }                                                                                              \
-  static bool of_runs##bits(const search *s, uint64_t start, uint64_t length, uint64_t inner,    \
-                            int64_t *out) {                                                      \
-    const uint64_t wide = ROOM / sizeof(type);                                                   \
-    bool nan = false;                                                                            \
-    if (inner == 1) return of_run##bits(s, start, length, out);                                  \
-    for (uint64_t j = 0; j < inner; j += wide) {                                                 \
-      const uint64_t n = inner - j < wide ? inner - j : wide;                                    \
-      nan |= of_columns##bits(s, start + j, length, inner, n, out + j);                          \
-    }                                                                                            \
-    return nan;                                                                                  \
+#define WIDTH(bits, type, whole)                                                                   \
+  SURG__INLINE whole key##bits(type x, type turn, type infinity, bool real) {                      \
+    const type v = x ^ turn, size = v & SURG__MOST(type);                                          \
+    const whole order = (whole)v < 0 ? (whole)((type)0 - size) : (whole)size;                      \
+    return !real ? (whole)v : size > infinity ? (whole)SURG__MOST(type) : order;                   \
+  }                                                                                                \
+  SURG__INLINE void row_as##bits(const type *v, uint64_t n, type turn, type infinity, type row,    \
+                                 bool real, bool last, whole *best, type *at) {                    \
+    for (uint64_t j = 0; j < n; ++j) {                                                             \
+      const whole a = best[j], b = key##bits(v[j], turn, infinity, real);                          \
+      const bool stays = real && last && a == (whole)SURG__MOST(type);                             \
+      at[j] = (last ? b >= a : b > a) & !stays ? row : at[j];                                      \
+      best[j] = b > a ? b : a;                                                                     \
+    }                                                                                              \
+  }                                                                                                \
+  /* Puts row `row` of a block beside the best ones so far. */                                     \
+  SURG__HOT(row##bits, (const search *s, const type *v, uint64_t n, type row, whole *best,         \
+                        type *at), (s, v, n, row, best, at)) {                                     \
+    const type turn = (type)s->order.turn, infinity = (type)s->order.infinity;                     \
+    if (s->order.real && s->last)                                                                  \
+      row_as##bits(v, n, turn, infinity, row, true, true, best, at);                               \
+    else if (s->order.real)                                                                        \
+      row_as##bits(v, n, turn, infinity, row, true, false, best, at);                              \
+    else if (s->last)                                                                              \
+      row_as##bits(v, n, turn, infinity, row, false, true, best, at);                              \
+    else                                                                                           \
+      row_as##bits(v, n, turn, infinity, row, false, false, best, at);                             \
+  }                                                                                                \
+  /* The best of n > 0 elements, SPAN at most. */                                                  \
+  SURG__HOT(best##bits, (const search *s, const type *v, uint64_t n, whole *out),                  \
+            (s, v, n, out)) {                                                                      \
+    const type turn = (type)s->order.turn, infinity = (type)s->order.infinity;                     \
+    whole keys[SPAN], best;                                                                        \
+    if (s->order.real) {                                                                           \
+      for (uint64_t i = 0; i < n; ++i) keys[i] = key##bits(v[i], turn, infinity, true);            \
+    } else {                                                                                       \
+      for (uint64_t i = 0; i < n; ++i) keys[i] = key##bits(v[i], turn, infinity, false);           \
+    }                                                                                              \
+    best = keys[0];                                                                                \
+    for (uint64_t i = 0; i < n; ++i) best = keys[i] > best ? keys[i] : best;                       \
+    *out = best;                                                                                   \
+  }                                                                                                \
+  /* One run of elements next to each other: the piece the best one is in, then the place in it. */\
+  static bool of_run##bits(const search *s, uint64_t start, uint64_t length, int64_t *out) {       \
+    const type *v = (const type *)s->x->data + start;                                              \
+    const type turn = (type)s->order.turn, infinity = (type)s->order.infinity;                     \
+    whole best = 0, b;                                                                             \
+    uint64_t piece = 0;                                                                            \
+    bool nan = false;                                                                              \
+    for (uint64_t at = 0; at < length && !nan; at += SPAN) {                                       \
+      best##bits(s, v + at, length - at < SPAN ? length - at : SPAN, &b);                          \
+      if (at > 0 && (s->last ? b < best : b <= best)) continue;                                    \
+      best = b;                                                                                    \
+      piece = at;                                                                                  \
+      nan = s->order.real && best == (whole)SURG__MOST(type);                                      \
+    }                                                                                              \
+    const uint64_t end = length - piece < SPAN ? length : piece + SPAN;                            \
+    for (uint64_t i = piece; i < end; ++i) {                                                       \
+      if (key##bits(v[i], turn, infinity, s->order.real) != best) continue;                        \
+      *out = (int64_t)i;                                                                           \
+      if (!s->last || nan) break;                                                                  \
+    }                                                                                              \
+    return nan;                                                                                    \
+  }                                                                                                \
+  /* n <= ROOM bytes of runs next to each other, elements `step` apart: in blocks of as many rows  \
+   * as an element can count. */                                                                   \
+  static bool of_columns##bits(const search *s, uint64_t start, uint64_t length, uint64_t step,    \
+                               uint64_t n, int64_t *out) {                                         \
+    whole top[ROOM / sizeof(whole)], best[ROOM / sizeof(whole)];                                   \
+    type at[ROOM / sizeof(type)];                                                                  \
+    const type *v = (const type *)s->x->data + start;                                              \
+    const type turn = (type)s->order.turn, infinity = (type)s->order.infinity;                     \
+    const uint64_t most = (type)~(type)0;                                                          \
+    bool nan = false;                                                                              \
+    for (uint64_t block = 0, rows; block < length; block += rows) {                                \
+      rows = length - block < most ? length - block : most;                                        \
+      for (uint64_t j = 0; j < n; ++j) {                                                           \
+        best[j] = key##bits(v[block * step + j], turn, infinity, s->order.real);                   \
+        at[j] = 0;                                                                                 \
+      }                                                                                            \
+      for (uint64_t i = 1; i < rows; ++i)                                                          \
+        row##bits(s, v + (block + i) * step, n, (type)i, best, at);                                \
+      for (uint64_t j = 0; j < n; ++j) {                                                           \
+        const bool stays = s->order.real && block > 0 && top[j] == (whole)SURG__MOST(type);        \
+        if (block > 0 && (stays || (s->last ? best[j] < top[j] : best[j] <= top[j]))) continue;    \
+        top[j] = best[j];                                                                          \
+        out[j] = (int64_t)(block + at[j]);                                                         \
+      }                                                                                            \
+    }                                                                                              \
+    for (uint64_t j = 0; s->order.real && j < n; ++j) nan |= top[j] == (whole)SURG__MOST(type);    \
+    return nan;                                                                                    \
+  }                                                                                                \
+  static bool of_runs##bits(const search *s, uint64_t start, uint64_t length, uint64_t inner,      \
+                            int64_t *out) {                                                        \
+    const uint64_t wide = ROOM / sizeof(type);                                                     \
+    bool nan = false;                                                                              \
+    if (inner == 1) return of_run##bits(s, start, length, out);                                    \
+    for (uint64_t j = 0; j < inner; j += wide) {                                                   \
+      const uint64_t n = inner - j < wide ? inner - j : wide;                                      \
+      nan |= of_columns##bits(s, start + j, length, inner, n, out + j);                            \
+    }                                                                                              \
+    return nan;                                                                                    \
   }
 WIDTH(8, uint8_t, int8_t)
 WIDTH(16, uint16_t, int16_t)
 WIDTH(32, uint32_t, int32_t)
 WIDTH(64, uint64_t, int64_t)
 
-static uint64_t infinity_of(int dtype) {
-  switch (dtype) {
-    case SURG_FLOAT16:
-      return 0x7c00;
-    case SURG_BFLOAT16:
-      return 0x7f80;
-    case SURG_FLOAT:
-      return 0x7f800000;
-    default:
-      return 0x7ff0000000000000;
-  }
-}
-
 bool surg__arg_fast(const surg__array *x, uint64_t outer, uint64_t length, uint64_t inner,
                     bool largest, bool last, int64_t *out) {
-  search s = {.x = x, .real = surg__is_real(x->dtype), .last = last};
-  const size_t size = surg__dtype_unpacked(x->dtype);
-  const uint64_t sign = 1ull << (8 * size - 1);
-  s.infinity = infinity_of(x->dtype);
-  if (s.real)
-    s.turn = largest ? 0 : sign;
-  else
-    s.turn = (surg__dtype_is_signed_int(x->dtype) ? 0 : sign) ^ (largest ? 0 : UINT64_MAX);
+  const search s = {x, surg__order_of(x->dtype, largest), last};
   bool nan = false;
   for (uint64_t i = 0; i < outer; ++i, out += inner) {
     const uint64_t start = i * length * inner;
-    switch (size) {
+    switch (surg__dtype_unpacked(x->dtype)) {
       case 1:
         nan |= of_runs8(&s, start, length, inner, out);
         break;
@@ -164,7 +143,7 @@ bool surg__arg_fast(const surg__array *x, uint64_t outer, uint64_t length, uint6
         nan |= of_runs32(&s, start, length, inner, out);
         break;
       default:
-        assert(size == 8);
+        assert(surg__dtype_unpacked(x->dtype) == 8);
         nan |= of_runs64(&s, start, length, inner, out);
     }
   }

@@ -135,8 +135,8 @@ static void half_to_float_plain(const uint16_t *from, float *to, uint64_t n) {
 }
 
 #if defined(__x86_64__)
-/* Vectors do as many as fill them, and say how many. The instruction is right but for signalling NaN,
- * which it would quiet. */
+/* Vectors do as many as fill them, and say how many. The instruction is right but for signalling
+ * NaN, which it would quiet. */
 SURG__WIDE static uint64_t half_to_float_wide(const uint16_t *from, float *to, uint64_t n) {
   uint64_t i = 0;
   for (; n - i >= 8; i += 8) {
@@ -292,14 +292,20 @@ SURG__WIDEST static uint64_t narrow_doubles_widest(int dtype, const double *from
   return narrow_doubles_as(SURG_BFLOAT16, from, to, n);
 }
 
-SURG__WIDEST static uint64_t half_to_double_widest(const uint16_t *from, double *to, uint64_t n) {
+SURG__VECTOR uint64_t halves_as(int dtype, const uint16_t *from, double *to, uint64_t n) {
   uint64_t i = 0;
   for (; n - i >= 16; i += 16) {
-    const surg__v16d v = surg__load_sixteen(SURG_FLOAT16, from + i);
+    const surg__v16d v = surg__load_sixteen(dtype, from + i);
     _mm512_storeu_pd(to + i, v.low);
     _mm512_storeu_pd(to + i + 8, v.high);
   }
   return i;
+}
+
+SURG__WIDEST static uint64_t halves_widest(int dtype, const uint16_t *from, double *to,
+                                           uint64_t n) {
+  if (dtype == SURG_FLOAT16) return halves_as(SURG_FLOAT16, from, to, n);
+  return halves_as(SURG_BFLOAT16, from, to, n);
 }
 #endif
 
@@ -311,26 +317,15 @@ void surg__narrow_doubles(int dtype, const double *from, uint16_t *to, uint64_t 
   narrow_doubles_plain(dtype, from + done, to + done, n - done);
 }
 
-SURG__HOT(bf16_to_double, (const uint16_t *from, double *to, uint64_t n), (from, to, n)) {
-  for (uint64_t i = 0; i < n; ++i) {
-    const bits v = {.u = (uint32_t)from[i] << 16};
-    to[i] = (double)v.f;
-  }
-}
-
 void surg__halves_as_doubles(int dtype, const uint16_t *from, double *to, uint64_t n) {
   float wide[PIECE];
-  if (dtype != SURG_FLOAT16) {
-    bf16_to_double(from, to, n);
-    return;
-  }
   uint64_t at = 0;
 #if defined(__x86_64__)
-  if (surg__cpu_widest()) at = half_to_double_widest(from, to, n);
+  if (surg__cpu_widest()) at = halves_widest(dtype, from, to, n);
 #endif
-  for (; at < n; at += PIECE) {
-    const uint64_t m = n - at < PIECE ? n - at : PIECE;
-    half_to_float(from + at, wide, m);
+  for (uint64_t m; at < n; at += m) {
+    m = n - at < PIECE ? n - at : PIECE;
+    surg__widen_halves(dtype, from + at, wide, m);
     float_as_double(wide, to + at, m);
   }
 }

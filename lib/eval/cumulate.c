@@ -183,8 +183,8 @@ typedef struct half_rows {
 } half_rows;
 
 /* n runs, a multiple of sixteen, next to each other: `rows` elements of each. */
-SURG__VECTOR void add_halves_as(const half_rows *h, double *acc, uint64_t n, int dtype, bool product,
-                                bool exclusive) {
+SURG__VECTOR void add_halves_as(const half_rows *h, double *acc, uint64_t n, int dtype,
+                                bool product, bool exclusive) {
   for (uint64_t j = 0; j < n; j += SIXTEEN) {
     surg__v16d a = {_mm512_loadu_pd(acc + j), _mm512_loadu_pd(acc + j + 8)};
     for (uint64_t i = 0; i < h->rows; ++i) {
@@ -205,7 +205,16 @@ SURG__VECTOR void add_halves_as(const half_rows *h, double *acc, uint64_t n, int
   }
 }
 
-#define ADD_HALVES(name, dtype)                                                                    SURG__WIDEST static void name(const cumulation *c, const half_rows *h, double *acc, uint64_t n) {     if (c->exclusive)                                                                                  add_halves_as(h, acc, n, dtype, c->product, true);                                             else if (c->product)                                                                               add_halves_as(h, acc, n, dtype, true, false);                                                  else                                                                                               add_halves_as(h, acc, n, dtype, false, false);                                               }
+#define ADD_HALVES(name, dtype)                                                       \
+  SURG__WIDEST static void name(const cumulation *c, const half_rows *h, double *acc, \
+                                uint64_t n) {                                         \
+    if (c->exclusive)                                                                 \
+      add_halves_as(h, acc, n, dtype, c->product, true);                              \
+    else if (c->product)                                                              \
+      add_halves_as(h, acc, n, dtype, true, false);                                   \
+    else                                                                              \
+      add_halves_as(h, acc, n, dtype, false, false);                                  \
+  }
 ADD_HALVES(add_f16, SURG_FLOAT16)
 ADD_HALVES(add_bf16, SURG_BFLOAT16)
 
@@ -258,10 +267,12 @@ typedef struct tile {
 } tile;
 
 SURG__VECTOR void turn_in(tile *t, uint64_t n) {
-  for (uint64_t i = 0; i < n; i += SIXTEEN) turn(&t->runs[0][i], APART, t->turned + i * SIXTEEN, SIXTEEN);
+  for (uint64_t i = 0; i < n; i += SIXTEEN)
+    turn(&t->runs[0][i], APART, t->turned + i * SIXTEEN, SIXTEEN);
 }
 SURG__VECTOR void turn_back(tile *t, uint64_t n) {
-  for (uint64_t i = 0; i < n; i += SIXTEEN) turn(t->turned + i * SIXTEEN, SIXTEEN, &t->runs[0][i], APART);
+  for (uint64_t i = 0; i < n; i += SIXTEEN)
+    turn(t->turned + i * SIXTEEN, SIXTEEN, &t->runs[0][i], APART);
 }
 
 /* For the next piece of a run: of so many at a time no processor follows each by itself. */
@@ -290,7 +301,8 @@ SURG__WIDEST static void of_half_rows(const cumulation *c, uint64_t start) {
     n = whole - done < SPAN ? whole - done : SPAN;
     const uint64_t at = start + (c->reverse ? c->length - done - n : done);
     const uint16_t *from = (const uint16_t *)c->x->data + at;
-    uint16_t *to = (uint16_t *)c->o->data + at, *first = t.turned + (c->reverse ? n - 1 : 0) * SIXTEEN;
+    uint16_t *to = (uint16_t *)c->o->data + at;
+    uint16_t *first = t.turned + (c->reverse ? n - 1 : 0) * SIXTEEN;
     for (uint64_t r = 0; r < SIXTEEN; ++r) {
       copy_sixteens(from + r * c->length, t.runs[r], n);
       if (whole - done - n >= SPAN) ask_ahead(c, at + r * c->length);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sixteen 16-bit floats at a time as doubles, with AVX-512, and back. `dtype` (FLOAT16 or BFLOAT16) is
- * a constant where these are called. */
+/* Sixteen 16-bit floats at a time as doubles, with AVX-512, and back. `dtype` (FLOAT16 or BFLOAT16)
+ * is a constant where these are called. */
 #ifndef SURG_HALVES_H
 #define SURG_HALVES_H
 
@@ -37,8 +37,8 @@ SURG__VECTOR __m256 surg__eight_odd(__m512d v) {
   return _mm512_cvt_roundpd_ps(_mm512_castsi512_pd(odd), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
 
-/* Stores them rounded once, to nearest. False, and nothing of use is stored: some are NaN, or floats
- * of these would be subnormal where that counts. */
+/* Stores them rounded once, to nearest. False, and nothing of use is stored: some are NaN, or
+ * floats of these would be subnormal where that counts. */
 SURG__VECTOR bool surg__store_sixteen(int dtype, surg__v16d from, uint16_t *to) {
   const int nan = 0x81, subnormal = 0x20; /* classes of VFPCLASS */
   const __m256 a = surg__eight_odd(from.low), b = surg__eight_odd(from.high);

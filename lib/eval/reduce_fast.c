@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "eval/exp_fast.h"
+#include "eval/halves.h"
 #include "eval/kernels.h"
 #include "eval/number.h"
 #include "eval/piece.h"
@@ -20,10 +21,7 @@ typedef enum step {
   ADD_LOW, /* of integers: halves, whose sums are exact */
   ADD_HIGH,
   MULTIPLY,
-  LARGEST,
-  SMALLEST,
-  LARGEST_NUMBER, /* where none is NaN */
-  SMALLEST_NUMBER,
+  LARGEST, /* of floats */
   NO_STEP
 } step;
 
@@ -40,11 +38,8 @@ static step step_of(int op) {
       return ADD_SQUARE;
     case SURG_OP_ReduceProd:
       return MULTIPLY;
-    case SURG_OP_ReduceMax:
     case SURG_OP_ReduceLogSumExp:
       return LARGEST;
-    case SURG_OP_ReduceMin:
-      return SMALLEST;
     default:
       return NO_STEP;
   }
@@ -71,33 +66,21 @@ static step step_of(int op) {
     case MULTIPLY:         \
       call(MULTIPLY);      \
       break;               \
-    case LARGEST:          \
-      call(LARGEST);       \
-      break;               \
-    case SMALLEST:         \
-      call(SMALLEST);      \
-      break;               \
-    case LARGEST_NUMBER:   \
-      call(LARGEST_NUMBER); \
-      break;               \
     default:               \
-      call(SMALLEST_NUMBER); \
+      call(LARGEST);       \
   }
 
 /* NaN stays. */
 #define T double
 #define OF(name) name##_of_reals
 #define ABOVE(a, b) ((a) > (b) || (a) != (a))
-#define BELOW(a, b) ((a) < (b) || (a) != (a))
 #define SIZE(v) fabs(v)
 #define LOW(v) (v)
 #define HIGH(v) (v)
 #include "eval/reduce_steps.inc"
-/* Unsigned ones stand with their top bit turned over where their order counts. */
 #define T uint64_t
 #define OF(name) name##_of_wholes
-#define ABOVE(a, b) ((int64_t)(a) > (int64_t)(b))
-#define BELOW(a, b) ((int64_t)(a) < (int64_t)(b))
+#define ABOVE(a, b) ((a) > (b))
 #define SIZE(v) ((int64_t)(v) < 0 ? 0 - (v) : (v))
 #define LOW(v) ((v) & 0xffffffffu)
 #define HIGH(v) ((uint64_t)((int64_t)(v) >> 32))
@@ -108,8 +91,7 @@ typedef struct walk {
   const surg__array *x;
   step step;
   bool real;
-  uint64_t start;    /* of integers; turned over as elements are */
-  uint64_t turn;     /* the bit that is turned over */
+  uint64_t turn;     /* a bit of integers that is turned over */
   const double *top; /* sums e to the power of elements less these instead, one an element */
 } walk;
 
@@ -127,26 +109,20 @@ static void load(walk *w, uint64_t at, uint64_t apart, uint64_t n, surg__numbers
   if (w->top) surg__exp_less(w->x->dtype, real, w->top, n);
 }
 
-/* Adds elements to their lanes. Among numbers the extreme takes a single instruction. */
 static void add_lanes(const walk *w, const surg__numbers *v, uint64_t n, surg__numbers *acc) {
-  step s = w->step;
-  if (!w->real) {
-    add_lanes_of_wholes(s, acc->whole, v->whole, n);
-    return;
-  }
-  if ((s == LARGEST || s == SMALLEST) && !surg__has_nan(v->real, n))
-    s = s == LARGEST ? LARGEST_NUMBER : SMALLEST_NUMBER;
-  add_lanes_of_reals(s, acc->real, v->real, n);
+  if (w->real)
+    add_lanes_of_reals(w->step, acc->real, v->real, n);
+  else
+    add_lanes_of_wholes(w->step, acc->whole, v->whole, n);
 }
 
 static void begin(const walk *w, uint64_t n, surg__numbers *acc) {
-  const step s = w->step;
-  const double real = s == MULTIPLY ? 1 : s == LARGEST ? -INFINITY : s == SMALLEST ? INFINITY : 0;
+  const double real = w->step == MULTIPLY ? 1 : w->step == LARGEST ? -INFINITY : 0;
   for (uint64_t i = 0; i < n; ++i) {
     if (w->real)
       acc->real[i] = real;
     else
-      acc->whole[i] = w->start;
+      acc->whole[i] = w->step == MULTIPLY;
   }
 }
 
@@ -177,18 +153,80 @@ static void of_run(walk *w, surg__loop *run, int64_t start, surg__numbers *acc) 
 }
 
 static void add_columns(const walk *w, step s, surg__numbers *acc, const surg__numbers *v,
-                        uint64_t n) {
+                        uint64_t from, uint64_t n) {
   if (w->real)
-    add_columns_of_reals(s, acc->real, v->real, n);
+    add_columns_of_reals(s, acc->real + from, v->real + from, n - from);
   else
-    add_columns_of_wholes(s, acc->whole, v->whole, n);
+    add_columns_of_wholes(s, acc->whole + from, v->whole + from, n - from);
+}
+
+/* Rows of memory lie far apart, where no processor looks ahead by itself. */
+#define AHEAD 8
+#define LINE 64
+static void ask_for(const surg__array *x, uint64_t at, uint64_t n) {
+  const size_t size = surg__dtype_unpacked(x->dtype);
+  const char *next = (const char *)x->data + at * size;
+  for (size_t b = 0; b < n * size; b += LINE) __builtin_prefetch(next + b);
+}
+
+/* 16-bit floats go to their columns without being stored as doubles. As add_columns. */
+#if defined(__x86_64__)
+SURG__VECTOR __m512d joined_eight(step s, __m512d a, __m512d b) {
+  if (s == ADD_SIZE) b = _mm512_abs_pd(b);
+  if (s == ADD_SQUARE) b = _mm512_mul_pd(b, b);
+  return s == MULTIPLY ? _mm512_mul_pd(a, b) : _mm512_add_pd(a, b);
+}
+
+SURG__VECTOR uint64_t add_halves_as(int dtype, step s, double *acc, const uint16_t *v, uint64_t n) {
+  uint64_t i = 0;
+  for (; n - i >= 16; i += 16) {
+    const surg__v16d x = surg__load_sixteen(dtype, v + i);
+    const __m512d low = _mm512_loadu_pd(acc + i), high = _mm512_loadu_pd(acc + i + 8);
+    _mm512_storeu_pd(acc + i, joined_eight(s, low, x.low));
+    _mm512_storeu_pd(acc + i + 8, joined_eight(s, high, x.high));
+  }
+  return i;
+}
+
+SURG__WIDEST static uint64_t add_halves(int dtype, step s, double *acc, const uint16_t *v,
+                                        uint64_t n) {
+  const bool half = dtype == SURG_FLOAT16;
+  switch (s) {
+    case ADD:
+      return half ? add_halves_as(SURG_FLOAT16, ADD, acc, v, n)
+                  : add_halves_as(SURG_BFLOAT16, ADD, acc, v, n);
+    case ADD_SIZE:
+      return half ? add_halves_as(SURG_FLOAT16, ADD_SIZE, acc, v, n)
+                  : add_halves_as(SURG_BFLOAT16, ADD_SIZE, acc, v, n);
+    case ADD_SQUARE:
+      return half ? add_halves_as(SURG_FLOAT16, ADD_SQUARE, acc, v, n)
+                  : add_halves_as(SURG_BFLOAT16, ADD_SQUARE, acc, v, n);
+    case MULTIPLY:
+      return half ? add_halves_as(SURG_FLOAT16, MULTIPLY, acc, v, n)
+                  : add_halves_as(SURG_BFLOAT16, MULTIPLY, acc, v, n);
+    default:
+      return 0;
+  }
+}
+#endif
+
+/* How many of n elements from `at` on were added so. */
+static uint64_t whole_vectors(const walk *w, double *acc, uint64_t at, uint64_t n) {
+#if defined(__x86_64__)
+  const int dtype = w->x->dtype;
+  if ((dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16) && !w->top && surg__cpu_widest())
+    return add_halves(dtype, w->step, acc, (const uint16_t *)w->x->data + at, n);
+#else
+  (void)w, (void)acc, (void)at, (void)n;
+#endif
+  return 0;
 }
 
 /* `n` runs of `length` elements that start next to each other into as many results. Where the order
  * shows, each run has its lanes, so that it comes out as it would along the last axis. */
 static void of_columns(walk *w, surg__loop *run, int64_t start, uint64_t n, uint64_t length,
                        surg__numbers *acc) {
-  const bool ordered = w->real && w->step != LARGEST && w->step != SMALLEST;
+  const bool ordered = w->real && w->step != LARGEST;
   const uint64_t used = !ordered ? 1 : length < LANES ? length : LANES;
   surg__numbers v, more[LANES - 1], *lanes[LANES] = {acc};
   uint64_t lane = 0;
@@ -196,8 +234,11 @@ static void of_columns(walk *w, surg__loop *run, int64_t start, uint64_t n, uint
   for (uint64_t i = 0; i < used; ++i) begin(w, n, lanes[i]);
   for (surg__loop_rewind(run); !run->done; surg__loop_next(run)) {
     for (int64_t i = 0; i < run->inner; ++i) {
-      load(w, (uint64_t)(start + run->at[0] + i * run->step[0]), 1, n, &v, 0);
-      add_columns(w, w->step, lanes[lane], &v, n);
+      const uint64_t at = (uint64_t)(start + run->at[0] + i * run->step[0]);
+      if (run->inner - i > AHEAD) ask_for(w->x, at + AHEAD * (uint64_t)run->step[0], n);
+      const uint64_t done = whole_vectors(w, lanes[lane]->real, at, n);
+      load(w, at + done, 1, n - done, &v, done);
+      add_columns(w, w->step, lanes[lane], &v, done, n);
       lane = lane + 1 < used ? lane + 1 : 0;
     }
   }
@@ -205,7 +246,7 @@ static void of_columns(walk *w, surg__loop *run, int64_t start, uint64_t n, uint
   const step last = w->step == MULTIPLY ? MULTIPLY : ADD;
   for (uint64_t width = LANES / 2; ordered && width > 0; width /= 2)
     for (uint64_t i = 0; i < width && i + width < used; ++i)
-      add_columns(w, last, lanes[i], lanes[i + width], n);
+      add_columns(w, last, lanes[i], lanes[i + width], 0, n);
 }
 
 /* Some runs at a time: the results of those that start at `start` to acc. */
@@ -281,95 +322,57 @@ static bool mean_of(const walk *w, uint64_t low, uint64_t high, uint64_t length,
 }
 
 static const char *means(const walk *w, const runs *r, surg__numbers *acc) {
+  static const char overflows[] = "the sum of a mean overflows";
+  const int dtype = w->x->dtype;
   surg__numbers low;
   walk part = *w;
   if (r->length > INT32_MAX) return "a mean of so many integers";
+  if (surg__dtype_bits(dtype) <= 32) { /* as many fit into 64 bits */
+    walk_runs(&part, r, acc);
+    for (uint64_t i = 0; i < r->n; ++i) {
+      const int64_t sum = (int64_t)acc->whole[i];
+      if (sum < surg__int_min(dtype) || sum > (int64_t)surg__int_max(dtype)) return overflows;
+      acc->whole[i] = (uint64_t)(sum / (int64_t)r->length);
+    }
+    return NULL;
+  }
   part.step = ADD_LOW;
   walk_runs(&part, r, &low);
   part.step = ADD_HIGH;
   walk_runs(&part, r, acc);
-  for (uint64_t i = 0; i < r->n; ++i) {
-    if (!mean_of(w, low.whole[i], acc->whole[i], r->length, &acc->whole[i]))
-      return "the sum of a mean overflows";
-  }
+  for (uint64_t i = 0; i < r->n; ++i)
+    if (!mean_of(w, low.whole[i], acc->whole[i], r->length, &acc->whole[i])) return overflows;
   return NULL;
-}
-
-/* Extremes of bytes by columns are bytes all the way. */
-#define BYTES(type)                                                                          \
-  SURG__HOT(extreme_##type, (type *acc, const type *v, uint64_t n, bool largest),            \
-            (acc, v, n, largest)) {                                                          \
-    if (largest) {                                                                           \
-      for (uint64_t j = 0; j < n; ++j) acc[j] = v[j] > acc[j] ? v[j] : acc[j];               \
-    } else {                                                                                 \
-      for (uint64_t j = 0; j < n; ++j) acc[j] = v[j] < acc[j] ? v[j] : acc[j];               \
-    }                                                                                        \
-  }
-BYTES(int8_t)
-BYTES(uint8_t)
-
-static bool extremes_of_bytes(const walk *w, const runs *r, const surg__array *o, uint64_t to) {
-  const int dtype = w->x->dtype;
-  const bool is_signed = dtype == SURG_INT8, largest = w->step == LARGEST;
-  if (!is_signed && dtype != SURG_UINT8 && dtype != SURG_BOOL) return false;
-  if (!r->columns || r->length == 0 || (!largest && w->step != SMALLEST)) return false;
-  uint8_t *acc = (uint8_t *)o->data + to;
-  const uint8_t *from = (const uint8_t *)w->x->data + r->start;
-  surg__loop *run = r->run;
-  for (surg__loop_rewind(run); !run->done; surg__loop_next(run)) {
-    for (int64_t i = 0; i < run->inner; ++i) {
-      const int64_t at = run->at[0] + i * run->step[0];
-      if (at == 0)
-        memcpy(acc, from, (size_t)r->n);
-      else if (is_signed)
-        extreme_int8_t((int8_t *)acc, (const int8_t *)from + at, r->n, largest);
-      else
-        extreme_uint8_t(acc, from + at, r->n, largest);
-    }
-  }
-  return true;
 }
 
 static const char *of_wholes(int op, walk *w, const runs *r, const surg__array *o,
                              uint64_t to) {
   surg__numbers acc;
-  if (extremes_of_bytes(w, r, o, to)) return NULL;
   if (op == SURG_OP_ReduceMean) {
     const char *why = means(w, r, &acc);
     if (why) return why;
   } else {
     walk_runs(w, r, &acc);
-    for (uint64_t i = 0; w->turn && i < r->n; ++i) acc.whole[i] ^= w->turn;
   }
   surg__store_whole(o->dtype, o->data, to, r->n, acc.whole);
   return NULL;
 }
 
-/* What an extreme or a product of no integers is. */
-static uint64_t start_of(int dtype, step s) {
-  if (s == MULTIPLY) return 1;
-  if (s != LARGEST && s != SMALLEST) return 0;
-  if (dtype == SURG_BOOL) return s == SMALLEST;
-  return s == LARGEST ? (uint64_t)surg__int_min(dtype) : surg__int_max(dtype);
-}
-
-/* Unsigned integers of 64 bits are compared, and halved, as signed ones. */
-static uint64_t turn_of(int dtype) {
-  return dtype == SURG_UINT64 ? 1ull << 63 : 0;
-}
-
 const char *surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
                               surg__loop *run, uint64_t length) {
   walk w = {.x = x, .step = step_of(op), .real = surg__is_real(x->dtype)};
+  if (op == SURG_OP_ReduceMax || op == SURG_OP_ReduceMin) {
+    surg__extreme_fast(op == SURG_OP_ReduceMax, x, o, kept, run, length);
+    return NULL;
+  }
   const bool root = op == SURG_OP_ReduceL2 || op == SURG_OP_ReduceLogSum ||
                     op == SURG_OP_ReduceLogSumExp;
   if (!w.real && root) return "a root or logarithm of integers";
   assert(w.step != NO_STEP);
   /* What has no sign is its own magnitude. */
   if (w.step == ADD_SIZE && !w.real && !surg__dtype_is_signed_int(x->dtype)) w.step = ADD;
-  if (w.step == LARGEST || w.step == SMALLEST || op == SURG_OP_ReduceMean)
-    w.turn = turn_of(x->dtype);
-  if (!w.real) w.start = start_of(x->dtype, w.step) ^ w.turn;
+  /* Unsigned integers of 64 bits are halved as signed ones. */
+  if (op == SURG_OP_ReduceMean && x->dtype == SURG_UINT64) w.turn = 1ull << 63;
   runs r = {.run = run, .length = length, .columns = kept->inner > 1 && kept->step[1] == 1};
   for (; !kept->done; surg__loop_next(kept)) {
     for (int64_t i = 0; i < kept->inner; i += (int64_t)r.n) {

@@ -15,6 +15,10 @@
 const char *surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
                               surg__loop *run, uint64_t length);
 
+/* The same for ReduceMax and ReduceMin: NaN where there is one; of zeros -0 is the smaller one. */
+void surg__extreme_fast(bool largest, const surg__array *x, const surg__array *o, surg__loop *kept,
+                        surg__loop *run, uint64_t length);
+
 /* ArgMax and ArgMin: the index of the extreme one of each of outer x inner runs of `length` > 0
  * elements `inner` apart; of several the first one, or the last one. NaN comes before all numbers,
  * the first one always. True: there was one. */
