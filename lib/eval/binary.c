@@ -379,35 +379,52 @@ SURG__HOT(double_shares, (const double *acc, double *o, uint64_t n, double by), 
   for (uint64_t i = 0; i < n; ++i) o[i] = acc[i] / by;
 }
 
+/* The same of sums of 16-bit floats, which are far from the ends of a double: what a product with
+ * 1 / by lacks (exact, as few bits as `by` has) is added to it. No quotient by so small a number
+ * comes near the middle of two doubles, so that is the quotient rounded. */
+SURG__HOT(half_shares, (double *acc, uint64_t n, double by), (acc, n, by)) {
+  const double part = 1 / by;
+  for (uint64_t i = 0; i < n; ++i) {
+    const double near = acc[i] * part, lacks = __builtin_fma(-near, by, acc[i]);
+    const double share = __builtin_fma(lacks, part, near);
+    acc[i] = (lacks < 0) | (lacks > 0) ? share : near;
+  }
+}
+
+/* n elements from `at` on. */
+static void sum_piece(const surg_kctx *k, double by, uint64_t at, uint64_t n) {
+  const surg__array *o = &k->out[0];
+  const bool halves = o->dtype != SURG_FLOAT && o->dtype != SURG_DOUBLE;
+  double acc[PIECE], more[PIECE];
+  for (uint32_t i = 0; i < k->n_in; ++i) {
+    const void *from = k->in[i].data;
+    if (halves)
+      surg__halves_as_doubles(o->dtype, (const uint16_t *)from + at, i == 0 ? acc : more, n);
+    if (o->dtype == SURG_FLOAT)
+      add_floats(acc, (const float *)from + at, n, i == 0);
+    else if (!halves || i > 0)
+      add_doubles(acc, halves ? more : (const double *)from + at, n, i == 0);
+  }
+  if (o->dtype == SURG_FLOAT) {
+    float_shares(acc, (float *)o->data + at, n, by);
+  } else if (o->dtype == SURG_DOUBLE) {
+    double_shares(acc, (double *)o->data + at, n, by);
+  } else {
+    if (by != 1 && surg__cpu_wide())
+      half_shares(acc, n, by);
+    else if (by != 1)
+      double_shares(acc, acc, n, by);
+    surg__narrow_doubles(o->dtype, acc, (uint16_t *)o->data + at, n);
+  }
+}
+
 /* Sum or Mean of arrays of one shape, in pieces. */
 static void sum_alike(surg_kctx *k) {
-  const surg__array *o = &k->out[0];
   const double by = k->op == SURG_OP_Mean ? (double)k->n_in : 1.0;
-  double acc[PIECE];
-  float widened_piece[PIECE];
-  for (uint64_t at = 0; at < o->count; at += PIECE) {
-    const uint64_t n = o->count - at < PIECE ? o->count - at : PIECE;
-    for (uint32_t i = 0; i < k->n_in; ++i) {
-      const void *from = k->in[i].data;
-      if (o->dtype == SURG_DOUBLE) {
-        add_doubles(acc, (const double *)from + at, n, i == 0);
-        continue;
-      }
-      const float *v = (const float *)from + at;
-      if (o->dtype != SURG_FLOAT) {
-        surg__widen_halves(o->dtype, (const uint16_t *)from + at, widened_piece, n);
-        v = widened_piece;
-      }
-      add_floats(acc, v, n, i == 0);
-    }
-    if (o->dtype == SURG_FLOAT)
-      float_shares(acc, (float *)o->data + at, n, by);
-    else if (o->dtype == SURG_DOUBLE)
-      double_shares(acc, (double *)o->data + at, n, by);
-    else {
-      double_shares(acc, acc, n, by);
-      surg__narrow_doubles(o->dtype, acc, (uint16_t *)o->data + at, n);
-    }
+  const uint64_t count = k->out[0].count;
+  for (uint64_t at = 0, n; at < count; at += n) {
+    n = count - at < PIECE ? count - at : PIECE;
+    sum_piece(k, by, at, n);
   }
 }
 

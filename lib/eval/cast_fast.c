@@ -72,17 +72,19 @@ CONVERT(uint64_as_odd, uint64_t, double,
 #define PIECE 4096 /* elements looked at, then converted while they are in the cache */
 
 /* The limits are powers of two and so exact. A fraction towards zero is cut off: what is above
- * low - 1 fits; where that is no double of its own, what is above the double before low. */
+ * low - 1 fits; where that is no number of the type, none lies between it and low. */
 #define CUT(name, source, target, low, high)                                          \
   SURG__HOT(name, (const source *from, target *to, uint64_t n, bool *fits),           \
             (from, to, n, fits)) {                                                    \
-    const double under = (low) == -0x1p63 ? -0x1.0000000000001p63 : (double)(low) - 1; \
+    const source under = (source)((low) - 1), least = (source)(low);                  \
+    const source over = (source)(high);                                               \
     for (uint64_t at = 0; at < n && *fits; at += PIECE) {                             \
       uint64_t end = n - at < PIECE ? n : at + PIECE;                                 \
       int bad = 0;                                                                    \
-      for (uint64_t i = at; i < end; ++i) {                                           \
-        const double v = (double)from[i];                                             \
-        bad |= !(v > under && v < (double)(high));                                    \
+      if (under < least) {                                                            \
+        for (uint64_t i = at; i < end; ++i) bad |= !(from[i] > under && from[i] < over);\
+      } else {                                                                        \
+        for (uint64_t i = at; i < end; ++i) bad |= !(from[i] >= least && from[i] < over);\
       }                                                                               \
       *fits = bad == 0;                                                               \
       for (uint64_t i = at; i < end && bad == 0; ++i) to[i] = (target)from[i];        \
