@@ -267,6 +267,30 @@ START_TEST(remainders) {
 }
 END_TEST
 
+/* --- sums of several inputs --- */
+
+START_TEST(several) {
+  static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16, SURG_BFLOAT16};
+  for (int round = 0; round < 40; round++) {
+    const int dtype = types[round % 4];
+    const bool mean = round / 4 % 2;
+    const uint32_t n = (uint32_t)unit_between(3, 7);
+    const int64_t dims[] = {(int64_t)unit_between(1000, 2100)};
+    surg__array in[7], out = {0};
+    for (uint32_t i = 0; i < n; i++) in[i] = array(dtype, dims, 1, round % 3 == 0);
+    ck_assert_int_eq(compute(node(mean ? "Mean" : "Sum", n), in, &out), SURG_OK);
+    for (uint64_t e = 0; e < out.count; e++) {
+      double sum = number(&in[0], e);
+      for (uint32_t i = 1; i < n; i++) sum += number(&in[i], e);
+      const double want = rounded(dtype, mean ? sum / n : sum);
+      ck_assert_msg(same(want, number(&out, e)), "%s of %d, type %d: %a, not %a",
+                    mean ? "Mean" : "Sum", (int)n, dtype, number(&out, e), want);
+    }
+    done(&out);
+  }
+}
+END_TEST
+
 /* --- reductions --- */
 
 static double term(const char *op, double v) {
@@ -301,10 +325,10 @@ static double reduced(const char *op, const double *v, uint64_t n) {
 START_TEST(reductions) {
   static const char *const ops[] = {"ReduceMean", "ReduceL1",   "ReduceL2",       "ReduceMax",
                                     "ReduceMin",  "ReduceProd", "ReduceSumSquare"};
-  static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16};
-  for (int round = 0; round < 120; round++) {
+  static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16, SURG_BFLOAT16};
+  for (int round = 0; round < 160; round++) {
     const char *op = ops[round % (int)SURG_COUNT(ops)];
-    int dtype = types[unit_between(0, 2)];
+    int dtype = types[unit_between(0, 3)];
     /* [a, b, c] over the middle axis, or over the last one, or over the outer two */
     int64_t dims[3] = {(int64_t)unit_between(1, 4), (int64_t)unit_between(2, 40),
                        (int64_t)unit_between(2, round % 4 == 0 ? 1100 : 40)};
@@ -483,6 +507,7 @@ int main(void) {
   tcase_add_test(c, misfits);
   tcase_add_test(c, quantization);
   tcase_add_test(c, remainders);
+  tcase_add_test(c, several);
   tcase_add_test(c, reductions);
   tcase_add_test(c, transpositions);
   tcase_add_test(c, far_transpositions);
