@@ -72,6 +72,17 @@ static void store(const cumulation *c, uint64_t at, uint64_t n, unsigned r, cons
     surg__store_whole(c->o->dtype, c->o->data, at, n, v->whole[r]);
 }
 
+/* For the next piece of a run: of so many at a time no processor follows each by itself. */
+#define LINE 64
+static void ask_ahead(const cumulation *c, uint64_t at) {
+  const size_t size = surg__dtype_unpacked(c->x->dtype);
+  const size_t next = (size_t)(c->reverse ? at - SPAN : at + SPAN) * size;
+  for (size_t i = 0; i < SPAN * size; i += LINE) {
+    __builtin_prefetch((const char *)c->x->data + next + i);
+    __builtin_prefetch((char *)c->o->data + next + i, 1);
+  }
+}
+
 /* `used` runs, one after the other in memory, from element `first` in the order of addition on; in
  * acc what came before. The runs that are not used hold what is never stored. */
 static void of_rows(const cumulation *c, uint64_t start, unsigned used, uint64_t first, sums *acc) {
@@ -80,7 +91,10 @@ static void of_rows(const cumulation *c, uint64_t start, unsigned used, uint64_t
   for (uint64_t done = first; done < c->length; done += n) {
     n = c->length - done < SPAN ? c->length - done : SPAN;
     const uint64_t at = start + (c->reverse ? c->length - done - n : done);
-    for (unsigned r = 0; r < used; ++r) load(c, at + r * c->length, n, r, &v);
+    for (unsigned r = 0; r < used; ++r) {
+      load(c, at + r * c->length, n, r, &v);
+      if (c->length - done - n >= SPAN) ask_ahead(c, at + r * c->length);
+    }
     if (c->real)
       rows_real(c, acc->real, v.real, n);
     else
@@ -171,7 +185,6 @@ static void of_narrow_columns(const cumulation *c, uint64_t start, uint64_t n) {
 /* --- 16-bit floats with AVX-512 --- */
 
 #define SIXTEEN 16
-#define LINE 64
 #if defined(__x86_64__)
 #define AT_ONCE 4 /* rows: sums are fetched once for all of them */
 
@@ -273,15 +286,6 @@ SURG__VECTOR void turn_in(tile *t, uint64_t n) {
 SURG__VECTOR void turn_back(tile *t, uint64_t n) {
   for (uint64_t i = 0; i < n; i += SIXTEEN)
     turn(t->turned + i * SIXTEEN, SIXTEEN, &t->runs[0][i], APART);
-}
-
-/* For the next piece of a run: of so many at a time no processor follows each by itself. */
-SURG__VECTOR void ask_ahead(const cumulation *c, uint64_t at) {
-  const uint64_t next = c->reverse ? at - SPAN : at + SPAN;
-  for (uint64_t i = 0; i < SPAN; i += LINE / sizeof(uint16_t)) {
-    __builtin_prefetch((const uint16_t *)c->x->data + next + i);
-    __builtin_prefetch((uint16_t *)c->o->data + next + i, 1);
-  }
 }
 
 SURG__VECTOR void copy_sixteens(const uint16_t *from, uint16_t *to, uint64_t n) {

@@ -148,6 +148,10 @@ void surg__store_whole(int dtype, void *data, uint64_t at, uint64_t n, const uin
     case SURG_UINT32:
       store_uint32_t(from, (uint32_t *)data + at, n);
       return;
+    case SURG_INT64:
+    case SURG_UINT64:
+      if (n > 0) memcpy((uint64_t *)data + at, from, (size_t)n * sizeof *from);
+      return;
     default:
       for (uint64_t i = 0; i < n; ++i) surg__store_int(dtype, data, at + i, from[i]);
   }
