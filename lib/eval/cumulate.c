@@ -198,19 +198,21 @@ typedef struct half_rows {
 /* n runs, a multiple of sixteen, next to each other: `rows` elements of each. */
 SURG__VECTOR void add_halves_as(const half_rows *h, double *acc, uint64_t n, int dtype,
                                 bool product, bool exclusive) {
+  const int64_t step = h->step;
   for (uint64_t j = 0; j < n; j += SIXTEEN) {
     surg__v16d a = {_mm512_loadu_pd(acc + j), _mm512_loadu_pd(acc + j + 8)};
-    for (uint64_t i = 0; i < h->rows; ++i) {
-      const int64_t at = (int64_t)j + (int64_t)i * h->step;
-      const surg__v16d v = surg__load_sixteen(dtype, h->from + at), before = a;
+    const uint16_t *from = h->from + j;
+    uint16_t *to = h->to + j;
+    for (uint64_t left = h->rows; left > 0; --left, from += step, to += step) {
+      const surg__v16d v = surg__load_sixteen(dtype, from), before = a;
       a.low = product ? _mm512_mul_pd(a.low, v.low) : _mm512_add_pd(a.low, v.low);
       a.high = product ? _mm512_mul_pd(a.high, v.high) : _mm512_add_pd(a.high, v.high);
       const surg__v16d r = exclusive ? before : a;
-      if (__builtin_expect(!surg__store_sixteen(dtype, r, h->to + at), false)) {
+      if (__builtin_expect(!surg__store_sixteen(dtype, r, to), false)) {
         double odd[SIXTEEN];
         _mm512_storeu_pd(odd, r.low);
         _mm512_storeu_pd(odd + 8, r.high);
-        surg__store_run(dtype, h->to + at, 0, SIXTEEN, odd);
+        surg__store_run(dtype, to, 0, SIXTEEN, odd);
       }
     }
     _mm512_storeu_pd(acc + j, a.low);
@@ -306,14 +308,15 @@ SURG__WIDEST static void of_half_rows(const cumulation *c, uint64_t start) {
     const uint64_t at = start + (c->reverse ? c->length - done - n : done);
     const uint16_t *from = (const uint16_t *)c->x->data + at;
     uint16_t *to = (uint16_t *)c->o->data + at;
-    uint16_t *first = t.turned + (c->reverse ? n - 1 : 0) * SIXTEEN;
-    for (uint64_t r = 0; r < SIXTEEN; ++r) {
-      copy_sixteens(from + r * c->length, t.runs[r], n);
-      if (whole - done - n >= SPAN) ask_ahead(c, at + r * c->length);
-    }
+    for (uint64_t r = 0; r < SIXTEEN; ++r) copy_sixteens(from + r * c->length, t.runs[r], n);
     turn_in(&t, n);
-    const half_rows h = {first, first, c->reverse ? -SIXTEEN : SIXTEEN, n};
-    add_halves(c, &h, acc, SIXTEEN);
+    /* Asked for one by one between sums: the processor waits for some twenty lines at a time. */
+    for (uint64_t i = 0; i < n; i += SIXTEEN) {
+      uint16_t *first = t.turned + (c->reverse ? n - 1 - i : i) * SIXTEEN;
+      const half_rows h = {first, first, c->reverse ? -SIXTEEN : SIXTEEN, SIXTEEN};
+      add_halves(c, &h, acc, SIXTEEN);
+      if (whole - done - n >= SPAN) ask_ahead(c, at + i / SIXTEEN * c->length);
+    }
     turn_back(&t, n);
     for (uint64_t r = 0; r < SIXTEEN; ++r)
       copy_sixteens(t.runs[r], to + r * c->length, n);

@@ -47,9 +47,10 @@ SURG__VECTOR bool surg__store_sixteen(int dtype, surg__v16d from, uint16_t *to) 
   if (dtype == SURG_FLOAT16) {
     r = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   } else {
-    const __m512i u = _mm512_castps_si512(v), below = _mm512_set1_epi32(0x7fff);
-    const __m512i even = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
-    const __m512i up = _mm512_add_epi32(_mm512_add_epi32(u, below), even);
+    const __m512i u = _mm512_castps_si512(v), one = _mm512_set1_epi32(1);
+    const __mmask16 uneven = _mm512_test_epi32_mask(u, _mm512_set1_epi32(0x10000));
+    const __m512i below = _mm512_add_epi32(u, _mm512_set1_epi32(0x7fff));
+    const __m512i up = _mm512_mask_add_epi32(below, uneven, below, one);
     r = _mm512_cvtepi32_epi16(_mm512_srli_epi32(up, 16));
   }
   _mm256_storeu_si256((__m256i *)(void *)to, r);
