@@ -51,7 +51,9 @@ SURG__VECTOR bool surg__store_sixteen(int dtype, surg__v16d from, uint16_t *to) 
     const __mmask16 uneven = _mm512_test_epi32_mask(u, _mm512_set1_epi32(0x10000));
     const __m512i below = _mm512_add_epi32(u, _mm512_set1_epi32(0x7fff));
     const __m512i up = _mm512_mask_add_epi32(below, uneven, below, one);
-    r = _mm512_cvtepi32_epi16(_mm512_srli_epi32(up, 16));
+    const __m512i upper = _mm512_set_epi16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 31, 29, 27, 25,
+                                           23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    r = _mm512_castsi512_si256(_mm512_permutexvar_epi16(upper, up));
   }
   _mm256_storeu_si256((__m256i *)(void *)to, r);
   return dtype == SURG_FLOAT16 ? _mm512_fpclass_ps_mask(v, nan) == 0
