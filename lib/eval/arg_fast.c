@@ -29,7 +29,7 @@ typedef struct search {
     for (uint64_t j = 0; j < n; ++j) {                                                             \
       const whole a = best[j], b = key##bits(v[j], turn, infinity, real);                          \
       const bool stays = real && last && a == (whole)SURG__MOST(type);                             \
-      at[j] = (last ? b >= a : b > a) & !stays ? row : at[j];                                      \
+      at[j] = ((last ? b >= a : b > a) & !stays) ? row : at[j];                                    \
       best[j] = b > a ? b : a;                                                                     \
     }                                                                                              \
   }                                                                                                \

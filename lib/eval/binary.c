@@ -387,7 +387,7 @@ SURG__HOT(half_shares, (double *acc, uint64_t n, double by), (acc, n, by)) {
   for (uint64_t i = 0; i < n; ++i) {
     const double near = acc[i] * part, lacks = __builtin_fma(-near, by, acc[i]);
     const double share = __builtin_fma(lacks, part, near);
-    acc[i] = (lacks < 0) | (lacks > 0) ? share : near;
+    acc[i] = ((lacks < 0) | (lacks > 0)) ? share : near;
   }
 }
 

@@ -40,7 +40,7 @@ SURG__VECTOR __m256 surg__eight_odd(__m512d v) {
 /* Stores them rounded once, to nearest. False, and nothing of use is stored: some are NaN, or
  * floats of these would be subnormal where that counts. */
 SURG__VECTOR bool surg__store_sixteen(int dtype, surg__v16d from, uint16_t *to) {
-  const int nan = 0x81, subnormal = 0x20; /* classes of VFPCLASS */
+  enum { NO_NUMBER = 0x81, SUBNORMAL = 0x20 }; /* classes of VFPCLASS */
   const __m256 a = surg__eight_odd(from.low), b = surg__eight_odd(from.high);
   const __m512 v = _mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1);
   __m256i r;
@@ -56,8 +56,8 @@ SURG__VECTOR bool surg__store_sixteen(int dtype, surg__v16d from, uint16_t *to) 
     r = _mm512_castsi512_si256(_mm512_permutexvar_epi16(upper, up));
   }
   _mm256_storeu_si256((__m256i *)(void *)to, r);
-  return dtype == SURG_FLOAT16 ? _mm512_fpclass_ps_mask(v, nan) == 0
-                               : _mm512_fpclass_ps_mask(v, nan | subnormal) == 0;
+  return dtype == SURG_FLOAT16 ? _mm512_fpclass_ps_mask(v, NO_NUMBER) == 0
+                               : _mm512_fpclass_ps_mask(v, NO_NUMBER | SUBNORMAL) == 0;
 }
 #endif
 
