@@ -232,7 +232,7 @@ SURG__INLINE float surg__p_log(float x) {
   return x < INFINITY ? y : x; /* infinity and NaN stay */
 }
 
-/* x to the y: the logarithm by s = (m - 1) / (m + 1), all that counts in two parts. */
+/* x to the y of x from 2^-24 to 2^24 and |y| up to 5: the logarithm by s = (m - 1) / (m + 1), all that counts in two parts. */
 SURG__INLINE float surg__p_power_near(float x, float y) {
   const uint32_t bits = surg__f_bits(x), low = 0x3f350000u; /* of sqrt(1/2) */
   const uint32_t high = (bits - low + (128u << 23)) >> 23;

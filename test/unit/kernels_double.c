@@ -219,7 +219,7 @@ START_TEST(powers) {
 }
 END_TEST
 
-/* Of floats: a little more than half a unit, and exact where the power is one. */
+/* Of floats: one of the two around the true value, and exact where the power is one. */
 START_TEST(float_powers) {
   static double x[SAMPLES], y[SAMPLES], z[SAMPLES], each[1];
   real worst = 0;
@@ -235,7 +235,7 @@ START_TEST(float_powers) {
   for (int i = 0; i < SAMPLES; i++) {
     const real want = powl(x[i], y[i]), got = (real)(float)z[i];
     const real off = ulps(got, want, FLT_MANT_DIG, FLT_MIN_EXP - FLT_MANT_DIG, FLT_MAX);
-    ck_assert_msg(off <= 0.55L, "%a to the %a is %La, %Lf units off", x[i], y[i], got, off);
+    ck_assert_msg(off < 0.8L, "%a to the %a is %La, %Lf units off", x[i], y[i], got, off);
     ck_assert_msg((real)(float)want != want || got == want, "%a to the %a is %La", x[i], y[i], got);
     surg__pow_wide_floats(&x[i], &y[i], true, each, 1);
     ck_assert(*each == z[i]);
