@@ -238,8 +238,10 @@ SURG__INLINE float surg__p_power_near(float x, float y) {
   const uint32_t high = (bits - low + (128u << 23)) >> 23;
   const float k = surg__f_from_bits(high | 0x4b000000u) - (0x1p23f + 128);
   const float m = surg__f_from_bits(bits - ((high - 128) << 23));
-  const surg__pair less = {m - 1, 0}, c = {0x1.555556p-1f, -0x1.555556p-26f};
-  const surg__pair s = surg__p_quotient(less, surg__p_sum_of_any(m, 1));
+  const surg__pair c = {0x1.555556p-1f, -0x1.555556p-26f}, d = surg__p_sum(1, m);
+  const float inverse = 1 / d.head, q = (m - 1) * inverse;
+  const float left = surg__f_fma(-q, d.tail, surg__f_fma(-q, d.head, m - 1));
+  const surg__pair s = {q, left * inverse};
   const surg__pair z = surg__p_square(s);
   const float p = SURG__F_POLY(z.head, 0.4000000059604644775390625f, 0.2857134342193603515625f,
                                0.2221757471561431884765625f, 0.1887172162532806396484375f);
@@ -249,9 +251,10 @@ SURG__INLINE float surg__p_power_near(float x, float y) {
   surg__pair log = surg__p_sum(2 * s.head, third.head);
   log.tail += surg__f_fma(2, s.tail, third.tail);
   const surg__pair whole = {k * 0x1.62e4p-1f, k * 0x1.7f7d1cp-20f}; /* the first is exact */
-  log = surg__p_close(surg__p_add(whole, log));
-  const surg__pair by = {y, 0}, all = surg__p_product(log, by);
-  const surg__p_power e = surg__p_power_of(all.head, all.tail);
+  log = surg__p_add(whole, log);
+  const float p_head = y * log.head;
+  const float p_tail = surg__f_fma(y, log.tail, surg__f_fma(y, log.head, -p_head));
+  const surg__p_power e = surg__p_power_of(p_head, p_tail);
   return surg__p_value(surg__p_mantissa(e)) * e.scale;
 }
 
