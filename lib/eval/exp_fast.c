@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run is walked up to three times: for its largest element, the sum of its powers, and the
- * shares. Powers are those of vmath_double.h, vmath.h and, of 16-bit floats, vmath_float.h. */
+ * shares. Powers are those of vmath_double.h, vmath_pair.h and, of 16-bit floats, vmath_float.h. */
 #include "eval/exp_fast.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "eval/cast_fast.h"
 #include "eval/number.h"
 #include "eval/vmath_double.h"
-#include "eval/vmath_float.h"
+#include "eval/vmath_pair.h"
 
 #define LANES 16 /* divides PIECE */
 #define PIECE SURG__PIECE
@@ -17,11 +17,11 @@
 
 typedef union powers {
   double of_reals[PIECE];
-  float of_halves[PIECE];
+  float of_floats[PIECE];
 } powers;
 
 size_t surg__exp_size(int dtype) {
-  return dtype == SURG_FLOAT || dtype == SURG_DOUBLE ? sizeof(double) : sizeof(float);
+  return dtype == SURG_DOUBLE ? sizeof(double) : sizeof(float);
 }
 
 /* --- the largest element of a row: the largest pattern of bits in the order of the numbers --- */
@@ -61,17 +61,24 @@ static double row_top(const surg__exp_runs *e) {
 
 /* --- powers --- */
 
+SURG__INLINE double double_power(double x, double top) {
+  return surg__d_exp(x - top);
+}
+SURG__INLINE float half_power(float x, float top) {
+  return surg__f_exp_below(x - top);
+}
+
 #define POWERS(name, type, power, exp_of)                                                         \
   SURG__HOT(row_##name, (const type *v, power top, power *to, uint64_t n), (v, top, to, n)) {     \
-    for (uint64_t i = 0; i < n; ++i) to[i] = exp_of((power)v[i] - top);                           \
+    for (uint64_t i = 0; i < n; ++i) to[i] = exp_of((power)v[i], top);                           \
   }                                                                                               \
   SURG__HOT(columns_##name, (const type *v, const power *top, power *to, uint64_t n),             \
             (v, top, to, n)) {                                                                    \
-    for (uint64_t i = 0; i < n; ++i) to[i] = exp_of((power)v[i] - top[i]);                        \
+    for (uint64_t i = 0; i < n; ++i) to[i] = exp_of((power)v[i], top[i]);                        \
   }                                                                                               \
   SURG__HOT(sums_##name, (const type *v, const power *top, double *acc, uint64_t n),              \
             (v, top, acc, n)) {                                                                   \
-    for (uint64_t i = 0; i < n; ++i) acc[i] += (double)exp_of((power)v[i] - top[i]);              \
+    for (uint64_t i = 0; i < n; ++i) acc[i] += (double)exp_of((power)v[i], top[i]);              \
   }                                                                                               \
   SURG__HOT(tops_##name, (const type *v, power *top, uint64_t n), (v, top, n)) {                  \
     for (uint64_t i = 0; i < n; ++i) {                                                            \
@@ -79,9 +86,9 @@ static double row_top(const surg__exp_runs *e) {
       top[i] = ((x > top[i]) | (x != x)) ? x : top[i];                                            \
     }                                                                                             \
   }
-POWERS(doubles, double, double, surg__d_exp)
-POWERS(floats, float, double, surg__v_exp)
-POWERS(halves, float, float, surg__f_exp_below)
+POWERS(doubles, double, double, double_power)
+POWERS(floats, float, float, surg__p_exp_below)
+POWERS(halves, float, float, half_power)
 
 /* Each to the lane of its index; n is a multiple of LANES but at the end of a run. */
 #define ADD(name, power)                                                               \
@@ -95,16 +102,16 @@ POWERS(halves, float, float, surg__f_exp_below)
     for (uint64_t i = 0; i < n; ++i) acc[i] += (double)v[i];                           \
   }
 ADD(reals, double)
-ADD(halves, float)
+ADD(floats, float)
 
 /* The same of elements that are doubles here, whatever their type. */
 #define LESS(name, power, exp_of)                                                          \
   SURG__HOT(less_##name, (double *v, const double *top, uint64_t n), (v, top, n)) {        \
-    for (uint64_t i = 0; i < n; ++i) v[i] = (double)exp_of((power)v[i] - (power)top[i]);   \
+    for (uint64_t i = 0; i < n; ++i) v[i] = (double)exp_of((power)v[i], (power)top[i]);    \
   }
-LESS(doubles, double, surg__d_exp)
-LESS(floats, double, surg__v_exp)
-LESS(halves, float, surg__f_exp_below)
+LESS(doubles, double, double_power)
+LESS(floats, float, surg__p_exp_below)
+LESS(halves, float, half_power)
 
 void surg__exp_less(int dtype, double *v, const double *top, uint64_t n) {
   if (dtype == SURG_DOUBLE)
@@ -143,7 +150,7 @@ static void row_powers(const surg__array *x, uint64_t at, uint64_t n, double top
   if (x->dtype == SURG_DOUBLE)
     row_doubles(v, top, to, n);
   else if (x->dtype == SURG_FLOAT)
-    row_floats(v, top, to, n);
+    row_floats(v, (float)top, to, n);
   else
     row_halves(v, (float)top, to, n);
 }
@@ -155,9 +162,9 @@ static void column_powers(const surg__array *x, uint64_t at, uint64_t n, const p
   if (x->dtype == SURG_DOUBLE)
     columns_doubles(v, top->of_reals, to, n);
   else if (x->dtype == SURG_FLOAT)
-    columns_floats(v, top->of_reals, to, n);
+    columns_floats(v, top->of_floats, to, n);
   else
-    columns_halves(v, top->of_halves, to, n);
+    columns_halves(v, top->of_floats, to, n);
 }
 
 /* The same, added to acc. */
@@ -168,9 +175,9 @@ static void add_column_powers(const surg__array *x, uint64_t at, uint64_t n, con
   if (x->dtype == SURG_DOUBLE)
     sums_doubles(v, top->of_reals, acc, n);
   else if (x->dtype == SURG_FLOAT)
-    sums_floats(v, top->of_reals, acc, n);
+    sums_floats(v, top->of_floats, acc, n);
   else
-    sums_halves(v, top->of_halves, acc, n);
+    sums_halves(v, top->of_floats, acc, n);
 }
 
 static bool by_floats(int dtype) {
@@ -180,7 +187,7 @@ static bool by_floats(int dtype) {
 /* Numbers beside elements, in the type of the powers. */
 static void spread(int dtype, const double *from, uint64_t n, powers *to) {
   if (!by_floats(dtype)) memcpy(to->of_reals, from, (size_t)n * sizeof *from);
-  for (uint64_t i = 0; by_floats(dtype) && i < n; ++i) to->of_halves[i] = (float)from[i];
+  for (uint64_t i = 0; by_floats(dtype) && i < n; ++i) to->of_floats[i] = (float)from[i];
 }
 
 /* --- sums --- */
@@ -196,7 +203,7 @@ static void row_sum(const surg__exp_runs *e, double *top, double *sum) {
     void *to = e->kept ? (void *)((char *)e->kept + i * size) : &room;
     row_powers(e->x, e->start + i, n, *top, to);
     if (by_floats(dtype))
-      add_row_halves(to, n, acc);
+      add_row_floats(to, n, acc);
     else
       add_row_reals(to, n, acc);
   }
@@ -210,7 +217,7 @@ static void column_tops(const surg__exp_runs *e, uint64_t start, uint64_t n, pow
   float room[WIDE];
   for (uint64_t i = 0; i < n; ++i) {
     if (by_floats(dtype))
-      top->of_halves[i] = -INFINITY;
+      top->of_floats[i] = -INFINITY;
     else
       top->of_reals[i] = -INFINITY;
   }
@@ -219,9 +226,9 @@ static void column_tops(const surg__exp_runs *e, uint64_t start, uint64_t n, pow
     if (dtype == SURG_DOUBLE)
       tops_doubles(v, top->of_reals, n);
     else if (dtype == SURG_FLOAT)
-      tops_floats(v, top->of_reals, n);
+      tops_floats(v, top->of_floats, n);
     else
-      tops_halves(v, top->of_halves, n);
+      tops_halves(v, top->of_floats, n);
   }
 }
 
@@ -242,7 +249,7 @@ static void column_sums(const surg__exp_runs *e, uint64_t start, uint64_t n, dou
     void *to = (char *)e->kept + i * n * surg__exp_size(dtype);
     column_powers(e->x, at, n, &tops, to);
     if (by_floats(dtype))
-      add_columns_halves(to, n, lanes[i % LANES]);
+      add_columns_floats(to, n, lanes[i % LANES]);
     else
       add_columns_reals(to, n, lanes[i % LANES]);
   }
@@ -252,7 +259,7 @@ static void column_sums(const surg__exp_runs *e, uint64_t start, uint64_t n, dou
       add_columns_reals(lanes[i + width], n, lanes[i]);
   memcpy(sum, lanes[0], (size_t)n * sizeof *sum);
   for (uint64_t i = 0; i < n; ++i)
-    top[i] = by_floats(dtype) ? (double)tops.of_halves[i] : tops.of_reals[i];
+    top[i] = by_floats(dtype) ? (double)tops.of_floats[i] : tops.of_reals[i];
 }
 
 void surg__exp_sums(const surg__exp_runs *e, double *top, double *sum) {
@@ -267,35 +274,37 @@ void surg__exp_sums(const surg__exp_runs *e, double *top, double *sum) {
 
 /* --- shares --- */
 
-/* Doubles are divided, of others a product is as near. */
-SURG__HOT(share_doubles, (const double *v, const double *sum, double *to, uint64_t n),
-          (v, sum, to, n)) {
-  for (uint64_t i = 0; i < n; ++i) {
-    const double r = v[i] / sum[i];
-    to[i] = r == r ? r : (double)NAN;
+/* Doubles are divided, of others a product is as near. One divisor or factor for all, or one each. */
+#define SHARE(name, type, expression)                                                           \
+  SURG__HOT(share_##name, (const type *v, const double *by, bool one, type *to, uint64_t n),    \
+            (v, by, one, to, n)) {                                                              \
+    if (one) {                                                                                  \
+      const double b = *by;                                                                     \
+      for (uint64_t i = 0; i < n; ++i) {                                                        \
+        const type r = (expression);                                                            \
+        to[i] = r == r ? r : (type)NAN;                                                         \
+      }                                                                                         \
+    } else {                                                                                    \
+      for (uint64_t i = 0; i < n; ++i) {                                                        \
+        const double b = by[i];                                                                 \
+        const type r = (expression);                                                            \
+        to[i] = r == r ? r : (type)NAN;                                                         \
+      }                                                                                         \
+    }                                                                                           \
   }
-}
-SURG__HOT(share_floats, (const double *v, const double *by, float *to, uint64_t n),
-          (v, by, to, n)) {
-  for (uint64_t i = 0; i < n; ++i) {
-    const float r = (float)(v[i] * by[i]);
-    to[i] = r == r ? r : NAN;
-  }
-}
-SURG__HOT(share_halves, (const float *v, const float *by, float *to, uint64_t n),
-          (v, by, to, n)) {
-  for (uint64_t i = 0; i < n; ++i) to[i] = v[i] * by[i];
-}
+SHARE(doubles, double, v[i] / b)
+SHARE(floats, float, (float)((double)v[i] * b))
+SHARE(halves, float, v[i] * (float)b)
 
-static void share(const surg__array *o, uint64_t at, uint64_t n, const void *v,
-                  const powers *by) {
+static void share(const surg__array *o, uint64_t at, uint64_t n, const void *v, const double *by,
+                  bool one) {
   float room[PIECE];
   if (o->dtype == SURG_DOUBLE) {
-    share_doubles(v, by->of_reals, (double *)o->data + at, n);
+    share_doubles(v, by, one, (double *)o->data + at, n);
   } else if (o->dtype == SURG_FLOAT) {
-    share_floats(v, by->of_reals, (float *)o->data + at, n);
+    share_floats(v, by, one, (float *)o->data + at, n);
   } else {
-    share_halves(v, by->of_halves, room, n);
+    share_halves(v, by, one, room, n);
     surg__narrow_halves(o->dtype, room, (uint16_t *)o->data + at, n);
   }
 }
@@ -305,15 +314,13 @@ void surg__exp_shares(const surg__exp_runs *e, const double *top, const double *
   const int dtype = e->x->dtype;
   const size_t size = surg__exp_size(dtype);
   const uint64_t n = e->single ? (e->length < PIECE ? e->length : PIECE) : e->n;
-  double beside[PIECE];
-  powers tops, by, room;
+  double by[PIECE];
+  powers tops, room;
   assert(e->single || n <= WIDE);
-  for (uint64_t i = 0; i < n; ++i) {
-    const uint64_t run = e->single ? 0 : i;
-    const double whole = isfinite(top[run]) ? sum[run] : (double)NAN;
-    beside[i] = e->single && i > 0 ? beside[0] : dtype == SURG_DOUBLE ? whole : 1 / whole;
+  for (uint64_t i = 0; i < (e->single ? 1 : n); ++i) {
+    const double whole = isfinite(top[i]) ? sum[i] : (double)NAN;
+    by[i] = dtype == SURG_DOUBLE ? whole : 1 / whole;
   }
-  spread(dtype, beside, n, &by);
   if (!e->single) spread(dtype, top, n, &tops);
   for (uint64_t i = 0; i < e->length; i += e->single ? PIECE : 1) {
     const uint64_t at = e->start + i * e->step, left = e->length - i;
@@ -321,6 +328,6 @@ void surg__exp_shares(const surg__exp_runs *e, const double *top, const double *
     const void *v = e->kept ? (const char *)e->kept + (e->single ? i : i * n) * size : NULL;
     if (!v && e->single) row_powers(e->x, at, m, *top, &room);
     if (!v && !e->single) column_powers(e->x, row_at(e, e->start, m, i), m, &tops, &room);
-    share(o, at, m, v ? v : &room, &by);
+    share(o, at, m, v ? v : &room, by, e->single);
   }
 }

@@ -6,7 +6,7 @@
 #include "eval/eval.h"
 #include "eval/piece.h"
 
-/* A power is a double, of 16-bit floats a float: so many bytes. */
+/* A power is a double, of narrower floats a float: so many bytes. */
 size_t surg__exp_size(int dtype);
 
 /* v[i] to e to the power of v[i] - top[i], for numbers of that type. */

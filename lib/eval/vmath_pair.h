@@ -71,13 +71,18 @@ SURG__INLINE surg__pair surg__p_choose(bool first, surg__pair a, surg__pair b) {
 
 /* --- powers of e --- */
 
-/* scale * (1 + r + rest): scale is a power of two, |r| < 0.35. */
+/* 2^n * (1 + r + rest), n in the low bits of `bits`, |r| < 0.35. */
 typedef struct surg__p_power {
-  float scale, r, rest;
+  uint32_t bits;
+  float r, rest;
 } surg__p_power;
 
-/* e^(x + low) of |x| up to 87, where it is a normal number. */
-#define SURG__P_EXP_FAR 87
+/* 2^(n + more), a normal number. */
+SURG__INLINE float surg__p_scale(surg__p_power p, uint32_t more) {
+  return surg__f_from_bits((p.bits + 127 + more) << 23);
+}
+
+/* e^(x + low). */
 SURG__INLINE surg__p_power surg__p_power_of(float x, float low) {
   const float t = surg__f_fma(x, 1.44269504f, SURG__F_SHIFT), n = t - SURG__F_SHIFT;
   const float first = surg__f_fma(-n, 0x1.62e43p-1f, x); /* exact */
@@ -86,9 +91,11 @@ SURG__INLINE surg__p_power surg__p_power_of(float x, float low) {
                                4.16665114462375640869140625e-2f, 8.33320058882236480712890625e-3f,
                                1.393051468767225742340087890625e-3f,
                                1.995016937144100666046142578125e-4f);
-  return (surg__p_power){surg__f_from_bits((surg__f_bits(t) + 127) << 23), first,
-                         surg__f_fma(r * r, q, second)};
+  return (surg__p_power){surg__f_bits(t), first, surg__f_fma(r * r, q, second)};
 }
+
+/* The functions below: of |x| up to 87, where it is a normal number. */
+#define SURG__P_EXP_FAR 87
 
 /* Not close. */
 SURG__INLINE surg__pair surg__p_mantissa(surg__p_power p) {
@@ -99,20 +106,30 @@ SURG__INLINE surg__pair surg__p_mantissa(surg__p_power p) {
 
 SURG__INLINE surg__pair surg__p_exp_pair(float x) {
   const surg__p_power p = surg__p_power_of(x, 0);
-  return surg__p_times(surg__p_close(surg__p_mantissa(p)), p.scale);
+  return surg__p_times(surg__p_close(surg__p_mantissa(p)), surg__p_scale(p, 0));
 }
 
 SURG__INLINE surg__pair surg__p_expm1_pair(float x, float low) {
   const surg__p_power p = surg__p_power_of(x, low);
-  const surg__pair less = surg__p_sum_of_any(p.scale, -1);
-  surg__pair e = surg__p_sum(less.head, p.scale * p.r);
-  e.tail += surg__f_fma(p.scale, p.rest, less.tail);
+  const float scale = surg__p_scale(p, 0);
+  const surg__pair less = surg__p_sum_of_any(scale, -1);
+  surg__pair e = surg__p_sum(less.head, scale * p.r);
+  e.tail += surg__f_fma(scale, p.rest, less.tail);
   return surg__p_close(e);
 }
 
 SURG__INLINE float surg__p_exp(float x) {
   const surg__p_power p = surg__p_power_of(x, 0);
-  return surg__p_value(surg__p_mantissa(p)) * p.scale;
+  return surg__p_value(surg__p_mantissa(p)) * surg__p_scale(p, 0);
+}
+
+/* e^(x - top), x <= top, where their difference may be of any size: below -104 it is 0. */
+SURG__INLINE float surg__p_exp_below(float x, float top) {
+  const surg__pair d = surg__p_sum_of_any(x, -top), end = {-104, 0};
+  const surg__pair less = surg__p_choose(d.head < -104, end, d);
+  const surg__p_power p = surg__p_power_of(less.head, less.tail);
+  /* By way of 2^(n + 64): what is below the normal numbers is cut at the very end. */
+  return surg__p_value(surg__p_mantissa(p)) * surg__p_scale(p, 64) * 0x1p-64f;
 }
 
 /* c * (e^(x + low) - 1). */
@@ -255,7 +272,7 @@ SURG__INLINE float surg__p_power_near(float x, float y) {
   const float p_head = y * log.head;
   const float p_tail = surg__f_fma(y, log.tail, surg__f_fma(y, log.head, -p_head));
   const surg__p_power e = surg__p_power_of(p_head, p_tail);
-  return surg__p_value(surg__p_mantissa(e)) * e.scale;
+  return surg__p_value(surg__p_mantissa(e)) * surg__p_scale(e, 0);
 }
 
 /* --- sines: |x| up to SURG__P_TURNS --- */
