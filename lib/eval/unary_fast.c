@@ -91,9 +91,11 @@ SURG__INLINE double gelu_turn(double x) {
   }
 /* A function of vmath_pair.h up to `limit`, beyond it that of vmath.h; of doubles that of
  * vmath_double.h. */
-#define BY_PAIRS(name, limit)                                                        \
+#define FLOATS_BY_PAIRS(name, limit)                                                 \
   NEAR_OR_FAR(float_##name, float, fabsf(x) <= (limit), surg__p_##name(x),           \
-              surg__v_##name((double)x))                                             \
+              surg__v_##name((double)x))
+#define BY_PAIRS(name, limit)     \
+  FLOATS_BY_PAIRS(name, limit)    \
   LOOP(double_##name, double, surg__d_##name(x))
 /* The same, however large an element is. */
 #define ALL_BY_PAIRS(name) BOTH(name, surg__p_##name(x), surg__d_##name(x))
@@ -103,13 +105,16 @@ ALL_BY_PAIRS(log)
 BY_PAIRS(sigmoid, SURG__P_SIGMOID_FAR)
 ALL_BY_PAIRS(tanh)
 NEAR_OR_FAR(float_erf, float, fabsf(x) <= SURG__P_ERF_NEAR, surg__p_erf_near(x), surg__p_erf(x))
-LOOP(double_erf, double, surg__d_erf(x))
-BY_PAIRS(softplus, SURG__P_SIGMOID_FAR)
+NEAR_OR_FAR(double_erf, double, fabs(x) <= SURG__D_ERF_NEAR, surg__d_erf_near(x), surg__d_erf(x))
+FLOATS_BY_PAIRS(softplus, SURG__P_SIGMOID_FAR)
+NEAR_OR_FAR(double_softplus, double, fabs(x) <= SURG__D_NEAR, surg__d_softplus_near(x),
+            surg__d_softplus(x))
 BY_PAIRS(mish, SURG__P_MISH_FAR)
 ALL_BY_PAIRS(atan)
 ALL_BY_PAIRS(asin)
 ALL_BY_PAIRS(acos)
-BY_PAIRS(sinh, SURG__P_EXP_FAR)
+FLOATS_BY_PAIRS(sinh, SURG__P_EXP_FAR)
+NEAR_OR_FAR(double_sinh, double, fabs(x) <= 1, surg__d_sinh_near(x), surg__d_sinh(x))
 BY_PAIRS(cosh, SURG__P_EXP_FAR)
 BOTH(swish, (float)gated((double)x, a * (double)x), x * surg__d_sigmoid(a * x))
 BOTH(gelu_tanh, (float)gated((double)x, gelu_turn((double)x)), x * surg__d_sigmoid(gelu_turn(x)))

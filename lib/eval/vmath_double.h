@@ -138,7 +138,8 @@ SURG__INLINE double surg__d_pow(double x, double y) {
 
 /* log(1 + e), e from 0 to 1. */
 SURG__INLINE double surg__d_log1p(double e) {
-  const double s = e / (2 + e), z = s * s;
+  const double d = 2 + e, inverse = surg__v_inverse(d), q = e * inverse;
+  const double s = surg__v_fma(surg__v_fma(-q, d, e), inverse, q), z = s * s;
   const double r = z * SURG__V_POLY(z, 0.6666666666666666, 0.39999999999999525, 0.285714285716001,
                           0.2222222219823677, 0.18181819897962714,
                           0.1538454396486055, 0.13335178631449257,
@@ -158,6 +159,14 @@ SURG__INLINE double surg__d_tanh(double x) {
   return copysign(e / (e + 2), x);
 }
 
+/* Of |x| up to SURG__D_NEAR, whose powers are normal numbers. */
+#define SURG__D_NEAR 700
+SURG__INLINE double surg__d_softplus_near(double x) {
+  double n, rest, r = surg__d_exp_parts(-fabs(x), 0, &rest, &n);
+  const double y = 1 + r, e = (y + ((1 - y) + r + rest)) * surg__d_power(n);
+  return (x > 0 ? x : 0) + surg__d_log1p(e);
+}
+
 SURG__INLINE double surg__d_softplus(double x) {
   return (x > 0 ? x : x != x ? x : 0) + surg__d_log1p(surg__d_exp(-fabs(x)));
 }
@@ -166,6 +175,18 @@ SURG__INLINE double surg__d_softplus(double x) {
 SURG__INLINE double surg__d_mish(double x) {
   const double e = surg__d_exp(x > 40 ? 40 : x), u = e * (e + 2);
   return x * (u / (u + 2));
+}
+
+/* c x + x^3 P(x^2) of |x| up to SURG__D_ERF_NEAR, c = 2 / sqrt(pi). */
+#define SURG__D_ERF_NEAR 0.75
+SURG__INLINE double surg__d_erf_near(double x) {
+  const double z = x * x;
+  const double p = SURG__V_POLY(z, -0.37612638903183754, 0.1128379167095511, -0.02686617064506512,
+                                0.005223977623396734, -0.0008548326752776770,
+                                0.0001205531355070753, -1.4924821828542310e-05,
+                                1.6440476509994630e-06, -1.6024491624727899e-07,
+                                1.1780561261315660e-08);
+  return surg__v_fma(0x1.20dd750429b6dp0, x, x * surg__v_fma(z, p, 0x1.1ae3a914fed8p-56));
 }
 
 /* 1 - e^(-a Q(a)); from 6 on it is 1. */
@@ -330,6 +351,16 @@ SURG__INLINE double surg__d_acos(double x) {
 SURG__INLINE double surg__d_half_exp(double a) {
   double n, rest, r = surg__d_exp_parts(a, 0, &rest, &n);
   return surg__d_scale(1 + (r + rest), n - 1);
+}
+
+/* x + x^3 P(x^2) of |x| up to 1. */
+SURG__INLINE double surg__d_sinh_near(double x) {
+  const double z = x * x;
+  const double p = SURG__V_POLY(z, 0.16666666666666666, 0.00833333333333368, 0.00019841269840893851,
+                                2.7557319403605522e-06, 2.5052064356906741e-08,
+                                1.6064821836335876e-10, 7.2610213394813474e-13,
+                                1.3143479082284880e-14);
+  return surg__v_fma(x * z, p, x);
 }
 
 SURG__INLINE double surg__d_sinh(double x) {

@@ -191,7 +191,7 @@ SURG__INLINE float surg__p_mish(float x) {
   surg__pair by = surg__p_sum_of_any(u.head, 2);
   by.tail += u.tail;
   const surg__pair q = surg__p_quotient(u, by);
-  return surg__f_fma(x, q.head, x * q.tail);
+  return x == 0 ? x : surg__f_fma(x, q.head, x * q.tail);
 }
 
 /* c x + x^3 P(x^2) of |x| up to SURG__P_ERF_NEAR, c = 2 / sqrt(pi). */
@@ -201,7 +201,7 @@ SURG__INLINE float surg__p_erf_near(float x) {
   const float p = SURG__F_POLY(z, -0.3761263787746429443359375f, 0.1128369271755218505859375f,
                                -2.6851885020732879638671875e-2f, 5.1516867242753505706787109375e-3f,
                                -7.027418469078838825225830078125e-4f);
-  return surg__f_fma(c, x, surg__f_fma(x * z, p, c_low * x));
+  return x == 0 ? x : surg__f_fma(c, x, x * surg__f_fma(z, p, c_low));
 }
 
 /* The same of others: 1 - e^(-v), v = a (c + a R(a)); from 3.93 on it is 1. */
