@@ -201,7 +201,8 @@ static void check_near(const char *op, int dtype, double got, long double want, 
   int e;
   frexpl(want, &e);
   const int least = dtype == SURG_FLOAT16 ? -24 : dtype == SURG_DOUBLE ? -1074 : -149;
-  if (dtype == SURG_DOUBLE && strcmp(op, "Softmax") != 0 && e < 1) e = 1;
+  const bool same_type = dtype == SURG_DOUBLE || dtype == SURG_FLOAT;
+  if (same_type && strcmp(op, "Softmax") != 0 && e < 1) e = 1;
   const int last = want == 0 || e - digits[dtype] < least ? least : e - digits[dtype];
   ck_assert_msg(fabsl(got - want) <= units * ldexpl(1, last), "%s of %s: %a, not %La", op,
                 surg__dtype_name(dtype), got, want);
@@ -217,7 +218,7 @@ static void check_exponentials(const char *op, const surg__array *x, const surg_
     if (isnan(top)) break;
   }
   for (uint64_t e = 0; e < r->length; e++) sum += expl(number(x, place(r, run, e)) - top);
-  const double units = x->dtype == SURG_DOUBLE ? 64 : 0.6;
+  const double units = x->dtype == SURG_DOUBLE ? 64 : x->dtype == SURG_FLOAT ? 2 : 0.6;
   if (one) {
     check_near(op, x->dtype, number(out, run), isfinite(top) ? top + logl(sum) : top, units);
     return;
