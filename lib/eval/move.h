@@ -35,16 +35,18 @@ bool surg__walk_plain(const surg__walk *w);
  * at position 0 of every axis. */
 void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst);
 
-/* `rows` by `columns` elements: one row is dense in the source, rows are `step` apart; each `inner`
- * rows are `outer_step` from the `inner` rows before. One column is dense in the result,
- * columns `to_step` apart. `past`: written past the cache, which surg__transpose_settle has to
- * end. */
+/* Rows and columns of elements. A column is dense in the result; each `inner` of its elements are
+ * `step` apart in the source and `outer_step` from the `inner` before. Columns are counted by axes,
+ * the fastest first, which is dense in the source. */
 typedef struct surg__plane {
-  int64_t rows, columns, inner, step, outer_step, to_step;
-  bool past;
+  int64_t rows, inner, step, outer_step;
+  uint32_t rank;
+  int64_t columns[SURG__WALK_RANK], steps[SURG__WALK_RANK], to_steps[SURG__WALK_RANK];
+  int64_t next; /* how far off in the source the next plane begins that is likely to follow */
+  bool past;    /* written past the cache, which surg__transpose_settle has to end */
 } surg__plane;
 
-/* Elements of 1, 2, 4, 8 or 16 bytes. */
+/* Elements of 1, 2, 4, ... 64 bytes. */
 void surg__transpose_plane(const surg__plane *p, const void *src, void *dst, size_t size);
 void surg__transpose_settle(void);
 

@@ -194,54 +194,57 @@ static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t strid
 }
 
 static bool turnable(size_t size) {
-  return size == 1 || size == 2 || size == 4 || size == 8 || size == 16;
+  return size <= 64 && (size & (size - 1)) == 0;
 }
 
 /* Results of so many bytes do not stay in the cache, and are written past it. */
 #define PAST (8ull << 20)
 
-/* Runs and rows shorter than these are put together with their neighbours. */
-#define SHORT_RUN 512 /* bytes */
-#define SHORT_ROW 64
+/* Rows of fewer bytes are put together with their neighbours. */
+#define SHORT_RUN 512
+/* Elements within which the next plane is what is read next. */
+#define NEAR (64 << 10)
 
-/* The axes outside of a plane, the inner one last: as they are, or, where rows are shorter than a
- * line, those that share lines of the source innermost. */
-static uint32_t outside(const surg__walk *w, const surg__plane *p, uint32_t dense, size_t size,
-                        uint32_t *axes) {
-  const uint32_t n = w->rank - (p->inner == p->rows ? 1 : 2);
-  uint32_t found = 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    if (i == dense) continue;
-    uint32_t at = found++;
-    axes[at] = i;
-    for (; p->columns * (int64_t)size < SHORT_ROW && p->inner == p->rows && at > 0 &&
-           w->strides[axes[at - 1]] < w->strides[i];
-         --at) {
-      axes[at] = axes[at - 1];
-      axes[at - 1] = i;
-    }
-  }
-  return found;
+/* Adds axis a of the view to the columns. */
+static void add_columns(surg__plane *p, const surg__walk *w, const int64_t *steps, uint32_t a) {
+  p->columns[p->rank] = w->dims[a];
+  p->steps[p->rank] = w->strides[a];
+  p->to_steps[p->rank++] = steps[a];
 }
 
-/* A view whose last axis strides over the source and another axis of which is dense there: as
- * transposed planes of these two. False: it is not one. */
+static uint64_t far(int64_t stride) {
+  return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* A view whose last axis strides over the source and another axis of which is dense there. False:
+ * it is not one. The source is walked in its own order, some rows at a time: axes that reach less
+ * far than rows do are columns, the others are gone through one plane after the other, the far ones
+ * outermost. */
 static bool copy_planes(const surg__walk *w, const void *src, size_t size, void *dst) {
   const uint32_t last = w->rank - 1;
-  uint32_t dense = 0, axes[SURG__WALK_RANK];
+  uint32_t dense = 0, n = 0, axes[SURG__WALK_RANK];
   if (w->rank < 2 || !turnable(size)) return false;
   while (dense < last && w->strides[dense] != 1) ++dense;
   if (dense == last || w->strides[last] <= 1) return false;
   int64_t steps[SURG__WALK_RANK], at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
   surg__row_strides(w->dims, w->rank, steps);
-  surg__plane p = {.rows = w->dims[last], .columns = w->dims[dense], .inner = w->dims[last],
-                   .step = w->strides[last], .to_step = steps[dense],
+  surg__plane p = {.rows = w->dims[last], .inner = w->dims[last], .step = w->strides[last],
                    .past = (uint64_t)(steps[0] * w->dims[0]) * size >= PAST};
-  if (dense + 1 < last && p.rows * (int64_t)size < SHORT_RUN) {
+  const bool two = dense + 1 < last && p.rows * (int64_t)size < SHORT_RUN;
+  if (two) {
     p.rows *= w->dims[last - 1];
     p.outer_step = w->strides[last - 1];
   }
-  const uint32_t n = outside(w, &p, dense, size, axes);
+  for (uint32_t i = 0; i < last - two; ++i) {
+    if (i == dense) continue;
+    uint32_t k = n++;
+    for (; k > 0 && far(w->strides[axes[k - 1]]) < far(w->strides[i]); --k) axes[k] = axes[k - 1];
+    axes[k] = i;
+  }
+  const uint64_t reach = far(p.step) > far(p.outer_step) ? far(p.step) : far(p.outer_step);
+  add_columns(&p, w, steps, dense);
+  for (; n > 0 && far(w->strides[axes[n - 1]]) < reach; --n) add_columns(&p, w, steps, axes[n - 1]);
+  if (n > 0 && far(w->strides[axes[n - 1]]) <= NEAR) p.next = w->strides[axes[n - 1]];
   for (;;) {
     surg__transpose_plane(&p, (const uint8_t *)src + from * (int64_t)size,
                           (uint8_t *)dst + to * (int64_t)size, size);
@@ -266,7 +269,7 @@ static bool copy_planes(const surg__walk *w, const void *src, size_t size, void 
 static bool joined(const surg__walk *w, size_t size, surg__walk *out, size_t *run) {
   if (w->rank < 2 || w->strides[w->rank - 1] != 1) return false;
   const int64_t n = w->dims[w->rank - 1];
-  if (n > 16 || !turnable((size_t)n * size)) return false;
+  if (n > 64 || !turnable((size_t)n * size)) return false;
   *out = (surg__walk){0};
   for (uint32_t i = 0; i + 1 < w->rank; ++i) {
     if (w->strides[i] % n != 0) return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transposed planes: tiles of a cache line by a cache line are turned in vectors of 16 bytes, in a
- * buffer that holds some of them one under the other, and written as runs of lines. So both sides
- * are touched in whole lines but for the ends of runs, and rows at strides of a power of two do not
- * drive each other out of the cache. What the next tile reads is asked for ahead. */
+/* Transposed planes: pieces of some rows are turned in vectors of 16 bytes, in a buffer that holds the
+ * columns one under the other, and written as lines. So both sides are touched in whole lines; the
+ * source is read along few rows at a time, as processors read ahead, and what comes next is asked
+ * for. */
 #include "eval/move.h"
 
 #include "eval/hot.h"
@@ -12,9 +12,16 @@
 #endif
 
 #define LINE 64
-#define AHEAD 64 /* rows */
-/* The room of a column in the buffer. */
-#define PITCH(size) ((size) == 1 ? 4 * LINE : 8 * LINE)
+#define GROUP 16 /* rows read side by side */
+/* Bytes of a row that are read at a time. Bytes are put close together first (below), which pays for
+ * longer pieces. */
+#define WIDE(size) ((size) == 1 ? 4 * LINE : (size) == 64 ? 2 * LINE : LINE)
+/* Bytes of a column that are written at a time: as few as are fast, for the more rows are read side
+ * by side; and where that does not matter, within the cache or of few columns. */
+#define HIGH(size) ((size) < 8 ? LINE : (size) == 8 ? 2 * LINE : 4 * LINE)
+#define ROOM(size) ((size) == 1 ? 2 * LINE : 8 * LINE)
+/* From column to column in the buffer. Squares may reach beyond what a column has room for. */
+#define PITCH(size) (ROOM(size) + 16)
 
 typedef uint8_t v1 __attribute__((vector_size(16)));
 typedef uint16_t v2 __attribute__((vector_size(16)));
@@ -26,13 +33,10 @@ typedef uint16_t e2 __attribute__((aligned(1), may_alias));
 typedef uint32_t e4 __attribute__((aligned(1), may_alias));
 typedef uint64_t e8 __attribute__((aligned(1), may_alias));
 typedef uint8_t e1;
-typedef struct e16 {
-  uint64_t low, high;
-} __attribute__((packed, may_alias)) e16;
 
-#define LOW1(a, b)                                                                               \
+#define LOW1(a, b)                                                                              \
   __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HIGH1(a, b)                                                                              \
+#define HIGH1(a, b)                                                                             \
   __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define LOW2(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define HIGH2(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
@@ -44,29 +48,37 @@ typedef struct e16 {
 /* A square of N x N elements, 16 bytes a row: zipping the halves of the rows log2(N) times turns
  * it. */
 #define SQUARE(size, N, STAGES)                                                        \
-  SURG__INLINE void square##size(const uint8_t *from, int64_t step, uint8_t *to) {     \
-    v##size r[N], t[N];                                                                \
-    _Pragma("GCC unroll 16") for (int i = 0; i < (N); ++i)                             \
-        memcpy(&r[i], from + i * step, 16);                                            \
-    _Pragma("GCC unroll 4") for (int s = 0; s < (STAGES); ++s) {                       \
-      _Pragma("GCC unroll 8") for (int i = 0; i < (N) / 2; ++i) {                      \
-        t[2 * i] = LOW##size(r[i], r[i + (N) / 2]);                                    \
-        t[2 * i + 1] = HIGH##size(r[i], r[i + (N) / 2]);                               \
-      }                                                                                \
-      _Pragma("GCC unroll 16") for (int i = 0; i < (N); ++i) r[i] = t[i];              \
-    }                                                                                  \
-    _Pragma("GCC unroll 16") for (int i = 0; i < (N); ++i)                             \
-        memcpy(to + i * PITCH(size), &r[i], 16);                                       \
+  SURG__INLINE void square##size(const uint8_t *from, int64_t step, uint8_t *to) {              \
+    v##size r[N], t[N];                                                                         \
+    _Pragma("GCC unroll 16") for (int i = 0; i < (N); ++i)                                      \
+        memcpy(&r[i], from + i * step, 16);                                                     \
+    _Pragma("GCC unroll 4") for (int s = 0; s < (STAGES); ++s) {                                \
+      _Pragma("GCC unroll 8") for (int i = 0; i < (N) / 2; ++i) {                               \
+        t[2 * i] = LOW##size(r[i], r[i + (N) / 2]);                                             \
+        t[2 * i + 1] = HIGH##size(r[i], r[i + (N) / 2]);                                        \
+      }                                                                                         \
+      _Pragma("GCC unroll 16") for (int i = 0; i < (N); ++i) r[i] = t[i];                       \
+    }                                                                                           \
+    _Pragma("GCC unroll 16") for (int i = 0; i < (N); ++i)                                      \
+        memcpy(to + i * PITCH(size), &r[i], 16);                                                \
   }
 SQUARE(1, 16, 4)
 SQUARE(2, 8, 3)
 SQUARE(4, 4, 2)
 SQUARE(8, 2, 1)
 
-/* Elements of 16 bytes are squares of one. */
-SURG__INLINE void square16(const uint8_t *from, int64_t step, uint8_t *to) {
-  (void)step;
-  memcpy(to, from, 16);
+/* Elements of 16 bytes and more are squares of one. */
+#define SINGLE(size)                                                                   \
+  SURG__INLINE void square##size(const uint8_t *from, int64_t step, uint8_t *to) {              \
+    (void)step;                                                                                 \
+    for (int i = 0; i < (size); i += 16) memcpy(to + i, from + i, 16);                          \
+  }
+SINGLE(16)
+SINGLE(32)
+SINGLE(64)
+
+SURG__INLINE void copy_line(uint8_t *to, const uint8_t *from) {
+  for (int i = 0; i < LINE; i += 16) memcpy(to + i, from + i, 16);
 }
 
 /* A line to where a line begins, past the cache. */
@@ -85,26 +97,38 @@ void surg__transpose_settle(void) {
 #endif
 }
 
-/* A run of bytes; `past`: its whole lines past the cache, without being read first. */
-SURG__INLINE void put(uint8_t *to, const uint8_t *from, size_t n, bool past) {
-  if (past) {
-    const size_t beyond = (uintptr_t)to % LINE, head = beyond ? LINE - beyond : 0;
-    if (head > 0 && head < n) {
-      surg__copy_short(to, from, head);
-      to += head;
-      from += head;
-      n -= head;
+/* The next n bytes of a column that is written past the cache. Only whole lines are: a line begun is
+ * kept in `carry` until the next bytes of the column end it. n is a line or more but for the last. */
+SURG__INLINE void put_past(uint8_t *to, const uint8_t *from, int64_t n, uint8_t *carry, bool first,
+                           bool last) {
+  const int64_t begun = (int64_t)((uintptr_t)to % LINE);
+  if (begun > 0) {
+    const int64_t head = n < LINE - begun ? n : LINE - begun;
+    if (!first && head == LINE - begun) {
+      copy_line(carry + begun, from); /* there is room for it */
+      stream(to - begun, carry);
+    } else {
+      if (!first) surg__copy_short(to - begun, carry, (size_t)begun);
+      surg__copy_short(to, from, (size_t)head);
     }
-    for (; n >= LINE && (uintptr_t)to % LINE == 0; n -= LINE, to += LINE, from += LINE)
-      stream(to, from);
+    to += head;
+    from += head;
+    n -= head;
   }
-  if (n > 0) surg__copy_short(to, from, n);
+  for (; n >= LINE; n -= LINE, to += LINE, from += LINE) stream(to, from);
+  if (n == 0) return;
+  if (last)
+    surg__copy_short(to, from, (size_t)n);
+  else
+    copy_line(carry, from);
 }
 
 /* Rows up to where lines of dst begin; 0: they begin in different places, or nowhere. */
-static int64_t up_to_line(const uint8_t *dst, int64_t to_step, int64_t size) {
+static int64_t up_to_line(const surg__plane *p, const uint8_t *dst, int64_t size) {
   const int64_t beyond = (int64_t)((uintptr_t)dst % LINE);
-  if (to_step % LINE != 0 || beyond % size != 0) return 0;
+  if (beyond % size != 0) return 0;
+  for (uint32_t d = 0; d < p->rank; ++d)
+    if (p->to_steps[d] * size % LINE != 0) return 0;
   return (LINE - beyond) % LINE / size;
 }
 
@@ -113,58 +137,164 @@ SURG__INLINE int64_t row_at(const surg__plane *p, int64_t i) {
   return i / p->inner * p->outer_step + i % p->inner * p->step;
 }
 
-/* Asks for what will be read after `part` rows from row i on at `from`, columns j to j + n: the
- * columns to their right, or the same number of rows a few tiles below. */
-SURG__INLINE void fetch_ahead(const surg__plane *p, const uint8_t *from, int64_t i, int64_t j,
-                              int64_t n, int64_t part, int64_t size) {
-  const bool right = j + n < p->columns;
-  const int64_t step = p->step * size, below = right ? 0 : AHEAD;
-  const uint8_t *next = from + (right ? n * size : below * step);
-  for (int64_t a = 0; a < part && i + a + below < p->inner; ++a)
-    __builtin_prefetch(next + a * step);
+/* Columns that are gone through for all rows before the next ones. */
+#define CHUNK 512
+
+/* Columns side by side in the source, at most a line of them. */
+typedef struct part {
+  int64_t from, columns;
+} part;
+
+typedef struct chunk {
+  int64_t columns, n_parts;
+  int64_t end; /* of the plane: one beyond its last element */
+  int64_t to[CHUNK];
+  part parts[CHUNK + 1]; /* one more: the first of the next rows */
+  _Alignas(LINE) uint8_t carry[CHUNK * 2 * LINE];
+} chunk;
+
+typedef struct place {
+  int64_t at[SURG__WALK_RANK], from, to;
+} place;
+
+/* Steps to the next column; false after the last. */
+SURG__INLINE bool next_column(const surg__plane *p, place *c) {
+  for (uint32_t d = 0; d < p->rank; ++d) {
+    c->from += p->steps[d];
+    c->to += p->to_steps[d];
+    if (++c->at[d] < p->columns[d]) return true;
+    c->from -= p->steps[d] * p->columns[d];
+    c->to -= p->to_steps[d] * p->columns[d];
+    c->at[d] = 0;
+  }
+  return false;
 }
 
-/* `rows` x `columns` at `from`, each at most a line, to lines of the buffer. */
+/* The columns from *at on; false: they were the last. */
+static bool take_columns(const surg__plane *p, place *at, int64_t n, chunk *c) {
+  bool more = true;
+  c->columns = c->n_parts = 0;
+  while (more && c->columns < CHUNK) {
+    part *r = &c->parts[c->n_parts++];
+    r->from = at->from;
+    r->columns = 0;
+    do {
+      int64_t m = p->columns[0] - at->at[0];
+      m = m < n - r->columns ? m : n - r->columns;
+      m = m < CHUNK - c->columns ? m : CHUNK - c->columns;
+      for (int64_t i = 0; i < m; ++i) c->to[c->columns + i] = at->to + i * p->to_steps[0];
+      c->columns += m;
+      r->columns += m;
+      at->at[0] += m - 1;
+      at->from += m - 1;
+      at->to += (m - 1) * p->to_steps[0];
+      more = next_column(p, at);
+    } while (more && r->columns < n && c->columns < CHUNK && at->from == r->from + r->columns);
+  }
+  return more;
+}
+
+/* One beyond the last element of a plane. */
+static int64_t plane_end(const surg__plane *p) {
+  int64_t end = 1 + (p->inner - 1) * p->step;
+  if (p->outer_step > 0) end += (p->rows / p->inner - 1) * p->outer_step;
+  for (uint32_t d = 0; d < p->rank; ++d)
+    if (p->steps[d] > 0) end += (p->columns[d] - 1) * p->steps[d];
+  return end;
+}
+
+/* `rows` rows of `bytes` each, put close together: rows that are powers of two apart drive each other
+ * out of the cache. */
+SURG__INLINE void gather(const uint8_t *from, int64_t step, int64_t rows, int64_t bytes, uint8_t *to,
+                         int64_t pitch) {
+  for (int64_t r = 0; r < rows; ++r, from += step, to += pitch) {
+    int64_t b = 0;
+    for (; b + LINE <= bytes; b += LINE) copy_line(to + b, from + b);
+    if (b < bytes) surg__copy_short(to + b, from + b, (size_t)(bytes - b));
+  }
+}
+
+/* Asks for `rows` rows of `bytes`. */
+SURG__INLINE void ask_for(const uint8_t *from, int64_t step, int64_t rows, int64_t bytes) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t b = 0; b < bytes; b += LINE) __builtin_prefetch(from + r * step + b);
+}
+
+/* `bytes` of a column, or of columns one behind the other, that are written through the cache. */
+SURG__INLINE void put_near(uint8_t *to, const uint8_t *from, int64_t bytes) {
+  if (bytes == LINE)
+    copy_line(to, from);
+  else
+    surg__copy_short(to, from, (size_t)bytes);
+}
+
 #define TILE(size)                                                                              \
-  static void tile##size(const uint8_t *from, int64_t step, int64_t rows, int64_t columns,      \
-                         uint8_t *tile) {                                                       \
-    const int64_t n = 16 / (size), whole_rows = rows / n * n, whole = columns / n * n;          \
-    for (int64_t x = 0; x < whole_rows; x += n)                                                 \
-      for (int64_t y = 0; y < whole; y += n)                                                    \
+  /* `rows` x `columns`, each a multiple of what a square has, to columns of the buffer. */     \
+  SURG__INLINE void tile##size(const uint8_t *from, int64_t step, int64_t rows,                 \
+                               int64_t columns, uint8_t *tile) {                                \
+    const int64_t n = (size) < 16 ? 16 / (size) : 1;                                            \
+    for (int64_t x = 0; x < rows; x += n)                                                       \
+      for (int64_t y = 0; y < columns; y += n)                                                  \
         square##size(from + x * step + y * (size), step, tile + y * PITCH(size) + x * (size));  \
-    for (int64_t y = 0; y < columns; ++y) {                                                     \
-      e##size *to = (e##size *)(tile + y * PITCH(size));                                        \
-      for (int64_t x = y < whole ? whole_rows : 0; x < rows; ++x)                               \
-        to[x] = *(const e##size *)(from + x * step + y * (size));                               \
+  }                                                                                             \
+  /* Rows i to i + h of the chunk's columns j to j + w. */                                      \
+  SURG__INLINE void put##size(const surg__plane *p, chunk *c, int64_t j, int64_t w, int64_t i,  \
+                              int64_t h, uint8_t *tile, uint8_t *dst) {                         \
+    const int64_t bytes = h * (size);                                                           \
+    for (int64_t y = 0, run = 1; y < w; y += run) {                                             \
+      uint8_t *to = dst + (c->to[j + y] + i) * (size), *column = tile + y * PITCH(size);        \
+      if (!p->past) {                                                                           \
+        put_near(to, column, bytes);                                                            \
+      } else if (h < p->rows || p->rows != p->to_steps[0]) {                                    \
+        put_past(to, column, bytes, c->carry + (j + y) * 2 * LINE, i == 0, i + h == p->rows);   \
+      } else {                                                                                  \
+        for (run = 1; y + run < w && c->to[j + y + run] == c->to[j + y] + run * h; ++run)       \
+          surg__copy_short(column + run * bytes, column + run * PITCH(size), (size_t)bytes);    \
+        put_past(to, column, run * bytes, NULL, true, true);                                    \
+      }                                                                                         \
     }                                                                                           \
   }                                                                                             \
+  /* Rows i to i + h of part k, which begins with the chunk's column j. */                      \
+  SURG__INLINE void part##size(const surg__plane *p, chunk *c, int64_t k, int64_t j, int64_t i, \
+                               int64_t h, const uint8_t *src, uint8_t *dst) {                   \
+    const int64_t n = (size) < 16 ? 16 / (size) : 1, step = p->step * (size);                   \
+    const int64_t w = c->parts[k].columns, full = (w + n - 1) / n * n;                          \
+    const int64_t ahead = p->next ? c->parts[k].from + p->next : c->parts[k + 1].from;          \
+    _Alignas(LINE) uint8_t close[GROUP * WIDE(size)], tile[WIDE(size) / (size)*PITCH(size) + LINE]; \
+    for (int64_t x = 0, m; x < h; x += m) {                                                     \
+      const int64_t left = p->inner - (i + x) % p->inner, row = row_at(p, i + x);               \
+      m = h - x < left ? h - x : left;                                                          \
+      m = m < GROUP ? m : GROUP;                                                                \
+      const uint8_t *from = src + (row + c->parts[k].from) * (size);                            \
+      ask_for(src + (row + ahead) * (size), step, m, WIDE(size));                               \
+      /* Squares may read on into what follows a row. */                                        \
+      const bool on = row + (m - 1) * p->step + c->parts[k].from + full <= c->end;              \
+      const bool direct = ((size) > 1 || w <= 16) && on && m % n == 0;                          \
+      uint8_t *to = tile + x * (size);                                                          \
+      if (!direct) gather(from, step, m, (on ? full : w) * (size), close, WIDE(size));          \
+      if (direct && m == GROUP && w == WIDE(size) / (size))                                     \
+        tile##size(from, step, GROUP, WIDE(size) / (size), to);                                 \
+      else                                                                                      \
+        tile##size(direct ? from : close, direct ? step : WIDE(size), m, w, to);                \
+    }                                                                                           \
+    put##size(p, c, j, w, i, h, tile, dst);                                                     \
+  }                                                                                             \
   static void plane##size(const surg__plane *p, const uint8_t *src, uint8_t *dst) {             \
-    const int64_t n = LINE / (size), high = PITCH(size) / (size), unit = 16 / (size);           \
-    const int64_t step = p->step * (size), to_step = p->to_step * (size), rows = p->rows;       \
-    const int64_t columns = p->columns, head = up_to_line(dst, to_step, size);                  \
-    const uint8_t *const end = src + row_at(p, rows - 1) * (size) + columns * (size);           \
-    _Alignas(LINE) uint8_t tile[LINE / (size)*PITCH(size)];                                     \
-    for (int64_t i = 0, h; i < rows; i += h) {                                                  \
-      h = i == 0 && head > 0 ? head : high;                                                     \
-      if (h > rows - i) h = rows - i;                                                           \
-      for (int64_t j = 0; j < columns; j += n) {                                                \
-        const int64_t w = columns - j < n ? columns - j : n, full = (w + unit - 1) / unit * unit; \
-        for (int64_t x = 0, part; x < h; x += part) {                                           \
-          const int64_t left = p->inner - (i + x) % p->inner;                                   \
-          part = h - x < n ? h - x : n;                                                         \
-          part = part < left ? part : left;                                                     \
-          const uint8_t *from = src + (row_at(p, i + x) + j) * (size);                          \
-          fetch_ahead(p, from, i + x, j, n, part, size);                                        \
-          /* Squares may read on into what follows a row. */                                    \
-          const int64_t read = end - from - (part - 1) * step < full * (size) ? w : full;       \
-          if (part == n && read == n)                                                           \
-            tile##size(from, step, n, n, tile + x * (size));                                    \
-          else                                                                                  \
-            tile##size(from, step, part, read, tile + x * (size));                              \
-        }                                                                                       \
-        for (int64_t y = 0; y < w; ++y)                                                         \
-          put(dst + (j + y) * to_step + i * (size), tile + y * PITCH(size), (size_t)(h * (size)), \
-              p->past);                                                                         \
+    const int64_t rows = p->rows, head = up_to_line(p, dst, size), most = ROOM(size) / (size);  \
+    const bool few = p->rank == 1 && p->columns[0] * (size) <= LINE;                            \
+    const int64_t high = few || !p->past ? most : HIGH(size) / (size);                          \
+    chunk c;                                                                                    \
+    place at = {0};                                                                             \
+    c.end = plane_end(p);                                                                       \
+    for (bool more = true; more;) {                                                             \
+      more = take_columns(p, &at, WIDE(size) / (size), &c);                                     \
+      for (int64_t i = 0, h; i < rows; i += h) {                                                \
+        h = i == 0 && head > 0 && high < rows ? head : high;                                    \
+        if (h > rows - i) h = rows - i;                                                         \
+        const int64_t below = i + h < rows ? row_at(p, i + h) - row_at(p, i) : 0;               \
+        c.parts[c.n_parts].from = c.parts[0].from + below;                                      \
+        for (int64_t k = 0, j = 0; k < c.n_parts; j += c.parts[k++].columns)                    \
+          part##size(p, &c, k, j, i, h, src, dst);                                              \
       }                                                                                         \
     }                                                                                           \
   }
@@ -173,6 +303,8 @@ TILE(2)
 TILE(4)
 TILE(8)
 TILE(16)
+TILE(32)
+TILE(64)
 
 /* Few rows that become dense, as channels do that move to the end: `rows` is a constant. */
 #define WEAVE(size, few)                                                                        \
@@ -224,8 +356,8 @@ FEW(8)
 
 #define PLANE(size)                                                                             \
   case size:                                                                                    \
-    if (p->inner != p->rows ||                                                                  \
-        !few##size(src, p->step * size, p->rows, p->columns, dst, p->to_step * size))           \
+    if (p->inner != p->rows || p->rank > 1 ||                                                   \
+        !few##size(src, p->step * size, p->rows, p->columns[0], dst, p->to_steps[0] * size))    \
       plane##size(p, src, dst);                                                                 \
     break;
 
@@ -235,8 +367,14 @@ void surg__transpose_plane(const surg__plane *p, const void *src, void *dst, siz
     PLANE(2)
     PLANE(4)
     PLANE(8)
-    default:
-      assert(size == 16);
+    case 16:
       plane16(p, src, dst);
+      break;
+    case 32:
+      plane32(p, src, dst);
+      break;
+    default:
+      assert(size == 64);
+      plane64(p, src, dst);
   }
 }

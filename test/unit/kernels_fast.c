@@ -412,7 +412,16 @@ START_TEST(far_transpositions) {
                {SURG_INT8, {2051, 17, 19, 15}, {3, 2, 1, 0}},
                {SURG_INT8, {2051, 17, 19, 15}, {1, 3, 0, 2}},
                {SURG_DOUBLE, {5, 513, 3, 211}, {1, 3, 0, 2}},
-               {SURG_INT8, {30001, 32, 3, 3}, {2, 3, 0, 1}}};
+               {SURG_INT8, {30001, 32, 3, 3}, {2, 3, 0, 1}},
+               {SURG_INT8, {40, 64, 60, 61}, {0, 2, 3, 1}},
+               {SURG_INT8, {40, 59, 60, 61}, {0, 2, 3, 1}},
+               {SURG_UINT16, {301, 32, 32, 17}, {3, 2, 1, 0}},
+               {SURG_FLOAT, {131, 32, 32, 32}, {3, 2, 1, 0}},
+               {SURG_FLOAT, {90, 24, 33, 41}, {0, 3, 2, 1}},
+               {SURG_DOUBLE, {1, 513, 519, 4}, {0, 2, 1, 3}},
+               {SURG_DOUBLE, {1, 331, 519, 8}, {0, 2, 1, 3}},
+               {SURG_FLOAT, {1, 63, 70001, 1}, {0, 2, 1, 3}},
+               {SURG_FLOAT, {1, 70001, 63, 1}, {3, 2, 1, 0}}};
   for (size_t c = 0; c < SURG_COUNT(cases); c++) {
     const int64_t *d = cases[c].dims, *perm = cases[c].perm;
     const int64_t steps[4] = {d[1] * d[2] * d[3], d[2] * d[3], d[3], 1};
