@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transposed planes: pieces of some rows are turned in vectors of 16 bytes, in a buffer that holds the
- * columns one under the other, and written as lines. So both sides are touched in whole lines; the
- * source is read along few rows at a time, as processors read ahead, and what comes next is asked
- * for. */
+/* Transposed planes: pieces of some rows are turned in vectors of 16 bytes, in a buffer that holds
+ * the columns one under the other, and written as lines. So both sides are touched in whole lines;
+ * the source is read along few rows at a time, as processors read ahead, and what comes next is
+ * asked for. */
 #include "eval/move.h"
 
 #include "eval/hot.h"
@@ -13,8 +13,8 @@
 
 #define LINE 64
 #define GROUP 16 /* rows read side by side */
-/* Bytes of a row that are read at a time. Bytes are put close together first (below), which pays for
- * longer pieces. */
+/* Bytes of a row that are read at a time. Bytes are put close together first (gather), which pays
+ * for longer pieces. */
 #define WIDE(size) ((size) == 1 ? 4 * LINE : (size) == 64 ? 2 * LINE : LINE)
 /* Bytes of a column that are written at a time: as few as are fast, for the more rows are read side
  * by side; and where that does not matter, within the cache or of few columns. */
@@ -97,8 +97,9 @@ void surg__transpose_settle(void) {
 #endif
 }
 
-/* The next n bytes of a column that is written past the cache. Only whole lines are: a line begun is
- * kept in `carry` until the next bytes of the column end it. n is a line or more but for the last. */
+/* The next n bytes of a column that is written past the cache. Only whole lines are: a line begun
+ * is kept in `carry` until the next bytes of the column end it. n is a line or more but for the
+ * last. */
 SURG__INLINE void put_past(uint8_t *to, const uint8_t *from, int64_t n, uint8_t *carry, bool first,
                            bool last) {
   const int64_t begun = (int64_t)((uintptr_t)to % LINE);
@@ -203,10 +204,10 @@ static int64_t plane_end(const surg__plane *p) {
   return end;
 }
 
-/* `rows` rows of `bytes` each, put close together: rows that are powers of two apart drive each other
- * out of the cache. */
-SURG__INLINE void gather(const uint8_t *from, int64_t step, int64_t rows, int64_t bytes, uint8_t *to,
-                         int64_t pitch) {
+/* `rows` rows of `bytes` each, put close together: rows that are powers of two apart drive each
+ * other out of the cache. */
+SURG__INLINE void gather(const uint8_t *from, int64_t step, int64_t rows, int64_t bytes,
+                         uint8_t *to, int64_t pitch) {
   for (int64_t r = 0; r < rows; ++r, from += step, to += pitch) {
     int64_t b = 0;
     for (; b + LINE <= bytes; b += LINE) copy_line(to + b, from + b);
@@ -260,7 +261,8 @@ SURG__INLINE void put_near(uint8_t *to, const uint8_t *from, int64_t bytes) {
     const int64_t n = (size) < 16 ? 16 / (size) : 1, step = p->step * (size);                   \
     const int64_t w = c->parts[k].columns, full = (w + n - 1) / n * n;                          \
     const int64_t ahead = p->next ? c->parts[k].from + p->next : c->parts[k + 1].from;          \
-    _Alignas(LINE) uint8_t close[GROUP * WIDE(size)], tile[WIDE(size) / (size)*PITCH(size) + LINE]; \
+    _Alignas(LINE) uint8_t close[GROUP * WIDE(size)];                                           \
+    _Alignas(LINE) uint8_t tile[WIDE(size) / (size)*PITCH(size) + LINE];                        \
     for (int64_t x = 0, m; x < h; x += m) {                                                     \
       const int64_t left = p->inner - (i + x) % p->inner, row = row_at(p, i + x);               \
       m = h - x < left ? h - x : left;                                                          \
