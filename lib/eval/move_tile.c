@@ -17,8 +17,10 @@
  * for longer pieces. */
 #define WIDE(size) ((size) == 1 ? 4 * LINE : (size) == 64 ? 2 * LINE : LINE)
 /* Bytes of a column that are written at a time: as few as are fast, for the more rows are read side
- * by side; and where that does not matter, within the cache or of few columns. */
+ * by side; and where that does not matter: within the cache, of few columns, and of small elements
+ * in rows that are not far from each other. */
 #define HIGH(size) ((size) < 8 ? LINE : (size) == 8 ? 2 * LINE : 4 * LINE)
+#define NEAR_ROWS (16 << 10) /* bytes */
 #define ROOM(size) ((size) == 1 ? 2 * LINE : 8 * LINE)
 /* From column to column in the buffer. Squares may reach beyond what a column has room for. */
 #define PITCH(size) (ROOM(size) + 16)
@@ -283,8 +285,9 @@ SURG__INLINE void put_near(uint8_t *to, const uint8_t *from, int64_t bytes) {
   }                                                                                             \
   static void plane##size(const surg__plane *p, const uint8_t *src, uint8_t *dst) {             \
     const int64_t rows = p->rows, head = up_to_line(p, dst, size), most = ROOM(size) / (size);  \
+    const bool near = (size) < 4 && p->step * (size) <= NEAR_ROWS;                              \
     const bool few = p->rank == 1 && p->columns[0] * (size) <= LINE;                            \
-    const int64_t high = few || !p->past ? most : HIGH(size) / (size);                          \
+    const int64_t high = few || near || !p->past ? most : HIGH(size) / (size);                  \
     chunk c;                                                                                    \
     place at = {0};                                                                             \
     c.end = plane_end(p);                                                                       \
