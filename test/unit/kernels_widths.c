@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same bits from every variant of a loop: what one machine folds is what another one does. The
- * loops are compiled here once more, with the choice of the variant in the test's hands. */
+/* The same bits from every variant of a loop: what one machine folds is what another one does. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "eval/hot.h"
+#include "widths.h"
 
-static int width; /* 0: plain, 1: AVX2, 2: AVX-512 */
-static bool has_wide(void) {
-  return surg__cpu_wide();
-}
-static bool has_widest(void) {
-  return surg__cpu_widest();
-}
-#define surg__cpu_wide() (width >= 1)
-#define surg__cpu_widest() (width >= 2)
 #include "eval/pow_fast.c"
 #undef PIECE
 #include "eval/unary_fast.c"
@@ -45,17 +35,13 @@ static double any_number(bool narrow) {
     static type first[N], other[N];                                                          \
     for (int w = 0; w < variants; w++) {                                                     \
       type *out = w == 0 ? first : other;                                                    \
-      width = w;                                                                             \
+      variant = w;                                                                             \
       run;                                                                                   \
       for (int i = 0; w > 0 && i < N; i++)                                                   \
         ck_assert_msg(SAME(first[i], other[i]), "%s %d, width %d: %a, not %a", what, op, w,  \
                       (double)other[i], (double)first[i]);                                   \
     }                                                                                        \
   } while (0)
-
-static int count_variants(void) {
-  return has_widest() ? 3 : has_wide() ? 2 : 1;
-}
 
 START_TEST(one_input) {
   static float x[N];

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 16-bit floats to doubles and back, in every width (see kernels_widths.c), against the conversions
+/* 16-bit floats to doubles and back, in every width (see widths.h), against the conversions
  * of single numbers. */
 #include <math.h>
 #include <string.h>
 
-#include "eval/hot.h"
+#include "widths.h"
 
-static int width; /* 0: plain, 1: AVX2, 2: AVX-512 */
-static bool has_wide(void) {
-  return surg__cpu_wide();
-}
-static bool has_widest(void) {
-  return surg__cpu_widest();
-}
-#define surg__cpu_wide() (width >= 1)
-#define surg__cpu_widest() (width >= 2)
 #include "eval/cast_fast.c"
 
 #include "base/real.h"
@@ -22,10 +13,6 @@ static bool has_widest(void) {
 
 #define ALL 65536
 static const int types[] = {SURG_FLOAT16, SURG_BFLOAT16};
-
-static int count_variants(void) {
-  return has_widest() ? 3 : has_wide() ? 2 : 1;
-}
 
 static float widened(int t, uint16_t i) {
   return t ? surg__bf16_to_float(i) : surg__half_to_float(i);
@@ -36,13 +23,13 @@ START_TEST(to_doubles) {
   static double out[ALL];
   for (int i = 0; i < ALL; i++) in[i] = (uint16_t)i;
   for (int t = 0; t < 2; t++) {
-    for (width = 0; width < count_variants(); width++) {
+    for (variant = 0; variant < count_variants(); variant++) {
       const uint64_t n = ALL - unit_between(0, 40);
       surg__halves_as_doubles(types[t], in, out, n);
       for (uint64_t i = 0; i < n; i++) {
         const double want = (double)widened(t, in[i]);
         ck_assert_msg(isnan(want) ? isnan(out[i]) : memcmp(&want, &out[i], sizeof want) == 0,
-                      "%x, width %d: %a, not %a", in[i], width, out[i], want);
+                      "%x, width %d: %a, not %a", in[i], variant, out[i], want);
       }
     }
   }
@@ -74,12 +61,12 @@ START_TEST(from_doubles) {
   for (int round = 0; round < 12; round++) {
     const int t = round % 2;
     for (uint32_t i = 0; i < ALL; i++) in[i] = near_half(t, i);
-    for (width = 0; width < count_variants(); width++) {
+    for (variant = 0; variant < count_variants(); variant++) {
       const uint64_t n = ALL - unit_between(0, 40);
       surg__narrow_doubles(types[t], in, out, n);
       for (uint64_t i = 0; i < n; i++) {
         const uint16_t want = t ? surg__double_to_bf16(in[i]) : surg__double_to_half(in[i]);
-        ck_assert_msg(out[i] == want, "%a, width %d: %x, not %x", in[i], width, out[i], want);
+        ck_assert_msg(out[i] == want, "%a, width %d: %x, not %x", in[i], variant, out[i], want);
       }
     }
   }
