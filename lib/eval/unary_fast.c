@@ -106,9 +106,8 @@ BY_PAIRS(sigmoid, SURG__P_SIGMOID_FAR)
 ALL_BY_PAIRS(tanh)
 NEAR_OR_FAR(float_erf, float, fabsf(x) <= SURG__P_ERF_NEAR, surg__p_erf_near(x), surg__p_erf(x))
 NEAR_OR_FAR(double_erf, double, fabs(x) <= SURG__D_ERF_NEAR, surg__d_erf_near(x), surg__d_erf(x))
-FLOATS_BY_PAIRS(softplus, SURG__P_SIGMOID_FAR)
-NEAR_OR_FAR(double_softplus, double, fabs(x) <= SURG__D_NEAR, surg__d_softplus_near(x),
-            surg__d_softplus(x))
+NEAR_OR_FAR(float_softplus, float, fabsf(x) <= 1, surg__p_softplus_near(x), surg__p_softplus(x))
+NEAR_OR_FAR(double_softplus, double, fabs(x) <= 1, surg__d_softplus_near(x), surg__d_softplus(x))
 BY_PAIRS(mish, SURG__P_MISH_FAR)
 ALL_BY_PAIRS(atan)
 ALL_BY_PAIRS(asin)
@@ -168,12 +167,13 @@ NEAR_OR_FAR(double_gelu, double, fabs(x) <= SURG__D_GELU_NEAR, surg__d_gelu_near
       }                                                                                    \
     }                                                                                      \
   }
-#define TURN(name)                                                                        \
-  NEAR_OR_FAR(float_near_##name, float, fabsf(x) <= SURG__P_TURNS, surg__p_##name(x),     \
-              surg__v_##name((double)x))                                                  \
-  LOOP(double_near_##name, double, surg__d_##name(x))                                     \
-  TURN_OF(name, float)                                                                    \
+#define TURN(name)       \
+  TURN_OF(name, float)   \
   TURN_OF(name, double)
+BOTH(near_sin, surg__p_sin(x), surg__d_sin(x))
+BOTH(near_cos, surg__p_cos(x), surg__d_cos(x))
+NEAR_OR_FAR(float_near_tan, float, fabsf(x) <= SURG__P_TAN_NEAR, surg__p_tan_near(x), surg__p_tan(x))
+LOOP(double_near_tan, double, surg__d_tan(x))
 TURN(sin)
 TURN(cos)
 TURN(tan)

@@ -159,12 +159,15 @@ SURG__INLINE double surg__d_tanh(double x) {
   return copysign(e / (e + 2), x);
 }
 
-/* Of |x| up to SURG__D_NEAR, whose powers are normal numbers. */
-#define SURG__D_NEAR 700
+/* As surg__p_softplus_near. */
 SURG__INLINE double surg__d_softplus_near(double x) {
-  double n, rest, r = surg__d_exp_parts(-fabs(x), 0, &rest, &n);
-  const double y = 1 + r, e = (y + ((1 - y) + r + rest)) * surg__d_power(n);
-  return (x > 0 ? x : 0) + surg__d_log1p(e);
+  const double z = x * x, h = 0.5 * x, y = SURG__D_LN2 + h;
+  const double p = SURG__V_POLY(z, 0.125, -0.005208333333333329, 0.0003472222222219978,
+                                -2.6351686504148605e-05, 2.1356922081159769e-06,
+                                -1.8032283518848587e-07, 1.5659975808772182e-08,
+                                -1.3875058314043293e-09, 1.2393809055703341e-10,
+                                -1.0531333931225329e-11, 6.4334273600381862e-13);
+  return y + surg__v_fma(z, p, (h - (y - SURG__D_LN2)) + SURG__D_LN2_LOW);
 }
 
 SURG__INLINE double surg__d_softplus(double x) {

@@ -177,9 +177,26 @@ SURG__INLINE surg__pair surg__p_log1p(surg__pair e) {
 }
 
 SURG__INLINE float surg__p_softplus(float x) {
-  const surg__pair l = surg__p_log1p(surg__p_exp_pair(-fabsf(x)));
+  float a = fabsf(x);
+  a = a > 104 ? 104 : a;
+  const surg__p_power p = surg__p_power_of(-a, 0);
+  const surg__pair m = surg__p_close(surg__p_mantissa(p));
+  const surg__pair l = surg__p_log1p(surg__p_times(m, a > SURG__P_EXP_FAR ? 0 : surg__p_scale(p, 0)));
   const surg__pair s = surg__p_sum_of_any(x > 0 ? x : 0, l.head);
-  return s.head + (s.tail + l.tail);
+  const float far = surg__p_value(m) * surg__p_scale(p, 64) * 0x1p-64f;
+  const float y = x < -60 ? far : s.head + (s.tail + l.tail);
+  return x > 104 ? x : y;
+}
+
+/* The same of |x| up to 1: log(2) + x / 2 + x^2 P(x^2). */
+SURG__INLINE float surg__p_softplus_near(float x) {
+  const float z = x * x;
+  const float p = SURG__F_POLY(z, 0.125f, -5.20832277834415435791015625e-3f,
+                               3.4712025080807507038116455078125e-4f,
+                               -2.6039915610454045236110687255859375e-5f,
+                               1.7496971622676937840878963470458984375e-6f);
+  const surg__pair s = surg__p_sum(0x1.62e43p-1f, 0.5f * x);
+  return s.head + surg__f_fma(z, p, s.tail + -0x1.05c61p-29f);
 }
 
 /* x * tanh(softplus(x)): with e = e^x, u / (u + 2) of u = e^2 + 2e. |x| up to SURG__P_MISH_FAR. */
@@ -275,9 +292,7 @@ SURG__INLINE float surg__p_power_near(float x, float y) {
   return surg__p_value(surg__p_mantissa(e)) * surg__p_scale(e, 0);
 }
 
-/* --- sines: |x| up to SURG__P_TURNS --- */
-
-#define SURG__P_TURNS 1e4f
+/* --- sines: |x| up to SURG__V_TURNS --- */
 
 /* x less a multiple of pi / 2, |.| < 0.79, and the multiple in the low bits of *n. */
 SURG__INLINE surg__pair surg__p_turn(float x, uint32_t *n) {
@@ -341,6 +356,17 @@ SURG__INLINE float surg__p_tan(float x) {
   const surg__pair q = surg__p_quotient(surg__p_choose(n & 1, surg__p_times(c, -1), t),
                                         surg__p_choose(n & 1, t, c));
   return x == 0 ? x : surg__p_value(q);
+}
+
+/* x + x^3 P(x^2) of |x| up to pi / 4. */
+#define SURG__P_TAN_NEAR 0.785398f
+SURG__INLINE float surg__p_tan_near(float x) {
+  const float z = x * x;
+  const float p = SURG__F_POLY(z, 0.3333333432674407958984375f, 0.13333214819431304931640625f,
+                               5.399660766124725341796875e-2f, 2.160895802080631256103515625e-2f,
+                               9.995639324188232421875e-3f, 1.141189597547054290771484375e-3f,
+                               3.86545970104634761810302734375e-3f);
+  return surg__f_fma(x * z, p, x);
 }
 
 /* --- back from sines --- */
