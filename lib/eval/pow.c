@@ -107,6 +107,8 @@ static const char negative_power[] = "an integer to a negative or fractional pow
 static surg__kstatus wholes(surg_kctx *k, surg__loop *l) {
   const surg__array *x = &k->in[0], *y = &k->in[1], *o = &k->out[0];
   const bool is_signed = surg__dtype_is_signed_int(y->dtype);
+  const unsigned of_x = surg__dtype_bits(x->dtype), of_y = surg__dtype_bits(y->dtype);
+  const unsigned bits = of_x > of_y ? of_x : of_y;
   uint64_t p[PIECE], q[PIECE];
   for (; !l->done; surg__loop_next(l)) {
     for (int64_t i = 0; i < l->inner; i += PIECE) {
@@ -120,7 +122,7 @@ static surg__kstatus wholes(surg_kctx *k, surg__loop *l) {
       if (one_y) REPEAT(q, n);
       for (uint64_t e = 0; is_signed && e < n; ++e)
         if ((int64_t)q[e] < 0) return surg__k_cannot(k, negative_power);
-      surg__pow_wholes(p, q, n);
+      surg__pow_wholes(p, q, bits, n);
       surg__store_whole(o->dtype, o->data, (uint64_t)(l->at[0] + i), n, p);
     }
   }
@@ -132,7 +134,7 @@ static const char *one(const surg__array *x, uint64_t ix, const surg__array *y, 
                        const surg__array *o, uint64_t io) {
   uint64_t n, v = surg__load_int(x->dtype, x->data, ix);
   if (!whole_exponent(y, iy, &n)) return negative_power;
-  surg__pow_wholes(&v, &n, 1);
+  surg__pow_wholes(&v, &n, 64, 1);
   surg__store_int(o->dtype, o->data, io, v);
   return NULL;
 }

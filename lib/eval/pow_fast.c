@@ -104,22 +104,42 @@ void surg__pow_wide_floats(const double *x, const double *y, bool one, double *o
 }
 
 /* Bit by bit of the exponents, as far as the longest one goes. */
-SURG__HOT(pow_wholes, (uint64_t *x, const uint64_t *y, uint64_t n), (x, y, n)) {
-  uint64_t power[PIECE], any = 0;
-  for (uint64_t i = 0; i < n; ++i) {
-    any |= y[i];
-    power[i] = 1;
+#define WHOLES(name, type)                                                         \
+  SURG__HOT(name, (type *x, const type *y, uint64_t n), (x, y, n)) {               \
+    type power[PIECE], any = 0;                                                    \
+    for (uint64_t i = 0; i < n; ++i) {                                             \
+      any |= y[i];                                                                 \
+      power[i] = 1;                                                                \
+    }                                                                              \
+    for (unsigned bit = 0; bit < 8 * sizeof(type) && any >> bit; ++bit) {          \
+      for (uint64_t i = 0; i < n; ++i) {                                           \
+        power[i] *= y[i] >> bit & 1 ? x[i] : 1;                                    \
+        x[i] *= x[i];                                                              \
+      }                                                                            \
+    }                                                                              \
+    for (uint64_t i = 0; i < n; ++i) x[i] = power[i];                              \
   }
-  for (unsigned bit = 0; bit < 64 && any >> bit; ++bit) {
-    for (uint64_t i = 0; i < n; ++i) {
-      power[i] *= y[i] >> bit & 1 ? x[i] : 1;
-      x[i] *= x[i];
-    }
-  }
-  for (uint64_t i = 0; i < n; ++i) x[i] = power[i];
+WHOLES(pow_wholes, uint64_t)
+WHOLES(pow_narrow_wholes, uint32_t)
+
+SURG__HOT(cut, (const uint64_t *from, uint32_t *to, uint64_t n), (from, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) to[i] = (uint32_t)from[i];
+}
+SURG__HOT(widen, (const uint32_t *from, uint64_t *to, uint64_t n), (from, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
-void surg__pow_wholes(uint64_t *x, const uint64_t *y, uint64_t n) {
-  for (uint64_t at = 0; at < n; at += PIECE)
-    pow_wholes(x + at, y + at, n - at < PIECE ? n - at : PIECE);
+void surg__pow_wholes(uint64_t *x, const uint64_t *y, unsigned bits, uint64_t n) {
+  uint32_t p[PIECE], q[PIECE];
+  for (uint64_t at = 0; at < n; at += PIECE) {
+    const uint64_t m = n - at < PIECE ? n - at : PIECE;
+    if (bits > 32) {
+      pow_wholes(x + at, y + at, m);
+      continue;
+    }
+    cut(x + at, p, m);
+    cut(y + at, q, m);
+    pow_narrow_wholes(p, q, m);
+    widen(p, x + at, m);
+  }
 }

@@ -14,7 +14,8 @@ void surg__pow_halves(const float *x, const float *y, bool one, float *out, uint
 void surg__pow_floats(const float *x, const float *y, bool one, float *out, uint64_t n);
 void surg__pow_wide_floats(const double *x, const double *y, bool one, double *out, uint64_t n);
 
-/* x[i] to the y[i] modulo 2^64 in place of x[i]. */
-void surg__pow_wholes(uint64_t *x, const uint64_t *y, uint64_t n);
+/* x[i] to the y[i] modulo 2^64 in place of x[i]; modulo 2^32 alone where neither has more than 32
+ * `bits`. */
+void surg__pow_wholes(uint64_t *x, const uint64_t *y, unsigned bits, uint64_t n);
 
 #endif
