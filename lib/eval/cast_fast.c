@@ -189,26 +189,29 @@ static void float_to_half_plain(const float *from, uint16_t *to, uint64_t n) {
 }
 
 #if defined(__x86_64__)
-/* The instruction but for NaN, whose payload it would keep. */
+/* The instruction keeps the payload of NaN: they become one NaN of either sign first. */
 SURG__WIDE static uint64_t float_to_half_wide(const float *from, uint16_t *to, uint64_t n) {
+  const __m256 sign = _mm256_set1_ps(-0.0f), one = _mm256_set1_ps(NAN);
   uint64_t i = 0;
   for (; n - i >= 8; i += 8) {
-    const __m256 v = _mm256_loadu_ps(from + i);
-    const __m128i r = _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+    const __m256 v = _mm256_loadu_ps(from + i), is_nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
+    const __m256 nan = _mm256_or_ps(_mm256_and_ps(v, sign), one);
+    const __m128i r =
+        _mm256_cvtps_ph(_mm256_blendv_ps(v, nan, is_nan), _MM_FROUND_TO_NEAREST_INT);
     _mm_storeu_si128((__m128i *)(void *)(to + i), r);
-    if (_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)))
-      float_to_half_plain(from + i, to + i, 8);
   }
   return i;
 }
 
 SURG__WIDEST static uint64_t float_to_half_widest(const float *from, uint16_t *to, uint64_t n) {
+  const __m512 sign = _mm512_set1_ps(-0.0f), one = _mm512_set1_ps(NAN);
   uint64_t i = 0;
   for (; n - i >= 16; i += 16) {
-    const __m512 v = _mm512_loadu_ps(from + i);
-    const __m256i r = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+    const __m512 v = _mm512_loadu_ps(from + i), nan = _mm512_or_ps(_mm512_and_ps(v, sign), one);
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    const __m256i r =
+        _mm512_cvtps_ph(_mm512_mask_mov_ps(v, is_nan, nan), _MM_FROUND_TO_NEAREST_INT);
     _mm256_storeu_si256((__m256i *)(void *)(to + i), r);
-    if (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q)) float_to_half_plain(from + i, to + i, 16);
   }
   return i;
 }

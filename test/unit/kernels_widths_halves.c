@@ -73,12 +73,35 @@ START_TEST(from_doubles) {
 }
 END_TEST
 
+/* Any bits, every fourth number one of the many NaN. */
+START_TEST(from_floats) {
+  static float in[ALL];
+  static uint16_t out[ALL];
+  for (int t = 0; t < 2; t++) {
+    for (uint32_t i = 0; i < ALL; i++) {
+      const uint32_t any = (uint32_t)(unit_random() >> 32) | (i % 4 ? 0 : 0x7f800001u);
+      memcpy(&in[i], &any, sizeof any);
+    }
+    for (variant = 0; variant < count_variants(); variant++) {
+      const uint64_t n = ALL - unit_between(0, 40);
+      surg__narrow_halves(types[t], in, out, n);
+      for (uint64_t i = 0; i < n; i++) {
+        const uint16_t want = t ? surg__float_to_bf16(in[i]) : surg__float_to_half(in[i]);
+        ck_assert_msg(out[i] == want, "%a, width %d: %x, not %x", (double)in[i], variant, out[i],
+                      want);
+      }
+    }
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("kernels_widths_halves");
   TCase *c = tcase_create("halves");
   tcase_set_timeout(c, 120);
   tcase_add_test(c, to_doubles);
   tcase_add_test(c, from_doubles);
+  tcase_add_test(c, from_floats);
   suite_add_tcase(s, c);
   return unit_run(s);
 }
