@@ -123,21 +123,27 @@ SURG__INLINE surg__pair pair_of(double c) {
   const float head = (float)c;
   return (surg__pair){head, (float)(c - (double)head)};
 }
+/* Whether x and a factor c of its power are such that surg__p_expm1_by is right: the power is a normal
+ * number, and so are both parts of c, and what they make of it. */
+SURG__INLINE bool near_power(float x, double c) {
+  const double size = fabs(c);
+  return (x >= -SURG__P_EXP_FAR) & (size >= 0x1p-60) & (size <= 0x1p60);
+}
 /* a (e^(x / a) - 1) */
 SURG__INLINE float near_celu(float x, float a) {
   const float q = x / a;
   return surg__p_expm1_by(q, surg__f_fma(-q, a, x) / a, (surg__pair){a, 0});
 }
-NEAR_OR_FAR(float_elu, float, x >= -SURG__P_EXP_FAR,
+NEAR_OR_FAR(float_elu, float, near_power(x, a),
             x < 0 ? surg__p_expm1_by(x, 0, pair_of(a)) : x,
             x < 0 ? (float)(a * surg__v_expm1((double)x)) : x)
 LOOP(double_elu, double, x < 0 ? a * surg__d_expm1(x) : x)
 /* -0, too */
-NEAR_OR_FAR(float_selu, float, x >= -SURG__P_EXP_FAR,
+NEAR_OR_FAR(float_selu, float, near_power(x, a * b),
             x >= 0 ? (float)b * x : surg__p_expm1_by(x, 0, pair_of(a * b)),
             (float)(b * (x >= 0 ? (double)x : a * surg__v_expm1((double)x))))
 LOOP(double_selu, double, b * (x >= 0 ? x : a * surg__d_expm1(x)))
-NEAR_OR_FAR(float_celu, float, x >= -SURG__P_EXP_FAR * fabsf((float)a),
+NEAR_OR_FAR(float_celu, float, near_power(x / fabsf((float)a), a),
             x < 0 ? near_celu(x, (float)a) : x,
             x < 0 ? (float)(a * surg__v_expm1((double)x / a)) : x)
 LOOP(double_celu, double, x < 0 ? a * surg__d_expm1(x / a) : x)

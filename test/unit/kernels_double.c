@@ -197,6 +197,35 @@ START_TEST(specials) {
 }
 END_TEST
 
+/* Factors of Elu, Selu and Celu of any size: as the formula in doubles, whose infinities and NaN
+ * count, too. */
+START_TEST(factors) {
+  static const float in[] = {-0.25f, -3, -80, -100, -INFINITY, -0.0f, 0, 2, INFINITY, -0x1p-140f, NAN};
+  static const float factors_of[] = {0.5f, -2, 1e-40f, 1e-30f, 1e30f, FLT_MAX, INFINITY, NAN, 0, -0.0f};
+  static const int ops[] = {SURG_OP_Elu, SURG_OP_Selu, SURG_OP_Celu};
+  enum { N = SURG_COUNT(in) };
+  for (size_t k = 0; k < SURG_COUNT(ops) * SURG_COUNT(factors_of); k++) {
+    const int op = ops[k % SURG_COUNT(ops)];
+    const double a = (double)factors_of[k / SURG_COUNT(ops)], b = op == SURG_OP_Selu ? 3 : 0;
+    float out[N];
+    if (op == SURG_OP_Celu && a == 0) continue; /* the kernel says that there is no such operator */
+    surg__unary_fast(op)(in, out, N, a, b);
+    for (int i = 0; i < N; i++) {
+      const double x = (double)in[i];
+      const double below = a * expm1(op == SURG_OP_Celu ? x / a : x);
+      const double plain = x < 0 ? below : x;
+      const double want = op == SURG_OP_Selu ? b * (x >= 0 ? x : below) : plain;
+      const double far = fabs((double)(float)want);
+      const bool same = isnan(want) ? isnan(out[i]) != 0
+                        : isinf((float)want)
+                            ? (double)out[i] == (double)(float)want
+                            : fabs((double)out[i] - want) <= 0x1p-23 * far + 0x1p-149;
+      ck_assert_msg(same, "operator %d of %a by %a is %a, not %a", op, x, a, (double)out[i], want);
+    }
+  }
+}
+END_TEST
+
 /* Pairs whose power is a number of moderate size, and the exact ones. */
 START_TEST(powers) {
   static double x[SAMPLES], y[SAMPLES], z[SAMPLES];
@@ -342,6 +371,7 @@ int main(void) {
     printf("long double is no wider than double here: accuracy is not measured\n");
   }
   tcase_add_loop_test(c, specials, 0, (int)SURG_COUNT(functions));
+  tcase_add_test(c, factors);
   tcase_add_test(c, special_powers);
   suite_add_tcase(s, c);
   return unit_run(s);
