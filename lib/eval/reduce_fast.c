@@ -190,20 +190,17 @@ SURG__VECTOR uint64_t add_halves_as(int dtype, step s, double *acc, const uint16
 
 SURG__WIDEST static uint64_t add_halves(int dtype, step s, double *acc, const uint16_t *v,
                                         uint64_t n) {
+#define STEP(s)                                                       \
+  case s:                                                             \
+    return half ? add_halves_as(SURG_FLOAT16, s, acc, v, n)           \
+                : add_halves_as(SURG_BFLOAT16, s, acc, v, n);
   const bool half = dtype == SURG_FLOAT16;
   switch (s) {
-    case ADD:
-      return half ? add_halves_as(SURG_FLOAT16, ADD, acc, v, n)
-                  : add_halves_as(SURG_BFLOAT16, ADD, acc, v, n);
-    case ADD_SIZE:
-      return half ? add_halves_as(SURG_FLOAT16, ADD_SIZE, acc, v, n)
-                  : add_halves_as(SURG_BFLOAT16, ADD_SIZE, acc, v, n);
-    case ADD_SQUARE:
-      return half ? add_halves_as(SURG_FLOAT16, ADD_SQUARE, acc, v, n)
-                  : add_halves_as(SURG_BFLOAT16, ADD_SQUARE, acc, v, n);
-    case MULTIPLY:
-      return half ? add_halves_as(SURG_FLOAT16, MULTIPLY, acc, v, n)
-                  : add_halves_as(SURG_BFLOAT16, MULTIPLY, acc, v, n);
+    STEP(ADD)
+    STEP(ADD_SIZE)
+    STEP(ADD_SQUARE)
+    STEP(MULTIPLY)
+#undef STEP
     default:
       return 0;
   }
