@@ -94,7 +94,7 @@ SURG__INLINE surg__p_power surg__p_power_of(float x, float low) {
   return (surg__p_power){surg__f_bits(t), first, surg__f_fma(r * r, q, second)};
 }
 
-/* The functions below: of |x| up to 87, where it is a normal number. */
+/* Up to this |x| e^x is a normal number, as the functions below need it where they name no other end. */
 #define SURG__P_EXP_FAR 87
 
 /* Not close. */
