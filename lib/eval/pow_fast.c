@@ -60,11 +60,11 @@
       pairs_of_##name(x + at, same, out + at, n - at < PIECE ? n - at : PIECE);              \
   }
 
+POWERS(doubles, double, fabs, surg__v_power_of, surg__d_power_of, surg__d_power_near,
+       SURG__D_POWER_LEAST, SURG__D_POWER_MOST, SURG__D_POWER_OF)
 /* `least` to `most`: all that is finite and not 0. */
-POWERS(doubles, double, fabs, surg__v_power_of, surg__d_power_of, surg__d_power_of, 0x1p-1074,
-       DBL_MAX, DBL_MAX)
-POWERS(finer, double, fabs, surg__v_power_of, surg__v_power, surg__v_power, 0x1p-1074,
-       DBL_MAX, DBL_MAX)
+POWERS(finer, double, fabs, surg__v_power_of, surg__v_power, surg__v_power, 0x1p-1074, DBL_MAX,
+       0x1p50)
 POWERS(floats, float, fabsf, surg__f_power_of, surg__v_power, surg__p_power_near,
        SURG__F_POWER_LEAST, SURG__F_POWER_MOST, SURG__F_POWER_OF)
 POWERS(halves, float, fabsf, surg__f_power_of, surg__f_power, surg__f_power_near,

@@ -140,7 +140,7 @@ SURG__INLINE double surg__v_gelu_near(double x) {
 
 /* What x to the y is: r is that of |x|, where it is a finite number and not 0. One choice a line:
  * compilers make no vectors of joined conditions. */
-#define SURG__POWER_OF(name, type, absolute, whole, signed_as)                             \
+#define SURG__POWER_OF(name, type, absolute, whole, signed_as, shift, bits_of, from_bits, top) \
   SURG__INLINE type name(type x, type y, type r) {                                         \
     const type a = absolute(x), half = (type)0.5 * y;                                      \
     /* Only whole numbers are powers of a negative one, infinity excepted; odd ones keep   \
@@ -159,14 +159,17 @@ SURG__INLINE double surg__v_gelu_near(double x) {
     r = x == 1 ? 1 : r;                                                                    \
     return y == 0 ? 1 : r;                                                                 \
   }                                                                                        \
-  /* The same where x and y are finite and x is not 0, and r is 1 where it has to be. */   \
+  /* The same where x is finite and not 0, |y| is so small that adding `shift` makes it whole, and r \
+   * is 1 where it has to be. */                                                           \
   SURG__INLINE type name##_plain(type x, type y, type r) {                                 \
-    const type half = (type)0.5 * y, of_whole = whole(half) != half ? -r : r;              \
-    const type of_negative = whole(y) == y ? of_whole : (type)NAN;                         \
+    const type t = y + (shift);                                                            \
+    /* The lowest bit of t, of an odd y, beside the sign of x. */                          \
+    const type of_whole = from_bits(bits_of(r) ^ (bits_of(t) << (top) & bits_of(x)));      \
+    const type of_negative = t - (shift) == y ? of_whole : (type)NAN;                      \
     return x < 0 ? of_negative : r;                                                        \
   }
-SURG__POWER_OF(surg__v_power_of, double, fabs, nearbyint, copysign)
-SURG__POWER_OF(surg__f_power_of, float, fabsf, nearbyintf, copysignf)
+SURG__POWER_OF(surg__v_power_of, double, fabs, nearbyint, copysign, SURG__V_SHIFT, surg__v_bits,
+               surg__v_from_bits, 63)
 
 /* Of a finite x > 0. */
 SURG__INLINE double surg__v_power(double x, double y) {

@@ -128,6 +128,41 @@ SURG__INLINE double surg__d_power_of(double x, double y) {
   return surg__d_exp_sum(p, fabs(p) < 1000 ? rest : 0);
 }
 
+/* The same of x from 2^-24 to 2^24 and |y| up to 5: of the logarithm, as surg__d_log_parts has it, only
+ * what counts for results that are so near to 1. */
+#define SURG__D_POWER_MOST 0x1p24
+#define SURG__D_POWER_LEAST 0x1p-24
+#define SURG__D_POWER_OF 5
+SURG__INLINE double surg__d_power_near(double x, double y) {
+  const uint64_t low = 0x3fe6a09e00000000u; /* of sqrt(1/2) */
+  const uint64_t by = surg__v_bits(x) - low + (1024ull << 52);
+  const double k = surg__v_from_bits(by >> 52 | 0x4330000000000000u) - (0x1p52 + 1024);
+  const double f = surg__v_from_bits((by & 0xfffffffffffffu) + low) - 1, d = 2 + f;
+  const double inverse = surg__v_inverse(d), s = f * inverse, z = s * s;
+  /* 2 atanh(s + s_low), s_low being what the quotient lacks. */
+  const double s_low = surg__v_fma(f - (d - 2), -s, surg__v_fma(-s, d, f)) * inverse;
+  const double p = SURG__V_POLY(z, 0.6666666666666669627, 0.39999999999899865655,
+                                0.28571428625918232624, 0.22222211137740102704,
+                                0.1818288912777457111, 0.15331717756830320898,
+                                0.14616522833359230082);
+  const double v = surg__v_fma(s_low, surg__v_fma(2, z, 2), s * z * p);
+  const double n = k * 0x1.62e42fefa3ap-1; /* exact */
+  const double sum = surg__v_fma(2, s, n); /* |n| > |2 s|, or n is 0 */
+  const double rest = surg__v_fma(k, -0x1.0ca86c38898dp-49, surg__v_fma(2, s, n - sum) + v);
+  const double e = y * sum, e_low = surg__v_fma(y, rest, surg__v_fma(y, sum, -e));
+  const double t = surg__v_fma(e, 1.4426950408889634, SURG__V_SHIFT), m = t - SURG__V_SHIFT;
+  const double first = surg__v_fma(-m, SURG__D_LN2, e); /* exact */
+  const double second = surg__v_fma(-m, SURG__D_LN2_LOW, e_low), r = first + second;
+  const double q = SURG__V_POLY(r, 0.5000000000000002, 0.1666666666666668,
+                                0.04166666666659816, 0.008333333333316794,
+                                0.0013888888928404533, 0.0001984126990222807,
+                                2.480150548218813e-05, 2.7557225567161602e-06,
+                                2.7627064414152584e-07, 2.5116052390535054e-08);
+  const double head = 1 + first;
+  const double power = head + ((first - (head - 1)) + surg__v_fma(r * r, q, second));
+  return surg__v_from_bits(surg__v_bits(power) + (surg__v_bits(t) << 52));
+}
+
 /* As pow of the C library. */
 SURG__INLINE double surg__d_pow(double x, double y) {
   const double a = fabs(x);

@@ -37,6 +37,9 @@ SURG__INLINE float surg__f_poly(float x, const float *c, int n) {
 /* Adding it rounds to a whole number, which the low bits hold. */
 #define SURG__F_SHIFT 0x1.8p23f
 
+SURG__POWER_OF(surg__f_power_of, float, fabsf, nearbyintf, copysignf, SURG__F_SHIFT, surg__f_bits,
+               surg__f_from_bits, 31)
+
 /* e^x, x <= 0; below -104 it is 0. */
 SURG__INLINE float surg__f_exp_below(float x) {
   x = x < -104 ? -104 : x;

@@ -234,6 +234,7 @@ START_TEST(powers) {
     x[i] = i % 3 == 0 ? 1 + sample(2, 1) * 0.1 : fabs(sample(i, DBL_MAX));
     const double log_x = log(x[i]), unit = (double)(unit_random() >> 11) * 0x1p-52 - 1;
     y[i] = log_x == 0 ? 1 : 700 * unit / log_x;
+    if (i % 5 == 2) x[i] = exp2(24 * unit), y[i] = (double)unit_between(0, 10000) * 1e-3 - 5;
     if (i % 7 == 0) y[i] = (double)unit_between(0, 20) - 10, x[i] = -(double)unit_between(1, 30);
     if (i % 7 == 1) y[i] = 0.5, x[i] = ldexp((double)unit_between(1, 1000), -3);
   }
