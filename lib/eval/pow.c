@@ -104,13 +104,28 @@ static surg__kstatus reals(surg_kctx *k, surg__loop *l) {
 
 static const char negative_power[] = "an integer to a negative or fractional power";
 
+/* Runs of one type of 32 bits, whose powers need no more; *top: the highest bit of any
+ * exponent. */
+static bool narrow_wholes(const surg_kctx *k, const surg__loop *l, bool *top) {
+  const surg__array *x = &k->in[0], *y = &k->in[1], *o = &k->out[0];
+  if (x->dtype != y->dtype || surg__dtype_bits(x->dtype) != 32) return false;
+  if (l->step[1] != 1 || l->step[2] > 1) return false;
+  *top = surg__pow_narrow_wholes((const uint32_t *)x->data + l->at[1],
+                                 (const uint32_t *)y->data + l->at[2], l->step[2] == 0,
+                                 (uint32_t *)o->data + l->at[0], (uint64_t)l->inner);
+  return true;
+}
+
 static surg__kstatus wholes(surg_kctx *k, surg__loop *l) {
   const surg__array *x = &k->in[0], *y = &k->in[1], *o = &k->out[0];
   const bool is_signed = surg__dtype_is_signed_int(y->dtype);
-  const unsigned of_x = surg__dtype_bits(x->dtype), of_y = surg__dtype_bits(y->dtype);
-  const unsigned bits = of_x > of_y ? of_x : of_y;
-  uint64_t p[PIECE], q[PIECE];
+  uint64_t p[PIECE], q[PIECE], r[PIECE];
+  bool top = false;
   for (; !l->done; surg__loop_next(l)) {
+    if (narrow_wholes(k, l, &top)) {
+      if (top && is_signed) return surg__k_cannot(k, negative_power);
+      continue;
+    }
     for (int64_t i = 0; i < l->inner; i += PIECE) {
       const uint64_t n = (uint64_t)(l->inner - i < PIECE ? l->inner - i : PIECE);
       const bool one_x = l->step[1] == 0, one_y = l->step[2] == 0;
@@ -119,11 +134,9 @@ static surg__kstatus wholes(surg_kctx *k, surg__loop *l) {
       surg__load_whole(y->dtype, y->data, (uint64_t)(l->at[2] + i * l->step[2]),
                        (uint64_t)l->step[2], one_y ? 1 : n, q);
       if (one_x) REPEAT(p, n);
-      if (one_y) REPEAT(q, n);
-      for (uint64_t e = 0; is_signed && e < n; ++e)
-        if ((int64_t)q[e] < 0) return surg__k_cannot(k, negative_power);
-      surg__pow_wholes(p, q, bits, n);
-      surg__store_whole(o->dtype, o->data, (uint64_t)(l->at[0] + i), n, p);
+      top = surg__pow_wholes(p, q, one_y, r, n);
+      if (top && is_signed) return surg__k_cannot(k, negative_power);
+      surg__store_whole(o->dtype, o->data, (uint64_t)(l->at[0] + i), n, r);
     }
   }
   return SURG__K_OK;
@@ -132,10 +145,11 @@ static surg__kstatus wholes(surg_kctx *k, surg__loop *l) {
 /* An integer to the power of a float. */
 static const char *one(const surg__array *x, uint64_t ix, const surg__array *y, uint64_t iy,
                        const surg__array *o, uint64_t io) {
-  uint64_t n, v = surg__load_int(x->dtype, x->data, ix);
+  uint64_t n, power;
+  const uint64_t v = surg__load_int(x->dtype, x->data, ix);
   if (!whole_exponent(y, iy, &n)) return negative_power;
-  surg__pow_wholes(&v, &n, 64, 1);
-  surg__store_int(o->dtype, o->data, io, v);
+  surg__pow_wholes(&v, &n, true, &power, 1);
+  surg__store_int(o->dtype, o->data, io, power);
   return NULL;
 }
 

@@ -14,8 +14,10 @@ void surg__pow_halves(const float *x, const float *y, bool one, float *out, uint
 void surg__pow_floats(const float *x, const float *y, bool one, float *out, uint64_t n);
 void surg__pow_wide_floats(const double *x, const double *y, bool one, double *out, uint64_t n);
 
-/* x[i] to the y[i] modulo 2^64 in place of x[i]; modulo 2^32 alone where neither has more than 32
- * `bits`. */
-void surg__pow_wholes(uint64_t *x, const uint64_t *y, unsigned bits, uint64_t n);
+/* Of whole numbers, modulo 2^64 or 2^32; exponents count as if they had no sign. Whether one has
+ * its highest bit set. */
+bool surg__pow_wholes(const uint64_t *x, const uint64_t *y, bool one, uint64_t *out, uint64_t n);
+bool surg__pow_narrow_wholes(const uint32_t *x, const uint32_t *y, bool one, uint32_t *out,
+                             uint64_t n);
 
 #endif

@@ -159,8 +159,8 @@ SURG__INLINE double surg__v_gelu_near(double x) {
     r = x == 1 ? 1 : r;                                                                    \
     return y == 0 ? 1 : r;                                                                 \
   }                                                                                        \
-  /* The same where x is finite and not 0, |y| is so small that adding `shift` makes it whole, and r \
-   * is 1 where it has to be. */                                                           \
+  /* The same where x is finite and not 0, |y| so small that adding `shift` makes it whole, and \
+   * r is 1 where it has to be. */                                                         \
   SURG__INLINE type name##_plain(type x, type y, type r) {                                 \
     const type t = y + (shift);                                                            \
     /* The lowest bit of t, of an odd y, beside the sign of x. */                          \

@@ -128,8 +128,8 @@ SURG__INLINE double surg__d_power_of(double x, double y) {
   return surg__d_exp_sum(p, fabs(p) < 1000 ? rest : 0);
 }
 
-/* The same of x from 2^-24 to 2^24 and |y| up to 5: of the logarithm, as surg__d_log_parts has it, only
- * what counts for results that are so near to 1. */
+/* The same of x from 2^-24 to 2^24 and |y| up to 5: of the logarithm, as surg__d_log_parts has it,
+ * only what counts for results that are so near to 1. */
 #define SURG__D_POWER_MOST 0x1p24
 #define SURG__D_POWER_LEAST 0x1p-24
 #define SURG__D_POWER_OF 5

@@ -266,30 +266,23 @@ SURG__INLINE float surg__p_log(float x) {
   return x < INFINITY ? y : x; /* infinity and NaN stay */
 }
 
-/* x to the y of x from 2^-24 to 2^24 and |y| up to 5: the logarithm by s = (m - 1) / (m + 1), all that counts in two parts. */
+/* x to the y of x from 2^-24 to 2^24 and |y| up to 5: 2 atanh(s + s_low), as surg__d_power_near. */
 SURG__INLINE float surg__p_power_near(float x, float y) {
-  const uint32_t bits = surg__f_bits(x), low = 0x3f350000u; /* of sqrt(1/2) */
-  const uint32_t high = (bits - low + (128u << 23)) >> 23;
-  const float k = surg__f_from_bits(high | 0x4b000000u) - (0x1p23f + 128);
-  const float m = surg__f_from_bits(bits - ((high - 128) << 23));
-  const surg__pair c = {0x1.555556p-1f, -0x1.555556p-26f}, d = surg__p_sum(1, m);
-  const float inverse = 1 / d.head, q = (m - 1) * inverse;
-  const float left = surg__f_fma(-q, d.tail, surg__f_fma(-q, d.head, m - 1));
-  const surg__pair s = {q, left * inverse};
-  const surg__pair z = surg__p_square(s);
-  const float p = SURG__F_POLY(z.head, 0.4000000059604644775390625f, 0.2857134342193603515625f,
-                               0.2221757471561431884765625f, 0.1887172162532806396484375f);
-  surg__pair r = surg__p_sum(c.head, z.head * p);
-  r.tail += c.tail;
-  const surg__pair third = surg__p_product(surg__p_product(z, r), s);
-  surg__pair log = surg__p_sum(2 * s.head, third.head);
-  log.tail += surg__f_fma(2, s.tail, third.tail);
-  const surg__pair whole = {k * 0x1.62e4p-1f, k * 0x1.7f7d1cp-20f}; /* the first is exact */
-  log = surg__p_add(whole, log);
-  const float p_head = y * log.head;
-  const float p_tail = surg__f_fma(y, log.tail, surg__f_fma(y, log.head, -p_head));
-  const surg__p_power e = surg__p_power_of(p_head, p_tail);
-  return surg__p_value(surg__p_mantissa(e)) * surg__p_scale(e, 0);
+  const uint32_t low = 0x3f350000u; /* of sqrt(1/2) */
+  const uint32_t by = surg__f_bits(x) - low + (128u << 23);
+  const float k = surg__f_from_bits(by >> 23 | 0x4b000000u) - (0x1p23f + 128);
+  const float f = surg__f_from_bits((by & 0x7fffffu) + low) - 1, d = 2 + f;
+  const float inverse = 1 / d, s = f * inverse, z = s * s;
+  const float s_low = surg__f_fma(f - (d - 2), -s, surg__f_fma(-s, d, f)) * inverse;
+  const float p = SURG__F_POLY(z, 0.666666686534881591796875f, 0.399995505809783935546875f,
+                               0.285896718502044677734375f, 0.225757896900177001953125f);
+  const float v = surg__f_fma(2, s_low, s * z * p), n = k * 0x1.62e4p-1f; /* exact */
+  const float sum = surg__f_fma(2, s, n); /* |n| > |2 s|, or n is 0 */
+  const float rest = surg__f_fma(k, 0x1.7f7d1cp-20f, surg__f_fma(2, s, n - sum) + v);
+  const float e = y * sum, e_low = surg__f_fma(y, rest, surg__f_fma(y, sum, -e));
+  const surg__p_power power = surg__p_power_of(e, e_low);
+  const float m = surg__p_value(surg__p_mantissa(power));
+  return surg__f_from_bits(surg__f_bits(m) + (power.bits << 23));
 }
 
 /* --- sines: |x| up to SURG__V_TURNS --- */

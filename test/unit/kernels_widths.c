@@ -99,6 +99,50 @@ START_TEST(powers) {
   CHECK(double, surg__pow_doubles(x, y, false, out, N), "plain Pow", 0);
   CHECK(float, surg__pow_floats(p, q, false, out, N), "plain Pow of floats", 0);
   CHECK(float, surg__pow_halves(p, q, false, out, N), "plain Pow of 16-bit floats", 0);
+  /* near 1 */
+  for (int i = 0; i < N; i++) {
+    y[i] = fmod(y[i], 5);
+    q[i] = (float)y[i];
+  }
+  CHECK(double, surg__pow_doubles(x, y, false, out, N), "near Pow", 0);
+  CHECK(float, surg__pow_floats(p, q, false, out, N), "near Pow of floats", 0);
+  CHECK(float, surg__pow_halves(p, q, false, out, N), "near Pow of 16-bit floats", 0);
+}
+END_TEST
+
+/* Against squaring and multiplying, for exponents of each number of bits that loops are made for. */
+#define WHOLE_POWERS(name, type, function)                                                      \
+  static void name(unsigned bits, bool one) {                                                   \
+    static type x[N], y[N], want[N], got[N];                                                    \
+    bool top = false;                                                                           \
+    for (int i = 0; i < N; i++) {                                                               \
+      x[i] = (type)unit_random();                                                               \
+      y[i] = one && i > 0 ? y[0] : (type)unit_random() >> (8 * sizeof(type) - bits);            \
+      top |= y[i] >> (8 * sizeof(type) - 1);                                                    \
+      want[i] = 1;                                                                              \
+      type base = x[i];                                                                         \
+      for (type by = y[i]; by > 0; by >>= 1, base *= base)                                      \
+        if (by & 1) want[i] *= base;                                                            \
+    }                                                                                           \
+    for (variant = 0; variant < count_variants(); variant++) {                                  \
+      memset(got, 0, sizeof got);                                                               \
+      ck_assert_int_eq(function(x, y, one, got, N), top);                                       \
+      ck_assert_msg(memcmp(want, got, sizeof got) == 0, #type ", %u bits, width %d", bits,      \
+                    variant);                                                                   \
+    }                                                                                           \
+  }
+WHOLE_POWERS(wide_wholes, uint64_t, surg__pow_wholes)
+WHOLE_POWERS(narrow_wholes, uint32_t, surg__pow_narrow_wholes)
+
+START_TEST(whole_powers) {
+  static const unsigned bits[] = {1, 2, 3, 4, 5, 8, 9, 10, 12, 17, 31, 32};
+  for (size_t i = 0; i < SURG_COUNT(bits); i++) {
+    for (int one = 0; one < 2; one++) {
+      wide_wholes(bits[i], one);
+      wide_wholes(bits[i] + 32, one);
+      narrow_wholes(bits[i], one);
+    }
+  }
 }
 END_TEST
 
@@ -109,6 +153,7 @@ int main(void) {
   if (count_variants() < 3) printf("this machine has %d of 3 widths\n", count_variants());
   tcase_add_test(c, one_input);
   tcase_add_test(c, powers);
+  tcase_add_test(c, whole_powers);
   suite_add_tcase(s, c);
   return unit_run(s);
 }
