@@ -3,6 +3,7 @@
  * MultiHeadAttention, GroupQueryAttention. Nobody but the runtime says what they are, so a run
  * computes them and a fold leaves them alone. Queries, keys and values are laid out as (batch, heads,
  * places, size) in double first; then all kinds are one. */
+#include <float.h>
 #include <math.h>
 
 #include "eval/dot.h"
@@ -27,6 +28,7 @@ typedef struct heads {
   int64_t bias_steps[4];
   const surg__array *sink;   /* a score a head that takes its share and gives nothing */
   bool smooth;               /* as a sink of 0 */
+  uint32_t scores;           /* the output of them, (batch, heads, queries, keys); 0: none */
 } heads;
 
 /* An attribute that counts heads; 0: it counts none, or more than there can be. */
@@ -139,6 +141,12 @@ static void attend(const heads *a, int64_t b, int64_t h, int64_t i, double *row,
     if (a->bias)
       row[j] += surg__real_at(a->bias, (uint64_t)(b * s[0] + h * s[1] + i * s[2] + j * s[3]));
   }
+  if (a->scores > 0) { /* no window: low is 0 */
+    const int64_t first = ((b * a->q_heads + h) * a->q_len + i) * a->total;
+    for (int64_t j = 0; j < a->total; ++j)
+      surg__real_put(&a->k->out[a->scores], (uint64_t)(first + j),
+                     row[j] < -FLT_MAX ? -(double)FLT_MAX : row[j]); /* as the runtime has it */
+  }
   shares(a, h, row, low, high);
   for (int64_t d = 0; d < a->v_size; ++d) sum[d] = 0;
   for (int64_t j = low; j < high; ++j) {
@@ -159,6 +167,8 @@ static surg__kstatus finish(heads *a) {
   const int64_t dims[3] = {a->batch, a->q_len, a->q_heads * a->v_size};
   SURG__K_TRY(surg__k_out(k, 0, k->in[0].dtype == SURG_FLOAT16 ? SURG_FLOAT16 : k->in[0].dtype ==
                           SURG_BFLOAT16 ? SURG_BFLOAT16 : SURG_FLOAT, dims, 3));
+  const int64_t scores[4] = {a->batch, a->q_heads, a->q_len, a->total};
+  if (a->scores > 0) SURG__K_TRY(surg__k_out(k, a->scores, k->out[0].dtype, scores, 4));
   const uint64_t work[] = {(uint64_t)a->batch, (uint64_t)a->q_heads, (uint64_t)a->q_len,
                            (uint64_t)a->total, (uint64_t)(a->size + a->v_size)};
   SURG__K_TRY(surg__k_work_product(k, work, SURG_COUNT(work)));
@@ -166,11 +176,13 @@ static surg__kstatus finish(heads *a) {
   double *sum = surg__k_scratch(k, (size_t)a->v_size, sizeof *sum);
   if (!row || !sum) return SURG__K_NOMEM;
   const surg__array *o = &k->out[0];
-  for (int64_t r = 0; k->wanted[0] && r < a->batch * a->q_heads * a->q_len; ++r) {
+  const bool wanted = k->wanted[0] || a->scores > 0;
+  for (int64_t r = 0; wanted && r < a->batch * a->q_heads * a->q_len; ++r) {
     const int64_t i = r % a->q_len, h = r / a->q_len % a->q_heads, b = r / a->q_len / a->q_heads;
     attend(a, b, h, i, row, sum);
     const int64_t at = ((b * a->q_len + i) * a->q_heads + h) * a->v_size;
-    for (int64_t d = 0; d < a->v_size; ++d) surg__real_put(o, (uint64_t)(at + d), sum[d]);
+    for (int64_t d = 0; k->wanted[0] && d < a->v_size; ++d)
+      surg__real_put(o, (uint64_t)(at + d), sum[d]);
   }
   return SURG__K_OK;
 }
@@ -325,6 +337,12 @@ static surg__kstatus stacked_present(const heads *a, int dtype) {
   return put(k, 1, half, a->value, half);
 }
 
+/* One truth value for all keys adds the same to all scores; the runtime leaves it out. */
+static bool for_all_keys(const heads *a) {
+  const surg__array *m = a->mask;
+  return m->rank == 2 && m->dims[1] == 1 && (m->dims[0] == 1 || m->dims[0] == a->batch);
+}
+
 surg__kstatus surg__k_ms_attention(surg_kctx *k) {
   const bool quantized = k->op == SURG_OP_ms_QAttention;
   const surg__array *x = &k->in[0], *w = &k->in[1];
@@ -348,6 +366,7 @@ surg__kstatus surg__k_ms_attention(surg_kctx *k) {
   a.causal = surg_node_int(k->node, "unidirectional", 0) != 0;
   a.mask = surg__k_has(k, mask) ? &k->in[mask] : NULL;
   a.bias = !quantized && surg__k_has(k, 5) ? &k->in[5] : NULL;
+  if (a.mask && for_all_keys(&a)) a.mask = NULL;
   SURG__K_TRY(surg__k_own(k));
   projected p = {.width = (uint64_t)w->dims[1]};
   SURG__K_TRY(project(k, (uint64_t)(a.batch * a.q_len), (uint64_t)x->dims[2], &p));
@@ -379,6 +398,7 @@ typedef struct sides {
   const double *q, *key, *value, *bias;
   layout ql, kl, vl;
   int64_t fresh;
+  bool made; /* keys and values have rank 4: they are those of another run, with their bias */
 } sides;
 
 /* Query, key and value as one tensor (batch, places, heads, 3, size), key and value as one
@@ -414,6 +434,7 @@ static surg__kstatus read_sides(heads *a, sides *s) {
     return a->size == a->v_size ? SURG__K_OK : surg__k_invalid(k, "the key does not fit");
   }
   int64_t size;
+  s->made = key->rank == 4;
   if (!surg__k_has(k, 2) || !read_side(a, key, &s->fresh, &size, &s->kl) || size != a->size ||
       !read_side(a, &k->in[2], &value_places, &a->v_size, &s->vl) || value_places != s->fresh)
     return surg__k_invalid(k, "key and value do not fit the query");
@@ -437,7 +458,11 @@ static surg__kstatus join_past(heads *a, const sides *s) {
   a->key = room(k, a, n, a->total, a->size);
   a->value = room(k, a, n, a->total, a->v_size);
   if (!a->q || !a->key || !a->value) return SURG__K_NOMEM;
-  const double *b = s->bias, *bk = b ? b + n * a->size : NULL, *bv = b ? bk + n * a->size : NULL;
+  const double *b = s->bias, *bk = NULL, *bv = NULL;
+  if (b && !s->made) {
+    bk = b + n * a->size;
+    bv = bk + n * a->size;
+  }
   lay(a, s->q, s->ql, n, a->q_len, a->size, b, a->q, a->q_len, NULL, 0);
   lay(a, s->key, s->kl, n, s->fresh, a->size, bk, a->key, a->total, NULL, a->past);
   lay(a, s->value, s->vl, n, s->fresh, a->v_size, bv, a->value, a->total, NULL, a->past);
@@ -457,8 +482,11 @@ surg__kstatus surg__k_ms_multi_head(surg_kctx *k) {
   sides s = {0};
   a.q_heads = a.kv_heads = count_of(k, "num_heads");
   if (a.q_heads < 1 || q->rank < 3) return surg__k_invalid(k, "the query does not fit the heads");
-  if (surg__k_has(k, 8) || surg__k_has(k, 9) || (k->n_out > 3 && k->wanted[3]))
-    return surg__k_cannot(k, "a buffer for past and present, or scores as an output");
+  /* Keys of rank 4 are all there are: what is said of a buffer means nothing. */
+  const bool whole = surg__k_has(k, 1) && k->in[1].rank == 4 && !surg__k_has(k, 6);
+  if (!whole && (surg__k_has(k, 8) || surg__k_has(k, 9)))
+    return surg__k_cannot(k, "a buffer for past and present");
+  a.scores = k->n_out > 3 && k->wanted[3] ? 3 : 0;
   a.batch = q->dims[0];
   a.q_len = q->dims[1];
   SURG__K_TRY(read_sides(&a, &s));

@@ -71,6 +71,8 @@ def masks(rnd, b, s, t):
     yield [b], [rnd.randint(1, t) for _ in range(b)]
     yield [2 * b], [t] * b + [rnd.randint(0, t - 1) for _ in range(b)]
     yield [b, t], [1 if j == 0 else rnd.randint(0, 1) for _ in range(b) for j in range(t)]
+    yield [b, 1], [0] * b
+    yield [1, 1], [1]
     yield [b, s, t], [1 if j == 0 else rnd.randint(0, 1) for _ in range(b * s) for j in range(t)]
 
 
@@ -101,7 +103,14 @@ def multi_head(m, rnd):
                                       if b == 1 else ([b], [t] * b)], 1, n)
         m.make("MultiHeadAttention", [q, k, v, bias, None, [b, heads, s, t]], 1, n)
         m.make("MultiHeadAttention", [q, k, v, None, None, [1, 1, s, t]], 1, n)
-        m.make("MultiHeadAttention", [q, [b, heads, t, size], [b, heads, t, v_size]], 1, n)
+        made = [[b, heads, t, size], [b, heads, t, v_size]]
+        m.make("MultiHeadAttention", [q, *made], 1, n)
+        m.make("MultiHeadAttention", [q, *made, bias], 1, n)
+        for scores in ([q, k, v, bias], [q, k, v, None, ([b], [max(1, t - 2)] * b)],
+                       [q, k, v, None, None, [b, heads, s, t]]):
+            m.make("MultiHeadAttention", scores, 4, n)
+        if s == t:
+            m.make("MultiHeadAttention", [q, k, v], 4, n + [ints("unidirectional", 1)])
         if s == t:
             m.make("MultiHeadAttention", [q, k, v], 1, n + [ints("unidirectional", 1)])
             past = [b, heads, 4, size]
