@@ -240,7 +240,7 @@ SURG__HOT(float_to_bf16, (const float *from, uint16_t *to, uint64_t n), (from, t
     bits v = {.f = from[i]};
     uint32_t r = (v.u + 0x7fffu + (v.u >> 16 & 1u)) >> 16;
     uint32_t nan = (v.u >> 16 & 0x8000u) | 0x7fc0u;
-    to[i] = (uint16_t)((v.u & 0x7fffffffu) > 0x7f800000u ? nan : r);
+    to[i] = (uint16_t)(v.f != v.f ? nan : r);
   }
 }
 

@@ -93,14 +93,14 @@ SURG__INLINE float surg__f_power(float x, float y) {
 #define SURG__F_POWER_OF 5
 SURG__INLINE float surg__f_power_near(float x, float y) {
   const uint32_t low = 0x3f350000u; /* of sqrt(1/2) */
-  const uint32_t bits = surg__f_bits(x), high = (bits - low + (128u << 23)) >> 23;
-  const float k = surg__f_from_bits(high | 0x4b000000u) - (0x1p23f + 128);
-  const float f = surg__f_from_bits(bits - ((high - 128) << 23)) - 1;
+  const uint32_t bits = surg__f_bits(x), by = bits - low;
+  const float k = (float)((int32_t)by >> 23); /* towards minus infinity */
+  const float f = surg__f_from_bits(bits - (by & 0xff800000u)) - 1;
   const float log = f * SURG__F_POLY(f, 1.44269645214080810546875f, -0.721363544464111328125f,
                                      0.4806263148784637451171875f, -0.3593729436397552490234375f,
                                      0.295708835124969482421875f, -0.2693091928958892822265625f,
                                      0.1715707480907440185546875f);
-  const float p = y * (k + log), t = p + SURG__F_SHIFT, n = t - SURG__F_SHIFT;
+  const float t = surg__f_fma(y, k + log, SURG__F_SHIFT), n = t - SURG__F_SHIFT;
   const float r = surg__f_fma(y, log, surg__f_fma(y, k, -n));
   const float e = SURG__F_POLY(r, 1, 0.693136870861053466796875f, 0.240232527256011962890625f,
                                5.58372177183628082275390625e-2f,

@@ -269,9 +269,9 @@ SURG__INLINE float surg__p_log(float x) {
 /* x to the y of x from 2^-24 to 2^24 and |y| up to 5: 2 atanh(s + s_low), as surg__d_power_near. */
 SURG__INLINE float surg__p_power_near(float x, float y) {
   const uint32_t low = 0x3f350000u; /* of sqrt(1/2) */
-  const uint32_t by = surg__f_bits(x) - low + (128u << 23);
-  const float k = surg__f_from_bits(by >> 23 | 0x4b000000u) - (0x1p23f + 128);
-  const float f = surg__f_from_bits((by & 0x7fffffu) + low) - 1, d = 2 + f;
+  const uint32_t bits = surg__f_bits(x), by = bits - low;
+  const float k = (float)((int32_t)by >> 23); /* towards minus infinity */
+  const float f = surg__f_from_bits(bits - (by & 0xff800000u)) - 1, d = 2 + f;
   const float inverse = 1 / d, s = f * inverse, z = s * s;
   const float s_low = surg__f_fma(f - (d - 2), -s, surg__f_fma(-s, d, f)) * inverse;
   const float p = SURG__F_POLY(z, 0.666666686534881591796875f, 0.399995505809783935546875f,
