@@ -236,12 +236,7 @@ SURG__HOT(bf16_to_float, (const uint16_t *from, float *to, uint64_t n), (from, t
 }
 
 SURG__HOT(float_to_bf16, (const float *from, uint16_t *to, uint64_t n), (from, to, n)) {
-  for (uint64_t i = 0; i < n; ++i) {
-    bits v = {.f = from[i]};
-    uint32_t r = (v.u + 0x7fffu + (v.u >> 16 & 1u)) >> 16;
-    uint32_t nan = (v.u >> 16 & 0x8000u) | 0x7fc0u;
-    to[i] = (uint16_t)(v.f != v.f ? nan : r);
-  }
+  for (uint64_t i = 0; i < n; ++i) to[i] = surg__bf16_of(from[i]);
 }
 
 void surg__widen_halves(int dtype, const uint16_t *from, float *to, uint64_t n) {

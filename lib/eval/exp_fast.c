@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run is walked up to three times: for its largest element, the sum of its powers, and the
- * shares. Powers are those of vmath_double.h, vmath_pair.h and, of 16-bit floats, vmath_float.h. */
+ * shares. Powers are those of vmath_below.h: raised, as sums and shares are not. */
 #include "eval/exp_fast.h"
 
 #include <math.h>
 
 #include "base/dtype.h"
 #include "eval/cast_fast.h"
+#include "eval/halves.h"
 #include "eval/number.h"
-#include "eval/vmath_double.h"
-#include "eval/vmath_pair.h"
+#include "eval/vmath_below.h"
 
 #define LANES 16 /* divides PIECE */
 #define PIECE SURG__PIECE
-#define WIDE SURG__EXP_COLUMNS
 
 typedef union powers {
   double of_reals[PIECE];
@@ -22,6 +21,10 @@ typedef union powers {
 
 size_t surg__exp_size(int dtype) {
   return dtype == SURG_DOUBLE ? sizeof(double) : sizeof(float);
+}
+
+double surg__exp_lower(int dtype) {
+  return ldexp(1, -(dtype == SURG_DOUBLE ? SURG__RAISED_DOUBLE : SURG__RAISED_FLOAT));
 }
 
 /* --- the largest element of a row: the largest pattern of bits in the order of the numbers --- */
@@ -61,57 +64,50 @@ static double row_top(const surg__exp_runs *e) {
 
 /* --- powers --- */
 
-SURG__INLINE double double_power(double x, double top) {
-  return surg__d_exp(x - top);
-}
-SURG__INLINE float half_power(float x, float top) {
-  return surg__f_exp_below(x - top);
-}
+/* Rows at a time: what belongs to columns is fetched once for all of them. */
+#define AT_ONCE 4
 
-#define POWERS(name, type, power, exp_of)                                                         \
-  SURG__HOT(row_##name, (const type *v, power top, power *to, uint64_t n), (v, top, to, n)) {     \
-    for (uint64_t i = 0; i < n; ++i) to[i] = exp_of((power)v[i], top);                           \
+/* Sums: each power to the lane of its index, n a multiple of LANES but at the end of a run; or, by
+ * columns, each to its column: one row, or `rows` of them `apart`, in turn. */
+#define POWERS(name, type, exp_of)                                                                \
+  SURG__HOT(row_##name, (const type *v, type top, type *to, double *acc, uint64_t n),             \
+            (v, top, to, acc, n)) {                                                               \
+    uint64_t i = 0;                                                                               \
+    for (; i < n; ++i) to[i] = exp_of(v[i], top);                                                 \
+    for (i = 0; n - i >= LANES; i += LANES)                                                       \
+      for (unsigned j = 0; j < LANES; ++j) acc[j] += (double)to[i + j];                           \
+    for (unsigned j = 0; i < n; ++i, ++j) acc[j] += (double)to[i];                                \
   }                                                                                               \
-  SURG__HOT(columns_##name, (const type *v, const power *top, power *to, uint64_t n),             \
-            (v, top, to, n)) {                                                                    \
-    for (uint64_t i = 0; i < n; ++i) to[i] = exp_of((power)v[i], top[i]);                        \
+  SURG__HOT(columns_##name, (const type *v, const type *top, type *to, double *acc, uint64_t n),  \
+            (v, top, to, acc, n)) {                                                               \
+    for (uint64_t i = 0; i < n; ++i) acc[i] += (double)(to[i] = exp_of(v[i], top[i]));            \
   }                                                                                               \
-  SURG__HOT(sums_##name, (const type *v, const power *top, double *acc, uint64_t n),              \
-            (v, top, acc, n)) {                                                                   \
-    for (uint64_t i = 0; i < n; ++i) acc[i] += (double)exp_of((power)v[i], top[i]);              \
-  }                                                                                               \
-  SURG__HOT(tops_##name, (const type *v, power *top, uint64_t n), (v, top, n)) {                  \
-    for (uint64_t i = 0; i < n; ++i) {                                                            \
-      const power x = v[i];                                                                       \
-      top[i] = ((x > top[i]) | (x != x)) ? x : top[i];                                            \
+  SURG__HOT(sums_##name, (const type *v, uint64_t apart, uint64_t rows, const type *top,          \
+                          double *acc, uint64_t n), (v, apart, rows, top, acc, n)) {              \
+    for (uint64_t i = 0; rows == AT_ONCE && i < n; ++i) {                                         \
+      double a = acc[i];                                                                          \
+      _Pragma("GCC unroll 4") for (unsigned r = 0; r < AT_ONCE; ++r)                              \
+        a += (double)exp_of(v[r * apart + i], top[i]);                                            \
+      acc[i] = a;                                                                                 \
     }                                                                                             \
+    for (uint64_t r = 0; rows != AT_ONCE && r < rows; ++r)                                        \
+      for (uint64_t i = 0; i < n; ++i) acc[i] += (double)exp_of(v[r * apart + i], top[i]);        \
+  }                                                                                               \
+  /* Elements that are doubles here, whatever their type. */                                      \
+  SURG__HOT(less_##name, (double *v, const double *top, uint64_t n), (v, top, n)) {               \
+    for (uint64_t i = 0; i < n; ++i) v[i] = (double)exp_of((type)v[i], (type)top[i]);             \
   }
-POWERS(doubles, double, double, double_power)
-POWERS(floats, float, float, surg__p_exp_below)
-POWERS(halves, float, float, half_power)
+SURG__HOT(powers_halves, (const float *v, const float *top, float *to, uint64_t n),
+          (v, top, to, n)) {
+  for (uint64_t i = 0; i < n; ++i) to[i] = surg__f_exp_raised(v[i], top[i]);
+}
+POWERS(doubles, double, surg__d_exp_raised)
+POWERS(floats, float, surg__p_exp_raised)
+POWERS(halves, float, surg__f_exp_raised)
 
-/* Each to the lane of its index; n is a multiple of LANES but at the end of a run. */
-#define ADD(name, power)                                                               \
-  SURG__HOT(add_row_##name, (const power *v, uint64_t n, double *acc), (v, n, acc)) {  \
-    uint64_t i = 0;                                                                    \
-    for (; n - i >= LANES; i += LANES)                                                 \
-      for (unsigned j = 0; j < LANES; ++j) acc[j] += (double)v[i + j];                 \
-    for (unsigned j = 0; i < n; ++i, ++j) acc[j] += (double)v[i];                      \
-  }                                                                                    \
-  SURG__HOT(add_columns_##name, (const power *v, uint64_t n, double *acc), (v, n, acc)) { \
-    for (uint64_t i = 0; i < n; ++i) acc[i] += (double)v[i];                           \
-  }
-ADD(reals, double)
-ADD(floats, float)
-
-/* The same of elements that are doubles here, whatever their type. */
-#define LESS(name, power, exp_of)                                                          \
-  SURG__HOT(less_##name, (double *v, const double *top, uint64_t n), (v, top, n)) {        \
-    for (uint64_t i = 0; i < n; ++i) v[i] = (double)exp_of((power)v[i], (power)top[i]);    \
-  }
-LESS(doubles, double, double_power)
-LESS(floats, float, surg__p_exp_below)
-LESS(halves, float, half_power)
+SURG__HOT(add, (const double *v, uint64_t n, double *acc), (v, n, acc)) {
+  for (uint64_t i = 0; i < n; ++i) acc[i] += v[i];
+}
 
 void surg__exp_less(int dtype, double *v, const double *top, uint64_t n) {
   if (dtype == SURG_DOUBLE)
@@ -130,67 +126,23 @@ static const void *elements(const surg__array *x, uint64_t at, uint64_t n, float
   return room;
 }
 
-/* Element i of n runs at `start`. Runs lie far apart in memory, where no processor looks ahead by
- * itself. */
-#define AHEAD 8
-#define LINE 64
-static uint64_t row_at(const surg__exp_runs *e, uint64_t start, uint64_t n, uint64_t i) {
-  const size_t size = surg__dtype_unpacked(e->x->dtype);
-  const uint64_t at = start + i * e->step;
-  if (e->length - i > AHEAD) {
-    const char *next = (const char *)e->x->data + (at + AHEAD * e->step) * size;
-    for (size_t b = 0; b < n * size; b += LINE) __builtin_prefetch(next + b);
-  }
-  return at;
-}
-
-static void row_powers(const surg__array *x, uint64_t at, uint64_t n, double top, void *to) {
-  float room[PIECE];
-  const void *v = elements(x, at, n, room);
-  if (x->dtype == SURG_DOUBLE)
-    row_doubles(v, top, to, n);
-  else if (x->dtype == SURG_FLOAT)
-    row_floats(v, (float)top, to, n);
-  else
-    row_halves(v, (float)top, to, n);
-}
-
-static void column_powers(const surg__array *x, uint64_t at, uint64_t n, const powers *top,
-                          void *to) {
-  float room[PIECE];
-  const void *v = elements(x, at, n, room);
-  if (x->dtype == SURG_DOUBLE)
-    columns_doubles(v, top->of_reals, to, n);
-  else if (x->dtype == SURG_FLOAT)
-    columns_floats(v, top->of_floats, to, n);
-  else
-    columns_halves(v, top->of_floats, to, n);
-}
-
-/* The same, added to acc. */
-static void add_column_powers(const surg__array *x, uint64_t at, uint64_t n, const powers *top,
-                              double *acc) {
-  float room[PIECE];
-  const void *v = elements(x, at, n, room);
-  if (x->dtype == SURG_DOUBLE)
-    sums_doubles(v, top->of_reals, acc, n);
-  else if (x->dtype == SURG_FLOAT)
-    sums_floats(v, top->of_floats, acc, n);
-  else
-    sums_halves(v, top->of_floats, acc, n);
-}
-
 static bool by_floats(int dtype) {
   return surg__exp_size(dtype) == sizeof(float);
 }
 
-/* Numbers beside elements, in the type of the powers. */
-static void spread(int dtype, const double *from, uint64_t n, powers *to) {
-  if (!by_floats(dtype)) memcpy(to->of_reals, from, (size_t)n * sizeof *from);
-  for (uint64_t i = 0; by_floats(dtype) && i < n; ++i) to->of_floats[i] = (float)from[i];
-}
+/* --- runs of elements next to each other --- */
 
-/* --- sums --- */
+static void row_powers(const surg__array *x, uint64_t at, uint64_t n, double top, void *to,
+                       double *acc) {
+  float room[PIECE];
+  const void *v = elements(x, at, n, room);
+  if (x->dtype == SURG_DOUBLE)
+    row_doubles(v, top, to, acc, n);
+  else if (x->dtype == SURG_FLOAT)
+    row_floats(v, (float)top, to, acc, n);
+  else
+    row_halves(v, (float)top, to, acc, n);
+}
 
 static void row_sum(const surg__exp_runs *e, double *top, double *sum) {
   const int dtype = e->x->dtype;
@@ -201,133 +153,336 @@ static void row_sum(const surg__exp_runs *e, double *top, double *sum) {
   for (uint64_t i = 0; i < e->length; i += PIECE) {
     const uint64_t n = e->length - i < PIECE ? e->length - i : PIECE;
     void *to = e->kept ? (void *)((char *)e->kept + i * size) : &room;
-    row_powers(e->x, e->start + i, n, *top, to);
-    if (by_floats(dtype))
-      add_row_floats(to, n, acc);
-    else
-      add_row_reals(to, n, acc);
+    row_powers(e->x, e->start + i, n, *top, to, acc);
   }
   for (int width = LANES / 2; width > 0; width /= 2)
     for (int i = 0; i < width; ++i) acc[i] += acc[i + width];
-  *sum = acc[0];
+  *sum = acc[0] * surg__exp_lower(dtype);
 }
 
-static void column_tops(const surg__exp_runs *e, uint64_t start, uint64_t n, powers *top) {
-  const int dtype = e->x->dtype;
-  float room[WIDE];
-  for (uint64_t i = 0; i < n; ++i) {
-    if (by_floats(dtype))
-      top->of_floats[i] = -INFINITY;
-    else
-      top->of_reals[i] = -INFINITY;
-  }
-  for (uint64_t i = 0; i < e->length; ++i) {
-    const void *v = elements(e->x, row_at(e, start, n, i), n, room);
-    if (dtype == SURG_DOUBLE)
-      tops_doubles(v, top->of_reals, n);
-    else if (dtype == SURG_FLOAT)
-      tops_floats(v, top->of_floats, n);
-    else
-      tops_halves(v, top->of_floats, n);
-  }
-}
+/* --- runs that start next to each other --- */
 
-static void column_sums(const surg__exp_runs *e, uint64_t start, uint64_t n, double *top,
-                        double *sum) {
-  const int dtype = e->x->dtype;
-  const uint64_t used = e->length < LANES ? e->length : LANES;
-  double lanes[LANES][WIDE];
-  powers tops;
-  column_tops(e, start, n, &tops);
-  for (uint64_t i = 0; i < used; ++i) memset(lanes[i], 0, (size_t)n * sizeof *lanes[i]);
-  for (uint64_t i = 0; i < e->length; ++i) {
-    const uint64_t at = row_at(e, start, n, i);
-    if (!e->kept) {
-      add_column_powers(e->x, at, n, &tops, lanes[i % LANES]);
-      continue;
+/* The largest so far. */
+#define TOPS(name, type)                                                                        \
+  SURG__HOT(tops_##name, (const type *v, uint64_t apart, uint64_t rows, type *top, uint64_t n), \
+            (v, apart, rows, top, n)) {                                                         \
+    for (uint64_t i = 0; rows == AT_ONCE && i < n; ++i) {                                       \
+      type best = top[i];                                                                       \
+      _Pragma("GCC unroll 4") for (unsigned r = 0; r < AT_ONCE; ++r) {                          \
+        const type x = v[r * apart + i];                                                        \
+        best = ((x > best) | (x != x)) ? x : best;                                              \
+      }                                                                                         \
+      top[i] = best;                                                                            \
+    }                                                                                           \
+    for (uint64_t r = 0; rows != AT_ONCE && r < rows; ++r) {                                    \
+      for (uint64_t i = 0; i < n; ++i) {                                                        \
+        const type x = v[r * apart + i];                                                        \
+        top[i] = ((x > top[i]) | (x != x)) ? x : top[i];                                        \
+      }                                                                                         \
+    }                                                                                           \
+  }
+TOPS(doubles, double)
+TOPS(floats, float)
+
+/* 16-bit floats by their order, in which NaN is above all. */
+SURG__INLINE int16_t in_order(int16_t bits, int16_t infinity) {
+  const int16_t magnitude = (int16_t)(bits & INT16_MAX);
+  const int16_t order = (int16_t)(bits < 0 ? bits ^ INT16_MAX : bits);
+  return magnitude > infinity ? INT16_MAX : order;
+}
+SURG__HOT(tops_halves, (const int16_t *v, uint64_t apart, uint64_t rows, int16_t infinity,
+                        int16_t *top, uint64_t n), (v, apart, rows, infinity, top, n)) {
+  for (uint64_t i = 0; rows == AT_ONCE && i < n; ++i) {
+    int16_t best = top[i];
+    _Pragma("GCC unroll 4") for (unsigned r = 0; r < AT_ONCE; ++r) {
+      const int16_t order = in_order(v[r * apart + i], infinity);
+      best = order > best ? order : best;
     }
-    void *to = (char *)e->kept + i * n * surg__exp_size(dtype);
-    column_powers(e->x, at, n, &tops, to);
-    if (by_floats(dtype))
-      add_columns_floats(to, n, lanes[i % LANES]);
+    top[i] = best;
+  }
+  for (uint64_t r = 0; rows != AT_ONCE && r < rows; ++r) {
+    for (uint64_t i = 0; i < n; ++i) {
+      const int16_t order = in_order(v[r * apart + i], infinity);
+      top[i] = order > top[i] ? order : top[i];
+    }
+  }
+}
+
+/* The largest of each run to `top`. */
+static void column_tops(const surg__exp_runs *e, double *top) {
+  const int dtype = e->x->dtype;
+  const char *from = (const char *)e->x->data + e->start * surg__dtype_unpacked(dtype);
+  void *best = e->room;
+  for (uint64_t j = 0; j < e->n; ++j) {
+    if (dtype == SURG_DOUBLE)
+      ((double *)best)[j] = -INFINITY;
+    else if (dtype == SURG_FLOAT)
+      ((float *)best)[j] = -INFINITY;
     else
-      add_columns_reals(to, n, lanes[i % LANES]);
+      ((int16_t *)best)[j] = INT16_MIN;
+  }
+  for (uint64_t i = 0, rows; i < e->length; i += rows) {
+    const void *v = from + i * e->step * surg__dtype_unpacked(dtype);
+    rows = e->length - i < AT_ONCE ? e->length - i : AT_ONCE;
+    if (dtype == SURG_DOUBLE)
+      tops_doubles(v, e->step, rows, best, e->n);
+    else if (dtype == SURG_FLOAT)
+      tops_floats(v, e->step, rows, best, e->n);
+    else
+      tops_halves(v, e->step, rows, dtype == SURG_FLOAT16 ? 0x7c00 : 0x7f80, best, e->n);
+  }
+  for (uint64_t j = 0; j < e->n && surg__dtype_unpacked(dtype) == sizeof(int16_t); ++j) {
+    int16_t *order = (int16_t *)best + j;
+    *order = (int16_t)(*order < 0 ? *order ^ INT16_MAX : *order);
+  }
+  surg__load_run(dtype, best, 0, 1, e->n, top);
+}
+
+/* Numbers beside elements, in the type of the powers. */
+static void spread(int dtype, const double *from, uint64_t n, void *to) {
+  if (!by_floats(dtype)) memcpy(to, from, (size_t)n * sizeof *from);
+  for (uint64_t i = 0; by_floats(dtype) && i < n; ++i) ((float *)to)[i] = (float)from[i];
+}
+
+/* Column j of what `spread` wrote, or of powers. */
+static void *column(int dtype, const void *v, uint64_t j) {
+  return (char *)v + j * surg__exp_size(dtype);
+}
+
+/* The powers of row i, kept and added to acc. */
+static void keep_row(const surg__exp_runs *e, uint64_t i, const void *tops, double *acc) {
+  const int dtype = e->x->dtype;
+  float room[PIECE];
+  for (uint64_t j = 0, n; j < e->n; j += n) {
+    n = e->n - j < PIECE ? e->n - j : PIECE;
+    const void *v = elements(e->x, e->start + i * e->step + j, n, room);
+    const void *top = column(dtype, tops, j);
+    void *to = column(dtype, e->kept, i * e->n + j);
+    if (dtype == SURG_DOUBLE)
+      columns_doubles(v, top, to, acc + j, n);
+    else if (dtype == SURG_FLOAT)
+      columns_floats(v, top, to, acc + j, n);
+    else
+      columns_halves(v, top, to, acc + j, n);
+  }
+}
+
+/* The powers of `rows` rows from i on, LANES apart, added to acc. */
+static void add_rows(const surg__exp_runs *e, uint64_t i, uint64_t rows, const void *tops,
+                     double *acc) {
+  const int dtype = e->x->dtype;
+  const uint64_t at = e->start + i * e->step, apart = LANES * e->step;
+  float room[AT_ONCE][PIECE];
+  if (dtype == SURG_DOUBLE) {
+    sums_doubles((const double *)e->x->data + at, apart, rows, tops, acc, e->n);
+    return;
+  }
+  if (dtype == SURG_FLOAT) {
+    sums_floats((const float *)e->x->data + at, apart, rows, tops, acc, e->n);
+    return;
+  }
+  for (uint64_t j = 0, n; j < e->n; j += n) {
+    n = e->n - j < PIECE ? e->n - j : PIECE;
+    for (uint64_t r = 0; r < rows; ++r) elements(e->x, at + r * apart + j, n, room[r]);
+    sums_halves(room[0], PIECE, rows, (const float *)tops + j, acc + j, n);
+  }
+}
+
+static void column_sums(const surg__exp_runs *e, double *top, double *sum) {
+  const int dtype = e->x->dtype;
+  const uint64_t n = e->n, used = e->length < LANES ? e->length : LANES;
+  double *lanes = e->room;
+  void *tops = lanes + LANES * n;
+  column_tops(e, top);
+  spread(dtype, top, n, tops);
+  memset(lanes, 0, (size_t)(used * n) * sizeof *lanes);
+  for (uint64_t i = 0; e->kept && i < e->length; ++i)
+    keep_row(e, i, tops, lanes + i % LANES * n);
+  for (uint64_t i = 0; !e->kept && i < e->length; i += AT_ONCE * LANES) {
+    for (uint64_t lane = 0; lane < LANES && i + lane < e->length; ++lane) {
+      const uint64_t left = (e->length - i - lane + LANES - 1) / LANES;
+      add_rows(e, i + lane, left < AT_ONCE ? left : AT_ONCE, tops, lanes + lane * n);
+    }
   }
   /* A lane that is not there holds what changes nothing. */
   for (uint64_t width = LANES / 2; width > 0; width /= 2)
     for (uint64_t i = 0; i < width && i + width < used; ++i)
-      add_columns_reals(lanes[i + width], n, lanes[i]);
-  memcpy(sum, lanes[0], (size_t)n * sizeof *sum);
-  for (uint64_t i = 0; i < n; ++i)
-    top[i] = by_floats(dtype) ? (double)tops.of_floats[i] : tops.of_reals[i];
+      add(lanes + (i + width) * n, n, lanes + i * n);
+  for (uint64_t j = 0; j < n; ++j) sum[j] = lanes[j] * surg__exp_lower(dtype);
 }
 
 void surg__exp_sums(const surg__exp_runs *e, double *top, double *sum) {
-  if (e->single) {
+  if (e->single)
     row_sum(e, top, sum);
-    return;
-  }
-  assert(!e->kept || e->n <= WIDE);
-  for (uint64_t j = 0; j < e->n; j += WIDE)
-    column_sums(e, e->start + j, e->n - j < WIDE ? e->n - j : WIDE, top + j, sum + j);
+  else
+    column_sums(e, top, sum);
 }
 
 /* --- shares --- */
 
-/* Doubles are divided, of others a product is as near. One divisor or factor for all, or one each. */
-#define SHARE(name, type, expression)                                                           \
-  SURG__HOT(share_##name, (const type *v, const double *by, bool one, type *to, uint64_t n),    \
-            (v, by, one, to, n)) {                                                              \
-    if (one) {                                                                                  \
-      const double b = *by;                                                                     \
-      for (uint64_t i = 0; i < n; ++i) {                                                        \
-        const type r = (expression);                                                            \
-        to[i] = r == r ? r : (type)NAN;                                                         \
-      }                                                                                         \
-    } else {                                                                                    \
-      for (uint64_t i = 0; i < n; ++i) {                                                        \
-        const double b = by[i];                                                                 \
-        const type r = (expression);                                                            \
-        to[i] = r == r ? r : (type)NAN;                                                         \
-      }                                                                                         \
-    }                                                                                           \
-  }
-SHARE(doubles, double, v[i] / b)
-SHARE(floats, float, (float)((double)v[i] * b))
-SHARE(halves, float, v[i] * (float)b)
+/* Of raised powers: of doubles the divisor and its inverse, of floats a factor, which is as near, of
+ * 16-bit floats one that is a float. One for all, or one each. */
+typedef struct divisors {
+  bool one;
+  double *by, *inverse;
+  float *factor;
+} divisors;
 
-static void share(const surg__array *o, uint64_t at, uint64_t n, const void *v, const double *by,
-                  bool one) {
+/* v / by, but for a quotient in ten thousands its neighbour. */
+SURG__INLINE double quotient(double v, double by, double inverse) {
+  const double q = v * inverse;
+  return surg__v_fma(surg__v_fma(-q, by, v), inverse, q);
+}
+
+SURG__HOT(share_doubles, (const double *v, const divisors *d, uint64_t j, double *to, uint64_t n),
+          (v, d, j, to, n)) {
+  const double *by = d->by + j, *inverse = d->inverse + j, b = *by, c = *inverse;
+  for (uint64_t i = 0; d->one && i < n; ++i) to[i] = quotient(v[i], b, c);
+  for (uint64_t i = 0; !d->one && i < n; ++i) to[i] = quotient(v[i], by[i], inverse[i]);
+}
+SURG__HOT(share_floats, (const float *v, const divisors *d, uint64_t j, float *to, uint64_t n),
+          (v, d, j, to, n)) {
+  const double *by = d->by + j, b = *by;
+  for (uint64_t i = 0; d->one && i < n; ++i) to[i] = (float)((double)v[i] * b);
+  for (uint64_t i = 0; !d->one && i < n; ++i) to[i] = (float)((double)v[i] * by[i]);
+}
+SURG__HOT(share_bf16, (const float *v, const divisors *d, uint64_t j, uint16_t *to, uint64_t n),
+          (v, d, j, to, n)) {
+  const float *by = d->factor + j, b = *by;
+  for (uint64_t i = 0; d->one && i < n; ++i) to[i] = surg__bf16_of(v[i] * b);
+  for (uint64_t i = 0; !d->one && i < n; ++i) to[i] = surg__bf16_of(v[i] * by[i]);
+}
+SURG__HOT(share_singles, (const float *v, const divisors *d, uint64_t j, float *to, uint64_t n),
+          (v, d, j, to, n)) {
+  const float *by = d->factor + j;
+  for (uint64_t i = 0; i < n; ++i) to[i] = v[i] * by[d->one ? 0 : i];
+}
+#if defined(__x86_64__)
+/* How many of n were done so. */
+SURG__WIDEST static uint64_t share_f16(const float *v, const divisors *d, uint64_t j, uint16_t *to,
+                                       uint64_t n) {
+  const __m512 all = _mm512_set1_ps(d->factor[j]);
+  uint64_t i = 0;
+  for (; n - i >= 16; i += 16) {
+    const __m512 by = d->one ? all : _mm512_loadu_ps(d->factor + j + i);
+    const __m512 r = _mm512_mul_ps(_mm512_loadu_ps(v + i), by);
+    _mm256_storeu_si256((__m256i *)(void *)(to + i), _mm512_cvtps_ph(r, _MM_FROUND_TO_NEAREST_INT));
+  }
+  return i;
+}
+#endif
+
+static void share_halves(const surg__array *o, uint64_t at, uint64_t n, const float *v,
+                         const divisors *d, uint64_t j) {
+  uint16_t *to = (uint16_t *)o->data + at;
   float room[PIECE];
-  if (o->dtype == SURG_DOUBLE) {
-    share_doubles(v, by, one, (double *)o->data + at, n);
-  } else if (o->dtype == SURG_FLOAT) {
-    share_floats(v, by, one, (float *)o->data + at, n);
+  uint64_t done = 0;
+  if (o->dtype == SURG_BFLOAT16) {
+    share_bf16(v, d, j, to, n);
+    return;
+  }
+#if defined(__x86_64__)
+  if (surg__cpu_widest()) done = share_f16(v, d, j, to, n);
+#endif
+  share_singles(v + done, d, d->one ? j : j + done, room, n - done);
+  surg__narrow_halves(o->dtype, room, to + done, n - done);
+}
+
+/* From elements, by columns, with powers that are made again. */
+SURG__HOT(remake_doubles, (const double *v, const double *top, const double *by,
+                           const double *inverse, double *to, uint64_t n),
+          (v, top, by, inverse, to, n)) {
+  for (uint64_t i = 0; i < n; ++i)
+    to[i] = quotient(surg__d_exp_raised(v[i], top[i]), by[i], inverse[i]);
+}
+SURG__HOT(remake_floats, (const float *v, const float *top, const double *by, float *to,
+                          uint64_t n), (v, top, by, to, n)) {
+  for (uint64_t i = 0; i < n; ++i)
+    to[i] = (float)((double)surg__p_exp_raised(v[i], top[i]) * by[i]);
+}
+
+/* n <= PIECE of them, of columns from j on. */
+static void share(const surg__array *o, uint64_t at, uint64_t n, const void *v, const divisors *d,
+                  uint64_t j) {
+  if (o->dtype == SURG_DOUBLE)
+    share_doubles(v, d, j, (double *)o->data + at, n);
+  else if (o->dtype == SURG_FLOAT)
+    share_floats(v, d, j, (float *)o->data + at, n);
+  else
+    share_halves(o, at, n, v, d, j);
+}
+
+static void remake(const surg__exp_runs *e, uint64_t at, uint64_t n, const void *tops,
+                   const divisors *d, uint64_t j, const surg__array *o) {
+  const int dtype = o->dtype;
+  float room[PIECE];
+  const void *v = elements(e->x, at, n, room), *top = column(dtype, tops, j);
+  if (dtype == SURG_DOUBLE) {
+    remake_doubles(v, top, d->by + j, d->inverse + j, (double *)o->data + at, n);
+  } else if (dtype == SURG_FLOAT) {
+    remake_floats(v, top, d->by + j, (float *)o->data + at, n);
   } else {
-    share_halves(v, by, one, room, n);
-    surg__narrow_halves(o->dtype, room, (uint16_t *)o->data + at, n);
+    powers_halves(v, top, room, n);
+    share_halves(o, at, n, room, d, j);
+  }
+}
+
+static void divisor(int dtype, double sum, const divisors *d, uint64_t j) {
+  const double lower = surg__exp_lower(dtype), share = lower / sum;
+  d->by[j] = dtype == SURG_DOUBLE ? sum / lower : share;
+  if (dtype == SURG_DOUBLE)
+    d->inverse[j] = share;
+  else if (dtype != SURG_FLOAT)
+    d->factor[j] = (float)share;
+}
+
+static void row_shares(const surg__exp_runs *e, double top, double sum, const surg__array *o) {
+  const int dtype = e->x->dtype;
+  double by, inverse, unused[LANES] = {0};
+  float factor;
+  const divisors d = {true, &by, &inverse, &factor};
+  powers room;
+  for (uint64_t i = 0; !isfinite(top) && i < e->length; ++i)
+    surg__store_f64(dtype, o->data, e->start + i, NAN);
+  if (!isfinite(top)) return;
+  divisor(dtype, sum, &d, 0);
+  for (uint64_t i = 0, n; i < e->length; i += n) {
+    const void *v = e->kept ? column(dtype, e->kept, i) : &room;
+    n = e->length - i < PIECE ? e->length - i : PIECE;
+    if (!e->kept) row_powers(e->x, e->start + i, n, top, &room, unused);
+    share(o, e->start + i, n, v, &d, 0);
+  }
+}
+
+static void column_shares(const surg__exp_runs *e, const double *top, const double *sum,
+                          const surg__array *o) {
+  const int dtype = e->x->dtype;
+  double *room = e->room;
+  const divisors d = {false, room, room + e->n, (float *)(room + e->n)};
+  uint64_t *odd = (uint64_t *)(void *)(room + 2 * e->n), n_odd = 0;
+  void *tops = room + 3 * e->n;
+  for (uint64_t j = 0; j < e->n; ++j) {
+    divisor(dtype, sum[j], &d, j);
+    if (!isfinite(top[j])) odd[n_odd++] = j;
+  }
+  spread(dtype, top, e->n, tops);
+  for (uint64_t i = 0; i < e->length; ++i) {
+    const uint64_t at = e->start + i * e->step;
+    for (uint64_t j = 0, n; j < e->n; j += n) {
+      n = e->n - j < PIECE ? e->n - j : PIECE;
+      if (e->kept)
+        share(o, at + j, n, column(dtype, e->kept, i * e->n + j), &d, j);
+      else
+        remake(e, at + j, n, tops, &d, j, o);
+    }
+    for (uint64_t k = 0; k < n_odd; ++k) surg__store_f64(dtype, o->data, at + odd[k], NAN);
   }
 }
 
 void surg__exp_shares(const surg__exp_runs *e, const double *top, const double *sum,
                       const surg__array *o) {
-  const int dtype = e->x->dtype;
-  const size_t size = surg__exp_size(dtype);
-  const uint64_t n = e->single ? (e->length < PIECE ? e->length : PIECE) : e->n;
-  double by[PIECE];
-  powers tops, room;
-  assert(e->single || n <= WIDE);
-  for (uint64_t i = 0; i < (e->single ? 1 : n); ++i) {
-    const double whole = isfinite(top[i]) ? sum[i] : (double)NAN;
-    by[i] = dtype == SURG_DOUBLE ? whole : 1 / whole;
-  }
-  if (!e->single) spread(dtype, top, n, &tops);
-  for (uint64_t i = 0; i < e->length; i += e->single ? PIECE : 1) {
-    const uint64_t at = e->start + i * e->step, left = e->length - i;
-    const uint64_t m = !e->single || left > n ? n : left;
-    const void *v = e->kept ? (const char *)e->kept + (e->single ? i : i * n) * size : NULL;
-    if (!v && e->single) row_powers(e->x, at, m, *top, &room);
-    if (!v && !e->single) column_powers(e->x, row_at(e, e->start, m, i), m, &tops, &room);
-    share(o, at, m, v ? v : &room, by, e->single);
-  }
+  if (e->single)
+    row_shares(e, *top, *sum, o);
+  else
+    column_shares(e, top, sum, o);
 }

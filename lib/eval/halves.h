@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sixteen 16-bit floats at a time as doubles, with AVX-512, and back. `dtype` (FLOAT16 or BFLOAT16)
- * is a constant where these are called. */
+/* 16-bit floats in loops: sixteen at a time as doubles, with AVX-512, and back. `dtype` (FLOAT16 or
+ * BFLOAT16) is a constant where these are called. */
 #ifndef SURG_HALVES_H
 #define SURG_HALVES_H
 
+#include <stdint.h>
+#include <string.h>
+
 #include "base/dtype.h"
 #include "eval/hot.h"
+
+/* Rounded to nearest; NaN is one NaN of either sign. */
+SURG__INLINE uint16_t surg__bf16_of(float x) {
+  uint32_t u;
+  memcpy(&u, &x, sizeof u);
+  const uint32_t r = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
+  const uint32_t nan = (u >> 16 & 0x8000u) | 0x7fc0u;
+  return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? nan : r);
+}
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -130,7 +130,9 @@ static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
       surg__store_f64(o->dtype, o->data, i, reduce_nothing(k->op));
     return SURG__K_OK;
   }
-  const char *why = surg__reduce_fast(k->op, &k->in[0], o, &r->kept, &r->run, r->length);
+  double *room = surg__k_scratch(k, (size_t)surg__reduce_room(k->op, &r->kept), sizeof *room);
+  if (!room) return SURG__K_NOMEM;
+  const char *why = surg__reduce_fast(k->op, &k->in[0], o, &r->kept, &r->run, r->length, room);
   return why ? surg__k_cannot(k, why) : SURG__K_OK;
 }
 

@@ -263,12 +263,17 @@ static void walk_runs(walk *w, const runs *r, surg__numbers *acc) {
     of_run(w, r->run, r->start, acc);
 }
 
+/* Whether exp_fast.h takes these runs, and as many at a time as it does. */
+static bool far_apart(int op, const runs *r) {
+  return op == SURG_OP_ReduceLogSumExp && r->length > 0 && r->columns && r->run->rank == 0;
+}
+
 /* The largest element of each run, and the sum of e to the power of the elements less that one. */
 static void sum_exp(walk *w, const runs *r, surg__numbers *top, surg__numbers *sum) {
   surg__numbers less;
-  if (r->length > 0 && r->run->rank == 0 && (r->columns || r->run->step[0] == 1)) {
+  if (r->length > 0 && r->run->rank == 0 && !r->columns && r->run->step[0] == 1) {
     const surg__exp_runs e = {.x = w->x, .start = (uint64_t)r->start, .length = r->length,
-                              .step = (uint64_t)r->run->step[0], .n = r->n, .single = !r->columns};
+                              .step = 1, .n = 1, .single = true};
     surg__exp_sums(&e, top->real, sum->real);
     return;
   }
@@ -279,14 +284,30 @@ static void sum_exp(walk *w, const runs *r, surg__numbers *top, surg__numbers *s
   const uint64_t n = r->columns ? r->n : r->length < PIECE ? r->length : PIECE;
   for (uint64_t i = 0; i < n; ++i) less.real[i] = top->real[r->columns ? i : 0];
   walk_runs(&sums, r, sum);
+  for (uint64_t i = 0; i < r->n; ++i) sum->real[i] *= surg__exp_lower(w->x->dtype);
 }
 
-/* log(sum(exp)); a largest element that is infinite or NaN is the result. */
+/* log(sum(exp)) to `sum`; a largest element that is infinite or NaN is the result. */
+static void logarithms(uint64_t n, const double *top, double *sum) {
+  for (uint64_t i = 0; i < n; ++i)
+    sum[i] = isfinite(top[i]) ? top[i] + surg__d_log(sum[i]) : top[i];
+}
+
 static void log_sum_exp(walk *w, const runs *r, surg__numbers *acc) {
   surg__numbers top;
   sum_exp(w, r, &top, acc);
-  for (uint64_t i = 0; i < r->n; ++i)
-    acc->real[i] = isfinite(top.real[i]) ? top.real[i] + surg__d_log(acc->real[i]) : top.real[i];
+  logarithms(r->n, top.real, acc->real);
+}
+
+/* The same of runs that are far apart. */
+static void of_far_apart(const walk *w, const runs *r, const surg__array *o, uint64_t to,
+                         double *room) {
+  const surg__exp_runs e = {.x = w->x, .start = (uint64_t)r->start, .length = r->length,
+                            .step = (uint64_t)r->run->step[0], .n = r->n, .room = room};
+  double *top = room + SURG__EXP_ROOM * r->n, *sum = top + r->n;
+  surg__exp_sums(&e, top, sum);
+  logarithms(r->n, top, sum);
+  surg__store_run(o->dtype, o->data, to, r->n, sum);
 }
 
 static void finish(int op, uint64_t n, uint64_t length, double *v) {
@@ -355,8 +376,14 @@ static const char *of_wholes(int op, walk *w, const runs *r, const surg__array *
   return NULL;
 }
 
+uint64_t surg__reduce_room(int op, const surg__loop *kept) {
+  const uint64_t n = (uint64_t)kept->inner;
+  const uint64_t most = n < SURG__EXP_COLUMNS ? n : SURG__EXP_COLUMNS;
+  return op == SURG_OP_ReduceLogSumExp ? most * (SURG__EXP_ROOM + 2) : 0;
+}
+
 const char *surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
-                              surg__loop *run, uint64_t length) {
+                              surg__loop *run, uint64_t length, double *room) {
   walk w = {.x = x, .step = step_of(op), .real = surg__is_real(x->dtype)};
   if (op == SURG_OP_ReduceMax || op == SURG_OP_ReduceMin) {
     surg__extreme_fast(op == SURG_OP_ReduceMax, x, o, kept, run, length);
@@ -371,13 +398,17 @@ const char *surg__reduce_fast(int op, const surg__array *x, const surg__array *o
   /* Unsigned integers of 64 bits are halved as signed ones. */
   if (op == SURG_OP_ReduceMean && x->dtype == SURG_UINT64) w.turn = 1ull << 63;
   runs r = {.run = run, .length = length, .columns = kept->inner > 1 && kept->step[1] == 1};
+  const bool far = far_apart(op, &r);
+  const uint64_t most = far ? SURG__EXP_COLUMNS : PIECE;
   for (; !kept->done; surg__loop_next(kept)) {
     for (int64_t i = 0; i < kept->inner; i += (int64_t)r.n) {
       const uint64_t left = (uint64_t)(kept->inner - i);
       r.start = kept->at[1] + i * kept->step[1];
-      r.n = !r.columns ? 1 : left < PIECE ? left : PIECE;
+      r.n = !r.columns ? 1 : left < most ? left : most;
       const uint64_t to = (uint64_t)(kept->at[0] + i * kept->step[0]);
-      if (w.real) {
+      if (far) {
+        of_far_apart(&w, &r, o, to, room);
+      } else if (w.real) {
         of_reals(op, &w, &r, o, to);
       } else {
         const char *why = of_wholes(op, &w, &r, o, to);

@@ -60,6 +60,7 @@ static double peak(const surg__array *x, uint64_t base, const runs *r, uint64_t 
 #define PIECE SURG__PIECE
 #define KEPT (512 << 10) /* bytes of powers that are kept between two walks over a run: part of a
                           * cache */
+#define KEPT_ROW 256     /* of each element at the least */
 
 SURG__HOT(subtract, (double *v, const double *top, const double *log_sum, uint64_t n),
           (v, top, log_sum, n)) {
@@ -68,29 +69,44 @@ SURG__HOT(subtract, (double *v, const double *top, const double *log_sum, uint64
 
 /* Elements less the largest and less the logarithm of the sum. */
 static void logarithms(const surg__array *o, const surg__exp_runs *e, double *top, double *sum) {
-  double v[PIECE];
-  const uint64_t n = e->single ? 1 : e->n, held = e->length < PIECE ? e->length : PIECE;
-  for (uint64_t i = 0; i < n; ++i) sum[i] = surg__d_log(isfinite(top[i]) ? sum[i] : (double)NAN);
-  for (uint64_t i = 1; e->single && i < held; ++i) {
-    top[i] = top[0];
-    sum[i] = sum[0];
+  double v[PIECE], one_top[PIECE], one_sum[PIECE];
+  const uint64_t rows = e->single ? 1 : e->length, n = e->single ? e->length : e->n;
+  for (uint64_t j = 0; j < e->n; ++j) sum[j] = surg__d_log(isfinite(top[j]) ? sum[j] : (double)NAN);
+  for (uint64_t j = 0; e->single && j < n && j < PIECE; ++j) {
+    one_top[j] = *top;
+    one_sum[j] = *sum;
   }
-  for (uint64_t i = 0; i < e->length; i += e->single ? PIECE : 1) {
-    const uint64_t left = e->length - i, m = !e->single ? n : left < PIECE ? left : PIECE;
-    surg__load_run(o->dtype, e->x->data, e->start + i * e->step, 1, m, v);
-    subtract(v, top, sum, m);
-    surg__store_run(o->dtype, o->data, e->start + i * e->step, m, v);
+  for (uint64_t i = 0; i < rows; ++i) {
+    for (uint64_t j = 0; j < n; j += PIECE) {
+      const uint64_t at = e->start + i * e->step + j, m = n - j < PIECE ? n - j : PIECE;
+      surg__load_run(o->dtype, e->x->data, at, 1, m, v);
+      subtract(v, e->single ? one_top : top + j, e->single ? one_sum : sum + j, m);
+      surg__store_run(o->dtype, o->data, at, m, v);
+    }
   }
+}
+
+/* So many runs at a time: as many as have all their powers kept, where those are enough to make long
+ * rows. */
+static uint64_t at_once(const runs *r, size_t size, bool *keep) {
+  const uint64_t most = r->inner < SURG__EXP_COLUMNS ? r->inner : SURG__EXP_COLUMNS;
+  const uint64_t fit = KEPT / size / r->length;
+  *keep = fit >= (most < KEPT_ROW ? most : KEPT_ROW);
+  return *keep && fit < most ? fit : most;
 }
 
 static surg__kstatus soft_all(surg_kctx *k, const runs *r) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
-  const bool logarithm = k->op == SURG_OP_LogSoftmax, single = r->inner == 1;
-  const uint64_t width = r->inner < SURG__EXP_COLUMNS ? r->inner : SURG__EXP_COLUMNS;
+  const bool logarithm = k->op == SURG_OP_LogSoftmax;
   const size_t size = surg__exp_size(x->dtype);
-  surg__exp_runs e = {.x = x, .length = r->length, .step = r->inner, .single = single};
-  double top[PIECE], sum[PIECE];
-  if (!logarithm && r->length <= KEPT / width / size) {
+  bool keep;
+  const uint64_t width = at_once(r, size, &keep);
+  surg__exp_runs e = {.x = x, .length = r->length, .step = r->inner, .single = r->inner == 1};
+  double *room = surg__k_scratch(k, (size_t)width, (SURG__EXP_ROOM + 2) * sizeof *room);
+  if (!room) return SURG__K_NOMEM;
+  double *top = room + SURG__EXP_ROOM * width, *sum = top + width;
+  e.room = room;
+  if (!logarithm && keep) {
     e.kept = surg__k_scratch(k, (size_t)(r->length * width), size);
     if (!e.kept) return SURG__K_NOMEM;
   }

@@ -27,9 +27,11 @@ typedef struct results {
 
 /* `e` in one width. */
 static void compute_as(int w, surg__exp_runs *e, bool keep, results *r) {
+  static double room[SURG__EXP_ROOM * COLUMNS];
   const surg__array out = {.dtype = e->x->dtype, .count = e->x->count, .data = r->shares};
   memset(r, 0, sizeof *r);
   variant = w;
+  e->room = room;
   e->kept = keep ? malloc((size_t)(e->length * (e->single ? 1 : e->n)) * sizeof(double)) : NULL;
   surg__exp_sums(e, r->top, r->sum);
   surg__exp_shares(e, r->top, r->sum, &out);
