@@ -14,6 +14,8 @@
 #define LANES 16 /* divides PIECE */
 #define PIECE SURG__PIECE
 
+#define AHEAD (16 << 10) /* bytes: runs that stay in the nearest cache with their powers */
+
 typedef union powers {
   double of_reals[PIECE];
   float of_floats[PIECE];
@@ -27,32 +29,39 @@ double surg__exp_lower(int dtype) {
   return ldexp(1, -(dtype == SURG_DOUBLE ? SURG__RAISED_DOUBLE : SURG__RAISED_FLOAT));
 }
 
-/* --- the largest element of a row: the largest pattern of bits in the order of the numbers --- */
+/* --- the largest element of a row --- */
 
-#define LARGEST(name, type, wrapping, most, infinity)                                       \
-  SURG__HOT(largest_##name, (const wrapping *v, uint64_t n, type *best, type *size),        \
-            (v, n, best, size)) {                                                           \
-    type above = *best, far = *size;                                                        \
+/* As patterns of bits: the largest signed one, if there is no sign on some element, is that element;
+ * else the smallest unsigned one is. NaN is above infinity, or above it with its sign. */
+#define LARGEST(name, type, wrapping, infinity)                                             \
+  SURG__HOT(largest_##name, (const wrapping *v, uint64_t n, type *first, wrapping *second,  \
+                             wrapping *third), (v, n, first, second, third)) {              \
+    type above = *first;                                                                    \
+    wrapping least = *second, most = *third;                                                \
     for (uint64_t i = 0; i < n; ++i) {                                                      \
-      const type bits = (type)v[i], magnitude = (type)(bits & (most));                      \
-      const type order = (type)(bits < 0 ? bits ^ (most) : bits);                           \
-      above = order > above ? order : above;                                                \
-      far = magnitude > far ? magnitude : far;                                              \
+      const type bits = (type)v[i];                                                         \
+      above = bits > above ? bits : above;                                                  \
+      least = v[i] < least ? v[i] : least;                                                  \
+      most = v[i] > most ? v[i] : most;                                                     \
     }                                                                                       \
-    *best = above;                                                                          \
-    *size = far;                                                                            \
+    *first = above;                                                                         \
+    *second = least;                                                                        \
+    *third = most;                                                                          \
   }                                                                                         \
   static double top_##name(int dtype, const void *data, uint64_t n) {                       \
-    type best = (type)(-(most) - 1), size = 0;                                              \
-    largest_##name(data, n, &best, &size);                                                  \
+    const wrapping all = (wrapping)-1, sign = (wrapping)(all ^ all >> 1);                   \
+    type above = (type)sign;                                                                \
+    wrapping least = all, most = 0;                                                         \
+    largest_##name(data, n, &above, &least, &most);                                         \
     uint64_t one = 0;                                                                       \
-    best = (type)(best < 0 ? best ^ (most) : best);                                         \
-    memcpy(&one, &best, sizeof best);                                                       \
-    return size > (infinity) ? (double)NAN : surg__load_f64(dtype, &one, 0);                \
+    if (above >= 0) least = (wrapping)above;                                                \
+    memcpy(&one, &least, sizeof least);                                                     \
+    const bool is_nan = above > (type)(infinity) || most > (wrapping)(sign | (infinity));   \
+    return is_nan ? (double)NAN : surg__load_f64(dtype, &one, 0);                           \
   }
-LARGEST(double, int64_t, uint64_t, INT64_MAX, 0x7ff0000000000000)
-LARGEST(float, int32_t, uint32_t, INT32_MAX, 0x7f800000)
-LARGEST(half, int16_t, uint16_t, INT16_MAX, (dtype == SURG_FLOAT16 ? 0x7c00 : 0x7f80))
+LARGEST(double, int64_t, uint64_t, 0x7ff0000000000000)
+LARGEST(float, int32_t, uint32_t, 0x7f800000)
+LARGEST(half, int16_t, uint16_t, (dtype == SURG_FLOAT16 ? 0x7c00 : 0x7f80))
 
 static double row_top(const surg__exp_runs *e) {
   const int dtype = e->x->dtype;
@@ -74,8 +83,11 @@ static double row_top(const surg__exp_runs *e) {
             (v, top, to, acc, n)) {                                                               \
     uint64_t i = 0;                                                                               \
     for (; i < n; ++i) to[i] = exp_of(v[i], top);                                                 \
+    double a[LANES];                                                                              \
+    for (unsigned j = 0; j < LANES; ++j) a[j] = acc[j];                                           \
     for (i = 0; n - i >= LANES; i += LANES)                                                       \
-      for (unsigned j = 0; j < LANES; ++j) acc[j] += (double)to[i + j];                           \
+      for (unsigned j = 0; j < LANES; ++j) a[j] += (double)to[i + j];                             \
+    for (unsigned j = 0; j < LANES; ++j) acc[j] = a[j];                                           \
     for (unsigned j = 0; i < n; ++i, ++j) acc[j] += (double)to[i];                                \
   }                                                                                               \
   SURG__HOT(columns_##name, (const type *v, const type *top, type *to, double *acc, uint64_t n),  \
@@ -144,6 +156,15 @@ static void row_powers(const surg__array *x, uint64_t at, uint64_t n, double top
     row_halves(v, (float)top, to, acc, n);
 }
 
+/* What stands behind the run where n elements from i on stand in it: most likely the next run. */
+#define LINE 64
+static void ask_ahead(const surg__exp_runs *e, uint64_t i, uint64_t n) {
+  const uint64_t size = surg__dtype_unpacked(e->x->dtype), at = e->start + e->length + i;
+  if (e->length * size > AHEAD || at > e->x->count || e->x->count - at < n) return;
+  const char *next = (const char *)e->x->data + at * size;
+  for (uint64_t b = 0; b < n * size; b += LINE) __builtin_prefetch(next + b, 0, 2);
+}
+
 static void row_sum(const surg__exp_runs *e, double *top, double *sum) {
   const int dtype = e->x->dtype;
   const size_t size = surg__exp_size(dtype);
@@ -153,6 +174,7 @@ static void row_sum(const surg__exp_runs *e, double *top, double *sum) {
   for (uint64_t i = 0; i < e->length; i += PIECE) {
     const uint64_t n = e->length - i < PIECE ? e->length - i : PIECE;
     void *to = e->kept ? (void *)((char *)e->kept + i * size) : &room;
+    ask_ahead(e, i, n);
     row_powers(e->x, e->start + i, n, *top, to, acc);
   }
   for (int width = LANES / 2; width > 0; width /= 2)
