@@ -156,25 +156,27 @@ static void row_powers(const surg__array *x, uint64_t at, uint64_t n, double top
     row_halves(v, (float)top, to, acc, n);
 }
 
-/* What stands behind the run where n elements from i on stand in it: most likely the next run. */
+/* n elements from `at` on will be read: no processor sees by itself where another row begins. */
 #define LINE 64
-static void ask_ahead(const surg__exp_runs *e, uint64_t i, uint64_t n) {
-  const uint64_t size = surg__dtype_unpacked(e->x->dtype), at = e->start + e->length + i;
-  if (e->length * size > AHEAD || at > e->x->count || e->x->count - at < n) return;
-  const char *next = (const char *)e->x->data + at * size;
+static void ask_for(const surg__array *x, uint64_t at, uint64_t n) {
+  const uint64_t size = surg__dtype_unpacked(x->dtype);
+  if (at > x->count || x->count - at < n) return;
+  const char *next = (const char *)x->data + at * size;
   for (uint64_t b = 0; b < n * size; b += LINE) __builtin_prefetch(next + b, 0, 2);
 }
 
 static void row_sum(const surg__exp_runs *e, double *top, double *sum) {
   const int dtype = e->x->dtype;
   const size_t size = surg__exp_size(dtype);
+  const bool near = e->length * surg__dtype_unpacked(dtype) <= AHEAD;
   double acc[LANES] = {0};
   powers room;
   *top = row_top(e);
   for (uint64_t i = 0; i < e->length; i += PIECE) {
     const uint64_t n = e->length - i < PIECE ? e->length - i : PIECE;
     void *to = e->kept ? (void *)((char *)e->kept + i * size) : &room;
-    ask_ahead(e, i, n);
+    /* What stands behind this run is the next one, most likely. */
+    if (near) ask_for(e->x, e->start + e->length + i, n);
     row_powers(e->x, e->start + i, n, *top, to, acc);
   }
   for (int width = LANES / 2; width > 0; width /= 2)
@@ -295,18 +297,18 @@ static void add_rows(const surg__exp_runs *e, uint64_t i, uint64_t rows, const v
   const int dtype = e->x->dtype;
   const uint64_t at = e->start + i * e->step, apart = LANES * e->step;
   float room[AT_ONCE][PIECE];
-  if (dtype == SURG_DOUBLE) {
-    sums_doubles((const double *)e->x->data + at, apart, rows, tops, acc, e->n);
-    return;
-  }
-  if (dtype == SURG_FLOAT) {
-    sums_floats((const float *)e->x->data + at, apart, rows, tops, acc, e->n);
-    return;
-  }
   for (uint64_t j = 0, n; j < e->n; j += n) {
+    const void *top = column(dtype, tops, j);
     n = e->n - j < PIECE ? e->n - j : PIECE;
-    for (uint64_t r = 0; r < rows; ++r) elements(e->x, at + r * apart + j, n, room[r]);
-    sums_halves(room[0], PIECE, rows, (const float *)tops + j, acc + j, n);
+    for (uint64_t r = 0; r < rows; ++r) ask_for(e->x, at + r * apart + e->step + j, n);
+    if (dtype == SURG_DOUBLE) {
+      sums_doubles((const double *)e->x->data + at + j, apart, rows, top, acc + j, n);
+    } else if (dtype == SURG_FLOAT) {
+      sums_floats((const float *)e->x->data + at + j, apart, rows, top, acc + j, n);
+    } else {
+      for (uint64_t r = 0; r < rows; ++r) elements(e->x, at + r * apart + j, n, room[r]);
+      sums_halves(room[0], PIECE, rows, top, acc + j, n);
+    }
   }
 }
 
@@ -492,6 +494,7 @@ static void column_shares(const surg__exp_runs *e, const double *top, const doub
     const uint64_t at = e->start + i * e->step;
     for (uint64_t j = 0, n; j < e->n; j += n) {
       n = e->n - j < PIECE ? e->n - j : PIECE;
+      if (!e->kept) ask_for(e->x, at + e->step + j, n);
       if (e->kept)
         share(o, at + j, n, column(dtype, e->kept, i * e->n + j), &d, j);
       else
