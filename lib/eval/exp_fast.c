@@ -25,6 +25,10 @@ size_t surg__exp_size(int dtype) {
   return dtype == SURG_DOUBLE ? sizeof(double) : sizeof(float);
 }
 
+bool surg__exp_half(int dtype) {
+  return dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16;
+}
+
 double surg__exp_lower(int dtype) {
   return ldexp(1, -(dtype == SURG_DOUBLE ? SURG__RAISED_DOUBLE : SURG__RAISED_FLOAT));
 }
@@ -144,6 +148,14 @@ static bool by_floats(int dtype) {
 
 /* --- runs of elements next to each other --- */
 
+/* Where the powers of n columns are kept, from j of element i on; NULL: nowhere. */
+static void *kept_at(const surg__exp_runs *e, uint64_t i, uint64_t j) {
+  const uint64_t size = surg__exp_size(e->x->dtype);
+  if (e->kept) return (char *)e->kept + (i * e->n + j) * size;
+  if (!e->o || surg__exp_half(e->x->dtype)) return NULL;
+  return (char *)e->o->data + (e->start + i * e->step + j) * size;
+}
+
 static void row_powers(const surg__array *x, uint64_t at, uint64_t n, double top, void *to,
                        double *acc) {
   float room[PIECE];
@@ -167,17 +179,16 @@ static void ask_for(const surg__array *x, uint64_t at, uint64_t n) {
 
 static void row_sum(const surg__exp_runs *e, double *top, double *sum) {
   const int dtype = e->x->dtype;
-  const size_t size = surg__exp_size(dtype);
   const bool near = e->length * surg__dtype_unpacked(dtype) <= AHEAD;
   double acc[LANES] = {0};
   powers room;
   *top = row_top(e);
   for (uint64_t i = 0; i < e->length; i += PIECE) {
     const uint64_t n = e->length - i < PIECE ? e->length - i : PIECE;
-    void *to = e->kept ? (void *)((char *)e->kept + i * size) : &room;
+    void *kept = kept_at(e, i, 0);
     /* What stands behind this run is the next one, most likely. */
     if (near) ask_for(e->x, e->start + e->length + i, n);
-    row_powers(e->x, e->start + i, n, *top, to, acc);
+    row_powers(e->x, e->start + i, n, *top, kept ? kept : &room, acc);
   }
   for (int width = LANES / 2; width > 0; width /= 2)
     for (int i = 0; i < width; ++i) acc[i] += acc[i + width];
@@ -255,7 +266,7 @@ static void column_tops(const surg__exp_runs *e, double *top) {
     else
       tops_halves(v, e->step, rows, dtype == SURG_FLOAT16 ? 0x7c00 : 0x7f80, best, e->n);
   }
-  for (uint64_t j = 0; j < e->n && surg__dtype_unpacked(dtype) == sizeof(int16_t); ++j) {
+  for (uint64_t j = 0; j < e->n && surg__exp_half(dtype); ++j) {
     int16_t *order = (int16_t *)best + j;
     *order = (int16_t)(*order < 0 ? *order ^ INT16_MAX : *order);
   }
@@ -273,42 +284,46 @@ static void *column(int dtype, const void *v, uint64_t j) {
   return (char *)v + j * surg__exp_size(dtype);
 }
 
-/* The powers of row i, kept and added to acc. */
-static void keep_row(const surg__exp_runs *e, uint64_t i, const void *tops, double *acc) {
-  const int dtype = e->x->dtype;
-  float room[PIECE];
-  for (uint64_t j = 0, n; j < e->n; j += n) {
-    n = e->n - j < PIECE ? e->n - j : PIECE;
-    const void *v = elements(e->x, e->start + i * e->step + j, n, room);
-    const void *top = column(dtype, tops, j);
-    void *to = column(dtype, e->kept, i * e->n + j);
-    if (dtype == SURG_DOUBLE)
-      columns_doubles(v, top, to, acc + j, n);
-    else if (dtype == SURG_FLOAT)
-      columns_floats(v, top, to, acc + j, n);
-    else
-      columns_halves(v, top, to, acc + j, n);
-  }
+/* The powers of a row, kept and added to acc. */
+static void keep_powers(int dtype, const void *v, const void *top, void *to, double *acc,
+                        uint64_t n) {
+  if (dtype == SURG_DOUBLE)
+    columns_doubles(v, top, to, acc, n);
+  else if (dtype == SURG_FLOAT)
+    columns_floats(v, top, to, acc, n);
+  else
+    columns_halves(v, top, to, acc, n);
 }
 
-/* The powers of `rows` rows from i on, LANES apart, added to acc. */
+static void add_powers(int dtype, const void *v, uint64_t apart, uint64_t rows, const void *top,
+                       double *acc, uint64_t n) {
+  if (dtype == SURG_DOUBLE)
+    sums_doubles(v, apart, rows, top, acc, n);
+  else if (dtype == SURG_FLOAT)
+    sums_floats(v, apart, rows, top, acc, n);
+  else
+    sums_halves(v, PIECE, rows, top, acc, n);
+}
+
+/* The powers of `rows` rows from i on, LANES apart, added to acc, and kept where there is room. */
 static void add_rows(const surg__exp_runs *e, uint64_t i, uint64_t rows, const void *tops,
                      double *acc) {
   const int dtype = e->x->dtype;
   const uint64_t at = e->start + i * e->step, apart = LANES * e->step;
   float room[AT_ONCE][PIECE];
   for (uint64_t j = 0, n; j < e->n; j += n) {
-    const void *top = column(dtype, tops, j);
+    const void *top = column(dtype, tops, j), *v[AT_ONCE];
     n = e->n - j < PIECE ? e->n - j : PIECE;
-    for (uint64_t r = 0; r < rows; ++r) ask_for(e->x, at + r * apart + e->step + j, n);
-    if (dtype == SURG_DOUBLE) {
-      sums_doubles((const double *)e->x->data + at + j, apart, rows, top, acc + j, n);
-    } else if (dtype == SURG_FLOAT) {
-      sums_floats((const float *)e->x->data + at + j, apart, rows, top, acc + j, n);
-    } else {
-      for (uint64_t r = 0; r < rows; ++r) elements(e->x, at + r * apart + j, n, room[r]);
-      sums_halves(room[0], PIECE, rows, top, acc + j, n);
+    for (uint64_t r = 0; r < rows; ++r) {
+      ask_for(e->x, at + r * apart + e->step + j, n);
+      v[r] = elements(e->x, at + r * apart + j, n, room[r]);
     }
+    if (!kept_at(e, i, j)) {
+      add_powers(dtype, v[0], apart, rows, top, acc + j, n);
+      continue;
+    }
+    for (uint64_t r = 0; r < rows; ++r)
+      keep_powers(dtype, v[r], top, kept_at(e, i + r * LANES, j), acc + j, n);
   }
 }
 
@@ -320,9 +335,7 @@ static void column_sums(const surg__exp_runs *e, double *top, double *sum) {
   column_tops(e, top);
   spread(dtype, top, n, tops);
   memset(lanes, 0, (size_t)(used * n) * sizeof *lanes);
-  for (uint64_t i = 0; e->kept && i < e->length; ++i)
-    keep_row(e, i, tops, lanes + i % LANES * n);
-  for (uint64_t i = 0; !e->kept && i < e->length; i += AT_ONCE * LANES) {
+  for (uint64_t i = 0; i < e->length; i += AT_ONCE * LANES) {
     for (uint64_t lane = 0; lane < LANES && i + lane < e->length; ++lane) {
       const uint64_t left = (e->length - i - lane + LANES - 1) / LANES;
       add_rows(e, i + lane, left < AT_ONCE ? left : AT_ONCE, tops, lanes + lane * n);
@@ -358,17 +371,16 @@ SURG__INLINE double quotient(double v, double by, double inverse) {
   return surg__v_fma(surg__v_fma(-q, by, v), inverse, q);
 }
 
-SURG__HOT(share_doubles, (const double *v, const divisors *d, uint64_t j, double *to, uint64_t n),
-          (v, d, j, to, n)) {
+/* In place. */
+SURG__HOT(share_doubles, (double *v, const divisors *d, uint64_t j, uint64_t n), (v, d, j, n)) {
   const double *by = d->by + j, *inverse = d->inverse + j, b = *by, c = *inverse;
-  for (uint64_t i = 0; d->one && i < n; ++i) to[i] = quotient(v[i], b, c);
-  for (uint64_t i = 0; !d->one && i < n; ++i) to[i] = quotient(v[i], by[i], inverse[i]);
+  for (uint64_t i = 0; d->one && i < n; ++i) v[i] = quotient(v[i], b, c);
+  for (uint64_t i = 0; !d->one && i < n; ++i) v[i] = quotient(v[i], by[i], inverse[i]);
 }
-SURG__HOT(share_floats, (const float *v, const divisors *d, uint64_t j, float *to, uint64_t n),
-          (v, d, j, to, n)) {
+SURG__HOT(share_floats, (float *v, const divisors *d, uint64_t j, uint64_t n), (v, d, j, n)) {
   const double *by = d->by + j, b = *by;
-  for (uint64_t i = 0; d->one && i < n; ++i) to[i] = (float)((double)v[i] * b);
-  for (uint64_t i = 0; !d->one && i < n; ++i) to[i] = (float)((double)v[i] * by[i]);
+  for (uint64_t i = 0; d->one && i < n; ++i) v[i] = (float)((double)v[i] * b);
+  for (uint64_t i = 0; !d->one && i < n; ++i) v[i] = (float)((double)v[i] * by[i]);
 }
 SURG__HOT(share_bf16, (const float *v, const divisors *d, uint64_t j, uint16_t *to, uint64_t n),
           (v, d, j, to, n)) {
@@ -412,43 +424,16 @@ static void share_halves(const surg__array *o, uint64_t at, uint64_t n, const fl
   surg__narrow_halves(o->dtype, room, to + done, n - done);
 }
 
-/* From elements, by columns, with powers that are made again. */
-SURG__HOT(remake_doubles, (const double *v, const double *top, const double *by,
-                           const double *inverse, double *to, uint64_t n),
-          (v, top, by, inverse, to, n)) {
-  for (uint64_t i = 0; i < n; ++i)
-    to[i] = quotient(surg__d_exp_raised(v[i], top[i]), by[i], inverse[i]);
-}
-SURG__HOT(remake_floats, (const float *v, const float *top, const double *by, float *to,
-                          uint64_t n), (v, top, by, to, n)) {
-  for (uint64_t i = 0; i < n; ++i)
-    to[i] = (float)((double)surg__p_exp_raised(v[i], top[i]) * by[i]);
-}
-
-/* n <= PIECE of them, of columns from j on. */
+/* n <= PIECE of them at `at`, of columns from j on, from powers that are there or, of 16-bit floats,
+ * in v. */
 static void share(const surg__array *o, uint64_t at, uint64_t n, const void *v, const divisors *d,
                   uint64_t j) {
   if (o->dtype == SURG_DOUBLE)
-    share_doubles(v, d, j, (double *)o->data + at, n);
+    share_doubles((double *)o->data + at, d, j, n);
   else if (o->dtype == SURG_FLOAT)
-    share_floats(v, d, j, (float *)o->data + at, n);
+    share_floats((float *)o->data + at, d, j, n);
   else
     share_halves(o, at, n, v, d, j);
-}
-
-static void remake(const surg__exp_runs *e, uint64_t at, uint64_t n, const void *tops,
-                   const divisors *d, uint64_t j, const surg__array *o) {
-  const int dtype = o->dtype;
-  float room[PIECE];
-  const void *v = elements(e->x, at, n, room), *top = column(dtype, tops, j);
-  if (dtype == SURG_DOUBLE) {
-    remake_doubles(v, top, d->by + j, d->inverse + j, (double *)o->data + at, n);
-  } else if (dtype == SURG_FLOAT) {
-    remake_floats(v, top, d->by + j, (float *)o->data + at, n);
-  } else {
-    powers_halves(v, top, room, n);
-    share_halves(o, at, n, room, d, j);
-  }
 }
 
 static void divisor(int dtype, double sum, const divisors *d, uint64_t j) {
@@ -460,31 +445,41 @@ static void divisor(int dtype, double sum, const divisors *d, uint64_t j) {
     d->factor[j] = (float)share;
 }
 
-static void row_shares(const surg__exp_runs *e, double top, double sum, const surg__array *o) {
+static void row_shares(const surg__exp_runs *e, double top, double sum) {
   const int dtype = e->x->dtype;
   double by, inverse, unused[LANES] = {0};
   float factor;
   const divisors d = {true, &by, &inverse, &factor};
   powers room;
   for (uint64_t i = 0; !isfinite(top) && i < e->length; ++i)
-    surg__store_f64(dtype, o->data, e->start + i, NAN);
+    surg__store_f64(dtype, e->o->data, e->start + i, NAN);
   if (!isfinite(top)) return;
   divisor(dtype, sum, &d, 0);
   for (uint64_t i = 0, n; i < e->length; i += n) {
-    const void *v = e->kept ? column(dtype, e->kept, i) : &room;
+    const void *v = kept_at(e, i, 0);
     n = e->length - i < PIECE ? e->length - i : PIECE;
-    if (!e->kept) row_powers(e->x, e->start + i, n, top, &room, unused);
-    share(o, e->start + i, n, v, &d, 0);
+    if (!v) row_powers(e->x, e->start + i, n, top, &room, unused);
+    share(e->o, e->start + i, n, v ? v : &room, &d, 0);
   }
 }
 
-static void column_shares(const surg__exp_runs *e, const double *top, const double *sum,
-                          const surg__array *o) {
+/* The powers of n <= PIECE columns of 16-bit floats, from j of row i on, once more. */
+static const void *again(const surg__exp_runs *e, uint64_t i, uint64_t j, uint64_t n,
+                         const float *tops, float *to) {
+  const uint64_t at = e->start + i * e->step + j;
+  float room[PIECE];
+  ask_for(e->x, at + e->step, n);
+  powers_halves(elements(e->x, at, n, room), tops + j, to, n);
+  return to;
+}
+
+static void column_shares(const surg__exp_runs *e, const double *top, const double *sum) {
   const int dtype = e->x->dtype;
   double *room = e->room;
   const divisors d = {false, room, room + e->n, (float *)(room + e->n)};
   uint64_t *odd = (uint64_t *)(void *)(room + 2 * e->n), n_odd = 0;
   void *tops = room + 3 * e->n;
+  float made[PIECE];
   for (uint64_t j = 0; j < e->n; ++j) {
     divisor(dtype, sum[j], &d, j);
     if (!isfinite(top[j])) odd[n_odd++] = j;
@@ -493,21 +488,17 @@ static void column_shares(const surg__exp_runs *e, const double *top, const doub
   for (uint64_t i = 0; i < e->length; ++i) {
     const uint64_t at = e->start + i * e->step;
     for (uint64_t j = 0, n; j < e->n; j += n) {
+      const void *v = kept_at(e, i, j);
       n = e->n - j < PIECE ? e->n - j : PIECE;
-      if (!e->kept) ask_for(e->x, at + e->step + j, n);
-      if (e->kept)
-        share(o, at + j, n, column(dtype, e->kept, i * e->n + j), &d, j);
-      else
-        remake(e, at + j, n, tops, &d, j, o);
+      share(e->o, at + j, n, v ? v : again(e, i, j, n, tops, made), &d, j);
     }
-    for (uint64_t k = 0; k < n_odd; ++k) surg__store_f64(dtype, o->data, at + odd[k], NAN);
+    for (uint64_t k = 0; k < n_odd; ++k) surg__store_f64(dtype, e->o->data, at + odd[k], NAN);
   }
 }
 
-void surg__exp_shares(const surg__exp_runs *e, const double *top, const double *sum,
-                      const surg__array *o) {
+void surg__exp_shares(const surg__exp_runs *e, const double *top, const double *sum) {
   if (e->single)
-    row_shares(e, *top, *sum, o);
+    row_shares(e, *top, *sum);
   else
-    column_shares(e, top, sum, o);
+    column_shares(e, top, sum);
 }

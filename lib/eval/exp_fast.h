@@ -9,6 +9,8 @@
 /* A power is a double, of narrower floats a float: so many bytes. */
 size_t surg__exp_size(int dtype);
 
+bool surg__exp_half(int dtype); /* a float of 16 bits */
+
 /* Powers are raised, by this factor the other way (vmath_below.h). */
 double surg__exp_lower(int dtype);
 
@@ -21,20 +23,19 @@ void surg__exp_less(int dtype, double *v, const double *top, uint64_t n);
 /* Runs of `length` > 0 elements `step` apart: a single one of elements next to each other, or n that
  * start next to each other. */
 typedef struct surg__exp_runs {
-  const surg__array *x;
+  const surg__array *x, *o; /* of the same type; o NULL: sums alone are asked for */
   uint64_t start, length, step, n;
   bool single;
   double *room; /* SURG__EXP_ROOM for each of n runs; for a single one NULL */
-  void *kept;   /* NULL, or room for the powers as they are walked: element 0 of all runs, then
-                 * element 1 */
+  void *kept;   /* of 16-bit floats NULL, or room for the powers between sums and shares, element 0
+                 * of all runs and then element 1; those of others are in o meanwhile */
 } surg__exp_runs;
 
 /* Of each run the largest element, and the sum of e to the power of its elements less that one
  * (anything where the largest is not finite), in the order that reduce_fast.h states. */
 void surg__exp_sums(const surg__exp_runs *e, double *top, double *sum);
 
-/* To o, of the same type: the powers over `sum`; NaN where the largest element is not finite. */
-void surg__exp_shares(const surg__exp_runs *e, const double *top, const double *sum,
-                      const surg__array *o);
+/* After that, to o: the powers over `sum`; NaN where the largest element is not finite. */
+void surg__exp_shares(const surg__exp_runs *e, const double *top, const double *sum);
 
 #endif

@@ -32,9 +32,10 @@ static void compute_as(int w, surg__exp_runs *e, bool keep, results *r) {
   memset(r, 0, sizeof *r);
   variant = w;
   e->room = room;
-  e->kept = keep ? malloc((size_t)(e->length * (e->single ? 1 : e->n)) * sizeof(double)) : NULL;
+  e->o = &out;
+  e->kept = keep && surg__exp_half(e->x->dtype) ? malloc((size_t)(e->length * (e->single ? 1 : e->n)) * sizeof(double)) : NULL;
   surg__exp_sums(e, r->top, r->sum);
-  surg__exp_shares(e, r->top, r->sum, &out);
+  surg__exp_shares(e, r->top, r->sum);
   free(e->kept);
 }
 
