@@ -11,21 +11,22 @@
 
 #include "unit.h"
 
-#define MOST 3000
-#define COLUMNS 40
+#define MOST 120000 /* elements */
+#define COLUMNS 1300
 
 static double some_number(int round) {
   const double unit = (double)(unit_random() >> 11) * 0x1p-53 - 0.5;
-  if (round % 5 == 0 && unit_random() % 500 == 0) return unit_random() % 2 ? -INFINITY : -1000;
+  static const double odd[] = {-INFINITY, -1000, -3e38, 3e38, -INFINITY, -1e5, INFINITY, NAN};
+  if (round % 5 == 0 && unit_random() % 500 == 0) return odd[unit_random() % (round % 2 ? 6 : 8)];
   return unit * (round % 3 == 0 ? 1 : round % 3 == 1 ? 40 : 250);
 }
 
 typedef struct results {
   double top[COLUMNS], sum[COLUMNS];
-  uint64_t shares[MOST * COLUMNS];
+  uint64_t shares[MOST];
 } results;
 
-/* `e` in one width. */
+/* `e` in one width. What is kept is of 16-bit floats. */
 static void compute_as(int w, surg__exp_runs *e, bool keep, results *r) {
   static double room[SURG__EXP_ROOM * COLUMNS];
   const surg__array out = {.dtype = e->x->dtype, .count = e->x->count, .data = r->shares};
@@ -33,28 +34,68 @@ static void compute_as(int w, surg__exp_runs *e, bool keep, results *r) {
   variant = w;
   e->room = room;
   e->o = &out;
-  e->kept = keep && surg__exp_half(e->x->dtype) ? malloc((size_t)(e->length * (e->single ? 1 : e->n)) * sizeof(double)) : NULL;
+  e->kept = keep && surg__exp_half(e->x->dtype)
+                ? malloc((size_t)(e->length * (e->single ? 1 : e->n)) * sizeof(float))
+                : NULL;
   surg__exp_sums(e, r->top, r->sum);
   surg__exp_shares(e, r->top, r->sum);
+  for (uint64_t j = 0; j < e->n; j++) /* what the sum is there is not said */
+    if (!isfinite(r->top[j])) r->sum[j] = 0;
   free(e->kept);
 }
 
+static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16, SURG_BFLOAT16};
+
+static surg__exp_runs some_runs(int round, surg__array *x) {
+  const bool single = round / 4 % 2;
+  const uint64_t n = single ? 1 : unit_between(1, round % 3 ? 40 : COLUMNS);
+  const uint64_t most = MOST / n < 3000 ? MOST / n : 3000, length = unit_between(1, most);
+  x->dtype = types[round % 4];
+  x->count = length * n;
+  for (uint64_t i = 0; i < x->count; i++)
+    surg__store_f64(x->dtype, x->data, i, some_number(round));
+  for (uint64_t i = 0; i < length && round % 6 == 0; i++) /* a run of nothing but the least */
+    surg__store_f64(x->dtype, x->data, i * n, -INFINITY);
+  return (surg__exp_runs){.x = x, .length = length, .step = n, .n = n, .single = single};
+}
+
 START_TEST(powers_of_e) {
-  static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16, SURG_BFLOAT16};
-  static uint64_t in[MOST * COLUMNS];
+  static uint64_t in[MOST];
   static results first, other;
-  for (int round = 0; round < 60; round++) {
-    const int dtype = types[round % 4];
-    const bool single = round / 4 % 2;
-    const uint64_t length = unit_between(1, MOST), n = single ? 1 : unit_between(1, COLUMNS);
-    const surg__array x = {.dtype = dtype, .count = length * n, .data = in};
-    surg__exp_runs e = {.x = &x, .length = length, .step = n, .n = n, .single = single};
-    for (uint64_t i = 0; i < x.count; i++) surg__store_f64(dtype, in, i, some_number(round));
+  for (int round = 0; round < 80; round++) {
+    surg__array x = {.data = in};
+    surg__exp_runs e = some_runs(round, &x);
     compute_as(0, &e, round / 8 % 2, &first);
     for (int w = 1; w < count_variants(); w++) {
       compute_as(w, &e, round / 8 % 2, &other);
       ck_assert_msg(memcmp(&first, &other, sizeof first) == 0, "%s, %d x %d, width %d",
-                    surg__dtype_name(dtype), (int)length, (int)n, w);
+                    surg__dtype_name(x.dtype), (int)e.length, (int)e.n, w);
+    }
+  }
+}
+END_TEST
+
+/* Runs beside each other give the bits of each alone, kept or not. */
+START_TEST(either_way) {
+  static uint64_t in[MOST], turned[MOST];
+  static results all, one;
+  for (int round = 0; round < 40; round++) {
+    surg__array x = {.data = in};
+    surg__exp_runs e = some_runs(round + round / 4 * 4, &x);
+    const size_t size = surg__dtype_unpacked(x.dtype);
+    const surg__array run = {.dtype = x.dtype, .count = e.length, .data = turned};
+    compute_as(count_variants() - 1, &e, round / 4 % 2, &all);
+    for (uint64_t j = 0; j < e.n; j += e.n / 16 + 1) {
+      surg__exp_runs f = {.x = &run, .length = e.length, .step = 1, .n = 1, .single = true};
+      for (uint64_t i = 0; i < e.length; i++)
+        memcpy((char *)turned + i * size, (char *)in + (i * e.n + j) * size, size);
+      compute_as(0, &f, round % 2, &one);
+      ck_assert(one.top[0] == all.top[j] || (isnan(one.top[0]) && isnan(all.top[j])));
+      ck_assert(one.sum[0] == all.sum[j]);
+      for (uint64_t i = 0; i < e.length; i++)
+        ck_assert_msg(memcmp((char *)one.shares + i * size,
+                             (char *)all.shares + (i * e.n + j) * size, size) == 0,
+                      "%s, %d x %d", surg__dtype_name(x.dtype), (int)e.length, (int)e.n);
     }
   }
 }
@@ -65,6 +106,7 @@ int main(void) {
   TCase *c = tcase_create("exp");
   tcase_set_timeout(c, 120);
   tcase_add_test(c, powers_of_e);
+  tcase_add_test(c, either_way);
   suite_add_tcase(s, c);
   return unit_run(s);
 }
