@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run is walked up to three times: for its largest element, the sum of its powers, and the
- * shares. Powers are those of vmath_below.h: raised, as sums and shares are not. */
+/* A run is walked three times: for its largest element, the sum of its powers, and the shares.
+ * Powers are those of vmath_below.h: raised, as sums and shares are not. In between those of float
+ * and double wait in the result; of 16-bit floats they are kept, or made again. */
 #include "eval/exp_fast.h"
 
 #include <math.h>
@@ -35,8 +36,8 @@ double surg__exp_lower(int dtype) {
 
 /* --- the largest element of a row --- */
 
-/* As patterns of bits: the largest signed one, if there is no sign on some element, is that element;
- * else the smallest unsigned one is. NaN is above infinity, or above it with its sign. */
+/* As patterns of bits: the largest signed one, or, where all elements have a sign, the smallest
+ * unsigned one. NaN is above infinity, or above it with its sign. */
 #define LARGEST(name, type, wrapping, infinity)                                             \
   SURG__HOT(largest_##name, (const wrapping *v, uint64_t n, type *first, wrapping *second,  \
                              wrapping *third), (v, n, first, second, third)) {              \
@@ -113,13 +114,13 @@ static double row_top(const surg__exp_runs *e) {
   SURG__HOT(less_##name, (double *v, const double *top, uint64_t n), (v, top, n)) {               \
     for (uint64_t i = 0; i < n; ++i) v[i] = (double)exp_of((type)v[i], (type)top[i]);             \
   }
+POWERS(doubles, double, surg__d_exp_raised)
+POWERS(floats, float, surg__p_exp_raised)
+POWERS(halves, float, surg__f_exp_raised)
 SURG__HOT(powers_halves, (const float *v, const float *top, float *to, uint64_t n),
           (v, top, to, n)) {
   for (uint64_t i = 0; i < n; ++i) to[i] = surg__f_exp_raised(v[i], top[i]);
 }
-POWERS(doubles, double, surg__d_exp_raised)
-POWERS(floats, float, surg__p_exp_raised)
-POWERS(halves, float, surg__f_exp_raised)
 
 SURG__HOT(add, (const double *v, uint64_t n, double *acc), (v, n, acc)) {
   for (uint64_t i = 0; i < n; ++i) acc[i] += v[i];
@@ -335,6 +336,7 @@ static void column_sums(const surg__exp_runs *e, double *top, double *sum) {
   column_tops(e, top);
   spread(dtype, top, n, tops);
   memset(lanes, 0, (size_t)(used * n) * sizeof *lanes);
+  /* In each lane one row after the other, so that it comes out as it would along the last axis. */
   for (uint64_t i = 0; i < e->length; i += AT_ONCE * LANES) {
     for (uint64_t lane = 0; lane < LANES && i + lane < e->length; ++lane) {
       const uint64_t left = (e->length - i - lane + LANES - 1) / LANES;
@@ -357,15 +359,15 @@ void surg__exp_sums(const surg__exp_runs *e, double *top, double *sum) {
 
 /* --- shares --- */
 
-/* Of raised powers: of doubles the divisor and its inverse, of floats a factor, which is as near, of
- * 16-bit floats one that is a float. One for all, or one each. */
+/* Of raised powers: of doubles the divisor and its inverse, of floats a factor, which is as near,
+ * of 16-bit floats one that is a float. One for all, or one each. */
 typedef struct divisors {
   bool one;
   double *by, *inverse;
   float *factor;
 } divisors;
 
-/* v / by, but for a quotient in ten thousands its neighbour. */
+/* v / by, in all but rare cases the nearest. */
 SURG__INLINE double quotient(double v, double by, double inverse) {
   const double q = v * inverse;
   return surg__v_fma(surg__v_fma(-q, by, v), inverse, q);
@@ -424,8 +426,8 @@ static void share_halves(const surg__array *o, uint64_t at, uint64_t n, const fl
   surg__narrow_halves(o->dtype, room, to + done, n - done);
 }
 
-/* n <= PIECE of them at `at`, of columns from j on, from powers that are there or, of 16-bit floats,
- * in v. */
+/* n <= PIECE of them at `at`, of columns from j on, from powers that are there or, of 16-bit
+ * floats, in v. */
 static void share(const surg__array *o, uint64_t at, uint64_t n, const void *v, const divisors *d,
                   uint64_t j) {
   if (o->dtype == SURG_DOUBLE)

@@ -11,7 +11,7 @@ size_t surg__exp_size(int dtype);
 
 bool surg__exp_half(int dtype); /* a float of 16 bits */
 
-/* Powers are raised, by this factor the other way (vmath_below.h). */
+/* Powers are raised (vmath_below.h): times this they are what they are. */
 double surg__exp_lower(int dtype);
 
 /* v[i] to e to the power of v[i] - top[i], raised, for numbers of that type. */
@@ -20,8 +20,8 @@ void surg__exp_less(int dtype, double *v, const double *top, uint64_t n);
 #define SURG__EXP_COLUMNS 4096 /* runs at a time: long rows of memory */
 #define SURG__EXP_ROOM 17      /* doubles a run */
 
-/* Runs of `length` > 0 elements `step` apart: a single one of elements next to each other, or n that
- * start next to each other. */
+/* Runs of `length` > 0 elements `step` apart: a single one of elements next to each other, or n
+ * that start next to each other. */
 typedef struct surg__exp_runs {
   const surg__array *x, *o; /* of the same type; o NULL: sums alone are asked for */
   uint64_t start, length, step, n;

@@ -11,8 +11,8 @@
 #include "eval/piece.h"
 
 /* Reduces x to o: `kept` walks the result (array 0) and the start of each run (array 1), `run` one
- * run of `length` elements (at least one of floats). NULL, or why there is no result. `room`: so many
- * doubles as surg__reduce_room says. */
+ * run of `length` elements (at least one of floats). NULL, or why there is no result. `room`: as
+ * many doubles as surg__reduce_room says. */
 const char *surg__reduce_fast(int op, const surg__array *x, const surg__array *o, surg__loop *kept,
                               surg__loop *run, uint64_t length, double *room);
 uint64_t surg__reduce_room(int op, const surg__loop *kept);

@@ -88,10 +88,10 @@ static void logarithms(const surg__array *o, const surg__exp_runs *e, double *to
 
 /* So many runs at a time: of 16-bit floats as many as have all their powers kept, where those are
  * enough to make long rows. */
-static uint64_t at_once(const runs *r, int dtype, bool *keep) {
+static uint64_t at_once(const runs *r, int dtype, bool logarithm, bool *keep) {
   const uint64_t most = r->inner < SURG__EXP_COLUMNS ? r->inner : SURG__EXP_COLUMNS;
   const uint64_t fit = KEPT / surg__exp_size(dtype) / r->length;
-  *keep = surg__exp_half(dtype) && fit >= (most < KEPT_ROW ? most : KEPT_ROW);
+  *keep = !logarithm && surg__exp_half(dtype) && fit >= (most < KEPT_ROW ? most : KEPT_ROW);
   return *keep && fit < most ? fit : most;
 }
 
@@ -99,14 +99,14 @@ static surg__kstatus soft_all(surg_kctx *k, const runs *r) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   const bool logarithm = k->op == SURG_OP_LogSoftmax;
   bool keep;
-  const uint64_t width = at_once(r, x->dtype, &keep);
+  const uint64_t width = at_once(r, x->dtype, logarithm, &keep);
   surg__exp_runs e = {.x = x, .length = r->length, .step = r->inner, .single = r->inner == 1};
   double *room = surg__k_scratch(k, (size_t)width, (SURG__EXP_ROOM + 2) * sizeof *room);
   if (!room) return SURG__K_NOMEM;
   double *top = room + SURG__EXP_ROOM * width, *sum = top + width;
   e.room = room;
   e.o = logarithm ? NULL : o;
-  if (!logarithm && keep) {
+  if (keep) {
     e.kept = surg__k_scratch(k, (size_t)(r->length * width), surg__exp_size(x->dtype));
     if (!e.kept) return SURG__K_NOMEM;
   }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* e^(x - top), x <= top, where the difference may be of any size, for sums and shares: raised by a
- * power of two, so that powers that are 0 in the type of the result are normal numbers here, one
- * factor does, and what is subnormal is rounded once, as the result. Of x = top exactly that power
- * of two. Anything where the difference is NaN. The same bits on every machine. */
+ * power of two, so that what is subnormal or 0 in its type is a normal number here, one factor
+ * does, and a result is rounded once, as such. Of x = top it is that power of two. Anything where
+ * the difference is NaN. The same bits on every machine. */
 #ifndef SURG_VMATH_BELOW_H
 #define SURG_VMATH_BELOW_H
 
@@ -12,7 +12,7 @@
 #define SURG__RAISED_DOUBLE 500 /* exponents */
 #define SURG__RAISED_FLOAT 60
 
-/* The larger one, of 0 or d < 0 and least < 0: one of bits, for which vectors have an instruction. */
+/* The larger one, of d <= 0 and least < 0: by bits, for which vectors have an instruction. */
 SURG__INLINE double surg__d_no_less(double d, double least) {
   const uint64_t a = surg__v_bits(d), b = surg__v_bits(least);
   return surg__v_from_bits(a < b ? a : b);
@@ -29,15 +29,15 @@ SURG__INLINE double surg__d_exp_raised(double x, double top) {
   const double t = surg__v_fma(d, 1.4426950408889634, shift), n = t - shift;
   const double first = surg__v_fma(-n, SURG__D_LN2, d); /* exact */
   const double r = surg__v_fma(-n, SURG__D_LN2_LOW, first);
-  const double y = SURG__V_POLY(r, 1, 1, 0.5, 0.16666666666666669, 0.04166666666662399,
-                                0.008333333333330051, 0.0013888888917281794,
-                                0.00019841269863105968, 2.480152119021773e-05,
-                                2.7557268378684192e-06, 2.7620138719733994e-07,
-                                2.5100424157005067e-08);
+  const double y = SURG__V_POLY(r, 1, 1, 0.5, 0.1666666666666667, 0.04166666666666667,
+                                0.00833333333332614, 0.0013888888888883752,
+                                0.00019841269874804214, 2.4801587325536023e-05,
+                                2.7557255421023506e-06, 2.7557273657975953e-07,
+                                2.5105208339987698e-08, 2.0914680780540263e-09);
   return surg__v_from_bits(surg__v_bits(y) + (surg__v_bits(t) << 52));
 }
 
-/* As near as surg__p_exp. */
+/* Within a unit of the last place. */
 SURG__INLINE float surg__p_exp_raised(float x, float top) {
   const surg__pair d = surg__p_sum_of_any(x, -top), end = {-104, 0};
   const surg__pair less = surg__p_choose(d.head < -104, end, d);
@@ -46,7 +46,7 @@ SURG__INLINE float surg__p_exp_raised(float x, float top) {
   return surg__f_from_bits(surg__f_bits(y) + ((p.bits + SURG__RAISED_FLOAT) << 23));
 }
 
-/* Of 16-bit floats: within 2^-21. */
+/* Of 16-bit floats: within 2^-21 where the difference is small, 2^-19 at its far end. */
 SURG__INLINE float surg__f_exp_raised(float x, float top) {
   const float shift = SURG__F_SHIFT + SURG__RAISED_FLOAT;
   const float d = surg__f_no_less(x - top, -104);

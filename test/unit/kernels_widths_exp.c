@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and shares of powers of e: the same bits in every width (see widths.h), by rows and by columns,
- * with powers that are kept and such that are made again. */
+/* Sums and shares of powers of e: the same bits in every width (see widths.h), by rows and by
+ * columns, with powers that are kept and such that are made again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 static double some_number(int round) {
   const double unit = (double)(unit_random() >> 11) * 0x1p-53 - 0.5;
-  static const double odd[] = {-INFINITY, -1000, -3e38, 3e38, -INFINITY, -1e5, INFINITY, NAN};
+  static const double odd[] = {-INFINITY, -1000, -3e38, 3e38, -INFINITY, -1e5, INFINITY, -NAN};
   if (round % 5 == 0 && unit_random() % 500 == 0) return odd[unit_random() % (round % 2 ? 6 : 8)];
   return unit * (round % 3 == 0 ? 1 : round % 3 == 1 ? 40 : 250);
 }
@@ -28,11 +28,10 @@ typedef struct results {
 
 /* `e` in one width. What is kept is of 16-bit floats. */
 static void compute_as(int w, surg__exp_runs *e, bool keep, results *r) {
-  static double room[SURG__EXP_ROOM * COLUMNS];
   const surg__array out = {.dtype = e->x->dtype, .count = e->x->count, .data = r->shares};
   memset(r, 0, sizeof *r);
   variant = w;
-  e->room = room;
+  e->room = malloc(SURG__EXP_ROOM * COLUMNS * sizeof(double));
   e->o = &out;
   e->kept = keep && surg__exp_half(e->x->dtype)
                 ? malloc((size_t)(e->length * (e->single ? 1 : e->n)) * sizeof(float))
@@ -42,6 +41,7 @@ static void compute_as(int w, surg__exp_runs *e, bool keep, results *r) {
   for (uint64_t j = 0; j < e->n; j++) /* what the sum is there is not said */
     if (!isfinite(r->top[j])) r->sum[j] = 0;
   free(e->kept);
+  free(e->room);
 }
 
 static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16, SURG_BFLOAT16};
