@@ -16,7 +16,7 @@ SURG__INLINE uint16_t surg__bf16_of(float x) {
   memcpy(&u, &x, sizeof u);
   const uint32_t r = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
   const uint32_t nan = (u >> 16 & 0x8000u) | 0x7fc0u;
-  return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? nan : r);
+  return (uint16_t)(x != x ? nan : r);
 }
 
 #if defined(__x86_64__)

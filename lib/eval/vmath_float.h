@@ -40,19 +40,6 @@ SURG__INLINE float surg__f_poly(float x, const float *c, int n) {
 SURG__POWER_OF(surg__f_power_of, float, fabsf, nearbyintf, copysignf, SURG__F_SHIFT, surg__f_bits,
                surg__f_from_bits, 31)
 
-/* e^x, x <= 0; below -104 it is 0. */
-SURG__INLINE float surg__f_exp_below(float x) {
-  x = x < -104 ? -104 : x;
-  const float t = surg__f_fma(x, 1.44269504f, SURG__F_SHIFT), n = t - SURG__F_SHIFT;
-  const float first = surg__f_fma(-n, 0x1.62e43p-1f, x); /* exact */
-  const float r = surg__f_fma(-n, -0x1.05c61p-29f, first);
-  const float y = surg__f_fma(r, SURG__F_POLY(r, 1.0f, 0.5f, 0.16666504740715027f,
-                                              0.041666463017463684f, 0.008369174785912037f,
-                                              0.001393367419950664f), 1);
-  /* By way of 2^(n + 64), so that a subnormal result is rounded once. */
-  return y * surg__f_from_bits((surg__f_bits(t) + 127 + 64) << 23) * 0x1p-64f;
-}
-
 /* x to the y of a finite x > 0. With x = 2^k * m, m from sqrt(1/2) to sqrt(2), y k is exact, since
  * numbers of 16 bits have at most 11 that count. A larger y than 65536 gives nothing but 0, 1 and
  * infinity. */

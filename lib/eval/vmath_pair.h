@@ -123,15 +123,6 @@ SURG__INLINE float surg__p_exp(float x) {
   return surg__p_value(surg__p_mantissa(p)) * surg__p_scale(p, 0);
 }
 
-/* e^(x - top), x <= top, where their difference may be of any size: below -104 it is 0. */
-SURG__INLINE float surg__p_exp_below(float x, float top) {
-  const surg__pair d = surg__p_sum_of_any(x, -top), end = {-104, 0};
-  const surg__pair less = surg__p_choose(d.head < -104, end, d);
-  const surg__p_power p = surg__p_power_of(less.head, less.tail);
-  /* By way of 2^(n + 64): what is below the normal numbers is cut at the very end. */
-  return surg__p_value(surg__p_mantissa(p)) * surg__p_scale(p, 64) * 0x1p-64f;
-}
-
 /* c * (e^(x + low) - 1). */
 SURG__INLINE float surg__p_expm1_by(float x, float low, surg__pair c) {
   const surg__pair e = surg__p_expm1_pair(x, low);
