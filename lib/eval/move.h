@@ -46,8 +46,14 @@ typedef struct surg__plane {
   bool past;    /* written past the cache, which surg__transpose_settle has to end */
 } surg__plane;
 
+/* What one plane after the other is turned in. */
+typedef struct surg__plane_room {
+  _Alignas(64) uint8_t bytes[112 << 10];
+} surg__plane_room;
+
 /* Elements of 1, 2, 4, ... 64 bytes. */
-void surg__transpose_plane(const surg__plane *p, const void *src, void *dst, size_t size);
+void surg__transpose_plane(const surg__plane *p, const void *src, void *dst, size_t size,
+                           surg__plane_room *room);
 void surg__transpose_settle(void);
 
 /* memcpy for runs so short that calling it takes longer than they do. */

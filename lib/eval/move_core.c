@@ -216,6 +216,31 @@ static uint64_t far(int64_t stride) {
   return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
 }
 
+/* Planes one after the other, along axes of the view. Not inlined: not every copy has to have the
+ * room. */
+__attribute__((noinline)) static void turn_planes(const surg__plane *p, const surg__walk *w,
+                                                  const int64_t *steps, const uint32_t *axes,
+                                                  uint32_t n, const uint8_t *src, int64_t size,
+                                                  uint8_t *dst) {
+  surg__plane_room room;
+  int64_t at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
+  for (;;) {
+    surg__transpose_plane(p, src + from * size, dst + to * size, (size_t)size, &room);
+    uint32_t i = n;
+    for (; i > 0; --i) {
+      const uint32_t a = axes[i - 1];
+      from += w->strides[a];
+      to += steps[a];
+      if (++at[a] < w->dims[a]) break;
+      from -= w->strides[a] * w->dims[a];
+      to -= steps[a] * w->dims[a];
+      at[a] = 0;
+    }
+    if (i == 0) break;
+  }
+  if (p->past) surg__transpose_settle();
+}
+
 /* A view whose last axis strides over the source and another axis of which is dense there. False:
  * it is not one. The source is walked in its own order, some rows at a time: axes that reach less
  * far than rows do are columns, the others are gone through one plane after the other, the far ones
@@ -226,7 +251,7 @@ static bool copy_planes(const surg__walk *w, const void *src, size_t size, void 
   if (w->rank < 2 || !turnable(size)) return false;
   while (dense < last && w->strides[dense] != 1) ++dense;
   if (dense == last || w->strides[last] <= 1) return false;
-  int64_t steps[SURG__WALK_RANK], at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
+  int64_t steps[SURG__WALK_RANK];
   surg__row_strides(w->dims, w->rank, steps);
   surg__plane p = {.rows = w->dims[last], .inner = w->dims[last], .step = w->strides[last],
                    .past = (uint64_t)(steps[0] * w->dims[0]) * size >= PAST};
@@ -245,22 +270,7 @@ static bool copy_planes(const surg__walk *w, const void *src, size_t size, void 
   add_columns(&p, w, steps, dense);
   for (; n > 0 && far(w->strides[axes[n - 1]]) < reach; --n) add_columns(&p, w, steps, axes[n - 1]);
   if (n > 0 && far(w->strides[axes[n - 1]]) <= NEAR) p.next = w->strides[axes[n - 1]];
-  for (;;) {
-    surg__transpose_plane(&p, (const uint8_t *)src + from * (int64_t)size,
-                          (uint8_t *)dst + to * (int64_t)size, size);
-    uint32_t i = n;
-    for (; i > 0; --i) {
-      const uint32_t a = axes[i - 1];
-      from += w->strides[a];
-      to += steps[a];
-      if (++at[a] < w->dims[a]) break;
-      from -= w->strides[a] * w->dims[a];
-      to -= steps[a] * w->dims[a];
-      at[a] = 0;
-    }
-    if (i == 0) break;
-  }
-  if (p.past) surg__transpose_settle();
+  turn_planes(&p, w, steps, axes, n, src, (int64_t)size, dst);
   return true;
 }
 
