@@ -379,13 +379,14 @@ SURG__INLINE void put_ends(const surg__plane *p, chunk *c, const band *b, int64_
 
 #define BANDS(size, bits)                                                                       \
   TURN_WIDEST(size, bits)                                                                       \
-  /* Four times SIDE rows, which begin `at` behind `lanes`, to lines of SIDE columns. */        \
+  /* Rows, SIDE of which begin `at` behind each of four `lanes`, to lines of SIDE columns. */    \
   SURG__INLINE void turn##size(const uint8_t *const *lanes, int64_t at, int64_t step,           \
-                               uint8_t *lines) {                                                \
-    if (surg__cpu_widest())                                                                     \
+                               int64_t rows, uint8_t *lines) {                                  \
+    if (rows > SIDE(size) && surg__cpu_widest())                                                \
       turn##size##_widest(lanes, at, step, lines);                                              \
     else                                                                                        \
-      for (int i = 0; i < 4; ++i) square##size(lanes[i] + at, step, lines + 16 * i);            \
+      for (int i = 0; i < 4 && i * SIDE(size) < rows; ++i)                                      \
+        square##size(lanes[i] + at, step, lines + 16 * i);                                      \
   }                                                                                             \
   /* SIDE columns from the chunk's column j on. */                                              \
   SURG__INLINE void put##size(const surg__plane *p, chunk *c, const band *b, int64_t j,         \
@@ -436,7 +437,8 @@ SURG__INLINE void put_ends(const surg__plane *p, chunk *c, const band *b, int64_
         for (int64_t q = 0; q < m; ++q)                                                         \
           copy_line(lines + q * PITCH(size), c->carry + (j + q) * LINE);                        \
       for (int64_t i = 0; i < high; ++i)                                                        \
-        turn##size(lanes + 4 * i, y * (size), step, lines + (1 + i) * LINE);                    \
+        turn##size(lanes + 4 * i, y * (size), step, rows - i * BAND(size),                      \
+                   lines + (1 + i) * LINE);                                                     \
       put##size(p, c, b, j, m, rows * (size), lines, dst, &r);                                     \
       if (b->how == UNEVEN && !b->last)                                                         \
         for (int64_t q = 0; q < m; ++q)                                                         \

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "widths.h"
 
@@ -12,6 +13,15 @@
 #include "unit.h"
 
 #define GUARD 128
+#define PAGE (64 << 10) /* a multiple of any */
+
+/* Bytes before a page that must not be read. */
+static uint8_t *before_page(size_t bytes) {
+  const size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
+  uint8_t *p = mmap(NULL, whole + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert(p != MAP_FAILED && mprotect(p + whole, PAGE, PROT_NONE) == 0);
+  return p + whole - bytes;
+}
 
 typedef struct shape {
   int64_t dims[4], perm[4];
@@ -60,11 +70,12 @@ START_TEST(planes) {
   static const size_t sizes[] = {1, 2}, offsets[] = {0, 16, 1, 62};
   const shape *s = &shapes[_i];
   const size_t count = (size_t)(s->dims[0] * s->dims[1] * s->dims[2] * s->dims[3]);
-  uint8_t *from = malloc(2 * count), *want = malloc(2 * count), *room = NULL;
-  ck_assert(from && want && posix_memalign((void **)&room, 64, 2 * count + 2 * GUARD + 64) == 0);
-  for (size_t i = 0; i < 2 * count; i++) from[i] = (uint8_t)unit_random();
+  uint8_t *end = before_page(2 * count) + 2 * count, *want = malloc(2 * count), *room = NULL;
+  ck_assert(want && posix_memalign((void **)&room, 64, 2 * count + 2 * GUARD + 64) == 0);
+  for (size_t i = 1; i <= 2 * count; i++) end[-(ptrdiff_t)i] = (uint8_t)unit_random();
   for (size_t z = 0; z < SURG_COUNT(sizes); z++) {
     const size_t size = sizes[z], bytes = count * size;
+    const uint8_t *from = end - bytes;
     const surg__walk w = view_of(s, from, size, want);
     for (size_t o = 0; o < SURG_COUNT(offsets); o++) {
       for (variant = 0; variant < count_variants(); variant++) {
@@ -80,7 +91,6 @@ START_TEST(planes) {
       }
     }
   }
-  free(from);
   free(want);
   free(room);
 }
