@@ -325,7 +325,7 @@ SURG__INLINE void add_to_run(column_run *r, uint8_t *to, const uint8_t *line, in
     r->bytes = 0;
   }
   if (r->bytes == 0) r->to = to;
-  copy_line(r->data + r->bytes, line);
+  for (int64_t i = 0; i < bytes; i += 16) memcpy(r->data + r->bytes + i, line + i, 16);
   r->bytes += bytes;
 }
 
