@@ -339,6 +339,37 @@ static bool mean_of(const walk *w, uint64_t low, uint64_t high, uint64_t length,
   return true;
 }
 
+#define NEAR (32 << 10) /* elements that stay in the cache for a second walk */
+
+/* Sums of the lower and the upper halves of elements. Long runs are walked some elements at a time,
+ * so that memory is read once. */
+static void sum_halves(const walk *w, const runs *r, surg__numbers *low, surg__numbers *high) {
+  walk lower = *w, upper = *w;
+  lower.step = ADD_LOW;
+  upper.step = ADD_HIGH;
+  const uint64_t most = NEAR / r->n;
+  if (r->run->rank > 0 || r->length <= most) {
+    walk_runs(&lower, r, low);
+    walk_runs(&upper, r, high);
+    return;
+  }
+  surg__loop loop = *r->run;
+  runs part = *r;
+  surg__numbers sums;
+  part.run = &loop;
+  begin(&lower, r->n, low);
+  begin(&upper, r->n, high);
+  for (uint64_t done = 0; done < r->length; done += part.length) {
+    part.length = r->length - done < most ? r->length - done : most;
+    part.start = r->start + (int64_t)done * r->run->step[0];
+    loop.inner = (int64_t)part.length;
+    walk_runs(&lower, &part, &sums);
+    for (uint64_t i = 0; i < r->n; ++i) low->whole[i] += sums.whole[i];
+    walk_runs(&upper, &part, &sums);
+    for (uint64_t i = 0; i < r->n; ++i) high->whole[i] += sums.whole[i];
+  }
+}
+
 static const char *means(const walk *w, const runs *r, surg__numbers *acc) {
   static const char overflows[] = "the sum of a mean overflows";
   const int dtype = w->x->dtype;
@@ -354,10 +385,7 @@ static const char *means(const walk *w, const runs *r, surg__numbers *acc) {
     }
     return NULL;
   }
-  part.step = ADD_LOW;
-  walk_runs(&part, r, &low);
-  part.step = ADD_HIGH;
-  walk_runs(&part, r, acc);
+  sum_halves(w, r, &low, acc);
   for (uint64_t i = 0; i < r->n; ++i)
     if (!mean_of(w, low.whole[i], acc->whole[i], r->length, &acc->whole[i])) return overflows;
   return NULL;

@@ -111,6 +111,33 @@ START_TEST(integers) {
 }
 END_TEST
 
+/* Of 64-bit integers whose sums nearly fill the type, in runs longer than are walked at a time. */
+START_TEST(long_means) {
+  static const struct {
+    int64_t dims[3], axis;
+  } cases[] = {{{1, 1, 70001}, 2}, {{3, 1, 40000}, 2}, {{900, 1, 130}, 0}, {{2, 300, 700}, 1}};
+  const int dtype = _i % 2 ? SURG_INT64 : SURG_UINT64;
+  const runs r = {.dims = {cases[_i / 2].dims[0], cases[_i / 2].dims[1], cases[_i / 2].dims[2]},
+                  .axis = cases[_i / 2].axis,
+                  .length = (uint64_t)cases[_i / 2].dims[cases[_i / 2].axis],
+                  .step = _i / 2 == 2 ? 130 : _i / 2 == 3 ? 700 : 1};
+  surg__array x = array(dtype, r.dims, 3, false), out = {0};
+  const uint64_t most = (uint64_t)surg__int_max(dtype) / r.length;
+  for (uint64_t i = 0; i < x.count; i++) {
+    const uint64_t v = unit_random() % most;
+    surg__store_int(dtype, x.data, i, dtype == SURG_INT64 && i % 3 == 0 ? 0 - v : v);
+  }
+  surg_node *n = node("ReduceMean", 1);
+  surg_node_set_ints(n, "axes", &r.axis, 1);
+  ck_assert_int_eq(compute(n, &x, &out), SURG_OK);
+  ck_assert_uint_eq(out.count * r.length, x.count);
+  for (uint64_t i = 0; i < out.count; i++)
+    ck_assert_uint_eq(surg__load_int(dtype, out.data, i),
+                      whole_reduced("ReduceMean", &x, &r, i));
+  done(&out);
+}
+END_TEST
+
 /* --- ArgMax, ArgMin --- */
 
 /* As long double, which holds every element of every type. */
@@ -263,6 +290,7 @@ int main(void) {
   tcase_set_timeout(c, 120);
   tcase_add_checked_fixture(c, setup, teardown);
   tcase_add_test(c, integers);
+  tcase_add_loop_test(c, long_means, 0, 8);
   tcase_add_test(c, places);
   tcase_add_test(c, cumulations);
   tcase_add_test(c, exponentials);
