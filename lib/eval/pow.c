@@ -148,7 +148,7 @@ static const char *one(const surg__array *x, uint64_t ix, const surg__array *y, 
   uint64_t n, power;
   const uint64_t v = surg__load_int(x->dtype, x->data, ix);
   if (!whole_exponent(y, iy, &n)) return negative_power;
-  surg__pow_wholes(&v, &n, true, &power, 1);
+  surg__pow_wholes(&v, &n, false, &power, 1);
   surg__store_int(o->dtype, o->data, io, power);
   return NULL;
 }

@@ -59,7 +59,7 @@
       squares_of_##name(x, out, n);                                                          \
       return;                                                                                \
     }                                                                                        \
-    for (uint64_t i = 0; i < PIECE; ++i) same[i] = *y;                                       \
+    for (uint64_t i = 0; i < n && i < PIECE; ++i) same[i] = *y;                              \
     for (uint64_t at = 0; at < n; at += PIECE)                                               \
       pairs_of_##name(x + at, same, out + at, n - at < PIECE ? n - at : PIECE);              \
   }
@@ -134,7 +134,7 @@ void surg__pow_wide_floats(const double *x, const double *y, bool one, double *o
   }                                                                                         \
   bool surg__##name(const type *x, const type *y, bool one, type *out, uint64_t n) {        \
     type base[PIECE], same[PIECE], any, all = 0;                                            \
-    for (uint64_t i = 0; one && i < PIECE; ++i) same[i] = *y;                               \
+    for (uint64_t i = 0; one && i < n && i < PIECE; ++i) same[i] = *y;                      \
     for (uint64_t at = 0; at < n; at += PIECE) {                                            \
       const uint64_t m = n - at < PIECE ? n - at : PIECE;                                   \
       const type *const by = one ? same : y + at;                                           \
