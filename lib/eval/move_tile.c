@@ -20,10 +20,10 @@
  * rows are read side by side; and where that does not matter: within the cache, of few columns. */
 #define HIGH(size) ((size) < 8 ? LINE : (size) == 8 ? 2 * LINE : 4 * LINE)
 #define ROOM (8 * LINE)
-/* From column to column in the buffer. Squares may reach beyond what a column has room for. */
 /* Lines of a column of small elements that are written at a time, at most: more than one where few
  * columns are side by side. */
 #define LINES 2
+/* From column to column in the buffer. Squares may reach beyond what a column has room for. */
 #define PITCH(size) ((size) <= 2 ? (LINES + 1) * LINE : ROOM + 16)
 
 typedef uint8_t v1 __attribute__((vector_size(16)));
@@ -156,7 +156,7 @@ typedef struct part {
   int64_t from, columns;
 } part;
 
-typedef struct chunk {
+typedef struct __attribute__((may_alias)) chunk { /* in a surg__plane_room */
   int64_t columns, n_parts;
   int64_t end; /* of the plane: one beyond its last element */
   int64_t to[COLUMNS];
@@ -426,6 +426,8 @@ SURG__INLINE void put_ends(const surg__plane *p, chunk *c, const band *b, int64_
     for (int64_t i = 0; i < 4 * high; ++i)                                                      \
       lanes[i] = direct ? src + (b->at[i * n < rows ? i * n : 0] + here) * (size)               \
                         : close + i * n * step;                                                 \
+    /* Views of dense arrays have no steps of 0, by which parts could be wider than rows. */      \
+    assert(direct || rows * step <= (int64_t)sizeof c->close);                                  \
     if (!direct)                                                                                \
       for (int64_t x = 0; x < rows; ++x)                                                        \
         gather(src + (b->at[x] + here) * (size), (on ? full : w) * (size), close + x * step);   \
