@@ -46,7 +46,7 @@ SURG__INLINE float surg__p_exp_raised(float x, float top) {
   return surg__f_from_bits(surg__f_bits(y) + ((p.bits + SURG__RAISED_FLOAT) << 23));
 }
 
-/* Of 16-bit floats: within 2^-21 where the difference is small, 2^-19 at its far end. */
+/* Of 16-bit floats: within 2^-21 of e to a small difference, 2^-17 at the far end. */
 SURG__INLINE float surg__f_exp_raised(float x, float top) {
   const float shift = SURG__F_SHIFT + SURG__RAISED_FLOAT;
   const float d = surg__f_no_less(x - top, -104);
