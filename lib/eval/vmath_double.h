@@ -163,14 +163,6 @@ SURG__INLINE double surg__d_power_near(double x, double y) {
   return surg__v_from_bits(surg__v_bits(power) + (surg__v_bits(t) << 52));
 }
 
-/* As pow of the C library. */
-SURG__INLINE double surg__d_pow(double x, double y) {
-  const double a = fabs(x);
-  double base = a > 0 ? a : 1;
-  base = base < INFINITY ? base : 1;
-  return surg__v_power_of(x, y, surg__d_power_of(base, y));
-}
-
 /* log(1 + e), e from 0 to 1. */
 SURG__INLINE double surg__d_log1p(double e) {
   const double d = 2 + e, inverse = surg__v_inverse(d), q = e * inverse;
