@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions for results that are rounded to 16 bits: in float, within 2^-21 of the true value
- * (relatively; powers within 2^-16): some hundredths of the last place of those types. The same bits on every machine. */
+ * (relatively; powers within 2^-16): some hundredths of the last place of those types. The same
+ * bits on every machine. */
 #ifndef SURG_VMATH_FLOAT_H
 #define SURG_VMATH_FLOAT_H
 
