@@ -146,6 +146,21 @@ START_TEST(whole_powers) {
 }
 END_TEST
 
+/* A table of functions of 16 bits, for every length of what several at a time leave over. */
+START_TEST(tables) {
+  static uint16_t table[1 << 16];
+  uint16_t in[41], out[41];
+  for (size_t i = 0; i < SURG_COUNT(table); i++) table[i] = (uint16_t)unit_random();
+  for (size_t n = 0; n < SURG_COUNT(in); n++) {
+    for (size_t i = 0; i < SURG_COUNT(in); i++) in[i] = (uint16_t)unit_random();
+    memcpy(out, in, sizeof out);
+    surg__look_up(table, in, out, n);
+    for (size_t i = 0; i < SURG_COUNT(in); i++)
+      ck_assert_uint_eq(out[i], i < n ? table[in[i]] : in[i]);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("kernels_widths");
   TCase *c = tcase_create("widths");
@@ -154,6 +169,7 @@ int main(void) {
   tcase_add_test(c, one_input);
   tcase_add_test(c, powers);
   tcase_add_test(c, whole_powers);
+  tcase_add_test(c, tables);
   suite_add_tcase(s, c);
   return unit_run(s);
 }
