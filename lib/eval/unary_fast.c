@@ -329,7 +329,7 @@ void surg__clip_integers(const surg__array *x, const surg__array *o, uint64_t lo
 
 /* --- 16 bits: every value once --- */
 
-/* Four or eight at a time: a load for each four, one store for all. */
+/* Eight at a time: a load for each four, one store for all. */
 void surg__look_up(const uint16_t *table, const uint16_t *in, uint16_t *out, uint64_t n) {
   uint64_t i = 0;
 #if defined(__x86_64__)
@@ -345,14 +345,6 @@ void surg__look_up(const uint16_t *table, const uint16_t *in, uint16_t *out, uin
     r = _mm_insert_epi16(r, table[v[1] >> 32 & 0xffff], 6);
     r = _mm_insert_epi16(r, table[v[1] >> 48], 7);
     _mm_storeu_si128((__m128i *)(void *)(out + i), r);
-  }
-#else
-  for (; n - i >= 4; i += 4) {
-    uint64_t v;
-    memcpy(&v, in + i, sizeof v);
-    v = (uint64_t)table[v & 0xffff] | (uint64_t)table[v >> 16 & 0xffff] << 16 |
-        (uint64_t)table[v >> 32 & 0xffff] << 32 | (uint64_t)table[v >> 48] << 48;
-    memcpy(out + i, &v, sizeof v);
   }
 #endif
   for (; i < n; ++i) out[i] = table[in[i]];
