@@ -451,7 +451,9 @@ static surg_status hand_out(region *r, region_value *v) {
   surg_node *n = r->nodes[v->index];
   if (undone) return undone;
   if (!by.others && !by.transposes) return SURG_OK;
-  if (same_anyway(v)) return surg_value_replace(v->v, v->now);
+  /* undo() may have given v->now the name of an output: then only an Identity can keep both names. */
+  const surg_status same = same_anyway(v) ? give_uses(r->p, n, v->v, v->now) : SURG_EUNSUPPORTED;
+  if (same != SURG_EUNSUPPORTED) return same;
   const tr_order perm = tr_inverse(&v->order);
   surg_node *t = add_transpose(r, n, v->now, &perm, 0);
   return t ? surg_node_take_output(t, 0, v->v) : SURG_ENOMEM;

@@ -2,6 +2,7 @@
 /* Operators of one input and Clip. What has no fast form (unary_fast.h) is computed in double and
  * rounded once to its type: the result is the exactly rounded one in all but a few cases of the
  * functions that no mathematics library rounds correctly. */
+#include <float.h>
 #include <math.h>
 
 #include "eval/kernels.h"
@@ -336,18 +337,38 @@ static double attr_bound(const surg_kctx *k, const char *name, double fallback) 
   return surg_node_attr(k->node, name) ? surg_node_float(k->node, name, 0) : fallback;
 }
 
+/* The largest finite number of a type. */
+static double largest(int dtype) {
+  switch (dtype) {
+    case SURG_FLOAT16:
+      return 65504.0;
+    case SURG_BFLOAT16:
+      return 0x1.fep127;
+    case SURG_DOUBLE:
+      return DBL_MAX;
+    default:
+      return (double)FLT_MAX;
+  }
+}
+
+/* The bounds of Clip. A missing bound is the largest finite number, so that it bounds infinities;
+ * without any bound Clip is Identity, as in its function body of the standard. */
+static void real_bounds(const surg_kctx *k, double *low, double *high) {
+  const int dtype = k->in[0].dtype;
+  const bool inputs = k->since >= 11, any = surg__k_has(k, 1) || surg__k_has(k, 2);
+  const double widest = inputs ? (any ? largest(dtype) : INFINITY)
+                               : k->since < 6 ? INFINITY : (double)FLT_MAX;
+  *low = inputs ? -widest : attr_bound(k, "min", -widest);
+  *high = inputs ? widest : attr_bound(k, "max", widest);
+  if (inputs && surg__k_has(k, 1)) *low = surg__load_f64(dtype, k->in[1].data, 0);
+  if (inputs && surg__k_has(k, 2)) *high = surg__load_f64(dtype, k->in[2].data, 0);
+}
+
 /* The lower bound is applied first, so that the upper one wins where they cross; NaN stays. */
 static surg__kstatus clip_reals(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
-  double low = -INFINITY, high = INFINITY;
-  if (k->since < 11) {
-    double widest = k->since < 6 ? INFINITY : (double)3.40282346638528859812e+38f;
-    low = attr_bound(k, "min", -widest);
-    high = attr_bound(k, "max", widest);
-  } else {
-    if (surg__k_has(k, 1)) low = surg__load_f64(x->dtype, k->in[1].data, 0);
-    if (surg__k_has(k, 2)) high = surg__load_f64(x->dtype, k->in[2].data, 0);
-  }
+  double low, high;
+  real_bounds(k, &low, &high);
   if (isnan(low) || isnan(high)) {
     SURG__K_TRY(surg__k_disputed(k, "a bound is not a number")); /* bounds nothing */
   }

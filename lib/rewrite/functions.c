@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of guards. Those about a value speak of what is proven, never of what is declared;
  * everything else is unknown. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -339,6 +340,19 @@ static surg__rvalue fn_int(surg__match *m, const surg_value *v, const surg__rval
 static surg__rvalue fn_inf(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   (void)m, (void)v, (void)a, (void)n;
   return real((double)INFINITY);
+}
+
+/* The largest finite number of a type of floats. */
+static surg__rvalue fn_largest(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  (void)m, (void)v, (void)n;
+  if (a[0].kind != SURG__R_DTYPE) return unknown;
+  switch (a[0].one.i) {
+    case SURG_FLOAT16: return real(65504.0);
+    case SURG_BFLOAT16: return real(0x1.fep127);
+    case SURG_FLOAT: return real((double)FLT_MAX);
+    case SURG_DOUBLE: return real(DBL_MAX);
+    default: return unknown;
+  }
 }
 
 static surg__rvalue fn_sqrt(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
@@ -684,6 +698,7 @@ static const surg__rfn functions[] = {
     {"inverse", false, false, 1, 1, fn_inverse, "inverse(perm)"},
     {"is_float", false, true, 1, 1, fn_is_float, "is_float(dtype)"},
     {"is_int", false, true, 1, 1, fn_is_int, "is_int(dtype)"},
+    {"largest", false, true, 1, 1, fn_largest, "largest(dtype): the largest finite number of a type of floats"},
     {"least", false, false, 1, 1, fn_least, "least(list): the smallest"},
     {"len", false, false, 1, 1, fn_len, "len(list)"},
     {"low", true, false, 0, 0, fn_low, "low(x): no element is below"},

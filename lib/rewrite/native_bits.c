@@ -5,6 +5,9 @@
 
 #include "rewrite/terms.h"
 
+/* Digits that are summed at once: ONNX Runtime sums int64 in double, which holds 53. */
+#define HALF 32u
+
 /* 2^k with the wrap-around of 64 bits. */
 static int64_t power(unsigned k) {
   const uint64_t u = UINT64_C(1) << k;
@@ -71,18 +74,15 @@ static val digits(surg__builder *b, val x, int dtype, val powers) {
   return sign ? differ(b, d, cast(b, sign, SURG_INT64)) : d;
 }
 
-static surg_status bits(surg__builder *b) {
-  val x = surg__b_get(b, "a"), y = surg__b_get(b, "b");
-  const int dtype = dtype_of(x), op = surg_node_op(b->m->nodes[b->m->rule->anchor]);
-  const unsigned width = surg__dtype_bits(dtype);
-  if (!surg__dtype_is_int(dtype) || !of_width(width, true) || dtype_of(y) != dtype)
-    return SURG_EUNSUPPORTED;
-  if (width == 64 && b->m->opset < 9) return SURG_EUNSUPPORTED;
-  if (!surg_type_has_rank(type_of(x)) || !surg_type_has_rank(type_of(y))) return SURG_EUNSUPPORTED;
-  const size_t rx = surg_type_rank(type_of(x)), ry = surg_type_rank(type_of(y));
-  int64_t p[64];
-  for (unsigned k = 0; k < width; k++) p[k] = power(k);
-  val powers = table_of(b, p, width);
+/* Digits `from` to `from + count` of the result, as a number below 2^count. */
+static val some_bits(surg__builder *b, int op, val x, val y, int dtype, unsigned from,
+                     unsigned count, size_t rank) {
+  int64_t at[HALF], weight[HALF];
+  for (unsigned k = 0; k < count; k++) {
+    at[k] = power(from + k);
+    weight[k] = power(k);
+  }
+  val powers = table_of(b, at, count);
   val dx = digits(b, x, dtype, powers), dy = digits(b, y, dtype, powers), r;
   if (op == SURG_OP_BitwiseAnd) {
     r = mul(b, dx, dy);
@@ -92,7 +92,25 @@ static surg_status bits(surg__builder *b) {
     val both = mul(b, dx, dy);
     r = sub(b, add(b, dx, dy), both);
   }
-  r = reduce_sum(b, mul(b, r, powers), (int64_t)(rx > ry ? rx : ry));
+  val weights = from ? table_of(b, weight, count) : powers;
+  return reduce_sum(b, mul(b, r, weights), (int64_t)rank);
+}
+
+static surg_status bits(surg__builder *b) {
+  val x = surg__b_get(b, "a"), y = surg__b_get(b, "b");
+  const int dtype = dtype_of(x), op = surg_node_op(b->m->nodes[b->m->rule->anchor]);
+  const unsigned width = surg__dtype_bits(dtype);
+  if (!surg__dtype_is_int(dtype) || !of_width(width, true) || dtype_of(y) != dtype)
+    return SURG_EUNSUPPORTED;
+  if (width == 64 && b->m->opset < 9) return SURG_EUNSUPPORTED;
+  if (!surg_type_has_rank(type_of(x)) || !surg_type_has_rank(type_of(y))) return SURG_EUNSUPPORTED;
+  const size_t rx = surg_type_rank(type_of(x)), ry = surg_type_rank(type_of(y));
+  const size_t rank = rx > ry ? rx : ry;
+  val r = some_bits(b, op, x, y, dtype, 0, width < HALF ? width : HALF, rank);
+  if (width > HALF) {
+    val high = some_bits(b, op, x, y, dtype, HALF, width - HALF, rank);
+    r = add(b, mul(b, high, int64(b, power(HALF))), r);
+  }
   surg__b_result(b, "y", from_int64(b, r, dtype));
   return b->status;
 }
@@ -103,6 +121,19 @@ static surg_status bits(surg__builder *b) {
 static val without_sign(surg__builder *b, val x, val *sign) {
   *sign = less(b, x, int64(b, 0));
   return where(b, *sign, add(b, x, int64(b, INT64_MIN)), x);
+}
+
+/* Where n, as `at`, is not below the width, so that no bit is left; NULL: nowhere. *ok is false if
+ * this cannot be computed. */
+static val beyond(surg__builder *b, val n, val at, unsigned width, bool *ok) {
+  surg_range range;
+  *ok = true;
+  if (surg_value_range(n, &range) && range.high < (double)width) return NULL;
+  *ok = b->m->opset >= 9;
+  if (!*ok) return NULL;
+  val all = less(b, int64(b, (int64_t)width - 1), at);
+  /* 64 bits of no sign are negative from 2^63 on. */
+  return width == 64 ? either(b, all, less(b, at, int64(b, 0))) : all;
 }
 
 /* x * 2^n or x / 2^n. The highest of 64 bits is taken away first and put where it belongs later. */
@@ -120,7 +151,11 @@ static surg_status shift(surg__builder *b) {
     p[k] = power(k);
     top[k] = power(width - 1 - k);
   }
-  val at = cast(b, n, SURG_INT64), by = look_up(b, table_of(b, p, width), at);
+  bool ok;
+  val at = cast(b, n, SURG_INT64), none = beyond(b, n, at, width, &ok);
+  if (!ok) return SURG_EUNSUPPORTED;
+  if (none) at = where(b, none, int64(b, 0), at);
+  val by = look_up(b, table_of(b, p, width), at);
   val i = as_int64(b, x, dtype), sign = NULL, y;
   if (!left && width == 64) i = without_sign(b, i, &sign);
   y = surg__b_binary(b, left ? "Mul" : "Div", i, by);
@@ -128,6 +163,7 @@ static surg_status shift(surg__builder *b) {
     val bit = look_up(b, table_of(b, top, width), at);
     y = add(b, y, where(b, sign, bit, int64(b, 0)));
   }
+  if (none) y = where(b, none, int64(b, 0), y);
   surg__b_result(b, "y", from_int64(b, y, dtype));
   return b->status;
 }

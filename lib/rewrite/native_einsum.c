@@ -107,8 +107,8 @@ static bool read_equation(einsum *e, const char *p, size_t n) {
   return read_term(&e->out, p + end + 2, n - end - 2, dots);
 }
 
-/* Sizes of a label must not be known to differ; where a dot is summed they must be known to agree.
- */
+/* Sizes of a letter must not be known to contradict (one element goes with any size); where a dot is
+ * summed they must be known to agree. */
 static bool sizes_fit(const einsum *e, int label) {
   const surg__bdim *first = NULL;
   for (uint32_t i = 0; i < e->n; i++)
@@ -117,7 +117,8 @@ static bool sizes_fit(const einsum *e, int label) {
       const surg__bdim *d = &e->in[i].x.d[k];
       if (!first) first = d;
       if (surg__bd_same(first, d)) continue;
-      if (label >= FIRST_DOT ? !has(&e->out, label) : first->n >= 0 && d->n >= 0) return false;
+      const bool differ = first->n >= 0 && d->n >= 0 && first->n != 1 && d->n != 1;
+      if (label >= FIRST_DOT ? !has(&e->out, label) : differ) return false;
     }
   return first != NULL;
 }
@@ -198,6 +199,58 @@ static void sum_rest(const einsum *e, term *t) {
     t->x = surg__bt_reduce(e->b, "ReduceSum", t->x, i, false);
     drop_label(t, i);
   }
+}
+
+/* --- sizes --- */
+
+/* The size that two axes of one label have together, of which one may have a single element. */
+static surg__bdim broadcast(surg__builder *b, const surg__bdim *x, const surg__bdim *y) {
+  if (surg__bd_same(x, y) || y->n == 1 || x->n > 1) return *x;
+  if (x->n == 1 || y->n > 1) return *y;
+  surg_value *vx = surg__bd_vector(b, x, 1), *vy = surg__bd_vector(b, y, 1);
+  surg_value *one = surg__b_binary(b, "Equal", vx, surg__bi(b, 1));
+  return surg__bd_of(surg__bi_choose(b, one, vy, vx));
+}
+
+/* Gives the axes of a label one size, where they may differ: one element stands for all then. MatMul
+ * does that of no axis it sums over. */
+static void unify_label(einsum *e, int label) {
+  surg__bdim all = {0};
+  uint32_t seen = 0;
+  bool same = true;
+  for (uint32_t i = 0; i < e->n; i++) {
+    if (!has(&e->in[i], label)) continue;
+    const surg__bdim *d = &e->in[i].x.d[axis_of(&e->in[i], label)];
+    same = same && (!seen || surg__bd_same(&all, d));
+    all = seen++ ? broadcast(e->b, &all, d) : *d;
+  }
+  for (uint32_t i = 0; i < e->n && !same; i++) {
+    term *t = &e->in[i];
+    const uint32_t axis = axis_of(t, label);
+    surg__bdim d[SURG__BT_RANK];
+    if (axis == t->n || surg__bd_same(&t->x.d[axis], &all)) continue;
+    memcpy(d, t->x.d, t->n * sizeof *d);
+    d[axis] = all;
+    t->x = surg__bt_expand(e->b, t->x, d, t->n);
+  }
+}
+
+static void unify(einsum *e) {
+  for (uint32_t i = 0; i < e->n; i++)
+    for (uint32_t k = 0; k < e->in[i].n; k++)
+      if (e->in[i].label[k] < FIRST_DOT) unify_label(e, e->in[i].label[k]);
+}
+
+/* Whether sizes of a letter may differ: how that is made needs operators of opset 9. */
+static bool uneven(const einsum *e) {
+  for (uint32_t i = 0; i < e->n; i++)
+    for (uint32_t k = 0; k < e->in[i].n; k++)
+      for (uint32_t j = 0; j < i; j++) {
+        const int label = e->in[i].label[k];
+        if (label >= FIRST_DOT || !has(&e->in[j], label)) continue;
+        if (!surg__bd_same(&e->in[i].x.d[k], &e->in[j].x.d[axis_of(&e->in[j], label)])) return true;
+      }
+  return false;
 }
 
 /* --- products --- */
@@ -322,12 +375,14 @@ static bool products_fit(const einsum *e) {
 static surg_status make_einsum(surg__builder *b, bool in_steps) {
   einsum e = {.b = b, .in_steps = in_steps};
   if (!read_einsum(&e) || (!in_steps && !products_fit(&e))) return SURG_EUNSUPPORTED;
+  if (b->m->opset < 9 && uneven(&e)) return SURG_EUNSUPPORTED;
   const int type = e.in[0].x.dtype;
   const bool half = type == SURG_FLOAT16 || type == SURG_BFLOAT16;
   for (uint32_t i = 0; i < e.n; i++) {
     e.in[i].x = surg__bt_cast(b, e.in[i].x, half ? SURG_FLOAT : type);
     take_diagonals(&e, &e.in[i]);
   }
+  unify(&e);
   term all = e.in[0];
   for (uint32_t i = 1; i < e.n; i++) all = multiply(&e, all, e.in[i], i + 1);
   sum_rest(&e, &all);

@@ -65,6 +65,30 @@ static bool operand(resize *r, const char *name, uint32_t count, surg__bt *out) 
   return !out->v || out->d[0].n == (int64_t)count;
 }
 
+/* Scales that are constant. */
+static double known_scale(const resize *r, uint32_t i) {
+  const surg_tensor *t = r->scales.v ? surg_value_constant(r->scales.v) : NULL;
+  uint8_t raw[4];
+  float f;
+  if (!t || surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read(t, 4 * i, raw, 4)) return 0;
+  surg__unpack(SURG_FLOAT, 1, raw, &f);
+  return f > 0 && isfinite(f) ? (double)f : 0;
+}
+
+/* Whether the size of axis i is its scale times what it was, without a rest. Where corners are
+ * aligned, engines and the standard's reference place elements in two ways if there is a rest. */
+static bool whole_size(const resize *r, uint32_t i) {
+  const double scale = known_scale(r, i), n = (double)r->x.d[r->axes[i]].n;
+  return scale > 0 && (scale == floor(scale) || (n >= 0 && n * scale == floor(n * scale)));
+}
+
+static bool corners_agree(const resize *r) {
+  if (r->is.coords != SURG__RZ_ALIGN_CORNERS || !r->scales.v) return true;
+  for (uint32_t i = 0; i < r->n_axes; i++)
+    if (!whole_size(r, i)) return false;
+  return true;
+}
+
 static bool read(resize *r) {
   surg__builder *b = r->b;
   r->node = surg__b_matched(b);
@@ -75,20 +99,10 @@ static bool read(resize *r) {
     return false;
   return operand(r, "r", 2 * r->n_axes, &r->roi) && operand(r, "s", r->n_axes, &r->scales) &&
          operand(r, "z", r->n_axes, &r->sizes) && !r->scales.v != !r->sizes.v &&
-         (r->is.coords != SURG__RZ_CROP || r->roi.v);
+         (r->is.coords != SURG__RZ_CROP || r->roi.v) && corners_agree(r);
 }
 
 /* --- sizes --- */
-
-/* Scales that are constant. */
-static double known_scale(const resize *r, uint32_t i) {
-  const surg_tensor *t = r->scales.v ? surg_value_constant(r->scales.v) : NULL;
-  uint8_t raw[4];
-  float f;
-  if (!t || surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read(t, 4 * i, raw, 4)) return 0;
-  surg__unpack(SURG_FLOAT, 1, raw, &f);
-  return f > 0 && isfinite(f) ? (double)f : 0;
-}
 
 static void size_axis(resize *r, uint32_t i, axis *a) {
   surg__builder *b = r->b;

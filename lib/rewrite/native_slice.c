@@ -445,6 +445,7 @@ static bool read_fill(const surg__builder *b, fill *mode) {
 
 /* Where what stands at `at` comes from; d: the size of the axis, which is where the fill stands. */
 static surg_value *source(surg__builder *b, fill mode, surg_value *at, surg_value *d) {
+  if (mode == FILL_WRAP) return op2(b, "Mod", at, d); /* any number of periods on either side */
   surg_value *zero = surg__bi(b, 0), *one = surg__bi(b, 1);
   surg_value *last = op2(b, "Sub", d, one);
   switch (mode) {
@@ -454,11 +455,6 @@ static surg_value *source(surg__builder *b, fill mode, surg_value *at, surg_valu
       surg_value *up = surg__bi_choose(b, op2(b, "Less", last, at), back, at);
       surg_value *before = op2(b, "Less", at, zero);
       return surg__bi_choose(b, before, op2(b, "Sub", zero, at), up);
-    }
-    case FILL_WRAP: {
-      surg_value *low = surg__bi_wrap(b, at, d);
-      surg_value *beyond = op2(b, "Less", last, low);
-      return surg__bi_choose(b, beyond, op2(b, "Sub", low, d), low);
     }
     default: break;
   }
