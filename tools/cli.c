@@ -4,10 +4,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/context.h"
 #include "base/diag.h"
@@ -255,9 +257,18 @@ int cli_need_folder(const char *dir, const char *option, bool make) {
   return EXIT_IO;
 }
 
+/* errno is set by the write that failed alone: where that was an earlier one, ferror says that much,
+ * and errno is some other call's (ENOTTY of isatty). An empty write asks the stream's file again. */
 int cli_flush(int code) {
-  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-  if (errno != EPIPE) fprintf(stderr, "onnxsurg: error: cannot write: %s\n", strerror(errno));
+  errno = 0;
+  const bool failed = fflush(stdout) != 0;
+  int why = failed ? errno : 0;
+  if (!failed && !ferror(stdout)) return code;
+  if (!why) {
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    why = poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP) ? EPIPE : EIO;
+  }
+  if (why != EPIPE) fprintf(stderr, "onnxsurg: error: cannot write: %s\n", strerror(why));
   return code == EXIT_DONE ? EXIT_IO : code;
 }
 

@@ -7,7 +7,8 @@ static const char help[] =
     "Prints a model as ONNX text (doc/text.md), which can be read back: a name that\n"
     "ends in .onnxtxt is text. `-` is standard input.\n"
     "\n"
-    "  --strict  plain ONNX text without extensions; says what it dropped\n";
+    "  --strict  plain ONNX text without extensions; reports what it dropped\n"
+    "  --json    the text as a JSON object {\"schema\", \"file\", \"text\"}\n";
 
 enum { OPT_STRICT = OPT_OWN };
 
@@ -25,7 +26,6 @@ int cmd_cat(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &strict, &common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (common.json) return cli_usage("cat prints text; `onnxsurg info --json` prints JSON");
   if (argc - optind != 1) return cli_usage("cat takes one model: `onnxsurg cat IN`");
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
@@ -34,7 +34,11 @@ int cmd_cat(int argc, char **argv) {
   size_t n = 0;
   surg_status s = surg_load(ctx, argv[optind], &common.load, &m);
   if (s == SURG_OK) s = surg_save_text(m, strict, &text, &n);
-  if (s == SURG_OK) fwrite(text, 1, n, stdout);
+  if (s == SURG_OK && common.json)
+    cli_print_json(json_pack("{s:i,s:o,s:o}", "schema", 1, "file", cli_text_json(argv[optind]),
+                             "text", json_stringn(text, n)));
+  else if (s == SURG_OK)
+    fwrite(text, 1, n, stdout);
   surg_bytes_free(ctx, text);
   surg_model_free(m);
   surg_context_free(ctx);

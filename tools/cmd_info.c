@@ -19,7 +19,7 @@ static const char help[] =
     "  --dim NAME=SIZE    what a symbol of the inputs is: N=4, N=1..64, H%32\n"
     "                     (repeatable)\n"
     "  --target T         the opsets that both the content and the engine T take\n"
-    "  --json             one JSON object for each model (doc/info.md)\n";
+    "  --json             a JSON object; of several models one a line (doc/info.md)\n";
 
 #define MOST_DIMS 64u
 
@@ -53,7 +53,7 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
   if (s == SURG_OK) s = surg_model_infer(f.m);
   if (s == SURG_OK) s = info_gather(&f);
   if (s == SURG_OK && r->common.json) {
-    info_print_json(&f, r->top);
+    info_print_json(&f, r->top, title);
   } else if (s == SURG_OK) {
     if (title) {
       cli_put(stdout, path);

@@ -25,7 +25,8 @@ static const char help[] =
     "  --turn K            the K-th time it runs, in a loop or function (from 0)\n"
     CLI_INPUT_HELP
     CLI_FILL_HELP
-    CLI_BUDGET_HELP("2^24");
+    CLI_BUDGET_HELP("2^24")
+    "  --json              report as JSON\n";
 
 typedef struct job {
   cli_common common;
@@ -118,10 +119,34 @@ static int write_all(job *j, const surg__isolated *x) {
 
 /* --- */
 
-static void tell(const job *j, const surg_node *n, const surg__isolated *x) {
+static json_t *names_json(const surg_graph *g, bool outputs, size_t n) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < n; i++)
+    json_array_append_new(list, cli_text_json(surg_value_name(outputs ? surg_graph_output(g, i)
+                                                                      : surg_graph_input(g, i))));
+  return list;
+}
+
+static void tell_json(const job *j, const char *in, const surg_node *n, const surg__isolated *x) {
+  const surg_graph *g = surg_model_graph(x->model);
+  json_t *o = json_pack("{s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "schema", 1, "in", cli_text_json(in),
+                        "out", cli_text_json(j->out), "node", cli_text_json(surg__locate_node(n)),
+                        "op", cli_text_json(surg_node_op_type(n)), "inputs",
+                        names_json(g, false, x->n_in), "outputs", names_json(g, true, x->n_out),
+                        "data", x->reached ? cli_text_json(j->folder) : json_null());
+  json_object_set_new(o, "outputs_written", json_boolean(x->computed));
+  if (!x->computed) json_object_set_new(o, "why", cli_text_json(x->why));
+  cli_print_json(o);
+}
+
+static void tell(const job *j, const char *in, const surg_node *n, const surg__isolated *x) {
   if (!x->computed)
     surg__warn(j->ctx, surg_model_path(j->m), "%s: %s: %s", surg__locate_node(n),
                x->reached ? "its outputs are not written" : "no data is written", x->why);
+  if (j->common.json) {
+    tell_json(j, in, n, x);
+    return;
+  }
   if (j->common.quiet) return;
   printf("%s: %zu input%s, %zu output%s", surg__locate_node(n), x->n_in, x->n_in == 1 ? "" : "s",
          x->n_out, x->n_out == 1 ? "" : "s");
@@ -147,7 +172,7 @@ static int isolate(job *j, const char *in) {
   s = surg__isolate(n, &engine, &maker, j->turn, j->values.given, j->values.in, &x);
   code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
   if (code == EXIT_DONE) code = write_all(j, &x);
-  if (code == EXIT_DONE) tell(j, n, &x);
+  if (code == EXIT_DONE) tell(j, in, n, &x);
   surg__isolated_free(j->ctx, &x);
   return code;
 }
@@ -168,7 +193,6 @@ static int check_options(job *j, int files) {
   if (files != 2 || !j->node)
     return cli_usage("isolate takes a node and two files: `onnxsurg isolate --node N IN OUT`");
   if (j->how.n_engines) return cli_usage("isolate takes the built-in engine");
-  if (j->common.json) return cli_usage("isolate prints text");
   if (strcmp(j->out, "-") == 0) return cli_usage("OUT is a file: test data goes beside it");
   if (!j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   return EXIT_DONE;

@@ -16,7 +16,8 @@ static const char help[] =
     "  --prefix TEXT           put before all names of B\n"
     "  --keep-outputs          outputs of A that are connected stay outputs\n"
     "  --external-data NAME    write large weights to one file of this name\n"
-    "  -o, --output OUT        the file to write\n";
+    "  -o, --output OUT        the file to write\n"
+    "  --json                  print what was connected, inputs and outputs as JSON\n";
 
 enum { OPT_CONNECT = OPT_OWN, OPT_PREFIX, OPT_KEEP_OUTPUTS, OPT_EXTERNAL_DATA };
 
@@ -118,6 +119,29 @@ static int connections(merging *j, const surg_model *a, const surg_model *b) {
   return code;
 }
 
+static json_t *interface_json(const surg_graph *g, bool outputs) {
+  const size_t n = outputs ? surg_graph_output_count(g) : surg_graph_input_count(g);
+  json_t *list = json_array();
+  for (size_t i = 0; i < n; i++)
+    json_array_append_new(list, cli_text_json(surg_value_name(outputs ? surg_graph_output(g, i)
+                                                                      : surg_graph_input(g, i))));
+  return list;
+}
+
+/* What was joined, and the result. */
+static void report(const merging *j, const surg_model *merged, char **args) {
+  const surg_graph *g = surg_model_graph(merged);
+  json_t *pairs = json_array();
+  for (size_t i = 0; i < j->how.n; i++)
+    json_array_append_new(pairs, json_pack("{s:o,s:o}", "value", cli_text_json(j->from[i]), "input",
+                                           cli_text_json(j->to[i])));
+  cli_print_json(json_pack("{s:i,s:[o,o],s:o,s:o,s:I,s:o,s:o}", "schema", 1, "in",
+                           cli_text_json(args[0]), cli_text_json(args[1]), "out",
+                           cli_text_json(j->out), "connected", pairs, "nodes",
+                           (json_int_t)surg_graph_node_count(g), "inputs",
+                           interface_json(g, false), "outputs", interface_json(g, true)));
+}
+
 static int run(merging *j, surg_context *ctx, char **args) {
   surg_model *a = NULL, *b = NULL;
   surg_status s = surg_load(ctx, args[0], &j->common.load, &a);
@@ -132,6 +156,7 @@ static int run(merging *j, surg_context *ctx, char **args) {
   }
   if (s != SURG_OK && !surg_context_error(ctx))
     fprintf(stderr, "onnxsurg: error: %s\n", surg_status_name(s));
+  if (code == EXIT_DONE && j->common.json) report(j, a, args);
   surg_model_free(b);
   surg_model_free(a);
   return code;
@@ -142,12 +167,12 @@ int cmd_merge(int argc, char **argv) {
   int code;
   const cli_command command = {options, "o:", help, take, &j, &j.common};
   if (cli_options(argc, argv, &command, &code)) {
-    if (j.common.json)
-      code = cli_usage("merge makes no report");
-    else if (argc - optind != 2)
+    if (argc - optind != 2)
       code = cli_usage("merge takes two models: `onnxsurg merge A B -o OUT`");
     else if (!j.out || !*j.out)
       code = cli_usage("no output given: `onnxsurg merge A B -o OUT`");
+    else if (j.common.json && !strcmp(j.out, "-"))
+      code = cli_usage("standard output cannot be both the model and the report of --json");
     else
       code = cli_check_folder(j.out);
     surg_context *ctx = code == EXIT_DONE ? cli_context(&j.common) : NULL;

@@ -11,7 +11,8 @@
 
 static const char help[] =
     "usage: onnxsurg passes [--plugin FILE] [--json] [NAME]\n"
-    "Lists passes and presets, or explains one pass with its options.\n";
+    "Lists passes and presets, or explains one: a pass with its options, a preset\n"
+    "with its pipeline.\n";
 
 static const char *pass_name_at(const void *list, size_t i) {
   return surg__pass_at(list, i)->name;
@@ -44,6 +45,17 @@ static void print_pipeline(const char *p) {
     p += n;
     mark = " ";
   }
+}
+
+static const surg__preset *preset_named(const surg_registry *r, const char *name) {
+  for (size_t i = 0; i < surg__preset_count(r); i++)
+    if (strcmp(surg__preset_at(r, i)->name, name) == 0) return surg__preset_at(r, i);
+  return NULL;
+}
+
+static void explain_preset(const surg__preset *p) {
+  printf("%s: %s\n  a preset: a name for this pipeline\n", p->name, p->help);
+  print_pipeline(p->pipeline);
 }
 
 static void list(const surg_registry *r) {
@@ -82,14 +94,15 @@ static json_t *pass_json(const surg_pass *p, const surg_registry *r) {
   return j;
 }
 
-/* All passes and presets, or the pass that is asked for. */
-static void print_json(const surg_registry *r, const surg_pass *one) {
+/* All passes and presets, or the pass or preset that is asked for. */
+static void print_json(const surg_registry *r, const surg_pass *one, const surg__preset *preset) {
   json_t *j = json_object(), *passes = json_array(), *presets = json_object();
   for (size_t i = 0; i < surg__pass_count(r); i++)
-    if (!one || one == surg__pass_at(r, i))
+    if (preset ? false : !one || one == surg__pass_at(r, i))
       json_array_append_new(passes, pass_json(surg__pass_at(r, i), r));
   for (size_t i = 0; i < surg__preset_count(r) && !one; i++)
-    json_object_set_new(presets, surg__preset_at(r, i)->name,
+    if (!preset || preset == surg__preset_at(r, i))
+      json_object_set_new(presets, surg__preset_at(r, i)->name,
                         json_string(surg__preset_at(r, i)->pipeline));
   json_object_set_new(j, "schema", json_integer(1));
   json_object_set_new(j, "passes", passes);
@@ -99,11 +112,14 @@ static void print_json(const surg_registry *r, const surg_pass *one) {
 
 static int show(surg_registry *r, const char *name, bool json) {
   const surg_pass *p = name ? surg__pass_find(r, name) : NULL;
-  if (!name || p) {
+  const surg__preset *preset = name && !p ? preset_named(r, name) : NULL;
+  if (!name || p || preset) {
     if (json)
-      print_json(r, p);
+      print_json(r, p, preset);
     else if (p)
       explain(p, r);
+    else if (preset)
+      explain_preset(preset);
     else
       list(r);
     return EXIT_DONE;

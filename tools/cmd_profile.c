@@ -125,8 +125,23 @@ static surg_status try_sizes(profile *x, unsigned which, surg__buf *b, trouble *
   return s;
 }
 
+/* One line for each error, with the sizes that lead to it. */
+static void report_errors(char *const wrong[3]) {
+  for (unsigned i = 0; i < 3; i++) {
+    bool repeated = false;
+    for (unsigned k = 0; k < i && wrong[i]; k++)
+      repeated |= wrong[k] && !strcmp(wrong[k], wrong[i]);
+    if (!wrong[i] || repeated) continue;
+    fprintf(stderr, "onnxsurg: error: with the %s", titles[i]);
+    for (unsigned k = i + 1; k < 3; k++)
+      if (wrong[k] && !strcmp(wrong[k], wrong[i])) fprintf(stderr, ", %s", titles[k]);
+    fprintf(stderr, " sizes: %s\n", wrong[i]);
+  }
+}
+
 static int show(profile *x) {
   json_t *all = json_object();
+  char *wrong[3] = {NULL}; /* the error with each of the three sizes */
   int code = EXIT_DONE;
   for (unsigned which = 0; which < 3 && code <= EXIT_MODEL; which++) {
     surg__buf b;
@@ -140,7 +155,8 @@ static int show(profile *x) {
       code = cli_exit_code(quiet_tell(x->q.ctx, s != SURG_OK ? s : SURG_ENOMEM));
     if (t.any && code <= EXIT_MODEL) {
       code = EXIT_MODEL;
-      fprintf(stderr, "onnxsurg: error: with the %s sizes: %s\n", titles[which], t.text.p);
+      wrong[which] = strdup(t.text.p);
+      if (!wrong[which]) code = cli_no_memory();
     } else if (code == EXIT_DONE && x->common.json) {
       char key[16];
       snprintf(key, sizeof key, "%sShapes", titles[which]);
@@ -156,6 +172,8 @@ static int show(profile *x) {
   if (x->common.json && code == EXIT_DONE)
     cli_print_json(json_pack("{s:i,s:O}", "schema", 1, "profile", all));
   json_decref(all);
+  report_errors(wrong);
+  for (unsigned which = 0; which < 3; which++) free(wrong[which]);
   return code;
 }
 

@@ -188,6 +188,7 @@ static int prepare(surgery *j, surg_context *ctx, surg__pipeline **p) {
     if (code != EXIT_DONE) return code;
   }
   if (s == SURG_OK) s = surg__pipeline_parse(ctx, j->pipeline, j->pipeline_where, p);
+  if (s == SURG_OK) s = surg__pipeline_leave_out(*p, "--skip-pass", j->skip.items, j->skip.n);
   if (s != SURG_OK && !surg_context_error(ctx)) return cli_no_memory();
   return cli_exit_code(s);
 }
@@ -229,8 +230,6 @@ static int run_job(surgery *j, char **args, int n) {
   j->run.n_dims = j->dims.n;
   j->run.ranges = j->ranges.items;
   j->run.n_ranges = j->ranges.n;
-  j->run.skip = j->skip.items;
-  j->run.n_skip = j->skip.n;
   j->run.print_after = j->print_after.items;
   j->run.n_print_after = j->print_after.n;
   j->run.print = print_model;

@@ -59,7 +59,8 @@ surg_status info_gather(info_facts *f);
 void info_free(info_facts *f);
 
 void info_print_text(const info_facts *f, size_t top, bool values);
-void info_print_json(const info_facts *f, size_t top);
+/* One JSON object: on one line, or over many. */
+void info_print_json(const info_facts *f, size_t top, bool one_line);
 
 /* The opsets of the default domain from the oldest the content fits to the newest the target takes;
  * empty where *low is above *high. The result is the node that needs the oldest one, or NULL. */

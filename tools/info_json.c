@@ -159,9 +159,21 @@ static json_t *top_json(const info_facts *f, size_t top) {
 
 #define FLUSH_BYTES (64u << 10)
 
-static void flush(surg__buf *b, size_t at) {
+typedef struct writer {
+  surg__buf b;
+  bool one_line; /* line ends and the blanks after them are left out: strings have no line ends */
+  bool indent;   /* in such blanks */
+} writer;
+
+static void flush(writer *w, size_t at) {
+  surg__buf *b = &w->b;
   if (b->n < at || !b->p) return;
-  fwrite(b->p, 1, b->n, stdout);
+  size_t n = w->one_line ? 0 : b->n;
+  for (size_t i = 0; w->one_line && i < b->n; i++) {
+    w->indent = b->p[i] == '\n' || (w->indent && b->p[i] == ' ');
+    if (!w->indent) b->p[n++] = b->p[i];
+  }
+  fwrite(b->p, 1, n, stdout);
   b->n = 0;
 }
 
@@ -170,7 +182,8 @@ static void put_text(surg__buf *b, const char *key, const char *text) {
   surg__buf_json(b, text, strlen(text));
 }
 
-static void put_graphs(surg__buf *b, const info_facts *f) {
+static void put_graphs(writer *w, const info_facts *f) {
+  surg__buf *b = &w->b;
   static const char *const kinds[] = {"main", "subgraph", "function"};
   size_t i = 0;
   for (surg_graph *g = f->m->graph; g; g = g->next) g->work = (void *)(uintptr_t)i++;
@@ -185,7 +198,7 @@ static void put_graphs(surg__buf *b, const info_facts *f) {
       surg__buf_printf(b, "%zu}", (size_t)(uintptr_t)parent->work);
     else
       surg__buf_puts(b, "null}");
-    flush(b, FLUSH_BYTES);
+    flush(w, FLUSH_BYTES);
   }
   for (surg_graph *g = f->m->graph; g; g = g->next) g->work = NULL;
   surg__buf_puts(b, "\n  ]");
@@ -233,7 +246,8 @@ static void put_value(surg__buf *b, const surg_value *v, size_t graph) {
   surg__buf_putc(b, '}');
 }
 
-static void put_values(surg__buf *b, const info_facts *f) {
+static void put_values(writer *w, const info_facts *f) {
+  surg__buf *b = &w->b;
   size_t graph = 0, n = 0;
   surg__buf_puts(b, ",\n  \"values\": [");
   for (surg_graph *g = NULL; (g = surg_model_next_graph(f->m, g)); graph++)
@@ -241,13 +255,13 @@ static void put_values(surg__buf *b, const info_facts *f) {
       if (!*surg_value_name(v)) continue;
       surg__buf_puts(b, n++ ? ",\n    " : "\n    ");
       put_value(b, v, graph);
-      flush(b, FLUSH_BYTES);
+      flush(w, FLUSH_BYTES);
     }
   surg__buf_puts(b, "\n  ]\n}\n");
-  flush(b, 0);
+  flush(w, 0);
 }
 
-void info_print_json(const info_facts *f, size_t top) {
+void info_print_json(const info_facts *f, size_t top, bool one_line) {
   json_t *j = json_object();
   json_object_set_new(j, "schema", json_integer(1));
   json_object_set_new(j, "file", cli_text_json(f->path));
@@ -285,13 +299,14 @@ void info_print_json(const info_facts *f, size_t top) {
   if (top) json_object_set_new(j, "top", top_json(f, top));
   char *text = json_dumps(j, JSON_INDENT(2));
   json_decref(j);
-  surg__buf b;
-  surg__buf_init(&b, f->ctx);
+  writer w = {.one_line = one_line};
+  surg__buf_init(&w.b, f->ctx);
   /* The object goes on: its last line is "}". */
   const size_t n = text ? strlen(text) : 0;
-  if (n > 2) surg__buf_put(&b, text, n - 2);
+  if (n > 2) surg__buf_put(&w.b, text, n - 2);
   free(text);
-  put_graphs(&b, f);
-  put_values(&b, f);
-  surg__buf_free(&b);
+  put_graphs(&w, f);
+  put_values(&w, f);
+  surg__buf_free(&w.b);
+  if (one_line) putchar('\n');
 }

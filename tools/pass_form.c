@@ -26,7 +26,7 @@ const char *cmd_pass_nearest(const char *word) {
 static bool own(const pass_form *form, const char *name) {
   for (size_t i = 0; form->pass && i < form->pass->option_count; i++)
     if (strcmp(form->pass->options[i].name, name) == 0) return true;
-  return strcmp(name, "pass") == 0 || strcmp(name, "pass-file") == 0;
+  return false;
 }
 
 static bool set_up(pass_form *form, const struct option *rest) {
@@ -107,26 +107,26 @@ static int bad_list(const char *name, const char *value) {
   return code;
 }
 
-/* `name=value`, or `name=a,b`. */
-static int put_pair(surg__buf *b, const char *option, const char *pair) {
-  const char *equals = strchr(pair, '=');
-  char *name = equals ? strndup(pair, (size_t)(equals - pair)) : NULL;
-  if (!equals) return cli_usage("--%s takes name=value", option);
+/* `name=value`, or `name=a,b`. Where there is no `=`, the option is the name: `--input=1` of bind
+ * names an input called "input". */
+static int put_pair(const surg_pass *pass, surg__buf *b, const char *option, const char *pair) {
+  const char *equals = strchr(pair, '='), *value = equals ? equals + 1 : pair;
+  char *name = equals ? strndup(pair, (size_t)(equals - pair)) : strdup(option);
   if (b->n) surg__buf_putc(b, ',');
   if (name)
-    surg__pipeline_quote(b, name);
+    surg__pipeline_put_pair_name(b, pass, option, name);
   else
     b->failed = true;
   free(name);
   surg__buf_putc(b, '=');
-  return put_list(b, equals + 1) ? EXIT_DONE : bad_list(option, equals + 1);
+  return put_list(b, value) ? EXIT_DONE : bad_list(option, value);
 }
 
 int pass_form_take(pass_form *form, int option, const char *value) {
   const size_t i = (size_t)(option - OPT_OF_PASS);
   const surg_option *o = &form->pass->options[i];
   surg__buf *b = &form->values[i];
-  if (o->kind == SURG_OPTION_PAIRS) return put_pair(b, o->name, value);
+  if (o->kind == SURG_OPTION_PAIRS) return put_pair(form->pass, b, o->name, value);
   if (b->n && o->kind != SURG_OPTION_LIST) return cli_usage("--%s is given twice", o->name);
   if (o->kind == SURG_OPTION_LIST) {
     if (b->n) surg__buf_putc(b, '+');
@@ -159,7 +159,8 @@ int pass_form_pairs(pass_form *form, int *argc, char **argv) {
     if (strcmp(argv[i], "--") == 0) {
       while (i < *argc) argv[kept++] = argv[i++];
     } else if (is_pair(form, argv[i])) {
-      const int code = put_pair(&form->values[any], form->pass->options[any].name, argv[i] + 2);
+      const int code =
+          put_pair(form->pass, &form->values[any], form->pass->options[any].name, argv[i] + 2);
       if (code != EXIT_DONE) return code;
     } else {
       argv[kept++] = argv[i];
@@ -169,7 +170,7 @@ int pass_form_pairs(pass_form *form, int *argc, char **argv) {
   return EXIT_DONE;
 }
 
-char *pass_form_pipeline(pass_form *form) {
+char *pass_form_pipeline(pass_form *form, const char *then) {
   surg__buf b;
   char open = '{';
   surg__buf_init(&b, form->ctx);
@@ -185,6 +186,7 @@ char *pass_form_pipeline(pass_form *form) {
     surg__buf_put(&b, v->p, v->n);
   }
   if (open == ',') surg__buf_putc(&b, '}');
+  if (then && *then) surg__buf_printf(&b, ",%s", then);
   char *text = b.failed ? NULL : strndup(b.p, b.n);
   surg__buf_free(&b);
   return text;
@@ -202,6 +204,7 @@ void pass_form_help(const pass_form *form) {
     if (o->fallback) printf(" (%s)", o->fallback);
     putchar('\n');
   }
-  printf("The same as --pass '%s%s'; takes all other options of `onnxsurg --help`, too.\n",
+  printf("The same as --pass '%s%s'; accepts the options of `onnxsurg --help`, too.\n"
+         "A pipeline given with --pass runs after it.\n",
          form->name, form->pass && form->pass->option_count ? "{option=value,...}" : "");
 }

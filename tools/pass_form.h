@@ -26,8 +26,9 @@ int pass_form_take(pass_form *form, int option, const char *value);
 /* Where the pass has options under any name: takes every `--name=value` whose name no option bears
  * in full out of the arguments (getopt would find one that starts so). */
 int pass_form_pairs(pass_form *form, int *argc, char **argv);
-/* The pipeline, for the caller to free; NULL: out of memory. */
-char *pass_form_pipeline(pass_form *form);
+/* The pipeline, with `then` (a pipeline, or NULL) after it, for the caller to free; NULL: out of
+ * memory. */
+char *pass_form_pipeline(pass_form *form, const char *then);
 void pass_form_help(const pass_form *form);
 
 #endif

@@ -127,7 +127,9 @@ int cli_engine_open(const cli_run *r, const cli_common *c, surg_context *ctx, si
   uint64_t ns = 0;
   *out = (surg__engine){.ort_options = r->ort, .max_bytes = r->max_bytes,
                         .max_work = r->max_work, .max_turns = r->max_turns, .seed = &r->seed};
-  if (c->timeout_seconds && surg__mul_u64(c->timeout_seconds, 1000000000, &ns)) out->timeout = ns;
+  if (c->timeout_seconds && surg__mul_u64(c->timeout_seconds, 1000000000, &ns) &&
+      surg__add_u64(ns, surg__os_now_ns(), &ns))
+    out->deadline = ns;
   if (k >= r->n_engines || strcmp(r->engines[k], "ort") != 0) return EXIT_DONE;
   const surg_status s = surg__ort_open(ctx, r->library, &out->ort);
   return s == SURG_OK ? EXIT_DONE : cli_exit_code(s);

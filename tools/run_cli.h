@@ -80,7 +80,7 @@ enum {
   "  --max-bytes N       of the results of one node (4GiB)\n"                     \
   "  --max-work N        operations of a run (2^42)\n"                          \
   "  --max-turns N       of all loops of a run (" turns ")\n"                         \
-  "  --timeout SECONDS   for a run; looked at between nodes\n"
+  "  --timeout SECONDS   for all runs together; checked between nodes\n"
 
 void cli_run_init(cli_run *r);
 void cli_run_free(cli_run *r);

@@ -303,9 +303,11 @@ static int take(void *user, int o, char *arg) {
   }
 }
 
-/* The pipeline that the form of a pass stands for. */
+/* The pipeline that the form of a pass stands for, and then the one of --pass or --pass-file. */
 static int take_form(surgery *j) {
-  j->pipeline = j->pipeline_text = pass_form_pipeline(j->form);
+  char *text = pass_form_pipeline(j->form, j->pipeline);
+  free(j->pipeline_text);
+  j->pipeline = j->pipeline_text = text;
   j->pipeline_where = j->form->name;
   return j->pipeline ? EXIT_DONE : cli_no_memory();
 }

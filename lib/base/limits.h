@@ -24,6 +24,7 @@
 #define SURG_LIMIT_RESIDENT (64ull << 20)          /* files up to here are read into memory */
 #define SURG_LIMIT_PAYLOAD_SKIP 4096u              /* payloads from here stay in a large file */
 #define SURG_LIMIT_OWNED_RESIDENT (64ull << 20)    /* computed tensors kept in memory */
+#define SURG_LIMIT_SAMPLE (4u << 10)              /* of a tensor that is hashed, at three places */
 #define SURG_LIMIT_PIECE (64u << 10)               /* of tensors compared or hashed, at a time */
 #define SURG_LIMIT_EXPR_TERMS 32u                  /* summands of an expression over dims */
 #define SURG_LIMIT_EXPR_FACTORS 8u                 /* factors of a summand, args of a min */

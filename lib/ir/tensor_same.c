@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether two tensors hold the same bits, and a hash that goes with it: of some pieces, so that to
- * look for equal ones among the weights of a large model does not read them all. Elements are read
+/* Whether two tensors hold the same bits, and a hash that goes with it: of samples at three places, so
+ * that to look for equal ones among the weights of a large model reads few of them. Elements are read
  * piece by piece and not kept; those of a typed list, which has no pieces, are decoded and let go,
  * or where there are many go into a blob. */
 #include "base/limits.h"
 #include "ir/tensor.h"
 
 #define PIECE ((size_t)SURG_LIMIT_PIECE)
+#define SAMPLE ((size_t)SURG_LIMIT_SAMPLE)
 #define MIX UINT64_C(0x9E3779B97F4A7C15) /* odd */
 
 typedef struct reader {
@@ -75,16 +76,19 @@ surg_status surg_tensor_hash(const surg_tensor *t, uint64_t *hash) {
   if (t->model->status != SURG_OK) return t->model->status;
   if (t->view == SURG__VIEW_SPARSE || t->view == SURG__VIEW_ABSENT) return SURG_EUNSUPPORTED;
   if (t->dtype == SURG_STRING) return hash_strings(t, hash);
-  /* The first piece, one in the middle and the last. */
-  const uint64_t last = t->bytes > PIECE ? t->bytes - PIECE : 0;
-  const uint64_t places[3] = {0, last / 2, last};
   reader r;
   uint64_t h = hash_form(t);
+  const bool sampled = t->bytes > 3 * SAMPLE;
+  const size_t n = sampled ? SAMPLE : (size_t)t->bytes;
+  const uint64_t last = t->bytes - n, places[3] = {0, last / 2, last};
   surg_status s = open_reader(&r, t);
-  for (int i = 0; s == SURG_OK && i < (last ? 3 : 1); i++) {
-    const uint8_t *p;
-    s = read_piece(&r, places[i], &p);
-    if (s == SURG_OK) h = h * MIX + surg__hash(t->model->ctx, p, piece_at(t, places[i]));
+  for (int i = 0; s == SURG_OK && i < (sampled ? 3 : 1); i++) {
+    const uint8_t *p = r.memory;
+    if (r.whole)
+      p += places[i];
+    else
+      s = surg_tensor_read(t, places[i], r.memory, n);
+    if (s == SURG_OK) h = h * MIX + surg__hash(t->model->ctx, p, n);
   }
   close_reader(&r);
   *hash = h;

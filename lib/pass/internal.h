@@ -140,6 +140,9 @@ struct surg_pass_ctx {
   char undeclared[64]; /* an option it asked for and did not declare, or empty */
 };
 
+/* SURG_EUSAGE, located at `flag`: a name is neither a pass nor `also` (NULL: none). */
+surg_status surg__check_pass_names(const surg_registry *r, const char *flag,
+                                   const char *const *names, size_t n, const char *also);
 /* Whether the deadline is over; remembers. */
 bool surg__run_late(surg__runner *r);
 /* `pass "x"`, or `pass "x" of plugin "p"`; one of the context's rotating texts. */

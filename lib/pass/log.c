@@ -34,9 +34,12 @@ struct surg__log {
   SURG_VEC(fate) fates;
 };
 
+/* By surg_event_kind, every one of them. */
 static const char *const event_names[] = {
     "create-node", "erase-node", "create-value", "erase-value", "rename-node", "rename-value",
-    "replace",     "set-input",  "set-output",   "set-attr",    "interface",   "model"};
+    "replace",     "set-input",  "set-output",   "set-attr",    "interface",   "model",
+    "move",        "set-op"};
+_Static_assert(SURG_COUNT(event_names) == SURG_EVENT_SET_OP + 1, "an event has no name");
 
 static void flush(surg__log *l) {
   if (l->out && l->line.n && fwrite(l->line.p, 1, l->line.n, l->out) != l->line.n && !l->error)

@@ -49,6 +49,13 @@ void surg__pipeline_free(surg__pipeline *p);
 void surg__pipeline_print(const surg__pipeline *p, surg__buf *out);
 /* Appends a word as pipeline text, quoted where it must be: for tools that build pipelines. */
 void surg__pipeline_quote(surg__buf *out, const char *word);
+/* The same for the name of a pair: with the name of the option in front (`attribute.to`) where
+ * another option of the pass is called so. */
+void surg__pipeline_put_pair_name(surg__buf *out, const surg_pass *pass, const char *option,
+                                  const char *name);
+/* Removes passes by name. SURG_EUSAGE, located at `where`: there is no such pass. */
+surg_status surg__pipeline_leave_out(surg__pipeline *p, const char *where, const char *const *names,
+                                     size_t n);
 /* Whether a pass is scheduled anywhere in it. */
 bool surg__pipeline_has(const surg__pipeline *p, const char *pass);
 

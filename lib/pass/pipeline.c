@@ -203,6 +203,22 @@ static const char *words_to_option(parser *ps, const surg_option *declared, cons
   return surg__option_parse(ps->arena, declared, list->items, list->count, out);
 }
 
+/* Whether an option that takes no names of its own is called so. */
+static bool plain_option(const surg_option *declared, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (declared[i].kind != SURG_OPTION_PAIRS && strcmp(declared[i].name, name) == 0) return true;
+  return false;
+}
+
+/* `attribute.to` where `attribute` takes any name and `to` is an option: the name meant is `to`.
+ * Otherwise the name as it is. */
+static const char *pair_name(const surg_option *declared, size_t count, size_t any,
+                             const char *name) {
+  const size_t n = strlen(declared[any].name);
+  const bool prefixed = strncmp(name, declared[any].name, n) == 0 && name[n] == '.';
+  return prefixed && plain_option(declared, count, name + n + 1) ? name + n + 1 : name;
+}
+
 /* The option that bears the name, else the one that takes any name, else `count`. */
 static size_t find_option(const surg_option *declared, size_t count, const char *name) {
   size_t any = count;
@@ -229,6 +245,7 @@ static surg_status option(parser *ps, const surg_option *declared, size_t count,
                    pass ? surg__nearest(name.s, pass, count, option_name) : declared[0].name);
   }
   bool pairs = declared[i].kind == SURG_OPTION_PAIRS;
+  if (pairs) name.s = pair_name(declared, count, i, name.s);
   const char *shown = pairs ? surg__q(ps->ctx, name.s) : declared[i].name;
   if (out[i].given && !pairs)
     return bad(ps, at, "option %s is given twice", surg__q(ps->ctx, name.s));
@@ -412,10 +429,17 @@ static void print_list(const char *const *list, size_t n, surg__buf *out) {
   }
 }
 
-static void print_pairs(const surg__optval *v, surg__buf *out) {
+void surg__pipeline_put_pair_name(surg__buf *out, const surg_pass *pass, const char *option,
+                                  const char *name) {
+  if (plain_option(pass->options, pass->option_count, name)) surg__buf_printf(out, "%s.", option);
+  surg__pipeline_quote(out, name);
+}
+
+static void print_pairs(const surg_pass *pass, const char *option, const surg__optval *v,
+                        surg__buf *out) {
   for (size_t i = 0; i < v->n_pairs; i++) {
     if (i) surg__buf_putc(out, ',');
-    surg__pipeline_quote(out, v->pairs[i].name);
+    surg__pipeline_put_pair_name(out, pass, option, v->pairs[i].name);
     surg__buf_putc(out, '=');
     print_list(v->pairs[i].list, v->pairs[i].n, out);
   }
@@ -429,7 +453,7 @@ static void print_options(const surg__step *step, surg__buf *out) {
     surg__buf_putc(out, open);
     open = ',';
     if (v->n_pairs) {
-      print_pairs(v, out);
+      print_pairs(step->pass, step->pass->options[i].name, v, out);
       continue;
     }
     surg__buf_printf(out, "%s=", step->pass->options[i].name);
@@ -472,4 +496,30 @@ static bool scheduled_in(const surg__step *step, const char *name) {
 
 bool surg__pipeline_has(const surg__pipeline *p, const char *pass) {
   return scheduled_in(p->first, pass);
+}
+
+static bool named(const char *const *names, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
+}
+
+/* As deep as MAX_DEPTH. A repeat or guard around nothing is nothing. */
+static void leave_out(surg__step **at, const char *const *names, size_t n) {
+  while (*at) {
+    surg__step *step = *at;
+    if (!step->pass) leave_out(&step->body, names, n);
+    if (step->pass ? named(names, n, step->pass->name) : !step->body)
+      *at = step->next;
+    else
+      at = &step->next;
+  }
+}
+
+surg_status surg__pipeline_leave_out(surg__pipeline *p, const char *where, const char *const *names,
+                                     size_t n) {
+  const surg_status s =
+      surg__check_pass_names(surg__registry(p->ctx), where, names, n, NULL);
+  if (s == SURG_OK) leave_out(&p->first, names, n);
+  return s;
 }

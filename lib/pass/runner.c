@@ -334,13 +334,11 @@ static const char *pass_name(const void *list, size_t i) {
   return surg__pass_at(list, i)->name;
 }
 
-/* Every entry must be a pass, or `also`. */
-static surg_status check_names(const surg__runner *r, const char *flag, const char *const *names,
-                               size_t n, const char *also) {
+surg_status surg__check_pass_names(const surg_registry *r, const char *flag,
+                                   const char *const *names, size_t n, const char *also) {
   for (size_t i = 0; i < n; i++) {
-    if (surg__pass_find(r->registry, names[i]) || (also && strcmp(also, names[i]) == 0)) continue;
-    const char *near =
-        surg__nearest(names[i], r->registry, surg__pass_count(r->registry), pass_name);
+    if (surg__pass_find(r, names[i]) || (also && strcmp(also, names[i]) == 0)) continue;
+    const char *near = surg__nearest(names[i], r, surg__pass_count(r), pass_name);
     if (near)
       return surg__error(r->ctx, SURG_EUSAGE, flag, "unknown pass %s; did you mean \"%s\"?",
                          surg__q(r->ctx, names[i]), near);
@@ -364,8 +362,10 @@ static void warn_unknown_keeps(const surg__runner *r) {
 
 static surg_status open_run(surg__runner *r) {
   const surg__run_options *o = r->options;
-  surg_status s = check_names(r, "--skip-pass", o->skip, o->n_skip, NULL);
-  if (!s) s = check_names(r, "--print-after", o->print_after, o->n_print_after, "changed");
+  surg_status s = surg__check_pass_names(r->registry, "--skip-pass", o->skip, o->n_skip, NULL);
+  if (!s)
+    s = surg__check_pass_names(r->registry, "--print-after", o->print_after, o->n_print_after,
+                               "changed");
   if (!s) s = surg__keep_init(&r->keep, r->ctx, o->keep, o->n_keep);
   if (!s) warn_unknown_keeps(r);
   if (!s && o->keep_weights) surg__pin_weights(r->model);

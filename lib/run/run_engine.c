@@ -35,7 +35,7 @@ static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *
   s.max_bytes = r->engine->max_bytes;
   s.max_work = r->engine->max_work;
   s.max_turns = r->engine->max_turns;
-  if (r->engine->timeout) s.deadline = surg__os_now_ns() + r->engine->timeout;
+  s.deadline = r->engine->deadline;
   s.seed = r->engine->seed;
   const surg_status status = surg__session_run(&s, r->model, in, out);
   r->open = s.open;
@@ -47,6 +47,10 @@ static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *
 
 surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *out) {
   *r->why = 0;
+  if (r->engine->deadline && surg__os_now_ns() > r->engine->deadline) {
+    snprintf(r->why, sizeof r->why, "out of time (--timeout)");
+    return SURG_ELIMIT;
+  }
   if (!r->engine->ort) return interpret(r, in, out);
   char why[SURG__ORT_WHY];
   *why = 0;

@@ -11,7 +11,7 @@ typedef struct surg__engine {
   surg__ort *ort; /* NULL: the interpreter */
   surg__ort_options ort_options;
   uint64_t max_bytes, max_work, max_turns; /* of the interpreter, as in surg__session */
-  uint64_t timeout;                        /* of one run, in nanoseconds; 0: none */
+  uint64_t deadline; /* by surg__os_now_ns, of all runs together; 0: none */
   const uint64_t *seed;         /* NULL: random operators are not computed */
 } surg__engine;
 const char *surg__engine_name(const surg__engine *e);

@@ -42,7 +42,6 @@ class PassForm(Case):
         self.assertEqual(self.pipeline('outputs', '--keep', 'y'), 'outputs{keep=y}')
 
     def test_faults(self):
-        self.bad(2, r'unknown option --pass', 'prune', '--pass', 'fold', 'in.onnx', 'o')
         self.bad(2, r'--to is given twice', 'opset', '--to', '12', '--to', '13', 'in.onnx', 'o')
         self.bad(2, r'no command and no file remove-opp: did you mean `onnxsurg remove-op`\?', 'remove-opp', 'in.onnx')
         self.bad(2, r'no output given', 'prune', 'in.onnx')

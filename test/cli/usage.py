@@ -119,7 +119,6 @@ class Usage(Case):
         self.bad(2, r'info takes a model', 'info')
         self.bad(2, r'cat takes one model', 'cat')
         self.bad(2, r'cat takes one model', 'cat', 'in.onnx', 'in.onnx')
-        self.bad(2, r'info --json', 'cat', '--json', 'in.onnx')
         self.clean('in.onnx')
 
     def test_what_excludes_each_other(self):

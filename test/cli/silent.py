@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What was asked for by name is done or reported, and reports are whole. silent.py PROGRAM"""
+import json
+import os
+import re
+import subprocess
+
+import common
+from common import Case
+
+HEAD = '<ir_version: 8, opset_import: ["" : 13]>\n'
+TWO = HEAD + '''g (float[N, 3] x, float[N, 3] input) => (float[N, 3] y) {
+  a = Add (x, input)
+  y = Relu (a)
+}
+'''
+
+
+class Silent(Case):
+    def text(self, name, text):
+        self.write(name, text.encode())
+        return name
+
+    def cat(self, name):
+        return self.ok('cat', name).decode()
+
+    # --- names that an option bears, too
+
+    def test_attribute_named_like_an_option(self):
+        two = self.text('two.onnxtxt', TWO)
+        self.ok('insert', '--op', 'Cast', '--at', 'a', '--attribute', 'to=10', two, 'out.onnx')
+        self.assertIn('Cast <to = 10> (a)', self.cat('out.onnx'))
+        printed = self.ok('--print-pipeline', '--pass', 'insert{op=Cast,at=a,attribute.to=10}')
+        self.assertEqual(printed, b'insert{op=Cast,at=a,attribute.to=10}\n')
+        # Without a clash the prefix is part of the name.
+        printed = self.ok('--print-pipeline', '--pass', 'bind{input.x=1}')
+        self.assertEqual(printed, b'bind{input.x=1}\n')
+
+    def test_input_named_like_the_option(self):
+        self.text('k.onnxtxt', HEAD + 'g (float[3] x, float input) => (float[3] y) '
+                  '{ y = Mul (x, input) }')
+        self.ok('bind', '--input=2', 'k.onnxtxt', 'out.onnx')
+        self.assertIn('input = raw {2.0}', self.cat('out.onnx'))
+        self.ok('bind', '--input=input=3', 'k.onnxtxt', 'out.onnx')
+        self.assertIn('input = raw {3.0}', self.cat('out.onnx'))
+
+    # --- pipelines
+
+    def test_form_runs_before_the_pipeline(self):
+        two = self.text('two.onnxtxt', HEAD + '''g (float[N, 3] x) => (float[M] y)
+            { s = Shape (x)   n = ReduceProd <keepdims = 1> (s)   y = Reshape (x, n) }''')
+        self.ok('freeze', '--N=4', '--pass', 'simplify', two, 'out.onnx')
+        self.assertNotIn('Shape', self.cat('out.onnx'))
+        self.assertEqual(self.ok('freeze', '--N=4', '--pass', 'fold,prune', '--print-pipeline'),
+                         b'freeze{N=4},fold,prune\n')
+        self.write('p.txt', b'fold # all\n')
+        self.assertEqual(self.ok('freeze', '--N=4', '--pass-file', 'p.txt', '--print-pipeline'),
+                         b'freeze{N=4},fold\n')
+
+    def test_skipped_passes_are_not_printed(self):
+        printed = self.ok('--print-pipeline', '--skip-pass', 'fold', '--pass', 'fold,prune,fold')
+        self.assertEqual(printed, b'prune\n')
+        printed = self.ok('--print-pipeline', '--skip-pass', 'fold', '--pass', 'simplify').decode()
+        self.assertNotRegex(printed, r'\bfold\b')
+        printed = self.ok('--print-pipeline', '--skip-pass', 'fold', '--pass',
+                          'prune,repeat(guard(fold))')
+        self.assertEqual(printed, b'prune\n')
+        self.bad(2, r'--skip-pass: error: unknown pass "fodl"; did you mean "fold"',
+                 '--print-pipeline', '--skip-pass', 'fodl')
+
+    def test_passes_explains_a_preset(self):
+        text = self.ok('passes', 'simplify').decode()
+        self.assertIn('repeat{max=8}(', text)
+        found = json.loads(self.ok('passes', '--json', 'simplify'))
+        self.assertEqual((found['passes'], list(found['presets'])), ([], ['simplify']))
+
+    # --- reports
+
+    def test_log_names_every_event(self):
+        self.text('order.onnxtxt', HEAD + '''g (float[3] x) => (float[3] y) {
+          y = Relu (a)
+          a = acme.Foo (x)
+        }'''.replace('acme.', ''))
+        self.ok('--pass', 'toposort,map-op{from=Foo,to=Abs}', '--quiet', '--log', 'log.json',
+                'order.onnxtxt', 'out.onnx')
+        events = [json.loads(line) for line in self.read('log.json').splitlines()]
+        names = {e['event'] for e in events}
+        self.assertLessEqual({'move', 'set-op'}, names)
+        self.assertEqual([e['op'] for e in events if e['event'] == 'set-op'], ['Abs'])
+
+    def test_info_of_several_models_is_json_lines(self):
+        two = self.text('two.onnxtxt', TWO)
+        lines = self.ok('info', '--json', '--top', '1', two, 'in.onnx').decode().splitlines()
+        found = [json.loads(line) for line in lines]
+        self.assertEqual([f['file'] for f in found], [two, 'in.onnx'])
+        self.assertEqual(found[0], json.loads(self.ok('info', '--json', '--top', '1', two)))
+        self.assertEqual(found[1], json.loads(self.ok('info', '--json', '--top', '1', 'in.onnx')))
+
+    def test_merge_as_json(self):
+        self.text('a.onnxtxt', HEAD + 'g (float[3] x) => (float[3] m) { m = Relu (x) }')
+        self.text('b.onnxtxt', HEAD + 'h (float[3] m) => (float[3] y) { y = Neg (m) }')
+        found = json.loads(self.ok('merge', '--json', 'a.onnxtxt', 'b.onnxtxt', '-o', 'out.onnx'))
+        self.assertEqual(found, {'schema': 1, 'in': ['a.onnxtxt', 'b.onnxtxt'], 'out': 'out.onnx',
+                                 'connected': [{'value': 'm', 'input': 'm'}], 'nodes': 2,
+                                 'inputs': ['x'], 'outputs': ['y']})
+        self.bad(2, r'both the model and the report', 'merge', '--json', 'a.onnxtxt', 'b.onnxtxt',
+                 '-o', '-')
+
+    def test_isolate_as_json(self):
+        two = self.text('two.onnxtxt', TWO)
+        found = json.loads(self.ok('isolate', '--json', '--node', 'a', two, 'out.onnx'))
+        self.assertEqual((found['op'], found['inputs'], found['outputs'], found['data'],
+                          found['outputs_written']),
+                         ('Add', ['x', 'input'], ['a'], 'test_data_set_0', True))
+
+    def test_cat_as_json(self):
+        two = self.text('two.onnxtxt', TWO)
+        found = json.loads(self.ok('cat', '--json', two))
+        self.assertEqual(found['text'], self.cat(two))
+
+    def test_a_reader_that_leaves_early(self):
+        nodes = ''.join('  a%d = Relu (%s)\n' % (i, 'a%d' % (i - 1) if i else 'x')
+                        for i in range(9000))
+        many = self.text('many.onnxtxt',
+                         HEAD + 'g (float[N] x) => (float[N] y) {\n%s  y = Relu (a8999)\n}' % nodes)
+        for command in ([], ['--json']):
+            run = subprocess.Popen([common.TOOL, 'cat', *command, many], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+            run.stdout.read(10)
+            run.stdout.close()
+            self.assertEqual((run.stderr.read(), run.wait()), (b'', 3))
+            run.stderr.close()
+
+    def test_timeout_is_for_all_runs_together(self):
+        two = self.text('two.onnxtxt', TWO)
+        self.bad(4, r'out of time|longer than its limit', 'run', '--repeat', '1000000', '--timeout',
+                 '1', two)
+
+
+if __name__ == '__main__':
+    common.main()
