@@ -66,6 +66,8 @@ typedef struct doctor {
   row rows[ROWS];
   row_id now; /* of what is heard from a target made for a question */
   surg__buf passes; /* that mend what is open, once each */
+  int opset;           /* that operators newer than the import need; 0: none is newer */
+  char opset_pass[32]; /* the pass that moves the model there */
   bool failed;
 } doctor;
 
@@ -108,11 +110,24 @@ static void take_pass(doctor *d, const char *pass) {
   surg__buf_printf(&d->passes, "%s%s", d->passes.n ? "," : "", pass);
 }
 
+/* Of an operator that came with a later opset than the model imports: the pass that moves the model
+ * to the latest of those opsets. NULL: the finding is another. */
+static const char *newer(doctor *d, const finding *f) {
+  static const char came[] = "it came with opset ";
+  const char *at = f->text && !strcmp(f->code, "E103") ? strstr(f->text, came) : NULL;
+  const int opset = at ? atoi(at + sizeof came - 1) : 0;
+  if (opset > d->opset) d->opset = opset;
+  snprintf(d->opset_pass, sizeof d->opset_pass, "opset{to=%d}", d->opset);
+  return at ? d->opset_pass : NULL;
+}
+
 static void found(void *user, const finding *f) {
   doctor *d = user;
   const surg_severity s = surg__check_severity(f->code);
+  const char *move = newer(d, f);
   if (f->line) fprintf(stderr, "%s\n", f->line);
-  note(d, row_of_code(f->code), s == SURG_ERROR, f->where, f->text, f->pass);
+  note(d, move ? R_VERSIONS : row_of_code(f->code), s == SURG_ERROR, f->where, f->text,
+       move ? move : f->pass);
   if (s != SURG_NOTE) take_pass(d, f->pass);
 }
 
@@ -323,6 +338,7 @@ static int conclude(doctor *d) {
   verdict v = {0};
   const verdict *known = NULL;
   int code = cli_exit_code(judge(d, &q, &v, &known));
+  if (d->opset) take_pass(d, d->opset_pass);
   surg__buf_putc(&d->passes, 0);
   if (code == EXIT_DONE && d->passes.failed) code = cli_no_memory();
   if (code == EXIT_DONE) {

@@ -113,7 +113,12 @@ static char *cure_of(const explaining *x, const surg__explained *e) {
   surg__buf b;
   surg__buf_init(&b, x->ctx);
   const char *target = x->target ? x->target : e->message->target;
-  if (e->cure)
+  const int64_t first = x->model.m ? surg__schema_first(e->op) : 0;
+  if (first > 0 && first > surg_model_opset(x->model.m, ""))
+    surg__buf_printf(&b, "onnxsurg --opset %lld %s OUT (%s came with opset %lld; the model imports "
+                     "%lld)", (long long)first, x->in, e->op, (long long)first,
+                     (long long)surg_model_opset(x->model.m, ""));
+  else if (e->cure)
     explain_put(&b, e->cure, x->in, NULL, target);
   else if (e->passes.n)
     surg__buf_printf(&b, "onnxsurg %s OUT --pass '%s'", x->in ? x->in : "IN", e->passes.items[0]);

@@ -107,6 +107,7 @@ static const char *spelling(search *s, const char *said) {
   if (!strncmp(p, "onnx_", 5) || !strncmp(p, "onnx::", 6)) p += p[4] == '_' ? 5 : 6;
   if (!strncmp(p, "ai.onnx.", 8) && !strchr(p + 8, '.')) p += 8;
   size_t n = strcspn(p, "@");
+  while (n > 0 && strchr(".,;:!?'\"`)]", p[n - 1])) n--; /* of the sentence */
   const char *word = surg__arena_strn(&s->out->arena, p, n);
   if (!word) {
     s->failed = surg__oom(s->ctx, "messages");
@@ -209,6 +210,34 @@ static const surg__explained *lender(const search *s) {
   return best;
 }
 
+int64_t surg__schema_first(const char *op) {
+  int64_t first = 0;
+  for (int64_t v = op ? surg_schema_newest("") : 0; v > 0; v--) {
+    const surg_schema *schema = surg_schema_find("", op, v);
+    if (!schema) continue;
+    first = v = surg_schema_since(schema);
+  }
+  return first;
+}
+
+/* An operator that ONNX has from a later opset on than the one the message names: the cure is to move
+ * the model there, whatever the entry says. */
+static void note_newer(search *s, const surg__message *m, surg__explained *e) {
+  const char *opset = fill(s, e, m->opset, Q_NONE);
+  const int64_t first = opset && *opset ? surg__schema_first(e->op) : 0;
+  char text[200], *end;
+  if (first <= (opset ? strtoll(opset, &end, 10) : 0)) return;
+  snprintf(text, sizeof text, "opset %.20s has no operator %.100s: ONNX has it from opset %lld on",
+           opset, e->op, (long long)first);
+  e->cause = fill(s, e, text, Q_NONE);
+  snprintf(text, sizeof text, "onnxsurg --opset %lld $in $out", (long long)first);
+  e->cure = fill(s, e, text, Q_SHELL);
+  snprintf(text, sizeof text, "opset{to=%lld}", (long long)first);
+  e->passes.n = 1;
+  e->passes.items = surg__arena_array(&s->out->arena, 1, sizeof *e->passes.items);
+  if (e->passes.items) e->passes.items[0] = fill(s, e, text, Q_PIPELINE);
+}
+
 static void add(search *s, const surg__message *m) {
   surg__explained e = {.message = m, .number = s->number};
   const surg__explained *from = lender(s);
@@ -225,6 +254,7 @@ static void add(search *s, const surg__message *m) {
   e.passes.items = surg__arena_array(&s->out->arena, m->passes.n + 1, sizeof *e.passes.items);
   for (size_t i = 0; e.passes.items && i < m->passes.n; i++)
     e.passes.items[i] = fill(s, &e, m->passes.items[i], Q_PIPELINE);
+  if (m->opset) note_newer(s, m, &e);
   if (s->failed) return;
   if (!e.line || !e.passes.items ||
       !(s->general ? surg__vec_push(s->ctx, &s->lenders, e)
@@ -283,6 +313,10 @@ surg_status surg__messages_explain(const surg__messages *all, const char *text, 
   explain_lines(&s, line, text, n);
   s.general = false;
   explain_lines(&s, line, text, n);
+  if (!out->items.count && engine && !s.failed) { /* engines share parsers and messages */
+    s.engine = NULL;
+    explain_lines(&s, line, text, n);
+  }
   if (!out->items.count && !s.failed && n) { /* it may have been broken where a window ended */
     s.number = 1;
     clean(line, text, n);

@@ -17,6 +17,7 @@ typedef struct surg__message {
   const char *when;     /* "import", "export" (no file exists yet), "run" */
   const char *pattern;
   const char *op, *node, *value; /* templates, or NULL */
+  const char *opset;             /* template of the opset it names, or NULL */
   const char *cause;             /* template */
   const char *cure; /* template of a command or advice; also $in $out $target; or NULL */
   const char *allow;             /* consent that the cure needs: "approx", "lossy", "interface" */
@@ -65,7 +66,10 @@ typedef struct surg__explanations {
   SURG_VEC(surg__explained) items; /* in the order of the text, each thing once */
 } surg__explanations;
 
-/* `engine` narrows it to the messages of a target or engine, by its name; NULL: any. A line is
+/* The opset that brought an operator of ONNX; 0: there is none, or op is NULL. */
+int64_t surg__schema_first(const char *op);
+
+/* `engine` prefers the messages of a target or engine, by its name, to those of others; NULL: any. A line is
  * explained by the first entry that matches it; where no line is known, the text as one line.
  * General entries ("while parsing node 7 [Resize]") lend what they name to the others, and are told
  * themselves where there is no other. */

@@ -60,6 +60,7 @@ static surg_status read_key(const reader *r, const char *key, const json_t *j, s
   } texts[] = {{"id", &m->id},       {"engine", &m->engine}, {"versions", &m->versions},
                {"when", &m->when},   {"pattern", &m->pattern}, {"op", &m->op},
                {"node", &m->node},   {"value", &m->value},   {"cause", &m->cause},
+               {"opset", &m->opset},
                {"cure", &m->cure},   {"allow", &m->allow},   {"target", &m->target},
                {"refs", &m->refs}};
   surg_status s = SURG_OK;
