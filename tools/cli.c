@@ -257,17 +257,20 @@ int cli_need_folder(const char *dir, const char *option, bool make) {
   return EXIT_IO;
 }
 
-/* errno is set by the write that failed alone: where that was an earlier one, ferror says that much,
- * and errno is some other call's (ENOTTY of isatty). An empty write asks the stream's file again. */
+/* Why an earlier write to the stream failed: errno may be that of a later call (ENOTTY of isatty). */
+static int write_error(int last) {
+  static const int of_writes[] = {ENOSPC, EDQUOT, EFBIG, EIO, EPIPE, EBADF};
+  for (size_t i = 0; i < SURG_COUNT(of_writes); i++)
+    if (last == of_writes[i]) return last;
+  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  return poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP) ? EPIPE : EIO;
+}
+
 int cli_flush(int code) {
-  errno = 0;
+  const int last = errno;
   const bool failed = fflush(stdout) != 0;
-  int why = failed ? errno : 0;
   if (!failed && !ferror(stdout)) return code;
-  if (!why) {
-    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    why = poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP) ? EPIPE : EIO;
-  }
+  const int why = failed ? errno : write_error(last);
   if (why != EPIPE) fprintf(stderr, "onnxsurg: error: cannot write: %s\n", strerror(why));
   return code == EXIT_DONE ? EXIT_IO : code;
 }
