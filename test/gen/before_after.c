@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* before_after [FIRST [COUNT]]: random models before and after random pipelines, run on random and
- * adversarial inputs: what a pass leaves must verify and compute the same. A model whose original
- * does not run on an input set proves nothing by it; those are counted with their reason. On a difference the
- * seed, the pipeline and the first differing output are printed.
+/* before_after [FIRST [COUNT [wild]]]: random models before and after random pipelines, run on
+ * random and adversarial inputs: what a pass leaves must verify and compute the same. A model whose
+ * original does not run on an input set proves nothing by it; those are counted with their reason.
+ * On a difference the seed, the pipeline and the first differing output are printed.
  *
  * Results are compared bit for bit (any NaN equals any NaN) where the run used exact rewrites; a
  * fold that rounds is compared with the kernels it was folded with, so that those bits agree too.
@@ -23,16 +23,20 @@
 #define MAX_TURNS (1u << 16)
 #define REASONS 64
 
-static const char *const pipelines[] = {
-    "fold,prune", "fold{max-growth=inf},prune,identity", "prune,identity,prune", "identity,fold,prune",
-    "toposort,names{all},prune", "repeat{max=4}(fold{max-growth=inf},identity,prune)",
-    "constants,fold,prune", "ir{to=10},fold,prune"};
+static const char *const pipelines[] = {"fold,prune",
+                                        "fold{max-growth=inf},prune,identity",
+                                        "prune,identity,prune",
+                                        "identity,fold,prune",
+                                        "toposort,names{all},prune",
+                                        "repeat{max=4}(fold{max-growth=inf},identity,prune)",
+                                        "constants,fold,prune",
+                                        "ir{to=10},fold,prune"};
 
 /* One of them for each of every so many models. */
 static const char *const proven[] = {
-    "simplify", "opset{to=7,allow=exact}", "simplify-exact", "opset{to=9,allow=exact}", "fuse",
-    "opset{to=11,allow=exact}", "shrink", "opset{to=13,allow=exact}", "simplify,fuse",
-    "opset{to=24,allow=exact}", "replace{op=Gemm}", "decompose{all,allow=exact}"};
+    "simplify",      "opset{to=7,allow=exact}",  "simplify-exact",   "opset{to=9,allow=exact}",
+    "fuse",          "opset{to=11,allow=exact}", "shrink",           "opset{to=13,allow=exact}",
+    "simplify,fuse", "opset{to=24,allow=exact}", "replace{op=Gemm}", "decompose{all,allow=exact}"};
 #define PROVEN_EVERY 4
 
 typedef struct reason {
@@ -83,8 +87,11 @@ static bool same_interface(surg_graph *a, surg_graph *b) {
 
 /* On tame inputs and on what rewrites go wrong on, at two sizes of symbols and at mixed ones. */
 static void compare(surg_model *before, surg_model *after, uint64_t seed, const char *pipeline) {
-  const surg__verify_options options = {.seed = seed, .max_bytes = MAX_BYTES, .max_work = MAX_WORK,
-                                        .tolerance = {.signs = true}, .no_random = true,
+  const surg__verify_options options = {.seed = seed,
+                                        .max_bytes = MAX_BYTES,
+                                        .max_work = MAX_WORK,
+                                        .tolerance = {.signs = true},
+                                        .no_random = true,
                                         .mixed = true};
   surg__verify_report r;
   if (!same_interface(surg_model_graph(before), surg_model_graph(after))) {
@@ -117,8 +124,8 @@ static void prove(surg_model **m, uint64_t seed, const char *text, const char *c
   surg__pipeline *p = NULL;
   surg_status s = surg__pipeline_parse(surg_model_context(*m), text, "test", &p);
   const surg__run_options options = {.verify_each = true};
-  const surg__proof_options how = {.seeds = 2, .rtol = -1, .max_bytes = MAX_BYTES,
-                                   .max_work = MAX_WORK, .max_turns = MAX_TURNS};
+  const surg__proof_options how = {
+      .seeds = 2, .rtol = -1, .max_bytes = MAX_BYTES, .max_work = MAX_WORK, .max_turns = MAX_TURNS};
   surg__proof proof = {0};
   surg__run_report report = {0};
   if (s == SURG_OK) s = surg__run_proven(m, p, &options, &how, &report, &proof);
@@ -148,11 +155,11 @@ static void print_line(void *user, surg_severity severity, const char *line) {
   if (!*cannot) printf("%s\n", line);
 }
 
-static void one(uint64_t seed) {
+static void one(uint64_t seed, bool wild) {
   char cannot[OPERATOR] = "";
   surg_config config = {.size = sizeof config, .diag = print_line, .diag_user = cannot, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
-  gen_options options = {.seed = seed};
+  gen_options options = {.seed = seed, .wild = wild};
   surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
   const bool there = passes && surg__register_builtins(passes) == SURG_OK;
   surg_model *before = there ? gen_model(ctx, &options) : NULL;
@@ -180,16 +187,19 @@ static void one(uint64_t seed) {
 int main(int argc, char **argv) {
   uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   uint64_t count_of = argc > 2 ? strtoull(argv[2], NULL, 10) : 10000;
+  const bool wild = argc > 3 && strcmp(argv[3], "wild") == 0;
   const char *more = getenv("ONNXSURG_GRAPHS");
   if (more) count_of = strtoull(more, NULL, 10);
-  for (uint64_t i = 0; i < count_of; i++) one(first + i);
-  printf("%llu graphs: %zu runs compared, %zu differ, %zu not checked; %zu of %zu presets and moves "
-         "refused\n",
-         (unsigned long long)count_of, checks, differences, unchecked, refused, moves);
+  for (uint64_t i = 0; i < count_of; i++) one(first + i, wild);
+  printf(
+      "%llu graphs: %zu runs compared, %zu differ, %zu not checked; %zu of %zu presets and moves "
+      "refused\n",
+      (unsigned long long)count_of, checks, differences, unchecked, refused, moves);
   for (size_t i = 0; i < reasons.n; i++)
     printf("  not checked: %zu: %s\n", reasons.items[i].count, reasons.items[i].why);
   for (size_t i = 0; i < refusals.n; i++)
-    printf("  refused: %zu: %s has no such form there\n", refusals.items[i].count, refusals.items[i].why);
+    printf("  refused: %zu: %s has no such form there\n", refusals.items[i].count,
+           refusals.items[i].why);
   const bool most_refused = moves && refused * 2 > moves;
   return differences || checks < count_of || most_refused ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -90,8 +90,8 @@ bool gen_broadcast(gen_value *a, const gen_value *b) {
   const gen_value *s = a->rank >= b->rank ? b : a;
   for (unsigned i = 0; i < s->rank; i++) {
     gen_dim *d = &r.dims[r.rank - s->rank + i], e = s->dims[i];
-    if (same_dim(*d, e)) continue;
-    if (!d->symbol && d->n == 1)
+    if (same_dim(*d, e) || (d->symbol == 1 && e.symbol == GEN_SYMBOL_ONE_OR_N)) continue;
+    if ((!d->symbol && d->n == 1) || (e.symbol == 1 && d->symbol == GEN_SYMBOL_ONE_OR_N))
       *d = e;
     else if (e.symbol || e.n != 1)
       return false;
@@ -122,9 +122,17 @@ const surg_type *gen_type(gen *g, const gen_value *v) {
   surg_dim dims[GEN_RANK];
   for (unsigned i = 0; i < v->rank; i++) {
     unsigned s = v->dims[i].symbol;
-    dims[i] = (surg_dim){.value = s ? -1 : v->dims[i].n, .param = names[s]};
+    dims[i] =
+        (surg_dim){.value = s ? -1 : v->dims[i].n, .param = s <= GEN_SYMBOLS ? names[s] : NULL};
   }
   const surg_type *t = surg_type_tensor(g->model, v->dtype, dims, v->rank);
+  if (!t) g->failed = true;
+  return t;
+}
+
+const surg_type *gen_weak_type(gen *g, const gen_value *v) {
+  if (!g->options->wild || !gen_chance(g, 30)) return gen_type(g, v);
+  const surg_type *t = surg_type_tensor_unranked(g->model, v->dtype);
   if (!t) g->failed = true;
   return t;
 }
@@ -156,8 +164,15 @@ void gen_out(gen *g, surg_node *n, size_t i, const gen_value *like) {
   v.v = surg_node_output(n, i);
   v.used = false;
   v.empty = gen_elements(&v) == 0;
-  if (!v.v) g->failed = true;
-  else (void)remember(g, &v);
+  if (!v.v)
+    g->failed = true;
+  else
+    (void)remember(g, &v);
+}
+
+void gen_keep(gen *g, const surg_value *v) {
+  for (size_t k = g->scope->count; k-- > 0;)
+    if (g->scope->values[k].v == v) g->scope->values[k].keep = true;
 }
 
 void gen_set_int(gen *g, surg_node *n, const char *name, int64_t v) {
@@ -174,7 +189,7 @@ void gen_set_ints(gen *g, surg_node *n, const char *name, const int64_t *v, size
 
 /* --- constants --- */
 
-static size_t element_size(int dtype) {
+size_t gen_element_size(int dtype) {
   switch (dtype) {
     case SURG_DOUBLE:
     case SURG_INT64:
@@ -205,8 +220,34 @@ static void put_element(int dtype, uint8_t *at, double v) {
     at[0] = (uint8_t)h;
     at[1] = (uint8_t)(h >> 8);
   } else {
-    for (size_t k = 0; k < element_size(dtype); k++) at[k] = (uint8_t)((uint64_t)i >> 8 * k);
+    for (size_t k = 0; k < gen_element_size(dtype); k++) at[k] = (uint8_t)((uint64_t)i >> 8 * k);
   }
+}
+
+void gen_put_extreme(gen *g, int dtype, uint8_t *at) {
+  static const uint16_t half[] = {0x7c00, 0xfc00, 0x7e00, 0x8000, 0x0001, 0x7bff, 0x03ff, 0x6400};
+  static const uint32_t single[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x80000000, 0x00000001,
+                                    0x7f7fffff, 0x4b000000, 0x4b400000, 0x7149f2ca, 0x0da24260,
+                                    0xf149f2ca, 0x00800000, 0x4b800000, 0xcb400000};
+  static const double wide[] = {
+      INFINITY,           -INFINITY, -0.0,   5e-324, 1.7976931348623157e308,
+      4503599627370496.0, 1e300,     1e-300, -1e300, 6755399441055744.0};
+  static const int64_t ints[] = {INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN,
+                                 -1,        0,         255,       4294967296};
+  const int64_t i = ints[gen_below(g, 8)];
+  const double d = wide[gen_below(g, 10)];
+  if (dtype == SURG_FLOAT16)
+    memcpy(at, &half[gen_below(g, 8)], 2);
+  else if (dtype == SURG_FLOAT)
+    memcpy(at, &single[gen_below(g, 14)], 4);
+  else if (dtype == SURG_DOUBLE)
+    memcpy(at, &d, 8);
+  else if (dtype == SURG_INT32)
+    memcpy(at, &(int32_t){(int32_t)(i > INT32_MAX || i < INT32_MIN ? INT32_MIN : i)}, 4);
+  else if (dtype == SURG_INT64)
+    memcpy(at, &i, 8);
+  else
+    *at = dtype == SURG_BOOL ? (uint8_t)gen_below(g, 2) : (uint8_t)(gen_chance(g, 50) ? 255 : 0);
 }
 
 static double random_element(gen *g, int dtype, bool nonzero) {
@@ -218,7 +259,7 @@ static double random_element(gen *g, int dtype, bool nonzero) {
   return is_float ? v / 4.0 : v;
 }
 
-static surg_value *constant(gen *g, surg_tensor *t) {
+surg_value *gen_constant_value(gen *g, surg_tensor *t) {
   if (!t) return g->failed = true, NULL;
   if (gen_chance(g, 70)) return surg_graph_constant(g->scope->graph, NULL, NULL, t);
   /* Its reader may be the last node already. */
@@ -232,13 +273,14 @@ surg_value *gen_ints(gen *g, const int64_t *v, size_t count) {
   uint8_t bytes[8 * 16];
   int64_t dim = (int64_t)count;
   for (size_t i = 0; i < count; i++) put_element(SURG_INT64, bytes + 8 * i, (double)v[i]);
-  return constant(g, surg_tensor_new(g->model, SURG_INT64, &dim, 1, bytes, 8 * count));
+  return gen_constant_value(g, surg_tensor_new(g->model, SURG_INT64, &dim, 1, bytes, 8 * count));
 }
 
 surg_value *gen_scalar(gen *g, int dtype, double v) {
   uint8_t bytes[8];
   put_element(dtype, bytes, v);
-  return constant(g, surg_tensor_new(g->model, dtype, NULL, 0, bytes, element_size(dtype)));
+  return gen_constant_value(
+      g, surg_tensor_new(g->model, dtype, NULL, 0, bytes, gen_element_size(dtype)));
 }
 
 bool gen_constant(gen *g, int dtype, const gen_dim *dims, unsigned rank, bool nonzero,
@@ -249,13 +291,16 @@ bool gen_constant(gen *g, int dtype, const gen_dim *dims, unsigned rank, bool no
     sizes[i] = dims[i].n;
     v.dims[i] = gen_size(dims[i].n);
   }
-  size_t count = (size_t)gen_elements(&v), size = element_size(dtype);
+  size_t count = (size_t)gen_elements(&v), size = gen_element_size(dtype);
   uint8_t *bytes = malloc(count * size + 1);
   if (!bytes) return g->failed = true, false;
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; i++) {
     put_element(dtype, bytes + i * size, random_element(g, dtype, nonzero));
+    if (g->extreme && !nonzero && gen_chance(g, g->extreme))
+      gen_put_extreme(g, dtype, bytes + i * size);
+  }
   v.empty = count == 0;
-  v.v = constant(g, surg_tensor_new(g->model, dtype, sizes, rank, bytes, count * size));
+  v.v = gen_constant_value(g, surg_tensor_new(g->model, dtype, sizes, rank, bytes, count * size));
   free(bytes);
   if (!v.v) return g->failed = true, false;
   v.used = true; /* not wanted as an output of its own */
@@ -265,7 +310,7 @@ bool gen_constant(gen *g, int dtype, const gen_dim *dims, unsigned rank, bool no
 
 /* --- operators --- */
 
-static const gen_op *const tables[] = {gen_math, gen_shape, gen_nn};
+static const gen_op *const tables[] = {gen_math, gen_shape, gen_nn, gen_wild, gen_flow};
 
 static size_t table_size(const gen_op *t) {
   size_t n = 0;
@@ -274,7 +319,7 @@ static size_t table_size(const gen_op *t) {
 }
 
 const char *gen_operator(size_t i) {
-  for (size_t k = 0; k < sizeof tables / sizeof tables[0]; k++) {
+  for (size_t k = 0; k < 3; k++) {
     size_t n = table_size(tables[k]);
     if (i < n) return tables[k][i].name;
     i -= n;
@@ -284,7 +329,7 @@ const char *gen_operator(size_t i) {
 
 bool gen_random_node(gen *g) {
   for (int attempt = 0; attempt < 60 && !g->failed; attempt++) {
-    const gen_op *t = tables[gen_below(g, 3)];
+    const gen_op *t = tables[gen_below(g, g->options->wild ? 5 : 3)];
     const gen_op *op = &t[gen_below(g, (uint32_t)table_size(t))];
     if (g->opset < op->since || (op->until && g->opset > op->until)) continue;
     if (op->make(g, op)) return !g->failed;
@@ -294,27 +339,31 @@ bool gen_random_node(gen *g) {
 
 /* --- models --- */
 
-static const int64_t symbol_sizes[] = {0, 3, 2, 4};
+static const int64_t symbol_sizes[] = {0, 3, 2, 4, 2, 3};
 
 static void random_input(gen *g, unsigned i) {
-  static const int dtypes[] = {SURG_FLOAT, SURG_FLOAT, SURG_FLOAT, SURG_FLOAT, SURG_INT64,
-                               SURG_DOUBLE, SURG_INT32, SURG_BOOL, SURG_UINT8, SURG_FLOAT16};
+  static const int dtypes[] = {SURG_FLOAT,  SURG_FLOAT, SURG_FLOAT, SURG_FLOAT, SURG_INT64,
+                               SURG_DOUBLE, SURG_INT32, SURG_BOOL,  SURG_UINT8, SURG_FLOAT16};
   gen_value v = {.dtype = i == 0 ? SURG_FLOAT : dtypes[gen_below(g, 10)]};
   if (g->options->float_only && 1u << v.dtype & GEN_FLOAT) v.dtype = SURG_FLOAT;
   v.rank = i == 0 ? 4 : gen_below(g, 5);
   for (unsigned d = 0; d < v.rank; d++) {
     v.dims[d] = gen_size(1 + gen_below(g, 4));
     if (!g->options->no_symbols && gen_chance(g, 15)) {
-      unsigned s = 1 + gen_below(g, GEN_SYMBOLS);
+      unsigned s = 1 + gen_below(g, g->options->wild ? GEN_SYMBOL_ONE_OR_N : GEN_SYMBOLS);
       v.dims[d] = (gen_dim){symbol_sizes[s], s};
     }
+    if (g->small == 2 || (g->small && gen_chance(g, 60))) v.dims[d] = gen_size(1);
+    if (g->small == 3 && gen_chance(g, 10)) v.dims[d] = gen_size(0);
     if (!g->options->no_empty && i > 0 && gen_chance(g, 2)) v.dims[d] = gen_size(0);
   }
   v.empty = gen_elements(&v) == 0;
   surg_graph *graph = g->scope->graph;
   v.v = surg_graph_add_input(graph, surg_graph_fresh_name(graph, "in"), gen_type(g, &v));
-  if (!v.v) g->failed = true;
-  else (void)remember(g, &v);
+  if (!v.v)
+    g->failed = true;
+  else
+    (void)remember(g, &v);
 }
 
 /* Values nobody reads become outputs, but for some that stay dead; and some that are read. */
@@ -324,9 +373,11 @@ static void outputs(gen *g) {
   for (size_t i = 0; i < s->count && !g->failed; i++) {
     gen_value *v = &s->values[i];
     bool last = i + 1 == s->count && !made;
-    if (!last && !(gen_chance(g, v->used ? 4 : 75) && !surg_value_is_initializer(v->v))) continue;
-    if (surg_value_is_input(v->v) && !last) continue;
-    if (surg_graph_add_output(s->graph, v->v, gen_type(g, v)) != SURG_OK) g->failed = true;
+    const bool any = v->keep || (g->options->wild && gen_chance(g, 3));
+    if (!any && !last && !(gen_chance(g, v->used ? 4 : 75) && !surg_value_is_initializer(v->v)))
+      continue;
+    if (!any && surg_value_is_input(v->v) && !last) continue;
+    if (surg_graph_add_output(s->graph, v->v, gen_weak_type(g, v)) != SURG_OK) g->failed = true;
     made++;
   }
 }
@@ -344,6 +395,11 @@ static int64_t ir_of_opset(int64_t opset) {
 surg_model *gen_model(surg_context *ctx, const gen_options *options) {
   gen_scope scope = {0};
   gen g = {.ctx = ctx, .options = options, .scope = &scope, .state = options->seed};
+  g.next_symbol = GEN_SYMBOL_FIRST;
+  if (options->wild) {
+    g.small = gen_chance(&g, 50) ? 0 : 1 + (int)gen_below(&g, 3);
+    g.extreme = gen_chance(&g, 50) ? 0 : 5 + gen_below(&g, 40);
+  }
   g.opset = options->opset ? options->opset : 7 + gen_below(&g, 17);
   int64_t least = ir_of_opset(g.opset);
   g.ir = options->ir ? options->ir : least + gen_below(&g, (uint32_t)(11 - least));
@@ -352,7 +408,7 @@ surg_model *gen_model(surg_context *ctx, const gen_options *options) {
   scope.graph = surg_model_graph(g.model);
   unsigned n_in = 2 + gen_below(&g, 4);
   for (unsigned i = 0; i < n_in && !g.failed; i++) random_input(&g, i);
-  size_t want = options->nodes ? options->nodes : 5 + gen_below(&g, 56);
+  size_t want = options->nodes ? options->nodes : 5 + gen_below(&g, options->wild ? 12 : 56);
   for (size_t i = 0; i < want && !g.failed; i++) (void)gen_random_node(&g);
   outputs(&g);
   gen_report(&g);

@@ -10,6 +10,11 @@
 
 #define GEN_RANK 6
 #define GEN_SYMBOLS 3 /* N, M, B: sizes 3, 2 and 4 while a model is made */
+/* Sizes that a wild model does not name: ANY is 2; ONE_OR_N is 1 or the size of N; those from FIRST
+ * on depend on elements. */
+#define GEN_SYMBOL_ANY 4
+#define GEN_SYMBOL_ONE_OR_N 5
+#define GEN_SYMBOL_FIRST 6
 
 typedef struct gen_dim {
   int64_t n;
@@ -23,6 +28,7 @@ typedef struct gen_value {
   gen_dim dims[GEN_RANK];
   bool empty; /* has no elements */
   bool used;
+  bool keep; /* becomes an output, read or not */
 } gen_value;
 
 typedef struct gen_options {
@@ -31,6 +37,9 @@ typedef struct gen_options {
   int64_t opset, ir; /* 0: chosen, 7..23 and 3..10 */
   bool no_symbols, no_empty, no_subgraphs;
   bool float_only; /* no double and float16, for which runtimes lack kernels */
+  /* Also what is defined in some runs only, or for a part of the graph: branches and bodies that do
+   * not run and would fail, extreme constants, sizes 1 and 0, views of one value as outputs, ... */
+  bool wild;
   /* Called for every value once its graph is made; may be NULL. */
   void (*seen)(void *user, const gen_value *v);
   void *user;

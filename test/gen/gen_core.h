@@ -21,8 +21,12 @@ typedef struct gen {
   gen_scope *scope;
   uint64_t state;
   int64_t opset, ir;
-  unsigned depth; /* of subgraphs */
-  bool failed;    /* an API call failed: the model is of no use */
+  unsigned depth;       /* of subgraphs */
+  bool failed;          /* an API call failed: the model is of no use */
+  unsigned next_symbol; /* of sizes that depend on elements */
+  unsigned extreme;     /* percent of constant elements that are extreme */
+  int small;            /* dims: 1: most are 1, 2: all are, 3: some are 0 */
+  unsigned functions;
 } gen;
 
 /* An operator: returns false when nothing here fits it, before it has built anything. */
@@ -34,6 +38,7 @@ typedef struct gen_op {
 } gen_op;
 
 extern const gen_op gen_math[], gen_shape[], gen_nn[]; /* end with a NULL name */
+extern const gen_op gen_wild[], gen_flow[];            /* for wild models */
 
 /* --- chance --- */
 uint32_t gen_below(gen *g, uint32_t n);
@@ -73,7 +78,14 @@ surg_value *gen_scalar(gen *g, int dtype, double v);
 /* Random elements: of integers, not 0 where `nonzero`, and small. */
 bool gen_constant(gen *g, int dtype, const gen_dim *dims, unsigned rank, bool nonzero,
                   gen_value *out);
-void gen_report(gen *g); /* the values of this graph, once it is made */
+/* Bytes of one element that rewrites go wrong on: NaN, infinities, -0, denormals, the largest, ...
+ */
+void gen_put_extreme(gen *g, int dtype, uint8_t *at);
+size_t gen_element_size(int dtype);
+surg_value *gen_constant_value(gen *g, surg_tensor *t);
+void gen_keep(gen *g, const surg_value *v); /* a value of this graph becomes an output */
+const surg_type *gen_weak_type(gen *g, const gen_value *v); /* of wild models: maybe without rank */
+void gen_report(gen *g);      /* the values of this graph, once it is made */
 bool gen_random_node(gen *g); /* tries operators until one fits */
 
 #endif

@@ -199,7 +199,7 @@ static void branch(gen *g, surg_graph *graph, const gen_value *x) {
     gen_in(g, n, 0, x);
     gen_out(g, n, 0, x);
     surg_value *y = surg_node_output(n, 0);
-    if (surg_graph_add_output(graph, y, gen_type(g, x)) != SURG_OK) g->failed = true;
+    if (surg_graph_add_output(graph, y, gen_weak_type(g, x)) != SURG_OK) g->failed = true;
   }
   gen_report(g);
   g->depth--;
@@ -238,7 +238,8 @@ static void body_output(gen *g, const char *op, const gen_value *x, const gen_va
   if (!n) return;
   gen_in_value(g, n, 0, x->v);
   if (y) gen_in_value(g, n, 1, y->v);
-  if (surg_graph_add_output(g->scope->graph, surg_node_output(n, 0), gen_type(g, x)) != SURG_OK)
+  if (surg_graph_add_output(g->scope->graph, surg_node_output(n, 0), gen_weak_type(g, x)) !=
+      SURG_OK)
     g->failed = true;
 }
 
