@@ -75,6 +75,53 @@ static surg_status judge(report *r, const surg__target *t, const char *name,
   return s;
 }
 
+#define ELSEWHERE_SHOWN 20u /* nodes on the CPU that are listed; the rest is counted */
+
+typedef struct placing {
+  json_t *list; /* or NULL: lines */
+  size_t count[SURG__ILLEGAL + 1];
+} placing;
+
+static void placed(void *user, const surg__objection *o) {
+  placing *p = user;
+  const char *where = surg__locate_node(o->node);
+  const bool known = o->verdict == SURG__ILLEGAL;
+  if (p->list)
+    json_array_append_new(p->list, json_pack("{s:o,s:b,s:o}", "where", cli_text_json(where),
+                                             "known", known, "text", cli_text_json(o->text)));
+  else if (p->count[SURG__ILLEGAL] + p->count[SURG__UNKNOWN] < ELSEWHERE_SHOWN)
+    printf("    %s: %s%s\n", where, known ? "" : "unknown: ", o->text);
+  p->count[o->verdict]++;
+}
+
+static void count_placed(void *user, const surg__objection *o) {
+  ((placing *)user)->count[o->verdict]++;
+}
+
+/* The nodes of a supported model that the host of the target runs. */
+static surg_status elsewhere(report *r, const surg__target *t, surg_model *m) {
+  placing p = {0};
+  size_t nodes;
+  surg_status s = surg__target_elsewhere(t, m, count_placed, &p, &nodes);
+  const size_t off = p.count[SURG__ILLEGAL], open = p.count[SURG__UNKNOWN];
+  if (s) return s;
+  p = (placing){.list = report_lines(r) ? json_array() : NULL};
+  if (!p.list)
+    printf("  supported by %s: %zu of %zu node%s on the CPU, %zu unknown\n", t->host->name, off,
+           nodes, nodes == 1 ? "" : "s", open);
+  s = surg__target_elsewhere(t, m, placed, &p, &nodes);
+  if (p.list) {
+    if (!r->target) r->target = json_object();
+    json_object_set_new(r->target, "elsewhere",
+                        json_pack("{s:s,s:I,s:I,s:I,s:o}", "host", t->host->name, "nodes",
+                                  (json_int_t)nodes, "on_cpu", (json_int_t)off, "unknown",
+                                  (json_int_t)open, "list", p.list));
+  } else if (off + open > ELSEWHERE_SHOWN) {
+    printf("    and %zu more\n", off + open - ELSEWHERE_SHOWN);
+  }
+  return s;
+}
+
 surg_status check_target(report *r, const surg__target *t, const char *name,
                          const cli_common *common, const findings *f) {
   telling tell = {.r = r};
@@ -95,5 +142,7 @@ surg_status check_target(report *r, const surg__target *t, const char *name,
       printf("takes it");
     printf("\n  by %s\n", t->source);
   }
-  return tell.refused || report_lines(r) ? judge(r, t, name, common, f) : SURG_OK;
+  surg_status last = tell.refused || report_lines(r) ? judge(r, t, name, common, f) : SURG_OK;
+  if (!last && t->host && !tell.refused) last = elsewhere(r, t, f->m);
+  return last;
 }

@@ -130,9 +130,11 @@ static int dtype_of(const surg__judge *j, const surg_value *v) {
   return j->t->as[d] ? j->t->as[d] : d;
 }
 
-/* A type against a mask; says what is wrong. False: it does not fit. */
-static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask) {
+/* A type against a mask; says what is wrong. False: it does not fit. `other`: the mask is of types
+ * that are rejected. */
+static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask, bool other) {
   const int d = dtype_of(j, v);
+  if (other) mask = ~mask;
   if (!v || (d && mask >> d & 1)) return true;
   if (!d) {
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_TYPE, v, "the type of %s is not known",
@@ -143,36 +145,43 @@ static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask) {
   surg__buf_init(&b, j->t->ctx);
   surg__target_put_types(&b, mask);
   surg__buf_putc(&b, 0);
-  surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v, "%s is %s; taken are %s",
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
+                     other ? "%s is %s, which is not supported" : "%s is %s; taken are %s",
                      surg__judge_name(j, v), surg__dtype_name(d), b.failed ? "others" : b.p);
   surg__buf_free(&b);
   return false;
 }
 
-static bool fits_param(surg__judge *j, const surg__ttypes *t, bool output) {
+/* Inputs or outputs of that type parameter, or of that name. */
+static bool fits_param(surg__judge *j, const surg__ttypes *t, bool output, bool other) {
   const size_t n = output ? surg_node_output_count(j->n) : surg_node_input_count(j->n);
   for (size_t i = 0; i < n; i++) {
     const surg__param *p = surg__schema_formal(j->s, output, i);
-    if (!p || strcmp(p->type, t->name) != 0) continue;
-    if (!fits_type(j, output ? surg_node_output(j->n, i) : surg_node_input(j->n, i), t->mask))
+    if (!p || (strcmp(p->type, t->name) != 0 && strcmp(p->name, t->name) != 0)) continue;
+    const surg_value *v = output ? surg_node_output(j->n, i) : surg_node_input(j->n, i);
+    if (!fits_type(j, v, t->mask, other)) return false;
+  }
+  return true;
+}
+
+static bool fits_type_list(surg__judge *j, const surg__ttypes *list, size_t n, bool other) {
+  for (size_t i = 0; i < n; i++) {
+    const surg__ttypes *t = &list[i];
+    const bool out = !strcmp(t->name, "out");
+    if (out || !strcmp(t->name, "0")) {
+      const surg_value *v = out || !surg_node_input_count(j->n) ? surg_node_output(j->n, 0)
+                                                                : surg_node_input(j->n, 0);
+      if (!fits_type(j, v, t->mask, other)) return false;
+    } else if (j->s && (!fits_param(j, t, false, other) || !fits_param(j, t, true, other))) {
       return false;
+    }
   }
   return true;
 }
 
 static bool fits_types(surg__judge *j) {
-  for (size_t i = 0; i < j->f->n_types; i++) {
-    const surg__ttypes *t = &j->f->types[i];
-    const bool out = !strcmp(t->name, "out");
-    if (out || !strcmp(t->name, "0")) {
-      const surg_value *v = out || !surg_node_input_count(j->n) ? surg_node_output(j->n, 0)
-                                                                : surg_node_input(j->n, 0);
-      if (!fits_type(j, v, t->mask)) return false;
-    } else if (j->s && (!fits_param(j, t, false) || !fits_param(j, t, true))) {
-      return false;
-    }
-  }
-  return true;
+  return fits_type_list(j, j->f->types, j->f->n_types, false) &&
+         fits_type_list(j, j->f->not_types, j->f->n_not_types, true);
 }
 
 const surg_value *surg__judge_formal(const surg__judge *j, const char *name, bool output) {
@@ -189,40 +198,18 @@ const surg_value *surg__judge_formal(const surg__judge *j, const char *name, boo
   return NULL;
 }
 
-const surg_tensor *surg__judge_elements(const surg__judge *j, const surg_value *v) {
-  const surg_tensor *t = surg_value_constant(v);
-  return t || !j->t->defaults ? t : surg_value_initializer(v);
-}
-
-#define FOLD_DEPTH                                                                               \
-  12                  /* nodes one behind the other that compute a constant, as far as is looked \
-                       */
-#define FOLD_NODES 64 /* ... and all of them */
-
-/* Whether the engine has a constant there: one of the model, or what it computes of such when it
- * reads the model. */
-static bool is_constant_to(const surg__judge *j, const surg_value *v, unsigned depth,
-                           unsigned *budget) {
-  if (surg__judge_elements(j, v)) return true;
-  const surg_node *n = j->t->folds ? surg_value_producer(v, NULL) : NULL;
-  if (!n || !depth || !*budget || !surg_node_schema(n) || surg_node_nondeterministic(n))
-    return false;
-  --*budget;
-  if (surg_node_op(n) == SURG_OP_Shape) {
-    const surg_value *x = surg_node_input(n, 0);
-    const surg_type *t = x ? surg_value_type(x) : NULL;
-    return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_static(t, NULL);
-  }
-  for (size_t i = 0; i < surg_node_input_count(n); i++) {
-    const surg_value *in = surg_node_input(n, i);
-    if (in && !is_constant_to(j, in, depth - 1, budget)) return false;
-  }
-  return surg_node_input_count(n) > 0 && !surg_node_subgraph(n, 0);
-}
-
-static bool is_constant(const surg__judge *j, const surg_value *v) {
-  unsigned budget = FOLD_NODES;
-  return is_constant_to(j, v, FOLD_DEPTH, &budget);
+/* True: it is, or that is not known; then a note says so. */
+static bool must_be_constant(surg__judge *j, const surg_value *v, const char *name) {
+  const surg__tri is = surg__judge_constant(j, v);
+  if (is == SURG__YES) return true;
+  if (is == SURG__NO)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v, "%s %s must be a constant", name,
+                       surg__judge_name(j, v));
+  else
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_CONSTANT, v,
+                       "%s %s must be a constant; too many nodes compute it to tell", name,
+                       surg__judge_name(j, v));
+  return is != SURG__NO;
 }
 
 static bool fits_constants(surg__judge *j) {
@@ -231,9 +218,7 @@ static bool fits_constants(surg__judge *j) {
     const bool all = !strcmp(name, "*");
     for (size_t k = 0; k < (all ? surg_node_input_count(j->n) : 1); k++) {
       const surg_value *v = all ? surg_node_input(j->n, k) : surg__judge_formal(j, name, false);
-      if (!v || is_constant(j, v)) continue;
-      surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v, "%s %s must be a constant",
-                         all ? "input" : name, surg__judge_name(j, v));
+      if (!v || must_be_constant(j, v, all ? "input" : name)) continue;
       return false;
     }
   }
@@ -247,7 +232,7 @@ static bool fits_fed(surg__judge *j) {
     const bool all = !strcmp(name, "*");
     for (size_t k = 0; k < (all ? surg_node_input_count(j->n) : 1); k++) {
       const surg_value *v = all ? surg_node_input(j->n, k) : surg__judge_formal(j, name, false);
-      if (!v || !is_constant(j, v)) continue;
+      if (!v || surg__judge_constant(j, v) != SURG__YES) continue;
       surg__judge_object(j, SURG__ILLEGAL, SURG__C_FED, v, "%s must not be constant",
                          surg__judge_name(j, v));
       return false;
@@ -257,7 +242,7 @@ static bool fits_fed(surg__judge *j) {
   if (!j->f->fed) return true;
   for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
     const surg_value *v = surg_node_input(j->n, i);
-    if (v && !is_constant(j, v)) return true;
+    if (v && surg__judge_constant(j, v) != SURG__YES) return true;
     any |= v != NULL;
   }
   return !any ||
@@ -400,7 +385,7 @@ static bool keeps_to(surg__judge *j) {
     return false;
   }
   if (!fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) || !fits_attrs(j) ||
-      !fits_spelling(j) || !surg__judge_shapes(j))
+      !fits_spelling(j) || !surg__judge_forms(j) || !surg__judge_shapes(j))
     return false;
   if (j->f->says)
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);
@@ -545,8 +530,15 @@ static bool mixes_types(surg__judge *j) {
   return false;
 }
 
-surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg__buf *why,
-                                surg__objection *o) {
+/* The host as it judges for the target. */
+static surg__target as_host(const surg__target *t) {
+  surg__target host = *t->host;
+  host.lenient = t->lenient;
+  return host;
+}
+
+surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__buf *why,
+                              surg__objection *o) {
   surg__judge j = {.t = t, .n = n, .s = surg_node_schema(n), .why = why, .o = o};
   const char *domain = surg_node_domain(n);
   if (!strcmp(domain, "ai.onnx")) domain = "";
@@ -559,6 +551,13 @@ surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg_
   else
     judge_stranger(&j, domain);
   return j.worst;
+}
+
+surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg__buf *why,
+                                surg__objection *o) {
+  if (!t->host) return surg__judge_own(t, n, why, o);
+  const surg__target host = as_host(t);
+  return surg__judge_own(&host, n, why, o);
 }
 
 /* --- a model --- */
@@ -725,7 +724,7 @@ static void judge_outputs(walk *w) {
     const surg_value *v = surg_graph_output(g, i);
     const surg__judge j = {.t = w->t};
     const bool bare = w->t->bare == SURG__NO && !surg_value_producer(v, NULL);
-    if (!bare && (!is_against(w->t, w->t->fixed) || !is_constant(&j, v))) continue;
+    if (!bare && (!is_against(w->t, w->t->fixed) || surg__judge_constant(&j, v) != SURG__YES)) continue;
     const bool misread = !bare && w->t->fixed == SURG__MISREAD;
     surg__buf_printf(&w->text, "%soutput %s is %s", misread ? otherwise : "",
                      surg__q(w->t->ctx, surg_value_name(v)), bare ? "made by no node" : "constant");
@@ -779,7 +778,7 @@ static void judge_declared(walk *w) {
   }
 }
 
-surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
+static surg_status judge_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
   surg_status s = surg_model_infer(m);
   if (s) return s;
@@ -808,4 +807,11 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
   if (w.text.failed) s = surg__alloc_status(t->ctx);
   surg__buf_free(&w.text);
   return s;
+}
+
+surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user) {
+  if (!t->host) return judge_model(t, m, fn, user);
+  const surg__target host = as_host(t);
+  return judge_model(&host, m, fn, user);
 }

@@ -25,5 +25,12 @@ const surg_value *surg__judge_formal(const surg__judge *j, const char *name, boo
 const surg_tensor *surg__judge_elements(const surg__judge *j, const surg_value *v);
 /* Ranks, sizes, shapes and values. */
 bool surg__judge_shapes(surg__judge *j);
+/* Elements of attributes, equations, branches. */
+bool surg__judge_forms(surg__judge *j);
+/* As surg__target_node, of the target alone, whatever its host runs. */
+surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__buf *why,
+                              surg__objection *o);
+/* Whether the engine has a constant there: YES, NO, or UNSAID where too many nodes compute it. */
+surg__tri surg__judge_constant(const surg__judge *j, const surg_value *v);
 
 #endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A node against what a fact says of ranks, sizes, shapes and values. What is open is not refused.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
 #include "base/context.h"
 #include "ir/ir.h"
 #include "target/judge.h"
+
+#define SPAN_ELEMENTS 4096u /* of a constant whose elements are compared with bounds */
 
 static const surg_type *tensor_of(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
@@ -86,15 +89,26 @@ static bool fits_rows(surg__judge *j) {
   return true;
 }
 
+/* Of a constant, or as far as inference knows them; -1: not all are known. */
+static int64_t elements_of(const surg__judge *j, const surg_value *v, int64_t *out, size_t cap) {
+  surg_elem elems[64];
+  const surg_tensor *c = surg__judge_elements(j, v);
+  if (c) return surg_tensor_read_ints(c, out, cap);
+  const int64_t n = surg_value_elements(v, elems, SURG_COUNT(elems));
+  for (int64_t i = 0; i < n; i++) {
+    if (!elems[i].known || (size_t)i >= cap) return -1;
+    out[i] = elems[i].value;
+  }
+  return n;
+}
+
 static bool fits_values(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_values; i++) {
     const surg__tspan *want = &j->f->values[i];
     const surg_value *v = surg__judge_formal(j, want->name, false);
-    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
-    int64_t items[64];
-    const int64_t n = c    ? surg_tensor_read_ints(c, items, SURG_COUNT(items))
-                      : !v ? value_attr(j, want->name, items)
-                           : -1;
+    int64_t items[SPAN_ELEMENTS];
+    const int64_t n = v ? elements_of(j, v, items, SURG_COUNT(items))
+                        : value_attr(j, want->name, items);
     if (v && n < 0)
       surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the value of %s is not known",
                          surg__judge_name(j, v));
@@ -105,6 +119,60 @@ static bool fits_values(surg__judge *j) {
                          (long long)(items[k] > want->high ? want->high : want->low));
       return false;
     }
+  }
+  return true;
+}
+
+/* The elements of a constant input; what is computed is not judged. */
+static bool fits_known(surg__judge *j) {
+  for (size_t i = 0; i < j->f->n_known; i++) {
+    const surg__tspan *want = &j->f->known[i];
+    const surg_value *v = surg__judge_formal(j, want->name, false);
+    const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
+    int64_t items[SPAN_ELEMENTS];
+    const int64_t n = c ? surg_tensor_read_ints(c, items, SURG_COUNT(items)) : 0;
+    if (n < 0)
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the elements of %s are not known",
+                         surg__judge_name(j, v));
+    for (int64_t k = 0; k < n; k++) {
+      if (items[k] >= want->low && items[k] <= want->high) continue;
+      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v,
+                                 "%s has the element %lld; the %s is %lld",
+                                 surg__judge_name(j, v), (long long)items[k],
+                                 items[k] > want->high ? "most" : "least",
+                                 (long long)(items[k] > want->high ? want->high : want->low));
+    }
+  }
+  return true;
+}
+
+/* "X.1": an axis that is not there is no obstacle. */
+static bool fits_axes(surg__judge *j) {
+  for (size_t i = 0; i < j->f->n_dims; i++) {
+    const surg__tspan *want = &j->f->dims[i];
+    const char *dot = strrchr(want->name, '.');
+    char name[80];
+    if (!dot || (size_t)snprintf(name, sizeof name, "%.*s", (int)(dot - want->name), want->name) >=
+                    sizeof name)
+      continue;
+    const surg_value *in = surg__judge_formal(j, name, false);
+    const surg_value *v = in ? in : surg__judge_formal(j, name, true);
+    const surg_type *t = tensor_of(v);
+    const int64_t rank = t ? (int64_t)surg_type_rank(t) : 0;
+    int64_t axis = strtol(dot + 1, NULL, 10);
+    if (axis < 0) axis += rank;
+    if (!v || (t && (axis < 0 || axis >= rank))) continue;
+    int64_t low = 0, high = INT64_MAX;
+    if (t) surg_dim_range(surg_type_dim(t, (size_t)axis), &low, &high);
+    if (t && surg_type_dim(t, (size_t)axis).value >= 0)
+      low = high = surg_type_dim(t, (size_t)axis).value;
+    if (low >= want->low && high <= want->high) continue;
+    const bool never = high < want->low || low > want->high;
+    surg__judge_object(j, never ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_RANGE, v,
+                       never ? "the size of axis %lld of %s is %lld, which is not supported"
+                             : "whether the size of axis %lld of %s is supported is not known",
+                       (long long)axis, surg__judge_name(j, v), (long long)low);
+    if (never) return false;
   }
   return true;
 }
@@ -274,5 +342,5 @@ static bool fits_dims(surg__judge *j) {
 
 bool surg__judge_shapes(surg__judge *j) {
   return fits_ranks(j) && fits_same(j) && fits_sizes(j) && fits_shaped(j) && fits_spreads(j) &&
-         fits_rows(j) && fits_values(j) && fits_dims(j);
+         fits_rows(j) && fits_values(j) && fits_known(j) && fits_axes(j) && fits_dims(j);
 }

@@ -165,6 +165,7 @@ static const char *fill_means(search *s, const surg__explained *e) {
   json_object_set_new(full, "schema", json_integer(1));
   json_object_set_new(full, "name", json_string(e->message->id));
   json_object_set_new(full, "source", json_string("the message"));
+  json_object_set_new(full, "own", json_pack("[s]", "*")); /* engines name operators of any kind */
   char *text = full ? json_dumps(full, JSON_COMPACT) : NULL;
   const char *r = text ? surg__arena_strn(&s->out->arena, text, strlen(text)) : NULL;
   if (!r) s->failed = surg__oom(s->ctx, "messages");

@@ -6,6 +6,7 @@
 #include "base/context.h"
 #include "base/dtype.h"
 #include "base/limits.h"
+#include "target/names.h"
 #include "target/target.h"
 
 typedef struct reader {
@@ -13,7 +14,9 @@ typedef struct reader {
   surg_context *ctx;
   const char *file;
   const char *source; /* of the facts now read */
+  int op;             /* ... and the id of their operator; 0: it is in no table */
   unsigned depth;     /* of inheritance */
+  bool is_host;       /* of another target */
   bool failed;
 } reader;
 
@@ -47,6 +50,19 @@ static const char *text_of(reader *r, const json_t *j, const char *where) {
 }
 
 /* --- the parts of a fact --- */
+
+/* A name that no version of the operator has would never match. */
+static bool check_part(reader *r, const char *where, unsigned kinds, const char *name) {
+  char what[200];
+  if (surg__target_part(r->op, kinds, name)) return true;
+  snprintf(what, sizeof what, "no version of the operator has %s %.80s",
+           kinds & SURG__N_ATTR    ? "an attribute"
+           : kinds & SURG__N_TYPE  ? "a type parameter, input or output"
+           : kinds & SURG__N_INPUT ? "an input"
+                                   : "an output",
+           surg__q(r->ctx, name));
+  return fail(r, where, what);
+}
 
 static bool read_list(reader *r, const json_t *j, const char *where, surg__tlist *out) {
   if (!json_is_array(j)) return fail(r, where, "must be a list");
@@ -140,17 +156,18 @@ static bool read_mask(reader *r, const json_t *j, const char *where, uint32_t *m
   return true;
 }
 
-static bool read_types(reader *r, const json_t *j, const char *where, surg__tfact *f) {
+static bool read_types(reader *r, const json_t *j, const char *where, const surg__ttypes **out,
+                       size_t *n) {
   const char *key;
   json_t *v;
   if (!json_is_object(j)) return fail(r, where, "types must be an object of lists");
   surg__ttypes *list = room(r, json_object_size(j), sizeof *list);
-  f->types = list;
+  *out = list;
   json_object_foreach((json_t *)(uintptr_t)j, key, v) {
-    if (!list || !(list[f->n_types].name = copy(r, key)) ||
-        !read_mask(r, v, where, &list[f->n_types].mask))
+    if (!check_part(r, where, SURG__N_TYPE | SURG__N_INPUT | SURG__N_OUTPUT, key)) return false;
+    if (!list || !(list[*n].name = copy(r, key)) || !read_mask(r, v, where, &list[*n].mask))
       return false;
-    f->n_types++;
+    ++*n;
   }
   return list != NULL;
 }
@@ -162,6 +179,7 @@ static bool read_attrs(reader *r, const json_t *j, const char *where, surg__tfac
   surg__tattr *list = room(r, json_object_size(j), sizeof *list);
   f->attrs = list;
   json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+    if (!check_part(r, where, SURG__N_ATTR, key)) return false;
     if (!list || !(list[f->n_attrs].name = copy(r, key)) ||
         !read_list(r, v, where, &list[f->n_attrs].values))
       return false;
@@ -186,29 +204,96 @@ static bool read_spreads(reader *r, const json_t *j, const char *where, surg__tf
     while (word && how < SURG_COUNT(names) && strcmp(names[how], word) != 0) how++;
     if (!word || how == SURG_COUNT(names))
       return fail(r, where, "must be a way to repeat that is known (doc/targets.md lists them)");
+    if (!check_part(r, where, SURG__N_INPUT, key)) return false;
     if (!list || !(list[f->n_spreads].name = copy(r, key))) return false;
     list[f->n_spreads++].how = (surg__tspread)how;
   }
   return list != NULL;
 }
 
+/* Keys whose value is a list of names, or an object of spans by name. */
+static bool read_named(reader *r, const char *key, const json_t *j, const char *where,
+                       surg__tfact *f, bool *mine) {
+  const struct {
+    const char *key;
+    unsigned kinds;
+    surg__tlist *to;
+  } lists[] = {{"const", SURG__N_INPUT, &f->constants},
+               {"absent", SURG__N_INPUT | SURG__N_OUTPUT, &f->absent},
+               {"shaped", SURG__N_INPUT, &f->shaped},
+               {"row", SURG__N_INPUT, &f->row},
+               {"given", SURG__N_INPUT, &f->given},
+               {"no_attrs", SURG__N_ATTR, &f->no_attrs},
+               {"written", SURG__N_ATTR, &f->written},
+               {"unwritten", SURG__N_ATTR, &f->unwritten},
+               {"iota", SURG__N_ATTR, &f->iota},
+               {"halves", SURG__N_ATTR, &f->halves}};
+  const struct {
+    const char *key;
+    unsigned kinds;
+    const surg__tspan **to;
+    size_t *n;
+  } spans[] = {{"rank", SURG__N_INPUT | SURG__N_OUTPUT, &f->ranks, &f->n_ranks},
+               {"size", SURG__N_INPUT, &f->sizes, &f->n_sizes},
+               {"values", SURG__N_INPUT, &f->values, &f->n_values},
+               {"known", SURG__N_INPUT, &f->known, &f->n_known},
+               {"each", SURG__N_ATTR, &f->each, &f->n_each}};
+  *mine = true;
+  for (size_t i = 0; i < SURG_COUNT(lists); i++) {
+    if (strcmp(lists[i].key, key) != 0) continue;
+    if (!read_list(r, j, where, lists[i].to)) return false;
+    for (size_t k = 0; k < lists[i].to->n; k++)
+      if (!check_part(r, where, lists[i].kinds, lists[i].to->items[k])) return false;
+    return true;
+  }
+  for (size_t i = 0; i < SURG_COUNT(spans); i++) {
+    if (strcmp(spans[i].key, key) != 0) continue;
+    if (!read_spans(r, j, where, spans[i].to, spans[i].n)) return false;
+    for (size_t k = 0; k < *spans[i].n; k++)
+      if (!check_part(r, where, spans[i].kinds, (*spans[i].to)[k].name)) return false;
+    return true;
+  }
+  *mine = false;
+  return true;
+}
+
+/* {"X.1": [low, high], "X.-1": ...}: sizes of axes. */
+static bool read_dims(reader *r, const json_t *j, const char *where, surg__tfact *f) {
+  if (!read_spans(r, j, where, &f->dims, &f->n_dims)) return false;
+  for (size_t i = 0; i < f->n_dims; i++) {
+    char name[80];
+    const char *dot = strrchr(f->dims[i].name, '.');
+    char *end = NULL;
+    if (dot) strtol(dot + 1, &end, 10);
+    if (!dot || end == dot + 1 || *end ||
+        (size_t)snprintf(name, sizeof name, "%.*s", (int)(dot - f->dims[i].name),
+                         f->dims[i].name) >= sizeof name)
+      return fail(r, where, "must name an input or output and an axis, such as \"X.1\"");
+    if (!check_part(r, where, SURG__N_INPUT | SURG__N_OUTPUT, name)) return false;
+  }
+  return true;
+}
+
+static bool read_branches(reader *r, const json_t *j, const char *where, surg__tfact *f) {
+  const char *word = json_string_value(j);
+  f->branch_ranks = word && !strcmp(word, "rank");
+  f->branch_spread = word && !strcmp(word, "broadcast");
+  return f->branch_ranks || f->branch_spread ||
+         fail(r, where, "must be \"rank\" or \"broadcast\"");
+}
+
 static bool read_part(reader *r, const char *key, const json_t *j, const char *where,
                       surg__tfact *f) {
+  bool mine;
+  if (!read_named(r, key, j, where, f, &mine)) return false;
+  if (mine) return true;
   if (!strcmp(key, "versions")) return read_versions(r, j, where, f);
-  if (!strcmp(key, "types")) return read_types(r, j, where, f);
+  if (!strcmp(key, "types")) return read_types(r, j, where, &f->types, &f->n_types);
+  if (!strcmp(key, "not_types")) return read_types(r, j, where, &f->not_types, &f->n_not_types);
   if (!strcmp(key, "attrs")) return read_attrs(r, j, where, f);
   if (!strcmp(key, "spread")) return read_spreads(r, j, where, f);
-  if (!strcmp(key, "rank")) return read_spans(r, j, where, &f->ranks, &f->n_ranks);
-  if (!strcmp(key, "size")) return read_spans(r, j, where, &f->sizes, &f->n_sizes);
-  if (!strcmp(key, "values")) return read_spans(r, j, where, &f->values, &f->n_values);
-  if (!strcmp(key, "const")) return read_list(r, j, where, &f->constants);
-  if (!strcmp(key, "absent")) return read_list(r, j, where, &f->absent);
-  if (!strcmp(key, "shaped")) return read_list(r, j, where, &f->shaped);
-  if (!strcmp(key, "row")) return read_list(r, j, where, &f->row);
-  if (!strcmp(key, "given")) return read_list(r, j, where, &f->given);
-  if (!strcmp(key, "no_attrs")) return read_list(r, j, where, &f->no_attrs);
-  if (!strcmp(key, "written")) return read_list(r, j, where, &f->written);
-  if (!strcmp(key, "unwritten")) return read_list(r, j, where, &f->unwritten);
+  if (!strcmp(key, "dims")) return read_dims(r, j, where, f);
+  if (!strcmp(key, "branches")) return read_branches(r, j, where, f);
   if (!strcmp(key, "says")) return (f->says = text_of(r, j, where)) != NULL;
   if (!strcmp(key, "source")) return (f->source = text_of(r, j, where)) != NULL;
   if (!strcmp(key, "batch")) {
@@ -232,7 +317,11 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
                {"static", &f->fixed},
                {"fed", &f->fed},
                {"same", &f->same},
-               {"whole", &f->whole}};
+               {"whole", &f->whole},
+               {"folds", &f->folds},
+               {"distinct", &f->distinct},
+               {"still", &f->still},
+               {"plain_equation", &f->plain_equation}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);
@@ -263,9 +352,17 @@ static size_t find_op(const surg__target *t, const char *name) {
 }
 
 /* null takes away what was inherited. `base` operators were inherited: only those can be there. */
-static bool read_op(reader *r, const char *name, const json_t *j, size_t base) {
+static bool read_op(reader *r, const char *key, const json_t *j, size_t base) {
   surg__target *t = r->t;
-  const size_t at = base ? find_op(t, name) : t->ops.count;
+  char name[256], where[200], why[200];
+  snprintf(where, sizeof where, "ops: %.80s", key);
+  if (!surg__target_name(key, name, sizeof name))
+    return fail(r, surg__q(r->ctx, where), "must be the name of an operator");
+  if (!surg__target_knows(t, name, &r->op, why, sizeof why))
+    return fail(r, surg__q(r->ctx, where), why);
+  const size_t same = find_op(t, name), at = base ? same : t->ops.count;
+  if (same >= base && same < t->ops.count)
+    return fail(r, surg__q(r->ctx, where), "the operator is listed twice");
   if (json_is_null(j)) {
     if (at < t->ops.count) t->ops.items[at] = t->ops.items[--t->ops.count];
     return true;
@@ -351,8 +448,21 @@ static bool read_opsets(reader *r, const json_t *j) {
   surg__target *t = r->t;
   t->opsets.count = 0;
   if (!read_spans(r, j, "opset", &list, &n)) return false;
-  for (size_t i = 0; i < n; i++)
-    if (!surg__vec_push(r->ctx, &t->opsets, list[i])) return fail(r, "opset", "out of memory");
+  for (size_t i = 0; i < n; i++) {
+    surg__tspan one = list[i];
+    if (!strcmp(one.name, "ai.onnx")) one.name = "";
+    if (!surg__vec_push(r->ctx, &t->opsets, one)) return fail(r, "opset", "out of memory");
+  }
+  return true;
+}
+
+/* Added to what was inherited. */
+static bool read_own(reader *r, const json_t *j) {
+  surg__tlist list = {0};
+  if (!read_list(r, j, "own", &list)) return false;
+  for (size_t i = 0; i < list.n; i++)
+    if (!surg__vec_push(r->ctx, &r->t->own, list.items[i]))
+      return fail(r, "own", "out of memory");
   return true;
 }
 
@@ -375,9 +485,30 @@ static bool read_inherit(reader *r, const json_t *j) {
   return fail(r, "inherit", "there is no built-in target of that name");
 }
 
+static surg__target *read_whole(reader *r, const char *text, size_t n, const char *name);
+
+/* A host has no host of its own. */
+static bool read_host(reader *r, const json_t *j) {
+  const char *name = json_string_value(j);
+  surg__target_free(r->t->host); /* what was inherited */
+  r->t->host = NULL;
+  if (json_is_null(j)) return true;
+  if (!name || r->is_host) return fail(r, "fallback", "must be the name of a target without one");
+  for (size_t i = 0; i < surg__target_count; i++) {
+    const surg__target_text *text = &surg__target_texts[i];
+    reader host = {.ctx = r->ctx, .file = r->file, .is_host = true};
+    if (strcmp(text->name, name) != 0) continue;
+    r->t->host = read_whole(&host, text->text, strlen(text->text), text->name);
+    r->failed |= !r->t->host;
+    return r->t->host != NULL;
+  }
+  return fail(r, "fallback", "there is no built-in target of that name");
+}
+
 static bool read_key(reader *r, const char *key, const json_t *j) {
   surg__target *t = r->t;
-  if (!strcmp(key, "inherit") || !strcmp(key, "source")) return true; /* came first */
+  if (!strcmp(key, "inherit") || !strcmp(key, "source") || !strcmp(key, "own"))
+    return true; /* came first */
   if (!strcmp(key, "schema"))
     return json_integer_value(j) == 1 || fail(r, key, "only schema 1 is known");
   if (!strcmp(key, "name")) return (t->name = text_of(r, j, key)) != NULL;
@@ -389,7 +520,8 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   const struct {
     const char *key;
     bool *to;
-  } flags[] = {{"folds", &t->folds}, {"declared", &t->declared}, {"defaults", &t->defaults}};
+  } flags[] = {{"folds", &t->folds}, {"declared", &t->declared}, {"defaults", &t->defaults},
+               {"closed", &t->closed}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);
@@ -408,6 +540,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);
   if (!strcmp(key, "dynamic")) return read_dynamic(r, j);
+  if (!strcmp(key, "fallback")) return read_host(r, j);
   if (!strcmp(key, "types_as")) return read_as(r, j);
   if (!strcmp(key, "notes")) return json_is_null(j) || read_list(r, j, key, &t->notes);
   if (!strcmp(key, "rest")) {
@@ -424,8 +557,10 @@ static bool read_target(reader *r, const json_t *j) {
   const char *key;
   json_t *v;
   if (!json_is_object(j)) return fail(r, "target", "must be an object");
-  const json_t *base = json_object_get(j, "inherit"), *source = json_object_get(j, "source");
+  const json_t *base = json_object_get(j, "inherit"), *source = json_object_get(j, "source"),
+               *own = json_object_get(j, "own");
   if (base && !read_inherit(r, base)) return false;
+  if (own && !read_own(r, own)) return false;
   r->source = source ? text_of(r, source, "source") : "not said";
   r->t->source = r->source;
   if (!r->source) return false;
@@ -451,22 +586,19 @@ static int by_name(const void *x, const void *y) {
   return strcmp(a->name, b->name);
 }
 
-surg__target *surg__target_read(surg_context *ctx, const char *text, size_t n, const char *name) {
-  if (n > SURG_LIMIT_TARGET_BYTES) {
-    surg__error(ctx, SURG_ELIMIT, name, "more than %u bytes of a target", SURG_LIMIT_TARGET_BYTES);
-    return NULL;
-  }
-  surg__target *t = surg__calloc(ctx, 1, sizeof *t);
+/* `r` has the context and the file. */
+static surg__target *read_whole(reader *r, const char *text, size_t n, const char *name) {
+  surg__target *t = surg__calloc(r->ctx, 1, sizeof *t);
   if (!t) {
-    surg__oom(ctx, name);
+    surg__oom(r->ctx, name);
     return NULL;
   }
-  t->ctx = ctx;
+  t->ctx = r->ctx;
   t->ir = (surg__tspan){NULL, INT64_MIN, INT64_MAX};
-  surg__arena_init(&t->arena, ctx);
-  reader r = {.t = t, .ctx = ctx, .file = name};
-  bool good = read_text(&r, text, n);
-  if (good && !t->name) good = fail(&r, "name", "is missing");
+  surg__arena_init(&t->arena, r->ctx);
+  r->t = t;
+  bool good = read_text(r, text, n);
+  if (good && !t->name) good = fail(r, "name", "is missing");
   if (!good) {
     surg__target_free(t);
     return NULL;
@@ -475,10 +607,21 @@ surg__target *surg__target_read(surg_context *ctx, const char *text, size_t n, c
   return t;
 }
 
+surg__target *surg__target_read(surg_context *ctx, const char *text, size_t n, const char *name) {
+  reader r = {.ctx = ctx, .file = name};
+  if (n > SURG_LIMIT_TARGET_BYTES) {
+    surg__error(ctx, SURG_ELIMIT, name, "more than %u bytes of a target", SURG_LIMIT_TARGET_BYTES);
+    return NULL;
+  }
+  return read_whole(&r, text, n, name);
+}
+
 void surg__target_free(surg__target *t) {
   if (!t) return;
   surg_context *ctx = t->ctx;
+  surg__target_free(t->host); /* which has none */
   surg__vec_free(ctx, &t->opsets);
+  surg__vec_free(ctx, &t->own);
   surg__vec_free(ctx, &t->ops);
   surg__arena_free(&t->arena);
   surg__free(ctx, t);

@@ -60,16 +60,28 @@ typedef struct surg__tfact {
   bool same;           /* all inputs must have one shape, */
   bool but_two;        /* ... but for the last two dims of each */
   bool whole;          /* no input may be left blank, at the end neither */
+  bool folds;          /* inputs computed from constants count as constants here */
+  bool plain_equation; /* Einsum: no ellipsis, no label twice in one operand */
+  bool branch_ranks;   /* If: outputs of both branches have one rank, */
+  bool branch_spread;  /* ... or can be broadcast to each other */
+  bool distinct;       /* If: no output of one branch is named as its counterpart */
+  bool still;          /* Loop: carried values keep their shape, scan outputs are of fixed size */
   int64_t batch;       /* dim 0 of the first input must be it; 0: any */
   const surg__tspan *versions, *ranks, *values, *sizes; /* sizes: of elements */
-  const surg__ttypes *types;
+  const surg__tspan *known; /* elements of inputs that are constant */
+  const surg__tspan *each;  /* elements of attributes */
+  const surg__tspan *dims;  /* "X.1": size of axis 1 of X; negative axes count from the end */
+  const surg__ttypes *types, *not_types;
   const surg__tattr *attrs;
   const surg__tspreads *spreads;
   size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs, n_spreads;
+  size_t n_known, n_each, n_dims, n_not_types;
   surg__tlist constants, absent, no_attrs;
   surg__tlist variable, given; /* inputs that must be no constants; that must be there */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
   surg__tlist row;             /* constants whose elements must follow each other */
+  surg__tlist iota;            /* attributes whose elements must be 0, 1, 2, ... */
+  surg__tlist halves;          /* attributes whose second half must equal the first */
   /* Attributes that must stand in the node, or must not, default or not. */
   surg__tlist written, unwritten;
   const char *says;   /* a limit in words, that nothing here decides */
@@ -94,6 +106,7 @@ typedef struct surg__target {
   surg_context *ctx;
   surg__arena arena;
   const char *name, *title, *source;
+  struct surg__target *host; /* runs the nodes that this one does not; NULL: nothing does */
   SURG_VEC(surg__tspan) opsets; /* by domain */
   surg__tspan ir;
   surg__tri optional; /* inputs and outputs of the model may be of an optional type */
@@ -111,10 +124,12 @@ typedef struct surg__target {
   surg__tri bodies; /* operators with one in the standard need no kernel */
   surg__tdynamic dynamic;
   bool rest_refused;        /* operators that are not listed */
+  bool closed;              /* operators of other domains must be registered by the user */
   bool lenient;             /* what is misread counts as taken: set by those who judge */
   uint8_t as[SURG__DTYPES]; /* what the engine makes of an element type; itself where 0 */
   surg__tlist notes;
-  SURG_VEC(surg__top) ops; /* by name */
+  SURG_VEC(const char *) own; /* operators listed that no table has: "Crop", "com.acme.*", "*" */
+  SURG_VEC(surg__top) ops;    /* by name */
 } surg__target;
 
 /* --- reading (read.c, find.c) --- */
@@ -181,6 +196,12 @@ bool surg__target_misreads(const surg__target *t);
  * types for it. */
 surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user);
+
+/* The nodes that run on the host instead of the target: those that the target does not support
+ * (ILLEGAL), and those of which that is not known (UNKNOWN). `nodes`: how many run anywhere, which
+ * are all but constants, what the host folds, and calls of functions. Types must be inferred. */
+surg_status surg__target_elsewhere(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                                   void *user, size_t *nodes);
 
 /* --- cutting (cut.c) --- */
 typedef SURG_VEC(const surg_value *) surg__cut_values;

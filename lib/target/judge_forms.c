@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node against what a fact says of elements of attributes, of equations and of branches. An
+ * attribute that is absent is its default; without a default it is no obstacle. */
+#include <stdlib.h>
+
+#include "base/context.h"
+#include "ir/ir.h"
+#include "schema/schema.h"
+#include "target/judge.h"
+
+/* The elements of an INT or INTS attribute, or of its default; false: what it is, is not known. */
+static bool ints_of(const surg__judge *j, const char *name, const int64_t **out, size_t *n,
+                    int64_t *one) {
+  const surg_attr *a = surg_node_attr(j->n, name);
+  const surg__attr_def *d = j->s && !a ? surg__schema_attr(j->s, name) : NULL;
+  *out = one;
+  *n = 0;
+  if (!a && (!d || !d->has_default)) return true;
+  if (a && surg_attr_ref(a)) return false;
+  switch (a ? surg_attr_get_kind(a) : d->kind) {
+    case SURG_ATTR_INT:
+      *one = a ? surg_attr_int(a) : d->i;
+      *n = 1;
+      return true;
+    case SURG_ATTR_INTS:
+      *n = d ? d->n : 0;
+      *out = a ? surg_attr_ints(a, n) : d->ints;
+      return *n == 0 || *out;
+    default:
+      return false;
+  }
+}
+
+static void not_known(surg__judge *j, const char *name) {
+  surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "what %s is, is not known", name);
+}
+
+static bool fits_each(surg__judge *j) {
+  for (size_t i = 0; i < j->f->n_each; i++) {
+    const surg__tspan *want = &j->f->each[i];
+    const int64_t *list;
+    int64_t one;
+    size_t n;
+    if (!ints_of(j, want->name, &list, &n, &one)) not_known(j, want->name);
+    for (size_t k = 0; k < n; k++) {
+      if (list[k] >= want->low && list[k] <= want->high) continue;
+      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                                 "%s has the element %lld; the %s is %lld", want->name,
+                                 (long long)list[k], list[k] > want->high ? "most" : "least",
+                                 (long long)(list[k] > want->high ? want->high : want->low));
+    }
+  }
+  return true;
+}
+
+static bool fits_iota(surg__judge *j) {
+  for (size_t i = 0; i < j->f->iota.n; i++) {
+    const char *name = j->f->iota.items[i];
+    const int64_t *list;
+    int64_t one;
+    size_t n;
+    if (!ints_of(j, name, &list, &n, &one)) not_known(j, name);
+    for (size_t k = 0; k < n; k++)
+      if (list[k] != (int64_t)k)
+        return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                                   "%s must be 0, 1, 2, ... and has %lld at %zu", name,
+                                   (long long)list[k], k);
+  }
+  return true;
+}
+
+/* What stands for the begin of every axis must stand for its end, what for one direction for the
+ * other. */
+static bool fits_halves(surg__judge *j) {
+  for (size_t i = 0; i < j->f->halves.n; i++) {
+    const char *name = j->f->halves.items[i];
+    const surg_attr *a = surg_node_attr(j->n, name);
+    bool same = true;
+    size_t n = 0;
+    if (!a) continue;
+    if (surg_attr_ref(a)) {
+      not_known(j, name);
+      continue;
+    }
+    if (surg_attr_get_kind(a) == SURG_ATTR_STRINGS) {
+      const surg_str *s = surg_attr_strings(a, &n);
+      for (size_t k = 0; s && k < n / 2; k++)
+        same &= s[k].n == s[n / 2 + k].n && !memcmp(s[k].p, s[n / 2 + k].p, s[k].n);
+    } else {
+      const int64_t *list = surg_attr_ints(a, &n);
+      for (size_t k = 0; list && k < n / 2; k++) same &= list[k] == list[n / 2 + k];
+    }
+    if (!same)
+      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                                 "the two halves of %s differ", name);
+  }
+  return true;
+}
+
+/* Einsum without "..." and without a label that an operand has twice (its diagonal). */
+static bool fits_equation(surg__judge *j) {
+  const surg_attr *a = j->f->plain_equation ? surg_node_attr(j->n, "equation") : NULL;
+  bool used[256] = {false};
+  if (!a) return true;
+  if (surg_attr_ref(a) || surg_attr_get_kind(a) != SURG_ATTR_STRING) {
+    not_known(j, "equation");
+    return true;
+  }
+  const surg_str s = surg_attr_string(a);
+  for (size_t i = 0; i < s.n; i++) {
+    const unsigned char c = (unsigned char)s.p[i];
+    if (c == '-') break; /* the output repeats no label */
+    if (c == ',') memset(used, 0, sizeof used);
+    if (c == ',' || c == ' ') continue;
+    if (c == '.' || used[c])
+      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                                 c == '.' ? "equation has an ellipsis"
+                                          : "equation repeats a label in one operand");
+    used[c] = true;
+  }
+  return true;
+}
+
+static const surg_type *ranked(const surg_type *t) {
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
+}
+
+/* NO: two known sizes differ and neither is 1; UNSAID: a size is not known. */
+static surg__tri broadcasts(const surg_type *a, const surg_type *b) {
+  const size_t n = surg_type_rank(a), m = surg_type_rank(b);
+  surg__tri all = SURG__YES;
+  for (size_t i = 1; i <= n && i <= m; i++) {
+    const int64_t x = surg_type_dim(a, n - i).value, y = surg_type_dim(b, m - i).value;
+    if (x == 1 || y == 1 || surg_dim_equal(surg_type_dim(a, n - i), surg_type_dim(b, m - i)))
+      continue;
+    if (x >= 0 && y >= 0 && x != y) return SURG__NO;
+    all = SURG__UNSAID;
+  }
+  return all;
+}
+
+/* Output i of both branches of an If. */
+static surg__tri branches_fit(const surg__judge *j, const surg_graph *x, const surg_graph *y,
+                              size_t i) {
+  const surg_type *a = ranked(surg_value_type(surg_graph_output(x, i)));
+  const surg_type *b = ranked(surg_value_type(surg_graph_output(y, i)));
+  if (!a || !b) return SURG__UNSAID;
+  if (j->f->branch_ranks) return surg_type_rank(a) == surg_type_rank(b) ? SURG__YES : SURG__NO;
+  return broadcasts(a, b);
+}
+
+static bool fits_distinct(surg__judge *j) {
+  if (!j->f->distinct) return true;
+  const surg_graph *x = surg_node_subgraph(j->n, 0), *y = surg_node_subgraph(j->n, 1);
+  for (size_t i = 0; x && y && i < surg_graph_output_count(x); i++) {
+    if (i >= surg_graph_output_count(y)) break;
+    const char *a = surg_value_name(surg_graph_output(x, i));
+    const char *b = surg_value_name(surg_graph_output(y, i));
+    if (a && b && a[0] && !strcmp(a, b))
+      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, surg_node_output(j->n, i),
+                                 "output %zu of both branches is named %s", i,
+                                 surg__judge_name(j, surg_graph_output(x, i)));
+  }
+  return true;
+}
+
+/* YES: both have one shape in every run; NO: known sizes differ. */
+static surg__tri same_shape(const surg_type *a, const surg_type *b) {
+  if (!a || !b) return SURG__UNSAID;
+  if (surg_type_rank(a) != surg_type_rank(b)) return SURG__NO;
+  surg__tri all = SURG__YES;
+  for (size_t i = 0; i < surg_type_rank(a); i++) {
+    const surg_dim x = surg_type_dim(a, i), y = surg_type_dim(b, i);
+    if (surg_dim_equal(x, y)) continue;
+    if (x.value >= 0 && y.value >= 0) return SURG__NO;
+    all = SURG__UNSAID;
+  }
+  return all;
+}
+
+/* Input 0 and 1 of a body are the count and the condition, its output 0 the condition. */
+static bool fits_still(surg__judge *j) {
+  const surg_graph *body = j->f->still ? surg_node_subgraph(j->n, 0) : NULL;
+  const size_t inputs = body ? surg_graph_input_count(body) : 0;
+  for (size_t i = 1; body && i < surg_graph_output_count(body); i++) {
+    const surg_value *v = surg_graph_output(body, i);
+    const surg_type *t = ranked(surg_value_type(v));
+    const bool carried = i + 1 < inputs;
+    surg__tri fits = t && surg_type_static(t, NULL) ? SURG__YES : SURG__UNSAID;
+    if (carried) fits = same_shape(t, ranked(surg_value_type(surg_graph_input(body, i + 1))));
+    if (fits == SURG__YES) continue;
+    surg__judge_object(j, fits == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, v,
+                       carried ? fits == SURG__NO
+                                     ? "carried value %s changes its shape"
+                                     : "whether carried value %s keeps its shape is not known"
+                               : "whether scan output %s is of fixed size is not known",
+                       surg__judge_name(j, v));
+    if (fits == SURG__NO) return false;
+  }
+  return true;
+}
+
+static bool fits_branches(surg__judge *j) {
+  if (!j->f->branch_ranks && !j->f->branch_spread) return true;
+  const surg_graph *x = surg_node_subgraph(j->n, 0), *y = surg_node_subgraph(j->n, 1);
+  const char *what = j->f->branch_ranks ? "the same rank" : "shapes that broadcast";
+  for (size_t i = 0; x && y && i < surg_node_output_count(j->n); i++) {
+    if (i >= surg_graph_output_count(x) || i >= surg_graph_output_count(y)) break;
+    const surg__tri fits = branches_fit(j, x, y, i);
+    if (fits == SURG__YES) continue;
+    surg__judge_object(j, fits == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_RANGE,
+                       surg_node_output(j->n, i),
+                       fits == SURG__NO ? "output %zu of the branches must have %s"
+                                        : "whether output %zu of the branches has %s is not known",
+                       i, what);
+    if (fits == SURG__NO) return false;
+  }
+  return true;
+}
+
+bool surg__judge_forms(surg__judge *j) {
+  return fits_each(j) && fits_iota(j) && fits_halves(j) && fits_equation(j) &&
+         fits_branches(j) && fits_distinct(j) && fits_still(j);
+}

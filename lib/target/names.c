@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names in a target: operators, and what their rows say of inputs, outputs, attributes and type
+ * parameters. A name that no version of the operator has would never match, so it is an error. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <onnxsurg/ops.h>
+
+#include "base/context.h"
+#include "schema/custom.h"
+#include "target/names.h"
+
+/* --- operators --- */
+
+bool surg__target_name(const char *key, char *out, size_t cap) {
+  const char *end = key + strlen(key);
+  while (end > key && end[-1] != '.' && end[-1] != ':') end--;
+  const size_t domain = end > key ? (size_t)(end - key) - 1 : 0;
+  const bool standard = (domain == 7 && !strncmp(key, "ai.onnx", 7)) || (end > key && !domain);
+  const int n = standard || !domain ? snprintf(out, cap, "%s", end)
+                                    : snprintf(out, cap, "%.*s.%s", (int)domain, key, end);
+  return n > 0 && (size_t)n < cap && *end;
+}
+
+static const char *op_at(const void *list, size_t i) {
+  (void)list;
+  return surg__op_name((int)i + 1);
+}
+
+/* The table's id of an operator in its canonical spelling; 0: it has none. */
+static int op_of(const char *name) {
+  const char *dot = strrchr(name, '.');
+  char domain[128] = "";
+  if (dot && (size_t)snprintf(domain, sizeof domain, "%.*s", (int)(dot - name), name) >=
+                 sizeof domain)
+    return 0;
+  const surg_schema *s =
+      surg_schema_find(domain, dot ? dot + 1 : name, surg_schema_newest(domain));
+  return s ? surg_schema_op(s) : 0;
+}
+
+/* Whether the user gave a schema for it. */
+static bool is_custom(const surg_context *ctx, const char *name) {
+  const char *dot = strrchr(name, '.');
+  char domain[128] = "";
+  if (dot && (size_t)snprintf(domain, sizeof domain, "%.*s", (int)(dot - name), name) >=
+                 sizeof domain)
+    return false;
+  return surg__custom_find(ctx, domain, dot ? dot + 1 : name) != NULL;
+}
+
+/* "Crop", "com.acme.*" or "*". */
+static bool is_own(const surg__target *t, const char *name) {
+  for (size_t i = 0; i < t->own.count; i++) {
+    const char *own = t->own.items[i];
+    const size_t n = strlen(own);
+    if (!strcmp(own, name) || !strcmp(own, "*")) return true;
+    if (n > 2 && !strcmp(own + n - 2, ".*") && !strncmp(own, name, n - 1) &&
+        !strchr(name + n - 1, '.'))
+      return true;
+  }
+  return false;
+}
+
+bool surg__target_knows(const surg__target *t, const char *name, int *op, char *why, size_t cap) {
+  *op = op_of(name);
+  if (*op || is_own(t, name) || is_custom(t->ctx, name)) return true;
+  const char *dot = strrchr(name, '.');
+  const char *near = surg__nearest(dot ? dot + 1 : name, t, SURG_OP_COUNT - 1, op_at);
+  snprintf(why, cap, "no operator has this name%s%s; list one that ONNX does not define in \"own\"",
+           near ? "; nearest is " : "", near ? near : "");
+  return false;
+}
+
+/* --- parts of an operator --- */
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_param(const surg_schema *s, const char *name, bool output) {
+  const surg__param *list = output ? s->outputs : s->inputs;
+  for (size_t i = 0; i < (output ? s->n_outputs : s->n_inputs); i++)
+    if (!strcmp(list[i].name, name)) return true;
+  return false;
+}
+
+static bool is_type(const surg_schema *s, const char *name) {
+  for (size_t i = 0; i < s->n_params; i++)
+    if (!strcmp(s->params[i].name, name)) return true;
+  return false;
+}
+
+static bool has_part(const surg_schema *s, unsigned kinds, const char *name) {
+  return ((kinds & SURG__N_INPUT) && is_param(s, name, false)) ||
+         ((kinds & SURG__N_OUTPUT) && is_param(s, name, true)) ||
+         ((kinds & SURG__N_TYPE) && is_type(s, name)) ||
+         ((kinds & SURG__N_ATTR) && surg__schema_attr(s, name));
+}
+
+bool surg__target_part(int op, unsigned kinds, const char *name) {
+  size_t n = 0;
+  const surg_schema *versions = surg__schema_versions(op, &n);
+  if ((kinds & (SURG__N_INPUT | SURG__N_OUTPUT)) && is_digit(name[0])) return true;
+  if ((kinds & SURG__N_INPUT) && !strcmp(name, "*")) return true;
+  if ((kinds & SURG__N_TYPE) && !strcmp(name, "out")) return true;
+  for (size_t i = 0; i < n; i++) /* an operator of a runtime's own may have grown */
+    if ((versions[i].flags & SURG__OP_CONTRIB) || has_part(&versions[i], kinds, name)) return true;
+  return n == 0;
+}
