@@ -13,6 +13,7 @@
 
 #include "base/context.h"
 #include "base/diag.h"
+#include "io/io.h"
 
 int cli_exit_code(surg_status status) {
   switch (status) {
@@ -77,6 +78,23 @@ static int take_schema(cli_common *c, const char *path) {
   const int code = ctx ? cli_schemas(ctx, c) : EXIT_LIMIT;
   surg_context_free(ctx);
   return code;
+}
+
+surg_status cli_load_any(surg_context *ctx, const cli_common *common, const char *path,
+                         surg_model **out) {
+  surg_load_options options = common->load;
+  options.policy = SURG_LOAD_LENIENT;
+  return surg_load(ctx, path, &options, out);
+}
+
+surg_status cli_load(surg_context *ctx, const cli_common *common, const char *path,
+                     surg_model **out) {
+  surg_status s = cli_load_any(ctx, common, path, out);
+  if (s == SURG_OK) s = surg__model_sound(*out);
+  if (s == SURG_OK) return s;
+  surg_model_free(*out);
+  *out = NULL;
+  return s;
 }
 
 bool cli_out_of_memory(surg_context *ctx) {

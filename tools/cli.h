@@ -41,6 +41,14 @@ surg_context *cli_context(const cli_common *common);
  * lack something; then after a line. */
 bool cli_out_of_memory(surg_context *ctx);
 
+/* Loads a model leniently: with its defects as findings, and without data files that are missing.
+ * The commands that show or mend a model take what comes. */
+surg_status cli_load_any(surg_context *ctx, const cli_common *common, const char *path,
+                         surg_model **out);
+/* The same for commands that make something of a model: one with an error finding is refused. */
+surg_status cli_load(surg_context *ctx, const cli_common *common, const char *path,
+                     surg_model **out);
+
 /* "12", "4KiB", "1.5GiB"-less: whole numbers with an optional KiB, MiB, GiB. */
 bool cli_number(const char *text, uint64_t *out);
 /* A number that is not negative, such as a tolerance. */

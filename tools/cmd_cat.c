@@ -32,7 +32,7 @@ int cmd_cat(int argc, char **argv) {
   surg_model *m = NULL;
   char *text = NULL;
   size_t n = 0;
-  surg_status s = surg_load(ctx, argv[optind], &common.load, &m);
+  surg_status s = cli_load_any(ctx, &common, argv[optind], &m);
   if (s == SURG_OK) s = surg_save_text(m, strict, &text, &n);
   if (s == SURG_OK && common.json)
     cli_print_json(json_pack("{s:i,s:o,s:o}", "schema", 1, "file", cli_text_json(argv[optind]),

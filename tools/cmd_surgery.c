@@ -68,7 +68,7 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipe
                .report = {.ctx = ctx}};
   surg_model *m = NULL;
   if (!j->common.quiet) cli_progress_start("loading");
-  surg_status s = surg_load(ctx, in, &j->common.load, &m);
+  surg_status s = cli_load_any(ctx, &j->common, in, &m);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
   if (s == SURG_OK) s = run_passes(j, &m, p, &o);
   cli_progress("saving");

@@ -27,6 +27,9 @@ typedef enum surg_pass_scope { SURG_SCOPE_MODEL = 0, SURG_SCOPE_GRAPH = 1 } surg
 /* Facts a pass needs before and keeps after it; bits of `needs` and `keeps`. */
 #define SURG_FACT_SORTED 1u /* every graph is in topological order */
 #define SURG_FACT_TYPES 2u  /* inferred types are up to date */
+/* In `needs`: the pass runs on models with open findings (surg_model_finding), which all others
+ * refuse. Nodes with a finding are operators of no schema, values may be undefined. */
+#define SURG_TAKES_DEFECTS 4u
 
 typedef struct surg_pass {
   uint32_t size; /* sizeof(surg_pass) */

@@ -230,8 +230,17 @@ typedef void (*surg_listener)(void *user, const surg_event *event);
 typedef enum surg_load_policy {
   SURG_LOAD_STRICT = 0, /* the first finding is the error; unsorted but acyclic is sorted */
   SURG_LOAD_CHECK = 1,  /* all findings as diagnostics, no model */
-  SURG_LOAD_REPAIR = 2  /* sort, rename or drop duplicates where unambiguous; each is logged */
+  SURG_LOAD_REPAIR = 2, /* sort, rename or drop duplicates where unambiguous; each is logged */
+  SURG_LOAD_LENIENT = 3 /* every well-formed file becomes a model, with its defects as findings
+                         * (surg_model_finding); missing data files are no error */
 } surg_load_policy;
+
+/* What the model of a lenient load contains in place of a defect. */
+typedef enum surg_reading {
+  SURG_READING_NONE = 0,    /* nothing: the defect is open until an edit removes it */
+  SURG_READING_CERTAIN = 1, /* the only meaning that the file can have */
+  SURG_READING_GUESS = 2    /* the most likely one of several */
+} surg_reading;
 
 typedef struct surg_load_options {
   uint32_t size; /* sizeof(surg_load_options) */
@@ -248,6 +257,7 @@ typedef struct surg_save_options {
   const char *external_data; /* NULL: as it was; else all large tensors go to this file name */
   uint64_t external_threshold; /* bytes from which a tensor goes out; 0: 1024 */
   bool no_fsync;
+  bool keep_defects; /* write an edited model although findings of its load are open */
 } surg_save_options;
 
 /* How surg_model_merge joins two models. */
@@ -261,6 +271,25 @@ typedef struct surg_merge_options {
 } surg_merge_options;
 
 typedef enum surg_severity { SURG_NOTE = 0, SURG_WARNING = 1, SURG_ERROR = 2 } surg_severity;
+
+/* A defect of a model that was loaded with SURG_LOAD_LENIENT. Texts are escaped and last as long as
+ * the model; handles that do not apply are NULL. */
+typedef struct surg_finding {
+  uint32_t size;          /* set by the caller: sizeof(surg_finding) */
+  surg_severity severity; /* SURG_ERROR: passes and saving refuse the model until it is cured;
+                           * SURG_WARNING: ONNX forbids it, the model is usable all the same */
+  const char *code;       /* the rule of doc/check.md that is broken: "E113" */
+  const char *where;      /* `graph.node[3] "a" (Add).input[1] "w"` */
+  const char *text;       /* what is wrong, one line */
+  const char *cure;       /* what to do about it, one line */
+  surg_reading reading;   /* surg_model_accept_finding makes it the content of the model */
+  bool cured;             /* since the load: accepted, or the defect is gone */
+  surg_graph *graph;      /* the graph it is in */
+  surg_node *node;
+  surg_value *value;
+  const char *attribute;  /* the name of an attribute of the node */
+  surg_function *function;
+} surg_finding;
 
 /* Receives each diagnostic as one located, escaped line without a newline:
  * `in.onnx: error: graph.node[17] "Conv_12" (Conv).input[1] "w": not defined`. */

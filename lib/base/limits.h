@@ -21,6 +21,8 @@
 #define SURG_LIMIT_NAME_PRINT 120u                 /* bytes of a name in a message */
 #define SURG_LIMIT_WARNINGS 20u                    /* lines of warnings, then a count */
 #define SURG_LIMIT_FINDINGS 100u                   /* findings of a file that are told in full */
+#define SURG_LIMIT_DEFECTS 10000u                  /* findings that a lenient load keeps */
+#define SURG_LIMIT_TWINS 64u                       /* definitions of one name that are told apart */
 #define SURG_LIMIT_RESIDENT (64ull << 20)          /* files up to here are read into memory */
 #define SURG_LIMIT_PAYLOAD_SKIP 4096u              /* payloads from here stay in a large file */
 #define SURG_LIMIT_OWNED_RESIDENT (64ull << 20)    /* computed tensors kept in memory */

@@ -65,7 +65,9 @@ static void state_axiom(surg__infer *c, surg_value *v) {
   if (v->producer || v->erased) return;
   const surg_tensor *t = surg_value_constant(v);
   /* In sparse form is how it is stored: it is the dense tensor, though nobody reads its elements. */
-  if (!t && !v->input && v->tensor && v->tensor->view == SURG__VIEW_SPARSE) t = v->tensor;
+  if (!t && !v->input && v->tensor && v->tensor->view == SURG__VIEW_SPARSE &&
+      !v->tensor->shapeless)
+    t = v->tensor;
   if (t) {
     state_tensor(c, v, t);
   } else if (v->input && v->graph->kind == SURG_GRAPH_MAIN) {

@@ -18,6 +18,7 @@ typedef struct request {
   uint64_t bytes;  /* it has */
   surg_str location, offset, length;
   bool has_location, has_offset, has_length;
+  bool tolerated; /* what is said is a warning */
 } request;
 
 static bool str_is(surg_str s, const char *text) {
@@ -42,12 +43,21 @@ static surg_status fail(const request *r, surg_status status, const char *why) {
   surg__buf b;
   const char *what = describe(r, &b);
   r->m->ctx->code = "E111";
-  if (r->m->absent == SURG__ABSENT_WARNING)
+  if (r->m->absent == SURG__ABSENT_WARNING || r->tolerated)
     surg__warn(r->m->ctx, r->m->source->name, "%s: %s", what, why);
   else
     surg__error(r->m->ctx, status, r->m->source->name, "%s: %s", what, why);
   surg__buf_free(&b);
   return status;
+}
+
+/* The data are not there, or not all of them: a model can do without as long as nothing needs the
+ * elements. */
+static surg_status missing(const request *r, surg_status status, const char *why) {
+  request copy = *r;
+  copy.tolerated = r->m->absent == SURG__ABSENT_MISSING;
+  status = fail(&copy, status, why);
+  return copy.tolerated ? SURG_ENOTFOUND : status;
 }
 
 static void warn(const request *r, const char *why) {
@@ -97,7 +107,7 @@ static surg_status check_location(const request *r) {
   if (s.n > SURG_LIMIT_LOCATION) return fail(r, SURG_EINVALID, "the location is too long");
   if (!surg__utf8_valid((const uint8_t *)s.p, s.n))
     return fail(r, SURG_EINVALID, "the location is not valid text");
-  if (memchr(s.p, '\\', s.n)) return fail(r, SURG_EINVALID, "the location holds a backslash");
+  if (memchr(s.p, '\\', s.n)) return missing(r, SURG_EINVALID, "the location holds a backslash");
   if (s.p[0] == '/') return fail(r, SURG_EINVALID, "the location is an absolute path");
   if (str_is(s, "*/_ORT_MEM_ADDR_/*"))
     return fail(r, SURG_EINVALID, "stands for memory of a running ONNX Runtime, not for a file");
@@ -125,7 +135,7 @@ static surg_status find_range(const request *r, surg__span *range) {
     char why[96];
     snprintf(why, sizeof why, "length %llu where type and dims need %llu",
              (unsigned long long)length, (unsigned long long)r->bytes);
-    return fail(r, SURG_EINVALID, why);
+    return missing(r, SURG_EINVALID, why);
   }
   return SURG_OK;
 }
@@ -137,11 +147,11 @@ static surg_status open_root(const request *r) {
   surg__source *src = r->m->source;
   const char *root = r->m->options.external_root ? r->m->options.external_root : src->dir;
   if (src->dirfd >= 0) return SURG_OK;
-  if (!root) return fail(r, SURG_EIO, "the model was not read from a folder");
+  if (!root) return missing(r, SURG_EIO, "the model was not read from a folder");
   int err = surg__os_open_dir(root, &src->dirfd);
   if (!err) return SURG_OK;
   src->dirfd = -1;
-  return fail(r, SURG_EIO, strerror(err));
+  return missing(r, SURG_EIO, strerror(err));
 }
 
 /* The folder and the last component of a path beneath dirfd. */
@@ -226,7 +236,8 @@ static surg_status open_file(const request *r, surg__datafile *f) {
   if (err == EXDEV || err == ELOOP)
     return fail(r, SURG_EINVALID, "leads out of the folder of the model");
   if (err == ENXIO) return fail(r, SURG_EINVALID, "is no regular file"); /* a socket */
-  return fail(r, SURG_EIO, strerror(err));
+  const bool gone = err == ENOENT || err == ENOTDIR || err == EACCES || err == EPERM;
+  return gone ? missing(r, SURG_EIO, strerror(err)) : fail(r, SURG_EIO, strerror(err));
 }
 
 int surg__datafile_open(const surg__datafile *f, int *fd) {
@@ -265,7 +276,8 @@ static surg_status find_file(const request *r, surg__datafile **out) {
   *f = (surg__datafile){.refs = 1, .ctx = m->ctx, .location = location, .fd = -1};
   f->source = surg__source_ref(m->source);
   surg_status status = open_file(r, f);
-  if (status != SURG_OK && (!m->absent || is_fatal(status))) {
+  const bool fails = m->absent == SURG__ABSENT_MISSING ? status != SURG_ENOTFOUND : !m->absent;
+  if (status != SURG_OK && (fails || is_fatal(status))) {
     surg__datafile_unref(f);
     return status;
   }
@@ -302,5 +314,5 @@ surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__e
   snprintf(why, sizeof why, "offset %llu length %llu: the file has %llu bytes",
            (unsigned long long)range->off, (unsigned long long)range->len,
            (unsigned long long)(*file)->size);
-  return fail(&r, SURG_EINVALID, why);
+  return missing(&r, SURG_EINVALID, why);
 }

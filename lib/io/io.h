@@ -30,6 +30,15 @@ surg_status surg__load_to_look(surg_context *ctx, const char *path,
 /* What saving the model would take, weights in data files with it (save.c). O(graph). */
 surg_status surg__saved_bytes(surg_model *m, uint64_t *bytes);
 
+/* --- defects of a lenient load (defects.c) --- */
+/* The place of a defect, named once; NULL: the model as a whole. */
+const char *surg__defect_place(surg_model *m, surg__defect *d);
+/* SURG_OK where no error finding is open; else the first one is reported as an error, and what to
+ * do as a note. */
+surg_status surg__model_sound(surg_model *m);
+/* Looks again which findings are cured; nodes without an open one count as what they are again. */
+surg_status surg__model_settle(surg_model *m);
+
 /* --- wire (wire.c) --- */
 typedef struct surg__cursor {
   surg__source *src;

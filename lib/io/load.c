@@ -30,13 +30,24 @@ static void make_opaque(surg_model *m) {
   for (surg_graph *g = m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
       if (!n->faulty) continue;
-      n->op = SURG_OP_UNKNOWN;
-      n->op_class = SURG_OP_CLASS_CUSTOM;
-      n->schema = NULL;
-      n->function = NULL;
-      n->resolved = true;
-      n->resolve_gen = m->resolve_gen;
+      n->opaque = true;
+      n->resolved = false;
     }
+}
+
+/* Where functions call each other in a circle, nothing may follow a call inside of them. */
+static void cut_calls(surg_model *m) {
+  for (surg_graph *g = m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next)
+      if (surg_graph_function(g) && surg_node_function(n)) n->faulty = true;
+}
+
+/* What was read is the model as it was loaded; it is written as the file is until it is edited. */
+static void settle(surg_model *m, bool endless) {
+  m->lenient = true;
+  if (endless) cut_calls(m);
+  make_opaque(m);
+  m->read_epoch = m->epoch;
 }
 
 /* What a caller wants besides the options. */
@@ -51,19 +62,26 @@ static surg_status build(surg__source *src, const surg_load_options *options, lo
                          surg_model **out) {
   bool *partial = wish.partial;
   surg__loader L = {.ctx = src->ctx, .src = src, .policy = options->policy};
+  L.lenient = options->policy == SURG_LOAD_LENIENT;
+  L.all = L.lenient || options->policy == SURG_LOAD_CHECK;
   L.most = options->max_findings ? options->max_findings : SURG_LIMIT_FINDINGS;
   surg__arena_init(&L.scratch, L.ctx);
-  bool ok = new_model(&L, options, wish.absent) && surg__load_model(&L) && surg__load_check(&L);
+  const surg__absent absent =
+      L.lenient && !wish.absent ? SURG__ABSENT_MISSING : wish.absent;
+  bool ok = new_model(&L, options, absent) && surg__load_model(&L) && surg__load_name_twins(&L) &&
+            surg__load_check(&L);
+  surg__load_free_twins(&L);
   surg__arena_free(&L.scratch);
   surg__vec_free(L.ctx, &L.missing);
   surg_status status = L.status;
   if (ok && L.m->status != SURG_OK) status = L.m->status;
   const bool whole = ok && status == SURG_OK && !L.endless;
-  if (status == SURG_OK) status = L.worst;
+  if (status == SURG_OK && !L.lenient) status = L.worst;
   if (partial ? !whole : status != SURG_OK || options->policy == SURG_LOAD_CHECK) {
     surg_model_free(L.m);
     return status;
   }
+  if (L.lenient) settle(L.m, L.endless);
   if (partial) make_opaque(L.m);
   if (partial) *partial = L.broken;
   *out = L.m;

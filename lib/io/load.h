@@ -23,6 +23,14 @@ typedef struct surg__loader {
   surg_status status;  /* not OK: loading has ended */
   surg_status worst;   /* under CHECK: the worst finding */
   uint32_t findings, repairs, most; /* most: findings that are listed */
+  bool all;     /* what ONNX forbids is found even where a model can be read without it (CHECK,
+                 * LENIENT) */
+  bool lenient; /* findings become defects of the model, and nothing is left out */
+  const char *probe; /* a code that is asked for: nothing is reported, `probed` tells whether the
+                      * things that are checked break this rule */
+  bool probed;
+  char *cycle, *cycle_text; /* what the sort says of a cycle: the line, and its text in it */
+  struct surg__twin *twins; /* second definitions of names: a hash by the first one */
   /* What is being read. A node with a finding is none that anybody may rely on: under CHECK it is
    * made opaque in the end. */
   surg_node *node;
@@ -43,7 +51,15 @@ bool surg__load_bad(surg__loader *L, uint64_t off, const char *code, const char 
 bool surg__load_found(surg__loader *L, surg_status status);
 /* The same where all that is wrong stands outside of the model: nothing of it is left out. */
 bool surg__load_counted(surg__loader *L, surg_status status);
-/* A finding under SURG_LOAD_CHECK, nothing otherwise: true to go on. */
+/* Of a lenient load: what the last finding is about, and what the model contains instead. Fields
+ * that are NULL stay as they are. */
+void surg__load_about(surg__loader *L, const surg__defect *about);
+/* The value or attribute that all findings since the `first` are about. */
+void surg__load_own(surg__loader *L, size_t first, surg_value *v, surg_attr *a);
+/* A finding about the file as a whole, without a place. */
+bool surg__load_bad_model(surg__loader *L, const char *code, const char *fmt, ...)
+    SURG_PRINTF(3, 4);
+/* A finding under SURG_LOAD_CHECK and SURG_LOAD_LENIENT, nothing otherwise: true to go on. */
 bool surg__load_unclean(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...)
     SURG_PRINTF(4, 5);
 void surg__load_warn(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...)
@@ -77,6 +93,8 @@ static inline surg__src surg__load_src(const surg__field *f) {
  * load_model.c, load_check.c, load_calls.c). bool: false when loading has ended. --- */
 /* NULL: a finding, or loading has ended (see status). *name: the interned name, "" when none. */
 surg_tensor *surg__load_tensor(surg__loader *L, const surg__field *f, const char **name);
+/* Of a lenient load: a tensor whose header is invalid; it is kept, and nothing may rest on it. */
+surg_tensor *surg__load_shapeless(surg__loader *L, int dtype, surg__span msg);
 surg_tensor *surg__load_sparse(surg__loader *L, const surg__field *f, const char **name);
 /* Checks the payload of a typed tensor: kind and number of entries, and their values. */
 bool surg__load_typed(surg__loader *L, const surg__field *f, surg_tensor *t, uint32_t field,
@@ -87,6 +105,19 @@ bool surg__load_attr(surg__loader *L, const surg__field *f, surg_node *n, surg_f
 bool surg__load_define(surg__loader *L, surg_graph *g);
 surg_value *surg__load_lookup(const surg_graph *g, const char *name, surg_graph **where);
 bool surg__load_link(surg__loader *L, surg_graph *g);
+/* Of a lenient load (load_twin.c): a further value of the graph for a name that `first` bears; it
+ * gets a name of its own when everything is read. NULL: loading has ended. */
+surg_value *surg__load_twin(surg__loader *L, surg_value *first);
+/* Which definition of a name a reader means: the last one before node `reader` of the graph of v;
+ * NULL: an output. */
+surg_value *surg__load_meant(surg__loader *L, surg_value *v, const surg_node *reader);
+/* A value that nothing defines, in the outermost graph around g. */
+surg_value *surg__load_undefined(surg__loader *L, surg_graph *g, const char *name);
+/* Gives twins their names and says which of them have one meaning. */
+bool surg__load_name_twins(surg__loader *L);
+void surg__load_free_twins(surg__loader *L);
+bool surg__load_check_node(surg__loader *L, const surg_node *n);
+bool surg__load_check_graph(surg__loader *L, const surg_graph *g); /* its name and initializers */
 bool surg__load_model(surg__loader *L);
 bool surg__load_training(surg__loader *L);
 bool surg__load_check(surg__loader *L);

@@ -65,8 +65,10 @@ static bool take_string(reader *r, const surg__field *f, surg_str *out) {
 }
 
 static bool take_graph(reader *r, const surg__field *f, surg_graph **out) {
-  if (!r->node)
+  if (!r->node) {
+    r->a->kind = SURG_ATTR_UNDEFINED;
     return surg__load_bad(r->L, f->off, "E117", "a default that is a graph is not supported");
+  }
   surg_graph *g = surg__graph_new(r->L->m, SURG_GRAPH_SUBGRAPH, r->node, r->a);
   if (!g) return surg__load_oom(r->L);
   g->src = surg__load_src(f);
@@ -109,6 +111,7 @@ static bool take_skipped(reader *r) {
     a->u.graphs = items;
   else
     a->u.tensors = items;
+  const size_t found = r->L->m->defects.count;
   surg__cursor c = surg__load_cursor(r->L, r->f->body);
   surg__field f;
   size_t n = 0;
@@ -120,6 +123,7 @@ static bool take_skipped(reader *r) {
     n = single ? 1 : n + 1;
   }
   a->count = (uint32_t)n;
+  surg__load_own(r->L, found, NULL, a);
   return r->L->status == SURG_OK;
 }
 
@@ -171,6 +175,14 @@ static surg_attr_kind guess_kind(const reader *r) {
   return SURG_ATTR_UNDEFINED;
 }
 
+/* The kind of a lenient load for an attribute that has a value its type does not use: a value of
+ * the type is the meaning where there is one, else the only value there is. */
+static surg_attr_kind nearest_kind(const reader *r, surg_attr_kind said) {
+  const bool known = said != SURG_ATTR_UNDEFINED && (size_t)said < SURG_COUNT(field_of);
+  if (known && (r->present & BIT(field_of[said]))) return said;
+  return guess_kind(r);
+}
+
 /* The kind; UNDEFINED: a finding, or loading has ended. *repaired: the type was missing. */
 static surg_attr_kind kind_of(reader *r, bool *repaired) {
   const Onnx__AttributeProto *p = r->p;
@@ -179,6 +191,7 @@ static surg_attr_kind kind_of(reader *r, bool *repaired) {
   if (kind == SURG_ATTR_UNDEFINED && (L->m->ir_version < 2 || L->policy == SURG_LOAD_REPAIR)) {
     kind = guess_kind(r);
     *repaired = kind != SURG_ATTR_UNDEFINED && L->m->ir_version >= 2;
+    if (*repaired) surg__load_repaired(L, r->f->off, "type filled in");
   }
   if (kind == SURG_ATTR_UNDEFINED)
     surg__load_bad(L, r->f->off, "E117", "has no type");
@@ -188,11 +201,13 @@ static surg_attr_kind kind_of(reader *r, bool *repaired) {
     surg__load_bad(L, r->f->off, "E117", "has a value in a field that its type does not use");
   else if (!p->ref_attr_name && !r->present && (BIT(kind) & NEEDS_VALUE))
     surg__load_bad(L, r->f->off, "E117", "has no value");
-  else if (p->ref_attr_name && *p->ref_attr_name && r->present)
-    surg__load_bad(L, r->f->off, "E117", "has a value and refers to another attribute");
   else
     return kind;
-  return SURG_ATTR_UNDEFINED;
+  if (!L->lenient) return SURG_ATTR_UNDEFINED;
+  kind = nearest_kind(r, kind);
+  *repaired = kind != SURG_ATTR_UNDEFINED;
+  if (*repaired) surg__load_about(L, &(surg__defect){.reading = SURG_READING_CERTAIN});
+  return kind;
 }
 
 static surg_attr *new_attr(reader *r, surg_function *fn, const char *name, surg_attr_kind kind) {
@@ -216,21 +231,30 @@ static bool read_attr(reader *r, surg_function *fn) {
   if (!find_values(r)) return false;
   r->p = surg__load_leaf(L, &onnx__attribute_proto__descriptor, r->f->body, SKIPPED);
   if (!r->p) return false;
-  if (!r->p->name || !*r->p->name) return surg__load_bad(L, r->f->off, "E117", "has no name");
   bool repaired = false;
-  surg_attr_kind kind = kind_of(r, &repaired);
-  if (kind == SURG_ATTR_UNDEFINED) return L->status == SURG_OK;
+  surg_attr_kind kind = SURG_ATTR_UNDEFINED;
+  if (!r->p->name || !*r->p->name)
+    surg__load_bad(L, r->f->off, "E117", "has no name");
+  else
+    kind = kind_of(r, &repaired);
+  if (kind == SURG_ATTR_UNDEFINED && !L->lenient) return L->status == SURG_OK;
   const char *name = surg__load_intern(L, r->p->name);
-  if (!name || !(r->a = new_attr(r, fn, name, kind))) return false;
+  if (L->status != SURG_OK || !name || !(r->a = new_attr(r, fn, name, kind))) return false;
   r->a->src = surg__load_src(r->f);
   if (repaired && r->node) {
-    surg__load_repaired(L, r->f->off, "type filled in");
     r->a->dirty = r->node->attrs_dirty = true;
     surg__touch_node(r->node);
   }
+  if (repaired || kind == SURG_ATTR_UNDEFINED) surg__load_about(L, &(surg__defect){.attr = r->a});
+  if (kind == SURG_ATTR_UNDEFINED) return true;
   if (r->p->ref_attr_name && *r->p->ref_attr_name) {
-    if (!r->node || !surg_graph_function(r->node->graph))
-      return surg__load_bad(L, r->f->off, "E117", "refers to an attribute outside any function");
+    if (!r->node || !surg_graph_function(r->node->graph)) {
+      if (!surg__load_bad(L, r->f->off, "E117", "refers to an attribute outside any function"))
+        return false;
+      if (!r->present) r->a->kind = SURG_ATTR_UNDEFINED;
+      surg__load_about(L, &(surg__defect){.attr = r->a});
+      return r->present && L->lenient ? take_value(r) : true;
+    }
     r->a->ref = surg__load_intern(L, r->p->ref_attr_name);
     return r->a->ref != NULL;
   }

@@ -16,7 +16,10 @@ static int by_name(const void *a, const void *b) {
 }
 
 static bool duplicate(surg__loader *L, const surg_attr *a) {
-  return surg__load_bad(L, a->src.field_off, "E118", "an attribute of this name stands before it");
+  const bool go_on =
+      surg__load_bad(L, a->src.field_off, "E118", "an attribute of this name stands before it");
+  surg__load_about(L, &(surg__defect){.attr = (surg_attr *)(uintptr_t)a});
+  return go_on;
 }
 
 /* No two attributes of one name; names are interned, so pointers tell. */
@@ -60,6 +63,7 @@ static const char *kind_name(surg_attr_kind k) {
 
 static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s,
                        const surg_attr *a) {
+  if (a->kind == SURG_ATTR_UNDEFINED) return true; /* found where it was read */
   const surg__attr_def *def = surg__schema_attr(s, a->name);
   bool graph = a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS;
   if (!def && !graph && a->name[0] == '_' && a->name[1] == '_') return true; /* ONNX's own */
@@ -70,8 +74,10 @@ static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s
     return surg__load_unclean(L, a->src.field_off, "E105", "%s has no such attribute", n->op_type);
   if (!surg__load_check_ref(L, n, a)) return false;
   if (def->kind == a->kind || a->ref) return true;
-  return surg__load_bad(L, a->src.field_off, "E116", "is of kind %s where %s takes %s",
-                        kind_name(a->kind), n->op_type, kind_name(def->kind));
+  const bool go_on = surg__load_bad(L, a->src.field_off, "E116", "is of kind %s where %s takes %s",
+                                    kind_name(a->kind), n->op_type, kind_name(def->kind));
+  surg__load_about(L, &(surg__defect){.attr = (surg_attr *)(uintptr_t)a});
+  return go_on;
 }
 
 static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *s) {
@@ -220,9 +226,10 @@ static bool experimental(const surg_node *n) {
 
 /* An operator that the imported opset of an ONNX domain does not have. */
 static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
-  if (L->policy != SURG_LOAD_CHECK) return true;
+  if (!L->all) return true;
   if (experimental(n)) {
-    surg__load_warn(L, n->src.field_off, "W209", "an experimental operator that ONNX took back");
+    if (L->policy == SURG_LOAD_CHECK)
+      surg__load_warn(L, n->src.field_off, "W209", "an experimental operator that ONNX took back");
     return true;
   }
   const int64_t newest = surg_schema_newest(n->domain);
@@ -238,7 +245,7 @@ static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
  * many nodes the first is told. */
 static bool said_missing(surg__loader *L, const surg_node *n) {
   const surg__missing m = {n->domain, surg_graph_function(n->graph)};
-  if (L->policy != SURG_LOAD_CHECK) return false;
+  if (!L->all || L->probe) return false;
   for (size_t i = 0; i < L->missing.count; i++)
     if (L->missing.items[i].domain == m.domain && L->missing.items[i].function == m.function)
       return true;
@@ -263,7 +270,7 @@ static bool check_unknown(surg__loader *L, const surg_node *n) {
   return unregistered(L, n, opset);
 }
 
-static bool check_node(surg__loader *L, const surg_node *n) {
+bool surg__load_check_node(surg__loader *L, const surg_node *n) {
   if (!check_duplicates(L, n)) return false;
   if (!n->n_in && !n->n_out &&
       !surg__load_unclean(L, n->src.field_off, "E131", "has neither inputs nor outputs"))
@@ -288,7 +295,7 @@ static bool check_node(surg__loader *L, const surg_node *n) {
 static bool check_default(surg__loader *L, const surg_value *v) {
   const surg_type *type = v->decl.type;
   const surg_tensor *t = v->tensor;
-  if (!v->input || !t || !type) return true;
+  if (!v->input || !t || !type || t->shapeless) return true;
   if (type->kind == SURG_TYPE_SEQUENCE || type->kind == SURG_TYPE_MAP ||
       type->kind == SURG_TYPE_OPTIONAL)
     return surg__load_unclean(L, v->init_src.field_off, "E127",
@@ -300,8 +307,11 @@ static bool check_default(surg__loader *L, const surg_value *v) {
     for (uint32_t i = 0; same && i < t->rank; i++)
       same = type->dims[i].value < 0 || type->dims[i].value == t->dims[i];
   }
-  return same || surg__load_bad(L, v->init_src.field_off, "E127",
-                                "type or shape is another than that of the input of this name");
+  if (same) return true;
+  const bool go_on = surg__load_bad(L, v->init_src.field_off, "E127",
+                                    "type or shape is another than that of the input of this name");
+  surg__load_about(L, &(surg__defect){.graph = v->graph, .value = (surg_value *)(uintptr_t)v});
+  return go_on;
 }
 
 /* Initializers that are no inputs, below IR version 4: runtimes read them all the same. */
@@ -309,7 +319,7 @@ static bool bare_initializers(surg__loader *L, const surg_value *first, size_t n
   static const char fmt[] = "IR version %lld wants initializers among the inputs; %zu are not";
   const uint64_t off = first->init_src.field_off;
   const long long version = (long long)L->m->ir_version;
-  if (L->policy == SURG_LOAD_CHECK) return surg__load_unclean(L, off, "E112", fmt, version, n);
+  if (L->all) return surg__load_unclean(L, off, "E112", fmt, version, n);
   surg__load_warn(L, off, NULL, fmt, version, n);
   return true;
 }
@@ -326,11 +336,53 @@ static bool check_initializers(surg__loader *L, const surg_graph *g) {
   return true;
 }
 
+/* The line that the sort of a graph in a cycle would print. */
+static void hear_cycle(void *user, surg_severity severity, const char *text) {
+  surg__loader *L = user;
+  const size_t name = strlen(L->src->name);
+  if (severity != SURG_ERROR || strlen(text) < name + sizeof ": error: ") return;
+  text += name + sizeof ": error: " - 1;
+  const char *colon = strstr(text, ": in a cycle: ");
+  L->cycle = surg__arena_strn(&L->m->arena, text, strlen(text));
+  if (L->cycle && colon) L->cycle_text = L->cycle + (colon - text) + 2;
+}
+
+/* A lenient load leaves the nodes of a cycle as the file has them. */
+static bool found_cycle(surg__loader *L, surg_graph *g) {
+  surg_config *config = &L->ctx->config;
+  const surg_config was = *config;
+  char *error = L->ctx->error;
+  bool moved;
+  config->diag = hear_cycle;
+  config->diag_user = L;
+  L->cycle = L->cycle_text = NULL;
+  const surg_status s = surg__graph_sort(g, &moved);
+  config->diag = was.diag;
+  config->diag_user = was.diag_user;
+  if (!error) surg_context_clear_error(L->ctx);
+  if (s == SURG_OK) {
+    g->sorted_on_load = moved;
+    return true;
+  }
+  if (s != SURG_EINVALID) return surg__load_stop(L, s);
+  g->cyclic = true;
+  if (!surg__load_bad(L, g->first->src.field_off, "E114", "%s",
+                      L->cycle_text ? L->cycle_text : "nodes need each other in a circle"))
+    return false;
+  surg__load_about(L, &(surg__defect){.graph = g});
+  return true;
+}
+
 /* Sorts a graph in which a value is read before it is made. */
 static bool check_order(surg__loader *L, surg_graph *g) {
   const surg_node *first = g->scratch;
   g->scratch = NULL;
   if (!first) return true;
+  if (L->lenient) {
+    if (!found_cycle(L, g)) return false;
+    return g->cyclic || surg__load_unclean(L, first->src.field_off, "E101",
+                                           "reads a value that is made after it");
+  }
   /* Reading is no edit: a file in no order stays as it is until a pass wants it otherwise. */
   L->ctx->code = "E114";
   surg_status s = L->policy == SURG_LOAD_REPAIR ? surg_graph_toposort(g, NULL)
@@ -338,23 +390,28 @@ static bool check_order(surg__loader *L, surg_graph *g) {
   L->ctx->code = NULL;
   if (s == SURG_ENOMEM || s == SURG_ELIMIT) return surg__load_stop(L, s);
   if (s != SURG_OK) return surg__load_found(L, s);
-  if (L->policy == SURG_LOAD_CHECK)
+  if (L->all)
     return surg__load_unclean(L, first->src.field_off, "E101",
                               "reads a value that is made after it");
   surg__load_repaired(L, first->src.field_off, "nodes were sorted: it read a value made after it");
   return true;
 }
 
+bool surg__load_check_graph(surg__loader *L, const surg_graph *g) {
+  if (!check_initializers(L, g)) return false;
+  if (*g->name || g->kind == SURG_GRAPH_FUNCTION) return true;
+  const bool go_on = surg__load_unclean(L, g->src.field_off, "E109", "has no name");
+  surg__load_about(L, &(surg__defect){.graph = (surg_graph *)(uintptr_t)g});
+  return go_on;
+}
+
 bool surg__load_check(surg__loader *L) {
   for (surg_graph *g = L->m->graph; g; g = g->next) {
     L->node = g->parent_node;
-    if (!check_order(L, g) || !check_initializers(L, g)) return false;
-    if (!*g->name && g->kind != SURG_GRAPH_FUNCTION &&
-        !surg__load_unclean(L, g->src.field_off, "E109", "has no name"))
-      return false;
+    if (!check_order(L, g) || !surg__load_check_graph(L, g)) return false;
     for (surg_node *n = g->first; n; n = n->next) {
       L->node = n;
-      if (!check_node(L, n)) return false;
+      if (!surg__load_check_node(L, n)) return false;
     }
   }
   L->node = NULL;

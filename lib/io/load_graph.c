@@ -26,6 +26,7 @@ static bool clash(surg__loader *L, uint64_t off, const surg_value *v) {
   surg__mark mark = surg__arena_mark(&L->scratch);
   bool go_on = surg__load_bad(L, off, "E113", "%s is already %s", surg__q(L->ctx, v->name),
                               surg__load_definition(L, v));
+  surg__load_about(L, &(surg__defect){.graph = v->graph, .reading = SURG_READING_GUESS});
   surg__arena_reset(&L->scratch, mark);
   return go_on;
 }
@@ -39,34 +40,67 @@ static bool same_message(surg__loader *L, surg__span a, surg__span b) {
 
 /* A second definition that says the same is dropped when asked for. */
 static bool drop_twin(surg__loader *L, surg_graph *g, const surg__field *f, surg__span first) {
-  if (L->policy != SURG_LOAD_REPAIR || !same_message(L, first, f->body)) return false;
-  surg__load_repaired(L, f->off, "an equal entry stands before it: dropped");
+  if (L->policy != SURG_LOAD_REPAIR && !L->lenient) return false;
+  if (!same_message(L, first, f->body)) return false;
+  if (L->lenient) {
+    surg__load_bad(L, f->off, "E113", "an equal entry is before it");
+    surg__load_about(L, &(surg__defect){.graph = g, .reading = SURG_READING_CERTAIN});
+  } else {
+    surg__load_repaired(L, f->off, "an equal entry stands before it: dropped");
+  }
   surg__touch_graph(g);
   return true;
 }
 
+/* The value to define under a name that `v` (or NULL) bears: under a lenient load the second one
+ * of two (`taken`) is a value of its own. NULL: see L->status. */
+static surg_value *to_define(surg__loader *L, surg_graph *g, const surg__field *f, surg_value *v,
+                             bool taken, const char *name) {
+  if (taken) {
+    if (!clash(L, f->off, v) || !L->lenient) return NULL;
+    v = surg__load_twin(L, v);
+    surg__load_about(L, &(surg__defect){.value = v});
+    return v;
+  }
+  if (!v && !(v = surg__value_new(g, name))) surg__load_oom(L);
+  return v;
+}
+
+/* A definition without a name: under a lenient load a value that nothing can read. */
+static surg_value *nameless(surg__loader *L, surg_graph *g, const surg__field *f,
+                            const char *what) {
+  if (!surg__load_bad(L, f->off, "E129", "%s without a name", what) || !L->lenient) return NULL;
+  surg_value *v = surg__value_new(g, L->m->none);
+  if (!v) surg__load_oom(L);
+  surg__load_about(L, &(surg__defect){.graph = g, .value = v});
+  return v;
+}
+
 static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field *f, bool sparse) {
   const char *name;
+  const size_t found = L->m->defects.count;
   surg_tensor *t = sparse ? surg__load_sparse(L, f, &name) : surg__load_tensor(L, f, &name);
   if (L->status != SURG_OK) return false;
-  if (!*name) return surg__load_bad(L, f->off, "E129", "an initializer without a name");
-  surg_value *v = surg__find_value(g, name);
-  if (v && v->initializer && drop_twin(L, g, f, v->init_src.body)) return true;
-  if (v && (v->producer || v->initializer)) return clash(L, f->off, v);
-  if (!v && !(v = surg__value_new(g, name))) return surg__load_oom(L);
+  surg_value *v = *name ? surg__find_value(g, name) : NULL;
+  if (v && v->initializer && drop_twin(L, g, f, v->init_src.body)) return L->status == SURG_OK;
+  v = *name ? to_define(L, g, f, v, v && (v->producer || v->initializer), name)
+            : nameless(L, g, f, "an initializer");
+  if (!v) return L->status == SURG_OK;
   if (t) surg__graph_push_initializer(g, v, t);
   v->initializer = true;
   v->init_src = surg__load_src(f);
+  surg__load_own(L, found, v, NULL);
   return true;
 }
 
 static bool push_input(surg__loader *L, surg_graph *g, const surg__field *f, const char *name,
                        const surg_type *type) {
-  if (!*name) return surg__load_bad(L, f->off, "E129", "an input without a name");
-  surg_value *v = surg__find_value(g, name);
-  if (v && v->input && v->decl.src.body.len && drop_twin(L, g, f, v->decl.src.body)) return true;
-  if (v && (v->producer || v->input)) return clash(L, f->off, v);
-  if (!v && !(v = surg__value_new(g, name))) return surg__load_oom(L);
+  surg_value *v = *name ? surg__find_value(g, name) : NULL;
+  if (v && v->input && v->decl.src.body.len && drop_twin(L, g, f, v->decl.src.body))
+    return L->status == SURG_OK;
+  v = *name ? to_define(L, g, f, v, v && (v->producer || v->input), name)
+            : nameless(L, g, f, "an input");
+  if (!v) return L->status == SURG_OK;
   if (!surg__graph_push_input(g, v)) return surg__load_oom(L);
   v->decl.src = surg__load_src(f);
   v->decl.type = type;
@@ -143,11 +177,12 @@ static bool visible(const surg_value *v, const surg_graph *at, const surg_graph 
 static bool check_hiding(surg__loader *L, const surg_graph *g, const char *name,
                          const surg__field *f) {
   surg_graph *at;
-  if (L->policy != SURG_LOAD_CHECK || !g->parent_node) return true;
+  if (!L->all || !g->parent_node) return true;
   const surg_value *v = surg__load_lookup(g->parent_node->graph, name, &at);
   if (v && visible(v, at, g))
     return surg__load_unclean(L, f->off, "E132", "hides a value of an outer graph");
-  if (v) surg__load_warn(L, f->off, "W205", "bears the name of a later value of an outer graph");
+  if (v && !L->lenient)
+    surg__load_warn(L, f->off, "W205", "bears the name of a later value of an outer graph");
   return true;
 }
 
@@ -157,13 +192,11 @@ static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__f
   surg_value *v = NULL;
   if (*name) {
     v = surg__find_value(n->graph, name);
-    if (v && !clash(L, f->off, v)) return false;
-    if (v)
-      v = NULL; /* under CHECK: the second one is left out */
-    else if (!(v = surg__value_new(n->graph, name)))
-      return surg__load_oom(L);
-    else if (!check_hiding(L, n->graph, name, f))
-      return false;
+    const bool first = !v;
+    v = to_define(L, n->graph, f, v, v != NULL, name);
+    if (L->status != SURG_OK) return false;
+    /* Under CHECK the second one is left out. */
+    if (first && !check_hiding(L, n->graph, name, f)) return false;
   }
   return surg__node_link_output(n, i, v) || surg__load_oom(L);
 }
@@ -176,6 +209,10 @@ static bool define_node(surg__loader *L, surg_graph *g, const surg__field *node)
   if (!n || !surg__node_reserve(n, h.n_in, h.n_out, h.n_attr)) return surg__load_oom(L);
   n->src = surg__load_src(node);
   L->node = n;
+  if (!*h.op_type) {
+    n->faulty = true;
+    surg__load_about(L, &(surg__defect){.graph = g, .node = n});
+  }
   surg__cursor c = surg__load_cursor(L, node->body);
   surg__field f;
   size_t i = 0;

@@ -64,7 +64,7 @@ static bool check_function(surg__loader *L, const surg_function *f) {
 }
 
 bool surg__load_check_header(surg__loader *L) {
-  if (L->policy != SURG_LOAD_CHECK) return true;
+  if (!L->all) return true;
   if (!check_metadata(L) || !check_imports(L)) return false;
   for (size_t i = 0; i < L->m->functions.count; i++)
     if (!check_function(L, L->m->functions.items[i])) return false;
@@ -75,7 +75,7 @@ bool surg__load_check_header(surg__loader *L) {
 
 bool surg__load_check_ref(surg__loader *L, const surg_node *n, const surg_attr *a) {
   const surg_function *f =
-      a->ref && L->policy == SURG_LOAD_CHECK ? surg_graph_function(n->graph) : NULL;
+      a->ref && L->all && !L->probe ? surg_graph_function(n->graph) : NULL;
   if (!f) return true;
   if (L->names_of != f) { /* sorted once a function: its graphs follow each other */
     L->names = surg__arena_array(&L->scratch, f->attrs.count + 1, sizeof *L->names);
@@ -92,7 +92,7 @@ bool surg__load_check_ref(surg__loader *L, const surg_node *n, const surg_attr *
 }
 
 bool surg__load_check_opset(surg__loader *L, const surg_node *n) {
-  if (L->policy != SURG_LOAD_CHECK || !surg_graph_function(n->graph)) return true;
+  if (!L->all || !surg_graph_function(n->graph)) return true;
   const int64_t here = surg_graph_opset(n->graph, n->domain);
   const int64_t model = surg_model_opset(L->m, n->domain);
   if (!model || model == here || model > surg_schema_newest(n->domain)) return true;
@@ -122,12 +122,13 @@ static bool check_element(surg__loader *L, uint64_t off, const surg_type *t, boo
   while (t->elem) t = t->elem;
   if (t->kind == SURG_TYPE_OPAQUE || t->dtype != SURG_UNDEFINED) return true;
   if (input) return surg__load_unclean(L, off, "E108", "has no element type");
+  if (L->lenient) return true;
   surg__load_warn(L, off, "W207", "has no element type");
   return true;
 }
 
 bool surg__load_check_interface(surg__loader *L, uint64_t off, const surg_type *t, bool input) {
-  if (L->policy != SURG_LOAD_CHECK) return true;
+  if (!L->all) return true;
   const char *what = lacks(t);
   if (what) return surg__load_unclean(L, off, "E108", "%s", what);
   if (!check_element(L, off, t, input)) return false;

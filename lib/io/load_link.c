@@ -33,8 +33,13 @@ static bool link_input(linker *k, surg_node *n, size_t i, const surg__field *f) 
   surg_graph *at = NULL;
   if (*name) {
     v = surg__load_lookup(k->g, name, &at);
-    if (!v && !surg__load_bad(L, f->off, "E110", "not defined")) return false;
-    if (v) note_order(k, v, at, n);
+    if (v && L->twins) v = surg__load_meant(L, v, at == k->g ? n : holder(k->g, at));
+    if ((!v || v->undefined) && !surg__load_bad(L, f->off, "E110", "not defined")) return false;
+    if (!v && L->lenient && !(v = surg__load_undefined(L, k->g, name))) return false;
+    if (v && v->undefined)
+      surg__load_about(L, &(surg__defect){.value = v});
+    else if (v)
+      note_order(k, v, at, n);
   }
   return surg__node_link_input(n, i, v) || surg__load_oom(L);
 }
@@ -77,11 +82,16 @@ static bool link_node(linker *k, surg_node *n) {
 
 static bool link_output(linker *k, const surg__field *f, const char *name, const surg_type *type) {
   surg__loader *L = k->L;
-  if (!*name) return surg__load_bad(L, f->off, "E129", "an output without a name");
   surg_graph *at = NULL;
-  surg_value *v = surg__load_lookup(k->g, name, &at);
-  if (!v) return surg__load_bad(L, f->off, "E110", "not defined");
-  if (at != k->g) {
+  surg_value *v = *name ? surg__load_lookup(k->g, name, &at) : NULL;
+  if (v && L->twins) v = surg__load_meant(L, v, at == k->g ? NULL : holder(k->g, at));
+  if (!v || v->undefined) {
+    const bool go_on = *name ? surg__load_bad(L, f->off, "E110", "not defined")
+                             : surg__load_bad(L, f->off, "E129", "an output without a name");
+    if (!go_on || !L->lenient) return go_on;
+    if (!v && !(v = surg__load_undefined(L, k->g, name))) return false;
+    surg__load_about(L, &(surg__defect){.graph = k->g, .value = v});
+  } else if (at != k->g) {
     if (!surg__load_unclean(L, f->off, "E106", "is a value of an outer graph")) return false;
     note_order(k, v, at, NULL);
   }

@@ -13,7 +13,7 @@ static bool same_domain(const char *a, const char *b) {
 static bool push_import(surg__loader *L, surg__imports *list, const surg__field *f,
                         const char *domain, int64_t version) {
   if (version < 1 || version > INT32_MAX) {
-    L->no_import = true;
+    L->no_import = true; /* a lenient load leaves it out, too: no opset has that number */
     return surg__load_bad(L, f->off, "E121", "opset version %lld of domain %s is out of range",
                           (long long)version, surg__q(L->ctx, domain));
   }
@@ -23,8 +23,18 @@ static bool push_import(surg__loader *L, surg__imports *list, const surg__field 
     if (other->version == version && L->policy == SURG_LOAD_CHECK)
       surg__load_warn(L, f->off, "W222", "domain %s is imported twice", surg__q(L->ctx, domain));
     if (other->version == version) return true; /* says nothing new */
-    return surg__load_bad(L, f->off, "E121", "domain %s is imported at versions %lld and %lld",
-                          surg__q(L->ctx, domain), (long long)other->version, (long long)version);
+    if (!surg__load_bad(L, f->off, "E121", "domain %s is imported at versions %lld and %lld",
+                        surg__q(L->ctx, domain), (long long)other->version, (long long)version))
+      return false;
+    /* Each operator of the older opset is one of the newer, or it was given up: the model was
+     * written for the newer. */
+    if (L->lenient) {
+      if (version > other->version) other->version = version;
+      other->dirty = true; /* so that this entry is not kept as one that says the same */
+    }
+    surg__load_about(L, &(surg__defect){.reading = SURG_READING_GUESS});
+    if (L->lenient && list == &L->m->imports) L->m->dirty = L->m->header_dirty = true;
+    return true;
   }
   if (L->policy == SURG_LOAD_CHECK && strcmp(domain, "ai.onnx") == 0)
     surg__load_warn(L, f->off, "W223", "the default domain is imported by its long name");
@@ -107,9 +117,17 @@ static bool read_function_header(surg__loader *L, surg_function *fn) {
       ok = read_import(L, &fn->imports, &f);
     }
   }
+  for (size_t i = 0; i < fn->imports.count; i++) fn->imports_dirty |= fn->imports.items[i].dirty;
+  if (fn->imports_dirty) surg__touch_graph(fn->body);
   for (size_t i = 0; ok && i < fn->defaults.count; i++)
     ok = surg__vec_push(L->ctx, &fn->attrs, fn->defaults.items[i]->name) || surg__load_oom(L);
   return ok && L->status == SURG_OK;
+}
+
+/* A name that no function before it has, for the second of two of one name. */
+static bool other_name(surg__loader *L, function_head *h) {
+  h->name = surg_graph_fresh_name(L->m->graph, h->name);
+  return h->name || surg__load_oom(L);
 }
 
 static bool read_function(surg__loader *L, const surg__field *f) {
@@ -118,14 +136,26 @@ static bool read_function(surg__loader *L, const surg__field *f) {
     return surg__load_stop(L, surg__error(L->ctx, SURG_ELIMIT, L->src->name,
                                           "has more than %u functions", SURG_LIMIT_FUNCTIONS));
   if (!read_function_head(L, f, &h)) return false;
-  if (!*h.name) return surg__load_bad(L, f->off, "E129", "a function without a name");
+  if (!*h.name) {
+    if (!surg__load_bad(L, f->off, "E129", "a function without a name")) return false;
+    if (!L->lenient) return true;
+  }
   if (!h.has_domain && !surg__load_unclean(L, f->off, "E124", "a function without a domain"))
     return false;
-  if (surg_model_find_function(L->m, h.domain, h.name, h.overload))
-    return surg__load_bad(L, f->off, "E124", "a function of this name stands before it");
+  const bool twin = surg_model_find_function(L->m, h.domain, h.name, h.overload) != NULL;
+  if (twin) {
+    if (!surg__load_bad(L, f->off, "E124", "a function of this name stands before it"))
+      return false;
+    if (!L->lenient) return true;
+    if (!other_name(L, &h)) return false;
+  }
   surg_function *fn = surg__function_new(L->m, h.domain, h.name, h.overload);
   if (!fn) return surg__load_oom(L);
   fn->src = fn->body->src = surg__load_src(f);
+  if (twin) surg__touch_graph(fn->body);
+  fn->dirty = twin;
+  if (twin || !*h.name)
+    surg__load_about(L, &(surg__defect){.function = fn, .graph = fn->body});
   return read_function_header(L, fn) && read_graphs(L, fn->body);
 }
 
@@ -133,21 +163,17 @@ static bool read_function(surg__loader *L, const surg__field *f) {
 
 static bool check_version(surg__loader *L) {
   surg_model *m = L->m;
-  const char *where = L->src->name;
   if (m->has_ir_version && m->ir_version > 0) {
     L->ctx->code = "W218";
     if (m->ir_version > ONNX__VERSION__IR_VERSION)
-      surg__warn(L->ctx, where, "IR version %lld is newer than the newest known, %d",
+      surg__warn(L->ctx, L->src->name, "IR version %lld is newer than the newest known, %d",
                  (long long)m->ir_version, ONNX__VERSION__IR_VERSION);
     L->ctx->code = NULL;
     return true;
   }
-  L->ctx->code = "E122";
-  surg_status s = m->has_ir_version
-                      ? surg__error(L->ctx, SURG_EINVALID, where, "IR version %lld does not exist",
-                                    (long long)m->ir_version)
-                      : surg__error(L->ctx, SURG_EINVALID, where, "has no IR version");
-  return surg__load_found(L, s);
+  if (!m->has_ir_version) return surg__load_bad_model(L, "E122", "has no IR version");
+  return surg__load_bad_model(L, "E122", "IR version %lld does not exist",
+                              (long long)m->ir_version);
 }
 
 /* Versions, imports and metadata; *graph: the field of the graph, off == end of file if none. */

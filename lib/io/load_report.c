@@ -32,9 +32,11 @@ const char *surg__load_path(surg__loader *L, uint64_t off) {
 }
 
 static bool found(surg__loader *L, surg_status status) {
+  if (L->probe) return true;
   if (status < L->worst) L->worst = status;
   bool fatal = status == SURG_ENOMEM || status == SURG_EINTERNAL;
-  if (L->policy != SURG_LOAD_CHECK || fatal) return surg__load_stop(L, status);
+  if (L->lenient && status == SURG_ELIMIT) fatal = true;
+  if (!L->all || fatal) return surg__load_stop(L, status);
   L->findings++;
   return true;
 }
@@ -48,6 +50,7 @@ static bool full(surg__loader *L) {
 }
 
 bool surg__load_found(surg__loader *L, surg_status status) {
+  if (L->probe) return true;
   L->broken = true;
   if (L->node) L->node->faulty = true;
   return found(L, status);
@@ -57,10 +60,57 @@ bool surg__load_counted(surg__loader *L, surg_status status) {
   return L->policy != SURG_LOAD_CHECK || found(L, status);
 }
 
+/* Keeps a finding of a lenient load with its model. */
+static bool keep(surg__loader *L, surg_severity severity, uint64_t off, const char *code,
+                 const char *text) {
+  surg_model *m = L->m;
+  if (severity == SURG_ERROR) m->open_defects++;
+  if (m->defects.count >= SURG_LIMIT_DEFECTS) {
+    m->unlisted += severity == SURG_ERROR;
+    return true;
+  }
+  surg__defect d = {.code = code, .off = off, .severity = severity, .node = L->node};
+  if (L->node) d.graph = L->node->graph;
+  d.text = surg__arena_strn(&m->arena, text, strlen(text));
+  if (d.text && surg__vec_push(L->ctx, &m->defects, d)) return true;
+  return surg__load_oom(L);
+}
+
+void surg__load_about(surg__loader *L, const surg__defect *about) {
+  if (!L->lenient || L->m->unlisted || !L->m->defects.count) return;
+  surg__defect *d = &L->m->defects.items[L->m->defects.count - 1];
+  if (about->graph) d->graph = about->graph;
+  if (about->node) d->node = about->node;
+  if (about->value) d->value = about->value;
+  if (about->attr) d->attr = about->attr;
+  if (about->tensor) d->tensor = about->tensor;
+  if (about->function) d->function = about->function;
+  if (about->reading) d->reading = about->reading;
+}
+
+void surg__load_own(surg__loader *L, size_t first, surg_value *v, surg_attr *a) {
+  for (size_t i = first; L->lenient && i < L->m->defects.count; i++) {
+    surg__defect *d = &L->m->defects.items[i];
+    if (v) {
+      d->value = v;
+      d->graph = v->graph;
+    }
+    if (a) d->attr = a;
+  }
+}
+
 static void line(surg__loader *L, surg_severity severity, uint64_t off, const char *code,
                  const char *fmt, va_list args) {
   char text[TEXT_BYTES];
+  if (L->probe) {
+    if (strcmp(L->probe, code) == 0) L->probed = true;
+    return;
+  }
   vsnprintf(text, sizeof text, fmt, args);
+  if (L->lenient && code && code[0] == 'E') {
+    keep(L, severity, off, code, text);
+    return;
+  }
   surg__mark mark = surg__arena_mark(&L->scratch);
   const char *path = surg__load_path(L, off);
   L->ctx->code = code;
@@ -82,19 +132,36 @@ bool surg__load_bad(surg__loader *L, uint64_t off, const char *code, const char 
   return surg__load_found(L, SURG_EINVALID);
 }
 
+bool surg__load_bad_model(surg__loader *L, const char *code, const char *fmt, ...) {
+  char text[TEXT_BYTES];
+  va_list args;
+  if (L->status != SURG_OK || full(L)) return false;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  if (L->lenient) {
+    keep(L, SURG_ERROR, SURG__NOWHERE, code, text);
+  } else {
+    L->ctx->code = code;
+    surg__error(L->ctx, SURG_EINVALID, L->src->name, "%s", text);
+  }
+  return surg__load_found(L, SURG_EINVALID);
+}
+
 bool surg__load_unclean(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...) {
   if (L->status != SURG_OK) return false;
-  if (L->policy != SURG_LOAD_CHECK) return true;
+  if (!L->all) return true;
   if (full(L)) return false;
   va_list args;
   va_start(args, fmt);
-  line(L, SURG_ERROR, off, code, fmt, args);
+  line(L, L->lenient ? SURG_WARNING : SURG_ERROR, off, code, fmt, args);
   va_end(args);
-  return found(L, SURG_EINVALID);
+  return L->lenient ? L->status == SURG_OK : found(L, SURG_EINVALID);
 }
 
 /* A line is made only while it would be printed: naming the place costs a walk. */
 void surg__load_warn(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...) {
+  if (L->probe) return;
   if (L->ctx->warnings >= L->ctx->max_warnings) {
     surg__warn(L->ctx, L->src->name, "one more");
     return;
@@ -122,5 +189,6 @@ const char *surg__load_definition(surg__loader *L, const surg_value *v) {
     snprintf(text, n, "an output of %s", path);
     return text;
   }
+  if (v->undefined) return "a value that is read and not defined";
   return v->input ? "an input" : "an initializer";
 }

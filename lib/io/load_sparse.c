@@ -77,6 +77,7 @@ surg_tensor *surg__load_sparse(surg__loader *L, const surg__field *f, const char
   if (name) *name = "";
   surg_tensor *values = NULL, *list = NULL, *t = NULL;
   uint32_t before = L->findings;
+  const size_t found = L->m->defects.count;
   surg__cursor c = surg__load_cursor(L, f->body);
   surg__field part;
   while (surg__load_next(L, &c, &part)) {
@@ -92,7 +93,12 @@ surg_tensor *surg__load_sparse(surg__loader *L, const surg__field *f, const char
     t = surg__tensor_alloc(L->m, values->dtype, p->dims, p->n_dims);
     if (!t) surg__load_oom(L);
   }
-  if (t) {
+  if (!t && L->lenient && L->status == SURG_OK) {
+    for (size_t i = found; i < L->m->defects.count; i++)
+      L->m->defects.items[i].reading = SURG_READING_NONE; /* it is written as it was read */
+    t = surg__load_shapeless(L, SURG_UNDEFINED, f->body);
+    if (t) t->view = SURG__VIEW_SPARSE;
+  } else if (t) {
     surg__dims_product(p->dims, p->n_dims, &t->count);
     t->bytes = 0; /* nobody reads it as dense data */
     t->view = SURG__VIEW_SPARSE;

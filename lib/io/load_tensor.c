@@ -90,26 +90,57 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   surg__extkey *keys = external_keys(L, p);
   if (!keys) return false;
   t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;
+  const uint32_t warned = L->ctx->warnings;
   surg_status s =
       surg__external_resolve(L->m, f->off, keys, p->n_external_data, t->bytes, &t->file, &t->data);
   if (s == SURG_OK) {
     t->view = SURG__VIEW_EXTERNAL;
     return true;
   }
-  if (!L->m->absent || s == SURG_ENOMEM || s == SURG_EINTERNAL || s == SURG_ELIMIT)
-    return surg__load_found(L, s);
+  const bool fatal = s == SURG_ENOMEM || s == SURG_EINTERNAL || s == SURG_ELIMIT;
+  if (L->m->absent == SURG__ABSENT_MISSING && s != SURG_ENOTFOUND) return surg__load_stop(L, s);
+  if (!L->m->absent || fatal) return surg__load_found(L, s);
   t->view = SURG__VIEW_ABSENT;
   t->file = NULL;
+  if (L->lenient && L->ctx->warnings != warned) { /* a line was printed: one for each file */
+    surg__load_unclean(L, f->off, "E111", "its data file is missing or does not fit");
+    surg__load_about(L, &(surg__defect){.tensor = t});
+  }
   return s == SURG_ENOTFOUND || surg__load_counted(L, s);
+}
+
+/* Of a lenient load: raw_data of more bytes than needed. Elements written wider than their type
+ * (as int32 or int64, by exporters that know no narrower one) have exactly that size. */
+static void read_other_size(surg__loader *L, const payload *data, surg_tensor *t) {
+  if (!L->lenient || !t->count || data->bytes.len < t->bytes) return;
+  const uint64_t wide = data->bytes.len / t->count;
+  const bool narrow = t->dtype == SURG_BOOL || t->dtype == SURG_INT8 || t->dtype == SURG_UINT8 ||
+                      t->dtype == SURG_INT16 || t->dtype == SURG_UINT16;
+  const unsigned size = surg__dtype_bits(t->dtype) / 8;
+  t->defective = true;
+  t->data = data->bytes;
+  t->view = SURG__VIEW_ABSENT;
+  if (narrow && data->bytes.len % t->count == 0 && wide > size && (wide == 2 || wide == 4 || wide == 8)) {
+    t->stored = (uint8_t)wide;
+    surg__load_about(L, &(surg__defect){.reading = SURG_READING_CERTAIN});
+    return;
+  }
+  t->view = SURG__VIEW_RAW;
+  t->data.len = t->bytes;
+  surg__load_about(L, &(surg__defect){.reading = SURG_READING_CERTAIN});
 }
 
 static bool read_raw(surg__loader *L, const surg__field *f, const payload *data, surg_tensor *t) {
   if (t->dtype == SURG_STRING)
     return surg__load_bad(L, f->off, "E119", "strings cannot be raw_data");
-  if (data->bytes.len != t->bytes)
-    return surg__load_bad(L, f->off, "E119",
-                          "raw_data has %llu bytes where type and dims need %llu",
-                          (unsigned long long)data->bytes.len, (unsigned long long)t->bytes);
+  if (data->bytes.len != t->bytes) {
+    if (!surg__load_bad(L, f->off, "E119",
+                        "raw_data has %llu bytes where type and dims need %llu",
+                        (unsigned long long)data->bytes.len, (unsigned long long)t->bytes))
+      return false;
+    read_other_size(L, data, t);
+    return true;
+  }
   t->view = t->bytes ? SURG__VIEW_RAW : SURG__VIEW_EMPTY;
   t->data = data->bytes;
   return true;
@@ -138,9 +169,18 @@ static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__Tens
   if (p->has_data_location && p->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT)
     return surg__load_bad(L, f->off, "E119", "data_location %d does not exist",
                           (int)p->data_location);
-  if (data.lists && data.bytes.len)
-    return surg__load_bad(L, f->off, "E119", "has raw_data and %s",
-                          field_name((uint32_t)__builtin_ctz(data.lists)));
+  if (data.lists && data.bytes.len) {
+    if (!surg__load_bad(L, f->off, "E119", "has raw_data and %s",
+                        field_name((uint32_t)__builtin_ctz(data.lists))))
+      return false;
+    if (L->lenient && t->dtype != SURG_STRING && data.bytes.len == t->bytes) {
+      t->defective = true;
+      t->view = SURG__VIEW_RAW;
+      t->data = data.bytes;
+      surg__load_about(L, &(surg__defect){.reading = SURG_READING_CERTAIN});
+    }
+    return true;
+  }
   if (data.lists) return read_list(L, f, &data, t);
   if (data.raw && (t->dtype != SURG_STRING || data.bytes.len)) return read_raw(L, f, &data, t);
   t->view = SURG__VIEW_EMPTY;
@@ -170,24 +210,52 @@ static bool check_header(surg__loader *L, const surg__field *f, const Onnx__Tens
   return false;
 }
 
+surg_tensor *surg__load_shapeless(surg__loader *L, int dtype, surg__span msg) {
+  surg_tensor *t = surg__arena_zalloc(&L->m->arena, sizeof *t);
+  int64_t *none = t ? surg__arena_array(&L->m->arena, 1, sizeof *none) : NULL;
+  if (!none) {
+    surg__load_oom(L);
+    return NULL;
+  }
+  *t = (surg_tensor){.model = L->m, .dtype = dtype, .dims = none, .view = SURG__VIEW_ABSENT};
+  t->shapeless = true;
+  t->msg = msg;
+  surg__load_about(L, &(surg__defect){.tensor = t});
+  return t;
+}
+
+/* Of a lenient load: elements that are not as type and dims say are none. */
+static void keep_faulty(surg__loader *L, surg_tensor *t) {
+  if (!t->defective) t->view = SURG__VIEW_ABSENT;
+  t->file = NULL;
+  surg__load_about(L, &(surg__defect){.tensor = t});
+}
+
 surg_tensor *surg__load_tensor(surg__loader *L, const surg__field *f, const char **name) {
   surg__mark mark = surg__arena_mark(&L->scratch);
   if (name) *name = "";
   surg_tensor *t = NULL;
   Onnx__TensorProto *p = surg__load_leaf(L, &onnx__tensor_proto__descriptor, f->body, PAYLOAD);
   if (p && name) *name = surg__load_intern(L, p->name);
+  const uint32_t found = L->findings;
   if (p && L->status == SURG_OK && check_header(L, f, p)) {
     t = surg__tensor_alloc(L->m, p->data_type, p->dims, p->n_dims);
     if (!t) surg__load_oom(L);
+  } else if (p && L->lenient && L->status == SURG_OK) {
+    const bool known = p->has_data_type && surg__dtype_name(p->data_type);
+    t = surg__load_shapeless(L, known ? p->data_type : SURG_UNDEFINED, f->body);
   }
-  if (t) {
+  if (t && L->findings == found) {
     surg__dims_product(p->dims, p->n_dims, &t->count);
     t->bytes = 0;
     if (t->dtype != SURG_STRING) surg__dtype_bytes(t->dtype, t->count, &t->bytes);
     t->msg = f->body;
     uint32_t before = L->findings;
     const bool read = read_payload(L, f, p, t);
-    if (!read || (L->findings != before && t->view != SURG__VIEW_ABSENT)) t = NULL;
+    if (L->lenient && read && L->findings != before)
+      keep_faulty(L, t);
+    else if (!read || (L->findings != before && t->view != SURG__VIEW_ABSENT))
+      t = NULL;
   }
   surg__arena_reset(&L->scratch, mark);
   return L->status == SURG_OK ? t : NULL;

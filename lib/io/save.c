@@ -183,7 +183,7 @@ static surg_status prove(surg__saver *s, uint8_t *bytes) {
  * they are read, it is proven first; of a larger one the weights are most, which are copied. */
 static surg_status write_model(job *j, surg__draft *d) {
   surg__saver *s = &j->s;
-  bool copied = !s->m->dirty && !s->placing.active;
+  bool copied = !surg__edited(s->m) && !s->placing.active;
   if (copied || s->rope.total > SURG_LIMIT_RESIDENT)
     return surg__draft_write(&s->rope, j->dir, s->where, j->path, j->options.no_fsync, d);
   uint8_t *bytes = surg__alloc(s->ctx, s->rope.total ? (size_t)s->rope.total : 1);
@@ -256,6 +256,7 @@ static surg_status save_file(surg_model *m, const char *path, const surg_save_op
   else if (!*j.base)
     r = surg__error(m->ctx, SURG_EUSAGE, path, "is no name of a file");
   if (r == SURG_OK) r = place(&j);
+  if (r == SURG_OK && j.s.placing.active && !options->keep_defects) r = surg__model_sound(m);
   if (r == SURG_OK) r = write_all(&j);
   while (j.made.count) { /* the model did not come to stand: its data goes too */
     char *made = j.made.items[--j.made.count];
@@ -320,6 +321,8 @@ surg_status surg_save(surg_model *model, const char *path, const surg_save_optio
   if (r != SURG_OK) return r;
   surg_save_options o = {.size = sizeof o};
   if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+  if (surg__edited(model) && !o.keep_defects) r = surg__model_sound(model);
+  if (r != SURG_OK) return r;
   if (strcmp(path, "-") == 0) return save_to_stream(model, path, &o);
   surg__stat st;
   int e = surg__os_stat(path, &st);
@@ -340,6 +343,7 @@ surg_status surg_save_memory(surg_model *model, void **bytes, size_t *n) {
   *bytes = NULL;
   *n = 0;
   surg_status r = surg_model_status(model);
+  if (r == SURG_OK && surg__edited(model)) r = surg__model_sound(model);
   if (r != SURG_OK) return r;
   surg__saver s;
   saver_init(&s, model, surg_model_path(model));

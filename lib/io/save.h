@@ -110,6 +110,11 @@ typedef struct surg__saver {
   surg_status status; /* sticks */
 } surg__saver;
 
+/* Whether the model differs from the file it was read from. A lenient load leaves parts dirty that
+ * are to be written if anything is. */
+static inline bool surg__edited(const surg_model *m) {
+  return m->lenient ? m->epoch != m->read_epoch : m->dirty;
+}
 /* save_model.c: fills rope and data. */
 surg_status surg__save_build(surg__saver *s);
 

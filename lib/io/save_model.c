@@ -100,7 +100,7 @@ surg_status surg__save_build(surg__saver *s) {
   surg__rope_clear(&s->data);
   s->depth = 0;
   s->status = SURG_OK;
-  if (s->m->source && !s->m->dirty && !s->placing.active)
+  if (s->m->source && !surg__edited(s->m) && !s->placing.active)
     surg__rope_source(&s->rope, 0, s->m->source->size);
   else
     splice_model(s);

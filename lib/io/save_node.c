@@ -125,6 +125,7 @@ static void splice_attr(surg__saver *s, const surg_attr *a) {
   if (!valued) put_value(s, a);
   if (!referred && *ref) surg__save_str(s, ATTR_REF, ref);
   /* Files older than the field say the type by the value alone: they stay so. */
+  if (!typed && s->m->ir_version >= 2) surg__rope_varint(&s->rope, ATTR_TYPE, (uint64_t)a->kind);
 }
 
 void surg__save_attr(surg__saver *s, uint32_t number, const surg_attr *a) {

@@ -63,10 +63,15 @@ static void put_as_written(surg__saver *s, surg__span msg) {
     if (holds_payload(f.number)) surg__save_keep(s, &c, &f);
 }
 
+/* Whether the payload is another than in its message: a lenient load read that otherwise. */
+static bool read_otherwise(const surg_tensor *t) {
+  return t->defective && t->view != SURG__VIEW_ABSENT;
+}
+
 static void put_payload(surg__saver *s, const surg_tensor *t, bool attribute) {
   if (surg__save_moves(s, t, attribute)) {
     put_placed(s, t);
-  } else if (t->msg.off != 0 && t->view != SURG__VIEW_OWNED) {
+  } else if (t->msg.off != 0 && t->view != SURG__VIEW_OWNED && !read_otherwise(t)) {
     put_as_written(s, t->msg);
   } else if (t->dtype == SURG_STRING) {
     for (uint64_t i = 0; i < t->count; i++)
@@ -126,7 +131,7 @@ void surg__save_tensor(surg__saver *s, uint32_t number, const surg_tensor *t, su
                        const char *name, bool attribute) {
   surg__open open = surg__save_begin(s, number);
   bool own = extras.off != 0 && extras.off == t->msg.off && extras.len == t->msg.len;
-  if (own && !surg__save_moves(s, t, attribute)) {
+  if (own && !surg__save_moves(s, t, attribute) && !read_otherwise(t)) {
     if (name)
       splice_name(s, extras, name);
     else

@@ -203,6 +203,7 @@ static bool copy_values(cloner *c, surg_graph *g) {
     if (!n) return false;
     v->work = n;
     n->pinned = v->pinned;
+    n->undefined = v->undefined;
     n->named_here = v->named_here;
     n->init_dirty = v->init_dirty;
     n->init_src = v->init_src;
@@ -221,6 +222,8 @@ static void copy_node_flags(const surg_node *n, surg_node *k) {
   k->order = n->order;
   k->src = n->src;
   k->dirty = n->dirty;
+  k->faulty = n->faulty;
+  k->opaque = n->opaque;
   k->types_stale = n->types_stale;
   k->io_dirty = n->io_dirty;
   k->name_dirty = n->name_dirty;
@@ -280,6 +283,7 @@ static bool copy_graph(cloner *c, surg_graph *g) {
   to->name = name_of(c, g->name);
   to->dirty = g->dirty;
   to->sorted_on_load = g->sorted_on_load;
+  to->cyclic = g->cyclic;
   to->src = g->src;
   if (!to->name) return false;
   for (surg_node *n = g->first; n; n = n->next)
@@ -420,6 +424,9 @@ static bool copy_header(cloner *c) {
   m->fresh = f->fresh;
   m->inferred_epoch = f->inferred_epoch;
   m->trust_declared = f->trust_declared;
+  m->absent = f->absent;
+  m->lenient = f->lenient;
+  m->read_epoch = f->read_epoch;
   m->owned_resident = f->owned_resident;
   if (!text_of(c, f->options.external_root, &m->options.external_root)) return false;
   if (!copy_imports(c, &f->imports, &m->imports)) return false;
@@ -494,6 +501,43 @@ static bool copy_proofs(cloner *c) {
   return true;
 }
 
+static surg_attr *same_attr(const surg_node *n, const surg_attr *a, const surg_node *copy) {
+  for (uint32_t i = 0; n && a && i < n->n_attr; i++)
+    if (n->attrs[i] == a) return copy->attrs[i];
+  return NULL;
+}
+
+/* The copy of a tensor of an attribute or initializer; NULL: it is of neither any more. */
+static surg_tensor *same_tensor(const surg__defect *d, const surg__defect *copy) {
+  if (d->value && d->value->tensor == d->tensor) return copy->value->tensor;
+  for (uint32_t i = 0; d->attr && copy->attr && i < d->attr->count; i++)
+    if (d->attr->u.tensors[i] == d->tensor) return copy->attr->u.tensors[i];
+  return NULL;
+}
+
+static bool copy_defects(cloner *c) {
+  const surg_model *f = c->from;
+  surg_model *m = c->to;
+  m->open_defects = f->open_defects;
+  m->unlisted = f->unlisted;
+  if (!surg__vec_reserve(m->ctx, &m->defects, f->defects.count)) return surg__failed(m) != NULL;
+  for (size_t i = 0; i < f->defects.count; i++) {
+    const surg__defect *d = &f->defects.items[i];
+    surg__defect n = *d;
+    if (!text_of(c, d->text, &n.text) || !text_of(c, d->where, &n.where)) return false;
+    n.graph = d->graph ? d->graph->work : NULL;
+    n.node = d->node ? d->node->work : NULL;
+    n.value = d->value ? d->value->work : NULL;
+    n.attr = n.node ? same_attr(d->node, d->attr, n.node) : NULL;
+    n.tensor = d->tensor ? same_tensor(d, &n) : NULL;
+    n.function = NULL;
+    for (size_t k = 0; d->function && k < f->functions.count; k++)
+      if (f->functions.items[k] == d->function) n.function = m->functions.items[k];
+    m->defects.items[m->defects.count++] = n;
+  }
+  return true;
+}
+
 static bool copy_all(cloner *c) {
   const surg_model *f = c->from;
   if (!share_payloads(c) || !copy_header(c) || !make_graphs(c)) return false;
@@ -508,7 +552,7 @@ static bool copy_all(cloner *c) {
     if (!copy_softs(c, g)) return false;
   for (size_t i = 0; i < f->functions.count; i++)
     if (!copy_defaults(c, f->functions.items[i], c->to->functions.items[i])) return false;
-  return copy_training(c);
+  return copy_training(c) && copy_defects(c);
 }
 
 static void clear_work(const surg_model *m) {

@@ -230,3 +230,23 @@ surg_status surg_graph_set_output(surg_graph *g, size_t i, surg_value *v) {
   surg__emit(g->model, SURG_EVENT_INTERFACE, g, NULL, v, old, NULL);
   return SURG_OK;
 }
+
+surg_status surg_value_become_input(surg_value *v, const surg_type *type) {
+  surg_status s = v ? surg__value_ready(v) : SURG_EUSAGE;
+  if (s != SURG_OK) return s;
+  surg_graph *g = v->graph;
+  if (type && type->model != g->model) return SURG_EUSAGE;
+  if (!v->undefined || !v->name[0] || g->kind != SURG_GRAPH_MAIN)
+    return surg__graph_error(g, SURG_EINVALID, "value %s cannot become an input",
+                             surg__q(g->model->ctx, v->name));
+  if (!surg__graph_push_input(g, v)) return g->model->status;
+  v->undefined = false;
+  v->decl = (surg__decl){.type = type, .dirty = true};
+  surg__touch_graph(g);
+  surg__emit(g->model, SURG_EVENT_INTERFACE, g, NULL, v, NULL, NULL);
+  return SURG_OK;
+}
+
+bool surg_value_is_undefined(const surg_value *v) {
+  return surg__value_ok(v) && v->undefined;
+}

@@ -119,7 +119,8 @@ typedef enum surg__view {
 typedef enum surg__absent {
   SURG__ABSENT_FAILS = 0, /* the model does not load */
   SURG__ABSENT_ERROR,
-  SURG__ABSENT_WARNING
+  SURG__ABSENT_WARNING,
+  SURG__ABSENT_MISSING /* as WARNING where a file is missing or too short; unsafe ones fail */
 } surg__absent;
 
 struct surg_tensor {
@@ -131,6 +132,9 @@ struct surg_tensor {
   surg__view view;
   surg__span msg;  /* the TensorProto (or SparseTensorProto) it was read from */
   surg__span data; /* RAW: in the source; EXTERNAL: in the data file */
+  bool defective;  /* of a lenient load: `data` is the reading of what the message has otherwise */
+  uint8_t stored;  /* with VIEW_ABSENT: bytes of an element in `data`, more than its type has */
+  bool shapeless;  /* of a lenient load: dims and dtype in the file are invalid, these are none */
   surg__datafile *file;
   surg__blob *blob;
   const surg_str *strings;
@@ -221,6 +225,7 @@ struct surg_value {
   surg_node *producer; /* NULL: input, initializer, or both */
   uint32_t output;     /* index at the producer */
   bool input, initializer, erased;
+  bool undefined; /* of a lenient load: read, and defined by nothing (no input, initializer, node) */
   uint8_t pinned; /* SURG__PIN_ bits: who refers to it by name */
   bool indexed;    /* found by its name */
   bool named_here; /* made, moved or renamed by us: made unique on save */
@@ -254,7 +259,8 @@ struct surg_node {
   bool resolved;        /* op, op_class, schema, function are up to date */
   bool types_stale;     /* edited since its outputs' types were inferred */
   bool erased;
-  bool faulty; /* while loading: not to be relied on (lib/io/load.h) */
+  bool faulty; /* has an error finding of the load (lib/io/load.h) */
+  bool opaque; /* is resolved as an operator of no schema: nothing may rest on a faulty node */
   bool queued; /* by the driver of rules, which has yet to look at it */
   bool dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
   uint32_t n_in, cap_in, n_out, cap_out, n_attr, cap_attr;
@@ -298,6 +304,7 @@ struct surg_graph {
   surg_function *function; /* of a FUNCTION body; NULL else */
   bool dirty, erased;
   bool sorted_on_load; /* the list is in order, the file is not: no edit until asked for */
+  bool cyclic; /* of a lenient load: its nodes have no order */
   surg__src src; /* the GraphProto; for a function body the FunctionProto */
   surg_node *first, *last;
   surg_value *first_value, *last_value;
@@ -347,6 +354,24 @@ typedef struct surg__metadata {
   bool dirty;
 } surg__metadata;
 
+#define SURG__NOWHERE UINT64_MAX /* the place of a defect of the model as a whole */
+/* A defect that a lenient load found (io/defects.c). */
+typedef struct surg__defect {
+  const char *code;  /* static */
+  const char *text;  /* escaped */
+  const char *where; /* NULL: not asked for yet; naming a place costs a walk of the file */
+  uint64_t off;      /* of the tag of the thing in the source */
+  surg_severity severity;
+  surg_reading reading;
+  bool cured;
+  surg_graph *graph;
+  surg_node *node;
+  surg_value *value;
+  surg_attr *attr;
+  surg_tensor *tensor; /* as it was loaded: another one in its place is a cure */
+  surg_function *function;
+} surg__defect;
+
 struct surg_model {
   surg_context *ctx;
   surg__arena arena;
@@ -358,6 +383,12 @@ struct surg_model {
   bool freeze_inputs;
   int64_t ir_version;
   bool has_ir_version;
+  SURG_VEC(surg__defect) defects;
+  uint32_t open_defects;   /* error findings that are not cured, as of the last look */
+  uint32_t unlisted;       /* ... beyond the most that are kept: known by their number alone */
+  uint64_t settled_epoch;  /* epoch of the last look, plus 1; 0: never */
+  uint64_t read_epoch;     /* of the model as it was loaded */
+  bool lenient;            /* loaded with SURG_LOAD_LENIENT: parts may be dirty that no edit touched */
   bool dirty;          /* anything at all */
   bool header_dirty;   /* ir_version, imports, metadata, function list */
   surg__imports imports;
@@ -402,6 +433,8 @@ bool surg__node_reserve(surg_node *n, size_t n_in, size_t n_out, size_t n_attr);
 bool surg__node_link_input(surg_node *n, size_t i, surg_value *v); /* v may be NULL */
 bool surg__node_link_output(surg_node *n, size_t i, surg_value *v); /* v NULL: absent */
 surg_attr *surg__node_push_attr(surg_node *n, const char *name, surg_attr_kind kind);
+/* Gives a value another name, marking everything that spells it. */
+bool surg__relabel_read(surg_value *v, const char *interned);
 bool surg__graph_push_input(surg_graph *g, surg_value *v);
 surg__output *surg__graph_push_output(surg_graph *g, surg_value *v, const char *name);
 void surg__graph_push_initializer(surg_graph *g, surg_value *v, surg_tensor *t);

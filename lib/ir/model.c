@@ -54,6 +54,7 @@ void surg_model_free(surg_model *m) {
     surg__datafile_unref(f);
   }
   surg__source_unref(m->source);
+  surg__vec_free(ctx, &m->defects);
   surg__vec_free(ctx, &m->listeners);
   surg__vec_free(ctx, &m->metadata);
   surg__vec_free(ctx, &m->imports);

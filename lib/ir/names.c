@@ -379,3 +379,7 @@ bool surg_value_can_rename(const surg_value *v, const char *name) {
   const char *known = surg__interned(v->graph->model, name, strlen(name));
   return !known || known == v->name || surg__name_free(v->graph, known);
 }
+
+bool surg__relabel_read(surg_value *v, const char *interned) {
+  return surg__set_label(v, interned, true);
+}

@@ -172,6 +172,13 @@ void surg__node_resolve(surg_node *n) {
   const char *key[3] = {domain, n->op_type, n->overload};
   n->schema = NULL;
   n->function = NULL;
+  if (n->opaque) {
+    n->op = SURG_OP_UNKNOWN;
+    n->op_class = SURG_OP_CLASS_CUSTOM;
+    n->resolved = true;
+    n->resolve_gen = m->resolve_gen;
+    return;
+  }
   HASH_FIND(hh, m->functions_by_key, key, sizeof key, n->function);
   int64_t opset = n->function || n->overload[0] ? 0 : surg_graph_opset(g, domain);
   if (opset > 0)

@@ -188,6 +188,7 @@ surg_status surg_graph_toposort(surg_graph *g, bool *moved) {
   if (moved) *moved = false;
   surg_status st = surg__graph_ready(g);
   if (st == SURG_OK) st = surg__graph_sort(g, &now);
+  if (st == SURG_OK) g->cyclic = false;
   if (st != SURG_OK || !(now || g->sorted_on_load)) return st;
   g->sorted_on_load = false;
   if (moved) *moved = true;

@@ -148,7 +148,8 @@ static surg_tensor *constant_of_node(const surg_node *n) {
 
 surg_tensor *surg_value_constant(const surg_value *v) {
   if (!surg__value_ok(v)) return NULL;
-  if (v->initializer) return fixed(v) ? surg_value_initializer(v) : NULL;
+  if (v->initializer)
+    return fixed(v) && v->tensor && !v->tensor->shapeless ? surg_value_initializer(v) : NULL;
   return v->producer && v->output == 0 ? constant_of_node(v->producer) : NULL;
 }
 

@@ -108,7 +108,7 @@ static surg_status check_read(verifier *f, const surg_value *v, const surg_graph
   if (!surg__value_visible(v, in)) return FAULT_G(in, "reads %s, which is not visible", quoted(v));
   if (!v->producer) return SURG_OK;
   const surg_node *at = v->graph == in ? reader : ancestor_in(in, v->graph);
-  if (at && v->producer->order >= at->order)
+  if (at && v->producer->order >= at->order && !v->graph->cyclic)
     return FAULT_N(at, "reads %s before it is made", quoted(v));
   return SURG_OK;
 }
@@ -128,7 +128,7 @@ static surg_status check_value(verifier *f, const surg_value *v) {
   const surg_node *p = v->producer;
   if (p && (p->erased || p->graph != g || v->output >= p->n_out || p->out[v->output] != v))
     return FAULT_G(g, "value %s and its producer disagree", quoted(v));
-  if (!p && !v->input && !v->initializer)
+  if (!p && !v->input && !v->initializer && !v->undefined)
     return FAULT_G(g, "value %s is made by nothing", quoted(v));
   return check_use_list(f, v);
 }

@@ -84,7 +84,7 @@ static const char *pass_fault(surg_registry *r, const surg_pass *pass) {
   if (!pass->run) return "it has no run function";
   if ((unsigned)pass->scope > SURG_SCOPE_GRAPH) return "its scope is not known";
   if ((unsigned)pass->exactness > SURG_LOSSY) return "its exactness is not known";
-  if ((pass->needs | pass->keeps) & ~(SURG_FACT_SORTED | SURG_FACT_TYPES))
+  if (((pass->needs & ~SURG_TAKES_DEFECTS) | pass->keeps) & ~(SURG_FACT_SORTED | SURG_FACT_TYPES))
     return "it names facts that are not known";
   if (pass->option_count && !pass->options) return "it counts options and lists none";
   for (size_t i = 0; i < pass->option_count; i++) {

@@ -143,7 +143,9 @@ static surg_status run_pass(surg__runner *r, const surg__step *step, bool *chang
   surg_pass_ctx p = {.run = r, .pass = step->pass, .step = step};
   if (!surg__report_entry(r->report, step->pass, &p.report)) return surg__oom(r->ctx, NULL);
   if (r->options->progress) r->options->progress(r->options->progress_user, step->pass->name);
-  surg_status s = prepare(r, step->pass);
+  const bool any = step->pass->needs & SURG_TAKES_DEFECTS;
+  surg_status s = any ? SURG_OK : surg__model_sound(r->model);
+  if (!s) s = prepare(r, step->pass);
   if (s) return s;
   surg_context_clear_error(r->ctx);
   r->ctx->alloc_status = SURG_OK; /* so that a failure in the pass can be told */

@@ -29,6 +29,7 @@ static void check_saved(surg_context *ctx, surg_model *m, uint64_t epoch, const 
   if (epoch == 0 && data[0] != '<') require(n == size && memcmp(bytes, data, n) == 0);
   surg_load_options options = {.size = sizeof options, .no_external = true};
   surg_model *again = NULL;
+  if (epoch == 0) options.policy = SURG_LOAD_LENIENT; /* it may be invalid as it was */
   s = surg_load_memory(ctx, bytes, n, "again", &options, &again);
   require(s == SURG_OK || resource(s));
   surg_model_free(again);
@@ -55,6 +56,37 @@ static void check_all(surg_context *ctx, const uint8_t *data, size_t size, surg_
   surg_model_free(m);
 }
 
+/* A lenient load: the model and its copy hold together, it is written as it was read, and once every
+ * finding that has a reading is accepted and none is open, a strict load takes what is written. */
+static void check_lenient(surg_context *ctx, const uint8_t *data, size_t size, surg_status strict) {
+  surg_load_options options = {
+      .size = sizeof options, .policy = SURG_LOAD_LENIENT, .no_external = true};
+  surg_model *m = NULL;
+  const surg_status s = surg_load_memory(ctx, data, size, "fuzz", &options, &m);
+  require(s != SURG_EINTERNAL && (s == SURG_OK) == (m != NULL));
+  if (strict == SURG_OK) require(resource(s) || (m && surg_model_open_findings(m) == 0));
+  if (!m) return;
+  surg_model *copy = surg_model_clone(m);
+  require(surg_model_verify(m) == SURG_OK);
+  if (copy) {
+    const surg_status inferred = surg_model_infer(copy);
+    require(inferred == SURG_OK || resource(inferred));
+    require(resource(inferred) || surg_model_verify(copy) == SURG_OK);
+    if (inferred == SURG_OK) check_saved(ctx, copy, 0, data, size);
+  }
+  surg_model_free(copy);
+  for (size_t i = 0; i < surg_model_finding_count(m); i++) {
+    surg_finding f = {.size = sizeof f};
+    require(surg_model_finding(m, i, &f) && f.code && f.where && f.text && f.cure);
+    const surg_status a = surg_model_accept_finding(m, i);
+    require(resource(a) || a == (f.reading ? SURG_OK : SURG_EUNSUPPORTED));
+  }
+  if (surg_model_status(m) == SURG_OK) require(surg_model_verify(m) == SURG_OK);
+  if (surg_model_status(m) == SURG_OK && !surg_model_open_findings(m))
+    check_saved(ctx, m, 1, data, size);
+  surg_model_free(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   surg_config config = {.size = sizeof config, .max_memory = 256u << 20, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
@@ -71,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     surg_model_free(m);
   }
   check_all(ctx, data, size, s);
+  check_lenient(ctx, data, size, s);
   options.policy = SURG_LOAD_CHECK;
   require(surg_load_memory(ctx, data, size, "fuzz", &options, &m) != SURG_EINTERNAL && !m);
   options.policy = SURG_LOAD_REPAIR;

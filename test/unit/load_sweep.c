@@ -117,7 +117,52 @@ static void attempt(const uint8_t *p, size_t n, surg_load_policy policy) {
   surg_model_free(m);
 }
 
+/* Whatever is well formed becomes a model that is written as it was read, also from a copy; each
+ * finding can be told, and what has a reading can be accepted. */
+static void attempt_lenient(const uint8_t *p, size_t n) {
+  surg_model *m = NULL, *copy;
+  options.policy = SURG_LOAD_LENIENT;
+  options.no_external = true;
+  forget();
+  const surg_status s = surg_load_memory(ctx, p, n, "m", &options, &m);
+  ck_assert_int_ne(s, SURG_EINTERNAL);
+  ck_assert((s == SURG_OK) == (m != NULL) && (s == SURG_OK) == (errors == 0));
+  if (!m) return;
+  loaded++;
+  copy = surg_model_clone(m);
+  ck_assert_int_eq(surg_model_verify(m), SURG_OK);
+  ck_assert_msg(surg_model_verify(copy) == SURG_OK, "%s", lines);
+  ck_assert_int_eq(surg_model_infer(copy), SURG_OK);
+  ck_assert_uint_eq(surg_model_finding_count(m), surg_model_finding_count(copy));
+  void *bytes;
+  size_t size;
+  ck_assert_int_eq(surg_save_memory(copy, &bytes, &size), SURG_OK);
+  ck_assert_uint_eq(size, n);
+  ck_assert_mem_eq(bytes, p, n);
+  surg_bytes_free(ctx, bytes);
+  surg_model_free(copy);
+  for (size_t i = 0; i < surg_model_finding_count(m); i++) {
+    surg_finding f = {.size = sizeof f};
+    ck_assert(surg_model_finding(m, i, &f) && f.code && f.where && f.text && f.cure && !f.cured);
+    const surg_status a = surg_model_accept_finding(m, i);
+    ck_assert_int_eq(a, f.reading ? SURG_OK : SURG_EUNSUPPORTED);
+  }
+  ck_assert_int_eq(surg_model_verify(m), SURG_OK);
+  if (!surg_model_open_findings(m)) {
+    surg_model *again = NULL;
+    ck_assert_int_eq(surg_save_memory(m, &bytes, &size), SURG_OK);
+    options.policy = SURG_LOAD_STRICT;
+    forget();
+    const surg_status now = surg_load_memory(ctx, bytes, size, "again", &options, &again);
+    ck_assert_msg(now == SURG_OK, "%s", lines);
+    surg_model_free(again);
+    surg_bytes_free(ctx, bytes);
+  }
+  surg_model_free(m);
+}
+
 static void attempt_all(const uint8_t *p, size_t n) {
+  attempt_lenient(p, n);
   attempt(p, n, SURG_LOAD_STRICT);
   attempt(p, n, SURG_LOAD_CHECK);
   attempt(p, n, SURG_LOAD_REPAIR);

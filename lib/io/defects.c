@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Defects of a lenient load: finding out which are cured, accepting what the loader read in their
+ * place, and refusing a model that has open ones. */
+#include "io/load.h"
+
+const char *surg__defect_place(surg_model *m, surg__defect *d) {
+  if (d->where || d->off == SURG__NOWHERE || !m->source) return d->where;
+  surg__buf b;
+  surg__buf_init(&b, m->ctx);
+  surg__wire_path(m->source, d->off, &b);
+  if (!b.failed) d->where = surg__arena_strn(&m->arena, b.p, b.n);
+  surg__buf_free(&b);
+  return d->where;
+}
+
+/* --- whether it still holds --- */
+
+/* Whether the rule of the finding is broken by its node, or the graph, as they are now. */
+static bool still_breaks(surg__loader *probe, const surg__defect *d) {
+  probe->probe = d->code;
+  probe->probed = false;
+  probe->node = NULL;
+  if (d->node) {
+    const bool opaque = d->node->opaque;
+    d->node->opaque = d->node->resolved = false;
+    surg__load_check_node(probe, d->node);
+    d->node->opaque = opaque;
+    d->node->resolved = false;
+  } else if (d->graph) {
+    surg__load_check_graph(probe, d->graph);
+  }
+  return probe->probed;
+}
+
+static bool graph_erased(const surg_graph *g) {
+  return g && g->erased;
+}
+
+static bool has_attr(const surg_node *n, const surg_attr *a) {
+  for (uint32_t i = 0; i < n->n_attr; i++)
+    if (n->attrs[i] == a) return true;
+  return false;
+}
+
+static bool holds_tensor(const surg__defect *d) {
+  if (d->value) return d->value->tensor == d->tensor;
+  if (!d->attr || d->attr->kind == SURG_ATTR_UNDEFINED) return false;
+  const bool list = d->attr->kind == SURG_ATTR_TENSOR || d->attr->kind == SURG_ATTR_TENSORS ||
+                    d->attr->kind == SURG_ATTR_SPARSE_TENSOR ||
+                    d->attr->kind == SURG_ATTR_SPARSE_TENSORS;
+  for (uint32_t i = 0; list && i < d->attr->count; i++)
+    if (d->attr->u.tensors[i] == d->tensor) return true;
+  return false;
+}
+
+/* What only reading the file can find: gone with the thing, or when an edit put another there. */
+static bool gone(const surg__defect *d) {
+  if (graph_erased(d->graph) || (d->node && d->node->erased)) return true;
+  if (d->function && d->function->erased) return true;
+  if (d->node && d->attr && !has_attr(d->node, d->attr)) return true;
+  if (d->tensor && (d->value || d->attr)) return !holds_tensor(d);
+  return d->value && d->value->erased;
+}
+
+static bool is(const surg__defect *d, const char *code) {
+  return strcmp(d->code, code) == 0;
+}
+
+/* Rules that the checks of a model that is read ask about. */
+static bool checked(const surg__defect *d) {
+  static const char *const codes[] = {"E102", "E103", "E104", "E105", "E107", "E109", "E112",
+                                      "E115", "E116", "E118", "E125", "E126", "E127", "E128",
+                                      "E131", "E133"};
+  for (size_t i = 0; i < SURG_COUNT(codes); i++)
+    if (is(d, codes[i])) return true;
+  return false;
+}
+
+static bool cured(surg__loader *probe, const surg__defect *d) {
+  const surg_model *m = probe->m;
+  if (gone(d)) return true;
+  if (is(d, "E122")) return m->has_ir_version && m->ir_version > 0;
+  if (is(d, "E110")) return d->value && (!d->value->undefined || !d->value->uses);
+  if (is(d, "E114")) return d->graph && !d->graph->cyclic;
+  if (is(d, "E129") && d->node && !d->value) return *d->node->op_type;
+  if (is(d, "E129") && d->value)
+    return *d->value->name || (!d->value->input && !d->value->initializer && !d->value->uses);
+  if (is(d, "E117") && d->attr)
+    return d->attr->kind != SURG_ATTR_UNDEFINED && d->attr->dirty &&
+           d->reading == SURG_READING_NONE && *d->attr->name;
+  return checked(d) && !still_breaks(probe, d);
+}
+
+/* Marks nodes that have an open error finding, and those alone, as faulty. */
+static void mark_nodes(surg_model *m) {
+  for (size_t i = 0; i < m->defects.count; i++) {
+    surg_node *n = m->defects.items[i].node;
+    if (!n || n->erased || !n->faulty) continue;
+    n->faulty = n->opaque = n->resolved = false;
+    n->types_stale = true;
+  }
+  for (size_t i = 0; i < m->defects.count; i++) {
+    const surg__defect *d = &m->defects.items[i];
+    if (!d->node || d->node->erased || d->cured || d->severity != SURG_ERROR) continue;
+    d->node->faulty = d->node->opaque = true;
+    d->node->resolved = false;
+  }
+  m->inferred_epoch = 0;
+}
+
+surg_status surg__model_settle(surg_model *m) {
+  if (m->status != SURG_OK || !m->defects.count || m->settled_epoch == m->epoch + 1)
+    return m->status;
+  surg__loader probe = {.ctx = m->ctx, .src = m->source, .m = m, .all = true, .lenient = true};
+  bool changed = false;
+  surg__arena_init(&probe.scratch, m->ctx);
+  uint32_t open = m->unlisted;
+  for (size_t i = 0; i < m->defects.count; i++) {
+    surg__defect *d = &m->defects.items[i];
+    if (!d->cured && m->epoch != m->read_epoch && cured(&probe, d)) d->cured = changed = true;
+    open += !d->cured && d->severity == SURG_ERROR;
+  }
+  surg__arena_free(&probe.scratch);
+  surg__vec_free(m->ctx, &probe.missing);
+  m->open_defects = open;
+  if (changed) mark_nodes(m);
+  m->settled_epoch = m->epoch + 1;
+  return m->status;
+}
+
+size_t surg_model_open_findings(surg_model *m) {
+  if (!m || surg__model_settle(m) != SURG_OK) return 0;
+  return m->open_defects;
+}
+
+/* --- accepting a reading --- */
+
+/* A tensor whose elements are wider in the file than its type: written anew in its own. */
+static surg_status narrow(surg_model *m, surg_tensor *t) {
+  const unsigned wide = t->stored;
+  if (!wide) return SURG_OK;
+  const unsigned size = (unsigned)(t->bytes / t->count);
+  surg__blob *b = surg__blob_new(m, t->bytes);
+  if (!b) return m->status;
+  for (uint64_t i = 0; i < t->count; i++) {
+    uint8_t element[8] = {0};
+    surg_status s = surg__source_read(m->source, t->data.off + i * wide, element, wide);
+    if (s == SURG_OK) s = surg__blob_write(b, i * size, element, size);
+    if (s != SURG_OK) return surg__fail(m, s);
+  }
+  t->blob = b;
+  t->stored = 0;
+  t->view = SURG__VIEW_OWNED;
+  return SURG_OK;
+}
+
+surg_status surg_model_accept_finding(surg_model *m, size_t i) {
+  if (!m || i >= m->defects.count) return SURG_EUSAGE;
+  if (m->status != SURG_OK) return m->status;
+  surg__defect *d = &m->defects.items[i];
+  if (d->cured) return SURG_OK;
+  if (d->reading == SURG_READING_NONE) return SURG_EUNSUPPORTED;
+  if (d->tensor) {
+    surg_status s = narrow(m, d->tensor);
+    if (s != SURG_OK) return s;
+    if (d->value) d->value->init_dirty = true;
+    if (d->attr) d->attr->dirty = true;
+    if (d->attr && d->node) d->node->attrs_dirty = true;
+  }
+  d->cured = true;
+  if (d->node && !d->node->erased)
+    surg__touch_node(d->node);
+  else if (d->value && !d->value->erased)
+    surg__touch_graph(d->value->graph);
+  else if (d->graph && !d->graph->erased)
+    surg__touch_graph(d->graph);
+  else
+    m->epoch++, m->dirty = true;
+  mark_nodes(m);
+  return m->status;
+}
+
+/* --- refusing --- */
+
+surg_status surg__model_sound(surg_model *m) {
+  if (!m->defects.count) return m->status;
+  surg_status s = surg__model_settle(m);
+  if (s != SURG_OK || !m->open_defects) return s;
+  surg_context *ctx = m->ctx;
+  const char *where = surg_model_path(m);
+  for (size_t i = 0; i < m->defects.count; i++) {
+    surg__defect *d = &m->defects.items[i];
+    if (d->cured || d->severity != SURG_ERROR) continue;
+    const char *at = surg__defect_place(m, d);
+    ctx->code = d->code;
+    s = at ? surg__error(ctx, SURG_EINVALID, where, "%s: %s", at, d->text)
+           : surg__error(ctx, SURG_EINVALID, where, "%s", d->text);
+    break;
+  }
+  if (s == SURG_OK) s = surg__error(ctx, SURG_EINVALID, where, "is invalid");
+  return s;
+}
