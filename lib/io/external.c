@@ -107,7 +107,7 @@ static surg_status check_location(const request *r) {
   if (s.n > SURG_LIMIT_LOCATION) return fail(r, SURG_EINVALID, "the location is too long");
   if (!surg__utf8_valid((const uint8_t *)s.p, s.n))
     return fail(r, SURG_EINVALID, "the location is not valid text");
-  if (memchr(s.p, '\\', s.n)) return missing(r, SURG_EINVALID, "the location holds a backslash");
+  if (memchr(s.p, '\\', s.n)) return fail(r, SURG_EINVALID, "the location holds a backslash");
   if (s.p[0] == '/') return fail(r, SURG_EINVALID, "the location is an absolute path");
   if (str_is(s, "*/_ORT_MEM_ADDR_/*"))
     return fail(r, SURG_EINVALID, "stands for memory of a running ONNX Runtime, not for a file");
@@ -135,7 +135,7 @@ static surg_status find_range(const request *r, surg__span *range) {
     char why[96];
     snprintf(why, sizeof why, "length %llu where type and dims need %llu",
              (unsigned long long)length, (unsigned long long)r->bytes);
-    return missing(r, SURG_EINVALID, why);
+    return fail(r, SURG_EINVALID, why);
   }
   return SURG_OK;
 }

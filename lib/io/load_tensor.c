@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorProto: its header is decoded, its payload only measured. The size of the payload must be
  * exactly what element type and dims say, in both directions, wherever it lies. */
+#include <stdlib.h>
+
 #include "base/dtype.h"
 #include "io/load.h"
 
@@ -81,6 +83,39 @@ static surg__extkey *external_keys(surg__loader *L, const Onnx__TensorProto *p) 
   return keys;
 }
 
+static bool is_key(const surg__extkey *k, const char *name) {
+  return k->key.n == strlen(name) && memcmp(k->key.p, name, k->key.n) == 0;
+}
+
+/* Of a lenient load: what is wrong with the entries of external_data themselves, and can be
+ * cured. True to go on; *wrong: nothing is to be looked for. */
+static bool check_entries(surg__loader *L, const surg__field *f, const surg__extkey *keys, size_t n,
+                          const surg_tensor *t, bool *wrong) {
+  const char *location = "";
+  *wrong = false;
+  for (size_t i = 0; i < n; i++)
+    if (is_key(&keys[i], "location")) location = surg__qn(L->ctx, keys[i].value.p, keys[i].value.n);
+  for (size_t i = 0; L->lenient && i < n && !*wrong; i++) {
+    const surg_str v = keys[i].value;
+    char *end;
+    const unsigned long long length = strtoull(v.p, &end, 10);
+    if (is_key(&keys[i], "location") && memchr(v.p, '\\', v.n)) {
+      *wrong = true;
+      if (!surg__load_bad(L, f->off, "E111", "external data %s: the location holds a backslash",
+                          location))
+        return false;
+    } else if (is_key(&keys[i], "length") && v.n && v.n < 20 && strspn(v.p, "0123456789") >= v.n &&
+               length && length != t->bytes) {
+      *wrong = true;
+      if (!surg__load_bad(L, f->off, "E111",
+                          "external data %s: length %llu where type and dims need %llu", location,
+                          length, (unsigned long long)t->bytes))
+        return false;
+    }
+  }
+  return true;
+}
+
 static bool read_external(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
                           const payload *data, surg_tensor *t) {
   if (t->dtype == SURG_STRING)
@@ -88,7 +123,9 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   if (data->lists || data->bytes.len)
     return surg__load_bad(L, f->off, "E119", "has external data and data in the model");
   surg__extkey *keys = external_keys(L, p);
-  if (!keys) return false;
+  bool wrong;
+  if (!keys || !check_entries(L, f, keys, p->n_external_data, t, &wrong)) return false;
+  if (wrong) return true;
   t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;
   const uint32_t warned = L->ctx->warnings;
   surg_status s =
