@@ -260,13 +260,19 @@ static void put_line(surg_context *ctx, const char *title, const char *text) {
   surg__buf_free(&b);
 }
 
+/* What a point without a finding is: where loading met errors, the invalid parts were not looked at. */
+static const char *state_without(const doctor *d, row_id id) {
+  if (!d->model.m && id != R_LOADS) return "not reached";
+  return d->model.partial && id != R_LOADS ? "not judged: parts of the model are invalid" : "ok";
+}
+
 static void print_row(const doctor *d, row_id id) {
   const row *r = &d->rows[id];
   char more[64] = "";
   const size_t n = r->first_open ? r->open : r->notes;
   if (!r->first) {
     if (id != R_MESSAGE)
-      put_line(d->ctx, infos[id].title, d->model.m || id == R_LOADS ? "ok" : "not reached");
+      put_line(d->ctx, infos[id].title, state_without(d, id));
     return;
   }
   if (n > 1) snprintf(more, sizeof more, " (and %zu more)", n - 1);
@@ -288,7 +294,7 @@ static json_t *rows_json(const doctor *d) {
     if (id == R_MESSAGE && !d->error) continue;
     json_array_append_new(
         list, json_pack("{s:s,s:s,s:I,s:I,s:o,s:o}", "point", infos[id].title, "state",
-                        r->open ? "open" : r->notes ? "note" : "ok", "open", (json_int_t)r->open,
+                        r->open ? "open" : r->notes ? "note" : d->model.partial && id != R_LOADS ? "unknown" : "ok", "open", (json_int_t)r->open,
                         "notes", (json_int_t)r->notes, "first",
                         r->first ? cli_text_json(r->first) : json_null(), "pass",
                         r->pass && r->pass[0] ? json_string(r->pass) : json_null()));
@@ -359,7 +365,7 @@ static int consult(doctor *d) {
   d->model.fn = found;
   d->model.user = d;
   code = findings_open(&d->model, &d->common, d->in);
-  if (code > EXIT_MODEL) return code;
+  if (code > EXIT_MODEL && !d->model.m) return code;
   surg_status s = d->model.m ? examine(d) : SURG_OK;
   code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
   if (code == EXIT_DONE && d->error) code = hear_error(d);

@@ -278,7 +278,7 @@ static int explain(explaining *x, const char *argument) {
   if (code == EXIT_DONE) code = explain_messages(x->ctx, x->messages, &all);
   if (code == EXIT_DONE && x->in) {
     code = findings_open(&x->model, &x->common, x->in);
-    if (code == EXIT_MODEL) code = EXIT_DONE; /* that it does not hold may be what is asked */
+    if (code == EXIT_MODEL || x->model.m) code = EXIT_DONE; /* that it does not hold may be what is asked */
   }
   if (code == EXIT_DONE) {
     const surg_status s = surg__messages_explain(all, text, n, x->target, &e);

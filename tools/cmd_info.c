@@ -47,7 +47,9 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
   info_facts f = {.ctx = ctx, .path = path, .target = r->target};
   struct stat st;
   surg_context_clear_error(ctx);
-  surg_status s = surg__load_to_look(ctx, path, &r->common.load, &f.m);
+  surg_load_options lenient = r->common.load;
+  lenient.policy = SURG_LOAD_LENIENT;
+  surg_status s = surg__load_to_look(ctx, path, &lenient, &f.m);
   if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) f.bytes = (uint64_t)st.st_size;
   if (s == SURG_OK) s = assume(f.m, r);
   if (s == SURG_OK) s = surg_model_infer(f.m);

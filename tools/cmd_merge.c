@@ -5,6 +5,8 @@
 
 #include "base/diag.h"
 #include "cli.h"
+#include "io/io.h"
+#include "io/io.h"
 
 static const char help[] =
     "usage: onnxsurg merge [OPTION]... A B -o OUT\n"
@@ -144,8 +146,9 @@ static void report(const merging *j, const surg_model *merged, char **args) {
 
 static int run(merging *j, surg_context *ctx, char **args) {
   surg_model *a = NULL, *b = NULL;
-  surg_status s = surg_load(ctx, args[0], &j->common.load, &a);
-  if (s == SURG_OK) s = surg_load(ctx, args[1], &j->common.load, &b);
+  surg_status s = cli_load(ctx, &j->common, args[0], &a);
+  if (s == SURG_OK) s = cli_load(ctx, &j->common, args[1], &b);
+  if (s == SURG_OK) s = surg__lost_refuse(b, "merge"); /* they are written anew */
   if (s == SURG_OK) s = surg_model_infer(a);
   int code = s == SURG_OK ? connections(j, a, b) : cli_exit_code(s);
   if (code == EXIT_DONE) {

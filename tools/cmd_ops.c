@@ -223,7 +223,7 @@ static void look_at(needs *x, const surg_node *n) {
 
 static int new_since(surg_context *ctx, const cli_common *common, const char *path, int64_t opset) {
   surg_model *m = NULL;
-  surg_status s = surg_load(ctx, path, &common->load, &m);
+  surg_status s = cli_load(ctx, common, path, &m);
   if (s == SURG_OK) s = surg_model_infer(m);
   if (s == SURG_OK) {
     needs x = {.ctx = ctx, .opset = opset, .nodes = common->json ? json_array() : NULL};

@@ -76,7 +76,7 @@ static surg_node *find_node(surg_model *m, const char *name) {
 static int explain(surg_context *ctx, const surg_rule *r, const char *name, const char *path,
                    const cli_common *common) {
   surg_model *m = NULL;
-  surg_status s = surg_load(ctx, path, &common->load, &m);
+  surg_status s = cli_load(ctx, common, path, &m);
   if (s == SURG_OK) s = surg_model_infer(m);
   if (s != SURG_OK) {
     surg_model_free(m);

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/diag.h"
+#include "io/io.h"
 #include "surgery.h"
 
 #define DEFAULT_PIPELINE "simplify"
@@ -70,7 +71,10 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipe
   if (!j->common.quiet) cli_progress_start("loading");
   surg_status s = cli_load_any(ctx, &j->common, in, &m);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
+  if (s == SURG_OK && j->check) s = surg__model_sound(m);
+  if (s == SURG_OK && j->check) s = surg__lost_refuse(m, "--check");
   if (s == SURG_OK) s = run_passes(j, &m, p, &o);
+  if (s == SURG_OK) surg__lost_note(m);
   cli_progress("saving");
   if (s == SURG_OK && j->record) s = record(m, p);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;

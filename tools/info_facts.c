@@ -13,7 +13,7 @@ static void add_weight(info_facts *f, const surg_tensor *t) {
   w->tensors++;
   w->parameters += surg_tensor_count(t);
   w->bytes += surg_tensor_bytes(t);
-  if (t->view != SURG__VIEW_ABSENT) return;
+  if (t->view != SURG__VIEW_ABSENT || !t->lost) return;
   f->absent.tensors++;
   f->absent.parameters += surg_tensor_count(t);
   f->absent.bytes += surg_tensor_bytes(t);

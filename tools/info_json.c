@@ -296,6 +296,8 @@ void info_print_json(const info_facts *f, size_t top, bool one_line) {
   json_object_set_new(j, "external_files", files_json(f->m));
   json_object_set_new(j, "absent", json_pack("{s:o, s:o}", "tensors", number(f->absent.tensors),
                                             "bytes", number(f->absent.bytes)));
+  const size_t open = surg_model_open_findings(f->m);
+  if (open) json_object_set_new(j, "errors", number(open));
   if (top) json_object_set_new(j, "top", top_json(f, top));
   char *text = json_dumps(j, JSON_INDENT(2));
   json_decref(j);

@@ -324,6 +324,10 @@ void info_print_text(const info_facts *f, size_t top, bool values) {
   surg__buf b;
   surg__buf_init(&b, f->ctx);
   put_format(&b, f->m);
+  const size_t open = surg_model_open_findings(f->m);
+  if (open)
+    surg__buf_printf(&b, "%-12s%zu error%s (onnxsurg check lists them)\n", "invalid", open,
+                     open == 1 ? "" : "s");
   put_floors(&b, f);
   put_window(&b, f);
   put_interface(&b, f->m, false);

@@ -43,6 +43,15 @@ static bool merge(cli_stats *s, size_t n) {
   return true;
 }
 
+/* An invalid node is resolved as a custom operator; here it counts as what it is meant to be. */
+static surg_op_class class_of(const surg_node *n, const char *domain) {
+  const surg_op_class class = surg_node_class(n);
+  const int64_t opset = surg_graph_opset(surg_node_graph(n), domain);
+  const bool known = class == SURG_OP_CLASS_CUSTOM && opset &&
+                     surg_schema_find(domain, surg_node_op_type(n), opset);
+  return known ? SURG_OP_CLASS_BUILTIN : class;
+}
+
 bool cli_stats_of(const surg_model *m, cli_stats *s) {
   *s = (cli_stats){.functions = surg_model_function_count(m)};
   for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
@@ -61,7 +70,7 @@ bool cli_stats_of(const surg_model *m, cli_stats *s) {
       const char *domain = surg_node_domain(node);
       if (strcmp(domain, "ai.onnx") == 0) domain = "";
       const surg_schema *schema = surg_node_schema(node);
-      s->ops[n++] = (cli_op_count){domain, surg_node_op_type(node), 1, surg_node_class(node),
+      s->ops[n++] = (cli_op_count){domain, surg_node_op_type(node), 1, class_of(node, domain),
                                    schema && schema->flags & SURG__OP_CONTROL_FLOW};
       if (surg_node_op(node) == SURG_OP_Constant)
         add_tensor(s, surg_attr_tensor(surg_node_attr(node, "value"), 0));

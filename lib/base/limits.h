@@ -22,6 +22,7 @@
 #define SURG_LIMIT_WARNINGS 20u                    /* lines of warnings, then a count */
 #define SURG_LIMIT_FINDINGS 100u                   /* findings of a file that are told in full */
 #define SURG_LIMIT_DEFECTS 10000u                  /* findings that a lenient load keeps */
+#define SURG_LIMIT_DEFECTS_MOST 100000u            /* errors after which a load gives up */
 #define SURG_LIMIT_TWINS 64u                       /* definitions of one name that are told apart */
 #define SURG_LIMIT_RESIDENT (64ull << 20)          /* files up to here are read into memory */
 #define SURG_LIMIT_PAYLOAD_SKIP 4096u              /* payloads from here stay in a large file */

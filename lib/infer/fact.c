@@ -68,7 +68,7 @@ static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint
                           bool *real) {
   const surg_tensor *t = surg_value_settled(v);
   int64_t ints[SURG__ELEMS];
-  if (!t || surg_tensor_is_sparse(t)) return false;
+  if (!t || surg_tensor_is_sparse(t) || t->view == SURG__VIEW_ABSENT) return false;
   *real = tracked_real(surg_tensor_dtype(t));
   if (*real) return read_reals(t, buf, n);
   if (!tracked(surg_tensor_dtype(t)) || surg_tensor_count(t) > SURG__ELEMS) return false;

@@ -39,6 +39,18 @@ surg_status surg__model_sound(surg_model *m);
 /* Looks again which findings are cured; nodes without an open one count as what they are again. */
 surg_status surg__model_settle(surg_model *m);
 
+/* --- weights that are not there (lost.c) --- */
+/* Tensors of initializers and attributes whose data file is missing or too short. */
+typedef struct surg__lost {
+  size_t count, asked;   /* asked: whose elements something wanted */
+  const char *names[8];  /* of the first that were asked for: of the value, or of the node */
+} surg__lost;
+void surg__lost_weights(const surg_model *m, surg__lost *out);
+/* Notes what was left undone for want of elements, if anything was. */
+void surg__lost_note(surg_model *m);
+/* SURG_OK where all elements are there; else an error that names the first of them. */
+surg_status surg__lost_refuse(surg_model *m, const char *what);
+
 /* --- wire (wire.c) --- */
 typedef struct surg__cursor {
   surg__source *src;

@@ -380,8 +380,11 @@ static bool check_order(surg__loader *L, surg_graph *g) {
   if (!first) return true;
   if (L->lenient) {
     if (!found_cycle(L, g)) return false;
-    return g->cyclic || surg__load_unclean(L, first->src.field_off, "E101",
-                                           "reads a value that is made after it");
+    if (g->cyclic) return true;
+    surg__load_repaired(L, first->src.field_off,
+                        "nodes were sorted: it read a value made after it");
+    return surg__load_unclean(L, first->src.field_off, "E101",
+                              "reads a value that is made after it");
   }
   /* Reading is no edit: a file in no order stays as it is until a pass wants it otherwise. */
   L->ctx->code = "E114";

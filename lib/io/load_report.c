@@ -65,6 +65,8 @@ static bool keep(surg__loader *L, surg_severity severity, uint64_t off, const ch
                  const char *text) {
   surg_model *m = L->m;
   if (severity == SURG_ERROR) m->open_defects++;
+  if (m->open_defects > SURG_LIMIT_DEFECTS_MOST)
+    return surg__load_stop(L, surg__model_sound(m)); /* tells the first one */
   if (m->defects.count >= SURG_LIMIT_DEFECTS) {
     m->unlisted += severity == SURG_ERROR;
     return true;

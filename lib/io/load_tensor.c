@@ -125,6 +125,7 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   surg__extkey *keys = external_keys(L, p);
   bool wrong;
   if (!keys || !check_entries(L, f, keys, p->n_external_data, t, &wrong)) return false;
+  t->lost = wrong;
   if (wrong) return true;
   t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;
   const uint32_t warned = L->ctx->warnings;
@@ -139,6 +140,7 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   if (!L->m->absent || fatal) return surg__load_found(L, s);
   t->view = SURG__VIEW_ABSENT;
   t->file = NULL;
+  t->lost = true;
   if (L->lenient && L->ctx->warnings != warned) { /* a line was printed: one for each file */
     surg__load_unclean(L, f->off, "E111", "its data file is missing or does not fit");
     surg__load_about(L, &(surg__defect){.tensor = t});

@@ -247,6 +247,25 @@ static surg_status place(job *j) {
   return r;
 }
 
+/* Tensors whose data files are missing keep what they say of them, also in another folder. */
+static void note_lost(job *j) {
+  const surg_model *m = j->s.m;
+  surg__stat a, b;
+  surg__lost l;
+  surg__lost_weights(m, &l);
+  if (!l.count || !m->source || !m->source->dir) return;
+  const bool same = surg__os_stat(j->dir, &a) == 0 && surg__os_stat(m->source->dir, &b) == 0 &&
+                    a.dev == b.dev && a.ino == b.ino;
+  if (same) return;
+  if (l.count == 1)
+    surg__note(m->ctx, j->s.where,
+               "1 weight is not available; its data file is expected in the folder of this file");
+  else
+    surg__note(m->ctx, j->s.where,
+               "%zu weights are not available; their data files are expected in the folder of "
+               "this file", l.count);
+}
+
 static surg_status save_file(surg_model *m, const char *path, const surg_save_options *options) {
   job j = {.path = path, .options = *options};
   saver_init(&j.s, m, path);
@@ -256,6 +275,7 @@ static surg_status save_file(surg_model *m, const char *path, const surg_save_op
   else if (!*j.base)
     r = surg__error(m->ctx, SURG_EUSAGE, path, "is no name of a file");
   if (r == SURG_OK) r = place(&j);
+  if (r == SURG_OK) note_lost(&j);
   if (r == SURG_OK && j.s.placing.active && !options->keep_defects) r = surg__model_sound(m);
   if (r == SURG_OK) r = write_all(&j);
   while (j.made.count) { /* the model did not come to stand: its data goes too */

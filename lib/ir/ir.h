@@ -132,6 +132,8 @@ struct surg_tensor {
   surg__view view;
   surg__span msg;  /* the TensorProto (or SparseTensorProto) it was read from */
   surg__span data; /* RAW: in the source; EXTERNAL: in the data file */
+  bool lost;       /* with VIEW_ABSENT: its data file is missing or too short */
+  bool asked;      /* ... and its elements were asked for, in vain */
   bool defective;  /* of a lenient load: `data` is the reading of what the message has otherwise */
   uint8_t stored;  /* with VIEW_ABSENT: bytes of an element in `data`, more than its type has */
   bool shapeless;  /* of a lenient load: dims and dtype in the file are invalid, these are none */

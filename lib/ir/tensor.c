@@ -92,7 +92,7 @@ uint64_t surg_tensor_bytes(const surg_tensor *t) {
 }
 
 bool surg_tensor_is_external(const surg_tensor *t) {
-  return t && (t->view == SURG__VIEW_EXTERNAL || t->view == SURG__VIEW_ABSENT);
+  return t && (t->view == SURG__VIEW_EXTERNAL || (t->view == SURG__VIEW_ABSENT && t->lost));
 }
 
 bool surg_tensor_is_sparse(const surg_tensor *t) {
@@ -138,7 +138,9 @@ surg_status surg_tensor_read(const surg_tensor *t, uint64_t offset, void *out, s
     case SURG__VIEW_TYPED:
       if (!t->blob && bytes == t->bytes) return surg__typed_read(t, out);
       return typed_part(t, offset, out, bytes);
-    default: return SURG_EUNSUPPORTED;
+    default:
+      ((surg_tensor *)(uintptr_t)t)->asked = true;
+      return SURG_EUNSUPPORTED;
   }
 }
 
