@@ -71,6 +71,30 @@ static int list(surg_context *ctx, bool json) {
 
 /* --- one target --- */
 
+static void put_spans(surg__buf *b, const char *what, const surg__tspan *list, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    surg__buf_printf(b, "%s %s ", what, list[i].name);
+    put_span(b, &list[i]);
+    surg__buf_puts(b, "; ");
+  }
+}
+
+static void put_conditions(surg__buf *b, const surg__tfact *f) {
+  put_spans(b, "elements of constant", f->known, f->n_known);
+  put_spans(b, "elements of", f->each, f->n_each);
+  put_spans(b, "size of axis", f->dims, f->n_dims);
+  for (size_t i = 0; i < f->iota.n; i++)
+    surg__buf_printf(b, "%s 0, 1, 2, ...; ", f->iota.items[i]);
+  for (size_t i = 0; i < f->halves.n; i++)
+    surg__buf_printf(b, "equal halves of %s; ", f->halves.items[i]);
+  if (f->folds) surg__buf_puts(b, "what is computed from constants counts as constant; ");
+  if (f->plain_equation) surg__buf_puts(b, "no ellipsis, no label twice in one operand; ");
+  if (f->branch_ranks) surg__buf_puts(b, "outputs of the branches of one rank; ");
+  if (f->branch_spread) surg__buf_puts(b, "outputs of the branches broadcast; ");
+  if (f->distinct) surg__buf_puts(b, "outputs of the branches with names of their own; ");
+  if (f->still) surg__buf_puts(b, "carried values of one shape, scan outputs of fixed size; ");
+}
+
 static void put_fact(surg__buf *b, const surg__tfact *f) {
   const surg__top one = {"", f, 1};
   const size_t start = b->n;
@@ -82,6 +106,18 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
     surg__target_put_versions(b, &one, true);
     surg__buf_puts(b, "; ");
   }
+  if (f->n_opsets) {
+    const surg__tfact opsets = {.versions = f->opsets, .n_versions = f->n_opsets};
+    surg__buf_puts(b, "opset ");
+    surg__target_put_versions(b, &(surg__top){"", &opsets, 1}, true);
+    surg__buf_puts(b, "; ");
+  }
+  for (size_t i = 0; i < f->n_not_types; i++) {
+    surg__buf_printf(b, "%s not ", f->not_types[i].name);
+    surg__target_put_types(b, f->not_types[i].mask);
+    surg__buf_puts(b, "; ");
+  }
+  put_conditions(b, f);
   for (size_t i = 0; i < f->n_types; i++) {
     surg__buf_printf(b, "%s ",
                      !strcmp(f->types[i].name, "0")     ? "types"

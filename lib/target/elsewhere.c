@@ -50,8 +50,8 @@ surg_status surg__target_elsewhere(const surg__target *t, surg_model *m, surg__o
   surg_status s = surg_model_infer(m);
   *nodes = 0;
   if (s || !t->host) return s;
-  surg__target host = *t->host;
-  host.folds = true; /* hosts fold constants before they divide the graph */
+  surg__target host = *t->host, own = *t;
+  host.folds = own.folds = true; /* hosts fold constants before they divide the graph */
   surg__buf_init(&why, t->ctx);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
@@ -59,7 +59,7 @@ surg_status surg__target_elsewhere(const surg__target *t, surg_model *m, surg__o
       if (!runs(&host, n)) continue;
       ++*nodes;
       why.n = 0;
-      o.verdict = judge_place(t, n, &why, &o);
+      o.verdict = judge_place(&own, n, &why, &o);
       if (o.verdict == SURG__LEGAL) continue;
       surg__buf_putc(&why, 0);
       o.node = n;

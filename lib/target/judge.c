@@ -345,13 +345,33 @@ static bool fits_attr(surg__judge *j, const surg__tattr *a) {
   return fits;
 }
 
+/* Whether an attribute without a default in the table is what its absence means: steps of 1, no
+ * padding. */
+static bool says_nothing(const surg_attr *a) {
+  static const struct {
+    const char *name;
+    int64_t value;
+  } rows[] = {{"dilations", 1}, {"strides", 1}, {"pads", 0}, {"output_padding", 0}};
+  size_t n = 0;
+  const int64_t *list = surg_attr_get_kind(a) == SURG_ATTR_INTS && !surg_attr_ref(a)
+                            ? surg_attr_ints(a, &n)
+                            : NULL;
+  for (size_t i = 0; i < SURG_COUNT(rows) && list; i++) {
+    if (strcmp(rows[i].name, surg_attr_name(a)) != 0) continue;
+    for (size_t k = 0; k < n; k++)
+      if (list[k] != rows[i].value) return false;
+    return true;
+  }
+  return false;
+}
+
 static bool fits_attrs(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_attrs; i++)
     if (!fits_attr(j, &j->f->attrs[i])) return false;
   for (size_t i = 0; i < j->f->no_attrs.n; i++) {
     const surg_attr *a = surg_node_attr(j->n, j->f->no_attrs.items[i]);
     const surg__attr_def *d = j->s ? surg__schema_attr(j->s, j->f->no_attrs.items[i]) : NULL;
-    if (!a || surg__attr_says_default(a, d)) continue;
+    if (!a || surg__attr_says_default(a, d) || says_nothing(a)) continue;
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is not taken",
                        surg_attr_name(a));
     return false;
@@ -377,6 +397,17 @@ static bool fits_spelling(surg__judge *j) {
   return true;
 }
 
+/* Of the model or function that the node is in. */
+static bool fits_opset(surg__judge *j) {
+  const int64_t have = surg_graph_opset(surg_node_graph(j->n), surg_node_domain(j->n));
+  for (size_t i = 0; i < j->f->n_opsets; i++)
+    if (have >= j->f->opsets[i].low && have <= j->f->opsets[i].high) return true;
+  return j->f->n_opsets == 0 ||
+         !surg__judge_object(j, SURG__ILLEGAL, SURG__C_VERSION, NULL,
+                             "it is not supported at opset %lld; the least is %lld",
+                             (long long)have, (long long)j->f->opsets[0].low);
+}
+
 /* Whether the node keeps to a fact; else the verdict and its reason are noted. */
 static bool keeps_to(surg__judge *j) {
   if (j->f->refused) {
@@ -384,7 +415,7 @@ static bool keeps_to(surg__judge *j) {
                        j->f->says ? j->f->says : "it is not taken");
     return false;
   }
-  if (!fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) || !fits_attrs(j) ||
+  if (!fits_opset(j) || !fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) || !fits_attrs(j) ||
       !fits_spelling(j) || !surg__judge_forms(j) || !surg__judge_shapes(j))
     return false;
   if (j->f->says)

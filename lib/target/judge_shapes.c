@@ -330,7 +330,7 @@ static bool fits_dims(surg__judge *j) {
   const surg_value *v =
       j->f->batch && surg_node_input_count(j->n) ? surg_node_input(j->n, 0) : NULL;
   const surg_type *t = tensor_of(v);
-  if (!v || (t && surg_type_rank(t) == 0)) return true;
+  if (!v || (t && surg_type_rank(t) < 2)) return true; /* a vector has no batch */
   const int64_t have = t ? surg_type_dim(t, 0).value : -1;
   if (have == j->f->batch) return true;
   surg__judge_object(

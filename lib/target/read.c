@@ -115,14 +115,15 @@ static bool read_spans(reader *r, const json_t *j, const char *where, const surg
 }
 
 /* "7-10,13,16+": versions taken. */
-static bool read_versions(reader *r, const json_t *j, const char *where, surg__tfact *f) {
+static bool read_versions(reader *r, const json_t *j, const char *where, const surg__tspan **out,
+                          size_t *n) {
   const char *s = json_string_value(j);
   if (!s) return fail(r, where, "versions must be text such as \"7-10,13\"");
   surg__tspan *list = room(r, strlen(s), sizeof *list);
   if (!list) return false;
   while (*s) {
     char *end;
-    surg__tspan *v = &list[f->n_versions++];
+    surg__tspan *v = &list[(*n)++];
     v->low = strtol(s, &end, 10);
     v->high = v->low;
     if (end == s || v->low < 1) return fail(r, where, "versions must be such as \"7-10,13,16+\"");
@@ -140,7 +141,7 @@ static bool read_versions(reader *r, const json_t *j, const char *where, surg__t
     else if (*s)
       return fail(r, where, "versions must be such as \"7-10,13,16+\"");
   }
-  f->versions = list;
+  *out = list;
   return true;
 }
 
@@ -287,7 +288,8 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   bool mine;
   if (!read_named(r, key, j, where, f, &mine)) return false;
   if (mine) return true;
-  if (!strcmp(key, "versions")) return read_versions(r, j, where, f);
+  if (!strcmp(key, "versions")) return read_versions(r, j, where, &f->versions, &f->n_versions);
+  if (!strcmp(key, "opsets")) return read_versions(r, j, where, &f->opsets, &f->n_opsets);
   if (!strcmp(key, "types")) return read_types(r, j, where, &f->types, &f->n_types);
   if (!strcmp(key, "not_types")) return read_types(r, j, where, &f->not_types, &f->n_not_types);
   if (!strcmp(key, "attrs")) return read_attrs(r, j, where, f);

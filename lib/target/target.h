@@ -68,6 +68,7 @@ typedef struct surg__tfact {
   bool still;          /* Loop: carried values keep their shape, scan outputs are of fixed size */
   int64_t batch;       /* dim 0 of the first input must be it; 0: any */
   const surg__tspan *versions, *ranks, *values, *sizes; /* sizes: of elements */
+  const surg__tspan *opsets; /* which the model must import, whatever the version of the operator */
   const surg__tspan *known; /* elements of inputs that are constant */
   const surg__tspan *each;  /* elements of attributes */
   const surg__tspan *dims;  /* "X.1": size of axis 1 of X; negative axes count from the end */
@@ -75,7 +76,7 @@ typedef struct surg__tfact {
   const surg__tattr *attrs;
   const surg__tspreads *spreads;
   size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs, n_spreads;
-  size_t n_known, n_each, n_dims, n_not_types;
+  size_t n_known, n_each, n_dims, n_not_types, n_opsets;
   surg__tlist constants, absent, no_attrs;
   surg__tlist variable, given; /* inputs that must be no constants; that must be there */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */

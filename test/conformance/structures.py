@@ -3,6 +3,7 @@
 detectors, segmentation, transformers, audio, recurrent networks. structures.py DIR writes each as
 DIR/NAME.onnxtxt."""
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -90,7 +91,7 @@ class Net(blocks.Writer):
         made = []
         for value, dims, kind in outs:
             out = self.name("out")
-            self.nodes.append("  %s = Identity (%s)" % (out, value))
+            self.nodes = [re.sub(r"\b%s\b" % value, out, n) for n in self.nodes]
             made.append("%s[%s] %s" % (kind, dims, out))
         return self.text(name, opset, ins, made)
 
@@ -477,13 +478,20 @@ STRUCTURES = {
 }
 
 
+def dated(text):
+    """With the IR version that exporters wrote at the time of the opset."""
+    opset = int(re.search(r'"" : (\d+)', text).group(1))
+    ir = 4 if opset < 10 else 7 if opset < 15 else 8
+    return text.replace("ir_version: 8", "ir_version: %d" % ir)
+
+
 def write(folder):
     """The paths, in order."""
     paths = []
     for name, make in STRUCTURES.items():
         paths.append(os.path.join(folder, name + ".onnxtxt"))
         with open(paths[-1], "w") as f:
-            f.write(make())
+            f.write(dated(make()))
     return paths
 
 
