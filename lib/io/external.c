@@ -316,3 +316,15 @@ surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__e
            (unsigned long long)(*file)->size);
   return missing(&r, SURG_EINVALID, why);
 }
+
+bool surg__external_alike(surg_model *m, const char *location, char *out) {
+  if (m->options.no_external || !m->source->dir || !*location || *location == '/') return false;
+  for (const surg__datafile *f = m->files; f; f = f->next)
+    if (strcmp(f->location, location) == 0) return false;
+  const char *root = m->options.external_root ? m->options.external_root : m->source->dir;
+  if (m->source->dirfd < 0 && surg__os_open_dir(root, &m->source->dirfd) != 0) {
+    m->source->dirfd = -1;
+    return false;
+  }
+  return surg__os_alike(m->source->dirfd, location, out, SURG_LIMIT_LOCATION + 1) == 0;
+}

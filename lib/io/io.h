@@ -82,6 +82,10 @@ typedef struct surg__extkey {
 surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__extkey *keys, size_t n,
                                    uint64_t bytes, surg__datafile **file, surg__span *range);
 
+/* Where no file of the location is known or there: the one that is meant, by surg__os_alike, in `out`
+ * of SURG_LIMIT_LOCATION + 1 bytes. */
+bool surg__external_alike(surg_model *m, const char *location, char *out);
+
 /* --- size (size.c) --- */
 /* What a tensor takes as a constant of g under that name: an initializer, or a Constant node. Of t
  * only the type and, where it has a source, its message are looked at. UINT64_MAX on failure. */

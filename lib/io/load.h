@@ -30,6 +30,7 @@ typedef struct surg__loader {
                       * things that are checked break this rule */
   bool probed;
   char *cycle, *cycle_text; /* what the sort says of a cycle: the line, and its text in it */
+  const char *alike_from, *alike_to; /* of the last data file that is meant by another name */
   struct surg__twin *twins; /* second definitions of names: a hash by the first one */
   /* What is being read. A node with a finding is none that anybody may rely on: under CHECK it is
    * made opaque in the end. */

@@ -88,6 +88,11 @@ static bool take_element(reader *r, const surg__field *f, void *items, size_t i)
     case SURG_ATTR_TENSOR:
     case SURG_ATTR_TENSORS:
       ((surg_tensor **)items)[i] = surg__load_tensor(r->L, f, NULL);
+      if (r->L->status == SURG_OK && r->node && ((surg_tensor **)items)[i] &&
+          ((surg_tensor **)items)[i]->defective) {
+        r->a->dirty = r->node->attrs_dirty = true;
+        surg__touch_node(r->node);
+      }
       return r->L->status == SURG_OK;
     default:
       ((surg_tensor **)items)[i] = surg__load_sparse(r->L, f, NULL);

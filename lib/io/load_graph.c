@@ -90,6 +90,10 @@ static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field
   v->initializer = true;
   v->init_src = surg__load_src(f);
   surg__load_own(L, found, v, NULL);
+  if (t && t->defective) {
+    v->init_dirty = true;
+    surg__touch_graph(g);
+  }
   return true;
 }
 

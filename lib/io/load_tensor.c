@@ -116,6 +116,31 @@ static bool check_entries(surg__loader *L, const surg__field *f, const surg__ext
   return true;
 }
 
+/* Of a lenient load: a data file whose name is spelled otherwise, which can be meant alone. */
+static bool find_alike(surg__loader *L, const surg__field *f, surg__extkey *keys, size_t n,
+                       surg_tensor *t) {
+  char found[SURG_LIMIT_LOCATION + 1];
+  surg_str *location = NULL;
+  for (size_t i = 0; i < n; i++)
+    if (is_key(&keys[i], "location")) location = &keys[i].value;
+  if (!L->lenient || !location || location->n > SURG_LIMIT_LOCATION) return true;
+  if (!L->alike_from || strcmp(L->alike_from, location->p) != 0) {
+    if (!surg__external_alike(L->m, location->p, found)) return true;
+    L->alike_from = surg__load_intern(L, location->p);
+    L->alike_to = surg__load_intern(L, found);
+    if (!L->alike_from || !L->alike_to) return false;
+    surg__load_warn(L, f->off, NULL, "external data %s: the file is named %s",
+                    surg__q(L->ctx, L->alike_from), surg__q(L->ctx, L->alike_to));
+  }
+  if (!surg__load_unclean(L, f->off, "E111", "external data %s: the file is named %s",
+                          surg__q(L->ctx, L->alike_from), surg__q(L->ctx, L->alike_to)))
+    return false;
+  surg__load_about(L, &(surg__defect){.tensor = t, .reading = SURG_READING_CERTAIN});
+  *location = (surg_str){L->alike_to, strlen(L->alike_to)};
+  t->defective = true;
+  return true;
+}
+
 static bool read_external(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
                           const payload *data, surg_tensor *t) {
   if (t->dtype == SURG_STRING)
@@ -124,7 +149,8 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
     return surg__load_bad(L, f->off, "E119", "has external data and data in the model");
   surg__extkey *keys = external_keys(L, p);
   bool wrong;
-  if (!keys || !check_entries(L, f, keys, p->n_external_data, t, &wrong)) return false;
+  if (!keys || !find_alike(L, f, keys, p->n_external_data, t)) return false;
+  if (!check_entries(L, f, keys, p->n_external_data, t, &wrong)) return false;
   t->lost = wrong;
   if (wrong) return true;
   t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;

@@ -63,6 +63,14 @@ static void put_as_written(surg__saver *s, surg__span msg) {
     if (holds_payload(f.number)) surg__save_keep(s, &c, &f);
 }
 
+/* A range of a data file that the message spells otherwise. */
+static void put_location(surg__saver *s, const surg_tensor *t) {
+  surg__save_entry(s, TENSOR_EXTERNAL, "location", t->file->location);
+  put_number_entry(s, "offset", t->data.off);
+  put_number_entry(s, "length", t->bytes);
+  surg__rope_varint(&s->rope, TENSOR_LOCATION, 1);
+}
+
 /* Whether the payload is another than in its message: a lenient load read that otherwise. */
 static bool read_otherwise(const surg_tensor *t) {
   return t->defective && t->view != SURG__VIEW_ABSENT;
@@ -71,6 +79,8 @@ static bool read_otherwise(const surg_tensor *t) {
 static void put_payload(surg__saver *s, const surg_tensor *t, bool attribute) {
   if (surg__save_moves(s, t, attribute)) {
     put_placed(s, t);
+  } else if (t->view == SURG__VIEW_EXTERNAL && t->defective) {
+    put_location(s, t);
   } else if (t->msg.off != 0 && t->view != SURG__VIEW_OWNED && !read_otherwise(t)) {
     put_as_written(s, t->msg);
   } else if (t->dtype == SURG_STRING) {

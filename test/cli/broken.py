@@ -188,6 +188,23 @@ class Broken(Case):
         files = self.facts('elsewhere/out.onnx')['external_files']
         self.assertEqual({f['name'] for f in files}, {'gone.bin', 'cut.bin'})
 
+    def test_other_spelling(self):
+        """A data file whose name differs in case, or is spelled with a backslash, is found."""
+        os.mkdir('Weights')
+        self.write('Weights/W.bin', FLOAT4)
+        for name in ('weights\\w.BIN', 'Weights/w.bin'):
+            data = w.model(w.graph([w.node('Add', ['x', 'k'], ['y'])],
+                                   [w.tensor('k', w.FLOAT, [4], None, w.external(name, 0, 16))], **IO))
+            self.write('in.onnx', data)
+            r, text = self.call(['in.onnx', 'out.onnx'])
+            self.assertEqual((r.returncode, self.read('out.onnx')), (0, data), text)
+            self.assertIn('the file is named "Weights/W.bin"', text)
+            self.assertEqual(self.facts('in.onnx')['absent']['tensors'], 0)
+            r, text = self.call(['--pass', 'names', 'in.onnx', 'out.onnx'])
+            self.assertEqual(r.returncode, 0, text)
+            files = self.facts('out.onnx')['external_files']
+            self.assertEqual([f['name'] for f in files], ['Weights/W.bin'], text)
+
 
 if __name__ == '__main__':
     common.main()
