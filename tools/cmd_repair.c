@@ -96,16 +96,25 @@ static void tell_misread(const repairing *r, const repair_counts *after, size_t 
 static void tell(const repairing *r, const repair_counts *before, const repair_counts *after) {
   const size_t misread = left_misread(r, after);
   if (r->common.json) {
-    cli_print_json(json_pack("{s:i,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target", r->t->name,
-                             "pipeline", r->search.pipeline.n ? r->search.pipeline.p : "", "before",
-                             (json_int_t)before->all, "after", (json_int_t)after->all, "unknown",
-                             (json_int_t)after->unknown, "misread", (json_int_t)misread));
+    json_t *all = json_pack("{s:i,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target", r->t->name,
+                            "pipeline", r->search.pipeline.n ? r->search.pipeline.p : "", "before",
+                            (json_int_t)before->all, "after", (json_int_t)after->all, "unknown",
+                            (json_int_t)after->unknown, "misread", (json_int_t)misread);
+    if (r->t->host && !after->all)
+      json_object_set_new(all, "on_cpu",
+                          json_pack("{s:s,s:I,s:I,s:I}", "host", r->t->host->name, "before",
+                                    (json_int_t)r->search.was, "after",
+                                    (json_int_t)r->search.elsewhere, "nodes",
+                                    (json_int_t)r->search.nodes));
+    cli_print_json(all);
     return;
   }
   if (r->common.quiet && !after->all) return;
   cli_put(stderr, r->in);
   if (!before->all)
-    fprintf(stderr, ": %s takes it as it is\n", r->t->name);
+    fprintf(stderr, r->search.was > r->search.elsewhere ? ": %s takes more of it now\n"
+                                                        : ": %s takes it as it is\n",
+            r->t->name);
   else
     fprintf(stderr, ": %s refused it for %zu reason%s; %s\n", r->t->name, before->all,
             before->all == 1 ? "" : "s",
@@ -117,6 +126,10 @@ static void tell(const repairing *r, const repair_counts *before, const repair_c
   if (r->search.pipeline.n)
     fprintf(stderr, "  did: %s%s--pass '%s'\n", with, with[0] ? " " : "", r->search.pipeline.p);
   tell_misread(r, after, misread);
+  if (r->t->host && !after->all)
+    fprintf(stderr, "  supported by %s: %zu of %zu node%s on the CPU (before: %zu)\n",
+            r->t->host->name, r->search.elsewhere, r->search.nodes,
+            r->search.nodes == 1 ? "" : "s", r->search.was);
   if (after->unknown)
     fprintf(stderr, "  not known of %zu node%s: onnxsurg check --target %s tells\n", after->unknown,
             after->unknown == 1 ? "" : "s", r->t->name);
@@ -176,6 +189,7 @@ static int run(repairing *r) {
   }
   repair_init(&r->search, r->quiet, r->t, m, r->given);
   r->search.verify_each = r->verify_each;
+  r->search.is_nearer = true;
   r->search.dims = &r->dims;
   s = repair_find(&r->search, &before, &now);
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));

@@ -568,6 +568,7 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
   }
   if (s == SURG_OK) s = search(r, after);
   if (s == SURG_OK) s = search_lenient(r, after);
+  if (s == SURG_OK) s = repair_nearer(r, after, search);
   surg__buf_putc(&r->pipeline, 0);
   surg__buf_putc(&r->refused, 0);
   if (r->pipeline.failed || r->refused.failed || r->failure) return SURG_ENOMEM;

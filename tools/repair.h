@@ -73,8 +73,15 @@ typedef struct repair {
   repair_consent wanted; /* that the cures need that were not done */
   surg__buf pipeline;    /* what was done; NUL-terminated after the search */
   surg__buf refused;     /* cures that would help with consent, likewise */
+  bool is_nearer;        /* for a target with a host: also looks for fewer nodes on the host */
+  /* Of a supported model: nodes on its host now and before, and how many nodes there are. */
+  size_t elsewhere, was, nodes;
   surg_status failure;   /* memory ran out, so that it is not known what helps */
 } repair;
+
+typedef surg_status (*repair_search_fn)(repair *r, repair_counts *after);
+/* After the search, for a target with a host (repair_host.c). */
+surg_status repair_nearer(repair *r, repair_counts *after, repair_search_fn search);
 
 /* Takes the model. The passes must be registered in the context. */
 void repair_init(repair *r, surg_context *ctx, const surg__target *t, surg_model *m,

@@ -9,6 +9,12 @@ import sys
 SOURCE = 'asked of the importer: onnxsurg probe'
 
 
+def canonical(name):
+    """As targets are read: "ai.onnx:Add" and "ai.onnx.Add" are Add."""
+    domain, _, op = name.replace(':', '.').rpartition('.')
+    return op if domain in ('', 'ai.onnx') else domain + '.' + op
+
+
 def rows(value):
     made = value if isinstance(value, list) else [value]
     return [dict(row, source=SOURCE) for row in made]
@@ -27,12 +33,12 @@ def main():
     for key in ('opset', 'ir', 'dynamic', 'unsorted', 'functions'):
         ours = dict(base.get(key, {}), **learned[key]) if key == 'opset' else learned[key]
         base[key] = ours
-    ops = base.pop('ops', {})
+    ops = {canonical(name): value for name, value in base.pop('ops', {}).items()}
     for name, value in learned['ops'].items():
         if name == 'StringNormalizer':  # depends on the locales of the machine
             continue
         made = rows(value)
-        ops[name] = made if len(made) > 1 else made[0]
+        ops[canonical(name)] = made if len(made) > 1 else made[0]
     base['ops'] = ops
     lines = ['  "%s": %s' % (key, json.dumps(value)) for key, value in base.items() if key != 'ops']
     inner = ['    "%s": %s' % (name, text(value)) for name, value in ops.items()]
