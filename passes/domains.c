@@ -122,3 +122,41 @@ bool domains_takes(const surg_node *n, char *text, size_t size) {
   }
   return domains_attrs_fit(n, s, text, size);
 }
+
+static bool has_node(const surg_graph *g, const char *spec) {
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    if (domains_named(spec, surg_node_domain(n), surg_node_op_type(n))) return true;
+  return false;
+}
+
+/* A name without the domain, or with another one, is a slip: what there is instead. */
+static void near_node(const surg_model *m, const char *spec, char *text, size_t size) {
+  const char *dot = strrchr(spec, '.'), *bare = dot ? dot + 1 : spec;
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g && !*text; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n && !*text; n = surg_node_next(n))
+      if (strcmp(surg_node_op_type(n), bare) == 0)
+        snprintf(text, size, "; there is %.100s.%.100s",
+                 domains_default(surg_node_domain(n)) ? "ai.onnx" : surg_node_domain(n), bare);
+}
+
+static void report_name(surg_pass_ctx *p, const char *spec, bool found) {
+  char what[500], near[220] = "";
+  if (!found) near_node(surg_pass_model(p), spec, near, sizeof near);
+  snprintf(what, sizeof what, "node of '%.200s'%s", spec, near);
+  surg_pass_named(p, what, found);
+}
+
+void domains_found(surg_pass_ctx *p, const surg_graph *g, const char *spec) {
+  /* The hint would differ from graph to graph, and one name be several. */
+  char what[300];
+  snprintf(what, sizeof what, "node of '%.200s'", spec);
+  surg_pass_named(p, what, has_node(g, spec));
+}
+
+void domains_found_anywhere(surg_pass_ctx *p, const char *spec) {
+  const surg_model *m = surg_pass_model(p);
+  bool found = false;
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g && !found; g = surg_model_next_graph(m, g))
+    found = has_node(g, spec);
+  report_name(p, spec, found);
+}

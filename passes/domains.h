@@ -12,6 +12,9 @@ bool domains_named(const char *spec, const char *domain, const char *name);
 /* Whether an entry of a list option names it. */
 bool domains_listed(const surg_pass_ctx *p, const char *option, const char *domain,
                     const char *name);
+/* Reports whether g, or any graph, has a node of an operator that the user named. */
+void domains_found(surg_pass_ctx *p, const surg_graph *g, const char *spec);
+void domains_found_anywhere(surg_pass_ctx *p, const char *spec);
 /* The domain of "com.acme.Foo" ("" for ONNX's own), *op the rest. NULL: no memory. */
 const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op);
 /* Whether a node has the attributes that the operator takes: else why not, in `text`. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes dims of inputs numbers: `N=1` all dims of the main graph that bear the symbol N,
- * `input.2=224` one axis of one input. Declared outputs and value_info follow.
+ * `input.2=224` one axis of one input, `input=1+3+224+224` all of them (`?` leaves one as it is).
+ * Declared outputs and value_info follow.
  *
  *   before: (float[N,3] x) => (float[N,3] y) { y = Relu (x) }        freeze{N=1}
  *   after:  (float[1,3] x) => (float[1,3] y) { y = Relu (x) }
@@ -155,6 +156,63 @@ static surg_pass_result find_axis(surg_pass_ctx *p, const surg_graph *g, key *k)
   return check_axis(p, k);
 }
 
+/* The input whose whole shape pair i gives: it has several sizes, or its name is an input's and no
+ * symbol's. NULL: it is a symbol or an axis. */
+static surg_value *whole_input(surg_pass_ctx *p, const surg_graph *g, size_t i) {
+  const char *name = surg_pass_pair_name(p, i);
+  surg_value *v = surg_graph_find_value(g, name);
+  if (!v || !surg_value_is_input(v)) return NULL;
+  return surg_pass_pair_value(p, i, 1) || !is_symbol(g, name) ? v : NULL;
+}
+
+static size_t sizes_given(surg_pass_ctx *p, size_t i) {
+  size_t n = 0;
+  while (surg_pass_pair_value(p, i, n)) n++;
+  return n;
+}
+
+/* An input without a shape gets one of open dims, to be fixed. */
+static surg_pass_result give_rank(surg_pass_ctx *p, surg_value *v, size_t rank) {
+  surg_dim *dims = surg_pass_alloc(p, (rank + 1) * sizeof *dims);
+  const surg_type *t = surg_value_declared_type(v);
+  for (size_t k = 0; dims && k < rank; k++) dims[k] = (surg_dim){.value = -1};
+  t = dims ? surg_type_tensor(surg_pass_model(p), surg_type_dtype(t), dims, rank) : NULL;
+  return t && surg_value_set_declared_type(v, t) == SURG_OK ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
+}
+
+/* The keys of a whole shape, one for each axis; *n counts on. */
+static surg_pass_result read_shape(surg_pass_ctx *p, surg_value *v, size_t i, key *keys,
+                                   size_t *n) {
+  const char *name = surg_pass_pair_name(p, i);
+  const size_t rank = sizes_given(p, i);
+  const surg_type *t = surg_value_declared_type(v);
+  char text[TEXT], shown[DECLARED_TEXT];
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  if (surg_type_get_kind(t) == SURG_TYPE_TENSOR && !surg_type_has_rank(t))
+    result = give_rank(p, v, rank);
+  if (result == SURG_PASS_FAILED) return result;
+  t = surg_value_declared_type(v);
+  if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_rank(t) != rank) {
+    snprintf(text, sizeof text, "'%.300s': expected the sizes of %s, found %zu", name,
+             declared_text(t, shown), rank);
+    return surg_pass_usage(p, text);
+  }
+  for (size_t axis = 0; axis < rank; axis++) {
+    const char *size = surg_pass_pair_value(p, i, axis);
+    key *k = &keys[*n];
+    *k = (key){.name = name, .input = v, .axis = axis};
+    if (strcmp(size, "?") == 0) continue;
+    if (!number(size, &k->to) || k->to <= 0) {
+      snprintf(text, sizeof text, "'%.300s': a size is an integer from 1 on, not '%.100s'", name,
+               size);
+      return surg_pass_usage(p, text);
+    }
+    if (check_axis(p, k) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+    ++*n;
+  }
+  return result;
+}
+
 static surg_pass_result read_key(surg_pass_ctx *p, const surg_graph *g, size_t i, key *k) {
   char text[TEXT];
   const char *value = surg_pass_pair_value(p, i, 0);
@@ -267,13 +325,20 @@ static void note_rest(surg_pass_ctx *p, const surg_graph *g) {
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   surg_graph *g = surg_model_graph(surg_pass_model(p));
-  size_t n = surg_pass_pair_count(p);
+  const size_t pairs = surg_pass_pair_count(p);
+  size_t n = 0, most = 0;
   surg_pass_result result = SURG_PASS_UNCHANGED;
-  if (!n) return surg_pass_usage(p, "needs dims, such as N=1 or input.0=1");
-  key *keys = surg_pass_alloc(p, n * sizeof *keys);
+  if (!pairs) return surg_pass_usage(p, "needs dims, such as N=1 or input.0=1");
+  for (size_t i = 0; i < pairs; i++) most += sizes_given(p, i);
+  key *keys = surg_pass_alloc(p, (most + 1) * sizeof *keys);
   if (!keys) return SURG_PASS_FAILED;
-  for (size_t i = 0; i < n; i++)
-    if (read_key(p, g, i, &keys[i]) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < pairs; i++) {
+    surg_value *v = whole_input(p, g, i);
+    const surg_pass_result read =
+        v ? read_shape(p, v, i, keys, &n) : read_key(p, g, i, &keys[n++]);
+    if (read == SURG_PASS_FAILED) return read;
+    if (read < result) result = read;
+  }
   for (size_t i = 0; i < n; i++) {
     surg_pass_result one = freeze_one(p, g, &keys[i]);
     if (one == SURG_PASS_FAILED) return one;
@@ -286,7 +351,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"symbol", SURG_OPTION_PAIRS, NULL, "a symbol, or input.axis, and the number it becomes"},
+    {"symbol", SURG_OPTION_PAIRS, NULL, "a symbol or input.axis and its size; input=1+3+8+8"},
 };
 
 const surg_pass surg__pass_freeze = {

@@ -67,6 +67,7 @@ static surg_pass_result map_node(const mapping *x, surg_node *n) {
 
 static surg_pass_result map_all(const mapping *x, const char *from) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
+  domains_found_anywhere(x->p, from);
   for (surg_graph *g = surg_model_next_graph(x->m, NULL); g; g = surg_model_next_graph(x->m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       if (!domains_named(from, surg_node_domain(n), surg_node_op_type(n))) continue;

@@ -45,6 +45,25 @@ static surg_pass_result move_node(surg_pass_ctx *p, surg_node *n, const char *to
   return SURG_PASS_CHANGED;
 }
 
+/* Whether there are nodes of the domain, or of each operator named. */
+static void find_names(surg_pass_ctx *p, const char *from) {
+  const surg_model *m = surg_pass_model(p);
+  const size_t count = surg_pass_list_count(p, "op");
+  for (size_t i = 0; i < (count ? count : 1); i++) {
+    const char *op = count ? surg_pass_list_at(p, "op", i) : NULL;
+    char what[400];
+    bool found = false;
+    for (surg_graph *g = surg_model_next_graph(m, NULL); g && !found;
+         g = surg_model_next_graph(m, g))
+      for (surg_node *n = surg_graph_first_node(g); n && !found; n = surg_node_next(n))
+        found = same_domain(surg_node_domain(n), from) &&
+                (!op || strcmp(op, surg_node_op_type(n)) == 0);
+    snprintf(what, sizeof what, "node of %s'%.150s%s%.150s'", op ? "" : "domain ", from,
+             op ? "." : "", op ? op : "");
+    surg_pass_named(p, what, found);
+  }
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   const char *from = surg_pass_string(p, "from"), *to = surg_pass_string(p, "to");
@@ -53,6 +72,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   if (!from || !to) return surg_pass_usage(p, "needs from= and to=, such as from=acme,to=com.acme");
   if (same_domain(from, to)) return surg_pass_usage(p, "from and to are one domain");
   if (same_domain(to, "")) to = "";
+  find_names(p, from);
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       if (!same_domain(surg_node_domain(n), from) || !listed(p, n)) continue;

@@ -14,22 +14,6 @@
 #include "bypass.h"
 #include "domains.h"
 
-/* A name without the domain, or with another one, is a slip that changes nothing: say so. */
-static void tell_unknown(surg_pass_ctx *p, const char *spec) {
-  const surg_model *m = surg_pass_model(p);
-  const char *dot = strrchr(spec, '.'), *bare = dot ? dot + 1 : spec;
-  char text[600], there[300] = "";
-  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      if (domains_named(spec, surg_node_domain(n), surg_node_op_type(n))) return;
-      if (!*there && strcmp(surg_node_op_type(n), bare) == 0)
-        snprintf(there, sizeof there, "; there is %.100s%s%.100s",
-                 *surg_node_domain(n) ? surg_node_domain(n) : "ai.onnx", ".", surg_node_op_type(n));
-    }
-  snprintf(text, sizeof text, "pass remove-op: the model has no node of '%.200s'%s", spec, there);
-  surg_report(surg_pass_context(p), SURG_WARNING, surg_model_path(m), text);
-}
-
 static surg_pass_result take_out(surg_pass_ctx *p) {
   const surg_model *m = surg_pass_model(p);
   surg_pass_result result = SURG_PASS_UNCHANGED;
@@ -56,7 +40,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   const size_t n = surg_pass_list_count(p, "op");
   if (n == 0) return surg_pass_usage(p, "needs op=, such as op=com.acme.FooOp");
   if (bypass_check_map(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
-  for (size_t i = 0; i < n; i++) tell_unknown(p, surg_pass_list_at(p, "op", i));
+  for (size_t i = 0; i < n; i++) domains_found_anywhere(p, surg_pass_list_at(p, "op", i));
   const surg_pass_result result = take_out(p);
   for (size_t i = 0; i < n && result == SURG_PASS_CHANGED; i++)
     if (drop_import(p, surg_pass_list_at(p, "op", i)) == SURG_PASS_FAILED) return SURG_PASS_FAILED;

@@ -11,6 +11,7 @@
  *
  * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "allow.h"
@@ -105,6 +106,20 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
   return surg_pass_usage(p, "option op is missing: which operators?");
 }
 
+/* Whether the node is of an operator that the user named. */
+static bool named(const surg_pass_ctx *p, const surg_node *n) {
+  return domains_listed(p, "op", surg_node_domain(n), surg_node_op_type(n)) ||
+         domains_listed(p, "ops", surg_node_domain(n), surg_node_op_type(n));
+}
+
+/* Each name: whether a node of this graph is of it. */
+static void find_names(surg_pass_ctx *p, const surg_graph *g) {
+  static const char *const lists[] = {"op", "ops"};
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++)
+      domains_found(p, g, surg_pass_list_at(p, lists[k], i));
+}
+
 /* Why a rule did nothing here; *consent: because nobody allowed it. */
 static const char *why_not(surg_pass_ctx *p, const surg_rule *r, surg_node *n, bool *consent) {
   const char *why = surg_rule_explain(r, n);
@@ -116,30 +131,95 @@ static const char *why_not(surg_pass_ctx *p, const surg_rule *r, surg_node *n, b
   return why ? why : "it could not be made";
 }
 
-/* What is left says why, by each rule once. An operator that is named and left for want of consent
- * alone is a failure. */
-static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g) {
+/* Reasons why rules did nothing, each with the rules it is true of. */
+#define REASONS 8
+typedef struct reasons {
+  const char *why[REASONS];
+  const char *rule[REASONS]; /* the first of them */
+  size_t rules[REASONS], n;
+} reasons;
+
+static bool add_reason(surg_pass_ctx *p, reasons *all, const char *why, const char *rule) {
+  size_t i = 0;
+  while (i < all->n && strcmp(all->why[i], why) != 0) i++;
+  if (i == REASONS) return true;
+  if (i == all->n) {
+    char *copy = surg_pass_alloc(p, strlen(why) + 1);
+    if (!copy) return false;
+    all->why[i] = strcpy(copy, why);
+    all->rule[i] = rule;
+    all->rules[i] = 0;
+    all->n++;
+  }
+  all->rules[i]++;
+  return true;
+}
+
+/* An error where the user named the operator, did not protect the node, and no rule made it. */
+static void tell(surg_pass_ctx *p, const surg_node *n, const reasons *all, bool old) {
+  char text[1200];
+  size_t used = (size_t)snprintf(text, sizeof text, "not replaced: ");
+  if (!all->n) snprintf(text + used, sizeof text - used, "no rule leads away from this operator");
+  for (size_t i = 0; i < all->n && used < sizeof text; i++) {
+    char more[40] = "";
+    if (all->rules[i] > 1) snprintf(more, sizeof more, " and %zu more", all->rules[i] - 1);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%srule %.80s%s: %.240s",
+                             i ? "; " : "", all->rule[i], more, all->why[i]);
+  }
+  if (old && named(p, n) && !surg_pass_keeps_node(p, n))
+    surg_pass_left(p, n, text);
+  else
+    surg_pass_note(p, n, text);
+}
+
+/* Nodes of the operators before the rewrites: those that rules made are no leftovers. */
+typedef struct nodes {
+  surg_node **items; /* by address */
+  size_t n;
+} nodes;
+
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t)*(surg_node *const *)a, y = (uintptr_t)*(surg_node *const *)b;
+  return (x > y) - (x < y);
+}
+
+static bool find_nodes(surg_pass_ctx *p, const surg_graph *g, nodes *out) {
+  size_t count = 0;
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) count += named(p, n);
+  *out = (nodes){.items = surg_pass_alloc(p, (count + 1) * sizeof *out->items)};
+  if (!out->items) return false;
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    if (named(p, n)) out->items[out->n++] = n;
+  qsort(out->items, out->n, sizeof *out->items, by_address);
+  return true;
+}
+
+static bool is_old(const nodes *before, surg_node *n) {
+  return before->n && bsearch(&n, before->items, before->n, sizeof *before->items, by_address);
+}
+
+/* What is left says why. An operator that is named and left for want of consent alone is a failure. */
+static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g, const nodes *before) {
   surg_context *ctx = surg_pass_context(p);
   const size_t rules = surg_rule_count(ctx);
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-    bool any = false;
+    reasons all = {.n = 0};
     if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION ||
         !meant(p, surg_node_domain(n), surg_node_op_type(n)))
       continue;
     surg_pass_count(p, "nodes left", 1);
     for (size_t k = 0; k < rules; k++) {
       const surg_rule *r = surg_rule_at(ctx, k);
-      char text[200];
+      char text[400];
       bool consent;
       if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 || !serves(p, r)) continue;
       const char *why = why_not(p, r, n, &consent);
-      snprintf(text, sizeof text, "not replaced: rule %.80s: %s", surg_rule_name(r), why);
+      snprintf(text, sizeof text, "not replaced: rule %.80s: %.240s", surg_rule_name(r), why);
       if (consent && !surg_pass_bool(p, "all") && !surg_pass_keeps_node(p, n))
         return surg_pass_fail(p, n, text);
-      surg_pass_note(p, n, text);
-      any = true;
+      if (!add_reason(p, &all, why, surg_rule_name(r))) return SURG_PASS_FAILED;
     }
-    if (!any) surg_pass_note(p, n, "not replaced: no rule leads away from this operator");
+    tell(p, n, &all, is_old(before, n));
   }
   return SURG_PASS_UNCHANGED;
 }
@@ -147,8 +227,11 @@ static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g) {
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   if (allow_check(p) == SURG_PASS_FAILED || check_names(p) == SURG_PASS_FAILED)
     return SURG_PASS_FAILED;
+  nodes before;
+  find_names(p, g);
+  if (!find_nodes(p, g, &before)) return SURG_PASS_FAILED;
   const surg_pass_result r = surg_rewrite_graph(p, g, want, p);
-  if (r == SURG_PASS_FAILED || tell_left(p, g) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  if (r == SURG_PASS_FAILED || tell_left(p, g, &before) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   return r;
 }
 

@@ -9,6 +9,7 @@
  *
  * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
 #include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Whether a rule read later bears the same name: it stands in for this one. */
@@ -44,9 +45,47 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
   return SURG_PASS_UNCHANGED;
 }
 
+/* Why a named rule does not apply to a node of its operator. */
+static void note_miss(surg_pass_ctx *p, const surg_node *n, const surg_rule *r, const char *why) {
+  char text[400];
+  snprintf(text, sizeof text, "rule %.100s: %s", surg_rule_name(r), why);
+  surg_pass_note(p, n, text);
+}
+
+static bool named(const surg_pass_ctx *p, const surg_rule *r, const char *name) {
+  return strcmp(surg_rule_name(r), name) == 0 && want((void *)(uintptr_t)p, r);
+}
+
+/* Why a rule that was named did nothing, node by node. */
+static void tell_misses(surg_pass_ctx *p, surg_graph *g, const char *name) {
+  surg_context *ctx = surg_pass_context(p);
+  for (size_t k = 0; k < surg_rule_count(ctx); k++) {
+    const surg_rule *r = surg_rule_at(ctx, k);
+    if (!named(p, r, name)) continue;
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0) continue;
+      const char *why = surg_rule_explain(r, n);
+      note_miss(p, n, r, why ? why : "it is protected, or the rewrite limit is reached");
+    }
+  }
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
-  if (check_names(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
-  return surg_rewrite_graph(p, g, want, p);
+  const size_t count = surg_pass_list_count(p, "rule");
+  uint64_t *before = surg_pass_alloc(p, (count + 1) * sizeof *before);
+  if (!before || check_names(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < count; i++)
+    before[i] = surg_pass_counted(p, surg_pass_list_at(p, "rule", i));
+  const surg_pass_result result = surg_rewrite_graph(p, g, want, p);
+  for (size_t i = 0; i < count && result != SURG_PASS_FAILED; i++) {
+    const char *name = surg_pass_list_at(p, "rule", i);
+    const bool found = surg_pass_counted(p, name) > before[i];
+    char what[300];
+    snprintf(what, sizeof what, "place that rule \"%.200s\" applies to", name);
+    surg_pass_named(p, what, found);
+    if (!found) tell_misses(p, g, name);
+  }
+  return result;
 }
 
 static const surg_option options[] = {

@@ -33,6 +33,7 @@ static surg_pass_result visit(surg_pass_ctx *p, surg_node *n, uint64_t types) {
   const surg_status s = surg_node_wrap(n, surg_pass_string(p, "param"), types, most, &used);
   if (s == SURG_EUNSUPPORTED) {
     surg_pass_give_back(p);
+    surg_pass_note(p, n, "not wrapped: it is of such a type already, or its result would change");
     return SURG_PASS_UNCHANGED;
   }
   if (s != SURG_OK) return SURG_PASS_FAILED;
@@ -46,6 +47,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   uint64_t types;
   if (!surg_pass_list_count(p, "op") || !types_of(p, &types))
     return surg_pass_usage(p, "needs operators (op) and element types that they take (types)");
+  for (size_t i = 0; i < surg_pass_list_count(p, "op"); i++)
+    domains_found(p, g, surg_pass_list_at(p, "op", i));
   for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
     next = surg_node_next(n);
     const surg_pass_result r = visit(p, n, types);

@@ -54,13 +54,40 @@ static surg_status run_passes(const surgery *j, surg_model **m, const surg__pipe
   const surg_status s = surg__run_proven(m, p, &run, &j->proof, &o->report, &o->proof);
   if (s == SURG_OK && o->proof.checked == 0)
     surg__warn(surg_model_context(*m), surg_model_path(*m), "not checked: %s",
-               *o->proof.why ? o->proof.why : "no reason");
+               *o->proof.why          ? o->proof.why
+               : *o->proof.silent_why ? o->proof.silent_why
+                                      : "the model has nothing to compare");
   return s;
 }
 
-/* One model. `out` NULL: nothing is written. */
+static bool read_interface(const surg_model *m, outcome *o, int side) {
+  return interface_read(m, false, &o->inputs[side]) && interface_read(m, true, &o->outputs[side]);
+}
+
+#define UNDONE_SHOWN 50u
+
+/* What was asked for by name and not done; true: there is some. */
+static bool tell_undone(surg_context *ctx, const outcome *o) {
+  const surg__run_report *r = &o->report;
+  for (size_t i = 0; i < r->undone.count && i < UNDONE_SHOWN; i++) {
+    surg__buf b;
+    surg__buf_init(&b, ctx);
+    surg__undone_print(&r->undone.items[i], &b);
+    cli_put(stderr, o->in);
+    fprintf(stderr, ": error: not done: %s\n", b.p && !b.failed ? b.p : "?"); /* escaped */
+    surg__buf_free(&b);
+  }
+  if (r->n_undone > UNDONE_SHOWN && r->undone.count > UNDONE_SHOWN) {
+    cli_put(stderr, o->in);
+    fprintf(stderr, ": error: not done: %llu more (--json lists them)\n",
+            (unsigned long long)(r->n_undone - UNDONE_SHOWN));
+  }
+  return r->n_undone > 0;
+}
+
+/* One model. `out` NULL: nothing is written. *undone: something asked for by name was not done. */
 static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipeline *p,
-                           const char *in, const char *out) {
+                           const char *in, const char *out, bool *undone) {
   const bool told = j->common.json || surgery_tells(j);
   outcome o = {.in = in,
                .out = out,
@@ -73,20 +100,27 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipe
   if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
   if (s == SURG_OK && j->check) s = surg__model_sound(m);
   if (s == SURG_OK && j->check) s = surg__lost_refuse(m, "--check");
+  if (s == SURG_OK && !read_interface(m, &o, 0)) s = SURG_ENOMEM;
   if (s == SURG_OK) s = run_passes(j, &m, p, &o);
   if (s == SURG_OK) surg__lost_note(m);
   cli_progress("saving");
   if (s == SURG_OK && j->record) s = record(m, p);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
+  if (s == SURG_OK && !read_interface(m, &o, 1)) s = SURG_ENOMEM;
   if (s == SURG_OK && out && !j->run.dry_run) s = surg_save(m, out, &j->save);
   cli_progress_stop();
   if (s == SURG_OK) {
     if (out && !j->run.dry_run) o.bytes_after = file_bytes(out);
     surgery_report(j, ctx, &o);
+    *undone = tell_undone(ctx, &o);
   }
   if (s != SURG_OK && !surg_context_error(ctx)) {
     cli_put(stderr, in);
     fprintf(stderr, ": error: %s\n", surg_status_name(s));
+  }
+  for (int side = 0; side < 2; side++) {
+    interface_free(&o.inputs[side]);
+    interface_free(&o.outputs[side]);
   }
   cli_stats_free(&o.before);
   cli_stats_free(&o.after);
@@ -111,7 +145,9 @@ static int operate_all(const surgery *j, surg_context *ctx, const surg__pipeline
     if (j->out_dir && !made) return cli_no_memory();
     const char *to = made ? made : j->in_place ? in[i] : out;
     surg_context_clear_error(ctx);
-    int c = cli_exit_code(operate(j, ctx, p, in[i], to));
+    bool undone = false;
+    int c = cli_exit_code(operate(j, ctx, p, in[i], to, &undone));
+    if (c == EXIT_DONE && undone) c = EXIT_MODEL;
     if (c > code) code = c;
     free(made);
   }
@@ -223,6 +259,32 @@ static int add_moves(surgery *j, surg_context *ctx) {
   return EXIT_DONE;
 }
 
+/* Sizes that are fixed are fixed first, so that all passes go by them. */
+static int add_sizes(surgery *j, surg_context *ctx) {
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  int code = cli_sizes(&b, &j->dims, &j->shapes);
+  if (code == EXIT_DONE && !b.n && !b.failed) return code;
+  if (*j->pipeline) surg__buf_printf(&b, ",%s", j->pipeline);
+  char *text = code == EXIT_DONE && !b.failed ? strdup(b.p) : NULL;
+  if (code == EXIT_DONE && !text) code = cli_no_memory();
+  surg__buf_free(&b);
+  if (!text) return code;
+  free(j->pipeline_text);
+  j->pipeline = j->pipeline_text = text;
+  return EXIT_DONE;
+}
+
+/* What --dim states of sizes that stay open is an assumption of the run. */
+static int take_assumptions(surgery *j) {
+  int code = EXIT_DONE;
+  for (size_t i = 0; i < j->dims.n && code == EXIT_DONE; i++)
+    if (!cli_is_size(j->dims.items[i])) code = cli_words_take(&j->assumed, j->dims.items[i]);
+  j->run.dims = j->assumed.items;
+  j->run.n_dims = j->assumed.n;
+  return code;
+}
+
 static int run_job(surgery *j, char **args, int n) {
   int inputs = 0;
   const char *out = NULL;
@@ -230,8 +292,8 @@ static int run_job(surgery *j, char **args, int n) {
   if (code != EXIT_DONE) return code;
   j->run.keep = j->keep.items;
   j->run.n_keep = j->keep.n;
-  j->run.dims = j->dims.items;
-  j->run.n_dims = j->dims.n;
+  code = take_assumptions(j);
+  if (code != EXIT_DONE) return code;
   j->run.ranges = j->ranges.items;
   j->run.n_ranges = j->ranges.n;
   j->run.print_after = j->print_after.items;
@@ -251,6 +313,7 @@ static int run_job(surgery *j, char **args, int n) {
     j->pipeline = j->rules.n ? "rewrite" : DEFAULT_PIPELINE;
     j->pipeline_where = "preset";
   }
+  if (code == EXIT_DONE) code = add_sizes(j, ctx);
   if (code == EXIT_DONE) code = prepare(j, ctx, &p);
   if (code == EXIT_DONE)
     code = j->print_pipeline ? print_pipeline(ctx, p) : operate_all(j, ctx, p, args, inputs, out);

@@ -56,6 +56,19 @@ static void put_verdict(const surg__verify_report *r, const surg__verify_output 
   printf("%12s %9.3g %9.3g %9llu %9.6f  ", differs, o->worst.max_abs, o->worst.max_rel,
          (unsigned long long)o->worst.max_ulp, o->worst.cosine);
   cli_put(stdout, surg_value_name(o->value));
+  if (o->random) {
+    printf(": not comparable: it rests on random draws that the other model does not share\n");
+    return;
+  }
+  if (!o->differs && !o->tied && o->compared && !surg__verify_informs(o)) {
+    if (!o->any)
+      printf(": no elements: says nothing\n");
+    else if (o->number)
+      printf(": equal, but %.6g throughout: says little\n", o->first);
+    else
+      printf(": NaN throughout: says nothing\n");
+    return;
+  }
   if (!o->differs && !o->tied) {
     printf(": equal\n");
     return;
@@ -103,9 +116,13 @@ static void show_text(const job *j, const surg__verify_report *r) {
   if (r->checked == 0)
     printf("not checked: %s%s\n", r->skip_why,
            r->open_dims ? "; sizes were made up: see --dim" : "");
-  else if (!j->common.quiet)
-    printf("%u runs checked, %u not (the first fails on them, or ONNX leaves them open)\n",
-           r->checked, r->skipped);
+  else if (!r->informative && !*r->failure)
+    printf("not checked: no output showed two different numbers%s\n",
+           r->redrawn ? ", though inputs were drawn from other ranges" : "");
+  else if (!j->common.quiet) {
+    printf("%u run%s compared, %u skipped", r->checked, r->checked == 1 ? "" : "s", r->skipped);
+    printf("%s%s%s\n", r->skipped ? " (" : "", r->skipped ? r->skip_why : "", r->skipped ? ")" : "");
+  }
 }
 
 static json_t *numbers_json(const surg__distance *d) {
@@ -133,6 +150,8 @@ static void show_json(const job *j, const surg__verify_report *r) {
     json_object_set_new(one, "name", cli_text_json(surg_value_name(r->outputs[i].value)));
     json_object_set_new(one, "differs", json_integer(r->outputs[i].differs));
     json_object_set_new(one, "tied", json_integer(r->outputs[i].tied));
+    json_object_set_new(one, "comparable", json_boolean(!r->outputs[i].random));
+    json_object_set_new(one, "informative", json_boolean(surg__verify_informs(&r->outputs[i])));
     json_array_append_new(outputs, one);
   }
   json_object_set_new(o, "outputs", outputs);

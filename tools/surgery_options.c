@@ -31,6 +31,7 @@ enum {
   OPT_KEEP,
   OPT_KEEP_WEIGHTS,
   OPT_DIM,
+  OPT_INPUT_SHAPE,
   OPT_RANGE,
   OPT_TRUST,
   OPT_LOG,
@@ -67,6 +68,7 @@ const struct option surgery_table[] = {
     {"keep", required_argument, NULL, OPT_KEEP},
     {"keep-weights", no_argument, NULL, OPT_KEEP_WEIGHTS},
     {"dim", required_argument, NULL, OPT_DIM},
+    {"input-shape", required_argument, NULL, OPT_INPUT_SHAPE},
     {"range", required_argument, NULL, OPT_RANGE},
     {"trust", required_argument, NULL, OPT_TRUST},
     {"log", required_argument, NULL, OPT_LOG},
@@ -112,10 +114,14 @@ static const char help[] =
     "  --keep NAME|/REGEX/|op=TYPE\n"
     "                          protect nodes and values from passes (repeatable)\n"
     "  --keep-weights          weights stay as they are, under their names\n"
-    "  --dim SYMBOL=N|SYMBOL=LOW..HIGH|SYMBOL%N\n"
-    "                          what holds of a dimension of the inputs (repeatable)\n"
-    "  --range NAME=LOW..HIGH  what all elements of a value are between, none of them\n"
-    "                          NaN (repeatable)\n"
+    "  --dim NAME=N            fix a size of the inputs before all passes; NAME is a\n"
+    "                          symbol or input.axis (repeatable)\n"
+    "  --dim NAME=LOW..HIGH, NAME%N\n"
+    "                          assume that an open size is in a range, or a multiple\n"
+    "  --input-shape NAME:N,N,...\n"
+    "                          fix the shape of one input; ? leaves an axis as it is\n"
+    "  --range NAME=LOW..HIGH  assume that all elements of a value are in a range and\n"
+    "                          none is NaN (repeatable)\n"
     "  --trust declared        take the declared types of operators nobody knows\n"
     "                          (--trust inferred: do not)\n"
     "  --skip-pass PASS        leave a pass out of the pipeline\n"
@@ -151,8 +157,9 @@ static const char help[] =
     "  --timeout SECONDS       give up between rewrites\n"
     "  --help, --version\n"
     "\n"
-    "exit codes: 0 done, 1 the model does not hold, 2 wrong usage, 3 file or system\n"
-    "error, 4 limit or out of memory, 5 internal fault or misbehaving plugin\n";
+    "exit codes: 0 done, 1 the model is invalid, or something asked for by name was\n"
+    "not done, 2 wrong usage, 3 file or system error, 4 limit or out of memory,\n"
+    "5 internal fault or misbehaving plugin\n";
 
 /* Options that are kept as they are, and where. */
 typedef enum keeping { FLAG, TEXT, WORD } keeping;
@@ -177,6 +184,7 @@ static const struct {
     KEPT(OPT_KEEP, WORD, keep),
     KEPT(OPT_KEEP_WEIGHTS, FLAG, run.keep_weights),
     KEPT(OPT_DIM, WORD, dims),
+    KEPT(OPT_INPUT_SHAPE, WORD, shapes),
     KEPT(OPT_RANGE, WORD, ranges),
     KEPT(OPT_LOG, TEXT, run.log_path),
     KEPT(OPT_MAP, TEXT, run.map_path),
@@ -325,5 +333,6 @@ void surgery_free(surgery *j) {
   for (size_t i = 0; i < SURG_COUNT(kept); i++)
     if (kept[i].how == WORD) free(((cli_words *)(void *)((char *)j + kept[i].at))->items);
   free(j->print_after.items);
+  free(j->assumed.items);
   free(j->pipeline_text);
 }

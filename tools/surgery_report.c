@@ -64,11 +64,13 @@ static void changed_ops(FILE *f, const cli_stats *before, const cli_stats *after
 
 static void print_proof(FILE *f, const surg__proof *p) {
   if (p->checked)
-    fprintf(f, "  checked: %u runs, equal", p->checked);
+    fprintf(f, "  checked: %u run%s, equal", p->checked, p->checked == 1 ? "" : "s");
   else
     fprintf(f, "  not checked");
-  if (p->skipped)
-    fprintf(f, "; %u more say nothing: they fail, or ONNX leaves them open", p->skipped);
+  if (p->skipped) fprintf(f, "; %u skipped", p->skipped);
+  if (p->skipped && *p->why) fprintf(f, " (%s)", p->why);
+  if (p->silent) fprintf(f, "; not compared: %s", p->silent_why);
+  if (p->silent > 1) fprintf(f, " (and %u more outputs)", p->silent - 1);
   if (p->left_out) fprintf(f, "; passes left out: %u", p->left_out);
   fputc('\n', f);
 }
@@ -78,6 +80,8 @@ static json_t *json_proof(const surg__proof *p) {
   json_object_set_new(j, "checked", json_integer(p->checked));
   json_object_set_new(j, "skipped", json_integer(p->skipped));
   json_object_set_new(j, "left_out", json_integer(p->left_out));
+  json_object_set_new(j, "silent", json_integer(p->silent));
+  if (p->silent) json_object_set_new(j, "silent_why", cli_text_json(p->silent_why));
   if (p->skipped) json_object_set_new(j, "why", cli_text_json(p->why));
   return j;
 }
@@ -101,6 +105,53 @@ static void print_summary(const outcome *o) {
   if (o->check) print_proof(f, &o->proof);
 }
 
+/* Whether the name stands as a word in the pipeline the user wrote, presets not spelled out. */
+static bool surgery_names(const surgery *j, const char *pass) {
+  static const char word[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  const size_t n = strlen(pass);
+  for (const char *at = j->pipeline; (at = strstr(at, pass)); at++)
+    if ((at == j->pipeline || !strchr(word, at[-1])) && (!at[n] || !strchr(word, at[n])))
+      return true;
+  return false;
+}
+
+/* Passes that the user named and that found nothing to do, with the first reason they gave. */
+static void print_idle(FILE *f, const surgery *j, const outcome *o) {
+  for (size_t i = 0; i < o->report.passes.count; i++) {
+    const surg__pass_report *r = &o->report.passes.items[i];
+    if (r->changed || !surgery_names(j, r->pass->name)) continue;
+    fprintf(f, "  %s changed nothing", r->pass->name);
+    if (r->notes.count) fprintf(f, ": %s", r->notes.items[0]);
+    if (r->n_notes > 1)
+      fprintf(f, " (and %llu more notes: --stats)", (unsigned long long)(r->n_notes - 1));
+    fputc('\n', f);
+  }
+}
+
+/* What the passes counted of names. */
+static void print_renames(FILE *f, const outcome *o) {
+  for (size_t i = 0; i < o->report.passes.count; i++) {
+    const surg__pass_report *r = &o->report.passes.items[i];
+    for (size_t k = 0; k < r->counters.count; k++)
+      if (strstr(r->counters.items[k].what, "renamed"))
+        fprintf(f, "  %s: %llu\n", r->counters.items[k].what,
+                (unsigned long long)r->counters.items[k].n);
+  }
+}
+
+/* What the result relies on: it need not be right for other inputs. */
+static void print_assumed(FILE *f, const surgery *j) {
+  const cli_words *const lists[] = {&j->assumed, &j->ranges};
+  for (size_t k = 0; k < SURG_COUNT(lists); k++)
+    for (size_t i = 0; i < lists[k]->n; i++) {
+      fputs("  assumed: ", f);
+      cli_put(f, lists[k]->items[i]);
+      fputc('\n', f);
+    }
+  if (j->run.trust_declared) fputs("  assumed: declared types of unknown operators\n", f);
+  if (j->common.load.freeze_inputs) fputs("  assumed: inputs with a default are constants\n", f);
+}
+
 static json_t *json_side(const cli_stats *s, uint64_t bytes) {
   json_t *j = json_object();
   json_object_set_new(j, "nodes", json_integer((json_int_t)s->nodes));
@@ -114,10 +165,14 @@ static json_t *json_side(const cli_stats *s, uint64_t bytes) {
 /* What the result may rely on because the user said so. */
 static json_t *json_assumed(const surgery *j) {
   json_t *list = json_array();
-  for (size_t i = 0; i < j->dims.n; i++)
-    json_array_append_new(list, cli_text_json(j->dims.items[i]));
+  for (size_t i = 0; i < j->assumed.n; i++)
+    json_array_append_new(list, cli_text_json(j->assumed.items[i]));
   for (size_t i = 0; i < j->ranges.n; i++)
     json_array_append_new(list, cli_text_json(j->ranges.items[i]));
+  if (j->run.trust_declared)
+    json_array_append_new(list, json_string("declared types of unknown operators"));
+  if (j->common.load.freeze_inputs)
+    json_array_append_new(list, json_string("inputs with a default are constants"));
   return list;
 }
 
@@ -133,7 +188,10 @@ static void print_json(const surgery *s, surg_context *ctx, const outcome *o) {
   json_object_set_new(j, "after", json_side(&o->after, o->bytes_after));
   json_t *run = b.p && !b.failed ? json_loads(b.p, 0, NULL) : NULL;
   if (run) json_object_set_new(j, "run", run);
-  if (s->dims.n + s->ranges.n > 0) json_object_set_new(j, "assumed", json_assumed(s));
+  json_t *assumed = json_assumed(s);
+  if (json_array_size(assumed)) json_object_set(j, "assumed", assumed);
+  json_decref(assumed);
+  json_object_set_new(j, "interface", interface_json(o));
   if (o->check) json_object_set_new(j, "check", json_proof(&o->proof));
   json_dumpf(j, stdout, JSON_INDENT(2));
   putchar('\n');
@@ -148,11 +206,12 @@ bool surgery_tells(const surgery *j) {
 
 void surgery_report(const surgery *j, surg_context *ctx, const outcome *o) {
   if (j->common.json) print_json(j, ctx, o);
-  if (surgery_tells(j)) print_summary(o);
-  for (size_t i = 0; surgery_tells(j) && i < j->ranges.n; i++) {
-    char *text = cli_escaped(j->ranges.items[i], 120);
-    fprintf(stderr, "  assumed: %s\n", text ? text : "?");
-    free(text);
+  if (surgery_tells(j)) {
+    print_summary(o);
+    interface_print(stderr, o);
+    print_renames(stderr, o);
+    print_idle(stderr, j, o);
+    print_assumed(stderr, j);
   }
   if (!j->stats && !j->time) return;
   surg__buf b;

@@ -108,7 +108,27 @@ static void describe(const prover *p, const surg__verify_report *r, verdict *out
   snprintf(out->what, sizeof out->what, "the result %s", r->failure);
 }
 
-static surg_status hold(prover *p, surg_model *a, surg_model *b, surg_exactness e, bool no_random,
+/* Outputs whose comparison says nothing: named once, with the reason. */
+static void list_silent(prover *p, const surg__verify_report *r) {
+  for (size_t i = 0; i < r->n_outputs; i++) {
+    const surg__verify_output *o = &r->outputs[i];
+    if (surg__verify_informs(o) || (!o->random && !o->compared)) continue;
+    p->proof->silent++;
+    if (*p->proof->silent_why) continue;
+    const char *name = surg__q(p->ctx, surg_value_name(o->value));
+    if (o->random)
+      snprintf(p->proof->silent_why, sizeof p->proof->silent_why,
+               "output %s rests on random draws that the result does not share", name);
+    else if (!o->number)
+      snprintf(p->proof->silent_why, sizeof p->proof->silent_why, "output %s %s", name,
+               o->any ? "is NaN throughout" : "has no elements, whatever inputs were drawn");
+    else
+      snprintf(p->proof->silent_why, sizeof p->proof->silent_why,
+               "output %s is %.6g throughout, whatever inputs were drawn", name, o->first);
+  }
+}
+
+static surg_status hold(prover *p, surg_model *a, surg_model *b, surg_exactness e,
                         surg__verify_report *r) {
   surg__tolerance adversarial;
   surg__verify_options o = {.runs = p->how->seeds,
@@ -120,7 +140,6 @@ static surg_status hold(prover *p, surg_model *a, surg_model *b, surg_exactness 
                             .user = p,
                             .adversarial = &adversarial,
                             .huge = e > SURG_EXACT ? SURG__VERIFY_TAME : 0,
-                            .no_random = no_random,
                             .may_lose = true};
   tolerances(p, e, &o.tolerance, &adversarial);
   p->assuming = b;
@@ -132,23 +151,18 @@ static surg_status compare(prover *p, surg_model *a, surg_model *b, surg_exactne
   surg__verify_report r;
   *out = (verdict){0};
   if (p->how->progress) p->how->progress(p->how->progress_user, "checking");
-  surg_status s = hold(p, a, b, e, false, &r);
-  if (s == SURG_OK && r.checked > 0 && !r.same) {
-    /* What a random operator draws hangs on the name of its output, which a pass may change. */
-    surg__verify_report without;
-    s = hold(p, a, b, e, true, &without);
-    if (s == SURG_OK && without.checked == 0) {
-      surg__verify_free(&r);
-      r = without;
-    } else {
-      surg__verify_free(&without);
-    }
-  }
+  surg_status s = hold(p, a, b, e, &r);
+  bool differs = *r.failure != 0;
+  for (size_t i = 0; i < r.n_outputs && r.outputs; i++) differs |= r.outputs[i].differs > 0;
   out->checked = r.checked > 0;
-  out->same = r.same || !out->checked;
+  out->same = !out->checked || !differs;
   if (s == SURG_OK && !out->same) describe(p, &r, out);
-  p->proof->checked += r.checked;
+  if (r.informative || differs)
+    p->proof->checked += r.checked;
+  else
+    p->proof->skipped += r.checked;
   p->proof->skipped += r.skipped;
+  if (s == SURG_OK && r.checked > 0 && !differs) list_silent(p, &r);
   if (*r.skip_why && !*p->proof->why)
     snprintf(p->proof->why, sizeof p->proof->why, "%s", r.skip_why);
   surg__verify_free(&r);

@@ -95,8 +95,41 @@ void surg_pass_note(surg_pass_ctx *p, const surg_node *at, const char *text) {
   surg__free(r->ctx, line);
 }
 
+void surg_pass_named(surg_pass_ctx *p, const char *what, bool found) {
+  if (!p || !what) return;
+  surg__buf b;
+  surg__buf_init(&b, p->run->ctx);
+  for (const char *at = what; *at; at += strcspn(at, "\"")) { /* quotes stay as they are */
+    if (*at == '"') surg__buf_putc(&b, *at++);
+    surg__buf_escape(&b, at, strcspn(at, "\""), 0);
+  }
+  surg__buf_putc(&b, 0);
+  const surg__undone one = {.step = p->step, .pass = p->pass, .text = b.p, .found = found};
+  if (b.failed || !surg__report_undone(p->run->report, &one)) p->no_memory = true;
+  surg__buf_free(&b);
+}
+
+void surg_pass_left(surg_pass_ctx *p, const surg_node *at, const char *why) {
+  if (!p || !why) return;
+  surg__run_report *report = p->run->report;
+  if (report->n_undone >= SURG__NOTES) at = NULL; /* finding the place costs the nodes before it */
+  char *text = located(p, at, why);
+  const surg__undone one = {.step = p->step, .pass = p->pass, .text = text, .node = true};
+  if (!text || !surg__report_undone(report, &one)) p->no_memory = true;
+  if (text) surg__log_note(p->run->log, text);
+  surg__free(p->run->ctx, text);
+}
+
 void surg_pass_count(surg_pass_ctx *p, const char *what, uint64_t by) {
   if (p && what && !surg__report_count(p->run->report, p->report, what, by)) p->no_memory = true;
+}
+
+uint64_t surg_pass_counted(const surg_pass_ctx *p, const char *what) {
+  if (!p || !what) return 0;
+  const surg__pass_report *r = &p->run->report->passes.items[p->report];
+  for (size_t i = 0; i < r->counters.count; i++)
+    if (strcmp(r->counters.items[i].what, what) == 0) return r->counters.items[i].n;
+  return 0;
 }
 
 void surg_pass_used(surg_pass_ctx *p, surg_exactness e) {

@@ -165,5 +165,11 @@ void surg__mute_end(const surg__mute *m);
 bool surg__report_entry(surg__run_report *report, const surg_pass *pass, size_t *index);
 bool surg__report_count(surg__run_report *report, size_t index, const char *what, uint64_t by);
 bool surg__report_note(surg__run_report *report, size_t index, const char *line);
+/* Keeps a copy; false: out of memory. */
+bool surg__report_undone(surg__run_report *report, const surg__undone *one);
+/* A step begins: nodes that its last call left are looked at again. */
+void surg__report_begin(surg__run_report *report, const surg__step *step);
+/* The run is over: what was found is no longer listed. */
+void surg__report_end(surg__run_report *report);
 
 #endif

@@ -130,10 +130,21 @@ struct surg__pass_report {
 
 #define SURG__NOTES 1000u
 
+/* Something that was asked for by name and not done. While the run goes on, also what was. */
+typedef struct surg__undone {
+  const struct surg__step *step; /* of the pipeline */
+  const surg_pass *pass;
+  char *text;  /* a line, located where it is a node's */
+  bool node;   /* of the last call of the step; else a name over all calls of it */
+  bool found;  /* of a name */
+} surg__undone;
+
 typedef struct surg__run_report {
   surg_context *ctx;
   SURG_VEC(surg__pass_report) passes; /* in order of first run */
   uint64_t ns, rewrites;
+  SURG_VEC(surg__undone) undone; /* asked for by name and not done; surg__undone_print */
+  uint64_t n_undone;  /* with those past SURG__NOTES */
   bool changed;       /* of the model, by its epoch */
   bool limit_reached; /* the rewrite limit left work undone */
   bool interface;     /* a pass that may change inputs or outputs changed something */
@@ -153,6 +164,8 @@ void surg__run_report_free(surg__run_report *report);
 void surg__run_report_print(const surg__run_report *report, bool stats, bool time, surg__buf *out);
 /* The same as one JSON object, for --json. */
 void surg__run_report_json(const surg__run_report *report, surg__buf *out);
+/* `pass "map-op": the model has no node of operator acme.Foo`, escaped. */
+void surg__undone_print(const surg__undone *u, surg__buf *out);
 const char *surg__exactness_name(surg_exactness e); /* "exact" "ulp" "approx" "lossy" */
 bool surg__exactness_from_name(const char *name, surg_exactness *out);
 
@@ -170,6 +183,8 @@ typedef struct surg__proof_options {
 typedef struct surg__proof {
   unsigned checked, skipped; /* sets of inputs */
   char why[250];             /* nothing was checked, or sets were skipped: the reason */
+  unsigned silent;           /* outputs whose comparison says nothing, over all stretches */
+  char silent_why[250];      /* the first of them and why */
   unsigned left_out;         /* runs of passes */
 } surg__proof;
 

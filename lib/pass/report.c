@@ -49,6 +49,59 @@ bool surg__report_note(surg__run_report *report, size_t index, const char *line)
   return false;
 }
 
+bool surg__report_undone(surg__run_report *report, const surg__undone *one) {
+  for (size_t i = 0; i < report->undone.count; i++) {
+    surg__undone *u = &report->undone.items[i];
+    if (u->step != one->step || u->node || one->node || strcmp(u->text, one->text) != 0) continue;
+    u->found |= one->found;
+    return true;
+  }
+  if (one->node) report->n_undone++;
+  if (report->undone.count >= SURG__NOTES) return true;
+  surg__undone copy = *one;
+  copy.text = surg__strdup(report->ctx, one->text);
+  if (copy.text && surg__vec_push(report->ctx, &report->undone, copy)) return true;
+  surg__free(report->ctx, copy.text);
+  return false;
+}
+
+/* Keeps the entries that `stays` says, in order. */
+static void filter_undone(surg__run_report *report, const surg__step *begun) {
+  size_t kept = 0;
+  for (size_t i = 0; i < report->undone.count; i++) {
+    surg__undone *u = &report->undone.items[i];
+    const bool goes = begun ? u->step == begun && u->node : u->found;
+    if (goes)
+      surg__free(report->ctx, u->text);
+    else
+      report->undone.items[kept++] = *u;
+  }
+  report->undone.count = kept;
+}
+
+void surg__report_begin(surg__run_report *report, const surg__step *step) {
+  const size_t before = report->undone.count;
+  filter_undone(report, step);
+  const size_t gone = before - report->undone.count;
+  report->n_undone -= gone < report->n_undone ? gone : report->n_undone;
+}
+
+void surg__report_end(surg__run_report *report) {
+  filter_undone(report, NULL);
+  if (report->n_undone < report->undone.count) report->n_undone = report->undone.count;
+  if (!report->limit_reached) return;
+  /* What the limit left is no surprise. */
+  for (size_t i = 0; i < report->undone.count; i++)
+    surg__free(report->ctx, report->undone.items[i].text);
+  report->undone.count = 0;
+  report->n_undone = 0;
+}
+
+void surg__undone_print(const surg__undone *u, surg__buf *out) {
+  surg__buf_printf(out, "pass \"%s\": %s%s", u->pass->name, u->node ? "" : "the model has no ",
+                   u->text);
+}
+
 void surg__run_report_free(surg__run_report *report) {
   if (!report || !report->ctx) return;
   surg_context *ctx = report->ctx;
@@ -60,6 +113,8 @@ void surg__run_report_free(surg__run_report *report) {
     surg__vec_free(ctx, &r->notes);
   }
   surg__vec_free(ctx, &report->passes);
+  for (size_t i = 0; i < report->undone.count; i++) surg__free(ctx, report->undone.items[i].text);
+  surg__vec_free(ctx, &report->undone);
   *report = (surg__run_report){0};
 }
 
@@ -139,5 +194,15 @@ void surg__run_report_json(const surg__run_report *report, surg__buf *out) {
     if (i) surg__buf_putc(out, ',');
     json_pass(&report->passes.items[i], out);
   }
-  surg__buf_puts(out, "]}");
+  surg__buf_puts(out, "],\"undone\":[");
+  for (size_t i = 0; i < report->undone.count; i++) {
+    surg__buf line;
+    surg__buf_init(&line, report->ctx);
+    surg__undone_print(&report->undone.items[i], &line);
+    if (i) surg__buf_putc(out, ',');
+    surg__buf_json(out, line.p ? line.p : "", line.n);
+    if (line.failed) out->failed = true;
+    surg__buf_free(&line);
+  }
+  surg__buf_printf(out, "],\"undone_count\":%llu}", (unsigned long long)report->n_undone);
 }

@@ -147,6 +147,7 @@ static surg_status run_pass(surg__runner *r, const surg__step *step, bool *chang
   surg_status s = any ? SURG_OK : surg__model_sound(r->model);
   if (!s) s = prepare(r, step->pass);
   if (s) return s;
+  surg__report_begin(r->report, step);
   surg_context_clear_error(r->ctx);
   r->ctx->alloc_status = SURG_OK; /* so that a failure in the pass can be told */
   surg__arena_init(&p.scratch, r->ctx);
@@ -394,6 +395,7 @@ static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
   if (!s && changed) s = surg__sort_all(r);
   if (!s) s = surg_model_status(r->model);
   r->report->changed = surg_model_epoch(r->model) != r->epoch;
+  surg__report_end(r->report);
   surg_status closed = surg__log_close(r->log, !s);
   if (r->options->keep_weights) surg__unpin_weights(r->model);
   surg__keep_free(&r->keep);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What emissions in C build with. */
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "rewrite/rule.h"
 
 static uint16_t var_of(const surg__builder *b, const char *name) {
@@ -18,10 +21,27 @@ surg_node *surg__b_matched(const surg__builder *b) {
   return b->m->nodes[b->m->rule->anchor];
 }
 
+surg_status surg__b_decline(surg__builder *b, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(b->m->why_text, sizeof b->m->why_text, fmt, args);
+  va_end(args);
+  b->m->why = b->m->why_text;
+  b->m->why_stmt = -1;
+  return SURG_EUNSUPPORTED;
+}
+
+bool surg__b_lacks(const surg__builder *b, const char *name, const char *what) {
+  if (b->m->why) return false;
+  return surg__match_failed(b->m, "%s%s%s", name, *name ? ": " : "", what);
+}
+
 bool surg__b_attrs_known(const surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   for (size_t i = 0; i < surg_node_attr_count(n); i++)
-    if (surg_attr_ref(surg_node_attr_at(n, i))) return false;
+    if (surg_attr_ref(surg_node_attr_at(n, i)))
+      return surg__b_lacks(b, surg_attr_name(surg_node_attr_at(n, i)),
+                           "the attribute is a parameter of a function");
   return true;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Applies rules to a graph until none matches: every node once in order, then what a rewrite made
  * and touched. Rules are found by the operator of their anchor. */
+#include <stdio.h>
+
 #include "infer/infer.h"
 #include "ir/ir.h" /* for surg_model.values_kept, surg_node.queued and surg_value.elems alone */
 #include "rewrite/rule.h"
@@ -56,6 +58,7 @@ static bool add_rule(driver *d, const surg_rule *r) {
 static bool collect(driver *d, surg_rule_filter want, void *user) {
   surg__rules *rules = surg__rules_of(d->ctx);
   if (!rules) return false;
+  rules->declined.count = 0;
   for (size_t i = 0; i < rules->list.count; i++) {
     const surg_rule *r = rules->list.items[i];
     if ((!want || want(user, r)) && !add_rule(d, r)) return false;
@@ -135,6 +138,15 @@ static size_t find_rounded(const driver *d, const surg_rule *r, surg_value **out
   return n;
 }
 
+/* Why a match could not be made, for surg_rule_explain; false: out of memory. */
+static bool keep_reason(driver *d, const surg_rule *r) {
+  surg__rules *rules = surg__rules_of(d->ctx);
+  surg__declined one = {.rule = r, .node = d->m->nodes[r->anchor]};
+  if (!rules || rules->declined.count >= SURG__RULE_DECLINED) return rules != NULL;
+  snprintf(one.why, sizeof one.why, "%s", d->m->why ? d->m->why : "it could not be made");
+  return surg__vec_push(d->ctx, &rules->declined, one);
+}
+
 static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
   d->fuel--;
@@ -151,6 +163,7 @@ static bool apply(driver *d, const surg_rule *r) {
   if (s == SURG_EUNSUPPORTED) {
     d->fuel++;
     surg_pass_give_back(d->pass);
+    d->failed = !keep_reason(d, r);
     return false;
   }
   if (s) {
@@ -267,6 +280,15 @@ surg_pass_result surg_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_rule_f
   return failed ? SURG_PASS_FAILED : changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
 
+/* The reason why the builder of a rule declined the node in the last rewrite; NULL: it did not. */
+static const char *declined(surg_context *ctx, const surg_rule *r, const surg_node *n) {
+  const surg__rules *rules = surg__rules_of(ctx);
+  for (size_t i = 0; rules && i < rules->declined.count; i++)
+    if (rules->declined.items[i].rule == r && rules->declined.items[i].node == n)
+      return rules->declined.items[i].why;
+  return NULL;
+}
+
 const char *surg_rule_explain(const surg_rule *r, surg_node *n) {
   if (!r || !n || surg_node_erased(n)) return "there is no such node";
   surg_context *ctx = surg_model_context(surg_graph_model(surg_node_graph(n)));
@@ -277,9 +299,13 @@ const char *surg_rule_explain(const surg_rule *r, surg_node *n) {
   m->ctx = ctx;
   m->arena = &arena;
   m->rule = r;
+  m->explain = true;
   const bool matches = surg__match_at(m, n, surg_graph_opset(surg_node_graph(n), ""));
-  const char *why = m->why;
+  const char *why = matches ? declined(ctx, r, n) : m->why;
+  surg__rules *rules = surg__rules_of(ctx);
+  if (why == m->why_text && rules) /* it outlives the match */
+    why = memcpy(rules->explained, m->why_text, sizeof rules->explained);
   surg__arena_free(&arena);
   surg__free(ctx, m);
-  return matches ? NULL : why;
+  return why;
 }

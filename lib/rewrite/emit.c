@@ -672,24 +672,35 @@ static bool too_new(const surg__match *m) {
   return false;
 }
 
+static surg_status not_made(surg__match *m, const char *why) {
+  m->why = why;
+  m->why_stmt = -1;
+  return SURG_EUNSUPPORTED;
+}
+
 surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   const surg__rblock *b = m->emit;
   surg_status status = SURG_OK;
+  m->why = NULL;
   if (b->native) {
-    if (too_new(m)) return SURG_EUNSUPPORTED;
     surg__builder builder = {.m = m, .made = made, .g = m->g, .before = m->last};
+    if (too_new(m)) return surg__b_decline(&builder, "bfloat16 requires opset 13");
     status = b->native->make(&builder);
     if (!status) status = builder.status;
+    if (status == SURG_EUNSUPPORTED && !m->why)
+      surg__match_failed(m, "this form or size is unsupported; it makes %s", b->native->help);
     return status ? status : erase_matched(m);
   }
-  if (futile(m)) return SURG_EUNSUPPORTED;
+  if (futile(m)) return not_made(m, "an Identity would take its place");
   plan *p = new_plan(m, b);
   if (!p) return SURG_ENOMEM;
   find_live(p);
   for (uint16_t k = 0; k < b->n; k++)
     if (b->stmts[k].kind == SURG__S_NODE && p->live[k] && !plan_node(p, k))
-      return surg_model_status(m->m) ? surg_model_status(m->m) : SURG_EUNSUPPORTED;
-  if (!types_hold(p)) return SURG_EUNSUPPORTED;
+      return surg_model_status(m->m)
+                 ? surg_model_status(m->m)
+                 : not_made(m, "a number or attribute that it computes is unknown or out of range");
+  if (!types_hold(p)) return not_made(m, "what it makes does not support these element types");
   for (uint16_t k = 0; k < b->n && !status; k++) {
     if (!p->live[k]) continue;
     if (b->stmts[k].kind == SURG__S_NODE) status = make_node(p, k, made);
@@ -710,7 +721,15 @@ surg_status surg__emit_any(surg__match *m, surg__made *made) {
   const surg_value *result = first_result(root);
   for (;;) {
     const surg_status s = surg__emit_rule(m, made);
-    if (s == SURG_EUNSUPPORTED && surg__match_next(m)) continue;
+    if (s == SURG_EUNSUPPORTED) { /* its reason says more than that no other emission is left */
+      const char *why = m->why;
+      char text[sizeof m->why_text];
+      memcpy(text, m->why_text, sizeof text);
+      if (surg__match_next(m)) continue;
+      m->why = why;
+      m->why_stmt = -1;
+      memcpy(m->why_text, text, sizeof text);
+    }
     surg_node *now = !s && result ? surg_value_producer(result, NULL) : NULL;
     if (now && now != root) surg__node_inherit(now, root);
     return s;

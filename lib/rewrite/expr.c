@@ -314,10 +314,23 @@ static surg__rexpr *negation(surg__rparse *p) {
   return e ? make(p, SURG__E_NOT, e, NULL) : NULL;
 }
 
-static surg__rexpr *parse_and(surg__rparse *p) {
+/* One part of a guard, with its text for reports. */
+static surg__rexpr *part(surg__rparse *p) {
+  (void)surg__lex_peek(p->t); /* over blanks */
+  const char *from = p->t->p;
   surg__rexpr *e = negation(p);
+  if (!e) return NULL;
+  size_t n = (size_t)(p->t->p - from);
+  while (n > 0 && (from[n - 1] == ' ' || from[n - 1] == '\n')) n--;
+  const char *text = surg__arena_strn(&p->rules->arena, from, n);
+  if (text) e->text = (surg_str){text, n};
+  return e;
+}
+
+static surg__rexpr *parse_and(surg__rparse *p) {
+  surg__rexpr *e = part(p);
   while (e && surg__rword(p, "and")) {
-    surg__rexpr *b = negation(p);
+    surg__rexpr *b = part(p);
     e = b ? make(p, SURG__E_AND, e, b) : NULL;
   }
   return e;

@@ -2,6 +2,8 @@
 /* Matches a rule at a node: upwards from the anchor through producers, then downwards through
  * readers for what hangs beside it. Commutative nodes are tried both ways. */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "rewrite/rule.h"
 
@@ -10,6 +12,34 @@ typedef struct finder {
   surg__match *m;
   uint32_t swapped, asked; /* which way round, and of which nodes that mattered */
 } finder;
+
+bool surg__match_failed(surg__match *m, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(m->why_text, sizeof m->why_text, fmt, args);
+  va_end(args);
+  m->why = m->why_text;
+  m->why_stmt = -1;
+  return false;
+}
+
+/* A guard that is not known to be true: the part of it that is not. */
+static void guard_failed(surg__match *m, const surg__rexpr *e) {
+  m->why = "the guard is not known to be true";
+  m->why_stmt = -1;
+  if (!m->explain) return;
+  while (e->op == SURG__E_AND) e = e->args[surg__rtrue(m, e->args[0]) ? 1 : 0];
+  if (!e->text.n) return;
+  char text[160];
+  size_t n = 0;
+  for (size_t i = 0; i < e->text.n && n + 1 < sizeof text; i++) {
+    const char c = e->text.p[i];
+    const bool blank = c == ' ' || c == '\n' || c == '\t';
+    if (!blank || (n && text[n - 1] != ' ')) text[n++] = blank ? ' ' : c;
+  }
+  text[n] = 0;
+  surg__match_failed(m, "the guard is not known to be true: %s", text);
+}
 
 static bool fail(surg__match *m, uint16_t stmt, const char *why) {
   m->why = why;
@@ -94,7 +124,11 @@ static bool bind_value(surg__match *m, uint16_t k, uint16_t var, surg_value *v, 
   m->bound[var] = true;
   m->values[var] = v;
   const surg__rexpr *early = m->rule->vars[var].early;
-  return !v || !early || surg__rtrue(m, early) || fail(m, k, "the guard is not known to hold");
+  if (!v || !early || surg__rtrue(m, early)) return true;
+  fail(m, k, "the guard is not known to be true");
+  guard_failed(m, early);
+  m->why_stmt = k;
+  return false;
 }
 
 static const surg_type *ranked(const surg_value *v) {
@@ -462,9 +496,16 @@ static bool choose_emission(surg__match *m, uint16_t from) {
     const surg__rblock *b = &r->emits[i];
     if (opset < b->lo || opset > b->hi) continue;
     lets(m, b);
-    m->why = "no guard of an emission is known to hold";
+    if (!surg__rtrue(m, b->guard)) {
+      guard_failed(m, b->guard);
+      continue;
+    }
+    m->why = "a function of the model is called like an operator that it makes";
     m->why_stmt = -1;
-    if (!surg__rtrue(m, b->guard) || shadowed(m, b) || !inputs_there(m, b)) continue;
+    if (shadowed(m, b)) continue;
+    m->why = "an input that it reads is absent";
+    if (!inputs_there(m, b)) continue;
+    m->why = "the values and names around it are in its way";
     if (!surroundings(m, b)) continue;
     m->emit = b;
     return true;
@@ -524,8 +565,7 @@ bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
     if (match_node(&f, r->anchor, n) && match_readers(&f)) {
       lets(m, &r->match);
       if (!surg__rtrue(m, r->match.guard)) {
-        m->why_stmt = -1;
-        m->why = "the guard is not known to hold";
+        guard_failed(m, r->match.guard);
       } else if (choose_emission(m, 0)) {
         return true;
       }

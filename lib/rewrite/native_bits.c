@@ -289,7 +289,7 @@ static surg_status bit_cast(surg__builder *b) {
   val x = surg__b_get(b, "x"), y;
   const int from = dtype_of(x), to = (int)surg__b_data(b, "to").one.i;
   const format *f = format_of(from), *t = format_of(to);
-  if (b->m->opset < 13) return SURG_EUNSUPPORTED;
+  if (b->m->opset < 13) return surg__b_decline(b, "the rewrite requires opset 13");
   if (f && surg__dtype_is_int(to) && surg__dtype_bits(to) == f->width)
     y = from_float(b, x, f, to);
   else if (t && surg__dtype_is_int(from) && surg__dtype_bits(from) == t->width)

@@ -179,7 +179,9 @@ static surg_status product_of_packed(surg__builder *b) {
   static const int64_t turn[2] = {1, 0};
   packed p = {.b = b};
   surg__bt w;
-  if (!read_packed(&p) || b->m->opset < 10) return SURG_EUNSUPPORTED;
+  if (!read_packed(&p)) return SURG_EUNSUPPORTED;
+  if (b->m->opset < 10)
+    return surg__b_decline(b, "the rewrite requires opset 10");
   if (!in_blocks(&p, &w)) w = by_arithmetic(&p);
   w = surg__bt_transpose(b, w, turn);
   surg__bt y = surg__bt_cast(b, p.a, SURG_FLOAT);

@@ -336,18 +336,43 @@ static bool fixed(const surg__bt *x) {
   return surg__bt_count(x, INT64_MAX, &count) && count > 0;
 }
 
+/* Whether the sizes of the operands agree: what the standard asks, or the node is invalid. */
+static bool deform_agrees(const deform *d) {
+  if (d->groups < 1 || d->offset_groups < 1 || d->channels % d->groups ||
+      d->outputs % d->groups || d->channels % d->offset_groups)
+    return false;
+  if (d->weight.d[1].n != d->channels / d->groups || d->offset.d[0].n != d->batch ||
+      d->offset.d[1].n != d->offset_groups * d->kernel * (int64_t)d->s.n)
+    return false;
+  return !d->mask.v || (d->mask.rank == d->x.rank && d->mask.d[0].n == d->batch &&
+                        d->mask.d[1].n == d->offset_groups * d->kernel);
+}
+
+/* The name of an operand whose sizes are not all fixed and above 0; NULL: there is none. */
+static const char *open_operand(const deform *d) {
+  return !fixed(&d->x)                   ? "x"
+         : !fixed(&d->weight)            ? "the weights"
+         : !fixed(&d->offset)            ? "the offsets"
+         : d->mask.v && !fixed(&d->mask) ? "the mask"
+                                         : NULL;
+}
+
 static bool read_deform(deform *d) {
   surg__builder *b = d->s.b;
   const surg_node *n = surg__b_matched(b);
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &d->x) ||
-      !surg__bt_get(b, "w", &d->weight) || !surg__bt_get(b, "offset", &d->offset) ||
-      d->x.rank < 3 || d->x.rank > 2 + MOST_AXES || d->weight.rank != d->x.rank ||
-      d->offset.rank != d->x.rank || !fixed(&d->x) || !fixed(&d->weight) || !fixed(&d->offset))
+      !surg__bt_get(b, "w", &d->weight) || !surg__bt_get(b, "offset", &d->offset))
     return false;
+  if (d->x.rank < 3 || d->x.rank > 2 + MOST_AXES)
+    return surg__b_lacks(b, "x", "expected 1 to 3 spatial axes");
+  if (d->weight.rank != d->x.rank || d->offset.rank != d->x.rank)
+    return surg__b_lacks(b, "w and offset", "expected the rank of x");
   if (surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &d->bias) || d->bias.rank != 1))
-    return false;
-  if (surg__b_get(b, "mask") && (!surg__bt_get(b, "mask", &d->mask) || !fixed(&d->mask)))
-    return false;
+    return surg__b_lacks(b, "bias", "expected rank 1");
+  if (surg__b_get(b, "mask") && !surg__bt_get(b, "mask", &d->mask)) return false;
+  if (open_operand(d))
+    return surg__b_lacks(b, open_operand(d),
+                         "expected fixed sizes, found open ones (onnxsurg freeze fixes them)");
   d->s.n = d->x.rank - 2;
   d->groups = surg_node_int(n, "group", 1);
   d->offset_groups = surg_node_int(n, "offset_group", 1);
@@ -360,17 +385,13 @@ static bool read_deform(deform *d) {
     d->kernel *= d->weight.d[i + 2].n;
     d->points *= d->offset.d[i + 2].n;
   }
-  if (!surg__dtype_is_float(d->x.dtype) || d->groups < 1 || d->offset_groups < 1 ||
-      d->channels % d->groups || d->outputs % d->groups || d->channels % d->offset_groups ||
-      d->weight.d[1].n != d->channels / d->groups || d->offset.d[0].n != d->batch)
-    return false;
-  if (d->offset.d[1].n != d->offset_groups * d->kernel * (int64_t)d->s.n ||
-      (d->mask.v && (d->mask.rank != d->x.rank || d->mask.d[0].n != d->batch ||
-                     d->mask.d[1].n != d->offset_groups * d->kernel)))
-    return false;
-  return d->kernel <= SURG_LIMIT_EMIT_CONSTANT && d->points <= SURG_LIMIT_EMIT_CONSTANT &&
-         read_axes(d, "strides", 1, d->stride) && read_axes(d, "dilations", 1, d->dilation) &&
-         read_axes(d, "pads", 0, d->begin);
+  if (!surg__dtype_is_float(d->x.dtype)) return surg__b_lacks(b, "x", "expected floats");
+  if (!deform_agrees(d)) return surg__b_lacks(b, "", "the sizes of its operands disagree");
+  if (d->kernel > SURG_LIMIT_EMIT_CONSTANT || d->points > SURG_LIMIT_EMIT_CONSTANT)
+    return surg__b_lacks(b, "", "kernel or output has more places than a rewrite may list");
+  return (read_axes(d, "strides", 1, d->stride) && read_axes(d, "dilations", 1, d->dilation) &&
+          read_axes(d, "pads", 0, d->begin)) ||
+         surg__b_lacks(b, "strides, dilations or pads", "expected one integer for each axis");
 }
 
 /* Coordinate `axis` of each place of `sizes`, times `step`, plus `first`. */
@@ -632,7 +653,9 @@ static surg__bt level(const levels *l, size_t i, int64_t from, surg__bdim heads)
 /* y = MMCVMultiScaleDeformableAttention (v, sizes, starts, at, w) */
 static surg_status deformable_attention(surg__builder *b) {
   levels l = {.b = b};
-  if (!read_levels(&l) || b->m->opset < 16) return SURG_EUNSUPPORTED;
+  if (!read_levels(&l)) return SURG_EUNSUPPORTED;
+  if (b->m->opset < 16)
+    return surg__b_decline(b, "the rewrite requires opset 16");
   const surg__bdim *v = l.value.d, heads = surg__bd_mul(b, v[0], v[2]);
   const surg__bdim whole[3] = {v[0], surg__bd_mul(b, v[2], v[3]), l.at.d[1]};
   surg__bt sum = {0};

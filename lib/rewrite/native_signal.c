@@ -140,7 +140,9 @@ static surg_status mel_weights(surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   for (size_t i = 0; i < SURG_COUNT(names); i++)
     if (!dtype_of(surg__b_get(b, names[i]))) return SURG_EUNSUPPORTED;
-  if (!surg__b_attrs_known(b) || b->m->opset < 11) return SURG_EUNSUPPORTED;
+  if (!surg__b_attrs_known(b)) return SURG_EUNSUPPORTED;
+  if (b->m->opset < 11)
+    return surg__b_decline(b, "the rewrite requires opset 11");
   val bins = single_int(b, "n"), length = single_int(b, "l"), edges = mel_edges(b, bins, length);
   val i = counted(b, bins), left = gather(b, edges, i, 0);
   val mid = gather(b, edges, add(b, i, int64(b, 1)), 0);

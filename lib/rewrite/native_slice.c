@@ -529,7 +529,9 @@ static surg_value *float_steps(surg__builder *b, surg_value *span, surg_value *s
 static surg_status range_by_counting(surg__builder *b) {
   surg__bt from;
   surg_elem e[2];
-  if (!surg__bt_get(b, "a", &from) || b->m->opset < 9) return SURG_EUNSUPPORTED;
+  if (!surg__bt_get(b, "a", &from)) return SURG_EUNSUPPORTED;
+  if (b->m->opset < 9)
+    return surg__b_decline(b, "the rewrite requires opset 9");
   const int t = from.dtype;
   const bool real = t == SURG_FLOAT || t == SURG_DOUBLE;
   if (!real && t != SURG_INT64 && t != SURG_INT32 && t != SURG_INT16) return SURG_EUNSUPPORTED;

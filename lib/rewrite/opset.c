@@ -128,15 +128,22 @@ static bool usable(const surg_rule *r) {
   return !strcmp(r->group, "opset") || !strcmp(r->group, "substitute");
 }
 
+/* The best reason so far why rules did not apply to a node: consent before a guard or a builder, and
+ * that before a pattern. */
+typedef struct reason {
+  enum { NO_REASON, OF_PATTERN, OF_GUARD, OF_CONSENT } kind;
+  char text[360];
+} reason;
+
+static void give_reason(reason *to, int kind, const surg_rule *r, const char *why) {
+  if (kind < (int)to->kind) return;
+  to->kind = kind;
+  snprintf(to->text, sizeof to->text, "rule %.90s: %s", r->name, why);
+}
+
 static const char *const consent[] = {"it is exact", "it rounds otherwise; --allow ulp lets it",
                                       "it is approximate; --allow approx lets it",
                                       "it is lossy; --allow lossy lets it"};
-
-static bool wants_consent(const char *why) {
-  for (size_t i = 0; i < SURG_COUNT(consent); i++)
-    if (why == consent[i]) return true;
-  return false;
-}
 
 /* Whether a node in a body of n blocks: then it stays where it can be told of. */
 static bool blocked_inside(const mover *v, const surg_node *n) {
@@ -149,7 +156,7 @@ static bool blocked_inside(const mover *v, const surg_node *n) {
 }
 
 /* Makes what a rule emits for the version aimed at; false: it does not match, and *why. */
-static bool apply(mover *v, surg_node *n, const surg_rule *r, const char **why) {
+static bool apply(mover *v, surg_node *n, const surg_rule *r, reason *why) {
   surg__match *m = v->match;
   const surg__mark mark = surg__arena_mark(&v->arena);
   m->rule = r;
@@ -159,9 +166,10 @@ static bool apply(mover *v, surg_node *n, const surg_rule *r, const char **why) 
     if (surg_pass_allows(v->pass, r->exactness))
       s = surg__emit_any(m, &v->made);
     else
-      *why = consent[r->exactness];
-  } else if (!wants_consent(*why)) {
-    *why = m->why;
+      give_reason(why, OF_CONSENT, r, consent[r->exactness]);
+    if (s == SURG_EUNSUPPORTED && m->why) give_reason(why, OF_GUARD, r, m->why);
+  } else {
+    give_reason(why, m->why_stmt < 0 ? OF_GUARD : OF_PATTERN, r, m->why ? m->why : "no match");
   }
   surg__arena_reset(&v->arena, mark);
   if (s == SURG_EUNSUPPORTED) return false;
@@ -174,7 +182,7 @@ static bool apply(mover *v, surg_node *n, const surg_rule *r, const char **why) 
 
 /* Every operator the emission makes is of the version aimed at by the range of the rule; that is
  * checked when rules are read. Those for opset steps come first, approximate ones last. */
-static bool rewrite(mover *v, surg_node *n, bool approximate, const char **why) {
+static bool rewrite(mover *v, surg_node *n, bool approximate, reason *why) {
   const int op = surg_node_op(n);
   if (v->domain[0]) return false; /* the opsets of rules are those of the default domain */
   for (int round = 0; round < 2; round++) {
@@ -238,7 +246,7 @@ static void visit(mover *v, surg_node *n) {
   surg__buf text;
   surg__buf_init(&text, v->ctx);
   const bool kept = surg_pass_keeps_node(v->pass, n);
-  const char *rule_why = NULL;
+  reason rule_why = {.kind = NO_REASON};
   bool done = false;
   if (to) {
     if (!kept && !spell_defaults(v, n, from, to)) v->failed = true;
@@ -252,13 +260,13 @@ static void visit(mover *v, surg_node *n) {
     surg__buf_printf(&text, "opset %d has no such operator", (int)v->next);
   }
   if (!done && !v->failed && kept)
-    rule_why = "the node is protected";
+    surg__buf_puts(&text, "; the node is protected (--keep)");
   else if (!done && !v->failed)
     done = drop_unread(v, n) || rewrite(v, n, false, &rule_why) ||
            (to && !v->failed && widen(v, n, from, to)) ||
            (!v->failed && rewrite(v, n, true, &rule_why));
   if (!done && !v->failed) {
-    if (rule_why) surg__buf_printf(&text, "; the nearest rule: %s", rule_why);
+    if (rule_why.kind) surg__buf_printf(&text, "; %s", rule_why.text);
     block(v, n, text.failed || !text.p ? "it cannot be moved" : text.p);
   }
   surg__buf_free(&text);
@@ -346,9 +354,12 @@ static void mend_constants(mover *v) {
     if (surg_node_erased(n) || surg_node_op(n) != SURG_OP_Constant || blocked(v, n) ||
         !holds_too_much(v, n))
       continue;
-    const char *why = "the node is protected";
-    if (surg_pass_keeps_node(v->pass, n) || (!rewrite(v, n, false, &why) && !v->failed))
-      block(v, n, why ? why : "Constant holds no numbers of this type");
+    reason why = {.kind = NO_REASON};
+    const bool kept = surg_pass_keeps_node(v->pass, n);
+    if (kept || (!rewrite(v, n, false, &why) && !v->failed))
+      block(v, n, kept       ? "the node is protected (--keep)"
+                  : why.kind ? why.text
+                             : "Constant supports no numbers of this type");
   }
 }
 
@@ -461,6 +472,7 @@ static void move(mover *v, int64_t to) {
   v->ctx = surg_pass_context(v->pass);
   v->rules = surg__rules_of(v->ctx);
   v->match = surg__calloc(v->ctx, 1, sizeof *v->match);
+  if (v->match) v->match->explain = true;
   surg__arena_init(&v->arena, v->ctx);
   v->failed = !v->rules || !v->match;
   if (v->match) {

@@ -77,6 +77,7 @@ typedef struct surg__rexpr {
   const struct surg__rfn *fn;    /* CALL */
   surg__rvalue literal;
   struct surg__rexpr **args;
+  surg_str text; /* as written, of a part of a guard: what `and` joins */
   uint16_t n, depth;
 } surg__rexpr;
 
@@ -189,6 +190,14 @@ typedef struct surg__rule_file {
   const char *name, *text;
 } surg__rule_file;
 
+/* A match that no emission could be made for. */
+typedef struct surg__declined {
+  const surg_rule *rule;
+  const surg_node *node;
+  char why[240];
+} surg__declined;
+#define SURG__RULE_DECLINED 1000u /* of one graph that are kept, for reports */
+
 /* The rules of a context. */
 typedef struct surg__rules {
   surg_context *ctx;
@@ -196,6 +205,8 @@ typedef struct surg__rules {
   SURG_VEC(surg_rule *) list;
   size_t builtins; /* the first ones in the list; 0 until they are there */
   bool failed;     /* one could not be read by who only asked; the next rewrite fails */
+  char explained[240]; /* what surg_rule_explain returned last */
+  SURG_VEC(surg__declined) declined; /* by builders, since the last call of surg_rewrite_graph */
 } surg__rules;
 
 /* The rules of a context, the built-in ones listed on first use. NULL: out of memory. */
@@ -248,9 +259,14 @@ typedef struct surg__match {
   surg__rvalue data[SURG__RULE_VARS];
   const surg_attr *attrs[SURG__RULE_VARS]; /* the attribute a name is bound to, to copy */
   surg__asked asked[SURG__RULE_ASKED]; /* of this attempt; the last ones have no value */
-  const char *why; /* why it failed, for --explain; static text */
+  const char *why; /* why it failed; static text, or why_text */
   int why_stmt;
+  bool explain;    /* set by the caller: a guard that fails is quoted, which costs */
+  char why_text[240];
 } surg__match;
+/* States why it failed, with values in it. Returns false. */
+bool surg__match_failed(surg__match *m, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Whether the rule matches with its anchor at `n`; fills *m, whose arena, ctx and rule are set. */
 bool surg__match_at(surg__match *m, surg_node *n, int64_t opset);
@@ -318,6 +334,12 @@ typedef struct surg__native {
   const char *help;
 } surg__native;
 const surg__native *surg__native_find(surg_str name);
+/* What `make` returns when it cannot make this: SURG_EUNSUPPORTED, with the reason kept for reports:
+ * what was expected and what was found. */
+surg_status surg__b_decline(surg__builder *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same from where a value is looked at; keeps a reason that is there. Returns false. */
+bool surg__b_lacks(const surg__builder *b, const char *name, const char *what);
 
 /* Dim `axis` of a value, or -1: its shape, as a value of the model. */
 typedef struct surg__bsize {

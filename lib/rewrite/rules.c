@@ -4,6 +4,7 @@
 
 static void rules_free(surg__rules *r) {
   surg__vec_free(r->ctx, &r->list);
+  surg__vec_free(r->ctx, &r->declined);
   surg__arena_free(&r->arena);
   surg__free(r->ctx, r);
 }

@@ -20,7 +20,13 @@ bool surg__bt_of(surg_value *v, surg__bt *out) {
 }
 
 bool surg__bt_get(const surg__builder *b, const char *name, surg__bt *out) {
-  return surg__bt_of(surg__b_get(b, name), out);
+  const surg_value *v = surg__b_get(b, name);
+  if (surg__bt_of(surg__b_get(b, name), out)) return true;
+  if (!v) return false; /* absent: often allowed */
+  const surg_type *t = surg_value_type(v);
+  return surg__b_lacks(b, name, !t || !surg_type_has_rank(t)
+                                    ? "its rank is unknown"
+                                    : "it is no tensor of a known type and of rank 8 or less");
 }
 
 bool surg__bt_static(const surg__bt *x) {

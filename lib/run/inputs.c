@@ -28,7 +28,8 @@ static double real_at(surg__maker *m, uint64_t i) {
     const double v = edges[(r >> 8) % SURG_COUNT(edges)];
     return isfinite(v) && fabs(v) > huge ? copysign(huge, v) : v;
   }
-  return (double)(int64_t)(r >> 11) / 4503599627370496.0 - 1.0;
+  const double unit = (double)(int64_t)(r >> 11) / 4503599627370496.0 - 1.0; /* from -1 to 1 */
+  return m->low < m->high ? m->low + (unit + 1) / 2 * (m->high - m->low) : unit;
 }
 
 static int64_t whole_at(surg__maker *m, uint64_t i) {
@@ -36,7 +37,9 @@ static int64_t whole_at(surg__maker *m, uint64_t i) {
   if (m->fill == SURG__FILL_ONES) return 1;
   if (m->fill == SURG__FILL_ARANGE) return (int64_t)i;
   const uint64_t r = next_random(&m->state);
-  return (int64_t)(r % (uint64_t)(m->below > 0 ? m->below : 1));
+  /* A smaller `below` is a second try: the model refused larger numbers. */
+  const int64_t below = m->whole > 0 && m->below >= SURG__MADE_BELOW ? m->whole : m->below;
+  return (int64_t)(r % (uint64_t)(below > 0 ? below : 1));
 }
 
 static void put_real(int dtype, void *p, uint64_t i, double v) {

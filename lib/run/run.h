@@ -33,6 +33,8 @@ typedef enum surg__fill {
   SURG__FILL_ADVERSARIAL /* random, with NaN, infinities, signed zeros, huge and tiny numbers */
 } surg__fill;
 
+#define SURG__MADE_BELOW 5 /* what random whole numbers are below at first */
+
 /* How many elements a symbolic dim has; false: the default. */
 typedef bool (*surg__dim_of)(void *user, const char *symbol, int64_t *out);
 
@@ -43,6 +45,8 @@ typedef struct surg__maker {
   int64_t size;         /* of dims that nothing else says */
   surg__dim_of dim_of;  /* may be NULL; *out comes in as `size` */
   void *user;
+  double low, high;      /* of random floats; both 0: -1 and 1 */
+  int64_t whole;         /* in place of `below`, if above 0 */
   double huge;           /* the largest finite adversarial number; 0: 1e30 */
   uint64_t most;         /* elements of an input with open dims; 0: any number */
   bool open;             /* set: the length of a dim was chosen here */

@@ -39,6 +39,7 @@ static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *
   s.seed = r->engine->seed;
   const surg_status status = surg__session_run(&s, r->model, in, out);
   r->open = s.open;
+  r->foreign = status == SURG_EUNSUPPORTED && s.at && surg_node_class(s.at) != SURG_OP_CLASS_BUILTIN;
   if (status != SURG_OK)
     snprintf(r->why, sizeof r->why, "%s%s%s", s.at ? surg__locate_node(s.at) : "", s.at ? ": " : "",
              s.why ? s.why : surg_status_name(status));
@@ -64,7 +65,7 @@ surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *ou
 
 surg_status surg__run_drawn(surg__exec *r, surg__maker *maker, surg__make make, void *user,
                             surg__array *in, surg__array *out, bool *made) {
-  static const int64_t below[] = {5, 2, 1};
+  static const int64_t below[] = {SURG__MADE_BELOW, 2, 1};
   const uint64_t seed = maker->state;
   const bool draws = maker->fill != SURG__FILL_ZEROS && maker->fill != SURG__FILL_ONES;
   for (size_t round = 0;; round++) {

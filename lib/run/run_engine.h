@@ -22,6 +22,7 @@ typedef struct surg__exec {
   const surg__engine *engine;
   void *session;         /* of the runtime */
   surg__session watched; /* before, after, watch and user are the caller's; set after opening */
+  bool foreign; /* the last run of the interpreter met an operator that ONNX does not define */
   const char *open;      /* of the last run of the interpreter, as in surg__session */
   char why[SURG__ORT_WHY + 300]; /* of the last failure, in one line; located where a node failed */
 } surg__exec;

@@ -22,6 +22,12 @@ typedef struct side {
 #define SYMBOLS 64 /* of a model that are given sizes of their own */
 #define ALONE 8    /* of them that are tried large while the others are small */
 
+/* Where outputs were all NaN or all equal, inputs are drawn from these as well. */
+static const struct other_range {
+  double low, high;
+  int64_t whole; /* integers are from 0 to whole - 1 */
+} other_ranges[] = {{0, 1, 2}, {-10, 10, 16}, {0, 255, 256}, {-1000, 1000, 4096}};
+
 typedef struct verify {
   surg_context *ctx;
   const surg__verify_options *o;
@@ -35,6 +41,8 @@ typedef struct verify {
   bool made; /* some input was made up */
   const char *symbols[SYMBOLS];
   size_t n_symbols;
+  const struct other_range *range; /* that inputs are drawn from now; NULL: the usual one */
+  bool *random[2], *depends;       /* by output */
   bool mixing;
   size_t alone; /* the symbol that is large, from 1; 0: all are alike */
 } verify;
@@ -243,6 +251,12 @@ static surg_status compare(verify *v, const surg__tolerance *tolerance, size_t i
              surg__q(v->ctx, name));
     return SURG_OK;
   }
+  if (o->random || (k < b->n_out && v->random[1][k])) {
+    o->random = true; /* the draws differ, so the numbers may */
+    return SURG_OK;
+  }
+  o->compared = true;
+  surg__verify_seen(o, &a->out[i]);
   bool same = surg__value_compare(&b->out[k], &a->out[i], tolerance, &d), tied = false;
   worsen(&o->worst, &d);
   if (!same && !d.other_shape) {
@@ -265,6 +279,7 @@ static bool left_open(const verify *v, const surg__tolerance *t) {
   if (!a->runner.open) return false;
   for (size_t i = 0; i < a->n_out; i++) {
     const size_t k = other_of(v, i);
+    if (v->random[0][i] || (k < b->n_out && v->random[1][k])) continue;
     if (k < b->n_out && !surg__value_compare(&b->out[k], &a->out[i], t, &d) && !d.other_shape)
       return true;
   }
@@ -291,6 +306,11 @@ static surg_status run_first(verify *v, const set *how) {
                        .dim_of = size_of,
                        .user = v,
                        .most = SURG_LIMIT_MADE_UP};
+  if (v->range) {
+    maker.low = v->range->low;
+    maker.high = v->range->high;
+    maker.whole = v->range->whole;
+  }
   const surg_status s = ready(v, 0);
   if (s != SURG_OK) return s;
   return surg__run_drawn(&a->runner, &maker, make_inputs, v, a->in, a->out, &v->made);
@@ -324,6 +344,14 @@ static surg_status one_set(verify *v, const set *how, surg_status *first) {
   if (*r->failure) return SURG_OK;
   const surg_status s = run_second(v);
   if (s == SURG_ENOMEM) return s;
+  if (s == SURG_EUNSUPPORTED && v->sides[1].runner.foreign) {
+    r->checked--;
+    r->skipped++;
+    if (!*r->skip_why)
+      snprintf(r->skip_why, sizeof r->skip_why, "cannot tell: the second model: %.150s",
+               why_not(&v->sides[1], s));
+    return SURG_OK;
+  }
   if (s != SURG_OK) {
     snprintf(r->failure, sizeof r->failure, "does not run: %.250s", why_not(&v->sides[1], s));
     return SURG_OK;
@@ -400,6 +428,62 @@ static surg_status all_sets(verify *v) {
   return held ? mixed_sizes(v) : v->open ? one_large(v) : SURG_OK;
 }
 
+bool surg__verify_informs(const surg__verify_output *o) {
+  return !o->random && (o->varied || (!o->depends && (o->number || !o->any)));
+}
+
+/* Whether an output that both have showed nothing so far. */
+static bool some_dull(const verify *v) {
+  for (size_t i = 0; i < v->report->n_outputs; i++) {
+    const surg__verify_output *o = &v->report->outputs[i];
+    if (!o->random && other_of(v, i) < v->sides[1].n_out && !surg__verify_informs(o)) return true;
+  }
+  return false;
+}
+
+/* Draws inputs from other ranges while outputs are all NaN, or all equal. */
+static surg_status draw_again(verify *v) {
+  static const int64_t sizes[] = {2, 3, 8, 32, 64};
+  surg__verify_report *r = v->report;
+  surg_status s = SURG_OK;
+  for (size_t k = 0; k < SURG_COUNT(other_ranges) && s == SURG_OK; k++) {
+    if (!v->made || !r->checked || *r->failure || !some_dull(v)) return s;
+    const unsigned skipped = r->skipped;
+    bool ran = false, hopeless = false;
+    v->range = &other_ranges[k];
+    r->redrawn = true;
+    for (size_t i = 0; i < SURG_COUNT(sizes) && s == SURG_OK && !ran && (!i || v->open); i++)
+      s = one_size(v, sizes[i], &ran, &hopeless);
+    v->range = NULL;
+    r->skipped = skipped; /* these runs are extra */
+  }
+  return s;
+}
+
+static surg_status make_facts(verify *v) {
+  const size_t n[2] = {v->sides[0].n_out, v->sides[1].n_out};
+  for (int k = 0; k < 2; k++) v->random[k] = surg__calloc(v->ctx, n[k] + 1, sizeof(bool));
+  v->depends = surg__calloc(v->ctx, n[0] + 1, sizeof(bool));
+  if (!v->random[0] || !v->random[1] || !v->depends) return SURG_ENOMEM;
+  surg__verify_depends(v->models[0], v->depends);
+  return surg__verify_random(v->models, v->random);
+}
+
+static void judge(verify *v, surg_status s) {
+  surg__verify_report *r = v->report;
+  bool equal = true, comparable = false;
+  for (size_t i = 0; r->outputs && i < r->n_outputs; i++) {
+    const surg__verify_output *o = &r->outputs[i];
+    equal = equal && !o->differs;
+    comparable |= !o->random && other_of(v, i) < v->sides[1].n_out;
+    r->informative |= surg__verify_informs(o);
+  }
+  /* Without an output there is nothing that could differ. */
+  if (!comparable && r->n_outputs == 0) r->informative = true;
+  if (comparable && !v->made) r->informative = true; /* inputs were given: those are compared */
+  r->same = s == SURG_OK && r->checked > 0 && !*r->failure && equal && r->informative;
+}
+
 surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_options *options,
                          surg__verify_report *report) {
   verify v = {.ctx = surg_model_context(a), .o = options, .report = report, .models = {a, b}};
@@ -410,22 +494,26 @@ surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_option
   surg_status s = open_side(&v, 0);
   if (s == SURG_OK) s = open_side(&v, 1);
   if (s == SURG_OK) s = match(&v);
+  if (s == SURG_OK) s = make_facts(&v);
   if (s == SURG_OK) {
     report->n_outputs = v.sides[0].n_out;
     report->outputs = surg__calloc(v.ctx, report->n_outputs + 1, sizeof *report->outputs);
     for (size_t i = 0; report->outputs && i < report->n_outputs; i++)
       report->outputs[i] = (surg__verify_output){.value = surg_graph_output(v.sides[0].g, i),
+                                                 .random = v.random[0][i],
+                                                 .depends = v.depends[i],
                                                  .worst = {.cosine = 1}};
     s = report->outputs ? all_sets(&v) : SURG_ENOMEM;
+    if (s == SURG_OK) s = draw_again(&v);
   }
+  if (v.random[0] && v.random[1] && v.in_first && v.out_other) judge(&v, s);
   close_side(&v, 0);
   close_side(&v, 1);
   surg__free(v.ctx, v.in_first);
   surg__free(v.ctx, v.out_other);
+  for (int k = 0; k < 2; k++) surg__free(v.ctx, v.random[k]);
+  surg__free(v.ctx, v.depends);
   report->open_dims = v.open;
-  report->same = s == SURG_OK && report->checked > 0 && !*report->failure;
-  for (size_t i = 0; report->outputs && i < report->n_outputs; i++)
-    report->same = report->same && !report->outputs[i].differs;
   return s;
 }
 

@@ -37,6 +37,13 @@ typedef struct surg__verify_output {
   surg__distance worst; /* each number the worst of all runs; `why` of the first that differs */
   unsigned differs;     /* runs in which it does */
   unsigned tied;        /* runs in which all of it are indices of elements that tie */
+  bool random;  /* it rests on draws that the other model does not share: not comparable */
+  bool compared; /* in one run at least */
+  bool depends; /* it depends on inputs */
+  bool any;     /* it had an element that was looked at */
+  bool number;  /* one that is not NaN: `first` */
+  bool varied;  /* two of different value, over all runs */
+  double first;
 } surg__verify_output;
 
 /* The first value, in the order of the first model, that both have and that differs. */
@@ -52,7 +59,10 @@ typedef struct surg__verify_report {
   /* Runs; skipped: the first model itself does not run on the inputs, or outputs differ where it
    * computes what the standard leaves open. */
   unsigned checked, skipped;
-  bool same;                 /* checked at least once, and no output differs */
+  /* Checked at least once, no comparable output differs, and one of them at least is informative. */
+  bool same;
+  bool informative;          /* an output is */
+  bool redrawn;              /* inputs were drawn from other ranges, too, to make outputs vary */
   bool open_dims;            /* the length of some dim was chosen here */
   surg__verify_output *outputs;
   size_t n_outputs;
@@ -61,6 +71,9 @@ typedef struct surg__verify_report {
   char failure[300];  /* the second model does not run where the first does, or lacks an output */
 } surg__verify_report;
 
+/* Whether comparing the output said something: it had two different numbers, or nothing that a caller
+ * gives can change it. */
+bool surg__verify_informs(const surg__verify_output *o);
 /* Runs both on made-up inputs: random and adversarial, symbols at the first two sizes at which the
  * first model runs. Inputs and outputs are matched by name, else by place; an input of the first
  * that is a constant of the second has its value. SURG_OK whatever comes out; else memory ran out
@@ -68,6 +81,15 @@ typedef struct surg__verify_report {
 surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_options *options,
                          surg__verify_report *report);
 void surg__verify_free(surg__verify_report *report);
+
+/* --- verify_facts.c: for verify.c --- */
+/* Which outputs of each model rest on draws of random nodes that the other does not have: draws
+ * follow the name of a node's first output. Graphs are in order. */
+surg_status surg__verify_random(surg_model *const models[2], bool *const random[2]);
+/* Which outputs depend on inputs, or on draws. */
+bool surg__verify_depends(surg_model *m, bool *out);
+/* Takes note of the elements of an output in one run. */
+void surg__verify_seen(surg__verify_output *o, const surg__array *a);
 
 /* --- run_layers.c, run_ties.c: for verify.c --- */
 /* For each of `n` names their place among `m` others, or m. NULL: out of memory. O(n log m). */

@@ -271,7 +271,7 @@ class Run(Case):
                    .encode())
         self.assertEqual(self.ok('run', '--fill', 'arange', 'list.onnxtxt'),
                          b'n: int64 {2}\ne: seq(int64[2] {0, 1}, int64[2] {0, 1})\n')
-        self.assertIn(b'8 runs checked', self.ok('verify', 'list.onnxtxt', 'list.onnxtxt'))
+        self.assertIn(b'24 runs compared', self.ok('verify', 'list.onnxtxt', 'list.onnxtxt'))
         self.write('map.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
                    b'g (map(int64, float) m) => (y) { y = ai.onnx.ml.CastMap (m) }')
         self.bad(1, 'input "m" has a type that cannot be made up: give it', 'run', 'map.onnxtxt')
@@ -323,7 +323,7 @@ class Verify(Case):
     def test_verify(self):
         out = self.ok('verify', 'a.onnxtxt', 'a.onnxtxt').decode()
         self.assertRegex(out, r' differs +max abs +max rel +max ulp +cosine +output\n'
-                         r' +- +0 +0 +0 +1.000000  y: equal\n8 runs checked, 0 not')
+                         r' +- +0 +0 +0 +1.000000  y: equal\n8 runs compared, 0 skipped')
         self.assertEqual(self.ok('verify', '--quiet', 'a.onnxtxt', 'a.onnxtxt'), b'')
         r = self.run_tool('verify', '--runs', '3', 'a.onnxtxt', 'b.onnxtxt')
         self.assertEqual(r.returncode, 1)
@@ -397,7 +397,7 @@ class Verify(Case):
         self.write('p.onnxtxt', (text % 'Neg').encode())
         self.write('q.onnxtxt', (text % 'Abs').encode())
         out = self.ok('verify', 'p.onnxtxt', 'p.onnxtxt')
-        self.assertRegex(out, rb'y: equal\n\d+ runs checked')
+        self.assertRegex(out, rb'y: equal\n\d+ runs compared')
         r = self.run_tool('verify', 'p.onnxtxt', 'q.onnxtxt')
         self.assertEqual(r.returncode, 1)
         self.assertIn(b'y: element [0', r.stdout)
@@ -435,7 +435,7 @@ class Verify(Case):
         self.write('neg.onnxtxt', TURN.replace('y = T', 't = T').replace(' }', ' y = Neg (t) }')
                    .encode())
         out = self.ok('verify', '--input', 'x=x.npy', 'a.onnxtxt', 'neg.onnxtxt')
-        self.assertIn(b'1 runs checked', out)
+        self.assertIn(b'1 run compared', out)
         self.bad(2, 'no input xx: did you mean x', 'verify', '--input', 'xx=x.npy', 'a.onnxtxt',
                  'a.onnxtxt')
 
@@ -475,7 +475,8 @@ class Verify(Case):
           g (float[2] x) => (float[?,?] s) <int64 n = {0}, bool c = {1}> {
             s = Loop (n, c) <body = b (int64 i, bool d) => (bool e, z) { e = Identity (d) z = Neg (x) }>
           }''')
-        self.ok('--check', '--opset', '14', 'loop.onnxtxt', 'out.onnx')
+        self.bad(0, 'not checked: output "s" has no elements', '--check', '--opset', '14',
+                 'loop.onnxtxt', 'out.onnx')
 
     def test_check(self):
         self.ok('--check=2', str(EXAMPLE), 'small.onnx')

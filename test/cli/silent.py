@@ -137,6 +137,107 @@ class Silent(Case):
         self.bad(4, r'out of time|longer than its limit', 'run', '--repeat', '1000000', '--timeout',
                  '1', two)
 
+    # --- what was named
+
+    def test_names_without_a_match(self):
+        two = self.text('two.onnxtxt', TWO)
+        for pipeline, what in (('replace{op=HardSwish}', "node of 'HardSwish'"),
+                               ('map-op{from=acme.Foo,to=Abs}', "node of 'acme.Foo'"),
+                               ('move-domain{from=acme,to=b}', "node of domain 'acme'"),
+                               ('move-domain{from=ai.onnx,to=b,op=Foo}', "node of 'ai.onnx.Foo'"),
+                               ('remove-op{op=acme.Relu}',
+                                "node of 'acme.Relu'; there is ai.onnx.Relu"),
+                               ('rewrite{rule=pads-by-gather}',
+                                'place that rule "pads-by-gather" applies to'),
+                               ('wrap{op=Conv,types=float}', "node of 'Conv'")):
+            self.bad(1, 'not done: pass ".*": the model has no ' + re.escape(what), '--pass',
+                     pipeline, two, 'out.onnx')
+            os.unlink('out.onnx')  # the rest was done, and is written
+        # A pass that finds nothing to do is no error.
+        self.ok('--pass', 'prune', two, 'out.onnx')
+        r = self.run_tool('--json', '--pass', 'map-op{from=acme.Foo,to=Abs}', two, 'out.onnx')
+        run = json.loads(r.stdout)['run']
+        self.assertEqual((r.returncode, run['undone_count'], len(run['undone'])), (1, 1, 1))
+
+    # --- summary
+
+    def summary(self, *args):
+        r = self.run_tool('--summary', *args)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return r.stderr.decode()
+
+    def test_summary_of_the_interface(self):
+        two = self.text('two.onnxtxt', TWO)
+        text = self.summary('--pass', 'outputs{add=a},rename{input.x=image}', two, 'out.onnx')
+        self.assertIn('  outputs added: a\n', text)
+        self.assertIn('  inputs renamed: x -> image\n', text)
+        text = self.summary('--pass', 'outputs{drop=a},prune', 'out.onnx', 'o.onnx')
+        self.assertIn('  outputs removed: a\n', text)
+        self.assertIn('  prune changed nothing\n', text)
+        found = json.loads(self.ok('--json', '--pass', 'outputs{drop=a}', 'out.onnx', 'o.onnx'))
+        self.assertEqual(found['interface']['outputs'], {'removed': ['a'], 'added': [],
+                                                         'renamed': []})
+
+    def test_sizes_are_fixed_or_assumed(self):
+        two = self.text('two.onnxtxt', TWO)
+        text = self.summary('--dim', 'N=4', '--pass', 'prune', two, 'out.onnx')
+        self.assertNotIn('assumed', text)
+        self.assertIn('(float[4, 3] x, float[4, 3] input) => (float[4, 3] y)', self.cat('out.onnx'))
+        text = self.summary('--dim', 'N=1..64', '--dim', 'N%4', '--range', 'x=0..1', '--trust',
+                            'declared', two, 'out.onnx')
+        for line in ('N=1..64', 'N%4', 'x=0..1', 'declared types of unknown operators'):
+            self.assertIn('  assumed: %s\n' % line, text)
+        self.assertIn('float[N, 3] x', self.cat('out.onnx'))
+        found = json.loads(self.ok('--json', '--dim', 'N=1..64', '--range', 'x=0..1', two,
+                                   'out.onnx'))
+        self.assertEqual(found['assumed'], ['N=1..64', 'x=0..1'])
+        # The form of a pass takes them, too, and they come first.
+        self.assertEqual(self.ok('fold', '--dim', 'N=4', '--input-shape', 'x:4,3',
+                                 '--print-pipeline'), b'freeze{N=4,x=4+3},fold\n')
+        self.bad(2, r'--input-shape takes NAME:SIZE', '--input-shape', 'x:4,', two, 'out.onnx')
+
+    # --- comparisons
+
+    def verify(self, code, *args):
+        r = self.run_tool('verify', *args)
+        self.assertEqual((r.returncode, r.stderr), (code, b''), r.stdout)
+        return r.stdout.decode()
+
+    def test_outputs_that_say_nothing(self):
+        # Below 5 both are 0 throughout; from another range they differ.
+        a = self.text('a.onnxtxt', HEAD + """g (float[4] x) => (float[4] y)
+            <float[1] k = {-5}> { a = Add (x, k)   y = Relu (a) }""")
+        b = self.text('b.onnxtxt', HEAD + """g (float[4] x) => (float[4] y)
+            <float[1] k = {-6}> { a = Add (x, k)   y = Relu (a) }""")
+        self.assertIn('equal', self.verify(0, '--fill', 'random', a, a))
+        self.assertRegex(self.verify(1, '--fill', 'random', a, b), 'element .* is')
+        # NaN whatever is drawn.
+        n = self.text('n.onnxtxt', HEAD + """g (float[4] x) => (float[4] y)
+            <float[1] k = {nan}> { y = Add (x, k) }""")
+        self.assertRegex(self.verify(1, n, n), '(?s)y: NaN throughout.*not checked: no output')
+        self.bad(0, r'not checked: output "y" is NaN throughout', '--check', '--pass', 'prune', n,
+                 'out.onnx')
+
+    def test_random_nodes(self):
+        a = self.text('a.onnxtxt', HEAD + """g (float[8] x) => (float[8] y, float[8] z)
+            { r = RandomUniformLike (x)   y = Add (x, r)   z = Neg (x) }""")
+        b = self.text('b.onnxtxt', self.read(a).decode().replace('r =', 's =').replace(', r)',
+                                                                                       ', s)'))
+        self.assertIn('y: equal', self.verify(0, a, a))
+        text = self.verify(0, a, b)
+        self.assertIn('y: not comparable: it rests on random draws', text)
+        self.assertIn('z: equal', text)
+        self.ok('--check', '--pass', 'rename{value.r=s}', a, 'out.onnx')
+
+    def test_custom_operators(self):
+        head = '<ir_version: 8, opset_import: ["" : 13, "acme" : 1]>\n'
+        a = self.text('a.onnxtxt', head + 'g (float[8] x) => (float[8] y) { y = Neg (x) }')
+        b = self.text('b.onnxtxt', head + 'g (float[8] x) => (float[8] y) { y = acme.Neg (x) }')
+        self.assertIn('cannot tell: the second model', self.verify(1, a, b))
+        self.assertIn('not checked', self.verify(1, b, a))
+        self.bad(0, 'not checked: cannot tell', '--check', '--pass', 'move-domain{from=ai.onnx,'
+                 'to=acme}', a, 'out.onnx')
+
 
 if __name__ == '__main__':
     common.main()

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `--dim NAME=N` and `--input-shape NAME:N,N,...` of commands that write, as the pass freeze. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "pass/pass.h"
+
+bool cli_is_size(const char *dim) {
+  const char *equals = strrchr(dim, '=');
+  const char *digits = equals ? equals + 1 : "";
+  return equals && equals != dim && *digits && !digits[strspn(digits, "0123456789")];
+}
+
+static void put_name(surg__buf *to, const char *name, size_t n, char open) {
+  char *copy = strndup(name, n);
+  surg__buf_putc(to, open);
+  if (copy)
+    surg__pipeline_quote(to, copy);
+  else
+    to->failed = true;
+  free(copy);
+}
+
+/* "x:1,3,?,320": sizes with commas (or `x`) between them; `?` and -1 leave an axis as it is. */
+static int put_shape(surg__buf *to, const char *shape, char open) {
+  const char *colon = strrchr(shape, ':');
+  if (!colon || colon == shape) return cli_usage("--input-shape takes NAME:SIZE,SIZE,...");
+  put_name(to, shape, (size_t)(colon - shape), open);
+  char sign = '=';
+  for (const char *p = colon + 1;; p++) {
+    const size_t n = strspn(p, "0123456789");
+    const size_t skipped = *p == '?' ? 1 : strncmp(p, "-1", 2) == 0 ? 2 : 0;
+    const size_t length = n ? n : skipped;
+    if (!length || (p[length] && p[length] != ',' && p[length] != 'x'))
+      return cli_usage("--input-shape takes NAME:SIZE,SIZE,..., such as x:1,3,224,224 (? leaves an "
+                       "axis as it is)");
+    surg__buf_putc(to, sign);
+    surg__buf_put(to, n ? p : "?", n ? n : 1);
+    sign = '+';
+    p += length;
+    if (!*p) return EXIT_DONE;
+  }
+}
+
+int cli_sizes(surg__buf *to, const cli_words *dims, const cli_words *shapes) {
+  static const char pass[] = "freeze";
+  char open = '{';
+  for (size_t i = 0; i < dims->n; i++) {
+    if (!cli_is_size(dims->items[i])) continue;
+    const char *equals = strrchr(dims->items[i], '=');
+    if (open == '{') surg__buf_puts(to, pass);
+    put_name(to, dims->items[i], (size_t)(equals - dims->items[i]), open);
+    surg__buf_puts(to, equals);
+    open = ',';
+  }
+  for (size_t i = 0; i < shapes->n; i++) {
+    if (open == '{') surg__buf_puts(to, pass);
+    const int code = put_shape(to, shapes->items[i], open);
+    if (code != EXIT_DONE) return code;
+    open = ',';
+  }
+  if (open == ',') surg__buf_putc(to, '}');
+  return EXIT_DONE;
+}

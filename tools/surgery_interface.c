@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which inputs and outputs a run added, removed and renamed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "surgery.h"
+
+bool interface_read(const surg_model *m, bool outputs, interface_names *to) {
+  const surg_graph *g = surg_model_graph(m);
+  const size_t n = outputs ? surg_graph_output_count(g) : surg_graph_input_count(g);
+  *to = (interface_names){.items = calloc(n + 1, sizeof *to->items)};
+  for (size_t i = 0; i < n && to->items; i++) {
+    const surg_value *v = outputs ? surg_graph_output(g, i) : surg_graph_input(g, i);
+    if (!outputs && surg_value_is_initializer(v)) continue;
+    to->items[to->n] = strdup(surg_value_name(v));
+    if (!to->items[to->n++]) return false;
+  }
+  return to->items != NULL;
+}
+
+void interface_free(interface_names *names) {
+  for (size_t i = 0; i < names->n; i++) free(names->items[i]);
+  free(names->items);
+  *names = (interface_names){0};
+}
+
+static bool has(const interface_names *names, const char *name) {
+  for (size_t i = 0; i < names->n; i++)
+    if (strcmp(names->items[i], name) == 0) return true;
+  return false;
+}
+
+/* What became of a name. In place: a list that kept its length, where a name gave way to a new one. */
+typedef enum fate { STAYED, REMOVED, ADDED, RENAMED } fate;
+
+static fate fate_of(const interface_names *from, const interface_names *to, size_t i, bool added) {
+  const interface_names *own = added ? to : from, *other = added ? from : to;
+  if (has(other, own->items[i])) return STAYED;
+  const bool in_place = from->n == to->n && !has(own, other->items[i]);
+  return in_place ? RENAMED : added ? ADDED : REMOVED;
+}
+
+static void print_list(FILE *f, const interface_names lists[2], const char *what, fate wanted) {
+  static const char *const words[] = {"", "removed", "added", "renamed"};
+  const bool added = wanted == ADDED;
+  bool any = false;
+  for (size_t i = 0; i < lists[added].n; i++) {
+    if (fate_of(&lists[0], &lists[1], i, added) != wanted) continue;
+    if (!any) fprintf(f, "  %s %s:", what, words[wanted]);
+    fputs(any ? ", " : " ", f);
+    any = true;
+    cli_put(f, lists[added].items[i]);
+    if (wanted != RENAMED) continue;
+    fputs(" -> ", f);
+    cli_put(f, lists[1].items[i]);
+  }
+  if (any) fputc('\n', f);
+}
+
+void interface_print(FILE *f, const outcome *o) {
+  for (fate wanted = REMOVED; wanted <= RENAMED; wanted++) {
+    print_list(f, o->inputs, "inputs", wanted);
+    print_list(f, o->outputs, "outputs", wanted);
+  }
+}
+
+static json_t *list_json(const interface_names lists[2], fate wanted) {
+  const bool added = wanted == ADDED;
+  json_t *list = json_array();
+  for (size_t i = 0; i < lists[added].n; i++) {
+    if (fate_of(&lists[0], &lists[1], i, added) != wanted) continue;
+    json_t *name = cli_text_json(lists[added].items[i]);
+    json_array_append_new(list, wanted == RENAMED ? json_pack("{s:o,s:o}", "old", name, "new",
+                                                              cli_text_json(lists[1].items[i]))
+                                                  : name);
+  }
+  return list;
+}
+
+json_t *interface_json(const outcome *o) {
+  return json_pack("{s:{s:o,s:o,s:o},s:{s:o,s:o,s:o}}", "inputs", "removed",
+                   list_json(o->inputs, REMOVED), "added", list_json(o->inputs, ADDED), "renamed",
+                   list_json(o->inputs, RENAMED), "outputs", "removed",
+                   list_json(o->outputs, REMOVED), "added", list_json(o->outputs, ADDED),
+                   "renamed", list_json(o->outputs, RENAMED));
+}
