@@ -213,10 +213,13 @@ void surgery_report(const surgery *j, surg_context *ctx, const outcome *o) {
     print_idle(stderr, j, o);
     print_assumed(stderr, j);
   }
-  if (!j->stats && !j->time) return;
+  const surg_pass *pass = j->form ? j->form->pass : NULL;
+  /* What is done to an invalid model is always listed. */
+  const bool mends = pass && (pass->needs & SURG_TAKES_DEFECTS) && !j->common.quiet && !j->common.json;
+  if (!j->stats && !j->time && !mends) return;
   surg__buf b;
   surg__buf_init(&b, ctx);
-  surg__run_report_print(&o->report, j->stats, j->time, &b);
+  surg__run_report_print(&o->report, j->stats || mends, j->time, &b);
   if (b.p) fputs(b.p, stderr);
   surg__buf_free(&b);
 }

@@ -168,6 +168,7 @@ surg_status surg_model_accept_finding(surg_model *m, size_t i) {
     if (d->attr && d->node) d->node->attrs_dirty = true;
   }
   d->cured = true;
+  if (d->value && d->node && !d->value->erased) surg__touch_graph(d->value->graph);
   if (d->node && !d->node->erased)
     surg__touch_node(d->node);
   else if (d->value && !d->value->erased)

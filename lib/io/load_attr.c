@@ -246,6 +246,7 @@ static bool read_attr(reader *r, surg_function *fn) {
   const char *name = surg__load_intern(L, r->p->name);
   if (L->status != SURG_OK || !name || !(r->a = new_attr(r, fn, name, kind))) return false;
   r->a->src = surg__load_src(r->f);
+  r->a->untyped = !r->p->has_type || r->p->type == 0;
   if (repaired && r->node) {
     r->a->dirty = r->node->attrs_dirty = true;
     surg__touch_node(r->node);

@@ -212,22 +212,10 @@ static bool check_call(surg__loader *L, const surg_node *n) {
   return true;
 }
 
-/* Operators that ONNX tried and took back; its checker lets them be, and so do some runtimes. */
-static bool experimental(const surg_node *n) {
-  static const char *const names[] = {
-      "ATen",    "Affine",          "ConstantFill", "Crop",
-      "GRUUnit", "DynamicSlice",    "ImageScaler",  "ParametricSoftplus",
-      "Scale",   "GivenTensorFill", "ScaledTanh"};
-  if (*n->domain && strcmp(n->domain, "ai.onnx") != 0) return false;
-  for (size_t i = 0; i < SURG_COUNT(names); i++)
-    if (strcmp(n->op_type, names[i]) == 0) return true;
-  return false;
-}
-
 /* An operator that the imported opset of an ONNX domain does not have. */
 static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
   if (!L->all) return true;
-  if (experimental(n)) {
+  if (surg__schema_withdrawn(n->domain, n->op_type)) {
     if (L->policy == SURG_LOAD_CHECK)
       surg__load_warn(L, n->src.field_off, "W209", "an experimental operator that ONNX took back");
     return true;

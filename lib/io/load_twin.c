@@ -70,6 +70,21 @@ static bool all_read(const surg__twin *t) {
   return read;
 }
 
+/* The definition that is an output of its graph keeps the name, and the first one gets the other: names of
+ * outputs are those of the interface. */
+static bool keep_output_name(surg__twin *t) {
+  surg_value *first = (surg_value *)(uintptr_t)t->first;
+  if (surg_value_is_output(first)) return true;
+  for (uint32_t i = 0; i < t->count; i++) {
+    surg_value *v = t->last[i];
+    const char *other = v->name;
+    if (!surg_value_is_output(v)) continue;
+    return surg__relabel_read(v, v->graph->model->none) && surg__relabel_read(first, other) &&
+           surg__relabel_read(v, t->name);
+  }
+  return true;
+}
+
 bool surg__load_name_twins(surg__loader *L) {
   SURG_HASH_LOCALS(L->ctx);
   for (surg__twin *t = L->twins; t; t = t->hh.next) {
@@ -78,6 +93,7 @@ bool surg__load_name_twins(surg__loader *L) {
       const char *name = surg_graph_fresh_name(t->last[i]->graph, t->name);
       if (!name || !surg__relabel_read(t->last[i], name)) return surg__load_oom(L);
     }
+    if (!keep_output_name(t)) return surg__load_oom(L);
     for (uint32_t i = 0; certain && i < t->count; i++) t->last[i]->scratch = t;
   }
   for (size_t i = 0; i < L->m->defects.count; i++) {

@@ -111,6 +111,9 @@ static bool put_graph_list(surg__saver *s, const void *of, uint32_t number, bool
     case GRAPH_ANNOTATION:
       if (write) put_annotations(s, g);
       return true;
+    case GRAPH_NAME:
+      if (write && g->name_dirty) surg__save_str(s, GRAPH_NAME, g->name);
+      return g->name_dirty;
     default:
       return false;
   }
@@ -173,7 +176,7 @@ void surg__save_graph(surg__saver *s, uint32_t number, const surg_graph *g) {
     return;
   }
   surg__open open = surg__save_begin(s, number);
-  if (made && g->name && *g->name) surg__save_str(s, GRAPH_NAME, g->name);
+  if (made && !g->name_dirty && g->name && *g->name) surg__save_str(s, GRAPH_NAME, g->name);
   if (s->status == SURG_OK) splice(s, g->src.body, g, put_graph_list);
   surg__save_end(s, open);
 }

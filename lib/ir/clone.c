@@ -179,6 +179,7 @@ static bool copy_payload(cloner *c, const surg_attr *a, surg_attr *n) {
 
 static bool fill_attr(cloner *c, const surg_attr *a, surg_attr *n, surg_node *node) {
   n->name = name_of(c, a->name);
+  n->untyped = a->untyped;
   n->ref = name_of(c, a->ref);
   n->kind = a->kind;
   n->dirty = a->dirty;
@@ -284,6 +285,7 @@ static bool copy_graph(cloner *c, surg_graph *g) {
   to->dirty = g->dirty;
   to->sorted_on_load = g->sorted_on_load;
   to->cyclic = g->cyclic;
+  to->name_dirty = g->name_dirty;
   to->src = g->src;
   if (!to->name) return false;
   for (surg_node *n = g->first; n; n = n->next)

@@ -14,6 +14,20 @@ const char *surg_graph_name(const surg_graph *g) {
   return g ? g->name : NULL;
 }
 
+surg_status surg_graph_set_name(surg_graph *g, const char *name) {
+  surg_status s = surg__graph_ready(g);
+  if (s != SURG_OK) return s;
+  if (!name || g->kind == SURG_GRAPH_FUNCTION) return SURG_EUSAGE;
+  const char *label = surg__intern_user(g->model, name, &s);
+  if (!label) return s;
+  if (label == g->name) return SURG_OK;
+  g->name = label;
+  g->name_dirty = true;
+  surg__touch_graph(g);
+  surg__emit(g->model, SURG_EVENT_MODEL, g, NULL, NULL, NULL, NULL);
+  return SURG_OK;
+}
+
 surg_node *surg_graph_parent_node(const surg_graph *g) {
   return g ? g->parent_node : NULL;
 }

@@ -159,6 +159,7 @@ struct surg_attr {
   const char *name, *ref; /* interned */
   surg_attr_kind kind;
   bool dirty;      /* values differ from the source; a dirty subgraph counts too */
+  bool untyped;    /* the source does not state its kind, as IR version 1 never did */
   surg__src src;
   uint32_t count;  /* elements of the list kinds; 1 or 0 for the others */
   union {
@@ -305,6 +306,7 @@ struct surg_graph {
   surg_attr *parent_attr;
   surg_function *function; /* of a FUNCTION body; NULL else */
   bool dirty, erased;
+  bool name_dirty;     /* named since it was read */
   bool sorted_on_load; /* the list is in order, the file is not: no edit until asked for */
   bool cyclic; /* of a lenient load: its nodes have no order */
   surg__src src; /* the GraphProto; for a function body the FunctionProto */

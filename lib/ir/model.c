@@ -99,6 +99,18 @@ int64_t surg_model_ir_version(const surg_model *m) {
   return m ? m->ir_version : 0;
 }
 
+/* Attributes of IR version 1 had no type: they are written anew, with theirs. */
+static void type_attributes(surg_model *m) {
+  for (surg_graph *g = m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next)
+      for (uint32_t i = 0; i < n->n_attr; i++) {
+        if (!n->attrs[i]->untyped) continue;
+        n->attrs[i]->untyped = false;
+        n->attrs[i]->dirty = n->attrs_dirty = true;
+        surg__touch_node(n);
+      }
+}
+
 surg_status surg_model_set_ir_version(surg_model *m, int64_t version) {
   surg_status s = surg__model_ready(m);
   if (s != SURG_OK) return s;
@@ -106,6 +118,7 @@ surg_status surg_model_set_ir_version(surg_model *m, int64_t version) {
     return surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "ir_version %lld is not positive",
                        (long long)version);
   if (m->has_ir_version && m->ir_version == version) return SURG_OK;
+  if (m->ir_version < 2 && version >= 2) type_attributes(m);
   m->ir_version = version;
   m->has_ir_version = true;
   touch_header(m);

@@ -2,6 +2,7 @@
 /* Look-ups in the operator table. */
 #include "schema/index.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* "ai.onnx" is another spelling of the default domain; so is NULL here. */
@@ -130,4 +131,32 @@ surg_attr_kind surg_schema_attr_kind(const surg_schema *s, size_t i) {
 
 bool surg_schema_attr_required(const surg_schema *s, size_t i) {
   return s && i < s->n_attrs && s->attrs[i].required;
+}
+
+bool surg_schema_same_type(const surg_schema *s, size_t i, size_t j) {
+  const surg__param *a = s ? surg__schema_formal(s, false, i) : NULL;
+  const surg__param *b = s ? surg__schema_formal(s, false, j) : NULL;
+  if (!a || !b || strcmp(a->type, b->type) != 0) return false;
+  return a != b || a->homogeneous;
+}
+
+bool surg_schema_takes(const surg_schema *s, size_t i, int dtype) {
+  const surg__param *a = s ? surg__schema_formal(s, false, i) : NULL;
+  if (!a || dtype <= 0 || dtype >= SURG_DTYPE_COUNT) return false;
+  const surg__type_param *t = surg__schema_type_param(s, a);
+  if (t) return t->tensor_mask >> dtype & 1;
+  char literal[64];
+  const int n = snprintf(literal, sizeof literal, "tensor(%s)", surg_dtype_name(dtype));
+  return n > 0 && strcmp(a->type, literal) == 0;
+}
+
+bool surg__schema_withdrawn(const char *domain, const char *op_type) {
+  static const char *const names[] = {
+      "ATen",    "Affine",          "ConstantFill", "Crop",
+      "GRUUnit", "DynamicSlice",    "ImageScaler",  "ParametricSoftplus",
+      "Scale",   "GivenTensorFill", "ScaledTanh"};
+  if (*domain && strcmp(domain, "ai.onnx") != 0) return false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(op_type, names[i]) == 0) return true;
+  return false;
 }

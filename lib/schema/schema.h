@@ -68,6 +68,8 @@ const surg__param *surg__schema_formal(const surg_schema *s, bool output, size_t
 const surg__type_param *surg__schema_type_param(const surg_schema *s, const surg__param *p);
 /* The versions of an operator, the oldest first; NULL where `op` is none. */
 const surg_schema *surg__schema_versions(int op, size_t *count);
+/* Whether ONNX tried the operator and took it back: its checker lets it be, some runtimes have it. */
+bool surg__schema_withdrawn(const char *domain, const char *op_type);
 /* All versions, grouped by operator, since-versions rising. */
 extern const surg_schema surg__schemas[];
 extern const size_t surg__schema_count;

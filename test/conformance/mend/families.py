@@ -212,7 +212,8 @@ def value_twice(m, rng):
                 readers = [k for k, n in enumerate(order) if old in set(n.texts("input")) | {
                     x for s in n.all("attribute") if s.one("g") for x in names_read(s.one("g"))}]
                 for later in order[max(readers + [i]) + (0 if readers else 1):] if readers else ():
-                    places += [(g, old, x) for x in later.texts("output") if x and x != old and x not in outs]
+                    places += [(g, old, x) for x in later.texts("output")
+                               if x and x != old and x in names_read(g) and x not in outs]
     found = pick(rng, places)
     if not found:
         return None
@@ -225,9 +226,9 @@ def value_twice(m, rng):
 
 @family()
 def node_twice(m, rng):
-    g = pick(rng, [g for g in graphs(m) if g.all("node")])
+    g = pick(rng, [g for g in graphs(m) if any(not any(a.one("g") for a in n.all("attribute")) for n in g.all("node"))])
     order = g.all("node")
-    i = rng.randrange(len(order))
+    i = rng.choice([i for i, n in enumerate(order) if not any(a.one("g") for a in n.all("attribute"))])
     g.put("node", *order[:i + 1], order[i].copy(), *order[i + 1:])
     return "a node is there twice"
 
@@ -531,7 +532,8 @@ def input_nobody_defines(m, rng):
     v = pick(rng, [v for v in g.all("input") if v.text("name") in names_read(g) and
                    v.text("name") not in {t.text("name") for t in g.all("initializer")}])
     g.put("input", *[x for x in g.all("input") if x is not v]) if len(g.all("input")) > 1 else g.drop("input")
-    if rng.random() < 0.5:
+    known = [n for n in g.all("node") if v.text("name") in n.texts("input") and n.text("op_type") in ("MatMul", "Conv")]
+    if not known or rng.random() < 0.5:
         g.add("value_info", v)
     return "input %s is not declared" % v.text("name")
 
@@ -595,4 +597,4 @@ CLASH = [{"unsorted", "value-twice"}, {"unsorted", "node-twice"}, {"opset-missin
          {"initializer-twice", "raw-long"}, {"initializer-twice", "raw-wide"}, {"initializer-twice", "typed-and-raw"},
          {"initializer-twice", "one-or-scalar"}, {"initializer-twice", "types-meet"},
          {"initializer-twice", "ranks-differ"}, {"input-disagrees", "types-meet"}, {"input-disagrees", "one-or-scalar"},
-         {"input-disagrees", "ranks-differ"}, {"unnamed-output", "trailing-empty"}]
+         {"input-disagrees", "ranks-differ"}, {"unnamed-output", "trailing-empty"}, {"attribute-untyped", "attribute-fields"}]

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cures defects of invalid models. A cure is certain where the file can have one meaning only; it is
+ * exact then, and needs no consent. What is a guess is `approx`; inputs and outputs of the model are
+ * added and removed with the option `interface` alone. Each cure is a note, with its class, and so is
+ * each defect that stays, with the reason.
+ *
+ *   before: <opset_import: ["" : 17]> g (x) => (v, i) <int64 k = {2}> { v, i = TopK (x, k) }
+ *   after:  ... <int64[1] k1 = {2}> { v, i = TopK (x, k1) }
+ *
+ * Works on models with open findings. Needs nothing. Keeps nothing. Exact, or as the notes say. */
+#include "mend.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ROUNDS 6  /* one cure may make another possible, a few times over */
+#define TEXT 1024
+#define SHOWN 20 /* defects that are named when some remain */
+
+typedef struct part {
+  const char *family;
+  bool (*cure)(mending *k);
+} part;
+
+/* In this order: what a node is depends on versions and names, types on everything before. */
+static const part parts[] = {
+    {"findings", mend_findings},   {"versions", mend_versions}, {"attributes", mend_attributes},
+    {"bodies", mend_bodies},       {"opsets", mend_opsets},     {"names", mend_names},
+    {"interface", mend_interface}, {"withdrawn", mend_withdrawn}, {"elements", mend_elements},
+    {"types", mend_types},         {"declared", mend_declared},
+};
+
+bool mend_allows(const mending *k, surg_exactness e) {
+  return e == SURG_EXACT || surg_pass_allows(k->p, e);
+}
+
+bool mend_may(mending *k, surg_exactness e) {
+  return mend_allows(k, e) && surg_pass_allow(k->p);
+}
+
+void mend_did(mending *k, const surg_node *at, surg_exactness e, const char *fmt, ...) {
+  char what[TEXT], line[TEXT + 32];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(what, sizeof what, fmt, args);
+  va_end(args);
+  snprintf(line, sizeof line, "%s (%s)", what, e == SURG_EXACT ? "exact" : "approx");
+  surg_pass_note(k->p, at, line);
+  surg_pass_count(k->p, k->family, 1);
+  if (e != SURG_EXACT) surg_pass_used(k->p, e);
+  k->changed = true;
+}
+
+void mend_leaves(mending *k, const surg_node *at, const char *fmt, ...) {
+  char what[TEXT], line[TEXT + 32];
+  va_list args;
+  if (!k->last) return;
+  va_start(args, fmt);
+  vsnprintf(what, sizeof what, fmt, args);
+  va_end(args);
+  snprintf(line, sizeof line, "not mended: %s", what);
+  if (k->open)
+    surg_pass_fail(k->p, at, line);
+  else
+    surg_pass_note(k->p, at, line);
+}
+
+/* Reports each defect that keeps the model from being written. */
+static surg_pass_result give_up(mending *k) {
+  char line[TEXT];
+  size_t shown = 0;
+  for (size_t i = 0; i < surg_model_finding_count(k->m); i++) {
+    surg_finding f = {.size = sizeof f};
+    if (!surg_model_finding(k->m, i, &f)) return SURG_PASS_FAILED;
+    if (f.cured || f.severity != SURG_ERROR || shown++ >= SHOWN) continue;
+    snprintf(line, sizeof line, "%s: %s; %s", f.where, f.text, f.cure);
+    for (char *c = line; *c; c++)
+      if (*c == '"') *c = '\'';
+    surg_report(surg_pass_context(k->p), SURG_ERROR, surg_model_path(k->m), line);
+  }
+  snprintf(line, sizeof line, "not mended: %zu defect%s", k->open, k->open == 1 ? "" : "s");
+  return surg_pass_fail(k->p, NULL, line);
+}
+
+const surg_schema *mend_schema(const surg_node *n) {
+  const char *domain = surg_node_domain(n);
+  if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) return NULL;
+  const int64_t opset = surg_graph_opset(surg_node_graph(n), domain);
+  return opset > 0 ? surg_schema_find(domain, surg_node_op_type(n), opset) : NULL;
+}
+
+surg_node *mend_add(surg_node *before, const char *op_type, surg_value *const *in, size_t n_in) {
+  surg_node *n = surg_graph_add_node(surg_node_graph(before), before, NULL, op_type, 1);
+  for (size_t i = 0; n && i < n_in; i++)
+    if (surg_node_set_input(n, i, in[i]) != SURG_OK) return NULL;
+  return n;
+}
+
+surg_value *mend_ints(surg_node *before, const int64_t *items, size_t count) {
+  surg_graph *g = surg_node_graph(before);
+  const bool scalar = count == SIZE_MAX;
+  const int64_t dims[1] = {scalar ? 1 : (int64_t)count};
+  const size_t n = scalar ? 1 : count;
+  surg_tensor *t = surg_tensor_new(surg_graph_model(g), SURG_INT64, dims, scalar ? 0 : 1, items,
+                                   n * sizeof *items);
+  return t ? surg_graph_constant(g, before, NULL, t) : NULL;
+}
+
+static bool chosen(const surg_pass_ctx *p, const char *family) {
+  const size_t n = surg_pass_list_count(p, "only");
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(surg_pass_list_at(p, "only", i), family) == 0) return true;
+  return n == 0;
+}
+
+static surg_pass_result check_words(surg_pass_ctx *p) {
+  const size_t count = sizeof parts / sizeof *parts;
+  for (size_t i = 0; i < surg_pass_list_count(p, "only"); i++) {
+    size_t k = 0;
+    while (k < count && strcmp(parts[k].family, surg_pass_list_at(p, "only", i)) != 0) k++;
+    if (k == count)
+      return surg_pass_usage(p, "option only: expected findings, versions, attributes, bodies, "
+                                "opsets, names, interface, withdrawn, elements, types or declared");
+  }
+  return SURG_PASS_UNCHANGED;
+}
+
+static bool round_of(mending *k) {
+  k->changed = false;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (!chosen(k->p, parts[i].family)) continue;
+    k->family = parts[i].family;
+    if (!parts[i].cure(k) || surg_model_status(k->m) != SURG_OK) return false;
+  }
+  return true;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  mending k = {.p = p, .m = surg_pass_model(p), .interface = surg_pass_bool(p, "interface")};
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  (void)unused;
+  if (check_words(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  for (int i = 0; i < ROUNDS; i++) {
+    if (!round_of(&k)) return SURG_PASS_FAILED;
+    if (!k.changed) break;
+    result = SURG_PASS_CHANGED;
+  }
+  k.last = true;
+  k.open = surg_model_open_findings(k.m);
+  if (!round_of(&k)) return SURG_PASS_FAILED;
+  k.open = surg_model_open_findings(k.m);
+  if (k.open) return give_up(&k);
+  return k.changed ? SURG_PASS_CHANGED : result;
+}
+
+static const surg_option options[] = {
+    {"only", SURG_OPTION_LIST, NULL, "the families of defects to cure; without it all"},
+    {"interface", SURG_OPTION_BOOL, "false", "add and remove inputs and outputs of the model"},
+};
+
+const surg_pass surg__pass_mend = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "mend",
+    .help = "cure defects of invalid models",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_TAKES_DEFECTS,
+    .exactness = SURG_EXACT,
+    .interface = true,
+    .run = run,
+};

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lists of inputs and outputs of nodes: branches of If that list what they capture as inputs, absent
+ * inputs at the end that an operator does not have, outputs that an operator always gives and that are
+ * absent. See mend.h. */
+#include <string.h>
+
+#include "mend.h"
+
+#define BRANCHES 2
+
+/* What input i of a branch means: the input of the If behind the condition where it has as many, else
+ * the value of its name around the node; NULL: nothing. */
+static surg_value *meant(const surg_node *n, const surg_graph *branch, size_t i) {
+  if (surg_node_input_count(n) == surg_graph_input_count(branch) + 1) return surg_node_input(n, i + 1);
+  const char *name = surg_value_name(surg_graph_input(branch, i));
+  return *name ? surg_graph_lookup_value(surg_node_graph(n), name) : NULL;
+}
+
+static bool all_meant(const surg_node *n, const surg_graph *branch) {
+  for (size_t i = 0; i < surg_graph_input_count(branch); i++) {
+    surg_value *by = meant(n, branch, i);
+    const surg_node *made = by ? surg_value_producer(by, NULL) : NULL;
+    if (!by || (made && surg_value_graph(by) == surg_node_graph(n) && !surg_node_before(made, n))) return false;
+    const surg_replace how = surg_value_can_replace(surg_graph_input(branch, i), by);
+    if (how != SURG_REPLACE_YES) return false;
+  }
+  return true;
+}
+
+static bool captures(mending *k, surg_node *n, surg_graph *branch) {
+  const size_t count = surg_graph_input_count(branch);
+  surg_value **by = surg_pass_alloc(k->p, (count + 1) * sizeof *by);
+  if (!by) return false;
+  for (size_t i = 0; i < count; i++) by[i] = meant(n, branch, i);
+  for (size_t i = 0; i < count; i++) {
+    surg_value *in = surg_graph_input(branch, i);
+    /* Values around it keep their names where the input does not hide them. */
+    const char *fresh = surg_graph_fresh_name(branch, "captured");
+    if (!fresh || surg_value_rename(in, fresh) != SURG_OK) return false;
+    if (surg_value_replace(in, by[i]) != SURG_OK) return false;
+  }
+  for (size_t i = count; i-- > 0;)
+    if (surg_graph_remove_input(branch, i) != SURG_OK) return false;
+  mend_did(k, n, SURG_EXACT, "%s listed %zu value%s that it captures as input%s: the list is empty now",
+           surg_graph_parent_attr(branch), count, count == 1 ? "" : "s", count == 1 ? "" : "s");
+  return true;
+}
+
+static bool branches(mending *k, surg_node *n) {
+  bool positional = surg_node_input_count(n) > 1, any = false;
+  for (size_t i = 0; i < BRANCHES; i++) {
+    const surg_graph *branch = surg_node_subgraph(n, i);
+    if (!branch || surg_graph_input_count(branch) == 0) continue;
+    any = true;
+    if (all_meant(n, branch)) continue;
+    mend_leaves(k, n, "inputs of a branch name no value around the node");
+    return true;
+  }
+  if (!any || !mend_may(k, SURG_EXACT)) return true;
+  for (size_t i = 0; i < BRANCHES; i++) {
+    surg_graph *branch = surg_node_subgraph(n, i);
+    if (branch && surg_graph_input_count(branch) && !captures(k, n, branch)) return false;
+  }
+  return !positional || surg_node_trim_inputs(n, 1) == SURG_OK;
+}
+
+/* --- absent inputs and outputs --- */
+
+static bool trailing(mending *k, surg_node *n, const surg_schema *s) {
+  size_t count = surg_node_input_count(n);
+  const surg_function *f = surg_node_function(n);
+  const surg_graph *body = surg_node_subgraph(n, 0);
+  size_t most = f ? surg_graph_input_count(surg_function_graph(f)) : surg_schema_max_inputs(s);
+  /* Loop and Scan have as many as their body. */
+  if (most == SIZE_MAX && body) most = surg_graph_input_count(body);
+  const bool variadic = most == SIZE_MAX;
+  while (count && !surg_node_input(n, count - 1) && (count > most || variadic)) count--;
+  const size_t absent = surg_node_input_count(n) - count;
+  if (!absent || count < (f ? 0 : surg_schema_min_inputs(s)) || !mend_may(k, SURG_EXACT)) return true;
+  if (surg_node_trim_inputs(n, count) != SURG_OK) return false;
+  mend_did(k, n, SURG_EXACT, "%zu absent input%s after its last one: removed", absent, absent == 1 ? "" : "s");
+  return true;
+}
+
+static bool unnamed_outputs(mending *k, surg_node *n, const surg_schema *s) {
+  for (size_t i = 0; i < surg_schema_min_outputs(s) && i < surg_node_output_count(n); i++) {
+    if (surg_node_output(n, i) || !mend_may(k, SURG_EXACT)) continue;
+    if (!surg_node_add_output(n, i)) return false;
+    mend_did(k, n, SURG_EXACT, "output %zu, which the operator always gives, had no name: now '%.100s'", i,
+             surg_value_name(surg_node_output(n, i)));
+  }
+  return true;
+}
+
+static bool node(mending *k, surg_node *n) {
+  const surg_schema *s = mend_schema(n);
+  if ((!s && !surg_node_function(n)) || surg_pass_keeps_node(k->p, n)) return true;
+  if (s && surg_schema_op(s) == SURG_OP_If && !branches(k, n)) return false;
+  if (!trailing(k, n, s)) return false;
+  return !s || unnamed_outputs(k, n, s);
+}
+
+bool mend_bodies(mending *k) {
+  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (!node(k, n)) return false;
+  return true;
+}

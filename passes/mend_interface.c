@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs and outputs of the model, with consent: what is read and never defined becomes an input, of the
+ * type that its readers take; what is listed as an output and never made goes. See mend.h. */
+#include "mend.h"
+
+/* The element type of another input of the node that has the type of input i; 0: not known. */
+static int type_beside(const surg_node *n, const surg_schema *s, size_t i) {
+  for (size_t j = 0; j < surg_node_input_count(n); j++) {
+    const surg_value *v = surg_node_input(n, j);
+    const surg_type *t = v && j != i ? surg_value_type(v) : NULL;
+    if (t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_schema_same_type(s, i, j))
+      return surg_type_dtype(t);
+  }
+  return SURG_UNDEFINED;
+}
+
+/* The only element type that a node takes as input i; 0: there are several. */
+static int only_type(const surg_schema *s, size_t i) {
+  int found = SURG_UNDEFINED;
+  for (int d = SURG_FLOAT; d < SURG_DTYPE_COUNT; d++) {
+    if (!surg_schema_takes(s, i, d)) continue;
+    if (found) return SURG_UNDEFINED;
+    found = d;
+  }
+  return found;
+}
+
+/* What the readers of an undefined value want: its declared type, else the type of what they read beside
+ * it, else the only one that they take. With none of these float, which most inputs are. */
+static const surg_type *wanted(mending *k, const surg_value *v, bool *guessed) {
+  const surg_type *declared = surg_value_declared_type(v);
+  int found = SURG_UNDEFINED;
+  *guessed = false;
+  if (declared) return declared;
+  for (const surg_use *u = surg_value_first_use(v); u && !found; u = surg_use_next(u)) {
+    const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+    const surg_schema *s = n ? mend_schema(n) : NULL;
+    if (!s) continue;
+    found = type_beside(n, s, surg_use_index(u));
+    if (!found) found = only_type(s, surg_use_index(u));
+  }
+  *guessed = !found;
+  return surg_type_tensor_unranked(k->m, found ? found : SURG_FLOAT);
+}
+
+static bool is_read(const surg_value *v) {
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+    if (surg_use_get_kind(u) == SURG_USE_NODE) return true;
+  return false;
+}
+
+static bool outputs(mending *k) {
+  surg_graph *g = surg_model_graph(k->m);
+  for (size_t i = surg_graph_output_count(g); i-- > 0;) {
+    const surg_value *v = surg_graph_output(g, i);
+    if (!surg_value_is_undefined(v) || is_read(v)) continue;
+    if (surg_graph_output_count(g) == 1) {
+      mend_leaves(k, NULL, "the only output '%.100s' is never made", surg_value_name(v));
+    } else if (!k->interface) {
+      mend_leaves(k, NULL, "output '%.100s' is never made; with the option interface it is removed", surg_value_name(v));
+    } else if (surg_pass_allow(k->p)) {
+      mend_did(k, NULL, SURG_EXACT, "output '%.100s', which nothing makes, is removed", surg_value_name(v));
+      if (surg_graph_remove_output(g, i) != SURG_OK) return false;
+    }
+  }
+  return true;
+}
+
+static bool inputs(mending *k) {
+  surg_graph *g = surg_model_graph(k->m);
+  for (surg_value *v = surg_graph_next_value(g, NULL), *next; v; v = next) {
+    bool guessed;
+    next = surg_graph_next_value(g, v);
+    if (surg_value_erased(v) || !surg_value_is_undefined(v) || !is_read(v)) continue;
+    if (!k->interface) {
+      mend_leaves(k, NULL, "'%.100s' is read and never defined; with the option interface it becomes an input",
+                  surg_value_name(v));
+      continue;
+    }
+    const surg_type *type = wanted(k, v, &guessed);
+    if (guessed && !mend_allows(k, SURG_APPROX)) {
+      mend_leaves(k, NULL, "'%.100s' is read and never defined, and its element type is not known; "
+                  "with the option interface and --allow approx it becomes an input of float", surg_value_name(v));
+      continue;
+    }
+    if (!type || !mend_may(k, guessed ? SURG_APPROX : SURG_EXACT)) continue;
+    if (surg_value_become_input(v, type) != SURG_OK) return false;
+    mend_did(k, NULL, guessed ? SURG_APPROX : SURG_EXACT, "'%.100s', which nothing defines, is an input",
+             surg_value_name(v));
+  }
+  return true;
+}
+
+bool mend_interface(mending *k) {
+  if (surg_model_finding_count(k->m) == 0) return true;
+  return surg_model_infer(k->m) == SURG_OK && outputs(k) && inputs(k);
+}

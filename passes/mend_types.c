@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* With consent: a Cast where inputs that must be of one element type are not, and a Reshape where ranks
+ * differ by dimensions of one. See mend.h. */
+#include "mend.h"
+
+#define CAST_OPSET 6    /* the first one whose Cast names its type by number */
+#define RESHAPE_OPSET 5
+#define MOST_DIMS 16
+#define MOST_INPUTS 256 /* of a node whose types are compared, each with each */
+#define NEAR 8 /* inputs before one that it is compared with: those of one type are neighbours */
+
+static int dtype_of(const surg_value *v) {
+  const surg_type *t = v ? surg_value_type(v) : NULL;
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
+}
+
+/* The place of an element type among those that arithmetic of frameworks widens to; 0: none. */
+static int width(int dtype) {
+  static const uint8_t order[] = {SURG_BOOL,   SURG_UINT8, SURG_INT8,    SURG_INT16,    SURG_INT32,
+                                  SURG_INT64, SURG_FLOAT16, SURG_BFLOAT16, SURG_FLOAT, SURG_DOUBLE};
+  for (size_t i = 0; i < sizeof order; i++)
+    if (order[i] == dtype) return (int)i + 1;
+  return 0;
+}
+
+/* The type that inputs of the type of input i meet in: the widest of those that are computed, else of all;
+ * 0: they are of one type, or of some that do not widen. */
+static int meeting(const surg_node *n, const surg_schema *s, size_t i) {
+  int best = SURG_UNDEFINED;
+  bool differ = false, computed = false;
+  for (size_t j = 0; j < surg_node_input_count(n); j++) {
+    const surg_value *v = surg_node_input(n, j);
+    const int d = dtype_of(v);
+    if (!d || (j != i && !surg_schema_same_type(s, i, j))) continue;
+    if (!width(d)) return SURG_UNDEFINED;
+    const bool other = !surg_value_constant(v);
+    differ = differ || d != dtype_of(surg_node_input(n, i));
+    if (computed == other ? width(d) > width(best) : other) best = d;
+    computed = computed || other;
+  }
+  return differ && surg_schema_takes(s, i, best) ? best : SURG_UNDEFINED;
+}
+
+static bool cast(mending *k, surg_node *n, size_t i, int to) {
+  surg_value *v = surg_node_input(n, i);
+  if (!mend_allows(k, SURG_APPROX)) {
+    mend_leaves(k, n, "input %zu is of %s where others are of %s; --allow approx puts a Cast there", i,
+                surg_dtype_name(dtype_of(v)), surg_dtype_name(to));
+    return true;
+  }
+  if (surg_graph_opset(surg_node_graph(n), "") < CAST_OPSET || !mend_may(k, SURG_APPROX)) return true;
+  const char *from = surg_dtype_name(dtype_of(v));
+  surg_node *made = mend_add(n, "Cast", &v, 1);
+  if (!made || surg_node_set_int(made, "to", to) != SURG_OK) return false;
+  if (surg_node_set_input(n, i, surg_node_output(made, 0)) != SURG_OK) return false;
+  mend_did(k, n, SURG_APPROX, "input %zu is cast from %s to %s, the type of what it meets", i, from,
+           surg_dtype_name(to));
+  return surg_model_infer(k->m) == SURG_OK;
+}
+
+static bool casts(mending *k, surg_node *n, const surg_schema *s) {
+  if (surg_node_input_count(n) > MOST_INPUTS) return true;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const int now = dtype_of(surg_node_input(n, i));
+    const int to = now ? meeting(n, s, i) : SURG_UNDEFINED;
+    if (to && to != now && !cast(k, n, i, to)) return false;
+  }
+  return true;
+}
+
+bool mend_mixes(const surg_model *m) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      for (size_t i = 0; i < surg_node_input_count(n); i++) {
+        const surg_schema *s = surg_node_schema(n);
+        const int d = dtype_of(surg_node_input(n, i));
+        for (size_t j = i > NEAR ? i - NEAR : 0; s && d && j < i; j++) {
+          const int other = dtype_of(surg_node_input(n, j));
+          if (other && other != d && surg_schema_same_type(s, i, j)) return true;
+        }
+      }
+  return false;
+}
+
+/* --- ranks --- */
+
+static const surg_type *fixed(const surg_value *v) {
+  const surg_type *t = v ? surg_value_type(v) : NULL;
+  const bool good = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_static(t, NULL);
+  return good && surg_type_rank(t) <= MOST_DIMS ? t : NULL;
+}
+
+/* The sizes of a type with leading dimensions of one added or left out, up to `rank`; false: others lead. */
+static bool led(const surg_type *t, size_t rank, int64_t *dims) {
+  const size_t have = surg_type_rank(t);
+  for (size_t i = 0; i + rank < have; i++)
+    if (surg_type_dim(t, i).value != 1) return false;
+  for (size_t i = 0; i < rank; i++) {
+    const size_t from = i + have;
+    dims[i] = from < rank ? 1 : surg_type_dim(t, from - rank).value;
+  }
+  return true;
+}
+
+static bool reshape(mending *k, surg_node *n, size_t i, size_t rank) {
+  surg_value *v = surg_node_input(n, i);
+  const surg_type *t = fixed(v);
+  int64_t dims[MOST_DIMS];
+  if (!t || rank == 0 || rank > MOST_DIMS || surg_type_rank(t) == rank || !led(t, rank, dims)) return true;
+  if (!mend_allows(k, SURG_APPROX)) {
+    mend_leaves(k, n, "input %zu has %zu dimensions where %zu are wanted; --allow approx reshapes it", i,
+                surg_type_rank(t), rank);
+    return true;
+  }
+  if (surg_graph_opset(surg_node_graph(n), "") < RESHAPE_OPSET ||
+      !surg_graph_takes_constants(surg_node_graph(n)) || !mend_may(k, SURG_APPROX))
+    return true;
+  surg_value *in[2] = {v, mend_ints(n, dims, rank)};
+  surg_node *made = in[1] ? mend_add(n, "Reshape", in, 2) : NULL;
+  if (!made || surg_node_set_input(n, i, surg_node_output(made, 0)) != SURG_OK) return false;
+  mend_did(k, n, SURG_APPROX, "input %zu is reshaped to %zu dimensions: those it had more or less are of one", i,
+           rank);
+  return surg_model_infer(k->m) == SURG_OK;
+}
+
+static size_t rank_of(const surg_value *v) {
+  const surg_type *t = v ? surg_value_type(v) : NULL;
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? surg_type_rank(t) : SIZE_MAX;
+}
+
+/* Inputs of Concat take the rank of the first that is computed; those of Gemm are matrices. */
+static bool ranks(mending *k, surg_node *n) {
+  size_t rank = SIZE_MAX;
+  const bool gemm = surg_node_op(n) == SURG_OP_Gemm;
+  if (!gemm && surg_node_op(n) != SURG_OP_Concat) return true;
+  for (size_t i = 0; i < surg_node_input_count(n) && rank == SIZE_MAX && !gemm; i++)
+    if (!surg_value_constant(surg_node_input(n, i))) rank = rank_of(surg_node_input(n, i));
+  if (gemm) rank = 2;
+  if (rank == SIZE_MAX) return true;
+  for (size_t i = 0; i < surg_node_input_count(n) && (!gemm || i < 2); i++)
+    if (!reshape(k, n, i, rank)) return false;
+  return true;
+}
+
+bool mend_types(mending *k) {
+  if (surg_model_infer(k->m) != SURG_OK) return false;
+  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      const surg_schema *s = surg_node_schema(n);
+      if (!s || surg_pass_keeps_node(k->p, n)) continue;
+      if (!casts(k, n, s) || !ranks(k, n)) return false;
+    }
+  return true;
+}

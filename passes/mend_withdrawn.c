@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that ONNX tried and took back, and those that exporters left of their framework: rewritten
+ * with consent, by the rules of group `withdrawn` (passes/rules/withdrawn.rules). See mend.h. */
+#include <string.h>
+
+#include "mend.h"
+
+static bool is_ours(void *user, const surg_rule *r) {
+  (void)user;
+  return strcmp(surg_rule_group(r), "withdrawn") == 0;
+}
+
+/* The rule that rewrites the node; NULL with *why: there are rules, and none matches; else NULL. */
+static const surg_rule *rule_for(const mending *k, surg_node *n, const char **why) {
+  surg_context *ctx = surg_pass_context(k->p);
+  *why = NULL;
+  for (size_t i = 0; i < surg_rule_count(ctx); i++) {
+    const surg_rule *r = surg_rule_at(ctx, i);
+    if (!is_ours(NULL, r) || strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 ||
+        strcmp(surg_rule_domain(r), surg_node_domain(n)) != 0)
+      continue;
+    const char *fault = surg_rule_explain(r, n);
+    if (!fault) return r;
+    *why = fault;
+  }
+  return NULL;
+}
+
+/* Notes what the rules will rewrite; whether there is any. */
+static bool announce(mending *k, surg_graph *g) {
+  bool any = false;
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+    const char *why;
+    if (surg_node_class(n) != SURG_OP_CLASS_CUSTOM || surg_pass_keeps_node(k->p, n)) continue;
+    const surg_rule *r = rule_for(k, n, &why);
+    if (why) mend_leaves(k, n, "an operator that ONNX does not have: %s", why);
+    if (r && !mend_allows(k, SURG_APPROX))
+      mend_leaves(k, n, "an operator that ONNX does not have; --allow approx rewrites it");
+    if (!r || !mend_allows(k, SURG_APPROX)) continue;
+    mend_did(k, n, SURG_APPROX, "an operator that ONNX does not have is rewritten by rule %s", surg_rule_name(r));
+    any = true;
+  }
+  return any;
+}
+
+bool mend_withdrawn(mending *k) {
+  if (surg_model_infer(k->m) != SURG_OK) return false;
+  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g)) {
+    if (!announce(k, g)) continue;
+    if (surg_rewrite_graph(k->p, g, is_ours, NULL) == SURG_PASS_FAILED) return false;
+    if (surg_model_infer(k->m) != SURG_OK) return false;
+  }
+  return true;
+}
