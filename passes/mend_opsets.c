@@ -192,7 +192,9 @@ static bool one_scope(mending *k, surg_function *f) {
   const scope s = {k->m, f};
   const int64_t now = opset_of(&s);
   if (surg_model_ir_version(k->m) < 3) return true;
-  return now > 0 ? older(k, &s, now) : next_node(&s, NULL) || !f ? missing(k, &s) : true;
+  if (now > 0) return older(k, &s, now);
+  const bool empty = !f && surg_model_import_count(k->m) == 0;
+  return next_node(&s, NULL) || empty ? missing(k, &s) : true;
 }
 
 bool mend_opsets(mending *k) {
