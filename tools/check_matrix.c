@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `check --targets all|A,B IN`: which engines take a model as it is, and which after a repair. */
+/* `check --targets all|A,B IN`: which engines support a model as it is, and which after a repair. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ typedef struct matrix {
   surg_context *ctx;
   const surg_model *m;
   json_t *list; /* or NULL: lines */
-  size_t taken, repaired, all;
+  const judging *how;
+  size_t supported, unknown, repaired, all;
 } matrix;
 
 /* Whether a word of "all" or "tensorrt,ort-1.10" stands for a target: its name, or how it starts.
@@ -29,19 +30,15 @@ static bool wanted(const char *words, const char *name) {
 static surg_status judge(matrix *x, const surg__target *t) {
   verdict v;
   const surg_status s = verdict_find(&v, t, x->m);
-  char with[64];
-  if (!x->all++ && !x->list) printf("%-46s %-9s %s\n", "target", "as it is", "repaired");
-  x->taken += v.kind <= VERDICT_UNKNOWN;
+  if (!x->all++ && !x->list) printf("%-46s %-12s %s\n", "target", "as it is", "after repair");
+  x->supported += v.kind == VERDICT_IMPORTS;
+  x->unknown += v.kind == VERDICT_UNKNOWN;
   x->repaired += v.kind == VERDICT_EXACT || v.kind == VERDICT_CONSENT;
-  repair_spell_consent(with, sizeof with, v.needed);
   if (s == SURG_OK && x->list)
     json_array_append_new(x->list, verdict_json(&v, t));
   else if (s == SURG_OK)
-    printf("%-46s %-9s %s%s%s\n", t->name,
-           v.kind == VERDICT_IMPORTS ? "yes" : v.kind == VERDICT_UNKNOWN ? "maybe" : "no",
-           v.kind <= VERDICT_UNKNOWN ? "" : v.kind == VERDICT_EXACT     ? "yes"
-                                        : v.kind == VERDICT_CONSENT ? "with " : "no",
-           with, v.kind == VERDICT_UNKNOWN ? "something is not known" : "");
+    printf("%-46s %-12s %s\n", t->name, surg__verdict_word(verdict_of(&v)),
+           v.kind > VERDICT_UNKNOWN ? verdict_repair(&v) : "");
   verdict_free(&v);
   return s;
 }
@@ -52,16 +49,18 @@ static surg_status judge_all(matrix *x, const char *words) {
     const surg__target_text *text = &surg__target_texts[i];
     if (!wanted(words, text->name)) continue;
     surg__target *t = surg__target_read(x->ctx, text->text, strlen(text->text), text->name);
+    judging_apply(x->how, t);
     s = t ? judge(x, t) : SURG_ENOMEM;
     surg__target_free(t);
   }
   return s;
 }
 
-int check_matrix(surg_context *ctx, const cli_common *common, const char *words, const char *in) {
+int check_matrix(surg_context *ctx, const cli_common *common, const judging *how, const char *words,
+                 const char *in) {
   quiet_model q;
   int code = cli_exit_code(quiet_open(&q, common, in, NULL, 0));
-  matrix x = {.ctx = ctx, .m = q.m, .list = common->json ? json_array() : NULL};
+  matrix x = {.ctx = ctx, .m = q.m, .how = how, .list = common->json ? json_array() : NULL};
   if (code == EXIT_DONE) {
     const surg_status s = judge_all(&x, words);
     code = cli_exit_code(s == SURG_OK ? s : quiet_tell(q.ctx, s));
@@ -69,7 +68,8 @@ int check_matrix(surg_context *ctx, const cli_common *common, const char *words,
   if (code == EXIT_DONE && !x.all)
     code = cli_usage("--targets takes all, or names that targets begin with: tensorrt,onnxruntime");
   if (code == EXIT_DONE && !common->json)
-    printf("%zu of %zu take it, %zu more after a repair\n", x.taken, x.all, x.repaired);
+    printf("%zu of %zu support it, %zu more after a repair; %zu unknown\n", x.supported, x.all,
+           x.repaired, x.unknown);
   if (code == EXIT_DONE && common->json)
     cli_print_json(json_pack("{s:i,s:o,s:O}", "schema", 1, "file", cli_text_json(in), "targets",
                              x.list));

@@ -79,11 +79,11 @@ static json_t *node_json(const place *p) {
   return j;
 }
 
-static json_t *finding_json(const char *code, const char *where, const char *text,
+static json_t *finding_json(surg_severity severity, const char *code, const char *where, const char *text,
                             const char *pass) {
   const surg__rule_info *rule = surg__check_rule(code);
   json_t *f = json_object();
-  json_object_set_new(f, "severity", json_string(severities[surg__check_severity(code)]));
+  json_object_set_new(f, "severity", json_string(severities[severity]));
   json_object_set_new(f, "code", json_string(code));
   json_object_set_new(f, "where", where ? cli_text_json(where) : json_null());
   if (where) {
@@ -108,8 +108,10 @@ static json_t *file_json(const report *r, int code) {
   json_object_set_new(j, "errors", json_integer((json_int_t)r->counts[SURG_ERROR]));
   json_object_set_new(j, "warnings", json_integer((json_int_t)r->counts[SURG_WARNING]));
   json_object_set_new(j, "notes", json_integer((json_int_t)r->counts[SURG_NOTE]));
+  const bool unread = code > EXIT_MODEL && code != EXIT_UNKNOWN;
   json_object_set_new(j, "verdict",
-                      json_string(code > EXIT_MODEL         ? "unread"
+                      json_string(unread                    ? "unread"
+                                  : r->verdict              ? r->verdict
                                   : code != EXIT_DONE       ? "bad"
                                   : r->counts[SURG_WARNING] ? "doubtful"
                                                             : "good"));
@@ -155,7 +157,7 @@ static json_t *message_json(const char *where, const char *text) {
   return j;
 }
 
-static json_t *result_json(const report *r, const char *code, const char *where, const char *text,
+static json_t *result_json(const report *r, surg_severity severity, const char *code, const char *where, const char *text,
                            const char *pass) {
   const surg__rule_info *rule = surg__check_rule(code);
   json_t *at = json_pack("{s:{s:{s:o}}}", "physicalLocation", "artifactLocation", "uri",
@@ -166,7 +168,7 @@ static json_t *result_json(const report *r, const char *code, const char *where,
   json_t *properties = json_pack("{s:s}", "hint", rule->hint);
   if (pass) json_object_set_new(properties, "pass", json_string(pass));
   return json_pack("{s:s, s:I, s:s, s:o, s:[o], s:o}", "ruleId", code, "ruleIndex",
-                   (json_int_t)rule_index(code), "level", severities[surg__check_severity(code)],
+                   (json_int_t)rule_index(code), "level", severities[severity],
                    "message", message_json(where, text), "locations", at, "properties", properties);
 }
 
@@ -186,7 +188,7 @@ static json_t *sarif_json(const output *o, int code) {
   return json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:[{s:b, s:i}], s:O}]}", "$schema",
                    "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs",
                    "tool", "driver", "name", "onnxsurg", "version", surg_version(), "rules",
-                   rules_json(), "invocations", "executionSuccessful", code <= EXIT_MODEL,
+                   rules_json(), "invocations", "executionSuccessful", code <= EXIT_MODEL || code == EXIT_UNKNOWN,
                    "exitCode", code, "results", o->list);
 }
 
@@ -211,25 +213,29 @@ void report_start(report *r, output *o, const char *path) {
   if (o->form == FORM_JSON) r->list = json_array();
 }
 
-static void tell(report *r, const char *code, const char *where, const char *text,
-                 const char *pass) {
+static void tell(report *r, surg_severity severity, const char *code, const char *where,
+                 const char *text, const char *pass) {
   switch (r->out->form) {
     case FORM_JSON:
-      json_array_append_new(r->list, finding_json(code, where, text, pass));
+      json_array_append_new(r->list, finding_json(severity, code, where, text, pass));
       break;
     case FORM_SARIF:
-      json_array_append_new(r->out->list, result_json(r, code, where, text, pass));
+      json_array_append_new(r->out->list, result_json(r, severity, code, where, text, pass));
       break;
     default:
       cli_put(stdout, r->path);
-      printf(": %s: %s%s%s [%s]\n", severities[surg__check_severity(code)], where ? where : "",
+      printf(": %s: %s%s%s [%s]\n", severities[severity], where ? where : "",
              where ? ": " : "", text, code);
   }
 }
 
 void report_show(report *r, const char *code, const char *where, const char *text,
                  const char *pass) {
-  const surg_severity severity = surg__check_severity(code);
+  report_show_as(r, surg__check_severity(code), code, where, text, pass);
+}
+
+void report_show_as(report *r, surg_severity severity, const char *code, const char *where,
+                    const char *text, const char *pass) {
   r->counts[severity]++;
   if (r->out->quiet && severity != SURG_ERROR) return;
   if (!text || r->shown >= r->out->most) {
@@ -237,14 +243,14 @@ void report_show(report *r, const char *code, const char *where, const char *tex
     return;
   }
   r->shown++;
-  tell(r, code, where, text, pass);
+  tell(r, severity, code, where, text, pass);
 }
 
 void report_finish(report *r, int code) {
   if (r->hidden && r->out->form != FORM_JSON) {
     char text[80];
     snprintf(text, sizeof text, "%zu or more findings are not shown", r->hidden);
-    tell(r, "N399", NULL, text, NULL);
+    tell(r, SURG_NOTE, "N399", NULL, text, NULL);
   }
   if (r->out->form == FORM_JSON) {
     json_array_append_new(r->out->list, file_json(r, code));

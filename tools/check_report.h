@@ -25,6 +25,7 @@ typedef struct report {
   size_t shown, hidden;
   json_t *list; /* of its findings; NULL: text */
   json_t *target; /* the verdict on an engine; NULL: not asked for */
+  const char *verdict; /* of the engine in a word; NULL: not asked for */
 } report;
 
 void output_start(output *o);
@@ -34,6 +35,9 @@ void report_finish(report *r, int code);
 /* `text` NULL: counted alone. */
 void report_show(report *r, const char *code, const char *where, const char *text,
                  const char *pass);
+/* The same with another severity than the code has: what a target accepts is a warning. */
+void report_show_as(report *r, surg_severity severity, const char *code, const char *where,
+                    const char *text, const char *pass);
 /* Whether findings are gathered for a list, rather than printed as they come. */
 bool report_lines(const report *r);
 

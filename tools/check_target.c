@@ -29,7 +29,7 @@ surg__target *cli_target(surg_context *ctx, const char *name, int *code) {
 
 typedef struct telling {
   report *r;
-  size_t refused, misread, unknown; /* objections; misread: of the refused ones */
+  target_tally *all;
 } telling;
 
 static const char *code_of(const surg__objection *o) {
@@ -39,18 +39,39 @@ static const char *code_of(const surg__objection *o) {
       [SURG__C_CONSTANT] = "E406", [SURG__C_ATTR] = "E407",     [SURG__C_RANGE] = "E408",
       [SURG__C_PLACE] = "E409",    [SURG__C_DYNAMIC] = "E410",  [SURG__C_FUNCTION] = "E411",
       [SURG__C_CUSTOM] = "E412",   [SURG__C_ORDER] = "E413",    [SURG__C_FED] = "E414",
-      [SURG__C_EXTERNAL] = "E415",
+      [SURG__C_EXTERNAL] = "E415", [SURG__C_INVALID] = "E403",
       [SURG__C_SAYS] = "E403"};
-  return o->verdict == SURG__UNKNOWN ? "N401" : codes[o->cause];
+  return o->code ? o->code : o->verdict == SURG__UNKNOWN ? "N401" : codes[o->cause];
+}
+
+static void count(target_tally *all, surg__verdict v, bool misread) {
+  all->unsupported += v == SURG__ILLEGAL;
+  all->unknown += v == SURG__UNKNOWN;
+  all->misread += misread;
+}
+
+/* Invalid, and accepted by the engine: a warning. Invalid, and nothing is known: a note of that code. */
+static surg_severity severity_of(const char *code, surg__verdict v) {
+  const surg_severity own = surg__check_severity(code);
+  if (v == SURG__ILLEGAL) return SURG_ERROR;
+  if (v == SURG__UNKNOWN) return SURG_NOTE;
+  return own == SURG_ERROR ? SURG_WARNING : own;
 }
 
 static void heard(void *user, const surg__objection *o) {
   telling *t = user;
   const char *code = code_of(o);
-  ++*(o->verdict == SURG__ILLEGAL ? &t->refused : &t->unknown);
-  t->misread += o->misread;
-  report_show(t->r, code, o->node ? surg__locate_node(o->node) : "model", o->text,
-              surg__check_rule(code)->pass);
+  const char *where = o->where ? o->where : o->node ? surg__locate_node(o->node) : "model";
+  count(t->all, o->verdict, o->misread);
+  report_show_as(t->r, severity_of(code, o->verdict), code, where, o->text,
+                 surg__check_rule(code)->pass);
+}
+
+void check_target_finding(report *r, const surg__target *t, const finding *f, target_tally *all) {
+  const bool judged = surg__target_judges(f->code);
+  const surg__verdict v = judged ? SURG__LEGAL : surg__target_finding(t, f->code);
+  if (!judged) count(all, v, false);
+  report_show_as(r, severity_of(f->code, v), f->code, f->where, f->text, f->pass);
 }
 
 /* What can be done about it. Searches are made on a model that was loaded anew, whose lines go
@@ -122,27 +143,28 @@ static surg_status elsewhere(report *r, const surg__target *t, surg_model *m) {
   return s;
 }
 
+static void put_reasons(size_t n, const char *what) {
+  printf(": %zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
 surg_status check_target(report *r, const surg__target *t, const char *name,
-                         const cli_common *common, const findings *f) {
-  telling tell = {.r = r};
+                         const cli_common *common, const findings *f, target_tally *all) {
+  telling tell = {.r = r, .all = all};
   const surg_status s = surg__target_model(t, f->m, heard, &tell);
+  const surg__verdict v = surg__verdict_of(all->unsupported, all->unknown);
+  r->verdict = surg__verdict_word(v);
   if (s || r->out->quiet) return s;
   if (!report_lines(r)) {
     cli_put(stdout, r->path);
-    printf(": %s ", t->name);
-    if (tell.refused && tell.misread == tell.refused)
-      printf("imports it, and computes something else: %zu reason%s", tell.refused,
-             tell.refused == 1 ? "" : "s");
-    else if (tell.refused)
-      printf("refuses it: %zu reason%s", tell.refused, tell.refused == 1 ? "" : "s");
-    else if (tell.unknown)
-      printf("may take it: %zu thing%s not known", tell.unknown,
-             tell.unknown == 1 ? " is" : "s are");
-    else
-      printf("takes it");
-    printf("\n  by %s\n", t->source);
+    printf(": %s by %s", v == SURG__UNKNOWN ? "support unknown" : r->verdict, t->name);
+    if (v == SURG__ILLEGAL) put_reasons(all->unsupported, "reason");
+    if (v == SURG__ILLEGAL && all->misread == all->unsupported)
+      printf(" (it imports the model and computes something else)");
+    if (v == SURG__UNKNOWN) put_reasons(all->unknown, "fact");
+    printf("\n  source: %s\n", t->source);
   }
-  surg_status last = tell.refused || report_lines(r) ? judge(r, t, name, common, f) : SURG_OK;
-  if (!last && t->host && !tell.refused) last = elsewhere(r, t, f->m);
+  const bool ask = (v == SURG__ILLEGAL || report_lines(r)) && !f->partial;
+  surg_status last = ask ? judge(r, t, name, common, f) : SURG_OK;
+  if (!last && t->host && v != SURG__ILLEGAL) last = elsewhere(r, t, f->m);
   return last;
 }

@@ -15,6 +15,12 @@
 #include "base/diag.h"
 #include "io/io.h"
 
+int cli_worse(int a, int b) {
+  if (a == EXIT_UNKNOWN) return b == EXIT_DONE ? a : b;
+  if (b == EXIT_UNKNOWN) return a == EXIT_DONE ? b : a;
+  return a > b ? a : b;
+}
+
 int cli_exit_code(surg_status status) {
   switch (status) {
     case SURG_OK:

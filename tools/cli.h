@@ -16,7 +16,8 @@ enum {
   EXIT_USAGE = 2,
   EXIT_IO = 3,
   EXIT_LIMIT = 4,
-  EXIT_INTERNAL = 5
+  EXIT_INTERNAL = 5,
+  EXIT_UNKNOWN = 6 /* of an engine: support unknown */
 };
 
 /* The exit code that a failure of the library stands for. */
@@ -53,6 +54,8 @@ surg_status cli_load(surg_context *ctx, const cli_common *common, const char *pa
 bool cli_number(const char *text, uint64_t *out);
 /* A number that is not negative, such as a tolerance. */
 bool cli_real(const char *text, double *out);
+/* The graver of two exit codes: unknown is graver than done and less than everything else. */
+int cli_worse(int a, int b);
 /* One line on standard error that ends in "try `onnxsurg --help`"; returns EXIT_USAGE. */
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A line on standard error; returns EXIT_LIMIT. */

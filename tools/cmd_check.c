@@ -13,16 +13,18 @@ static const char help[] =
     "Lists what is wrong with models: one line a finding, nothing for a clean model.\n"
     "doc/check.md explains each code.\n"
     "  --strict            warnings count as errors do\n"
-    "  --target T          what the engine T does not take, and what can be done;\n"
-    "                      see onnxsurg targets\n"
-    "  --targets all|A,B   which engines take the model, and which after a repair\n"
+    "  --target T          whether the engine T supports the model: what it does not\n"
+    "                      support, and what can be done; see onnxsurg targets\n"
+    "  --targets all|A,B   which engines support the model, and which after a repair\n"
+    JUDGING_HELP
     "  --quiet             errors alone\n"
     "  --json              the findings of all files as one JSON object, with hints\n"
     "  --sarif             the same as SARIF 2.1.0, for code scanning\n"
     "  --opset [DOMAIN=]N  what keeps the model from moving to opset N; nothing is\n"
     "                      changed (--allow CLASS: the worst that rewrites may be)\n"
     "  --max-findings N    of a file that are told (100); the rest is counted\n"
-    "exit codes: 0 no error, 1 an error was found, 3 a file cannot be read, 4 limit\n";
+    "exit codes: 0 no error, 1 an error was found, 3 a file cannot be read, 4 limit;\n"
+    "with --target: 0 supported, 1 unsupported, 6 support unknown\n";
 
 enum {
   OPT_STRICT = OPT_OWN,
@@ -36,7 +38,8 @@ enum {
 
 typedef struct checking {
   cli_common common;
-  const surg__target *target; /* NULL: what holds for every engine */
+  const surg__target *target; /* NULL: findings about ONNX itself */
+  judging how;
   bool strict;
   const char *target_name, *targets;
   const char *opset; /* of --opset; NULL: none */
@@ -44,9 +47,20 @@ typedef struct checking {
   output out;
 } checking;
 
+typedef struct checked {
+  report r;
+  const surg__target *target;
+  target_tally all;
+  bool blocked; /* a move to the opset of --opset is */
+} checked;
+
 static void found(void *user, const finding *f) {
-  report *r = user;
-  if (f->line && !report_lines(r))
+  checked *file = user;
+  report *r = &file->r;
+  if (!strcmp(f->code, "E135")) file->blocked = true;
+  if (file->target && !f->line && !file->blocked)
+    check_target_finding(r, file->target, f, &file->all);
+  else if (f->line && !report_lines(r))
     fprintf(stderr, "%s\n", f->line);
   else
     report_show(r, f->code, f->where, f->text, f->pass);
@@ -73,27 +87,36 @@ static surg_status try_move(checking *c, findings *f) {
 }
 
 /* What holds against the model that came of the file. */
-static surg_status examine(checking *c, findings *f, report *r) {
-  surg_status s =
-      c->target ? check_target(r, c->target, c->target_name, &c->common, f) : findings_look(f);
+static surg_status examine(checking *c, findings *f, checked *file) {
+  surg_status s = c->target ? check_target(&file->r, c->target, c->target_name, &c->common, f,
+                                           &file->all)
+                            : findings_look(f);
   if (c->opset && !f->partial && s == SURG_OK) s = try_move(c, f);
   return s;
 }
 
+/* With a target its verdict decides, whatever our own checker finds. */
+static int code_of(const checking *c, const checked *file) {
+  const report *r = &file->r;
+  const bool strict = c->strict && r->counts[SURG_WARNING];
+  if (!c->target) return r->counts[SURG_ERROR] || strict ? EXIT_MODEL : EXIT_DONE;
+  if (strict || file->blocked) return EXIT_MODEL;
+  return judging_exit(&c->how, surg__verdict_of(file->all.unsupported, file->all.unknown));
+}
+
 static int check_file(checking *c, const char *path) {
-  report r;
-  findings f = {.fn = found, .user = &r, .most = c->out.most};
-  report_start(&r, &c->out, path);
+  checked file = {.target = c->target};
+  findings f = {.fn = found, .user = &file, .most = c->out.most};
+  report_start(&file.r, &c->out, path);
   int code = findings_open(&f, &c->common, path);
-  r.name = f.name;
+  file.r.name = f.name;
   if (f.m) {
-    const surg_status s = examine(c, &f, &r);
+    const surg_status s = examine(c, &f, &file);
     if (s != SURG_OK) code = cli_exit_code(s);
   }
-  r.hidden += f.hidden;
-  if (code <= EXIT_MODEL)
-    code = r.counts[SURG_ERROR] || (c->strict && r.counts[SURG_WARNING]) ? EXIT_MODEL : EXIT_DONE;
-  report_finish(&r, code);
+  file.r.hidden += f.hidden;
+  if (code <= EXIT_MODEL) code = f.m || !c->target ? code_of(c, &file) : EXIT_MODEL;
+  report_finish(&file.r, code);
   findings_close(&f);
   return code;
 }
@@ -111,6 +134,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_TARGETS:
       c->targets = arg;
       return EXIT_DONE;
+    case OPT_REGISTERED:
+    case OPT_ASSUME_UNKNOWN:
+      return judging_take(&c->how, o, arg);
     case OPT_SARIF:
       c->out.form = FORM_SARIF;
       return EXIT_DONE;
@@ -132,7 +158,7 @@ static int check_files(checking *c, char **files, int n) {
   output_start(&c->out);
   for (int i = 0; i < n; i++) {
     const int one = check_file(c, files[i]);
-    if (one > code) code = one;
+    code = cli_worse(code, one);
   }
   output_finish(&c->out, code);
   return code;
@@ -147,6 +173,7 @@ int cmd_check(int argc, char **argv) {
       {"max-findings", required_argument, NULL, OPT_MAX_FINDINGS},
       {"opset", required_argument, NULL, OPT_OPSET},
       {"allow", required_argument, NULL, OPT_ALLOW},
+      JUDGING_OPTIONS,
       CLI_COMMON_OPTIONS,
       {0}};
   checking c = {.out = {.most = SURG_LIMIT_FINDINGS}};
@@ -163,11 +190,13 @@ int cmd_check(int argc, char **argv) {
   surg_context *ctx = c.target_name || c.targets ? cli_context(&c.common) : NULL;
   surg__target *t = ctx && c.target_name ? cli_target(ctx, c.target_name, &code) : NULL;
   if ((c.target_name || c.targets) && !ctx) code = EXIT_LIMIT;
+  judging_apply(&c.how, t);
   c.target = t;
   if (code == EXIT_DONE)
-    code = c.targets ? check_matrix(ctx, &c.common, c.targets, argv[optind])
+    code = c.targets ? check_matrix(ctx, &c.common, &c.how, c.targets, argv[optind])
                      : check_files(&c, argv + optind, argc - optind);
   surg__target_free(t);
+  judging_free(&c.how);
   surg_context_free(ctx);
   return cli_flush(code);
 }

@@ -21,6 +21,7 @@ static const char help[] =
     "  --target T          the engine; see onnxsurg targets\n"
     "  --error TEXT        what it said: text, a file, or - for standard input\n"
     "  --messages FILE     messages of your own, too (doc/messages.md)\n"
+    "  --registered DOMAIN[:OP]  operators that are registered with the engine\n"
     "  --json              for programs\n"
     "exit codes: 0 nothing is open, 1 something is, 2 wrong usage, 3 file, 4 limit\n";
 
@@ -59,6 +60,7 @@ typedef struct row {
 
 typedef struct doctor {
   cli_common common;
+  judging how;
   const char *target_name, *error, *messages, *in;
   surg_context *ctx;
   surg__target *t;
@@ -142,12 +144,14 @@ static row_id row_of_cause(surg__cause c) {
     case SURG__C_DYNAMIC: return R_DYNAMIC;
     case SURG__C_FUNCTION:
     case SURG__C_CUSTOM: return R_CUSTOM;
+    case SURG__C_INVALID: return R_VALID;
     default: return R_OPS;
   }
 }
 
 static void objected(void *user, const surg__objection *o) {
   doctor *d = user;
+  if (o->code) return; /* a finding: it has its row by now */
   note(d, row_of_cause(o->cause), o->verdict == SURG__ILLEGAL,
        o->node ? surg__locate_node(o->node) : "model", o->text, NULL);
 }
@@ -184,7 +188,7 @@ static void answered(void *user, const surg__objection *o) {
 static surg_status ask(doctor *d, const struct question *q) {
   surg__target *t = surg__target_read(d->ctx, q->target, strlen(q->target), "doctor");
   d->now = q->id;
-  const surg_status s = t ? surg__target_model(t, d->model.m, answered, d) : SURG_ENOMEM;
+  const surg_status s = t ? surg__target_facts(t, d->model.m, answered, d) : SURG_ENOMEM;
   surg__target_free(t);
   return s;
 }
@@ -361,6 +365,7 @@ static int consult(doctor *d) {
   int code = EXIT_DONE;
   if (d->target_name) d->t = cli_target(d->ctx, d->target_name, &code);
   if (code != EXIT_DONE) return code;
+  judging_apply(&d->how, d->t);
   surg__buf_init(&d->passes, d->ctx);
   d->model.fn = found;
   d->model.user = d;
@@ -378,13 +383,14 @@ static int take(void *user, int o, char *arg) {
   if (o == OPT_TARGET) d->target_name = arg;
   if (o == OPT_ERROR) d->error = arg;
   if (o == OPT_MESSAGES) d->messages = arg;
-  return EXIT_DONE;
+  return judging_take(&d->how, o, arg);
 }
 
 int cmd_doctor(int argc, char **argv) {
   static const struct option options[] = {{"target", required_argument, NULL, OPT_TARGET},
                                           {"error", required_argument, NULL, OPT_ERROR},
                                           {"messages", required_argument, NULL, OPT_MESSAGES},
+                                          JUDGING_OPTIONS,
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   doctor d = {0};
@@ -401,6 +407,7 @@ int cmd_doctor(int argc, char **argv) {
   for (row_id id = R_MESSAGE; id < ROWS; id++) free(d.rows[id].first);
   if (d.ctx) surg__buf_free(&d.passes);
   surg__target_free(d.t);
+  judging_free(&d.how);
   surg_context_free(d.ctx);
   return cli_flush(code);
 }

@@ -19,13 +19,13 @@
 static const char help[] =
     "usage: onnxsurg repair --target T [options] IN OUT\n"
     "       onnxsurg repair --until 'CMD {}' [--target T] [options] IN OUT\n"
-    "Finds the passes after which the engine T takes the model, and runs them. Inputs\n"
-    "and outputs keep their names and types. Where something remains that T refuses,\n"
-    "it says what and writes nothing. See onnxsurg targets for engines,\n"
+    "Finds the passes after which the engine T supports the model, and runs them.\n"
+    "Inputs and outputs keep their names and types. Where something unsupported\n"
+    "remains, it is listed and nothing is written. See onnxsurg targets for engines,\n"
     "doc/targets.md for how to add one.\n"
     "  --target T          the engine: a name (onnxsurg targets), or a file T.target\n"
     "  --until CMD         ask the importer itself, {} is the file, no shell; exit\n"
-    "                      code 0: taken. Its messages say what is tried next\n"
+    "                      code 0: accepted. Its messages select what is tried next\n"
     "  --import ort|opencv|CMD  the same; ort, opencv: those that python3 has\n"
     "  --import-timeout S  seconds for one run of CMD (60)\n"
     "  --import-memory N   memory of one run of CMD, such as 4GiB\n"
@@ -34,13 +34,15 @@ static const char help[] =
     "                      and interface: inputs and outputs may change; A,B for both\n"
     "                      (sizes that are open get some, too, if that helps)\n"
     "  --dim NAME=N        how long an open size is: NAME a symbol, or input.axis\n"
-    "  --partial           write what was reached, though the engine still refuses it\n"
+    "  --partial           write what was reached, though T still does not support it\n"
     "  --check[=N]         prove by running both that the outputs are equal (N seeds)\n"
     "  --verify-each       check the graph after every pass\n"
     "  --no-fsync          do not wait for the disk\n"
     "  --dry-run           find and tell, write nothing\n"
-    "  --quiet, --json     say nothing, or say it for programs\n"
-    "exit codes: 0 the engine takes it, 1 it does not, 2 wrong usage, 3 file, 4 limit\n";
+    JUDGING_HELP
+    "  --quiet, --json     print nothing, or JSON\n"
+    "exit codes: 0 supported, 1 unsupported, 6 support unknown (OUT is written),\n"
+    "2 wrong usage, 3 file, 4 limit\n";
 
 enum { OPT_TARGET = OPT_OWN, OPT_ALLOW, OPT_PARTIAL, OPT_CHECK, OPT_DRY_RUN, OPT_VERIFY,
        OPT_NO_FSYNC, OPT_DIM, OPT_UNTIL, OPT_ASK_TIMEOUT, OPT_ASK_MEMORY, OPT_MESSAGES };
@@ -48,6 +50,7 @@ enum { OPT_TARGET = OPT_OWN, OPT_ALLOW, OPT_PARTIAL, OPT_CHECK, OPT_DRY_RUN, OPT
 typedef struct repairing {
   cli_common common;
   const char *target_name, *in, *out;
+  judging how;
   repair_consent given; /* --allow */
   bool partial, dry_run, verify_each, no_fsync;
   uint64_t check; /* seeds; 0: no proof */
@@ -65,7 +68,8 @@ static void print_objection(void *user, const surg__objection *o) {
   repair_counts *all = user;
   if (o->verdict != SURG__ILLEGAL) return;
   if (all->all++ >= SHOWN) return;
-  fprintf(stderr, "  %s%s%s\n", o->node ? surg__locate_node(o->node) : "model", ": ", o->text);
+  fprintf(stderr, "  %s: %s\n",
+          o->where ? o->where : o->node ? surg__locate_node(o->node) : "model", o->text);
 }
 
 static void print_misread(void *user, const surg__objection *o) {
@@ -86,8 +90,8 @@ static void tell_misread(const repairing *r, const repair_counts *after, size_t 
   repair_counts shown = {0};
   if (!left) return;
   if (after->all == after->misread && after->all)
-    fprintf(stderr, "  the engine imports it, and computes otherwise what remains: left so with "
-                    "--allow lossy\n");
+    fprintf(stderr, "  the engine imports the model and computes something else in what remains: "
+                    "accepted with --allow lossy\n");
   if (after->all) return;
   surg__target_model(r->t, r->search.m, print_misread, &shown);
   if (shown.misread > SHOWN) fprintf(stderr, "  and %zu more\n", shown.misread - SHOWN);
@@ -95,9 +99,11 @@ static void tell_misread(const repairing *r, const repair_counts *after, size_t 
 
 static void tell(const repairing *r, const repair_counts *before, const repair_counts *after) {
   const size_t misread = left_misread(r, after);
+  const surg__verdict v = surg__verdict_of(after->all, after->unknown);
   if (r->common.json) {
-    json_t *all = json_pack("{s:i,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target", r->t->name,
-                            "pipeline", r->search.pipeline.n ? r->search.pipeline.p : "", "before",
+    json_t *all = json_pack("{s:i,s:s,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target", r->t->name,
+                            "verdict", surg__verdict_word(v), "pipeline",
+                            r->search.pipeline.n ? r->search.pipeline.p : "", "before",
                             (json_int_t)before->all, "after", (json_int_t)after->all, "unknown",
                             (json_int_t)after->unknown, "misread", (json_int_t)misread);
     if (r->t->host && !after->all)
@@ -112,15 +118,18 @@ static void tell(const repairing *r, const repair_counts *before, const repair_c
   if (r->common.quiet && !after->all) return;
   cli_put(stderr, r->in);
   if (!before->all)
-    fprintf(stderr, r->search.was > r->search.elsewhere ? ": %s takes more of it now\n"
-                                                        : ": %s takes it as it is\n",
+    fprintf(stderr, ": %s by %s\n",
+            after->unknown                        ? "support unknown"
+            : r->search.was > r->search.elsewhere ? "now more of it is supported"
+                                                  : "already supported",
             r->t->name);
   else
-    fprintf(stderr, ": %s refused it for %zu reason%s; %s\n", r->t->name, before->all,
+    fprintf(stderr, ": unsupported by %s for %zu reason%s; %s\n", r->t->name, before->all,
             before->all == 1 ? "" : "s",
-            after->all ? "some remain"
-            : misread  ? "now it imports it, and computes some of it otherwise"
-                       : "now it takes it");
+            after->all       ? "some remain"
+            : misread        ? "now imported, and some of it computed otherwise"
+            : after->unknown ? "now support is unknown"
+                             : "now supported");
   char with[64];
   repair_spell_consent(with, sizeof with, r->search.used);
   if (r->search.pipeline.n)
@@ -131,12 +140,12 @@ static void tell(const repairing *r, const repair_counts *before, const repair_c
             r->t->host->name, r->search.elsewhere, r->search.nodes,
             r->search.nodes == 1 ? "" : "s", r->search.was);
   if (after->unknown)
-    fprintf(stderr, "  not known of %zu node%s: onnxsurg check --target %s tells\n", after->unknown,
-            after->unknown == 1 ? "" : "s", r->t->name);
+    fprintf(stderr, "  %zu fact%s unknown (onnxsurg check --target %s lists them)\n",
+            after->unknown, after->unknown == 1 ? "" : "s", r->t->name);
   if (!after->all) return;
   repair_spell_consent(with, sizeof with, r->search.wanted);
   if (r->search.refused.n)
-    fprintf(stderr, "  would help, and takes consent (%s): %s\n", with, r->search.refused.p);
+    fprintf(stderr, "  would help, and needs consent (%s): %s\n", with, r->search.refused.p);
   repair_counts shown = {0};
   fprintf(stderr, "  remain:\n");
   surg__target_model(r->t, r->search.m, print_objection, &shown);
@@ -178,6 +187,7 @@ static int run(repairing *r) {
   int code = EXIT_DONE;
   r->t = cli_target(r->ctx, r->target_name, &code);
   if (!r->t) return code;
+  judging_apply(&r->how, r->t);
   /* Loaded twice: once where lines are told, with the pipeline that was found. */
   surg_model *m = NULL;
   surg_status s = surg_load(r->quiet, r->in, &r->common.load, &m);
@@ -195,7 +205,7 @@ static int run(repairing *r) {
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
   tell(r, &before, &now);
   if (!now.all || r->partial) code = apply(r, r->search.pipeline.n ? r->search.pipeline.p : "");
-  return code == EXIT_DONE && now.all ? EXIT_MODEL : code;
+  return code == EXIT_DONE ? judging_exit(&r->how, surg__verdict_of(now.all, now.unknown)) : code;
 }
 
 /* --- by asking an importer --- */
@@ -228,9 +238,9 @@ static void tell_until(const repairing *r, const until *u, const char *pipeline)
   }
   if (r->common.quiet && u->taken) return;
   cli_put(stderr, r->in);
-  fprintf(stderr, u->taken ? u->steps.count ? ": the importer takes it after %zu change%s\n"
-                                            : ": the importer takes it as it is\n"
-                           : ": the importer refuses it, after %zu change%s too\n",
+  fprintf(stderr, u->taken ? u->steps.count ? ": the importer accepts the model after %zu change%s\n"
+                                            : ": the importer accepts the model as it is\n"
+                           : ": the importer still rejects the model after %zu change%s\n",
           u->steps.count, u->steps.count == 1 ? "" : "s");
   for (size_t i = 0; i < u->steps.count; i++) {
     const until_step *s = &u->steps.items[i];
@@ -244,11 +254,11 @@ static void tell_until(const repairing *r, const until *u, const char *pipeline)
     fprintf(stderr, "  %s: %s%s--pass '%s'\n", u->taken ? "did" : "tried", with, with[0] ? " " : "",
             pipeline);
   if (u->taken) return;
-  fprintf(stderr, "  it says: ");
+  fprintf(stderr, "  its message: ");
   put_message(u->last);
-  if (!u->known) fprintf(stderr, "  that message is not known: try onnxsurg check --target\n");
+  if (!u->known) fprintf(stderr, "  unknown message: try onnxsurg check --target\n");
   repair_spell_consent(with, sizeof with, u->wanted);
-  if (u->refused.count) fprintf(stderr, "  was not tried, for it takes consent (%s):", with);
+  if (u->refused.count) fprintf(stderr, "  not tried, needs consent (%s):", with);
   for (size_t i = 0; i < u->refused.count; i++) fprintf(stderr, " %s", u->refused.items[i]);
   if (u->refused.count) fprintf(stderr, "\n");
 }
@@ -293,6 +303,8 @@ static int take(void *user, int o, char *arg) {
     case OPT_DRY_RUN: r->dry_run = true; return EXIT_DONE;
     case OPT_NO_FSYNC: r->no_fsync = true; return EXIT_DONE;
     case OPT_VERIFY: r->verify_each = true; return EXIT_DONE;
+    case OPT_REGISTERED:
+    case OPT_ASSUME_UNKNOWN: return judging_take(&r->how, o, arg);
     case OPT_ALLOW:
       return repair_take_consent(arg, &r->given);
     case OPT_DIM:
@@ -329,6 +341,7 @@ int cmd_repair(int argc, char **argv) {
       {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
       {"messages", required_argument, NULL, OPT_MESSAGES},
       {"verify-each", no_argument, NULL, OPT_VERIFY},
+      JUDGING_OPTIONS,
       CLI_COMMON_OPTIONS,
       {0}};
   repairing r = {.given = REPAIR_NO_CONSENT, .im.answers = -1};
@@ -350,6 +363,7 @@ int cmd_repair(int argc, char **argv) {
     repair_free(&r.search);
   }
   cli_dims_free(&r.dims);
+  judging_free(&r.how);
   surg__target_free(r.t);
   surg_context_free(r.quiet);
   surg_context_free(r.ctx);

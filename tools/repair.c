@@ -37,6 +37,7 @@ static void add_op(surg__buf *b, const surg_node *n) {
 
 static void count_one(void *user, const surg__objection *o) {
   repair_counts *all = user;
+  if (o->verdict == SURG__LEGAL) return;
   if (o->verdict == SURG__UNKNOWN) {
     all->unknown++;
     return;
@@ -459,6 +460,10 @@ static bool round_of(repair *r, repair_counts *now) {
     const char *pipeline;
   } simple[] = {{SURG__C_DYNAMIC, "shapes"},
                 {SURG__C_ORDER, "toposort"},
+                {SURG__C_INVALID, "names"},
+                {SURG__C_INVALID, "shapes"},
+                {SURG__C_INVALID, "outputs"},
+                {SURG__C_INVALID, "prune"},
                 {SURG__C_EXTERNAL, "constants{form=keep,inside}"},
                 {SURG__C_FED, "fold"},
                 {SURG__C_OPSET, "prune"},

@@ -68,24 +68,44 @@ static surg_status search(verdict *v, const surg__target *t, const surg_model *m
   return repair_find(&v->search, &v->before, &v->after);
 }
 
+/* What came of a search that left nothing unsupported. */
+static verdict_kind cured(const verdict *v, verdict_kind kind) {
+  return v->after.unknown ? VERDICT_UNCERTAIN : kind;
+}
+
+static void spell(verdict *v) {
+  char with[64];
+  repair_spell_consent(with, sizeof with, v->needed);
+  snprintf(v->with, sizeof v->with, "%s%s%s",
+           v->kind == VERDICT_EXACT       ? "exact"
+           : v->kind == VERDICT_BLOCKED   ? "no"
+           : v->kind == VERDICT_UNCERTAIN ? "unknown"
+                                          : "",
+           with[0] ? v->kind == VERDICT_UNCERTAIN ? ", with " : "with " : "", with);
+}
+
 surg_status verdict_find(verdict *v, const surg__target *t, const surg_model *m) {
   *v = (verdict){0};
   surg_status s = search(v, t, m, REPAIR_NO_CONSENT);
-  v->kind = v->before.all ? VERDICT_EXACT : v->before.unknown ? VERDICT_UNKNOWN : VERDICT_IMPORTS;
-  if (s || !v->after.all) return s;
-  s = search(v, t, m, REPAIR_ALL_CONSENT);
-  v->kind = v->after.all ? VERDICT_BLOCKED : VERDICT_CONSENT;
-  v->needed = v->search.used;
+  v->kind = v->before.all       ? cured(v, VERDICT_EXACT)
+            : v->before.unknown ? VERDICT_UNKNOWN
+                                : VERDICT_IMPORTS;
+  if (s == SURG_OK && v->after.all) {
+    s = search(v, t, m, REPAIR_ALL_CONSENT);
+    v->kind = v->after.all ? VERDICT_BLOCKED : cured(v, VERDICT_CONSENT);
+    if (!v->after.all) v->needed = v->search.used;
+  }
+  spell(v);
   return s;
 }
 
 void verdict_free(verdict *v) { repair_free(&v->search); }
 
-const char *verdict_word(verdict_kind kind) {
-  static const char *const words[] = {"imports", "not known", "repairable exactly",
-                                      "repairable with consent", "not repairable"};
-  return words[kind];
+surg__verdict verdict_of(const verdict *v) {
+  return surg__verdict_of(v->before.all, v->before.unknown);
 }
+
+const char *verdict_repair(const verdict *v) { return v->with; }
 
 /* --- what blocks --- */
 
@@ -100,7 +120,7 @@ typedef struct blocking {
 static void blocks(void *user, const surg__objection *o) {
   blocking *b = user;
   if (o->verdict != SURG__ILLEGAL) return;
-  const char *where = o->node ? surg__locate_node(o->node) : "model";
+  const char *where = o->where ? o->where : o->node ? surg__locate_node(o->node) : "model";
   if (b->list)
     json_array_append_new(b->list, json_pack("{s:o,s:o}", "where", cli_text_json(where), "text",
                                              cli_text_json(o->text)));
@@ -172,9 +192,9 @@ static void print_cut(const verdict *v, const surg__target *t, const char *targe
     const bool taken = core_passes(v, t, b.p);
     repair_spell_consent(with, sizeof with, v->search.used);
     printf(
-        "  cut: %zu of %zu nodes can stand alone%s; before them %zu, behind %zu\n", cut->nodes[1],
+        "  cut: %zu of %zu nodes form a part of their own%s; %zu before, %zu after\n", cut->nodes[1],
         cut->nodes[0] + cut->nodes[1] + cut->nodes[2],
-        taken ? ", and the engine takes those" : ", though the engine refuses something there, too",
+        taken ? " that is supported" : ", which has unsupported parts too",
         cut->nodes[0], cut->nodes[2]);
     printf("    onnxsurg repair --target %s %s%s--partial ", target, with, with[0] ? " " : "");
     cli_put(stdout, in);
@@ -183,7 +203,7 @@ static void print_cut(const verdict *v, const surg__target *t, const char *targe
     print_part(&b, "core", &cut->core_in, &cut->core_out);
     print_part(&b, "behind", &cut->post_in, &cut->post_out);
   } else {
-    printf("  cut: nothing worth it stands between what blocks\n");
+    printf("  cut: no part worth cutting out\n");
   }
   surg__buf_free(&b);
 }
@@ -206,19 +226,25 @@ static json_t *cut_json(const surg__cut *c) {
 /* --- telling --- */
 
 void verdict_print(const verdict *v, const surg__target *t, const char *target, const char *in) {
+  static const char *const lines[] = {
+      [VERDICT_IMPORTS] = "supported",
+      [VERDICT_UNKNOWN] = "support unknown",
+      [VERDICT_EXACT] = "unsupported; supported after an exact repair",
+      [VERDICT_CONSENT] = "unsupported; supported after a repair",
+      [VERDICT_UNCERTAIN] = "unsupported; a repair cures this, then support is unknown",
+      [VERDICT_BLOCKED] = "unsupported, and no repair is known"};
   char with[64];
   repair_spell_consent(with, sizeof with, v->needed);
-  printf("  verdict: %s%s%s%s\n", verdict_word(v->kind), v->kind == VERDICT_CONSENT ? " (" : "",
-         v->kind == VERDICT_CONSENT ? with : "", v->kind == VERDICT_CONSENT ? ")" : "");
-  if (v->kind == VERDICT_EXACT || v->kind == VERDICT_CONSENT) {
-    printf("    onnxsurg repair --target %s %s%s", target, v->kind == VERDICT_CONSENT ? with : "",
-           v->kind == VERDICT_CONSENT ? " " : "");
+  printf("  verdict: %s%s%s\n", lines[v->kind], v->kind == VERDICT_CONSENT ? " with " : "",
+         v->kind == VERDICT_CONSENT ? with : "");
+  if (v->kind >= VERDICT_EXACT && v->kind < VERDICT_BLOCKED) {
+    printf("    onnxsurg repair --target %s %s%s", target, with, with[0] ? " " : "");
     cli_put(stdout, in);
     printf(" OUT\n");
   }
   if (v->kind != VERDICT_BLOCKED) return;
   blocking b = {.t = t, .ctx = v->search.ctx};
-  printf("  what blocks%s:\n", v->search.pipeline.n ? ", after all that could be done" : "");
+  printf("  unsupported%s:\n", v->search.pipeline.n ? " after every cure that helps" : "");
   if (surg__target_model(t, v->search.m, blocks, &b) == SURG_OK && b.all > SHOWN)
     printf("    and %zu more\n", b.all - SHOWN);
   surg__cut cut = {0};
@@ -230,10 +256,16 @@ void verdict_print(const verdict *v, const surg__target *t, const char *target, 
 }
 
 json_t *verdict_json(const verdict *v, const surg__target *t) {
+  static const char *const repairs[] = {
+      [VERDICT_IMPORTS] = "none due",  [VERDICT_UNKNOWN] = "none due",
+      [VERDICT_EXACT] = "exact",       [VERDICT_CONSENT] = "consent",
+      [VERDICT_UNCERTAIN] = "unknown", [VERDICT_BLOCKED] = "none known"};
   char with[64];
   repair_spell_consent(with, sizeof with, v->needed);
-  json_t *j = json_pack("{s:s,s:s,s:s,s:o,s:I,s:I,s:I}", "name", t->name, "verdict",
-                        verdict_word(v->kind), "consent", with, "pipeline",
+  json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:o,s:I,s:I,s:I}", "name", t->name, "verdict",
+                        surg__verdict_word(verdict_of(v)), "repair",
+                        repairs[v->kind],
+                        "consent", with, "pipeline",
                         cli_text_json(v->search.pipeline.n ? v->search.pipeline.p : ""), "refused",
                         (json_int_t)v->before.all, "unknown", (json_int_t)v->before.unknown,
                         "remain", (json_int_t)v->after.all);

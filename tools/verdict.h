@@ -5,12 +5,14 @@
 #define SURG_VERDICT_H
 
 #include "repair.h"
+#include "target/verdict.h"
 
 typedef enum verdict_kind {
   VERDICT_IMPORTS,
   VERDICT_UNKNOWN, /* nothing is refused; of something it is not known */
-  VERDICT_EXACT,
-  VERDICT_CONSENT,
+  VERDICT_EXACT,     /* unsupported; supported after an exact repair */
+  VERDICT_CONSENT,   /* ... after one that needs consent */
+  VERDICT_UNCERTAIN, /* ... support after a repair is unknown */
   VERDICT_BLOCKED
 } verdict_kind;
 
@@ -18,6 +20,7 @@ typedef struct verdict {
   verdict_kind kind;
   repair_consent needed; /* CONSENT */
   repair_counts before, after;
+  char with[96]; /* the text of verdict_repair */
   repair search; /* its model is as far as it can be cured, its pipeline the way there */
 } verdict;
 
@@ -40,7 +43,10 @@ void quiet_close(quiet_model *q);
 /* Tries what can be done; the model stays as it is. */
 surg_status verdict_find(verdict *v, const surg__target *t, const surg_model *m);
 void verdict_free(verdict *v);
-const char *verdict_word(verdict_kind kind); /* "imports" ... */
+surg__verdict verdict_of(const verdict *v); /* on the model as it is */
+/* What a repair can do: "exact", "with --allow approx", "unknown", "no"; "" where none is due. Lasts
+ * as long as the verdict. */
+const char *verdict_repair(const verdict *v);
 /* Lines on standard output, with commands; what blocks, and where to cut. */
 void verdict_print(const verdict *v, const surg__target *t, const char *target, const char *in);
 json_t *verdict_json(const verdict *v, const surg__target *t);

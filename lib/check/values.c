@@ -156,6 +156,18 @@ static void check_one(surg__checker *c, const surg_node *n, size_t i) {
                 (unsigned long long)count, n->schema->name);
 }
 
+/* One element is computed with all the same; runtimes that look at constants reject it. */
+static void check_scalar(surg__checker *c, const surg_node *n, size_t i) {
+  const surg_type *t = ranked(n, i);
+  const size_t before = c->count;
+  check_one(c, n, i);
+  if (!t || t->rank == 0 || c->count != before || !surg_value_constant(surg_node_input(n, i))) return;
+  const bool told = surg__check_told(c);
+  surg__check_found(c, "W224", told ? surg__locate_node(n) : NULL,
+                    "input %zu of %s-%d is a scalar; this one has rank %u", i, n->schema->name,
+                    n->schema->since, t->rank);
+}
+
 static void check_rank(surg__checker *c, const surg_node *n, size_t i, uint32_t rank) {
   const surg_type *t = ranked(n, i);
   if (t && t->rank != rank)
@@ -264,6 +276,9 @@ static void check_ranks(surg__checker *c, const surg_node *n) {
     case SURG_OP_MaxUnpool:
       check_rank(c, n, 2, 1);
       break;
+    case SURG_OP_TopK:
+      if (n->schema->since >= 10) check_rank(c, n, 1, 1);
+      break;
     case SURG_OP_GridSample:
       if (n->schema->since < 20) check_rank(c, n, 0, 4);
       break;
@@ -320,7 +335,7 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
       for (size_t i = 1; i < n->n_in; i++) check_one(c, n, i);
       break;
     case SURG_OP_Range:
-      for (size_t i = 0; i < n->n_in; i++) check_one(c, n, i);
+      for (size_t i = 0; i < n->n_in; i++) check_scalar(c, n, i);
       break;
     case SURG_OP_If:
       check_if(c, n);

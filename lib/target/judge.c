@@ -14,6 +14,7 @@
 #include "measure/measure.h"
 #include "schema/text.h"
 #include "target/judge.h"
+#include "target/verdict.h"
 
 bool surg__judge_object(surg__judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
                         const char *fmt, ...) {
@@ -517,27 +518,51 @@ static bool speaks_of_domain(const surg__judge *j, const char *domain) {
   return surg_schema_newest(domain) > 0 && strcmp(domain, "com.microsoft") != 0;
 }
 
-static void judge_stranger(surg__judge *j, const char *domain) {
-  const bool standard = speaks_of_domain(j, domain);
-  if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION) {
-    if (j->t->functions == SURG__NO)
-      surg__judge_object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL,
-                         "functions of the model are not taken");
-    if (j->t->functions == SURG__UNSAID)
-      surg__judge_object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
-                         "whether functions of the model are taken is not known");
-  } else if (has_body(j, domain)) {
-    return;
-  } else if (!standard && j->t->custom != SURG__NO) {
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_CUSTOM, NULL, "it is a custom operator%s",
-                       j->t->custom == SURG__YES ? ": the engine must have been given it" : "");
-  } else if (!standard && j->t->custom == SURG__NO) {
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL, "custom operators are not taken");
-  } else if (j->t->rest_refused) {
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "there is no such operator");
-  } else {
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_OP, NULL, "nothing is known of this operator");
+/* Whether the user said that this engine was given the operator (--registered). */
+static bool is_registered(const surg__judge *j, const char *domain) {
+  const size_t n = strlen(domain);
+  for (size_t i = 0; i < j->t->n_registered; i++) {
+    const char *said = j->t->registered[i];
+    if (strncmp(said, domain, n) != 0) continue;
+    if (!said[n] || (said[n] == ':' && !strcmp(said + n + 1, surg_node_op_type(j->n)))) return true;
   }
+  return false;
+}
+
+static void judge_function(surg__judge *j) {
+  if (j->t->functions == SURG__NO)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL,
+                       "functions of the model are not supported");
+  if (j->t->functions == SURG__UNSAID)
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
+                       "support for functions of the model is unknown");
+}
+
+/* An operator of a domain of which the target lists none. */
+static void judge_custom(surg__judge *j, const char *domain) {
+  if (j->t->custom == SURG__NO)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL, "custom operators are not supported");
+  else if (j->t->closed)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL,
+                       "the engine has no operators of domain %s, unless they are registered with it "
+                       "(--registered %.80s)",
+                       surg__q(j->t->ctx, domain), domain);
+  else
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_CUSTOM, NULL, "custom operator%s",
+                       j->t->custom == SURG__YES ? ": it must be registered with the engine" : "");
+}
+
+static void judge_stranger(surg__judge *j, const char *domain) {
+  if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION)
+    judge_function(j);
+  else if (is_registered(j, domain) || has_body(j, domain))
+    return;
+  else if (!speaks_of_domain(j, domain))
+    judge_custom(j, domain);
+  else if (j->t->rest_refused)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "there is no such operator");
+  else
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_OP, NULL, "support for the operator is unknown");
 }
 
 /* Inputs of one type parameter that are of two types: no engine takes what is no model of ONNX. */
@@ -561,10 +586,37 @@ static bool mixes_types(surg__judge *j) {
   return false;
 }
 
+/* Opsets in which the engine has an operator that ONNX does not have there. */
+static bool is_early(const surg__judge *j, int64_t opset) {
+  for (size_t i = 0; i < j->t->n_early; i++) {
+    const surg__tspan *e = &j->t->early[i];
+    if (!strcmp(e->name, surg_node_op_type(j->n))) return opset >= e->low && opset <= e->high;
+  }
+  return false;
+}
+
+/* An operator that the imported opset does not have: versions cannot be compared then. Domains of
+ * engines grow without a new version, and an opset newer than the table may have it. */
+static void judge_presence(surg__judge *j, const char *domain) {
+  if (j->s || !strncmp(domain, "com.", 4)) return;
+  const int64_t opset = surg_graph_opset(surg_node_graph(j->n), domain);
+  if (opset > surg_schema_newest(domain) || (!domain[0] && is_early(j, opset))) return;
+  /* Nodes with a finding of the loader have no schema either. */
+  if (opset > 0 && surg_schema_find(domain, surg_node_op_type(j->n), opset)) return;
+  const surg__verdict v = surg__target_finding(j->t, opset > 0 ? "E103" : "E104");
+  if (v == SURG__LEGAL) return;
+  if (opset > 0)
+    surg__judge_object(j, v, SURG__C_OP, NULL, "opset %lld has no such operator", (long long)opset);
+  else
+    surg__judge_object(j, v, SURG__C_OP, NULL, "the model does not import the domain of the operator");
+}
+
 /* The host as it judges for the target. */
 static surg__target as_host(const surg__target *t) {
   surg__target host = *t->host;
   host.lenient = t->lenient;
+  host.registered = t->registered;
+  host.n_registered = t->n_registered;
   return host;
 }
 
@@ -581,6 +633,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
     judge_listed(&j, op);
   else
     judge_stranger(&j, domain);
+  if (op && j.worst != SURG__ILLEGAL) judge_presence(&j, domain);
   return j.worst;
 }
 
@@ -810,6 +863,12 @@ static void judge_declared(walk *w) {
 }
 
 static surg_status judge_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user) {
+  const surg_status s = surg__target_facts(t, m, fn, user);
+  return s == SURG_OK ? surg__target_valid(t, m, fn, user) : s;
+}
+
+surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
   surg_status s = surg_model_infer(m);
   if (s) return s;

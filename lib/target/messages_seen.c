@@ -41,7 +41,7 @@ surg_status surg__explained_seen(const surg__explained *e, surg_model *m, surg__
   if (!e->means && !e->message->checks.n) return SURG_ENOTFOUND;
   if (e->means) {
     surg__target *t = surg__explained_target(surg_model_context(m), e);
-    s = t ? surg__target_model(t, m, by_target, &l) : SURG_EINVALID;
+    s = t ? surg__target_facts(t, m, by_target, &l) : SURG_EINVALID;
     surg__target_free(t);
   }
   if (!s && e->message->checks.n)

@@ -2,10 +2,12 @@
 /* Targets from JSON. Every key is known or an error; a target that inherits takes the other one
  * first, and what it says itself stands in for it. */
 #include <jansson.h>
+#include <stdio.h>
 
 #include "base/context.h"
 #include "base/dtype.h"
 #include "base/limits.h"
+#include "check/check.h"
 #include "target/names.h"
 #include "target/target.h"
 
@@ -507,6 +509,36 @@ static bool read_host(reader *r, const json_t *j) {
   return fail(r, "fallback", "there is no built-in target of that name");
 }
 
+static surg__taccept *accept_of(surg__target *t, const char *code) {
+  for (size_t i = 0; i < t->accepts.count; i++)
+    if (strcmp(t->accepts.items[i].code, code) == 0) return &t->accepts.items[i];
+  return NULL;
+}
+
+/* `{"E113": false}`; null takes back what was inherited. */
+static bool read_accepts(reader *r, const json_t *j) {
+  const char *code;
+  json_t *v;
+  if (!json_is_object(j)) return fail(r, "accepts", "must be an object of codes of check");
+  json_object_foreach((json_t *)(uintptr_t)j, code, v) {
+    surg__taccept *a = accept_of(r->t, code), made = {.accepted = json_is_true(v)};
+    if (strcmp(surg__check_rule(code)->code, code) != 0)
+      return fail(r, "accepts", "has a code that check does not have (doc/check.md)");
+    if (!json_is_boolean(v) && !json_is_null(v))
+      return fail(r, "accepts", "values must be true, false or null");
+    snprintf(made.code, sizeof made.code, "%s", code);
+    if (a && json_is_null(v)) {
+      *a = r->t->accepts.items[--r->t->accepts.count];
+    } else if (a) {
+      a->accepted = made.accepted;
+    } else if (!json_is_null(v) && !surg__vec_push(r->ctx, &r->t->accepts, made)) {
+      r->failed = true;
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool read_key(reader *r, const char *key, const json_t *j) {
   surg__target *t = r->t;
   if (!strcmp(key, "inherit") || !strcmp(key, "source") || !strcmp(key, "own"))
@@ -540,6 +572,8 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "empty_inputs")) return read_how(r, j, key, &t->empty);
   if (!strcmp(key, "unsorted")) return read_tri(r, j, key, &t->unsorted);
   if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
+  if (!strcmp(key, "accepts")) return read_accepts(r, j);
+  if (!strcmp(key, "early")) return read_spans(r, j, key, &t->early, &t->n_early);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);
   if (!strcmp(key, "dynamic")) return read_dynamic(r, j);
   if (!strcmp(key, "fallback")) return read_host(r, j);
@@ -625,6 +659,7 @@ void surg__target_free(surg__target *t) {
   surg__vec_free(ctx, &t->opsets);
   surg__vec_free(ctx, &t->own);
   surg__vec_free(ctx, &t->ops);
+  surg__vec_free(ctx, &t->accepts);
   surg__arena_free(&t->arena);
   surg__free(ctx, t);
 }

@@ -103,6 +103,12 @@ typedef enum surg__tdynamic {
   SURG__D_ALL
 } surg__tdynamic;
 
+/* Whether the engine imports models with a finding of `check`. */
+typedef struct surg__taccept {
+  char code[8]; /* "E113" */
+  bool accepted;
+} surg__taccept;
+
 typedef struct surg__target {
   surg_context *ctx;
   surg__arena arena;
@@ -126,6 +132,11 @@ typedef struct surg__target {
   surg__tdynamic dynamic;
   bool rest_refused;        /* operators that are not listed */
   bool closed;              /* operators of other domains must be registered by the user */
+  const char *const *registered; /* "com.acme" or "com.acme:Foo": set by those who judge */
+  size_t n_registered;
+  SURG_VEC(surg__taccept) accepts; /* by code of a finding */
+  const surg__tspan *early; /* opsets in which it has operators of ONNX that ONNX lacks there */
+  size_t n_early;
   bool lenient;             /* what is misread counts as taken: set by those who judge */
   uint8_t as[SURG__DTYPES]; /* what the engine makes of an element type; itself where 0 */
   surg__tlist notes;
@@ -172,13 +183,16 @@ typedef enum surg__cause {
   SURG__C_ORDER,    /* a node stands before one that it reads */
   SURG__C_FED,      /* an input is constant and must not be, or all are */
   SURG__C_EXTERNAL, /* weights in data files */
+  SURG__C_INVALID,  /* ONNX forbids it: a finding of `check` */
   SURG__C_SAYS      /* a limit in words */
 } surg__cause;
 
 /* One thing that stands between a model and a target. Texts last until the callback returns. */
 typedef struct surg__objection {
-  surg__verdict verdict; /* ILLEGAL or UNKNOWN */
+  surg__verdict verdict; /* ILLEGAL or UNKNOWN; LEGAL: invalid, and accepted (C_INVALID alone) */
   surg__cause cause;
+  const char *code;        /* C_INVALID: of the finding, with its place in `where`; else NULL */
+  const char *where;
   bool misread;            /* an illegal node is imported all the same, and computed otherwise */
   const surg_node *node;   /* NULL: the model as a whole */
   const surg_value *value; /* the input or output it is about, or NULL */
@@ -193,8 +207,11 @@ surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg_
                                 surg__objection *o);
 /* Whether some operator is misread in some form. */
 bool surg__target_misreads(const surg__target *t);
-/* Tells every objection to the model and its nodes, subgraphs and functions included, and infers
- * types for it. */
+/* Reports every objection of the facts of the target to the model and its nodes, subgraphs and
+ * functions included, and infers types for it. */
+surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user);
+/* The same, and what is invalid in the model (verdict.h): all that the verdict rests on. */
 surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user);
 

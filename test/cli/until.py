@@ -39,7 +39,7 @@ class Until(Case):
 
     def test_taken(self):
         r = self.repair(8, RELU)
-        self.assertEqual((r.returncode, r.stderr), (0, b'm.onnx: the importer takes it as it is\n'))
+        self.assertEqual((r.returncode, r.stderr), (0, b'm.onnx: the importer accepts the model as it is\n'))
         self.assertEqual(self.read('out.onnx'), self.read('m.onnx'))
 
     def test_known_message(self):
@@ -51,12 +51,12 @@ class Until(Case):
         self.assertIn('Load model from FILE failed', told['steps'][0]['message'])
         self.assertEqual(told['asked'], 2)
         self.assertEqual(self.run_tool('repair', '--until', './importer', 'out.onnx', 'o.onnx').stderr,
-                         b'out.onnx: the importer takes it as it is\n')
+                         b'out.onnx: the importer accepts the model as it is\n')
 
     def test_unknown_message(self):
         r = self.repair(9, DROPOUT)
         self.assertEqual(r.returncode, 0, r.stderr)
-        self.assertRegex(r.stderr.decode(), r'(?s)takes it after 2 changes\n  ir\{to=8\}, for: .*IR version'
+        self.assertRegex(r.stderr.decode(), r'(?s)accepts the model after 2 changes\n  ir\{to=8\}, for: .*IR version'
                          r'.*, for: who is that\n  did: --pass \'ir\{to=8\},')
         self.assertNotIn(b'Dropout', self.read('out.onnx'))
 
@@ -98,7 +98,7 @@ class Until(Case):
     def test_refused(self):
         r = self.repair(8, ERF)
         self.assertEqual(r.returncode, 1)
-        self.assertIn(b'the importer refuses it, after', r.stderr)
+        self.assertIn(b'the importer still rejects the model after', r.stderr)
         self.assertIn(b'it says: ended by signal 11\n  that message is not known', r.stderr)
         self.assertFalse(os.path.exists('out.onnx'))
         self.assertEqual(self.repair(8, ERF, '--partial').returncode, 1)

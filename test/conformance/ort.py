@@ -13,17 +13,23 @@ SECONDS = 120
 
 # What `importer --install` gets; OpenCV comes from the system.
 ENGINES = ["ort-1.10.0", "ort-1.11.0", "ort-1.12.0", "ort-1.13.1", "ort-1.14.0", "ort-1.30.0",
-           "onnxjs-0.1.8"]
+           "onnxjs-0.1.8", "opencv-js-4.10.0"]
 
 
 def engines():
     return os.environ.get("ONNXSURG_ENGINES", os.path.expanduser("~/.cache/onnxsurg/engines"))
 
 
+# The package of npm that an engine is, by the name of the engine without its version.
+PACKAGES = {"ort": "onnxruntime-node", "onnxjs": "onnxjs", "opencv-js": "@techstark/opencv-js"}
+
+
 def package(engine="ort-1.30.0"):
-    """The folder that holds that version of onnxruntime-node or onnxjs, or None."""
+    """The folder an engine of npm is installed in, or None."""
     folder = os.path.join(engines(), engine)
-    name = "onnxjs" if engine.startswith("onnxjs") else "onnxruntime-node"
+    name = PACKAGES.get(engine.rpartition("-")[0])
+    if not name:
+        return None
     there = os.path.isdir(os.path.join(folder, "node_modules", name))
     return folder if there and shutil.which("node") else None
 
@@ -48,6 +54,9 @@ def onnx_python():
 
 def importer(engine):
     """The command that says of models whether an engine imports them (import_js.cjs), or None."""
+    if engine.startswith("opencv-js"):
+        folder = package(engine)
+        return ["node", os.path.join(HERE, "import_opencv_js.cjs"), folder] if folder else None
     if engine.startswith("opencv"):
         python = opencv()
         return [python, os.path.join(HERE, "import_opencv.py")] if python else None

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verdicts, and findings of `check` as objections. The checker knows what ONNX forbids; the target
+ * states what of it the engine accepts or rejects (`accepts`, doc/targets.md). */
+#include "target/verdict.h"
+
+#include "base/context.h"
+#include "check/check.h"
+
+#define FINDINGS 1000u /* of one model that become objections with a text */
+
+surg__verdict surg__verdict_of(size_t unsupported, size_t unknown) {
+  return unsupported ? SURG__ILLEGAL : unknown ? SURG__UNKNOWN : SURG__LEGAL;
+}
+
+const char *surg__verdict_word(surg__verdict v) {
+  return v == SURG__LEGAL ? "supported" : v == SURG__UNKNOWN ? "unknown" : "unsupported";
+}
+
+/* Rules that no engine can do without: nothing can be computed from a model that breaks them. */
+static bool is_fatal(const char *code) {
+  static const char *const codes[] = {"E001", "E100", "E110", "E114", "E115", "E117", "E119",
+                                      "E120", "E123", "E126", "E128", "E201", "E202", "E203",
+                                      "E205", "E206", "E207", "W206"};
+  for (size_t i = 0; i < SURG_COUNT(codes); i++)
+    if (strcmp(codes[i], code) == 0) return true;
+  return false;
+}
+
+surg__verdict surg__target_finding(const surg__target *t, const char *code) {
+  for (size_t i = 0; i < t->accepts.count; i++)
+    if (strcmp(t->accepts.items[i].code, code) == 0)
+      return t->accepts.items[i].accepted ? SURG__LEGAL : SURG__ILLEGAL;
+  if (is_fatal(code)) return SURG__ILLEGAL;
+  return surg__check_severity(code) == SURG_ERROR ? SURG__UNKNOWN : SURG__LEGAL;
+}
+
+bool surg__target_judges(const char *code) {
+  /* Order, operators and domains: judge.c. */
+  return strcmp(code, "E101") == 0 || strcmp(code, "E103") == 0 || strcmp(code, "E104") == 0 ||
+         strcmp(code, "E111") == 0;
+}
+
+typedef struct passing {
+  const surg__target *t;
+  surg__objection_fn fn;
+  void *user;
+} passing;
+
+static void found(void *user, const surg__finding *f) {
+  passing *p = user;
+  const surg_severity severity = surg__check_severity(f->code);
+  const surg__verdict v = surg__target_finding(p->t, f->code);
+  if (severity == SURG_NOTE || surg__target_judges(f->code)) return;
+  if (v == SURG__LEGAL && severity != SURG_ERROR) return;
+  p->fn(p->user, &(surg__objection){.verdict = v,
+                                    .cause = SURG__C_INVALID,
+                                    .code = f->code,
+                                    .where = f->where ? f->where : "model",
+                                    .text = f->text ? f->text : "",
+                                    .source = p->t->source});
+}
+
+surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user) {
+  passing p = {t, fn, user};
+  return surg__check_model(m, false, FINDINGS, found, &p);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the commands that judge a model for a target. */
+#include "judging.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int judging_take(judging *j, int option, char *arg) {
+  if (option == OPT_REGISTERED) {
+    if (!arg[0] || arg[0] == ':' || arg[strlen(arg) - 1] == ':')
+      return cli_usage("--registered expects DOMAIN or DOMAIN:OP, not \"%s\"", arg);
+    return cli_words_take(&j->registered, arg);
+  }
+  if (option != OPT_ASSUME_UNKNOWN) return EXIT_DONE;
+  j->unknown = !strcmp(arg, "yes") ? ASSUME_YES : !strcmp(arg, "no") ? ASSUME_NO : ASSUME_NOTHING;
+  return j->unknown ? EXIT_DONE : cli_usage("--assume-unknown expects yes or no, not \"%s\"", arg);
+}
+
+void judging_free(judging *j) {
+  free(j->registered.items);
+  *j = (judging){0};
+}
+
+void judging_apply(const judging *j, surg__target *t) {
+  if (!t) return;
+  t->registered = j->registered.items;
+  t->n_registered = j->registered.n;
+}
+
+int judging_exit(const judging *j, surg__verdict v) {
+  if (v == SURG__UNKNOWN && j->unknown != ASSUME_NOTHING)
+    v = j->unknown == ASSUME_YES ? SURG__LEGAL : SURG__ILLEGAL;
+  return v == SURG__LEGAL ? EXIT_DONE : v == SURG__UNKNOWN ? EXIT_UNKNOWN : EXIT_MODEL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the commands that judge a model for a target: --registered, --assume-unknown. */
+#ifndef SURG_JUDGING_H
+#define SURG_JUDGING_H
+
+#include "cli.h"
+#include "target/verdict.h"
+
+typedef enum assumed { ASSUME_NOTHING = 0, ASSUME_YES, ASSUME_NO } assumed;
+
+typedef struct judging {
+  cli_words registered; /* "com.acme", "com.acme:Foo" */
+  assumed unknown;
+} judging;
+
+enum { OPT_REGISTERED = OPT_OWN + 100, OPT_ASSUME_UNKNOWN };
+#define JUDGING_OPTIONS                                \
+  {"registered", required_argument, NULL, OPT_REGISTERED}, \
+  {"assume-unknown", required_argument, NULL, OPT_ASSUME_UNKNOWN}
+#define JUDGING_HELP                                                                  \
+  "  --registered DOMAIN[:OP]  operators that are registered with the engine\n"        \
+  "  --assume-unknown yes|no   exit code where support is unknown: as supported, as\n" \
+  "                      unsupported (without: 6)\n"
+
+/* An exit code after a line; EXIT_DONE: taken. */
+int judging_take(judging *j, int option, char *arg);
+void judging_free(judging *j);
+/* Gives the target what the user registered; the words must outlive it. */
+void judging_apply(const judging *j, surg__target *t);
+/* 0 supported, 1 unsupported, 6 unknown. */
+int judging_exit(const judging *j, surg__verdict v);
+
+#endif
