@@ -4,8 +4,12 @@
  * number copies the dim instead, or computes it (-1), where that is the one way in which the shapes
  * fit. That a target fits is proven with the expressions of the dims, for every size from 1 on; where
  * they do not say, it is tried at SAMPLES sizes, smaller and larger ones. That another target does not
- * fit is shown by a size at which it fails. --stats tells which it was, and what may hold the old
- * number still. Declared outputs and value_info follow.
+ * fit is shown by a size at which it fails. A target of Expand gets a 1 where the dim it meets varies.
+ * Declared outputs and value_info follow.
+ *
+ * The result is computed at the old size and at others, and of a batch (axis 0) it is shown that two at
+ * once give what each gives alone. What fails is reported as not done, and the exit code says so; so are
+ * constants that may contain the old size, where no such proof clears them.
  *
  *   before: (float[2,3,4] x) => (float[2,12] y) <int64[2] t = {2,12}> { y = Reshape (x, t) }
  *   after:  (float[N,3,4] x) => (float[N,12] y) <int64[2] t2 = {0,12}> { y = Reshape (x, t2) }
@@ -282,6 +286,32 @@ static surg_pass_result visit(state *s, surg_node *n) {
   return set_target(s, n, target, (size_t)count);
 }
 
+/* A target of Expand says 1 of a dim that varies: the dim stays what it is. */
+static surg_pass_result visit_expand(state *s, surg_node *n) {
+  const surg_value *x = surg_node_input(n, 0), *t = surg_node_input(n, 1);
+  const surg_type *type = x ? surg_value_type(x) : NULL;
+  const surg_tensor *c = t ? surg_value_constant(t) : NULL;
+  int64_t target[RANK];
+  if (!c || !type || !surg_type_has_rank(type) || surg_type_rank(type) > RANK)
+    return SURG_PASS_UNCHANGED;
+  const int64_t count = surg_tensor_read_ints(c, target, RANK);
+  const int64_t rank = (int64_t)surg_type_rank(type);
+  bool any = false;
+  for (int64_t i = 0; i < count && count >= rank; i++) {
+    const int64_t axis = i - (count - rank);
+    int64_t old;
+    if (axis < 0 || target[i] == 1 || !varies(s, surg_type_dim(type, (size_t)axis)) ||
+        !dim_at(s, surg_type_dim(type, (size_t)axis), 0, &old) || old != target[i])
+      continue;
+    target[i] = 1;
+    any = true;
+  }
+  if (!any) return SURG_PASS_UNCHANGED;
+  surg_pass_count(s->p, "targets opened", 1);
+  surg_pass_note(s->p, n, "target opened: the dim of the input is kept");
+  return set_target(s, n, target, (size_t)count);
+}
+
 static surg_pass_result mend_all(state *s) {
   for (int round = 0; round < ROUNDS; round++) {
     surg_pass_result result = SURG_PASS_UNCHANGED;
@@ -289,8 +319,10 @@ static surg_pass_result mend_all(state *s) {
     for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
       if (surg_graph_function(g)) continue;
       for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-        if (surg_node_op(n) != SURG_OP_Reshape || surg_pass_keeps_node(s->p, n)) continue;
-        const surg_pass_result one = visit(s, n);
+        const int op = surg_node_op(n);
+        if ((op != SURG_OP_Reshape && op != SURG_OP_Expand) || surg_pass_keeps_node(s->p, n))
+          continue;
+        const surg_pass_result one = op == SURG_OP_Reshape ? visit(s, n) : visit_expand(s, n);
         if (one < result) result = one;
         if (one == SURG_PASS_FAILED) return one;
       }
@@ -376,27 +408,98 @@ static bool concerned(state *s, const surg_node *n) {
   return false;
 }
 
-static void tell_node(state *s, surg_node *n) {
+/* How constants that may hold the old size are reported: as not done, where nothing shows that the
+ * model runs at other sizes. */
+static void tell(state *s, const surg_node *n, const char *text, bool proven) {
+  surg_pass_count(s->p, "constants that may hold the old size", 1);
+  if (proven)
+    surg_pass_note(s->p, n, text);
+  else
+    surg_pass_left(s->p, n, text);
+}
+
+static void tell_node(state *s, surg_node *n, bool proven) {
   if (!concerned(s, n)) return;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const bool target = i == 1 && surg_node_op(n) == SURG_OP_Reshape;
     if (!holds_old(s, surg_node_input(n, i), target)) continue;
     char text[80];
     snprintf(text, sizeof text, "the constant of input %zu may hold the old size", i);
-    surg_pass_count(s->p, "constants that may hold the old size", 1);
-    surg_pass_note(s->p, n, text);
+    tell(s, n, text, proven);
   }
 }
 
-static void tell_left(state *s) {
+static void tell_left(state *s, bool proven) {
   for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) tell_node(s, n);
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) tell_node(s, n, proven);
     for (size_t i = 0; i < surg_graph_output_count(g); i++)
-      if (holds_old(s, surg_graph_output(g, i), false)) {
-        surg_pass_count(s->p, "constants that may hold the old size", 1);
-        surg_pass_note(s->p, NULL, "an output is a constant that may hold the old size");
-      }
+      if (holds_old(s, surg_graph_output(g, i), false))
+        tell(s, NULL, "an output is a constant that may hold the old size", proven);
   }
+}
+
+/* ---- proof ----------------------------------------------------------------------------------- */
+
+typedef enum outcome { RUNS, FAILS, CANNOT_TELL } outcome;
+
+static outcome run_at(state *s, const int64_t *sizes, char *why, size_t room) {
+  const char *symbols[RANK];
+  for (size_t i = 0; i < s->n && i < RANK; i++) symbols[i] = s->keys[i].symbol;
+  const surg_status r =
+      surg_model_runs_at(s->m, symbols, sizes, s->n < RANK ? s->n : RANK, why, room);
+  return r == SURG_OK ? RUNS : r == SURG_EINVALID ? FAILS : CANNOT_TELL;
+}
+
+/* Computes the model with another size of key k. Batches may have any size; other axes are held to one
+ * of three, since windows and strides exclude some. */
+static outcome try_key(state *s, size_t k, char *text, size_t room) {
+  const int64_t old = s->keys[k].old;
+  const bool batch = s->keys[k].axis == 0;
+  const int64_t others[] = {batch ? old + 1 : 2 * old, batch ? old + 2 : old + 32, old + 1};
+  const size_t count = batch ? 2 : 3;
+  outcome last = CANNOT_TELL;
+  for (size_t i = 0; i < count; i++) {
+    int64_t sizes[RANK];
+    char why[400];
+    for (size_t j = 0; j < s->n && j < RANK; j++)
+      sizes[j] = strcmp(s->keys[j].symbol, s->keys[k].symbol) == 0 ? others[i] : s->keys[j].old;
+    last = run_at(s, sizes, why, sizeof why);
+    if (last == FAILS && (batch || i == 0))
+      snprintf(text, room, "the result does not run at %.100s = %lld: %.300s", s->keys[k].symbol,
+               (long long)others[i], why);
+    if (batch ? last != RUNS : last != FAILS) return last;
+  }
+  return last;
+}
+
+/* A batch of two gives what two batches give: so no size stayed in the model. */
+static outcome try_stack(state *s, size_t k, const int64_t *sizes, char *text, size_t room) {
+  const char *symbols[RANK];
+  char why[400];
+  for (size_t i = 0; i < s->n; i++) symbols[i] = s->keys[i].symbol;
+  const surg_status r = surg_model_stacks(s->m, symbols, sizes, s->n, k, why, sizeof why);
+  if (r == SURG_EINVALID)
+    snprintf(text, room, "at %.100s = %lld: %.300s", s->keys[k].symbol,
+             2 * (long long)s->keys[k].old, why);
+  return r == SURG_OK ? RUNS : r == SURG_EINVALID ? FAILS : CANNOT_TELL;
+}
+
+/* Whether the model was shown to be right at other sizes: of a batch by stacking. Of another axis to
+ * run is no proof, but where the old size is 1 a constant 1 says nothing. What fails is reported. */
+static bool prove(state *s) {
+  int64_t sizes[RANK];
+  char text[600];
+  bool all = true;
+  if (s->n > RANK) return false;
+  for (size_t i = 0; i < s->n; i++) sizes[i] = s->keys[i].old;
+  if (run_at(s, sizes, text, sizeof text) != RUNS) return false; /* not on made-up inputs */
+  for (size_t k = 0; k < s->n; k++) {
+    outcome o = try_key(s, k, text, sizeof text);
+    if (o == RUNS && s->keys[k].axis == 0) o = try_stack(s, k, sizes, text, sizeof text);
+    if (o == FAILS) surg_pass_left(s->p, NULL, text);
+    all = all && o == RUNS && (s->keys[k].axis == 0 || s->keys[k].old == 1);
+  }
+  return all;
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
@@ -413,7 +516,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
     if (open_input(&s, &s.keys[i]) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   if (mend_all(&s) == SURG_PASS_FAILED || declare_all(&s) == SURG_PASS_FAILED)
     return SURG_PASS_FAILED;
-  tell_left(&s);
+  const bool proven = prove(&s);
+  if (proven) surg_pass_count(p, "computed at other sizes", 1);
+  tell_left(&s, proven);
   return SURG_PASS_CHANGED;
 }
 
