@@ -13,7 +13,7 @@
 
 #include "base/context.h"
 #include "base/diag.h"
-#include "io/io.h"
+#include "pass/pass.h"
 
 int cli_worse(int a, int b) {
   if (a == EXIT_UNKNOWN) return b == EXIT_DONE ? a : b;
@@ -96,7 +96,7 @@ surg_status cli_load_any(surg_context *ctx, const cli_common *common, const char
 surg_status cli_load(surg_context *ctx, const cli_common *common, const char *path,
                      surg_model **out) {
   surg_status s = cli_load_any(ctx, common, path, out);
-  if (s == SURG_OK) s = surg__model_sound(*out);
+  if (s == SURG_OK) s = surg__refuse_defects(*out);
   if (s == SURG_OK) return s;
   surg_model_free(*out);
   *out = NULL;

@@ -98,7 +98,7 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipe
   if (!j->common.quiet) cli_progress_start("loading");
   surg_status s = cli_load_any(ctx, &j->common, in, &m);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
-  if (s == SURG_OK && j->check) s = surg__model_sound(m);
+  if (s == SURG_OK && j->check) s = surg__refuse_defects(m);
   if (s == SURG_OK && j->check) s = surg__lost_refuse(m, "--check");
   if (s == SURG_OK && !read_interface(m, &o, 0)) s = SURG_ENOMEM;
   if (s == SURG_OK) s = run_passes(j, &m, p, &o);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "io/io.h"
 #include "ir/ir.h" /* for surg__locate_node alone */
 #include "pass/pass.h"
 
@@ -47,7 +46,7 @@ surg_status quiet_open(quiet_model *q, const cli_common *common, const char *pat
   lenient.policy = SURG_LOAD_LENIENT; /* data files may be missing */
   surg_status s = bytes ? surg_load_memory(q->ctx, bytes, n, path, &lenient, &q->m)
                         : surg_load(q->ctx, path, &lenient, &q->m);
-  if (s == SURG_OK) s = surg__model_sound(q->m);
+  if (s == SURG_OK) s = surg__refuse_defects(q->m);
   return s == SURG_OK ? s : quiet_tell(q->ctx, s);
 }
 

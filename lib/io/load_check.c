@@ -150,13 +150,32 @@ static const surg_graph *branch(const surg_node *n, const char *name) {
   return a && a->kind == SURG_ATTR_GRAPH && !a->ref && a->count == 1 ? a->u.graphs[0] : NULL;
 }
 
+/* Inputs of a body that have an initializer are no inputs to its node: IR version 3 asked for every
+ * initializer to be an input, too. They become plain initializers, which is no edit. */
+static bool drop_default_inputs(surg_graph *g, size_t n_in) {
+  size_t kept = 0;
+  for (size_t i = 0; i < g->n_in; i++) kept += !g->in[i]->initializer;
+  if (kept != n_in) return false;
+  for (size_t i = kept = 0; i < g->n_in; i++) {
+    surg_value *v = g->in[i];
+    if (!v->initializer) {
+      g->in[kept++] = v;
+      continue;
+    }
+    v->input = false;
+    v->decl = (surg__decl){.dirty = true};
+  }
+  g->n_in = kept;
+  return true;
+}
+
 /* One subgraph has as many inputs and outputs as its node asks. */
 static bool check_body(surg__loader *L, const surg_node *n, const char *name, size_t n_in,
                        size_t n_out) {
   const surg_graph *g = branch(n, name);
   if (!g) return true; /* missing or of another kind: found above, or it comes from a call */
   uint64_t off = g->parent_attr->src.field_off;
-  if (g->n_in != n_in &&
+  if (g->n_in != n_in && !drop_default_inputs((surg_graph *)(uintptr_t)g, n_in) &&
       !surg__load_bad(L, off, "E125", "has %zu inputs instead of %zu", g->n_in, n_in))
     return false;
   return g->n_out == n_out ||

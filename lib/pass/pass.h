@@ -152,6 +152,9 @@ typedef struct surg__run_report {
   const char *failed; /* name of the pass that failed, or NULL */
 } surg__run_report;
 
+/* SURG_OK where no error finding of a lenient load is open; else the first one is reported, with what to
+ * do about it. */
+surg_status surg__refuse_defects(surg_model *m);
 /* Runs a pipeline. On success *model is the result. On failure a located line is in the context,
  * and *model is freed and NULL (with dry_run it stays): SURG_EPLUGIN or SURG_EINTERNAL for a pass
  * that broke the model or lied about "unchanged", SURG_EINVALID for one that refused the model,

@@ -139,12 +139,25 @@ static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool change
   return SURG_OK;
 }
 
+surg_status surg__refuse_defects(surg_model *m) {
+  surg_context *ctx = surg_model_context(m);
+  surg_finding f = {.size = sizeof f};
+  if (!surg_model_open_findings(m)) return surg_model_status(m);
+  size_t i = 0;
+  while (surg_model_finding(m, i, &f) && (f.cured || f.severity != SURG_ERROR)) i++;
+  if (i == surg_model_finding_count(m)) return surg__model_sound(m); /* it is not among those kept */
+  const bool mend = surg__pass_find(surg_context_passes(ctx), "mend") != NULL;
+  const bool whole = strcmp(f.where, "model") == 0;
+  return surg__error(ctx, SURG_EINVALID, surg_model_path(m), "%s%s%s; %s%s", whole ? "" : f.where,
+                     whole ? "" : ": ", f.text, f.cure, mend ? " (onnxsurg mend)" : "");
+}
+
 static surg_status run_pass(surg__runner *r, const surg__step *step, bool *changed) {
   surg_pass_ctx p = {.run = r, .pass = step->pass, .step = step};
   if (!surg__report_entry(r->report, step->pass, &p.report)) return surg__oom(r->ctx, NULL);
   if (r->options->progress) r->options->progress(r->options->progress_user, step->pass->name);
   const bool any = step->pass->needs & SURG_TAKES_DEFECTS;
-  surg_status s = any ? SURG_OK : surg__model_sound(r->model);
+  surg_status s = any ? SURG_OK : surg__refuse_defects(r->model);
   if (!s) s = prepare(r, step->pass);
   if (s) return s;
   surg__report_begin(r->report, step);
