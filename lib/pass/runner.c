@@ -146,10 +146,11 @@ surg_status surg__refuse_defects(surg_model *m) {
   size_t i = 0;
   while (surg_model_finding(m, i, &f) && (f.cured || f.severity != SURG_ERROR)) i++;
   if (i == surg_model_finding_count(m)) return surg__model_sound(m); /* it is not among those kept */
-  const bool mend = surg__pass_find(surg_context_passes(ctx), "mend") != NULL;
+  const bool hopeless = strcmp(f.code, "E114") == 0 || strcmp(f.code, "E123") == 0; /* cycles */
+  const bool mend = !hopeless && surg__pass_find(surg_context_passes(ctx), "mend") != NULL;
   const bool whole = strcmp(f.where, "model") == 0;
   return surg__error(ctx, SURG_EINVALID, surg_model_path(m), "%s%s%s; %s%s", whole ? "" : f.where,
-                     whole ? "" : ": ", f.text, f.cure, mend ? " (onnxsurg mend)" : "");
+                     whole ? "" : ": ", f.text, f.cure, mend ? " (try onnxsurg mend)" : "");
 }
 
 static surg_status run_pass(surg__runner *r, const surg__step *step, bool *changed) {
