@@ -686,6 +686,18 @@ static void judge_opsets(walk *w) {
   }
 }
 
+/* Inputs without a type: no engine can make room for them. */
+static void judge_untyped(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    if (surg_value_is_initializer(v) || surg_value_declared_type(v)) continue;
+    surg__buf_printf(&w->text, "input %s declares no type",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
+  }
+}
+
 /* Inputs of open size, where the engine takes none (or only an open batch). */
 static void judge_inputs(walk *w) {
   const surg_graph *g = surg_model_graph(w->m);
@@ -796,9 +808,11 @@ static bool judge_external(walk *w, const surg_graph *g) {
 }
 
 static void judge_order(walk *w, const surg_graph *g) {
-  if (!g->sorted_on_load || w->t->unsorted == SURG__YES) return;
+  const bool body = w->t->unsorted_main && g != surg_model_graph(w->m);
+  if (!g->sorted_on_load || (w->t->unsorted == SURG__YES && !body)) return;
   surg__buf_puts(&w->text, "nodes stand before others that they read");
-  tell(w, (surg__objection){.verdict = w->t->unsorted == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
+  tell(w, (surg__objection){.verdict = w->t->unsorted == SURG__NO || body ? SURG__ILLEGAL
+                                                                          : SURG__UNKNOWN,
                             .cause = SURG__C_ORDER});
 }
 
@@ -864,7 +878,13 @@ static void judge_declared(walk *w) {
 
 static surg_status judge_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
-  const surg_status s = surg__target_facts(t, m, fn, user);
+  surg_status s = surg__target_facts(t, m, fn, user);
+  if (s) return s;
+  walk w = {.t = t, .m = m, .fn = fn, .user = user};
+  surg__buf_init(&w.text, t->ctx);
+  if (!t->declared) judge_untyped(&w);
+  if (w.text.failed) s = surg__alloc_status(t->ctx);
+  surg__buf_free(&w.text);
   return s == SURG_OK ? surg__target_valid(t, m, fn, user) : s;
 }
 

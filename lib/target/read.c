@@ -570,7 +570,11 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "bare_outputs")) return read_tri(r, j, key, &t->bare);
   if (!strcmp(key, "constant_outputs")) return read_how(r, j, key, &t->fixed);
   if (!strcmp(key, "empty_inputs")) return read_how(r, j, key, &t->empty);
-  if (!strcmp(key, "unsorted")) return read_tri(r, j, key, &t->unsorted);
+  if (!strcmp(key, "unsorted")) {
+    t->unsorted_main = json_is_string(j) && !strcmp(json_string_value(j), "main");
+    if (t->unsorted_main) t->unsorted = SURG__YES;
+    return t->unsorted_main || read_tri(r, j, key, &t->unsorted);
+  }
   if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);
   if (!strcmp(key, "early")) return read_spans(r, j, key, &t->early, &t->n_early);

@@ -131,6 +131,7 @@ typedef struct surg__target {
   surg__tri bodies; /* operators with one in the standard need no kernel */
   surg__tdynamic dynamic;
   bool rest_refused;        /* operators that are not listed */
+  bool unsorted_main;       /* ... in the main graph alone, not in bodies */
   bool closed;              /* operators of other domains must be registered by the user */
   const char *const *registered; /* "com.acme" or "com.acme:Foo": set by those who judge */
   size_t n_registered;
