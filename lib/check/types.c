@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "check/check.h"
+#include "check/forms.h"
 #include "infer/infer.h"
 
 bool surg__check_allowed(const surg_schema *s, const surg__param *p, int dtype) {
@@ -151,7 +152,7 @@ static void put_input(surg__buf *b, const surg_value *v) {
 
 /* Whether an input may be a shape, list of axes or the like that other nodes compute: its elements
  * are followed here, where other checkers and runtimes wait for the run. */
-static bool computed(const surg_node *n) {
+bool surg__check_computed(const surg_node *n) {
   for (size_t i = 1; i < n->n_in; i++) {
     const surg_value *v = n->in[i].value;
     const surg_type *t = surg_value_type(v);
@@ -163,7 +164,7 @@ static bool computed(const surg_node *n) {
 }
 
 static void bad_shapes(surg__checker *c, const surg_node *n) {
-  const char *code = computed(n) ? "W206" : "E203";
+  const char *code = surg__check_computed(n) ? "W206" : "E203";
   if (!surg__check_told(c)) {
     surg__check_found(c, code, NULL, "more");
     return;
@@ -200,6 +201,7 @@ void surg__check_types(surg__checker *c) {
       if (!s || (s->flags & SURG__OP_DEPRECATED)) continue;
       const size_t before = c->count;
       if (check_inputs(c, n) && surg__infer_contradicts(n)) bad_shapes(c, n);
+      if (c->count == before) surg__check_forms(c, n);
       if (c->count == before) surg__check_values(c, n);
       if (c->count == before) check_outputs(c, n);
       if (c->count != before) n->scratch = n; /* what is declared of it is no news */

@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "check/check.h"
+#include "check/forms.h"
 #include "infer/infer.h"
 
 /* --- words --- */
@@ -60,7 +61,7 @@ static const words table[] = {
     {SURG_OP_Gelu, "approximate", gelu},
 };
 
-static void bad_value(surg__checker *c, const surg_node *n, const char *attr, const char *value) {
+void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *attr, const char *value) {
   const bool told = surg__check_told(c);
   surg__check_found(c, "E206", told ? surg__locate_node(n) : NULL,
                     "attribute \"%s\" is %s, which %s-%d does not know", attr, told ? value : "",
@@ -74,7 +75,7 @@ static void check_words(surg__checker *c, const surg_node *n) {
     if (!a || a->ref || a->kind != SURG_ATTR_STRING) continue;
     const char *const *w = table[i].allowed;
     while (*w && !(strlen(*w) == a->u.s.n && memcmp(*w, a->u.s.p, a->u.s.n) == 0)) w++;
-    if (!*w) bad_value(c, n, table[i].attr, surg__qn(c->ctx, a->u.s.p, a->u.s.n));
+    if (!*w) surg__check_bad_value(c, n, table[i].attr, surg__qn(c->ctx, a->u.s.p, a->u.s.n));
   }
 }
 
@@ -88,7 +89,7 @@ static void check_to(surg__checker *c, const surg_node *n, const char *name) {
   char text[64];
   snprintf(text, sizeof text, "%lld%s%s", (long long)a->u.i, exists ? ", " : "",
            exists ? surg__dtype_name((int)a->u.i) : "");
-  bad_value(c, n, name, text);
+  surg__check_bad_value(c, n, name, text);
 }
 
 /* --- shapes --- */

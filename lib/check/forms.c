@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constraints that the specification of an operator states of its attributes and inputs beyond
+ * element types, and that runtimes enforce when they load a model. Each is checked from the version
+ * of the operator on at which its inference states it; only known ranks, sizes and constants are
+ * held against a node. */
+#include "check/forms.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/dtype.h"
+
+#define TEXT 256
+#define AXES_MAX 64 /* entries of a list of axes that are compared with each other */
+
+void surg__check_wrong(surg__checker *c, const surg_node *n, const char *fmt, ...) {
+  char text[TEXT];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  surg__check_found(c, surg__check_computed(n) ? "W206" : "E203",
+                    surg__check_told(c) ? surg__locate_node(n) : NULL, "%s", text);
+}
+
+/* --- what many operators share --- */
+
+static const char *plural(int64_t count, const char *one, const char *many) {
+  return count == 1 ? one : many;
+}
+
+/* Input i has rank `want`; false: it does not, and that was reported. */
+static bool rank_is(surg__checker *c, const surg_node *n, size_t i, uint32_t want) {
+  const surg_type *t = surg__check_ranked(n, i);
+  if (!t || t->rank == want) return true;
+  surg__check_wrong(c, n, "input %zu has rank %" PRIu32 ", %s-%d expects rank %" PRIu32, i, t->rank,
+                    n->schema->name, n->schema->since, want);
+  return false;
+}
+
+static bool rank_from(surg__checker *c, const surg_node *n, size_t i, uint32_t least) {
+  const surg_type *t = surg__check_ranked(n, i);
+  if (!t || t->rank >= least) return true;
+  surg__check_wrong(c, n, "input %zu has rank %" PRIu32 ", %s-%d expects rank %" PRIu32 " or more",
+                    i, t->rank, n->schema->name, n->schema->since, least);
+  return false;
+}
+
+/* Input i is a list of `want` elements; want < 0: of any number. */
+static bool list_is(surg__checker *c, const surg_node *n, size_t i, int64_t want) {
+  const surg_type *t = surg__check_ranked(n, i);
+  const int64_t found = surg__check_dim(t, 0);
+  if (!t || !rank_is(c, n, i, 1)) return !t;
+  if (want < 0 || found < 0 || found == want) return true;
+  surg__check_wrong(c, n, "input %zu has %" PRId64 " %s, %s-%d expects %" PRId64, i, found,
+                    plural(found, "element", "elements"), n->schema->name, n->schema->since, want);
+  return false;
+}
+
+static bool scalar(surg__checker *c, const surg_node *n, size_t i) {
+  return rank_is(c, n, i, 0);
+}
+
+/* A list attribute, where it is set, has `want` entries; want < 0: any number. */
+static bool entries(surg__checker *c, const surg_node *n, const char *name, int64_t want) {
+  const surg_attr *a = surg__check_ints(n, name);
+  if (!a || want < 0 || (int64_t)a->count == want) return true;
+  surg__check_wrong(c, n, "attribute \"%s\" has %" PRIu32 " %s, expected %" PRId64, name, a->count,
+                    plural(a->count, "entry", "entries"), want);
+  return false;
+}
+
+static bool not_negative(surg__checker *c, const surg_node *n, const char *name) {
+  const surg_attr *a = surg__check_ints(n, name);
+  for (uint32_t i = 0; a && i < a->count; i++)
+    if (a->u.ints[i] < 0) {
+      surg__check_wrong(c, n, "attribute \"%s\" has the negative entry %" PRId64, name,
+                        a->u.ints[i]);
+      return false;
+    }
+  return true;
+}
+
+/* A value as text for E206. */
+static void bad_int(surg__checker *c, const surg_node *n, const char *name, int64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "%" PRId64, value);
+  surg__check_bad_value(c, n, name, text);
+}
+
+static bool has(const surg_node *n, size_t i) {
+  return surg_node_input(n, i) != NULL;
+}
+
+/* --- windows --- */
+
+/* Whether auto_pad asks for other than explicit pads. */
+static bool automatic(const surg_node *n) {
+  const surg_attr *a = surg_node_attr(n, "auto_pad");
+  return a && !a->ref && a->kind == SURG_ATTR_STRING && a->u.s.n &&
+         !(a->u.s.n == 6 && memcmp(a->u.s.p, "NOTSET", 6) == 0);
+}
+
+static void pool(surg__checker *c, const surg_node *n) {
+  (void)not_negative(c, n, "pads");
+}
+
+static void conv(surg__checker *c, const surg_node *n) {
+  if (!not_negative(c, n, "pads")) return;
+  if (automatic(n) && surg__check_ints(n, "pads"))
+    surg__check_wrong(c, n, "attributes \"pads\" and \"auto_pad\" are both set");
+}
+
+static void conv_transpose(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const size_t before = c->count;
+  conv(c, n);
+  if (c->count != before || !not_negative(c, n, "output_shape")) return;
+  (void)entries(c, n, "output_shape", x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1);
+}
+
+static void max_unpool(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const int64_t spatial = x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1;
+  if (!rank_from(c, n, 0, 2) || !entries(c, n, "kernel_shape", spatial)) return;
+  if (!entries(c, n, "strides", spatial)) return;
+  if (!entries(c, n, "pads", spatial < 0 ? -1 : 2 * spatial)) return;
+  (void)list_is(c, n, 2, x ? (int64_t)x->rank : -1);
+}
+
+/* --- normalization --- */
+
+static void softmax(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  if (!x || !rank_from(c, n, 0, 1)) return;
+  const int64_t axis = surg_node_int(n, "axis", n->schema->since >= 13 ? -1 : 1);
+  if (axis < -(int64_t)x->rank || axis >= (int64_t)x->rank)
+    surg__check_wrong(c, n, "axis %" PRId64 " is out of range for input 0 of rank %" PRIu32, axis,
+                      x->rank);
+}
+
+static void batch_norm(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const int64_t channels = x && x->rank < 2 ? 1 : surg__check_dim(x, 1);
+  for (size_t i = 1; i < 5; i++)
+    if (!list_is(c, n, i, channels)) return;
+}
+
+static void lrn(surg__checker *c, const surg_node *n) {
+  const int64_t size = surg_node_int(n, "size", 1);
+  if (size < 1) bad_int(c, n, "size", size);
+}
+
+static void lp_norm(surg__checker *c, const surg_node *n) {
+  const int64_t p = surg_node_int(n, "p", 2);
+  if (p != 1 && p != 2) bad_int(c, n, "p", p);
+}
+
+static void dropout(surg__checker *c, const surg_node *n) {
+  if (scalar(c, n, 1)) (void)scalar(c, n, 2);
+}
+
+/* --- signals --- */
+
+static void mel_weights(surg__checker *c, const surg_node *n) {
+  for (size_t i = 0; i < 5; i++)
+    if (!scalar(c, n, i)) return;
+}
+
+static void window(surg__checker *c, const surg_node *n) {
+  (void)scalar(c, n, 0);
+}
+
+static void dft(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const surg_tensor *given = surg_value_constant(surg_node_input(n, 2));
+  int64_t axis = n->schema->since < 20 ? surg_node_int(n, "axis", 1) : -2;
+  if (!scalar(c, n, 1) || !scalar(c, n, 2) || !x) return;
+  const bool known = !has(n, 2) || (given && surg_tensor_read_ints(given, &axis, 1) == 1);
+  if (known && axis < 0) axis += x->rank;
+  if (known && axis == (int64_t)x->rank - 1) {
+    surg__check_wrong(c, n, "the axis is the last one, which holds real and imaginary parts");
+    return;
+  }
+  const bool half = surg_node_int(n, "onesided", 0) && !surg_node_int(n, "inverse", 0);
+  if (half && x->rank && surg__check_dim(x, x->rank - 1u) > 1)
+    surg__check_wrong(c, n,
+                      "a one-sided transform expects a real input: a last dimension of 1, "
+                      "found %" PRId64,
+                      surg__check_dim(x, x->rank - 1u));
+}
+
+/* --- quantization --- */
+
+static void quantize(surg__checker *c, const surg_node *n) {
+  const surg_type *zero = surg_value_type(surg_node_input(n, 2));
+  const int64_t to = surg_node_int(n, "output_dtype", 0), block = surg_node_int(n, "block_size", 0);
+  if (block < 0) {
+    bad_int(c, n, "block_size", block);
+  } else if (to > 0 && to < SURG_DTYPE_COUNT && zero && zero->dtype && zero->dtype != (int)to) {
+    surg__check_wrong(c, n, "output_dtype is %s, the zero point is %s", surg__dtype_name((int)to),
+                      surg__dtype_name(zero->dtype));
+  }
+}
+
+/* A list of scales fits the axis it belongs to: of QuantizeLinear and DequantizeLinear without
+ * blocks. No runtime looks before it runs. */
+static void scales(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0), *s = surg__check_ranked(n, 1);
+  const size_t before = c->count;
+  if (n->schema->op == SURG_OP_QuantizeLinear) quantize(c, n);
+  if (c->count != before || !x || !s || s->rank != 1 || surg_node_int(n, "block_size", 0)) return;
+  int64_t axis = surg_node_int(n, "axis", 1);
+  if (axis < 0) axis += x->rank;
+  const int64_t size = axis < 0 ? -1 : surg__check_dim(x, (size_t)axis),
+                found = surg__check_dim(s, 0);
+  if (size < 0 || found < 2 || found == size) return;
+  surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL,
+                    "%" PRId64 " scales, but %" PRId64 " along axis %" PRId64 " of input 0", found,
+                    size, axis);
+}
+
+/* --- control flow --- */
+
+static const surg_graph *body_of(const surg_node *n) {
+  const surg_attr *a = surg_node_attr(n, "body");
+  return a && a->kind == SURG_ATTR_GRAPH && !a->ref && a->count == 1 ? a->u.graphs[0] : NULL;
+}
+
+/* States keep their element type from round to round. */
+static bool states(surg__checker *c, const surg_node *n, const surg_graph *b, size_t in, size_t out,
+                   size_t count) {
+  for (size_t i = 0; i < count && out + i < b->n_out; i++) {
+    const surg_type *x = surg_value_type(surg_node_input(n, in + i));
+    const surg_type *y = surg_value_type(b->out[out + i]->use.value);
+    if (!x || !y || x->kind != SURG_TYPE_TENSOR || y->kind != SURG_TYPE_TENSOR) continue;
+    if (!x->dtype || !y->dtype || x->dtype == y->dtype) continue;
+    surg__check_wrong(c, n, "state %zu is %s before the first round, the body makes it %s", i,
+                      surg__dtype_name(x->dtype), surg__dtype_name(y->dtype));
+    return false;
+  }
+  return true;
+}
+
+static void loop(surg__checker *c, const surg_node *n) {
+  const surg_graph *b = body_of(n);
+  if (b && n->n_in > 2) (void)states(c, n, b, 2, 1, n->n_in - 2u);
+}
+
+static bool directions(surg__checker *c, const surg_node *n, const char *name) {
+  const surg_attr *a = surg__check_ints(n, name);
+  for (uint32_t i = 0; a && i < a->count; i++)
+    if (a->u.ints[i] != 0 && a->u.ints[i] != 1) {
+      bad_int(c, n, name, a->u.ints[i]);
+      return false;
+    }
+  return true;
+}
+
+static void scan(surg__checker *c, const surg_node *n) {
+  const surg_graph *b = body_of(n);
+  const int64_t scanned = surg_node_int(n, "num_scan_inputs", 0);
+  const int64_t count = (int64_t)n->n_in - scanned;
+  if (!b || scanned < 1 || count < 0) return;
+  if (count > (int64_t)n->n_out || count > (int64_t)b->n_out) {
+    surg__check_wrong(c, n, "states: %" PRId64 ", outputs: %" PRIu32 ", outputs of the body: %zu",
+                      count, n->n_out, (size_t)b->n_out);
+    return;
+  }
+  const int64_t outputs = (int64_t)n->n_out - count;
+  if (entries(c, n, "scan_input_axes", scanned) && entries(c, n, "scan_output_axes", outputs) &&
+      entries(c, n, "scan_input_directions", scanned) &&
+      entries(c, n, "scan_output_directions", outputs) &&
+      directions(c, n, "scan_input_directions") && directions(c, n, "scan_output_directions"))
+    (void)states(c, n, b, 0, 0, (size_t)count);
+}
+
+/* --- indices, pieces --- */
+
+static void one_hot(surg__checker *c, const surg_node *n) {
+  const surg_type *depth = surg__check_ranked(n, 1);
+  uint64_t count;
+  if (depth && (depth->rank > 1 || (surg_type_static(depth, &count) && count != 1)))
+    surg__check_wrong(c, n, "input 1 (depth) expects one element");
+  else
+    (void)list_is(c, n, 2, 2);
+}
+
+static void top_k(surg__checker *c, const surg_node *n) {
+  (void)list_is(c, n, 1, 1);
+}
+
+static void split(surg__checker *c, const surg_node *n) {
+  const bool number = surg_node_attr(n, "num_outputs") != NULL;
+  if (number == has(n, 1))
+    surg__check_wrong(c, n,
+                      number ? "both input 1 (split) and attribute \"num_outputs\" are given"
+                             : "neither input 1 (split) nor attribute \"num_outputs\" is given");
+}
+
+static void square(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  if (!x || !rank_from(c, n, 0, 2) || n->schema->op != SURG_OP_Det) return;
+  const int64_t h = surg__check_dim(x, x->rank - 2u), w = surg__check_dim(x, x->rank - 1u);
+  if (h >= 0 && w >= 0 && h != w)
+    surg__check_wrong(
+        c, n, "the last two dimensions are %" PRId64 " and %" PRId64 ", expected a square", h, w);
+}
+
+static void eye_like(surg__checker *c, const surg_node *n) {
+  (void)rank_is(c, n, 0, 2);
+}
+
+static void pad(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, 3));
+  int64_t axes[AXES_MAX];
+  const int64_t count = t ? surg_tensor_read_ints(t, axes, AXES_MAX) : 0;
+  for (int64_t i = 0; x && i < count && i < AXES_MAX; i++) {
+    if (axes[i] < 0) axes[i] += x->rank;
+    for (int64_t k = 0; k < i; k++)
+      if (axes[i] == axes[k]) {
+        surg__check_wrong(c, n, "axis %" PRId64 " is listed twice", axes[i]);
+        return;
+      }
+  }
+}
+
+static void slice(surg__checker *c, const surg_node *n) {
+  const surg_tensor *starts = surg_value_constant(surg_node_input(n, 1));
+  const surg_tensor *ends = surg_value_constant(surg_node_input(n, 2));
+  const int64_t a = starts ? surg__check_dim(surg__check_ranked(n, 1), 0) : -1;
+  const int64_t b = ends ? surg__check_dim(surg__check_ranked(n, 2), 0) : -1;
+  if (a >= 0 && b >= 0 && a != b)
+    surg__check_wrong(c, n, "starts has %" PRId64 " %s, ends has %" PRId64, a,
+                      plural(a, "element", "elements"), b);
+}
+
+static void reverse_sequence(surg__checker *c, const surg_node *n) {
+  if (!rank_from(c, n, 0, 2) || !rank_is(c, n, 1, 1)) return;
+  const int64_t batch = surg_node_int(n, "batch_axis", 1), time = surg_node_int(n, "time_axis", 0);
+  if (batch == time) surg__check_wrong(c, n, "batch_axis and time_axis are both %" PRId64, batch);
+}
+
+static void split_to_sequence(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0), *s = surg__check_ranked(n, 1);
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
+  int64_t v[AXES_MAX], sum = 0, axis = surg_node_int(n, "axis", 0);
+  if (!x || !s || s->rank != 1 || !t) return;
+  const int64_t count = surg_tensor_read_ints(t, v, AXES_MAX);
+  if (axis < 0) axis += x->rank;
+  const int64_t size = axis < 0 ? -1 : surg__check_dim(x, (size_t)axis);
+  if (count < 1 || count > AXES_MAX || size < 0) return;
+  for (int64_t i = 0; i < count; i++)
+    if (!surg__add_i64(sum, v[i], &sum)) return;
+  if (sum != size)
+    surg__check_wrong(c, n,
+                      "the parts are %" PRId64 " long together, axis %" PRId64 " has %" PRId64, sum,
+                      axis, size);
+}
+
+static void constant_of_shape(surg__checker *c, const surg_node *n) {
+  const surg_attr *a = surg_node_attr(n, "value");
+  if (!a || a->ref || a->kind != SURG_ATTR_TENSOR) return;
+  const uint64_t count = surg_tensor_count(a->u.tensors[0]);
+  if (count != 1)
+    surg__check_wrong(c, n, "attribute \"value\" has %" PRIu64 " elements, expected one", count);
+}
+
+/* --- images --- */
+
+static void roi_align(surg__checker *c, const surg_node *n) {
+  const surg_type *rois = surg__check_ranked(n, 1);
+  (void)list_is(c, n, 2, surg__check_dim(rois, 0));
+}
+
+static void grid_sample(surg__checker *c, const surg_node *n) {
+  const surg_type *grid = surg__check_ranked(n, 1);
+  if (!grid || grid->rank < 3) return;
+  const int64_t last = surg__check_dim(grid, grid->rank - 1u);
+  if (last >= 0 && last != (int64_t)grid->rank - 2)
+    surg__check_wrong(c, n, "the last dimension of the grid is %" PRId64 ", expected %" PRIu32,
+                      last, grid->rank - 2u);
+}
+
+/* Whether an input is there and is not an empty list, which says that it is not. */
+static bool given(const surg_node *n, size_t i) {
+  return has(n, i) && surg__check_dim(surg__check_ranked(n, i), 0) != 0;
+}
+
+static void resize(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const bool sizes = n->schema->since >= 11;
+  const size_t first = sizes ? 2 : 1;
+  if (n->schema->since >= 13 && given(n, 2) == given(n, 3)) {
+    surg__check_wrong(
+        c, n,
+        given(n, 2) ? "both scales and sizes are given" : "neither scales nor sizes are given");
+    return;
+  }
+  if (!x || surg_node_attr(n, "axes")) return;
+  for (size_t i = first; i < (sizes ? 4u : 2u); i++)
+    if (given(n, i) && !list_is(c, n, i, (int64_t)x->rank)) return;
+}
+
+/* The largest size is below 2^63, which a double has. */
+#define SIZES_END 9223372036854775808.0
+
+/* Scales that are constants of input 0. */
+static void check_scales(surg__checker *c, const surg_node *n, const float *v, uint64_t count) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const bool up = n->schema->op == SURG_OP_Upsample;
+  const bool all = x && x->rank == count && !surg_node_attr(n, "axes");
+  for (uint64_t k = 0; k < count; k++) {
+    if (!(v[k] > 0) || (up && v[k] < 1)) {
+      surg__check_wrong(c, n, "scale %g, expected %s", (double)v[k],
+                        up ? "1 or more" : "more than 0");
+      return;
+    }
+    if (all && (double)surg__check_dim(x, k) * (double)v[k] >= SIZES_END) {
+      surg__check_wrong(c, n, "the size of axis %" PRIu64 " of the output exceeds 64 bits", k);
+      return;
+    }
+  }
+}
+
+static void scaled(surg__checker *c, const surg_node *n) {
+  const bool up = n->schema->op == SURG_OP_Upsample;
+  const size_t i = up || n->schema->since < 11 ? 1 : 2, before = c->count;
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, i));
+  const surg_attr *a = surg_node_attr(n, "scales");
+  float v[AXES_MAX];
+  if (!up) resize(c, n);
+  if (c->count != before) return;
+  if (a && !a->ref && a->kind == SURG_ATTR_FLOATS) check_scales(c, n, a->u.floats, a->count);
+  const uint64_t count = t && surg_tensor_dtype(t) == SURG_FLOAT ? surg_tensor_count(t) : 0;
+  if (count && count <= AXES_MAX && surg_tensor_read(t, 0, v, (size_t)count * sizeof *v) == SURG_OK)
+    check_scales(c, n, v, count);
+}
+
+/* --- layers, losses --- */
+
+/* One list of activations a direction. */
+static void recurrent(surg__checker *c, const surg_node *n) {
+  const surg_attr *a = surg_node_attr(n, "activations");
+  const surg_str way = surg_node_string(n, "direction", "forward");
+  if (!a || a->ref || a->kind != SURG_ATTR_STRINGS || !a->count) return;
+  const uint32_t each = n->schema->op == SURG_OP_LSTM ? 3 : n->schema->op == SURG_OP_GRU ? 2 : 1;
+  const uint32_t want = each * (way.n && way.p[0] == 'b' ? 2 : 1);
+  if (a->count != want)
+    surg__check_wrong(c, n, "attribute \"activations\" has %" PRIu32 " %s, expected %" PRIu32,
+                      a->count, plural(a->count, "entry", "entries"), want);
+}
+
+static void loss(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0), *target = surg__check_ranked(n, 1);
+  if (!rank_from(c, n, 0, 2) || !x || !target) return;
+  if (!rank_is(c, n, 1, x->rank - 1u)) return;
+  for (uint32_t i = 0; i < target->rank; i++) {
+    const int64_t a = surg__check_dim(x, i ? i + 1u : 0), b = surg__check_dim(target, i);
+    if (a >= 0 && b >= 0 && a != b) {
+      surg__check_wrong(
+          c, n, "dimension %" PRIu32 " of the target is %" PRId64 ", expected %" PRId64, i, b, a);
+      return;
+    }
+  }
+}
+
+static void branches(surg__checker *c, const surg_node *n) {
+  const surg_attr *a = surg_node_attr(n, "then_branch"), *b = surg_node_attr(n, "else_branch");
+  if (!a || !b || a->kind != SURG_ATTR_GRAPH || b->kind != SURG_ATTR_GRAPH) return;
+  if (a->count != 1 || b->count != 1) return;
+  const surg_graph *g = a->u.graphs[0], *h = b->u.graphs[0];
+  for (size_t i = 0; i < g->n_out && i < h->n_out; i++) {
+    const surg_type *x = surg_value_type(g->out[i]->use.value);
+    const surg_type *y = surg_value_type(h->out[i]->use.value);
+    if (!x || !y || x->kind != SURG_TYPE_TENSOR || y->kind != SURG_TYPE_TENSOR) continue;
+    if (!x->dtype || !y->dtype || x->dtype == y->dtype) continue;
+    surg__check_wrong(c, n, "output %zu is %s in then_branch and %s in else_branch", i,
+                      surg__dtype_name(x->dtype), surg__dtype_name(y->dtype));
+    return;
+  }
+}
+
+/* --- sizes that no integer of 64 bits holds --- */
+
+static void concat(surg__checker *c, const surg_node *n) {
+  int64_t sum = 0, axis = surg_node_int(n, "axis", 0);
+  for (size_t i = 0; i < n->n_in; i++) {
+    const surg_type *x = surg__check_ranked(n, i);
+    const int64_t at = x && axis < 0 ? axis + x->rank : axis;
+    const int64_t size = x && at >= 0 ? surg__check_dim(x, (size_t)at) : -1;
+    if (size < 0 || surg__add_i64(sum, size, &sum)) continue;
+    surg__check_wrong(c, n, "the size of axis %" PRId64 " of the output exceeds 64 bits", axis);
+    return;
+  }
+}
+
+static void reshape(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  int64_t count = 1;
+  for (uint32_t i = 0; x && i < x->rank; i++)
+    if (x->dims[i].value <= 0) return;
+  for (uint32_t i = 0; x && i < x->rank; i++) {
+    if (surg__mul_i64(count, x->dims[i].value, &count)) continue;
+    surg__check_wrong(c, n, "the number of elements of input 0 exceeds 64 bits");
+    return;
+  }
+}
+
+/* --- which of them for which operator --- */
+
+static const struct form {
+  int op, since;
+  void (*check)(surg__checker *c, const surg_node *n);
+} forms[] = {{SURG_OP_Conv, 1, conv},
+             {SURG_OP_ConvInteger, 1, conv},
+             {SURG_OP_QLinearConv, 1, conv},
+             {SURG_OP_ConvTranspose, 1, conv_transpose},
+             {SURG_OP_MaxPool, 1, pool},
+             {SURG_OP_AveragePool, 1, pool},
+             {SURG_OP_LpPool, 1, pool},
+             {SURG_OP_MaxUnpool, 9, max_unpool},
+             {SURG_OP_Softmax, 11, softmax},
+             {SURG_OP_LogSoftmax, 11, softmax},
+             {SURG_OP_Hardmax, 11, softmax},
+             {SURG_OP_BatchNormalization, 14, batch_norm},
+             {SURG_OP_LRN, 1, lrn},
+             {SURG_OP_LpNormalization, 1, lp_norm},
+             {SURG_OP_Dropout, 12, dropout},
+             {SURG_OP_HannWindow, 17, window},
+             {SURG_OP_HammingWindow, 17, window},
+             {SURG_OP_BlackmanWindow, 17, window},
+             {SURG_OP_DFT, 17, dft},
+             {SURG_OP_MelWeightMatrix, 17, mel_weights},
+             {SURG_OP_QuantizeLinear, 10, scales},
+             {SURG_OP_DequantizeLinear, 10, scales},
+             {SURG_OP_Loop, 1, loop},
+             {SURG_OP_Scan, 9, scan},
+             {SURG_OP_If, 1, branches},
+             {SURG_OP_OneHot, 9, one_hot},
+             {SURG_OP_TopK, 10, top_k},
+             {SURG_OP_Split, 18, split},
+             {SURG_OP_Trilu, 14, square},
+             {SURG_OP_Det, 11, square},
+             {SURG_OP_EyeLike, 9, eye_like},
+             {SURG_OP_Pad, 18, pad},
+             {SURG_OP_Slice, 10, slice},
+             {SURG_OP_ReverseSequence, 10, reverse_sequence},
+             {SURG_OP_SplitToSequence, 11, split_to_sequence},
+             {SURG_OP_ConstantOfShape, 9, constant_of_shape},
+             {SURG_OP_RoiAlign, 10, roi_align},
+             {SURG_OP_GridSample, 16, grid_sample},
+             {SURG_OP_Resize, 10, scaled},
+             {SURG_OP_Upsample, 7, scaled},
+             {SURG_OP_RNN, 7, recurrent},
+             {SURG_OP_GRU, 7, recurrent},
+             {SURG_OP_LSTM, 7, recurrent},
+             {SURG_OP_NegativeLogLikelihoodLoss, 12, loss},
+             {SURG_OP_SoftmaxCrossEntropyLoss, 12, loss},
+             {SURG_OP_Concat, 4, concat},
+             {SURG_OP_Reshape, 5, reshape}};
+
+void surg__check_forms(surg__checker *c, const surg_node *n) {
+  for (size_t i = 0; i < SURG_COUNT(forms); i++)
+    if (forms[i].op == n->schema->op && n->schema->since >= forms[i].since) {
+      forms[i].check(c, n);
+      return;
+    }
+  surg__check_forms_ml(c, n);
+}

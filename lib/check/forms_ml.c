@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of the operators of ai.onnx.ml that must be of one length, and attributes of which exactly
+ * one must be set. */
+#include "check/forms.h"
+
+#include <inttypes.h>
+
+/* Entries of a list attribute, of a tensor its elements; 0: absent or empty; -1: not known. */
+static int64_t length(const surg_node *n, const char *name) {
+  const surg_attr *a = surg_node_attr(n, name);
+  if (!a) return 0;
+  if (a->ref) return -1;
+  if (a->kind == SURG_ATTR_TENSOR)
+    return surg_tensor_count(a->u.tensors[0]) > INT64_MAX
+               ? -1
+               : (int64_t)surg_tensor_count(a->u.tensors[0]);
+  return a->count;
+}
+
+static bool set(const surg_node *n, const char *name) {
+  return surg_node_attr(n, name) != NULL;
+}
+
+/* Exactly one of the attributes is set, the name of which is returned; NULL: it was reported. */
+static const char *one_of(surg__checker *c, const surg_node *n, const char *const *names,
+                          const char *what) {
+  const char *found = NULL;
+  size_t count = 0;
+  for (size_t i = 0; names[i]; i++)
+    if (set(n, names[i])) found = ++count == 1 ? names[i] : found;
+  if (count == 1) return found;
+  surg__check_wrong(c, n, "expected one of the attributes \"%s\", found %zu", what, count);
+  return NULL;
+}
+
+static void same_length(surg__checker *c, const surg_node *n, const char *a, const char *b) {
+  const int64_t x = length(n, a), y = length(n, b);
+  if (x >= 0 && y >= 0 && x != y)
+    surg__check_wrong(c, n, "length of attribute \"%s\": %" PRId64 ", of \"%s\": %" PRId64, a, x, b,
+                      y);
+}
+
+static void labels(surg__checker *c, const surg_node *n) {
+  static const char *const keys[] = {"keys_strings", "keys_int64s", "keys_floats", "keys_tensor",
+                                     NULL};
+  static const char *const values[] = {"values_strings", "values_int64s", "values_floats",
+                                       "values_tensor", NULL};
+  if (n->schema->since < 2) return;
+  const char *k = one_of(c, n, keys, "keys_*");
+  const char *v = k ? one_of(c, n, values, "values_*") : NULL;
+  if (v) same_length(c, n, k, v);
+}
+
+static void normalizer(surg__checker *c, const surg_node *n) {
+  static const char *const words[] = {"MAX", "L1", "L2"};
+  const surg_attr *a = surg_node_attr(n, "norm");
+  if (!a || a->ref || a->kind != SURG_ATTR_STRING) return;
+  for (size_t i = 0; i < SURG_COUNT(words); i++)
+    if (strlen(words[i]) == a->u.s.n && memcmp(words[i], a->u.s.p, a->u.s.n) == 0) return;
+  surg__check_bad_value(c, n, "norm", surg__qn(c->ctx, a->u.s.p, a->u.s.n));
+}
+
+void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
+  static const char *const cats[] = {"cats_int64s", "cats_strings", NULL};
+  static const char *const imputed[] = {"imputed_value_floats", "imputed_value_int64s", NULL};
+  static const char *const classes[] = {"classlabels_int64s", "classlabels_strings", NULL};
+  switch (n->schema->op) {
+    case SURG_OP_ml_Scaler:
+      same_length(c, n, "offset", "scale");
+      break;
+    case SURG_OP_ml_Imputer:
+      (void)one_of(c, n, imputed, "imputed_value_*");
+      break;
+    case SURG_OP_ml_LabelEncoder:
+      labels(c, n);
+      break;
+    case SURG_OP_ml_CategoryMapper:
+      same_length(c, n, "cats_int64s", "cats_strings");
+      break;
+    case SURG_OP_ml_OneHotEncoder:
+      (void)one_of(c, n, cats, "cats_*");
+      break;
+    case SURG_OP_ml_ZipMap:
+      (void)one_of(c, n, classes, "classlabels_*");
+      break;
+    case SURG_OP_ml_Normalizer:
+      normalizer(c, n);
+      break;
+    default:
+      break;
+  }
+}
