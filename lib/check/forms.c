@@ -183,12 +183,12 @@ static void dft(surg__checker *c, const surg_node *n) {
     surg__check_wrong(c, n, "the axis is the last one, which holds real and imaginary parts");
     return;
   }
-  const bool half = surg_node_int(n, "onesided", 0) && !surg_node_int(n, "inverse", 0);
-  if (half && x->rank && surg__check_dim(x, x->rank - 1u) > 1)
-    surg__check_wrong(c, n,
-                      "a one-sided transform expects a real input: a last dimension of 1, "
-                      "found %" PRId64,
-                      surg__check_dim(x, x->rank - 1u));
+  const int64_t last = x->rank ? surg__check_dim(x, x->rank - 1u) : -1;
+  const bool inverse = surg_node_int(n, "inverse", 0) != 0;
+  if (!surg_node_int(n, "onesided", 0) || last < 0) return;
+  if (inverse ? last != 2 : last > 1)
+    surg__check_wrong(c, n, "a one-sided %s expects a last dimension of %d, found %" PRId64,
+                      inverse ? "inverse transform" : "transform", inverse ? 2 : 1, last);
 }
 
 /* --- quantization --- */
