@@ -26,11 +26,29 @@ surg__fact surg__i_outside_fact(surg__infer *c, const surg_value *v, const surg_
   return f;
 }
 
-/* Output k is one of two sequences: of tensors of one element type, at least. */
-static void put_sequences(surg__infer *c, size_t k, const surg_type *a, const surg_type *b) {
-  if (!a || !b || a->kind != SURG_TYPE_TENSOR || b->kind != a->kind || b->dtype != a->dtype) return;
-  const surg__fact any = {.kind = SURG_TYPE_TENSOR, .dtype = a->dtype};
-  surg__i_put_wrapped(c, k, SURG_TYPE_SEQUENCE, &any);
+/* The fact that a tensor's type states. */
+static surg__fact tensor_fact(const surg_type *t) {
+  return (surg__fact){.kind = SURG_TYPE_TENSOR, .dtype = t->dtype, .ranked = t->has_rank,
+                      .rank = t->has_rank ? t->rank : 0, .dims = t->dims};
+}
+
+/* Output k is one of two sequences, or of two optionals: of what their elements have in common. */
+static void put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const surg_type *a,
+                        const surg_type *b) {
+  surg_dim dims[SURG_LIMIT_RANK];
+  surg__fact both;
+  if (!a || !b || a->kind != b->kind) return;
+  if (a->kind == SURG_TYPE_TENSOR) {
+    const surg__fact x = tensor_fact(a), y = tensor_fact(b);
+    if (surg__fact_join(&x, &y, dims, &both)) surg__i_put_wrapped(c, k, kind, &both);
+  } else if (a->kind == SURG_TYPE_SEQUENCE && a->elem && b->elem &&
+             a->elem->kind == SURG_TYPE_TENSOR && b->elem->kind == SURG_TYPE_TENSOR &&
+             a->elem->dtype == b->elem->dtype) {
+    const surg_type *any = surg_type_tensor_unranked(c->m, a->elem->dtype);
+    both = (surg__fact){.kind = SURG_TYPE_SEQUENCE,
+                        .type = surg_type_wrap(c->m, SURG_TYPE_SEQUENCE, any)};
+    if (both.type) surg__i_put_wrapped(c, k, kind, &both);
+  }
 }
 
 void surg__i_put_from_body(surg__infer *c, size_t k, const surg_value *v, const surg_graph *body) {
@@ -49,8 +67,8 @@ void surg__i_put_join(surg__infer *c, size_t k, const surg__fact *a, const surg_
   if (a->kind != SURG_TYPE_TENSOR) {
     if (surg__type_same(a->type, b->type))
       surg__i_put_type(c, k, a->type);
-    else if (a->kind == SURG_TYPE_SEQUENCE)
-      put_sequences(c, k, a->type->elem, b->type->elem);
+    else if (a->kind == SURG_TYPE_SEQUENCE || a->kind == SURG_TYPE_OPTIONAL)
+      put_wrapped(c, k, a->kind, a->type->elem, b->type->elem);
     return;
   }
   if (a->dtype != b->dtype) return;

@@ -121,8 +121,8 @@ static bool read_scales(surg__infer *c, float *scales, uint32_t *n) {
   return surg__i_floats(c, input, scales, SURG_LIMIT_RANK, n) && *n > 0;
 }
 
-static void resize_by_scales(surg__infer *c, const surg_dim *in, surg_dim *dims,
-                             const size_t *axes, size_t n_axes) {
+static void resize_by_scales(surg__infer *c, const surg_dim *in, surg_dim *dims, const size_t *axes,
+                             size_t n_axes) {
   float scales[SURG_LIMIT_RANK];
   uint32_t n;
   if (is_string(c, "coordinate_transformation_mode", "tf_crop_and_resize")) return;
@@ -130,7 +130,29 @@ static void resize_by_scales(surg__infer *c, const surg_dim *in, surg_dim *dims,
   for (uint32_t i = 0; i < n; i++) dims[axes[i]] = scaled(in[axes[i]], scales[i]);
 }
 
-static void resize_by_sizes(surg__infer *c, surg_dim *dims, const size_t *axes, size_t n_axes) {
+/* Sizes that one scale gives to all axes: the least of those the sizes ask for, or the largest. */
+static void resize_kept(const surg__elem *e, const surg_dim *in, surg_dim *dims, const size_t *axes,
+                        uint32_t n, bool largest) {
+  double common = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const surg_dim d = in[axes[i]];
+    if (!e[i].known || e[i].value < 1 || e[i].value > INT32_MAX || d.value < 1 ||
+        d.value > INT32_MAX)
+      return;
+    const double scale = (double)e[i].value / (double)d.value;
+    if (!i || (largest ? scale > common : scale < common)) common = scale;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    const double size = (double)in[axes[i]].value * common;
+    const float narrow = (float)in[axes[i]].value * (float)common;
+    /* Runtimes multiply in either precision. */
+    if (floor(size + 0.5) == (double)floorf(narrow + 0.5f) && size < (double)INT32_MAX)
+      dims[axes[i]] = surg__dim((int64_t)floor(size + 0.5));
+  }
+}
+
+static void resize_by_sizes(surg__infer *c, const surg_dim *in, surg_dim *dims, const size_t *axes,
+                            size_t n_axes) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
   bool negative = false;
@@ -138,8 +160,12 @@ static void resize_by_sizes(surg__infer *c, surg_dim *dims, const size_t *axes, 
   if (!e || n != n_axes) return;
   if (surg__schema_attr(c->schema, "keep_aspect_ratio_policy") &&
       surg_node_attr(c->n, "keep_aspect_ratio_policy") &&
-      !is_string(c, "keep_aspect_ratio_policy", "stretch"))
+      !is_string(c, "keep_aspect_ratio_policy", "stretch")) {
+    const bool larger = is_string(c, "keep_aspect_ratio_policy", "not_smaller");
+    if (larger || is_string(c, "keep_aspect_ratio_policy", "not_larger"))
+      resize_kept(e, in, dims, axes, n, larger);
     return;
+  }
   for (uint32_t i = 0; i < n; i++) dims[axes[i]] = surg__dim_of(e[i], &negative);
 }
 
@@ -153,11 +179,11 @@ void surg__i_resize(surg__infer *c) {
   memcpy(in, x.dims, rank * sizeof *in);
   memcpy(dims, x.dims, rank * sizeof *dims);
   for (size_t i = 0; i < n_axes; i++) dims[axes[i]] = surg__dim_unknown();
-  const bool by_sizes = c->op == SURG_OP_Resize && c->since >= 11 && surg__i_has(c, 3) &&
-                        !(surg__i_ranked(c, 3, &sizes) && sizes.rank == 1 &&
-                          sizes.dims[0].value == 0);
+  const bool by_sizes =
+      c->op == SURG_OP_Resize && c->since >= 11 && surg__i_has(c, 3) &&
+      !(surg__i_ranked(c, 3, &sizes) && sizes.rank == 1 && sizes.dims[0].value == 0);
   if (by_sizes)
-    resize_by_sizes(c, dims, axes, n_axes);
+    resize_by_sizes(c, in, dims, axes, n_axes);
   else
     resize_by_scales(c, in, dims, axes, n_axes);
   surg__i_put(c, 0, dtype, dims, rank);
@@ -196,8 +222,15 @@ void surg__i_roi_align(surg__infer *c) {
     surg__i_bad(c);
     return;
   }
-  const surg_dim dims[4] = {has_rois ? rois.dims[0] : surg__dim_unknown(),
-                            has_x ? x.dims[1] : surg__dim_unknown(), surg__dim(h), surg__dim(w)};
+  surg_dim count = has_rois ? rois.dims[0] : surg__dim_unknown();
+  const surg_dim channels = has_x ? x.dims[1] : surg__dim_unknown();
+  surg__fact batch;
+  if (surg__i_ranked(c, 2, &batch) &&
+      (batch.rank != 1 || !surg__dim_unify(count, batch.dims[0], &count))) {
+    surg__i_bad(c);
+    return;
+  }
+  const surg_dim dims[4] = {count, channels, surg__dim(h), surg__dim(w)};
   surg__i_put(c, 0, surg__i_dtype(c, 0), dims, 4);
 }
 

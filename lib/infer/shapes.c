@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of operators that make shapes, or give the same elements another shape. */
+#include <math.h>
+
 #include "infer/rules.h"
 
 /* The elements of input 0 are those of output 0, in order. */
@@ -72,6 +74,8 @@ void surg__i_constant(surg__infer *c) {
   size_t n = 0;
   if (t) {
     if (!surg_tensor_is_sparse(t)) put_tensor(c, t);
+  } else if ((a = surg_node_attr(c->n, "sparse_value"))) {
+    if (a->kind == SURG_ATTR_SPARSE_TENSOR && !a->ref && a->count) put_tensor(c, a->u.tensors[0]);
   } else if (surg_node_attr(c->n, "value_float")) {
     put_numbers(c, SURG_FLOAT, false, 1, NULL);
   } else if ((a = surg_node_attr(c->n, "value_int"))) {
@@ -428,8 +432,39 @@ static surg_dim range_length(surg__infer *c, surg__elem start, surg__elem limit,
   return surg__expr_dim(surg__expr_max(steps, surg__expr_num(c->m, 0)));
 }
 
+/* One element of a constant of float or double. */
+static bool range_real(surg__infer *c, size_t i, double *out) {
+  const surg_tensor *t = surg_value_settled(surg_node_input(c->n, i));
+  float narrow;
+  if (!t || surg_tensor_count(t) != 1) return false;
+  if (surg_tensor_dtype(t) == SURG_DOUBLE)
+    return surg_tensor_read(t, 0, out, sizeof *out) == SURG_OK;
+  if (surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read(t, 0, &narrow, 4) != SURG_OK)
+    return false;
+  *out = (double)narrow;
+  return true;
+}
+
+/* The length of a range of floats: known where both precisions that runtimes divide in agree. */
+static surg_dim range_reals(surg__infer *c, bool wide) {
+  double v[3];
+  for (size_t i = 0; i < 3; i++)
+    if (!range_real(c, i, &v[i]) || !isfinite(v[i])) return surg__dim_unknown();
+  if (v[2] == 0) return surg__dim_unknown();
+  const double narrow = (double)((float)v[1] - (float)v[0]);
+  const double a = wide ? ceil((v[1] - v[0]) / v[2]) : ceil(narrow / v[2]);
+  const double b = wide ? a : (double)ceilf((float)narrow / (float)v[2]);
+  if (a != b || !(a < (double)INT32_MAX)) return surg__dim_unknown();
+  return surg__dim(a > 0 ? (int64_t)a : 0);
+}
+
 void surg__i_range(surg__infer *c) {
   const int dtype = surg__i_dtype(c, 0);
+  if (dtype == SURG_FLOAT || dtype == SURG_DOUBLE) {
+    const surg_dim length = range_reals(c, dtype == SURG_DOUBLE);
+    surg__i_put(c, 0, dtype, &length, 1);
+    return;
+  }
   surg__elem buf[SURG__ELEMS], e[3], out[SURG__ELEMS];
   uint32_t n;
   surg_dim d = surg__dim_unknown();

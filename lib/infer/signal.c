@@ -39,7 +39,7 @@ static void dft_somewhere(surg__infer *c, const surg__fact *x, bool onesided, bo
   memcpy(dims, x->dims, x->rank * sizeof *dims);
   if (onesided || surg__i_has(c, 1))
     for (uint32_t i = 0; i + 1 < x->rank; i++) dims[i] = surg__dim_unknown();
-  dims[x->rank - 1] = inverse && onesided ? surg__dim_unknown() : surg__dim(2);
+  dims[x->rank - 1] = surg__dim(inverse && onesided ? 1 : 2);
   surg__i_put(c, 0, x->dtype, dims, x->rank);
 }
 
@@ -69,8 +69,11 @@ void surg__i_dft(surg__infer *c) {
     if (!scalar_dim(c, 1, &length)) return;
     dims[at] = length;
   }
-  if (onesided) dims[at] = inverse ? surg__dim_unknown() : half(dims[at]);
-  dims[rank - 1] = inverse && onesided ? surg__dim_unknown() : surg__dim(2);
+  /* The length of the real signal: as given, else twice what its half leaves open. */
+  if (onesided && !inverse) dims[at] = half(dims[at]);
+  if (onesided && inverse && !surg__i_has(c, 1))
+    dims[at] = surg__dim_times(surg__dim_add(dims[at], -1), 2);
+  dims[rank - 1] = surg__dim(inverse && onesided ? 1 : 2);
   surg__i_put(c, 0, x.dtype, dims, rank);
 }
 
