@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // ort_wild.cjs PACKAGE: judges what pipelines made of models. Reads lines of JSON
 //   {"folder", "model", "after": [{"file", "class"}...], "runs": [{NAME: {type, dims, data}}...]}
-// and answers each with a line {before, undefined, ran, after: [{verdict, why}...]}. Models load and
-// run without optimization and with it; outputs of a run that optimization of the original changes
+// and answers each with a line {before, undefined, ran, after: [{verdict, why}...]}. Models load
+// and run without optimization and with it; outputs that optimization of the original changes
 // are not compared: the runtime does not agree with itself on them. Verdicts:
 //   equal; near (not exact by its class, and within what rounding does); inexact (the same, but the
-//   class is exact); wrong; refused-after (does not load, or does not run where the original does);
-//   not-run (the original does not run); left (there is no model).
+//   class is exact); nan (a NaN is or was there: runtimes treat NaN in comparisons, pools and
+//   reductions as their kernels happen to); wrong; refused-after (does not load, or does not run
+//   where the original does); doomed (does not load, and the original fails in every run); not-run
+//   (the original does not run); left (there is no model).
 // before: why the original does not load.
 'use strict';
 const path = require('path');
@@ -23,12 +25,12 @@ const BAD = ['wrong', 'refused-after'];
 
 const number = (t, i) => (t.type === 'float16' ? fromHalf(t.data[i]) : Number(t.data[i]));
 
-// 0: equal bit for bit, but for which NaN; 1: near; 2: neither.
+// 0: equal bit for bit, but for which NaN; 1: near; 2: one is NaN; 3: none of these.
 function distance(a, b) {
-  if (a.type !== b.type) return [2, `type ${a.type} became ${b.type}`];
+  if (a.type !== b.type) return [3, `type ${a.type} became ${b.type}`];
   // What a loop of no rounds collects has no elements; the runtime makes up its unknown sizes.
   if (!a.data.length && !b.data.length && a.dims.length === b.dims.length) return [0, ''];
-  if (String(a.dims) !== String(b.dims)) return [2, `shape [${a.dims}] became [${b.dims}]`];
+  if (String(a.dims) !== String(b.dims)) return [3, `shape [${a.dims}] became [${b.dims}]`];
   let worst = 0, why = '', largest = 0;
   const relative = RELATIVE[a.type];
   if (relative) for (let i = 0; i < a.data.length; i++) {
@@ -37,11 +39,12 @@ function distance(a, b) {
   }
   for (let i = 0; i < a.data.length; i++) {
     if (Object.is(a.data[i], b.data[i])) continue;
-    let level = 2;
+    let level = 3;
     if (relative) {
       const p = number(a, i), q = number(b, i);
       if (Number.isNaN(p) && Number.isNaN(q)) continue;
-      if (p === q || Math.abs(p - q) <= relative * Math.abs(p) + 1e-5 * largest) level = 1;
+      if (Number.isNaN(p) || Number.isNaN(q)) level = 2;
+      else if (p === q || Math.abs(p - q) <= relative * Math.abs(p) + 1e-5 * largest) level = 1;
     }
     if (level > worst) [worst, why] = [level, `element ${i}: ${a.data[i]} became ${b.data[i]}`];
   }
@@ -109,7 +112,7 @@ async function judge(session, want, feeds, cls) {
   }
   if (!ran) return { verdict: 'not-run' };
   if (!worst) return { verdict: 'equal' };
-  return { verdict: worst === 2 ? 'wrong' : cls === 'exact' ? 'inexact' : 'near', why };
+  return { verdict: ['', cls === 'exact' ? 'inexact' : 'near', 'nan', 'wrong'][worst], why };
 }
 
 async function answer(q) {
@@ -118,7 +121,7 @@ async function answer(q) {
   const optimized = await load(path.join(q.folder, q.model), OPTIMIZED);
   const feeds = sets(q.runs);
   const want = await expected(before.session, optimized.session, feeds);
-  const after = [];
+  const after = [], runs = want.all.some(x => x);
   for (const a of q.after) {
     if (!a.file) {
       after.push({ verdict: 'left', why: a.why });
@@ -128,7 +131,7 @@ async function answer(q) {
       if (settings === OPTIMIZED && !optimized.session) continue;
       const m = await load(path.join(q.folder, a.file), settings);
       const r = m.session ? await judge(m.session, want.all, feeds, a.class)
-                          : { verdict: 'refused-after', why: m.why };
+                          : { verdict: runs ? 'refused-after' : 'doomed', why: m.why };
       if (m.session) await m.session.release();
       if (settings === OPTIMIZED) {
         if (!BAD.includes(r.verdict) || BAD.includes(after[after.length - 1].verdict)) continue;
