@@ -142,7 +142,7 @@ START_TEST(branches_give_one_kind_of_sequence) {
   load(HEAD "g (bool c, float[2] x, float[3] z) => (float y) {\n"
             "y = If (c) <then_branch = a () => (seq(float) p) { p = SequenceConstruct(x) },\n"
             "else_branch = b () => (seq(float) q) { q = SequenceConstruct(z) }>\n}");
-  infer("y seq(float*)");
+  infer("y seq(float[?])");
 }
 END_TEST
 
