@@ -117,12 +117,17 @@ static bool joined(mending *k, surg_node *n) {
   return true;
 }
 
+/* The first versions of Tile read scalars. */
+static bool is_older(const surg_node *n) {
+  return surg_node_op(n) == SURG_OP_Tile && surg_schema_since(surg_node_schema(n)) < 6;
+}
+
 static bool node(mending *k, surg_node *n) {
   const int op = surg_node_op(n);
   if (surg_pass_keeps_node(k->p, n)) return true;
   if (op == SURG_OP_Concat) return joined(k, n);
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-    if (forms[i].op == op) return listed(k, n, &forms[i]);
+    if (forms[i].op == op) return is_older(n) || listed(k, n, &forms[i]);
   return true;
 }
 

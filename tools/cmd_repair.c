@@ -18,11 +18,14 @@
 
 static const char help[] =
     "usage: onnxsurg repair --target T [options] IN OUT\n"
+    "       onnxsurg repair [options] IN OUT\n"
     "       onnxsurg repair --until 'CMD {}' [--target T] [options] IN OUT\n"
     "Finds the passes after which the engine T supports the model, and runs them.\n"
     "Inputs and outputs keep their names and types. Where something unsupported\n"
     "remains, it is listed and nothing is written. See onnxsurg targets for engines,\n"
     "doc/targets.md for how to add one.\n"
+    "What makes the model invalid is cured first, as by onnxsurg mend; without a\n"
+    "target that is all.\n"
     "  --target T          the engine: a name (onnxsurg targets), or a file T.target\n"
     "  --until CMD         ask the importer itself, {} is the file, no shell; exit\n"
     "                      code 0: accepted. Its messages select what is tried next\n"
@@ -55,6 +58,7 @@ typedef struct repairing {
   bool partial, dry_run, verify_each, no_fsync;
   uint64_t check; /* seeds; 0: no proof */
   cli_dims dims;  /* --dim */
+  bool mended;    /* the model was invalid, or nearly, and is cured */
   surg_context *ctx, *quiet; /* quiet: where cures are tried; their lines are not told */
   surg__target *t;
   repair search;
@@ -118,8 +122,9 @@ static void tell(const repairing *r, const repair_counts *before, const repair_c
   if (r->common.quiet && !after->all) return;
   cli_put(stderr, r->in);
   if (!before->all)
-    fprintf(stderr, ": %s by %s\n",
+    fprintf(stderr, ": %s%s by %s\n", r->mended ? "mended; " : "",
             after->unknown                        ? "support unknown"
+            : r->mended                           ? "now supported"
             : r->search.was > r->search.elsewhere ? "now more of it is supported"
                                                   : "already supported",
             r->t->name);
@@ -156,7 +161,7 @@ static void tell(const repairing *r, const repair_counts *before, const repair_c
 static int apply(repairing *r, const char *pipeline) {
   surg_model *m = NULL;
   surg__pipeline *p = NULL;
-  surg_status s = surg_load(r->ctx, r->in, &r->common.load, &m);
+  surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
   if (s == SURG_OK) s = surg__pipeline_parse(r->ctx, pipeline, "repair", &p);
   const surg__run_options run_options = {
       .verify_each = r->verify_each, .has_allow = true, .allow = r->given.most};
@@ -182,6 +187,45 @@ static int apply(repairing *r, const char *pipeline) {
   return s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
 }
 
+static const char *mend_text(const repairing *r) {
+  return r->given.interface ? "mend{interface}" : "mend";
+}
+
+/* Cures what makes the model invalid, silently. SURG_EINVALID: some of it stays; *m is NULL then. */
+static surg_status mend_first(repairing *r, surg_model **m, repair_consent *needed) {
+  const uint64_t before = surg_model_epoch(*m);
+  const surg_status s = repair_run(r->quiet, m, mend_text(r), r->given, r->verify_each, needed);
+  r->mended = s == SURG_OK && surg_model_epoch(*m) != before;
+  return s;
+}
+
+/* The same without a target, or to report what stays. */
+static int mend_only(repairing *r) {
+  surg_model *m = NULL;
+  surg__pipeline *p = NULL;
+  surg__run_report told = {0};
+  surg__buf text;
+  surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
+  if (s == SURG_OK) s = surg__pipeline_parse(r->ctx, mend_text(r), "repair", &p);
+  const surg__run_options options = {
+      .verify_each = r->verify_each, .has_allow = true, .allow = r->given.most};
+  surg__buf_init(&text, r->ctx);
+  if (s == SURG_OK) s = surg__run(&m, p, &options, &told);
+  if (s == SURG_OK && r->common.json)
+    surg__run_report_json(&told, &text);
+  else if (s == SURG_OK && !r->common.quiet)
+    surg__run_report_print(&told, true, false, &text);
+  if (text.n) fputs(text.p, r->common.json ? stdout : stderr);
+  if (text.n && r->common.json) putchar('\n');
+  surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
+  if (s == SURG_OK && !r->dry_run) s = surg_save(m, r->out, &save);
+  surg__buf_free(&text);
+  surg__run_report_free(&told);
+  surg__pipeline_free(p);
+  surg_model_free(m);
+  return cli_exit_code(s);
+}
+
 static int run(repairing *r) {
   repair_counts before, now;
   int code = EXIT_DONE;
@@ -190,7 +234,11 @@ static int run(repairing *r) {
   judging_apply(&r->how, r->t);
   /* Loaded twice: once where lines are told, with the pipeline that was found. */
   surg_model *m = NULL;
-  surg_status s = surg_load(r->quiet, r->in, &r->common.load, &m);
+  repair_consent needed = REPAIR_NO_CONSENT;
+  surg_status s = cli_load_any(r->quiet, &r->common, r->in, &m);
+  if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
+  s = mend_first(r, &m, &needed);
+  if (s == SURG_EINVALID) return mend_only(r);
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
   const char *none = repair_no_size(m, &r->dims);
   if (none) {
@@ -199,6 +247,10 @@ static int run(repairing *r) {
   }
   repair_init(&r->search, r->quiet, r->t, m, r->given);
   r->search.verify_each = r->verify_each;
+  if (r->mended) {
+    r->search.used = needed;
+    surg__buf_puts(&r->search.pipeline, mend_text(r));
+  }
   r->search.is_nearer = true;
   r->search.dims = &r->dims;
   s = repair_find(&r->search, &before, &now);
@@ -348,8 +400,8 @@ int cmd_repair(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (!r.target_name && !r.importer)
-    return cli_usage("repair needs --target T or --until CMD: for which engine?");
+  if (!r.target_name && (r.importer == NULL) && (r.check || r.dims.n))
+    return cli_usage("--check and --dim need --target T or --until CMD");
   if (argc - optind != (r.dry_run ? 1 : 2) && argc - optind != 2)
     return cli_usage("repair takes a model and where to write it: `repair --target T IN OUT`");
   r.in = argv[optind];
@@ -359,7 +411,7 @@ int cmd_repair(int argc, char **argv) {
   r.quiet = r.ctx ? quiet_context(&r.common) : NULL;
   code = EXIT_LIMIT;
   if (r.quiet && surg_context_passes(r.ctx)) {
-    code = r.importer ? run_until(&r) : run(&r);
+    code = r.importer ? run_until(&r) : r.target_name ? run(&r) : mend_only(&r);
     repair_free(&r.search);
   }
   cli_dims_free(&r.dims);

@@ -99,7 +99,7 @@ class Until(Case):
         r = self.repair(8, ERF)
         self.assertEqual(r.returncode, 1)
         self.assertIn(b'the importer still rejects the model after', r.stderr)
-        self.assertIn(b'it says: ended by signal 11\n  that message is not known', r.stderr)
+        self.assertIn(b'its message: ended by signal 11\n  unknown message', r.stderr)
         self.assertFalse(os.path.exists('out.onnx'))
         self.assertEqual(self.repair(8, ERF, '--partial').returncode, 1)
         self.assertTrue(os.path.exists('out.onnx'))
@@ -118,7 +118,7 @@ class Until(Case):
         self.bad(2, 'no input has an open size M', *call, '--dim', 'M=5')
 
     def test_wrong(self):
-        self.bad(2, 'needs --target T or --until CMD', 'repair', 'in.onnx', 'out.onnx')
+        self.bad(2, 'need --target T or --until CMD', 'repair', '--check', 'in.onnx', 'out.onnx')
         self.bad(2, 'cannot run /nowhere', 'repair', '--until', '/nowhere', 'in.onnx', 'out.onnx')
         self.bad(2, 'a quote is not closed', 'repair', '--until', '"', 'in.onnx', 'out.onnx')
         self.write('bad.onnx', b'\x08')
