@@ -248,7 +248,8 @@ static int run(repairing *r) {
   repair_init(&r->search, r->quiet, r->t, m, r->given);
   r->search.verify_each = r->verify_each;
   if (r->mended) {
-    r->search.used = needed;
+    /* A declaration that is corrected is no change of the interface. */
+    r->search.used = (repair_consent){needed.most, needed.interface && r->given.interface};
     surg__buf_puts(&r->search.pipeline, mend_text(r));
   }
   r->search.is_nearer = true;
