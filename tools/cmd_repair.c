@@ -191,10 +191,14 @@ static const char *mend_text(const repairing *r) {
   return r->given.interface ? "mend{interface}" : "mend";
 }
 
-/* Cures what makes the model invalid, silently. SURG_EINVALID: some of it stays; *m is NULL then. */
+/* Cures what makes the model invalid, silently: by what is certain, and only where some of it stays then
+ * by what the user consents to. SURG_EINVALID: some stays even so; *m is NULL then. */
 static surg_status mend_first(repairing *r, surg_model **m, repair_consent *needed) {
   const uint64_t before = surg_model_epoch(*m);
-  const surg_status s = repair_run(r->quiet, m, mend_text(r), r->given, r->verify_each, needed);
+  const repair_consent certain = {SURG_EXACT, r->given.interface};
+  surg_status s = repair_run(r->quiet, m, mend_text(r), certain, r->verify_each, needed);
+  if (s == SURG_EINVALID && cli_load_any(r->quiet, &r->common, r->in, m) == SURG_OK)
+    s = repair_run(r->quiet, m, mend_text(r), r->given, r->verify_each, needed);
   r->mended = s == SURG_OK && surg_model_epoch(*m) != before;
   return s;
 }
