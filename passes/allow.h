@@ -7,14 +7,25 @@
 #include <string.h>
 
 #define ALLOW_OPTION                                                                               \
-  {"allow", SURG_OPTION_STRING, "", "worst class of rewrites: exact, ulp, approx, lossy"}
+  {"allow", SURG_OPTION_STRING, "", "worst class of rewrites: exact, ulp, rounding, approx, lossy"}
+
+/* What is missing where a rewrite of that class was not made. */
+static inline const char *allow_cure(surg_exactness e) {
+  switch (e) {
+    case SURG_ULP: return "its class is ulp; it needs --allow ulp";
+    case SURG_ROUNDING: return "its class is rounding; it needs --allow rounding";
+    case SURG_APPROX: return "its class is approx; it needs --allow approx";
+    case SURG_LOSSY: return "its class is lossy; it needs --allow lossy";
+    default: return "its class is exact";
+  }
+}
 
 /* FAILED with a line where its word is none. */
 static inline surg_pass_result allow_check(surg_pass_ctx *p) {
-  static const char *const words[] = {"", "exact", "ulp", "approx", "lossy"};
+  static const char *const words[] = {"", "exact", "ulp", "rounding", "approx", "lossy"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcmp(surg_pass_string(p, "allow"), words[i]) == 0) return SURG_PASS_UNCHANGED;
-  return surg_pass_usage(p, "option allow: exact, ulp, approx or lossy");
+  return surg_pass_usage(p, "option allow: expected exact, ulp, rounding, approx or lossy");
 }
 
 #endif

@@ -399,6 +399,6 @@ const surg_pass surg__pass_fold = {
     .option_count = sizeof options / sizeof options[0],
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_ULP,
+    .exactness = SURG_ROUNDING,
     .run = run,
 };

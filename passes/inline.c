@@ -245,6 +245,8 @@ static surg_pass_result inline_operator(inlining *in, surg_node *n, surg_node **
     surg_pass_note(in->p, n, why);
     return SURG_PASS_UNCHANGED;
   }
+  if (!surg_pass_allows(in->p, SURG_APPROX))
+    return surg_pass_fail(in->p, n, "not inlined: the class of a body is approx; it needs --allow approx");
   if (!may(in, n)) return SURG_PASS_UNCHANGED;
   surg_pass_count(in->p, "operators", 1);
   surg_pass_used(in->p, SURG_APPROX);

@@ -248,4 +248,5 @@ const surg_pass surg__pass_insert = {
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
     .run = run,
+    .edits = true,
 };

@@ -114,4 +114,5 @@ const surg_pass surg__pass_map_op = {
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
     .run = run,
+    .edits = true,
 };

@@ -102,4 +102,5 @@ const surg_pass surg__pass_move_domain = {
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
     .run = run,
+    .edits = true,
 };

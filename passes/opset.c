@@ -157,6 +157,6 @@ const surg_pass surg__pass_opset = {
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_ULP,
+    .exactness = SURG_ROUNDING,
     .run = run,
 };

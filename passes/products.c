@@ -9,7 +9,7 @@
  * three products, or two with sums. Weights that others read stay, for they would be kept twice.
  * Not part of `simplify`: runtimes look for the products of an Attention one by one.
  *
- * Needs sorted, types. Keeps sorted. Engines may add up in another order: ulp. */
+ * Needs sorted, types. Keeps sorted. Engines may add up in another order: rounding. */
 #include "give.h"
 #include "numbers.h"
 #include "values.h"
@@ -148,8 +148,9 @@ static surg_pass_result visit(surg_pass_ctx *p, surg_node *n) {
   if (!last_axis(x, &axis, &dtype) || !only_here(surg_node_input(n, 1), 2, dtype))
     return SURG_PASS_UNCHANGED;
   const size_t count = find_branches(p, g, x, dtype, all);
-  if (count == 0 || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
-  surg_pass_used(p, SURG_ULP);
+  if (count == 0 || !surg_pass_allows(p, SURG_ROUNDING) || !surg_pass_allow(p))
+    return SURG_PASS_UNCHANGED;
+  surg_pass_used(p, SURG_ROUNDING);
   surg_pass_count(p, "products", count);
   return join(x, all, count, axis);
 }
@@ -181,6 +182,6 @@ const surg_pass surg__pass_products = {
     .help = "make products of one value with weights one product",
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_ULP,
+    .exactness = SURG_ROUNDING,
     .run = run,
 };

@@ -82,4 +82,5 @@ const surg_pass surg__pass_remove_node = {
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
     .run = run,
+    .edits = true,
 };

@@ -63,4 +63,5 @@ const surg_pass surg__pass_remove_op = {
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
     .run = run,
+    .edits = true,
 };

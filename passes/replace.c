@@ -72,10 +72,8 @@ static bool serves(void *user, const surg_rule *r) {
          leads_away(surg_pass_context(user), r) && !makes_named(user, r);
 }
 
-/* Rules of the user's own need no consent. */
 static bool want(void *user, const surg_rule *r) {
-  const bool own = strcmp(surg_rule_group(r), "user") == 0;
-  return serves(user, r) && (own || surg_pass_allows(user, surg_rule_exactness(r)));
+  return serves(user, r) && surg_pass_allows_rule(user, r);
 }
 
 static bool replaceable(surg_context *ctx, const char *spec) {
@@ -125,9 +123,7 @@ static const char *why_not(surg_pass_ctx *p, const surg_rule *r, surg_node *n, b
   const char *why = surg_rule_explain(r, n);
   *consent = !why && !want(p, r);
   if (*consent)
-    return surg_rule_exactness(r) == SURG_LOSSY ? "it is lossy; --allow lossy lets it"
-           : surg_rule_exactness(r) == SURG_ULP ? "it rounds otherwise; --allow ulp lets it"
-                                                : "it is approximate; --allow approx lets it";
+    return allow_cure(surg_rule_exactness(r));
   return why ? why : "it could not be made";
 }
 
@@ -251,7 +247,7 @@ const surg_pass surg__pass_replace = {
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_ULP,
+    .exactness = SURG_ROUNDING,
     .run = run,
 };
 
@@ -264,6 +260,6 @@ const surg_pass surg__pass_decompose = {
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_ULP,
+    .exactness = SURG_ROUNDING,
     .run = run,
 };

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allow.h"
+
 /* Whether a rule read later bears the same name: it stands in for this one. */
 static bool replaced(surg_context *ctx, const surg_rule *r) {
   for (size_t i = surg_rule_count(ctx); i-- > 0;)
@@ -21,15 +23,19 @@ static bool replaced(surg_context *ctx, const surg_rule *r) {
 }
 
 /* Rules of the group, which is the user's; of others those that are named. */
-static bool want(void *user, const surg_rule *r) {
-  const surg_pass_ctx *p = user;
+static bool meant(const surg_pass_ctx *p, const surg_rule *r) {
   const size_t n = surg_pass_list_count(p, "rule");
-  if (surg_pass_bool(p, "exact") && surg_rule_exactness(r) != SURG_EXACT) return false;
   if (n == 0) return strcmp(surg_rule_group(r), surg_pass_string(p, "group")) == 0;
   for (size_t i = 0; i < n; i++)
     if (strcmp(surg_pass_list_at(p, "rule", i), surg_rule_name(r)) == 0)
       return !replaced(surg_pass_context(p), r);
   return false;
+}
+
+static bool want(void *user, const surg_rule *r) {
+  const surg_pass_ctx *p = user;
+  if (surg_pass_bool(p, "exact") && surg_rule_exactness(r) != SURG_EXACT) return false;
+  return surg_pass_allows_rule(p, r) && meant(p, r);
 }
 
 /* A name that no rule bears is wrong usage. */
@@ -70,6 +76,34 @@ static void tell_misses(surg_pass_ctx *p, surg_graph *g, const char *name) {
   }
 }
 
+/* A rule that is named, or the user's own, and that only the limit of the run keeps from a node: the
+ * first such node. */
+static surg_node *kept_from(surg_pass_ctx *p, surg_graph *g, const surg_rule *r) {
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) == 0 && !surg_pass_keeps_node(p, n) &&
+        !surg_rule_explain(r, n))
+      return n;
+  return NULL;
+}
+
+static surg_pass_result tell_kept(surg_pass_ctx *p, surg_graph *g) {
+  surg_context *ctx = surg_pass_context(p);
+  const bool all = surg_pass_list_count(p, "rule") == 0;
+  if (all && strcmp(surg_pass_string(p, "group"), "user") != 0) return SURG_PASS_UNCHANGED;
+  for (size_t i = 0; i < surg_rule_count(ctx); i++) {
+    const surg_rule *r = surg_rule_at(ctx, i);
+    char text[200];
+    if (surg_pass_allows_rule(p, r) || !meant(p, r)) continue;
+    surg_node *n = kept_from(p, g, r);
+    if (!n) continue;
+    snprintf(text, sizeof text, "rule %.80s not applied: %s", surg_rule_name(r),
+             allow_cure(surg_rule_exactness(r)));
+    if (!all) return surg_pass_fail(p, n, text);
+    surg_pass_note(p, n, text);
+  }
+  return SURG_PASS_UNCHANGED;
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   const size_t count = surg_pass_list_count(p, "rule");
   uint64_t *before = surg_pass_alloc(p, (count + 1) * sizeof *before);
@@ -77,6 +111,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   for (size_t i = 0; i < count; i++)
     before[i] = surg_pass_counted(p, surg_pass_list_at(p, "rule", i));
   const surg_pass_result result = surg_rewrite_graph(p, g, want, p);
+  if (tell_kept(p, g) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   for (size_t i = 0; i < count && result != SURG_PASS_FAILED; i++) {
     const char *name = surg_pass_list_at(p, "rule", i);
     const bool found = surg_pass_counted(p, name) > before[i];
@@ -105,6 +140,6 @@ const surg_pass surg__pass_rewrite = {
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_EXACT,
+    .exactness = SURG_ROUNDING,
     .run = run,
 };

@@ -17,7 +17,7 @@
  * its Transposes.
  *
  * Needs sorted, types. Keeps sorted. Exact, but engines may add up in another order in reductions
- * and Softmax: ulp, and not done with `exact`. */
+ * and Softmax: rounding, and not done with `exact`. */
 #include "transposes.h"
 #include "give.h"
 #include "values.h"
@@ -477,7 +477,7 @@ static surg_status move(region *r) {
   for (size_t i = 0; i < r->n_values && !s; i++)
     if (!r->values[i].seed && !r->values[i].lead) s = hand_out(r, &r->values[i]);
   for (size_t k = 0; k < r->n_nodes; k++)
-    if (!s && tr_sums(r->nodes[k])) surg_pass_used(r->p, SURG_ULP);
+    if (!s && tr_sums(r->nodes[k])) surg_pass_used(r->p, SURG_ROUNDING);
   for (size_t k = r->n_nodes; k-- > 0 && !s;) s = surg_node_erase(r->nodes[order[k]]);
   for (size_t i = 0; i < r->n_values && !s; i++) {
     surg_node *t = r->values[i].seed;
@@ -512,7 +512,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
     return result;
   r->p = p;
   r->g = g;
-  r->exact = surg_pass_bool(p, "exact");
+  r->exact = surg_pass_bool(p, "exact") || !surg_pass_allows(p, SURG_ROUNDING);
   for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
     tr_order order;
     next = surg_node_next(n);
@@ -543,6 +543,6 @@ const surg_pass surg__pass_transposes = {
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_ULP,
+    .exactness = SURG_ROUNDING,
     .run = run,
 };

@@ -41,5 +41,5 @@ int cli_moves(surg__buf *to, const char *const *opsets, size_t n, const char *ir
 int cli_take_allow(surg__run_options *run, const char *word) {
   run->has_allow = true;
   if (surg__exactness_from_name(word, &run->allow)) return EXIT_DONE;
-  return cli_usage("--allow takes exact, ulp, approx or lossy");
+  return cli_usage("--allow: expected exact, ulp, rounding, approx or lossy");
 }

@@ -600,9 +600,9 @@ void repair_free(repair *r) {
 
 void repair_spell_consent(char *out, size_t size, repair_consent c) {
   out[0] = 0;
-  if (c.most > SURG_ULP || c.interface)
-    snprintf(out, size, "--allow %s%s%s", c.most > SURG_ULP ? surg__exactness_name(c.most) : "",
-             c.most > SURG_ULP && c.interface ? "," : "", c.interface ? "interface" : "");
+  if (c.most > SURG_ROUNDING || c.interface)
+    snprintf(out, size, "--allow %s%s%s", c.most > SURG_ROUNDING ? surg__exactness_name(c.most) : "",
+             c.most > SURG_ROUNDING && c.interface ? "," : "", c.interface ? "interface" : "");
 }
 
 int repair_take_consent(const char *words, repair_consent *c) {
@@ -613,7 +613,7 @@ int repair_take_consent(const char *words, repair_consent *c) {
     if (!strcmp(word, "interface"))
       c->interface = true;
     else if (!surg__exactness_from_name(word, &c->most))
-      return cli_usage("--allow takes exact, ulp, approx, lossy and interface, not \"%s\"", word);
+      return cli_usage("--allow: expected exact, ulp, rounding, approx, lossy or interface, found \"%s\"", word);
     p += n + (p[n] != 0);
   }
   return EXIT_DONE;

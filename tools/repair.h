@@ -13,7 +13,7 @@ typedef struct repair_consent {
   surg_exactness most;
   bool interface;
 } repair_consent;
-#define REPAIR_NO_CONSENT ((repair_consent){SURG_ULP, false})
+#define REPAIR_NO_CONSENT ((repair_consent){SURG_ROUNDING, false})
 #define REPAIR_ALL_CONSENT ((repair_consent){SURG_LOSSY, true})
 /* Puts "freeze{N=1,x.2=224}", NUL-terminated: open sizes of inputs as they are given (or NULL), and
  * all others by a guess, if that is wanted (the first axis 1, heights and widths 224, others 16;

@@ -107,7 +107,7 @@ static const char help[] =
     "                          (repeatable, one a domain)\n"
     "  --ir N                  set the IR version, behind all passes\n"
     "  --allow CLASS           the worst that rewrites of --opset may be: exact, ulp,\n"
-    "                          approx, lossy (ulp)\n"
+    "                          rounding, approx, lossy (rounding)\n"
     "  --exact-only            the same as --allow exact\n"
     "  --rules FILE            rewrite rules as text; without --pass they alone run\n"
     "  --schema FILE           custom operators: signatures, types, shapes\n"

@@ -39,10 +39,13 @@ typedef struct surg_pass {
   const surg_option *options;
   size_t option_count;
   uint32_t needs, keeps;
-  surg_exactness exactness; /* the worst it may use by default */
+  surg_exactness exactness; /* of its changes, where it does not call surg_pass_used */
   bool interface;           /* may change inputs or outputs of the model */
   /* graph is NULL for model scope. */
   surg_pass_result (*run)(surg_pass_ctx *ctx, surg_graph *graph);
+  /* Its options spell out an edit that changes what the model computes (`remove-op`): naming the
+   * pass is consent to any class, unless the user limits the run with --allow. */
+  bool edits;
 } surg_pass;
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define SURG_ABI_MAJOR 0
-#define SURG_ABI_MINOR 1
+#define SURG_ABI_MINOR 2
 
 /* Handles. A handle lives until its model is freed; one that was erased keeps its kind and name,
  * and calls on it fail with SURG_EERASED. Calls given NULL do nothing and return 0, NULL or
@@ -177,12 +177,14 @@ typedef struct surg_range {
   bool assumed;     /* it follows from what was said with surg_model_assume_range */
 } surg_range;
 
-/* How exact a rewrite is, from best to worst; a run reports the worst it used. */
+/* How exact a rewrite is, from best to worst; a run reports the worst it used. doc/rules.md defines
+ * the classes. Without consent (`--allow`) a run stops at SURG_ROUNDING. */
 typedef enum surg_exactness {
-  SURG_EXACT = 0,
-  SURG_ULP = 1,
-  SURG_APPROX = 2,
-  SURG_LOSSY = 3
+  SURG_EXACT = 0,    /* every bit of every result is the same */
+  SURG_ULP = 1,      /* results differ by at most n units in the last place */
+  SURG_ROUNDING = 2, /* ... by at most k * eps * the sum of the absolute terms */
+  SURG_APPROX = 3,   /* the error has no such bound */
+  SURG_LOSSY = 4     /* the model computes something else */
 } surg_exactness;
 
 /* Which rules a rewrite may use. */

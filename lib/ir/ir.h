@@ -450,6 +450,9 @@ surg__soft *surg__soft_new(surg_model *m, surg__soft_kind kind, surg_value *v);
 surg_type *surg__type_new(surg_model *m, surg_type_kind kind);
 /* The elements of a dense tensor of 16 to 64 bit floats; false: it is none. out has room for all. */
 bool surg__tensor_reals(const surg_tensor *t, double *out);
+/* The least magnitude of such a tensor that is not 0 (infinity: all are 0), and the largest. False: an
+ * element is NaN or infinite, or they cannot be read. Reads all elements, in pieces. */
+bool surg__tensor_extent(const surg_tensor *t, double *least, double *largest);
 surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, size_t rank);
 /* Unlinks and links uses; a use is moved to another value in O(1). */
 void surg__use_link(surg_use *u, surg_value *v);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors: making them and reading their elements wherever they lie. */
+#include <math.h>
+
 #include "ir/tensor.h"
 
 #include "base/dtype.h"
@@ -233,17 +235,43 @@ static double real_at(int dtype, const uint8_t *p) {
   }
 }
 
+static bool dense_reals(const surg_tensor *t) {
+  const int d = t->dtype;
+  return (d == SURG_FLOAT || d == SURG_DOUBLE || d == SURG_FLOAT16 || d == SURG_BFLOAT16) &&
+         t->view != SURG__VIEW_SPARSE;
+}
+
 bool surg__tensor_reals(const surg_tensor *t, double *out) {
   uint8_t packed[CHUNK], native[CHUNK];
   const int d = t->dtype;
-  if (d != SURG_FLOAT && d != SURG_DOUBLE && d != SURG_FLOAT16 && d != SURG_BFLOAT16) return false;
-  if (t->view == SURG__VIEW_SPARSE) return false;
+  if (!dense_reals(t)) return false;
   const size_t size = surg__dtype_bits(d) / 8;
   for (uint64_t offset = 0; offset < t->bytes;) {
     const size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
     if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return false;
     surg__unpack(d, n / size, packed, native);
     for (size_t i = 0; i < n / size; i++) *out++ = real_at(d, native + i * size);
+    offset += n;
+  }
+  return true;
+}
+
+bool surg__tensor_extent(const surg_tensor *t, double *least, double *largest) {
+  uint8_t packed[CHUNK], native[CHUNK];
+  const size_t size = surg__dtype_bits(t->dtype) / 8;
+  *least = HUGE_VAL;
+  *largest = 0;
+  if (!dense_reals(t)) return false;
+  for (uint64_t offset = 0; offset < t->bytes;) {
+    const size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
+    if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return false;
+    surg__unpack(t->dtype, n / size, packed, native);
+    for (size_t i = 0; i < n / size; i++) {
+      const double x = fabs(real_at(t->dtype, native + i * size));
+      if (!(x < HUGE_VAL)) return false;
+      if (x != 0 && x < *least) *least = x;
+      if (x > *largest) *largest = x;
+    }
     offset += n;
   }
   return true;

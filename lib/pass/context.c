@@ -134,9 +134,15 @@ uint64_t surg_pass_counted(const surg_pass_ctx *p, const char *what) {
 
 void surg_pass_used(surg_pass_ctx *p, surg_exactness e) {
   if (!p || (unsigned)e > SURG_LOSSY) return;
-  surg__pass_report *report = &p->run->report->passes.items[p->report];
   p->told_used = true;
-  if (e > report->used) report->used = e;
+  if (e > p->used) p->used = e;
+  if (e > p->needs) p->needs = e;
+}
+
+void surg__pass_used_own(surg_pass_ctx *p, surg_exactness e) {
+  const surg_exactness needs = p->needs;
+  surg_pass_used(p, e);
+  if (!surg__pass_limited(p)) p->needs = needs;
 }
 
 static bool declares(const surg_pass_ctx *p, const char *option) {
@@ -146,14 +152,45 @@ static bool declares(const surg_pass_ctx *p, const char *option) {
   return false;
 }
 
+/* What the option `allow` of the pass says; *given: by the user, not as a fallback. */
+static bool own_limit(const surg_pass_ctx *p, surg_exactness *out, bool *given) {
+  const surg_pass *pass = p->pass;
+  for (size_t i = 0; i < pass->option_count; i++) {
+    const surg__optval *v = &p->step->options[i];
+    if (strcmp(pass->options[i].name, "allow") != 0 || !v->s) continue;
+    *given = v->given;
+    return surg__exactness_from_name(v->s, out);
+  }
+  return false;
+}
+
+static surg_exactness least(surg_exactness a, surg_exactness b) {
+  return a < b ? a : b;
+}
+
+surg_exactness surg__pass_limit(const surg_pass_ctx *p) {
+  const surg__runner *r = p->run;
+  surg_exactness own = SURG_LOSSY;
+  bool given = false;
+  const bool has_own = own_limit(p, &own, &given);
+  surg_exactness most = SURG_ROUNDING;
+  if (r->options->has_allow)
+    most = r->options->allow;
+  else if (given || r->has_allow || p->pass->edits)
+    most = SURG_LOSSY; /* the pipeline says it */
+  if (has_own) most = least(most, own);
+  return r->has_allow ? least(most, r->allow) : most;
+}
+
+bool surg__pass_limited(const surg_pass_ctx *p) {
+  surg_exactness own;
+  bool given = false;
+  if (own_limit(p, &own, &given) && given) return true;
+  return p->run->options->has_allow || p->run->has_allow;
+}
+
 bool surg_pass_allows(const surg_pass_ctx *p, surg_exactness e) {
-  if (!p) return false;
-  const surg__run_options *o = p->run->options;
-  surg_exactness most =
-      o->has_allow ? o->allow : p->run->report->passes.items[p->report].pass->exactness;
-  const char *word = declares(p, "allow") ? surg_pass_string(p, "allow") : NULL;
-  if (word && *word) surg__exactness_from_name(word, &most);
-  return e <= most;
+  return p && e <= surg__pass_limit(p);
 }
 
 bool surg_pass_keeps_copy(const surg_pass_ctx *p, const surg_tensor *t) {

@@ -56,8 +56,10 @@ typedef struct surg__step {
   const surg_pass *pass; /* NULL: repeat, or guard */
   surg__optval *options; /* as many as the pass declares */
   struct surg__step *body;
-  int64_t max; /* rounds of a repeat; 0: a guard */
+  int64_t max; /* rounds of a repeat; 0: a guard, or allow */
   bool size;   /* of a guard: judges bytes, too */
+  bool allows; /* allow{...}: the class that its body may use is */
+  surg_exactness allow;
 } surg__step;
 
 struct surg__pipeline {
@@ -126,6 +128,8 @@ typedef struct surg__runner {
   bool timed_out;
   bool sorted; /* every graph is known to be in order */
   uint64_t epoch; /* of the model when the run began */
+  bool has_allow; /* inside of allow{...}: the least of those around */
+  surg_exactness allow;
 } surg__runner;
 
 struct surg_pass_ctx {
@@ -136,6 +140,7 @@ struct surg_pass_ctx {
   surg__arena scratch;
   surg_status told;    /* of surg_pass_fail or surg_pass_usage, once called */
   bool told_used;      /* surg_pass_used was called */
+  surg_exactness used, needs; /* the worst that it said; of what the user must consent to */
   bool no_memory;      /* a call of the pass ran out of memory */
   char undeclared[64]; /* an option it asked for and did not declare, or empty */
 };

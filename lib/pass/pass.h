@@ -104,7 +104,7 @@ typedef struct surg__run_options {
   const char *const *ranges; /* of values; see surg_model_assume_range */
   size_t n_ranges;
   bool trust_declared; /* see surg_model_trust_declared */
-  bool has_allow;      /* else each pass by itself */
+  bool has_allow;      /* else SURG_ROUNDING, and what a pipeline allows its parts */
   surg_exactness allow; /* the worst that rewrites may be */
   /* Passes run on a clone first, and on the model when the trial keeps what came out. */
   surg__trial_fn trial; /* NULL: no trials */
@@ -122,7 +122,7 @@ struct surg__pass_report {
   const surg_pass *pass;
   uint64_t runs, ns, rewrites; /* calls of the runner (not of run()), time, surg_pass_allow() */
   bool changed;
-  surg_exactness used; /* worst that surg_pass_used told; SURG_EXACT if nothing */
+  surg_exactness used; /* the worst class of its changes */
   SURG_VEC(surg__counter) counters;
   SURG_VEC(char *) notes; /* located lines, the first SURG__NOTES of them */
   uint64_t n_notes;
@@ -169,8 +169,16 @@ void surg__run_report_print(const surg__run_report *report, bool stats, bool tim
 void surg__run_report_json(const surg__run_report *report, surg__buf *out);
 /* `pass "map-op": the model has no node of operator acme.Foo`, escaped. */
 void surg__undone_print(const surg__undone *u, surg__buf *out);
-const char *surg__exactness_name(surg_exactness e); /* "exact" "ulp" "approx" "lossy" */
+const char *surg__exactness_name(surg_exactness e); /* "exact" "ulp" "rounding" ... */
 bool surg__exactness_from_name(const char *name, surg_exactness *out);
+
+/* --- consent (context.c) --- */
+/* The worst class that the pass may use now. */
+surg_exactness surg__pass_limit(const surg_pass_ctx *p);
+/* Whether the user said what the pass may use. Rules the user wrote need no other consent. */
+bool surg__pass_limited(const surg_pass_ctx *p);
+/* surg_pass_used for a rule that the user wrote. */
+void surg__pass_used_own(surg_pass_ctx *p, surg_exactness e);
 
 /* --- check_each.c: the model as it was against what came out, by running both --- */
 

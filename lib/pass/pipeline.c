@@ -2,12 +2,13 @@
 /* Pipelines as text:
  *
  *   pipeline = [item {"," item}]
- *   item     = name [options] | ("repeat" | "guard") [options] "(" pipeline ")"
+ *   item     = name [options] | ("repeat" | "guard" | "allow") [options] "(" pipeline ")"
  *   options  = "{" [name ["=" word {"+" word}] {"," name [...]}] "}"
  *   word     = bare | "quoted" | 'quoted'
  *
  * What stands in a guard is undone where it leaves more nodes than it found; in guard{size}, also
- * where the file would grow.
+ * where the file would grow. allow{CLASS}(...) limits the class of the rewrites in it, and is consent
+ * to them where the run has no --allow.
  *
  * A preset is replaced by its pipeline where it stands. Blanks, line breaks and comments from '#'
  * to the end of the line may stand between tokens. Bare words end at blanks and at , { } ( ) = + "
@@ -152,13 +153,16 @@ static surg_status word(parser *ps, surg__word *out, const char *what) {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
+/* What has a pipeline in parentheses. */
+static const char *const groups[] = {"repeat", "guard", "allow"};
+
 static const char *pass_or_preset(const void *list, size_t i) {
   const surg_registry *r = list;
   size_t n = surg__pass_count(r);
   if (i < n) return surg__pass_at(r, i)->name;
   i -= n;
   n = surg__preset_count(r);
-  return i < n ? surg__preset_at(r, i)->name : i == n ? "repeat" : "guard";
+  return i < n ? surg__preset_at(r, i)->name : groups[i - n];
 }
 
 static const char *option_name(const void *list, size_t i) {
@@ -176,7 +180,7 @@ static surg_status unknown(parser *ps, const char *at, const char *what, const c
 }
 
 static surg_status unknown_pass(parser *ps, const char *at, const char *name) {
-  size_t n = surg__pass_count(ps->registry) + surg__preset_count(ps->registry) + 2;
+  size_t n = surg__pass_count(ps->registry) + surg__preset_count(ps->registry) + SURG_COUNT(groups);
   return unknown(ps, at, "pass", "", name, surg__nearest(name, ps->registry, n, pass_or_preset));
 }
 
@@ -310,6 +314,24 @@ static surg_status guard(parser *ps, const char *at, surg__step *step) {
   return s ? s : group(ps, at, "guard", step);
 }
 
+static surg_status allow(parser *ps, const char *at, surg__step *step) {
+  surg_option classes[SURG_LOSSY + 1];
+  surg__optval given[SURG_COUNT(classes)] = {{0}};
+  size_t n = 0;
+  for (int e = SURG_EXACT; e <= SURG_LOSSY; e++)
+    classes[e] = (surg_option){surg__exactness_name((surg_exactness)e), SURG_OPTION_BOOL, NULL, ""};
+  surg_status s = options(ps, classes, SURG_COUNT(classes), "allow", NULL, given);
+  for (int e = SURG_EXACT; e <= SURG_LOSSY; e++) {
+    if (!given[e].i) continue;
+    n++;
+    step->allow = (surg_exactness)e;
+  }
+  if (!s && n != 1)
+    s = bad(ps, at, "allow needs one class: exact, ulp, rounding, approx or lossy");
+  step->allows = true;
+  return s ? s : group(ps, at, "allow", step);
+}
+
 static surg_status expand(parser *ps, const char *at, const surg__preset *preset,
                           surg__step **head) {
   if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
@@ -348,12 +370,14 @@ static surg_status item(parser *ps, surg__step **head) {
     if (strcmp(preset->name, name.s) == 0) return expand(ps, at, preset, head);
   }
   const surg_pass *pass = surg__pass_find(ps->registry, name.s);
-  const bool is_repeat = strcmp(name.s, "repeat") == 0;
-  if (!pass && !is_repeat && strcmp(name.s, "guard") != 0) return unknown_pass(ps, at, name.s);
+  size_t which = 0;
+  while (which < SURG_COUNT(groups) && strcmp(name.s, groups[which]) != 0) which++;
+  if (!pass && which == SURG_COUNT(groups)) return unknown_pass(ps, at, name.s);
   surg__step *step = *head = surg__arena_zalloc(ps->arena, sizeof *step);
   if (!step) return no_memory(ps);
   if (pass) return scheduled(ps, pass, step);
-  return is_repeat ? repeat(ps, at, step) : guard(ps, at, step);
+  static surg_status (*const of[])(parser *, const char *, surg__step *) = {repeat, guard, allow};
+  return of[which](ps, at, step);
 }
 
 static surg_status items(parser *ps, surg__step **head) {
@@ -471,7 +495,10 @@ static void print_steps(const surg__step *step, surg__buf *out) {
       print_options(step, out);
       continue;
     }
-    surg__buf_puts(out, step->max ? "repeat" : step->size ? "guard{size}" : "guard");
+    if (step->allows)
+      surg__buf_printf(out, "allow{%s}", surg__exactness_name(step->allow));
+    else
+      surg__buf_puts(out, step->max ? "repeat" : step->size ? "guard{size}" : "guard");
     if (step->max == INT64_MAX)
       surg__buf_puts(out, "{max=inf}");
     else if (step->max && step->max != DEFAULT_ROUNDS)

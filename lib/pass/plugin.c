@@ -48,13 +48,17 @@ static surg_status check_info(surg_context *ctx, const char *path, const plugin_
   if (!info) return refuse(ctx, path, "surg_plugin() returned nothing");
   if (info->size < offsetof(plugin_info, name))
     return refuse(ctx, path, "its description is too small");
-  if (info->abi_major != SURG_ABI_MAJOR || info->abi_minor > SURG_ABI_MINOR)
+  /* Major version 0 promises nothing between minor versions. */
+  if (info->abi_major != SURG_ABI_MAJOR || info->abi_minor > SURG_ABI_MINOR ||
+      (SURG_ABI_MAJOR == 0 && info->abi_minor != SURG_ABI_MINOR))
     return surg__error(
         ctx, SURG_EPLUGIN, path,
         "cannot load plugin: made for plugin interface %u.%u, this program has "
         "%u.%u%s",
         info->abi_major, info->abi_minor, SURG_ABI_MAJOR, SURG_ABI_MINOR,
-        info->abi_major == SURG_ABI_MAJOR ? " (the plugin needs a newer onnxsurg)" : "");
+        info->abi_major != SURG_ABI_MAJOR     ? ""
+        : info->abi_minor > SURG_ABI_MINOR ? " (the plugin needs a newer onnxsurg)"
+                                           : " (rebuild the plugin)");
   if (info->size < sizeof *info) return refuse(ctx, path, "its description is too small");
   if (!info->name || !*info->name || !info->version)
     return refuse(ctx, path, "it has no name or no version");

@@ -50,7 +50,8 @@ const surg__preset *surg__preset_at(const surg_registry *r, size_t i) {
 }
 
 static bool taken(const surg_registry *r, const char *name) {
-  if (strcmp(name, "repeat") == 0 || strcmp(name, "guard") == 0 || surg__pass_find(r, name))
+  if (strcmp(name, "repeat") == 0 || strcmp(name, "guard") == 0 || strcmp(name, "allow") == 0 ||
+      surg__pass_find(r, name))
     return true;
   for (size_t i = 0; i < r->presets.count; i++)
     if (strcmp(r->presets.items[i]->name, name) == 0) return true;

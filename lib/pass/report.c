@@ -3,7 +3,7 @@
 #include "pass/internal.h"
 
 const char *surg__exactness_name(surg_exactness e) {
-  static const char *const names[] = {"exact", "ulp", "approx", "lossy"};
+  static const char *const names[] = {"exact", "ulp", "rounding", "approx", "lossy"};
   return (unsigned)e < SURG_COUNT(names) ? names[e] : "unknown";
 }
 

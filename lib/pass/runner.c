@@ -113,6 +113,21 @@ static bool prints(const surg__runner *r, const surg_pass *pass, bool changed) {
   return false;
 }
 
+/* The class of what the pass did now, and of what of it takes consent. */
+static surg_exactness used_now(const surg_pass_ctx *p) {
+  return p->told_used ? p->used : p->pass->exactness;
+}
+static surg_exactness needed(const surg_pass_ctx *p) {
+  return p->told_used ? p->needs : p->pass->exactness;
+}
+
+static surg_status without_consent(surg_pass_ctx *p) {
+  const char *class = surg__exactness_name(needed(p));
+  return surg__error(p->run->ctx, SURG_EINVALID, surg_model_path(p->run->model),
+                     "%s: its changes are of class %s; they need --allow %s",
+                     surg__pass_title(p->run, p->pass), class, class);
+}
+
 static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool changed,
                           uint64_t interface) {
   surg__runner *r = p->run;
@@ -120,10 +135,11 @@ static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool change
   surg__pass_report *report = &r->report->passes.items[p->report];
   surg_status s = judge(p, result, changed, interface);
   if (s) return s;
+  if (changed && !surg_pass_allows(p, needed(p))) return without_consent(p);
   if (changed) {
     if (!(pass->keeps & SURG_FACT_SORTED)) r->sorted = false;
     report->changed = true;
-    if (!p->told_used && pass->exactness > report->used) report->used = pass->exactness;
+    if (used_now(p) > report->used) report->used = used_now(p);
     if (interface_of(r) != interface) r->report->interface = true;
   }
   if (report->used > r->report->worst) r->report->worst = report->used;
@@ -318,6 +334,7 @@ static surg_status run_guard(surg__runner *r, const surg__step *step, bool *chan
   surg_model *original = NULL;
   bool did = false;
   const char *what = NULL;
+  const surg_exactness worst = r->report->worst;
   uint64_t before = 0, after = 0;
   if (can_guard(r, node_count(r->model)) && !(original = surg_model_clone(r->model)))
     return surg__oom(r->ctx, surg_model_path(r->model));
@@ -325,10 +342,22 @@ static surg_status run_guard(surg__runner *r, const surg__step *step, bool *chan
   if (!s && did && original) s = grown(r, original, step->size, &what, &before, &after);
   if (!s && after > before) {
     s = take_back(r, original, what, before, after);
+    r->report->worst = worst;
     if (!s) return s;
   }
   surg_model_free(original);
   *changed |= did;
+  return s;
+}
+
+static surg_status run_allow(surg__runner *r, const surg__step *step, bool *changed) {
+  const bool had = r->has_allow;
+  const surg_exactness outer = r->allow;
+  r->allow = had && outer < step->allow ? outer : step->allow;
+  r->has_allow = true;
+  const surg_status s = run_steps(r, step->body, changed);
+  r->has_allow = had;
+  r->allow = outer;
   return s;
 }
 
@@ -337,7 +366,9 @@ static surg_status run_steps(surg__runner *r, const surg__step *step, bool *chan
   for (; step; step = step->next) {
     surg_status s = SURG_OK;
     if (!step->pass)
-      s = step->max ? run_repeat(r, step, changed) : run_guard(r, step, changed);
+      s = step->allows ? run_allow(r, step, changed)
+          : step->max  ? run_repeat(r, step, changed)
+                       : run_guard(r, step, changed);
     else if (!skipped(r, step->pass))
       s = admit_pass(r, step, changed);
     if (s) return s;

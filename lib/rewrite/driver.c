@@ -5,6 +5,7 @@
 
 #include "infer/infer.h"
 #include "ir/ir.h" /* for surg_model.values_kept, surg_node.queued and surg_value.elems alone */
+#include "pass/pass.h"
 #include "rewrite/rule.h"
 
 typedef struct slot {
@@ -61,7 +62,8 @@ static bool collect(driver *d, surg_rule_filter want, void *user) {
   rules->declined.count = 0;
   for (size_t i = 0; i < rules->list.count; i++) {
     const surg_rule *r = rules->list.items[i];
-    if ((!want || want(user, r)) && !add_rule(d, r)) return false;
+    if ((!want || want(user, r)) && surg_pass_allows_rule(d->pass, r) && !add_rule(d, r))
+      return false;
   }
   /* What is wanted may have hung on one that could not be read. */
   const bool failed = rules->failed;
@@ -175,7 +177,10 @@ static bool apply(driver *d, const surg_rule *r) {
   for (size_t i = 0; i < d->made.count; i++)
     if (!surg_node_erased(d->made.items[i])) surg__infer_one(d->made.items[i]);
   tell_ranges(d, r);
-  surg_pass_used(d->pass, r->exactness);
+  if (surg__rule_is_own(r))
+    surg__pass_used_own(d->pass, r->exactness);
+  else
+    surg_pass_used(d->pass, r->exactness);
   surg_pass_count(d->pass, r->name, 1);
   d->changed = true;
   d->failed = !revisit(d) || !revisit_forwarded(d, d->m);

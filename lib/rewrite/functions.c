@@ -211,6 +211,25 @@ static surg__rvalue fn_finite(surg__match *m, const surg_value *v, const surg__r
   return boolean(true);
 }
 
+/* Of a constant of floats however large: that of weights. */
+static surg__rvalue extent(const surg_value *v, bool largest) {
+  const surg_tensor *t = v ? surg_value_settled(v) : NULL;
+  double least, most;
+  if (!t || !surg__tensor_extent(t, &least, &most)) return unknown;
+  return real(largest ? most : least);
+}
+
+static surg__rvalue fn_tiniest(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                               size_t n) {
+  (void)m, (void)a, (void)n;
+  return extent(v, false);
+}
+
+static surg__rvalue fn_peak(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+  (void)m, (void)a, (void)n;
+  return extent(v, true);
+}
+
 static const surg_node *made_by(const surg_value *v, int op) {
   const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
   return n && surg_node_op(n) == op ? n : NULL;
@@ -708,6 +727,8 @@ static const surg__rfn functions[] = {
     {"no_minus_zero", true, false, 0, 0, fn_no_minus_zero, "no_minus_zero(x): no element is -0"},
     {"numbers", true, false, 0, 0, fn_numbers, "numbers(x): no element is NaN"},
     {"opset", false, false, 0, 0, fn_opset, "opset(): the opset in force"},
+    {"peak", true, true, 0, 0, fn_peak,
+     "peak(x): the largest magnitude in a constant of floats that are all finite"},
     {"place", false, false, 4, 4, fn_place,
      "place(n, v, indices, values): n times v, but values there"},
     {"normalized", true, false, 0, 0, fn_normalized,
@@ -731,6 +752,8 @@ static const surg__rfn functions[] = {
     {"sum", false, false, 1, 1, fn_sum, "sum(list)"},
     {"take", false, false, 2, 2, fn_take, "take(list, indices)"},
     {"tensor", false, false, 2, 2, fn_tensor, "tensor(list, dims): a constant of that shape"},
+    {"tiniest", true, true, 0, 0, fn_tiniest,
+     "tiniest(x): the least magnitude but 0 in a constant of floats that are all finite"},
     {"uses", true, false, 0, 0, fn_uses,
      "uses(x): how many readers, outputs of the graph among them"},
     {"without", false, false, 2, 2, fn_without, "without(list, indices)"},

@@ -141,9 +141,10 @@ static void give_reason(reason *to, int kind, const surg_rule *r, const char *wh
   snprintf(to->text, sizeof to->text, "rule %.90s: %s", r->name, why);
 }
 
-static const char *const consent[] = {"it is exact", "it rounds otherwise; --allow ulp lets it",
-                                      "it is approximate; --allow approx lets it",
-                                      "it is lossy; --allow lossy lets it"};
+static const char *const consent[] = {
+    "it is exact", "its class is ulp; it needs --allow ulp",
+    "its class is rounding; it needs --allow rounding", "its class is approx; it needs --allow approx",
+    "its class is lossy; it needs --allow lossy"};
 
 /* Whether a node in a body of n blocks: then it stays where it can be told of. */
 static bool blocked_inside(const mover *v, const surg_node *n) {
@@ -163,7 +164,7 @@ static bool apply(mover *v, surg_node *n, const surg_rule *r, reason *why) {
   surg_status s = SURG_EUNSUPPORTED;
   if (surg__match_at(m, n, v->next)) {
     v->made.count = 0;
-    if (surg_pass_allows(v->pass, r->exactness))
+    if (surg_pass_allows_rule(v->pass, r))
       s = surg__emit_any(m, &v->made);
     else
       give_reason(why, OF_CONSENT, r, consent[r->exactness]);

@@ -396,20 +396,26 @@ static bool exactness(surg__rparse *p, surg_rule *r) {
   static const struct {
     const char *word;
     surg_exactness e;
-  } words[] = {{"exact", SURG_EXACT}, {"ulp", SURG_ULP}, {"approx", SURG_APPROX},
+  } words[] = {{"exact", SURG_EXACT},
+               {"ulp", SURG_ULP},
+               {"rounding", SURG_ROUNDING},
+               {"approx", SURG_APPROX},
                {"lossy", SURG_LOSSY}};
   for (size_t i = 0; i < SURG_COUNT(words); i++) {
     surg_str s;
     if (!surg__rword(p, words[i].word)) continue;
     r->exactness = words[i].e;
-    if (!surg__lex_match(p->t, '(')) return true;
-    if (surg__lex_peek(p->t) == '"') {
+    const bool bound = words[i].e == SURG_ULP || words[i].e == SURG_ROUNDING;
+    if (!bound && !surg__lex_match(p->t, '(')) return true;
+    if (bound && !surg__lex_match(p->t, '('))
+      return surg__lex_error(p->t, NULL, "expected the bound: %s(NUMBER)", words[i].word);
+    if (!bound && surg__lex_peek(p->t) == '"') {
       if (!surg__lex_string(p->t, &s)) return false;
     } else {
       (void)surg__lex_peek(p->t);
       s = (surg_str){p->t->p, 0};
       while (p->t->p < p->t->end && *p->t->p >= '0' && *p->t->p <= '9') p->t->p++, s.n++;
-      if (!s.n) return surg__lex_error(p->t, NULL, "a number or a text stands here");
+      if (!s.n) return surg__lex_error(p->t, NULL, "expected a number%s", bound ? "" : " or a text");
     }
     r->reason = copy_str(p, s);
     return r->reason && surg__lex_expect(p->t, ')');

@@ -159,7 +159,7 @@ struct surg_rule {
   const char *name, *group, *file;
   uint32_t line;
   surg_exactness exactness;
-  const char *reason;           /* of approx, or "ulp(n)"'s n as text */
+  const char *reason;           /* of approx; n of ulp(n), k of rounding(k) as text */
   const char *domain, *op_type; /* of the node that the search starts from */
   int op;                       /* of a builtin, else 0 */
   surg_str text;                /* as written */
@@ -211,6 +211,8 @@ typedef struct surg__rules {
 
 /* The rules of a context, the built-in ones listed on first use. NULL: out of memory. */
 surg__rules *surg__rules_of(surg_context *ctx);
+/* Whether the user gave it (--rules); built-in ones come first in the list. */
+static inline bool surg__rule_is_own(const surg_rule *r) { return r->place >= r->owner->builtins; }
 /* Reads what of a rule is not yet read; false: out of memory, or built-in text that does not hold
  * (reported). */
 bool surg__rule_read(const surg_rule *r);

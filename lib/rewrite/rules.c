@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of a context. */
+#include "pass/pass.h"
 #include "rewrite/rule.h"
 
 static void rules_free(surg__rules *r) {
@@ -89,6 +90,11 @@ const surg_rule *surg_rule_at(surg_context *ctx, size_t i) {
 const char *surg_rule_name(const surg_rule *r) { return r ? r->name : NULL; }
 const char *surg_rule_group(const surg_rule *r) { return r ? r->group : NULL; }
 const char *surg_rule_reason(const surg_rule *r) { return r ? r->reason : NULL; }
+bool surg_pass_allows_rule(const surg_pass_ctx *p, const surg_rule *r) {
+  if (!p || !r) return false;
+  return surg_pass_allows(p, r->exactness) || (surg__rule_is_own(r) && !surg__pass_limited(p));
+}
+
 surg_exactness surg_rule_exactness(const surg_rule *r) { return r ? r->exactness : SURG_EXACT; }
 surg_str surg_rule_text(const surg_rule *r) { return r ? r->text : (surg_str){NULL, 0}; }
 

@@ -10,7 +10,8 @@ import re
 import sys
 
 TOKEN = re.compile(r'"(?:[^"\\\\]|\\\\.)*"|#[^\n]*|[\w.]+(?:-\w+)*|[=!<>]=|\S')
-CLASSES = {'exact': 'SURG_EXACT', 'ulp': 'SURG_ULP', 'approx': 'SURG_APPROX', 'lossy': 'SURG_LOSSY'}
+CLASSES = {'exact': 'SURG_EXACT', 'ulp': 'SURG_ULP', 'rounding': 'SURG_ROUNDING',
+           'approx': 'SURG_APPROX', 'lossy': 'SURG_LOSSY'}
 
 
 def blanked(text):

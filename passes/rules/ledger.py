@@ -76,7 +76,7 @@ def page(tool, source):
         if not emits or any(re.search(r'=\s*(OP|%s)\s*[<(]' % r['op_type'], e[2]) for e in emits):
             continue
         guards = [g for g in [match[1]] + [e[1] for e in emits[:1]] if g and not types_only(g)]
-        word = re.search(r'\b(exact|ulp|approx|lossy)\b\s*(\(("[^"]*"|\d+)\))?', text)
+        word = re.search(r'\b(exact|ulp|rounding|approx|lossy)\b\s*(\(("[^"]*"|\d+)\))?', text)
         ops.setdefault(op, []).append((r['name'], match[0] or 'all', recipe(emits), ' and '.join(guards),
                                        word.group(0).strip() if word else 'exact'))
     out = [HEAD, '| operator | rule | versions | recipe | when | exactness | golden |\n|---|---|---|---|---|---|---|\n']

@@ -60,9 +60,11 @@ BAD = [
     ('undefined', LOAD, r'{so}: error: cannot load plugin: undefined symbol: '
                         r'no_such_function_anywhere'),
     ('major', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 1\.1, this '
-                    r'program has 0\.1'),
-    ('minor', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 0\.2, this '
-                    r'program has 0\.1 \(the plugin needs a newer onnxsurg\)'),
+                    r'program has 0\.2'),
+    ('minor', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 0\.3, this '
+                    r'program has 0\.2 \(the plugin needs a newer onnxsurg\)'),
+    ('older', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 0\.1, this '
+                    r'program has 0\.2 \(rebuild the plugin\)'),
     ('size', LOAD, r'{so}: error: cannot load plugin: its description is too small'),
     ('nameless', LOAD, r'{so}: error: cannot load plugin: it has no name or no version'),
     ('no_init', LOAD, r'{so}: error: cannot load plugin: it has no init function'),

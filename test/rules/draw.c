@@ -321,10 +321,19 @@ void draw_fill(drawer *w, item *it, const char *word) {
 /* A constant whose elements are of no importance, or those that the guard asks for. */
 static void fill_constant(drawer *w, item *it, const surg__rvalue *want) {
   static const double pool[] = {0, 1, -1, 0.5, 2, 3, -2.5, 6, 0.1, 100, -0.0, 1e-3};
+  /* What rounds to integers, cancels, overflows, underflows. */
+  static const double harsh[] = {8388608, -8388608, 16777216, -16777216, 12582912, -12582912, 1e30,
+                                 -1e30,   1e-30,    -1e-30,   1e-40,     1e4,      1e-4,      1e38,
+                                 3e38,    1e-37,    1e15,     1024,      0.0009765625};
+  static const double harsh_half[] = {1024, -1024, 2048, 1536, -1536, 60000, 1e-4, 6e-8, 100};
   if (it->fixed) return;
   int64_t *out = need_ints(w, it);
   for (uint64_t i = 0; i < it->count; i++) {
-    const double p = pool[roll(w->d, SURG_COUNT(pool))];
+    const bool half = it->dtype == SURG_FLOAT16;
+    const double p = w->c->harsh && chance(w->d, 50)
+                         ? half ? harsh_half[roll(w->d, SURG_COUNT(harsh_half))]
+                                : harsh[roll(w->d, SURG_COUNT(harsh))]
+                         : pool[roll(w->d, SURG_COUNT(pool))];
     it->reals[i] = it->range == 'p'   ? (p < 0    ? -p
                                          : p == 0 ? 0.25
                                                   : p)
@@ -654,6 +663,7 @@ rule_case *case_draw(surg_context *ctx, surg__arena *arena, const surg_rule *r, 
   m.rule = r;
   hints_of(&h, &m, r, w.target);
   c->target = target;
+  c->harsh = d->harsh && chance(d, d->harsh);
   c->seed = d->state;
   draw_versions(&w);
   c->style = chance(d, 65) ? 0 : 1 + roll(d, 4);

@@ -54,7 +54,8 @@ static void walk(hints *h, surg__match *m, const surg__rexpr *e, bool holds) {
     if (holds && is_call(e, "present")) h->present[e->var] = true;
     if (is_call(e, "low") || is_call(e, "high")) h->ranges = true;
     if (is_call(e, "const") || is_call(e, "finite") || is_call(e, "ints") ||
-        is_call(e, "floats") || is_call(e, "scalar") || is_call(e, "all"))
+        is_call(e, "floats") || is_call(e, "scalar") || is_call(e, "all") ||
+        is_call(e, "peak") || is_call(e, "tiniest"))
       h->constant[e->var] = true;
     if (is_call(e, "all") && e->n && fixed(e->args[0]))
       value_hint(h, e->var, surg__reval(m, e->args[0]));

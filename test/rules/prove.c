@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules [--seed N] [--seeds N] [--cases N] [--mutants N] [--bits N] [--golden DIR]... [--group G] [--rule NAME]...
- * [-v]: proves every built-in rule, or those named, by models drawn from it, with one seed or with
+/* rules [--seed N] [--seeds N] [--cases N] [--mutants N] [--bits N] [--harsh PERCENT]
+ * [--class exact|ulp|rounding|approx|lossy] [--golden DIR]... [--group G] [--rule NAME]... [-v]: proves every built-in rule, or those named, by models drawn from it, with one seed or with
  * as many one after the other. Exit 1 where a rule is wrong, or where one that no case was found
  * for is not in the list below. With --mutants, rules with a mistake put in are judged by the same
  * cases, by some drawn for the mistake, and by the models of golden cases (--golden), and the rate
  * of those found out is printed (and must not fall below the floor). With --bits, cases whose inputs
- * are so many bits at most are run with all values that there are. */
+ * are so many bits at most are run with all values that there are. With --harsh so many cases in a hundred
+ * (25) have constants that are huge, tiny, or cancel. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "base/context.h"
 #include "rules.h"
 
-#define DRAWS 600        /* for an emission, at most */
+#define DRAWS 800        /* for an emission, at most; with many --cases, 20 for each of them */
 #define KEPT_MISSES 12   /* cases that do not match, kept for mutants */
 #define TINY_DRAWS 120 /* for an emission, to find as many cases that are run with all values: */
 #define TINY_CASES 3
@@ -71,7 +72,8 @@ static const struct {
 
 typedef struct options {
   uint64_t seed;
-  unsigned seeds, cases, mutants, bits, n_rules;
+  unsigned seeds, cases, mutants, bits, harsh, n_rules;
+  int kind; /* the class of rules that are wanted; -1: all */
   const char *group, *rules[NAMED];
   bool verbose;
 } options;
@@ -144,11 +146,12 @@ static int prove_all_values(surg_context *ctx, const options *o, const surg_rule
 /* Draws cases for one emission until enough matched it. Says how many it proved. */
 static unsigned prove_emission(surg_context *ctx, const options *o, const surg_rule *r, unsigned e,
                                surg__arena *arena, kept *cases, tally *t, unsigned *proven) {
-  dice d = {o->seed * 1000003 + e};
+  dice d = {.state = o->seed * 1000003 + e, .harsh = o->harsh};
   for (const char *p = r->name; *p; p++) d.state = d.state * 131 + (unsigned char)*p;
   unsigned misses = 0, made = 0, verdicts[5] = {0};
   char why[300], last[300] = "no model could be drawn";
-  for (unsigned i = 0; i < DRAWS && proven[e] < o->cases; i++) {
+  const unsigned draws = o->cases > DRAWS / 20 ? o->cases * 20 : DRAWS;
+  for (unsigned i = 0; i < draws && proven[e] < o->cases; i++) {
     const surg__mark mark = surg__arena_mark(arena);
     rule_case *c = case_draw(ctx, arena, r, e, &d);
     verdict v = c ? case_judge(ctx, r, c, why) : CASE_BROKEN;
@@ -310,11 +313,19 @@ static void ignore(void *user, surg_severity severity, const char *line) {
 static bool wanted(const options *o, const surg_rule *r) {
   bool named = o->n_rules == 0;
   for (unsigned i = 0; i < o->n_rules; i++) named |= !strcmp(o->rules[i], r->name);
-  return named && (!o->group || !strcmp(o->group, r->group));
+  return named && (!o->group || !strcmp(o->group, r->group)) &&
+         (o->kind < 0 || (int)r->exactness == o->kind);
+}
+
+static int class_named(const char *name) {
+  static const char *const names[] = {"exact", "ulp", "rounding", "approx", "lossy"};
+  for (size_t i = 0; i < SURG_COUNT(names); i++)
+    if (!strcmp(names[i], name)) return (int)i;
+  return -1;
 }
 
 int main(int argc, char **argv) {
-  options o = {.seed = 1, .seeds = 1, .cases = 12};
+  options o = {.seed = 1, .seeds = 1, .cases = 12, .harsh = 25, .kind = -1};
   tally t = {0};
   for (int i = 1; i < argc; i++) {
     const char *next = i + 1 < argc ? argv[i + 1] : "";
@@ -330,6 +341,10 @@ int main(int argc, char **argv) {
       o.mutants = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--bits"))
       o.bits = (unsigned)atoi(next), i++;
+    else if (!strcmp(argv[i], "--harsh"))
+      o.harsh = (unsigned)atoi(next), i++;
+    else if (!strcmp(argv[i], "--class"))
+      o.kind = class_named(next), i++;
     else if (!strcmp(argv[i], "--group"))
       o.group = next, i++;
     else if (!strcmp(argv[i], "--golden"))

@@ -17,6 +17,7 @@
 typedef struct dice {
   uint64_t state;
   bool tiny; /* types of few bits, dimensions of 1: all there is can be run */
+  unsigned harsh; /* how many cases in 100 have such constants */
 } dice;
 unsigned roll(dice *d, unsigned n); /* 0 to n - 1 */
 bool chance(dice *d, unsigned percent);
@@ -60,6 +61,7 @@ typedef struct rule_case {
   unsigned style; /* how shapes are declared: 0 as they are, 1 by symbols, 2 unknown, 3 no rank, 4
                      by symbols that are 1 or more where they are */
   uint64_t seed;
+  bool harsh; /* constants are huge, tiny, or cancel */
   char *text; /* the model */
 } rule_case;
 
@@ -78,6 +80,9 @@ rule_case *case_draw(surg_context *ctx, surg__arena *arena, const surg_rule *r, 
 verdict case_judge(surg_context *ctx, const surg_rule *r, rule_case *c, char *why);
 /* The same with all values of all inputs, where those are `bits` bits at most; else CASE_IDLE. */
 verdict case_judge_all(surg_context *ctx, const surg_rule *r, rule_case *c, unsigned bits, char *why);
+
+/* The model of the sums of absolute terms (terms.c); NULL: an operator of it has none. */
+surg_model *terms_of(const surg_model *m);
 
 /* --- what is known of operators (shapes.c) --- */
 typedef struct shape_row {

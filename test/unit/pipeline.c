@@ -411,7 +411,7 @@ START_TEST(registration_checks) {
   p = good, p.run = NULL, refuse(p, "it has no run function");
   p = good, p.size = 8, refuse(p, "its struct is too small");
   p = good, p.scope = (surg_pass_scope)5, refuse(p, "its scope is not known");
-  p = good, p.exactness = (surg_exactness)5, refuse(p, "its exactness is not known");
+  p = good, p.exactness = (surg_exactness)(SURG_LOSSY + 1), refuse(p, "its exactness is not known");
   p = good, p.needs = 64, refuse(p, "facts that are not known");
   p = good, p.option_count = 1, refuse(p, "it counts options and lists none");
   p = good, p.options = twice, p.option_count = 2, refuse(p, "two options bear one name");
