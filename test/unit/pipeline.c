@@ -157,6 +157,10 @@ PASS(quiet, "quiet", run_quiet, .keeps = 0);
 PASS(look, "look", run_look, .options = look_options, .option_count = 4);
 PASS(pairs_pass, "pairs", run_pairs, .options = pair_options, .option_count = 2);
 PASS(name_pass, "name-one", run_name, .keeps = SURG_FACT_SORTED, .exactness = SURG_ULP);
+/* Its option says that it may do anything; so does the pass. */
+static const surg_option bold_options[] = {{"allow", SURG_OPTION_STRING, "lossy", "consent"}};
+PASS(bold, "bold", run_name, .exactness = SURG_LOSSY, .options = bold_options, .option_count = 1);
+PASS(edit, "edit", run_name, .exactness = SURG_LOSSY, .edits = true);
 PASS(lie, "lie", run_lie, .keeps = 0);
 PASS(add_output, "add-output", run_add_output, .keeps = 0);
 PASS(add_output_said, "add-output-said", run_add_output, .interface = true);
@@ -170,6 +174,7 @@ PASS(slow, "slow", run_slow, .keeps = 0);
 PASS(greedy, "greedy", run_greedy, .keeps = 0);
 
 static const surg_pass *const passes[] = {
+    &bold,  &edit,
     &quiet, &look, &name_pass,  &lie,      &add_output, &add_output_said, &disorder, &disorder_said,
     &fails, &mute, &undeclared, &nonsense, &slow,       &greedy,
     &pairs_pass};
@@ -559,6 +564,45 @@ START_TEST(repeat_runs_to_the_fixpoint) {
 }
 END_TEST
 
+/* No pass exceeds what the user allows, whatever it says of itself. */
+START_TEST(consent) {
+  static const struct {
+    const char *pipeline;
+    int allow; /* -1: not given */
+    surg_status status;
+  } rows[] = {
+      {"name-one", -1, SURG_OK},
+      {"name-one", SURG_ULP, SURG_OK},
+      {"name-one", SURG_EXACT, SURG_EINVALID},
+      {"allow{exact}(name-one)", -1, SURG_EINVALID},
+      {"allow{lossy}(allow{exact}(name-one))", -1, SURG_EINVALID},
+      {"allow{exact}(allow{lossy}(name-one))", -1, SURG_EINVALID},
+      {"allow{exact}(quiet),name-one", -1, SURG_OK},
+      {"bold", -1, SURG_EINVALID},
+      {"bold", SURG_APPROX, SURG_EINVALID},
+      {"bold", SURG_LOSSY, SURG_OK},
+      {"bold{allow=lossy}", -1, SURG_OK},
+      {"bold{allow=lossy}", SURG_APPROX, SURG_EINVALID},
+      {"bold{allow=approx}", -1, SURG_EINVALID},
+      {"allow{lossy}(bold)", -1, SURG_OK},
+      {"allow{lossy}(bold)", SURG_APPROX, SURG_EINVALID},
+      {"edit", -1, SURG_OK},
+      {"edit", SURG_APPROX, SURG_EINVALID},
+      {"allow{approx}(edit)", -1, SURG_EINVALID},
+  };
+  for (size_t i = 0; i < SURG_COUNT(rows); i++) {
+    surg__run_options options = {.has_allow = rows[i].allow >= 0,
+                                 .allow = (surg_exactness)(rows[i].allow < 0 ? 0 : rows[i].allow)};
+    surg__run_report report;
+    surg_model *m = NULL;
+    ck_assert_msg(run(rows[i].pipeline, &options, &report, &m) == rows[i].status, "%zu: %s", i,
+                  rows[i].pipeline);
+    surg__run_report_free(&report);
+    surg_model_free(m);
+  }
+}
+END_TEST
+
 START_TEST(repeat_stops_at_max) {
   surg__run_report report;
   ck_assert_int_eq(run("repeat{max=1}(name-one)", NULL, &report, NULL), SURG_OK);
@@ -809,6 +853,7 @@ int main(void) {
   tcase_add_test(runner, pairs_are_bounded);
   tcase_add_test(runner, empty_pipeline_changes_nothing);
   tcase_add_test(runner, repeat_runs_to_the_fixpoint);
+  tcase_add_test(runner, consent);
   tcase_add_test(runner, repeat_stops_at_max);
   tcase_add_test(runner, rewrite_limit_leaves_work_undone);
   tcase_add_test(runner, skipping);
