@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ALLOW_OPTION                                                                               \
-  {"allow", SURG_OPTION_STRING, "", "worst class of rewrites: exact, ulp, rounding, approx, lossy"}
+  {"allow", SURG_OPTION_STRING, "", "exact, ulp, rounding, approx or lossy"}
 
 /* What is missing where a rewrite of that class was not made. */
 static inline const char *allow_cure(surg_exactness e) {
