@@ -72,11 +72,16 @@ static verdict_kind cured(const verdict *v, verdict_kind kind) {
   return v->after.unknown ? VERDICT_UNCERTAIN : kind;
 }
 
+/* Of a repair that takes no consent: exact, ulp or rounding. */
+static const char *repair_class(const verdict *v) {
+  return surg__exactness_name(v->search.used.most);
+}
+
 static void spell(verdict *v) {
   char with[64];
   repair_spell_consent(with, sizeof with, v->needed);
   snprintf(v->with, sizeof v->with, "%s%s%s",
-           v->kind == VERDICT_EXACT       ? "exact"
+           v->kind == VERDICT_EXACT       ? repair_class(v)
            : v->kind == VERDICT_BLOCKED   ? "no"
            : v->kind == VERDICT_UNCERTAIN ? "unknown"
                                           : "",
@@ -228,14 +233,16 @@ void verdict_print(const verdict *v, const surg__target *t, const char *target, 
   static const char *const lines[] = {
       [VERDICT_IMPORTS] = "supported",
       [VERDICT_UNKNOWN] = "support unknown",
-      [VERDICT_EXACT] = "unsupported; supported after an exact repair",
+      [VERDICT_EXACT] = "unsupported; supported after a repair of class ",
       [VERDICT_CONSENT] = "unsupported; supported after a repair",
       [VERDICT_UNCERTAIN] = "unsupported; a repair cures this, then support is unknown",
       [VERDICT_BLOCKED] = "unsupported, and no repair is known"};
   char with[64];
   repair_spell_consent(with, sizeof with, v->needed);
   printf("  verdict: %s%s%s\n", lines[v->kind], v->kind == VERDICT_CONSENT ? " with " : "",
-         v->kind == VERDICT_CONSENT ? with : "");
+         v->kind == VERDICT_CONSENT ? with
+         : v->kind == VERDICT_EXACT ? repair_class(v)
+                                    : "");
   if (v->kind >= VERDICT_EXACT && v->kind < VERDICT_BLOCKED) {
     printf("    onnxsurg repair --target %s %s%s", target, with, with[0] ? " " : "");
     cli_put(stdout, in);
@@ -263,7 +270,7 @@ json_t *verdict_json(const verdict *v, const surg__target *t) {
   repair_spell_consent(with, sizeof with, v->needed);
   json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:o,s:I,s:I,s:I}", "name", t->name, "verdict",
                         surg__verdict_word(verdict_of(v)), "repair",
-                        repairs[v->kind],
+                        v->kind == VERDICT_EXACT ? repair_class(v) : repairs[v->kind],
                         "consent", with, "pipeline",
                         cli_text_json(v->search.pipeline.n ? v->search.pipeline.p : ""), "refused",
                         (json_int_t)v->before.all, "unknown", (json_int_t)v->before.unknown,

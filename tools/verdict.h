@@ -10,7 +10,7 @@
 typedef enum verdict_kind {
   VERDICT_IMPORTS,
   VERDICT_UNKNOWN, /* nothing is refused; of something it is not known */
-  VERDICT_EXACT,     /* unsupported; supported after an exact repair */
+  VERDICT_EXACT,     /* unsupported; supported after a repair without consent */
   VERDICT_CONSENT,   /* ... after one that needs consent */
   VERDICT_UNCERTAIN, /* ... support after a repair is unknown */
   VERDICT_BLOCKED
