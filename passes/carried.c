@@ -65,6 +65,16 @@ static bool given_elsewhere(const bodies_loop *l, const surg_value *v, size_t bu
   return false;
 }
 
+/* Whether a node of the body, which need not run, fails if its input `at` is what `init` is. */
+static bool fails_on(surg_pass_ctx *p, const bodies_loop *l, size_t at, const surg_value *init) {
+  surg_tensor *t = surg_value_settled(init);
+  if (!t) return false;
+  surg_tensor **in = surg_pass_alloc(p, (surg_graph_input_count(l->body) + 1) * sizeof *in);
+  if (!in) return true;
+  in[at] = t;
+  return surg_graph_would_fail(l->body, in, true, NULL);
+}
+
 static bool unchanged(surg_pass_ctx *p, const bodies_loop *l, size_t i) {
   surg_value *in = surg_graph_input(l->body, l->first_in + i);
   surg_value *init = surg_node_input(l->n, l->first_in + i);
@@ -74,7 +84,8 @@ static bool unchanged(surg_pass_ctx *p, const bodies_loop *l, size_t i) {
       given_elsewhere(l, in, l->first_out + i))
     return false;
   return surg_node_input_count(l->n) > surg_schema_min_inputs(s) &&
-         surg_node_output_count(l->n) > surg_schema_min_outputs(s) && can_give(p, l->n, i, init);
+         surg_node_output_count(l->n) > surg_schema_min_outputs(s) && can_give(p, l->n, i, init) &&
+         !fails_on(p, l, l->first_in + i, init);
 }
 
 static bool drop_input(surg_node *n, size_t i) {

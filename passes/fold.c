@@ -16,7 +16,8 @@
  * (fold_cone.c). Where sizes are known from the types, nothing is computed first. The limits on the
  * whole run are guards against made-up files; what they leave is counted. Never folded: random
  * operators, operators that are no builtins, DequantizeLinear (the small form is the purpose)
- * unless that is asked for, whatever the user keeps.
+ * unless that is asked for, whatever the user keeps, and what a node of a branch or body that need not
+ * run would fail on (surg_model_shelter): engines reject a model for it when they load it.
  *
  * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
  * ulp: engines round sums and transcendental functions in their own ways. */
@@ -261,6 +262,7 @@ bool fold_may(fold_state *f, const surg_node *n) {
   if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
   if (!surg_graph_takes_constants(surg_node_graph(n)))
     return fold_leave(f, n, "no constant can stand beside it");
+  if (surg_node_sheltered(n)) return fold_leave(f, n, "a node that need not run would fail on it");
   const char *why = fold_pinned(n);
   return !why || fold_leave(f, n, why);
 }
@@ -371,8 +373,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
        g = surg_model_next_graph(f->model, g))
     f->max_left += surg_graph_node_count(g);
   surg_pass_used(p, SURG_EXACT); /* so far; fold_node says more */
-  do walk_until_settled(f);
-  while (!f->failed && !f->done && fold_doomed(f) && surg_model_infer(f->model) == SURG_OK);
+  do {
+    if (surg_model_shelter(f->model) != SURG_OK) return SURG_PASS_FAILED;
+    walk_until_settled(f);
+  } while (!f->failed && !f->done && fold_doomed(f) && surg_model_infer(f->model) == SURG_OK);
   bury_inputs(f);
   report(f);
   if (f->failed || surg_model_status(f->model) != SURG_OK) return SURG_PASS_FAILED;

@@ -81,7 +81,9 @@ static bool inline_branch(fold_state *f, surg_node *n, surg_graph *branch, surg_
 
 bool fold_if(fold_state *f, surg_node *n, surg_node **next) {
   const int taken = condition(n);
-  return taken >= 0 && fold_branch(f, n, taken != 0, next);
+  if (taken < 0) return false;
+  if (surg_node_sheltered(n)) return fold_leave(f, n, "a node that need not run would fail on it");
+  return fold_branch(f, n, taken != 0, next);
 }
 
 bool fold_branch(fold_state *f, surg_node *n, bool taken, surg_node **next) {

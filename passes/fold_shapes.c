@@ -125,7 +125,7 @@ bool fold_reshape(fold_state *f, surg_node *n) {
   const int64_t count = surg_value_elements(s, elems, 64);
   const bool zero_copies = surg_node_int(n, "allowzero", 0) == 0;
   surg_node *producer = surg_value_producer(s, NULL);
-  if (count < 1 || !producer || fold_keeps(f, n) ||
+  if (count < 1 || !producer || fold_keeps(f, n) || surg_node_sheltered(n) ||
       surg_attr_ref(surg_node_attr(n, "allowzero")) ||
       !surg_graph_takes_constants(surg_node_graph(n)) ||
       !target(type, elems, (size_t)count, zero_copies, out))

@@ -107,7 +107,9 @@ static surg_pass_result tell_kept(surg_pass_ctx *p, surg_graph *g) {
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   const size_t count = surg_pass_list_count(p, "rule");
   uint64_t *before = surg_pass_alloc(p, (count + 1) * sizeof *before);
-  if (!before || check_names(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  if (!before || check_names(p) == SURG_PASS_FAILED ||
+      surg_model_shelter(surg_pass_model(p)) != SURG_OK)
+    return SURG_PASS_FAILED;
   for (size_t i = 0; i < count; i++)
     before[i] = surg_pass_counted(p, surg_pass_list_at(p, "rule", i));
   const surg_pass_result result = surg_rewrite_graph(p, g, want, p);

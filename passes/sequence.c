@@ -147,6 +147,7 @@ static surg_value *gathered(surg_node *n, const surg_node *split, int64_t at) {
 static bool free_to_go(work *w, const surg_node *n) {
   const surg_value *old = surg_node_output(n, 0);
   if (!old || !surg_value_use_count(old, 1) || surg_pass_keeps_node(w->p, n)) return false;
+  if (surg_node_sheltered(n)) return false;
   if (surg_value_is_pinned(old) || values_annotated(old)) return false;
   return surg_value_is_output(old) || !surg_pass_keeps_value(w->p, old);
 }
@@ -330,6 +331,7 @@ surg_pass_result sequence_read(surg_pass_ctx *p, bool grow) {
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
+  if (surg_model_shelter(surg_pass_model(p)) != SURG_OK) return SURG_PASS_FAILED;
   return sequence_read(p, false);
 }
 

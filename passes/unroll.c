@@ -20,6 +20,7 @@
 
 #define TRIPS 4096  /* of one loop */
 #define NESTING 100 /* of graphs whose nodes are counted */
+#define TRIED 65536 /* nodes that are computed beforehand, to see whether one fails */
 
 typedef struct loop {
   surg_pass_ctx *p;
@@ -125,6 +126,42 @@ static int collected_type(const loop *l, size_t i) {
   return dtype > SURG_BFLOAT16 ? SURG_UNDEFINED : dtype;
 }
 
+/* Whether a graph stands in a node of g. */
+static bool nests(const surg_graph *g) {
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    if (surg_node_subgraph(n, 0)) return true;
+  return false;
+}
+
+/* The number of a trip, of the rank that the body declares. */
+static surg_tensor *trip_number(const loop *l, int64_t trip) {
+  const surg_type *t = surg_value_declared_type(surg_graph_input(l->is.body, 0));
+  const int64_t dim = 1;
+  const bool vector = t && surg_type_has_rank(t) && surg_type_rank(t) == 1;
+  return numbers_tensor(surg_pass_model(l->p), SURG_INT64, &dim, vector, &trip, 1);
+}
+
+/* Whether in a trip, whose number and constant states are then constants, a node that need not run
+ * fails: in a branch, or in all of the body if the loop stands in one. */
+static bool trips_fail(const loop *l) {
+  const size_t n_in = surg_graph_input_count(l->is.body), n_out = surg_graph_output_count(l->is.body);
+  const bool optional = surg_graph_get_kind(l->g) != SURG_GRAPH_MAIN;
+  if (!optional && !nests(l->is.body)) return false;
+  if ((uint64_t)l->trips * nodes_of(l->is.body, 0) > TRIED) return true;
+  surg_tensor **in = surg_pass_alloc(l->p, (n_in + 1) * sizeof *in);
+  surg_tensor **out = surg_pass_alloc(l->p, (n_out + 1) * sizeof *out);
+  if (!in || !out) return true;
+  for (int64_t trip = 0; trip < l->trips; trip++) {
+    for (size_t i = 0; i < l->is.states; i++) {
+      const size_t at = l->is.first_in + i;
+      in[at] = trip ? out[l->is.first_out + i] : surg_value_settled(surg_node_input(l->is.n, at));
+    }
+    if (!l->is.scan) in[0] = trip_number(l, trip);
+    if (surg_graph_would_fail(l->is.body, in, optional, out)) return true;
+  }
+  return false;
+}
+
 /* Whether every output can go to another value, by an Identity where it must be. */
 static bool gives(const loop *l) {
   for (size_t i = 0; i < surg_node_output_count(l->is.n); i++) {
@@ -173,7 +210,8 @@ static const char *refusal(const loop *l) {
   if (!small_enough(l)) return "left: more nodes would come than max-growth allows";
   if (!surg_graph_takes_constants(l->g) || (l->is.scan && !give_builtin(l->g, "Gather")))
     return "left: what it needs cannot stand beside it";
-  return gives(l) ? NULL : "left: what it gives cannot be another value";
+  if (!gives(l)) return "left: what it gives cannot be another value";
+  return trips_fail(l) ? "left: a node that need not run would fail on the number of a trip" : NULL;
 }
 
 /* ---- one trip -------------------------------------------------------------------------------- */

@@ -93,6 +93,20 @@ static inline void surg__store_int(int dtype, void *p, uint64_t i, uint64_t v) {
   }
 }
 
+/* An element of a type of numbers as a double, integers rounded. */
+static inline double surg__load_number(int dtype, const void *p, uint64_t i) {
+  if (!surg__dtype_is_int(dtype)) return surg__load_f64(dtype, p, i);
+  const uint64_t v = surg__load_int(dtype, p, i);
+  return surg__dtype_is_signed_int(dtype) ? (double)(int64_t)v : (double)v;
+}
+
+/* The bound below which integers of a type are what every engine computes: of 64 bits some compute
+ * in double, others wrap or saturate. */
+static inline double surg__int_agreed(int dtype) {
+  const unsigned bits = surg__dtype_bits(dtype) - (unsigned)surg__dtype_is_signed_int(dtype);
+  return (double)((UINT64_C(1) << (bits < 53 ? bits : 53)) - 1);
+}
+
 /* Smallest and largest value of an integer type; the largest of UINT64 only as uint64. */
 static inline int64_t surg__int_min(int dtype) {
   if (!surg__dtype_is_signed_int(dtype)) return 0;

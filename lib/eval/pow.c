@@ -153,11 +153,27 @@ static const char *one(const surg__array *x, uint64_t ix, const surg__array *y, 
   return NULL;
 }
 
+/* Whether a power does not fit its type of integers, or a double: engines wrap, saturate or round.
+ * Asked where the result would be a constant. */
+static bool too_large(const surg_kctx *k, surg__loop l) {
+  const surg__array *x = &k->in[0], *y = &k->in[1];
+  const double most = surg__int_agreed(x->dtype);
+  for (; !l.done; surg__loop_next(&l))
+    for (int64_t i = 0; i < l.inner; ++i) {
+      const double v = surg__load_number(x->dtype, x->data, (uint64_t)(l.at[1] + i * l.step[1]));
+      const double e = surg__load_number(y->dtype, y->data, (uint64_t)(l.at[2] + i * l.step[2]));
+      if (pow(fabs(v), e) > most) return true;
+    }
+  return false;
+}
+
 surg__kstatus surg__k_pow(surg_kctx *k) {
   if (!k->wanted[0]) return SURG__K_OK;
   surg__loop l;
   SURG__K_TRY(surg__k_pair(k, k->in[0].dtype, &l));
   if (surg__is_real(k->in[0].dtype)) return reals(k, &l);
+  if (!k->running && too_large(k, l))
+    SURG__K_TRY(surg__k_disputed(k, "a power too large for its type"));
   if (!surg__is_real(k->in[1].dtype)) return wholes(k, &l);
   for (; !l.done; surg__loop_next(&l)) {
     for (int64_t i = 0; i < l.inner; ++i) {

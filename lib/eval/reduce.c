@@ -136,6 +136,28 @@ static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
   return why ? surg__k_cannot(k, why) : SURG__K_OK;
 }
 
+/* Whether engines give other results: extremes of NaN, and integers that grow too large. Asked where
+ * the result would be a constant. */
+static surg__kstatus engines_differ(surg_kctx *k) {
+  const surg__array *x = &k->in[0];
+  const bool extreme = k->op == SURG_OP_ReduceMax || k->op == SURG_OP_ReduceMin;
+  const bool product = k->op == SURG_OP_ReduceProd, square = k->op == SURG_OP_ReduceSumSquare;
+  double all = product;
+  if (k->running) return SURG__K_OK;
+  if (surg__is_real(x->dtype)) {
+    for (uint64_t i = 0; extreme && i < x->count; ++i)
+      if (isnan(surg__load_f64(x->dtype, x->data, i)))
+        return surg__k_disputed(k, "the extreme of numbers and NaN");
+    return SURG__K_OK;
+  }
+  for (uint64_t i = 0; !extreme && i < x->count; ++i) {
+    const double v = fabs(surg__load_number(x->dtype, x->data, i));
+    all = product ? all * (v > 1 ? v : 1) : all + (square ? v * v : v);
+  }
+  return all <= surg__int_agreed(x->dtype) ? SURG__K_OK
+                                        : surg__k_disputed(k, "integers too large for their type");
+}
+
 surg__kstatus surg__k_reduce(surg_kctx *k) {
   const surg__array *x = &k->in[0];
   axes a;
@@ -148,6 +170,7 @@ surg__kstatus surg__k_reduce(surg_kctx *k) {
   SURG__K_TRY(surg__k_out(k, 0, x->dtype, r.out_dims, r.out_rank));
   SURG__K_TRY(surg__k_work(k, x->count));
   SURG__K_TRY(surg__k_work(k, k->out[0].count));
+  SURG__K_TRY(engines_differ(k));
   return reduce_all(k, &r);
 }
 

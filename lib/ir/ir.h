@@ -265,6 +265,7 @@ struct surg_node {
   bool faulty; /* has an error finding of the load (lib/io/load.h) */
   bool opaque; /* is resolved as an operator of no schema: nothing may rest on a faulty node */
   bool queued; /* by the driver of rules, which has yet to look at it */
+  bool sheltered; /* as surg_node_sheltered says */
   bool dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
   uint32_t n_in, cap_in, n_out, cap_out, n_attr, cap_attr;
   surg_use *in; /* array; grown by relinking */
@@ -416,6 +417,7 @@ struct surg_model {
                        proven of them holds (lib/rewrite) */
   surg__arena elems;         /* of values, until the next inference */
   struct surg__exprs *exprs; /* lib/ir/expr.h; NULL until one is made */
+  uint64_t sheltered_epoch; /* epoch the `sheltered` marks of all nodes belong to, plus 1; 0: none */
   uint64_t inferred_epoch; /* epoch the `inferred` types of all values belong to, plus 1; 0: none */
   SURG_VEC(struct surg__listener { surg_listener fn; void *user; }) listeners;
   SURG_VEC(surg__blob *) blobs; /* one reference each; tensors borrow it */

@@ -214,6 +214,14 @@ static bool ready(driver *d, slot *s) {
   return s->ready = true;
 }
 
+/* Whether a rule of `simplify` would touch what must not become constant (surg_model_shelter). */
+static bool sheltered(const surg__match *m) {
+  if (strcmp(m->rule->group, "simplify")) return false;
+  for (uint16_t k = 0; k < m->rule->match.n; k++)
+    if (m->nodes[k] && m->nodes[k]->sheltered) return true;
+  return false;
+}
+
 static void visit(driver *d, surg_node *n) {
   const surg_op_class class = surg_node_class(n);
   const int op = class == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
@@ -228,7 +236,7 @@ static void visit(driver *d, surg_node *n) {
     const surg__mark mark = surg__arena_mark(&d->arena);
     d->m->rule = s->rule;
     memset(d->m->asked, 0, sizeof d->m->asked);
-    const bool done = surg__match_at(d->m, n, opset) && apply(d, d->m->rule);
+    const bool done = surg__match_at(d->m, n, opset) && !sheltered(d->m) && apply(d, d->m->rule);
     surg__arena_reset(&d->arena, mark);
     if (done) return;
   }

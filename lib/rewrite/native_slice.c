@@ -493,6 +493,9 @@ static surg_status pad_by_gather(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   for (int64_t i = 0; pads.known && i < pads.n; i++)
     if (pads.at[i] > INT32_MAX || pads.at[i] < INT32_MIN) return SURG_EUNSUPPORTED;
+  /* What is cut off on one side: whether the other side repeats it, nobody says. */
+  for (uint32_t i = 0; pads.known && mode >= FILL_REFLECT && i < x.rank; i++)
+    if (pads.at[i] < 0 || pads.at[x.rank + i] < 0) return SURG_EUNSUPPORTED;
   if (surg__b_get(b, "v")) {
     if (!surg__bt_get(b, "v", &value)) return SURG_EUNSUPPORTED;
     value = surg__bt_reshape(b, value, NULL, 0);

@@ -110,6 +110,18 @@ static bool spell_defaults(mover *v, surg_node *n, const surg_schema *from, cons
   return true;
 }
 
+/* Inputs left out at the end are written as empty names where the other side has no place for them. */
+static bool drop_absent(mover *v, surg_node *n, const surg_schema *to) {
+  size_t count = surg_node_input_count(n);
+  const size_t was = count;
+  while (count > to->max_in && !surg_node_input(n, count - 1)) count--;
+  if (count == was) return true;
+  v->changed = true;
+  if (surg_node_trim_inputs(n, count)) return false;
+  surg__types_hold(n);
+  return true;
+}
+
 /* Attributes the other side does not know: that they may go was found before. */
 static bool drop_attrs(mover *v, surg_node *n, const surg_schema *to) {
   for (size_t i = surg_node_attr_count(n); i-- > 0;) {
@@ -208,7 +220,7 @@ static bool widen(mover *v, surg_node *n, const surg_schema *from, const surg_sc
   const int64_t opset = v->domain[0] ? import_of(v, "") : v->next;
   const surg_status s = surg__widen(v->ctx, n, from, to, opset, most, &v->made, &worst);
   if (s == SURG_EUNSUPPORTED) return false;
-  v->failed = s != SURG_OK || !drop_attrs(v, n, to);
+  v->failed = s != SURG_OK || !drop_attrs(v, n, to) || !drop_absent(v, n, to);
   v->changed = v->structure = true;
   used(v, worst);
   count(v, "nodes computed in a wider type", 1);
@@ -229,6 +241,7 @@ static bool drop_unread(mover *v, surg_node *n) {
 
 /* Whether a node that fits would have to be edited all the same. */
 static bool needs_edit(const surg_node *n, const surg_schema *from, const surg_schema *to) {
+  if (surg_node_input_count(n) > to->max_in) return true;
   for (size_t i = 0; i < surg_node_attr_count(n); i++)
     if (!surg__schema_attr(to, surg_attr_name(surg_node_attr_at(n, i)))) return true;
   for (uint32_t i = 0; i < from->n_attrs; i++)
@@ -256,7 +269,7 @@ static void visit(mover *v, surg_node *n) {
       surg__buf_printf(&text, "its attributes would change");
       done = false;
     }
-    if (done && !kept && !drop_attrs(v, n, to)) v->failed = true;
+    if (done && !kept && (!drop_attrs(v, n, to) || !drop_absent(v, n, to))) v->failed = true;
   } else {
     surg__buf_printf(&text, "opset %d has no such operator", (int)v->next);
   }
@@ -438,6 +451,37 @@ static void lower_ir(mover *v, int64_t to) {
   count(v, "IR versions down", (uint64_t)(now - ir));
 }
 
+#define SHAPED_BODIES 16 /* the first opset in whose Loops ONNX Runtime needs no shapes */
+
+/* Gives an output of a body the shape that inference found, where it declares none. */
+static bool declare_output(const mover *v, surg_graph *g, size_t i) {
+  surg_value *o = surg_graph_output(g, i);
+  const surg_type *t = o ? surg_value_type(o) : NULL, *said = o ? surg_value_declared_type(o) : NULL;
+  surg_dim dims[SURG_LIMIT_RANK];
+  if (!o || surg_value_graph(o) != g || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
+      !surg_type_has_rank(t) || surg_type_rank(t) > SURG_LIMIT_RANK || surg_value_is_input(o) ||
+      (said && (surg_type_get_kind(said) != SURG_TYPE_TENSOR || surg_type_has_rank(said))))
+    return true;
+  const size_t rank = surg_type_rank(t);
+  for (size_t k = 0; k < rank; k++) dims[k] = (surg_dim){.value = surg_type_dim(t, k).value};
+  const surg_type *now = surg_type_tensor(v->m, surg_type_dtype(t), dims, rank);
+  return now && surg_value_set_declared_type(o, now) == SURG_OK;
+}
+
+/* ONNX Runtime refuses a Loop or Scan of these opsets with an output in its body whose shape it
+ * cannot find itself. */
+static void declare_bodies(mover *v) {
+  find_types(v);
+  for (surg_graph *g = surg_model_next_graph(v->m, NULL); g && !v->failed;
+       g = surg_model_next_graph(v->m, g)) {
+    const surg_node *n = surg_graph_parent_node(g);
+    const int op = n ? surg_node_op(n) : 0;
+    if (op != SURG_OP_Loop && op != SURG_OP_Scan) continue;
+    for (size_t i = 0; i < surg_graph_output_count(g) && !v->failed; i++)
+      v->failed = !declare_output(v, g, i);
+  }
+}
+
 /* The move is one rewrite: it is done whole or not at all. */
 static bool anything_to_move(const mover *v, int64_t to) {
   const int64_t model = surg_model_opset(v->m, v->domain);
@@ -462,7 +506,9 @@ static void move_all(mover *v, int64_t to) {
     v->at = surg_function_opset(v->function, v->domain);
     if (v->at && v->at != to) move_scope(v, to);
   }
-  if (!v->failed && !v->domain[0] && !v->blockers.count && to < model) lower_ir(v, to);
+  if (v->failed || v->domain[0] || v->blockers.count) return;
+  if (to < SHAPED_BODIES) declare_bodies(v);
+  if (to < model) lower_ir(v, to);
 }
 
 surg_pass_result surg_move_opset(surg_pass_ctx *p, int64_t to) {
