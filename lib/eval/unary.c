@@ -351,13 +351,11 @@ static double largest(int dtype) {
   }
 }
 
-/* The bounds of Clip. A missing bound is the largest finite number, so that it bounds infinities;
- * without any bound Clip is Identity, as in its function body of the standard. */
+/* The bounds of Clip. A missing bound is the largest finite number, so that it bounds infinities. */
 static void real_bounds(const surg_kctx *k, double *low, double *high) {
   const int dtype = k->in[0].dtype;
-  const bool inputs = k->since >= 11, any = surg__k_has(k, 1) || surg__k_has(k, 2);
-  const double widest = inputs ? (any ? largest(dtype) : INFINITY)
-                               : k->since < 6 ? INFINITY : (double)FLT_MAX;
+  const bool inputs = k->since >= 11;
+  const double widest = inputs ? largest(dtype) : k->since < 6 ? INFINITY : (double)FLT_MAX;
   *low = inputs ? -widest : attr_bound(k, "min", -widest);
   *high = inputs ? widest : attr_bound(k, "max", widest);
   if (inputs && surg__k_has(k, 1)) *low = surg__load_f64(dtype, k->in[1].data, 0);
