@@ -218,6 +218,9 @@ surg__kstatus surg__kernel_slice(surg_kctx *k) {
     SURG__K_TRY(surg__need_axis(k, p.has_axes ? p.axes[i] : (int64_t)i, a->rank, 10, &axis));
     if (seen[axis]) return surg__k_invalid(k, "an axis is given twice");
     if (step == 0) return surg__k_invalid(k, "a step is 0");
+    /* "To the end", in the standard for steps forward alone; ONNX Runtime takes it for both. */
+    if (step < 0 && (p.ends[i] == INT32_MAX || p.ends[i] == INT64_MAX))
+      SURG__K_TRY(surg__k_disputed(k, "a slice backwards to the largest number"));
     seen[axis] = true;
     slice_axis(a->dims[axis], p.starts[i], p.ends[i], step, &first, &dims[axis]);
     if (dims[axis] == 0) empty = true;

@@ -328,7 +328,9 @@ static bool slice_axis(surg__infer *c, const cut *q, uint32_t i, surg_dim *dim, 
   const surg__elem k = q->step_absent ? one : q->step ? q->step[i] : none;
   if (k.known && k.value == 0) return false;
   *step = k.value;
-  if (!k.known) {
+  /* Backwards to the largest number: engines take that for the end, the standard for forwards alone. */
+  const bool open = k.value < 0 && (!e.known || e.value == INT32_MAX || e.value == INT64_MAX);
+  if (!k.known || open) {
     *dim = surg__dim_unknown();
   } else if (surg__dim_known(*dim) && s.known && e.known) {
     int64_t count;
