@@ -59,7 +59,9 @@ static surg_status judge_all(matrix *x, const char *words) {
 int check_matrix(surg_context *ctx, const cli_common *common, const judging *how, const char *words,
                  const char *in) {
   quiet_model q;
-  int code = cli_exit_code(quiet_open(&q, common, in, NULL, 0));
+  cli_common any = *common;
+  any.load.policy = SURG_LOAD_LENIENT;
+  int code = cli_exit_code(quiet_open(&q, &any, in, NULL, 0));
   matrix x = {.ctx = ctx, .m = q.m, .how = how, .list = common->json ? json_array() : NULL};
   if (code == EXIT_DONE) {
     const surg_status s = judge_all(&x, words);

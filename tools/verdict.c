@@ -58,13 +58,42 @@ void quiet_close(quiet_model *q) {
 
 /* --- finding --- */
 
+/* A copy of the model, without what makes it invalid where `mend` can cure that with the consent;
+ * *used: what the cures took. NULL: out of memory. */
+static surg_model *mended(const surg_model *m, repair_consent given, repair_consent *used,
+                          bool *changed) {
+  surg_model *copy = surg_model_clone(m);
+  *changed = false;
+  if (!copy || !surg_model_finding_count(copy)) return copy;
+  const uint64_t epoch = surg_model_epoch(copy);
+  const surg_status s = repair_run(surg_model_context(m), &copy, "mend", given, false, used);
+  if (s == SURG_OK) *changed = surg_model_epoch(copy) != epoch;
+  return s == SURG_ENOMEM ? NULL : copy ? copy : surg_model_clone(m);
+}
+
 static surg_status search(verdict *v, const surg__target *t, const surg_model *m,
                           repair_consent given) {
-  surg_model *copy = surg_model_clone(m);
-  if (!copy) return SURG_ENOMEM;
+  const bool none = !given.interface && given.most == REPAIR_NO_CONSENT.most;
+  const repair_consent certain = {SURG_EXACT, false};
+  repair_consent used = REPAIR_NO_CONSENT;
+  repair_counts before;
+  bool changed;
+  surg_model *whole = surg_model_clone(m);
+  if (!whole) return SURG_ENOMEM;
+  surg_status s = repair_count(t, whole, &before, NULL);
+  surg_model_free(whole);
+  surg_model *copy = s == SURG_OK ? mended(m, none ? certain : given, &used, &changed) : NULL;
+  if (!copy) return s ? s : SURG_ENOMEM;
   repair_free(&v->search);
   repair_init(&v->search, surg_model_context(m), t, copy, given);
-  return repair_find(&v->search, &v->before, &v->after);
+  if (changed) {
+    /* A declaration that is corrected is no change of the interface. */
+    v->search.used = (repair_consent){used.most, used.interface && given.interface};
+    surg__buf_puts(&v->search.pipeline, "mend");
+  }
+  s = repair_find(&v->search, &v->before, &v->after);
+  v->before = before;
+  return s;
 }
 
 /* What came of a search that left nothing unsupported. */

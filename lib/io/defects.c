@@ -76,9 +76,26 @@ static bool checked(const surg__defect *d) {
   return false;
 }
 
+/* Whether what the interface declares of a value is complete now. */
+static bool is_declared(surg__loader *probe, const surg__defect *d) {
+  const surg_value *v = d->value;
+  const surg_graph *g = v ? v->graph : NULL;
+  if (!g || g->kind != SURG_GRAPH_MAIN) return false;
+  probe->probe = d->code;
+  probe->probed = false;
+  if (v->input && !surg__load_check_interface(probe, d->off, surg_value_declared_type(v), true))
+    return false;
+  for (size_t i = 0; i < surg_graph_output_count(g); i++)
+    if (surg_graph_output(g, i) == v &&
+        !surg__load_check_interface(probe, d->off, surg_graph_output_type(g, i), false))
+      return false;
+  return !probe->probed;
+}
+
 static bool cured(surg__loader *probe, const surg__defect *d) {
   const surg_model *m = probe->m;
   if (gone(d)) return true;
+  if (is(d, "E108") || is(d, "E130")) return is_declared(probe, d);
   if (is(d, "E122")) return m->has_ir_version && m->ir_version > 0;
   if (is(d, "E110")) return d->value && (!d->value->undefined || !d->value->uses);
   if (is(d, "E114")) return d->graph && !d->graph->cyclic;

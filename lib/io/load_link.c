@@ -103,8 +103,10 @@ static bool link_output(linker *k, const surg__field *f, const char *name, const
   v->scratch = k->g;
   surg__output *o = surg__graph_push_output(k->g, v, name);
   if (!o) return surg__load_oom(L);
+  const size_t found = L->m->defects.count;
   if (k->g->kind == SURG_GRAPH_MAIN && !surg__load_check_interface(L, f->off, type, false))
     return false;
+  surg__load_own(L, found, v, NULL);
   if (k->g->kind != SURG_GRAPH_FUNCTION) {
     o->decl.src = surg__load_src(f);
     o->decl.type = type;

@@ -46,22 +46,35 @@ typedef struct passing {
   void *user;
 } passing;
 
-static void found(void *user, const surg__finding *f) {
-  passing *p = user;
-  const surg_severity severity = surg__check_severity(f->code);
-  const surg__verdict v = surg__target_finding(p->t, f->code);
-  if (severity == SURG_NOTE || surg__target_judges(f->code)) return;
+static void judge_code(const passing *p, const char *code, const char *where, const char *text) {
+  const surg_severity severity = surg__check_severity(code);
+  const surg__verdict v = surg__target_finding(p->t, code);
+  if (severity == SURG_NOTE || surg__target_judges(code)) return;
   if (v == SURG__LEGAL && severity != SURG_ERROR) return;
   p->fn(p->user, &(surg__objection){.verdict = v,
                                     .cause = SURG__C_INVALID,
-                                    .code = f->code,
-                                    .where = f->where ? f->where : "model",
-                                    .text = f->text ? f->text : "",
+                                    .code = code,
+                                    .where = where ? where : "model",
+                                    .text = text ? text : "",
                                     .source = p->t->source});
+}
+
+static void found(void *user, const surg__finding *f) {
+  judge_code(user, f->code, f->where, f->text);
+}
+
+/* Defects that only loading can see, those that are not cured. None in a model of a strict load. */
+static void judge_loaded(const passing *p, surg_model *m) {
+  const size_t n = surg_model_finding_count(m);
+  for (size_t i = 0; i < n; i++) {
+    surg_finding f = {.size = sizeof f};
+    if (surg_model_finding(m, i, &f) && !f.cured) judge_code(p, f.code, f.where, f.text);
+  }
 }
 
 surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
   passing p = {t, fn, user};
+  judge_loaded(&p, m);
   return surg__check_model(m, false, FINDINGS, found, &p);
 }
