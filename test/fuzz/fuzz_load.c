@@ -79,7 +79,7 @@ static void check_lenient(surg_context *ctx, const uint8_t *data, size_t size, s
     surg_finding f = {.size = sizeof f};
     require(surg_model_finding(m, i, &f) && f.code && f.where && f.text && f.cure);
     const surg_status a = surg_model_accept_finding(m, i);
-    require(resource(a) || a == (f.reading ? SURG_OK : SURG_EUNSUPPORTED));
+    require(resource(a) || a == (f.reading || f.cured ? SURG_OK : SURG_EUNSUPPORTED));
   }
   if (surg_model_status(m) == SURG_OK) require(surg_model_verify(m) == SURG_OK);
   if (surg_model_status(m) == SURG_OK && !surg_model_open_findings(m))
