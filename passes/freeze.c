@@ -188,8 +188,10 @@ static surg_pass_result read_shape(surg_pass_ctx *p, surg_value *v, size_t i, ke
   const surg_type *t = surg_value_declared_type(v);
   char text[TEXT], shown[DECLARED_TEXT];
   surg_pass_result result = SURG_PASS_UNCHANGED;
-  if (surg_type_get_kind(t) == SURG_TYPE_TENSOR && !surg_type_has_rank(t))
+  if (surg_type_get_kind(t) == SURG_TYPE_TENSOR && !surg_type_has_rank(t)) {
+    if (!surg_pass_allow(p)) return result;
     result = give_rank(p, v, rank);
+  }
   if (result == SURG_PASS_FAILED) return result;
   t = surg_value_declared_type(v);
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_rank(t) != rank) {

@@ -119,6 +119,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   surg_model *m = surg_pass_model(p);
   char text[200];
   if (allow_check(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  surg_pass_used(p, SURG_EXACT); /* so far; each rule that fires reports its own class */
   if (newest < 1) return surg_pass_usage(p, "option domain: no operators of it are known");
   if (to < 1 || to > newest) {
     snprintf(text, sizeof text, "option to: an opset from 1 to %d", (int)newest);

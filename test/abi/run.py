@@ -59,7 +59,7 @@ BAD = [
     ('symbol', LOAD, r'{so}: error: cannot load plugin: it has no function surg_plugin'),
     ('undefined', LOAD, r'{so}: error: cannot load plugin: undefined symbol: '
                         r'no_such_function_anywhere'),
-    ('major', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 1\.1, this '
+    ('major', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 1\.2, this '
                     r'program has 0\.2'),
     ('minor', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 0\.3, this '
                     r'program has 0\.2 \(the plugin needs a newer onnxsurg\)'),

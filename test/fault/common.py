@@ -241,7 +241,7 @@ def add_surgery(make, add):
     schema = path.replace("surgery.onnxtxt", "acme.schema")
     with open(schema, "w", encoding="utf-8") as f:
         f.write(SCHEMA)
-    for args in (["inline"], ["inline", "--op", "local.f", "--spec", "HardSwish"],
+    for args in (["inline"], ["inline", "--allow", "approx", "--op", "local.f", "--spec", "HardSwish"],
                  ["remove-op", "--op", "acme.Foo"], ["remove-node", "--name", "call"],
                  ["extract", "--schema", schema, "--from", "f,w", "--to", "z,t"],
                  ["rename", "--input.x=b", "--input.b=x", "--dim.N=M", "--node.m=n", "--value.t=f",

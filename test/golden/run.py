@@ -115,7 +115,7 @@ def run_limits(tool, command, sections):
     """What is wrong, or None; and how many runs it took."""
     words = shlex.split(command)
     if 'OUT' not in words or words[1] == 'repair' or '--rewrite-limit' in words or \
-            '--dry-run' in words:
+            '--dry-run' in words or '--print-pipeline' in words:
         return None, 0
     with tempfile.TemporaryDirectory(prefix='golden-') as folder:
         root = pathlib.Path(folder)
