@@ -372,7 +372,9 @@ static int consult(doctor *d) {
   code = findings_open(&d->model, &d->common, d->in);
   if (code > EXIT_MODEL && !d->model.m) return code;
   surg_status s = d->model.m ? examine(d) : SURG_OK;
-  code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  code = s == SURG_OK ? EXIT_DONE
+         : s == SURG_ENOMEM && !surg_context_error(d->ctx) ? cli_no_memory()
+                                                           : cli_exit_code(s);
   if (code == EXIT_DONE && d->error) code = hear_error(d);
   if (code == EXIT_DONE && d->failed) code = cli_no_memory();
   return code == EXIT_DONE ? conclude(d) : code;

@@ -692,14 +692,16 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
     return status ? status : erase_matched(m);
   }
   if (futile(m)) return not_made(m, "an Identity would take its place");
+  const surg_status memory = m->m->ctx->alloc_status;
   plan *p = new_plan(m, b);
   if (!p) return SURG_ENOMEM;
   find_live(p);
   for (uint16_t k = 0; k < b->n; k++)
-    if (b->stmts[k].kind == SURG__S_NODE && p->live[k] && !plan_node(p, k))
-      return surg_model_status(m->m)
-                 ? surg_model_status(m->m)
-                 : not_made(m, "a number or attribute that it computes is unknown or out of range");
+    if (b->stmts[k].kind == SURG__S_NODE && p->live[k] && !plan_node(p, k)) {
+      if (surg_model_status(m->m)) return surg_model_status(m->m);
+      if (!memory && m->m->ctx->alloc_status) return m->m->ctx->alloc_status;
+      return not_made(m, "a number or attribute that it computes is unknown or out of range");
+    }
   if (!types_hold(p)) return not_made(m, "what it makes does not support these element types");
   for (uint16_t k = 0; k < b->n && !status; k++) {
     if (!p->live[k]) continue;
