@@ -39,6 +39,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import onnx_wire  # noqa: E402
 
+SECONDS = 240  # of one command: a search for a repair takes one, and twenty under a sanitizer
 RESULTS = ('exit', 'stdout', 'stderr', 'output', 'wrote')
 
 
@@ -84,7 +85,7 @@ def run_case(tool, command, sections):
         if 'OUT' in words:
             args = with_options(args, ['--verify-each', '--no-fsync'])
         env = dict(os.environ, LC_ALL='C')
-        done = subprocess.run([tool] + args, cwd=root, env=env, capture_output=True, timeout=60,
+        done = subprocess.run([tool] + args, cwd=root, env=env, capture_output=True, timeout=SECONDS,
                               stdin=subprocess.DEVNULL)
         results = []
         if done.returncode:
@@ -95,7 +96,7 @@ def run_case(tool, command, sections):
                 results.append((name, text))
         if (root / 'out.onnx').exists():
             cat = subprocess.run([tool, 'cat', 'out.onnx'], cwd=root, env=env, capture_output=True,
-                                 timeout=60)
+                                 timeout=SECONDS)
             text = cat.stdout.decode('utf-8') + cat.stderr.decode('utf-8')
             results.append(('output', text))
         for title, _ in sections:
@@ -107,7 +108,7 @@ def run_case(tool, command, sections):
 
 
 def cat(tool, path):
-    done = subprocess.run([tool, 'cat', str(path)], capture_output=True, timeout=60, check=True)
+    done = subprocess.run([tool, 'cat', str(path)], capture_output=True, timeout=SECONDS, check=True)
     return done.stdout
 
 
@@ -130,7 +131,7 @@ def run_limits(tool, command, sections):
 
         def run(arguments):
             (root / 'out.onnx').unlink(missing_ok=True)
-            return subprocess.run(arguments, cwd=root, capture_output=True, timeout=60,
+            return subprocess.run(arguments, cwd=root, capture_output=True, timeout=SECONDS,
                                   stdin=subprocess.DEVNULL)
 
         def text(name):
