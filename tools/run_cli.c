@@ -8,7 +8,7 @@
 
 #include "base/dtype.h"
 #include "base/os.h"
-#include "eval/number.h"
+#include "eval/core/number.h"
 
 #include <math.h>
 

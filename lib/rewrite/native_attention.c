@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention as products, a softmax and what hides keys: the meaning of lib/eval/attention.c.
+/* Attention as products, a softmax and what hides keys: the meaning of lib/eval/nn/attention.c.
  *
  * Queries of the heads that share a key head are rows of one matrix: with G queries a key head,
  * [B, K*G, L, D] reads as [B, K, G*L, D], so keys and values need no copies. What hides keys is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum as transposes, products and sums, with the meaning of lib/eval/einsum.c. Operands are
+/* Einsum as transposes, products and sums, with the meaning of lib/eval/linear/einsum.c. Operands are
  * taken in one after the other. Axes that both of the last ones have are summed by MatMul, axes of
  * one alone at the end, since a sum taken before a product with an infinity is another; where
  * products of many would be too large, sums are taken as soon as nobody needs an axis. */

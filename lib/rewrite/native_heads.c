@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX Runtime's own Attention and MultiHeadAttention as products and a softmax, in float, with the
- * meaning of lib/eval/contrib_attention.c. */
+ * meaning of lib/eval/contrib/contrib_attention.c. */
 #include <math.h>
 
 #include "rewrite/native.h"

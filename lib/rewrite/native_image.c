@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AffineGrid, CenterCropPad and Col2Im, with the meaning of lib/eval/grid.c and lib/eval/image.c;
+/* AffineGrid, CenterCropPad and Col2Im, with the meaning of lib/eval/image/grid.c and lib/eval/image/image.c;
  * sizes that are inputs may be known or computed by the model. */
 #include "rewrite/native.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LinearAttention: a state of keys by values that decays, is corrected and read at each step, with
- * the meaning of lib/eval/attention_linear.c. Few steps of a known number are written out; else a
+ * the meaning of lib/eval/nn/attention_linear.c. Few steps of a known number are written out; else a
  * Scan goes over them. With H key heads of G queries each, queries are [B, T, H, G, K], keys,
  * values, decays and corrections [B, T, H, .., ..] so that a step of them fits the state [B, H, K,
  * V]. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: the meaning of lib/eval/loss.c.
+/* NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: the meaning of lib/eval/nn/loss.c.
  *
  * The score of each target is gathered by its place in the flattened scores. What is to be ignored
  * is gathered from a zero behind them, so nothing is multiplied away that may be NaN. */

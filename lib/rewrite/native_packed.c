@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantized operators of ONNX Runtime's own, with the meaning of lib/eval/contrib_quant.c: weights
+/* Quantized operators of ONNX Runtime's own, with the meaning of lib/eval/contrib/contrib_quant.c: weights
  * of few bits are taken apart by arithmetic on whole numbers, or where the weights are constants
  * handed as they are to DequantizeLinear in blocks. */
 #include "rewrite/native.h"

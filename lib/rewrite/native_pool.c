@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools for versions that lack their forms: windows that are rounded up become padding that is
  * written out; where that does not do, windows are put together axis by axis, from one piece for
- * each place of the kernel. Sizes as lib/eval/window.c has them. */
+ * each place of the kernel. Sizes as lib/eval/nn/window.c has them. */
 #include <math.h>
 
 #include "rewrite/native.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RNN, GRU and LSTM as the operators they are said to be, with the meaning of lib/eval/recurrent.c.
+/* RNN, GRU and LSTM as the operators they are said to be, with the meaning of lib/eval/recurrent/recurrent.c.
  * Few steps of a known number are written out; else a Scan goes over them. The products with the
  * input are taken of all steps at once. Where sequences have lengths of their own a mask keeps the
  * state behind their end, and backwards each is turned round by itself. */
 #include <math.h>
 
-#include "eval/activation.h"
+#include "eval/nn/activation.h"
 #include "rewrite/native.h"
 
 #define MOST_GATES 4u

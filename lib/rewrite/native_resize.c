@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize as the elements it touches, each with its weight: the meaning of lib/eval/resize.c, axis
+/* Resize as the elements it touches, each with its weight: the meaning of lib/eval/image/resize.c, axis
  * by axis, with coordinates that are computed in double. A neighbour of weight 0 is left out, so
  * that no NaN leaks from it. Scales and sizes may be what the model computes. */
 #include <math.h>
 
-#include "eval/resize.h"
+#include "eval/image/resize.h"
 #include "rewrite/native.h"
 
 #define MOST_TAPS 32 /* neighbours on one side that are written out */

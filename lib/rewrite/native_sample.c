@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading between elements: GridSample, DeformConv and RoiAlign as Gather, with the meaning of
- * lib/eval/sample.c and roi.c. Coordinates are doubles; what they touch is decided in whole
+ * lib/eval/image/sample.c and roi.c. Coordinates are doubles; what they touch is decided in whole
  * numbers, so that none of them, NaN included, leads out of the tensor: elements outside are
  * gathered from a row of zeros behind all others. */
 #include <math.h>

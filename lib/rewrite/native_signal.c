@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What reads signals, where lengths may be what the model computes: STFT as the product of each
  * window with a matrix of waves, MelWeightMatrix by choices. In double, with the meaning of
- * lib/eval/signal.c. */
+ * lib/eval/math/signal.c. */
 #include <math.h>
 
 #include "rewrite/terms.h"

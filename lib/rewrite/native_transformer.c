@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What transformers have beside Attention: RotaryEmbedding, CausalConvWithState and TensorScatter,
- * with the meaning of lib/eval/attention_linear.c. */
+ * with the meaning of lib/eval/nn/attention_linear.c. */
 #include "rewrite/native.h"
 
 /* --- RotaryEmbedding: pairs of elements, turned --- */

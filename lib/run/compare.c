@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
-#include "eval/number.h"
+#include "eval/core/number.h"
 #include "run/run.h"
 
 typedef struct compare {

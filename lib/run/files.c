@@ -3,7 +3,7 @@
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/os.h"
-#include "eval/message.h"
+#include "eval/core/message.h"
 #include "run/run.h"
 
 surg_status surg__file_read(surg_context *ctx, const char *path, uint8_t **bytes, size_t *n) {

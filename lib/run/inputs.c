@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/dtype.h"
-#include "eval/number.h"
-#include "eval/value.h"
+#include "eval/core/number.h"
+#include "eval/core/value.h"
 #include "run/run.h"
 
 static uint64_t next_random(uint64_t *state) {

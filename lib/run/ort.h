@@ -4,7 +4,7 @@
 #ifndef SURG_ORT_H
 #define SURG_ORT_H
 
-#include "eval/value.h"
+#include "eval/core/value.h"
 #include "run/ort_api.h"
 
 typedef struct surg__ort {

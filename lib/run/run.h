@@ -3,7 +3,7 @@
 #ifndef SURG_RUN_H
 #define SURG_RUN_H
 
-#include "eval/value.h"
+#include "eval/core/value.h"
 
 /* Reads a file: NumPy's .npy by its head, else the message that `type` asks for (NULL: a tensor).
  * Reported with the path in front: SURG_EIO, SURG_EINVALID for what does not hold, SURG_EUNSUPPORTED

@@ -3,7 +3,7 @@
 #ifndef SURG_RUN_ENGINE_H
 #define SURG_RUN_ENGINE_H
 
-#include "eval/interpret.h"
+#include "eval/core/interpret.h"
 #include "run/ort.h"
 #include "run/run.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as the messages that test data is stored in; lib/eval/message.c reads them. */
+/* Values as the messages that test data is stored in; lib/eval/core/message.c reads them. */
 #include "base/context.h"
 #include "base/dtype.h"
-#include "eval/number.h"
+#include "eval/core/number.h"
 #include "io/io.h"
 #include "run/run.h"
 

@@ -4,7 +4,7 @@
 #include <onnxsurg/ops.h>
 
 #include "base/dtype.h"
-#include "eval/number.h"
+#include "eval/core/number.h"
 #include "run/verify.h"
 
 /* The node whose indices the value is, through nodes that keep elements and their order; NULL. */

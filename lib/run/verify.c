@@ -8,7 +8,7 @@
 
 #include "base/diag.h"
 #include "base/limits.h"
-#include "eval/number.h"
+#include "eval/core/number.h"
 #include "ir/ir.h" /* for surg_value.said alone */
 
 typedef struct side {

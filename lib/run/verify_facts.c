@@ -6,7 +6,7 @@
 
 #include "base/context.h"
 #include "base/dtype.h"
-#include "eval/number.h"
+#include "eval/core/number.h"
 #include "ir/ir.h" /* for surg_node.scratch alone */
 #include "run/verify.h"
 #include "schema/schema.h"
@@ -15,7 +15,7 @@
 
 typedef SURG_VEC(const char *) names;
 
-/* The name that the draws of a node follow (lib/eval/random.c); NULL: it does not draw, or has a seed
+/* The name that the draws of a node follow (lib/eval/random/random.c); NULL: it does not draw, or has a seed
  * of its own, which both models share. */
 static const char *draws_by(const surg_node *n) {
   const surg_schema *s = surg_node_schema(n);

@@ -4,7 +4,7 @@
 #ifndef SURG_BENCH_H
 #define SURG_BENCH_H
 
-#include "eval/value.h"
+#include "eval/core/value.h"
 
 bool bench_start(void);
 void bench_end(void);

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/dtype.h"
-#include "eval/interpret.h"
+#include "eval/core/interpret.h"
 
 #define MAX_OPS 400
 

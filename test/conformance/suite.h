@@ -3,8 +3,8 @@
 #ifndef SUITE_H
 #define SUITE_H
 
-#include "eval/interpret.h"
-#include "eval/message.h"
+#include "eval/core/interpret.h"
+#include "eval/core/message.h"
 #include "run/run_engine.h"
 
 #define SUITE_DEFAULT_DIR "/usr/share/libonnx-testdata/data"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "eval/interpret.h"
-#include "eval/number.h"
+#include "eval/core/interpret.h"
+#include "eval/core/number.h"
 #include "rules.h"
 #include "schema/schema.h"
 

@@ -5,7 +5,7 @@
  * normal number of its type: below it elements are not relative to their size any more. */
 #include <string.h>
 
-#include "eval/number.h"
+#include "eval/core/number.h"
 #include "rules.h"
 #include "schema/schema.h"
 

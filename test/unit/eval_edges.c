@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 #include "base/dtype.h"
-#include "eval/value.h"
+#include "eval/core/value.h"
 #include "kernel_rows.h"
 
 #define MOST_DIMS 8

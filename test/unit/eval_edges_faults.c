@@ -4,7 +4,7 @@
 
 #include "base/context.h"
 #include "base/fault.h"
-#include "eval/value.h"
+#include "eval/core/value.h"
 #include "kernel_rows.h"
 
 #define MOST_IN 16

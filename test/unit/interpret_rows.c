@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/context.h"
-#include "eval/number.h"
+#include "eval/core/number.h"
 #include "io/io.h"
 
 static void print_element(surg__buf *b, const surg__array *a, uint64_t i) {

@@ -7,7 +7,7 @@
 #ifndef SURG_INTERPRET_ROWS_H
 #define SURG_INTERPRET_ROWS_H
 
-#include "eval/interpret.h"
+#include "eval/core/interpret.h"
 
 typedef struct interpret_row {
   const char *what, *graph, *expected;

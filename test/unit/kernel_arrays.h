@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "eval/number.h"
-#include "eval/value.h"
+#include "eval/core/number.h"
+#include "eval/core/value.h"
 #include "unit.h"
 
 static surg_context *ctx;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "eval/number.h"
-#include "eval/value.h"
+#include "eval/core/number.h"
+#include "eval/core/value.h"
 
 #define MAX_RANK 8
 #define MAX_ELEMENTS 300

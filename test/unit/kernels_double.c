@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "eval/pow_fast.h"
-#include "eval/unary_fast.h"
+#include "eval/fast/pow_fast.h"
+#include "eval/fast/unary_fast.h"
 #include "kernel_arrays.h"
 
 typedef long double real;

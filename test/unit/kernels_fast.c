@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "eval/cast_fast.h"
+#include "eval/fast/cast_fast.h"
 #include "kernel_arrays.h"
 
 /* --- one input --- */

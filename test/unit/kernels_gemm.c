@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "eval/gemm.h"
-#include "eval/number.h"
-#include "eval/value.h"
+#include "eval/linear/gemm.h"
+#include "eval/core/number.h"
+#include "eval/core/value.h"
 #include "unit.h"
 
 static surg_context *ctx;

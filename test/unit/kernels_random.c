@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
-#include "eval/eval.h"
+#include "eval/core/eval.h"
 #include "kernel_rows.h"
 #include "schema/schema.h"
 

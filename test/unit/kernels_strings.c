@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/context.h"
-#include "eval/regex.h"
-#include "eval/unicode.h"
+#include "eval/text/regex.h"
+#include "eval/text/unicode.h"
 #include "interpret_rows.h"
 #include "unit.h"
 

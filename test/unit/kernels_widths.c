@@ -6,9 +6,9 @@
 
 #include "widths.h"
 
-#include "eval/pow_fast.c"
+#include "eval/fast/pow_fast.c"
 #undef PIECE
-#include "eval/unary_fast.c"
+#include "eval/fast/unary_fast.c"
 #undef PIECE
 
 #include "unit.h"

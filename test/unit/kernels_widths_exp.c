@@ -7,7 +7,7 @@
 
 #include "widths.h"
 
-#include "eval/exp_fast.c"
+#include "eval/fast/exp_fast.c"
 
 #include "unit.h"
 

@@ -6,7 +6,7 @@
 
 #include "widths.h"
 
-#include "eval/cast_fast.c"
+#include "eval/fast/cast_fast.c"
 
 #include "base/real.h"
 #include "unit.h"

@@ -8,7 +8,7 @@
 
 #include "widths.h"
 
-#include "eval/move_tile.c"
+#include "eval/fast/move_tile.c"
 
 #include "unit.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/context.h"
-#include "eval/number.h"
+#include "eval/core/number.h"
 #include "interpret_rows.h"
 #include "io/io.h"
 #include "unit.h"

@@ -4,7 +4,7 @@
 #ifndef SURG_TEST_WIDTHS_H
 #define SURG_TEST_WIDTHS_H
 
-#include "eval/hot.h"
+#include "eval/fast/hot.h"
 
 static int variant; /* 0: plain, 1: AVX2, 2: AVX-512 */
 

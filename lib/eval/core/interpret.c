@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a model node by node. Recursion goes over the nesting of graphs and calls alone, and is
+ * bounded. What subgraphs leave in the frame is overwritten on the next turn, which is right
+ * because nothing outside reads it. */
+#include "eval/core/interpret.h"
+
+#include "base/context.h"
+#include "base/dtype.h"
+#include "base/os.h"
+#include "eval/fast/machine.h"
+#include "ir/ir.h" /* for attributes of functions: see bind */
+
+typedef struct surg__slot {
+  UT_hash_handle hh;
+  const surg_value *value;
+  bool present;
+  surg__array array;
+} surg__slot;
+
+static surg_status run_graph(surg__machine *m, surg_graph *g);
+
+surg_status surg__m_stop(surg__machine *m, surg_status s, const char *why) {
+  if (!m->session->why) m->session->why = why;
+  return s;
+}
+
+surg_status surg__m_spend(surg__machine *m, uint64_t work) {
+  surg__session *s = m->session;
+  if (work > s->max_work - s->work) {
+    s->work = s->max_work;
+    return surg__m_stop(m, SURG_ELIMIT, "the run takes more work than its limit");
+  }
+  s->work += work;
+  return SURG_OK;
+}
+
+surg_status surg__m_turn(surg__machine *m) {
+  surg__session *s = m->session;
+  if (s->max_turns && s->turns >= s->max_turns)
+    return surg__m_stop(m, SURG_ELIMIT, "loops take more turns than their limit");
+  s->turns++;
+  return surg__m_spend(m, 1);
+}
+
+/* --- values --- */
+
+static surg__slot *find(surg__machine *m, const surg_value *v) {
+  SURG_HASH_LOCALS(m->ctx);
+  surg__slot *s;
+  HASH_FIND(hh, m->frame->values, &v, sizeof v, s);
+  return s;
+}
+
+static surg__slot *find_or_add(surg__machine *m, const surg_value *v) {
+  SURG_HASH_LOCALS(m->ctx);
+  surg__slot *s = find(m, v);
+  if (s) return s;
+  s = surg__calloc(m->ctx, 1, sizeof *s);
+  if (!s) return NULL;
+  s->value = v;
+  HASH_ADD(hh, m->frame->values, value, sizeof v, s);
+  if (!surg__hash_failed) return s;
+  surg__free(m->ctx, s);
+  return NULL;
+}
+
+surg_status surg__m_set(surg__machine *m, const surg_value *v, surg__array *a) {
+  surg__slot *s = find_or_add(m, v);
+  if (!s) {
+    surg__array_drop(a);
+    return surg__alloc_status(m->ctx);
+  }
+  if (s->present) surg__array_drop(&s->array);
+  s->array = *a;
+  s->present = true;
+  return SURG_OK;
+}
+
+void surg__m_unset(surg__machine *m, const surg_value *v) {
+  surg__slot *s = find(m, v);
+  if (!s || !s->present) return;
+  surg__array_drop(&s->array);
+  s->present = false;
+}
+
+const surg__array *surg__m_get(surg__machine *m, const surg_value *v, surg_status *s) {
+  surg__slot *slot = find(m, v);
+  *s = SURG_OK;
+  if (slot && slot->present) return &slot->array;
+  if (!surg_value_is_initializer(v)) {
+    *s = surg__m_stop(m, SURG_EINVALID, "a value is read that has not been made");
+    return NULL;
+  }
+  const surg_tensor *t = surg_value_initializer(v);
+  surg__array a;
+  if (!t || surg_tensor_rank(t) > SURG_LIMIT_RANK) {
+    *s = surg__m_stop(m, SURG_EUNSUPPORTED, "an initializer has a form that is not read here");
+    return NULL;
+  }
+  *s = surg__array_read(m->ctx, t, &a);
+  if (*s == SURG_OK) *s = surg__m_set(m, v, &a);
+  slot = find(m, v);
+  return *s == SURG_OK && slot ? &slot->array : NULL;
+}
+
+static void free_frame(surg__machine *m, surg__frame *f) {
+  SURG_HASH_LOCALS(m->ctx);
+  for (surg__slot *s = f->values, *next; s; s = next) {
+    next = s->hh.next;
+    HASH_DEL(f->values, s);
+    if (s->present) surg__array_drop(&s->array);
+    surg__free(m->ctx, s);
+  }
+}
+
+surg_status surg__m_input(surg__machine *m, const surg_node *n, size_t i, surg__array *out) {
+  const surg_value *v = surg_node_input(n, i);
+  surg_status s = SURG_OK;
+  const surg__array *a = v ? surg__m_get(m, v, &s) : NULL;
+  *out = a ? *a : (surg__array){.dtype = SURG_UNDEFINED};
+  return s;
+}
+
+surg_status surg__m_output(surg__machine *m, const surg_node *n, size_t i, surg__array *a) {
+  const surg_value *v = surg_node_output(n, i);
+  surg__session *session = m->session;
+  surg_status s = SURG_OK;
+  if (v && session->watch) s = session->watch(session->user, n, i, a);
+  if (v && s == SURG_OK) return surg__m_set(m, v, a);
+  surg__array_drop(a);
+  return s;
+}
+
+/* --- graphs --- */
+
+const surg_type *surg__m_output_type(const surg_graph *g, size_t i) {
+  const surg_value *v = surg_graph_output(g, i);
+  const surg_type *t = surg_value_type(v);
+  if (!t) t = surg_graph_output_type(g, i);
+  return t ? t : surg_value_declared_type(v);
+}
+
+/* What a subgraph declares as optional may be given an element (a Loop carries one on). */
+static surg_status as_declared(surg__machine *m, const surg_value *v, const surg__array *given,
+                               surg__array *out) {
+  const surg_type *t = surg_value_declared_type(v);
+  bool wrap = surg_type_get_kind(t) == SURG_TYPE_OPTIONAL && given->dtype != SURG__V_OPTIONAL &&
+              given->dtype != SURG_UNDEFINED;
+  if (!wrap) {
+    *out = surg__array_ref(given);
+    return SURG_OK;
+  }
+  surg_status s = surg__list_make(m->ctx, SURG__V_OPTIONAL, surg__content_of(given), 1, out);
+  if (s == SURG_OK) surg__list_of(out)->items[0] = surg__array_ref(given);
+  return s;
+}
+
+/* Inputs of the graph from `inputs`; those past them must have an initializer. */
+static surg_status feed(surg__machine *m, surg_graph *g, const surg__array *inputs, size_t n_in) {
+  surg_status s = SURG_OK;
+  size_t have = surg_graph_input_count(g);
+  if (have < n_in) return surg__m_stop(m, SURG_EINVALID, "a subgraph has fewer inputs");
+  for (size_t i = 0; s == SURG_OK && i < have; ++i) {
+    const surg_value *v = surg_graph_input(g, i);
+    if (i < n_in) {
+      surg__array a;
+      s = as_declared(m, v, &inputs[i], &a);
+      if (s == SURG_OK) s = surg__m_set(m, v, &a);
+    } else if (!surg_value_is_initializer(v)) {
+      s = surg__m_stop(m, SURG_EINVALID, "a subgraph has more inputs");
+    }
+  }
+  return s;
+}
+
+/* Outputs of the graph, one bearer each; nothing on failure. */
+static surg_status collect(surg__machine *m, surg_graph *g, surg__array *outputs, size_t n_out) {
+  surg_status s = SURG_OK;
+  memset(outputs, 0, n_out * sizeof *outputs);
+  for (size_t i = 0; s == SURG_OK && i < n_out; ++i) {
+    const surg_value *v = surg_graph_output(g, i);
+    if (!v) s = surg__m_stop(m, SURG_EINVALID, "a subgraph has fewer outputs");
+    const surg__array *a = v ? surg__m_get(m, v, &s) : NULL;
+    if (a) outputs[i] = surg__array_ref(a);
+  }
+  for (size_t i = 0; s != SURG_OK && i < n_out; ++i) surg__array_drop(&outputs[i]);
+  return s;
+}
+
+surg_status surg__m_subgraph(surg__machine *m, surg_graph *g, const surg__array *inputs,
+                             size_t n_in, surg__array *outputs, size_t n_out) {
+  surg_status s = feed(m, g, inputs, n_in);
+  if (s == SURG_OK) s = run_graph(m, g);
+  if (s == SURG_OK) s = collect(m, g, outputs, n_out);
+  for (size_t i = 0; i < surg_graph_input_count(g); ++i) {
+    surg__m_unset(m, surg_graph_input(g, i));
+  }
+  for (size_t i = 0; i < surg_graph_output_count(g); ++i) {
+    const surg_value *v = surg_graph_output(g, i);
+    if (surg_value_graph(v) == g) surg__m_unset(m, v);
+  }
+  return s;
+}
+
+static surg_status run_call(surg__machine *m, surg_node *n) {
+  surg_graph *body = surg_function_graph(surg_node_function(n));
+  size_t n_in = surg_graph_input_count(body), n_out = surg_node_output_count(n);
+  surg__frame own = {.caller = n}, *outer = m->frame;
+  surg__array *in = surg__calloc(m->ctx, n_in + n_out + 1, sizeof *in);
+  if (!in) return surg__alloc_status(m->ctx);
+  surg__array *out = in + n_in;
+  surg_status s = SURG_OK;
+  for (size_t i = 0; s == SURG_OK && i < n_in; ++i) s = surg__m_input(m, n, i, &in[i]);
+  m->frame = &own;
+  if (s == SURG_OK) s = feed(m, body, in, n_in);
+  if (s == SURG_OK) s = run_graph(m, body);
+  if (s == SURG_OK) s = collect(m, body, out, n_out);
+  free_frame(m, &own);
+  m->frame = outer;
+  for (size_t i = 0; i < n_out; ++i) {
+    if (s == SURG_OK)
+      s = surg__m_output(m, n, i, &out[i]);
+    else
+      surg__array_drop(&out[i]);
+  }
+  surg__free(m->ctx, in);
+  return s;
+}
+
+/* --- nodes --- */
+
+/* A node of a function's body whose attributes stand for the function's has, while it runs, those
+ * the call gives, or their defaults; one that neither gives is absent. Nothing is marked as edited,
+ * because nothing is: the list is put back. */
+typedef struct binding {
+  surg_node *node;
+  surg_attr **attrs; /* as written */
+  uint32_t n_attr;
+  void *block; /* the copies and the list of them; NULL: nothing was bound */
+} binding;
+
+static const surg_attr *actual(const surg_node *call, const char *name) {
+  const surg_attr *a = surg_node_attr(call, name);
+  const surg_function *f = surg_node_function(call);
+  for (size_t i = 0; !a && i < surg_function_attr_count(f); ++i) {
+    if (strcmp(surg_function_attr_name(f, i), name) == 0) a = surg_function_attr_default(f, i);
+  }
+  return a;
+}
+
+static surg_status bind(surg__machine *m, surg_node *n, binding *b) {
+  bool any = false;
+  *b = (binding){.node = n};
+  for (uint32_t i = 0; i < n->n_attr; ++i) any = any || n->attrs[i]->ref;
+  if (!any || !m->frame->caller) return SURG_OK;
+  size_t each = sizeof(surg_attr *) + sizeof(surg_attr);
+  surg_attr *copies = surg__calloc(m->ctx, n->n_attr, each);
+  if (!copies) return surg__alloc_status(m->ctx);
+  surg_attr **list = (surg_attr **)(void *)(copies + n->n_attr);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < n->n_attr; ++i) {
+    surg_attr *a = n->attrs[i];
+    const surg_attr *given = a->ref ? actual(m->frame->caller, a->ref) : a;
+    if (!given) continue;
+    copies[count] = *given;
+    copies[count].name = a->name;
+    copies[count].as_tensor = NULL;
+    list[count] = a->ref ? &copies[count] : a;
+    ++count;
+  }
+  b->block = copies;
+  b->attrs = n->attrs;
+  b->n_attr = n->n_attr;
+  n->attrs = list;
+  n->n_attr = count;
+  return SURG_OK;
+}
+
+static void unbind(surg__machine *m, binding *b) {
+  if (!b->block) return;
+  b->node->attrs = b->attrs;
+  b->node->n_attr = b->n_attr;
+  surg__free(m->ctx, b->block);
+}
+
+/* A kernel's way to run a subgraph of its node. */
+static surg__kstatus call(surg_kctx *k, surg_graph *g, const surg__array *inputs, size_t n_in,
+                          surg__array *outputs, size_t n_out) {
+  surg__machine *m = k->machine;
+  switch (surg__m_subgraph(m, g, inputs, n_in, outputs, n_out)) {
+    case SURG_OK:
+      return SURG__K_OK;
+    case SURG_EINVALID:
+      return surg__k_invalid(k, m->session->why);
+    case SURG_EUNSUPPORTED:
+      return surg__k_cannot(k, m->session->why);
+    case SURG_ELIMIT:
+      return SURG__K_BUDGET;
+    default:
+      return SURG__K_NOMEM;
+  }
+}
+
+static surg_status compute(surg__machine *m, surg_node *n, surg__array *in, surg__array *out) {
+  surg__session *session = m->session;
+  size_t n_in = surg_node_input_count(n), n_out = surg_node_output_count(n);
+  surg__arena arena;
+  surg_status s = SURG_OK;
+  for (size_t i = 0; s == SURG_OK && i < n_in; ++i) s = surg__m_input(m, n, i, &in[i]);
+  if (s != SURG_OK) return s;
+  surg__arena_init(&arena, m->ctx);
+  surg_kctx k = {.arena = &arena, .max_bytes = session->max_bytes, .running = true};
+  k.max_work = session->max_work - session->work;
+  k.seed = session->seed;
+  k.call = call;
+  k.machine = m;
+  s = surg__node_compute(n, &k, in, out);
+  if (s != SURG_OK) surg__m_stop(m, s, k.why);
+  if (!session->open) session->open = k.open;
+  surg_status spent = surg__m_spend(m, k.work + 1);
+  if (s == SURG_OK && spent != SURG_OK) {
+    for (size_t i = 0; i < n_out; ++i) surg__array_drop(&out[i]);
+    s = spent;
+  }
+  surg__arena_free(&arena);
+  return s;
+}
+
+static surg_status run_plain(surg__machine *m, surg_node *n) {
+  size_t n_in = surg_node_input_count(n), n_out = surg_node_output_count(n);
+  surg__array few[16] = {{0}}, *in = few;
+  if (n_in + n_out > SURG_COUNT(few)) {
+    in = surg__calloc(m->ctx, n_in + n_out, sizeof *in);
+    if (!in) return surg__alloc_status(m->ctx);
+  }
+  surg__array *out = in + n_in;
+  surg_status s = compute(m, n, in, out);
+  for (size_t i = 0; i < n_out; ++i) {
+    if (s == SURG_OK)
+      s = surg__m_output(m, n, i, &out[i]);
+    else
+      surg__array_drop(&out[i]);
+  }
+  if (in != few) surg__free(m->ctx, in);
+  return s;
+}
+
+static surg_status dispatch(surg__machine *m, surg_node *n) {
+  if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) return run_call(m, n);
+  if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return run_plain(m, n);
+  switch (surg_node_op(n)) {
+    case SURG_OP_If:
+      return surg__m_if(m, n);
+    case SURG_OP_Loop:
+      return surg__m_loop(m, n);
+    case SURG_OP_Scan:
+      return surg__m_scan(m, n);
+    case SURG_OP_SequenceMap:
+      return surg__m_sequence_map(m, n);
+    default:
+      return run_plain(m, n);
+  }
+}
+
+static surg_status run_node(surg__machine *m, surg_node *n) {
+  binding b;
+  if (m->session->deadline && surg__os_now_ns() > m->session->deadline)
+    return surg__m_stop(m, SURG_ELIMIT, "the run takes longer than its limit");
+  surg_status s = bind(m, n, &b);
+  if (s == SURG_OK && m->session->before) s = m->session->before(m->session->user, n, m);
+  if (s == SURG_OK) s = dispatch(m, n);
+  unbind(m, &b);
+  if (s == SURG_OK && m->session->after) m->session->after(m->session->user, n);
+  const surg_value *const *dead;
+  size_t count = 0;
+  if (s == SURG_OK) s = surg__m_dying(m, n, &dead, &count);
+  for (size_t i = 0; i < count; ++i) surg__m_unset(m, dead[i]);
+  return s;
+}
+
+static surg_status run_graph(surg__machine *m, surg_graph *g) {
+  if (m->depth >= SURG_LIMIT_CALL_DEPTH) {
+    return surg__m_stop(m, SURG_ELIMIT, "graphs are nested too deep");
+  }
+  ++m->depth;
+  surg_status s = SURG_OK;
+  for (surg_node *n = surg_graph_first_node(g); s == SURG_OK && n; n = surg_node_next(n)) {
+    s = run_node(m, n);
+    if (s != SURG_OK && !m->session->at) m->session->at = n;
+  }
+  --m->depth;
+  return s;
+}
+
+surg_status surg__session_read(surg__machine *m, const surg_value *v, surg__array *out) {
+  surg_status s;
+  const surg__array *a = surg__m_get(m, v, &s);
+  if (a) *out = *a;
+  return s;
+}
+
+const surg_node *surg__session_caller(const surg__machine *m) {
+  return m->frame->caller;
+}
+
+surg_status surg__session_run(surg__session *session, surg_model *model, const surg__array *inputs,
+                              surg__array *outputs) {
+  surg__machine m = {.ctx = surg_model_context(model), .model = model, .session = session};
+  surg__frame f = {0};
+  surg_graph *g = surg_model_graph(model);
+  /* A loop that takes no turn gives outputs of the proven shape: that must not hang on whether
+   * somebody inferred before. */
+  surg_status s = surg_model_infer(model);
+  session->work = session->turns = 0;
+  session->open = session->why = NULL;
+  session->at = NULL;
+  m.frame = &f;
+  surg__arena_init(&m.arena, m.ctx);
+  for (size_t i = 0; s == SURG_OK && i < surg_graph_input_count(g); ++i) {
+    const surg_value *v = surg_graph_input(g, i);
+    surg__array a = inputs[i];
+    if (a.dtype != SURG_UNDEFINED) {
+      a = surg__array_ref(&a);
+      s = surg__m_set(&m, v, &a);
+    } else if (!surg_value_is_initializer(v)) {
+      s = surg__m_stop(&m, SURG_EINVALID, "a graph input has no value");
+    }
+  }
+  if (s == SURG_OK) s = run_graph(&m, g);
+  size_t n_out = surg_graph_output_count(g);
+  if (s == SURG_OK) s = collect(&m, g, outputs, n_out);
+  free_frame(&m, &f);
+  surg__m_free_plans(&m);
+  surg__arena_free(&m.arena);
+  return s;
+}
+
+surg_status surg__interpret(surg_model *m, surg__arena *arena, const surg__array *inputs,
+                            surg__array *outputs, uint64_t max_bytes, uint64_t max_work,
+                            const char **why, const surg_node **at) {
+  surg__session session = {.max_bytes = max_bytes, .max_work = max_work};
+  size_t n = surg_graph_output_count(surg_model_graph(m));
+  surg_status s = surg__session_run(&session, m, inputs, outputs);
+  for (size_t i = 0; s == SURG_OK && i < n; ++i) {
+    surg__array own = outputs[i];
+    s = surg__array_copy(arena, &own, &outputs[i]);
+    surg__array_drop(&own);
+    for (size_t k = i + 1; s != SURG_OK && k < n; ++k) surg__array_drop(&outputs[k]);
+  }
+  if (why) *why = session.why;
+  if (at) *at = session.at;
+  return s;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Single elements of any numeric type as double, int64 or uint64, and back.
+ *
+ * Floats of every width are exact in a double, so kernels over floats compute in double and round
+ * once, here, when they store. Integers never pass through double: they are read as uint64 bits
+ * (sign-extended), computed modulo 2^64, and cut to the width of the type when stored. */
+#ifndef SURG_NUMBER_H
+#define SURG_NUMBER_H
+
+#include "base/dtype.h"
+#include "base/real.h"
+#include "eval/core/eval.h"
+
+/* FLOAT, DOUBLE, FLOAT16, BFLOAT16: the types arithmetic is defined for. */
+static inline bool surg__is_real(int dtype) {
+  return dtype == SURG_FLOAT || dtype == SURG_DOUBLE || dtype == SURG_FLOAT16 ||
+         dtype == SURG_BFLOAT16;
+}
+
+static inline bool surg__is_int(int dtype) {
+  return surg__dtype_is_signed_int(dtype) || surg__dtype_is_unsigned_int(dtype);
+}
+
+/* The same of an array. */
+static inline double surg__real_at(const surg__array *a, uint64_t i) {
+  return surg__load_f64(a->dtype, a->data, i);
+}
+static inline void surg__real_put(const surg__array *a, uint64_t i, double v) {
+  surg__store_f64(a->dtype, a->data, i, v);
+}
+
+/* Element i of an integer type or BOOL, sign-extended to 64 bits where signed. */
+static inline uint64_t surg__load_int(int dtype, const void *p, uint64_t i) {
+  switch (dtype) {
+    case SURG_INT2:
+    case SURG_INT4:
+    case SURG_INT8:
+      return (uint64_t)(int64_t)((const int8_t *)p)[i];
+    case SURG_INT16:
+      return (uint64_t)(int64_t)((const int16_t *)p)[i];
+    case SURG_INT32:
+      return (uint64_t)(int64_t)((const int32_t *)p)[i];
+    case SURG_INT64:
+      return (uint64_t)((const int64_t *)p)[i];
+    case SURG_UINT16:
+      return ((const uint16_t *)p)[i];
+    case SURG_UINT32:
+      return ((const uint32_t *)p)[i];
+    case SURG_UINT64:
+      return ((const uint64_t *)p)[i];
+    default:
+      return ((const uint8_t *)p)[i]; /* UINT2, UINT4, UINT8, BOOL */
+  }
+}
+/* An element of any type of numbers; of 64 bits what double holds of it. */
+static inline double surg__number_at(const surg__array *a, uint64_t i) {
+  return surg__is_real(a->dtype) ? surg__real_at(a, i)
+                                 : (double)(int64_t)surg__load_int(a->dtype, a->data, i);
+}
+
+/* Stores the low bits of v as the type holds them. */
+static inline void surg__store_int(int dtype, void *p, uint64_t i, uint64_t v) {
+  switch (dtype) {
+    case SURG_INT16:
+    case SURG_UINT16:
+      ((uint16_t *)p)[i] = (uint16_t)v;
+      break;
+    case SURG_INT32:
+    case SURG_UINT32:
+      ((uint32_t *)p)[i] = (uint32_t)v;
+      break;
+    case SURG_INT64:
+    case SURG_UINT64:
+      ((uint64_t *)p)[i] = v;
+      break;
+    case SURG_UINT4:
+      ((uint8_t *)p)[i] = v & 15;
+      break;
+    case SURG_UINT2:
+      ((uint8_t *)p)[i] = v & 3;
+      break;
+    case SURG_INT4:
+      ((uint8_t *)p)[i] = (uint8_t)((v & 15) | (v & 8 ? 0xf0 : 0));
+      break;
+    case SURG_INT2:
+      ((uint8_t *)p)[i] = (uint8_t)((v & 3) | (v & 2 ? 0xfc : 0));
+      break;
+    case SURG_BOOL:
+      ((uint8_t *)p)[i] = v != 0;
+      break;
+    default:
+      ((uint8_t *)p)[i] = (uint8_t)v;
+  }
+}
+
+/* An element of a type of numbers as a double, integers rounded. */
+static inline double surg__load_number(int dtype, const void *p, uint64_t i) {
+  if (!surg__dtype_is_int(dtype)) return surg__load_f64(dtype, p, i);
+  const uint64_t v = surg__load_int(dtype, p, i);
+  return surg__dtype_is_signed_int(dtype) ? (double)(int64_t)v : (double)v;
+}
+
+/* The bound below which integers of a type are what every engine computes: of 64 bits some compute
+ * in double, others wrap or saturate. */
+static inline double surg__int_agreed(int dtype) {
+  const unsigned bits = surg__dtype_bits(dtype) - (unsigned)surg__dtype_is_signed_int(dtype);
+  return (double)((UINT64_C(1) << (bits < 53 ? bits : 53)) - 1);
+}
+
+/* Smallest and largest value of an integer type; the largest of UINT64 only as uint64. */
+static inline int64_t surg__int_min(int dtype) {
+  if (!surg__dtype_is_signed_int(dtype)) return 0;
+  return (int64_t)(UINT64_MAX << (surg__dtype_bits(dtype) - 1));
+}
+static inline uint64_t surg__int_max(int dtype) {
+  unsigned bits = surg__dtype_bits(dtype) - (surg__dtype_is_signed_int(dtype) ? 1 : 0);
+  return bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
+}
+
+/* |v| as the double nearest to it under rounding to odd (the last bit kept is set when anything
+ * was lost), so that a later rounding to a float type of up to 51 bits is as if made from v. */
+static inline double surg__odd_double(uint64_t v) {
+  if (v >> 53) {
+    unsigned lost = 11 - (unsigned)__builtin_clzll(v);
+    uint64_t mask = (1ull << lost) - 1;
+    v = (v & ~mask) | ((v & mask) ? 1ull << lost : 0);
+  }
+  return (double)v;
+}
+
+/* The types with 8, 16, 32 or 64 bits: X(dtype, C type, C type of its unsigned arithmetic). The
+ * arithmetic type is at least as wide as unsigned int: narrower ones promote to signed int, whose
+ * product may overflow. */
+#define SURG__SIGNED_TYPES(X)      \
+  X(SURG_INT8, int8_t, unsigned)   \
+  X(SURG_INT16, int16_t, unsigned) \
+  X(SURG_INT32, int32_t, uint32_t) \
+  X(SURG_INT64, int64_t, uint64_t)
+#define SURG__UNSIGNED_TYPES(X)      \
+  X(SURG_UINT8, uint8_t, unsigned)   \
+  X(SURG_UINT16, uint16_t, unsigned) \
+  X(SURG_UINT32, uint32_t, uint32_t) \
+  X(SURG_UINT64, uint64_t, uint64_t)
+
+/* The function a real operator of one input applies to each element (lib/eval/math/unary.c): a and b
+ * are its attributes. NULL: none has this form. */
+typedef double (*surg__real_fn)(double x, double a, double b);
+surg__real_fn surg__real_function(int op);
+
+#endif

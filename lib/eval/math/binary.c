@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic on two and on many inputs. Integers wrap; half and bfloat16 are computed in float,
+ * which for + - * / gives the correctly rounded result of the narrow type. */
+#include <math.h>
+
+#include "eval/fast/cast_fast.h"
+#include "eval/fast/hot.h"
+#include "eval/core/kernels.h"
+#include "eval/core/loop.h"
+#include "eval/core/number.h"
+
+typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void *b, int64_t sb,
+                                int64_t n);
+
+#define NAMED(op, type)                                                                           \
+  static const char *op##_##type(void *out, const void *a, int64_t sa, const void *b, int64_t sb, \
+                                 int64_t n)
+
+/* A loop over dense elements, with one number on either side, or whatever the steps are. */
+#define SURG__PAIR_LOOP(left, right, expr) \
+  for (int64_t i = 0; i < n; ++i) {        \
+    T x = (left), y = (right);             \
+    o[i] = (T)(expr);                      \
+  }
+#define SURG__PAIR_SHAPES(expr)                      \
+  if (sa == 1 && sb == 1) {                          \
+    SURG__PAIR_LOOP(p[i], q[i], expr)                \
+  } else if (sa == 1 && sb == 0) {                   \
+    const T one = *q;                                \
+    SURG__PAIR_LOOP(p[i], one, expr)                 \
+  } else if (sa == 0 && sb == 1) {                   \
+    const T one = *p;                                \
+    SURG__PAIR_LOOP(one, q[i], expr)                 \
+  } else {                                           \
+    SURG__PAIR_LOOP(p[i * sa], q[i * sb], expr)      \
+  }
+#define SURG__PAIR(expr)                    \
+  const T *p = a, *q = b;                   \
+  T *o = out;                               \
+  SURG__PAIR_SHAPES(expr)                   \
+  return NULL
+/* The same where wide vectors pay. */
+#define SURG__PAIR_HOT(op, expr)                                                               \
+  SURG__HOT_OF(HOT_NAME(op), (T *o, const T *p, int64_t sa, const T *q, int64_t sb, int64_t n),   \
+            (o, p, sa, q, sb, n)) {                                                            \
+    SURG__PAIR_SHAPES(expr)                                                                    \
+  }                                                                                            \
+  FN(op) {                                                                                     \
+    HOT_NAME(op)(out, a, sa, b, sb, n);                                                        \
+    return NULL;                                                                               \
+  }
+#define SURG__PAIR_PIECE 4096
+
+#define T int8_t
+#define U unsigned
+#define SMALLEST INT8_MIN
+#define WIDTH 8
+#define UNSIGNED 0
+#define FN(op) NAMED(op, int8)
+#define HOT_NAME(op) op##_loop_int8
+#include "eval/math/binary.inc"
+#define T int16_t
+#define U unsigned
+#define SMALLEST INT16_MIN
+#define WIDTH 16
+#define UNSIGNED 0
+#define FN(op) NAMED(op, int16)
+#define HOT_NAME(op) op##_loop_int16
+#include "eval/math/binary.inc"
+#define T int32_t
+#define U uint32_t
+#define SMALLEST INT32_MIN
+#define WIDTH 32
+#define UNSIGNED 0
+#define FN(op) NAMED(op, int32)
+#define HOT_NAME(op) op##_loop_int32
+#include "eval/math/binary.inc"
+#define T int64_t
+#define U uint64_t
+#define SMALLEST INT64_MIN
+#define WIDTH 64
+#define UNSIGNED 0
+#define FN(op) NAMED(op, int64)
+#define HOT_NAME(op) op##_loop_int64
+#include "eval/math/binary.inc"
+#define T uint8_t
+#define U unsigned
+#define SMALLEST 0
+#define WIDTH 8
+#define UNSIGNED 1
+#define FN(op) NAMED(op, uint8)
+#define HOT_NAME(op) op##_loop_uint8
+#include "eval/math/binary.inc"
+#define T uint16_t
+#define U unsigned
+#define SMALLEST 0
+#define WIDTH 16
+#define UNSIGNED 1
+#define FN(op) NAMED(op, uint16)
+#define HOT_NAME(op) op##_loop_uint16
+#include "eval/math/binary.inc"
+#define T uint32_t
+#define U uint32_t
+#define SMALLEST 0
+#define WIDTH 32
+#define UNSIGNED 1
+#define FN(op) NAMED(op, uint32)
+#define HOT_NAME(op) op##_loop_uint32
+#include "eval/math/binary.inc"
+#define T uint64_t
+#define U uint64_t
+#define SMALLEST 0
+#define WIDTH 64
+#define UNSIGNED 1
+#define FN(op) NAMED(op, uint64)
+#define HOT_NAME(op) op##_loop_uint64
+#include "eval/math/binary.inc"
+#define T float
+#define FMOD fmodf
+#define FN(op) NAMED(op, float)
+#define HOT_NAME(op) op##_loop_float
+#include "eval/math/binary_real.inc"
+#define T double
+#define FMOD fmod
+#define FN(op) NAMED(op, double)
+#define HOT_NAME(op) op##_loop_double
+#include "eval/math/binary_real.inc"
+
+#define UNSIGNED_ROW(op)                                                               \
+  [SURG_UINT8] = op##_uint8, [SURG_UINT16] = op##_uint16, [SURG_UINT32] = op##_uint32, \
+  [SURG_UINT64] = op##_uint64
+#define INT_ROW(op)                                                                                \
+  UNSIGNED_ROW(op), [SURG_INT8] = op##_int8, [SURG_INT16] = op##_int16, [SURG_INT32] = op##_int32, \
+                    [SURG_INT64] = op##_int64
+#define ROW(op) INT_ROW(op), [SURG_FLOAT] = op##_float, [SURG_DOUBLE] = op##_double
+
+enum { ADD, SUB, MUL, DIV, REM, MOD, MIN, MAX, AND, OR, XOR, SHL, SHR, PRELU, COUNT };
+static const inner_fn table[COUNT][SURG_DTYPE_COUNT] = {
+    [ADD] = {ROW(add)},          [SUB] = {ROW(sub)},     [MUL] = {ROW(mul)},
+    [DIV] = {ROW(div)},          [REM] = {ROW(rem)},     [MOD] = {INT_ROW(mod)},
+    [MIN] = {ROW(min)},          [MAX] = {ROW(max)},     [AND] = {INT_ROW(and)},
+    [OR] = {INT_ROW(or)},        [XOR] = {INT_ROW(xor)}, [SHL] = {UNSIGNED_ROW(shl)},
+    [SHR] = {UNSIGNED_ROW(shr)}, [PRELU] = {ROW(prelu)},
+};
+
+/* The type the loops run over: float for the two 16-bit floats. */
+static int compute_type(int dtype) {
+  return dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16 ? SURG_FLOAT : dtype;
+}
+
+/* The elements in the compute type: themselves, or a widened copy. NULL: out of memory. */
+static const void *widened(surg_kctx *k, const surg__array *a) {
+  if (compute_type(a->dtype) == a->dtype) return a->data;
+  float *out = surg__k_scratch(k, (size_t)a->count, sizeof *out);
+  if (!out) return NULL;
+  surg__widen_halves(a->dtype, a->data, out, a->count);
+  return out;
+}
+
+/* Room for the result in the compute type: the output itself where that is its type. */
+static void *room(surg_kctx *k) {
+  const surg__array *o = &k->out[0];
+  if (compute_type(o->dtype) == o->dtype) return o->data;
+  return surg__k_scratch(k, (size_t)o->count, sizeof(float));
+}
+
+static void narrow(surg_kctx *k, const void *result) {
+  const surg__array *o = &k->out[0];
+  if (result == o->data) return;
+  surg__narrow_halves(o->dtype, result, o->data, o->count);
+}
+
+/* Runs one inner function along a loop over out, a, b. */
+static surg__kstatus walk(surg_kctx *k, surg__loop *l, inner_fn fn, size_t size, void *out,
+                          const void *a, const void *b) {
+  int64_t unit = (int64_t)size;
+  for (; !l->done; surg__loop_next(l)) {
+    const char *why = fn((char *)out + l->at[0] * unit, (const char *)a + l->at[1] * unit,
+                         l->step[1], (const char *)b + l->at[2] * unit, l->step[2], l->inner);
+    if (why) return surg__k_cannot(k, why);
+  }
+  return SURG__K_OK;
+}
+
+/* Elements of a 16-bit type at `step` apart, as floats. */
+#define PIECE 1024
+static void widen_piece(int dtype, const uint16_t *from, int64_t step, int64_t n, float *to) {
+  uint16_t gathered[PIECE];
+  if (step == 0) n = 1;
+  for (int64_t i = 0; step != 1 && i < n; ++i) gathered[i] = from[i * step];
+  surg__widen_halves(dtype, step == 1 ? from : gathered, to, (uint64_t)n);
+}
+
+/* The same along 16-bit floats, in pieces: each rounds as its type does. */
+static surg__kstatus walk_halves(surg_kctx *k, surg__loop *l, inner_fn fn) {
+  const int dtype = k->in[0].dtype;
+  const uint16_t *a = k->in[0].data, *b = k->in[1].data;
+  uint16_t *out = k->out[0].data;
+  float x[PIECE], y[PIECE], r[PIECE];
+  for (; !l->done; surg__loop_next(l)) {
+    for (int64_t i = 0; i < l->inner; i += PIECE) {
+      const int64_t n = l->inner - i < PIECE ? l->inner - i : PIECE;
+      widen_piece(dtype, a + l->at[1] + i * l->step[1], l->step[1], n, x);
+      widen_piece(dtype, b + l->at[2] + i * l->step[2], l->step[2], n, y);
+      const char *why = fn(r, x, l->step[1] != 0, y, l->step[2] != 0, n);
+      if (why) return surg__k_cannot(k, why);
+      surg__narrow_halves(dtype, r, out + l->at[0] + i, (uint64_t)n);
+    }
+  }
+  return SURG__K_OK;
+}
+
+static surg__kstatus apply(surg_kctx *k, surg__loop *l, int which) {
+  int dtype = k->in[0].dtype;
+  inner_fn fn = table[which][compute_type(dtype)];
+  if (!fn) return surg__k_cannot(k, "no arithmetic for this type");
+  if (compute_type(dtype) != dtype) return walk_halves(k, l, fn);
+  return walk(k, l, fn, surg__dtype_unpacked(dtype), k->out[0].data, k->in[0].data, k->in[1].data);
+}
+
+static bool text_is(surg_str s, const char *word) {
+  return s.n == strlen(word) && memcmp(s.p, word, s.n) == 0;
+}
+
+static int which_op(surg_kctx *k) {
+  switch (k->op) {
+    case SURG_OP_Add:
+      return ADD;
+    case SURG_OP_Sub:
+      return SUB;
+    case SURG_OP_Mul:
+      return MUL;
+    case SURG_OP_Div:
+      return DIV;
+    case SURG_OP_Mod:
+      return surg_node_int(k->node, "fmod", 0) != 0 ? REM : MOD;
+    case SURG_OP_Min:
+      return MIN;
+    case SURG_OP_Max:
+      return MAX;
+    case SURG_OP_BitwiseAnd:
+      return AND;
+    case SURG_OP_BitwiseOr:
+      return OR;
+    case SURG_OP_BitwiseXor:
+      return XOR;
+    default:
+      break;
+  }
+  assert(k->op == SURG_OP_BitShift);
+  surg_str direction = surg_node_string(k->node, "direction", "");
+  if (text_is(direction, "LEFT")) return SHL;
+  return text_is(direction, "RIGHT") ? SHR : COUNT;
+}
+
+surg__kstatus surg__k_binary(surg_kctx *k) {
+  int which = which_op(k);
+  if (which == COUNT) return surg__k_invalid(k, "direction is neither LEFT nor RIGHT");
+  if (which == MOD && surg__is_real(k->in[0].dtype)) {
+    return surg__k_invalid(k, "Mod of floats needs fmod=1");
+  }
+  if (!k->wanted[0]) return SURG__K_OK;
+  surg__loop l;
+  SURG__K_TRY(surg__k_pair(k, k->in[0].dtype, &l));
+  return apply(k, &l, which);
+}
+
+/* The slope is laid over the channels before version 7, broadcast one way from then on. */
+surg__kstatus surg__k_prelu(surg_kctx *k) {
+  const surg__array *x = &k->in[0], *slope = &k->in[1];
+  if (!k->wanted[0]) return SURG__K_OK;
+  int64_t so[SURG_LIMIT_RANK], ss[SURG_LIMIT_RANK];
+  int64_t axis = (int64_t)x->rank - (int64_t)slope->rank;
+  if (k->since < 7 && slope->rank == 1 && x->rank > 1) axis = 1;
+  if (!surg__aligned_strides(x, slope, axis, ss)) {
+    return surg__k_invalid(k, "the slope does not broadcast to the input");
+  }
+  if (slope->rank > x->rank) return surg__k_invalid(k, "the slope has more axes than the input");
+  surg__dense_strides(x->dims, x->rank, so);
+  SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
+  SURG__K_TRY(surg__k_work(k, x->count));
+  surg__loop l;
+  surg__loop_init(&l, x->dims, x->rank, 3, (const int64_t *const[]){so, so, ss});
+  return apply(k, &l, PRELU);
+}
+
+/* --- many inputs --- */
+
+/* The common shape of all inputs, as output 0. Before version 8 they must be equal. */
+static surg__kstatus common_out(surg_kctx *k, int64_t *dims, uint32_t *rank) {
+  const surg__array **all = surg__k_scratch(k, k->n_in, sizeof *all);
+  if (!all) return SURG__K_NOMEM;
+  for (uint32_t i = 0; i < k->n_in; ++i) all[i] = &k->in[i];
+  if (!surg__broadcast_dims(all, k->n_in, dims, rank)) {
+    return surg__k_invalid(k, "the shapes do not broadcast");
+  }
+  for (uint32_t i = 0; k->since < 8 && i < k->n_in; ++i) {
+    bool same = k->in[i].rank == *rank;
+    for (uint32_t d = 0; same && d < *rank; ++d) same = k->in[i].dims[d] == dims[d];
+    if (!same) return surg__k_invalid(k, "the shapes differ");
+  }
+  SURG__K_TRY(surg__k_out(k, 0, k->in[0].dtype, dims, *rank));
+  uint64_t work;
+  if (!surg__mul_u64(k->out[0].count, k->n_in, &work)) return SURG__K_BUDGET;
+  return surg__k_work(k, work);
+}
+
+/* A loop over the result, the result again, and input i. */
+static void many_loop(surg_kctx *k, surg__loop *l, uint32_t i, const int64_t *dims, uint32_t rank) {
+  int64_t so[SURG_LIMIT_RANK], si[SURG_LIMIT_RANK];
+  surg__dense_strides(dims, rank, so);
+  surg__broadcast_strides(&k->in[i], dims, rank, si);
+  surg__loop_init(l, dims, rank, 3, (const int64_t *const[]){so, so, si});
+}
+
+/* Of two numbers the sum in their own type is the sum in double rounded once. */
+static surg__kstatus of_two(surg_kctx *k, int which, const int64_t *dims, uint32_t rank) {
+  int64_t so[SURG_LIMIT_RANK], sa[SURG_LIMIT_RANK], sb[SURG_LIMIT_RANK];
+  surg__loop l;
+  surg__dense_strides(dims, rank, so);
+  surg__broadcast_strides(&k->in[0], dims, rank, sa);
+  surg__broadcast_strides(&k->in[1], dims, rank, sb);
+  surg__loop_init(&l, dims, rank, 3, (const int64_t *const[]){so, sa, sb});
+  return apply(k, &l, which);
+}
+
+/* Min and Max, folded from the first input on: x op x is x, so the first one only copies. */
+surg__kstatus surg__k_variadic(surg_kctx *k) {
+  int64_t dims[SURG_LIMIT_RANK];
+  uint32_t rank;
+  if (!k->wanted[0]) return SURG__K_OK;
+  SURG__K_TRY(common_out(k, dims, &rank));
+  int type = compute_type(k->in[0].dtype);
+  inner_fn fn = table[which_op(k)][type];
+  if (!fn) return surg__k_cannot(k, "no arithmetic for this type");
+  if (k->n_in == 2) return of_two(k, which_op(k), dims, rank);
+  size_t size = surg__dtype_unpacked(type);
+  void *acc = room(k);
+  if (!acc) return SURG__K_NOMEM;
+  for (uint32_t i = 0; i < k->n_in; ++i) {
+    surg__mark mark = surg__arena_mark(k->arena);
+    const void *in = widened(k, &k->in[i]);
+    if (!in) return SURG__K_NOMEM;
+    surg__loop l;
+    many_loop(k, &l, i, dims, rank);
+    if (i == 0) {
+      for (; !l.done; surg__loop_next(&l)) {
+        const char *from = (const char *)in + l.at[2] * (int64_t)size;
+        fn((char *)acc + l.at[0] * (int64_t)size, from, l.step[2], from, l.step[2], l.inner);
+      }
+    } else {
+      SURG__K_TRY(walk(k, &l, fn, size, acc, acc, in));
+    }
+    surg__arena_reset(k->arena, mark);
+  }
+  narrow(k, acc);
+  return SURG__K_OK;
+}
+
+/* All inputs have the shape of the result. */
+static bool all_alike(const surg_kctx *k) {
+  for (uint32_t i = 0; i < k->n_in; ++i)
+    if (k->in[i].count != k->out[0].count) return false;
+  return true;
+}
+
+SURG__HOT(add_floats, (double *acc, const float *v, uint64_t n, bool first), (acc, v, n, first)) {
+  for (uint64_t i = 0; i < n; ++i) acc[i] = first ? (double)v[i] : acc[i] + (double)v[i];
+}
+SURG__HOT(add_doubles, (double *acc, const double *v, uint64_t n, bool first),
+          (acc, v, n, first)) {
+  for (uint64_t i = 0; i < n; ++i) acc[i] = first ? v[i] : acc[i] + v[i];
+}
+SURG__HOT(float_shares, (const double *acc, float *o, uint64_t n, double by), (acc, o, n, by)) {
+  for (uint64_t i = 0; i < n; ++i) o[i] = (float)(acc[i] / by);
+}
+
+SURG__HOT(double_shares, (const double *acc, double *o, uint64_t n, double by), (acc, o, n, by)) {
+  for (uint64_t i = 0; i < n; ++i) o[i] = acc[i] / by;
+}
+
+/* The same of sums of 16-bit floats, which are far from the ends of a double: what a product with
+ * 1 / by lacks (exact, as few bits as `by` has) is added to it. No quotient by so small a number
+ * comes near the middle of two doubles, so that is the quotient rounded. */
+SURG__HOT(half_shares, (double *acc, uint64_t n, double by), (acc, n, by)) {
+  const double part = 1 / by;
+  for (uint64_t i = 0; i < n; ++i) {
+    const double near = acc[i] * part, lacks = __builtin_fma(-near, by, acc[i]);
+    const double share = __builtin_fma(lacks, part, near);
+    acc[i] = ((lacks < 0) | (lacks > 0)) ? share : near;
+  }
+}
+
+/* n elements from `at` on. */
+static void sum_piece(const surg_kctx *k, double by, uint64_t at, uint64_t n) {
+  const surg__array *o = &k->out[0];
+  const bool halves = o->dtype != SURG_FLOAT && o->dtype != SURG_DOUBLE;
+  double acc[PIECE], more[PIECE];
+  for (uint32_t i = 0; i < k->n_in; ++i) {
+    const void *from = k->in[i].data;
+    if (halves)
+      surg__halves_as_doubles(o->dtype, (const uint16_t *)from + at, i == 0 ? acc : more, n);
+    if (o->dtype == SURG_FLOAT)
+      add_floats(acc, (const float *)from + at, n, i == 0);
+    else if (!halves || i > 0)
+      add_doubles(acc, halves ? more : (const double *)from + at, n, i == 0);
+  }
+  if (o->dtype == SURG_FLOAT) {
+    float_shares(acc, (float *)o->data + at, n, by);
+  } else if (o->dtype == SURG_DOUBLE) {
+    double_shares(acc, (double *)o->data + at, n, by);
+  } else {
+    if (by != 1 && surg__cpu_wide())
+      half_shares(acc, n, by);
+    else if (by != 1)
+      double_shares(acc, acc, n, by);
+    surg__narrow_doubles(o->dtype, acc, (uint16_t *)o->data + at, n);
+  }
+}
+
+/* Sum or Mean of arrays of one shape, in pieces. */
+static void sum_alike(surg_kctx *k) {
+  const double by = k->op == SURG_OP_Mean ? (double)k->n_in : 1.0;
+  const uint64_t count = k->out[0].count;
+  for (uint64_t at = 0, n; at < count; at += n) {
+    n = count - at < PIECE ? count - at : PIECE;
+    sum_piece(k, by, at, n);
+  }
+}
+
+/* Sum and Mean: added up in double in the order of the inputs, rounded once. */
+surg__kstatus surg__k_sum(surg_kctx *k) {
+  int64_t dims[SURG_LIMIT_RANK];
+  uint32_t rank;
+  if (!k->wanted[0]) return SURG__K_OK;
+  SURG__K_TRY(common_out(k, dims, &rank));
+  if (k->n_in == 2 && k->op == SURG_OP_Sum) return of_two(k, ADD, dims, rank);
+  const surg__array *o = &k->out[0];
+  if (all_alike(k)) {
+    sum_alike(k);
+    return SURG__K_OK;
+  }
+  double *acc = surg__k_scratch(k, (size_t)o->count, sizeof *acc);
+  if (!acc) return SURG__K_NOMEM;
+  for (uint32_t i = 0; i < k->n_in; ++i) {
+    const surg__array *in = &k->in[i];
+    surg__loop l;
+    many_loop(k, &l, i, dims, rank);
+    for (; !l.done; surg__loop_next(&l)) {
+      for (int64_t j = 0; j < l.inner; ++j) {
+        double v = surg__load_f64(in->dtype, in->data, (uint64_t)(l.at[2] + j * l.step[2]));
+        double *to = &acc[l.at[0] + j];
+        *to = i == 0 ? v : *to + v;
+      }
+    }
+  }
+  double by = k->op == SURG_OP_Mean ? (double)k->n_in : 1.0;
+  for (uint64_t i = 0; i < o->count; ++i) surg__store_f64(o->dtype, o->data, i, acc[i] / by);
+  return SURG__K_OK;
+}

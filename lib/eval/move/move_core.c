@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared parts of the kernels that move elements: parameters, strided copies, order. */
+#include "eval/move/move.h"
+
+#include <math.h>
+
+#include "base/dtype.h"
+
+size_t surg__element_size(const surg__array *a) {
+  return surg__dtype_unpacked(a->dtype);
+}
+
+surg__kstatus surg__need(surg_kctx *k, uint32_t in) {
+  if (!surg__k_has(k, in)) return surg__k_invalid(k, "a required input is absent");
+  if (k->in[in].rank > SURG_LIMIT_RANK) return surg__k_cannot(k, "the rank is too high");
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__need_axis(surg_kctx *k, int64_t axis, uint32_t rank, int negative_since,
+                              uint32_t *out) {
+  if (axis < 0 && k->since < negative_since)
+    SURG__K_TRY(surg__k_disputed(k, "a negative axis has no meaning in this opset"));
+  if (!surg__k_axis(axis, rank, out)) return surg__k_invalid(k, "an axis is out of range");
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__ints_input(surg_kctx *k, uint32_t in, const int64_t **out, uint64_t *count,
+                               bool *given) {
+  static const int64_t none[1] = {0};
+  *out = none;
+  *count = 0;
+  *given = surg__k_has(k, in);
+  if (!*given) return SURG__K_OK;
+  const surg__array *a = &k->in[in];
+  if (a->dtype != SURG_INT32 && a->dtype != SURG_INT64)
+    return surg__k_invalid(k, "a parameter is not int32 or int64");
+  if (a->rank > 1) return surg__k_invalid(k, "a parameter has more than one dimension");
+  if (a->count == 0) return SURG__K_OK;
+  const int64_t *p = surg__k_ints(k, in, count);
+  if (!p) return SURG__K_NOMEM;
+  *out = p;
+  return SURG__K_OK;
+}
+
+surg__kstatus surg__ints_attr(surg_kctx *k, const char *name, const int64_t **out, uint64_t *count,
+                              bool *given) {
+  static const int64_t none[1] = {0};
+  size_t n = 0;
+  const int64_t *p = surg_node_ints(k->node, name, &n);
+  *given = surg_node_attr(k->node, name) != NULL;
+  *out = p ? p : none;
+  *count = p ? n : 0;
+  return SURG__K_OK;
+}
+
+bool surg__as_int(const surg__array *a, uint64_t i, int64_t *out) {
+  double d;
+  switch (a->dtype) {
+    case SURG_INT8:
+      *out = ((const int8_t *)a->data)[i];
+      return true;
+    case SURG_INT16:
+      *out = ((const int16_t *)a->data)[i];
+      return true;
+    case SURG_INT32:
+      *out = ((const int32_t *)a->data)[i];
+      return true;
+    case SURG_INT64:
+      *out = ((const int64_t *)a->data)[i];
+      return true;
+    case SURG_UINT8:
+      *out = ((const uint8_t *)a->data)[i];
+      return true;
+    case SURG_UINT16:
+      *out = ((const uint16_t *)a->data)[i];
+      return true;
+    case SURG_UINT32:
+      *out = ((const uint32_t *)a->data)[i];
+      return true;
+    case SURG_UINT64:
+      *out = (int64_t)((const uint64_t *)a->data)[i];
+      return *out >= 0;
+    case SURG_FLOAT:
+      d = (double)((const float *)a->data)[i];
+      break;
+    case SURG_DOUBLE:
+      d = ((const double *)a->data)[i];
+      break;
+    case SURG_FLOAT16:
+      d = (double)surg__half_to_float(((const uint16_t *)a->data)[i]);
+      break;
+    case SURG_BFLOAT16:
+      d = (double)surg__bf16_to_float(((const uint16_t *)a->data)[i]);
+      break;
+    default:
+      return false;
+  }
+  if (!(d > -9e18 && d < 9e18) || d != trunc(d)) return false;
+  *out = (int64_t)d;
+  return true;
+}
+
+surg__kstatus surg__int_input(surg_kctx *k, uint32_t in, int64_t *out) {
+  const int64_t *p;
+  uint64_t n;
+  bool given;
+  SURG__K_TRY(surg__ints_input(k, in, &p, &n, &given));
+  if (!given || n != 1) return surg__k_invalid(k, "a parameter is not a single number");
+  *out = p[0];
+  return SURG__K_OK;
+}
+
+void surg__row_strides(const int64_t *dims, uint32_t rank, int64_t *strides) {
+  uint64_t step = 1;
+  for (uint32_t i = rank; i-- > 0;) {
+    strides[i] = (int64_t)step;
+    step *= (uint64_t)dims[i];
+  }
+}
+
+uint64_t surg__span_product(const int64_t *dims, uint32_t from, uint32_t to) {
+  uint64_t n;
+  return surg__dims_product(dims + from, to - from, &n) ? n : 0;
+}
+
+/* Bytes copied at a time; larger than any element. */
+#define FILL_PIECE 16384
+
+void surg__fill(void *dst, uint64_t count, const void *element, size_t size) {
+  if (count == 0) return;
+  uint8_t *p = dst;
+  uint64_t total = count * size, done = size;
+  memcpy(p, element, size);
+  /* Doubles what is filled while that stays in the cache. */
+  while (done < total) {
+    uint64_t n = done < FILL_PIECE ? done : FILL_PIECE / size * size;
+    if (n > total - done) n = total - done;
+    memcpy(p + done, p, n);
+    done += n;
+  }
+}
+
+void surg__walk_axis(surg__walk *w, int64_t dim, int64_t stride) {
+  if (dim == 1) return;
+  if (w->rank > 0) {
+    int64_t *d = &w->dims[w->rank - 1], *s = &w->strides[w->rank - 1];
+    int64_t run;
+    if (surg__mul_i64(stride, dim, &run) && run == *s) {
+      *d *= dim;
+      *s = stride;
+      return;
+    }
+  }
+  assert(w->rank < SURG__WALK_RANK);
+  w->dims[w->rank] = dim;
+  w->strides[w->rank++] = stride;
+}
+
+bool surg__walk_plain(const surg__walk *w) {
+  return w->rank == 0 || (w->rank == 1 && w->strides[0] == 1);
+}
+
+/* Elements at src, src + step ... to a dense run. */
+static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t stride, size_t size) {
+  if (stride == 1) {
+    memcpy(dst, src, n * size);
+    return;
+  }
+  if (stride == 0) {
+    surg__fill(dst, n, src, size);
+    return;
+  }
+  int64_t step = stride * (int64_t)size, at = 0;
+#define RUN(bytes) \
+  for (uint64_t i = 0; i < n; i++, at += step, dst += (bytes)) memcpy(dst, src + at, (bytes))
+  switch (size) {
+    case 1:
+      RUN(1);
+      break;
+    case 2:
+      RUN(2);
+      break;
+    case 4:
+      RUN(4);
+      break;
+    case 8:
+      RUN(8);
+      break;
+    default:
+      RUN(size);
+      break;
+  }
+#undef RUN
+}
+
+static bool turnable(size_t size) {
+  return size <= 64 && (size & (size - 1)) == 0;
+}
+
+/* Results of so many bytes do not stay in the cache, and are written past it. */
+#define PAST (8ull << 20)
+
+/* Rows of fewer bytes are put together with their neighbours. */
+#define SHORT_RUN 512
+/* Elements within which the next plane is what is read next. */
+#define NEAR (64 << 10)
+
+/* Adds axis a of the view to the columns. */
+static void add_columns(surg__plane *p, const surg__walk *w, const int64_t *steps, uint32_t a) {
+  p->columns[p->rank] = w->dims[a];
+  p->steps[p->rank] = w->strides[a];
+  p->to_steps[p->rank++] = steps[a];
+}
+
+static uint64_t far(int64_t stride) {
+  return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* Planes one after the other, along axes of the view. Not inlined: not every copy has to have the
+ * room. */
+__attribute__((noinline)) static void turn_planes(const surg__plane *p, const surg__walk *w,
+                                                  const int64_t *steps, const uint32_t *axes,
+                                                  uint32_t n, const uint8_t *src, int64_t size,
+                                                  uint8_t *dst) {
+  surg__plane_room room;
+  int64_t at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
+  for (;;) {
+    surg__transpose_plane(p, src + from * size, dst + to * size, (size_t)size, &room);
+    uint32_t i = n;
+    for (; i > 0; --i) {
+      const uint32_t a = axes[i - 1];
+      from += w->strides[a];
+      to += steps[a];
+      if (++at[a] < w->dims[a]) break;
+      from -= w->strides[a] * w->dims[a];
+      to -= steps[a] * w->dims[a];
+      at[a] = 0;
+    }
+    if (i == 0) break;
+  }
+  if (p->past) surg__transpose_settle();
+}
+
+/* A view whose last axis strides over the source and another axis of which is dense there. False:
+ * it is not one. The source is walked in its own order, some rows at a time: axes that reach less
+ * far than rows do are columns, the others are gone through one plane after the other, the far ones
+ * outermost. */
+static bool copy_planes(const surg__walk *w, const void *src, size_t size, void *dst) {
+  const uint32_t last = w->rank - 1;
+  uint32_t dense = 0, n = 0, axes[SURG__WALK_RANK];
+  if (w->rank < 2 || !turnable(size)) return false;
+  while (dense < last && w->strides[dense] != 1) ++dense;
+  if (dense == last || w->strides[last] <= 1) return false;
+  int64_t steps[SURG__WALK_RANK];
+  surg__row_strides(w->dims, w->rank, steps);
+  surg__plane p = {.rows = w->dims[last], .inner = w->dims[last], .step = w->strides[last],
+                   .past = (uint64_t)(steps[0] * w->dims[0]) * size >= PAST};
+  const bool two = dense + 1 < last && p.rows * (int64_t)size < SHORT_RUN;
+  if (two) {
+    p.rows *= w->dims[last - 1];
+    p.outer_step = w->strides[last - 1];
+  }
+  for (uint32_t i = 0; i < last - two; ++i) {
+    if (i == dense) continue;
+    uint32_t k = n++;
+    for (; k > 0 && far(w->strides[axes[k - 1]]) < far(w->strides[i]); --k) axes[k] = axes[k - 1];
+    axes[k] = i;
+  }
+  const uint64_t reach = far(p.step) > far(p.outer_step) ? far(p.step) : far(p.outer_step);
+  add_columns(&p, w, steps, dense);
+  for (; n > 0 && far(w->strides[axes[n - 1]]) < reach; --n) add_columns(&p, w, steps, axes[n - 1]);
+  if (n > 0 && far(w->strides[axes[n - 1]]) <= NEAR) p.next = w->strides[axes[n - 1]];
+  turn_planes(&p, w, steps, axes, n, src, (int64_t)size, dst);
+  return true;
+}
+
+/* Whether the last axis is a short dense run that all strides keep whole: then *out is the view of
+ * runs, each an element. */
+static bool joined(const surg__walk *w, size_t size, surg__walk *out, size_t *run) {
+  if (w->rank < 2 || w->strides[w->rank - 1] != 1) return false;
+  const int64_t n = w->dims[w->rank - 1];
+  if (n > 64 || !turnable((size_t)n * size)) return false;
+  *out = (surg__walk){0};
+  for (uint32_t i = 0; i + 1 < w->rank; ++i) {
+    if (w->strides[i] % n != 0) return false;
+    surg__walk_axis(out, w->dims[i], w->strides[i] / n);
+  }
+  *run = (size_t)n * size;
+  return true;
+}
+
+/* Dense runs of `bytes`, `step` bytes apart. */
+#define SHORT 256
+static void copy_rows(uint8_t *dst, const uint8_t *src, int64_t rows, int64_t step, size_t bytes) {
+  if (bytes > SHORT) {
+    for (int64_t i = 0; i < rows; ++i) memcpy(dst + (size_t)i * bytes, src + i * step, bytes);
+  } else {
+    for (int64_t i = 0; i < rows; ++i)
+      surg__copy_short(dst + (size_t)i * bytes, src + i * step, bytes);
+  }
+}
+
+/* The last two axes at a time. */
+static void copy_runs(const surg__walk *w, const void *src, size_t size, void *dst) {
+  const uint32_t last = w->rank - 1, above = last - 1;
+  const int64_t n = w->dims[last], rows = w->dims[above], unit = (int64_t)size;
+  int64_t at[SURG__WALK_RANK] = {0}, offset = 0;
+  uint8_t *to = dst;
+  for (;;) {
+    const uint8_t *from = (const uint8_t *)src + offset * unit;
+    if (w->strides[last] == 1) {
+      copy_rows(to, from, rows, w->strides[above] * unit, (size_t)n * size);
+    } else {
+      for (int64_t i = 0; i < rows; ++i)
+        copy_run(to + (uint64_t)(i * n) * size, from + i * w->strides[above] * unit, (uint64_t)n,
+                 w->strides[last], size);
+    }
+    to += (uint64_t)(rows * n) * size;
+    uint32_t i = above;
+    for (;;) {
+      if (i == 0) return;
+      i--;
+      offset += w->strides[i];
+      if (++at[i] < w->dims[i]) break;
+      offset -= w->strides[i] * w->dims[i];
+      at[i] = 0;
+    }
+  }
+}
+
+void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst) {
+  surg__walk runs;
+  size_t run;
+  if (w->rank < 2) {
+    copy_run(dst, src, w->rank ? (uint64_t)w->dims[0] : 1, w->rank ? w->strides[0] : 1, size);
+    return;
+  }
+  if (copy_planes(w, src, size, dst)) return;
+  if (joined(w, size, &runs, &run) && (runs.rank < 2 || copy_planes(&runs, src, run, dst))) {
+    if (runs.rank < 2)
+      copy_run(dst, src, runs.rank ? (uint64_t)runs.dims[0] : 1, runs.rank ? runs.strides[0] : 1,
+               run);
+    return;
+  }
+  copy_runs(w, src, size, dst);
+}
+
+bool surg__odometer_next(surg__odometer *o) {
+  for (uint32_t i = o->rank; i-- > 0;) {
+    o->offset += o->steps[i];
+    if (++o->at[i] < o->dims[i]) return true;
+    o->offset -= o->steps[i] * o->dims[i];
+    o->at[i] = 0;
+  }
+  return false;
+}
+
+/* Floats of any width reach here as double bits, which keep their order exactly. */
+static bool float_key(double d, uint64_t *out) {
+  if (d != d) return false;
+  if (d == 0) d = 0;
+  uint64_t b;
+  memcpy(&b, &d, sizeof b);
+  *out = b >> 63 ? ~b : b | UINT64_C(1) << 63;
+  return true;
+}
+
+#define SIGN_BIT (UINT64_C(1) << 63)
+static bool sort_key(int dtype, const void *data, uint64_t i, uint64_t *out) {
+  switch (dtype) {
+    case SURG_FLOAT:
+      return float_key((double)((const float *)data)[i], out);
+    case SURG_DOUBLE:
+      return float_key(((const double *)data)[i], out);
+    case SURG_FLOAT16:
+      return float_key((double)surg__half_to_float(((const uint16_t *)data)[i]), out);
+    case SURG_BFLOAT16:
+      return float_key((double)surg__bf16_to_float(((const uint16_t *)data)[i]), out);
+    case SURG_INT8:
+      *out = (uint64_t)(int64_t)((const int8_t *)data)[i] ^ SIGN_BIT;
+      return true;
+    case SURG_INT16:
+      *out = (uint64_t)(int64_t)((const int16_t *)data)[i] ^ SIGN_BIT;
+      return true;
+    case SURG_INT32:
+      *out = (uint64_t)(int64_t)((const int32_t *)data)[i] ^ SIGN_BIT;
+      return true;
+    case SURG_INT64:
+      *out = (uint64_t)((const int64_t *)data)[i] ^ SIGN_BIT;
+      return true;
+    case SURG_BOOL:
+    case SURG_UINT8:
+      *out = ((const uint8_t *)data)[i];
+      return true;
+    case SURG_UINT16:
+      *out = ((const uint16_t *)data)[i];
+      return true;
+    case SURG_UINT32:
+      *out = ((const uint32_t *)data)[i];
+      return true;
+    case SURG_UINT64:
+      *out = ((const uint64_t *)data)[i];
+      return true;
+    default:
+      return false;
+  }
+}
+
+surg__kstatus surg__sort_keys(surg_kctx *k, const surg__array *a, uint64_t **out) {
+  uint64_t *keys = surg__k_scratch(k, a->count ? a->count : 1, sizeof *keys);
+  if (!keys) return SURG__K_NOMEM;
+  for (uint64_t i = 0; i < a->count; i++) {
+    if (sort_key(a->dtype, a->data, i, &keys[i])) continue;
+    if (!surg__dtype_is_float(a->dtype)) return surg__k_cannot(k, "the elements have no order");
+    SURG__K_TRY(surg__k_disputed(k, "the order of NaN is not defined"));
+    keys[i] = UINT64_MAX; /* above all numbers, as the reference sorts */
+  }
+  *out = keys;
+  return SURG__K_OK;
+}
+
+void surg__sort_positions(uint64_t *items, uint64_t *spare, uint64_t n, surg__order cmp,
+                          const void *user) {
+  uint64_t *from = items, *to = spare;
+  for (uint64_t width = 1; width < n; width *= 2) {
+    for (uint64_t low = 0; low < n; low += 2 * width) {
+      uint64_t mid = low + width < n ? low + width : n;
+      uint64_t high = low + 2 * width < n ? low + 2 * width : n;
+      uint64_t i = low, j = mid;
+      for (uint64_t o = low; o < high; o++) {
+        bool left = i < mid && (j >= high || cmp(user, from[i], from[j]) <= 0);
+        to[o] = left ? from[i++] : from[j++];
+      }
+    }
+    uint64_t *swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != items) memcpy(items, from, n * sizeof *items);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QuantizeLinear and DequantizeLinear: one scale, one a slice of an axis, or one a block. */
+#include <math.h>
+
+#include "eval/core/kernels.h"
+#include "eval/core/number.h"
+#include "eval/fast/quantize_fast.h"
+
+/* Which scale an element has: x as [outer][length][inner], the scale as [outer or 1][groups][inner
+ * or 1]. */
+typedef struct scaling {
+  const surg__array *x, *scale, *zero; /* zero may be NULL */
+  uint64_t length, inner;
+  uint64_t groups, block; /* elements of the axis that share a scale */
+  bool single, blocked;
+} scaling;
+
+static uint64_t scale_of(const scaling *s, uint64_t i) {
+  if (s->single) return 0;
+  uint64_t group = i / s->inner % s->length / s->block;
+  if (!s->blocked) return group;
+  return (i / (s->inner * s->length) * s->groups + group) * s->inner + i % s->inner;
+}
+
+static bool same_shape(const surg__array *a, const surg__array *b) {
+  if (a->rank != b->rank) return false;
+  return a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+/* Blocks: the scale has the shape of x but for the axis, where it has one entry a block. */
+static bool find_blocks(scaling *s, uint32_t axis, int64_t block) {
+  if (block <= 0 || s->scale->rank != s->x->rank) return false;
+  for (uint32_t d = 0; d < s->x->rank; ++d) {
+    if (d != axis && s->scale->dims[d] != s->x->dims[d]) return false;
+  }
+  s->block = (uint64_t)block;
+  s->groups = (uint64_t)s->scale->dims[axis];
+  s->blocked = true;
+  return s->groups == s->length / s->block + (s->length % s->block != 0);
+}
+
+static surg__kstatus find_scaling(surg_kctx *k, scaling *s) {
+  *s = (scaling){.x = &k->in[0], .scale = &k->in[1], .length = 1, .inner = 1, .block = 1};
+  if (surg__k_has(k, 2)) s->zero = &k->in[2];
+  if (s->zero && !same_shape(s->zero, s->scale) && !(s->zero->count == 1 && s->scale->count == 1)) {
+    return surg__k_invalid(k, "scale and zero point have different shapes");
+  }
+  int64_t block = k->since >= 21 ? surg_node_int(k->node, "block_size", 0) : 0;
+  if (s->scale->count == 1 && s->scale->rank <= 1 && block == 0) {
+    s->single = true;
+    return SURG__K_OK;
+  }
+  uint32_t axis;
+  int64_t wish = k->since >= 13 ? surg_node_int(k->node, "axis", 1) : -1;
+  if (k->since < 13 || !surg__k_axis(wish, s->x->rank, &axis)) {
+    return surg__k_invalid(k, "the scale is no single value and there is no such axis");
+  }
+  s->length = (uint64_t)s->x->dims[axis];
+  for (uint32_t d = axis + 1; d < s->x->rank; ++d) s->inner *= (uint64_t)s->x->dims[d];
+  if (block != 0) {
+    if (find_blocks(s, axis, block)) return SURG__K_OK;
+    return surg__k_invalid(k, "the scale has no entry for each block");
+  }
+  s->groups = s->length;
+  if (s->scale->rank == 1 && s->scale->count == s->length) return SURG__K_OK;
+  return surg__k_invalid(k, "the scale has no entry for each slice of the axis");
+}
+
+typedef bool (*run_fn)(const surg__array *in, const surg__array *out, uint64_t at, uint64_t n,
+                       float scale, int64_t zero);
+
+/* All elements by runs that share a scale. False: then element by element, which knows why. */
+static bool by_runs(const scaling *s, const surg__array *o, run_fn run) {
+  if (s->blocked || s->scale->dtype != SURG_FLOAT) return false;
+  uint64_t length = s->single ? s->x->count : s->inner;
+  for (uint64_t at = 0; at < s->x->count; at += length) {
+    uint64_t i = scale_of(s, at);
+    float scale = ((const float *)s->scale->data)[i];
+    if (scale == 0 || isnan(scale)) return false;
+    int64_t zero = s->zero ? (int64_t)surg__load_int(s->zero->dtype, s->zero->data, i) : 0;
+    if (!run(s->x, o, at, length, scale, zero)) return false;
+  }
+  return true;
+}
+
+/* --- quantize --- */
+
+/* x / scale, in float and then in the precision the operator asks for. */
+static double quotient(const scaling *s, int precision, uint64_t i, uint64_t at, double *out) {
+  double scale = surg__load_f64(s->scale->dtype, s->scale->data, at), x;
+  if (surg__is_real(s->x->dtype)) {
+    x = surg__load_f64(s->x->dtype, s->x->data, i);
+  } else {
+    x = (double)(float)(int64_t)surg__load_int(s->x->dtype, s->x->data, i);
+  }
+  float q = (float)x / (float)scale;
+  *out = q;
+  if (precision == SURG_FLOAT16) *out = surg__half_to_float(surg__float_to_half(q));
+  if (precision == SURG_BFLOAT16) *out = surg__bf16_to_float(surg__float_to_bf16(q));
+  return scale;
+}
+
+/* `running`: a quotient that is no number becomes the least there is, as vector minima make it. */
+static const char *quantize_one(const scaling *s, const surg__array *o, int precision,
+                                bool saturate, bool running, uint64_t i) {
+  uint64_t at = scale_of(s, i);
+  double q, scale = quotient(s, precision, i, at, &q);
+  if ((scale == 0 || isnan(scale)) && !running) return "a scale is zero or NaN";
+  if (surg__dtype_is_float(o->dtype)) {
+    if (s->zero && surg__load_f64(s->zero->dtype, s->zero->data, at) != 0) {
+      return "a zero point of a float type that is not zero";
+    }
+    if (o->dtype == SURG_FLOAT4E2M1 && isnan(q)) return "NaN has no float4e2m1";
+    uint8_t *to = (uint8_t *)o->data + i;
+    *to = o->dtype == SURG_FLOAT4E2M1 ? surg__float_to_fp4((float)q)
+                                      : surg__float_to_fp8(o->dtype, (float)q, saturate);
+    return NULL;
+  }
+  if (isnan(q) && !running) return "NaN has no integer";
+  int64_t low = surg__int_min(o->dtype), high = (int64_t)surg__int_max(o->dtype);
+  int64_t zero = s->zero ? (int64_t)surg__load_int(s->zero->dtype, s->zero->data, at) : 0;
+  /* Types of at most 16 bits: the sum is exact, and out of int64 only for what saturates. */
+  double v = nearbyint(q) + (double)zero;
+  int64_t r = !(v > (double)low) ? low : v >= (double)high ? high : (int64_t)v;
+  surg__store_int(o->dtype, o->data, i, (uint64_t)r);
+  return NULL;
+}
+
+static surg__kstatus target_type(surg_kctx *k, const scaling *s, int *out) {
+  int64_t wish = k->since >= 21 ? surg_node_int(k->node, "output_dtype", 0) : 0;
+  *out = s->zero ? s->zero->dtype : wish != 0 ? (int)wish : SURG_UINT8;
+  if (wish < 0 || wish >= SURG_DTYPE_COUNT || (s->zero && wish != 0 && wish != *out)) {
+    return surg__k_invalid(k, "output_dtype is no type or not the one of the zero point");
+  }
+  bool small = surg__dtype_bits(*out) <= 16 && surg__is_int(*out);
+  bool real = *out == SURG_FLOAT4E2M1 || (surg__dtype_is_float(*out) && !surg__is_real(*out));
+  if (small || (real && *out != SURG_FLOAT8E8M0)) return SURG__K_OK;
+  return surg__k_invalid(k, "not a type to quantize to");
+}
+
+surg__kstatus surg__k_quantize(surg_kctx *k) {
+  scaling s;
+  int to;
+  if (!k->wanted[0]) return SURG__K_OK;
+  SURG__K_TRY(find_scaling(k, &s));
+  SURG__K_TRY(target_type(k, &s, &to));
+  if (!surg__dtype_is_float(s.scale->dtype)) return surg__k_cannot(k, "an integer scale");
+  if (s.x->dtype == SURG_DOUBLE) return surg__k_cannot(k, "quantizing double");
+  int64_t precision = k->since >= 23 ? surg_node_int(k->node, "precision", 0) : 0;
+  if (precision == 0) precision = s.scale->dtype;
+  if (precision != SURG_FLOAT && precision != SURG_FLOAT16 && precision != SURG_BFLOAT16 &&
+      precision != SURG_FLOAT8E8M0) {
+    return surg__k_cannot(k, "this precision");
+  }
+  bool saturate = surg_node_int(k->node, "saturate", 1) != 0;
+  SURG__K_TRY(surg__k_out(k, 0, to, s.x->dims, s.x->rank));
+  SURG__K_TRY(surg__k_work(k, s.x->count));
+  if (precision == SURG_FLOAT && by_runs(&s, &k->out[0], surg__quantize_run)) return SURG__K_OK;
+  for (uint64_t i = 0; i < s.x->count; ++i) {
+    const char *why = quantize_one(&s, &k->out[0], (int)precision, saturate, k->running, i);
+    if (why) return surg__k_cannot(k, why);
+  }
+  return SURG__K_OK;
+}
+
+/* --- dequantize --- */
+
+/* (x - zero) * scale in float, rounded once more where the result is narrower. */
+static void dequantize_one(const scaling *s, const surg__array *o, uint64_t i) {
+  uint64_t at = scale_of(s, i);
+  float scale = (float)surg__load_f64(s->scale->dtype, s->scale->data, at), v;
+  if (surg__dtype_is_float(s->x->dtype)) {
+    v = (float)surg__load_f64(s->x->dtype, s->x->data, i);
+    if (s->zero) v -= (float)surg__load_f64(s->zero->dtype, s->zero->data, at);
+  } else {
+    /* At most 32 bits each: the difference fits. */
+    int64_t d = (int64_t)surg__load_int(s->x->dtype, s->x->data, i);
+    if (s->zero) d -= (int64_t)surg__load_int(s->zero->dtype, s->zero->data, at);
+    v = (float)d;
+  }
+  surg__store_f64(o->dtype, o->data, i, v * scale);
+}
+
+surg__kstatus surg__k_dequantize(surg_kctx *k) {
+  scaling s;
+  if (!k->wanted[0]) return SURG__K_OK;
+  SURG__K_TRY(find_scaling(k, &s));
+  int64_t to = k->since >= 23 ? surg_node_int(k->node, "output_dtype", 0) : 0;
+  if (to == 0) to = s.scale->dtype;
+  if (to != SURG_FLOAT && to != SURG_FLOAT16 && to != SURG_BFLOAT16) {
+    return surg__k_invalid(k, "not a type to dequantize to");
+  }
+  SURG__K_TRY(surg__k_out(k, 0, (int)to, s.x->dims, s.x->rank));
+  SURG__K_TRY(surg__k_work(k, s.x->count));
+  if (by_runs(&s, &k->out[0], surg__dequantize_run)) return SURG__K_OK;
+  for (uint64_t i = 0; i < s.x->count; ++i) dequantize_one(&s, &k->out[0], i);
+  return SURG__K_OK;
+}
