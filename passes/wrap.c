@@ -2,7 +2,7 @@
 /* Nodes of one operator compute in other element types, between Casts, for engines that have
  * kernels for some types alone: those that `types` names, for one type parameter of the operator.
  * Only where the result stays the same: moves between opsets ask the same table
- * (lib/rewrite/widen.c). Whole numbers of 64 bits become those of 32 where ranges prove that they
+ * (lib/opset/widen.c). Whole numbers of 64 bits become those of 32 where ranges prove that they
  * fit.
  *
  *   wrap{op=Max,types=int32+float}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph IR: the structs behind the public handles, and the raw builders that lib/io uses while
  * a model is being read. lib/ir, lib/io, lib/infer and lib/check stand on the structs themselves.
- * lib/eval, lib/measure, lib/pass, lib/rewrite/opset.c and lib/run/verify.c include this file for
+ * lib/eval, lib/measure, lib/pass, lib/opset/opset.c and lib/run/verify.c include this file for
  * what has no public name: to say where a node stands, to make a failure stick, to keep what they
  * know of a value or graph in its scratch field; of the tools `info` and `ops`, for places and
  * expressions alone. Everybody else, the passes of this project too, goes through

@@ -146,7 +146,7 @@ def main():
             entries.append(entry(r, i))
         texts.append('  {"passes/rules/%s",\n%s},' % (path.name, literal(text)))
     pathlib.Path(out).write_text('''/* Made by embed.py. */
-#include "rewrite/rule.h"
+#include "rewrite/lang/rule.h"
 
 static const surg__rule_file files[] = {
 %s

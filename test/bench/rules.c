@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/context.h"
-#include "rewrite/rule.h"
+#include "rewrite/lang/rule.h"
 
 static double now(void) {
   struct timespec t;

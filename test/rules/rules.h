@@ -5,7 +5,7 @@
 #ifndef SURG_TEST_RULES_H
 #define SURG_TEST_RULES_H
 
-#include "rewrite/rule.h"
+#include "rewrite/lang/rule.h"
 
 #define CASE_RANK 6
 #define CASE_ITEMS 48

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "rewrite/rule.h"
+#include "rewrite/lang/rule.h"
 #include "unit.h"
 
 static char said[2000];

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves a model to another opset, one version after the other, so that every node is at each moment
+ * one of the version in force or of the next. A node whose operator changes at a step
+ * - stays, where the table of steps says that it means the same on both sides (attributes that only
+ *   the one side knows and that say its default are dropped, defaults that differ are spelled out),
+ * - or is rewritten by a rule of group `opset`, or of group `substitute`, that emits for the
+ * version aimed at,
+ * - or blocks. All that block are told, and then the pass fails: nothing is written by halves. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "infer/infer.h"
+#include "ir/ir.h" /* for surg__types_hold and surg__locate_node alone */
+#include "measure/measure.h"
+#include "rewrite/lang/rule.h"
+#include "opset/widen.h"
+
+#define MOST_TOLD 50u
+
+typedef struct blocker {
+  surg_node *node;
+  char *why;
+} blocker;
+
+typedef struct mover {
+  surg_pass_ctx *pass;
+  surg_context *ctx;
+  surg_model *m;
+  surg__rules *rules;
+  const char *domain;
+  surg_function *function; /* whose body is moved; NULL: the main graph */
+  int64_t at, next;        /* the import now, and the version this step leads to */
+  surg__arena arena;
+  surg__match *match;
+  surg__made made;
+  SURG_VEC(surg_node *) nodes;
+  SURG_VEC(blocker) blockers;
+  bool trial; /* on a copy of the model: nothing is reported */
+  bool failed, changed, structure; /* structure: nodes were made: types must be found anew */
+} mover;
+
+/* --- which graphs belong together --- */
+
+static bool in_scope(const mover *v, const surg_graph *g) {
+  return surg_graph_function(g) == v->function;
+}
+
+static int64_t import_of(const mover *v, const char *domain) {
+  return v->function ? surg_function_opset(v->function, domain) : surg_model_opset(v->m, domain);
+}
+
+/* --- what is reported --- */
+
+static void count(mover *v, const char *what, uint64_t by) {
+  if (!v->trial) surg_pass_count(v->pass, what, by);
+}
+
+static void used(mover *v, surg_exactness e) {
+  if (!v->trial) surg_pass_used(v->pass, e);
+}
+
+/* --- blockers --- */
+
+static void block(mover *v, surg_node *n, const char *why) {
+  for (size_t i = 0; i < v->blockers.count; i++)
+    if (v->blockers.items[i].node == n) return;
+  char *text = surg__strdup(v->ctx, why);
+  if (!text || !surg__vec_push(v->ctx, &v->blockers, ((blocker){n, text}))) {
+    surg__free(v->ctx, text);
+    v->failed = true;
+  }
+}
+
+static bool blocked(const mover *v, const surg_node *n) {
+  for (size_t i = 0; i < v->blockers.count; i++)
+    if (v->blockers.items[i].node == n) return true;
+  return false;
+}
+
+/* --- a node that stays --- */
+
+static bool spell(surg_node *n, const surg__attr_def *d) {
+  switch (d->kind) {
+    case SURG_ATTR_INT:
+      return !surg_node_set_int(n, d->name, d->i);
+    case SURG_ATTR_FLOAT:
+      return !surg_node_set_float(n, d->name, d->f);
+    case SURG_ATTR_STRING:
+      return !surg_node_set_string(n, d->name, d->s);
+    default:
+      return true;
+  }
+}
+
+/* Whether the default of an attribute is not the one on the other side, and is not written out. */
+static bool spelled_out(const surg_node *n, const surg__attr_def *a, const surg_schema *to) {
+  const surg__attr_def *b = surg__schema_attr(to, a->name);
+  if (!b || !a->has_default || surg_node_attr(n, a->name)) return false;
+  return b->kind == a->kind && !surg__attr_default_same(a, b);
+}
+
+static bool spell_defaults(mover *v, surg_node *n, const surg_schema *from, const surg_schema *to) {
+  for (uint32_t i = 0; i < from->n_attrs; i++) {
+    const surg__attr_def *a = &from->attrs[i];
+    if (!spelled_out(n, a, to)) continue;
+    if (!spell(n, a)) return false;
+    surg__types_hold(n);
+    v->changed = true;
+  }
+  return true;
+}
+
+/* Inputs left out at the end are written as empty names where the other side has no place for them. */
+static bool drop_absent(mover *v, surg_node *n, const surg_schema *to) {
+  size_t count = surg_node_input_count(n);
+  const size_t was = count;
+  while (count > to->max_in && !surg_node_input(n, count - 1)) count--;
+  if (count == was) return true;
+  v->changed = true;
+  if (surg_node_trim_inputs(n, count)) return false;
+  surg__types_hold(n);
+  return true;
+}
+
+/* Attributes the other side does not know: that they may go was found before. */
+static bool drop_attrs(mover *v, surg_node *n, const surg_schema *to) {
+  for (size_t i = surg_node_attr_count(n); i-- > 0;) {
+    const char *name = surg_attr_name(surg_node_attr_at(n, i));
+    if (surg__schema_attr(to, name)) continue;
+    if (surg_node_remove_attr(n, name)) return false;
+    surg__types_hold(n);
+    v->changed = true;
+  }
+  return true;
+}
+
+/* --- a node that is rewritten --- */
+
+static bool usable(const surg_rule *r) {
+  return !strcmp(r->group, "opset") || !strcmp(r->group, "substitute");
+}
+
+/* The best reason so far why rules did not apply to a node: consent before a guard or a builder, and
+ * that before a pattern. */
+typedef struct reason {
+  enum { NO_REASON, OF_PATTERN, OF_GUARD, OF_CONSENT } kind;
+  char text[360];
+} reason;
+
+static void give_reason(reason *to, int kind, const surg_rule *r, const char *why) {
+  if (kind < (int)to->kind) return;
+  to->kind = kind;
+  snprintf(to->text, sizeof to->text, "rule %.90s: %s", r->name, why);
+}
+
+static const char *const consent[] = {
+    "it is exact", "its class is ulp; it needs --allow ulp",
+    "its class is rounding; it needs --allow rounding", "its class is approx; it needs --allow approx",
+    "its class is lossy; it needs --allow lossy"};
+
+/* Whether a node in a body of n blocks: then it stays where it can be told of. */
+static bool blocked_inside(const mover *v, const surg_node *n) {
+  for (size_t i = 0; i < v->blockers.count && surg_node_subgraph(n, 0); i++) {
+    const surg_graph *g = surg_node_graph(v->blockers.items[i].node);
+    for (; g; g = surg_graph_parent(g))
+      if (surg_graph_parent_node(g) == n) return true;
+  }
+  return false;
+}
+
+/* Makes what a rule emits for the version aimed at; false: it does not match, and *why. */
+static bool apply(mover *v, surg_node *n, const surg_rule *r, reason *why) {
+  surg__match *m = v->match;
+  const surg__mark mark = surg__arena_mark(&v->arena);
+  m->rule = r;
+  surg_status s = SURG_EUNSUPPORTED;
+  if (surg__match_at(m, n, v->next)) {
+    v->made.count = 0;
+    if (surg_pass_allows_rule(v->pass, r))
+      s = surg__emit_any(m, &v->made);
+    else
+      give_reason(why, OF_CONSENT, r, consent[r->exactness]);
+    if (s == SURG_EUNSUPPORTED && m->why) give_reason(why, OF_GUARD, r, m->why);
+  } else {
+    give_reason(why, m->why_stmt < 0 ? OF_GUARD : OF_PATTERN, r, m->why ? m->why : "no match");
+  }
+  surg__arena_reset(&v->arena, mark);
+  if (s == SURG_EUNSUPPORTED) return false;
+  v->failed = s != SURG_OK;
+  v->changed = v->structure = true;
+  used(v, r->exactness);
+  count(v, r->name, 1);
+  return true;
+}
+
+/* Every operator the emission makes is of the version aimed at by the range of the rule; that is
+ * checked when rules are read. Those for opset steps come first, approximate ones last. */
+static bool rewrite(mover *v, surg_node *n, bool approximate, reason *why) {
+  const int op = surg_node_op(n);
+  if (v->domain[0]) return false; /* the opsets of rules are those of the default domain */
+  for (int round = 0; round < 2; round++) {
+    for (size_t i = 0; i < v->rules->list.count; i++) {
+      const surg_rule *r = v->rules->list.items[i];
+      if (r->op != op || !usable(r)) continue;
+      v->failed = !surg__rule_read(r);
+      if (v->failed) return false;
+      if (v->at < r->match.lo || v->at > r->match.hi) continue;
+      if (!strcmp(r->group, "opset") != (round == 0)) continue;
+      if ((r->exactness >= SURG_APPROX) != approximate) continue;
+      if (apply(v, n, r, why)) return true;
+    }
+  }
+  return false;
+}
+
+/* Casts to types that the other version takes. */
+static bool widen(mover *v, surg_node *n, const surg_schema *from, const surg_schema *to) {
+  const surg_exactness most = surg_pass_allows(v->pass, SURG_ULP) ? SURG_ULP : SURG_EXACT;
+  surg_exactness worst;
+  const int64_t opset = v->domain[0] ? import_of(v, "") : v->next;
+  const surg_status s = surg__widen(v->ctx, n, from, to, opset, most, &v->made, &worst);
+  if (s == SURG_EUNSUPPORTED) return false;
+  v->failed = s != SURG_OK || !drop_attrs(v, n, to) || !drop_absent(v, n, to);
+  v->changed = v->structure = true;
+  used(v, worst);
+  count(v, "nodes computed in a wider type", 1);
+  return true;
+}
+
+/* Rewrites leave behind what computed axes and sizes: what nobody reads need not be moved. */
+static bool drop_unread(mover *v, surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *o = surg_node_output(n, i);
+    if (o && (surg_value_first_use(o) || surg_value_is_pinned(o))) return false;
+  }
+  if (surg_node_erase(n)) return false;
+  v->changed = true;
+  count(v, "nodes that nobody reads", 1);
+  return true;
+}
+
+/* Whether a node that fits would have to be edited all the same. */
+static bool needs_edit(const surg_node *n, const surg_schema *from, const surg_schema *to) {
+  if (surg_node_input_count(n) > to->max_in) return true;
+  for (size_t i = 0; i < surg_node_attr_count(n); i++)
+    if (!surg__schema_attr(to, surg_attr_name(surg_node_attr_at(n, i)))) return true;
+  for (uint32_t i = 0; i < from->n_attrs; i++)
+    if (spelled_out(n, &from->attrs[i], to)) return true;
+  return false;
+}
+
+static void visit(mover *v, surg_node *n) {
+  const surg_schema *from = surg_node_schema(n);
+  if (!from || strcmp(from->domain, v->domain) || surg_node_class(n) != SURG_OP_CLASS_BUILTIN)
+    return;
+  if (from->flags & SURG__OP_CONTRIB) return; /* a runtime's own: no opset speaks of it */
+  const surg_schema *to = surg_schema_find(v->domain, from->name, v->next);
+  if (to && (to->flags & SURG__OP_DEPRECATED)) to = NULL;
+  if (to == from || blocked(v, n) || blocked_inside(v, n)) return;
+  surg__buf text;
+  surg__buf_init(&text, v->ctx);
+  const bool kept = surg_pass_keeps_node(v->pass, n);
+  reason rule_why = {.kind = NO_REASON};
+  bool done = false;
+  if (to) {
+    if (!kept && !spell_defaults(v, n, from, to)) v->failed = true;
+    done = !v->failed && surg__node_fits(n, from, to, &text);
+    if (done && kept && needs_edit(n, from, to)) {
+      surg__buf_printf(&text, "its attributes would change");
+      done = false;
+    }
+    if (done && !kept && (!drop_attrs(v, n, to) || !drop_absent(v, n, to))) v->failed = true;
+  } else {
+    surg__buf_printf(&text, "opset %d has no such operator", (int)v->next);
+  }
+  if (!done && !v->failed && kept)
+    surg__buf_puts(&text, "; the node is protected (--keep)");
+  else if (!done && !v->failed)
+    done = drop_unread(v, n) || rewrite(v, n, false, &rule_why) ||
+           (to && !v->failed && widen(v, n, from, to)) ||
+           (!v->failed && rewrite(v, n, true, &rule_why));
+  if (!done && !v->failed) {
+    if (rule_why.kind) surg__buf_printf(&text, "; %s", rule_why.text);
+    block(v, n, text.failed || !text.p ? "it cannot be moved" : text.p);
+  }
+  surg__buf_free(&text);
+}
+
+/* --- a step --- */
+
+static bool collect(mover *v) {
+  v->nodes.count = 0;
+  for (surg_graph *g = surg_model_next_graph(v->m, NULL); g; g = surg_model_next_graph(v->m, g)) {
+    if (!in_scope(v, g)) continue;
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (!surg__vec_push(v->ctx, &v->nodes, n)) return false;
+  }
+  return true;
+}
+
+/* Whether any node there is changes its operator's version between two opsets. */
+static bool any_changes(const mover *v, int64_t a, int64_t b) {
+  bool seen[SURG_OP_COUNT] = {false};
+  for (size_t i = 0; i < v->nodes.count; i++) {
+    const surg_schema *s = surg_node_schema(v->nodes.items[i]);
+    if (!s || strcmp(s->domain, v->domain) || seen[s->op]) continue;
+    seen[s->op] = true;
+    if (surg_schema_find(v->domain, s->name, a) != surg_schema_find(v->domain, s->name, b))
+      return true;
+  }
+  return false;
+}
+
+static bool set_import(mover *v, int64_t version) {
+  const surg_status s = v->function ? surg_function_set_opset(v->function, v->domain, version)
+                                    : surg_model_set_opset(v->m, v->domain, version);
+  v->changed = true;
+  return s == SURG_OK;
+}
+
+/* Whether a node with bodies stays: asked while the types in its bodies are known. */
+static bool stays(const mover *v, const surg_node *n) {
+  const surg_schema *from = surg_node_schema(n);
+  if (!from || strcmp(from->domain, v->domain)) return false;
+  const surg_schema *to = surg_schema_find(v->domain, from->name, v->next);
+  return to && to != from && surg__node_fits(n, from, to, NULL);
+}
+
+/* Constants come last: what reads one that is rewritten has no type until the step is done, and
+ * before that no type can be found anew, the model being of two versions. Before them come nodes
+ * with bodies, inner ones first: a rewrite may copy a body, which is of the next version then.
+ * Those that stay come first of all: whether they do hangs on types in their bodies. */
+static void visit_all(mover *v) {
+  enum { STAYING, PLAIN, AROUND, CONSTANTS, ROUNDS };
+  const size_t count = v->nodes.count;
+  for (int round = STAYING; round < ROUNDS; round++) {
+    for (size_t i = 0; i < count && !v->failed; i++) {
+      surg_node **at = &v->nodes.items[round == AROUND ? count - 1 - i : i], *n = *at;
+      if (!n || surg_node_erased(n)) continue;
+      const int kind = surg_node_op(n) == SURG_OP_Constant ? CONSTANTS
+                       : !surg_node_subgraph(n, 0)         ? PLAIN
+                       : round == STAYING && stays(v, n)   ? STAYING
+                                                           : AROUND;
+      if (kind != round) continue;
+      visit(v, n);
+      if (round == STAYING) *at = NULL;
+    }
+  }
+}
+
+/* Whether the version of Constant that will be in force does not hold numbers of this type. */
+static bool holds_too_much(const mover *v, const surg_node *n) {
+  const surg_value *y = surg_node_output_count(n) ? surg_node_output(n, 0) : NULL;
+  const surg_tensor *t = y ? surg_value_constant(y) : NULL;
+  const surg_schema *to = surg_schema_find(v->domain, "Constant", v->next);
+  const surg__param *p = to ? surg__schema_formal(to, true, 0) : NULL;
+  const surg__type_param *types = p ? surg__schema_type_param(to, p) : NULL;
+  const int dtype = t ? surg_tensor_dtype(t) : 0;
+  return types && dtype > 0 && dtype < SURG_DTYPE_COUNT && !(types->tensor_mask >> dtype & 1);
+}
+
+/* Old exporters wrote Constants of types that came with a later version of it. Those that the last
+ * step leaves so were no step's business: they are mended then, or the model would stay illegal. */
+static void mend_constants(mover *v) {
+  if (!collect(v)) v->failed = true;
+  for (size_t i = 0; i < v->nodes.count && !v->failed; i++) {
+    surg_node *n = v->nodes.items[i];
+    if (surg_node_erased(n) || surg_node_op(n) != SURG_OP_Constant || blocked(v, n) ||
+        !holds_too_much(v, n))
+      continue;
+    reason why = {.kind = NO_REASON};
+    const bool kept = surg_pass_keeps_node(v->pass, n);
+    if (kept || (!rewrite(v, n, false, &why) && !v->failed))
+      block(v, n, kept       ? "the node is protected (--keep)"
+                  : why.kind ? why.text
+                             : "Constant supports no numbers of this type");
+  }
+}
+
+/* In a function, types are those of its calls. */
+static void find_types(mover *v) {
+  const bool functions = surg_model_function_count(v->m) > 0;
+  if (functions ? surg__infer_functions(v->m) : surg_model_infer(v->m)) v->failed = true;
+  v->structure = false;
+}
+
+/* What blocked may have gone with another node that a rewrite took. */
+static void forget_erased(mover *v) {
+  size_t kept = 0;
+  for (size_t i = 0; i < v->blockers.count; i++) {
+    const blocker b = v->blockers.items[i];
+    if (surg_node_erased(b.node))
+      surg__free(v->ctx, b.why);
+    else
+      v->blockers.items[kept++] = b;
+  }
+  v->blockers.count = kept;
+}
+
+static void move_scope(mover *v, int64_t to) {
+  const int64_t dir = to < v->at ? -1 : 1;
+  while (v->at != to && !v->failed) {
+    if (!collect(v)) v->failed = true;
+    /* Over versions that change nothing here in one go. */
+    v->next = v->at + dir;
+    while (v->next != to && !v->failed && !any_changes(v, v->at, v->next)) v->next += dir;
+    if (v->structure) find_types(v);
+    visit_all(v);
+    forget_erased(v);
+    if (v->next == to) mend_constants(v);
+    if (!v->failed && !set_import(v, v->next)) v->failed = true;
+    v->at = v->next;
+  }
+}
+
+/* --- the whole --- */
+
+static void tell(mover *v, int64_t to) {
+  for (size_t i = 0; i < v->blockers.count && i < MOST_TOLD; i++) {
+    const blocker *b = &v->blockers.items[i];
+    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "%s: not of %s%sopset %d: %s",
+                surg__locate_node(b->node), v->domain, *v->domain ? " " : "", (int)to, b->why);
+  }
+  if (v->blockers.count > MOST_TOLD)
+    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "... and %zu nodes more",
+                v->blockers.count - MOST_TOLD);
+}
+
+/* The IR version that came with an opset of the default domain. */
+static int64_t ir_of_opset(int64_t opset) {
+  static const struct {
+    uint8_t opset, ir;
+  } steps[] = {{26, 13}, {25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9},
+               {15, 8},  {12, 7},  {11, 6},  {10, 5},  {0, 4}};
+  size_t i = 0;
+  while (opset < steps[i].opset) i++;
+  return steps[i].ir;
+}
+
+/* An older opset is read by older programs: the IR version comes down to the one that came with it,
+ * or to what the model needs. Never below 4, where weights would have to join the inputs. */
+static void lower_ir(mover *v, int64_t to) {
+  const int64_t now = surg_model_ir_version(v->m);
+  const surg_node *where;
+  char what[200];
+  if (v->structure) find_types(v);
+  int64_t ir = v->failed ? now : surg_model_ir_floor(v->m, &where, what, sizeof what);
+  if (ir < ir_of_opset(to)) ir = ir_of_opset(to);
+  if (ir >= now || v->failed) return;
+  if (surg_model_set_ir_version(v->m, ir)) v->failed = true;
+  count(v, "IR versions down", (uint64_t)(now - ir));
+}
+
+#define SHAPED_BODIES 16 /* the first opset in whose Loops ONNX Runtime needs no shapes */
+
+/* Gives an output of a body the shape that inference found, where it declares none. */
+static bool declare_output(const mover *v, surg_graph *g, size_t i) {
+  surg_value *o = surg_graph_output(g, i);
+  const surg_type *t = o ? surg_value_type(o) : NULL, *said = o ? surg_value_declared_type(o) : NULL;
+  surg_dim dims[SURG_LIMIT_RANK];
+  if (!o || surg_value_graph(o) != g || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
+      !surg_type_has_rank(t) || surg_type_rank(t) > SURG_LIMIT_RANK || surg_value_is_input(o) ||
+      (said && (surg_type_get_kind(said) != SURG_TYPE_TENSOR || surg_type_has_rank(said))))
+    return true;
+  const size_t rank = surg_type_rank(t);
+  for (size_t k = 0; k < rank; k++) dims[k] = (surg_dim){.value = surg_type_dim(t, k).value};
+  const surg_type *now = surg_type_tensor(v->m, surg_type_dtype(t), dims, rank);
+  return now && surg_value_set_declared_type(o, now) == SURG_OK;
+}
+
+/* ONNX Runtime refuses a Loop or Scan of these opsets with an output in its body whose shape it
+ * cannot find itself. */
+static void declare_bodies(mover *v) {
+  find_types(v);
+  for (surg_graph *g = surg_model_next_graph(v->m, NULL); g && !v->failed;
+       g = surg_model_next_graph(v->m, g)) {
+    const surg_node *n = surg_graph_parent_node(g);
+    const int op = n ? surg_node_op(n) : 0;
+    if (op != SURG_OP_Loop && op != SURG_OP_Scan) continue;
+    for (size_t i = 0; i < surg_graph_output_count(g) && !v->failed; i++)
+      v->failed = !declare_output(v, g, i);
+  }
+}
+
+/* The move is one rewrite: it is done whole or not at all. */
+static bool anything_to_move(const mover *v, int64_t to) {
+  const int64_t model = surg_model_opset(v->m, v->domain);
+  if (model && model != to) return true;
+  for (size_t i = 0; i < surg_model_function_count(v->m); i++) {
+    const int64_t one = surg_function_opset(surg_model_function(v->m, i), v->domain);
+    if (one && one != to) return true;
+  }
+  return false;
+}
+
+static void move_all(mover *v, int64_t to) {
+  if (!anything_to_move(v, to) || (!v->trial && !surg_pass_allow(v->pass))) return;
+  if (surg_model_function_count(v->m)) find_types(v);
+  const int64_t model = surg_model_opset(v->m, v->domain);
+  if (model && model != to) {
+    v->at = model;
+    move_scope(v, to);
+  }
+  for (size_t i = 0; i < surg_model_function_count(v->m) && !v->failed; i++) {
+    v->function = surg_model_function(v->m, i);
+    v->at = surg_function_opset(v->function, v->domain);
+    if (v->at && v->at != to) move_scope(v, to);
+  }
+  if (v->failed || v->domain[0] || v->blockers.count) return;
+  if (to < SHAPED_BODIES) declare_bodies(v);
+  if (to < model) lower_ir(v, to);
+}
+
+surg_pass_result surg_move_opset(surg_pass_ctx *p, int64_t to) {
+  return surg_move_domain(p, "", to);
+}
+
+static void move(mover *v, int64_t to) {
+  v->ctx = surg_pass_context(v->pass);
+  v->rules = surg__rules_of(v->ctx);
+  v->match = surg__calloc(v->ctx, 1, sizeof *v->match);
+  if (v->match) v->match->explain = true;
+  surg__arena_init(&v->arena, v->ctx);
+  v->failed = !v->rules || !v->match;
+  if (v->match) {
+    v->match->ctx = v->ctx;
+    v->match->pass = v->pass;
+    v->match->arena = &v->arena;
+  }
+  if (!v->failed) move_all(v, to);
+}
+
+static void finish(mover *v) {
+  for (size_t i = 0; i < v->blockers.count; i++) surg__free(v->ctx, v->blockers.items[i].why);
+  surg__vec_free(v->ctx, &v->blockers);
+  surg__vec_free(v->ctx, &v->nodes);
+  surg__vec_free(v->ctx, &v->made);
+  surg__arena_free(&v->arena);
+  surg__free(v->ctx, v->match);
+}
+
+surg_pass_result surg_move_domain(surg_pass_ctx *p, const char *domain, int64_t to) {
+  if (!p || !domain) return SURG_PASS_FAILED;
+  mover v = {.pass = p, .m = surg_pass_model(p), .domain = domain};
+  move(&v, to);
+  const bool blocks = v.blockers.count > 0;
+  if (!v.failed) tell(&v, to);
+  finish(&v);
+  if (v.failed) return SURG_PASS_FAILED;
+  if (blocks) {
+    char text[120];
+    snprintf(text, sizeof text, "the model cannot move to %.50s%sopset %d: nothing is written",
+             domain, *domain ? " " : "", (int)to);
+    return surg_pass_fail(p, NULL, text);
+  }
+  return v.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
+/* --- on trial --- */
+
+/* Whether a node of a function has to be changed at all. */
+static bool functions_change(const mover *v, int64_t to) {
+  for (surg_graph *g = surg_model_next_graph(v->m, NULL); g; g = surg_model_next_graph(v->m, g)) {
+    const surg_function *f = surg_graph_function(g);
+    const int64_t at = f ? surg_function_opset(f, v->domain) : 0;
+    if (!at || at == to) continue;
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (!strcmp(surg_node_domain(n), v->domain) && !surg_node_fits(n, to)) return true;
+  }
+  return false;
+}
+
+surg_status surg_move_blocked(surg_pass_ctx *p, const char *domain, int64_t to, bool *blocked) {
+  if (!p || !domain || !blocked) return SURG_EUSAGE;
+  mover v = {.pass = p, .m = surg_pass_model(p), .domain = domain, .trial = true};
+  const size_t functions = surg_model_function_count(v.m);
+  memset(blocked, 0, functions * sizeof *blocked);
+  if (!functions_change(&v, to)) return SURG_OK;
+  v.m = surg_model_clone(v.m);
+  if (!v.m) return SURG_ENOMEM;
+  move(&v, to);
+  for (size_t i = 0; i < v.blockers.count; i++) {
+    const surg_function *f = surg_graph_function(surg_node_graph(v.blockers.items[i].node));
+    for (size_t k = 0; f && k < functions; k++) blocked[k] |= surg_model_function(v.m, k) == f;
+  }
+  const surg_status s = v.failed ? surg_model_status(v.m) : SURG_OK;
+  finish(&v);
+  surg_model_free(v.m);
+  return v.failed && s == SURG_OK ? SURG_ENOMEM : s;
+}

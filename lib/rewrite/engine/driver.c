@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies rules to a graph until none matches: every node once in order, then what a rewrite made
+ * and touched. Rules are found by the operator of their anchor. */
+#include <stdio.h>
+
+#include "infer/infer.h"
+#include "ir/ir.h" /* for surg_model.values_kept, surg_node.queued and surg_value.elems alone */
+#include "pass/pass.h"
+#include "rewrite/lang/rule.h"
+
+typedef struct slot {
+  const surg_rule *rule;
+  bool ready;    /* a node of its operator was met: the rule is read, and `feeds` known */
+  int feeds;     /* an operator that must make an input of the anchor; 0: none need */
+  uint32_t next; /* index + 1 into slots; 0 ends */
+} slot;
+
+typedef struct driver {
+  surg_pass_ctx *pass;
+  surg_context *ctx;
+  surg_graph *g;
+  SURG_VEC(slot) slots;
+  uint32_t by_op[SURG_OP_COUNT]; /* heads, index + 1; [0]: operators nobody here knows */
+  surg__arena arena;
+  surg__match *m;
+  SURG_VEC(surg_node *) again;
+  surg__made made;
+  uint64_t fuel;
+  bool failed, changed;
+} driver;
+
+/* The operator of a node of the pattern that the anchor reads; 0: it reads none, or any. */
+static int feeds(const surg_rule *r) {
+  const surg__rstmt *s = &r->match.stmts[r->anchor];
+  for (uint16_t i = 0; i < s->n_in; i++) {
+    const int16_t from = s->in[i].kind == SURG__A_VALUE ? r->vars[s->in[i].var].match_node : -1;
+    if (from >= 0 && from != r->anchor) return r->match.stmts[from].op;
+  }
+  return 0;
+}
+
+/* Puts a rule at the end of its list, so that rules are tried in the order they were written. */
+static bool add_rule(driver *d, const surg_rule *r) {
+  uint32_t *at = &d->by_op[r->op];
+  while (*at) at = &d->slots.items[*at - 1].next;
+  const size_t where = d->slots.count;
+  /* `at` may point into the list that is about to move. */
+  const bool head = at == &d->by_op[r->op];
+  size_t last = 0;
+  if (!head) last = (size_t)((slot *)(void *)((char *)at - offsetof(slot, next)) - d->slots.items);
+  if (!surg__vec_push(d->ctx, &d->slots, ((slot){.rule = r}))) return false;
+  if (head)
+    d->by_op[r->op] = (uint32_t)where + 1;
+  else
+    d->slots.items[last].next = (uint32_t)where + 1;
+  return true;
+}
+
+static bool collect(driver *d, surg_rule_filter want, void *user) {
+  surg__rules *rules = surg__rules_of(d->ctx);
+  if (!rules) return false;
+  rules->declined.count = 0;
+  for (size_t i = 0; i < rules->list.count; i++) {
+    const surg_rule *r = rules->list.items[i];
+    if ((!want || want(user, r)) && surg_pass_allows_rule(d->pass, r) && !add_rule(d, r))
+      return false;
+  }
+  /* What is wanted may have hung on one that could not be read. */
+  const bool failed = rules->failed;
+  return rules->failed = false, !failed;
+}
+
+/* Puts a node where it will be looked at, once; false: out of memory. */
+static bool queue(driver *d, surg_node *n) {
+  if (n->queued) return true;
+  n->queued = true;
+  return surg__vec_push(d->ctx, &d->again, n);
+}
+
+/* The first readers of a value in this graph. */
+static bool queue_readers(driver *d, const surg_value *v) {
+  const surg_use *u = surg_value_first_use(v);
+  for (size_t seen = 0; u && seen < SURG__RULE_USERS; u = surg_use_next(u), seen++)
+    if (surg_use_get_kind(u) == SURG_USE_NODE && surg_use_graph(u) == d->g &&
+        !queue(d, surg_use_node(u)))
+      return false;
+  return true;
+}
+
+/* What a rewrite touches is looked at again: what it made, who reads that, what that reads. */
+static bool revisit(driver *d) {
+  for (size_t i = 0; i < d->made.count; i++) {
+    surg_node *n = d->made.items[i];
+    if (!queue(d, n)) return false;
+    for (size_t k = 0; k < surg_node_input_count(n) && k < SURG__RULE_NODES; k++) {
+      surg_node *p = surg_value_producer(surg_node_input(n, k), NULL);
+      if (p && surg_node_graph(p) == d->g && !queue(d, p)) return false;
+    }
+    for (size_t k = 0; k < surg_node_output_count(n) && k < SURG__RULE_NODES; k++)
+      if (!queue_readers(d, surg_node_output(n, k))) return false;
+  }
+  return true;
+}
+
+/* Where a rule only forwards, the readers of the value are what changed. */
+static bool revisit_forwarded(driver *d, const surg__match *m) {
+  for (uint16_t k = 0; k < m->emit->n; k++) {
+    const surg__rstmt *s = &m->emit->stmts[k];
+    const surg_value *v = s->kind == SURG__S_FORWARD ? m->values[s->var] : NULL;
+    if (v && !queue_readers(d, v)) return false;
+  }
+  return true;
+}
+
+/* Tells which ranges the guards of a rewrite went by. */
+static void tell_ranges(driver *d, const surg_rule *r) {
+  for (size_t i = 0; i < SURG_COUNT(d->m->asked) && d->m->asked[i].v; i++) {
+    const surg__asked *a = &d->m->asked[i];
+    surg__buf b;
+    surg__buf_init(&b, d->ctx);
+    surg__buf_printf(&b, "%s: '%s' is in %.9g..%.9g%s%s", r->name, a->name, a->r.low, a->r.high,
+                     a->r.nan ? ", or NaN" : "",
+                     a->r.assumed ? ", if what --range says holds" : "");
+    if (!b.failed) surg_pass_note(d->pass, NULL, b.p);
+    surg__buf_free(&b);
+  }
+}
+
+/* Results whose elements are proven, in floats: what rounds otherwise may give others, and whole
+ * numbers that come from them. Of anything else a rule that is not lossy proves the same. */
+static size_t find_rounded(const driver *d, const surg_rule *r, surg_value **out) {
+  size_t n = 0;
+  for (uint16_t k = 0; r->exactness != SURG_EXACT && k < r->match.n; k++) {
+    const surg_node *node = d->m->nodes[k];
+    for (size_t i = 0; node && i < surg_node_output_count(node) && n < SURG__RULE_NODES; i++) {
+      surg_value *v = surg_node_output(node, i);
+      if (v && v->elems && v->elems->real) out[n++] = v;
+    }
+  }
+  return n;
+}
+
+/* Why a match could not be made, for surg_rule_explain; false: out of memory. */
+static bool keep_reason(driver *d, const surg_rule *r) {
+  surg__rules *rules = surg__rules_of(d->ctx);
+  surg__declined one = {.rule = r, .node = d->m->nodes[r->anchor]};
+  if (!rules || rules->declined.count >= SURG__RULE_DECLINED) return rules != NULL;
+  snprintf(one.why, sizeof one.why, "%s", d->m->why ? d->m->why : "it could not be made");
+  return surg__vec_push(d->ctx, &rules->declined, one);
+}
+
+static bool apply(driver *d, const surg_rule *r) {
+  if (!d->fuel || !surg_pass_allow(d->pass)) return false;
+  d->fuel--;
+  d->made.count = 0;
+  surg_value *rounded[SURG__RULE_NODES];
+  const size_t n_rounded = find_rounded(d, r, rounded);
+  /* Rules give back values of the same types, but for the lossy ones: what was proven of them
+   * holds, and further rules need it. */
+  surg_model *model = surg_pass_model(d->pass);
+  model->values_kept = r->exactness != SURG_LOSSY;
+  const surg_status s = surg__emit_any(d->m, &d->made);
+  model->values_kept = false;
+  if (r->exactness == SURG_LOSSY) model->values_changed++;
+  if (s == SURG_EUNSUPPORTED) {
+    d->fuel++;
+    surg_pass_give_back(d->pass);
+    d->failed = !keep_reason(d, r);
+    return false;
+  }
+  if (s) {
+    d->failed = true;
+    return false;
+  }
+  for (size_t i = 0; i < n_rounded; i++)
+    if (surg_value_producer(rounded[i], NULL)) surg__infer_doubt(rounded[i]);
+  for (size_t i = 0; i < d->made.count; i++)
+    if (!surg_node_erased(d->made.items[i])) surg__infer_one(d->made.items[i]);
+  tell_ranges(d, r);
+  if (surg__rule_is_own(r))
+    surg__pass_used_own(d->pass, r->exactness);
+  else
+    surg_pass_used(d->pass, r->exactness);
+  surg_pass_count(d->pass, r->name, 1);
+  d->changed = true;
+  d->failed = !revisit(d) || !revisit_forwarded(d, d->m);
+  return true;
+}
+
+#define FEEDERS 8 /* inputs of a node whose operators are looked at before rules are tried */
+
+/* The operators that make the inputs of a node; false: there are too many. */
+static bool feeders(const surg_node *n, int *ops, size_t *count) {
+  *count = 0;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_node *from = surg_value_producer(surg_node_input(n, i), NULL);
+    if (i == FEEDERS) return false;
+    if (from) ops[(*count)++] = surg_node_op(from);
+  }
+  return true;
+}
+
+static bool is_fed(const slot *s, const int *ops, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (ops[i] == s->feeds) return true;
+  return false;
+}
+
+static bool ready(driver *d, slot *s) {
+  if (s->ready) return true;
+  d->failed = !surg__rule_read(s->rule);
+  if (d->failed) return false;
+  s->feeds = feeds(s->rule);
+  return s->ready = true;
+}
+
+/* Whether a rule of `simplify` would touch what must not become constant (surg_model_shelter). */
+static bool sheltered(const surg__match *m) {
+  if (strcmp(m->rule->group, "simplify")) return false;
+  for (uint16_t k = 0; k < m->rule->match.n; k++)
+    if (m->nodes[k] && m->nodes[k]->sheltered) return true;
+  return false;
+}
+
+static void visit(driver *d, surg_node *n) {
+  const surg_op_class class = surg_node_class(n);
+  const int op = class == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
+  const int64_t opset = surg_graph_opset(d->g, "");
+  int ops[FEEDERS];
+  size_t count;
+  const bool few = feeders(n, ops, &count);
+  for (uint32_t i = d->by_op[op]; i && !d->failed; i = d->slots.items[i - 1].next) {
+    slot *s = &d->slots.items[i - 1];
+    if (!ready(d, s)) return;
+    if (few && s->feeds && !is_fed(s, ops, count)) continue;
+    const surg__mark mark = surg__arena_mark(&d->arena);
+    d->m->rule = s->rule;
+    memset(d->m->asked, 0, sizeof d->m->asked);
+    const bool done = surg__match_at(d->m, n, opset) && !sheltered(d->m) && apply(d, d->m->rule);
+    surg__arena_reset(&d->arena, mark);
+    if (done) return;
+  }
+}
+
+/* Every node there is now, in order; then what rewrites touched, as the list grows. Erased handles
+ * stay valid. */
+static void run(driver *d) {
+  for (surg_node *n = surg_graph_first_node(d->g); n && !d->failed; n = surg_node_next(n)) {
+    const int op = surg_node_class(n) == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
+    if (d->by_op[op]) d->failed = !queue(d, n);
+  }
+  for (size_t i = 0; i < d->again.count; i++) {
+    surg_node *n = d->again.items[i];
+    n->queued = false;
+    if (!d->failed && !surg_node_erased(n)) visit(d, n);
+  }
+}
+
+surg_pass_result surg_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_rule_filter want,
+                                    void *user) {
+  if (!p || !g) return SURG_PASS_FAILED;
+  surg_context *ctx = surg_pass_context(p);
+  driver *d = surg__calloc(ctx, 1, sizeof *d);
+  surg__match *m = d ? surg__calloc(ctx, 1, sizeof *m) : NULL;
+  if (!m) {
+    surg__free(ctx, d);
+    surg__oom(ctx, NULL);
+    return SURG_PASS_FAILED;
+  }
+  d->pass = p;
+  d->ctx = ctx;
+  d->g = g;
+  d->m = m;
+  d->fuel = (uint64_t)surg_graph_node_count(g) * SURG_LIMIT_REWRITES_NODE + SURG_LIMIT_REWRITES;
+  surg__arena_init(&d->arena, ctx);
+  m->ctx = ctx;
+  m->pass = p;
+  m->arena = &d->arena;
+  if (collect(d, want, user))
+    run(d);
+  else
+    d->failed = true;
+  if (!d->fuel)
+    surg_report(ctx, SURG_WARNING, surg_model_path(surg_pass_model(p)),
+                "rules undo each other: the budget of rewrites is spent");
+  const bool failed = d->failed, changed = d->changed;
+  surg__vec_free(ctx, &d->slots);
+  surg__vec_free(ctx, &d->again);
+  surg__vec_free(ctx, &d->made);
+  surg__arena_free(&d->arena);
+  surg__free(ctx, m);
+  surg__free(ctx, d);
+  return failed ? SURG_PASS_FAILED : changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
+/* The reason why the builder of a rule declined the node in the last rewrite; NULL: it did not. */
+static const char *declined(surg_context *ctx, const surg_rule *r, const surg_node *n) {
+  const surg__rules *rules = surg__rules_of(ctx);
+  for (size_t i = 0; rules && i < rules->declined.count; i++)
+    if (rules->declined.items[i].rule == r && rules->declined.items[i].node == n)
+      return rules->declined.items[i].why;
+  return NULL;
+}
+
+const char *surg_rule_explain(const surg_rule *r, surg_node *n) {
+  if (!r || !n || surg_node_erased(n)) return "there is no such node";
+  surg_context *ctx = surg_model_context(surg_graph_model(surg_node_graph(n)));
+  surg__match *m = surg__calloc(ctx, 1, sizeof *m);
+  if (!m) return "out of memory";
+  surg__arena arena;
+  surg__arena_init(&arena, ctx);
+  m->ctx = ctx;
+  m->arena = &arena;
+  m->rule = r;
+  m->explain = true;
+  const bool matches = surg__match_at(m, n, surg_graph_opset(surg_node_graph(n), ""));
+  const char *why = matches ? declined(ctx, r, n) : m->why;
+  surg__rules *rules = surg__rules_of(ctx);
+  if (why == m->why_text && rules) /* it outlives the match */
+    why = memcpy(rules->explained, m->why_text, sizeof rules->explained);
+  surg__arena_free(&arena);
+  surg__free(ctx, m);
+  return why;
+}

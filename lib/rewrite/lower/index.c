@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that choose elements, for versions that lack them: an element is fetched by Gather from
+ * the flat tensor, or from two flat tensors one behind the other, with an index that is computed.
+ * So only elements move: neither NaN nor infinity can leak, and text is moved as well as numbers.
+ */
+#include "rewrite/lower/terms.h"
+
+#define MOST_INDICES 65536u /* of a constant */
+#define MOST_PARTS 256      /* nodes that are made for each element of an axis */
+
+static surg__bt ints_of(surg__bt x) {
+  x.dtype = SURG_INT64;
+  return x;
+}
+
+static surg__bt wide(surg__builder *b, surg__bt x) {
+  return surg__bt_cast(b, x, SURG_INT64);
+}
+
+/* --- places --- */
+
+/* The size from axis `from` up to `to`, multiplied. */
+static surg__bdim product(surg__builder *b, const surg__bt *x, uint32_t from, uint32_t to) {
+  surg__bdim p = surg__bd(1);
+  for (uint32_t i = from; i < to; i++) p = surg__bd_mul(b, p, x->d[i]);
+  return p;
+}
+
+/* A number for each element along `axis` of a tensor of that rank. */
+static surg__bt along(surg__builder *b, surg__bt v, uint32_t axis, uint32_t rank) {
+  surg__bdim d[SURG__BT_RANK];
+  for (uint32_t i = 0; i < rank; i++) d[i] = i == axis ? v.d[0] : surg__bd(1);
+  return surg__bt_reshape(b, v, d, rank);
+}
+
+static surg__bt times(surg__builder *b, surg__bt x, surg__bdim n) {
+  if (n.n == 1) return x;
+  return surg__bt_binary(b, "Mul", x, surg__bd_scalar(b, n, SURG_INT64));
+}
+
+static surg__bt plus(surg__builder *b, surg__bt x, surg__bt y) {
+  return x.v ? surg__bt_binary(b, "Add", x, y) : y;
+}
+
+/* The place of each element of x in its flat form: of the shape of x, or one that broadcasts to
+ * it. */
+static surg__bt places(surg__builder *b, const surg__bt *x) {
+  uint64_t count;
+  int64_t dims[SURG__BT_RANK];
+  if (surg__bt_count(x, MOST_INDICES, &count)) {
+    double *n = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *n);
+    for (uint64_t i = 0; n && i < count; i++) n[i] = (double)i;
+    if (!n) b->status = SURG_ENOMEM;
+    for (uint32_t i = 0; i < x->rank; i++) dims[i] = x->d[i].n;
+    if (n) return surg__bt_numbers(b, SURG_INT64, dims, x->rank, n);
+  }
+  surg__bt at = {0};
+  for (uint32_t i = 0; i < x->rank; i++) {
+    if (x->d[i].n == 1) continue;
+    const surg__bt v = along(b, surg__bt_range(b, x->d[i], SURG_INT64), i, x->rank);
+    at = plus(b, at, times(b, v, product(b, x, i + 1, x->rank)));
+  }
+  return at.v ? at : surg__bt_scalar(b, SURG_INT64, 0);
+}
+
+static surg__bt flat(surg__builder *b, surg__bt x) {
+  const int64_t any = -1;
+  uint64_t count;
+  const bool known = surg__bt_count(&x, INT64_MAX, &count);
+  if (x.rank == 1) return x;
+  surg__bt y = {.dtype = x.dtype, .rank = 1};
+  y.v = surg__bi_reshape(b, x.v, &any, 1);
+  y.d[0] = known ? surg__bd((int64_t)count)
+                 : (surg__bdim){.n = -1, .of = y.v, .axis = 0, .dim = {.value = -1}};
+  return y;
+}
+
+/* Indices that may count from the end. */
+static surg__bt from_front(surg__builder *b, surg__bt i, surg__bdim n) {
+  i.v = surg__bi_wrap(b, i.v, surg__bd_scalar(b, n, SURG_INT64).v);
+  return i;
+}
+
+/* --- Where --- */
+
+/* c * x + (1 - c) * z, of whole numbers. */
+static surg_value *mixed(surg__builder *b, int type) {
+  const bool narrow = surg__dtype_bits(type) < 32;
+  const int wider = narrow ? SURG_INT32 : type;
+  surg_value *c = surg__b_get(b, "c"), *x = surg__b_get(b, "x"), *z = surg__b_get(b, "z");
+  if (narrow) {
+    x = surg__b_cast(b, x, wider);
+    z = surg__b_cast(b, z, wider);
+  }
+  x = op2(b, "Mul", x, surg__b_cast(b, c, wider));
+  z = op2(b, "Mul", z, surg__b_cast(b, surg__b_unary(b, "Not", c), wider));
+  surg_value *y = op2(b, "Add", x, z);
+  return narrow ? surg__b_cast(b, y, type) : y;
+}
+
+/* Elements of x, and behind them those of z. */
+static surg__bt fetched(surg__builder *b, surg__bt c, surg__bt x, surg__bt z) {
+  const surg__bt flat_x = flat(b, x), both[2] = {flat_x, flat(b, z)};
+  surg__bt px = places(b, &x), pz = places(b, &z);
+  pz = surg__bt_binary(b, "Add", pz, surg__bd_scalar(b, both[0].d[0], SURG_INT64));
+  const surg__bt apart = surg__bt_binary(b, "Sub", px, pz);
+  const surg__bt step = surg__bt_binary(b, "Mul", surg__bt_cast(b, c, SURG_INT64), apart);
+  const surg__bt all = surg__bt_concat(b, both, 2, 0);
+  return surg__bt_gather(b, all, surg__bt_binary(b, "Add", pz, step), 0);
+}
+
+/* y = Where (c, x, z) */
+static surg_status where_by_index(surg__builder *b) {
+  surg__bt c, x, z;
+  const int dtype = surg__b_dtype(surg__b_get(b, "x"));
+  if (!dtype || (surg__dtype_bits(dtype) < 8 && dtype != SURG_STRING)) return SURG_EUNSUPPORTED;
+  if (surg__dtype_is_int(dtype)) {
+    surg__b_result(b, "y", mixed(b, dtype));
+    return b->status;
+  }
+  if (!surg__bt_get(b, "c", &c) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "z", &z))
+    return SURG_EUNSUPPORTED;
+  surg__bt_result(b, "y", fetched(b, c, x, z));
+  return b->status;
+}
+
+/* --- Shrink --- */
+
+/* y = Shrink <bias, lambd> (x) */
+static surg_status shrink_by_index(surg__builder *b) {
+  const surg_node *n = surg__b_matched(b);
+  const double bias = surg_node_float(n, "bias", 0), edge = surg_node_float(n, "lambd", 0.5f);
+  surg__bt x;
+  if (!surg__bt_get(b, "x", &x) || !surg__b_attrs_known(b) ||
+      (x.dtype != SURG_FLOAT && x.dtype != SURG_DOUBLE))
+    return SURG_EUNSUPPORTED;
+  const surg__bt low = surg__bt_number(b, "Less", x, -edge);
+  const surg__bt high = surg__bt_number(b, "Greater", x, edge);
+  const surg__bt less = surg__bt_number(b, "Sub", x, bias);
+  const surg__bt inner = fetched(b, high, less, surg__bt_scalar(b, x.dtype, 0));
+  surg__bt_result(b, "y", fetched(b, low, surg__bt_number(b, "Add", x, bias), inner));
+  return b->status;
+}
+
+/* --- constants and copies in a shape that is computed --- */
+
+/* y = ConstantOfShape (s) */
+static surg_status constant_to_expand(surg__builder *b) {
+  const surg_attr *a = surg_node_attr(surg__b_matched(b), "value");
+  surg_tensor *t = a ? surg_attr_tensor(a, 0) : NULL;
+  const int dtype = t ? surg_tensor_dtype(t) : SURG_FLOAT;
+  uint8_t raw[8] = {0};
+  const size_t size = surg__dtype_bits(dtype) / 8;
+  if (!surg__b_attrs_known(b) || size == 0 || size > sizeof raw) return SURG_EUNSUPPORTED;
+  if (t && (surg_tensor_count(t) != 1 || surg_tensor_read(t, 0, raw, size)))
+    return SURG_EUNSUPPORTED;
+  surg_value *one = surg__b_tensor(b, dtype, NULL, 0, raw, size);
+  surg__b_result(b, "y", op2(b, "Expand", one, surg__b_get(b, "s")));
+  return b->status;
+}
+
+/* y = Expand (x, s): an axis of one element is repeated as often as the shape says. */
+static surg_status expand_to_tile(surg__builder *b) {
+  surg__bt x, s;
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "s", &s) || s.rank != 1 || s.d[0].n < 0 ||
+      s.d[0].n > SURG__BT_RANK)
+    return SURG_EUNSUPPORTED;
+  const uint32_t n = (uint32_t)s.d[0].n;
+  int64_t ones[SURG__BT_RANK];
+  for (uint32_t i = 0; i < SURG__BT_RANK; i++) ones[i] = i;
+  if (x.rank == 0 && n == 0) {
+    surg__b_result(b, "y", surg__b_unary(b, "Identity", x.v));
+    return b->status;
+  }
+  surg_value *v = x.v, *sizes = s.v;
+  if (x.rank < n) {
+    v = surg__b_over(b, "Unsqueeze", v, ones, n - x.rank);
+  }
+  for (uint32_t i = 0; i < SURG__BT_RANK; i++) ones[i] = 1;
+  if (x.rank > n) sizes = surg__bi_concat(b, surg__b_ints(b, ones, x.rank - n), sizes, 0);
+  surg_value *shape = surg__b_unary(b, "Shape", v);
+  surg_value *single = op2(b, "Equal", shape, surg__bi(b, 1));
+  surg_value *grows = surg__b_cast(b, single, SURG_INT64);
+  surg_value *more = op2(b, "Mul", grows, op2(b, "Sub", sizes, surg__bi(b, 1)));
+  surg__b_result(b, "y", op2(b, "Tile", v, op2(b, "Add", more, surg__bi(b, 1))));
+  return b->status;
+}
+
+/* z = NonZero (as many ones as n says) */
+static surg_status counting_nonzero(surg__builder *b) {
+  surg__bt n;
+  const int64_t first = 0;
+  if (!surg__bt_get(b, "n", &n) || n.rank != 1 || n.d[0].n != 1) return SURG_EUNSUPPORTED;
+  surg__b_result(b, "z", surg__b_over(b, "Unsqueeze", surg__b_counting(b, n.v), &first, 1));
+  return b->status;
+}
+
+/* --- gathering --- */
+
+static bool get_axis(const surg__builder *b, const char *name, uint32_t rank, uint32_t *axis) {
+  const surg__rvalue v = surg__b_data(b, name);
+  if (v.kind != SURG__R_INT || !v.one.known) return false;
+  const int64_t a = v.one.i < 0 ? v.one.i + rank : v.one.i;
+  *axis = (uint32_t)a;
+  return a >= 0 && a < (int64_t)rank;
+}
+
+static bool is_index(const surg__bt *i) {
+  return i->dtype == SURG_INT64 || i->dtype == SURG_INT32;
+}
+
+/* Where the elements that GatherElements speaks of lie in flat x. */
+static surg__bt element_places(surg__builder *b, const surg__bt *x, surg__bt i, uint32_t axis) {
+  const surg__bt front = from_front(b, wide(b, i), x->d[axis]);
+  surg__bt at = times(b, front, product(b, x, axis + 1, x->rank));
+  for (uint32_t k = 0; k < x->rank; k++) {
+    if (k == axis || i.d[k].n == 1) continue;
+    const surg__bt v = along(b, surg__bt_range(b, i.d[k], SURG_INT64), k, i.rank);
+    at.v = op2(b, "Add", at.v, times(b, v, product(b, x, k + 1, x->rank)).v);
+  }
+  return at;
+}
+
+/* y = GatherElements <axis = a> (x, i) */
+static surg_status gather_elements(surg__builder *b) {
+  surg__bt x, i;
+  uint32_t axis;
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || x.rank != i.rank || !is_index(&i) ||
+      !get_axis(b, "a", x.rank, &axis) || b->m->opset < 9)
+    return SURG_EUNSUPPORTED;
+  const surg__bt data = flat(b, x);
+  surg__bt_result(b, "y", surg__bt_gather(b, data, element_places(b, &x, i, axis), 0));
+  return b->status;
+}
+
+/* Where the rows that tuples of indices speak of lie: x counts as [rows, ...], its first `batch`
+ * axes being those of the tuples as well. */
+static surg__bt row_places(surg__builder *b, const surg__bt *x, surg__bt i, uint32_t batch) {
+  const uint32_t length = (uint32_t)i.d[i.rank - 1].n, all = batch + length;
+  surg__bt at = {0};
+  i = wide(b, i);
+  for (uint32_t k = 0; k < length; k++) {
+    const surg__bt one = surg__bt_gather(b, i, surg__bt_scalar(b, SURG_INT64, k), i.rank - 1);
+    const surg__bt front = from_front(b, one, x->d[batch + k]);
+    at = plus(b, at, times(b, front, product(b, x, batch + k + 1, all)));
+  }
+  for (uint32_t k = 0; k < batch; k++) {
+    const surg__bt v = along(b, surg__bt_range(b, x->d[k], SURG_INT64), k, at.rank);
+    at.v = op2(b, "Add", at.v, times(b, v, product(b, x, k + 1, all)).v);
+  }
+  return at;
+}
+
+static bool tuples_fit(const surg__bt *x, const surg__bt *i, int64_t batch) {
+  if (!is_index(i) || i->rank == 0 || batch < 0 || batch >= (int64_t)i->rank) return false;
+  const int64_t length = i->d[i->rank - 1].n;
+  return length >= 1 && batch + length <= (int64_t)x->rank &&
+         i->rank - 1 + x->rank - (uint32_t)(batch + length) <= SURG__BT_RANK;
+}
+
+/* y = GatherND <batch_dims> (x, i) */
+static surg_status gather_nd(surg__builder *b) {
+  surg__bt x, i;
+  const int64_t batch = surg_node_int(surg__b_matched(b), "batch_dims", 0);
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
+      !tuples_fit(&x, &i, batch) || b->m->opset < 9)
+    return SURG_EUNSUPPORTED;
+  const uint32_t all = (uint32_t)(batch + i.d[i.rank - 1].n);
+  surg__bdim d[SURG__BT_RANK] = {product(b, &x, 0, all)};
+  for (uint32_t k = all; k < x.rank; k++) d[1 + k - all] = x.d[k];
+  const surg__bt rows = surg__bt_reshape(b, x, d, 1 + x.rank - all);
+  surg__bt_result(b, "y",
+                  surg__bt_gather(b, rows, row_places(b, &x, i, (uint32_t)batch), 0));
+  return b->status;
+}
+
+/* --- OneHot --- */
+
+/* y = OneHot <axis = a> (i, d, v): v[0] or v[1]. Negative indices count from the end from 11 on. */
+static surg_status one_hot(surg__builder *b) {
+  surg__bt i, depth, values;
+  const surg__rvalue a = surg__b_data(b, "a");
+  const bool fold = surg_node_schema(surg__b_matched(b))->since >= 11;
+  const int64_t one = 1;
+  if (!surg__bt_get(b, "i", &i) || !surg__bt_get(b, "d", &depth) ||
+      !surg__bt_get(b, "v", &values) || a.kind != SURG__R_INT || !a.one.known ||
+      i.rank >= SURG__BT_RANK || (fold && b->m->opset < 9))
+    return SURG_EUNSUPPORTED;
+  const int64_t axis = a.one.i < 0 ? a.one.i + (int64_t)i.rank + 1 : a.one.i;
+  if (axis < 0 || axis > (int64_t)i.rank) return SURG_EUNSUPPORTED;
+  surg_value *n = surg__bi_reshape(b, wide(b, depth).v, &one, 1);
+  surg__bt at = wide(b, i);
+  if (fold) at.v = surg__bi_wrap(b, at.v, surg__bi_reshape(b, n, NULL, 0)); /* of any rank */
+  at = surg__bt_unsqueeze(b, at, (uint32_t)axis);
+  surg__bt count = surg__bt_range(b, surg__bd_of(n), SURG_INT64);
+  int64_t dims[SURG__BT_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
+  count.v = surg__bi_reshape(b, count.v, dims, i.rank + 1 - (size_t)axis);
+  surg_value *hit = surg__b_cast(b, op2(b, "Equal", at.v, count.v), SURG_INT64);
+  surg_value *y = op2(b, "Gather", values.v, hit);
+  surg__b_set_int(b, y, "axis", 0);
+  surg__b_result(b, "y", y);
+  return b->status;
+}
+
+/* --- scattering --- */
+
+static const char *reduction_of(const surg_node *n) {
+  static const struct {
+    const char *word, *op;
+  } all[] = {{"add", "Add"}, {"mul", "Mul"}, {"max", "Max"}, {"min", "Min"}};
+  const surg_str s = surg_node_string(n, "reduction", "none");
+  for (size_t i = 0; i < SURG_COUNT(all); i++)
+    if (s.n == 3 && !memcmp(s.p, all[i].word, 3)) return all[i].op;
+  return NULL;
+}
+
+static surg__bt part(surg__builder *b, surg__bt x, uint32_t axis, int64_t at) {
+  return surg__bt_slice(b, x, axis, surg__bd(at), surg__bd(at + 1));
+}
+
+static surg__bt node_on(surg__builder *b, const char *op, surg__bt like, surg_value *const *in,
+                        size_t n) {
+  like.v = surg__b_node(b, op, in, n);
+  return like;
+}
+
+/* y = ScatterElements <axis = a, reduction> (x, i, u): only along the axis may an element be met
+ * twice, so what stands at one place of it is done at once, one place after the other. */
+static surg_status scatter_reduced(surg__builder *b) {
+  surg__bt x, i, u;
+  uint32_t axis;
+  const char *op = reduction_of(surg__b_matched(b));
+  if (!op || !surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
+      !surg__bt_get(b, "u", &u) || i.rank != x.rank || u.rank != x.rank ||
+      !get_axis(b, "a", x.rank, &axis) || i.d[axis].n < 1 || i.d[axis].n > MOST_PARTS ||
+      b->m->opset < 11)
+    return SURG_EUNSUPPORTED;
+  for (int64_t k = 0; k < i.d[axis].n; k++) {
+    const surg__bt at = part(b, i, axis, k), put = part(b, u, axis, k);
+    surg_value *const get[2] = {x.v, at.v};
+    const surg__bt had = node_on(b, "GatherElements", put, get, 2);
+    surg__b_set_int(b, had.v, "axis", axis);
+    surg_value *const set[3] = {x.v, at.v, op2(b, op, had.v, put.v)};
+    x = node_on(b, "ScatterElements", x, set, 3);
+    surg__b_set_int(b, x.v, "axis", axis);
+  }
+  surg__bt_result(b, "y", x);
+  return b->status;
+}
+
+/* y = ScatterND <reduction> (x, i, u): one tuple after the other. */
+static surg_status scatter_nd_reduced(surg__builder *b) {
+  surg__bt x, i, u;
+  const char *op = reduction_of(surg__b_matched(b));
+  if (!op || !surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
+      !surg__bt_get(b, "u", &u) || !tuples_fit(&x, &i, 0) || b->m->opset < 11)
+    return SURG_EUNSUPPORTED;
+  const surg__bdim n = product(b, &i, 0, i.rank - 1);
+  const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
+  if (n.n < 1 || n.n > MOST_PARTS) return SURG_EUNSUPPORTED;
+  surg__bdim d[SURG__BT_RANK] = {n, i.d[i.rank - 1]};
+  i = surg__bt_reshape(b, i, d, 2);
+  for (uint32_t k = length; k < x.rank; k++) d[1 + k - length] = x.d[k];
+  u = surg__bt_reshape(b, u, d, 1 + x.rank - length);
+  for (int64_t k = 0; k < n.n; k++) {
+    const surg__bt at = part(b, i, 0, k), put = part(b, u, 0, k);
+    surg_value *const get[2] = {x.v, at.v};
+    const surg__bt had = node_on(b, "GatherND", put, get, 2);
+    surg_value *const set[3] = {x.v, at.v, op2(b, op, had.v, put.v)};
+    x = node_on(b, "ScatterND", x, set, 3);
+  }
+  surg__bt_result(b, "y", x);
+  return b->status;
+}
+
+/* y = ScatterND (x, i, u): rows of a matrix. */
+static surg_status scatter_nd_rows(surg__builder *b) {
+  surg__bt x, i, u;
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
+      !tuples_fit(&x, &i, 0) || b->m->opset < 9)
+    return SURG_EUNSUPPORTED;
+  const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
+  for (uint32_t k = 0; k < x.rank; k++) {
+    if (x.d[k].n == 0) { /* there is nothing to write to */
+      surg__b_result(b, "y", surg__b_unary(b, "Identity", x.v));
+      return b->status;
+    }
+    /* To Reshape a 0 is "as in the matrix", and nothing but 0 only where the axis of the matrix
+     * holds this one: the rows the first, the columns the second if they begin with it. */
+    const bool held = k == 0 || (k == 1 && length == 1);
+    if (!held && !surg__bd_filled(&x.d[k])) return SURG_EUNSUPPORTED;
+  }
+  const surg__bdim width = product(b, &x, length, x.rank), n = product(b, &i, 0, i.rank - 1);
+  const surg__bdim whole[2] = {product(b, &x, 0, length), width}, rows[2] = {n, width};
+  const surg__bdim column[2] = {n, surg__bd(1)};
+  const surg__bt at = surg__bt_reshape(b, row_places(b, &x, i, 0), column, 2);
+  surg_value *data = surg__bt_reshape(b, x, whole, 2).v, *to = surg__bt_expand(b, at, rows, 2).v;
+  surg_value *const in[3] = {data, to, surg__bt_reshape(b, u, rows, 2).v};
+  surg__bt y = {.dtype = x.dtype, .rank = 2, .d = {whole[0], whole[1]}};
+  y.v = surg__b_node(b, b->m->opset >= 11 ? "ScatterElements" : "Scatter", in, 3);
+  surg__b_set_int(b, y.v, "axis", 0);
+  surg__bt_result(b, "y", surg__bt_reshape(b, y, x.d, x.rank));
+  return b->status;
+}
+
+/* y = ScatterElements (x, i, u), with indices that may count from the end. */
+static surg_status scatter_from_front(surg__builder *b) {
+  surg__bt x, i;
+  uint32_t axis;
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || i.rank != x.rank || !is_index(&i) ||
+      !get_axis(b, "a", x.rank, &axis) || b->m->opset < 9 || b->m->opset > 10)
+    return SURG_EUNSUPPORTED;
+  surg_value *const in[3] = {x.v, from_front(b, wide(b, i), x.d[axis]).v, surg__b_get(b, "u")};
+  surg_value *y = surg__b_node(b, "Scatter", in, 3);
+  surg__b_set_int(b, y, "axis", axis);
+  surg__b_result(b, "y", y);
+  return b->status;
+}
+
+/* y = Scatter <axis = a> (x, i, u): for each element of the result the place where it comes from,
+ * in x or behind it in u; what is written later wins. */
+static surg_status scatter_by_places(surg__builder *b) {
+  surg__bt x, i, u;
+  uint32_t axis;
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
+      i.rank != x.rank || u.rank != x.rank || !is_index(&i) || !get_axis(b, "a", x.rank, &axis) ||
+      i.d[axis].n < 0 || i.d[axis].n > MOST_PARTS)
+    return SURG_EUNSUPPORTED;
+  for (uint32_t k = 0; k < x.rank; k++)
+    if (k != axis && !surg__bd_same(&i.d[k], &x.d[k])) return SURG_EUNSUPPORTED;
+  memcpy(u.d, i.d, sizeof u.d);
+  const surg__bt flat_x = flat(b, x), both[2] = {flat_x, flat(b, u)};
+  const surg__bt line = along(b, surg__bt_range(b, x.d[axis], SURG_INT64), axis, x.rank);
+  surg__bt from = places(b, &x), other = places(b, &u);
+  other = surg__bt_binary(b, "Add", other, surg__bd_scalar(b, both[0].d[0], SURG_INT64));
+  i = wide(b, i);
+  for (int64_t k = 0; k < i.d[axis].n; k++) {
+    surg__bt hit = surg__bt_binary(b, "Equal", line, part(b, i, axis, k));
+    hit = surg__bt_cast(b, hit, SURG_INT64);
+    const surg__bt apart = surg__bt_binary(b, "Sub", part(b, other, axis, k), from);
+    from = surg__bt_binary(b, "Add", from, surg__bt_binary(b, "Mul", hit, apart));
+  }
+  surg__bt_result(b, "y", surg__bt_gather(b, surg__bt_concat(b, both, 2, 0), ints_of(from), 0));
+  return b->status;
+}
+
+/* --- CumSum --- */
+
+static surg__bt summed(surg__builder *b, surg__bt x, uint32_t axis, bool exclusive, bool reverse) {
+  const int64_t n = x.d[axis].n;
+  surg__bt parts[MOST_PARTS], sum = {0};
+  for (int64_t k = 0; k < n && !b->status; k++) {
+    const int64_t at = reverse ? n - 1 - k : k;
+    if (exclusive && k == 0) {
+      surg__bdim d[SURG__BT_RANK];
+      memcpy(d, x.d, sizeof d);
+      d[axis] = surg__bd(1);
+      sum = surg__bt_expand(b, surg__bt_scalar(b, x.dtype, 0), d, x.rank);
+    } else {
+      const surg__bt one = part(b, x, axis, exclusive ? (reverse ? at + 1 : at - 1) : at);
+      sum = k == (exclusive ? 1 : 0) ? one : surg__bt_binary(b, "Add", sum, one);
+    }
+    parts[at] = sum;
+  }
+  return surg__bt_concat(b, parts, (size_t)n, axis);
+}
+
+/* y = CumSum <exclusive, reverse> (x, a): an addition for each element of the axis. Which axis that
+ * is, the model may compute: then the result is chosen from one for each. */
+static surg_status sums_along(surg__builder *b) {
+  surg__bt x, all[SURG__BT_RANK];
+  surg_elem e;
+  const surg_node *n = surg__b_matched(b);
+  const bool exclusive = surg_node_int(n, "exclusive", 0), reverse = surg_node_int(n, "reverse", 0);
+  surg_value *axis = surg__b_get(b, "a");
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || x.rank == 0 ||
+      x.rank >= SURG__BT_RANK || b->m->opset < 8)
+    return SURG_EUNSUPPORTED;
+  const bool known = surg_value_elements(axis, &e, 1) == 1 && e.known;
+  const int64_t at = known && e.value < 0 ? e.value + x.rank : e.value;
+  if (known && (at < 0 || at >= (int64_t)x.rank)) return SURG_EUNSUPPORTED;
+  if ((!known && b->m->opset < 9)) return SURG_EUNSUPPORTED;
+  for (uint32_t k = 0; k < x.rank; k++)
+    if ((!known || k == at) && (x.d[k].n < 1 || x.d[k].n > MOST_PARTS)) return SURG_EUNSUPPORTED;
+  if (known || x.rank == 1) {
+    surg__bt_result(b, "y", summed(b, x, known ? (uint32_t)at : 0, exclusive, reverse));
+    return b->status;
+  }
+  for (uint32_t k = 0; k < x.rank; k++)
+    all[k] = surg__bt_unsqueeze(b, summed(b, x, k, exclusive, reverse), 0);
+  surg__bt which = {.v = surg__bi_reshape(b, axis, NULL, 0), .dtype = SURG_INT64};
+  which.v = surg__b_cast(b, which.v, SURG_INT64);
+  which.v = surg__bi_wrap(b, which.v, surg__bi(b, x.rank));
+  surg__bt_result(b, "y", surg__bt_gather(b, surg__bt_concat(b, all, x.rank, 0), which, 0));
+  return b->status;
+}
+
+/* --- scattering to known places --- */
+
+/* For each element of x which update is written there, the last one where there are several. */
+typedef struct written {
+  surg__bt x, u;
+  int64_t *index; /* of the tensor of indices */
+  double *from, *hit; /* of x: number of the update; 1 where there is one */
+  uint64_t count, updates, indices;
+} written;
+
+static bool read_written(surg__builder *b, written *w, surg__bt *i) {
+  if (!surg__bt_get(b, "x", &w->x) || !surg__bt_get(b, "u", &w->u) || !surg__bt_get(b, "i", i) ||
+      !surg__bt_count(&w->x, MOST_INDICES, &w->count) ||
+      !surg__bt_count(&w->u, MOST_INDICES, &w->updates) ||
+      !surg__bt_count(i, MOST_INDICES, &w->indices) ||
+      !surg__b_takes(b, "Where", 1, w->x.dtype))
+    return false;
+  const surg_tensor *t = surg_value_constant(i->v);
+  surg__arena *arena = b->m->arena;
+  w->index = surg__arena_array(arena, (size_t)w->indices + 1, sizeof *w->index);
+  w->from = surg__arena_array(arena, (size_t)w->count + 1, sizeof *w->from);
+  w->hit = surg__arena_array(arena, (size_t)w->count + 1, sizeof *w->hit);
+  if (!t || !w->index || !w->from || !w->hit) return false;
+  for (uint64_t k = 0; k < w->count; k++) w->from[k] = w->hit[k] = 0;
+  return surg_tensor_read_ints(t, w->index, (size_t)w->indices) == (int64_t)w->indices;
+}
+
+/* Index number k along an axis, from the front; false: it is not within. */
+static bool place_of(const written *w, uint64_t k, uint32_t axis, int64_t *out) {
+  const int64_t n = w->x.d[axis].n, at = w->index[k] < 0 ? w->index[k] + n : w->index[k];
+  *out = at;
+  return at >= 0 && at < n;
+}
+
+static surg_status choose_written(surg__builder *b, const written *w) {
+  int64_t dims[SURG__BT_RANK];
+  if (w->updates == 0 || w->count == 0) {
+    surg__b_result(b, "y", surg__b_unary(b, "Identity", w->x.v));
+    return b->status;
+  }
+  for (uint32_t i = 0; i < w->x.rank; i++) dims[i] = w->x.d[i].n;
+  const surg__bt hit = surg__bt_numbers(b, SURG_BOOL, dims, w->x.rank, w->hit);
+  const surg__bt from = surg__bt_numbers(b, SURG_INT64, dims, w->x.rank, w->from);
+  const surg__bt news = surg__bt_gather(b, flat(b, w->u), from, 0);
+  surg__bt_result(b, "y", surg__bt_where(b, hit, news, w->x));
+  return b->status;
+}
+
+/* y = ScatterElements <axis> (x, i, u) */
+static surg_status scatter_to_where(surg__builder *b) {
+  written w;
+  surg__bt i;
+  if (!read_written(b, &w, &i) || i.rank != w.x.rank || w.updates != w.indices)
+    return SURG_EUNSUPPORTED;
+  int64_t axis = surg_node_int(surg__b_matched(b), "axis", 0);
+  if (axis < 0) axis += w.x.rank;
+  if (!surg__b_attrs_known(b) || axis < 0 || axis >= w.x.rank) return SURG_EUNSUPPORTED;
+  for (uint64_t k = 0; k < w.indices; k++) {
+    uint64_t rest = k, to = 0, step = 1;
+    for (uint32_t d = w.x.rank; d-- > 0;) {
+      int64_t at = (int64_t)(rest % (uint64_t)i.d[d].n);
+      rest /= (uint64_t)i.d[d].n;
+      if (d == axis ? !place_of(&w, k, d, &at) : at >= w.x.d[d].n) return SURG_EUNSUPPORTED;
+      to += step * (uint64_t)at;
+      step *= (uint64_t)w.x.d[d].n;
+    }
+    w.from[to] = (double)k;
+    w.hit[to] = 1;
+  }
+  return choose_written(b, &w);
+}
+
+/* y = ScatterND (x, i, u) */
+static surg_status scatter_nd_to_where(surg__builder *b) {
+  written w;
+  surg__bt i;
+  if (!read_written(b, &w, &i) || !tuples_fit(&w.x, &i, 0)) return SURG_EUNSUPPORTED;
+  const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
+  uint64_t width = 1, tuples = 1;
+  for (uint32_t d = length; d < w.x.rank; d++) width *= (uint64_t)w.x.d[d].n;
+  for (uint32_t d = 0; d + 1 < i.rank; d++) tuples *= (uint64_t)i.d[d].n;
+  if (tuples * width != w.updates) return SURG_EUNSUPPORTED;
+  for (uint64_t k = 0; k < tuples; k++) {
+    uint64_t to = 0;
+    for (uint32_t d = 0; d < length; d++) {
+      int64_t at;
+      if (!place_of(&w, k * length + d, d, &at)) return SURG_EUNSUPPORTED;
+      to = to * (uint64_t)w.x.d[d].n + (uint64_t)at;
+    }
+    for (uint64_t e = 0; e < width; e++) {
+      w.from[to * width + e] = (double)(k * width + e);
+      w.hit[to * width + e] = 1;
+    }
+  }
+  return choose_written(b, &w);
+}
+
+const surg__native surg__natives_index[] = {
+    {"scatter_where", scatter_to_where, "ScatterElements to known places as a choice"},
+    {"scatter_nd_where", scatter_nd_to_where, "ScatterND to known places as a choice"},
+    {"where_by_index", where_by_index, "Where by Gather, of whole numbers by arithmetic"},
+    {"shrink_by_index", shrink_by_index, "Shrink, the elements chosen by Gather"},
+    {"constant_to_expand", constant_to_expand, "ConstantOfShape as Expand"},
+    {"expand_to_tile", expand_to_tile, "Expand as Tile"},
+    {"counting_nonzero", counting_nonzero, "numbers from 0 on by a Loop"},
+    {"gather_elements", gather_elements, "GatherElements by Gather from the flat tensor"},
+    {"gather_nd", gather_nd, "GatherND by Gather of rows"},
+    {"one_hot", one_hot, "OneHot by Gather of its two values"},
+    {"scatter_reduced", scatter_reduced, "ScatterElements with a reduction, place by place"},
+    {"scatter_nd_reduced", scatter_nd_reduced, "ScatterND with a reduction, tuple by tuple"},
+    {"scatter_nd_rows", scatter_nd_rows, "ScatterND as ScatterElements of rows"},
+    {"scatter_from_front", scatter_from_front, "ScatterElements as Scatter"},
+    {"scatter_by_places", scatter_by_places, "Scatter by Gather"},
+    {"sums_along", sums_along, "CumSum as additions"},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Emissions that text cannot say. */
+#include "io/text_codec.h"
+#include "rewrite/lower/native.h"
+
+/* y = Constant <...> (): an initializer; readers of y read it. Old versions of Constant hold few
+ * types, initializers all. Where there can be none, a Cast of doubles. */
+static surg_status constant_to_initializer(surg__builder *b) {
+  surg_value *y = surg__b_get(b, "y");
+  surg_tensor *t = surg_value_constant(y), *doubles[2];
+  if (!t || (!surg__rinitializers(b->m) && (b->m->opset >= 9 || !surg__rdoubles(b->m, t, doubles))))
+    return SURG_EUNSUPPORTED;
+  surg_value *v = surg__rconstant(b->m, b->m->g, b->m->last, surg_value_name(y), t);
+  if (!v) return SURG_ENOMEM;
+  const surg_replace how = surg_value_can_replace(y, v);
+  if (how == SURG_REPLACE_YES || how == SURG_REPLACE_BY_LABEL) return surg_value_replace(y, v);
+  surg__b_result(b, "y", surg__b_unary(b, "Identity", v));
+  return b->status;
+}
+
+static const surg__native natives[] = {
+    {"initializer", constant_to_initializer, "the constant y as an initializer"},
+    {NULL, NULL, NULL},
+};
+
+/* One table for each file of emissions. */
+static const surg__native *const tables[] = {
+    natives,
+    surg__natives_sub,
+    surg__natives_bits,
+    surg__natives_quant,
+    surg__natives_series,
+    surg__natives_attention,
+    surg__natives_linear,
+    surg__natives_einsum,
+    surg__natives_image,
+    surg__natives_loss,
+    surg__natives_sample,
+    surg__natives_axes,
+    surg__natives_transformer,
+    surg__natives_index,
+    surg__natives_order,
+    surg__natives_pool,
+    surg__natives_branch,
+    surg__natives_packed,
+    surg__natives_heads,
+    surg__natives_recurrent,
+    surg__natives_resize,
+    surg__natives_scan,
+    surg__natives_signal,
+    surg__natives_plain,
+    surg__natives_slice,
+    surg__natives_many,
+    surg__natives_labels,
+};
+
+const surg__native *surg__native_find(surg_str name) {
+  for (size_t t = 0; t < SURG_COUNT(tables); t++)
+    for (const surg__native *n = tables[t]; n->name; n++)
+      if (surg__text_word(name.p, name.n, n->name)) return n;
+  return NULL;
+}

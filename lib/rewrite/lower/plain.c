@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plainest forms, for engines with little: rows picked by a product, repeated along one axis of
+ * two, tensors put together from flat pieces. */
+#include "rewrite/lower/terms.h"
+
+#define MOST_PIECES 128 /* of a tensor that is put together */
+#define MOST_ELEMENTS (1u << 20) /* ... all in all */
+
+/* --- picking by a product --- */
+
+/* [.., n]: 1 where the whole number of `w`, which holds it n times, is that of the column, counted
+ * from either end. */
+static surg__bt columns_hit(surg__builder *b, surg__bt w, int64_t n, int dtype) {
+  surg__bt hit[2] = {{0}};
+  double *at = surg__arena_array(b->m->arena, (size_t)n, sizeof *at);
+  if (!at) b->status = SURG_ENOMEM;
+  for (int end = 0; end < 2 && at; end++) {
+    for (int64_t i = 0; i < n; i++) at[i] = (double)(end ? i - n : i);
+    const surg__bt number = surg__bt_numbers(b, SURG_INT64, &n, 1, at);
+    hit[end] = surg__bt_cast(b, surg__bt_binary(b, "Equal", w, number), dtype);
+  }
+  return surg__bt_binary(b, "Add", hit[0], hit[1]);
+}
+
+/* The indices, n times each along an axis of their own, which is the last. By a product, since that
+ * is where engines with little agree. */
+static surg__bt indices_repeated(surg__builder *b, surg__bt i, int64_t n, bool flat) {
+  const surg__bdim row[2] = {surg__bd(1), surg__bd(n)};
+  surg__bt u = surg__bt_cast(b, i, SURG_FLOAT);
+  surg__bdim all = surg__bd(1);
+  for (uint32_t k = 0; k < i.rank; k++) all = surg__bd_mul(b, all, i.d[k]);
+  const surg__bdim column[2] = {all, surg__bd(1)};
+  u = flat ? surg__bt_reshape(b, u, column, 2) : surg__bt_unsqueeze(b, u, i.rank);
+  return surg__bt_cast(b, surg__bt_matmul(b, u, surg__bt_fill(b, SURG_FLOAT, 1, row, 2)),
+                       SURG_INT64);
+}
+
+static bool all_filled(const surg__bt *x) {
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (!surg__bd_filled(&x->d[i])) return false;
+  return true;
+}
+
+/* y = Gather (t, i) along the first axis. */
+static surg_status gather_product(surg__builder *b) {
+  surg__bt t, i, y;
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "t", &t) || !surg__bt_get(b, "i", &i) ||
+      !surg__bt_get(b, "y", &y) || t.rank < 1 || t.d[0].n < 1 ||
+      t.d[0].n > SURG_LIMIT_EMIT_CONSTANT || i.rank >= SURG__BT_RANK)
+    return SURG_EUNSUPPORTED;
+  const bool flat = t.rank != 2 || i.rank == 0;
+  if (flat && (!surg__bt_static(&y) || !surg__bt_static(&t) || !surg__bt_static(&i) ||
+               !all_filled(&t) || !all_filled(&i)))
+    return SURG_EUNSUPPORTED;
+  const surg__bt hit =
+      columns_hit(b, indices_repeated(b, i, t.d[0].n, flat), t.d[0].n, t.dtype);
+  if (flat) {
+    surg__bdim d[2] = {t.d[0], surg__bd(1)};
+    for (uint32_t k = 1; k < t.rank; k++) d[1] = surg__bd_mul(b, d[1], t.d[k]);
+    t = surg__bt_reshape(b, t, d, 2);
+  }
+  surg__bt out = surg__bt_matmul(b, hit, t);
+  if (flat) out = surg__bt_reshape(b, out, y.d, y.rank);
+  surg__bt_result(b, "y", out);
+  return b->status;
+}
+
+/* y = OneHot (i, depth, [0, 1]); the axis is the last but for a Transpose. */
+static surg_status one_hot_plain(surg__builder *b) {
+  surg__bt i, y;
+  surg_elem n;
+  surg_value *depth = surg__b_get(b, "depth");
+  int64_t axis = surg_node_int(surg__b_matched(b), "axis", -1), perm[SURG__BT_RANK];
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "y", &y) || !depth ||
+      surg_value_elements(depth, &n, 1) != 1 || !n.known || n.value < 1 || i.rank < 1 ||
+      n.value > SURG_LIMIT_EMIT_CONSTANT || i.rank + 1 > SURG__BT_RANK)
+    return SURG_EUNSUPPORTED;
+  if (axis < 0) axis += i.rank + 1;
+  if (axis < 0 || axis > i.rank) return SURG_EUNSUPPORTED;
+  surg__bt out = columns_hit(b, indices_repeated(b, i, n.value, false), n.value, y.dtype);
+  for (uint32_t k = 0; k <= i.rank; k++)
+    perm[k] = k < axis ? k : k == axis ? (int64_t)i.rank : (int64_t)k - 1;
+  if (axis < i.rank) out = surg__bt_transpose(b, out, perm);
+  surg__bt_result(b, "y", out);
+  return b->status;
+}
+
+/* --- repeating --- */
+
+/* x of [a, 1, c] as [a, n, c], by an Expand of two axes. */
+static surg__bt repeated(surg__builder *b, surg__bt x, surg__bdim a, surg__bdim n, surg__bdim c) {
+  static const int64_t perm[3] = {0, 2, 1};
+  const surg__bdim out[3] = {a, n, c}, swapped[3] = {a, c, n};
+  if (a.n == 1) {
+    const surg__bdim from[2] = {surg__bd(1), c}, to[2] = {n, c};
+    return surg__bt_reshape(
+        b, surg__bt_expand(b, surg__bt_reshape(b, x, from, 2), to, 2), out, 3);
+  }
+  const surg__bdim rows = surg__bd_mul(b, a, c), from[2] = {rows, surg__bd(1)}, to[2] = {rows, n};
+  x = surg__bt_expand(b, surg__bt_reshape(b, x, from, 2), to, 2);
+  if (c.n == 1) return surg__bt_reshape(b, x, out, 3);
+  return surg__bt_transpose(b, surg__bt_reshape(b, x, swapped, 3), perm);
+}
+
+/* y = Expand (x): one run of axes after the other, each as one axis of two. */
+static surg_status expand_runs(surg__builder *b) {
+  surg__bt x, y;
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "y", &y) || x.rank > y.rank ||
+      !surg__bt_static(&x) || !surg__bt_static(&y) || !all_filled(&y))
+    return SURG_EUNSUPPORTED;
+  surg__bdim have[SURG__BT_RANK];
+  const uint32_t more = y.rank - x.rank;
+  for (uint32_t i = 0; i < y.rank; i++) have[i] = i < more ? surg__bd(1) : x.d[i - more];
+  surg__bt out = x;
+  for (uint32_t i = 0, end; i < y.rank; i = end) {
+    surg__bdim before = surg__bd(1), n = surg__bd(1), behind = surg__bd(1);
+    for (end = i; end < y.rank && have[end].n == 1; end++) n = surg__bd_mul(b, n, y.d[end]);
+    if (end == i) end++;
+    if (n.n == 1) continue;
+    for (uint32_t k = 0; k < i; k++) before = surg__bd_mul(b, before, have[k]);
+    for (uint32_t k = end; k < y.rank; k++) behind = surg__bd_mul(b, behind, have[k]);
+    out = repeated(b, out, before, n, behind);
+    for (uint32_t k = i; k < end; k++) have[k] = y.d[k];
+  }
+  surg__bt_result(b, "y", surg__bt_reshape(b, out, y.d, y.rank));
+  return b->status;
+}
+
+/* --- pieces --- */
+
+/* Elements from `from` on of one of two rows. */
+typedef struct piece {
+  bool is_new;
+  int64_t from, n;
+} piece;
+
+/* The flat elements of x, some of which are written anew; at most MOST_PIECES runs. False: more. */
+static bool find_pieces(const int64_t *source, int64_t count, piece *out, uint32_t *n) {
+  *n = 0;
+  for (int64_t k = 0; k < count; k++) {
+    const bool is_new = source[k] >= 0;
+    const int64_t at = is_new ? source[k] : k;
+    piece *last = *n ? &out[*n - 1] : NULL;
+    if (last && last->is_new == is_new && last->from + last->n == at) {
+      last->n++;
+      continue;
+    }
+    if (*n == MOST_PIECES) return false;
+    out[(*n)++] = (piece){is_new, at, 1};
+  }
+  return true;
+}
+
+/* The place in x of the tuple number k, or -1: it is not within. */
+static int64_t place_of(const surg__bt *x, const int64_t *tuple, uint32_t length) {
+  int64_t at = 0;
+  for (uint32_t d = 0; d < length; d++) {
+    const int64_t i = tuple[d] < 0 ? tuple[d] + x->d[d].n : tuple[d];
+    if (i < 0 || i >= x->d[d].n) return -1;
+    at = at * x->d[d].n + i;
+  }
+  return at;
+}
+
+/* For each element of x which one of u it becomes, or -1. NULL: not known. */
+static int64_t *sources_of(surg__builder *b, const surg__bt *x, const surg__bt *i, uint64_t count,
+                           uint64_t news) {
+  const surg_tensor *t = surg_value_constant(i->v);
+  uint64_t numbers, width = 1;
+  if (!t || i->rank < 1 || !surg__bt_count(i, SURG_LIMIT_EMIT_CONSTANT, &numbers)) return NULL;
+  const int64_t length = i->d[i->rank - 1].n;
+  if (length < 1 || length > x->rank) return NULL;
+  for (uint32_t d = (uint32_t)length; d < x->rank; d++) width *= (uint64_t)x->d[d].n;
+  if (numbers / (uint64_t)length * width != news) return NULL;
+  int64_t *at = surg__arena_array(b->m->arena, (size_t)numbers + 1, sizeof *at);
+  int64_t *source = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *source);
+  if (!at || !source || surg_tensor_read_ints(t, at, (size_t)numbers) != (int64_t)numbers)
+    return NULL;
+  for (uint64_t k = 0; k < count; k++) source[k] = -1;
+  for (uint64_t k = 0; k < numbers / (uint64_t)length; k++) {
+    const int64_t to = place_of(x, at + k * (uint64_t)length, (uint32_t)length);
+    if (to < 0) return NULL;
+    for (uint64_t e = 0; e < width; e++)
+      source[(uint64_t)to * width + e] = (int64_t)(k * width + e);
+  }
+  return source;
+}
+
+/* y = ScatterND (x, i, u): what stays and what is new, piece by piece. */
+static surg_status scatter_pieces(surg__builder *b) {
+  surg__bt x, i, u, parts[MOST_PIECES];
+  piece pieces[MOST_PIECES];
+  uint64_t count, news;
+  uint32_t n;
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
+      !surg__bt_count(&x, MOST_ELEMENTS, &count) || !surg__bt_count(&u, MOST_ELEMENTS, &news) ||
+      count == 0 || news == 0)
+    return SURG_EUNSUPPORTED;
+  const int64_t *source = sources_of(b, &x, &i, count, news);
+  if (!source || !find_pieces(source, (int64_t)count, pieces, &n)) return SURG_EUNSUPPORTED;
+  const surg__bdim old[2] = {surg__bd(1), surg__bd((int64_t)count)},
+                   fresh[2] = {surg__bd(1), surg__bd((int64_t)news)};
+  const surg__bt before = surg__bt_reshape(b, x, old, 2), given = surg__bt_reshape(b, u, fresh, 2);
+  for (uint32_t k = 0; k < n; k++) {
+    const piece *p = &pieces[k];
+    parts[k] = surg__bt_slice(b, p->is_new ? given : before, 1, surg__bd(p->from),
+                              surg__bd(p->from + p->n));
+  }
+  const surg__bt all = n == 1 ? parts[0] : surg__bt_concat(b, parts, n, 1);
+  surg__bt_result(b, "y", surg__bt_reshape(b, all, x.d, x.rank));
+  return b->status;
+}
+
+const surg__native surg__natives_plain[] = {
+    {"expand_runs", expand_runs, "Expand along one axis of two at a time"},
+    {"gather_product", gather_product, "Gather of rows as a product with the table"},
+    {"one_hot_plain", one_hot_plain, "OneHot of 0 and 1 by comparisons"},
+    {"scatter_pieces", scatter_pieces, "ScatterND to known places by Slice and Concat"},
+    {NULL, NULL, NULL},
+};

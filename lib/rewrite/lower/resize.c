@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resize as the elements it touches, each with its weight: the meaning of lib/eval/image/resize.c, axis
+ * by axis, with coordinates that are computed in double. A neighbour of weight 0 is left out, so
+ * that no NaN leaks from it. Scales and sizes may be what the model computes. */
+#include <math.h>
+
+#include "eval/image/resize.h"
+#include "rewrite/lower/native.h"
+
+#define MOST_TAPS 32 /* neighbours on one side that are written out */
+
+/* One axis. All are vectors of one double but `n`, which is of int64. */
+typedef struct axis {
+  surg_value *in, *out, *n, *scale, *length, *start, *end;
+  double known_scale; /* 0: not known */
+} axis;
+
+typedef struct resize {
+  surg__builder *b;
+  surg_node *node;
+  surg__bt x, roi, scales, sizes;
+  surg__rz_words is;
+  uint32_t axes[SURG__BT_RANK], n_axes;
+} resize;
+
+/* --- numbers --- */
+
+static surg_value *op2(resize *r, const char *op, surg_value *x, surg_value *y) {
+  return surg__b_binary(r->b, op, x, y);
+}
+static surg_value *num(resize *r, double v) {
+  return surg__b_scalar(r->b, SURG_DOUBLE, v);
+}
+static surg_value *with(resize *r, const char *op, surg_value *x, double v) {
+  return op2(r, op, x, num(r, v));
+}
+static surg_value *real(resize *r, surg_value *v) {
+  return surg__b_cast(r->b, v, SURG_DOUBLE);
+}
+static surg_value *choose(resize *r, surg_value *c, surg_value *x, surg_value *y) {
+  return surg__bi_choose(r->b, c, x, y);
+}
+
+/* --- reading --- */
+
+static bool read_axes(resize *r) {
+  size_t n = 0;
+  const int64_t *axes = surg_node_ints(r->node, "axes", &n);
+  r->n_axes = axes && n ? (uint32_t)n : r->x.rank;
+  if (n > r->x.rank) return false;
+  for (uint32_t i = 0; i < r->n_axes; i++) {
+    const int64_t a = !axes || !n ? i : axes[i] < 0 ? axes[i] + r->x.rank : axes[i];
+    if (a < 0 || a >= (int64_t)r->x.rank) return false;
+    r->axes[i] = (uint32_t)a;
+  }
+  return true;
+}
+
+/* An operand with so many elements; one that is empty counts as absent. False: not known. */
+static bool operand(resize *r, const char *name, uint32_t count, surg__bt *out) {
+  *out = (surg__bt){0};
+  if (!surg__b_get(r->b, name)) return true;
+  if (!surg__bt_get(r->b, name, out) || out->rank != 1) return false;
+  if (out->d[0].n == 0) *out = (surg__bt){0};
+  return !out->v || out->d[0].n == (int64_t)count;
+}
+
+/* Scales that are constant. */
+static double known_scale(const resize *r, uint32_t i) {
+  const surg_tensor *t = r->scales.v ? surg_value_constant(r->scales.v) : NULL;
+  uint8_t raw[4];
+  float f;
+  if (!t || surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read(t, 4 * i, raw, 4)) return 0;
+  surg__unpack(SURG_FLOAT, 1, raw, &f);
+  return f > 0 && isfinite(f) ? (double)f : 0;
+}
+
+/* Whether the size of axis i is its scale times what it was, without a rest. Where corners are
+ * aligned, engines and the standard's reference place elements in two ways if there is a rest. */
+static bool whole_size(const resize *r, uint32_t i) {
+  const double scale = known_scale(r, i), n = (double)r->x.d[r->axes[i]].n;
+  return scale > 0 && (scale == floor(scale) || (n >= 0 && n * scale == floor(n * scale)));
+}
+
+static bool corners_agree(const resize *r) {
+  if (r->is.coords != SURG__RZ_ALIGN_CORNERS || !r->scales.v) return true;
+  for (uint32_t i = 0; i < r->n_axes; i++)
+    if (!whole_size(r, i)) return false;
+  return true;
+}
+
+static bool read(resize *r) {
+  surg__builder *b = r->b;
+  r->node = surg__b_matched(b);
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &r->x) || !read_axes(r)) return false;
+  r->is = surg__rz_read(r->node);
+  if (r->is.mode == SURG__RZ_MODES || r->is.coords == SURG__RZ_COORDINATES ||
+      r->is.rounding == SURG__RZ_ROUNDINGS || r->is.policy == SURG__RZ_POLICIES)
+    return false;
+  return operand(r, "r", 2 * r->n_axes, &r->roi) && operand(r, "s", r->n_axes, &r->scales) &&
+         operand(r, "z", r->n_axes, &r->sizes) && !r->scales.v != !r->sizes.v &&
+         (r->is.coords != SURG__RZ_CROP || r->roi.v) && corners_agree(r);
+}
+
+/* --- sizes --- */
+
+static void size_axis(resize *r, uint32_t i, axis *a) {
+  surg__builder *b = r->b;
+  const surg__bdim d = r->x.d[r->axes[i]];
+  a->in = real(r, surg__bd_vector(b, &d, 1));
+  a->known_scale = known_scale(r, i);
+  if (r->scales.v) {
+    a->scale = real(r, surg__bi_at(b, r->scales.v, i));
+    a->length = op2(r, "Mul", a->in, a->scale);
+    a->out = surg__b_unary(b, "Floor", a->length);
+    a->n = surg__b_cast(b, a->out, SURG_INT64);
+  } else {
+    a->n = surg__bi_at(b, surg__bi_wide(b, r->sizes.v), i);
+    a->length = a->out = real(r, a->n);
+    a->scale = op2(r, "Div", a->out, a->in);
+  }
+  if (r->is.coords != SURG__RZ_CROP) return;
+  a->start = real(r, surg__bi_at(b, r->roi.v, i));
+  a->end = real(r, surg__bi_at(b, r->roi.v, r->n_axes + i));
+}
+
+/* One scale for all axes, the smallest or the largest of those that the sizes ask for. Of an empty
+ * axis none follows: it is no number, and the axis stays empty. */
+static void share_scale(resize *r, axis *a) {
+  const char *op = r->is.policy == SURG__RZ_NOT_LARGER ? "Less" : "Greater";
+  surg_value *common = a[0].scale;
+  for (uint32_t i = 1; i < r->n_axes; i++) {
+    surg_value *better = op2(r, op, a[i].scale, common);
+    if (!surg__bd_filled(&r->x.d[r->axes[i - 1]]))
+      better = op2(r, "Or", better, surg__b_unary(r->b, "IsNaN", common));
+    common = choose(r, better, a[i].scale, common);
+  }
+  for (uint32_t i = 0; i < r->n_axes; i++) {
+    a[i].scale = common;
+    surg_value *length = op2(r, "Mul", a[i].in, common);
+    if (!surg__bd_filled(&r->x.d[r->axes[i]]))
+      length = choose(r, with(r, "Greater", a[i].in, 0), length, a[i].in);
+    surg_value *half = with(r, "Add", length, 0.5);
+    a[i].length = a[i].out = surg__b_unary(r->b, "Floor", half);
+    a[i].n = surg__b_cast(r->b, a[i].out, SURG_INT64);
+  }
+}
+
+/* --- coordinates --- */
+
+/* Where the elements 0, 1, ... of the result lie in the input. */
+static surg_value *original(resize *r, const axis *a, surg_value *i) {
+  surg_value *last = with(r, "Sub", a->in, 1);
+  surg_value *half = op2(r, "Div", with(r, "Add", i, 0.5), a->scale);
+  switch (r->is.coords) {
+    case SURG__RZ_SYMMETRIC: {
+      surg_value *adjust = op2(r, "Div", a->out, op2(r, "Mul", a->scale, a->in));
+      surg_value *middle = with(r, "Div", a->in, 2);
+      surg_value *shift = op2(r, "Mul", middle, op2(r, "Sub", num(r, 1), adjust));
+      return with(r, "Sub", op2(r, "Add", shift, half), 0.5);
+    }
+    case SURG__RZ_PYTORCH: {
+      surg_value *many = with(r, "Greater", a->out, 1);
+      surg_value *x = with(r, "Sub", half, 0.5);
+      return choose(r, many, x, num(r, 0));
+    }
+    case SURG__RZ_ALIGN_CORNERS: {
+      surg_value *x = op2(r, "Mul", i, last);
+      x = op2(r, "Div", x, with(r, "Sub", a->length, 1));
+      surg_value *less = with(r, "Less", a->length, 1);
+      surg_value *apart = op2(r, "Or", less, with(r, "Greater", a->length, 1));
+      return choose(r, apart, x, num(r, 0));
+    }
+    case SURG__RZ_ASYMMETRIC: return op2(r, "Div", i, a->scale);
+    case SURG__RZ_TF_NEAREST: {
+      /* An axis that keeps its size stays as it is. */
+      surg_value *less = with(r, "Less", a->scale, 1);
+      surg_value *other = op2(r, "Or", less, with(r, "Greater", a->scale, 1));
+      return choose(r, other, half, i);
+    }
+    case SURG__RZ_CROP: {
+      surg_value *span = op2(r, "Sub", a->end, a->start);
+      surg_value *step = op2(r, "Mul", op2(r, "Mul", i, span), last);
+      surg_value *first = op2(r, "Mul", a->start, last);
+      surg_value *x = op2(r, "Add", first, op2(r, "Div", step, with(r, "Sub", a->out, 1)));
+      surg_value *middle =
+          op2(r, "Mul", with(r, "Mul", op2(r, "Add", a->start, a->end), 0.5), last);
+      return choose(r, with(r, "Greater", a->out, 1), x, middle);
+    }
+    default: return with(r, "Sub", half, 0.5);
+  }
+}
+
+/* As an index from 0 to in - 1; what is no number counts as 0. */
+static surg__bt clamped(resize *r, const axis *a, surg_value *x) {
+  surg_value *last = with(r, "Sub", a->in, 1);
+  surg_value *positive = with(r, "Greater", x, 0);
+  x = choose(r, positive, x, num(r, 0));
+  x = choose(r, op2(r, "Less", x, last), x, last);
+  return (surg__bt){.v = surg__b_cast(r->b, x, SURG_INT64), .dtype = SURG_INT64, .rank = 1,
+                    .d = {surg__bd_of(a->n)}};
+}
+
+/* A vector for the elements along an axis, so that it goes with the whole. */
+static surg_value *spread(resize *r, surg_value *v, uint32_t at) {
+  const int64_t dims[SURG__BT_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
+  return r->x.rank - at == 1 ? v : surg__bi_reshape(r->b, v, dims, r->x.rank - at);
+}
+
+/* CROP gives another value where it looks beside the input. */
+static surg__bt cropped(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt y) {
+  if (r->is.coords != SURG__RZ_CROP) return y;
+  surg_value *beside = with(r, "Less", x, 0);
+  beside = op2(r, "Or", beside, op2(r, "Greater", x, with(r, "Sub", a->in, 1)));
+  beside = op2(r, "Or", beside, surg__b_unary(r->b, "IsNaN", x));
+  beside = spread(r, beside, at);
+  y.v = choose(r, beside, surg__b_scalar(r->b, y.dtype, r->is.outside), y.v);
+  return y;
+}
+
+static surg__bt nearest(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data) {
+  surg_value *place = x;
+  if (r->is.rounding == SURG__RZ_PREFER_FLOOR) place = with(r, "Sub", x, 0.5);
+  if (r->is.rounding == SURG__RZ_PREFER_CEIL) place = with(r, "Add", x, 0.5);
+  const bool up = r->is.rounding == SURG__RZ_PREFER_FLOOR || r->is.rounding == SURG__RZ_CEIL;
+  place = surg__b_unary(r->b, up ? "Ceil" : "Floor", place);
+  return cropped(r, a, at, x, surg__bt_gather(r->b, data, clamped(r, a, place), at));
+}
+
+/* --- weights --- */
+
+/* c3 * d^3 + c2 * d^2 + c1 * d + c0 */
+static surg_value *cubic(resize *r, surg_value *d, double c3, double c2, double c1, double c0) {
+  surg_value *v = with(r, "Add", with(r, "Mul", d, c3), c2);
+  v = with(r, "Add", op2(r, "Mul", v, d), c1);
+  return with(r, "Add", op2(r, "Mul", v, d), c0);
+}
+
+static surg_value *weight(resize *r, surg_value *x) {
+  const double a = r->is.cubic_a;
+  surg_value *d = surg__b_unary(r->b, "Abs", x);
+  if (r->is.mode == SURG__RZ_LINEAR) {
+    surg_value *inside = with(r, "Less", d, 1);
+    surg_value *w = op2(r, "Sub", num(r, 1), d);
+    return choose(r, inside, w, num(r, 0));
+  }
+  surg_value *inner = cubic(r, d, a + 2, -(a + 3), 0, 1);
+  surg_value *outer = cubic(r, d, a, -5 * a, 8 * a, -4 * a);
+  surg_value *reached = with(r, "Less", d, 2);
+  outer = choose(r, reached, outer, num(r, 0));
+  return choose(r, with(r, "Greater", d, 1), outer, inner);
+}
+
+/* Weights of what lies beside the input count as none, where that is asked for. */
+static surg_value *within(resize *r, const axis *a, surg_value *place, surg_value *w) {
+  if (!r->is.exclude_outside) return w;
+  surg_value *before = with(r, "Less", place, 0);
+  surg_value *beside = op2(r, "Or", before, op2(r, "Greater", place, with(r, "Sub", a->in, 1)));
+  return choose(r, beside, num(r, 0), w);
+}
+
+static surg_value *scaled(resize *r, surg_value *w, surg_value *sum) {
+  surg_value *below = with(r, "Less", sum, 0);
+  surg_value *some = op2(r, "Or", below, with(r, "Greater", sum, 0));
+  return choose(r, some, op2(r, "Div", w, sum), w);
+}
+
+/* w * x, and 0 where w is 0. */
+static surg_value *term(resize *r, surg_value *w, surg_value *x) {
+  surg_value *below = with(r, "Less", w, 0);
+  surg_value *some = op2(r, "Or", below, with(r, "Greater", w, 0));
+  surg_value *product = op2(r, "Mul", w, x);
+  return choose(r, some, product, num(r, 0));
+}
+
+/* Neighbour by neighbour: `side` on each side. */
+static surg__bt by_taps(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data,
+                        int side, double squeeze) {
+  surg_value *w[2 * MOST_TAPS], *place[2 * MOST_TAPS], *sum = NULL;
+  surg_value *base = with(r, "Sub", surg__b_unary(r->b, "Ceil", x), 1);
+  surg_value *ratio = op2(r, "Sub", x, base);
+  surg__bt y = data;
+  for (int j = 0; j < 2 * side; j++) {
+    surg_value *d = op2(r, "Sub", num(r, 1 - side + j), ratio);
+    place[j] = with(r, "Add", base, 1 - side + j);
+    w[j] = weight(r, squeeze == 1 ? d : with(r, "Mul", d, squeeze));
+    w[j] = within(r, a, place[j], w[j]);
+    sum = j ? op2(r, "Add", sum, w[j]) : w[j];
+  }
+  for (int j = 0; j < 2 * side; j++) {
+    if (r->is.exclude_outside || r->is.antialias) w[j] = scaled(r, w[j], sum);
+    const surg__bt one = surg__bt_gather(r->b, data, clamped(r, a, place[j]), at);
+    surg_value *t = term(r, spread(r, w[j], at), one.v);
+    y.d[at] = one.d[at];
+    y.v = j ? op2(r, "Add", y.v, t) : t;
+  }
+  return cropped(r, a, at, x, y);
+}
+
+/* How far neighbours lie is computed: every input element, and those that stand for what lies
+ * beside, with a weight that may be 0. */
+static surg__bt by_all(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data) {
+  surg__builder *b = r->b;
+  const int64_t column[2] = {-1, 1}, last = 1;
+  surg_value *shrinks = with(r, "Less", a->scale, 1);
+  surg_value *squeeze = choose(r, shrinks, a->scale, num(r, 1));
+  surg_value *reach = op2(r, "Div", num(r, r->is.mode == SURG__RZ_LINEAR ? 1 : 2), squeeze);
+  reach = surg__b_unary(b, "Ceil", reach);
+  surg_value *count = op2(r, "Add", a->in, op2(r, "Add", reach, reach));
+  surg__bdim n = surg__bd_of(surg__b_cast(b, count, SURG_INT64));
+  surg_value *from_zero = real(r, surg__bt_range(b, n, SURG_INT64).v);
+  surg_value *place = op2(r, "Sub", from_zero, reach);
+  surg_value *d = op2(r, "Sub", place, surg__bi_reshape(b, x, column, 2));
+  surg_value *w = within(r, a, place, weight(r, op2(r, "Mul", d, squeeze)));
+  surg_value *sum = surg__b_over(b, "ReduceSum", w, &last, 1);
+  surg__b_set_int(b, sum, "keepdims", 1);
+  w = scaled(r, w, sum);
+  /* The axis goes to the end, then each element of the result has a row there. */
+  surg__bt at_places = clamped(r, a, place);
+  at_places.d[0] = n;
+  surg__bt rows = surg__bt_swap(b, surg__bt_gather(b, data, at_places, at), at, data.rank - 1);
+  rows = surg__bt_unsqueeze(b, rows, data.rank - 1);
+  rows.v = term(r, w, rows.v);
+  rows.d[data.rank - 1] = surg__bd_of(a->n);
+  const surg__bt y = surg__bt_reduce(b, "ReduceSum", rows, data.rank, false);
+  return cropped(r, a, at, x, surg__bt_swap(b, y, at, data.rank - 1));
+}
+
+static surg__bt smooth(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data) {
+  const double support = r->is.mode == SURG__RZ_LINEAR ? 1 : 2;
+  if (!r->is.antialias || a->known_scale >= 1) return by_taps(r, a, at, x, data, (int)support, 1);
+  const double side = a->known_scale > 0 ? ceil(support / a->known_scale) : INFINITY;
+  if (side <= MOST_TAPS) return by_taps(r, a, at, x, data, (int)side, a->known_scale);
+  return by_all(r, a, at, x, data);
+}
+
+/* --- emissions --- */
+
+/* y = Resize (x, r, s, z) */
+/* Whether weights are divided by a sum that may be next to nothing: of those of a cubic that lie
+ * inside the input, unless the nearest one outweighs the others. */
+static bool unsteady(const resize *r) {
+  return r->is.mode == SURG__RZ_CUBIC && r->is.exclude_outside &&
+         !(r->is.cubic_a >= -1 && r->is.cubic_a <= 0);
+}
+
+static surg_status resize_by_parts(surg__builder *b) {
+  axis a[SURG__BT_RANK] = {{0}};
+  resize r = {.b = b};
+  if (!read(&r) || b->m->opset < 9 || (r.is.antialias && r.x.rank >= SURG__BT_RANK) ||
+      unsteady(&r))
+    return SURG_EUNSUPPORTED;
+  const int type = r.x.dtype;
+  const bool floats = type == SURG_FLOAT || type == SURG_DOUBLE || type == SURG_FLOAT16 ||
+                      (type == SURG_BFLOAT16 && b->m->opset >= 13);
+  if (!floats && (r.is.mode != SURG__RZ_NEAREST || r.is.coords == SURG__RZ_CROP))
+    return SURG_EUNSUPPORTED;
+  for (uint32_t i = 0; i < r.n_axes; i++) size_axis(&r, i, &a[i]);
+  if (r.is.policy != SURG__RZ_STRETCH && r.sizes.v) share_scale(&r, a);
+  surg__bt y = r.is.mode == SURG__RZ_NEAREST ? r.x : surg__bt_cast(b, r.x, SURG_DOUBLE);
+  for (uint32_t k = r.x.rank; k-- > 0;) {
+    for (uint32_t i = 0; i < r.n_axes; i++) {
+      if (r.axes[i] != k || (a[i].known_scale == 1 && r.is.coords != SURG__RZ_CROP)) continue;
+      surg__bt count = surg__bt_range(b, surg__bd_of(a[i].n), SURG_INT64);
+      surg_value *x = original(&r, &a[i], real(&r, count.v));
+      y = r.is.mode == SURG__RZ_NEAREST ? nearest(&r, &a[i], k, x, y) : smooth(&r, &a[i], k, x, y);
+    }
+  }
+  surg__bt_result(b, "y", surg__bt_cast(b, y, type));
+  return b->status;
+}
+
+/* Numbers for all axes, from those of `axes` and of the others: [first, second] by place. */
+static surg_value *all_of(surg__builder *b, surg_value *named, surg_value *others,
+                          const int64_t *from, size_t n) {
+  surg_value *both = surg__bi_concat(b, named, others, 0);
+  return surg__b_binary(b, "Gather", both, surg__b_ints(b, from, n));
+}
+
+/* y = Resize <axes> (x, r, s, z), where the axes are all that is new. */
+static surg_status resize_all_axes(surg__builder *b) {
+  static const char *const gone[] = {"axes", "antialias", "keep_aspect_ratio_policy"};
+  resize r = {.b = b};
+  int64_t one[SURG__BT_RANK], two[2 * SURG__BT_RANK];
+  if (!read(&r) || r.is.antialias || r.is.policy != SURG__RZ_STRETCH || b->m->opset < 13)
+    return SURG_EUNSUPPORTED;
+  const int64_t n = r.n_axes, rank = r.x.rank;
+  for (int64_t k = 0; k < rank; k++) {
+    one[k] = r.sizes.v ? n + k : n;
+    two[k] = 2 * n;
+    two[rank + k] = 2 * n + 1;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    one[r.axes[i]] = two[r.axes[i]] = i;
+    two[rank + r.axes[i]] = n + i;
+  }
+  const int64_t single[1] = {1}, pair[1] = {2};
+  const double ones[2] = {1, 1}, region[2] = {0, 1};
+  surg_value *in[4] = {r.x.v, NULL, NULL, NULL};
+  if (r.roi.v)
+    in[1] = all_of(b, r.roi.v, surg__bt_numbers(b, r.roi.dtype, pair, 1, region).v, two,
+                   2 * (size_t)rank);
+  if (r.scales.v)
+    in[2] = all_of(b, r.scales.v, surg__bt_numbers(b, SURG_FLOAT, single, 1, ones).v, one,
+                   (size_t)rank);
+  else
+    in[3] = all_of(b, r.sizes.v, surg__b_unary(b, "Shape", r.x.v), one, (size_t)rank);
+  surg_value *y = surg__b_node(b, "Resize", in, r.scales.v ? 3 : 4);
+  if (b->status) return b->status;
+  surg_node *made = surg_value_producer(y, NULL);
+  for (size_t i = 0; i < surg_node_attr_count(r.node) && !b->status; i++) {
+    const surg_attr *attr = surg_node_attr_at(r.node, i);
+    bool skip = false;
+    for (size_t k = 0; k < SURG_COUNT(gone); k++) skip |= !strcmp(surg_attr_name(attr), gone[k]);
+    if (!skip) b->status = surg_node_copy_attr(made, attr);
+  }
+  surg__b_result(b, "y", y);
+  return b->status;
+}
+
+const surg__native surg__natives_resize[] = {
+    {"resize_by_parts", resize_by_parts, "Resize as the elements it touches, with their weights"},
+    {"resize_all_axes", resize_all_axes, "Resize with a scale or size for every axis"},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What transformers have beside Attention: RotaryEmbedding, CausalConvWithState and TensorScatter,
+ * with the meaning of lib/eval/nn/attention_linear.c. */
+#include "rewrite/lower/native.h"
+
+/* --- RotaryEmbedding: pairs of elements, turned --- */
+
+typedef struct rotary {
+  surg__builder *b;
+  surg__bt x, cos, sin, at; /* x: [B, H, S, D], or flat [B, S, H, D] */
+  bool flat, interleaved, rest;
+  int64_t heads, half;
+} rotary;
+
+static bool read_rotary(rotary *r) {
+  surg__builder *b = r->b;
+  const surg_node *n = surg__b_matched(b);
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &r->x) || !surg__bt_get(b, "cos", &r->cos) ||
+      !surg__bt_get(b, "sin", &r->sin))
+    return false;
+  if (surg__b_get(b, "at") && (!surg__bt_get(b, "at", &r->at) || r->at.rank != 2)) return false;
+  const uint32_t rank = r->at.v ? 2 : 3;
+  if (r->cos.rank != rank || r->sin.rank != rank || (r->x.rank != 3 && r->x.rank != 4))
+    return false;
+  r->flat = r->x.rank == 3;
+  r->heads = surg_node_int(n, "num_heads", 0);
+  r->interleaved = surg_node_int(n, "interleaved", 0) != 0;
+  if (r->flat && (r->heads < 1 || r->x.d[2].n < 0 || r->x.d[2].n % r->heads)) return false;
+  const int64_t size = r->flat ? r->x.d[2].n / r->heads : r->x.d[3].n;
+  int64_t turning = surg_node_int(n, "rotary_embedding_dim", 0);
+  const int64_t cached = r->cos.d[rank - 1].n;
+  if (turning == 0) turning = size >= 0 ? size : cached < 0 ? -1 : 2 * cached;
+  r->half = turning / 2;
+  r->rest = turning != size && surg_node_int(n, "rotary_embedding_dim", 0) != 0;
+  return turning > 0 && turning % 2 == 0 && (size < 0 || turning <= size) &&
+         (cached < 0 || cached == r->half);
+}
+
+/* [B, S, half], from the caches or from what is gathered of them, beside the heads. */
+static surg__bt cache(const rotary *r, surg__bt c, int dtype) {
+  surg__builder *b = r->b;
+  if (r->at.v) c = surg__bt_gather(b, c, r->at, 0);
+  return surg__bt_unsqueeze(b, surg__bt_cast(b, c, dtype), r->flat ? 2 : 1);
+}
+
+/* Part i of the pairs. */
+static surg__bt pair_part(const rotary *r, surg__bt x, int64_t i) {
+  surg__builder *b = r->b;
+  if (!r->interleaved)
+    return surg__bt_slice(b, x, 3, surg__bd(i * r->half), surg__bd((i + 1) * r->half));
+  const surg__bdim apart[5] = {x.d[0], x.d[1], x.d[2], surg__bd(r->half), surg__bd(2)};
+  const surg__bdim d[4] = {x.d[0], x.d[1], x.d[2], surg__bd(r->half)};
+  x = surg__bt_reshape(b, x, apart, 5);
+  return surg__bt_reshape(b, surg__bt_slice(b, x, 4, surg__bd(i), surg__bd(i + 1)), d, 4);
+}
+
+static surg__bt joined(const rotary *r, surg__bt x, surg__bt y, const surg__bt *rest) {
+  surg__builder *b = r->b;
+  surg__bt all[3] = {x, y};
+  if (r->interleaved) {
+    const surg__bdim d[4] = {x.d[0], x.d[1], x.d[2], surg__bd(2 * r->half)};
+    const surg__bt first = surg__bt_unsqueeze(b, x, 4);
+    const surg__bt pairs[2] = {first, surg__bt_unsqueeze(b, y, 4)};
+    all[0] = surg__bt_reshape(b, surg__bt_concat(b, pairs, 2, 4), d, 4);
+    all[1] = *rest;
+    return r->rest ? surg__bt_concat(b, all, 2, 3) : all[0];
+  }
+  all[2] = *rest;
+  return surg__bt_concat(b, all, r->rest ? 3 : 2, 3);
+}
+
+static surg_status rotary_to_products(surg__builder *b) {
+  rotary r = {.b = b};
+  if (!read_rotary(&r)) return SURG_EUNSUPPORTED;
+  const int dtype = SURG_FLOAT;
+  surg__bt x = r.x, rest = {0}, turned;
+  if (r.flat) {
+    const surg__bdim d[4] = {x.d[0], x.d[1], surg__bd(r.heads), surg__bd(x.d[2].n / r.heads)};
+    x = surg__bt_reshape(b, x, d, 4);
+  }
+  turned = x;
+  if (r.rest) {
+    const int64_t size = x.d[3].n;
+    rest = surg__bt_slice(b, x, 3, surg__bd(2 * r.half), surg__bd(size < 0 ? INT64_MAX : size));
+    turned = surg__bt_slice(b, x, 3, surg__bd(0), surg__bd(2 * r.half));
+  }
+  const surg__bt c = cache(&r, r.cos, dtype), s = cache(&r, r.sin, dtype);
+  turned = surg__bt_cast(b, turned, dtype);
+  const surg__bt p = pair_part(&r, turned, 0), q = pair_part(&r, turned, 1);
+  const surg__bt cp = surg__bt_binary(b, "Mul", c, p), sq = surg__bt_binary(b, "Mul", s, q);
+  surg__bt re = surg__bt_binary(b, "Sub", cp, sq);
+  const surg__bt sp = surg__bt_binary(b, "Mul", s, p), cq = surg__bt_binary(b, "Mul", c, q);
+  surg__bt im = surg__bt_binary(b, "Add", sp, cq);
+  for (uint32_t i = 0; i < 3; i++) re.d[i] = im.d[i] = x.d[i];
+  re = surg__bt_cast(b, re, r.x.dtype);
+  im = surg__bt_cast(b, im, r.x.dtype);
+  const surg__bt y = surg__bt_reshape(b, joined(&r, re, im, &rest), r.x.d, r.x.rank);
+  surg__bt_result(b, "y", y);
+  return b->status;
+}
+
+/* --- CausalConvWithState: a filter for each channel, over the past and the input --- */
+
+/* Conv takes nothing shorter than its filter: of an input that may be empty one result more is
+ * computed, and left out. */
+static surg__bt filtered(surg__builder *b, surg__bt all, surg__bt w, surg__bt bias,
+                         surg__bdim length) {
+  const bool empty = !surg__bd_filled(&length);
+  const surg__bdim one[3] = {all.d[0], w.d[0], surg__bd(1)};
+  if (empty) {
+    const surg__bt both[2] = {all, surg__bt_fill(b, all.dtype, 0, one, 3)};
+    all = surg__bt_concat(b, both, 2, 2);
+  }
+  const surg__bt wide = surg__bt_cast(b, all, SURG_FLOAT), filter = surg__bt_cast(b, w, SURG_FLOAT);
+  surg_value *const in[3] = {wide.v, filter.v,
+                             bias.v ? surg__bt_cast(b, bias, SURG_FLOAT).v : NULL};
+  surg__bt y = {.dtype = SURG_FLOAT, .rank = 3, .d = {all.d[0], w.d[0], length}};
+  y.v = surg__b_node(b, "Conv", in, bias.v ? 3 : 2);
+  surg__b_set_int(b, y.v, "group", w.d[0].n);
+  if (!empty) return y;
+  y.d[2] = surg__bd_add(b, length, surg__bd(1));
+  return surg__bt_slice(b, y, 2, surg__bd(0), length);
+}
+
+static surg_status causal_to_conv(surg__builder *b) {
+  surg__bt x, w, past = {0}, bias = {0};
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "w", &w) ||
+      x.rank != 3 || w.rank != 3 || w.d[0].n < 1 || w.d[2].n < 1)
+    return SURG_EUNSUPPORTED;
+  if (surg__b_get(b, "past") && (!surg__bt_get(b, "past", &past) || past.rank != 3))
+    return SURG_EUNSUPPORTED;
+  if (surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &bias) || bias.rank != 1))
+    return SURG_EUNSUPPORTED;
+  const surg_str how = surg_node_string(surg__b_matched(b), "activation", "none");
+  const bool silu = how.n != 4 || memcmp(how.p, "none", 4) != 0;
+  const int64_t before = w.d[2].n - 1, channels = w.d[0].n;
+  const surg__bdim d[3] = {x.d[0], surg__bd(channels), surg__bd(before)};
+  if (!past.v) past = surg__bt_fill(b, x.dtype, 0, d, 3);
+  const surg__bt both[2] = {past, x};
+  const surg__bt all = before ? surg__bt_concat(b, both, 2, 2) : x;
+  if (surg__b_get(b, "state")) {
+    const int64_t from = before ? -before : INT64_MAX;
+    surg__bt state = surg__bt_slice_from(b, all, 2, from);
+    surg__bt_result(b, "state", state);
+  }
+  if (!surg__b_get(b, "y")) return b->status;
+  surg__bt y = filtered(b, all, w, bias, x.d[2]);
+  if (silu) y = surg__bt_binary(b, "Mul", y, surg__bt_unary(b, "Sigmoid", y));
+  surg__bt_result(b, "y", surg__bt_cast(b, y, x.dtype));
+  return b->status;
+}
+
+/* --- TensorScatter: a cache with new entries along an axis --- */
+
+/* Where each row of the result comes from: those of the cache are 0 .. L-1, the new ones follow.
+ * [B, 1, L], or [L] where all start at 0. Row j is new when it is less than S behind the start,
+ * going round at the end: of a cache that is not circular, nothing new goes round. */
+static surg__bt sources(surg__builder *b, const surg__bt *starts, surg__bdim length,
+                        surg__bdim fresh, int type) {
+  const surg__bt row = surg__bt_range(b, length, type);
+  const surg__bt all = surg__bd_scalar(b, length, type);
+  surg__bt behind = row;
+  if (starts->v) {
+    const surg__bdim d[3] = {starts->d[0], surg__bd(1), surg__bd(1)};
+    const surg__bt start = surg__bt_reshape(b, surg__bt_cast(b, *starts, type), d, 3);
+    const surg__bt round = surg__bt_cast(b, surg__bt_binary(b, "Less", row, start), type);
+    behind = surg__bt_binary(b, "Sub", row, start);
+    behind = surg__bt_binary(b, "Add", behind, surg__bt_binary(b, "Mul", round, all));
+  }
+  const surg__bt fresh_end = surg__bd_scalar(b, fresh, type);
+  const surg__bt is_new = surg__bt_cast(b, surg__bt_binary(b, "Less", behind, fresh_end), type);
+  const surg__bt to = surg__bt_binary(b, "Sub", surg__bt_binary(b, "Add", behind, all), row);
+  return surg__bt_binary(b, "Add", row, surg__bt_binary(b, "Mul", is_new, to));
+}
+
+static surg_status scatter_to_gather(surg__builder *b) {
+  surg__bt x, u, starts = {0};
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "u", &u) ||
+      x.rank != u.rank || x.rank < 2 || (surg__b_get(b, "at") && !surg__bt_get(b, "at", &starts)))
+    return SURG_EUNSUPPORTED;
+  const int64_t axis = surg_node_int(surg__b_matched(b), "axis", -2), rank = x.rank;
+  const int64_t at = axis < 0 ? axis + rank : axis;
+  if (at < 1 || at >= rank || (starts.v && starts.rank != 1)) return SURG_EUNSUPPORTED;
+  surg__bdim before = surg__bd(1), behind = surg__bd(1);
+  for (int64_t i = 0; i < rank; i++) {
+    if (i < at) before = surg__bd_mul(b, before, x.d[i]);
+    if (i > at) behind = surg__bd_mul(b, behind, x.d[i]);
+  }
+  const surg__bt both[2] = {x, u};
+  const surg__bdim whole = surg__bd_add(b, x.d[at], u.d[at]), rows = surg__bd_mul(b, before, whole);
+  const int type = rows.n >= 0 && rows.n < INT32_MAX ? SURG_INT32 : SURG_INT64;
+  surg__bt all = surg__bt_concat(b, both, 2, (uint32_t)at);
+  surg__bt from = sources(b, &starts, x.d[at], u.d[at], type);
+  if (!starts.v) {
+    surg__bt_result(b, "y", surg__bt_gather(b, all, from, (uint32_t)at));
+    return b->status;
+  }
+  surg__bdim inner = surg__bd(1);
+  for (int64_t i = 1; i < at; i++) inner = surg__bd_mul(b, inner, x.d[i]);
+  const surg__bdim as_rows[2] = {rows, behind}, places[3] = {x.d[0], inner, surg__bd(1)};
+  const surg__bt base = surg__bt_reshape(b, surg__bt_steps(b, before, whole, type), places, 3);
+  from = surg__bt_binary(b, "Add", base, from);
+  all = surg__bt_gather(b, surg__bt_reshape(b, all, as_rows, 2), from, 0);
+  surg__bt_result(b, "y", surg__bt_reshape(b, all, x.d, x.rank));
+  return b->status;
+}
+
+const surg__native surg__natives_transformer[] = {
+    {"rotary", rotary_to_products, "RotaryEmbedding as products"},
+    {"causal_conv", causal_to_conv, "CausalConvWithState as Concat, Conv and Slice"},
+    {"tensor_scatter", scatter_to_gather, "TensorScatter as Concat and Gather"},
+    {NULL, NULL, NULL},
+};
