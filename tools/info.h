@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 #include "cli.h"
-#include "ir/expr.h"
+#include "sym/expr.h"
 #include "measure/measure.h"
 #include "target/target.h"
 

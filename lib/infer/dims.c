@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic of dims: on numbers where it can, else on expressions (lib/ir/expr.h). */
+/* Arithmetic of dims: on numbers where it can, else on expressions (lib/sym/expr.h). */
 #include "infer/infer.h"
 
 bool surg__dim_same(surg_dim a, surg_dim b) {

@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 #include "base/dtype.h"
-#include "ir/expr.h"
+#include "sym/expr.h"
 #include "ir/ir.h"
 #include "schema/schema.h"
 

@@ -3,7 +3,7 @@
  * graph, node and value points to the new one. */
 #include "ir/copy.h"
 #include "ir/edit.h"
-#include "ir/expr.h"
+#include "sym/expr.h"
 
 typedef struct cloner {
   const surg_model *from;

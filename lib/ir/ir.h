@@ -416,7 +416,7 @@ struct surg_model {
   bool values_kept; /* edits now being made leave every value that stays what it was: what was
                        proven of them holds (lib/rewrite) */
   surg__arena elems;         /* of values, until the next inference */
-  struct surg__exprs *exprs; /* lib/ir/expr.h; NULL until one is made */
+  struct surg__exprs *exprs; /* lib/sym/expr.h; NULL until one is made */
   uint64_t sheltered_epoch; /* epoch the `sheltered` marks of all nodes belong to, plus 1; 0: none */
   uint64_t inferred_epoch; /* epoch the `inferred` types of all values belong to, plus 1; 0: none */
   SURG_VEC(struct surg__listener { surg_listener fn; void *user; }) listeners;

@@ -2,7 +2,7 @@
 /* Types. Immutable once made. */
 #include "ir/edit.h"
 #include "base/limits.h"
-#include "ir/expr.h"
+#include "sym/expr.h"
 
 surg_type *surg__type_new(surg_model *m, surg_type_kind kind) {
   if (m->status != SURG_OK) return NULL;

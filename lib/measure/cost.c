@@ -3,7 +3,7 @@
 #include "measure/measure.h"
 
 #include "base/dtype.h"
-#include "ir/expr.h"
+#include "sym/expr.h"
 
 /* What is counted: `macs` are multiplications whose products are summed up, `flops` is all
  * arithmetic, so that each of them counts two. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/dtype.h"
-#include "ir/expr.h"
+#include "sym/expr.h"
 #include "ir/ir.h" /* for surg__interned alone */
 #include "pass/internal.h"
 #include "run/verify.h"

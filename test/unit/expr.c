@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/expr.h"
+#include "sym/expr.h"
 #include "unit.h"
 
 static surg_context *ctx;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "infer_rows.h"
-#include "ir/expr.h"
+#include "sym/expr.h"
 #include "unit.h"
 
 static surg_context *ctx;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ir/expr.h"
+#include "sym/expr.h"
 #include "schema/text.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions: division, minimum and maximum, and proofs by ranges. */
-#include "ir/expr.h"
+#include "sym/expr.h"
 
 int64_t surg__floor_div(int64_t a, int64_t b) {
   assert(b > 0);

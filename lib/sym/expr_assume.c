@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a user says of the symbols of a model: "N=4", "N=1..64", "H%32". */
 #include "ir/edit.h"
-#include "ir/expr.h"
+#include "sym/expr.h"
 
 /* Names of symbols of the main graph's inputs, one after another. */
 typedef SURG_VEC(const char *) names;

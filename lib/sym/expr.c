@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions: the table that makes equal ones one object, symbols, sums and products. */
-#include "ir/expr.h"
+#include "sym/expr.h"
 
 #include "ir/edit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions as text, as numbers under a binding, and in the copy of a model. */
-#include "ir/expr.h"
+#include "sym/expr.h"
 
 /* --- text: integer arithmetic as Python has it, see doc/shapes.md --- */
 
