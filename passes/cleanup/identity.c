@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Removes Identity nodes: what reads the output reads the input instead. Where the output is an
+ * output of the graph, the value takes its name; where only an Identity can keep that name (the
+ * value is an input, is defined outside, or is an output already), the node stays; so it does where
+ * an annotation speaks of its output.
+ *
+ *   before: (x) => (y) { a = Abs (x)   b = Identity (a)   y = Relu (b) }
+ *   after:  (x) => (y) { a = Abs (x)   y = Relu (a) }
+ *
+ * Needs sorted. Keeps sorted, types. Exact. */
+#include "../util/each.h"
+#include "../util/give.h"
+
+static surg_pass_result visit(surg_pass_ctx *p, surg_node *n) {
+  surg_value *in = surg_node_input(n, 0);
+  if (surg_node_op(n) != SURG_OP_Identity || !in || !surg_node_output(n, 0))
+    return SURG_PASS_UNCHANGED;
+  return give_result(p, n, in, "identities");
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  return surg_graph_has_op(g, SURG_OP_Identity) ? each_node(p, g, visit) : SURG_PASS_UNCHANGED;
+}
+
+const surg_pass surg__pass_identity = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "identity",
+    .help = "remove Identity nodes",
+    .needs = SURG_FACT_SORTED,
+    .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .exactness = SURG_EXACT,
+    .run = run,
+};

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes what is known before the model runs. A node whose inputs are all constant becomes
+ * constants; so does a node of a shape computation whose result is proven although its inputs
+ * are not constant (Shape of a static dim, what is gathered from it); an If with a condition known
+ * in one of these ways, or with a branch that can only fail (fold_doomed.c), becomes the branch
+ * taken; a computed target of Reshape becomes a constant with at most one -1 (fold_shapes.c).
+ * Constants that nothing reads any more go at once.
+ *
+ *   before: (float[2] x) => (y) <float[1] c = {3}> { d = Neg (c)   y = Mul (x, d) }
+ *   after:  (float[2] x) => (y) <float[1] d = {-3}> { y = Mul (x, d) }
+ *
+ * Each node is judged by its neighbourhood alone: what its result takes in the file may be more
+ * than what leaves the file with the node by max-growth bytes, by default none, so that files do
+ * not grow (fold_growth.c); a chain of nodes that fold into each other is judged at its end
+ * (fold_chain.c), a node behind others that were left for their size with all of them
+ * (fold_cone.c). Where sizes are known from the types, nothing is computed first. The limits on the
+ * whole run are guards against made-up files; what they leave is counted. Never folded: random
+ * operators, operators that are no builtins, DequantizeLinear (the small form is the purpose)
+ * unless that is asked for, whatever the user keeps, and what a node of a branch or body that need not
+ * run would fail on (surg_model_shelter): engines reject a model for it when they load it.
+ *
+ * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
+ * ulp: engines round sums and transcendental functions in their own ways. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fold.h"
+#include "../util/values.h"
+
+/* --- bookkeeping --- */
+
+bool fold_push(fold_state *f, fold_dead *list, surg_value *v) {
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? 2 * list->capacity : 64;
+    surg_value **items = surg_pass_alloc(f->pass, capacity * sizeof *items);
+    if (!items) return !(f->failed = true);
+    if (list->count) memcpy(items, list->items, list->count * sizeof *items);
+    list->items = items;
+    list->capacity = capacity;
+  }
+  list->items[list->count++] = v;
+  return true;
+}
+
+bool fold_leave(fold_state *f, const surg_node *n, const char *why) {
+  for (size_t i = 0; i < f->n_reasons; i++) {
+    if (strcmp(f->reasons[i].why, why) != 0) continue;
+    f->reasons[i].nodes++;
+    return false;
+  }
+  if (f->n_reasons == FOLD_REASONS) return false;
+  f->reasons[f->n_reasons++] = (fold_reason){why, 1};
+  /* One node stands for all with this reason: locating a node costs the nodes before it. */
+  char text[160];
+  snprintf(text, sizeof text, "not folded: %s", why);
+  surg_pass_note(f->pass, n, text);
+  return false;
+}
+
+/* Such a node may fold once other readers of its inputs have gone. */
+bool fold_leave_large(fold_state *f, surg_node *n) {
+  if (f->large++ == 0) f->first_large = n;
+  fold_mark_left(f, n);
+  return false;
+}
+
+bool fold_allow(fold_state *f) {
+  if (!f->done && !surg_pass_allow(f->pass)) f->done = true;
+  return !f->done;
+}
+
+void fold_count(fold_state *f, const surg_schema *op, uint64_t grown) {
+  const char *name = surg_schema_name(op);
+  size_t i = 0;
+  while (i < f->n_ops && strcmp(f->ops[i].name, name) != 0) i++;
+  if (i == FOLD_OPS) return;
+  if (i == f->n_ops) f->ops[f->n_ops++] = (fold_op){.name = name};
+  f->ops[i].nodes++;
+  f->ops[i].grown += grown;
+}
+
+bool fold_keeps(const fold_state *f, const surg_node *n) {
+  if (surg_pass_keeps_node(f->pass, n)) return true;
+  size_t count = surg_pass_list_count(f->pass, "keep");
+  for (size_t i = 0; i < count; i++) {
+    const char *word = surg_pass_list_at(f->pass, "keep", i);
+    if (strcmp(word, surg_node_op_type(n)) == 0 || strcmp(word, surg_node_name(n)) == 0)
+      return true;
+    for (size_t o = 0; o < surg_node_output_count(n); o++) {
+      const surg_value *v = surg_node_output(n, o);
+      if (v && strcmp(word, surg_value_name(v)) == 0) return true;
+    }
+  }
+  return false;
+}
+
+const char *fold_pinned(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (!v) continue;
+    if (surg_value_is_pinned(v)) return "training refers to it by name";
+    for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+      if (surg_use_get_kind(u) == SURG_USE_SOFT)
+        return "an annotation or a sharding refers to it by name";
+    }
+  }
+  return NULL;
+}
+
+static bool has_reader(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    if (v && surg_value_use_count(v, 1) > 0) return true;
+  }
+  return false;
+}
+
+/* --- constants that go with a node --- */
+
+bool fold_erasable(const fold_state *f, const surg_value *v) {
+  const surg_node *producer = surg_value_producer(v, NULL);
+  if (surg_value_is_pinned(v) || surg_pass_keeps_value(f->pass, v)) return false;
+  return !producer || !fold_keeps(f, producer);
+}
+
+bool fold_remember_inputs(fold_state *f, const surg_node *n) {
+  f->dead.count = 0;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    surg_value *v = surg_node_input(n, i);
+    if (v && surg_value_constant(v) && !fold_push(f, &f->dead, v)) return false;
+  }
+  return true;
+}
+
+void fold_bury(fold_state *f) {
+  for (size_t i = 0; i < f->dead.count; i++) {
+    surg_value *v = f->dead.items[i];
+    if (surg_value_erased(v) || surg_value_first_use(v) || !fold_erasable(f, v)) continue;
+    surg_node *producer = surg_value_producer(v, NULL);
+    if (producer)
+      surg_node_erase(producer);
+    else if (surg_value_is_input(v))
+      fold_push(f, &f->inputs, v);
+    else
+      surg_value_erase_initializer(v);
+  }
+  f->dead.count = 0;
+}
+
+static int by_address(const void *a, const void *b) {
+  uintptr_t x = (uintptr_t) * (surg_value *const *)a, y = (uintptr_t) * (surg_value *const *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* In files before IR 4 a constant is listed as an input too; both entries go. */
+static void bury_inputs(fold_state *f) {
+  if (f->inputs.count == 0 || f->failed) return;
+  qsort(f->inputs.items, f->inputs.count, sizeof *f->inputs.items, by_address);
+  surg_graph *g = surg_model_graph(f->model);
+  for (size_t i = surg_graph_input_count(g); i-- > 0;) {
+    surg_value *v = surg_graph_input(g, i);
+    if (surg_value_first_use(v) ||
+        !bsearch(&v, f->inputs.items, f->inputs.count, sizeof *f->inputs.items, by_address))
+      continue;
+    if (surg_graph_remove_input(g, i) == SURG_OK) surg_value_erase_initializer(v);
+  }
+}
+
+/* --- putting a result in the place of an output --- */
+
+/* Makes output i a constant, where something reads it. */
+static bool put(fold_state *f, surg_node *n, size_t i, surg_tensor *t) {
+  surg_value *v = surg_node_output(n, i);
+  if (surg_value_use_count(v, 1) == 0) return true;
+  return surg_value_become_constant(v, t) == SURG_OK || !(f->failed = true);
+}
+
+bool fold_replace(fold_state *f, surg_node *n, surg_tensor *const *results) {
+  if (!fold_remember_inputs(f, n)) return false;
+  f->changed = true;
+  for (size_t i = 0, count = surg_node_output_count(n); results && i < count; i++) {
+    if (results[i] && !put(f, n, i, results[i])) return false;
+  }
+  if (surg_node_erase(n) != SURG_OK) return !(f->failed = true);
+  fold_bury(f);
+  return !f->failed;
+}
+
+/* --- nodes with constant inputs --- */
+
+bool fold_may_grow(fold_state *f, const surg_node *n, uint64_t bytes) {
+  if (bytes > 0 && fold_plus(f->grown, bytes) > f->max_total)
+    return fold_leave(f, n, "max-total is spent");
+  f->grown = fold_plus(f->grown, bytes);
+  return true;
+}
+
+/* A node whose results are known goes when that is within the growth rule. */
+static bool give(fold_state *f, surg_node *n, surg_tensor **results, uint64_t bytes,
+                 uint64_t leaving) {
+  uint64_t grown = bytes > leaving ? bytes - leaving : 0;
+  if (grown > f->max_growth) return fold_leave_large(f, n);
+  if (!fold_may_grow(f, n, grown) || !fold_allow(f)) return false;
+  const surg_schema *op = surg_node_schema(n);
+  fold_used(f, n, results, surg_node_output_count(n));
+  if (!fold_replace(f, n, results)) return false;
+  fold_count(f, op, grown);
+  return true;
+}
+
+/* The results of a node within the growth rule, or false. */
+static bool fold_node(fold_state *f, surg_node *n, surg_node **next) {
+  uint64_t leaving = fold_leaving(f, n), most = fold_plus(leaving, f->max_growth), bytes = 0, file;
+  bool chain = false;
+  if (surg_node_result_sizes(n, &bytes, &file)) {
+    if (file > most) chain = fold_chain_pays(f, n, file, leaving);
+    if (file > most && !chain) return fold_leave_large(f, n);
+    if (bytes > f->max_bytes) return fold_leave(f, n, "the result would be over max-bytes");
+  }
+  surg_tensor **results = fold_compute(f, n, NULL, most > bytes ? most : bytes);
+  if (!results) return false;
+  if (chain) return fold_chain(f, n, results, leaving, next);
+  return give(f, n, results, fold_bytes(n, results, surg_node_output_count(n)), leaving);
+}
+
+/* An Identity of a constant needs no second tensor: its readers read the constant. */
+static bool fold_identity(fold_state *f, surg_node *n) {
+  surg_value *in = surg_node_input(n, 0), *out = surg_node_output(n, 0);
+  surg_replace how = surg_value_can_replace(out, in);
+  if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return false;
+  if (how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(f->pass, in)) return false;
+  uint64_t grown = values_respelling(out, in, how);
+  uint64_t leaving = fold_leaving(f, n);
+  grown = grown > leaving ? grown - leaving : 0;
+  if (grown > f->max_growth) return fold_leave_large(f, n);
+  if (!fold_may_grow(f, n, grown) || !fold_allow(f)) return false;
+  const surg_schema *op = surg_node_schema(n);
+  f->changed = true;
+  if (surg_value_replace(out, in) != SURG_OK || surg_node_erase(n) != SURG_OK)
+    return !(f->failed = true);
+  fold_count(f, op, grown);
+  return true;
+}
+
+static bool all_constant(const surg_node *n) {
+  bool any = false;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    if (v && !surg_value_settled(v)) return false;
+    any |= v != NULL;
+  }
+  return any;
+}
+
+/* --- the walk --- */
+
+bool fold_may(fold_state *f, const surg_node *n) {
+  if (!has_reader(n) || fold_keeps(f, n)) return false;
+  if (surg_node_op(n) == SURG_OP_DequantizeLinear && !f->dequantize)
+    return fold_leave(f, n, "it would undo a quantization");
+  if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
+  if (!surg_graph_takes_constants(surg_node_graph(n)))
+    return fold_leave(f, n, "no constant can stand beside it");
+  if (surg_node_sheltered(n)) return fold_leave(f, n, "a node that need not run would fail on it");
+  const char *why = fold_pinned(n);
+  return !why || fold_leave(f, n, why);
+}
+
+/* --- values whose elements are known although inputs are not --- */
+
+/* A node of a shape computation whose result inference knows to the last element. */
+static bool fold_known(fold_state *f, surg_node *n, surg_node **next) {
+  surg_tensor *t = fold_known_elements(f, surg_node_output(n, 0));
+  if (!t || f->failed || !fold_may(f, n)) return false;
+  if (f->fusable && fold_is_position(f, n)) return fold_leave(f, n, "runtimes know an embedding by it");
+  uint64_t bytes = fold_bytes(n, &t, 1), leaving = fold_leaving(f, n);
+  if (bytes > fold_plus(leaving, f->max_growth) && fold_chain_pays(f, n, bytes, leaving))
+    return fold_chain(f, n, &t, leaving, next);
+  return give(f, n, &t, bytes, leaving);
+}
+
+/* Folds a node if that can be done; *next is the node to go on with. */
+static void visit(fold_state *f, surg_node *n, surg_node **next) {
+  int op = surg_node_op(n);
+  if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || op == SURG_OP_Constant) return;
+  if (op == SURG_OP_If) {
+    fold_if(f, n, next);
+  } else if (surg_node_subgraph(n, 0)) {
+    return;
+  } else if (all_constant(n)) {
+    if (!fold_may(f, n)) return;
+    if (op == SURG_OP_Identity)
+      fold_identity(f, n);
+    else
+      fold_node(f, n, next);
+  } else if (fold_cone(f, n)) {
+    return;
+  } else if (surg_node_output_count(n) == 1 && fold_known(f, n, next)) {
+    return;
+  } else if (op == SURG_OP_Reshape) {
+    fold_reshape(f, n);
+  }
+}
+
+static void walk(fold_state *f, surg_graph *g) {
+  for (surg_node *n = surg_graph_first_node(g), *next; n && !f->failed && !f->done; n = next) {
+    next = surg_node_next(n);
+    visit(f, n, &next);
+  }
+}
+
+/* Outer graphs come first, so that what they capture is constant by then; a branch that moves out
+ * is walked where it arrives. */
+static void walk_all(fold_state *f) {
+  f->large = 0;
+  for (size_t i = 0; i < f->n_reasons; i++) f->reasons[i].nodes = 0;
+  for (surg_graph *g = surg_model_next_graph(f->model, NULL); g && !f->failed && !f->done;
+       g = surg_model_next_graph(f->model, g))
+    walk(f, g);
+}
+
+/* A node left for its size may fold when a later reader of its inputs has gone. Walking again only
+ * ever adds to what folds, so what comes out is the same in whatever order the nodes stand. */
+static void walk_until_settled(fold_state *f) {
+  for (int i = 0; i < FOLD_WALKS; i++) {
+    uint64_t before = surg_model_epoch(f->model);
+    walk_all(f);
+    if (f->large == 0 || f->failed || f->done || surg_model_epoch(f->model) == before) return;
+  }
+}
+
+static uint64_t limit_option(const surg_pass_ctx *p, const char *name) {
+  int64_t v = surg_pass_int(p, name);
+  return v < 0 ? 0 : v == INT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+static void report(fold_state *f) {
+  char text[224];
+  for (size_t i = 0; i < f->n_ops; i++) {
+    const char *name = f->ops[i].name;
+    snprintf(text, sizeof text, "folded %s", name);
+    surg_pass_count(f->pass, text, f->ops[i].nodes);
+    if (f->ops[i].grown == 0) continue;
+    snprintf(text, sizeof text, "bytes added by %s", name);
+    surg_pass_count(f->pass, text, f->ops[i].grown);
+  }
+  for (size_t i = 0; i < f->n_reasons; i++) {
+    if (f->reasons[i].nodes == 0) continue;
+    snprintf(text, sizeof text, "left: %s", f->reasons[i].why);
+    surg_pass_count(f->pass, text, f->reasons[i].nodes);
+  }
+  if (f->large == 0) return;
+  surg_pass_count(f->pass, "left: the result would be larger than max-growth allows", f->large);
+  if (!surg_node_erased(f->first_large))
+    surg_pass_note(f->pass, f->first_large,
+                   "not folded: the result would be larger than max-growth allows");
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
+  (void)graph;
+  fold_state *f = surg_pass_alloc(p, sizeof *f);
+  if (!f) return SURG_PASS_FAILED;
+  f->pass = p;
+  f->model = surg_pass_model(p);
+  f->max_growth = limit_option(p, "max-growth");
+  f->max_bytes = limit_option(p, "max-bytes");
+  f->max_total = limit_option(p, "max-total");
+  f->max_work = limit_option(p, "max-work");
+  f->dequantize = surg_pass_bool(p, "dequantize");
+  f->fusable = surg_pass_bool(p, "fusable");
+  for (surg_graph *g = surg_model_next_graph(f->model, NULL); g;
+       g = surg_model_next_graph(f->model, g))
+    f->max_left += surg_graph_node_count(g);
+  surg_pass_used(p, SURG_EXACT); /* so far; fold_node says more */
+  do {
+    if (surg_model_shelter(f->model) != SURG_OK) return SURG_PASS_FAILED;
+    walk_until_settled(f);
+  } while (!f->failed && !f->done && fold_doomed(f) && surg_model_infer(f->model) == SURG_OK);
+  bury_inputs(f);
+  report(f);
+  if (f->failed || surg_model_status(f->model) != SURG_OK) return SURG_PASS_FAILED;
+  return f->changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
+static const surg_option options[] = {
+    {"max-growth", SURG_OPTION_INT, "0",
+     "bytes the file may grow by for the result of a node"},
+    {"max-bytes", SURG_OPTION_INT, "256MiB", "bytes of the results of one node"},
+    {"max-total", SURG_OPTION_INT, "4GiB", "bytes added in all"},
+    {"max-work", SURG_OPTION_INT, "1GiB", "scalar operations of one node"},
+    {"keep", SURG_OPTION_LIST, NULL, "names or operator types not to fold"},
+    {"dequantize", SURG_OPTION_BOOL, "false", "DequantizeLinear of constants, too"},
+    {"fusable", SURG_OPTION_BOOL, "false", "leave what runtimes recognize an operator by"},
+};
+
+const surg_pass surg__pass_fold = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "fold",
+    .help = "compute constant nodes, known shapes and constant conditions",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_ROUNDING,
+    .run = run,
+};

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Part of the fold pass: an If whose condition is constant becomes the nodes of its branch.
+ *
+ *   before: y = If <then_branch = g1 () => (t) { t = Neg (x) }, else_branch = ...> (true)
+ *   after:  y = Neg (x)
+ *
+ * An output of the branch may be anything: a value made there, an initializer of it, a value from
+ * outside, an input of the model, the same value twice. Where the If was to give an output of a
+ * graph its name and that value cannot take it, an Identity does. */
+#include "../util/bodies.h"
+#include "fold.h"
+#include "../util/give.h"
+#include "../util/numbers.h"
+
+/* The condition when it is one bool, constant or proven by shapes; -1: it is not. */
+static int condition(const surg_node *n) {
+  const surg_value *v = surg_node_input(n, 0);
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  int64_t b;
+  if (!v || (t ? surg_tensor_dtype(t) : surg_type_dtype(surg_value_type(v))) != SURG_BOOL) return -1;
+  return numbers_one(v, &b) ? b != 0 : -1;
+}
+
+static surg_graph *branch_of(const surg_node *n, bool taken) {
+  surg_graph *g = bodies_graph(n, taken ? "then_branch" : "else_branch");
+  return g && surg_graph_input_count(g) == 0 &&
+                 surg_graph_output_count(g) >= surg_node_output_count(n)
+             ? g
+             : NULL;
+}
+
+static size_t output_entries(const surg_value *v) {
+  size_t count = 0;
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+    count += surg_use_get_kind(u) == SURG_USE_OUTPUT;
+  return count;
+}
+
+/* Whether every output of the If can go to the branch's value, by an Identity where it must be.
+ * Asked before anything moves; a value made in the branch and given once takes any label. */
+static bool can_give_all(const fold_state *f, const surg_node *n, const surg_graph *branch,
+                         surg_value *const *outs, size_t count) {
+  const surg_graph *g = surg_node_graph(n);
+  for (size_t i = 0; i < count; i++) {
+    const surg_value *old = surg_node_output(n, i);
+    if (!old || !surg_value_is_output(old) || give_identity_stands(g, outs[i], old)) continue;
+    if (surg_value_graph(outs[i]) != branch || surg_pass_keeps_value(f->pass, outs[i]) ||
+        output_entries(outs[i]) > 1)
+      return false;
+  }
+  return true;
+}
+
+/* The outputs of the branch, read before it is emptied; NULL: one is missing, or no memory. */
+static surg_value **branch_outputs(fold_state *f, const surg_graph *branch, size_t count) {
+  surg_value **outs = surg_pass_alloc(f->pass, (count + 1) * sizeof *outs);
+  if (!outs) f->failed = true;
+  for (size_t i = 0; outs && i < count; i++) {
+    outs[i] = surg_graph_output(branch, i);
+    if (!outs[i]) return NULL;
+  }
+  return outs;
+}
+
+/* Empties the branch into the graph around it and gives its results to the readers of the If. The
+ * branch's own list of outputs goes first: its entries are no reason to keep a name. */
+static bool inline_branch(fold_state *f, surg_node *n, surg_graph *branch, surg_value **outs,
+                          size_t count) {
+  f->changed = true;
+  if (!fold_remember_inputs(f, n) || surg_graph_hoist(branch, n) != SURG_OK) return false;
+  for (size_t i = surg_graph_output_count(branch); i-- > 0;) {
+    if (surg_graph_remove_output(branch, i) != SURG_OK) return false;
+  }
+  for (size_t i = 0; i < count; i++) {
+    surg_value *old = surg_node_output(n, i);
+    if (old && surg_value_use_count(old, 1) > 0 && give_uses(f->pass, n, old, outs[i]) != SURG_OK)
+      return false;
+  }
+  return surg_node_erase(n) == SURG_OK;
+}
+
+bool fold_if(fold_state *f, surg_node *n, surg_node **next) {
+  const int taken = condition(n);
+  if (taken < 0) return false;
+  if (surg_node_sheltered(n)) return fold_leave(f, n, "a node that need not run would fail on it");
+  return fold_branch(f, n, taken != 0, next);
+}
+
+bool fold_branch(fold_state *f, surg_node *n, bool taken, surg_node **next) {
+  if (fold_keeps(f, n)) return false;
+  surg_graph *g = surg_node_graph(n), *branch = branch_of(n, taken);
+  if (!branch) return fold_leave(f, n, "its branch does not fit its outputs");
+  if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
+  const char *why = fold_pinned(n);
+  if (why) return fold_leave(f, n, why);
+  size_t count = surg_node_output_count(n);
+  surg_value **outs = branch_outputs(f, branch, count);
+  if (!outs) return false;
+  if (!can_give_all(f, n, branch, outs, count))
+    return fold_leave(f, n, "no Identity can stand for what it gives");
+  if (!fold_allow(f)) return false;
+  surg_node *before = surg_node_prev(n);
+  const surg_schema *op = surg_node_schema(n);
+  if (!inline_branch(f, n, branch, outs, count)) return !(f->failed = true);
+  /* The nodes that arrived are walked here. The condition's own node stands before them. */
+  *next = before ? surg_node_next(before) : surg_graph_first_node(g);
+  fold_bury(f);
+  fold_count(f, op, 0);
+  return true;
+}

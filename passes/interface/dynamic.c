@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes fixed dims of inputs symbols: `input.0=N`, several inputs with one symbol if need be. What
+ * follows from it is followed through the graph; a constant target of Reshape that holds the old
+ * number copies the dim instead, or computes it (-1), where that is the one way in which the shapes
+ * fit. That a target fits is proven with the expressions of the dims, for every size from 1 on; where
+ * they do not say, it is tried at SAMPLES sizes, smaller and larger ones. That another target does not
+ * fit is shown by a size at which it fails. A target of Expand gets a 1 where the dim it meets varies.
+ * Declared outputs and value_info follow.
+ *
+ * The result is computed at the old size and at others, and of a batch (axis 0) it is shown that two at
+ * once give what each gives alone. What fails is reported as not done, and the exit code says so; so are
+ * constants that may contain the old size, where no such proof clears them.
+ *
+ *   before: (float[2,3,4] x) => (float[2,12] y) <int64[2] t = {2,12}> { y = Reshape (x, t) }
+ *   after:  (float[N,3,4] x) => (float[N,12] y) <int64[2] t2 = {0,12}> { y = Reshape (x, t2) }
+ *
+ * Needs sorted. Keeps sorted. Exact where the dim has its old size; changes the interface. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/declared.h"
+#include "../util/numbers.h"
+
+#define TEXT 1024
+#define RANK 32    /* of tensors that are followed */
+#define SAMPLES 20 /* sizes at which shapes must fit that are not proven to; the first is the old */
+#define OTHER 1009 /* what symbols are that were there before: no size that anything divides by */
+#define ROUNDS 64  /* of inference, each mends what the one before made visible */
+
+typedef struct key {
+  const char *name, *symbol;
+  surg_value *input;
+  size_t axis;
+  int64_t old;
+} key;
+
+typedef struct state {
+  surg_pass_ctx *p;
+  surg_model *m;
+  key *keys;
+  size_t n;
+  size_t sample; /* what surg_dim_eval is asked about */
+  bool changed;
+} state;
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static surg_pass_result wrong(state *s, const key *k, const char *why) {
+  char text[TEXT];
+  snprintf(text, sizeof text, "'%.300s=%.100s': %s", k->name, k->symbol, why);
+  return surg_pass_usage(s->p, text);
+}
+
+static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k) {
+  *k = (key){.name = surg_pass_pair_name(s->p, i), .symbol = surg_pass_pair_value(s->p, i, 0)};
+  const char *dot = strrchr(k->name, '.');
+  char *end = NULL, *stem = surg_pass_alloc(s->p, strlen(k->name) + 1);
+  if (!stem) return SURG_PASS_FAILED;
+  if (!k->symbol || !*k->symbol || surg_pass_pair_value(s->p, i, 1) ||
+      (*k->symbol >= '0' && *k->symbol <= '9'))
+    return wrong(s, k, "a symbol is a name");
+  int64_t axis = dot ? strtoll(dot + 1, &end, 10) : 0;
+  if (!dot || !dot[1] || *end) return wrong(s, k, "an input and its axis stand in front (x.0=N)");
+  memcpy(stem, k->name, (size_t)(dot - k->name));
+  surg_value *v = surg_graph_find_value(g, stem);
+  if (!v || !surg_value_is_input(v)) return wrong(s, k, "there is no such input");
+  if (surg_value_is_initializer(v)) return wrong(s, k, "the input has a default of its size");
+  const surg_type *t = surg_value_declared_type(v);
+  const int64_t rank = (int64_t)surg_type_rank(t);
+  if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || axis < -rank || axis >= rank || rank > RANK)
+    return wrong(s, k, "the input has no such axis");
+  k->input = v;
+  k->axis = (size_t)(axis < 0 ? axis + rank : axis);
+  k->old = surg_type_dim(t, k->axis).value;
+  if (k->old < 0) return wrong(s, k, "the dim is dynamic already");
+  for (size_t j = 0; j < i; j++)
+    if (strcmp(s->keys[j].symbol, k->symbol) == 0 && s->keys[j].old != k->old)
+      return wrong(s, k, "a symbol cannot stand for two sizes");
+  return SURG_PASS_UNCHANGED;
+}
+
+static surg_pass_result open_input(state *s, const key *k) {
+  const surg_type *t = surg_value_declared_type(k->input);
+  surg_dim dims[RANK];
+  for (size_t i = 0; i < surg_type_rank(t); i++) dims[i] = surg_type_dim(t, i);
+  dims[k->axis] = (surg_dim){.value = -1, .param = k->symbol};
+  const surg_type *to = surg_type_tensor(s->m, surg_type_dtype(t), dims, surg_type_rank(t));
+  if (!to || surg_value_set_declared_type(k->input, to)) return SURG_PASS_FAILED;
+  surg_pass_count(s->p, "dims opened", 1);
+  s->changed = true;
+  return SURG_PASS_CHANGED;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* A size to try. Symbols take the steps in different orders, so that no two stay a fixed number
+ * apart; all are the old size at sample 0. */
+static int64_t size_at(int64_t old, size_t sample, size_t symbol) {
+  static const int16_t steps[16] = {0, 1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 63, 64, 97, 128, 255};
+  if (sample < 16) return old + steps[sample * (2 * symbol + 1) % 16];
+  const int64_t less = old - steps[(sample - 15) * (symbol + 1) % 16];
+  return less > 1 ? less : 1;
+}
+
+static bool size_of(void *user, const char *name, const surg_value *value, size_t axis,
+                    int64_t *out) {
+  const state *s = user;
+  (void)value, (void)axis;
+  *out = OTHER;
+  for (size_t i = 0; name && i < s->n; i++)
+    if (strcmp(s->keys[i].symbol, name) == 0) {
+      *out = size_at(s->keys[i].old, s->sample, i);
+      break;
+    }
+  return true;
+}
+
+static bool dim_at(state *s, surg_dim d, size_t sample, int64_t *out) {
+  s->sample = sample;
+  return surg_dim_eval(d, size_of, s, out);
+}
+
+static bool varies(state *s, surg_dim d) {
+  int64_t a, b;
+  if (d.value >= 0 || !dim_at(s, d, 0, &a)) return false;
+  for (size_t k = 1; k < SAMPLES; k++)
+    if (dim_at(s, d, k, &b) && a != b) return true;
+  return false;
+}
+
+static bool type_varies(state *s, const surg_type *t) {
+  for (size_t i = 0; i < surg_type_rank(t); i++)
+    if (varies(s, surg_type_dim(t, i))) return true;
+  return false;
+}
+
+typedef enum fit { FITS_NOT, FITS_TRIED, FITS_PROVEN } fit;
+
+/* The shape a target gives at a sample. FITS_NOT: it fits no tensor of x there, and `*none` where
+ * there is no such tensor: at small sizes windows may not fit. */
+static fit shape_at(state *s, const surg_type *x, const int64_t *target, size_t n, size_t sample,
+                    int64_t out[RANK], bool *none) {
+  int64_t total = 1, rest = 1, open = -1;
+  *none = false;
+  for (size_t i = 0; i < surg_type_rank(x); i++) {
+    int64_t d;
+    if (!dim_at(s, surg_type_dim(x, i), sample, &d) || __builtin_mul_overflow(total, d, &total))
+      return FITS_NOT;
+    *none |= d <= 0;
+  }
+  if (*none) return FITS_NOT;
+  for (size_t i = 0; i < n; i++) {
+    out[i] = target[i];
+    if (target[i] == 0 &&
+        (i >= surg_type_rank(x) || !dim_at(s, surg_type_dim(x, i), sample, &out[i])))
+      return FITS_NOT;
+    if (target[i] == -1) open = (int64_t)i;
+    else if (__builtin_mul_overflow(rest, out[i], &rest))
+      return FITS_NOT;
+  }
+  if (open < 0) return total == rest ? FITS_TRIED : FITS_NOT;
+  if (rest <= 0 || total % rest) return FITS_NOT;
+  out[open] = total / rest;
+  return FITS_TRIED;
+}
+
+/* Whether the expressions of the dims say that a target fits x at every size. */
+static bool proven(const state *s, const surg_type *x, const int64_t *target, size_t n) {
+  surg_dim dims[RANK], by[RANK], rest;
+  size_t k = 0;
+  bool open = false;
+  for (size_t i = 0; i < surg_type_rank(x); i++) dims[i] = surg_type_dim(x, i);
+  for (size_t i = 0; i < n; i++) {
+    open |= target[i] == -1;
+    if (target[i] == 0) by[k++] = dims[i];
+    else if (target[i] > 0)
+      by[k++] = (surg_dim){.value = target[i]};
+  }
+  return surg_dims_over(s->m, dims, surg_type_rank(x), by, k, &rest) && (open || rest.value == 1);
+}
+
+/* Whether a target fits, and where the old size is gives `old`. */
+static fit fits(state *s, const surg_type *x, const int64_t *target, size_t n, const int64_t *old) {
+  int64_t out[RANK];
+  bool none;
+  if (!shape_at(s, x, target, n, 0, out, &none) || memcmp(out, old, n * sizeof *out) != 0)
+    return FITS_NOT;
+  if (proven(s, x, target, n)) return FITS_PROVEN;
+  for (size_t k = 1; k < SAMPLES; k++)
+    if (!shape_at(s, x, target, n, k, out, &none) && !none) return FITS_NOT;
+  return FITS_TRIED;
+}
+
+/* Whether element i of the target is the dim in its place, and so are all before it. */
+static bool carried(state *s, const surg_type *x, const int64_t *old, size_t i) {
+  for (size_t k = 0; k <= i; k++) {
+    int64_t d;
+    if (k >= surg_type_rank(x) || !dim_at(s, surg_type_dim(x, k), 0, &d) || d != old[k])
+      return false;
+  }
+  return varies(s, surg_type_dim(x, i));
+}
+
+/* Where the trailing elements start that are the fixed dims at the end of x. */
+static size_t suffix(const surg_type *x, const int64_t *old, size_t n) {
+  size_t rank = surg_type_rank(x);
+  while (n > 0 && rank > 0 && surg_type_dim(x, rank - 1).value == old[n - 1]) n--, rank--;
+  return n;
+}
+
+/* The one other target that fits: leading dims that are carried over become 0; else one element is
+ * computed, if only one can be. Trailing dims that are carried over stay. FITS_NOT: there is none,
+ * or the target fits as it is. */
+static fit mend(state *s, const surg_type *x, int64_t *target, size_t n, const int64_t *old) {
+  int64_t with_zeros[RANK];
+  bool any = false, has_open = false;
+  memcpy(with_zeros, target, n * sizeof *target);
+  for (size_t i = 0; i < n; i++) {
+    has_open |= target[i] == -1;
+    if (target[i] <= 0 || !carried(s, x, old, i)) continue;
+    with_zeros[i] = 0;
+    any = true;
+  }
+  fit found = any ? fits(s, x, with_zeros, n, old) : FITS_NOT;
+  if (found) {
+    memcpy(target, with_zeros, n * sizeof *target);
+    return found;
+  }
+  if (!any && fits(s, x, target, n, old)) return FITS_NOT;
+  const size_t end = suffix(x, old, n);
+  size_t at = n;
+  for (size_t i = 0; i < end && !has_open; i++) {
+    const int64_t was = with_zeros[i];
+    if (was <= 0) continue;
+    with_zeros[i] = -1;
+    const fit one = fits(s, x, with_zeros, n, old);
+    if (one && at != n) return FITS_NOT; /* two ways: which one was meant? */
+    if (one) {
+      at = i;
+      found = one;
+    }
+    with_zeros[i] = was;
+  }
+  if (!found) return FITS_NOT;
+  with_zeros[at] = -1;
+  memcpy(target, with_zeros, n * sizeof *target);
+  return found;
+}
+
+/* ---- Reshape --------------------------------------------------------------------------------- */
+
+static surg_pass_result set_target(state *s, surg_node *n, const int64_t *target, size_t count) {
+  surg_value *old = surg_node_input(n, 1);
+  surg_value *c = numbers_vector(n, surg_value_name(old), target, count);
+  if (!c || surg_node_set_input(n, 1, c)) return SURG_PASS_FAILED;
+  if (!surg_value_first_use(old) && !surg_value_producer(old, NULL) && !surg_value_is_input(old) &&
+      !surg_value_is_pinned(old) && !surg_pass_keeps_value(s->p, old) &&
+      surg_value_erase_initializer(old))
+    return SURG_PASS_FAILED;
+  s->changed = true;
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result visit(state *s, surg_node *n) {
+  const surg_value *x = surg_node_input(n, 0), *t = surg_node_input(n, 1);
+  const surg_type *type = x ? surg_value_type(x) : NULL;
+  const surg_tensor *c = t ? surg_value_constant(t) : NULL;
+  int64_t target[RANK], old[RANK];
+  if (!c || !type || !surg_type_has_rank(type) || surg_type_rank(type) > RANK ||
+      surg_node_int(n, "allowzero", 0) != 0 || !type_varies(s, type))
+    return SURG_PASS_UNCHANGED;
+  const int64_t count = surg_tensor_read_ints(c, target, RANK);
+  bool none;
+  if (count < 1 || !shape_at(s, type, target, (size_t)count, 0, old, &none))
+    return SURG_PASS_UNCHANGED;
+  int64_t before[RANK];
+  memcpy(before, target, sizeof before);
+  const fit found = mend(s, type, target, (size_t)count, old);
+  if (!found || memcmp(before, target, (size_t)count * sizeof *target) == 0)
+    return SURG_PASS_UNCHANGED;
+  surg_pass_count(s->p, "targets opened", 1);
+  if (found == FITS_TRIED) surg_pass_count(s->p, "targets that fit at every size tried", 1);
+  surg_pass_note(s->p, n, found == FITS_PROVEN ? "target opened: proven to fit at every size"
+                                               : "target opened: it fits at every size tried");
+  return set_target(s, n, target, (size_t)count);
+}
+
+/* A target of Expand says 1 of a dim that varies: the dim stays what it is. */
+static surg_pass_result visit_expand(state *s, surg_node *n) {
+  const surg_value *x = surg_node_input(n, 0), *t = surg_node_input(n, 1);
+  const surg_type *type = x ? surg_value_type(x) : NULL;
+  const surg_tensor *c = t ? surg_value_constant(t) : NULL;
+  int64_t target[RANK];
+  if (!c || !type || !surg_type_has_rank(type) || surg_type_rank(type) > RANK)
+    return SURG_PASS_UNCHANGED;
+  const int64_t count = surg_tensor_read_ints(c, target, RANK);
+  const int64_t rank = (int64_t)surg_type_rank(type);
+  bool any = false;
+  for (int64_t i = 0; i < count && count >= rank; i++) {
+    const int64_t axis = i - (count - rank);
+    int64_t old;
+    if (axis < 0 || target[i] == 1 || !varies(s, surg_type_dim(type, (size_t)axis)) ||
+        !dim_at(s, surg_type_dim(type, (size_t)axis), 0, &old) || old != target[i])
+      continue;
+    target[i] = 1;
+    any = true;
+  }
+  if (!any) return SURG_PASS_UNCHANGED;
+  surg_pass_count(s->p, "targets opened", 1);
+  surg_pass_note(s->p, n, "target opened: the dim of the input is kept");
+  return set_target(s, n, target, (size_t)count);
+}
+
+static surg_pass_result mend_all(state *s) {
+  for (int round = 0; round < ROUNDS; round++) {
+    surg_pass_result result = SURG_PASS_UNCHANGED;
+    if (surg_model_infer(s->m)) return SURG_PASS_FAILED;
+    for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
+      if (surg_graph_function(g)) continue;
+      for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+        const int op = surg_node_op(n);
+        if ((op != SURG_OP_Reshape && op != SURG_OP_Expand) || surg_pass_keeps_node(s->p, n))
+          continue;
+        const surg_pass_result one = op == SURG_OP_Reshape ? visit(s, n) : visit_expand(s, n);
+        if (one < result) result = one;
+        if (one == SURG_PASS_FAILED) return one;
+      }
+    }
+    if (result == SURG_PASS_UNCHANGED) return result;
+  }
+  return surg_model_infer(s->m) ? SURG_PASS_FAILED : SURG_PASS_UNCHANGED;
+}
+
+/* ---- declarations ---------------------------------------------------------------------------- */
+
+/* What is proven of a dim, as a name where it has one; a number that varies now is unknown. */
+static surg_dim opened(state *s, surg_dim declared, surg_dim proven) {
+  if (declared.value < 0 || proven.value >= 0) return declared;
+  if (proven.param) return (surg_dim){.value = -1, .param = proven.param};
+  const char *text = proven.expr ? surg_dim_text(s->m, proven) : NULL;
+  return (surg_dim){.value = -1, .param = text && !strstr(text, "dim(\"") ? text : NULL};
+}
+
+static surg_pass_result declare(state *s, surg_value *v) {
+  const surg_type *before = declared_type(v), *proven = surg_value_type(v);
+  surg_dim dims[RANK];
+  bool any = false;
+  if (!before || surg_type_get_kind(before) != SURG_TYPE_TENSOR || !surg_type_has_rank(before) ||
+      surg_type_rank(before) > RANK)
+    return SURG_PASS_UNCHANGED;
+  const bool known = proven && surg_type_has_rank(proven) &&
+                     surg_type_rank(proven) == surg_type_rank(before);
+  for (size_t i = 0; i < surg_type_rank(before); i++) {
+    const surg_dim was = surg_type_dim(before, i);
+    dims[i] = known ? opened(s, was, surg_type_dim(proven, i)) : was;
+    any |= dims[i].value != was.value;
+  }
+  if (!any) return SURG_PASS_UNCHANGED;
+  const surg_type *after =
+      surg_type_tensor(s->m, surg_type_dtype(before), dims, surg_type_rank(before));
+  if (!after || surg_value_set_declared_type(v, after)) return SURG_PASS_FAILED;
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result declare_all(state *s) {
+  const surg_graph *main = surg_model_graph(s->m);
+  for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
+    if (surg_graph_function(g)) continue;
+    for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
+      if (!(g == main && surg_value_is_input(v)) && declare(s, v) == SURG_PASS_FAILED)
+        return SURG_PASS_FAILED;
+  }
+  return SURG_PASS_CHANGED;
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+static bool is_old(const state *s, int64_t v) {
+  for (size_t k = 0; k < s->n; k++)
+    if (v == s->keys[k].old) return true;
+  return false;
+}
+
+/* Whether a constant may have been made for the old sizes: it has one among its elements, or as a
+ * dim (1 as a dim says nothing, nor does the length of a target). */
+static bool holds_old(const state *s, const surg_value *v, bool target) {
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  int64_t e[RANK];
+  if (!t) return false;
+  const int64_t count = surg_tensor_read_ints(t, e, RANK);
+  for (int64_t i = 0; i < count; i++)
+    if (is_old(s, e[i])) return true;
+  for (size_t i = 0; !target && i < surg_tensor_rank(t); i++)
+    if (surg_tensor_dims(t)[i] > 1 && is_old(s, surg_tensor_dims(t)[i])) return true;
+  return false;
+}
+
+/* Whether sizes matter to the node: something it reads varies, or it makes a shape of a constant. */
+static bool concerned(state *s, const surg_node *n) {
+  const int op = surg_node_op(n);
+  if (op == SURG_OP_Expand || op == SURG_OP_ConstantOfShape || op == SURG_OP_Concat) return true;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    const surg_type *t = v ? surg_value_type(v) : NULL;
+    if (t && (!surg_type_has_rank(t) || type_varies(s, t))) return true;
+  }
+  return false;
+}
+
+/* How constants that may hold the old size are reported: as not done, where nothing shows that the
+ * model runs at other sizes. */
+static void tell(state *s, const surg_node *n, const char *text, bool proven) {
+  surg_pass_count(s->p, "constants that may hold the old size", 1);
+  if (proven)
+    surg_pass_note(s->p, n, text);
+  else
+    surg_pass_left(s->p, n, text);
+}
+
+static void tell_node(state *s, surg_node *n, bool proven) {
+  if (!concerned(s, n)) return;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const bool target = i == 1 && surg_node_op(n) == SURG_OP_Reshape;
+    if (!holds_old(s, surg_node_input(n, i), target)) continue;
+    char text[80];
+    snprintf(text, sizeof text, "the constant of input %zu may hold the old size", i);
+    tell(s, n, text, proven);
+  }
+}
+
+static void tell_left(state *s, bool proven) {
+  for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) tell_node(s, n, proven);
+    for (size_t i = 0; i < surg_graph_output_count(g); i++)
+      if (holds_old(s, surg_graph_output(g, i), false))
+        tell(s, NULL, "an output is a constant that may hold the old size", proven);
+  }
+}
+
+/* ---- proof ----------------------------------------------------------------------------------- */
+
+typedef enum outcome { RUNS, FAILS, CANNOT_TELL } outcome;
+
+static outcome run_at(state *s, const int64_t *sizes, char *why, size_t room) {
+  const char *symbols[RANK];
+  for (size_t i = 0; i < s->n && i < RANK; i++) symbols[i] = s->keys[i].symbol;
+  const surg_status r =
+      surg_model_runs_at(s->m, symbols, sizes, s->n < RANK ? s->n : RANK, why, room);
+  return r == SURG_OK ? RUNS : r == SURG_EINVALID ? FAILS : CANNOT_TELL;
+}
+
+/* Computes the model with another size of key k. Batches may have any size; other axes are held to one
+ * of three, since windows and strides exclude some. */
+static outcome try_key(state *s, size_t k, char *text, size_t room) {
+  const int64_t old = s->keys[k].old;
+  const bool batch = s->keys[k].axis == 0;
+  const int64_t others[] = {batch ? old + 1 : 2 * old, batch ? old + 2 : old + 32, old + 1};
+  const size_t count = batch ? 2 : 3;
+  outcome last = CANNOT_TELL;
+  for (size_t i = 0; i < count; i++) {
+    int64_t sizes[RANK];
+    char why[400];
+    for (size_t j = 0; j < s->n && j < RANK; j++)
+      sizes[j] = strcmp(s->keys[j].symbol, s->keys[k].symbol) == 0 ? others[i] : s->keys[j].old;
+    last = run_at(s, sizes, why, sizeof why);
+    if (last == FAILS && (batch || i == 0))
+      snprintf(text, room, "the result does not run at %.100s = %lld: %.300s", s->keys[k].symbol,
+               (long long)others[i], why);
+    if (batch ? last != RUNS : last != FAILS) return last;
+  }
+  return last;
+}
+
+/* A batch of two gives what two batches give: so no size stayed in the model. */
+static outcome try_stack(state *s, size_t k, const int64_t *sizes, char *text, size_t room) {
+  const char *symbols[RANK];
+  char why[400];
+  for (size_t i = 0; i < s->n; i++) symbols[i] = s->keys[i].symbol;
+  const surg_status r = surg_model_stacks(s->m, symbols, sizes, s->n, k, why, sizeof why);
+  if (r == SURG_EINVALID)
+    snprintf(text, room, "at %.100s = %lld: %.300s", s->keys[k].symbol,
+             2 * (long long)s->keys[k].old, why);
+  return r == SURG_OK ? RUNS : r == SURG_EINVALID ? FAILS : CANNOT_TELL;
+}
+
+/* Whether the model was shown to be right at other sizes: of a batch by stacking. Of another axis to
+ * run is no proof, but where the old size is 1 a constant 1 says nothing. What fails is reported. */
+static bool prove(state *s) {
+  int64_t sizes[RANK];
+  char text[600];
+  bool all = true;
+  if (s->n > RANK) return false;
+  for (size_t i = 0; i < s->n; i++) sizes[i] = s->keys[i].old;
+  if (run_at(s, sizes, text, sizeof text) != RUNS) return false; /* not on made-up inputs */
+  for (size_t k = 0; k < s->n; k++) {
+    outcome o = try_key(s, k, text, sizeof text);
+    if (o == RUNS && s->keys[k].axis == 0) o = try_stack(s, k, sizes, text, sizeof text);
+    if (o == FAILS) surg_pass_left(s->p, NULL, text);
+    all = all && o == RUNS && (s->keys[k].axis == 0 || s->keys[k].old == 1);
+  }
+  return all;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  state s = {.p = p, .m = surg_pass_model(p), .n = surg_pass_pair_count(p)};
+  surg_graph *g = surg_model_graph(s.m);
+  if (!s.n) return surg_pass_usage(p, "needs dims of inputs, such as input.0=N");
+  s.keys = surg_pass_alloc(p, s.n * sizeof *s.keys);
+  if (!s.keys) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < s.n; i++)
+    if (read_key(&s, g, i, &s.keys[i]) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  for (size_t i = 0; i < s.n; i++)
+    if (open_input(&s, &s.keys[i]) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  if (mend_all(&s) == SURG_PASS_FAILED || declare_all(&s) == SURG_PASS_FAILED)
+    return SURG_PASS_FAILED;
+  const bool proven = prove(&s);
+  if (proven) surg_pass_count(p, "computed at other sizes", 1);
+  tell_left(&s, proven);
+  return SURG_PASS_CHANGED;
+}
+
+static const surg_option options[] = {
+    {"axis", SURG_OPTION_PAIRS, NULL, "an axis of an input and the symbol it becomes"},
+};
+
+const surg_pass surg__pass_dynamic = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "dynamic",
+    .help = "make fixed dims of inputs symbols",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_EXACT,
+    .interface = true,
+    .run = run,
+};

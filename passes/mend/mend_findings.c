@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Defects that a lenient load has read past: where the file has one meaning only, or the other ones
+ * change nothing, the reading becomes the content of the model. See mend.h. */
+#include <string.h>
+
+#include "mend.h"
+#include "../util/same.h"
+
+#define NEAR 4096 /* nodes before a second definition among which its original is looked for */
+
+typedef struct reading {
+  const char *where, *text;
+  size_t index;
+  bool certain;
+  surg_node *copied; /* the node that `node` is there twice of, or NULL */
+  surg_node *node;
+} reading;
+
+/* The node near before `n` that computes the same from the same: it is indifferent which of them a name
+ * means. NULL: there is none. */
+static surg_node *original(const surg_node *n) {
+  if (!n || surg_node_subgraph(n, 0)) return NULL;
+  surg_node *a = surg_node_prev(n);
+  for (int i = 0; a && i < NEAR; i++, a = surg_node_prev(a)) {
+    if (strcmp(surg_node_op_type(a), surg_node_op_type(n)) != 0 ||
+        strcmp(surg_node_domain(a), surg_node_domain(n)) != 0)
+      continue;
+    if (!surg_node_nondeterministic(a) && same_parts(a, n) == 1) return a;
+  }
+  return NULL;
+}
+
+/* Of a name that is defined twice by one computation. */
+static surg_node *copy_of(const surg_finding *f) {
+  const surg_node *made = f->value ? surg_value_producer(f->value, NULL) : NULL;
+  return made && strcmp(f->code, "E113") == 0 ? original(made) : NULL;
+}
+
+static bool is_certain(const mending *k, const surg_finding *f) {
+  if (f->reading == SURG_READING_CERTAIN) return true;
+  if (!f->function && strcmp(f->code, "E121") == 0) return mend_opset_certain(k, f->text);
+  return copy_of(f) != NULL;
+}
+
+/* The text with single quotes: notes escape double ones. NULL: no memory. */
+static const char *plain(mending *k, const char *text) {
+  char *out = surg_pass_alloc(k->p, strlen(text) + 1), *to = out;
+  for (const char *p = text; out && *p; p++) {
+    if (*p == '\\' && p[1] == '"') continue;
+    *to++ = *p == '"' ? '\'' : *p;
+  }
+  return out;
+}
+
+/* The open findings that have a reading; the count. NULL in *out: it failed. */
+static size_t collect(mending *k, reading **out) {
+  const size_t count = surg_model_finding_count(k->m);
+  reading *list = *out = surg_pass_alloc(k->p, count * sizeof *list);
+  size_t n = 0;
+  for (size_t i = 0; list && i < count; i++) {
+    surg_finding f = {.size = sizeof f};
+    if (!surg_model_finding(k->m, i, &f)) break;
+    if (f.cured || f.reading == SURG_READING_NONE) continue;
+    list[n++] = (reading){plain(k, f.where), plain(k, f.text), i, is_certain(k, &f), copy_of(&f),
+                          f.value ? surg_value_producer(f.value, NULL) : NULL};
+    if (!list[n - 1].where || !list[n - 1].text) *out = NULL;
+  }
+  return n;
+}
+
+/* Gives values the names they had; those that have them, or may not, stay. */
+static bool rename_all(surg_node *n, char **names) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    surg_value *v = surg_node_output(n, i);
+    if (v && names[i] && surg_value_can_rename(v, names[i]) && surg_value_rename(v, names[i]) != SURG_OK)
+      return false;
+  }
+  return true;
+}
+
+/* Of two nodes that compute the same, the second, one of whose outputs may be an output of the graph, takes
+ * the place of the first. */
+static bool drop_copy(mending *k, surg_node *n, surg_node *first) {
+  const size_t count = surg_node_output_count(first);
+  char **names = surg_pass_alloc(k->p, (count + 1) * sizeof *names);
+  if (!names || surg_node_move(n, first) != SURG_OK) return false;
+  for (size_t i = 0; i < count; i++) {
+    surg_value *old = surg_node_output(first, i), *by = surg_node_output(n, i);
+    if (!old || !by) continue;
+    if (!surg_value_is_output(by)) {
+      names[i] = surg_pass_alloc(k->p, strlen(surg_value_name(old)) + 1);
+      if (!names[i]) return false;
+      strcpy(names[i], surg_value_name(old));
+    }
+    if (surg_value_use_count(old, 1) && surg_value_replace(old, by) != SURG_OK) return false;
+  }
+  mend_did(k, n, SURG_EXACT, "the node is there twice: once now");
+  return surg_node_erase(first) == SURG_OK && rename_all(n, names);
+}
+
+static bool accept(mending *k, const reading *r, surg_exactness e) {
+  if (r->copied && !surg_node_erased(r->copied) && !drop_copy(k, r->node, r->copied)) return false;
+  if (r->copied) return surg_model_accept_finding(k->m, r->index) == SURG_OK;
+  if (surg_model_accept_finding(k->m, r->index) != SURG_OK) return false;
+  mend_did(k, NULL, e, "%s: %s: rewritten as %s", r->where, r->text,
+           r->certain ? "the only meaning it has" : "the most likely meaning");
+  return true;
+}
+
+bool mend_findings(mending *k) {
+  reading *list = NULL;
+  const size_t n = surg_model_finding_count(k->m) ? collect(k, &list) : 0;
+  if (n && !list) return false;
+  for (size_t i = 0; i < n; i++) {
+    const reading *r = &list[i];
+    const surg_exactness e = r->certain ? SURG_EXACT : SURG_APPROX;
+    if (!mend_allows(k, e))
+      mend_leaves(k, NULL, "%s: %s: several readings; --allow approx takes the most likely one",
+                  r->where, r->text);
+    if (mend_may(k, e) && !accept(k, r, e)) return false;
+  }
+  return surg_model_status(k->m) == SURG_OK;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The opset of the default domain where it is missing, or older than a node needs. It is certain where
+ * every opset that has all nodes, with these inputs and attributes, gives them one meaning. It is looked
+ * for on a copy of the model. See mend.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../util/domains.h"
+#include "mend.h"
+
+/* The newest opset of the ONNX releases that an IR version came with. */
+static int64_t newest_of(int64_t ir) {
+  static const uint8_t newest[] = {[3] = 8, 9, 10, 11, 14, 18, 20, 22, 23, 24};
+  const int64_t all = surg_schema_newest("");
+  if (ir < 3 || (size_t)ir >= sizeof newest) return all;
+  return newest[ir] < all ? newest[ir] : all;
+}
+
+/* --- nodes of a model or function --- */
+
+typedef struct scope {
+  surg_model *m;
+  surg_function *f; /* NULL: the main graph and what is inside it */
+} scope;
+
+static surg_node *next_node(const scope *s, surg_node *n) {
+  surg_graph *g = n ? surg_node_graph(n) : NULL;
+  do {
+    n = n ? surg_node_next(n) : NULL;
+    while (!n && (g = surg_model_next_graph(s->m, g)))
+      if (surg_graph_function(g) == s->f) n = surg_graph_first_node(g);
+  } while (n && (!domains_default(surg_node_domain(n)) || surg_node_function(n)));
+  return n;
+}
+
+static int64_t opset_of(const scope *s) {
+  return s->f ? surg_function_opset(s->f, "") : surg_model_opset(s->m, "");
+}
+
+static surg_status set_opset(const scope *s, int64_t v) {
+  return s->f ? surg_function_set_opset(s->f, "", v) : surg_model_set_opset(s->m, "", v);
+}
+
+static size_t inputs_of(const surg_node *n) {
+  size_t count = surg_node_input_count(n);
+  while (count && !surg_node_input(n, count - 1)) count--;
+  return count;
+}
+
+static bool knows_attr(const surg_schema *s, const char *name) {
+  for (size_t i = 0; i < surg_schema_attr_count(s); i++)
+    if (strcmp(surg_schema_attr_name(s, i), name) == 0) return true;
+  return false;
+}
+
+/* Whether the node may be written for that version: by inputs, outputs and names of attributes. */
+static bool is_written_for(const surg_node *n, const surg_schema *s) {
+  const size_t in = inputs_of(n), out = surg_node_output_count(n);
+  if (!s || surg_schema_deprecated(s)) return false;
+  if (in < surg_schema_min_inputs(s) || in > surg_schema_max_inputs(s)) return false;
+  if (out < surg_schema_min_outputs(s) || out > surg_schema_max_outputs(s)) return false;
+  for (size_t i = 0; i < surg_schema_min_inputs(s); i++)
+    if (!surg_node_input(n, i)) return false;
+  for (size_t i = 0; i < surg_node_attr_count(n); i++)
+    if (!knows_attr(s, surg_attr_name(surg_node_attr_at(n, i)))) return false;
+  for (size_t i = 0; i < surg_schema_attr_count(s); i++)
+    if (surg_schema_attr_required(s, i) && !surg_node_attr(n, surg_schema_attr_name(s, i))) return false;
+  return true;
+}
+
+/* Whether any version of ONNX has the operator: else it says nothing about the opset. */
+static bool is_known(const surg_node *n) {
+  const int64_t newest = surg_schema_newest("");
+  for (int64_t v = newest; v >= 1; v--)
+    if (is_written_for(n, surg_schema_find("", surg_node_op_type(n), v))) return true;
+  return false;
+}
+
+/* Whether each node that any opset has may be written for this one. */
+static const surg_node *misfit(const scope *s, int64_t v) {
+  for (surg_node *n = next_node(s, NULL); n; n = next_node(s, n))
+    if (!is_written_for(n, surg_schema_find("", surg_node_op_type(n), v)) && is_known(n)) return n;
+  return NULL;
+}
+
+/* Whether the version broadcasts only by attributes that the node does not have: it takes inputs of one
+ * shape then, of which all versions give the same. */
+static bool is_plain(const surg_node *n, int64_t v) {
+  const surg_schema *s = surg_schema_find("", surg_node_op_type(n), v);
+  return s && knows_attr(s, "broadcast") && !surg_node_attr(n, "broadcast") && !surg_node_attr(n, "axis");
+}
+
+/* The first node that means something else at opset v than at the one in force. */
+static const surg_node *differing(const scope *s, int64_t v) {
+  for (surg_node *n = next_node(s, NULL); n; n = next_node(s, n))
+    if (surg_node_class(n) == SURG_OP_CLASS_BUILTIN && !is_plain(n, v) && !surg_node_fits(n, v)) return n;
+  return NULL;
+}
+
+/* --- what to import --- */
+
+/* The newest opset up to `most`, from `least`, that all nodes may be written for; 0: none. */
+static int64_t newest_fit(const scope *s, int64_t least, int64_t most) {
+  while (most >= least && misfit(s, most)) most--;
+  return most >= least ? most : 0;
+}
+
+/* A copy of the scope with opset v, types inferred; copy.m NULL: it failed. */
+static scope copy_at(const mending *k, const surg_function *f, int64_t v) {
+  scope s = {surg_model_clone(k->m), NULL};
+  for (size_t i = 0; f && s.m && i < surg_model_function_count(k->m); i++)
+    if (surg_model_function(k->m, i) == f) s.f = surg_model_function(s.m, i);
+  if (!s.m) return s;
+  if (set_opset(&s, v) == SURG_OK) {
+    surg_model_open_findings(s.m); /* nodes that the opset cures are those of ONNX again */
+    if (surg_model_infer(s.m) == SURG_OK) return s;
+  }
+  surg_model_free(s.m);
+  return (scope){NULL, NULL};
+}
+
+/* The newest opset from `least` to v - 1 that all nodes may be written for, and that gives one of them
+ * another meaning than v does; 0: none, -1: it failed. */
+static int64_t contested(const mending *k, const surg_function *f, int64_t v, int64_t least) {
+  const scope s = copy_at(k, f, v);
+  int64_t other = s.m ? 0 : -1;
+  for (int64_t w = v - 1; w >= least && other == 0; w--)
+    if (!misfit(&s, w) && differing(&s, w)) other = w;
+  surg_model_free(s.m);
+  return other;
+}
+
+bool mend_opset_certain(const mending *k, const char *text) {
+  const char *numbers = strstr(text, "versions ");
+  const int64_t now = surg_model_opset(k->m, "");
+  long long a = 0, b = 0;
+  if (!numbers || sscanf(numbers, "versions %lld and %lld", &a, &b) != 2) return false;
+  const int64_t high = a > b ? a : b, low = a > b ? b : a;
+  if (high != now || low < 1 || misfit(&(scope){k->m, NULL}, high)) return false;
+  if (misfit(&(scope){k->m, NULL}, low)) return true;
+  const scope s = copy_at(k, NULL, high);
+  const bool same = s.m && !differing(&s, low);
+  surg_model_free(s.m);
+  return same;
+}
+
+static bool import(mending *k, const scope *s, int64_t v, surg_exactness e, const char *why) {
+  if (!mend_may(k, e)) return true;
+  if (set_opset(s, v) != SURG_OK) return false;
+  mend_did(k, NULL, e, "%s: now opset %lld, which has all nodes as they are", why, (long long)v);
+  return true;
+}
+
+static bool missing(mending *k, const scope *s) {
+  const int64_t most = newest_of(surg_model_ir_version(k->m));
+  const int64_t v = next_node(s, NULL) ? newest_fit(s, 1, most) : most;
+  if (!v) {
+    mend_leaves(k, misfit(s, most), "the opset import is missing, and no opset has all nodes");
+    return true;
+  }
+  const int64_t other = contested(k, s->f, v, 1);
+  if (other < 0) return surg_model_status(k->m) == SURG_OK;
+  const surg_exactness e = other ? SURG_APPROX : SURG_EXACT;
+  if (!mend_allows(k, e))
+    mend_leaves(k, NULL, "the opset import is missing, and opsets %lld and %lld give the nodes other meanings; "
+                "--allow approx takes the newest that came with the IR version",
+                (long long)other, (long long)v);
+  return import(k, s, v, e, "the opset import is missing");
+}
+
+/* The oldest opset above the one in force that all nodes may be written for; 0: none. */
+static int64_t oldest_fit(const scope *s, int64_t above) {
+  const int64_t newest = surg_schema_newest("");
+  int64_t v = above + 1;
+  while (v <= newest && misfit(s, v)) v++;
+  return v <= newest ? v : 0;
+}
+
+static bool older(mending *k, const scope *s, int64_t now) {
+  const surg_node *needs = misfit(s, now);
+  const int64_t v = needs && now < surg_schema_newest("") ? oldest_fit(s, now) : 0;
+  if (!v) return true;
+  if (surg_model_infer(k->m) != SURG_OK) return false;
+  const surg_node *n = differing(s, v);
+  if (n)
+    mend_leaves(k, n, "a node needs opset %lld, where this one means something else than at %lld, which is "
+                "imported", (long long)v, (long long)now);
+  return n ? true : import(k, s, v, SURG_EXACT, "a node is newer than the opset import");
+}
+
+static bool one_scope(mending *k, surg_function *f) {
+  const scope s = {k->m, f};
+  const int64_t now = opset_of(&s);
+  if (surg_model_ir_version(k->m) < 3) return true;
+  if (now > 0) return older(k, &s, now);
+  const bool empty = !f && surg_model_import_count(k->m) == 0;
+  return next_node(&s, NULL) || empty ? missing(k, &s) : true;
+}
+
+bool mend_opsets(mending *k) {
+  if (!one_scope(k, NULL)) return false;
+  for (size_t i = 0; i < surg_model_function_count(k->m); i++)
+    if (!one_scope(k, surg_model_function(k->m, i))) return false;
+  return true;
+}

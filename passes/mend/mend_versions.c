@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The IR version, and the spelling of opset imports: a missing IR version becomes the one that came
+ * with the model's opset; the default domain is spelled in one way; imports of training operators that
+ * no node uses go. See mend.h. */
+#include <string.h>
+
+#include "../util/domains.h"
+#include "mend.h"
+
+#define FIRST_WITH_WEIGHTS 4 /* the first IR version whose initializers need not be inputs */
+#define TEXT 256
+
+/* The IR version that came with an opset of the default domain. */
+static int64_t ir_of(int64_t opset) {
+  static const struct {
+    uint8_t opset, ir;
+  } steps[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {15, 8},
+               {12, 7},  {11, 6},  {10, 5},  {9, 4},   {0, 3}};
+  size_t i = 0;
+  while (opset < steps[i].opset) i++;
+  return steps[i].ir;
+}
+
+/* Whether an initializer of the main graph is no input, which IR version 3 does not know. */
+static bool has_own_weights(surg_graph *g) {
+  for (surg_value *v = surg_graph_next_initializer(g, NULL); v; v = surg_graph_next_initializer(g, v))
+    if (!surg_value_is_input(v)) return true;
+  return false;
+}
+
+static bool set_ir(mending *k) {
+  const surg_node *where;
+  char what[TEXT];
+  if (surg_model_ir_version(k->m) > 0) return true;
+  const int64_t opset = surg_model_opset(k->m, "");
+  int64_t ir = ir_of(opset > 0 ? opset : 1);
+  const int64_t least = surg_model_ir_floor(k->m, &where, what, sizeof what);
+  if (ir < least) ir = least;
+  if (ir < FIRST_WITH_WEIGHTS && has_own_weights(surg_model_graph(k->m))) ir = FIRST_WITH_WEIGHTS;
+  if (!mend_may(k, SURG_EXACT)) return true;
+  if (surg_model_set_ir_version(k->m, ir) != SURG_OK) return false;
+  mend_did(k, NULL, SURG_EXACT, "IR version is missing or out of range: now %lld, by what the model contains",
+           (long long)ir);
+  return true;
+}
+
+/* --- the default domain by its long name --- */
+
+static bool is_long(const char *domain) {
+  return *domain && domains_default(domain);
+}
+
+static size_t rename_nodes(mending *k, surg_node **first) {
+  size_t count = 0;
+  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      if (!is_long(surg_node_domain(n)) || surg_node_function(n) || !mend_may(k, SURG_EXACT)) continue;
+      char *op = surg_pass_alloc(k->p, strlen(surg_node_op_type(n)) + 1);
+      if (!op || surg_node_set_op(n, "", strcpy(op, surg_node_op_type(n))) != SURG_OK) return SIZE_MAX;
+      if (!count++) *first = n;
+    }
+  return count;
+}
+
+static surg_status set_opset(mending *k, surg_function *f, const char *domain, int64_t version) {
+  return f ? surg_function_set_opset(f, domain, version) : surg_model_set_opset(k->m, domain, version);
+}
+
+/* Writes the import of a model or function anew, once, by the short name. */
+static bool respell(mending *k, surg_function *f, size_t count, bool forced) {
+  int64_t version = 0;
+  bool found = false;
+  for (size_t i = 0; i < count; i++) {
+    const char *domain = f ? surg_function_import_domain(f, i) : surg_model_import_domain(k->m, i);
+    if (!is_long(domain) && !(forced && !*domain)) continue;
+    version = f ? surg_function_import_version(f, i) : surg_model_import_version(k->m, i);
+    found = true;
+  }
+  if (!found || !mend_may(k, SURG_EXACT)) return true;
+  if (set_opset(k, f, "", 0) != SURG_OK || set_opset(k, f, "", version) != SURG_OK) return false;
+  mend_did(k, NULL, SURG_EXACT, "opset %lld of domain ai.onnx is imported as that of the empty domain",
+           (long long)version);
+  return true;
+}
+
+static bool short_names(mending *k) {
+  surg_node *first = NULL;
+  const size_t count = rename_nodes(k, &first);
+  if (count == SIZE_MAX) return false;
+  if (count)
+    mend_did(k, first, SURG_EXACT, "%zu node%s of domain ai.onnx: now of the empty domain, which is the same",
+             count, count == 1 ? "" : "s");
+  if (surg_model_ir_version(k->m) < 3) return true;
+  if (!respell(k, NULL, surg_model_import_count(k->m), count > 0)) return false;
+  for (size_t i = 0; i < surg_model_function_count(k->m); i++) {
+    surg_function *f = surg_model_function(k->m, i);
+    if (!respell(k, f, surg_function_import_count(f), false)) return false;
+  }
+  return true;
+}
+
+/* --- training --- */
+
+static bool uses_domain(const surg_model *m, const char *domain) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (strcmp(surg_node_domain(n), domain) == 0) return true;
+  for (size_t i = 0; i < surg_model_function_count(m); i++)
+    if (strcmp(surg_function_domain(surg_model_function(m, i)), domain) == 0) return true;
+  return false;
+}
+
+static bool training_imports(mending *k) {
+  static const char *const domains[] = {"ai.onnx.training", "ai.onnx.preview.training"};
+  for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) {
+    if (surg_model_opset(k->m, domains[i]) == 0 || uses_domain(k->m, domains[i])) continue;
+    if (!mend_may(k, SURG_EXACT)) continue;
+    if (surg_model_set_opset(k->m, domains[i], 0) != SURG_OK) return false;
+    mend_did(k, NULL, SURG_EXACT, "import of domain %s removed: no node uses it", domains[i]);
+  }
+  return true;
+}
+
+bool mend_versions(mending *k) {
+  return short_names(k) && training_imports(k) && set_ir(k);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves the model, its functions with it, to another opset of the default domain. Nodes that mean
+ * the same there stay as they are; the others are rewritten by rules (passes/rules/opset.rules,
+ * substitute.rules). Where one cannot be, nothing is done and every such node is told.
+ *
+ *   before: <opset 13> (x) => (y) <int64[1] a = {1}> { y = Squeeze (x, a) }
+ *   after:  <opset 12> (x) => (y) { y = Squeeze <axes = [1]> (x) }
+ *
+ * Elements of sequences are read where they came from. Types inside of a function are what holds in
+ * all its calls; where that is too little for a node, the function is inlined first, and a note
+ * says so.
+ *
+ * Down, the IR version comes down with it, to what came with that opset or what the model needs.
+ * Rules that are approximate are used where nothing better is there and allow=approx is given.
+ *
+ * Needs sorted, types. Keeps sorted. As exact as the rules it used. */
+#include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../util/allow.h"
+#include "../control/inline.h"
+#include "../control/sequence.h"
+
+typedef struct stuck {
+  const surg_function **f; /* by address */
+  size_t n;
+} stuck;
+
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t) * (const surg_function *const *)a;
+  const uintptr_t y = (uintptr_t) * (const surg_function *const *)b;
+  return (x > y) - (x < y);
+}
+
+static bool goes(void *user, const surg_function *f) {
+  const stuck *s = user;
+  return bsearch(&f, s->f, s->n, sizeof *s->f, by_address) != NULL;
+}
+
+static void note(surg_pass_ctx *p, const surg_function *f) {
+  char text[300];
+  snprintf(text, sizeof text,
+           "function %.100s.%.100s is inlined: a node of it cannot be moved for all its calls"
+           " alike",
+           surg_function_domain(f), surg_function_name(f));
+  surg_pass_note(p, NULL, text);
+}
+
+/* Functions with nodes that find no way. Those whose calls would fail to be inlined stay: then
+ * their nodes are told. */
+static bool find_stuck(surg_pass_ctx *p, const char *domain, int64_t to, stuck *s) {
+  surg_model *m = surg_pass_model(p);
+  const size_t count = surg_model_function_count(m);
+  bool *blocked = surg_pass_alloc(p, count + 1);
+  char text[INLINE_TEXT];
+  const char *other;
+  s->n = 0;
+  s->f = surg_pass_alloc(p, (count + 1) * sizeof *s->f);
+  if (!blocked || !s->f || surg_move_blocked(p, domain, to, blocked) != SURG_OK) return false;
+  for (size_t i = 0; i < count; i++) {
+    surg_function *f = surg_model_function(m, i);
+    if (!blocked[i] || inline_differs(f, surg_model_graph(m), text, &other)) continue;
+    s->f[s->n++] = f;
+    note(p, f);
+  }
+  qsort(s->f, s->n, sizeof *s->f, by_address);
+  return true;
+}
+
+/* Such functions go to where they are called, and what holds of that call alone may help. Those
+ * that called them may be next. */
+static surg_pass_result inline_stuck(surg_pass_ctx *p, const char *domain, int64_t to) {
+  surg_model *m = surg_pass_model(p);
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  size_t before;
+  do {
+    stuck s;
+    before = surg_model_function_count(m);
+    if (before == 0) break;
+    if (!find_stuck(p, domain, to, &s)) return SURG_PASS_FAILED;
+    const surg_pass_result r = s.n ? inline_functions(p, goes, &s) : SURG_PASS_UNCHANGED;
+    if (r == SURG_PASS_FAILED) return r;
+    if (r == SURG_PASS_CHANGED) result = r;
+    if (surg_model_infer(m) != SURG_OK) return SURG_PASS_FAILED;
+  } while (surg_model_function_count(m) < before);
+  return result;
+}
+
+static bool of_sequences(int op) {
+  switch (op) {
+    case SURG_OP_SequenceAt:
+    case SURG_OP_SequenceLength:
+    case SURG_OP_ConcatFromSequence:
+    case SURG_OP_OptionalHasElement:
+    case SURG_OP_OptionalGetElement: return true;
+    default: return false;
+  }
+}
+
+/* What reads a sequence and cannot stay reads its elements where they came from, if known. */
+static surg_pass_result without_sequences(surg_pass_ctx *p, const char *domain, int64_t to) {
+  surg_model *m = surg_pass_model(p);
+  if (*domain) return SURG_PASS_UNCHANGED;
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      if (!of_sequences(surg_node_op(n)) || surg_node_fits(n, to)) continue;
+      const surg_pass_result r = sequence_read(p, true);
+      if (r == SURG_PASS_CHANGED && surg_model_infer(m) != SURG_OK) return SURG_PASS_FAILED;
+      return r;
+    }
+  return SURG_PASS_UNCHANGED;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  const char *domain = surg_pass_string(p, "domain");
+  const int64_t to = surg_pass_int(p, "to"), newest = surg_schema_newest(domain);
+  surg_model *m = surg_pass_model(p);
+  char text[200];
+  if (allow_check(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  surg_pass_used(p, SURG_EXACT); /* so far; each rule that fires reports its own class */
+  if (newest < 1) return surg_pass_usage(p, "option domain: no operators of it are known");
+  if (to < 1 || to > newest) {
+    snprintf(text, sizeof text, "option to: an opset from 1 to %d", (int)newest);
+    return surg_pass_usage(p, text);
+  }
+  if (surg_model_opset(m, domain) > newest) {
+    snprintf(text, sizeof text, "the model is of opset %d; the newest known is %d",
+             (int)surg_model_opset(m, domain), (int)newest);
+    return surg_pass_fail(p, NULL, text);
+  }
+  surg_pass_result read = without_sequences(p, domain, to);
+  if (read == SURG_PASS_FAILED) return read;
+  const surg_pass_result inlined = inline_stuck(p, domain, to);
+  if (inlined == SURG_PASS_FAILED) return inlined;
+  if (inlined == SURG_PASS_CHANGED) { /* of what types sequences are is known now */
+    const surg_pass_result again = without_sequences(p, domain, to);
+    if (again == SURG_PASS_FAILED) return again;
+    if (again == SURG_PASS_CHANGED) read = again;
+  }
+  const surg_pass_result moved = surg_move_domain(p, domain, to);
+  return moved != SURG_PASS_UNCHANGED ? moved : inlined != SURG_PASS_UNCHANGED ? inlined : read;
+}
+
+static const surg_option options[] = {
+    {"to", SURG_OPTION_INT, "0", "the opset to move to"},
+    {"domain", SURG_OPTION_STRING, "", "whose; '' is the default domain"},
+    ALLOW_OPTION,
+};
+
+const surg_pass surg__pass_opset = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "opset",
+    .help = "move the model to another opset",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_ROUNDING,
+    .run = run,
+};

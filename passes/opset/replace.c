@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replaces operators by others that compute the same: those named, by every rule of the groups
+ * substitute, opset and user that leads away from them. `decompose` is the same for all operators
+ * that the standard itself defines by others.
+ *
+ *   before: (x) => (y) { y = HardSwish (x) }
+ *   after:  (x) => (y) { t = Add (x, 3)   c = Clip (t, 0, 6)   d = Div (c, 6)   y = Mul (x, d) }
+ *
+ * Rules that are less exact than ulp want consent, as in `opset`; rules of the user's own need
+ * none.
+ *
+ * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/allow.h"
+#include "../util/domains.h"
+
+/* Operators that the standard defines by others, in any version. */
+static bool composed(const char *domain, const char *op_type) {
+  for (int64_t v = surg_schema_newest(domain); v > 0; v--) {
+    const surg_schema *s = surg_schema_find(domain, op_type, v);
+    if (surg_schema_has_body(s)) return true;
+    v = s ? surg_schema_since(s) : 0;
+  }
+  return false;
+}
+
+static bool meant(const surg_pass_ctx *p, const char *domain, const char *op_type) {
+  if (surg_pass_bool(p, "all") && composed(domain, op_type)) return true;
+  return domains_listed(p, "op", domain, op_type) || domains_listed(p, "ops", domain, op_type);
+}
+
+/* Whether a substitution, or a rule of the user, is for that operator. */
+static bool substituted(surg_context *ctx, const surg_rule *r) {
+  const size_t rules = surg_rule_count(ctx);
+  for (size_t k = 0; k < rules; k++) {
+    const surg_rule *o = surg_rule_at(ctx, k);
+    if (strcmp(surg_rule_group(o), "substitute") == 0 &&
+        strcmp(surg_rule_op_type(o), surg_rule_op_type(r)) == 0 &&
+        strcmp(surg_rule_domain(o), surg_rule_domain(r)) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* A substitution may leave the operator in a plainer form: pads instead of auto_pad. A rule for a
+ * step between opsets may lead back to it, so that it is for operators without substitution. */
+static bool leads_away(surg_context *ctx, const surg_rule *r) {
+  if (strcmp(surg_rule_group(r), "substitute") == 0) return true;
+  if (strcmp(surg_rule_group(r), "user") != 0 && strcmp(surg_rule_group(r), "opset") != 0)
+    return false;
+  return !surg_rule_makes(r, surg_rule_domain(r), surg_rule_op_type(r)) || !substituted(ctx, r);
+}
+
+/* Whether it makes another operator that is to be replaced: two rules would lead to and fro. */
+static bool makes_named(surg_pass_ctx *p, const surg_rule *r) {
+  static const char *const lists[] = {"op", "ops"};
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++) {
+      const char *spec = surg_pass_list_at(p, lists[k], i), *op;
+      if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r))) continue;
+      const char *domain = domains_split(p, spec, &op);
+      if (domain && surg_rule_makes(r, domain, op)) return true;
+    }
+  return false;
+}
+
+static bool serves(void *user, const surg_rule *r) {
+  return meant(user, surg_rule_domain(r), surg_rule_op_type(r)) &&
+         leads_away(surg_pass_context(user), r) && !makes_named(user, r);
+}
+
+static bool want(void *user, const surg_rule *r) {
+  return serves(user, r) && surg_pass_allows_rule(user, r);
+}
+
+static bool replaceable(surg_context *ctx, const char *spec) {
+  const size_t rules = surg_rule_count(ctx);
+  for (size_t k = 0; k < rules; k++) {
+    const surg_rule *r = surg_rule_at(ctx, k);
+    if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(ctx, r))
+      return true;
+  }
+  return false;
+}
+
+/* Every operator that is named has a rule, or nothing can come of it. */
+static surg_pass_result check_names(surg_pass_ctx *p) {
+  static const char *const lists[] = {"op", "ops"};
+  surg_context *ctx = surg_pass_context(p);
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++) {
+      const char *spec = surg_pass_list_at(p, lists[k], i);
+      char text[200];
+      if (replaceable(ctx, spec)) continue;
+      snprintf(text, sizeof text, "option %s: there is no rule that replaces %.100s", lists[k],
+               spec);
+      return surg_pass_usage(p, text);
+    }
+  if (surg_pass_list_count(p, "op") + surg_pass_list_count(p, "ops") || surg_pass_bool(p, "all"))
+    return SURG_PASS_UNCHANGED;
+  return surg_pass_usage(p, "option op is missing: which operators?");
+}
+
+/* Whether the node is of an operator that the user named. */
+static bool named(const surg_pass_ctx *p, const surg_node *n) {
+  return domains_listed(p, "op", surg_node_domain(n), surg_node_op_type(n)) ||
+         domains_listed(p, "ops", surg_node_domain(n), surg_node_op_type(n));
+}
+
+/* Each name: whether a node of this graph is of it. */
+static void find_names(surg_pass_ctx *p, const surg_graph *g) {
+  static const char *const lists[] = {"op", "ops"};
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++)
+      domains_found(p, g, surg_pass_list_at(p, lists[k], i));
+}
+
+/* Why a rule did nothing here; *consent: because nobody allowed it. */
+static const char *why_not(surg_pass_ctx *p, const surg_rule *r, surg_node *n, bool *consent) {
+  const char *why = surg_rule_explain(r, n);
+  *consent = !why && !want(p, r);
+  if (*consent)
+    return allow_cure(surg_rule_exactness(r));
+  return why ? why : "it could not be made";
+}
+
+/* Reasons why rules did nothing, each with the rules it is true of. */
+#define REASONS 8
+typedef struct reasons {
+  const char *why[REASONS];
+  const char *rule[REASONS]; /* the first of them */
+  size_t rules[REASONS], n;
+} reasons;
+
+static bool add_reason(surg_pass_ctx *p, reasons *all, const char *why, const char *rule) {
+  size_t i = 0;
+  while (i < all->n && strcmp(all->why[i], why) != 0) i++;
+  if (i == REASONS) return true;
+  if (i == all->n) {
+    char *copy = surg_pass_alloc(p, strlen(why) + 1);
+    if (!copy) return false;
+    all->why[i] = strcpy(copy, why);
+    all->rule[i] = rule;
+    all->rules[i] = 0;
+    all->n++;
+  }
+  all->rules[i]++;
+  return true;
+}
+
+/* An error where the user named the operator, did not protect the node, and no rule made it. */
+static void tell(surg_pass_ctx *p, const surg_node *n, const reasons *all, bool old) {
+  char text[1200];
+  size_t used = (size_t)snprintf(text, sizeof text, "not replaced: ");
+  if (!all->n) snprintf(text + used, sizeof text - used, "no rule leads away from this operator");
+  for (size_t i = 0; i < all->n && used < sizeof text; i++) {
+    char more[40] = "";
+    if (all->rules[i] > 1) snprintf(more, sizeof more, " and %zu more", all->rules[i] - 1);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%srule %.80s%s: %.240s",
+                             i ? "; " : "", all->rule[i], more, all->why[i]);
+  }
+  if (old && named(p, n) && !surg_pass_keeps_node(p, n))
+    surg_pass_left(p, n, text);
+  else
+    surg_pass_note(p, n, text);
+}
+
+/* Nodes of the operators before the rewrites: those that rules made are no leftovers. */
+typedef struct nodes {
+  surg_node **items; /* by address */
+  size_t n;
+} nodes;
+
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t)*(surg_node *const *)a, y = (uintptr_t)*(surg_node *const *)b;
+  return (x > y) - (x < y);
+}
+
+static bool find_nodes(surg_pass_ctx *p, const surg_graph *g, nodes *out) {
+  size_t count = 0;
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) count += named(p, n);
+  *out = (nodes){.items = surg_pass_alloc(p, (count + 1) * sizeof *out->items)};
+  if (!out->items) return false;
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    if (named(p, n)) out->items[out->n++] = n;
+  qsort(out->items, out->n, sizeof *out->items, by_address);
+  return true;
+}
+
+static bool is_old(const nodes *before, surg_node *n) {
+  return before->n && bsearch(&n, before->items, before->n, sizeof *before->items, by_address);
+}
+
+/* What is left says why. An operator that is named and left for want of consent alone is a failure. */
+static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g, const nodes *before) {
+  surg_context *ctx = surg_pass_context(p);
+  const size_t rules = surg_rule_count(ctx);
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+    reasons all = {.n = 0};
+    if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION ||
+        !meant(p, surg_node_domain(n), surg_node_op_type(n)))
+      continue;
+    surg_pass_count(p, "nodes left", 1);
+    for (size_t k = 0; k < rules; k++) {
+      const surg_rule *r = surg_rule_at(ctx, k);
+      char text[400];
+      bool consent;
+      if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 || !serves(p, r)) continue;
+      const char *why = why_not(p, r, n, &consent);
+      snprintf(text, sizeof text, "not replaced: rule %.80s: %.240s", surg_rule_name(r), why);
+      if (consent && !surg_pass_bool(p, "all") && !surg_pass_keeps_node(p, n))
+        return surg_pass_fail(p, n, text);
+      if (!add_reason(p, &all, why, surg_rule_name(r))) return SURG_PASS_FAILED;
+    }
+    tell(p, n, &all, is_old(before, n));
+  }
+  return SURG_PASS_UNCHANGED;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  if (allow_check(p) == SURG_PASS_FAILED || check_names(p) == SURG_PASS_FAILED)
+    return SURG_PASS_FAILED;
+  nodes before;
+  find_names(p, g);
+  if (!find_nodes(p, g, &before)) return SURG_PASS_FAILED;
+  const surg_pass_result r = surg_rewrite_graph(p, g, want, p);
+  if (r == SURG_PASS_FAILED || tell_left(p, g, &before) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  return r;
+}
+
+static const surg_option options[] = {
+    {"op", SURG_OPTION_LIST, NULL, "operators to replace: HardSwish+com.microsoft.Gelu"},
+    {"ops", SURG_OPTION_LIST, NULL, "the same"},
+    {"all", SURG_OPTION_BOOL, "false", "all that the standard defines by others"},
+    ALLOW_OPTION,
+};
+
+const surg_pass surg__pass_replace = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "replace",
+    .help = "replace operators by others that compute the same",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_ROUNDING,
+    .run = run,
+};
+
+const surg_pass surg__pass_decompose = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "decompose",
+    .help = "replace what the standard defines by others: decompose{all}",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_ROUNDING,
+    .run = run,
+};

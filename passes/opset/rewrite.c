@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rewrites by rules: those that the user gave with --rules, those of a group, or those named.
+ *
+ *   rule:   rule twice exact {
+ *             match { y = Add (x, x) }  emit opset 7.. { y = Mul (x, 2.0 : dtype(x)) }
+ *           }
+ *   before: (x) => (y) { y = Add (x, x) }
+ *   after:  (x) => (y) { y = Mul (x, two) }
+ *
+ * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
+#include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../util/allow.h"
+
+/* Whether a rule read later bears the same name: it stands in for this one. */
+static bool replaced(surg_context *ctx, const surg_rule *r) {
+  for (size_t i = surg_rule_count(ctx); i-- > 0;)
+    if (strcmp(surg_rule_name(surg_rule_at(ctx, i)), surg_rule_name(r)) == 0)
+      return surg_rule_at(ctx, i) != r;
+  return false;
+}
+
+/* Rules of the group, which is the user's; of others those that are named. */
+static bool meant(const surg_pass_ctx *p, const surg_rule *r) {
+  const size_t n = surg_pass_list_count(p, "rule");
+  if (n == 0) return strcmp(surg_rule_group(r), surg_pass_string(p, "group")) == 0;
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(surg_pass_list_at(p, "rule", i), surg_rule_name(r)) == 0)
+      return !replaced(surg_pass_context(p), r);
+  return false;
+}
+
+static bool want(void *user, const surg_rule *r) {
+  const surg_pass_ctx *p = user;
+  if (surg_pass_bool(p, "exact") && surg_rule_exactness(r) != SURG_EXACT) return false;
+  return surg_pass_allows_rule(p, r) && meant(p, r);
+}
+
+/* A name that no rule bears is wrong usage. */
+static surg_pass_result check_names(surg_pass_ctx *p) {
+  surg_context *ctx = surg_pass_context(p);
+  const size_t rules = surg_rule_count(ctx);
+  for (size_t i = 0; i < surg_pass_list_count(p, "rule"); i++) {
+    const char *name = surg_pass_list_at(p, "rule", i);
+    size_t k = 0;
+    while (k < rules && strcmp(surg_rule_name(surg_rule_at(ctx, k)), name) != 0) k++;
+    if (k == rules) return surg_pass_usage(p, "option rule: there is no rule of that name");
+  }
+  return SURG_PASS_UNCHANGED;
+}
+
+/* Why a named rule does not apply to a node of its operator. */
+static void note_miss(surg_pass_ctx *p, const surg_node *n, const surg_rule *r, const char *why) {
+  char text[400];
+  snprintf(text, sizeof text, "rule %.100s: %s", surg_rule_name(r), why);
+  surg_pass_note(p, n, text);
+}
+
+static bool named(const surg_pass_ctx *p, const surg_rule *r, const char *name) {
+  return strcmp(surg_rule_name(r), name) == 0 && want((void *)(uintptr_t)p, r);
+}
+
+/* Why a rule that was named did nothing, node by node. */
+static void tell_misses(surg_pass_ctx *p, surg_graph *g, const char *name) {
+  surg_context *ctx = surg_pass_context(p);
+  for (size_t k = 0; k < surg_rule_count(ctx); k++) {
+    const surg_rule *r = surg_rule_at(ctx, k);
+    if (!named(p, r, name)) continue;
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0) continue;
+      const char *why = surg_rule_explain(r, n);
+      note_miss(p, n, r, why ? why : "it is protected, or the rewrite limit is reached");
+    }
+  }
+}
+
+/* A rule that is named, or the user's own, and that only the limit of the run keeps from a node: the
+ * first such node. */
+static surg_node *kept_from(surg_pass_ctx *p, surg_graph *g, const surg_rule *r) {
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) == 0 && !surg_pass_keeps_node(p, n) &&
+        !surg_rule_explain(r, n))
+      return n;
+  return NULL;
+}
+
+static surg_pass_result tell_kept(surg_pass_ctx *p, surg_graph *g) {
+  surg_context *ctx = surg_pass_context(p);
+  const bool all = surg_pass_list_count(p, "rule") == 0;
+  if (all && strcmp(surg_pass_string(p, "group"), "user") != 0) return SURG_PASS_UNCHANGED;
+  for (size_t i = 0; i < surg_rule_count(ctx); i++) {
+    const surg_rule *r = surg_rule_at(ctx, i);
+    char text[200];
+    if (surg_pass_allows_rule(p, r) || !meant(p, r)) continue;
+    surg_node *n = kept_from(p, g, r);
+    if (!n) continue;
+    snprintf(text, sizeof text, "rule %.80s not applied: %s", surg_rule_name(r),
+             allow_cure(surg_rule_exactness(r)));
+    if (!all) return surg_pass_fail(p, n, text);
+    surg_pass_note(p, n, text);
+  }
+  return SURG_PASS_UNCHANGED;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  const size_t count = surg_pass_list_count(p, "rule");
+  uint64_t *before = surg_pass_alloc(p, (count + 1) * sizeof *before);
+  if (!before || check_names(p) == SURG_PASS_FAILED ||
+      surg_model_shelter(surg_pass_model(p)) != SURG_OK)
+    return SURG_PASS_FAILED;
+  for (size_t i = 0; i < count; i++)
+    before[i] = surg_pass_counted(p, surg_pass_list_at(p, "rule", i));
+  const surg_pass_result result = surg_rewrite_graph(p, g, want, p);
+  if (tell_kept(p, g) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < count && result != SURG_PASS_FAILED; i++) {
+    const char *name = surg_pass_list_at(p, "rule", i);
+    const bool found = surg_pass_counted(p, name) > before[i];
+    char what[300];
+    snprintf(what, sizeof what, "place that rule \"%.200s\" applies to", name);
+    surg_pass_named(p, what, found);
+    if (!found) tell_misses(p, g, name);
+  }
+  return result;
+}
+
+static const surg_option options[] = {
+    {"rule", SURG_OPTION_LIST, NULL, "the rules to use; without it all of the group"},
+    {"group", SURG_OPTION_STRING, "user", "user: those of --rules; simplify; fuse"},
+    {"exact", SURG_OPTION_BOOL, "false", "only rules that keep every bit"},
+    {"max-growth", SURG_OPTION_INT, "0",
+     "bytes of a constant that may be kept twice"},
+};
+
+const surg_pass surg__pass_rewrite = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "rewrite",
+    .help = "rewrite by rules",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_ROUNDING,
+    .run = run,
+};

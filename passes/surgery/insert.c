@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts a new node between a value and what reads it, all of its readers or those named. It reads
+ * the value as its first input and those of `with` behind it. The name of an output of the model
+ * goes over to what the node gives.
+ *
+ *   before: (x) => (y) { a = Conv (x, w)   y = Add (a, b) }
+ *   after:  (x) => (y) { a = Conv (x, w)   c = Clip (a)   y = Add (c, b) }     insert{op=Clip,at=a}
+ *
+ * Needs sorted. Keeps sorted. Lossy: the model computes something else; exact where it is an Identity. */
+#include <onnxsurg/ops.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../util/domains.h"
+#include "../util/values.h"
+
+#define TEXT 800
+#define ITEMS 1000 /* of an attribute's list */
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static bool integer(const char *s, int64_t *out) {
+  char *end;
+  errno = 0;
+  const long long v = strtoll(s, &end, 10);
+  *out = v;
+  return *s && !*end && !errno && *s != ' ';
+}
+
+static bool real(const char *s, float *out) {
+  char *end;
+  *out = strtof(s, &end);
+  return *s && !*end && *s != ' ';
+}
+
+/* The kind that the words look like, where no schema says it. */
+static surg_attr_kind look(surg_pass_ctx *p, size_t i, size_t n) {
+  bool ints = true, reals = true;
+  for (size_t k = 0; k < n; k++) {
+    int64_t a;
+    float b;
+    ints = ints && integer(surg_pass_pair_value(p, i, k), &a);
+    reals = reals && real(surg_pass_pair_value(p, i, k), &b);
+  }
+  if (ints) return n > 1 ? SURG_ATTR_INTS : SURG_ATTR_INT;
+  if (reals) return n > 1 ? SURG_ATTR_FLOATS : SURG_ATTR_FLOAT;
+  return n > 1 ? SURG_ATTR_STRINGS : SURG_ATTR_STRING;
+}
+
+static surg_attr_kind kind_of(surg_pass_ctx *p, const surg_node *n, size_t i, size_t count) {
+  const surg_schema *s = surg_node_schema(n);
+  const char *name = surg_pass_pair_name(p, i);
+  for (size_t k = 0; s && k < surg_schema_attr_count(s); k++)
+    if (strcmp(surg_schema_attr_name(s, k), name) == 0) return surg_schema_attr_kind(s, k);
+  return look(p, i, count);
+}
+
+typedef struct list {
+  int64_t ints[ITEMS];
+  float floats[ITEMS];
+  surg_str strings[ITEMS];
+} list;
+
+static bool read_list(surg_pass_ctx *p, size_t i, size_t n, surg_attr_kind kind, list *out) {
+  for (size_t k = 0; k < n; k++) {
+    const char *s = surg_pass_pair_value(p, i, k);
+    out->strings[k] = (surg_str){s, strlen(s)};
+    if ((kind == SURG_ATTR_INT || kind == SURG_ATTR_INTS) && !integer(s, &out->ints[k]))
+      return false;
+    if ((kind == SURG_ATTR_FLOAT || kind == SURG_ATTR_FLOATS) && !real(s, &out->floats[k]))
+      return false;
+  }
+  return kind >= SURG_ATTR_FLOATS || n == 1;
+}
+
+static surg_status set_attr(surg_node *n, const char *name, surg_attr_kind kind, const list *l,
+                            size_t count) {
+  switch (kind) {
+    case SURG_ATTR_INT:
+      return surg_node_set_int(n, name, l->ints[0]);
+    case SURG_ATTR_INTS:
+      return surg_node_set_ints(n, name, l->ints, count);
+    case SURG_ATTR_FLOAT:
+      return surg_node_set_float(n, name, l->floats[0]);
+    case SURG_ATTR_FLOATS:
+      return surg_node_set_floats(n, name, l->floats, count);
+    case SURG_ATTR_STRING:
+      return surg_node_set_string(n, name, l->strings[0].p);
+    case SURG_ATTR_STRINGS:
+      return surg_node_set_strings(n, name, l->strings, count);
+    default:
+      return SURG_EUNSUPPORTED;
+  }
+}
+
+static surg_pass_result set_attrs(surg_pass_ctx *p, surg_node *n) {
+  list *l = surg_pass_alloc(p, sizeof *l);
+  for (size_t i = 0; i < surg_pass_pair_count(p); i++) {
+    const char *name = surg_pass_pair_name(p, i);
+    char text[TEXT];
+    size_t count = 0;
+    while (count < ITEMS && surg_pass_pair_value(p, i, count)) count++;
+    if (!l) return SURG_PASS_FAILED;
+    const surg_attr_kind kind = kind_of(p, n, i, count);
+    snprintf(text, sizeof text, "attribute '%.200s' cannot be set to this", name);
+    if (surg_pass_pair_value(p, i, count) || !read_list(p, i, count, kind, l))
+      return surg_pass_usage(p, text);
+    const surg_status s = set_attr(n, name, kind, l, count);
+    if (s == SURG_EUNSUPPORTED) return surg_pass_usage(p, text);
+    if (s != SURG_OK) return SURG_PASS_FAILED;
+  }
+  return SURG_PASS_CHANGED;
+}
+
+/* ---- between --------------------------------------------------------------------------------- */
+
+static surg_value *find_value(surg_pass_ctx *p, const surg_graph *g, const char *option,
+                              const char *name) {
+  surg_value *v = surg_graph_lookup_value(g, name);
+  char text[TEXT], more[TEXT / 2];
+  if (v) return v;
+  values_hint(p, g, name, more, sizeof more);
+  snprintf(text, sizeof text, "%s: there is no value '%.200s'%s", option, name, more);
+  surg_pass_usage(p, text);
+  return NULL;
+}
+
+/* The value at= names: of the main graph, else the only one of its name. */
+static surg_value *find_at(surg_pass_ctx *p) {
+  const surg_model *m = surg_pass_model(p);
+  const char *name = surg_pass_string(p, "at");
+  surg_value *v = surg_graph_find_value(surg_model_graph(m), name), *only = NULL;
+  size_t count = 0;
+  if (v) return v;
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    if ((v = surg_graph_find_value(g, name)) != NULL && count++ == 0) only = v;
+  if (count == 1) return only;
+  if (count == 0) return find_value(p, surg_model_graph(m), "at", name);
+  surg_pass_usage(p, "at: several subgraphs or functions have a value of this name");
+  return NULL;
+}
+
+/* Gives the readers named what the new node gives. */
+static surg_pass_result give_named(surg_pass_ctx *p, surg_node *n, surg_value *v) {
+  for (size_t i = 0; i < surg_pass_list_count(p, "to"); i++) {
+    const char *name = surg_pass_list_at(p, "to", i);
+    char text[TEXT];
+    size_t count;
+    bool reads = false;
+    surg_node *to = surg_model_find_node(surg_pass_model(p), name, &count);
+    for (size_t k = 0; count == 1 && k < surg_node_input_count(to); k++) {
+      if (surg_node_input(to, k) != v) continue;
+      if (surg_node_set_input(to, k, surg_node_output(n, 0)) != SURG_OK) return SURG_PASS_FAILED;
+      reads = true;
+    }
+    if (reads) continue;
+    snprintf(text, sizeof text, "to: %s '%.200s'%s",
+             count > 1 ? "there are several nodes"
+             : count   ? "node"
+                       : "there is no node",
+             name, count == 1 ? " does not read the value" : "");
+    return surg_pass_usage(p, text);
+  }
+  return SURG_PASS_CHANGED;
+}
+
+/* Gives all readers what the new node gives, which must not read v yet. */
+static surg_pass_result give_all(surg_pass_ctx *p, surg_node *n, surg_value *v) {
+  surg_value *out = surg_node_output(n, 0);
+  const surg_replace how = surg_value_can_replace(v, out);
+  if (surg_value_is_pinned(v))
+    return surg_pass_fail(p, NULL, "at: training refers to the value by name");
+  if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL)
+    return surg_pass_fail(p, NULL,
+                          "at: the value is an input and an output of the model at once: "
+                          "nothing fits in between");
+  if (surg_value_use_count(v, 1) == 0) return surg_pass_usage(p, "at: nothing reads the value");
+  return surg_value_replace(v, out) == SURG_OK ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
+}
+
+static surg_pass_result add_inputs(surg_pass_ctx *p, surg_node *n, surg_value *v) {
+  if (surg_node_set_input(n, 0, v) != SURG_OK) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < surg_pass_list_count(p, "with"); i++) {
+    const char *name = surg_pass_list_at(p, "with", i);
+    surg_value *more = *name ? find_value(p, surg_node_graph(n), "with", name) : NULL;
+    if (*name && (!more || surg_node_set_input(n, i + 1, more) != SURG_OK)) return SURG_PASS_FAILED;
+  }
+  return SURG_PASS_CHANGED;
+}
+
+/* Values of `with` must be there where the node stands: at the front of its graph, or behind what
+ * makes them all. */
+static surg_node *place(surg_pass_ctx *p, const surg_value *v) {
+  surg_graph *g = surg_value_graph(v);
+  surg_node *after = surg_value_producer(v, NULL);
+  for (size_t i = 0; i < surg_pass_list_count(p, "with"); i++) {
+    const surg_value *w = surg_graph_find_value(g, surg_pass_list_at(p, "with", i));
+    surg_node *by = w ? surg_value_producer(w, NULL) : NULL;
+    if (by && (!after || surg_node_before(after, by))) after = by;
+  }
+  return after ? surg_node_next(after) : surg_graph_first_node(g);
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  char text[TEXT];
+  const char *spec = surg_pass_string(p, "op"), *at = surg_pass_string(p, "at"), *op;
+  const char *name = surg_pass_string(p, "name");
+  if (!spec || !*spec || !at || !*at) return surg_pass_usage(p, "needs op= and at=");
+  const char *domain = domains_split(p, spec, &op);
+  surg_value *v = domain ? find_at(p) : NULL;
+  if (!v) return SURG_PASS_FAILED;
+  if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  surg_graph *g = surg_value_graph(v);
+  if (domains_import(g, domain, surg_pass_int(p, "version")) != SURG_OK) return SURG_PASS_FAILED;
+  surg_node *n = surg_graph_add_node(g, place(p, v), domain, op, 1);
+  if (!n || (name && *name && surg_node_set_name(n, name) != SURG_OK)) return SURG_PASS_FAILED;
+  const bool some = surg_pass_list_count(p, "to") > 0;
+  if ((some ? give_named(p, n, v) : give_all(p, n, v)) == SURG_PASS_FAILED ||
+      set_attrs(p, n) == SURG_PASS_FAILED || add_inputs(p, n, v) == SURG_PASS_FAILED)
+    return SURG_PASS_FAILED;
+  if (!domains_takes(n, text, sizeof text)) return surg_pass_fail(p, n, text);
+  if (surg_node_op(n) == SURG_OP_Identity) surg_pass_used(p, SURG_EXACT);
+  /* What it reads may be made behind a reader, or of what it gives: that is told. */
+  return surg_graph_toposort(g, NULL) == SURG_OK ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
+}
+
+static const surg_option options[] = {
+    {"op", SURG_OPTION_STRING, NULL, "the operator, as Clip or com.acme.Foo"},
+    {"at", SURG_OPTION_STRING, NULL, "the value it reads"},
+    {"to", SURG_OPTION_LIST, NULL, "nodes that read what it gives; left out: all readers"},
+    {"with", SURG_OPTION_LIST, NULL, "values it reads behind the first"},
+    {"name", SURG_OPTION_STRING, NULL, "of the node"},
+    {"version", SURG_OPTION_INT, "1", "of the domain, where it is not imported"},
+    {"attribute", SURG_OPTION_PAIRS, NULL, "an attribute of the node: axis=1, or axes=0+1"},
+};
+
+const surg_pass surg__pass_insert = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "insert",
+    .help = "put a node between a value and its readers",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_LOSSY,
+    .run = run,
+    .edits = true,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Takes out every node of the operators named: what it read goes on in place of what it gave. The
+ * import of a domain goes with its last operator. Names and types of outputs stay; where the value
+ * that goes on cannot bear the name of an output (it is an input, or an output already), an
+ * Identity does. Constants that only such a node read stay until `prune`.
+ *
+ *   before: (x) => (y) { a = Abs (x)   f = com.acme.FooOp (a)   y = Relu (f) }
+ *   after:  (x) => (y) { a = Abs (x)   y = Relu (a) }                  remove-op{op=com.acme.FooOp}
+ *
+ * Needs sorted, types. Keeps sorted. Lossy: what the operator did is gone. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../util/bypass.h"
+#include "../util/domains.h"
+
+static surg_pass_result take_out(surg_pass_ctx *p) {
+  const surg_model *m = surg_pass_model(p);
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
+      next = surg_node_next(n);
+      if (!domains_listed(p, "op", surg_node_domain(n), surg_node_op_type(n))) continue;
+      const surg_pass_result one = bypass_node(p, n);
+      if (one == SURG_PASS_FAILED) return one;
+      if (one < result) result = one;
+    }
+  return result;
+}
+
+/* The domain of "com.acme.FooOp" loses its import; that of ONNX stays. */
+static surg_pass_result drop_import(surg_pass_ctx *p, const char *spec) {
+  const char *op, *domain = domains_split(p, spec, &op);
+  if (!domain) return SURG_PASS_FAILED;
+  return *domain ? bypass_drop_import(p, domain) : SURG_PASS_UNCHANGED;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  const size_t n = surg_pass_list_count(p, "op");
+  if (n == 0) return surg_pass_usage(p, "needs op=, such as op=com.acme.FooOp");
+  if (bypass_check_map(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < n; i++) domains_found_anywhere(p, surg_pass_list_at(p, "op", i));
+  const surg_pass_result result = take_out(p);
+  for (size_t i = 0; i < n && result == SURG_PASS_CHANGED; i++)
+    if (drop_import(p, surg_pass_list_at(p, "op", i)) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  return result;
+}
+
+static const surg_option options[] = {
+    {"op", SURG_OPTION_LIST, NULL, "operators to take out: com.acme.FooOp+Dropout"},
+    BYPASS_MAP,
+};
+
+const surg_pass surg__pass_remove_op = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "remove-op",
+    .help = "take out all nodes of an operator, what they read going on",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_LOSSY,
+    .run = run,
+    .edits = true,
+};

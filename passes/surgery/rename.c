@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Renames inputs, outputs, inner values, nodes and symbolic dims, all at once: names can be
+ * swapped.
+ *
+ *   before: (float[N] x) => (float[N] y) { [r] y = Relu (x) }
+ *   after:  (float[B] in) => (float[B] y) { [relu] y = Relu (in) }
+ *                                             rename{input.x=in,node.r=relu,dim.N=B}
+ *
+ * Needs nothing. Keeps sorted. Exact; changes the interface. */
+#include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../util/values.h"
+
+#define TEXT 1200
+
+typedef enum what { INPUT, OUTPUT, VALUE, NODE, DIM, N_WHAT } what;
+
+static const char *const words[N_WHAT] = {"input", "output", "value", "node", "dim"};
+
+typedef struct change {
+  what what;
+  const char *from, *to;
+  surg_value *value;
+  surg_node *node;
+  bool done;
+} change;
+
+typedef struct renaming {
+  surg_pass_ctx *p;
+  surg_model *m;
+  surg_graph *g;
+  change *list;
+  size_t n;
+  const char **dim_from, **dim_to;
+  size_t n_dims;
+} renaming;
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+static surg_pass_result missing(renaming *r, const change *c) {
+  char text[TEXT], more[TEXT / 2] = "";
+  if (c->what != NODE && surg_graph_find_value(r->g, c->from))
+    snprintf(more, sizeof more, "; it is another value of the main graph");
+  else if (c->what != NODE)
+    values_hint(r->p, r->g, c->from, more, sizeof more);
+  snprintf(text, sizeof text, "the model has no %s '%.300s'%s", words[c->what], c->from, more);
+  return surg_pass_usage(r->p, text);
+}
+
+static surg_pass_result several(renaming *r, const change *c, size_t count) {
+  char text[TEXT];
+  snprintf(text, sizeof text, "%s '%.300s': there are %zu of this name%s", words[c->what], c->from,
+           count, c->what == NODE ? "; say which by its place, as in graph.node[0]" : "");
+  return surg_pass_usage(r->p, text);
+}
+
+static surg_pass_result find_end(renaming *r, change *c) {
+  surg_value *v = surg_graph_find_value(r->g, c->from);
+  bool is = v && c->what == INPUT && surg_value_is_input(v);
+  for (size_t i = 0; v && !is && c->what == OUTPUT && i < surg_graph_output_count(r->g); i++)
+    is = surg_graph_output(r->g, i) == v;
+  if (!is) return missing(r, c);
+  c->value = v;
+  return SURG_PASS_CHANGED;
+}
+
+static bool at_edge(const renaming *r, const surg_value *v) {
+  if (surg_value_is_input(v)) return true;
+  for (size_t i = 0; i < surg_graph_output_count(r->g); i++)
+    if (surg_graph_output(r->g, i) == v) return true;
+  return false;
+}
+
+/* A value of the main graph that is neither input nor output, else one of another graph. */
+static surg_pass_result find_value(renaming *r, change *c) {
+  size_t count = 0;
+  c->value = surg_graph_find_value(r->g, c->from);
+  if (c->value && at_edge(r, c->value)) {
+    char text[TEXT];
+    snprintf(text, sizeof text, "value '%.300s' is an %s of the model: name it as %s.%.300s",
+             c->from, surg_value_is_input(c->value) ? "input" : "output",
+             surg_value_is_input(c->value) ? "input" : "output", c->from);
+    return surg_pass_usage(r->p, text);
+  }
+  if (c->value) return SURG_PASS_CHANGED;
+  for (surg_graph *g = surg_model_next_graph(r->m, NULL); g; g = surg_model_next_graph(r->m, g)) {
+    surg_value *v = surg_graph_find_value(g, c->from);
+    if (v && count++ == 0) c->value = v;
+  }
+  if (count == 0) return missing(r, c);
+  return count == 1 ? SURG_PASS_CHANGED : several(r, c, count);
+}
+
+static surg_pass_result find_node(renaming *r, change *c) {
+  size_t count;
+  c->node = surg_model_find_node(r->m, c->from, &count);
+  if (count == 0) return missing(r, c);
+  return count == 1 ? SURG_PASS_CHANGED : several(r, c, count);
+}
+
+static surg_pass_result read_dim(renaming *r, const change *c) {
+  char text[TEXT];
+  if (c->to[strspn(c->to, "0123456789")] == 0) {
+    snprintf(text, sizeof text,
+             "dim '%.300s' cannot be named '%.100s': freeze{'%.300s'=%.100s} "
+             "makes it a number",
+             c->from, c->to, c->from, c->to);
+    return surg_pass_usage(r->p, text);
+  }
+  r->dim_from[r->n_dims] = c->from;
+  r->dim_to[r->n_dims++] = c->to;
+  return SURG_PASS_CHANGED;
+}
+
+/* `input.old` into the two parts. */
+static bool split(const char *name, change *c) {
+  const char *dot = strchr(name, '.');
+  for (int w = 0; dot && w < N_WHAT; w++) {
+    if (strlen(words[w]) != (size_t)(dot - name) || strncmp(words[w], name, (size_t)(dot - name)))
+      continue;
+    c->what = (what)w;
+    c->from = dot + 1;
+    return true;
+  }
+  return false;
+}
+
+static surg_pass_result read_change(renaming *r, size_t i, change *c) {
+  char text[TEXT];
+  const char *name = surg_pass_pair_name(r->p, i);
+  c->to = surg_pass_pair_value(r->p, i, 0);
+  if (!split(name, c) || !*c->from) {
+    snprintf(text, sizeof text,
+             "'%.300s' is none of input.NAME, output.NAME, value.NAME, node.NAME, dim.NAME", name);
+    return surg_pass_usage(r->p, text);
+  }
+  if (!c->to || !*c->to || surg_pass_pair_value(r->p, i, 1)) {
+    snprintf(text, sizeof text, "%.300s needs one new name", name);
+    return surg_pass_usage(r->p, text);
+  }
+  switch (c->what) {
+    case INPUT:
+    case OUTPUT:
+      return find_end(r, c);
+    case VALUE:
+      return find_value(r, c);
+    case NODE:
+      return find_node(r, c);
+    default:
+      return read_dim(r, c);
+  }
+}
+
+/* ---- values and nodes ------------------------------------------------------------------------ */
+
+static surg_pass_result taken(renaming *r, const change *c) {
+  char text[TEXT];
+  snprintf(text, sizeof text, "%s '%.300s' cannot be named '%.300s': %s", words[c->what], c->from,
+           c->to,
+           surg_value_is_pinned(c->value) ? "training_info refers to it" : "another value is");
+  return surg_pass_fail(r->p, NULL, text);
+}
+
+static bool is_value(const change *c) {
+  return c->what == INPUT || c->what == OUTPUT || c->what == VALUE;
+}
+
+/* Those that can at once; the others make room for each other under other names first. */
+static surg_pass_result rename_values(renaming *r) {
+  for (size_t i = 0; i < r->n; i++) {
+    change *c = &r->list[i];
+    if (!is_value(c) || !surg_value_can_rename(c->value, c->to)) continue;
+    if (surg_value_rename(c->value, c->to) != SURG_OK) return SURG_PASS_FAILED;
+    c->done = true;
+  }
+  for (size_t i = 0; i < r->n; i++) {
+    const change *c = &r->list[i];
+    if (!is_value(c) || c->done) continue;
+    if (surg_value_is_pinned(c->value)) return taken(r, c);
+    const char *fresh = surg_graph_fresh_name(surg_value_graph(c->value), c->to);
+    if (!fresh || surg_value_rename(c->value, fresh) != SURG_OK) return SURG_PASS_FAILED;
+  }
+  for (size_t i = 0; i < r->n; i++) {
+    const change *c = &r->list[i];
+    if (!is_value(c) || c->done) continue;
+    if (!surg_value_can_rename(c->value, c->to)) return taken(r, c);
+    if (surg_value_rename(c->value, c->to) != SURG_OK) return SURG_PASS_FAILED;
+  }
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result rename_nodes(renaming *r) {
+  for (size_t i = 0; i < r->n; i++)
+    if (r->list[i].what == NODE && surg_node_set_name(r->list[i].node, r->list[i].to) != SURG_OK)
+      return SURG_PASS_FAILED;
+  return SURG_PASS_CHANGED;
+}
+
+/* ---- dims ------------------------------------------------------------------------------------ */
+
+static bool has_dim(const surg_type *t, const char *name) {
+  for (; t; t = surg_type_elem(t))
+    for (size_t i = 0; i < surg_type_rank(t); i++) {
+      const char *param = surg_type_dim(t, i).param;
+      if (param && strcmp(param, name) == 0) return true;
+    }
+  return false;
+}
+
+static bool used_at_output(const surg_graph *g, const char *name) {
+  for (size_t i = 0; i < surg_graph_output_count(g); i++)
+    if (has_dim(surg_graph_output_type(g, i), name)) return true;
+  return false;
+}
+
+static bool dim_used(const renaming *r, const char *name) {
+  for (surg_graph *g = surg_model_next_graph(r->m, NULL); g; g = surg_model_next_graph(r->m, g)) {
+    if (used_at_output(g, name)) return true;
+    for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
+      if (has_dim(surg_value_declared_type(v), name)) return true;
+  }
+  return false;
+}
+
+static surg_pass_result check_dims(renaming *r) {
+  for (size_t i = 0; i < r->n_dims; i++) {
+    char text[TEXT];
+    bool leaves = false;
+    if (!dim_used(r, r->dim_from[i])) {
+      snprintf(text, sizeof text, "the model declares no dim '%.300s'", r->dim_from[i]);
+      return surg_pass_usage(r->p, text);
+    }
+    for (size_t k = 0; k < r->n_dims && !leaves; k++)
+      leaves = strcmp(r->dim_from[k], r->dim_to[i]) == 0;
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(r->dim_to[k], r->dim_to[i]) == 0) leaves = false;
+    if (leaves || !dim_used(r, r->dim_to[i])) continue;
+    snprintf(text, sizeof text,
+             "dim '%.300s' cannot be named '%.300s': another one is, and they need not be equal",
+             r->dim_from[i], r->dim_to[i]);
+    return surg_pass_fail(r->p, NULL, text);
+  }
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result rename_dims(renaming *r) {
+  for (surg_graph *g = surg_model_next_graph(r->m, NULL); g && r->n_dims;
+       g = surg_model_next_graph(r->m, g))
+    for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+      const surg_type *t = surg_value_declared_type(v);
+      if (!t) continue;
+      const surg_type *now = surg_type_rename_dims(r->m, t, r->dim_from, r->dim_to, r->n_dims);
+      if (!now || (now != t && surg_value_set_declared_type(v, now) != SURG_OK))
+        return SURG_PASS_FAILED;
+    }
+  return SURG_PASS_CHANGED;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  const size_t n = surg_pass_pair_count(p);
+  renaming r = {.p = p, .m = surg_pass_model(p), .n = n};
+  r.g = surg_model_graph(r.m);
+  if (n == 0) return surg_pass_usage(p, "needs what to rename, such as input.old=new");
+  r.list = surg_pass_alloc(p, n * sizeof *r.list);
+  r.dim_from = surg_pass_alloc(p, n * sizeof *r.dim_from);
+  r.dim_to = surg_pass_alloc(p, n * sizeof *r.dim_to);
+  if (!r.list || !r.dim_from || !r.dim_to) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < n; i++)
+    if (read_change(&r, i, &r.list[i]) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  if (check_dims(&r) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  const uint64_t epoch = surg_model_epoch(r.m);
+  if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  if (rename_values(&r) == SURG_PASS_FAILED || rename_nodes(&r) == SURG_PASS_FAILED ||
+      rename_dims(&r) == SURG_PASS_FAILED)
+    return SURG_PASS_FAILED;
+  return surg_model_epoch(r.m) == epoch ? SURG_PASS_UNCHANGED : SURG_PASS_CHANGED;
+}
+
+static const surg_option options[] = {
+    {"name", SURG_OPTION_PAIRS, NULL, "input.OLD=NEW; or output., value., node., dim."},
+};
+
+const surg_pass surg__pass_rename = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "rename",
+    .help = "rename inputs, outputs, values, nodes, dims",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_EXACT,
+    .interface = true,
+    .run = run,
+};

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes what inference proved into the model, as value_info, and corrects what the model claims:
+ * an entry that contradicts is replaced, an output of the main graph or of a subgraph becomes as
+ * specific as what is proven (not with `outputs=false`), a dim written as a negative number becomes
+ * unknown. With `clear`, value_info goes instead.
+ *
+ *   before: (float[N,4] x) => (float[N,?] y) { t = Relu (x)   y = Neg (t) }
+ *   after:  (float[N,4] x) => (float[N,4] y) <float[N,4] t> { t = Relu (x)   y = Neg (t) }
+ *
+ * Claims that are more specific than what is proven stay. With `expr`, a dim that was unknown is
+ * written as what it is of the symbols of the inputs (doc/shapes.md): float[N,2] becomes
+ * float["2*N",2] two concatenations on. With `unify`, a symbol that no input has gives way to what
+ * it is proven to be; this may rename dims of outputs. Functions have value_info from IR version
+ * 10 on. Needs types. Keeps sorted, types. Exact. */
+#include "../util/declared.h"
+
+#include <string.h>
+
+/* What may stay unnoted: value_info that only became more specific. */
+static void tell(surg_pass_ctx *p, const surg_value *v, const surg_type *before,
+                 const surg_type *after, bool output, bool contradicts) {
+  if (output) {
+    declared_note(p, v, "output", before, after);
+    surg_pass_count(p, "outputs refined", 1);
+  } else if (contradicts) {
+    declared_note(p, v, "value", before, after);
+    surg_pass_count(p, "claims corrected", 1);
+  } else {
+    surg_pass_count(p, before ? "types refined" : "types written", 1);
+  }
+}
+
+#define MOST_DIMS 64
+
+static bool plain(const surg_type *t) {
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) &&
+         surg_type_rank(t) <= MOST_DIMS;
+}
+
+/* The proven type with its expressions as names; itself where there are none. */
+static const surg_type *spelled(surg_model *m, const surg_type *proven) {
+  surg_dim dims[MOST_DIMS];
+  bool any = false;
+  if (!plain(proven)) return proven;
+  for (size_t i = 0; i < surg_type_rank(proven); i++) {
+    dims[i] = surg_type_dim(proven, i);
+    if (dims[i].value >= 0 || dims[i].param || !dims[i].expr) continue;
+    dims[i].param = surg_dim_text(m, dims[i]);
+    any = true;
+  }
+  return any ? surg_type_tensor(m, surg_type_dtype(proven), dims, surg_type_rank(proven)) : proven;
+}
+
+static bool type_names(const surg_type *t, const char *symbol) {
+  for (size_t i = 0; plain(t) && i < surg_type_rank(t); i++) {
+    const char *param = surg_type_dim(t, i).param;
+    if (param && strcmp(param, symbol) == 0) return true;
+  }
+  return false;
+}
+
+static bool input_has(const surg_model *m, const char *symbol) {
+  const surg_graph *g = surg_model_graph(m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++)
+    if (type_names(surg_value_declared_type(surg_graph_input(g, i)), symbol)) return true;
+  return false;
+}
+
+/* The text of a dim in which no symbol without a name stands; NULL: it has none. */
+static const char *said(surg_model *m, surg_dim d) {
+  if (d.param) return d.param;
+  const char *text = d.value < 0 && d.expr ? surg_dim_text(m, d) : NULL;
+  return text && !strstr(text, "dim(\"") ? text : NULL;
+}
+
+/* The type with symbols that no input has as what they are proven to be. */
+static const surg_type *unified(surg_model *m, const surg_type *t, const surg_type *proven) {
+  surg_dim dims[MOST_DIMS];
+  bool any = false;
+  if (!plain(t) || !plain(proven) || surg_type_rank(t) != surg_type_rank(proven)) return t;
+  for (size_t i = 0; i < surg_type_rank(t); i++) {
+    dims[i] = surg_type_dim(t, i);
+    if (!dims[i].param) continue;
+    const char *text = said(m, surg_type_dim(proven, i));
+    if (!text || strcmp(text, dims[i].param) == 0 || input_has(m, dims[i].param)) continue;
+    dims[i].param = text;
+    any = true;
+  }
+  return any ? surg_type_tensor(m, surg_type_dtype(t), dims, surg_type_rank(t)) : t;
+}
+
+static surg_pass_result write_one(surg_pass_ctx *p, surg_value *v) {
+  surg_model *m = surg_pass_model(p);
+  const surg_type *before = NULL;
+  bool contradicts = false, input = surg_value_is_input(v);
+  bool output = !input && surg_value_is_output(v) && declared_at_output(v, &before);
+  if (!*surg_value_name(v) || (output && !surg_pass_bool(p, "outputs")))
+    return SURG_PASS_UNCHANGED;
+  if (!output) before = surg_value_declared_type(v);
+  /* A weight says itself what it is. */
+  if (!before && (input || (!output && surg_value_is_initializer(v)))) return SURG_PASS_UNCHANGED;
+  bool axiom = input && surg_graph_get_kind(surg_value_graph(v)) == SURG_GRAPH_MAIN;
+  const surg_type *proven = axiom ? NULL : surg_value_type(v);
+  const surg_type *words = surg_pass_bool(p, "expr") && !axiom ? spelled(m, proven) : proven;
+  const surg_type *after = surg_type_refine(m, before, words, &contradicts);
+  if (surg_pass_bool(p, "unify") && !axiom) after = unified(m, after, proven);
+  if (surg_model_status(m)) return SURG_PASS_FAILED;
+  if (after == before || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  if (surg_value_set_declared_type(v, after)) return SURG_PASS_FAILED;
+  tell(p, v, before, after, output, contradicts);
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result clear_one(surg_pass_ctx *p, surg_value *v) {
+  if (!surg_value_has_info(v) || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  if (surg_value_drop_info(v)) return SURG_PASS_FAILED;
+  surg_pass_count(p, "types removed", 1);
+  return SURG_PASS_CHANGED;
+}
+
+/* Entries that name nothing cannot be counted beforehand, and nothing depends on them. */
+static surg_pass_result clear_strays(surg_pass_ctx *p, surg_graph *g) {
+  uint64_t before = surg_model_epoch(surg_pass_model(p));
+  size_t n = surg_graph_drop_strays(g);
+  if (surg_model_epoch(surg_pass_model(p)) == before) return SURG_PASS_UNCHANGED;
+  surg_pass_count(p, "types removed", n);
+  return SURG_PASS_CHANGED;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+  bool clear = surg_pass_bool(p, "clear"), left = false;
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  if (!clear && surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION &&
+      surg_model_ir_version(surg_pass_model(p)) < 10)
+    return SURG_PASS_UNCHANGED;
+  for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+    surg_pass_result one = clear ? clear_one(p, v) : write_one(p, v);
+    if (one < result) result = one;
+    if (one == SURG_PASS_FAILED) return one;
+    left = left || surg_value_has_info(v);
+  }
+  if (!clear || left) return result;
+  surg_pass_result strays = clear_strays(p, g);
+  return strays < result ? strays : result;
+}
+
+static const surg_option options[] = {
+    {"clear", SURG_OPTION_BOOL, NULL, "remove all of value_info instead"},
+    {"expr", SURG_OPTION_BOOL, NULL, "write unknown dims as expressions of symbols"},
+    {"unify", SURG_OPTION_BOOL, NULL, "give up symbols that no input has for what they are"},
+    {"outputs", SURG_OPTION_BOOL, "true", "narrow declared outputs to what is proven"},
+};
+
+const surg_pass surg__pass_shapes = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_GRAPH,
+    .name = "shapes",
+    .help = "write inferred types and shapes into the model",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .exactness = SURG_EXACT,
+    .run = run,
+};
