@@ -123,6 +123,12 @@ static void would_help(repair *r, const char *text, repair_consent needed) {
   surg__buf_printf(&r->refused, "%s%s", r->refused.n ? ", " : "", text);
 }
 
+/* Whether the pipeline is `mend` alone, and so is the cure: one run with all consents does both. */
+static bool is_repeated(const surg__buf *pipeline, const char *text) {
+  static const char mend[] = "mend";
+  return !strcmp(text, mend) && pipeline->n == sizeof mend - 1 && !memcmp(pipeline->p, mend, pipeline->n);
+}
+
 /* Keeps the cure if the target objects to less; *now is what remains. */
 static bool cure(repair *r, const char *text, repair_counts *now) {
   repair_counts after;
@@ -145,7 +151,8 @@ static bool cure(repair *r, const char *text, repair_counts *now) {
   r->m = copy;
   r->used = both(r->used, needed);
   *now = after;
-  surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text);
+  if (!is_repeated(&r->pipeline, text))
+    surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text);
   return true;
 }
 
@@ -458,7 +465,11 @@ static bool round_of(repair *r, repair_counts *now) {
   static const struct simple {
     surg__cause cause;
     const char *pipeline;
-  } simple[] = {{SURG__C_DYNAMIC, "shapes"},
+  } simple[] = {{SURG__C_OP, "mend"},
+                {SURG__C_TYPE, "mend"},
+                {SURG__C_INVALID, "mend"},
+                {SURG__C_RANGE, "mend"},
+                {SURG__C_DYNAMIC, "shapes"},
                 {SURG__C_ORDER, "toposort"},
                 {SURG__C_INVALID, "names"},
                 {SURG__C_INVALID, "shapes"},

@@ -104,6 +104,8 @@ bool surg__load_typed(surg__loader *L, const surg__field *f, surg_tensor *t, uin
 const surg_type *surg__load_type(surg__loader *L, const Onnx__TypeProto *p);
 bool surg__load_attr(surg__loader *L, const surg__field *f, surg_node *n, surg_function *fn);
 bool surg__load_define(surg__loader *L, surg_graph *g);
+/* Whether a value of a subgraph is named like one of an outer graph that is visible there. */
+bool surg__load_hides(const surg_value *inner);
 surg_value *surg__load_lookup(const surg_graph *g, const char *name, surg_graph **where);
 bool surg__load_link(surg__loader *L, surg_graph *g);
 /* Of a lenient load (load_twin.c): a further value of the graph for a name that `first` bears; it

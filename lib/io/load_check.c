@@ -390,8 +390,10 @@ static bool check_order(surg__loader *L, surg_graph *g) {
     if (g->cyclic) return true;
     surg__load_repaired(L, first->src.field_off,
                         "nodes were sorted: it read a value made after it");
-    return surg__load_unclean(L, first->src.field_off, "E101",
-                              "reads a value that is made after it");
+    const bool go_on = surg__load_unclean(L, first->src.field_off, "E101",
+                                          "reads a value that is made after it");
+    surg__load_about(L, &(surg__defect){.graph = g});
+    return go_on;
   }
   /* Reading is no edit: a file in no order stays as it is until a pass wants it otherwise. */
   L->ctx->code = "E114";

@@ -177,14 +177,25 @@ static bool visible(const surg_value *v, const surg_graph *at, const surg_graph 
   return !v->producer || v->producer->order < g->parent_node->order;
 }
 
-/* ONNX wants an output of a subgraph to bear a name of which nothing around it is visible. */
-static bool check_hiding(surg__loader *L, const surg_graph *g, const char *name,
+bool surg__load_hides(const surg_value *inner) {
+  surg_graph *at;
+  const surg_graph *g = inner->graph;
+  if (!g->parent_node) return false;
+  const surg_value *v = surg__load_lookup(g->parent_node->graph, inner->name, &at);
+  return v && visible(v, at, g);
+}
+
+/* ONNX requires the name of an output of a subgraph to differ from all that are visible around it. */
+static bool check_hiding(surg__loader *L, const surg_graph *g, surg_value *inner, const char *name,
                          const surg__field *f) {
   surg_graph *at;
   if (!L->all || !g->parent_node) return true;
   const surg_value *v = surg__load_lookup(g->parent_node->graph, name, &at);
-  if (v && visible(v, at, g))
-    return surg__load_unclean(L, f->off, "E132", "hides a value of an outer graph");
+  if (v && visible(v, at, g)) {
+    const bool go_on = surg__load_unclean(L, f->off, "E132", "hides a value of an outer graph");
+    surg__load_about(L, &(surg__defect){.value = inner});
+    return go_on;
+  }
   if (v && !L->lenient)
     surg__load_warn(L, f->off, "W205", "bears the name of a later value of an outer graph");
   return true;
@@ -200,7 +211,7 @@ static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__f
     v = to_define(L, n->graph, f, v, v != NULL, name);
     if (L->status != SURG_OK) return false;
     /* Under CHECK the second one is left out. */
-    if (first && !check_hiding(L, n->graph, name, f)) return false;
+    if (first && !check_hiding(L, n->graph, v, name, f)) return false;
   }
   return surg__node_link_output(n, i, v) || surg__load_oom(L);
 }

@@ -79,7 +79,7 @@ static bool keep(surg__loader *L, surg_severity severity, uint64_t off, const ch
 }
 
 void surg__load_about(surg__loader *L, const surg__defect *about) {
-  if (!L->lenient || L->m->unlisted || !L->m->defects.count) return;
+  if (!L->lenient || L->probe || L->m->unlisted || !L->m->defects.count) return;
   surg__defect *d = &L->m->defects.items[L->m->defects.count - 1];
   if (about->graph) d->graph = about->graph;
   if (about->node) d->node = about->node;

@@ -154,9 +154,10 @@ static void give_reason(reason *to, int kind, const surg_rule *r, const char *wh
 }
 
 static const char *const consent[] = {
-    "it is exact", "its class is ulp; it needs --allow ulp",
-    "its class is rounding; it needs --allow rounding", "its class is approx; it needs --allow approx",
-    "its class is lossy; it needs --allow lossy"};
+    "it is exact", "its class is ulp, not tried without --allow ulp",
+    "its class is rounding, not tried without --allow rounding",
+    "its class is approx, not tried without --allow approx",
+    "its class is lossy, not tried without --allow lossy"};
 
 /* Whether a node in a body of n blocks: then it stays where it can be told of. */
 static bool blocked_inside(const mover *v, const surg_node *n) {

@@ -16,15 +16,20 @@ static surg_value *meant(const surg_node *n, const surg_graph *branch, size_t i)
   return *name ? surg_graph_lookup_value(surg_node_graph(n), name) : NULL;
 }
 
-static bool all_meant(const surg_node *n, const surg_graph *branch) {
-  for (size_t i = 0; i < surg_graph_input_count(branch); i++) {
-    surg_value *by = meant(n, branch, i);
-    const surg_node *made = by ? surg_value_producer(by, NULL) : NULL;
-    if (!by || (made && surg_value_graph(by) == surg_node_graph(n) && !surg_node_before(made, n))) return false;
-    const surg_replace how = surg_value_can_replace(surg_graph_input(branch, i), by);
-    if (how != SURG_REPLACE_YES) return false;
-  }
-  return true;
+/* Whether input i of the branch can be replaced by what it means. */
+static bool is_meant(const surg_node *n, const surg_graph *branch, size_t i) {
+  surg_value *by = meant(n, branch, i);
+  const surg_node *made = by ? surg_value_producer(by, NULL) : NULL;
+  if (!by || (made && surg_value_graph(by) == surg_node_graph(n) && !surg_node_before(made, n)))
+    return false;
+  return surg_value_can_replace(surg_graph_input(branch, i), by) == SURG_REPLACE_YES;
+}
+
+/* The first input of the branch that means no value; NULL: each means one. */
+static const surg_value *meaningless(const surg_node *n, const surg_graph *branch) {
+  for (size_t i = 0; i < surg_graph_input_count(branch); i++)
+    if (!is_meant(n, branch, i)) return surg_graph_input(branch, i);
+  return NULL;
 }
 
 static bool captures(mending *k, surg_node *n, surg_graph *branch) {
@@ -52,8 +57,10 @@ static bool branches(mending *k, surg_node *n) {
     const surg_graph *branch = surg_node_subgraph(n, i);
     if (!branch || surg_graph_input_count(branch) == 0) continue;
     any = true;
-    if (all_meant(n, branch)) continue;
-    mend_leaves(k, n, "inputs of a branch name no value around the node");
+    const surg_value *none = meaningless(n, branch);
+    if (!none) continue;
+    mend_leaves(k, n, "input '%.100s' of its %s names no value that is defined before the node",
+                surg_value_name(none), surg_graph_parent_attr(branch));
     return true;
   }
   if (!any || !mend_may(k, SURG_EXACT)) return true;

@@ -78,9 +78,15 @@ static bool rename_all(surg_node *n, char **names) {
   return true;
 }
 
-/* Of two nodes that compute the same, the second, one of whose outputs may be an output of the graph, takes
- * the place of the first. */
-static bool drop_copy(mending *k, surg_node *n, surg_node *first) {
+static bool has_output(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++)
+    if (surg_node_output(n, i) && surg_value_is_output(surg_node_output(n, i))) return true;
+  return false;
+}
+
+/* The second of two nodes that compute the same has an output of the graph: it takes the place of the
+ * first, and its names. */
+static bool keep_second(mending *k, surg_node *n, surg_node *first) {
   const size_t count = surg_node_output_count(first);
   char **names = surg_pass_alloc(k->p, (count + 1) * sizeof *names);
   if (!names || surg_node_move(n, first) != SURG_OK) return false;
@@ -94,8 +100,22 @@ static bool drop_copy(mending *k, surg_node *n, surg_node *first) {
     }
     if (surg_value_use_count(old, 1) && surg_value_replace(old, by) != SURG_OK) return false;
   }
-  mend_did(k, n, SURG_EXACT, "the node is there twice: once now");
   return surg_node_erase(first) == SURG_OK && rename_all(n, names);
+}
+
+/* Only the first of them keeps a name that inputs of bodies may have as well. */
+static bool keep_first(surg_node *n, surg_node *first) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    surg_value *by = surg_node_output(first, i), *old = surg_node_output(n, i);
+    if (old && by && surg_value_use_count(old, 1) && surg_value_replace(old, by) != SURG_OK)
+      return false;
+  }
+  return surg_node_erase(n) == SURG_OK;
+}
+
+static bool drop_copy(mending *k, surg_node *n, surg_node *first) {
+  mend_did(k, n, SURG_EXACT, "the node is there twice: once now");
+  return has_output(n) ? keep_second(k, n, first) : keep_first(n, first);
 }
 
 static bool accept(mending *k, const reading *r, surg_exactness e) {

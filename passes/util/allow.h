@@ -9,13 +9,13 @@
 #define ALLOW_OPTION                                                                               \
   {"allow", SURG_OPTION_STRING, "", "exact, ulp, rounding, approx or lossy"}
 
-/* What is missing where a rewrite of that class was not made. */
+/* Why a rewrite of that class was not tried. */
 static inline const char *allow_cure(surg_exactness e) {
   switch (e) {
-    case SURG_ULP: return "its class is ulp; it needs --allow ulp";
-    case SURG_ROUNDING: return "its class is rounding; it needs --allow rounding";
-    case SURG_APPROX: return "its class is approx; it needs --allow approx";
-    case SURG_LOSSY: return "its class is lossy; it needs --allow lossy";
+    case SURG_ULP: return "its class is ulp, not tried without --allow ulp";
+    case SURG_ROUNDING: return "its class is rounding, not tried without --allow rounding";
+    case SURG_APPROX: return "its class is approx, not tried without --allow approx";
+    case SURG_LOSSY: return "its class is lossy, not tried without --allow lossy";
     default: return "its class is exact";
   }
 }

@@ -579,6 +579,7 @@ static surg_status make_node(plan *p, uint16_t k, surg__made *made) {
   surg_status status = put_attrs(p, k, n);
   if (!status) status = put_inputs(p, k, n);
   if (!status) status = put_outputs(p, k, n);
+  if (!status && s->domain[0]) status = surg__rimport(n);
   if (!status && made && !surg__vec_push(m->ctx, made, n)) status = SURG_ENOMEM;
   return status;
 }

@@ -416,5 +416,7 @@ surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, co
  * be made here and nothing changed; else the model failed. New nodes are put into `made` (may be
  * NULL). */
 surg_status surg__emit_rule(surg__match *m, surg__made *made);
+/* Imports the domain of a node that is made, where nothing does: in the oldest version that fits. */
+surg_status surg__rimport(surg_node *n);
 
 #endif
