@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of the help, every command line of the README and every pass on models that are
+"""Every command of the help, every command line of doc/commands.md and every pass on models that are
 invalid, that have operators of an unknown domain, and whose weights are missing: no crash, no output
 made of what is invalid, no promise. broken.py PROGRAM"""
 import glob
@@ -14,7 +14,7 @@ import common
 import onnx_wire as w
 from common import Case
 
-README = pathlib.Path(__file__).resolve().parents[2] / 'README.md'
+COMMANDS = pathlib.Path(__file__).resolve().parents[2] / 'doc/commands.md'
 FLOAT4 = w.floats(1, 2, 3, 4)
 IO = dict(ins=[w.value('x', dims=(4,))], outs=[w.value('y', dims=(4,))])
 
@@ -115,8 +115,8 @@ class Broken(Case):
                     if kind == 'missing':
                         self.assertLessEqual(new, {'out.onnx'}, text)  # never a data file made of nothing
 
-    def test_readme(self):
-        lines = re.findall(r'^onnxsurg .*', README.read_text(), re.M)
+    def test_documented(self):
+        lines = re.findall(r'^onnxsurg .*', COMMANDS.read_text(), re.M)
         self.assertGreater(len(lines), 20)
         names = ('model', 'in', 'a', 'b', 'before', 'after', 'big')
         for kind, data in MODELS.items():
