@@ -17,6 +17,13 @@ surg_status surg__register_builtins(surg_registry *r) {
 #include "presets.def"
 #undef SURG_PRESET
   };
+  static const surg__former former[] = {
+#define SURG_PASS(name)
+#define SURG_FORMER(former, name) {former, name},
+#include "passes.def"
+#undef SURG_PASS
+  };
+  surg__register_former(r, former, SURG_COUNT(former));
   surg_status s = SURG_OK;
   for (size_t i = 0; i < SURG_COUNT(passes) && !s; i++) s = surg_register_pass(r, passes[i]);
   for (size_t i = 0; i < SURG_COUNT(presets) && !s; i++) s = surg__register_preset(r, &presets[i]);

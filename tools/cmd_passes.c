@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "pass/pass.h"
 
-#define PIPELINE_COLUMNS 58 /* of 80, behind the names */
+#define PIPELINE_COLUMNS 54 /* of 80, after the column of names */
 
 static const char help[] =
     "usage: onnxsurg passes [--plugin FILE] [--json] [NAME]\n"
@@ -41,7 +41,7 @@ static void print_pipeline(const char *p) {
     size_t n = strlen(p);
     if (n > PIPELINE_COLUMNS)
       for (n = PIPELINE_COLUMNS; n > 1 && p[n - 1] != ',';) n--;
-    printf("  %-14s   %s %.*s\n", "", mark, (int)n, p);
+    printf("  %-19s   %s %.*s\n", "", mark, (int)n, p);
     p += n;
     mark = " ";
   }
@@ -62,12 +62,12 @@ static void list(const surg_registry *r) {
   puts("passes");
   for (size_t i = 0; i < surg__pass_count(r); i++) {
     const surg_pass *p = surg__pass_at(r, i);
-    printf("  %-14s %s\n", p->name, p->help);
+    printf("  %-19s %s\n", p->name, p->help);
   }
   puts("presets");
   for (size_t i = 0; i < surg__preset_count(r); i++) {
     const surg__preset *p = surg__preset_at(r, i);
-    printf("  %-14s %s\n", p->name, p->help);
+    printf("  %-19s %s\n", p->name, p->help);
     print_pipeline(p->pipeline);
   }
 }

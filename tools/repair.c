@@ -326,7 +326,7 @@ typedef struct wraps {
 static void note_wrap(wraps *w, const surg_node *n, const surg__ttypes *types) {
   surg__buf b;
   surg__buf_init(&b, w->ctx);
-  surg__buf_printf(&b, "wrap{op=%s%s", surg_node_domain(n), surg_node_domain(n)[0] ? "." : "");
+  surg__buf_printf(&b, "wrap-casts{op=%s%s", surg_node_domain(n), surg_node_domain(n)[0] ? "." : "");
   surg__buf_printf(&b, "%s,param=%s,types=", surg_node_op_type(n), types->name);
   for (int d = 1, any = 0; d < SURG__DTYPES; d++)
     if (types->mask >> d & 1) surg__buf_printf(&b, "%s%s", any++ ? "+" : "", surg_dtype_name(d));
@@ -417,7 +417,7 @@ static bool has_defaults(const surg_model *m) {
 /* Inputs and outputs as the caller would rather not have them: Casts are his, weights cannot be
  * given any more, element types that the engine lacks are gone, all of them at once. */
 static bool cure_interface(repair *r, repair_counts *now) {
-  static const char settle[] = "settle,fold,prune";
+  static const char settle[] = "freeze-inputs,fold,prune";
   static const char *const types[] = {"retype{from=float16},rewrite{group=simplify},prune",
                                       "retype{from=bfloat16},rewrite{group=simplify},prune",
                                       "retype{from=double},rewrite{group=simplify},prune"};
@@ -429,7 +429,7 @@ static bool cure_interface(repair *r, repair_counts *now) {
     any = cure(r, uncast.p, now);
   surg__buf_free(&uncast);
   if (r->t->optional == SURG__NO && now->count[SURG__C_TYPE])
-    any |= cure(r, "present,fold,prune", now) || cure_ahead(r, "present,fold,prune", now);
+    any |= cure(r, "unwrap-optionals,fold,prune", now) || cure_ahead(r, "present,fold,prune", now);
   if (now->all && has_defaults(r->m)) any |= cure(r, settle, now) || cure_ahead(r, settle, now);
   for (size_t i = 0; i < SURG_COUNT(types) && now->all; i++) any |= cure(r, types[i], now);
   return any;

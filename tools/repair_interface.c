@@ -83,7 +83,7 @@ static void leave_out(leaving *l, bool output, const char *name, int now) {
 bool repair_uncast(surg_model *m, const surg__buf *origin, surg__buf *out) {
   const surg_graph *g = surg_model_graph(m);
   leaving l = {.origin = origin, .out = out};
-  surg__buf_puts(out, "uncast");
+  surg__buf_puts(out, "drop-io-casts");
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
     leave_out(&l, false, surg_value_name(v), dtype_of(surg_value_declared_type(v)));

@@ -23,6 +23,8 @@ struct surg_registry {
   SURG_VEC(surg__entry) passes;
   SURG_VEC(const surg__preset *) presets;
   SURG_VEC(surg__plugin) plugins;
+  const surg__former *former; /* of built-in passes */
+  size_t n_former;
   const char *origin; /* the plugin whose init runs now */
   const char *path;   /* its file, for messages */
   bool refused;       /* a registration failed since origin was set */

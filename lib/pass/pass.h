@@ -13,6 +13,7 @@
 surg_registry *surg__registry(surg_context *ctx);
 size_t surg__pass_count(const surg_registry *r);
 const surg_pass *surg__pass_at(const surg_registry *r, size_t i);
+/* The pass of that name, or the pass that had this name formerly; NULL if there is none. */
 const surg_pass *surg__pass_find(const surg_registry *r, const char *name);
 /* The name of the plugin a pass came from; NULL for a built-in one. */
 const char *surg__pass_origin(const surg_registry *r, const surg_pass *pass);
@@ -24,6 +25,13 @@ typedef struct surg__preset {
 surg_status surg__register_preset(surg_registry *r, const surg__preset *preset);
 size_t surg__preset_count(const surg_registry *r);
 const surg__preset *surg__preset_at(const surg_registry *r, size_t i);
+
+/* A name that a built-in pass had in an earlier version. */
+typedef struct surg__former {
+  const char *former, *name;
+} surg__former;
+/* The table is borrowed and must outlive the context. */
+void surg__register_former(surg_registry *r, const surg__former *table, size_t count);
 
 /* Registers what passes/passes.def and passes/presets.def list. Defined in passes/builtin.c, so
  * that nothing in lib/ knows a pass by name. */

@@ -370,6 +370,8 @@ static surg_status item(parser *ps, surg__step **head) {
     if (strcmp(preset->name, name.s) == 0) return expand(ps, at, preset, head);
   }
   const surg_pass *pass = surg__pass_find(ps->registry, name.s);
+  if (pass && strcmp(pass->name, name.s) != 0)
+    surg__note(ps->ctx, ps->where, "pass '%s' is now named '%s'", name.s, pass->name);
   size_t which = 0;
   while (which < SURG_COUNT(groups) && strcmp(name.s, groups[which]) != 0) which++;
   if (!pass && which == SURG_COUNT(groups)) return unknown_pass(ps, at, name.s);
@@ -525,18 +527,19 @@ bool surg__pipeline_has(const surg__pipeline *p, const char *pass) {
   return scheduled_in(p->first, pass);
 }
 
-static bool named(const char *const *names, size_t n, const char *name) {
+static bool named(const surg_registry *r, const char *const *names, size_t n,
+                  const surg_pass *pass) {
   for (size_t i = 0; i < n; i++)
-    if (strcmp(names[i], name) == 0) return true;
+    if (surg__pass_find(r, names[i]) == pass) return true;
   return false;
 }
 
 /* As deep as MAX_DEPTH. A repeat or guard around nothing is nothing. */
-static void leave_out(surg__step **at, const char *const *names, size_t n) {
+static void leave_out(const surg_registry *r, surg__step **at, const char *const *names, size_t n) {
   while (*at) {
     surg__step *step = *at;
-    if (!step->pass) leave_out(&step->body, names, n);
-    if (step->pass ? named(names, n, step->pass->name) : !step->body)
+    if (!step->pass) leave_out(r, &step->body, names, n);
+    if (step->pass ? named(r, names, n, step->pass) : !step->body)
       *at = step->next;
     else
       at = &step->next;
@@ -545,8 +548,8 @@ static void leave_out(surg__step **at, const char *const *names, size_t n) {
 
 surg_status surg__pipeline_leave_out(surg__pipeline *p, const char *where, const char *const *names,
                                      size_t n) {
-  const surg_status s =
-      surg__check_pass_names(surg__registry(p->ctx), where, names, n, NULL);
-  if (s == SURG_OK) leave_out(&p->first, names, n);
+  const surg_registry *r = surg__registry(p->ctx);
+  const surg_status s = surg__check_pass_names(r, where, names, n, NULL);
+  if (s == SURG_OK) leave_out(r, &p->first, names, n);
   return s;
 }

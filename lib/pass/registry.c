@@ -29,10 +29,22 @@ const surg_pass *surg__pass_at(const surg_registry *r, size_t i) {
   return r && i < r->passes.count ? r->passes.items[i].pass : NULL;
 }
 
-const surg_pass *surg__pass_find(const surg_registry *r, const char *name) {
+static const surg_pass *named(const surg_registry *r, const char *name) {
   for (size_t i = 0; r && i < r->passes.count; i++)
     if (strcmp(r->passes.items[i].pass->name, name) == 0) return r->passes.items[i].pass;
   return NULL;
+}
+
+const surg_pass *surg__pass_find(const surg_registry *r, const char *name) {
+  const surg_pass *p = named(r, name); /* a plugin may use a name that a built-in pass gave up */
+  for (size_t i = 0; !p && r && i < r->n_former; i++)
+    if (strcmp(r->former[i].former, name) == 0) p = named(r, r->former[i].name);
+  return p;
+}
+
+void surg__register_former(surg_registry *r, const surg__former *table, size_t count) {
+  r->former = table;
+  r->n_former = count;
 }
 
 const char *surg__pass_origin(const surg_registry *r, const surg_pass *pass) {
@@ -51,7 +63,7 @@ const surg__preset *surg__preset_at(const surg_registry *r, size_t i) {
 
 static bool taken(const surg_registry *r, const char *name) {
   if (strcmp(name, "repeat") == 0 || strcmp(name, "guard") == 0 || strcmp(name, "allow") == 0 ||
-      surg__pass_find(r, name))
+      named(r, name))
     return true;
   for (size_t i = 0; i < r->presets.count; i++)
     if (strcmp(r->presets.items[i]->name, name) == 0) return true;

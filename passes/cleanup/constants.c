@@ -147,15 +147,15 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"form", SURG_OPTION_STRING, "initializer", "keep, initializer or node"},
-    {"inside", SURG_OPTION_BOOL, "false", "bring weights of data files into the model"},
+    {"form", SURG_OPTION_STRING, "initializer", "store as: keep, initializer or node"},
+    {"inside", SURG_OPTION_BOOL, "false", "store weights of data files inside the model"},
 };
 
 const surg_pass surg__pass_constants = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_GRAPH,
     .name = "constants",
-    .help = "bring constants into one form",
+    .help = "store constants as initializers or as Constant nodes",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .keeps = SURG_FACT_SORTED,

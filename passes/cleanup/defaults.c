@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes that say their default: `drop` leaves them out, `write` spells them out. Engines differ
- * in which of the two they stumble over. Kernel sizes, strides, dilations and pads of windows have no
- * default in the standard that could be written down; they are written as what they mean.
+/* Attributes that say their default: `drop` leaves them out, `write` spells them out. Engines
+ * differ in which of the two they stumble over. Kernel sizes, strides, dilations and pads of
+ * windows have no default in the standard that could be written down; they are written as what
+ * they mean.
  *
  *   before: (x) => (y) { y = LeakyRelu <alpha = 0.01> (x) }
  *   after:  (x) => (y) { y = LeakyRelu (x) }                                         defaults{drop}
@@ -121,15 +122,15 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"drop", SURG_OPTION_LIST, NULL, "attributes to leave out where they say a default; all"},
-    {"write", SURG_OPTION_LIST, NULL, "attributes to spell out where they are left out; all"},
+    {"drop", SURG_OPTION_LIST, NULL, "attributes to remove where they equal the default; or all"},
+    {"write", SURG_OPTION_LIST, NULL, "attributes to write where they are absent; or all"},
 };
 
 const surg_pass surg__pass_defaults = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_GRAPH,
     .name = "defaults",
-    .help = "leave attributes out that say their default, or spell them out",
+    .help = "remove attributes equal to their default, or write defaults",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_TYPES,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Imports the domains that nodes are of and nobody imports, each with a note: some optimizers write
- * such models, which others then refuse. The version is the oldest that has the operators with their
- * attributes, where it is known, else 1. ONNX's own domain is left: what its operators mean depends
- * on the version.
+/* Imports the domains that nodes are of and nobody imports, each with a note: some optimizers
+ * write such models, which others then refuse. The version is the oldest that has the operators
+ * with their attributes, where it is known, else 1. ONNX's own domain is left: what its operators
+ * mean depends on the version.
  *
  *   before: <opset_import: ["" : 17]> g (x) => (y) { y = com.microsoft.Gelu (x) }
  *   after:  <opset_import: ["" : 17, "com.microsoft" : 1]> ...
@@ -130,7 +130,7 @@ const surg_pass surg__pass_imports = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "imports",
-    .help = "import the domains that nodes are of and nobody imports",
+    .help = "add missing opset imports",
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .run = run,

@@ -123,14 +123,14 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"all", SURG_OPTION_BOOL, "false", "also rename nodes that have a name of their own"},
+    {"all", SURG_OPTION_BOOL, "false", "also rename nodes whose name is unique"},
 };
 
 const surg_pass surg__pass_names = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "names",
-    .help = "give every node a name, and no two the same",
+    .help = "give every node a unique name",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,

@@ -152,14 +152,14 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"inputs", SURG_OPTION_BOOL, "false", "also remove inputs that nothing reads"},
+    {"inputs", SURG_OPTION_BOOL, "false", "also remove unused inputs of the model"},
 };
 
 const surg_pass surg__pass_prune = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "prune",
-    .help = "remove nodes, weights, functions and imports nobody needs",
+    .help = "remove unused nodes, weights, functions and imports",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED,

@@ -320,16 +320,16 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"op", SURG_OPTION_LIST, NULL, "functions, as local.f+local.g; left out: all"},
-    {"once", SURG_OPTION_BOOL, "false", "functions that are called once or are one node"},
-    {"spec", SURG_OPTION_LIST, NULL, "operators to become their body in the specification"},
+    {"op", SURG_OPTION_LIST, NULL, "functions to inline: local.f+local.g (default: all)"},
+    {"once", SURG_OPTION_BOOL, "false", "only functions with one call or one node"},
+    {"spec", SURG_OPTION_LIST, NULL, "operators to replace by their function body in the standard"},
 };
 
 const surg_pass surg__pass_inline = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "inline",
-    .help = "replace calls of functions by what the functions do",
+    .help = "replace calls of model functions by their bodies",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED,

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes loops out whose number of trips is known: Loop with a constant trip count, and with a
- * condition that stays true or ends it after one trip; Scan of static length. What was handed from
- * trip to trip becomes what the copies read; what was collected becomes a Concat.
+ * condition that stays true or ends it after one trip; Scan of static length. What was handed
+ * from trip to trip becomes what the copies read; what was collected becomes a Concat.
  *
  *   before: y = Loop <body = b (i, c, s) => (c, t) { t = Add (s, w) }> (2, "", x)
  *   after:  t = Add (x, w)   y = Add (t, w)
  *
- * A loop stays where more than `max-growth` nodes would come than go, where its body is random, and
- * where what it gives would need a name that nothing can bear. Initializers of a body that is copied
- * are lifted first.
+ * A loop stays where more than `max-growth` nodes would come than go, where its body is random,
+ * and where what it gives would need a name that nothing can bear. Initializers of a body that is
+ * copied are lifted first.
  *
  * Needs sorted, types. Keeps sorted. Exact. */
 #include "../util/bodies.h"
 #include "../util/each.h"
 #include "../util/give.h"
-#include "../cleanup/lift.h"
+#include "../cleanup/hoist_initializers.h"
 #include "../util/numbers.h"
 #include "../util/values.h"
 
@@ -383,14 +383,14 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"max-growth", SURG_OPTION_INT, "1000", "nodes there may be more of for one loop"},
+    {"max-growth", SURG_OPTION_INT, "1000", "most nodes that one loop may add"},
 };
 
 const surg_pass surg__pass_unroll = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_GRAPH,
     .name = "unroll",
-    .help = "write out loops whose number of trips is known",
+    .help = "unroll loops with a constant trip count",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes what is known before the model runs. A node whose inputs are all constant becomes
- * constants; so does a node of a shape computation whose result is proven although its inputs
- * are not constant (Shape of a static dim, what is gathered from it); an If with a condition known
- * in one of these ways, or with a branch that can only fail (fold_doomed.c), becomes the branch
+ * constants; so does a node of a shape computation whose result is proven although its inputs are
+ * not constant (Shape of a static dim, what is gathered from it); an If with a condition known in
+ * one of these ways, or with a branch that can only fail (fold_doomed.c), becomes the branch
  * taken; a computed target of Reshape becomes a constant with at most one -1 (fold_shapes.c).
  * Constants that nothing reads any more go at once.
  *
@@ -13,11 +13,12 @@
  * than what leaves the file with the node by max-growth bytes, by default none, so that files do
  * not grow (fold_growth.c); a chain of nodes that fold into each other is judged at its end
  * (fold_chain.c), a node behind others that were left for their size with all of them
- * (fold_cone.c). Where sizes are known from the types, nothing is computed first. The limits on the
- * whole run are guards against made-up files; what they leave is counted. Never folded: random
- * operators, operators that are no builtins, DequantizeLinear (the small form is the purpose)
- * unless that is asked for, whatever the user keeps, and what a node of a branch or body that need not
- * run would fail on (surg_model_shelter): engines reject a model for it when they load it.
+ * (fold_cone.c). Where sizes are known from the types, nothing is computed first. The limits on
+ * the whole run are guards against made-up files; what they leave is counted. Never folded:
+ * random operators, operators that are no builtins, DequantizeLinear (the small form is the
+ * purpose) unless that is asked for, whatever the user keeps, and what a node of a branch or body
+ * that need not run would fail on (surg_model_shelter): engines reject a model for it when they
+ * load it.
  *
  * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
  * ulp: engines round sums and transcendental functions in their own ways. */
@@ -385,20 +386,20 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
 
 static const surg_option options[] = {
     {"max-growth", SURG_OPTION_INT, "0",
-     "bytes the file may grow by for the result of a node"},
-    {"max-bytes", SURG_OPTION_INT, "256MiB", "bytes of the results of one node"},
-    {"max-total", SURG_OPTION_INT, "4GiB", "bytes added in all"},
-    {"max-work", SURG_OPTION_INT, "1GiB", "scalar operations of one node"},
+     "bytes by which one result may make the file grow"},
+    {"max-bytes", SURG_OPTION_INT, "256MiB", "largest result of one node, in bytes"},
+    {"max-total", SURG_OPTION_INT, "4GiB", "most bytes added in total"},
+    {"max-work", SURG_OPTION_INT, "1GiB", "most scalar operations of one node"},
     {"keep", SURG_OPTION_LIST, NULL, "names or operator types not to fold"},
-    {"dequantize", SURG_OPTION_BOOL, "false", "DequantizeLinear of constants, too"},
-    {"fusable", SURG_OPTION_BOOL, "false", "leave what runtimes recognize an operator by"},
+    {"dequantize", SURG_OPTION_BOOL, "false", "also DequantizeLinear of constants"},
+    {"fusable", SURG_OPTION_BOOL, "false", "keep patterns that runtimes fuse"},
 };
 
 const surg_pass surg__pass_fold = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "fold",
-    .help = "compute constant nodes, known shapes and constant conditions",
+    .help = "compute constant nodes, known shapes, constant conditions",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

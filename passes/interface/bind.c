@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes inputs of the model constants: `input=VALUE`, VALUE a number, true or false, a list a+b+c,
- * or a file whose name ends in .npy (NumPy's) or .pb (a TensorProto). One number fills the whole
- * shape that the input declares; a file must be of its element type and fit its shape.
+/* Makes inputs of the model constants: `input=VALUE`, VALUE a number, true or false, a list
+ * a+b+c, or a file whose name ends in .npy (NumPy's) or .pb (a TensorProto). One number fills the
+ * whole shape that the input declares; a file must be of its element type and fit its shape.
  *
  *   before: (float[2] x, float k) => (float[2] y) { y = Mul (x, k) }             bind{k=0.5}
  *   after:  (float[2] x) => (float[2] y) <float k = {0.5}> { y = Mul (x, k) }
  *
- * Numbers are for integers of 8 to 64 bits, bool, float, double, and shapes that are static, or of
- * one axis whose length the list gives; files are for all. Below IR version 4 a weight must be listed
- * as an input: the input stays listed there and is a constant all the same. Needs nothing. Keeps
- * sorted. Exact; changes the interface. */
+ * Numbers are for integers of 8 to 64 bits, bool, float, double, and shapes that are static, or
+ * of one axis whose length the list gives; files are for all. Below IR version 4 a weight must be
+ * listed as an input: the input stays listed there and is a constant all the same. Needs nothing.
+ * Keeps sorted. Exact; changes the interface. */
 #include <onnxsurg/onnxsurg.h>
 
 #include <errno.h>
@@ -272,14 +272,14 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"input", SURG_OPTION_PAIRS, NULL, "an input; a number, list a+b or .npy or .pb file"},
+    {"input", SURG_OPTION_PAIRS, NULL, "input=VALUE: a number, a list a+b, or a .npy or .pb file"},
 };
 
 const surg_pass surg__pass_bind = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "bind",
-    .help = "make inputs constants",
+    .help = "replace inputs by constants",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .keeps = SURG_FACT_SORTED,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes fixed dims of inputs symbols: `input.0=N`, several inputs with one symbol if need be. What
- * follows from it is followed through the graph; a constant target of Reshape that holds the old
- * number copies the dim instead, or computes it (-1), where that is the one way in which the shapes
- * fit. That a target fits is proven with the expressions of the dims, for every size from 1 on; where
- * they do not say, it is tried at SAMPLES sizes, smaller and larger ones. That another target does not
- * fit is shown by a size at which it fails. A target of Expand gets a 1 where the dim it meets varies.
- * Declared outputs and value_info follow.
+/* Makes fixed dims of inputs symbols: `input.0=N`, several inputs with one symbol if need be.
+ * What follows from it is followed through the graph; a constant target of Reshape that holds the
+ * old number copies the dim instead, or computes it (-1), where that is the one way in which the
+ * shapes fit. That a target fits is proven with the expressions of the dims, for every size from
+ * 1 on; where they do not say, it is tried at SAMPLES sizes, smaller and larger ones. That
+ * another target does not fit is shown by a size at which it fails. A target of Expand gets a 1
+ * where the dim it meets varies. Declared outputs and value_info follow.
  *
- * The result is computed at the old size and at others, and of a batch (axis 0) it is shown that two at
- * once give what each gives alone. What fails is reported as not done, and the exit code says so; so are
- * constants that may contain the old size, where no such proof clears them.
+ * The result is computed at the old size and at others, and of a batch (axis 0) it is shown that
+ * two at once give what each gives alone. What fails is reported as not done, and the exit code
+ * says so; so are constants that may contain the old size, where no such proof clears them.
  *
  *   before: (float[2,3,4] x) => (float[2,12] y) <int64[2] t = {2,12}> { y = Reshape (x, t) }
  *   after:  (float[N,3,4] x) => (float[N,12] y) <int64[2] t2 = {0,12}> { y = Reshape (x, t2) }
@@ -523,14 +523,14 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"axis", SURG_OPTION_PAIRS, NULL, "an axis of an input and the symbol it becomes"},
+    {"axis", SURG_OPTION_PAIRS, NULL, "input.AXIS=SYMBOL"},
 };
 
 const surg_pass surg__pass_dynamic = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "dynamic",
-    .help = "make fixed dims of inputs symbols",
+    .help = "make fixed dimensions of inputs symbolic",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED,

@@ -353,14 +353,14 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"symbol", SURG_OPTION_PAIRS, NULL, "a symbol or input.axis and its size; input=1+3+8+8"},
+    {"symbol", SURG_OPTION_PAIRS, NULL, "SYMBOL=N, input.AXIS=N, or input=1+3+8+8"},
 };
 
 const surg_pass surg__pass_freeze = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "freeze",
-    .help = "make dims of inputs numbers",
+    .help = "fix symbolic dimensions of inputs",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED,

@@ -122,7 +122,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"keep", SURG_OPTION_LIST, NULL, "outputs to keep; all others go"},
+    {"keep", SURG_OPTION_LIST, NULL, "outputs to keep; all others are removed"},
     {"drop", SURG_OPTION_LIST, NULL, "outputs to remove"},
     {"add", SURG_OPTION_LIST, NULL, "values to make outputs"},
 };
@@ -131,7 +131,7 @@ const surg_pass surg__pass_outputs = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "outputs",
-    .help = "choose the outputs of the model",
+    .help = "add and remove outputs of the model",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,

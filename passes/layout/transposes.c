@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves Transposes behind the nodes that read them, or before those that make what they read, where
- * fewer of them are left then: two of one kind that meet become one, and one that meets its inverse
- * goes with it.
+/* Moves Transposes behind the nodes that read them, or before those that make what they read,
+ * where fewer of them are left then: two of one kind that meet become one, and one that meets its
+ * inverse goes with it.
  *
  *   before: a = Transpose <[0, 2, 3, 1]> (x)   b = Relu (a)   c = Add (b, k)
  *           y = Transpose <[0, 3, 1, 2]> (c)
  *   after:  b = Relu (x)   y = Add (b, k')
  *
- * From a Transpose on, nodes are taken along as long as all that they read is of the same order, or
- * a constant that can be written so. Of all the places where this may end the one with the fewest
- * Transposes is taken, if that is fewer than there were. Where it is not, nodes before the first one
- * are tried as well, and values from outside may get a Transpose of their own, which counts. What
- * then stands behind another Transpose, or beside an equal one, is made one with it by the rules of
- * `simplify` and `cse`. Sums are not taken along then: runtimes recognize a normalization by the
- * axes of its sums. Never moved behind: nodes outside of ONNX, MatMul and what else engines know by
- * its Transposes.
+ * From a Transpose on, nodes are taken along as long as all that they read is of the same order,
+ * or a constant that can be written so. Of all the places where this may end the one with the
+ * fewest Transposes is taken, if that is fewer than there were. Where it is not, nodes before the
+ * first one are tried as well, and values from outside may get a Transpose of their own, which
+ * counts. What then stands behind another Transpose, or beside an equal one, is made one with it
+ * by the rules of `simplify` and `cse`. Sums are not taken along then: runtimes recognize a
+ * normalization by the axes of its sums. Never moved behind: nodes outside of ONNX, MatMul and
+ * what else engines know by its Transposes.
  *
  * Needs sorted, types. Keeps sorted. Exact, but engines may add up in another order in reductions
  * and Softmax: rounding, and not done with `exact`. */
@@ -531,7 +531,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"exact", SURG_OPTION_BOOL, "false", "not behind sums: order may count there"},
+    {"exact", SURG_OPTION_BOOL, "false", "do not move past sums, whose order may matter"},
 };
 
 const surg_pass surg__pass_transposes = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cures defects of invalid models. A cure is certain where the file can have one meaning only; it is
- * exact then, and needs no consent. What is a guess is `approx`; inputs and outputs of the model are
- * added and removed with the option `interface` alone. Each cure is a note, with its class, and so is
- * each defect that stays, with the reason.
+/* Cures defects of invalid models. A cure is certain where the file can have one meaning only; it
+ * is exact then, and needs no consent. What is a guess is `approx`; inputs and outputs of the
+ * model are added and removed with the option `interface` alone. Each cure is a note, with its
+ * class, and so is each defect that stays, with the reason.
  *
  *   before: <opset_import: ["" : 17]> g (x) => (v, i) <int64 k = {2}> { v, i = TopK (x, k) }
  *   after:  ... <int64[1] k1 = {2}> { v, i = TopK (x, k1) }
@@ -155,7 +155,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"only", SURG_OPTION_LIST, NULL, "the families of defects to cure; without it all"},
+    {"only", SURG_OPTION_LIST, NULL, "families of defects to cure (default: all)"},
     {"interface", SURG_OPTION_BOOL, "false", "add and remove inputs and outputs of the model"},
 };
 

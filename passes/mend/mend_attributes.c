@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes of another kind than the operator takes, where the value converts without loss; the value of
- * ConstantOfShape that is no tensor of one element; attributes that are there twice, or are hints of the
- * first opsets; with consent, attributes that are missing and can have one value only. See mend.h. */
+/* Attributes of another kind than the operator takes, where the value converts without loss; the
+ * value of ConstantOfShape that is no tensor of one element; attributes that are there twice, or
+ * are hints of the first opsets; with consent, attributes that are missing and can have one value
+ * only. See mend.h. */
 #include <math.h>
 #include <string.h>
 

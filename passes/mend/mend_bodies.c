@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists of inputs and outputs of nodes: branches of If that list what they capture as inputs, absent
- * inputs at the end that an operator does not have, outputs that an operator always gives and that are
- * absent. See mend.h. */
+/* The lists of inputs and outputs of nodes: branches of If that list what they capture as inputs,
+ * absent inputs at the end that an operator does not have, outputs that an operator always gives
+ * and that are absent. See mend.h. */
 #include <string.h>
 
 #include "mend.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declared types that contradict what is proven: that of an input that is an initializer becomes the
- * initializer's, that of any other value the inferred one. See mend.h. */
+/* Declared types that contradict what is proven: that of an input that is an initializer becomes
+ * the initializer's, that of any other value the inferred one. See mend.h. */
 #include "../util/declared.h"
 #include "mend.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scalars where an operator takes a tensor of one element, and the other way round: constants are written
- * in the other form, what is computed goes through a Reshape. See mend.h. */
+/* Scalars where an operator takes a tensor of one element, and the other way round: constants are
+ * written in the other form, what is computed goes through a Reshape. See mend.h. */
 #include "mend.h"
 
 #define WIDEST 16          /* bytes of an element */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs and outputs of the model, with consent: what is read and never defined becomes an input, of the
- * type that its readers take; what is listed as an output and never made goes. See mend.h. */
+/* Inputs and outputs of the model, with consent: what is read and never defined becomes an input,
+ * of the type that its readers take; what is listed as an output and never made goes. See mend.h. */
 #include "mend.h"
 
 /* The element type of another input of the node that has the type of input i; 0: not known. */

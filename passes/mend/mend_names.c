@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order and names: nodes in no order are sorted; of nodes of one name all but the first get another, and
- * so does a value of a body that hides one around it; a graph without a name gets one. See mend.h. */
+/* Order and names: nodes in no order are sorted; of nodes of one name all but the first get
+ * another, and so does a value of a body that hides one around it; a graph without a name gets
+ * one. See mend.h. */
 #include <stdio.h>
 #include <string.h>
 

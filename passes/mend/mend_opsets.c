@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opset of the default domain where it is missing, or older than a node needs. It is certain where
- * every opset that has all nodes, with these inputs and attributes, gives them one meaning. It is looked
- * for on a copy of the model. See mend.h. */
+/* The opset of the default domain where it is missing, or older than a node needs. It is certain
+ * where every opset that has all nodes, with these inputs and attributes, gives them one meaning.
+ * It is looked for on a copy of the model. See mend.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With consent: a Cast where inputs that must be of one element type are not, and a Reshape where ranks
- * differ by dimensions of one. See mend.h. */
+/* With consent: a Cast where inputs that must be of one element type are not, and a Reshape where
+ * ranks differ by dimensions of one. See mend.h. */
 #include "mend.h"
 
 #define CAST_OPSET 6    /* the first one whose Cast names its type by number */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The IR version, and the spelling of opset imports: a missing IR version becomes the one that came
- * with the model's opset; the default domain is spelled in one way; imports of training operators that
- * no node uses go. See mend.h. */
+/* The IR version, and the spelling of opset imports: a missing IR version becomes the one that
+ * came with the model's opset; the default domain is spelled in one way; imports of training
+ * operators that no node uses go. See mend.h. */
 #include <string.h>
 
 #include "../util/domains.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that ONNX tried and took back, and those that exporters left of their framework: rewritten
- * with consent, by the rules of group `withdrawn` (passes/rules/withdrawn.rules). See mend.h. */
+/* Operators that ONNX tried and took back, and those that exporters left of their framework:
+ * rewritten with consent, by the rules of group `withdrawn` (passes/rules/withdrawn.rules). See
+ * mend.h. */
 #include <string.h>
 
 #include "mend.h"

@@ -144,8 +144,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"to", SURG_OPTION_INT, "0", "the opset to move to"},
-    {"domain", SURG_OPTION_STRING, "", "whose; '' is the default domain"},
+    {"to", SURG_OPTION_INT, "0", "target opset version"},
+    {"domain", SURG_OPTION_STRING, "", "domain to convert; '' is the default domain"},
     ALLOW_OPTION,
 };
 
@@ -153,7 +153,7 @@ const surg_pass surg__pass_opset = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "opset",
-    .help = "move the model to another opset",
+    .help = "convert the model to another opset",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

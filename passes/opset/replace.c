@@ -234,7 +234,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 static const surg_option options[] = {
     {"op", SURG_OPTION_LIST, NULL, "operators to replace: HardSwish+com.microsoft.Gelu"},
     {"ops", SURG_OPTION_LIST, NULL, "the same"},
-    {"all", SURG_OPTION_BOOL, "false", "all that the standard defines by others"},
+    {"all", SURG_OPTION_BOOL, "false", "all operators the standard defines as functions"},
     ALLOW_OPTION,
 };
 
@@ -242,7 +242,7 @@ const surg_pass surg__pass_replace = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_GRAPH,
     .name = "replace",
-    .help = "replace operators by others that compute the same",
+    .help = "replace operators by equivalent ones",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
@@ -255,7 +255,7 @@ const surg_pass surg__pass_decompose = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_GRAPH,
     .name = "decompose",
-    .help = "replace what the standard defines by others: decompose{all}",
+    .help = "replace operators by their definition: decompose{all}",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

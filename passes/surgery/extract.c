@@ -244,14 +244,14 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 static const surg_option options[] = {
     {"from", SURG_OPTION_LIST, NULL, "values that become the inputs"},
     {"to", SURG_OPTION_LIST, NULL, "values that become the outputs"},
-    {"type", SURG_OPTION_PAIRS, NULL, "the type of a value not known: a=\"float[N,3]\""},
+    {"type", SURG_OPTION_PAIRS, NULL, "type of a value that has none: a=\"float[N,3]\""},
 };
 
 const surg_pass surg__pass_extract = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "extract",
-    .help = "cut out what lies between values",
+    .help = "extract the subgraph between values",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

@@ -6,7 +6,8 @@
  *   before: (x) => (y) { a = Conv (x, w)   y = Add (a, b) }
  *   after:  (x) => (y) { a = Conv (x, w)   c = Clip (a)   y = Add (c, b) }     insert{op=Clip,at=a}
  *
- * Needs sorted. Keeps sorted. Lossy: the model computes something else; exact where it is an Identity. */
+ * Needs sorted. Keeps sorted. Lossy: the model computes something else; exact where it is an
+ * Identity. */
 #include <onnxsurg/ops.h>
 #include <errno.h>
 #include <stdio.h>
@@ -228,20 +229,20 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"op", SURG_OPTION_STRING, NULL, "the operator, as Clip or com.acme.Foo"},
-    {"at", SURG_OPTION_STRING, NULL, "the value it reads"},
-    {"to", SURG_OPTION_LIST, NULL, "nodes that read what it gives; left out: all readers"},
-    {"with", SURG_OPTION_LIST, NULL, "values it reads behind the first"},
-    {"name", SURG_OPTION_STRING, NULL, "of the node"},
-    {"version", SURG_OPTION_INT, "1", "of the domain, where it is not imported"},
-    {"attribute", SURG_OPTION_PAIRS, NULL, "an attribute of the node: axis=1, or axes=0+1"},
+    {"op", SURG_OPTION_STRING, NULL, "operator: Clip or com.acme.Foo"},
+    {"at", SURG_OPTION_STRING, NULL, "value to read"},
+    {"to", SURG_OPTION_LIST, NULL, "consumers that read the result (default: all)"},
+    {"with", SURG_OPTION_LIST, NULL, "further inputs, after the first"},
+    {"name", SURG_OPTION_STRING, NULL, "name of the new node"},
+    {"version", SURG_OPTION_INT, "1", "version of the domain if it is not imported"},
+    {"attribute", SURG_OPTION_PAIRS, NULL, "attribute of the new node: axis=1 or axes=0+1"},
 };
 
 const surg_pass surg__pass_insert = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "insert",
-    .help = "put a node between a value and its readers",
+    .help = "insert a node between a value and its consumers",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED,

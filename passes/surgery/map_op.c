@@ -97,18 +97,18 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"from", SURG_OPTION_STRING, NULL, "the operator, as com.acme.Foo"},
-    {"to", SURG_OPTION_STRING, NULL, "what it becomes"},
-    {"drop", SURG_OPTION_LIST, NULL, "attributes that go"},
-    {"version", SURG_OPTION_INT, "1", "of the new domain, where it is not imported"},
-    {"attribute", SURG_OPTION_PAIRS, NULL, "old=new: an attribute and its new name"},
+    {"from", SURG_OPTION_STRING, NULL, "operator to change: com.acme.Foo"},
+    {"to", SURG_OPTION_STRING, NULL, "new operator"},
+    {"drop", SURG_OPTION_LIST, NULL, "attributes to remove"},
+    {"version", SURG_OPTION_INT, "1", "version of the new domain if it is not imported"},
+    {"attribute", SURG_OPTION_PAIRS, NULL, "OLD=NEW: rename an attribute"},
 };
 
 const surg_pass surg__pass_map_op = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "map-op",
-    .help = "make nodes of one operator nodes of another",
+    .help = "rename an operator, its domain and attributes",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .keeps = SURG_FACT_SORTED,

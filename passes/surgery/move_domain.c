@@ -86,10 +86,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"from", SURG_OPTION_STRING, NULL, "the domain; ai.onnx is that of ONNX"},
-    {"to", SURG_OPTION_STRING, NULL, "the other domain"},
+    {"from", SURG_OPTION_STRING, NULL, "present domain; ai.onnx is the default domain"},
+    {"to", SURG_OPTION_STRING, NULL, "new domain"},
     {"op", SURG_OPTION_LIST, NULL, "only these operators: Foo+Bar"},
-    {"version", SURG_OPTION_INT, "0", "of the new domain, where not imported; 0: as it was"},
+    {"version", SURG_OPTION_INT, "0", "version of the new domain if not imported; 0: unchanged"},
 };
 
 const surg_pass surg__pass_move_domain = {

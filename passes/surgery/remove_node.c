@@ -67,7 +67,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"name", SURG_OPTION_LIST, NULL, "nodes, by name or place: conv1+\"graph.node[5]\""},
+    {"name", SURG_OPTION_LIST, NULL, "nodes by name or position: conv1+\"graph.node[5]\""},
     BYPASS_MAP,
 };
 
@@ -75,7 +75,7 @@ const surg_pass surg__pass_remove_node = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "remove-node",
-    .help = "take out single nodes, an input going on as the output",
+    .help = "remove single nodes; an input replaces the output",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

@@ -48,7 +48,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"op", SURG_OPTION_LIST, NULL, "operators to take out: com.acme.FooOp+Dropout"},
+    {"op", SURG_OPTION_LIST, NULL, "operators to remove: com.acme.FooOp+Dropout"},
     BYPASS_MAP,
 };
 
@@ -56,7 +56,7 @@ const surg_pass surg__pass_remove_op = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "remove-op",
-    .help = "take out all nodes of an operator, what they read going on",
+    .help = "remove all nodes of an operator; an input replaces the output",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

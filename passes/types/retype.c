@@ -174,14 +174,14 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"from", SURG_OPTION_STRING, "float16", "the type that elements have"},
+    {"from", SURG_OPTION_STRING, "float16", "present element type"},
 };
 
 const surg_pass surg__pass_retype = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "retype",
-    .help = "make elements of another float type those of float",
+    .help = "convert a float16, bfloat16 or double model to float",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,

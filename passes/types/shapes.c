@@ -145,10 +145,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"clear", SURG_OPTION_BOOL, NULL, "remove all of value_info instead"},
-    {"expr", SURG_OPTION_BOOL, NULL, "write unknown dims as expressions of symbols"},
-    {"unify", SURG_OPTION_BOOL, NULL, "give up symbols that no input has for what they are"},
-    {"outputs", SURG_OPTION_BOOL, "true", "narrow declared outputs to what is proven"},
+    {"clear", SURG_OPTION_BOOL, NULL, "remove value_info instead"},
+    {"expr", SURG_OPTION_BOOL, NULL, "write unknown dimensions as expressions of symbols"},
+    {"unify", SURG_OPTION_BOOL, NULL, "replace symbols that no input declares by their meaning"},
+    {"outputs", SURG_OPTION_BOOL, "true", "narrow declared output types to what is proven"},
 };
 
 const surg_pass surg__pass_shapes = {

@@ -149,7 +149,7 @@ class Silent(Case):
                                 "node of 'acme.Relu'; there is ai.onnx.Relu"),
                                ('rewrite{rule=pads-by-gather}',
                                 'place that rule "pads-by-gather" applies to'),
-                               ('wrap{op=Conv,types=float}', "node of 'Conv'")):
+                               ('wrap-casts{op=Conv,types=float}', "node of 'Conv'")):
             self.bad(1, 'not done: pass ".*": the model has no ' + re.escape(what), '--pass',
                      pipeline, two, 'out.onnx')
             os.unlink('out.onnx')  # the rest was done, and is written

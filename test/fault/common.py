@@ -145,9 +145,9 @@ MODELS = {"chain": chain, "control": control, "functions": functions, "weights":
 PIPELINES = [("chain", "freeze{N=2},shapes"), ("chain", "names{all},outputs{add=v7}"),
              ("control", "bind{p=true},fold,shapes"), ("functions", "shapes,shapes{clear}"),
              ("weights", "ir{to=3},fold,ir{to=9}"), ("twice", "dedup,cse"),
-             ("control", "constants{form=node},lift,carried,unroll"),
+             ("control", "constants{form=node},hoist-initializers,hoist-loop-state,unroll"),
              ("chain", "guard(decompose{all},names),constants"), ("sequences", "sequence"),
-             ("moves", "fold,known,transposes,joins,products,recurrent,prune")]
+             ("moves", "fold,merge-shapes,transposes,merge-slices,merge-matmuls,recurrent,prune")]
 
 
 class Case:

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leaves Casts at the interface to the caller. An input whose only consumers cast it to one type
+ * is declared with that type; an output made by a Cast is declared with the type before the Cast.
+ * The Casts stay as Casts to the same type, which rule nop-cast removes.
+ *
+ *   before: (uint8[2] x) => (int64[2] y) { a = Cast <to = 1> (x)  b = Sign (a)
+ *                                          y = Cast <to = 7> (b) }
+ *   after:  (float[2] x) => (float[2] y) { a = Cast <to = 1> (x)  b = Sign (a)
+ *                                          y = Cast <to = 1> (b) }
+ *
+ * Applies to numbers and booleans of up to 64 bits that `except` does not name. Inputs with a
+ * default value, and inputs and outputs whose type something else depends on, stay. Needs sorted,
+ * types. Keeps sorted. Exact if the caller casts; changes the interface. */
+#include <onnxsurg/onnxsurg.h>
+#include <onnxsurg/ops.h>
+
+#include <string.h>
+
+typedef struct uncasting {
+  surg_pass_ctx *p;
+  surg_model *m;
+  bool changed;
+} uncasting;
+
+/* Types that any caller can hold, and cast as ONNX does. */
+static bool is_plain(int dtype) {
+  switch (dtype) {
+    case SURG_BOOL:
+    case SURG_INT8:
+    case SURG_UINT8:
+    case SURG_INT16:
+    case SURG_UINT16:
+    case SURG_INT32:
+    case SURG_UINT32:
+    case SURG_INT64:
+    case SURG_UINT64:
+    case SURG_FLOAT:
+    case SURG_FLOAT16:
+    case SURG_DOUBLE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static int dtype_of(const surg_type *t) {
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
+}
+
+/* What a Cast of the standard casts to; SURG_UNDEFINED: it is none, or may not be touched. */
+static int cast_to(const uncasting *u, const surg_node *n) {
+  const surg_attr *to = n && surg_node_op(n) == SURG_OP_Cast ? surg_node_attr(n, "to") : NULL;
+  if (!to || surg_attr_ref(to) || surg_attr_get_kind(to) != SURG_ATTR_INT ||
+      surg_pass_keeps_node(u->p, n))
+    return SURG_UNDEFINED;
+  const int64_t dtype = surg_attr_int(to);
+  return dtype > 0 && dtype < 64 && is_plain((int)dtype) ? (int)dtype : SURG_UNDEFINED;
+}
+
+static const surg_type *with_dtype(const uncasting *u, const surg_type *t, int dtype) {
+  if (!surg_type_has_rank(t)) return surg_type_tensor_unranked(u->m, dtype);
+  const size_t rank = surg_type_rank(t);
+  surg_dim *dims = surg_pass_alloc(u->p, (rank + 1) * sizeof *dims);
+  for (size_t i = 0; dims && i < rank; i++) dims[i] = surg_type_dim(t, i);
+  return dims ? surg_type_tensor(u->m, dtype, dims, rank) : NULL;
+}
+
+static bool is_free(const uncasting *u, const surg_value *v) {
+  for (size_t i = 0; i < surg_pass_list_count(u->p, "except"); i++)
+    if (!strcmp(surg_pass_list_at(u->p, "except", i), surg_value_name(v))) return false;
+  return !surg_pass_keeps_value(u->p, v);
+}
+
+static bool declare(uncasting *u, surg_value *v, const surg_type *t, int dtype,
+                    const char *counter) {
+  t = with_dtype(u, t, dtype);
+  if (!t || surg_value_set_declared_type(v, t) != SURG_OK) return false;
+  surg_pass_count(u->p, counter, 1);
+  u->changed = true;
+  return true;
+}
+
+/* The one type that all who read the input cast it to. */
+static int wanted_of(const uncasting *u, const surg_value *v) {
+  int wanted = SURG_UNDEFINED;
+  for (surg_use *use = surg_value_first_use(v); use; use = surg_use_next(use)) {
+    const surg_node *n = surg_use_get_kind(use) == SURG_USE_NODE ? surg_use_node(use) : NULL;
+    const int to = cast_to(u, n);
+    if (!to || (wanted && to != wanted)) return SURG_UNDEFINED;
+    wanted = to;
+  }
+  return wanted;
+}
+
+static bool take_input(uncasting *u, surg_value *v) {
+  const surg_type *t = surg_value_declared_type(v);
+  const int have = dtype_of(t), want = wanted_of(u, v);
+  if (surg_value_is_initializer(v) || !is_plain(have) || !want || want == have ||
+      !is_free(u, v) || !surg_pass_allow(u->p))
+    return true;
+  return declare(u, v, t, want, "inputs");
+}
+
+static bool take_output(uncasting *u, surg_graph *g, size_t i) {
+  surg_value *v = surg_graph_output(g, i);
+  const surg_type *t = surg_graph_output_type(g, i);
+  surg_node *n = surg_value_producer(v, NULL);
+  const int have = cast_to(u, n);
+  const surg_value *x = have ? surg_node_input(n, 0) : NULL;
+  const int before = x ? dtype_of(surg_value_type(x)) : SURG_UNDEFINED;
+  if (!have || dtype_of(t) != have || !is_plain(before) || before == have ||
+      surg_value_use_count(v, 2) != 1 || !is_free(u, v) || !surg_pass_allow(u->p))
+    return true;
+  return surg_node_set_int(n, "to", before) == SURG_OK && declare(u, v, t, before, "outputs");
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  uncasting u = {.p = p, .m = surg_pass_model(p)};
+  surg_graph *g = surg_model_graph(u.m);
+  /* Outputs first: what their Casts read may be an input. */
+  for (size_t i = 0; i < surg_graph_output_count(g); i++)
+    if (!take_output(&u, g, i)) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < surg_graph_input_count(g); i++)
+    if (!take_input(&u, surg_graph_input(g, i))) return SURG_PASS_FAILED;
+  return u.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+}
+
+static const surg_option options[] = {
+    {"except", SURG_OPTION_LIST, NULL, "inputs and outputs to leave unchanged"},
+};
+
+const surg_pass surg__pass_drop_io_casts = {
+    .size = sizeof(surg_pass),
+    .scope = SURG_SCOPE_MODEL,
+    .name = "drop-io-casts",
+    .help = "leave Casts of inputs and outputs to the caller",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
+    .keeps = SURG_FACT_SORTED,
+    .exactness = SURG_EXACT,
+    .interface = true,
+    .run = run,
+};
