@@ -204,7 +204,7 @@ void pass_form_help(const pass_form *form) {
     if (o->fallback) printf(" (%s)", o->fallback);
     putchar('\n');
   }
-  printf("The same as --pass '%s%s'; accepts the options of `onnxsurg --help`, too.\n"
+  printf("The same as --pass '%s%s'.\nAccepts the options of `onnxsurg --help` too.\n"
          "A pipeline given with --pass runs after it.\n",
          form->name, form->pass && form->pass->option_count ? "{option=value,...}" : "");
 }

@@ -148,7 +148,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 
 static const surg_option options[] = {
     {"form", SURG_OPTION_STRING, "initializer", "store as: keep, initializer or node"},
-    {"inside", SURG_OPTION_BOOL, "false", "store weights of data files inside the model"},
+    {"inside", SURG_OPTION_BOOL, "false", "move external weights into the model"},
 };
 
 const surg_pass surg__pass_constants = {

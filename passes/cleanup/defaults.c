@@ -122,15 +122,15 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"drop", SURG_OPTION_LIST, NULL, "attributes to remove where they equal the default; or all"},
-    {"write", SURG_OPTION_LIST, NULL, "attributes to write where they are absent; or all"},
+    {"drop", SURG_OPTION_LIST, NULL, "attributes to remove if equal to the default, or all"},
+    {"write", SURG_OPTION_LIST, NULL, "attributes to write if absent, or all"},
 };
 
 const surg_pass surg__pass_defaults = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_GRAPH,
     .name = "defaults",
-    .help = "remove attributes equal to their default, or write defaults",
+    .help = "remove or write attributes equal to their default",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_FACT_TYPES,

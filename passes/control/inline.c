@@ -322,7 +322,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 static const surg_option options[] = {
     {"op", SURG_OPTION_LIST, NULL, "functions to inline: local.f+local.g (default: all)"},
     {"once", SURG_OPTION_BOOL, "false", "only functions with one call or one node"},
-    {"spec", SURG_OPTION_LIST, NULL, "operators to replace by their function body in the standard"},
+    {"spec", SURG_OPTION_LIST, NULL, "operators to replace by their standard function"},
 };
 
 const surg_pass surg__pass_inline = {

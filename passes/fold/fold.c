@@ -386,7 +386,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
 
 static const surg_option options[] = {
     {"max-growth", SURG_OPTION_INT, "0",
-     "bytes by which one result may make the file grow"},
+     "bytes that one result may add to the file"},
     {"max-bytes", SURG_OPTION_INT, "256MiB", "largest result of one node, in bytes"},
     {"max-total", SURG_OPTION_INT, "4GiB", "most bytes added in total"},
     {"max-work", SURG_OPTION_INT, "1GiB", "most scalar operations of one node"},

@@ -272,7 +272,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"input", SURG_OPTION_PAIRS, NULL, "input=VALUE: a number, a list a+b, or a .npy or .pb file"},
+    {"input", SURG_OPTION_PAIRS, NULL, "a number, a list a+b, or a .npy or .pb file"},
 };
 
 const surg_pass surg__pass_bind = {

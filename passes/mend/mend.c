@@ -156,7 +156,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 
 static const surg_option options[] = {
     {"only", SURG_OPTION_LIST, NULL, "families of defects to cure (default: all)"},
-    {"interface", SURG_OPTION_BOOL, "false", "add and remove inputs and outputs of the model"},
+    {"interface", SURG_OPTION_BOOL, "false", "may add and remove inputs and outputs"},
 };
 
 const surg_pass surg__pass_mend = {

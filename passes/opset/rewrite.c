@@ -130,7 +130,7 @@ static const surg_option options[] = {
     {"group", SURG_OPTION_STRING, "user", "user: those of --rules; simplify; fuse"},
     {"exact", SURG_OPTION_BOOL, "false", "only rules that keep every bit"},
     {"max-growth", SURG_OPTION_INT, "0",
-     "largest constant, in bytes, that may be duplicated"},
+     "bytes of a constant that may be duplicated"},
 };
 
 const surg_pass surg__pass_rewrite = {

@@ -89,7 +89,7 @@ static const surg_option options[] = {
     {"from", SURG_OPTION_STRING, NULL, "present domain; ai.onnx is the default domain"},
     {"to", SURG_OPTION_STRING, NULL, "new domain"},
     {"op", SURG_OPTION_LIST, NULL, "only these operators: Foo+Bar"},
-    {"version", SURG_OPTION_INT, "0", "version of the new domain if not imported; 0: unchanged"},
+    {"version", SURG_OPTION_INT, "0", "version of the new domain; 0: unchanged"},
 };
 
 const surg_pass surg__pass_move_domain = {

@@ -147,8 +147,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 static const surg_option options[] = {
     {"clear", SURG_OPTION_BOOL, NULL, "remove value_info instead"},
     {"expr", SURG_OPTION_BOOL, NULL, "write unknown dimensions as expressions of symbols"},
-    {"unify", SURG_OPTION_BOOL, NULL, "replace symbols that no input declares by their meaning"},
-    {"outputs", SURG_OPTION_BOOL, "true", "narrow declared output types to what is proven"},
+    {"unify", SURG_OPTION_BOOL, NULL, "replace symbols that no input declares"},
+    {"outputs", SURG_OPTION_BOOL, "true", "narrow declared outputs to proven shapes"},
 };
 
 const surg_pass surg__pass_shapes = {

@@ -31,7 +31,8 @@ class Usage(Case):
         listed = self.ok('passes').decode()
         names = re.findall(r'^  (\S+)', listed.split('presets')[0], re.M)
         self.assertGreater(len(names), 9)
-        for text in [listed, *[self.ok('passes', name).decode() for name in names]]:
+        for text in [listed, *[self.ok('passes', name).decode() for name in names],
+                     *[self.ok(name, '--help').decode() for name in names]]:
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
