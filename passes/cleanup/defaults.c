@@ -122,8 +122,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"drop", SURG_OPTION_LIST, NULL, "attributes to remove if equal to the default, or all"},
-    {"write", SURG_OPTION_LIST, NULL, "attributes to write if absent, or all"},
+    {"drop", SURG_OPTION_LIST, NULL, "attributes to remove if equal to a default"},
+    {"write", SURG_OPTION_LIST, NULL, "attributes to write if absent"},
 };
 
 const surg_pass surg__pass_defaults = {
