@@ -326,7 +326,8 @@ typedef struct wraps {
 static void note_wrap(wraps *w, const surg_node *n, const surg__ttypes *types) {
   surg__buf b;
   surg__buf_init(&b, w->ctx);
-  surg__buf_printf(&b, "wrap-casts{op=%s%s", surg_node_domain(n), surg_node_domain(n)[0] ? "." : "");
+  const char *domain = surg_node_domain(n);
+  surg__buf_printf(&b, "wrap-casts{op=%s%s", domain, domain[0] ? "." : "");
   surg__buf_printf(&b, "%s,param=%s,types=", surg_node_op_type(n), types->name);
   for (int d = 1, any = 0; d < SURG__DTYPES; d++)
     if (types->mask >> d & 1) surg__buf_printf(&b, "%s%s", any++ ? "+" : "", surg_dtype_name(d));

@@ -108,7 +108,8 @@ static surg_status prepare(surg__runner *r, const surg_pass *pass) {
 static bool prints(const surg__runner *r, const surg_pass *pass, bool changed) {
   for (size_t i = 0; i < r->options->n_print_after; i++) {
     const char *what = r->options->print_after[i];
-    if (surg__pass_find(r->registry, what) == pass || (changed && strcmp(what, "changed") == 0)) return true;
+    if (surg__pass_find(r->registry, what) == pass) return true;
+    if (changed && strcmp(what, "changed") == 0) return true;
   }
   return false;
 }
