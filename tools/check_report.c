@@ -116,6 +116,7 @@ static json_t *file_json(const report *r, int code) {
                                   : r->counts[SURG_WARNING] ? "doubtful"
                                                             : "good"));
   if (r->target) json_object_set(j, "target", r->target);
+  if (r->mend) json_object_set(j, "mend", r->mend);
   return j;
 }
 
@@ -257,4 +258,5 @@ void report_finish(report *r, int code) {
     json_decref(r->list);
   }
   json_decref(r->target);
+  json_decref(r->mend);
 }

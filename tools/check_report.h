@@ -26,6 +26,7 @@ typedef struct report {
   json_t *list; /* of its findings; NULL: text */
   json_t *target; /* the verdict on an engine; NULL: not asked for */
   const char *verdict; /* of the engine in a word; NULL: not asked for */
+  json_t *mend; /* what `mend` makes of the model; NULL: nothing to be cured */
 } report;
 
 void output_start(output *o);

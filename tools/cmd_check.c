@@ -6,6 +6,7 @@
 #include "base/context.h"
 #include "check_target.h"
 #include "findings.h"
+#include "outlook.h"
 #include "pass/pass.h"
 
 static const char help[] =
@@ -104,6 +105,29 @@ static int code_of(const checking *c, const checked *file) {
   return judging_exit(&c->how, surg__verdict_of(file->all.unsupported, file->all.unknown));
 }
 
+/* What `mend` makes of it: after the findings, where there is something to be cured. */
+static surg_status look_ahead(const checking *c, const findings *f, checked *file) {
+  report *r = &file->r;
+  outlook o;
+  surg__buf b;
+  const bool wanted = c->target ? f->partial : r->counts[SURG_ERROR] || r->counts[SURG_WARNING];
+  if (!wanted || c->out.quiet || c->out.form == FORM_SARIF || c->opset) return SURG_OK;
+  surg_status s = outlook_find(&o, &c->common, f, r->path, r->counts[SURG_ERROR]);
+  if (s != SURG_OK) return s;
+  if (report_lines(r)) {
+    r->mend = outlook_json(&o);
+    return SURG_OK;
+  }
+  surg__buf_init(&b, f->ctx);
+  outlook_put(&b, &o, r->path);
+  if (b.n && !b.failed) {
+    cli_put(stdout, r->path);
+    printf(": %.*s\n", (int)b.n, b.p);
+  }
+  surg__buf_free(&b);
+  return SURG_OK;
+}
+
 static int check_file(checking *c, const char *path) {
   checked file = {.target = c->target};
   findings f = {.fn = found, .user = &file, .most = c->out.most};
@@ -111,7 +135,8 @@ static int check_file(checking *c, const char *path) {
   int code = findings_open(&f, &c->common, path);
   file.r.name = f.name;
   if (f.m) {
-    const surg_status s = examine(c, &f, &file);
+    surg_status s = examine(c, &f, &file);
+    if (s == SURG_OK) s = look_ahead(c, &f, &file);
     if (s != SURG_OK) code = cli_exit_code(s);
   }
   file.r.hidden += f.hidden;

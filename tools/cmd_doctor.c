@@ -11,6 +11,7 @@
 #include "explain.h"
 #include "findings.h"
 #include "ir/ir.h" /* for surg__locate_node alone */
+#include "outlook.h"
 #include "verdict.h"
 
 static const char help[] =
@@ -38,8 +39,8 @@ static const struct row_info {
 } infos[ROWS] = {
     [R_MESSAGE] = {"message", NULL},
     [R_LOADS] = {"loads", "fetch or export it again"},
-    [R_VALID] = {"valid", "onnxsurg check tells all"},
-    [R_TYPES] = {"types and shapes", "onnxsurg check tells what contradicts"},
+    [R_VALID] = {"valid", "onnxsurg check lists all"},
+    [R_TYPES] = {"types and shapes", "onnxsurg check lists what contradicts"},
     [R_DYNAMIC] = {"open sizes", "onnxsurg freeze --symbol NAME=N IN OUT"},
     [R_VERSIONS] = {"opset and IR", "--opset N, --ir N"},
     [R_CUSTOM] = {"custom operators", "--schema FILE, --pass inline, replace or move-domain"},
@@ -70,6 +71,7 @@ typedef struct doctor {
   surg__buf passes; /* that mend what is open, once each */
   int opset;           /* that operators newer than the import need; 0: none is newer */
   char opset_pass[32]; /* the pass that moves the model there */
+  outlook mend;        /* what `mend` makes of the model */
   bool failed;
 } doctor;
 
@@ -270,6 +272,13 @@ static const char *state_without(const doctor *d, row_id id) {
   return d->model.partial && id != R_LOADS ? "not judged: parts of the model are invalid" : "ok";
 }
 
+/* Whether `mend` cures what the checker found; a target, a message and inputs have other cures. */
+static bool is_mended(const doctor *d, row_id id) {
+  static const bool judged[ROWS] = {
+      [R_VALID] = true, [R_TYPES] = true, [R_VERSIONS] = true, [R_CUSTOM] = true};
+  return d->mend.kind == OUTLOOK_ALL && judged[id];
+}
+
 static void print_row(const doctor *d, row_id id) {
   const row *r = &d->rows[id];
   char more[64] = "";
@@ -284,9 +293,10 @@ static void print_row(const doctor *d, row_id id) {
   if (asprintf(&text, "%s %s%s", r->open ? "open:" : "note:", r->first, more) < 0) return;
   put_line(d->ctx, infos[id].title, text);
   free(text);
-  const char *cure = r->pass && r->pass[0] ? r->pass : infos[id].cure;
+  const bool pass = r->pass && r->pass[0] && !d->model.partial;
+  const char *cure = pass ? r->pass : is_mended(d, id) ? "onnxsurg mend" : infos[id].cure;
   if (!r->open || !cure) return;
-  if (asprintf(&text, "cure: %s%s", r->pass && r->pass[0] ? "--pass " : "", cure) < 0) return;
+  if (asprintf(&text, "cure: %s%s", pass ? "--pass " : "", cure) < 0) return;
   put_line(d->ctx, "", text);
   free(text);
 }
@@ -323,6 +333,14 @@ static surg_status judge(doctor *d, quiet_model *q, verdict *v, const verdict **
   return s == SURG_OK ? s : quiet_tell(q->ctx, s);
 }
 
+static void print_mend(const doctor *d) {
+  surg__buf b;
+  surg__buf_init(&b, d->ctx);
+  outlook_put(&b, &d->mend, d->in);
+  if (!b.failed) printf("  %.*s\n", (int)b.n, b.p);
+  surg__buf_free(&b);
+}
+
 static void print_findings(doctor *d, const verdict *known, size_t open) {
   const bool passes = d->passes.n > 1;
   if (d->common.json) {
@@ -330,24 +348,34 @@ static void print_findings(doctor *d, const verdict *known, size_t open) {
         json_pack("{s:i,s:o,s:I,s:o,s:s}", "schema", 1, "file", cli_text_json(d->in), "open",
                   (json_int_t)open, "points", rows_json(d), "passes", passes ? d->passes.p : "");
     if (known) json_object_set_new(j, "target", verdict_json(known, d->t));
+    if (d->mend.kind != OUTLOOK_NONE) json_object_set_new(j, "mend", outlook_json(&d->mend));
     cli_print_json(j);
     return;
   }
   for (row_id id = R_MESSAGE; id < ROWS; id++) print_row(d, id);
   printf("%zu point%s open\n", open, open == 1 ? " is" : "s are");
   if (known) verdict_print(known, d->t, d->target_name, d->in);
-  if ((!known || known->kind <= VERDICT_UNKNOWN) && open && passes) {
+  if (d->mend.kind != OUTLOOK_NONE) print_mend(d);
+  if ((!known || known->kind <= VERDICT_UNKNOWN) && open && passes && !d->model.partial) {
     printf("  onnxsurg ");
     cli_put(stdout, d->in);
     printf(" OUT --pass '%s'\n", d->passes.p);
   }
 }
 
+/* What `mend` makes of the model, where the checker found errors, or warnings that it may cure. */
+static surg_status look_ahead(doctor *d) {
+  const bool valid = !d->model.errors;
+  if (!d->model.m || (valid && !d->rows[R_TIDY].notes)) return SURG_OK;
+  return outlook_find(&d->mend, &d->common, &d->model, d->in, d->model.errors);
+}
+
 static int conclude(doctor *d) {
   quiet_model q = {0};
   verdict v = {0};
   const verdict *known = NULL;
-  int code = cli_exit_code(judge(d, &q, &v, &known));
+  int code = cli_exit_code(look_ahead(d));
+  if (code == EXIT_DONE) code = cli_exit_code(judge(d, &q, &v, &known));
   if (d->opset) take_pass(d, d->opset_pass);
   surg__buf_putc(&d->passes, 0);
   if (code == EXIT_DONE && d->passes.failed) code = cli_no_memory();

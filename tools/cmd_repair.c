@@ -333,7 +333,7 @@ static int run_until(repairing *r) {
   surg__buf_init(&pipeline, r->ctx);
   if (code == EXIT_DONE) {
     const surg_status s = until_find(&u);
-    code = cli_exit_code(s);
+    code = u.invalid ? mend_only(r) : cli_exit_code(s);
   }
   if (code == EXIT_DONE) {
     until_pipeline(&u, &pipeline);

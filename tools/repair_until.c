@@ -13,7 +13,7 @@
 #include "verdict.h"
 
 /* What helps most often where nobody knows what the message means, what changes least first. */
-static const char *const families[] = {"prune",        "ir{to=8}",
+static const char *const families[] = {"mend",         "prune",        "ir{to=8}",
                                        "ir{to=7}",     "opset{to=17}",
                                        "opset{to=15}", "opset{to=13}",
                                        "opset{to=12}", "opset{to=11}",
@@ -184,10 +184,16 @@ void until_pipeline(const until *u, surg__buf *out) {
     surg__buf_printf(out, "%s%s", i ? "," : "", u->steps.items[i].pipeline);
 }
 
+static surg_status load(until *u, surg_model **m) {
+  surg_load_options any = *u->load;
+  any.policy = SURG_LOAD_LENIENT;
+  return surg_load(u->ctx, u->in, &any, m);
+}
+
 /* The model after all steps but one; taken by the importer. */
 static surg_model *without(until *u, size_t left_out) {
   surg_model *m = NULL;
-  if (surg_load(u->ctx, u->in, u->load, &m) != SURG_OK) return NULL;
+  if (load(u, &m) != SURG_OK) return NULL;
   for (size_t i = 0; i < u->steps.count && m; i++) {
     repair_consent needed;
     if (i != left_out)
@@ -201,9 +207,10 @@ static surg_model *without(until *u, size_t left_out) {
   return NULL;
 }
 
-/* The last change may stand for those before it; sizes that the user gave stay. */
+/* A later change may make earlier ones unnecessary. What mends the model, and sizes that the user gave,
+ * stay. */
 static void minimise(until *u) {
-  for (size_t i = u->sized; u->steps.count > 1 && i < u->steps.count && !spent(u);) {
+  for (size_t i = u->kept; u->steps.count > 1 && i < u->steps.count && !spent(u);) {
     surg_model *m = without(u, i);
     if (!m) {
       i++;
@@ -239,8 +246,9 @@ static surg_status give_sizes(until *u) {
   step.pipeline = m ? strdup(text.p) : NULL;
   step.why = m ? strdup("the sizes that are given") : NULL;
   surg__buf_free(&text);
-  u->sized = step.pipeline && surg__vec_push(u->ctx, &u->steps, step);
-  if (!u->sized) {
+  const bool sized = step.pipeline && surg__vec_push(u->ctx, &u->steps, step);
+  u->kept = u->steps.count;
+  if (!sized) {
     free(step.pipeline);
     free(step.why);
     if (m) surg_model_free(m);
@@ -255,13 +263,43 @@ static surg_status give_sizes(until *u) {
   return SURG_OK;
 }
 
+/* Cures what makes the model invalid: by what is certain, and else by what the user consents to. Each
+ * later step needs that, so it stays whatever the importer says of it. */
+static surg_status mend_first(until *u) {
+  const repair_consent certain = {SURG_EXACT, u->given.interface}, *const ways[] = {&certain, &u->given};
+  const char *text = u->given.interface ? "mend{interface}" : "mend";
+  until_step step = {.pipeline = NULL};
+  surg_status s = SURG_EINVALID;
+  bool ran;
+  for (size_t i = 0; i < SURG_COUNT(ways) && s == SURG_EINVALID; i++) {
+    if (!u->m && load(u, &u->m) != SURG_OK) break;
+    s = repair_run(u->ctx, &u->m, text, *ways[i], false, &step.needed);
+  }
+  u->invalid = s == SURG_EINVALID;
+  if (s != SURG_OK) return s;
+  /* A declaration that is corrected is no change of the interface. */
+  step.needed.interface &= u->given.interface;
+  step.pipeline = strdup(text);
+  step.why = strdup("the model is invalid");
+  if (!step.pipeline || !step.why || !surg__vec_push(u->ctx, &u->steps, step)) {
+    free(step.pipeline);
+    free(step.why);
+    return SURG_ENOMEM;
+  }
+  u->kept = u->steps.count;
+  free(u->last);
+  u->taken = ask_model(u, u->m, &u->last, &ran);
+  return SURG_OK;
+}
+
 surg_status until_find(until *u) {
   bool ran;
   u->taken = ask_file(u, u->in, &u->last, &ran);
   if (!ran) return SURG_EUSAGE;
-  surg_status s = surg_load(u->ctx, u->in, u->load, &u->m);
+  surg_status s = load(u, &u->m);
   if (s != SURG_OK) quiet_tell(u->ctx, s);
   u->first = u->last ? strdup(u->last) : NULL;
+  if (s == SURG_OK && !u->taken && surg_model_open_findings(u->m)) s = mend_first(u);
   if (s == SURG_OK && u->dims && u->dims->n) s = give_sizes(u);
   if (s != SURG_OK || u->taken) return s;
   if (u->last) (void)surg__vec_push(u->ctx, &u->said, hash_of(u, u->last));

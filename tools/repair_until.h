@@ -25,9 +25,9 @@ typedef struct until {
   const surg_load_options *load;
   repair_consent given;
   const cli_dims *dims;       /* sizes that the user gives, or NULL */
-  bool sized;                 /* the first step gives them */
+  size_t kept;                /* the first steps, which stay: they mend the model, give sizes */
   surg_model *m;              /* as far as it is cured; owned */
-  bool taken;
+  bool taken, invalid;        /* invalid: it stays so after `mend` */
   char *first, *last; /* what the importer said of IN, and last; heap; NULL where it took it */
   bool known;                 /* whether the last message is */
   SURG_VEC(until_step) steps;

@@ -98,6 +98,8 @@ static bool cured(surg__loader *probe, const surg__defect *d) {
   if (is(d, "E108") || is(d, "E130")) return is_declared(probe, d);
   if (is(d, "E101")) return d->graph && !d->graph->sorted_on_load;
   if (is(d, "E132")) return d->value && !surg__load_hides(d->value);
+  if (is(d, "E121") && !d->function && d->reading == SURG_READING_NONE && m->ir_version >= 3)
+    return m->imports.count > 0;
   if (is(d, "E122")) return m->has_ir_version && m->ir_version > 0;
   if (is(d, "E110")) return d->value && (!d->value->undefined || !d->value->uses);
   if (is(d, "E114")) return d->graph && !d->graph->cyclic;

@@ -90,7 +90,9 @@ class Check(Case):
     def check(self, *args, **more):
         r = self.run_tool('check', *args, **more)
         self.assertEqual(r.stderr, b'')
-        return r.returncode, r.stdout.decode().splitlines()
+        lines = r.stdout.decode().splitlines()
+        self.mend = [line for line in lines if ': onnxsurg mend ' in line]
+        return r.returncode, [line for line in lines if line not in self.mend]
 
     def text(self, text, name='m.onnxtxt'):
         pathlib.Path(name).write_text(text)
@@ -108,6 +110,25 @@ class Check(Case):
                 self.assertEqual(strict, 0 if code[0] == 'N' else 1)
                 quiet = self.check('--quiet', 'm.onnxtxt')
                 self.assertEqual(quiet, (status, lines if code[0] == 'E' else []))
+
+    def test_mend_does_what_is_said_of_it(self):
+        said = 0
+        for code, _, text in ROWS:
+            self.check(self.text(text))
+            for line in self.mend:
+                said += 1
+                args = line.split(': onnxsurg ')[1].split(' OUT ')[0].split()
+                self.run_tool(*args, 'out.onnx')
+                status, left = self.check('out.onnx')
+                errors = [x for x in left if ': error: ' in x]
+                with self.subTest(code=code, line=line):
+                    if line.endswith('cures all errors'):
+                        self.assertEqual(errors, [])
+                    elif 'remain' in line:
+                        self.assertEqual(len(errors), int(re.search(r'(\d+) errors? remain', line)[1]), left)
+                    else:
+                        self.assertNotIn(code, ''.join(left))
+        self.assertGreater(said, 5)
 
     def test_codes_are_documented(self):
         source = pathlib.Path(__file__).resolve().parents[2]
@@ -301,7 +322,7 @@ class Check(Case):
         status, lines = self.check(good, bad, good)
         self.assertEqual((status, len(lines)), (1, 1))
         r = self.run_tool('check', bad, 'missing', good)
-        self.assertEqual((r.returncode, r.stdout.decode().splitlines()), (3, lines))
+        self.assertEqual((r.returncode, r.stdout.decode().splitlines()), (3, lines + self.mend))
         self.assertRegex(r.stderr.decode(), r'^missing: error: cannot open: No such file.*\n$')
 
     def test_files_that_are_no_models(self):

@@ -60,6 +60,32 @@ class Until(Case):
                          r'.*, for: who is that\n  did: --pass \'ir\{to=8\},')
         self.assertNotIn(b'Dropout', self.read('out.onnx'))
 
+    INVALID = ('<ir_version: 9, opset_import: ["" : 13]> g (float[4] x) => (float[K] v, int64[K] i) '
+               '<int64 k = {2}> { %s v, i = TopK (t, k) }')
+
+    def invalid(self, nodes, *more):
+        self.write('m.onnxtxt', (self.INVALID % nodes).encode())
+        return self.run_tool('repair', '--until', './importer {}', *more, 'm.onnxtxt', 'out.onnx')
+
+    def test_invalid_is_mended_first(self):
+        self.write('importer', b'#!/bin/sh\ngrep -q onnxtxt <<< "$1" && echo "no protobuf" && exit 1\n' +
+                   IMPORTER.replace('#!/bin/sh', '').encode())
+        self.write('importer', self.read('importer').replace(b'/bin/sh', b'/bin/bash'))
+        r = self.invalid('t = Elu <alpha: int = 1> (x)')
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertRegex(r.stderr.decode(), r'(?s)after 2 changes\n  mend, for: the model is invalid\n  ir\{to=8\}, '
+                         r"for: .*did: --pass 'mend,ir\{to=8\}'")
+        self.ok('check', 'out.onnx')
+
+    def test_invalid_stays_so(self):
+        self.write('importer', b'#!/bin/sh\nexit 1\n')
+        r = self.invalid('t = Neg (gone)')
+        self.assertEqual(r.returncode, 1, r.stderr)
+        self.assertRegex(r.stderr.decode(), r'not mended: .*gone')
+        self.assertFalse(os.path.exists('out.onnx'))
+        r = self.invalid('t = Neg (gone)', '--allow', 'approx,interface')
+        self.assertRegex(r.stderr.decode(), r'still rejects the model after [1-9]')
+
     def test_endless_output(self):
         """An importer that never stops talking is ended, and refuses."""
         r = self.repair(8, RELU, '--import-timeout', '50', command='yes {}')
