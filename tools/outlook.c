@@ -30,7 +30,8 @@ static bool is_bare(const char *code) {
   return !strcmp(code, "E108") || !strcmp(code, "E130");
 }
 
-/* Findings of a model that can be written: of the checker, and of the loader if they are not cured. */
+/* Findings of a model that can be written: of the checker, and of the loader if they are not cured.
+ */
 static surg_status count(surg_model *m, tally *t) {
   const surg_graph *g = surg_model_graph(m);
   *t = (tally){0};
@@ -93,7 +94,8 @@ surg_status outlook_find(outlook *o, const cli_common *common, const findings *f
   if (!ctx) return SURG_ENOMEM;
   surg_status s = load(ctx, common, f, path, &m);
   if (s == SURG_OK && !errors) s = count(m, &best);
-  for (size_t i = 0; s == SURG_OK && i < SURG_COUNT(all) && (errors ? best.errors : !all[i].interface); i++)
+  for (size_t i = 0;
+       s == SURG_OK && i < SURG_COUNT(all) && (errors ? best.errors : !all[i].interface); i++)
     s = try_mend(ctx, m, all[i], o, &best);
   if (!errors && o->kind == OUTLOOK_ALL) o->kind = OUTLOOK_SOME;
   if (m) surg_model_free(m);

@@ -19,8 +19,8 @@ typedef struct outlook {
   size_t warnings;       /* that are cured, where there is no error */
 } outlook;
 
-/* Tries `mend` with growing consent on the model of the findings, which is loaded anew; `errors`: how
- * many of them are errors; 0: whether warnings are cured. SURG_OK unless memory runs out. */
+/* Tries `mend` with growing consent on the model of the findings, which is loaded anew; `errors`:
+ * how many of them are errors; 0: whether warnings are cured. SURG_OK unless memory runs out. */
 surg_status outlook_find(outlook *o, const cli_common *common, const findings *f, const char *path,
                          size_t errors);
 /* "onnxsurg mend --allow approx IN OUT cures all errors"; nothing for OUTLOOK_NONE. */

@@ -207,8 +207,8 @@ static surg_model *without(until *u, size_t left_out) {
   return NULL;
 }
 
-/* A later change may make earlier ones unnecessary. What mends the model, and sizes that the user gave,
- * stay. */
+/* A later change may make earlier ones unnecessary. What mends the model, and sizes that the user
+ * gave, stay. */
 static void minimise(until *u) {
   for (size_t i = u->kept; u->steps.count > 1 && i < u->steps.count && !spent(u);) {
     surg_model *m = without(u, i);
@@ -263,10 +263,11 @@ static surg_status give_sizes(until *u) {
   return SURG_OK;
 }
 
-/* Cures what makes the model invalid: by what is certain, and else by what the user consents to. Each
- * later step needs that, so it stays whatever the importer says of it. */
+/* Cures what makes the model invalid: by what is certain, and else by what the user consents to.
+ * Each later step needs that, so it is kept whatever the importer answers. */
 static surg_status mend_first(until *u) {
-  const repair_consent certain = {SURG_EXACT, u->given.interface}, *const ways[] = {&certain, &u->given};
+  const repair_consent certain = {SURG_EXACT, u->given.interface};
+  const repair_consent *const ways[] = {&certain, &u->given};
   const char *text = u->given.interface ? "mend{interface}" : "mend";
   until_step step = {.pipeline = NULL};
   surg_status s = SURG_EINVALID;

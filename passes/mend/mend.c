@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROUNDS 6  /* one cure may make another possible, a few times over */
+#define ROUNDS 6 /* one cure may make another possible, a few times over */
 #define TEXT 1024
 #define SHOWN 20 /* defects that are named when some remain */
 
@@ -25,8 +25,8 @@ typedef struct part {
 
 /* In this order: what a node is depends on versions and names, types on everything before. */
 static const part parts[] = {
-    {"findings", mend_findings},   {"versions", mend_versions}, {"attributes", mend_attributes},
-    {"bodies", mend_bodies},       {"opsets", mend_opsets},     {"names", mend_names},
+    {"findings", mend_findings},   {"versions", mend_versions},   {"attributes", mend_attributes},
+    {"bodies", mend_bodies},       {"opsets", mend_opsets},       {"names", mend_names},
     {"interface", mend_interface}, {"withdrawn", mend_withdrawn}, {"elements", mend_elements},
     {"types", mend_types},         {"declared", mend_declared},
 };
@@ -120,8 +120,9 @@ static surg_pass_result check_words(surg_pass_ctx *p) {
     size_t k = 0;
     while (k < count && strcmp(parts[k].family, surg_pass_list_at(p, "only", i)) != 0) k++;
     if (k == count)
-      return surg_pass_usage(p, "option only: expected findings, versions, attributes, bodies, "
-                                "opsets, names, interface, withdrawn, elements, types or declared");
+      return surg_pass_usage(p,
+                             "option only: expected findings, versions, attributes, bodies, "
+                             "opsets, names, interface, withdrawn, elements, types or declared");
   }
   return SURG_PASS_UNCHANGED;
 }

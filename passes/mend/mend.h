@@ -13,7 +13,7 @@ typedef struct mending {
   bool interface;     /* inputs and outputs of the model may be added and removed */
   bool last;          /* nothing is left to cure: parts report what they leave, and why */
   bool changed;
-  size_t open;        /* in the last round: defects that keep the model from being written */
+  size_t open; /* in the last round: defects that keep the model from being written */
 } mending;
 
 /* Whether a cure of the class may be made: the user consents to it, and --rewrite-limit is not
@@ -35,11 +35,11 @@ surg_node *mend_add(surg_node *before, const char *op_type, surg_value *const *i
 /* A constant of int64 of rank 0 (`count` SIZE_MAX: one element) or 1. NULL: it failed. */
 surg_value *mend_ints(surg_node *before, const int64_t *items, size_t count);
 
-bool mend_findings(mending *k);   /* readings that a lenient load found */
-bool mend_versions(mending *k);   /* IR version, opset imports */
-bool mend_opsets(mending *k);     /* opset imports that are missing or older than a node needs */
-/* Whether two imports of the default domain, with the versions that `text` ends with, leave one meaning:
- * that of the newer one. */
+bool mend_findings(mending *k); /* readings that a lenient load found */
+bool mend_versions(mending *k); /* IR version, opset imports */
+bool mend_opsets(mending *k);   /* opset imports that are missing or older than a node needs */
+/* Whether two imports of the default domain, with the versions that `text` ends with, leave one
+ * meaning: that of the newer one. */
 bool mend_opset_certain(const mending *k, const char *text);
 bool mend_names(mending *k);      /* names that are missing, repeated or hide others */
 bool mend_attributes(mending *k); /* kinds, forms and absence of attributes */
@@ -50,6 +50,6 @@ bool mend_elements(mending *k);   /* scalars and tensors of one element */
 bool mend_types(mending *k);      /* element types and ranks that meet */
 /* Whether inputs that must be of one type are not: what is inferred behind them proves nothing. */
 bool mend_mixes(const surg_model *m);
-bool mend_withdrawn(mending *k);  /* operators that ONNX took back */
+bool mend_withdrawn(mending *k); /* operators that ONNX took back */
 
 #endif

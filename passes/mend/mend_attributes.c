@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "../util/declared.h"
-#include "mend.h"
 #include "../util/same.h"
+#include "mend.h"
 
 #define ITEMS 1024 /* of a list that is converted: longer ones are weights */
 
@@ -49,9 +49,12 @@ static bool read_numbers(const surg_attr *a, numbers *x) {
   x->list = kind == SURG_ATTR_INTS || kind == SURG_ATTR_FLOATS;
   x->whole = true;
   switch (kind) {
-    case SURG_ATTR_INT: return put(x, (double)surg_attr_int(a));
-    case SURG_ATTR_FLOAT: return put(x, (double)surg_attr_float(a));
-    case SURG_ATTR_TENSOR: return surg_attr_tensor(a, 0) && of_tensor(x, surg_attr_tensor(a, 0));
+    case SURG_ATTR_INT:
+      return put(x, (double)surg_attr_int(a));
+    case SURG_ATTR_FLOAT:
+      return put(x, (double)surg_attr_float(a));
+    case SURG_ATTR_TENSOR:
+      return surg_attr_tensor(a, 0) && of_tensor(x, surg_attr_tensor(a, 0));
     case SURG_ATTR_INTS:
       for (size_t i = 0; i < n; i++)
         if (!put(x, (double)ints[i])) return false;
@@ -62,7 +65,8 @@ static bool read_numbers(const surg_attr *a, numbers *x) {
         if (!put(x, (double)floats[i])) return false;
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -87,7 +91,8 @@ static surg_tensor *as_tensor(surg_model *m, const numbers *x, bool floats, bool
 }
 
 /* Sets the attribute as one of `kind`; SURG_EUNSUPPORTED: something would be lost. */
-static surg_status convert(surg_node *n, const surg_schema *s, const surg_attr *a, surg_attr_kind kind) {
+static surg_status convert(surg_node *n, const surg_schema *s, const surg_attr *a,
+                           surg_attr_kind kind) {
   numbers x;
   int64_t ints[ITEMS];
   float floats[ITEMS];
@@ -99,19 +104,24 @@ static surg_status convert(surg_node *n, const surg_schema *s, const surg_attr *
     floats[i] = (float)x.at[i];
   }
   switch (kind) {
-    case SURG_ATTR_INT: return x.n == 1 && x.whole ? surg_node_set_int(n, name, ints[0]) : SURG_EUNSUPPORTED;
-    case SURG_ATTR_INTS: return x.whole ? surg_node_set_ints(n, name, ints, x.n) : SURG_EUNSUPPORTED;
+    case SURG_ATTR_INT:
+      return x.n == 1 && x.whole ? surg_node_set_int(n, name, ints[0]) : SURG_EUNSUPPORTED;
+    case SURG_ATTR_INTS:
+      return x.whole ? surg_node_set_ints(n, name, ints, x.n) : SURG_EUNSUPPORTED;
     case SURG_ATTR_FLOAT:
-      return x.n == 1 && fits_float(&x) ? surg_node_set_float(n, name, floats[0]) : SURG_EUNSUPPORTED;
+      return x.n == 1 && fits_float(&x) ? surg_node_set_float(n, name, floats[0])
+                                        : SURG_EUNSUPPORTED;
     case SURG_ATTR_FLOATS:
       return fits_float(&x) ? surg_node_set_floats(n, name, floats, x.n) : SURG_EUNSUPPORTED;
     case SURG_ATTR_TENSOR: {
       const bool is_float = from == SURG_ATTR_FLOAT || from == SURG_ATTR_FLOATS;
       const bool rank_one = x.list || surg_schema_op(s) == SURG_OP_ConstantOfShape;
       surg_tensor *t = as_tensor(surg_graph_model(surg_node_graph(n)), &x, is_float, rank_one);
-      return t ? surg_node_set_tensor(n, name, t) : surg_model_status(surg_graph_model(surg_node_graph(n)));
+      return t ? surg_node_set_tensor(n, name, t)
+               : surg_model_status(surg_graph_model(surg_node_graph(n)));
     }
-    default: return SURG_EUNSUPPORTED;
+    default:
+      return SURG_EUNSUPPORTED;
   }
 }
 
@@ -124,11 +134,13 @@ static bool kinds(mending *k, surg_node *n, const surg_schema *s) {
     const surg_status st = convert(n, s, a, surg_schema_attr_kind(s, i));
     if (st != SURG_OK && st != SURG_EUNSUPPORTED) return false;
     if (st == SURG_OK)
-      mend_did(k, n, SURG_EXACT, "attribute '%.100s' is written as the kind that the operator takes", name);
+      mend_did(k, n, SURG_EXACT,
+               "attribute '%.100s' is written as the kind that the operator takes", name);
     else
       surg_pass_give_back(k->p);
     if (st != SURG_OK)
-      mend_leaves(k, n, "attribute '%.100s' is of another kind, and its value does not convert", name);
+      mend_leaves(k, n, "attribute '%.100s' is of another kind, and its value does not convert",
+                  name);
   }
   return true;
 }
@@ -140,7 +152,8 @@ static bool filling(mending *k, surg_node *n, const surg_schema *s) {
   uint8_t data[16];
   const int64_t one[1] = {1};
   if (surg_schema_op(s) != SURG_OP_ConstantOfShape || !t || surg_tensor_count(t) != 1) return true;
-  if (surg_tensor_rank(t) == 1 || surg_tensor_bytes(t) > sizeof data || surg_tensor_is_sparse(t)) return true;
+  if (surg_tensor_rank(t) == 1 || surg_tensor_bytes(t) > sizeof data || surg_tensor_is_sparse(t))
+    return true;
   if (!mend_may(k, SURG_EXACT)) return true;
   const size_t bytes = (size_t)surg_tensor_bytes(t);
   if (surg_tensor_read(t, 0, data, bytes) != SURG_OK) return false;
@@ -164,8 +177,8 @@ static bool repeated(mending *k, surg_node *n) {
   return true;
 }
 
-/* `consumed_inputs` told the first runtimes which buffers they may overwrite: no version since opset 6 has
- * it, and it never changed a result. */
+/* `consumed_inputs` told the first runtimes which buffers they may overwrite: no version since
+ * opset 6 has it, and it never changed a result. */
 static bool hints(mending *k, surg_node *n, const surg_schema *s) {
   static const char name[] = "consumed_inputs";
   if (!surg_node_attr(n, name) || surg_schema_op(s) == SURG_OP_UNKNOWN) return true;
@@ -173,7 +186,8 @@ static bool hints(mending *k, surg_node *n, const surg_schema *s) {
     if (strcmp(surg_schema_attr_name(s, i), name) == 0) return true;
   if (!mend_may(k, SURG_EXACT)) return true;
   if (surg_node_remove_attr(n, name) != SURG_OK) return false;
-  mend_did(k, n, SURG_EXACT, "attribute 'consumed_inputs', a hint that computes nothing, is removed");
+  mend_did(k, n, SURG_EXACT,
+           "attribute 'consumed_inputs', a hint that computes nothing, is removed");
   return true;
 }
 
@@ -211,7 +225,8 @@ static bool absent(mending *k, surg_node *n, const surg_schema *s) {
     if (!only_value(n, s, name, &value)) {
       mend_leaves(k, n, "attribute '%s' is missing, and several values are possible", name);
     } else if (!mend_may(k, SURG_APPROX)) {
-      mend_leaves(k, n, "attribute '%s' is missing; --allow approx sets it to %lld", name, (long long)value);
+      mend_leaves(k, n, "attribute '%s' is missing; --allow approx sets it to %lld", name,
+                  (long long)value);
     } else {
       if (surg_node_set_int(n, name, value) != SURG_OK) return false;
       mend_did(k, n, SURG_APPROX, "missing attribute '%s' is set to %lld", name, (long long)value);
@@ -220,9 +235,11 @@ static bool absent(mending *k, surg_node *n, const surg_schema *s) {
   return true;
 }
 
-/* The kind that the body of a function gives an attribute of its calls; UNDEFINED: it does not use it. */
+/* The kind that the body of a function gives an attribute of its calls; UNDEFINED: it does not use
+ * it. */
 static surg_attr_kind kind_in(const surg_model *m, const surg_function *f, const char *name) {
-  for (surg_graph *g = surg_function_graph(f); g && surg_graph_function(g) == f; g = surg_model_next_graph(m, g))
+  for (surg_graph *g = surg_function_graph(f); g && surg_graph_function(g) == f;
+       g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       for (size_t i = 0; i < surg_node_attr_count(n); i++) {
         const surg_attr *a = surg_node_attr_at(n, i);
@@ -237,11 +254,13 @@ static bool call(mending *k, surg_node *n) {
     const char *name = surg_attr_name(a);
     if (surg_attr_ref(a)) continue;
     const surg_attr_kind kind = kind_in(k->m, surg_node_function(n), name);
-    if (kind == SURG_ATTR_UNDEFINED || kind == surg_attr_get_kind(a) || !mend_may(k, SURG_EXACT)) continue;
+    if (kind == SURG_ATTR_UNDEFINED || kind == surg_attr_get_kind(a) || !mend_may(k, SURG_EXACT))
+      continue;
     const surg_status st = convert(n, NULL, a, kind);
     if (st != SURG_OK && st != SURG_EUNSUPPORTED) return false;
     if (st == SURG_OK)
-      mend_did(k, n, SURG_EXACT, "attribute '%.100s' is written as the kind that the function uses it as", name);
+      mend_did(k, n, SURG_EXACT,
+               "attribute '%.100s' is written as the kind that the function uses it as", name);
     else
       surg_pass_give_back(k->p);
   }

@@ -8,10 +8,11 @@
 
 #define BRANCHES 2
 
-/* What input i of a branch means: the input of the If behind the condition where it has as many, else
- * the value of its name around the node; NULL: nothing. */
+/* What input i of a branch means: the input of the If behind the condition where it has as many,
+ * else the value of its name around the node; NULL: nothing. */
 static surg_value *meant(const surg_node *n, const surg_graph *branch, size_t i) {
-  if (surg_node_input_count(n) == surg_graph_input_count(branch) + 1) return surg_node_input(n, i + 1);
+  if (surg_node_input_count(n) == surg_graph_input_count(branch) + 1)
+    return surg_node_input(n, i + 1);
   const char *name = surg_value_name(surg_graph_input(branch, i));
   return *name ? surg_graph_lookup_value(surg_node_graph(n), name) : NULL;
 }
@@ -46,7 +47,8 @@ static bool captures(mending *k, surg_node *n, surg_graph *branch) {
   }
   for (size_t i = count; i-- > 0;)
     if (surg_graph_remove_input(branch, i) != SURG_OK) return false;
-  mend_did(k, n, SURG_EXACT, "%s listed %zu value%s that it captures as input%s: the list is empty now",
+  mend_did(k, n, SURG_EXACT,
+           "%s listed %zu value%s that it captures as input%s: the list is empty now",
            surg_graph_parent_attr(branch), count, count == 1 ? "" : "s", count == 1 ? "" : "s");
   return true;
 }
@@ -83,9 +85,11 @@ static bool trailing(mending *k, surg_node *n, const surg_schema *s) {
   const bool variadic = most == SIZE_MAX;
   while (count && !surg_node_input(n, count - 1) && (count > most || variadic)) count--;
   const size_t absent = surg_node_input_count(n) - count;
-  if (!absent || count < (f ? 0 : surg_schema_min_inputs(s)) || !mend_may(k, SURG_EXACT)) return true;
+  if (!absent || count < (f ? 0 : surg_schema_min_inputs(s)) || !mend_may(k, SURG_EXACT))
+    return true;
   if (surg_node_trim_inputs(n, count) != SURG_OK) return false;
-  mend_did(k, n, SURG_EXACT, "%zu absent input%s after its last one: removed", absent, absent == 1 ? "" : "s");
+  mend_did(k, n, SURG_EXACT, "%zu absent input%s after its last one: removed", absent,
+           absent == 1 ? "" : "s");
   return true;
 }
 
@@ -93,7 +97,8 @@ static bool unnamed_outputs(mending *k, surg_node *n, const surg_schema *s) {
   for (size_t i = 0; i < surg_schema_min_outputs(s) && i < surg_node_output_count(n); i++) {
     if (surg_node_output(n, i) || !mend_may(k, SURG_EXACT)) continue;
     if (!surg_node_add_output(n, i)) return false;
-    mend_did(k, n, SURG_EXACT, "output %zu, which the operator always gives, had no name: now '%.100s'", i,
+    mend_did(k, n, SURG_EXACT,
+             "output %zu, which the operator always gives, had no name: now '%.100s'", i,
              surg_value_name(surg_node_output(n, i)));
   }
   return true;

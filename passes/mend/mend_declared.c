@@ -10,7 +10,8 @@
 static const surg_type *type_of(mending *k, const surg_tensor *t) {
   surg_dim dims[MOST_DIMS];
   if (surg_tensor_rank(t) > MOST_DIMS) return NULL;
-  for (size_t i = 0; i < surg_tensor_rank(t); i++) dims[i] = (surg_dim){.value = surg_tensor_dims(t)[i]};
+  for (size_t i = 0; i < surg_tensor_rank(t); i++)
+    dims[i] = (surg_dim){.value = surg_tensor_dims(t)[i]};
   return surg_type_tensor(k->m, surg_tensor_dtype(t), dims, surg_tensor_rank(t));
 }
 
@@ -33,8 +34,8 @@ static bool set(mending *k, surg_value *v, const char *what, const surg_type *ty
   if (!mend_may(k, SURG_EXACT)) return true;
   declared_text(before, a);
   if (surg_value_set_declared_type(v, type) != SURG_OK) return false;
-  mend_did(k, surg_value_producer(v, NULL), SURG_EXACT, "%s '%.100s' is declared as %s: now %s", what,
-           surg_value_name(v), a, declared_text(declared_type(v), b));
+  mend_did(k, surg_value_producer(v, NULL), SURG_EXACT, "%s '%.100s' is declared as %s: now %s",
+           what, surg_value_name(v), a, declared_text(declared_type(v), b));
   return true;
 }
 
@@ -56,8 +57,10 @@ static bool value(mending *k, surg_value *v, bool mixed) {
   const surg_type *refined = surg_type_refine(k->m, declared, proven, &contradicts);
   if (!contradicts || !refined) return surg_model_status(k->m) == SURG_OK;
   if (mixed) {
-    mend_leaves(k, surg_value_producer(v, NULL), "the type that '%.100s' is declared as contradicts the inferred "
-                "one, which rests on inputs of several types", surg_value_name(v));
+    mend_leaves(k, surg_value_producer(v, NULL),
+                "the type that '%.100s' is declared as contradicts the inferred "
+                "one, which rests on inputs of several types",
+                surg_value_name(v));
     return true;
   }
   return set(k, v, surg_value_is_output(v) ? "output" : "value", refined);

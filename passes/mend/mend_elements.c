@@ -3,8 +3,8 @@
  * written in the other form, what is computed goes through a Reshape. See mend.h. */
 #include "mend.h"
 
-#define WIDEST 16          /* bytes of an element */
-#define RESHAPE_OPSET 5    /* the first one whose Reshape reads its shape */
+#define WIDEST 16       /* bytes of an element */
+#define RESHAPE_OPSET 5 /* the first one whose Reshape reads its shape */
 #define BIT(i) (1u << (i))
 
 typedef struct form {

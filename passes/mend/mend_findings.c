@@ -3,8 +3,8 @@
  * change nothing, the reading becomes the content of the model. See mend.h. */
 #include <string.h>
 
-#include "mend.h"
 #include "../util/same.h"
+#include "mend.h"
 
 #define NEAR 4096 /* nodes before a second definition among which its original is looked for */
 
@@ -16,8 +16,8 @@ typedef struct reading {
   surg_node *node;
 } reading;
 
-/* The node near before `n` that computes the same from the same: it is indifferent which of them a name
- * means. NULL: there is none. */
+/* The node near before `n` that computes the same from the same: it is indifferent which of them a
+ * name means. NULL: there is none. */
 static surg_node *original(const surg_node *n) {
   if (!n || surg_node_subgraph(n, 0)) return NULL;
   surg_node *a = surg_node_prev(n);
@@ -61,8 +61,9 @@ static size_t collect(mending *k, reading **out) {
     surg_finding f = {.size = sizeof f};
     if (!surg_model_finding(k->m, i, &f)) break;
     if (f.cured || f.reading == SURG_READING_NONE) continue;
-    list[n++] = (reading){plain(k, f.where), plain(k, f.text), i, is_certain(k, &f), copy_of(&f),
-                          f.value ? surg_value_producer(f.value, NULL) : NULL};
+    list[n++] = (reading){
+        plain(k, f.where), plain(k, f.text), i,
+        is_certain(k, &f), copy_of(&f),      f.value ? surg_value_producer(f.value, NULL) : NULL};
     if (!list[n - 1].where || !list[n - 1].text) *out = NULL;
   }
   return n;
@@ -72,7 +73,8 @@ static size_t collect(mending *k, reading **out) {
 static bool rename_all(surg_node *n, char **names) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     surg_value *v = surg_node_output(n, i);
-    if (v && names[i] && surg_value_can_rename(v, names[i]) && surg_value_rename(v, names[i]) != SURG_OK)
+    if (v && names[i] && surg_value_can_rename(v, names[i]) &&
+        surg_value_rename(v, names[i]) != SURG_OK)
       return false;
   }
   return true;
@@ -84,8 +86,8 @@ static bool has_output(const surg_node *n) {
   return false;
 }
 
-/* The second of two nodes that compute the same has an output of the graph: it takes the place of the
- * first, and its names. */
+/* The second of two nodes that compute the same has an output of the graph: it takes the place of
+ * the first, and its names. */
 static bool keep_second(mending *k, surg_node *n, surg_node *first) {
   const size_t count = surg_node_output_count(first);
   char **names = surg_pass_alloc(k->p, (count + 1) * sizeof *names);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs and outputs of the model, with consent: what is read and never defined becomes an input,
- * of the type that its readers take; what is listed as an output and never made goes. See mend.h. */
+ * of the type that its readers take; what is listed as an output and never made goes. See mend.h.
+ */
 #include "mend.h"
 
 /* The element type of another input of the node that has the type of input i; 0: not known. */
@@ -25,8 +26,8 @@ static int only_type(const surg_schema *s, size_t i) {
   return found;
 }
 
-/* What the readers of an undefined value want: its declared type, else the type of what they read beside
- * it, else the only one that they take. With none of these float, which most inputs are. */
+/* What the readers of an undefined value want: its declared type, else the type of what they read
+ * beside it, else the only one that they take. With none of these float, which most inputs are. */
 static const surg_type *wanted(mending *k, const surg_value *v, bool *guessed) {
   const surg_type *declared = surg_value_declared_type(v);
   int found = SURG_UNDEFINED;
@@ -57,9 +58,11 @@ static bool outputs(mending *k) {
     if (surg_graph_output_count(g) == 1) {
       mend_leaves(k, NULL, "the only output '%.100s' is never made", surg_value_name(v));
     } else if (!k->interface) {
-      mend_leaves(k, NULL, "output '%.100s' is never made; with the option interface it is removed", surg_value_name(v));
+      mend_leaves(k, NULL, "output '%.100s' is never made; with the option interface it is removed",
+                  surg_value_name(v));
     } else if (surg_pass_allow(k->p)) {
-      mend_did(k, NULL, SURG_EXACT, "output '%.100s', which nothing makes, is removed", surg_value_name(v));
+      mend_did(k, NULL, SURG_EXACT, "output '%.100s', which nothing makes, is removed",
+               surg_value_name(v));
       if (surg_graph_remove_output(g, i) != SURG_OK) return false;
     }
   }
@@ -73,20 +76,24 @@ static bool inputs(mending *k) {
     next = surg_graph_next_value(g, v);
     if (surg_value_erased(v) || !surg_value_is_undefined(v) || !is_read(v)) continue;
     if (!k->interface) {
-      mend_leaves(k, NULL, "'%.100s' is read and never defined; with the option interface it becomes an input",
-                  surg_value_name(v));
+      mend_leaves(
+          k, NULL,
+          "'%.100s' is read and never defined; with the option interface it becomes an input",
+          surg_value_name(v));
       continue;
     }
     const surg_type *type = wanted(k, v, &guessed);
     if (guessed && !mend_allows(k, SURG_APPROX)) {
-      mend_leaves(k, NULL, "'%.100s' is read and never defined, and its element type is not known; "
-                  "with the option interface and --allow approx it becomes an input of float", surg_value_name(v));
+      mend_leaves(k, NULL,
+                  "'%.100s' is read and never defined, and its element type is not known; "
+                  "with the option interface and --allow approx it becomes an input of float",
+                  surg_value_name(v));
       continue;
     }
     if (!type || !mend_may(k, guessed ? SURG_APPROX : SURG_EXACT)) continue;
     if (surg_value_become_input(v, type) != SURG_OK) return false;
-    mend_did(k, NULL, guessed ? SURG_APPROX : SURG_EXACT, "'%.100s', which nothing defines, is an input",
-             surg_value_name(v));
+    mend_did(k, NULL, guessed ? SURG_APPROX : SURG_EXACT,
+             "'%.100s', which nothing defines, is an input", surg_value_name(v));
   }
   return true;
 }

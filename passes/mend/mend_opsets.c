@@ -64,7 +64,8 @@ static bool is_written_for(const surg_node *n, const surg_schema *s) {
   for (size_t i = 0; i < surg_node_attr_count(n); i++)
     if (!knows_attr(s, surg_attr_name(surg_node_attr_at(n, i)))) return false;
   for (size_t i = 0; i < surg_schema_attr_count(s); i++)
-    if (surg_schema_attr_required(s, i) && !surg_node_attr(n, surg_schema_attr_name(s, i))) return false;
+    if (surg_schema_attr_required(s, i) && !surg_node_attr(n, surg_schema_attr_name(s, i)))
+      return false;
   return true;
 }
 
@@ -83,17 +84,19 @@ static const surg_node *misfit(const scope *s, int64_t v) {
   return NULL;
 }
 
-/* Whether the version broadcasts only by attributes that the node does not have: it takes inputs of one
- * shape then, of which all versions give the same. */
+/* Whether the version broadcasts only by attributes that the node does not have: it takes inputs of
+ * one shape then, of which all versions give the same. */
 static bool is_plain(const surg_node *n, int64_t v) {
   const surg_schema *s = surg_schema_find("", surg_node_op_type(n), v);
-  return s && knows_attr(s, "broadcast") && !surg_node_attr(n, "broadcast") && !surg_node_attr(n, "axis");
+  return s && knows_attr(s, "broadcast") && !surg_node_attr(n, "broadcast") &&
+         !surg_node_attr(n, "axis");
 }
 
 /* The first node that means something else at opset v than at the one in force. */
 static const surg_node *differing(const scope *s, int64_t v) {
   for (surg_node *n = next_node(s, NULL); n; n = next_node(s, n))
-    if (surg_node_class(n) == SURG_OP_CLASS_BUILTIN && !is_plain(n, v) && !surg_node_fits(n, v)) return n;
+    if (surg_node_class(n) == SURG_OP_CLASS_BUILTIN && !is_plain(n, v) && !surg_node_fits(n, v))
+      return n;
   return NULL;
 }
 
@@ -119,8 +122,8 @@ static scope copy_at(const mending *k, const surg_function *f, int64_t v) {
   return (scope){NULL, NULL};
 }
 
-/* The newest opset from `least` to v - 1 that all nodes may be written for, and that gives one of them
- * another meaning than v does; 0: none, -1: it failed. */
+/* The newest opset from `least` to v - 1 that all nodes may be written for, and that gives one of
+ * them another meaning than v does; 0: none, -1: it failed. */
 static int64_t contested(const mending *k, const surg_function *f, int64_t v, int64_t least) {
   const scope s = copy_at(k, f, v);
   int64_t other = s.m ? 0 : -1;
@@ -162,9 +165,11 @@ static bool missing(mending *k, const scope *s) {
   if (other < 0) return surg_model_status(k->m) == SURG_OK;
   const surg_exactness e = other ? SURG_APPROX : SURG_EXACT;
   if (!mend_allows(k, e))
-    mend_leaves(k, NULL, "the opset import is missing, and opsets %lld and %lld give the nodes other meanings; "
-                "--allow approx takes the newest that came with the IR version",
-                (long long)other, (long long)v);
+    mend_leaves(
+        k, NULL,
+        "the opset import is missing, and opsets %lld and %lld give the nodes other meanings; "
+        "--allow approx takes the newest that came with the IR version",
+        (long long)other, (long long)v);
   return import(k, s, v, e, "the opset import is missing");
 }
 
@@ -183,8 +188,11 @@ static bool older(mending *k, const scope *s, int64_t now) {
   if (surg_model_infer(k->m) != SURG_OK) return false;
   const surg_node *n = differing(s, v);
   if (n)
-    mend_leaves(k, n, "a node needs opset %lld, where this one means something else than at %lld, which is "
-                "imported", (long long)v, (long long)now);
+    mend_leaves(
+        k, n,
+        "a node needs opset %lld, where this one means something else than at %lld, which is "
+        "imported",
+        (long long)v, (long long)now);
   return n ? true : import(k, s, v, SURG_EXACT, "a node is newer than the opset import");
 }
 

@@ -3,7 +3,7 @@
  * ranks differ by dimensions of one. See mend.h. */
 #include "mend.h"
 
-#define CAST_OPSET 6    /* the first one whose Cast names its type by number */
+#define CAST_OPSET 6 /* the first one whose Cast names its type by number */
 #define RESHAPE_OPSET 5
 #define MOST_DIMS 16
 #define MOST_INPUTS 256 /* of a node whose types are compared, each with each */
@@ -16,15 +16,15 @@ static int dtype_of(const surg_value *v) {
 
 /* The place of an element type among those that arithmetic of frameworks widens to; 0: none. */
 static int width(int dtype) {
-  static const uint8_t order[] = {SURG_BOOL,   SURG_UINT8, SURG_INT8,    SURG_INT16,    SURG_INT32,
+  static const uint8_t order[] = {SURG_BOOL,  SURG_UINT8,   SURG_INT8,     SURG_INT16, SURG_INT32,
                                   SURG_INT64, SURG_FLOAT16, SURG_BFLOAT16, SURG_FLOAT, SURG_DOUBLE};
   for (size_t i = 0; i < sizeof order; i++)
     if (order[i] == dtype) return (int)i + 1;
   return 0;
 }
 
-/* The type that inputs of the type of input i meet in: the widest of those that are computed, else of all;
- * 0: they are of one type, or of some that do not widen. */
+/* The type that inputs of the type of input i meet in: the widest of those that are computed, else
+ * of all; 0: they are of one type, or of some that do not widen. */
 static int meeting(const surg_node *n, const surg_schema *s, size_t i) {
   int best = SURG_UNDEFINED;
   bool differ = false, computed = false;
@@ -44,11 +44,12 @@ static int meeting(const surg_node *n, const surg_schema *s, size_t i) {
 static bool cast(mending *k, surg_node *n, size_t i, int to) {
   surg_value *v = surg_node_input(n, i);
   if (!mend_allows(k, SURG_APPROX)) {
-    mend_leaves(k, n, "input %zu is of %s where others are of %s; --allow approx puts a Cast there", i,
-                surg_dtype_name(dtype_of(v)), surg_dtype_name(to));
+    mend_leaves(k, n, "input %zu is of %s where others are of %s; --allow approx puts a Cast there",
+                i, surg_dtype_name(dtype_of(v)), surg_dtype_name(to));
     return true;
   }
-  if (surg_graph_opset(surg_node_graph(n), "") < CAST_OPSET || !mend_may(k, SURG_APPROX)) return true;
+  if (surg_graph_opset(surg_node_graph(n), "") < CAST_OPSET || !mend_may(k, SURG_APPROX))
+    return true;
   const char *from = surg_dtype_name(dtype_of(v));
   surg_node *made = mend_add(n, "Cast", &v, 1);
   if (!made || surg_node_set_int(made, "to", to) != SURG_OK) return false;
@@ -90,7 +91,8 @@ static const surg_type *fixed(const surg_value *v) {
   return good && surg_type_rank(t) <= MOST_DIMS ? t : NULL;
 }
 
-/* The sizes of a type with leading dimensions of one added or left out, up to `rank`; false: others lead. */
+/* The sizes of a type with leading dimensions of one added or left out, up to `rank`; false: others
+ * lead. */
 static bool led(const surg_type *t, size_t rank, int64_t *dims) {
   const size_t have = surg_type_rank(t);
   for (size_t i = 0; i + rank < have; i++)
@@ -106,9 +108,11 @@ static bool reshape(mending *k, surg_node *n, size_t i, size_t rank) {
   surg_value *v = surg_node_input(n, i);
   const surg_type *t = fixed(v);
   int64_t dims[MOST_DIMS];
-  if (!t || rank == 0 || rank > MOST_DIMS || surg_type_rank(t) == rank || !led(t, rank, dims)) return true;
+  if (!t || rank == 0 || rank > MOST_DIMS || surg_type_rank(t) == rank || !led(t, rank, dims))
+    return true;
   if (!mend_allows(k, SURG_APPROX)) {
-    mend_leaves(k, n, "input %zu has %zu dimensions where %zu are wanted; --allow approx reshapes it", i,
+    mend_leaves(k, n,
+                "input %zu has %zu dimensions where %zu are wanted; --allow approx reshapes it", i,
                 surg_type_rank(t), rank);
     return true;
   }
@@ -118,14 +122,16 @@ static bool reshape(mending *k, surg_node *n, size_t i, size_t rank) {
   surg_value *in[2] = {v, mend_ints(n, dims, rank)};
   surg_node *made = in[1] ? mend_add(n, "Reshape", in, 2) : NULL;
   if (!made || surg_node_set_input(n, i, surg_node_output(made, 0)) != SURG_OK) return false;
-  mend_did(k, n, SURG_APPROX, "input %zu is reshaped to %zu dimensions: those it had more or less are of one", i,
+  mend_did(k, n, SURG_APPROX,
+           "input %zu is reshaped to %zu dimensions: those it had more or less are of one", i,
            rank);
   return surg_model_infer(k->m) == SURG_OK;
 }
 
 static size_t rank_of(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
-  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? surg_type_rank(t) : SIZE_MAX;
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? surg_type_rank(t)
+                                                                                 : SIZE_MAX;
 }
 
 /* Inputs of Concat take the rank of the first that is computed; those of Gemm are matrices. */

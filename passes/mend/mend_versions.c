@@ -23,7 +23,8 @@ static int64_t ir_of(int64_t opset) {
 
 /* Whether an initializer of the main graph is no input, which IR version 3 does not know. */
 static bool has_own_weights(surg_graph *g) {
-  for (surg_value *v = surg_graph_next_initializer(g, NULL); v; v = surg_graph_next_initializer(g, v))
+  for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
+       v = surg_graph_next_initializer(g, v))
     if (!surg_value_is_input(v)) return true;
   return false;
 }
@@ -39,7 +40,8 @@ static bool set_ir(mending *k) {
   if (ir < FIRST_WITH_WEIGHTS && has_own_weights(surg_model_graph(k->m))) ir = FIRST_WITH_WEIGHTS;
   if (!mend_may(k, SURG_EXACT)) return true;
   if (surg_model_set_ir_version(k->m, ir) != SURG_OK) return false;
-  mend_did(k, NULL, SURG_EXACT, "IR version is missing or out of range: now %lld, by what the model contains",
+  mend_did(k, NULL, SURG_EXACT,
+           "IR version is missing or out of range: now %lld, by what the model contains",
            (long long)ir);
   return true;
 }
@@ -54,16 +56,19 @@ static size_t rename_nodes(mending *k, surg_node **first) {
   size_t count = 0;
   for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      if (!is_long(surg_node_domain(n)) || surg_node_function(n) || !mend_may(k, SURG_EXACT)) continue;
+      if (!is_long(surg_node_domain(n)) || surg_node_function(n) || !mend_may(k, SURG_EXACT))
+        continue;
       char *op = surg_pass_alloc(k->p, strlen(surg_node_op_type(n)) + 1);
-      if (!op || surg_node_set_op(n, "", strcpy(op, surg_node_op_type(n))) != SURG_OK) return SIZE_MAX;
+      if (!op || surg_node_set_op(n, "", strcpy(op, surg_node_op_type(n))) != SURG_OK)
+        return SIZE_MAX;
       if (!count++) *first = n;
     }
   return count;
 }
 
 static surg_status set_opset(mending *k, surg_function *f, const char *domain, int64_t version) {
-  return f ? surg_function_set_opset(f, domain, version) : surg_model_set_opset(k->m, domain, version);
+  return f ? surg_function_set_opset(f, domain, version)
+           : surg_model_set_opset(k->m, domain, version);
 }
 
 /* Writes the import of a model or function anew, once, by the short name. */
@@ -78,7 +83,8 @@ static bool respell(mending *k, surg_function *f, size_t count, bool forced) {
   }
   if (!found || !mend_may(k, SURG_EXACT)) return true;
   if (set_opset(k, f, "", 0) != SURG_OK || set_opset(k, f, "", version) != SURG_OK) return false;
-  mend_did(k, NULL, SURG_EXACT, "opset %lld of domain ai.onnx is imported as that of the empty domain",
+  mend_did(k, NULL, SURG_EXACT,
+           "opset %lld of domain ai.onnx is imported as that of the empty domain",
            (long long)version);
   return true;
 }
@@ -88,8 +94,9 @@ static bool short_names(mending *k) {
   const size_t count = rename_nodes(k, &first);
   if (count == SIZE_MAX) return false;
   if (count)
-    mend_did(k, first, SURG_EXACT, "%zu node%s of domain ai.onnx: now of the empty domain, which is the same",
-             count, count == 1 ? "" : "s");
+    mend_did(k, first, SURG_EXACT,
+             "%zu node%s of domain ai.onnx: now of the empty domain, which is the same", count,
+             count == 1 ? "" : "s");
   if (surg_model_ir_version(k->m) < 3) return true;
   if (!respell(k, NULL, surg_model_import_count(k->m), count > 0)) return false;
   for (size_t i = 0; i < surg_model_function_count(k->m); i++) {

@@ -38,7 +38,8 @@ static bool announce(mending *k, surg_graph *g) {
     if (r && !mend_allows(k, SURG_APPROX))
       mend_leaves(k, n, "an operator that ONNX does not have; --allow approx rewrites it");
     if (!r || !mend_allows(k, SURG_APPROX)) continue;
-    mend_did(k, n, SURG_APPROX, "an operator that ONNX does not have is rewritten by rule %s", surg_rule_name(r));
+    mend_did(k, n, SURG_APPROX, "an operator that ONNX does not have is rewritten by rule %s",
+             surg_rule_name(r));
     any = true;
   }
   return any;
