@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operators do to intervals. An operator that is not here says nothing of its results. */
+/* The value range of an operator's result, from the ranges of its inputs. Operators without a range
+ * in lib/schema/traits.table have an unknown result. */
 #include <math.h>
 
 #include "infer/ranges.h"
@@ -7,7 +8,7 @@
 typedef enum kind {
   NOTHING,
   FIXED,   /* whatever it reads */
-  SAME,    /* elements of input 0, or the same of another shape */
+  COPY,    /* elements of input 0 and no others, in any shape */
   ONE,     /* a function of input 0 */
   TWO,     /* of the first two */
   ALL,     /* of all inputs */
@@ -15,95 +16,14 @@ typedef enum kind {
   BRANCHES /* of an If */
 } kind;
 
+static const uint8_t kinds[SURG_OP_COUNT] = {
+#define SURG_TRAIT_RANGE(op, kind) [SURG_OP_##op] = kind,
+#include "schema/traits.gen.h"
+#undef SURG_TRAIT_RANGE
+};
+
 static kind kind_of(int op) {
-  switch (op) {
-    case SURG_OP_ArgMax:
-    case SURG_OP_ArgMin:
-    case SURG_OP_ConstantOfShape:
-    case SURG_OP_Cos:
-    case SURG_OP_Erf:
-    case SURG_OP_EyeLike:
-    case SURG_OP_NonZero:
-    case SURG_OP_Shape:
-    case SURG_OP_Sin:
-    case SURG_OP_Size:
-      return FIXED;
-    case SURG_OP_Compress:
-    case SURG_OP_DepthToSpace:
-    case SURG_OP_Expand:
-    case SURG_OP_Flatten:
-    case SURG_OP_Gather:
-    case SURG_OP_GatherElements:
-    case SURG_OP_GatherND:
-    case SURG_OP_Identity:
-    case SURG_OP_Reshape:
-    case SURG_OP_Slice:
-    case SURG_OP_SpaceToDepth:
-    case SURG_OP_Split:
-    case SURG_OP_Squeeze:
-    case SURG_OP_Tile:
-    case SURG_OP_TopK:
-    case SURG_OP_Transpose:
-    case SURG_OP_Unsqueeze:
-      return SAME;
-    case SURG_OP_Abs:
-    case SURG_OP_AveragePool:
-    case SURG_OP_Cast:
-    case SURG_OP_Ceil:
-    case SURG_OP_Exp:
-    case SURG_OP_Floor:
-    case SURG_OP_GlobalAveragePool:
-    case SURG_OP_GlobalMaxPool:
-    case SURG_OP_HardSigmoid:
-    case SURG_OP_IsInf:
-    case SURG_OP_IsNaN:
-    case SURG_OP_LogSoftmax:
-    case SURG_OP_MaxPool:
-    case SURG_OP_Neg:
-    case SURG_OP_Not:
-    case SURG_OP_ReduceL1:
-    case SURG_OP_ReduceL2:
-    case SURG_OP_ReduceMax:
-    case SURG_OP_ReduceMean:
-    case SURG_OP_ReduceMin:
-    case SURG_OP_ReduceSum:
-    case SURG_OP_ReduceSumSquare:
-    case SURG_OP_Relu:
-    case SURG_OP_Round:
-    case SURG_OP_Sigmoid:
-    case SURG_OP_Softmax:
-    case SURG_OP_Softplus:
-    case SURG_OP_Sqrt:
-    case SURG_OP_Tanh:
-      return ONE;
-    case SURG_OP_Add:
-    case SURG_OP_And:
-    case SURG_OP_Div:
-    case SURG_OP_Equal:
-    case SURG_OP_Greater:
-    case SURG_OP_GreaterOrEqual:
-    case SURG_OP_Less:
-    case SURG_OP_LessOrEqual:
-    case SURG_OP_Mul:
-    case SURG_OP_Or:
-    case SURG_OP_Pow:
-    case SURG_OP_Sub:
-      return TWO;
-    case SURG_OP_Concat:
-    case SURG_OP_Max:
-    case SURG_OP_Min:
-    case SURG_OP_Sum:
-      return ALL;
-    case SURG_OP_Clip:
-    case SURG_OP_DequantizeLinear:
-    case SURG_OP_Pad:
-    case SURG_OP_Where:
-      return THREE;
-    case SURG_OP_If:
-      return BRANCHES;
-    default:
-      return NOTHING;
-  }
+  return op > 0 && op < SURG_OP_COUNT ? (kind)kinds[op] : NOTHING;
 }
 
 size_t surg__range_needs(const surg_node *n, size_t output) {
@@ -453,7 +373,7 @@ void surg__range_node(const surg_node *n, size_t output, const surg_range *in, c
   if (k != FIXED && !has[0]) return;
   switch (k) {
     case FIXED: *r = fixed(&q, *r); return;
-    case SAME: *r = in[0]; return;
+    case COPY: *r = in[0]; return;
     case ONE: *r = of_one(&q, *r); return;
     case TWO:
       if (has[1]) *r = of_two(&q, *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A node whose types another version of its operator does not take: it computes in a type that it
  * takes, between Casts, where that gives the same. Which types those are is told by the signatures;
- * what an operator may be computed in, by the table below. */
+ * what an operator may be computed in, by lib/schema/traits.table. */
 #include "opset/widen.h"
 
 #include "base/dtype.h"
@@ -19,58 +19,20 @@ enum {
   WHOLE = 16,  /* wider whole numbers that hold what the narrow ones do */
   ROUND = 32,  /* a wider float, rounded at the end */
   EXACT = 64,  /* ... and rounded once: the wider one has twice the digits and two more */
-  FILLED = 128 /* of no elements the result depends on the type */
+  FILLED = 128, /* of no elements the result depends on the type */
+  LISTED = 256
 };
 
-static const struct {
-  int op;
-  unsigned maps;
-} table[] = {
-    {SURG_OP_Abs, WHOLE | ORDER | ROUND | EXACT},
-    {SURG_OP_Add, WRAP | ROUND | EXACT},
-    {SURG_OP_ArgMax, ORDER | SHIFT},
-    {SURG_OP_ArgMin, ORDER | SHIFT},
-    {SURG_OP_Clip, ORDER | SHIFT},
-    {SURG_OP_CumSum, WRAP | ROUND},
-    {SURG_OP_Div, WHOLE | ROUND | EXACT},
-    {SURG_OP_Equal, INJECT},
-    {SURG_OP_Gemm, ROUND},
-    {SURG_OP_Greater, ORDER | SHIFT},
-    {SURG_OP_GreaterOrEqual, ORDER | SHIFT},
-    {SURG_OP_IsInf, ORDER},
-    {SURG_OP_IsNaN, ORDER},
-    {SURG_OP_Less, ORDER | SHIFT},
-    {SURG_OP_LessOrEqual, ORDER | SHIFT},
-    {SURG_OP_MatMul, WRAP | ROUND},
-    {SURG_OP_Max, ORDER | SHIFT},
-    {SURG_OP_Min, ORDER | SHIFT},
-    {SURG_OP_Mod, WHOLE},
-    {SURG_OP_Mul, WRAP | ROUND | EXACT},
-    {SURG_OP_Neg, WRAP | ROUND | EXACT},
-    {SURG_OP_NonZero, INJECT},
-    {SURG_OP_ReduceMax, ORDER | SHIFT | FILLED},
-    {SURG_OP_ReduceMin, ORDER | SHIFT | FILLED},
-    {SURG_OP_ReduceProd, WRAP | ROUND},
-    {SURG_OP_ReduceSum, WRAP | ROUND},
-    {SURG_OP_ReduceSumSquare, WRAP | ROUND},
-    {SURG_OP_Relu, ORDER},
-    {SURG_OP_Sign, ORDER},
-    {SURG_OP_Sqrt, ROUND | EXACT},
-    {SURG_OP_Sub, WRAP | ROUND | EXACT},
-    {SURG_OP_Sum, WRAP | ROUND},
-    {SURG_OP_TopK, ORDER | SHIFT},
-    {SURG_OP_Where, INJECT},
-    /* A wider type rounds in other places. */
-    {SURG_OP_Cast, 0},
-    {SURG_OP_CastLike, 0},
-    {SURG_OP_QuantizeLinear, 0},
-    {SURG_OP_DequantizeLinear, 0},
+/* Column `widen` of lib/schema/traits.table. */
+static const uint16_t table[SURG_OP_COUNT] = {
+#define SURG_TRAIT_WIDEN(op, maps) [SURG_OP_##op] = LISTED | (maps),
+#include "schema/traits.gen.h"
+#undef SURG_TRAIT_WIDEN
 };
 
-/* Of an operator that the table does not hold. */
+/* For an operator without a row, by the flags of its schema. */
 static unsigned maps_of(const surg_schema *s) {
-  for (size_t i = 0; i < SURG_COUNT(table); i++)
-    if (table[i].op == s->op) return table[i].maps;
+  if (s->op > 0 && s->op < SURG_OP_COUNT && table[s->op]) return table[s->op] & ~(unsigned)LISTED;
   if (s->flags & (SURG__OP_CONTROL_FLOW | SURG__OP_NONDETERMINISTIC)) return 0;
   return s->flags & SURG__OP_DATA_MOVER ? INJECT : ROUND;
 }
