@@ -38,9 +38,8 @@ class Page:
         return [line.rstrip() for line in r.stdout.decode('utf-8', 'replace').splitlines()]
 
     def convert(self, name):
-        out = self.run('onnxsurg --pass toposort %s %s' % (name, name[:-3]))
-        if not (self.work / name[:-3]).exists():
-            self.failures.append('%s: %s' % (name, '\n'.join(out)))
+        """NAME.onnx from NAME.onnxtxt. An invalid model is only there as text."""
+        self.run('onnxsurg --pass toposort %s %s' % (name, name[:-3]))
 
     def console(self, lines):
         """The block with the output that its commands have now."""

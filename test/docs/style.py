@@ -17,33 +17,9 @@ BANNED = re.compile(r'''\b(
 )\b''', re.VERBOSE | re.IGNORECASE)
 COLUMNS = 100
 # Files that are not rewritten yet.
-PENDING = ('CONTRIBUTING.md',
-           'SECURITY.md',
-           'adding-a-pass.md',
-           'architecture.md',
-           'check.md',
-           'conventions.md',
-           'evaluation.md',
-           'failures.md',
-           'info.md',
-           'limits.md',
-           'mend.md',
-           'messages.md',
-           'ops.md',
-           'plugin-abi.md',
-           'rules.md',
-           'run.md',
-           'schema-files.md',
-           'shapes.md',
-           'simplify.md',
-           'surgery.md',
-           'targets.md',
-           'text.md',
-           'api.def',
-           'onnxsurg.h',
-           'pass.h',
-           'plugin.h',
-           'types.h')
+PENDING = ('evaluation.md', 'failures.md', 'rules.md', 'run.md', 'shapes.md',
+           'simplify.md', 'surgery.md', 'targets.md', 'text.md', 'api.def', 'onnxsurg.h', 'pass.h',
+           'plugin.h', 'types.h')
 GENERATED = ('substitutions.md', 'target-table.md', 'commands.md')
 LEFT = pathlib.Path(__file__).with_name('style_left.txt')
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -57,7 +33,9 @@ def prose(text):
         if line.startswith('```'):
             fenced = not fenced
         elif not fenced:
-            yield number, re.sub(r'`[^`]*`|\]\([^)]*\)|^\s*<!--.*', '', line), line
+            # The second cell of a finding is the program's own text (lib/check/rules.def).
+            text = re.sub(r'^(\| [EWN]\d+ \|)[^|]*', r'\1', line)
+            yield number, re.sub(r'`[^`]*`|\]\([^)]*\)|^\s*<!--.*', '', text), line
 
 
 def comments(text):
@@ -99,8 +77,9 @@ def long_lines(path, text):
 def strict(source):
     """What is wrong in the documentation and in the public headers."""
     out = []
-    pages = [p for p in [source / 'README.md', source / 'CONTRIBUTING.md', source / 'SECURITY.md',
-                         *sorted((source / 'doc').glob('*.md'))] if p.name not in GENERATED + PENDING]
+    top = [source / 'README.md', source / 'CONTRIBUTING.md', source / 'SECURITY.md']
+    pages = [p for p in top + sorted((source / 'doc').glob('*.md'))
+             if p.name not in GENERATED + PENDING]
     for path in pages:
         text, name = path.read_text(encoding='utf-8'), path.relative_to(source)
         out += words(name, prose(text))
