@@ -82,6 +82,13 @@ const char *cli_base_name(const char *path);
 /* Flushes standard output; EXIT_IO after a line when that fails. */
 int cli_flush(int code);
 
+/* From now on the first Ctrl-C or SIGTERM only makes cli_interrupted true; the second ends the
+ * program. */
+void cli_stop_on_signals(void);
+bool cli_interrupted(void *user); /* user: unused; for callbacks of the library */
+/* Seconds as milliseconds, UINT64_MAX where they are too many. */
+uint64_t cli_milliseconds(uint64_t seconds);
+
 /* A line on a terminal for work that takes over half a second: what is done now. `what` must
  * outlive the run. Clear it before printing anything else. */
 void cli_progress_start(const char *what);

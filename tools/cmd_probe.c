@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/os.h"
 #include "check_target.h"
 #include "probe.h"
@@ -33,7 +34,8 @@ static const char help[] =
     "next: onnxsurg check --target ./NAME.target IN\n";
 
 static bool late(const probe *p) {
-  return *p->im.command.stop || (p->deadline_ns && surg__os_now_ns() > p->deadline_ns);
+  return surg__child_cancelled(&p->im->child) ||
+         (p->deadline_ns && surg__os_now_ns() > p->deadline_ns);
 }
 
 /* Makes the model of a case where the importer finds it. False: there is no such model. */
@@ -71,8 +73,8 @@ static void note(const probe *p, const probe_case *c) {
           c->taken ? "ok" : c->why);
 }
 
-static bool ask_batch(probe *p, probe_case **batch, importer_case *ask, size_t n) {
-  const bool good = importer_ask(&p->im, ask, n);
+static bool ask_batch(probe *p, probe_case **batch, surg__importer_case *ask, size_t n) {
+  const bool good = surg__importer_ask(p->im, ask, n) == SURG_OK;
   for (size_t i = 0; i < n; i++) {
     batch[i]->asked = ask[i].asked;
     batch[i]->taken = ask[i].taken;
@@ -86,21 +88,21 @@ static bool ask_batch(probe *p, probe_case **batch, importer_case *ask, size_t n
 /* Asks all cases that were added since the last round. */
 static bool ask(probe *p) {
   static char doing[40];
-  static char paths[IMPORTER_BATCH][64 + 4096];
-  probe_case *batch[IMPORTER_BATCH];
-  importer_case files[IMPORTER_BATCH] = {{0}};
+  static char paths[SURG__IMPORTER_BATCH][64 + 4096];
+  probe_case *batch[SURG__IMPORTER_BATCH];
+  surg__importer_case files[SURG__IMPORTER_BATCH] = {{0}};
   size_t n = 0;
   bool good = true;
   for (; p->asked < p->cases.count && good && !late(p); p->asked++) {
     probe_case *c = &p->cases.items[p->asked];
-    snprintf(paths[n], sizeof paths[n], "%s/%06zu.onnx", p->im.folder, p->asked);
+    snprintf(paths[n], sizeof paths[n], "%s/%06zu.onnx", p->im->folder, p->asked);
     if (place(p, c, paths[n])) {
       batch[n] = c;
-      files[n] = (importer_case){.file = paths[n]};
+      files[n] = (surg__importer_case){.file = paths[n]};
       n++;
     }
     if (p->failure) break;
-    if (n < IMPORTER_BATCH) continue;
+    if (n < SURG__IMPORTER_BATCH) continue;
     good = ask_batch(p, batch, files, n);
     n = 0;
     snprintf(doing, sizeof doing, "asked of %zu of %zu", p->asked, p->cases.count);
@@ -208,7 +210,7 @@ static void free_probe(probe *p) {
   surg__vec_free(p->ctx, &p->cases);
   surg__vec_free(p->ctx, &p->opsets);
   surg__target_free(p->inherit);
-  importer_close(&p->im);
+  surg_importer_free(p->im);
   surg_context_free(p->ctx);
 }
 
@@ -224,6 +226,7 @@ enum {
 
 typedef struct job {
   probe p;
+  surg_command_options limits;
   const char *command, *inherit, *out, *title, *log;
 } job;
 
@@ -237,17 +240,17 @@ static int take(void *user, int o, char *arg) {
     case OPT_LOG: j->log = arg; return EXIT_DONE;
     case OPT_OPS: j->p.only = arg; return EXIT_DONE;
     case OPT_ASK_TIMEOUT:
-      if (cli_number(arg, &j->p.im.command.seconds)) return EXIT_DONE;
+      if (cli_number(arg, &j->limits.seconds)) return EXIT_DONE;
       return cli_usage("--import-timeout takes seconds");
     default: /* OPT_ASK_MEMORY */
-      if (cli_number(arg, &j->p.im.command.memory)) return EXIT_DONE;
+      if (cli_number(arg, &j->limits.memory)) return EXIT_DONE;
       return cli_usage("--import-memory takes bytes");
   }
 }
 
 static void arrange(probe *p, const cli_common *common) {
   uint64_t ns;
-  p->im.command.stop = child_stop_on_signals();
+  cli_stop_on_signals();
   if (common->timeout_seconds && surg__mul_u64(common->timeout_seconds, 1000000000, &ns))
     p->deadline_ns = surg__os_now_ns() + ns;
 }
@@ -259,7 +262,9 @@ static int open_all(job *j, surg_context *told) {
     fprintf(stderr, "onnxsurg: error: --log: %s\n", strerror(errno));
     code = EXIT_IO;
   }
-  return code == EXIT_DONE ? importer_open(&j->p.im, j->command) : code;
+  j->limits.cancel = cli_interrupted;
+  if (code != EXIT_DONE) return code;
+  return cli_exit_code(surg_importer_new(told, j->command, &j->limits, &j->p.im));
 }
 
 int cmd_probe(int argc, char **argv) {
@@ -274,7 +279,7 @@ int cmd_probe(int argc, char **argv) {
       CLI_COMMON_OPTIONS,
       {0}};
   cli_common common;
-  job j = {.p.im.answers = -1};
+  job j = {.limits.size = sizeof j.limits};
   int code;
   const cli_command command = {options, "o:", help, take, &j, &common};
   if (!cli_options(argc, argv, &command, &code)) return code;

@@ -63,7 +63,7 @@ typedef struct repairing {
   surg__target *t;
   repair search;
   const char *importer, *messages; /* --until, --messages */
-  importer im;
+  surg_command_options limits; /* of the importer */
 } repairing;
 
 /* --- telling --- */
@@ -326,9 +326,12 @@ static int run_until(repairing *r) {
   int code = EXIT_DONE;
   if (r->target_name && !(r->t = cli_target(r->ctx, r->target_name, &code))) return code;
   code = explain_messages(r->ctx, r->messages, &messages);
-  r->im.command.stop = child_stop_on_signals();
-  if (code == EXIT_DONE) code = importer_open(&r->im, r->importer);
-  until u = {.ctx = r->quiet, .im = &r->im, .messages = messages, .target = r->t, .in = r->in,
+  surg_importer *im = NULL;
+  cli_stop_on_signals();
+  r->limits.cancel = cli_interrupted;
+  if (code == EXIT_DONE)
+    code = cli_exit_code(surg_importer_new(r->ctx, r->importer, &r->limits, &im));
+  until u = {.ctx = r->quiet, .im = im, .messages = messages, .target = r->t, .in = r->in,
              .load = &r->common.load, .given = r->given, .dims = &r->dims};
   surg__buf_init(&pipeline, r->ctx);
   if (code == EXIT_DONE) {
@@ -348,7 +351,7 @@ static int run_until(repairing *r) {
   surg__buf_free(&pipeline);
   until_free(&u);
   surg__messages_free(messages);
-  importer_close(&r->im);
+  surg_importer_free(im);
   return code;
 }
 
@@ -370,10 +373,10 @@ static int take(void *user, int o, char *arg) {
     case OPT_UNTIL: r->importer = arg; return EXIT_DONE;
     case OPT_MESSAGES: r->messages = arg; return EXIT_DONE;
     case OPT_ASK_TIMEOUT:
-      if (cli_number(arg, &r->im.command.seconds)) return EXIT_DONE;
+      if (cli_number(arg, &r->limits.seconds)) return EXIT_DONE;
       return cli_usage("--import-timeout takes seconds");
     case OPT_ASK_MEMORY:
-      if (cli_number(arg, &r->im.command.memory)) return EXIT_DONE;
+      if (cli_number(arg, &r->limits.memory)) return EXIT_DONE;
       return cli_usage("--import-memory takes bytes");
     default: /* OPT_CHECK */
       r->check = 1;
@@ -401,7 +404,7 @@ int cmd_repair(int argc, char **argv) {
       JUDGING_OPTIONS,
       CLI_COMMON_OPTIONS,
       {0}};
-  repairing r = {.given = REPAIR_NO_CONSENT, .im.answers = -1};
+  repairing r = {.given = REPAIR_NO_CONSENT, .limits.size = sizeof r.limits};
   int code;
   const cli_command command = {options, NULL, help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;

@@ -4,7 +4,7 @@
 #define SURG_PROBE_H
 
 #include "cli.h"
-#include "importer.h"
+#include "probe/importer.h"
 #include "schema/schema.h"
 #include "target/target.h"
 
@@ -49,7 +49,7 @@ typedef struct probe_case {
 
 typedef struct probe {
   surg_context *ctx;
-  importer im;
+  surg_importer *im;
   surg__target *inherit; /* NULL: none */
   int64_t ir_low, ir_high;
   SURG_VEC(surg__tspan) opsets; /* by domain, as asked */

@@ -30,10 +30,10 @@ static uint64_t hash_of(const until *u, const char *text) {
 /* Whether the importer takes the file; else *why is what it says, to free(). False in *ran: it
  * cannot be run. */
 static bool ask_file(until *u, const char *path, char **why, bool *ran) {
-  importer_case c = {.file = path};
+  surg__importer_case c = {.file = path};
   *why = NULL;
   u->asked++;
-  *ran = importer_ask(u->im, &c, 1) && c.asked;
+  *ran = surg__importer_ask(u->im, &c, 1) == SURG_OK && c.asked;
   *why = c.why;
   return *ran && c.taken;
 }
@@ -96,7 +96,7 @@ static bool was_said(const until *u, uint64_t h) {
 
 static bool spent(const until *u) {
   return u->failure || u->asked >= UNTIL_ASKED || u->steps.count >= UNTIL_STEPS ||
-         (u->im->command.stop && *u->im->command.stop);
+         surg__child_cancelled(&u->im->child);
 }
 
 /* Keeps the change if the importer takes the model then, or says something new. */

@@ -3,7 +3,7 @@
 #ifndef SURG_REPAIR_UNTIL_H
 #define SURG_REPAIR_UNTIL_H
 
-#include "importer.h"
+#include "probe/importer.h"
 #include "repair.h"
 #include "target/messages.h"
 
@@ -18,7 +18,7 @@ typedef struct until_step {
 
 typedef struct until {
   surg_context *ctx; /* its lines go nowhere */
-  importer *im;
+  surg_importer *im;
   const surg__messages *messages;
   const surg__target *target; /* NULL: none was named */
   const char *in;             /* the file as it is */

@@ -7,12 +7,6 @@
 #include <onnxsurg/pass.h>
 #include <onnxsurg/types.h>
 
-#if defined(__GNUC__)
-#define SURG_EXPORT __attribute__((visibility("default")))
-#else
-#define SURG_EXPORT
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -8,6 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__GNUC__)
+#define SURG_EXPORT __attribute__((visibility("default")))
+#else
+#define SURG_EXPORT
+#endif
+
 #define SURG_ABI_MAJOR 0
 #define SURG_ABI_MINOR 2
 

@@ -55,6 +55,25 @@ static inline bool surg__sub_i64(int64_t a, int64_t b, int64_t *out) {
  * False: a dim is negative or the product does not fit int64. */
 bool surg__dims_product(const int64_t *dims, size_t rank, uint64_t *out);
 
+/* --- structs of callers, which begin with a uint32_t `size` and may be of an older header --- */
+/* Copies such a struct into one of `size` bytes; fields that the caller does not know are zero. */
+static inline void surg__struct_in(void *to, size_t size, const void *from) {
+  uint32_t have;
+  memset(to, 0, size);
+  if (!from) return;
+  memcpy(&have, from, sizeof have);
+  memcpy(to, from, have < size ? have : size);
+}
+/* Fills the caller's struct, as far as it goes; its own `size` stays. */
+static inline void surg__struct_out(void *to, const void *from, size_t size) {
+  uint32_t have;
+  if (!to) return;
+  memcpy(&have, to, sizeof have);
+  const size_t n = have < size ? have : size;
+  if (n > sizeof have)
+    memcpy((char *)to + sizeof have, (const char *)from + sizeof have, n - sizeof have);
+}
+
 /* --- counted heap: every byte of a context is counted against its max_memory --- */
 /* NULL on failure (out of memory, limit, or an injected fault); the context notes which:
  * surg__alloc_status says SURG_ENOMEM or SURG_ELIMIT of the last failure. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "base/hush.h"
 
 #define LINE_MAX_BYTES 4096
 
@@ -70,6 +71,41 @@ surg_status surg__oom(surg_context *ctx, const char *where) {
     return surg__error(ctx, SURG_ELIMIT, where, "needs more than %llu %s of memory (--max-memory)",
                        (unsigned long long)(ctx->max_memory >> (mib ? 20 : 10)), mib ? "MiB" : "KiB");
   return surg__error(ctx, SURG_ENOMEM, where, "out of memory");
+}
+
+surg__hush surg__hush_begin(surg_context *ctx) {
+  const surg__hush h = {ctx->config.diag, ctx->error, ctx->error_status, ctx->warnings};
+  ctx->config.diag = NULL;
+  ctx->error = NULL;
+  ctx->error_status = SURG_OK;
+  return h;
+}
+
+void surg__hush_end(surg_context *ctx, surg__hush h) {
+  free(ctx->error);
+  ctx->config.diag = h.diag;
+  ctx->error = h.error;
+  ctx->error_status = h.error_status;
+  ctx->warnings = h.warnings;
+}
+
+surg_status surg__hush_fail(surg_context *ctx, surg__hush h, surg_status status) {
+  char *line = ctx->error;
+  ctx->error = NULL;
+  surg__hush_end(ctx, h);
+  if (!line) {
+    if (status == SURG_ENOMEM || status == SURG_ELIMIT) surg__oom(ctx, NULL);
+    return status;
+  }
+  ctx->line_status = status;
+  deliver(ctx, SURG_ERROR, line);
+  if (ctx->error) {
+    free(line);
+  } else {
+    ctx->error = line;
+    ctx->error_status = status;
+  }
+  return status;
 }
 
 const char *surg__qn(surg_context *ctx, const char *s, size_t n) {

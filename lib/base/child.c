@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that the user gives. */
-#include "child.h"
+#include "base/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,29 +15,18 @@
 
 #define POLL_NS 500000
 
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal) {
-  (void)signal;
-  interrupted = 1;
+bool surg__child_cancelled(const surg__child *c) {
+  return c->cancel && c->cancel(c->cancel_user);
 }
 
-const volatile sig_atomic_t *child_stop_on_signals(void) {
-  const struct sigaction action = {.sa_handler = interrupt,
-                                   .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  return &interrupted;
-}
-
-bool child_parse(const char *text, child_command *out) {
+bool surg__child_parse(const char *text, surg__child *out) {
   size_t n = strlen(text);
   /* At most one word for two characters, and the two NULLs behind. */
   out->words = calloc(n / 2 + 3, sizeof *out->words);
   char *copy = malloc(n + 1);
   if (!out->words || !copy) {
     free(copy);
-    child_free(out);
+    surg__child_free(out);
     return false;
   }
   size_t count = 0;
@@ -58,11 +47,11 @@ bool child_parse(const char *text, child_command *out) {
   if (count) return true;
   free(copy);
   out->words[0] = NULL;
-  child_free(out);
+  surg__child_free(out);
   return false;
 }
 
-void child_free(child_command *c) {
+void surg__child_free(surg__child *c) {
   if (c->words) free(c->words[0]); /* all words lie in one block */
   free(c->words);
   c->words = NULL;
@@ -73,14 +62,14 @@ static void limit(int which, uint64_t value) {
   if (value) setrlimit(which, &l);
 }
 
-bool child_takes_many(const child_command *c) {
+bool surg__child_takes_many(const surg__child *c) {
   for (size_t i = 0; c->words[i]; i++)
     if (strcmp(c->words[i], "{...}") == 0) return true;
   return false;
 }
 
 /* The words with the files in place; NULL without memory. */
-static char **arguments(const child_command *c, const char *const *files, size_t n) {
+static char **arguments(const surg__child *c, const char *const *files, size_t n) {
   size_t words = 0, at = 0;
   while (c->words[words]) words++;
   size_t most;
@@ -99,7 +88,7 @@ static char **arguments(const child_command *c, const char *const *files, size_t
 }
 
 /* In the child; returns only by not returning. */
-static void become(const child_command *c, const char *const *files, size_t n, int out, bool both) {
+static void become(const surg__child *c, const char *const *files, size_t n, int out, bool both) {
   char **args = arguments(c, files, n);
   if (!args) _exit(126);
   int null = open("/dev/null", O_RDWR);
@@ -124,14 +113,15 @@ static double seconds_now(void) {
 /* Nobody reads that much, and a disk is soon full. */
 static bool says_too_much(int out) {
   struct stat st;
-  return out >= 0 && fstat(out, &st) == 0 && st.st_size > CHILD_OUTPUT;
+  return out >= 0 && fstat(out, &st) == 0 && st.st_size > SURG__CHILD_OUTPUT;
 }
 
-int child_run(const child_command *c, const char *file) {
-  return child_run_on(c, &file, 1, -1, false);
+int surg__child_run(const surg__child *c, const char *file) {
+  return surg__child_run_on(c, &file, 1, -1, false);
 }
 
-int child_run_on(const child_command *c, const char *const *files, size_t n, int out, bool both) {
+int surg__child_run_on(const surg__child *c, const char *const *files, size_t n, int out,
+                       bool both) {
   pid_t pid = fork();
   if (pid < 0) return -1;
   if (pid == 0) become(c, files, n, out, both);
@@ -143,11 +133,11 @@ int child_run_on(const child_command *c, const char *const *files, size_t n, int
       return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
     }
     if (got < 0 && errno != EINTR) return -1;
-    if (seconds_now() > end || (c->stop && *c->stop) || says_too_much(out)) {
+    if (seconds_now() > end || surg__child_cancelled(c) || says_too_much(out)) {
       kill(-pid, SIGKILL);
       kill(pid, SIGKILL);
       waitpid(pid, &status, 0);
-      return CHILD_LATE;
+      return SURG__CHILD_LATE;
     }
     nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
   }
