@@ -14,6 +14,7 @@ typedef struct mending {
   bool last;          /* nothing is left to cure: parts report what they leave, and why */
   bool changed;
   size_t open; /* in the last round: defects that keep the model from being written */
+  size_t tried; /* values of attributes, so far */
 } mending;
 
 /* Whether a cure of the class may be made: the user consents to it, and --rewrite-limit is not
@@ -43,6 +44,8 @@ bool mend_opsets(mending *k);   /* opset imports that are missing or older than 
 bool mend_opset_certain(const mending *k, const char *text);
 bool mend_names(mending *k);      /* names that are missing, repeated or hide others */
 bool mend_attributes(mending *k); /* kinds, forms and absence of attributes */
+/* Sets a required attribute that is missing where one value alone is possible, or says why not. */
+bool mend_required(mending *k, surg_node *n, const char *name, surg_attr_kind kind);
 bool mend_bodies(mending *k);     /* inputs of branches, absent inputs and outputs of nodes */
 bool mend_interface(mending *k);  /* inputs and outputs of the model */
 bool mend_declared(mending *k);   /* types that are declared and are others */

@@ -191,46 +191,12 @@ static bool hints(mending *k, surg_node *n, const surg_schema *s) {
   return true;
 }
 
-/* --- what is missing --- */
-
-static int declared_dtype(const surg_node *n) {
-  const surg_value *y = surg_node_output(n, 0);
-  const surg_type *t = y ? declared_type(y) : NULL;
-  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
-}
-
-/* Whether inputs are vectors, which can be joined along one axis only. */
-static bool reads_vectors(const surg_node *n) {
-  for (size_t i = 0; i < surg_node_input_count(n); i++) {
-    const surg_value *v = surg_node_input(n, i);
-    const surg_type *t = v ? surg_value_type(v) : NULL;
-    if (!t || !surg_type_has_rank(t) || surg_type_rank(t) != 1) return false;
-  }
-  return surg_node_input_count(n) > 0;
-}
-
-/* The only value of a required attribute; false: there are several. */
-static bool only_value(const surg_node *n, const surg_schema *s, const char *name, int64_t *out) {
-  *out = 0;
-  if (surg_schema_op(s) == SURG_OP_Cast && strcmp(name, "to") == 0)
-    return (*out = declared_dtype(n)) != SURG_UNDEFINED;
-  return surg_schema_op(s) == SURG_OP_Concat && strcmp(name, "axis") == 0 && reads_vectors(n);
-}
-
 static bool absent(mending *k, surg_node *n, const surg_schema *s) {
   for (size_t i = 0; i < surg_schema_attr_count(s); i++) {
     const char *name = surg_schema_attr_name(s, i);
-    int64_t value;
-    if (!surg_schema_attr_required(s, i) || surg_node_attr(n, name)) continue;
-    if (!only_value(n, s, name, &value)) {
-      mend_leaves(k, n, "attribute '%s' is missing, and several values are possible", name);
-    } else if (!mend_may(k, SURG_APPROX)) {
-      mend_leaves(k, n, "attribute '%s' is missing; --allow approx sets it to %lld", name,
-                  (long long)value);
-    } else {
-      if (surg_node_set_int(n, name, value) != SURG_OK) return false;
-      mend_did(k, n, SURG_APPROX, "missing attribute '%s' is set to %lld", name, (long long)value);
-    }
+    if (surg_schema_attr_required(s, i) && !surg_node_attr(n, name) &&
+        !mend_required(k, n, name, surg_schema_attr_kind(s, i)))
+      return false;
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../util/domains.h"
+#include "../util/missing.h"
 #include "mend.h"
 
 #define FIRST_WITH_WEIGHTS 4 /* the first IR version whose initializers need not be inputs */
@@ -128,6 +129,21 @@ static bool training_imports(mending *k) {
   return true;
 }
 
+/* --- other domains --- */
+
+static bool other_domains(mending *k) {
+  missing *list;
+  if (!missing_imports(k->p, &list)) return false;
+  for (const missing *m = list; m; m = m->next) {
+    if (!missing_room(k->p, m) || !mend_may(k, SURG_EXACT)) continue;
+    if (missing_import(k->p, m) != SURG_OK) return false;
+    mend_did(k, m->node, SURG_EXACT, "domain '%.100s' is not imported: now in version %lld",
+             surg_node_domain(m->node), (long long)m->version);
+  }
+  return true;
+}
+
 bool mend_versions(mending *k) {
-  return short_names(k) && training_imports(k) && set_ir(k);
+  if (!short_names(k) || !training_imports(k) || !set_ir(k)) return false;
+  return surg_model_ir_version(k->m) < 3 || other_domains(k);
 }

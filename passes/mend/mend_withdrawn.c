@@ -4,11 +4,29 @@
  * mend.h. */
 #include <string.h>
 
+#include "../util/domains.h"
 #include "mend.h"
+
+#define ATEN "org.pytorch.aten" /* the domain of what PyTorch's exporter left as it was */
 
 static bool is_ours(void *user, const surg_rule *r) {
   (void)user;
-  return strcmp(surg_rule_group(r), "withdrawn") == 0;
+  return strcmp(surg_rule_group(r), "withdrawn") == 0 || strcmp(surg_rule_domain(r), ATEN) == 0;
+}
+
+/* Exporters before there was the domain wrote the operator without one. */
+static bool name_domain(mending *k, surg_node *n) {
+  static const char op[] = "ATen";
+  surg_graph *g = surg_node_graph(n);
+  const surg_attr *a = surg_node_attr(n, "operator");
+  const bool named = a && surg_attr_get_kind(a) == SURG_ATTR_STRING;
+  if (!named || *surg_node_domain(n) || strcmp(surg_node_op_type(n), op) != 0) return true;
+  if (!mend_allows(k, SURG_APPROX) || surg_pass_keeps_node(k->p, n) || !mend_may(k, SURG_APPROX))
+    return true;
+  if (surg_graph_opset(g, ATEN) == 0 && domains_import(g, ATEN, 1) != SURG_OK) return false;
+  if (surg_node_set_op(n, ATEN, op) != SURG_OK) return false;
+  mend_did(k, n, SURG_APPROX, "operator ATen without a domain is that of " ATEN);
+  return true;
 }
 
 /* The rule that rewrites the node; NULL with *why: there are rules, and none matches; else NULL. */
@@ -32,9 +50,10 @@ static bool announce(mending *k, surg_graph *g) {
   bool any = false;
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     const char *why;
+    if (!name_domain(k, n)) return false;
     if (surg_node_class(n) != SURG_OP_CLASS_CUSTOM || surg_pass_keeps_node(k->p, n)) continue;
     const surg_rule *r = rule_for(k, n, &why);
-    if (why) mend_leaves(k, n, "an operator that ONNX does not have: %s", why);
+    if (why) mend_leaves(k, n, "an operator that ONNX does not have, and no rule fits: %s", why);
     if (r && !mend_allows(k, SURG_APPROX))
       mend_leaves(k, n, "an operator that ONNX does not have; --allow approx rewrites it");
     if (!r || !mend_allows(k, SURG_APPROX)) continue;

@@ -63,4 +63,32 @@ PAIRS = {
               "s = Shape (x)  n = Gather (s, zero)  t = Concat <axis = 0> (n, minus)  y = Reshape (z, t)"),
         model(8, 13, "(float[N, 4] x, float[M] z) => (float[A, B] y)", "int64[1] zero = {0}, int64[1] minus = {-1}",
               "s = Shape (x)  n = Gather (s, zero)  t = Concat <axis = 0> (n, minus)  y = Reshape (z, t)")),
+    "domain-missing": ("exact",
+        model(8, 17, "(float[3] x) => (float[3] y)", "", "y = com.microsoft.Gelu (x)"),
+        HEAD.replace('" : %d]', '" : %d, "com.microsoft" : 1]') % (8, 17) +
+        "g (float[3] x) => (float[3] y) { y = com.microsoft.Gelu (x) }"),
+    "aten": ("approx",
+        model(8, 14, "(float[3] x) => (float[3] y)", "", "y = ATen <operator = \"silu\"> (x)"),
+        model(8, 14, "(float[3] x) => (float[3] y)", "", "s = Sigmoid (x)  y = Mul (x, s)")),
+    "aten-domain": ("approx",
+        model(8, 14, "(float[3,3] x) => (float[3,3] y)", "", "y = org.pytorch.aten.ATen <operator = \"tril\"> (x)"),
+        model(8, 14, "(float[3,3] x) => (float[3,3] y)", "", "y = Trilu <upper = 0> (x)")),
 }
+
+# A required attribute that types and declared outputs leave one value: {operator: (signature, call, value)}.
+SETTLED = {
+    "Concat": ("(float[2,3] x, float[2,5] z) => (float[2,8] y)", "y = Concat %s (x, z)", "<axis = 1>"),
+    "Cast": ("(float[N] x) => (int32[N] y)", "y = Cast %s (x)", "<to = 6>"),
+    "SpaceToDepth": ("(float[1,4,6,6] x) => (float[1,16,3,3] y)", "y = SpaceToDepth %s (x)", "<blocksize = 2>"),
+    "DepthToSpace": ("(float[1,4,6,6] x) => (float[1,1,12,12] y)", "y = DepthToSpace %s (x)", "<blocksize = 2>"),
+    "MaxPool": ("(float[1,4,6,6] x) => (float[1,4,4,5] y)", "y = MaxPool %s (x)", "<kernel_shape = [3, 2]>"),
+    "AveragePool": ("(float[1,2,7] x) => (float[1,2,3] y)", "y = AveragePool %s (x)", "<kernel_shape = [5]>"),
+}
+for op, (signature, call, value) in SETTLED.items():
+    PAIRS["attribute-of-" + op] = ("approx", model(8, 13, signature, "", call % ""), model(8, 13, signature, "", call % value))
+PAIRS["attribute-of-Unsqueeze"] = ("approx",
+    model(8, 11, "(float[2,3] x) => (float[2,1,3] y)", "", "y = Unsqueeze (x)"),
+    model(8, 11, "(float[2,3] x) => (float[2,1,3] y)", "", "y = Unsqueeze <axes = [1]> (x)"))
+PAIRS["attribute-of-TopK"] = ("approx",
+    model(4, 9, "(float[2,6] x) => (float[2,4] y, int64[2,4] i)", "", "y, i = TopK (x)"),
+    model(4, 9, "(float[2,6] x) => (float[2,4] y, int64[2,4] i)", "", "y, i = TopK <k = 4> (x)"))
