@@ -17,8 +17,8 @@ BANNED = re.compile(r'''\b(
 )\b''', re.VERBOSE | re.IGNORECASE)
 COLUMNS = 100
 # Files that are not rewritten yet.
-PENDING = ('evaluation.md', 'failures.md', 'rules.md', 'run.md',
-           'simplify.md', 'targets.md', 'api.def', 'onnxsurg.h', 'pass.h',
+PENDING = ("evaluation.md",
+           'targets.md', 'api.def', 'onnxsurg.h', 'pass.h',
            'plugin.h', 'types.h')
 GENERATED = ('substitutions.md', 'target-table.md', 'commands.md')
 LEFT = pathlib.Path(__file__).with_name('style_left.txt')
