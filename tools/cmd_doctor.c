@@ -2,6 +2,7 @@
 /* `onnxsurg doctor [--target T] [--error TEXT|FILE|-] IN`: the checklist an expert walks, a line
  * each, the verdict, and the one command that cures. It asks `check`, the target and `explain`;
  * nothing is judged here, and nothing is written. */
+#include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,6 @@
 #include "check_target.h"
 #include "explain.h"
 #include "findings.h"
-#include "ir/ir.h" /* for surg__locate_node alone */
 #include "outlook.h"
 #include "verdict.h"
 
@@ -155,7 +155,7 @@ static void objected(void *user, const surg__objection *o) {
   doctor *d = user;
   if (o->code) return; /* a finding: it has its row by now */
   note(d, row_of_cause(o->cause), o->verdict == SURG__ILLEGAL,
-       o->node ? surg__locate_node(o->node) : "model", o->text, NULL);
+       o->node ? surg_node_where(o->node) : "model", o->text, NULL);
 }
 
 /* --- questions that a small target asks --- */
@@ -184,7 +184,7 @@ static void answered(void *user, const surg__objection *o) {
   if (o->verdict != SURG__ILLEGAL) return;
   for (size_t i = 0; i < SURG_COUNT(questions); i++)
     if (questions[i].id == d->now)
-      note(d, d->now, questions[i].open, surg__locate_node(o->node), o->text, NULL);
+      note(d, d->now, questions[i].open, surg_node_where(o->node), o->text, NULL);
 }
 
 static surg_status ask(doctor *d, const struct question *q) {
@@ -222,35 +222,30 @@ static surg_status examine(doctor *d) {
 
 /* --- the message --- */
 
-static void seen_one(void *user, const char *where, const char *text) {
-  (void)user, (void)where, (void)text;
-}
-
-static void explained(doctor *d, const surg__explained *e) {
+static void explained(void *user, const surg_explanation *e) {
+  doctor *d = user;
   size_t seen = 0;
-  const surg_status s = d->model.m ? surg__explained_seen(e, d->model.m, seen_one, NULL, &seen)
+  const surg_status s = d->model.m ? surg_explanation_look(e, d->model.m, NULL, NULL, &seen)
                                    : SURG_ENOTFOUND;
   char text[400];
   snprintf(text, sizeof text, "%.300s%s", e->cause,
            s != SURG_OK ? "" : seen ? " (so it is here)" : " (not so here, or not any more)");
-  note(d, R_MESSAGE, seen || s != SURG_OK, e->op, text, e->passes.n ? "" : NULL);
-  if (seen && e->passes.n) take_pass(d, e->passes.items[0]);
+  note(d, R_MESSAGE, seen || s != SURG_OK, e->op, text, e->n_passes ? "" : NULL);
+  if (seen && e->n_passes) take_pass(d, e->passes[0]);
 }
 
 static int hear_error(doctor *d) {
   char *text = NULL;
-  size_t n = 0;
-  surg__messages *all = NULL;
-  surg__explanations e = {0};
+  size_t n = 0, count = 0;
+  surg_messages *all = NULL;
   int code = explain_text(d->error, &text, &n);
   if (code == EXIT_DONE) code = explain_messages(d->ctx, d->messages, &all);
   if (code == EXIT_DONE)
-    code = cli_exit_code(surg__messages_explain(all, text, n, d->t ? d->t->name : NULL, &e));
-  for (size_t i = 0; code == EXIT_DONE && i < e.items.count; i++) explained(d, &e.items.items[i]);
-  if (code == EXIT_DONE && !e.items.count)
+    code = cli_exit_code(
+        surg_explain(all, text, n, d->t ? surg_target_name(d->t) : NULL, explained, d, &count));
+  if (code == EXIT_DONE && !count)
     note(d, R_MESSAGE, false, NULL, "no message that is known here is in it", NULL);
-  surg__explanations_free(&e);
-  surg__messages_free(all);
+  surg_messages_free(all);
   free(text);
   return code;
 }

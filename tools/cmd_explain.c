@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg explain 'TEXT'|FILE|- [IN]`: what an importer's message means, and whether the model is
  * so. Nothing is written. */
+#include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,6 @@
 #include "check_target.h"
 #include "explain.h"
 #include "findings.h"
-#include "ir/ir.h" /* for surg__locate_node alone */
 
 #define SHOWN 10u /* places of one message */
 
@@ -56,18 +56,9 @@ int explain_text(const char *argument, char **text, size_t *n) {
   return cli_usage("%s is no text: the message comes first, then the model", argument);
 }
 
-int explain_messages(surg_context *ctx, const char *file, surg__messages **out) {
-  char *text = NULL;
-  size_t n = 0;
-  surg_status s = SURG_OK;
-  *out = surg__messages_new(ctx);
-  int code = *out ? EXIT_DONE : EXIT_LIMIT;
-  if (code == EXIT_DONE && file) code = cli_read_text(file, SURG_LIMIT_TARGET_BYTES, &text, &n);
-  if (code == EXIT_DONE && file) s = surg__messages_read(*out, text, n, file);
-  if (s == SURG_EINVALID) code = EXIT_USAGE;
-  if (code == EXIT_DONE && s == SURG_OK) s = surg__messages_read_builtin(*out);
-  free(text);
-  return code != EXIT_DONE ? code : s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+int explain_messages(surg_context *ctx, const char *file, surg_messages **out) {
+  const surg_status s = surg_messages_new(ctx, file, out);
+  return s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
 }
 
 void explain_put(surg__buf *b, const char *text, const char *in, const char *out,
@@ -109,19 +100,27 @@ static void row(const char *title, const char *text, surg_context *ctx) {
   surg__buf_free(&b);
 }
 
-static char *cure_of(const explaining *x, const surg__explained *e) {
+/* The opset that brought an operator of ONNX; 0: there is none. */
+static int64_t first_opset(const char *op) {
+  const int64_t newest = surg_schema_newest("");
+  for (int64_t v = 1; op && v <= newest; v++)
+    if (surg_schema_find("", op, v)) return v;
+  return 0;
+}
+
+static char *cure_of(const explaining *x, const surg_explanation *e) {
   surg__buf b;
   surg__buf_init(&b, x->ctx);
-  const char *target = x->target ? x->target : e->message->target;
-  const int64_t first = x->model.m ? surg__schema_first(e->op) : 0;
+  const char *target = x->target ? x->target : e->target;
+  const int64_t first = x->model.m ? first_opset(e->op) : 0;
   if (first > 0 && first > surg_model_opset(x->model.m, ""))
     surg__buf_printf(&b, "onnxsurg --opset %lld %s OUT (%s came with opset %lld; the model imports "
                      "%lld)", (long long)first, x->in, e->op, (long long)first,
                      (long long)surg_model_opset(x->model.m, ""));
   else if (e->cure)
     explain_put(&b, e->cure, x->in, NULL, target);
-  else if (e->passes.n)
-    surg__buf_printf(&b, "onnxsurg %s OUT --pass '%s'", x->in ? x->in : "IN", e->passes.items[0]);
+  else if (e->n_passes)
+    surg__buf_printf(&b, "onnxsurg %s OUT --pass '%s'", x->in ? x->in : "IN", e->passes[0]);
   else
     surg__buf_printf(&b, "onnxsurg doctor %s", x->in ? x->in : "IN");
   surg__buf_putc(&b, 0);
@@ -157,12 +156,12 @@ static void found(void *user, const finding *f) {
 }
 
 /* Whether the cause is in the model. */
-static surg_status look(explaining *x, const surg__explained *e, size_t *seen) {
+static surg_status look(explaining *x, const surg_explanation *e, size_t *seen) {
   size_t more = 0;
   *seen = 0;
   for (size_t i = 0; i < x->codes.count; i++)
-    for (size_t k = 0; k < e->message->checks.n; k++) {
-      const char *code = e->message->checks.items[k];
+    for (size_t k = 0; k < e->n_checks; k++) {
+      const char *code = e->checks[k];
       if (strncmp(x->codes.items[i], code, strlen(code)) != 0) continue;
       char *text = strstr(x->codes.items[i], ": ");
       *text = 0;
@@ -170,14 +169,14 @@ static surg_status look(explaining *x, const surg__explained *e, size_t *seen) {
       *text = ':';
       ++*seen;
     }
-  const surg_status s = x->model.m ? surg__explained_seen(e, x->model.m, seen_one, x, &more)
+  const surg_status s = x->model.m ? surg_explanation_look(e, x->model.m, seen_one, x, &more)
                                    : SURG_OK;
   *seen += more;
   return s == SURG_ENOTFOUND && *seen ? SURG_OK : s;
 }
 
 /* The node or value of the message, in the model. */
-static void place(explaining *x, const surg__explained *e) {
+static void place(explaining *x, const surg_explanation *e) {
   const surg_node *n =
       x->model.m && e->node ? surg_model_find_node(x->model.m, e->node, NULL) : NULL;
   if (x->model.m && !n && e->value)
@@ -189,19 +188,18 @@ static void place(explaining *x, const surg__explained *e) {
   if (x->places)
     json_array_append_new(
         x->places,
-        json_pack("{s:o,s:s}", "where", cli_text_json(surg__locate_node(n)), "text", "named"));
+        json_pack("{s:o,s:s}", "where", cli_text_json(surg_node_where(n)), "text", "named"));
   else
-    row("there", surg__locate_node(n), x->ctx);
+    row("there", surg_node_where(n), x->ctx);
 }
 
 static const char *or_none(const char *s) { return s ? s : ""; }
 
-static void show_head(const explaining *x, const surg__explained *e) {
-  const surg__message *m = e->message;
-  const char *when = !strcmp(m->when, "run") ? ", at a run"
-                     : !strcmp(m->when, "export") ? ", at export" : "";
-  printf("line %zu: %s (%s%s%s%s)\n", e->number, m->id, m->engine, m->versions ? " " : "",
-         or_none(m->versions), when);
+static void show_head(const explaining *x, const surg_explanation *e) {
+  const char *when = !strcmp(e->when, "run") ? ", at a run"
+                     : !strcmp(e->when, "export") ? ", at export" : "";
+  printf("line %zu: %s (%s%s%s%s)\n", e->number, e->id, e->engine, e->versions ? " " : "",
+         or_none(e->versions), when);
   row("said", e->line, x->ctx);
   if (e->op) row("op", e->op, x->ctx);
   if (e->node) row("node", e->node, x->ctx);
@@ -209,34 +207,33 @@ static void show_head(const explaining *x, const surg__explained *e) {
   row("cause", e->cause, x->ctx);
 }
 
-static void show_tail(const explaining *x, const surg__explained *e, const char *cure, bool sought,
+static void show_tail(const explaining *x, const surg_explanation *e, const char *cure, bool sought,
                       size_t seen) {
   if (seen > SHOWN) printf("          and %zu more\n", seen - SHOWN);
   if (sought && !seen) row("seen", "no: the model is not so (any more)", x->ctx);
-  if (!strcmp(e->message->when, "export"))
+  if (!strcmp(e->when, "export"))
     row("note", "of the time of export: there is no file to repair yet", x->ctx);
   if (cure) row("cure", cure, x->ctx);
-  if (e->message->allow) row("consent", e->message->allow, x->ctx);
+  if (e->allow) row("consent", e->allow, x->ctx);
 }
 
-static json_t *json_of(const explaining *x, const surg__explained *e, const char *cure, bool sought,
+static json_t *json_of(const explaining *x, const surg_explanation *e, const char *cure, bool sought,
                        size_t seen) {
-  const surg__message *m = e->message;
   json_t *passes = json_array();
-  for (size_t i = 0; i < e->passes.n; i++)
-    json_array_append_new(passes, cli_text_json(e->passes.items[i]));
-  json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:O}", "id", m->id,
-                        "engine", m->engine, "versions", or_none(m->versions), "when", m->when,
+  for (size_t i = 0; i < e->n_passes; i++)
+    json_array_append_new(passes, cli_text_json(e->passes[i]));
+  json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:O}", "id", e->id,
+                        "engine", e->engine, "versions", or_none(e->versions), "when", e->when,
                         "line", (json_int_t)e->number, "said", cli_text_json(e->line), "op",
                         cli_text_json(or_none(e->op)), "node", cli_text_json(or_none(e->node)),
                         "value", cli_text_json(or_none(e->value)), "cause",
                         cli_text_json(e->cause), "cure", cli_text_json(or_none(cure)), "passes",
-                        passes, "allow", or_none(m->allow), "places", x->places);
+                        passes, "allow", or_none(e->allow), "places", x->places);
   if (sought) json_object_set_new(j, "seen", json_integer((json_int_t)seen));
   return j;
 }
 
-static void show(explaining *x, const surg__explained *e) {
+static void show(explaining *x, const surg_explanation *e) {
   char *cure = cure_of(x, e);
   size_t seen = 0;
   x->places = x->list ? json_array() : NULL;
@@ -253,18 +250,21 @@ static void show(explaining *x, const surg__explained *e) {
   free(cure);
 }
 
-static int tell(explaining *x, const surg__explanations *e) {
-  if (!x->list && !e->items.count)
+static void show_one(void *user, const surg_explanation *e) {
+  show(user, e);
+}
+
+static int finish(const explaining *x, size_t count) {
+  if (!x->list && !count)
     printf("not known: no message that is known here is in the text\n"
            "  next    onnxsurg doctor%s%s %s\n"
            "  or      say what the engine takes: onnxsurg check --target T %s\n",
            x->target ? " --target " : "", x->target ? x->target : "", x->in ? x->in : "IN",
            x->in ? x->in : "IN");
-  for (size_t i = 0; i < e->items.count; i++) show(x, &e->items.items[i]);
   if (x->list)
-    cli_print_json(json_pack("{s:i,s:b,s:o}", "schema", 1, "known", e->items.count > 0, "messages",
-                             x->list));
-  return !e->items.count || x->open ? EXIT_MODEL : EXIT_DONE;
+    cli_print_json(
+        json_pack("{s:i,s:b,s:o}", "schema", 1, "known", count > 0, "messages", x->list));
+  return !count || x->open ? EXIT_MODEL : EXIT_DONE;
 }
 
 /* --- the command --- */
@@ -272,8 +272,8 @@ static int tell(explaining *x, const surg__explanations *e) {
 static int explain(explaining *x, const char *argument) {
   char *text = NULL;
   size_t n = 0;
-  surg__messages *all = NULL;
-  surg__explanations e = {0};
+  surg_messages *all = NULL;
+  size_t count = 0;
   int code = explain_text(argument, &text, &n);
   if (code == EXIT_DONE) code = explain_messages(x->ctx, x->messages, &all);
   if (code == EXIT_DONE && x->in) {
@@ -281,14 +281,13 @@ static int explain(explaining *x, const char *argument) {
     if (code == EXIT_MODEL || x->model.m) code = EXIT_DONE; /* that it does not hold may be what is asked */
   }
   if (code == EXIT_DONE) {
-    const surg_status s = surg__messages_explain(all, text, n, x->target, &e);
     if (x->common.json) x->list = json_array();
-    code = s == SURG_OK ? tell(x, &e) : cli_exit_code(s);
+    const surg_status s = surg_explain(all, text, n, x->target, show_one, x, &count);
+    code = s == SURG_OK ? finish(x, count) : cli_exit_code(s);
     if (code <= EXIT_MODEL && x->in && cli_out_of_memory(x->model.ctx)) code = EXIT_LIMIT;
     if (code <= EXIT_MODEL && cli_out_of_memory(x->ctx)) code = EXIT_LIMIT;
   }
-  surg__explanations_free(&e);
-  surg__messages_free(all);
+  surg_messages_free(all);
   free(text);
   return code;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg isolate --node N IN OUT`: a node as a model of its own, with test data beside it. */
 #include <errno.h>
+#include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/diag.h"
-#include "ir/ir.h" /* where a node stands */
 #include "run/isolate.h"
 #include "run_cli.h"
 
@@ -130,7 +130,7 @@ static json_t *names_json(const surg_graph *g, bool outputs, size_t n) {
 static void tell_json(const job *j, const char *in, const surg_node *n, const surg__isolated *x) {
   const surg_graph *g = surg_model_graph(x->model);
   json_t *o = json_pack("{s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "schema", 1, "in", cli_text_json(in),
-                        "out", cli_text_json(j->out), "node", cli_text_json(surg__locate_node(n)),
+                        "out", cli_text_json(j->out), "node", cli_text_json(surg_node_where(n)),
                         "op", cli_text_json(surg_node_op_type(n)), "inputs",
                         names_json(g, false, x->n_in), "outputs", names_json(g, true, x->n_out),
                         "data", x->reached ? cli_text_json(j->folder) : json_null());
@@ -141,14 +141,14 @@ static void tell_json(const job *j, const char *in, const surg_node *n, const su
 
 static void tell(const job *j, const char *in, const surg_node *n, const surg__isolated *x) {
   if (!x->computed)
-    surg__warn(j->ctx, surg_model_path(j->m), "%s: %s: %s", surg__locate_node(n),
+    surg__warn(j->ctx, surg_model_path(j->m), "%s: %s: %s", surg_node_where(n),
                x->reached ? "its outputs are not written" : "no data is written", x->why);
   if (j->common.json) {
     tell_json(j, in, n, x);
     return;
   }
   if (j->common.quiet) return;
-  printf("%s: %zu input%s, %zu output%s", surg__locate_node(n), x->n_in, x->n_in == 1 ? "" : "s",
+  printf("%s: %zu input%s, %zu output%s", surg_node_where(n), x->n_in, x->n_in == 1 ? "" : "s",
          x->n_out, x->n_out == 1 ? "" : "s");
   if (x->reached) {
     printf("; data in ");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg ops [NAME[@OPSET]]`: the operators of the table; `ops --new-since N IN`: which nodes of
  * a model need a newer opset. */
+#include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/base.h"
 #include "cli.h"
-#include "ir/ir.h" /* for surg__locate_node alone */
 #include "measure/measure.h"
 #include "ops.h"
 
@@ -196,7 +196,7 @@ typedef struct needs {
 } needs;
 
 static void put_need(needs *x, const surg_node *n, const surg_schema *s, const char *why) {
-  const char *where = surg__locate_node(n);
+  const char *where = surg_node_where(n);
   x->found++;
   if (!x->nodes) {
     printf("%s: needs %s opset %d: %s\n", where, domain_name(s->domain), s->since, why);

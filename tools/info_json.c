@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model for programs; the keys stand in doc/info.md. */
+#include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +92,7 @@ static json_t *some_ops(const cli_stats *s, bool custom) {
 }
 
 static json_t *node_json(const surg_node *n) {
-  return n ? cli_text_json(surg__locate_node(n)) : json_null();
+  return n ? cli_text_json(surg_node_where(n)) : json_null();
 }
 
 static json_t *floor_json(const info_facts *f) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model in a page. */
+#include <onnxsurg/names.h>
 #include <string.h>
 
 #include "check/check.h"
 #include "info.h"
-#include "ir/ir.h" /* for surg__locate_node alone */
 
 #define SHOWN_OPS 12
 
@@ -241,7 +241,7 @@ static void put_window(surg__buf *b, const info_facts *f) {
   }
   surg__buf_printf(b, "no opset fits: it takes up to %lld, the content needs %lld",
                    (long long)high, (long long)low);
-  if (floor) surg__buf_printf(b, "\n%-14sfor %s", "", surg__locate_node(floor));
+  if (floor) surg__buf_printf(b, "\n%-14sfor %s", "", surg_node_where(floor));
   surg__buf_printf(b, "\n%-14sonnxsurg repair --target %s\n", "", f->target->name);
 }
 

@@ -150,12 +150,12 @@ int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status,
 
 /* --- values --- */
 
-int cli_write_file(const char *path, const surg__buf *b) {
+int cli_write_bytes(const char *path, const void *bytes, size_t n) {
   char *dir = NULL, *base = NULL, *temp = NULL;
   int fd = -1;
   int why = surg__os_split(path, &dir, &base);
   if (!why) why = surg__os_temp_in(dir, &fd, &temp);
-  if (!why) why = surg__os_write(fd, b->p, b->n);
+  if (!why) why = surg__os_write(fd, bytes, n);
   if (!why)
     why = surg__os_publish(fd, temp, path);
   else if (fd >= 0)
@@ -167,6 +167,10 @@ int cli_write_file(const char *path, const surg__buf *b) {
   cli_put(stderr, path);
   fprintf(stderr, ": error: cannot write: %s\n", strerror(why));
   return EXIT_IO;
+}
+
+int cli_write_file(const char *path, const surg__buf *b) {
+  return cli_write_bytes(path, b->p, b->n);
 }
 
 static json_t *number_json(double v) {

@@ -113,6 +113,7 @@ char *cli_numbered(const char *dir, const char *stem, size_t i);
  * belongs to another model. EXIT_IO: it is no folder. */
 int cli_check_numbered(const surg_model *m, const char *dir, const char *stem, size_t n);
 /* Writes bytes as a file, or leaves what was there: EXIT_DONE, or another code after a line. */
+int cli_write_bytes(const char *path, const void *bytes, size_t n);
 int cli_write_file(const char *path, const surg__buf *b);
 /* "model.onnx: error: why", for a run that failed; its exit code. */
 int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status, const char *hint);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg run --repeat`: how long runs take, and each node of the main graph; a node that runs
  * subgraphs counts with them. */
+#include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +85,7 @@ static int by_median(const void *a, const void *b) {
 
 static json_t *series_json(const series *s) {
   json_t *o = json_object();
-  if (s->node) json_object_set_new(o, "node", cli_text_json(surg__locate_node(s->node)));
+  if (s->node) json_object_set_new(o, "node", cli_text_json(surg_node_where(s->node)));
   json_object_set_new(o, "runs", json_integer((json_int_t)s->n));
   json_object_set_new(o, "median_ms", json_real(part(s, 5)));
   json_object_set_new(o, "p90_ms", json_real(part(s, 9)));
@@ -112,7 +113,7 @@ void run_print_times(run_job *j) {
   if (j->n_nodes) printf("%12s %12s  node\n", "median ms", "p90 ms");
   for (size_t i = 0; i < j->n_nodes; i++)
     printf("%12.3f %12.3f  %s\n", part(&j->nodes[i], 5), part(&j->nodes[i], 9),
-           surg__locate_node(j->nodes[i].node));
+           surg_node_where(j->nodes[i].node));
 }
 
 void run_free_times(run_job *j) {

@@ -6,6 +6,8 @@
 
 #include <regex.h>
 
+#include <onnxsurg/explain.h>
+
 #include "target/target.h"
 
 /* One known message. Texts that say so are templates: $1 .. $9 stand for what the pattern's groups
@@ -32,11 +34,12 @@ typedef struct surg__message {
   bool compiled;
 } surg__message;
 
-typedef struct surg__messages {
+typedef surg_messages surg__messages;
+struct surg_messages {
   surg_context *ctx;
   surg__arena arena;
   SURG_VEC(surg__message *) items; /* in the order in which they are tried */
-} surg__messages;
+};
 
 /* The built-in files, by name; passes/messages. */
 extern const surg__target_text surg__message_texts[];

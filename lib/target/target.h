@@ -5,6 +5,7 @@
 #define SURG_TARGET_H
 
 #include <onnxsurg/onnxsurg.h>
+#include <onnxsurg/target.h>
 
 #include "base/base.h"
 #include "schema/schema.h"
@@ -109,11 +110,12 @@ typedef struct surg__taccept {
   bool accepted;
 } surg__taccept;
 
-typedef struct surg__target {
+typedef surg_target surg__target;
+struct surg_target {
   surg_context *ctx;
   surg__arena arena;
   const char *name, *title, *source;
-  struct surg__target *host; /* runs the nodes that this one does not; NULL: nothing does */
+  struct surg_target *host; /* runs the nodes that this one does not; NULL: nothing does */
   SURG_VEC(surg__tspan) opsets; /* by domain */
   surg__tspan ir;
   surg__tri optional; /* inputs and outputs of the model may be of an optional type */
@@ -143,7 +145,7 @@ typedef struct surg__target {
   surg__tlist notes;
   SURG_VEC(const char *) own; /* operators listed that no table has: "Crop", "com.acme.*", "*" */
   SURG_VEC(surg__top) ops;    /* by name */
-} surg__target;
+};
 
 /* --- reading (read.c, find.c) --- */
 /* A target from JSON text. NULL after a diagnostic `name:line: ...`, or without memory. */
@@ -166,7 +168,10 @@ extern const char *const surg__probe_models[];
 extern const size_t surg__probe_model_count;
 
 /* --- judging (judge.c) --- */
-typedef enum surg__verdict { SURG__LEGAL = 0, SURG__UNKNOWN, SURG__ILLEGAL } surg__verdict;
+typedef surg_verdict surg__verdict;
+#define SURG__LEGAL SURG_SUPPORTED
+#define SURG__UNKNOWN SURG_SUPPORT_UNKNOWN
+#define SURG__ILLEGAL SURG_UNSUPPORTED
 typedef enum surg__cause {
   SURG__C_NONE = 0,
   SURG__C_IR,

@@ -97,7 +97,7 @@ class Probe(Case):
         self.bad(2, 'takes --import CMD and -o', 'probe')
         self.bad(2, 'a quote is not closed', 'probe', '--import', "a '", '-o', 'x.target')
         self.bad(2, 'cannot run /nowhere', 'probe', '--import', '/nowhere', '-o', 'x.target')
-        self.bad(2, 'takes no model, not even of one Relu: exit code 1', 'probe', '--import', 'false',
+        self.bad(2, 'accepts no model, not even of one Relu: exit code 1', 'probe', '--import', 'false',
                  '-o', 'x.target')
         self.bad(2, 'said of no file', 'probe', '--import', 'true {...}', '-o', 'x.target')
         self.bad(2, 'there is no such target', 'probe', '--import', 'true', '--inherit', 'zzzz', '-o',

@@ -20,6 +20,7 @@ import sys
 EDGES = {
     'base': '',
     'check': 'base infer io ir schema',
+    'diagnose': 'base target',
     'eval': 'base io ir schema',
     'infer': 'base io ir schema sym',
     'io': 'base ir schema',
@@ -27,7 +28,7 @@ EDGES = {
     'measure': 'base infer ir schema sym',
     'opset': 'base infer ir measure rewrite schema',
     'pass': 'base io ir run sym',
-    'probe': 'base',
+    'probe': 'base infer schema target',
     'passes': 'pass',  # builtin.c, which registers them
     'reduce': 'base pass',
     'rewrite': 'base eval infer io ir pass schema',

@@ -5,12 +5,14 @@
 
 #include "base/dtype.h"
 #include "infer/infer.h"
-#include "probe.h"
+#include "probe/probe.h"
 
-#define LINE_IR 4   /* initializers need not be inputs from here on */
+#define LINE_IR 4      /* initializers need not be inputs from here on */
 #define ELEMENTS 4096u /* of a constant that is made */
 
-surg_node *probe_node(surg_model *m) { return surg_graph_last_node(surg_model_graph(m)); }
+surg_node *surg__probe_node(surg_model *m) {
+  return surg_graph_last_node(surg_model_graph(m));
+}
 
 /* --- from text --- */
 
@@ -31,28 +33,27 @@ static bool op_of_line(const char *line, char *domain, char *name, size_t size) 
   return true;
 }
 
-int probe_line_op(probe *p, size_t line) {
+int surg__probe_line_op(surg__probe *p, size_t line) {
   char domain[128], name[128];
   (void)p;
   if (!op_of_line(surg__probe_models[line], domain, name, sizeof name)) return 0;
-  const surg_schema *s =
-      surg_schema_find(domain, name, strtol(surg__probe_models[line], NULL, 10));
+  const surg_schema *s = surg_schema_find(domain, name, strtol(surg__probe_models[line], NULL, 10));
   return s ? s->op : 0;
 }
 
-static int64_t high_of(const probe *p, const char *domain) {
+static int64_t high_of(const surg__probe *p, const char *domain) {
   for (size_t i = 0; i < p->opsets.count; i++)
     if (!strcmp(p->opsets.items[i].name, domain)) return p->opsets.items[i].high;
   return surg_schema_newest(domain);
 }
 
-static int64_t low_of(const probe *p, const char *domain) {
+static int64_t low_of(const surg__probe *p, const char *domain) {
   for (size_t i = 0; i < p->opsets.count; i++)
     if (!strcmp(p->opsets.items[i].name, domain)) return p->opsets.items[i].low;
   return 1;
 }
 
-static surg_model *load_line(probe *p, size_t line) {
+static surg_model *load_line(surg__probe *p, size_t line) {
   const char *text = surg__probe_models[line];
   char domain[128], name[128];
   if (!op_of_line(text, domain, name, sizeof name)) return NULL;
@@ -82,7 +83,7 @@ static void settle_defaults(surg_model *m) {
 }
 
 /* To the version of the case, at the opset nearest to the line's that has it. */
-static bool move_version(probe *p, surg_model **m, const probe_case *c) {
+static bool move_version(surg__probe *p, surg_model **m, const surg__probe_case *c) {
   size_t count;
   const surg_schema *all = surg__schema_versions(c->schema->op, &count);
   const char *domain = c->schema->domain;
@@ -98,7 +99,7 @@ static bool move_version(probe *p, surg_model **m, const probe_case *c) {
              domain, domain[0] ? "," : "", (long long)to);
     if (surg_run_pipeline(m, pipeline) != SURG_OK || !*m) return false;
   }
-  const surg_node *n = probe_node(*m);
+  const surg_node *n = surg__probe_node(*m);
   return n && surg_graph_node_count(surg_model_graph(*m)) == 1 && surg_node_schema(n) == c->schema;
 }
 
@@ -137,8 +138,8 @@ static surg_tensor *make_tensor(surg_model *m, int dtype, const int64_t *dims, s
     free(texts);
     return t;
   }
-  uint8_t *data = surg__dtype_bytes(dtype, count, &bytes) && bytes <= sizeof zeros
-                      ? malloc(bytes + 1) : NULL;
+  uint8_t *data =
+      surg__dtype_bytes(dtype, count, &bytes) && bytes <= sizeof zeros ? malloc(bytes + 1) : NULL;
   if (!data) return NULL;
   put_one(data, bytes, dtype);
   const bool whole = surg__dtype_is_signed_int(dtype) || surg__dtype_is_unsigned_int(dtype);
@@ -169,8 +170,7 @@ static bool make_constant(surg_node *n, size_t i) {
       make_tensor(surg_graph_model(g), surg_type_dtype(t), dims, surg_type_rank(t), NULL, 0);
   surg_value *c = ones ? surg_graph_constant(g, n, NULL, ones) : NULL;
   if (!c || surg_node_set_input(n, i, c) != SURG_OK) return false;
-  return surg_value_use_count(v, 1) ||
-         surg_graph_remove_input(g, place_of(g, v)) == SURG_OK;
+  return surg_value_use_count(v, 1) || surg_graph_remove_input(g, place_of(g, v)) == SURG_OK;
 }
 
 /* The other way round. */
@@ -242,7 +242,7 @@ static int dtype_of(const surg_value *v) {
 
 /* Inputs that have the element type of those of a type parameter get another, and take it by their
  * own. False: nothing but that parameter has it. */
-static bool set_types(surg_node *n, const probe_case *c) {
+static bool set_types(surg_node *n, const surg__probe_case *c) {
   int was = 0;
   bool others = false;
   for (size_t i = 0; i < surg_node_input_count(n) && !was; i++) {
@@ -260,7 +260,7 @@ static bool set_types(surg_node *n, const probe_case *c) {
   return others;
 }
 
-static bool set_type(surg_node *n, const probe_case *c) {
+static bool set_type(surg_node *n, const surg__probe_case *c) {
   bool bound = false;
   static const char *const by[] = {"to", "dtype", "output_dtype"};
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
@@ -344,26 +344,34 @@ static bool feed_constants(surg_model *m, surg_node *n) {
              SURG_OK;
 }
 
-static bool change(surg_model *m, surg_node *n, const probe_case *c) {
+static bool change(surg_model *m, surg_node *n, const surg__probe_case *c) {
   switch (c->what) {
-    case PROBE_TYPE: return set_type(n, c);
-    case PROBE_TYPES: return set_types(n, c);
-    case PROBE_INPUT: {
+    case SURG__PROBE_TYPE:
+      return set_type(n, c);
+    case SURG__PROBE_TYPES:
+      return set_types(n, c);
+    case SURG__PROBE_INPUT: {
       const size_t i = input_called(n, c->schema, c->name);
       return i != SIZE_MAX && make_input(n, i);
     }
-    case PROBE_VALUE:
+    case SURG__PROBE_VALUE:
       /* Pads are given or found, not both. */
       if (!strcmp(c->name, "auto_pad") && strcmp(c->value, "NOTSET") != 0)
         surg_node_remove_attr(n, "pads");
       return (c->value ? surg_node_set_string(n, c->name, c->value)
                        : surg_node_set_int(n, c->name, c->number)) == SURG_OK;
-    case PROBE_LEFT: return surg_node_remove_attr(n, c->name) == SURG_OK;
-    case PROBE_RANK: return surg_node_input_count(n) && (c->name[0] || set_rank(n, c->number));
-    case PROBE_FED: return feed_constants(m, n);
-    case PROBE_DYNAMIC: return set_open(m, c->number);
-    case PROBE_OPEN: return set_open(m, c->number);
-    default: return true;
+    case SURG__PROBE_LEFT:
+      return surg_node_remove_attr(n, c->name) == SURG_OK;
+    case SURG__PROBE_RANK:
+      return surg_node_input_count(n) && (c->name[0] || set_rank(n, c->number));
+    case SURG__PROBE_FED:
+      return feed_constants(m, n);
+    case SURG__PROBE_DYNAMIC:
+      return set_open(m, c->number);
+    case SURG__PROBE_OPEN:
+      return set_open(m, c->number);
+    default:
+      return true;
   }
 }
 
@@ -377,11 +385,11 @@ static bool has_place(const surg_node *n, const surg_schema *s, const char *name
   return false;
 }
 
-static bool take_form(surg_node *n, const probe_case *c) {
-  if (c->what == PROBE_GIVEN && !has_place(n, c->schema, c->name)) return false;
-  if (c->form & PROBE_REQUIRED || c->what == PROBE_GIVEN)
-    only_required(n, c->what == PROBE_GIVEN ? c->name : NULL);
-  for (size_t i = 1; c->form & PROBE_CONSTANTS && i < surg_node_input_count(n); i++)
+static bool take_form(surg_node *n, const surg__probe_case *c) {
+  if (c->what == SURG__PROBE_GIVEN && !has_place(n, c->schema, c->name)) return false;
+  if (c->form & SURG__PROBE_REQUIRED || c->what == SURG__PROBE_GIVEN)
+    only_required(n, c->what == SURG__PROBE_GIVEN ? c->name : NULL);
+  for (size_t i = 1; c->form & SURG__PROBE_CONSTANTS && i < surg_node_input_count(n); i++)
     if (surg_node_input(n, i) && !surg_value_constant(surg_node_input(n, i)) &&
         !make_constant(n, i))
       return false;
@@ -391,7 +399,7 @@ static bool take_form(surg_node *n, const probe_case *c) {
 /* --- a model --- */
 
 static bool add_outputs(surg_model *m) {
-  const surg_node *n = probe_node(m);
+  const surg_node *n = surg__probe_node(m);
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     surg_value *v = surg_node_output(n, i);
     if (v && surg_graph_add_output(surg_model_graph(m), v, surg_value_type(v)) != SURG_OK)
@@ -401,10 +409,10 @@ static bool add_outputs(surg_model *m) {
 }
 
 /* The IR version that its element types need, in what is taken; false: there is none. */
-static bool set_ir(const probe *p, surg_model *m, const probe_case *c) {
+static bool set_ir(const surg__probe *p, surg_model *m, const surg__probe_case *c) {
   int64_t need = LINE_IR;
   const surg_graph *g = surg_model_graph(m);
-  if (c->what == PROBE_IR) return surg_model_set_ir_version(m, c->number) == SURG_OK;
+  if (c->what == SURG__PROBE_IR) return surg_model_set_ir_version(m, c->number) == SURG_OK;
   for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
     const surg_type *t = surg_value_type(v);
     if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue;
@@ -412,8 +420,7 @@ static bool set_ir(const probe *p, surg_model *m, const probe_case *c) {
     if (ir > need) need = ir;
   }
   if (need < p->ir_low) need = p->ir_low;
-  return need <= p->ir_high &&
-         (need == LINE_IR || surg_model_set_ir_version(m, need) == SURG_OK);
+  return need <= p->ir_high && (need == LINE_IR || surg_model_set_ir_version(m, need) == SURG_OK);
 }
 
 static const char engine_text[] =
@@ -434,37 +441,38 @@ static const char custom_text[] =
     "<ir_version: 4, opset_import: [\"\" : 9, \"unheard.of\" : 1]>\nprobe "
     "(float[2, 3] x) => (float[2, 3] y) { y = unheard.of.Foo (x) }";
 
-static surg_model *engine_model(probe *p, const probe_case *c) {
-  const bool function = c->what == PROBE_FUNCTION && !c->number;
-  const char *text = function                     ? function_text
-                     : c->what == PROBE_FUNCTION  ? custom_text
-                     : c->what == PROBE_ORDER     ? order_text
-                     : c->name && c->name[0]      ? ml_text
-                                                  : engine_text;
+static surg_model *engine_model(surg__probe *p, const surg__probe_case *c) {
+  const bool function = c->what == SURG__PROBE_FUNCTION && !c->number;
+  const char *text = function                          ? function_text
+                     : c->what == SURG__PROBE_FUNCTION ? custom_text
+                     : c->what == SURG__PROBE_ORDER    ? order_text
+                     : c->name && c->name[0]           ? ml_text
+                                                       : engine_text;
   surg_model *m = NULL;
   if (surg_load_text(p->ctx, text, strlen(text), "probe", &m) != SURG_OK) return NULL;
   const int64_t high = high_of(p, ""), low = low_of(p, "");
   const int64_t opset = high < 9 ? high : low > 9 ? low : 9;
   bool good = surg_model_set_opset(m, "", opset) == SURG_OK;
-  if (c->value) good = good && surg_node_set_op(probe_node(m), c->name, c->value) == SURG_OK;
-  if (c->what == PROBE_OPSET) good = good && surg_model_set_opset(m, c->name, c->number) == SURG_OK;
+  if (c->value) good = good && surg_node_set_op(surg__probe_node(m), c->name, c->value) == SURG_OK;
+  if (c->what == SURG__PROBE_OPSET)
+    good = good && surg_model_set_opset(m, c->name, c->number) == SURG_OK;
   if (function)
     good = good && surg_function_set_opset(surg_model_function(m, 0), "", opset) == SURG_OK;
   if (function && p->ir_high < 8) good = false;
-  if (!function && c->what != PROBE_OPSET) good = good && set_ir(p, m, c);
-  if (good && change(m, probe_node(m), c)) return m;
+  if (!function && c->what != SURG__PROBE_OPSET) good = good && set_ir(p, m, c);
+  if (good && change(m, surg__probe_node(m), c)) return m;
   surg_model_free(m);
   return NULL;
 }
 
-surg_model *probe_model(probe *p, const probe_case *c) {
+surg_model *surg__probe_model(surg__probe *p, const surg__probe_case *c) {
   surg_context_clear_error(p->ctx);
   if (!c->schema) return engine_model(p, c);
   surg_model *m = load_line(p, c->line);
   if (!m) return NULL;
   settle_defaults(m);
   bool good = move_version(p, &m, c);
-  surg_node *n = good ? probe_node(m) : NULL;
+  surg_node *n = good ? surg__probe_node(m) : NULL;
   good = good && take_form(n, c) && change(m, n, c) && surg_model_infer(m) == SURG_OK &&
          !surg__infer_contradicts(n) && add_outputs(m) && set_ir(p, m, c) &&
          surg_model_infer(m) == SURG_OK;

@@ -3,60 +3,66 @@
  * then what differs from it in one thing. */
 #include <stdio.h>
 
-#include "probe.h"
+#include "probe/probe.h"
 
-static bool add(probe *p, const probe_case *c) {
-  return surg__vec_push(p->ctx, &p->cases, *c);
+/* Adds a question; one that is copied from another does not have its answer. */
+static bool add(surg__probe *p, const surg__probe_case *c) {
+  surg__probe_case fresh = *c;
+  fresh.base = fresh.taken = fresh.asked = false;
+  fresh.why = NULL;
+  fresh.forecast = SURG__LEGAL;
+  return surg__vec_push(p->ctx, &p->cases, fresh);
 }
 
 /* --- the engine --- */
 
-bool probe_add_engine(probe *p) {
+bool surg__probe_add_engine(surg__probe *p) {
   /* Old versions of one of them may be missing where the opset is not. */
   static const struct by {
     const char *domain, *op;
   } by[] = {{"", "Relu"}, {"", "Identity"}, {"ai.onnx.ml", "Normalizer"}};
   for (size_t i = 0; i < SURG_COUNT(by); i++)
     for (int64_t v = 1; v <= surg_schema_newest(by[i].domain); v++) {
-      const probe_case c = {
-          .what = PROBE_OPSET, .name = by[i].domain, .value = by[i].op, .number = v};
+      const surg__probe_case c = {
+          .what = SURG__PROBE_OPSET, .name = by[i].domain, .value = by[i].op, .number = v};
       if (!add(p, &c)) return false;
     }
   return true;
 }
 
-bool probe_add_ir(probe *p) {
+bool surg__probe_add_ir(surg__probe *p) {
   for (int64_t v = 3; v <= surg_dtype_ir_version(SURG_DTYPE_COUNT - 1); v++)
-    if (!add(p, &(probe_case){.what = PROBE_IR, .name = "", .number = v})) return false;
+    if (!add(p, &(surg__probe_case){.what = SURG__PROBE_IR, .name = "", .number = v})) return false;
   return true;
 }
 
-bool probe_add_rest(probe *p) {
-  return add(p, &(probe_case){.what = PROBE_DYNAMIC, .name = "", .number = 1}) &&
-         add(p, &(probe_case){.what = PROBE_DYNAMIC, .name = "", .number = 2}) &&
-         add(p, &(probe_case){.what = PROBE_ORDER, .name = ""}) &&
-         add(p, &(probe_case){.what = PROBE_FUNCTION, .name = ""}) &&
-         add(p, &(probe_case){.what = PROBE_FUNCTION, .name = "", .number = 1});
+bool surg__probe_add_rest(surg__probe *p) {
+  return add(p, &(surg__probe_case){.what = SURG__PROBE_DYNAMIC, .name = "", .number = 1}) &&
+         add(p, &(surg__probe_case){.what = SURG__PROBE_DYNAMIC, .name = "", .number = 2}) &&
+         add(p, &(surg__probe_case){.what = SURG__PROBE_ORDER, .name = ""}) &&
+         add(p, &(surg__probe_case){.what = SURG__PROBE_FUNCTION, .name = ""}) &&
+         add(p, &(surg__probe_case){.what = SURG__PROBE_FUNCTION, .name = "", .number = 1});
 }
 
 /* --- versions --- */
 
-static bool in_window(const probe *p, const surg_schema *s) {
+static bool in_window(const surg__probe *p, const surg_schema *s) {
   if (s->flags & SURG__OP_DEPRECATED) return false;
   for (size_t i = 0; i < p->opsets.count; i++)
     if (!strcmp(p->opsets.items[i].name, s->domain)) return s->since <= p->opsets.items[i].high;
   return true;
 }
 
-static bool add_base_of(probe *p, size_t line, const surg_schema *s) {
-  for (unsigned form = 0; form < PROBE_FORMS; form++)
-    if (!add(p, &(probe_case){.what = PROBE_BASE, .schema = s, .line = line, .form = form}))
+static bool add_base_of(surg__probe *p, size_t line, const surg_schema *s) {
+  for (unsigned form = 0; form < SURG__PROBE_FORMS; form++)
+    if (!add(p, &(surg__probe_case){
+                    .what = SURG__PROBE_BASE, .schema = s, .line = line, .form = form}))
       return false;
   return true;
 }
 
 /* Whether an operator is among those that were asked for. */
-static bool is_wanted(const probe *p, int op) {
+static bool is_wanted(const surg__probe *p, int op) {
   if (!p->only) return true;
   size_t count;
   const char *name = surg__schema_versions(op, &count)->name;
@@ -66,10 +72,10 @@ static bool is_wanted(const probe *p, int op) {
   return false;
 }
 
-bool probe_add_bases(probe *p) {
+bool surg__probe_add_bases(surg__probe *p) {
   for (size_t i = 0; i < surg__probe_model_count; i++) {
     size_t count = 0;
-    int op = probe_line_op(p, i);
+    int op = surg__probe_line_op(p, i);
     if (op && !is_wanted(p, op)) op = 0;
     const surg_schema *all = op ? surg__schema_versions(op, &count) : NULL;
     for (size_t k = 0; k < count; k++)
@@ -94,32 +100,33 @@ static bool types_move(const surg_schema *s) {
   return true;
 }
 
-static bool add_types(probe *p, const probe_case *base) {
+static bool add_types(surg__probe *p, const surg__probe_case *base) {
   const surg_schema *s = base->schema;
   if (!types_move(s)) return true;
   for (uint32_t i = 0; i < s->n_params; i++)
     for (int d = 1; d < SURG__DTYPES; d++) {
       if (!(s->params[i].tensor_mask >> d & 1)) continue;
-      probe_case c = *base;
-      c.what = PROBE_TYPE;
+      surg__probe_case c = *base;
+      c.what = SURG__PROBE_TYPE;
       c.name = s->params[i].name;
       c.number = d;
       c.impossible = surg_dtype_ir_version(d) > p->ir_high;
       if (!add(p, &c)) return false;
-      c.what = PROBE_TYPES;
+      c.what = SURG__PROBE_TYPES;
       if (s->n_params > 1 && !c.impossible && !add(p, &c)) return false;
     }
   return true;
 }
 
-static bool add_places(probe *p, const probe_case *base, const surg__param *list, size_t n) {
+static bool add_places(surg__probe *p, const surg__probe_case *base, const surg__param *list,
+                       size_t n) {
   for (size_t i = 0; i < n; i++) {
-    probe_case c = *base;
+    surg__probe_case c = *base;
     c.name = list[i].name;
-    c.what = PROBE_INPUT;
+    c.what = SURG__PROBE_INPUT;
     if (list == base->schema->inputs && !add(p, &c)) return false;
-    c.what = PROBE_GIVEN;
-    if (base->form & PROBE_REQUIRED && list[i].option == SURG__OPTIONAL && !add(p, &c))
+    c.what = SURG__PROBE_GIVEN;
+    if (base->form & SURG__PROBE_REQUIRED && list[i].option == SURG__OPTIONAL && !add(p, &c))
       return false;
   }
   return true;
@@ -138,7 +145,8 @@ static const struct word {
     {"RoiAlign", "mode", {"avg", "max"}},
     {"DepthToSpace", "mode", {"DCR", "CRD"}},
     {NULL, "padding_mode", {"zeros", "border", "reflection"}},
-    {NULL, "coordinate_transformation_mode",
+    {NULL,
+     "coordinate_transformation_mode",
      {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
       "tf_half_pixel_for_nn", "half_pixel_symmetric", "output_half_pixel"}},
     {NULL, "nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}},
@@ -146,13 +154,13 @@ static const struct word {
     {NULL, "approximate", {"none", "tanh"}},
 };
 
-static bool add_words(probe *p, const probe_case *base, const char *name) {
+static bool add_words(surg__probe *p, const surg__probe_case *base, const char *name) {
   for (size_t i = 0; i < SURG_COUNT(words); i++) {
     if (strcmp(words[i].name, name) != 0) continue;
     if (words[i].of && strcmp(words[i].of, base->schema->name) != 0) continue;
     for (size_t k = 0; k < SURG_COUNT(words[i].values) && words[i].values[k]; k++) {
-      probe_case c = *base;
-      c.what = PROBE_VALUE;
+      surg__probe_case c = *base;
+      c.what = SURG__PROBE_VALUE;
       c.name = name;
       c.value = words[i].values[k];
       if (!add(p, &c)) return false;
@@ -164,29 +172,57 @@ static bool add_words(probe *p, const probe_case *base, const char *name) {
 
 /* Numbers of 0 and 1 that switch something; others are places and counts. */
 static bool is_switch(const surg__attr_def *a) {
-  static const char *const names[] = {
-      "ceil_mode", "count_include_pad", "storage_order", "keepdims", "noop_with_empty_axes",
-      "select_last_index", "transA", "transB", "align_corners", "exclusive", "reverse", "largest",
-      "sorted", "allowzero", "training_mode", "is_test", "fmod", "layout", "input_forget",
-      "linear_before_reset", "exclude_outside", "antialias", "inverse", "onesided", "is_causal",
-      "spatial", "broadcast", "consumed_inputs", "periodic", "upper", "detect_negative",
-      "detect_positive", "center_point_box", "saturate", "keep_aspect_ratio_policy"};
+  static const char *const names[] = {"ceil_mode",
+                                      "count_include_pad",
+                                      "storage_order",
+                                      "keepdims",
+                                      "noop_with_empty_axes",
+                                      "select_last_index",
+                                      "transA",
+                                      "transB",
+                                      "align_corners",
+                                      "exclusive",
+                                      "reverse",
+                                      "largest",
+                                      "sorted",
+                                      "allowzero",
+                                      "training_mode",
+                                      "is_test",
+                                      "fmod",
+                                      "layout",
+                                      "input_forget",
+                                      "linear_before_reset",
+                                      "exclude_outside",
+                                      "antialias",
+                                      "inverse",
+                                      "onesided",
+                                      "is_causal",
+                                      "spatial",
+                                      "broadcast",
+                                      "consumed_inputs",
+                                      "periodic",
+                                      "upper",
+                                      "detect_negative",
+                                      "detect_positive",
+                                      "center_point_box",
+                                      "saturate",
+                                      "keep_aspect_ratio_policy"};
   for (size_t i = 0; a->kind == SURG_ATTR_INT && i < SURG_COUNT(names); i++)
     if (!strcmp(names[i], a->name)) return true;
   return false;
 }
 
-static bool add_attrs(probe *p, const probe_case *base) {
+static bool add_attrs(surg__probe *p, const surg__probe_case *base) {
   for (uint32_t i = 0; i < base->schema->n_attrs; i++) {
     const surg__attr_def *a = &base->schema->attrs[i];
-    probe_case left = *base;
-    left.what = PROBE_LEFT;
+    surg__probe_case left = *base;
+    left.what = SURG__PROBE_LEFT;
     left.name = a->name;
     if (!a->required && !add(p, &left)) return false;
     if (a->kind == SURG_ATTR_STRING && !add_words(p, base, a->name)) return false;
     for (int64_t v = 0; is_switch(a) && v < 2; v++) {
-      probe_case c = *base;
-      c.what = PROBE_VALUE;
+      surg__probe_case c = *base;
+      c.what = SURG__PROBE_VALUE;
       c.name = a->name;
       c.number = v;
       if (!add(p, &c)) return false;
@@ -195,12 +231,12 @@ static bool add_attrs(probe *p, const probe_case *base) {
   return true;
 }
 
-static bool add_ranks(probe *p, const probe_case *base) {
+static bool add_ranks(surg__probe *p, const surg__probe_case *base) {
   const surg_schema *s = base->schema;
   if (!(s->flags & SURG__OP_ELEMENTWISE)) return true;
   for (int64_t r = 0; r <= 6; r++) {
-    probe_case c = *base;
-    c.what = PROBE_RANK;
+    surg__probe_case c = *base;
+    c.what = SURG__PROBE_RANK;
     c.name = "";
     c.number = r;
     if (!add(p, &c)) return false;
@@ -214,13 +250,13 @@ static bool has_graph(const surg_schema *s) {
   return false;
 }
 
-static bool add_forms_of(probe *p, const probe_case *base) {
+static bool add_forms_of(surg__probe *p, const surg__probe_case *base) {
   const surg_schema *s = base->schema;
-  probe_case open = *base;
-  open.what = PROBE_OPEN;
+  surg__probe_case open = *base;
+  open.what = SURG__PROBE_OPEN;
   for (open.number = 1; open.number <= 2; open.number++)
     if (!add(p, &open)) return false;
-  open.what = PROBE_FED;
+  open.what = SURG__PROBE_FED;
   if (!add(p, &open)) return false;
   /* What bodies read is typed by itself. */
   if (has_graph(s)) return true;
@@ -228,7 +264,7 @@ static bool add_forms_of(probe *p, const probe_case *base) {
          add_places(p, base, s->outputs, s->n_outputs) && add_attrs(p, base) && add_ranks(p, base);
 }
 
-int64_t probe_rank(const surg_value *v) {
+int64_t surg__probe_rank(const surg_value *v) {
   const surg_tensor *c = v ? surg_value_constant(v) : NULL;
   const surg_type *t = v && !c ? surg_value_type(v) : NULL;
   if (c) return (int64_t)surg_tensor_rank(c);
@@ -240,16 +276,16 @@ int64_t probe_rank(const surg_value *v) {
 static size_t other_rank(const surg_node *x, const surg_node *y) {
   for (size_t i = 0; i < surg_node_input_count(x) && i < surg_node_input_count(y); i++)
     if (surg_node_input(x, i) && surg_node_input(y, i) &&
-        probe_rank(surg_node_input(x, i)) != probe_rank(surg_node_input(y, i)))
+        surg__probe_rank(surg_node_input(x, i)) != surg__probe_rank(surg_node_input(y, i)))
       return i;
   return SIZE_MAX;
 }
 
 /* Lines that differ from the base in the rank of an input, or in one attribute. */
-static bool add_line(probe *p, const probe_case *base, const probe_case *other) {
-  surg_model *a = probe_model(p, base), *b = probe_model(p, other);
-  probe_case c = *other;
-  const surg_node *x = a ? probe_node(a) : NULL, *y = b ? probe_node(b) : NULL;
+static bool add_line(surg__probe *p, const surg__probe_case *base, const surg__probe_case *other) {
+  surg_model *a = surg__probe_model(p, base), *b = surg__probe_model(p, other);
+  surg__probe_case c = *other;
+  const surg_node *x = a ? surg__probe_node(a) : NULL, *y = b ? surg__probe_node(b) : NULL;
   size_t differ = 0;
   for (uint32_t i = 0; x && y && i < c.schema->n_attrs; i++) {
     const char *name = c.schema->attrs[i].name;
@@ -261,16 +297,16 @@ static bool add_line(probe *p, const probe_case *base, const probe_case *other) 
     differ++;
     c.name = name;
     c.number = surg_attr_get_kind(v) == SURG_ATTR_INT ? surg_attr_int(v) : 0;
-    c.what = surg_attr_get_kind(v) == SURG_ATTR_INTS ? PROBE_SET : PROBE_BASE;
+    c.what = surg_attr_get_kind(v) == SURG_ATTR_INTS ? SURG__PROBE_SET : SURG__PROBE_BASE;
   }
   const size_t place = x && y ? other_rank(x, y) : SIZE_MAX;
   bool good = true;
   if (place != SIZE_MAX && differ < 2 && surg__schema_formal(c.schema, false, place)) {
-    c.what = PROBE_RANK;
+    c.what = SURG__PROBE_RANK;
     c.name = surg__schema_formal(c.schema, false, place)->name;
-    c.number = probe_rank(surg_node_input(y, place));
+    c.number = surg__probe_rank(surg_node_input(y, place));
     good = add(p, &c);
-  } else if (differ == 1 && c.what == PROBE_SET) {
+  } else if (differ == 1 && c.what == SURG__PROBE_SET) {
     good = add(p, &c);
   }
   if (a) surg_model_free(a);
@@ -278,18 +314,18 @@ static bool add_line(probe *p, const probe_case *base, const probe_case *other) 
   return good;
 }
 
-bool probe_add_forms(probe *p) {
+bool surg__probe_add_forms(surg__probe *p) {
   const size_t n = p->asked;
   for (size_t i = 0; i < n; i++) {
-    const probe_case base = p->cases.items[i];
+    const surg__probe_case base = p->cases.items[i];
     if (!base.base) continue;
     if (!add_forms_of(p, &base)) return false;
     for (size_t k = 0; k < n; k++) {
-      const probe_case *c = &p->cases.items[k];
-      if (c->what != PROBE_BASE || c->schema != base.schema || c->form != base.form ||
+      const surg__probe_case *c = &p->cases.items[k];
+      if (c->what != SURG__PROBE_BASE || c->schema != base.schema || c->form != base.form ||
           c->line == base.line || !c->asked)
         continue;
-      const probe_case other = *c;
+      const surg__probe_case other = *c;
       if (!add_line(p, &base, &other)) return false;
     }
   }

@@ -4,22 +4,22 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
-#include "probe.h"
+#include "probe/probe.h"
 
 #define SAID_MAX 120 /* bytes of a message that stand in a target */
 
 /* --- the engine --- */
 
-void probe_learn_windows(probe *p) {
+void surg__probe_learn_windows(surg__probe *p) {
   p->opsets.count = 0;
   for (size_t i = 0; i < p->cases.count; i++) {
-    const probe_case *c = &p->cases.items[i];
+    const surg__probe_case *c = &p->cases.items[i];
     if (c->schema || !c->taken) continue;
-    if (c->what == PROBE_IR) {
+    if (c->what == SURG__PROBE_IR) {
       if (!p->ir_low || c->number < p->ir_low) p->ir_low = c->number;
       if (c->number > p->ir_high) p->ir_high = c->number;
     }
-    if (c->what != PROBE_OPSET) continue;
+    if (c->what != SURG__PROBE_OPSET) continue;
     size_t at = 0;
     while (at < p->opsets.count && strcmp(p->opsets.items[at].name, c->name) != 0) at++;
     if (at == p->opsets.count) {
@@ -32,17 +32,17 @@ void probe_learn_windows(probe *p) {
   }
 }
 
-static bool engine_refuses(const probe *p, probe_what what, int64_t number) {
+static bool engine_refuses(const surg__probe *p, surg__probe_what what, int64_t number) {
   for (size_t i = 0; i < p->cases.count; i++) {
-    const probe_case *c = &p->cases.items[i];
+    const surg__probe_case *c = &p->cases.items[i];
     if (!c->schema && c->what == what && c->number == number) return c->asked && !c->taken;
   }
   return false;
 }
 
-static bool engine_takes(const probe *p, probe_what what, int64_t number) {
+static bool engine_takes(const surg__probe *p, surg__probe_what what, int64_t number) {
   for (size_t i = 0; i < p->cases.count; i++) {
-    const probe_case *c = &p->cases.items[i];
+    const surg__probe_case *c = &p->cases.items[i];
     if (!c->schema && c->what == what && c->number == number) return c->taken;
   }
   return false;
@@ -57,12 +57,12 @@ static json_t *span_json(const surg__tspan *s, int64_t newest) {
 /* --- one version of an operator --- */
 
 typedef struct row {
-  const probe *p;
-  const probe_case *base;
+  const surg__probe *p;
+  const surg__probe_case *base;
   size_t first, end; /* cases of its forms are among these */
 } row;
 
-static bool is_form(const row *r, const probe_case *c, probe_what what) {
+static bool is_form(const row *r, const surg__probe_case *c, surg__probe_what what) {
   return c->schema == r->base->schema && c->what == what && (c->asked || c->impossible);
 }
 
@@ -72,9 +72,10 @@ static void put_types(const row *r, json_t *out) {
   for (uint32_t i = 0; i < s->n_params; i++) {
     uint32_t taken = 0, refused = 0;
     for (size_t k = r->first; k < r->end; k++) {
-      const probe_case *c = &r->p->cases.items[k];
-      const bool together = is_form(r, c, PROBE_TYPES) && c->taken;
-      if ((!is_form(r, c, PROBE_TYPE) && !together) || strcmp(c->name, s->params[i].name) != 0)
+      const surg__probe_case *c = &r->p->cases.items[k];
+      const bool together = is_form(r, c, SURG__PROBE_TYPES) && c->taken;
+      if ((!is_form(r, c, SURG__PROBE_TYPE) && !together) ||
+          strcmp(c->name, s->params[i].name) != 0)
         continue;
       *(c->taken ? &taken : &refused) |= UINT32_C(1) << c->number;
     }
@@ -90,10 +91,10 @@ static void put_types(const row *r, json_t *out) {
 }
 
 /* Names of what was refused. */
-static void put_names(const row *r, probe_what what, const char *key, json_t *out) {
+static void put_names(const row *r, surg__probe_what what, const char *key, json_t *out) {
   json_t *list = json_array();
   for (size_t k = r->first; k < r->end; k++) {
-    const probe_case *c = &r->p->cases.items[k];
+    const surg__probe_case *c = &r->p->cases.items[k];
     if (is_form(r, c, what) && !c->taken) json_array_append_new(list, json_string(c->name));
   }
   if (json_array_size(list)) json_object_set(out, key, list);
@@ -104,8 +105,8 @@ static void put_attr(const row *r, const char *name, json_t *attrs) {
   json_t *list = json_array();
   bool refused = false;
   for (size_t k = r->first; k < r->end; k++) {
-    const probe_case *c = &r->p->cases.items[k];
-    if (!is_form(r, c, PROBE_VALUE) || strcmp(c->name, name) != 0) continue;
+    const surg__probe_case *c = &r->p->cases.items[k];
+    if (!is_form(r, c, SURG__PROBE_VALUE) || strcmp(c->name, name) != 0) continue;
     refused |= !c->taken;
     if (c->taken)
       json_array_append_new(list, c->value ? json_string(c->value) : json_integer(c->number));
@@ -129,8 +130,8 @@ static json_t *ranks_of(const row *r, size_t place, int64_t base) {
   int64_t low = base, high = base, below = INT64_MIN, above = INT64_MAX;
   for (int pass = 0; pass < 2; pass++)
     for (size_t k = r->first; k < r->end; k++) {
-      const probe_case *c = &r->p->cases.items[k];
-      if (!is_form(r, c, PROBE_RANK) ||
+      const surg__probe_case *c = &r->p->cases.items[k];
+      if (!is_form(r, c, SURG__PROBE_RANK) ||
           strcmp(c->name[0] ? c->name : r->base->schema->inputs[0].name, name))
         continue;
       if (!pass && c->taken) {
@@ -147,11 +148,11 @@ static json_t *ranks_of(const row *r, size_t place, int64_t base) {
 }
 
 static void put_ranks(const row *r, json_t *out) {
-  surg_model *m = probe_model((probe *)(uintptr_t)r->p, r->base);
-  const surg_node *n = m ? probe_node(m) : NULL;
+  surg_model *m = surg__probe_model((surg__probe *)(uintptr_t)r->p, r->base);
+  const surg_node *n = m ? surg__probe_node(m) : NULL;
   json_t *ranks = json_object();
   for (uint32_t i = 0; n && i < r->base->schema->n_inputs && i < surg_node_input_count(n); i++) {
-    const int64_t base = probe_rank(surg_node_input(n, i));
+    const int64_t base = surg__probe_rank(surg_node_input(n, i));
     json_t *span = base < 0 ? NULL : ranks_of(r, i, base);
     if (span) json_object_set_new(ranks, r->base->schema->inputs[i].name, span);
   }
@@ -164,8 +165,8 @@ static void put_ranks(const row *r, json_t *out) {
 static void put_open(const row *r, json_t *out) {
   bool refused[3] = {false, false, false};
   for (size_t k = r->first; k < r->end; k++) {
-    const probe_case *c = &r->p->cases.items[k];
-    if (is_form(r, c, PROBE_OPEN)) refused[c->number] = !c->taken;
+    const surg__probe_case *c = &r->p->cases.items[k];
+    if (is_form(r, c, SURG__PROBE_OPEN)) refused[c->number] = !c->taken;
   }
   if (refused[1])
     json_object_set_new(out, "static", json_true());
@@ -177,12 +178,12 @@ static void put_open(const row *r, json_t *out) {
 static void put_fed(const row *r, json_t *out) {
   bool refused = false, any = false;
   for (size_t k = 0; k < r->end && !any; k++) {
-    const probe_case *c = &r->p->cases.items[k];
-    any = c->what == PROBE_FED && c->taken;
+    const surg__probe_case *c = &r->p->cases.items[k];
+    any = c->what == SURG__PROBE_FED && c->taken;
   }
   for (size_t k = r->first; k < r->end; k++) {
-    const probe_case *c = &r->p->cases.items[k];
-    if (is_form(r, c, PROBE_FED) && c->asked) refused = !c->taken;
+    const surg__probe_case *c = &r->p->cases.items[k];
+    if (is_form(r, c, SURG__PROBE_FED) && c->asked) refused = !c->taken;
   }
   if (any && refused) json_object_set_new(out, "fed", json_true());
 }
@@ -190,11 +191,11 @@ static void put_fed(const row *r, json_t *out) {
 static json_t *facts_of(const row *r) {
   json_t *out = json_object();
   put_types(r, out);
-  put_names(r, PROBE_INPUT, "const", out);
-  put_names(r, PROBE_GIVEN, "absent", out);
+  put_names(r, SURG__PROBE_INPUT, "const", out);
+  put_names(r, SURG__PROBE_GIVEN, "absent", out);
   put_attrs(r, out);
-  put_names(r, PROBE_LEFT, "written", out);
-  put_names(r, PROBE_SET, "no_attrs", out);
+  put_names(r, SURG__PROBE_LEFT, "written", out);
+  put_names(r, SURG__PROBE_SET, "no_attrs", out);
   put_ranks(r, out);
   put_open(r, out);
   put_fed(r, out);
@@ -214,21 +215,21 @@ static json_t *refused_row(const char *why) {
 
 /* --- an operator --- */
 
-static json_t *row_of(const probe *p, const surg_schema *s) {
+static json_t *row_of(const surg__probe *p, const surg_schema *s) {
   row r = {.p = p, .end = p->cases.count};
   const char *why = NULL;
   for (size_t i = 0; i < p->cases.count; i++) {
-    const probe_case *c = &p->cases.items[i];
+    const surg__probe_case *c = &p->cases.items[i];
     if (c->schema != s || !c->asked) continue;
     if (c->base) r.base = c;
-    if (c->what == PROBE_BASE && !c->taken && !why) why = c->why;
+    if (c->what == SURG__PROBE_BASE && !c->taken && !why) why = c->why;
   }
   if (r.base) return facts_of(&r);
   return why ? refused_row(why) : json_pack("{s:s}", "says", "not probed");
 }
 
 /* Rows of versions that follow each other and say the same are one. */
-static json_t *op_json(const probe *p, int op) {
+static json_t *op_json(const surg__probe *p, int op) {
   json_t *rows = json_array();
   size_t count;
   const surg_schema *all = surg__schema_versions(op, &count);
@@ -264,10 +265,10 @@ static json_t *op_json(const probe *p, int op) {
 }
 
 /* Whether the target that is inherited says the same of all that was asked about the operator. */
-static bool is_forecast(const probe *p, int op) {
+static bool is_forecast(const surg__probe *p, int op) {
   if (!p->inherit) return false;
   for (size_t i = 0; i < p->cases.count; i++) {
-    const probe_case *c = &p->cases.items[i];
+    const surg__probe_case *c = &p->cases.items[i];
     if (!c->schema || c->schema->op != op || !c->asked) continue;
     if (c->taken ? c->forecast == SURG__ILLEGAL : c->forecast != SURG__ILLEGAL) return false;
     if (c->taken && c->forecast == SURG__UNKNOWN) return false;
@@ -275,7 +276,7 @@ static bool is_forecast(const probe *p, int op) {
   return true;
 }
 
-static json_t *ops_json(const probe *p) {
+static json_t *ops_json(const surg__probe *p) {
   json_t *ops = json_object();
   for (size_t i = 0; i < p->cases.count; i++) {
     const surg_schema *s = p->cases.items[i].schema;
@@ -288,7 +289,7 @@ static json_t *ops_json(const probe *p) {
   return ops;
 }
 
-json_t *probe_learn(const probe *p, const char *name) {
+json_t *surg__probe_learn(const surg__probe *p, const char *name) {
   json_t *t = json_object(), *opsets = json_object();
   char source[200];
   size_t asked = 0;
@@ -306,13 +307,14 @@ json_t *probe_learn(const probe *p, const char *name) {
   json_object_set_new(t, "opset", opsets);
   const surg__tspan ir = {NULL, p->ir_low <= 3 ? 1 : p->ir_low, p->ir_high};
   json_object_set_new(t, "ir", span_json(&ir, surg_dtype_ir_version(SURG_DTYPE_COUNT - 1)));
-  json_object_set_new(t, "dynamic", engine_takes(p, PROBE_DYNAMIC, 2)   ? json_true()
-                                    : engine_takes(p, PROBE_DYNAMIC, 1) ? json_string("batch")
-                                                                        : json_false());
-  json_object_set_new(t, "unsorted", json_boolean(engine_takes(p, PROBE_ORDER, 0)));
-  json_object_set_new(t, "functions", json_boolean(engine_takes(p, PROBE_FUNCTION, 0)));
+  json_object_set_new(t, "dynamic",
+                      engine_takes(p, SURG__PROBE_DYNAMIC, 2)   ? json_true()
+                      : engine_takes(p, SURG__PROBE_DYNAMIC, 1) ? json_string("batch")
+                                                                : json_false());
+  json_object_set_new(t, "unsorted", json_boolean(engine_takes(p, SURG__PROBE_ORDER, 0)));
+  json_object_set_new(t, "functions", json_boolean(engine_takes(p, SURG__PROBE_FUNCTION, 0)));
   /* An engine that stops at an operator nobody knows stops at all that it does not. */
-  const bool stops = engine_refuses(p, PROBE_FUNCTION, 1);
+  const bool stops = engine_refuses(p, SURG__PROBE_FUNCTION, 1);
   if (!p->inherit && stops) json_object_set_new(t, "custom", json_false());
   if (!p->inherit)
     json_object_set_new(t, "rest", json_string(stops && !p->only ? "refused" : "unknown"));
@@ -352,7 +354,7 @@ static void put_value(surg__buf *f, const json_t *j) {
   surg__buf_putc(f, ']');
 }
 
-void probe_put(surg__buf *f, const json_t *target) {
+void surg__probe_put(surg__buf *f, const json_t *target) {
   const char *key, *op;
   json_t *v, *o;
   const char *comma = "{\n";

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Targets: what an engine supports, and the verdict on a model. doc/targets.md describes them.
+ * Since 0.2. */
+#ifndef ONNXSURG_TARGET_H
+#define ONNXSURG_TARGET_H
+
+#include <onnxsurg/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an engine supports: read from JSON, built in or the user's own. A target belongs to a
+ * context and is freed before it. */
+typedef struct surg_target surg_target;
+
+/* Whether an engine supports a model. Unknown is never supported. */
+typedef enum surg_verdict {
+  SURG_SUPPORTED = 0,
+  SURG_SUPPORT_UNKNOWN = 1,
+  SURG_UNSUPPORTED = 2
+} surg_verdict;
+
+/* One reason against a model. Texts and handles last until the callback returns. */
+typedef struct surg_objection {
+  uint32_t size; /* set by the library */
+  surg_verdict
+      verdict; /* SURG_SUPPORTED: ONNX forbids it, and the engine accepts it all the same */
+  surg_severity severity;  /* note: unknown; warning: accepted; error: unsupported */
+  const char *code;        /* of doc/check.md: E401 to E415, N401, or the code of a finding */
+  const char *where;       /* `graph.node[3] "a" (Add)`, escaped; "model": the model as a whole */
+  const char *text;        /* one line, escaped */
+  const char *source;      /* the source of the fact, or NULL */
+  const char *pass;        /* a pass that cures it, or NULL */
+  bool misread;            /* the engine imports the node and computes something else */
+  const surg_node *node;   /* NULL: the model as a whole */
+  const surg_value *value; /* the input or output that it is about, or NULL */
+} surg_objection;
+typedef void (*surg_objection_fn)(void *user, const surg_objection *o);
+
+/* The sum of the objections to a model. */
+typedef struct surg_judgement {
+  uint32_t size; /* set by the caller: sizeof(surg_judgement) */
+  surg_verdict verdict;
+  size_t unsupported, unknown; /* objections of that verdict */
+  size_t misread;              /* of the unsupported ones */
+} surg_judgement;
+
+/* The built-in targets, by name: "onnxruntime-1.14", "tensorrt-8.6". NULL past the end. */
+SURG_EXPORT size_t surg_target_count(void);
+/* The name of built-in target i; NULL: there is none. Static text. */
+SURG_EXPORT const char *surg_target_name_at(size_t i);
+/* The target that a user means: a path with '/' or that ends in ".target" is a file; else the name
+ * of a built-in target, an alias ("trt8.6"), a name without version (the newest), or with a version
+ * between those that are known (the next lower one, with a note). SURG_EUSAGE, reported: no such
+ * target, with the nearest name, or a file that is no target; SURG_EIO: it cannot be read. O(size
+ * of the target) */
+SURG_EXPORT surg_status surg_target_open(surg_context *ctx, const char *name, surg_target **out);
+/* A target from JSON text; `name` is used in messages. SURG_EUSAGE, reported with the line: the
+ * text is no target. */
+SURG_EXPORT surg_status surg_target_parse(surg_context *ctx, const char *text, size_t n,
+                                          const char *name, surg_target **out);
+/* Frees a target; NULL is allowed. */
+SURG_EXPORT void surg_target_free(surg_target *t);
+/* Its name, the name of the engine for people (or NULL), and where its facts come from. Borrowed.
+ */
+SURG_EXPORT const char *surg_target_name(const surg_target *t);
+/* The name of the engine for people, or NULL. Borrowed. */
+SURG_EXPORT const char *surg_target_title(const surg_target *t);
+/* Where its facts come from. Borrowed. */
+SURG_EXPORT const char *surg_target_source(const surg_target *t);
+/* The name of the target that runs the nodes this one does not, such as a CPU; NULL: there is none.
+ */
+SURG_EXPORT const char *surg_target_host(const surg_target *t);
+/* States that operators of a domain ("com.acme"), or one of them ("com.acme:Foo"), are registered
+ * with the engine. The text is copied. SURG_EUSAGE: it is neither. */
+SURG_EXPORT surg_status surg_target_register(surg_target *t, const char *operators);
+
+/* The verdict on a model, of the context of the target. `fn` (may be NULL) receives each objection,
+ * the findings of a lenient load among them, in the order of the model. Infers types; nothing else
+ * of the model changes. O(model). SURG_EUSAGE, SURG_ENOMEM, SURG_ELIMIT. */
+SURG_EXPORT surg_status surg_target_judge(const surg_target *t, surg_model *model,
+                                          surg_objection_fn fn, void *user, surg_judgement *out);
+/* For a target with a host and a supported model: the nodes that run on the host. *on_host: how
+ * many for certain, *unknown: how many may, *nodes: how many run anywhere. All may be NULL.
+ * SURG_EUNSUPPORTED: the target has no host. O(model) */
+SURG_EXPORT surg_status surg_target_host_nodes(const surg_target *t, surg_model *model,
+                                               surg_objection_fn fn, void *user, size_t *on_host,
+                                               size_t *unknown, size_t *nodes);
+/* "supported", "unknown" or "unsupported"; NULL for other numbers. */
+SURG_EXPORT const char *surg_verdict_name(surg_verdict v);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
