@@ -212,6 +212,10 @@ void surgery_report(const surgery *j, surg_context *ctx, const outcome *o) {
     print_renames(stderr, o);
     print_idle(stderr, j, o);
     print_assumed(stderr, j);
+  } else if (o->report.worst > SURG_EXACT && !j->common.quiet && !j->common.json) {
+    /* A result that is not exact is never written without a word. */
+    cli_put(stderr, o->in);
+    fprintf(stderr, ": exactness: %s\n", surg__exactness_name(o->report.worst));
   }
   const surg_pass *pass = j->form ? j->form->pass : NULL;
   /* What is done to an invalid model is always listed. */

@@ -241,13 +241,16 @@ typedef struct promise {
   /* Of rounding: the sums of absolute terms before and after (terms.c), one for each element of the
    * result; NULL: there is no such form, and the largest element of the result, and 1, count. */
   const surg__array *terms[2];
+  const double *error[2]; /* else the running errors (error.c), one for each element; NULL: none */
   double most;
   bool huge;
   bool wild; /* sums cancel, and what lies between over- or underflows */
 } promise;
 
-static promise promise_of(const surg_rule *r) {
-  return (promise){.e = r->exactness, .bound = r->reason ? atof(r->reason) : 0};
+static promise promise_of(const surg_rule *r, const rule_case *c) {
+  promise p = {.e = r->exactness, .bound = r->reason ? atof(r->reason) : 0};
+  if (c->most_k && p.e == SURG_ROUNDING) p.bound = fmin(p.bound, c->most_k);
+  return p;
 }
 
 /* Kernels round what is narrower than double once; in double each of their steps. */
@@ -259,6 +262,10 @@ static double steps_of(int dtype) {
 static bool rounds(const promise *p, int dtype, uint64_t i, double a, double b) {
   static const double eps[] = {[SURG_FLOAT] = 0x1p-23, [SURG_FLOAT16] = 0x1p-10,
                                [SURG_BFLOAT16] = 0x1p-7, [SURG_DOUBLE] = 0x1p-52};
+  if (!p->terms[0] && (p->error[0] || p->error[1])) {
+    const double r = fmax(p->error[0] ? p->error[0][i] : 0, p->error[1] ? p->error[1][i] : 0);
+    return isinf(r) || fabs(a - b) <= r;
+  }
   if (!p->terms[0]) {
     if (p->huge) return true; /* sums of what is huge overflow in another place */
     const bool near = steps_between(dtype, a, b, p->most) <= p->bound * steps_of(dtype);
@@ -308,8 +315,12 @@ static bool differs(promise *p, const surg__array *a, const surg__array *b, char
       const double x = surg__real_at(a, i), y = surg__real_at(b, i);
       if (reals_agree(p, a->dtype, i, x, y)) continue;
       snprintf(why, 300, "element %llu is %.9g, was %.9g (terms %.9g, %.9g)", (unsigned long long)i, y, x,
-               p->terms[0] ? surg__real_at(p->terms[0], i) : 0,
-               p->terms[0] ? surg__real_at(p->terms[1], i) : 0);
+               p->terms[0]   ? surg__real_at(p->terms[0], i)
+               : p->error[0] ? p->error[0][i]
+                             : 0,
+               p->terms[0]   ? surg__real_at(p->terms[1], i)
+               : p->error[1] ? p->error[1][i]
+                             : 0);
       return true;
     }
     const size_t unit = surg__dtype_unpacked(a->dtype);
@@ -333,7 +344,7 @@ static unsigned sets_of(const promise *p) {
 }
 
 static verdict run_both(surg_model *before, surg_model *after, surg__arena *arena,
-                        const rule_case *c, promise *p, char *why) {
+                        rule_case *c, promise *p, char *why) {
   surg__array in[CASE_ITEMS], x[CASE_ARGS], y[CASE_ARGS], s[2][CASE_ARGS];
   surg_model *sums[2] = {NULL, NULL};
   bool any = false;
@@ -362,9 +373,19 @@ static verdict run_both(surg_model *before, surg_model *after, surg__arena *aren
     bool bounded = sums[1] != NULL;
     for (unsigned k = 0; k < 2 && bounded; k++)
       bounded = !surg__interpret(sums[k], arena, in, s[k], MAX_BYTES, MAX_WORK, &reason, NULL);
+    const double *error[2][CASE_ARGS] = {{0}};
+    bool errors[2] = {false, false};
+    if (p->e == SURG_ROUNDING && !bounded) {
+      errors[0] = errors_of(before, arena, in, p->bound, error[0]);
+      errors[1] = errors_of(after, arena, in, p->bound, error[1]);
+    }
+    c->bounded |= bounded || errors[0] || errors[1];
     for (unsigned i = 0; i < c->n_outputs && v != CASE_WRONG; i++) {
       char what[300];
-      for (unsigned k = 0; k < 2; k++) p->terms[k] = bounded ? &s[k][i] : NULL;
+      for (unsigned k = 0; k < 2; k++) {
+        p->terms[k] = bounded ? &s[k][i] : NULL;
+        p->error[k] = errors[k] ? error[k][i] : NULL;
+      }
       if (!differs(p, &x[i], &y[i], what)) continue;
       snprintf(why, 300, "inputs %u, output %u: %.250s", set, i, what);
       v = CASE_WRONG;
@@ -543,7 +564,7 @@ static verdict judge(surg_context *ctx, const surg_rule *r, rule_case *c, unsign
     else
       v = apply(ctx, r, after, c, &arena, why);
   }
-  promise p = promise_of(r);
+  promise p = promise_of(r, c);
   const unsigned all = input_bits(c);
   if (v == CASE_PROVEN && bits)
     v = all && all <= bits ? run_all(before, after, &arena, c, all, &p, why) : CASE_IDLE;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules [--seed N] [--seeds N] [--cases N] [--mutants N] [--bits N] [--harsh PERCENT]
- * [--class exact|ulp|rounding|approx|lossy] [--golden DIR]... [--group G] [--rule NAME]... [-v]: proves every built-in rule, or those named, by models drawn from it, with one seed or with
- * as many one after the other. Exit 1 where a rule is wrong, or where one that no case was found
+ * [--class exact|ulp|rounding|approx|lossy] [--golden DIR]... [--kept FILE] [--group G]
+ * [--most-k K] [--rule NAME]... [-v]: proves every built-in rule, or those named, by models drawn from it, with one
+ * seed or with as many one after the other; and judges the cases of a file (kept.c). Exit 1 where a rule is wrong, or where one that no case was found
  * for is not in the list below. With --mutants, rules with a mistake put in are judged by the same
  * cases, by some drawn for the mistake, and by the models of golden cases (--golden), and the rate
  * of those found out is printed (and must not fall below the floor). With --bits, cases whose inputs
  * are so many bits at most are run with all values that there are. With --harsh so many cases in a hundred
- * (25) have constants that are huge, tiny, or cancel. */
+ * (25) have constants that are huge, tiny, or cancel. With --most-k rules of class rounding(k) are held
+ * against a k that is smaller: which of them need theirs. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,15 +74,15 @@ static const struct {
 
 typedef struct options {
   uint64_t seed;
-  unsigned seeds, cases, mutants, bits, harsh, n_rules;
+  unsigned seeds, cases, mutants, bits, harsh, most_k, n_rules;
   int kind; /* the class of rules that are wanted; -1: all */
-  const char *group, *rules[NAMED];
+  const char *group, *rules[NAMED], *kept;
   bool verbose;
 } options;
 
 typedef struct tally {
   unsigned rules, unrun, without, excused, emissions, never, cases, wrong, mutants, killed,
-      stillborn, golden, same, all_values, all_cases;
+      stillborn, golden, same, all_values, all_cases, loose;
 } tally;
 
 typedef struct kept {
@@ -148,12 +150,13 @@ static unsigned prove_emission(surg_context *ctx, const options *o, const surg_r
                                surg__arena *arena, kept *cases, tally *t, unsigned *proven) {
   dice d = {.state = o->seed * 1000003 + e, .harsh = o->harsh};
   for (const char *p = r->name; *p; p++) d.state = d.state * 131 + (unsigned char)*p;
-  unsigned misses = 0, made = 0, verdicts[5] = {0};
+  unsigned misses = 0, made = 0, some = 0, tight = 0, verdicts[5] = {0};
   char why[300], last[300] = "no model could be drawn";
   const unsigned draws = o->cases > DRAWS / 20 ? o->cases * 20 : DRAWS;
   for (unsigned i = 0; i < draws && proven[e] < o->cases; i++) {
     const surg__mark mark = surg__arena_mark(arena);
     rule_case *c = case_draw(ctx, arena, r, e, &d);
+    if (c) c->most_k = o->most_k;
     verdict v = c ? case_judge(ctx, r, c, why) : CASE_BROKEN;
     verdicts[v]++;
     if (v == CASE_WRONG) {
@@ -164,7 +167,7 @@ static unsigned prove_emission(surg_context *ctx, const options *o, const surg_r
       free(c->text);
       return 1;
     }
-    if (v == CASE_PROVEN) proven[c->emitted - 1]++, t->cases++;
+    if (v == CASE_PROVEN) proven[c->emitted - 1]++, t->cases++, some++, tight += c->bounded;
     /* An operator of a runtime's own, which nobody computes here. */
     if (v == CASE_IDLE && c && c->emitted && *r->match.stmts[r->anchor].domain &&
         ++made >= o->cases) {
@@ -189,6 +192,10 @@ static unsigned prove_emission(surg_context *ctx, const options *o, const surg_r
     t->unrun++;
     proven[e] = UINT_MAX;
     return 0;
+  }
+  if (r->exactness == SURG_ROUNDING && some && !tight) {
+    printf("by the largest element alone: %s, emission %u (line %u)\n", r->name, e + 1, r->emits[e].line);
+    t->loose++;
   }
   if (!proven[e])
     printf("never made: %s, emission %u (line %u): %s\n", r->name, e + 1, r->emits[e].line, last);
@@ -343,10 +350,14 @@ int main(int argc, char **argv) {
       o.bits = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--harsh"))
       o.harsh = (unsigned)atoi(next), i++;
+    else if (!strcmp(argv[i], "--most-k"))
+      o.most_k = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--class"))
       o.kind = class_named(next), i++;
     else if (!strcmp(argv[i], "--group"))
       o.group = next, i++;
+    else if (!strcmp(argv[i], "--kept"))
+      o.kept = next, i++;
     else if (!strcmp(argv[i], "--golden"))
       golden_read(next), i++;
     else if (!strcmp(argv[i], "--rule") && o.n_rules < NAMED)
@@ -367,6 +378,9 @@ int main(int argc, char **argv) {
       "without a case, "
       "%u not judged; %u emissions for operators of runtimes made, not run\n",
       t.rules, t.emissions, t.cases, t.wrong, t.never, t.without, t.excused, t.unrun);
+  unsigned kept_cases = 0;
+  if (o.kept && !kept_judge(ctx, o.kept, &kept_cases)) t.wrong++;
+  if (o.kept) printf("%u kept cases\n", kept_cases);
   if (o.bits)
     printf("%u cases of %u emissions hold for all values of their inputs (%u bits at most)\n",
            t.all_cases, t.all_values, o.bits);

@@ -5,6 +5,7 @@
 #ifndef SURG_TEST_RULES_H
 #define SURG_TEST_RULES_H
 
+#include "eval/core/eval.h"
 #include "rewrite/lang/rule.h"
 
 #define CASE_RANK 6
@@ -62,6 +63,8 @@ typedef struct rule_case {
                      by symbols that are 1 or more where they are */
   uint64_t seed;
   bool harsh; /* constants are huge, tiny, or cancel */
+  unsigned most_k; /* k of class rounding counts as this at most; 0: as it is */
+  bool bounded; /* set when judged: a bound was searched, not the largest element alone */
   char *text; /* the model */
 } rule_case;
 
@@ -83,6 +86,10 @@ verdict case_judge_all(surg_context *ctx, const surg_rule *r, rule_case *c, unsi
 
 /* The model of the sums of absolute terms (terms.c); NULL: an operator of it has none. */
 surg_model *terms_of(const surg_model *m);
+/* How far each element of each output may be off when every value on the way is off by k * eps of its
+ * size (error.c): out[i] is an array in `arena`, NULL for an output that is no float. False: there is
+ * no such bound. `in` has an entry for each graph input. */
+bool errors_of(surg_model *m, surg__arena *arena, const surg__array *in, double k, const double **out);
 
 /* --- what is known of operators (shapes.c) --- */
 typedef struct shape_row {
@@ -113,6 +120,10 @@ void mutant_swap(mutant *m);
 
 /* Why the change, as mutant_make says it, is no mistake (same.c); NULL: it is one. */
 const char *same_anyway(const char *rule, const char *what);
+
+/* --- kept cases (kept.c) --- */
+/* Judges every case of the file; false: one is wrong, or cannot be read, and it was printed. */
+bool kept_judge(surg_context *ctx, const char *path, unsigned *count);
 
 /* --- golden cases (golden.c) --- */
 /* Reads the models of the cases in a folder and in those below it. */

@@ -46,18 +46,24 @@ static int kind(const surg_node *n, const surg_node *const *all, const int *kind
   return v && !from ? real(v) : -1;
 }
 
-/* A divisor or a root changes how errors grow: only where it is the same in every run. */
+/* A divisor or a root changes how errors grow: only what is made of parameters without a sum of many
+ * elements, such as sqrt(variance + epsilon). */
 static bool constant(const surg_value *v) {
+  static const uint16_t way[] = {SURG_OP_Add,  SURG_OP_Cast, SURG_OP_Identity, SURG_OP_Reshape,
+                                 SURG_OP_Sqrt, SURG_OP_Div,  SURG_OP_Unsqueeze};
   for (int depth = 0; v && depth < 8; depth++) {
     if (surg_value_constant(v)) return true;
     const surg_node *n = surg_value_producer(v, NULL);
-    v = n ? surg_node_input(n, 0) : NULL;
+    bool known = false;
+    for (size_t i = 0; n && i < SURG_COUNT(way); i++) known |= surg_node_op(n) == way[i];
+    v = known ? surg_node_input(n, 0) : NULL;
   }
   return false;
 }
 
 static bool to_magnitudes(surg_node *n) {
   const char *op = surg_node_op_type(n);
+  if (surg_node_op(n) == SURG_OP_BatchNormalization && surg_node_output_count(n) > 1) return false;
   if (!strcmp(op, "Sqrt")) return constant(surg_node_input(n, 0));
   for (size_t i = 0; i < SURG_COUNT(forms); i++) {
     if (strcmp(op, forms[i].op)) continue;
