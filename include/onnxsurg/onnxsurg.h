@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public API of onnxsurg. The functions stand, documented, in api.def. */
+/* The public API of onnxsurg. api.def lists and documents the functions. */
 #ifndef ONNXSURG_ONNXSURG_H
 #define ONNXSURG_ONNXSURG_H
 
@@ -19,8 +19,8 @@ extern "C" {
 #undef SURG_PROC
 #endif
 
-/* The same functions as a table, in the order of api.def: what a plugin is given. The table only
- * grows at its end; `size` tells how much of it is there. */
+/* The function table that a plugin receives, in the order of api.def. The table only grows at its
+ * end; `size` is the size of the table that the program has. */
 typedef struct surg_api {
   uint32_t size;
   uint16_t abi_major, abi_minor;

@@ -5,32 +5,36 @@
 
 #include <onnxsurg/types.h>
 
+/* Kind of a pass option. */
 typedef enum surg_option_kind {
   SURG_OPTION_BOOL = 0,
   SURG_OPTION_INT = 1,    /* decimal; "inf" is INT64_MAX; suffixes KiB MiB GiB */
   SURG_OPTION_STRING = 2,
   SURG_OPTION_LIST = 3,   /* a+b+c */
-  SURG_OPTION_PAIRS = 4   /* any names that no other option bears, each with a value or a list; its
-                             own name stands in help alone; at most one a pass, no fallback */
+  SURG_OPTION_PAIRS = 4   /* any names other than those of other options, each with a value or a
+                             list; its own name is only printed in help; at most one a pass, no
+                             fallback */
 } surg_option_kind;
 
+/* An option of a pass. */
 typedef struct surg_option {
   const char *name;
   surg_option_kind kind;
-  const char *fallback; /* as the user would write it; NULL: unset (false, 0, NULL, empty) */
+  const char *fallback; /* default, as a user writes it; NULL: unset (false, 0, NULL, empty) */
   const char *help;
 } surg_option;
 
 /* Whether the runner calls the pass once for the model or once for every graph. */
 typedef enum surg_pass_scope { SURG_SCOPE_MODEL = 0, SURG_SCOPE_GRAPH = 1 } surg_pass_scope;
 
-/* Facts a pass needs before and keeps after it; bits of `needs` and `keeps`. */
+/* Facts that a pass requires before it runs and preserves; bits of `needs` and `keeps`. */
 #define SURG_FACT_SORTED 1u /* every graph is in topological order */
 #define SURG_FACT_TYPES 2u  /* inferred types are up to date */
-/* In `needs`: the pass runs on models with open findings (surg_model_finding), which all others
- * refuse. Nodes with a finding are operators of no schema, values may be undefined. */
+/* In `needs`: the pass runs on models with open findings (surg_model_finding), which other passes
+ * reject. Nodes with a finding have no schema, and values may be undefined. */
 #define SURG_TAKES_DEFECTS 4u
 
+/* A pass. New fields are added at the end. */
 typedef struct surg_pass {
   uint32_t size; /* sizeof(surg_pass) */
   surg_pass_scope scope;
@@ -39,9 +43,9 @@ typedef struct surg_pass {
   const surg_option *options;
   size_t option_count;
   uint32_t needs, keeps;
-  surg_exactness exactness; /* of its changes, where it does not call surg_pass_used */
+  surg_exactness exactness; /* of its changes, unless it calls surg_pass_used */
   bool interface;           /* may change inputs or outputs of the model */
-  /* graph is NULL for model scope. */
+  /* Runs the pass; graph is NULL for model scope. */
   surg_pass_result (*run)(surg_pass_ctx *ctx, surg_graph *graph);
   /* Its options spell out an edit that changes what the model computes (`remove-op`): naming the
    * pass is consent to any class, unless the user limits the run with --allow. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For plugins: define nothing, include this, use the functions of api.def as if they were linked,
- * and end the file with SURG_PLUGIN_ENTRY. See doc/plugin-abi.md. */
+/* For plugins: include this file, call the functions of api.def as if they were linked, and end
+ * the file with SURG_PLUGIN_ENTRY. See doc/plugin-abi.md. */
 #ifndef ONNXSURG_PLUGIN_H
 #define ONNXSURG_PLUGIN_H
 
 #define SURG_PLUGIN
 #include <onnxsurg/onnxsurg.h>
 
+/* The function table; set before the init function of the plugin is called. */
 static const surg_api *surg_plugin_api;
 
 #if defined(__GNUC__)
@@ -23,12 +24,12 @@ static const surg_api *surg_plugin_api;
 #undef SURG_FN
 #undef SURG_PROC
 
-/* What the one exported symbol of a plugin, surg_plugin, returns. */
+/* The description that the exported function of a plugin, surg_plugin, returns. */
 typedef struct surg_plugin_info {
   uint32_t size;
   uint16_t abi_major, abi_minor;
   const char *name, *version;
-  /* Registers the passes; SURG_OK, or a failure that ends the run. */
+  /* Registers the passes. A result other than SURG_OK ends the run. */
   surg_status (*init)(const surg_api *api, surg_registry *registry);
 } surg_plugin_info;
 
@@ -38,17 +39,18 @@ typedef struct surg_plugin_info {
 #define SURG_PLUGIN_EXPORT __attribute__((visibility("default")))
 #endif
 
-#define SURG_PLUGIN_ENTRY(plugin_name, plugin_version, init_fn)                                \
+/* Defines the exported function of a plugin. `init_fn` gets the registry and registers passes. */
+#define SURG_PLUGIN_ENTRY(plugin_name, plugin_version, init_fn)                               \
   static surg_status surg_plugin_init(const surg_api *api, surg_registry *registry) {         \
-    surg_plugin_api = api;                                                                     \
-    return init_fn(registry);                                                                  \
-  }                                                                                            \
-  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void);                                \
-  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void) {                                                  \
-    static const surg_plugin_info info = {sizeof(surg_plugin_info), SURG_ABI_MAJOR,            \
-                                          SURG_ABI_MINOR, plugin_name, plugin_version,         \
-                                          surg_plugin_init};                                   \
-    return &info;                                                                              \
+    surg_plugin_api = api;                                                                    \
+    return init_fn(registry);                                                                 \
+  }                                                                                           \
+  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void);                               \
+  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void) {                              \
+    static const surg_plugin_info info = {sizeof(surg_plugin_info), SURG_ABI_MAJOR,           \
+                                          SURG_ABI_MINOR, plugin_name, plugin_version,        \
+                                          surg_plugin_init};                                  \
+    return &info;                                                                             \
   }
 
 #endif

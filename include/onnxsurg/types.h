@@ -39,7 +39,7 @@ typedef struct surg_rule surg_rule;
 /* Status of a call. 0 is success; below zero is failure, with a diagnostic in the context. */
 typedef enum surg_status {
   SURG_OK = 0,
-  SURG_EINVALID = -1,     /* the model does not hold: exit code 1 */
+  SURG_EINVALID = -1,     /* the model is invalid: exit code 1 */
   SURG_EUSAGE = -2,       /* wrong argument: exit code 2 */
   SURG_EIO = -3,          /* file or system error: exit code 3 */
   SURG_ELIMIT = -4,       /* a limit of the context: exit code 4 */
@@ -102,7 +102,7 @@ typedef enum surg_attr_kind {
   SURG_ATTR_TYPE_PROTOS = 14
 } surg_attr_kind;
 
-/* What a type is. */
+/* Kind of a type. */
 typedef enum surg_type_kind {
   SURG_TYPE_UNKNOWN = 0,
   SURG_TYPE_TENSOR = 1,
@@ -113,9 +113,8 @@ typedef enum surg_type_kind {
   SURG_TYPE_OPAQUE = 6
 } surg_type_kind;
 
-/* How an operator resolves where its node stands: a function of the model first, then the
- * schema table; `CUSTOM` has a domain or name nobody here knows. Semantic passes touch BUILTIN
- * nodes only. */
+/* How the operator of a node resolves: a function of the model first, then the schema table. CUSTOM
+ * has an unknown domain or name. Passes that depend on meaning edit BUILTIN nodes only. */
 typedef enum surg_op_class {
   SURG_OP_CLASS_UNKNOWN = 0,
   SURG_OP_CLASS_BUILTIN = 1,
@@ -123,7 +122,7 @@ typedef enum surg_op_class {
   SURG_OP_CLASS_CUSTOM = 3
 } surg_op_class;
 
-/* What a use of a value is. An OUTPUT use is an entry of a graph's output list. A SOFT use is a
+/* Kind of a use of a value. An OUTPUT use is an entry of a graph's output list. A SOFT use is a
  * reference by name outside node inputs: quantization annotation, sharding spec, training. */
 typedef enum surg_use_kind {
   SURG_USE_NODE = 0,
@@ -131,18 +130,18 @@ typedef enum surg_use_kind {
   SURG_USE_SOFT = 2
 } surg_use_kind;
 
-/* Where a graph stands. */
+/* Position of a graph in its model. */
 typedef enum surg_graph_kind {
   SURG_GRAPH_MAIN = 0,
   SURG_GRAPH_SUBGRAPH = 1,
   SURG_GRAPH_FUNCTION = 2
 } surg_graph_kind;
 
-/* Whether all uses of one value may be given to another; see surg_value_can_replace. */
+/* Whether one value may replace another in all uses; see surg_value_can_replace. */
 typedef enum surg_replace {
   SURG_REPLACE_NO = 0,
   SURG_REPLACE_YES = 1,           /* the old value is no graph output */
-  SURG_REPLACE_BY_LABEL = 2,      /* the new value takes over the old one's name */
+  SURG_REPLACE_BY_LABEL = 2,      /* the new value gets the name of the old one */
   SURG_REPLACE_NEEDS_IDENTITY = 3 /* only an Identity node can keep the output's name */
 } surg_replace;
 
@@ -152,39 +151,39 @@ typedef struct surg_str {
   size_t n;
 } surg_str;
 
-/* One dimension of a shape: a number (value >= 0), or else what is known of it: `expr`, an
- * expression that inference found (surg_dim_text spells it, surg_dim_equal compares); NULL: nothing.
- * `param` is the name where the dim is exactly one symbol that a file names, NULL otherwise.
- * A negative dim_value or an empty dim_param of a file reads as unknown. */
+/* One dimension of a shape: a number (value >= 0), otherwise an inferred expression (`expr`), or
+ * unknown (NULL). surg_dim_text prints it, surg_dim_equal compares. `param` is the name if the
+ * dimension is exactly one symbol that a file names, otherwise NULL. A negative dim_value or an
+ * empty dim_param of a file is unknown. */
 typedef struct surg_dim {
   int64_t value;
   const char *param;
   const surg_expr *expr;
 } surg_dim;
 
-/* The number that a symbol stands for, for surg_dim_eval: the one that a file names `name`, or, NULL,
- * dim `axis` of a value, which inference gave no other expression. False: there is none. */
+/* Value of a symbol, for surg_dim_eval: of the symbol that a file names `name`, or if that is NULL,
+ * of dimension `axis` of a value. False if it has none. */
 typedef bool (*surg_symbol_fn)(void *user, const char *name, const surg_value *value, size_t axis,
                                int64_t *out);
 
-/* One element of a tensor of integers or bools: a number where `known`, or else an expression, or
- * NULL: nothing is known. */
+/* One element of an integer or bool tensor: a number if `known`, otherwise an expression, or NULL
+ * if nothing is known. */
 typedef struct surg_elem {
   int64_t value;
   const surg_expr *expr;
   bool known;
 } surg_elem;
 
-/* What all elements of a value are between. */
+/* Range of all elements of a value. */
 typedef struct surg_range {
-  double low, high; /* infinite where nothing is known; low <= high */
-  bool nan;         /* there may be NaN besides */
+  double low, high; /* infinite if unknown; low <= high */
+  bool nan;         /* elements may also be NaN */
   bool minus_zero;  /* a zero may be -0 */
-  bool assumed;     /* it follows from what was said with surg_model_assume_range */
+  bool assumed;     /* it depends on surg_model_assume_range */
 } surg_range;
 
-/* How exact a rewrite is, from best to worst; a run reports the worst it used. doc/rules.md defines
- * the classes. Without consent (`--allow`) a run stops at SURG_ROUNDING. */
+/* Exactness of a rewrite, from best to worst; a run reports the worst that it used. doc/rules.md
+ * defines the classes. Without consent (`--allow`) the limit is SURG_ROUNDING. */
 typedef enum surg_exactness {
   SURG_EXACT = 0,    /* every bit of every result is the same */
   SURG_ULP = 1,      /* results differ by at most n units in the last place */
@@ -193,7 +192,7 @@ typedef enum surg_exactness {
   SURG_LOSSY = 4     /* the model computes something else */
 } surg_exactness;
 
-/* Which rules a rewrite may use. */
+/* Selects the rules that surg_rewrite_graph may use. */
 typedef bool (*surg_rule_filter)(void *user, const surg_rule *rule);
 
 /* Result of a pass; combining two results is the minimum. */
@@ -203,7 +202,7 @@ typedef enum surg_pass_result {
   SURG_PASS_UNCHANGED = 2
 } surg_pass_result;
 
-/* What a mutation did; see surg_model_listen. */
+/* Kind of a mutation; see surg_model_listen. */
 typedef enum surg_event_kind {
   SURG_EVENT_CREATE_NODE = 0,
   SURG_EVENT_ERASE_NODE = 1,
@@ -211,13 +210,13 @@ typedef enum surg_event_kind {
   SURG_EVENT_ERASE_VALUE = 3,
   SURG_EVENT_RENAME_NODE = 4,
   SURG_EVENT_RENAME_VALUE = 5,
-  SURG_EVENT_REPLACE = 6, /* all uses of `value` went to `other` */
+  SURG_EVENT_REPLACE = 6, /* `other` replaced all uses of `value` */
   SURG_EVENT_SET_INPUT = 7,
   SURG_EVENT_SET_OUTPUT = 8,
   SURG_EVENT_SET_ATTR = 9,
   SURG_EVENT_INTERFACE = 10, /* an input or output list of a graph changed */
   SURG_EVENT_MODEL = 11,     /* imports, ir_version, functions, metadata */
-  SURG_EVENT_MOVE = 12,      /* a node stands elsewhere; node NULL: the graph was sorted */
+  SURG_EVENT_MOVE = 12,      /* a node was moved; node NULL: the graph was sorted */
   SURG_EVENT_SET_OP = 13
 } surg_event_kind;
 
@@ -232,38 +231,41 @@ typedef struct surg_event {
   const char *old_name;
 } surg_event;
 
+/* Receives each mutation; see surg_model_listen. */
 typedef void (*surg_listener)(void *user, const surg_event *event);
 
 /* How surg_load treats findings. */
 typedef enum surg_load_policy {
-  SURG_LOAD_STRICT = 0, /* the first finding is the error; unsorted but acyclic is sorted */
+  SURG_LOAD_STRICT = 0, /* the first finding is an error; unsorted nodes are sorted */
   SURG_LOAD_CHECK = 1,  /* all findings as diagnostics, no model */
   SURG_LOAD_REPAIR = 2, /* sort, rename or drop duplicates where unambiguous; each is logged */
   SURG_LOAD_LENIENT = 3 /* every well-formed file becomes a model, with its defects as findings
-                         * (surg_model_finding); missing data files are no error */
+                         * (surg_model_finding); missing data files are not an error */
 } surg_load_policy;
 
-/* What the model of a lenient load contains in place of a defect. */
+/* What a leniently loaded model contains in place of a defect. */
 typedef enum surg_reading {
   SURG_READING_NONE = 0,    /* nothing: the defect is open until an edit removes it */
   SURG_READING_CERTAIN = 1, /* the only meaning that the file can have */
   SURG_READING_GUESS = 2    /* the most likely one of several */
 } surg_reading;
 
+/* Options of surg_load. Zero fields are the defaults. */
 typedef struct surg_load_options {
   uint32_t size; /* sizeof(surg_load_options) */
   surg_load_policy policy;
   const char *external_root; /* NULL: the folder of the model */
-  bool no_external;          /* refuse external data */
-  bool strict_external;      /* refuse hard links too */
+  bool no_external;          /* reject external data */
+  bool strict_external;      /* reject hard links, too */
   bool freeze_inputs;        /* inputs that have an initializer become constants */
-  uint32_t max_findings;     /* SURG_LOAD_CHECK: findings that are listed; 0: 100 */
+  uint32_t max_findings;     /* SURG_LOAD_CHECK: maximum of listed findings; 0: 100 */
 } surg_load_options;
 
+/* Options of surg_save. Zero fields are the defaults. */
 typedef struct surg_save_options {
   uint32_t size;             /* sizeof(surg_save_options) */
-  const char *external_data; /* NULL: as it was; else all large tensors go to this file name */
-  uint64_t external_threshold; /* bytes from which a tensor goes out; 0: 1024 */
+  const char *external_data; /* NULL: unchanged; else all large tensors are stored in this file */
+  uint64_t external_threshold; /* minimum bytes of such a tensor; 0: 1024 */
   bool no_fsync;
   bool keep_defects; /* write an edited model although findings of its load are open */
 } surg_save_options;
@@ -272,21 +274,22 @@ typedef struct surg_save_options {
 typedef struct surg_merge_options {
   uint32_t size;           /* sizeof(surg_merge_options) */
   const char *prefix;      /* of all names of the second model; NULL: none */
-  const char *const *from; /* values of the first model, and the inputs of the second ... */
-  const char *const *to;   /* ... that they stand for */
+  const char *const *from; /* values of the first model, and the inputs of the second */
+  const char *const *to;   /* that they replace */
   size_t n;
   bool keep_outputs; /* outputs of the first model stay, connected or not */
 } surg_merge_options;
 
+/* Severity of a diagnostic or finding. */
 typedef enum surg_severity { SURG_NOTE = 0, SURG_WARNING = 1, SURG_ERROR = 2 } surg_severity;
 
 /* A defect of a model that was loaded with SURG_LOAD_LENIENT. Texts are escaped and last as long as
  * the model; handles that do not apply are NULL. */
 typedef struct surg_finding {
   uint32_t size;          /* set by the caller: sizeof(surg_finding) */
-  surg_severity severity; /* SURG_ERROR: passes and saving refuse the model until it is cured;
-                           * SURG_WARNING: ONNX forbids it, the model is usable all the same */
-  const char *code;       /* the rule of doc/check.md that is broken: "E113" */
+  surg_severity severity; /* SURG_ERROR: passes and saving reject the model until it is cured;
+                           * SURG_WARNING: ONNX forbids it, but the model is usable */
+  const char *code;       /* code of doc/check.md, such as "E113" */
   const char *where;      /* `graph.node[3] "a" (Add).input[1] "w"` */
   const char *text;       /* what is wrong, one line */
   const char *cure;       /* what to do about it, one line */
@@ -303,7 +306,7 @@ typedef struct surg_finding {
  * `in.onnx: error: graph.node[17] "Conv_12" (Conv).input[1] "w": not defined`. */
 typedef void (*surg_diag_fn)(void *user, surg_severity severity, const char *line);
 
-/* Settings of a context. Zero fields take the default of lib/base/limits.h. */
+/* Settings of a context. Zero fields are the defaults of lib/base/limits.h. */
 typedef struct surg_config {
   uint32_t size; /* sizeof(surg_config) */
   surg_diag_fn diag;
