@@ -4,10 +4,8 @@
 #include <stdio.h>
 
 #include "base/diag.h"
+#include "base/inflate.h"
 #include "run/run.h"
-#ifdef SURG_HAVE_ZLIB
-#include <zlib.h>
-#endif
 
 enum {
   END_SIZE = 22,
@@ -114,30 +112,6 @@ static const uint8_t *bytes_of(const zip *z, const member *m) {
   return z->p + start;
 }
 
-static surg_status inflate_member(const zip *z, const member *m, const uint8_t *from, void *to) {
-#ifdef SURG_HAVE_ZLIB
-  z_stream s = {.next_in = (Bytef *)(uintptr_t)from, .next_out = to};
-  uint64_t in = m->packed, out = m->size;
-  if (inflateInit2(&s, -MAX_WBITS) != Z_OK) return SURG_ENOMEM;
-  int got = Z_OK;
-  while (got == Z_OK) {
-    /* Counts of zlib are narrower than sizes here. */
-    const uInt give = in > 1u << 30 ? 1u << 30 : (uInt)in;
-    const uInt room = out > 1u << 30 ? 1u << 30 : (uInt)out;
-    s.avail_in = give;
-    s.avail_out = room;
-    got = inflate(&s, Z_NO_FLUSH);
-    in -= give - s.avail_in;
-    out -= room - s.avail_out;
-  }
-  inflateEnd(&s);
-  return got == Z_STREAM_END && out == 0 ? SURG_OK : broken(z);
-#else
-  (void)m, (void)from, (void)to;
-  return bad(z, "is compressed, and this program was built without zlib: write it with np.savez");
-#endif
-}
-
 static surg_status read_member(const zip *z, const member *m, surg__array *out) {
   const uint8_t *from = bytes_of(z, m);
   if (!from) return broken(z);
@@ -150,7 +124,8 @@ static surg_status read_member(const zip *z, const member *m, surg__array *out) 
   if (m->size / 1100 > m->packed) return broken(z);
   void *bytes = surg__alloc(z->ctx, (size_t)m->size + 1);
   if (!bytes) return surg__oom(z->ctx, z->path);
-  surg_status s = inflate_member(z, m, from, bytes);
+  surg_status s = surg__inflate(from, m->packed, true, bytes, m->size);
+  if (s == SURG_EINVALID) s = broken(z);
   if (s == SURG_OK) s = surg__npy_read(z->ctx, z->path, bytes, (size_t)m->size, out);
   surg__free(z->ctx, bytes);
   return s;

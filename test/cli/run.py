@@ -6,6 +6,7 @@ import json
 import os
 import struct
 import zipfile
+import zlib
 
 import common
 from common import EXAMPLE, Case
@@ -119,6 +120,33 @@ class Run(Case):
         self.bad(1, 'no array of the name x', 'run', '--input', 'x=in.npz', 'turn.onnxtxt')
         self.npz(zipfile.ZIP_BZIP2, x=one)
         self.bad(1, 'a way that is not read', 'run', '--inputs', 'in.npz', 'turn.onnxtxt')
+
+    def test_png(self):
+        def chunk(kind, data):
+            return (struct.pack('>I', len(data)) + kind + data +
+                    struct.pack('>I', zlib.crc32(kind + data)))
+
+        def png(rows):
+            return (b'\x89PNG\r\n\x1a\n' +
+                    chunk(b'IHDR', struct.pack('>IIBBBBB', 2, 2, 8, 2, 0, 0, 0)) +
+                    chunk(b'IDAT', rows) + chunk(b'IEND', b''))
+
+        self.write('png.onnxtxt', ('<ir_version: 10, opset_import: ["" : 20]>\n'
+                                   'g (uint8[N] x) => (uint8[H, W, 3] y) '
+                                   '{ y = ImageDecoder <pixel_format = "RGB"> (x) }').encode())
+        rows = b'\0\1\2\3\4\5\6' + b'\1\7\10\11\1\1\1'  # the second row by filter Sub
+        packed = zlib.compress(rows)
+        for packed, good in ((packed, True), (zlib.compress(rows, 0), True), (packed[:-3], False),
+                             (packed[:4] + b'\xff' + packed[5:], False),
+                             (zlib.compress(rows + b'\0'), False), (zlib.compress(rows[:-1]), False)):
+            file = png(packed)
+            self.write('x.npy', npy('|u1', '(%d,)' % len(file), file))
+            command = ('run', '--dim', 'N=%d' % len(file), '--input', 'x=x.npy', 'png.onnxtxt')
+            if good:
+                self.assertEqual(self.ok(*command), b'y: uint8[2, 2, 3] '
+                                 b'{1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 9, 10}\n')
+            else:
+                self.bad(1, 'the compressed data of a PNG is corrupt', *command)
 
     def test_bad_npz(self):
         one = npy('<f4', '(3, 2)', struct.pack('<6f', *range(6)))

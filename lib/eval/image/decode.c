@@ -77,7 +77,7 @@ static bool number(surg__bytes file, uint64_t *at, uint64_t *out) {
 static surg__kstatus decode_pnm(surg_kctx *k, surg__bytes file, surg__picture *out) {
   uint64_t at = 2, width, height, most;
   if (!number(file, &at, &width) || !number(file, &at, &height) || !number(file, &at, &most)) {
-    return surg__k_invalid(k, "the header of a PNM does not hold");
+    return surg__k_invalid(k, "the header of a PNM is invalid");
   }
   if (most != 255) return unread(k);
   uint32_t channels = file.p[1] == '6' ? 3 : 1;

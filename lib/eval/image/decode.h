@@ -23,7 +23,5 @@ typedef struct surg__picture {
 surg__kstatus surg__picture_make(surg_kctx *k, uint64_t width, uint64_t height, uint32_t channels,
                                  surg__picture *out);
 surg__kstatus surg__decode_png(surg_kctx *k, surg__bytes file, surg__picture *out);
-/* Inflates a zlib stream into exactly n bytes. */
-surg__kstatus surg__inflate(surg_kctx *k, surg__bytes from, uint8_t *out, size_t n);
 
 #endif
