@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "pass/internal.h"
 
 #define FLUSH_BYTES 65536u
@@ -47,22 +48,26 @@ static void flush(surg__log *l) {
   l->line.n = 0;
 }
 
-static void end_line(surg__log *l) {
-  surg__buf_puts(&l->line, "}\n");
+/* Writes one line and releases the event. */
+static void put_line(surg__log *l, json_t *event) {
+  surg__json_put(&l->line, event);
+  surg__buf_putc(&l->line, '\n');
   if (l->line.n >= FLUSH_BYTES) flush(l);
 }
 
-static void put(surg__buf *b, const char *key, const char *value) {
-  surg__buf_printf(b, ",\"%s\":", key);
-  surg__buf_json(b, value, strlen(value));
+static json_t *new_event(const surg__log *l, const char *name) {
+  json_t *j = json_object();
+  surg__json_set(l->ctx, j, "event", name);
+  if (l->pass) surg__json_set(l->ctx, j, "pass", l->pass);
+  return j;
 }
 
-/* Appends where a graph stands: `main`, `main/If_5.then_branch`, `com.acme.F/Loop_1.body`. */
-static void put_graph(surg__buf *b, const surg_graph *g) {
+/* Sets where a graph is: `main`, `main/If_5.then_branch`, `com.acme.F/Loop_1.body`. */
+static void set_graph(const surg__log *l, json_t *j, const surg_graph *g) {
   const surg_graph *chain[MAX_SCOPES];
   size_t n = 0;
   surg__buf path;
-  surg__buf_init(&path, b->ctx);
+  surg__buf_init(&path, l->ctx);
   for (; g && surg_graph_parent_node(g) && n < MAX_SCOPES; g = surg_graph_parent(g)) chain[n++] = g;
   const surg_function *f = g ? surg_graph_function(g) : NULL;
   if (f)
@@ -72,25 +77,22 @@ static void put_graph(surg__buf *b, const surg_graph *g) {
   while (n-- > 0)
     surg__buf_printf(&path, "/%s.%s", surg_node_name(surg_graph_parent_node(chain[n])),
                      surg_graph_parent_attr(chain[n]));
-  surg__buf_puts(b, ",\"graph\":");
-  surg__buf_json(b, path.p ? path.p : "", path.n);
-  if (path.failed) b->failed = true;
+  surg__buf_putc(&path, 0);
+  surg__json_set(l->ctx, j, "graph", path.failed ? NULL : path.p);
   surg__buf_free(&path);
 }
 
 static void log_event(surg__log *l, const surg_event *e) {
-  surg__buf *b = &l->line;
-  surg__buf_printf(b, "{\"event\":\"%s\"", event_names[e->kind]);
-  if (l->pass) put(b, "pass", l->pass);
-  if (e->graph) put_graph(b, e->graph);
+  json_t *j = new_event(l, event_names[e->kind]);
+  if (e->graph) set_graph(l, j, e->graph);
   if (e->node) {
-    put(b, "node", surg_node_name(e->node));
-    put(b, "op", surg_node_op_type(e->node));
+    surg__json_set(l->ctx, j, "node", surg_node_name(e->node));
+    surg__json_set(l->ctx, j, "op", surg_node_op_type(e->node));
   }
-  if (e->value) put(b, "value", surg_value_name(e->value));
-  if (e->other) put(b, "other", surg_value_name(e->other));
-  if (e->old_name) put(b, "old", e->old_name);
-  end_line(l);
+  if (e->value) surg__json_set(l->ctx, j, "value", surg_value_name(e->value));
+  if (e->other) surg__json_set(l->ctx, j, "other", surg_value_name(e->other));
+  if (e->old_name) surg__json_set(l->ctx, j, "old", e->old_name);
+  put_line(l, j);
 }
 
 static void map_event(surg__log *l, const surg_event *e) {
@@ -189,16 +191,13 @@ static void put_fate(surg__log *l, surg__buf *b, const fate *f, bool *first) {
                                 : surg_value_name(f->handle);
   const char *now = name_now(l, f);
   if (f->created || !*was || (now && strcmp(was, now) == 0)) return;
-  surg__buf_puts(b, *first ? "\n  {\"old\":" : ",\n  {\"old\":");
+  surg__buf_puts(b, *first ? "\n  " : ",\n  ");
   *first = false;
-  surg__buf_json(b, was, strlen(was));
-  surg__buf_puts(b, ",\"new\":");
-  if (now)
-    surg__buf_json(b, now, strlen(now));
-  else
-    surg__buf_puts(b, "null");
-  put_graph(b, f->graph);
-  surg__buf_putc(b, '}');
+  json_t *j = json_object();
+  surg__json_set(l->ctx, j, "old", was);
+  surg__json_set(l->ctx, j, "new", now);
+  set_graph(l, j, f->graph);
+  surg__json_put(b, j);
 }
 
 static void write_map(surg__log *l) {
@@ -265,9 +264,11 @@ surg_status surg__log_open(surg_model *m, const char *log_path, const char *map_
     return s;
   }
   if (l->out) {
-    surg__buf_printf(&l->line, "{\"event\":\"run\",\"schema\":1,\"onnxsurg\":\"%s\"", SURG_VERSION);
-    put(&l->line, "model", surg_model_path(m));
-    end_line(l);
+    json_t *j = new_event(l, "run");
+    json_object_set_new(j, "schema", json_integer(1));
+    surg__json_set(ctx, j, "onnxsurg", SURG_VERSION);
+    surg__json_set(ctx, j, "model", surg_model_path(m));
+    put_line(l, j);
   }
   *out = l;
   return SURG_OK;
@@ -277,30 +278,27 @@ void surg__log_pass(surg__log *l, const char *pass, uint64_t round) {
   if (!l) return;
   l->pass = pass;
   if (!l->out) return;
-  surg__buf_puts(&l->line, "{\"event\":\"pass-begin\"");
-  put(&l->line, "pass", pass);
-  surg__buf_printf(&l->line, ",\"run\":%llu", (unsigned long long)round);
-  end_line(l);
+  json_t *j = new_event(l, "pass-begin");
+  json_object_set_new(j, "run", json_integer((json_int_t)round));
+  put_line(l, j);
 }
 
 void surg__log_pass_end(surg__log *l, const char *result, uint64_t ns) {
   if (!l) return;
   if (l->out) {
-    surg__buf_puts(&l->line, "{\"event\":\"pass-end\"");
-    put(&l->line, "pass", l->pass);
-    put(&l->line, "result", result);
-    surg__buf_printf(&l->line, ",\"ns\":%llu", (unsigned long long)ns);
-    end_line(l);
+    json_t *j = new_event(l, "pass-end");
+    surg__json_set(l->ctx, j, "result", result);
+    json_object_set_new(j, "ns", json_integer((json_int_t)ns));
+    put_line(l, j);
   }
   l->pass = NULL;
 }
 
 void surg__log_note(surg__log *l, const char *text) {
   if (!l || !l->out) return;
-  surg__buf_puts(&l->line, "{\"event\":\"note\"");
-  if (l->pass) put(&l->line, "pass", l->pass);
-  put(&l->line, "text", text);
-  end_line(l);
+  json_t *j = new_event(l, "note");
+  surg__json_set(l->ctx, j, "text", text);
+  put_line(l, j);
 }
 
 static void close_file(surg__log *l, FILE **f) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run did, gathered and printed. */
+#include "base/json.h"
 #include "pass/internal.h"
 
 const char *surg__exactness_name(surg_exactness e) {
@@ -159,50 +160,45 @@ void surg__run_report_print(const surg__run_report *report, bool stats, bool tim
   }
 }
 
-static void json_pass(const surg__pass_report *r, surg__buf *out) {
-  surg__buf_printf(out, "{\"name\":\"%s\",\"runs\":%llu,\"ns\":%llu,\"rewrites\":%llu,",
-                   r->pass->name, (unsigned long long)r->runs, (unsigned long long)r->ns,
-                   (unsigned long long)r->rewrites);
-  surg__buf_printf(out, "\"changed\":%s,\"exactness\":\"%s\",\"counters\":{",
-                   r->changed ? "true" : "false", surg__exactness_name(r->used));
+static json_t *json_pass(surg_context *ctx, const surg__pass_report *r) {
+  json_t *counters = json_object(), *notes = json_array();
   for (size_t i = 0; i < r->counters.count; i++) {
-    if (i) surg__buf_putc(out, ',');
-    surg__buf_json(out, r->counters.items[i].what, strlen(r->counters.items[i].what));
-    surg__buf_printf(out, ":%llu", (unsigned long long)r->counters.items[i].n);
+    json_t *what = surg__json_text(ctx, r->counters.items[i].what); /* a key must be UTF-8, too */
+    if (what)
+      json_object_set_new(counters, json_string_value(what),
+                          json_integer((json_int_t)r->counters.items[i].n));
+    json_decref(what);
   }
-  surg__buf_puts(out, "},\"notes\":[");
-  for (size_t i = 0; i < r->notes.count; i++) {
-    if (i) surg__buf_putc(out, ',');
-    surg__buf_json(out, r->notes.items[i], strlen(r->notes.items[i]));
-  }
-  surg__buf_printf(out, "],\"note_count\":%llu}", (unsigned long long)r->n_notes);
+  for (size_t i = 0; i < r->notes.count; i++)
+    json_array_append_new(notes, surg__json_text(ctx, r->notes.items[i]));
+  return json_pack("{s:s,s:I,s:I,s:I,s:b,s:s,s:o,s:o,s:I}", "name", r->pass->name, "runs",
+                   (json_int_t)r->runs, "ns", (json_int_t)r->ns, "rewrites", (json_int_t)r->rewrites,
+                   "changed", r->changed, "exactness", surg__exactness_name(r->used), "counters",
+                   counters, "notes", notes, "note_count", (json_int_t)r->n_notes);
+}
+
+static json_t *json_undone(surg_context *ctx, const surg__undone *u) {
+  surg__buf line;
+  surg__buf_init(&line, ctx);
+  surg__undone_print(u, &line);
+  surg__buf_putc(&line, 0);
+  json_t *j = line.failed ? NULL : surg__json_text(ctx, line.p);
+  surg__buf_free(&line);
+  return j;
 }
 
 void surg__run_report_json(const surg__run_report *report, surg__buf *out) {
-  surg__buf_printf(out, "{\"changed\":%s,\"exactness\":\"%s\",\"interface\":%s,",
-                   report->changed ? "true" : "false", surg__exactness_name(report->worst),
-                   report->interface ? "true" : "false");
-  surg__buf_printf(out, "\"limit_reached\":%s,\"rewrites\":%llu,\"ns\":%llu,\"failed\":",
-                   report->limit_reached ? "true" : "false", (unsigned long long)report->rewrites,
-                   (unsigned long long)report->ns);
-  if (report->failed)
-    surg__buf_json(out, report->failed, strlen(report->failed));
-  else
-    surg__buf_puts(out, "null");
-  surg__buf_puts(out, ",\"passes\":[");
-  for (size_t i = 0; i < report->passes.count; i++) {
-    if (i) surg__buf_putc(out, ',');
-    json_pass(&report->passes.items[i], out);
-  }
-  surg__buf_puts(out, "],\"undone\":[");
-  for (size_t i = 0; i < report->undone.count; i++) {
-    surg__buf line;
-    surg__buf_init(&line, report->ctx);
-    surg__undone_print(&report->undone.items[i], &line);
-    if (i) surg__buf_putc(out, ',');
-    surg__buf_json(out, line.p ? line.p : "", line.n);
-    if (line.failed) out->failed = true;
-    surg__buf_free(&line);
-  }
-  surg__buf_printf(out, "],\"undone_count\":%llu}", (unsigned long long)report->n_undone);
+  surg_context *ctx = report->ctx;
+  json_t *passes = json_array(), *undone = json_array();
+  for (size_t i = 0; i < report->passes.count; i++)
+    json_array_append_new(passes, json_pass(ctx, &report->passes.items[i]));
+  for (size_t i = 0; i < report->undone.count; i++)
+    json_array_append_new(undone, json_undone(ctx, &report->undone.items[i]));
+  json_t *failed = report->failed ? surg__json_text(ctx, report->failed) : json_null();
+  surg__json_put(out, json_pack("{s:b,s:s,s:b,s:b,s:I,s:I,s:o,s:o,s:o,s:I}", "changed",
+                                report->changed, "exactness", surg__exactness_name(report->worst),
+                                "interface", report->interface, "limit_reached",
+                                report->limit_reached, "rewrites", (json_int_t)report->rewrites,
+                                "ns", (json_int_t)report->ns, "failed", failed, "passes", passes,
+                                "undone", undone, "undone_count", (json_int_t)report->n_undone));
 }
