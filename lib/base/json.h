@@ -7,7 +7,8 @@
 
 #include "base/base.h"
 
-/* A string; bytes that are not UTF-8 are escaped as in messages. NULL: text is NULL, or no memory. */
+/* A string; bytes that are not UTF-8 are escaped as in messages. NULL: text is NULL, or there is
+ * no memory. */
 json_t *surg__json_text(surg_context *ctx, const char *text);
 /* Sets a member to a string, and to null where text is NULL. */
 void surg__json_set(surg_context *ctx, json_t *object, const char *key, const char *text);

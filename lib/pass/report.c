@@ -171,10 +171,16 @@ static json_t *json_pass(surg_context *ctx, const surg__pass_report *r) {
   }
   for (size_t i = 0; i < r->notes.count; i++)
     json_array_append_new(notes, surg__json_text(ctx, r->notes.items[i]));
-  return json_pack("{s:s,s:I,s:I,s:I,s:b,s:s,s:o,s:o,s:I}", "name", r->pass->name, "runs",
-                   (json_int_t)r->runs, "ns", (json_int_t)r->ns, "rewrites", (json_int_t)r->rewrites,
-                   "changed", r->changed, "exactness", surg__exactness_name(r->used), "counters",
-                   counters, "notes", notes, "note_count", (json_int_t)r->n_notes);
+  return json_pack("{s:s,s:I,s:I,s:I,s:b,s:s,s:o,s:o,s:I}",
+                   "name", r->pass->name,
+                   "runs", (json_int_t)r->runs,
+                   "ns", (json_int_t)r->ns,
+                   "rewrites", (json_int_t)r->rewrites,
+                   "changed", r->changed,
+                   "exactness", surg__exactness_name(r->used),
+                   "counters", counters,
+                   "notes", notes,
+                   "note_count", (json_int_t)r->n_notes);
 }
 
 static json_t *json_undone(surg_context *ctx, const surg__undone *u) {
