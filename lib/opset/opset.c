@@ -469,15 +469,17 @@ static bool declare_output(const mover *v, surg_graph *g, size_t i) {
   return now && surg_value_set_declared_type(o, now) == SURG_OK;
 }
 
-/* ONNX Runtime refuses a Loop or Scan of these opsets with an output in its body whose shape it
- * cannot find itself. */
-static void declare_bodies(mover *v) {
-  find_types(v);
+/* ONNX Runtime rejects a Scan, and a Loop below opset 16, with an output in its body whose shape it
+ * cannot infer; what it infers differs from opset to opset. */
+static void declare_bodies(mover *v, int64_t to) {
+  bool typed = false;
   for (surg_graph *g = surg_model_next_graph(v->m, NULL); g && !v->failed;
        g = surg_model_next_graph(v->m, g)) {
     const surg_node *n = surg_graph_parent_node(g);
     const int op = n ? surg_node_op(n) : 0;
-    if (op != SURG_OP_Loop && op != SURG_OP_Scan) continue;
+    if (op != SURG_OP_Scan && (op != SURG_OP_Loop || to >= SHAPED_BODIES)) continue;
+    if (!typed) find_types(v);
+    typed = true;
     for (size_t i = 0; i < surg_graph_output_count(g) && !v->failed; i++)
       v->failed = !declare_output(v, g, i);
   }
@@ -508,7 +510,7 @@ static void move_all(mover *v, int64_t to) {
     if (v->at && v->at != to) move_scope(v, to);
   }
   if (v->failed || v->domain[0] || v->blockers.count) return;
-  if (to < SHAPED_BODIES) declare_bodies(v);
+  declare_bodies(v, to);
   if (to < model) lower_ir(v, to);
 }
 

@@ -272,7 +272,7 @@ surg_value *gen_constant_value(gen *g, surg_tensor *t) {
 surg_value *gen_ints(gen *g, const int64_t *v, size_t count) {
   uint8_t bytes[8 * 16];
   int64_t dim = (int64_t)count;
-  for (size_t i = 0; i < count; i++) put_element(SURG_INT64, bytes + 8 * i, (double)v[i]);
+  for (size_t k = 0; k < 8 * count; k++) bytes[k] = (uint8_t)((uint64_t)v[k / 8] >> 8 * (k % 8));
   return gen_constant_value(g, surg_tensor_new(g->model, SURG_INT64, &dim, 1, bytes, 8 * count));
 }
 
@@ -310,7 +310,7 @@ bool gen_constant(gen *g, int dtype, const gen_dim *dims, unsigned rank, bool no
 
 /* --- operators --- */
 
-static const gen_op *const tables[] = {gen_math, gen_shape, gen_nn, gen_wild, gen_flow};
+static const gen_op *const tables[] = {gen_math, gen_shape, gen_nn, gen_wild, gen_flow, gen_odd};
 
 static size_t table_size(const gen_op *t) {
   size_t n = 0;
@@ -329,7 +329,7 @@ const char *gen_operator(size_t i) {
 
 bool gen_random_node(gen *g) {
   for (int attempt = 0; attempt < 60 && !g->failed; attempt++) {
-    const gen_op *t = tables[gen_below(g, g->options->wild ? 5 : 3)];
+    const gen_op *t = tables[gen_below(g, g->options->wild ? 6 : 3)];
     const gen_op *op = &t[gen_below(g, (uint32_t)table_size(t))];
     if (g->opset < op->since || (op->until && g->opset > op->until)) continue;
     if (op->make(g, op)) return !g->failed;
@@ -392,6 +392,16 @@ static int64_t ir_of_opset(int64_t opset) {
   return ir[opset - 7];
 }
 
+/* Initializers that are inputs too: below IR version 4 constants all the same, from it on what a
+ * caller may replace. */
+static void inputs_of_weights(gen *g) {
+  if (!gen_chance(g, g->ir < 4 ? 80 : 10)) return;
+  surg_graph *graph = g->scope->graph;
+  for (surg_value *v = surg_graph_next_initializer(graph, NULL); v && !g->failed;
+       v = surg_graph_next_initializer(graph, v))
+    if (gen_chance(g, 50) && surg_value_make_input(v) != SURG_OK) g->failed = true;
+}
+
 surg_model *gen_model(surg_context *ctx, const gen_options *options) {
   gen_scope scope = {0};
   gen g = {.ctx = ctx, .options = options, .scope = &scope, .state = options->seed};
@@ -411,6 +421,7 @@ surg_model *gen_model(surg_context *ctx, const gen_options *options) {
   size_t want = options->nodes ? options->nodes : 5 + gen_below(&g, options->wild ? 12 : 56);
   for (size_t i = 0; i < want && !g.failed; i++) (void)gen_random_node(&g);
   outputs(&g);
+  if (options->wild) inputs_of_weights(&g);
   gen_report(&g);
   free(scope.values);
   if (!g.failed && surg_model_status(g.model) == SURG_OK) return g.model;

@@ -38,7 +38,7 @@ typedef struct gen_op {
 } gen_op;
 
 extern const gen_op gen_math[], gen_shape[], gen_nn[]; /* end with a NULL name */
-extern const gen_op gen_wild[], gen_flow[];            /* for wild models */
+extern const gen_op gen_wild[], gen_flow[], gen_odd[]; /* for wild models */
 
 /* --- chance --- */
 uint32_t gen_below(gen *g, uint32_t n);

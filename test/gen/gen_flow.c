@@ -33,7 +33,7 @@ static surg_value *cast(gen *g, surg_value *x, int dtype) {
 /* Integers as a constant that shape inference at load does not look through, or as it is. */
 static surg_value *hidden(gen *g, const int64_t *v, size_t count) {
   int64_t minus[8];
-  if (gen_chance(g, 30)) return gen_ints(g, v, count);
+  if (gen_chance(g, 10)) return gen_ints(g, v, count);
   for (size_t i = 0; i < count; i++) minus[i] = -v[i];
   return apply(g, "Neg", gen_ints(g, minus, count), NULL);
 }
@@ -42,7 +42,7 @@ static surg_value *hidden(gen *g, const int64_t *v, size_t count) {
 static surg_value *shaped(gen *g, const gen_value *x, const int64_t *v, size_t count) {
   int64_t elements = 1;
   for (size_t i = 0; i < count; i++) elements *= v[i];
-  surg_value *from = gen_chance(g, 40) ? x->v : NULL;
+  surg_value *from = x->dtype == SURG_FLOAT && gen_chance(g, 40) ? x->v : NULL;
   if (!from) {
     gen_value c;
     gen_dim d = gen_size(elements);
@@ -187,10 +187,12 @@ static bool dead_if(gen *g, const gen_op *op) {
   return !g->failed;
 }
 
-static gen_value body_input(gen *g, const char *stem, const gen_value *like) {
+/* Runtimes want the rank of what they make themselves: the number of a round, the condition. */
+static gen_value body_input(gen *g, const char *stem, const gen_value *like, bool made) {
   gen_value v = *like;
   surg_graph *graph = g->scope->graph;
-  v.v = surg_graph_add_input(graph, surg_graph_fresh_name(graph, stem), gen_weak_type(g, like));
+  const surg_type *type = made ? gen_type(g, like) : gen_weak_type(g, like);
+  v.v = surg_graph_add_input(graph, surg_graph_fresh_name(graph, stem), type);
   if (!v.v) g->failed = true;
   return v;
 }
@@ -218,8 +220,8 @@ static void body(gen *g, surg_graph *graph, const gen_value *x, bool dead, unsig
   gen_value round = {.dtype = SURG_INT64}, cond = {.dtype = SURG_BOOL};
   gen_scope scope;
   open_scope(g, &scope, graph);
-  const gen_value k = body_input(g, "round", &round), go = body_input(g, "go", &cond);
-  const gen_value s = body_input(g, "state", x);
+  const gen_value k = body_input(g, "round", &round, true), go = body_input(g, "go", &cond, true);
+  const gen_value s = body_input(g, "state", x, false);
   for (uint32_t i = gen_below(g, 2); i > 0 && !g->failed; i--) (void)gen_random_node(g);
   surg_value *y = dead ? with_bomb(g, &s) : NULL;
   if (!y && gen_chance(g, 30)) y = by_round(g, k.v, &s);
@@ -285,7 +287,7 @@ static bool scan(gen *g, const gen_op *op) {
   if (back) gen_set_ints(g, n, "scan_input_directions", &back, 1);
   if (back_out) gen_set_ints(g, n, "scan_output_directions", &back_out, 1);
   open_scope(g, &scope, surg_node_set_graph(n, "body", "body"));
-  const gen_value s = body_input(g, "state", &state), e = body_input(g, "row", &row);
+  const gen_value s = body_input(g, "state", &state, false), e = body_input(g, "row", &row, false);
   output(g, apply(g, "Neg", s.v, NULL), &state);
   output(g, apply(g, gen_chance(g, 50) ? "Add" : "Mul", e.v, s.v), &row);
   close_scope(g);

@@ -51,7 +51,7 @@ static bool views(gen *g, const gen_op *op) {
       (void)one_input(g, "Identity", &x, &x);
       break;
     default:
-      if (g->opset < 12 && !(1u << x.dtype & GEN_FLOAT)) return false;
+      if (!(1u << x.dtype & (g->opset < 12 ? GEN_FLOAT : GEN_ANY & ~GEN_BOOL))) return false;
       (void)one_input(g, g->opset < 8 ? "Identity" : "Max", &x, &x);
   }
   if (g->failed || g->depth) return !g->failed;
@@ -156,7 +156,7 @@ static bool reduce(gen *g, const gen_op *op) {
   return true;
 }
 
-/* All modes; pads of either sign. */
+/* All modes; pads of either sign. ONNX Runtime wraps once: beyond, it reads what is not there. */
 static bool pad(gen *g, const gen_op *op) {
   static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
   gen_value x;
@@ -168,7 +168,7 @@ static bool pad(gen *g, const gen_op *op) {
     const int64_t n = x.dims[i].n;
     const bool still = x.dims[i].symbol || gen_chance(g, 40);
     for (unsigned k = 0; k < 2; k++) {
-      int64_t most = mode == 2 ? n - 1 : mode == 3 ? 2 * n : 2;
+      int64_t most = mode == 2 ? n - 1 : mode == 3 ? n : 2;
       int64_t p = still ? 0 : gen_below(g, (uint32_t)most + 1);
       if (!still && n > 2 && gen_chance(g, 20)) p = -1;
       pads[k * rank + i] = p;
@@ -328,8 +328,8 @@ static bool by_shape(gen *g, const gen_op *op) {
     gen_out(g, n, 0, &shape);
     s = last(g);
   }
-  if (!(n = gen_node(g, kind == 3 ? "Expand" : "Reshape", 1))) return false;
   if (kind != 3 && x.empty) return true;
+  if (!(n = gen_node(g, kind == 3 ? "Expand" : "Reshape", 1))) return false;
   gen_in(g, n, 0, &from);
   gen_in(g, n, 1, &s);
   gen_out(g, n, 0, &x);

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wild [--seed N] [--count N] FOLDER: writes wild models, what pipelines make of them, and inputs,
  * and prints a line of JSON for each model:
- *   {"seed", "model": FILE, "after": [{"with": PIPELINE, "file": FILE, "class"} or {"with",
- * "why"}], "runs": [{NAME: {"type", "dims", "data": base64}}]} One seed, one line. Pipelines:
- * simplify, simplify-exact, and moves to three opsets. */
+ *   {"seed", "model": FILE, "after": [{"with": PIPELINE, "file": FILE, "class"} or {"with", "why"}],
+ *    "shapes": {OUTPUT: [SIZE, or -1]}, "runs": [{NAME: {"type", "dims", "data": base64}}]}
+ * One seed, one line. Pipelines: simplify, simplify-exact, and moves to three opsets. Shapes are
+ * those that the standard gives.
+ *
+ * wild --seed N --probe OUTPUT FOLDER: writes the model with more outputs: what operators that OUTPUT
+ * is computed from read and put in an order of their own if it is NaN. Prints
+ *   {"model": FILE, "probe": {VALUE: OPERATOR}}
+ *
+ * wild --apply PIPELINE MODEL FILE: one pipeline on a file; prints {"with", "file", "class"} or {"with",
+ * "why"}. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,8 +61,8 @@ typedef struct inputs {
 
 static void keep_input(void *user, const gen_value *v) {
   inputs *in = user;
-  if (v->v && surg_value_is_input(v->v) && !surg_graph_parent(surg_value_graph(v->v)) &&
-      in->count < 16)
+  if (v->v && surg_value_is_input(v->v) && !surg_value_initializer(v->v) &&
+      !surg_graph_parent(surg_value_graph(v->v)) && in->count < 16)
     in->items[in->count++] = *v;
 }
 
@@ -118,6 +126,39 @@ static void print_input(gen *g, const gen_value *v, unsigned run) {
   free(bytes);
 }
 
+/* What the generator knows of outputs, to be printed at the end. */
+typedef struct seen {
+  inputs in;
+  gen_value items[256];
+  size_t count;
+} seen;
+
+static void see(void *user, const gen_value *v) {
+  seen *s = user;
+  keep_input(&s->in, v);
+  if (v->v && !surg_graph_parent(surg_value_graph(v->v)) && s->count < 256) s->items[s->count++] = *v;
+}
+
+static void print_shapes(const surg_model *m, const seen *s) {
+  const surg_graph *g = surg_model_graph(m);
+  bool any = false;
+  printf(",\"shapes\":{");
+  for (size_t i = 0; i < surg_graph_output_count(g); i++)
+    for (size_t k = 0; k < s->count; k++) {
+      const gen_value *v = &s->items[k];
+      if (v->v != surg_graph_output(g, i)) continue;
+      if (any) putchar(',');
+      any = true;
+      quoted(surg_value_name(v->v));
+      printf(":[");
+      for (unsigned d = 0; d < v->rank; d++)
+        printf("%s%lld", d ? "," : "", v->dims[d].symbol ? -1 : (long long)v->dims[d].n);
+      putchar(']');
+      break;
+    }
+  putchar('}');
+}
+
 static void print_runs(gen *g, const inputs *in) {
   printf(",\"runs\":[");
   for (unsigned r = 0; r < RUNS; r++) {
@@ -138,13 +179,24 @@ static void first_error(void *user, surg_severity severity, const char *line) {
   if (severity == SURG_ERROR && !*why) snprintf(why, WHY, "%s", line);
 }
 
-static bool save(surg_model *m, const char *path) {
-  const surg_save_options options = {.size = sizeof options, .no_fsync = true};
+/* Tensors of some models are beside them; small ones are not, which runtimes read at load. */
+#define BESIDE_EVERY 29
+#define BESIDE_BYTES 68
+
+static bool save(surg_model *m, const char *path, bool beside) {
+  surg_save_options options = {.size = sizeof options, .no_fsync = true};
+  char data[64];
+  const char *name = strrchr(path, '/');
+  snprintf(data, sizeof data, "%.50s.data", name ? name + 1 : path);
+  if (beside) {
+    options.external_data = data;
+    options.external_threshold = BESIDE_BYTES;
+  }
   return surg_save(m, path, &options) == SURG_OK;
 }
 
 /* One pipeline on a copy of the model. */
-static void after(surg_model *before, const char *text, const char *path, const char *name,
+static bool after(surg_model *before, const char *text, const char *path, const char *name,
                   char *why) {
   surg_model *m = surg_model_clone(before);
   surg__pipeline *p = NULL;
@@ -153,9 +205,10 @@ static void after(surg_model *before, const char *text, const char *path, const 
   *why = 0;
   surg_status s = m ? surg__pipeline_parse(surg_model_context(m), text, "wild", &p) : SURG_ENOMEM;
   if (s == SURG_OK) s = surg__run(&m, p, &options, &report);
+  const bool ok = s == SURG_OK && save(m, path, false);
   printf("{\"with\":");
   quoted(text);
-  if (s == SURG_OK && save(m, path)) {
+  if (ok) {
     printf(",\"class\":\"%s\",\"file\":", surg__exactness_name(report.worst));
     quoted(name);
   } else {
@@ -166,21 +219,99 @@ static void after(surg_model *before, const char *text, const char *path, const 
   surg__run_report_free(&report);
   surg__pipeline_free(p);
   surg_model_free(m);
+  return ok;
 }
 
-static bool one(uint64_t seed, const char *folder) {
+/* --- what orders NaN --- */
+
+/* Operators whose result for NaN, or of pools for -Infinity, differs from runtime to runtime, and
+ * within one from kernel to kernel. */
+static bool orders(const surg_node *n) {
+  static const int ops[] = {
+      SURG_OP_ArgMax,  SURG_OP_ArgMin,        SURG_OP_TopK,   SURG_OP_ReduceMax, SURG_OP_ReduceMin,
+      SURG_OP_MaxPool, SURG_OP_GlobalMaxPool, SURG_OP_Max,    SURG_OP_Min,       SURG_OP_Clip,
+      SURG_OP_Relu,    SURG_OP_Sign,          SURG_OP_Unique, SURG_OP_Hardmax,   SURG_OP_Cast,
+      SURG_OP_QuantizeLinear};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (surg_node_op(n) == ops[i]) return true;
+  return false;
+}
+
+typedef struct slice {
+  surg_value *items[4096];
+  size_t count;
+} slice;
+
+static void reach(slice *s, surg_value *v) {
+  if (!v || surg_graph_parent(surg_value_graph(v))) return;
+  for (size_t i = 0; i < s->count; i++)
+    if (s->items[i] == v) return;
+  if (s->count < 4096) s->items[s->count++] = v;
+}
+
+/* The inputs of a node, and what its graphs capture. */
+static void reach_inputs(slice *s, const surg_node *n) {
+  surg_graph *inner;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) reach(s, surg_node_input(n, i));
+  for (size_t k = 0; (inner = surg_node_subgraph(n, k)) != NULL; k++) {
+    for (size_t o = 0; o < surg_graph_output_count(inner); o++) reach(s, surg_graph_output(inner, o));
+    for (const surg_node *i = surg_graph_first_node(inner); i; i = surg_node_next(i))
+      reach_inputs(s, i);
+  }
+}
+
+static void probe_node(surg_graph *g, const surg_node *n, bool *any) {
+  surg_value *x = orders(n) ? surg_node_input(n, 0) : NULL;
+  for (size_t i = 0; x && i < surg_node_input_count(n); i++) {
+    if (!(x = surg_node_input(n, i))) break;
+    const surg_type *t = surg_value_type(x);
+    if (surg_graph_parent(surg_value_graph(x)) || !t || surg_value_is_initializer(x)) continue;
+    printf("%s", *any ? "," : "");
+    *any = true;
+    quoted(surg_value_name(x));
+    printf(":\"%s\"", surg_node_op_type(n));
+    (void)surg_graph_add_output(g, x, t);
+  }
+}
+
+static bool probe(surg_model *m, const char *output, const char *path, const char *name) {
+  static slice s;
+  bool any = false;
+  surg_graph *g = surg_model_graph(m);
+  s.count = 0;
+  (void)surg_model_infer(m);
+  for (size_t i = 0; i < surg_graph_output_count(g); i++)
+    if (strcmp(surg_value_name(surg_graph_output(g, i)), output) == 0)
+      reach(&s, surg_graph_output(g, i));
+  printf("{\"model\":\"%s\",\"probe\":{", name);
+  for (size_t i = 0; i < s.count; i++) {
+    const surg_node *n = surg_value_producer(s.items[i], NULL);
+    if (!n) continue;
+    reach_inputs(&s, n);
+    probe_node(g, n, &any);
+  }
+  printf("}}\n");
+  return save(m, path, false);
+}
+
+static bool one(uint64_t seed, const char *folder, const char *output) {
   char why[WHY] = "", path[4096], name[64], text[64];
   surg_config config = {.size = sizeof config, .diag = first_error, .diag_user = why, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
-  inputs in = {.count = 0};
-  gen_options options = {.seed = seed, .wild = true, .seen = keep_input, .user = &in};
+  seen known = {.count = 0};
+  gen_options options = {.seed = seed, .wild = true, .seen = see, .user = &known};
   surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
   const bool there = passes && surg__register_builtins(passes) == SURG_OK;
   surg_model *m = there ? gen_model(ctx, &options) : NULL;
   gen g = {.state = ~seed};
   snprintf(name, sizeof name, "w%llu.onnx", (unsigned long long)seed);
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  bool ok = m && save(m, path);
+  bool ok = m && (output ? probe(m, output, path, name) : save(m, path, seed % BESIDE_EVERY == 0));
+  if (output) {
+    surg_model_free(m);
+    surg_context_free(ctx);
+    return ok;
+  }
   if (!ok) {
     printf("{\"seed\":%llu,\"why\":", (unsigned long long)seed);
     quoted(why);
@@ -196,10 +327,11 @@ static bool one(uint64_t seed, const char *folder) {
       snprintf(name, sizeof name, "w%llu.%u.onnx", (unsigned long long)seed, i);
       snprintf(path, sizeof path, "%s/%s", folder, name);
       if (i) putchar(',');
-      after(m, text, path, name, why);
+      (void)after(m, text, path, name, why);
     }
     putchar(']');
-    print_runs(&g, &in);
+    print_shapes(m, &known);
+    print_runs(&g, &known.in);
   }
   printf("}\n");
   surg_model_free(m);
@@ -207,22 +339,45 @@ static bool one(uint64_t seed, const char *folder) {
   return ok;
 }
 
+static int apply(const char *text, const char *from, const char *to) {
+  char why[WHY] = "";
+  const surg_config config = {.size = sizeof config, .diag = first_error, .diag_user = why, .seed = 1};
+  surg_context *ctx = surg_context_new(&config);
+  surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
+  surg_model *m = NULL;
+  bool ok = passes && surg__register_builtins(passes) == SURG_OK;
+  ok = ok && surg_load(ctx, from, NULL, &m) == SURG_OK && after(m, text, to, to, why);
+  if (!m) {
+    printf("{\"why\":");
+    quoted(why);
+    putchar('}');
+  }
+  putchar('\n');
+  surg_model_free(m);
+  surg_context_free(ctx);
+  return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv) {
   uint64_t first = 1, count = 1, failed = 0;
-  const char *folder = NULL;
+  const char *folder = NULL, *output = NULL;
+  if (argc == 5 && strcmp(argv[1], "--apply") == 0) return apply(argv[2], argv[3], argv[4]);
   for (int i = 1; i < argc; i++) {
     const bool more = i + 1 < argc;
     if (more && strcmp(argv[i], "--seed") == 0)
       first = strtoull(argv[++i], NULL, 10);
     else if (more && strcmp(argv[i], "--count") == 0)
       count = strtoull(argv[++i], NULL, 10);
+    else if (more && strcmp(argv[i], "--probe") == 0)
+      output = argv[++i];
     else
       folder = argv[i];
   }
   if (!folder) {
-    fprintf(stderr, "usage: wild [--seed N] [--count N] FOLDER\n");
+    fprintf(stderr, "usage: wild [--seed N] [--count N] [--probe OUTPUT] FOLDER\n"
+                    "       wild --apply PIPELINE MODEL FILE\n");
     return EXIT_FAILURE;
   }
-  for (uint64_t i = 0; i < count; i++) failed += !one(first + i, folder);
+  for (uint64_t i = 0; i < count; i++) failed += !one(first + i, folder, output);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/dtype.h"
 #include "eval/core/eval.h"
+#include "eval/core/overflow.h"
 #include "eval/core/value.h"
 #include "ir/ir.h" /* for surg__fail alone */
 #include "schema/schema.h"
@@ -213,7 +214,9 @@ static surg_status run_kernel(run *r) {
   if (s == SURG_OK) s = check_types(r);
   if (s == SURG_OK) s = prepare_outputs(r);
   if (s != SURG_OK) return s;
-  switch (kernel(&r->k)) {
+  surg__kstatus done = kernel(&r->k);
+  if (done == SURG__K_OK) done = surg__k_range(&r->k);
+  switch (done) {
     case SURG__K_OK:
       return check_results(r);
     case SURG__K_CANNOT:

@@ -191,28 +191,37 @@ static surg__kstatus read_sizes(resize *r) {
 
 /* --- coordinates and weights --- */
 
-static double original(const resize *r, const axis_plan *a, int64_t i) {
-  double x = (double)i, in = (double)a->in, out = (double)a->out;
-  switch (r->is.coords) {
-    case SURG__RZ_SYMMETRIC: {
-      double adjust = out / (a->scale * in);
-      return in / 2 * (1 - adjust) + (x + 0.5) / a->scale - 0.5;
-    }
-    case SURG__RZ_PYTORCH:
-      return a->out > 1 ? (x + 0.5) / a->scale - 0.5 : 0;
-    case SURG__RZ_ALIGN_CORNERS:
-      return a->length != 1 ? x * (in - 1) / (a->length - 1) : 0;
-    case SURG__RZ_ASYMMETRIC:
-      return x / a->scale;
-    case SURG__RZ_TF_NEAREST:
-      return (x + 0.5) / a->scale;
-    case SURG__RZ_CROP:
-      if (a->out <= 1) return 0.5 * (a->start + a->end) * (in - 1);
-      return a->start * (in - 1) + x * (a->end - a->start) * (in - 1) / (out - 1);
-    default:
-      return (x + 0.5) / a->scale - 0.5;
+/* Where output element i lies in the input, in arithmetic of `real`: of double where elements are
+ * moved; of float where they are weighted, as engines do. A coordinate that is an integer in the
+ * one and next to it in the other gives its neighbour a weight of 1e-7, which an infinity there
+ * turns into an infinity. */
+#define ORIGINAL(name, real)                                                                       \
+  static real name(const resize *r, const axis_plan *a, int64_t i) {                               \
+    const real x = (real)i, in = (real)a->in, out = (real)a->out, half = (real)0.5;                \
+    const real scale = (real)a->scale, length = (real)a->length;                                   \
+    const real start = (real)a->start, end = (real)a->end;                                         \
+    switch (r->is.coords) {                                                                        \
+      case SURG__RZ_SYMMETRIC: {                                                                   \
+        const real adjust = out / (scale * in);                                                    \
+        return in / 2 * (1 - adjust) + (x + half) / scale - half;                                  \
+      }                                                                                            \
+      case SURG__RZ_PYTORCH:                                                                       \
+        return a->out > 1 ? (x + half) / scale - half : 0;                                         \
+      case SURG__RZ_ALIGN_CORNERS:                                                                 \
+        return length < 1 || length > 1 ? x * (in - 1) / (length - 1) : 0;                         \
+      case SURG__RZ_ASYMMETRIC:                                                                    \
+        return x / scale;                                                                          \
+      case SURG__RZ_TF_NEAREST:                                                                    \
+        return (x + half) / scale;                                                                 \
+      case SURG__RZ_CROP:                                                                          \
+        if (a->out <= 1) return half * (start + end) * (in - 1);                                   \
+        return start * (in - 1) + x * (end - start) * (in - 1) / (out - 1);                        \
+      default:                                                                                     \
+        return (x + half) / scale - half;                                                          \
+    }                                                                                              \
   }
-}
+ORIGINAL(original, double)
+ORIGINAL(original_single, float)
 
 static int64_t clamp(double x, int64_t n) {
   if (!(x > 0)) return 0;
@@ -264,7 +273,7 @@ static int64_t reach(const resize *r, const axis_plan *a) {
 }
 
 static void find_filter(const resize *r, const axis_plan *a, int64_t i, filter *f) {
-  double x = original(r, a, i), squeeze = squeeze_of(r, a), sum = 0;
+  double x = (double)original_single(r, a, i), squeeze = squeeze_of(r, a), sum = 0;
   double base = ceil(x) - 1, ratio = x - base;
   int64_t side = reach(r, a);
   f->n = 0;

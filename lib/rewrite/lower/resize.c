@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resize as the elements it touches, each with its weight: the meaning of lib/eval/image/resize.c, axis
- * by axis, with coordinates that are computed in double. A neighbour of weight 0 is left out, so
- * that no NaN leaks from it. Scales and sizes may be what the model computes. */
+ * by axis, with coordinates that are computed in double, or in float where elements are weighted. A
+ * neighbour of weight 0 is left out, so that no NaN leaks from it. Scales and sizes may be what the model computes. */
 #include <math.h>
 
 #include "eval/image/resize.h"
@@ -9,7 +9,7 @@
 
 #define MOST_TAPS 32 /* neighbours on one side that are written out */
 
-/* One axis. All are vectors of one double but `n`, which is of int64. */
+/* One axis. All are vectors of one double (in original_single: float) but `n`, which is of int64. */
 typedef struct axis {
   surg_value *in, *out, *n, *scale, *length, *start, *end;
   double known_scale; /* 0: not known */
@@ -21,6 +21,7 @@ typedef struct resize {
   surg__bt x, roi, scales, sizes;
   surg__rz_words is;
   uint32_t axes[SURG__BT_RANK], n_axes;
+  int number; /* element type of what is computed: SURG_DOUBLE, SURG_FLOAT in original_single */
 } resize;
 
 /* --- numbers --- */
@@ -29,13 +30,13 @@ static surg_value *op2(resize *r, const char *op, surg_value *x, surg_value *y) 
   return surg__b_binary(r->b, op, x, y);
 }
 static surg_value *num(resize *r, double v) {
-  return surg__b_scalar(r->b, SURG_DOUBLE, v);
+  return surg__b_scalar(r->b, r->number, v);
 }
 static surg_value *with(resize *r, const char *op, surg_value *x, double v) {
   return op2(r, op, x, num(r, v));
 }
 static surg_value *real(resize *r, surg_value *v) {
-  return surg__b_cast(r->b, v, SURG_DOUBLE);
+  return surg__b_cast(r->b, v, r->number);
 }
 static surg_value *choose(resize *r, surg_value *c, surg_value *x, surg_value *y) {
   return surg__bi_choose(r->b, c, x, y);
@@ -191,6 +192,18 @@ static surg_value *original(resize *r, const axis *a, surg_value *i) {
   }
 }
 
+/* original, in float. */
+static surg_value *original_single(resize *r, const axis *a, surg_value *i) {
+  axis f = *a;
+  r->number = SURG_FLOAT;
+  surg_value **const all[] = {&f.in, &f.out, &f.scale, &f.length, &f.start, &f.end};
+  for (size_t k = 0; k < SURG_COUNT(all); k++)
+    if (*all[k]) *all[k] = real(r, *all[k]);
+  surg_value *x = original(r, &f, real(r, i));
+  r->number = SURG_DOUBLE;
+  return real(r, x);
+}
+
 /* As an index from 0 to in - 1; what is no number counts as 0. */
 static surg__bt clamped(resize *r, const axis *a, surg_value *x) {
   surg_value *last = with(r, "Sub", a->in, 1);
@@ -338,7 +351,6 @@ static surg__bt smooth(resize *r, const axis *a, uint32_t at, surg_value *x, sur
 
 /* --- emissions --- */
 
-/* y = Resize (x, r, s, z) */
 /* Whether weights are divided by a sum that may be next to nothing: of those of a cubic that lie
  * inside the input, unless the nearest one outweighs the others. */
 static bool unsteady(const resize *r) {
@@ -346,9 +358,15 @@ static bool unsteady(const resize *r) {
          !(r->is.cubic_a >= -1 && r->is.cubic_a <= 0);
 }
 
+/* Whether axis i stays as it is. */
+static bool stays(const resize *r, uint32_t i) {
+  return known_scale(r, i) == 1 && r->is.coords != SURG__RZ_CROP;
+}
+
+/* y = Resize (x, r, s, z) */
 static surg_status resize_by_parts(surg__builder *b) {
   axis a[SURG__BT_RANK] = {{0}};
-  resize r = {.b = b};
+  resize r = {.b = b, .number = SURG_DOUBLE};
   if (!read(&r) || b->m->opset < 9 || (r.is.antialias && r.x.rank >= SURG__BT_RANK) ||
       unsteady(&r))
     return SURG_EUNSUPPORTED;
@@ -357,15 +375,19 @@ static surg_status resize_by_parts(surg__builder *b) {
                       (type == SURG_BFLOAT16 && b->m->opset >= 13);
   if (!floats && (r.is.mode != SURG__RZ_NEAREST || r.is.coords == SURG__RZ_CROP))
     return SURG_EUNSUPPORTED;
-  for (uint32_t i = 0; i < r.n_axes; i++) size_axis(&r, i, &a[i]);
+  for (uint32_t i = 0; i < r.n_axes; i++)
+    if (!stays(&r, i)) size_axis(&r, i, &a[i]);
   if (r.is.policy != SURG__RZ_STRETCH && r.sizes.v) share_scale(&r, a);
-  surg__bt y = r.is.mode == SURG__RZ_NEAREST ? r.x : surg__bt_cast(b, r.x, SURG_DOUBLE);
+  surg__bt y = r.x;
   for (uint32_t k = r.x.rank; k-- > 0;) {
     for (uint32_t i = 0; i < r.n_axes; i++) {
-      if (r.axes[i] != k || (a[i].known_scale == 1 && r.is.coords != SURG__RZ_CROP)) continue;
+      if (r.axes[i] != k || stays(&r, i)) continue;
+      if (r.is.mode != SURG__RZ_NEAREST && y.v == r.x.v) y = surg__bt_cast(b, y, SURG_DOUBLE);
       surg__bt count = surg__bt_range(b, surg__bd_of(a[i].n), SURG_INT64);
-      surg_value *x = original(&r, &a[i], real(&r, count.v));
-      y = r.is.mode == SURG__RZ_NEAREST ? nearest(&r, &a[i], k, x, y) : smooth(&r, &a[i], k, x, y);
+      if (r.is.mode == SURG__RZ_NEAREST)
+        y = nearest(&r, &a[i], k, original(&r, &a[i], real(&r, count.v)), y);
+      else
+        y = smooth(&r, &a[i], k, original_single(&r, &a[i], count.v), y);
     }
   }
   surg__bt_result(b, "y", surg__bt_cast(b, y, type));
@@ -382,7 +404,7 @@ static surg_value *all_of(surg__builder *b, surg_value *named, surg_value *other
 /* y = Resize <axes> (x, r, s, z), where the axes are all that is new. */
 static surg_status resize_all_axes(surg__builder *b) {
   static const char *const gone[] = {"axes", "antialias", "keep_aspect_ratio_policy"};
-  resize r = {.b = b};
+  resize r = {.b = b, .number = SURG_DOUBLE};
   int64_t one[SURG__BT_RANK], two[2 * SURG__BT_RANK];
   if (!read(&r) || r.is.antialias || r.is.policy != SURG__RZ_STRETCH || b->m->opset < 13)
     return SURG_EUNSUPPORTED;

@@ -81,8 +81,12 @@ static surg__bt fixed_indices(surg__builder *b, int64_t first, int64_t n, int64_
   return surg__bt_numbers(b, SURG_INT64, &n, at ? 1 : 0, at);
 }
 
-/* How many steps lie in a span: (span - 1) / step + 1, or 0. */
-static surg_value *steps_in(surg__builder *b, surg_value *span, surg_value *step) {
+/* How many steps lie in a span: (span - 1) / step + 1, or 0. A step of 0 is an error of the model,
+ * which may be in a branch that never runs: `not_zero` false makes it 1 here, for engines reject a
+ * division by a constant 0 when they load the model. */
+static surg_value *steps_in(surg__builder *b, surg_value *span, surg_value *step, bool not_zero) {
+  if (!not_zero)
+    step = surg__bi_choose(b, op2(b, "Equal", step, surg__bi(b, 0)), surg__bi(b, 1), step);
   surg_value *q = op2(b, "Div", op2(b, "Sub", span, surg__bi(b, 1)), step);
   surg_value *some = op2(b, "Less", surg__bi(b, 0), span);
   surg_value *steps = op2(b, "Add", q, surg__bi(b, 1));
@@ -114,7 +118,7 @@ static surg__bt computed_indices(surg__builder *b, const surg__bdim *dim, const 
     span = op2(b, "Mul", op2(b, "Sub", end, start), sign);
     stride = op2(b, "Mul", step, sign);
   }
-  surg_value *n = steps_in(b, span, stride);
+  surg_value *n = steps_in(b, span, stride, r->step.known && r->step.n != 0);
   if (!surg__bd_filled(dim)) n = surg__bi_choose(b, op2(b, "Equal", d, zero), zero, n);
   surg__bt at = surg__bt_range(b, surg__bd_of(n), SURG_INT64);
   if (!r->step.known || r->step.n != 1) at.v = op2(b, "Mul", at.v, step);
@@ -164,6 +168,10 @@ static bool read_slice(const surg__builder *b, slice *s) {
     return false;
   for (int64_t i = 0; s->steps.known && i < n; i++)
     if (s->steps.at[i] == 0 || s->steps.at[i] == INT64_MIN) return false;
+  /* Runtimes read it as "to the front", the standard does not: the evaluator computes none. */
+  for (int64_t i = 0; s->steps.known && s->ends.known && i < n; i++)
+    if (s->steps.at[i] < 0 && (s->ends.at[i] == INT64_MAX || s->ends.at[i] == INT32_MAX))
+      return false;
   for (int64_t i = 0; s->axes.known && i < n; i++) {
     if (s->axes.at[i] < 0) s->axes.at[i] += s->x.rank;
     if (s->axes.at[i] < 0 || s->axes.at[i] >= (int64_t)s->x.rank) return false;
@@ -546,20 +554,20 @@ static surg_status range_by_counting(surg__builder *b) {
   }
   const bool from_zero = !real && surg_value_elements(surg__b_get(b, "a"), e, 1) == 1 &&
                          e[0].known && e[0].value == 0;
-  const bool by_one = !real && surg_value_elements(surg__b_get(b, "d"), e, 1) == 1 &&
-                      e[0].known && e[0].value == 1;
+  const bool known = !real && surg_value_elements(surg__b_get(b, "d"), e, 1) == 1 && e[0].known;
+  const int64_t by = known ? e[0].value : 0;
   surg_value *span = from_zero ? limit : op2(b, "Sub", limit, start), *n;
   if (real) {
     n = float_steps(b, span, step);
-  } else if (by_one) {
+  } else if (by == 1) {
     n = surg__bi_most(b, span, surg__bi(b, 0));
   } else {
     surg_value *sign = sign_of(b, step);
     surg_value *length = op2(b, "Mul", span, sign);
-    n = steps_in(b, length, op2(b, "Mul", step, sign));
+    n = steps_in(b, length, op2(b, "Mul", step, sign), by != 0);
   }
   surg_value *y = surg__bt_range(b, surg__bd_of(n), real ? t : SURG_INT64).v;
-  if (!by_one) y = op2(b, "Mul", y, step);
+  if (by != 1) y = op2(b, "Mul", y, step);
   if (!from_zero) y = op2(b, "Add", y, start);
   if (!real && t != SURG_INT64) y = surg__b_cast(b, y, t);
   surg__b_result(b, "y", y);
