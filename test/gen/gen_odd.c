@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wild models: what few models have: lists that change, optionals, text, captures through two graphs,
- * loop states that grow, one name in two branches, calls within calls, integers of quantized sums. */
+/* Wild models, rare structures: lists that change, optionals, text, captures through two graphs,
+ * loop states that grow, one name in two branches, calls within calls, integers of quantized
+ * sums. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,8 +233,8 @@ static bool deep(gen *g, const gen_op *op) {
 
 /* --- functions --- */
 
-/* One of: "inner" (a, b) = a - b, a; "outer" (a) = inner (relu (a), a), the second result unread, in an
- * If; "unused", which nothing calls. */
+/* One of: "inner" (a, b) = a - b, a; "outer" (a) = inner (relu (a), a), the second result unread,
+ * in an If; "unused", which nothing calls. */
 static void define(gen *g, const char *name, unsigned which) {
   gen_scope scope = {0}, branch, *before = g->scope;
   surg_function *f = surg__function_new(g->model, surg__intern(g->model, "odd", 3),

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wild [--seed N] [--count N] FOLDER: writes wild models, what pipelines make of them, and inputs,
  * and prints a line of JSON for each model:
- *   {"seed", "model": FILE, "after": [{"with": PIPELINE, "file": FILE, "class"} or {"with", "why"}],
- *    "shapes": {OUTPUT: [SIZE, or -1]}, "runs": [{NAME: {"type", "dims", "data": base64}}]}
+ *   {"seed", "model": FILE, "shapes": {OUTPUT: [SIZE, or -1]},
+ *    "after": [{"with": PIPELINE, "file": FILE, "class"} or {"with", "why"}],
+ *    "runs": [{NAME: {"type", "dims", "data": base64}}]}
  * One seed, one line. Pipelines: simplify, simplify-exact, and moves to three opsets. Shapes are
- * those that the standard gives.
+ * those of the standard.
  *
- * wild --seed N --probe OUTPUT FOLDER: writes the model with more outputs: what operators that OUTPUT
- * is computed from read and put in an order of their own if it is NaN. Prints
+ * wild --seed N --probe OUTPUT FOLDER: writes the model with more outputs: inputs of the operators
+ * that OUTPUT is computed from and that give NaN an order of their own. Prints
  *   {"model": FILE, "probe": {VALUE: OPERATOR}}
  *
- * wild --apply PIPELINE MODEL FILE: one pipeline on a file; prints {"with", "file", "class"} or {"with",
- * "why"}. */
+ * wild --apply PIPELINE MODEL FILE: one pipeline on a file; prints {"with", "file", "class"} or
+ * {"with", "why"}. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +137,8 @@ typedef struct seen {
 static void see(void *user, const gen_value *v) {
   seen *s = user;
   keep_input(&s->in, v);
-  if (v->v && !surg_graph_parent(surg_value_graph(v->v)) && s->count < 256) s->items[s->count++] = *v;
+  if (v->v && !surg_graph_parent(surg_value_graph(v->v)) && s->count < 256)
+    s->items[s->count++] = *v;
 }
 
 static void print_shapes(const surg_model *m, const seen *s) {
@@ -254,7 +256,8 @@ static void reach_inputs(slice *s, const surg_node *n) {
   surg_graph *inner;
   for (size_t i = 0; i < surg_node_input_count(n); i++) reach(s, surg_node_input(n, i));
   for (size_t k = 0; (inner = surg_node_subgraph(n, k)) != NULL; k++) {
-    for (size_t o = 0; o < surg_graph_output_count(inner); o++) reach(s, surg_graph_output(inner, o));
+    for (size_t o = 0; o < surg_graph_output_count(inner); o++)
+      reach(s, surg_graph_output(inner, o));
     for (const surg_node *i = surg_graph_first_node(inner); i; i = surg_node_next(i))
       reach_inputs(s, i);
   }
@@ -341,7 +344,7 @@ static bool one(uint64_t seed, const char *folder, const char *output) {
 
 static int apply(const char *text, const char *from, const char *to) {
   char why[WHY] = "";
-  const surg_config config = {.size = sizeof config, .diag = first_error, .diag_user = why, .seed = 1};
+  surg_config config = {.size = sizeof config, .diag = first_error, .diag_user = why};
   surg_context *ctx = surg_context_new(&config);
   surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
   surg_model *m = NULL;

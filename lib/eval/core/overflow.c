@@ -52,7 +52,8 @@ surg__kstatus surg__k_range(surg_kctx *k) {
     if (k->in[i].data && surg__is_real(k->in[i].dtype)) look(&k->in[i], product, &m);
   const double most = m.wide ? DBL_MAX : (double)FLT_MAX;
   bool leaves = m.largest > 1 && !(m.largest * m.largest * (double)m.count < most);
-  if (product) leaves = !(m.up < log2(most)) || !(m.down < -log2(m.wide ? DBL_MIN : (double)FLT_MIN));
+  const double least = m.wide ? DBL_MIN : (double)FLT_MIN;
+  if (product) leaves = !(m.up < log2(most)) || !(m.down < -log2(least));
   if (squares(k->op)) leaves = leaves || (m.largest > 0 && m.largest < LEAST_SQUARED && !m.wide);
   return leaves ? surg__k_cannot(k, "partial results may leave the range of the type") : SURG__K_OK;
 }

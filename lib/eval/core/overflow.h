@@ -5,8 +5,8 @@
 
 #include "eval/core/eval.h"
 
-/* After the kernel: CANNOT where a single node of class "rounding" is folded and a partial sum or product may leave
- * the range of the element type; OK in a run. O(elements). */
+/* After the kernel: CANNOT where a single node of class "rounding" is folded and a partial sum or
+ * product may leave the range of the element type; OK in a run. O(elements). */
 surg__kstatus surg__k_range(surg_kctx *k);
 
 #endif

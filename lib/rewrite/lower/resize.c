@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize as the elements it touches, each with its weight: the meaning of lib/eval/image/resize.c, axis
- * by axis, with coordinates that are computed in double, or in float where elements are weighted. A
- * neighbour of weight 0 is left out, so that no NaN leaks from it. Scales and sizes may be what the model computes. */
+/* Resize as the elements it reads, each with its weight: the meaning of lib/eval/image/resize.c, axis
+ * by axis. Coordinates are computed in double, or in float where elements are weighted. A neighbour
+ * of weight 0 is left out, so that no NaN leaks from it. Scales and sizes may be what the model
+ * computes. */
 #include <math.h>
 
 #include "eval/image/resize.h"
@@ -9,7 +10,7 @@
 
 #define MOST_TAPS 32 /* neighbours on one side that are written out */
 
-/* One axis. All are vectors of one double (in original_single: float) but `n`, which is of int64. */
+/* One axis. All are vectors of one double (in original_single: float), but `n` is of int64. */
 typedef struct axis {
   surg_value *in, *out, *n, *scale, *length, *start, *end;
   double known_scale; /* 0: not known */
