@@ -67,34 +67,25 @@ static void heard(void *user, const surg__objection *o) {
                  surg__check_rule(code)->pass);
 }
 
-void check_target_finding(report *r, const surg__target *t, const finding *f, target_tally *all) {
-  const bool judged = surg__target_judges(f->code);
+/* What loading finds and the verdict does not count: the rest comes again from surg__target_model. */
+void check_target_finding(report *r, const surg__target *t, const finding *f) {
+  const bool judged = surg__target_judges(f->code); /* node by node; what is accepted is shown here */
   const surg__verdict v = judged ? SURG__LEGAL : surg__target_finding(t, f->code);
-  if (!judged) count(all, v, false);
+  if (!judged && (surg__check_severity(f->code) == SURG_ERROR || v != SURG__LEGAL)) return;
   report_show_as(r, severity_of(f->code, v), f->code, f->where, f->text, f->pass);
 }
 
-/* What can be done about it. Searches are made on a model that was loaded anew, whose lines go
- * nowhere: cures that fail have some. */
-static surg_status judge(report *r, const surg__target *t, const char *name,
-                         const cli_common *common, const findings *f) {
-  quiet_model q;
+/* What can be done about it. */
+static surg_status find_repair(report *r, const surg__target *t, const char *name, quiet_model *q) {
   verdict v;
-  const bool once = f->bytes != NULL;
-  cli_common any = *common;
-  any.load.policy = SURG_LOAD_LENIENT;
-  surg_status s = quiet_open(&q, &any, once ? f->name : r->path, f->bytes, f->n_bytes);
-  if (s == SURG_OK) {
-    s = verdict_find(&v, t, q.m);
-    if (s != SURG_OK)
-      quiet_tell(q.ctx, s);
-    else if (report_lines(r))
-      r->target = verdict_json(&v, t);
-    else
-      verdict_print(&v, t, name, r->path);
-    verdict_free(&v);
-  }
-  quiet_close(&q);
+  const surg_status s = verdict_find(&v, t, q->m);
+  if (s != SURG_OK)
+    quiet_tell(q->ctx, s);
+  else if (report_lines(r))
+    r->target = verdict_json(&v, t);
+  else
+    verdict_print(&v, t, name, r->path);
+  verdict_free(&v);
   return s;
 }
 
@@ -149,24 +140,32 @@ static void put_reasons(size_t n, const char *what) {
   printf(": %zu %s%s", n, what, n == 1 ? "" : "s");
 }
 
+static void print_verdict(const report *r, const surg__target *t, surg__verdict v,
+                          const target_tally *all) {
+  cli_put(stdout, r->path);
+  printf(": %s by %s", v == SURG__UNKNOWN ? "support unknown" : r->verdict, t->name);
+  if (v == SURG__ILLEGAL) put_reasons(all->unsupported, "reason");
+  if (v == SURG__ILLEGAL && all->misread == all->unsupported)
+    printf(" (it imports the model and computes something else)");
+  if (v == SURG__UNKNOWN) put_reasons(all->unknown, "fact");
+  printf("\n  source: %s\n", t->source);
+}
+
+/* The model of the verdict is loaded with its defects and with lines that go nowhere: cures that
+ * fail have some. */
 surg_status check_target(report *r, const surg__target *t, const char *name,
                          const cli_common *common, const findings *f, target_tally *all) {
   telling tell = {.r = r, .all = all};
-  const surg_status s = surg__target_model(t, f->m, heard, &tell);
+  quiet_model q;
+  surg_status s = quiet_open_any(&q, common, f->bytes ? f->name : r->path, f->bytes, f->n_bytes);
+  if (s == SURG_OK) s = surg__target_model(t, q.m, heard, &tell);
   const surg__verdict v = surg__verdict_of(all->unsupported, all->unknown);
   r->verdict = surg__verdict_word(v);
-  if (s || r->out->quiet) return s;
-  if (!report_lines(r)) {
-    cli_put(stdout, r->path);
-    printf(": %s by %s", v == SURG__UNKNOWN ? "support unknown" : r->verdict, t->name);
-    if (v == SURG__ILLEGAL) put_reasons(all->unsupported, "reason");
-    if (v == SURG__ILLEGAL && all->misread == all->unsupported)
-      printf(" (it imports the model and computes something else)");
-    if (v == SURG__UNKNOWN) put_reasons(all->unknown, "fact");
-    printf("\n  source: %s\n", t->source);
+  if (s == SURG_OK && !r->out->quiet) {
+    if (!report_lines(r)) print_verdict(r, t, v, all);
+    if (v == SURG__ILLEGAL || report_lines(r)) s = find_repair(r, t, name, &q);
+    if (!s && t->host && v != SURG__ILLEGAL) s = elsewhere(r, t, q.m);
   }
-  const bool ask = (v == SURG__ILLEGAL || report_lines(r)) && !f->partial;
-  surg_status last = ask ? judge(r, t, name, common, f) : SURG_OK;
-  if (!last && t->host && v != SURG__ILLEGAL) last = elsewhere(r, t, f->m);
-  return last;
+  quiet_close(&q);
+  return s;
 }

@@ -13,10 +13,9 @@ surg__target *cli_target(surg_context *ctx, const char *name, int *code);
 typedef struct target_tally {
   size_t unsupported, misread, unknown; /* objections; misread: of the unsupported ones */
 } target_tally;
-/* Shows a finding of the loader as the target has it: a warning where the engine accepts it. */
+/* Shows a finding of the loader that is not among the objections of check_target. */
 struct finding;
-void check_target_finding(report *r, const surg__target *t, const struct finding *f,
-                          target_tally *all);
+void check_target_finding(report *r, const surg__target *t, const struct finding *f);
 /* Reports every objection to the model, and the verdict; SURG_OK unless memory ran out. */
 struct findings;
 surg_status check_target(report *r, const surg__target *t, const char *name,

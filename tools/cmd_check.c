@@ -60,7 +60,7 @@ static void found(void *user, const finding *f) {
   report *r = &file->r;
   if (!strcmp(f->code, "E135")) file->blocked = true;
   if (file->target && !f->line && !file->blocked)
-    check_target_finding(r, file->target, f, &file->all);
+    check_target_finding(r, file->target, f);
   else if (f->line && !report_lines(r))
     fprintf(stderr, "%s\n", f->line);
   else
@@ -137,7 +137,8 @@ static int check_file(checking *c, const char *path) {
   if (f.m) {
     surg_status s = examine(c, &f, &file);
     if (s == SURG_OK) s = look_ahead(c, &f, &file);
-    if (s != SURG_OK) code = cli_exit_code(s);
+    /* A target gives a verdict where data files are missing, too. */
+    if (s != SURG_OK || c->target) code = cli_exit_code(s);
   }
   file.r.hidden += f.hidden;
   if (code <= EXIT_MODEL) code = f.m || !c->target ? code_of(c, &file) : EXIT_MODEL;

@@ -22,9 +22,10 @@ static const char help[] =
     "  --target T          the engine; see onnxsurg targets\n"
     "  --error TEXT        what it said: text, a file, or - for standard input\n"
     "  --messages FILE     messages of your own, too (doc/messages.md)\n"
-    "  --registered DOMAIN[:OP]  operators that are registered with the engine\n"
+    JUDGING_HELP
     "  --json              for programs\n"
-    "exit codes: 0 nothing is open, 1 something is, 2 wrong usage, 3 file, 4 limit\n";
+    "exit codes: 0 nothing is open, 1 something is, 2 wrong usage, 3 file, 4 limit;\n"
+    "with --target, where nothing is open: 1 unsupported, 6 support unknown\n";
 
 enum { OPT_TARGET = OPT_OWN, OPT_ERROR, OPT_MESSAGES };
 
@@ -95,10 +96,10 @@ static row_id row_of_code(const char *code) {
   static const struct {
     const char *codes;
     row_id id;
-  } map[] = {{"E001 E100 E111 E119 E120", R_LOADS},
-             {"E121 E122 W214 W215 W217 W218 E133", R_VERSIONS},
+  } map[] = {{"E001 E100 E111 E119 E120 E137", R_LOADS},
+             {"E121 E122 E138 E140 E141 W214 W215 W217 W218 E133", R_VERSIONS},
              {"E103 E104 W220", R_CUSTOM},
-             {"E201 E202 E203 E204 E205 W206 W207 W211 W213", R_TYPES},
+             {"E201 E202 E203 E204 E205 E208 E209 W206 W207 W211 W213", R_TYPES},
              {"N307", R_DYNAMIC}};
   for (size_t i = 0; i < SURG_COUNT(map); i++)
     if (strstr(map[i].codes, code)) return map[i].id;
@@ -319,9 +320,9 @@ static size_t open_points(const doctor *d) {
 
 /* The verdict of the target; *known NULL: none is asked, or the model does not load. */
 static surg_status judge(doctor *d, quiet_model *q, verdict *v, const verdict **known) {
-  if (!d->t || !d->model.m || d->model.partial) return SURG_OK;
-  surg_status s = quiet_open(q, &d->common, d->model.bytes ? d->model.name : d->in, d->model.bytes,
-                             d->model.n_bytes);
+  if (!d->t || !d->model.m) return SURG_OK;
+  surg_status s = quiet_open_any(q, &d->common, d->model.bytes ? d->model.name : d->in,
+                                 d->model.bytes, d->model.n_bytes);
   if (s != SURG_OK) return s;
   s = verdict_find(v, d->t, q->m);
   *known = v;
@@ -377,7 +378,7 @@ static int conclude(doctor *d) {
   if (code == EXIT_DONE) {
     const size_t open = open_points(d);
     print_findings(d, known, open);
-    code = open ? EXIT_MODEL : EXIT_DONE;
+    code = open ? EXIT_MODEL : known ? judging_exit(&d->how, verdict_of(known)) : EXIT_DONE;
   }
   verdict_free(&v);
   quiet_close(&q);

@@ -38,15 +38,22 @@ surg_status quiet_tell(surg_context *ctx, surg_status status) {
   return status;
 }
 
-surg_status quiet_open(quiet_model *q, const cli_common *common, const char *path,
-                       const void *bytes, size_t n) {
+surg_status quiet_open_any(quiet_model *q, const cli_common *common, const char *path,
+                           const void *bytes, size_t n) {
   *q = (quiet_model){.ctx = quiet_context(common)};
   if (!q->ctx) return SURG_ENOMEM;
   surg_load_options lenient = common->load;
   lenient.policy = SURG_LOAD_LENIENT; /* data files may be missing */
   surg_status s = bytes ? surg_load_memory(q->ctx, bytes, n, path, &lenient, &q->m)
                         : surg_load(q->ctx, path, &lenient, &q->m);
-  if (s == SURG_OK) s = surg__refuse_defects(q->m);
+  return s == SURG_OK ? s : quiet_tell(q->ctx, s);
+}
+
+surg_status quiet_open(quiet_model *q, const cli_common *common, const char *path,
+                       const void *bytes, size_t n) {
+  surg_status s = quiet_open_any(q, common, path, bytes, n);
+  if (s != SURG_OK) return s;
+  s = surg__refuse_defects(q->m);
   return s == SURG_OK ? s : quiet_tell(q->ctx, s);
 }
 

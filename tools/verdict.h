@@ -38,6 +38,9 @@ typedef struct quiet_model {
 } quiet_model;
 surg_status quiet_open(quiet_model *q, const cli_common *common, const char *path,
                        const void *bytes, size_t n);
+/* The same of a model with defects, which quiet_open refuses. */
+surg_status quiet_open_any(quiet_model *q, const cli_common *common, const char *path,
+                           const void *bytes, size_t n);
 void quiet_close(quiet_model *q);
 
 /* Tries what can be done; the model stays as it is. */

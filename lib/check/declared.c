@@ -85,8 +85,16 @@ static void check_possible(surg__checker *c, const surg_value *v, const surg_typ
   surg__buf_free(&b);
 }
 
+/* Whether the value is declared in a list that comes before value_info, or, as an output, declared by
+ * what it is: then what `list` says is no more than a repetition. */
+static bool is_repeated(const surg_value *v, const char *list) {
+  if (!v->producer && !v->input && !v->initializer) return false;
+  if (strcmp(list, "value_info") != 0) return !v->producer && strcmp(list, "output") == 0;
+  return !v->producer || surg_value_is_output(v);
+}
+
 static void check_claim(surg__checker *c, const surg_graph *g, const surg_value *v,
-                        const surg_type *claim, const char *list) {
+                        const surg_type *claim, const char *list, bool again) {
   const surg_type *proven = surg_value_type(v);
   if (!claim || claim == proven) return;
   if (!proven || proven->kind == SURG_TYPE_UNKNOWN) {
@@ -94,8 +102,11 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
     return;
   }
   const verdict r = compare(claim, proven);
-  if (r == AGREE) return;
-  const char *code = r == OTHER_TYPE ? "E204" : "W211";
+  if (r == AGREE || (again && r != OTHER_TYPE)) return;
+  const char *code = r != OTHER_TYPE        ? "W211"
+                     : is_repeated(v, list) ? "E208"
+                     : again                ? "E209"
+                                            : "E204";
   if (!surg__check_told(c)) {
     surg__check_found(c, code, NULL, "more");
     return;
@@ -111,8 +122,9 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
   surg__buf_putc(&is, 0);
   surg__buf_putc(&where, 0);
   const bool lost = said.failed || is.failed || where.failed;
-  surg__check_found(c, code, lost ? "?" : where.p, "is declared as %s; %s makes it %s",
-                    lost ? "?" : said.p, origin(c, v), lost ? "?" : is.p);
+  surg__check_found(c, code, lost ? "?" : where.p, "is declared %sas %s; %s makes it %s",
+                    again ? "a second time " : "", lost ? "?" : said.p, origin(c, v),
+                    lost ? "?" : is.p);
   surg__buf_free(&said);
   surg__buf_free(&is);
   surg__buf_free(&where);
@@ -121,8 +133,12 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
 void surg__check_declared(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next) {
     for (surg_value *v = g->first_value; v; v = v->next)
-      check_claim(c, g, v, v->decl.type, v->input ? "input" : "value_info");
+      check_claim(c, g, v, v->decl.type, v->input ? "input" : "value_info", false);
     for (size_t i = 0; i < g->n_out; i++)
-      check_claim(c, g, g->out[i]->use.value, g->out[i]->decl.type, "output");
+      check_claim(c, g, g->out[i]->use.value, g->out[i]->decl.type, "output", false);
+    for (const surg__stray *s = g->strays; s; s = s->next) {
+      const surg_value *v = s->dropped ? NULL : surg_graph_find_value(g, s->name);
+      if (v) check_claim(c, g, v, s->type, "value_info", true);
+    }
   }
 }

@@ -70,7 +70,7 @@ static bool is(const surg__defect *d, const char *code) {
 static bool checked(const surg__defect *d) {
   static const char *const codes[] = {"E102", "E103", "E104", "E105", "E107", "E109", "E112",
                                       "E115", "E116", "E118", "E125", "E126", "E127", "E128",
-                                      "E131", "E133"};
+                                      "E131", "E133", "E139"};
   for (size_t i = 0; i < SURG_COUNT(codes); i++)
     if (is(d, codes[i])) return true;
   return false;
@@ -100,7 +100,7 @@ static bool cured(surg__loader *probe, const surg__defect *d) {
   if (is(d, "E132")) return d->value && !surg__load_hides(d->value);
   if (is(d, "E121") && !d->function && d->reading == SURG_READING_NONE && m->ir_version >= 3)
     return m->imports.count > 0;
-  if (is(d, "E122")) return m->has_ir_version && m->ir_version > 0;
+  if (is(d, "E122") || is(d, "E141")) return m->has_ir_version && m->ir_version > 0;
   if (is(d, "E110")) return d->value && (!d->value->undefined || !d->value->uses);
   if (is(d, "E114")) return d->graph && !d->graph->cyclic;
   if (is(d, "E129") && d->node && !d->value) return *d->node->op_type;

@@ -288,6 +288,7 @@ bool surg__load_check_node(surg__loader *L, const surg_node *n) {
     case SURG_OP_CLASS_BUILTIN:
       if (surg_schema_contrib(n->schema) && surg_graph_opset(n->graph, n->domain) == 0)
         return check_unknown(L, n);
+      if (surg__node_early(n)) return check_unknown(L, n);
       return check_builtin(L, n);
     case SURG_OP_CLASS_FUNCTION:
       return check_call(L, n);
@@ -412,7 +413,8 @@ static bool check_order(surg__loader *L, surg_graph *g) {
 bool surg__load_check_graph(surg__loader *L, const surg_graph *g) {
   if (!check_initializers(L, g)) return false;
   if (*g->name || g->kind == SURG_GRAPH_FUNCTION) return true;
-  const bool go_on = surg__load_unclean(L, g->src.field_off, "E109", "has no name");
+  const char *code = g->kind == SURG_GRAPH_MAIN ? "E109" : "E139";
+  const bool go_on = surg__load_unclean(L, g->src.field_off, code, "has no name");
   surg__load_about(L, &(surg__defect){.graph = (surg_graph *)(uintptr_t)g});
   return go_on;
 }

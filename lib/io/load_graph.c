@@ -3,6 +3,10 @@
  * be defined twice, except that an initializer may give an input its default. */
 #include "io/load.h"
 
+/* Codes of a second definition: of any value, and of an initializer by another one. */
+#define NAME_TWICE "E113"
+#define INIT_TWICE "E136"
+
 typedef struct fields {
   uint32_t node, input, initializer, sparse; /* 0: there is none */
 } fields;
@@ -22,10 +26,11 @@ surg_value *surg__load_lookup(const surg_graph *g, const char *name, surg_graph 
   return NULL;
 }
 
-static bool clash(surg__loader *L, uint64_t off, const surg_value *v) {
+static bool clash(surg__loader *L, uint64_t off, const surg_value *v, const char *code) {
   surg__mark mark = surg__arena_mark(&L->scratch);
-  bool go_on = surg__load_bad(L, off, "E113", "%s is already %s", surg__q(L->ctx, v->name),
-                              surg__load_definition(L, v));
+  bool go_on = surg__load_bad(L, off, code, "%s is already %s", surg__q(L->ctx, v->name),
+                              !strcmp(code, INIT_TWICE) ? "an initializer"
+                                                        : surg__load_definition(L, v));
   surg__load_about(L, &(surg__defect){.graph = v->graph, .reading = SURG_READING_GUESS});
   surg__arena_reset(&L->scratch, mark);
   return go_on;
@@ -39,11 +44,12 @@ static bool same_message(surg__loader *L, surg__span a, surg__span b) {
 }
 
 /* A second definition that says the same is dropped when asked for. */
-static bool drop_twin(surg__loader *L, surg_graph *g, const surg__field *f, surg__span first) {
+static bool drop_twin(surg__loader *L, surg_graph *g, const surg__field *f, surg__span first,
+                      const char *code) {
   if (L->policy != SURG_LOAD_REPAIR && !L->lenient) return false;
   if (!same_message(L, first, f->body)) return false;
   if (L->lenient) {
-    surg__load_bad(L, f->off, "E113", "an equal entry is before it");
+    surg__load_bad(L, f->off, code, "an equal entry is before it");
     surg__load_about(L, &(surg__defect){.graph = g, .reading = SURG_READING_CERTAIN});
   } else {
     surg__load_repaired(L, f->off, "an equal entry stands before it: dropped");
@@ -52,12 +58,13 @@ static bool drop_twin(surg__loader *L, surg_graph *g, const surg__field *f, surg
   return true;
 }
 
-/* The value to define under a name that `v` (or NULL) bears: under a lenient load the second one
- * of two (`taken`) is a value of its own. NULL: see L->status. */
+/* The value to define under a name that `v` (or NULL) bears. `taken`: the code of the finding, as the
+ * name is defined already; under a lenient load the second definition is then a value of its own.
+ * NULL: see L->status. */
 static surg_value *to_define(surg__loader *L, surg_graph *g, const surg__field *f, surg_value *v,
-                             bool taken, const char *name) {
+                             const char *taken, const char *name) {
   if (taken) {
-    if (!clash(L, f->off, v) || !L->lenient) return NULL;
+    if (!clash(L, f->off, v, taken) || !L->lenient) return NULL;
     v = surg__load_twin(L, v);
     surg__load_about(L, &(surg__defect){.value = v});
     return v;
@@ -82,8 +89,10 @@ static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field
   surg_tensor *t = sparse ? surg__load_sparse(L, f, &name) : surg__load_tensor(L, f, &name);
   if (L->status != SURG_OK) return false;
   surg_value *v = *name ? surg__find_value(g, name) : NULL;
-  if (v && v->initializer && drop_twin(L, g, f, v->init_src.body)) return L->status == SURG_OK;
-  v = *name ? to_define(L, g, f, v, v && (v->producer || v->initializer), name)
+  const bool twice = v && v->initializer;
+  if (twice && drop_twin(L, g, f, v->init_src.body, INIT_TWICE)) return L->status == SURG_OK;
+  const char *taken = twice ? INIT_TWICE : v && v->producer ? NAME_TWICE : NULL;
+  v = *name ? to_define(L, g, f, v, taken, name)
             : nameless(L, g, f, "an initializer");
   if (!v) return L->status == SURG_OK;
   if (t) surg__graph_push_initializer(g, v, t);
@@ -100,9 +109,9 @@ static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field
 static bool push_input(surg__loader *L, surg_graph *g, const surg__field *f, const char *name,
                        const surg_type *type) {
   surg_value *v = *name ? surg__find_value(g, name) : NULL;
-  if (v && v->input && v->decl.src.body.len && drop_twin(L, g, f, v->decl.src.body))
+  if (v && v->input && v->decl.src.body.len && drop_twin(L, g, f, v->decl.src.body, NAME_TWICE))
     return L->status == SURG_OK;
-  v = *name ? to_define(L, g, f, v, v && (v->producer || v->input), name)
+  v = *name ? to_define(L, g, f, v, v && (v->producer || v->input) ? NAME_TWICE : NULL, name)
             : nameless(L, g, f, "an input");
   if (!v) return L->status == SURG_OK;
   if (!surg__graph_push_input(g, v)) return surg__load_oom(L);
@@ -208,7 +217,7 @@ static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__f
   if (*name) {
     v = surg__find_value(n->graph, name);
     const bool first = !v;
-    v = to_define(L, n->graph, f, v, v != NULL, name);
+    v = to_define(L, n->graph, f, v, v ? NAME_TWICE : NULL, name);
     if (L->status != SURG_OK) return false;
     /* Under CHECK the second one is left out. */
     if (first && !check_hiding(L, n->graph, v, name, f)) return false;

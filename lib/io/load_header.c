@@ -44,7 +44,7 @@ static bool check_imports(surg__loader *L) {
   if (m->ir_version < 1) return true;
   if (m->ir_version < 3)
     return !list->count ||
-           surg__load_unclean(L, list->items[0].src.field_off, "E121",
+           surg__load_unclean(L, list->items[0].src.field_off, "E140",
                               "IR version %lld knows no opset imports", (long long)m->ir_version);
   /* With nodes each of them is told that its domain is not imported. */
   return list->count || m->graph->first ||

@@ -114,7 +114,8 @@ static bool link_output(linker *k, const surg__field *f, const char *name, const
   return true;
 }
 
-static bool add_stray(linker *k, const surg__field *f, const char *name, const surg_value *v) {
+static bool add_stray(linker *k, const surg__field *f, const char *name, const surg_type *type,
+                      const surg_value *v) {
   surg__loader *L = k->L;
   if (L->policy == SURG_LOAD_CHECK)
     surg__load_warn(L, f->off, v ? "W202" : "W203",
@@ -128,6 +129,7 @@ static bool add_stray(linker *k, const surg__field *f, const char *name, const s
   if (!s) return surg__load_oom(L);
   s->src = surg__load_src(f);
   s->name = name;
+  s->type = type;
   *k->strays = s;
   k->strays = &s->next;
   return true;
@@ -138,7 +140,7 @@ static bool link_value_info(linker *k, const surg__field *f, const char *name,
   surg_graph *at = NULL;
   surg_value *v = *name ? surg__load_lookup(k->g, name, &at) : NULL;
   if (v && at != k->g) v = NULL;
-  if (!v || v->input || v->in_value_info) return add_stray(k, f, name, v);
+  if (!v || v->input || v->in_value_info) return add_stray(k, f, name, type, v);
   v->decl.src = surg__load_src(f);
   v->decl.type = type;
   v->in_value_info = true;

@@ -20,16 +20,18 @@ static bool push_import(surg__loader *L, surg__imports *list, const surg__field 
   for (size_t i = 0; i < list->count; i++) {
     surg__import *other = &list->items[i];
     if (!same_domain(other->domain, domain)) continue;
+    if (other->last) other->last = version;
     if (other->version == version && L->policy == SURG_LOAD_CHECK)
       surg__load_warn(L, f->off, "W222", "domain %s is imported twice", surg__q(L->ctx, domain));
     if (other->version == version) return true; /* says nothing new */
-    if (!surg__load_bad(L, f->off, "E121", "domain %s is imported at versions %lld and %lld",
+    if (!surg__load_bad(L, f->off, "E138", "domain %s is imported at versions %lld and %lld",
                         surg__q(L->ctx, domain), (long long)other->version, (long long)version))
       return false;
     /* Each operator of the older opset is one of the newer, or it was given up: the model was
      * written for the newer. */
     if (L->lenient) {
       if (version > other->version) other->version = version;
+      other->last = version;
       other->dirty = true; /* so that this entry is not kept as one that says the same */
     }
     surg__load_about(L, &(surg__defect){.reading = SURG_READING_GUESS});
@@ -171,7 +173,7 @@ static bool check_version(surg__loader *L) {
     L->ctx->code = NULL;
     return true;
   }
-  if (!m->has_ir_version) return surg__load_bad_model(L, "E122", "has no IR version");
+  if (!m->has_ir_version) return surg__load_bad_model(L, "E141", "has no IR version");
   return surg__load_bad_model(L, "E122", "IR version %lld does not exist",
                               (long long)m->ir_version);
 }

@@ -167,6 +167,7 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   t->view = SURG__VIEW_ABSENT;
   t->file = NULL;
   t->lost = true;
+  t->missing = s == SURG_ENOTFOUND;
   if (L->lenient && L->ctx->warnings != warned) { /* a line was printed: one for each file */
     surg__load_unclean(L, f->off, "E111", "its data file is missing or does not fit");
     surg__load_about(L, &(surg__defect){.tensor = t});
@@ -235,7 +236,7 @@ static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__Tens
     return surg__load_bad(L, f->off, "E119", "data_location %d does not exist",
                           (int)p->data_location);
   if (data.lists && data.bytes.len) {
-    if (!surg__load_bad(L, f->off, "E119", "has raw_data and %s",
+    if (!surg__load_bad(L, f->off, "E137", "has raw_data and %s",
                         field_name((uint32_t)__builtin_ctz(data.lists))))
       return false;
     if (L->lenient && t->dtype != SURG_STRING && data.bytes.len == t->bytes) {

@@ -133,6 +133,7 @@ struct surg_tensor {
   surg__span msg;  /* the TensorProto (or SparseTensorProto) it was read from */
   surg__span data; /* RAW: in the source; EXTERNAL: in the data file */
   bool lost;       /* with VIEW_ABSENT: its data file is missing or too short */
+  bool missing;    /* with lost: there is no such file */
   bool asked;      /* ... and its elements were asked for, in vain */
   bool defective;  /* of a lenient load: `data` is the reading of what the message has otherwise */
   uint8_t stored;  /* with VIEW_ABSENT: bytes of an element in `data`, more than its type has */
@@ -293,6 +294,7 @@ typedef struct surg__output {
 typedef struct surg__stray {
   surg__src src;
   const char *name;
+  const surg_type *type;
   bool dropped;
   struct surg__stray *next;
 } surg__stray;
@@ -334,6 +336,7 @@ struct surg_graph {
 typedef struct surg__import {
   const char *domain; /* interned, as written */
   int64_t version;
+  int64_t last; /* that the file imports, where a lenient load found two versions; else 0 */
   surg__src src;
   bool dirty;
 } surg__import;
@@ -346,6 +349,7 @@ struct surg_function {
   surg__imports imports;
   bool imports_dirty, dirty, erased;
   bool walked, missed; /* inference's own: some call of it was walked, some was not */
+  bool called;         /* a target's own: some node calls it */
   surg__src src;
   SURG_VEC(const char *) attrs;    /* names without default, then those of defaults */
   SURG_VEC(surg_attr *) defaults;  /* attribute_proto */
@@ -476,6 +480,8 @@ static inline void surg__node_inherit(surg_node *to, const surg_node *from) {
 void surg__emit(surg_model *m, surg_event_kind kind, surg_graph *g, surg_node *n, surg_value *v,
                 surg_value *other, const char *old_name);
 void surg__node_resolve(surg_node *n); /* fills op, op_class, schema, function */
+/* Whether the imported opset is older than the operator, and engines had it all the same. */
+bool surg__node_early(const surg_node *n);
 void surg__model_unresolve(surg_model *m); /* after imports or functions changed */
 surg_graph *surg__node_scope(const surg_node *n);
 surg_value *surg__find_value(const surg_graph *g, const char *interned); /* of g itself, by name */

@@ -161,6 +161,25 @@ static const surg_schema *contrib_unimported(const char *domain, const char *op_
   return surg_schema_contrib(s) ? s : NULL;
 }
 
+/* Operators that engines had in the default domain before ONNX took them over as they were: models of
+ * older opsets contain them (ONNX Runtime's optimizer writes such), and their meaning is that of the
+ * first version. */
+static const surg_schema *early_schema(const char *domain, const char *op_type, int64_t opset) {
+  static const char *const names[] = {"LayerNormalization", "ThresholdedRelu"};
+  const int64_t newest = surg_schema_newest("");
+  for (size_t i = 0; !*domain && i < SURG_COUNT(names); i++)
+    for (int64_t v = opset + 1; !strcmp(names[i], op_type) && v <= newest; v++) {
+      const surg_schema *s = surg_schema_find("", op_type, v);
+      if (s) return s;
+    }
+  return NULL;
+}
+
+bool surg__node_early(const surg_node *n) {
+  const surg_schema *s = surg_node_schema(n);
+  return s && !*s->domain && !(s->flags & SURG__OP_CONTRIB) && s->since > surg_graph_opset(n->graph, "");
+}
+
 void surg__node_resolve(surg_node *n) {
   surg_graph *g = n->graph;
   surg_model *m = g->model;
@@ -183,7 +202,9 @@ void surg__node_resolve(surg_node *n) {
   int64_t opset = n->function || n->overload[0] ? 0 : surg_graph_opset(g, domain);
   if (opset > 0)
     n->schema = surg_schema_find(domain, n->op_type, opset);
-  else if (*domain && !n->function && !n->overload[0])
+  if (opset > 0 && !n->schema)
+    n->schema = early_schema(domain, n->op_type, opset);
+  else if (opset <= 0 && *domain && !n->function && !n->overload[0])
     n->schema = contrib_unimported(domain, n->op_type);
   n->op = n->schema ? n->schema->op : custom_id(m, key);
   n->op_class = n->function ? SURG_OP_CLASS_FUNCTION

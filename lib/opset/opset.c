@@ -254,7 +254,8 @@ static void visit(mover *v, surg_node *n) {
   const surg_schema *from = surg_node_schema(n);
   if (!from || strcmp(from->domain, v->domain) || surg_node_class(n) != SURG_OP_CLASS_BUILTIN)
     return;
-  if (from->flags & SURG__OP_CONTRIB) return; /* a runtime's own: no opset speaks of it */
+  /* A runtime's own: no opset speaks of it. */
+  if ((from->flags & SURG__OP_CONTRIB) || surg__node_early(n)) return;
   const surg_schema *to = surg_schema_find(v->domain, from->name, v->next);
   if (to && (to->flags & SURG__OP_DEPRECATED)) to = NULL;
   if (to == from || blocked(v, n) || blocked_inside(v, n)) return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model against a target. Only what is proven counts as refused: an unknown type or shape leaves
+/* A node against one row of a target. Only what is proven counts as refused: an unknown type or shape leaves
  * a demand undecided, and that is said as unknown. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,8 +40,6 @@ const char *surg__judge_name(const surg__judge *j, const surg_value *v) {
   return surg__q(j->t->ctx, v ? surg_value_name(v) : "");
 }
 
-static const char otherwise[] = "imported, and computed otherwise: ";
-
 /* --- operators and versions --- */
 
 static int by_name(const void *key, const void *element) {
@@ -58,7 +56,7 @@ const surg__top *surg__target_op(const surg__target *t, const char *domain, cons
   return bsearch(op_type, t->ops.items, t->ops.count, sizeof *t->ops.items, by_name);
 }
 
-static bool speaks_of(const surg__tfact *f, int since) {
+bool surg__judge_speaks_of(const surg__tfact *f, int since) {
   for (size_t i = 0; i < f->n_versions; i++)
     if (since >= f->versions[i].low && since <= f->versions[i].high) return true;
   return f->n_versions == 0;
@@ -66,7 +64,7 @@ static bool speaks_of(const surg__tfact *f, int since) {
 
 bool surg__target_takes_version(const surg__top *op, int since) {
   for (size_t i = 0; i < op->n; i++)
-    if (!op->facts[i].refused && !op->facts[i].misread && speaks_of(&op->facts[i], since))
+    if (!op->facts[i].refused && !op->facts[i].misread && surg__judge_speaks_of(&op->facts[i], since))
       return true;
   return false;
 }
@@ -117,8 +115,7 @@ void surg__target_put_types(surg__buf *b, uint32_t mask) {
 
 /* --- one fact --- */
 
-/* Of a tensor; 0: not known. */
-static int element_of(const surg_value *v) {
+int surg__judge_element(const surg_value *v) {
   const surg_tensor *c = surg_value_constant(v);
   const surg_type *t = !c ? surg_value_type(v) : NULL;
   if (!c && (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR)) return 0;
@@ -127,7 +124,7 @@ static int element_of(const surg_value *v) {
 }
 
 static int dtype_of(const surg__judge *j, const surg_value *v) {
-  const int d = v ? element_of(v) : 0;
+  const int d = v ? surg__judge_element(v) : 0;
   return j->t->as[d] ? j->t->as[d] : d;
 }
 
@@ -409,8 +406,7 @@ static bool fits_opset(surg__judge *j) {
                              (long long)have, (long long)j->f->opsets[0].low);
 }
 
-/* Whether the node keeps to a fact; else the verdict and its reason are noted. */
-static bool keeps_to(surg__judge *j) {
+bool surg__judge_keeps_to(surg__judge *j) {
   if (j->f->refused) {
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "%s",
                        j->f->says ? j->f->says : "it is not taken");
@@ -422,506 +418,4 @@ static bool keeps_to(surg__judge *j) {
   if (j->f->says)
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);
   return true;
-}
-
-/* --- a node --- */
-
-static void no_version(surg__judge *j, const surg__top *op) {
-  surg__buf b;
-  surg__buf_init(&b, j->t->ctx);
-  surg__target_put_versions(&b, op, j->t->lenient);
-  surg__buf_putc(&b, 0);
-  surg__judge_object(j, SURG__ILLEGAL, SURG__C_VERSION, NULL,
-                     "version %d of it is not taken; taken are %s", surg_schema_since(j->s),
-                     b.failed || !b.p[0] ? "none" : b.p);
-  surg__buf_free(&b);
-}
-
-/* Whether a form that is imported and computed otherwise is all that speaks for the node. */
-static bool is_misread(const surg__judge *j, const surg__top *op, int since) {
-  surg__judge each = *j;
-  each.why = NULL;
-  each.o = NULL;
-  for (size_t i = 0; i < op->n; i++) {
-    if (!op->facts[i].misread || (since && !speaks_of(&op->facts[i], since))) continue;
-    each.f = &op->facts[i];
-    each.worst = SURG__LEGAL;
-    keeps_to(&each);
-    if (each.worst != SURG__ILLEGAL) return true;
-  }
-  return false;
-}
-
-static void note_misread(surg__judge *j) {
-  surg__buf text;
-  if (j->o) j->o->misread = true;
-  if (!j->why) return;
-  surg__buf_init(&text, j->t->ctx);
-  surg__buf_puts(&text, otherwise);
-  surg__buf_put(&text, j->why->p, j->why->n);
-  j->why->n = 0;
-  if (!text.failed) surg__buf_put(j->why, text.p, text.n);
-  surg__buf_free(&text);
-}
-
-static void judge_listed(surg__judge *j, const surg__top *op) {
-  const int since = j->s ? surg_schema_since(j->s) : 0;
-  surg__objection first = {0};
-  bool any = false;
-  surg__judge each = *j;
-  surg__buf text;
-  surg__buf_init(&text, j->t->ctx);
-  each.why = j->why ? &text : NULL;
-  for (size_t i = 0; i < op->n; i++) {
-    if ((since && !speaks_of(&op->facts[i], since)) || (op->facts[i].misread && !j->t->lenient))
-      continue;
-    surg__objection o = {0};
-    each.f = &op->facts[i];
-    each.o = &o;
-    each.worst = SURG__LEGAL;
-    text.n = 0;
-    keeps_to(&each);
-    /* The mildest of the rows that speak of this version decides. */
-    if (any && each.worst >= j->worst) continue;
-    any = true;
-    j->worst = each.worst;
-    first = o;
-    if (j->why) {
-      j->why->n = 0;
-      surg__buf_put(j->why, text.p, text.n);
-    }
-    if (j->worst == SURG__LEGAL) break;
-  }
-  surg__buf_free(&text);
-  if (any && j->o) *j->o = first;
-  if (!any) no_version(j, op);
-  if (j->worst == SURG__ILLEGAL && is_misread(j, op, since)) note_misread(j);
-}
-
-/* Whether the engine knows the operator, and takes it apart by the body the standard gives it. */
-static bool has_body(const surg__judge *j, const char *domain) {
-  if (!j->s || j->t->bodies != SURG__YES || !(j->s->flags & SURG__OP_HAS_BODY)) return false;
-  for (size_t i = 0; i < j->t->opsets.count; i++)
-    if (!strcmp(j->t->opsets.items[i].name, domain))
-      return surg_schema_since(j->s) <= j->t->opsets.items[i].high;
-  return true;
-}
-
-/* Whether the target says which operators of a domain it takes. */
-static bool speaks_of_domain(const surg__judge *j, const char *domain) {
-  const size_t n = strlen(domain);
-  if (n == 0) return true;
-  for (size_t i = 0; i < j->t->ops.count; i++) {
-    const char *name = j->t->ops.items[i].name;
-    if (!strncmp(name, domain, n) && name[n] == '.' && !strchr(name + n + 1, '.')) return true;
-  }
-  return surg_schema_newest(domain) > 0 && strcmp(domain, "com.microsoft") != 0;
-}
-
-/* Whether the user said that this engine was given the operator (--registered). */
-static bool is_registered(const surg__judge *j, const char *domain) {
-  const size_t n = strlen(domain);
-  for (size_t i = 0; i < j->t->n_registered; i++) {
-    const char *said = j->t->registered[i];
-    if (strncmp(said, domain, n) != 0) continue;
-    if (!said[n] || (said[n] == ':' && !strcmp(said + n + 1, surg_node_op_type(j->n)))) return true;
-  }
-  return false;
-}
-
-static void judge_function(surg__judge *j) {
-  if (j->t->functions == SURG__NO)
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL,
-                       "functions of the model are not supported");
-  if (j->t->functions == SURG__UNSAID)
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
-                       "support for functions of the model is unknown");
-}
-
-/* An operator of a domain of which the target lists none. */
-static void judge_custom(surg__judge *j, const char *domain) {
-  if (j->t->custom == SURG__NO)
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL, "custom operators are not supported");
-  else if (j->t->closed)
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL,
-                       "the engine has no operators of domain %s, unless they are registered with it "
-                       "(--registered %.80s)",
-                       surg__q(j->t->ctx, domain), domain);
-  else
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_CUSTOM, NULL, "custom operator%s",
-                       j->t->custom == SURG__YES ? ": it must be registered with the engine" : "");
-}
-
-static void judge_stranger(surg__judge *j, const char *domain) {
-  if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION)
-    judge_function(j);
-  else if (is_registered(j, domain) || has_body(j, domain))
-    return;
-  else if (!speaks_of_domain(j, domain))
-    judge_custom(j, domain);
-  else if (j->t->rest_refused)
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "there is no such operator");
-  else
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_OP, NULL, "support for the operator is unknown");
-}
-
-/* Inputs of one type parameter that are of two types: no engine takes what is no model of ONNX. */
-static bool mixes_types(surg__judge *j) {
-  const surg_value *first[16] = {NULL};
-  for (size_t i = 0; j->s && i < surg_node_input_count(j->n); i++) {
-    const surg__param *p = surg__schema_formal(j->s, false, i);
-    const surg__type_param *param = p ? surg__schema_type_param(j->s, p) : NULL;
-    const surg_value *v = surg_node_input(j->n, i);
-    const size_t k = param ? (size_t)(param - j->s->params) : SURG_COUNT(first);
-    const int d = v ? element_of(v) : 0;
-    if (!d || k >= SURG_COUNT(first) || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
-    if (!first[k]) first[k] = v;
-    if (element_of(first[k]) == d) continue;
-    return surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
-                              "%s is %s and %s is %s; both must be of one type",
-                              surg__q(j->t->ctx, surg_value_name(first[k])),
-                              surg__dtype_name(element_of(first[k])),
-                              surg__q(j->t->ctx, surg_value_name(v)), surg__dtype_name(d));
-  }
-  return false;
-}
-
-/* Opsets in which the engine has an operator that ONNX does not have there. */
-static bool is_early(const surg__judge *j, int64_t opset) {
-  for (size_t i = 0; i < j->t->n_early; i++) {
-    const surg__tspan *e = &j->t->early[i];
-    if (!strcmp(e->name, surg_node_op_type(j->n))) return opset >= e->low && opset <= e->high;
-  }
-  return false;
-}
-
-/* An operator that the imported opset does not have: versions cannot be compared then. Domains of
- * engines grow without a new version, and an opset newer than the table may have it. */
-static void judge_presence(surg__judge *j, const char *domain) {
-  if (j->s || !strncmp(domain, "com.", 4)) return;
-  const int64_t opset = surg_graph_opset(surg_node_graph(j->n), domain);
-  if (opset > surg_schema_newest(domain) || (!domain[0] && is_early(j, opset))) return;
-  /* Nodes with a finding of the loader have no schema either. */
-  if (opset > 0 && surg_schema_find(domain, surg_node_op_type(j->n), opset)) return;
-  const surg__verdict v = surg__target_finding(j->t, opset > 0 ? "E103" : "E104");
-  if (v == SURG__LEGAL) return;
-  if (opset > 0)
-    surg__judge_object(j, v, SURG__C_OP, NULL, "opset %lld has no such operator", (long long)opset);
-  else
-    surg__judge_object(j, v, SURG__C_OP, NULL, "the model does not import the domain of the operator");
-}
-
-/* The host as it judges for the target. */
-static surg__target as_host(const surg__target *t) {
-  surg__target host = *t->host;
-  host.lenient = t->lenient;
-  host.registered = t->registered;
-  host.n_registered = t->n_registered;
-  return host;
-}
-
-surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__buf *why,
-                              surg__objection *o) {
-  surg__judge j = {.t = t, .n = n, .s = surg_node_schema(n), .why = why, .o = o};
-  const char *domain = surg_node_domain(n);
-  if (!strcmp(domain, "ai.onnx")) domain = "";
-  const surg__top *op =
-      surg_node_function(n) ? NULL : surg__target_op(t, domain, surg_node_op_type(n));
-  /* Signatures of other domains grow without a new version. */
-  if (op && !domain[0] && mixes_types(&j)) return j.worst;
-  if (op)
-    judge_listed(&j, op);
-  else
-    judge_stranger(&j, domain);
-  if (op && j.worst != SURG__ILLEGAL) judge_presence(&j, domain);
-  return j.worst;
-}
-
-surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg__buf *why,
-                                surg__objection *o) {
-  if (!t->host) return surg__judge_own(t, n, why, o);
-  const surg__target host = as_host(t);
-  return surg__judge_own(&host, n, why, o);
-}
-
-/* --- a model --- */
-
-typedef struct walk {
-  const surg__target *t;
-  surg_model *m;
-  surg__objection_fn fn;
-  void *user;
-  surg__buf text;
-} walk;
-
-static void tell(walk *w, surg__objection o) {
-  surg__buf_putc(&w->text, 0);
-  o.text = w->text.failed ? "" : w->text.p;
-  if (!o.source) o.source = w->t->source;
-  w->fn(w->user, &o);
-  w->text.n = 0;
-}
-
-static void judge_window(walk *w, const char *what, int64_t have, const surg__tspan *want,
-                         surg__cause cause) {
-  if (have >= want->low && have <= want->high) return;
-  const bool above = have > want->high;
-  surg__buf_printf(&w->text, "%s %lld is %s what is taken: %s %lld", what, (long long)have,
-                   above ? "above" : "below", above ? "at most" : "at least",
-                   (long long)(above ? want->high : want->low));
-  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = cause});
-}
-
-static void judge_opsets(walk *w) {
-  for (size_t i = 0; i < surg_model_import_count(w->m); i++) {
-    const char *domain = surg_model_import_domain(w->m, i);
-    if (!strcmp(domain, "ai.onnx")) domain = "";
-    for (size_t k = 0; k < w->t->opsets.count; k++) {
-      const surg__tspan *want = &w->t->opsets.items[k];
-      char what[120];
-      if (strcmp(want->name, domain) != 0) continue;
-      snprintf(what, sizeof what, "opset%s%.80s", domain[0] ? " of " : "", domain);
-      judge_window(w, what, surg_model_import_version(w->m, i), want, SURG__C_OPSET);
-    }
-  }
-}
-
-/* Inputs without a type: no engine can make room for them. */
-static void judge_untyped(walk *w) {
-  const surg_graph *g = surg_model_graph(w->m);
-  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
-    const surg_value *v = surg_graph_input(g, i);
-    if (surg_value_is_initializer(v) || surg_value_declared_type(v)) continue;
-    surg__buf_printf(&w->text, "input %s declares no type",
-                     surg__q(w->t->ctx, surg_value_name(v)));
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
-  }
-}
-
-/* Inputs of open size, where the engine takes none (or only an open batch). */
-static void judge_inputs(walk *w) {
-  const surg_graph *g = surg_model_graph(w->m);
-  if (w->t->dynamic != SURG__D_NONE && w->t->dynamic != SURG__D_BATCH) return;
-  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
-    const surg_value *v = surg_graph_input(g, i);
-    const surg_type *t = surg_value_declared_type(v);
-    if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue;
-    bool open = !surg_type_has_rank(t);
-    for (size_t k = w->t->dynamic == SURG__D_BATCH; !open && k < surg_type_rank(t); k++)
-      open = surg_type_dim(t, k).value < 0;
-    if (!open) continue;
-    surg__buf_printf(&w->text, "input %s has a size that is not fixed",
-                     surg__q(w->t->ctx, surg_value_name(v)));
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_DYNAMIC, .value = v});
-  }
-}
-
-/* Whether the engine does not take it, or not as ONNX means it. */
-static bool is_against(const surg__target *t, surg__tri how) {
-  return how == SURG__NO || (how == SURG__MISREAD && !t->lenient);
-}
-
-static void judge_empty(walk *w) {
-  const surg_graph *g = surg_model_graph(w->m);
-  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
-    const surg_value *v = surg_graph_input(g, i);
-    const surg_type *t = surg_value_declared_type(v);
-    uint64_t n = 1;
-    if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
-        !surg_type_static(t, &n) || n)
-      continue;
-    const bool misread = w->t->empty == SURG__MISREAD;
-    surg__buf_printf(&w->text, "%sinput %s has no elements", misread ? otherwise : "",
-                     surg__q(w->t->ctx, surg_value_name(v)));
-    tell(w, (surg__objection){
-                .verdict = SURG__ILLEGAL, .cause = SURG__C_RANGE, .misread = misread, .value = v});
-  }
-}
-
-static void judge_weight_type(walk *w, const surg_value *v, int d) {
-  surg__buf taken;
-  surg__buf_init(&taken, w->t->ctx);
-  surg__target_put_types(&taken, w->t->weights);
-  surg__buf_putc(&taken, 0);
-  surg__buf_printf(&w->text, "constant %s is %s; taken are %s",
-                   surg__q(w->t->ctx, surg_value_name(v)), surg__dtype_name(d),
-                   taken.failed ? "others" : taken.p);
-  surg__buf_free(&taken);
-  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
-}
-
-/* The first element that is not within; false: all are, or they are of no 64 bits. */
-static bool is_beyond(const surg_tensor *c, const surg__tspan *want, int64_t *out) {
-  int64_t part[512];
-  const int d = surg_tensor_dtype(c);
-  if ((d != SURG_INT64 && d != SURG_UINT64) || surg_tensor_is_sparse(c)) return false;
-  const uint64_t bytes = surg_tensor_bytes(c);
-  for (uint64_t at = 0; at < bytes; at += sizeof part) {
-    const size_t n = bytes - at < sizeof part ? (size_t)(bytes - at) : sizeof part;
-    if (surg_tensor_read(c, at, part, n) != SURG_OK) return false;
-    for (size_t i = 0; i < n / sizeof *part; i++) {
-      const uint64_t element = surg__le64(&part[i]);
-      const bool large = d == SURG_UINT64 && element > INT64_MAX;
-      *out = large ? INT64_MAX : (int64_t)element;
-      if (*out > want->high || *out < want->low) return true;
-    }
-  }
-  return false;
-}
-
-/* The node that reads it is the one that a rule may start from. */
-static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor *c, int d) {
-  const surg_use *use = surg_value_first_use(v);
-  int64_t element;
-  if (!is_beyond(c, &w->t->within[d], &element)) return;
-  surg__buf_printf(&w->text,
-                   "constant %s has the element %lld; what is taken of %s is %lld to %lld",
-                   surg__q(w->t->ctx, surg_value_name(v)), (long long)element, surg__dtype_name(d),
-                   (long long)w->t->within[d].low, (long long)w->t->within[d].high);
-  tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
-                            .cause = SURG__C_RANGE,
-                            .node = use ? surg_use_node(use) : NULL,
-                            .value = v});
-}
-
-static void judge_weights(walk *w, const surg_graph *g) {
-  for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
-    const surg_tensor *c = surg_value_initializer(v);
-    if (!c) c = surg_value_constant(v);
-    const int d = c ? surg_tensor_dtype(c) : 0;
-    if (d <= 0 || d >= SURG__DTYPES) continue;
-    if (w->t->weights && !(w->t->weights >> d & 1)) judge_weight_type(w, v, d);
-    if (w->t->within[d].name) judge_weight_values(w, v, c, d);
-  }
-}
-
-/* Told once: one cure is for all of them. */
-static bool judge_external(walk *w, const surg_graph *g) {
-  for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
-    const surg_tensor *c = surg_value_initializer(v);
-    if (!c || !surg_tensor_is_external(c)) continue;
-    surg__buf_printf(&w->text, "%s stands in a data file", surg__q(w->t->ctx, surg_value_name(v)));
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_EXTERNAL, .value = v});
-    return true;
-  }
-  return false;
-}
-
-static void judge_order(walk *w, const surg_graph *g) {
-  const bool body = w->t->unsorted_main && g != surg_model_graph(w->m);
-  if (!g->sorted_on_load || (w->t->unsorted == SURG__YES && !body)) return;
-  surg__buf_puts(&w->text, "nodes stand before others that they read");
-  tell(w, (surg__objection){.verdict = w->t->unsorted == SURG__NO || body ? SURG__ILLEGAL
-                                                                          : SURG__UNKNOWN,
-                            .cause = SURG__C_ORDER});
-}
-
-static void judge_outputs(walk *w) {
-  const surg_graph *g = surg_model_graph(w->m);
-  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
-    const surg_value *v = surg_graph_output(g, i);
-    const surg__judge j = {.t = w->t};
-    const bool bare = w->t->bare == SURG__NO && !surg_value_producer(v, NULL);
-    if (!bare && (!is_against(w->t, w->t->fixed) || surg__judge_constant(&j, v) != SURG__YES)) continue;
-    const bool misread = !bare && w->t->fixed == SURG__MISREAD;
-    surg__buf_printf(&w->text, "%soutput %s is %s", misread ? otherwise : "",
-                     surg__q(w->t->ctx, surg_value_name(v)), bare ? "made by no node" : "constant");
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
-                              .cause = SURG__C_PLACE,
-                              .misread = misread,
-                              .value = v});
-  }
-}
-
-/* An input or output of the model, with the type it declares. */
-typedef struct model_end {
-  bool in;
-  const surg_value *v;
-  const surg_type *t;
-} model_end;
-
-/* The i-th, inputs first; false behind the last. */
-static bool end_at(const surg_model *m, size_t i, model_end *out) {
-  const surg_graph *g = surg_model_graph(m);
-  const size_t inputs = surg_graph_input_count(g);
-  if (i >= inputs + surg_graph_output_count(g)) return false;
-  out->in = i < inputs;
-  out->v = out->in ? surg_graph_input(g, i) : surg_graph_output(g, i - inputs);
-  out->t = out->in ? surg_value_declared_type(out->v) : surg_graph_output_type(g, i - inputs);
-  return true;
-}
-
-static void judge_optional(walk *w) {
-  model_end e;
-  for (size_t i = 0; end_at(w->m, i, &e); i++) {
-    if (!e.t || surg_type_get_kind(e.t) != SURG_TYPE_OPTIONAL) continue;
-    surg__buf_printf(&w->text, "%s %s is of an optional type", e.in ? "input" : "output",
-                     surg__q(w->t->ctx, surg_value_name(e.v)));
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = e.v});
-  }
-}
-
-static void judge_declared(walk *w) {
-  model_end e;
-  for (size_t i = 0; end_at(w->m, i, &e); i++) {
-    const surg_value *v = e.v;
-    const surg_type *t = e.t;
-    const bool in = e.in;
-    const bool tensor = !t || surg_type_get_kind(t) == SURG_TYPE_TENSOR;
-    if (t && tensor && surg_type_has_rank(t)) continue;
-    surg__buf_printf(&w->text, "%s %s %s", in ? "input" : "output",
-                     surg__q(w->t->ctx, surg_value_name(v)),
-                     tensor ? "says no shape" : "is no tensor");
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_DYNAMIC, .value = v});
-  }
-}
-
-static surg_status judge_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
-                               void *user) {
-  surg_status s = surg__target_facts(t, m, fn, user);
-  if (s) return s;
-  walk w = {.t = t, .m = m, .fn = fn, .user = user};
-  surg__buf_init(&w.text, t->ctx);
-  if (!t->declared) judge_untyped(&w);
-  if (w.text.failed) s = surg__alloc_status(t->ctx);
-  surg__buf_free(&w.text);
-  return s == SURG_OK ? surg__target_valid(t, m, fn, user) : s;
-}
-
-surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objection_fn fn,
-                               void *user) {
-  surg_status s = surg_model_infer(m);
-  if (s) return s;
-  walk w = {.t = t, .m = m, .fn = fn, .user = user};
-  surg__buf_init(&w.text, t->ctx);
-  judge_window(&w, "IR version", surg_model_ir_version(m), &t->ir, SURG__C_IR);
-  judge_opsets(&w);
-  judge_inputs(&w);
-  if (t->declared) judge_declared(&w);
-  if (is_against(t, t->empty)) judge_empty(&w);
-  judge_outputs(&w);
-  if (t->optional == SURG__NO) judge_optional(&w);
-  bool outside = t->external != SURG__NO;
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
-    judge_order(&w, g);
-    judge_weights(&w, g);
-    if (!outside) outside = judge_external(&w, g);
-    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      surg__objection o = {0};
-      w.text.n = 0;
-      if (surg__target_node(t, n, &w.text, &o) == SURG__LEGAL) continue;
-      o.node = n;
-      tell(&w, o);
-    }
-  }
-  if (w.text.failed) s = surg__alloc_status(t->ctx);
-  surg__buf_free(&w.text);
-  return s;
-}
-
-surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
-                               void *user) {
-  if (!t->host) return judge_model(t, m, fn, user);
-  const surg__target host = as_host(t);
-  return judge_model(&host, m, fn, user);
 }

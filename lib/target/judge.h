@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What judging a node against one fact is spread over: judge.c and judge_shapes.c. */
+/* What judging is spread over: a node against one row (judge.c, judge_constant.c, judge_forms.c,
+ * judge_shapes.c), a node against the target (judge_node.c), a model (judge_model.c). */
 #ifndef SURG_TARGET_JUDGE_H
 #define SURG_TARGET_JUDGE_H
 
@@ -23,6 +24,17 @@ const char *surg__judge_name(const surg__judge *j, const surg_value *v);
 const surg_value *surg__judge_formal(const surg__judge *j, const char *name, bool output);
 /* What the engine takes for the elements of a constant; NULL: of what is computed. */
 const surg_tensor *surg__judge_elements(const surg__judge *j, const surg_value *v);
+/* Before the reason, where the engine imports something and computes something else. */
+#define SURG__JUDGE_OTHERWISE "imported, and computed otherwise: "
+
+/* Whether the node keeps to the row j->f; else the verdict and its reason are noted. */
+bool surg__judge_keeps_to(surg__judge *j);
+/* Whether a row is of that version of its operator. */
+bool surg__judge_speaks_of(const surg__tfact *f, int since);
+/* The element type of a tensor; 0: not known. */
+int surg__judge_element(const surg_value *v);
+/* The host as it judges for the target. */
+surg__target surg__judge_host(const surg__target *t);
 /* Ranks, sizes, shapes and values. */
 bool surg__judge_shapes(surg__judge *j);
 /* Elements of attributes, equations, branches. */

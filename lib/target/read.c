@@ -555,7 +555,9 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
     const char *key;
     bool *to;
   } flags[] = {{"folds", &t->folds}, {"declared", &t->declared}, {"defaults", &t->defaults},
-               {"closed", &t->closed}};
+               {"closed", &t->closed},
+               {"last_import", &t->last_import},
+               {"short_domain", &t->short_domain}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);

@@ -135,6 +135,8 @@ struct surg_target {
   bool rest_refused;        /* operators that are not listed */
   bool unsorted_main;       /* ... in the main graph alone, not in bodies */
   bool closed;              /* operators of other domains must be registered by the user */
+  bool last_import;         /* of two imports of one domain it goes by the last */
+  bool short_domain;        /* nodes of bodies must not spell the default domain "ai.onnx" */
   const char *const *registered; /* "com.acme" or "com.acme:Foo": set by those who judge */
   size_t n_registered;
   SURG_VEC(surg__taccept) accepts; /* by code of a finding */

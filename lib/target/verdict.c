@@ -5,6 +5,7 @@
 
 #include "base/context.h"
 #include "check/check.h"
+#include "ir/ir.h"
 
 #define FINDINGS 1000u /* of one model that become objections with a text */
 
@@ -35,20 +36,30 @@ surg__verdict surg__target_finding(const surg__target *t, const char *code) {
 }
 
 bool surg__target_judges(const char *code) {
-  /* Order, operators and domains: judge.c. */
-  return strcmp(code, "E101") == 0 || strcmp(code, "E103") == 0 || strcmp(code, "E104") == 0 ||
-         strcmp(code, "E111") == 0;
+  /* Order, operators and domains: judge_model.c, judge_node.c. */
+  return strcmp(code, "E101") == 0 || strcmp(code, "E103") == 0 || strcmp(code, "E104") == 0;
 }
 
 typedef struct passing {
   const surg__target *t;
+  const surg_model *m;
   surg__objection_fn fn;
   void *user;
 } passing;
 
+/* What an engine accepts in one model and not in another: what decides is not in the finding. */
+static bool is_open(const surg_model *m, const char *code) {
+  /* Loading looked at the nodes in the newest of the versions, and the engine (swap_imports) in
+   * another. */
+  for (size_t i = 0; strcmp(code, "E138") == 0 && i < m->imports.count; i++)
+    if (m->imports.items[i].last > m->imports.items[i].version) return true;
+  return false;
+}
+
 static void judge_code(const passing *p, const char *code, const char *where, const char *text) {
   const surg_severity severity = surg__check_severity(code);
-  const surg__verdict v = surg__target_finding(p->t, code);
+  surg__verdict v = surg__target_finding(p->t, code);
+  if (v == SURG__LEGAL && is_open(p->m, code)) v = SURG__UNKNOWN;
   if (severity == SURG_NOTE || surg__target_judges(code)) return;
   if (v == SURG__LEGAL && severity != SURG_ERROR) return;
   p->fn(p->user, &(surg__objection){.verdict = v,
@@ -68,13 +79,15 @@ static void judge_loaded(const passing *p, surg_model *m) {
   const size_t n = surg_model_finding_count(m);
   for (size_t i = 0; i < n; i++) {
     surg_finding f = {.size = sizeof f};
-    if (surg_model_finding(m, i, &f) && !f.cured) judge_code(p, f.code, f.where, f.text);
+    const surg_tensor *t = m->defects.items[i].tensor;
+    if (!surg_model_finding(m, i, &f) || f.cured || (t && t->missing)) continue;
+    judge_code(p, f.code, f.where, f.text);
   }
 }
 
 surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
-  passing p = {t, fn, user};
+  passing p = {t, m, fn, user};
   judge_loaded(&p, m);
   return surg__check_model(m, false, FINDINGS, found, &p);
 }

@@ -38,7 +38,7 @@ static surg_node *copy_of(const surg_finding *f) {
 
 static bool is_certain(const mending *k, const surg_finding *f) {
   if (f->reading == SURG_READING_CERTAIN) return true;
-  if (!f->function && strcmp(f->code, "E121") == 0) return mend_opset_certain(k, f->text);
+  if (!f->function && strcmp(f->code, "E138") == 0) return mend_opset_certain(k, f->text);
   return copy_of(f) != NULL;
 }
 

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model against a target: versions, inputs and outputs, weights, order, and each node. */
+#include <stdio.h>
+
+#include <onnxsurg/ops.h>
+
+#include "base/context.h"
+#include "base/dtype.h"
+#include "infer/infer.h"
+#include "ir/ir.h"
+#include "target/judge.h"
+#include "target/verdict.h"
+
+typedef struct walk {
+  const surg__target *t;
+  surg_model *m;
+  surg__objection_fn fn;
+  void *user;
+  surg__buf text;
+} walk;
+
+static void tell(walk *w, surg__objection o) {
+  surg__buf_putc(&w->text, 0);
+  o.text = w->text.failed ? "" : w->text.p;
+  if (!o.source) o.source = w->t->source;
+  w->fn(w->user, &o);
+  w->text.n = 0;
+}
+
+static void judge_window(walk *w, const char *what, int64_t have, const surg__tspan *want,
+                         surg__cause cause) {
+  if (have >= want->low && have <= want->high) return;
+  const bool above = have > want->high;
+  surg__buf_printf(&w->text, "%s %lld is %s what is taken: %s %lld", what, (long long)have,
+                   above ? "above" : "below", above ? "at most" : "at least",
+                   (long long)(above ? want->high : want->low));
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = cause});
+}
+
+static void judge_opsets(walk *w) {
+  for (size_t i = 0; i < surg_model_import_count(w->m); i++) {
+    const char *domain = surg_model_import_domain(w->m, i);
+    if (!strcmp(domain, "ai.onnx")) domain = "";
+    for (size_t k = 0; k < w->t->opsets.count; k++) {
+      const surg__tspan *want = &w->t->opsets.items[k];
+      char what[120];
+      if (strcmp(want->name, domain) != 0) continue;
+      snprintf(what, sizeof what, "opset%s%.80s", domain[0] ? " of " : "", domain);
+      judge_window(w, what, surg_model_import_version(w->m, i), want, SURG__C_OPSET);
+    }
+  }
+}
+
+/* Inputs without a type: no engine can make room for them. */
+static void judge_untyped(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    if (surg_value_is_initializer(v) || surg_value_declared_type(v)) continue;
+    surg__buf_printf(&w->text, "input %s declares no type",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
+  }
+}
+
+/* Inputs of open size, where the engine takes none (or only an open batch). */
+static void judge_inputs(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  if (w->t->dynamic != SURG__D_NONE && w->t->dynamic != SURG__D_BATCH) return;
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    const surg_type *t = surg_value_declared_type(v);
+    if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue;
+    bool open = !surg_type_has_rank(t);
+    for (size_t k = w->t->dynamic == SURG__D_BATCH; !open && k < surg_type_rank(t); k++)
+      open = surg_type_dim(t, k).value < 0;
+    if (!open) continue;
+    surg__buf_printf(&w->text, "input %s has a size that is not fixed",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_DYNAMIC, .value = v});
+  }
+}
+
+/* Whether the engine does not take it, or not as ONNX means it. */
+static bool is_against(const surg__target *t, surg__tri how) {
+  return how == SURG__NO || (how == SURG__MISREAD && !t->lenient);
+}
+
+static void judge_empty(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    const surg_type *t = surg_value_declared_type(v);
+    uint64_t n = 1;
+    if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
+        !surg_type_static(t, &n) || n)
+      continue;
+    const bool misread = w->t->empty == SURG__MISREAD;
+    surg__buf_printf(&w->text, "%sinput %s has no elements", misread ? SURG__JUDGE_OTHERWISE : "",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){
+                .verdict = SURG__ILLEGAL, .cause = SURG__C_RANGE, .misread = misread, .value = v});
+  }
+}
+
+static void judge_weight_type(walk *w, const surg_value *v, int d) {
+  surg__buf taken;
+  surg__buf_init(&taken, w->t->ctx);
+  surg__target_put_types(&taken, w->t->weights);
+  surg__buf_putc(&taken, 0);
+  surg__buf_printf(&w->text, "constant %s is %s; taken are %s",
+                   surg__q(w->t->ctx, surg_value_name(v)), surg__dtype_name(d),
+                   taken.failed ? "others" : taken.p);
+  surg__buf_free(&taken);
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
+}
+
+/* The first element that is not within; false: all are, or they are of no 64 bits. */
+static bool is_beyond(const surg_tensor *c, const surg__tspan *want, int64_t *out) {
+  int64_t part[512];
+  const int d = surg_tensor_dtype(c);
+  if ((d != SURG_INT64 && d != SURG_UINT64) || surg_tensor_is_sparse(c)) return false;
+  const uint64_t bytes = surg_tensor_bytes(c);
+  for (uint64_t at = 0; at < bytes; at += sizeof part) {
+    const size_t n = bytes - at < sizeof part ? (size_t)(bytes - at) : sizeof part;
+    if (surg_tensor_read(c, at, part, n) != SURG_OK) return false;
+    for (size_t i = 0; i < n / sizeof *part; i++) {
+      const uint64_t element = surg__le64(&part[i]);
+      const bool large = d == SURG_UINT64 && element > INT64_MAX;
+      *out = large ? INT64_MAX : (int64_t)element;
+      if (*out > want->high || *out < want->low) return true;
+    }
+  }
+  return false;
+}
+
+/* The node that reads it is the one that a rule may start from. */
+static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor *c, int d) {
+  const surg_use *use = surg_value_first_use(v);
+  int64_t element;
+  if (!is_beyond(c, &w->t->within[d], &element)) return;
+  surg__buf_printf(&w->text,
+                   "constant %s has the element %lld; what is taken of %s is %lld to %lld",
+                   surg__q(w->t->ctx, surg_value_name(v)), (long long)element, surg__dtype_name(d),
+                   (long long)w->t->within[d].low, (long long)w->t->within[d].high);
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
+                            .cause = SURG__C_RANGE,
+                            .node = use ? surg_use_node(use) : NULL,
+                            .value = v});
+}
+
+static void judge_weights(walk *w, const surg_graph *g) {
+  for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+    const surg_tensor *c = surg_value_initializer(v);
+    if (!c) c = surg_value_constant(v);
+    const int d = c ? surg_tensor_dtype(c) : 0;
+    if (d <= 0 || d >= SURG__DTYPES) continue;
+    if (w->t->weights && !(w->t->weights >> d & 1)) judge_weight_type(w, v, d);
+    if (w->t->within[d].name) judge_weight_values(w, v, c, d);
+  }
+}
+
+/* Elements in data files that are missing: an engine may have them, and then they may decide. */
+static void judge_missing(walk *w, const surg_graph *g) {
+  size_t n = 0;
+  const surg_value *first = NULL;
+  for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+    const surg_tensor *c = surg_value_initializer(v);
+    if (!c || !c->missing) continue;
+    if (!n++) first = v;
+  }
+  if (!n) return;
+  surg__buf_printf(&w->text, "%zu weight%s in data files that are missing, the first %s", n,
+                   n == 1 ? " is" : "s are", surg__q(w->t->ctx, surg_value_name(first)));
+  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_EXTERNAL, .value = first});
+}
+
+/* Told once: one cure is for all of them. */
+static bool judge_external(walk *w, const surg_graph *g) {
+  for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+    const surg_tensor *c = surg_value_initializer(v);
+    if (!c || !surg_tensor_is_external(c)) continue;
+    surg__buf_printf(&w->text, "%s stands in a data file", surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_EXTERNAL, .value = v});
+    return true;
+  }
+  return false;
+}
+
+static void judge_order(walk *w, const surg_graph *g) {
+  const bool body = w->t->unsorted_main && g != surg_model_graph(w->m);
+  if (!g->sorted_on_load || (w->t->unsorted == SURG__YES && !body)) return;
+  surg__buf_puts(&w->text, "nodes stand before others that they read");
+  tell(w, (surg__objection){.verdict = w->t->unsorted == SURG__NO || body ? SURG__ILLEGAL
+                                                                          : SURG__UNKNOWN,
+                            .cause = SURG__C_ORDER});
+}
+
+static void judge_outputs(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    const surg_value *v = surg_graph_output(g, i);
+    const surg__judge j = {.t = w->t};
+    const bool bare = w->t->bare == SURG__NO && !surg_value_producer(v, NULL);
+    if (!bare && (!is_against(w->t, w->t->fixed) || surg__judge_constant(&j, v) != SURG__YES)) continue;
+    const bool misread = !bare && w->t->fixed == SURG__MISREAD;
+    surg__buf_printf(&w->text, "%soutput %s is %s", misread ? SURG__JUDGE_OTHERWISE : "",
+                     surg__q(w->t->ctx, surg_value_name(v)), bare ? "made by no node" : "constant");
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
+                              .cause = SURG__C_PLACE,
+                              .misread = misread,
+                              .value = v});
+  }
+}
+
+/* An input or output of the model, with the type it declares. */
+typedef struct model_end {
+  bool in;
+  const surg_value *v;
+  const surg_type *t;
+} model_end;
+
+/* The i-th, inputs first; false behind the last. */
+static bool end_at(const surg_model *m, size_t i, model_end *out) {
+  const surg_graph *g = surg_model_graph(m);
+  const size_t inputs = surg_graph_input_count(g);
+  if (i >= inputs + surg_graph_output_count(g)) return false;
+  out->in = i < inputs;
+  out->v = out->in ? surg_graph_input(g, i) : surg_graph_output(g, i - inputs);
+  out->t = out->in ? surg_value_declared_type(out->v) : surg_graph_output_type(g, i - inputs);
+  return true;
+}
+
+static void judge_optional(walk *w) {
+  model_end e;
+  for (size_t i = 0; end_at(w->m, i, &e); i++) {
+    if (!e.t || surg_type_get_kind(e.t) != SURG_TYPE_OPTIONAL) continue;
+    surg__buf_printf(&w->text, "%s %s is of an optional type", e.in ? "input" : "output",
+                     surg__q(w->t->ctx, surg_value_name(e.v)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = e.v});
+  }
+}
+
+static void judge_declared(walk *w) {
+  model_end e;
+  for (size_t i = 0; end_at(w->m, i, &e); i++) {
+    const surg_value *v = e.v;
+    const surg_type *t = e.t;
+    const bool in = e.in;
+    const bool tensor = !t || surg_type_get_kind(t) == SURG_TYPE_TENSOR;
+    if (t && tensor && surg_type_has_rank(t)) continue;
+    surg__buf_printf(&w->text, "%s %s %s", in ? "input" : "output",
+                     surg__q(w->t->ctx, surg_value_name(v)),
+                     tensor ? "says no shape" : "is no tensor");
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_DYNAMIC, .value = v});
+  }
+}
+
+/* Takes the imports as the engine reads them, or back: of two of one domain the last, where a lenient
+ * load goes by the newest. */
+static void swap_imports(surg_model *m) {
+  bool changed = false;
+  for (size_t i = 0; i < m->imports.count; i++) {
+    surg__import *import = &m->imports.items[i];
+    if (!import->last || import->last == import->version) continue;
+    const int64_t other = import->version;
+    import->version = import->last;
+    import->last = other;
+    changed = true;
+  }
+  if (!changed) return;
+  surg__model_unresolve(m);
+  m->inferred_epoch = 0;
+}
+
+static surg_status judge_read(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                              void *user) {
+  surg_status s = surg__target_facts(t, m, fn, user);
+  if (s) return s;
+  walk w = {.t = t, .m = m, .fn = fn, .user = user};
+  surg__buf_init(&w.text, t->ctx);
+  if (!t->declared) judge_untyped(&w);
+  if (w.text.failed) s = surg__alloc_status(t->ctx);
+  surg__buf_free(&w.text);
+  return s == SURG_OK ? surg__target_valid(t, m, fn, user) : s;
+}
+
+static surg_status judge_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user) {
+  if (t->last_import) swap_imports(m);
+  const surg_status s = judge_read(t, m, fn, user);
+  if (t->last_import) swap_imports(m);
+  return s;
+}
+
+/* Functions that some node calls are marked; what the others contain no engine reads. */
+static void mark_called(surg_model *m) {
+  for (size_t i = 0; i < m->functions.count; i++) m->functions.items[i]->called = false;
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      surg_function *f = surg_node_function(n);
+      if (f) f->called = true;
+    }
+}
+
+static void judge_graph(walk *w, const surg_graph *g, bool *outside) {
+  const surg_function *f = surg_graph_function(g);
+  if (f && !f->called) return;
+  judge_order(w, g);
+  judge_weights(w, g);
+  if (!*outside) *outside = judge_external(w, g);
+  judge_missing(w, g);
+  for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+    surg__objection o = {0};
+    w->text.n = 0;
+    if (surg__target_node(w->t, n, &w->text, &o) == SURG__LEGAL) continue;
+    o.node = n;
+    tell(w, o);
+  }
+}
+
+surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user) {
+  /* Bodies of functions get the types that they have in all calls. */
+  surg_status s = m->functions.count ? surg__infer_functions(m) : surg_model_infer(m);
+  if (s) return s;
+  walk w = {.t = t, .m = m, .fn = fn, .user = user};
+  surg__buf_init(&w.text, t->ctx);
+  judge_window(&w, "IR version", surg_model_ir_version(m), &t->ir, SURG__C_IR);
+  judge_opsets(&w);
+  judge_inputs(&w);
+  if (t->declared) judge_declared(&w);
+  if (is_against(t, t->empty)) judge_empty(&w);
+  judge_outputs(&w);
+  if (t->optional == SURG__NO) judge_optional(&w);
+  bool outside = t->external != SURG__NO;
+  mark_called(m);
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) judge_graph(&w, g, &outside);
+  if (w.text.failed) s = surg__alloc_status(t->ctx);
+  surg__buf_free(&w.text);
+  return s;
+}
+
+surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user) {
+  if (!t->host) return judge_model(t, m, fn, user);
+  const surg__target host = surg__judge_host(t);
+  return judge_model(&host, m, fn, user);
+}

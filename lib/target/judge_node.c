@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node against a target: which rows speak of it, and operators that the target does not list. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <onnxsurg/ops.h>
+
+#include "base/context.h"
+#include "base/dtype.h"
+#include "ir/ir.h"
+#include "schema/text.h"
+#include "target/judge.h"
+#include "target/verdict.h"
+
+/* --- a node --- */
+
+static void no_version(surg__judge *j, const surg__top *op) {
+  surg__buf b;
+  surg__buf_init(&b, j->t->ctx);
+  surg__target_put_versions(&b, op, j->t->lenient);
+  surg__buf_putc(&b, 0);
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_VERSION, NULL,
+                     "version %d of it is not taken; taken are %s", surg_schema_since(j->s),
+                     b.failed || !b.p[0] ? "none" : b.p);
+  surg__buf_free(&b);
+}
+
+/* Whether a form that is imported and computed otherwise is all that speaks for the node. */
+static bool is_misread(const surg__judge *j, const surg__top *op, int since) {
+  surg__judge each = *j;
+  each.why = NULL;
+  each.o = NULL;
+  for (size_t i = 0; i < op->n; i++) {
+    if (!op->facts[i].misread || (since && !surg__judge_speaks_of(&op->facts[i], since))) continue;
+    each.f = &op->facts[i];
+    each.worst = SURG__LEGAL;
+    surg__judge_keeps_to(&each);
+    if (each.worst != SURG__ILLEGAL) return true;
+  }
+  return false;
+}
+
+static void note_misread(surg__judge *j) {
+  surg__buf text;
+  if (j->o) j->o->misread = true;
+  if (!j->why) return;
+  surg__buf_init(&text, j->t->ctx);
+  surg__buf_puts(&text, SURG__JUDGE_OTHERWISE);
+  surg__buf_put(&text, j->why->p, j->why->n);
+  j->why->n = 0;
+  if (!text.failed) surg__buf_put(j->why, text.p, text.n);
+  surg__buf_free(&text);
+}
+
+static void judge_listed(surg__judge *j, const surg__top *op) {
+  int since = surg__node_early(j->n) ? 1 : j->s ? surg_schema_since(j->s) : 0;
+  if (since == 1 && !surg__target_takes_version(op, 1)) since = surg_schema_since(j->s);
+  surg__objection first = {0};
+  bool any = false;
+  surg__judge each = *j;
+  surg__buf text;
+  surg__buf_init(&text, j->t->ctx);
+  each.why = j->why ? &text : NULL;
+  for (size_t i = 0; i < op->n; i++) {
+    if ((since && !surg__judge_speaks_of(&op->facts[i], since)) || (op->facts[i].misread && !j->t->lenient))
+      continue;
+    surg__objection o = {0};
+    each.f = &op->facts[i];
+    each.o = &o;
+    each.worst = SURG__LEGAL;
+    text.n = 0;
+    surg__judge_keeps_to(&each);
+    /* The mildest of the rows that speak of this version decides. */
+    if (any && each.worst >= j->worst) continue;
+    any = true;
+    j->worst = each.worst;
+    first = o;
+    if (j->why) {
+      j->why->n = 0;
+      surg__buf_put(j->why, text.p, text.n);
+    }
+    if (j->worst == SURG__LEGAL) break;
+  }
+  surg__buf_free(&text);
+  if (any && j->o) *j->o = first;
+  if (!any) no_version(j, op);
+  if (j->worst == SURG__ILLEGAL && is_misread(j, op, since)) note_misread(j);
+}
+
+/* Whether the engine knows the operator, and takes it apart by the body the standard gives it. */
+static bool has_body(const surg__judge *j, const char *domain) {
+  if (!j->s || j->t->bodies != SURG__YES || !(j->s->flags & SURG__OP_HAS_BODY)) return false;
+  for (size_t i = 0; i < j->t->opsets.count; i++)
+    if (!strcmp(j->t->opsets.items[i].name, domain))
+      return surg_schema_since(j->s) <= j->t->opsets.items[i].high;
+  return true;
+}
+
+/* Whether the target says which operators of a domain it takes. */
+static bool speaks_of_domain(const surg__judge *j, const char *domain) {
+  const size_t n = strlen(domain);
+  if (n == 0) return true;
+  for (size_t i = 0; i < j->t->ops.count; i++) {
+    const char *name = j->t->ops.items[i].name;
+    if (!strncmp(name, domain, n) && name[n] == '.' && !strchr(name + n + 1, '.')) return true;
+  }
+  return surg_schema_newest(domain) > 0 && strcmp(domain, "com.microsoft") != 0;
+}
+
+/* Whether the user said that this engine was given the operator (--registered). */
+static bool is_registered(const surg__judge *j, const char *domain) {
+  const size_t n = strlen(domain);
+  for (size_t i = 0; i < j->t->n_registered; i++) {
+    const char *said = j->t->registered[i];
+    if (strncmp(said, domain, n) != 0) continue;
+    if (!said[n] || (said[n] == ':' && !strcmp(said + n + 1, surg_node_op_type(j->n)))) return true;
+  }
+  return false;
+}
+
+static void judge_function(surg__judge *j) {
+  if (j->t->functions == SURG__NO)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL,
+                       "functions of the model are not supported");
+  if (j->t->functions == SURG__UNSAID)
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
+                       "support for functions of the model is unknown");
+}
+
+/* An operator of a domain of which the target lists none. */
+static void judge_custom(surg__judge *j, const char *domain) {
+  if (j->t->custom == SURG__NO)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL, "custom operators are not supported");
+  else if (j->t->closed)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL,
+                       "the engine has no operators of domain %s, unless they are registered with it "
+                       "(--registered %.80s)",
+                       surg__q(j->t->ctx, domain), domain);
+  else
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_CUSTOM, NULL, "custom operator%s",
+                       j->t->custom == SURG__YES ? ": it must be registered with the engine" : "");
+}
+
+static void judge_stranger(surg__judge *j, const char *domain) {
+  if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION)
+    judge_function(j);
+  else if (is_registered(j, domain) || has_body(j, domain))
+    return;
+  else if (!speaks_of_domain(j, domain))
+    judge_custom(j, domain);
+  else if (j->t->rest_refused)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "there is no such operator");
+  else
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_OP, NULL, "support for the operator is unknown");
+}
+
+/* Inputs of one type parameter that are of two types: no engine takes what is no model of ONNX. */
+static bool mixes_types(surg__judge *j) {
+  const surg_value *first[16] = {NULL};
+  for (size_t i = 0; j->s && i < surg_node_input_count(j->n); i++) {
+    const surg__param *p = surg__schema_formal(j->s, false, i);
+    const surg__type_param *param = p ? surg__schema_type_param(j->s, p) : NULL;
+    const surg_value *v = surg_node_input(j->n, i);
+    const size_t k = param ? (size_t)(param - j->s->params) : SURG_COUNT(first);
+    const int d = v ? surg__judge_element(v) : 0;
+    if (!d || k >= SURG_COUNT(first) || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
+    if (!first[k]) first[k] = v;
+    if (surg__judge_element(first[k]) == d) continue;
+    return surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
+                              "%s is %s and %s is %s; both must be of one type",
+                              surg__q(j->t->ctx, surg_value_name(first[k])),
+                              surg__dtype_name(surg__judge_element(first[k])),
+                              surg__q(j->t->ctx, surg_value_name(v)), surg__dtype_name(d));
+  }
+  return false;
+}
+
+/* A node of an operator that the engine has made. Their one version grows, so what the table does
+ * not know of it is unknown, and what the table requires is required. */
+static void judge_contrib(surg__judge *j) {
+  if (!j->s || !(j->s->flags & SURG__OP_CONTRIB)) return;
+  for (size_t i = 0; i < j->s->n_attrs; i++) {
+    const surg__attr_def *a = &j->s->attrs[i];
+    if (!a->required || surg_node_attr(j->n, a->name)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is missing", a->name);
+    return;
+  }
+  for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
+    const char *name = surg_attr_name(surg_node_attr_at(j->n, i));
+    if (!surg__schema_attr(j->s, name))
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "attribute %s is not known",
+                         surg__q(j->t->ctx, name));
+  }
+}
+
+/* Opsets in which the engine has an operator that ONNX does not have there. */
+static bool is_early(const surg__judge *j, int64_t opset) {
+  for (size_t i = 0; i < j->t->n_early; i++) {
+    const surg__tspan *e = &j->t->early[i];
+    if (!strcmp(e->name, surg_node_op_type(j->n))) return opset >= e->low && opset <= e->high;
+  }
+  return false;
+}
+
+/* An operator that the imported opset does not have: versions cannot be compared then. Domains of
+ * engines grow without a new version, and an opset newer than the table may have it. */
+static void judge_presence(surg__judge *j, const char *domain) {
+  if ((j->s && !surg__node_early(j->n)) || !strncmp(domain, "com.", 4)) return;
+  const int64_t opset = surg_graph_opset(surg_node_graph(j->n), domain);
+  if (opset > surg_schema_newest(domain) || (!domain[0] && is_early(j, opset))) return;
+  /* Nodes with a finding of the loader have no schema either. */
+  if (opset > 0 && !j->s && surg_schema_find(domain, surg_node_op_type(j->n), opset)) return;
+  const surg_model *m = surg_graph_model(surg_node_graph(j->n));
+  const bool none = !domain[0] && !surg_model_import_count(m) && surg_model_ir_version(m) >= 3;
+  const surg__verdict v = surg__target_finding(j->t, opset > 0 ? "E103" : none ? "E121" : "E104");
+  if (v == SURG__LEGAL) return;
+  if (opset > 0)
+    surg__judge_object(j, v, SURG__C_OP, NULL, "opset %lld has no such operator", (long long)opset);
+  else
+    surg__judge_object(j, v, SURG__C_OP, NULL, "the model does not import the domain of the operator");
+}
+
+surg__target surg__judge_host(const surg__target *t) {
+  surg__target host = *t->host;
+  host.lenient = t->lenient;
+  host.registered = t->registered;
+  host.n_registered = t->n_registered;
+  return host;
+}
+
+surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__buf *why,
+                              surg__objection *o) {
+  surg__judge j = {.t = t, .n = n, .s = surg_node_schema(n), .why = why, .o = o};
+  const char *domain = surg_node_domain(n);
+  const bool spelled = !strcmp(domain, "ai.onnx");
+  if (spelled) domain = "";
+  if (spelled && t->short_domain && surg_graph_get_kind(surg_node_graph(n)) == SURG_GRAPH_SUBGRAPH) {
+    surg__judge_object(&j, SURG__ILLEGAL, SURG__C_OP, NULL,
+                       "the domain of a node of a body is spelled \"ai.onnx\"");
+    return j.worst;
+  }
+  const surg__top *op =
+      surg_node_function(n) ? NULL : surg__target_op(t, domain, surg_node_op_type(n));
+  /* Signatures of other domains grow without a new version. */
+  if (op && !domain[0] && mixes_types(&j)) return j.worst;
+  if (op)
+    judge_listed(&j, op);
+  else
+    judge_stranger(&j, domain);
+  if (op && j.worst != SURG__ILLEGAL) judge_presence(&j, domain);
+  if (j.worst != SURG__ILLEGAL) judge_contrib(&j);
+  return j.worst;
+}
+
+surg__verdict surg__target_node(const surg__target *t, const surg_node *n, surg__buf *why,
+                                surg__objection *o) {
+  if (!t->host) return surg__judge_own(t, n, why, o);
+  const surg__target host = surg__judge_host(t);
+  return surg__judge_own(&host, n, why, o);
+}
