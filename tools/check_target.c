@@ -158,7 +158,10 @@ surg_status check_target(report *r, const surg__target *t, const char *name,
   telling tell = {.r = r, .all = all};
   quiet_model q;
   surg_status s = quiet_open_any(&q, common, f->bytes ? f->name : r->path, f->bytes, f->n_bytes);
-  if (s == SURG_OK) s = surg__target_model(t, q.m, heard, &tell);
+  if (s == SURG_OK)
+    s = surg__target_model(t, q.m, heard, &tell);
+  else
+    all->unsupported++; /* no model can be made of it */
   const surg__verdict v = surg__verdict_of(all->unsupported, all->unknown);
   r->verdict = surg__verdict_word(v);
   if (s == SURG_OK && !r->out->quiet) {

@@ -288,7 +288,7 @@ bool surg__load_check_node(surg__loader *L, const surg_node *n) {
     case SURG_OP_CLASS_BUILTIN:
       if (surg_schema_contrib(n->schema) && surg_graph_opset(n->graph, n->domain) == 0)
         return check_unknown(L, n);
-      if (surg__node_early(n)) return check_unknown(L, n);
+      if (surg__node_early(n) && !check_unknown(L, n)) return false;
       return check_builtin(L, n);
     case SURG_OP_CLASS_FUNCTION:
       return check_call(L, n);

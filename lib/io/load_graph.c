@@ -3,7 +3,7 @@
  * be defined twice, except that an initializer may give an input its default. */
 #include "io/load.h"
 
-/* Codes of a second definition: of any value, and of an initializer by another one. */
+/* Codes of a second definition: of any value, and of an initializer by one of its type and dims. */
 #define NAME_TWICE "E113"
 #define INIT_TWICE "E136"
 
@@ -83,15 +83,25 @@ static surg_value *nameless(surg__loader *L, surg_graph *g, const surg__field *f
   return v;
 }
 
+/* Whether two tensors differ in their elements at most. */
+static bool same_kind(const surg_tensor *a, const surg_tensor *b) {
+  if (!a || !b || a->dtype != b->dtype || a->rank != b->rank) return false;
+  for (uint32_t i = 0; i < a->rank; i++)
+    if (a->dims[i] != b->dims[i]) return false;
+  return true;
+}
+
 static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field *f, bool sparse) {
   const char *name;
   const size_t found = L->m->defects.count;
   surg_tensor *t = sparse ? surg__load_sparse(L, f, &name) : surg__load_tensor(L, f, &name);
   if (L->status != SURG_OK) return false;
   surg_value *v = *name ? surg__find_value(g, name) : NULL;
-  const bool twice = v && v->initializer;
+  const bool twice = v && v->initializer && same_kind(v->tensor, t);
   if (twice && drop_twin(L, g, f, v->init_src.body, INIT_TWICE)) return L->status == SURG_OK;
-  const char *taken = twice ? INIT_TWICE : v && v->producer ? NAME_TWICE : NULL;
+  const char *taken = twice                                  ? INIT_TWICE
+                      : v && (v->producer || v->initializer) ? NAME_TWICE
+                                                             : NULL;
   v = *name ? to_define(L, g, f, v, taken, name)
             : nameless(L, g, f, "an initializer");
   if (!v) return L->status == SURG_OK;

@@ -146,7 +146,7 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   if (t->dtype == SURG_STRING)
     return surg__load_bad(L, f->off, "E119", "strings cannot be external data");
   if (data->lists || data->bytes.len)
-    return surg__load_bad(L, f->off, "E119", "has external data and data in the model");
+    return surg__load_bad(L, f->off, "E137", "has external data and data in the model");
   surg__extkey *keys = external_keys(L, p);
   bool wrong;
   if (!keys || !find_alike(L, f, keys, p->n_external_data, t)) return false;

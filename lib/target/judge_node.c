@@ -186,8 +186,13 @@ static void judge_contrib(surg__judge *j) {
     return;
   }
   for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
-    const char *name = surg_attr_name(surg_node_attr_at(j->n, i));
-    if (!surg__schema_attr(j->s, name))
+    const surg_attr *a = surg_node_attr_at(j->n, i);
+    const char *name = surg_attr_name(a);
+    const surg__attr_def *d = surg__schema_attr(j->s, name);
+    if (d && !surg_attr_ref(a) && surg_attr_get_kind(a) != d->kind)
+      surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is of another kind",
+                         name);
+    if (!d)
       surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "attribute %s is not known",
                          surg__q(j->t->ctx, name));
   }
