@@ -110,9 +110,10 @@ static surg_status look_ahead(const checking *c, const findings *f, checked *fil
   report *r = &file->r;
   outlook o;
   surg__buf b;
-  const bool wanted = c->target ? f->partial : r->counts[SURG_ERROR] || r->counts[SURG_WARNING];
+  const size_t errors = r->counts[SURG_ERROR];
+  const bool wanted = c->target ? f->partial && errors : errors || r->counts[SURG_WARNING];
   if (!wanted || c->out.quiet || c->out.form == FORM_SARIF || c->opset) return SURG_OK;
-  surg_status s = outlook_find(&o, &c->common, f, r->path, r->counts[SURG_ERROR]);
+  surg_status s = outlook_find(&o, &c->common, f, r->path, errors);
   if (s != SURG_OK) return s;
   if (report_lines(r)) {
     r->mend = outlook_json(&o);
