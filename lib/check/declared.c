@@ -85,8 +85,8 @@ static void check_possible(surg__checker *c, const surg_value *v, const surg_typ
   surg__buf_free(&b);
 }
 
-/* Whether the value is declared in a list that comes before value_info, or, as an output, declared by
- * what it is: then what `list` says is no more than a repetition. */
+/* Whether what `list` says is a repetition: the value is declared in a list that comes before
+ * value_info, or it is an output that an input or an initializer declares. */
 static bool is_repeated(const surg_value *v, const char *list) {
   if (!v->producer && !v->input && !v->initializer) return false;
   if (strcmp(list, "value_info") != 0) return !v->producer && strcmp(list, "output") == 0;

@@ -299,6 +299,31 @@ static void check_ranks(surg__checker *c, const surg_node *n) {
   }
 }
 
+/* The first element that is 0, of a constant of integers; -1: none is, or it cannot be read. */
+static int64_t zero_at(const surg_tensor *t) {
+  static const unsigned char zeros[8];
+  unsigned char part[4096];
+  const uint64_t count = t ? surg_tensor_count(t) : 0, bytes = t ? surg_tensor_bytes(t) : 0;
+  const size_t width = count ? (size_t)(bytes / count) : 0;
+  if (!width || width > sizeof zeros || bytes % width || surg_tensor_is_sparse(t)) return -1;
+  for (uint64_t at = 0; at < bytes; at += sizeof part) {
+    const size_t n = bytes - at < sizeof part ? (size_t)(bytes - at) : sizeof part;
+    if (surg_tensor_read(t, at, part, n) != SURG_OK) return -1;
+    for (size_t i = 0; i < n; i += width)
+      if (!memcmp(part + i, zeros, width)) return (int64_t)((at + i) / width);
+  }
+  return -1;
+}
+
+static void check_divisor(surg__checker *c, const surg_node *n) {
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
+  const int64_t at = t && surg__dtype_is_int(surg_tensor_dtype(t)) ? zero_at(t) : -1;
+  if (at < 0) return;
+  const bool told = surg__check_told(c);
+  surg__check_found(c, "W225", told ? surg__locate_node(n) : NULL,
+                    "integers are divided by 0, element %lld of input 1", (long long)at);
+}
+
 static void check_shapes(surg__checker *c, const surg_node *n) {
   switch (n->schema->op) {
     case SURG_OP_Softmax:
@@ -306,6 +331,10 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
     case SURG_OP_Hardmax:
     case SURG_OP_LpNormalization:
       check_axis_attr(c, n);
+      break;
+    case SURG_OP_Div:
+    case SURG_OP_Mod:
+      check_divisor(c, n);
       break;
     case SURG_OP_CumSum:
       check_axis_input(c, n);

@@ -161,9 +161,9 @@ static const surg_schema *contrib_unimported(const char *domain, const char *op_
   return surg_schema_contrib(s) ? s : NULL;
 }
 
-/* Operators that engines had in the default domain before ONNX took them over as they were: models of
- * older opsets contain them (ONNX Runtime's optimizer writes such), and their meaning is that of the
- * first version. */
+/* Operators that engines had in the default domain before ONNX adopted them unchanged: models of
+ * older opsets contain them (ONNX Runtime's optimizer writes such), and their meaning is that of
+ * the first version. */
 static const surg_schema *early_schema(const char *domain, const char *op_type, int64_t opset) {
   static const char *const names[] = {"LayerNormalization", "ThresholdedRelu"};
   const int64_t newest = surg_schema_newest("");
@@ -177,7 +177,8 @@ static const surg_schema *early_schema(const char *domain, const char *op_type, 
 
 bool surg__node_early(const surg_node *n) {
   const surg_schema *s = surg_node_schema(n);
-  return s && !*s->domain && !(s->flags & SURG__OP_CONTRIB) && s->since > surg_graph_opset(n->graph, "");
+  return s && !*s->domain && !(s->flags & SURG__OP_CONTRIB) &&
+         s->since > surg_graph_opset(n->graph, "");
 }
 
 void surg__node_resolve(surg_node *n) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node against one row of a target. Only what is proven counts as refused: an unknown type or shape leaves
- * a demand undecided, and that is said as unknown. */
+/* A node against one row of a target. Only what is proven counts as rejected: an unknown type or
+ * shape leaves a demand undecided, and that is reported as unknown. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -412,8 +412,8 @@ bool surg__judge_keeps_to(surg__judge *j) {
                        j->f->says ? j->f->says : "it is not taken");
     return false;
   }
-  if (!fits_opset(j) || !fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) || !fits_attrs(j) ||
-      !fits_spelling(j) || !surg__judge_forms(j) || !surg__judge_shapes(j))
+  if (!fits_opset(j) || !fits_types(j) || !fits_constants(j) || !fits_fed(j) ||
+      !fits_places(j) || !fits_attrs(j) || !fits_spelling(j) || !surg__judge_forms(j) || !surg__judge_shapes(j))
     return false;
   if (j->f->says)
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);

@@ -202,7 +202,8 @@ static void judge_outputs(walk *w) {
     const surg_value *v = surg_graph_output(g, i);
     const surg__judge j = {.t = w->t};
     const bool bare = w->t->bare == SURG__NO && !surg_value_producer(v, NULL);
-    if (!bare && (!is_against(w->t, w->t->fixed) || surg__judge_constant(&j, v) != SURG__YES)) continue;
+    if (!bare && (!is_against(w->t, w->t->fixed) || surg__judge_constant(&j, v) != SURG__YES))
+      continue;
     const bool misread = !bare && w->t->fixed == SURG__MISREAD;
     surg__buf_printf(&w->text, "%soutput %s is %s", misread ? SURG__JUDGE_OTHERWISE : "",
                      surg__q(w->t->ctx, surg_value_name(v)), bare ? "made by no node" : "constant");
@@ -256,8 +257,8 @@ static void judge_declared(walk *w) {
   }
 }
 
-/* Takes the imports as the engine reads them, or back: of two of one domain the last, where a lenient
- * load goes by the newest. */
+/* Takes the imports as the engine reads them, or back: of two of one domain the last, where a
+ * lenient load takes the newest. */
 static void swap_imports(surg_model *m) {
   bool changed = false;
   for (size_t i = 0; i < m->imports.count; i++) {

@@ -62,8 +62,8 @@ static void judge_listed(surg__judge *j, const surg__top *op) {
   surg__buf_init(&text, j->t->ctx);
   each.why = j->why ? &text : NULL;
   for (size_t i = 0; i < op->n; i++) {
-    if ((since && !surg__judge_speaks_of(&op->facts[i], since)) || (op->facts[i].misread && !j->t->lenient))
-      continue;
+    if (since && !surg__judge_speaks_of(&op->facts[i], since)) continue;
+    if (op->facts[i].misread && !j->t->lenient) continue;
     surg__objection o = {0};
     each.f = &op->facts[i];
     each.o = &o;
@@ -130,11 +130,12 @@ static void judge_function(surg__judge *j) {
 /* An operator of a domain of which the target lists none. */
 static void judge_custom(surg__judge *j, const char *domain) {
   if (j->t->custom == SURG__NO)
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL, "custom operators are not supported");
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL,
+                       "custom operators are not supported");
   else if (j->t->closed)
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL,
-                       "the engine has no operators of domain %s, unless they are registered with it "
-                       "(--registered %.80s)",
+                       "the engine has no operators of domain %s, unless they are registered with "
+                       "it (--registered %.80s)",
                        surg__q(j->t->ctx, domain), domain);
   else
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_CUSTOM, NULL, "custom operator%s",
@@ -222,7 +223,8 @@ static void judge_presence(surg__judge *j, const char *domain) {
   if (opset > 0)
     surg__judge_object(j, v, SURG__C_OP, NULL, "opset %lld has no such operator", (long long)opset);
   else
-    surg__judge_object(j, v, SURG__C_OP, NULL, "the model does not import the domain of the operator");
+    surg__judge_object(j, v, SURG__C_OP, NULL,
+                       "the model does not import the domain of the operator");
 }
 
 surg__target surg__judge_host(const surg__target *t) {
@@ -239,7 +241,8 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
   const char *domain = surg_node_domain(n);
   const bool spelled = !strcmp(domain, "ai.onnx");
   if (spelled) domain = "";
-  if (spelled && t->short_domain && surg_graph_get_kind(surg_node_graph(n)) == SURG_GRAPH_SUBGRAPH) {
+  const bool body = surg_graph_get_kind(surg_node_graph(n)) == SURG_GRAPH_SUBGRAPH;
+  if (spelled && body && t->short_domain) {
     surg__judge_object(&j, SURG__ILLEGAL, SURG__C_OP, NULL,
                        "the domain of a node of a body is spelled \"ai.onnx\"");
     return j.worst;

@@ -557,7 +557,8 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   } flags[] = {{"folds", &t->folds}, {"declared", &t->declared}, {"defaults", &t->defaults},
                {"closed", &t->closed},
                {"last_import", &t->last_import},
-               {"short_domain", &t->short_domain}};
+               {"short_domain", &t->short_domain},
+               {"strict_shapes", &t->strict_shapes}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);

@@ -136,6 +136,7 @@ struct surg_target {
   bool unsorted_main;       /* ... in the main graph alone, not in bodies */
   bool closed;              /* operators of other domains must be registered by the user */
   bool last_import;         /* of two imports of one domain it goes by the last */
+  bool strict_shapes;       /* at its newest opset it rejects declared shapes that are not so */
   bool short_domain;        /* nodes of bodies must not spell the default domain "ai.onnx" */
   const char *const *registered; /* "com.acme" or "com.acme:Foo": set by those who judge */
   size_t n_registered;

@@ -56,10 +56,18 @@ static bool is_open(const surg_model *m, const char *code) {
   return false;
 }
 
+/* Whether the model imports the newest opset that the engine has. */
+static bool is_newest(const surg__target *t, const surg_model *m) {
+  for (size_t i = 0; i < t->opsets.count; i++)
+    if (!t->opsets.items[i].name[0]) return surg_model_opset(m, "") == t->opsets.items[i].high;
+  return false;
+}
+
 static void judge_code(const passing *p, const char *code, const char *where, const char *text) {
   const surg_severity severity = surg__check_severity(code);
   surg__verdict v = surg__target_finding(p->t, code);
   if (v == SURG__LEGAL && is_open(p->m, code)) v = SURG__UNKNOWN;
+  if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
   if (severity == SURG_NOTE || surg__target_judges(code)) return;
   if (v == SURG__LEGAL && severity != SURG_ERROR) return;
   p->fn(p->user, &(surg__objection){.verdict = v,
