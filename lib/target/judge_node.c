@@ -118,7 +118,10 @@ static bool is_registered(const surg__judge *j, const char *domain) {
   return false;
 }
 
-static void judge_function(surg__judge *j) {
+static void judge_function(surg__judge *j, const char *domain) {
+  if (j->t->functions == SURG__YES && !surg_graph_opset(surg_node_graph(j->n), domain))
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
+                       "the model does not import the domain of the function");
   if (j->t->functions == SURG__NO)
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL,
                        "functions of the model are not supported");
@@ -144,7 +147,7 @@ static void judge_custom(surg__judge *j, const char *domain) {
 
 static void judge_stranger(surg__judge *j, const char *domain) {
   if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION)
-    judge_function(j);
+    judge_function(j, domain);
   else if (is_registered(j, domain) || has_body(j, domain))
     return;
   else if (!speaks_of_domain(j, domain))

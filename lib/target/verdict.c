@@ -47,8 +47,25 @@ typedef struct passing {
   void *user;
 } passing;
 
+/* Below IR version 4: an initializer that is no input, and that no node of its graph reads. Engines
+ * that do without the input make the value for the node that reads it. */
+static bool has_unmade(const surg_model *m) {
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+      if (!v->initializer || v->input) continue;
+      if (g != m->graph) return true;
+      const surg_use *u = surg_value_first_use(v);
+      while (u && (!surg_use_node(u) || surg_node_graph(surg_use_node(u)) != g))
+        u = surg_use_next(u);
+      if (!u) return true;
+    }
+  return false;
+}
+
 /* What an engine accepts in one model and not in another: what decides is not in the finding. */
 static bool is_open(const surg_model *m, const char *code) {
+  /* Bodies are read by the rules of the IR version. */
+  if (strcmp(code, "E122") == 0) return m->graph->next != NULL;
   /* Loading looked at the nodes in the newest of the versions, and the engine (swap_imports) in
    * another. */
   for (size_t i = 0; strcmp(code, "E138") == 0 && i < m->imports.count; i++)
@@ -67,6 +84,7 @@ static void judge_code(const passing *p, const char *code, const char *where, co
   const surg_severity severity = surg__check_severity(code);
   surg__verdict v = surg__target_finding(p->t, code);
   if (v == SURG__LEGAL && is_open(p->m, code)) v = SURG__UNKNOWN;
+  if (v == SURG__LEGAL && strcmp(code, "E112") == 0 && has_unmade(p->m)) v = SURG__UNKNOWN;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
   if (severity == SURG_NOTE || surg__target_judges(code)) return;
   if (v == SURG__LEGAL && severity != SURG_ERROR) return;
@@ -93,9 +111,28 @@ static void judge_loaded(const passing *p, surg_model *m) {
   }
 }
 
+/* A value that is an output of the model twice: loading tells of it, and keeps no finding. */
+static void judge_repeated(const passing *p, const surg_graph *g) {
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    const surg_value *v = surg_graph_output(g, i);
+    size_t n = 0;
+    for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+      n += surg_use_get_kind(u) == SURG_USE_OUTPUT;
+    if (n < 2) continue;
+    surg__buf where;
+    surg__buf_init(&where, p->t->ctx);
+    surg__buf_printf(&where, "graph.output %s", surg__q(p->t->ctx, surg_value_name(v)));
+    surg__buf_putc(&where, 0);
+    judge_code(p, "W201", where.failed ? NULL : where.p, "is an output twice");
+    surg__buf_free(&where);
+    return;
+  }
+}
+
 surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
   passing p = {t, m, fn, user};
   judge_loaded(&p, m);
+  judge_repeated(&p, m->graph);
   return surg__check_model(m, false, FINDINGS, found, &p);
 }
