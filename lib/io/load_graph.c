@@ -58,8 +58,8 @@ static bool drop_twin(surg__loader *L, surg_graph *g, const surg__field *f, surg
   return true;
 }
 
-/* The value to define under the name of `v` (or NULL). `taken`: the code of the finding, if the name
- * is defined already; under a lenient load the second definition is then a value of its own.
+/* The value to define under the name of `v` (or NULL). `taken`: the code of the finding, if the
+ * name is defined already; under a lenient load the second definition is then a value of its own.
  * NULL: see L->status. */
 static surg_value *to_define(surg__loader *L, surg_graph *g, const surg__field *f, surg_value *v,
                              const char *taken, const char *name) {
