@@ -21,28 +21,12 @@
 
 #include "../util/declared.h"
 #include "../util/numbers.h"
+#include "dynamic.h"
 
 #define TEXT 1024
-#define RANK 32    /* of tensors that are followed */
 #define SAMPLES 20 /* sizes at which shapes must fit that are not proven to; the first is the old */
 #define OTHER 1009 /* what symbols are that were there before: no size that anything divides by */
 #define ROUNDS 64  /* of inference, each mends what the one before made visible */
-
-typedef struct key {
-  const char *name, *symbol;
-  surg_value *input;
-  size_t axis;
-  int64_t old;
-} key;
-
-typedef struct state {
-  surg_pass_ctx *p;
-  surg_model *m;
-  key *keys;
-  size_t n;
-  size_t sample; /* what surg_dim_eval is asked about */
-  bool changed;
-} state;
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -129,7 +113,7 @@ static bool varies(state *s, surg_dim d) {
   return false;
 }
 
-static bool type_varies(state *s, const surg_type *t) {
+bool dynamic_type_varies(state *s, const surg_type *t) {
   for (size_t i = 0; i < surg_type_rank(t); i++)
     if (varies(s, surg_type_dim(t, i))) return true;
   return false;
@@ -268,7 +252,7 @@ static surg_pass_result visit(state *s, surg_node *n) {
   const surg_tensor *c = t ? surg_value_constant(t) : NULL;
   int64_t target[RANK], old[RANK];
   if (!c || !type || !surg_type_has_rank(type) || surg_type_rank(type) > RANK ||
-      surg_node_int(n, "allowzero", 0) != 0 || !type_varies(s, type))
+      surg_node_int(n, "allowzero", 0) != 0 || !dynamic_type_varies(s, type))
     return SURG_PASS_UNCHANGED;
   const int64_t count = surg_tensor_read_ints(c, target, RANK);
   bool none;
@@ -374,70 +358,6 @@ static surg_pass_result declare_all(state *s) {
   return SURG_PASS_CHANGED;
 }
 
-/* ---- what is left ---------------------------------------------------------------------------- */
-
-static bool is_old(const state *s, int64_t v) {
-  for (size_t k = 0; k < s->n; k++)
-    if (v == s->keys[k].old) return true;
-  return false;
-}
-
-/* Whether a constant may have been made for the old sizes: it has one among its elements, or as a
- * dim (1 as a dim says nothing, nor does the length of a target). */
-static bool holds_old(const state *s, const surg_value *v, bool target) {
-  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
-  int64_t e[RANK];
-  if (!t) return false;
-  const int64_t count = surg_tensor_read_ints(t, e, RANK);
-  for (int64_t i = 0; i < count; i++)
-    if (is_old(s, e[i])) return true;
-  for (size_t i = 0; !target && i < surg_tensor_rank(t); i++)
-    if (surg_tensor_dims(t)[i] > 1 && is_old(s, surg_tensor_dims(t)[i])) return true;
-  return false;
-}
-
-/* Whether sizes matter to the node: something it reads varies, or it makes a shape of a constant. */
-static bool concerned(state *s, const surg_node *n) {
-  const int op = surg_node_op(n);
-  if (op == SURG_OP_Expand || op == SURG_OP_ConstantOfShape || op == SURG_OP_Concat) return true;
-  for (size_t i = 0; i < surg_node_input_count(n); i++) {
-    const surg_value *v = surg_node_input(n, i);
-    const surg_type *t = v ? surg_value_type(v) : NULL;
-    if (t && (!surg_type_has_rank(t) || type_varies(s, t))) return true;
-  }
-  return false;
-}
-
-/* How constants that may hold the old size are reported: as not done, where nothing shows that the
- * model runs at other sizes. */
-static void tell(state *s, const surg_node *n, const char *text, bool proven) {
-  surg_pass_count(s->p, "constants that may hold the old size", 1);
-  if (proven)
-    surg_pass_note(s->p, n, text);
-  else
-    surg_pass_left(s->p, n, text);
-}
-
-static void tell_node(state *s, surg_node *n, bool proven) {
-  if (!concerned(s, n)) return;
-  for (size_t i = 0; i < surg_node_input_count(n); i++) {
-    const bool target = i == 1 && surg_node_op(n) == SURG_OP_Reshape;
-    if (!holds_old(s, surg_node_input(n, i), target)) continue;
-    char text[80];
-    snprintf(text, sizeof text, "the constant of input %zu may hold the old size", i);
-    tell(s, n, text, proven);
-  }
-}
-
-static void tell_left(state *s, bool proven) {
-  for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g)) {
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) tell_node(s, n, proven);
-    for (size_t i = 0; i < surg_graph_output_count(g); i++)
-      if (holds_old(s, surg_graph_output(g, i), false))
-        tell(s, NULL, "an output is a constant that may hold the old size", proven);
-  }
-}
-
 /* ---- proof ----------------------------------------------------------------------------------- */
 
 typedef enum outcome { RUNS, FAILS, CANNOT_TELL } outcome;
@@ -518,7 +438,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
     return SURG_PASS_FAILED;
   const bool proven = prove(&s);
   if (proven) surg_pass_count(p, "computed at other sizes", 1);
-  tell_left(&s, proven);
+  if (!dynamic_left(&s, proven)) return SURG_PASS_FAILED;
   return SURG_PASS_CHANGED;
 }
 

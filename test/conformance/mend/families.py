@@ -559,6 +559,17 @@ def attribute_missing(m, rng):
     return "%s without %s" % (n.text("op_type"), name)
 
 
+@family()
+def domain_missing(m, rng):
+    """The import of a domain whose operators or functions are used."""
+    used = {n.text("domain") for n in nodes(m)}
+    found = pick(rng, [o for o in m.all("opset_import") if o.text("domain") in used - {"", "ai.onnx"}])
+    if not found:
+        return None
+    m.put("opset_import", *[o for o in m.all("opset_import") if o is not found])
+    return "%s is not imported" % found.text("domain")
+
+
 @family("approx")
 def ranks_differ(m, rng):
     """A constant of Concat that lacks dimensions of one, or has one too many."""
