@@ -120,6 +120,7 @@ typedef struct plan {
   group groups[MOST_GROUPS];
   surg__made *made;
   surg_status status;
+  bool supported; /* the node has types of the other version, or of `types`, as it is */
 } plan;
 
 static int dtype_of(const surg_value *v) {
@@ -230,6 +231,7 @@ static bool plan_types(plan *p) {
     if (!agree(p, false, i, bound)) return false;
   for (size_t i = 0; i < n_out; i++)
     if (!agree(p, true, i, bound)) return false;
+  p->supported = !any;
   return any;
 }
 
@@ -384,5 +386,5 @@ surg_status surg_node_wrap(surg_node *n, const char *param, uint64_t types, surg
   p.to = p.from;
   const surg_status s = p.from ? widen(&p, most, used) : SURG_EUNSUPPORTED;
   surg__vec_free(p.ctx, &made);
-  return s;
+  return s == SURG_EUNSUPPORTED && p.supported ? SURG_ENOTFOUND : s;
 }

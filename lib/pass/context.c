@@ -49,12 +49,23 @@ void surg_pass_give_back(surg_pass_ctx *p) {
   p->run->report->passes.items[p->report].rewrites--;
 }
 
-/* "where: text", escaped, with the located node in front; NULL: out of memory. */
+/* Puts a sentence, whose quotes are its own: other bytes that a terminal must not get are escaped. */
+static void put_sentence(surg__buf *b, const char *text) {
+  static const char own[] = "\"\\";
+  while (*text) {
+    const size_t n = strcspn(text, own);
+    surg__buf_escape(b, text, n, 0);
+    text += n;
+    if (*text) surg__buf_putc(b, *text++);
+  }
+}
+
+/* "where: text", with the located node in front; NULL: out of memory. */
 static char *located(surg_pass_ctx *p, const surg_node *at, const char *text) {
   surg__buf b;
   surg__buf_init(&b, p->run->ctx);
   if (at) surg__buf_printf(&b, "%s: ", surg__locate_node(at));
-  surg__buf_escape(&b, text, strlen(text), 0);
+  put_sentence(&b, text);
   if (b.failed) surg__buf_free(&b);
   return b.p;
 }
@@ -99,10 +110,7 @@ void surg_pass_named(surg_pass_ctx *p, const char *what, bool found) {
   if (!p || !what) return;
   surg__buf b;
   surg__buf_init(&b, p->run->ctx);
-  for (const char *at = what; *at; at += strcspn(at, "\"")) { /* quotes stay as they are */
-    if (*at == '"') surg__buf_putc(&b, *at++);
-    surg__buf_escape(&b, at, strcspn(at, "\""), 0);
-  }
+  put_sentence(&b, what);
   surg__buf_putc(&b, 0);
   const surg__undone one = {.step = p->step, .pass = p->pass, .text = b.p, .found = found};
   if (b.failed || !surg__report_undone(p->run->report, &one)) p->no_memory = true;

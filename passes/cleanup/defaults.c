@@ -13,6 +13,7 @@
  *
  * Needs types. Keeps sorted. Exact. */
 #include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define AXES 16 /* of a window */
@@ -105,10 +106,32 @@ static surg_pass_result spell(surg_pass_ctx *p, surg_node *n, const surg_schema 
   return result;
 }
 
+static bool has_attribute(const surg_graph *g, const char *name) {
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+    const surg_schema *s = surg_node_schema(n);
+    for (size_t k = 0; s && k < surg_schema_attr_count(s); k++)
+      if (strcmp(surg_schema_attr_name(s, k), name) == 0) return true;
+  }
+  return false;
+}
+
+/* Reports whether operators of the graph have the attributes that the user named. */
+static void find_names(surg_pass_ctx *p, const surg_graph *g, const char *option) {
+  for (size_t i = 0; i < surg_pass_list_count(p, option); i++) {
+    const char *name = surg_pass_list_at(p, option, i);
+    char what[300];
+    if (strcmp(name, "all") == 0) continue;
+    snprintf(what, sizeof what, "operator with attribute '%.200s'", name);
+    surg_pass_named(p, what, has_attribute(g, name));
+  }
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   if (!surg_pass_list_count(p, "drop") && !surg_pass_list_count(p, "write"))
     return surg_pass_usage(p, "needs drop= or write=: names of attributes, or all");
+  find_names(p, g, "drop");
+  find_names(p, g, "write");
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     const surg_schema *s = surg_node_schema(n);
     if (!s || surg_node_function(n) || surg_pass_keeps_node(p, n)) continue;

@@ -242,7 +242,7 @@ static surg_pass_result inline_operator(inlining *in, surg_node *n, surg_node **
   else if (hidden(in, f))
     why = "left: a function of the model hides an operator of its body";
   if (why) {
-    surg_pass_note(in->p, n, why);
+    surg_pass_left(in->p, n, why);
     return SURG_PASS_UNCHANGED;
   }
   if (!surg_pass_allows(in->p, SURG_APPROX))
@@ -311,6 +311,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   inlining in = {.p = p, .m = surg_pass_model(p), .wanted = named, .user = p};
   if (surg_pass_bool(p, "once")) return run_once(p);
   if (check_names(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  for (size_t i = 0; i < surg_pass_list_count(p, "spec"); i++)
+    domains_found_anywhere(p, surg_pass_list_at(p, "spec", i));
   const surg_pass_result aligned = align(&in);
   if (aligned == SURG_PASS_FAILED) return aligned;
   const surg_pass_result r = inline_all(&in);

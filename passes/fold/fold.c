@@ -81,19 +81,38 @@ void fold_count(fold_state *f, const surg_schema *op, uint64_t grown) {
   f->ops[i].grown += grown;
 }
 
+/* Whether a word of `keep` names the node: by its name, its operator, or one of its outputs. */
+static bool is_named(const surg_node *n, const char *word) {
+  if (strcmp(word, surg_node_op_type(n)) == 0 || strcmp(word, surg_node_name(n)) == 0) return true;
+  for (size_t o = 0; o < surg_node_output_count(n); o++) {
+    const surg_value *v = surg_node_output(n, o);
+    if (v && strcmp(word, surg_value_name(v)) == 0) return true;
+  }
+  return false;
+}
+
 bool fold_keeps(const fold_state *f, const surg_node *n) {
   if (surg_pass_keeps_node(f->pass, n)) return true;
   size_t count = surg_pass_list_count(f->pass, "keep");
-  for (size_t i = 0; i < count; i++) {
-    const char *word = surg_pass_list_at(f->pass, "keep", i);
-    if (strcmp(word, surg_node_op_type(n)) == 0 || strcmp(word, surg_node_name(n)) == 0)
-      return true;
-    for (size_t o = 0; o < surg_node_output_count(n); o++) {
-      const surg_value *v = surg_node_output(n, o);
-      if (v && strcmp(word, surg_value_name(v)) == 0) return true;
-    }
-  }
+  for (size_t i = 0; i < count; i++)
+    if (is_named(n, surg_pass_list_at(f->pass, "keep", i))) return true;
   return false;
+}
+
+/* Reports words of `keep` that name nothing. */
+static void find_kept(surg_pass_ctx *p) {
+  const surg_model *m = surg_pass_model(p);
+  for (size_t i = 0; i < surg_pass_list_count(p, "keep"); i++) {
+    const char *word = surg_pass_list_at(p, "keep", i);
+    char what[300];
+    bool found = false;
+    for (surg_graph *g = surg_model_next_graph(m, NULL); g && !found;
+         g = surg_model_next_graph(m, g))
+      for (surg_node *n = surg_graph_first_node(g); n && !found; n = surg_node_next(n))
+        found = is_named(n, word);
+    snprintf(what, sizeof what, "node, operator or output '%.200s' to keep", word);
+    surg_pass_named(p, what, found);
+  }
 }
 
 const char *fold_pinned(const surg_node *n) {
@@ -370,6 +389,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
   f->max_work = limit_option(p, "max-work");
   f->dequantize = surg_pass_bool(p, "dequantize");
   f->fusable = surg_pass_bool(p, "fusable");
+  find_kept(p);
   for (surg_graph *g = surg_model_next_graph(f->model, NULL); g;
        g = surg_model_next_graph(f->model, g))
     f->max_left += surg_graph_node_count(g);

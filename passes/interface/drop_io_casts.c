@@ -14,6 +14,7 @@
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct uncasting {
@@ -114,10 +115,22 @@ static bool take_output(uncasting *u, surg_graph *g, size_t i) {
   return surg_node_set_int(n, "to", before) == SURG_OK && declare(u, v, t, before, "outputs");
 }
 
+/* Reports names of `except` that are no input or output. */
+static void find_names(surg_pass_ctx *p, const surg_graph *g) {
+  for (size_t i = 0; i < surg_pass_list_count(p, "except"); i++) {
+    const char *name = surg_pass_list_at(p, "except", i);
+    const surg_value *v = surg_graph_find_value(g, name);
+    char what[300];
+    snprintf(what, sizeof what, "input or output '%.200s' to leave", name);
+    surg_pass_named(p, what, v && (surg_value_is_input(v) || surg_value_is_output(v)));
+  }
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   uncasting u = {.p = p, .m = surg_pass_model(p)};
   surg_graph *g = surg_model_graph(u.m);
+  find_names(p, g);
   /* Outputs first: what their Casts read may be an input. */
   for (size_t i = 0; i < surg_graph_output_count(g); i++)
     if (!take_output(&u, g, i)) return SURG_PASS_FAILED;

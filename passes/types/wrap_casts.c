@@ -30,9 +30,12 @@ static surg_pass_result visit(surg_pass_ctx *p, surg_node *n, uint64_t types) {
     return SURG_PASS_UNCHANGED;
   const surg_exactness most = surg_pass_allows(p, SURG_ULP) ? SURG_ULP : SURG_EXACT;
   const surg_status s = surg_node_wrap(n, surg_pass_string(p, "param"), types, most, &used);
-  if (s == SURG_EUNSUPPORTED) {
+  if (s == SURG_ENOTFOUND || s == SURG_EUNSUPPORTED) {
     surg_pass_give_back(p);
-    surg_pass_note(p, n, "not wrapped: it is of such a type already, or its result would change");
+    if (s == SURG_ENOTFOUND)
+      surg_pass_note(p, n, "not wrapped: it is of a supported type already");
+    else
+      surg_pass_left(p, n, "not wrapped: its result would change, or its types are unknown");
     return SURG_PASS_UNCHANGED;
   }
   if (s != SURG_OK) return SURG_PASS_FAILED;
