@@ -49,7 +49,7 @@ void surg_pass_give_back(surg_pass_ctx *p) {
   p->run->report->passes.items[p->report].rewrites--;
 }
 
-/* Puts a sentence, whose quotes are its own: other bytes that a terminal must not get are escaped. */
+/* Puts a sentence as it is, quotes included. Bytes that a terminal must not get are escaped. */
 static void put_sentence(surg__buf *b, const char *text) {
   static const char own[] = "\"\\";
   while (*text) {

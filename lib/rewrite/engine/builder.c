@@ -36,6 +36,11 @@ bool surg__b_lacks(const surg__builder *b, const char *name, const char *what) {
   return surg__match_failed(b->m, "%s%s%s", name, *name ? ": " : "", what);
 }
 
+bool surg__b_bad(const surg__builder *b, bool bad, const char *what) {
+  if (bad) surg__b_lacks(b, "", what);
+  return bad;
+}
+
 bool surg__b_attrs_known(const surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   for (size_t i = 0; i < surg_node_attr_count(n); i++)

@@ -342,6 +342,8 @@ surg_status surg__b_decline(surg__builder *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* The same from where a value is looked at; keeps a reason that is there. Returns false. */
 bool surg__b_lacks(const surg__builder *b, const char *name, const char *what);
+/* `bad`; if it is true, `what` is the reason why the builder declines, unless there is one. */
+bool surg__b_bad(const surg__builder *b, bool bad, const char *what);
 
 /* Dim `axis` of a value, or -1: its shape, as a value of the model. */
 typedef struct surg__bsize {

@@ -214,9 +214,12 @@ static surg_status reduce_axes(surg__builder *b) {
 /* y = Squeeze (x, a) */
 static surg_status squeeze_axes(surg__builder *b) {
   reduction r = {0};
-  if (!surg__bt_get(b, "x", &r.x) || !read_axes(b, &r.axes) || !r.axes.v ||
-      r.axes.n > (int64_t)r.x.rank || (r.axes.n < 0 && b->m->opset < 9) ||
-      !sizes_can_be_told(b, &r.x, &r.zeros))
+  if (!surg__bt_get(b, "x", &r.x) || !read_axes(b, &r.axes) ||
+      surg__b_bad(b, !r.axes.v, "the axes are absent") ||
+      surg__b_bad(b, r.axes.n > (int64_t)r.x.rank, "there are more axes than x has") ||
+      surg__b_bad(b, r.axes.n < 0 && b->m->opset < 9, "the rewrite requires opset 9") ||
+      surg__b_bad(b, !sizes_can_be_told(b, &r.x, &r.zeros),
+                  "x: more than one size may be 0 or is unknown"))
     return SURG_EUNSUPPORTED;
   surg_value *sizes = surg__b_unary(b, "Shape", r.x.v);
   surg_value *flags = marked(b, surg__bi_wide(b, r.axes.v), r.x.rank);
@@ -230,8 +233,11 @@ static surg_status unsqueeze_axes(surg__builder *b) {
   surg__bt x;
   axes_of axes;
   bool zeros;
-  if (!surg__bt_get(b, "x", &x) || !read_axes(b, &axes) || axes.n < 0 ||
-      x.rank + axes.n > SURG__BT_RANK || !sizes_can_be_told(b, &x, &zeros))
+  if (!surg__bt_get(b, "x", &x) || !read_axes(b, &axes) ||
+      surg__b_bad(b, axes.n < 0, "the number of axes is unknown") ||
+      surg__b_bad(b, x.rank + axes.n > SURG__BT_RANK, "x: the rank is above the limit") ||
+      surg__b_bad(b, !sizes_can_be_told(b, &x, &zeros),
+                  "x: more than one size may be 0 or is unknown"))
     return SURG_EUNSUPPORTED;
   const uint32_t rank = x.rank + (uint32_t)axes.n;
   const int64_t one = 1;
@@ -254,8 +260,11 @@ static surg_status pad_axes(surg__builder *b) {
   surg__bt x;
   axes_of axes;
   const surg__rvalue mode = surg__b_data(b, "m");
-  if (!surg__bt_get(b, "x", &x) || !read_axes(b, &axes) || !axes.v || axes.n < 0 || x.rank == 0 ||
-      mode.kind != SURG__R_STRING)
+  if (!surg__bt_get(b, "x", &x) || !read_axes(b, &axes) ||
+      surg__b_bad(b, !axes.v, "the axes are absent") ||
+      surg__b_bad(b, axes.n < 0, "the number of axes is unknown") ||
+      surg__b_bad(b, x.rank == 0, "x: expected rank 1 or more") ||
+      surg__b_bad(b, mode.kind != SURG__R_STRING, "an attribute is unknown"))
     return SURG_EUNSUPPORTED;
   const int64_t n = axes.n, rank = x.rank;
   const int64_t dims[3] = {1, n, rank}, split[3] = {2, n, 1}, all[1] = {2 * rank};
@@ -288,7 +297,10 @@ static surg_status hardmax_by_axes(surg__builder *b) {
   int64_t axis = at.kind == SURG__R_INT && at.one.known ? at.one.i : -1 - rank;
   int64_t inner[MOST_HARD];
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank || rank > MOST_HARD) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, axis < 0, "the axis is out of range") ||
+      surg__b_bad(b, axis >= rank, "the axis is out of range") ||
+      surg__b_bad(b, rank > MOST_HARD, "it has more parts than a rewrite may list"))
+    return SURG_EUNSUPPORTED;
   for (int64_t k = axis; k < rank; k++) {
     const size_t n = (size_t)(rank - 1 - k);
     for (size_t i = 0; i < n; i++) inner[i] = k + 1 + (int64_t)i;

@@ -100,10 +100,15 @@ static surg_status bits(surg__builder *b) {
   val x = surg__b_get(b, "a"), y = surg__b_get(b, "b");
   const int dtype = dtype_of(x), op = surg_node_op(b->m->nodes[b->m->rule->anchor]);
   const unsigned width = surg__dtype_bits(dtype);
-  if (!surg__dtype_is_int(dtype) || !of_width(width, true) || dtype_of(y) != dtype)
+  if (surg__b_bad(b, !surg__dtype_is_int(dtype), "an element type is unknown or unsupported") ||
+      surg__b_bad(b, !of_width(width, true), "expected integers of 8, 16, 32 or 64 bits") ||
+      surg__b_bad(b, dtype_of(y) != dtype, "an element type is unknown or unsupported"))
     return SURG_EUNSUPPORTED;
-  if (width == 64 && b->m->opset < 9) return SURG_EUNSUPPORTED;
-  if (!surg_type_has_rank(type_of(x)) || !surg_type_has_rank(type_of(y))) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, width == 64 && b->m->opset < 9, "the rewrite requires opset 9"))
+    return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !surg_type_has_rank(type_of(x)), "the rank of an input is unknown") ||
+      surg__b_bad(b, !surg_type_has_rank(type_of(y)), "the rank of an input is unknown"))
+    return SURG_EUNSUPPORTED;
   const size_t rx = surg_type_rank(type_of(x)), ry = surg_type_rank(type_of(y));
   const size_t rank = rx > ry ? rx : ry;
   val r = some_bits(b, op, x, y, dtype, 0, width < HALF ? width : HALF, rank);
@@ -142,10 +147,14 @@ static surg_status shift(surg__builder *b) {
   const int dtype = dtype_of(x);
   const unsigned width = surg__dtype_bits(dtype);
   const surg__rvalue d = surg__b_data(b, "d");
-  if (!surg__dtype_is_unsigned_int(dtype) || !of_width(width, true) || d.kind != SURG__R_STRING)
+  if (surg__b_bad(b, !surg__dtype_is_unsigned_int(dtype),
+                  "an element type is unknown or unsupported") ||
+      surg__b_bad(b, !of_width(width, true), "expected integers of 8, 16, 32 or 64 bits") ||
+      surg__b_bad(b, d.kind != SURG__R_STRING, "an attribute is unknown"))
     return SURG_EUNSUPPORTED;
   const bool left = d.s.n == 4;
-  if (!left && width == 64 && b->m->opset < 9) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !left && width == 64 && b->m->opset < 9, "the rewrite requires opset 9"))
+    return SURG_EUNSUPPORTED;
   int64_t p[64], top[64];
   for (unsigned k = 0; k < width; k++) {
     p[k] = power(k);
@@ -153,7 +162,8 @@ static surg_status shift(surg__builder *b) {
   }
   bool ok;
   val at = cast(b, n, SURG_INT64), none = beyond(b, n, at, width, &ok);
-  if (!ok) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !ok, "the shift is not proven to be below the width"))
+    return SURG_EUNSUPPORTED;
   if (none) at = where(b, none, int64(b, 0), at);
   val by = look_up(b, table_of(b, p, width), at);
   val i = as_int64(b, x, dtype), sign = NULL, y;

@@ -138,11 +138,14 @@ static surg_status if_to_where(surg__builder *b) {
   branches f = {.b = b};
   surg_node *n = surg__b_matched(b);
   surg_value *c = surg_node_input(n, 0);
-  if (!c || !read_side(&f, 0, "then_branch") || !read_side(&f, 1, "else_branch"))
+  if (surg__b_bad(b, !c, "the condition is not proven to be one element") ||
+      !read_side(&f, 0, "then_branch") || !read_side(&f, 1, "else_branch"))
     return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < f.n; i++)
-    if (!same_type(f.from[0][i], f.from[1][i]) ||
-        !surg__b_takes(b, "Where", 1, surg__b_dtype(f.from[0][i])))
+    if (surg__b_bad(b, !same_type(f.from[0][i], f.from[1][i]),
+                    "the branches give different types or shapes") ||
+        surg__b_bad(b, !surg__b_takes(b, "Where", 1, surg__b_dtype(f.from[0][i])),
+                    "an element type is unknown or unsupported"))
       return SURG_EUNSUPPORTED;
   for (int k = 0; k < 2 && !b->status; k++) b->status = surg_graph_hoist(f.side[k], b->before);
   /* One number, so that it goes with a result of any rank. */
@@ -172,14 +175,19 @@ static surg_status if_to_branch(surg__builder *b) {
       which < 0 ? NULL : surg_node_attr(n, which ? "then_branch" : "else_branch");
   surg_graph *g = a ? surg_attr_graph(a, 0) : NULL;
   const size_t count = surg_node_output_count(n);
-  if (!g || surg_graph_output_count(g) != count || surg_graph_input_count(g))
+  if (surg__b_bad(b, !g, "the condition is not a constant") ||
+      surg__b_bad(b, surg_graph_output_count(g) != count,
+                  "the branch has another number of outputs") ||
+      surg__b_bad(b, surg_graph_input_count(g), "the branch has inputs"))
     return SURG_EUNSUPPORTED;
   surg_value **from = surg__arena_array(b->m->arena, count + 1, sizeof *from);
   if (!from) return SURG_ENOMEM;
   for (size_t i = 0; i < count; i++) {
     from[i] = surg_graph_output(g, i);
     /* Which Identity takes in all versions. The type of what the branch gives may not be known. */
-    if (surg_node_output(n, i) && !surg__b_dtype(surg_node_output(n, i))) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, surg_node_output(n, i) && !surg__b_dtype(surg_node_output(n, i)),
+                    "an element type is unknown or unsupported"))
+      return SURG_EUNSUPPORTED;
   }
   b->status = surg_graph_hoist(g, b->before);
   for (size_t i = 0; i < count && !b->status; i++) {

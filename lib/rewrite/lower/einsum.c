@@ -374,8 +374,11 @@ static bool products_fit(const einsum *e) {
 
 static surg_status make_einsum(surg__builder *b, bool in_steps) {
   einsum e = {.b = b, .in_steps = in_steps};
-  if (!read_einsum(&e) || (!in_steps && !products_fit(&e))) return SURG_EUNSUPPORTED;
-  if (b->m->opset < 9 && uneven(&e)) return SURG_EUNSUPPORTED;
+  if (!read_einsum(&e) || surg__b_bad(b, !in_steps && !products_fit(&e),
+                                      "the equation is no sum of products of this form"))
+    return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, b->m->opset < 9 && uneven(&e), "the rewrite requires opset 9"))
+    return SURG_EUNSUPPORTED;
   const int type = e.in[0].x.dtype;
   const bool half = type == SURG_FLOAT16 || type == SURG_BFLOAT16;
   for (uint32_t i = 0; i < e.n; i++) {
@@ -411,7 +414,9 @@ static bool plain(const term *t) {
 /* Axes of one operand in another order. */
 static surg_status einsum_moved(surg__builder *b) {
   einsum e = {.b = b};
-  if (!read_einsum(&e) || e.n != 1 || !plain(&e.in[0]) || e.in[0].n != e.out.n)
+  if (!read_einsum(&e) || surg__b_bad(b, e.n != 1, "expected one operand") ||
+      surg__b_bad(b, !plain(&e.in[0]), "the equation repeats a letter or has an ellipsis") ||
+      surg__b_bad(b, e.in[0].n != e.out.n, "the equation sums over an axis"))
     return SURG_EUNSUPPORTED;
   order(&e, &e.in[0], e.out.label, e.out.n);
   surg__bt_result(b, "y", e.in[0].x);
@@ -423,15 +428,17 @@ static surg_status einsum_summed(surg__builder *b) {
   einsum e = {.b = b};
   int64_t axes[SURG__BT_RANK];
   uint32_t n = 0, kept = 0;
-  if (!read_einsum(&e) || e.n != 1 || !plain(&e.in[0])) return SURG_EUNSUPPORTED;
+  if (!read_einsum(&e) || surg__b_bad(b, e.n != 1, "expected one operand") ||
+      surg__b_bad(b, !plain(&e.in[0]), "the equation repeats a letter or has an ellipsis"))
+    return SURG_EUNSUPPORTED;
   const term *t = &e.in[0];
   for (uint32_t i = 0; i < t->n; i++) {
     if (!has(&e.out, t->label[i]))
       axes[n++] = i;
-    else if (e.out.label[kept++] != t->label[i])
+    else if (surg__b_bad(b, e.out.label[kept++] != t->label[i], "the equation moves axes"))
       return SURG_EUNSUPPORTED;
   }
-  if (n == 0) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, n == 0, "the equation sums over no axis")) return SURG_EUNSUPPORTED;
   surg_value *v = surg__b_over(b, "ReduceSum", t->x.v, axes, n);
   surg__b_set_int(b, v, "keepdims", 0);
   surg__b_result(b, "y", v);
@@ -455,20 +462,32 @@ static bool same_sizes(const term *a, const term *c, const int *labels, uint32_t
 /* Two operands whose axes stand as MatMul has them, or are all the same. */
 static surg_status einsum_product(surg__builder *b) {
   einsum e = {.b = b};
-  if (!read_einsum(&e) || e.n != 2 || !plain(&e.in[0]) || !plain(&e.in[1]))
+  if (!read_einsum(&e) || surg__b_bad(b, e.n != 2, "expected two operands") ||
+      surg__b_bad(b, !plain(&e.in[0]), "the equation repeats a letter or has an ellipsis") ||
+      surg__b_bad(b, !plain(&e.in[1]), "the equation repeats a letter or has an ellipsis"))
     return SURG_EUNSUPPORTED;
   const term *a = &e.in[0], *c = &e.in[1];
   const groups g = group(&e, a, c, 2);
-  if (!in_order(a, g.batch, g.n_batch, g.left, g.n_left, g.sum, g.n_sum) ||
-      !in_order(c, g.batch, g.n_batch, g.sum, g.n_sum, g.right, g.n_right) ||
-      !in_order(&e.out, g.batch, g.n_batch, g.left, g.n_left, g.right, g.n_right) ||
-      !same_sizes(a, c, g.batch, g.n_batch) || !same_sizes(a, c, g.sum, g.n_sum))
+  if (surg__b_bad(b, !in_order(a, g.batch, g.n_batch, g.left, g.n_left, g.sum, g.n_sum),
+                  "the axes of the first operand are not in the order of MatMul") ||
+      surg__b_bad(b, !in_order(c, g.batch, g.n_batch, g.sum, g.n_sum, g.right, g.n_right),
+                  "the axes of the second operand are not in the order of MatMul") ||
+      surg__b_bad(b, !in_order(&e.out, g.batch, g.n_batch, g.left, g.n_left, g.right, g.n_right),
+                  "the axes of the result are not in the order of MatMul") ||
+      surg__b_bad(b, !same_sizes(a, c, g.batch, g.n_batch),
+                  "the batch sizes are not proven to be equal") ||
+      surg__b_bad(b, !same_sizes(a, c, g.sum, g.n_sum),
+                  "the summed sizes are not proven to be equal"))
     return SURG_EUNSUPPORTED;
   if (g.n_left == 0 && g.n_right == 0 && g.n_sum == 0) {
     surg__bt_result(b, "y", surg__bt_binary(b, "Mul", a->x, c->x));
     return b->status;
   }
-  if (g.n_sum != 1 || g.n_right != 1 || g.n_left == 0 || (g.n_batch > 0 && g.n_left > 1))
+  if (surg__b_bad(b, g.n_sum != 1, "expected one summed axis") ||
+      surg__b_bad(b, g.n_right != 1, "expected one axis of the second operand alone") ||
+      surg__b_bad(b, g.n_left == 0, "the first operand has no axis of its own") ||
+      surg__b_bad(b, g.n_batch > 0 && g.n_left > 1,
+                  "the first operand has several axes of its own beside the batch"))
     return SURG_EUNSUPPORTED;
   surg__bt_result(b, "y", surg__bt_matmul(b, a->x, c->x));
   return b->status;

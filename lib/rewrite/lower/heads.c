@@ -129,13 +129,19 @@ static surg_status heads_to_products(surg__builder *b) {
   heads h = {.b = b};
   surg__bt q, k, v, bias = {0};
   if (!read_heads(&h) || !surg__bt_get(b, "q", &q) || !surg__bt_get(b, "k", &k) ||
-      !surg__bt_get(b, "v", &v) || q.rank != 3 || k.rank != 3 || v.rank != 3)
+      !surg__bt_get(b, "v", &v) || surg__b_bad(b, q.rank != 3, "q: expected rank 3") ||
+      surg__b_bad(b, k.rank != 3, "k: expected rank 3") ||
+      surg__b_bad(b, v.rank != 3, "v: expected rank 3"))
     return SURG_EUNSUPPORTED;
-  if (!is_float(q.dtype) || !fits(&h, q.d[2].n, k.d[2].n, v.d[2].n) ||
+  if (surg__b_bad(b, !is_float(q.dtype), "q: expected floats") ||
+      surg__b_bad(b, !fits(&h, q.d[2].n, k.d[2].n, v.d[2].n),
+                  "the hidden sizes are unknown or no multiple of num_heads") ||
       !may_hide(&h, &q.d[1], &k.d[1]) || !read_mask(&h, &q.d[0], &k.d[1], &q.d[1]))
     return SURG_EUNSUPPORTED;
-  if (surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &bias) || bias.rank != 1 ||
-                                 bias.d[0].n != q.d[2].n + k.d[2].n + v.d[2].n))
+  if (surg__b_bad(b,
+                  surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &bias) || bias.rank != 1 ||
+                                             bias.d[0].n != q.d[2].n + k.d[2].n + v.d[2].n),
+                  "bias: expected rank 1 and the sum of the hidden sizes"))
     return SURG_EUNSUPPORTED;
   bias = bias.v ? surg__bt_cast(b, bias, SURG_FLOAT) : bias;
   h.type = q.dtype;
@@ -150,18 +156,28 @@ static surg_status attention_of_weights(surg__builder *b) {
   heads h = {.b = b};
   surg__bt x, w, bias = {0};
   size_t n = 0;
-  if (!read_heads(&h) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "w", &w) || x.rank != 3 ||
-      w.rank != 2 || !is_float(x.dtype) || w.d[1].n < 1 || surg_node_int(h.n, "do_rotary", 0) ||
+  if (!read_heads(&h) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "w", &w) ||
+      surg__b_bad(b, x.rank != 3, "x: expected rank 3") ||
+      surg__b_bad(b, w.rank != 2, "w: expected rank 2") ||
+      surg__b_bad(b, !is_float(x.dtype), "x: expected floats") ||
+      surg__b_bad(b, w.d[1].n < 1, "w: a size is unknown or 0") ||
+      surg__b_bad(b, surg_node_int(h.n, "do_rotary", 0), "do_rotary is unsupported") ||
       !read_mask(&h, &x.d[0], &x.d[1], &x.d[1]))
     return SURG_EUNSUPPORTED;
   const int64_t columns = w.d[1].n, third[3] = {columns / 3, columns / 3, columns / 3};
   const int64_t *sizes = surg_node_ints(h.n, "qkv_hidden_sizes", &n);
   if (!sizes) sizes = third, n = 3;
-  if (n != 3 || !fits(&h, sizes[0], sizes[1], sizes[2]) || sizes[0] > columns ||
-      sizes[2] > columns || 2 * sizes[0] + sizes[2] != columns)
+  if (surg__b_bad(b, n != 3, "qkv_hidden_sizes: expected 3 integers") ||
+      surg__b_bad(b, !fits(&h, sizes[0], sizes[1], sizes[2]),
+                  "the hidden sizes are no multiple of num_heads") ||
+      surg__b_bad(b, sizes[0] > columns, "the hidden sizes do not fit the weights") ||
+      surg__b_bad(b, sizes[2] > columns, "the hidden sizes do not fit the weights") ||
+      surg__b_bad(b, 2 * sizes[0] + sizes[2] != columns, "the hidden sizes do not fit the weights"))
     return SURG_EUNSUPPORTED;
-  if (surg__b_get(b, "bias") &&
-      (!surg__bt_get(b, "bias", &bias) || bias.rank != 1 || bias.d[0].n != columns))
+  if (surg__b_bad(b,
+                  surg__b_get(b, "bias") &&
+                      (!surg__bt_get(b, "bias", &bias) || bias.rank != 1 || bias.d[0].n != columns),
+                  "bias: expected rank 1 and the columns of the weights"))
     return SURG_EUNSUPPORTED;
   h.type = x.dtype;
   x = surg__bt_cast(b, x, SURG_FLOAT);

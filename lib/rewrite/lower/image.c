@@ -51,10 +51,13 @@ static void ask_sizes(surg__builder *b, surg_value *v, uint32_t n, surg__bdim *s
 static surg_status affine_grid_to_sums(surg__builder *b) {
   surg__bt theta, sum = {0};
   surg__bdim sizes[5];
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "theta", &theta) || theta.rank != 3)
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "theta", &theta) ||
+      surg__b_bad(b, theta.rank != 3, "theta: expected rank 3"))
     return SURG_EUNSUPPORTED;
   const int64_t n = theta.d[1].n;
-  if ((n != 2 && n != 3) || theta.d[2].n != n + 1 || !surg__dtype_is_float(theta.dtype) ||
+  if (surg__b_bad(b, n != 2 && n != 3, "expected 2 or 3 spatial axes") ||
+      surg__b_bad(b, theta.d[2].n != n + 1, "theta: expected one column more than rows") ||
+      surg__b_bad(b, !surg__dtype_is_float(theta.dtype), "theta: expected floats") ||
       !read_sizes(surg__b_get(b, "size"), (uint32_t)n + 2, sizes))
     return SURG_EUNSUPPORTED;
   const bool corners = surg_node_int(surg__b_matched(b), "align_corners", 0) != 0;

@@ -113,7 +113,10 @@ static surg__bt fetched(surg__builder *b, surg__bt c, surg__bt x, surg__bt z) {
 static surg_status where_by_index(surg__builder *b) {
   surg__bt c, x, z;
   const int dtype = surg__b_dtype(surg__b_get(b, "x"));
-  if (!dtype || (surg__dtype_bits(dtype) < 8 && dtype != SURG_STRING)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !dtype, "an element type is unknown or unsupported") ||
+      surg__b_bad(b, surg__dtype_bits(dtype) < 8 && dtype != SURG_STRING,
+                  "an element type is unknown or unsupported"))
+    return SURG_EUNSUPPORTED;
   if (surg__dtype_is_int(dtype)) {
     surg__b_result(b, "y", mixed(b, dtype));
     return b->status;
@@ -132,7 +135,8 @@ static surg_status shrink_by_index(surg__builder *b) {
   const double bias = surg_node_float(n, "bias", 0), edge = surg_node_float(n, "lambd", 0.5f);
   surg__bt x;
   if (!surg__bt_get(b, "x", &x) || !surg__b_attrs_known(b) ||
-      (x.dtype != SURG_FLOAT && x.dtype != SURG_DOUBLE))
+      surg__b_bad(b, x.dtype != SURG_FLOAT && x.dtype != SURG_DOUBLE,
+                  "an element type is unknown or unsupported"))
     return SURG_EUNSUPPORTED;
   const surg__bt low = surg__bt_number(b, "Less", x, -edge);
   const surg__bt high = surg__bt_number(b, "Greater", x, edge);
@@ -151,8 +155,11 @@ static surg_status constant_to_expand(surg__builder *b) {
   const int dtype = t ? surg_tensor_dtype(t) : SURG_FLOAT;
   uint8_t raw[8] = {0};
   const size_t size = surg__dtype_bits(dtype) / 8;
-  if (!surg__b_attrs_known(b) || size == 0 || size > sizeof raw) return SURG_EUNSUPPORTED;
-  if (t && (surg_tensor_count(t) != 1 || surg_tensor_read(t, 0, raw, size)))
+  if (!surg__b_attrs_known(b) || surg__b_bad(b, size == 0, "an element type is unsupported") ||
+      surg__b_bad(b, size > sizeof raw, "an element type is unsupported"))
+    return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, t && (surg_tensor_count(t) != 1 || surg_tensor_read(t, 0, raw, size)),
+                  "value: expected one element that can be read"))
     return SURG_EUNSUPPORTED;
   surg_value *one = surg__b_tensor(b, dtype, NULL, 0, raw, size);
   surg__b_result(b, "y", op2(b, "Expand", one, surg__b_get(b, "s")));
@@ -162,8 +169,10 @@ static surg_status constant_to_expand(surg__builder *b) {
 /* y = Expand (x, s): an axis of one element is repeated as often as the shape says. */
 static surg_status expand_to_tile(surg__builder *b) {
   surg__bt x, s;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "s", &s) || s.rank != 1 || s.d[0].n < 0 ||
-      s.d[0].n > SURG__BT_RANK)
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "s", &s) ||
+      surg__b_bad(b, s.rank != 1, "s: expected rank 1") ||
+      surg__b_bad(b, s.d[0].n < 0, "s: a size is unknown") ||
+      surg__b_bad(b, s.d[0].n > SURG__BT_RANK, "s: a size is above the limit of a rewrite"))
     return SURG_EUNSUPPORTED;
   const uint32_t n = (uint32_t)s.d[0].n;
   int64_t ones[SURG__BT_RANK];
@@ -190,7 +199,9 @@ static surg_status expand_to_tile(surg__builder *b) {
 static surg_status counting_nonzero(surg__builder *b) {
   surg__bt n;
   const int64_t first = 0;
-  if (!surg__bt_get(b, "n", &n) || n.rank != 1 || n.d[0].n != 1) return SURG_EUNSUPPORTED;
+  if (!surg__bt_get(b, "n", &n) || surg__b_bad(b, n.rank != 1, "n: expected rank 1") ||
+      surg__b_bad(b, n.d[0].n != 1, "n: expected one element"))
+    return SURG_EUNSUPPORTED;
   surg__b_result(b, "z", surg__b_over(b, "Unsqueeze", surg__b_counting(b, n.v), &first, 1));
   return b->status;
 }
@@ -225,8 +236,11 @@ static surg__bt element_places(surg__builder *b, const surg__bt *x, surg__bt i, 
 static surg_status gather_elements(surg__builder *b) {
   surg__bt x, i;
   uint32_t axis;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || x.rank != i.rank || !is_index(&i) ||
-      !get_axis(b, "a", x.rank, &axis) || b->m->opset < 9)
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
+      surg__b_bad(b, x.rank != i.rank, "x and i: expected equal ranks") ||
+      surg__b_bad(b, !is_index(&i), "i: expected int32 or int64") ||
+      !get_axis(b, "a", x.rank, &axis) ||
+      surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   const surg__bt data = flat(b, x);
   surg__bt_result(b, "y", surg__bt_gather(b, data, element_places(b, &x, i, axis), 0));
@@ -263,7 +277,7 @@ static surg_status gather_nd(surg__builder *b) {
   surg__bt x, i;
   const int64_t batch = surg_node_int(surg__b_matched(b), "batch_dims", 0);
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
-      !tuples_fit(&x, &i, batch) || b->m->opset < 9)
+      !tuples_fit(&x, &i, batch) || surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   const uint32_t all = (uint32_t)(batch + i.d[i.rank - 1].n);
   surg__bdim d[SURG__BT_RANK] = {product(b, &x, 0, all)};
@@ -283,11 +297,16 @@ static surg_status one_hot(surg__builder *b) {
   const bool fold = surg_node_schema(surg__b_matched(b))->since >= 11;
   const int64_t one = 1;
   if (!surg__bt_get(b, "i", &i) || !surg__bt_get(b, "d", &depth) ||
-      !surg__bt_get(b, "v", &values) || a.kind != SURG__R_INT || !a.one.known ||
-      i.rank >= SURG__BT_RANK || (fold && b->m->opset < 9))
+      !surg__bt_get(b, "v", &values) ||
+      surg__b_bad(b, a.kind != SURG__R_INT, "an attribute is unknown") ||
+      surg__b_bad(b, !a.one.known, "an attribute is unknown") ||
+      surg__b_bad(b, i.rank >= SURG__BT_RANK, "i: the rank is above the limit") ||
+      surg__b_bad(b, fold && b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   const int64_t axis = a.one.i < 0 ? a.one.i + (int64_t)i.rank + 1 : a.one.i;
-  if (axis < 0 || axis > (int64_t)i.rank) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, axis < 0, "the axis is out of range") ||
+      surg__b_bad(b, axis > (int64_t)i.rank, "the axis is out of range"))
+    return SURG_EUNSUPPORTED;
   surg_value *n = surg__bi_reshape(b, wide(b, depth).v, &one, 1);
   surg__bt at = wide(b, i);
   if (fold) at.v = surg__bi_wrap(b, at.v, surg__bi_reshape(b, n, NULL, 0)); /* of any rank */
@@ -330,10 +349,14 @@ static surg_status scatter_reduced(surg__builder *b) {
   surg__bt x, i, u;
   uint32_t axis;
   const char *op = reduction_of(surg__b_matched(b));
-  if (!op || !surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
-      !surg__bt_get(b, "u", &u) || i.rank != x.rank || u.rank != x.rank ||
-      !get_axis(b, "a", x.rank, &axis) || i.d[axis].n < 1 || i.d[axis].n > MOST_PARTS ||
-      b->m->opset < 11)
+  if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
+      !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
+      surg__b_bad(b, i.rank != x.rank, "i and x: expected equal ranks") ||
+      surg__b_bad(b, u.rank != x.rank, "u and x: expected equal ranks") ||
+      !get_axis(b, "a", x.rank, &axis) ||
+      surg__b_bad(b, i.d[axis].n < 1, "i: a size is unknown or 0") ||
+      surg__b_bad(b, i.d[axis].n > MOST_PARTS, "i: a size is above the limit of a rewrite") ||
+      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
     return SURG_EUNSUPPORTED;
   for (int64_t k = 0; k < i.d[axis].n; k++) {
     const surg__bt at = part(b, i, axis, k), put = part(b, u, axis, k);
@@ -352,12 +375,15 @@ static surg_status scatter_reduced(surg__builder *b) {
 static surg_status scatter_nd_reduced(surg__builder *b) {
   surg__bt x, i, u;
   const char *op = reduction_of(surg__b_matched(b));
-  if (!op || !surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
-      !surg__bt_get(b, "u", &u) || !tuples_fit(&x, &i, 0) || b->m->opset < 11)
+  if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
+      !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
+      !tuples_fit(&x, &i, 0) || surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
     return SURG_EUNSUPPORTED;
   const surg__bdim n = product(b, &i, 0, i.rank - 1);
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
-  if (n.n < 1 || n.n > MOST_PARTS) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, n.n < 1, "the number of indices is unknown or 0") ||
+      surg__b_bad(b, n.n > MOST_PARTS, "it has more parts than a rewrite may list"))
+    return SURG_EUNSUPPORTED;
   surg__bdim d[SURG__BT_RANK] = {n, i.d[i.rank - 1]};
   i = surg__bt_reshape(b, i, d, 2);
   for (uint32_t k = length; k < x.rank; k++) d[1 + k - length] = x.d[k];
@@ -377,7 +403,7 @@ static surg_status scatter_nd_reduced(surg__builder *b) {
 static surg_status scatter_nd_rows(surg__builder *b) {
   surg__bt x, i, u;
   if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
-      !tuples_fit(&x, &i, 0) || b->m->opset < 9)
+      !tuples_fit(&x, &i, 0) || surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
   for (uint32_t k = 0; k < x.rank; k++) {
@@ -388,7 +414,8 @@ static surg_status scatter_nd_rows(surg__builder *b) {
     /* To Reshape a 0 is "as in the matrix", and nothing but 0 only where the axis of the matrix
      * holds this one: the rows the first, the columns the second if they begin with it. */
     const bool held = k == 0 || (k == 1 && length == 1);
-    if (!held && !surg__bd_filled(&x.d[k])) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, !held && !surg__bd_filled(&x.d[k]), "x: a size may be 0"))
+      return SURG_EUNSUPPORTED;
   }
   const surg__bdim width = product(b, &x, length, x.rank), n = product(b, &i, 0, i.rank - 1);
   const surg__bdim whole[2] = {product(b, &x, 0, length), width}, rows[2] = {n, width};
@@ -407,8 +434,12 @@ static surg_status scatter_nd_rows(surg__builder *b) {
 static surg_status scatter_from_front(surg__builder *b) {
   surg__bt x, i;
   uint32_t axis;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || i.rank != x.rank || !is_index(&i) ||
-      !get_axis(b, "a", x.rank, &axis) || b->m->opset < 9 || b->m->opset > 10)
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
+      surg__b_bad(b, i.rank != x.rank, "i and x: expected equal ranks") ||
+      surg__b_bad(b, !is_index(&i), "i: expected int32 or int64") ||
+      !get_axis(b, "a", x.rank, &axis) ||
+      surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") ||
+      surg__b_bad(b, b->m->opset > 10, "the rewrite is for opset 10 and older"))
     return SURG_EUNSUPPORTED;
   surg_value *const in[3] = {x.v, from_front(b, wide(b, i), x.d[axis]).v, surg__b_get(b, "u")};
   surg_value *y = surg__b_node(b, "Scatter", in, 3);
@@ -423,11 +454,17 @@ static surg_status scatter_by_places(surg__builder *b) {
   surg__bt x, i, u;
   uint32_t axis;
   if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
-      i.rank != x.rank || u.rank != x.rank || !is_index(&i) || !get_axis(b, "a", x.rank, &axis) ||
-      i.d[axis].n < 0 || i.d[axis].n > MOST_PARTS)
+      surg__b_bad(b, i.rank != x.rank, "i and x: expected equal ranks") ||
+      surg__b_bad(b, u.rank != x.rank, "u and x: expected equal ranks") ||
+      surg__b_bad(b, !is_index(&i), "i: expected int32 or int64") ||
+      !get_axis(b, "a", x.rank, &axis) ||
+      surg__b_bad(b, i.d[axis].n < 0, "i: a size is unknown") ||
+      surg__b_bad(b, i.d[axis].n > MOST_PARTS, "i: a size is above the limit of a rewrite"))
     return SURG_EUNSUPPORTED;
   for (uint32_t k = 0; k < x.rank; k++)
-    if (k != axis && !surg__bd_same(&i.d[k], &x.d[k])) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, k != axis && !surg__bd_same(&i.d[k], &x.d[k]),
+                    "i and x: sizes beside the axis are not proven to be equal"))
+      return SURG_EUNSUPPORTED;
   memcpy(u.d, i.d, sizeof u.d);
   const surg__bt flat_x = flat(b, x), both[2] = {flat_x, flat(b, u)};
   const surg__bt line = along(b, surg__bt_range(b, x.d[axis], SURG_INT64), axis, x.rank);
@@ -473,15 +510,21 @@ static surg_status sums_along(surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   const bool exclusive = surg_node_int(n, "exclusive", 0), reverse = surg_node_int(n, "reverse", 0);
   surg_value *axis = surg__b_get(b, "a");
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || x.rank == 0 ||
-      x.rank >= SURG__BT_RANK || b->m->opset < 8)
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) ||
+      surg__b_bad(b, x.rank == 0, "x: expected rank 1 or more") ||
+      surg__b_bad(b, x.rank >= SURG__BT_RANK, "x: the rank is above the limit") ||
+      surg__b_bad(b, b->m->opset < 8, "the rewrite requires opset 8"))
     return SURG_EUNSUPPORTED;
   const bool known = surg_value_elements(axis, &e, 1) == 1 && e.known;
   const int64_t at = known && e.value < 0 ? e.value + x.rank : e.value;
-  if (known && (at < 0 || at >= (int64_t)x.rank)) return SURG_EUNSUPPORTED;
-  if ((!known && b->m->opset < 9)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, known && (at < 0 || at >= (int64_t)x.rank), "the axis is out of range"))
+    return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !known && b->m->opset < 9, "the rewrite requires opset 9"))
+    return SURG_EUNSUPPORTED;
   for (uint32_t k = 0; k < x.rank; k++)
-    if ((!known || k == at) && (x.d[k].n < 1 || x.d[k].n > MOST_PARTS)) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, (!known || k == at) && (x.d[k].n < 1 || x.d[k].n > MOST_PARTS),
+                    "it has more parts than a rewrite may list"))
+      return SURG_EUNSUPPORTED;
   if (known || x.rank == 1) {
     surg__bt_result(b, "y", summed(b, x, known ? (uint32_t)at : 0, exclusive, reverse));
     return b->status;
@@ -547,17 +590,23 @@ static surg_status choose_written(surg__builder *b, const written *w) {
 static surg_status scatter_to_where(surg__builder *b) {
   written w;
   surg__bt i;
-  if (!read_written(b, &w, &i) || i.rank != w.x.rank || w.updates != w.indices)
+  if (!read_written(b, &w, &i) ||
+      surg__b_bad(b, i.rank != w.x.rank, "i and x: expected equal ranks") ||
+      surg__b_bad(b, w.updates != w.indices, "indices and updates differ in size"))
     return SURG_EUNSUPPORTED;
   int64_t axis = surg_node_int(surg__b_matched(b), "axis", 0);
   if (axis < 0) axis += w.x.rank;
-  if (!surg__b_attrs_known(b) || axis < 0 || axis >= w.x.rank) return SURG_EUNSUPPORTED;
+  if (!surg__b_attrs_known(b) || surg__b_bad(b, axis < 0, "the axis is out of range") ||
+      surg__b_bad(b, axis >= w.x.rank, "the axis is out of range"))
+    return SURG_EUNSUPPORTED;
   for (uint64_t k = 0; k < w.indices; k++) {
     uint64_t rest = k, to = 0, step = 1;
     for (uint32_t d = w.x.rank; d-- > 0;) {
       int64_t at = (int64_t)(rest % (uint64_t)i.d[d].n);
       rest /= (uint64_t)i.d[d].n;
-      if (d == axis ? !place_of(&w, k, d, &at) : at >= w.x.d[d].n) return SURG_EUNSUPPORTED;
+      if (surg__b_bad(b, d == axis ? !place_of(&w, k, d, &at) : at >= w.x.d[d].n,
+                      "an index is out of range"))
+        return SURG_EUNSUPPORTED;
       to += step * (uint64_t)at;
       step *= (uint64_t)w.x.d[d].n;
     }
@@ -576,12 +625,14 @@ static surg_status scatter_nd_to_where(surg__builder *b) {
   uint64_t width = 1, tuples = 1;
   for (uint32_t d = length; d < w.x.rank; d++) width *= (uint64_t)w.x.d[d].n;
   for (uint32_t d = 0; d + 1 < i.rank; d++) tuples *= (uint64_t)i.d[d].n;
-  if (tuples * width != w.updates) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, tuples * width != w.updates, "indices and updates differ in size"))
+    return SURG_EUNSUPPORTED;
   for (uint64_t k = 0; k < tuples; k++) {
     uint64_t to = 0;
     for (uint32_t d = 0; d < length; d++) {
       int64_t at;
-      if (!place_of(&w, k * length + d, d, &at)) return SURG_EUNSUPPORTED;
+      if (surg__b_bad(b, !place_of(&w, k * length + d, d, &at), "an index is out of range"))
+        return SURG_EUNSUPPORTED;
       to = to * (uint64_t)w.x.d[d].n + (uint64_t)at;
     }
     for (uint64_t e = 0; e < width; e++) {

@@ -190,7 +190,8 @@ static surg_status label_encoder(surg__builder *b) {
                      !surg_node_attr(surg__b_matched(b), "values_tensor") &&
                      !surg_node_attr(surg__b_matched(b), "default_tensor");
   const bool two = keys.kept == values.kept;
-  if (lists && !two) return SURG_EUNSUPPORTED; /* as it is */
+  if (surg__b_bad(b, lists && !two, "keys and values: expected two lists of equal length"))
+    return SURG_EUNSUPPORTED; /* as it is */
   if (keys.kept != keys.dtype) v = surg__b_cast(b, v, keys.kept);
   if (two) {
     if (!places(b, keys.kept == SURG_STRING ? SURG_INT64 : SURG_STRING, keys.n, &middle))

@@ -22,7 +22,7 @@ static val sum_of(surg__builder *b, const surg_node *n) {
 /* y = Sum (...) */
 static surg_status sum_by_pairs(surg__builder *b) {
   const surg_node *n = whole(b);
-  if (!n) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !n, "an input is absent")) return SURG_EUNSUPPORTED;
   surg__b_result(b, "y", sum_of(b, n));
   return b->status;
 }
@@ -31,7 +31,7 @@ static surg_status sum_by_pairs(surg__builder *b) {
 static surg_status mean_by_pairs(surg__builder *b) {
   const surg_node *n = whole(b);
   const int dtype = n ? dtype_of(surg_node_input(n, 0)) : 0;
-  if (!dtype) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !dtype, "an element type is unknown or unsupported")) return SURG_EUNSUPPORTED;
   const val sum = sum_of(b, n);
   const val count = number(b, dtype, (double)surg_node_input_count(n));
   surg__b_result(b, "y", divide(b, sum, count));
@@ -41,7 +41,7 @@ static surg_status mean_by_pairs(surg__builder *b) {
 /* y = Max (...), y = Min (...) of whole numbers */
 static surg_status extremes_by_pairs(surg__builder *b) {
   const surg_node *n = whole(b);
-  if (!n) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !n, "an input is absent")) return SURG_EUNSUPPORTED;
   const char *first = surg_node_op(n) == SURG_OP_Max ? "Greater" : "Less";
   const size_t count = surg_node_input_count(n);
   val best = surg_node_input(n, 0);
@@ -82,14 +82,18 @@ static surg_status inputs_spread(surg__builder *b) {
   const surg_node *n = whole(b);
   surg__bt x, y;
   uint64_t elements;
-  if (!n || !surg__bt_of(surg_node_output(n, 0), &y) || !surg__bt_static(&y) ||
-      !surg__bt_count(&y, UINT64_MAX, &elements) || !elements)
+  if (surg__b_bad(b, !n, "the node is gone") || !surg__bt_of(surg_node_output(n, 0), &y) ||
+      surg__b_bad(b, !surg__bt_static(&y), "y: sizes are unknown") ||
+      surg__b_bad(b, !surg__bt_count(&y, UINT64_MAX, &elements),
+                  "y: the number of elements is unknown or too large") ||
+      surg__b_bad(b, !elements, "y: expected at least one element"))
     return SURG_EUNSUPPORTED;
   const size_t count = surg_node_input_count(n);
   val *in = surg__arena_array(b->m->arena, count, sizeof *in);
   if (!in) return SURG_ENOMEM;
   for (size_t i = 0; i < count; i++)
-    if (!spreads(surg_node_input(n, i), &y, &x)) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, !spreads(surg_node_input(n, i), &y, &x), "no input is proven to broadcast"))
+      return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < count && spreads(surg_node_input(n, i), &y, &x); i++)
     in[i] = spread(b, &x, &y);
   surg__b_result(b, "y", surg__b_node(b, surg_node_op_type(n), in, count));

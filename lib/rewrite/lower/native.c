@@ -8,7 +8,10 @@
 static surg_status constant_to_initializer(surg__builder *b) {
   surg_value *y = surg__b_get(b, "y");
   surg_tensor *t = surg_value_constant(y), *doubles[2];
-  if (!t || (!surg__rinitializers(b->m) && (b->m->opset >= 9 || !surg__rdoubles(b->m, t, doubles))))
+  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
+      surg__b_bad(
+          b, !surg__rinitializers(b->m) && (b->m->opset >= 9 || !surg__rdoubles(b->m, t, doubles)),
+          "constants cannot be initializers here"))
     return SURG_EUNSUPPORTED;
   surg_value *v = surg__rconstant(b->m, b->m->g, b->m->last, surg_value_name(y), t);
   if (!v) return SURG_ENOMEM;

@@ -72,12 +72,17 @@ static surg__bt taken(surg__builder *b, surg__bt x, surg__bt at) {
 static surg_status top_by_place(surg__builder *b) {
   surg__bt x;
   const surg_node *n = surg__b_matched(b);
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || x.rank == 0 ||
-      x.rank >= SURG__BT_RANK || b->m->opset < 9)
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) ||
+      surg__b_bad(b, x.rank == 0, "x: expected rank 1 or more") ||
+      surg__b_bad(b, x.rank >= SURG__BT_RANK, "x: the rank is above the limit") ||
+      surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   int64_t axis = surg_node_int(n, "axis", -1);
   if (axis < 0) axis += x.rank;
-  if (axis < 0 || axis >= (int64_t)x.rank || x.d[axis].n < 1 || x.d[axis].n > MOST_ELEMENTS)
+  if (surg__b_bad(b, axis < 0, "the axis is out of range") ||
+      surg__b_bad(b, axis >= (int64_t)x.rank, "the axis is out of range") ||
+      surg__b_bad(b, x.d[axis].n < 1, "x: a size is unknown or 0") ||
+      surg__b_bad(b, x.d[axis].n > MOST_ELEMENTS, "x: a size is above the limit of a rewrite"))
     return SURG_EUNSUPPORTED;
   const uint32_t at = (uint32_t)axis, last = x.rank - 1;
   const int64_t one = 1;
@@ -103,11 +108,14 @@ static surg_status compress_by_place(surg__builder *b) {
   const bool whole = !surg_node_attr(n, "axis");
   const int64_t any = -1, one = 1;
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "c", &c) ||
-      c.rank != 1 || c.d[0].n < 1 || c.d[0].n > MOST_ELEMENTS)
+      surg__b_bad(b, c.rank != 1, "c: expected rank 1") ||
+      surg__b_bad(b, c.d[0].n < 1, "c: a size is unknown or 0") ||
+      surg__b_bad(b, c.d[0].n > MOST_ELEMENTS, "c: a size is above the limit of a rewrite"))
     return SURG_EUNSUPPORTED;
   int64_t axis = surg_node_int(n, "axis", 0);
   if (axis < 0) axis += x.rank;
-  if (!whole && (axis < 0 || axis >= (int64_t)x.rank)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !whole && (axis < 0 || axis >= (int64_t)x.rank), "the axis is out of range"))
+    return SURG_EUNSUPPORTED;
   c = surg__bt_cast(b, c, SURG_INT64);
   const surg__bt before = surg__bt_cast(b, (surg__bt){.v = earlier(b, c.d[0].n),
                                                       .dtype = SURG_BOOL, .rank = 2,
@@ -134,10 +142,16 @@ static surg_status reverse_by_gather(surg__builder *b) {
   const int64_t time = surg_node_int(n, "time_axis", 0), batch = surg_node_int(n, "batch_axis", 1);
   surg__bt x, l;
   if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "l", &l) || !surg__b_attrs_known(b) ||
-      x.rank < 2 || l.rank != 1 || b->m->opset < 9 || time < 0 || time > 1 || batch != 1 - time)
+      surg__b_bad(b, x.rank < 2, "x: expected rank 2 or more") ||
+      surg__b_bad(b, l.rank != 1, "l: expected rank 1") ||
+      surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") ||
+      surg__b_bad(b, time < 0, "time_axis: expected 0 or 1") ||
+      surg__b_bad(b, time > 1, "time_axis: expected 0 or 1") ||
+      surg__b_bad(b, batch != 1 - time, "batch_axis: expected the other axis than time_axis"))
     return SURG_EUNSUPPORTED;
   for (uint32_t k = 0; k < x.rank; k++)
-    if (!surg__bd_filled(&x.d[k])) return SURG_EUNSUPPORTED; /* Reshape reads a 0 otherwise */
+    if (surg__b_bad(b, !surg__bd_filled(&x.d[k]), "x: a size may be 0"))
+      return SURG_EUNSUPPORTED; /* Reshape reads a 0 otherwise */
   surg__bt t = surg__bt_range(b, x.d[time], SURG_INT64),
            i = surg__bt_range(b, x.d[batch], SURG_INT64);
   l = surg__bt_cast(b, l, SURG_INT64);

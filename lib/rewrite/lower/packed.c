@@ -30,13 +30,20 @@ static surg_status concat_in_floats(surg__builder *b) {
   const size_t count = surg_node_input_count(n);
   surg_value *parts[MOST_PARTS];
   surg_value *old = surg_node_output(n, 0);
-  if (!surg__b_attrs_known(b) || count < 5 || (count - 2) % 3 || (count - 2) / 3 > MOST_PARTS ||
-      !old || b->m->opset < 10)
+  if (!surg__b_attrs_known(b) ||
+      surg__b_bad(b, count < 5, "expected two or more tensors with scale and zero point") ||
+      surg__b_bad(b, (count - 2) % 3, "expected tensors with scale and zero point") ||
+      surg__b_bad(b, (count - 2) / 3 > MOST_PARTS, "it has more parts than a rewrite may list") ||
+      surg__b_bad(b, !old, "the type of the result is unknown") ||
+      surg__b_bad(b, b->m->opset < 10, "the rewrite requires opset 10"))
     return SURG_EUNSUPPORTED;
-  if (!is_coded(n, 0, 1)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !is_coded(n, 0, 1), "a scale or zero point is unsupported"))
+    return SURG_EUNSUPPORTED;
   for (size_t i = 2; i < count; i += 3)
-    if (!is_coded(n, i + 1, i + 2) ||
-        surg__b_dtype(surg_node_input(n, i)) != surg__b_dtype(surg_node_input(n, i + 2)))
+    if (surg__b_bad(b, !is_coded(n, i + 1, i + 2), "a scale or zero point is unsupported") ||
+        surg__b_bad(
+            b, surg__b_dtype(surg_node_input(n, i)) != surg__b_dtype(surg_node_input(n, i + 2)),
+            "an element type is unknown or unsupported"))
       return SURG_EUNSUPPORTED;
   for (size_t i = 2; i < count; i += 3)
     parts[(i - 2) / 3] = coded(b, "DequantizeLinear", surg_node_input(n, i),

@@ -45,12 +45,17 @@ static bool all_filled(const surg__bt *x) {
 static surg_status gather_product(surg__builder *b) {
   surg__bt t, i, y;
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "t", &t) || !surg__bt_get(b, "i", &i) ||
-      !surg__bt_get(b, "y", &y) || t.rank < 1 || t.d[0].n < 1 ||
-      t.d[0].n > SURG_LIMIT_EMIT_CONSTANT || i.rank >= SURG__BT_RANK)
+      !surg__bt_get(b, "y", &y) || surg__b_bad(b, t.rank < 1, "t: expected rank 1 or more") ||
+      surg__b_bad(b, t.d[0].n < 1, "t: a size is unknown or 0") ||
+      surg__b_bad(b, t.d[0].n > SURG_LIMIT_EMIT_CONSTANT,
+                  "t: a size is above the limit of a rewrite") ||
+      surg__b_bad(b, i.rank >= SURG__BT_RANK, "i: the rank is above the limit"))
     return SURG_EUNSUPPORTED;
   const bool flat = t.rank != 2 || i.rank == 0;
-  if (flat && (!surg__bt_static(&y) || !surg__bt_static(&t) || !surg__bt_static(&i) ||
-               !all_filled(&t) || !all_filled(&i)))
+  if (surg__b_bad(b,
+                  flat && (!surg__bt_static(&y) || !surg__bt_static(&t) || !surg__bt_static(&i) ||
+                           !all_filled(&t) || !all_filled(&i)),
+                  "sizes are unknown or may be 0"))
     return SURG_EUNSUPPORTED;
   const surg__bt hit =
       columns_hit(b, indices_repeated(b, i, t.d[0].n, flat), t.d[0].n, t.dtype);
@@ -71,12 +76,20 @@ static surg_status one_hot_plain(surg__builder *b) {
   surg_elem n;
   surg_value *depth = surg__b_get(b, "depth");
   int64_t axis = surg_node_int(surg__b_matched(b), "axis", -1), perm[SURG__BT_RANK];
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "y", &y) || !depth ||
-      surg_value_elements(depth, &n, 1) != 1 || !n.known || n.value < 1 || i.rank < 1 ||
-      n.value > SURG_LIMIT_EMIT_CONSTANT || i.rank + 1 > SURG__BT_RANK)
+  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "y", &y) ||
+      surg__b_bad(b, !depth, "the depth is absent") ||
+      surg__b_bad(b, surg_value_elements(depth, &n, 1) != 1, "the depth is unknown") ||
+      surg__b_bad(b, !n.known, "an attribute is unknown") ||
+      surg__b_bad(b, n.value < 1, "the depth is below 1") ||
+      surg__b_bad(b, i.rank < 1, "i: expected rank 1 or more") ||
+      surg__b_bad(b, n.value > SURG_LIMIT_EMIT_CONSTANT,
+                  "it has more parts than a rewrite may list") ||
+      surg__b_bad(b, i.rank + 1 > SURG__BT_RANK, "i: the rank is above the limit"))
     return SURG_EUNSUPPORTED;
   if (axis < 0) axis += i.rank + 1;
-  if (axis < 0 || axis > i.rank) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, axis < 0, "the axis is out of range") ||
+      surg__b_bad(b, axis > i.rank, "the axis is out of range"))
+    return SURG_EUNSUPPORTED;
   surg__bt out = columns_hit(b, indices_repeated(b, i, n.value, false), n.value, y.dtype);
   for (uint32_t k = 0; k <= i.rank; k++)
     perm[k] = k < axis ? k : k == axis ? (int64_t)i.rank : (int64_t)k - 1;
@@ -105,8 +118,11 @@ static surg__bt repeated(surg__builder *b, surg__bt x, surg__bdim a, surg__bdim 
 /* y = Expand (x): one run of axes after the other, each as one axis of two. */
 static surg_status expand_runs(surg__builder *b) {
   surg__bt x, y;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "y", &y) || x.rank > y.rank ||
-      !surg__bt_static(&x) || !surg__bt_static(&y) || !all_filled(&y))
+  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "y", &y) ||
+      surg__b_bad(b, x.rank > y.rank, "x has a larger rank than y") ||
+      surg__b_bad(b, !surg__bt_static(&x), "x: sizes are unknown") ||
+      surg__b_bad(b, !surg__bt_static(&y), "y: sizes are unknown") ||
+      surg__b_bad(b, !all_filled(&y), "y: a size may be 0"))
     return SURG_EUNSUPPORTED;
   surg__bdim have[SURG__BT_RANK];
   const uint32_t more = y.rank - x.rank;
@@ -193,11 +209,18 @@ static surg_status scatter_pieces(surg__builder *b) {
   uint64_t count, news;
   uint32_t n;
   if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
-      !surg__bt_count(&x, MOST_ELEMENTS, &count) || !surg__bt_count(&u, MOST_ELEMENTS, &news) ||
-      count == 0 || news == 0)
+      surg__b_bad(b, !surg__bt_count(&x, MOST_ELEMENTS, &count),
+                  "x: the number of elements is unknown or too large") ||
+      surg__b_bad(b, !surg__bt_count(&u, MOST_ELEMENTS, &news),
+                  "u: the number of elements is unknown or too large") ||
+      surg__b_bad(b, count == 0, "x has no elements") ||
+      surg__b_bad(b, news == 0, "there are no updates"))
     return SURG_EUNSUPPORTED;
   const int64_t *source = sources_of(b, &x, &i, count, news);
-  if (!source || !find_pieces(source, (int64_t)count, pieces, &n)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !source, "the indices are unknown") ||
+      surg__b_bad(b, !find_pieces(source, (int64_t)count, pieces, &n),
+                  "the updates form too many runs"))
+    return SURG_EUNSUPPORTED;
   const surg__bdim old[2] = {surg__bd(1), surg__bd((int64_t)count)},
                    fresh[2] = {surg__bd(1), surg__bd((int64_t)news)};
   const surg__bt before = surg__bt_reshape(b, x, old, 2), given = surg__bt_reshape(b, u, fresh, 2);

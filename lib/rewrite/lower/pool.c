@@ -234,7 +234,8 @@ static surg_status pool_by_parts(surg__builder *b) {
   pool p = {.b = b};
   if (!read(&p)) return SURG_EUNSUPPORTED;
   const bool pads = can_pad(&p);
-  if (!pads && !pieces_fit(&p)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !pads && !pieces_fit(&p), "the windows do not divide the image"))
+    return SURG_EUNSUPPORTED;
   if (pads) by_padding(&p);
   else by_pieces(&p);
   return b->status;
@@ -264,10 +265,18 @@ static surg_status max_pool_planes(surg__builder *b) {
   int64_t k[3], s[3], d[3], pads[6];
   surg__bt y;
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &p.x) || !surg__bt_get(b, "y", &y) ||
-      p.x.rank != 5 || y.rank != 5 || !ints_of(&p, "kernel_shape", 0, 1, 3, k) || k[0] == 0 ||
-      !ints_of(&p, "strides", 1, 1, 3, s) || !ints_of(&p, "dilations", 1, 1, 3, d) ||
-      !ints_of(&p, "pads", 0, 0, 6, pads) ||
-      !word_is(surg_node_string(p.n, "auto_pad", "NOTSET"), "NOTSET"))
+      surg__b_bad(b, p.x.rank != 5, "x: expected rank 5") ||
+      surg__b_bad(b, y.rank != 5, "y: expected rank 5") ||
+      surg__b_bad(b, !ints_of(&p, "kernel_shape", 0, 1, 3, k),
+                  "kernel_shape: expected 3 positive integers") ||
+      surg__b_bad(b, k[0] == 0, "kernel_shape: expected 3 positive integers") ||
+      surg__b_bad(b, !ints_of(&p, "strides", 1, 1, 3, s),
+                  "strides: expected 3 positive integers") ||
+      surg__b_bad(b, !ints_of(&p, "dilations", 1, 1, 3, d),
+                  "dilations: expected 3 positive integers") ||
+      surg__b_bad(b, !ints_of(&p, "pads", 0, 0, 6, pads), "pads: expected 6 integers from 0 on") ||
+      surg__b_bad(b, !word_is(surg_node_string(p.n, "auto_pad", "NOTSET"), "NOTSET"),
+                  "auto_pad: expected NOTSET"))
     return SURG_EUNSUPPORTED;
   const surg__bdim *m = p.x.d, *n = y.d;
   const plane flat = {

@@ -112,9 +112,13 @@ static surg_status quantize(surg__builder *b) {
   const int to = z ? dtype_of(z) : wish ? wish : SURG_UINT8;
   double low, high;
   lie l;
-  if (b->m->opset < 9 || !surg__b_attrs_known(b) || surg_node_int(n, "precision", 0) ||
-      !bounds(to, &low, &high) || dtype_of(s) != SURG_FLOAT || !find_lie(n, type_of(x), s, &l) ||
-      (dtype_of(x) != SURG_FLOAT && dtype_of(x) != SURG_INT32))
+  if (surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") || !surg__b_attrs_known(b) ||
+      surg__b_bad(b, surg_node_int(n, "precision", 0), "precision is unsupported") ||
+      !bounds(to, &low, &high) ||
+      surg__b_bad(b, dtype_of(s) != SURG_FLOAT, "an element type is unknown or unsupported") ||
+      !find_lie(n, type_of(x), s, &l) ||
+      surg__b_bad(b, dtype_of(x) != SURG_FLOAT && dtype_of(x) != SURG_INT32,
+                  "an element type is unknown or unsupported"))
     return SURG_EUNSUPPORTED;
   if (dtype_of(x) == SURG_INT32) x = cast(b, x, SURG_FLOAT);
   val q = divide(b, x, laid(b, s, &l));
@@ -127,8 +131,12 @@ static surg_status dequantize(surg__builder *b) {
   const surg_node *n = b->m->nodes[b->m->rule->anchor];
   double low, high;
   lie l;
-  if (!surg__b_attrs_known(b) || surg_node_int(n, "output_dtype", 0) || dtype_of(s) != SURG_FLOAT ||
-      (dtype_of(x) == SURG_INT32 ? z != NULL : !bounds(dtype_of(x), &low, &high)) ||
+  if (!surg__b_attrs_known(b) ||
+      surg__b_bad(b, surg_node_int(n, "output_dtype", 0),
+                  "an element type is unknown or unsupported") ||
+      surg__b_bad(b, dtype_of(s) != SURG_FLOAT, "an element type is unknown or unsupported") ||
+      surg__b_bad(b, dtype_of(x) == SURG_INT32 ? z != NULL : !bounds(dtype_of(x), &low, &high),
+                  "an element type is unknown or unsupported") ||
       !find_lie(n, type_of(x), s, &l))
     return SURG_EUNSUPPORTED;
   x = cast(b, x, SURG_FLOAT);
@@ -147,7 +155,10 @@ static val result(surg__builder *b, const char *name, val v) {
 /* y, scale and zero point of x, its range stretched to hold 0. */
 static surg_status dynamic_quantize(surg__builder *b) {
   val x = surg__b_get(b, "x");
-  if (dtype_of(x) != SURG_FLOAT || b->m->opset < 9 || b->m->opset > 10) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, dtype_of(x) != SURG_FLOAT, "an element type is unknown or unsupported") ||
+      surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") ||
+      surg__b_bad(b, b->m->opset > 10, "the rewrite is for opset 10 and older"))
+    return SURG_EUNSUPPORTED;
   val high = surg__b_unary(b, "ReduceMax", x), low = surg__b_unary(b, "ReduceMin", x);
   surg__b_set_int(b, high, "keepdims", 0);
   surg__b_set_int(b, low, "keepdims", 0);
@@ -245,8 +256,12 @@ static bool is_conv(const surg__builder *b) {
 static surg_status integer_product(surg__builder *b) {
   val x = surg__b_get(b, "a"), w = surg__b_get(b, "b");
   const bool conv = is_conv(b);
-  if (!byte(dtype_of(x)) || !byte(dtype_of(w)) || !zero_lies(b, "az", conv, false) ||
-      !zero_lies(b, "bz", conv, true))
+  if (surg__b_bad(b, !byte(dtype_of(x)), "an element type is unknown or unsupported") ||
+      surg__b_bad(b, !byte(dtype_of(w)), "an element type is unknown or unsupported") ||
+      surg__b_bad(b, !zero_lies(b, "az", conv, false),
+                  "the zero point of the first operand is unsupported") ||
+      surg__b_bad(b, !zero_lies(b, "bz", conv, true),
+                  "the zero point of the second operand is unsupported"))
     return SURG_EUNSUPPORTED;
   const int dtype = sum_type(b, conv);
   x = centred(b, "a", zero_of(b, "az", conv, false), dtype);
@@ -260,12 +275,20 @@ static surg_status integer_product(surg__builder *b) {
 static surg_status scaled_product(surg__builder *b) {
   static const char *const singles[] = {"as", "az", "bs", "bz", "ys", "yz"};
   val yz = surg__b_get(b, "yz"), bias = is_conv(b) ? surg__b_get(b, "bias") : NULL;
-  if (b->m->opset < 9 || !byte(dtype_of(surg__b_get(b, "a"))) ||
-      !byte(dtype_of(surg__b_get(b, "b"))) || !byte(dtype_of(yz)))
+  if (surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") ||
+      surg__b_bad(b, !byte(dtype_of(surg__b_get(b, "a"))),
+                  "an element type is unknown or unsupported") ||
+      surg__b_bad(b, !byte(dtype_of(surg__b_get(b, "b"))),
+                  "an element type is unknown or unsupported") ||
+      surg__b_bad(b, !byte(dtype_of(yz)), "an element type is unknown or unsupported"))
     return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < SURG_COUNT(singles); i++)
-    if (!single(surg__b_get(b, singles[i]))) return SURG_EUNSUPPORTED;
-  if (dtype_of(surg__b_get(b, "as")) != SURG_FLOAT) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, !single(surg__b_get(b, singles[i])),
+                    "a scale or zero point has more than one element"))
+      return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, dtype_of(surg__b_get(b, "as")) != SURG_FLOAT,
+                  "an element type is unknown or unsupported"))
+    return SURG_EUNSUPPORTED;
   const surg_type *t = type_of(surg__b_get(b, "b"));
   const bool ranked = t && surg_type_has_rank(t) && surg_type_rank(t) <= MOST_RANK;
   const int dtype = !bias || ranked ? sum_type(b, is_conv(b)) : SURG_DOUBLE;

@@ -368,13 +368,16 @@ static bool stays(const resize *r, uint32_t i) {
 static surg_status resize_by_parts(surg__builder *b) {
   axis a[SURG__BT_RANK] = {{0}};
   resize r = {.b = b, .number = SURG_DOUBLE};
-  if (!read(&r) || b->m->opset < 9 || (r.is.antialias && r.x.rank >= SURG__BT_RANK) ||
-      unsteady(&r))
+  if (!read(&r) || surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") ||
+      surg__b_bad(b, r.is.antialias && r.x.rank >= SURG__BT_RANK,
+                  "x: the rank is above the limit for antialias") ||
+      surg__b_bad(b, unsteady(&r), "sizes or scales are not the same in every run"))
     return SURG_EUNSUPPORTED;
   const int type = r.x.dtype;
   const bool floats = type == SURG_FLOAT || type == SURG_DOUBLE || type == SURG_FLOAT16 ||
                       (type == SURG_BFLOAT16 && b->m->opset >= 13);
-  if (!floats && (r.is.mode != SURG__RZ_NEAREST || r.is.coords == SURG__RZ_CROP))
+  if (surg__b_bad(b, !floats && (r.is.mode != SURG__RZ_NEAREST || r.is.coords == SURG__RZ_CROP),
+                  "x: expected floats for this mode"))
     return SURG_EUNSUPPORTED;
   for (uint32_t i = 0; i < r.n_axes; i++)
     if (!stays(&r, i)) size_axis(&r, i, &a[i]);
@@ -407,7 +410,10 @@ static surg_status resize_all_axes(surg__builder *b) {
   static const char *const gone[] = {"axes", "antialias", "keep_aspect_ratio_policy"};
   resize r = {.b = b, .number = SURG_DOUBLE};
   int64_t one[SURG__BT_RANK], two[2 * SURG__BT_RANK];
-  if (!read(&r) || r.is.antialias || r.is.policy != SURG__RZ_STRETCH || b->m->opset < 13)
+  if (!read(&r) || surg__b_bad(b, r.is.antialias, "antialias is unsupported") ||
+      surg__b_bad(b, r.is.policy != SURG__RZ_STRETCH,
+                  "keep_aspect_ratio_policy: expected stretch") ||
+      surg__b_bad(b, b->m->opset < 13, "the rewrite requires opset 13"))
     return SURG_EUNSUPPORTED;
   const int64_t n = r.n_axes, rank = r.x.rank;
   for (int64_t k = 0; k < rank; k++) {

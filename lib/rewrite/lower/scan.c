@@ -215,8 +215,8 @@ static surg_status scan_of_batch(surg__builder *b) {
   turns inner, all;
   surg_graph *body;
   const surg_node *n = surg__b_matched(b);
-  if (surg_node_input(n, 0) || !read_scan(b, &inner, 1, &body) ||
-      !read_list(n, "directions", inner.back, inner.scanned))
+  if (surg__b_bad(b, surg_node_input(n, 0), "sequence_lens is unsupported") ||
+      !read_scan(b, &inner, 1, &body) || !read_list(n, "directions", inner.back, inner.scanned))
     return SURG_EUNSUPPORTED;
   all = inner;
   all.states = 0;
@@ -316,12 +316,13 @@ static surg_status map_to_loop(surg__builder *b) {
 static surg_status copy_sequence(surg__builder *b) {
   val x = surg__b_get(b, "x");
   const int dtype = elem_dtype(x);
-  if (!dtype) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !dtype, "an element type is unknown or unsupported")) return SURG_EUNSUPPORTED;
   if (b->m->opset >= 14) {
     surg__b_result(b, "y", surg__b_unary(b, "Identity", x));
     return b->status;
   }
-  if (dtype == SURG_STRING) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, dtype == SURG_STRING, "an element type is unknown or unsupported"))
+    return SURG_EUNSUPPORTED;
   val more = surg__b_binary(b, "SequenceInsert", x, number(b, dtype, 0));
   surg__b_result(b, "y", surg__b_unary(b, "SequenceErase", more));
   return b->status;

@@ -77,8 +77,12 @@ static surg_status cum_prod(surg__builder *b) {
   val x = surg__b_get(b, "x"), a = surg__b_get(b, "a"), y = NULL;
   const surg_type *t = type_of(x);
   size_t from, to;
-  if (!t || !surg_type_has_rank(t) || !which_axes(a, surg_type_rank(t), &from, &to) || from == to ||
-      !parts_known(t, from, to) || b->m->opset < 9)
+  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
+      surg__b_bad(b, !surg_type_has_rank(t), "the rank of an input is unknown") ||
+      !which_axes(a, surg_type_rank(t), &from, &to) ||
+      surg__b_bad(b, from == to, "the axis is out of range") ||
+      surg__b_bad(b, !parts_known(t, from, to), "the size of the axis is unknown or too large") ||
+      surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   const int dtype = surg_type_dtype(t);
   const bool half = dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16;
@@ -238,23 +242,34 @@ static surg_status discrete_fourier(surg__builder *b) {
   size_t from, to;
   uint64_t count;
   bool alike = true, some = false; /* all results are of one shape; there is one */
-  if (!t || !surg_type_static(t, &count) || !count || surg_type_rank(t) < 2 || b->m->opset < 9 ||
-      !surg__b_attrs_known(b))
+  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
+      surg__b_bad(b, !surg_type_static(t, &count), "x: sizes are unknown") ||
+      surg__b_bad(b, !count, "x: a size is 0") ||
+      surg__b_bad(b, surg_type_rank(t) < 2, "x: expected rank 2 or more") ||
+      surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") || !surg__b_attrs_known(b))
     return SURG_EUNSUPPORTED;
   const size_t rank = surg_type_rank(t);
   int64_t axis = newer ? -2 : surg_node_int(node, "axis", 1);
   if (axis < 0) axis += (int64_t)rank;
   from = (size_t)axis;
   to = from + 1;
-  if (a && !which_axes(a, rank, &from, &to)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, a && !which_axes(a, rank, &from, &to), "the axis is unknown or out of range"))
+    return SURG_EUNSUPPORTED;
   if (to == rank && to - from > 1) to--; /* the last axis is none of a signal */
-  if (to >= rank || to <= from || to - from > MOST_AXES) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, to >= rank, "the axis is out of range") ||
+      surg__b_bad(b, to <= from, "the axis is out of range") ||
+      surg__b_bad(b, to - from > MOST_AXES, "it has more parts than a rewrite may list"))
+    return SURG_EUNSUPPORTED;
   for (size_t k = from; k < to; k++) {
-    if (!dft_form(node, t, k, n, &forms[k - from])) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, !dft_form(node, t, k, n, &forms[k - from]),
+                    "the length of the transform is unknown or too large"))
+      return SURG_EUNSUPPORTED;
     some = some || !forms[k - from].nothing;
     alike = alike && (to - from == 1 || forms[k - from].out_points == surg_type_dim(t, k).value);
   }
-  if (!some || (!alike && b->m->opset < 11)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !some, "no axis can be transformed") ||
+      surg__b_bad(b, !alike && b->m->opset < 11, "the rewrite requires opset 11"))
+    return SURG_EUNSUPPORTED;
   x = surg_type_dtype(t) == SURG_DOUBLE ? x : cast(b, x, SURG_DOUBLE);
   if (!alike) y = dft_chosen(b, x, t, forms, from, to, a);
   for (size_t k = to; alike && k-- > from;) {
@@ -279,13 +294,17 @@ static surg_status eye(surg__builder *b) {
   val x = surg__b_get(b, "x");
   const surg_type *t = type_of(x);
   uint64_t count;
-  if (!t || !surg_type_static(t, &count) || surg_type_rank(t) != 2 || count > MOST_ELEMENTS ||
+  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
+      surg__b_bad(b, !surg_type_static(t, &count), "x: sizes are unknown") ||
+      surg__b_bad(b, surg_type_rank(t) != 2, "x: expected rank 2") ||
+      surg__b_bad(b, count > MOST_ELEMENTS, "it has more parts than a rewrite may list") ||
       !surg__b_attrs_known(b))
     return SURG_EUNSUPPORTED;
   const int64_t dims[2] = {surg_type_dim(t, 0).value, surg_type_dim(t, 1).value};
   const int64_t dtype = surg_node_int(n, "dtype", surg_type_dtype(t)), k = surg_node_int(n, "k", 0);
   double *one = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *one);
-  if (!has_one(dtype)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !has_one(dtype), "an element type is unknown or unsupported"))
+    return SURG_EUNSUPPORTED;
   if (!one) return SURG_ENOMEM;
   for (int64_t i = 0; i < dims[0]; i++)
     for (int64_t j = 0; j < dims[1]; j++) one[i * dims[1] + j] = j - i == k;

@@ -210,7 +210,9 @@ static surg__bt slice_anywhere(surg__builder *b, const slice *s) {
 /* y = Slice (x, b, e, a, s) */
 static surg_status slice_by_gather(surg__builder *b) {
   slice s;
-  if (!read_slice(b, &s) || (s.axes.v && !s.axes.known && s.axes.n == 0)) return SURG_EUNSUPPORTED;
+  if (!read_slice(b, &s) ||
+      surg__b_bad(b, s.axes.v && !s.axes.known && s.axes.n == 0, "an attribute is unknown"))
+    return SURG_EUNSUPPORTED;
   surg__bt y = s.x;
   if (s.axes.v && !s.axes.known) {
     y = slice_anywhere(b, &s);
@@ -249,8 +251,11 @@ static surg_status split_to_slices(surg__builder *b) {
   surg_value *x = surg_node_input(n, 0), *sizes = surg_node_input(n, 1);
   const int64_t outputs = (int64_t)surg_node_output_count(n);
   const int64_t axis = surg_node_int(n, "axis", 0), zero = 0;
-  if (!surg__b_attrs_known(b) || b->m->opset < 11 || outputs > MOST_OUTPUTS ||
-      surg_node_int(n, "num_outputs", outputs) != outputs)
+  if (!surg__b_attrs_known(b) ||
+      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11") ||
+      surg__b_bad(b, outputs > MOST_OUTPUTS, "it has more parts than a rewrite may list") ||
+      surg__b_bad(b, surg_node_int(n, "num_outputs", outputs) != outputs,
+                  "num_outputs differs from the number of outputs"))
     return SURG_EUNSUPPORTED;
   surg_value **parts = surg__arena_array(b->m->arena, (size_t)outputs + 1, sizeof *parts);
   if (!parts) return SURG_ENOMEM;
@@ -294,18 +299,27 @@ static surg_status split_at_numbers(surg__builder *b) {
   size_t count = 0;
   const int64_t *sizes = surg_node_ints(n, "split", &count);
   int64_t axis = surg_node_int(n, "axis", 0), at = 0;
-  if (!surg__b_attrs_known(b) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
-      !surg_type_has_rank(t) || !outputs || outputs > MOST_OUTPUTS)
+  if (!surg__b_attrs_known(b) || surg__b_bad(b, !t, "the rank of an input is unknown") ||
+      surg__b_bad(b, surg_type_get_kind(t) != SURG_TYPE_TENSOR,
+                  "the rank of an input is unknown") ||
+      surg__b_bad(b, !surg_type_has_rank(t), "the rank of an input is unknown") ||
+      surg__b_bad(b, !outputs, "it has no outputs") ||
+      surg__b_bad(b, outputs > MOST_OUTPUTS, "it has more parts than a rewrite may list"))
     return SURG_EUNSUPPORTED;
   const int64_t rank = (int64_t)surg_type_rank(t);
   if (axis < 0) axis += rank;
   const int64_t whole = axis >= 0 && axis < rank ? surg_type_dim(t, (size_t)axis).value : -1;
-  if (whole < 0 || (sizes ? count != outputs : whole % (int64_t)outputs != 0))
+  if (surg__b_bad(b, whole < 0, "x: the size of the axis is unknown") ||
+      surg__b_bad(b, sizes ? count != outputs : whole % (int64_t)outputs != 0,
+                  "the sizes of the parts do not fit"))
     return SURG_EUNSUPPORTED;
   int64_t sum = 0;
   for (size_t i = 0; sizes && i < count; i++)
-    if (sizes[i] < 0 || !surg__add_i64(sum, sizes[i], &sum)) return SURG_EUNSUPPORTED;
-  if (sizes && sum != whole) return SURG_EUNSUPPORTED; /* a Slice would not complain */
+    if (surg__b_bad(b, sizes[i] < 0, "the size of a part is negative") ||
+        surg__b_bad(b, !surg__add_i64(sum, sizes[i], &sum), "the sizes of the parts overflow"))
+      return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, sizes && sum != whole, "the sizes of the parts do not fit"))
+    return SURG_EUNSUPPORTED; /* a Slice would not complain */
   surg_value **parts = surg__arena_array(b->m->arena, outputs + 1, sizeof *parts);
   if (!parts) return SURG_ENOMEM;
   for (size_t i = 0; i < outputs && !b->status; i++) {
@@ -418,9 +432,10 @@ static surg_status slices_to_split(surg__builder *b) {
   surg__bt x;
   if (!surg__bt_get(b, "x", &x)) return SURG_EUNSUPPORTED;
   const size_t n = find_pieces(b, &x, all);
-  if (n < 2) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, n < 2, "expected two slices or more")) return SURG_EUNSUPPORTED;
   for (uint16_t i = 0; i < b->m->rule->match.n; i++)
-    if (!among(all, n, b->m->nodes[i])) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, !among(all, n, b->m->nodes[i]), "the slices do not form a split"))
+      return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < n; i++)
     if (surg_node_before(all[i].n, b->before)) b->before = all[i].n;
   surg_value *y = split_into(b, x, all, n);
@@ -497,18 +512,25 @@ static surg_status pad_by_gather(surg__builder *b) {
   int_list pads;
   fill mode;
   if (!surg__bt_get(b, "x", &x) || !read_numbers(b, "p", &pads) || !read_fill(b, &mode) ||
-      pads.n != 2 * (int64_t)x.rank || b->m->opset < 9)
+      surg__b_bad(b, pads.n != 2 * (int64_t)x.rank, "pads: expected two numbers for each axis") ||
+      surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   for (int64_t i = 0; pads.known && i < pads.n; i++)
-    if (pads.at[i] > INT32_MAX || pads.at[i] < INT32_MIN) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, pads.at[i] > INT32_MAX, "a pad is out of range") ||
+        surg__b_bad(b, pads.at[i] < INT32_MIN, "a pad is out of range"))
+      return SURG_EUNSUPPORTED;
   /* What is cut off on one side: whether the other side repeats it, nobody says. */
   for (uint32_t i = 0; pads.known && mode >= FILL_REFLECT && i < x.rank; i++)
-    if (pads.at[i] < 0 || pads.at[x.rank + i] < 0) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, pads.at[i] < 0, "negative pads are unsupported in this mode") ||
+        surg__b_bad(b, pads.at[x.rank + i] < 0, "negative pads are unsupported in this mode"))
+      return SURG_EUNSUPPORTED;
   if (surg__b_get(b, "v")) {
     if (!surg__bt_get(b, "v", &value)) return SURG_EUNSUPPORTED;
     value = surg__bt_reshape(b, value, NULL, 0);
   } else if (mode == FILL_CONSTANT) {
-    if (x.dtype == SURG_STRING || surg__dtype_bits(x.dtype) < 8) return SURG_EUNSUPPORTED;
+    if (surg__b_bad(b, x.dtype == SURG_STRING, "an element type is unknown or unsupported") ||
+        surg__b_bad(b, surg__dtype_bits(x.dtype) < 8, "an element type is unknown or unsupported"))
+      return SURG_EUNSUPPORTED;
     value = surg__bt_scalar(b, x.dtype, 0);
   }
   surg__bt y = x;
@@ -545,7 +567,9 @@ static surg_status range_by_counting(surg__builder *b) {
     return surg__b_decline(b, "the rewrite requires opset 9");
   const int t = from.dtype;
   const bool real = t == SURG_FLOAT || t == SURG_DOUBLE;
-  if (!real && t != SURG_INT64 && t != SURG_INT32 && t != SURG_INT16) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !real && t != SURG_INT64 && t != SURG_INT32 && t != SURG_INT16,
+                  "an element type is unknown or unsupported"))
+    return SURG_EUNSUPPORTED;
   surg_value *start = one_of(b, "a"), *limit = one_of(b, "l"), *step = one_of(b, "d");
   if (!real && t != SURG_INT64) {
     start = surg__b_cast(b, start, SURG_INT64);
@@ -599,16 +623,21 @@ static surg_status gather_runs(surg__builder *b) {
   uint32_t runs = 0;
   int64_t axis = surg_node_int(surg__b_matched(b), "axis", 0);
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
-      !surg__bt_get(b, "y", &y) || (i.rank != 1 && !surg__bt_static(&y)))
+      !surg__bt_get(b, "y", &y) ||
+      surg__b_bad(b, i.rank != 1 && !surg__bt_static(&y), "y: sizes are unknown"))
     return SURG_EUNSUPPORTED;
   for (uint32_t d = 0; i.rank != 1 && d < y.rank; d++)
-    if (y.d[d].n == 0) return SURG_EUNSUPPORTED; /* a Reshape to 0 copies */
+    if (surg__b_bad(b, y.d[d].n == 0, "y: a size is 0"))
+      return SURG_EUNSUPPORTED; /* a Reshape to 0 copies */
   if (axis < 0) axis += x.rank;
-  if (axis < 0 || axis >= x.rank) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, axis < 0, "the axis is out of range") ||
+      surg__b_bad(b, axis >= x.rank, "the axis is out of range"))
+    return SURG_EUNSUPPORTED;
   const int64_t *at = known_rows(b, &i, x.d[axis].n, &n);
-  if (!at) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !at, "the indices are unknown")) return SURG_EUNSUPPORTED;
   for (uint64_t k = 1; k <= n; k++) runs += k == n || at[k] != at[k - 1] + 1;
-  if (runs > MOST_RUNS) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, runs > MOST_RUNS, "it has more parts than a rewrite may list"))
+    return SURG_EUNSUPPORTED;
   runs = 0;
   for (uint64_t k = 0, from = 0; k < n; k++) {
     if (k + 1 < n && at[k + 1] == at[k] + 1) continue;

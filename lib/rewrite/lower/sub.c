@@ -44,15 +44,25 @@ static surg_status split_slices(surg__builder *b) {
   const surg_type *t = surg_value_type(surg_node_input(n, 0));
   int64_t *parts = surg__arena_array(b->m->arena, count + 1, sizeof *parts), at = 0;
   if (!parts) return SURG_ENOMEM;
-  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t) || !axis.one.known)
+  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
+      surg__b_bad(b, surg_type_get_kind(t) != SURG_TYPE_TENSOR,
+                  "the rank of an input is unknown") ||
+      surg__b_bad(b, !surg_type_has_rank(t), "the rank of an input is unknown") ||
+      surg__b_bad(b, !axis.one.known, "an attribute is unknown"))
     return SURG_EUNSUPPORTED;
   const int64_t rank = (int64_t)surg_type_rank(t);
   const int64_t a = axis.one.i < 0 ? axis.one.i + rank : axis.one.i;
   const int64_t whole = a < 0 || a >= rank ? -1 : surg_type_dim(t, (size_t)a).value;
-  if (a < 0 || a >= rank || !parts_of(n, whole, parts, count)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, a < 0, "the axis is out of range") ||
+      surg__b_bad(b, a >= rank, "the axis is out of range") ||
+      surg__b_bad(b, !parts_of(n, whole, parts, count), "the sizes of the parts are unknown"))
+    return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < count; i++)
-    if (parts[i] < 0 || !surg__add_i64(at, parts[i], &at)) return SURG_EUNSUPPORTED;
-  if (whole >= 0 && at != whole) return SURG_EUNSUPPORTED; /* a Slice would not complain */
+    if (surg__b_bad(b, parts[i] < 0, "the size of a part is negative") ||
+        surg__b_bad(b, !surg__add_i64(at, parts[i], &at), "the sizes of the parts overflow"))
+      return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, whole >= 0 && at != whole, "the sizes of the parts do not fit"))
+    return SURG_EUNSUPPORTED; /* a Slice would not complain */
   at = 0;
   for (size_t i = 0; i < count && !b->status; at += parts[i++]) {
     surg_value *old = surg_node_output(n, i);
@@ -86,12 +96,18 @@ static surg_status gemm_parts(surg__builder *b) {
   const surg__rvalue alpha = surg__b_data(b, "alpha"), beta = surg__b_data(b, "beta");
   const surg__rvalue ta = surg__b_data(b, "ta"), tb = surg__b_data(b, "tb");
   const surg_type *t = surg_value_type(x);
-  if (!t || alpha.kind != SURG__R_FLOAT || beta.kind != SURG__R_FLOAT || ta.kind != SURG__R_INT ||
-      tb.kind != SURG__R_INT || !ta.one.known || !tb.one.known)
+  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
+      surg__b_bad(b, alpha.kind != SURG__R_FLOAT, "an attribute is unknown") ||
+      surg__b_bad(b, beta.kind != SURG__R_FLOAT, "an attribute is unknown") ||
+      surg__b_bad(b, ta.kind != SURG__R_INT, "an attribute is unknown") ||
+      surg__b_bad(b, tb.kind != SURG__R_INT, "an attribute is unknown") ||
+      surg__b_bad(b, !ta.one.known, "an attribute is unknown") ||
+      surg__b_bad(b, !tb.one.known, "an attribute is unknown"))
     return SURG_EUNSUPPORTED;
   /* MatMul takes no bfloat16 before 13; nothing else is asked of the types here. */
   const int dtype = surg_type_dtype(t);
-  if (dtype == SURG_BFLOAT16 && b->m->opset < 13) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, dtype == SURG_BFLOAT16 && b->m->opset < 13, "the rewrite requires opset 13"))
+    return SURG_EUNSUPPORTED;
   x = transposed(b, x, ta.one.i != 0);
   w = transposed(b, w, tb.one.i != 0);
   surg_value *y = times(b, surg__b_binary(b, "MatMul", x, w), dtype, alpha.one.f);
@@ -205,22 +221,31 @@ static surg_status explicit_pads(surg__builder *b) {
   const surg_type *t = surg_value_type(surg_node_input(n, 0));
   int64_t pads[2 * SURG__BT_RANK];
   window w;
-  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t) ||
-      surg_type_rank(t) < 3 || surg_type_rank(t) > SURG__BT_RANK)
+  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
+      surg__b_bad(b, surg_type_get_kind(t) != SURG_TYPE_TENSOR,
+                  "the rank of an input is unknown") ||
+      surg__b_bad(b, !surg_type_has_rank(t), "the rank of an input is unknown") ||
+      surg__b_bad(b, surg_type_rank(t) < 3, "x: expected rank 3 or more") ||
+      surg__b_bad(b, surg_type_rank(t) > SURG__BT_RANK, "x: the rank is above the limit"))
     return SURG_EUNSUPPORTED;
-  if (!same_meaning(b, n, t)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !same_meaning(b, n, t), "auto_pad has another meaning in the other version"))
+    return SURG_EUNSUPPORTED;
   w.n = surg_type_rank(t) - 2;
   if (!read_list(n, "strides", w.stride, w.n) || !read_list(n, "dilations", w.dilation, w.n) ||
-      !kernel_of(n, &w))
+      surg__b_bad(b, !kernel_of(n, &w), "the size of the kernel is unknown"))
     return SURG_EUNSUPPORTED;
   const bool upper = surg__text_word(how.p, how.n, "SAME_UPPER");
   /* Whether the last window may be cut off is another question where nothing is padded. */
   if (surg__text_word(how.p, how.n, "VALID"))
     return surg_node_int(n, "ceil_mode", 0) ? SURG_EUNSUPPORTED
                                          : with_pads(b, n, surg_node_input(n, 0), NULL, 0);
-  if (!upper && !surg__text_word(how.p, how.n, "SAME_LOWER")) return SURG_EUNSUPPORTED;
-  if (surg_node_op(n) == SURG_OP_ConvTranspose ? !same_pads_turned(n, &w, upper, pads)
-                                               : !same_pads(t, &w, upper, pads))
+  if (surg__b_bad(b, !upper && !surg__text_word(how.p, how.n, "SAME_LOWER"),
+                  "auto_pad is unsupported"))
+    return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b,
+                  surg_node_op(n) == SURG_OP_ConvTranspose ? !same_pads_turned(n, &w, upper, pads)
+                                                           : !same_pads(t, &w, upper, pads),
+                  "the pads depend on sizes that are unknown"))
     return SURG_EUNSUPPORTED;
   return with_pads(b, n, surg_node_input(n, 0), pads, 2 * w.n);
 }
@@ -267,12 +292,20 @@ static surg_status pad_taken_in(surg__builder *b) {
   const surg_type *t = surg_value_type(x);
   int64_t pads[2 * SURG__BT_RANK];
   window w;
-  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t) ||
-      surg_type_rank(t) < 3 || surg_type_rank(t) > SURG__BT_RANK || !surg__b_attrs_known(b))
+  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
+      surg__b_bad(b, surg_type_get_kind(t) != SURG_TYPE_TENSOR,
+                  "the rank of an input is unknown") ||
+      surg__b_bad(b, !surg_type_has_rank(t), "the rank of an input is unknown") ||
+      surg__b_bad(b, surg_type_rank(t) < 3, "x: expected rank 3 or more") ||
+      surg__b_bad(b, surg_type_rank(t) > SURG__BT_RANK, "x: the rank is above the limit") ||
+      !surg__b_attrs_known(b))
     return SURG_EUNSUPPORTED;
   w.n = surg_type_rank(t) - 2;
-  if (surg_node_int(n, "ceil_mode", 0) || !own_pads_count(n) || !kernel_of(n, &w) ||
-      !read_list(n, "dilations", w.dilation, w.n) || !pads_together(n, &q, &w, pads))
+  if (surg__b_bad(b, surg_node_int(n, "ceil_mode", 0), "ceil_mode is unsupported") ||
+      surg__b_bad(b, !own_pads_count(n), "the pads of the pool are not counted") ||
+      surg__b_bad(b, !kernel_of(n, &w), "the size of the kernel is unknown") ||
+      !read_list(n, "dilations", w.dilation, w.n) ||
+      surg__b_bad(b, !pads_together(n, &q, &w, pads), "the pads of both do not add up"))
     return SURG_EUNSUPPORTED;
   return with_pads(b, n, x, pads, 2 * w.n);
 }

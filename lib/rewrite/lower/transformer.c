@@ -125,11 +125,16 @@ static surg__bt filtered(surg__builder *b, surg__bt all, surg__bt w, surg__bt bi
 static surg_status causal_to_conv(surg__builder *b) {
   surg__bt x, w, past = {0}, bias = {0};
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "w", &w) ||
-      x.rank != 3 || w.rank != 3 || w.d[0].n < 1 || w.d[2].n < 1)
+      surg__b_bad(b, x.rank != 3, "x: expected rank 3") ||
+      surg__b_bad(b, w.rank != 3, "w: expected rank 3") ||
+      surg__b_bad(b, w.d[0].n < 1, "w: a size is unknown or 0") ||
+      surg__b_bad(b, w.d[2].n < 1, "w: a size is unknown or 0"))
     return SURG_EUNSUPPORTED;
-  if (surg__b_get(b, "past") && (!surg__bt_get(b, "past", &past) || past.rank != 3))
+  if (surg__b_bad(b, surg__b_get(b, "past") && (!surg__bt_get(b, "past", &past) || past.rank != 3),
+                  "past: expected rank 3"))
     return SURG_EUNSUPPORTED;
-  if (surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &bias) || bias.rank != 1))
+  if (surg__b_bad(b, surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &bias) || bias.rank != 1),
+                  "bias: expected rank 1"))
     return SURG_EUNSUPPORTED;
   const surg_str how = surg_node_string(surg__b_matched(b), "activation", "none");
   const bool silu = how.n != 4 || memcmp(how.p, "none", 4) != 0;
@@ -176,11 +181,17 @@ static surg__bt sources(surg__builder *b, const surg__bt *starts, surg__bdim len
 static surg_status scatter_to_gather(surg__builder *b) {
   surg__bt x, u, starts = {0};
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "u", &u) ||
-      x.rank != u.rank || x.rank < 2 || (surg__b_get(b, "at") && !surg__bt_get(b, "at", &starts)))
+      surg__b_bad(b, x.rank != u.rank, "x and u: expected equal ranks") ||
+      surg__b_bad(b, x.rank < 2, "x: expected rank 2 or more") ||
+      surg__b_bad(b, surg__b_get(b, "at") && !surg__bt_get(b, "at", &starts),
+                  "at: the rank is unknown"))
     return SURG_EUNSUPPORTED;
   const int64_t axis = surg_node_int(surg__b_matched(b), "axis", -2), rank = x.rank;
   const int64_t at = axis < 0 ? axis + rank : axis;
-  if (at < 1 || at >= rank || (starts.v && starts.rank != 1)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, at < 1, "the axis is out of range") ||
+      surg__b_bad(b, at >= rank, "the axis is out of range") ||
+      surg__b_bad(b, starts.v && starts.rank != 1, "at: expected rank 1"))
+    return SURG_EUNSUPPORTED;
   surg__bdim before = surg__bd(1), behind = surg__bd(1);
   for (int64_t i = 0; i < rank; i++) {
     if (i < at) before = surg__bd_mul(b, before, x.d[i]);
