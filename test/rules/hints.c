@@ -79,7 +79,13 @@ static void block(hints *h, surg__match *m, const surg__rblock *b) {
 }
 
 void hints_of(hints *h, surg__match *m, const surg_rule *r, const surg__rblock *target) {
-  memset(h, 0, sizeof *h);
+  /* Lists are as long as their counts say: 100 KiB that need not be cleared. */
+  memset(h->n_dtypes, 0, sizeof h->n_dtypes);
+  memset(h->n_values, 0, sizeof h->n_values);
+  memset(h->constant, 0, sizeof h->constant);
+  memset(h->absent, 0, sizeof h->absent);
+  memset(h->present, 0, sizeof h->present);
+  h->ranges = false;
   memset(h->ranks, -1, sizeof h->ranks);
   block(h, m, &r->match);
   block(h, m, target);

@@ -428,18 +428,31 @@ static surg_node *anchor_of(const surg_rule *r, surg_model *m) {
   return n;
 }
 
-static verdict apply(surg_context *ctx, const surg_rule *r, surg_model *m, rule_case *c,
-                     surg__arena *arena, char *why) {
+static surg__match *match_of(surg_context *ctx, const surg_rule *r, surg_model *m,
+                             const rule_case *c, surg__arena *arena) {
   surg__match *match = surg__arena_zalloc(arena, sizeof *match);
-  if (!match) return CASE_BROKEN;
+  if (!match) abort();
   match->ctx = ctx;
   match->arena = arena;
   match->rule = r;
+  (void)surg__match_at(match, anchor_of(r, m), c->to);
+  return match;
+}
+
+/* Most draws do not match: that is found out before the model is copied. */
+static verdict matches(surg_context *ctx, const surg_rule *r, surg_model *m, rule_case *c,
+                       surg__arena *arena, char *why) {
+  const surg__match *match = match_of(ctx, r, m, c, arena);
   c->emitted = 0;
-  if (!surg__match_at(match, anchor_of(r, m), c->to)) {
-    snprintf(why, 300, "%s", match->why ? match->why : "?");
-    return CASE_MISSED;
-  }
+  if (match->emit) return CASE_PROVEN;
+  snprintf(why, 300, "%s", match->why ? match->why : "?");
+  return CASE_MISSED;
+}
+
+static verdict apply(surg_context *ctx, const surg_rule *r, surg_model *m, rule_case *c,
+                     surg__arena *arena, char *why) {
+  surg__match *match = match_of(ctx, r, m, c, arena);
+  if (!match->emit) return CASE_MISSED;
   const surg_status s = surg__emit_any(match, NULL);
   if (s == SURG_EUNSUPPORTED) {
     snprintf(why, 300, "it cannot be made");
@@ -553,16 +566,21 @@ static verdict judge(surg_context *ctx, const surg_rule *r, rule_case *c, unsign
     const char *text = print_case(ctx, &arena, c);
     c->text = text ? strdup(text) : NULL;
   }
-  surg_model *before = c->text ? load(ctx, c) : NULL, *after = before ? load(ctx, c) : NULL;
+  surg_model *before = c->text ? load(ctx, c) : NULL, *after = NULL;
   verdict v = CASE_BROKEN;
-  if (!after) {
+  if (!before) {
     snprintf(why, 300, "%s", surg_context_error(ctx) ? surg_context_error(ctx) : "?");
   } else {
     const char *bad = misfit(before);
     if (bad)
       snprintf(why, 300, "%s of opset %d does not take this", bad, (int)c->from);
     else
-      v = apply(ctx, r, after, c, &arena, why);
+      v = matches(ctx, r, before, c, &arena, why);
+  }
+  if (v == CASE_PROVEN) {
+    after = surg_model_clone(before);
+    if (!after || surg_model_infer(after)) abort();
+    v = apply(ctx, r, after, c, &arena, why);
   }
   promise p = promise_of(r, c);
   const unsigned all = input_bits(c);

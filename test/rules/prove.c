@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules [--seed N] [--seeds N] [--cases N] [--mutants N] [--bits N] [--harsh PERCENT]
+/* rules [--seed N] [--seeds N] [--cases N] [--patience N] [--mutants N] [--bits N] [--harsh PERCENT]
  * [--class exact|ulp|rounding|approx|lossy] [--golden DIR]... [--kept FILE] [--group G]
  * [--most-k K] [--rule NAME]... [-v]: proves every built-in rule, or those named, by models drawn from it, with one
  * seed or with as many one after the other; and judges the cases of a file (kept.c). Exit 1 where a rule is wrong, or where one that no case was found
@@ -8,7 +8,8 @@
  * of those found out is printed (and must not fall below the floor). With --bits, cases whose inputs
  * are so many bits at most are run with all values that there are. With --harsh so many cases in a hundred
  * (25) have constants that are huge, tiny, or cancel. With --most-k rules of class rounding(k) are held
- * against a k that is smaller: which of them need theirs. */
+ * against a k that is smaller: which of them need theirs. After so many draws as --patience says one case
+ * of an emission is enough. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "rules.h"
 
 #define DRAWS 800        /* for an emission, at most; with many --cases, 20 for each of them */
+#define MOST_OTHERS 10 /* times as many cases: of emissions that come before the one drawn for */
 #define KEPT_MISSES 12   /* cases that do not match, kept for mutants */
 #define TINY_DRAWS 120 /* for an emission, to find as many cases that are run with all values: */
 #define TINY_CASES 3
@@ -74,7 +76,7 @@ static const struct {
 
 typedef struct options {
   uint64_t seed;
-  unsigned seeds, cases, mutants, bits, harsh, most_k, n_rules;
+  unsigned seeds, cases, patience, mutants, bits, harsh, most_k, n_rules;
   int kind; /* the class of rules that are wanted; -1: all */
   const char *group, *rules[NAMED], *kept;
   bool verbose;
@@ -154,6 +156,7 @@ static unsigned prove_emission(surg_context *ctx, const options *o, const surg_r
   char why[300], last[300] = "no model could be drawn";
   const unsigned draws = o->cases > DRAWS / 20 ? o->cases * 20 : DRAWS;
   for (unsigned i = 0; i < draws && proven[e] < o->cases; i++) {
+    if ((i >= o->patience && proven[e]) || some >= MOST_OTHERS * o->cases) break;
     const surg__mark mark = surg__arena_mark(arena);
     rule_case *c = case_draw(ctx, arena, r, e, &d);
     if (c) c->most_k = o->most_k;
@@ -332,7 +335,7 @@ static int class_named(const char *name) {
 }
 
 int main(int argc, char **argv) {
-  options o = {.seed = 1, .seeds = 1, .cases = 12, .harsh = 25, .kind = -1};
+  options o = {.seed = 1, .seeds = 1, .cases = 12, .patience = UINT_MAX, .harsh = 25, .kind = -1};
   tally t = {0};
   for (int i = 1; i < argc; i++) {
     const char *next = i + 1 < argc ? argv[i + 1] : "";
@@ -344,6 +347,8 @@ int main(int argc, char **argv) {
       o.seeds = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--cases"))
       o.cases = (unsigned)atoi(next), i++;
+    else if (!strcmp(argv[i], "--patience"))
+      o.patience = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--mutants"))
       o.mutants = (unsigned)atoi(next), i++;
     else if (!strcmp(argv[i], "--bits"))

@@ -372,14 +372,31 @@ static const struct {
     {"", "activation", "Relu|Tanh|Sigmoid"},
 };
 
+/* Rows by name: chains in the order of the list. Each name is asked for in every draw. */
+#define BUCKETS 1024u
+static unsigned bucket_of(const char *name) {
+  unsigned h = 5381;
+  for (; *name; name++) h = h * 33 + (unsigned char)*name;
+  return h % BUCKETS;
+}
+
 static const shape_row *row_named(const char *name, size_t k) {
-  for (size_t i = 0; i < SURG_COUNT(rows); i++)
-    if (!strcmp(rows[i].op, name) && !k--) return &rows[i];
+  static uint16_t first[BUCKETS], next[SURG_COUNT(rows)]; /* places, + 1 */
+  static bool made;
+  for (size_t i = SURG_COUNT(rows); !made && i-- > 0;) {
+    uint16_t *at = &first[bucket_of(rows[i].op)];
+    next[i] = *at;
+    *at = (uint16_t)(i + 1);
+  }
+  made = true;
+  for (unsigned i = first[bucket_of(name)]; i; i = next[i - 1])
+    if (!strcmp(rows[i - 1].op, name) && !k--) return &rows[i - 1];
   return NULL;
 }
 
 const shape_row *shape_row_of(const char *domain, const char *op_type, size_t k) {
   char full[120];
+  if (!*domain) return row_named(op_type, k); /* no row is named ".Add" */
   snprintf(full, sizeof full, "%s.%s", domain, op_type);
   return row_named(row_named(full, 0) ? full : op_type, k);
 }
