@@ -219,7 +219,7 @@ static surg_status squeeze_axes(surg__builder *b) {
       surg__b_bad(b, r.axes.n > (int64_t)r.x.rank, "there are more axes than x has") ||
       surg__b_bad(b, r.axes.n < 0 && b->m->opset < 9, "the rewrite requires opset 9") ||
       surg__b_bad(b, !sizes_can_be_told(b, &r.x, &r.zeros),
-                  "x: more than one size may be 0 or is unknown"))
+                  "x: a size may be 0, which requires opset 14"))
     return SURG_EUNSUPPORTED;
   surg_value *sizes = surg__b_unary(b, "Shape", r.x.v);
   surg_value *flags = marked(b, surg__bi_wide(b, r.axes.v), r.x.rank);
@@ -237,7 +237,7 @@ static surg_status unsqueeze_axes(surg__builder *b) {
       surg__b_bad(b, axes.n < 0, "the number of axes is unknown") ||
       surg__b_bad(b, x.rank + axes.n > SURG__BT_RANK, "x: the rank is above the limit") ||
       surg__b_bad(b, !sizes_can_be_told(b, &x, &zeros),
-                  "x: more than one size may be 0 or is unknown"))
+                  "x: a size may be 0, which requires opset 14"))
     return SURG_EUNSUPPORTED;
   const uint32_t rank = x.rank + (uint32_t)axes.n;
   const int64_t one = 1;

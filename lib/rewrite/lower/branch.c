@@ -138,12 +138,12 @@ static surg_status if_to_where(surg__builder *b) {
   branches f = {.b = b};
   surg_node *n = surg__b_matched(b);
   surg_value *c = surg_node_input(n, 0);
-  if (surg__b_bad(b, !c, "the condition is not proven to be one element") ||
-      !read_side(&f, 0, "then_branch") || !read_side(&f, 1, "else_branch"))
+  if (surg__b_bad(b, !c, "the condition is absent") || !read_side(&f, 0, "then_branch") ||
+      !read_side(&f, 1, "else_branch"))
     return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < f.n; i++)
     if (surg__b_bad(b, !same_type(f.from[0][i], f.from[1][i]),
-                    "the branches give different types or shapes") ||
+                    "the branches give types or shapes that differ or are unknown") ||
         surg__b_bad(b, !surg__b_takes(b, "Where", 1, surg__b_dtype(f.from[0][i])),
                     "an element type is unknown or unsupported"))
       return SURG_EUNSUPPORTED;

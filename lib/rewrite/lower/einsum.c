@@ -375,7 +375,7 @@ static bool products_fit(const einsum *e) {
 static surg_status make_einsum(surg__builder *b, bool in_steps) {
   einsum e = {.b = b, .in_steps = in_steps};
   if (!read_einsum(&e) || surg__b_bad(b, !in_steps && !products_fit(&e),
-                                      "the equation is no sum of products of this form"))
+                                      "the product is too large, or a size is unknown"))
     return SURG_EUNSUPPORTED;
   if (surg__b_bad(b, b->m->opset < 9 && uneven(&e), "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
@@ -415,7 +415,7 @@ static bool plain(const term *t) {
 static surg_status einsum_moved(surg__builder *b) {
   einsum e = {.b = b};
   if (!read_einsum(&e) || surg__b_bad(b, e.n != 1, "expected one operand") ||
-      surg__b_bad(b, !plain(&e.in[0]), "the equation repeats a letter or has an ellipsis") ||
+      surg__b_bad(b, !plain(&e.in[0]), "an operand repeats a letter") ||
       surg__b_bad(b, e.in[0].n != e.out.n, "the equation sums over an axis"))
     return SURG_EUNSUPPORTED;
   order(&e, &e.in[0], e.out.label, e.out.n);
@@ -429,7 +429,7 @@ static surg_status einsum_summed(surg__builder *b) {
   int64_t axes[SURG__BT_RANK];
   uint32_t n = 0, kept = 0;
   if (!read_einsum(&e) || surg__b_bad(b, e.n != 1, "expected one operand") ||
-      surg__b_bad(b, !plain(&e.in[0]), "the equation repeats a letter or has an ellipsis"))
+      surg__b_bad(b, !plain(&e.in[0]), "an operand repeats a letter"))
     return SURG_EUNSUPPORTED;
   const term *t = &e.in[0];
   for (uint32_t i = 0; i < t->n; i++) {
@@ -463,8 +463,8 @@ static bool same_sizes(const term *a, const term *c, const int *labels, uint32_t
 static surg_status einsum_product(surg__builder *b) {
   einsum e = {.b = b};
   if (!read_einsum(&e) || surg__b_bad(b, e.n != 2, "expected two operands") ||
-      surg__b_bad(b, !plain(&e.in[0]), "the equation repeats a letter or has an ellipsis") ||
-      surg__b_bad(b, !plain(&e.in[1]), "the equation repeats a letter or has an ellipsis"))
+      surg__b_bad(b, !plain(&e.in[0]), "an operand repeats a letter") ||
+      surg__b_bad(b, !plain(&e.in[1]), "an operand repeats a letter"))
     return SURG_EUNSUPPORTED;
   const term *a = &e.in[0], *c = &e.in[1];
   const groups g = group(&e, a, c, 2);

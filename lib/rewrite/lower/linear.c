@@ -159,7 +159,7 @@ static surg_status linear_to_steps(surg__builder *b) {
   if (!read_linear(&l)) return SURG_EUNSUPPORTED;
   const int64_t steps = l.in[QUERY].d[1].n;
   const bool few = steps > 0 && steps <= SURG_LIMIT_EMIT_STEPS;
-  if (surg__b_bad(b, steps == 0, "the number of steps is unknown or too large") ||
+  if (surg__b_bad(b, steps == 0, "there are no steps") ||
       surg__b_bad(b, !few && b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   split(&l, parts);

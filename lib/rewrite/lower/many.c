@@ -92,7 +92,8 @@ static surg_status inputs_spread(surg__builder *b) {
   val *in = surg__arena_array(b->m->arena, count, sizeof *in);
   if (!in) return SURG_ENOMEM;
   for (size_t i = 0; i < count; i++)
-    if (surg__b_bad(b, !spreads(surg_node_input(n, i), &y, &x), "no input is proven to broadcast"))
+    if (surg__b_bad(b, !spreads(surg_node_input(n, i), &y, &x),
+                    "an input is not known to broadcast to the result"))
       return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < count && spreads(surg_node_input(n, i), &y, &x); i++)
     in[i] = spread(b, &x, &y);

@@ -37,10 +37,11 @@ static surg_status concat_in_floats(surg__builder *b) {
       surg__b_bad(b, !old, "the type of the result is unknown") ||
       surg__b_bad(b, b->m->opset < 10, "the rewrite requires opset 10"))
     return SURG_EUNSUPPORTED;
-  if (surg__b_bad(b, !is_coded(n, 0, 1), "a scale or zero point is unsupported"))
+  if (surg__b_bad(b, !is_coded(n, 0, 1), "expected a scale of float and a zero point of 8 bits"))
     return SURG_EUNSUPPORTED;
   for (size_t i = 2; i < count; i += 3)
-    if (surg__b_bad(b, !is_coded(n, i + 1, i + 2), "a scale or zero point is unsupported") ||
+    if (surg__b_bad(b, !is_coded(n, i + 1, i + 2),
+                    "expected a scale of float and a zero point of 8 bits") ||
         surg__b_bad(
             b, surg__b_dtype(surg_node_input(n, i)) != surg__b_dtype(surg_node_input(n, i + 2)),
             "an element type is unknown or unsupported"))

@@ -79,7 +79,7 @@ static surg_status one_hot_plain(surg__builder *b) {
   if (!surg__b_attrs_known(b) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "y", &y) ||
       surg__b_bad(b, !depth, "the depth is absent") ||
       surg__b_bad(b, surg_value_elements(depth, &n, 1) != 1, "the depth is unknown") ||
-      surg__b_bad(b, !n.known, "an attribute is unknown") ||
+      surg__b_bad(b, !n.known, "the depth is unknown") ||
       surg__b_bad(b, n.value < 1, "the depth is below 1") ||
       surg__b_bad(b, i.rank < 1, "i: expected rank 1 or more") ||
       surg__b_bad(b, n.value > SURG_LIMIT_EMIT_CONSTANT,

@@ -234,7 +234,8 @@ static surg_status pool_by_parts(surg__builder *b) {
   pool p = {.b = b};
   if (!read(&p)) return SURG_EUNSUPPORTED;
   const bool pads = can_pad(&p);
-  if (surg__b_bad(b, !pads && !pieces_fit(&p), "the windows do not divide the image"))
+  if (surg__b_bad(b, !pads && !pieces_fit(&p),
+                  "windows are empty or too large, or the element type is unsupported"))
     return SURG_EUNSUPPORTED;
   if (pads) by_padding(&p);
   else by_pieces(&p);

@@ -284,7 +284,7 @@ static surg_status scaled_product(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < SURG_COUNT(singles); i++)
     if (surg__b_bad(b, !single(surg__b_get(b, singles[i])),
-                    "a scale or zero point has more than one element"))
+                    "a scale or zero point is not known to be one element"))
       return SURG_EUNSUPPORTED;
   if (surg__b_bad(b, dtype_of(surg__b_get(b, "as")) != SURG_FLOAT,
                   "an element type is unknown or unsupported"))

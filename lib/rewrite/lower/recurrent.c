@@ -409,7 +409,7 @@ static surg_status recurrent_to_steps(surg__builder *b) {
   const int64_t steps = l.x.d[l.batch_first].n;
   const bool few = steps > 0 && steps * l.directions <= SURG_LIMIT_EMIT_STEPS;
   const bool turns = l.lengths.v && (l.backward || l.directions == 2);
-  if (surg__b_bad(b, steps == 0, "the number of steps is unknown or too large") ||
+  if (surg__b_bad(b, steps == 0, "there are no steps") ||
       surg__b_bad(b, b->m->opset < (turns ? 10 : 9), "the rewrite requires opset 9, in reverse 10"))
     return SURG_EUNSUPPORTED;
   surg__bt x = l.batch_first ? surg__bt_transpose(b, l.x, swap) : l.x;

@@ -262,7 +262,7 @@ static surg_status discrete_fourier(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   for (size_t k = from; k < to; k++) {
     if (surg__b_bad(b, !dft_form(node, t, k, n, &forms[k - from]),
-                    "the length of the transform is unknown or too large"))
+                    "the length of the transform is unknown or unsupported"))
       return SURG_EUNSUPPORTED;
     some = some || !forms[k - from].nothing;
     alike = alike && (to - from == 1 || forms[k - from].out_points == surg_type_dim(t, k).value);

@@ -55,7 +55,8 @@ static surg_status split_slices(surg__builder *b) {
   const int64_t whole = a < 0 || a >= rank ? -1 : surg_type_dim(t, (size_t)a).value;
   if (surg__b_bad(b, a < 0, "the axis is out of range") ||
       surg__b_bad(b, a >= rank, "the axis is out of range") ||
-      surg__b_bad(b, !parts_of(n, whole, parts, count), "the sizes of the parts are unknown"))
+      surg__b_bad(b, !parts_of(n, whole, parts, count),
+                  "the sizes of the parts are unknown or unequal"))
     return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < count; i++)
     if (surg__b_bad(b, parts[i] < 0, "the size of a part is negative") ||
@@ -228,7 +229,8 @@ static surg_status explicit_pads(surg__builder *b) {
       surg__b_bad(b, surg_type_rank(t) < 3, "x: expected rank 3 or more") ||
       surg__b_bad(b, surg_type_rank(t) > SURG__BT_RANK, "x: the rank is above the limit"))
     return SURG_EUNSUPPORTED;
-  if (surg__b_bad(b, !same_meaning(b, n, t), "auto_pad has another meaning in the other version"))
+  if (surg__b_bad(b, !same_meaning(b, n, t),
+                  "the operator may have another meaning in the other version"))
     return SURG_EUNSUPPORTED;
   w.n = surg_type_rank(t) - 2;
   if (!read_list(n, "strides", w.stride, w.n) || !read_list(n, "dilations", w.dilation, w.n) ||
@@ -302,10 +304,11 @@ static surg_status pad_taken_in(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   w.n = surg_type_rank(t) - 2;
   if (surg__b_bad(b, surg_node_int(n, "ceil_mode", 0), "ceil_mode is unsupported") ||
-      surg__b_bad(b, !own_pads_count(n), "the pads of the pool are not counted") ||
+      surg__b_bad(b, !own_pads_count(n), "the average does not count the pads") ||
       surg__b_bad(b, !kernel_of(n, &w), "the size of the kernel is unknown") ||
       !read_list(n, "dilations", w.dilation, w.n) ||
-      surg__b_bad(b, !pads_together(n, &q, &w, pads), "the pads of both do not add up"))
+      surg__b_bad(b, !pads_together(n, &q, &w, pads),
+                  "the pads are unknown, negative or of other axes"))
     return SURG_EUNSUPPORTED;
   return with_pads(b, n, x, pads, 2 * w.n);
 }
