@@ -37,9 +37,18 @@ class Table:
         for path in paths:
             self.domain = self.op = None
             self.read(path)
-        ids = [o['id'] for o in self.ops]
-        if sorted(ids) != list(range(1, len(ids) + 1)):
-            sys.exit('%s: operator ids are not 1..%d' % (paths[-1], len(ids)))
+        self.check_ids(paths)
+
+    def check_ids(self, paths):
+        """Ids are unique, and without gaps over all tables. One table alone may have gaps: a new
+        operator gets the next free id, and another table may have those before it."""
+        ids = sorted(o['id'] for o in self.ops)
+        for a, b in zip(ids, ids[1:]):
+            if a == b:
+                sys.exit('%s: two operators have id %d' % (paths[-1], a))
+        if len(paths) > 1 and ids != list(range(1, len(ids) + 1)):
+            sys.exit('%s: operator ids are not 1..%d; the next free id is %d'
+                     % (paths[-1], len(ids), next(i for i in range(1, len(ids) + 2) if i not in ids)))
 
     def read(self, path):
         for number, line in self.lines(path):
