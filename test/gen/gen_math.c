@@ -94,8 +94,10 @@ static bool second(gen *g, gen_value *x, gen_value *y, bool nonzero) {
 
 static bool emit_binary(gen *g, const gen_op *op, int result, bool nonzero) {
   gen_value x, y, r;
-  if (!gen_pick(g, set_of(op->arg), 0, GEN_RANK, true, &x) || !second(g, &x, &y, nonzero))
-    return false;
+  /* A remainder of floats shows what rounded before it: wild models are compared with a runtime. */
+  const bool whole = g->options->wild && op->arg != SMALL && nonzero && op->name[0] == 'M';
+  const uint32_t set = set_of(op->arg) & ~(whole ? (uint32_t)GEN_FLOAT : 0);
+  if (!gen_pick(g, set, 0, GEN_RANK, true, &x) || !second(g, &x, &y, nonzero)) return false;
   r = x;
   if (!gen_broadcast(&r, &y)) return false;
   surg_node *n = gen_node(g, op->name, 1);

@@ -49,7 +49,7 @@ surg_status surg__m_if(surg__machine *m, surg_node *n) {
 
 /* --- stacking --- */
 
-/* The array `type` declares, with 0 where a dim is open. */
+/* The array `type` declares, with 0 where a dim is unknown: the standard leaves it open. */
 static surg_status empty_like(surg__machine *m, const surg_type *type, surg__array *out) {
   int64_t dims[SURG_LIMIT_RANK];
   if (!type || surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_dtype(type) ||
@@ -60,6 +60,7 @@ static surg_status empty_like(surg__machine *m, const surg_type *type, surg__arr
   for (uint32_t i = 0; i < rank; ++i) {
     int64_t d = surg_type_dim(type, i).value;
     dims[i] = d > 0 ? d : 0;
+    if (d < 0 && !m->session->open) m->session->open = "the shape of what no turn has given";
   }
   *out = (surg__array){.dtype = surg_type_dtype(type), .rank = rank};
   int64_t *own = surg__arena_array(&m->arena, (size_t)rank + 1, sizeof *own);

@@ -135,9 +135,15 @@ surg_status surg__m_output(surg__machine *m, const surg_node *n, size_t i, surg_
 
 const surg_type *surg__m_output_type(const surg_graph *g, size_t i) {
   const surg_value *v = surg_graph_output(g, i);
-  const surg_type *t = surg_value_type(v);
-  if (!t) t = surg_graph_output_type(g, i);
-  return t ? t : surg_value_declared_type(v);
+  const surg_type *all[] = {surg_value_type(v), surg_graph_output_type(g, i),
+                            surg_value_declared_type(v)};
+  const surg_type *some = NULL;
+  for (size_t k = 0; k < SURG_COUNT(all); k++) {
+    const surg_type *t = all[k];
+    if (!some) some = t;
+    if (t && (surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_has_rank(t))) return t;
+  }
+  return some;
 }
 
 /* What a subgraph declares as optional may be given an element (a Loop carries one on). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize as the elements it reads, each with its weight: the meaning of lib/eval/image/resize.c, axis
+/* Resize as the elements it reads, each with its weight, as lib/eval/image/resize.c has it, axis
  * by axis. Coordinates are computed in double, or in float where elements are weighted. A neighbour
  * of weight 0 is left out, so that no NaN leaks from it. Scales and sizes may be what the model
  * computes. */
