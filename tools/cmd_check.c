@@ -53,11 +53,24 @@ typedef struct checked {
   const surg__target *target;
   target_tally all;
   bool blocked; /* a move to the opset of --opset is */
+  const char *code; /* of the last error that loading with a target met; NULL: none */
+  char *where, *text;
 } checked;
+
+/* Keeps an error of the loader: if there is no model that a target could judge, it is the reason. */
+static void keep_last(checked *file, const finding *f) {
+  if (surg__check_severity(f->code) != SURG_ERROR || !f->text) return;
+  free(file->where);
+  free(file->text);
+  file->code = f->code;
+  file->where = f->where ? strdup(f->where) : NULL;
+  file->text = strdup(f->text);
+}
 
 static void found(void *user, const finding *f) {
   checked *file = user;
   report *r = &file->r;
+  if (file->target && !f->line) keep_last(file, f);
   if (!strcmp(f->code, "E135")) file->blocked = true;
   if (file->target && !f->line && !file->blocked)
     check_target_finding(r, file->target, f);
@@ -141,10 +154,16 @@ static int check_file(checking *c, const char *path) {
     /* A target gives a verdict where data files are missing, too. */
     if (s != SURG_OK || c->target) code = cli_exit_code(s);
   }
+  if (!f.m && file.code) {
+    report_show(&file.r, file.code, file.where, file.text, NULL);
+    file.r.verdict = surg__verdict_word(SURG__ILLEGAL);
+  }
   file.r.hidden += f.hidden;
   if (code <= EXIT_MODEL) code = f.m || !c->target ? code_of(c, &file) : EXIT_MODEL;
   report_finish(&file.r, code);
   findings_close(&f);
+  free(file.where);
+  free(file.text);
   return code;
 }
 

@@ -247,13 +247,16 @@ static surg_status place(job *j) {
   return r;
 }
 
-/* Tensors whose data files are missing keep what they say of them, also in another folder. */
+/* Tensors whose data files are missing keep their references, also in another folder. */
 static void note_lost(job *j) {
   const surg_model *m = j->s.m;
   surg__stat a, b;
   surg__lost l;
   surg__lost_weights(m, &l);
   if (!l.count || !m->source || !m->source->dir) return;
+  if (j->options.external_data)
+    surg__note(m->ctx, j->s.where, "%zu weight%s not available: not moved to the data file",
+               l.count, l.count == 1 ? " is" : "s are");
   const bool same = surg__os_stat(j->dir, &a) == 0 && surg__os_stat(m->source->dir, &b) == 0 &&
                     a.dev == b.dev && a.ino == b.ino;
   if (same) return;

@@ -12,6 +12,7 @@
  * are. Needs nothing. Keeps sorted.
  * Exact. */
 #include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../util/each.h"
@@ -107,7 +108,15 @@ static bool has_room(const surg_graph *g, size_t *largest) {
 static surg_pass_result bring_in(surg_pass_ctx *p, surg_value *v, void *data) {
   const surg_tensor *t = surg_value_initializer(v);
   const uint64_t bytes = surg_tensor_bytes(t);
-  if (surg_tensor_read(t, 0, data, (size_t)bytes) != SURG_OK) return SURG_PASS_FAILED;
+  if (surg_tensor_read(t, 0, data, (size_t)bytes) != SURG_OK) {
+    char text[300];
+    if (surg_model_status(surg_pass_model(p)) != SURG_OK) return SURG_PASS_FAILED;
+    surg_pass_give_back(p);
+    snprintf(text, sizeof text, "weight '%.200s' stays outside: its elements are not available",
+             surg_value_name(v));
+    surg_pass_left(p, NULL, text);
+    return SURG_PASS_UNCHANGED;
+  }
   surg_tensor *made =
       surg_tensor_new(surg_pass_model(p), surg_tensor_dtype(t), surg_tensor_dims(t),
                       surg_tensor_rank(t), data, (size_t)bytes);
@@ -119,14 +128,18 @@ static surg_pass_result bring_in(surg_pass_ctx *p, surg_value *v, void *data) {
 static surg_pass_result all_inside(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   size_t largest;
-  if (!has_room(g, &largest)) return result;
+  if (!has_room(g, &largest)) {
+    surg_pass_left(p, surg_graph_parent_node(g), "weights stay outside: they exceed 1 GiB");
+    return result;
+  }
   void *data = surg_pass_alloc(p, largest + 1);
   if (!data) return SURG_PASS_FAILED;
   for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
        v = surg_graph_next_initializer(g, v)) {
     if (!is_outside(v) || surg_pass_keeps_value(p, v) || !surg_pass_allow(p)) continue;
-    result = bring_in(p, v, data);
-    if (result == SURG_PASS_FAILED) return result;
+    const surg_pass_result one = bring_in(p, v, data);
+    if (one == SURG_PASS_FAILED) return one;
+    if (one == SURG_PASS_CHANGED) result = one;
   }
   return result;
 }

@@ -134,6 +134,41 @@ class Broken(Case):
                     if kind == 'invalid' and '-i' in args:
                         self.assertEqual(self.read('invalid.onnx'), data)
 
+    def test_unreadable(self):
+        """An empty file, bytes of something else, a folder, nothing: an error that says so, and no output."""
+        self.write('empty.onnx', b'')
+        self.write('junk.onnx', b'\x89PNG\r\n' + bytes(range(256)))
+        os.mkdir('folder.onnx')
+        before = set(os.listdir('.'))
+        for name, code in (('empty', 1), ('junk', 1), ('folder', 3), ('absent', 3)):
+            for command in sorted(set(ARGUMENTS) - APART) + ['check --target onnxruntime-1.10']:
+                args = command.split() + [{'MODEL': name + '.onnx', 'OUT': 'out.onnx'}.get(a, a)
+                                          for a in ARGUMENTS[command.split()[0]]]
+                with self.subTest(command=command, model=name):
+                    r, text = self.call(args)
+                    self.assertEqual(r.returncode, code, text)
+                    self.assertNotEqual(text.strip(), '')
+                    self.assertNotRegex(text, PROMISE)
+                    self.assertEqual(set(os.listdir('.')), before)
+
+    def test_pipes(self):
+        """Standard input and output, where a command takes a model."""
+        for args in (['check', '-'], ['info', '-'], ['cat', '-'], ['doctor', '-'], ['ops', '--new-since', '9', '-'],
+                     ['mend', '-', '-'], ['--pass', 'fold', '-', '-'], ['profile', '-'], ['run', '-']):
+            for kind in ('invalid', 'custom'):
+                with self.subTest(args=args, model=kind):
+                    r = self.run_tool(*args, stdin=None, input=MODELS[kind])
+                    text = (r.stdout + r.stderr).decode(errors='replace')
+                    self.assertIn(r.returncode, (0, 1, 2), text)
+                    self.assertNotRegex(text, r'internal fault|did not say why')
+                    self.assertNotEqual(text.strip(), '') if r.returncode else None
+
+    def test_width(self):
+        """Help fits 80 columns."""
+        for args in ([], *[[c] for c in ARGUMENTS]):
+            for line in self.ok(*args, '--help').decode().splitlines():
+                self.assertLessEqual(len(line), 80, args)
+
     def test_passes(self):
         passes = json.loads(self.ok('passes', '--json'))['passes']
         for p in [x['name'] for x in passes]:

@@ -307,6 +307,8 @@ def unnamed_output(m, rng):
 @family()
 def trailing_empty(m, rng):
     n = pick(rng, [n for n in nodes(m) if n.all("input") and not n.text("domain")])
+    if not n:
+        return None
     for _ in range(rng.randint(1, 2)):
         n.add("input", "")
     return "%s has empty inputs at its end" % n.text("op_type")
