@@ -7,8 +7,8 @@ static const char help[] =
     "Prints a model as ONNX text (doc/text.md), which can be read back: a name that\n"
     "ends in .onnxtxt is text. `-` is standard input.\n"
     "\n"
-    "  --strict  plain ONNX text without extensions; reports what it dropped\n"
-    "  --json    the text as a JSON object {\"schema\", \"file\", \"text\"}\n";
+    "  --strict  plain ONNX text without extensions; lists what it dropped\n"
+    "  --json    print a JSON object {\"schema\", \"file\", \"text\"}\n";
 
 enum { OPT_STRICT = OPT_OWN };
 

@@ -11,19 +11,20 @@
 
 static const char help[] =
     "usage: onnxsurg check [--strict] [--target T] [--json|--sarif] IN...\n"
-    "Lists what is wrong with models: one line a finding, nothing for a clean model.\n"
+    "Lists the findings of models, one per line; prints nothing for a valid model.\n"
     "doc/check.md explains each code.\n"
-    "  --strict            warnings count as errors do\n"
-    "  --target T          whether the engine T supports the model: what it does not\n"
-    "                      support, and what can be done; see onnxsurg targets\n"
-    "  --targets all|A,B   which engines support the model, and which after a repair\n"
+    "  --strict            warnings count as errors\n"
+    "  --target T          also check whether engine T supports the model, and\n"
+    "                      suggest cures; `onnxsurg targets` lists engines\n"
+    "  --targets all|A,B   table: which engines support the model as it is, and after\n"
+    "                      a repair\n"
     JUDGING_HELP
-    "  --quiet             errors alone\n"
-    "  --json              the findings of all files as one JSON object, with hints\n"
-    "  --sarif             the same as SARIF 2.1.0, for code scanning\n"
-    "  --opset [DOMAIN=]N  what keeps the model from moving to opset N; nothing is\n"
-    "                      changed (--allow CLASS: the worst that rewrites may be)\n"
-    "  --max-findings N    of a file that are told (100); the rest is counted\n"
+    "  --quiet             print errors only\n"
+    "  --json              print the findings of all files as one JSON object\n"
+    "  --sarif             print SARIF 2.1.0, for code scanning\n"
+    "  --opset [DOMAIN=]N  list what prevents conversion to opset N, change nothing\n"
+    "                      (--allow CLASS: permit rewrites up to this class)\n"
+    "  --max-findings N    findings to print per file (100); the rest is counted\n"
     "exit codes: 0 no error, 1 an error was found, 3 a file cannot be read, 4 limit;\n"
     "with --target: 0 supported, 1 unsupported, 6 support unknown\n";
 

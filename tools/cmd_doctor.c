@@ -16,16 +16,16 @@
 
 static const char help[] =
     "usage: onnxsurg doctor [--target T] [--error TEXT|FILE|-] IN\n"
-    "Walks through what keeps a model from an engine, a line each: does it load, is\n"
-    "it valid, sizes, opset, operators, types, constants ... Then the verdict, and\n"
-    "the one command that cures. Nothing is written.\n"
-    "  --target T          the engine; see onnxsurg targets\n"
-    "  --error TEXT        what it said: text, a file, or - for standard input\n"
-    "  --messages FILE     messages of your own, too (doc/messages.md)\n"
+    "Examines step by step why an engine rejects a model: loading, validity, shapes,\n"
+    "opset, operators, types, constants. Prints the verdict and the command that\n"
+    "cures the fault. Writes nothing.\n"
+    "  --target T          engine; `onnxsurg targets` lists them\n"
+    "  --error TEXT        message of the engine: text, a file, or - (standard input)\n"
+    "  --messages FILE     load further messages of importers (doc/messages.md)\n"
     JUDGING_HELP
-    "  --json              for programs\n"
-    "exit codes: 0 nothing is open, 1 something is, 2 wrong usage, 3 file, 4 limit;\n"
-    "with --target, where nothing is open: 1 unsupported, 6 support unknown\n";
+    "  --json              print JSON\n"
+    "exit codes: 0 no problem found, 1 problem found, 2 usage error, 3 file error,\n"
+    "4 limit; with --target and no other problem: 1 unsupported, 6 support unknown\n";
 
 enum { OPT_TARGET = OPT_OWN, OPT_ERROR, OPT_MESSAGES };
 

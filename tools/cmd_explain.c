@@ -16,14 +16,14 @@
 
 static const char help[] =
     "usage: onnxsurg explain 'TEXT'|FILE|- [IN]\n"
-    "Says what an importer, checker or exporter meant by its message: operator, node,\n"
-    "cause and cure. With a model IN also whether the cause is there, and where.\n"
-    "  --target T          the engine it came from; see onnxsurg targets\n"
-    "  --messages FILE     messages of your own, too (doc/messages.md)\n"
-    "  --json              for programs\n"
-    "exit codes: 0 explained (and not seen in IN), 1 not known, or seen in IN,\n"
-    "  2 wrong usage, 3 file, 4 limit\n"
-    "next: the command that stands behind cure, or onnxsurg doctor --error TEXT IN\n";
+    "Explains a message of an importer, checker or exporter: operator, node, cause,\n"
+    "cure. With a model IN, also whether and where the cause is present.\n"
+    "  --target T          engine that printed it; `onnxsurg targets` lists them\n"
+    "  --messages FILE     load further messages of importers (doc/messages.md)\n"
+    "  --json              print JSON\n"
+    "exit codes: 0 explained, not present in IN, 1 unknown message, or present in IN,\n"
+    "  2 usage error, 3 file error, 4 limit\n"
+    "next: run the command after `cure`, or onnxsurg doctor --error TEXT IN\n";
 
 enum { OPT_TARGET = OPT_OWN, OPT_MESSAGES };
 

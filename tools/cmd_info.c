@@ -10,16 +10,16 @@
 static const char help[] =
     "usage: onnxsurg info [--top N] [--values] [--dim NAME=SIZE]... [--target T]\n"
     "                     [--json] IN...\n"
-    "Prints what a model holds and needs: versions and the oldest ones it fits,\n"
-    "inputs, outputs, operators, weights, arithmetic, memory. Weights are not read,\n"
-    "and their files need not be there.\n"
+    "Prints what a model contains and needs: versions and the oldest possible ones,\n"
+    "inputs, outputs, operators, weights, operations, memory. Does not read weights;\n"
+    "their files may be missing.\n"
     "\n"
-    "  --top N            the N nodes that compute most\n"
-    "  --values           every value with its type and shape\n"
-    "  --dim NAME=SIZE    what a symbol of the inputs is: N=4, N=1..64, H%32\n"
+    "  --top N            list the N most expensive nodes\n"
+    "  --values           list every value with its type and shape\n"
+    "  --dim NAME=SIZE    value of a symbol of the inputs: N=4, N=1..64, H%32\n"
     "                     (repeatable)\n"
-    "  --target T         the opsets that both the content and the engine T take\n"
-    "  --json             a JSON object; of several models one a line (doc/info.md)\n";
+    "  --target T         opsets that both the model and engine T support\n"
+    "  --json             print a JSON object per model, one per line (doc/info.md)\n";
 
 #define MOST_DIMS 64u
 

@@ -15,14 +15,14 @@
 
 static const char help[] =
     "usage: onnxsurg isolate --node N IN OUT [options]\n"
-    "Writes one node as a model of its own, with its attributes, subgraphs, constants\n"
-    "and the functions it calls, and beside it the values that reach the node and\n"
-    "those it gives when IN runs, as test_data_set_0/input_0.pb ... output_0.pb ...\n"
-    "`onnxsurg run --inputs DIR --expect DIR OUT` then runs it again.\n"
+    "Writes one node as a model, with its attributes, subgraphs, constants and called\n"
+    "functions, and its input and output values when IN runs, in the folder of OUT as\n"
+    "test_data_set_0/input_0.pb ... output_0.pb ...\n"
+    "`onnxsurg run --inputs DIR --expect DIR OUT` runs it again.\n"
     "\n"
-    "  --node N            its name, the name of a value it makes, or its place:\n"
-    "                      5, graph.node[5].then_branch.node[2]; as messages spell it\n"
-    "  --turn K            the K-th time it runs, in a loop or function (from 0)\n"
+    "  --node N            name of the node or of one of its outputs, or position:\n"
+    "                      5, graph.node[5].then_branch.node[2]\n"
+    "  --turn K            the K-th run of a node in a loop or function (from 0)\n"
     CLI_INPUT_HELP
     CLI_FILL_HELP
     CLI_BUDGET_HELP("2^24")

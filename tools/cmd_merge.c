@@ -10,16 +10,16 @@
 
 static const char help[] =
     "usage: onnxsurg merge [OPTION]... A B -o OUT\n"
-    "Joins two models: what A gives goes into B. Without --connect, outputs of A\n"
-    "stand for the inputs of B that bear their names.\n"
+    "Joins two models: outputs of A replace inputs of B. Without --connect, those of\n"
+    "the same name are connected.\n"
     "\n"
-    "  --connect VALUE:INPUT   a value of A, and the input of B it stands for\n"
+    "  --connect VALUE:INPUT   a value of A and the input of B it replaces\n"
     "                          (repeatable)\n"
-    "  --prefix TEXT           put before all names of B\n"
-    "  --keep-outputs          outputs of A that are connected stay outputs\n"
-    "  --external-data NAME    write large weights to one file of this name\n"
-    "  -o, --output OUT        the file to write\n"
-    "  --json                  print what was connected, inputs and outputs as JSON\n";
+    "  --prefix TEXT           prefix for all names of B\n"
+    "  --keep-outputs          connected outputs of A remain outputs\n"
+    "  --external-data NAME    write large weights to file NAME in the folder of OUT\n"
+    "  -o, --output OUT        the output file\n"
+    "  --json                  print connections, inputs and outputs as JSON\n";
 
 enum { OPT_CONNECT = OPT_OWN, OPT_PREFIX, OPT_KEEP_OUTPUTS, OPT_EXTERNAL_DATA };
 

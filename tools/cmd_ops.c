@@ -15,12 +15,12 @@ static const char help[] =
     "usage: onnxsurg ops [--json] [NAME[@OPSET]]\n"
     "       onnxsurg ops --new-since OPSET [--json] IN\n"
     "Lists the operators ONNX defines with the opsets that changed them, or explains\n"
-    "one: inputs, outputs, types, attributes with defaults, function body, and what\n"
-    "changed from version to version. Part of a name lists what holds it; a domain\n"
-    "may stand before it (ai.onnx.ml.Scaler). Without @OPSET: the newest version.\n"
-    "  --new-since N  names the nodes of a model, with subgraphs and functions, that\n"
-    "                 do not fit opset N of their domain as they stand, and why\n"
-    "  --json         the same as JSON (doc/ops.md)\n";
+    "one: inputs, outputs, types, attributes with defaults, function body, and the\n"
+    "changes between versions. Part of a name lists all operators that contain it; a\n"
+    "domain may precede it (ai.onnx.ml.Scaler). Without @OPSET: the newest version.\n"
+    "  --new-since N  list the nodes of a model, subgraphs and functions included,\n"
+    "                 that are not valid in opset N of their domain, and why\n"
+    "  --json         print JSON (doc/ops.md)\n";
 
 /* The newest version of operator `op` that is still one. */
 static const surg_schema *newest(int op) {

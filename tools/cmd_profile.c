@@ -13,12 +13,14 @@
 
 static const char help[] =
     "usage: onnxsurg profile --dim NAME=LOW..HIGH[@BEST]... IN\n"
-    "Prints the options --minShapes, --optShapes, --maxShapes of trtexec for a model\n"
-    "with open sizes, after proof that shapes are inferred with all three.\n"
-    "  --dim NAME=8        a size; NAME=1..32: from 1 to 32; NAME=1..32@8: best at 8\n"
-    "                      (without @: the largest). NAME: a symbol, or input.axis\n"
-    "  --json              for programs\n"
-    "exit codes: 0 all three hold, 1 one does not, 2 wrong usage, 3 file, 4 limit\n"
+    "Prints the options --minShapes, --optShapes and --maxShapes of trtexec for a\n"
+    "model with symbolic dimensions, after shape inference succeeded with all three.\n"
+    "  --dim NAME=8        fix a dimension; NAME=1..32: a range; NAME=1..32@8:\n"
+    "                      optimal at 8 (default: the largest). NAME: a symbol or\n"
+    "                      input.axis\n"
+    "  --json              print JSON\n"
+    "exit codes: 0 all three are valid, 1 one is not, 2 usage error, 3 file error,\n"
+    "4 limit\n"
     "next: onnxsurg repair --target tensorrt-8.6 IN OUT\n";
 
 enum { OPT_DIM = OPT_OWN };

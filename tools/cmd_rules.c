@@ -11,11 +11,11 @@
 static const char help[] =
     "usage: onnxsurg rules [--rules FILE] [--json] [NAME]\n"
     "       onnxsurg rules NAME --explain NODE IN\n"
-    "Lists rewrite rules (doc/rules.md), prints one, or says why one does not match\n"
-    "at a node.\n"
+    "Lists rewrite rules (doc/rules.md), prints one, or explains why one does not\n"
+    "match a node.\n"
     "\n"
-    "  --rules FILE    rules of your own, too (repeatable)\n"
-    "  --explain NODE  the node, by its name or that of its first output\n";
+    "  --rules FILE    load further rules (repeatable)\n"
+    "  --explain NODE  the node, by its name or the name of its first output\n";
 
 static const char *name_at(const void *list, size_t i) {
   return surg_rule_name(surg_rule_at((surg_context *)(uintptr_t)list, i));

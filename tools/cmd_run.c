@@ -10,20 +10,19 @@
 
 static const char help[] =
     "usage: onnxsurg run MODEL [options]\n"
-    "Computes a model and prints its outputs.\n"
+    "Runs a model with the built-in evaluator and prints its outputs.\n"
     "\n"
     CLI_INPUT_HELP
     CLI_FILL_HELP
-    "  --expect DIR        compare with output_0.pb ...; exit code 1 when\n"
-    "                      one differs\n"
-    "  --rtol X, --atol X  by how much floats may differ (1e-3, 1e-7)\n"
-    "  --ulp N             ... or in steps of their type, alone or besides\n"
-    "  --all               every value that the main graph makes, not outputs alone\n"
+    "  --expect DIR        compare with output_0.pb ...; exit code 1 if one differs\n"
+    "  --rtol X, --atol X  tolerances of floats (1e-3, 1e-7)\n"
+    "  --ulp N             tolerance in units in the last place\n"
+    "  --all               print every value of the main graph, not only outputs\n"
     "  --out DIR           write outputs as NAME.npy\n"
-    "  --format npy|pb     ... or as messages (TensorProto ...)\n"
+    "  --format npy|pb     ... or as protobuf messages (TensorProto ...)\n"
     "  --repeat N          run N times and print median and 90th percentile\n"
-    "  --warmup N          ... after N runs that do not count (1)\n"
-    "  --per-node          ... of each node, too (built-in engine)\n"
+    "  --warmup N          ... after N uncounted runs (1)\n"
+    "  --per-node          ... for each node, too (built-in engine)\n"
     CLI_ENGINE_HELP
     CLI_BUDGET_HELP("2^24")
     "  --json              print JSON\n";

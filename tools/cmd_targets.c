@@ -7,10 +7,10 @@
 
 static const char help[] =
     "usage: onnxsurg targets [--json] [NAME|FILE.target [OP...]]\n"
-    "Lists the engines whose demands are known; with a name what that one takes, with\n"
-    "operators what it says of those. Names may be short: ort, trt8.6.\n"
-    "What a target says and how to write one: doc/targets.md\n"
-    "  --json              the same for programs\n"
+    "Lists the known engines; with a name, prints what that engine supports, with\n"
+    "operators, only those. Names may be short: ort, trt8.6.\n"
+    "doc/targets.md explains the facts of a target and how to write one.\n"
+    "  --json              print JSON\n"
     "next: onnxsurg check --target NAME IN\n";
 
 static void put_span(surg__buf *b, const surg__tspan *s) {

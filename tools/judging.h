@@ -18,9 +18,9 @@ enum { OPT_REGISTERED = OPT_OWN + 100, OPT_ASSUME_UNKNOWN };
   {"registered", required_argument, NULL, OPT_REGISTERED}, \
   {"assume-unknown", required_argument, NULL, OPT_ASSUME_UNKNOWN}
 #define JUDGING_HELP                                                                  \
-  "  --registered DOMAIN[:OP]  operators that are registered with the engine\n"        \
-  "  --assume-unknown yes|no   exit code where support is unknown: as supported, as\n" \
-  "                      unsupported (without: 6)\n"
+  "  --registered DOMAIN[:OP]  custom operators that the engine has\n"        \
+  "  --assume-unknown yes|no   exit code if support is unknown: as supported or\n" \
+  "                      unsupported (default: 6)\n"
 
 /* An exit code after a line; EXIT_DONE: taken. */
 int judging_take(judging *j, int option, char *arg);

@@ -61,26 +61,26 @@ enum {
     "inputs", required_argument, NULL, OPT_INPUTS                               \
   }
 #define CLI_INPUT_HELP                                                             \
-  "  --input NAME=FILE   an input from .npy, .npz or TensorProto (.pb); repeatable\n" \
-  "  --inputs DIR        input_0.pb (or .npy), input_1.pb ... in the order of the\n" \
-  "                      model's inputs; or an .npz file with inputs by name\n"
+  "  --input NAME=FILE   read an input from .npy, .npz or TensorProto (.pb);\n" \
+  "                      repeatable\n" \
+  "  --inputs DIR        read input_0.pb (or .npy), input_1.pb ... in the order of\n" \
+  "                      the model's inputs; or an .npz file, by name\n"
 #define CLI_FILL_HELP                                                            \
-  "  --fill WORD         what other inputs are filled with: random (the default),\n" \
-  "                      zeros, ones, arange, adversarial\n"                      \
-  "  --seed N            of random numbers (1); operators that draw use it, too\n" \
-  "  --dim NAME=N        how long a symbolic dim is (2)\n"
-#define CLI_ENGINE_HELP                                                           \
-  "  --engine WORD       what computes: builtin (the default) or ort, which is ONNX\n" \
-  "                      Runtime where its library is there\n"                    \
-  "  --ort PATH          that library, libonnxruntime.so (else what the loader\n" \
-  "                      finds)\n"                                                \
-  "  --ort-optimize WORD none, basic, extended or all (the default)\n"            \
-  "  --threads N         that ONNX Runtime works with (1)\n"
-#define CLI_BUDGET_HELP(turns)                                                    \
-  "  --max-bytes N       of the results of one node (4GiB)\n"                     \
-  "  --max-work N        operations of a run (2^42)\n"                          \
-  "  --max-turns N       of all loops of a run (" turns ")\n"                         \
-  "  --timeout SECONDS   for all runs together; checked between nodes\n"
+  "  --fill WORD         content of other inputs: random (default), zeros, ones,\n" \
+  "                      arange, adversarial\n" \
+  "  --seed N            seed of random inputs and random operators (1)\n" \
+  "  --dim NAME=N        size of a symbolic dimension (2)\n"
+#define CLI_ENGINE_HELP                                                            \
+  "  --engine WORD       builtin (default), or ort: ONNX Runtime, if its library is\n" \
+  "                      found\n"                                                  \
+  "  --ort PATH          path of libonnxruntime.so (default: from the loader)\n" \
+  "  --ort-optimize WORD optimization level: none, basic, extended, all (default)\n" \
+  "  --threads N         threads of ONNX Runtime (1)\n"
+#define CLI_BUDGET_HELP(turns)                                                     \
+  "  --max-bytes N       limit for the results of one node (4GiB)\n"               \
+  "  --max-work N        limit for the operations of a run (2^42)\n"               \
+  "  --max-turns N       limit for the iterations of all loops (" turns ")\n"      \
+  "  --timeout SECONDS   time limit for all runs; checked between nodes\n"
 
 void cli_run_init(cli_run *r);
 void cli_run_free(cli_run *r);
