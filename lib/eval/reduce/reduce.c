@@ -136,7 +136,7 @@ static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
   return why ? surg__k_cannot(k, why) : SURG__K_OK;
 }
 
-/* Whether engines give other results: extremes of NaN, and integers that grow too large. Asked where
+/* Whether engines give other results: extremes of NaN, or of zeros of both signs, and integers that grow too large. Asked where
  * the result would be a constant. */
 static surg__kstatus engines_differ(surg_kctx *k) {
   const surg__array *x = &k->in[0];
@@ -145,9 +145,14 @@ static surg__kstatus engines_differ(surg_kctx *k) {
   double all = product;
   if (k->running) return SURG__K_OK;
   if (surg__is_real(x->dtype)) {
-    for (uint64_t i = 0; extreme && i < x->count; ++i)
-      if (isnan(surg__load_f64(x->dtype, x->data, i)))
-        return surg__k_disputed(k, "the extreme of numbers and NaN");
+    bool plus = false, minus = false; /* zeros */
+    for (uint64_t i = 0; extreme && i < x->count; ++i) {
+      const double v = surg__load_f64(x->dtype, x->data, i);
+      if (isnan(v)) return surg__k_disputed(k, "the extreme of numbers and NaN");
+      plus |= v == 0 && !signbit(v);
+      minus |= v == 0 && signbit(v);
+    }
+    if (plus && minus) return surg__k_disputed(k, "the extreme of zeros of both signs");
     return SURG__K_OK;
   }
   for (uint64_t i = 0; !extreme && i < x->count; ++i) {
