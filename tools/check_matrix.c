@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "check_target.h"
+#include "quiet.h"
 #include "verdict.h"
 
 typedef struct matrix {
@@ -27,31 +27,32 @@ static bool wanted(const char *words, const char *name) {
   return false;
 }
 
-static surg_status judge(matrix *x, const surg__target *t) {
+static surg_status judge(matrix *x, const surg_target *t) {
   verdict v;
   const surg_status s = verdict_find(&v, t, x->m);
   if (!x->all++ && !x->list) printf("%-46s %-12s %s\n", "target", "as it is", "after repair");
-  x->supported += v.kind == VERDICT_IMPORTS;
-  x->unknown += v.kind == VERDICT_UNKNOWN;
-  x->repaired += v.kind == VERDICT_EXACT || v.kind == VERDICT_CONSENT;
+  x->supported += v.kind == SURG_ASSESS_SUPPORTED;
+  x->unknown += v.kind == SURG_ASSESS_UNKNOWN;
+  x->repaired += v.kind == SURG_ASSESS_REPAIR || v.kind == SURG_ASSESS_CONSENT;
   if (s == SURG_OK && x->list)
     json_array_append_new(x->list, verdict_json(&v, t));
   else if (s == SURG_OK)
-    printf("%-46s %-12s %s\n", t->name, surg__verdict_word(verdict_of(&v)),
-           v.kind > VERDICT_UNKNOWN ? verdict_repair(&v) : "");
+    printf("%-46s %-12s %s\n", surg_target_name(t), surg_verdict_name(verdict_of(&v)),
+           v.kind > SURG_ASSESS_UNKNOWN ? verdict_repair(&v) : "");
   verdict_free(&v);
   return s;
 }
 
 static surg_status judge_all(matrix *x, const char *words) {
   surg_status s = SURG_OK;
-  for (size_t i = 0; i < surg__target_count && s == SURG_OK; i++) {
-    const surg__target_text *text = &surg__target_texts[i];
-    if (!wanted(words, text->name)) continue;
-    surg__target *t = surg__target_read(x->ctx, text->text, strlen(text->text), text->name);
-    judging_apply(x->how, t);
-    s = t ? judge(x, t) : SURG_ENOMEM;
-    surg__target_free(t);
+  const char *name;
+  for (size_t i = 0; s == SURG_OK && (name = surg_target_name_at(i)); i++) {
+    surg_target *t = NULL;
+    if (!wanted(words, name)) continue;
+    s = surg_target_open(x->ctx, name, &t);
+    if (s == SURG_OK) s = judging_apply(x->how, t);
+    if (s == SURG_OK) s = judge(x, t);
+    surg_target_free(t);
   }
   return s;
 }

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <jansson.h>
 #include <onnxsurg/onnxsurg.h>
+#include <onnxsurg/repair.h>
 #include <stdio.h>
 
 #include "base/base.h"
@@ -108,12 +109,8 @@ void cli_progress_stop(void);
 #define CLI_RUN_MEMORY (UINT64_C(8) << 30) /* values in flight count against the memory of a run */
 
 /* `--dim NAME=N`; names stay where the arguments are. cli_dim_of is a surg__dim_of. */
-typedef struct cli_dim {
-  const char *name;
-  int64_t size;
-} cli_dim;
 typedef struct cli_dims {
-  cli_dim *items;
+  surg_size *items;
   size_t n;
 } cli_dims;
 bool cli_dims_take(cli_dims *d, char *arg);

@@ -40,7 +40,7 @@ enum {
 
 typedef struct checking {
   cli_common common;
-  const surg__target *target; /* NULL: findings about ONNX itself */
+  const surg_target *target; /* NULL: findings about ONNX itself */
   judging how;
   bool strict;
   const char *target_name, *targets;
@@ -51,7 +51,7 @@ typedef struct checking {
 
 typedef struct checked {
   report r;
-  const surg__target *target;
+  const surg_target *target;
   target_tally all;
   bool blocked; /* a move to the opset of --opset is */
   const char *code; /* of the last error that loading with a target met; NULL: none */
@@ -116,7 +116,7 @@ static int code_of(const checking *c, const checked *file) {
   const bool strict = c->strict && r->counts[SURG_WARNING];
   if (!c->target) return r->counts[SURG_ERROR] || strict ? EXIT_MODEL : EXIT_DONE;
   if (strict || file->blocked) return EXIT_MODEL;
-  return judging_exit(&c->how, surg__verdict_of(file->all.unsupported, file->all.unknown));
+  return judging_exit(&c->how, target_verdict(&file->all));
 }
 
 /* What `mend` makes of it: after the findings, where there is something to be cured. */
@@ -157,7 +157,7 @@ static int check_file(checking *c, const char *path) {
   }
   if (!f.m && file.code) {
     report_show(&file.r, file.code, file.where, file.text, NULL);
-    file.r.verdict = surg__verdict_word(SURG__ILLEGAL);
+    file.r.verdict = surg_verdict_name(SURG_UNSUPPORTED);
   }
   file.r.hidden += f.hidden;
   if (code <= EXIT_MODEL) code = f.m || !c->target ? code_of(c, &file) : EXIT_MODEL;
@@ -235,14 +235,14 @@ int cmd_check(int argc, char **argv) {
   if (c.targets && (c.target_name || c.out.form == FORM_SARIF || argc - optind != 1))
     return cli_usage("--targets takes one model, and neither --target nor --sarif");
   surg_context *ctx = c.target_name || c.targets ? cli_context(&c.common) : NULL;
-  surg__target *t = ctx && c.target_name ? cli_target(ctx, c.target_name, &code) : NULL;
+  surg_target *t = ctx && c.target_name ? cli_target(ctx, c.target_name, &code) : NULL;
   if ((c.target_name || c.targets) && !ctx) code = EXIT_LIMIT;
-  judging_apply(&c.how, t);
+  if (judging_apply(&c.how, t) != SURG_OK) code = cli_no_memory();
   c.target = t;
   if (code == EXIT_DONE)
     code = c.targets ? check_matrix(ctx, &c.common, &c.how, c.targets, argv[optind])
                      : check_files(&c, argv + optind, argc - optind);
-  surg__target_free(t);
+  surg_target_free(t);
   judging_free(&c.how);
   surg_context_free(ctx);
   return cli_flush(code);

@@ -2,7 +2,6 @@
 /* `onnxsurg doctor [--target T] [--error TEXT|FILE|-] IN`: the checklist an expert walks, a line
  * each, the verdict, and the one command that cures. It asks `check`, the target and `explain`;
  * nothing is judged here, and nothing is written. */
-#include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "explain.h"
 #include "findings.h"
 #include "outlook.h"
+#include "quiet.h"
 #include "verdict.h"
 
 static const char help[] =
@@ -65,7 +65,7 @@ typedef struct doctor {
   judging how;
   const char *target_name, *error, *messages, *in;
   surg_context *ctx;
-  surg__target *t;
+  surg_target *t;
   findings model;
   row rows[ROWS];
   row_id now; /* of what is heard from a target made for a question */
@@ -138,25 +138,21 @@ static void found(void *user, const finding *f) {
 
 /* --- what a target objects to --- */
 
-static row_id row_of_cause(surg__cause c) {
-  switch (c) {
-    case SURG__C_IR:
-    case SURG__C_OPSET: return R_VERSIONS;
-    case SURG__C_TYPE: return R_DTYPES;
-    case SURG__C_CONSTANT: return R_CONSTANT;
-    case SURG__C_DYNAMIC: return R_DYNAMIC;
-    case SURG__C_FUNCTION:
-    case SURG__C_CUSTOM: return R_CUSTOM;
-    case SURG__C_INVALID: return R_VALID;
-    default: return R_OPS;
-  }
+static row_id row_of_fact(const char *code) {
+  static const struct {
+    const char *code;
+    row_id id;
+  } map[] = {{"E401", R_VERSIONS}, {"E402", R_VERSIONS}, {"E405", R_DTYPES}, {"E406", R_CONSTANT},
+             {"E410", R_DYNAMIC},  {"E411", R_CUSTOM},   {"E412", R_CUSTOM}};
+  for (size_t i = 0; i < SURG_COUNT(map); i++)
+    if (!strcmp(map[i].code, code)) return map[i].id;
+  return R_OPS;
 }
 
-static void objected(void *user, const surg__objection *o) {
+static void objected(void *user, const surg_objection *o) {
   doctor *d = user;
-  if (o->code) return; /* a finding: it has its row by now */
-  note(d, row_of_cause(o->cause), o->verdict == SURG__ILLEGAL,
-       o->node ? surg_node_where(o->node) : "model", o->text, NULL);
+  if (!o->fact) return; /* a finding: it has its row by now */
+  note(d, row_of_fact(o->fact), o->verdict == SURG_UNSUPPORTED, o->where, o->text, NULL);
 }
 
 /* --- questions that a small target asks --- */
@@ -180,19 +176,19 @@ static const struct question {
      "\"Scan\": {\"refused\": true, \"says\": \"runs its body over and over\"}}}"},
 };
 
-static void answered(void *user, const surg__objection *o) {
+static void answered(void *user, const surg_objection *o) {
   doctor *d = user;
-  if (o->verdict != SURG__ILLEGAL) return;
+  if (o->verdict != SURG_UNSUPPORTED || !o->fact || !o->node) return;
   for (size_t i = 0; i < SURG_COUNT(questions); i++)
-    if (questions[i].id == d->now)
-      note(d, d->now, questions[i].open, surg_node_where(o->node), o->text, NULL);
+    if (questions[i].id == d->now) note(d, d->now, questions[i].open, o->where, o->text, NULL);
 }
 
 static surg_status ask(doctor *d, const struct question *q) {
-  surg__target *t = surg__target_read(d->ctx, q->target, strlen(q->target), "doctor");
+  surg_target *t = NULL;
   d->now = q->id;
-  const surg_status s = t ? surg__target_facts(t, d->model.m, answered, d) : SURG_ENOMEM;
-  surg__target_free(t);
+  surg_status s = surg_target_parse(d->ctx, q->target, strlen(q->target), "doctor", &t);
+  if (s == SURG_OK) s = surg_target_judge(t, d->model.m, answered, d, NULL);
+  surg_target_free(t);
   return s;
 }
 
@@ -216,7 +212,7 @@ static void look_at_inputs(doctor *d) {
 static surg_status examine(doctor *d) {
   surg_status s = findings_look(&d->model);
   for (size_t i = 0; i < SURG_COUNT(questions) && s == SURG_OK; i++) s = ask(d, &questions[i]);
-  if (s == SURG_OK && d->t) s = surg__target_model(d->t, d->model.m, objected, d);
+  if (s == SURG_OK && d->t) s = surg_target_judge(d->t, d->model.m, objected, d, NULL);
   if (s == SURG_OK) look_at_inputs(d);
   return s;
 }
@@ -262,7 +258,8 @@ static void put_line(surg_context *ctx, const char *title, const char *text) {
   surg__buf_free(&b);
 }
 
-/* What a point without a finding is: where loading met errors, the invalid parts were not looked at. */
+/* What a point without a finding is: where loading met errors, the invalid parts were not looked
+ * at. */
 static const char *state_without(const doctor *d, row_id id) {
   if (!d->model.m && id != R_LOADS) return "not reached";
   return d->model.partial && id != R_LOADS ? "not judged: parts of the model are invalid" : "ok";
@@ -304,8 +301,11 @@ static json_t *rows_json(const doctor *d) {
     if (id == R_MESSAGE && !d->error) continue;
     json_array_append_new(
         list, json_pack("{s:s,s:s,s:I,s:I,s:o,s:o}", "point", infos[id].title, "state",
-                        r->open ? "open" : r->notes ? "note" : d->model.partial && id != R_LOADS ? "unknown" : "ok", "open", (json_int_t)r->open,
-                        "notes", (json_int_t)r->notes, "first",
+                        r->open                             ? "open"
+                        : r->notes                          ? "note"
+                        : d->model.partial && id != R_LOADS ? "unknown"
+                                                            : "ok",
+                        "open", (json_int_t)r->open, "notes", (json_int_t)r->notes, "first",
                         r->first ? cli_text_json(r->first) : json_null(), "pass",
                         r->pass && r->pass[0] ? json_string(r->pass) : json_null()));
   }
@@ -352,7 +352,7 @@ static void print_findings(doctor *d, const verdict *known, size_t open) {
   printf("%zu point%s open\n", open, open == 1 ? " is" : "s are");
   if (known) verdict_print(known, d->t, d->target_name, d->in);
   if (d->mend.kind != OUTLOOK_NONE) print_mend(d);
-  if ((!known || known->kind <= VERDICT_UNKNOWN) && open && passes && !d->model.partial) {
+  if ((!known || known->kind <= SURG_ASSESS_UNKNOWN) && open && passes && !d->model.partial) {
     printf("  onnxsurg ");
     cli_put(stdout, d->in);
     printf(" OUT --pass '%s'\n", d->passes.p);
@@ -389,7 +389,7 @@ static int consult(doctor *d) {
   int code = EXIT_DONE;
   if (d->target_name) d->t = cli_target(d->ctx, d->target_name, &code);
   if (code != EXIT_DONE) return code;
-  judging_apply(&d->how, d->t);
+  if (judging_apply(&d->how, d->t) != SURG_OK) return cli_no_memory();
   surg__buf_init(&d->passes, d->ctx);
   d->model.fn = found;
   d->model.user = d;
@@ -432,7 +432,7 @@ int cmd_doctor(int argc, char **argv) {
   findings_close(&d.model);
   for (row_id id = R_MESSAGE; id < ROWS; id++) free(d.rows[id].first);
   if (d.ctx) surg__buf_free(&d.passes);
-  surg__target_free(d.t);
+  surg_target_free(d.t);
   judging_free(&d.how);
   surg_context_free(d.ctx);
   return cli_flush(code);

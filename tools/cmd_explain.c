@@ -217,8 +217,8 @@ static void show_tail(const explaining *x, const surg_explanation *e, const char
   if (e->allow) row("consent", e->allow, x->ctx);
 }
 
-static json_t *json_of(const explaining *x, const surg_explanation *e, const char *cure, bool sought,
-                       size_t seen) {
+static json_t *json_of(const explaining *x, const surg_explanation *e, const char *cure,
+                       bool sought, size_t seen) {
   json_t *passes = json_array();
   for (size_t i = 0; i < e->n_passes; i++)
     json_array_append_new(passes, cli_text_json(e->passes[i]));
@@ -278,7 +278,8 @@ static int explain(explaining *x, const char *argument) {
   if (code == EXIT_DONE) code = explain_messages(x->ctx, x->messages, &all);
   if (code == EXIT_DONE && x->in) {
     code = findings_open(&x->model, &x->common, x->in);
-    if (code == EXIT_MODEL || x->model.m) code = EXIT_DONE; /* that it does not hold may be what is asked */
+    if (code == EXIT_MODEL || x->model.m)
+      code = EXIT_DONE; /* that it does not hold may be what is asked */
   }
   if (code == EXIT_DONE) {
     if (x->common.json) x->list = json_array();
@@ -314,11 +315,11 @@ int cmd_explain(int argc, char **argv) {
   x.in = argv[optind + 1];
   x.model.user = &x;
   x.ctx = cli_context(&x.common);
-  surg__target *t = x.ctx && x.target ? cli_target(x.ctx, x.target, &code) : NULL;
-  if (t) x.target = t->name;
+  surg_target *t = x.ctx && x.target ? cli_target(x.ctx, x.target, &code) : NULL;
+  if (t) x.target = surg_target_name(t);
   if (!x.ctx) code = EXIT_LIMIT;
   if (code == EXIT_DONE) code = explain(&x, argv[optind]);
-  surg__target_free(t);
+  surg_target_free(t);
   findings_close(&x.model);
   for (size_t i = 0; i < x.codes.count; i++) free(x.codes.items[i]);
   if (x.ctx) surg__vec_free(x.ctx, &x.codes);

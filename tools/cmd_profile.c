@@ -7,7 +7,7 @@
 
 #include "check/check.h"
 #include "pass/pass.h"
-#include "verdict.h"
+#include "quiet.h"
 
 #define DIMS 64u /* of --dim */
 

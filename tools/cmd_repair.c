@@ -2,16 +2,18 @@
 /* `onnxsurg repair --target T IN OUT`: finds the passes after which an engine takes the model
  * (repair.h), runs them on the model itself, and tells the pipeline, which can be run again with
  * --pass. */
+#include <onnxsurg/names.h>
+#include <onnxsurg/repair.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "check_target.h"
-#include "ir/ir.h" /* for surg__locate_node alone */
+#include "consent.h"
 #include "pass/pass.h"
 #include "explain.h"
-#include "repair_until.h"
-#include "verdict.h"
+#include "quiet.h"
+#include "repair/until.h"
 
 #define SHOWN 20u /* objections that are told when some remain */
 #define SAID 300u /* bytes of an importer's message that are told */
@@ -57,103 +59,104 @@ typedef struct repairing {
   bool partial, dry_run, verify_each, no_fsync;
   uint64_t check; /* seeds; 0: no proof */
   cli_dims dims;  /* --dim */
-  bool mended;    /* the model was invalid, or nearly, and is cured */
   surg_context *ctx, *quiet; /* quiet: where cures are tried; their lines are not told */
-  surg__target *t;
-  repair search;
+  surg_target *t;
+  surg_repair *found;
   const char *importer, *messages; /* --until, --messages */
   surg_command_options limits; /* of the importer */
 } repairing;
 
 /* --- telling --- */
 
-static void print_objection(void *user, const surg__objection *o) {
-  repair_counts *all = user;
-  if (o->verdict != SURG__ILLEGAL) return;
-  if (all->all++ >= SHOWN) return;
-  fprintf(stderr, "  %s: %s\n",
-          o->where ? o->where : o->node ? surg__locate_node(o->node) : "model", o->text);
+typedef struct printing {
+  size_t objections, misread;
+} printing;
+
+static void print_objection(void *user, const surg_objection *o) {
+  printing *p = user;
+  if (o->verdict == SURG_UNSUPPORTED && p->objections++ < SHOWN)
+    fprintf(stderr, "  %s: %s\n", o->where, o->text);
 }
 
-static void print_misread(void *user, const surg__objection *o) {
-  repair_counts *all = user;
-  if (o->misread && all->misread++ < SHOWN)
-    fprintf(stderr, "  %s: %s\n", o->node ? surg__locate_node(o->node) : "model", o->text);
-}
-
-/* How much of what was reached the engine imports and computes otherwise. */
-static size_t left_misread(const repairing *r, const repair_counts *after) {
-  repair_counts strict = {0};
-  if (r->search.t == r->t) return after->misread;
-  return repair_count(r->t, r->search.m, &strict, NULL) == SURG_OK ? strict.misread : 0;
+static void print_misread(void *user, const surg_objection *o) {
+  printing *p = user;
+  if (o->misread && p->misread++ < SHOWN) fprintf(stderr, "  %s: %s\n", o->where, o->text);
 }
 
 /* Left so with consent, or named as a way. */
-static void tell_misread(const repairing *r, const repair_counts *after, size_t left) {
-  repair_counts shown = {0};
-  if (!left) return;
-  if (after->all == after->misread && after->all)
+static void tell_misread(const repairing *r, const surg_repair_result *x) {
+  printing shown = {0};
+  if (!x->misread) return;
+  if (x->unsupported == x->misread && r->given.most < SURG_LOSSY)
     fprintf(stderr, "  the engine imports the model and computes something else in what remains: "
                     "accepted with --allow lossy\n");
-  if (after->all) return;
-  surg__target_model(r->t, r->search.m, print_misread, &shown);
+  if (x->unsupported) return;
+  surg_target_judge(r->t, surg_repair_model(r->found), print_misread, &shown, NULL);
   if (shown.misread > SHOWN) fprintf(stderr, "  and %zu more\n", shown.misread - SHOWN);
 }
 
-static void tell(const repairing *r, const repair_counts *before, const repair_counts *after) {
-  const size_t misread = left_misread(r, after);
-  const surg__verdict v = surg__verdict_of(after->all, after->unknown);
+static void tell_json(const repairing *r, const surg_repair_result *x) {
+  const char *host = surg_target_host(r->t);
+  json_t *all = json_pack("{s:i,s:s,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target",
+                          surg_target_name(r->t), "verdict", surg_verdict_name(x->verdict),
+                          "pipeline", x->pipeline, "before", (json_int_t)x->unsupported_before,
+                          "after", (json_int_t)x->unsupported, "unknown", (json_int_t)x->unknown,
+                          "misread", (json_int_t)x->misread);
+  if (host && !x->unsupported)
+    json_object_set_new(all, "on_cpu",
+                        json_pack("{s:s,s:I,s:I,s:I}", "host", host, "before",
+                                  (json_int_t)x->on_host_before, "after", (json_int_t)x->on_host,
+                                  "nodes", (json_int_t)x->nodes));
+  cli_print_json(all);
+}
+
+static void tell_verdict(const repairing *r, const surg_repair_result *x) {
+  const char *name = surg_target_name(r->t);
+  const size_t before = x->unsupported_before;
+  cli_put(stderr, r->in);
+  if (!before)
+    fprintf(stderr, ": %s%s by %s\n", x->mended ? "mended; " : "",
+            x->unknown                         ? "support unknown"
+            : x->mended                        ? "now supported"
+            : x->on_host_before > x->on_host   ? "now more of it is supported"
+                                               : "already supported",
+            name);
+  else
+    fprintf(stderr, ": unsupported by %s for %zu reason%s; %s\n", name, before,
+            before == 1 ? "" : "s",
+            x->unsupported ? "some remain"
+            : x->misread   ? "now imported, and some of it computed otherwise"
+            : x->unknown   ? "now support is unknown"
+                           : "now supported");
+}
+
+static void tell(const repairing *r, const surg_repair_result *x) {
+  const char *host = surg_target_host(r->t);
+  char with[64];
   if (r->common.json) {
-    json_t *all = json_pack("{s:i,s:s,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target", r->t->name,
-                            "verdict", surg__verdict_word(v), "pipeline",
-                            r->search.pipeline.n ? r->search.pipeline.p : "", "before",
-                            (json_int_t)before->all, "after", (json_int_t)after->all, "unknown",
-                            (json_int_t)after->unknown, "misread", (json_int_t)misread);
-    if (r->t->host && !after->all)
-      json_object_set_new(all, "on_cpu",
-                          json_pack("{s:s,s:I,s:I,s:I}", "host", r->t->host->name, "before",
-                                    (json_int_t)r->search.was, "after",
-                                    (json_int_t)r->search.elsewhere, "nodes",
-                                    (json_int_t)r->search.nodes));
-    cli_print_json(all);
+    tell_json(r, x);
     return;
   }
-  if (r->common.quiet && !after->all) return;
-  cli_put(stderr, r->in);
-  if (!before->all)
-    fprintf(stderr, ": %s%s by %s\n", r->mended ? "mended; " : "",
-            after->unknown                        ? "support unknown"
-            : r->mended                           ? "now supported"
-            : r->search.was > r->search.elsewhere ? "now more of it is supported"
-                                                  : "already supported",
-            r->t->name);
-  else
-    fprintf(stderr, ": unsupported by %s for %zu reason%s; %s\n", r->t->name, before->all,
-            before->all == 1 ? "" : "s",
-            after->all       ? "some remain"
-            : misread        ? "now imported, and some of it computed otherwise"
-            : after->unknown ? "now support is unknown"
-                             : "now supported");
-  char with[64];
-  repair_spell_consent(with, sizeof with, r->search.used);
-  if (r->search.pipeline.n)
-    fprintf(stderr, "  did: %s%s--pass '%s'\n", with, with[0] ? " " : "", r->search.pipeline.p);
-  tell_misread(r, after, misread);
-  if (r->t->host && !after->all)
-    fprintf(stderr, "  supported by %s: %zu of %zu node%s on the CPU (before: %zu)\n",
-            r->t->host->name, r->search.elsewhere, r->search.nodes,
-            r->search.nodes == 1 ? "" : "s", r->search.was);
-  if (after->unknown)
-    fprintf(stderr, "  %zu fact%s unknown (onnxsurg check --target %s lists them)\n",
-            after->unknown, after->unknown == 1 ? "" : "s", r->t->name);
-  if (!after->all) return;
-  repair_spell_consent(with, sizeof with, r->search.wanted);
-  if (r->search.refused.n)
-    fprintf(stderr, "  would help, and needs consent (%s): %s\n", with, r->search.refused.p);
-  repair_counts shown = {0};
+  if (r->common.quiet && !x->unsupported) return;
+  tell_verdict(r, x);
+  consent_spell(with, sizeof with, (repair_consent){x->used, x->used_interface});
+  if (x->pipeline[0])
+    fprintf(stderr, "  did: %s%s--pass '%s'\n", with, with[0] ? " " : "", x->pipeline);
+  tell_misread(r, x);
+  if (host && !x->unsupported)
+    fprintf(stderr, "  supported by %s: %zu of %zu node%s on the CPU (before: %zu)\n", host,
+            x->on_host, x->nodes, x->nodes == 1 ? "" : "s", x->on_host_before);
+  if (x->unknown)
+    fprintf(stderr, "  %zu fact%s unknown (onnxsurg check --target %s lists them)\n", x->unknown,
+            x->unknown == 1 ? "" : "s", surg_target_name(r->t));
+  if (!x->unsupported) return;
+  consent_spell(with, sizeof with, (repair_consent){x->wanted, x->wanted_interface});
+  if (x->refused[0])
+    fprintf(stderr, "  would help, and needs consent (%s): %s\n", with, x->refused);
+  printing shown = {0};
   fprintf(stderr, "  remain:\n");
-  surg__target_model(r->t, r->search.m, print_objection, &shown);
-  if (shown.all > SHOWN) fprintf(stderr, "  and %zu more\n", shown.all - SHOWN);
+  surg_target_judge(r->t, surg_repair_model(r->found), print_objection, &shown, NULL);
+  if (shown.objections > SHOWN) fprintf(stderr, "  and %zu more\n", shown.objections - SHOWN);
 }
 
 /* Runs what was found on the model as it was loaded, with the proof if it is wanted, and writes. */
@@ -190,19 +193,7 @@ static const char *mend_text(const repairing *r) {
   return r->given.interface ? "mend{interface}" : "mend";
 }
 
-/* Cures what makes the model invalid, silently: by what is certain, and only where some of it stays then
- * by what the user consents to. SURG_EINVALID: some stays even so; *m is NULL then. */
-static surg_status mend_first(repairing *r, surg_model **m, repair_consent *needed) {
-  const uint64_t before = surg_model_epoch(*m);
-  const repair_consent certain = {SURG_EXACT, r->given.interface};
-  surg_status s = repair_run(r->quiet, m, mend_text(r), certain, r->verify_each, needed);
-  if (s == SURG_EINVALID && cli_load_any(r->quiet, &r->common, r->in, m) == SURG_OK)
-    s = repair_run(r->quiet, m, mend_text(r), r->given, r->verify_each, needed);
-  r->mended = s == SURG_OK && surg_model_epoch(*m) != before;
-  return s;
-}
-
-/* The same without a target, or to report what stays. */
+/* Mends alone: without a target, or to report what stays invalid. */
 static int mend_only(repairing *r) {
   surg_model *m = NULL;
   surg__pipeline *p = NULL;
@@ -230,49 +221,41 @@ static int mend_only(repairing *r) {
 }
 
 static int run(repairing *r) {
-  repair_counts before, now;
   int code = EXIT_DONE;
   r->t = cli_target(r->ctx, r->target_name, &code);
   if (!r->t) return code;
-  judging_apply(&r->how, r->t);
+  surg_status s = judging_apply(&r->how, r->t);
+  const surg_repair_options options = {.size = sizeof options,
+                                       .has_allow = true,
+                                       .allow = r->given.most,
+                                       .allow_interface = r->given.interface,
+                                       .verify_each = r->verify_each,
+                                       .sizes = r->dims.items,
+                                       .n_sizes = r->dims.n};
+  surg_repair_result result = {.size = sizeof result};
   /* Loaded twice: once where lines are told, with the pipeline that was found. */
   surg_model *m = NULL;
-  repair_consent needed = REPAIR_NO_CONSENT;
-  surg_status s = cli_load_any(r->quiet, &r->common, r->in, &m);
+  if (s == SURG_OK) s = cli_load_any(r->quiet, &r->common, r->in, &m);
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
-  s = mend_first(r, &m, &needed);
+  s = surg_repair_find(m, r->t, &options, &r->found);
+  surg_model_free(m);
   if (s == SURG_EINVALID) return mend_only(r);
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
-  const char *none = repair_no_size(m, &r->dims);
-  if (none) {
-    surg_model_free(m);
-    return cli_usage("--dim: no input has an open size %s", none);
-  }
-  repair_init(&r->search, r->quiet, r->t, m, r->given);
-  r->search.verify_each = r->verify_each;
-  if (r->mended) {
-    /* A declaration that is corrected is no change of the interface. */
-    r->search.used = (repair_consent){needed.most, needed.interface && r->given.interface};
-    surg__buf_puts(&r->search.pipeline, mend_text(r));
-  }
-  r->search.is_nearer = true;
-  r->search.dims = &r->dims;
-  s = repair_find(&r->search, &before, &now);
-  if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
-  tell(r, &before, &now);
-  if (!now.all || r->partial) code = apply(r, r->search.pipeline.n ? r->search.pipeline.p : "");
-  return code == EXIT_DONE ? judging_exit(&r->how, surg__verdict_of(now.all, now.unknown)) : code;
+  surg_repair_get(r->found, &result);
+  tell(r, &result);
+  if (!result.unsupported || r->partial) code = apply(r, result.pipeline);
+  return code == EXIT_DONE ? judging_exit(&r->how, result.verdict) : code;
 }
 
 /* --- by asking an importer --- */
 
-static json_t *until_json(const until *u, const char *pipeline) {
+static json_t *until_json(const surg__until *u, const char *pipeline) {
   json_t *steps = json_array();
   for (size_t i = 0; i < u->steps.count; i++) {
-    const until_step *s = &u->steps.items[i];
+    const surg__until_step *s = &u->steps.items[i];
     json_array_append_new(steps, json_pack("{s:o,s:o,s:s}", "pipeline", cli_text_json(s->pipeline),
                                            "message", cli_text_json(s->why ? s->why : ""),
-                                           "exactness", surg__exactness_name(s->needed.most)));
+                                           "exactness", surg_exactness_name(s->needed.most)));
   }
   return json_pack("{s:i,s:b,s:o,s:o,s:o,s:I}", "schema", 1, "taken", u->taken, "pipeline",
                    cli_text_json(pipeline), "steps", steps, "message",
@@ -285,7 +268,7 @@ static void put_message(const char *text) {
   free(escaped);
 }
 
-static void tell_until(const repairing *r, const until *u, const char *pipeline) {
+static void tell_until(const repairing *r, const surg__until *u, const char *pipeline) {
   repair_consent used = {SURG_EXACT, false};
   char with[64];
   if (r->common.json) {
@@ -294,18 +277,19 @@ static void tell_until(const repairing *r, const until *u, const char *pipeline)
   }
   if (r->common.quiet && u->taken) return;
   cli_put(stderr, r->in);
-  fprintf(stderr, u->taken ? u->steps.count ? ": the importer accepts the model after %zu change%s\n"
-                                            : ": the importer accepts the model as it is\n"
-                           : ": the importer still rejects the model after %zu change%s\n",
+  fprintf(stderr,
+          u->taken ? u->steps.count ? ": the importer accepts the model after %zu change%s\n"
+                                    : ": the importer accepts the model as it is\n"
+                   : ": the importer still rejects the model after %zu change%s\n",
           u->steps.count, u->steps.count == 1 ? "" : "s");
   for (size_t i = 0; i < u->steps.count; i++) {
-    const until_step *s = &u->steps.items[i];
+    const surg__until_step *s = &u->steps.items[i];
     if (s->needed.most > used.most) used.most = s->needed.most;
     used.interface |= s->needed.interface;
     fprintf(stderr, "  %s, for: ", s->pipeline);
     put_message(s->why);
   }
-  repair_spell_consent(with, sizeof with, used);
+  consent_spell(with, sizeof with, used);
   if (u->steps.count)
     fprintf(stderr, "  %s: %s%s--pass '%s'\n", u->taken ? "did" : "tried", with, with[0] ? " " : "",
             pipeline);
@@ -313,7 +297,7 @@ static void tell_until(const repairing *r, const until *u, const char *pipeline)
   fprintf(stderr, "  its message: ");
   put_message(u->last);
   if (!u->known) fprintf(stderr, "  unknown message: try onnxsurg check --target\n");
-  repair_spell_consent(with, sizeof with, u->wanted);
+  consent_spell(with, sizeof with, (repair_consent){u->wanted.most, u->wanted.interface});
   if (u->refused.count) fprintf(stderr, "  not tried, needs consent (%s):", with);
   for (size_t i = 0; i < u->refused.count; i++) fprintf(stderr, " %s", u->refused.items[i]);
   if (u->refused.count) fprintf(stderr, "\n");
@@ -330,15 +314,23 @@ static int run_until(repairing *r) {
   r->limits.cancel = cli_interrupted;
   if (code == EXIT_DONE)
     code = cli_exit_code(surg_importer_new(r->ctx, r->importer, &r->limits, &im));
-  until u = {.ctx = r->quiet, .im = im, .messages = messages, .target = r->t, .in = r->in,
-             .load = &r->common.load, .given = r->given, .dims = &r->dims};
+  const surg__sizes sizes = {r->dims.items, r->dims.n};
+  surg__until u = {.ctx = r->quiet,
+                   .im = im,
+                   .messages = messages,
+                   .target = r->t,
+                   .in = r->in,
+                   .load = &r->common.load,
+                   .given = {r->given.most, r->given.interface},
+                   .sizes = &sizes};
   surg__buf_init(&pipeline, r->ctx);
   if (code == EXIT_DONE) {
-    const surg_status s = until_find(&u);
+    const surg_status s = surg__until_find(&u);
+    if (s != SURG_OK && !u.invalid) quiet_tell(r->quiet, s);
     code = u.invalid ? mend_only(r) : cli_exit_code(s);
   }
   if (code == EXIT_DONE) {
-    until_pipeline(&u, &pipeline);
+    surg__until_pipeline(&u, &pipeline);
     surg__buf_putc(&pipeline, 0);
     code = pipeline.failed ? EXIT_LIMIT : EXIT_DONE;
   }
@@ -348,7 +340,7 @@ static int run_until(repairing *r) {
     if (code == EXIT_DONE && !u.taken) code = EXIT_MODEL;
   }
   surg__buf_free(&pipeline);
-  until_free(&u);
+  surg__until_free(&u);
   surg__messages_free(messages);
   surg_importer_free(im);
   return code;
@@ -365,7 +357,7 @@ static int take(void *user, int o, char *arg) {
     case OPT_REGISTERED:
     case OPT_ASSUME_UNKNOWN: return judging_take(&r->how, o, arg);
     case OPT_ALLOW:
-      return repair_take_consent(arg, &r->given);
+      return consent_take(arg, &r->given);
     case OPT_DIM:
       if (cli_dims_take(&r->dims, arg)) return EXIT_DONE;
       return cli_usage("--dim takes NAME=N, not \"%s\"", arg);
@@ -419,11 +411,11 @@ int cmd_repair(int argc, char **argv) {
   code = EXIT_LIMIT;
   if (r.quiet && surg_context_passes(r.ctx)) {
     code = r.importer ? run_until(&r) : r.target_name ? run(&r) : mend_only(&r);
-    repair_free(&r.search);
+    surg_repair_free(r.found);
   }
   cli_dims_free(&r.dims);
   judging_free(&r.how);
-  surg__target_free(r.t);
+  surg_target_free(r.t);
   surg_context_free(r.quiet);
   surg_context_free(r.ctx);
   return cli_flush(code);

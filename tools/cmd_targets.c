@@ -4,6 +4,7 @@
 
 #include "base/context.h"
 #include "check_target.h"
+#include "target/target.h"
 
 static const char help[] =
     "usage: onnxsurg targets [--json] [NAME|FILE.target [OP...]]\n"

@@ -9,11 +9,11 @@ bool cli_dims_take(cli_dims *d, char *arg) {
   char *eq = strchr(arg, '=');
   uint64_t n;
   if (!eq || eq == arg || !cli_number(eq + 1, &n) || n > INT32_MAX) return false;
-  cli_dim *grown = realloc(d->items, (d->n + 1) * sizeof *grown);
+  surg_size *grown = realloc(d->items, (d->n + 1) * sizeof *grown);
   if (!grown) return false;
   *eq = 0;
   d->items = grown;
-  grown[d->n++] = (cli_dim){arg, (int64_t)n};
+  grown[d->n++] = (surg_size){arg, (int64_t)n};
   return true;
 }
 

@@ -21,14 +21,15 @@ void judging_free(judging *j) {
   *j = (judging){0};
 }
 
-void judging_apply(const judging *j, surg__target *t) {
-  if (!t) return;
-  t->registered = j->registered.items;
-  t->n_registered = j->registered.n;
+surg_status judging_apply(const judging *j, surg_target *t) {
+  surg_status s = SURG_OK;
+  for (size_t i = 0; t && i < j->registered.n && s == SURG_OK; i++)
+    s = surg_target_register(t, j->registered.items[i]);
+  return s;
 }
 
-int judging_exit(const judging *j, surg__verdict v) {
-  if (v == SURG__UNKNOWN && j->unknown != ASSUME_NOTHING)
-    v = j->unknown == ASSUME_YES ? SURG__LEGAL : SURG__ILLEGAL;
-  return v == SURG__LEGAL ? EXIT_DONE : v == SURG__UNKNOWN ? EXIT_UNKNOWN : EXIT_MODEL;
+int judging_exit(const judging *j, surg_verdict v) {
+  if (v == SURG_SUPPORT_UNKNOWN && j->unknown != ASSUME_NOTHING)
+    v = j->unknown == ASSUME_YES ? SURG_SUPPORTED : SURG_UNSUPPORTED;
+  return v == SURG_SUPPORTED ? EXIT_DONE : v == SURG_SUPPORT_UNKNOWN ? EXIT_UNKNOWN : EXIT_MODEL;
 }

@@ -3,8 +3,9 @@
 #ifndef SURG_JUDGING_H
 #define SURG_JUDGING_H
 
+#include <onnxsurg/target.h>
+
 #include "cli.h"
-#include "target/verdict.h"
 
 typedef enum assumed { ASSUME_NOTHING = 0, ASSUME_YES, ASSUME_NO } assumed;
 
@@ -25,9 +26,9 @@ enum { OPT_REGISTERED = OPT_OWN + 100, OPT_ASSUME_UNKNOWN };
 /* An exit code after a line; EXIT_DONE: taken. */
 int judging_take(judging *j, int option, char *arg);
 void judging_free(judging *j);
-/* Gives the target what the user registered; the words must outlive it. */
-void judging_apply(const judging *j, surg__target *t);
+/* Gives the target (or NULL) what the user registered. SURG_ENOMEM */
+surg_status judging_apply(const judging *j, surg_target *t);
 /* 0 supported, 1 unsupported, 6 unknown. */
-int judging_exit(const judging *j, surg__verdict v);
+int judging_exit(const judging *j, surg_verdict v);
 
 #endif

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "verdict.h"
+#include "quiet.h"
+#include "repair/repair.h"
 
 /* --- trying --- */
 
@@ -54,13 +55,14 @@ static bool is_better(const tally *a, const tally *b) {
 /* Runs `mend` on a copy; *best is lowered if fewer findings remain then. */
 static surg_status try_mend(surg_context *ctx, const surg_model *m, repair_consent given,
                             outlook *o, tally *best) {
-  repair_consent used = REPAIR_NO_CONSENT;
+  const surg__consent most = {given.most, given.interface};
+  surg__consent used = SURG__NO_CONSENT;
   tally now;
   surg_model *copy = surg_model_clone(m);
   if (!copy) return SURG_ENOMEM;
   const uint64_t epoch = surg_model_epoch(copy);
-  surg_status s =
-      repair_run(ctx, &copy, given.interface ? "mend{interface}" : "mend", given, false, &used);
+  surg_status s = surg__repair_run(ctx, &copy, given.interface ? "mend{interface}" : "mend", most,
+                                   false, &used);
   if (s == SURG_OK && surg_model_epoch(copy) == epoch) s = SURG_EUNSUPPORTED;
   if (s == SURG_OK) s = count(copy, &now);
   if (copy) surg_model_free(copy);
@@ -130,7 +132,7 @@ void outlook_put(surg__buf *b, const outlook *o, const char *path) {
 json_t *outlook_json(const outlook *o) {
   static const char *const kinds[] = {"none", "some", "all"};
   char with[64];
-  repair_spell_consent(with, sizeof with, o->needed);
+  consent_spell(with, sizeof with, o->needed);
   return json_pack("{s:s,s:s,s:I}", "cures", kinds[o->kind], "consent", with, "remain",
                    (json_int_t)o->errors);
 }

@@ -4,7 +4,7 @@
 #define SURG_OUTLOOK_H
 
 #include "findings.h"
-#include "repair.h"
+#include "consent.h"
 
 typedef enum outlook_kind {
   OUTLOOK_NONE, /* it changes nothing that the checker finds */

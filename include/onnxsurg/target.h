@@ -26,13 +26,14 @@ typedef struct surg_objection {
   uint32_t size; /* set by the library */
   surg_verdict
       verdict; /* SURG_SUPPORTED: ONNX forbids it, and the engine accepts it all the same */
-  surg_severity severity;  /* note: unknown; warning: accepted; error: unsupported */
-  const char *code;        /* of doc/check.md: E401 to E415, N401, or the code of a finding */
-  const char *where;       /* `graph.node[3] "a" (Add)`, escaped; "model": the model as a whole */
-  const char *text;        /* one line, escaped */
-  const char *source;      /* the source of the fact, or NULL */
-  const char *pass;        /* a pass that cures it, or NULL */
-  bool misread;            /* the engine imports the node and computes something else */
+  surg_severity severity; /* note: unknown; warning: accepted; error: unsupported */
+  const char *code;       /* of doc/check.md: E401 to E415, N401, or the code of a finding */
+  const char *fact;   /* E401 to E415, the kind of fact, where it is unknown too; NULL: a finding */
+  const char *where;  /* `graph.node[3] "a" (Add)`, escaped; "model": the model as a whole */
+  const char *text;   /* one line, escaped */
+  const char *source; /* the source of the fact, or NULL */
+  const char *pass;   /* a pass that cures it, or NULL */
+  bool misread;       /* the engine imports the node and computes something else */
   const surg_node *node;   /* NULL: the model as a whole */
   const surg_value *value; /* the input or output that it is about, or NULL */
 } surg_objection;

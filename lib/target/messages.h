@@ -72,10 +72,10 @@ typedef struct surg__explanations {
 /* The opset that brought an operator of ONNX; 0: there is none, or op is NULL. */
 int64_t surg__schema_first(const char *op);
 
-/* `engine` prefers the messages of a target or engine, by its name, to those of others; NULL: any. A line is
- * explained by the first entry that matches it; where no line is known, the text as one line.
- * General entries ("while parsing node 7 [Resize]") lend what they name to the others, and are told
- * themselves where there is no other. */
+/* `engine` prefers the messages of a target or engine, by its name, to those of others; NULL: any.
+ * A line is explained by the first entry that matches it; where no line is known, the text as one
+ * line. General entries ("while parsing node 7 [Resize]") lend what they name to the others, and
+ * are told themselves where there is no other. */
 surg_status surg__messages_explain(const surg__messages *all, const char *text, size_t n,
                                    const char *engine, surg__explanations *out);
 void surg__explanations_free(surg__explanations *e);

@@ -91,7 +91,8 @@ const char *surg_verdict_name(surg_verdict v) {
 
 /* --- judging --- */
 
-static const char *code_of(const surg__objection *o) {
+/* The kind of a fact; NULL: a finding about ONNX. */
+static const char *fact_of(const surg__objection *o) {
   static const char *const codes[] = {
       [SURG__C_NONE] = "E403",     [SURG__C_IR] = "E401",      [SURG__C_OPSET] = "E402",
       [SURG__C_OP] = "E403",       [SURG__C_VERSION] = "E404", [SURG__C_TYPE] = "E405",
@@ -100,7 +101,7 @@ static const char *code_of(const surg__objection *o) {
       [SURG__C_CUSTOM] = "E412",   [SURG__C_ORDER] = "E413",   [SURG__C_FED] = "E414",
       [SURG__C_EXTERNAL] = "E415", [SURG__C_INVALID] = "E403", [SURG__C_SAYS] = "E403"};
   _Static_assert(SURG_COUNT(codes) == SURG__C_SAYS + 1, "a code for each cause");
-  return o->code ? o->code : o->verdict == SURG__UNKNOWN ? "N401" : codes[o->cause];
+  return o->code ? NULL : codes[o->cause];
 }
 
 /* Invalid, and accepted by the engine: a warning. Unknown: a note. */
@@ -112,11 +113,13 @@ surg_severity surg__objection_severity(const char *code, surg__verdict v) {
 }
 
 surg_objection surg__objection_public(const surg__objection *o) {
-  const char *code = code_of(o);
+  const char *fact = fact_of(o);
+  const char *code = !fact ? o->code : o->verdict == SURG__UNKNOWN ? "N401" : fact;
   return (surg_objection){.size = sizeof(surg_objection),
                           .verdict = o->verdict,
                           .severity = surg__objection_severity(code, o->verdict),
                           .code = code,
+      .fact = fact,
                           .where = o->where  ? o->where
                                    : o->node ? surg__locate_node(o->node)
                                              : "model",

@@ -7,6 +7,7 @@
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,26 @@ def main():
         model, out = source / 'examples/models/tiny_cnn.onnxtxt', root / 'out.onnx'
         said = run(str(root / 'embed'), str(model), str(out), env=env)
         assert said == '6 nodes, 1 of them MatMul\n', said
+
+        # What an engine supports, and a repair, with the public headers alone.
+        run(*args.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', str(root / 'repair'),
+            str(source / 'examples/embed/repair.c'), *flags)
+        fixed = root / 'fixed.onnx'
+        said = run(str(root / 'repair'), 'onnxruntime-1.4',
+                   str(source / 'examples/models/if_constant.onnxtxt'), str(fixed), env=env)
+        assert 'as it is: unsupported by onnxruntime-1.4\n' in said, said
+        assert said.endswith("after repair: supported by 'ir{to=7},opset{to=12}' (exact)\n"), said
+        assert fixed.stat().st_size > 0
+
+        # The program of doc/embedding.md does what the page says.
+        page = (source / 'doc/embedding.md').read_text()
+        code, output = re.search(r'```c\n(.*?)```.*?```\n(.*?)```', page, re.S).groups()
+        (root / 'page.c').write_text(code)
+        run(*args.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', str(root / 'page'),
+            str(root / 'page.c'), *flags)
+        said = run(str(root / 'page'), str(source / 'examples/models/if_constant.onnxtxt'),
+                   str(root / 'page.onnx'), env=env)
+        assert said == output, (said, output)
 
         # The installed program finds the library's passes, and does the same.
         tool = next(p for p in root.rglob('bin/onnxsurg'))

@@ -31,6 +31,7 @@ EDGES = {
     'probe': 'base infer schema target',
     'passes': 'pass',  # builtin.c, which registers them
     'reduce': 'base pass',
+    'repair': 'base check pass probe target',
     'rewrite': 'base eval infer io ir pass schema',
     'run': 'base eval io ir schema',
     'schema': 'base',
@@ -42,10 +43,10 @@ EDGES = {
 TABLES = {'passes/builtin.c': {'pass/pass.h'}}
 
 # Includes of headers of lib/ in tools/ that are left; may only fall.
-INTERNAL = 104
+INTERNAL = 75
 
-# Public functions without a comment of their own; may only fall.
-UNDOCUMENTED = 122
+# Public functions without a comment of their own.
+UNDOCUMENTED = 0
 
 INCLUDE = re.compile(r'\s*#\s*include\s+(["<])([^">]+)[">]')
 GENERATED = re.compile(r'.*\.(pb-c|gen)\.h$')

@@ -3,14 +3,15 @@
  * the target objects to is cured, or else the passes that help most often are tried. A change stays
  * if the importer then says something it has not said before, and what it takes in the end is tried
  * again without each of the changes. */
-#include "repair_until.h"
+#include "repair/until.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/diag.h"
 #include "pass/pass.h"
-#include "verdict.h"
 
 /* What helps most often where nobody knows what the message means, what changes least first. */
 static const char *const families[] = {"mend",         "prune",        "ir{to=8}",
@@ -23,13 +24,13 @@ static const char *const families[] = {"mend",         "prune",        "ir{to=8}
 
 /* --- asking --- */
 
-static uint64_t hash_of(const until *u, const char *text) {
+static uint64_t hash_of(const surg__until *u, const char *text) {
   return surg__hash(u->ctx, text, strlen(text));
 }
 
 /* Whether the importer takes the file; else *why is what it says, to free(). False in *ran: it
  * cannot be run. */
-static bool ask_file(until *u, const char *path, char **why, bool *ran) {
+static bool ask_file(surg__until *u, const char *path, char **why, bool *ran) {
   surg__importer_case c = {.file = path};
   *why = NULL;
   u->asked++;
@@ -38,7 +39,7 @@ static bool ask_file(until *u, const char *path, char **why, bool *ran) {
   return *ran && c.taken;
 }
 
-static bool ask_model(until *u, surg_model *m, char **why, bool *ran) {
+static bool ask_model(surg__until *u, surg_model *m, char **why, bool *ran) {
   char path[4200];
   const surg_save_options save = {.size = sizeof save, .no_fsync = true};
   snprintf(path, sizeof path, "%s/candidate.onnx", u->im->folder);
@@ -46,9 +47,8 @@ static bool ask_model(until *u, surg_model *m, char **why, bool *ran) {
   *ran = true;
   const surg_status s = surg_save(m, path, &save);
   if (s == SURG_EIO || s == SURG_ENOMEM) u->failure = s;
-  if (s == SURG_EIO) quiet_tell(u->ctx, s);
   if (s != SURG_OK) {
-    surg_context_clear_error(u->ctx);
+    if (s != SURG_EIO) surg_context_clear_error(u->ctx);
     return false;
   }
   const bool taken = ask_file(u, path, why, ran);
@@ -61,7 +61,7 @@ static bool ask_model(until *u, surg_model *m, char **why, bool *ran) {
 
 /* --- trying --- */
 
-static void note_refused(until *u, const char *pipeline, repair_consent needed) {
+static void note_refused(surg__until *u, const char *pipeline, surg__consent needed) {
   if (needed.most > u->wanted.most) u->wanted.most = needed.most;
   u->wanted.interface |= needed.interface;
   for (size_t i = 0; i < u->refused.count; i++)
@@ -72,36 +72,36 @@ static void note_refused(until *u, const char *pipeline, repair_consent needed) 
 
 /* A copy of the model after a pipeline; NULL where it cannot be run, changes nothing, or takes
  * consent that was not given. */
-static surg_model *changed(until *u, surg_model *from, const char *pipeline,
-                           repair_consent *needed) {
+static surg_model *changed(surg__until *u, surg_model *from, const char *pipeline,
+                           surg__consent *needed) {
   surg_model *copy = surg_model_clone(from);
   if (!copy) u->failure = SURG_ENOMEM;
   if (!copy) return NULL;
   const uint64_t epoch = surg_model_epoch(copy);
-  const surg_status s = repair_run(u->ctx, &copy, pipeline, u->given, false, needed);
+  const surg_status s = surg__repair_run(u->ctx, &copy, pipeline, u->given, false, needed);
   const bool good = s == SURG_OK;
   if (s == SURG_ENOMEM) u->failure = s;
-  const bool may = good && repair_covers(u->given, *needed);
+  const bool may = good && surg__repair_covers(u->given, *needed);
   if (good && !may) note_refused(u, pipeline, *needed);
   if (may && surg_model_epoch(copy) != epoch) return copy;
   if (copy) surg_model_free(copy);
   return NULL;
 }
 
-static bool was_said(const until *u, uint64_t h) {
+static bool was_said(const surg__until *u, uint64_t h) {
   for (size_t i = 0; i < u->said.count; i++)
     if (u->said.items[i] == h) return true;
   return false;
 }
 
-static bool spent(const until *u) {
-  return u->failure || u->asked >= UNTIL_ASKED || u->steps.count >= UNTIL_STEPS ||
+static bool spent(const surg__until *u) {
+  return u->failure || u->asked >= SURG__UNTIL_ASKED || u->steps.count >= SURG__UNTIL_STEPS ||
          surg__child_cancelled(&u->im->child);
 }
 
 /* Keeps the change if the importer takes the model then, or says something new. */
-static bool try_cure(until *u, const char *pipeline) {
-  repair_consent needed = {SURG_EXACT, false};
+static bool try_cure(surg__until *u, const char *pipeline) {
+  surg__consent needed = {SURG_EXACT, false};
   if (spent(u)) return false;
   surg_model *copy = changed(u, u->m, pipeline, &needed);
   if (!copy) return false;
@@ -109,7 +109,7 @@ static bool try_cure(until *u, const char *pipeline) {
   bool ran;
   const bool taken = ask_model(u, copy, &why, &ran);
   const uint64_t h = why ? hash_of(u, why) : 0;
-  const until_step step = {strdup(pipeline), u->last ? strdup(u->last) : NULL, needed};
+  const surg__until_step step = {strdup(pipeline), u->last ? strdup(u->last) : NULL, needed};
   if (!ran || (!taken && (!why || was_said(u, h))) || !step.pipeline ||
       !surg__vec_push(u->ctx, &u->steps, step)) {
     free(step.pipeline);
@@ -130,21 +130,21 @@ static bool try_cure(until *u, const char *pipeline) {
 /* --- cures --- */
 
 /* All that a target objects to. */
-static bool cure_target(until *u, const surg__target *t) {
-  repair search;
-  repair_counts before, after;
+static bool cure_target(surg__until *u, const surg__target *t) {
+  surg__repair search;
+  surg__repair_counts before, after;
   surg_model *copy = surg_model_clone(u->m);
   if (!copy) return false;
-  repair_init(&search, u->ctx, t, copy, u->given);
-  bool done = repair_find(&search, &before, &after) == SURG_OK && search.pipeline.n &&
+  surg__repair_init(&search, u->ctx, t, copy, u->given);
+  bool done = surg__repair_find(&search, &before, &after) == SURG_OK && search.pipeline.n &&
               try_cure(u, search.pipeline.p);
   if (search.failure) u->failure = search.failure;
   if (search.refused.n) note_refused(u, search.refused.p, search.wanted);
-  repair_free(&search);
+  surg__repair_free(&search);
   return done;
 }
 
-static bool cure_message(until *u) {
+static bool cure_message(surg__until *u) {
   surg__explanations found = {0};
   bool done = false;
   u->known = false;
@@ -167,37 +167,37 @@ static bool cure_message(until *u) {
   return done;
 }
 
-static bool cure_families(until *u) {
+static bool cure_families(surg__until *u) {
   for (size_t i = 0; i < SURG_COUNT(families); i++)
     if (try_cure(u, families[i])) return true;
   return false;
 }
 
-static bool one_step(until *u) {
+static bool one_step(surg__until *u) {
   return cure_message(u) || (u->target && cure_target(u, u->target)) || cure_families(u);
 }
 
 /* --- the shortest set --- */
 
-void until_pipeline(const until *u, surg__buf *out) {
+void surg__until_pipeline(const surg__until *u, surg__buf *out) {
   for (size_t i = 0; i < u->steps.count; i++)
     surg__buf_printf(out, "%s%s", i ? "," : "", u->steps.items[i].pipeline);
 }
 
-static surg_status load(until *u, surg_model **m) {
+static surg_status load(surg__until *u, surg_model **m) {
   surg_load_options any = *u->load;
   any.policy = SURG_LOAD_LENIENT;
   return surg_load(u->ctx, u->in, &any, m);
 }
 
 /* The model after all steps but one; taken by the importer. */
-static surg_model *without(until *u, size_t left_out) {
+static surg_model *without(surg__until *u, size_t left_out) {
   surg_model *m = NULL;
   if (load(u, &m) != SURG_OK) return NULL;
   for (size_t i = 0; i < u->steps.count && m; i++) {
-    repair_consent needed;
+    surg__consent needed;
     if (i != left_out)
-      (void)repair_run(u->ctx, &m, u->steps.items[i].pipeline, u->given, false, &needed);
+      (void)surg__repair_run(u->ctx, &m, u->steps.items[i].pipeline, u->given, false, &needed);
   }
   char *why = NULL;
   bool ran, taken = m && ask_model(u, m, &why, &ran);
@@ -209,7 +209,7 @@ static surg_model *without(until *u, size_t left_out) {
 
 /* A later change may make earlier ones unnecessary. What mends the model, and sizes that the user
  * gave, stay. */
-static void minimise(until *u) {
+static void minimise(surg__until *u) {
   for (size_t i = u->kept; u->steps.count > 1 && i < u->steps.count && !spent(u);) {
     surg_model *m = without(u, i);
     if (!m) {
@@ -226,23 +226,23 @@ static void minimise(until *u) {
 }
 
 /* What the user says of sizes comes first, and is consent enough. */
-static surg_status give_sizes(until *u) {
-  const char *none = repair_no_size(u->m, u->dims);
-  const repair_consent given = u->given;
-  until_step step = {.pipeline = NULL};
+static surg_status give_sizes(surg__until *u) {
+  const char *none = surg__repair_no_size(u->m, u->sizes);
+  const surg__consent given = u->given;
+  surg__until_step step = {.pipeline = NULL};
   surg_model *m = NULL;
   surg__buf text;
   bool ran;
   if (none) {
-    cli_usage("--dim: no input has an open size %s", none);
-    return SURG_EUSAGE;
+    return surg__error(u->ctx, SURG_EUSAGE, "onnxsurg", "--dim: no input has an open size %s",
+                       none);
   }
   surg__buf_init(&text, u->ctx);
-  u->given = REPAIR_ALL_CONSENT;
-  if (repair_freeze(u->m, u->dims, false, false, &text))
+  u->given = SURG__ALL_CONSENT;
+  if (surg__repair_freeze(u->m, u->sizes, false, false, &text))
     m = changed(u, u->m, text.p, &step.needed);
   u->given = given;
-  step.needed = (repair_consent){SURG_EXACT, false};
+  step.needed = (surg__consent){SURG_EXACT, false};
   step.pipeline = m ? strdup(text.p) : NULL;
   step.why = m ? strdup("the sizes that are given") : NULL;
   surg__buf_free(&text);
@@ -253,8 +253,7 @@ static surg_status give_sizes(until *u) {
     free(step.why);
     if (m) surg_model_free(m);
     if (u->failure) return u->failure;
-    cli_usage("--dim: the model cannot have these sizes");
-    return SURG_EUSAGE;
+    return surg__error(u->ctx, SURG_EUSAGE, "onnxsurg", "--dim: the model cannot have these sizes");
   }
   surg_model_free(u->m);
   u->m = m;
@@ -265,16 +264,16 @@ static surg_status give_sizes(until *u) {
 
 /* Cures what makes the model invalid: by what is certain, and else by what the user consents to.
  * Each later step needs that, so it is kept whatever the importer answers. */
-static surg_status mend_first(until *u) {
-  const repair_consent certain = {SURG_EXACT, u->given.interface};
-  const repair_consent *const ways[] = {&certain, &u->given};
+static surg_status mend_first(surg__until *u) {
+  const surg__consent certain = {SURG_EXACT, u->given.interface};
+  const surg__consent *const ways[] = {&certain, &u->given};
   const char *text = u->given.interface ? "mend{interface}" : "mend";
-  until_step step = {.pipeline = NULL};
+  surg__until_step step = {.pipeline = NULL};
   surg_status s = SURG_EINVALID;
   bool ran;
   for (size_t i = 0; i < SURG_COUNT(ways) && s == SURG_EINVALID; i++) {
     if (!u->m && load(u, &u->m) != SURG_OK) break;
-    s = repair_run(u->ctx, &u->m, text, *ways[i], false, &step.needed);
+    s = surg__repair_run(u->ctx, &u->m, text, *ways[i], false, &step.needed);
   }
   u->invalid = s == SURG_EINVALID;
   if (s != SURG_OK) return s;
@@ -293,24 +292,22 @@ static surg_status mend_first(until *u) {
   return SURG_OK;
 }
 
-surg_status until_find(until *u) {
+surg_status surg__until_find(surg__until *u) {
   bool ran;
   u->taken = ask_file(u, u->in, &u->last, &ran);
   if (!ran) return SURG_EUSAGE;
   surg_status s = load(u, &u->m);
-  if (s != SURG_OK) quiet_tell(u->ctx, s);
   u->first = u->last ? strdup(u->last) : NULL;
   if (s == SURG_OK && !u->taken && surg_model_open_findings(u->m)) s = mend_first(u);
-  if (s == SURG_OK && u->dims && u->dims->n) s = give_sizes(u);
+  if (s == SURG_OK && u->sizes && u->sizes->n) s = give_sizes(u);
   if (s != SURG_OK || u->taken) return s;
   if (u->last) (void)surg__vec_push(u->ctx, &u->said, hash_of(u, u->last));
   while (!u->taken && u->last && one_step(u)) continue;
   if (u->taken) minimise(u);
-  if (u->failure == SURG_ENOMEM) cli_no_memory();
   return u->failure;
 }
 
-void until_free(until *u) {
+void surg__until_free(surg__until *u) {
   if (u->m) surg_model_free(u->m);
   for (size_t i = 0; i < u->steps.count; i++) {
     free(u->steps.items[i].pipeline);

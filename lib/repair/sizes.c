@@ -5,7 +5,7 @@
 
 #include "check/check.h"
 #include "pass/pass.h"
-#include "repair.h"
+#include "repair/repair.h"
 
 #define BATCH 1
 #define SIDE 224  /* heights and widths of images */
@@ -30,7 +30,7 @@ static bool put_size(surg__buf *out, const char *name, int64_t size) {
 /* Sizes that were put, and the symbols that have theirs. */
 typedef struct freezing {
   surg_context *ctx;
-  const cli_dims *given;
+  const surg__sizes *given;
   bool guess, ones;
   const char *met[MOST];
   size_t n;
@@ -43,12 +43,20 @@ static bool was_met(const freezing *f, const char *symbol) {
   return false;
 }
 
+static bool size_of(const surg__sizes *given, const char *name, int64_t *out) {
+  for (size_t i = 0; i < given->n; i++) {
+    if (!given->items[i].name || strcmp(given->items[i].name, name) != 0) continue;
+    *out = given->items[i].size;
+    return true;
+  }
+  return false;
+}
+
 /* An axis that is open; freeze knows it by its symbol, or by the input and its place there. */
 static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   const surg_type *t = surg_value_declared_type(v);
   const surg_dim d = surg_type_dim(t, axis);
   const char *symbol = d.param && *d.param ? d.param : NULL;
-  cli_dims *given = (cli_dims *)(uintptr_t)f->given;
   int64_t size = f->ones ? 1 : guess_of(t, axis);
   surg__buf place;
   if (d.value >= 0 || (symbol && was_met(f, symbol))) return true;
@@ -57,8 +65,8 @@ static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   surg__buf_printf(&place, "%s.%zu", surg_value_name(v), axis);
   surg__buf_putc(&place, 0);
   bool put = f->guess, good = !place.failed;
-  if (good && given)
-    put |= (symbol && cli_dim_of(given, symbol, &size)) || cli_dim_of(given, place.p, &size);
+  if (good && f->given)
+    put |= (symbol && size_of(f->given, symbol, &size)) || size_of(f->given, place.p, &size);
   if (good && put) {
     f->met[f->n++] = symbol;
     good = put_size(f->out, symbol ? symbol : place.p, size);
@@ -67,7 +75,7 @@ static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   return good;
 }
 
-bool repair_freeze(const surg_model *m, const cli_dims *given, bool guess, bool ones,
+bool surg__repair_freeze(const surg_model *m, const surg__sizes *given, bool guess, bool ones,
                    surg__buf *out) {
   const surg_graph *g = surg_model_graph(m);
   freezing f = {.ctx = surg_model_context(m), .out = out};
@@ -88,16 +96,16 @@ bool repair_freeze(const surg_model *m, const cli_dims *given, bool guess, bool 
 }
 
 /* Whether freeze would be told of it: a symbol of an input, or an input and its axis. */
-static bool is_open(const surg_model *m, const cli_dim *d) {
-  const cli_dims one = {(cli_dim *)(uintptr_t)d, 1};
+static bool is_open(const surg_model *m, const surg_size *d) {
+  const surg__sizes one = {d, 1};
   surg__buf text;
   surg__buf_init(&text, surg_model_context(m));
-  const bool open = repair_freeze(m, &one, false, false, &text) && text.n > 1;
+  const bool open = surg__repair_freeze(m, &one, false, false, &text) && text.n > 1;
   surg__buf_free(&text);
   return open;
 }
 
-const char *repair_no_size(const surg_model *m, const cli_dims *given) {
+const char *surg__repair_no_size(const surg_model *m, const surg__sizes *given) {
   for (size_t i = 0; i < given->n; i++)
     if (!is_open(m, &given->items[i])) return given->items[i].name;
   return NULL;
@@ -108,7 +116,7 @@ static void contradiction(void *user, const surg__finding *f) {
       surg__check_severity(f->code) == SURG_ERROR || !strcmp(f->code, "W206");
 }
 
-size_t repair_contradictions(surg_model *m) {
+size_t surg__repair_contradictions(surg_model *m) {
   size_t n = 0;
   return surg__check_model(m, true, 0, contradiction, &n) == SURG_OK ? n : SIZE_MAX;
 }

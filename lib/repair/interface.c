@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs and outputs of a model under repair: what a caller sees of them, and which of them may
  * still be left uncast. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pass/pass.h"
-#include "repair.h"
+#include "repair/repair.h"
 
 static int dtype_of(const surg_type *t) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
@@ -24,7 +25,7 @@ static void put_head(surg__buf *out, bool output, const char *name, int dtype) {
   surg__buf_printf(out, "%c%zu:%s:%d", output ? 'o' : 'i', strlen(name), name, dtype);
 }
 
-surg_status repair_put_interface(surg_model *m, surg__buf *out) {
+surg_status surg__repair_put_interface(surg_model *m, surg__buf *out) {
   const surg_graph *g = surg_model_graph(m);
   out->n = 0;
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
@@ -80,7 +81,7 @@ static void leave_out(leaving *l, bool output, const char *name, int now) {
   surg__pipeline_quote(l->out, name);
 }
 
-bool repair_uncast(surg_model *m, const surg__buf *origin, surg__buf *out) {
+bool surg__repair_uncast(surg_model *m, const surg__buf *origin, surg__buf *out) {
   const surg_graph *g = surg_model_graph(m);
   leaving l = {.origin = origin, .out = out};
   surg__buf_puts(out, "drop-io-casts");

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search for a repair: cures are tried one by one on a copy, in the order of how little they
  * change; one stays if the target objects to less afterwards. */
-#include "repair.h"
+#include "repair/repair.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "pass/pass.h"
 
 #define ROUNDS 8u /* over all cures; each must leave fewer objections */
-#define AHEAD_NODES 200000u /* of models that are tried in searches ahead, more than in all others */
+#define AHEAD_NODES \
+  200000u          /* of models that are tried in searches ahead, more than in all others */
 #define WRAPS 64u  /* operators and types, of which computing in others is tried */
 #define OUTPUTS 64u /* that are given a node at once */
 #define AHEAD 2u   /* searches one in the other: sizes, an operator, what that needs */
@@ -36,7 +39,7 @@ static void add_op(surg__buf *b, const surg_node *n) {
 }
 
 static void count_one(void *user, const surg__objection *o) {
-  repair_counts *all = user;
+  surg__repair_counts *all = user;
   if (o->verdict == SURG__LEGAL) return;
   if (o->verdict == SURG__UNKNOWN) {
     all->unknown++;
@@ -48,23 +51,24 @@ static void count_one(void *user, const surg__objection *o) {
   if (all->ops && o->node && o->cause != SURG__C_DYNAMIC) add_op(all->ops, o->node);
 }
 
-surg_status repair_count(const surg__target *t, surg_model *m, repair_counts *out, surg__buf *ops) {
-  *out = (repair_counts){.ops = ops};
+surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repair_counts *out,
+                               surg__buf *ops) {
+  *out = (surg__repair_counts){.ops = ops};
   return surg__target_model(t, m, count_one, out);
 }
 
 /* --- trying a cure --- */
 
-bool repair_covers(repair_consent a, repair_consent b) {
+bool surg__repair_covers(surg__consent a, surg__consent b) {
   return a.most >= b.most && (a.interface || !b.interface);
 }
 
-static repair_consent both(repair_consent a, repair_consent b) {
-  return (repair_consent){a.most > b.most ? a.most : b.most, a.interface || b.interface};
+static surg__consent both(surg__consent a, surg__consent b) {
+  return (surg__consent){a.most > b.most ? a.most : b.most, a.interface || b.interface};
 }
 
-surg_status repair_run(surg_context *ctx, surg_model **m, const char *text, repair_consent given,
-                       bool verify_each, repair_consent *needed) {
+surg_status surg__repair_run(surg_context *ctx, surg_model **m, const char *text,
+                             surg__consent given, bool verify_each, surg__consent *needed) {
   surg__pipeline *p = NULL;
   surg__buf before, after;
   const surg__run_options options = {
@@ -74,12 +78,12 @@ surg_status repair_run(surg_context *ctx, surg_model **m, const char *text, repa
   surg__buf_init(&before, ctx);
   surg__buf_init(&after, ctx);
   surg_status s = surg__pipeline_parse(ctx, text, "repair", &p);
-  if (s == SURG_OK) s = repair_put_interface(*m, &before);
+  if (s == SURG_OK) s = surg__repair_put_interface(*m, &before);
   if (s == SURG_OK) {
     s = surg__run(m, p, &options, &told);
-    if (s == SURG_OK) s = repair_put_interface(*m, &after);
+    if (s == SURG_OK) s = surg__repair_put_interface(*m, &after);
     const bool same = before.n == after.n && (!after.n || !memcmp(before.p, after.p, after.n));
-    *needed = (repair_consent){told.worst, told.interface || !same};
+    *needed = (surg__consent){told.worst, told.interface || !same};
     surg__run_report_free(&told);
   }
   surg__buf_free(&before);
@@ -94,8 +98,8 @@ surg_status repair_run(surg_context *ctx, surg_model **m, const char *text, repa
 
 /* The same on a copy, and counts what the target objects to then. NULL: it cannot be run there, or
  * changes nothing. */
-static surg_model *try_on(repair *r, const char *text, repair_consent given,
-                          repair_counts *after, repair_consent *needed) {
+static surg_model *try_on(surg__repair *r, const char *text, surg__consent given,
+                          surg__repair_counts *after, surg__consent *needed) {
   /* Looking ahead takes no longer than all the rest does, or than is soon done. */
   const uint64_t nodes = surg_graph_node_count(surg_model_graph(r->m)) + 1;
   uint64_t *work = r->work ? r->work : r->worked;
@@ -104,9 +108,9 @@ static surg_model *try_on(repair *r, const char *text, repair_consent given,
   surg_model *copy = surg_model_clone(r->m);
   const uint64_t epoch = copy ? surg_model_epoch(copy) : 0;
   surg_status s =
-      copy ? repair_run(r->ctx, &copy, text, given, r->verify_each, needed) : SURG_ENOMEM;
+      copy ? surg__repair_run(r->ctx, &copy, text, given, r->verify_each, needed) : SURG_ENOMEM;
   const bool changed = s == SURG_OK && surg_model_epoch(copy) != epoch;
-  if (changed) s = repair_count(r->t, copy, after, NULL);
+  if (changed) s = surg__repair_count(r->t, copy, after, NULL);
   if (changed && s == SURG_OK) return copy;
   if (s == SURG_ENOMEM) r->failure = s;
   if (copy) surg_model_free(copy);
@@ -115,7 +119,7 @@ static surg_model *try_on(repair *r, const char *text, repair_consent given,
 }
 
 /* Notes a cure that would help with more consents, once. */
-static void would_help(repair *r, const char *text, repair_consent needed) {
+static void would_help(surg__repair *r, const char *text, surg__consent needed) {
   const size_t n = strlen(text);
   r->wanted = both(r->wanted, needed);
   for (size_t i = 0; i + n <= r->refused.n; i++)
@@ -126,19 +130,20 @@ static void would_help(repair *r, const char *text, repair_consent needed) {
 /* Whether the pipeline is `mend` alone, and so is the cure: one run with all consents does both. */
 static bool is_repeated(const surg__buf *pipeline, const char *text) {
   static const char mend[] = "mend";
-  return !strcmp(text, mend) && pipeline->n == sizeof mend - 1 && !memcmp(pipeline->p, mend, pipeline->n);
+  return !strcmp(text, mend) && pipeline->n == sizeof mend - 1 &&
+         !memcmp(pipeline->p, mend, pipeline->n);
 }
 
 /* Keeps the cure if the target objects to less; *now is what remains. */
-static bool cure(repair *r, const char *text, repair_counts *now) {
-  repair_counts after;
-  repair_consent needed = {SURG_EXACT, false};
+static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
+  surg__repair_counts after;
+  surg__consent needed = {SURG_EXACT, false};
   surg_model *copy = try_on(r, text, r->given, &after, &needed);
   bool helps = copy && after.all < now->all && (!r->is_strict || after.unknown <= now->unknown);
-  const bool may = helps && repair_covers(r->given, needed);
+  const bool may = helps && surg__repair_covers(r->given, needed);
   if (!helps && r->given.most < SURG_LOSSY) {
-    repair_counts other;
-    surg_model *more = try_on(r, text, REPAIR_ALL_CONSENT, &other, &needed);
+    surg__repair_counts other;
+    surg_model *more = try_on(r, text, SURG__ALL_CONSENT, &other, &needed);
     helps = more && other.all < now->all;
     if (more) surg_model_free(more);
   }
@@ -165,8 +170,8 @@ static const surg__tspan *window(const surg__target *t) {
 }
 
 /* The opset with the fewest objections, the nearest one where several have as few. */
-static bool best_opset(repair *r, repair_consent given, const repair_counts *now, char *best,
-                       size_t size) {
+static bool best_opset(surg__repair *r, surg__consent given, const surg__repair_counts *now,
+                       char *best, size_t size) {
   const surg__tspan *w = window(r->t);
   const int64_t have = surg_model_opset(r->m, ""), newest = surg_schema_newest("");
   const int64_t low = w && w->low > OLDEST ? w->low : OLDEST;
@@ -176,12 +181,12 @@ static bool best_opset(repair *r, repair_consent given, const repair_counts *now
   for (int64_t step = 1; step <= newest && least > 0; step++)
     for (int side = 0; side < 2; side++) {
       const int64_t to = side ? have + step : have - step;
-      repair_counts after;
-      repair_consent needed = {SURG_EXACT, false};
+      surg__repair_counts after;
+      surg__consent needed = {SURG_EXACT, false};
       if (to < low || to > high) continue;
       snprintf(text, sizeof text, "opset{to=%lld}", (long long)to);
       surg_model *copy = try_on(r, text, given, &after, &needed);
-      if (copy && after.all < least && repair_covers(given, needed)) {
+      if (copy && after.all < least && surg__repair_covers(given, needed)) {
         least = after.all;
         snprintf(best, size, "%s", text);
       }
@@ -190,16 +195,16 @@ static bool best_opset(repair *r, repair_consent given, const repair_counts *now
   return least < now->all;
 }
 
-static bool cure_opset(repair *r, repair_counts *now) {
+static bool cure_opset(surg__repair *r, surg__repair_counts *now) {
   char best[64];
   if (best_opset(r, r->given, now, best, sizeof best)) return cure(r, best, now);
   /* With all consents cure() tries it, and notes what it would take. */
-  return r->given.most < SURG_LOSSY && best_opset(r, REPAIR_ALL_CONSENT, now, best, sizeof best) &&
+  return r->given.most < SURG_LOSSY && best_opset(r, SURG__ALL_CONSENT, now, best, sizeof best) &&
          cure(r, best, now);
 }
 
 /* Other domains: to the nearest end of what is taken. */
-static bool cure_domains(repair *r, repair_counts *now) {
+static bool cure_domains(surg__repair *r, surg__repair_counts *now) {
   bool any = false;
   for (size_t i = 0; i < r->t->opsets.count; i++) {
     const surg__tspan *w = &r->t->opsets.items[i];
@@ -213,7 +218,7 @@ static bool cure_domains(repair *r, repair_counts *now) {
   return any;
 }
 
-static bool cure_ir(repair *r, repair_counts *now) {
+static bool cure_ir(surg__repair *r, surg__repair_counts *now) {
   char text[64];
   const int64_t have = surg_model_ir_version(r->m), to = have > r->t->ir.high ? r->t->ir.high
                                                                               : r->t->ir.low;
@@ -222,44 +227,44 @@ static bool cure_ir(repair *r, repair_counts *now) {
 }
 
 /* What comes of a pipeline may be refused as it stands, and have cures of its own. */
-static bool cure_ahead(repair *r, const char *text, repair_counts *now) {
-  repair_counts before, after;
-  repair_consent needed;
+static bool cure_ahead(surg__repair *r, const char *text, surg__repair_counts *now) {
+  surg__repair_counts before, after;
+  surg__consent needed;
   if (r->depth >= (r->is_wider ? AHEAD : 1)) return false;
   surg_model *copy = try_on(r, text, r->given, &after, &needed);
-  if (!copy || !repair_covers(r->given, needed)) {
+  if (!copy || !surg__repair_covers(r->given, needed)) {
     if (copy) surg_model_free(copy);
     return false;
   }
-  repair deeper;
+  surg__repair deeper;
   surg__buf all;
   bool done = false;
-  repair_init(&deeper, r->ctx, r->t, copy, r->given);
+  surg__repair_init(&deeper, r->ctx, r->t, copy, r->given);
   surg__buf_init(&all, r->ctx);
   deeper.verify_each = r->verify_each;
   deeper.depth = r->depth + 1;
   deeper.origin = r->origin;
   deeper.work = r->work ? r->work : r->worked;
   deeper.is_wider = r->is_wider;
-  if (repair_find(&deeper, &before, &after) == SURG_OK && after.all < now->all) {
+  if (surg__repair_find(&deeper, &before, &after) == SURG_OK && after.all < now->all) {
     surg__buf_printf(&all, "%s,%s", text, deeper.pipeline.p);
     surg__buf_putc(&all, 0);
     done = !all.failed && cure(r, all.p, now);
   }
   if (deeper.failure) r->failure = deeper.failure;
   surg__buf_free(&all);
-  repair_free(&deeper);
+  surg__repair_free(&deeper);
   return done;
 }
 
 /* Refused operators, one by one: where one cannot be replaced the others can. */
-static bool cure_ops(repair *r, repair_counts *now, bool ahead) {
+static bool cure_ops(surg__repair *r, surg__repair_counts *now, bool ahead) {
   surg__buf ops, text;
-  repair_counts unused;
+  surg__repair_counts unused;
   bool any = false;
   surg__buf_init(&ops, r->ctx);
   surg__buf_init(&text, r->ctx);
-  if (repair_count(r->t, r->m, &unused, &ops) == SURG_OK && ops.n) {
+  if (surg__repair_count(r->t, r->m, &unused, &ops) == SURG_OK && ops.n) {
     surg__buf_putc(&ops, 0);
     for (char *word = ops.failed ? NULL : ops.p, *end; word && *word; word = end) {
       end = word + strcspn(word, "+");
@@ -293,7 +298,7 @@ static void note_form(void *user, const surg__objection *o) {
 }
 
 /* `all`: where nothing else helped, operators that are not there, too. */
-static bool cure_forms(repair *r, repair_counts *now, bool all) {
+static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   surg__buf ops;
   char text[200], op[256];
   bool any = false;
@@ -351,7 +356,7 @@ static void note_types(void *user, const surg__objection *o) {
         note_wrap(w, o->node, &op->facts[i].types[k]);
 }
 
-static bool cure_wraps(repair *r, repair_counts *now) {
+static bool cure_wraps(surg__repair *r, surg__repair_counts *now) {
   wraps w = {.t = r->t, .ctx = r->ctx};
   bool any = false;
   surg__target_model(r->t, r->m, note_types, &w);
@@ -364,17 +369,17 @@ static bool cure_wraps(repair *r, repair_counts *now) {
 }
 
 /* Open sizes made numbers, by a guess: then what an engine wants to be constant can be folded. */
-static bool cure_sizes(repair *r, repair_counts *now, bool ahead) {
+static bool cure_sizes(surg__repair *r, surg__repair_counts *now, bool ahead) {
   surg__buf text;
   bool done = false;
-  const size_t before = repair_contradictions(r->m);
+  const size_t before = surg__repair_contradictions(r->m);
   surg__buf_init(&text, r->ctx);
   for (int ones = 0; ones < 2 && !done; ones++) {
-    repair_counts unused;
-    repair_consent needed;
-    if (!repair_freeze(r->m, r->dims, true, ones, &text) || text.n == 1) break;
-    surg_model *copy = try_on(r, text.p, REPAIR_ALL_CONSENT, &unused, &needed);
-    const bool holds = copy && repair_contradictions(copy) <= before;
+    surg__repair_counts unused;
+    surg__consent needed;
+    if (!surg__repair_freeze(r->m, r->sizes, true, ones, &text) || text.n == 1) break;
+    surg_model *copy = try_on(r, text.p, SURG__ALL_CONSENT, &unused, &needed);
+    const bool holds = copy && surg__repair_contradictions(copy) <= before;
     if (copy) surg_model_free(copy);
     text.n--;
     surg__buf_puts(&text, ",fold{max-growth=inf},prune");
@@ -388,7 +393,7 @@ static bool cure_sizes(repair *r, repair_counts *now, bool ahead) {
 }
 
 /* Weights that are outputs of the model come from a node. */
-static bool cure_outputs(repair *r, repair_counts *now) {
+static bool cure_outputs(surg__repair *r, surg__repair_counts *now) {
   surg__buf text;
   surg__buf_init(&text, r->ctx);
   for (size_t i = 0, n = 0; i < surg_graph_output_count(surg_model_graph(r->m)) && n < OUTPUTS;
@@ -417,7 +422,7 @@ static bool has_defaults(const surg_model *m) {
 
 /* Inputs and outputs as the caller would rather not have them: Casts are his, weights cannot be
  * given any more, element types that the engine lacks are gone, all of them at once. */
-static bool cure_interface(repair *r, repair_counts *now) {
+static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   static const char settle[] = "freeze-inputs,fold,prune";
   static const char *const types[] = {"retype{from=float16},rewrite{group=simplify},prune",
                                       "retype{from=bfloat16},rewrite{group=simplify},prune",
@@ -426,7 +431,7 @@ static bool cure_interface(repair *r, repair_counts *now) {
   surg__buf uncast;
   surg__buf_init(&uncast, r->ctx);
   if (now->count[SURG__C_OP] + now->count[SURG__C_VERSION] + now->count[SURG__C_TYPE] &&
-      repair_uncast(r->m, r->origin, &uncast))
+      surg__repair_uncast(r->m, r->origin, &uncast))
     any = cure(r, uncast.p, now);
   surg__buf_free(&uncast);
   if (r->t->optional == SURG__NO && now->count[SURG__C_TYPE])
@@ -437,7 +442,7 @@ static bool cure_interface(repair *r, repair_counts *now) {
 }
 
 /* Where a replacement is known in other opsets alone: there first, and back if that is better. */
-static bool cure_elsewhere(repair *r, repair_counts *now) {
+static bool cure_elsewhere(surg__repair *r, surg__repair_counts *now) {
   static const int64_t tried[] = {13, 18};
   const surg__tspan *w = window(r->t);
   const int64_t have = surg_model_opset(r->m, "");
@@ -452,7 +457,7 @@ static bool cure_elsewhere(repair *r, repair_counts *now) {
 }
 
 /* The nearest end of the opsets that are taken, though operators there have cures to come. */
-static bool cure_opset_ahead(repair *r, repair_counts *now) {
+static bool cure_opset_ahead(surg__repair *r, surg__repair_counts *now) {
   const surg__tspan *w = window(r->t);
   const int64_t have = surg_model_opset(r->m, "");
   char text[64];
@@ -462,7 +467,7 @@ static bool cure_opset_ahead(repair *r, repair_counts *now) {
 }
 
 /* One round, what changes least first. */
-static bool round_of(repair *r, repair_counts *now) {
+static bool round_of(surg__repair *r, surg__repair_counts *now) {
   static const struct simple {
     surg__cause cause;
     const char *pipeline;
@@ -522,24 +527,23 @@ static bool round_of(repair *r, repair_counts *now) {
 /* --- the search --- */
 
 /* What the user says of sizes comes first, and is consent enough. */
-static surg_status give_sizes(repair *r) {
+static surg_status give_sizes(surg__repair *r) {
   surg__buf text;
-  repair_consent needed;
+  surg__consent needed;
   surg__buf_init(&text, r->ctx);
-  surg_status s = repair_freeze(r->m, r->dims, false, false, &text) ? SURG_OK : SURG_ELIMIT;
+  surg_status s = surg__repair_freeze(r->m, r->sizes, false, false, &text) ? SURG_OK : SURG_ELIMIT;
   if (s == SURG_OK && text.n > 1) {
     surg__buf_puts(&r->pipeline, text.p);
-    s = repair_run(r->ctx, &r->m, text.p, REPAIR_ALL_CONSENT, r->verify_each, &needed);
+    s = surg__repair_run(r->ctx, &r->m, text.p, SURG__ALL_CONSENT, r->verify_each, &needed);
     if (s != SURG_OK && s != SURG_ENOMEM) {
-      cli_usage("--dim: the model cannot have these sizes");
-      s = SURG_EUSAGE;
+      s = surg__error(r->ctx, SURG_EUSAGE, "onnxsurg", "--dim: the model cannot have these sizes");
     }
   }
   surg__buf_free(&text);
   return s;
 }
 
-static surg_status search(repair *r, repair_counts *after) {
+static surg_status search(surg__repair *r, surg__repair_counts *after) {
   for (unsigned i = 0; i < ROUNDS && after->all; i++) {
     if (round_of(r, after)) continue;
     if (r->depth && !r->is_wider) break;
@@ -548,44 +552,46 @@ static surg_status search(repair *r, repair_counts *after) {
       continue;
     /* What all that can do is done, so that less is due to what comes first. */
     r->is_wider = true;
-    if (!cure_ops(r, after, true) && !cure_sizes(r, after, true) && !cure_elsewhere(r, after)) break;
+    if (!cure_ops(r, after, true) && !cure_sizes(r, after, true) && !cure_elsewhere(r, after))
+      break;
   }
   return r->failure;
 }
 
 /* With consent to what is lossy: what the engine imports and computes otherwise is left so, where
  * the whole is imported then. */
-static surg_status search_lenient(repair *r, repair_counts *after) {
+static surg_status search_lenient(surg__repair *r, surg__repair_counts *after) {
   if (!after->all || r->depth || r->given.most < SURG_LOSSY || !surg__target_misreads(r->t))
     return SURG_OK;
   const surg__target *strict = r->t;
-  repair_counts left = {0};
+  surg__repair_counts left = {0};
   r->lenient = *r->t;
   r->lenient.lenient = true;
   r->t = &r->lenient;
   r->is_wider = false;
   memset(r->worked, 0, sizeof r->worked);
-  surg_status s = repair_count(r->t, r->m, after, NULL);
+  surg_status s = surg__repair_count(r->t, r->m, after, NULL);
   if (s == SURG_OK) s = search(r, after);
-  if (s == SURG_OK) s = repair_count(strict, r->m, &left, NULL);
+  if (s == SURG_OK) s = surg__repair_count(strict, r->m, &left, NULL);
   if (left.misread) r->used.most = SURG_LOSSY;
   return s;
 }
 
-surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) {
-  surg_status s = repair_count(r->t, r->m, before, NULL);
+surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
+                              surg__repair_counts *after) {
+  surg_status s = surg__repair_count(r->t, r->m, before, NULL);
   if (s == SURG_OK && !r->origin) {
-    s = repair_put_interface(r->m, &r->first);
+    s = surg__repair_put_interface(r->m, &r->first);
     r->origin = &r->first;
   }
   *after = *before;
-  if (s == SURG_OK && r->dims && r->dims->n) {
+  if (s == SURG_OK && r->sizes && r->sizes->n) {
     s = give_sizes(r);
-    if (s == SURG_OK) s = repair_count(r->t, r->m, after, NULL);
+    if (s == SURG_OK) s = surg__repair_count(r->t, r->m, after, NULL);
   }
   if (s == SURG_OK) s = search(r, after);
   if (s == SURG_OK) s = search_lenient(r, after);
-  if (s == SURG_OK) s = repair_nearer(r, after, search);
+  if (s == SURG_OK) s = surg__repair_nearer(r, after, search);
   surg__buf_putc(&r->pipeline, 0);
   surg__buf_putc(&r->refused, 0);
   if (r->pipeline.failed || r->refused.failed || r->failure) return SURG_ENOMEM;
@@ -594,39 +600,18 @@ surg_status repair_find(repair *r, repair_counts *before, repair_counts *after) 
   return s;
 }
 
-void repair_init(repair *r, surg_context *ctx, const surg__target *t, surg_model *m,
-                 repair_consent given) {
-  *r = (repair){.ctx = ctx, .t = t, .m = m, .given = given};
+void surg__repair_init(surg__repair *r, surg_context *ctx, const surg__target *t, surg_model *m,
+                 surg__consent given) {
+  *r = (surg__repair){.ctx = ctx, .t = t, .m = m, .given = given};
   surg__buf_init(&r->first, ctx);
   surg__buf_init(&r->pipeline, ctx);
   surg__buf_init(&r->refused, ctx);
 }
 
-void repair_free(repair *r) {
+void surg__repair_free(surg__repair *r) {
   if (!r->ctx) return;
   if (r->m) surg_model_free(r->m);
   surg__buf_free(&r->first);
   surg__buf_free(&r->pipeline);
   surg__buf_free(&r->refused);
-}
-
-void repair_spell_consent(char *out, size_t size, repair_consent c) {
-  out[0] = 0;
-  if (c.most > SURG_ROUNDING || c.interface)
-    snprintf(out, size, "--allow %s%s%s", c.most > SURG_ROUNDING ? surg__exactness_name(c.most) : "",
-             c.most > SURG_ROUNDING && c.interface ? "," : "", c.interface ? "interface" : "");
-}
-
-int repair_take_consent(const char *words, repair_consent *c) {
-  char word[16];
-  for (const char *p = words; *p;) {
-    const size_t n = strcspn(p, ",");
-    snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), p);
-    if (!strcmp(word, "interface"))
-      c->interface = true;
-    else if (!surg__exactness_from_name(word, &c->most))
-      return cli_usage("--allow: expected exact, ulp, rounding, approx, lossy or interface, found \"%s\"", word);
-    p += n + (p[n] != 0);
-  }
-  return EXIT_DONE;
 }

@@ -3,7 +3,7 @@
  * after which fewer of its nodes run there. */
 #include <string.h>
 
-#include "repair.h"
+#include "repair/repair.h"
 
 static void count_place(void *user, const surg__objection *o) {
   *(size_t *)user += o->verdict == SURG__ILLEGAL;
@@ -25,9 +25,10 @@ static surg__target alone(const surg__target *t) {
   return own;
 }
 
-surg_status repair_nearer(repair *r, repair_counts *after, repair_search_fn search) {
+surg_status surg__repair_nearer(surg__repair *r, surg__repair_counts *after,
+                                surg__repair_search_fn search) {
   const surg__target *t = r->t;
-  repair_counts now = {0}, host = {0};
+  surg__repair_counts now = {0}, host = {0};
   size_t left, nodes;
   if (!t->host || after->all || r->depth) return SURG_OK;
   surg_status s = places(t, r->m, &r->elsewhere, &r->nodes);
@@ -35,16 +36,16 @@ surg_status repair_nearer(repair *r, repair_counts *after, repair_search_fn sear
   if (s || !r->elsewhere || !r->is_nearer) return s;
   surg_model *before = surg_model_clone(r->m);
   const size_t pipeline = r->pipeline.n, refused = r->refused.n;
-  const repair_consent used = r->used, wanted = r->wanted;
+  const surg__consent used = r->used, wanted = r->wanted;
   if (!before) return SURG_ENOMEM;
   r->lenient = alone(t);
   r->t = &r->lenient;
   r->is_wider = false;
   memset(r->worked, 0, sizeof r->worked);
-  s = repair_count(r->t, r->m, &now, NULL);
+  s = surg__repair_count(r->t, r->m, &now, NULL);
   if (s == SURG_OK) s = search(r, &now);
   r->t = t;
-  if (s == SURG_OK) s = repair_count(t, r->m, &host, NULL);
+  if (s == SURG_OK) s = surg__repair_count(t, r->m, &host, NULL);
   if (s == SURG_OK) s = places(t, r->m, &left, &nodes);
   r->refused.n = refused; /* what would help the target alone is not needed */
   r->wanted = wanted;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be done for a model that an engine rejects: repairs, the verdict after them, and where
+ * to cut a model of which a part stays unsupported. Since 0.2. */
+#ifndef ONNXSURG_REPAIR_H
+#define ONNXSURG_REPAIR_H
+
+#include <onnxsurg/target.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The size of an open dimension of an input, from 1 on: `name` is its symbol, or "input.axis". */
+typedef struct surg_size {
+  const char *name;
+  int64_t size;
+} surg_size;
+
+/* What the caller consents to. All zero: rewrites up to SURG_ROUNDING, inputs and outputs
+ * unchanged. */
+typedef struct surg_repair_options {
+  uint32_t size;          /* sizeof(surg_repair_options) */
+  bool has_allow;         /* else SURG_ROUNDING */
+  surg_exactness allow;   /* the worst class of rewrites */
+  bool allow_interface;   /* inputs and outputs may change their names, types and sizes */
+  bool verify_each;       /* surg_model_verify after every pass */
+  bool keep_host_nodes;   /* for a target with a host: do not look for fewer nodes on the host */
+  const surg_size *sizes; /* of open dimensions; they are fixed first, and need no consent */
+  size_t n_sizes;
+} surg_repair_options;
+
+/* What a search found. It belongs to the context of the model, and refers to the target: free it
+ * before both. */
+typedef struct surg_repair surg_repair;
+
+/* The content of a surg_repair. Texts last as long as it. */
+typedef struct surg_repair_result {
+  uint32_t size;               /* set by the caller: sizeof(surg_repair_result) */
+  surg_verdict verdict;        /* on the repaired model */
+  size_t unsupported, unknown; /* objections to it */
+  size_t misread;              /* of them, or left with consent: imported, computed otherwise */
+  size_t unsupported_before, unknown_before;
+  const char *pipeline;  /* what was done, as for surg_run_pipeline; "": nothing */
+  surg_exactness used;   /* the worst class of what was done */
+  bool used_interface;   /* inputs or outputs changed */
+  bool mended;           /* the model was invalid, or nearly, and is no more */
+  const char *refused;   /* pipelines that would help with consent; "": none */
+  surg_exactness wanted; /* the consent that they need */
+  bool wanted_interface;
+  size_t nodes, on_host, on_host_before; /* of a supported model, for a target with a host */
+} surg_repair_result;
+
+/* Searches for the passes after which the target supports a model, which stays as it is: cures are
+ * tried on copies, in the order of how little they change, and one stays if fewer objections are
+ * left. Defects of a model that was loaded leniently are mended first; with `target` NULL that is
+ * all. SURG_OK whatever was reached, see surg_repair_get. SURG_EINVALID, reported: the model is
+ * invalid and cannot be mended within the consent. SURG_EUSAGE, reported: no input has a size of
+ * that name, or the model cannot have it. SURG_ENOMEM, SURG_ELIMIT. Diagnostics of what is tried
+ * are not reported. Cost: some 10 to 200 runs of passes on copies. */
+SURG_EXPORT surg_status surg_repair_find(const surg_model *model, const surg_target *target,
+                                         const surg_repair_options *options, surg_repair **out);
+/* Fills in what was found. */
+SURG_EXPORT surg_status surg_repair_get(const surg_repair *r, surg_repair_result *out);
+/* The model as far as it could be repaired, borrowed; NULL after surg_repair_take. */
+SURG_EXPORT surg_model *surg_repair_model(const surg_repair *r);
+/* The same, to free with surg_model_free. */
+SURG_EXPORT surg_model *surg_repair_take(surg_repair *r);
+/* Frees what was found; NULL is allowed. */
+SURG_EXPORT void surg_repair_free(surg_repair *r);
+
+/* What can be reached for a model and a target. */
+typedef enum surg_assessment {
+  SURG_ASSESS_SUPPORTED = 0, /* as it is */
+  SURG_ASSESS_UNKNOWN = 1,   /* as it is, nothing is unsupported, and something unknown */
+  SURG_ASSESS_REPAIR = 2,    /* supported after a repair that needs no consent */
+  SURG_ASSESS_CONSENT = 3,   /* supported after a repair that needs consent: `used` of the result */
+  SURG_ASSESS_UNCERTAIN = 4, /* a repair leaves nothing unsupported, and something unknown */
+  SURG_ASSESS_BLOCKED = 5    /* no repair is known */
+} surg_assessment;
+
+/* Searches twice: without consent, and where that is not enough with all of it. *found (may be
+ * NULL) is what the last search found, to free with surg_repair_free. Otherwise as
+ * surg_repair_find. */
+SURG_EXPORT surg_status surg_repair_assess(const surg_model *model, const surg_target *target,
+                                           surg_assessment *out, surg_repair **found);
+
+/* A model in three parts, so that the part in the middle has no unsupported node and as many nodes
+ * of the main graph as possible. */
+typedef struct surg_cut surg_cut;
+typedef enum surg_cut_part {
+  SURG_CUT_BEFORE = 0,
+  SURG_CUT_CORE = 1, /* the supported part */
+  SURG_CUT_BEHIND = 2
+} surg_cut_part;
+
+/* Cuts a model whose graphs are sorted. SURG_ENOTFOUND: no node is unsupported, or one in a
+ * function is. The cut refers to the model and is freed before it. O(model) */
+SURG_EXPORT surg_status surg_cut_find(const surg_target *target, surg_model *model, surg_cut **out);
+/* Frees a cut; NULL is allowed. */
+SURG_EXPORT void surg_cut_free(surg_cut *c);
+/* Nodes of the main graph in a part. */
+SURG_EXPORT size_t surg_cut_nodes(const surg_cut *c, surg_cut_part part);
+/* Value i that enters a part (`outputs` false) or leaves it; NULL past the end, and for what enters
+ * SURG_CUT_BEFORE: inputs of the model. */
+SURG_EXPORT const surg_value *surg_cut_value(const surg_cut *c, surg_cut_part part, bool outputs,
+                                             size_t i);
+/* The pipeline that extracts a part, `extract{from=a,to=b}`: NUL-terminated, to free with
+ * surg_bytes_free. SURG_ENOTFOUND: nothing leaves the part, or over 12 values enter or leave it. */
+SURG_EXPORT surg_status surg_cut_pipeline(const surg_cut *c, surg_cut_part part, char **text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Repairs as public objects (onnxsurg/repair.h). */
+#include <onnxsurg/repair.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "base/hush.h"
+#include "pass/pass.h"
+#include "repair/repair.h"
+#include "repair/verdict.h"
+#include "target/verdict.h"
+
+struct surg_repair {
+  surg_context *ctx;
+  surg__repair search;
+  surg__repair_counts before, after;
+  size_t misread;
+  bool mended;
+};
+
+/* --- the consent and sizes of options --- */
+
+static surg__consent consent_of(const surg_repair_options *o) {
+  return (surg__consent){o->has_allow ? o->allow : SURG_ROUNDING, o->allow_interface};
+}
+
+static surg_status unknown_size(surg_context *ctx, const surg_model *m, const char *name) {
+  return surg__error(ctx, SURG_EUSAGE, surg_model_path(m), "no input has an open size %s (--dim)",
+                     surg__q(ctx, name));
+}
+
+/* --- mending --- */
+
+static const char *mend_text(surg__consent c) {
+  return c.interface ? "mend{interface}" : "mend";
+}
+
+/* A copy of the model without its defects: cured by what is certain, and only where some of them
+ * stay then by what is consented to. SURG_EINVALID: some stay even so. */
+static surg_status mend(surg_repair *r, const surg_model *m, surg__consent given, bool verify_each,
+                        surg__consent *used, surg_model **out) {
+  const surg__consent steps[] = {{SURG_EXACT, given.interface}, given};
+  surg_status s = SURG_EINVALID;
+  for (size_t i = 0; i < SURG_COUNT(steps) && s == SURG_EINVALID; i++) {
+    *out = surg_model_clone(m);
+    if (!*out) return SURG_ENOMEM;
+    s = surg__repair_run(r->ctx, out, mend_text(given), steps[i], verify_each, used);
+  }
+  r->mended = s == SURG_OK && surg_model_epoch(*out) != surg_model_epoch(m);
+  return s;
+}
+
+/* --- the search --- */
+
+static surg_status search(surg_repair *r, const surg_model *model, const surg__target *t,
+                          const surg_repair_options *o) {
+  const surg__consent given = consent_of(o);
+  const surg__sizes sizes = {o->sizes, o->n_sizes};
+  surg__consent used = {SURG_EXACT, false};
+  surg_model *m = NULL;
+  surg_status s = mend(r, model, given, o->verify_each, &used, &m);
+  if (s != SURG_OK) return s;
+  const char *none = surg__repair_no_size(m, &sizes);
+  if (none) {
+    surg_model_free(m);
+    return unknown_size(r->ctx, model, none);
+  }
+  surg__repair_init(&r->search, r->ctx, t, m, given);
+  surg__repair *x = &r->search;
+  x->verify_each = o->verify_each;
+  x->is_nearer = !o->keep_host_nodes;
+  x->sizes = &sizes;
+  if (r->mended) {
+    /* A declaration that is corrected is no change of the interface. */
+    x->used = (surg__consent){used.most, used.interface && given.interface};
+    surg__buf_puts(&x->pipeline, mend_text(given));
+  }
+  if (t) {
+    s = surg__repair_find(x, &r->before, &r->after);
+    x->sizes = NULL;
+    if (s != SURG_OK) return s;
+    surg__repair_counts strict = r->after;
+    if (x->t != t) s = surg__repair_count(t, x->m, &strict, NULL);
+    r->misread = strict.misread;
+    x->t = t;
+    return s;
+  }
+  surg__buf_putc(&x->pipeline, 0);
+  surg__buf_putc(&x->refused, 0);
+  return x->pipeline.failed || x->refused.failed ? SURG_ENOMEM : SURG_OK;
+}
+
+/* Reports what is wrong with a model that cannot be mended. */
+static void report_defects(surg_context *ctx, const surg_model *model, surg__consent given) {
+  surg_model *copy = surg_model_clone(model);
+  surg__pipeline *p = NULL;
+  const surg__run_options options = {.has_allow = true, .allow = given.most};
+  if (copy && surg__pipeline_parse(ctx, mend_text(given), "repair", &p) == SURG_OK)
+    surg__run(&copy, p, &options, NULL);
+  surg__pipeline_free(p);
+  surg_model_free(copy);
+}
+
+surg_status surg_repair_find(const surg_model *model, const surg_target *target,
+                             const surg_repair_options *options, surg_repair **out) {
+  if (!model || !out) return SURG_EUSAGE;
+  surg_context *ctx = surg_model_context(model);
+  surg_repair_options o;
+  surg__struct_in(&o, sizeof o, options);
+  *out = NULL;
+  surg_repair *r = surg__calloc(ctx, 1, sizeof *r);
+  if (!r || !surg_context_passes(ctx)) {
+    surg__free(ctx, r);
+    return surg__oom(ctx, NULL);
+  }
+  r->ctx = ctx;
+  const surg__hush hush = surg__hush_begin(ctx);
+  const surg_status s = search(r, model, target, &o);
+  if (s == SURG_OK) {
+    surg__hush_end(ctx, hush);
+    *out = r;
+    return s;
+  }
+  surg_repair_free(r);
+  if (s != SURG_EINVALID) return surg__hush_fail(ctx, hush, s);
+  surg__hush_end(ctx, hush);
+  report_defects(ctx, model, consent_of(&o));
+  return s;
+}
+
+surg_status surg_repair_get(const surg_repair *r, surg_repair_result *out) {
+  if (!r || !out) return SURG_EUSAGE;
+  const surg__repair *x = &r->search;
+  const surg_repair_result all = {
+      .size = sizeof all,
+      .verdict = (surg_verdict)surg__verdict_of(r->after.all, r->after.unknown),
+      .unsupported = r->after.all,
+      .unknown = r->after.unknown,
+      .misread = r->misread,
+      .unsupported_before = r->before.all,
+      .unknown_before = r->before.unknown,
+      .pipeline = x->pipeline.n ? x->pipeline.p : "",
+      .used = x->used.most,
+      .used_interface = x->used.interface,
+      .mended = r->mended,
+      .refused = x->refused.n ? x->refused.p : "",
+      .wanted = x->wanted.most,
+      .wanted_interface = x->wanted.interface,
+      .nodes = x->nodes,
+      .on_host = x->elsewhere,
+      .on_host_before = x->was};
+  surg__struct_out(out, &all, sizeof all);
+  return SURG_OK;
+}
+
+surg_model *surg_repair_model(const surg_repair *r) {
+  return r ? r->search.m : NULL;
+}
+
+surg_model *surg_repair_take(surg_repair *r) {
+  surg_model *m = r ? r->search.m : NULL;
+  if (r) r->search.m = NULL;
+  return m;
+}
+
+void surg_repair_free(surg_repair *r) {
+  if (!r) return;
+  surg__repair_free(&r->search);
+  surg__free(r->ctx, r);
+}
+
+/* --- both searches --- */
+
+surg_status surg_repair_assess(const surg_model *model, const surg_target *target,
+                               surg_assessment *out, surg_repair **found) {
+  if (!model || !target || !out) return SURG_EUSAGE;
+  surg_context *ctx = surg_model_context(model);
+  if (found) *found = NULL;
+  surg_repair *r = surg__calloc(ctx, 1, sizeof *r);
+  if (!r || !surg_context_passes(ctx)) {
+    surg__free(ctx, r);
+    return surg__oom(ctx, NULL);
+  }
+  r->ctx = ctx;
+  surg__verdict_search v = {0};
+  const surg__hush hush = surg__hush_begin(ctx);
+  const surg_status s = surg__verdict_find(&v, target, model);
+  r->search = v.search;
+  r->search.origin = NULL; /* it pointed into the copy */
+  r->before = v.before;
+  r->after = v.after;
+  r->misread = v.after.misread;
+  r->mended = v.mended;
+  *out = v.kind;
+  if (s != SURG_OK) {
+    surg_repair_free(r);
+    return surg__hush_fail(ctx, hush, s);
+  }
+  surg__hush_end(ctx, hush);
+  if (found)
+    *found = r;
+  else
+    surg_repair_free(r);
+  return s;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be reached for a model and a target: two searches, without consent and with all of it.
+ */
+#ifndef SURG_REPAIR_VERDICT_H
+#define SURG_REPAIR_VERDICT_H
+
+#include "repair/repair.h"
+
+typedef struct surg__verdict_search {
+  surg_assessment kind;
+  surg__repair_counts before, after;
+  surg__repair search; /* its model is as far as it can be cured, its pipeline the way there */
+  bool mended;         /* the search began with `mend` */
+} surg__verdict_search;
+
+/* Searches on copies. After a failure, too, `search` is freed with surg__repair_free. */
+surg_status surg__verdict_find(surg__verdict_search *v, const surg__target *t, const surg_model *m);
+
+#endif
