@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph IR: the structs behind the public handles, and the raw builders that lib/io uses while
- * a model is being read. lib/ir, lib/io, lib/infer and lib/check stand on the structs themselves.
- * lib/eval, lib/measure, lib/pass, lib/opset/opset.c and lib/run/verify.c include this file for
- * what has no public name: to say where a node stands, to make a failure stick, to keep what they
- * know of a value or graph in its scratch field; of the tools `info` and `ops`, for places and
- * expressions alone. Everybody else, the passes of this project too, goes through
- * <onnxsurg/onnxsurg.h>.
+/* The graph IR: the structs of the public handles, and the raw builders that lib/io uses to read a
+ * model. lib/ir, lib/io, lib/infer and lib/check use the fields of the structs. Other folders of
+ * lib/ include this file for functions without a public name: to print the place of a node, to
+ * fail a model permanently, to store their own data in the scratch field of a value or graph.
+ * Passes, plugins and programs use <onnxsurg/onnxsurg.h>.
  *
  * Invariants (surg_model_verify checks them):
  * - A use is in the use list of its value and in exactly one place: a node's input array, a graph's
  *   output array, or a soft reference.
- * - The value tables hold each named value of a graph once; no two live values of one graph bear
- *   one name. The node tables map a name to the first of a ring of bearers.
- * - Order keys rise strictly along the node list.
+ * - The value tables contain each named value of a graph once; names of live values of one graph
+ *   are unique. The node tables map a name to the first node of a ring of nodes with this name.
+ * - Order keys increase strictly along the node list.
  * - A value belongs to the graph it is defined in; a use in an inner graph is a capture.
  * - dirty bits are upward closed: a dirty thing makes everything around it dirty.
  */

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes doc/substitutions.md from the rules: ledger.py ONNXSURG SOURCE [--check].
 
-A line a rule that leads away from its operator, with the golden cases that name the operator; then
-what is refused, from passes/rules/refused.txt. With --check nothing is written: exit 1 when the page
-is not what it would be."""
+One line for each rule that replaces its operator, with the golden cases that name the operator; then
+rejected recipes, from passes/rules/refused.txt. With --check nothing is written, and the exit code is 1
+if the page is not up to date."""
 import json
 import pathlib
 import re
@@ -13,14 +13,20 @@ import sys
 
 HEAD = '''# Substitutions
 
-What `onnxsurg --pass 'replace{op=X}'` and moves between opsets put in the place of an operator. This
-page is made from the rules by `ninja ledger`; `onnxsurg rules NAME` prints a rule, doc/rules.md
-explains the language and what the classes of exactness promise. Every rule is proven by models drawn
-from its pattern (test/rules).
+After this page you know which operators can be replaced, by what, under which conditions, and how
+exact. Example:
+
+```sh
+onnxsurg --pass 'replace{op=HardSwish}' in.onnx out.onnx
+```
+
+The table lists what `replace` and conversions between opsets use. `ninja ledger` generates it from
+the rules; `onnxsurg rules NAME` prints a rule, and [rules](rules.md) explains the language and the
+exactness classes. The tests prove every rule on models drawn from its pattern (`test/rules`).
 
 - **Versions**: the opsets of the model in which the rule matches.
-- **Recipe**: the operators of its first emission; *in C* where text cannot say it.
-- **When**: what must be proven of the model. Guards on element types alone are left out.
+- **Recipe**: the operators of its first emission; *in C* if text cannot express it.
+- **When**: what must be proven of the model, except conditions on element types only.
 
 '''
 
@@ -48,7 +54,7 @@ def recipe(emits):
     if native:
         return '*in C*: `%s`' % native
     ops = re.findall(r'=\s*((?:[a-z_]\w*\.)*[A-Z]\w*)\s*[<(]', body)
-    return ' '.join(dict.fromkeys(ops)) or 'what it reads'
+    return ' '.join(dict.fromkeys(ops)) or 'its input'
 
 
 def types_only(guard):
@@ -87,7 +93,7 @@ def page(tool, source):
             golden = ', '.join('`%s`' % c for c in found[:2]) if i == 0 else ''
             out.append('| %s | `%s` | %s | %s | %s | %s | %s |\n' % (
                 op if i == 0 else '', rule, opset, cell(what), '`%s`' % cell(when) if when else '', cell(exact), golden))
-    out.append('\n## Refused\n\nRecipes one meets that do not compute the same, and what stands against them.\n\n'
+    out.append('\n## Rejected\n\nRecipes of other tools that do not compute the same, and the reason.\n\n'
                '| recipe | why not | instead |\n|---|---|---|\n')
     for line in (source / 'passes/rules/refused.txt').read_text().splitlines():
         if line and not line.startswith('#'):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds words that doc/conventions.md rules out, and lines that are too long: style.py SOURCE.
 
-README.md, doc/*.md and the public headers must have none. The words of other files - string literals
+README.md, the pages of doc/ and the public headers must have none. The words of other files - string literals
 in C, rules, targets, messages, tables - are counted by group; style_left.txt is the number that each
 group may have. --update lowers these numbers and never raises one; --list GROUP prints what is
 found. Fenced blocks and words in backquotes are not read: they are code or output."""
@@ -32,6 +32,13 @@ def prose(text):
             # The second cell of a finding is the program's own text (lib/check/rules.def).
             text = re.sub(r'^(\| [EWN]\d+ \|)[^|]*', r'\1', line)
             yield number, re.sub(r'`[^`]*`|\]\([^)]*\)|^\s*<!--.*', '', text), line
+
+
+def macros(text):
+    """Lines of a manual page that are text."""
+    for number, line in enumerate(text.split('\n'), 1):
+        if not line.startswith('.'):
+            yield number, line, line
 
 
 def comments(text):
@@ -81,6 +88,8 @@ def strict(source):
         out += words(name, prose(text))
         out += ['%s:%d: %d columns' % (name, n, len(line)) for n, _, line in prose(text)
                 if len(line) > COLUMNS and not line.startswith('|')]
+    path = source / 'doc/man/onnxsurg.1'
+    out += words(path.relative_to(source), macros(path.read_text(encoding='utf-8')))
     for path in sorted((source / 'include').glob('**/*.*')):
         if path.suffix in ('.h', '.def'):
             text, name = path.read_text(encoding='utf-8'), path.relative_to(source)
