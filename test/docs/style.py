@@ -60,11 +60,12 @@ def strings(text):
 
 
 def quoted(text):
-    """The quoted texts of rules, targets, tables and messages."""
+    """The quoted texts of rules, targets, tables and messages; keys of JSON are left out."""
     for number, line in enumerate(text.split('\n'), 1):
         if not line.lstrip().startswith('#'):
             for m in STRING.finditer(line):
-                yield number, m.group(1), line
+                if not re.match(r'\s*:', line[m.end():]):
+                    yield number, m.group(1), line
 
 
 def words(path, found):
@@ -122,7 +123,7 @@ def main():
     source = pathlib.Path(sys.argv[1]).resolve()
     found, wrong = groups(source), strict(source)
     if '--list' in sys.argv:
-        print('\n'.join(found[sys.argv[sys.argv.index('--list') + 1]]))
+        print('\n'.join(found.get(sys.argv[sys.argv.index('--list') + 1], [])))
         return 0
     left = {}
     if LEFT.exists():
