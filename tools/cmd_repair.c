@@ -4,16 +4,14 @@
  * --pass. */
 #include <onnxsurg/names.h>
 #include <onnxsurg/repair.h>
+#include <onnxsurg/run.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "check_target.h"
 #include "consent.h"
-#include "pass/pass.h"
 #include "explain.h"
 #include "quiet.h"
-#include "repair/until.h"
 
 #define SHOWN 20u /* objections that are told when some remain */
 #define SAID 300u /* bytes of an importer's message that are told */
@@ -42,14 +40,25 @@ static const char help[] =
     "  --check[=N]         run the model before and after and compare (N seeds)\n"
     "  --verify-each       verify the graph after every pass\n"
     "  --no-fsync          do not wait until the disk has the data\n"
-    "  --dry-run           print the passes, write nothing\n"
-    JUDGING_HELP
+    "  --dry-run           print the passes, write nothing\n" JUDGING_HELP
     "  --quiet, --json     print nothing, or JSON\n"
     "exit codes: 0 supported, 1 unsupported, 6 support unknown (OUT is written),\n"
     "2 usage error, 3 file error, 4 limit\n";
 
-enum { OPT_TARGET = OPT_OWN, OPT_ALLOW, OPT_PARTIAL, OPT_CHECK, OPT_DRY_RUN, OPT_VERIFY,
-       OPT_NO_FSYNC, OPT_DIM, OPT_UNTIL, OPT_ASK_TIMEOUT, OPT_ASK_MEMORY, OPT_MESSAGES };
+enum {
+  OPT_TARGET = OPT_OWN,
+  OPT_ALLOW,
+  OPT_PARTIAL,
+  OPT_CHECK,
+  OPT_DRY_RUN,
+  OPT_VERIFY,
+  OPT_NO_FSYNC,
+  OPT_DIM,
+  OPT_UNTIL,
+  OPT_ASK_TIMEOUT,
+  OPT_ASK_MEMORY,
+  OPT_MESSAGES
+};
 
 typedef struct repairing {
   cli_common common;
@@ -57,13 +66,13 @@ typedef struct repairing {
   judging how;
   repair_consent given; /* --allow */
   bool partial, dry_run, verify_each, no_fsync;
-  uint64_t check; /* seeds; 0: no proof */
-  cli_dims dims;  /* --dim */
+  uint64_t check;            /* seeds; 0: no proof */
+  cli_dims dims;             /* --dim */
   surg_context *ctx, *quiet; /* quiet: where cures are tried; their lines are not told */
   surg_target *t;
   surg_repair *found;
   const char *importer, *messages; /* --until, --messages */
-  surg_command_options limits; /* of the importer */
+  surg_command_options limits;     /* of the importer */
 } repairing;
 
 /* --- telling --- */
@@ -88,8 +97,9 @@ static void tell_misread(const repairing *r, const surg_repair_result *x) {
   printing shown = {0};
   if (!x->misread) return;
   if (x->unsupported == x->misread && r->given.most < SURG_LOSSY)
-    fprintf(stderr, "  the engine imports the model and computes something else in what remains: "
-                    "accepted with --allow lossy\n");
+    fprintf(stderr,
+            "  the engine imports the model and computes something else in what remains: "
+            "accepted with --allow lossy\n");
   if (x->unsupported) return;
   surg_target_judge(r->t, surg_repair_model(r->found), print_misread, &shown, NULL);
   if (shown.misread > SHOWN) fprintf(stderr, "  and %zu more\n", shown.misread - SHOWN);
@@ -97,16 +107,16 @@ static void tell_misread(const repairing *r, const surg_repair_result *x) {
 
 static void tell_json(const repairing *r, const surg_repair_result *x) {
   const char *host = surg_target_host(r->t);
-  json_t *all = json_pack("{s:i,s:s,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target",
-                          surg_target_name(r->t), "verdict", surg_verdict_name(x->verdict),
-                          "pipeline", x->pipeline, "before", (json_int_t)x->unsupported_before,
-                          "after", (json_int_t)x->unsupported, "unknown", (json_int_t)x->unknown,
-                          "misread", (json_int_t)x->misread);
+  json_t *all =
+      json_pack("{s:i,s:s,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target", surg_target_name(r->t),
+                "verdict", surg_verdict_name(x->verdict), "pipeline", x->pipeline, "before",
+                (json_int_t)x->unsupported_before, "after", (json_int_t)x->unsupported, "unknown",
+                (json_int_t)x->unknown, "misread", (json_int_t)x->misread);
   if (host && !x->unsupported)
-    json_object_set_new(all, "on_cpu",
-                        json_pack("{s:s,s:I,s:I,s:I}", "host", host, "before",
-                                  (json_int_t)x->on_host_before, "after", (json_int_t)x->on_host,
-                                  "nodes", (json_int_t)x->nodes));
+    json_object_set_new(
+        all, "on_cpu",
+        json_pack("{s:s,s:I,s:I,s:I}", "host", host, "before", (json_int_t)x->on_host_before,
+                  "after", (json_int_t)x->on_host, "nodes", (json_int_t)x->nodes));
   cli_print_json(all);
 }
 
@@ -116,10 +126,10 @@ static void tell_verdict(const repairing *r, const surg_repair_result *x) {
   cli_put(stderr, r->in);
   if (!before)
     fprintf(stderr, ": %s%s by %s\n", x->mended ? "mended; " : "",
-            x->unknown                         ? "support unknown"
-            : x->mended                        ? "now supported"
-            : x->on_host_before > x->on_host   ? "now more of it is supported"
-                                               : "already supported",
+            x->unknown                       ? "support unknown"
+            : x->mended                      ? "now supported"
+            : x->on_host_before > x->on_host ? "now more of it is supported"
+                                             : "already supported",
             name);
   else
     fprintf(stderr, ": unsupported by %s for %zu reason%s; %s\n", name, before,
@@ -161,32 +171,28 @@ static void tell(const repairing *r, const surg_repair_result *x) {
 
 /* Runs what was found on the model as it was loaded, with the proof if it is wanted, and writes. */
 static int apply(repairing *r, const char *pipeline) {
+  const surg_run_options options = {.size = sizeof options,
+                                    .verify_each = r->verify_each,
+                                    .has_allow = true,
+                                    .allow = r->given.most,
+                                    .check = (uint32_t)r->check};
+  surg_run_summary all = {.size = sizeof all};
+  surg_run_report *done = NULL;
   surg_model *m = NULL;
-  surg__pipeline *p = NULL;
   surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
-  if (s == SURG_OK) s = surg__pipeline_parse(r->ctx, pipeline, "repair", &p);
-  const surg__run_options run_options = {
-      .verify_each = r->verify_each, .has_allow = true, .allow = r->given.most};
-  const surg__proof_options how = {.seeds = (unsigned)r->check,
-                                   .rtol = -1,
-                                   CLI_PROOF_BUDGET};
-  surg__proof proof = {0};
-  surg__run_report told = {0};
-  if (s == SURG_OK)
-    s = r->check ? surg__run_proven(&m, p, &run_options, &how, &told, &proof)
-                 : surg__run(&m, p, &run_options, &told);
-  surg__run_report_free(&told);
+  if (s == SURG_OK) s = surg_run(&m, pipeline, &options, &done);
   if (s == SURG_OK && r->check && !r->common.quiet) {
-    if (proof.checked)
-      fprintf(stderr, "  checked on %u sets of inputs: equal\n", proof.checked);
+    surg_run_get(done, &all);
+    if (all.checked)
+      fprintf(stderr, "  checked on %u sets of inputs: equal\n", all.checked);
     else
-      fprintf(stderr, "  not checked: %s\n", proof.why);
+      fprintf(stderr, "  not checked: %s\n", all.unchecked);
   }
-  surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
+  const surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
   if (s == SURG_OK && !r->dry_run) s = surg_save(m, r->out, &save);
-  surg__pipeline_free(p);
-  if (m) surg_model_free(m);
-  return s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  surg_run_report_free(done);
+  surg_model_free(m);
+  return cli_exit_code(s);
 }
 
 static const char *mend_text(const repairing *r) {
@@ -195,29 +201,35 @@ static const char *mend_text(const repairing *r) {
 
 /* Mends alone: without a target, or to report what stays invalid. */
 static int mend_only(repairing *r) {
+  const surg_run_options options = {.size = sizeof options,
+                                    .verify_each = r->verify_each,
+                                    .has_allow = true,
+                                    .allow = r->given.most};
+  const bool json = r->common.json;
+  surg_run_report *done = NULL;
   surg_model *m = NULL;
-  surg__pipeline *p = NULL;
-  surg__run_report told = {0};
-  surg__buf text;
+  char *text = NULL;
   surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
-  if (s == SURG_OK) s = surg__pipeline_parse(r->ctx, mend_text(r), "repair", &p);
-  const surg__run_options options = {
-      .verify_each = r->verify_each, .has_allow = true, .allow = r->given.most};
-  surg__buf_init(&text, r->ctx);
-  if (s == SURG_OK) s = surg__run(&m, p, &options, &told);
-  if (s == SURG_OK && r->common.json)
-    surg__run_report_json(&told, &text);
-  else if (s == SURG_OK && !r->common.quiet)
-    surg__run_report_print(&told, true, false, &text);
-  if (text.n) fputs(text.p, r->common.json ? stdout : stderr);
-  if (text.n && r->common.json) putchar('\n');
-  surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
+  if (s == SURG_OK) s = surg_run(&m, mend_text(r), &options, &done);
+  if (s == SURG_OK && (json || !r->common.quiet)) s = surg_run_print(done, json, &text);
+  if (text) fputs(text, json ? stdout : stderr);
+  if (text && json) putchar('\n');
+  const surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
   if (s == SURG_OK && !r->dry_run) s = surg_save(m, r->out, &save);
-  surg__buf_free(&text);
-  surg__run_report_free(&told);
-  surg__pipeline_free(p);
+  surg_bytes_free(r->ctx, text);
+  surg_run_report_free(done);
   surg_model_free(m);
   return cli_exit_code(s);
+}
+
+static surg_repair_options options_of(const repairing *r) {
+  return (surg_repair_options){.size = sizeof(surg_repair_options),
+                               .has_allow = true,
+                               .allow = r->given.most,
+                               .allow_interface = r->given.interface,
+                               .verify_each = r->verify_each,
+                               .sizes = r->dims.items,
+                               .n_sizes = r->dims.n};
 }
 
 static int run(repairing *r) {
@@ -225,13 +237,7 @@ static int run(repairing *r) {
   r->t = cli_target(r->ctx, r->target_name, &code);
   if (!r->t) return code;
   surg_status s = judging_apply(&r->how, r->t);
-  const surg_repair_options options = {.size = sizeof options,
-                                       .has_allow = true,
-                                       .allow = r->given.most,
-                                       .allow_interface = r->given.interface,
-                                       .verify_each = r->verify_each,
-                                       .sizes = r->dims.items,
-                                       .n_sizes = r->dims.n};
+  const surg_repair_options options = options_of(r);
   surg_repair_result result = {.size = sizeof result};
   /* Loaded twice: once where lines are told, with the pipeline that was found. */
   surg_model *m = NULL;
@@ -249,17 +255,16 @@ static int run(repairing *r) {
 
 /* --- by asking an importer --- */
 
-static json_t *until_json(const surg__until *u, const char *pipeline) {
+static json_t *until_json(const surg_until *u, const surg_until_result *x) {
   json_t *steps = json_array();
-  for (size_t i = 0; i < u->steps.count; i++) {
-    const surg__until_step *s = &u->steps.items[i];
-    json_array_append_new(steps, json_pack("{s:o,s:o,s:s}", "pipeline", cli_text_json(s->pipeline),
-                                           "message", cli_text_json(s->why ? s->why : ""),
-                                           "exactness", surg_exactness_name(s->needed.most)));
-  }
-  return json_pack("{s:i,s:b,s:o,s:o,s:o,s:I}", "schema", 1, "taken", u->taken, "pipeline",
-                   cli_text_json(pipeline), "steps", steps, "message",
-                   cli_text_json(u->last ? u->last : ""), "asked", (json_int_t)u->asked);
+  surg_until_step s = {.size = sizeof s};
+  for (size_t i = 0; surg_until_change(u, i, &s) == SURG_OK; i++)
+    json_array_append_new(
+        steps, json_pack("{s:o,s:o,s:s}", "pipeline", cli_text_json(s.pipeline), "message",
+                         cli_text_json(s.message), "exactness", surg_exactness_name(s.used)));
+  return json_pack("{s:i,s:b,s:o,s:o,s:o,s:I}", "schema", 1, "taken", x->accepted, "pipeline",
+                   cli_text_json(x->pipeline), "steps", steps, "message", cli_text_json(x->message),
+                   "asked", (json_int_t)x->asked);
 }
 
 static void put_message(const char *text) {
@@ -268,80 +273,77 @@ static void put_message(const char *text) {
   free(escaped);
 }
 
-static void tell_until(const repairing *r, const surg__until *u, const char *pipeline) {
+/* The changes and the messages that they answer; *used: the consent that they took. */
+static void tell_changes(const surg_until *u, repair_consent *used) {
+  surg_until_step s = {.size = sizeof s};
+  for (size_t i = 0; surg_until_change(u, i, &s) == SURG_OK; i++) {
+    if (s.used > used->most) used->most = s.used;
+    used->interface |= s.used_interface;
+    fprintf(stderr, "  %s, for: ", s.pipeline);
+    put_message(s.message);
+  }
+}
+
+static void tell_until(const repairing *r, const surg_until *u, const surg_until_result *x) {
   repair_consent used = {SURG_EXACT, false};
   char with[64];
   if (r->common.json) {
-    cli_print_json(until_json(u, pipeline));
+    cli_print_json(until_json(u, x));
     return;
   }
-  if (r->common.quiet && u->taken) return;
+  if (r->common.quiet && x->accepted) return;
   cli_put(stderr, r->in);
   fprintf(stderr,
-          u->taken ? u->steps.count ? ": the importer accepts the model after %zu change%s\n"
-                                    : ": the importer accepts the model as it is\n"
-                   : ": the importer still rejects the model after %zu change%s\n",
-          u->steps.count, u->steps.count == 1 ? "" : "s");
-  for (size_t i = 0; i < u->steps.count; i++) {
-    const surg__until_step *s = &u->steps.items[i];
-    if (s->needed.most > used.most) used.most = s->needed.most;
-    used.interface |= s->needed.interface;
-    fprintf(stderr, "  %s, for: ", s->pipeline);
-    put_message(s->why);
-  }
+          x->accepted ? x->changes ? ": the importer accepts the model after %zu change%s\n"
+                                   : ": the importer accepts the model as it is\n"
+                      : ": the importer still rejects the model after %zu change%s\n",
+          x->changes, x->changes == 1 ? "" : "s");
+  tell_changes(u, &used);
   consent_spell(with, sizeof with, used);
-  if (u->steps.count)
-    fprintf(stderr, "  %s: %s%s--pass '%s'\n", u->taken ? "did" : "tried", with, with[0] ? " " : "",
-            pipeline);
-  if (u->taken) return;
+  if (x->changes)
+    fprintf(stderr, "  %s: %s%s--pass '%s'\n", x->accepted ? "did" : "tried", with,
+            with[0] ? " " : "", x->pipeline);
+  if (x->accepted) return;
   fprintf(stderr, "  its message: ");
-  put_message(u->last);
-  if (!u->known) fprintf(stderr, "  unknown message: try onnxsurg check --target\n");
-  consent_spell(with, sizeof with, (repair_consent){u->wanted.most, u->wanted.interface});
-  if (u->refused.count) fprintf(stderr, "  not tried, needs consent (%s):", with);
-  for (size_t i = 0; i < u->refused.count; i++) fprintf(stderr, " %s", u->refused.items[i]);
-  if (u->refused.count) fprintf(stderr, "\n");
+  put_message(x->message);
+  if (!x->known) fprintf(stderr, "  unknown message: try onnxsurg check --target\n");
+  consent_spell(with, sizeof with, (repair_consent){x->wanted, x->wanted_interface});
+  if (x->refused) fprintf(stderr, "  not tried, needs consent (%s):", with);
+  for (size_t i = 0; i < x->refused; i++) fprintf(stderr, " %s", surg_until_refused(u, i));
+  if (x->refused) fprintf(stderr, "\n");
+}
+
+static int ask(repairing *r, surg_importer *im, const surg_messages *messages) {
+  const surg_repair_options consent = options_of(r);
+  const surg_until_options options = {.size = sizeof options,
+                                      .consent = &consent,
+                                      .target = r->t,
+                                      .messages = messages,
+                                      .load = &r->common.load};
+  surg_until_result x = {.size = sizeof x};
+  surg_until *u = NULL;
+  const surg_status s = surg_until_find(im, r->in, &options, &u);
+  if (s != SURG_OK) return cli_exit_code(s);
+  surg_until_get(u, &x);
+  tell_until(r, u, &x);
+  int code = x.accepted || r->partial ? apply(r, x.pipeline) : EXIT_DONE;
+  if (code == EXIT_DONE && !x.accepted) code = EXIT_MODEL;
+  surg_until_free(u);
+  return code;
 }
 
 static int run_until(repairing *r) {
-  surg__messages *messages = NULL;
-  surg__buf pipeline;
+  surg_messages *messages = NULL;
+  surg_importer *im = NULL;
   int code = EXIT_DONE;
   if (r->target_name && !(r->t = cli_target(r->ctx, r->target_name, &code))) return code;
   code = explain_messages(r->ctx, r->messages, &messages);
-  surg_importer *im = NULL;
   cli_stop_on_signals();
   r->limits.cancel = cli_interrupted;
   if (code == EXIT_DONE)
     code = cli_exit_code(surg_importer_new(r->ctx, r->importer, &r->limits, &im));
-  const surg__sizes sizes = {r->dims.items, r->dims.n};
-  surg__until u = {.ctx = r->quiet,
-                   .im = im,
-                   .messages = messages,
-                   .target = r->t,
-                   .in = r->in,
-                   .load = &r->common.load,
-                   .given = {r->given.most, r->given.interface},
-                   .sizes = &sizes};
-  surg__buf_init(&pipeline, r->ctx);
-  if (code == EXIT_DONE) {
-    const surg_status s = surg__until_find(&u);
-    if (s != SURG_OK && !u.invalid) quiet_tell(r->quiet, s);
-    code = u.invalid ? mend_only(r) : cli_exit_code(s);
-  }
-  if (code == EXIT_DONE) {
-    surg__until_pipeline(&u, &pipeline);
-    surg__buf_putc(&pipeline, 0);
-    code = pipeline.failed ? EXIT_LIMIT : EXIT_DONE;
-  }
-  if (code == EXIT_DONE) {
-    tell_until(r, &u, pipeline.p);
-    if (u.taken || r->partial) code = apply(r, pipeline.p);
-    if (code == EXIT_DONE && !u.taken) code = EXIT_MODEL;
-  }
-  surg__buf_free(&pipeline);
-  surg__until_free(&u);
-  surg__messages_free(messages);
+  if (code == EXIT_DONE) code = ask(r, im, messages);
+  surg_messages_free(messages);
   surg_importer_free(im);
   return code;
 }
@@ -349,20 +351,35 @@ static int run_until(repairing *r) {
 static int take(void *user, int o, char *arg) {
   repairing *r = user;
   switch (o) {
-    case OPT_TARGET: r->target_name = arg; return EXIT_DONE;
-    case OPT_PARTIAL: r->partial = true; return EXIT_DONE;
-    case OPT_DRY_RUN: r->dry_run = true; return EXIT_DONE;
-    case OPT_NO_FSYNC: r->no_fsync = true; return EXIT_DONE;
-    case OPT_VERIFY: r->verify_each = true; return EXIT_DONE;
+    case OPT_TARGET:
+      r->target_name = arg;
+      return EXIT_DONE;
+    case OPT_PARTIAL:
+      r->partial = true;
+      return EXIT_DONE;
+    case OPT_DRY_RUN:
+      r->dry_run = true;
+      return EXIT_DONE;
+    case OPT_NO_FSYNC:
+      r->no_fsync = true;
+      return EXIT_DONE;
+    case OPT_VERIFY:
+      r->verify_each = true;
+      return EXIT_DONE;
     case OPT_REGISTERED:
-    case OPT_ASSUME_UNKNOWN: return judging_take(&r->how, o, arg);
+    case OPT_ASSUME_UNKNOWN:
+      return judging_take(&r->how, o, arg);
     case OPT_ALLOW:
       return consent_take(arg, &r->given);
     case OPT_DIM:
       if (cli_dims_take(&r->dims, arg)) return EXIT_DONE;
       return cli_usage("--dim takes NAME=N, not \"%s\"", arg);
-    case OPT_UNTIL: r->importer = arg; return EXIT_DONE;
-    case OPT_MESSAGES: r->messages = arg; return EXIT_DONE;
+    case OPT_UNTIL:
+      r->importer = arg;
+      return EXIT_DONE;
+    case OPT_MESSAGES:
+      r->messages = arg;
+      return EXIT_DONE;
     case OPT_ASK_TIMEOUT:
       if (cli_number(arg, &r->limits.seconds)) return EXIT_DONE;
       return cli_usage("--import-timeout takes seconds");

@@ -4,6 +4,8 @@
 #ifndef ONNXSURG_REPAIR_H
 #define ONNXSURG_REPAIR_H
 
+#include <onnxsurg/command.h>
+#include <onnxsurg/explain.h>
 #include <onnxsurg/target.h>
 
 #ifdef __cplusplus
@@ -83,6 +85,58 @@ typedef enum surg_assessment {
  * surg_repair_find. */
 SURG_EXPORT surg_status surg_repair_assess(const surg_model *model, const surg_target *target,
                                            surg_assessment *out, surg_repair **found);
+
+/* What a search that asks an importer found. It belongs to the context of the importer. */
+typedef struct surg_until surg_until;
+
+/* How to search; pointers may be NULL. */
+typedef struct surg_until_options {
+  uint32_t size;                      /* sizeof(surg_until_options) */
+  const surg_repair_options *consent; /* consent and sizes, as for surg_repair_find */
+  const surg_target *target;          /* its objections are cured too */
+  const surg_messages *messages;      /* that select what is tried; NULL: the built-in ones */
+  const surg_load_options *load;
+} surg_until_options;
+
+/* The content of a surg_until. Texts last as long as it. */
+typedef struct surg_until_result {
+  uint32_t size;         /* set by the caller: sizeof(surg_until_result) */
+  bool accepted;         /* the importer accepts the model after these changes */
+  bool known;            /* its last message is known */
+  const char *message;   /* the last one; "": none */
+  const char *pipeline;  /* all changes; "": none */
+  size_t changes, asked; /* for surg_until_change; models that the importer was asked about */
+  size_t refused;        /* pipelines not tried for want of consent, for surg_until_refused */
+  surg_exactness wanted; /* the consent that they need */
+  bool wanted_interface;
+} surg_until_result;
+
+/* One change that stays, and the message that it answers. */
+typedef struct surg_until_step {
+  uint32_t size; /* set by the caller: sizeof(surg_until_step) */
+  const char *pipeline, *message;
+  surg_exactness used;
+  bool used_interface;
+} surg_until_step;
+
+/* Repairs the model of a file by asking an importer: its messages, then the objections of the
+ * target, then what helps most often select what is tried. A change stays if the importer then
+ * accepts the model or prints something new; at the end changes that are not needed are left out.
+ * At most 400 questions. SURG_OK whatever was reached. SURG_EINVALID: the model is
+ * invalid and cannot be mended within the consent. SURG_EUSAGE: the importer cannot be run, or a
+ * size is unknown; SURG_EIO, SURG_ENOMEM, SURG_ELIMIT; reported. */
+SURG_EXPORT surg_status surg_until_find(surg_importer *im, const char *path,
+                                        const surg_until_options *options, surg_until **out);
+/* Fills in what was found. */
+SURG_EXPORT surg_status surg_until_get(const surg_until *u, surg_until_result *out);
+/* Fills in change i. SURG_ENOTFOUND: there is none. */
+SURG_EXPORT surg_status surg_until_change(const surg_until *u, size_t i, surg_until_step *out);
+/* Pipeline i of those that need more consent; NULL: there is none. */
+SURG_EXPORT const char *surg_until_refused(const surg_until *u, size_t i);
+/* The model as far as it was repaired, borrowed. */
+SURG_EXPORT surg_model *surg_until_model(const surg_until *u);
+/* Frees what was found; NULL is allowed. */
+SURG_EXPORT void surg_until_free(surg_until *u);
 
 /* A model in three parts, so that the part in the middle has no unsupported node and as many nodes
  * of the main graph as possible. */

@@ -91,8 +91,8 @@ static surg_status search(surg_repair *r, const surg_model *model, const surg__t
   return x->pipeline.failed || x->refused.failed ? SURG_ENOMEM : SURG_OK;
 }
 
-/* Reports what is wrong with a model that cannot be mended. */
-static void report_defects(surg_context *ctx, const surg_model *model, surg__consent given) {
+void surg__repair_report_defects(const surg_model *model, surg__consent given) {
+  surg_context *ctx = surg_model_context(model);
   surg_model *copy = surg_model_clone(model);
   surg__pipeline *p = NULL;
   const surg__run_options options = {.has_allow = true, .allow = given.most};
@@ -125,7 +125,7 @@ surg_status surg_repair_find(const surg_model *model, const surg_target *target,
   surg_repair_free(r);
   if (s != SURG_EINVALID) return surg__hush_fail(ctx, hush, s);
   surg__hush_end(ctx, hush);
-  report_defects(ctx, model, consent_of(&o));
+  surg__repair_report_defects(model, consent_of(&o));
   return s;
 }
 

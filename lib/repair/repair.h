@@ -54,6 +54,8 @@ bool surg__repair_uncast(surg_model *m, const surg__buf *origin, surg__buf *out)
  */
 surg_status surg__repair_run(surg_context *ctx, surg_model **m, const char *text,
                              surg__consent given, bool verify_each, surg__consent *needed);
+/* Reports what is wrong with a model that cannot be mended within the consent. */
+void surg__repair_report_defects(const surg_model *model, surg__consent given);
 /* Whether one consent covers another. */
 bool surg__repair_covers(surg__consent a, surg__consent b);
 

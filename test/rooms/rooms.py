@@ -43,7 +43,7 @@ EDGES = {
 TABLES = {'passes/builtin.c': {'pass/pass.h'}}
 
 # Includes of headers of lib/ in tools/ that are left; may only fall.
-INTERNAL = 75
+INTERNAL = 70
 
 # Public functions without a comment of their own.
 UNDOCUMENTED = 0

@@ -3,7 +3,9 @@
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/repair.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unit.h"
 
@@ -199,9 +201,8 @@ START_TEST(assessments) {
 END_TEST
 
 START_TEST(cuts) {
-  surg_model *m =
-      model_of("float[2, 2] x) => (float[2, 2] y",
-               "a = Relu (x)  b = Exp (a)  c = Abs (b)  d = Neg (c)  y = Add (d, d)");
+  surg_model *m = model_of("float[2, 2] x) => (float[2, 2] y",
+                           "a = Relu (x)  b = Exp (a)  c = Abs (b)  d = Neg (c)  y = Add (d, d)");
   surg_cut *cut = NULL;
   char *text = NULL;
   ck_assert_int_eq(surg_run_pipeline(&m, "ir{to=7}"), SURG_OK);
@@ -252,6 +253,60 @@ START_TEST(nothing_is_given) {
 }
 END_TEST
 
+/* An importer that accepts IR versions up to 7 alone, and names them. */
+static const char old_importer[] =
+    "sh -c 'ir=$(od -An -tu1 -j1 -N1 \"$0\" | tr -d \" \"); [ $ir -le 7 ] && exit 0; echo "
+    "\"Unsupported "
+    "model IR version: $ir, max supported IR version: 7\"; exit 1' {}";
+
+START_TEST(an_importer_is_asked) {
+  char path[] = "/tmp/onnxsurg-unit-XXXXXX";
+  surg_model *m = model_of("float[2] x) => (float[2] y", "y = Relu (x)");
+  surg_importer *im = NULL;
+  surg_until *u = NULL;
+  surg_until_result r = {.size = sizeof r};
+  surg_until_step step = {.size = sizeof step};
+  const int fd = mkstemp(path);
+  ck_assert_int_ge(fd, 0);
+  close(fd);
+  ck_assert_int_eq(surg_save(m, path, NULL), SURG_OK);
+  ck_assert_int_eq(surg_importer_new(ctx, old_importer, NULL, &im), SURG_OK);
+  ck_assert_int_eq(surg_until_find(im, path, NULL, &u), SURG_OK);
+  ck_assert_int_eq(surg_until_get(u, &r), SURG_OK);
+  ck_assert(r.accepted);
+  ck_assert_str_eq(r.pipeline, "ir{to=7}");
+  ck_assert_uint_eq(r.changes, 1);
+  ck_assert_uint_ge(r.asked, 2);
+  ck_assert_int_eq(surg_until_change(u, 0, &step), SURG_OK);
+  ck_assert_str_eq(step.pipeline, "ir{to=7}");
+  ck_assert_ptr_nonnull(strstr(step.message, "max supported IR version: 7"));
+  ck_assert_int_eq(surg_until_change(u, 1, &step), SURG_ENOTFOUND);
+  ck_assert_int_eq(surg_model_ir_version(surg_until_model(u)), 7);
+  surg_until_free(u);
+  surg_importer_free(im);
+  /* One that is not there. */
+  ck_assert_int_eq(surg_importer_new(ctx, "/no/such/program", NULL, &im), SURG_OK);
+  ck_assert_int_eq(surg_until_find(im, path, NULL, &u), SURG_EUSAGE);
+  ck_assert_ptr_null(u);
+  surg_importer_free(im);
+  /* A file that is not there, and an importer that never accepts. */
+  ck_assert_int_eq(surg_importer_new(ctx, "false", NULL, &im), SURG_OK);
+  ck_assert_int_eq(surg_until_find(im, "/no/such/model", NULL, &u), SURG_EIO);
+  ck_assert_int_eq(surg_until_find(im, path, NULL, &u), SURG_OK);
+  ck_assert_int_eq(surg_until_get(u, &r), SURG_OK);
+  ck_assert(!r.accepted);
+  ck_assert_ptr_null(surg_until_refused(u, r.refused));
+  surg_until_free(u);
+  surg_importer_free(im);
+  ck_assert_int_eq(surg_until_find(NULL, path, NULL, &u), SURG_EUSAGE);
+  ck_assert_int_eq(surg_until_get(NULL, &r), SURG_EUSAGE);
+  ck_assert_ptr_null(surg_until_model(NULL));
+  surg_until_free(NULL);
+  unlink(path);
+  surg_model_free(m);
+}
+END_TEST
+
 static Suite *repairs_suite(void) {
   Suite *s = suite_create("repairs");
   TCase *c = tcase_create("all");
@@ -264,6 +319,7 @@ static Suite *repairs_suite(void) {
   tcase_add_test(c, assessments);
   tcase_add_test(c, cuts);
   tcase_add_test(c, nothing_is_given);
+  tcase_add_test(c, an_importer_is_asked);
   suite_add_tcase(s, c);
   return s;
 }

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipelines with options, a proof by running, and a report. surg_run_pipeline of onnxsurg.h runs
+ * one without. Since 0.2. */
+#ifndef ONNXSURG_RUN_H
+#define ONNXSURG_RUN_H
+
+#include <onnxsurg/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All zero but `size`: as surg_run_pipeline. Lists and texts are borrowed for the call. */
+typedef struct surg_run_options {
+  uint32_t size;        /* sizeof(surg_run_options) */
+  bool dry_run;         /* on a clone: the model stays as it was */
+  bool verify_each;     /* surg_model_verify after every pass; after a plugin's always */
+  bool has_allow;       /* else SURG_ROUNDING, and what the pipeline allows its parts */
+  surg_exactness allow; /* the worst class of rewrites, for every pass */
+  bool has_rewrite_limit;
+  uint64_t rewrite_limit;  /* rewrites of the whole run; what is left undone is no failure */
+  uint64_t timeout_ms;     /* 0: none; SURG_ELIMIT when time is up */
+  uint64_t max_memory;     /* 0: that of the context */
+  const char *const *skip; /* names of passes that are not run */
+  size_t n_skip;
+  const char *const *keep; /* nodes and values to protect: NAME, /regex/ or op=TYPE */
+  size_t n_keep;
+  bool keep_weights;       /* weights keep their names, and nothing is computed from them */
+  const char *const *dims; /* assumptions, as for surg_model_assume_dim: "N=1..64" */
+  size_t n_dims;
+  const char *const *ranges; /* assumptions, as for surg_model_assume_range: "x=0..1" */
+  size_t n_ranges;
+  bool trust_declared; /* declared types of unknown operators are true */
+  uint32_t check;      /* seeds of inputs on which results are compared; 0: no proof */
+  bool check_each;     /* after every pass; one that changes results is left out */
+  bool has_check_rtol; /* else as exact as the passes report */
+  double check_rtol;
+  const char *log_path; /* JSON lines: passes, rewrites, notes; NULL: none */
+  const char *map_path; /* JSON: former and present names; NULL: none */
+  void (*progress)(void *user, const char *pass); /* before each pass; may be NULL */
+  void *user;
+} surg_run_options;
+
+/* What a run did. Belongs to the context of the model, and is freed before it. */
+typedef struct surg_run_report surg_run_report;
+
+/* The whole run. Texts last as long as the report. */
+typedef struct surg_run_summary {
+  uint32_t size;          /* set by the caller: sizeof(surg_run_summary) */
+  bool changed;           /* the model */
+  bool interface_changed; /* by a pass that may change inputs or outputs */
+  bool limit_reached;     /* the rewrite limit left work undone */
+  surg_exactness used;    /* the worst class of what was done */
+  uint64_t rewrites, ns;
+  size_t passes;             /* for surg_run_pass */
+  size_t undone;             /* requests by name that were not done, for surg_run_undone */
+  const char *failed;        /* the pass that failed, or NULL */
+  uint32_t checked, skipped; /* sets of inputs that were compared, and that were not */
+  const char *unchecked;     /* why sets were skipped, or nothing was compared; "": none was */
+} surg_run_summary;
+
+/* One pass over all its runs. Texts last as long as the report. */
+typedef struct surg_run_pass_summary {
+  uint32_t size; /* set by the caller: sizeof(surg_run_pass_summary) */
+  const char *name;
+  bool changed;
+  surg_exactness used;
+  uint64_t runs, rewrites, ns;
+  size_t counters, notes; /* for surg_run_counter, surg_run_note */
+} surg_run_pass_summary;
+
+/* Runs a pipeline on a model, `fold{max-growth=1MiB},prune`. *model may become another handle.
+ * After a failure of a pass it is freed and NULL (with dry_run it stays); after SURG_EUSAGE for the
+ * text or the options it stays as it was. *report (may be NULL) is there after failures of passes
+ * too. `options` may be NULL. SURG_EINVALID: a pass or the proof rejects the model. SURG_EPLUGIN,
+ * SURG_EINTERNAL: a pass that broke the model. SURG_ELIMIT, SURG_ENOMEM, SURG_EIO. All are
+ * reported. A pass must not call this. */
+SURG_EXPORT surg_status surg_run(surg_model **model, const char *pipeline,
+                                 const surg_run_options *options, surg_run_report **report);
+/* Fills in what the run did as a whole. */
+SURG_EXPORT surg_status surg_run_get(const surg_run_report *r, surg_run_summary *out);
+/* Fills in what pass i did, in the order of first runs. SURG_ENOTFOUND: there is none. */
+SURG_EXPORT surg_status surg_run_pass(const surg_run_report *r, size_t i,
+                                      surg_run_pass_summary *out);
+/* Counter k of pass i: its name, and *n how much. NULL: there is none. */
+SURG_EXPORT const char *surg_run_counter(const surg_run_report *r, size_t i, size_t k, uint64_t *n);
+/* Note k of pass i, a located line; NULL: there is none. The first 1000 of a pass are kept. */
+SURG_EXPORT const char *surg_run_note(const surg_run_report *r, size_t i, size_t k);
+/* Request i that was not done, as a line to free with surg_bytes_free: `pass "map-op": the model
+ * has no node of operator acme.Foo`. SURG_ENOTFOUND: there is none. */
+SURG_EXPORT surg_status surg_run_undone(const surg_run_report *r, size_t i, char **text);
+/* The report as one JSON object, or (`json` false) as lines for people; to free with
+ * surg_bytes_free. */
+SURG_EXPORT surg_status surg_run_print(const surg_run_report *r, bool json, char **text);
+/* Frees a report; NULL is allowed. */
+SURG_EXPORT void surg_run_report_free(surg_run_report *r);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
