@@ -56,8 +56,8 @@ def idioms():
             extra = k
             text = graph(kind, body, extra)
             if 'Reshape' in body:
-                text = text.replace('<' + kind + ' m', '<int64[2] to = {3, 4}, int64[2] back = {4, 3}, '
-                                    + kind + ' m', 1)
+                more = '<int64[2] to = {3, 4}, int64[2] back = {4, 3}, '
+                text = text.replace('<' + kind + ' m', more + kind + ' m', 1)
             yield f'{kind} {name}', text
     f = M['float']
     one = {'m': ('', [f]), 'd': ('[4, 3]', [f] * 12), 's': ('', [0.125]),
@@ -96,8 +96,8 @@ def idioms():
               else_branch = b () => (float[4, 3] q) { u = Sub (x, m) q = Add (u, m) }>
 }
 '''
-    conv = {'w': ('[2, 1, 1, 1]', [0.3, 0.7]), 'z': ('[2]', [0.1, 0.2]), 'm': ('[2, 1, 1]', [f] * 2),
-            'mz': ('[2]', [f] * 2)}
+    conv = {'w': ('[2, 1, 1, 1]', [0.3, 0.7]), 'z': ('[2]', [0.1, 0.2]),
+            'm': ('[2, 1, 1]', [f] * 2), 'mz': ('[2]', [f] * 2)}
     for name, body in {
             'after Conv': 'c = Conv (x, w) t = Add (c, m) y = Sub (t, m)',
             'after Conv with a bias': 'c = Conv (x, w, z) t = Add (c, m) y = Sub (t, m)',
@@ -126,7 +126,8 @@ class Rounding(common.Case):
 
     def test_that_it_can_fail(self):
         for body in ['t = Add (x, m) y = Sub (t, m)', 'y = Identity (x)']:
-            self.write(body[0] + '.onnxtxt', graph('float', body, {'m': ('', [M['float']])}).encode())
+            text = graph('float', body, {'m': ('', [M['float']])})
+            self.write(body[0] + '.onnxtxt', text.encode())
         r = self.run_tool('verify', '--fill', 'random', '--rtol', '0', '--atol', '0', 't.onnxtxt',
                           'y.onnxtxt')
         self.assertEqual(r.returncode, 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The running error of a model: how far each of its results may be off when every value on the way,
- * inputs and constants too, is off by k * eps of its size. A rule of class rounding(k) is held against
- * it where there is no sum of absolute terms (terms.c): where a result passes through quotients,
- * roots, exponentials, or extremes. (Higham, Accuracy and Stability of Numerical Algorithms, 3.3.)
+ * inputs and constants too, is off by k * eps of its size. A rule of class rounding(k) is held
+ * against it where there is no sum of absolute terms (terms.c): where a result passes through
+ * quotients, roots, exponentials, or extremes. (Higham, Accuracy and Stability of Numerical Algorithms, 3.3.)
  *
  * A radius is propagated from node to node by evaluating the node itself:
  * - a function of single elements: at the ends of the intervals of its inputs, and halfway;
@@ -29,7 +29,7 @@
 typedef struct known {
   const surg_value *v;
   surg__array a;
-  double *r; /* a radius for each element; of a truth value 1: it may be the other one; NULL: certain */
+  double *r; /* a radius for each element; 1 for a boolean that may be the other one; NULL: none */
 } known;
 
 typedef struct walk {
@@ -44,8 +44,10 @@ static const double eps_of[] = {[SURG_FLOAT] = 0x1p-23,   [SURG_FLOAT16] = 0x1p-
                                 [SURG_BFLOAT16] = 0x1p-7, [SURG_DOUBLE] = 0x1p-52};
 static const double least_of[] = {[SURG_FLOAT] = 0x1p-126,    [SURG_FLOAT16] = 0x1p-14,
                                   [SURG_BFLOAT16] = 0x1p-126, [SURG_DOUBLE] = 0x1p-1022};
-static const double most_of[] = {[SURG_FLOAT] = 0x1.fffffep127,   [SURG_FLOAT16] = 65504,
-                                 [SURG_BFLOAT16] = 0x1.fep127, [SURG_DOUBLE] = 0x1.fffffffffffffp1023};
+static const double most_of[] = {[SURG_FLOAT] = 0x1.fffffep127,
+                                 [SURG_FLOAT16] = 65504,
+                                 [SURG_BFLOAT16] = 0x1.fep127,
+                                 [SURG_DOUBLE] = 0x1.fffffffffffffp1023};
 
 /* What a value of this size may be off by itself; kernels round doubles in each of their steps. */
 static double own(const walk *w, int dtype, double x) {
@@ -170,8 +172,8 @@ static void give_up(const step *s) {
     for (uint64_t e = 0; s->off[i] && e < s->out[i].count; e++) s->off[i][e] = (double)INFINITY;
 }
 
-/* Inputs that are off take places of their intervals: of one or two inputs the ends, the middle, and
- * halfway; of three the ends and the middle; of more the ends. */
+/* Inputs that are off take places of their intervals: of one or two inputs the ends, the middle,
+ * and halfway; of three the ends and the middle; of more the ends. */
 static bool by_corners(walk *w, const step *s) {
   static const double places[] = {-1, 1, 0, -0.5, 0.5};
   uint32_t moved[MOST_CORNERS], n = 0;
@@ -299,8 +301,8 @@ static const uint16_t sums[] = {SURG_OP_AveragePool, SURG_OP_CumSum,     SURG_OP
                                 SURG_OP_ReduceMax,   SURG_OP_ReduceMean, SURG_OP_ReduceSum,
                                 SURG_OP_ScatterND,   SURG_OP_ScatterElements, SURG_OP_Sum,
                                 SURG_OP_Mean};
-static const uint16_t products[] = {SURG_OP_Conv, SURG_OP_ConvTranspose, SURG_OP_Gemm, SURG_OP_MatMul,
-                                    SURG_OP_Einsum};
+static const uint16_t products[] = {SURG_OP_Conv, SURG_OP_ConvTranspose, SURG_OP_Gemm,
+                                    SURG_OP_MatMul, SURG_OP_Einsum};
 static const uint16_t of_shapes[] = {SURG_OP_Shape, SURG_OP_Size, SURG_OP_ConstantOfShape,
                                      SURG_OP_EyeLike};
 
@@ -311,7 +313,8 @@ static bool takes_doubles(const step *s) {
   for (uint32_t i = 0; i < s->n_in; i++) {
     const surg__param *f = surg__schema_formal(schema, false, i);
     const surg__type_param *p = f ? surg__schema_type_param(schema, f) : NULL;
-    if (s->r[i] && s->in[i].dtype != SURG_BOOL && (!p || !(p->tensor_mask >> SURG_DOUBLE & 1))) return false;
+    const bool doubles = p && (p->tensor_mask >> SURG_DOUBLE & 1);
+    if (s->r[i] && s->in[i].dtype != SURG_BOOL && !doubles) return false;
   }
   return true;
 }
@@ -368,7 +371,7 @@ static bool run_node(walk *w, surg_node *n) {
     bool open = false;
     for (uint64_t e = 0; s.off[i] && e < s.out[i].count; e++) open |= s.off[i][e] > 0;
     if (!surg__is_real(dtype)) {
-      if (open && dtype != SURG_BOOL) return false; /* another integer where it is rounded otherwise */
+      if (open && dtype != SURG_BOOL) return false; /* rounding may give another integer */
       if (!open) s.off[i] = NULL;
     }
     for (uint64_t e = 0; surg__is_real(dtype) && e < s.out[i].count; e++) {

@@ -314,7 +314,8 @@ static bool differs(promise *p, const surg__array *a, const surg__array *b, char
     if (surg__is_real(a->dtype)) {
       const double x = surg__real_at(a, i), y = surg__real_at(b, i);
       if (reals_agree(p, a->dtype, i, x, y)) continue;
-      snprintf(why, 300, "element %llu is %.9g, was %.9g (terms %.9g, %.9g)", (unsigned long long)i, y, x,
+      snprintf(why, 300, "element %llu is %.9g, was %.9g (terms %.9g, %.9g)",
+               (unsigned long long)i, y, x,
                p->terms[0]   ? surg__real_at(p->terms[0], i)
                : p->error[0] ? p->error[0][i]
                              : 0,

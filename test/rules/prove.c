@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules [--seed N] [--seeds N] [--cases N] [--patience N] [--mutants N] [--bits N] [--harsh PERCENT]
- * [--class exact|ulp|rounding|approx|lossy] [--golden DIR]... [--kept FILE] [--group G]
- * [--most-k K] [--rule NAME]... [-v]: proves every built-in rule, or those named, by models drawn from it, with one
- * seed or with as many one after the other; and judges the cases of a file (kept.c). Exit 1 where a rule is wrong, or where one that no case was found
- * for is not in the list below. With --mutants, rules with a mistake put in are judged by the same
- * cases, by some drawn for the mistake, and by the models of golden cases (--golden), and the rate
- * of those found out is printed (and must not fall below the floor). With --bits, cases whose inputs
- * are so many bits at most are run with all values that there are. With --harsh so many cases in a hundred
- * (25) have constants that are huge, tiny, or cancel. With --most-k rules of class rounding(k) are held
- * against a k that is smaller: which of them need theirs. After so many draws as --patience says one case
- * of an emission is enough. */
+/* prove_rules [OPTION]...: proves the built-in rules by models drawn from them. Exit 1 where a rule is
+ * wrong, or where too many have no case.
+ *
+ *   --group G, --class exact|ulp|rounding|approx|lossy, --rule NAME ...   these alone
+ *   --seed N, --seeds N    the first seed, and how many one after the other
+ *   --cases N              for each emission
+ *   --patience N           after so many draws one case of an emission is enough
+ *   --harsh PERCENT        of the cases have constants that are huge, tiny, or cancel (25)
+ *   --bits N               cases whose inputs are N bits at most are run with all values
+ *   --most-k K             rounding(k) counts as rounding(K) where k is larger
+ *   --kept FILE            judges the cases of a file as well (kept.c)
+ *   --mutants N            rules with a mistake put in are judged by the same cases, by some drawn for
+ *                          the mistake, and by golden cases; the rate of those found out is printed,
+ *                          and must not fall below the floor
+ *   --golden DIR ...       where golden cases are
+ *   -v                     why draws fail, which mistakes survive */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,7 +202,8 @@ static unsigned prove_emission(surg_context *ctx, const options *o, const surg_r
     return 0;
   }
   if (r->exactness == SURG_ROUNDING && some && !tight) {
-    printf("by the largest element alone: %s, emission %u (line %u)\n", r->name, e + 1, r->emits[e].line);
+    printf("by the largest element alone: %s, emission %u (line %u)\n", r->name, e + 1,
+           r->emits[e].line);
     t->loose++;
   }
   if (!proven[e])

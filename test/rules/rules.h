@@ -86,10 +86,11 @@ verdict case_judge_all(surg_context *ctx, const surg_rule *r, rule_case *c, unsi
 
 /* The model of the sums of absolute terms (terms.c); NULL: an operator of it has none. */
 surg_model *terms_of(const surg_model *m);
-/* How far each element of each output may be off when every value on the way is off by k * eps of its
- * size (error.c): out[i] is an array in `arena`, NULL for an output that is no float. False: there is
- * no such bound. `in` has an entry for each graph input. */
-bool errors_of(surg_model *m, surg__arena *arena, const surg__array *in, double k, const double **out);
+/* How far each element of each output may be off when every value on the way is off by k * eps of
+ * its size (error.c): out[i] is an array in `arena`, NULL for an output that is no float. False:
+ * there is no such bound. `in` has an entry for each graph input. */
+bool errors_of(surg_model *m, surg__arena *arena, const surg__array *in, double k,
+               const double **out);
 
 /* --- what is known of operators (shapes.c) --- */
 typedef struct shape_row {

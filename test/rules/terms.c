@@ -46,8 +46,8 @@ static int kind(const surg_node *n, const surg_node *const *all, const int *kind
   return v && !from ? real(v) : -1;
 }
 
-/* A divisor or a root changes how errors grow: only what is made of parameters without a sum of many
- * elements, such as sqrt(variance + epsilon). */
+/* A divisor or a root changes how errors grow: only what is made of parameters without a sum of
+ * many elements, such as sqrt(variance + epsilon). */
 static bool constant(const surg_value *v) {
   static const uint16_t way[] = {SURG_OP_Add,  SURG_OP_Cast, SURG_OP_Identity, SURG_OP_Reshape,
                                  SURG_OP_Sqrt, SURG_OP_Div,  SURG_OP_Unsqueeze};

@@ -136,8 +136,8 @@ static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
   return why ? surg__k_cannot(k, why) : SURG__K_OK;
 }
 
-/* Whether engines give other results: extremes of NaN, or of zeros of both signs, and integers that grow too large. Asked where
- * the result would be a constant. */
+/* Whether engines give other results: extremes of NaN, or of zeros of both signs, and integers that
+ * grow too large. Asked where the result would be a constant. */
 static surg__kstatus engines_differ(surg_kctx *k) {
   const surg__array *x = &k->in[0];
   const bool extreme = k->op == SURG_OP_ReduceMax || k->op == SURG_OP_ReduceMin;
