@@ -124,7 +124,7 @@ static bool weigh(const attention *a, int64_t b, int64_t h, int64_t i) {
     a->row[j] += bias;
   }
   show(a, MASKED, query);
-  surg__probabilities(a->row, a->total);
+  if (a->total > 0) surg__probabilities(a->row, a->total);
   for (int64_t j = 0; a->k->in[0].dtype != SURG_DOUBLE && j < a->total; ++j)
     if (a->row[j] < LEAST_FLOAT) a->row[j] = 0;
   show(a, PROBABILITIES, query);
@@ -344,7 +344,8 @@ static surg__kstatus read_all(attention *a) {
   SURG__K_TRY(read_attributes(a));
   SURG__K_TRY(read_mask(a));
   SURG__K_TRY(read_valid(a));
-  if (a->total == 0) return surg__k_cannot(a->k, "attention without keys");
+  /* A sum of nothing is zero, as in the function body; engines may refuse it. */
+  if (a->total == 0) SURG__K_TRY(surg__k_disputed(a->k, "attention without keys"));
   return check_disputes(a);
 }
 
