@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "base/dtype.h"
 
@@ -103,7 +104,7 @@ static bool automatic(const surg_node *n) {
 }
 
 static void pool(surg__checker *c, const surg_node *n) {
-  (void)not_negative(c, n, "pads");
+  if (not_negative(c, n, "pads")) surg__check_pool(c, n);
 }
 
 static void conv(surg__checker *c, const surg_node *n) {
@@ -325,6 +326,7 @@ static void pad(surg__checker *c, const surg_node *n) {
         return;
       }
   }
+  surg__check_padded(c, n);
 }
 
 static void slice(surg__checker *c, const surg_node *n) {
@@ -441,8 +443,20 @@ static void scaled(surg__checker *c, const surg_node *n) {
 
 /* --- layers, losses --- */
 
-/* One list of activations a direction. */
+static bool activation(surg_str s) {
+  static const char *const words[] = {
+      "Relu",       "Tanh",        "Sigmoid", "Affine",   "LeakyRelu", "ThresholdedRelu",
+      "ScaledTanh", "HardSigmoid", "Elu",     "Softsign", "Softplus"};
+  for (size_t i = 0; i < SURG_COUNT(words); i++)
+    if (strlen(words[i]) == s.n && strncasecmp(words[i], s.p, s.n) == 0) return true;
+  return false;
+}
+
+/* One list of known activations a direction, and a state of some elements. */
 static void recurrent(surg__checker *c, const surg_node *n) {
+  const surg_attr *size = surg_node_attr(n, "hidden_size");
+  if (size && !size->ref && size->kind == SURG_ATTR_INT && size->u.i <= 0)
+    bad_int(c, n, "hidden_size", size->u.i);
   const surg_attr *a = surg_node_attr(n, "activations");
   const surg_str way = surg_node_string(n, "direction", "forward");
   if (!a || a->ref || a->kind != SURG_ATTR_STRINGS || !a->count) return;
@@ -451,6 +465,12 @@ static void recurrent(surg__checker *c, const surg_node *n) {
   if (a->count != want)
     surg__check_wrong(c, n, "attribute \"activations\" has %" PRIu32 " %s, expected %" PRIu32,
                       a->count, plural(a->count, "entry", "entries"), want);
+  for (uint32_t i = 0; i < a->count; i++)
+    if (!activation(a->u.strings[i])) {
+      surg__check_bad_value(c, n, "activations",
+                            surg__qn(c->ctx, a->u.strings[i].p, a->u.strings[i].n));
+      return;
+    }
 }
 
 static void loss(surg__checker *c, const surg_node *n) {
@@ -497,7 +517,12 @@ static void concat(surg__checker *c, const surg_node *n) {
   }
 }
 
+static void expand(surg__checker *c, const surg_node *n) {
+  surg__check_requested(c, n, 1);
+}
+
 static void reshape(surg__checker *c, const surg_node *n) {
+  surg__check_requested(c, n, 1);
   const surg_type *x = surg__check_ranked(n, 0);
   int64_t count = 1;
   for (uint32_t i = 0; x && i < x->rank; i++)
@@ -545,7 +570,9 @@ static const struct form {
              {SURG_OP_Trilu, 14, square},
              {SURG_OP_Det, 11, square},
              {SURG_OP_EyeLike, 9, eye_like},
-             {SURG_OP_Pad, 18, pad},
+             {SURG_OP_Pad, 11, pad},
+             {SURG_OP_Tile, 6, surg__check_tile},
+             {SURG_OP_Expand, 8, expand},
              {SURG_OP_Slice, 10, slice},
              {SURG_OP_ReverseSequence, 10, reverse_sequence},
              {SURG_OP_SplitToSequence, 11, split_to_sequence},

@@ -32,6 +32,16 @@ static inline const surg_attr *surg__check_ints(const surg_node *n, const char *
   return a && !a->ref && a->kind == SURG_ATTR_INTS ? a : NULL;
 }
 
+/* forms_sizes.c; `i`: the input that is a shape */
+void surg__check_pool(surg__checker *c, const surg_node *n);
+void surg__check_tile(surg__checker *c, const surg_node *n);
+void surg__check_padded(surg__checker *c, const surg_node *n);
+void surg__check_requested(surg__checker *c, const surg_node *n, size_t i);
+
+/* forms_tree.c */
+void surg__check_trees(surg__checker *c, const surg_node *n, bool classifier);
+void surg__check_svm(surg__checker *c, const surg_node *n);
+
 void surg__check_forms(surg__checker *c, const surg_node *n);    /* forms.c */
 void surg__check_forms_ml(surg__checker *c, const surg_node *n); /* forms_ml.c */
 

@@ -83,6 +83,14 @@ void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
     case SURG_OP_ml_ZipMap:
       (void)one_of(c, n, classes, "classlabels_*");
       break;
+    case SURG_OP_ml_TreeEnsembleRegressor:
+    case SURG_OP_ml_TreeEnsembleClassifier:
+      surg__check_trees(c, n, n->schema->op == SURG_OP_ml_TreeEnsembleClassifier);
+      break;
+    case SURG_OP_ml_SVMRegressor:
+    case SURG_OP_ml_SVMClassifier:
+      surg__check_svm(c, n);
+      break;
     case SURG_OP_ml_Normalizer:
       normalizer(c, n);
       break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wild [--seed N] [--count N] FOLDER: writes wild models, what pipelines make of them, and inputs,
  * and prints a line of JSON for each model:
- *   {"seed", "model": FILE, "shapes": {OUTPUT: [SIZE, or -1]},
+ *   {"seed", "model": FILE, "shapes": {OUTPUT: [[SIZE, or -1 if elements decide] of each run]},
  *    "after": [{"with": PIPELINE, "file": FILE, "class"} or {"with", "why"}],
  *    "runs": [{NAME: {"type", "dims", "data": base64}}]}
  * One seed, one line. Pipelines: simplify, simplify-exact, and moves to three opsets. Shapes are
@@ -152,9 +152,15 @@ static void print_shapes(const surg_model *m, const seen *s) {
       if (any) putchar(',');
       any = true;
       quoted(surg_value_name(v->v));
-      printf(":[");
-      for (unsigned d = 0; d < v->rank; d++)
-        printf("%s%lld", d ? "," : "", v->dims[d].symbol ? -1 : (long long)v->dims[d].n);
+      for (unsigned r = 0; r < RUNS; r++) {
+        printf(r ? ",[" : ":[[");
+        for (unsigned d = 0; d < v->rank; d++) {
+          const unsigned at = v->dims[d].symbol;
+          const int64_t size = at >= GEN_SYMBOL_FIRST ? -1 : at ? sizes[r][at] : v->dims[d].n;
+          printf("%s%lld", d ? "," : "", (long long)size);
+        }
+        putchar(']');
+      }
       putchar(']');
       break;
     }
