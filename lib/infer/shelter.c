@@ -165,6 +165,31 @@ static bool divides_by_zero(const surg_node *n) {
   return false;
 }
 
+/* Engines give the result of a Reshape the shape it asks for, also if its input has another number
+ * of elements, and check what reads it by that shape. */
+static void assume_shape(trial *t, const surg_node *n) {
+  surg_value *v = surg_node_output_count(n) ? surg_node_output(n, 0) : NULL;
+  const surg_value *shape = surg_node_input_count(n) > 1 ? surg_node_input(n, 1) : NULL;
+  const surg_tensor *c = shape ? tensor_of(shape) : NULL;
+  const int dtype = surg_node_op(n) == SURG_OP_Reshape
+                        ? surg_type_dtype(surg_value_type(surg_node_input(n, 0)))
+                        : SURG_UNDEFINED;
+  int64_t ints[SURG__ELEMS];
+  surg_dim dims[SURG__ELEMS];
+  const int64_t count = c && v && dtype && !v->scratch && surg_tensor_rank(c) == 1
+                            ? surg_tensor_read_ints(c, ints, SURG__ELEMS)
+                            : -1;
+  if (count < 0 || count > (int64_t)SURG__ELEMS || count > SURG_LIMIT_RANK || t->failed) return;
+  for (int64_t i = 0; i < count; i++) {
+    if (ints[i] <= 0) return;
+    dims[i] = surg__dim(ints[i]);
+  }
+  const surg_type *type = surg_type_tensor(t->m, dtype, dims, (size_t)count);
+  const saved old = {v, v->inferred, v->elems};
+  t->failed = !type || !surg__vec_push(t->ctx, &t->saved, old);
+  if (!t->failed) v->inferred = type;
+}
+
 /* `optional`: its graph need not run. */
 static void visit(trial *t, surg_node *n, bool optional) {
   const size_t count = surg_node_input_count(n);
@@ -173,6 +198,7 @@ static void visit(trial *t, surg_node *n, bool optional) {
     return;
   if (optional && (surg__infer_contradicts(n) || divides_by_zero(n))) {
     found(t, n);
+    assume_shape(t, n);
     return;
   }
   if (surg_node_subgraph(n, 0)) return;

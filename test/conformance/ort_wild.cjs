@@ -34,8 +34,9 @@ const BAD = ['wrong', 'refused-after'];
 
 const number = (t, i) => (t.type === 'float16' ? fromHalf(t.data[i]) : Number(t.data[i]));
 
-const fits = (dims, shape) => shape && dims.length === shape.length &&
-  shape.every((n, i) => n < 0 || n === dims[i]);
+// `empty`: a size that the model does not give is 0, as the runtime makes it up.
+const fits = (dims, shape, empty) => shape && dims.length === shape.length &&
+  shape.every((n, i) => n < 0 || n === dims[i] || (empty && dims[i] === 0));
 
 // 0: equal bit for bit, but for which NaN; 1: near; 2: one is NaN; 3: none of these.
 function distance(a, b, shape) {
@@ -45,7 +46,7 @@ function distance(a, b, shape) {
     // of no rounds does not declare, and reduces an empty tensor to a shape of its own.
     // Of sizes that elements decide it is not known.
     const empty = !a.data.length && !b.data.length;
-    if (fits(b.dims, shape) && (empty || !fits(a.dims, shape))) return [0, ''];
+    if (fits(b.dims, shape, empty) && (empty || !fits(a.dims, shape))) return [0, ''];
     return [3, `shape [${a.dims}] became [${b.dims}]`];
   }
   let worst = 0, why = '', largest = 0;
