@@ -92,14 +92,19 @@ static bool is_declared(surg__loader *probe, const surg__defect *d) {
   return !probe->probed;
 }
 
+/* Imports that were missing are there, or those that were out of range are written anew without. */
+static bool imports_hold(const surg_model *m, const surg__defect *d) {
+  if (d->function) return d->function->imports_dirty;
+  return m->ir_version >= 3 && m->imports.count > 0 && m->header_dirty;
+}
+
 static bool cured(surg__loader *probe, const surg__defect *d) {
   const surg_model *m = probe->m;
   if (gone(d)) return true;
   if (is(d, "E108") || is(d, "E130")) return is_declared(probe, d);
   if (is(d, "E101")) return d->graph && !d->graph->sorted_on_load;
   if (is(d, "E132")) return d->value && !surg__load_hides(d->value);
-  if (is(d, "E121") && !d->function && d->reading == SURG_READING_NONE && m->ir_version >= 3)
-    return m->imports.count > 0;
+  if (is(d, "E121") && d->reading == SURG_READING_NONE) return imports_hold(m, d);
   if (is(d, "E122") || is(d, "E141")) return m->has_ir_version && m->ir_version > 0;
   if (is(d, "E110")) return d->value && (!d->value->undefined || !d->value->uses);
   if (is(d, "E114")) return d->graph && !d->graph->cyclic;
@@ -129,18 +134,53 @@ static void mark_nodes(surg_model *m) {
   m->inferred_epoch = 0;
 }
 
+static bool is_listed(const surg_model *m, size_t n, const surg__defect *d) {
+  for (size_t i = 0; i < n; i++) {
+    const surg__defect *old = &m->defects.items[i];
+    if (old->node == d->node && !old->cured && !strcmp(old->code, d->code) &&
+        !strcmp(old->text, d->text))
+      return true;
+  }
+  return false;
+}
+
+/* Checks all nodes of the file again after imports changed: another version has other rules, and a
+ * node of a domain that was not imported was not checked. What is found is open, too. */
+static void judge_again(surg_model *m, surg__loader *L) {
+  const size_t before = m->defects.count;
+  size_t kept = before;
+  for (surg_graph *g = m->graph; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next) {
+      if (n->faulty || !n->src.body.len) continue;
+      L->node = n;
+      surg__load_check_node(L, n);
+    }
+  L->node = NULL;
+  for (size_t i = before; i < m->defects.count; i++)
+    if (!is_listed(m, before, &m->defects.items[i])) m->defects.items[kept++] = m->defects.items[i];
+  m->defects.count = kept;
+  m->judged_gen = m->resolve_gen;
+}
+
 surg_status surg__model_settle(surg_model *m) {
   if (m->status != SURG_OK || !m->defects.count || m->settled_epoch == m->epoch + 1)
     return m->status;
   surg__loader probe = {.ctx = m->ctx, .src = m->source, .m = m, .all = true, .lenient = true};
   bool changed = false;
   surg__arena_init(&probe.scratch, m->ctx);
-  uint32_t open = m->unlisted;
   for (size_t i = 0; i < m->defects.count; i++) {
     surg__defect *d = &m->defects.items[i];
     if (!d->cured && m->epoch != m->read_epoch && cured(&probe, d)) d->cured = changed = true;
-    open += !d->cured && d->severity == SURG_ERROR;
   }
+  if (m->epoch != m->read_epoch && m->judged_gen != m->resolve_gen) {
+    const size_t before = m->defects.count;
+    probe.probe = NULL;
+    judge_again(m, &probe);
+    changed = changed || m->defects.count != before;
+  }
+  uint32_t open = m->unlisted;
+  for (size_t i = 0; i < m->defects.count; i++)
+    open += !m->defects.items[i].cured && m->defects.items[i].severity == SURG_ERROR;
   surg__arena_free(&probe.scratch);
   surg__vec_free(m->ctx, &probe.missing);
   m->open_defects = open;

@@ -10,12 +10,22 @@ static bool same_domain(const char *a, const char *b) {
   return strcmp(a, b) == 0;
 }
 
+/* The function that a list of imports belongs to; NULL: the model. */
+static surg_function *function_of(const surg_model *m, const surg__imports *list) {
+  for (size_t i = m->functions.count; i-- > 0;)
+    if (&m->functions.items[i]->imports == list) return m->functions.items[i];
+  return NULL;
+}
+
 static bool push_import(surg__loader *L, surg__imports *list, const surg__field *f,
                         const char *domain, int64_t version) {
   if (version < 1 || version > INT32_MAX) {
     L->no_import = true; /* a lenient load leaves it out, too: no opset has that number */
-    return surg__load_bad(L, f->off, "E121", "opset version %lld of domain %s is out of range",
-                          (long long)version, surg__q(L->ctx, domain));
+    if (!surg__load_bad(L, f->off, "E121", "opset version %lld of domain %s is out of range",
+                        (long long)version, surg__q(L->ctx, domain)))
+      return false;
+    surg__load_about(L, &(surg__defect){.function = function_of(L->m, list)});
+    return true;
   }
   for (size_t i = 0; i < list->count; i++) {
     surg__import *other = &list->items[i];
