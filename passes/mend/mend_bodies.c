@@ -17,9 +17,15 @@ static surg_value *meant(const surg_node *n, const surg_graph *branch, size_t i)
   return *name ? surg_graph_lookup_value(surg_node_graph(n), name) : NULL;
 }
 
-/* Whether input i of the branch can be replaced by what it means. */
+/* An input without a name, which nothing can read. */
+static bool is_nothing(const surg_value *input) {
+  return !*surg_value_name(input) && !surg_value_first_use(input);
+}
+
+/* Whether input i of the branch can be replaced by what it means, or is nothing. */
 static bool is_meant(const surg_node *n, const surg_graph *branch, size_t i) {
   surg_value *by = meant(n, branch, i);
+  if (!by && is_nothing(surg_graph_input(branch, i))) return true;
   const surg_node *made = by ? surg_value_producer(by, NULL) : NULL;
   if (!by || (made && surg_value_graph(by) == surg_node_graph(n) && !surg_node_before(made, n)))
     return false;
@@ -40,6 +46,7 @@ static bool captures(mending *k, surg_node *n, surg_graph *branch) {
   for (size_t i = 0; i < count; i++) by[i] = meant(n, branch, i);
   for (size_t i = 0; i < count; i++) {
     surg_value *in = surg_graph_input(branch, i);
+    if (!by[i]) continue;
     /* Values around it keep their names where the input does not hide them. */
     const char *fresh = surg_graph_fresh_name(branch, "captured");
     if (!fresh || surg_value_rename(in, fresh) != SURG_OK) return false;

@@ -117,6 +117,21 @@ static bool joined(mending *k, surg_node *n) {
   return true;
 }
 
+/* The condition of a Loop has the rank that its body declares. */
+static bool condition(mending *k, surg_node *n) {
+  const surg_graph *body = surg_node_subgraph(n, 0);
+  const surg_value *in = body ? surg_graph_input(body, 1) : NULL;
+  const surg_type *own = in ? surg_value_declared_type(in) : NULL;
+  const surg_type *t = ranked(surg_node_input(n, 1));
+  uint64_t count;
+  if (!own || surg_type_get_kind(own) != SURG_TYPE_TENSOR || !surg_type_has_rank(own) || !t)
+    return true;
+  const size_t rank = surg_type_rank(own);
+  if (rank == surg_type_rank(t) || rank > 1 || surg_type_rank(t) > 1) return true;
+  if (rank == 0 && surg_type_static(t, &count) && count != 1) return true;
+  return reform(k, n, 1, rank == 1);
+}
+
 /* The first versions of Tile read scalars. */
 static bool is_older(const surg_node *n) {
   return surg_node_op(n) == SURG_OP_Tile && surg_schema_since(surg_node_schema(n)) < 6;
@@ -126,6 +141,7 @@ static bool node(mending *k, surg_node *n) {
   const int op = surg_node_op(n);
   if (surg_pass_keeps_node(k->p, n)) return true;
   if (op == SURG_OP_Concat) return joined(k, n);
+  if (op == SURG_OP_Loop) return condition(k, n);
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
     if (forms[i].op == op) return is_older(n) || listed(k, n, &forms[i]);
   return true;
