@@ -159,7 +159,7 @@ static void judge_again(surg_model *m, surg__loader *L) {
   for (size_t i = before; i < m->defects.count; i++)
     if (!is_listed(m, before, &m->defects.items[i])) m->defects.items[kept++] = m->defects.items[i];
   m->defects.count = kept;
-  m->judged_gen = m->resolve_gen;
+  m->judged_gen = 1;
 }
 
 surg_status surg__model_settle(surg_model *m) {
@@ -172,7 +172,7 @@ surg_status surg__model_settle(surg_model *m) {
     surg__defect *d = &m->defects.items[i];
     if (!d->cured && m->epoch != m->read_epoch && cured(&probe, d)) d->cured = changed = true;
   }
-  if (m->epoch != m->read_epoch && m->judged_gen != m->resolve_gen) {
+  if (m->epoch != m->read_epoch && !m->judged_gen) {
     const size_t before = m->defects.count;
     probe.probe = NULL;
     judge_again(m, &probe);

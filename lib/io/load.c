@@ -48,7 +48,7 @@ static void settle(surg_model *m, bool endless) {
   if (endless) cut_calls(m);
   make_opaque(m);
   m->read_epoch = m->epoch;
-  m->judged_gen = m->resolve_gen;
+  m->judged_gen = 1;
 }
 
 /* What a caller wants besides the options. */

@@ -522,7 +522,7 @@ static bool copy_defects(cloner *c) {
   surg_model *m = c->to;
   m->open_defects = f->open_defects;
   m->unlisted = f->unlisted;
-  m->judged_gen = f->judged_gen == f->resolve_gen ? m->resolve_gen : 0;
+  m->judged_gen = f->judged_gen;
   if (!surg__vec_reserve(m->ctx, &m->defects, f->defects.count)) return surg__failed(m) != NULL;
   for (size_t i = 0; i < f->defects.count; i++) {
     const surg__defect *d = &f->defects.items[i];

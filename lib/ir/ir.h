@@ -395,7 +395,7 @@ struct surg_model {
   uint32_t unlisted;       /* ... beyond the most that are kept: known by their number alone */
   uint64_t settled_epoch;  /* epoch of the last look, plus 1; 0: never */
   uint64_t read_epoch;     /* of the model as it was loaded */
-  uint32_t judged_gen;     /* resolve_gen of the imports that nodes were last checked under */
+  uint32_t judged_gen;     /* 0: imports changed since the nodes of a lenient load were checked */
   bool lenient;            /* loaded with SURG_LOAD_LENIENT: parts may be dirty that no edit touched */
   bool dirty;          /* anything at all */
   bool header_dirty;   /* ir_version, imports, metadata, function list */

@@ -184,6 +184,7 @@ surg_status surg_model_set_opset(surg_model *m, const char *domain, int64_t vers
   bool changed;
   s = set_import(m, &m->imports, domain ? domain : "", version, &changed);
   if (s != SURG_OK || !changed) return s;
+  m->judged_gen = 0;
   surg__model_unresolve(m);
   touch_header(m);
   return SURG_OK;
@@ -317,6 +318,7 @@ surg_status surg_function_set_opset(surg_function *f, const char *domain, int64_
   surg_status s = set_import(m, &f->imports, domain ? domain : "", version, &changed);
   if (s != SURG_OK || !changed) return s;
   f->imports_dirty = true;
+  m->judged_gen = 0;
   surg__model_unresolve(m);
   surg__touch_graph(f->body);
   surg__emit(m, SURG_EVENT_MODEL, f->body, NULL, NULL, NULL, NULL);
