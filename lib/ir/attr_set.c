@@ -18,6 +18,7 @@ static surg_status put(surg_node *n, const char *name, const surg_attr *value) {
     surg_graph *inner = surg__chain_attr(a);
     if (inner) surg__chain_erase(m, inner);
   }
+  assert(surg__attr_find(n, name, NULL) == a); /* one attribute of a name */
   a->kind = value->kind;
   a->ref = value->ref;
   a->count = value->count;
@@ -132,6 +133,7 @@ surg_graph *surg_node_set_graph(surg_node *n, const char *name, const char *grap
     return NULL;
   }
   g->parent_attr = surg__attr_find(n, name, NULL);
+  assert(g->parent_attr && g->parent_attr->u.graphs[0] == g);
   return g;
 }
 
@@ -142,6 +144,7 @@ surg_status surg_node_remove_attr(surg_node *n, const char *name) {
   uint32_t at = 0;
   const surg_attr *a = surg__attr_find(n, name, &at);
   if (!a) return SURG_ENOTFOUND;
+  assert(at < n->n_attr && n->attrs[at] == a);
   surg_graph *inner = surg__chain_attr(a);
   if (inner) surg__chain_erase(m, inner);
   memmove(&n->attrs[at], &n->attrs[at + 1], (n->n_attr - at - 1) * sizeof n->attrs[0]);

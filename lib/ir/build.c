@@ -44,6 +44,7 @@ surg_graph *surg__graph_new(surg_model *m, surg_graph_kind kind, surg_node *pare
 }
 
 void surg__value_append(surg_graph *g, surg_value *v) {
+  assert(!v->erased);
   v->graph = g;
   v->prev = g->last_value;
   v->next = NULL;
@@ -87,6 +88,7 @@ static bool new_capacity(surg_model *m, uint32_t cap, size_t need, uint32_t *out
     return false;
   }
   *out = cap && (uint64_t)cap * 2 > need ? cap * 2 : (uint32_t)need;
+  assert(*out >= need && *out > cap);
   return true;
 }
 
@@ -116,6 +118,7 @@ static bool grow_inputs(surg_node *n, size_t need) {
     in[i] = (surg_use){.kind = SURG_USE_NODE, .index = i, .user.node = n};
   n->in = in;
   n->cap_in = cap;
+  assert(n->n_in <= n->cap_in && need <= n->cap_in);
   return true;
 }
 
@@ -154,12 +157,15 @@ bool surg__node_link_input(surg_node *n, size_t i, surg_value *v) {
   if (!surg__node_reserve(n, i + 1, 0, 0)) return false;
   /* Entries between were cut off once or are new: absent in both cases. */
   if (i >= n->n_in) n->n_in = (uint32_t)i + 1;
+  assert(n->in[i].user.node == n && n->in[i].index == i);
   surg__use_unlink(&n->in[i]);
   surg__use_link(&n->in[i], v);
   return true;
 }
 
 bool surg__node_link_output(surg_node *n, size_t i, surg_value *v) {
+  /* A value is made in one place: by a node of its graph, or as an input or initializer of it. */
+  assert(!v || (v->graph == n->graph && !v->input && !v->initializer));
   if (!surg__node_reserve(n, 0, i + 1, 0)) return false;
   for (; n->n_out <= i; n->n_out++) n->out[n->n_out] = NULL;
   n->out[i] = v;
@@ -176,6 +182,7 @@ surg_attr *surg__node_push_attr(surg_node *n, const char *name, surg_attr_kind k
   if (!a) return NULL;
   a->name = name;
   a->kind = kind;
+  assert(n->n_attr < n->cap_attr);
   n->attrs[n->n_attr++] = a;
   return a;
 }
@@ -193,12 +200,14 @@ static bool grow_list(surg_model *m, void ***items, size_t *cap, size_t count) {
   if (count) memcpy(p, *items, count * sizeof *p);
   *items = p;
   *cap = bigger;
+  assert(count < *cap);
   return true;
 }
 
 bool surg__graph_push_input(surg_graph *g, surg_value *v) {
   if (g->model->status != SURG_OK) return false;
   if (!grow_list(g->model, (void ***)&g->in, &g->cap_in, g->n_in)) return false;
+  assert(v->graph == g && !v->producer && !v->erased);
   g->in[g->n_in++] = v;
   v->input = true;
   return true;
@@ -206,6 +215,7 @@ bool surg__graph_push_input(surg_graph *g, surg_value *v) {
 
 surg__output *surg__graph_push_output(surg_graph *g, surg_value *v, const char *name) {
   surg_model *m = g->model;
+  assert(!v || v->graph->model == m);
   if (m->status != SURG_OK) return NULL;
   if (!grow_list(m, (void ***)&g->out, &g->cap_out, g->n_out)) return NULL;
   surg__output *o = surg__zalloc(m, sizeof *o);
@@ -221,6 +231,7 @@ surg__output *surg__graph_push_output(surg_graph *g, surg_value *v, const char *
 
 void surg__graph_push_initializer(surg_graph *g, surg_value *v, surg_tensor *t) {
   assert(!v->initializer);
+  assert(v->graph == g && !v->producer && t && t->model == g->model);
   v->initializer = true;
   v->tensor = t;
   v->init_prev = g->last_init;
@@ -234,6 +245,7 @@ void surg__graph_push_initializer(surg_graph *g, surg_value *v, surg_tensor *t) 
 }
 
 surg__soft *surg__soft_new(surg_model *m, surg__soft_kind kind, surg_value *v) {
+  assert(!v || v->graph->model == m);
   if (m->status != SURG_OK) return NULL;
   surg__soft *s = surg__zalloc(m, sizeof *s);
   if (!s) return NULL;

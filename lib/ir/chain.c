@@ -7,6 +7,7 @@ typedef struct ends {
 } ends;
 
 static void push(ends *c, surg_graph *g) {
+  assert(!g->erased && (!c->tail || !c->tail->work_next));
   g->work_next = NULL;
   if (c->tail)
     c->tail->work_next = g;
@@ -102,6 +103,7 @@ void surg__chain_erase(surg_model *m, surg_graph *chain) {
   for (surg_graph *g = chain; g; g = g->work_next) detach_graph(g);
   for (surg_graph *g = chain; g; g = g->work_next) {
     erase_contents(m, g);
+    assert(g != m->graph && g->model == m);
     g->erased = true;
     if (g->prev) g->prev->next = g->next;
     if (g->next)
@@ -119,6 +121,8 @@ void surg__chain_erase(surg_model *m, surg_graph *chain) {
 
 void surg__value_unlink(surg_value *v) {
   surg_graph *g = v->graph;
+  assert((v->prev ? v->prev->next : g->first_value) == v);
+  assert((v->next ? v->next->prev : g->last_value) == v);
   if (v->prev)
     v->prev->next = v->next;
   else
@@ -132,6 +136,8 @@ void surg__value_unlink(surg_value *v) {
 
 void surg__init_unlink(surg_value *v) {
   surg_graph *g = v->graph;
+  assert(v->initializer && g->n_inits > 0);
+  assert((v->init_prev ? v->init_prev->init_next : g->first_init) == v);
   if (v->init_prev)
     v->init_prev->init_next = v->init_next;
   else
@@ -147,6 +153,7 @@ void surg__init_unlink(surg_value *v) {
 
 void surg__value_erase(surg_value *v) {
   assert(!surg__value_has_hard_use(v) && !v->input);
+  assert(!v->erased && !v->pinned);
   surg_graph *g = v->graph;
   while (v->uses) {
     surg__soft *s = v->uses->user.soft;

@@ -242,6 +242,7 @@ static bool copy_node(cloner *c, surg_graph *to, surg_node *n) {
   if (!k || !surg__node_reserve(k, n->n_in, n->n_out, n->n_attr)) return false;
   n->work = k;
   copy_node_flags(n, k);
+  assert(!k->prev || k->prev->order < k->order); /* keys rise as they do in the model */
   k->n_in = n->n_in;
   for (uint32_t i = 0; i < n->n_out; i++)
     if (!surg__node_link_output(k, i, n->out[i] ? n->out[i]->work : NULL)) return false;
@@ -297,6 +298,7 @@ static bool copy_graph(cloner *c, surg_graph *g) {
 
 static void link_uses(surg_value *v) {
   surg_value *to = v->work;
+  assert(to && !to->uses);
   /* Entries of the own graph go to the front of the list: linked last first, they keep order. */
   for (surg_use *u = v->last_output; u; u = u->prev)
     if (u->user.graph == v->graph)
@@ -404,6 +406,7 @@ static bool make_graphs(cloner *c) {
     surg_graph *n = g->kind == SURG_GRAPH_FUNCTION ? g->work
                                                    : surg__graph_new(m, g->kind, NULL, NULL);
     if (!n) return false;
+    assert(n->kind == g->kind);
     g->work = n;
     n->prev = tail;
     tail = n;
@@ -504,6 +507,7 @@ static bool copy_proofs(cloner *c) {
 }
 
 static surg_attr *same_attr(const surg_node *n, const surg_attr *a, const surg_node *copy) {
+  assert(!n || n->n_attr == copy->n_attr);
   for (uint32_t i = 0; n && a && i < n->n_attr; i++)
     if (n->attrs[i] == a) return copy->attrs[i];
   return NULL;

@@ -35,6 +35,7 @@ static const surg_type *type_of(surg_model *m, const surg_tensor *t) {
 }
 
 static surg_value *make_initializer(surg_graph *g, const char *name, surg_tensor *t) {
+  assert(surg__takes_initializers(g) && t->model == g->model);
   const surg_type *type = type_of(g->model, t);
   surg_value *v = type ? surg__value_new(g, name) : NULL;
   if (!v) return NULL;
@@ -73,6 +74,7 @@ surg_value *surg_graph_constant(surg_graph *g, surg_node *before, const char *na
 /* The node that made v makes it no more. */
 static void leave_node(surg_value *v) {
   surg_node *n = v->producer;
+  assert(v->output < n->n_out && n->out[v->output] == v);
   n->out[v->output] = NULL;
   while (n->n_out && !n->out[n->n_out - 1]) n->n_out--;
   n->io_dirty = true;

@@ -121,6 +121,7 @@ surg_node *surg_graph_add_node(surg_graph *g, surg_node *before, const char *dom
     surg_value *v = surg__value_fresh(g, op);
     if (!v || !surg__node_link_output(n, i, v)) return NULL;
   }
+  assert(n->graph == g && n->next == before && n->n_out == n_out);
   surg__emit(m, SURG_EVENT_CREATE_NODE, g, n, NULL, NULL, NULL);
   for (size_t i = 0; i < n_out && m->listeners.count; i++)
     surg__emit(m, SURG_EVENT_CREATE_VALUE, g, n, n->out[i], NULL, NULL);
@@ -157,6 +158,7 @@ surg_status surg_graph_remove_input(surg_graph *g, size_t i) {
   if (s != SURG_OK) return s;
   if (i >= g->n_in) return SURG_EUSAGE;
   surg_value *v = g->in[i];
+  assert(v->input && v->graph == g && !v->producer);
   if (!v->initializer && (surg__value_has_hard_use(v) || v->pinned))
     return surg__graph_error(g, SURG_EINVALID, "input %s is in use",
                              surg__q(g->model->ctx, v->name));
@@ -201,6 +203,7 @@ surg_status surg_graph_add_output(surg_graph *g, surg_value *v, const surg_type 
  * it already. */
 static void keep_claim(surg_graph *g, const surg__output *o, surg_value *v) {
   if (v->graph != g || v->input || v->initializer || v->in_value_info || !o->decl.type) return;
+  assert(!v->last_output || v->uses->kind == SURG_USE_OUTPUT); /* those lead the list */
   if (v->last_output && v->uses->user.graph == g) return;
   v->decl = (surg__decl){.type = o->decl.type, .dirty = true};
   v->in_value_info = true;
@@ -211,6 +214,7 @@ surg_status surg_graph_remove_output(surg_graph *g, size_t i) {
   if (s != SURG_OK) return s;
   if (i >= g->n_out) return SURG_EUSAGE;
   surg__output *o = g->out[i];
+  assert(o->use.user.graph == g && o->use.index == i);
   surg_value *v = o->use.value;
   surg__use_unlink(&o->use);
   memmove(&g->out[i], &g->out[i + 1], (g->n_out - i - 1) * sizeof g->out[0]);
@@ -227,6 +231,7 @@ surg_status surg_graph_set_output(surg_graph *g, size_t i, surg_value *v) {
   if (s != SURG_OK) return s;
   if (i >= g->n_out) return SURG_EUSAGE;
   surg__output *o = g->out[i];
+  assert(o->use.user.graph == g && o->use.index == i);
   surg_value *old = o->use.value;
   if (old == v) return SURG_OK;
   const surg_type *type = surg_value_declared_type(v);

@@ -100,6 +100,7 @@ static bool clear_label(const hoist *h, surg_value *v) {
 
 /* Makes an initializer the output of a Constant node in front of what is moved. */
 static bool to_constant(hoist *h, surg_value *v) {
+  assert(v->graph == h->to && v->tensor && !v->initializer);
   const char *empty = surg__intern(h->m, "", 0);
   const char *op = empty ? surg__intern(h->m, "Constant", 8) : NULL;
   surg_node *n = op ? surg__node_new(h->to, h->before, empty, op, empty, empty) : NULL;
@@ -153,6 +154,7 @@ static bool move_nodes(hoist *h) {
     surg__order_remove(n);
     n->graph = h->to;
     surg__order_insert(n, h->before);
+    assert(n->next == h->before);
     if (!surg__node_index(n)) return false;
     n->named_here = true;
     surg__emit(h->m, SURG_EVENT_MOVE, h->to, n, NULL, NULL, NULL);

@@ -8,6 +8,7 @@ surg_status surg_node_remove_output(surg_node *n, size_t i) {
   if (s != SURG_OK) return s;
   if (i >= n->n_out) return SURG_EUSAGE;
   surg_value *v = n->out[i];
+  assert(!v || (v->producer == n && v->output == i));
   if (v && (surg__value_has_hard_use(v) || v->pinned))
     return surg__node_error(n, SURG_EINVALID, "output %s is in use",
                             surg__q(n->graph->model->ctx, v->name));
@@ -43,6 +44,7 @@ surg_status surg_value_make_input(surg_value *v) {
     return surg__graph_error(g, SURG_EUSAGE, "value %s cannot become an input",
                              surg__q(m->ctx, v->name));
   const surg_tensor *t = v->tensor;
+  assert(t->model == m && !v->producer);
   surg_dim *dims = t->rank ? surg__array(m, t->rank, sizeof *dims) : NULL;
   if (t->rank && !dims) return m->status;
   for (uint32_t i = 0; i < t->rank; i++) dims[i] = (surg_dim){t->dims[i], NULL};

@@ -122,6 +122,7 @@ static surg_status connect(merge *x, size_t k) {
   if (x->args[i])
     return surg__error(ctx, SURG_EUSAGE, surg_model_path(x->b), "input %s is connected twice",
                        surg__q(ctx, to));
+  assert(i < x->b->graph->n_in);
   if (types_differ(known(v), known(x->b->graph->in[i])))
     return refuse(x, "input %s is of another type or shape than %s of %s", surg__q(ctx, to),
                   surg__q(ctx, from), surg__q(ctx, surg_model_path(x->m)));
@@ -301,6 +302,7 @@ static surg_status give_output(merge *x, size_t i) {
   const char *name = o->use.value->name;
   const surg_type *type;
   surg_value *v = x->outs[i];
+  assert(v && v->graph->model == x->m);
   surg_status s = SURG_OK;
   if (!surg__copy_type(x->m, o->decl.type, &type)) return x->m->status;
   if (strcmp(v->name, name) != 0) {

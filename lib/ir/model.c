@@ -260,7 +260,8 @@ surg_status surg_model_remove_function(surg_model *m, surg_function *f) {
   if (f->erased) return SURG_EERASED;
   SURG_HASH_LOCALS(m->ctx);
   size_t i = 0;
-  while (m->functions.items[i] != f) i++;
+  for (; m->functions.items[i] != f; i++)
+    assert(i + 1 < m->functions.count); /* one that is not erased is listed */
   memmove(&m->functions.items[i], &m->functions.items[i + 1],
           (m->functions.count - i - 1) * sizeof f);
   m->functions.count--;

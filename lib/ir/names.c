@@ -9,6 +9,7 @@
 /* The slot of the name, or the free one where it would stand; the table is not empty. */
 static struct surg__name_slot *slot_of(const surg__names *t, const char *s, size_t n,
                                        uint32_t hash) {
+  assert(t->count < t->size && (t->size & (t->size - 1)) == 0); /* a free slot ends the search */
   const size_t mask = t->size - 1;
   for (size_t i = hash & mask;; i = (i + 1) & mask) {
     struct surg__name_slot *slot = &t->slots[i];
@@ -109,6 +110,7 @@ const char *surg__fresh(surg_model *m, const char *stem) {
                           (unsigned long long)m->fresh++);
     assert(digits > 0);
     size_t total = n + (size_t)digits;
+    assert(total < sizeof text);
     if (!find_name(m, text, total)) return add_name(m, text, total);
   }
 }
@@ -147,6 +149,7 @@ static bool value_table_add(surg_value *v) {
  * that several bear, as parallel bodies and functions do. */
 bool surg__value_index(surg_value *v) {
   if (!v->name[0]) return true;
+  assert(!v->indexed);
   drop_strays(v->graph, v->name);
   surg__name *name = surg__name_of(v->name);
   if (name->values > 0) {
@@ -161,6 +164,7 @@ bool surg__value_index(surg_value *v) {
 
 void surg__name_lose(surg_value *v) {
   surg__name *name = surg__name_of(v->name);
+  assert(v->indexed && name->values > 0);
   name->values--;
   if (name->last == v) name->last = NULL;
   v->indexed = false;
@@ -222,6 +226,7 @@ static bool table_add(surg_node *n) {
 }
 
 static void table_remove(surg_node *n) {
+  assert(n->hh.tbl);
   SURG_HASH_LOCALS(n->graph->model->ctx);
   HASH_DELETE(hh, n->graph->nodes_by_name, n);
   n->hh.tbl = NULL;
@@ -229,6 +234,7 @@ static void table_remove(surg_node *n) {
 
 bool surg__node_index(surg_node *n) {
   if (!n->name[0]) return true;
+  assert(!n->name_next && !n->name_prev);
   surg_node *first = first_named(n->graph, n->name);
   if (!first) {
     if (!table_add(n)) return false;
@@ -246,6 +252,7 @@ bool surg__node_index(surg_node *n) {
 bool surg__node_unindex(surg_node *n) {
   if (!n->name_next) return true;
   surg_node *next = n->name_next;
+  assert(n->name_prev->name_next == n && next->name_prev == n);
   bool first = n->hh.tbl != NULL;
   /* The successor enters the table before this one leaves it: only that can fail. */
   if (first && next != n && !table_add(next)) return false;
@@ -294,6 +301,7 @@ static void mark_soft(surg__soft *s) {
 }
 
 static void mark_use(surg_use *u) {
+  assert(u->kind != SURG_USE_SOFT); /* mark_soft */
   if (u->kind == SURG_USE_NODE) {
     u->user.node->io_dirty = true;
     surg__touch_node(u->user.node);

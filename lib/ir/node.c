@@ -116,6 +116,7 @@ static bool names_value(const surg_node *n, const surg_value *v) {
 static void follow_softs(surg_node *n, const surg_value *old, surg_value *v) {
   if (!n->softs || !old || names_value(n, old)) return;
   for (surg__soft *s = n->softs; s; s = s->next) {
+    assert(s->node == n && s->kind == SURG__SOFT_SHARDING);
     if (s->use.value != old) continue;
     surg__use_unlink(&s->use);
     surg__use_link(&s->use, v);
@@ -135,6 +136,7 @@ surg_status surg_node_set_input(surg_node *n, size_t i, surg_value *v) {
   if (i < n->n_in && old == v) return SURG_OK;
   if (v && !surg__unshadow(v, v->name, n->graph)) return m->status;
   if (!surg__node_link_input(n, i, v)) return m->status;
+  assert(i < n->n_in && n->in[i].value == v);
   follow_softs(n, old, v);
   n->io_dirty = true;
   surg__touch_node(n);
@@ -170,6 +172,7 @@ surg_value *surg_node_add_output(surg_node *n, size_t i) {
   if (!surg__node_reserve(n, 0, i + 1, 0)) return NULL;
   surg_value *v = surg__value_fresh(n->graph, n->op_type);
   if (!v || !surg__node_link_output(n, i, v)) return NULL;
+  assert(n->out[i] == v && v->producer == n && v->output == i);
   n->io_dirty = true;
   surg__touch_node(n);
   surg__emit(n->graph->model, SURG_EVENT_SET_OUTPUT, n->graph, n, v, NULL, NULL);
@@ -216,6 +219,7 @@ surg_status surg_node_take_output(surg_node *n, size_t i, surg_value *v) {
   if (old && (surg__value_has_hard_use(old) || old->pinned))
     return surg__node_error(n, SURG_EINVALID, "output %s is in use", surg__q(m->ctx, old->name));
   if (!surg__node_reserve(n, 0, i + 1, 0)) return m->status;
+  assert(v->output < from->n_out && from->out[v->output] == v);
   from->out[v->output] = NULL;
   trim_outputs(from);
   from->io_dirty = true;
@@ -235,6 +239,7 @@ surg_status surg_node_take_output(surg_node *n, size_t i, surg_value *v) {
 static surg_status erasable(const surg_node *n) {
   for (uint32_t i = 0; i < n->n_out; i++) {
     const surg_value *v = n->out[i];
+    assert(!v || (v->producer == n && v->output == i));
     if (v && (surg__value_has_hard_use(v) || v->pinned))
       return surg__node_error(n, SURG_EINVALID, "cannot be erased: output %s is in use",
                               surg__q(n->graph->model->ctx, v->name));

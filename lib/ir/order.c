@@ -54,6 +54,7 @@ static bool between(const surg_node *prev, const surg_node *next, uint64_t *labe
 void surg__order_insert(surg_node *n, surg_node *before) {
   surg_graph *g = n->graph;
   surg_node *prev = before ? before->prev : g->last;
+  assert(!before || before->graph == g);
   if (!between(prev, before, &n->order)) {
     spread(prev ? prev : before);
     bool room = between(prev, before, &n->order);
@@ -71,10 +72,13 @@ void surg__order_insert(surg_node *n, surg_node *before) {
   else
     g->last = n;
   g->n_nodes++;
+  assert((!prev || prev->order < n->order) && (!before || n->order < before->order));
 }
 
 void surg__order_remove(surg_node *n) {
   surg_graph *g = n->graph;
+  assert(g->n_nodes > 0);
+  assert((n->prev ? n->prev->next : g->first) == n && (n->next ? n->next->prev : g->last) == n);
   if (n->prev)
     n->prev->next = n->next;
   else

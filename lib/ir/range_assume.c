@@ -59,6 +59,7 @@ surg_status surg_model_assume_range(surg_model *m, const char *text) {
   if (surg_value_constant(v)) return wrong(m, text, "this value is a constant");
   surg_range *keep = surg__arena_alloc(&m->arena, sizeof *keep);
   if (!keep) return surg__fail(m, surg__alloc_status(m->ctx));
+  assert(r.low <= r.high && v->graph == m->graph);
   r.minus_zero = r.low <= 0 && r.high >= 0;
   *keep = r;
   v->said = keep;

@@ -32,6 +32,7 @@ static bool same_dim(surg_dim a, surg_dim b) {
 /* A copy of `a` with other dims. Negative numbers of the file are not taken along. */
 static const surg_type *with_dims(surg_model *m, const surg_type *a, const surg_type *ranked,
                                   const surg_dim *dims) {
+  assert(ranked->has_rank && (ranked->rank == 0 || dims));
   surg_type *t = surg__type_new(m, a->kind);
   surg_dim *copy = t ? surg__copy(m, dims, ranked->rank, sizeof *copy) : NULL;
   if (!copy) return NULL;
@@ -84,6 +85,7 @@ static const surg_type *refine_elem(surg_model *m, const surg_type *a, const sur
 
 static const surg_type *refine(surg_model *m, const surg_type *a, const surg_type *p,
                                bool *contradicts, unsigned depth) {
+  assert(depth <= MAX_NESTING);
   if (!known(a)) return known(p) ? p : a;
   if (!known(p)) p = NULL;
   if (is_tensor(a) && !a->dtype && p) return p; /* without an element type it declares nothing */

@@ -32,6 +32,7 @@ surg_replace surg_value_can_replace(const surg_value *old, const surg_value *by)
 
 /* The label of an output goes to `by`; the old value gets a fresh one. */
 static bool take_label(surg_value *old, surg_value *by) {
+  assert(old->graph == by->graph && !old->input && !by->input);
   const char *label = old->name;
   const char *fresh = surg__fresh(old->graph->model, label);
   if (!fresh) return false;
@@ -55,6 +56,7 @@ static bool take_label(surg_value *old, surg_value *by) {
 
 /* Moves a hard use; `mark` when it is spelled otherwise now. */
 static void move_use(surg_use *u, surg_value *by, bool mark) {
+  assert(u->kind != SURG_USE_SOFT && u->value != by);
   surg__use_unlink(u);
   surg__use_link(u, by);
   if (!mark) return;
@@ -73,6 +75,7 @@ static void move_sharding(surg_value *old, surg_value *by) {
   for (surg_use *u = old->first_soft, *next; u; u = next) {
     next = u->next;
     surg__soft *s = u->user.soft;
+    assert(u->kind == SURG_USE_SOFT && (s->kind != SURG__SOFT_SHARDING || s->node));
     if (s->kind != SURG__SOFT_SHARDING || s->node == old->producer) continue;
     surg__use_unlink(u);
     surg__use_link(u, by);

@@ -211,6 +211,7 @@ void surg__node_resolve(surg_node *n) {
   n->op_class = n->function ? SURG_OP_CLASS_FUNCTION
                 : n->schema ? SURG_OP_CLASS_BUILTIN
                             : SURG_OP_CLASS_CUSTOM;
+  assert((n->op_class == SURG_OP_CLASS_BUILTIN) == (n->schema && !n->function));
   n->resolved = m->status == SURG_OK;
   n->resolve_gen = m->resolve_gen;
 }
@@ -248,6 +249,7 @@ surg_function *surg_node_function(const surg_node *n) {
 /* Dropout since 12 trains only when its third input says so; before 7 unless is_test is set. */
 static bool training_mode(const surg_node *n) {
   const surg_schema *s = n->schema;
+  assert(s); /* `intrinsic` asks for nodes of a schema alone */
   if (s->since < 7 && surg__schema_attr(s, "is_test"))
     return surg_attr_ref(surg_node_attr(n, "is_test")) || surg_node_int(n, "is_test", 0) == 0;
   if (surg__schema_attr(s, "training_mode")) {
@@ -287,6 +289,7 @@ typedef struct visit {
 static void visit_push(visit *v, surg_graph *g) {
   if (!g || g->work || (g->nondet_epoch == v->now && !g->nondet)) return;
   g->work = g;
+  assert(!v->tail || !v->tail->work_next);
   g->work_next = NULL;
   if (v->tail)
     v->tail->work_next = g;

@@ -71,6 +71,7 @@ static bool copy_value(splice *s, surg_value *v, surg_graph *to) {
 }
 
 static bool copy_values(splice *s, surg_graph *g) {
+  assert(g->work); /* make_graphs was there */
   for (surg_value *v = g->first_value; v; v = v->next)
     if (!(g == s->from && v->input) && !copy_value(s, v, g->work)) return false;
   for (surg_value *v = g->first_init; v; v = v->init_next)
@@ -140,6 +141,7 @@ static bool copy_node(splice *s, const surg_node *n, surg_graph *to, surg_node *
     if (!surg__node_link_output(k, i, n->out[i] ? n->out[i]->work : NULL)) return false;
   for (uint32_t i = 0; i < n->n_in; i++)
     if (!surg__node_link_input(k, i, value_of(n->in[i].value))) return false;
+  assert(k->graph == to && k->n_out == n->n_out && k->n_in == n->n_in);
   if (!copy_attrs(s, n, k) || !copy_softs(s, n, k)) return false;
   surg__touch_node(k);
   surg__emit(s->m, SURG_EVENT_CREATE_NODE, to, k, NULL, NULL, NULL);
@@ -244,6 +246,7 @@ static bool copy_given(splice *s, const surg_attr *a, const char *name, surg_nod
   const bool ok = make_graphs(&own, chain) && copy_attr(&own, a, to) && fill_graphs(&own, chain);
   clear(chain);
   if (!ok) return false;
+  assert(to->n_attr > 0); /* copy_attr added one */
   surg_attr *c = to->attrs[to->n_attr - 1];
   c->name = text_of(s, name);
   c->dirty = true;
@@ -256,6 +259,7 @@ static bool copy_given(splice *s, const surg_attr *a, const char *name, surg_nod
 static bool copy_all(splice *s, surg_value *const *in, size_t n_in, surg_graph *chain) {
   const surg_graph *from = s->from;
   if (!make_graphs(s, chain)) return false;
+  assert(from->work == s->to);
   for (size_t i = 0; i < from->n_in; i++) from->in[i]->work = i < n_in ? in[i] : NULL;
   return fill_graphs(s, chain);
 }

@@ -12,6 +12,7 @@ surg__source *surg__source_ref(surg__source *s) {
 }
 
 void surg__source_unref(surg__source *s) {
+  assert(!s || s->refs > 0);
   if (!s || --s->refs > 0) return;
   surg_context *ctx = s->ctx;
   if (s->fd >= 0) surg__os_close(s->fd);
@@ -30,6 +31,7 @@ void surg__source_unref(surg__source *s) {
 /* Whether every page of a range was read into the image. */
 static bool in_image(const surg__source *s, uint64_t off, uint64_t n) {
   if (s->resident || n == 0) return true;
+  assert(s->filled && off <= s->size && n <= s->size - off);
   for (uint64_t page = off >> PAGE_BITS; page <= (off + n - 1) >> PAGE_BITS; page++)
     if (!(s->filled[page / 64] >> (page % 64) & 1)) return false;
   return true;
@@ -57,6 +59,7 @@ surg__datafile *surg__datafile_ref(surg__datafile *f) {
 }
 
 void surg__datafile_unref(surg__datafile *f) {
+  assert(!f || f->refs > 0);
   if (!f || --f->refs > 0) return;
   surg_context *ctx = f->ctx;
   if (f->fd >= 0) surg__os_close(f->fd);
@@ -84,6 +87,7 @@ surg__spill *surg__spill_ref(surg__spill *s) {
 }
 
 void surg__spill_unref(surg__spill *s) {
+  assert(!s || s->refs > 0);
   if (!s || --s->refs > 0) return;
   surg__os_close(s->fd);
   surg__free(s->ctx, s);
@@ -112,6 +116,7 @@ static surg__spill *spill_of(surg_model *m) {
 
 /* Gives the blob its place: memory while little is owned, else the end of the spill file. */
 static bool place_blob(surg_model *m, surg__blob *b) {
+  assert(!b->p && !b->spill);
   uint64_t total;
   if (surg__add_u64(m->owned_resident, b->n, &total) && total <= SURG_LIMIT_OWNED_RESIDENT) {
     b->p = surg__alloc(m->ctx, b->n ? (size_t)b->n : 1);
@@ -158,6 +163,7 @@ surg__blob *surg__blob_ref(surg__blob *b) {
 }
 
 void surg__blob_unref(surg__blob *b) {
+  assert(!b || b->refs > 0);
   if (!b || --b->refs > 0) return;
   surg__free(b->ctx, b->p);
   surg__spill_unref(b->spill);
@@ -166,6 +172,7 @@ void surg__blob_unref(surg__blob *b) {
 
 surg_status surg__blob_write(surg__blob *b, uint64_t off, const void *p, size_t n) {
   assert(off <= b->n && n <= b->n - off);
+  assert(!b->p != !b->spill); /* it is in one place */
   if (n == 0) return SURG_OK;
   if (b->p) {
     memcpy(b->p + off, p, n);

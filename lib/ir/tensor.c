@@ -105,6 +105,7 @@ bool surg_tensor_is_sparse(const surg_tensor *t) {
 
 /* The elements of a typed list, decoded once into a blob: for reads of parts. */
 static surg_status typed_part(const surg_tensor *t, uint64_t offset, void *out, size_t n) {
+  assert(t->view == SURG__VIEW_TYPED && t->dtype != SURG_STRING);
   surg_tensor *cache = (surg_tensor *)(uintptr_t)t;
   if (!t->blob) {
     surg__blob *b = surg__blob_new(t->model, t->bytes);
@@ -118,6 +119,7 @@ static surg_status typed_part(const surg_tensor *t, uint64_t offset, void *out, 
 }
 
 static surg_status external_part(const surg_tensor *t, uint64_t offset, void *out, size_t n) {
+  assert(t->file);
   int e = surg__datafile_pread(t->file, out, n, t->data.off + offset);
   if (!e) return SURG_OK;
   surg_context *ctx = t->model->ctx;
@@ -133,6 +135,8 @@ surg_status surg_tensor_read(const surg_tensor *t, uint64_t offset, void *out, s
   if (offset > t->bytes || bytes > t->bytes - offset || (bytes && !out))
     return surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "read past the end of a tensor");
   if (!bytes) return SURG_OK;
+  assert(t->view != SURG__VIEW_OWNED || (t->blob && t->blob->n >= t->bytes));
+  assert(t->view != SURG__VIEW_RAW || m->source);
   switch (t->view) {
     case SURG__VIEW_RAW: return surg__source_read(m->source, t->data.off + offset, out, bytes);
     case SURG__VIEW_OWNED: return surg__blob_read(t->blob, offset, out, bytes);
@@ -200,6 +204,7 @@ int64_t surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap) {
   if (!t || t->count > cap || (t->count && !out) || t->view == SURG__VIEW_SPARSE) return -1;
   if (!surg__dtype_is_int(t->dtype) && t->dtype != SURG_BOOL) return -1;
   unsigned bits = surg__dtype_bits(t->dtype);
+  assert(bits > 0);
   uint8_t packed[CHUNK];
   uint64_t elements[CHUNK * 4 / sizeof(uint64_t)]; /* unpacked: at most four times as many bytes */
   uint64_t done = 0;
@@ -208,6 +213,7 @@ int64_t surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap) {
     if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return -1;
     uint64_t here = (uint64_t)n * 8 / bits;
     if (here > t->count - done) here = t->count - done;
+    assert(here <= CHUNK * 4); /* elements of 2 bits, a byte each in `elements` */
     surg__unpack(t->dtype, here, packed, elements);
     if (!widen(t->dtype, elements, (size_t)here, out + done)) return -1;
     done += here;
@@ -230,6 +236,7 @@ static double real_at(int dtype, const uint8_t *p) {
       memcpy(&u.d, p, sizeof u.d);
       return u.d;
     default:
+      assert(dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16);
       memcpy(&u.h, p, sizeof u.h);
       return (double)(dtype == SURG_FLOAT16 ? surg__half_to_float(u.h) : surg__bf16_to_float(u.h));
   }
@@ -246,6 +253,7 @@ bool surg__tensor_reals(const surg_tensor *t, double *out) {
   const int d = t->dtype;
   if (!dense_reals(t)) return false;
   const size_t size = surg__dtype_bits(d) / 8;
+  assert(CHUNK % size == 0); /* no element is in two chunks */
   for (uint64_t offset = 0; offset < t->bytes;) {
     const size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
     if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return false;

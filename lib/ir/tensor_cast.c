@@ -21,6 +21,7 @@ surg_tensor *surg_tensor_cast(surg_model *m, const surg_tensor *t, int dtype) {
     return NULL;
   }
   const size_t in_size = surg__dtype_bits(from) / 8, size = surg__dtype_bits(dtype) / 8;
+  assert(in_size > 0 && size > 0);
   uint8_t *in = surg__alloc(m->ctx, PIECE * in_size);
   uint8_t *out = surg__mul(count, size, &bytes) ? surg__alloc(m->ctx, bytes ? bytes : 1) : NULL;
   surg_status s = in && out ? SURG_OK : surg__alloc_status(m->ctx);

@@ -34,6 +34,7 @@ static void close_reader(reader *r) {
 }
 
 static size_t piece_at(const surg_tensor *t, uint64_t offset) {
+  assert(offset < t->bytes);
   return t->bytes - offset < PIECE ? (size_t)(t->bytes - offset) : PIECE;
 }
 

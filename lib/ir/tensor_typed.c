@@ -34,6 +34,7 @@ static surg_status truncated(const stream *s) {
 }
 
 static surg_status fill(stream *s) {
+  assert(s->at == s->n); /* nothing is lost */
   if (s->pos >= s->end) return truncated(s);
   size_t n = s->end - s->pos < sizeof s->buf ? (size_t)(s->end - s->pos) : sizeof s->buf;
   surg_status st = surg__source_read(s->src, s->pos, s->buf, n);
@@ -123,12 +124,14 @@ typedef struct sink {
 } sink;
 
 static surg_status flush(sink *k) {
+  assert(k->n <= k->done && (k->n == 0 || k->blob));
   surg_status s = k->n ? surg__blob_write(k->blob, k->done - k->n, k->buf, k->n) : SURG_OK;
   k->n = 0;
   return s;
 }
 
 static surg_status put(sink *k, uint64_t bits, unsigned width, const stream *s) {
+  assert(k->done <= k->total && width <= sizeof bits);
   if (width > k->total - k->done) return truncated(s);
   if (!k->out && k->n + width > sizeof k->buf) {
     surg_status st = flush(k);
@@ -168,6 +171,7 @@ static surg_status entry(stream *s, sink *k, const layout *l) {
     st = varint(s, &v);
   } else {
     uint8_t b[8] = {0};
+    assert(l->width <= sizeof b);
     st = take(s, b, l->width);
     v = surg__le64(b);
   }

@@ -61,6 +61,7 @@ static bool sorted(const surg_graph *g) {
 static bool add_edge(sorter *s, const surg_value *v) {
   const surg_node *p = producer_in(v, s->g);
   if (!p) return true;
+  assert(s->nodes.items[(uintptr_t)p->work] == p);
   return surg__vec_push(s->ctx, &s->e.to, (uint32_t)(uintptr_t)p->work);
 }
 
@@ -86,6 +87,7 @@ static bool collect(sorter *s) {
   for (surg_node *k = s->g->first; k; k = k->next) {
     k->work = (void *)(uintptr_t)s->nodes.count;
     s->nodes.items[s->nodes.count++] = k;
+    assert(s->nodes.count <= n);
   }
   memset(s->state.items, NEW, n);
   for (size_t i = 0; i < n; i++)
@@ -96,6 +98,7 @@ static bool collect(sorter *s) {
 /* Reports the circle that the open frames from `to` on make. */
 static surg_status cycle(sorter *s, uint32_t to) {
   size_t from = s->stack.count;
+  assert(s->state.items[to] == OPEN); /* so it is on the stack */
   while (s->stack.items[from - 1].node != to) from--;
   size_t hops = s->stack.count - (from - 1);
   surg__buf b;
@@ -141,6 +144,7 @@ static surg_status visit(sorter *s, uint32_t root) {
       continue;
     }
     uint32_t p = s->e.to.items[top->next++];
+    assert(p < s->nodes.count && top->next <= s->e.first.items[top->node + 1]);
     if (s->state.items[p] == OPEN) return cycle(s, p);
     if (s->state.items[p] == DONE) continue;
     s->state.items[p] = OPEN;
@@ -152,6 +156,7 @@ static surg_status visit(sorter *s, uint32_t root) {
 
 static void relist(sorter *s) {
   surg_graph *g = s->g;
+  assert(s->order.count == s->nodes.count); /* no node is lost */
   g->first = g->last = NULL;
   g->n_nodes = 0;
   for (size_t i = 0; i < s->order.count; i++)

@@ -4,6 +4,7 @@
 
 /* Enters u after `prev` (NULL: in front). */
 static void insert_after(surg_value *v, surg_use *u, surg_use *prev) {
+  assert(!prev || prev->value == v); /* else two lists would become one */
   u->prev = prev;
   u->next = prev ? prev->next : v->uses;
   if (prev)
@@ -20,6 +21,7 @@ void surg__use_link(surg_use *u, surg_value *v) {
   assert(!u->value);
   u->value = v;
   if (!v) return;
+  assert(!v->erased && !u->prev && !u->next);
   switch (u->kind) {
     case SURG_USE_OUTPUT:
       if (u->user.graph == v->graph) {
@@ -43,6 +45,8 @@ void surg__use_link(surg_use *u, surg_value *v) {
 void surg__use_unlink(surg_use *u) {
   surg_value *v = u->value;
   if (!v) return;
+  assert(u->prev ? u->prev->next == u : v->uses == u);
+  assert(u->next ? u->next->prev == u : v->uses_tail == u);
   if (v->last_output == u) v->last_output = u->prev;
   if (v->first_soft == u) v->first_soft = u->next;
   if (u->prev)

@@ -106,6 +106,7 @@ static bool fixed(const surg_value *v) {
 
 static surg_tensor *from_bytes(surg_model *m, int dtype, const int64_t *dims, size_t rank,
                                const void *p, size_t count, size_t size) {
+  assert(surg__dtype_bits(dtype) == size * 8);
   uint8_t *le = surg__alloc(m->ctx, count * size + 1);
   if (!le) return surg__failed(m);
   surg__pack(dtype, count, p, le);
@@ -115,6 +116,7 @@ static surg_tensor *from_bytes(surg_model *m, int dtype, const int64_t *dims, si
 }
 
 static surg_tensor *tensor_of_attr(surg_model *m, const surg_attr *a) {
+  assert(!surg_attr_ref(a)); /* a reference has no value */
   const int64_t dims[1] = {a->count};
   switch (a->kind) {
     case SURG_ATTR_INT: return from_bytes(m, SURG_INT64, NULL, 0, &a->u.i, 1, 8);
@@ -162,6 +164,7 @@ surg_tensor *surg_value_settled(const surg_value *v) {
 /* The first entry of the value's own graph among its OUTPUT uses. */
 static surg__output *own_output(const surg_value *v) {
   for (const surg_use *u = v->last_output ? v->uses : NULL; u; u = u->next) {
+    assert(u->kind == SURG_USE_OUTPUT && u->index < u->user.graph->n_out);
     if (u->user.graph == v->graph) return v->graph->out[u->index];
     if (u == v->last_output) return NULL;
   }
