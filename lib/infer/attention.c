@@ -19,6 +19,7 @@ typedef struct heads {
 } heads;
 
 static heads heads_of(surg__infer *c, const surg__fact *f, int64_t count) {
+  assert(f->rank == 3 || f->rank == 4);
   if (f->rank == 4) return (heads){f->dims[0], f->dims[1], f->dims[2], f->dims[3]};
   return (heads){f->dims[0], surg__dim(count), f->dims[1], divided(c, f->dims[2], count)};
 }

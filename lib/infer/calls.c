@@ -42,6 +42,7 @@ static void join_value(surg__infer *c, const surg_value *v) {
 
 static void keep_value(surg_value *v) {
   surg__istate *s = v->scratch;
+  assert(s->joined); /* by each walk of a call; a function without one is missed */
   v->inferred = s->all;
   s->elems = s->all_elems;
 }

@@ -270,5 +270,6 @@ void surg__i_ms_gather_blocks(surg__infer *c) {
       dims[n++] = packed && last ? surg__dim_times(data.dims[i], 8 / bits) : data.dims[i];
     }
   }
+  assert(n == data.rank - 1u + indices.rank && n < SURG_COUNT(dims));
   surg__i_put(c, 0, surg__i_dtype(c, 0), dims, n);
 }

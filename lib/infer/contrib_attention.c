@@ -100,6 +100,7 @@ static bool read_memory(surg__infer *c, const surg__fact *q, int64_t heads, memo
 
 static void put_memory(surg__infer *c, size_t k, size_t past, surg_dim batch, int64_t heads,
                        surg_dim steps, surg_dim size) {
+  assert(heads > 0);
   surg__fact f;
   const int dtype = surg__i_dtype(c, k);
   if (!dtype) return;

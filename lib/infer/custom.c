@@ -117,6 +117,7 @@ static surg_dim compute(env *e, const surg__custom_dim *d) {
   size_t n = 0;
   for (uint32_t i = 0; i < d->count; i++) {
     const surg__custom_step *s = &d->steps[i];
+    assert(s->code < SURG__C_ADD ? n < SURG_COUNT(stack) : n >= 2); /* as the parser checked */
     if (s->code < SURG__C_ADD) {
       stack[n++] = load(e, s);
     } else {
@@ -139,6 +140,7 @@ static void state(env *e, const surg__custom_param *p, size_t k) {
   surg_dim dims[SURG_LIMIT_RANK];
   const int dtype = dtype_of(e, p);
   if (!dtype) return;
+  assert(dtype < SURG_DTYPE_COUNT && p->rank <= SURG_LIMIT_RANK);
   if (p->shape == SURG__SHAPE_LIKE) {
     const surg__fact f = surg__i_in(e->c, p->like);
     if (f.kind == SURG_TYPE_TENSOR)

@@ -26,6 +26,7 @@ bool surg__dim_unify(surg_dim a, surg_dim b, surg_dim *out) {
 static bool capped(const surg_expr *low, const surg_expr *d) {
   bool found = false;
   if (!low || low->kind != SURG__EXPR_MIN) return false;
+  assert(low->n >= 2); /* one alone would not be a minimum */
   for (uint16_t i = 0; i < low->n; i++) {
     if (low->args[i] == d)
       found = true;
@@ -37,6 +38,7 @@ static bool capped(const surg_expr *low, const surg_expr *d) {
 
 /* Neither is the number 1, and not both are numbers. */
 static surg_dim broadcast_symbols(surg_dim a, surg_dim b) {
+  assert(!surg__dim_known(a) && !surg__dim_known(b));
   if (surg__dim_same(a, b) || capped(b.expr, a.expr)) return a;
   if (capped(a.expr, b.expr)) return b;
   if (a.expr && a.expr->lo > 1) return a;
@@ -169,6 +171,7 @@ bool surg__i_axis(surg__infer *c, int64_t axis, size_t rank, size_t *out) {
     return false;
   }
   *out = (size_t)(axis < 0 ? axis + r : axis);
+  assert(*out < rank);
   return true;
 }
 
@@ -181,6 +184,7 @@ static bool axis_set(surg__infer *c, const int64_t *axes, size_t n, size_t rank,
       surg__i_bad(c);
       return false;
     }
+    assert(axis < 64); /* one bit each */
     *set |= UINT64_C(1) << axis;
   }
   return true;

@@ -21,6 +21,7 @@ static void forget(surg_graph *g) {
 
 static bool push(work_list *list, surg_node *n) {
   surg_graph *inner;
+  assert(!n->erased);
   if (n->types_stale) return true; /* and so is what is behind it */
   n->types_stale = true;
   for (size_t k = 0; n->n_attr && (inner = surg_node_subgraph(n, k)); k++) forget(inner);

@@ -15,6 +15,7 @@ static bool in_range(int dtype, int64_t v) {
 static bool count_of(const surg_dim *dims, size_t rank, uint32_t *n) {
   const surg_dim count = surg__dim_product(dims, rank);
   *n = (uint32_t)count.value;
+  assert(rank <= SURG_LIMIT_RANK);
   return count.value >= 0 && count.value <= (int64_t)SURG__ELEMS;
 }
 
@@ -34,6 +35,7 @@ static bool spread(const surg__fact *f, const surg_dim *dims, size_t rank, uint3
     uint32_t rest = k, index = 0;
     for (size_t i = f->rank; i-- > 0;) {
       const uint32_t d = (uint32_t)dims[rank - f->rank + i].value;
+      assert(d > 0 && stride[i] <= SURG__ELEMS); /* n > 0: no dim of the result is 0 */
       index += rest % d * stride[i];
       rest /= d;
     }
@@ -61,6 +63,7 @@ static bool read_spread(surg__infer *c, size_t i, const surg_dim *dims, size_t r
 
 /* a op b, where both are known; results that wrap or that are not defined stay unknown. */
 static surg__elem compute_known(int op, int dtype, int64_t a, int64_t b) {
+  assert(is_int(dtype) || dtype == SURG_BOOL);
   int64_t r = 0;
   bool ok = true;
   switch (op) {
@@ -247,12 +250,14 @@ void surg__i_reduce_elems(surg__infer *c, const surg__fact *x, uint64_t set) {
     uint32_t rest = k, to = 0, step = 1;
     for (uint32_t i = x->rank; i-- > 0;) {
       const uint32_t d = (uint32_t)x->dims[i].value;
+      assert(d > 0); /* the input has elements */
       if (!(set >> i & 1)) {
         to += rest % d * step;
         step *= d;
       }
       rest /= d;
     }
+    assert(to < outs);
     out[to] = some[to] ? compute(c, op, x->dtype, out[to], e[k]) : e[k];
     some[to] = true;
   }
@@ -293,6 +298,7 @@ void surg__i_transpose_elems(surg__infer *c, const surg__fact *x, const int64_t 
       const uint32_t axis = perm ? (uint32_t)perm[i] : x->rank - 1 - i;
       const uint32_t d = (uint32_t)x->dims[axis].value;
       from += rest % d * stride[axis];
+      assert(d > 0 && axis < x->rank);
       rest /= d;
     }
     out[k] = e[from];
@@ -329,6 +335,7 @@ void surg__i_gather_elems(surg__infer *c, const surg__fact *data, size_t axis) {
   const surg__elem *idx = d ? surg__i_elems(c, 1, ibuf, &ni) : NULL;
   if (!idx || !count_of(data->dims, data->rank, &have) || have != nd) return;
   const int64_t length = data->dims[axis].value;
+  assert(axis < data->rank);
   if (!count_of(data->dims, axis, &outer) ||
       !count_of(data->dims + axis + 1, data->rank - axis - 1, &inner))
     return;

@@ -17,6 +17,7 @@ static surg__fact fact_of_tensor(surg__infer *c, size_t slot, const surg_tensor 
   surg_dim *dims = c->in_dims[slot % SURG_COUNT(c->in_dims)];
   f.ranked = true;
   f.rank = (uint32_t)surg_tensor_rank(t);
+  assert(f.rank <= SURG_COUNT(c->in_dims[0]));
   f.dims = dims;
   for (uint32_t k = 0; k < f.rank; k++) dims[k] = surg__dim(surg_tensor_dims(t)[k]);
   return f;
@@ -74,6 +75,7 @@ static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint
   if (!tracked(surg_tensor_dtype(t)) || surg_tensor_count(t) > SURG__ELEMS) return false;
   int64_t count = surg_tensor_read_ints(t, ints, SURG__ELEMS);
   if (count < 0) return false;
+  assert(count <= (int64_t)SURG__ELEMS);
   for (int64_t i = 0; i < count; i++) buf[i] = surg__elem_int(ints[i]);
   *n = (uint32_t)count;
   return true;
@@ -82,6 +84,7 @@ static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint
 static void keep_elems(surg__infer *c, surg__istate *s, const surg__elem *e, uint32_t n,
                        bool real) {
   s->has_elems = true;
+  assert(n <= (real ? SURG__REALS : SURG__ELEMS)); /* arrays on the stack are of these sizes */
   if (n > c->elems_left) return;
   surg__elems *p = surg__arena_alloc(&c->keep, surg__elems_size(n));
   if (!p) {
@@ -116,6 +119,7 @@ static const surg__elem *elems_of(surg__infer *c, const surg_value *v,
     if (read_constant(v, buf, n, real)) keep_elems(c, s, buf, *n, *real);
   }
   if (!s->elems) return NULL;
+  assert(s->has_elems && s->elems->n <= SURG__ELEMS);
   *real = s->elems->real;
   *n = s->elems->n;
   return s->elems->e;
@@ -187,6 +191,7 @@ bool surg__i_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t
 
 int surg__i_dtype(const surg__infer *c, size_t k) {
   const surg_schema *s = c->schema;
+  assert(s); /* rules run for nodes of a schema alone */
   if (!s->n_outputs) return 0;
   const surg__param *p = &s->outputs[k < s->n_outputs ? k : s->n_outputs - 1];
   if (p->option == SURG__VARIADIC && !p->homogeneous) return 0;
@@ -211,6 +216,7 @@ static bool same_dims(const surg_type *t, const surg_dim *dims, size_t rank) {
 
 /* What is stated of a dim: a number, an expression, or a symbol of its own. */
 static surg_dim settle(surg__infer *c, surg_value *v, size_t axis, surg_dim d) {
+  assert(axis < SURG_LIMIT_RANK);
   if (d.expr && d.value < 0) d = surg__expr_dim(d.expr);
   if (d.value >= 0) return surg__dim(d.value);
   return d.expr ? d : surg__expr_dim(surg__expr_anonymous(c->m, v, (uint32_t)axis));
@@ -218,6 +224,7 @@ static surg_dim settle(surg__infer *c, surg_value *v, size_t axis, surg_dim d) {
 
 /* A tensor type of dims that are settled: their names are interned. */
 static const surg_type *tensor_type(surg__infer *c, int dtype, const surg_dim *dims, size_t rank) {
+  assert(rank <= SURG_LIMIT_RANK);
   surg_type *t = surg__type_new(c->m, SURG_TYPE_TENSOR);
   surg_dim *copy = t ? surg__arena_alloc(&c->m->arena, rank ? rank * sizeof *copy : 1) : NULL;
   if (!copy) return NULL;
@@ -274,16 +281,19 @@ static void measure(surg__infer *c, const surg_value *v, int dtype, const surg_d
 static surg_value *target(surg__infer *c, size_t k) {
   surg_value *v = surg_node_output(c->n, k);
   if (!v || !c->states || c->bad || c->nomem) return NULL;
+  assert(v->producer && v->scratch);
   return v;
 }
 
 static void publish(surg__infer *c, surg_value *v, const surg_type *type) {
   if (!type) c->nomem = true;
+  assert(!type || type->model == c->m);
   v->inferred = type;
 }
 
 void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank) {
   if (!v) return; /* the model has failed */
+  assert(v->scratch && dtype > 0 && dtype < SURG_DTYPE_COUNT);
   const surg_type *old = state_of(c, v)->old;
   surg_dim own[SURG_LIMIT_RANK];
   assert(rank <= SURG_LIMIT_RANK);
@@ -356,6 +366,7 @@ static bool says(const surg_type *t, const surg__fact *f) {
 void surg__i_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
                          const surg__fact *elem) {
   const surg_type *t = elem->type;
+  assert(kind == SURG_TYPE_SEQUENCE || kind == SURG_TYPE_OPTIONAL);
   if (!v || (!t && !is_dtype(elem->dtype))) return;
   const surg_type *old = state_of(c, v)->old;
   if (old && old->kind == kind && says(old->elem, elem)) {
@@ -399,6 +410,7 @@ const surg_type *surg__i_outside(surg__infer *c, const surg_type *t, const surg_
   if (same) return t;
   const surg_type *out = surg_type_tensor(c->m, inner->dtype, dims, inner->rank);
   while (out && n > 0) out = surg_type_wrap(c->m, kinds[--n], out);
+  assert(!out || n == 0);
   if (!out) c->nomem = true;
   return out;
 }
@@ -422,6 +434,7 @@ static void put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n,
   surg_value *v = target(c, k);
   if (!v || !e || n > (real ? SURG__REALS : SURG__ELEMS) || !v->inferred) return;
   surg__istate *s = state_of(c, v);
+  assert(s); /* `target` gives nothing while a node is measured */
   if (s->has_elems) return;
   bool any = n == 0;
   for (uint32_t i = 0; i < n && !any; i++) any = e[i].known || e[i].expr;

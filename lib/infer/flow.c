@@ -11,6 +11,7 @@ surg_graph *surg__i_body(const surg__infer *c, const char *attr) {
 surg__fact surg__i_outside_fact(surg__infer *c, const surg_value *v, const surg_graph *body,
                                 size_t slot, surg_dim dims[SURG_LIMIT_RANK]) {
   surg__fact f = surg__i_value(c, v, slot);
+  assert(f.rank <= SURG_LIMIT_RANK);
   if (f.kind == SURG_TYPE_TENSOR && f.ranked) {
     bool all = true;
     for (uint32_t i = 0; i < f.rank; i++) {

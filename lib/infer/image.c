@@ -98,6 +98,7 @@ void surg__i_center_crop_pad(surg__infer *c) {
  * that length or not a sensible size. */
 static bool list_entry(const surg__infer *c, const char *name, size_t n, size_t i,
                        int64_t otherwise, int64_t *out) {
+  assert(i < n);
   size_t count = 0;
   *out = otherwise;
   if (!surg_node_attr(c->n, name)) return true;

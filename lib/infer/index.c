@@ -13,6 +13,7 @@ void surg__i_gather(surg__infer *c) {
   for (size_t i = 0; i < axis; i++) dims[n++] = data.dims[i];
   for (size_t i = 0; i < index.rank; i++) dims[n++] = index.dims[i];
   for (size_t i = axis + 1; i < data.rank; i++) dims[n++] = data.dims[i];
+  assert(n == rank);
   surg__i_put(c, 0, data.dtype, dims, rank);
   if (c->states) surg__i_gather_elems(c, &data, axis);
 }
@@ -73,6 +74,7 @@ void surg__i_one_hot(surg__infer *c) {
     return;
   }
   for (size_t i = 0; i < rank; i++) dims[i] = i == axis ? depth : index.dims[n++];
+  assert(n == index.rank);
   surg__i_put(c, 0, dtype, dims, rank);
 }
 

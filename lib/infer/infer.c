@@ -4,6 +4,7 @@
 #include "infer/rules.h"
 
 static void state_tensor(surg__infer *c, surg_value *v, const surg_tensor *t) {
+  assert(surg__dtype_name(t->dtype)); /* the loader rejects others, or marks them shapeless */
   surg_dim dims[SURG_LIMIT_RANK];
   if (t->rank > SURG_LIMIT_RANK) {
     surg__i_set_unranked(c, v, t->dtype);
@@ -40,11 +41,13 @@ static const surg_type *bind_wrapped(surg__infer *c, const surg_type *t, surg__s
   bind_dims(c, inner->dims, dims, inner->rank, symbol);
   const surg_type *bound = surg_type_tensor(c->m, inner->dtype, dims, inner->rank);
   while (bound && n > 0) bound = surg_type_wrap(c->m, kinds[--n], bound);
+  assert(!bound || n == 0);
   return bound;
 }
 
 void surg__i_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
                             surg__symbol symbol) {
+  assert(v->scratch && t->model == c->m);
   surg_dim dims[SURG_LIMIT_RANK];
   if (t->kind == SURG_TYPE_TENSOR && (t->dtype <= 0 || t->dtype >= SURG_DTYPE_COUNT)) return;
   if (t->kind == SURG_TYPE_TENSOR && t->has_rank && t->rank <= SURG_LIMIT_RANK) {

@@ -81,6 +81,7 @@ static surg_dim scaled(surg_dim d, float scale) {
     if (times != floor(times) || times > (double)(most * over)) return surg__dim_unknown();
     return surg__dim_over(surg__dim_times(d, (int64_t)times), over);
   }
+  assert(d.value >= 0);
   if (d.value > INT32_MAX) return surg__dim_unknown();
   const double wide = floor((double)d.value * (double)scale);
   const float narrow = floorf((float)d.value * scale);
@@ -99,6 +100,7 @@ static bool resize_axes(surg__infer *c, size_t rank, size_t *axes, size_t *n_axe
   for (size_t i = 0; i < n; i++)
     if (!surg__i_axis(c, v[i], rank, &axes[i])) return false;
   *n_axes = n;
+  assert(n <= rank);
   return true;
 }
 

@@ -17,6 +17,7 @@ static bool scan_states(const surg__infer *c, size_t inputs, size_t *states) {
   const int64_t scanned = surg_node_int(c->n, "num_scan_inputs", 0);
   if (scanned < 1 || (uint64_t)scanned > inputs) return false;
   *states = inputs - (size_t)scanned;
+  assert(*states < inputs);
   return true;
 }
 
@@ -56,6 +57,7 @@ static surg__fact input_fact(surg__infer *c, size_t i, size_t skip) {
 
 /* State k: what goes in at first or what a body gives. */
 static void put_carried(surg__infer *c, const plan *p, size_t k) {
+  assert(k < p->states);
   surg_dim inner[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
   const surg__fact first = surg__i_value(c, surg_node_input(c->n, p->node + k), 0);
   surg__fact next =
@@ -78,6 +80,7 @@ static void put_carried(surg__infer *c, const plan *p, size_t k) {
  * dim `batch` where the plan has one. */
 static void put_stacked(surg__infer *c, const plan *p, size_t k, int64_t axis, surg_dim steps,
                         surg_dim batch) {
+  assert(k >= p->states);
   surg_dim inner[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
   const surg__fact one =
       surg__i_outside_fact(c, surg_graph_output(p->body, p->out + k), p->body, 0, inner);

@@ -109,6 +109,7 @@ void surg__i_feature_extractor(surg__infer *c) {
   if (surg__i_ranked(c, 1, &index)) n = surg__dim_product(index.dims, index.rank);
   /* A single row becomes a batch of one. */
   const size_t rank = x.rank == 1 ? 2 : x.rank;
+  assert(rank >= 2 && rank <= SURG_LIMIT_RANK);
   dims[0] = surg__dim(1);
   for (size_t i = 0; i + 1 < x.rank; i++) dims[i] = x.dims[i];
   dims[rank - 1] = n;

@@ -18,6 +18,7 @@ static bool join_input(surg__infer *c, joined *j, const surg__fact *f, int64_t a
     memcpy(j->dims, f->dims, j->rank * sizeof *j->dims);
     j->sum = f->dims[j->axis];
     j->ranked = true;
+    assert(j->axis < j->rank);
     return true;
   }
   if (f->rank != j->rank) return false;
@@ -31,6 +32,7 @@ static bool join_input(surg__infer *c, joined *j, const surg__fact *f, int64_t a
  * at `at` within `stride`. */
 static bool join_blocks(surg__infer *c, size_t i, const joined *j, size_t stride, size_t blocks,
                         size_t *at, surg__elem *out) {
+  assert(*at <= stride && stride * blocks <= SURG__ELEMS);
   surg__elem buf[SURG__ELEMS];
   surg__fact f;
   uint32_t n = 0;
@@ -159,6 +161,7 @@ static bool plan_split(surg__infer *c, surg_dim whole, split_plan *p) {
 /* The size of piece k. False: the node is wrong. */
 static bool split_size(const surg__infer *c, const split_plan *p, surg_dim whole, size_t k,
                        surg_dim *size) {
+  assert(p->n_sizes == 0 || k < p->n_sizes);
   bool negative = false;
   *size = surg__dim_unknown();
   if (!p->given) return piece(c, whole, p->pieces, k, size);
@@ -229,6 +232,7 @@ static bool cut_known(int64_t dim, int64_t start, int64_t end, int64_t step, int
   }
   const uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
   *count = (int64_t)(((uint64_t)span - 1) / stride + 1);
+  assert(*count > 0 && *count <= span);
   return true;
 }
 

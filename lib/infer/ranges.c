@@ -152,6 +152,7 @@ static step *add(search *s, const surg_value *v) {
   x->known = base_range(v, &x->r, &final);
   const surg_node *n = surg_value_producer(v, &output);
   if (x->known && !final && n) x->needs = (uint32_t)surg__range_needs(n, output);
+  assert(x->needs <= SURG__RANGE_INPUTS); /* the arrays of `settle` */
   if (x->needs)
     x->at = NEW;
   else
@@ -162,10 +163,12 @@ static step *add(search *s, const surg_value *v) {
 static void ask(search *s, const surg_value *v) {
   step *x = v ? find(s, v) : NULL;
   if (v && !x) x = add(s, v);
+  assert(s->depth < SURG_COUNT(s->stack));
   if (x && x->at == NEW) s->stack[s->depth++] = (uint16_t)(x - s->steps);
 }
 
 static void settle(step *x, search *s) {
+  assert(x->at == EXPANDED && x->needs > 0 && x->known);
   size_t output;
   const surg_node *n = surg_value_producer(x->v, &output);
   surg_range in[SURG__RANGE_INPUTS], r = x->r, all;
@@ -206,6 +209,7 @@ bool surg_value_range(const surg_value *v, surg_range *out) {
     x->at = SETTLED;
     s.depth--;
   }
+  assert(s.n > 0 && s.steps[0].v == v && s.steps[0].at == SETTLED);
   *out = s.steps[0].r;
   return s.steps[0].known;
 }

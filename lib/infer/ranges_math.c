@@ -61,6 +61,7 @@ static double down(int dtype, double v) {
     return (double)f > v ? (double)nextafterf(f, -INFINITY) : (double)f;
   }
   uint16_t h = dtype == SURG_FLOAT16 ? surg__double_to_half(v) : surg__double_to_bf16(v);
+  assert(dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16);
   if ((double)half_of(dtype, h) > v) h = below(h);
   return (double)half_of(dtype, h);
 }
@@ -113,6 +114,7 @@ static result quotient(double a, double b) {
 /* --- sets --- */
 
 surg_range surg__range_join(surg_range a, surg_range b) {
+  assert(a.low <= a.high && b.low <= b.high);
   return (surg_range){.low = fmin(a.low, b.low),
                       .high = fmax(a.high, b.high),
                       .nan = a.nan || b.nan,
@@ -121,6 +123,7 @@ surg_range surg__range_join(surg_range a, surg_range b) {
 }
 
 surg_range surg__range_meet(surg_range a, surg_range b) {
+  assert(a.low <= a.high && b.low <= b.high);
   surg_range r = {.low = fmax(a.low, b.low),
                   .high = fmin(a.high, b.high),
                   .nan = a.nan && b.nan,

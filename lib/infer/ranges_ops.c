@@ -174,6 +174,7 @@ static surg_range root(surg_range x, int dtype) {
 }
 
 static surg_range of_one(const asked *q, surg_range all) {
+  assert(q->has[0]);
   const surg_range x = q->in[0];
   const bool inf = infinite(&x);
   switch (q->op) {
@@ -238,6 +239,7 @@ static surg_range power(const surg_range *x, const surg_range *y, surg_range all
 }
 
 static surg_range of_two(const asked *q, surg_range all) {
+  assert(q->has[0] && q->has[1]);
   const surg_range *a = &q->in[0], *b = &q->in[1];
   const bool square = surg_node_input(q->n, 0) == surg_node_input(q->n, 1);
   switch (q->op) {
@@ -262,6 +264,7 @@ static surg_range of_two(const asked *q, surg_range all) {
 /* --- of many --- */
 
 static surg_range of_all(const asked *q, size_t n, surg_range all) {
+  assert(n <= SURG__RANGE_INPUTS);
   surg_range r = n > 0 && q->has[0] ? q->in[0] : all;
   for (size_t i = 1; i < n; i++) {
     if (!q->has[i]) return all;

@@ -20,6 +20,7 @@ static surg__elem rounded(int dtype, double v) {
 
 /* The float e / over, where it is proven to be exact. */
 static surg__elem exact(int dtype, const surg_expr *e, int64_t over) {
+  assert(!e || over > 0); /* a power of two */
   const int64_t most = dtype == SURG_DOUBLE ? INT64_C(1) << 53 : INT64_C(1) << 24;
   int64_t v;
   if (!e || over > MOST_OVER) return surg__elem_unknown();
@@ -66,6 +67,7 @@ static surg__elem compute_exact(const surg__infer *c, int dtype, surg__elem a, s
 
 /* Floor or Ceil of one. */
 static surg__elem round_exact(const surg__infer *c, int dtype, surg__elem e) {
+  assert(!e.known && (!e.expr || e.value > 0));
   if (c->op == SURG_OP_Floor) return exact(dtype, surg__expr_div_num(e.expr, e.value), 1);
   if (c->op != SURG_OP_Ceil) return surg__elem_unknown();
   return exact(dtype, surg__expr_div_num(surg__expr_add_num(e.expr, e.value - 1), e.value), 1);

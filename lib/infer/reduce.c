@@ -4,6 +4,7 @@
 
 /* States the shape that is left when the axes in `set` are reduced. */
 static void put_reduced(surg__infer *c, int dtype, const surg__fact *x, uint64_t set, bool keep) {
+  assert(x->rank >= 64 || set >> x->rank == 0);
   surg_dim dims[SURG_LIMIT_RANK];
   size_t rank = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -59,6 +60,7 @@ static bool product_dims(const surg__fact *a, const surg__fact *b, surg_dim *dim
   if (!surg__dims_broadcast(dims, rank, b->dims, nb)) return false;
   if (a->rank > 1) dims[(*rank)++] = a->dims[a->rank - 2];
   if (b->rank > 1) dims[(*rank)++] = b->dims[b->rank - 1];
+  assert(*rank <= SURG_LIMIT_RANK); /* two less of each were broadcast */
   return true;
 }
 

@@ -113,6 +113,7 @@ void surg__i_split_to_sequence(surg__infer *c) {
         dims[e.rank++] = split ? surg__dim_unknown() : surg__dim(1);
     if (split) dims[axis] = piece(c, x.dims[axis]);
   }
+  assert(e.rank <= x.rank);
   surg__i_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &e);
 }
 
@@ -132,6 +133,7 @@ void surg__i_concat_from_sequence(surg__infer *c) {
     dims[i] = i == axis ? surg__dim_unknown() : e.dims[from];
     from += i != axis || !stack;
   }
+  assert(from == e.rank);
   surg__i_put(c, 0, e.dtype, dims, rank);
 }
 

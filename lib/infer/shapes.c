@@ -33,6 +33,7 @@ void surg__i_shape(surg__infer *c) {
     end = clamp(end < 0 ? end + rank : end, start, rank);
   }
   const surg_dim count = surg__dim(end - start);
+  assert(0 <= start && start <= end && end <= rank);
   surg__i_put(c, 0, SURG_INT64, &count, 1);
   surg__elem e[SURG_LIMIT_RANK];
   for (int64_t i = start; i < end; i++) e[i - start] = surg__elem_of(x.dims[i]);
@@ -195,6 +196,7 @@ static surg_dim symbolic_target(const reshape *r, size_t i, const surg_expr *x) 
 
 /* One element of the shape input; false: the node is wrong. */
 static bool reshape_element(reshape *r, size_t i, surg__elem e) {
+  assert(i < r->rank);
   const bool has_in = r->in.ranked && i < r->in.rank;
   r->out[i] = surg__dim_unknown();
   if (e.known && e.value < -1) return false;
@@ -219,6 +221,7 @@ static bool reshape_element(reshape *r, size_t i, surg__elem e) {
 
 /* The dim at `at` from the elements of the input and the other dims; false: they do not divide. */
 static bool reshape_solve(surg__infer *c, reshape *r, size_t at) {
+  assert(at < r->rank);
   surg_dim rest[SURG_LIMIT_RANK];
   size_t n = 0;
   for (size_t i = 0; i < r->rank; i++)
@@ -374,6 +377,7 @@ void surg__i_unsqueeze(surg__infer *c) {
   if (surg__i_axes(c, 1, rank, &set, &absent) && !absent) {
     size_t from = 0;
     for (size_t i = 0; i < rank; i++) dims[i] = set >> i & 1 ? surg__dim(1) : x.dims[from++];
+    assert(from == x.rank); /* each axis that is added has a bit of its own */
   } else {
     for (size_t i = 0; i < rank; i++) dims[i] = surg__dim_unknown();
   }
@@ -419,6 +423,7 @@ static bool range_count(int64_t start, int64_t limit, int64_t delta, int64_t *co
   }
   if (delta == INT64_MIN || span == INT64_MIN) return false;
   *count = (span / delta) + (span % delta != 0);
+  assert(*count > 0); /* both are of one sign */
   return surg__mul_i64(*count - 1, delta, &last);
 }
 

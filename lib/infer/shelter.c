@@ -70,6 +70,7 @@ static void put(trial *t, surg_value *v, surg_tensor *c) {
 static void finish(trial *t) {
   for (size_t i = 0; i < t->saved.count; i++) {
     const saved *s = &t->saved.items[i];
+    assert(s->v->scratch); /* `put` saved each value once */
     s->v->scratch = NULL;
     s->v->inferred = s->inferred;
     s->v->elems = s->elems;
@@ -92,6 +93,7 @@ static surg_tensor *known_elements(trial *t, const surg_value *v) {
     return NULL;
   const int dtype = surg_type_dtype(type);
   const size_t size = dtype == SURG_INT64 ? 8 : dtype == SURG_INT32 ? 4 : 1;
+  assert(count * size <= sizeof raw);
   if (size == 1 && dtype != SURG_BOOL) return NULL;
   for (size_t i = 0; i < count; i++) {
     if (!e[i].known) return NULL;

@@ -121,6 +121,7 @@ static bool einsum_term(einsum *s, const char **p, const char *end, const surg__
   for (q = *p; q < end && *q != ',' && *q != '-'; q++) letters += *q != ' ' && *q != '.';
   if (letters > f->rank) return false;
   const size_t rest = f->rank - letters;
+  assert(s->n_rest <= SURG_LIMIT_RANK);
   for (; *p < end && **p != ',' && **p != '-'; (*p)++) {
     const unsigned char l = (unsigned char)**p;
     if (l == ' ') continue;

@@ -70,6 +70,7 @@ bool surg__i_prepare(surg__infer *c, const surg_node *n) {
   if ((c->schema->flags & SURG__OP_CONTRIB) && !fits(n, c->schema)) return false;
   c->op = c->schema->op;
   c->since = c->schema->since;
+  assert(c->op > 0 && c->op < SURG_OP_COUNT);
   c->bad = !bind_types(c);
   return true;
 }
@@ -81,6 +82,7 @@ static void finish_outputs(surg__infer *c) {
   for (size_t k = 0; k < n; k++) {
     surg_value *v = surg_node_output(c->n, k);
     if (!v) continue;
+    assert(v->scratch); /* infer_all gives each value a state, surg__infer_one those of the node */
     if (c->bad) {
       surg__istate *s = v->scratch;
       v->inferred = NULL;
@@ -156,6 +158,7 @@ void surg__infer_one(surg_node *n) {
   surg_model *m = n->graph->model;
   const size_t inputs = n->n_in, outputs = n->n_out;
   if (m->status != SURG_OK || all_known(n) || has_bodies(n) || surg_node_function(n)) return;
+  assert(outputs > 0); /* of one nothing is known yet */
   surg__infer c = {.m = m, .elems_left = 4 * SURG__ELEMS, .work_left = 1};
   c.states = surg__calloc(m->ctx, inputs + outputs, sizeof *c.states);
   if (!c.states) {
@@ -214,6 +217,7 @@ typedef SURG_VEC(frame) frames;
 
 /* The attribute of a call that `ref` stands for, or the function's default. */
 static const surg_attr *actual(const frame *f, const char *ref) {
+  assert(f->call && f->function);
   const surg_attr *a = surg_node_attr(f->call, ref);
   for (size_t i = 0; i < f->function->defaults.count && !a; i++)
     if (f->function->defaults.items[i]->name == ref) a = f->function->defaults.items[i];
@@ -259,6 +263,7 @@ static bool push(surg__infer *c, frames *stack, surg_graph *g, const frame *arou
 
 /* Puts the bodies of a node on the stack; false: it has none, or memory ran out. */
 static bool push_bodies(surg__infer *c, frames *stack, const surg_node *n) {
+  assert(stack->count > 0);
   const frame around = stack->items[stack->count - 1];
   bool any = false;
   for (uint32_t i = 0; i < n->n_attr && !c->nomem; i++) {
@@ -280,6 +285,7 @@ static bool is_active(const frames *stack, const surg_function *f) {
 
 /* Gives an input of a function what is known of an argument. */
 static void bind(surg__infer *c, surg_value *to, const surg_value *from) {
+  assert(to->input && to->scratch && (!from || from->scratch));
   surg__elem buf[SURG__ELEMS];
   surg__istate *s = to->scratch;
   uint32_t n;
@@ -306,6 +312,7 @@ static bool push_call(surg__infer *c, frames *stack, const surg_node *n) {
   around.call = n;
   around.function = fn;
   around.calls++;
+  assert(around.calls <= SURG_LIMIT_CALL_DEPTH);
   return push(c, stack, fn->body, &around);
 }
 
@@ -313,6 +320,7 @@ static void finish_call(surg__infer *c, const surg_node *n) {
   const surg_function *fn = surg_node_function(n);
   if (!fn) return; /* the model has failed */
   const surg_graph *body = fn->body;
+  assert(!body->erased && body->kind == SURG_GRAPH_FUNCTION);
   const size_t outputs = surg_node_output_count(n);
   c->n = n;
   c->schema = NULL;
@@ -324,6 +332,7 @@ static void finish_call(surg__infer *c, const surg_node *n) {
 /* Whether the bodies have to be walked once more. */
 static bool again(surg__infer *c, frames *stack, const surg_node *n) {
   frame *f = &stack->items[stack->count - 1];
+  assert(f->round <= SURG__ROUNDS);
   if (!n || f->called || !surg__i_prepare(c, n)) return false;
   /* A body without nodes is settled at once, round after round. */
   while (!surg__i_settled(c, ++f->round))
@@ -350,6 +359,7 @@ static bool enter(surg__infer *c, frames *stack, const surg_node *n) {
 }
 
 static void step(surg__infer *c, frames *stack) {
+  assert(stack->count > 0);
   frame *f = &stack->items[stack->count - 1];
   surg_node *node = f->node;
   if (!node) {
@@ -370,6 +380,7 @@ static void step(surg__infer *c, frames *stack) {
     finish_call(c, n);
   else
     infer_node(c, n);
+  assert(f->node == node && f->entered); /* what was walked in between left the stack again */
   f->node = node->next;
   f->entered = false;
 }

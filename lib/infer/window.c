@@ -49,6 +49,7 @@ static bool window_list(const surg__infer *c, const char *name, size_t n, int64_
 /* Reads the window of a node over n spatial axes; kernel sizes may come from `weights` (dims of the
  * spatial axes), or NULL. */
 static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *weights) {
+  assert(n <= MAX_SPATIAL);
   int64_t pads[2 * MAX_SPATIAL] = {0};
   w->n = n;
   w->pad = auto_pad_of(c);
@@ -72,6 +73,7 @@ static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *wei
 /* How many windows fit into one axis. At least one fits, or the run fails or the runtimes differ.
  */
 static surg_dim windows(const window *w, size_t i, surg_dim d) {
+  assert(i < w->n && w->stride[i] > 0 && w->dilation[i] > 0);
   const surg_dim unknown = surg__dim_unknown();
   if (w->pad == PAD_UNKNOWN) return unknown;
   if (w->pad == PAD_SAME) return surg__dim_over_up(d, w->stride[i]);
