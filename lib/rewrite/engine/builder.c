@@ -61,6 +61,7 @@ static surg_value *failed(surg__builder *b, surg_status s) {
 
 surg_value *surg__b_node(surg__builder *b, const char *op_type, surg_value *const *in, size_t n) {
   if (b->status) return NULL;
+  assert(!b->before || surg_node_graph(b->before) == b->g);
   surg__match *m = b->m;
   surg_node *node = surg_graph_add_node(b->g, b->before, "", op_type, 1);
   const char *name = node ? surg__rname(m, op_type) : NULL;
@@ -85,6 +86,7 @@ surg_value *surg__b_binary(surg__builder *b, const char *op_type, surg_value *x,
 
 surg_value *surg__b_over(surg__builder *b, const char *op_type, surg_value *x, const int64_t *axes,
                          size_t n) {
+  assert(n == 0 || axes);
   const surg_schema *s = surg_schema_find("", op_type, b->m->opset);
   const surg__param *second = s ? surg__schema_formal(s, false, 1) : NULL;
   if (second && !strcmp(second->name, "axes"))
@@ -95,6 +97,7 @@ surg_value *surg__b_over(surg__builder *b, const char *op_type, surg_value *x, c
 }
 
 static surg_node *maker(surg__builder *b, const surg_value *v) {
+  assert(b->status || v); /* what builds gives NULL only after a failure */
   return b->status ? NULL : surg_value_producer(v, NULL);
 }
 
@@ -145,6 +148,7 @@ surg_value *surg__b_scalar(surg__builder *b, int dtype, double v) {
   uint8_t raw[8];
   const surg__rnum number = {.known = true, .f = v};
   if (!surg__rput_number(dtype, true, &number, raw)) return failed(b, SURG_EINTERNAL);
+  assert(surg__dtype_bits(dtype) / 8 <= sizeof raw);
   return surg__b_tensor(b, dtype, NULL, 0, raw, surg__dtype_bits(dtype) / 8);
 }
 
@@ -172,6 +176,7 @@ surg__bscope surg__b_enter(surg__builder *b, const surg_value *of, const char *a
 }
 
 void surg__b_leave(surg__builder *b, surg__bscope outside) {
+  assert(outside.g);
   b->g = outside.g;
   b->before = outside.before;
   b->n_sizes = 0;
@@ -180,6 +185,7 @@ void surg__b_leave(surg__builder *b, surg__bscope outside) {
 
 surg_value *surg__b_body_input(surg__builder *b, const char *word, int dtype) {
   if (b->status) return NULL;
+  assert(b->g != b->m->g); /* surg__b_enter was called */
   const surg_type *type = surg_type_tensor_unranked(b->m->m, dtype);
   const char *name = type ? surg__rname(b->m, word) : NULL;
   surg_value *v = name ? surg_graph_add_input(b->g, name, type) : NULL;
@@ -188,6 +194,7 @@ surg_value *surg__b_body_input(surg__builder *b, const char *word, int dtype) {
 
 void surg__b_body_output(surg__builder *b, surg_value *v, int dtype) {
   if (b->status) return;
+  assert(b->g != b->m->g && v);
   const surg_type *type = surg_type_tensor_unranked(b->m->m, dtype);
   check(b, type ? surg_graph_add_output(b->g, v, type) : SURG_ENOMEM);
 }

@@ -31,6 +31,7 @@ typedef struct driver {
 
 /* The operator of a node of the pattern that the anchor reads; 0: it reads none, or any. */
 static int feeds(const surg_rule *r) {
+  assert(r->read && r->anchor < r->match.n);
   const surg__rstmt *s = &r->match.stmts[r->anchor];
   for (uint16_t i = 0; i < s->n_in; i++) {
     const int16_t from = s->in[i].kind == SURG__A_VALUE ? r->vars[s->in[i].var].match_node : -1;
@@ -41,6 +42,7 @@ static int feeds(const surg_rule *r) {
 
 /* Puts a rule at the end of its list, so that rules are tried in the order they were written. */
 static bool add_rule(driver *d, const surg_rule *r) {
+  assert(r->op >= 0 && r->op < SURG_OP_COUNT);
   uint32_t *at = &d->by_op[r->op];
   while (*at) at = &d->slots.items[*at - 1].next;
   const size_t where = d->slots.count;
@@ -73,6 +75,7 @@ static bool collect(driver *d, surg_rule_filter want, void *user) {
 /* Puts a node where it will be looked at, once; false: out of memory. */
 static bool queue(driver *d, surg_node *n) {
   if (n->queued) return true;
+  assert(surg_node_graph(n) == d->g);
   n->queued = true;
   return surg__vec_push(d->ctx, &d->again, n);
 }
@@ -143,6 +146,7 @@ static size_t find_rounded(const driver *d, const surg_rule *r, surg_value **out
 /* Why a match could not be made, for surg_rule_explain; false: out of memory. */
 static bool keep_reason(driver *d, const surg_rule *r) {
   surg__rules *rules = surg__rules_of(d->ctx);
+  assert(d->m->nodes[r->anchor]);
   surg__declined one = {.rule = r, .node = d->m->nodes[r->anchor]};
   if (!rules || rules->declined.count >= SURG__RULE_DECLINED) return rules != NULL;
   snprintf(one.why, sizeof one.why, "%s", d->m->why ? d->m->why : "it could not be made");
@@ -151,6 +155,7 @@ static bool keep_reason(driver *d, const surg_rule *r) {
 
 static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
+  assert(d->m->emit && d->m->rule == r); /* of a match */
   d->fuel--;
   d->made.count = 0;
   surg_value *rounded[SURG__RULE_NODES];
@@ -195,6 +200,7 @@ static bool feeders(const surg_node *n, int *ops, size_t *count) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const surg_node *from = surg_value_producer(surg_node_input(n, i), NULL);
     if (i == FEEDERS) return false;
+    assert(*count < FEEDERS);
     if (from) ops[(*count)++] = surg_node_op(from);
   }
   return true;
@@ -227,10 +233,12 @@ static void visit(driver *d, surg_node *n) {
   const int op = class == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
   const int64_t opset = surg_graph_opset(d->g, "");
   int ops[FEEDERS];
+  assert(op >= 0 && op < SURG_OP_COUNT);
   size_t count;
   const bool few = feeders(n, ops, &count);
   for (uint32_t i = d->by_op[op]; i && !d->failed; i = d->slots.items[i - 1].next) {
     slot *s = &d->slots.items[i - 1];
+    assert(s->rule->op == op);
     if (!ready(d, s)) return;
     if (few && s->feeds && !is_fed(s, ops, count)) continue;
     const surg__mark mark = surg__arena_mark(&d->arena);
@@ -251,6 +259,7 @@ static void run(driver *d) {
   }
   for (size_t i = 0; i < d->again.count; i++) {
     surg_node *n = d->again.items[i];
+    assert(n->queued); /* once in the list at a time */
     n->queued = false;
     if (!d->failed && !surg_node_erased(n)) visit(d, n);
   }

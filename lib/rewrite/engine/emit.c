@@ -83,6 +83,7 @@ bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out) 
       surg__pack(dtype, 1, &(uint32_t){(uint32_t)v}, out);
       return true;
     default:
+      assert(surg__dtype_bits(dtype) == 64); /* `int_fits` knows no other width */
       surg__pack(dtype, 1, &(uint64_t){(uint64_t)v}, out);
       return true;
   }
@@ -102,6 +103,7 @@ static surg_tensor *constant(surg__match *m, const surg__rexpr *expr, const surg
   const size_t size = surg__dtype_bits(dtype) / 8;
   uint64_t count;
   if (!size || size > 8 || !surg__dims_product(dims, rank, &count)) return NULL;
+  assert(!list || count == v.n); /* `tensor` of guards compares them */
   uint8_t *raw = surg__arena_array(m->arena, (size_t)count + 1, size);
   if (!raw) return NULL;
   for (uint64_t i = 0; i < count; i++)
@@ -144,6 +146,7 @@ static surg_attr_kind kind_wanted(const surg__rstmt *s, const char *name, int64_
 }
 
 static surg_status set_ints(surg__match *m, surg_node *n, const char *name, const surg__rvalue *v) {
+  assert(v->kind == SURG__R_INTS);
   int64_t *p = surg__arena_array(m->arena, v->n + 1, sizeof *p);
   if (!p) return SURG_ENOMEM;
   for (size_t i = 0; i < v->n; i++) p[i] = v->items[i].i;
@@ -152,6 +155,7 @@ static surg_status set_ints(surg__match *m, surg_node *n, const char *name, cons
 
 static surg_status set_floats(surg__match *m, surg_node *n, const char *name,
                               const surg__rvalue *v) {
+  assert(v->kind == SURG__R_INTS || v->kind == SURG__R_FLOATS);
   float *p = surg__arena_array(m->arena, v->n + 1, sizeof *p);
   if (!p) return SURG_ENOMEM;
   for (size_t i = 0; i < v->n; i++)
@@ -178,6 +182,7 @@ static surg_status set_attr(surg__match *m, surg_node *n, const surg__rstmt *s, 
     default:
       break;
   }
+  assert(v->one.known); /* `settable` was asked */
   if (want == SURG_ATTR_FLOAT || (real && want != SURG_ATTR_INT))
     return surg_node_set_float(n, name, real ? (float)v->one.f : (float)v->one.i);
   return surg_node_set_int(n, name, v->one.i);
@@ -218,6 +223,7 @@ static plan *new_plan(surg__match *m, const surg__rblock *b) {
 static bool plan_node(plan *p, uint16_t k) {
   surg__match *m = p->m;
   const surg__rstmt *s = &p->b->stmts[k];
+  assert(k < p->b->n && s->kind == SURG__S_NODE);
   uint16_t n = 0;
   p->consts[k] = surg__arena_array(m->arena, (size_t)s->n_in + 1, sizeof *p->consts[k]);
   if (!p->consts[k]) return false;
@@ -243,6 +249,7 @@ static bool plan_node(plan *p, uint16_t k) {
   }
   if (!s->more_attrs) return true;
   const surg_node *from = m->nodes[m->rule->more];
+  assert(from); /* `...` is written in the pattern, too, whose nodes are all matched */
   const surg_schema *schema = *s->domain ? NULL : surg_schema_find("", s->op_type, m->opset);
   for (size_t i = 0; i < surg_node_attr_count(from); i++) {
     const surg_attr *a = surg_node_attr_at(from, i);
@@ -295,6 +302,7 @@ static int dtype_of_value(const surg_value *v) {
 
 static int dtype_of_arg(const plan *p, const dtypes *d, uint16_t k, const surg__rarg *a,
                         uint16_t *consts) {
+  assert(p->consts[k] && (a->kind != SURG__A_VALUE || a->var < p->m->rule->n_vars));
   if (a->kind == SURG__A_CONST) return surg_tensor_dtype(p->consts[k][(*consts)++]);
   if (a->kind != SURG__A_VALUE) return 0;
   if (d->known[a->var]) return d->of[a->var];
@@ -364,6 +372,7 @@ static bool node_types(const plan *p, uint16_t k, dtypes *d) {
 /* Where only an Identity can forward, it takes the type. */
 static bool forward_types(const plan *p, uint16_t k, dtypes *d) {
   const surg__rstmt *s = &p->b->stmts[k];
+  assert(s->n_out == 1 && s->out[0].kind == SURG__A_VALUE);
   surg_value *y = p->m->values[s->out[0].var];
   const bool old = s->var < p->b->bound && !d->known[s->var];
   surg_value *x = old ? p->m->values[s->var] : NULL;
@@ -458,6 +467,7 @@ bool surg__rinitializers(const surg__match *m) {
 /* A node before another with one output, named after what is replaced. */
 static surg_value *put_node(surg__match *m, surg_graph *g, surg_node *before, const char *op_type,
                             const char *word, surg_value *a, surg_value *b) {
+  assert(a && (!before || surg_node_graph(before) == g));
   surg_node *n = surg_graph_add_node(g, before, "", op_type, 1);
   const char *name = n ? surg__rname(m, word) : NULL;
   if (!name || surg_node_set_name(n, name) || surg_node_set_input(n, 0, a) ||
@@ -476,6 +486,7 @@ static surg_value *typed(surg_value *constant) {
 
 surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, const char *name,
                             surg_tensor *t) {
+  assert(!before || surg_node_graph(before) == g);
   surg_tensor *doubles[2];
   surg_value *parts[2] = {NULL, NULL};
   if (!name) return NULL;
@@ -498,6 +509,7 @@ static surg_status put_attrs(plan *p, uint16_t k, surg_node *n) {
   surg_status status = SURG_OK;
   if (s->more_attrs) {
     const surg_node *from = m->nodes[m->rule->more];
+    assert(from);
     const surg__rstmt *pattern = &m->rule->match.stmts[m->rule->more];
     for (size_t i = 0; i < surg_node_attr_count(from) && !status; i++) {
       const surg_attr *a = surg_node_attr_at(from, i);
@@ -524,6 +536,7 @@ static surg_status put_inputs(plan *p, uint16_t k, surg_node *n) {
     const surg__rarg *a = &s->in[i];
     surg_value *v = NULL;
     if (a->kind == SURG__A_CONST) {
+      assert(p->consts[k][consts]); /* plan_node made each */
       v = surg__rconstant(m, m->g, n, surg__rname(m, "const"), p->consts[k][consts++]);
       if (!v) return SURG_ENOMEM;
     } else if (a->kind == SURG__A_VALUE) {
@@ -533,6 +546,7 @@ static surg_status put_inputs(plan *p, uint16_t k, surg_node *n) {
   }
   if (!s->more_in) return status;
   const surg_node *from = m->nodes[m->rule->more];
+  assert(from);
   const uint16_t skip = m->rule->match.stmts[m->rule->more].n_in;
   for (size_t i = skip; i < surg_node_input_count(from) && !status; i++)
     if (surg_node_input(from, i))
@@ -563,6 +577,7 @@ static surg_status put_outputs(plan *p, uint16_t k, surg_node *n) {
   }
   if (!s->more_out) return status;
   surg_node *from = m->nodes[m->rule->more];
+  assert(from);
   const uint16_t skip = m->rule->match.stmts[m->rule->more].n_out;
   for (size_t i = surg_node_output_count(from); i-- > skip && !status;)
     if (surg_node_output(from, i))
@@ -573,6 +588,7 @@ static surg_status put_outputs(plan *p, uint16_t k, surg_node *n) {
 static surg_status make_node(plan *p, uint16_t k, surg__made *made) {
   surg__match *m = p->m;
   const surg__rstmt *s = &p->b->stmts[k];
+  assert(p->live[k] && p->consts[k] && p->attrs[k]);
   surg_node *n = surg_graph_add_node(m->g, m->last, s->domain, s->op_type, 0);
   const char *name = n ? surg__rname(m, s->op_type) : NULL;
   if (!name || surg_node_set_name(n, name)) return SURG_ENOMEM;
@@ -588,6 +604,7 @@ static surg_status make_node(plan *p, uint16_t k, surg__made *made) {
 static surg_status forward(plan *p, uint16_t k, surg__made *made) {
   surg__match *m = p->m;
   const surg__rstmt *s = &p->b->stmts[k];
+  assert(s->n_out == 1 && s->out[0].kind == SURG__A_VALUE);
   surg_value *y = m->values[s->out[0].var];
   surg_value *x = p->made[s->var] ? p->made[s->var] : m->values[s->var];
   const surg_replace how = surg_value_can_replace(y, x);
@@ -648,6 +665,7 @@ static surg_status erase_matched(surg__match *m) {
   surg_status status = SURG_OK;
   for (uint16_t k = 0; k < m->rule->match.n; k++)
     if (m->nodes[k]) nodes[n++] = m->nodes[k];
+  assert(n > 0); /* the anchor is one */
   qsort(nodes, n, sizeof *nodes, later_first);
   for (size_t i = 0; i < n; i++) kept[i] = surg__match_keeps(m, m->emit, nodes[i]);
   for (size_t i = 0; i < n && !status; i++)
@@ -660,6 +678,7 @@ static surg_status erase_matched(surg__match *m) {
 static bool futile(const surg__match *m) {
   const surg__rblock *b = m->emit;
   if (b->n != 1 || b->stmts[0].kind != SURG__S_FORWARD) return false;
+  assert(b->stmts[0].n_out == 1);
   surg_value *y = m->values[b->stmts[0].out[0].var], *x = m->values[b->stmts[0].var];
   const surg_replace how = surg_value_can_replace(y, x);
   if (how == SURG_REPLACE_YES || how == SURG_REPLACE_BY_LABEL) return false;
@@ -681,6 +700,7 @@ static surg_status not_made(surg__match *m, const char *why) {
 
 surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   const surg__rblock *b = m->emit;
+  assert(b && m->last); /* `surroundings` found where it is made */
   surg_status status = SURG_OK;
   m->why = NULL;
   if (b->native) {
@@ -721,6 +741,7 @@ static surg_value *first_result(const surg_node *n) {
 
 surg_status surg__emit_any(surg__match *m, surg__made *made) {
   const surg_node *root = m->nodes[m->rule->anchor];
+  assert(root);
   const surg_value *result = first_result(root);
   for (;;) {
     const surg_status s = surg__emit_rule(m, made);

@@ -154,6 +154,7 @@ static bool int_arith(surg__rop op, int64_t a, int64_t b, int64_t *r) {
     case SURG__E_MUL: return surg__mul_i64(a, b, r);
     default: break;
   }
+  assert(op == SURG__E_DIV || op == SURG__E_MOD);
   if (b == 0 || (b == -1 && a == INT64_MIN)) return false;
   int64_t q = a / b, rest = a % b;
   if (rest && (rest < 0) != (b < 0)) q--, rest += b;
@@ -205,6 +206,7 @@ static surg__rvalue arith(surg__match *m, surg__rop op, const surg__rvalue *a,
 
 static surg__rvalue compare(surg__rop op, const surg__rvalue *a, const surg__rvalue *b) {
   bool known;
+  assert(op >= SURG__E_EQ && op <= SURG__E_GE);
   if (op == SURG__E_EQ || op == SURG__E_NE) {
     const bool same = surg__rvalue_equal(a, b, &known);
     return known ? boolean(same == (op == SURG__E_EQ)) : unknown;
@@ -229,6 +231,7 @@ static surg__rvalue compare(surg__rop op, const surg__rvalue *a, const surg__rva
 }
 
 static surg__rvalue item(const surg__rvalue *list, size_t i) {
+  assert(i < list->n);
   if (list->kind == SURG__R_STRINGS)
     return (surg__rvalue){.kind = SURG__R_STRING, .s = list->strings[i]};
   return (surg__rvalue){.kind = list->kind == SURG__R_INTS ? SURG__R_INT : SURG__R_FLOAT,
@@ -294,7 +297,9 @@ static surg__rvalue negative(surg__match *m, const surg__rvalue *v) {
 static surg__rvalue call(surg__match *m, const surg__rexpr *e) {
   surg__rvalue args[8];
   assert(e->n <= SURG_COUNT(args));
+  assert(e->n >= e->fn->min && e->n <= e->fn->max); /* the parser counted */
   for (uint16_t i = 0; i < e->n; i++) args[i] = surg__reval(m, e->args[i]);
+  assert(!e->fn->about_value || (e->var < SURG__RULE_VARS && m->rule->vars[e->var].value));
   const surg_value *v = e->fn->about_value ? m->values[e->var] : NULL;
   return e->fn->call(m, v, args, e->n);
 }
@@ -302,6 +307,7 @@ static surg__rvalue call(surg__match *m, const surg__rexpr *e) {
 /* The depth is that of the expression: SURG__RULE_EXPR at most. */
 surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e) {
   surg__rvalue a, b;
+  assert(e->op != SURG__E_VAR || e->var < SURG__RULE_VARS);
   switch (e->op) {
     case SURG__E_LITERAL: return e->literal;
     case SURG__E_VAR: return m->data[e->var];
@@ -309,6 +315,7 @@ surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e) {
     case SURG__E_LIST: return make_list(m, e);
     default: break;
   }
+  assert(e->n == (e->op == SURG__E_NEG || e->op == SURG__E_NOT ? 1 : 2));
   a = surg__reval(m, e->args[0]);
   switch (e->op) {
     case SURG__E_NEG: return negative(m, &a);

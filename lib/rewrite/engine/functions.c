@@ -308,6 +308,7 @@ static surg__rvalue fn_no_minus_zero(surg__match *m, const surg_value *v, const 
 static surg__rvalue pick_each(surg__match *m, const surg__rvalue *a, bool greatest) {
   const bool first = a[0].kind == SURG__R_INTS, second = a[1].kind == SURG__R_INTS;
   const size_t n = first ? a[0].n : a[1].n;
+  assert(first || second);
   if ((first && second && a[0].n != a[1].n) || (!first && a[0].kind != SURG__R_INT) ||
       (!second && a[1].kind != SURG__R_INT))
     return unknown;
@@ -418,6 +419,7 @@ static bool known_ints(const surg__rvalue *v) {
 }
 
 static surg__rvalue list_of(surg__rkind kind, const surg__rnum *items, size_t n) {
+  assert(kind == SURG__R_INTS || kind == SURG__R_FLOATS);
   return (surg__rvalue){.kind = kind, .items = items, .n = n};
 }
 
@@ -499,6 +501,7 @@ static surg__rvalue fn_slice(surg__match *m, const surg_value *v, const surg__rv
 static surg__rvalue fn_range(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   int64_t from = 0, to;
   (void)v;
+  assert(n == 1 || n == 2);
   if (n == 2 && !get_int(&a[0], &from)) return unknown;
   if (!get_int(&a[n - 1], &to) || from < -1000000 || to > 1000000) return unknown;
   const size_t count = to > from ? (size_t)(to - from) : 0;
@@ -548,6 +551,7 @@ static surg__rvalue fn_set(surg__match *m, const surg_value *v, const surg__rval
 
 static int by_value(const void *x, const void *y) {
   const surg__rnum *a = x, *b = y;
+  assert(a->known && b->known); /* `known_ints` was asked */
   return (a->i > b->i) - (a->i < b->i);
 }
 

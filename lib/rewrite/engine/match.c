@@ -25,6 +25,7 @@ bool surg__match_failed(surg__match *m, const char *fmt, ...) {
 
 /* A guard that is not known to be true: the part of it that is not. */
 static void guard_failed(surg__match *m, const surg__rexpr *e) {
+  assert(e); /* without a guard nothing fails */
   m->why = "the guard is not known to be true";
   m->why_stmt = -1;
   if (!m->explain) return;
@@ -70,6 +71,7 @@ static const surg__attr_def *known_attr(const surg_schema *s, const char *name) 
 }
 
 static bool bind_attr(surg__match *m, const surg_node *n, const surg__rattr *p) {
+  assert(p->expr || (p->var < m->rule->n_vars && !m->rule->vars[p->var].value));
   const surg_attr *a = surg_node_attr(n, p->name);
   const surg_schema *schema = surg_node_schema(n);
   const surg__attr_def *def = schema ? known_attr(schema, p->name) : NULL;
@@ -120,6 +122,7 @@ static bool match_attrs(surg__match *m, uint16_t k, const surg_node *n) {
 /* --- inputs and outputs --- */
 
 static bool bind_value(surg__match *m, uint16_t k, uint16_t var, surg_value *v, const char *why) {
+  assert(var < m->rule->n_vars && m->rule->vars[var].value);
   if (m->bound[var]) return m->values[var] == v || fail(m, k, why);
   m->bound[var] = true;
   m->values[var] = v;
@@ -196,6 +199,7 @@ static bool match_input(finder *f, uint16_t k, const surg_node *n, const surg__r
     case SURG__A_VALUE:
       break;
   }
+  assert(a->var < m->rule->n_vars);
   const surg__rvar *var = &m->rule->vars[a->var];
   if (!v && !a->optional) return fail(m, k, "an input is absent");
   if (var->match_node < 0 || !v)
@@ -243,6 +247,7 @@ static bool match_inputs(finder *f, uint16_t k, const surg_node *n) {
   const uint32_t place = swap_bit(m->rule, k);
   const uint32_t bit = either && place < SURG__RULE_SWAPS ? UINT32_C(1) << place : 0;
   const bool swap = f->swapped & bit;
+  assert(!swap || s->n_in == 2);
   f->asked |= bit;
   const size_t count = surg_node_input_count(n);
   for (size_t i = 0; i < s->n_in; i++)
@@ -257,6 +262,7 @@ static bool match_inputs(finder *f, uint16_t k, const surg_node *n) {
 static bool match_node(finder *f, uint16_t k, surg_node *n) {
   surg__match *m = f->m;
   const surg__rblock *b = &m->rule->match;
+  assert(k < b->n && b->stmts[k].kind == SURG__S_NODE && surg_node_graph(n) == m->g);
   if (m->nodes[k]) return m->nodes[k] == n || fail(m, k, "it is another node");
   if (!same_op(&b->stmts[k], n)) return fail(m, k, "the operator is another one");
   for (uint16_t i = 0; i < b->n; i++)
@@ -297,6 +303,7 @@ static bool match_readers(finder *f) {
   uint16_t k, arg;
   surg__match *saved = NULL;
   while (open_statement(m, &k, &arg)) {
+    assert(!m->nodes[k] && arg < m->rule->match.stmts[k].n_in);
     if (!saved) saved = surg__arena_alloc(m->arena, sizeof *saved);
     if (!saved) return false;
     *saved = *m;
@@ -351,6 +358,7 @@ static bool readers_behind(const surg__match *m, const surg_value *v) {
 
 /* Whether the emission makes the value anew: one in C makes all that somebody outside reads. */
 static bool makes(const surg__match *m, const surg__rblock *b, uint16_t var) {
+  assert(var < b->bound);
   if (b->native) return !may_go(m, m->values[var]);
   for (uint16_t k = 0; k < b->n; k++)
     for (uint16_t i = 0; i < b->stmts[k].n_out; i++)
@@ -368,6 +376,7 @@ static bool same_arg(const surg_rule *r, const surg__rarg *a, const surg__rarg *
 
 /* Whether the emission's statement says of a node of the pattern what it is. */
 static bool same_node(const surg_rule *r, uint16_t k, const surg__rstmt *s) {
+  assert(k < r->match.n);
   const surg__rstmt *t = &r->match.stmts[k];
   if (s->kind != SURG__S_NODE || t->kind != SURG__S_NODE || s->n_in != t->n_in ||
       s->n_out != t->n_out || s->n_attrs != t->n_attrs || strcmp(s->op_type, t->op_type) != 0 ||
@@ -413,6 +422,7 @@ static size_t find_roots(surg__match *m, const surg__rblock *b) {
     const surg__rvar *var = &m->rule->vars[v];
     if (var->match_node < 0 || !m->values[v]) continue;
     surg_node *n = m->nodes[var->match_node];
+    assert(n); /* its outputs are bound with the node */
     if (!makes(m, b, v) || surg__match_keeps(m, b, n)) continue;
     roots += n != m->last;
     if (!m->last || surg_node_before(m->last, n)) m->last = n;
@@ -489,6 +499,7 @@ static void lets(surg__match *m, const surg__rblock *b) {
 
 static bool choose_emission(surg__match *m, uint16_t from) {
   const surg_rule *r = m->rule;
+  assert(from <= r->n_emits);
   const int64_t opset = m->opset;
   m->why = "no emission is for this opset";
   m->why_stmt = -1;
@@ -514,10 +525,12 @@ static bool choose_emission(surg__match *m, uint16_t from) {
 }
 
 bool surg__match_next(surg__match *m) {
+  assert(m->emit >= m->rule->emits && m->emit < m->rule->emits + m->rule->n_emits);
   return choose_emission(m, (uint16_t)(m->emit - m->rule->emits + 1));
 }
 
 static void clear(surg__match *m) {
+  assert(m->rule->match.n <= SURG__RULE_NODES && m->rule->n_vars <= SURG__RULE_VARS);
   memset(m->nodes, 0, m->rule->match.n * sizeof *m->nodes);
   memset(m->values, 0, m->rule->n_vars * sizeof *m->values);
   memset(m->bound, 0, m->rule->n_vars * sizeof *m->bound);
@@ -544,6 +557,7 @@ bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
     m->why = "the rule could not be read";
     return false;
   }
+  assert(r->read && r->anchor < r->match.n);
   const uint32_t swaps = r->swaps < SURG__RULE_SWAPS ? r->swaps : SURG__RULE_SWAPS;
   m->g = surg_node_graph(n);
   m->m = surg_graph_model(m->g);
@@ -570,6 +584,7 @@ bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
         return true;
       }
     }
+    assert(tried < SURG_COUNT(before));
     before[tried++] = (failed){swapped, f.asked};
     if (!why) why = m->why, why_stmt = m->why_stmt;
   }

@@ -106,6 +106,7 @@ static bool bind_outputs(checker *c, uint16_t k) {
   surg__rstmt *s = &c->r->match.stmts[k];
   for (uint16_t i = 0; i < s->n_out; i++) {
     if (s->out[i].kind != SURG__A_VALUE) continue;
+    assert(s->out[i].var < c->r->n_vars);
     surg__rvar *v = &c->r->vars[s->out[i].var];
     if (v->match_node >= 0) return FAIL(c, s->line, "%s is made twice", v->name);
     v->match_node = (int16_t)k;
@@ -117,6 +118,7 @@ static bool bind_outputs(checker *c, uint16_t k) {
 /* Every node hangs together with the anchor by names. */
 static bool connected(checker *c) {
   const surg__rblock *b = &c->r->match;
+  assert(c->r->anchor < b->n);
   bool seen[SURG__RULE_VARS] = {false}, in[SURG__RULE_NODES] = {false}, more = true;
   in[c->r->anchor] = true;
   while (more) {
@@ -207,6 +209,7 @@ static bool dots_given(checker *c, const surg__rstmt *s) {
   const surg_rule *r = c->r;
   if (!s->more_in && !s->more_out && !s->more_attrs) return true;
   if (r->more == SURG__NO_VAR) return FAIL(c, s->line, "the pattern has no `...`");
+  assert(r->more < r->match.n);
   const surg__rstmt *from = &r->match.stmts[r->more];
   if ((s->more_in && !from->more_in) || (s->more_out && !from->more_out) ||
       (s->more_attrs && !from->more_attrs))
@@ -216,6 +219,7 @@ static bool dots_given(checker *c, const surg__rstmt *s) {
 
 /* What may be read at statement k: values from outside, and what the emission made before. */
 static bool readable(checker *c, const surg__rblock *b, uint16_t k, uint16_t var) {
+  assert(var < c->r->n_vars);
   const surg__rvar *v = &c->r->vars[var];
   if (v->emit_node >= 0 && v->emit_node < (int16_t)k) return true;
   if (var >= b->bound || v->emit_node >= (int16_t)k || v->match_node >= 0)
@@ -277,6 +281,7 @@ static bool emission(checker *c, surg__rblock *b) {
 }
 
 bool surg__rule_check(surg_context *ctx, surg_rule *r, surg__buf *why, uint32_t *line) {
+  assert(!r->read && r->n_emits > 0);
   checker c = {.ctx = ctx, .r = r, .why = why, .line = line};
   if (!pattern(&c)) return false;
   for (uint16_t i = 0; i < r->n_emits; i++)

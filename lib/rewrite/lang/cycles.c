@@ -76,6 +76,7 @@ static bool feeds(const surg__rblock *emit, const surg_rule *to) {
 
 /* The emission that is made wherever the pattern matches and no smaller; NULL: none is certain. */
 static const surg__rblock *always(const surg_rule *r) {
+  assert(r->read); /* the text of a user is read as a whole */
   if (r->match.guard || nodes_of(&r->match) != 1 || r->n_emits == 0) return NULL;
   const surg__rblock *b = &r->emits[0];
   return b->guard || b->native || nodes_of(b) < nodes_of(&r->match) ? NULL : b;
@@ -85,6 +86,7 @@ static const surg__rblock *always(const surg_rule *r) {
 static bool comes_back(surg_rule *const *rules, const bool *certain, size_t n, size_t start,
                        uint8_t *seen, size_t *last) {
   size_t at = start;
+  assert(start < n && certain[start]);
   memset(seen, 0, n);
   for (;;) {
     const surg__rblock *emit = &rules[at]->emits[0];
@@ -106,6 +108,7 @@ static bool greedy(const surg_rule *r) {
 }
 
 bool surg__rules_cyclic(surg__rules *r, size_t from, const surg_rule **a, const surg_rule **b) {
+  assert(from <= r->list.count);
   const size_t n = r->list.count - from;
   bool *certain = surg__calloc(r->ctx, n + 1, sizeof *certain);
   uint8_t *seen = surg__calloc(r->ctx, n + 1, 1);

@@ -74,6 +74,7 @@ bool surg__rword(surg__rparse *p, const char *word) {
 /* --- nodes of expressions --- */
 
 static surg__rexpr *make(surg__rparse *p, surg__rop op, surg__rexpr *a, surg__rexpr *b) {
+  assert(a || !b);
   surg__arena *arena = &p->rules->arena;
   surg__rexpr *e = surg__arena_zalloc(arena, sizeof *e);
   surg__rexpr **args = e && a ? surg__arena_array(arena, 2, sizeof *args) : NULL;
@@ -143,6 +144,7 @@ static surg__rexpr *list_into(surg__rparse *p, surg__rexpr *e, char close) {
     e->args = surg__arena_array(&p->rules->arena, items.count, sizeof *e->args);
     if (e->args) memcpy(e->args, items.items, items.count * sizeof *e->args);
     ok = e->args != NULL;
+    assert(items.count <= SURG__RULE_LIST);
     e->n = (uint16_t)items.count;
     for (size_t i = 0; i < items.count; i++)
       if (items.items[i]->depth >= e->depth) e->depth = (uint16_t)(items.items[i]->depth + 1);
@@ -347,6 +349,7 @@ static surg__rexpr *parse_or(surg__rparse *p) {
     surg__rexpr *b = parse_and(p);
     e = b ? make(p, SURG__E_OR, e, b) : NULL;
   }
+  assert(p->depth > 0);
   p->depth--;
   return e;
 }

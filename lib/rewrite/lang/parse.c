@@ -282,6 +282,7 @@ static bool statements(surg__rparse *p, surg__rblock *b) {
     if (ok && !surg__vec_push(p->t->ctx, &list, s)) ok = no_memory(p);
     (void)surg__lex_match(p->t, ';');
   }
+  assert(list.count <= SURG__RULE_NODES);
   b->n = (uint16_t)list.count;
   ok = ok && keep(p, &b->stmts, list.items, list.count, sizeof *list.items);
   surg__vec_free(p->t->ctx, &list);
@@ -331,6 +332,7 @@ static bool block(surg__rparse *p, surg__rblock *b) {
   b->line = line_of(p);
   b->bound = p->rule->n_vars;
   if (!range(p, b)) return false;
+  assert(b->lo >= 1 && b->lo <= b->hi);
   const char *guard = NULL;
   if (surg__rword(p, "where")) {
     guard = p->t->p;
@@ -389,6 +391,7 @@ static void ask_early(surg_rule *r, const surg__rexpr *e) {
 
 /* Names an emission made are no longer bound in the next one. */
 static void forget(surg_rule *r, uint16_t from) {
+  assert(from <= r->n_vars);
   for (uint16_t i = from; i < r->n_vars; i++) r->vars[i].hidden = true;
 }
 
@@ -492,6 +495,7 @@ static bool rest(surg__rparse *p, surg_rule *r, surg__rvar *vars) {
   }
   surg__buf_free(&why);
   const surg__rstmt *anchor = &r->match.stmts[r->anchor];
+  assert(!holds || (r->anchor < r->match.n && anchor->kind == SURG__S_NODE));
   r->domain = holds ? anchor->domain : NULL;
   r->op_type = holds ? anchor->op_type : NULL;
   r->op = holds ? anchor->op : 0;
@@ -567,6 +571,7 @@ static bool as_listed(const surg_rule *r, const surg_rule *found) {
 bool surg__rule_read(const surg_rule *r) {
   if (r->read) return true;
   surg__rules *rules = r->owner;
+  assert(r->place < rules->list.count && rules->list.items[r->place] == r);
   surg__tparse t = {.ctx = rules->ctx, .name = r->file, .start = r->source, .p = r->text.p,
                     .end = r->text.p + r->text.n};
   surg__rparse p = {.t = &t, .rules = rules, .line_at = r->text.p, .line = r->line};

@@ -120,6 +120,7 @@ static bool mask_fits(const attention *a) {
 /* [B, L, H*D] as [B, H, L, D]. */
 static surg__bt split_heads(const attention *a, surg__bt x, int64_t heads) {
   if (!a->flat) return x;
+  assert(heads > 0 && x.d[2].n % heads == 0); /* `read_heads` */
   const surg__bdim d[4] = {x.d[0], x.d[1], surg__bd(heads), surg__bd(x.d[2].n / heads)};
   return surg__bt_swap(a->b, surg__bt_reshape(a->b, x, d, 4), 1, 2);
 }
@@ -133,6 +134,7 @@ static surg__bt with_past(const attention *a, surg__bt x, surg__bt past, const c
 
 /* The rows of heads that share a key head as those of one matrix, and back. */
 static surg__bt group_rows(const attention *a, surg__bt x, surg__bdim last) {
+  assert(a->q_heads % a->kv_heads == 0);
   const surg__bdim group = surg__bd(a->q_heads / a->kv_heads);
   if (group.n == 1) return x;
   const surg__bdim d[4] = {a->batch, surg__bd(a->kv_heads), surg__bd_mul(a->b, group, a->q_len),
@@ -184,6 +186,7 @@ static bool constant_sight(attention *a) {
   if (a->valid.v || a->past.n < 0 || !surg__bt_count(&square, SURG_LIMIT_EMIT_CONSTANT, &count))
     return false;
   const int64_t dims[2] = {a->q_len.n, a->total.n};
+  assert(dims[0] >= 0 && dims[1] >= 0);
   double *numbers = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *numbers);
   if (!numbers) {
     b->status = SURG_ENOMEM;
@@ -248,6 +251,7 @@ static void find_sight(attention *a) {
 static surg__bt whole_mask(const attention *a) {
   surg__builder *b = a->b;
   surg__bt mask = a->mask;
+  assert(mask.rank >= 1 && mask.rank <= 4); /* `d` */
   const uint32_t last = mask.rank - 1;
   if (mask.dtype != SURG_BOOL) mask = surg__bt_cast(b, mask, a->dtype);
   if (mask.d[last].n < 0 || a->total.n < 0 || mask.d[last].n == a->total.n) return mask;
@@ -309,6 +313,7 @@ static surg__bt softmax(const attention *a, surg__bt s) {
 
 static void finish(const attention *a, surg__bt s, surg__bt v) {
   surg__builder *b = a->b;
+  assert(!a->flat || a->value_size.n >= 0);
   s = group_rows(a, s, a->total);
   surg__bt y = surg__bt_matmul(b, s, surg__bt_cast(b, v, a->dtype));
   y = without_dead(a, ungroup_rows(a, y, a->value_size));

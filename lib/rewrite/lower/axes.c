@@ -43,6 +43,7 @@ static surg_value *counts(surg__builder *b, surg_value *flags, uint32_t n) {
 /* The `m` of n numbers whose flag is 1. */
 static surg_value *picked(surg__builder *b, surg_value *numbers, surg_value *flags, uint32_t n,
                           uint32_t m) {
+  assert(m <= n);
   surg_value *place = op2(b, "Mul", counts(b, flags, n), flags); /* from 1 on; 0: not picked */
   surg_value *places = reshape(b, place, 1, n);
   surg_value *at = op2(b, "Equal", places, surg__bi_table(b, 1, m, 1));
@@ -98,6 +99,7 @@ static surg_value *reshaped(surg__builder *b, surg_value *x, surg_value *sizes, 
 /* v everywhere, in a shape that is computed: rank many sizes. */
 static surg_value *filled_with(surg__builder *b, int dtype, double v, surg_value *sizes,
                                uint32_t rank) {
+  assert(rank <= SURG__BT_RANK);
   if (b->m->opset >= 8) return op2(b, "Expand", surg__b_scalar(b, dtype, v), sizes);
   int64_t ones[SURG__BT_RANK];
   for (uint32_t i = 0; i < rank; i++) ones[i] = 1;
@@ -169,6 +171,7 @@ static surg_value *of_all(surg__builder *b, const reduction *r) {
 static surg_value *in_pairs(surg__builder *b, const reduction *r, surg_value *sizes,
                             surg_value *gone) {
   const uint32_t rank = r->x.rank;
+  assert(rank > 0 && rank <= SURG__BT_RANK);
   surg_value *k = op2(b, "Sub", sizes, gone), *g = op2(b, "Add", gone, surg__bi(b, 1));
   surg_value *left = reshape(b, k, rank, 1), *right = reshape(b, g, rank, 1);
   surg_value *both = surg__bi_concat(b, left, right, 1);

@@ -10,6 +10,7 @@
 
 /* 2^k with the wrap-around of 64 bits. */
 static int64_t power(unsigned k) {
+  assert(k < 64);
   const uint64_t u = UINT64_C(1) << k;
   int64_t i;
   memcpy(&i, &u, sizeof i);
@@ -77,6 +78,7 @@ static val digits(surg__builder *b, val x, int dtype, val powers) {
 /* Digits `from` to `from + count` of the result, as a number below 2^count. */
 static val some_bits(surg__builder *b, int op, val x, val y, int dtype, unsigned from,
                      unsigned count, size_t rank) {
+  assert(count <= HALF && from + count <= 64);
   int64_t at[HALF], weight[HALF];
   for (unsigned k = 0; k < count; k++) {
     at[k] = power(from + k);
@@ -156,6 +158,7 @@ static surg_status shift(surg__builder *b) {
   if (surg__b_bad(b, !left && width == 64 && b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   int64_t p[64], top[64];
+  assert(width <= SURG_COUNT(p));
   for (unsigned k = 0; k < width; k++) {
     p[k] = power(k);
     top[k] = power(width - 1 - k);

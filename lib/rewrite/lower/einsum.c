@@ -144,6 +144,7 @@ static bool labels_fit(const einsum *e) {
 /* --- operands --- */
 
 static void drop_label(term *t, uint32_t axis) {
+  assert(axis < t->n);
   t->n--;
   memmove(&t->label[axis], &t->label[axis + 1], (t->n - axis) * sizeof *t->label);
 }
@@ -154,6 +155,7 @@ static void order(const einsum *e, term *t, const int *labels, uint32_t n) {
   bool moves = false;
   for (uint32_t i = 0; i < n; i++) {
     perm[i] = axis_of(t, labels[i]);
+    assert(perm[i] < (int64_t)t->n);
     if (perm[i] != (int64_t)i) moves = true;
   }
   if (!moves) return;
@@ -164,6 +166,7 @@ static void order(const einsum *e, term *t, const int *labels, uint32_t n) {
 /* An axis for two of one label: its elements stand size + 1 apart in the two as one. */
 static void take_diagonal(const einsum *e, term *t, uint32_t first, uint32_t second) {
   surg__builder *b = e->b;
+  assert(first < second && second < t->n);
   const int label = t->label[first];
   int64_t perm[SURG__BT_RANK] = {first, second};
   int rest[SURG__BT_RANK] = {label};
@@ -303,6 +306,7 @@ static surg__bt matrices(const einsum *e, const term *t, uint32_t n0, uint32_t n
   for (uint32_t i = 0; i < n0; i++) d[i] = t->x.d[i];
   d[n0] = product(e, &t->x.d[n0], n1);
   d[n0 + 1] = product(e, &t->x.d[n0 + n1], t->n - n0 - n1);
+  assert(n0 + n1 <= t->n && n0 + 2 <= SURG__BT_RANK); /* MOST_LABELS, and one is summed */
   return surg__bt_reshape(e->b, t->x, d, n0 + 2);
 }
 
@@ -312,6 +316,7 @@ static term multiply(const einsum *e, term a, term c, uint32_t next) {
   int labels[2 * SURG__BT_RANK];
   term y = {0};
   y.n = joined(g.batch, g.n_batch, g.left, g.n_left, g.right, g.n_right, y.label);
+  assert(y.n <= MOST_LABELS);
   uint32_t n = joined(g.batch, g.n_batch, g.left, g.n_left, g.sum, g.n_sum, labels);
   order(e, &a, labels, n);
   n = g.n_sum ? joined(g.batch, g.n_batch, g.sum, g.n_sum, g.right, g.n_right, labels)
@@ -365,6 +370,7 @@ static bool products_fit(const einsum *e) {
   for (uint32_t i = 0; e->n > 2 && i + 1 < e->n; i++)
     for (uint32_t k = 0; k < e->in[i].n; k++) {
       if (has(&all, e->in[i].label[k])) continue;
+      assert(all.n < MOST_LABELS); /* `labels_fit` */
       all.label[all.n] = e->in[i].label[k];
       all.x.d[all.n++] = e->in[i].x.d[k];
     }

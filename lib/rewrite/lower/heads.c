@@ -31,6 +31,7 @@ static bool fits(const heads *h, int64_t q, int64_t k, int64_t v) {
 
 /* [batch, heads, length, size] of the places that the heads have of a row. */
 static surg__bt apart(const heads *h, surg__bt x) {
+  assert(h->b->status || x.d[2].n % h->count == 0); /* `fits` */
   const surg__bdim d[4] = {x.d[0], x.d[1], surg__bd(h->count), surg__bd(x.d[2].n / h->count)};
   return surg__bt_swap(h->b, surg__bt_reshape(h->b, x, d, 4), 1, 2);
 }

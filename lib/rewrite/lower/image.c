@@ -26,6 +26,7 @@ static surg__bt even(surg__builder *b, surg__bdim size, bool corners) {
 }
 
 static bool read_sizes(surg_value *v, uint32_t n, surg__bdim *sizes) {
+  assert(n <= SURG__BT_RANK);
   surg_elem known[SURG__BT_RANK];
   const int64_t count = surg_value_elements(v, known, SURG__BT_RANK);
   surg__bt all;
@@ -108,6 +109,7 @@ static bool read_crop(crop *c) {
     for (uint32_t k = 0; k < i; k++)
       if (c->axes[k] == c->axes[i]) return false;
   }
+  assert(c->n <= SURG__BT_RANK);
   return c->targets.d[0].n == (int64_t)c->n && c->n > 0;
 }
 
@@ -236,6 +238,7 @@ static bool read_columns(columns *c) {
 
 /* How many places the block has along an axis. */
 static surg__bdim places_of(const columns *c, uint32_t i) {
+  assert(i < c->n && c->stride[i] > 0 && c->dilation[i] > 0);
   surg__builder *b = c->b;
   const surg__bdim one = surg__bd(1);
   const surg__bdim wide = surg__bd_add(b, c->image[i], surg__bd(c->begin[i] + c->end[i]));
@@ -247,6 +250,7 @@ static surg__bdim places_of(const columns *c, uint32_t i) {
 
 /* A vector as axis `axis` of 2n ones. */
 static surg__bt along(const columns *c, surg__bt x, uint32_t axis) {
+  assert(c->n <= MOST_AXES && axis < 2 * c->n);
   surg__bdim d[2 * MOST_AXES];
   for (uint32_t i = 0; i < 2 * c->n; i++) d[i] = i == axis ? x.d[0] : surg__bd(1);
   return surg__bt_reshape(c->b, x, d, 2 * c->n);

@@ -21,6 +21,7 @@ static surg__bt wide(surg__builder *b, surg__bt x) {
 
 /* The size from axis `from` up to `to`, multiplied. */
 static surg__bdim product(surg__builder *b, const surg__bt *x, uint32_t from, uint32_t to) {
+  assert(from <= to && to <= x->rank);
   surg__bdim p = surg__bd(1);
   for (uint32_t i = from; i < to; i++) p = surg__bd_mul(b, p, x->d[i]);
   return p;
@@ -28,6 +29,7 @@ static surg__bdim product(surg__builder *b, const surg__bt *x, uint32_t from, ui
 
 /* A number for each element along `axis` of a tensor of that rank. */
 static surg__bt along(surg__builder *b, surg__bt v, uint32_t axis, uint32_t rank) {
+  assert(b->status || (axis < rank && rank <= SURG__BT_RANK));
   surg__bdim d[SURG__BT_RANK];
   for (uint32_t i = 0; i < rank; i++) d[i] = i == axis ? v.d[0] : surg__bd(1);
   return surg__bt_reshape(b, v, d, rank);
@@ -251,6 +253,7 @@ static surg_status gather_elements(surg__builder *b) {
  * axes being those of the tuples as well. */
 static surg__bt row_places(surg__builder *b, const surg__bt *x, surg__bt i, uint32_t batch) {
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n, all = batch + length;
+  assert(length > 0 && all <= x->rank); /* `tuples_fit` */
   surg__bt at = {0};
   i = wide(b, i);
   for (uint32_t k = 0; k < length; k++) {
@@ -485,6 +488,7 @@ static surg_status scatter_by_places(surg__builder *b) {
 
 static surg__bt summed(surg__builder *b, surg__bt x, uint32_t axis, bool exclusive, bool reverse) {
   const int64_t n = x.d[axis].n;
+  assert(n >= 1 && n <= MOST_PARTS);
   surg__bt parts[MOST_PARTS], sum = {0};
   for (int64_t k = 0; k < n && !b->status; k++) {
     const int64_t at = reverse ? n - 1 - k : k;
@@ -567,6 +571,7 @@ static bool read_written(surg__builder *b, written *w, surg__bt *i) {
 
 /* Index number k along an axis, from the front; false: it is not within. */
 static bool place_of(const written *w, uint64_t k, uint32_t axis, int64_t *out) {
+  assert(k < w->indices && axis < w->x.rank);
   const int64_t n = w->x.d[axis].n, at = w->index[k] < 0 ? w->index[k] + n : w->index[k];
   *out = at;
   return at >= 0 && at < n;
@@ -610,6 +615,7 @@ static surg_status scatter_to_where(surg__builder *b) {
       to += step * (uint64_t)at;
       step *= (uint64_t)w.x.d[d].n;
     }
+    assert(to < w.count);
     w.from[to] = (double)k;
     w.hit[to] = 1;
   }
@@ -636,6 +642,7 @@ static surg_status scatter_nd_to_where(surg__builder *b) {
       to = to * (uint64_t)w.x.d[d].n + (uint64_t)at;
     }
     for (uint64_t e = 0; e < width; e++) {
+      assert(to * width + e < w.count);
       w.from[to * width + e] = (double)(k * width + e);
       w.hit[to * width + e] = 1;
     }

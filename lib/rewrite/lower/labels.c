@@ -111,12 +111,14 @@ static bool read_default(surg__builder *b, const side *values, side *out) {
 
 /* 0, 1, ... as numbers or as words. */
 static bool places(surg__builder *b, int dtype, size_t n, side *out) {
+  assert(dtype == SURG_STRING || dtype == SURG_INT64);
   *out = (side){.dtype = dtype, .kept = dtype, .n = n};
   int64_t *ints = surg__arena_array(b->m->arena, n + 1, sizeof *ints);
   surg_str *words = surg__arena_array(b->m->arena, n + 1, sizeof *words);
   for (size_t i = 0; i < n && ints && words; i++) {
     char text[24];
     const int length = snprintf(text, sizeof text, "%zu", i);
+    assert(length > 0 && (size_t)length < sizeof text);
     char *word = surg__arena_array(b->m->arena, (size_t)length + 1, 1);
     if (word) memcpy(word, text, (size_t)length + 1);
     if (!word) words = NULL;
@@ -141,6 +143,7 @@ static void set_side(surg__builder *b, surg_node *n, const char *what, const sid
     status = surg_node_set_ints(n, name, s->ints, s->n);
   } else {
     snprintf(name, sizeof name, "%s_floats", what);
+    assert(s->kept == SURG_FLOAT);
     status = surg_node_set_floats(n, name, s->floats, s->n);
   }
   if (status) b->status = status;

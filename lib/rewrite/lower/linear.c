@@ -98,6 +98,7 @@ static surg__bt next_state(const linear *l, surg__bt state, const surg__bt *step
 static surg__bt unrolled(const linear *l, const surg__bt *parts, surg__bt *state) {
   surg__builder *b = l->b;
   const int64_t steps = parts[QUERY].d[1].n;
+  assert(b->status || (steps > 0 && steps <= SURG_LIMIT_EMIT_STEPS));
   surg__bt *out = surg__arena_array(b->m->arena, (size_t)steps + 1, sizeof *out);
   if (!out) {
     b->status = SURG_ENOMEM;
@@ -115,6 +116,7 @@ static surg__bt unrolled(const linear *l, const surg__bt *parts, surg__bt *state
 }
 
 static surg__bt without_time(surg__bt x) {
+  assert(x.rank == 5);
   memmove(&x.d[1], &x.d[2], 3 * sizeof x.d[0]);
   x.rank = 4;
   return x;

@@ -64,11 +64,13 @@ static bool spreads(surg_value *v, const surg__bt *to, surg__bt *x) {
 
 /* As often as `to` says: axes in front, then Tile. */
 static val spread(surg__builder *b, const surg__bt *x, const surg__bt *to) {
+  assert(x->rank <= to->rank);
   int64_t axes[SURG__BT_RANK], times[SURG__BT_RANK];
   const uint32_t more = to->rank - x->rank;
   bool same = !more;
   for (uint32_t i = 0; i < to->rank; i++) {
     axes[i] = i;
+    assert(i < more || x->d[i - more].n > 0); /* the result has elements */
     times[i] = to->d[i].n / (i < more ? 1 : x->d[i - more].n);
     same = same && times[i] == 1;
   }

@@ -7,6 +7,7 @@
 
 /* [n, n]: whether the column stands before the row. */
 static surg_value *earlier(surg__builder *b, int64_t n) {
+  assert(n >= 1 && n <= MOST_ELEMENTS);
   const int64_t dims[2] = {n, n};
   double *numbers = surg__arena_array(b->m->arena, (size_t)(n * n) + 1, sizeof *numbers);
   if (!numbers) {
@@ -21,6 +22,7 @@ static surg_value *earlier(surg__builder *b, int64_t n) {
 
 /* Which element has place p, for each of as many p as `count` says: a last axis for the other. */
 static surg__bt found(surg__builder *b, surg__bt place, surg_value *count) {
+  assert(b->status || place.rank > 0);
   const int64_t column[2] = {-1, 1};
   const uint32_t last = place.rank - 1;
   const surg__bdim k = surg__bd_of(count);
@@ -49,6 +51,7 @@ static surg__bt places(surg__builder *b, surg__bt x, bool largest) {
 
 /* The elements of x at those places of the last axis. */
 static surg__bt taken(surg__builder *b, surg__bt x, surg__bt at) {
+  assert(b->status || at.rank == x.rank);
   const int64_t any = -1;
   surg__bdim step = surg__bd(1);
   surg__bt from = at;
