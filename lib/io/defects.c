@@ -57,9 +57,9 @@ static bool holds_tensor(const surg__defect *d) {
 static bool gone(const surg__defect *d) {
   if (graph_erased(d->graph) || (d->node && d->node->erased)) return true;
   if (d->function && d->function->erased) return true;
+  if (d->value && d->value->erased) return true;
   if (d->node && d->attr && !has_attr(d->node, d->attr)) return true;
-  if (d->tensor && (d->value || d->attr)) return !holds_tensor(d);
-  return d->value && d->value->erased;
+  return d->tensor && (d->value || d->attr) && !holds_tensor(d);
 }
 
 static bool is(const surg__defect *d, const char *code) {

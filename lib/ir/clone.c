@@ -515,10 +515,16 @@ static surg_attr *same_attr(const surg_node *n, const surg_attr *a, const surg_n
 
 /* The copy of a tensor of an attribute or initializer; NULL: it is of neither any more. */
 static surg_tensor *same_tensor(const surg__defect *d, const surg__defect *copy) {
-  if (d->value && d->value->tensor == d->tensor) return copy->value->tensor;
+  if (copy->value && d->value->tensor == d->tensor) return copy->value->tensor;
   for (uint32_t i = 0; d->attr && copy->attr && i < d->attr->count; i++)
     if (d->attr->u.tensors[i] == d->tensor) return copy->attr->u.tensors[i];
   return NULL;
+}
+
+/* Whether what a defect is about went, which cures it: the copy has nothing to tell that by. */
+static bool went(const surg__defect *d) {
+  return (d->graph && d->graph->erased) || (d->node && d->node->erased) ||
+         (d->value && d->value->erased) || (d->function && d->function->erased);
 }
 
 static bool copy_defects(cloner *c) {
@@ -532,6 +538,7 @@ static bool copy_defects(cloner *c) {
     const surg__defect *d = &f->defects.items[i];
     surg__defect n = *d;
     if (!text_of(c, d->text, &n.text) || !text_of(c, d->where, &n.where)) return false;
+    n.cured = d->cured || went(d);
     n.graph = d->graph ? d->graph->work : NULL;
     n.node = d->node ? d->node->work : NULL;
     n.value = d->value ? d->value->work : NULL;

@@ -184,6 +184,20 @@ START_TEST(findings_go_with_the_node) {
 }
 END_TEST
 
+/* A finding about elements goes with its initializer, and a copy knows that. */
+START_TEST(clone_without_the_initializer) {
+  static const float values[3] = {1, 2, 3};
+  surg_model *m = lenient(of(mb_node("Neg", "x", "y"), none, none,
+                             mb_vector("c", SURG_FLOAT, 2, (const char *)values, sizeof values)));
+  surg_value *c = surg_graph_find_value(surg_model_graph(m), "c");
+  ck_assert_int_eq(surg_value_erase_initializer(c), SURG_OK);
+  surg_model *copy = surg_model_clone(m);
+  ck_assert_ptr_nonnull(copy);
+  surg_model_free(again(m));
+  surg_model_free(again(copy));
+}
+END_TEST
+
 START_TEST(valid_models_have_none) {
   surg_model *m = lenient(of(mb_node("Relu", "x", "y"), none, none, none));
   ck_assert_uint_eq(surg_model_finding_count(m), 0);
@@ -204,6 +218,7 @@ int main(void) {
   tcase_add_test(t, a_name_twice);
   tcase_add_test(t, a_cycle);
   tcase_add_test(t, findings_go_with_the_node);
+  tcase_add_test(t, clone_without_the_initializer);
   tcase_add_test(t, valid_models_have_none);
   suite_add_tcase(s, t);
   return run_tests(s);
