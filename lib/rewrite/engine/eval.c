@@ -230,10 +230,12 @@ static surg__rvalue compare(surg__rop op, const surg__rvalue *a, const surg__rva
   }
 }
 
+/* An unknown element of a list of floats has no value that could be computed with. */
 static surg__rvalue item(const surg__rvalue *list, size_t i) {
   assert(i < list->n);
   if (list->kind == SURG__R_STRINGS)
     return (surg__rvalue){.kind = SURG__R_STRING, .s = list->strings[i]};
+  if (list->kind == SURG__R_FLOATS && !list->items[i].known) return unknown;
   return (surg__rvalue){.kind = list->kind == SURG__R_INTS ? SURG__R_INT : SURG__R_FLOAT,
                         .one = list->items[i]};
 }
