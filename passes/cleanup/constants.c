@@ -11,6 +11,7 @@
  * Values keep their names. Weights in data files stay initializers, and without "inside" where they
  * are. Needs nothing. Keeps sorted.
  * Exact. */
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static surg_pass_result to_initializer(surg_pass_ctx *p, surg_node *n) {
   if (surg_node_op(n) != SURG_OP_Constant || !t || !may(p, v) || surg_pass_keeps_node(p, n) ||
       !surg_pass_allow(p))
     return SURG_PASS_UNCHANGED;
+  assert(surg_value_graph(v) == surg_node_graph(n));
   if (surg_value_become_constant(v, t) != SURG_OK || surg_node_erase(n) != SURG_OK)
     return SURG_PASS_FAILED;
   surg_pass_count(p, "initializers", 1);
@@ -55,6 +57,7 @@ static surg_pass_result to_node(surg_pass_ctx *p, surg_value *v) {
     return SURG_PASS_UNCHANGED;
   surg_node *n = surg_graph_add_node(g, surg_graph_first_node(g), "", "Constant", 1);
   if (!n || surg_node_set_tensor(n, "value", t) != SURG_OK) return SURG_PASS_FAILED;
+  assert(surg_node_graph(n) == g);
   surg_value *out = surg_node_output(n, 0);
   const char *name = surg_value_name(v);
   if (surg_value_replace(v, out) != SURG_OK || surg_value_erase_initializer(v) != SURG_OK)
@@ -99,6 +102,7 @@ static bool has_room(const surg_graph *g, size_t *largest) {
        v = surg_graph_next_initializer(g, v)) {
     const uint64_t bytes = is_outside(v) ? surg_tensor_bytes(surg_value_initializer(v)) : 0;
     if (bytes > left) return false;
+    assert(left <= MOST_INSIDE);
     left -= bytes;
     if (bytes > *largest) *largest = (size_t)bytes;
   }
@@ -108,6 +112,7 @@ static bool has_room(const surg_graph *g, size_t *largest) {
 static surg_pass_result bring_in(surg_pass_ctx *p, surg_value *v, void *data) {
   const surg_tensor *t = surg_value_initializer(v);
   const uint64_t bytes = surg_tensor_bytes(t);
+  assert(bytes <= MOST_INSIDE && data); /* `has_room` counted it */
   if (surg_tensor_read(t, 0, data, (size_t)bytes) != SURG_OK) {
     char text[300];
     if (surg_model_status(surg_pass_model(p)) != SURG_OK) return SURG_PASS_FAILED;

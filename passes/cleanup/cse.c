@@ -9,6 +9,7 @@
  *
  * Needs sorted: nodes are visited in order, so that what an equal node gave has been replaced
  * before its readers are looked at. Keeps sorted. Exact. */
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ static uint32_t float_bits(float f) {
 
 static int same_nodes(void *unused, const void *x, const void *y) {
   const surg_node *a = x, *b = y;
+  assert(a && b); /* the table has entries alone */
   (void)unused;
   return surg_node_op(a) == surg_node_op(b) ? same_parts(a, b) : 0;
 }
@@ -82,6 +84,7 @@ static bool hash_attr(const surg_node *n, const char *name, surg_attr_kind kind,
 static bool hash_node(const surg_node *n, uint64_t *h) {
   const surg_schema *s = surg_node_schema(n);
   size_t inputs = surg_node_input_count(n);
+  assert(s && h); /* `plain` was asked */
   while (inputs && !surg_node_input(n, inputs - 1)) inputs--;
   *h = table_mix((uint64_t)surg_node_op(n), surg_node_output_count(n));
   for (size_t i = 0; i < inputs; i++) *h = table_mix(*h, (uintptr_t)surg_node_input(n, i));
@@ -112,6 +115,8 @@ static bool can_go(surg_pass_ctx *p, const surg_node *n, const surg_node *first,
 /* CHANGED, UNCHANGED, or FAILED: out of memory. */
 static surg_pass_result merge(surg_pass_ctx *p, surg_node *n, surg_node *first) {
   const size_t count = surg_node_output_count(n);
+  assert(n != first && surg_node_op(n) == surg_node_op(first));
+  assert(surg_node_graph(n) == surg_node_graph(first)); /* a table is of one graph */
   if (surg_pass_keeps_node(p, n)) return SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < count; i++)
     if (!can_go(p, n, first, i)) return SURG_PASS_UNCHANGED;

@@ -7,6 +7,7 @@
  *   after:  (x) => (y) <float v = {1}> { a = Add (x, v)   y = Mul (a, v) }
  *
  * Needs nothing. Keeps sorted, types. Exact. */
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdlib.h>
 
@@ -32,6 +33,7 @@ static bool can_go(surg_pass_ctx *p, const surg_value *v, const surg_value *by) 
 /* CHANGED, UNCHANGED, or FAILED: out of memory. Inputs, of IR versions below 4, stay for
  * remove_inputs. */
 static surg_pass_result merge(surg_pass_ctx *p, surg_value *v, surg_value *first) {
+  assert(v != first && surg_value_graph(v) == surg_value_graph(first));
   if (!can_go(p, v, first) || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   if (surg_value_replace(v, first)) return SURG_PASS_FAILED;
   if (!surg_value_is_input(v) && surg_value_erase_initializer(v)) return SURG_PASS_FAILED;
@@ -46,6 +48,7 @@ static int by_address(const void *a, const void *b) {
 
 /* Takes the merged ones out of the inputs and away. From behind: indices hold. */
 static bool remove_inputs(surg_graph *g, surg_value **gone, size_t n) {
+  assert(gone || n == 0);
   if (n) qsort(gone, n, sizeof(surg_value *), by_address);
   for (size_t i = n ? surg_graph_input_count(g) : 0; i-- > 0;) {
     surg_value *v = surg_graph_input(g, i);
@@ -82,6 +85,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
     const bool input = surg_value_is_input(v);
     const surg_pass_result one = merge(p, v, first);
     if (one == SURG_PASS_FAILED) return one;
+    assert(n < count); /* once for each initializer at most */
     if (one == SURG_PASS_CHANGED && input) gone[n++] = v;
     if (one < result) result = one;
   }

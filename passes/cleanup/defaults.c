@@ -12,6 +12,7 @@
  *                                                              defaults{write=strides+pads}
  *
  * Needs types. Keeps sorted. Exact. */
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,6 +61,7 @@ static bool window_ints(const surg_node *n, const char *name, int64_t *out, size
   const size_t axes = surg_type_rank(x) - 2;
   const bool pads = strcmp(name, "pads") == 0;
   *count = pads ? 2 * axes : axes;
+  assert(*count <= 2 * AXES); /* which `out` has room for */
   if (pads) {
     const surg_str s = surg_node_string(n, "auto_pad", "NOTSET");
     for (size_t i = 0; i < *count; i++) out[i] = 0;
@@ -96,6 +98,7 @@ static surg_pass_result spell(surg_pass_ctx *p, surg_node *n, const surg_schema 
     const bool derived = window && surg_schema_attr_kind(s, k) == SURG_ATTR_INTS &&
                          window_ints(n, name, list, &count);
     if (!derived && !surg_schema_attr_has_default(s, k)) continue;
+    assert(count <= 2 * AXES && (!derived || count > 0));
     if (!surg_pass_allow(p)) return result;
     if ((derived ? surg_node_set_ints(n, name, list, count) : surg_node_spell_default(n, name)) !=
         SURG_OK)

@@ -10,6 +10,7 @@
  * nothing. Keeps sorted. Exact. */
 #include "hoist_initializers.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "../util/values.h"
@@ -20,6 +21,7 @@ static bool can_go(surg_pass_ctx *p, const surg_value *v) {
 }
 
 static surg_pass_result move(surg_pass_ctx *p, surg_value *v, surg_graph *to) {
+  assert(surg_value_graph(v) != to); /* it comes from a graph inside */
   const char *name = surg_value_name(v);
   surg_value *by = surg_graph_constant(to, NULL, name, surg_value_constant(v));
   if (!by || surg_value_replace(v, by) != SURG_OK || surg_value_erase_initializer(v) != SURG_OK)

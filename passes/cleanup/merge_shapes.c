@@ -14,6 +14,8 @@
 #include "../util/give.h"
 #include "../util/table.h"
 
+#include <assert.h>
+
 #define ELEMENTS 64 /* of one value: more make no shape */
 
 typedef struct known {
@@ -33,6 +35,7 @@ static bool same_element(const surg_elem *a, const surg_elem *b) {
 static int same_known(void *user, const void *a, const void *b) {
   const known *x = a, *y = b;
   (void)user;
+  assert(x->count > 0 && y->count > 0); /* `visit` enters no others */
   bool same = x->count == y->count && surg_type_equal(x->type, y->type);
   for (size_t i = 0; same && i < x->count; i++)
     same = same_element(&x->elements[i], &y->elements[i]);
@@ -40,6 +43,7 @@ static int same_known(void *user, const void *a, const void *b) {
 }
 
 static uint64_t hash_known(const known *k) {
+  assert(k->count > 0 && k->count <= ELEMENTS);
   uint64_t hash = table_mix((uint64_t)surg_type_dtype(k->type), surg_type_rank(k->type));
   for (size_t i = 0; i < k->count; i++) {
     const surg_elem *e = &k->elements[i];
@@ -62,6 +66,7 @@ static void read_elements(const surg_node *n, surg_elem *e, size_t *count) {
     if (!e[i].known && !e[i].expr) return;
     open = open || !e[i].known;
   }
+  assert(n_elements <= ELEMENTS);
   if (open) *count = (size_t)n_elements;
 }
 
@@ -71,11 +76,13 @@ static bool visit(surg_pass_ctx *p, table *seen, surg_node *n, known ***end) {
   size_t count;
   read_elements(n, elements, &count);
   if (count == 0) return true;
+  assert(count <= ELEMENTS);
   known *k = surg_pass_alloc(p, sizeof *k + count * sizeof *k->elements);
   if (!k) return false;
   *k = (known){.node = n, .type = surg_value_type(surg_node_output(n, 0)), .count = count};
   for (size_t i = 0; i < count; i++) k->elements[i] = elements[i];
   k->first = table_meet(seen, hash_known(k), k, same_known, NULL);
+  assert(!k->first || k->first->first == k->first); /* the table keeps the first of equals */
   **end = k;
   *end = &k->next;
   return k->first != NULL;
@@ -91,6 +98,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
     if (!visit(p, &seen, n, &end)) return SURG_PASS_FAILED;
   for (const known *k = list; k; k = k->next) {
+    assert(k->first && k->node); /* else `visit` failed */
     if (k->first == k) continue;
     const surg_pass_result one =
         give_result(p, k->node, surg_node_output(k->first->node, 0), "values");

@@ -6,6 +6,7 @@
  *   after:  { [Abs_0] a = Abs (x)   [r] b = Relu (a)   [Relu_2] y = Relu (b) }
  *
  * Needs nothing. Keeps sorted, types. Exact. */
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,12 +96,14 @@ static size_t split(table *t, bool all, named *out) {
   size_t n_out = 0, kept = 0;
   for (size_t i = 0; i < t->count; i++) {
     const named *x = &t->by_name[i];
+    assert(kept <= i && n_out + kept == i); /* each goes to one side; none is overwritten unread */
     bool own = *x->name && (kept == 0 || strcmp(t->by_name[kept - 1].name, x->name) != 0);
     if (own && (!all || surg_pass_keeps_node(t->p, x->node)))
       t->by_name[kept++] = *x;
     else
       out[n_out++] = *x;
   }
+  assert(n_out + kept == t->count);
   t->count = kept;
   if (n_out) qsort(out, n_out, sizeof *out, by_place);
   return n_out;
@@ -117,6 +120,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   if (!t.by_name || !list || !collect(p, m, t.by_name)) return SURG_PASS_FAILED;
   qsort(t.by_name, n, sizeof(named), by_name_place);
   n_out = split(&t, surg_pass_bool(p, "all"), list);
+  assert(n_out + t.count == n);
   for (size_t i = 0; i < n_out; i++)
     if (!christen(&t, list[i].node, list[i].place)) break;
   return t.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;

@@ -14,13 +14,17 @@
  * among the inputs; removing one there is no change of the interface). */
 #include "prune.h"
 
+#include <assert.h>
+
 bool prune_may(prune *pr) {
+  assert(pr->p && pr->m);
   if (!pr->stop && !surg_pass_allow(pr->p)) pr->stop = true;
   return !pr->stop;
 }
 
 bool prune_did(prune *pr, surg_status s, const char *what) {
   if (s) {
+    assert(what);
     pr->stop = pr->failed = true;
     return false;
   }
@@ -57,6 +61,7 @@ static void trim_inputs(prune *pr, surg_node *n) {
   if (!s || surg_schema_max_inputs(s) == SIZE_MAX || surg_schema_contrib(s)) return;
   while (count > surg_schema_min_inputs(s) && !surg_node_input(n, count - 1)) count--;
   if (count == full || surg_pass_keeps_node(pr->p, n) || !prune_may(pr)) return;
+  assert(count < full);
   prune_did(pr, surg_node_trim_inputs(n, count), "absent inputs");
 }
 
@@ -73,6 +78,7 @@ static void sweep_subgraphs(prune *pr, surg_node *n, unsigned depth) {
 }
 
 static void sweep_nodes(prune *pr, surg_graph *g, unsigned depth) {
+  assert(depth <= PRUNE_NESTING); /* `sweep_subgraphs` enters no deeper one */
   for (surg_node *n = surg_graph_last_node(g), *prev; n && !pr->stop; n = prev) {
     prev = surg_node_prev(n);
     if (dead(pr, n)) {
@@ -147,6 +153,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   prune pr = {.p = p, .m = surg_pass_model(p)};
   prune_all(&pr, surg_pass_bool(p, "inputs"));
+  assert(!pr.failed || pr.stop);
   if (pr.failed) return SURG_PASS_FAILED;
   return pr.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prune: functions of the model that no call reaches, and imports of domains nothing is of. The
  * import of the default domain always stays: constants may come to need it. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static size_t find(const calls *c, const surg_function *f) {
 
 static void reach(calls *c, size_t i) {
   if (i == NONE || c->members[i].reached) return;
+  assert(i < c->count && c->queued < c->count); /* each is queued once */
   c->members[i].reached = true;
   c->queue[c->queued++] = i;
 }
@@ -86,6 +88,7 @@ static void gather(prune *pr, calls *c) {
         reach(c, callee);
         continue;
       }
+      assert(caller < c->count && (callee == NONE || callee < c->count));
       c->edges[n].callee = callee;
       c->edges[n].next = c->members[caller].first_call;
       c->members[caller].first_call = n++;
@@ -101,6 +104,7 @@ void prune_functions(prune *pr) {
     return;
   }
   gather(pr, &c);
+  assert(c.queued <= c.count);
   for (size_t i = 0; i < c.queued; i++)
     for (size_t e = c.members[c.queue[i]].first_call; e != NONE; e = c.edges[e].next)
       reach(&c, c.edges[e].callee);
@@ -133,6 +137,7 @@ static void mark(domains *d, const char *domain) {
   if (domain == d->last || default_domain(domain)) return;
   d->last = domain;
   const char **hit = bsearch(&domain, d->names, d->count, sizeof *d->names, by_text);
+  assert(!hit || (size_t)(hit - d->names) < d->count);
   if (hit) d->used[hit - d->names] = true;
 }
 
@@ -143,6 +148,7 @@ static void mark_graph(domains *d, const surg_graph *g) {
 
 /* The same with the graphs inside; false: too deep to tell. */
 static bool mark_tree(domains *d, const surg_graph *g, unsigned depth) {
+  assert(depth <= PRUNE_NESTING);
   bool whole = depth < PRUNE_NESTING;
   mark_graph(d, g);
   for (surg_node *n = surg_graph_first_node(g); n && whole; n = surg_node_next(n))
@@ -174,6 +180,7 @@ static bool start(prune *pr, const surg_function *f, domains *d) {
     d->names[d->count] = copy_of(pr, name);
     if (!d->names[d->count++]) return false;
   }
+  assert(d->count <= n);
   if (d->count) qsort(d->names, d->count, sizeof *d->names, by_text);
   return true;
 }
@@ -182,6 +189,7 @@ static void finish(prune *pr, surg_function *f, const domains *d) {
   size_t left = f ? surg_function_import_count(f) : surg_model_import_count(pr->m);
   for (size_t i = 0; i < d->count && !pr->stop && left > 1; i++) {
     if (d->used[i] || !prune_may(pr)) continue;
+    assert(d->names[i] && !default_domain(d->names[i])); /* `start` took no other */
     prune_did(pr,
               f ? surg_function_set_opset(f, d->names[i], 0)
                 : surg_model_set_opset(pr->m, d->names[i], 0),

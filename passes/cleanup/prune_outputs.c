@@ -3,6 +3,7 @@
  * says that it may be; outputs of If, Loop and Scan go together with the entries of the bodies
  * that make them. Of other operators with a variable number of outputs all are needed: their count
  * says something (Split). Operators nobody knows, and those of a runtime, keep theirs. */
+#include <assert.h>
 #include <onnxsurg/ops.h>
 
 #include "prune.h"
@@ -33,6 +34,7 @@ static surg_graph *body_of(const surg_node *n, const char *name) {
 
 /* Takes output i of the node and entry `at` of each body out together. */
 static void cut(prune *pr, surg_node *n, size_t i, surg_graph *a, surg_graph *b, size_t at) {
+  assert(a && n && a != b);
   if (!prune_may(pr)) return;
   surg_status s = surg_graph_remove_output(a, at);
   if (!s && b) s = surg_graph_remove_output(b, at);
@@ -64,6 +66,7 @@ static void cut_loop(prune *pr, surg_node *n) {
   if (!body || carried > count || surg_graph_input_count(body) != carried + 2 ||
       surg_graph_output_count(body) != count + 1)
     return;
+  assert(carried <= count);
   for (size_t i = count; i-- > carried && !pr->stop;)
     if (removable(pr, n, i)) cut(pr, n, i, body, NULL, i + 1);
 }
@@ -77,6 +80,7 @@ static bool scan_list(surg_node *n, const char *name, size_t scanned, size_t i, 
   const int64_t *old = surg_node_ints(n, name, &count);
   if (!old || count != scanned) return false;
   if (!s) return true; /* only asked */
+  assert(i < count && count > 0);
   int64_t *cut_list = surg_pass_alloc(p, count * sizeof *cut_list);
   if (!cut_list) {
     *s = SURG_ENOMEM;
@@ -84,6 +88,7 @@ static bool scan_list(surg_node *n, const char *name, size_t scanned, size_t i, 
   }
   for (size_t k = 0, to = 0; k < count; k++)
     if (k != i) cut_list[to++] = old[k];
+  assert(p);
   *s = count == 1 ? surg_node_remove_attr(n, name)
                   : surg_node_set_ints(n, name, cut_list, count - 1);
   return true;
@@ -101,6 +106,7 @@ static void cut_scan(prune *pr, surg_node *n, const surg_schema *s) {
   if (states > count || surg_graph_input_count(body) != inputs ||
       surg_graph_output_count(body) != count)
     return;
+  assert(states < inputs && states <= count);
   for (size_t i = count; i-- > states && !pr->stop;) {
     size_t scanned = surg_node_output_count(n) - states;
     if (!removable(pr, n, i) || !scan_list(n, axes, scanned, 0, pr->p, NULL) ||

@@ -8,6 +8,7 @@
  *   after:  z = Loop <body = b (i, c, t) => (c, u) { u = Add (t, x) }> (n, "", w)     y is x
  *
  * Needs sorted, types. Keeps sorted. Exact. */
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 
 #include "../util/bodies.h"
@@ -71,11 +72,13 @@ static bool fails_on(surg_pass_ctx *p, const bodies_loop *l, size_t at, const su
   if (!t) return false;
   surg_tensor **in = surg_pass_alloc(p, (surg_graph_input_count(l->body) + 1) * sizeof *in);
   if (!in) return true;
+  assert(at < surg_graph_input_count(l->body) || !surg_graph_input_count(l->body));
   in[at] = t;
   return surg_graph_would_fail(l->body, in, true, NULL);
 }
 
 static bool unchanged(surg_pass_ctx *p, const bodies_loop *l, size_t i) {
+  assert(l->body && i < l->states);
   surg_value *in = surg_graph_input(l->body, l->first_in + i);
   surg_value *init = surg_node_input(l->n, l->first_in + i);
   const surg_schema *s = surg_node_schema(l->n);
@@ -96,6 +99,7 @@ static bool drop_input(surg_node *n, size_t i) {
 }
 
 static bool take_out(surg_pass_ctx *p, bodies_loop *l, size_t i) {
+  assert(i < l->states); /* each is taken out once */
   surg_value *in = surg_graph_input(l->body, l->first_in + i);
   surg_value *init = surg_node_input(l->n, l->first_in + i);
   if (!give(p, l->n, i, init) || surg_graph_remove_output(l->body, l->first_out + i) != SURG_OK)
@@ -117,6 +121,7 @@ static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
       surg_node_output_count(n) < l.states)
     return result;
   for (size_t i = l.states; i-- > 0;) {
+    assert(i < l.states); /* from the last to the first: what goes is behind those to come */
     if (!unchanged(p, &l, i) || !surg_pass_allow(p)) continue;
     if (!take_out(p, &l, i)) return SURG_PASS_FAILED;
     result = SURG_PASS_CHANGED;
@@ -154,6 +159,7 @@ static bool invariant(surg_pass_ctx *p, surg_node *n) {
 /* The node again, before the loop, under its names. */
 static bool move_out(surg_node *n, surg_node *loop) {
   const size_t outputs = surg_node_output_count(n);
+  assert(n != loop && surg_node_graph(n) != surg_node_graph(loop));
   surg_node *made = surg_graph_add_node(surg_node_graph(loop), loop, surg_node_domain(n),
                                         surg_node_op_type(n), outputs);
   surg_status s = made ? surg_node_set_name(made, surg_node_name(n)) : SURG_ENOMEM;

@@ -10,6 +10,7 @@
  * does may round differently. */
 #include "inline.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,6 +93,7 @@ static bool made_between(const surg_node *prev, const surg_value *v, const surg_
  * name is free once the call has gone: *rename says who takes it. */
 static surg_status give(inlining *in, surg_node *n, const surg_node *prev, size_t i, surg_value *by,
                         surg_value **rename) {
+  assert(by && n != prev);
   surg_value *old = surg_node_output(n, i);
   const surg_type *type = surg_value_has_info(old) ? surg_value_declared_type(old) : NULL;
   const bool fresh = made_between(prev, by, n) && !surg_value_is_output(by);
@@ -118,6 +120,7 @@ static surg_pass_result give_all(inlining *in, surg_node *n, const surg_node *pr
                                  size_t count) {
   for (size_t i = 0; i < count; i++) {
     surg_value *old = surg_node_output(n, i);
+    assert(!r[i].rename && !r[i].name);
     if (!old || surg_value_use_count(old, 1) == 0) continue;
     if (!r[i].by)
       return surg_pass_fail(in->p, n,
@@ -135,6 +138,7 @@ static surg_pass_result give_all(inlining *in, surg_node *n, const surg_node *pr
 
 /* Puts the body in the place of the call; *next is where to go on: at what arrived. */
 static surg_pass_result replace(inlining *in, surg_node *n, surg_function *f, surg_node **next) {
+  assert(f && next);
   surg_graph *g = surg_node_graph(n);
   const size_t n_in = surg_node_input_count(n), n_out = surg_node_output_count(n);
   surg_value **args = surg_pass_alloc(in->p, (n_in + 1) * sizeof *args);
@@ -171,6 +175,7 @@ static bool remember_domain(inlining *in, const char *domain) {
     in->domains = more;
     in->cap_domains = cap;
   }
+  assert(in->n_domains < in->cap_domains);
   in->domains[in->n_domains] = copy_of(in->p, domain);
   return in->domains[in->n_domains++] != NULL;
 }
@@ -186,6 +191,7 @@ static bool may(inlining *in, const surg_node *n) {
 
 static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next) {
   surg_function *f = surg_node_function(n);
+  assert(f);
   char text[INLINE_TEXT];
   const char *domain;
   if (!may(in, n)) return SURG_PASS_UNCHANGED;
@@ -200,11 +206,13 @@ static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next
 /* The body of an operator's version for an opset: the function of a model that `in` keeps, or NULL.
  */
 static surg_status body_of(inlining *in, const surg_schema *s, int64_t opset, surg_function **f) {
+  assert(s && f);
   size_t i = 0;
   *f = NULL;
   while (i < in->n_bodies && (in->bodies[i].of != s || in->bodies[i].opset != opset)) i++;
   if (i == BODIES) return SURG_OK;
   if (i == in->n_bodies) {
+    assert(in->n_bodies < BODIES); /* `i` is below it */
     surg_model *model;
     const surg_status got = surg_schema_body(surg_pass_context(in->p), s, opset, &model);
     if (got != SURG_OK && got != SURG_ENOTFOUND) return got;
@@ -272,6 +280,7 @@ static surg_pass_result inline_graph(inlining *in, surg_graph *g) {
 
 static surg_pass_result clean_up(inlining *in) {
   prune pr = {.p = in->p, .m = in->m};
+  assert(!in->stop);
   if (in->n_domains) prune_functions(&pr);
   for (size_t i = 0; i < in->n_domains && !pr.stop; i++) {
     pr.domain = in->domains[i];

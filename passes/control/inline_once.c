@@ -8,6 +8,8 @@
 #include "../util/table.h"
 #include "../util/values.h"
 
+#include <assert.h>
+
 typedef struct callee {
   const surg_function *f;
   size_t calls;
@@ -23,6 +25,7 @@ static int same_callee(void *user, const void *a, const void *b) {
 /* All functions are there from the start, so nothing is put there here. */
 static callee *look_up(const inline_once *once, const surg_function *f) {
   callee key = {.f = f};
+  assert(once->callees && f);
   callee *c = table_meet(once->callees, table_mix(0, (uint64_t)(uintptr_t)f), &key, same_callee,
                          NULL);
   return c == &key ? NULL : c;
@@ -77,6 +80,7 @@ static bool call_fits(surg_pass_ctx *p, const surg_node *n, surg_function *f) {
 bool inline_once_read(inline_once *once, surg_pass_ctx *p) {
   const surg_model *m = surg_pass_model(p);
   if (!enter_all(once, p)) return false;
+  assert(once->callees);
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       surg_function *f = surg_node_function(n);

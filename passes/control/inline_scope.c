@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inline: the opsets that the body of a function meets where it goes. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 /* The next graph of a function's body, with those inside; the body itself after NULL. */
 static surg_graph *next_graph(surg_function *f, const surg_graph *after) {
   surg_graph *body = surg_function_graph(f);
+  assert(!after || surg_graph_function(after) == f);
   if (!after) return body;
   const surg_model *m = surg_graph_model(body);
   surg_graph *g = surg_model_next_graph(m, after);
@@ -36,6 +38,7 @@ const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *tex
 }
 
 surg_status inline_imports(surg_function *f, surg_graph *g) {
+  assert(f && g && surg_graph_function(g) != f); /* no function is put into itself */
   surg_function *around = surg_graph_function(g);
   surg_status s = SURG_OK;
   for (size_t i = 0; s == SURG_OK && i < surg_function_import_count(f); i++) {

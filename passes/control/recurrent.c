@@ -9,6 +9,8 @@
  * not be known. Exact: the specification gives both the same meaning. */
 #include "../util/each.h"
 
+#include <assert.h>
+
 #define STEPS 64                        /* nodes that zeros are looked for through */
 #define ZERO_BYTES (UINT64_C(16) << 20) /* of a constant that is looked through */
 #define PIECE 4096
@@ -68,6 +70,7 @@ static bool is_zero(const surg_value *v) {
   size_t count = 0, steps = 0;
   todo[count++] = v;
   while (count > 0) {
+    assert(count <= STEPS && steps <= STEPS);
     v = todo[--count];
     const surg_tensor *t = v ? surg_value_settled(v) : NULL;
     const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
@@ -84,6 +87,7 @@ static bool is_zero(const surg_value *v) {
 static bool all_are(const surg_value *v, surg_dim length) {
   surg_elem e[LENGTHS];
   const int64_t n = v ? surg_value_elements(v, e, LENGTHS) : -1;
+  assert(n <= LENGTHS);
   for (int64_t i = 0; i < n; i++) {
     const surg_dim one = {.value = e[i].known ? e[i].value : -1, .expr = e[i].expr};
     if (!(e[i].known || e[i].expr) || !surg_dim_equal(one, length)) return false;
@@ -93,6 +97,7 @@ static bool all_are(const surg_value *v, surg_dim length) {
 
 /* Whether all sequences are as long as the tensor. */
 static bool whole_length(const surg_node *n) {
+  assert(surg_node_input(n, SEQUENCE_LENS)); /* `is_default` was asked */
   const surg_value *lens = surg_node_input(n, SEQUENCE_LENS);
   const surg_type *x = surg_value_type(surg_node_input(n, 0));
   if (!x || !surg_type_has_rank(x) || surg_type_rank(x) != 3 ||
@@ -107,6 +112,7 @@ static bool whole_length(const surg_node *n) {
 }
 
 static bool is_default(const surg_node *n, size_t i) {
+  assert(i >= BIAS && i <= PEEPHOLE);
   if (!surg_node_input(n, i)) return false;
   return i == SEQUENCE_LENS ? whole_length(n) : is_zero(surg_node_input(n, i));
 }

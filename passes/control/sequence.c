@@ -9,6 +9,7 @@
  *
  * What made the sequence stays until `prune`. A position that is not in the sequence is a fault of
  * the model, which stays. Needs sorted, types. Keeps sorted. Exact. */
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ typedef struct work {
 /* The position that input i of n says, absent `last`; false where it is not one of 0..n-1. */
 static bool position(const surg_node *n, size_t i, int64_t last, size_t places, size_t base,
                      size_t *out) {
+  assert(places >= base && places <= base + 1); /* an index, or a place to insert at */
   int64_t at = last;
   if (surg_node_input(n, i) && !numbers_one(surg_node_input(n, i), &at)) return false;
   if (at < 0) at += (int64_t)base;
@@ -52,6 +54,7 @@ static bool position(const surg_node *n, size_t i, int64_t last, size_t places, 
 
 static bool add_item(list *l, surg_value *v, size_t at) {
   if (l->n == ELEMENTS || !v) return false;
+  assert(at <= l->n);
   memmove(&l->items[at + 1], &l->items[at], (l->n - at) * sizeof *l->items);
   l->items[at] = v;
   l->n++;
@@ -71,6 +74,7 @@ static bool step(list *l, const surg_node *n) {
              add_item(l, surg_node_input(n, 1), at);
     case SURG_OP_SequenceErase:
       if (!position(n, 1, -1, l->n, l->n, &at)) return false;
+      assert(at < l->n);
       memmove(&l->items[at], &l->items[at + 1], (--l->n - at) * sizeof *l->items);
       return true;
     default: return surg_node_op(n) == SURG_OP_Identity;
@@ -84,6 +88,7 @@ static bool known(work *w, const surg_value *v) {
   w->list.split = NULL;
   for (;;) {
     const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
+    assert(w->n_steps <= STEPS);
     if (!n || w->n_steps == STEPS) return false;
     w->steps[w->n_steps++] = n;
     const int op = surg_node_op(n);
@@ -184,6 +189,7 @@ static surg_pass_result become_number(work *w, surg_node *n, int dtype, int64_t 
 /* ---- readers --------------------------------------------------------------------------------- */
 
 static surg_pass_result at_split(work *w, surg_node *n) {
+  assert(w->list.split);
   const surg_graph *g = surg_node_graph(n);
   int64_t at;
   if (surg_node_input(w->list.split, 1) || !numbers_one(surg_node_input(n, 1), &at)) /* unequal parts */
@@ -199,6 +205,7 @@ static surg_pass_result sequence_at(work *w, surg_node *n) {
   if (!known(w, surg_node_input(n, 0))) return SURG_PASS_UNCHANGED;
   if (w->list.split) return at_split(w, n);
   if (!position(n, 1, -1, w->list.n, w->list.n, &at)) return SURG_PASS_UNCHANGED;
+  assert(at < w->list.n && w->list.items[at]);
   return become(w, n, w->list.items[at]);
 }
 
@@ -210,6 +217,7 @@ static surg_pass_result length(work *w, surg_node *n) {
 
 /* What was split and is put together again as it was. */
 static surg_pass_result rejoined(work *w, surg_node *n) {
+  assert(w->list.split && w->list.n == 0);
   const surg_node *split = w->list.split;
   const surg_type *t = surg_value_type(surg_node_input(split, 0));
   const bool whole = surg_node_input(split, 1) || surg_node_int(split, "keepdims", 1) != 0;
@@ -224,6 +232,7 @@ static surg_pass_result rejoined(work *w, surg_node *n) {
 /* Nodes that go when nothing reads their sequence any more but n. */
 static size_t going(const work *w) {
   size_t count = 0;
+  assert(w->n_steps <= STEPS);
   while (count < w->n_steps && surg_value_use_count(surg_node_output(w->steps[count], 0), 2) == 1)
     count++;
   return count;

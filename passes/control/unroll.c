@@ -18,6 +18,8 @@
 #include "../util/numbers.h"
 #include "../util/values.h"
 
+#include <assert.h>
+
 #define TRIPS 4096  /* of one loop */
 #define NESTING 100 /* of graphs whose nodes are counted */
 #define TRIED 65536 /* nodes that are computed beforehand, to see whether one fails */
@@ -59,6 +61,7 @@ static int64_t loop_trips(const surg_node *n, const surg_graph *body) {
 
 static int64_t scan_trips(const surg_node *n, size_t states) {
   size_t count;
+  assert(states < surg_node_input_count(n) || !surg_node_input_count(n));
   const int64_t *axes = surg_node_ints(n, "scan_input_axes", &count);
   int64_t trips = -1;
   for (size_t i = states; i < surg_node_input_count(n); i++) {
@@ -78,6 +81,7 @@ static int64_t scan_trips(const surg_node *n, size_t states) {
 
 /* Nodes of a graph and of those inside; more than there can be where they are too deep. */
 static uint64_t nodes_of(const surg_graph *g, int depth) {
+  assert(depth >= 0 && depth <= NESTING);
   uint64_t sum = surg_graph_node_count(g);
   if (depth == NESTING) return UINT32_MAX;
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
@@ -111,6 +115,7 @@ static bool small_enough(const loop *l) {
   const uint64_t body = nodes_of(l->is.body, 0), n = (uint64_t)l->trips;
   uint64_t each = body - (l->is.scan || !body ? 0 : idle_nodes(l->is.body));
   if (l->trips > TRIPS) return false;
+  assert(l->trips >= 0);
   each += l->is.slices + l->collected + constants_of_trip(l);
   const uint64_t then = n * each + (n > 1 ? l->collected : 0);
   return then <= body + 1 || (most > 0 && then - body - 1 <= (uint64_t)most);
@@ -236,6 +241,7 @@ static int64_t of_list(const surg_node *n, const char *name, size_t i) {
 
 /* Slice `trip` of input i of the Scan. */
 static surg_value *cut(const loop *l, size_t i, int64_t trip) {
+  assert(trip >= 0 && trip < l->trips && i < l->is.slices);
   const bool back = of_list(l->is.n, "scan_input_directions", i) == 1;
   surg_node *gather = surg_graph_add_node(l->g, l->is.n, "", "Gather", 1);
   const int64_t place = back ? l->trips - 1 - trip : trip;
@@ -248,6 +254,7 @@ static surg_value *cut(const loop *l, size_t i, int64_t trip) {
 }
 
 static bool set_args(loop *l, int64_t trip) {
+  assert(trip >= 0 && trip < l->trips);
   for (size_t i = 0; i < l->is.states; i++)
     l->args[l->is.first_in + i] = trip == 0 ? surg_node_input(l->is.n, l->is.first_in + i)
                                      : l->outs[l->is.first_out + i];
@@ -280,6 +287,7 @@ static bool copy_trip(loop *l) {
 /* The last trip is the body itself. */
 static bool move_trip(loop *l) {
   const size_t n_in = surg_graph_input_count(l->is.body), n_out = surg_graph_output_count(l->is.body);
+  assert(l->args && l->outs);
   for (size_t i = 0; i < n_out; i++) {
     l->outs[i] = surg_graph_output(l->is.body, i);
     for (size_t k = 0; k < n_in; k++)
@@ -320,12 +328,14 @@ static bool collect(loop *l, int64_t trip) {
     const bool back = l->is.scan && of_list(l->is.n, "scan_output_directions", i) == 1;
     surg_value *v = part(l, l->outs[l->is.first_out + l->is.states + i], out_axis(l, i));
     if (!v) return false;
+    assert(k < l->collected && trip < l->trips); /* `write_out` made room for so many */
     l->parts[(int64_t)k++ * l->trips + (back ? l->trips - 1 - trip : trip)] = v;
   }
   return true;
 }
 
 static surg_value *joined(const loop *l, size_t k, int64_t axis) {
+  assert(k < l->collected && l->trips > 0);
   surg_value **parts = l->parts + (int64_t)k * l->trips;
   if (l->trips == 1) return parts[0];
   surg_node *n = surg_graph_add_node(l->g, l->is.n, "", "Concat", 1);
@@ -352,6 +362,7 @@ static bool give_all(const loop *l) {
 }
 
 static bool write_out(loop *l) {
+  assert(l->trips >= 0 && l->trips <= TRIPS); /* `small_enough` was asked */
   const size_t n_in = surg_graph_input_count(l->is.body), n_out = surg_graph_output_count(l->is.body);
   l->args = surg_pass_alloc(l->p, (n_in + 1) * sizeof *l->args);
   l->outs = surg_pass_alloc(l->p, (n_out + 1) * sizeof *l->outs);

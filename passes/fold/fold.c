@@ -22,6 +22,7 @@
  *
  * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
  * ulp: engines round sums and transcendental functions in their own ways. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +41,13 @@ bool fold_push(fold_state *f, fold_dead *list, surg_value *v) {
     list->items = items;
     list->capacity = capacity;
   }
+  assert(list->count < list->capacity);
   list->items[list->count++] = v;
   return true;
 }
 
 bool fold_leave(fold_state *f, const surg_node *n, const char *why) {
+  assert(why && f->n_reasons <= FOLD_REASONS);
   for (size_t i = 0; i < f->n_reasons; i++) {
     if (strcmp(f->reasons[i].why, why) != 0) continue;
     f->reasons[i].nodes++;
@@ -61,6 +64,7 @@ bool fold_leave(fold_state *f, const surg_node *n, const char *why) {
 
 /* Such a node may fold once other readers of its inputs have gone. */
 bool fold_leave_large(fold_state *f, surg_node *n) {
+  assert(n);
   if (f->large++ == 0) f->first_large = n;
   fold_mark_left(f, n);
   return false;
@@ -74,6 +78,7 @@ bool fold_allow(fold_state *f) {
 void fold_count(fold_state *f, const surg_schema *op, uint64_t grown) {
   const char *name = surg_schema_name(op);
   size_t i = 0;
+  assert(f->n_ops <= FOLD_OPS);
   while (i < f->n_ops && strcmp(f->ops[i].name, name) != 0) i++;
   if (i == FOLD_OPS) return;
   if (i == f->n_ops) f->ops[f->n_ops++] = (fold_op){.name = name};
@@ -213,6 +218,7 @@ bool fold_may_grow(fold_state *f, const surg_node *n, uint64_t bytes) {
   if (bytes > 0 && fold_plus(f->grown, bytes) > f->max_total)
     return fold_leave(f, n, "max-total is spent");
   f->grown = fold_plus(f->grown, bytes);
+  assert(bytes == 0 || f->grown <= f->max_total);
   return true;
 }
 
@@ -357,6 +363,7 @@ static uint64_t limit_option(const surg_pass_ctx *p, const char *name) {
 
 static void report(fold_state *f) {
   char text[224];
+  assert(f->n_ops <= FOLD_OPS && f->n_reasons <= FOLD_REASONS);
   for (size_t i = 0; i < f->n_ops; i++) {
     const char *name = f->ops[i].name;
     snprintf(text, sizeof text, "folded %s", name);

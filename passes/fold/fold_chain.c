@@ -6,6 +6,8 @@
  *   after:  y = Mul (x, count)           with count an initializer */
 #include "fold.h"
 
+#include <assert.h>
+
 /* What stands for the inputs of `reader` that n makes; NULL: out of memory. */
 static surg_tensor **inputs_from(fold_state *f, const surg_node *reader, const surg_node *n,
                                  surg_tensor *const *results) {
@@ -14,6 +16,7 @@ static surg_tensor **inputs_from(fold_state *f, const surg_node *reader, const s
   if (!in) f->failed = true;
   for (size_t i = 0; in && i < count; i++) {
     const surg_value *v = surg_node_input(reader, i);
+    assert(results); /* of n, which was computed */
     if (v && surg_value_producer(v, &at) == n) in[i] = results[at];
   }
   return in;
@@ -27,6 +30,7 @@ typedef struct chain {
 } chain;
 
 static bool in_chain(const chain *c, const surg_node *n) {
+  assert(c->length > 0 && c->length <= FOLD_CHAIN + 1);
   for (size_t i = 0; i < c->length; i++)
     if (c->nodes[i] == n) return true;
   return false;
@@ -44,6 +48,7 @@ static surg_node *stays_before(const chain *c) {
 
 /* Erases the chain from its end, whose results come, to its head. */
 static bool replace_all(fold_state *f, const chain *c, uint64_t grown) {
+  assert(c->length > 1); /* one that is alone is replaced by `give` */
   for (size_t i = c->length; i-- > 0;) {
     bool end = i + 1 == c->length;
     const surg_schema *op = surg_node_schema(c->nodes[i]);
@@ -56,6 +61,7 @@ static bool replace_all(fold_state *f, const chain *c, uint64_t grown) {
 
 /* Computes the node behind the end of the chain, which becomes its end. */
 static bool extend(fold_state *f, chain *c, uint64_t *leaving) {
+  assert(c->length > 0 && c->length <= FOLD_CHAIN); /* one more has its place */
   surg_node *last = c->nodes[c->length - 1], *reader = fold_follower(f, last);
   surg_tensor **in = reader ? inputs_from(f, reader, last, c->results[c->length - 1]) : NULL;
   if (!in) return false;

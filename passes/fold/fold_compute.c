@@ -4,6 +4,8 @@
 #include "../util/allow.h"
 #include "fold.h"
 
+#include <assert.h>
+
 /* Work of a whole run, as fold_compute counts it: up to 16 times what was done. */
 #define RUN_WORK (UINT64_C(1) << 36)
 
@@ -32,6 +34,7 @@ static surg_status evaluate(fold_state *f, surg_node *n, surg_tensor *const *in,
   surg_status s = SURG_ELIMIT;
   for (uint64_t work = 1 << 12; s == SURG_ELIMIT; work *= 16) {
     if (work > f->max_work) work = f->max_work;
+    assert(work <= f->max_work);
     s = surg_node_evaluate_on(n, in, bytes, work, out, count, why);
     if (s == SURG_OK) f->work = fold_plus(f->work, work);
     if (work == f->max_work || work > UINT64_MAX / 16) break;
@@ -46,12 +49,14 @@ surg_tensor **fold_compute(fold_state *f, surg_node *n, surg_tensor *const *in, 
   surg_status s = SURG_ELIMIT;
   surg_tensor **out = surg_pass_alloc(f->pass, (count + 1) * sizeof *out);
   if (bytes > f->max_bytes) bytes = f->max_bytes;
+  assert(bytes <= f->max_bytes);
   if (out && f->work <= RUN_WORK) s = evaluate(f, n, in, bytes, out, count, &why);
   /* What cannot be read now cannot be read by whoever runs the model either. */
   if (!out || s == SURG_ENOMEM || s == SURG_EIO || surg_model_status(f->model) != SURG_OK)
     f->failed = true;
   else if (s != SURG_OK)
     fold_leave(f, n, why);
+  assert(s != SURG_OK || out);
   return s == SURG_OK && !f->failed ? out : NULL;
 }
 

@@ -8,6 +8,8 @@
  * Only the nodes that nothing outside reads leave; others are computed for the result alone. */
 #include "fold.h"
 
+#include <assert.h>
+
 #define CONE 64 /* nodes judged together */
 
 typedef struct cone {
@@ -23,6 +25,7 @@ void fold_mark_left(fold_state *f, surg_node *n) {
   if (!f->left.slots && !table_make(&f->left, f->pass, f->max_left)) f->failed = true;
   if (f->failed || f->n_left >= f->max_left) return;
   f->n_left += !table_has(&f->left, n);
+  assert(f->n_left <= f->max_left); /* the slots of the table */
   if (!table_put(&f->left, n)) f->failed = true;
 }
 
@@ -57,6 +60,7 @@ static size_t place(const cone *c, const surg_node *n) {
 
 /* Adds what the nodes of the cone read and was left; false: there is too much. */
 static bool gather(const fold_state *f, cone *c) {
+  assert(c->count == 1); /* the node at the end */
   for (size_t k = 0; k < c->count; k++) {
     const surg_node *n = c->nodes[k];
     for (size_t i = 0; i < surg_node_input_count(n); i++) {
@@ -71,6 +75,7 @@ static bool gather(const fold_state *f, cone *c) {
 }
 
 static void sort(cone *c) {
+  assert(c->count > 0 && c->count <= CONE);
   for (size_t i = 1; i < c->count; i++) {
     surg_node *n = c->nodes[i];
     size_t k = i;
@@ -92,6 +97,7 @@ static bool read_inside(const cone *c, const surg_value *v) {
 
 /* From the end backwards: readers are judged before what they read. */
 static void judge(cone *c) {
+  assert(c->count > 0);
   c->leaves[c->count - 1] = true;
   for (size_t k = c->count - 1; k-- > 0;) {
     c->leaves[k] = true;
@@ -104,6 +110,7 @@ static void judge(cone *c) {
 
 /* Whether input i of node k is the first place in the cone where v stands. */
 static bool first_place(const cone *c, size_t k, size_t i, const surg_value *v) {
+  assert(k < c->count);
   for (size_t a = 0; a <= k; a++) {
     const size_t end = a == k ? i : surg_node_input_count(c->nodes[a]);
     for (size_t b = 0; c->leaves[a] && b < end; b++)
@@ -140,6 +147,7 @@ static bool compute(fold_state *f, cone *c, uint64_t most) {
       size_t at;
       const surg_value *v = surg_node_input(n, i);
       const size_t from = v ? place(c, surg_value_producer(v, &at)) : c->count;
+      assert(from == c->count || (from < k && c->results[from])); /* sorted: makers go first */
       if (from < c->count) in[i] = c->results[from][at];
     }
     c->results[k] = fold_compute(f, n, in, most);
@@ -152,6 +160,7 @@ static bool replace_cone(fold_state *f, const cone *c, uint64_t grown) {
   for (size_t k = c->count; k-- > 0;) {
     surg_node *n = c->nodes[k];
     const bool end = k + 1 == c->count;
+    assert(c->results[k] && (!end || c->leaves[k]));
     const surg_schema *op = surg_node_schema(n);
     fold_used(f, n, c->results[k], surg_node_output_count(n));
     if (!c->leaves[k]) continue;
@@ -167,6 +176,7 @@ bool fold_cone(fold_state *f, surg_node *n) {
   cone c = {.nodes = {n}, .count = 1};
   if (!gather(f, &c)) return false;
   sort(&c);
+  assert(c.nodes[c.count - 1] == n); /* it reads, at some remove, all others */
   judge(&c);
   const uint64_t leaving = leaving_bytes(f, &c), most = fold_plus(leaving, f->max_growth);
   if (!surg_node_result_sizes(n, &elements, &bytes) || bytes > most) return fold_leave_large(f, n);

@@ -11,6 +11,8 @@
 #include "../util/bodies.h"
 #include "fold.h"
 
+#include <assert.h>
+
 #define TRIALS (UINT64_C(1) << 18) /* nodes that are inferred again for this, times four */
 
 /* --- does it matter --- */
@@ -26,6 +28,7 @@ typedef struct reach {
 static bool meet(reach *r, surg_node *n) {
   if (table_has(&r->seen, n)) return true;
   if (!table_put(&r->seen, n)) return false;
+  assert(r->count < surg_graph_node_count(r->graph)); /* each is met once */
   r->queue[r->count++] = n;
   return true;
 }
@@ -36,6 +39,7 @@ static surg_node *reader(const reach *r, const surg_use *u) {
   surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
   while (g != r->graph) {
     n = surg_graph_parent_node(g);
+    assert(n); /* a value is read in its graph and in those inside */
     g = surg_node_graph(n);
   }
   return n;

@@ -9,6 +9,8 @@
  * alone, so it computes nothing; fold_chain.c then does. */
 #include "fold.h"
 
+#include <assert.h>
+
 /* What leaves the file when node n goes and input i is a constant that nothing else reads, counted
  * at its first place. Elements in data files count as if they stood in the model. */
 static uint64_t dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
@@ -25,6 +27,7 @@ static uint64_t dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
 
 uint64_t fold_constant_leaving(const surg_value *v) {
   const surg_tensor *t = surg_value_constant(v);
+  assert(t);
   uint64_t bytes = fold_plus(surg_value_bytes(v), surg_node_bytes(surg_value_producer(v, NULL)));
   return surg_tensor_is_external(t) ? fold_plus(bytes, surg_tensor_bytes(t)) : bytes;
 }

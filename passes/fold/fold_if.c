@@ -12,6 +12,8 @@
 #include "../util/give.h"
 #include "../util/numbers.h"
 
+#include <assert.h>
+
 /* The condition when it is one bool, constant or proven by shapes; -1: it is not. */
 static int condition(const surg_node *n) {
   const surg_value *v = surg_node_input(n, 0);
@@ -42,6 +44,7 @@ static bool can_give_all(const fold_state *f, const surg_node *n, const surg_gra
                          surg_value *const *outs, size_t count) {
   const surg_graph *g = surg_node_graph(n);
   for (size_t i = 0; i < count; i++) {
+    assert(outs[i]); /* `branch_outputs` saw to that */
     const surg_value *old = surg_node_output(n, i);
     if (!old || !surg_value_is_output(old) || give_identity_stands(g, outs[i], old)) continue;
     if (surg_value_graph(outs[i]) != branch || surg_pass_keeps_value(f->pass, outs[i]) ||
@@ -67,12 +70,14 @@ static surg_value **branch_outputs(fold_state *f, const surg_graph *branch, size
 static bool inline_branch(fold_state *f, surg_node *n, surg_graph *branch, surg_value **outs,
                           size_t count) {
   f->changed = true;
+  assert(branch != surg_node_graph(n));
   if (!fold_remember_inputs(f, n) || surg_graph_hoist(branch, n) != SURG_OK) return false;
   for (size_t i = surg_graph_output_count(branch); i-- > 0;) {
     if (surg_graph_remove_output(branch, i) != SURG_OK) return false;
   }
   for (size_t i = 0; i < count; i++) {
     surg_value *old = surg_node_output(n, i);
+    assert(outs[i]);
     if (old && surg_value_use_count(old, 1) > 0 && give_uses(f->pass, n, old, outs[i]) != SURG_OK)
       return false;
   }

@@ -7,6 +7,8 @@
  *   p = Gather (positions, e)     w = Gather (words, ids)                   y = Add (w, p) */
 #include "fold.h"
 
+#include <assert.h>
+
 #define READERS 4 /* of the length: more make nothing that is recognized */
 
 static bool is(const surg_node *n, int op) {
@@ -29,6 +31,7 @@ static bool numbers_positions(const fold_state *f, const surg_node *r, const sur
   const surg_value *other = sum ? surg_node_input(sum, 0) : NULL;
   const surg_node *words = other ? surg_value_producer(other, NULL) : NULL;
   if (!is(words, SURG_OP_Gather) || surg_node_input(words, 1) != ids) return false;
+  assert(lookup && expand); /* else there is no sum */
   return surg_value_settled(surg_node_input(lookup, 0)) &&
          surg_value_settled(surg_node_input(words, 0)) &&
          !fold_known_elements(f, surg_node_input(expand, 1));
@@ -36,6 +39,7 @@ static bool numbers_positions(const fold_state *f, const surg_node *r, const sur
 
 /* Whether the length n is the end of such a Range, `casts` Casts between them at most. */
 static bool ends_range(const fold_state *f, const surg_node *n, const surg_value *ids, int casts) {
+  assert(casts >= 0); /* the recursion ends */
   const surg_value *v = surg_node_output(n, 0);
   if (!v || surg_value_use_count(v, READERS + 1) > READERS) return false;
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {

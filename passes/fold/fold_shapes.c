@@ -10,6 +10,8 @@
 #include "fold.h"
 #include "../util/numbers.h"
 
+#include <assert.h>
+
 surg_tensor *fold_known_elements(const fold_state *f, const surg_value *v) {
   const surg_type *type = v ? surg_value_type(v) : NULL;
   uint64_t count;
@@ -24,6 +26,7 @@ surg_tensor *fold_known_elements(const fold_state *f, const surg_value *v) {
     if (!elems[i].known) return NULL;
     known[i] = elems[i].value;
   }
+  assert(rank <= 64 && count <= NUMBERS);
   for (size_t i = 0; i < rank; i++) dims[i] = surg_type_dim(type, i).value;
   return numbers_tensor(f->model, surg_type_dtype(type), dims, rank, known, (size_t)count);
 }
@@ -59,6 +62,7 @@ static bool element(const surg_type *x, const surg_elem *e, size_t i, bool zero_
 static bool target(const surg_type *x, const surg_elem *e, size_t n, bool zero_copies,
                    int64_t *out) {
   size_t opens = 0;
+  assert(n > 0 && n <= 64);
   bool rest_full = true;
   for (size_t i = 0; i < n; i++) {
     bool open = false, copy = false;
@@ -91,6 +95,7 @@ static bool bury_computation(fold_state *f, surg_node *n) {
       stack = grown;
       capacity = 2 * (count + inputs);
     }
+    assert(count + inputs <= capacity);
     if (!fold_remember_inputs(f, top)) return false;
     for (size_t i = 0; i < inputs; i++) {
       surg_node *p = surg_value_producer(surg_node_input(top, i), NULL);
@@ -122,6 +127,7 @@ bool fold_reshape(fold_state *f, surg_node *n) {
   surg_elem elems[64];
   int64_t out[64];
   if (!s || surg_value_constant(s) || !type || !surg_type_has_rank(type)) return false;
+  assert(surg_node_op(n) == SURG_OP_Reshape);
   const int64_t count = surg_value_elements(s, elems, 64);
   const bool zero_copies = surg_node_int(n, "allowzero", 0) == 0;
   surg_node *producer = surg_value_producer(s, NULL);
@@ -130,6 +136,7 @@ bool fold_reshape(fold_state *f, surg_node *n) {
       !surg_graph_takes_constants(surg_node_graph(n)) ||
       !target(type, elems, (size_t)count, zero_copies, out))
     return false;
+  assert(count <= 64);
   surg_tensor *t = numbers_tensor(f->model, SURG_INT64, &count, 1, out, (size_t)count);
   if (!t) return !(f->failed = true);
   const uint64_t bytes = surg_graph_constant_bytes(surg_node_graph(n), surg_value_name(s), t);

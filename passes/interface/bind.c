@@ -10,6 +10,7 @@
  * of one axis whose length the list gives; files are for all. Below IR version 4 a weight must be
  * listed as an input: the input stays listed there and is a constant all the same. Needs nothing.
  * Keeps sorted. Exact; changes the interface. */
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 
 #include <errno.h>
@@ -65,6 +66,7 @@ static bool is_unsigned(int dtype) {
 static bool whole(int dtype, const char *s, uint64_t *bits) {
   char *end;
   unsigned width = (unsigned)size_of(dtype) * 8;
+  assert(width >= 8 && width <= 64); /* `read_bound` takes no other types */
   if (*s != '-' && (*s < '0' || *s > '9')) return false;
   errno = 0;
   if (is_unsigned(dtype)) {
@@ -148,6 +150,7 @@ static bool is_file(const char *value) {
 
 static surg_pass_result misfit(surg_pass_ctx *p, const bound *b, const char *what) {
   char text[TEXT];
+  assert(b->file);
   snprintf(text, sizeof text, "%.300s: %.200s", b->file, what);
   return refuse(p, b, text, "");
 }
@@ -155,6 +158,7 @@ static surg_pass_result misfit(surg_pass_ctx *p, const bound *b, const char *wha
 /* Whether the dims of the file are those of the input; dims of one symbol are the same number. */
 static surg_pass_result match_shape(surg_pass_ctx *p, const bound *b, const surg_type *t) {
   char text[TEXT];
+  assert(b->rank <= sizeof b->dims / sizeof *b->dims);
   if (!surg_type_has_rank(t)) return SURG_PASS_UNCHANGED;
   if (surg_type_rank(t) != b->rank) {
     snprintf(text, sizeof text, "it has %zu axes, the input %zu", b->rank, surg_type_rank(t));
@@ -220,6 +224,7 @@ static surg_pass_result read_bound(surg_pass_ctx *p, const surg_graph *g, size_t
 
 static surg_tensor *tensor(surg_pass_ctx *p, size_t i, const bound *b) {
   size_t size = size_of(b->dtype), n = (size_t)b->count;
+  assert(size > 0 && b->count * size <= MOST); /* `read_shape` counted them */
   uint8_t *bytes = surg_pass_alloc(p, n * size);
   uint64_t bits = 0;
   if (!bytes) return NULL;
@@ -239,6 +244,7 @@ static surg_tensor *tensor(surg_pass_ctx *p, size_t i, const bound *b) {
 /* Below IR version 4 the input stays listed, and its type must be that of the weight. */
 static bool settle(surg_pass_ctx *p, surg_graph *g, const bound *b, surg_tensor *t) {
   surg_model *m = surg_pass_model(p);
+  assert(t && b->v && b->rank <= sizeof b->dims / sizeof *b->dims);
   if (surg_value_set_initializer(b->v, t)) return false;
   if (surg_model_ir_version(m) < 4) {
     surg_dim dims[64];

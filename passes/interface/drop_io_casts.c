@@ -11,6 +11,7 @@
  * Applies to numbers and booleans of up to 64 bits that `except` does not name. Inputs with a
  * default value, and inputs and outputs whose type something else depends on, stay. Needs sorted,
  * types. Keeps sorted. Exact if the caller casts; changes the interface. */
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
 
@@ -59,6 +60,7 @@ static int cast_to(const uncasting *u, const surg_node *n) {
 }
 
 static const surg_type *with_dtype(const uncasting *u, const surg_type *t, int dtype) {
+  assert(t && dtype != SURG_UNDEFINED);
   if (!surg_type_has_rank(t)) return surg_type_tensor_unranked(u->m, dtype);
   const size_t rank = surg_type_rank(t);
   surg_dim *dims = surg_pass_alloc(u->p, (rank + 1) * sizeof *dims);
@@ -74,6 +76,7 @@ static bool is_free(const uncasting *u, const surg_value *v) {
 
 static bool declare(uncasting *u, surg_value *v, const surg_type *t, int dtype,
                     const char *counter) {
+  assert(is_plain(dtype));
   t = with_dtype(u, t, dtype);
   if (!t || surg_value_set_declared_type(v, t) != SURG_OK) return false;
   surg_pass_count(u->p, counter, 1);

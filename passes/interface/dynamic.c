@@ -15,6 +15,7 @@
  *   after:  (float[N,3,4] x) => (float[N,12] y) <int64[2] t2 = {0,12}> { y = Reshape (x, t2) }
  *
  * Needs sorted. Keeps sorted. Exact where the dim has its old size; changes the interface. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static surg_pass_result wrong(state *s, const key *k, const char *why) {
 }
 
 static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k) {
+  assert(i < s->n);
   *k = (key){.name = surg_pass_pair_name(s->p, i), .symbol = surg_pass_pair_value(s->p, i, 0)};
   const char *dot = strrchr(k->name, '.');
   char *end = NULL, *stem = surg_pass_alloc(s->p, strlen(k->name) + 1);
@@ -66,6 +68,7 @@ static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k
 
 static surg_pass_result open_input(state *s, const key *k) {
   const surg_type *t = surg_value_declared_type(k->input);
+  assert(k->input && k->old >= 0 && k->axis < RANK);
   surg_dim dims[RANK];
   for (size_t i = 0; i < surg_type_rank(t); i++) dims[i] = surg_type_dim(t, i);
   dims[k->axis] = (surg_dim){.value = -1, .param = k->symbol};
@@ -82,6 +85,7 @@ static surg_pass_result open_input(state *s, const key *k) {
  * apart; all are the old size at sample 0. */
 static int64_t size_at(int64_t old, size_t sample, size_t symbol) {
   static const int16_t steps[16] = {0, 1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 63, 64, 97, 128, 255};
+  assert(old >= 0 && sample < SAMPLES);
   if (sample < 16) return old + steps[sample * (2 * symbol + 1) % 16];
   const int64_t less = old - steps[(sample - 15) * (symbol + 1) % 16];
   return less > 1 ? less : 1;
@@ -101,6 +105,7 @@ static bool size_of(void *user, const char *name, const surg_value *value, size_
 }
 
 static bool dim_at(state *s, surg_dim d, size_t sample, int64_t *out) {
+  assert(sample < SAMPLES);
   s->sample = sample;
   return surg_dim_eval(d, size_of, s, out);
 }
@@ -127,6 +132,7 @@ static fit shape_at(state *s, const surg_type *x, const int64_t *target, size_t 
                     int64_t out[RANK], bool *none) {
   int64_t total = 1, rest = 1, open = -1;
   *none = false;
+  assert(n <= RANK && surg_type_rank(x) <= RANK);
   for (size_t i = 0; i < surg_type_rank(x); i++) {
     int64_t d;
     if (!dim_at(s, surg_type_dim(x, i), sample, &d) || __builtin_mul_overflow(total, d, &total))
@@ -153,6 +159,7 @@ static fit shape_at(state *s, const surg_type *x, const int64_t *target, size_t 
 static bool proven(const state *s, const surg_type *x, const int64_t *target, size_t n) {
   surg_dim dims[RANK], by[RANK], rest;
   size_t k = 0;
+  assert(n <= RANK && surg_type_rank(x) <= RANK);
   bool open = false;
   for (size_t i = 0; i < surg_type_rank(x); i++) dims[i] = surg_type_dim(x, i);
   for (size_t i = 0; i < n; i++) {
@@ -199,6 +206,7 @@ static size_t suffix(const surg_type *x, const int64_t *old, size_t n) {
 static fit mend(state *s, const surg_type *x, int64_t *target, size_t n, const int64_t *old) {
   int64_t with_zeros[RANK];
   bool any = false, has_open = false;
+  assert(n > 0 && n <= RANK);
   memcpy(with_zeros, target, n * sizeof *target);
   for (size_t i = 0; i < n; i++) {
     has_open |= target[i] == -1;
@@ -227,6 +235,7 @@ static fit mend(state *s, const surg_type *x, int64_t *target, size_t n, const i
     with_zeros[i] = was;
   }
   if (!found) return FITS_NOT;
+  assert(at < end); /* where it was found */
   with_zeros[at] = -1;
   memcpy(target, with_zeros, n * sizeof *target);
   return found;
@@ -235,6 +244,7 @@ static fit mend(state *s, const surg_type *x, int64_t *target, size_t n, const i
 /* ---- Reshape --------------------------------------------------------------------------------- */
 
 static surg_pass_result set_target(state *s, surg_node *n, const int64_t *target, size_t count) {
+  assert(count > 0 && count <= RANK);
   surg_value *old = surg_node_input(n, 1);
   surg_value *c = numbers_vector(n, surg_value_name(old), target, count);
   if (!c || surg_node_set_input(n, 1, c)) return SURG_PASS_FAILED;
@@ -373,6 +383,7 @@ static outcome run_at(state *s, const int64_t *sizes, char *why, size_t room) {
 /* Computes the model with another size of key k. Batches may have any size; other axes are held to one
  * of three, since windows and strides exclude some. */
 static outcome try_key(state *s, size_t k, char *text, size_t room) {
+  assert(k < s->n && s->n <= RANK); /* `prove` gives up on more */
   const int64_t old = s->keys[k].old;
   const bool batch = s->keys[k].axis == 0;
   const int64_t others[] = {batch ? old + 1 : 2 * old, batch ? old + 2 : old + 32, old + 1};
@@ -394,6 +405,7 @@ static outcome try_key(state *s, size_t k, char *text, size_t room) {
 
 /* A batch of two gives what two batches give: so no size stayed in the model. */
 static outcome try_stack(state *s, size_t k, const int64_t *sizes, char *text, size_t room) {
+  assert(k < s->n && s->n <= RANK);
   const char *symbols[RANK];
   char why[400];
   for (size_t i = 0; i < s->n; i++) symbols[i] = s->keys[i].symbol;

@@ -8,6 +8,7 @@
  *
  * A symbol that an input bears comes before an axis of the same spelling. Symbols in functions are
  * their own. Needs sorted. Keeps sorted. Exact; changes the interface. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ static const surg_type *tensor_of(surg_pass_ctx *p, const surg_type *t, const ke
   if (!any || surg_type_get_kind(t) != SURG_TYPE_TENSOR) return t;
   surg_dim *dims = surg_pass_alloc(p, rank * sizeof *dims);
   if (!dims) return NULL;
+  assert(k->to > 0); /* the keys were read */
   for (size_t i = 0; i < rank; i++) {
     dims[i] = surg_type_dim(t, i);
     if (hit(k, dims[i], i)) dims[i] = (surg_dim){k->to, NULL};
@@ -56,6 +58,7 @@ static const surg_type *frozen(surg_pass_ctx *p, const surg_type *t, const key *
     around[depth++] = leaf;
   }
   const surg_type *out = tensor_of(p, leaf, k);
+  assert(depth <= NESTING);
   if (out == leaf) return t;
   while (depth-- > 0 && out)
     out = surg_type_wrap(surg_pass_model(p), surg_type_get_kind(around[depth]), out);

@@ -15,6 +15,8 @@
 #include "../util/numbers.h"
 #include "../util/values.h"
 
+#include <assert.h>
+
 #define BRANCHES 64 /* products that become one */
 #define USES 1024   /* of a value that are looked at */
 
@@ -45,6 +47,7 @@ static const int64_t *only_here(const surg_value *v, size_t rank, int dtype) {
 
 /* The Add that alone reads the product, with a vector as long as the product is wide. */
 static void find_sum(surg_pass_ctx *p, branch *b, int dtype) {
+  assert(b->columns > 0 && b->last == b->product && !b->bias);
   const surg_value *v = surg_node_output(b->product, 0);
   if (surg_value_use_count(v, 2) != 1 || surg_value_is_output(v)) return;
   const surg_use *u = surg_value_first_use(v);
@@ -81,6 +84,7 @@ static size_t find_branches(surg_pass_ctx *p, const surg_graph *g, const surg_va
   bool sums = true;
   for (const surg_use *u = surg_value_first_use(x); u && ++seen <= USES; u = surg_use_next(u)) {
     if (count == BRANCHES) break;
+    assert(count < BRANCHES);
     if (!read_branch(p, g, u, dtype, &all[count])) continue;
     sums = sums && all[count].bias;
     count++;
@@ -119,8 +123,10 @@ static surg_value *concat(surg_node *before, const branch *all, size_t count, bo
 static surg_pass_result join(surg_value *x, branch *all, size_t count, int64_t axis) {
   int64_t sizes[BRANCHES];
   surg_node *first = all[0].product;
+  assert(count >= 2 && count <= BRANCHES);
   for (size_t i = 0; i < count; i++) {
     sizes[i] = all[i].columns;
+    assert(sizes[i] > 0 && !all[i].bias == !all[0].bias); /* sums for all, or for none */
     if (surg_node_before(all[i].product, first)) first = all[i].product;
   }
   surg_value *w = concat(first, all, count, true), *y = w ? put(first, "MatMul", x, w) : NULL;

@@ -12,6 +12,8 @@
 #include "../util/numbers.h"
 #include "../util/values.h"
 
+#include <assert.h>
+
 #define PARTS 64    /* of a value that Slices share out */
 #define USES 256    /* of a value that are looked at */
 #define INPUTS 4096 /* of a Concat that others go into */
@@ -70,6 +72,7 @@ static surg_pass_result flatten(surg_pass_ctx *p, surg_node *n) {
   if (!inner || more == 0 || count + more > INPUTS || !surg_pass_allow(p))
     return SURG_PASS_UNCHANGED;
   at--;
+  assert(at < count);
   surg_status s = SURG_OK;
   for (size_t i = count; i-- > at + 1 && !s;)
     s = surg_node_set_input(n, i + more - 1, surg_node_input(n, i));
@@ -100,8 +103,10 @@ static surg_pass_result drop_empty(surg_pass_ctx *p, surg_node *n) {
     return SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < count; i++) empty += is_empty(n, i, rank);
   if (empty == count) empty--;
+  assert(empty < count);
   if (empty == 0 || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < count && !s; i++) {
+    assert(kept <= i); /* what is written was read */
     if (i - kept < empty && is_empty(n, i, rank)) continue; /* the last one stays */
     s = surg_node_set_input(n, kept++, surg_node_input(n, i));
   }
@@ -146,6 +151,7 @@ typedef struct part {
 } part;
 
 static int64_t bound(int64_t i, int64_t length) {
+  assert(length > 0);
   if (i < 0) i = i < -length ? 0 : i + length;
   return i > length ? length : i;
 }
@@ -214,6 +220,7 @@ static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *
 static bool put(part *parts, size_t *count, const part *one) {
   size_t i = *count;
   if (i == PARTS) return false;
+  assert(one->from < one->to && i < PARTS);
   for (; i > 0 && parts[i - 1].from > one->from; i--) parts[i] = parts[i - 1];
   parts[i] = *one;
   ++*count;
@@ -261,6 +268,7 @@ static surg_pass_result shares(surg_pass_ctx *p, surg_node *n) {
   surg_status s = split ? surg_node_set_input(split, 0, v) : SURG_ENOMEM;
   if (!s) s = surg_node_set_int(split, "axis", (int64_t)axis);
   for (size_t i = 0; i < count; i++) sizes[i] = parts[i].to - parts[i].from;
+  assert(count > 1 && count <= PARTS);
   if (!s) s = numbers_sizes(split, sizes, count);
   for (size_t i = 0; i < count && !s; i++) {
     s = surg_node_take_output(split, i, surg_node_output(parts[i].node, 0));

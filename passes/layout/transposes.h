@@ -3,6 +3,7 @@
 #ifndef SURG_PASSES_TRANSPOSES_H
 #define SURG_PASSES_TRANSPOSES_H
 
+#include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 
 #define TR_RANK 12    /* of a tensor that is looked at */
@@ -61,6 +62,7 @@ static inline size_t tr_find(const tr_order *o, size_t axis) {
 }
 
 static inline tr_order tr_inverse(const tr_order *o) {
+  assert(o->n <= TR_RANK);
   tr_order r = {.n = o->n};
   for (size_t i = 0; i < o->n; i++) r.at[o->at[i]] = i;
   return r;

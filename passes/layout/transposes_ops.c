@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Part of the pass transposes: what each operator does with axes, and constants in another order.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "../util/numbers.h"
@@ -183,6 +184,7 @@ typedef struct axes {
 
 static bool put_axes(const int64_t *v, size_t count, size_t rank, axes *out) {
   bool seen[TR_RANK] = {false};
+  assert(rank <= TR_RANK);
   if (count > TR_RANK) return false;
   out->n = count;
   for (size_t i = 0; i < count; i++) {
@@ -259,6 +261,7 @@ static tr_order drop(const tr_order *in, const axes *gone) {
     for (size_t k = 0; k < gone->n; k++) before += gone->of[k] < in->at[i];
     out.at[out.n++] = in->at[i] - before;
   }
+  assert(out.n + gone->n == in->n); /* the axes differ and are all among those */
   return out;
 }
 
@@ -271,6 +274,7 @@ static bool add(const tr_order *in, const axes *come, tr_order *out) {
     out->at[i] = i;
     if (!in_axes(come, i)) places[n++] = i;
   }
+  assert(n == in->n); /* what does not come was there */
   for (size_t i = 0; i < in->n; i++) out->at[places[i]] = places[in->at[i]];
   return true;
 }
@@ -299,6 +303,7 @@ static bool read_each(const surg_node *n, kind k, const tr_order *in, int64_t *v
 bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order *out) {
   const kind what = kind_of_node(n);
   axes list;
+  assert(in->n <= TR_RANK);
   size_t axis;
   *out = *in;
   switch (what) {
@@ -358,6 +363,7 @@ static surg_status set_axes(surg_node *n, surg_node *made, kind k, const tr_orde
   axes list;
   if (!read_axes(n, k, in->n, &list)) return SURG_EINVALID;
   for (size_t i = 0; i < list.n; i++) v[i] = (int64_t)tr_find(in, list.of[i]);
+  assert(list.n > 0 && list.n <= TR_RANK);
   if (at == SIZE_MAX) return surg_node_set_ints(made, "axes", v, list.n);
   surg_value *c = numbers_vector(made, NULL, v, list.n);
   return c ? surg_node_set_input(made, at, c) : SURG_ENOMEM;

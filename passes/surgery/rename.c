@@ -17,7 +17,12 @@
 
 typedef enum what { INPUT, OUTPUT, VALUE, NODE, DIM, N_WHAT } what;
 
-static const char *const words[N_WHAT] = {"input", "output", "value", "node", "dim"};
+static const char *const words[] = {[INPUT] = "input",
+                                    [OUTPUT] = "output",
+                                    [VALUE] = "value",
+                                    [NODE] = "node",
+                                    [DIM] = "dim"};
+_Static_assert(sizeof words / sizeof *words == N_WHAT, "a word for each option");
 
 typedef struct change {
   what what;

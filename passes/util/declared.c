@@ -57,8 +57,12 @@ static void put_tensor(text *out, const surg_type *t) {
 }
 
 const char *declared_text(const surg_type *t, char *out) {
-  static const char *const names[] = {"nothing", "tensor", "sparse_tensor", "seq",
-                                      "map",     "optional", "opaque"};
+  static const char *const names[] = {
+      [SURG_TYPE_UNKNOWN] = "nothing",  [SURG_TYPE_TENSOR] = "tensor",
+      [SURG_TYPE_SEQUENCE] = "seq",     [SURG_TYPE_SPARSE_TENSOR] = "sparse_tensor",
+      [SURG_TYPE_MAP] = "map",          [SURG_TYPE_OPTIONAL] = "optional",
+      [SURG_TYPE_OPAQUE] = "opaque"};
+  _Static_assert(sizeof names / sizeof *names == SURG_TYPE_OPAQUE + 1, "a name for each kind");
   text x = {out, 0};
   unsigned depth = 0;
   *out = 0;

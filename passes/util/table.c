@@ -3,6 +3,8 @@
  * the table: whoever makes a model cannot aim at one place. */
 #include "table.h"
 
+#include <assert.h>
+
 bool table_make(table *t, surg_pass_ctx *p, size_t n) {
   size_t size = 16;
   t->shift = 64 - 4;
@@ -10,16 +12,19 @@ bool table_make(table *t, surg_pass_ctx *p, size_t n) {
   if (size / 2 < n) return false;
   t->slots = surg_pass_alloc(p, size * sizeof *t->slots);
   t->mask = size - 1;
+  assert((size & t->mask) == 0 && n <= size / 2); /* so a search ends at a free slot */
   t->factor = table_mix((uintptr_t)t, (uintptr_t)t->slots) | 1;
   return t->slots != NULL;
 }
 
 static size_t place_of(const table *t, uint64_t hash) {
+  assert(t->shift > 0 && t->shift < 64 && t->mask >> (64 - t->shift) == 0);
   return (size_t)((hash * t->factor) >> t->shift);
 }
 
 void *table_meet(table *t, uint64_t hash, void *item, table_same same, void *user) {
   int tries = 0;
+  assert(t->slots && item); /* NULL says that a slot is free */
   size_t i = place_of(t, hash);
   for (; t->slots[i].item; i = (i + 1) & t->mask) {
     if (t->slots[i].hash != hash) continue;
