@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const severities[] = {"note", "warning", "error"};
+static const char *const severities[] = {
+    [SURG_NOTE] = "note", [SURG_WARNING] = "warning", [SURG_ERROR] = "error"};
+_Static_assert(SURG_COUNT(severities) == SURG_ERROR + 1, "a word for each severity");
 
 bool report_lines(const report *r) {
   return r->out->form != FORM_TEXT;

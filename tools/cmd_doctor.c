@@ -52,6 +52,7 @@ static const struct row_info {
     [R_TRAINING] = {"training mode", "export after model.eval(), or --pass inference"},
     [R_TIDY] = {"tidy", "--pass prune"},
 };
+_Static_assert(SURG_COUNT(infos) == R_TIDY + 1, "a title for each row");
 
 typedef struct row {
   size_t open, notes;

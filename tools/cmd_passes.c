@@ -19,7 +19,12 @@ static const char *pass_name_at(const void *list, size_t i) {
 }
 
 static void explain(const surg_pass *p, const surg_registry *r) {
-  static const char *const kinds[] = {"", "=N", "=TEXT", "=A+B", "=VALUE"};
+  static const char *const kinds[] = {[SURG_OPTION_BOOL] = "",
+                                      [SURG_OPTION_INT] = "=N",
+                                      [SURG_OPTION_STRING] = "=TEXT",
+                                      [SURG_OPTION_LIST] = "=A+B",
+                                      [SURG_OPTION_PAIRS] = "=VALUE"};
+  _Static_assert(SURG_COUNT(kinds) == SURG_OPTION_PAIRS + 1, "an entry for each kind");
   printf("%s: %s\n", p->name, p->help);
   if (surg__pass_origin(r, p)) printf("  from plugin %s\n", surg__pass_origin(r, p));
   printf("  exactness: %s%s\n", surg__exactness_name(p->exactness),
@@ -73,7 +78,12 @@ static void list(const surg_registry *r) {
 }
 
 static json_t *pass_json(const surg_pass *p, const surg_registry *r) {
-  static const char *const kinds[] = {"bool", "int", "string", "list", "pairs"};
+  static const char *const kinds[] = {[SURG_OPTION_BOOL] = "bool",
+                                      [SURG_OPTION_INT] = "int",
+                                      [SURG_OPTION_STRING] = "string",
+                                      [SURG_OPTION_LIST] = "list",
+                                      [SURG_OPTION_PAIRS] = "pairs"};
+  _Static_assert(SURG_COUNT(kinds) == SURG_OPTION_PAIRS + 1, "an entry for each kind");
   json_t *j = json_object(), *options = json_array();
   json_object_set_new(j, "name", cli_text_json(p->name));
   json_object_set_new(j, "help", cli_text_json(p->help));

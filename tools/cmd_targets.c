@@ -198,7 +198,11 @@ static void put_names(surg__buf *b, const surg__target *t, bool refused) {
 }
 
 static void put_target(surg__buf *b, const surg__target *t) {
-  static const char *const dynamic[] = {"not said", "none taken", "of the batch alone", "taken"};
+  static const char *const dynamic[] = {[SURG__D_UNSAID] = "not said",
+                                        [SURG__D_NONE] = "none taken",
+                                        [SURG__D_BATCH] = "of the batch alone",
+                                        [SURG__D_ALL] = "taken"};
+  _Static_assert(SURG_COUNT(dynamic) == SURG__D_ALL + 1, "a text for each way");
   surg__buf_printf(b, "%-12s%s\n%-12s", "target", t->name, "engine");
   cli_put_wrapped(b, t->title ? t->title : t->name, 12, 12);
   for (size_t i = 0; i < t->opsets.count; i++) {

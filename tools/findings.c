@@ -38,7 +38,9 @@ static void tell(findings *f, const finding *what) {
 
 /* A line of the loader, `FILE: SEVERITY: PLACE: TEXT`. */
 static void heard(void *user, surg_severity severity, const char *line) {
-  static const char *const words[] = {"note: ", "warning: ", "error: "};
+  static const char *const words[] = {
+      [SURG_NOTE] = "note: ", [SURG_WARNING] = "warning: ", [SURG_ERROR] = "error: "};
+  _Static_assert(SURG_COUNT(words) == SURG_ERROR + 1, "a word for each severity");
   findings *f = user;
   const char *code = f->code ? f->code : surg__check_load_code(f->ctx, severity);
   const size_t name = f->name ? strlen(f->name) : 0; /* may hold such a word itself */

@@ -185,7 +185,10 @@ static void put_text(surg__buf *b, const char *key, const char *text) {
 
 static void put_graphs(writer *w, const info_facts *f) {
   surg__buf *b = &w->b;
-  static const char *const kinds[] = {"main", "subgraph", "function"};
+  static const char *const kinds[] = {[SURG_GRAPH_MAIN] = "main",
+                                      [SURG_GRAPH_SUBGRAPH] = "subgraph",
+                                      [SURG_GRAPH_FUNCTION] = "function"};
+  _Static_assert(SURG_COUNT(kinds) == SURG_GRAPH_FUNCTION + 1, "a word for each kind");
   size_t i = 0;
   for (surg_graph *g = f->m->graph; g; g = g->next) g->work = (void *)(uintptr_t)i++;
   surg__buf_puts(b, ",\n  \"graphs\": [");

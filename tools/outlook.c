@@ -130,7 +130,9 @@ void outlook_put(surg__buf *b, const outlook *o, const char *path) {
 }
 
 json_t *outlook_json(const outlook *o) {
-  static const char *const kinds[] = {"none", "some", "all"};
+  static const char *const kinds[] = {
+      [OUTLOOK_NONE] = "none", [OUTLOOK_SOME] = "some", [OUTLOOK_ALL] = "all"};
+  _Static_assert(SURG_COUNT(kinds) == OUTLOOK_ALL + 1, "a word for each kind");
   char with[64];
   consent_spell(with, sizeof with, o->needed);
   return json_pack("{s:s,s:s,s:I}", "cures", kinds[o->kind], "consent", with, "remain",

@@ -193,7 +193,12 @@ char *pass_form_pipeline(pass_form *form, const char *then) {
 }
 
 void pass_form_help(const pass_form *form) {
-  static const char *const kinds[] = {"[=false]", " N", " TEXT", " A,B", " NAME=VALUE"};
+  static const char *const kinds[] = {[SURG_OPTION_BOOL] = "[=false]",
+                                      [SURG_OPTION_INT] = " N",
+                                      [SURG_OPTION_STRING] = " TEXT",
+                                      [SURG_OPTION_LIST] = " A,B",
+                                      [SURG_OPTION_PAIRS] = " NAME=VALUE"};
+  _Static_assert(SURG_COUNT(kinds) == SURG_OPTION_PAIRS + 1, "an entry for each kind");
   printf("usage: onnxsurg %s [OPTION]... IN OUT\n", form->name);
   if (form->pass) printf("%s\n", form->pass->help);
   for (size_t i = 0; form->pass && i < form->pass->option_count; i++) {

@@ -39,7 +39,12 @@ static int take_engine(cli_run *r, const char *word) {
 }
 
 static int take_fill(cli_run *r, const char *word) {
-  static const char *const words[] = {"random", "zeros", "ones", "arange", "adversarial"};
+  static const char *const words[] = {[SURG__FILL_RANDOM] = "random",
+                                      [SURG__FILL_ZEROS] = "zeros",
+                                      [SURG__FILL_ONES] = "ones",
+                                      [SURG__FILL_ARANGE] = "arange",
+                                      [SURG__FILL_ADVERSARIAL] = "adversarial"};
+  _Static_assert(SURG_COUNT(words) == SURG__FILL_ADVERSARIAL + 1, "a word for each filling");
   for (size_t i = 0; i < SURG_COUNT(words); i++) {
     if (strcmp(word, words[i]) != 0) continue;
     r->fill = (surg__fill)i;

@@ -258,7 +258,10 @@ static json_t *types_json(const char *const *types) {
 }
 
 static json_t *params_json(const surg_schema *s, bool output) {
-  static const char *const options[] = {"single", "optional", "variadic"};
+  static const char *const options[] = {[SURG__SINGLE] = "single",
+                                        [SURG__OPTIONAL] = "optional",
+                                        [SURG__VARIADIC] = "variadic"};
+  _Static_assert(SURG_COUNT(options) == SURG__VARIADIC + 1, "a word for each option");
   const surg__param *list = output ? s->outputs : s->inputs;
   const uint32_t n = output ? s->n_outputs : s->n_inputs;
   json_t *all = json_array();

@@ -41,7 +41,9 @@ static fate fate_of(const interface_names *from, const interface_names *to, size
 }
 
 static void print_list(FILE *f, const interface_names lists[2], const char *what, fate wanted) {
-  static const char *const words[] = {"", "removed", "added", "renamed"};
+  static const char *const words[] = {
+      [STAYED] = "", [REMOVED] = "removed", [ADDED] = "added", [RENAMED] = "renamed"};
+  _Static_assert(SURG_COUNT(words) == RENAMED + 1, "a word for each fate");
   const bool added = wanted == ADDED;
   bool any = false;
   for (size_t i = 0; i < lists[added].n; i++) {

@@ -24,7 +24,9 @@ static void deliver(surg_context *ctx, surg_severity severity, const char *line)
 
 static void report(surg_context *ctx, surg_severity severity, surg_status status, const char *where,
                    const char *fmt, va_list args) {
-  static const char *const words[] = {"note", "warning", "error"};
+  static const char *const words[] = {
+      [SURG_NOTE] = "note", [SURG_WARNING] = "warning", [SURG_ERROR] = "error"};
+  _Static_assert(SURG_COUNT(words) == SURG_ERROR + 1, "a word for each severity");
   char line[LINE_MAX_BYTES];
   size_t n = 0;
   if (where) n = (size_t)snprintf(line, sizeof line / 2, "%s: ", where);

@@ -7,7 +7,12 @@
 #define LEVELS 16
 
 void surg__check_put_type(surg__buf *b, const surg_type *t) {
-  static const char *const words[] = {"?", "", "sparse ", "seq", "map", "optional", "opaque"};
+  static const char *const words[] = {
+      [SURG_TYPE_UNKNOWN] = "?",    [SURG_TYPE_TENSOR] = "",
+      [SURG_TYPE_SEQUENCE] = "seq", [SURG_TYPE_SPARSE_TENSOR] = "sparse ",
+      [SURG_TYPE_MAP] = "map",      [SURG_TYPE_OPTIONAL] = "optional",
+      [SURG_TYPE_OPAQUE] = "opaque"};
+  _Static_assert(SURG_COUNT(words) == SURG_TYPE_OPAQUE + 1, "a word for each kind of type");
   int closing = 0;
   for (; t && t->elem && closing < LEVELS; t = t->elem, closing++) {
     surg__buf_printf(b, "%s(", words[t->kind]);

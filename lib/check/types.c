@@ -38,6 +38,8 @@ void surg__check_put_allowed(surg__buf *b, const surg_schema *s, const surg__par
 static bool spell(const surg_type *t, char out[64]) {
   static const char *const wraps[] = {
       [SURG_TYPE_SEQUENCE] = "seq(", [SURG_TYPE_OPTIONAL] = "optional("};
+  _Static_assert(SURG_COUNT(wraps) > SURG_TYPE_SEQUENCE && SURG_COUNT(wraps) > SURG_TYPE_OPTIONAL,
+                 "both wrappers are in the table");
   const char *outer[WRAPS + 1] = {"", "", ""};
   size_t depth = 0;
   for (; t && (t->kind == SURG_TYPE_SEQUENCE || t->kind == SURG_TYPE_OPTIONAL); t = t->elem) {

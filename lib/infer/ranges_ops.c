@@ -15,12 +15,14 @@ typedef enum kind {
   THREE,   /* of up to three, some of them optional */
   BRANCHES /* of an If */
 } kind;
+_Static_assert(BRANCHES <= UINT8_MAX, "a kind fits an entry of the table");
 
 static const uint8_t kinds[SURG_OP_COUNT] = {
 #define SURG_TRAIT_RANGE(op, kind) [SURG_OP_##op] = kind,
 #include "schema/traits.gen.h"
 #undef SURG_TRAIT_RANGE
 };
+_Static_assert(SURG_COUNT(kinds) == SURG_OP_COUNT, "an entry for each operator");
 
 static kind kind_of(int op) {
   return op > 0 && op < SURG_OP_COUNT ? (kind)kinds[op] : NOTHING;

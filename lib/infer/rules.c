@@ -8,6 +8,7 @@ static const surg__rule rules[SURG_OP_COUNT] = {
 #include "schema/traits.gen.h"
 #undef SURG_TRAIT_INFER
 };
+_Static_assert(SURG_COUNT(rules) == SURG_OP_COUNT, "an entry for each operator");
 
 surg__rule surg__rule_find(int op) {
   return op > 0 && op < SURG_OP_COUNT ? rules[op] : NULL;

@@ -154,10 +154,12 @@ static void give_reason(reason *to, int kind, const surg_rule *r, const char *wh
 }
 
 static const char *const consent[] = {
-    "it is exact", "its class is ulp, not tried without --allow ulp",
-    "its class is rounding, not tried without --allow rounding",
-    "its class is approx, not tried without --allow approx",
-    "its class is lossy, not tried without --allow lossy"};
+    [SURG_EXACT] = "it is exact",
+    [SURG_ULP] = "its class is ulp, not tried without --allow ulp",
+    [SURG_ROUNDING] = "its class is rounding, not tried without --allow rounding",
+    [SURG_APPROX] = "its class is approx, not tried without --allow approx",
+    [SURG_LOSSY] = "its class is lossy, not tried without --allow lossy"};
+_Static_assert(SURG_COUNT(consent) == SURG_LOSSY + 1, "a text for each class");
 
 /* Whether a node in a body of n blocks: then it stays where it can be told of. */
 static bool blocked_inside(const mover *v, const surg_node *n) {

@@ -61,7 +61,12 @@ static void tolerances(const prover *p, surg_exactness e, surg__tolerance *rando
                        surg__tolerance *adversarial) {
   static const struct {
     double relative, steps; /* steps: of the coarsest type */
-  } of[] = {{0, 0}, {1e-4, 16}, {1e-3, 64}, {1e-3, 64}, {1e-2, 256}};
+  } of[] = {[SURG_EXACT] = {0, 0},
+            [SURG_ULP] = {1e-4, 16},
+            [SURG_ROUNDING] = {1e-3, 64},
+            [SURG_APPROX] = {1e-3, 64},
+            [SURG_LOSSY] = {1e-2, 256}};
+  _Static_assert(SURG_COUNT(of) == SURG_LOSSY + 1, "a tolerance for each class");
   const size_t i = (unsigned)e < SURG_COUNT(of) ? e : SURG_COUNT(of) - 1;
   double rtol = p->how->rtol;
   if (rtol < 0) rtol = i ? fmin(0.25, fmax(of[i].relative, of[i].steps * coarsest(p->base))) : 0;

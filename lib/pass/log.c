@@ -37,9 +37,21 @@ struct surg__log {
 
 /* By surg_event_kind, every one of them. */
 static const char *const event_names[] = {
-    "create-node", "erase-node", "create-value", "erase-value", "rename-node", "rename-value",
-    "replace",     "set-input",  "set-output",   "set-attr",    "interface",   "model",
-    "move",        "set-op"};
+    [SURG_EVENT_CREATE_NODE] = "create-node",
+    [SURG_EVENT_ERASE_NODE] = "erase-node",
+    [SURG_EVENT_CREATE_VALUE] = "create-value",
+    [SURG_EVENT_ERASE_VALUE] = "erase-value",
+    [SURG_EVENT_RENAME_NODE] = "rename-node",
+    [SURG_EVENT_RENAME_VALUE] = "rename-value",
+    [SURG_EVENT_REPLACE] = "replace",
+    [SURG_EVENT_SET_INPUT] = "set-input",
+    [SURG_EVENT_SET_OUTPUT] = "set-output",
+    [SURG_EVENT_SET_ATTR] = "set-attr",
+    [SURG_EVENT_INTERFACE] = "interface",
+    [SURG_EVENT_MODEL] = "model",
+    [SURG_EVENT_MOVE] = "move",
+    [SURG_EVENT_SET_OP] = "set-op",
+};
 _Static_assert(SURG_COUNT(event_names) == SURG_EVENT_SET_OP + 1, "an event has no name");
 
 static void flush(surg__log *l) {

@@ -4,7 +4,12 @@
 #include "pass/internal.h"
 
 const char *surg__exactness_name(surg_exactness e) {
-  static const char *const names[] = {"exact", "ulp", "rounding", "approx", "lossy"};
+  static const char *const names[] = {[SURG_EXACT] = "exact",
+                                      [SURG_ULP] = "ulp",
+                                      [SURG_ROUNDING] = "rounding",
+                                      [SURG_APPROX] = "approx",
+                                      [SURG_LOSSY] = "lossy"};
+  _Static_assert(SURG_COUNT(names) == SURG_LOSSY + 1, "a name for each class");
   return (unsigned)e < SURG_COUNT(names) ? names[e] : "unknown";
 }
 

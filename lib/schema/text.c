@@ -115,10 +115,23 @@ void surg__put_type_set(surg__buf *b, const surg__type_set *t, uint32_t *groups)
 }
 
 const char *surg__attr_kind_name(surg_attr_kind kind) {
-  static const char *const names[] = {"undefined",      "float",      "int",        "string",
-                                      "tensor",         "graph",      "floats",     "ints",
-                                      "strings",        "tensors",    "graphs",     "sparse_tensor",
-                                      "sparse_tensors", "type_proto", "type_protos"};
+  static const char *const names[] = {
+      [SURG_ATTR_UNDEFINED] = "undefined",
+      [SURG_ATTR_FLOAT] = "float",
+      [SURG_ATTR_INT] = "int",
+      [SURG_ATTR_STRING] = "string",
+      [SURG_ATTR_TENSOR] = "tensor",
+      [SURG_ATTR_GRAPH] = "graph",
+      [SURG_ATTR_FLOATS] = "floats",
+      [SURG_ATTR_INTS] = "ints",
+      [SURG_ATTR_STRINGS] = "strings",
+      [SURG_ATTR_TENSORS] = "tensors",
+      [SURG_ATTR_GRAPHS] = "graphs",
+      [SURG_ATTR_SPARSE_TENSOR] = "sparse_tensor",
+      [SURG_ATTR_SPARSE_TENSORS] = "sparse_tensors",
+      [SURG_ATTR_TYPE_PROTO] = "type_proto",
+      [SURG_ATTR_TYPE_PROTOS] = "type_protos"};
+  _Static_assert(SURG_COUNT(names) == SURG_ATTR_TYPE_PROTOS + 1, "a name for each kind");
   return (size_t)kind < SURG_COUNT(names) ? names[kind] : "?";
 }
 

@@ -294,6 +294,8 @@ const char *surg__target_spread(surg__tspread how) {
       [SURG__S_ONCE] = "repeated along one axis at most",
       [SURG__S_EARLY] = "repeated along axis 0 or 1 alone",
       [SURG__S_PLANES] = "repeated along the last two of four axes alone, at a batch of 1"};
+  _Static_assert(SURG_COUNT(texts) == SURG__S_PLANES + 1, "a text for each way to repeat");
+  assert((size_t)how < SURG_COUNT(texts));
   return texts[how];
 }
 

@@ -196,6 +196,7 @@ static bool read_spreads(reader *r, const json_t *j, const char *where, surg__tf
       [SURG__S_LAST] = "last",     [SURG__S_CHANNEL] = "channel", [SURG__S_FRONT] = "front",
       [SURG__S_SINGLE] = "single", [SURG__S_ONCE] = "once",       [SURG__S_EARLY] = "early",
       [SURG__S_PLANES] = "planes"};
+  _Static_assert(SURG_COUNT(names) == SURG__S_PLANES + 1, "a word for each way to repeat");
   const char *key;
   json_t *v;
   if (!json_is_object(j)) return fail(r, where, "must be an object of words");

@@ -21,7 +21,9 @@ typedef struct linear {
 /* --- reading --- */
 
 static bool read_inputs(linear *l) {
-  static const char *const names[PARTS] = {"q", "k", "v", "decay", "beta"};
+  static const char *const names[PARTS] = {
+      [QUERY] = "q", [KEY] = "k", [VALUE] = "v", [DECAY] = "decay", [BETA] = "beta"};
+  _Static_assert(PARTS == BETA + 1, "a name for each part");
   surg__builder *b = l->b;
   for (int i = 0; i < PARTS; i++)
     if (surg__b_get(b, names[i]) &&
@@ -123,7 +125,8 @@ static surg__bt without_time(surg__bt x) {
 }
 
 static surg__bt scanned(const linear *l, const surg__bt *parts, surg__bt *state) {
-  static const char *const words[PARTS] = {"query", "key", "value", "decay", "beta"};
+  static const char *const words[PARTS] = {
+      [QUERY] = "query", [KEY] = "key", [VALUE] = "value", [DECAY] = "decay", [BETA] = "beta"};
   static const int64_t axes[PARTS] = {1, 1, 1, 1, 1};
   surg__builder *b = l->b;
   surg_value *in[1 + PARTS] = {state->v};
