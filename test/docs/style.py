@@ -16,6 +16,7 @@ BANNED = re.compile(r'''\b(
     whole\ numbers? | truth\ values? | laid\ out | behind|in\ front\ of
 )\b''', re.VERBOSE | re.IGNORECASE)
 COLUMNS = 100
+README_LINES = 150  # what a newcomer reads
 GENERATED = ('substitutions.md', 'target-table.md', 'commands.md')
 LEFT = pathlib.Path(__file__).with_name('style_left.txt')
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -89,6 +90,9 @@ def strict(source):
         out += words(name, prose(text))
         out += ['%s:%d: %d columns' % (name, n, len(line)) for n, _, line in prose(text)
                 if len(line) > COLUMNS and not line.startswith('|')]
+    lines = len((source / 'README.md').read_text(encoding='utf-8').splitlines())
+    if lines > README_LINES:
+        out.append('README.md: %d lines, at most %d are allowed' % (lines, README_LINES))
     path = source / 'doc/man/onnxsurg.1'
     out += words(path.relative_to(source), macros(path.read_text(encoding='utf-8')))
     for path in sorted((source / 'include').glob('**/*.*')):
