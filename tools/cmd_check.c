@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "check_target.h"
 #include "findings.h"
 #include "outlook.h"

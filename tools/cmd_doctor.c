@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
-#include "base/limits.h"
 #include "check_target.h"
 #include "explain.h"
 #include "findings.h"

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/context.h"
-#include "base/limits.h"
 #include "check_target.h"
 #include "explain.h"
 #include "findings.h"

@@ -6,7 +6,6 @@
 #include "base/diag.h"
 #include "cli.h"
 #include "io/io.h"
-#include "io/io.h"
 
 static const char help[] =
     "usage: onnxsurg merge [OPTION]... A B -o OUT\n"

@@ -2,11 +2,12 @@
 /* `onnxsurg profile --dim N=1..32@8 IN`: the shape profile that TensorRT builds an engine for: the
  * least, the best and the largest sizes of the inputs. Each of the three is put into a copy of the
  * model, whose types must be inferred without a contradiction. Nothing is written. */
+#include <onnxsurg/check.h>
+#include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/check.h"
-#include "pass/pass.h"
 #include "quiet.h"
 
 #define DIMS 64u /* of --dim */
@@ -67,9 +68,9 @@ typedef struct trouble {
   bool any;
 } trouble;
 
-static void contradiction(void *user, const surg__finding *f) {
+static void contradiction(void *user, const surg_check_finding *f) {
   trouble *t = user;
-  const bool bad = surg__check_severity(f->code) == SURG_ERROR || !strcmp(f->code, "W206");
+  const bool bad = f->severity == SURG_ERROR || !strcmp(f->code, "W206");
   if (!bad || t->any) return;
   t->any = true;
   surg__buf_printf(&t->text, "%s%s%s", f->where ? f->where : "", f->where ? ": " : "",
@@ -100,28 +101,28 @@ static bool put_shapes(const surg_model *m, surg__buf *b, trouble *t) {
 /* One of the three: the shapes go to b, what is wrong to t. */
 static surg_status try_sizes(profile *x, unsigned which, surg__buf *b, trouble *t) {
   surg__buf text;
-  surg__pipeline *p = NULL;
   surg_model *copy = surg_model_clone(x->q.m);
   surg__buf_init(&text, x->q.ctx);
   for (size_t i = 0; i < x->n; i++) {
-    surg__buf_puts(&text, i ? "," : "freeze{");
-    surg__pipeline_quote(&text, x->spans[i].name);
-    surg__buf_printf(&text, "=%lld", (long long)x->spans[i].size[which]);
+    char *name = NULL;
+    surg_pipeline_word(x->q.ctx, x->spans[i].name, &name);
+    surg__buf_printf(&text, "%s%s=%lld", i ? "," : "freeze{", name ? name : "",
+                     (long long)x->spans[i].size[which]);
+    if (!name) text.failed = true;
+    surg_bytes_free(x->q.ctx, name);
   }
   surg__buf_puts(&text, x->n ? "}" : "");
   surg__buf_putc(&text, 0);
   surg_status s = copy && !text.failed ? SURG_OK : SURG_ENOMEM;
   surg_context_clear_error(x->q.ctx);
-  if (s == SURG_OK) s = surg__pipeline_parse(x->q.ctx, text.p, "--dim", &p);
-  if (s == SURG_OK) s = surg__run(&copy, p, &(surg__run_options){0}, NULL);
-  if (s == SURG_OK) s = surg__check_model(copy, true, SURG_LIMIT_FINDINGS, contradiction, t);
+  if (s == SURG_OK) s = surg_run_pipeline(&copy, text.p);
+  if (s == SURG_OK) s = surg_check(copy, 0, contradiction, t, NULL);
   if (s == SURG_OK && !t->any) put_shapes(copy, b, t);
   if ((s == SURG_EINVALID || s == SURG_EUSAGE) && surg_context_error(x->q.ctx)) {
     t->any = true; /* freeze says why a size cannot be */
     surg__buf_puts(&t->text, surg_context_error(x->q.ctx));
     s = SURG_OK;
   }
-  surg__pipeline_free(p);
   surg__buf_free(&text);
   if (copy) surg_model_free(copy);
   return s;

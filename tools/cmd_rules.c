@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg rules [NAME]`: what rewrite rules there are, what one says, and why it does not match.
  */
+#include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli.h"
-#include "pass/pass.h"
 
 static const char help[] =
     "usage: onnxsurg rules [--rules FILE] [--json] [NAME]\n"
@@ -30,7 +29,7 @@ static void list(surg_context *ctx) {
       group = surg_rule_group(r);
       printf("%s\n", group);
     }
-    printf("  %-34s %-7s", surg_rule_name(r), surg__exactness_name(surg_rule_exactness(r)));
+    printf("  %-34s %-7s", surg_rule_name(r), surg_exactness_name(surg_rule_exactness(r)));
     /* The domain where there is room for it. */
     const char *domain = surg_rule_domain(r), *op = surg_rule_op_type(r);
     if (*domain && strlen(domain) + strlen(op) < 35)
@@ -50,7 +49,7 @@ static void list_json(surg_context *ctx, const surg_rule *one) {
     json_t *e = json_object();
     json_object_set_new(e, "name", json_string(surg_rule_name(r)));
     json_object_set_new(e, "group", json_string(surg_rule_group(r)));
-    json_object_set_new(e, "exactness", json_string(surg__exactness_name(surg_rule_exactness(r))));
+    json_object_set_new(e, "exactness", json_string(surg_exactness_name(surg_rule_exactness(r))));
     json_object_set_new(e, "domain", json_string(surg_rule_domain(r)));
     json_object_set_new(e, "op_type", json_string(surg_rule_op_type(r)));
     json_object_set_new(e, "text", json_stringn(text.p, text.n));

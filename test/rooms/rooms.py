@@ -7,7 +7,7 @@ included, headers of other rooms included. Fails for
 
 - an include edge between rooms that EDGES does not list, and a listed edge that nothing uses;
 - a pass that includes anything but <onnxsurg/...>, system headers and headers of passes/;
-- more includes of headers of lib/ in tools/ than INTERNAL;
+- more includes of a header of lib/ in tools/ than INTERNAL lists for it;
 - a public function without a comment above it, past the number in UNDOCUMENTED;
 - a header of include/onnxsurg that is not installed.
 """
@@ -42,8 +42,34 @@ EDGES = {
 # Files of passes/ that are no passes: they fill in a table that the library declares.
 TABLES = {'passes/builtin.c': {'pass/pass.h'}}
 
-# Includes of headers of lib/ in tools/ that are left; may only fall.
-INTERNAL = 70
+# Headers of lib/ that tools/ still includes, and how often; may only fall. Entries go as public
+# functions come.
+INTERNAL = {
+    'base/base.h': 6,
+    'base/context.h': 5,
+    'base/diag.h': 6,
+    'base/dtype.h': 1,
+    'base/hash.h': 1,
+    'base/limits.h': 2,
+    'base/os.h': 2,
+    'base/sanitized.h': 1,
+    'check/check.h': 5,
+    'eval/core/number.h': 1,
+    'io/io.h': 4,
+    'ir/ir.h': 1,
+    'measure/measure.h': 2,
+    'pass/pass.h': 9,
+    'repair/repair.h': 1,
+    'run/isolate.h': 1,
+    'run/run_engine.h': 1,
+    'run/verify.h': 1,
+    'schema/bodies.h': 1,
+    'schema/schema.h': 1,
+    'schema/text.h': 1,
+    'sym/expr.h': 1,
+    'target/target.h': 2,
+    'target/verdict.h': 1,
+}
 
 # Public functions without a comment of their own.
 UNDOCUMENTED = 0
@@ -127,13 +153,20 @@ def check_passes(seen):
 
 
 def check_tools(seen):
-    left = [(path, header) for path, headers in sorted(seen.items()) if path.startswith('tools/')
-            for header in sorted(headers)]
-    print(f'{len(left)} includes of lib/ are left in tools/, {INTERNAL} are allowed')
-    if len(left) <= INTERNAL:
-        return []
-    return [f'{path}: includes "{header}"; tools/ includes <onnxsurg/...> and its own headers alone'
-            for path, header in left]
+    by = collections.defaultdict(list)
+    for path, headers in sorted(seen.items()):
+        for header in headers if path.startswith('tools/') else ():
+            by[header].append(path)
+    print(f'{sum(map(len, by.values()))} includes of lib/ are left in tools/')
+    faults = []
+    for header, paths in sorted(by.items()):
+        allowed = INTERNAL.get(header, 0)
+        if len(paths) > allowed:
+            faults.append(f'tools/ includes "{header}" {len(paths)} times, {allowed} are allowed: '
+                          f'{" ".join(paths)}; use <onnxsurg/...>')
+        if len(paths) < allowed:
+            print(f'tools/ includes "{header}" {len(paths)} times: INTERNAL can say that')
+    return faults
 
 
 DECLARATION = re.compile(r'(SURG_FN|SURG_PROC)\(|SURG_EXPORT ')
