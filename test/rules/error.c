@@ -2,7 +2,8 @@
 /* The running error of a model: how far each of its results may be off when every value on the way,
  * inputs and constants too, is off by k * eps of its size. A rule of class rounding(k) is held
  * against it where there is no sum of absolute terms (terms.c): where a result passes through
- * quotients, roots, exponentials, or extremes. (Higham, Accuracy and Stability of Numerical Algorithms, 3.3.)
+ * quotients, roots, exponentials, or extremes. (Higham, Accuracy and Stability of Numerical
+ * Algorithms, section 3.3.)
  *
  * A radius is propagated from node to node by evaluating the node itself:
  * - a function of single elements: at the ends of the intervals of its inputs, and halfway;
@@ -337,6 +338,14 @@ static bool propagate(walk *w, step *s) {
   return one_by_one(w, s);
 }
 
+/* The size that a result is off by itself: of a logarithm of a sum, that sum is a value on the way,
+ * which is not shown; where it is off by eps of itself, its logarithm is off by eps. */
+static double own_size(int op, double x) {
+  const bool logs = op == SURG_OP_LogSoftmax || op == SURG_OP_ReduceLogSumExp ||
+                    op == SURG_OP_SoftmaxCrossEntropyLoss;
+  return logs ? fmax(fabs(x), 1) : x;
+}
+
 static bool numeric(int dtype) {
   return surg__is_real(dtype) || surg__is_int(dtype) || dtype == SURG_BOOL;
 }
@@ -375,7 +384,8 @@ static bool run_node(walk *w, surg_node *n) {
       if (!open) s.off[i] = NULL;
     }
     for (uint64_t e = 0; surg__is_real(dtype) && e < s.out[i].count; e++) {
-      const double x = at(&s.out[i], e), r = s.off[i][e] + own(w, dtype, x);
+      const double x = at(&s.out[i], e);
+      const double r = s.off[i][e] + own(w, dtype, own_size(surg_node_op(n), x));
       s.off[i][e] = isnan(x) || !(fabs(x) + r <= most_of[dtype]) ? (double)INFINITY : r;
     }
     if (v && dtype && !add(w, v, &s.out[i], s.off[i])) return false;
