@@ -42,6 +42,8 @@ bool mend_opsets(mending *k);   /* opset imports that are missing or older than 
 /* Whether two imports of the default domain, with the versions that `text` ends with, leave one
  * meaning: that of the newer one. */
 bool mend_opset_certain(const mending *k, const char *text);
+/* Whether the nodes of the graph form a cycle, which a lenient load has found. */
+bool mend_is_cyclic(const mending *k, const surg_graph *g);
 bool mend_names(mending *k);      /* names that are missing, repeated or hide others */
 bool mend_attributes(mending *k); /* kinds, forms and absence of attributes */
 /* Sets a required attribute that is missing where one value alone is possible, or says why not. */

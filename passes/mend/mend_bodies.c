@@ -7,6 +7,7 @@
 #include "mend.h"
 
 #define BRANCHES 2
+#define MOST_MOVED 1000 /* nodes that are moved before an If that captures a result */
 
 /* What input i of a branch means: the input of the If behind the condition where it has as many,
  * else the value of its name around the node; NULL: nothing. */
@@ -17,25 +18,59 @@ static surg_value *meant(const surg_node *n, const surg_graph *branch, size_t i)
   return *name ? surg_graph_lookup_value(surg_node_graph(n), name) : NULL;
 }
 
+/* Whether the node needs no result of `n`, which is before it: then it can be moved to the front of
+ * n. Nodes with bodies are taken to need it. */
+static bool is_free(mending *k, surg_node *made, const surg_node *n) {
+  if (mend_is_cyclic(k, surg_node_graph(n))) return false;
+  surg_node **stack = surg_pass_alloc(k->p, (MOST_MOVED + 1) * sizeof *stack);
+  size_t count = 0, seen = 0;
+  if (stack) stack[count++] = made;
+  while (count) {
+    surg_node *at = stack[--count];
+    if (at == n || surg_node_subgraph(at, 0) || ++seen > MOST_MOVED) return false;
+    for (size_t i = 0; i < surg_node_input_count(at); i++) {
+      const surg_value *v = surg_node_input(at, i);
+      surg_node *by = v ? surg_value_producer(v, NULL) : NULL;
+      if (!by || surg_node_graph(by) != surg_node_graph(n)) continue;
+      if (by != n && surg_node_before(by, n)) continue;
+      if (count == MOST_MOVED) return false;
+      stack[count++] = by;
+    }
+  }
+  return stack != NULL;
+}
+
+/* Whether a value is computed after the node, in its graph. */
+static bool is_after(const surg_value *v, const surg_node *n) {
+  const surg_node *made = surg_value_producer(v, NULL);
+  return made && surg_value_graph(v) == surg_node_graph(n) && !surg_node_before(made, n);
+}
+
+static bool any_after(const surg_node *n, const surg_graph *branch) {
+  for (size_t i = 0; branch && i < surg_graph_input_count(branch); i++) {
+    const surg_value *by = meant(n, branch, i);
+    if (by && is_after(by, n)) return true;
+  }
+  return false;
+}
+
 /* An input without a name, which nothing can read. */
 static bool is_nothing(const surg_value *input) {
   return !*surg_value_name(input) && !surg_value_first_use(input);
 }
 
 /* Whether input i of the branch can be replaced by what it means, or is nothing. */
-static bool is_meant(const surg_node *n, const surg_graph *branch, size_t i) {
+static bool is_meant(mending *k, const surg_node *n, const surg_graph *branch, size_t i) {
   surg_value *by = meant(n, branch, i);
   if (!by && is_nothing(surg_graph_input(branch, i))) return true;
-  const surg_node *made = by ? surg_value_producer(by, NULL) : NULL;
-  if (!by || (made && surg_value_graph(by) == surg_node_graph(n) && !surg_node_before(made, n)))
-    return false;
+  if (!by || (is_after(by, n) && !is_free(k, surg_value_producer(by, NULL), n))) return false;
   return surg_value_can_replace(surg_graph_input(branch, i), by) == SURG_REPLACE_YES;
 }
 
 /* The first input of the branch that means no value; NULL: each means one. */
-static const surg_value *meaningless(const surg_node *n, const surg_graph *branch) {
+static const surg_value *meaningless(mending *k, const surg_node *n, const surg_graph *branch) {
   for (size_t i = 0; i < surg_graph_input_count(branch); i++)
-    if (!is_meant(n, branch, i)) return surg_graph_input(branch, i);
+    if (!is_meant(k, n, branch, i)) return surg_graph_input(branch, i);
   return NULL;
 }
 
@@ -61,12 +96,13 @@ static bool captures(mending *k, surg_node *n, surg_graph *branch) {
 }
 
 static bool branches(mending *k, surg_node *n) {
-  bool positional = surg_node_input_count(n) > 1, any = false;
+  bool positional = surg_node_input_count(n) > 1, any = false, moves = false;
   for (size_t i = 0; i < BRANCHES; i++) {
     const surg_graph *branch = surg_node_subgraph(n, i);
     if (!branch || surg_graph_input_count(branch) == 0) continue;
     any = true;
-    const surg_value *none = meaningless(n, branch);
+    moves = moves || any_after(n, branch);
+    const surg_value *none = meaningless(k, n, branch);
     if (!none) continue;
     mend_leaves(k, n, "input '%.100s' of its %s names no value that is defined before the node",
                 surg_value_name(none), surg_graph_parent_attr(branch));
@@ -77,7 +113,8 @@ static bool branches(mending *k, surg_node *n) {
     surg_graph *branch = surg_node_subgraph(n, i);
     if (branch && surg_graph_input_count(branch) && !captures(k, n, branch)) return false;
   }
-  return !positional || surg_node_trim_inputs(n, 1) == SURG_OK;
+  if (positional && surg_node_trim_inputs(n, 1) != SURG_OK) return false;
+  return !moves || surg_graph_toposort(surg_node_graph(n), NULL) == SURG_OK;
 }
 
 /* --- absent inputs and outputs --- */

@@ -11,8 +11,7 @@
 
 /* --- order --- */
 
-/* Whether its nodes need each other in a circle, which a lenient load has found. */
-static bool is_cyclic(mending *k, const surg_graph *g) {
+bool mend_is_cyclic(const mending *k, const surg_graph *g) {
   for (size_t i = 0; i < surg_model_finding_count(k->m); i++) {
     surg_finding f = {.size = sizeof f};
     if (surg_model_finding(k->m, i, &f) && !f.cured && f.graph == g && strcmp(f.code, "E114") == 0)
@@ -23,7 +22,7 @@ static bool is_cyclic(mending *k, const surg_graph *g) {
 
 static bool sort(mending *k, surg_graph *g) {
   bool moved = false;
-  if (is_cyclic(k, g)) return true;
+  if (mend_is_cyclic(k, g)) return true;
   if (surg_graph_toposort(g, &moved) != SURG_OK) return false;
   if (moved)
     mend_did(k, surg_graph_parent_node(g), SURG_EXACT, "nodes of the graph '%.100s' are sorted",
