@@ -254,7 +254,8 @@ static void define(gen *g, const char *name, unsigned which) {
     give(g, two(g, "Sub", a, b), NULL);
     if (!which) give(g, one(g, "Identity", a), NULL);
   } else {
-    surg_value *relu = one(g, "Relu", a), *c = one(g, "Cast", gen_scalar(g, SURG_INT64, 1));
+    /* Below opset 9 a Constant is of floats. */
+    surg_value *relu = one(g, "Relu", a), *c = one(g, "Cast", gen_scalar(g, SURG_FLOAT, 1));
     if (c) gen_set_int(g, maker(c), "to", SURG_BOOL);
     surg_node *n = surg_graph_add_node(scope.graph, NULL, "odd", "inner", 2);
     if (n) {
