@@ -274,6 +274,7 @@ static bool copy_strays(cloner *c, surg_graph *g) {
     n->src = s->src;
     n->dropped = s->dropped;
     n->name = name_of(c, s->name);
+    if (s->type && !copy_type(c, s->type, &n->type)) return false;
     *tail = n;
     tail = &n->next;
   }

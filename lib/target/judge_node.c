@@ -221,7 +221,8 @@ static void judge_presence(surg__judge *j, const char *domain) {
   if (opset > 0 && !j->s && surg_schema_find(domain, surg_node_op_type(j->n), opset)) return;
   const surg_model *m = surg_graph_model(surg_node_graph(j->n));
   const bool none = !domain[0] && !surg_model_import_count(m) && surg_model_ir_version(m) >= 3;
-  const surg__verdict v = surg__target_finding(j->t, opset > 0 ? "E103" : none ? "E121" : "E104");
+  surg__verdict v = surg__target_finding(j->t, opset > 0 ? "E103" : none ? "E121" : "E104");
+  if (v == SURG__LEGAL && !domain[0] && opset <= 0) v = SURG__UNKNOWN; /* of which version? */
   if (v == SURG__LEGAL) return;
   if (opset > 0)
     surg__judge_object(j, v, SURG__C_OP, NULL, "opset %lld has no such operator", (long long)opset);
