@@ -169,6 +169,18 @@ static void tell(const repairing *r, const surg_repair_result *x) {
   if (shown.objections > SHOWN) fprintf(stderr, "  and %zu more\n", shown.objections - SHOWN);
 }
 
+/* What is written must be what was judged: passes that get more consent than the search gave them
+ * may do more. Takes the model of the search where the other one has more objections. */
+static void keep_judged(const repairing *r, surg_model **m) {
+  surg_judgement now = {.size = sizeof now};
+  surg_repair_result found = {.size = sizeof found};
+  if (!r->found || surg_target_judge(r->t, *m, NULL, NULL, &now) != SURG_OK) return;
+  surg_repair_get(r->found, &found);
+  if (now.verdict <= found.verdict) return;
+  surg_model_free(*m);
+  *m = surg_repair_take(r->found);
+}
+
 /* Runs what was found on the model as it was loaded, with the proof if it is wanted, and writes. */
 static int apply(repairing *r, const char *pipeline) {
   const surg_run_options options = {.size = sizeof options,
@@ -181,6 +193,7 @@ static int apply(repairing *r, const char *pipeline) {
   surg_model *m = NULL;
   surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
   if (s == SURG_OK) s = surg_run(&m, pipeline, &options, &done);
+  if (s == SURG_OK && !r->check) keep_judged(r, &m);
   if (s == SURG_OK && r->check && !r->common.quiet) {
     surg_run_get(done, &all);
     if (all.checked)

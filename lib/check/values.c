@@ -324,6 +324,23 @@ static void check_divisor(surg__checker *c, const surg_node *n) {
                     "integers are divided by 0, element %lld of input 1", (long long)at);
 }
 
+/* Weights of MatMulNBits are N rows of blocks of K, packed to bytes. */
+static void check_blocks(surg__checker *c, const surg_node *n) {
+  const int64_t rows = surg_node_int(n, "N", 0), k = surg_node_int(n, "K", 0),
+                bits = surg_node_int(n, "bits", 4), size = surg_node_int(n, "block_size", 0);
+  const surg_type *t = surg_value_type(surg_node_input(n, 1));
+  const bool sane = rows > 0 && k > 0 && size > 0 && bits > 0 && bits <= 8 && rows < INT32_MAX &&
+                    k < INT32_MAX && size < INT32_MAX / 8;
+  uint64_t count;
+  if (!sane || !t || t->kind != SURG_TYPE_TENSOR || !surg_type_static(t, &count)) return;
+  const uint64_t blocks = ((uint64_t)k + (uint64_t)size - 1) / (uint64_t)size;
+  const uint64_t bytes = ((uint64_t)size * (uint64_t)bits + 7) / 8;
+  if (blocks > UINT64_MAX / bytes / (uint64_t)rows || count == (uint64_t)rows * blocks * bytes)
+    return;
+  contradicts(c, n, "input 1 has %llu elements where N, K, bits and block_size make it %llu",
+              (unsigned long long)count, (unsigned long long)((uint64_t)rows * blocks * bytes));
+}
+
 static void check_shapes(surg__checker *c, const surg_node *n) {
   switch (n->schema->op) {
     case SURG_OP_Softmax:
@@ -331,6 +348,9 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
     case SURG_OP_Hardmax:
     case SURG_OP_LpNormalization:
       check_axis_attr(c, n);
+      break;
+    case SURG_OP_ms_MatMulNBits:
+      check_blocks(c, n);
       break;
     case SURG_OP_Div:
     case SURG_OP_Mod:
