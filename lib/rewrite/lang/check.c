@@ -281,7 +281,6 @@ static bool emission(checker *c, surg__rblock *b) {
 }
 
 bool surg__rule_check(surg_context *ctx, surg_rule *r, surg__buf *why, uint32_t *line) {
-  assert(!r->read && r->n_emits > 0);
   checker c = {.ctx = ctx, .r = r, .why = why, .line = line};
   if (!pattern(&c)) return false;
   for (uint16_t i = 0; i < r->n_emits; i++)
