@@ -177,7 +177,7 @@ static int bad_option(char **argv, const struct option *known) {
   size_t n = 0;
   for (; known[n].name; n++) {
     if (!optopt || known[n].val != optopt) continue;
-    return known[n].has_arg == no_argument ? cli_usage("option --%s takes no value", known[n].name)
+    return known[n].has_arg == no_argument ? cli_usage("option --%s has no value", known[n].name)
                                            : cli_usage("option --%s needs a value", known[n].name);
   }
   char word[128];
@@ -329,17 +329,17 @@ static int common_option(cli_common *c, int option, const char *argument) {
       return EXIT_DONE;
     case OPT_MAX_MEMORY:
       if (!cli_number(argument, &c->max_memory) || !c->max_memory)
-        return cli_usage("--max-memory takes bytes, such as 512MiB");
+        return cli_usage("--max-memory expects bytes, such as 512MiB");
       return EXIT_DONE;
     case OPT_MAX_DEPTH:
       if (!cli_number(argument, &n) || n < 1 || n > SURG_LIMIT_DEPTH_MOST)
-        return cli_usage("--max-depth takes 1 to %u", SURG_LIMIT_DEPTH_MOST);
+        return cli_usage("--max-depth expects 1 to %u", SURG_LIMIT_DEPTH_MOST);
       c->max_depth = (uint32_t)n;
       return EXIT_DONE;
     case OPT_TIMEOUT:
       if (!cli_number(argument, &c->timeout_seconds) || !c->timeout_seconds ||
           c->timeout_seconds > UINT32_MAX)
-        return cli_usage("--timeout takes seconds");
+        return cli_usage("--timeout expects seconds");
       return EXIT_DONE;
     default:
       return -1;
@@ -355,7 +355,7 @@ int cli_words_take(cli_words *w, const char *word) {
 }
 
 int cli_take_external(surg_save_options *save, const char *name) {
-  if (!*name || strchr(name, '/')) return cli_usage("--external-data takes a plain file name");
+  if (!*name || strchr(name, '/')) return cli_usage("--external-data expects a plain file name");
   save->external_data = name;
   return EXIT_DONE;
 }

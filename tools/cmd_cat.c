@@ -26,7 +26,7 @@ int cmd_cat(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &strict, &common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (argc - optind != 1) return cli_usage("cat takes one model: `onnxsurg cat IN`");
+  if (argc - optind != 1) return cli_usage("cat expects one model: `onnxsurg cat IN`");
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
   surg_model *m = NULL;

@@ -188,7 +188,7 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_MAX_FINDINGS:
       if (!cli_number(arg, &n) || n < 1 || n > UINT32_MAX)
-        return cli_usage("--max-findings takes a number from 1 on, not \"%s\"", arg);
+        return cli_usage("--max-findings expects a number from 1 on, not \"%s\"", arg);
       c->out.most = (uint32_t)n;
       return EXIT_DONE;
     case OPT_OPSET:
@@ -226,13 +226,13 @@ int cmd_check(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &c, &c.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (optind == argc) return cli_usage("check takes a model: `onnxsurg check IN`");
+  if (optind == argc) return cli_usage("check expects a model: `onnxsurg check IN`");
   if (c.common.json && c.out.form == FORM_SARIF)
     return cli_usage("--json and --sarif are two forms: choose one");
   if (c.common.json) c.out.form = FORM_JSON;
   c.out.quiet = c.common.quiet;
   if (c.targets && (c.target_name || c.out.form == FORM_SARIF || argc - optind != 1))
-    return cli_usage("--targets takes one model, and neither --target nor --sarif");
+    return cli_usage("--targets expects one model, and neither --target nor --sarif");
   surg_context *ctx = c.target_name || c.targets ? cli_context(&c.common) : NULL;
   surg_target *t = ctx && c.target_name ? cli_target(ctx, c.target_name, &code) : NULL;
   if ((c.target_name || c.targets) && !ctx) code = EXIT_LIMIT;

@@ -44,7 +44,7 @@ static const struct row_info {
     [R_VERSIONS] = {"opset and IR", "--opset N, --ir N"},
     [R_CUSTOM] = {"custom operators", "--schema FILE, --pass inline, replace or move-domain"},
     [R_OPS] = {"operators", NULL},
-    [R_FLOW] = {"control flow", "--pass fold takes the branch that is known"},
+    [R_FLOW] = {"control flow", "--pass fold replaces it by the known branch"},
     [R_DTYPES] = {"element types", NULL},
     [R_CONSTANT] = {"constant inputs", "--pass fold; open sizes get numbers first"},
     [R_TRAINING] = {"training mode", "export after model.eval(), or --pass inference"},
@@ -422,7 +422,7 @@ int cmd_doctor(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &d, &d.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (argc - optind != 1) return cli_usage("doctor takes one model: `onnxsurg doctor IN`");
+  if (argc - optind != 1) return cli_usage("doctor expects one model: `onnxsurg doctor IN`");
   d.in = argv[optind];
   if (d.error && !strcmp(d.error, "-") && !strcmp(d.in, "-"))
     return cli_usage("message and model cannot both be standard input");

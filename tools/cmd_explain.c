@@ -51,7 +51,7 @@ int explain_text(const char *argument, char **text, size_t *n) {
     return EXIT_DONE;
   free(*text);
   *text = NULL;
-  return cli_usage("%s is no text: the message comes first, then the model", argument);
+  return cli_usage("%s is not text: the message is the first argument, the model the second", argument);
 }
 
 int explain_messages(surg_context *ctx, const char *file, surg_messages **out) {
@@ -256,7 +256,7 @@ static int finish(const explaining *x, size_t count) {
   if (!x->list && !count)
     printf("not known: no message that is known here is in the text\n"
            "  next    onnxsurg doctor%s%s %s\n"
-           "  or      say what the engine takes: onnxsurg check --target T %s\n",
+           "  or      check against the facts of the engine: onnxsurg check --target T %s\n",
            x->target ? " --target " : "", x->target ? x->target : "", x->in ? x->in : "IN",
            x->in ? x->in : "IN");
   if (x->list)
@@ -308,7 +308,7 @@ int cmd_explain(int argc, char **argv) {
   const cli_command command = {options, NULL, help, take, &x, &x.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (argc - optind != 1 && argc - optind != 2)
-    return cli_usage("explain takes a message, and a model if there is one: `onnxsurg explain "
+    return cli_usage("explain expects a message, and optionally a model: `onnxsurg explain "
                      "'TEXT' IN`");
   x.in = argv[optind + 1];
   x.model.user = &x;

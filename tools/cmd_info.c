@@ -78,7 +78,7 @@ static int take(void *user, int o, char *arg) {
   switch (o) {
     case OPT_TOP:
       if (!cli_number(arg, &n) || !n || n > SIZE_MAX)
-        return cli_usage("--top takes how many nodes to show");
+        return cli_usage("--top expects the number of nodes to list");
       r->top = (size_t)n;
       return EXIT_DONE;
     case OPT_VALUES:
@@ -88,7 +88,7 @@ static int take(void *user, int o, char *arg) {
       r->target_name = arg;
       return EXIT_DONE;
     default: /* OPT_DIM */
-      if (r->dim_count == MOST_DIMS) return cli_usage("--dim may stand %u times", MOST_DIMS);
+      if (r->dim_count == MOST_DIMS) return cli_usage("--dim may be given %u times", MOST_DIMS);
       r->dims[r->dim_count++] = arg;
       return EXIT_DONE;
   }
@@ -105,7 +105,7 @@ int cmd_info(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (optind == argc) return cli_usage("info takes a model: `onnxsurg info IN`");
+  if (optind == argc) return cli_usage("info expects a model: `onnxsurg info IN`");
   surg_context *ctx = cli_context(&r.common);
   if (!ctx) return EXIT_LIMIT;
   if (r.target_name) r.target = cli_target(ctx, r.target_name, &code);

@@ -184,16 +184,16 @@ static int take(void *user, int o, char *arg) {
   switch (o) {
     case OPT_NODE: j->node = arg; return EXIT_DONE;
     case OPT_TURN:
-      return cli_number(arg, &j->turn) ? EXIT_DONE : cli_usage("--turn takes a number");
+      return cli_number(arg, &j->turn) ? EXIT_DONE : cli_usage("--turn expects a number");
     default: return cli_run_option(&j->how, o, arg);
   }
 }
 
 static int check_options(job *j, int files) {
   if (files != 2 || !j->node)
-    return cli_usage("isolate takes a node and two files: `onnxsurg isolate --node N IN OUT`");
-  if (j->how.n_engines) return cli_usage("isolate takes the built-in engine");
-  if (strcmp(j->out, "-") == 0) return cli_usage("OUT is a file: test data goes beside it");
+    return cli_usage("isolate expects a node and two files: `onnxsurg isolate --node N IN OUT`");
+  if (j->how.n_engines) return cli_usage("isolate works with the built-in engine only");
+  if (strcmp(j->out, "-") == 0) return cli_usage("OUT must be a file: test data is written to its folder");
   if (!j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   return EXIT_DONE;
 }

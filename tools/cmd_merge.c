@@ -89,7 +89,7 @@ static int read_connection(merging *j, const surg_model *a, const surg_model *b,
     free(name);
   }
   if (!at) at = last;
-  if (!at) return cli_usage("--connect takes VALUE:INPUT");
+  if (!at) return cli_usage("--connect expects VALUE:INPUT");
   return push(j, text, (size_t)(at - text), at + 1) ? EXIT_DONE : cli_no_memory();
 }
 
@@ -102,8 +102,8 @@ static int match_names(merging *j, const surg_model *a, const surg_model *b) {
   }
   return j->how.n ? EXIT_DONE
                   : cli_usage(
-                        "no output of the first model bears the name of an input of the "
-                        "second: say --connect VALUE:INPUT");
+                        "no output of the first model has the name of an input of the "
+                        "second: use --connect VALUE:INPUT");
 }
 
 static int connections(merging *j, const surg_model *a, const surg_model *b) {
@@ -170,7 +170,7 @@ int cmd_merge(int argc, char **argv) {
   const cli_command command = {options, "o:", help, take, &j, &j.common};
   if (cli_options(argc, argv, &command, &code)) {
     if (argc - optind != 2)
-      code = cli_usage("merge takes two models: `onnxsurg merge A B -o OUT`");
+      code = cli_usage("merge expects two models: `onnxsurg merge A B -o OUT`");
     else if (!j.out || !*j.out)
       code = cli_usage("no output given: `onnxsurg merge A B -o OUT`");
     else if (j.common.json && !strcmp(j.out, "-"))

@@ -251,7 +251,7 @@ static int take(void *since, int o, char *arg) {
   uint64_t *n = since;
   (void)o; /* there is but one */
   if (cli_number(arg, n) && *n && *n <= INT32_MAX) return EXIT_DONE;
-  return cli_usage("--new-since takes an opset, such as 13");
+  return cli_usage("--new-since expects an opset, such as 13");
 }
 
 int cmd_ops(int argc, char **argv) {
@@ -263,8 +263,8 @@ int cmd_ops(int argc, char **argv) {
   const cli_command command = {options, NULL, help, take, &since, &common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (since && argc - optind != 1)
-    return cli_usage("--new-since takes one model: `onnxsurg ops --new-since 13 IN`");
-  if (argc - optind > 1) return cli_usage("ops takes one name at most");
+    return cli_usage("--new-since expects one model: `onnxsurg ops --new-since 13 IN`");
+  if (argc - optind > 1) return cli_usage("ops expects one name at most");
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
   code = since ? new_since(ctx, &common, argv[optind], (int64_t)since)

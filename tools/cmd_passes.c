@@ -168,7 +168,7 @@ int cmd_passes(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &plugins, &common};
   if (cli_options(argc, argv, &command, &code))
-    code = argc - optind > 1 ? cli_usage("passes takes one name at most")
+    code = argc - optind > 1 ? cli_usage("passes expects one name at most")
                              : run(&common, &plugins, argv[optind]);
   free(plugins.items);
   return code;

@@ -69,10 +69,10 @@ static void progress(void *user, size_t asked, size_t all) {
 }
 
 static void print_counts(const job *j, const surg_probe_report *r) {
-  fprintf(stderr, "%zu models: %zu taken, %zu refused\n", r->asked, r->accepted,
+  fprintf(stderr, "%zu models: %zu accepted, %zu rejected\n", r->asked, r->accepted,
           r->asked - r->accepted);
   if (j->target)
-    fprintf(stderr, "%s says something of %zu of them, and is right about %zu\n",
+    fprintf(stderr, "%s covers %zu of them, and is right about %zu\n",
             surg_target_name(j->target), r->known, r->right);
   if (r->left) fprintf(stderr, "onnxsurg: note: stopped; %zu more were not asked\n", r->left);
 }
@@ -133,10 +133,10 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_ASK_TIMEOUT:
       if (cli_number(arg, &j->limits.seconds)) return EXIT_DONE;
-      return cli_usage("--import-timeout takes seconds");
+      return cli_usage("--import-timeout expects seconds");
     default: /* OPT_ASK_MEMORY */
       if (cli_number(arg, &j->limits.memory)) return EXIT_DONE;
-      return cli_usage("--import-memory takes bytes");
+      return cli_usage("--import-memory expects bytes");
   }
 }
 
@@ -158,7 +158,7 @@ int cmd_probe(int argc, char **argv) {
   const cli_command command = {options, "o:", help, take, &j, &common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (!j.command || !j.out || argc != optind)
-    return cli_usage("probe takes --import CMD and -o NAME.target");
+    return cli_usage("probe needs --import CMD and -o NAME.target");
   if (cli_check_folder(j.out) != EXIT_DONE) return EXIT_IO;
   j.ctx = cli_context(&common);
   j.quiet = common.quiet;

@@ -185,7 +185,7 @@ static int take(void *user, int o, char *arg) {
   (void)o; /* there is but one */
   if (x->n == DIMS) return cli_usage("--dim is given too often");
   if (!parse(arg, &x->spans[x->n]))
-    return cli_usage("--dim takes NAME=LOW..HIGH@BEST, numbers from 1 on that rise, not \"%s\"",
+    return cli_usage("--dim expects NAME=LOW..HIGH@BEST with 1 <= LOW <= BEST <= HIGH, not \"%s\"",
                      arg);
   x->n++;
   return EXIT_DONE;
@@ -199,7 +199,7 @@ int cmd_profile(int argc, char **argv) {
   const cli_command command = {options, NULL, help, take, &x, &x.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (argc - optind != 1)
-    return cli_usage("profile takes one model: `onnxsurg profile --dim N=1..8 IN`");
+    return cli_usage("profile expects one model: `onnxsurg profile --dim N=1..8 IN`");
   code = cli_exit_code(quiet_open(&x.q, &x.common, argv[optind], NULL, 0));
   if (code == EXIT_DONE) code = show(&x);
   quiet_close(&x.q);

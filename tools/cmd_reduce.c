@@ -49,7 +49,7 @@ static bool first_test(reduction *r, int code) {
     r->failed = EXIT_LIMIT;
   } else if (code == SURG_COMMAND_ENDED && !r->has_code) {
     fprintf(stderr,
-            "onnxsurg: error: --test takes over %llu seconds on the whole model; "
+            "onnxsurg: error: --test runs over %llu seconds on the whole model; "
             "give it more with --test-timeout\n",
             (unsigned long long)r->limits.seconds);
     r->failed = EXIT_LIMIT;
@@ -161,12 +161,12 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_TEST_TIMEOUT:
       if (cli_number(arg, &r->limits.seconds)) return EXIT_DONE;
-      return cli_usage("--test-timeout takes seconds");
+      return cli_usage("--test-timeout expects seconds");
     case OPT_TEST_MEMORY:
       if (cli_number(arg, &r->limits.memory)) return EXIT_DONE;
-      return cli_usage("--test-memory takes bytes");
+      return cli_usage("--test-memory expects bytes");
     default: /* OPT_CODE */
-      if (!cli_number(arg, &n) || n > 255) return cli_usage("--code takes 0 to 255");
+      if (!cli_number(arg, &n) || n > 255) return cli_usage("--code expects 0 to 255");
       r->has_code = true;
       r->code = (int)n;
       return EXIT_DONE;
@@ -188,7 +188,7 @@ int cmd_reduce(int argc, char **argv) {
   if (!cli_options(argc, argv, &command, &code)) return code;
   r.quiet = common.quiet;
   if (!r.test) return cli_usage("reduce needs --test CMD");
-  if (argc - optind != 2) return cli_usage("reduce takes IN and OUT");
+  if (argc - optind != 2) return cli_usage("reduce expects IN and OUT");
   if (cli_check_folder(argv[optind + 1]) != EXIT_DONE) return EXIT_IO;
   cli_stop_on_signals();
   r.limits.cancel = cli_interrupted;

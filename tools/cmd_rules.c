@@ -122,7 +122,7 @@ static int show(surg_context *ctx, char **args, int n, const char *node, const c
   const surg_rule *r = NULL;
   if (!surg_rule_count(ctx)) return cli_exit_code(SURG_EINTERNAL);
   if (node && n != 2) return cli_usage("`onnxsurg rules NAME --explain NODE IN`");
-  if (!node && n > 1) return cli_usage("rules takes one name at most");
+  if (!node && n > 1) return cli_usage("rules expects one name at most");
   if (n && find_rule(ctx, args[0], &r) != EXIT_DONE) return EXIT_USAGE;
   if (node) return explain(ctx, r, node, args[1], common);
   if (common->json) {

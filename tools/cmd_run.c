@@ -107,7 +107,7 @@ enum {
 
 static int take_runs(const char *option, const char *arg, uint64_t least, uint64_t *out) {
   if (cli_number(arg, out) && *out >= least && *out <= MOST_RUNS) return EXIT_DONE;
-  return cli_usage("--%s takes %llu to %d", option, (unsigned long long)least, MOST_RUNS);
+  return cli_usage("--%s expects %llu to %d", option, (unsigned long long)least, MOST_RUNS);
 }
 
 static int take(void *user, int o, char *arg) {
@@ -124,17 +124,17 @@ static int take(void *user, int o, char *arg) {
     case OPT_FORMAT:
       j->format = arg;
       if (strcmp(arg, "npy") == 0 || strcmp(arg, "pb") == 0) return EXIT_DONE;
-      return cli_usage("--format takes npy or pb");
+      return cli_usage("--format expects npy or pb");
     default: return cli_run_option(&j->how, o, arg);
   }
 }
 
 static int check_options(run_job *j, int models) {
-  if (models != 1) return cli_usage("run takes one model: `onnxsurg run MODEL`");
+  if (models != 1) return cli_usage("run expects one model: `onnxsurg run MODEL`");
   if (j->how.n_engines > 1)
-    return cli_usage("run takes one engine; `onnxsurg verify` compares two");
+    return cli_usage("run expects one engine; `onnxsurg verify` compares two");
   if (j->per_node && j->how.n_engines && strcmp(j->how.engines[0], "builtin") != 0)
-    return cli_usage("--per-node takes the built-in engine");
+    return cli_usage("--per-node works with the built-in engine only");
   if (j->format && !j->out) return cli_usage("--format is for files: it needs --out DIR");
   if (j->warmed && !j->repeat) return cli_usage("--warmup needs --repeat N");
   if (j->per_node && !j->repeat) j->repeat = 1;

@@ -212,7 +212,7 @@ static int arrange(const surgery *j, char **args, int n, int *inputs,
   if (*inputs > 1) return cli_usage("several models need -i or --out-dir");
   if (!**out) return cli_usage("an empty file name");
   if (strcmp(*out, "-") == 0 && (j->common.json || j->print_after.n))
-    return cli_usage("standard output cannot take the model and %s",
+    return cli_usage("standard output cannot be used for the model and %s",
                      j->common.json ? "--json" : "--print-after");
   return cli_check_folder(*out);
 }

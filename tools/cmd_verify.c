@@ -62,11 +62,11 @@ static void put_verdict(const surg__verify_report *r, const surg__verify_output 
   }
   if (!o->differs && !o->tied && o->compared && !surg__verify_informs(o)) {
     if (!o->any)
-      printf(": no elements: says nothing\n");
+      printf(": no elements: not compared\n");
     else if (o->number)
-      printf(": equal, but %.6g throughout: says little\n", o->first);
+      printf(": equal, but every element is %.6g: not informative\n", o->first);
     else
-      printf(": NaN throughout: says nothing\n");
+      printf(": every element is NaN: not compared\n");
     return;
   }
   if (!o->differs && !o->tied) {
@@ -96,7 +96,7 @@ static void put_layer(const surg__verify_layer *l) {
   printf("; max abs %.3g, max rel %.3g, max ulp %llu\n", l->distance.max_abs, l->distance.max_rel,
          (unsigned long long)l->distance.max_ulp);
   printf("  in the first:  %s\n  in the second: %s\n", l->at[0], l->at[1]);
-  printf("  %u values bear one name in both, %u of them agree\n", l->matched, l->equal);
+  printf("  %u values have the same name in both, %u of them agree\n", l->matched, l->equal);
 }
 
 static void show_text(const job *j, const surg__verify_report *r) {
@@ -226,7 +226,7 @@ static int take(void *user, int o, char *arg) {
   uint64_t n;
   switch (o) {
     case OPT_RUNS:
-      if (!cli_number(arg, &n) || n < 1 || n > 1000) return cli_usage("--runs takes 1 to 1000");
+      if (!cli_number(arg, &n) || n < 1 || n > 1000) return cli_usage("--runs expects 1 to 1000");
       j->o.runs = (unsigned)n;
       return EXIT_DONE;
     case OPT_LAYERS: j->o.layers = true; return EXIT_DONE;
@@ -239,7 +239,7 @@ static int take(void *user, int o, char *arg) {
 static int check_options(job *j, int models) {
   const bool one = models == 1 && j->how.n_engines == 2;
   if (models != 2 && !one)
-    return cli_usage("verify takes two models, or one and two engines: `onnxsurg verify A B`");
+    return cli_usage("verify expects two models, or one model and two engines: `onnxsurg verify A B`");
   if (!j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   return EXIT_DONE;
 }

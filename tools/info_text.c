@@ -155,7 +155,7 @@ static void put_sum(surg__buf *b, const surg__poly *sum) {
                      cli_count(sum->k < 0 ? -(uint64_t)sum->k : (uint64_t)sum->k));
   if (!b->failed && !sum->bad && b->n - start <= CLI_WIDTH - 36) return;
   b->n = start;
-  surg__buf_puts(b, sum->bad ? "more than can be told" : "a long expression (--json) of");
+  surg__buf_puts(b, sum->bad ? "too large to count" : "a long expression (--json) of");
 }
 
 static void put_compute(surg__buf *b, const info_facts *f) {
@@ -239,7 +239,7 @@ static void put_window(surg__buf *b, const info_facts *f) {
     surg__buf_printf(b, "opset %lld to %lld\n", (long long)low, (long long)high);
     return;
   }
-  surg__buf_printf(b, "no opset fits: it takes up to %lld, the content needs %lld",
+  surg__buf_printf(b, "no opset fits: it supports up to %lld, the content needs %lld",
                    (long long)high, (long long)low);
   if (floor) surg__buf_printf(b, "\n%-14sfor %s", "", surg_node_where(floor));
   surg__buf_printf(b, "\n%-14sonnxsurg repair --target %s\n", "", f->target->name);

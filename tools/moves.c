@@ -11,7 +11,7 @@ static int move_opset(surg__buf *to, const char *word) {
   const char *number = strrchr(word, '=');
   uint64_t n;
   if (!cli_number(number ? number + 1 : word, &n) || !n || n > 1000 || number == word)
-    return cli_usage("--opset takes the number of an opset, or DOMAIN=N");
+    return cli_usage("--opset expects the number of an opset, or DOMAIN=N");
   surg__buf_puts(to, to->n ? ",opset{" : "opset{");
   char *domain = number ? strndup(word, (size_t)(number - word)) : NULL;
   if (domain && strcmp(domain, "ai.onnx") != 0) {
@@ -33,7 +33,7 @@ int cli_moves(surg__buf *to, const char *const *opsets, size_t n, const char *ir
   }
   if (!ir) return EXIT_DONE;
   if (!cli_number(ir, &version) || !version || version > 1000)
-    return cli_usage("--ir takes an IR version");
+    return cli_usage("--ir expects an IR version");
   surg__buf_printf(to, "%sir{to=%u}", to->n ? "," : "", (unsigned)version);
   return EXIT_DONE;
 }

@@ -101,7 +101,7 @@ static bool put_list(surg__buf *b, const char *s) {
 
 static int bad_list(const char *name, const char *value) {
   char *shown = cli_escaped(value, 120);
-  const int code = cli_usage("--%s: the quotes of %s do not hold a word each", name,
+  const int code = cli_usage("--%s: each pair of quotes in %s must contain one word", name,
                              shown ? shown : "the value");
   free(shown);
   return code;

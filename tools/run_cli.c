@@ -32,7 +32,7 @@ surg__maker cli_maker(cli_run *r) {
 
 static int take_engine(cli_run *r, const char *word) {
   if (strcmp(word, "builtin") != 0 && strcmp(word, "ort") != 0)
-    return cli_usage("--engine takes builtin or ort");
+    return cli_usage("--engine expects builtin or ort");
   if (r->n_engines == SURG_COUNT(r->engines)) return cli_usage("there are two engines at most");
   r->engines[r->n_engines++] = word;
   return EXIT_DONE;
@@ -51,7 +51,7 @@ static int take_fill(cli_run *r, const char *word) {
     r->filled = true;
     return EXIT_DONE;
   }
-  return cli_usage("--fill takes random, zeros, ones, arange or adversarial");
+  return cli_usage("--fill expects random, zeros, ones, arange or adversarial");
 }
 
 static int take_level(cli_run *r, const char *word) {
@@ -64,7 +64,7 @@ static int take_level(cli_run *r, const char *word) {
     r->ort.level = levels[i].level;
     return EXIT_DONE;
   }
-  return cli_usage("--ort-optimize takes none, basic, extended or all");
+  return cli_usage("--ort-optimize expects none, basic, extended or all");
 }
 
 /* "NAME=FILE", at the first '='. */
@@ -73,7 +73,7 @@ static int take_input(cli_run *r, char *arg) {
   bool twice = false;
   cli_pair *grown =
       eq && eq != arg ? realloc(r->inputs, (r->n_inputs + 1) * sizeof *grown) : NULL;
-  if (!eq || eq == arg) return cli_usage("--input takes NAME=FILE");
+  if (!eq || eq == arg) return cli_usage("--input expects NAME=FILE");
   if (!grown) return cli_no_memory();
   *eq = 0;
   for (size_t i = 0; i < r->n_inputs; i++)
@@ -85,16 +85,16 @@ static int take_input(cli_run *r, char *arg) {
 
 static int take_bound(cli_run *r, const char *option, const char *arg, double *out) {
   r->bounds = true;
-  return cli_real(arg, out) ? EXIT_DONE : cli_usage("--%s takes a number", option);
+  return cli_real(arg, out) ? EXIT_DONE : cli_usage("--%s expects a number", option);
 }
 
 static int take_number(const char *option, const char *arg, uint64_t *out) {
-  return cli_number(arg, out) ? EXIT_DONE : cli_usage("--%s takes a number", option);
+  return cli_number(arg, out) ? EXIT_DONE : cli_usage("--%s expects a number", option);
 }
 
 static int take_threads(cli_run *r, const char *arg) {
   uint64_t n;
-  if (!cli_number(arg, &n) || n < 1 || n > 1024) return cli_usage("--threads takes 1 to 1024");
+  if (!cli_number(arg, &n) || n < 1 || n > 1024) return cli_usage("--threads expects 1 to 1024");
   r->ort.threads = (unsigned)n;
   return EXIT_DONE;
 }
@@ -118,10 +118,10 @@ int cli_run_option(cli_run *r, int option, char *argument) {
       return take_number("ulp", argument, &r->tolerance.ulp);
     case OPT_SIZE:
       return cli_dims_take(&r->dims, argument) ? EXIT_DONE
-                                               : cli_usage("--dim takes NAME=N, such as batch=4");
+                                               : cli_usage("--dim expects NAME=N, such as batch=4");
     case OPT_INPUT: return take_input(r, argument);
     case OPT_INPUTS: r->inputs_dir = argument; return EXIT_DONE;
-    default: assert(!"an option of the table that nobody takes"); return EXIT_USAGE;
+    default: assert(!"an option of the table without a handler"); return EXIT_USAGE;
   }
 }
 

@@ -59,9 +59,9 @@ static int check_input(const cli_values *values, size_t i) {
   if (surg__array_is_list(a)) return EXIT_DONE;
   if (!t) return EXIT_DONE;
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR)
-    return fail(values, surg_value_name(v), "is a tensor, the model takes another kind of value");
+    return fail(values, surg_value_name(v), "is a tensor; the model expects another kind of value");
   if (surg_type_dtype(t) && a->dtype != surg_type_dtype(t)) {
-    snprintf(text, sizeof text, "is %s, the model takes %s", surg_dtype_name(a->dtype),
+    snprintf(text, sizeof text, "is %s; the model expects %s", surg_dtype_name(a->dtype),
              surg_dtype_name(surg_type_dtype(t)));
     return fail(values, surg_value_name(v), text);
   }
@@ -136,7 +136,7 @@ static int load_archive(cli_values *v, const char *path, const char *only, size_
       put(v, to, &x.last);
     } else {
       cli_put(stderr, path);
-      fprintf(stderr, ": error: holds no array of the name ");
+      fprintf(stderr, ": error: contains no array named ");
       cli_put(stderr, only);
       fprintf(stderr, "\n");
       code = EXIT_MODEL;
@@ -198,7 +198,7 @@ int cli_check_numbered(const surg_model *m, const char *dir, const char *stem, s
     const size_t k = number_of(e->d_name, stem);
     if (k == SIZE_MAX || k < n) continue;
     cli_put(stderr, dir);
-    fprintf(stderr, ": error: holds %s, but %s has %zu %s%s\n", e->d_name, surg_model_path(m), n,
+    fprintf(stderr, ": error: contains %s, but %s has %zu %s%s\n", e->d_name, surg_model_path(m), n,
             stem, n == 1 ? "" : "s");
     code = EXIT_MODEL;
   }

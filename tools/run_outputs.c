@@ -159,7 +159,7 @@ static int compare_one(const run_job *j, size_t i, const char *path, json_t *lis
 
 static int lacks(const run_job *j, size_t i) {
   cli_put(stderr, j->expect);
-  fprintf(stderr, ": error: holds no output_%zu.pb for output ", i);
+  fprintf(stderr, ": error: contains no output_%zu.pb for output ", i);
   cli_put(stderr, output_name(j, i));
   fputc('\n', stderr);
   return EXIT_MODEL;

@@ -147,7 +147,7 @@ static void put_direction(surg__buf *b, const surg__step_side *side, const char 
   if (!side->possible)
     surg__buf_printf(&line, "%s %d: needs rewriting", to, version);
   else if (*where)
-    surg__buf_printf(&line, "%s %d: as it stands where %s", to, version, where);
+    surg__buf_printf(&line, "%s %d: unchanged where %s", to, version, where);
   if (line.n) {
     surg__buf_puts(b, "      ");
     cli_put_wrapped(b, finished(&line), 6, 8);

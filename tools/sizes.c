@@ -26,7 +26,7 @@ static void put_name(surg__buf *to, const char *name, size_t n, char open) {
 /* "x:1,3,?,320": sizes with commas (or `x`) between them; `?` and -1 leave an axis as it is. */
 static int put_shape(surg__buf *to, const char *shape, char open) {
   const char *colon = strrchr(shape, ':');
-  if (!colon || colon == shape) return cli_usage("--input-shape takes NAME:SIZE,SIZE,...");
+  if (!colon || colon == shape) return cli_usage("--input-shape expects NAME:SIZE,SIZE,...");
   put_name(to, shape, (size_t)(colon - shape), open);
   char sign = '=';
   for (const char *p = colon + 1;; p++) {
@@ -34,7 +34,7 @@ static int put_shape(surg__buf *to, const char *shape, char open) {
     const size_t skipped = *p == '?' ? 1 : strncmp(p, "-1", 2) == 0 ? 2 : 0;
     const size_t length = n ? n : skipped;
     if (!length || (p[length] && p[length] != ',' && p[length] != 'x'))
-      return cli_usage("--input-shape takes NAME:SIZE,SIZE,..., such as x:1,3,224,224 (? leaves an "
+      return cli_usage("--input-shape expects NAME:SIZE,SIZE,..., such as x:1,3,224,224 (? leaves an "
                        "axis as it is)");
     surg__buf_putc(to, sign);
     surg__buf_put(to, n ? p : "?", n ? n : 1);

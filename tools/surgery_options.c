@@ -251,19 +251,19 @@ static int take_check(surgery *j, const char *arg) {
     return EXIT_DONE;
   }
   if ((arg && !cli_number(arg, &n)) || n < 1 || n > 1000)
-    return cli_usage("--check takes how many seeds, 1 to 1000, or `each`");
+    return cli_usage("--check expects a number of seeds, 1 to 1000, or `each`");
   j->proof.seeds = (unsigned)n;
   return EXIT_DONE;
 }
 
 static int take_check_rtol(surgery *j, const char *arg) {
-  if (!cli_real(arg, &j->proof.rtol)) return cli_usage("--check-rtol takes a number, such as 1e-3");
+  if (!cli_real(arg, &j->proof.rtol)) return cli_usage("--check-rtol expects a number, such as 1e-3");
   j->check = true;
   return EXIT_DONE;
 }
 
 static int take_limit(surgery *j, const char *arg) {
-  if (!cli_number(arg, &j->run.rewrite_limit)) return cli_usage("--rewrite-limit takes a number");
+  if (!cli_number(arg, &j->run.rewrite_limit)) return cli_usage("--rewrite-limit expects a number");
   j->run.has_rewrite_limit = true;
   return EXIT_DONE;
 }
@@ -271,12 +271,12 @@ static int take_limit(surgery *j, const char *arg) {
 static int take_trust(surgery *j, const char *arg) {
   j->run.trust_declared = !strcmp(arg, "declared");
   if (j->run.trust_declared || !strcmp(arg, "inferred")) return EXIT_DONE;
-  return cli_usage("--trust takes `declared` or `inferred`");
+  return cli_usage("--trust expects `declared` or `inferred`");
 }
 
 static int take_threshold(surgery *j, const char *arg) {
   uint64_t n;
-  if (!cli_number(arg, &n)) return cli_usage("--external-threshold takes bytes, such as 1KiB");
+  if (!cli_number(arg, &n)) return cli_usage("--external-threshold expects bytes, such as 1KiB");
   j->save.external_threshold = n ? n : 1;
   return EXIT_DONE;
 }

@@ -88,7 +88,7 @@ static void check_inputs(surg__checker *c, const surg_node *n, const surg__custo
     if (!t || t->kind != SURG_TYPE_TENSOR) continue;
     const uint32_t bit = t->dtype ? UINT32_C(1) << t->dtype : UINT32_MAX;
     if (!(surg__custom_mask(s, p->type) & bit)) {
-      FOUND(c, n, "input %u %s is of %s, which its schema does not take", i,
+      FOUND(c, n, "input %u %s is of %s, which its schema does not allow", i,
             surg__q(c->ctx, p->name), surg_dtype_name(t->dtype));
       continue;
     }

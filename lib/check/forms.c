@@ -181,7 +181,7 @@ static void dft(surg__checker *c, const surg_node *n) {
   const bool known = !has(n, 2) || (given && surg_tensor_read_ints(given, &axis, 1) == 1);
   if (known && axis < 0) axis += x->rank;
   if (known && axis == (int64_t)x->rank - 1) {
-    surg__check_wrong(c, n, "the axis is the last one, which holds real and imaginary parts");
+    surg__check_wrong(c, n, "the axis is the last one, which contains real and imaginary parts");
     return;
   }
   const int64_t last = x->rank ? surg__check_dim(x, x->rank - 1u) : -1;

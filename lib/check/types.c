@@ -79,7 +79,7 @@ static void bad_type(surg__checker *c, const surg_node *n, size_t i, const surg_
   surg__check_put_allowed(&b, n->schema, p);
   surg__buf_putc(&b, 0);
   surg__check_found(c, "E201", surg__locate_node(n),
-                    "input %zu %s is %s where %s-%d takes %s as %s", i, input_name(c, n, i), type,
+                    "input %zu %s is %s; %s-%d accepts %s as %s", i, input_name(c, n, i), type,
                     n->schema->name, n->schema->since, b.failed ? "another type" : b.p, p->name);
   surg__buf_free(&b);
 }
@@ -93,7 +93,7 @@ static void bad_pair(surg__checker *c, const surg_node *n, size_t i, size_t firs
   const char *a = surg__dtype_name(surg_value_type(surg_node_input(n, first))->dtype);
   const char *b = surg__dtype_name(surg_value_type(surg_node_input(n, i))->dtype);
   surg__check_found(c, "E202", surg__locate_node(n),
-                    "input %zu %s is tensor(%s) and input %zu %s is tensor(%s); %s-%d takes one "
+                    "input %zu %s is tensor(%s) and input %zu %s is tensor(%s); %s-%d expects one "
                     "type for both",
                     first, input_name(c, n, first), a, i, input_name(c, n, i), b, n->schema->name,
                     n->schema->since);
@@ -176,7 +176,7 @@ static void bad_shapes(surg__checker *c, const surg_node *n) {
   for (size_t i = 0; i < n->n_in && i < 8; i++) put_input(&b, n->in[i].value);
   surg__buf_putc(&b, 0);
   surg__check_found(c, code, surg__locate_node(n),
-                    "%s-%d cannot take inputs or attributes of this shape: (%s)", n->schema->name,
+                    "%s-%d does not accept inputs or attributes of this shape: (%s)", n->schema->name,
                     n->schema->since, b.failed ? "?" : b.p);
   surg__buf_free(&b);
 }

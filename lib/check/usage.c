@@ -10,7 +10,7 @@ static void check_names(surg__checker *c) {
       const bool told = surg__check_told(c);
       const surg_node *first = told ? surg_graph_find_node(g, n->name) : NULL;
       surg__check_found(c, "W212", told ? surg__locate_node(n) : NULL,
-                        "another node of this graph, %s, bears the name",
+                        "another node of this graph, %s, has the same name",
                         first ? surg__locate_node(first) : "");
     }
 }

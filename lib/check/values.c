@@ -136,7 +136,7 @@ static void check_axis_input(surg__checker *c, const surg_node *n) {
 static void same_rank(surg__checker *c, const surg_node *n, size_t a, size_t b) {
   const surg_type *x = ranked(n, a), *y = ranked(n, b);
   if (x && y && x->rank != y->rank)
-    contradicts(c, n, "inputs %zu and %zu are of ranks %u and %u where %s takes equal ones", a, b,
+    contradicts(c, n, "inputs %zu and %zu have ranks %u and %u; %s expects equal ranks", a, b,
                 x->rank, y->rank, n->schema->name);
 }
 
@@ -153,7 +153,7 @@ static void check_one(surg__checker *c, const surg_node *n, size_t i) {
   const surg_type *t = surg_value_type(surg_node_input(n, i));
   uint64_t count;
   if (t && t->kind == SURG_TYPE_TENSOR && surg_type_static(t, &count) && count != 1)
-    contradicts(c, n, "input %zu has %llu elements where %s takes one", i,
+    contradicts(c, n, "input %zu has %llu elements; %s expects one", i,
                 (unsigned long long)count, n->schema->name);
 }
 
@@ -172,7 +172,7 @@ static void check_scalar(surg__checker *c, const surg_node *n, size_t i) {
 static void check_rank(surg__checker *c, const surg_node *n, size_t i, uint32_t rank) {
   const surg_type *t = ranked(n, i);
   if (t && t->rank != rank)
-    contradicts(c, n, "input %zu is of rank %u where %s takes rank %u", i, t->rank, n->schema->name,
+    contradicts(c, n, "input %zu has rank %u; %s expects rank %u", i, t->rank, n->schema->name,
                 rank);
 }
 
@@ -185,7 +185,7 @@ static void check_groups(surg__checker *c, const surg_node *n, uint32_t groups) 
 static void check_loss(surg__checker *c, const surg_node *n) {
   const surg_type *x = ranked(n, 0), *target = ranked(n, 1);
   if (x && x->rank < 2)
-    contradicts(c, n, "input 0 is of rank %u where %s takes 2 and more", x->rank, n->schema->name);
+    contradicts(c, n, "input 0 has rank %u; %s expects at least 2", x->rank, n->schema->name);
   else if (ranked(n, 2) && ranked(n, 2)->rank != 1)
     contradicts(c, n, "the weights are of rank %u where they are a list", ranked(n, 2)->rank);
   else if (x && target && target->rank + 1 != x->rank)
@@ -260,7 +260,7 @@ static void check_ranks(surg__checker *c, const surg_node *n) {
   switch (n->schema->op) {
     case SURG_OP_Flatten:
       if (n->schema->since < 11 && surg_node_int(n, "axis", 1) < 0)
-        contradicts(c, n, "axis is negative, which Flatten takes since opset 11");
+        contradicts(c, n, "axis is negative, which Flatten accepts since opset 11");
       break;
     case SURG_OP_Expand:
       check_rank(c, n, 1, 1);

@@ -80,7 +80,7 @@ static surg_status take_key(request *r, const surg__extkey *k) {
   else if (str_is(k->key, "length"))
     slot = &r->length, seen = &r->has_length;
   if (slot) {
-    if (*seen) return fail(r, SURG_EINVALID, "a key stands here twice");
+    if (*seen) return fail(r, SURG_EINVALID, "a key is repeated here");
     *slot = k->value;
     *seen = true;
   } else if (!str_is(k->key, "checksum") && !str_is(k->key, "basepath")) {
@@ -107,7 +107,7 @@ static surg_status check_location(const request *r) {
   if (s.n > SURG_LIMIT_LOCATION) return fail(r, SURG_EINVALID, "the location is too long");
   if (!surg__utf8_valid((const uint8_t *)s.p, s.n))
     return fail(r, SURG_EINVALID, "the location is not valid text");
-  if (memchr(s.p, '\\', s.n)) return fail(r, SURG_EINVALID, "the location holds a backslash");
+  if (memchr(s.p, '\\', s.n)) return fail(r, SURG_EINVALID, "the location contains a backslash");
   if (s.p[0] == '/') return fail(r, SURG_EINVALID, "the location is an absolute path");
   if (str_is(s, "*/_ORT_MEM_ADDR_/*"))
     return fail(r, SURG_EINVALID, "stands for memory of a running ONNX Runtime, not for a file");
@@ -130,7 +130,7 @@ static surg_status find_range(const request *r, surg__span *range) {
   if (r->has_length && !number(r->length, &length))
     return fail(r, SURG_EINVALID, "the length is no number of bytes");
   if (length == 0 && r->bytes != 0) {
-    warn(r, "length 0 is taken as what type and dims need");
+    warn(r, "length 0: the length that type and dims require is used");
   } else if (length != r->bytes) {
     char why[96];
     snprintf(why, sizeof why, "length %llu where type and dims need %llu",

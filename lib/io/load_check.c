@@ -17,7 +17,7 @@ static int by_name(const void *a, const void *b) {
 
 static bool duplicate(surg__loader *L, const surg_attr *a) {
   const bool go_on =
-      surg__load_bad(L, a->src.field_off, "E118", "an attribute of this name stands before it");
+      surg__load_bad(L, a->src.field_off, "E118", "an earlier attribute has this name");
   surg__load_about(L, &(surg__defect){.attr = (surg_attr *)(uintptr_t)a});
   return go_on;
 }
@@ -236,7 +236,7 @@ static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
   if (!L->all) return true;
   if (surg__schema_withdrawn(n->domain, n->op_type)) {
     if (L->policy == SURG_LOAD_CHECK)
-      surg__load_warn(L, n->src.field_off, "W209", "an experimental operator that ONNX took back");
+      surg__load_warn(L, n->src.field_off, "W209", "an experimental operator that ONNX withdrew");
     return true;
   }
   const int64_t newest = surg_schema_newest(n->domain);

@@ -52,7 +52,7 @@ static bool drop_twin(surg__loader *L, surg_graph *g, const surg__field *f, surg
     surg__load_bad(L, f->off, code, "an equal entry is before it");
     surg__load_about(L, &(surg__defect){.graph = g, .reading = SURG_READING_CERTAIN});
   } else {
-    surg__load_repaired(L, f->off, "an equal entry stands before it: dropped");
+    surg__load_repaired(L, f->off, "duplicate of an earlier entry: dropped");
   }
   surg__touch_graph(g);
   return true;
@@ -216,7 +216,7 @@ static bool check_hiding(surg__loader *L, const surg_graph *g, surg_value *inner
     return go_on;
   }
   if (v && !L->lenient)
-    surg__load_warn(L, f->off, "W205", "bears the name of a later value of an outer graph");
+    surg__load_warn(L, f->off, "W205", "has the name of a later value of an outer graph");
   return true;
 }
 

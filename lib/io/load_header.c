@@ -34,7 +34,7 @@ static bool check_metadata(surg__loader *L) {
   const surg__metadata *last = L->m->metadata.items + n;
   do last--;
   while (last->key != twice);
-  return surg__load_unclean(L, last->src.field_off, "E134", "key %s stands in the metadata twice",
+  return surg__load_unclean(L, last->src.field_off, "E134", "key %s is repeated in the metadata",
                             surg__q(L->ctx, twice));
 }
 

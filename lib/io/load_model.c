@@ -156,7 +156,7 @@ static bool read_function(surg__loader *L, const surg__field *f) {
     return false;
   const bool twin = surg_model_find_function(L->m, h.domain, h.name, h.overload) != NULL;
   if (twin) {
-    if (!surg__load_bad(L, f->off, "E124", "a function of this name stands before it"))
+    if (!surg__load_bad(L, f->off, "E124", "an earlier function has this name"))
       return false;
     if (!L->lenient) return true;
     if (!other_name(L, &h)) return false;

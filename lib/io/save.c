@@ -46,7 +46,7 @@ static surg_status io_error(surg__saver *s, int e) {
 
 static surg_status too_large(surg__saver *s) {
   return surg__error(
-      s->ctx, SURG_ELIMIT, s->where, "%llu bytes are more than a model file can hold (%llu)%s",
+      s->ctx, SURG_ELIMIT, s->where, "%llu bytes exceed the limit of a model file (%llu)%s",
       (unsigned long long)s->rope.total, (unsigned long long)SURG_LIMIT_OUTPUT_BYTES,
       s->placing.active ? "" : "; write to a file, so that weights can go beside it");
 }
@@ -176,7 +176,7 @@ static surg_status prove(surg__saver *s, uint8_t *bytes) {
                         .resident = true};
   r = surg__scan_model(&image, s->ctx->max_depth);
   if (r != SURG_EINVALID) return r;
-  return surg__error(s->ctx, SURG_EINTERNAL, s->where, "what was made of it does not hold");
+  return surg__error(s->ctx, SURG_EINTERNAL, s->where, "the message that was built is invalid");
 }
 
 /* The model as a file that has no name yet. Up to the size of files that are held in memory when

@@ -31,7 +31,7 @@ static surg_status charge(scan *s, uint64_t bytes) {
   s->cost += bytes;
   if (s->cost <= SURG_LIMIT_SKELETON) return SURG_OK;
   return surg__error(s->ctx, SURG_ELIMIT, s->src->name,
-                     "byte %llu: the model would take more than %llu MiB without its weights",
+                     "byte %llu: the model would need more than %llu MiB without its weights",
                      (unsigned long long)s->pos, SURG_LIMIT_SKELETON >> 20);
 }
 
@@ -64,7 +64,7 @@ static surg_status enter(scan *s, const surg__field *f, const ProtobufCFieldDesc
   if (d->label != PROTOBUF_C_LABEL_REPEATED) {
     size_t i = (size_t)(d - top->type->fields);
     assert(i < 64);
-    if (top->seen >> i & 1) return bad(s, f->off, "this message stands here twice");
+    if (top->seen >> i & 1) return bad(s, f->off, "this message is repeated here");
     top->seen |= (uint64_t)1 << i;
   }
   if (s->depth >= s->max_depth) {
@@ -87,7 +87,7 @@ static surg_status check_bytes(scan *s, const surg__field *f, const ProtobufCFie
   if (status != SURG_OK) return status;
   if (d->type == PROTOBUF_C_TYPE_STRING) {
     if (!surg__utf8_valid(s->src->base + f->body.off, (size_t)f->body.len))
-      return bad(s, f->off, "text that is not valid UTF-8 or holds a NUL byte");
+      return bad(s, f->off, "text that is not valid UTF-8 or contains a NUL byte");
     return charge(s, f->body.len + FIELD_COST);
   }
   if (d->type == PROTOBUF_C_TYPE_BYTES) return charge(s, FIELD_COST);

@@ -216,7 +216,7 @@ static bool header_entry(surg__tparse *t, const surg__desc *d, uint64_t allowed)
   for (unsigned i = 0; i < d->n_fields; i++)
     if ((allowed & SURG__BIT(d->fields[i].id)) && surg__text_word(s.p, s.n, d->fields[i].name))
       fd = &d->fields[i];
-  if (!fd) return surg__lex_error(t, s.p, "%s cannot stand here", surg__qn(t->ctx, s.p, s.n));
+  if (!fd) return surg__lex_error(t, s.p, "%s is not allowed here", surg__qn(t->ctx, s.p, s.n));
   if (!surg__lex_expect(t, ':')) return false;
   if (fd->type == PROTOBUF_C_TYPE_INT64) {
     if (!surg__lex_i64(t, &v)) return false;

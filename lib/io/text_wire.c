@@ -90,7 +90,7 @@ const char *surg__text_check(const surg__desc *d, surg__tmsg m, uint32_t depth) 
       continue;
     }
     if (fd->label != PROTOBUF_C_LABEL_REPEATED && (seen & SURG__BIT(f.number)))
-      return "a message that stands once is there twice";
+      return "a message that may occur once occurs twice";
     seen |= SURG__BIT(f.number);
     const char *why = surg__text_check(fd->descriptor, f.bytes, depth - 1);
     if (why) return why;

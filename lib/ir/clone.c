@@ -110,7 +110,7 @@ static bool copy_bytes(surg_model *m, const surg_tensor *t, surg__blob *b) {
 static bool rewrite_tensor(surg_model *m, const surg_tensor *t, surg_tensor **out) {
   if (t->view == SURG__VIEW_SPARSE) {
     surg__fail(m, surg__error(m->ctx, SURG_EINVALID, surg_model_path(m),
-                              "a sparse tensor of another model cannot be taken over"));
+                              "a sparse tensor of another model cannot be copied"));
     return false;
   }
   if (t->dtype == SURG_STRING) {

@@ -60,7 +60,7 @@ surg_value *surg_graph_constant(surg_graph *g, surg_node *before, const char *na
   if (tensor->view == SURG__VIEW_SPARSE) return NULL;
   if (before && surg__node_ready(before) != SURG_OK) return NULL;
   if (before && before->graph != g) {
-    surg__node_error(before, SURG_EUSAGE, "a constant of another graph cannot stand before it");
+    surg__node_error(before, SURG_EUSAGE, "a constant of another graph cannot precede it");
     return NULL;
   }
   if (!surg_graph_takes_constants(g)) return NULL;

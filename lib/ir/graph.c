@@ -103,7 +103,7 @@ surg_node *surg_graph_add_node(surg_graph *g, surg_node *before, const char *dom
   if (surg__graph_ready(g) != SURG_OK || !op_type || !op_type[0]) return NULL;
   if (before && (surg__node_ready(before) != SURG_OK)) return NULL;
   if (before && before->graph != g) {
-    surg__node_error(before, SURG_EUSAGE, "a new node of another graph cannot stand before it");
+    surg__node_error(before, SURG_EUSAGE, "a new node of another graph cannot precede it");
     return NULL;
   }
   surg_model *m = g->model;
@@ -139,7 +139,7 @@ surg_value *surg_graph_add_input(surg_graph *g, const char *name, const surg_typ
       name && name[0] ? surg__intern_user(m, name, &s) : surg__fresh(m, "input");
   if (!label) return NULL;
   if (!surg__name_free(g, label)) {
-    surg__graph_error(g, SURG_EINVALID, "an input cannot be named %s: taken",
+    surg__graph_error(g, SURG_EINVALID, "an input cannot be named %s: the name is in use",
                       surg__q(m->ctx, label));
     return NULL;
   }

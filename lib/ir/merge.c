@@ -70,7 +70,7 @@ static surg_status check_functions(const merge *x) {
                     surg__q(x->m->ctx, f->name), surg__q(x->m->ctx, f->domain));
     for (size_t k = 0; k < f->defaults.count; k++)
       if (surg__attr_has_graphs(f->defaults.items[k]))
-        return refuse(x, "function %s has a graph as a default, which cannot be taken over",
+        return refuse(x, "function %s has a graph as a default, which cannot be copied",
                       surg__q(x->m->ctx, f->name));
   }
   for (const surg_graph *g = x->m->graph; g; g = g->next)

@@ -215,7 +215,7 @@ surg_status surg_node_take_output(surg_node *n, size_t i, surg_value *v) {
   surg_model *m = n->graph->model;
   surg_value *old = i < n->n_out ? n->out[i] : NULL;
   if (!from || from == n || v->graph != n->graph || i >= UINT32_MAX / 2)
-    return surg__node_error(n, SURG_EUSAGE, "cannot take value %s", surg__q(m->ctx, v->name));
+    return surg__node_error(n, SURG_EUSAGE, "cannot use value %s", surg__q(m->ctx, v->name));
   if (old && (surg__value_has_hard_use(old) || old->pinned))
     return surg__node_error(n, SURG_EINVALID, "output %s is in use", surg__q(m->ctx, old->name));
   if (!surg__node_reserve(n, 0, i + 1, 0)) return m->status;

@@ -29,9 +29,9 @@ static surg_tensor *shaped(surg_model *m, int dtype, const int64_t *dims, size_t
   if (!surg__model_ok(m)) return NULL;
   uint64_t count;
   if ((rank && !dims) || rank > UINT32_MAX) return refuse(m, "no dims");
-  if (!surg__dims_product(dims, rank, &count)) return refuse(m, "its dims do not hold");
+  if (!surg__dims_product(dims, rank, &count)) return refuse(m, "its dimensions are invalid");
   surg_tensor *t = surg__tensor_alloc(m, dtype, dims, rank);
-  return t || m->status != SURG_OK ? t : refuse(m, "its size does not hold");
+  return t || m->status != SURG_OK ? t : refuse(m, "its size is invalid");
 }
 
 surg_tensor *surg_tensor_new(surg_model *m, int dtype, const int64_t *dims, size_t rank,

@@ -79,7 +79,7 @@ static surg_status check_use_list(verifier *f, const surg_value *v) {
   const surg_use *prev = NULL, *last_output = NULL, *first_soft = NULL;
   for (const surg_use *u = v->uses; u; prev = u, u = u->next) {
     if (u->value != v || u->prev != prev || place_of(u) != u)
-      return FAULT_G(v->graph, "the uses of %s do not hold", quoted(v));
+      return FAULT_G(v->graph, "the uses of %s are inconsistent", quoted(v));
     if (u->kind == SURG_USE_OUTPUT) last_output = u;
     if (u->kind == SURG_USE_SOFT && !first_soft) first_soft = u;
     if (prev && prev->kind != u->kind &&
@@ -121,7 +121,7 @@ static surg_status check_value(verifier *f, const surg_value *v) {
   if (v->name[0]) {
     f->named++;
     if (surg__find_value(g, v->name) != v)
-      return FAULT_G(g, "the name %s is borne twice", quoted(v));
+      return FAULT_G(g, "the name %s is used twice", quoted(v));
     if (surg__interned(f->m, v->name, strlen(v->name)) != v->name)
       return FAULT_G(g, "the name %s is not interned", quoted(v));
   }
@@ -205,7 +205,7 @@ static surg_status check_graph(verifier *f, const surg_graph *g) {
   if (g->model != f->m || g->erased) return FAULT_G(g, "does not belong to the model");
   if ((g->parent_node && g->kind != SURG_GRAPH_SUBGRAPH) ||
       (g->kind == SURG_GRAPH_FUNCTION) != (g->function != NULL))
-    return FAULT_G(g, "does not stand where its kind stands");
+    return FAULT_G(g, "is not in a place of its kind");
   if (g->dirty && !f->m->dirty) return FAULT_G(g, "a dirty graph in a clean model");
   surg_status s = check_node_list(g);
   if (s == SURG_OK) s = check_init_list(g);

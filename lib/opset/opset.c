@@ -238,7 +238,7 @@ static bool drop_unread(mover *v, surg_node *n) {
   }
   if (surg_node_erase(n)) return false;
   v->changed = true;
-  count(v, "nodes that nobody reads", 1);
+  count(v, "nodes without a consumer", 1);
   return true;
 }
 

@@ -37,7 +37,7 @@ static bool scale_of(const char *suffix, int64_t *scale) {
 }
 
 static const char *parse_int(const char *s, int64_t *out) {
-  static const char bad[] = "is no number: digits, with KiB, MiB or GiB behind, or inf";
+  static const char bad[] = "is not a number: expected digits, optionally with KiB, MiB or GiB, or inf";
   if (strcmp(s, "inf") == 0) {
     *out = INT64_MAX;
     return NULL;
@@ -78,7 +78,7 @@ const char *surg__option_parse(surg__arena *arena, const surg_option *opt, const
   if (n == 0) return "needs a value";
   if (opt->kind == SURG_OPTION_LIST) return parse_list(arena, words, n, out);
   assert(opt->kind != SURG_OPTION_PAIRS); /* come in by surg__option_pair */
-  if (n > 1) return "takes one value, not a list; quote a value that holds '+'";
+  if (n > 1) return "expects one value, not a list; quote a value that contains '+'";
   char *copy = surg__arena_strn(arena, words[0].s, strlen(words[0].s));
   if (!copy) return surg__opt_nomem;
   out->text = copy;

@@ -142,10 +142,10 @@ static surg_status word(parser *ps, surg__word *out, const char *what) {
   if (*ps->p == '"' || *ps->p == '\'') return quoted(ps, out);
   const char *start = ps->p;
   while (!special(*ps->p) && !blank(*ps->p)) ps->p++;
-  if (*ps->p == '\\') return bad(ps, ps->p, "a backslash must stand in quotes");
+  if (*ps->p == '\\') return bad(ps, ps->p, "a backslash must be in quotes");
   if (ps->p == start) {
-    if (!*start) return bad(ps, start, "the text ends where %s should stand", what);
-    return bad(ps, start, "%s should stand here, not %s", what, surg__qn(ps->ctx, start, 1));
+    if (!*start) return bad(ps, start, "unexpected end of text: expected %s", what);
+    return bad(ps, start, "expected %s, found %s", what, surg__qn(ps->ctx, start, 1));
   }
   *out = (surg__word){surg__arena_strn(ps->arena, start, (size_t)(ps->p - start)), false};
   return out->s ? SURG_OK : no_memory(ps);
@@ -244,7 +244,7 @@ static surg_status option(parser *ps, const surg_option *declared, size_t count,
   if (s) return s;
   size_t i = find_option(declared, count, name.s);
   if (i == count) {
-    if (!count) return bad(ps, at, "%s takes no options", surg__q(ps->ctx, owner));
+    if (!count) return bad(ps, at, "%s has no options", surg__q(ps->ctx, owner));
     return unknown(ps, at, "option of ", owner, name.s,
                    pass ? surg__nearest(name.s, pass, count, option_name) : declared[0].name);
   }
@@ -277,7 +277,7 @@ static surg_status options(parser *ps, const surg_option *declared, size_t count
   } while (take(ps, ','));
   if (take(ps, '}')) return SURG_OK;
   return *ps->p
-             ? bad(ps, ps->p, "',' or '}' should stand here, not %s", surg__qn(ps->ctx, ps->p, 1))
+             ? bad(ps, ps->p, "expected ',' or '}', found %s", surg__qn(ps->ctx, ps->p, 1))
              : bad(ps, ps->p, "'{' is not closed");
 }
 
@@ -335,7 +335,7 @@ static surg_status allow(parser *ps, const char *at, surg__step *step) {
 static surg_status expand(parser *ps, const char *at, const surg__preset *preset,
                           surg__step **head) {
   if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
-  if (take(ps, '{')) return bad(ps, at, "%s is a preset and takes no options", preset->name);
+  if (take(ps, '{')) return bad(ps, at, "%s is a preset and has no options", preset->name);
   parser inner = *ps;
   inner.text = inner.p = preset->pipeline;
   inner.preset = preset->name;
@@ -407,7 +407,7 @@ surg_status surg__pipeline_parse(surg_context *ctx, const char *text, const char
   surg__arena_init(&p->arena, ctx);
   parser ps = {ctx, registry, &p->arena, text, text, where, NULL, 0};
   surg_status s = items(&ps, &p->first);
-  if (!s && *ps.p) s = bad(&ps, ps.p, "',' should stand here, not %s", surg__qn(ctx, ps.p, 1));
+  if (!s && *ps.p) s = bad(&ps, ps.p, "expected ',', found %s", surg__qn(ctx, ps.p, 1));
   if (s) {
     surg__pipeline_free(p);
     return s;

@@ -77,9 +77,9 @@ static const char *option_fault(surg_registry *r, const surg_pass *pass, size_t 
   if (!o->help) return "an option has no help";
   if ((unsigned)o->kind > SURG_OPTION_PAIRS) return "an option is of no known kind";
   for (size_t k = 0; k < i; k++)
-    if (strcmp(pass->options[k].name, o->name) == 0) return "two options bear one name";
+    if (strcmp(pass->options[k].name, o->name) == 0) return "two options have the same name";
   for (size_t k = 0; k < i && o->kind == SURG_OPTION_PAIRS; k++)
-    if (pass->options[k].kind == o->kind) return "it takes names of its user's twice";
+    if (pass->options[k].kind == o->kind) return "two of its options are of kind pairs";
   if (o->kind == SURG_OPTION_PAIRS)
     return o->fallback ? "the default of an option does not fit its kind" : NULL;
   surg__arena arena;
@@ -120,7 +120,7 @@ surg_status surg_register_pass(surg_registry *r, const surg_pass *pass) {
   if (pass->size < sizeof *pass) return refuse(r, pass, false, "its struct is too small");
   const char *fault = pass_fault(r, pass);
   if (fault) return refuse(r, pass, pass->name != NULL, fault);
-  if (taken(r, pass->name)) return refuse(r, pass, true, "the name is taken");
+  if (taken(r, pass->name)) return refuse(r, pass, true, "the name is in use");
   surg__entry e = {pass, r->origin};
   if (!surg__vec_push(r->ctx, &r->passes, e)) return refuse(r, pass, true, surg__opt_nomem);
   return SURG_OK;

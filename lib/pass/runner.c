@@ -85,12 +85,12 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
     if (surg_context_error(r->ctx) && r->ctx->error_status) return r->ctx->error_status;
     /* Where memory ran out a pass need not have said so. */
     if (r->ctx->alloc_status) return surg__oom(r->ctx, surg_model_path(r->model));
-    return misbehaved(r, p->pass, "failed and did not say why");
+    return misbehaved(r, p->pass, "failed without a reason");
   }
   if ((unsigned)result > SURG_PASS_UNCHANGED)
     return misbehaved(r, p->pass, "returned no result that there is");
   if (result == SURG_PASS_UNCHANGED && changed)
-    return misbehaved(r, p->pass, "said that nothing changed, and changed the model");
+    return misbehaved(r, p->pass, "reported no change, and changed the model");
   if (changed && !p->pass->interface && interface_of(r) != interface)
     return misbehaved(r, p->pass,
                       "changed inputs or outputs of the model and does not declare that it may");
@@ -310,7 +310,7 @@ static surg_status take_back(surg__runner *r, surg_model *original, const char *
   surg__note(r->ctx, surg_model_path(r->model), "left as it was: %llu %s would have become %llu",
              (unsigned long long)before, what, (unsigned long long)after);
   surg__log_pass(r->log, "guard", 0);
-  surg__log_pass_end(r->log, "taken back", 0);
+  surg__log_pass_end(r->log, "undone", 0);
   if (!surg__log_restart(r->log, original)) return surg__oom(r->ctx, surg_model_path(r->model));
   surg_model_free(r->model);
   r->model = original;

@@ -163,7 +163,7 @@ static size_t take_lines(surg_importer *im, surg__importer_case *cases, size_t n
 /* A command with "{...}" that prints nothing about the first file, and did not crash. */
 static surg_status speechless(surg_importer *im, int code) {
   return surg__error(im->ctx, SURG_EUSAGE, "onnxsurg",
-                     "%s said of no file `FILE<TAB>ok` or `FILE<TAB>MESSAGE` (exit code %d)",
+                     "%s printed no line `FILE<TAB>ok` or `FILE<TAB>MESSAGE` (exit code %d)",
                      surg__q(im->ctx, im->child.words[0]), code);
 }
 

@@ -253,7 +253,7 @@ static surg_status put_model(surg__saver *s, surg_node *n, const surg__machine *
   if (status == SURG_OK && s->rope.failed) status = surg__oom(s->ctx, surg_model_path(s->m));
   if (status == SURG_OK && s->rope.total > SURG_LIMIT_OUTPUT_BYTES)
     status = surg__error(s->ctx, SURG_ELIMIT, surg_model_path(s->m),
-                         "the node with its constants takes over 2 GiB");
+                         "the node with its constants exceeds 2 GiB");
   return status;
 }
 

@@ -127,7 +127,7 @@ surg_status surg__find_node(surg_model *m, const char *text, surg_node **out) {
   }
   if (found > 1)
     return surg__error(ctx, SURG_EUSAGE, surg_model_path(m),
-                       "%zu nodes bear the name %s: say which by its place; the first is %s", found,
+                       "%zu nodes are named %s: select one by its position; the first is %s", found,
                        surg__q(ctx, text), surg__locate_node(*out));
   if (!*out) *out = by_place(m, text);
   if (!*out) *out = maker;

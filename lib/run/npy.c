@@ -99,7 +99,7 @@ static void reorder(const head *h, uint64_t count, const uint8_t *from, uint8_t 
 }
 
 static surg_status bad(surg_context *ctx, const char *name, const char *why) {
-  return surg__error(ctx, SURG_EINVALID, name, "%s", why ? why : "is no .npy file that holds");
+  return surg__error(ctx, SURG_EINVALID, name, "%s", why ? why : "is not a valid .npy file");
 }
 
 surg_status surg__npy_read(surg_context *ctx, const char *name, const void *bytes, size_t n,

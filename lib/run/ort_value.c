@@ -103,7 +103,7 @@ static surg_status give_list(surg__ort *o, const surg__array *a, void **value, c
   size_t n = 0;
   while (s == SURG_OK && n < a->count) {
     if (items[n].dtype == SURG__V_SEQUENCE || items[n].dtype == SURG__V_OPTIONAL)
-      s = refuse(why, "takes no sequences of sequences");
+      s = refuse(why, "does not support sequences of sequences");
     else
       s = surg__ort_give(o, &items[n], &made[n], why);
     n += s == SURG_OK;

@@ -44,7 +44,7 @@ static surg_status bad(const zip *z, const char *why) {
 }
 
 static surg_status broken(const zip *z) {
-  return bad(z, "is no .npz file that holds");
+  return bad(z, "is not a valid .npz file");
 }
 
 /* Where the directory starts, and how many entries it has; false: there is none. */

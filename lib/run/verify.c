@@ -180,9 +180,9 @@ static void check_input(verify *v, size_t i) {
   if (b->in[i].dtype != SURG_UNDEFINED)
     what = fits(&b->in[i], surg_value_declared_type(x)) ? NULL : "of another type than the first";
   else if (!surg_value_is_initializer(x))
-    what = "that the first does not take";
+    what = "that the first does not have";
   if (what && !*r->failure)
-    snprintf(r->failure, sizeof r->failure, "takes an input %s %s",
+    snprintf(r->failure, sizeof r->failure, "has an input %s %s",
              surg__q(v->ctx, surg_value_name(x)), what);
 }
 
@@ -355,7 +355,7 @@ static surg_status one_set(verify *v, const set *how, surg_status *first) {
     r->checked--;
     r->skipped++;
     if (!*r->skip_why)
-      snprintf(r->skip_why, sizeof r->skip_why, "cannot tell: the second model: %.150s",
+      snprintf(r->skip_why, sizeof r->skip_why, "not comparable: the second model: %.150s",
                why_not(&v->sides[1], s));
     return SURG_OK;
   }

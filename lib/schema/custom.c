@@ -69,7 +69,7 @@ surg_status surg_schemas_load(surg_context *ctx, const char *text, size_t n, con
     return surg__error(ctx, SURG_ELIMIT, name, "more than %u bytes of schemas",
                        SURG_LIMIT_SCHEMA_BYTES);
   if (!surg__utf8_valid((const uint8_t *)text, n))
-    return surg__error(ctx, SURG_EINVALID, name, "not UTF-8, or a NUL byte stands in it");
+    return surg__error(ctx, SURG_EINVALID, name, "not UTF-8, or contains a NUL byte");
   if (!ctx->customs) {
     ctx->customs = new_list(ctx);
     ctx->customs_free = customs_free;

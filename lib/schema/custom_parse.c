@@ -84,7 +84,7 @@ static const char *word(reader *r, bool dots, const char *what) {
          (word_char(*r->p) || (dots && (*r->p == '.' || *r->p == ':' || *r->p == '-'))))
     r->p++;
   if (r->p == start) {
-    bad(r, "%s should stand here", what);
+    bad(r, "expected %s", what);
     return NULL;
   }
   const char *copy = surg__arena_strn(&r->c->arena, start, (size_t)(r->p - start));
@@ -101,11 +101,11 @@ static bool number(reader *r, int64_t *out) {
         v > INT64_MAX)
       return bad(r, "the number is too large");
   *out = (int64_t)v;
-  return r->p > start || bad(r, "a number should stand here");
+  return r->p > start || bad(r, "expected a number");
 }
 
 static bool expect(reader *r, char c) {
-  return take(r, c) || bad(r, "'%c' should stand here", c);
+  return take(r, c) || bad(r, "expected '%c'", c);
 }
 
 /* --- expressions over dims --- */
@@ -256,7 +256,7 @@ static bool type(reader *r) {
     if (!dtype) return bad(r, "'%.80s' is no element type", name);
     t.mask |= UINT32_C(1) << dtype;
   }
-  if (!t.mask) return bad(r, "an element type should stand here");
+  if (!t.mask) return bad(r, "expected an element type");
   if (r->types.count == SURG_LIMIT_SCHEMA_PARAMS) return bad(r, "too many of these");
   return surg__vec_push(r->c->ctx, &r->types, t) || oom(r);
 }
@@ -291,7 +291,7 @@ static bool integer(reader *r, surg__custom_attr *a) {
 static bool fallback(reader *r, surg__custom_attr *a) {
   if (a->kind == SURG_ATTR_INT) return integer(r, a);
   if (a->kind != SURG_ATTR_INTS) {
-    if (!peek(r)) return bad(r, "a default should stand here");
+    if (!peek(r)) return bad(r, "expected a default");
     while (peek(r)) r->p++;
     return true;
   }

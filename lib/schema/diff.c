@@ -101,7 +101,7 @@ static void put_attrs(surg__buf *b, const surg_schema *from, const surg_schema *
 
 static const char *option_words(const surg__param *p) {
   return p->option == SURG__OPTIONAL   ? "may be left out"
-         : p->option == SURG__VARIADIC ? "may stand several times"
+         : p->option == SURG__VARIADIC ? "may be repeated"
                                        : "must be given";
 }
 
@@ -125,7 +125,7 @@ static void put_params(surg__buf *b, const surg_schema *from, const surg_schema 
     if (old && old->option != p->option)
       surg__buf_printf(b, "%s %s %s\n", what, p->name, option_words(p));
     if (old && !renamed && old - olds != p - news)
-      surg__buf_printf(b, "%s %s stands at %u, was at %u\n", what, p->name, i,
+      surg__buf_printf(b, "%s %s is at %u, was at %u\n", what, p->name, i,
                        (unsigned)(old - olds));
   }
   for (uint32_t i = 0; i < n_old; i++) {
@@ -138,7 +138,7 @@ static void put_params(surg__buf *b, const surg_schema *from, const surg_schema 
   const uint32_t least = output ? to->min_out : to->min_in;
   if (n_old && n_new && olds[n_old - 1].option == SURG__VARIADIC &&
       news[n_new - 1].option == SURG__VARIADIC && n_old == n_new && least != least_old)
-    surg__buf_printf(b, "takes %u %ss or more, was %u\n", least, what, least_old);
+    surg__buf_printf(b, "needs %u %ss or more, was %u\n", least, what, least_old);
 }
 
 /* --- types --- */

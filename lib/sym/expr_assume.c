@@ -90,7 +90,7 @@ surg_status surg_model_assume_dim(surg_model *m, const char *text) {
                             : "expected a divisor above 0");
   if (hi > INT64_MAX - d) return wrong(m, text, "this is too large for a dimension");
   if (hi / d < surg__floor_div(lo + (d - 1), d))
-    return wrong(m, text, "no dimension can be so, with what is said of it elsewhere");
+    return wrong(m, text, "contradicts another assumption about the dimension");
   if (!surg__expr_assume(m, name, lo, hi, d)) return m->status ? m->status : SURG_ENOMEM;
   m->inferred_epoch = 0; /* what was inferred held for other symbols */
   return SURG_OK;

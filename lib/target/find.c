@@ -121,7 +121,7 @@ surg__target *surg__target_find(surg_context *ctx, const char *name) {
   const surg__target_text *text = best(&want, &exact);
   if (!text) return none(ctx, name, &want);
   if (!want.version[0])
-    surg__note(ctx, name, "taken as %s, the newest that is known", text->name);
+    surg__note(ctx, name, "using %s, the newest known version", text->name);
   else if (!exact)
     surg__note(ctx, name, "not known; judged by the next lower one, %s", text->name);
   return surg__target_read(ctx, text->text, strlen(text->text), text->name);

@@ -144,7 +144,7 @@ static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask, bool o
   surg__target_put_types(&b, mask);
   surg__buf_putc(&b, 0);
   surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
-                     other ? "%s is %s, which is not supported" : "%s is %s; taken are %s",
+                     other ? "%s is %s, which is not supported" : "%s is %s; supported: %s",
                      surg__judge_name(j, v), surg__dtype_name(d), b.failed ? "others" : b.p);
   surg__buf_free(&b);
   return false;
@@ -205,7 +205,7 @@ static bool must_be_constant(surg__judge *j, const surg_value *v, const char *na
                        surg__judge_name(j, v));
   else
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_CONSTANT, v,
-                       "%s %s must be a constant; too many nodes compute it to tell", name,
+                       "%s %s must be a constant; too many nodes compute it to decide", name,
                        surg__judge_name(j, v));
   return is != SURG__NO;
 }
@@ -265,7 +265,7 @@ static bool fits_places(surg__judge *j) {
                      *out = surg__judge_formal(j, name, true);
     if (out && !surg_value_use_count(out, 1)) out = NULL;
     if (!in && !out) continue;
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, in ? in : out, "%s %s is not taken",
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, in ? in : out, "%s %s is not supported",
                        in ? "input" : "output", name);
     return false;
   }
@@ -323,7 +323,7 @@ static void refuse_attr(surg__judge *j, const surg__tattr *a, const char *text) 
   for (size_t i = 0; i < a->values.n; i++)
     surg__buf_printf(&taken, "%s%s", i ? ", " : "", a->values.items[i]);
   surg__buf_putc(&taken, 0);
-  surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "%s is %s; taken %s %s", a->name, text,
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "%s is %s; supported %s %s", a->name, text,
                      a->values.n == 1 ? "is" : "are",
                      taken.failed || !a->values.n ? "none" : taken.p);
   surg__buf_free(&taken);
@@ -370,7 +370,7 @@ static bool fits_attrs(surg__judge *j) {
     const surg_attr *a = surg_node_attr(j->n, j->f->no_attrs.items[i]);
     const surg__attr_def *d = j->s ? surg__schema_attr(j->s, j->f->no_attrs.items[i]) : NULL;
     if (!a || surg__attr_says_default(a, d) || says_nothing(a)) continue;
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is not taken",
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is not supported",
                        surg_attr_name(a));
     return false;
   }
@@ -409,13 +409,13 @@ static bool fits_opset(surg__judge *j) {
 bool surg__judge_keeps_to(surg__judge *j) {
   if (j->f->refused) {
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "%s",
-                       j->f->says ? j->f->says : "it is not taken");
+                       j->f->says ? j->f->says : "it is not supported");
     return false;
   }
   if (!fits_opset(j) || !fits_types(j) || !fits_constants(j) || !fits_fed(j) ||
       !fits_places(j) || !fits_attrs(j) || !fits_spelling(j) || !surg__judge_forms(j) || !surg__judge_shapes(j))
     return false;
   if (j->f->says)
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "taken with a limit: %s", j->f->says);
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "supported with a limit: %s", j->f->says);
   return true;
 }

@@ -31,7 +31,7 @@ static void judge_window(walk *w, const char *what, int64_t have, const surg__ts
                          surg__cause cause) {
   if (have >= want->low && have <= want->high) return;
   const bool above = have > want->high;
-  surg__buf_printf(&w->text, "%s %lld is %s what is taken: %s %lld", what, (long long)have,
+  surg__buf_printf(&w->text, "%s %lld is %s the supported range: %s %lld", what, (long long)have,
                    above ? "above" : "below", above ? "at most" : "at least",
                    (long long)(above ? want->high : want->low));
   tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = cause});
@@ -108,7 +108,7 @@ static void judge_weight_type(walk *w, const surg_value *v, int d) {
   surg__buf_init(&taken, w->t->ctx);
   surg__target_put_types(&taken, w->t->weights);
   surg__buf_putc(&taken, 0);
-  surg__buf_printf(&w->text, "constant %s is %s; taken are %s",
+  surg__buf_printf(&w->text, "constant %s is %s; supported: %s",
                    surg__q(w->t->ctx, surg_value_name(v)), surg__dtype_name(d),
                    taken.failed ? "others" : taken.p);
   surg__buf_free(&taken);
@@ -140,7 +140,7 @@ static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor 
   int64_t element;
   if (!is_beyond(c, &w->t->within[d], &element)) return;
   surg__buf_printf(&w->text,
-                   "constant %s has the element %lld; what is taken of %s is %lld to %lld",
+                   "constant %s has the element %lld; supported for %s: %lld to %lld",
                    surg__q(w->t->ctx, surg_value_name(v)), (long long)element, surg__dtype_name(d),
                    (long long)w->t->within[d].low, (long long)w->t->within[d].high);
   tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
@@ -180,7 +180,7 @@ static bool judge_external(walk *w, const surg_graph *g) {
   for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
     const surg_tensor *c = surg_value_initializer(v);
     if (!c || !surg_tensor_is_external(c)) continue;
-    surg__buf_printf(&w->text, "%s stands in a data file", surg__q(w->t->ctx, surg_value_name(v)));
+    surg__buf_printf(&w->text, "%s is in a data file", surg__q(w->t->ctx, surg_value_name(v)));
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_EXTERNAL, .value = v});
     return true;
   }
@@ -190,7 +190,7 @@ static bool judge_external(walk *w, const surg_graph *g) {
 static void judge_order(walk *w, const surg_graph *g) {
   const bool body = w->t->unsorted_main && g != surg_model_graph(w->m);
   if (!g->sorted_on_load || (w->t->unsorted == SURG__YES && !body)) return;
-  surg__buf_puts(&w->text, "nodes stand before others that they read");
+  surg__buf_puts(&w->text, "nodes precede nodes that they read");
   tell(w, (surg__objection){.verdict = w->t->unsorted == SURG__NO || body ? SURG__ILLEGAL
                                                                           : SURG__UNKNOWN,
                             .cause = SURG__C_ORDER});
@@ -252,7 +252,7 @@ static void judge_declared(walk *w) {
     if (t && tensor && surg_type_has_rank(t)) continue;
     surg__buf_printf(&w->text, "%s %s %s", in ? "input" : "output",
                      surg__q(w->t->ctx, surg_value_name(v)),
-                     tensor ? "says no shape" : "is no tensor");
+                     tensor ? "declares no shape" : "is no tensor");
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_DYNAMIC, .value = v});
   }
 }

@@ -20,7 +20,7 @@ static void no_version(surg__judge *j, const surg__top *op) {
   surg__target_put_versions(&b, op, j->t->lenient);
   surg__buf_putc(&b, 0);
   surg__judge_object(j, SURG__ILLEGAL, SURG__C_VERSION, NULL,
-                     "version %d of it is not taken; taken are %s", surg_schema_since(j->s),
+                     "version %d is not supported; supported: %s", surg_schema_since(j->s),
                      b.failed || !b.p[0] ? "none" : b.p);
   surg__buf_free(&b);
 }

@@ -81,7 +81,7 @@ static bool fits_rows(surg__judge *j) {
     const int64_t n = c ? surg_tensor_read_ints(c, items, SURG_COUNT(items)) : -1;
     for (int64_t k = 1; k < n; k++) {
       if (items[k - 1] < INT64_MAX && items[k] == items[k - 1] + 1) continue;
-      surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s are not one behind the other",
+      surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s are not consecutive",
                          surg__judge_name(j, v));
       return false;
     }
@@ -290,7 +290,7 @@ const char *surg__target_spread(surg__tspread how) {
       [SURG__S_LAST] = "equal from its first axis on, then of size 1",
       [SURG__S_CHANNEL] = "equal from axis 1 of the result on, then of size 1",
       [SURG__S_FRONT] = "equal from axis 0 of the result on, then of size 1",
-      [SURG__S_SINGLE] = "of size 1 behind axis 1",
+      [SURG__S_SINGLE] = "of size 1 after axis 1",
       [SURG__S_ONCE] = "repeated along one axis at most",
       [SURG__S_EARLY] = "repeated along axis 0 or 1 alone",
       [SURG__S_PLANES] = "repeated along the last two of four axes alone, at a batch of 1"};

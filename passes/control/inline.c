@@ -130,7 +130,7 @@ static surg_pass_result give_all(inlining *in, surg_node *n, const surg_node *pr
     const surg_status s = r[i].name ? give(in, n, prev, i, r[i].by, &r[i].rename) : SURG_ENOMEM;
     if (s == SURG_EUNSUPPORTED)
       return surg_pass_fail(in->p, n, "cannot be inlined: its output can be no other value, and no Identity can "
-                            "stand here");
+                            "be in this place");
     if (s != SURG_OK) return SURG_PASS_FAILED;
   }
   return SURG_PASS_CHANGED;
@@ -244,7 +244,7 @@ static surg_pass_result inline_operator(inlining *in, surg_node *n, surg_node **
   if (body_of(in, surg_node_schema(n), surg_graph_opset(g, ""), &f) != SURG_OK)
     return SURG_PASS_FAILED;
   if (!f)
-    why = "left: the specification has no body for it that holds for all types";
+    why = "unchanged: the standard has no function body for it that is valid for all types";
   else if (inline_differs(f, g, text, &domain))
     why = "left: its body is of another opset than the model";
   else if (hidden(in, f))

@@ -214,7 +214,7 @@ static const char *refusal(const loop *l) {
   if (surg_node_nondeterministic(l->is.n)) return "left: its body is random";
   if (!small_enough(l)) return "left: more nodes would come than max-growth allows";
   if (!surg_graph_takes_constants(l->g) || (l->is.scan && !give_builtin(l->g, "Gather")))
-    return "left: what it needs cannot stand beside it";
+    return "unchanged: the constants it needs cannot be added to this graph";
   if (!gives(l)) return "left: what it gives cannot be another value";
   return trips_fail(l) ? "left: a node that need not run would fail on the number of a trip" : NULL;
 }

@@ -287,7 +287,7 @@ bool fold_may(fold_state *f, const surg_node *n) {
     return fold_leave(f, n, "it would undo a quantization");
   if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
   if (!surg_graph_takes_constants(surg_node_graph(n)))
-    return fold_leave(f, n, "no constant can stand beside it");
+    return fold_leave(f, n, "no constant can be added to this graph");
   if (surg_node_sheltered(n)) return fold_leave(f, n, "a node that need not run would fail on it");
   const char *why = fold_pinned(n);
   return !why || fold_leave(f, n, why);

@@ -102,7 +102,7 @@ bool fold_branch(fold_state *f, surg_node *n, bool taken, surg_node **next) {
   surg_value **outs = branch_outputs(f, branch, count);
   if (!outs) return false;
   if (!can_give_all(f, n, branch, outs, count))
-    return fold_leave(f, n, "no Identity can stand for what it gives");
+    return fold_leave(f, n, "no Identity can replace its output");
   if (!fold_allow(f)) return false;
   surg_node *before = surg_node_prev(n);
   const surg_schema *op = surg_node_schema(n);

@@ -47,7 +47,7 @@ static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k
       (*k->symbol >= '0' && *k->symbol <= '9'))
     return wrong(s, k, "a symbol is a name");
   int64_t axis = dot ? strtoll(dot + 1, &end, 10) : 0;
-  if (!dot || !dot[1] || *end) return wrong(s, k, "an input and its axis stand in front (x.0=N)");
+  if (!dot || !dot[1] || *end) return wrong(s, k, "expected an input and its axis before `=` (x.0=N)");
   memcpy(stem, k->name, (size_t)(dot - k->name));
   surg_value *v = surg_graph_find_value(g, stem);
   if (!v || !surg_value_is_input(v)) return wrong(s, k, "there is no such input");
@@ -62,7 +62,7 @@ static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k
   if (k->old < 0) return wrong(s, k, "the dim is dynamic already");
   for (size_t j = 0; j < i; j++)
     if (strcmp(s->keys[j].symbol, k->symbol) == 0 && s->keys[j].old != k->old)
-      return wrong(s, k, "a symbol cannot stand for two sizes");
+      return wrong(s, k, "one symbol cannot have two sizes");
   return SURG_PASS_UNCHANGED;
 }
 

@@ -69,7 +69,7 @@ static bool concerned(state *s, const surg_node *n) {
 
 /* Reported as not done, unless the model was shown to run at other sizes. */
 static void tell(const left *l, const surg_node *n, const char *text) {
-  surg_pass_count(l->s->p, "constants that may hold the old size", 1);
+  surg_pass_count(l->s->p, "constants that may contain the old size", 1);
   if (l->proven)
     surg_pass_note(l->s->p, n, text);
   else
@@ -87,8 +87,8 @@ static bool tell_inputs(const left *l, const surg_node *n) {
     if (t ? !constant_holds(l->s, t, target) : !computed || !computed_holds(l->s, v, target))
       continue;
     snprintf(text, sizeof text,
-             t ? "the constant of input %zu may hold the old size"
-               : "input %zu, computed from constants, may hold the old size",
+             t ? "the constant of input %zu may contain the old size"
+               : "input %zu, computed from constants, may contain the old size",
              i);
     tell(l, n, text);
     any = true;
@@ -109,7 +109,7 @@ static bool tell_attributes(const left *l, const surg_node *n) {
     for (size_t k = 0; items && k < count; k++) old = old || is_old(l->s, items[k]);
     if (!old) continue;
     char text[TEXT];
-    snprintf(text, sizeof text, "attribute '%s' may hold the old size", sizes[i]);
+    snprintf(text, sizeof text, "attribute '%s' may contain the old size", sizes[i]);
     tell(l, n, text);
     any = true;
   }
@@ -151,7 +151,7 @@ static void outputs(left *l, surg_graph *g) {
     const surg_tensor *t = surg_value_constant(v);
     const bool computed = !t && table_has(&l->settled, v) && !table_has(&l->named, v);
     if (t ? constant_holds(l->s, t, false) : computed && computed_holds(l->s, v, false))
-      tell(l, NULL, "an output is a constant that may hold the old size");
+      tell(l, NULL, "an output is a constant that may contain the old size");
   }
 }
 

@@ -223,7 +223,7 @@ static surg_pass_result read_key(surg_pass_ctx *p, const surg_graph *g, size_t i
   const char *value = surg_pass_pair_value(p, i, 0);
   *k = (key){.name = surg_pass_pair_name(p, i)};
   if (surg_pass_pair_value(p, i, 1) || !number(value, &k->to) || k->to <= 0) {
-    snprintf(text, sizeof text, "'%.300s' needs one whole number from 1 on, not '%.100s'", k->name,
+    snprintf(text, sizeof text, "'%.300s' expects one integer from 1 on, not '%.100s'", k->name,
              value);
     return surg_pass_usage(p, text);
   }

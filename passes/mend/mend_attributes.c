@@ -135,7 +135,7 @@ static bool kinds(mending *k, surg_node *n, const surg_schema *s) {
     if (st != SURG_OK && st != SURG_EUNSUPPORTED) return false;
     if (st == SURG_OK)
       mend_did(k, n, SURG_EXACT,
-               "attribute '%.100s' is written as the kind that the operator takes", name);
+               "attribute '%.100s' is written as the kind that the operator expects", name);
     else
       surg_pass_give_back(k->p);
     if (st != SURG_OK)

@@ -74,15 +74,15 @@ static surg_value *in_form(mending *k, surg_node *n, surg_value *v, bool vector)
 static bool reform(mending *k, surg_node *n, size_t i, bool vector) {
   surg_value *v = surg_node_input(n, i);
   if (surg_graph_opset(surg_node_graph(n), "") < RESHAPE_OPSET) {
-    mend_leaves(k, n, "input %zu has another rank than the operator takes", i);
+    mend_leaves(k, n, "input %zu has another rank than the operator expects", i);
     return true;
   }
   if (!surg_graph_takes_constants(surg_node_graph(n)) || !mend_may(k, SURG_EXACT)) return true;
   v = in_form(k, n, v, vector);
   if (!v || surg_node_set_input(n, i, v) != SURG_OK) return false;
   mend_did(k, n, SURG_EXACT, "input %zu %s", i,
-           vector ? "was a scalar where the operator takes a tensor of rank 1"
-                  : "was a tensor of one element where the operator takes a scalar");
+           vector ? "was a scalar; the operator expects a tensor of rank 1"
+                  : "was a tensor of one element; the operator expects a scalar");
   return surg_model_infer(k->m) == SURG_OK;
 }
 

@@ -137,7 +137,7 @@ bool mend_findings(mending *k) {
     const reading *r = &list[i];
     const surg_exactness e = r->certain ? SURG_EXACT : SURG_APPROX;
     if (!mend_allows(k, e))
-      mend_leaves(k, NULL, "%s: %s: several readings; --allow approx takes the most likely one",
+      mend_leaves(k, NULL, "%s: %s: several readings; --allow approx selects the most likely one",
                   r->where, r->text);
     if (mend_may(k, e) && !accept(k, r, e)) return false;
   }

@@ -168,7 +168,7 @@ static bool missing(mending *k, const scope *s) {
     mend_leaves(
         k, NULL,
         "the opset import is missing, and opsets %lld and %lld give the nodes other meanings; "
-        "--allow approx takes the newest that came with the IR version",
+        "--allow approx selects the newest of the IR version",
         (long long)other, (long long)v);
   return import(k, s, v, e, "the opset import is missing");
 }

@@ -22,7 +22,7 @@ static bool weights_leave(surg_pass_ctx *p, surg_graph *g) {
   for (size_t i = surg_graph_input_count(g); i-- > 0;) {
     if (!surg_value_is_initializer(surg_graph_input(g, i))) continue;
     if (surg_graph_remove_input(g, i)) return false;
-    surg_pass_count(p, "weights taken from the inputs", 1);
+    surg_pass_count(p, "weights removed from the inputs", 1);
   }
   return true;
 }

@@ -69,7 +69,7 @@ static const surg_type *type_of(extraction *x, const surg_value *v, const char *
   if (t || surg_model_status(x->m) != SURG_OK) return t;
   snprintf(
       text, sizeof text,
-      "%s: the type of '%.300s' is not known, and the model does not declare it: say it, as in "
+      "%s: the type of '%.300s' is unknown and not declared in the model: give it, as in "
       "extract{...,%.300s='float[N,3]'}",
       option, name, name);
   surg_pass_fail(x->p, surg_value_producer(v, NULL), text);
@@ -127,7 +127,7 @@ static surg_pass_result check_types(extraction *x) {
     for (size_t k = 0; k < x->n_to && !found; k++) found = strcmp(x->to[k].name, name) == 0;
     char text[TEXT];
     snprintf(text, sizeof text,
-             "'%.300s' is no option, nor a value of from= or to= whose type it could say", name);
+             "'%.300s' is neither an option nor a value of from= or to= whose type it could give", name);
     if (!found || surg_pass_pair_value(x->p, i, 1)) return surg_pass_usage(x->p, text);
   }
   return SURG_PASS_CHANGED;

@@ -86,7 +86,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   for (size_t i = 0; i < surg_pass_pair_count(p); i++)
     if (!surg_pass_pair_value(p, i, 0) || !*surg_pass_pair_value(p, i, 0) ||
         surg_pass_pair_value(p, i, 1))
-      return surg_pass_usage(p, "an attribute takes one new name: old=new");
+      return surg_pass_usage(p, "an attribute has one new name: old=new");
   const char *old = domains_split(p, from, &x.op), *domain = domains_split(p, to, &x.op);
   if (!old || !domain) return SURG_PASS_FAILED;
   x.domain = domain;

@@ -31,7 +31,7 @@ static surg_node *find(surg_pass_ctx *p, const char *text) {
   if (count == 1) return n;
   if (count > 1) {
     snprintf(line, sizeof line,
-             "is the first of %zu nodes named '%.300s': say which by its place, as in "
+             "is the first of %zu nodes named '%.300s': select one by its position, as in "
              "name='graph.node[0]'",
              count, text);
     surg_pass_fail(p, n, line);

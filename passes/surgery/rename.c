@@ -57,7 +57,7 @@ static surg_pass_result missing(renaming *r, const change *c) {
 static surg_pass_result several(renaming *r, const change *c, size_t count) {
   char text[TEXT];
   snprintf(text, sizeof text, "%s '%.300s': there are %zu of this name%s", words[c->what], c->from,
-           count, c->what == NODE ? "; say which by its place, as in graph.node[0]" : "");
+           count, c->what == NODE ? "; select one by its position, as in graph.node[0]" : "");
   return surg_pass_usage(r->p, text);
 }
 

@@ -78,13 +78,13 @@ static surg_pass_result check_node(const retyping *r, const surg_node *n) {
   if (kind == SURG_OP_CLASS_FUNCTION || !meets(r, n)) return SURG_PASS_UNCHANGED;
   if (surg_pass_keeps_node(r->p, n)) return surg_pass_fail(r->p, n, "it is protected");
   if (!surg_node_schema(n))
-    return surg_pass_fail(r->p, n, "what its operator takes is not known");
+    return surg_pass_fail(r->p, n, "the types its operator accepts are unknown");
   if (surg_node_op(n) == SURG_OP_BitCast)
     return surg_pass_fail(r->p, n, "it looks at the bits of elements");
   for (size_t i = 0; i < surg_node_attr_count(n); i++) {
     const surg_attr *a = surg_node_attr_at(n, i);
     if (surg_attr_get_kind(a) == SURG_ATTR_TYPE_PROTO && is_from(r, surg_attr_type(a, 0)))
-      return surg_pass_fail(r->p, n, "an attribute says the type");
+      return surg_pass_fail(r->p, n, "an attribute sets the type");
     if (surg_attr_get_kind(a) == SURG_ATTR_SPARSE_TENSOR)
       return surg_pass_fail(r->p, n, "an attribute is sparse");
   }

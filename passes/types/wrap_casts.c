@@ -48,7 +48,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   uint64_t types;
   if (!surg_pass_list_count(p, "op") || !types_of(p, &types))
-    return surg_pass_usage(p, "needs operators (op) and element types that they take (types)");
+    return surg_pass_usage(p, "needs operators (op) and element types that they accept (types)");
   for (size_t i = 0; i < surg_pass_list_count(p, "op"); i++)
     domains_found(p, g, surg_pass_list_at(p, "op", i));
   for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {

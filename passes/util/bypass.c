@@ -122,7 +122,7 @@ static void put_hint(char *text, size_t size, const surg_node *n, size_t out) {
   size_t in = 0, len = strlen(text);
   while (in < surg_node_input_count(n) && !fits(n, out, in)) in++;
   if (len < size)
-    snprintf(text + len, size - len, "; say which by map=%zu:%zu (output:input)", out, in);
+    snprintf(text + len, size - len, "; select one by map=%zu:%zu (output:input)", out, in);
 }
 
 static surg_pass_result refuse(surg_pass_ctx *p, const surg_node *n, size_t out, size_t count) {
@@ -136,7 +136,7 @@ static surg_pass_result refuse(surg_pass_ctx *p, const surg_node *n, size_t out,
     snprintf(text + len, sizeof text - len,
              any ? ": the types differ from input " : ": it has none");
   } else {
-    snprintf(text, sizeof text, "which input goes on as output ");
+    snprintf(text, sizeof text, "which input replaces output ");
     put_value(text, sizeof text, out, surg_node_output(n, out));
     size_t len = strlen(text);
     snprintf(text + len, sizeof text - len, "? There are ");
@@ -168,8 +168,8 @@ static surg_pass_result refuse_mapped(surg_pass_ctx *p, const surg_node *n, size
   return surg_pass_fail(p, n, text);
 }
 
-static const char no_identity[] = "cannot be taken out: only an Identity could keep the name of "
-                                  "the output, and none can stand here";
+static const char no_identity[] = "cannot be removed: only an Identity could keep the name of "
+                                  "the output, and none is possible here";
 
 /* Fills by[] with what stands for each output that is read. */
 static surg_pass_result plan(surg_pass_ctx *p, surg_node *n, surg_value **by) {
@@ -183,7 +183,7 @@ static surg_pass_result plan(surg_pass_ctx *p, surg_node *n, surg_value **by) {
     const surg_replace how = surg_value_can_replace(old, by[i]);
     if (how == SURG_REPLACE_NO)
       return surg_pass_fail(p, n,
-                            "cannot be taken out: something outside the graph refers to its "
+                            "cannot be removed: something outside the graph refers to its "
                             "output by name");
     const bool named = how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, by[i]);
     if ((named || how == SURG_REPLACE_NEEDS_IDENTITY) &&
@@ -219,7 +219,7 @@ surg_pass_result bypass_node(surg_pass_ctx *p, surg_node *n) {
     if (s != SURG_OK) return SURG_PASS_FAILED;
   }
   if (surg_node_erase(n) != SURG_OK) return SURG_PASS_FAILED;
-  surg_pass_count(p, "nodes taken out", 1);
+  surg_pass_count(p, "nodes removed", 1);
   return SURG_PASS_CHANGED;
 }
 

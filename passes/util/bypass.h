@@ -7,7 +7,7 @@
 #include <onnxsurg/onnxsurg.h>
 
 #define BYPASS_MAP \
-  { "map", SURG_OPTION_LIST, NULL, "which input goes on as which output: 0:1 (out:in)" }
+  { "map", SURG_OPTION_LIST, NULL, "which input replaces which output: 0:1 (out:in)" }
 
 /* FAILED, after a line, when the option `map` is no list of output:input. */
 surg_pass_result bypass_check_map(surg_pass_ctx *p);

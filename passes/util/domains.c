@@ -57,7 +57,7 @@ bool domains_attrs_fit(const surg_node *n, const surg_schema *s, char *text, siz
       return false;
     }
     if (surg_schema_attr_kind(s, k) != surg_attr_get_kind(a)) {
-      snprintf(text, size, "attribute '%.100s' is of another kind than %s takes", surg_attr_name(a),
+      snprintf(text, size, "attribute '%.100s' is of another kind than %s expects", surg_attr_name(a),
                surg_schema_name(s));
       return false;
     }
@@ -95,7 +95,7 @@ static bool call_fits(const surg_node *n, surg_function *f, char *text, size_t s
   if (surg_node_input_count(n) <= surg_graph_input_count(body) &&
       surg_node_output_count(n) <= surg_graph_output_count(body))
     return true;
-  snprintf(text, size, "function %.100s takes %zu inputs and gives %zu outputs; the node has %zu and %zu",
+  snprintf(text, size, "function %.100s has %zu inputs and %zu outputs; the node has %zu and %zu",
            surg_function_name(f), surg_graph_input_count(body), surg_graph_output_count(body),
            surg_node_input_count(n), surg_node_output_count(n));
   return false;
@@ -116,7 +116,7 @@ bool domains_takes(const surg_node *n, char *text, size_t size) {
   const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
   if (in < surg_schema_min_inputs(s) || in > surg_schema_max_inputs(s) ||
       out < surg_schema_min_outputs(s) || out > surg_schema_max_outputs(s)) {
-    snprintf(text, size, "%s takes another number of inputs or outputs than %zu and %zu",
+    snprintf(text, size, "%s expects another number of inputs or outputs than %zu and %zu",
              surg_schema_name(s), in, out);
     return false;
   }

@@ -76,7 +76,7 @@ BAD = [
     ('run', LOAD, r'{so}: error: cannot register pass "bad": it has no run function'),
     ('lie', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" said that nothing changed, and '
                  r'changed the model'),
-    ('silent', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" failed and did not say why'),
+    ('silent', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" failed without a reason'),
     ('result', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" returned no result that '
                     r'there is'),
     ('option', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" asked for option "no-such", '

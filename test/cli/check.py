@@ -55,7 +55,7 @@ ROWS = [
      r'makes it float\[2\]',
      HEAD + 'g (float[2] x) => (float[2] y) <float[3] a> { [first] a = Relu (x) y = Neg (a) }'),
     ('W212', r'graph.node\[1\] "n" \(Neg\): another node of this graph, graph.node\[0\] "n" '
-     r'\(Relu\), bears the name',
+     r'\(Relu\), has the same name',
      HEAD + 'g (float[2] x) => (float[2] y) { [n] a = Relu (x) [n] y = Neg (a) }'),
     ('W214', r'graph.input "x": is of type int4, which came with IR version 10; this is 8',
      '<ir_version: 8, opset_import: ["" : 21]>\n'
@@ -259,7 +259,7 @@ class Check(Case):
             lines = self.check('--max-findings', '1000', 'm.onnxtxt')[1]
             self.assertEqual([line[-5:-1] for line in lines], [code] * 250)
         for wrong in ['0', '-1', 'x', '5000000000']:
-            self.bad(2, r'--max-findings takes a number', 'check', '--max-findings', wrong, name)
+            self.bad(2, r'--max-findings expects a number', 'check', '--max-findings', wrong, name)
 
     def test_clean(self):
         self.assertEqual(self.check(self.text(GOOD)), (0, []))

@@ -27,7 +27,7 @@ class Absent(Case):
         self.write('text.so', b'no library')
         self.bad(2, 'text.so: error: is no library that loads', *run, 'text.so')
         self.bad(2, r'\.: error: is no file', *run, '.')
-        self.bad(2, '--engine takes builtin or ort', 'run', '--engine', 'tract', 'in.onnx')
+        self.bad(2, '--engine expects builtin or ort', 'run', '--engine', 'tract', 'in.onnx')
         for path in glob.glob('/lib/*/libz.so.1') + glob.glob('/lib/*/libm.so.6'):
             self.bad(2, 'is no ONNX Runtime: it has no function OrtGetApiBase', *run, path)
 

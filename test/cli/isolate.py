@@ -153,7 +153,7 @@ class Isolate(Case):
             self.bad(2, 'no node', *run, place, 'nested.onnxtxt', 'o.onnx')
         self.write('two.onnxtxt', (HEAD % '' + '''g (float[2] x) => (y)
             { [n] a = Neg (x) [n] y = Neg (a) }''').encode())
-        self.bad(2, r'2 nodes bear the name "n".*graph.node\[0\]', *run, 'n', 'two.onnxtxt',
+        self.bad(2, r'2 nodes are named "n".*graph.node\[0\]', *run, 'n', 'two.onnxtxt',
                  'o.onnx')
         self.bad(2, 'takes a node and two files', 'isolate', 'two.onnxtxt', 'o.onnx')
         self.bad(2, 'built-in engine', *run, '0', '--engine', 'ort', 'two.onnxtxt', 'o.onnx')

@@ -48,7 +48,7 @@ class Run(Case):
             self.write('x.npy', good[:n])
             r = self.run_tool('run', '--input', 'x=x.npy', 'turn.onnxtxt')
             self.assertIn(r.returncode, (1, 3), n)
-        for data, why in ((npy('<f8', '(3, 2)', bytes(48)), 'is double, the model takes float'),
+        for data, why in ((npy('<f8', '(3, 2)', bytes(48)), 'is double; the model expects float'),
                           (npy('<f4', '(2, 3)', bytes(24)), 'another shape'),
                           (npy('<O4', '(3, 2)', bytes(24)), 'an element type'),
                           (npy('<f4', '(3, -2)', bytes(24)), 'no .npy file'),
@@ -239,13 +239,13 @@ class Run(Case):
         self.ok('run', 'pair.onnxtxt', '--out', 'd', '--format', 'pb')
         expect = ('run', 'pair.onnxtxt', '--quiet', '--expect')
         os.rename('d/y.pb', 'd/output_0.pb')
-        self.bad(1, 'd: error: holds no output_1.pb for output k', *expect, 'd')
+        self.bad(1, 'd: error: contains no output_1.pb for output k', *expect, 'd')
         os.rename('d/k.pb', 'd/output_1.pb')
         self.ok(*expect, 'd')
         self.write('d/output_2.npy', b'')
-        self.bad(1, 'd: error: holds output_2.npy, but pair.onnxtxt has 2 outputs', *expect, 'd')
+        self.bad(1, 'd: error: contains output_2.npy, but pair.onnxtxt has 2 outputs', *expect, 'd')
         self.write('d/input_2.pb', b'')
-        self.bad(1, 'd: error: holds input_2.pb, but pair.onnxtxt has 2 inputs', 'run',
+        self.bad(1, 'd: error: contains input_2.pb, but pair.onnxtxt has 2 inputs', 'run',
                  '--inputs', 'd', 'pair.onnxtxt')
         self.bad(3, 'none: error: No such file', *expect, 'none')
         self.bad(3, 'turn.onnxtxt: error: is no folder', *expect, 'turn.onnxtxt')
@@ -253,7 +253,7 @@ class Run(Case):
         self.bad(3, r'mkdir -p none`', 'run', 'pair.onnxtxt', '--out', 'none')
         x = ('--input', 'x=d/output_0.pb')
         self.bad(2, 'the same input twice', 'run', *x, *x, 'pair.onnxtxt')
-        self.bad(2, '--input takes NAME=FILE', 'run', '--input', 'x', 'pair.onnxtxt')
+        self.bad(2, '--input expects NAME=FILE', 'run', '--input', 'x', 'pair.onnxtxt')
         self.bad(2, '--format is for files', 'run', '--format', 'pb', 'pair.onnxtxt')
         self.bad(2, '--warmup needs --repeat', 'run', '--warmup', '2', 'pair.onnxtxt')
 
@@ -397,7 +397,7 @@ class Verify(Case):
         self.assertRegex(text, r'first difference: value "q": element \[0\] is ')
         self.assertIn('in the first:  graph.node[1] (Neg)\n', text)
         self.assertIn('in the second: graph.node[1] (Identity)\n', text)
-        self.assertIn('5 values bear one name in both, 2 of them agree', text)
+        self.assertIn('5 values have the same name in both, 2 of them agree', text)
         # with other names inside, only a log tells which is which
         self.ok('--pass', 'names{all}', '--log', 'log', 'b.onnxtxt', 'c.onnx')
         r = self.run_tool('verify', '--layers', '--log', 'log', '--json', 'a.onnxtxt', 'c.onnx')
@@ -478,10 +478,10 @@ class Verify(Case):
         whole = model('int', 'g (int64[2] x) => (int64[2] y) { y = Neg (x) }')
         less = model('less', 'g (float[2] x) => (float[2] z, float[2] y) { y = Neg (x) z = Exp (x) }')
         for first, second, why in (
-                (a, two, b'the second: takes an input "w" that the first does not take'),
-                (a, seq, b'the second: takes an input "x" of another type than the first'),
-                (seq, a, b'the second: takes an input "x" of another type than the first'),
-                (a, whole, b'the second: takes an input "x" of another type than the first'),
+                (a, two, b'the second: has an input "w" that the first does not have'),
+                (a, seq, b'the second: has an input "x" of another type than the first'),
+                (seq, a, b'the second: has an input "x" of another type than the first'),
+                (a, whole, b'the second: has an input "x" of another type than the first'),
                 (less, a, b'the second: output "z" is gone')):
             r = self.run_tool('verify', first, second)
             self.assertEqual((r.returncode, r.stderr), (1, b''))

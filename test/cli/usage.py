@@ -52,13 +52,13 @@ class Usage(Case):
         self.bad(2, r'unknown option --zzzzzzzzz \(try', '--zzzzzzzzz', 'in.onnx', 'o')
         self.bad(2, r'unknown option --jsn: did you mean --json\?', 'info', '--jsn', 'in.onnx')
         self.bad(2, r'option --pass needs a value', 'in.onnx', 'o', '--pass')
-        self.bad(2, r'option --dry-run takes no value', '--dry-run=1', 'in.onnx', 'o')
+        self.bad(2, r'option --dry-run has no value', '--dry-run=1', 'in.onnx', 'o')
         # Every command has the same options and says the same of bad ones.
         for command in COMMANDS:
             self.bad(2, r'unknown option --zzzzzzzzz \(try', command, '--zzzzzzzzz', 'in.onnx')
             self.bad(2, r'unknown option -q \(try', command, 'in.onnx', '-q')
             self.bad(2, r'option --max-depth needs a value', command, 'in.onnx', '--max-depth')
-            self.bad(2, r'option --quiet takes no value', command, '--quiet=1', 'in.onnx')
+            self.bad(2, r'option --quiet has no value', command, '--quiet=1', 'in.onnx')
         # Letters that stand together.
         self.bad(2, r'unknown option -x \(try', '-xi', 'in.onnx')
         self.bad(2, r'unknown option -x \(try', '-ix', 'in.onnx')
@@ -128,7 +128,7 @@ class Usage(Case):
             self.bad(2, r'one pipeline at a time: join passes with a comma', '--pass', 'fold',
                      *second, 'in.onnx', 'o')
         for option in ('--json', '--print-after'):
-            out = self.bad(2, r'standard output cannot take the model and %s' % option, option,
+            out = self.bad(2, r'standard output cannot be used for the model and %s' % option, option,
                            'in.onnx', '-')
             self.assertEqual(out, b'')
 

@@ -470,7 +470,7 @@ static verdict apply(surg_context *ctx, const surg_rule *r, surg_model *m, rule_
     return CASE_WRONG;
   }
   const char *bad = misfit(m);
-  if (bad) snprintf(why, 300, "%s of opset %d does not take this", bad, (int)c->to);
+  if (bad) snprintf(why, 300, "%s of opset %d does not accept this", bad, (int)c->to);
   return bad ? CASE_WRONG : CASE_PROVEN;
 }
 
@@ -574,7 +574,7 @@ static verdict judge(surg_context *ctx, const surg_rule *r, rule_case *c, unsign
   } else {
     const char *bad = misfit(before);
     if (bad)
-      snprintf(why, 300, "%s of opset %d does not take this", bad, (int)c->from);
+      snprintf(why, 300, "%s of opset %d does not accept this", bad, (int)c->from);
     else
       v = matches(ctx, r, before, c, &arena, why);
   }

@@ -77,7 +77,7 @@ START_TEST(runs_do_not_nest) {
   ck_assert_int_eq(surg_run_pipeline(&model, "nest"), SURG_EUSAGE);
   ck_assert_int_eq(inner, SURG_EUSAGE);
   ck_assert_str_eq(surg_context_error(ctx), "m: error: a pass cannot run a pipeline");
-  /* And the next run is not taken for a nested one. */
+  /* And the next run is not supported for a nested one. */
   ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &model), SURG_OK);
   ck_assert_int_eq(surg_run_pipeline(&model, "prune"), SURG_OK);
 }

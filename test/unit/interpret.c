@@ -75,7 +75,7 @@ static const interpret_row sequences[] = {
      "!invalid model: a position is out of range"},
     {"insert another type",
      "g () => (seq(float) s) {" AB "e = SequenceEmpty() s = SequenceInsert(e, a) }",
-     "!invalid model: the sequence holds another type"},
+     "!invalid model: the sequence has another element type"},
     {"construct from two types",
      "g () => (seq(float) s) {" AB "f = Constant<value_float=1.0>() s = SequenceConstruct(a, f) }",
      "!invalid model: inputs that must have one type differ"},
@@ -141,7 +141,7 @@ static const interpret_row optionals[] = {
      "int64[2]: 1 2"},
     {"an optional of an optional",
      "g () => (optional(int64[N]) p) {" AB "o = Optional(a) p = Optional(o) }",
-     "!invalid model: an input has a type the operator does not take"},
+     "!invalid model: an input has a type the operator does not accept"},
 };
 
 START_TEST(test_optionals) {
@@ -176,7 +176,7 @@ static const interpret_row control[] = {
      "g () => (int64 s) { z = Constant<value_int=0>()"
      "s = Loop(, , z) <body = b (int64 i, bool go, int64 x) => (bool go2, int64 y) {"
      "go2 = Identity(go) y = Add(x, i) }> }",
-     "!limit reached: the run takes more work than its limit"},
+     "!limit reached: the run exceeds its work limit"},
     {"Loop: carries a sequence",
      "g () => (seq(int64) s) {" TURNS(3) "z = SequenceEmpty<dtype=7>()"
                                          "s = Loop(t, c, z) <body = b (int64 i, bool go, "
@@ -209,7 +209,7 @@ static const interpret_row control[] = {
      "g () => (int64[N] x) {" AB "c = Constant<value=bool[2] {1, 1}>()"
      "x = If(c) <then_branch = t () => (int64[N] p) { p = Identity(a) },"
      "else_branch = e () => (int64[N] q) { q = Identity(b) }> }",
-     "!invalid model: a condition is no single truth value"},
+     "!invalid model: a condition is not a single boolean"},
     {"SequenceMap",
      "g () => (seq(int64[N]) x, seq(int64) n) {" AB "s = SequenceConstruct(a, b)"
      "x, n = SequenceMap(s, b) <body = m (int64[N] u, int64[1] v) => (int64[N] p, int64 q) {"

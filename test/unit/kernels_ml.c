@@ -226,7 +226,7 @@ static const interpret_row trees[] = {
            "y = ai.onnx.ml.TreeEnsembleRegressor<nodes_treeids=[0,0], nodes_nodeids=[1,1],"
            "nodes_featureids=[0,0], nodes_values=[1.0,0.0], nodes_modes=[\"LEAF\",\"LEAF\"],"
            "nodes_truenodeids=[0,0], nodes_falsenodeids=[0,0], " TARGETS ">(x) }",
-     "!invalid model: a node stands twice"},
+     "!invalid model: a node is repeated"},
     {"TreeEnsembleClassifier: three classes",
      ML(1) "g () => (string[N] y, float[N,M] z)" X "{"
            "y, z = ai.onnx.ml.TreeEnsembleClassifier<" TREE(

@@ -272,18 +272,18 @@ START_TEST(text_errors) {
       {"quite", "--pass: error: column 1: unknown pass \"quite\"; did you mean \"quiet\"?"},
       {"zzzzzz", "--pass: error: column 1: unknown pass \"zzzzzz\"; see `onnxsurg passes`"},
       {"quiet,tvice", "--pass: error: column 7: unknown pass \"tvice\"; did you mean \"twice\"?"},
-      {"quiet,", "--pass: error: column 7: the text ends where a pass should stand"},
-      {",quiet", "--pass: error: column 1: a pass should stand here, not \",\""},
-      {"quiet look", "--pass: error: column 7: ',' should stand here, not \"l\""},
-      {"quiet\nlook", "--pass: error: line 2 column 1: ',' should stand here, not \"l\""},
-      {"quiet)", "--pass: error: column 6: ',' should stand here, not \")\""},
+      {"quiet,", "--pass: error: column 7: unexpected end of text: expected a pass"},
+      {",quiet", "--pass: error: column 1: a pass here, not \",\""},
+      {"quiet look", "--pass: error: column 7: ',' here, not \"l\""},
+      {"quiet\nlook", "--pass: error: line 2 column 1: ',' here, not \"l\""},
+      {"quiet)", "--pass: error: column 6: ',' here, not \")\""},
       {"look{m=1}", "--pass: error: column 6: unknown option of look \"m\"; did you mean \"n\"?"},
       {"look{flg}",
        "--pass: error: column 6: unknown option of look \"flg\"; did you mean \"flag\"?"},
-      {"quiet{n=1}", "--pass: error: column 7: \"quiet\" takes no options"},
-      {"twice{n=1}", "--pass: error: column 1: twice is a preset and takes no options"},
+      {"quiet{n=1}", "--pass: error: column 7: \"quiet\" has no options"},
+      {"twice{n=1}", "--pass: error: column 1: twice is a preset and has no options"},
       {"look{n}", "--pass: error: column 6: option n needs a value"},
-      {"look{n=}", "--pass: error: column 8: a value should stand here, not \"}\""},
+      {"look{n=}", "--pass: error: column 8: a value here, not \"}\""},
       {"look{n=1,n=2}", "--pass: error: column 10: option \"n\" is given twice"},
       {"look{n=x}",
        "--pass: error: column 6: option n: \"x\" is no number: digits, with KiB, MiB or "
@@ -312,7 +312,7 @@ START_TEST(text_errors) {
       {"look{text='\\x00'}",
        "--pass: error: column 12: no such escape; there are \\\\ \\\" \\' \\n "
        "\\t and \\xNN"},
-      {"look{text=a\\b}", "--pass: error: column 12: a backslash must stand in quotes"},
+      {"look{text=a\\b}", "--pass: error: column 12: a backslash must be in quotes"},
       {"pairs{N=1,N=2}", "--pass: error: column 11: option \"N\" is given twice"},
       {"pairs{N}", "--pass: error: column 7: option \"N\" needs a value"},
       {"pairs{n=x}",
@@ -329,7 +329,7 @@ START_TEST(text_errors) {
       {"endless",
        "--pass: error: in preset \"endless\": column 7: repeats and presets nest too deep"},
       {"broken",
-       "--pass: error: in preset \"broken\": column 7: a pass should stand here, not \",\""},
+       "--pass: error: in preset \"broken\": column 7: a pass here, not \",\""},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     surg__pipeline *p = (surg__pipeline *)&calls;
@@ -419,7 +419,7 @@ START_TEST(registration_checks) {
   p = good, p.exactness = (surg_exactness)(SURG_LOSSY + 1), refuse(p, "its exactness is not known");
   p = good, p.needs = 64, refuse(p, "facts that are not known");
   p = good, p.option_count = 1, refuse(p, "it counts options and lists none");
-  p = good, p.options = twice, p.option_count = 2, refuse(p, "two options bear one name");
+  p = good, p.options = twice, p.option_count = 2, refuse(p, "two options have the same name");
   p = good, p.options = odd, p.option_count = 1, refuse(p, "an option has no valid name");
   p = good, p.options = fallback, p.option_count = 1, refuse(p, "the default of an option");
   p = good, p.options = kind, p.option_count = 1, refuse(p, "an option is of no known kind");
@@ -673,9 +673,9 @@ END_TEST
 
 START_TEST(misbehaving_passes) {
   expect_failure("lie", NULL, SURG_EINTERNAL,
-                 "pass \"lie\" said that nothing changed, and changed the model");
+                 "pass \"lie\" reported no change, and changed the model");
   expect_failure("add-output", NULL, SURG_EINTERNAL, "changed inputs or outputs of the model");
-  expect_failure("mute", NULL, SURG_EINTERNAL, "pass \"mute\" failed and did not say why");
+  expect_failure("mute", NULL, SURG_EINTERNAL, "pass \"mute\" failed without a reason");
   expect_failure("nonsense", NULL, SURG_EINTERNAL, "returned no result that there is");
   expect_failure("undeclared", NULL, SURG_EINTERNAL,
                  "asked for option \"no-such\", which it does not declare");

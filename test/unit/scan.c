@@ -80,7 +80,7 @@ START_TEST(singular_messages_stand_once) {
   m = mb_model(g);
   wire_message(&m, 7, g);
   ck_assert_int_eq(scan(m), SURG_EINVALID);
-  ck_error_has("(graph): this message stands here twice");
+  ck_error_has("(graph): this message is repeated here");
   m = mb_model(g);
   wire_int(&m, 1, 9); /* a number may be given twice, the last one counts */
   ck_assert_int_eq(scan(m), SURG_OK);

@@ -289,7 +289,7 @@ START_TEST(errors) {
   error_of("<ir_version: x>\ng () => () {}",
            "t:1:14: error: expected a number, found \"x\"");
   error_of("<ir_version: 1.5>", "t:1:14: error: expected an integer");
-  error_of("<graph: 1>", "t:1:2: error: \"graph\" cannot stand here");
+  error_of("<graph: 1>", "t:1:2: error: \"graph\" is not allowed here");
   error_of("g ()\n  = () {}", "t:2:3: error: expected '=>', found \"=\"");
   error_of("g (flat[2] x) => () {}", "t:1:8: error: expected ')', found \"[\"");
   error_of("g (seq(flat) x) => () {}", "t:1:8: error: \"flat\" is no type");

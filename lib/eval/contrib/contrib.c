@@ -213,7 +213,7 @@ surg__kstatus surg__k_fused_matmul(surg_kctx *k) {
   SURG__K_TRY(surg__k_own(k));
   if (x->rank < 2 || y->rank < 2 || surg_node_int(k->node, "transBatchA", 0) ||
       surg_node_int(k->node, "transBatchB", 0))
-    return surg__k_cannot(k, "batches behind the rows, or a vector");
+    return surg__k_cannot(k, "batches after the rows, or a vector");
   side_of(x, true, surg_node_int(k->node, "transA", 0) != 0, &g.m, &g.d, &a);
   side_of(y, false, surg_node_int(k->node, "transB", 0) != 0, &g.n, &depth, &b);
   if (depth != g.d) return surg__k_invalid(k, "the inner sizes of the matrices differ");
@@ -303,7 +303,7 @@ static surg__kstatus read_activation(surg_kctx *k, const float *given, size_t n,
     out->beta = n > 1 ? given[1] : known[i].beta;
     return SURG__K_OK;
   }
-  return surg__k_cannot(k, "an activation function nobody knows");
+  return surg__k_cannot(k, "an unknown activation function");
 }
 
 static surg__kstatus activate(surg_kctx *k, const surg__activation *f, const surg__array *more) {

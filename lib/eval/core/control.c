@@ -6,7 +6,7 @@
 
 static surg_status truth(surg__machine *m, const surg__array *a, bool *out) {
   if (a->dtype != SURG_BOOL || a->count != 1) {
-    return surg__m_stop(m, SURG_EINVALID, "a condition is no single truth value");
+    return surg__m_stop(m, SURG_EINVALID, "a condition is not a single boolean");
   }
   *out = *(const uint8_t *)a->data != 0;
   return SURG_OK;
@@ -54,7 +54,7 @@ static surg_status empty_like(surg__machine *m, const surg_type *type, surg__arr
   int64_t dims[SURG_LIMIT_RANK];
   if (!type || surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_dtype(type) ||
       !surg_type_has_rank(type) || surg_type_rank(type) >= SURG_LIMIT_RANK) {
-    return surg__m_stop(m, SURG_EUNSUPPORTED, "no turn was taken, and nothing tells the shape");
+    return surg__m_stop(m, SURG_EUNSUPPORTED, "no iteration ran, and the shape is unknown");
   }
   uint32_t rank = (uint32_t)surg_type_rank(type);
   for (uint32_t i = 0; i < rank; ++i) {

@@ -76,14 +76,14 @@ static surg_status check_arity(run *r) {
   const surg_schema *s = r->schema;
   size_t n_in = surg_node_input_count(r->node), n_out = surg_node_output_count(r->node);
   if (n_in < s->min_in || n_in > s->max_in) {
-    return refuse(r, SURG_EINVALID, "the operator takes another number of inputs");
+    return refuse(r, SURG_EINVALID, "the operator expects another number of inputs");
   }
   if (n_out < s->min_out || n_out > s->max_out || n_out > UINT32_MAX || n_in > UINT32_MAX) {
     return refuse(r, SURG_EINVALID, "the operator has another number of outputs");
   }
   for (size_t i = 0; i < n_in; ++i) {
     const surg__param *p = param_at(s->inputs, s->n_inputs, i);
-    if (!p) return refuse(r, SURG_EINVALID, "the operator takes fewer inputs");
+    if (!p) return refuse(r, SURG_EINVALID, "the operator expects fewer inputs");
     if (p->option != SURG__OPTIONAL && !surg_node_input(r->node, i)) {
       return refuse(r, SURG_EINVALID, "a required input is absent");
     }
@@ -171,7 +171,7 @@ static surg_status check_types(run *r) {
     const surg__param *p = param_at(s->inputs, s->n_inputs, i);
     const surg__type_param *t = type_param(s, p->type);
     if (!allows(t, p, &r->in[i]))
-      return refuse(r, SURG_EINVALID, "an input has a type the operator does not take");
+      return refuse(r, SURG_EINVALID, "an input has a type the operator does not accept");
     if (!t || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
     surg__content *b = &bound[t - s->params], e = surg__content_of(&r->in[i]);
     if (b->kind == SURG_UNDEFINED) *b = e;

@@ -28,7 +28,7 @@ surg_status surg__m_spend(surg__machine *m, uint64_t work) {
   surg__session *s = m->session;
   if (work > s->max_work - s->work) {
     s->work = s->max_work;
-    return surg__m_stop(m, SURG_ELIMIT, "the run takes more work than its limit");
+    return surg__m_stop(m, SURG_ELIMIT, "the run exceeds its work limit");
   }
   s->work += work;
   return SURG_OK;
@@ -37,7 +37,7 @@ surg_status surg__m_spend(surg__machine *m, uint64_t work) {
 surg_status surg__m_turn(surg__machine *m) {
   surg__session *s = m->session;
   if (s->max_turns && s->turns >= s->max_turns)
-    return surg__m_stop(m, SURG_ELIMIT, "loops take more turns than their limit");
+    return surg__m_stop(m, SURG_ELIMIT, "loops exceed their iteration limit");
   s->turns++;
   return surg__m_spend(m, 1);
 }
@@ -371,7 +371,7 @@ static surg_status dispatch(surg__machine *m, surg_node *n) {
 static surg_status run_node(surg__machine *m, surg_node *n) {
   binding b;
   if (m->session->deadline && surg__os_now_ns() > m->session->deadline)
-    return surg__m_stop(m, SURG_ELIMIT, "the run takes longer than its limit");
+    return surg__m_stop(m, SURG_ELIMIT, "the run exceeds its time limit");
   surg_status s = bind(m, n, &b);
   if (s == SURG_OK && m->session->before) s = m->session->before(m->session->user, n, m);
   if (s == SURG_OK) s = dispatch(m, n);

@@ -119,7 +119,7 @@ static surg_status collect(reader *r, surg__span body, const surg_type *elem, un
       return refuse(r, f.off, "not a message of such a value: a tensor by itself?");
     if (f.number < 3) continue;
     if (f.wire != SURG__WIRE_BYTES || f.number != field_of(elem)) {
-      return refuse(r, f.off, "an element of another kind than its type says");
+      return refuse(r, f.off, "an element is of another kind than its type");
     }
     surg_status s = push(r, f.body, elem, depth, list);
     if (s != SURG_OK) return s;

@@ -113,7 +113,7 @@ static surg__kstatus read_sizes(surg_kctx *k, int64_t *dims) {
   for (uint64_t i = 0; i < n; ++i) {
     uint32_t axis = (uint32_t)i;
     if ((axes && !surg__k_axis(axes[i], x->rank, &axis)) || seen[axis]) {
-      return surg__k_invalid(k, "an axis is out of range or stands twice");
+      return surg__k_invalid(k, "an axis is out of range or repeated");
     }
     seen[axis] = true;
     dims[axis] = shape[i];

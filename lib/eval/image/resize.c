@@ -80,7 +80,7 @@ static surg__kstatus read_axes(resize *r, uint32_t *list, uint32_t *n) {
   *n = (uint32_t)count;
   for (uint32_t i = 0; i < *n; ++i) {
     if (!surg__k_axis(axes[i], x->rank, &list[i]) || seen[list[i]]) {
-      return surg__k_invalid(r->k, "an axis is out of range or stands twice");
+      return surg__k_invalid(r->k, "an axis is out of range or repeated");
     }
     seen[list[i]] = true;
   }
@@ -106,7 +106,7 @@ static surg__kstatus from_scales(resize *r, const uint32_t *list, uint32_t n,
     }
     a->length = (double)a->in * scale;
     if (r->is.coords == SURG__RZ_ALIGN_CORNERS && (double)a->out != a->length) {
-      SURG__K_TRY(surg__k_disputed(r->k, "align_corners with a size that is no whole number"));
+      SURG__K_TRY(surg__k_disputed(r->k, "align_corners with a size that is not an integer"));
     }
   }
   return SURG__K_OK;

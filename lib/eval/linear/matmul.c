@@ -291,7 +291,7 @@ typedef struct gemm {
 
 static surg__kstatus gemm_shapes(surg_kctx *k, gemm *g) {
   const surg__array *a = &k->in[0], *b = &k->in[1];
-  if (a->rank != 2 || b->rank != 2) return surg__k_invalid(k, "Gemm takes matrices");
+  if (a->rank != 2 || b->rank != 2) return surg__k_invalid(k, "Gemm expects matrices");
   bool ta = surg_node_int(k->node, "transA", 0) != 0;
   bool tb = surg_node_int(k->node, "transB", 0) != 0;
   g->m = (uint64_t)a->dims[ta];
@@ -383,7 +383,7 @@ surg__kstatus surg__k_gemm(surg_kctx *k) {
   int dtype = k->in[0].dtype;
   bool real = surg__is_real(dtype);
   if (!real && (!whole(g.alpha) || !whole(g.beta))) {
-    return surg__k_cannot(k, "alpha or beta of an integer Gemm is no whole number");
+    return surg__k_cannot(k, "alpha or beta of an integer Gemm is not an integer");
   }
   SURG__K_TRY(surg__k_out(k, 0, dtype, (const int64_t[]){(int64_t)g.m, (int64_t)g.n}, 2));
   SURG__K_TRY(gemm_addend(k, &g));

@@ -194,7 +194,7 @@ static const char *text_to_int(const cast *c, uint64_t i, const char *text) {
   static const char out_of_range[] = "a string is out of the range of the integer type";
   int to = c->out->dtype;
   bool whole;
-  if (!decimal(text, &whole) || !whole) return "a string is no whole number";
+  if (!decimal(text, &whole) || !whole) return "a string is not an integer";
   errno = 0;
   if (surg__dtype_is_signed_int(to)) {
     long long v = strtoll(text, NULL, 10);
@@ -212,7 +212,7 @@ static const char *text_to_int(const cast *c, uint64_t i, const char *text) {
 static const char *from_text(const cast *c, uint64_t i) {
   surg_str s = ((const surg_str *)c->in->data)[i];
   char text[TEXT_MAX];
-  if (c->out->dtype == SURG_BOOL) return "a string has no truth value";
+  if (c->out->dtype == SURG_BOOL) return "a string is not a boolean";
   if (s.n >= sizeof text || (s.n > 0 && memchr(s.p, 0, s.n))) return "a string is no number";
   if (s.n > 0) memcpy(text, s.p, s.n);
   text[s.n] = '\0';
@@ -262,7 +262,7 @@ static const char *real_to_text(const cast *c, uint64_t i, double v) {
 
 static const char *int_to_text(const cast *c, uint64_t i, uint64_t v, bool negative) {
   char text[TEXT_MAX];
-  if (c->in->dtype == SURG_BOOL && !c->k->running) return "no agreed text for a truth value";
+  if (c->in->dtype == SURG_BOOL && !c->k->running) return "ONNX defines no text for a boolean";
   uint64_t magnitude = negative ? 0 - v : v;
   snprintf(text, sizeof text, "%s%llu", negative ? "-" : "", (unsigned long long)magnitude);
   return put_text(c, i, text);

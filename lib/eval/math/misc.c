@@ -32,7 +32,7 @@ static surg__kstatus drop_ratio(surg_kctx *k, double *ratio) {
     return surg__k_cannot(k, "a training form without a seed");
   }
   if (!surg__k_has(k, 2)) return SURG__K_OK;
-  if (k->in[2].count != 1) return surg__k_invalid(k, "training_mode is no single truth value");
+  if (k->in[2].count != 1) return surg__k_invalid(k, "training_mode is not a single boolean");
   if (!*(const uint8_t *)k->in[2].data) return SURG__K_OK;
   *ratio = 0.5;
   if (!surg__k_has(k, 1)) return SURG__K_OK;
@@ -81,7 +81,7 @@ surg__kstatus surg__k_bit_cast(surg_kctx *k) {
   surg__pack(x->dtype, x->count, x->data, packed);
   surg__unpack((int)to, x->count, packed, o->data);
   for (uint64_t i = 0; to == SURG_BOOL && i < x->count; ++i) {
-    if (((const uint8_t *)o->data)[i] > 1) return surg__k_cannot(k, "bits that are no truth value");
+    if (((const uint8_t *)o->data)[i] > 1) return surg__k_cannot(k, "bits that are not a boolean");
   }
   return SURG__K_OK;
 }

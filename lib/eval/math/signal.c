@@ -331,7 +331,7 @@ surg__kstatus surg__k_mel_weights(surg_kctx *k) {
   SURG__K_TRY(surg__k_work(k, o->count));
   memset(o->data, 0, (size_t)o->count * surg__dtype_unpacked(o->dtype));
   for (int64_t b = 0; b < m.bins; ++b) {
-    if (!put_triangle(&m, o, b)) return surg__k_invalid(k, "an edge lies outside the spectrum");
+    if (!put_triangle(&m, o, b)) return surg__k_invalid(k, "an edge is outside the spectrum");
   }
   return SURG__K_OK;
 }

@@ -195,7 +195,7 @@ static surg__kstatus read_named(surg_kctx *k, forest *f, const leaf_lists *leave
   for (uint32_t i = 0; i < f->n; ++i) names[i] = (name){trees[i], nodes[i], i};
   qsort(names, n, sizeof *names, by_name);
   for (size_t i = 1; i < n; ++i) {
-    if (by_name(&names[i - 1], &names[i]) == 0) return surg__k_invalid(k, "a node stands twice");
+    if (by_name(&names[i - 1], &names[i]) == 0) return surg__k_invalid(k, "a node is repeated");
   }
   SURG__K_TRY(modes_by_word(k, f));
   SURG__K_TRY(read_common(k, f, f->n, "nodes_values", columns));

@@ -141,7 +141,7 @@ static surg__kstatus one_hot_depth(surg_kctx *k, int64_t *depth) {
   for (uint32_t i = 0; i < 3; i++) SURG__K_TRY(surg__need(k, i));
   if (k->in[1].count != 1) return surg__k_invalid(k, "the depth is not a single number");
   if (!surg__as_int(&k->in[1], 0, depth))
-    return surg__k_cannot(k, "the depth is not a whole number");
+    return surg__k_cannot(k, "the depth is not an integer");
   if (*depth < 0) return surg__k_invalid(k, "the depth is negative");
   if (k->in[2].rank != 1 || k->in[2].count != 2)
     return surg__k_invalid(k, "the values are not a pair");
@@ -169,7 +169,7 @@ surg__kstatus surg__kernel_one_hot(surg_kctx *k) {
   uint64_t inner = surg__span_product(ix->dims, axis, ix->rank);
   for (uint64_t i = 0; i < ix->count; i++) {
     int64_t v;
-    if (!surg__as_int(ix, i, &v)) return surg__k_cannot(k, "an index is not a whole number");
+    if (!surg__as_int(ix, i, &v)) return surg__k_cannot(k, "an index is not an integer");
     if (v < 0 && k->since >= 11) v += depth;
     if (v < 0 || v >= depth) continue;
     uint64_t at = (i / inner * (uint64_t)depth + (uint64_t)v) * inner + i % inner;

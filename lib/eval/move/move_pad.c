@@ -52,7 +52,7 @@ static surg__kstatus pad_value_attr(surg_kctx *k, pad_params *p) {
 }
 
 static surg__kstatus pad_value(surg_kctx *k, pad_params *p) {
-  _Static_assert(sizeof(surg_str) <= sizeof p->value, "a fill value holds any element");
+  _Static_assert(sizeof(surg_str) <= sizeof p->value, "a fill value contains any element");
   memset(p->value, 0, sizeof p->value);
   if (k->since < 11) return pad_value_attr(k, p);
   if (!surg__k_has(k, 2)) {
@@ -117,7 +117,7 @@ static surg__kstatus pad_axis(surg_kctx *k, const pad_params *p, uint32_t i, int
   if (before == 0 && after == 0) return SURG__K_OK;
   int64_t most = p->mode == PAD_REFLECT ? d - 1 : p->mode == PAD_WRAP ? d : INT64_MAX;
   if (d == 0 || before > most || after > most)
-    return surg__k_invalid(k, "the pads exceed the axis they are taken from");
+    return surg__k_invalid(k, "the pads exceed the axis they are copied from");
   return SURG__K_OK;
 }
 

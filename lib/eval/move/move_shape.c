@@ -14,7 +14,7 @@ surg__kstatus surg__kernel_identity(surg_kctx *k) {
 static surg__kstatus reshaped(surg_kctx *k, const int64_t *dims, uint32_t rank) {
   uint64_t n;
   if (!surg__dims_product(dims, rank, &n)) return surg__k_invalid(k, "a shape is out of range");
-  if (n != k->in[0].count) return surg__k_invalid(k, "the shape holds another number of elements");
+  if (n != k->in[0].count) return surg__k_invalid(k, "the shape has another number of elements");
   return surg__k_alias(k, 0, 0, dims, rank);
 }
 

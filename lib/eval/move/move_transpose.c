@@ -156,7 +156,7 @@ surg__kstatus surg__kernel_tile_axis(surg_kctx *k) {
   for (uint32_t i = 0; i < 3; i++) SURG__K_TRY(surg__need(k, i));
   if (k->in[1].count != 1 || !surg__as_int(&k->in[1], 0, &tiles) || k->in[2].count != 1 ||
       !surg__as_int(&k->in[2], 0, &axis))
-    return surg__k_invalid(k, "tiles or axis is not a single whole number");
+    return surg__k_invalid(k, "tiles or axis is not a single integer");
   SURG__K_TRY(surg__need_axis(k, axis, k->in[0].rank, 6, &at));
   for (uint32_t i = 0; i < k->in[0].rank; i++) repeats[i] = i == at ? tiles : 1;
   return tiled(k, repeats);

@@ -91,7 +91,7 @@ surg__kstatus surg__activations_of(const surg_node *node, const char *const *fal
   for (uint32_t i = 0; i < n; ++i) {
     const char *word = fallback[i % per_direction];
     const struct name *f = given > 0 ? find(list[i].p, list[i].n) : find(word, strlen(word));
-    if (!f) return refused(why, "an activation function nobody knows", SURG__K_CANNOT);
+    if (!f) return refused(why, "an unknown activation function", SURG__K_CANNOT);
     out[i] = (surg__activation){.fn = f->op ? surg__real_function(f->op) : f->fn,
                                 .kind = f->op                  ? SURG__ACT_OPERATOR
                                         : f->fn == f_affine ? SURG__ACT_AFFINE
@@ -104,7 +104,7 @@ surg__kstatus surg__activations_of(const surg_node *node, const char *const *fal
   }
   /* Values beside those the functions take: which one is whose, nobody says. */
   if (alpha.used != alpha.n || beta.used != beta.n)
-    return refused(why, "more activation parameters than the functions take", SURG__K_CANNOT);
+    return refused(why, "more activation parameters than the functions have", SURG__K_CANNOT);
   return SURG__K_OK;
 }
 

@@ -82,7 +82,7 @@ static surg__kstatus read_gates(linear *l) {
   int rule = surg__k_word(k, "update_rule", "gated_delta", rules, 4);
   if (rule == 4) return surg__k_invalid(k, "an unknown update_rule");
   if (surg__k_has(k, 4) != ((rule & 1) != 0) || surg__k_has(k, 5) != ((rule & 2) != 0)) {
-    return surg__k_invalid(k, "the update_rule takes other gates");
+    return surg__k_invalid(k, "the update_rule requires other gates");
   }
   for (uint32_t i = 4; i < 6; ++i) {
     if (surg__k_has(k, i) && !in_time(l, i))

@@ -50,7 +50,7 @@ static uint64_t plane_index(const pool *p, uint64_t in) {
 static const char *largest(const pool *p, uint64_t plane, uint64_t at, uint64_t n) {
   const surg__array *x = &p->k->in[0];
   uint64_t base = plane * p->w.in_count, to = plane * p->w.out_count + at, best = 0;
-  if (n == 0) return "a window lies in the padding";
+  if (n == 0) return "a window is entirely in the padding";
   for (uint64_t i = 0; i < n; ++i) {
     double v = element(x, base + p->taps[i].in);
     if (isnan(v)) return "the largest of NaN";
@@ -207,7 +207,7 @@ static surg__kstatus run_rows(pool *p) {
   p->over = surg__k_scratch(k, (size_t)p->w.out_count, sizeof *p->over);
   if (!p->over) return SURG__K_NOMEM;
   SURG__K_TRY(surg__im2col_init(k, &p->w, &p->rows));
-  if (!count_elements(p)) return surg__k_cannot(k, "a window lies in the padding");
+  if (!count_elements(p)) return surg__k_cannot(k, "a window is entirely in the padding");
   for (uint64_t at = 0; at < p->w.out_count;) {
     uint64_t left = row - at % row;
     uint32_t n = left < ROW ? (uint32_t)left : ROW;

@@ -152,7 +152,7 @@ surg__kstatus surg__k_bernoulli(surg_kctx *k) {
   int dtype = result_type(k, x->dtype);
   bool real = surg__is_real(dtype);
   if (!real && !surg__is_int(dtype) && dtype != SURG_BOOL) {
-    return surg__k_cannot(k, "truth values of this type");
+    return surg__k_cannot(k, "booleans of this type");
   }
   SURG__K_TRY(make_output(k, dtype, x->dims, x->rank));
   for (uint64_t i = 0; i < x->count; ++i) {

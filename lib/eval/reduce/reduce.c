@@ -42,7 +42,7 @@ static surg__kstatus find_axes(surg_kctx *k, axes *out) {
   for (uint64_t i = 0; i < n; ++i) {
     uint32_t axis;
     if (!surg__k_axis(list[i], x->rank, &axis)) return surg__k_invalid(k, "axis out of range");
-    if (out->reduced[axis]) return surg__k_invalid(k, "an axis stands twice");
+    if (out->reduced[axis]) return surg__k_invalid(k, "an axis is repeated");
     out->reduced[axis] = true;
   }
   return SURG__K_OK;

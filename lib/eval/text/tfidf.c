@@ -148,7 +148,7 @@ static surg__kstatus make_tables(surg_kctx *k, const grams *g, table *tables) {
     surg__sort_positions(t->order, spare, n, gram_order, t);
     for (uint64_t i = 1; i < n; ++i) {
       if (gram_order(t, t->order[i - 1], t->order[i]) == 0) {
-        return surg__k_invalid(k, "an n-gram stands twice in the pool");
+        return surg__k_invalid(k, "an n-gram is repeated in the pool");
       }
     }
   }

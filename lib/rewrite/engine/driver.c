@@ -123,7 +123,7 @@ static void tell_ranges(driver *d, const surg_rule *r) {
     surg__buf_init(&b, d->ctx);
     surg__buf_printf(&b, "%s: '%s' is in %.9g..%.9g%s%s", r->name, a->name, a->r.low, a->r.high,
                      a->r.nan ? ", or NaN" : "",
-                     a->r.assumed ? ", if what --range says holds" : "");
+                     a->r.assumed ? ", if the assumptions of --range are true" : "");
     if (!b.failed) surg_pass_note(d->pass, NULL, b.p);
     surg__buf_free(&b);
   }

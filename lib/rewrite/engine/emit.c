@@ -712,7 +712,7 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
       surg__match_failed(m, "this form or size is unsupported; it makes %s", b->native->help);
     return status ? status : erase_matched(m);
   }
-  if (futile(m)) return not_made(m, "an Identity would take its place");
+  if (futile(m)) return not_made(m, "an Identity would replace it");
   const surg_status memory = m->m->ctx->alloc_status;
   plan *p = new_plan(m, b);
   if (!p) return SURG_ENOMEM;

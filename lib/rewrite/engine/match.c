@@ -266,7 +266,7 @@ static bool match_node(finder *f, uint16_t k, surg_node *n) {
   if (m->nodes[k]) return m->nodes[k] == n || fail(m, k, "it is another node");
   if (!same_op(&b->stmts[k], n)) return fail(m, k, "the operator is another one");
   for (uint16_t i = 0; i < b->n; i++)
-    if (m->nodes[i] == n) return fail(m, k, "the node stands for another one already");
+    if (m->nodes[i] == n) return fail(m, k, "the node is bound to another node of the pattern");
   if (m->pass && surg_pass_keeps_node(m->pass, n)) return fail(m, k, "the node is protected");
   m->nodes[k] = n;
   return match_attrs(m, k, n) && match_outputs(m, k, n) && match_inputs(f, k, n);
@@ -461,7 +461,7 @@ static bool surroundings(surg__match *m, const surg__rblock *b) {
       return fail(m, (uint16_t)var->match_node, "an inner value has a reader outside");
     if (made && roots > 1 && !surg__match_keeps(m, b, m->nodes[var->match_node]) &&
         !readers_behind(m, m->values[v]))
-      return fail(m, (uint16_t)var->match_node, "a reader stands before the last node");
+      return fail(m, (uint16_t)var->match_node, "a consumer precedes the last node");
   }
   return true;
 }

@@ -159,10 +159,10 @@ static bool pattern(checker *c) {
     if (!pattern_node(c, s) || !bind_outputs(c, k)) return false;
     r->swaps = (uint16_t)(r->swaps + s->commutative);
     if (!s->more_in && !s->more_out && !s->more_attrs) continue;
-    if (r->more != SURG__NO_VAR) return FAIL(c, s->line, "`...` stands at one operator alone");
+    if (r->more != SURG__NO_VAR) return FAIL(c, s->line, "`...` is allowed at one operator only");
     r->more = k;
   }
-  if (!any) return FAIL(c, r->match.line, "the pattern holds no operator");
+  if (!any) return FAIL(c, r->match.line, "the pattern contains no operator");
   return connected(c);
 }
 
@@ -191,7 +191,7 @@ static bool emitted_version(checker *c, surg__rstmt *s, const surg_schema *schem
   s->op = surg_schema_op(schema);
   if (s->n_in > surg_schema_max_inputs(schema) ||
       (!s->more_in && s->n_in < surg_schema_min_inputs(schema)))
-    return FAIL(c, s->line, "%s of opset %d does not take %u inputs", title(s), (int)at, s->n_in);
+    return FAIL(c, s->line, "%s of opset %d does not accept %u inputs", title(s), (int)at, s->n_in);
   if (s->n_out > surg_schema_max_outputs(schema))
     return FAIL(c, s->line, "%s of opset %d has no %u outputs", title(s), (int)at, s->n_out);
   for (uint16_t i = 0; i < s->n_in && schema->n_inputs; i++) {
@@ -242,7 +242,7 @@ static bool emitted_writes(checker *c, const surg__rblock *b, uint16_t k) {
     surg__rvar *v = &c->r->vars[s->out[i].var];
     if (v->emit_node >= 0) return FAIL(c, s->line, "%s is made twice", v->name);
     if (s->out[i].var < b->bound && v->match_node < 0)
-      return FAIL(c, s->line, "%s comes from outside and cannot be made", v->name);
+      return FAIL(c, s->line, "%s is an input of the pattern and cannot be produced", v->name);
     v->emit_node = (int16_t)k;
   }
   return true;

@@ -192,7 +192,7 @@ static surg__rexpr *call(surg__rparse *p, surg_str name) {
     return NULL;
   }
   if (e->n >= fn->min && e->n <= fn->max) return e;
-  surg__lex_error(p->t, name.p, "%s takes %u to %u arguments here", fn->name,
+  surg__lex_error(p->t, name.p, "%s expects %u to %u arguments here", fn->name,
                   fn->min + (unsigned)fn->about_value, fn->max + (unsigned)fn->about_value);
   return NULL;
 }

@@ -129,7 +129,7 @@ static bool attr(surg__rparse *p, surg__rattr *a) {
   if (!a->name) return false;
   a->or_default = surg__lex_match(p->t, '?');
   if (a->or_default && !p->in_match)
-    return surg__lex_error(p->t, NULL, "`?=` stands in patterns alone");
+    return surg__lex_error(p->t, NULL, "`?=` is allowed in patterns only");
   if (!surg__lex_expect(p->t, '=')) return false;
   if (p->in_match && surg__lex_peek_ident(p->t, &s) && !surg__lex_at_number(p->t)) {
     const uint16_t known = surg__rvar_find(p->rule, s);
@@ -249,22 +249,22 @@ static bool statement(surg__rparse *p, surg__rstmt *s) {
   if (surg__rword(p, "let")) return let(p, s);
   if (!output_list(p, s) || !surg__lex_expect(p->t, '=')) return false;
   if (at_plain_name(p))
-    return surg__lex_error(p->t, NULL, "an operator with its inputs stands here");
+    return surg__lex_error(p->t, NULL, "expected an operator with its inputs");
   const char *from = p->t->p;
   surg_str word;
   if (!surg__lex_peek_ident(p->t, &word))
-    return surg__lex_error(p->t, NULL, "an operator or a value stands here");
+    return surg__lex_error(p->t, NULL, "expected an operator or a value");
   /* `y = x` ends at the next statement or the brace: an operator is followed by `.`, `<` or `(`. */
   p->t->p += word.n;
   const char c = surg__lex_peek(p->t);
   p->t->p = from;
   if (c != '(' && c != '<' && c != '.') {
     surg__rarg a;
-    if (p->in_match) return surg__lex_error(p->t, NULL, "`y = x` stands in emissions alone");
+    if (p->in_match) return surg__lex_error(p->t, NULL, "`y = x` is allowed in emissions only");
     s->kind = SURG__S_FORWARD;
     if (!value_arg(p, &a)) return false;
     if (a.optional || s->n_out != 1 || s->out[0].kind != SURG__A_VALUE || s->more_out)
-      return surg__lex_error(p->t, from, "one name stands on each side of `y = x`");
+      return surg__lex_error(p->t, from, "`y = x` has one name on each side");
     s->var = a.var;
     return true;
   }
@@ -431,7 +431,7 @@ static bool body(surg__rparse *p, surg_rule *r) {
   bool ok = true;
   uint16_t bound;
   if (!surg__lex_expect(p->t, '{')) return false;
-  if (!surg__rword(p, "match")) return surg__lex_error(p->t, NULL, "`match` stands here");
+  if (!surg__rword(p, "match")) return surg__lex_error(p->t, NULL, "expected `match`");
   p->in_match = true;
   if (!block(p, &r->match)) return false;
   if (r->match.guard) ask_early(r, r->match.guard);
@@ -444,7 +444,7 @@ static bool body(surg__rparse *p, surg_rule *r) {
     if (ok && list.count >= 100) ok = surg__lex_error(p->t, NULL, "too many emissions");
     if (ok && !surg__vec_push(p->t->ctx, &list, b)) ok = no_memory(p);
   }
-  if (ok && !list.count) ok = surg__lex_error(p->t, NULL, "`emit` stands here");
+  if (ok && !list.count) ok = surg__lex_error(p->t, NULL, "expected `emit`");
   ok = ok && surg__lex_expect(p->t, '}');
   r->n_emits = (uint16_t)list.count;
   ok = ok && keep(p, &r->emits, list.items, list.count, sizeof *list.items);
@@ -471,7 +471,7 @@ static bool rule_name(surg__rparse *p, surg_str *name) {
   while (p->t->p < p->t->end && (surg__text_ident_char(*p->t->p, false) || *p->t->p == '-'))
     p->t->p++;
   *name = (surg_str){from, (size_t)(p->t->p - from)};
-  return name->n || surg__lex_error(p->t, NULL, "the name of a rule stands here");
+  return name->n || surg__lex_error(p->t, NULL, "expected the name of a rule");
 }
 
 /* What stands behind its name and its `for`; `vars` until it is kept. */
@@ -491,7 +491,7 @@ static bool rest(surg__rparse *p, surg_rule *r, surg__rvar *vars) {
     if (why.failed)
       no_memory(p);
     else
-      surg__lex_error(p->t, at, "rule %s: %s", r->name, why.p ? why.p : "does not hold");
+      surg__lex_error(p->t, at, "rule %s: %s", r->name, why.p ? why.p : "is invalid");
   }
   surg__buf_free(&why);
   const surg__rstmt *anchor = &r->match.stmts[r->anchor];
@@ -533,7 +533,7 @@ static bool for_each(surg__rparse *p, surg_str *ops, size_t *n) {
   *n = 0;
   if (!surg__rword(p, "for")) return true;
   if (!surg__lex_ident(p->t, &p->each)) return false;
-  if (!surg__rword(p, "in")) return surg__lex_error(p->t, NULL, "`in` stands here");
+  if (!surg__rword(p, "in")) return surg__lex_error(p->t, NULL, "expected `in`");
   if (!surg__lex_expect(p->t, '(')) return false;
   do {
     if (*n == SURG__RULE_NODES) return surg__lex_error(p->t, NULL, "too many operators");
@@ -607,7 +607,7 @@ surg_status surg__rules_parse(surg__rules *rules, const char *text, size_t n, co
     } else if (surg__rword(&p, "rule")) {
       if (!rule(&p, start, group, file)) no_memory(&p); /* where nothing else was said */
     } else {
-      surg__lex_error(&t, NULL, "`rule` or `group` stands here");
+      surg__lex_error(&t, NULL, "expected `rule` or `group`");
     }
   }
   surg__buf_free(&t.s);

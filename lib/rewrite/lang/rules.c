@@ -72,7 +72,7 @@ surg_status surg_rules_load(surg_context *ctx, const char *text, size_t n, const
     return surg__error(ctx, SURG_ELIMIT, name, "more than %u bytes of rules",
                        SURG_LIMIT_RULES_BYTES);
   if (!surg__utf8_valid((const uint8_t *)text, n))
-    return surg__error(ctx, SURG_EINVALID, name, "not UTF-8, or a NUL byte stands in it");
+    return surg__error(ctx, SURG_EINVALID, name, "not UTF-8, or contains a NUL byte");
   surg__rules *r = surg__rules_of(ctx);
   return r ? surg__rules_parse(r, text, n, name) : surg__alloc_status(ctx);
 }

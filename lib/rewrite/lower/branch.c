@@ -199,7 +199,7 @@ static surg_status if_to_branch(surg__builder *b) {
 }
 
 const surg__native surg__natives_branch[] = {
-    {"if_known", if_to_branch, "the branch that an If is known to take"},
+    {"if_known", if_to_branch, "the branch of an If with a known condition"},
     {"if_where", if_to_where, "If as Where, where both branches may run"},
     {NULL, NULL, NULL},
 };

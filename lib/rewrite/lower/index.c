@@ -653,7 +653,7 @@ static surg_status scatter_nd_to_where(surg__builder *b) {
 const surg__native surg__natives_index[] = {
     {"scatter_where", scatter_to_where, "ScatterElements to known places as a choice"},
     {"scatter_nd_where", scatter_nd_to_where, "ScatterND to known places as a choice"},
-    {"where_by_index", where_by_index, "Where by Gather, of whole numbers by arithmetic"},
+    {"where_by_index", where_by_index, "Where by Gather, of integers by arithmetic"},
     {"shrink_by_index", shrink_by_index, "Shrink, the elements chosen by Gather"},
     {"constant_to_expand", constant_to_expand, "ConstantOfShape as Expand"},
     {"expand_to_tile", expand_to_tile, "Expand as Tile"},

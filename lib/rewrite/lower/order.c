@@ -179,7 +179,7 @@ static surg_status reverse_by_gather(surg__builder *b) {
 const surg__native surg__natives_order[] = {
     {"reverse_by_gather", reverse_by_gather,
      "ReverseSequence as Gather with places that are computed"},
-    {"top_by_place", top_by_place, "TopK by counting what comes before each element"},
+    {"top_by_place", top_by_place, "TopK by counting the elements that precede each one"},
     {"compress_by_place", compress_by_place, "Compress by counting what is kept"},
     {NULL, NULL, NULL},
 };

@@ -202,6 +202,6 @@ static surg_status product_of_packed(surg__builder *b) {
 
 const surg__native surg__natives_packed[] = {
     {"qlinear_concat", concat_in_floats, "QLinearConcat in floats"},
-    {"matmul_bits", product_of_packed, "MatMulNBits as a product with weights taken apart"},
+    {"matmul_bits", product_of_packed, "MatMulNBits as a MatMul with unpacked weights"},
     {NULL, NULL, NULL},
 };

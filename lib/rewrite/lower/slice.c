@@ -656,7 +656,7 @@ const surg__native surg__natives_slice[] = {
     {"slice_by_gather", slice_by_gather, "Slice with bounds that the model computes, by Gather"},
     {"split_to_slices", split_to_slices, "Split as a Slice for each part"},
     {"split_at_numbers", split_at_numbers, "Split as a Slice for each part, sizes known"},
-    {"split_counted", split_counted, "Split that says how many parts there are"},
+    {"split_counted", split_counted, "Split with num_outputs"},
     {"pad_by_gather", pad_by_gather, "Pad by Gather, in every mode"},
     {"range_by_counting", range_by_counting, "Range from numbers that count from 0"},
     {NULL, NULL, NULL},
