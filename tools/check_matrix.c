@@ -69,7 +69,8 @@ int check_matrix(surg_context *ctx, const cli_common *common, const judging *how
     code = cli_exit_code(s == SURG_OK ? s : quiet_tell(q.ctx, s));
   }
   if (code == EXIT_DONE && !x.all)
-    code = cli_usage("--targets expects all, or the first letters of targets: tensorrt,onnxruntime");
+    code =
+        cli_usage("--targets expects all, or the first letters of targets: tensorrt,onnxruntime");
   if (code == EXIT_DONE && !common->json)
     printf("%zu of %zu support it, %zu more after a repair; %zu unknown\n", x.supported, x.all,
            x.repaired, x.unknown);

@@ -51,7 +51,8 @@ int explain_text(const char *argument, char **text, size_t *n) {
     return EXIT_DONE;
   free(*text);
   *text = NULL;
-  return cli_usage("%s is not text: the message is the first argument, the model the second", argument);
+  return cli_usage("%s is not text: the message is the first argument, the model the second",
+                   argument);
 }
 
 int explain_messages(surg_context *ctx, const char *file, surg_messages **out) {

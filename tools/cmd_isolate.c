@@ -193,7 +193,8 @@ static int check_options(job *j, int files) {
   if (files != 2 || !j->node)
     return cli_usage("isolate expects a node and two files: `onnxsurg isolate --node N IN OUT`");
   if (j->how.n_engines) return cli_usage("isolate works with the built-in engine only");
-  if (strcmp(j->out, "-") == 0) return cli_usage("OUT must be a file: test data is written to its folder");
+  if (strcmp(j->out, "-") == 0)
+    return cli_usage("OUT must be a file: test data is written to its folder");
   if (!j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   return EXIT_DONE;
 }

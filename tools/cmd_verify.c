@@ -239,7 +239,8 @@ static int take(void *user, int o, char *arg) {
 static int check_options(job *j, int models) {
   const bool one = models == 1 && j->how.n_engines == 2;
   if (models != 2 && !one)
-    return cli_usage("verify expects two models, or one model and two engines: `onnxsurg verify A B`");
+    return cli_usage(
+        "verify expects two models, or one model and two engines: `onnxsurg verify A B`");
   if (!j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   return EXIT_DONE;
 }

@@ -34,8 +34,9 @@ static int put_shape(surg__buf *to, const char *shape, char open) {
     const size_t skipped = *p == '?' ? 1 : strncmp(p, "-1", 2) == 0 ? 2 : 0;
     const size_t length = n ? n : skipped;
     if (!length || (p[length] && p[length] != ',' && p[length] != 'x'))
-      return cli_usage("--input-shape expects NAME:SIZE,SIZE,..., such as x:1,3,224,224 (? leaves an "
-                       "axis as it is)");
+      return cli_usage(
+          "--input-shape expects NAME:SIZE,SIZE,..., such as x:1,3,224,224 (? leaves an "
+          "axis as it is)");
     surg__buf_putc(to, sign);
     surg__buf_put(to, n ? p : "?", n ? n : 1);
     sign = '+';

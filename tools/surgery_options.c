@@ -257,7 +257,8 @@ static int take_check(surgery *j, const char *arg) {
 }
 
 static int take_check_rtol(surgery *j, const char *arg) {
-  if (!cli_real(arg, &j->proof.rtol)) return cli_usage("--check-rtol expects a number, such as 1e-3");
+  if (!cli_real(arg, &j->proof.rtol))
+    return cli_usage("--check-rtol expects a number, such as 1e-3");
   j->check = true;
   return EXIT_DONE;
 }

@@ -176,8 +176,8 @@ static void bad_shapes(surg__checker *c, const surg_node *n) {
   for (size_t i = 0; i < n->n_in && i < 8; i++) put_input(&b, n->in[i].value);
   surg__buf_putc(&b, 0);
   surg__check_found(c, code, surg__locate_node(n),
-                    "%s-%d does not accept inputs or attributes of this shape: (%s)", n->schema->name,
-                    n->schema->since, b.failed ? "?" : b.p);
+                    "%s-%d does not accept inputs or attributes of this shape: (%s)",
+                    n->schema->name, n->schema->since, b.failed ? "?" : b.p);
   surg__buf_free(&b);
 }
 

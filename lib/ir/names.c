@@ -370,7 +370,8 @@ static surg_status rename_value(surg_value *v, const char *name) {
   if (!interned) return s;
   if (interned == v->name) return SURG_OK;
   if (!surg__name_free(v->graph, interned))
-    return surg__graph_error(v->graph, SURG_EINVALID, "value %s cannot be renamed to %s: the name is in use",
+    return surg__graph_error(v->graph, SURG_EINVALID,
+                             "value %s cannot be renamed to %s: the name is in use",
                              surg__q(m->ctx, v->name), surg__q(m->ctx, interned));
   return surg__relabel(v, interned) ? SURG_OK : m->status;
 }

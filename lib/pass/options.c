@@ -37,7 +37,8 @@ static bool scale_of(const char *suffix, int64_t *scale) {
 }
 
 static const char *parse_int(const char *s, int64_t *out) {
-  static const char bad[] = "is not a number: expected digits, optionally with KiB, MiB or GiB, or inf";
+  static const char bad[] =
+      "is not a number: expected digits, optionally with KiB, MiB or GiB, or inf";
   if (strcmp(s, "inf") == 0) {
     *out = INT64_MAX;
     return NULL;

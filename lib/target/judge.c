@@ -323,8 +323,8 @@ static void refuse_attr(surg__judge *j, const surg__tattr *a, const char *text) 
   for (size_t i = 0; i < a->values.n; i++)
     surg__buf_printf(&taken, "%s%s", i ? ", " : "", a->values.items[i]);
   surg__buf_putc(&taken, 0);
-  surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "%s is %s; supported %s %s", a->name, text,
-                     a->values.n == 1 ? "is" : "are",
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "%s is %s; supported %s %s", a->name,
+                     text, a->values.n == 1 ? "is" : "are",
                      taken.failed || !a->values.n ? "none" : taken.p);
   surg__buf_free(&taken);
 }
@@ -416,6 +416,7 @@ bool surg__judge_keeps_to(surg__judge *j) {
       !fits_places(j) || !fits_attrs(j) || !fits_spelling(j) || !surg__judge_forms(j) || !surg__judge_shapes(j))
     return false;
   if (j->f->says)
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "supported with a limit: %s", j->f->says);
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "supported with a limit: %s",
+                       j->f->says);
   return true;
 }

@@ -47,7 +47,8 @@ static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k
       (*k->symbol >= '0' && *k->symbol <= '9'))
     return wrong(s, k, "a symbol is a name");
   int64_t axis = dot ? strtoll(dot + 1, &end, 10) : 0;
-  if (!dot || !dot[1] || *end) return wrong(s, k, "expected an input and its axis before `=` (x.0=N)");
+  if (!dot || !dot[1] || *end)
+    return wrong(s, k, "expected an input and its axis before `=` (x.0=N)");
   memcpy(stem, k->name, (size_t)(dot - k->name));
   surg_value *v = surg_graph_find_value(g, stem);
   if (!v || !surg_value_is_input(v)) return wrong(s, k, "there is no such input");

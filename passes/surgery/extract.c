@@ -127,7 +127,8 @@ static surg_pass_result check_types(extraction *x) {
     for (size_t k = 0; k < x->n_to && !found; k++) found = strcmp(x->to[k].name, name) == 0;
     char text[TEXT];
     snprintf(text, sizeof text,
-             "'%.300s' is neither an option nor a value of from= or to= whose type it could give", name);
+             "'%.300s' is neither an option nor a value of from= or to= whose type it could give",
+             name);
     if (!found || surg_pass_pair_value(x->p, i, 1)) return surg_pass_usage(x->p, text);
   }
   return SURG_PASS_CHANGED;

@@ -57,8 +57,8 @@ bool domains_attrs_fit(const surg_node *n, const surg_schema *s, char *text, siz
       return false;
     }
     if (surg_schema_attr_kind(s, k) != surg_attr_get_kind(a)) {
-      snprintf(text, size, "attribute '%.100s' is of another kind than %s expects", surg_attr_name(a),
-               surg_schema_name(s));
+      snprintf(text, size, "attribute '%.100s' is of another kind than %s expects",
+               surg_attr_name(a), surg_schema_name(s));
       return false;
     }
   }

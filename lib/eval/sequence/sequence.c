@@ -51,7 +51,8 @@ surg__kstatus surg__k_sequence_insert(surg_kctx *k) {
   surg__content held = surg__list_of(&k->in[0])->elem, e = surg__content_of(&k->in[1]);
   int64_t at, n = (int64_t)k->in[0].count;
   surg__array *items;
-  if (!surg__content_equal(held, e)) return surg__k_invalid(k, "the sequence has another element type");
+  if (!surg__content_equal(held, e))
+    return surg__k_invalid(k, "the sequence has another element type");
   SURG__K_TRY(position(k, 2, n, n, n, &at));
   SURG__K_TRY(surg__k_work(k, (uint64_t)n));
   SURG__K_TRY(surg__k_list(k, 0, SURG__V_SEQUENCE, e, (uint64_t)n + 1, &items));
