@@ -386,7 +386,7 @@ static int take(void *user, int o, char *arg) {
       return consent_take(arg, &r->given);
     case OPT_DIM:
       if (cli_dims_take(&r->dims, arg)) return EXIT_DONE;
-      return cli_usage("--dim takes NAME=N, not \"%s\"", arg);
+      return cli_usage("--dim expects NAME=N, not \"%s\"", arg);
     case OPT_UNTIL:
       r->importer = arg;
       return EXIT_DONE;
@@ -395,14 +395,14 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_ASK_TIMEOUT:
       if (cli_number(arg, &r->limits.seconds)) return EXIT_DONE;
-      return cli_usage("--import-timeout takes seconds");
+      return cli_usage("--import-timeout expects seconds");
     case OPT_ASK_MEMORY:
       if (cli_number(arg, &r->limits.memory)) return EXIT_DONE;
-      return cli_usage("--import-memory takes bytes");
+      return cli_usage("--import-memory expects bytes");
     default: /* OPT_CHECK */
       r->check = 1;
       if (arg && (!cli_number(arg, &r->check) || r->check < 1 || r->check > 1000))
-        return cli_usage("--check takes a number from 1 to 1000, not \"%s\"", arg);
+        return cli_usage("--check expects a number from 1 to 1000, not \"%s\"", arg);
       return EXIT_DONE;
   }
 }
@@ -432,7 +432,7 @@ int cmd_repair(int argc, char **argv) {
   if (!r.target_name && (r.importer == NULL) && (r.check || r.dims.n))
     return cli_usage("--check and --dim need --target T or --until CMD");
   if (argc - optind != (r.dry_run ? 1 : 2) && argc - optind != 2)
-    return cli_usage("repair takes a model and where to write it: `repair --target T IN OUT`");
+    return cli_usage("repair expects a model and an output file: `repair --target T IN OUT`");
   r.in = argv[optind];
   r.out = argv[optind + 1];
   if (!r.dry_run && cli_check_folder(r.out) != EXIT_DONE) return EXIT_IO;
