@@ -33,11 +33,11 @@ ROWS = [
      HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (z) }'),
     ('E115', r'\(Relu\): has 2 inputs where Relu takes at most 1',
      HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (x, x) }'),
-    ('E201', r'\(Not\): input 0 "x" is tensor\(float\) where Not-1 takes tensor\(bool\) as X',
+    ('E201', r'\(Not\): input 0 "x" is tensor\(float\); Not-1 accepts tensor\(bool\) as X',
      HEAD + 'g (float[2] x) => (bool[2] y) { y = Not (x) }'),
     ('E202', r'\(Add\): input 0 "x" is tensor\(float\) and input 1 "i" is tensor\(int64\)',
      HEAD + 'g (float[2] x, int64[2] i) => (float[2] y) { y = Add (x, i) }'),
-    ('E203', r'\(MatMul\): MatMul-13 cannot take .*: \(float\[2, 3\], float\[2, 3\]\)',
+    ('E203', r'\(MatMul\): MatMul-13 does not accept .*: \(float\[2, 3\], float\[2, 3\]\)',
      HEAD + 'g (float[2, 3] x) => (float[N, M] y) { y = MatMul (x, x) }'),
     ('E204', r'graph.output "y": is declared as int64\[2\]; graph.node\[0\] \(Relu\) makes it '
      r'float\[2\]',
@@ -332,7 +332,7 @@ class Check(Case):
             status, lines = self.check(name)
             self.assertEqual((status, len(lines)), (1, 1))
             self.assertRegex(lines[0], r'^%s: error: .* \[E100\]$' % name)
-        self.bad(2, r'check takes a model', 'check')
+        self.bad(2, r'check expects a model', 'check')
 
     def test_standard_input(self):
         bad = ROWS[0][2].encode()

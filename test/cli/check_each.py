@@ -171,9 +171,9 @@ class Check(Case):
 
     def test_wrong_options(self):
         for wrong in ('0', '1001', 'all', ''):
-            self.bad(2, '--check takes', '--check=' + wrong, 'in.onnx', 'out.onnx')
+            self.bad(2, '--check expects', '--check=' + wrong, 'in.onnx', 'out.onnx')
         for wrong in ('x', '-1', ''):
-            self.bad(2, '--check-rtol takes', '--check-rtol=' + wrong, 'in.onnx', 'out.onnx')
+            self.bad(2, '--check-rtol expects', '--check-rtol=' + wrong, 'in.onnx', 'out.onnx')
 
 
 common.main()

@@ -59,7 +59,7 @@ class Bind(Case):
         self.refused('double[2,3]', 'v.npy', "'k': v.npy: it is float, the input double")
         self.refused('float[2,3]', 'none.npy', 'none.npy: error: cannot read', 3)
         self.write('v.npy', b'\x93NUMPY')
-        self.refused('float[2,3]', 'v.npy', 'v.npy: error: is no .npy file', 1)
+        self.refused('float[2,3]', 'v.npy', 'v.npy: error: is not a valid .npy file', 1)
         self.write('v.pb', b'\x08')
         self.refused('float[2,3]', 'v.pb', 'v.pb: error', 1)
         self.refused('float[2]', '1+v.npy', "'v.npy' is no float")

@@ -49,9 +49,9 @@ class Info(Case):
         self.assertEqual(sum(j['ops'].values()), j['nodes'])
 
     def test_wrong(self):
-        self.bad(2, r'info takes a model', 'info')
-        self.bad(2, r'--top takes', 'info', '--top', '0', 'in.onnx')
-        self.bad(2, r'--top takes', 'info', '--top', 'x', 'in.onnx')
+        self.bad(2, r'info expects a model', 'info')
+        self.bad(2, r'--top expects', 'info', '--top', '0', 'in.onnx')
+        self.bad(2, r'--top expects', 'info', '--top', 'x', 'in.onnx')
         self.bad(2, r'in.onnx: error: ', 'info', '--dim', 'N=2', 'in.onnx')
         self.bad(2, r'in.onnx: error: ', 'info', '--dim', 'nonsense', 'in.onnx')
         self.bad(2, r'--dim may be given 64 times', 'info', *['--dim', 'N=1'] * 65, 'in.onnx')

@@ -155,7 +155,7 @@ class Isolate(Case):
             { [n] a = Neg (x) [n] y = Neg (a) }''').encode())
         self.bad(2, r'2 nodes are named "n".*graph.node\[0\]', *run, 'n', 'two.onnxtxt',
                  'o.onnx')
-        self.bad(2, 'takes a node and two files', 'isolate', 'two.onnxtxt', 'o.onnx')
+        self.bad(2, 'expects a node and two files', 'isolate', 'two.onnxtxt', 'o.onnx')
         self.bad(2, 'built-in engine', *run, '0', '--engine', 'ort', 'two.onnxtxt', 'o.onnx')
         self.bad(3, 'its folder is not there', *run, '0', 'two.onnxtxt', 'none/o.onnx')
 
@@ -163,7 +163,7 @@ class Isolate(Case):
         os.makedirs('out/folder')
         self.bad(3, '^out/folder: error: ', 'isolate', '--node', 'conv', str(EXAMPLE), 'out/folder')
         self.assertEqual(os.listdir('out'), ['folder'])
-        self.bad(2, 'OUT is a file', 'isolate', '--node', 'conv', str(EXAMPLE), '-')
+        self.bad(2, 'OUT must be a file', 'isolate', '--node', 'conv', str(EXAMPLE), '-')
         self.clean('calls.onnxtxt', 'in.onnx', 'lists.onnxtxt', 'nested.onnxtxt', 'out')
 
     def test_external_data(self):

@@ -118,7 +118,7 @@ class Merge(Case):
         self.assertFalse(os.path.exists('o.onnx'))
 
     def test_refused(self):
-        self.refused(2, r'no output of the first model bears the name of an input')
+        self.refused(2, r'no output of the first model has the name of an input')
         self.refused(2, r'a.onnxtxt: error: has no value "q" to connect', '--connect', 'q:u')
         self.refused(2, r'b.onnxtxt: error: has no input "t" to connect', '--connect', 'y:t')
         self.refused(2, r'input "u" is connected twice', '--connect', 'y:u', '--connect', 't:u')
@@ -136,7 +136,7 @@ class Merge(Case):
         self.refused(1, r'is of IR version 3, .*`onnxsurg ir --to 8`', '--connect', 'y:u',
                      b='c.onnxtxt')
         self.refused(3, r'nope: error', b='nope')
-        self.bad(2, r'merge takes two models', 'merge', 'a.onnxtxt', '-o', 'o.onnx')
+        self.bad(2, r'merge expects two models', 'merge', 'a.onnxtxt', '-o', 'o.onnx')
         self.bad(2, r'no output given', 'merge', 'a.onnxtxt', 'b.onnxtxt')
 
 

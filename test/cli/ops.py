@@ -61,8 +61,8 @@ class Ops(Case):
         for opset in ('0', '29', '99999999999', '18446744073709551615'):
             self.bad(2, r'Conv is no operator of ai.onnx opset ' + opset, 'ops', 'Conv@' + opset)
         self.bad(2, r'no operator Con\b', 'ops', 'Con@17')
-        self.bad(2, r'ops takes one name', 'ops', 'Conv', 'Relu')
-        self.bad(2, r'--new-since takes an opset', 'ops', '--new-since', 'x', 'in.onnx')
+        self.bad(2, r'ops expects one name', 'ops', 'Conv', 'Relu')
+        self.bad(2, r'--new-since expects an opset', 'ops', '--new-since', 'x', 'in.onnx')
         self.bad(2, r'--new-since takes one model', 'ops', '--new-since', '13')
         self.bad(4, r'needs more than 64 KiB of memory', 'ops', 'Conv', '--max-memory', '64KiB')
         self.bad(3, r'none.onnx', 'ops', '--new-since', '13', 'none.onnx')

@@ -25,8 +25,8 @@ class PassForm(Case):
                          'outputs{drop="a,b"+"c d"}')
         self.assertEqual(self.pipeline('outputs', '--drop', "'a\"+',x{y"),
                          'outputs{drop="a\\"+"+"x{y"}')
-        self.bad(2, r'--drop: the quotes of', 'outputs', '--drop', '"a', 'in.onnx', 'o')
-        self.bad(2, r'--drop: the quotes of', 'outputs', '--drop', '"a"b', 'in.onnx', 'o')
+        self.bad(2, r'--drop: each pair of quotes in', 'outputs', '--drop', '"a', 'in.onnx', 'o')
+        self.bad(2, r'--drop: each pair of quotes in', 'outputs', '--drop', '"a"b', 'in.onnx', 'o')
 
     def test_pairs(self):
         self.assertEqual(self.pipeline('freeze', '--N=4', '--x.0=2'), 'freeze{N=4,x.0=2}')

@@ -51,8 +51,8 @@ class Run(Case):
         for data, why in ((npy('<f8', '(3, 2)', bytes(48)), 'is double; the model expects float'),
                           (npy('<f4', '(2, 3)', bytes(24)), 'another shape'),
                           (npy('<O4', '(3, 2)', bytes(24)), 'an element type'),
-                          (npy('<f4', '(3, -2)', bytes(24)), 'no .npy file'),
-                          (npy('<f4', '(9999999999, 9999999999)', bytes(24)), 'no .npy file')):
+                          (npy('<f4', '(3, -2)', bytes(24)), 'not a valid .npy file'),
+                          (npy('<f4', '(9999999999, 9999999999)', bytes(24)), 'not a valid .npy file')):
             self.write('x.npy', data)
             self.bad(1, why, 'run', '--input', 'x=x.npy', 'turn.onnxtxt')
 
@@ -92,8 +92,8 @@ class Run(Case):
         self.bad(2, 'no input z', 'run', '--input', 'z=x.npy', 'turn.onnxtxt')
         self.bad(3, 'cannot read', 'run', '--input', 'x=none.npy', 'turn.onnxtxt')
         self.bad(3, 'cannot open', 'run', 'none.onnx')
-        self.bad(2, '--fill takes', 'run', '--fill', 'nothing', 'turn.onnxtxt')
-        self.bad(2, 'run takes one model', 'run')
+        self.bad(2, '--fill expects', 'run', '--fill', 'nothing', 'turn.onnxtxt')
+        self.bad(2, 'run expects one model', 'run')
         self.bad(4, 'too large', 'run', '--dim', 'N=2000000000', 'turn.onnxtxt')
 
     def npz(self, compress, **arrays):
@@ -117,7 +117,7 @@ class Run(Case):
             self.assertEqual(self.ok('run', '--input', 'x=in.npz', 'turn.onnxtxt'), expected)
         self.bad(2, 'no input a', 'run', '--inputs', 'in.npz', 'turn.onnxtxt')
         self.npz(zipfile.ZIP_STORED, a=other, b=one)
-        self.bad(1, 'no array of the name x', 'run', '--input', 'x=in.npz', 'turn.onnxtxt')
+        self.bad(1, 'no array named x', 'run', '--input', 'x=in.npz', 'turn.onnxtxt')
         self.npz(zipfile.ZIP_BZIP2, x=one)
         self.bad(1, 'a way that is not read', 'run', '--inputs', 'in.npz', 'turn.onnxtxt')
 
@@ -155,7 +155,7 @@ class Run(Case):
             good = bytearray(self.read('in.npz'))
             for n in range(0, len(good), 5):
                 self.write('in.npz', good[:n])
-                self.bad(1, 'in.npz: error: is no .npz', 'run', '--inputs', 'in.npz',
+                self.bad(1, 'in.npz: error: is not a valid .npz', 'run', '--inputs', 'in.npz',
                          'turn.onnxtxt')
             for n in range(0, len(good), 3):  # no crash, whatever it says
                 self.write('in.npz', good[:n] + bytes([good[n] ^ 0xff]) + good[n + 1:])
@@ -206,7 +206,7 @@ class Run(Case):
         out = json.loads(self.ok('run', '--repeat', '4', '--warmup', '0', '--json', str(EXAMPLE)))
         self.assertEqual(out['time']['runs'], 4)
         self.assertGreaterEqual(out['time']['p90_ms'], out['time']['median_ms'])
-        self.bad(2, '--repeat takes', 'run', '--repeat', '0', str(EXAMPLE))
+        self.bad(2, '--repeat expects', 'run', '--repeat', '0', str(EXAMPLE))
 
     def test_missing(self):
         self.write('add.onnxtxt', (HEAD + 'g (float[2] left, float[2] right) => (float[2] y) '
@@ -234,7 +234,7 @@ class Run(Case):
                         ('isolate', '--node', 'y', 'pair.onnxtxt', 'o.onnx')):
             self.bad(2, 'pair.onnxtxt: error: no input of the model has a dim btch: did you mean '
                      'batch', *command, '--dim', 'btch=3')
-        self.bad(2, '--dim takes NAME=N', 'run', 'pair.onnxtxt', '--dim', 'M=-1')
+        self.bad(2, '--dim expects NAME=N', 'run', 'pair.onnxtxt', '--dim', 'M=-1')
         os.mkdir('d')
         self.ok('run', 'pair.onnxtxt', '--out', 'd', '--format', 'pb')
         expect = ('run', 'pair.onnxtxt', '--quiet', '--expect')
@@ -291,7 +291,7 @@ class Run(Case):
         self.write('x.pb', good)
         self.bad(1, 'a tensor by itself', 'run', '--input', 's=x.pb', 'seq.onnxtxt')
         self.write('x.npy', npy('<f4', '(2,)', bytes(8)))
-        self.bad(1, 'the model takes another kind', 'run', '--input', 's=x.npy', 'seq.onnxtxt')
+        self.bad(1, 'the model expects another kind', 'run', '--input', 's=x.npy', 'seq.onnxtxt')
 
     def test_lists_are_made_up(self):
         self.write('list.onnxtxt', (HEAD + """g (seq(float[N]) s, optional(seq(int64[2])) o)
@@ -315,7 +315,7 @@ class Run(Case):
               { e = Identity (d) z = Neg (s) }> }""").encode())
         for option, value, why in (('--max-turns', '1000', 'more turns than their limit'),
                                    ('--max-work', '5000', 'more work than its limit'),
-                                   ('--timeout', '1', 'longer than its limit')):
+                                   ('--timeout', '1', 'exceeds its time limit')):
             self.bad(4, 'Loop.*' + why, 'run', option, value, 'loop.onnxtxt')
         r = self.run_tool('verify', '--max-turns', '1000', 'loop.onnxtxt', 'loop.onnxtxt')
         self.assertEqual((r.returncode, r.stderr), (1, b''))

@@ -78,7 +78,7 @@ class Usage(Case):
                               ('--max-memory', '99999999999GiB'), ('--max-depth', '0'),
                               ('--max-depth', '4001'), ('--external-threshold', ''),
                               ('--external-data', 'a/b'), ('--external-data', '')]:
-            self.bad(2, r'^onnxsurg: error: %s takes ' % option, option, value, 'in.onnx', 'o')
+            self.bad(2, r'^onnxsurg: error: %s expects ' % option, option, value, 'in.onnx', 'o')
 
     def test_unknown_pass(self):
         self.bad(2, r'column 1: unknown pass "fodl"; did you mean "fold"', '--pass', 'fodl',
@@ -117,9 +117,9 @@ class Usage(Case):
         self.bad(2, r'standard input has no name', '--out-dir', '.', '-')
         self.bad(2, r'empty file name', '', 'o')
         self.bad(2, r'empty file name', 'in.onnx', '')
-        self.bad(2, r'info takes a model', 'info')
-        self.bad(2, r'cat takes one model', 'cat')
-        self.bad(2, r'cat takes one model', 'cat', 'in.onnx', 'in.onnx')
+        self.bad(2, r'info expects a model', 'info')
+        self.bad(2, r'cat expects one model', 'cat')
+        self.bad(2, r'cat expects one model', 'cat', 'in.onnx', 'in.onnx')
         self.clean('in.onnx')
 
     def test_what_excludes_each_other(self):

@@ -121,7 +121,7 @@ END_TEST
 START_TEST(rename_value) {
   surg_node *a = add1(g, "Relu", x);
   ck_ok(surg_graph_add_output(g, out0(a), f32(m)));
-  ck_refused(ctx, surg_value_rename(out0(a), "x"), SURG_EINVALID, "taken");
+  ck_refused(ctx, surg_value_rename(out0(a), "x"), SURG_EINVALID, "in use");
   ck_refused(ctx, surg_value_rename(out0(a), ""), SURG_EUSAGE, "nothing");
   ck_ok(surg_value_rename(out0(a), "y"));
   ck_assert_ptr_eq(surg_graph_find_value(g, "y"), out0(a));

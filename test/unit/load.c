@@ -224,11 +224,11 @@ START_TEST(operators_are_checked) {
   n = mb_node("Flatten", "x", "y");
   mb_attr_int(&n, "axis", 1);
   mb_attr_int(&n, "axis", 0);
-  refused(one(n), "of this name stands before it");
+  refused(one(n), "an earlier attribute has this name");
   n = mb_node("Gather", "x x", "y");
   for (int i = 0; i < 20; i++)
     mb_attr_int(&n, i == 3 || i == 17 ? "axis" : (char[]){(char)('a' + i), 0}, 0);
-  refused(one(n), "attribute[17] \"axis\": an attribute of this name");
+  refused(one(n), "attribute[17] \"axis\": an earlier attribute");
 }
 END_TEST
 

@@ -454,7 +454,7 @@ static const change_row changes[] = {
      "string, bool\n"},
     {"Cast", 6, "attribute to is int, was string\n"},
     {"Upsample", 10, "deprecated: there is no such operator from here on\n"},
-    {"Loop", 11, "takes 2 inputs or more, was 3\n"},
+    {"Loop", 11, "needs 2 inputs or more, was 3\n"},
     {"GridSample", 20, "default of mode is \"linear\", was \"bilinear\"\n"},
 };
 

@@ -273,38 +273,38 @@ START_TEST(text_errors) {
       {"zzzzzz", "--pass: error: column 1: unknown pass \"zzzzzz\"; see `onnxsurg passes`"},
       {"quiet,tvice", "--pass: error: column 7: unknown pass \"tvice\"; did you mean \"twice\"?"},
       {"quiet,", "--pass: error: column 7: unexpected end of text: expected a pass"},
-      {",quiet", "--pass: error: column 1: a pass here, not \",\""},
-      {"quiet look", "--pass: error: column 7: ',' here, not \"l\""},
-      {"quiet\nlook", "--pass: error: line 2 column 1: ',' here, not \"l\""},
-      {"quiet)", "--pass: error: column 6: ',' here, not \")\""},
+      {",quiet", "--pass: error: column 1: expected a pass, found \",\""},
+      {"quiet look", "--pass: error: column 7: expected ',', found \"l\""},
+      {"quiet\nlook", "--pass: error: line 2 column 1: expected ',', found \"l\""},
+      {"quiet)", "--pass: error: column 6: expected ',', found \")\""},
       {"look{m=1}", "--pass: error: column 6: unknown option of look \"m\"; did you mean \"n\"?"},
       {"look{flg}",
        "--pass: error: column 6: unknown option of look \"flg\"; did you mean \"flag\"?"},
       {"quiet{n=1}", "--pass: error: column 7: \"quiet\" has no options"},
       {"twice{n=1}", "--pass: error: column 1: twice is a preset and has no options"},
       {"look{n}", "--pass: error: column 6: option n needs a value"},
-      {"look{n=}", "--pass: error: column 8: a value here, not \"}\""},
+      {"look{n=}", "--pass: error: column 8: expected a value, found \"}\""},
       {"look{n=1,n=2}", "--pass: error: column 10: option \"n\" is given twice"},
       {"look{n=x}",
-       "--pass: error: column 6: option n: \"x\" is no number: digits, with KiB, MiB or "
-       "GiB behind, or inf"},
+       "--pass: error: column 6: option n: \"x\" is not a number: expected "
+       "digits, optionally with KiB, MiB or GiB, or inf"},
       {"look{n=1kb}",
-       "--pass: error: column 6: option n: \"1kb\" is no number: digits, with KiB, "
-       "MiB or GiB behind, or inf"},
+       "--pass: error: column 6: option n: \"1kb\" is not a number: expected "
+       "digits, optionally with KiB, MiB or GiB, or inf"},
       {"look{n=9223372036854775808}",
        "--pass: error: column 6: option n: \"9223372036854775808\" is too large"},
       {"look{n=9007199254740992KiB}",
        "--pass: error: column 6: option n: \"9007199254740992KiB\" is too large"},
       {"look{n=1+2}",
-       "--pass: error: column 6: option n takes one value, not a list; quote a value "
-       "that holds '+'"},
+       "--pass: error: column 6: option n expects one value, not a list; quote a "
+       "value that contains '+'"},
       {"look{flag=yes}",
        "--pass: error: column 6: option flag: \"yes\" is no yes or no: true, false, "
        "on or off"},
       {"look{n=1", "--pass: error: column 9: '{' is not closed"},
       {"look{n=1;",
-       "--pass: error: column 6: option n: \"1;\" is no number: digits, with KiB, MiB or "
-       "GiB behind, or inf"},
+       "--pass: error: column 6: option n: \"1;\" is not a number: expected "
+       "digits, optionally with KiB, MiB or GiB, or inf"},
       {"look{text='a}", "--pass: error: column 11: the quote is not closed"},
       {"look{text='a\\q'}",
        "--pass: error: column 13: no such escape; there are \\\\ \\\" \\' \\n \\t "
@@ -316,8 +316,8 @@ START_TEST(text_errors) {
       {"pairs{N=1,N=2}", "--pass: error: column 11: option \"N\" is given twice"},
       {"pairs{N}", "--pass: error: column 7: option \"N\" needs a value"},
       {"pairs{n=x}",
-       "--pass: error: column 7: option n: \"x\" is no number: digits, with KiB, MiB or "
-       "GiB behind, or inf"},
+       "--pass: error: column 7: option n: \"x\" is not a number: expected "
+       "digits, optionally with KiB, MiB or GiB, or inf"},
       {"repeat", "--pass: error: column 7: repeat needs a pipeline in parentheses"},
       {"repeat{max=0}(quiet)", "--pass: error: column 1: repeat needs max=1 or more"},
       {"repeat{most=2}(quiet)",
@@ -329,7 +329,7 @@ START_TEST(text_errors) {
       {"endless",
        "--pass: error: in preset \"endless\": column 7: repeats and presets nest too deep"},
       {"broken",
-       "--pass: error: in preset \"broken\": column 7: a pass here, not \",\""},
+       "--pass: error: in preset \"broken\": column 7: expected a pass, found \",\""},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     surg__pipeline *p = (surg__pipeline *)&calls;
@@ -405,9 +405,9 @@ START_TEST(registration_checks) {
   static const surg_option helpless[] = {{"a", SURG_OPTION_BOOL, NULL, NULL}};
   surg_pass good = quiet, p;
   good.name = "fresh";
-  p = good, p.name = "quiet", refuse(p, "the name is taken");
-  p = good, p.name = "twice", refuse(p, "the name is taken");
-  p = good, p.name = "repeat", refuse(p, "the name is taken");
+  p = good, p.name = "quiet", refuse(p, "the name is in use");
+  p = good, p.name = "twice", refuse(p, "the name is in use");
+  p = good, p.name = "repeat", refuse(p, "the name is in use");
   p = good, p.name = "Fresh", refuse(p, "it has no valid name");
   p = good, p.name = "a b", refuse(p, "it has no valid name");
   p = good, p.name = "", refuse(p, "it has no valid name");
@@ -427,7 +427,7 @@ START_TEST(registration_checks) {
   static const surg_option two_pairs[] = {{"a", SURG_OPTION_PAIRS, NULL, "some"},
                                           {"b", SURG_OPTION_PAIRS, NULL, "more"}};
   static const surg_option pair_default[] = {{"a", SURG_OPTION_PAIRS, "x=1", "some"}};
-  p = good, p.options = two_pairs, p.option_count = 2, refuse(p, "names of its user's twice");
+  p = good, p.options = two_pairs, p.option_count = 2, refuse(p, "two of its options are of kind pairs");
   p = good, p.options = pair_default, p.option_count = 1, refuse(p, "the default of an option");
   ck_assert_int_eq(surg_register_pass(NULL, &quiet), SURG_EUSAGE);
   ck_assert_int_eq(surg_register_pass(registry, NULL), SURG_EPLUGIN);
