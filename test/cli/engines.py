@@ -115,7 +115,7 @@ class Ort(Case):
         self.bad(1, 'ONNX Runtime: .*Foo', *run, m)
         m = self.text('g (float[N] x, float[M] z) => (y) { y = Add (x, z) }')
         self.bad(1, 'ONNX Runtime: .*Add.*see --input', *run, '--dim', 'N=4', m)
-        self.bad(2, '--per-node takes the built-in', *run, '--per-node', str(EXAMPLE))
+        self.bad(2, '--per-node works with the built-in', *run, '--per-node', str(EXAMPLE))
 
     def test_verify(self):
         args = ('verify', '--engine', 'builtin', '--engine', 'ort', '--ort', LIBRARY, str(EXAMPLE))

@@ -63,7 +63,7 @@ class Ops(Case):
         self.bad(2, r'no operator Con\b', 'ops', 'Con@17')
         self.bad(2, r'ops expects one name', 'ops', 'Conv', 'Relu')
         self.bad(2, r'--new-since expects an opset', 'ops', '--new-since', 'x', 'in.onnx')
-        self.bad(2, r'--new-since takes one model', 'ops', '--new-since', '13')
+        self.bad(2, r'--new-since expects one model', 'ops', '--new-since', '13')
         self.bad(4, r'needs more than 64 KiB of memory', 'ops', 'Conv', '--max-memory', '64KiB')
         self.bad(3, r'none.onnx', 'ops', '--new-since', '13', 'none.onnx')
 

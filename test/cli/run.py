@@ -313,13 +313,13 @@ class Run(Case):
         self.write('loop.onnxtxt', (HEAD + """g (float[2] x) => (float[2] y) <bool c = {1}> {
             y = Loop ("", c, x) <body = b (int64 i, bool d, float[2] s) => (bool e, float[2] z)
               { e = Identity (d) z = Neg (s) }> }""").encode())
-        for option, value, why in (('--max-turns', '1000', 'more turns than their limit'),
+        for option, value, why in (('--max-turns', '1000', 'loops exceed their iteration limit'),
                                    ('--max-work', '5000', 'more work than its limit'),
                                    ('--timeout', '1', 'exceeds its time limit')):
             self.bad(4, 'Loop.*' + why, 'run', option, value, 'loop.onnxtxt')
         r = self.run_tool('verify', '--max-turns', '1000', 'loop.onnxtxt', 'loop.onnxtxt')
         self.assertEqual((r.returncode, r.stderr), (1, b''))
-        self.assertRegex(r.stdout, rb'^not checked: .*\(Loop\): loops take more turns')
+        self.assertRegex(r.stdout, rb'^not checked: .*\(Loop\): loops exceed their iteration limit')
         for n, code, why in ((1 << 40, 4, 'over the limit'), (-1, 1, 'a dimension is negative')):
             self.write('n.npy', npy('<i8', '(1,)', struct.pack('<q', n)))
             self.bad(code, r'graph.node\[0\] \(ConstantOfShape\): .*' + why, 'run', '--input',
