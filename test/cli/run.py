@@ -314,7 +314,7 @@ class Run(Case):
             y = Loop ("", c, x) <body = b (int64 i, bool d, float[2] s) => (bool e, float[2] z)
               { e = Identity (d) z = Neg (s) }> }""").encode())
         for option, value, why in (('--max-turns', '1000', 'loops exceed their iteration limit'),
-                                   ('--max-work', '5000', 'more work than its limit'),
+                                   ('--max-work', '5000', 'exceeds its work limit'),
                                    ('--timeout', '1', 'exceeds its time limit')):
             self.bad(4, 'Loop.*' + why, 'run', option, value, 'loop.onnxtxt')
         r = self.run_tool('verify', '--max-turns', '1000', 'loop.onnxtxt', 'loop.onnxtxt')
