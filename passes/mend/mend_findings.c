@@ -121,7 +121,9 @@ static bool drop_copy(mending *k, surg_node *n, surg_node *first) {
 }
 
 static bool accept(mending *k, const reading *r, surg_exactness e) {
-  if (r->copied && !surg_node_erased(r->copied) && !drop_copy(k, r->node, r->copied)) return false;
+  if (r->copied && !surg_node_erased(r->copied) && !surg_node_erased(r->node) &&
+      !drop_copy(k, r->node, r->copied))
+    return false;
   if (r->copied) return surg_model_accept_finding(k->m, r->index) == SURG_OK;
   if (surg_model_accept_finding(k->m, r->index) != SURG_OK) return false;
   mend_did(k, NULL, e, "%s: %s: rewritten as %s", r->where, r->text,
