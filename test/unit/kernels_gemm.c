@@ -70,7 +70,7 @@ static void keep(void *user, uint64_t i, uint64_t column, uint64_t n, const doub
 
 /* Both sides row by row, or column by column. */
 static void one_product(int dtype, uint64_t m, uint64_t n, uint64_t d, bool ta, bool tb,
-                        unsigned variant, bool bytes) {
+                        unsigned variant) {
   surg_kctx k = kernel_context();
   surg__array a = numbers(dtype, (const int64_t[]){(int64_t)(m * d)}, 1);
   surg__array b = numbers(dtype, (const int64_t[]){(int64_t)(n * d)}, 1);
@@ -81,10 +81,10 @@ static void one_product(int dtype, uint64_t m, uint64_t n, uint64_t d, bool ta, 
                   .pack_b = surg__gemm_pack_matrix, .a = &ma, .b = &mb, .store = keep, .to = &s};
   surg__gemm_room room;
   ck_assert_ptr_nonnull(s.to);
-  const surg__gemm_kind kind = bytes ? SURG__GEMM_BYTES : surg__gemm_kind_of(dtype, SURG_FLOAT);
+  const surg__gemm_kind kind = surg__gemm_kind_of(dtype, SURG_FLOAT);
   ck_assert_int_eq(surg__gemm_init(&k, &room, m, n, d, 1, kind), 0);
   ck_assert_uint_eq(k.work, m * n * (d > 0 ? d : 1));
-  room.kernel = bytes ? surg__gemm_bytes_at(variant) : surg__gemm_kernel_at(variant);
+  if (kind == SURG__GEMM_EXACT) room.kernel = surg__gemm_kernel_at(variant);
   surg__gemm_run(&g, &room);
   for (uint64_t i = 0; i < m; i++) {
     for (uint64_t j = 0; j < n; j++) {
@@ -110,15 +110,13 @@ START_TEST(products) {
   for (unsigned variant = 0; surg__gemm_kernel_at(variant); variant++) {
     for (size_t i = 0; i < SURG_COUNT(edges); i++) {
       int dtype = types[i % SURG_COUNT(types)];
-      one_product(dtype, edges[i][0], edges[i][1], edges[i][2], i % 2, i % 3 == 0, variant,
-                  false);
-      one_product(SURG_FLOAT, edges[i][0], edges[i][1], edges[i][2], i % 3 == 0, i % 2, variant,
-                  false);
+      one_product(dtype, edges[i][0], edges[i][1], edges[i][2], i % 2, i % 3 == 0, variant);
+      one_product(SURG_FLOAT, edges[i][0], edges[i][1], edges[i][2], i % 3 == 0, i % 2, variant);
     }
     for (int round = 0; round < 40; round++) {
       one_product(types[unit_between(0, SURG_COUNT(types) - 1)], unit_between(1, 40),
                   unit_between(1, 60), unit_between(0, 70), unit_random() % 2, unit_random() % 2,
-                  variant, false);
+                  variant);
     }
   }
 }
@@ -139,8 +137,8 @@ static void largest(int zero_a, int zero_b, unsigned variant) {
   surg__gemm g = {.m = M, .n = N, .d = D, .pack_a = surg__gemm_pack_matrix,
                   .pack_b = surg__gemm_pack_matrix, .a = &ma, .b = &mb, .store = keep, .to = &s};
   surg__gemm_room room;
-  ck_assert_int_eq(surg__gemm_init(&k, &room, M, N, D, 1, SURG__GEMM_BYTES), 0);
-  room.kernel = surg__gemm_bytes_at(variant);
+  ck_assert_int_eq(surg__gemm_init(&k, &room, M, N, D, 1, SURG__GEMM_EXACT), 0);
+  room.kernel = surg__gemm_kernel_at(variant);
   surg__gemm_run(&g, &room);
   const double want = D * (255.0 - 2 * za) * (255.0 - 2 * zb);
   for (int i = 0; i < M * N; i++) ck_assert_double_eq(out[i], want);
@@ -149,18 +147,8 @@ static void largest(int zero_a, int zero_b, unsigned variant) {
 }
 
 START_TEST(bytes) {
-  static const int types[] = {SURG_INT8, SURG_UINT8};
-  if (!surg__gemm_bytes_at(0)) printf("no kernel for bytes on this machine\n");
-  for (unsigned variant = 0; surg__gemm_bytes_at(variant); variant++) {
+  for (unsigned variant = 0; surg__gemm_kernel_at(variant); variant++)
     for (int z = 0; z < 4; z++) largest(z / 2 * 255, z % 2 * 255, variant);
-    one_product(SURG_INT8, 200, 4, 385, false, false, variant, true);
-    one_product(SURG_UINT8, 193, 193, 193, true, false, variant, true);
-    one_product(SURG_UINT8, 1, 1, 0, true, false, variant, true);
-    for (int round = 0; round < 60; round++) {
-      one_product(types[round % 2], unit_between(1, 40), unit_between(1, 70), unit_between(0, 70),
-                  unit_random() % 2, unit_random() % 2, variant, true);
-    }
-  }
 }
 END_TEST
 

@@ -2,7 +2,7 @@
 /* If, Loop, SequenceMap, and stacking what their turns gave. */
 #include "base/context.h"
 #include "base/dtype.h"
-#include "eval/fast/machine.h"
+#include "eval/core/machine.h"
 
 static surg_status truth(surg__machine *m, const surg__array *a, bool *out) {
   if (a->dtype != SURG_BOOL || a->count != 1) {

@@ -7,7 +7,7 @@
 #include "base/context.h"
 #include "base/dtype.h"
 #include "base/os.h"
-#include "eval/fast/machine.h"
+#include "eval/core/machine.h"
 #include "ir/ir.h" /* for attributes of functions: see bind */
 
 typedef struct surg__slot {

@@ -2,7 +2,7 @@
 /* When a value may be freed: after the last node of its graph that reads it, itself or in a
  * subgraph. Made once for each graph that runs, however often it does. */
 #include "base/context.h"
-#include "eval/fast/machine.h"
+#include "eval/core/machine.h"
 
 typedef struct dying {
   UT_hash_handle hh;

@@ -2,7 +2,7 @@
 /* Scan: turns over slices of its inputs. Version 8 runs it for each entry of a batch. */
 #include "base/context.h"
 #include "base/dtype.h"
-#include "eval/fast/machine.h"
+#include "eval/core/machine.h"
 
 typedef struct scan {
   surg__machine *m;

@@ -2,7 +2,6 @@
 /* The blocks of matrix products, and how elements come into and out of them. */
 #include "eval/linear/gemm.h"
 
-#include "eval/fast/hot.h"
 #include "eval/core/number.h"
 
 #define BLOCK SURG__GEMM_BLOCK
@@ -11,12 +10,33 @@ static uint64_t least(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
 
-static uint64_t most(uint64_t a, uint64_t b) {
-  return a > b ? a : b;
-}
-
 static uint64_t padded(uint64_t n, unsigned to) {
   return (n + to - 1) / to * to;
+}
+
+/* --- the plain tile --- */
+
+#define HEIGHT 4
+#define WIDTH 4
+static void plain_tile(uint64_t depth, const double *a, const double *b, double *sums,
+                       unsigned rows) {
+  double acc[HEIGHT][WIDTH] = {{0}};
+  for (unsigned i = 0; i < rows; ++i) memcpy(acc[i], sums + i * BLOCK, sizeof acc[i]);
+  for (uint64_t k = 0; k < depth; ++k, a += HEIGHT, b += WIDTH)
+    for (unsigned i = 0; i < HEIGHT; ++i)
+      for (unsigned j = 0; j < WIDTH; ++j) acc[i][j] += a[i] * b[j];
+  for (unsigned i = 0; i < rows; ++i) memcpy(sums + i * BLOCK, acc[i], sizeof acc[i]);
+}
+
+const surg__gemm_kernel surg__gemm_plain = {"plain", HEIGHT, WIDTH, plain_tile};
+
+const surg__gemm_kernel *surg__gemm_kernel_at(unsigned i) {
+  unsigned n = 0;
+#ifdef SURG_EVAL_FAST
+  for (; surg__gemm_fast_at(n); ++n)
+    if (n == i) return surg__gemm_fast_at(n);
+#endif
+  return i == n ? &surg__gemm_plain : NULL;
 }
 
 static bool narrow(uint64_t m, uint64_t n) {
@@ -31,8 +51,8 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
     return SURG__K_BUDGET;
   }
   SURG__K_TRY(surg__k_work(k, work));
-  const surg__gemm_kernel *kernel = kind == SURG__GEMM_BYTES ? surg__gemm_bytes_at(0) : NULL;
-  if (!kernel) kernel = surg__gemm_kernel_at(0);
+  const surg__gemm_kernel *kernel =
+      kind == SURG__GEMM_EXACT ? surg__gemm_kernel_at(0) : &surg__gemm_plain;
   if (narrow(m, n)) {
     uint64_t swap = m;
     m = n;
@@ -40,17 +60,9 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
   }
   size_t rows = (size_t)padded(least(m, BLOCK), kernel->height);
   size_t columns = (size_t)padded(least(n, BLOCK), kernel->width), depth = (size_t)least(d, BLOCK);
-  *r = (surg__gemm_room){.kernel = kernel, .exact = kind != SURG__GEMM_ROUNDED};
+  *r = (surg__gemm_room){.kernel = kernel};
   r->sums = surg__k_scratch(k, rows * BLOCK, sizeof *r->sums);
   if (!r->sums) return SURG__K_NOMEM;
-  if (kernel->bytes) {
-    const size_t pairs = (depth + 1) / 2;
-    r->a = surg__k_scratch(k, 2 * pairs * (size_t)most(kernel->height, kernel->width),
-                           sizeof *r->a);
-    r->pairs_a = surg__k_scratch(k, rows * pairs, sizeof *r->pairs_a);
-    r->pairs_b = surg__k_scratch(k, columns * pairs, sizeof *r->pairs_b);
-    return r->a && r->pairs_a && r->pairs_b ? SURG__K_OK : SURG__K_NOMEM;
-  }
   r->a = surg__k_scratch(k, rows * depth, sizeof *r->a);
   r->b = surg__k_scratch(k, columns * depth, sizeof *r->b);
   return r->a && r->b ? SURG__K_OK : SURG__K_NOMEM;
@@ -62,30 +74,14 @@ typedef struct side {
   const void *user;
   unsigned width;
   double *to;
-  uint32_t *pairs; /* of bytes: where they go instead, a panel at a time by way of `to` */
 } side;
 
-SURG__HOT(make_pairs, (const double *panel, uint64_t pairs, uint64_t width, uint32_t *to),
-          (panel, pairs, width, to)) {
-  for (uint64_t k = 0; k < pairs; ++k, panel += 2 * width, to += width) {
-    for (uint64_t i = 0; i < width; ++i) {
-      const uint32_t low = (uint32_t)(int32_t)panel[i], high = (uint32_t)(int32_t)panel[width + i];
-      to[i] = (low & 0xffffu) | high << 16;
-    }
-  }
-}
-
-/* All panels of lines [first, first + lines), depths [depth, depth + n). As pairs an odd depth gets a
- * zero. */
+/* All panels of lines [first, first + lines), depths [depth, depth + n). */
 static void pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t depth, uint64_t n) {
-  const uint64_t width = s->width, pairs = (n + 1) / 2;
+  const uint64_t width = s->width;
   for (uint64_t i = 0; i < lines; i += width) {
-    double *panel = s->pairs ? s->to : s->to + i * n;
-    surg__panel p = {depth, n, first + i, least(width, lines - i), width, panel};
+    surg__panel p = {depth, n, first + i, least(width, lines - i), width, s->to + i * n};
     s->pack(s->user, &p);
-    if (!s->pairs) continue;
-    for (uint64_t x = 0; n % 2 && x < width; ++x) panel[n * width + x] = 0;
-    make_pairs(panel, pairs, width, s->pairs + i * pairs);
   }
 }
 
@@ -93,16 +89,10 @@ static void pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t d
 static void multiply_block(const surg__gemm_room *r, uint64_t rows, uint64_t columns,
                            uint64_t depth) {
   const surg__gemm_kernel *kernel = r->kernel;
-  surg__gemm_tile tile = r->exact ? kernel->exact : kernel->plain;
-  const uint64_t pairs = (depth + 1) / 2;
   for (uint64_t j = 0; j < columns; j += kernel->width) {
     for (uint64_t i = 0; i < rows; i += kernel->height) {
       const unsigned n = (unsigned)least(kernel->height, rows - i);
-      double *sums = r->sums + i * BLOCK + j;
-      if (kernel->bytes)
-        kernel->bytes(pairs, r->pairs_a + i * pairs, r->pairs_b + j * pairs, sums, n);
-      else
-        tile(depth, r->a + i * depth, r->b + j * depth, sums, n);
+      kernel->tile(depth, r->a + i * depth, r->b + j * depth, r->sums + i * BLOCK + j, n);
     }
   }
 }
@@ -129,8 +119,8 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
     own.pack_a = given->pack_b;
     own.pack_b = given->pack_a;
   }
-  const side left = {g->pack_a, g->a, r->kernel->height, r->a, r->pairs_a};
-  const side right = {g->pack_b, g->b, r->kernel->width, r->b ? r->b : r->a, r->pairs_b};
+  const side left = {g->pack_a, g->a, r->kernel->height, r->a};
+  const side right = {g->pack_b, g->b, r->kernel->width, r->b};
   for (uint64_t i = 0; i < g->m; i += BLOCK) {
     uint64_t rows = least(BLOCK, g->m - i);
     for (uint64_t j = 0; j < g->n; j += BLOCK) {
@@ -156,12 +146,7 @@ static bool is_exact(int dtype) {
   return surg__dtype_is_float(dtype) ? dtype != SURG_DOUBLE : surg__dtype_bits(dtype) <= 16;
 }
 
-static bool is_byte(int dtype) {
-  return !surg__dtype_is_float(dtype) && surg__dtype_bits(dtype) <= 8;
-}
-
 surg__gemm_kind surg__gemm_kind_of(int dtype_a, int dtype_b) {
-  if (is_byte(dtype_a) && is_byte(dtype_b)) return SURG__GEMM_BYTES;
   return is_exact(dtype_a) && is_exact(dtype_b) ? SURG__GEMM_EXACT : SURG__GEMM_ROUNDED;
 }
 

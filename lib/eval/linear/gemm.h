@@ -9,7 +9,7 @@
 #ifndef SURG_GEMM_H
 #define SURG_GEMM_H
 
-#include "eval/fast/piece.h"
+#include "eval/core/piece.h"
 
 /* Rows, columns and depth of a block. Three blocks of doubles are held at a time. */
 #define SURG__GEMM_BLOCK 192
@@ -36,17 +36,14 @@ typedef struct surg__gemm {
 /* What the products of two elements are. */
 typedef enum surg__gemm_kind {
   SURG__GEMM_ROUNDED, /* of doubles */
-  SURG__GEMM_EXACT,   /* exact in double */
-  SURG__GEMM_BYTES    /* of integers of up to 9 bits, zero points taken off: sums are exact, too */
+  SURG__GEMM_EXACT    /* exact in double */
 } surg__gemm_kind;
 surg__gemm_kind surg__gemm_kind_of(int dtype_a, int dtype_b);
 
 /* Buffers for one product after another. */
 typedef struct surg__gemm_room {
   const struct surg__gemm_kernel *kernel;
-  double *a, *b, *sums; /* a: of bytes, room for one panel of either side */
-  uint32_t *pairs_a, *pairs_b; /* of bytes: panels of two depths an entry, as int16_t */
-  bool exact;
+  double *a, *b, *sums;
 } surg__gemm_room;
 
 /* Asks for m * n * d operations `count` times, and makes room for products of that size. */
@@ -64,24 +61,23 @@ typedef struct surg__gemm_matrix {
 } surg__gemm_matrix;
 void surg__gemm_pack_matrix(const void *user, const surg__panel *p); /* user: surg__gemm_matrix */
 
-/* --- the inner loops (gemm_kernels.c) --- */
+/* --- the inner loops --- */
 
 /* Adds the product of `rows` <= height rows and `width` columns to sums[row * SURG__GEMM_BLOCK]. */
 typedef void (*surg__gemm_tile)(uint64_t depth, const double *a, const double *b, double *sums,
                                 unsigned rows);
-/* The same of pairs of depths; a block's sums fit int32_t. */
-typedef void (*surg__gemm_tile_of_bytes)(uint64_t pairs, const uint32_t *a, const uint32_t *b,
-                                         double *sums, unsigned rows);
 typedef struct surg__gemm_kernel {
   const char *name;
-  unsigned height, width;       /* of a tile; both divide SURG__GEMM_BLOCK */
-  surg__gemm_tile exact, plain; /* `exact` may fuse; `plain` multiplies and adds */
-  surg__gemm_tile_of_bytes bytes; /* or this alone */
+  unsigned height, width; /* of a tile; both divide SURG__GEMM_BLOCK */
+  surg__gemm_tile tile;
 } surg__gemm_kernel;
 
-/* Kernel i, best first, or NULL after the last. Those this machine cannot run are left out. */
+/* Multiplies and adds, without fusing: for any product. */
+extern const surg__gemm_kernel surg__gemm_plain;
+/* Kernel i for products that are exact in double, best first, or NULL after the last; the plain one is
+ * the last. Those this machine cannot run are left out. */
 const surg__gemm_kernel *surg__gemm_kernel_at(unsigned i);
-/* The same of those for bytes: there may be none. */
-const surg__gemm_kernel *surg__gemm_bytes_at(unsigned i);
+/* Those with AVX2 and AVX-512 alone (eval/fast/gemm_kernels.c). */
+const surg__gemm_kernel *surg__gemm_fast_at(unsigned i);
 
 #endif

@@ -3,11 +3,10 @@
  * which for + - * / gives the correctly rounded result of the narrow type. */
 #include <math.h>
 
-#include "eval/fast/cast_fast.h"
-#include "eval/fast/hot.h"
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
 #include "eval/core/number.h"
+#include "eval/core/piece.h"
 
 typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void *b, int64_t sb,
                                 int64_t n);
@@ -16,40 +15,14 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
   static const char *op##_##type(void *out, const void *a, int64_t sa, const void *b, int64_t sb, \
                                  int64_t n)
 
-/* A loop over dense elements, with one number on either side, or whatever the steps are. */
-#define SURG__PAIR_LOOP(left, right, expr) \
-  for (int64_t i = 0; i < n; ++i) {        \
-    T x = (left), y = (right);             \
-    o[i] = (T)(expr);                      \
-  }
-#define SURG__PAIR_SHAPES(expr)                      \
-  if (sa == 1 && sb == 1) {                          \
-    SURG__PAIR_LOOP(p[i], q[i], expr)                \
-  } else if (sa == 1 && sb == 0) {                   \
-    const T one = *q;                                \
-    SURG__PAIR_LOOP(p[i], one, expr)                 \
-  } else if (sa == 0 && sb == 1) {                   \
-    const T one = *p;                                \
-    SURG__PAIR_LOOP(one, q[i], expr)                 \
-  } else {                                           \
-    SURG__PAIR_LOOP(p[i * sa], q[i * sb], expr)      \
-  }
-#define SURG__PAIR(expr)                    \
-  const T *p = a, *q = b;                   \
-  T *o = out;                               \
-  SURG__PAIR_SHAPES(expr)                   \
+#define SURG__PAIR(expr)                  \
+  const T *p = a, *q = b;                 \
+  T *o = out;                             \
+  for (int64_t i = 0; i < n; ++i) {       \
+    const T x = p[i * sa], y = q[i * sb]; \
+    o[i] = (T)(expr);                     \
+  }                                       \
   return NULL
-/* The same where wide vectors pay. */
-#define SURG__PAIR_HOT(op, expr)                                                               \
-  SURG__HOT_OF(HOT_NAME(op), (T *o, const T *p, int64_t sa, const T *q, int64_t sb, int64_t n),   \
-            (o, p, sa, q, sb, n)) {                                                            \
-    SURG__PAIR_SHAPES(expr)                                                                    \
-  }                                                                                            \
-  FN(op) {                                                                                     \
-    HOT_NAME(op)(out, a, sa, b, sb, n);                                                        \
-    return NULL;                                                                               \
-  }
-#define SURG__PAIR_PIECE 4096
 
 #define T int8_t
 #define U unsigned
@@ -57,7 +30,6 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 8
 #define UNSIGNED 0
 #define FN(op) NAMED(op, int8)
-#define HOT_NAME(op) op##_loop_int8
 #include "eval/math/binary.inc"
 #define T int16_t
 #define U unsigned
@@ -65,7 +37,6 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 16
 #define UNSIGNED 0
 #define FN(op) NAMED(op, int16)
-#define HOT_NAME(op) op##_loop_int16
 #include "eval/math/binary.inc"
 #define T int32_t
 #define U uint32_t
@@ -73,7 +44,6 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 32
 #define UNSIGNED 0
 #define FN(op) NAMED(op, int32)
-#define HOT_NAME(op) op##_loop_int32
 #include "eval/math/binary.inc"
 #define T int64_t
 #define U uint64_t
@@ -81,7 +51,6 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 64
 #define UNSIGNED 0
 #define FN(op) NAMED(op, int64)
-#define HOT_NAME(op) op##_loop_int64
 #include "eval/math/binary.inc"
 #define T uint8_t
 #define U unsigned
@@ -89,7 +58,6 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 8
 #define UNSIGNED 1
 #define FN(op) NAMED(op, uint8)
-#define HOT_NAME(op) op##_loop_uint8
 #include "eval/math/binary.inc"
 #define T uint16_t
 #define U unsigned
@@ -97,7 +65,6 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 16
 #define UNSIGNED 1
 #define FN(op) NAMED(op, uint16)
-#define HOT_NAME(op) op##_loop_uint16
 #include "eval/math/binary.inc"
 #define T uint32_t
 #define U uint32_t
@@ -105,7 +72,6 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 32
 #define UNSIGNED 1
 #define FN(op) NAMED(op, uint32)
-#define HOT_NAME(op) op##_loop_uint32
 #include "eval/math/binary.inc"
 #define T uint64_t
 #define U uint64_t
@@ -113,17 +79,14 @@ typedef const char *(*inner_fn)(void *out, const void *a, int64_t sa, const void
 #define WIDTH 64
 #define UNSIGNED 1
 #define FN(op) NAMED(op, uint64)
-#define HOT_NAME(op) op##_loop_uint64
 #include "eval/math/binary.inc"
 #define T float
 #define FMOD fmodf
 #define FN(op) NAMED(op, float)
-#define HOT_NAME(op) op##_loop_float
 #include "eval/math/binary_real.inc"
 #define T double
 #define FMOD fmod
 #define FN(op) NAMED(op, double)
-#define HOT_NAME(op) op##_loop_double
 #include "eval/math/binary_real.inc"
 
 #define UNSIGNED_ROW(op)                                                               \
@@ -153,7 +116,7 @@ static const void *widened(surg_kctx *k, const surg__array *a) {
   if (compute_type(a->dtype) == a->dtype) return a->data;
   float *out = surg__k_scratch(k, (size_t)a->count, sizeof *out);
   if (!out) return NULL;
-  surg__widen_halves(a->dtype, a->data, out, a->count);
+  for (uint64_t i = 0; i < a->count; ++i) out[i] = (float)surg__real_at(a, i);
   return out;
 }
 
@@ -167,7 +130,8 @@ static void *room(surg_kctx *k) {
 static void narrow(surg_kctx *k, const void *result) {
   const surg__array *o = &k->out[0];
   if (result == o->data) return;
-  surg__narrow_halves(o->dtype, result, o->data, o->count);
+  for (uint64_t i = 0; i < o->count; ++i)
+    surg__real_put(o, i, (double)((const float *)result)[i]);
 }
 
 /* Runs one inner function along a loop over out, a, b. */
@@ -182,29 +146,30 @@ static surg__kstatus walk(surg_kctx *k, surg__loop *l, inner_fn fn, size_t size,
   return SURG__K_OK;
 }
 
-/* Elements of a 16-bit type at `step` apart, as floats. */
-#define PIECE 1024
-static void widen_piece(int dtype, const uint16_t *from, int64_t step, int64_t n, float *to) {
-  uint16_t gathered[PIECE];
+#define PIECE SURG__PIECE
+
+/* n elements, a piece at most, of a 16-bit type as floats; of step 0 one. */
+static void widen_piece(const surg__array *a, int64_t at, int64_t step, int64_t n, float *to) {
+  double v[PIECE];
   if (step == 0) n = 1;
-  for (int64_t i = 0; step != 1 && i < n; ++i) gathered[i] = from[i * step];
-  surg__widen_halves(dtype, step == 1 ? from : gathered, to, (uint64_t)n);
+  surg__load_run(a->dtype, a->data, (uint64_t)at, (uint64_t)step, (uint64_t)n, v);
+  for (int64_t i = 0; i < n; ++i) to[i] = (float)v[i];
 }
 
 /* The same along 16-bit floats, in pieces: each rounds as its type does. */
 static surg__kstatus walk_halves(surg_kctx *k, surg__loop *l, inner_fn fn) {
-  const int dtype = k->in[0].dtype;
-  const uint16_t *a = k->in[0].data, *b = k->in[1].data;
-  uint16_t *out = k->out[0].data;
+  const surg__array *o = &k->out[0];
   float x[PIECE], y[PIECE], r[PIECE];
+  double wide[PIECE];
   for (; !l->done; surg__loop_next(l)) {
     for (int64_t i = 0; i < l->inner; i += PIECE) {
       const int64_t n = l->inner - i < PIECE ? l->inner - i : PIECE;
-      widen_piece(dtype, a + l->at[1] + i * l->step[1], l->step[1], n, x);
-      widen_piece(dtype, b + l->at[2] + i * l->step[2], l->step[2], n, y);
+      widen_piece(&k->in[0], l->at[1] + i * l->step[1], l->step[1], n, x);
+      widen_piece(&k->in[1], l->at[2] + i * l->step[2], l->step[2], n, y);
       const char *why = fn(r, x, l->step[1] != 0, y, l->step[2] != 0, n);
       if (why) return surg__k_cannot(k, why);
-      surg__narrow_halves(dtype, r, out + l->at[0] + i, (uint64_t)n);
+      for (int64_t e = 0; e < n; ++e) wide[e] = (double)r[e];
+      surg__store_reals(o->dtype, o->data, (uint64_t)(l->at[0] + i), (uint64_t)n, wide);
     }
   }
   return SURG__K_OK;
@@ -357,77 +322,6 @@ surg__kstatus surg__k_variadic(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* All inputs have the shape of the result. */
-static bool all_alike(const surg_kctx *k) {
-  for (uint32_t i = 0; i < k->n_in; ++i)
-    if (k->in[i].count != k->out[0].count) return false;
-  return true;
-}
-
-SURG__HOT(add_floats, (double *acc, const float *v, uint64_t n, bool first), (acc, v, n, first)) {
-  for (uint64_t i = 0; i < n; ++i) acc[i] = first ? (double)v[i] : acc[i] + (double)v[i];
-}
-SURG__HOT(add_doubles, (double *acc, const double *v, uint64_t n, bool first),
-          (acc, v, n, first)) {
-  for (uint64_t i = 0; i < n; ++i) acc[i] = first ? v[i] : acc[i] + v[i];
-}
-SURG__HOT(float_shares, (const double *acc, float *o, uint64_t n, double by), (acc, o, n, by)) {
-  for (uint64_t i = 0; i < n; ++i) o[i] = (float)(acc[i] / by);
-}
-
-SURG__HOT(double_shares, (const double *acc, double *o, uint64_t n, double by), (acc, o, n, by)) {
-  for (uint64_t i = 0; i < n; ++i) o[i] = acc[i] / by;
-}
-
-/* The same of sums of 16-bit floats, which are far from the ends of a double: what a product with
- * 1 / by lacks (exact, as few bits as `by` has) is added to it. No quotient by so small a number
- * comes near the middle of two doubles, so that is the quotient rounded. */
-SURG__HOT(half_shares, (double *acc, uint64_t n, double by), (acc, n, by)) {
-  const double part = 1 / by;
-  for (uint64_t i = 0; i < n; ++i) {
-    const double near = acc[i] * part, lacks = __builtin_fma(-near, by, acc[i]);
-    const double share = __builtin_fma(lacks, part, near);
-    acc[i] = ((lacks < 0) | (lacks > 0)) ? share : near;
-  }
-}
-
-/* n elements from `at` on. */
-static void sum_piece(const surg_kctx *k, double by, uint64_t at, uint64_t n) {
-  const surg__array *o = &k->out[0];
-  const bool halves = o->dtype != SURG_FLOAT && o->dtype != SURG_DOUBLE;
-  double acc[PIECE], more[PIECE];
-  for (uint32_t i = 0; i < k->n_in; ++i) {
-    const void *from = k->in[i].data;
-    if (halves)
-      surg__halves_as_doubles(o->dtype, (const uint16_t *)from + at, i == 0 ? acc : more, n);
-    if (o->dtype == SURG_FLOAT)
-      add_floats(acc, (const float *)from + at, n, i == 0);
-    else if (!halves || i > 0)
-      add_doubles(acc, halves ? more : (const double *)from + at, n, i == 0);
-  }
-  if (o->dtype == SURG_FLOAT) {
-    float_shares(acc, (float *)o->data + at, n, by);
-  } else if (o->dtype == SURG_DOUBLE) {
-    double_shares(acc, (double *)o->data + at, n, by);
-  } else {
-    if (by != 1 && surg__cpu_wide())
-      half_shares(acc, n, by);
-    else if (by != 1)
-      double_shares(acc, acc, n, by);
-    surg__narrow_doubles(o->dtype, acc, (uint16_t *)o->data + at, n);
-  }
-}
-
-/* Sum or Mean of arrays of one shape, in pieces. */
-static void sum_alike(surg_kctx *k) {
-  const double by = k->op == SURG_OP_Mean ? (double)k->n_in : 1.0;
-  const uint64_t count = k->out[0].count;
-  for (uint64_t at = 0, n; at < count; at += n) {
-    n = count - at < PIECE ? count - at : PIECE;
-    sum_piece(k, by, at, n);
-  }
-}
-
 /* Sum and Mean: added up in double in the order of the inputs, rounded once. */
 surg__kstatus surg__k_sum(surg_kctx *k) {
   int64_t dims[SURG_LIMIT_RANK];
@@ -436,10 +330,6 @@ surg__kstatus surg__k_sum(surg_kctx *k) {
   SURG__K_TRY(common_out(k, dims, &rank));
   if (k->n_in == 2 && k->op == SURG_OP_Sum) return of_two(k, ADD, dims, rank);
   const surg__array *o = &k->out[0];
-  if (all_alike(k)) {
-    sum_alike(k);
-    return SURG__K_OK;
-  }
   double *acc = surg__k_scratch(k, (size_t)o->count, sizeof *acc);
   if (!acc) return SURG__K_NOMEM;
   for (uint32_t i = 0; i < k->n_in; ++i) {

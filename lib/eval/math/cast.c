@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "eval/fast/cast_fast.h"
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
+#include "eval/core/piece.h"
 
 typedef enum round_mode { ROUND_UP, ROUND_DOWN, ROUND_NEAREST } round_mode;
 
@@ -295,6 +295,28 @@ static surg__kstatus convert_all(const cast *c) {
   return SURG__K_OK;
 }
 
+/* Casts that have a result for every element, in pieces: between floats and from integers of up to 32
+ * bits to floats by way of doubles, between integers by way of 64 bits. False: another cast. */
+static bool by_pieces(const surg__array *in, const surg__array *out) {
+  const bool whole = surg__is_int(in->dtype) || in->dtype == SURG_BOOL;
+  const bool to_whole = surg__is_int(out->dtype) || out->dtype == SURG_BOOL;
+  const bool narrow = whole && surg__dtype_bits(in->dtype) <= 32;
+  const bool reals = (surg__is_real(in->dtype) || narrow) && surg__is_real(out->dtype);
+  surg__numbers v;
+  if (!reals && !(whole && to_whole)) return false;
+  for (uint64_t at = 0, n; at < in->count; at += n) {
+    n = in->count - at < SURG__PIECE ? in->count - at : SURG__PIECE;
+    if (reals) {
+      surg__load_run(in->dtype, in->data, at, 1, n, v.real);
+      surg__store_reals(out->dtype, out->data, at, n, v.real);
+    } else {
+      surg__load_whole(in->dtype, in->data, at, 1, n, v.whole);
+      surg__store_whole(out->dtype, out->data, at, n, v.whole);
+    }
+  }
+  return true;
+}
+
 /* Numbers are read and written with a point, whatever the caller's locale says. */
 static surg__kstatus convert_text(const cast *c) {
   locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -315,7 +337,7 @@ static surg__kstatus convert(surg_kctx *k, int to, bool saturate, round_mode mod
   }
   SURG__K_TRY(surg__k_out(k, 0, to, in->dims, in->rank));
   SURG__K_TRY(surg__k_work(k, in->count));
-  if (surg__cast_fast(in, &k->out[0])) return SURG__K_OK;
+  if (by_pieces(in, &k->out[0])) return SURG__K_OK;
   cast c = {k, in, &k->out[0], saturate, mode};
   return in->dtype == SURG_STRING || to == SURG_STRING ? convert_text(&c) : convert_all(&c);
 }

@@ -2,7 +2,6 @@
 /* Comparisons, logic, Where, IsNaN and IsInf. */
 #include <math.h>
 
-#include "eval/fast/compare_fast.h"
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
 #include "eval/core/number.h"
@@ -42,7 +41,23 @@ static bool holds(int op, int order) {
   }
 }
 
+/* And, Or and Xor are comparisons of bools, too. */
+static bool logic(int op, bool x, bool y) {
+  switch (op) {
+    case SURG_OP_And:
+      return x && y;
+    case SURG_OP_Or:
+      return x || y;
+    case SURG_OP_Xor:
+      return x != y;
+    default:
+      assert(op == SURG_OP_Equal);
+      return x == y;
+  }
+}
+
 static bool result(int op, int dtype, const void *a, uint64_t i, const void *b, uint64_t j) {
+  if (dtype == SURG_BOOL) return logic(op, ((const uint8_t *)a)[i], ((const uint8_t *)b)[j]);
   if (dtype == SURG_STRING) {
     return holds(op, order_str(((const surg_str *)a)[i], ((const surg_str *)b)[j]));
   }
@@ -59,14 +74,7 @@ surg__kstatus surg__k_compare(surg_kctx *k) {
   int op = k->op, dtype = k->in[0].dtype;
   const void *a = k->in[0].data, *b = k->in[1].data;
   uint8_t *out = k->out[0].data;
-  const surg__compare_fn fast = surg__compare_fast(op, dtype);
-  const int64_t size = (int64_t)surg__dtype_unpacked(dtype);
   for (; !l.done; surg__loop_next(&l)) {
-    if (fast) {
-      fast(out + l.at[0], (const char *)a + l.at[1] * size, l.step[1],
-           (const char *)b + l.at[2] * size, l.step[2], l.inner);
-      continue;
-    }
     for (int64_t i = 0; i < l.inner; ++i) {
       out[l.at[0] + i] = result(op, dtype, a, (uint64_t)(l.at[1] + i * l.step[1]), b,
                                 (uint64_t)(l.at[2] + i * l.step[2]));
@@ -93,15 +101,10 @@ surg__kstatus surg__k_where(surg_kctx *k) {
   size_t size = surg__dtype_unpacked(in[1]->dtype);
   const uint8_t *cond = in[0]->data;
   char *out = k->out[0].data;
-  const bool fast = size == 1 || size == 2 || size == 4 || size == 8;
   for (; !l.done; surg__loop_next(&l)) {
     char *to = out + (size_t)l.at[0] * size;
     const char *x = (const char *)in[1]->data + (size_t)l.at[2] * size;
     const char *y = (const char *)in[2]->data + (size_t)l.at[3] * size;
-    if (fast) {
-      surg__where_fast(to, cond + l.at[1], l.step[1], x, l.step[2], y, l.step[3], l.inner, size);
-      continue;
-    }
     for (int64_t i = 0; i < l.inner; ++i) {
       const bool first = cond[l.at[1] + i * l.step[1]];
       memcpy(to + (size_t)i * size, first ? x + i * l.step[2] * (int64_t)size
@@ -117,7 +120,6 @@ surg__kstatus surg__k_isnan(surg_kctx *k) {
   SURG__K_TRY(surg__k_out(k, 0, SURG_BOOL, x->dims, x->rank));
   SURG__K_TRY(surg__k_work(k, x->count));
   uint8_t *out = k->out[0].data;
-  if (surg__classify_fast(x, true, true, true, out)) return SURG__K_OK;
   for (uint64_t i = 0; i < x->count; ++i) out[i] = isnan(surg__load_f64(x->dtype, x->data, i));
   return SURG__K_OK;
 }
@@ -130,7 +132,6 @@ surg__kstatus surg__k_isinf(surg_kctx *k) {
   SURG__K_TRY(surg__k_out(k, 0, SURG_BOOL, x->dims, x->rank));
   SURG__K_TRY(surg__k_work(k, x->count));
   uint8_t *out = k->out[0].data;
-  if (surg__classify_fast(x, false, positive, negative, out)) return SURG__K_OK;
   for (uint64_t i = 0; i < x->count; ++i) {
     double v = surg__load_f64(x->dtype, x->data, i);
     out[i] = isinf(v) && (v > 0 ? positive : negative);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of one input and Clip. What has no fast form (unary_fast.h) is computed in double and
- * rounded once to its type: the result is the exactly rounded one in all but a few cases of the
- * functions that no mathematics library rounds correctly. */
+/* Operators of one input and Clip. Floats are computed in double with the C library and rounded once
+ * to their type; integers keep their width. */
 #include <float.h>
 #include <math.h>
 
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
-#include "eval/fast/unary_fast.h"
 
 static double f_neg(double x, double a, double b) {
   (void)a;
@@ -178,9 +176,15 @@ static double f_mish(double x, double a, double b) {
 static double f_swish(double x, double a, double b) {
   return x * f_sigmoid(a * x, a, b);
 }
+/* x Phi(x). The rounding error of the argument is added to erfc by its derivative: erfc falls so
+ * steeply that it would be lost otherwise. */
 static double f_gelu(double x, double a, double b) {
   (void)a, (void)b;
-  return 0.5 * x * erfc(-x * 0.70710678118654752440);
+  const double root = 0x1.6a09e667f3bcdp-1, root_low = -0x1.bdd3413b26456p-55; /* sqrt(1/2) */
+  const double slope = 1.1283791670955126;                                     /* 2 / sqrt(pi) */
+  const double s = -x * root, low = fma(-x, root, -s) - x * root_low;
+  const double y = erfc(s);
+  return 0.5 * x * (fabs(s) < 28 ? y - slope * exp(-s * s) * low : y);
 }
 /* (1 + tanh(u)) / 2 is the sigmoid of 2 u. */
 static double f_gelu_tanh(double x, double a, double b) {
@@ -261,14 +265,19 @@ static surg__kstatus each(surg_kctx *k, surg__real_fn fn, double a, double b) {
     const double *from = x->data;
     double *to = o->data;
     for (uint64_t i = 0; i < x->count; ++i) to[i] = fn(from[i], a, b);
-  } else if (x->dtype != SURG_FLOAT && x->count >= 2 * VALUES) {
-    uint16_t *table = surg__k_scratch(k, VALUES, sizeof *table);
+  } else if (x->dtype == SURG_FLOAT) {
+    const float *from = x->data;
+    float *to = o->data;
+    for (uint64_t i = 0; i < x->count; ++i) to[i] = (float)fn((double)from[i], a, b);
+  } else if (x->count >= 2 * VALUES) {
+    const uint16_t *from = x->data;
+    uint16_t *to = o->data, *table = surg__k_scratch(k, VALUES, sizeof *table);
     if (!table) return SURG__K_NOMEM;
     for (uint32_t i = 0; i < VALUES; ++i) {
       table[i] = (uint16_t)i;
       surg__store_f64(o->dtype, table, i, fn(surg__load_f64(x->dtype, table, i), a, b));
     }
-    surg__look_up(table, x->data, o->data, x->count);
+    for (uint64_t i = 0; i < x->count; ++i) to[i] = table[from[i]];
   } else {
     for (uint64_t i = 0; i < x->count; ++i)
       surg__store_f64(o->dtype, o->data, i, fn(surg__load_f64(x->dtype, x->data, i), a, b));
@@ -276,8 +285,12 @@ static surg__kstatus each(surg_kctx *k, surg__real_fn fn, double a, double b) {
   return SURG__K_OK;
 }
 
+/* The one function that models apply to most of what convolutions give. */
+static void relu_floats(const float *from, float *to, uint64_t n) {
+  for (uint64_t i = 0; i < n; ++i) to[i] = from[i] < 0 ? 0 : from[i];
+}
+
 static surg__kstatus reals(surg_kctx *k) {
-  const surg__array *x = &k->in[0], *o = &k->out[0];
   const struct real_row *row = find_row(k->op);
   assert(row);
   double a = row->a, b = row->b;
@@ -292,29 +305,47 @@ static surg__kstatus reals(surg_kctx *k) {
     if (form == 2) return surg__k_invalid(k, "approximate is neither none nor tanh");
     if (form == 1) fn = f_gelu_tanh;
   }
-  const bool gelu = k->op == SURG_OP_Gelu, by_tanh = fn == f_gelu_tanh;
-  surg__unary_fn fast = NULL;
-  surg__unary_double_fn wide = NULL;
-  if (x->dtype == SURG_FLOAT) fast = gelu ? surg__gelu_fast(by_tanh) : surg__unary_fast(k->op);
-  if (x->dtype == SURG_DOUBLE)
-    wide = gelu ? surg__gelu_fast_double(by_tanh) : surg__unary_fast_double(k->op);
-  if (fast)
-    fast(x->data, o->data, x->count, a, b);
-  else if (wide)
-    wide(x->data, o->data, x->count, a, b);
-  else
-    return each(k, fn, a, b);
-  return SURG__K_OK;
+  if (k->op == SURG_OP_Relu && k->in[0].dtype == SURG_FLOAT) {
+    relu_floats(k->in[0].data, k->out[0].data, k->in[0].count);
+    return SURG__K_OK;
+  }
+  return each(k, fn, a, b);
 }
 
-/* The operators that exist for integers and bool. */
+/* Of an integer or a bool, as surg__load_int gives it. */
+static uint64_t whole_result(int op, uint64_t v, bool negative) {
+  switch (op) {
+    case SURG_OP_Neg:
+      return 0 - v;
+    case SURG_OP_Abs:
+      return negative ? 0 - v : v;
+    case SURG_OP_Sign:
+      return negative ? UINT64_MAX : v != 0;
+    case SURG_OP_Relu:
+      return negative ? 0 : v;
+    case SURG_OP_BitwiseNot:
+      return ~v;
+    default:
+      assert(op == SURG_OP_Not);
+      return v == 0;
+  }
+}
+
+static bool has_whole_result(int op, int dtype) {
+  if (dtype == SURG_BOOL || op == SURG_OP_Not) return dtype == SURG_BOOL && op == SURG_OP_Not;
+  return op == SURG_OP_Neg || op == SURG_OP_Abs || op == SURG_OP_Sign || op == SURG_OP_Relu ||
+         op == SURG_OP_BitwiseNot;
+}
+
 static surg__kstatus integers(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
-  if (surg__unary_integers(k->op, x, o)) return SURG__K_OK;
-  /* What is not negative is its own magnitude. */
-  if (k->op != SURG_OP_Abs || surg__dtype_is_signed_int(x->dtype))
-    return surg__k_cannot(k, "no result in integers");
-  if (x->count > 0) memcpy(o->data, x->data, (size_t)x->count * surg__dtype_unpacked(x->dtype));
+  const bool is_signed = surg__dtype_is_signed_int(x->dtype);
+  if (!has_whole_result(k->op, x->dtype)) return surg__k_cannot(k, "no result in integers");
+  for (uint64_t i = 0; i < x->count; ++i) {
+    const uint64_t v = surg__load_int(x->dtype, x->data, i);
+    const bool negative = is_signed && (int64_t)v < 0;
+    surg__store_int(o->dtype, o->data, i, whole_result(k->op, v, negative));
+  }
   return SURG__K_OK;
 }
 
@@ -364,19 +395,10 @@ static void real_bounds(const surg_kctx *k, double *low, double *high) {
 
 /* The lower bound is applied first, so that the upper one wins where they cross; NaN stays. */
 static surg__kstatus clip_reals(surg_kctx *k) {
-  const surg__array *x = &k->in[0], *o = &k->out[0];
   double low, high;
   real_bounds(k, &low, &high);
   if (isnan(low) || isnan(high)) {
     SURG__K_TRY(surg__k_disputed(k, "a bound is not a number")); /* bounds nothing */
-  }
-  if (x->dtype == SURG_FLOAT && low <= high) {
-    surg__unary_fast(SURG_OP_Clip)(x->data, o->data, x->count, low, high);
-    return SURG__K_OK;
-  }
-  if (x->dtype == SURG_DOUBLE && low <= high) {
-    surg__unary_fast_double(SURG_OP_Clip)(x->data, o->data, x->count, low, high);
-    return SURG__K_OK;
   }
   return each(k, f_clip, low, high);
 }
@@ -384,10 +406,16 @@ static surg__kstatus clip_reals(surg_kctx *k) {
 static surg__kstatus clip_integers(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   const bool is_signed = surg__dtype_is_signed_int(x->dtype);
-  const uint64_t least = is_signed ? (uint64_t)surg__int_min(x->dtype) : 0;
-  const uint64_t most = is_signed ? (uint64_t)surg__int_max(x->dtype) : UINT64_MAX;
-  surg__clip_integers(x, o, surg__k_has(k, 1) ? surg__load_int(x->dtype, k->in[1].data, 0) : least,
-                      surg__k_has(k, 2) ? surg__load_int(x->dtype, k->in[2].data, 0) : most);
+  /* Turning the highest bit over makes the order of signed integers that of unsigned ones. */
+  const uint64_t turn = is_signed ? 1ull << 63 : 0;
+  uint64_t low = 0, high = UINT64_MAX;
+  if (surg__k_has(k, 1)) low = surg__load_int(x->dtype, k->in[1].data, 0) ^ turn;
+  if (surg__k_has(k, 2)) high = surg__load_int(x->dtype, k->in[2].data, 0) ^ turn;
+  for (uint64_t i = 0; i < x->count; ++i) {
+    uint64_t v = surg__load_int(x->dtype, x->data, i) ^ turn;
+    if (v < low) v = low;
+    surg__store_int(o->dtype, o->data, i, (v > high ? high : v) ^ turn);
+  }
   return SURG__K_OK;
 }
 

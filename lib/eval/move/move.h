@@ -35,45 +35,6 @@ bool surg__walk_plain(const surg__walk *w);
  * at position 0 of every axis. */
 void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst);
 
-/* Rows and columns of elements. A column is dense in the result; each `inner` of its elements are
- * `step` apart in the source and `outer_step` from the `inner` before. Columns are counted by axes,
- * the fastest first, which is dense in the source. */
-typedef struct surg__plane {
-  int64_t rows, inner, step, outer_step;
-  uint32_t rank;
-  int64_t columns[SURG__WALK_RANK], steps[SURG__WALK_RANK], to_steps[SURG__WALK_RANK];
-  int64_t next; /* how far off in the source the next plane begins that is likely to follow */
-  bool past;    /* written past the cache, which surg__transpose_settle has to end */
-} surg__plane;
-
-/* What one plane after the other is turned in. */
-typedef struct surg__plane_room {
-  _Alignas(64) uint8_t bytes[112 << 10];
-} surg__plane_room;
-
-/* Elements of 1, 2, 4, ... 64 bytes. */
-void surg__transpose_plane(const surg__plane *p, const void *src, void *dst, size_t size,
-                           surg__plane_room *room);
-void surg__transpose_settle(void);
-
-/* memcpy for runs so short that calling it takes longer than they do. */
-static inline void surg__copy_short(void *to, const void *from, size_t n) {
-  uint8_t *o = to;
-  const uint8_t *p = from;
-  if (n >= 16) {
-    for (size_t i = 0; i + 16 <= n; i += 16) memcpy(o + i, p + i, 16);
-    memcpy(o + n - 16, p + n - 16, 16);
-  } else if (n >= 8) {
-    memcpy(o, p, 8);
-    memcpy(o + n - 8, p + n - 8, 8);
-  } else if (n >= 4) {
-    memcpy(o, p, 4);
-    memcpy(o + n - 4, p + n - 4, 4);
-  } else {
-    for (size_t i = 0; i < n; ++i) o[i] = p[i];
-  }
-}
-
 /* Steps to the next position; false after the last. */
 bool surg__odometer_next(surg__odometer *o);
 

@@ -193,42 +193,56 @@ static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t strid
 #undef RUN
 }
 
-static bool turnable(size_t size) {
-  return size <= 64 && (size & (size - 1)) == 0;
+#define TILE 32 /* rows and columns of elements that are turned together, in the cache */
+
+/* A tile of n columns of the source, `step` bytes apart in it, to rows `to_step` bytes apart. */
+static void turn_tile(uint8_t *dst, int64_t to_step, const uint8_t *src, int64_t step, int64_t rows,
+                      int64_t columns, size_t size) {
+#define TURN(bytes)                                                                \
+  for (int64_t c = 0; c < columns; ++c)                                            \
+    for (int64_t r = 0; r < rows; ++r)                                             \
+      memcpy(dst + c * to_step + r * (int64_t)(bytes), src + r * step + c * (int64_t)(bytes), (bytes))
+  switch (size) {
+    case 1:
+      TURN(1);
+      break;
+    case 2:
+      TURN(2);
+      break;
+    case 4:
+      TURN(4);
+      break;
+    case 8:
+      TURN(8);
+      break;
+    default:
+      TURN(size);
+      break;
+  }
+#undef TURN
 }
 
-/* Results of so many bytes do not stay in the cache, and are written past it. */
-#define PAST (8ull << 20)
-
-/* Rows of fewer bytes are put together with their neighbours. */
-#define SHORT_RUN 512
-/* Elements within which the next plane is what is read next. */
-#define NEAR (64 << 10)
-
-/* Adds axis a of the view to the columns. */
-static void add_columns(surg__plane *p, const surg__walk *w, const int64_t *steps, uint32_t a) {
-  p->columns[p->rank] = w->dims[a];
-  p->steps[p->rank] = w->strides[a];
-  p->to_steps[p->rank++] = steps[a];
-}
-
-static uint64_t far(int64_t stride) {
-  return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
-}
-
-/* Planes one after the other, along axes of the view. Not inlined: not every copy has to have the
- * room. */
-__attribute__((noinline)) static void turn_planes(const surg__plane *p, const surg__walk *w,
-                                                  const int64_t *steps, const uint32_t *axes,
-                                                  uint32_t n, const uint8_t *src, int64_t size,
-                                                  uint8_t *dst) {
-  surg__plane_room room;
-  int64_t at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
-  for (;;) {
-    surg__transpose_plane(p, src + from * size, dst + to * size, (size_t)size, &room);
-    uint32_t i = n;
-    for (; i > 0; --i) {
-      const uint32_t a = axes[i - 1];
+/* A view whose last axis strides over the source and another axis of which is dense there: both are
+ * walked in tiles, so that each line of memory that is fetched is used whole. False: it is no such
+ * view. */
+static bool copy_turned(const surg__walk *w, const uint8_t *src, int64_t size, uint8_t *dst) {
+  const uint32_t last = w->rank - 1;
+  int64_t steps[SURG__WALK_RANK], at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
+  uint32_t dense = 0, i;
+  while (dense < last && w->strides[dense] != 1) ++dense;
+  if (dense == last || w->strides[last] <= 1) return false;
+  const int64_t rows = w->dims[last], columns = w->dims[dense], step = w->strides[last] * size;
+  surg__row_strides(w->dims, w->rank, steps);
+  const int64_t to_step = steps[dense] * size;
+  do {
+    for (int64_t c = 0; c < columns; c += TILE)
+      for (int64_t r = 0; r < rows; r += TILE)
+        turn_tile(dst + to * size + c * to_step + r * size, to_step,
+                  src + from * size + r * step + c * size, step, rows - r < TILE ? rows - r : TILE,
+                  columns - c < TILE ? columns - c : TILE, (size_t)size);
+    for (i = last; i > 0; --i) {
+      const uint32_t a = i - 1;
+      if (a == dense) continue;
       from += w->strides[a];
       to += steps[a];
       if (++at[a] < w->dims[a]) break;
@@ -236,68 +250,8 @@ __attribute__((noinline)) static void turn_planes(const surg__plane *p, const su
       to -= steps[a] * w->dims[a];
       at[a] = 0;
     }
-    if (i == 0) break;
-  }
-  if (p->past) surg__transpose_settle();
-}
-
-/* A view whose last axis strides over the source and another axis of which is dense there. False:
- * it is not one. The source is walked in its own order, some rows at a time: axes that reach less
- * far than rows do are columns, the others are gone through one plane after the other, the far ones
- * outermost. */
-static bool copy_planes(const surg__walk *w, const void *src, size_t size, void *dst) {
-  const uint32_t last = w->rank - 1;
-  uint32_t dense = 0, n = 0, axes[SURG__WALK_RANK];
-  if (w->rank < 2 || !turnable(size)) return false;
-  while (dense < last && w->strides[dense] != 1) ++dense;
-  if (dense == last || w->strides[last] <= 1) return false;
-  int64_t steps[SURG__WALK_RANK];
-  surg__row_strides(w->dims, w->rank, steps);
-  surg__plane p = {.rows = w->dims[last], .inner = w->dims[last], .step = w->strides[last],
-                   .past = (uint64_t)(steps[0] * w->dims[0]) * size >= PAST};
-  const bool two = dense + 1 < last && p.rows * (int64_t)size < SHORT_RUN;
-  if (two) {
-    p.rows *= w->dims[last - 1];
-    p.outer_step = w->strides[last - 1];
-  }
-  for (uint32_t i = 0; i < last - two; ++i) {
-    if (i == dense) continue;
-    uint32_t k = n++;
-    for (; k > 0 && far(w->strides[axes[k - 1]]) < far(w->strides[i]); --k) axes[k] = axes[k - 1];
-    axes[k] = i;
-  }
-  const uint64_t reach = far(p.step) > far(p.outer_step) ? far(p.step) : far(p.outer_step);
-  add_columns(&p, w, steps, dense);
-  for (; n > 0 && far(w->strides[axes[n - 1]]) < reach; --n) add_columns(&p, w, steps, axes[n - 1]);
-  if (n > 0 && far(w->strides[axes[n - 1]]) <= NEAR) p.next = w->strides[axes[n - 1]];
-  turn_planes(&p, w, steps, axes, n, src, (int64_t)size, dst);
+  } while (i > 0);
   return true;
-}
-
-/* Whether the last axis is a short dense run that all strides keep whole: then *out is the view of
- * runs, each an element. */
-static bool joined(const surg__walk *w, size_t size, surg__walk *out, size_t *run) {
-  if (w->rank < 2 || w->strides[w->rank - 1] != 1) return false;
-  const int64_t n = w->dims[w->rank - 1];
-  if (n > 64 || !turnable((size_t)n * size)) return false;
-  *out = (surg__walk){0};
-  for (uint32_t i = 0; i + 1 < w->rank; ++i) {
-    if (w->strides[i] % n != 0) return false;
-    surg__walk_axis(out, w->dims[i], w->strides[i] / n);
-  }
-  *run = (size_t)n * size;
-  return true;
-}
-
-/* Dense runs of `bytes`, `step` bytes apart. */
-#define SHORT 256
-static void copy_rows(uint8_t *dst, const uint8_t *src, int64_t rows, int64_t step, size_t bytes) {
-  if (bytes > SHORT) {
-    for (int64_t i = 0; i < rows; ++i) memcpy(dst + (size_t)i * bytes, src + i * step, bytes);
-  } else {
-    for (int64_t i = 0; i < rows; ++i)
-      surg__copy_short(dst + (size_t)i * bytes, src + i * step, bytes);
-  }
 }
 
 /* The last two axes at a time. */
@@ -309,7 +263,9 @@ static void copy_runs(const surg__walk *w, const void *src, size_t size, void *d
   for (;;) {
     const uint8_t *from = (const uint8_t *)src + offset * unit;
     if (w->strides[last] == 1) {
-      copy_rows(to, from, rows, w->strides[above] * unit, (size_t)n * size);
+      const size_t bytes = (size_t)n * size;
+      for (int64_t i = 0; i < rows; ++i)
+        memcpy(to + (size_t)i * bytes, from + i * w->strides[above] * unit, bytes);
     } else {
       for (int64_t i = 0; i < rows; ++i)
         copy_run(to + (uint64_t)(i * n) * size, from + i * w->strides[above] * unit, (uint64_t)n,
@@ -329,20 +285,10 @@ static void copy_runs(const surg__walk *w, const void *src, size_t size, void *d
 }
 
 void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst) {
-  surg__walk runs;
-  size_t run;
-  if (w->rank < 2) {
+  if (w->rank < 2)
     copy_run(dst, src, w->rank ? (uint64_t)w->dims[0] : 1, w->rank ? w->strides[0] : 1, size);
-    return;
-  }
-  if (copy_planes(w, src, size, dst)) return;
-  if (joined(w, size, &runs, &run) && (runs.rank < 2 || copy_planes(&runs, src, run, dst))) {
-    if (runs.rank < 2)
-      copy_run(dst, src, runs.rank ? (uint64_t)runs.dims[0] : 1, runs.rank ? runs.strides[0] : 1,
-               run);
-    return;
-  }
-  copy_runs(w, src, size, dst);
+  else if (!copy_turned(w, src, (int64_t)size, dst))
+    copy_runs(w, src, size, dst);
 }
 
 bool surg__odometer_next(surg__odometer *o) {

@@ -3,9 +3,9 @@
  * and rounded once (those of bytes are exact). Padding is zeros, which are multiplied too. */
 #include <math.h>
 
-#include "eval/fast/depthwise.h"
+#include "eval/nn/depthwise.h"
 #include "eval/linear/gemm.h"
-#include "eval/fast/im2col.h"
+#include "eval/nn/im2col.h"
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
 #include "eval/core/number.h"

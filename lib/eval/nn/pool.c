@@ -2,7 +2,7 @@
 /* MaxPool, AveragePool, LpPool and their global forms. */
 #include <math.h>
 
-#include "eval/fast/im2col.h"
+#include "eval/nn/im2col.h"
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
 #include "eval/nn/window.h"

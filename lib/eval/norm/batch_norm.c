@@ -3,7 +3,7 @@
  * double, the deviations from the mean in a second pass. */
 #include <math.h>
 
-#include "eval/fast/hot.h"
+#include "eval/core/piece.h"
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
 
@@ -98,30 +98,18 @@ static surg__kstatus given_statistics(surg_kctx *k, const batch_norm *b) {
   return SURG__K_OK;
 }
 
-typedef struct line {
-  double mean, by, scale, bias;
-} line;
-
-SURG__HOT(plane_of_floats, (const float *x, float *o, uint64_t n, line l), (x, o, n, l)) {
-  for (uint64_t i = 0; i < n; ++i) {
-    o[i] = (float)(((double)x[i] - l.mean) / l.by * l.scale + l.bias);
-  }
-}
-
 static void normalize(const surg_kctx *k, const batch_norm *b) {
   const surg__array *x = b->x, *o = &k->out[0];
   for (uint64_t r = 0; r < b->batch * b->channels; ++r) {
     uint64_t c = r % b->channels;
     double mean = b->mean[c], by = sqrt(b->var[c] + b->epsilon);
     double scale = load(&k->in[1], c), bias = load(&k->in[2], c);
-    uint64_t from = r * b->plane, to = from + b->plane;
-    if (x->dtype == SURG_FLOAT) {
-      plane_of_floats((const float *)x->data + from, (float *)o->data + from, b->plane,
-                      (line){mean, by, scale, bias});
-      continue;
-    }
-    for (uint64_t i = from; i < to; ++i) {
-      surg__store_f64(o->dtype, o->data, i, (load(x, i) - mean) / by * scale + bias);
+    for (uint64_t j = 0, m; j < b->plane; j += m) {
+      double v[SURG__PIECE];
+      m = b->plane - j < SURG__PIECE ? b->plane - j : SURG__PIECE;
+      surg__load_run(x->dtype, x->data, r * b->plane + j, 1, m, v);
+      for (uint64_t i = 0; i < m; ++i) v[i] = (v[i] - mean) / by * scale + bias;
+      surg__store_run(o->dtype, o->data, r * b->plane + j, m, v);
     }
   }
 }

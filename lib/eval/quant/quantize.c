@@ -4,7 +4,7 @@
 
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
-#include "eval/fast/quantize_fast.h"
+#include "eval/core/piece.h"
 
 /* Which scale an element has: x as [outer][length][inner], the scale as [outer or 1][groups][inner
  * or 1]. */
@@ -66,19 +66,33 @@ static surg__kstatus find_scaling(surg_kctx *k, scaling *s) {
   return surg__k_invalid(k, "the scale has no entry for each slice of the axis");
 }
 
+/* n elements, a piece at most, with one scale, by way of doubles that hold every number exactly.
+ * False: one of them has no result. */
 typedef bool (*run_fn)(const surg__array *in, const surg__array *out, uint64_t at, uint64_t n,
                        float scale, int64_t zero);
 
-/* All elements by runs that share a scale. False: then element by element, which knows why. */
+static bool is_narrow_int(int dtype) {
+  return surg__is_int(dtype) && surg__dtype_bits(dtype) <= 16;
+}
+
+/* All elements by runs that share a scale, as integers of up to 16 bits and floats are quantized in
+ * most models. False: it is another case, or an element has no result: then element by element,
+ * which knows why. */
 static bool by_runs(const scaling *s, const surg__array *o, run_fn run) {
+  const int x = s->x->dtype, to = o->dtype;
   if (s->blocked || s->scale->dtype != SURG_FLOAT) return false;
+  if (!(x == SURG_FLOAT && is_narrow_int(to)) && !(is_narrow_int(x) && surg__is_real(to)))
+    return false;
   uint64_t length = s->single ? s->x->count : s->inner;
   for (uint64_t at = 0; at < s->x->count; at += length) {
     uint64_t i = scale_of(s, at);
     float scale = ((const float *)s->scale->data)[i];
     if (scale == 0 || isnan(scale)) return false;
     int64_t zero = s->zero ? (int64_t)surg__load_int(s->zero->dtype, s->zero->data, i) : 0;
-    if (!run(s->x, o, at, length, scale, zero)) return false;
+    for (uint64_t done = 0; done < length; done += SURG__PIECE) {
+      const uint64_t n = length - done < SURG__PIECE ? length - done : SURG__PIECE;
+      if (!run(s->x, o, at + done, n, scale, zero)) return false;
+    }
   }
   return true;
 }
@@ -126,6 +140,28 @@ static const char *quantize_one(const scaling *s, const surg__array *o, int prec
   return NULL;
 }
 
+static bool quantize_run(const surg__array *in, const surg__array *out, uint64_t at, uint64_t n,
+                         float scale, int64_t zero) {
+  const double low = (double)surg__int_min(out->dtype), high = (double)surg__int_max(out->dtype);
+  surg__numbers v;
+  uint64_t to[SURG__PIECE];
+  surg__load_run(in->dtype, in->data, at, 1, n, v.real);
+  bool nan = false;
+  for (uint64_t i = 0; i < n; ++i) {
+    const float q = (float)v.real[i] / scale;
+    nan |= q != q;
+    /* Far out of any of the types; within, adding and taking off 1.5 * 2^52 rounds to an integer. */
+    double r = q < -0x1p20f ? -0x1p20 : q > 0x1p20f ? 0x1p20 : (double)q;
+    r = r + 0x1.8p52 - 0x1.8p52 + (double)zero;
+    r = r < low ? low : r;
+    v.real[i] = r > high ? high : r;
+  }
+  if (nan) return false;
+  for (uint64_t i = 0; i < n; ++i) to[i] = (uint64_t)(int64_t)v.real[i];
+  surg__store_whole(out->dtype, out->data, at, n, to);
+  return true;
+}
+
 static surg__kstatus target_type(surg_kctx *k, const scaling *s, int *out) {
   int64_t wish = k->since >= 21 ? surg_node_int(k->node, "output_dtype", 0) : 0;
   *out = s->zero ? s->zero->dtype : wish != 0 ? (int)wish : SURG_UINT8;
@@ -155,7 +191,7 @@ surg__kstatus surg__k_quantize(surg_kctx *k) {
   bool saturate = surg_node_int(k->node, "saturate", 1) != 0;
   SURG__K_TRY(surg__k_out(k, 0, to, s.x->dims, s.x->rank));
   SURG__K_TRY(surg__k_work(k, s.x->count));
-  if (precision == SURG_FLOAT && by_runs(&s, &k->out[0], surg__quantize_run)) return SURG__K_OK;
+  if (precision == SURG_FLOAT && by_runs(&s, &k->out[0], quantize_run)) return SURG__K_OK;
   for (uint64_t i = 0; i < s.x->count; ++i) {
     const char *why = quantize_one(&s, &k->out[0], (int)precision, saturate, k->running, i);
     if (why) return surg__k_cannot(k, why);
@@ -181,6 +217,15 @@ static void dequantize_one(const scaling *s, const surg__array *o, uint64_t i) {
   surg__store_f64(o->dtype, o->data, i, v * scale);
 }
 
+static bool dequantize_run(const surg__array *in, const surg__array *out, uint64_t at, uint64_t n,
+                           float scale, int64_t zero) {
+  surg__numbers v;
+  surg__load_run(in->dtype, in->data, at, 1, n, v.real);
+  for (uint64_t i = 0; i < n; ++i) v.real[i] = (float)(v.real[i] - (double)zero) * scale;
+  surg__store_run(out->dtype, out->data, at, n, v.real);
+  return true;
+}
+
 surg__kstatus surg__k_dequantize(surg_kctx *k) {
   scaling s;
   if (!k->wanted[0]) return SURG__K_OK;
@@ -192,7 +237,7 @@ surg__kstatus surg__k_dequantize(surg_kctx *k) {
   }
   SURG__K_TRY(surg__k_out(k, 0, (int)to, s.x->dims, s.x->rank));
   SURG__K_TRY(surg__k_work(k, s.x->count));
-  if (by_runs(&s, &k->out[0], surg__dequantize_run)) return SURG__K_OK;
+  if (by_runs(&s, &k->out[0], dequantize_run)) return SURG__K_OK;
   for (uint64_t i = 0; i < s.x->count; ++i) dequantize_one(&s, &k->out[0], i);
   return SURG__K_OK;
 }

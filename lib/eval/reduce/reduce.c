@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduce*, ArgMax and ArgMin. Floats of every width are accumulated in double, in the order that
- * reduce_fast.h states, and rounded once; integer sums and products wrap. */
+/* Reduce*, ArgMax and ArgMin. Floats of every width are accumulated in double, each run in index
+ * order along whatever axes, and rounded once; integer sums and products wrap, and a mean of integers
+ * is the exact sum, divided towards zero. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
 #include "eval/core/number.h"
-#include "eval/fast/reduce_fast.h"
+#include "eval/core/piece.h"
 
 /* --- which axes --- */
 
@@ -123,16 +124,192 @@ static surg__kstatus undefined(surg_kctx *k, const axes *a, uint64_t length) {
   return surg__k_disputed(k, "the largest or smallest of nothing");
 }
 
+/* --- runs --- */
+
+#define PIECE SURG__PIECE
+
+/* Adds element v to what a run has so far. Of zeros ReduceMax keeps 0 and ReduceMin -0; NaN stays. */
+static double joined(int op, double acc, double v) {
+  switch (op) {
+    case SURG_OP_ReduceL1:
+      return acc + fabs(v);
+    case SURG_OP_ReduceL2:
+    case SURG_OP_ReduceSumSquare:
+      return acc + v * v;
+    case SURG_OP_ReduceProd:
+      return acc * v;
+    case SURG_OP_ReduceMax:
+      return v > acc || isnan(v) || (v == acc && signbit(acc)) ? v : acc;
+    case SURG_OP_ReduceMin:
+      return v < acc || isnan(v) || (v == acc && signbit(v)) ? v : acc;
+    default:
+      return acc + v;
+  }
+}
+
+/* The same of integers. */
+static uint64_t whole_joined(int op, bool is_signed, uint64_t acc, uint64_t v) {
+  const bool less = is_signed ? (int64_t)v < (int64_t)acc : v < acc;
+  switch (op) {
+    case SURG_OP_ReduceL1:
+      return acc + (is_signed && (int64_t)v < 0 ? 0 - v : v);
+    case SURG_OP_ReduceSumSquare:
+      return acc + v * v;
+    case SURG_OP_ReduceProd:
+      return acc * v;
+    case SURG_OP_ReduceMax:
+      return less ? acc : v;
+    case SURG_OP_ReduceMin:
+      return less ? v : acc;
+    default:
+      return acc + v;
+  }
+}
+
+/* Some runs of one length: run i starts i elements after `start`. */
+typedef struct runs {
+  const surg__array *x;
+  surg__loop *run;
+  int64_t start;
+  uint64_t n, length;
+} runs;
+
+/* Calls `add` with each element of all runs, those at one place of their runs together: where the
+ * runs are columns, memory is read in its order. A single run is read in pieces. */
+typedef void (*add_fn)(void *acc, const surg__numbers *v, uint64_t n, bool one_run);
+static void walk(const runs *r, add_fn add, void *acc) {
+  const surg__array *x = r->x;
+  surg__numbers v;
+  if (r->length == 0) return;
+  for (surg__loop_rewind(r->run); !r->run->done; surg__loop_next(r->run)) {
+    const uint64_t inner = (uint64_t)r->run->inner, step = (uint64_t)r->run->step[0];
+    const uint64_t most = r->n > 1 ? 1 : PIECE;
+    for (uint64_t i = 0, n; i < inner; i += n) {
+      const uint64_t at = (uint64_t)(r->start + r->run->at[0]) + i * step;
+      n = inner - i < most ? inner - i : most;
+      const uint64_t count = r->n > 1 ? r->n : n;
+      if (surg__is_real(x->dtype))
+        surg__load_run(x->dtype, x->data, at, r->n > 1 ? 1 : step, count, v.real);
+      else
+        surg__load_whole(x->dtype, x->data, at, r->n > 1 ? 1 : step, count, v.whole);
+      add(acc, &v, count, r->n == 1);
+    }
+  }
+}
+
+/* What accumulates: an entry for each run. */
+typedef struct sums {
+  int op;
+  bool is_signed;
+  surg__numbers acc;
+  double top[PIECE]; /* of ReduceLogSumExp: the largest elements */
+  __int128 wide[PIECE]; /* of ReduceMean of integers */
+} sums;
+
+static void add_reals(void *to, const surg__numbers *v, uint64_t n, bool one_run) {
+  sums *s = to;
+  for (uint64_t i = 0; i < n; ++i) {
+    double *acc = &s->acc.real[one_run ? 0 : i];
+    *acc = joined(s->op, *acc, v->real[i]);
+  }
+}
+
+static void add_wholes(void *to, const surg__numbers *v, uint64_t n, bool one_run) {
+  sums *s = to;
+  for (uint64_t i = 0; i < n; ++i) {
+    uint64_t *acc = &s->acc.whole[one_run ? 0 : i];
+    *acc = whole_joined(s->op, s->is_signed, *acc, v->whole[i]);
+  }
+}
+
+static void add_wide(void *to, const surg__numbers *v, uint64_t n, bool one_run) {
+  sums *s = to;
+  for (uint64_t i = 0; i < n; ++i)
+    s->wide[one_run ? 0 : i] += s->is_signed ? (__int128)(int64_t)v->whole[i] : v->whole[i];
+}
+
+static void add_powers(void *to, const surg__numbers *v, uint64_t n, bool one_run) {
+  sums *s = to;
+  for (uint64_t i = 0; i < n; ++i) {
+    const uint64_t j = one_run ? 0 : i;
+    s->acc.real[j] += exp(v->real[i] - s->top[j]);
+  }
+}
+
+static double first_real(int op) {
+  if (op == SURG_OP_ReduceMax) return -INFINITY;
+  if (op == SURG_OP_ReduceMin) return INFINITY;
+  return op == SURG_OP_ReduceProd;
+}
+
+static void of_reals(int op, const runs *r, sums *s, const surg__array *o, uint64_t to) {
+  const bool powers = op == SURG_OP_ReduceLogSumExp;
+  double *acc = s->acc.real;
+  s->op = powers ? SURG_OP_ReduceMax : op;
+  for (uint64_t i = 0; i < r->n; ++i) acc[i] = first_real(s->op);
+  walk(r, add_reals, s);
+  if (powers) {
+    for (uint64_t i = 0; i < r->n; ++i) s->top[i] = acc[i], acc[i] = 0;
+    walk(r, add_powers, s);
+  }
+  for (uint64_t i = 0; i < r->n; ++i) {
+    if (op == SURG_OP_ReduceMean) acc[i] /= (double)r->length;
+    if (op == SURG_OP_ReduceL2) acc[i] = sqrt(acc[i]);
+    if (op == SURG_OP_ReduceLogSum) acc[i] = log(acc[i]);
+    if (powers) acc[i] = isfinite(s->top[i]) ? s->top[i] + log(acc[i]) : s->top[i];
+  }
+  surg__store_run(o->dtype, o->data, to, r->n, acc);
+}
+
+static uint64_t first_whole(int op, int dtype) {
+  if (op == SURG_OP_ReduceMax) return (uint64_t)surg__int_min(dtype);
+  if (op == SURG_OP_ReduceMin) return dtype == SURG_BOOL ? 1 : surg__int_max(dtype);
+  return op == SURG_OP_ReduceProd;
+}
+
+static const char *of_wholes(int op, const runs *r, sums *s, const surg__array *o, uint64_t to) {
+  const int dtype = r->x->dtype;
+  const bool mean = op == SURG_OP_ReduceMean;
+  s->op = op;
+  s->is_signed = surg__dtype_is_signed_int(dtype);
+  for (uint64_t i = 0; i < r->n; ++i) s->acc.whole[i] = first_whole(op, dtype), s->wide[i] = 0;
+  walk(r, mean ? add_wide : add_wholes, s);
+  for (uint64_t i = 0; mean && i < r->n; ++i) {
+    if (s->wide[i] < surg__int_min(dtype) || s->wide[i] > surg__int_max(dtype))
+      return "the sum of a mean overflows";
+    s->acc.whole[i] = (uint64_t)(s->wide[i] / (__int128)r->length);
+  }
+  surg__store_whole(o->dtype, o->data, to, r->n, s->acc.whole);
+  return NULL;
+}
+
 static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
-  const surg__array *o = &k->out[0];
-  if (surg__is_real(k->in[0].dtype) && r->length == 0) {
+  const surg__array *x = &k->in[0], *o = &k->out[0];
+  const bool real = surg__is_real(x->dtype);
+  const bool root = k->op == SURG_OP_ReduceL2 || k->op == SURG_OP_ReduceLogSum ||
+                    k->op == SURG_OP_ReduceLogSumExp;
+  surg__loop *kept = &r->kept;
+  const bool columns = kept->inner > 1 && kept->step[1] == 1;
+  const char *why = NULL;
+  sums s;
+  if (real && r->length == 0) {
     for (uint64_t i = 0; i < o->count; ++i)
       surg__store_f64(o->dtype, o->data, i, reduce_nothing(k->op));
     return SURG__K_OK;
   }
-  double *room = surg__k_scratch(k, (size_t)surg__reduce_room(k->op, &r->kept), sizeof *room);
-  if (!room) return SURG__K_NOMEM;
-  const char *why = surg__reduce_fast(k->op, &k->in[0], o, &r->kept, &r->run, r->length, room);
+  if (!real && root) return surg__k_cannot(k, "a root or logarithm of integers");
+  for (; !kept->done && !why; surg__loop_next(kept)) {
+    for (int64_t i = 0, n; i < kept->inner && !why; i += n) {
+      n = !columns ? 1 : kept->inner - i < PIECE ? kept->inner - i : PIECE;
+      const runs some = {.x = x, .run = &r->run, .start = kept->at[1] + i * kept->step[1],
+                         .n = (uint64_t)n, .length = r->length};
+      const uint64_t to = (uint64_t)(kept->at[0] + i * kept->step[0]);
+      if (real)
+        of_reals(k->op, &some, &s, o, to);
+      else
+        why = of_wholes(k->op, &some, &s, o, to);
+    }
+  }
   return why ? surg__k_cannot(k, why) : SURG__K_OK;
 }
 
@@ -179,6 +356,37 @@ surg__kstatus surg__k_reduce(surg_kctx *k) {
   return reduce_all(k, &r);
 }
 
+/* The index of the extreme element of a run; of equal ones the first or the last, of NaN the first,
+ * which is before all numbers. *nan is set where there is one. */
+static int64_t place_of(const surg__array *x, uint64_t start, uint64_t step, uint64_t length,
+                        bool largest, bool last, bool *nan) {
+  const bool real = surg__is_real(x->dtype), is_signed = surg__dtype_is_signed_int(x->dtype);
+  double best = 0;
+  uint64_t whole_best = 0, at = 0;
+  for (uint64_t i = 0; i < length; ++i) {
+    int order; /* of this element and the best one */
+    double v = 0;
+    uint64_t whole = 0;
+    if (real) {
+      v = surg__real_at(x, start + i * step);
+      if (isnan(v)) {
+        *nan = true;
+        return (int64_t)i;
+      }
+      order = (v > best) - (v < best);
+    } else {
+      whole = surg__load_int(x->dtype, x->data, start + i * step);
+      order = is_signed ? ((int64_t)whole > (int64_t)whole_best) - ((int64_t)whole < (int64_t)whole_best)
+                        : (whole > whole_best) - (whole < whole_best);
+    }
+    if (i > 0 && (order == 0 ? !last : (order > 0) != largest)) continue;
+    best = v;
+    whole_best = whole;
+    at = i;
+  }
+  return (int64_t)at;
+}
+
 surg__kstatus surg__k_arg(surg_kctx *k) {
   const surg__array *x = &k->in[0];
   bool last = surg_node_int(k->node, "select_last_index", 0) != 0;
@@ -197,7 +405,11 @@ surg__kstatus surg__k_arg(surg_kctx *k) {
   SURG__K_TRY(surg__k_work(k, x->count));
   uint64_t inner = 1;
   for (uint32_t d = axis + 1; d < x->rank; ++d) inner *= (uint64_t)x->dims[d];
-  const bool nan = surg__arg_fast(x, k->out[0].count / inner, r.length, inner,
-                                  k->op == SURG_OP_ArgMax, last, k->out[0].data);
+  bool nan = false;
+  for (uint64_t i = 0; i < k->out[0].count; ++i) {
+    const uint64_t start = i / inner * inner * r.length + i % inner;
+    ((int64_t *)k->out[0].data)[i] =
+        place_of(x, start, inner, r.length, k->op == SURG_OP_ArgMax, last, &nan);
+  }
   return nan ? surg__k_disputed(k, "the order of NaN is not defined") : SURG__K_OK;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions of one channel a group, row by row. A sum is made in the order of the kernel, as the
  * block product makes it, and gives the same bits. */
-#include "eval/fast/depthwise.h"
+#include "eval/nn/depthwise.h"
 
 #include <math.h>
 
-#include "eval/fast/hot.h"
 
 #define ROW 256 /* positions worked on at a time */
 
-SURG__HOT(add_scaled, (double *acc, const double *v, double by, uint64_t n), (acc, v, by, n)) {
+static void add_scaled(double *acc, const double *v, double by, uint64_t n) {
   for (uint64_t i = 0; i < n; ++i) acc[i] += v[i] * by;
 }
 

@@ -16,8 +16,9 @@ typedef union surg__numbers {
 /* n elements `step` apart from element `at` on as doubles. */
 void surg__load_run(int dtype, const void *data, uint64_t at, uint64_t step, uint64_t n,
                     double *to);
-bool surg__has_nan(const double *v, uint64_t n);
-/* Stores n sums from element `at` on, rounded once; a NaN is always the same one. */
+/* Stores n floats from element `at` on, rounded once; NaN keeps its sign. */
+void surg__store_reals(int dtype, void *data, uint64_t at, uint64_t n, const double *from);
+/* The same of computed results: a NaN is always the same one. */
 void surg__store_run(int dtype, void *data, uint64_t at, uint64_t n, const double *sums);
 
 /* The same of integers and BOOL. */

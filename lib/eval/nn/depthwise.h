@@ -3,7 +3,7 @@
 #ifndef SURG_DEPTHWISE_H
 #define SURG_DEPTHWISE_H
 
-#include "eval/fast/im2col.h"
+#include "eval/nn/im2col.h"
 
 typedef struct surg__depthwise {
   surg__im2col windows;

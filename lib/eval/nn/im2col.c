@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packs the windows of a convolution for the block product. */
-#include "eval/fast/im2col.h"
+#include "eval/nn/im2col.h"
 
 surg__kstatus surg__im2col_init(surg_kctx *k, const surg__window *w, surg__im2col *c) {
   size_t taps = (size_t)w->kernel_count;
