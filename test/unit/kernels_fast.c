@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators on arrays longer than the pieces they work in, against the plain meaning of the operator,
- * bit for bit, on random shapes. */
+/* Operators on arrays longer than the pieces they work in, against the plain meaning of the
+ * operator, bit for bit, on random shapes. */
 #include <math.h>
 
 #include "eval/core/piece.h"

@@ -94,8 +94,8 @@ void surg__load_whole(int dtype, const void *data, uint64_t at, uint64_t step, u
 
 /* --- back --- */
 
-/* The float nearest to v, or where that is not exact its neighbour whose last bit is set ("rounded to
- * odd"), so that a second rounding to 16 bits is as if it were the only one. */
+/* The float nearest to v, or where that is not exact its neighbour whose last bit is set
+ * ("rounded to odd"), so that a second rounding to 16 bits is as if it were the only one. */
 static bits odd_float(double v) {
   bits r = {.f = (float)v};
   const double back = (double)r.f;

@@ -74,8 +74,8 @@ typedef struct surg__gemm_kernel {
 
 /* Multiplies and adds, without fusing: for any product. */
 extern const surg__gemm_kernel surg__gemm_plain;
-/* Kernel i for products that are exact in double, best first, or NULL after the last; the plain one is
- * the last. Those this machine cannot run are left out. */
+/* Kernel i for products that are exact in double, best first, or NULL after the last; the plain one
+ * is the last. Those this machine cannot run are left out. */
 const surg__gemm_kernel *surg__gemm_kernel_at(unsigned i);
 /* Those with AVX2 and AVX-512 alone (eval/fast/gemm_kernels.c). */
 const surg__gemm_kernel *surg__gemm_fast_at(unsigned i);

@@ -295,8 +295,8 @@ static surg__kstatus convert_all(const cast *c) {
   return SURG__K_OK;
 }
 
-/* Casts that have a result for every element, in pieces: between floats and from integers of up to 32
- * bits to floats by way of doubles, between integers by way of 64 bits. False: another cast. */
+/* Casts that have a result for every element, in pieces: between floats and from integers of up to
+ * 32 bits to floats by way of doubles, between integers by way of 64 bits. False: another cast. */
 static bool by_pieces(const surg__array *in, const surg__array *out) {
   const bool whole = surg__is_int(in->dtype) || in->dtype == SURG_BOOL;
   const bool to_whole = surg__is_int(out->dtype) || out->dtype == SURG_BOOL;

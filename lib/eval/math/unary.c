@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of one input and Clip. Floats are computed in double with the C library and rounded once
- * to their type; integers keep their width. */
+/* Operators of one input and Clip. Floats are computed in double with the C library and rounded
+ * once to their type; integers keep their width. */
 #include <float.h>
 #include <math.h>
 

@@ -201,7 +201,8 @@ static void turn_tile(uint8_t *dst, int64_t to_step, const uint8_t *src, int64_t
 #define TURN(bytes)                                                                \
   for (int64_t c = 0; c < columns; ++c)                                            \
     for (int64_t r = 0; r < rows; ++r)                                             \
-      memcpy(dst + c * to_step + r * (int64_t)(bytes), src + r * step + c * (int64_t)(bytes), (bytes))
+      memcpy(dst + c * to_step + r * (int64_t)(bytes),                             \
+             src + r * step + c * (int64_t)(bytes), (bytes))
   switch (size) {
     case 1:
       TURN(1);

@@ -58,8 +58,8 @@ static void put(const surg__array *o, uint64_t i, double v) {
   surg__real_put(o, i, isnan(v) ? NAN : v);
 }
 
-/* One run. Where the largest element is not finite every difference from it is NaN or the sum is, and
- * so is the result. `power`: room for the exponentials. */
+/* One run. Where the largest element is not finite every difference from it is NaN or the sum is,
+ * and so is the result. `power`: room for the exponentials. */
 static void soft(const surg__array *x, const surg__array *o, uint64_t base, const runs *r,
                  bool logarithm, double *power) {
   uint64_t index;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduce*, ArgMax and ArgMin. Floats of every width are accumulated in double, each run in index
- * order along whatever axes, and rounded once; integer sums and products wrap, and a mean of integers
- * is the exact sum, divided towards zero. */
+ * order along whatever axes, and rounded once; integer sums and products wrap, and a mean of
+ * integers is the exact sum, divided towards zero. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -128,7 +128,7 @@ static surg__kstatus undefined(surg_kctx *k, const axes *a, uint64_t length) {
 
 #define PIECE SURG__PIECE
 
-/* Adds element v to what a run has so far. Of zeros ReduceMax keeps 0 and ReduceMin -0; NaN stays. */
+/* Adds element v to what a run has so far. Of zeros ReduceMax keeps 0, ReduceMin -0; NaN stays. */
 static double joined(int op, double acc, double v) {
   switch (op) {
     case SURG_OP_ReduceL1:
@@ -376,8 +376,8 @@ static int64_t place_of(const surg__array *x, uint64_t start, uint64_t step, uin
       order = (v > best) - (v < best);
     } else {
       whole = surg__load_int(x->dtype, x->data, start + i * step);
-      order = is_signed ? ((int64_t)whole > (int64_t)whole_best) - ((int64_t)whole < (int64_t)whole_best)
-                        : (whole > whole_best) - (whole < whole_best);
+      const uint64_t turn = is_signed ? 1ull << 63 : 0; /* the order of signed integers */
+      order = ((whole ^ turn) > (whole_best ^ turn)) - ((whole ^ turn) < (whole_best ^ turn));
     }
     if (i > 0 && (order == 0 ? !last : (order > 0) != largest)) continue;
     best = v;
