@@ -25,7 +25,7 @@ surg_status surg__register_builtins(surg_registry *r) {
   };
   surg__register_former(r, former, SURG_COUNT(former));
   surg_status s = SURG_OK;
-  for (size_t i = 0; i < SURG_COUNT(passes) && !s; i++) s = surg_register_pass(r, passes[i]);
+  for (size_t i = 0; i < SURG_COUNT(passes) && !s; i++) s = surg_registry_add_pass(r, passes[i]);
   for (size_t i = 0; i < SURG_COUNT(presets) && !s; i++) s = surg__register_preset(r, &presets[i]);
   return s;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `check --targets all|A,B IN`: which engines support a model as it is, and which after a repair. */
+/* `check --targets all|A,B IN`: which engines support a model as it is, and which after a repair.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -81,8 +81,8 @@ static json_t *node_json(const place *p) {
   return j;
 }
 
-static json_t *finding_json(surg_severity severity, const char *code, const char *where, const char *text,
-                            const char *pass) {
+static json_t *finding_json(surg_severity severity, const char *code, const char *where,
+                            const char *text, const char *pass) {
   const surg__rule_info *rule = surg__check_rule(code);
   json_t *f = json_object();
   json_object_set_new(f, "severity", json_string(severities[severity]));
@@ -160,8 +160,8 @@ static json_t *message_json(const char *where, const char *text) {
   return j;
 }
 
-static json_t *result_json(const report *r, surg_severity severity, const char *code, const char *where, const char *text,
-                           const char *pass) {
+static json_t *result_json(const report *r, surg_severity severity, const char *code,
+                           const char *where, const char *text, const char *pass) {
   const surg__rule_info *rule = surg__check_rule(code);
   json_t *at = json_pack("{s:{s:{s:o}}}", "physicalLocation", "artifactLocation", "uri",
                          uri_json(strcmp(r->path, "-") ? r->path : "stdin"));
@@ -191,8 +191,9 @@ static json_t *sarif_json(const output *o, int code) {
   return json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:[{s:b, s:i}], s:O}]}", "$schema",
                    "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs",
                    "tool", "driver", "name", "onnxsurg", "version", surg_version(), "rules",
-                   rules_json(), "invocations", "executionSuccessful", code <= EXIT_MODEL || code == EXIT_UNKNOWN,
-                   "exitCode", code, "results", o->list);
+                   rules_json(), "invocations", "executionSuccessful",
+                   code <= EXIT_MODEL || code == EXIT_UNKNOWN, "exitCode", code, "results",
+                   o->list);
 }
 
 /* --- all forms --- */

@@ -41,7 +41,8 @@ static void heard(void *user, const surg_objection *o) {
   report_show_as(t->r, o->severity, o->code, o->where, o->text, o->pass);
 }
 
-/* What loading finds and the verdict does not count: the rest comes again from surg_target_judge. */
+/* What loading finds and the verdict does not count: the rest comes again from surg_target_judge.
+ */
 void check_target_finding(report *r, const surg_target *t, const finding *f) {
   /* Some is judged node by node; what is accepted is shown here. */
   const bool judged = surg__target_judges(f->code);

@@ -90,7 +90,7 @@ surg_status cli_load_any(surg_context *ctx, const cli_common *common, const char
                          surg_model **out) {
   surg_load_options options = common->load;
   options.policy = SURG_LOAD_LENIENT;
-  return surg_load(ctx, path, &options, out);
+  return surg_model_load(ctx, path, &options, out);
 }
 
 surg_status cli_load(surg_context *ctx, const cli_common *common, const char *path,
@@ -281,7 +281,8 @@ int cli_need_folder(const char *dir, const char *option, bool make) {
   return EXIT_IO;
 }
 
-/* Why an earlier write to the stream failed: errno may be that of a later call (ENOTTY of isatty). */
+/* Why an earlier write to the stream failed: errno may be that of a later call (ENOTTY of isatty).
+ */
 static int write_error(int last) {
   static const int of_writes[] = {ENOSPC, EDQUOT, EFBIG, EIO, EPIPE, EBADF};
   for (size_t i = 0; i < SURG_COUNT(of_writes); i++)

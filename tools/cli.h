@@ -174,8 +174,8 @@ int cli_words_take(cli_words *w, const char *word); /* EXIT_DONE, or EXIT_LIMIT 
 
 /* Whether a word of --dim fixes a size ("N=4"); else it is an assumption ("N=1..64", "N%8"). */
 bool cli_is_size(const char *dim);
-/* The fixed sizes among `dims`, and `shapes` (of --input-shape), as the pass that fixes them; nothing
- * where there are none. EXIT_DONE, or another code after a line. */
+/* The fixed sizes among `dims`, and `shapes` (of --input-shape), as the pass that fixes them;
+ * nothing where there are none. EXIT_DONE, or another code after a line. */
 int cli_sizes(surg__buf *to, const cli_words *dims, const cli_words *shapes);
 
 /* What `take` returns when the option was all that was asked for, as with --help. */

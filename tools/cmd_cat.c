@@ -33,13 +33,13 @@ int cmd_cat(int argc, char **argv) {
   char *text = NULL;
   size_t n = 0;
   surg_status s = cli_load_any(ctx, &common, argv[optind], &m);
-  if (s == SURG_OK) s = surg_save_text(m, strict, &text, &n);
+  if (s == SURG_OK) s = surg_model_save_text(m, strict, &text, &n);
   if (s == SURG_OK && common.json)
     cli_print_json(json_pack("{s:i,s:o,s:o}", "schema", 1, "file", cli_text_json(argv[optind]),
                              "text", json_stringn(text, n)));
   else if (s == SURG_OK)
     fwrite(text, 1, n, stdout);
-  surg_bytes_free(ctx, text);
+  surg_context_free_bytes(ctx, text);
   surg_model_free(m);
   surg_context_free(ctx);
   return cli_flush(cli_exit_code(s));

@@ -57,7 +57,8 @@ typedef struct checked {
   char *where, *text;
 } checked;
 
-/* Keeps an error of the loader: if there is no model that a target could judge, it is the reason. */
+/* Keeps an error of the loader: if there is no model that a target could judge, it is the reason.
+ */
 static void keep_last(checked *file, const finding *f) {
   if (surg__check_severity(f->code) != SURG_ERROR || !f->text) return;
   free(file->where);

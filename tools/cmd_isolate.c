@@ -110,7 +110,7 @@ static int write_all(job *j, const surg__isolated *x) {
   if (code == EXIT_DONE) {
     /* Nor is the data synced: all of it can be made again. */
     const surg_save_options save = {.size = sizeof save, .no_fsync = true};
-    const surg_status s = surg_save(x->model, j->out, &save);
+    const surg_status s = surg_model_save(x->model, j->out, &save);
     code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
   }
   if (code != EXIT_DONE && x->reached) remove_data(j, x);
@@ -161,7 +161,7 @@ static int isolate(job *j, const char *in) {
   surg_node *n = NULL;
   surg__engine engine;
   surg__isolated x = {0};
-  surg_status s = surg_load(j->ctx, in, &j->common.load, &j->m);
+  surg_status s = surg_model_load(j->ctx, in, &j->common.load, &j->m);
   if (s == SURG_OK) s = surg__find_node(j->m, j->node, &n);
   if (s != SURG_OK) return cli_exit_code(s);
   int code = cli_values_load(&j->how, j->m, false, &j->values);

@@ -153,7 +153,7 @@ static int run(merging *j, surg_context *ctx, char **args) {
   if (code == EXIT_DONE) {
     s = surg_model_merge(a, b, &j->how);
     if (s == SURG_OK) s = surg_model_verify(a);
-    if (s == SURG_OK) s = surg_save(a, j->out, &j->save);
+    if (s == SURG_OK) s = surg_model_save(a, j->out, &j->save);
     code = cli_exit_code(s);
   }
   if (s != SURG_OK && !surg_context_error(ctx))

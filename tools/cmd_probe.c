@@ -95,7 +95,7 @@ static int run(job *j) {
   if (s != SURG_OK) return s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
   if (!j->quiet) print_counts(j, &report);
   const int code = cli_write_bytes(j->out, text, n);
-  surg_bytes_free(j->ctx, text);
+  surg_context_free_bytes(j->ctx, text);
   return code;
 }
 

@@ -109,13 +109,13 @@ static surg_status try_sizes(profile *x, unsigned which, surg__buf *b, trouble *
     surg__buf_printf(&text, "%s%s=%lld", i ? "," : "freeze{", name ? name : "",
                      (long long)x->spans[i].size[which]);
     if (!name) text.failed = true;
-    surg_bytes_free(x->q.ctx, name);
+    surg_context_free_bytes(x->q.ctx, name);
   }
   surg__buf_puts(&text, x->n ? "}" : "");
   surg__buf_putc(&text, 0);
   surg_status s = copy && !text.failed ? SURG_OK : SURG_ENOMEM;
   surg_context_clear_error(x->q.ctx);
-  if (s == SURG_OK) s = surg_run_pipeline(&copy, text.p);
+  if (s == SURG_OK) s = surg_model_run(&copy, text.p);
   if (s == SURG_OK) s = surg_check(copy, 0, contradiction, t, NULL);
   if (s == SURG_OK && !t->any) put_shapes(copy, b, t);
   if ((s == SURG_EINVALID || s == SURG_EUSAGE) && surg_context_error(x->q.ctx)) {

@@ -69,7 +69,7 @@ static bool test(void *user, surg_model *m) {
   const surg_save_options save = {.size = sizeof save, .no_fsync = true};
   const bool first = !r->tested;
   int code;
-  surg_status s = surg_save(m, r->candidate, &save);
+  surg_status s = surg_model_save(m, r->candidate, &save);
   if (s == SURG_OK) s = surg_command_run(r->command, r->candidate, &code);
   if (s != SURG_OK) {
     if (first) r->failed = cli_exit_code(s);
@@ -105,12 +105,12 @@ static int reduce(reduction *r, const cli_common *common, char **args) {
                                        .user = r};
   surg_reduce_report done = {.size = sizeof done};
   surg_model *m = NULL;
-  surg_status s = surg_load(r->ctx, args[0], &common->load, &m);
+  surg_status s = surg_model_load(r->ctx, args[0], &common->load, &m);
   if (s == SURG_OK) s = surg_reduce(&m, test, r, &options, &done);
   if (s == SURG_OK) {
     tell(r, common, &done);
     const surg_save_options save = {.size = sizeof save};
-    s = surg_save(m, args[1], &save);
+    s = surg_model_save(m, args[1], &save);
   }
   if (s != SURG_OK && !r->failed && surg_context_error(r->ctx))
     fprintf(stderr, "%s\n", surg_context_error(r->ctx));

@@ -202,7 +202,7 @@ static int apply(repairing *r, const char *pipeline) {
       fprintf(stderr, "  not checked: %s\n", all.unchecked);
   }
   const surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
-  if (s == SURG_OK && !r->dry_run) s = surg_save(m, r->out, &save);
+  if (s == SURG_OK && !r->dry_run) s = surg_model_save(m, r->out, &save);
   surg_run_report_free(done);
   surg_model_free(m);
   return cli_exit_code(s);
@@ -228,8 +228,8 @@ static int mend_only(repairing *r) {
   if (text) fputs(text, json ? stdout : stderr);
   if (text && json) putchar('\n');
   const surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
-  if (s == SURG_OK && !r->dry_run) s = surg_save(m, r->out, &save);
-  surg_bytes_free(r->ctx, text);
+  if (s == SURG_OK && !r->dry_run) s = surg_model_save(m, r->out, &save);
+  surg_context_free_bytes(r->ctx, text);
   surg_run_report_free(done);
   surg_model_free(m);
   return cli_exit_code(s);

@@ -17,14 +17,14 @@ static const char help[] =
     "  --explain NODE  the node, by its name or the name of its first output\n";
 
 static const char *name_at(const void *list, size_t i) {
-  return surg_rule_name(surg_rule_at((surg_context *)(uintptr_t)list, i));
+  return surg_rule_name(surg_context_rule((surg_context *)(uintptr_t)list, i));
 }
 
 static void list(surg_context *ctx) {
   const char *group = NULL;
-  const size_t n = surg_rule_count(ctx);
+  const size_t n = surg_context_rule_count(ctx);
   for (size_t i = 0; i < n; i++) {
-    const surg_rule *r = surg_rule_at(ctx, i);
+    const surg_rule *r = surg_context_rule(ctx, i);
     if (!group || strcmp(group, surg_rule_group(r)) != 0) {
       group = surg_rule_group(r);
       printf("%s\n", group);
@@ -41,9 +41,9 @@ static void list(surg_context *ctx) {
 
 static void list_json(surg_context *ctx, const surg_rule *one) {
   json_t *j = json_object(), *all = json_array();
-  const size_t n = surg_rule_count(ctx);
+  const size_t n = surg_context_rule_count(ctx);
   for (size_t i = 0; i < n; i++) {
-    const surg_rule *r = surg_rule_at(ctx, i);
+    const surg_rule *r = surg_context_rule(ctx, i);
     if (one && r != one) continue;
     const surg_str text = surg_rule_text(r);
     json_t *e = json_object();
@@ -103,10 +103,10 @@ static int explain(surg_context *ctx, const surg_rule *r, const char *name, cons
 }
 
 static int find_rule(surg_context *ctx, const char *name, const surg_rule **out) {
-  const size_t n = surg_rule_count(ctx);
+  const size_t n = surg_context_rule_count(ctx);
   /* From the end: one of the user stands in for a built-in one. */
   for (size_t i = n; i-- > 0;) {
-    *out = surg_rule_at(ctx, i);
+    *out = surg_context_rule(ctx, i);
     if (strcmp(surg_rule_name(*out), name) == 0) return EXIT_DONE;
   }
   *out = NULL;
@@ -120,7 +120,7 @@ static int find_rule(surg_context *ctx, const char *name, const surg_rule **out)
 
 static int show(surg_context *ctx, char **args, int n, const char *node, const cli_common *common) {
   const surg_rule *r = NULL;
-  if (!surg_rule_count(ctx)) return cli_exit_code(SURG_EINTERNAL);
+  if (!surg_context_rule_count(ctx)) return cli_exit_code(SURG_EINTERNAL);
   if (node && n != 2) return cli_usage("`onnxsurg rules NAME --explain NODE IN`");
   if (!node && n > 1) return cli_usage("rules expects one name at most");
   if (n && find_rule(ctx, args[0], &r) != EXIT_DONE) return EXIT_USAGE;

@@ -22,10 +22,10 @@ static void print_model(void *user, const char *pass, surg_model *m) {
   cli_progress_clear();
   char *text = NULL;
   size_t n = 0;
-  if (surg_save_text(m, false, &text, &n) != SURG_OK) return;
+  if (surg_model_save_text(m, false, &text, &n) != SURG_OK) return;
   printf("// after %s\n", pass);
   fwrite(text, 1, n, stdout);
-  surg_bytes_free(surg_model_context(m), text);
+  surg_context_free_bytes(surg_model_context(m), text);
 }
 
 static surg_status record(surg_model *m, const surg__pipeline *p) {
@@ -107,7 +107,7 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipe
   if (s == SURG_OK && j->record) s = record(m, p);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
   if (s == SURG_OK && !read_interface(m, &o, 1)) s = SURG_ENOMEM;
-  if (s == SURG_OK && out && !j->run.dry_run) s = surg_save(m, out, &j->save);
+  if (s == SURG_OK && out && !j->run.dry_run) s = surg_model_save(m, out, &j->save);
   cli_progress_stop();
   if (s == SURG_OK) {
     if (out && !j->run.dry_run) o.bytes_after = file_bytes(out);

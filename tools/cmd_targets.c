@@ -97,7 +97,7 @@ static void put_conditions(surg__buf *b, const surg__tfact *f) {
 }
 
 static void put_fact(surg__buf *b, const surg__tfact *f) {
-  const surg__top one = {"", f, 1};
+  const surg__op_facts one = {"", f, 1};
   const size_t start = b->n;
   surg__buf_puts(b, "    ");
   if (f->refused) surg__buf_puts(b, "refused; ");
@@ -110,7 +110,7 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
   if (f->n_opsets) {
     const surg__tfact opsets = {.versions = f->opsets, .n_versions = f->n_opsets};
     surg__buf_puts(b, "opset ");
-    surg__target_put_versions(b, &(surg__top){"", &opsets, 1}, true);
+    surg__target_put_versions(b, &(surg__op_facts){"", &opsets, 1}, true);
     surg__buf_puts(b, "; ");
   }
   for (size_t i = 0; i < f->n_not_types; i++) {
@@ -172,7 +172,7 @@ static void put_fact(surg__buf *b, const surg__tfact *f) {
   if (!b->failed) b->p[b->n - 2] = '\n', b->n--;
 }
 
-static void put_op(surg__buf *b, const surg__top *op) {
+static void put_op(surg__buf *b, const surg__op_facts *op) {
   surg__buf_printf(b, "  %s\n", op->name);
   for (size_t i = 0; i < op->n; i++) put_fact(b, &op->facts[i]);
 }
@@ -250,7 +250,7 @@ static json_t *target_json(const surg__target *t) {
 
 static int put_ops(surg__buf *b, const surg__target *t, char **names, int n) {
   for (int i = 0; i < n; i++) {
-    const surg__top *op = surg__target_op(t, "", names[i]);
+    const surg__op_facts *op = surg__target_op(t, "", names[i]);
     if (op)
       put_op(b, op);
     else

@@ -121,7 +121,8 @@ static void show_text(const job *j, const surg__verify_report *r) {
            r->redrawn ? ", though inputs were drawn from other ranges" : "");
   else if (!j->common.quiet) {
     printf("%u run%s compared, %u skipped", r->checked, r->checked == 1 ? "" : "s", r->skipped);
-    printf("%s%s%s\n", r->skipped ? " (" : "", r->skipped ? r->skip_why : "", r->skipped ? ")" : "");
+    printf("%s%s%s\n", r->skipped ? " (" : "", r->skipped ? r->skip_why : "",
+           r->skipped ? ")" : "");
   }
 }
 
@@ -198,8 +199,8 @@ static int compare(job *j, surg_context *ctx) {
 static int verify(job *j, const char *a, const char *b) {
   surg_context *ctx = cli_context(&j->common);
   if (!ctx) return EXIT_LIMIT;
-  surg_status s = surg_load(ctx, a, &j->common.load, &j->m[0]);
-  if (s == SURG_OK) s = surg_load(ctx, b, &j->common.load, &j->m[1]);
+  surg_status s = surg_model_load(ctx, a, &j->common.load, &j->m[0]);
+  if (s == SURG_OK) s = surg_model_load(ctx, b, &j->common.load, &j->m[1]);
   int code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
   /* One engine that was named is that of both. */
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, ctx, 0, &j->engines[0]);

@@ -80,8 +80,8 @@ static surg_status load(surg_context *ctx, const cli_common *common, const findi
                         const char *path, surg_model **m) {
   surg_load_options options = common->load;
   options.policy = SURG_LOAD_LENIENT;
-  return f->bytes ? surg_load_memory(ctx, f->bytes, f->n_bytes, f->name, &options, m)
-                  : surg_load(ctx, path, &options, m);
+  return f->bytes ? surg_model_load_memory(ctx, f->bytes, f->n_bytes, f->name, &options, m)
+                  : surg_model_load(ctx, path, &options, m);
 }
 
 surg_status outlook_find(outlook *o, const cli_common *common, const findings *f, const char *path,

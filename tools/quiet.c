@@ -35,8 +35,8 @@ surg_status quiet_open_any(quiet_model *q, const cli_common *common, const char 
   if (!q->ctx) return SURG_ENOMEM;
   surg_load_options lenient = common->load;
   lenient.policy = SURG_LOAD_LENIENT; /* data files may be missing */
-  surg_status s = bytes ? surg_load_memory(q->ctx, bytes, n, path, &lenient, &q->m)
-                        : surg_load(q->ctx, path, &lenient, &q->m);
+  surg_status s = bytes ? surg_model_load_memory(q->ctx, bytes, n, path, &lenient, &q->m)
+                        : surg_model_load(q->ctx, path, &lenient, &q->m);
   return s == SURG_OK ? s : quiet_tell(q->ctx, s);
 }
 

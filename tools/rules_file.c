@@ -38,9 +38,9 @@ static int load(surg_context *ctx, const char *path, size_t most, load_fn fn) {
 }
 
 int cli_rules_load(surg_context *ctx, const char *path) {
-  return load(ctx, path, SURG_LIMIT_RULES_BYTES, surg_rules_load);
+  return load(ctx, path, SURG_LIMIT_RULES_BYTES, surg_context_load_rules);
 }
 
 int cli_schemas_load(surg_context *ctx, const char *path) {
-  return load(ctx, path, SURG_LIMIT_SCHEMA_BYTES, surg_schemas_load);
+  return load(ctx, path, SURG_LIMIT_SCHEMA_BYTES, surg_context_load_schemas);
 }

@@ -168,7 +168,7 @@ static void put_lines(surg__buf *b, char *lines, bool *first) {
 }
 
 static void put_step(surg__buf *b, const surg_schema *from, const surg_schema *to) {
-  const surg__step *step = surg__step_find(to->op, to->since);
+  const surg__opset_step *step = surg__step_find(to->op, to->since);
   surg__buf changes;
   surg__buf_init(&changes, b->ctx);
   surg__put_changes(&changes, from, to);
@@ -211,8 +211,8 @@ static bool is_of(const surg_rule *r, const surg_schema *s) {
 /* Rewrite rules that replace the operator. */
 static void put_rules(surg__buf *b, const surg_schema *s) {
   const char *title = "rules\n";
-  for (size_t i = 0; i < surg_rule_count(b->ctx); i++) {
-    const surg_rule *r = surg_rule_at(b->ctx, i);
+  for (size_t i = 0; i < surg_context_rule_count(b->ctx); i++) {
+    const surg_rule *r = surg_context_rule(b->ctx, i);
     if (!is_of(r, s)) continue;
     surg__buf_printf(b, "%s  %-34s %-7s %s\n", title, surg_rule_name(r),
                      surg__exactness_name(surg_rule_exactness(r)), surg_rule_group(r));
@@ -317,7 +317,7 @@ static json_t *step_json(surg_context *ctx, const surg_schema *from, const surg_
   json_t *e = json_object(), *changes = json_array();
   json_object_set_new(e, "since", json_integer(to->since));
   if (from) {
-    const surg__step *step = surg__step_find(to->op, to->since);
+    const surg__opset_step *step = surg__step_find(to->op, to->since);
     surg__buf b;
     surg__buf_init(&b, ctx);
     surg__put_changes(&b, from, to);
@@ -354,9 +354,9 @@ static json_t *bodies_json(const surg_schema *s) {
 
 static json_t *rules_json(surg_context *ctx, const surg_schema *s) {
   json_t *list = json_array();
-  for (size_t i = 0; i < surg_rule_count(ctx); i++)
-    if (is_of(surg_rule_at(ctx, i), s))
-      json_array_append_new(list, json_string(surg_rule_name(surg_rule_at(ctx, i))));
+  for (size_t i = 0; i < surg_context_rule_count(ctx); i++)
+    if (is_of(surg_context_rule(ctx, i), s))
+      json_array_append_new(list, json_string(surg_rule_name(surg_context_rule(ctx, i))));
   return list;
 }
 

@@ -30,7 +30,8 @@ static bool has(const interface_names *names, const char *name) {
   return false;
 }
 
-/* What became of a name. In place: a list that kept its length, where a name gave way to a new one. */
+/* What became of a name. In place: a list that kept its length, where a name gave way to a new one.
+ */
 typedef enum fate { STAYED, REMOVED, ADDED, RENAMED } fate;
 
 static fate fate_of(const interface_names *from, const interface_names *to, size_t i, bool added) {

@@ -219,7 +219,8 @@ void surgery_report(const surgery *j, surg_context *ctx, const outcome *o) {
   }
   const surg_pass *pass = j->form ? j->form->pass : NULL;
   /* What is done to an invalid model is always listed. */
-  const bool mends = pass && (pass->needs & SURG_TAKES_DEFECTS) && !j->common.quiet && !j->common.json;
+  const bool mends =
+      pass && (pass->needs & SURG_TAKES_DEFECTS) && !j->common.quiet && !j->common.json;
   if (!j->stats && !j->time && !mends) return;
   surg__buf b;
   surg__buf_init(&b, ctx);

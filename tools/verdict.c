@@ -87,7 +87,7 @@ static bool core_passes(const verdict *v, const surg_target *t, const char *extr
   surg_repair *found = NULL;
   surg_model *copy = surg_model_clone(surg_repair_model(v->found));
   surg_context *ctx = copy ? surg_model_context(copy) : NULL;
-  surg_status s = copy ? surg_run_pipeline(&copy, extract) : SURG_ENOMEM;
+  surg_status s = copy ? surg_model_run(&copy, extract) : SURG_ENOMEM;
   if (s == SURG_OK) s = surg_repair_find(copy, t, &all, &found);
   if (s == SURG_OK) surg_repair_get(found, &result);
   surg_repair_free(found);
@@ -101,7 +101,7 @@ static void print_part(const verdict *v, const surg_cut *cut, surg_cut_part part
   char *text;
   if (surg_cut_pipeline(cut, part, &text) != SURG_OK) return;
   printf("    onnxsurg --pass '%s' all.onnx %s.onnx\n", text, name);
-  surg_bytes_free(surg_model_context(surg_repair_model(v->found)), text);
+  surg_context_free_bytes(surg_model_context(surg_repair_model(v->found)), text);
 }
 
 static void print_cut(const verdict *v, const surg_target *t, const char *target, const char *in,
@@ -125,7 +125,7 @@ static void print_cut(const verdict *v, const surg_target *t, const char *target
   print_part(v, cut, SURG_CUT_BEFORE, "before");
   print_part(v, cut, SURG_CUT_CORE, "core");
   print_part(v, cut, SURG_CUT_BEHIND, "behind");
-  surg_bytes_free(surg_model_context(surg_repair_model(v->found)), text);
+  surg_context_free_bytes(surg_model_context(surg_repair_model(v->found)), text);
 }
 
 static json_t *names_json(const surg_cut *c, surg_cut_part part, bool outputs) {

@@ -30,12 +30,12 @@ int main(int argc, char **argv) {
   surg_config config = {.size = sizeof config, .diag = print_line};
   surg_context *ctx = surg_context_new(&config);
   surg_model *model = NULL;
-  surg_status s = surg_load(ctx, argv[1], NULL, &model);
-  if (s == SURG_OK) s = surg_run_pipeline(&model, "fold,prune");
+  surg_status s = surg_model_load(ctx, argv[1], NULL, &model);
+  if (s == SURG_OK) s = surg_model_run(&model, "fold,prune");
   if (s == SURG_OK) {
     printf("%zu nodes, %zu of them MatMul\n", count_nodes(model, 0),
            count_nodes(model, SURG_OP_MatMul));
-    s = surg_save(model, argv[2], NULL);
+    s = surg_model_save(model, argv[2], NULL);
   }
   surg_model_free(model);
   surg_context_free(ctx);

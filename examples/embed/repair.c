@@ -33,7 +33,7 @@ static surg_status repair(surg_model *model, const surg_target *target, const ch
            surg_exactness_name(result.used));
     if (result.refused[0])
       printf("needs consent to %s: %s\n", surg_exactness_name(result.wanted), result.refused);
-    if (result.verdict == SURG_SUPPORTED) s = surg_save(surg_repair_model(found), out, NULL);
+    if (result.verdict == SURG_SUPPORTED) s = surg_model_save(surg_repair_model(found), out, NULL);
   }
   surg_repair_free(found);
   return s;
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
   surg_model *model = NULL;
   surg_judgement judgement = {.size = sizeof judgement};
   surg_status s = surg_target_open(ctx, argv[1], &target);
-  if (s == SURG_OK) s = surg_load(ctx, argv[2], &lenient, &model);
+  if (s == SURG_OK) s = surg_model_load(ctx, argv[2], &lenient, &model);
   if (s == SURG_OK) s = surg_target_judge(target, model, print_objection, "as it is", &judgement);
   if (s == SURG_OK) {
     printf("as it is: %s by %s\n", surg_verdict_name(judgement.verdict), surg_target_name(target));

@@ -64,7 +64,7 @@ static const surg_pass forward = {
 };
 
 static surg_status init(surg_registry *registry) {
-  return surg_register_pass(registry, &forward);
+  return surg_registry_add_pass(registry, &forward);
 }
 
 SURG_PLUGIN_ENTRY("forward", "1.0", init)

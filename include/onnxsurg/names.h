@@ -17,7 +17,7 @@ SURG_EXPORT const char *surg_exactness_name(surg_exactness e);
 /* The class of that name; false: there is none. */
 SURG_EXPORT bool surg_exactness_from_name(const char *name, surg_exactness *out);
 /* A word (a name of a value, a path) as a pipeline spells it, quoted where it must be.
- * NUL-terminated, to free with surg_bytes_free. SURG_ENOMEM */
+ * NUL-terminated, to free with surg_context_free_bytes. SURG_ENOMEM */
 SURG_EXPORT surg_status surg_pipeline_word(surg_context *ctx, const char *word, char **text);
 
 #ifdef __cplusplus

@@ -43,10 +43,11 @@ typedef struct surg_probe_report {
 
 /* Asks the importer about models of one node, for every version, element type and form of every
  * operator, and puts a target named `name` into *text: JSON, *n bytes and a NUL, to free with
- * surg_bytes_free. A cancelled importer stops the questions, as time does. `options` and `report`
- * may be NULL. Makes some 10,000 runs of a command that gets one file, some 100 of one that gets
- * several. SURG_EUSAGE, reported: the command cannot be run. SURG_EINVALID, reported: it accepts no
- * model at all. SURG_EIO, SURG_ENOMEM, SURG_ELIMIT: a question could not be written or made. */
+ * surg_context_free_bytes. A cancelled importer stops the questions, as time does. `options` and
+ * `report` may be NULL. Makes some 10,000 runs of a command that gets one file, some 100 of one
+ * that gets several. SURG_EUSAGE, reported: the command cannot be run. SURG_EINVALID, reported: it
+ * accepts no model at all. SURG_EIO, SURG_ENOMEM, SURG_ELIMIT: a question could not be written or
+ * made. */
 SURG_EXPORT surg_status surg_probe(surg_importer *im, const char *name,
                                    const surg_probe_options *options, char **text, size_t *n,
                                    surg_probe_report *report);

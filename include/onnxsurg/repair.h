@@ -42,7 +42,7 @@ typedef struct surg_repair_result {
   size_t unsupported, unknown; /* objections to it */
   size_t misread;              /* of them, or left with consent: imported, computed otherwise */
   size_t unsupported_before, unknown_before;
-  const char *pipeline;  /* what was done, as for surg_run_pipeline; "": nothing */
+  const char *pipeline;  /* what was done, as for surg_model_run; "": nothing */
   surg_exactness used;   /* the worst class of what was done */
   bool used_interface;   /* inputs or outputs changed */
   bool mended;           /* the model was invalid, or nearly, and is no more */
@@ -159,7 +159,8 @@ SURG_EXPORT size_t surg_cut_nodes(const surg_cut *c, surg_cut_part part);
 SURG_EXPORT const surg_value *surg_cut_value(const surg_cut *c, surg_cut_part part, bool outputs,
                                              size_t i);
 /* The pipeline that extracts a part, `extract{from=a,to=b}`: NUL-terminated, to free with
- * surg_bytes_free. SURG_ENOTFOUND: nothing leaves the part, or over 12 values enter or leave it. */
+ * surg_context_free_bytes. SURG_ENOTFOUND: nothing leaves the part, or over 12 values enter or
+ * leave it. */
 SURG_EXPORT surg_status surg_cut_pipeline(const surg_cut *c, surg_cut_part part, char **text);
 
 #ifdef __cplusplus

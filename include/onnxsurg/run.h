@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines with options, a proof by running, and a report. surg_run_pipeline of onnxsurg.h runs
+/* Pipelines with options, a proof by running, and a report. surg_model_run of onnxsurg.h runs
  * one without. Since 0.2. */
 #ifndef ONNXSURG_RUN_H
 #define ONNXSURG_RUN_H
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* All zero but `size`: as surg_run_pipeline. Lists and texts are borrowed for the call. */
+/* All zero but `size`: as surg_model_run. Lists and texts are borrowed for the call. */
 typedef struct surg_run_options {
   uint32_t size;        /* sizeof(surg_run_options) */
   bool dry_run;         /* on a clone: the model stays as it was */
@@ -86,11 +86,11 @@ SURG_EXPORT surg_status surg_run_pass(const surg_run_report *r, size_t i,
 SURG_EXPORT const char *surg_run_counter(const surg_run_report *r, size_t i, size_t k, uint64_t *n);
 /* Note k of pass i, a located line; NULL: there is none. The first 1000 of a pass are kept. */
 SURG_EXPORT const char *surg_run_note(const surg_run_report *r, size_t i, size_t k);
-/* Request i that was not done, as a line to free with surg_bytes_free: `pass "map-op": the model
- * has no node of operator acme.Foo`. SURG_ENOTFOUND: there is none. */
+/* Request i that was not done, as a line to free with surg_context_free_bytes: `pass "map-op": the
+ * model has no node of operator acme.Foo`. SURG_ENOTFOUND: there is none. */
 SURG_EXPORT surg_status surg_run_undone(const surg_run_report *r, size_t i, char **text);
 /* The report as one JSON object, or (`json` false) as lines for people; to free with
- * surg_bytes_free. */
+ * surg_context_free_bytes. */
 SURG_EXPORT surg_status surg_run_print(const surg_run_report *r, bool json, char **text);
 /* Frees a report; NULL is allowed. */
 SURG_EXPORT void surg_run_report_free(surg_run_report *r);

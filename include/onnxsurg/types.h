@@ -192,7 +192,7 @@ typedef enum surg_exactness {
   SURG_LOSSY = 4     /* the model computes something else */
 } surg_exactness;
 
-/* Selects the rules that surg_rewrite_graph may use. */
+/* Selects the rules that surg_pass_rewrite_graph may use. */
 typedef bool (*surg_rule_filter)(void *user, const surg_rule *rule);
 
 /* Result of a pass; combining two results is the minimum. */
@@ -234,7 +234,7 @@ typedef struct surg_event {
 /* Receives each mutation; see surg_model_listen. */
 typedef void (*surg_listener)(void *user, const surg_event *event);
 
-/* How surg_load treats findings. */
+/* How surg_model_load treats findings. */
 typedef enum surg_load_policy {
   SURG_LOAD_STRICT = 0, /* the first finding is an error; unsorted nodes are sorted */
   SURG_LOAD_CHECK = 1,  /* all findings as diagnostics, no model */
@@ -250,7 +250,7 @@ typedef enum surg_reading {
   SURG_READING_GUESS = 2    /* the most likely one of several */
 } surg_reading;
 
-/* Options of surg_load. Zero fields are the defaults. */
+/* Options of surg_model_load. Zero fields are the defaults. */
 typedef struct surg_load_options {
   uint32_t size; /* sizeof(surg_load_options) */
   surg_load_policy policy;
@@ -261,7 +261,7 @@ typedef struct surg_load_options {
   uint32_t max_findings;     /* SURG_LOAD_CHECK: maximum of listed findings; 0: 100 */
 } surg_load_options;
 
-/* Options of surg_save. Zero fields are the defaults. */
+/* Options of surg_model_save. Zero fields are the defaults. */
 typedef struct surg_save_options {
   uint32_t size;             /* sizeof(surg_save_options) */
   const char *external_data; /* NULL: unchanged; else all large tensors are stored in this file */

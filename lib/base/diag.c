@@ -71,7 +71,8 @@ surg_status surg__oom(surg_context *ctx, const char *where) {
   bool mib = ctx->max_memory >= 1u << 20;
   if (surg__alloc_status(ctx) == SURG_ELIMIT)
     return surg__error(ctx, SURG_ELIMIT, where, "needs more than %llu %s of memory (--max-memory)",
-                       (unsigned long long)(ctx->max_memory >> (mib ? 20 : 10)), mib ? "MiB" : "KiB");
+                       (unsigned long long)(ctx->max_memory >> (mib ? 20 : 10)),
+                       mib ? "MiB" : "KiB");
   return surg__error(ctx, SURG_ENOMEM, where, "out of memory");
 }
 
@@ -130,7 +131,8 @@ const char *surg__q(surg_context *ctx, const char *s) {
   return s ? surg__qn(ctx, s, strlen(s)) : "(none)";
 }
 
-void surg_report(surg_context *ctx, surg_severity severity, const char *where, const char *text) {
+void surg_context_report(surg_context *ctx, surg_severity severity, const char *where,
+                         const char *text) {
   if (!ctx || !text) return;
   surg__buf b;
   surg__buf_init(&b, ctx);

@@ -46,7 +46,7 @@
 #define SURG_LIMIT_FLOOR_INDICES 1024u              /* looked through for one below 0 */
 #define SURG_LIMIT_SCHEMA_BYTES (1u << 20)         /* of a file of schemas */
 #define SURG_LIMIT_SCHEMA_OPS 10000u               /* operators of all schema files */
-#define SURG_LIMIT_SCHEMA_PARAMS 64u               /* inputs of a schema; outputs, attributes, types */
+#define SURG_LIMIT_SCHEMA_PARAMS 64u /* inputs of a schema; outputs, attributes, types */
 #define SURG_LIMIT_SCHEMA_STEPS 64u                /* names, numbers and signs of a dim */
 #define SURG_LIMIT_SCHEMA_DEPTH 32u                /* parentheses of a dim */
 #define SURG_LIMIT_SCHEMA_INTS 16u                 /* of a default */

@@ -22,8 +22,9 @@ int surg__os_open_read(int dirfd, const char *path, int *fd); /* dirfd -1: the w
 int surg__os_open_beneath(int dirfd, const char *path, int *fd);
 int surg__os_open_dir(const char *path, int *fd);
 int surg__os_readlink(int dirfd, const char *path, char *out, size_t cap, size_t *n);
-/* Another path beneath dirfd that is there, and differs from `path`, which is not, in the case of letters
- * or in backslashes for slashes alone. ENOENT: there is none, or several. Follows no links. */
+/* Another path beneath dirfd that is there, and differs from `path`, which is not, in the case of
+ * letters or in backslashes for slashes alone. ENOENT: there is none, or several. Follows no links.
+ */
 int surg__os_alike(int dirfd, const char *path, char *out, size_t cap);
 int surg__os_realpath(const char *path, char **out); /* free() it */
 /* Opens a FIFO or device that is there, for writing: creates and truncates nothing. */

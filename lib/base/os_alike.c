@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file whose name differs in case, or is spelled with backslashes: as models from systems where that
- * makes no difference name their data files. */
+/* A file whose name differs in case, or is spelled with backslashes: as models from systems where
+ * that makes no difference name their data files. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

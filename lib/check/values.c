@@ -61,7 +61,8 @@ static const words table[] = {
     {SURG_OP_Gelu, "approximate", gelu},
 };
 
-void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *attr, const char *value) {
+void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *attr,
+                           const char *value) {
   const bool told = surg__check_told(c);
   surg__check_found(c, "E206", told ? surg__locate_node(n) : NULL,
                     "attribute \"%s\" is %s, which %s-%d does not know", attr, told ? value : "",
@@ -162,7 +163,8 @@ static void check_scalar(surg__checker *c, const surg_node *n, size_t i) {
   const surg_type *t = ranked(n, i);
   const size_t before = c->count;
   check_one(c, n, i);
-  if (!t || t->rank == 0 || c->count != before || !surg_value_constant(surg_node_input(n, i))) return;
+  if (!t || t->rank == 0 || c->count != before || !surg_value_constant(surg_node_input(n, i)))
+    return;
   const bool told = surg__check_told(c);
   surg__check_found(c, "W224", told ? surg__locate_node(n) : NULL,
                     "input %zu of %s-%d is a scalar; this one has rank %u", i, n->schema->name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known inside of functions once the main graph is walked: what holds whoever calls them, or,
- * where that is asked for, what holds in all calls that the model makes. For the latter each walk of
- * a body is joined with those before it; a call that could not be walked spoils that for the function
- * and for those that it calls. */
+/* What is known inside of functions once the main graph is walked: what holds whoever calls them,
+ * or, where that is asked for, what holds in all calls that the model makes. For the latter each
+ * walk of a body is joined with those before it; a call that could not be walked spoils that for
+ * the function and for those that it calls. */
 #include "infer/infer.h"
 #include "infer/rules.h"
 
@@ -63,29 +63,29 @@ static void each_value(surg__infer *c, surg_graph *g, bool keep) {
   }
 }
 
-void surg__i_called(surg__infer *c, surg_function *f) {
+void surg__infer_called(surg__infer *c, surg_function *f) {
   f->walked = true;
   if (c->of_calls && !f->missed && f->body) each_value(c, f->body, false);
 }
 
-void surg__i_missed(surg__infer *c, surg_function *f) {
+void surg__infer_missed(surg__infer *c, surg_function *f) {
   if (f->missed || (!c->of_calls && !c->no_calls)) return;
   f->missed = true;
   if (!surg__vec_push(c->m->ctx, &c->missed, f)) c->nomem = true;
 }
 
-void surg__i_settle_functions(surg__infer *c) {
+void surg__infer_settle_functions(surg__infer *c) {
   surg_function **list = c->m->functions.items;
   const size_t count = c->m->functions.count;
   c->no_calls = true;
   for (size_t i = 0; i < count; i++)
-    if (!c->of_calls || !list[i]->walked) surg__i_missed(c, list[i]);
+    if (!c->of_calls || !list[i]->walked) surg__infer_missed(c, list[i]);
   /* The walk of one marks those that it calls. */
   for (size_t i = 0; i < c->missed.count && !c->nomem; i++) {
     surg_graph *body = c->missed.items[i]->body;
     if (!body) continue;
-    surg__i_forget(c, body);
-    surg__i_walk(c, body);
+    surg__infer_forget(c, body);
+    surg__infer_walk(c, body);
   }
   for (size_t i = 0; i < count; i++) {
     if (!list[i]->missed && list[i]->body && !c->nomem) each_value(c, list[i]->body, true);

@@ -30,35 +30,35 @@ static void meet(env *e, const surg__custom_dim *d, surg_dim has) {
   if (d->count != 1) return;
   surg_dim both;
   if (d->steps->code == SURG__C_NUM) {
-    if (has.value >= 0 && has.value != d->steps->n) surg__i_bad(e->c);
+    if (has.value >= 0 && has.value != d->steps->n) surg__infer_bad(e->c);
   } else if (d->steps->code == SURG__C_NAME && !surg__custom_attr_find(e->s, d->steps->name)) {
     bound *b = find(e, d->steps->name);
     if (b && surg__dim_unify(b->dim, has, &both))
       b->dim = both;
     else if (b)
-      surg__i_bad(e->c);
+      surg__infer_bad(e->c);
     else if (e->n < SURG_LIMIT_SCHEMA_SYMBOLS)
       e->bounds[e->n++] = (bound){d->steps->name, has};
   }
 }
 
 static void bind_input(env *e, const surg__custom_param *p, size_t i) {
-  const surg__fact f = surg__i_in(e->c, i);
+  const surg__fact f = surg__infer_in(e->c, i);
   if (f.kind == SURG_TYPE_UNKNOWN) return;
   if (f.kind != SURG_TYPE_TENSOR) {
-    if (strcmp(p->type, "any") != 0) surg__i_bad(e->c);
+    if (strcmp(p->type, "any") != 0) surg__infer_bad(e->c);
     return;
   }
   const uint32_t bit = f.dtype ? UINT32_C(1) << f.dtype : UINT32_MAX;
-  if (!(surg__custom_mask(e->s, p->type) & bit)) surg__i_bad(e->c);
+  if (!(surg__custom_mask(e->s, p->type) & bit)) surg__infer_bad(e->c);
   for (uint32_t t = 0; t < e->s->n_types; t++) {
     if (strcmp(e->s->types[t].name, p->type) != 0) continue;
     e->masks[t] &= bit;
-    if (!e->masks[t]) surg__i_bad(e->c);
+    if (!e->masks[t]) surg__infer_bad(e->c);
   }
   if (p->shape != SURG__SHAPE_DIMS || !f.ranked) return;
   if (f.rank != p->rank) {
-    surg__i_bad(e->c);
+    surg__infer_bad(e->c);
     return;
   }
   for (uint32_t k = 0; k < p->rank; k++) meet(e, &p->dims[k], f.dims[k]);
@@ -142,20 +142,20 @@ static void state(env *e, const surg__custom_param *p, size_t k) {
   if (!dtype) return;
   assert(dtype < SURG_DTYPE_COUNT && p->rank <= SURG_LIMIT_RANK);
   if (p->shape == SURG__SHAPE_LIKE) {
-    const surg__fact f = surg__i_in(e->c, p->like);
+    const surg__fact f = surg__infer_in(e->c, p->like);
     if (f.kind == SURG_TYPE_TENSOR)
-      surg__i_put_like(e->c, k, dtype, &f);
+      surg__infer_put_like(e->c, k, dtype, &f);
     else
-      surg__i_put_unranked(e->c, k, dtype);
+      surg__infer_put_unranked(e->c, k, dtype);
   } else if (p->shape == SURG__SHAPE_DIMS) {
     for (uint32_t i = 0; i < p->rank; i++) dims[i] = compute(e, &p->dims[i]);
-    surg__i_put(e->c, k, dtype, dims, p->rank);
+    surg__infer_put(e->c, k, dtype, dims, p->rank);
   } else {
-    surg__i_put_unranked(e->c, k, dtype);
+    surg__infer_put_unranked(e->c, k, dtype);
   }
 }
 
-bool surg__i_custom(surg__infer *c, const surg_node *n) {
+bool surg__infer_custom(surg__infer *c, const surg_node *n) {
   const surg__custom *s = surg__custom_find(c->m->ctx, n->domain, n->op_type);
   if (!s) return false;
   env e = {.c = c, .s = s};
@@ -165,7 +165,7 @@ bool surg__i_custom(surg__infer *c, const surg_node *n) {
   for (uint32_t t = 0; t < s->n_types; t++) e.masks[t] = s->types[t].mask;
   for (uint32_t i = 0; i < n->n_in && !c->bad; i++) {
     const surg__custom_param *p = surg__custom_formal(s->inputs, s->n_inputs, i);
-    if (p && surg__i_has(c, i)) bind_input(&e, p, i);
+    if (p && surg__infer_has(c, i)) bind_input(&e, p, i);
   }
   for (uint32_t k = 0; k < n->n_out && !c->bad; k++) {
     const surg__custom_param *p = surg__custom_formal(s->outputs, s->n_outputs, k);

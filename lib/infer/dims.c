@@ -164,10 +164,10 @@ bool surg__dims_broadcast(surg_dim a[SURG_LIMIT_RANK], size_t *rank, const surg_
   return true;
 }
 
-bool surg__i_axis(surg__infer *c, int64_t axis, size_t rank, size_t *out) {
+bool surg__infer_axis(surg__infer *c, int64_t axis, size_t rank, size_t *out) {
   int64_t r = (int64_t)rank;
   if (axis < -r || axis >= r) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return false;
   }
   *out = (size_t)(axis < 0 ? axis + r : axis);
@@ -179,9 +179,9 @@ static bool axis_set(surg__infer *c, const int64_t *axes, size_t n, size_t rank,
   *set = 0;
   for (size_t i = 0; i < n; i++) {
     size_t axis;
-    if (!surg__i_axis(c, axes[i], rank, &axis)) return false;
+    if (!surg__infer_axis(c, axes[i], rank, &axis)) return false;
     if (*set >> axis & 1) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return false;
     }
     assert(axis < 64); /* one bit each */
@@ -190,7 +190,7 @@ static bool axis_set(surg__infer *c, const int64_t *axes, size_t n, size_t rank,
   return true;
 }
 
-bool surg__i_axes(surg__infer *c, size_t input, size_t rank, uint64_t *set, bool *absent) {
+bool surg__infer_axes(surg__infer *c, size_t input, size_t rank, uint64_t *set, bool *absent) {
   assert(rank <= 64);
   *set = 0;
   if (surg__schema_attr(c->schema, "axes")) {
@@ -200,9 +200,9 @@ bool surg__i_axes(surg__infer *c, size_t input, size_t rank, uint64_t *set, bool
     const int64_t *axes = surg_node_ints(c->n, "axes", &n);
     return axis_set(c, axes, axes ? n : 0, rank, set);
   }
-  *absent = !surg__i_has(c, input);
+  *absent = !surg__infer_has(c, input);
   if (*absent) return true;
   int64_t axes[SURG_LIMIT_RANK];
   uint32_t n;
-  return surg__i_ints(c, input, axes, SURG_LIMIT_RANK, &n) && axis_set(c, axes, n, rank, set);
+  return surg__infer_ints(c, input, axes, SURG_LIMIT_RANK, &n) && axis_set(c, axes, n, rank, set);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking back what was proven through the elements of a value: of all that is computed from it, until
- * the model is inferred again. */
+/* Taking back what was proven through the elements of a value: of all that is computed from it,
+ * until the model is inferred again. */
 #include "infer/infer.h"
 
 typedef SURG_VEC(surg_node *) work_list;

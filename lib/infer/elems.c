@@ -49,8 +49,8 @@ static bool read_spread(surg__infer *c, size_t i, const surg_dim *dims, size_t r
                         surg__elem out[SURG__ELEMS]) {
   surg__elem buf[SURG__ELEMS];
   uint32_t count, at[SURG__ELEMS];
-  const surg__fact f = surg__i_in(c, i);
-  const surg__elem *e = surg__i_any_elems(c, i, buf, &count);
+  const surg__fact f = surg__infer_in(c, i);
+  const surg__elem *e = surg__infer_any_elems(c, i, buf, &count);
   if (!e || !spread(&f, dims, rank, n, at)) return false;
   for (uint32_t k = 0; k < n; k++) {
     if (at[k] >= count) return false;
@@ -107,8 +107,8 @@ static surg__elem compute(const surg__infer *c, int op, int dtype, surg__elem a,
   return surg__elem_from(compute_expr(op, surg__elem_expr(c, a), surg__elem_expr(c, b)));
 }
 
-void surg__i_arith_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
-  const surg__fact x = surg__i_in(c, 0);
+void surg__infer_arith_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
+  const surg__fact x = surg__infer_in(c, 0);
   surg__elem sum[SURG__ELEMS], next[SURG__ELEMS];
   const size_t inputs = surg_node_input_count(c->n);
   uint32_t n;
@@ -118,7 +118,7 @@ void surg__i_arith_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
     if (!read_spread(c, i, dims, rank, n, next)) return;
     for (uint32_t k = 0; k < n; k++) sum[k] = compute(c, c->op, x.dtype, sum[k], next[k]);
   }
-  surg__i_put_elems(c, 0, sum, n);
+  surg__infer_put_elems(c, 0, sum, n);
 }
 
 /* One element of Neg, Abs or Not. */
@@ -131,16 +131,16 @@ static surg__elem unary(const surg__infer *c, int dtype, surg__elem e) {
   return compute(c, SURG_OP_Sub, dtype, surg__elem_int(0), e);
 }
 
-void surg__i_unary_elems(surg__infer *c) {
-  const surg__fact x = surg__i_in(c, 0);
+void surg__infer_unary_elems(surg__infer *c) {
+  const surg__fact x = surg__infer_in(c, 0);
   surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t n;
-  surg__i_same(c);
+  surg__infer_same(c);
   if (!c->states || (!is_int(x.dtype) && x.dtype != SURG_BOOL)) return;
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, 0, buf, &n);
   if (!e) return;
   for (uint32_t i = 0; i < n; i++) out[i] = unary(c, x.dtype, e[i]);
-  surg__i_put_elems(c, 0, out, n);
+  surg__infer_put_elems(c, 0, out, n);
 }
 
 /* --- comparison and logic: 1 true, 0 false, -1 not decided --- */
@@ -192,8 +192,8 @@ static int decide(const surg__infer *c, surg__elem a, surg__elem b, int dtype) {
   return order_exprs(c->op, surg__elem_expr(c, a), surg__elem_expr(c, b));
 }
 
-void surg__i_compare_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
-  const surg__fact x = surg__i_in(c, 0);
+void surg__infer_compare_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
+  const surg__fact x = surg__infer_in(c, 0);
   surg__elem a[SURG__ELEMS], b[SURG__ELEMS];
   uint32_t n;
   if (surg_node_input_count(c->n) != 2 || !count_of(dims, rank, &n)) return;
@@ -202,10 +202,10 @@ void surg__i_compare_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
     const int v = decide(c, a[i], b[i], x.dtype);
     a[i] = v < 0 ? surg__elem_unknown() : surg__elem_int(v);
   }
-  surg__i_put_elems(c, 0, a, n);
+  surg__infer_put_elems(c, 0, a, n);
 }
 
-void surg__i_where_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
+void surg__infer_where_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
   surg__elem k[SURG__ELEMS], a[SURG__ELEMS], b[SURG__ELEMS];
   uint32_t n;
   if (!count_of(dims, rank, &n) || !read_spread(c, 0, dims, rank, n, k)) return;
@@ -216,7 +216,7 @@ void surg__i_where_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
                       a[i].value == b[i].value;
     a[i] = v > 0 || same ? a[i] : v == 0 ? b[i] : surg__elem_unknown();
   }
-  surg__i_put_any_elems(c, 0, a, n);
+  surg__infer_put_any_elems(c, 0, a, n);
 }
 
 /* --- reductions --- */
@@ -231,7 +231,7 @@ static int reduction(int op) {
   }
 }
 
-void surg__i_reduce_elems(surg__infer *c, const surg__fact *x, uint64_t set) {
+void surg__infer_reduce_elems(surg__infer *c, const surg__fact *x, uint64_t set) {
   const int op = reduction(c->op);
   surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
   bool some[SURG__ELEMS] = {false};
@@ -241,7 +241,7 @@ void surg__i_reduce_elems(surg__infer *c, const surg__fact *x, uint64_t set) {
   if (!c->states || !op || !is_int(x->dtype)) return;
   for (uint32_t i = 0; i < x->rank; i++)
     if (!(set >> i & 1)) left[rank++] = x->dims[i];
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, 0, buf, &n);
   uint32_t whole;
   if (!e || !count_of(x->dims, x->rank, &whole) || whole != n) return;
   if (!count_of(left, rank, &outs) || (n == 0 && op != SURG_OP_Add && op != SURG_OP_Mul)) return;
@@ -261,16 +261,16 @@ void surg__i_reduce_elems(surg__infer *c, const surg__fact *x, uint64_t set) {
     out[to] = some[to] ? compute(c, op, x->dtype, out[to], e[k]) : e[k];
     some[to] = true;
   }
-  surg__i_put_elems(c, 0, out, outs);
+  surg__infer_put_elems(c, 0, out, outs);
 }
 
-void surg__i_cum_sum(surg__infer *c) {
-  const surg__fact x = surg__i_in(c, 0);
+void surg__infer_cum_sum(surg__infer *c) {
+  const surg__fact x = surg__infer_in(c, 0);
   surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t n;
-  surg__i_same(c);
+  surg__infer_same(c);
   if (!c->states || !x.ranked || x.rank != 1 || !is_int(x.dtype)) return;
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, 0, buf, &n);
   if (!e) return;
   const bool back = surg_node_int(c->n, "reverse", 0) != 0;
   const bool before = surg_node_int(c->n, "exclusive", 0) != 0;
@@ -281,15 +281,15 @@ void surg__i_cum_sum(surg__infer *c) {
     out[at] = before ? sum : next;
     sum = next;
   }
-  surg__i_put_elems(c, 0, out, n);
+  surg__infer_put_elems(c, 0, out, n);
 }
 
 /* --- movement --- */
 
-void surg__i_transpose_elems(surg__infer *c, const surg__fact *x, const int64_t *perm) {
+void surg__infer_transpose_elems(surg__infer *c, const surg__fact *x, const int64_t *perm) {
   surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t n, whole, stride[SURG_LIMIT_RANK], step = 1;
-  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
+  const surg__elem *e = surg__infer_any_elems(c, 0, buf, &n);
   if (!e || !count_of(x->dims, x->rank, &whole) || whole != n) return;
   for (uint32_t i = x->rank; i-- > 0; step *= (uint32_t)x->dims[i].value) stride[i] = step;
   for (uint32_t k = 0; k < n; k++) {
@@ -303,14 +303,14 @@ void surg__i_transpose_elems(surg__infer *c, const surg__fact *x, const int64_t 
     }
     out[k] = e[from];
   }
-  surg__i_put_any_elems(c, 0, out, n);
+  surg__infer_put_any_elems(c, 0, out, n);
 }
 
-void surg__i_pick_elems(surg__infer *c, size_t k, const surg_dim *whole, const surg_dim *left,
+void surg__infer_pick_elems(surg__infer *c, size_t k, const surg_dim *whole, const surg_dim *left,
                         size_t rank, const int64_t *from, const int64_t *step) {
   surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t n, have, count;
-  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
+  const surg__elem *e = surg__infer_any_elems(c, 0, buf, &n);
   if (!e || !count_of(whole, rank, &have) || have != n || !count_of(left, rank, &count)) return;
   for (uint32_t i = 0; i < count; i++) {
     int64_t at = 0, stride = 1;
@@ -324,15 +324,15 @@ void surg__i_pick_elems(surg__infer *c, size_t k, const surg_dim *whole, const s
     if (at < 0 || at >= (int64_t)n) return;
     out[i] = e[at];
   }
-  surg__i_put_any_elems(c, k, out, count);
+  surg__infer_put_any_elems(c, k, out, count);
 }
 
 /* Along `axis`, the elements at the indices of input 1. */
-void surg__i_gather_elems(surg__infer *c, const surg__fact *data, size_t axis) {
+void surg__infer_gather_elems(surg__infer *c, const surg__fact *data, size_t axis) {
   surg__elem dbuf[SURG__ELEMS], ibuf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t nd, ni, outer, inner, have;
-  const surg__elem *d = surg__i_any_elems(c, 0, dbuf, &nd);
-  const surg__elem *idx = d ? surg__i_elems(c, 1, ibuf, &ni) : NULL;
+  const surg__elem *d = surg__infer_any_elems(c, 0, dbuf, &nd);
+  const surg__elem *idx = d ? surg__infer_elems(c, 1, ibuf, &ni) : NULL;
   if (!idx || !count_of(data->dims, data->rank, &have) || have != nd) return;
   const int64_t length = data->dims[axis].value;
   assert(axis < data->rank);
@@ -347,31 +347,31 @@ void surg__i_gather_elems(surg__infer *c, const surg__fact *data, size_t axis) {
     const bool known = at.known && k >= 0 && k < length;
     out[i] = known ? d[((i / inner / ni) * length + k) * inner + i % inner] : surg__elem_unknown();
   }
-  surg__i_put_any_elems(c, 0, out, (uint32_t)count);
+  surg__infer_put_any_elems(c, 0, out, (uint32_t)count);
 }
 
 /* Puts single elements into a list: along its only axis, at places that are known. */
-void surg__i_scatter(surg__infer *c) {
-  const surg__fact x = surg__i_in(c, 0);
+void surg__infer_scatter(surg__infer *c) {
+  const surg__fact x = surg__infer_in(c, 0);
   surg__elem buf[SURG__ELEMS], new[SURG__ELEMS], out[SURG__ELEMS];
   int64_t at[SURG__ELEMS];
   uint32_t n, updates, places;
   surg__fact f;
-  surg__i_same(c);
+  surg__infer_same(c);
   const surg_str how = surg_node_string(c->n, "reduction", "none");
   if (!c->states || !x.ranked || x.rank != 1 || how.n != 4 || memcmp(how.p, "none", 4)) return;
   if (c->op == SURG_OP_ScatterND &&
-      (!surg__i_ranked(c, 1, &f) || f.rank < 1 || f.dims[f.rank - 1].value != 1))
+      (!surg__infer_ranked(c, 1, &f) || f.rank < 1 || f.dims[f.rank - 1].value != 1))
     return;
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
-  if (!e || !surg__i_ints(c, 1, at, SURG__ELEMS, &places)) return;
+  const surg__elem *e = surg__infer_elems(c, 0, buf, &n);
+  if (!e || !surg__infer_ints(c, 1, at, SURG__ELEMS, &places)) return;
   memcpy(out, e, n * sizeof *e);
-  const surg__elem *u = surg__i_elems(c, 2, new, &updates);
+  const surg__elem *u = surg__infer_elems(c, 2, new, &updates);
   if (!u || updates != places) return;
   for (uint32_t i = 0; i < places; i++) {
     const int64_t to = at[i] < 0 ? at[i] + n : at[i];
     if (to < 0 || to >= (int64_t)n) return;
     out[to] = u[i];
   }
-  surg__i_put_elems(c, 0, out, n);
+  surg__infer_put_elems(c, 0, out, n);
 }

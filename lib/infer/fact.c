@@ -3,9 +3,9 @@
 #include "infer/infer.h"
 #include "io/io.h"
 
-bool surg__i_has(const surg__infer *c, size_t i) { return surg_node_input(c->n, i) != NULL; }
+bool surg__infer_has(const surg__infer *c, size_t i) { return surg_node_input(c->n, i) != NULL; }
 
-void surg__i_bad(surg__infer *c) { c->bad = true; }
+void surg__infer_bad(surg__infer *c) { c->bad = true; }
 
 static surg__istate *state_of(const surg__infer *c, const surg_value *v) {
   return c->states ? v->scratch : NULL;
@@ -23,11 +23,11 @@ static surg__fact fact_of_tensor(surg__infer *c, size_t slot, const surg_tensor 
   return f;
 }
 
-surg__fact surg__i_in(surg__infer *c, size_t i) {
-  return surg__i_value(c, surg_node_input(c->n, i), i);
+surg__fact surg__infer_in(surg__infer *c, size_t i) {
+  return surg__infer_value(c, surg_node_input(c->n, i), i);
 }
 
-surg__fact surg__i_value(surg__infer *c, const surg_value *v, size_t slot) {
+surg__fact surg__infer_value(surg__infer *c, const surg_value *v, size_t slot) {
   if (!v) return (surg__fact){0};
   const surg_tensor *t = surg_value_constant(v);
   if (t && !surg_tensor_is_sparse(t)) return fact_of_tensor(c, slot, t);
@@ -42,8 +42,8 @@ surg__fact surg__i_value(surg__infer *c, const surg_value *v, size_t slot) {
   return f;
 }
 
-bool surg__i_ranked(surg__infer *c, size_t i, surg__fact *f) {
-  *f = surg__i_in(c, i);
+bool surg__infer_ranked(surg__infer *c, size_t i, surg__fact *f) {
+  *f = surg__infer_in(c, i);
   return f->kind == SURG_TYPE_TENSOR && f->ranked;
 }
 
@@ -125,14 +125,14 @@ static const surg__elem *elems_of(surg__infer *c, const surg_value *v,
   return s->elems->e;
 }
 
-const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+const surg__elem *surg__infer_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                 uint32_t *n) {
   bool real = false;
   const surg__elem *e = elems_of(c, surg_node_input(c->n, i), buf, n, &real);
   return real ? NULL : e;
 }
 
-const surg__elem *surg__i_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+const surg__elem *surg__infer_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                     uint32_t *n) {
   bool real = false;
   return elems_of(c, surg_node_input(c->n, i), buf, n, &real);
@@ -149,20 +149,20 @@ int64_t surg_value_elements(const surg_value *v, surg_elem *out, size_t cap) {
   return n;
 }
 
-const surg__elem *surg__i_value_elems(surg__infer *c, const surg_value *v,
+const surg__elem *surg__infer_value_elems(surg__infer *c, const surg_value *v,
                                       surg__elem buf[SURG__ELEMS], uint32_t *n) {
   bool real = false;
   const surg__elem *e = elems_of(c, v, buf, n, &real);
   return real ? NULL : e;
 }
 
-void surg__i_set_elems(surg__infer *c, surg_value *v, const surg__elem *e, uint32_t n) {
+void surg__infer_set_elems(surg__infer *c, surg_value *v, const surg__elem *e, uint32_t n) {
   if (v && state_of(c, v)) keep_elems(c, state_of(c, v), e, n, false);
 }
 
-bool surg__i_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n) {
+bool surg__infer_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n) {
   surg__elem buf[SURG__ELEMS];
-  const surg__elem *e = surg__i_elems(c, i, buf, n);
+  const surg__elem *e = surg__infer_elems(c, i, buf, n);
   if (!e || *n > cap) return false;
   for (uint32_t k = 0; k < *n; k++) {
     if (!e[k].known) return false;
@@ -171,16 +171,16 @@ bool surg__i_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t
   return true;
 }
 
-bool surg__i_int(surg__infer *c, size_t i, int64_t *out) {
+bool surg__infer_int(surg__infer *c, size_t i, int64_t *out) {
   uint32_t n;
-  return surg__i_ints(c, i, out, 1, &n) && n == 1;
+  return surg__infer_ints(c, i, out, 1, &n) && n == 1;
 }
 
-bool surg__i_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t *n) {
+bool surg__infer_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t *n) {
   surg__elem buf[SURG__ELEMS];
-  const surg__fact f = surg__i_in(c, i);
+  const surg__fact f = surg__infer_in(c, i);
   if (f.kind != SURG_TYPE_TENSOR || f.dtype != SURG_FLOAT) return false;
-  const surg__elem *e = surg__i_any_elems(c, i, buf, n);
+  const surg__elem *e = surg__infer_any_elems(c, i, buf, n);
   if (!e || *n > cap) return false;
   for (uint32_t k = 0; k < *n; k++) {
     if (!e[k].known) return false;
@@ -189,7 +189,7 @@ bool surg__i_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t
   return true;
 }
 
-int surg__i_dtype(const surg__infer *c, size_t k) {
+int surg__infer_dtype(const surg__infer *c, size_t k) {
   const surg_schema *s = c->schema;
   assert(s); /* rules run for nodes of a schema alone */
   if (!s->n_outputs) return 0;
@@ -291,7 +291,7 @@ static void publish(surg__infer *c, surg_value *v, const surg_type *type) {
   v->inferred = type;
 }
 
-void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank) {
+void surg__infer_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank) {
   if (!v) return; /* the model has failed */
   assert(v->scratch && dtype > 0 && dtype < SURG_DTYPE_COUNT);
   const surg_type *old = state_of(c, v)->old;
@@ -304,7 +304,7 @@ void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims,
     publish(c, v, tensor_type(c, dtype, own, rank));
 }
 
-void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype) {
+void surg__infer_set_unranked(surg__infer *c, surg_value *v, int dtype) {
   if (!v) return;
   const surg_type *old = state_of(c, v)->old;
   if (old && old->kind == SURG_TYPE_TENSOR && old->dtype == dtype && !old->has_rank)
@@ -315,21 +315,21 @@ void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype) {
 
 static bool is_dtype(int64_t dtype) { return dtype > 0 && dtype < SURG_DTYPE_COUNT; }
 
-void surg__i_put(surg__infer *c, size_t k, int dtype, const surg_dim *dims, size_t rank) {
+void surg__infer_put(surg__infer *c, size_t k, int dtype, const surg_dim *dims, size_t rank) {
   if (!is_dtype(dtype) || c->bad) return;
   if (rank > SURG_LIMIT_RANK) {
-    surg__i_put_unranked(c, k, dtype);
+    surg__infer_put_unranked(c, k, dtype);
     return;
   }
   const surg_value *out = c->states ? NULL : surg_node_output(c->n, k);
   if (out) measure(c, out, dtype, dims, rank);
   surg_value *v = target(c, k);
-  if (v) surg__i_set(c, v, dtype, dims, rank);
+  if (v) surg__infer_set(c, v, dtype, dims, rank);
 }
 
-void surg__i_put_unranked(surg__infer *c, size_t k, int dtype) {
+void surg__infer_put_unranked(surg__infer *c, size_t k, int dtype) {
   surg_value *v = target(c, k);
-  if (v && is_dtype(dtype)) surg__i_set_unranked(c, v, dtype);
+  if (v && is_dtype(dtype)) surg__infer_set_unranked(c, v, dtype);
 }
 
 /* Whether every dim of a ranked fact is a number or an expression. */
@@ -339,19 +339,19 @@ static bool complete(const surg__fact *f) {
   return true;
 }
 
-void surg__i_put_like(surg__infer *c, size_t k, int dtype, const surg__fact *f) {
+void surg__infer_put_like(surg__infer *c, size_t k, int dtype, const surg__fact *f) {
   if (f->kind != SURG_TYPE_TENSOR) return;
   if (!f->ranked) {
-    surg__i_put_unranked(c, k, dtype);
+    surg__infer_put_unranked(c, k, dtype);
   } else if (c->states && f->type && f->dtype == dtype && complete(f)) {
     surg_value *v = target(c, k);
     if (v) publish(c, v, f->type);
   } else {
-    surg__i_put(c, k, dtype, f->dims, f->rank);
+    surg__infer_put(c, k, dtype, f->dims, f->rank);
   }
 }
 
-void surg__i_put_type(surg__infer *c, size_t k, const surg_type *type) {
+void surg__infer_put_type(surg__infer *c, size_t k, const surg_type *type) {
   surg_value *v = target(c, k);
   if (v && type) publish(c, v, type);
 }
@@ -363,7 +363,7 @@ static bool says(const surg_type *t, const surg__fact *f) {
   return f->ranked ? same_dims(t, f->dims, f->rank) : !t->has_rank;
 }
 
-void surg__i_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
+void surg__infer_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
                          const surg__fact *elem) {
   const surg_type *t = elem->type;
   assert(kind == SURG_TYPE_SEQUENCE || kind == SURG_TYPE_OPTIONAL);
@@ -378,9 +378,10 @@ void surg__i_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
   publish(c, v, t ? surg_type_wrap(c->m, kind, t) : NULL);
 }
 
-void surg__i_put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const surg__fact *elem) {
+void surg__infer_put_wrapped(surg__infer *c, size_t k, surg_type_kind kind,
+                             const surg__fact *elem) {
   surg_value *v = target(c, k);
-  if (v) surg__i_set_wrapped(c, v, kind, elem);
+  if (v) surg__infer_set_wrapped(c, v, kind, elem);
 }
 
 bool surg__type_same(const surg_type *a, const surg_type *b) {
@@ -391,7 +392,7 @@ bool surg__type_same(const surg_type *a, const surg_type *b) {
   return true;
 }
 
-const surg_type *surg__i_outside(surg__infer *c, const surg_type *t, const surg_graph *body) {
+const surg_type *surg__infer_outside(surg__infer *c, const surg_type *t, const surg_graph *body) {
   surg_type_kind kinds[SURG_LIMIT_DEPTH];
   surg_dim dims[SURG_LIMIT_RANK];
   size_t n = 0;
@@ -442,19 +443,19 @@ static void put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n,
   keep_elems(c, s, e, n, real);
 }
 
-void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {
+void surg__infer_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {
   surg_value *v = target(c, k);
   if (v && v->inferred && tracked(v->inferred->dtype)) put_elems(c, k, e, n, false);
 }
 
-void surg__i_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {
+void surg__infer_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n) {
   surg_value *v = target(c, k);
   if (!v || !v->inferred) return;
   const bool real = tracked_real(v->inferred->dtype);
   if (real || tracked(v->inferred->dtype)) put_elems(c, k, e, n, real);
 }
 
-void surg__i_put_elems_outside(surg__infer *c, size_t k, const surg_value *v,
+void surg__infer_put_elems_outside(surg__infer *c, size_t k, const surg_value *v,
                                const surg_value *or, const surg_graph *body) {
   surg__elem a[SURG__ELEMS], b[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t n, m = 0;
@@ -468,5 +469,5 @@ void surg__i_put_elems_outside(surg__infer *c, size_t k, const surg_value *v,
     const bool inside = x[i].expr && surg__expr_born_in(x[i].expr, body);
     out[i] = same && !inside ? x[i] : surg__elem_unknown();
   }
-  surg__i_put_any_elems(c, k, out, n);
+  surg__infer_put_any_elems(c, k, out, n);
 }

@@ -3,14 +3,14 @@
  * runs (walk.c); dims that are born in them mean nothing outside. */
 #include "infer/rules.h"
 
-surg_graph *surg__i_body(const surg__infer *c, const char *attr) {
+surg_graph *surg__infer_body(const surg__infer *c, const char *attr) {
   const surg_attr *a = surg_node_attr(c->n, attr);
   return a ? surg_attr_graph(a, 0) : NULL;
 }
 
-surg__fact surg__i_outside_fact(surg__infer *c, const surg_value *v, const surg_graph *body,
+surg__fact surg__infer_outside_fact(surg__infer *c, const surg_value *v, const surg_graph *body,
                                 size_t slot, surg_dim dims[SURG_LIMIT_RANK]) {
-  surg__fact f = surg__i_value(c, v, slot);
+  surg__fact f = surg__infer_value(c, v, slot);
   assert(f.rank <= SURG_LIMIT_RANK);
   if (f.kind == SURG_TYPE_TENSOR && f.ranked) {
     bool all = true;
@@ -21,7 +21,7 @@ surg__fact surg__i_outside_fact(surg__infer *c, const surg_value *v, const surg_
     if (!all) f.type = NULL;
     f.dims = dims;
   } else if (f.kind != SURG_TYPE_TENSOR && f.type) {
-    f.type = surg__i_outside(c, f.type, body);
+    f.type = surg__infer_outside(c, f.type, body);
     if (!f.type) f.kind = SURG_TYPE_UNKNOWN;
   }
   return f;
@@ -41,65 +41,67 @@ static void put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const sur
   if (!a || !b || a->kind != b->kind) return;
   if (a->kind == SURG_TYPE_TENSOR) {
     const surg__fact x = tensor_fact(a), y = tensor_fact(b);
-    if (surg__fact_join(&x, &y, dims, &both)) surg__i_put_wrapped(c, k, kind, &both);
+    if (surg__fact_join(&x, &y, dims, &both)) surg__infer_put_wrapped(c, k, kind, &both);
   } else if (a->kind == SURG_TYPE_SEQUENCE && a->elem && b->elem &&
              a->elem->kind == SURG_TYPE_TENSOR && b->elem->kind == SURG_TYPE_TENSOR &&
              a->elem->dtype == b->elem->dtype) {
     const surg_type *any = surg_type_tensor_unranked(c->m, a->elem->dtype);
     both = (surg__fact){.kind = SURG_TYPE_SEQUENCE,
                         .type = surg_type_wrap(c->m, SURG_TYPE_SEQUENCE, any)};
-    if (both.type) surg__i_put_wrapped(c, k, kind, &both);
+    if (both.type) surg__infer_put_wrapped(c, k, kind, &both);
   }
 }
 
-void surg__i_put_from_body(surg__infer *c, size_t k, const surg_value *v, const surg_graph *body) {
+void surg__infer_put_from_body(surg__infer *c, size_t k, const surg_value *v,
+                               const surg_graph *body) {
   surg_dim dims[SURG_LIMIT_RANK];
-  const surg__fact f = surg__i_outside_fact(c, v, body, 0, dims);
+  const surg__fact f = surg__infer_outside_fact(c, v, body, 0, dims);
   if (f.kind == SURG_TYPE_TENSOR)
-    surg__i_put_like(c, k, f.dtype, &f);
+    surg__infer_put_like(c, k, f.dtype, &f);
   else if (f.kind != SURG_TYPE_UNKNOWN)
-    surg__i_put_type(c, k, f.type);
-  surg__i_put_elems_outside(c, k, v, NULL, body);
+    surg__infer_put_type(c, k, f.type);
+  surg__infer_put_elems_outside(c, k, v, NULL, body);
 }
 
-void surg__i_put_join(surg__infer *c, size_t k, const surg__fact *a, const surg__fact *b) {
+void surg__infer_put_join(surg__infer *c, size_t k, const surg__fact *a, const surg__fact *b) {
   surg_dim dims[SURG_LIMIT_RANK];
   if (a->kind != b->kind || a->kind == SURG_TYPE_UNKNOWN) return;
   if (a->kind != SURG_TYPE_TENSOR) {
     if (surg__type_same(a->type, b->type))
-      surg__i_put_type(c, k, a->type);
+      surg__infer_put_type(c, k, a->type);
     else if (a->kind == SURG_TYPE_SEQUENCE || a->kind == SURG_TYPE_OPTIONAL)
       put_wrapped(c, k, a->kind, a->type->elem, b->type->elem);
     return;
   }
   if (a->dtype != b->dtype) return;
   if (!a->ranked || !b->ranked || a->rank != b->rank) {
-    surg__i_put_unranked(c, k, a->dtype);
+    surg__infer_put_unranked(c, k, a->dtype);
     return;
   }
   for (uint32_t i = 0; i < a->rank; i++) dims[i] = surg__dim_join(a->dims[i], b->dims[i]);
-  surg__i_put(c, k, a->dtype, dims, a->rank);
+  surg__infer_put(c, k, a->dtype, dims, a->rank);
 }
 
-void surg__i_if(surg__infer *c) {
-  const surg_graph *a = surg__i_body(c, "then_branch"), *b = surg__i_body(c, "else_branch");
+void surg__infer_if(surg__infer *c) {
+  const surg_graph *a = surg__infer_body(c, "then_branch"), *b = surg__infer_body(c, "else_branch");
   const size_t n = surg_node_output_count(c->n);
   surg_dim da[SURG_LIMIT_RANK], db[SURG_LIMIT_RANK];
   if (!a || !b) return;
   if (surg_graph_output_count(a) < n || surg_graph_output_count(b) < n) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   int64_t decided = c->assumed_as;
-  if (surg__i_int(c, 0, &decided) || (c->assumed && surg_node_input(c->n, 0) == c->assumed)) {
+  if (surg__infer_int(c, 0, &decided) || (c->assumed && surg_node_input(c->n, 0) == c->assumed)) {
     const surg_graph *taken = decided ? a : b;
-    for (size_t k = 0; k < n; k++) surg__i_put_from_body(c, k, surg_graph_output(taken, k), taken);
+    for (size_t k = 0; k < n; k++)
+      surg__infer_put_from_body(c, k, surg_graph_output(taken, k), taken);
     return;
   }
   for (size_t k = 0; k < n; k++) {
-    const surg__fact x = surg__i_outside_fact(c, surg_graph_output(a, k), a, 0, da);
-    const surg__fact y = surg__i_outside_fact(c, surg_graph_output(b, k), b, 1, db);
-    surg__i_put_join(c, k, &x, &y);
-    surg__i_put_elems_outside(c, k, surg_graph_output(a, k), surg_graph_output(b, k), a);
+    const surg__fact x = surg__infer_outside_fact(c, surg_graph_output(a, k), a, 0, da);
+    const surg__fact y = surg__infer_outside_fact(c, surg_graph_output(b, k), b, 1, db);
+    surg__infer_put_join(c, k, &x, &y);
+    surg__infer_put_elems_outside(c, k, surg_graph_output(a, k), surg_graph_output(b, k), a);
   }
 }

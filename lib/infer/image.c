@@ -7,10 +7,10 @@
 static bool read_dims(surg__infer *c, size_t i, surg_dim *dims, uint32_t cap, uint32_t *n) {
   surg__elem buf[SURG__ELEMS];
   bool negative = false;
-  const surg__elem *e = surg__i_elems(c, i, buf, n);
+  const surg__elem *e = surg__infer_elems(c, i, buf, n);
   if (!e || *n > cap) return false;
   for (uint32_t k = 0; k < *n; k++) dims[k] = surg__dim_of(e[k], &negative);
-  if (negative) surg__i_bad(c);
+  if (negative) surg__infer_bad(c);
   return !negative;
 }
 
@@ -18,7 +18,7 @@ static bool read_dims(surg__infer *c, size_t i, surg_dim *dims, uint32_t cap, ui
 static bool read_sizes(surg__infer *c, size_t i, surg_dim *dims, uint32_t cap, uint32_t *n) {
   surg__fact f;
   if (read_dims(c, i, dims, cap, n)) return true;
-  if (c->bad || !surg__i_ranked(c, i, &f) || f.rank != 1 || !surg__dim_known(f.dims[0]) ||
+  if (c->bad || !surg__infer_ranked(c, i, &f) || f.rank != 1 || !surg__dim_known(f.dims[0]) ||
       f.dims[0].value > (int64_t)cap)
     return false;
   *n = (uint32_t)f.dims[0].value;
@@ -26,28 +26,28 @@ static bool read_sizes(surg__infer *c, size_t i, surg_dim *dims, uint32_t cap, u
   return true;
 }
 
-void surg__i_affine_grid(surg__infer *c) {
+void surg__infer_affine_grid(surg__infer *c) {
   surg_dim size[5], dims[5];
   uint32_t n;
-  const int dtype = surg__i_dtype(c, 0);
+  const int dtype = surg__infer_dtype(c, 0);
   if (!read_sizes(c, 1, size, 5, &n)) return;
   if (n != 4 && n != 5) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   dims[0] = size[0];
   for (uint32_t i = 2; i < n; i++) dims[i - 1] = size[i];
   dims[n - 1] = surg__dim(n - 2);
-  surg__i_put(c, 0, dtype, dims, n);
+  surg__infer_put(c, 0, dtype, dims, n);
 }
 
-void surg__i_col2im(surg__infer *c) {
+void surg__infer_col2im(surg__infer *c) {
   surg__fact x;
   surg_dim image[SURG_LIMIT_RANK], block[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
   uint32_t n, blocks;
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   if (x.rank != 3) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   dims[0] = x.dims[0];
@@ -57,26 +57,26 @@ void surg__i_col2im(surg__infer *c) {
   if (read_dims(c, 2, block, SURG_LIMIT_RANK, &blocks)) {
     const surg_dim by = surg__dim_product(block, blocks);
     if (blocks != n || by.value == 0) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
     if (by.value == 1) {
       dims[1] = channels;
     } else if (surg__dim_known(by)) {
-      if (surg__dim_known(channels) && channels.value % by.value) surg__i_bad(c);
+      if (surg__dim_known(channels) && channels.value % by.value) surg__infer_bad(c);
       dims[1] = surg__dim_over(channels, by.value);
     }
   }
   memcpy(dims + 2, image, n * sizeof *dims);
-  surg__i_put(c, 0, x.dtype, dims, (size_t)n + 2);
+  surg__infer_put(c, 0, x.dtype, dims, (size_t)n + 2);
 }
 
-void surg__i_center_crop_pad(surg__infer *c) {
+void surg__infer_center_crop_pad(surg__infer *c) {
   surg__fact x;
   surg_dim size[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
   uint32_t n;
   size_t count, axis;
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   memcpy(dims, x.dims, x.rank * sizeof *dims);
   const bool some = surg_node_attr(c->n, "axes") != NULL;
   const int64_t *axes = some ? surg_node_ints(c->n, "axes", &count) : NULL;
@@ -84,14 +84,14 @@ void surg__i_center_crop_pad(surg__infer *c) {
   if (some && (!axes || count > x.rank)) return;
   const bool known = read_sizes(c, 1, size, SURG_LIMIT_RANK, &n);
   if (c->bad || (known && n != count)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   for (size_t i = 0; i < count; i++) {
-    if (!surg__i_axis(c, some ? axes[i] : (int64_t)i, x.rank, &axis)) return;
+    if (!surg__infer_axis(c, some ? axes[i] : (int64_t)i, x.rank, &axis)) return;
     dims[axis] = known ? size[i] : surg__dim_unknown();
   }
-  surg__i_put(c, 0, x.dtype, dims, x.rank);
+  surg__infer_put(c, 0, x.dtype, dims, x.rank);
 }
 
 /* Entry i of a list attribute of n entries, which is `otherwise` when absent; false: it is not of
@@ -108,11 +108,11 @@ static bool list_entry(const surg__infer *c, const char *name, size_t n, size_t 
   return true;
 }
 
-void surg__i_max_unpool(surg__infer *c) {
+void surg__infer_max_unpool(surg__infer *c) {
   surg__fact x;
   surg_dim dims[SURG_LIMIT_RANK];
   uint32_t n;
-  if (!surg__i_ranked(c, 0, &x) || x.rank < 3) return;
+  if (!surg__infer_ranked(c, 0, &x) || x.rank < 3) return;
   const size_t rank = x.rank, spatial = rank - 2;
   const int dtype = x.dtype;
   dims[0] = x.dims[0];
@@ -129,56 +129,57 @@ void surg__i_max_unpool(surg__infer *c) {
     if (surg__dim_known(d) && d.value < 1) continue;
     dims[i + 2] = surg__dim_add(surg__dim_times(d, stride), kernel - begin - end - stride);
   }
-  if (surg__i_has(c, 2)) {
+  if (surg__infer_has(c, 2)) {
     surg_dim wanted[SURG_LIMIT_RANK];
     const bool known = read_dims(c, 2, wanted, SURG_LIMIT_RANK, &n);
     if (c->bad || (known && n != rank)) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
     for (size_t i = 0; i < rank; i++) dims[i] = known ? wanted[i] : surg__dim_unknown();
   }
-  surg__i_put(c, 0, dtype, dims, rank);
+  surg__infer_put(c, 0, dtype, dims, rank);
 }
 
-void surg__i_max_roi_pool(surg__infer *c) {
+void surg__infer_max_roi_pool(surg__infer *c) {
   surg__fact x, rois;
   size_t n = 0;
   const int64_t *pooled = surg_node_ints(c->n, "pooled_shape", &n);
-  const bool has_x = surg__i_ranked(c, 0, &x), has_rois = surg__i_ranked(c, 1, &rois);
+  const bool has_x = surg__infer_ranked(c, 0, &x), has_rois = surg__infer_ranked(c, 1, &rois);
   if (!pooled || n != 2 || pooled[0] < 0 || pooled[1] < 0) return;
   if ((has_x && x.rank != 4) || (has_rois && rois.rank != 2)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   const surg_dim dims[4] = {has_rois ? rois.dims[0] : surg__dim_unknown(),
                             has_x ? x.dims[1] : surg__dim_unknown(), surg__dim(pooled[0]),
                             surg__dim(pooled[1])};
-  surg__i_put(c, 0, surg__i_dtype(c, 0), dims, 4);
+  surg__infer_put(c, 0, surg__infer_dtype(c, 0), dims, 4);
 }
 
 /* The offsets have the spatial size of the output. */
-void surg__i_deform_conv(surg__infer *c) {
+void surg__infer_deform_conv(surg__infer *c) {
   surg__fact x, w, offset;
   surg_dim dims[SURG_LIMIT_RANK];
-  if (!surg__i_ranked(c, 0, &x) || !surg__i_ranked(c, 1, &w) || !surg__i_ranked(c, 2, &offset))
+  if (!surg__infer_ranked(c, 0, &x) || !surg__infer_ranked(c, 1, &w) ||
+      !surg__infer_ranked(c, 2, &offset))
     return;
   if (x.rank < 3 || w.rank != x.rank || offset.rank != x.rank) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   dims[0] = x.dims[0];
   dims[1] = w.dims[0];
   for (uint32_t i = 2; i < x.rank; i++) dims[i] = offset.dims[i];
-  surg__i_put(c, 0, surg__i_dtype(c, 0), dims, x.rank);
+  surg__infer_put(c, 0, surg__infer_dtype(c, 0), dims, x.rank);
 }
 
-void surg__i_image_decoder(surg__infer *c) {
+void surg__infer_image_decoder(surg__infer *c) {
   const surg_str format = surg_node_string(c->n, "pixel_format", "RGB");
   surg_dim dims[3] = {surg__dim_unknown(), surg__dim_unknown(), surg__dim_unknown()};
   if (format.n == 3 && (!memcmp(format.p, "RGB", 3) || !memcmp(format.p, "BGR", 3)))
     dims[2] = surg__dim(3);
   else if (format.n == 9 && !memcmp(format.p, "Grayscale", 9))
     dims[2] = surg__dim(1);
-  surg__i_put(c, 0, SURG_UINT8, dims, 3);
+  surg__infer_put(c, 0, SURG_UINT8, dims, 3);
 }

@@ -7,11 +7,11 @@ static void state_tensor(surg__infer *c, surg_value *v, const surg_tensor *t) {
   assert(surg__dtype_name(t->dtype)); /* the loader rejects others, or marks them shapeless */
   surg_dim dims[SURG_LIMIT_RANK];
   if (t->rank > SURG_LIMIT_RANK) {
-    surg__i_set_unranked(c, v, t->dtype);
+    surg__infer_set_unranked(c, v, t->dtype);
     return;
   }
   for (uint32_t i = 0; i < t->rank; i++) dims[i] = surg__dim(t->dims[i]);
-  surg__i_set(c, v, t->dtype, dims, t->rank);
+  surg__infer_set(c, v, t->dtype, dims, t->rank);
 }
 
 /* Dims of an input as a file declares them: numbers, and symbols by their names. */
@@ -45,16 +45,16 @@ static const surg_type *bind_wrapped(surg__infer *c, const surg_type *t, surg__s
   return bound;
 }
 
-void surg__i_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
+void surg__infer_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
                             surg__symbol symbol) {
   assert(v->scratch && t->model == c->m);
   surg_dim dims[SURG_LIMIT_RANK];
   if (t->kind == SURG_TYPE_TENSOR && (t->dtype <= 0 || t->dtype >= SURG_DTYPE_COUNT)) return;
   if (t->kind == SURG_TYPE_TENSOR && t->has_rank && t->rank <= SURG_LIMIT_RANK) {
     bind_dims(c, t->dims, dims, t->rank, symbol);
-    surg__i_set(c, v, t->dtype, dims, t->rank);
+    surg__infer_set(c, v, t->dtype, dims, t->rank);
   } else if (t->kind == SURG_TYPE_TENSOR && !t->has_rank) {
-    surg__i_set_unranked(c, v, t->dtype);
+    surg__infer_set_unranked(c, v, t->dtype);
   } else if (t->kind == SURG_TYPE_TENSOR) {
     v->inferred = t;
   } else {
@@ -67,7 +67,8 @@ void surg__i_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
 static void state_axiom(surg__infer *c, surg_value *v) {
   if (v->producer || v->erased) return;
   const surg_tensor *t = surg_value_constant(v);
-  /* In sparse form is how it is stored: it is the dense tensor, though nobody reads its elements. */
+  /* In sparse form is how it is stored: it is the dense tensor, though nobody reads its elements.
+   */
   if (!t && !v->input && v->tensor && v->tensor->view == SURG__VIEW_SPARSE &&
       !v->tensor->shapeless)
     t = v->tensor;
@@ -75,7 +76,7 @@ static void state_axiom(surg__infer *c, surg_value *v) {
     state_tensor(c, v, t);
   } else if (v->input && v->graph->kind == SURG_GRAPH_MAIN) {
     const surg_type *declared = surg_value_declared_type(v);
-    if (declared) surg__i_state_declared(c, v, declared, SURG__SYMBOL_INPUT);
+    if (declared) surg__infer_state_declared(c, v, declared, SURG__SYMBOL_INPUT);
   }
 }
 
@@ -123,9 +124,9 @@ static surg_status infer_all(surg__infer *c) {
   surg__arena_init(&c->keep, m->ctx);
   surg__arena_init(&c->scratch, m->ctx);
   attach_states(c);
-  c->work_left = surg__i_work(m);
-  if (!c->nomem) surg__i_walk(c, m->graph);
-  if (!c->nomem) surg__i_settle_functions(c);
+  c->work_left = surg__infer_work(m);
+  if (!c->nomem) surg__infer_walk(c, m->graph);
+  if (!c->nomem) surg__infer_settle_functions(c);
   detach_states(c);
   surg__arena_free(&c->scratch);
   surg__free(m->ctx, c->states);
@@ -160,7 +161,7 @@ static bool walked_once(const surg_graph *g) {
   return false;
 }
 
-surg_node *surg_branch_fails(surg_node *n, bool taken) {
+surg_node *surg_node_branch_fails(surg_node *n, bool taken) {
   const surg_value *condition = n && !n->erased ? surg_node_input(n, 0) : NULL;
   if (!condition || surg_node_op(n) != SURG_OP_If || !walked_once(n->graph)) return NULL;
   surg_model *m = n->graph->model;
@@ -182,7 +183,7 @@ surg_status surg_model_infer(surg_model *m) {
 static bool result_sizes(const surg_node *n, uint64_t *bytes, uint64_t *in_file) {
   if (!n || !bytes || n->erased) return false;
   surg__infer c = {.m = n->graph->model, .as_file = in_file != NULL};
-  const surg__rule rule = surg__i_prepare(&c, n) && !c.bad ? surg__rule_find(c.op) : NULL;
+  const surg__infer_fn rule = surg__infer_prepare(&c, n) && !c.bad ? surg__infer_find(c.op) : NULL;
   if (!rule) return false;
   rule(&c);
   size_t present = 0;
@@ -212,8 +213,8 @@ bool surg_node_result_sizes(const surg_node *n, uint64_t *bytes, uint64_t *in_fi
 
 bool surg__infer_contradicts(const surg_node *n) {
   surg__infer c = {.m = n->graph->model};
-  if (!surg__i_prepare(&c, n)) return false;
-  const surg__rule rule = c.bad ? NULL : surg__rule_find(c.op);
+  if (!surg__infer_prepare(&c, n)) return false;
+  const surg__infer_fn rule = c.bad ? NULL : surg__infer_find(c.op);
   if (rule) rule(&c);
   return c.bad;
 }

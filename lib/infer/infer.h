@@ -4,8 +4,8 @@
  * A rule reads facts about the inputs of one node and states facts about its outputs. It states
  * only what holds in every run that does not fail: a dim that may differ is unknown, never guessed.
  * Axioms are the types of the main graph's inputs and the tensors of initializers; value_info and
- * declared outputs are claims and never read. A rule whose inputs contradict it calls surg__i_bad,
- * and the outputs get no type. */
+ * declared outputs are claims and never read. A rule whose inputs contradict it calls
+ * surg__infer_bad, and the outputs get no type. */
 #ifndef SURG_INFER_H
 #define SURG_INFER_H
 
@@ -38,9 +38,9 @@ typedef struct surg__fact {
   const surg_type *type; /* the type this was read from; NULL for a tensor's */
 } surg__fact;
 
-/* Told of a call when its function's body was walked for it: until it returns, the values of the body
- * have the types they have in this call. A call in a body is told of for each call around it, the
- * last time with the final types; before the call around it is. */
+/* Told of a call when its function's body was walked for it: until it returns, the values of the
+ * body have the types they have in this call. A call in a body is told of for each call around it,
+ * the last time with the final types; before the call around it is. */
 typedef void (*surg__call_fn)(void *user, const surg_node *call);
 /* An inference that tells of calls. */
 surg_status surg__infer_calls(surg_model *m, surg__call_fn on_call, void *user);
@@ -93,9 +93,9 @@ typedef struct surg__istate {
   const surg__elems *all_elems;
 } surg__istate;
 
-typedef void (*surg__rule)(surg__infer *c);
+typedef void (*surg__infer_fn)(surg__infer *c);
 /* The rule of an operator, or NULL (lib/infer/rules.c). */
-surg__rule surg__rule_find(int op);
+surg__infer_fn surg__infer_find(int op);
 
 /* Whether what is proven of a node's inputs contradicts its operator. The model is inferred. */
 bool surg__infer_contradicts(const surg_node *n);
@@ -105,8 +105,8 @@ bool surg__infer_contradicts(const surg_node *n);
  * with bodies. The model fails when memory runs out. */
 void surg__infer_one(surg_node *n);
 
-/* v is no longer exactly what it was: what was proven of all that is computed from its elements is not
- * known until the model is inferred again. The model fails when memory runs out. */
+/* v is no longer exactly what it was: what was proven of all that is computed from its elements is
+ * not known until the model is inferred again. The model fails when memory runs out. */
 void surg__infer_doubt(surg_value *v);
 
 /* --- walking (walk.c) --- */
@@ -115,58 +115,59 @@ void surg__infer_doubt(surg_value *v);
 #define SURG__WORK 8u
 #define SURG__WORK_LEAST 65536u
 #define SURG__ROUNDS 4u /* walks of a loop's body, the last with states of unknown shape */
-void surg__i_walk(surg__infer *c, surg_graph *g);
-size_t surg__i_work(const surg_model *m);
+void surg__infer_walk(surg__infer *c, surg_graph *g);
+size_t surg__infer_work(const surg_model *m);
 /* Makes c->n a node whose rule may run; false: it has none, or its attributes are not known. */
-bool surg__i_prepare(surg__infer *c, const surg_node *n);
+bool surg__infer_prepare(surg__infer *c, const surg_node *n);
 /* Takes back all that was stated in a graph and the bodies in it. */
-void surg__i_forget(surg__infer *c, surg_graph *g);
+void surg__infer_forget(surg__infer *c, surg_graph *g);
 /* Functions (calls.c). A call was walked: what it found is held against what others found. */
-void surg__i_called(surg__infer *c, surg_function *f);
+void surg__infer_called(surg__infer *c, surg_function *f);
 /* A call was not walked. */
-void surg__i_missed(surg__infer *c, surg_function *f);
+void surg__infer_missed(surg__infer *c, surg_function *f);
 /* After the walk of the main graph: what holds of every function's body. */
-void surg__i_settle_functions(surg__infer *c);
+void surg__infer_settle_functions(surg__infer *c);
 /* States a declared type, without what is not a matter of inference (denotations). */
-void surg__i_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
+void surg__infer_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
                             surg__symbol symbol);
 
 /* --- reading --- */
-bool surg__i_has(const surg__infer *c, size_t i); /* input i is present */
+bool surg__infer_has(const surg__infer *c, size_t i); /* input i is present */
 /* The fact about input i; kind UNKNOWN when absent or nothing is known. The dims hold until four
  * inputs further on are read. */
-surg__fact surg__i_in(surg__infer *c, size_t i);
+surg__fact surg__infer_in(surg__infer *c, size_t i);
 /* The same of any value; the dims hold until another one is read into the same slot (0 to 3). */
-surg__fact surg__i_value(surg__infer *c, const surg_value *v, size_t slot);
+surg__fact surg__infer_value(surg__infer *c, const surg_value *v, size_t slot);
 /* Reads input i as a ranked tensor; false otherwise. */
-bool surg__i_ranked(surg__infer *c, size_t i, surg__fact *f);
+bool surg__infer_ranked(surg__infer *c, size_t i, surg__fact *f);
 /* The elements of input i, in `buf` or in memory of the inference; NULL: they are not tracked. */
-const surg__elem *surg__i_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS], uint32_t *n);
+const surg__elem *surg__infer_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+                                    uint32_t *n);
 /* The same of floats, too: for rules that give elements on as they are. */
-const surg__elem *surg__i_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
+const surg__elem *surg__infer_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                     uint32_t *n);
 /* Elements of any value. */
-const surg__elem *surg__i_value_elems(surg__infer *c, const surg_value *v,
+const surg__elem *surg__infer_value_elems(surg__infer *c, const surg_value *v,
                                       surg__elem buf[SURG__ELEMS], uint32_t *n);
 /* The one known element of input i; false when it is no such thing. */
-bool surg__i_int(surg__infer *c, size_t i, int64_t *out);
+bool surg__infer_int(surg__infer *c, size_t i, int64_t *out);
 /* All elements of input i as numbers, at most `cap`. */
-bool surg__i_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n);
+bool surg__infer_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n);
 /* The float elements of input i. */
-bool surg__i_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t *n);
+bool surg__infer_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t *n);
 /* The dtype output k must have by the operator's type parameters, or 0. */
-int surg__i_dtype(const surg__infer *c, size_t k);
+int surg__infer_dtype(const surg__infer *c, size_t k);
 
 /* --- stating --- */
-void surg__i_bad(surg__infer *c);
-void surg__i_put(surg__infer *c, size_t k, int dtype, const surg_dim *dims, size_t rank);
-void surg__i_put_unranked(surg__infer *c, size_t k, int dtype);
+void surg__infer_bad(surg__infer *c);
+void surg__infer_put(surg__infer *c, size_t k, int dtype, const surg_dim *dims, size_t rank);
+void surg__infer_put_unranked(surg__infer *c, size_t k, int dtype);
 /* Output k is like `f`, of another dtype perhaps. */
-void surg__i_put_like(surg__infer *c, size_t k, int dtype, const surg__fact *f);
-void surg__i_put_type(surg__infer *c, size_t k, const surg_type *type);
+void surg__infer_put_like(surg__infer *c, size_t k, int dtype, const surg__fact *f);
+void surg__infer_put_type(surg__infer *c, size_t k, const surg_type *type);
 /* Output k is a sequence or an optional of what `elem` says. */
-void surg__i_put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const surg__fact *elem);
-void surg__i_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
+void surg__infer_put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const surg__fact *elem);
+void surg__infer_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
                          const surg__fact *elem);
 /* What holds of a tensor that is a or b, its dims in `dims`; false: nothing. `out` may be `a` where
  * its dims are `dims`. */
@@ -175,19 +176,19 @@ bool surg__fact_join(const surg__fact *a, const surg__fact *b, surg_dim dims[SUR
 /* The same, of dims whose expressions are the same too (surg_type_equal takes none for any). */
 bool surg__type_same(const surg_type *a, const surg_type *b);
 /* A type of a value inside of `body` as it holds outside; NULL: nothing does. */
-const surg_type *surg__i_outside(surg__infer *c, const surg_type *t, const surg_graph *body);
+const surg_type *surg__infer_outside(surg__infer *c, const surg_type *t, const surg_graph *body);
 /* The type of a value that is no output of the node: an input of its bodies. */
-void surg__i_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank);
-void surg__i_set_unranked(surg__infer *c, surg_value *v, int dtype);
-void surg__i_set_elems(surg__infer *c, surg_value *v, const surg__elem *e, uint32_t n);
+void surg__infer_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank);
+void surg__infer_set_unranked(surg__infer *c, surg_value *v, int dtype);
+void surg__infer_set_elems(surg__infer *c, surg_value *v, const surg__elem *e, uint32_t n);
 /* The elements of output k, whose type was stated. */
-void surg__i_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
+void surg__infer_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
 /* The same of floats, too, where they are those of an input of the type of output k. */
-void surg__i_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
+void surg__infer_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
 
 /* The elements of output k are those of v, an output of a body; where `or` is given, only what both
  * have in common. */
-void surg__i_put_elems_outside(surg__infer *c, size_t k, const surg_value *v,
+void surg__infer_put_elems_outside(surg__infer *c, size_t k, const surg_value *v,
                                const surg_value *or, const surg_graph *body);
 
 /* --- dims --- */
@@ -229,10 +230,10 @@ static inline double surg__elem_as_real(surg__elem e) {
 static inline surg__elem surg__elem_unknown(void) { return (surg__elem){0, NULL, false}; }
 /* Broadcasts shape b into the shape a; false: they do not fit. */
 bool surg__dims_broadcast(surg_dim a[SURG_LIMIT_RANK], size_t *rank, const surg_dim *b, size_t n);
-/* axis in -rank..rank-1 to 0..rank-1; calls surg__i_bad and returns false otherwise. */
-bool surg__i_axis(surg__infer *c, int64_t axis, size_t rank, size_t *out);
+/* axis in -rank..rank-1 to 0..rank-1; calls surg__infer_bad and returns false otherwise. */
+bool surg__infer_axis(surg__infer *c, int64_t axis, size_t rank, size_t *out);
 /* The axes of attribute or input as a bit set over `rank` <= 64 axes. *absent: none are given.
  * False: they are not known, or the node is bad. */
-bool surg__i_axes(surg__infer *c, size_t input, size_t rank, uint64_t *set, bool *absent);
+bool surg__infer_axes(surg__infer *c, size_t input, size_t rank, uint64_t *set, bool *absent);
 
 #endif

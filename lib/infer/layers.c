@@ -4,28 +4,28 @@
 
 #include <math.h>
 
-void surg__i_batch_norm(surg__infer *c) {
-  const surg__fact x = surg__i_in(c, 0);
-  surg__i_put_like(c, 0, surg__i_dtype(c, 0), &x);
+void surg__infer_batch_norm(surg__infer *c) {
+  const surg__fact x = surg__infer_in(c, 0);
+  surg__infer_put_like(c, 0, surg__infer_dtype(c, 0), &x);
   if (c->since < 14) return;
   for (size_t k = 1; k < 3; k++) {
-    const surg__fact running = surg__i_in(c, k + 2);
-    surg__i_put_like(c, k, surg__i_dtype(c, k), &running);
+    const surg__fact running = surg__infer_in(c, k + 2);
+    surg__infer_put_like(c, k, surg__infer_dtype(c, k), &running);
   }
 }
 
-void surg__i_layer_norm(surg__infer *c) {
-  const surg__fact x = surg__i_in(c, 0);
+void surg__infer_layer_norm(surg__infer *c) {
+  const surg__fact x = surg__infer_in(c, 0);
   surg_dim dims[SURG_LIMIT_RANK];
   size_t axis;
-  surg__i_put_like(c, 0, surg__i_dtype(c, 0), &x);
+  surg__infer_put_like(c, 0, surg__infer_dtype(c, 0), &x);
   if (c->op != SURG_OP_LayerNormalization || !x.ranked) return;
-  if (!surg__i_axis(c, surg_node_int(c->n, "axis", -1), x.rank, &axis)) return;
+  if (!surg__infer_axis(c, surg_node_int(c->n, "axis", -1), x.rank, &axis)) return;
   const int64_t dtype = surg_node_int(c->n, "stash_type", SURG_FLOAT);
   if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) return;
   for (size_t i = 0; i < x.rank; i++) dims[i] = i < axis ? x.dims[i] : surg__dim(1);
-  surg__i_put(c, 1, (int)dtype, dims, x.rank);
-  surg__i_put(c, 2, (int)dtype, dims, x.rank);
+  surg__infer_put(c, 1, (int)dtype, dims, x.rank);
+  surg__infer_put(c, 2, (int)dtype, dims, x.rank);
 }
 
 /* Directions of a recurrent layer, or -1. */
@@ -39,14 +39,14 @@ static int directions(const surg__infer *c) {
   return -1;
 }
 
-void surg__i_recurrent(surg__infer *c) {
+void surg__infer_recurrent(surg__infer *c) {
   surg__fact x, r;
-  const bool has_x = surg__i_ranked(c, 0, &x), has_r = surg__i_ranked(c, 2, &r);
+  const bool has_x = surg__infer_ranked(c, 0, &x), has_r = surg__infer_ranked(c, 2, &r);
   const bool batch_first = c->since >= 14 && surg_node_int(c->n, "layout", 0) != 0;
   const int64_t wanted = surg_node_int(c->n, "hidden_size", -1);
-  const int dtype = surg__i_dtype(c, 0);
+  const int dtype = surg__infer_dtype(c, 0);
   if ((has_x && x.rank != 3) || (has_r && r.rank != 3)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   const surg_dim unknown = surg__dim_unknown();
@@ -54,15 +54,15 @@ void surg__i_recurrent(surg__infer *c) {
   const surg_dim batch = has_x ? x.dims[!batch_first] : unknown;
   surg_dim hidden = wanted > 0 ? surg__dim(wanted) : unknown;
   if (has_r && !surg__dim_unify(hidden, r.dims[2], &hidden)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   const surg_dim dirs = surg__dim(directions(c));
   const surg_dim y[2][4] = {{steps, dirs, batch, hidden}, {batch, steps, dirs, hidden}};
   const surg_dim last[2][3] = {{dirs, batch, hidden}, {batch, dirs, hidden}};
-  surg__i_put(c, 0, dtype, y[batch_first], 4);
-  surg__i_put(c, 1, dtype, last[batch_first], 3);
-  if (c->op == SURG_OP_LSTM) surg__i_put(c, 2, dtype, last[batch_first], 3);
+  surg__infer_put(c, 0, dtype, y[batch_first], 4);
+  surg__infer_put(c, 1, dtype, last[batch_first], 3);
+  if (c->op == SURG_OP_LSTM) surg__infer_put(c, 2, dtype, last[batch_first], 3);
 }
 
 /* --- Resize, Upsample --- */
@@ -98,7 +98,7 @@ static bool resize_axes(surg__infer *c, size_t rank, size_t *axes, size_t *n_axe
   const int64_t *v = surg_node_ints(c->n, "axes", &n);
   if (!v || n > rank) return false;
   for (size_t i = 0; i < n; i++)
-    if (!surg__i_axis(c, v[i], rank, &axes[i])) return false;
+    if (!surg__infer_axis(c, v[i], rank, &axes[i])) return false;
   *n_axes = n;
   assert(n <= rank);
   return true;
@@ -120,7 +120,7 @@ static bool read_scales(surg__infer *c, float *scales, uint32_t *n) {
     return true;
   }
   const size_t input = c->op == SURG_OP_Upsample || c->since < 11 ? 1 : 2;
-  return surg__i_floats(c, input, scales, SURG_LIMIT_RANK, n) && *n > 0;
+  return surg__infer_floats(c, input, scales, SURG_LIMIT_RANK, n) && *n > 0;
 }
 
 static void resize_by_scales(surg__infer *c, const surg_dim *in, surg_dim *dims, const size_t *axes,
@@ -158,7 +158,7 @@ static void resize_by_sizes(surg__infer *c, const surg_dim *in, surg_dim *dims, 
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
   bool negative = false;
-  const surg__elem *e = surg__i_elems(c, 3, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, 3, buf, &n);
   if (!e || n != n_axes) return;
   if (surg__schema_attr(c->schema, "keep_aspect_ratio_policy") &&
       surg_node_attr(c->n, "keep_aspect_ratio_policy") &&
@@ -171,32 +171,32 @@ static void resize_by_sizes(surg__infer *c, const surg_dim *in, surg_dim *dims, 
   for (uint32_t i = 0; i < n; i++) dims[axes[i]] = surg__dim_of(e[i], &negative);
 }
 
-void surg__i_resize(surg__infer *c) {
+void surg__infer_resize(surg__infer *c) {
   surg__fact x, sizes;
   surg_dim in[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
   size_t axes[SURG_LIMIT_RANK], n_axes;
-  if (!surg__i_ranked(c, 0, &x) || !resize_axes(c, x.rank, axes, &n_axes)) return;
+  if (!surg__infer_ranked(c, 0, &x) || !resize_axes(c, x.rank, axes, &n_axes)) return;
   const size_t rank = x.rank;
   const int dtype = x.dtype;
   memcpy(in, x.dims, rank * sizeof *in);
   memcpy(dims, x.dims, rank * sizeof *dims);
   for (size_t i = 0; i < n_axes; i++) dims[axes[i]] = surg__dim_unknown();
   const bool by_sizes =
-      c->op == SURG_OP_Resize && c->since >= 11 && surg__i_has(c, 3) &&
-      !(surg__i_ranked(c, 3, &sizes) && sizes.rank == 1 && sizes.dims[0].value == 0);
+      c->op == SURG_OP_Resize && c->since >= 11 && surg__infer_has(c, 3) &&
+      !(surg__infer_ranked(c, 3, &sizes) && sizes.rank == 1 && sizes.dims[0].value == 0);
   if (by_sizes)
     resize_by_sizes(c, in, dims, axes, n_axes);
   else
     resize_by_scales(c, in, dims, axes, n_axes);
-  surg__i_put(c, 0, dtype, dims, rank);
+  surg__infer_put(c, 0, dtype, dims, rank);
 }
 
-void surg__i_depth_to_space(surg__infer *c) {
+void surg__infer_depth_to_space(surg__infer *c) {
   surg__fact x;
   const int64_t b = surg_node_int(c->n, "blocksize", 0);
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   if (x.rank != 4 || b < 1 || b > INT32_MAX) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   surg_dim dims[4];
@@ -207,45 +207,45 @@ void surg__i_depth_to_space(surg__infer *c) {
     const int64_t by = i == 1 ? b * b : b;
     int64_t v = dims[i].value;
     if (surg__dim_known(dims[i]) && (divide ? v % by != 0 : !surg__mul_i64(v, by, &v))) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
     dims[i] = divide ? surg__dim_over(dims[i], by) : surg__dim_times(dims[i], by);
   }
-  surg__i_put(c, 0, x.dtype, dims, 4);
+  surg__infer_put(c, 0, x.dtype, dims, 4);
 }
 
-void surg__i_roi_align(surg__infer *c) {
+void surg__infer_roi_align(surg__infer *c) {
   surg__fact x, rois;
-  const bool has_x = surg__i_ranked(c, 0, &x), has_rois = surg__i_ranked(c, 1, &rois);
+  const bool has_x = surg__infer_ranked(c, 0, &x), has_rois = surg__infer_ranked(c, 1, &rois);
   const int64_t h = surg_node_int(c->n, "output_height", 1);
   const int64_t w = surg_node_int(c->n, "output_width", 1);
   if ((has_x && x.rank != 4) || (has_rois && rois.rank != 2) || h < 0 || w < 0) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   surg_dim count = has_rois ? rois.dims[0] : surg__dim_unknown();
   const surg_dim channels = has_x ? x.dims[1] : surg__dim_unknown();
   surg__fact batch;
-  if (surg__i_ranked(c, 2, &batch) &&
+  if (surg__infer_ranked(c, 2, &batch) &&
       (batch.rank != 1 || !surg__dim_unify(count, batch.dims[0], &count))) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   const surg_dim dims[4] = {count, channels, surg__dim(h), surg__dim(w)};
-  surg__i_put(c, 0, surg__i_dtype(c, 0), dims, 4);
+  surg__infer_put(c, 0, surg__infer_dtype(c, 0), dims, 4);
 }
 
-void surg__i_grid_sample(surg__infer *c) {
+void surg__infer_grid_sample(surg__infer *c) {
   surg__fact x, grid;
   surg_dim dims[SURG_LIMIT_RANK];
-  if (!surg__i_ranked(c, 0, &x) || !surg__i_ranked(c, 1, &grid)) return;
+  if (!surg__infer_ranked(c, 0, &x) || !surg__infer_ranked(c, 1, &grid)) return;
   if (x.rank < 3 || grid.rank != x.rank) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   dims[0] = x.dims[0];
   dims[1] = x.dims[1];
   for (uint32_t i = 2; i < x.rank; i++) dims[i] = grid.dims[i - 1];
-  surg__i_put(c, 0, x.dtype, dims, x.rank);
+  surg__infer_put(c, 0, x.dtype, dims, x.rank);
 }

@@ -23,7 +23,7 @@ static bool scan_states(const surg__infer *c, size_t inputs, size_t *states) {
 
 static bool plan_of(const surg__infer *c, plan *p) {
   const size_t inputs = surg_node_input_count(c->n);
-  *p = (plan){.body = surg__i_body(c, "body")};
+  *p = (plan){.body = surg__infer_body(c, "body")};
   if (!p->body) return false;
   if (c->op == SURG_OP_Loop) {
     p->node = p->in = 2;
@@ -44,7 +44,7 @@ static int64_t list_at(const surg__infer *c, const char *attr, size_t i) {
 
 /* Input i of the node without its first `skip` dims. */
 static surg__fact input_fact(surg__infer *c, size_t i, size_t skip) {
-  surg__fact f = surg__i_value(c, surg_node_input(c->n, i), 0);
+  surg__fact f = surg__infer_value(c, surg_node_input(c->n, i), 0);
   if (!skip || f.kind != SURG_TYPE_TENSOR || !f.ranked) return f;
   f.type = NULL;
   if (f.rank < skip) return (surg__fact){0};
@@ -59,11 +59,11 @@ static surg__fact input_fact(surg__infer *c, size_t i, size_t skip) {
 static void put_carried(surg__infer *c, const plan *p, size_t k) {
   assert(k < p->states);
   surg_dim inner[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
-  const surg__fact first = surg__i_value(c, surg_node_input(c->n, p->node + k), 0);
+  const surg__fact first = surg__infer_value(c, surg_node_input(c->n, p->node + k), 0);
   surg__fact next =
-      surg__i_outside_fact(c, surg_graph_output(p->body, p->out + k), p->body, 1, inner);
+      surg__infer_outside_fact(c, surg_graph_output(p->body, p->out + k), p->body, 1, inner);
   if (next.kind == SURG_TYPE_UNKNOWN && first.kind == SURG_TYPE_TENSOR)
-    surg__i_put_unranked(c, k, first.dtype); /* a state keeps its element type */
+    surg__infer_put_unranked(c, k, first.dtype); /* a state keeps its element type */
   if (first.kind != next.kind) return;
   if (p->batch && next.kind == SURG_TYPE_TENSOR && next.ranked && first.ranked && first.rank &&
       next.rank < SURG_LIMIT_RANK) {
@@ -73,7 +73,7 @@ static void put_carried(surg__infer *c, const plan *p, size_t k) {
     next.rank++;
     next.type = NULL;
   }
-  surg__i_put_join(c, k, &first, &next);
+  surg__infer_put_join(c, k, &first, &next);
 }
 
 /* Output k stacks what the body gives along a new axis of length `steps`; before it all there is a
@@ -83,24 +83,24 @@ static void put_stacked(surg__infer *c, const plan *p, size_t k, int64_t axis, s
   assert(k >= p->states);
   surg_dim inner[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
   const surg__fact one =
-      surg__i_outside_fact(c, surg_graph_output(p->body, p->out + k), p->body, 0, inner);
+      surg__infer_outside_fact(c, surg_graph_output(p->body, p->out + k), p->body, 0, inner);
   size_t at, n = 0, to = 0;
   if (one.kind != SURG_TYPE_TENSOR) return;
   if (!one.ranked || one.rank + p->batch >= SURG_LIMIT_RANK) {
-    surg__i_put_unranked(c, k, one.dtype);
+    surg__infer_put_unranked(c, k, one.dtype);
     return;
   }
-  if (!surg__i_axis(c, axis, (size_t)one.rank + 1, &at)) return;
+  if (!surg__infer_axis(c, axis, (size_t)one.rank + 1, &at)) return;
   if (p->batch) dims[to++] = batch;
   for (size_t i = 0; i <= one.rank; i++) dims[to++] = i == at ? steps : one.dims[n++];
-  surg__i_put(c, k, one.dtype, dims, to);
+  surg__infer_put(c, k, one.dtype, dims, to);
 }
 
 /* The single element of a value as a truth; -1: not known. */
 static int truth(surg__infer *c, const surg_value *v) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
-  const surg__elem *e = v ? surg__i_value_elems(c, v, buf, &n) : NULL;
+  const surg__elem *e = v ? surg__infer_value_elems(c, v, buf, &n) : NULL;
   return e && n == 1 && e[0].known ? e[0].value != 0 : -1;
 }
 
@@ -113,17 +113,17 @@ static surg_dim trips(surg__infer *c, const plan *p) {
   const int first = start ? truth(c, start) : 1;
   if (first == 0) return surg__dim(0);
   if (first < 0 || truth(c, surg_graph_output(p->body, 0)) != 1) return surg__dim_unknown();
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, 0, buf, &n);
   if (!e || n != 1) return surg__dim_unknown();
   return surg__expr_dim(surg__expr_max(surg__elem_expr(c, e[0]), surg__expr_num(c->m, 0)));
 }
 
-void surg__i_loop(surg__infer *c) {
+void surg__infer_loop(surg__infer *c) {
   plan p;
   const size_t outputs = surg_node_output_count(c->n);
   if (!plan_of(c, &p)) return;
   if (surg_graph_output_count(p.body) < outputs + 1) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   const surg_dim steps = trips(c, &p), none = surg__dim_unknown();
@@ -151,7 +151,7 @@ static bool scan_length(surg__infer *c, const plan *p, surg_dim *steps, surg_dim
   for (size_t i = p->node; i < inputs; i++) {
     surg__fact x;
     size_t axis;
-    if (!surg__i_ranked(c, i, &x)) continue;
+    if (!surg__infer_ranked(c, i, &x)) continue;
     if (p->batch && (!x.rank || !surg__dim_unify(*batch, x.dims[0], batch))) return false;
     if (i < p->node + p->states) continue;
     if (!scan_axis(c, p, i - p->node - p->states, x.rank, &axis)) return false;
@@ -160,14 +160,14 @@ static bool scan_length(surg__infer *c, const plan *p, surg_dim *steps, surg_dim
   return true;
 }
 
-void surg__i_scan(surg__infer *c) {
+void surg__infer_scan(surg__infer *c) {
   plan p;
   surg_dim steps, batch;
   const size_t outputs = surg_node_output_count(c->n);
-  if (!surg__i_body(c, "body")) return;
+  if (!surg__infer_body(c, "body")) return;
   if (!plan_of(c, &p) || surg_graph_output_count(p.body) < outputs ||
       !scan_length(c, &p, &steps, &batch)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   for (size_t k = 0; k < outputs; k++) {
@@ -184,10 +184,10 @@ void surg__i_scan(surg__infer *c) {
 /* A state of which only the element type is sure. */
 static void seed_open(surg__infer *c, surg_value *v, const surg__fact *x) {
   if (!v) return;
-  if (x->kind == SURG_TYPE_TENSOR) surg__i_set_unranked(c, v, x->dtype);
+  if (x->kind == SURG_TYPE_TENSOR) surg__infer_set_unranked(c, v, x->dtype);
   if (x->kind == SURG_TYPE_SEQUENCE && x->type->elem && x->type->elem->kind == SURG_TYPE_TENSOR) {
     const surg__fact any = {.kind = SURG_TYPE_TENSOR, .dtype = x->type->elem->dtype};
-    surg__i_set_wrapped(c, v, SURG_TYPE_SEQUENCE, &any);
+    surg__infer_set_wrapped(c, v, SURG_TYPE_SEQUENCE, &any);
   }
 }
 
@@ -198,7 +198,7 @@ static void seed_states(surg__infer *c, const plan *p, bool open) {
     surg_value *v = surg_graph_input(p->body, p->in + k);
     if (!v) continue;
     if (!open && x.kind == SURG_TYPE_TENSOR && x.ranked)
-      surg__i_set(c, v, x.dtype, x.dims, x.rank);
+      surg__infer_set(c, v, x.dtype, x.dims, x.rank);
     else
       seed_open(c, v, &x);
   }
@@ -209,9 +209,9 @@ static void seed_counter(surg__infer *c, surg_value *v) {
   const surg_type *t = surg_value_declared_type(v);
   const surg_dim one = surg__dim(1);
   if (surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) && surg_type_rank(t) < 2)
-    surg__i_set(c, v, SURG_INT64, &one, surg_type_rank(t));
+    surg__infer_set(c, v, SURG_INT64, &one, surg_type_rank(t));
   else
-    surg__i_set_unranked(c, v, SURG_INT64);
+    surg__infer_set_unranked(c, v, SURG_INT64);
 }
 
 /* The condition's rank is the body's matter, too, and nothing hangs on it. The body runs only while
@@ -221,8 +221,8 @@ static void seed_loop(surg__infer *c, const plan *p) {
   surg_value *counter = surg_graph_input(p->body, 0), *on = surg_graph_input(p->body, 1);
   if (counter) seed_counter(c, counter);
   if (!on) return;
-  surg__i_set_unranked(c, on, SURG_BOOL);
-  if (!((surg__istate *)on->scratch)->refuted) surg__i_set_elems(c, on, &yes, 1);
+  surg__infer_set_unranked(c, on, SURG_BOOL);
+  if (!((surg__istate *)on->scratch)->refuted) surg__infer_set_elems(c, on, &yes, 1);
 }
 
 /* The inputs of a Scan's body that are slices. */
@@ -240,7 +240,7 @@ static void seed_slices(surg__infer *c, const plan *p) {
     if (!scan_axis(c, p, i - p->node - p->states, x.rank, &at)) continue;
     for (size_t k = p->batch; k < x.rank; k++)
       if (k != at) dims[left++] = x.dims[k];
-    surg__i_set(c, v, x.dtype, dims, left);
+    surg__infer_set(c, v, x.dtype, dims, left);
   }
 }
 
@@ -255,11 +255,11 @@ static bool is_loop(const surg__infer *c) {
   return c->op == SURG_OP_Loop || c->op == SURG_OP_Scan;
 }
 
-void surg__i_seed_bodies(surg__infer *c) {
+void surg__infer_seed_bodies(surg__infer *c) {
   plan p;
-  surg_graph *body = surg__i_body(c, "body");
+  surg_graph *body = surg__infer_body(c, "body");
   if (!body || !c->states) return;
-  if (c->op == SURG_OP_SequenceMap) surg__i_seed_sequence_map(c, body);
+  if (c->op == SURG_OP_SequenceMap) surg__infer_seed_sequence_map(c, body);
   if (!is_loop(c) || !plan_of(c, &p)) return;
   surg_value *on = c->op == SURG_OP_Loop ? surg_graph_input(body, 1) : NULL;
   if (on) ((surg__istate *)on->scratch)->refuted = false;
@@ -292,7 +292,7 @@ static const surg_type *widened(surg__infer *c, surg_value *v, const surg__fact 
 static bool condition_holds(surg__infer *c, const plan *p) {
   surg_value *on = c->op == SURG_OP_Loop ? surg_graph_input(p->body, 1) : NULL;
   surg__istate *s = on ? on->scratch : NULL;
-  if (!s || s->refuted || surg__i_has(c, 1)) return true;
+  if (!s || s->refuted || surg__infer_has(c, 1)) return true;
   if (truth(c, surg_graph_output(p->body, 0)) == 1) return true;
   s->refuted = true;
   return false;
@@ -306,8 +306,8 @@ static bool widen_all(surg__infer *c, const plan *p, bool open) {
   for (size_t k = 0; k < p->states && p->in + k < n; k++) {
     surg_value *v = surg_graph_input(p->body, p->in + k);
     if (!v) return false; /* the model has failed */
-    const surg__fact was = surg__i_value(c, v, 0);
-    const surg__fact now = surg__i_value(c, surg_graph_output(p->body, p->out + k), 1);
+    const surg__fact was = surg__infer_value(c, v, 0);
+    const surg__fact now = surg__infer_value(c, surg_graph_output(p->body, p->out + k), 1);
     surg__istate *s = v->scratch;
     s->seed = widened(c, v, &was, &now, open);
     same &= s->seed == v->inferred;
@@ -315,14 +315,14 @@ static bool widen_all(surg__infer *c, const plan *p, bool open) {
   return same;
 }
 
-bool surg__i_settled(surg__infer *c, unsigned round) {
+bool surg__infer_settled(surg__infer *c, unsigned round) {
   plan p;
   if (!is_loop(c) || !plan_of(c, &p) || round >= SURG__ROUNDS) return true;
   const size_t n = surg_graph_input_count(p.body);
   const bool holds = condition_holds(c, &p);
   if (widen_all(c, &p, false) && holds) return true;
   if (round + 1 == SURG__ROUNDS) (void)widen_all(c, &p, true);
-  surg__i_forget(c, p.body);
+  surg__infer_forget(c, p.body);
   if (!c->work_left) return true; /* nothing is known of the body then */
   for (size_t k = 0; k < p.states && p.in + k < n; k++) {
     surg_value *v = surg_graph_input(p.body, p.in + k);

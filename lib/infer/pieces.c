@@ -14,7 +14,7 @@ typedef struct joined {
 static bool join_input(surg__infer *c, joined *j, const surg__fact *f, int64_t axis) {
   if (!j->ranked) {
     j->rank = f->rank;
-    if (!surg__i_axis(c, axis, j->rank, &j->axis)) return false;
+    if (!surg__infer_axis(c, axis, j->rank, &j->axis)) return false;
     memcpy(j->dims, f->dims, j->rank * sizeof *j->dims);
     j->sum = f->dims[j->axis];
     j->ranked = true;
@@ -36,9 +36,9 @@ static bool join_blocks(surg__infer *c, size_t i, const joined *j, size_t stride
   surg__elem buf[SURG__ELEMS];
   surg__fact f;
   uint32_t n = 0;
-  if (!surg__i_ranked(c, i, &f) || f.rank != j->rank) return false;
+  if (!surg__infer_ranked(c, i, &f) || f.rank != j->rank) return false;
   const surg_dim count = surg__dim_product(f.dims + j->axis, f.rank - j->axis);
-  const surg__elem *e = surg__i_any_elems(c, i, buf, &n);
+  const surg__elem *e = surg__infer_any_elems(c, i, buf, &n);
   if (count.value < 0 || (size_t)count.value > stride - *at) return false;
   const size_t length = (size_t)count.value;
   if (e && n != length * blocks) return false;
@@ -58,26 +58,26 @@ static void join_elems(surg__infer *c, const joined *j, size_t inputs) {
   const size_t blocks = (size_t)outer.value, stride = (size_t)all.value / blocks;
   for (size_t i = 0; i < inputs; i++)
     if (!join_blocks(c, i, j, stride, blocks, &at, out)) return;
-  if (at == stride) surg__i_put_any_elems(c, 0, out, (uint32_t)all.value);
+  if (at == stride) surg__infer_put_any_elems(c, 0, out, (uint32_t)all.value);
 }
 
-void surg__i_concat(surg__infer *c) {
+void surg__infer_concat(surg__infer *c) {
   const size_t inputs = surg_node_input_count(c->n);
   const int64_t axis = surg_node_int(c->n, "axis", 1);
-  const int dtype = surg__i_dtype(c, 0);
+  const int dtype = surg__infer_dtype(c, 0);
   joined j = {.all = true};
   for (size_t i = 0; i < inputs; i++) {
     surg__fact f;
-    if (!surg__i_ranked(c, i, &f)) {
+    if (!surg__infer_ranked(c, i, &f)) {
       j.all = false;
     } else if (!join_input(c, &j, &f, axis)) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
   }
   if (!j.ranked) return;
   j.dims[j.axis] = j.all ? j.sum : surg__dim_unknown();
-  surg__i_put(c, 0, dtype, j.dims, j.rank);
+  surg__infer_put(c, 0, dtype, j.dims, j.rank);
   const bool number =
       dtype == SURG_INT64 || dtype == SURG_INT32 || dtype == SURG_FLOAT || dtype == SURG_DOUBLE;
   if (c->states && j.all && number) join_elems(c, &j, inputs);
@@ -128,7 +128,7 @@ static bool given_sizes(surg__infer *c, split_plan *p) {
     p->n_sizes = count;
     return true;
   }
-  const surg__elem *e = surg__i_elems(c, 1, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, 1, buf, &n);
   if (!e) return false;
   for (uint32_t i = 0; i < n; i++) p->sizes[i] = e[i];
   p->n_sizes = n;
@@ -148,8 +148,8 @@ static bool sizes_fit(const split_plan *p, surg_dim whole) {
 static bool plan_split(surg__infer *c, surg_dim whole, split_plan *p) {
   const size_t outputs = surg_node_output_count(c->n);
   p->n_sizes = 0;
-  p->given =
-      surg__i_has(c, 1) || (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split"));
+  p->given = surg__infer_has(c, 1) ||
+             (surg__schema_attr(c->schema, "split") && surg_node_attr(c->n, "split"));
   p->pieces = outputs;
   if (p->given && given_sizes(c, p)) return p->n_sizes >= outputs && sizes_fit(p, whole);
   if (p->given || c->since < 18 || !surg_node_attr(c->n, "num_outputs")) return true;
@@ -169,14 +169,14 @@ static bool split_size(const surg__infer *c, const split_plan *p, surg_dim whole
   return !negative;
 }
 
-void surg__i_split(surg__infer *c) {
+void surg__infer_split(surg__infer *c) {
   surg__fact x;
   size_t axis;
   split_plan p;
   surg_dim dims[SURG_LIMIT_RANK];
   int64_t from[SURG_LIMIT_RANK], step[SURG_LIMIT_RANK];
-  if (!surg__i_ranked(c, 0, &x)) return;
-  if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
+  if (!surg__infer_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
   memcpy(dims, x.dims, x.rank * sizeof *dims);
   const surg_dim whole = x.dims[axis];
   for (uint32_t i = 0; i < x.rank; i++) {
@@ -185,22 +185,22 @@ void surg__i_split(surg__infer *c) {
   }
   const size_t outputs = surg_node_output_count(c->n);
   if (!plan_split(c, whole, &p)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   for (size_t k = 0; k < outputs; k++) {
     if (!split_size(c, &p, whole, k, &dims[axis])) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
     const int64_t size = dims[axis].value;
-    surg__i_put(c, k, x.dtype, dims, x.rank);
+    surg__infer_put(c, k, x.dtype, dims, x.rank);
     if (size < 0 || from[axis] < 0 || !surg__add_i64(from[axis], size, &from[axis])) {
       from[axis] = -1;
       continue;
     }
     from[axis] -= size;
-    if (c->states) surg__i_pick_elems(c, k, x.dims, dims, x.rank, from, step);
+    if (c->states) surg__infer_pick_elems(c, k, x.dims, dims, x.rank, from, step);
     from[axis] += size;
   }
 }
@@ -293,7 +293,7 @@ static bool slice_attrs(surg__infer *c, cut *q, surg__elem *start, surg__elem *e
 static const surg__elem *elems_of(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                   uint32_t n) {
   uint32_t count;
-  const surg__elem *e = surg__i_elems(c, i, buf, &count);
+  const surg__elem *e = surg__infer_elems(c, i, buf, &count);
   return e && count == n ? e : NULL;
 }
 
@@ -305,7 +305,7 @@ typedef struct slice_bufs {
 static bool slice_count(surg__infer *c, uint32_t *n) {
   for (size_t i = 1; i < 5; i++) {
     surg__fact f;
-    if (surg__i_ranked(c, i, &f) && f.rank == 1 && surg__dim_known(f.dims[0])) {
+    if (surg__infer_ranked(c, i, &f) && f.rank == 1 && surg__dim_known(f.dims[0])) {
       *n = (uint32_t)f.dims[0].value;
       return f.dims[0].value <= SURG_LIMIT_RANK;
     }
@@ -314,8 +314,8 @@ static bool slice_count(surg__infer *c, uint32_t *n) {
 }
 
 static bool slice_inputs(surg__infer *c, cut *q, slice_bufs *b) {
-  q->axis_absent = !surg__i_has(c, 3);
-  q->step_absent = !surg__i_has(c, 4);
+  q->axis_absent = !surg__infer_has(c, 3);
+  q->step_absent = !surg__infer_has(c, 4);
   if (!slice_count(c, &q->n)) return false;
   q->start = elems_of(c, 1, b->start, q->n);
   q->end = elems_of(c, 2, b->end, q->n);
@@ -332,7 +332,8 @@ static bool slice_axis(surg__infer *c, const cut *q, uint32_t i, surg_dim *dim, 
   const surg__elem k = q->step_absent ? one : q->step ? q->step[i] : none;
   if (k.known && k.value == 0) return false;
   *step = k.value;
-  /* Backwards to the largest number: engines take that for the end, the standard for forwards alone. */
+  /* Backwards to the largest number: engines take that for the end, the standard for forwards
+   * alone. */
   const bool open = k.value < 0 && (!e.known || e.value == INT32_MAX || e.value == INT64_MAX);
   if (!k.known || open) {
     *dim = surg__dim_unknown();
@@ -348,11 +349,11 @@ static bool slice_axis(surg__infer *c, const cut *q, uint32_t i, surg_dim *dim, 
   return true;
 }
 
-void surg__i_slice(surg__infer *c) {
+void surg__infer_slice(surg__infer *c) {
   surg__fact x;
   slice_bufs b;
   cut q = {0};
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   surg_dim whole[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
   memcpy(whole, x.dims, x.rank * sizeof *dims);
   memcpy(dims, x.dims, x.rank * sizeof *dims);
@@ -361,7 +362,7 @@ void surg__i_slice(surg__infer *c) {
       c->since < 10 ? slice_attrs(c, &q, b.start, b.end, b.axis) : slice_inputs(c, &q, &b);
   if (!readable || (!q.axis_absent && !q.axis)) {
     for (uint32_t i = 0; i < x.rank; i++) dims[i] = surg__dim_unknown();
-    surg__i_put(c, 0, dtype, dims, x.rank);
+    surg__infer_put(c, 0, dtype, dims, x.rank);
     return;
   }
   int64_t from[SURG_LIMIT_RANK], step[SURG_LIMIT_RANK];
@@ -378,23 +379,23 @@ void surg__i_slice(surg__infer *c) {
       known = false;
       break;
     }
-    if (!surg__i_axis(c, q.axis_absent ? (int64_t)i : q.axis[i].value, x.rank, &axis)) return;
+    if (!surg__infer_axis(c, q.axis_absent ? (int64_t)i : q.axis[i].value, x.rank, &axis)) return;
     if (seen >> axis & 1 || !slice_axis(c, &q, i, &dims[axis], &from[axis], &step[axis])) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
     seen |= UINT64_C(1) << axis;
     known = known && from[axis] >= 0;
   }
-  surg__i_put(c, 0, dtype, dims, x.rank);
-  if (c->states && known) surg__i_pick_elems(c, 0, whole, dims, x.rank, from, step);
+  surg__infer_put(c, 0, dtype, dims, x.rank);
+  if (c->states && known) surg__infer_pick_elems(c, 0, whole, dims, x.rank, from, step);
 }
 
 /* --- Pad --- */
 
 /* The sizes of padding, 2 for each of *n axes; NULL: not known. */
 static const surg__elem *paddings(surg__infer *c, surg__elem buf[SURG__ELEMS], uint32_t *n) {
-  if (c->since >= 11) return surg__i_elems(c, 1, buf, n);
+  if (c->since >= 11) return surg__infer_elems(c, 1, buf, n);
   size_t count = 0;
   const int64_t *p = surg_node_ints(c->n, c->since == 1 ? "paddings" : "pads", &count);
   if (!p || count > SURG__ELEMS) return NULL;
@@ -416,34 +417,34 @@ static bool pad_dim(surg__infer *c, surg_dim *d, surg__elem before, surg__elem a
   return true;
 }
 
-void surg__i_pad(surg__infer *c) {
+void surg__infer_pad(surg__infer *c) {
   surg__fact x;
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   surg_dim dims[SURG_LIMIT_RANK];
   memcpy(dims, x.dims, x.rank * sizeof *dims);
   int64_t axes[SURG_LIMIT_RANK];
   surg__elem buf[SURG__ELEMS];
   uint32_t n, n_axes = x.rank;
   const int dtype = x.dtype;
-  const bool some = c->since >= 18 && surg__i_has(c, 3);
+  const bool some = c->since >= 18 && surg__infer_has(c, 3);
   const surg__elem *pads = paddings(c, buf, &n);
   bool known = pads != NULL;
-  if (some && known) known = surg__i_ints(c, 3, axes, SURG_LIMIT_RANK, &n_axes);
+  if (some && known) known = surg__infer_ints(c, 3, axes, SURG_LIMIT_RANK, &n_axes);
   if (!known) {
     for (uint32_t i = 0; i < x.rank; i++) dims[i] = surg__dim_unknown();
-    surg__i_put(c, 0, dtype, dims, x.rank);
+    surg__infer_put(c, 0, dtype, dims, x.rank);
     return;
   }
   bool fits = n == 2 * n_axes;
   for (uint32_t i = 0; i < n_axes && fits; i++) {
     size_t axis = i;
-    if (some && !surg__i_axis(c, axes[i], x.rank, &axis)) return;
+    if (some && !surg__infer_axis(c, axes[i], x.rank, &axis)) return;
     fits = pad_dim(c, &dims[axis], pads[i], pads[i + n_axes]);
   }
   if (fits)
-    surg__i_put(c, 0, dtype, dims, x.rank);
+    surg__infer_put(c, 0, dtype, dims, x.rank);
   else
-    surg__i_bad(c);
+    surg__infer_bad(c);
 }
 
 /* --- Expand, Tile --- */
@@ -452,25 +453,25 @@ static void fill_elems(surg__infer *c, const surg_dim *dims, size_t rank) {
   surg__elem buf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t n;
   const surg_dim count = surg__dim_product(dims, rank);
-  const surg__elem *e = surg__i_elems(c, 0, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, 0, buf, &n);
   if (!e || n != 1 || count.value < 0 || count.value > (int64_t)SURG__ELEMS) return;
   for (int64_t i = 0; i < count.value; i++) out[i] = e[0];
-  surg__i_put_elems(c, 0, out, (uint32_t)count.value);
+  surg__infer_put_elems(c, 0, out, (uint32_t)count.value);
 }
 
-void surg__i_expand(surg__infer *c) {
+void surg__infer_expand(surg__infer *c) {
   surg__fact x, shape;
   surg__elem buf[SURG__ELEMS];
   surg_dim dims[SURG_LIMIT_RANK], to[SURG_LIMIT_RANK];
   uint32_t n = 0;
   bool negative = false;
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   size_t rank = x.rank;
   memcpy(dims, x.dims, rank * sizeof *dims);
   const int dtype = x.dtype;
-  const surg__elem *e = surg__i_elems(c, 1, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, 1, buf, &n);
   if (!e) {
-    if (!surg__i_ranked(c, 1, &shape) || shape.rank != 1 || !surg__dim_known(shape.dims[0]) ||
+    if (!surg__infer_ranked(c, 1, &shape) || shape.rank != 1 || !surg__dim_known(shape.dims[0]) ||
         shape.dims[0].value > SURG_LIMIT_RANK)
       return;
     n = (uint32_t)shape.dims[0].value;
@@ -478,35 +479,35 @@ void surg__i_expand(surg__infer *c) {
   if (n > SURG_LIMIT_RANK) return;
   for (uint32_t i = 0; i < n; i++) to[i] = e ? surg__dim_of(e[i], &negative) : surg__dim_unknown();
   if (negative || !surg__dims_broadcast(dims, &rank, to, n)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
-  surg__i_put(c, 0, dtype, dims, rank);
+  surg__infer_put(c, 0, dtype, dims, rank);
   if (c->states) fill_elems(c, dims, rank);
 }
 
-void surg__i_tile(surg__infer *c) {
+void surg__infer_tile(surg__infer *c) {
   surg__fact x;
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   surg_dim dims[SURG_LIMIT_RANK];
   const int dtype = x.dtype;
-  const surg__elem *e = c->since >= 6 ? surg__i_elems(c, 1, buf, &n) : NULL;
+  const surg__elem *e = c->since >= 6 ? surg__infer_elems(c, 1, buf, &n) : NULL;
   if (e && n != x.rank) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   for (uint32_t i = 0; i < x.rank; i++) {
     bool negative = false;
     const surg_dim times = e ? surg__dim_of(e[i], &negative) : surg__dim_unknown();
     if (negative) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
     const surg_dim both[2] = {x.dims[i], times};
     dims[i] = surg__dim_product(both, 2);
   }
-  surg__i_put(c, 0, dtype, dims, x.rank);
+  surg__infer_put(c, 0, dtype, dims, x.rank);
   if (c->states) fill_elems(c, dims, x.rank);
 }

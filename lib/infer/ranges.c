@@ -35,7 +35,8 @@ bool surg__range_of_tensor(const surg_tensor *t, surg_range *out) {
   const size_t count = (size_t)surg_tensor_count(t);
   surg_range r = {0};
   bool any = false;
-  if (!t || count == 0 || t->view == SURG__VIEW_ABSENT || surg_tensor_count(t) > SURG__RANGE_CONST) return false;
+  if (!t || count == 0 || t->view == SURG__VIEW_ABSENT || surg_tensor_count(t) > SURG__RANGE_CONST)
+    return false;
   if (surg__tensor_reals(t, reals)) {
     for (size_t i = 0; i < count; i++) {
       widen(&r, !any, reals[i]);

@@ -2,9 +2,9 @@
 /* Intervals that hold every element of a value (surg_range): what the files ranges*.c share.
  *
  * A bound is a number of the element type, or one further out. Rounding is monotone: so the bounds
- * of a result, computed from those of the operands and rounded outwards, hold for whatever an engine
- * rounds to, be it in that type or in a finer one. Where a result is exact nothing is lost, so that
- * what cannot be below zero stays so. */
+ * of a result, computed from those of the operands and rounded outwards, hold for whatever an
+ * engine rounds to, be it in that type or in a finer one. Where a result is exact nothing is lost,
+ * so that what cannot be below zero stays so. */
 #ifndef SURG_RANGES_H
 #define SURG_RANGES_H
 

@@ -84,7 +84,8 @@ static surg_range absolute(surg_range x, surg_range all) {
                       .assumed = x.assumed};
 }
 
-/* Means and sums are of one sign where all that goes in is; how large they are hangs on rounding. */
+/* Means and sums are of one sign where all that goes in is; how large they are hangs on rounding.
+ */
 static surg_range summed(surg_range x) {
   const bool both = x.low == -INFINITY && x.high == INFINITY;
   x.low = x.low >= 0 ? 0 : -INFINITY;

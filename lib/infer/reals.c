@@ -97,29 +97,29 @@ static surg__elem compute(const surg__infer *c, int dtype, surg__elem a, surg__e
   }
 }
 
-void surg__i_real_arith(surg__infer *c, const surg_dim *dims, size_t rank) {
-  const surg__fact x = surg__i_in(c, 0);
+void surg__infer_real_arith(surg__infer *c, const surg_dim *dims, size_t rank) {
+  const surg__fact x = surg__infer_in(c, 0);
   const surg_dim count = surg__dim_product(dims, rank);
   surg__elem abuf[SURG__ELEMS], bbuf[SURG__ELEMS], out[SURG__REALS];
   uint32_t na, nb;
   if (surg_node_input_count(c->n) != 2 || !is_real(x.dtype)) return;
   if (count.value < 0 || count.value > (int64_t)SURG__REALS) return;
-  const surg__elem *a = surg__i_any_elems(c, 0, abuf, &na);
-  const surg__elem *b = a ? surg__i_any_elems(c, 1, bbuf, &nb) : NULL;
+  const surg__elem *a = surg__infer_any_elems(c, 0, abuf, &na);
+  const surg__elem *b = a ? surg__infer_any_elems(c, 1, bbuf, &nb) : NULL;
   const uint32_t n = (uint32_t)count.value;
   if (!b || (na != n && na != 1) || (nb != n && nb != 1)) return;
   for (uint32_t i = 0; i < n; i++)
     out[i] = compute(c, x.dtype, a[na == 1 ? 0 : i], b[nb == 1 ? 0 : i]);
-  surg__i_put_any_elems(c, 0, out, n);
+  surg__infer_put_any_elems(c, 0, out, n);
 }
 
-void surg__i_round(surg__infer *c) {
-  const surg__fact x = surg__i_in(c, 0);
+void surg__infer_round(surg__infer *c) {
+  const surg__fact x = surg__infer_in(c, 0);
   surg__elem buf[SURG__ELEMS], out[SURG__REALS];
   uint32_t n;
-  surg__i_same(c);
+  surg__infer_same(c);
   const surg__elem *e =
-      c->states && is_real(x.dtype) ? surg__i_any_elems(c, 0, buf, &n) : NULL;
+      c->states && is_real(x.dtype) ? surg__infer_any_elems(c, 0, buf, &n) : NULL;
   if (!e || n > SURG__REALS) return;
   for (uint32_t i = 0; i < n; i++) {
     const double v = surg__elem_as_real(e[i]);
@@ -128,7 +128,7 @@ void surg__i_round(surg__infer *c) {
                                            : c->op == SURG_OP_Ceil ? ceil(v)
                                                                    : rint(v));
   }
-  surg__i_put_any_elems(c, 0, out, n);
+  surg__infer_put_any_elems(c, 0, out, n);
 }
 
 /* One element cast where either side is a float. Integers beyond 2^53 are not tracked, nor those a
@@ -147,11 +147,11 @@ static surg__elem cast(surg__elem e, int from, int to) {
   return fabs(v) < high ? surg__elem_int((int64_t)v) : surg__elem_unknown();
 }
 
-void surg__i_real_cast(surg__infer *c, int from, int to) {
+void surg__infer_real_cast(surg__infer *c, int from, int to) {
   surg__elem buf[SURG__ELEMS], out[SURG__REALS];
   uint32_t n;
-  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
+  const surg__elem *e = surg__infer_any_elems(c, 0, buf, &n);
   if (!e || n > SURG__REALS) return;
   for (uint32_t i = 0; i < n; i++) out[i] = cast(e[i], from, to);
-  surg__i_put_any_elems(c, 0, out, n);
+  surg__infer_put_any_elems(c, 0, out, n);
 }

@@ -13,38 +13,38 @@ static void put_reduced(surg__infer *c, int dtype, const surg__fact *x, uint64_t
     else if (keep)
       dims[rank++] = surg__dim(1);
   }
-  surg__i_put(c, 0, dtype, dims, rank);
+  surg__infer_put(c, 0, dtype, dims, rank);
 }
 
 static uint64_t all_axes(uint32_t rank) {
   return rank >= 64 ? UINT64_MAX : (UINT64_C(1) << rank) - 1;
 }
 
-void surg__i_reduce(surg__infer *c) {
+void surg__infer_reduce(surg__infer *c) {
   surg__fact x;
   uint64_t set;
   bool absent;
   const bool keep = surg_node_int(c->n, "keepdims", 1) != 0;
   const bool noop = surg_node_int(c->n, "noop_with_empty_axes", 0) != 0;
-  const int dtype = surg__i_dtype(c, 0);
-  if (!surg__i_ranked(c, 0, &x)) return;
-  if (surg__i_axes(c, 1, x.rank, &set, &absent)) {
+  const int dtype = surg__infer_dtype(c, 0);
+  if (!surg__infer_ranked(c, 0, &x)) return;
+  if (surg__infer_axes(c, 1, x.rank, &set, &absent)) {
     if (!set && !noop) set = all_axes(x.rank);
     put_reduced(c, dtype, &x, set, keep);
-    surg__i_reduce_elems(c, &x, set);
+    surg__infer_reduce_elems(c, &x, set);
   } else if (keep && !c->bad) {
     surg_dim dims[SURG_LIMIT_RANK];
     for (uint32_t i = 0; i < x.rank; i++)
       dims[i] = x.dims[i].value == 1 ? x.dims[i] : surg__dim_unknown();
-    surg__i_put(c, 0, dtype, dims, x.rank);
+    surg__infer_put(c, 0, dtype, dims, x.rank);
   }
 }
 
-void surg__i_arg(surg__infer *c) {
+void surg__infer_arg(surg__infer *c) {
   surg__fact x;
   size_t axis;
-  if (!surg__i_ranked(c, 0, &x)) return;
-  if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
+  if (!surg__infer_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
   put_reduced(c, SURG_INT64, &x, UINT64_C(1) << axis, surg_node_int(c->n, "keepdims", 1) != 0);
 }
 
@@ -82,42 +82,43 @@ static bool turned(const surg__infer *c, const char *attr, surg__fact *f,
 
 /* The element type of a product; of numbers of 16 bits it is plain for signed ones alone. */
 static int product_dtype(const surg__infer *c, const surg__fact *a, const surg__fact *b) {
-  if (c->op != SURG_OP_ms_MatMulInteger16) return surg__i_dtype(c, 0);
+  if (c->op != SURG_OP_ms_MatMulInteger16) return surg__infer_dtype(c, 0);
   return a->dtype == SURG_INT16 && b->dtype == SURG_INT16 ? SURG_INT32 : 0;
 }
 
-void surg__i_matmul(surg__infer *c) {
+void surg__infer_matmul(surg__infer *c) {
   surg__fact a, b;
   surg_dim dims[SURG_LIMIT_RANK + 2], a_dims[SURG_LIMIT_RANK], b_dims[SURG_LIMIT_RANK];
   size_t rank;
-  if (!surg__i_ranked(c, 0, &a)) return;
-  if (!surg__i_ranked(c, c->op == SURG_OP_QLinearMatMul ? 3 : 1, &b)) return;
+  if (!surg__infer_ranked(c, 0, &a)) return;
+  if (!surg__infer_ranked(c, c->op == SURG_OP_QLinearMatMul ? 3 : 1, &b)) return;
   if (asks(c, "transBatchA") || asks(c, "transBatchB") || !turned(c, "transA", &a, a_dims) ||
       !turned(c, "transB", &b, b_dims))
     return;
   const int dtype = product_dtype(c, &a, &b);
   if (product_dims(&a, &b, dims, &rank))
-    surg__i_put(c, 0, dtype, dims, rank);
+    surg__infer_put(c, 0, dtype, dims, rank);
   else
-    surg__i_bad(c);
+    surg__infer_bad(c);
 }
 
 /* That of the zero point; without one the result is float. */
 static int quantized_dtype(surg__infer *c, size_t zero_point) {
-  if (!surg__i_has(c, zero_point)) return SURG_FLOAT;
-  const surg__fact f = surg__i_in(c, zero_point);
+  if (!surg__infer_has(c, zero_point)) return SURG_FLOAT;
+  const surg__fact f = surg__infer_in(c, zero_point);
   return f.kind == SURG_TYPE_TENSOR ? f.dtype : 0;
 }
 
-void surg__i_gemm(surg__infer *c) {
+void surg__infer_gemm(surg__infer *c) {
   surg__fact a, b;
   const bool ta = surg_node_int(c->n, "transA", 0) != 0, tb = surg_node_int(c->n, "transB", 0) != 0;
   surg_dim dims[2] = {surg__dim_unknown(), surg__dim_unknown()};
   surg_dim inner[2] = {surg__dim_unknown(), surg__dim_unknown()}, same;
   const bool quantized = c->op == SURG_OP_ms_QGemm;
-  const bool has_a = surg__i_ranked(c, 0, &a), has_b = surg__i_ranked(c, quantized ? 3 : 1, &b);
+  const bool has_a = surg__infer_ranked(c, 0, &a),
+             has_b = surg__infer_ranked(c, quantized ? 3 : 1, &b);
   if ((has_a && a.rank != 2) || (has_b && b.rank != 2)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   if (has_a) {
@@ -129,28 +130,28 @@ void surg__i_gemm(surg__infer *c) {
     inner[1] = b.dims[tb];
   }
   if (!surg__dim_unify(inner[0], inner[1], &same)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
-  surg__i_put(c, 0, quantized ? quantized_dtype(c, 8) : surg__i_dtype(c, 0), dims, 2);
+  surg__infer_put(c, 0, quantized ? quantized_dtype(c, 8) : surg__infer_dtype(c, 0), dims, 2);
 }
 
-void surg__i_loss(surg__infer *c) {
-  const surg__fact x = surg__i_in(c, 0), labels = surg__i_in(c, 1);
-  const int dtype = surg__i_dtype(c, 0);
+void surg__infer_loss(surg__infer *c) {
+  const surg__fact x = surg__infer_in(c, 0), labels = surg__infer_in(c, 1);
+  const int dtype = surg__infer_dtype(c, 0);
   const surg_str how = surg_node_string(c->n, "reduction", "mean");
   if (how.n == 4 && !memcmp(how.p, "none", 4))
-    surg__i_put_like(c, 0, dtype, &labels);
+    surg__infer_put_like(c, 0, dtype, &labels);
   else
-    surg__i_put(c, 0, dtype, NULL, 0);
-  surg__i_put_like(c, 1, dtype, &x);
+    surg__infer_put(c, 0, dtype, NULL, 0);
+  surg__infer_put_like(c, 1, dtype, &x);
 }
 
-void surg__i_det(surg__infer *c) {
+void surg__infer_det(surg__infer *c) {
   surg__fact x;
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   if (x.rank < 2)
-    surg__i_bad(c);
+    surg__infer_bad(c);
   else
-    surg__i_put(c, 0, x.dtype, x.dims, x.rank - 2);
+    surg__infer_put(c, 0, x.dtype, x.dims, x.rank - 2);
 }

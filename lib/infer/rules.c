@@ -3,13 +3,13 @@
  * the element types that its schema gives and no shapes. */
 #include "infer/rules.h"
 
-static const surg__rule rules[SURG_OP_COUNT] = {
-#define SURG_TRAIT_INFER(op, rule) [SURG_OP_##op] = surg__i_##rule,
+static const surg__infer_fn rules[SURG_OP_COUNT] = {
+#define SURG_TRAIT_INFER(op, rule) [SURG_OP_##op] = surg__infer_##rule,
 #include "schema/traits.gen.h"
 #undef SURG_TRAIT_INFER
 };
 _Static_assert(SURG_COUNT(rules) == SURG_OP_COUNT, "an entry for each operator");
 
-surg__rule surg__rule_find(int op) {
+surg__infer_fn surg__infer_find(int op) {
   return op > 0 && op < SURG_OP_COUNT ? rules[op] : NULL;
 }

@@ -25,22 +25,22 @@ static surg__fact inside(const surg__fact *f) {
 /* Output k is as `f` says. */
 static void put_fact(surg__infer *c, size_t k, const surg__fact *f) {
   if (f->kind == SURG_TYPE_TENSOR)
-    surg__i_put_like(c, k, f->dtype, f);
+    surg__infer_put_like(c, k, f->dtype, f);
   else if (f->kind != SURG_TYPE_UNKNOWN)
-    surg__i_put_type(c, k, f->type);
+    surg__infer_put_type(c, k, f->type);
 }
 
 static surg__fact sequence_of(surg__infer *c, size_t i) {
-  const surg__fact f = surg__i_in(c, i);
+  const surg__fact f = surg__infer_in(c, i);
   return f.kind == SURG_TYPE_SEQUENCE ? f : (surg__fact){0};
 }
 
-void surg__i_sequence_construct(surg__infer *c) {
+void surg__infer_sequence_construct(surg__infer *c) {
   surg_dim dims[SURG_LIMIT_RANK];
   const size_t inputs = surg_node_input_count(c->n);
   surg__fact all = {0};
   for (size_t i = 0; i < inputs; i++) {
-    const surg__fact f = surg__i_in(c, i);
+    const surg__fact f = surg__infer_in(c, i);
     if (f.kind != SURG_TYPE_TENSOR) return;
     if (i == 0) {
       all = f;
@@ -51,32 +51,32 @@ void surg__i_sequence_construct(surg__infer *c) {
       return;
     }
   }
-  if (inputs) surg__i_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &all);
+  if (inputs) surg__infer_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &all);
 }
 
-void surg__i_sequence_empty(surg__infer *c) {
+void surg__infer_sequence_empty(surg__infer *c) {
   const int64_t dtype = surg_node_int(c->n, "dtype", SURG_FLOAT);
   const surg__fact any = {.kind = SURG_TYPE_TENSOR, .dtype = (int)dtype};
   if (dtype > 0 && dtype < SURG_DTYPE_COUNT)
-    surg__i_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &any);
+    surg__infer_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &any);
 }
 
-void surg__i_sequence_at(surg__infer *c) {
+void surg__infer_sequence_at(surg__infer *c) {
   const surg__fact s = sequence_of(c, 0), e = inside(&s);
   put_fact(c, 0, &e);
 }
 
-void surg__i_sequence_erase(surg__infer *c) {
+void surg__infer_sequence_erase(surg__infer *c) {
   const surg__fact s = sequence_of(c, 0);
   put_fact(c, 0, &s);
 }
 
-void surg__i_sequence_insert(surg__infer *c) {
+void surg__infer_sequence_insert(surg__infer *c) {
   surg_dim dims[SURG_LIMIT_RANK];
-  const surg__fact s = sequence_of(c, 0), e = inside(&s), x = surg__i_in(c, 1);
+  const surg__fact s = sequence_of(c, 0), e = inside(&s), x = surg__infer_in(c, 1);
   surg__fact both;
   if (surg__fact_join(&e, &x, dims, &both))
-    surg__i_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &both);
+    surg__infer_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &both);
 }
 
 /* The length of the pieces along the axis, where all are of one length. */
@@ -84,7 +84,7 @@ static surg_dim piece(surg__infer *c, surg_dim whole) {
   surg__fact split;
   int64_t v[SURG__ELEMS];
   uint32_t n;
-  if (!surg__i_ranked(c, 1, &split) || !surg__i_ints(c, 1, v, SURG__ELEMS, &n) || !n)
+  if (!surg__infer_ranked(c, 1, &split) || !surg__infer_ints(c, 1, v, SURG__ELEMS, &n) || !n)
     return surg__dim_unknown();
   for (uint32_t i = 0; i < n; i++)
     if (v[i] < 0 || v[i] != v[0]) return surg__dim_unknown();
@@ -94,15 +94,15 @@ static surg_dim piece(surg__infer *c, surg_dim whole) {
   return surg__dim(v[0]);
 }
 
-void surg__i_split_to_sequence(surg__infer *c) {
-  surg__fact x = surg__i_in(c, 0);
+void surg__infer_split_to_sequence(surg__infer *c) {
+  surg__fact x = surg__infer_in(c, 0);
   surg_dim dims[SURG_LIMIT_RANK];
   size_t axis;
   if (x.kind != SURG_TYPE_TENSOR) return;
   surg__fact e = {.kind = SURG_TYPE_TENSOR, .dtype = x.dtype};
   if (x.ranked) {
-    if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
-    const bool split = surg__i_has(c, 1);
+    if (!surg__infer_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
+    const bool split = surg__infer_has(c, 1);
     const bool drop = !split && surg_node_int(c->n, "keepdims", 1) == 0;
     e.ranked = true;
     e.dims = dims;
@@ -114,74 +114,74 @@ void surg__i_split_to_sequence(surg__infer *c) {
     if (split) dims[axis] = piece(c, x.dims[axis]);
   }
   assert(e.rank <= x.rank);
-  surg__i_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &e);
+  surg__infer_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &e);
 }
 
-void surg__i_concat_from_sequence(surg__infer *c) {
+void surg__infer_concat_from_sequence(surg__infer *c) {
   const surg__fact s = sequence_of(c, 0), e = inside(&s);
   surg_dim dims[SURG_LIMIT_RANK];
   size_t axis, from = 0;
   const bool stack = surg_node_int(c->n, "new_axis", 0) != 0;
   if (e.kind != SURG_TYPE_TENSOR) return;
   if (!e.ranked || e.rank + (size_t)stack > SURG_LIMIT_RANK) {
-    surg__i_put_unranked(c, 0, e.dtype);
+    surg__infer_put_unranked(c, 0, e.dtype);
     return;
   }
   const size_t rank = (size_t)e.rank + stack;
-  if (!surg__i_axis(c, surg_node_int(c->n, "axis", 0), rank, &axis)) return;
+  if (!surg__infer_axis(c, surg_node_int(c->n, "axis", 0), rank, &axis)) return;
   for (size_t i = 0; i < rank; i++) {
     dims[i] = i == axis ? surg__dim_unknown() : e.dims[from];
     from += i != axis || !stack;
   }
   assert(from == e.rank);
-  surg__i_put(c, 0, e.dtype, dims, rank);
+  surg__infer_put(c, 0, e.dtype, dims, rank);
 }
 
 /* The type of the bodies' output is that of each element. */
-void surg__i_sequence_map(surg__infer *c) {
+void surg__infer_sequence_map(surg__infer *c) {
   const surg_attr *a = surg_node_attr(c->n, "body");
   const surg_graph *body = a ? surg_attr_graph(a, 0) : NULL;
   const size_t outputs = surg_node_output_count(c->n);
   if (!body || surg_graph_output_count(body) < outputs) return;
   for (size_t k = 0; k < outputs; k++) {
-    surg__fact f = surg__i_value(c, surg_graph_output(body, k), 0);
+    surg__fact f = surg__infer_value(c, surg_graph_output(body, k), 0);
     surg_dim dims[SURG_LIMIT_RANK];
     if (f.kind != SURG_TYPE_TENSOR) continue;
     for (uint32_t i = 0; i < f.rank; i++) dims[i] = surg__dim_outside(f.dims[i], body);
     f.dims = dims;
     f.type = NULL;
-    surg__i_put_wrapped(c, k, SURG_TYPE_SEQUENCE, &f);
+    surg__infer_put_wrapped(c, k, SURG_TYPE_SEQUENCE, &f);
   }
 }
 
-void surg__i_seed_sequence_map(surg__infer *c, const surg_graph *body) {
+void surg__infer_seed_sequence_map(surg__infer *c, const surg_graph *body) {
   const size_t inputs = surg_node_input_count(c->n), n = surg_graph_input_count(body);
   for (size_t i = 0; i < inputs && i < n; i++) {
-    surg__fact f = surg__i_value(c, surg_node_input(c->n, i), 0);
+    surg__fact f = surg__infer_value(c, surg_node_input(c->n, i), 0);
     if (f.kind == SURG_TYPE_SEQUENCE) f = inside(&f);
     if (f.kind != SURG_TYPE_TENSOR) continue;
     if (f.ranked)
-      surg__i_set(c, surg_graph_input(body, i), f.dtype, f.dims, f.rank);
+      surg__infer_set(c, surg_graph_input(body, i), f.dtype, f.dims, f.rank);
     else
-      surg__i_set_unranked(c, surg_graph_input(body, i), f.dtype);
+      surg__infer_set_unranked(c, surg_graph_input(body, i), f.dtype);
   }
 }
 
-void surg__i_optional(surg__infer *c) {
-  if (surg__i_has(c, 0)) {
-    const surg__fact x = surg__i_in(c, 0);
-    if (x.kind != SURG_TYPE_UNKNOWN) surg__i_put_wrapped(c, 0, SURG_TYPE_OPTIONAL, &x);
+void surg__infer_optional(surg__infer *c) {
+  if (surg__infer_has(c, 0)) {
+    const surg__fact x = surg__infer_in(c, 0);
+    if (x.kind != SURG_TYPE_UNKNOWN) surg__infer_put_wrapped(c, 0, SURG_TYPE_OPTIONAL, &x);
     return;
   }
   const surg_attr *a = surg_node_attr(c->n, "type");
   const surg_type *t = a ? surg_attr_type(a, 0) : NULL;
   if (!sound(t)) return;
   const surg__fact f = {.kind = t->kind, .dtype = t->dtype, .type = t};
-  surg__i_put_wrapped(c, 0, SURG_TYPE_OPTIONAL, &f);
+  surg__infer_put_wrapped(c, 0, SURG_TYPE_OPTIONAL, &f);
 }
 
-void surg__i_optional_get(surg__infer *c) {
-  const surg__fact x = surg__i_in(c, 0);
+void surg__infer_optional_get(surg__infer *c) {
+  const surg__fact x = surg__infer_in(c, 0);
   const surg__fact e = x.kind == SURG_TYPE_OPTIONAL ? inside(&x) : x;
   put_fact(c, 0, &e);
 }

@@ -9,19 +9,19 @@ static void pass_elems(surg__infer *c) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
   if (!c->states) return;
-  const surg__elem *e = surg__i_any_elems(c, 0, buf, &n);
-  if (e) surg__i_put_any_elems(c, 0, e, n);
+  const surg__elem *e = surg__infer_any_elems(c, 0, buf, &n);
+  if (e) surg__infer_put_any_elems(c, 0, e, n);
 }
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
 
-void surg__i_shape(surg__infer *c) {
+void surg__infer_shape(surg__infer *c) {
   surg__fact x;
-  if (!surg__i_ranked(c, 0, &x)) {
+  if (!surg__infer_ranked(c, 0, &x)) {
     const surg_dim unknown = surg__dim_unknown();
-    surg__i_put(c, 0, SURG_INT64, &unknown, 1);
+    surg__infer_put(c, 0, SURG_INT64, &unknown, 1);
     return;
   }
   const int64_t rank = x.rank;
@@ -34,42 +34,42 @@ void surg__i_shape(surg__infer *c) {
   }
   const surg_dim count = surg__dim(end - start);
   assert(0 <= start && start <= end && end <= rank);
-  surg__i_put(c, 0, SURG_INT64, &count, 1);
+  surg__infer_put(c, 0, SURG_INT64, &count, 1);
   surg__elem e[SURG_LIMIT_RANK];
   for (int64_t i = start; i < end; i++) e[i - start] = surg__elem_of(x.dims[i]);
-  surg__i_put_elems(c, 0, e, (uint32_t)(end - start));
+  surg__infer_put_elems(c, 0, e, (uint32_t)(end - start));
 }
 
-void surg__i_size(surg__infer *c) {
+void surg__infer_size(surg__infer *c) {
   surg__fact x;
-  surg__i_put(c, 0, SURG_INT64, NULL, 0);
-  if (!surg__i_ranked(c, 0, &x)) return;
+  surg__infer_put(c, 0, SURG_INT64, NULL, 0);
+  if (!surg__infer_ranked(c, 0, &x)) return;
   const surg__elem e = surg__elem_of(surg__dim_product(x.dims, x.rank));
-  surg__i_put_elems(c, 0, &e, 1);
+  surg__infer_put_elems(c, 0, &e, 1);
 }
 
 static void put_tensor(surg__infer *c, const surg_tensor *t) {
   surg_dim dims[SURG_LIMIT_RANK];
   const size_t rank = surg_tensor_rank(t);
   if (rank > SURG_LIMIT_RANK) {
-    surg__i_put_unranked(c, 0, surg_tensor_dtype(t));
+    surg__infer_put_unranked(c, 0, surg_tensor_dtype(t));
     return;
   }
   for (size_t i = 0; i < rank; i++) dims[i] = surg__dim(surg_tensor_dims(t)[i]);
-  surg__i_put(c, 0, surg_tensor_dtype(t), dims, rank);
+  surg__infer_put(c, 0, surg_tensor_dtype(t), dims, rank);
 }
 
 /* A Constant given as numbers or strings: a scalar, or a list of `count`. */
 static void put_numbers(surg__infer *c, int dtype, bool list, size_t count, const int64_t *ints) {
   const surg_dim d = surg__dim((int64_t)count);
   surg__elem e[SURG__ELEMS];
-  surg__i_put(c, 0, dtype, &d, list);
+  surg__infer_put(c, 0, dtype, &d, list);
   if (!ints || count > SURG__ELEMS) return;
   for (size_t i = 0; i < count; i++) e[i] = surg__elem_int(ints[i]);
-  surg__i_put_elems(c, 0, e, (uint32_t)count);
+  surg__infer_put_elems(c, 0, e, (uint32_t)count);
 }
 
-void surg__i_constant(surg__infer *c) {
+void surg__infer_constant(surg__infer *c) {
   const surg_attr *a = surg_node_attr(c->n, "value");
   const surg_tensor *t = a ? surg_attr_tensor(a, 0) : NULL;
   size_t n = 0;
@@ -101,11 +101,11 @@ static bool dims_from_input(surg__infer *c, size_t i, surg_dim dims[SURG_LIMIT_R
                             size_t *rank) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
-  const surg__elem *e = surg__i_elems(c, i, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, i, buf, &n);
   bool negative = false;
   if (!e) {
     surg__fact f;
-    if (!surg__i_ranked(c, i, &f) || f.rank != 1 || !surg__dim_known(f.dims[0]) ||
+    if (!surg__infer_ranked(c, i, &f) || f.rank != 1 || !surg__dim_known(f.dims[0]) ||
         f.dims[0].value > SURG_LIMIT_RANK)
       return false;
     *rank = (size_t)f.dims[0].value;
@@ -115,11 +115,11 @@ static bool dims_from_input(surg__infer *c, size_t i, surg_dim dims[SURG_LIMIT_R
   if (n > SURG_LIMIT_RANK) return false;
   for (uint32_t k = 0; k < n; k++) dims[k] = surg__dim_of(e[k], &negative);
   *rank = n;
-  if (negative) surg__i_bad(c);
+  if (negative) surg__infer_bad(c);
   return !negative;
 }
 
-void surg__i_constant_of_shape(surg__infer *c) {
+void surg__infer_constant_of_shape(surg__infer *c) {
   const surg_attr *a = surg_node_attr(c->n, "value");
   const surg_tensor *t = a ? surg_attr_tensor(a, 0) : NULL;
   if (a && (!t || surg_tensor_is_sparse(t))) return;
@@ -127,10 +127,10 @@ void surg__i_constant_of_shape(surg__infer *c) {
   surg_dim dims[SURG_LIMIT_RANK];
   size_t rank;
   if (!dims_from_input(c, 0, dims, &rank)) {
-    surg__i_put_unranked(c, 0, dtype);
+    surg__infer_put_unranked(c, 0, dtype);
     return;
   }
-  surg__i_put(c, 0, dtype, dims, rank);
+  surg__infer_put(c, 0, dtype, dims, rank);
   const surg_dim count = surg__dim_product(dims, rank);
   int64_t fill;
   if (!c->states || !t || count.value < 0 || count.value > (int64_t)SURG__ELEMS ||
@@ -138,10 +138,10 @@ void surg__i_constant_of_shape(surg__infer *c) {
     return;
   surg__elem e[SURG__ELEMS];
   for (int64_t i = 0; i < count.value; i++) e[i] = surg__elem_int(fill);
-  surg__i_put_elems(c, 0, e, (uint32_t)count.value);
+  surg__infer_put_elems(c, 0, e, (uint32_t)count.value);
 }
 
-void surg__i_random(surg__infer *c) {
+void surg__infer_random(surg__infer *c) {
   size_t n;
   surg_dim dims[SURG_LIMIT_RANK];
   const int64_t dtype = surg_node_int(c->n, "dtype", SURG_FLOAT);
@@ -151,7 +151,7 @@ void surg__i_random(surg__infer *c) {
     if (shape[i] < 0) return;
     dims[i] = surg__dim(shape[i]);
   }
-  surg__i_put(c, 0, (int)dtype, dims, n);
+  surg__infer_put(c, 0, (int)dtype, dims, n);
 }
 
 /* --- Reshape --- */
@@ -257,7 +257,7 @@ static bool reshape_complete(surg__infer *c, reshape *r) {
 }
 
 static const surg__elem *reshape_target(surg__infer *c, surg__elem buf[SURG__ELEMS], uint32_t *n) {
-  if (c->since >= 5) return surg__i_elems(c, 1, buf, n);
+  if (c->since >= 5) return surg__infer_elems(c, 1, buf, n);
   size_t count;
   const int64_t *shape = surg_node_ints(c->n, "shape", &count);
   if (!shape || count > SURG_LIMIT_RANK) return NULL;
@@ -269,7 +269,7 @@ static const surg__elem *reshape_target(surg__infer *c, surg__elem buf[SURG__ELE
 /* Only how many dims there will be may be known: then their elements are not. */
 static bool reshape_rank(surg__infer *c, surg__elem buf[SURG__ELEMS], uint32_t *n) {
   surg__fact shape;
-  if (c->since < 5 || !surg__i_ranked(c, 1, &shape) || shape.rank != 1 ||
+  if (c->since < 5 || !surg__infer_ranked(c, 1, &shape) || shape.rank != 1 ||
       !surg__dim_known(shape.dims[0]) || shape.dims[0].value > SURG_LIMIT_RANK)
     return false;
   *n = (uint32_t)shape.dims[0].value;
@@ -277,10 +277,10 @@ static bool reshape_rank(surg__infer *c, surg__elem buf[SURG__ELEMS], uint32_t *
   return true;
 }
 
-void surg__i_reshape(surg__infer *c) {
+void surg__infer_reshape(surg__infer *c) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
-  reshape r = {.in = surg__i_in(c, 0), .infer_at = SIZE_MAX};
+  reshape r = {.in = surg__infer_in(c, 0), .infer_at = SIZE_MAX};
   r.allow_zero = c->since >= 14 && surg_node_int(c->n, "allowzero", 0) != 0;
   if (r.in.kind != SURG_TYPE_TENSOR) return;
   const surg__elem *e = reshape_target(c, buf, &n);
@@ -295,32 +295,32 @@ void surg__i_reshape(surg__infer *c) {
   bool fits = true;
   for (uint32_t i = 0; i < n && fits; i++) fits = reshape_element(&r, i, e[i]);
   if (!fits || !reshape_complete(c, &r)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
-  surg__i_put(c, 0, r.in.dtype, r.out, r.rank);
+  surg__infer_put(c, 0, r.in.dtype, r.out, r.rank);
   pass_elems(c);
 }
 
 /* --- other shapes of the same elements --- */
 
-void surg__i_flatten(surg__infer *c) {
+void surg__infer_flatten(surg__infer *c) {
   surg__fact x;
-  if (!surg__i_ranked(c, 0, &x)) {
+  if (!surg__infer_ranked(c, 0, &x)) {
     const surg_dim two[2] = {surg__dim_unknown(), surg__dim_unknown()};
-    x = surg__i_in(c, 0);
-    if (x.kind == SURG_TYPE_TENSOR) surg__i_put(c, 0, x.dtype, two, 2);
+    x = surg__infer_in(c, 0);
+    if (x.kind == SURG_TYPE_TENSOR) surg__infer_put(c, 0, x.dtype, two, 2);
     return;
   }
   int64_t axis = surg_node_int(c->n, "axis", 1);
   if (axis < 0) axis += x.rank;
   if (axis < 0 || axis > (int64_t)x.rank) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   const surg_dim dims[2] = {surg__dim_product(x.dims, (size_t)axis),
                             surg__dim_product(x.dims + axis, x.rank - (size_t)axis)};
-  surg__i_put(c, 0, x.dtype, dims, 2);
+  surg__infer_put(c, 0, x.dtype, dims, 2);
   pass_elems(c);
 }
 
@@ -335,11 +335,11 @@ static bool ones(const surg__fact *x, uint64_t *set) {
   return true;
 }
 
-void surg__i_squeeze(surg__infer *c) {
+void surg__infer_squeeze(surg__infer *c) {
   surg__fact x;
   uint64_t set;
   bool absent;
-  if (!surg__i_ranked(c, 0, &x) || !surg__i_axes(c, 1, x.rank, &set, &absent)) return;
+  if (!surg__infer_ranked(c, 0, &x) || !surg__infer_axes(c, 1, x.rank, &set, &absent)) return;
   if (absent && !ones(&x, &set)) return;
   surg_dim dims[SURG_LIMIT_RANK];
   size_t rank = 0;
@@ -347,11 +347,11 @@ void surg__i_squeeze(surg__infer *c) {
     if (!(set >> i & 1)) {
       dims[rank++] = x.dims[i];
     } else if (surg__dim_known(x.dims[i]) && x.dims[i].value != 1) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
   }
-  surg__i_put(c, 0, x.dtype, dims, rank);
+  surg__infer_put(c, 0, x.dtype, dims, rank);
   pass_elems(c);
 }
 
@@ -359,58 +359,58 @@ void surg__i_squeeze(surg__infer *c) {
 static bool axis_count(surg__infer *c, size_t *n) {
   if (surg__schema_attr(c->schema, "axes")) return surg_node_ints(c->n, "axes", n) != NULL;
   surg__fact axes;
-  if (!surg__i_ranked(c, 1, &axes) || axes.rank > 1) return false;
+  if (!surg__infer_ranked(c, 1, &axes) || axes.rank > 1) return false;
   const surg_dim count = surg__dim_product(axes.dims, axes.rank);
   *n = (size_t)count.value;
   return surg__dim_known(count);
 }
 
-void surg__i_unsqueeze(surg__infer *c) {
+void surg__infer_unsqueeze(surg__infer *c) {
   surg__fact x;
   size_t added;
   uint64_t set;
   bool absent;
-  if (!surg__i_ranked(c, 0, &x) || !axis_count(c, &added)) return;
+  if (!surg__infer_ranked(c, 0, &x) || !axis_count(c, &added)) return;
   if (added > SURG_LIMIT_RANK - x.rank) return;
   const size_t rank = x.rank + added;
   surg_dim dims[SURG_LIMIT_RANK];
-  if (surg__i_axes(c, 1, rank, &set, &absent) && !absent) {
+  if (surg__infer_axes(c, 1, rank, &set, &absent) && !absent) {
     size_t from = 0;
     for (size_t i = 0; i < rank; i++) dims[i] = set >> i & 1 ? surg__dim(1) : x.dims[from++];
     assert(from == x.rank); /* each axis that is added has a bit of its own */
   } else {
     for (size_t i = 0; i < rank; i++) dims[i] = surg__dim_unknown();
   }
-  surg__i_put(c, 0, x.dtype, dims, rank);
+  surg__infer_put(c, 0, x.dtype, dims, rank);
   pass_elems(c);
 }
 
-void surg__i_transpose(surg__infer *c) {
+void surg__infer_transpose(surg__infer *c) {
   surg__fact x;
   size_t n;
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   const bool given = surg_node_attr(c->n, "perm") != NULL;
   const int64_t *perm = given ? surg_node_ints(c->n, "perm", &n) : NULL;
   surg_dim dims[SURG_LIMIT_RANK];
   uint64_t seen = 0;
   if (given && (!perm ? x.rank != 0 : n != x.rank)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   for (uint32_t i = 0; i < x.rank; i++) {
     const int64_t from = given ? perm[i] : (int64_t)x.rank - 1 - i;
     if (from < 0 || from >= (int64_t)x.rank || seen >> from & 1) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
     seen |= UINT64_C(1) << from;
     dims[i] = x.dims[from];
   }
-  surg__i_put(c, 0, x.dtype, dims, x.rank);
+  surg__infer_put(c, 0, x.dtype, dims, x.rank);
   if (x.rank < 2)
     pass_elems(c);
   else if (c->states)
-    surg__i_transpose_elems(c, &x, given ? perm : NULL);
+    surg__infer_transpose_elems(c, &x, given ? perm : NULL);
 }
 
 /* Elements of start, start + delta ... before limit; false: not to be computed here. */
@@ -463,20 +463,20 @@ static surg_dim range_reals(surg__infer *c, bool wide) {
   return surg__dim(a > 0 ? (int64_t)a : 0);
 }
 
-void surg__i_range(surg__infer *c) {
-  const int dtype = surg__i_dtype(c, 0);
+void surg__infer_range(surg__infer *c) {
+  const int dtype = surg__infer_dtype(c, 0);
   if (dtype == SURG_FLOAT || dtype == SURG_DOUBLE) {
     const surg_dim length = range_reals(c, dtype == SURG_DOUBLE);
-    surg__i_put(c, 0, dtype, &length, 1);
+    surg__infer_put(c, 0, dtype, &length, 1);
     return;
   }
   surg__elem buf[SURG__ELEMS], e[3], out[SURG__ELEMS];
   uint32_t n;
   surg_dim d = surg__dim_unknown();
   for (size_t i = 0; i < 3; i++) {
-    const surg__elem *one = surg__i_elems(c, i, buf, &n);
+    const surg__elem *one = surg__infer_elems(c, i, buf, &n);
     if (!one || n != 1) {
-      surg__i_put(c, 0, dtype, &d, 1);
+      surg__infer_put(c, 0, dtype, &d, 1);
       return;
     }
     e[i] = one[0];
@@ -488,8 +488,8 @@ void surg__i_range(surg__infer *c) {
   } else {
     d = range_length(c, e[0], e[1], e[2]);
   }
-  surg__i_put(c, 0, dtype, &d, 1);
+  surg__infer_put(c, 0, dtype, &d, 1);
   if (count < 0 || count > (int64_t)SURG__ELEMS) return;
   for (int64_t i = 0; i < count; i++) out[i] = surg__elem_int(start + i * delta);
-  surg__i_put_elems(c, 0, out, (uint32_t)count);
+  surg__infer_put_elems(c, 0, out, (uint32_t)count);
 }

@@ -3,10 +3,11 @@
  *
  * A graph that need not run (a branch of If, the body of a loop, a function) may hold a node that
  * fails if it does run: it divides by zero, or squeezes an axis of three elements. Engines compute
- * nodes of constants when they load a model, and check shapes; so a model that runs is refused as soon
- * as such a node reads constants, or values of known shapes. Found by computing, beside the model, every
- * small node whose inputs are constant or would become so: a node of such a graph that fails, or whose
- * inputs contradict its operator, is sheltered with all that it is computed from. */
+ * nodes of constants when they load a model, and check shapes; so a model that runs is refused as
+ * soon as such a node reads constants, or values of known shapes. Found by computing, beside the
+ * model, every small node whose inputs are constant or would become so: a node of such a graph that
+ * fails, or whose inputs contradict its operator, is sheltered with all that it is computed from.
+ */
 #include "infer/infer.h"
 #include "ir/ir.h" /* for what is known of values, which is replaced for a while */
 
@@ -105,7 +106,8 @@ static surg_tensor *known_elements(trial *t, const surg_value *v) {
 
 /* --- one node --- */
 
-/* Whether all inputs are small tensors, and there is one; in[i]: those that are none in the model. */
+/* Whether all inputs are small tensors, and there is one; in[i]: those that are none in the model.
+ */
 static bool all_tensors(const surg_node *n, surg_tensor **in) {
   bool any = false;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
@@ -152,7 +154,8 @@ static bool has_refs(const surg_node *n) {
   return false;
 }
 
-/* Whether integers are divided by a constant 0: engines look for it before they know what is divided. */
+/* Whether integers are divided by a constant 0: engines look for it before they know what is
+ * divided. */
 static bool divides_by_zero(const surg_node *n) {
   const int op = surg_node_op(n);
   const surg_value *v = surg_node_input_count(n) > 1 ? surg_node_input(n, 1) : NULL;
@@ -207,7 +210,8 @@ static void visit(trial *t, surg_node *n, bool optional) {
   if (!in) {
     t->failed = true;
   } else if (!all_tensors(n, in)) {
-    surg_tensor *c = surg_node_output_count(n) == 1 ? known_elements(t, surg_node_output(n, 0)) : NULL;
+    surg_tensor *c =
+        surg_node_output_count(n) == 1 ? known_elements(t, surg_node_output(n, 0)) : NULL;
     if (c) put(t, surg_node_output(n, 0), c);
   } else if (!compute(t, n, in) && optional) {
     found(t, n);
@@ -286,7 +290,8 @@ bool surg_node_sheltered(const surg_node *n) {
   return n && !n->erased && n->sheltered;
 }
 
-bool surg_graph_would_fail(surg_graph *g, surg_tensor *const *in, bool optional, surg_tensor **out) {
+bool surg_graph_would_fail(surg_graph *g, surg_tensor *const *in, bool optional,
+                           surg_tensor **out) {
   trial t;
   if (!g || g->erased || !begin(&t, g->model, false)) return true;
   for (size_t i = 0; i < surg_graph_input_count(g); i++)

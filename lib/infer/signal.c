@@ -8,89 +8,89 @@ static bool scalar_dim(surg__infer *c, size_t i, surg_dim *d) {
   uint32_t n;
   bool negative = false;
   *d = surg__dim_unknown();
-  const surg__elem *e = surg__i_elems(c, i, buf, &n);
+  const surg__elem *e = surg__infer_elems(c, i, buf, &n);
   if (e && n == 1) *d = surg__dim_of(e[0], &negative);
-  if (negative) surg__i_bad(c);
+  if (negative) surg__infer_bad(c);
   return !negative;
 }
 
 /* The bins of a transform of n points of a real signal. */
 static surg_dim half(surg_dim n) { return surg__dim_add(surg__dim_over(n, 2), 1); }
 
-void surg__i_signal_window(surg__infer *c) {
+void surg__infer_signal_window(surg__infer *c) {
   surg_dim d;
   const int64_t dtype = surg_node_int(c->n, "output_datatype", SURG_FLOAT);
   if (dtype > 0 && dtype < SURG_DTYPE_COUNT && scalar_dim(c, 0, &d))
-    surg__i_put(c, 0, (int)dtype, &d, 1);
+    surg__infer_put(c, 0, (int)dtype, &d, 1);
 }
 
-void surg__i_mel_weights(surg__infer *c) {
+void surg__infer_mel_weights(surg__infer *c) {
   surg_dim bins, length;
   const int64_t dtype = surg_node_int(c->n, "output_datatype", SURG_FLOAT);
   if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) return;
   if (!scalar_dim(c, 0, &bins) || !scalar_dim(c, 1, &length)) return;
   const surg_dim dims[2] = {half(length), bins};
-  surg__i_put(c, 0, (int)dtype, dims, 2);
+  surg__infer_put(c, 0, (int)dtype, dims, 2);
 }
 
 /* A transform along an axis that is not known: any dim but the last may change with the length. */
 static void dft_somewhere(surg__infer *c, const surg__fact *x, bool onesided, bool inverse) {
   surg_dim dims[SURG_LIMIT_RANK];
   memcpy(dims, x->dims, x->rank * sizeof *dims);
-  if (onesided || surg__i_has(c, 1))
+  if (onesided || surg__infer_has(c, 1))
     for (uint32_t i = 0; i + 1 < x->rank; i++) dims[i] = surg__dim_unknown();
   dims[x->rank - 1] = surg__dim(inverse && onesided ? 1 : 2);
-  surg__i_put(c, 0, x->dtype, dims, x->rank);
+  surg__infer_put(c, 0, x->dtype, dims, x->rank);
 }
 
-void surg__i_dft(surg__infer *c) {
+void surg__infer_dft(surg__infer *c) {
   surg__fact x;
   surg_dim dims[SURG_LIMIT_RANK], length;
   int64_t axis = -2;
   size_t at;
   const bool onesided = surg_node_int(c->n, "onesided", 0) != 0;
   const bool inverse = surg_node_int(c->n, "inverse", 0) != 0;
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   if (x.rank < 2) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   const size_t rank = x.rank;
   memcpy(dims, x.dims, rank * sizeof *dims);
   if (surg__schema_attr(c->schema, "axis")) {
     axis = surg_node_int(c->n, "axis", 1);
-  } else if (surg__i_has(c, 2) && !surg__i_int(c, 2, &axis)) {
+  } else if (surg__infer_has(c, 2) && !surg__infer_int(c, 2, &axis)) {
     dft_somewhere(c, &x, onesided, inverse);
     return;
   }
-  if (!surg__i_axis(c, axis, rank, &at)) return;
+  if (!surg__infer_axis(c, axis, rank, &at)) return;
   if (at == rank - 1) return;
-  if (surg__i_has(c, 1)) {
+  if (surg__infer_has(c, 1)) {
     if (!scalar_dim(c, 1, &length)) return;
     dims[at] = length;
   }
   /* The length of the real signal: as given, else twice what its half leaves open. */
   if (onesided && !inverse) dims[at] = half(dims[at]);
-  if (onesided && inverse && !surg__i_has(c, 1))
+  if (onesided && inverse && !surg__infer_has(c, 1))
     dims[at] = surg__dim_times(surg__dim_add(dims[at], -1), 2);
   dims[rank - 1] = surg__dim(inverse && onesided ? 1 : 2);
-  surg__i_put(c, 0, x.dtype, dims, rank);
+  surg__infer_put(c, 0, x.dtype, dims, rank);
 }
 
-void surg__i_stft(surg__infer *c) {
+void surg__infer_stft(surg__infer *c) {
   surg__fact x, window;
   surg_dim length, step, frame = surg__dim_unknown(), frames = surg__dim_unknown();
-  if (!surg__i_ranked(c, 0, &x)) return;
+  if (!surg__infer_ranked(c, 0, &x)) return;
   if (x.rank != 2 && x.rank != 3) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   const surg_dim batch = x.dims[0];
   length = x.dims[1];
   if (!scalar_dim(c, 1, &step)) return;
-  if (surg__i_has(c, 3)) {
+  if (surg__infer_has(c, 3)) {
     if (!scalar_dim(c, 3, &frame)) return;
-  } else if (surg__i_ranked(c, 2, &window) && window.rank == 1) {
+  } else if (surg__infer_ranked(c, 2, &window) && window.rank == 1) {
     frame = window.dims[0];
   }
   if (surg__dim_known(length) && surg__dim_known(frame) && step.value > 0 &&
@@ -100,7 +100,7 @@ void surg__i_stft(surg__infer *c) {
     frames = surg__dim_add(surg__dim_over(surg__dim_add(length, -frame.value), step.value), 1);
   const bool onesided = surg_node_int(c->n, "onesided", 1) != 0;
   const surg_dim dims[4] = {batch, frames, onesided ? half(frame) : frame, surg__dim(2)};
-  surg__i_put(c, 0, x.dtype, dims, 4);
+  surg__infer_put(c, 0, x.dtype, dims, 4);
 }
 
 /* --- Einsum --- */
@@ -176,31 +176,31 @@ static bool einsum_result(const einsum *s, const char *p, const char *end, bool 
   return true;
 }
 
-void surg__i_einsum(surg__infer *c) {
+void surg__infer_einsum(surg__infer *c) {
   einsum s = {.n_rest = 0};
   const surg_str equation = surg_node_string(c->n, "equation", "");
   const char *p = equation.p, *end = p + equation.n;
   const size_t inputs = surg_node_input_count(c->n);
   surg_dim dims[SURG_LIMIT_RANK];
   size_t rank;
-  const int dtype = surg__i_dtype(c, 0);
+  const int dtype = surg__infer_dtype(c, 0);
   if (!equation.n) return;
   for (size_t i = 0; i < inputs; i++) {
     surg__fact f;
-    if (!surg__i_ranked(c, i, &f)) return;
+    if (!surg__infer_ranked(c, i, &f)) return;
     if (i && (p == end || *p++ != ',')) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
     if (!einsum_term(&s, &p, end, &f)) {
-      surg__i_bad(c);
+      surg__infer_bad(c);
       return;
     }
   }
   const bool written = p < end;
   if ((written && (end - p < 2 || p[0] != '-' || p[1] != '>')) ||
       !einsum_result(&s, written ? p + 2 : p, end, written, dims, &rank))
-    surg__i_bad(c);
+    surg__infer_bad(c);
   else
-    surg__i_put(c, 0, dtype, dims, rank);
+    surg__infer_put(c, 0, dtype, dims, rank);
 }

@@ -46,7 +46,7 @@ static bool bind_types(surg__infer *c) {
   for (size_t i = 0; i < inputs && s->n_inputs; i++) {
     if (i < s->n_inputs) param = type_param(s, &s->inputs[i]);
     if (param < 0) continue;
-    const surg__fact f = surg__i_in(c, i);
+    const surg__fact f = surg__infer_in(c, i);
     if (f.kind != SURG_TYPE_TENSOR || f.dtype <= 0 || f.dtype >= 32) continue;
     const uint32_t bit = UINT32_C(1) << f.dtype;
     if (!(s->params[param].tensor_mask & bit)) return false;
@@ -62,7 +62,7 @@ static bool fits(const surg_node *n, const surg_schema *s) {
          n->n_out <= s->max_out;
 }
 
-bool surg__i_prepare(surg__infer *c, const surg_node *n) {
+bool surg__infer_prepare(surg__infer *c, const surg_node *n) {
   c->n = n;
   c->bad = false;
   c->schema = surg_node_schema(n);
@@ -88,8 +88,8 @@ static void finish_outputs(surg__infer *c) {
       v->inferred = NULL;
       s->elems = NULL;
     } else if (!v->inferred) {
-      const int dtype = surg__i_dtype(c, k);
-      if (dtype) surg__i_put_unranked(c, k, dtype);
+      const int dtype = surg__infer_dtype(c, k);
+      if (dtype) surg__infer_put_unranked(c, k, dtype);
     }
   }
 }
@@ -100,20 +100,20 @@ static void trust(surg__infer *c) {
   for (size_t k = 0; k < n; k++) {
     surg_value *v = surg_node_output(c->n, k);
     const surg_type *t = v && !v->inferred ? surg_value_declared_type(v) : NULL;
-    if (t) surg__i_state_declared(c, v, t, SURG__SYMBOL_DECLARED);
+    if (t) surg__infer_state_declared(c, v, t, SURG__SYMBOL_DECLARED);
   }
 }
 
 static void infer_node(surg__infer *c, const surg_node *n) {
-  surg__rule rule = NULL;
+  surg__infer_fn rule = NULL;
   if (c->work_left) c->work_left--;
-  if (n && surg__i_prepare(c, n)) {
-    rule = surg__rule_find(c->op);
+  if (n && surg__infer_prepare(c, n)) {
+    rule = surg__infer_find(c->op);
     if (rule && !c->bad) rule(c);
     finish_outputs(c);
   }
   if (!rule && n && c->m->ctx->customs && surg_node_class(n) == SURG_OP_CLASS_CUSTOM &&
-      surg__i_custom(c, n))
+      surg__infer_custom(c, n))
     return;
   if (!rule && n && c->m->trust_declared && !surg_node_function(n)) {
     c->n = n;
@@ -190,14 +190,14 @@ static void forget_value(surg_value *v) {
 }
 
 /* Recursion is bounded by how deep graphs nest (SURG_LIMIT_DEPTH). */
-void surg__i_forget(surg__infer *c, surg_graph *g) {
+void surg__infer_forget(surg__infer *c, surg_graph *g) {
   for (surg_value *v = g->first_value; v; v = v->next) forget_value(v);
   for (surg_node *n = g->first; n; n = n->next) {
     for (uint32_t i = 0; i < n->n_attr; i++) {
       const surg_attr *a = n->attrs[i];
       if (a->kind != SURG_ATTR_GRAPH && a->kind != SURG_ATTR_GRAPHS) continue;
       for (uint32_t k = 0; k < a->count; k++)
-        if (a->u.graphs[k]) surg__i_forget(c, a->u.graphs[k]);
+        if (a->u.graphs[k]) surg__infer_forget(c, a->u.graphs[k]);
     }
   }
 }
@@ -289,14 +289,14 @@ static void bind(surg__infer *c, surg_value *to, const surg_value *from) {
   surg__elem buf[SURG__ELEMS];
   surg__istate *s = to->scratch;
   uint32_t n;
-  const surg__fact f = surg__i_value(c, from, 0);
+  const surg__fact f = surg__infer_value(c, from, 0);
   if (f.kind == SURG_TYPE_TENSOR && f.ranked)
-    surg__i_set(c, to, f.dtype, f.dims, f.rank);
+    surg__infer_set(c, to, f.dtype, f.dims, f.rank);
   else if (f.kind == SURG_TYPE_TENSOR)
-    surg__i_set_unranked(c, to, f.dtype);
+    surg__infer_set_unranked(c, to, f.dtype);
   else
     to->inferred = f.type;
-  (void)surg__i_value_elems(c, from, buf, &n); /* those of a constant are read here */
+  (void)surg__infer_value_elems(c, from, buf, &n); /* those of a constant are read here */
   if (from) s->elems = ((surg__istate *)from->scratch)->elems;
   s->has_elems = true;
 }
@@ -307,7 +307,7 @@ static bool push_call(surg__infer *c, frames *stack, const surg_node *n) {
   frame around = stack->items[stack->count - 1];
   if (!fn || !fn->body || !n || c->no_calls || !c->work_left) return false;
   if (around.calls == SURG_LIMIT_CALL_DEPTH || is_active(stack, fn)) return false;
-  surg__i_forget(c, fn->body);
+  surg__infer_forget(c, fn->body);
   for (size_t i = 0; i < fn->body->n_in; i++) bind(c, fn->body->in[i], surg_node_input(n, i));
   around.call = n;
   around.function = fn;
@@ -326,16 +326,16 @@ static void finish_call(surg__infer *c, const surg_node *n) {
   c->schema = NULL;
   c->bad = false;
   for (size_t k = 0; k < outputs && k < body->n_out; k++)
-    surg__i_put_from_body(c, k, surg_graph_output(body, k), body);
+    surg__infer_put_from_body(c, k, surg_graph_output(body, k), body);
 }
 
 /* Whether the bodies have to be walked once more. */
 static bool again(surg__infer *c, frames *stack, const surg_node *n) {
   frame *f = &stack->items[stack->count - 1];
   assert(f->round <= SURG__ROUNDS);
-  if (!n || f->called || !surg__i_prepare(c, n)) return false;
+  if (!n || f->called || !surg__infer_prepare(c, n)) return false;
   /* A body without nodes is settled at once, round after round. */
-  while (!surg__i_settled(c, ++f->round))
+  while (!surg__infer_settled(c, ++f->round))
     if (push_bodies(c, stack, n)) return true;
   return false;
 }
@@ -354,7 +354,7 @@ static bool enter(surg__infer *c, frames *stack, const surg_node *n) {
     return called;
   }
   if (!has_bodies(n)) return false;
-  if (surg__i_prepare(c, n)) surg__i_seed_bodies(c);
+  if (surg__infer_prepare(c, n)) surg__infer_seed_bodies(c);
   return push_bodies(c, stack, n) || again(c, stack, n);
 }
 
@@ -373,9 +373,9 @@ static void step(surg__infer *c, frames *stack) {
   if (f->called && c->on_call) c->on_call(c->user, node);
   surg_function *fn = surg_node_function(node);
   if (fn && f->called)
-    surg__i_called(c, fn);
+    surg__infer_called(c, fn);
   else if (fn)
-    surg__i_missed(c, fn);
+    surg__infer_missed(c, fn);
   if (f->called)
     finish_call(c, n);
   else
@@ -384,14 +384,14 @@ static void step(surg__infer *c, frames *stack) {
   f->entered = false;
 }
 
-void surg__i_walk(surg__infer *c, surg_graph *g) {
+void surg__infer_walk(surg__infer *c, surg_graph *g) {
   frames stack = {0};
   push(c, &stack, g, NULL);
   while (stack.count && !c->nomem && c->m->status == SURG_OK) step(c, &stack);
   surg__vec_free(c->m->ctx, &stack);
 }
 
-size_t surg__i_work(const surg_model *m) {
+size_t surg__infer_work(const surg_model *m) {
   size_t n = 0, work;
   for (const surg_graph *g = m->graph; g; g = g->next) n += g->n_nodes;
   return surg__mul(n, SURG__WORK, &work) && surg__add(work, SURG__WORK_LEAST, &work) ? work : n;

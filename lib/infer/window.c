@@ -115,7 +115,7 @@ static bool channels_last(const surg__infer *c) {
 
 /* Reads input 0 with its channels as axis 1; false: it has no known rank. */
 static bool read_first(surg__infer *c, surg__fact *x, surg_dim buf[SURG_LIMIT_RANK]) {
-  if (!surg__i_ranked(c, 0, x)) return false;
+  if (!surg__infer_ranked(c, 0, x)) return false;
   if (x->rank < 3 || !channels_last(c)) return true;
   buf[0] = x->dims[0];
   buf[1] = x->dims[x->rank - 1];
@@ -131,7 +131,7 @@ static void put_first(surg__infer *c, int dtype, surg_dim *dims, size_t rank) {
     memmove(dims + 1, dims + 2, (rank - 2) * sizeof *dims);
     dims[rank - 1] = channels;
   }
-  surg__i_put(c, 0, dtype, dims, rank);
+  surg__infer_put(c, 0, dtype, dims, rank);
 }
 
 /* --- convolutions --- */
@@ -145,16 +145,16 @@ static bool plain_weights(const surg__infer *c) {
   return c->op != SURG_OP_ms_NhwcConv && c->op != SURG_OP_ms_NhwcFusedConv;
 }
 
-void surg__i_conv(surg__infer *c) {
+void surg__infer_conv(surg__infer *c) {
   const size_t wi = quantized_conv(c) ? 3 : 1;
   surg__fact x, weights;
   window w;
   surg_dim dims[SURG_LIMIT_RANK], in[SURG_LIMIT_RANK];
-  const int dtype = surg__i_dtype(c, 0);
+  const int dtype = surg__infer_dtype(c, 0);
   if (!read_first(c, &x, in)) return;
-  const bool has_w = surg__i_ranked(c, wi, &weights);
+  const bool has_w = surg__infer_ranked(c, wi, &weights);
   if (x.rank < 2 || (has_w && weights.rank != x.rank)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   const int64_t group = surg_node_int(c->n, "group", 1);
@@ -163,7 +163,7 @@ void surg__i_conv(surg__infer *c) {
   if (!window_read(c, &w, x.rank - 2u, plain ? weights.dims + 2 : NULL) ||
       (plain && surg__dim_known(x.dims[1]) && surg__dim_known(weights.dims[1]) &&
        (!surg__mul_i64(weights.dims[1].value, group, &channels) || channels != x.dims[1].value))) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   dims[0] = x.dims[0];
@@ -194,17 +194,17 @@ static bool output_shape(const surg__infer *c, size_t n, surg_dim *dims) {
   return true;
 }
 
-void surg__i_conv_transpose(surg__infer *c) {
+void surg__infer_conv_transpose(surg__infer *c) {
   surg__fact x, weights;
   window w;
   int64_t extra[MAX_SPATIAL] = {0};
   surg_dim dims[SURG_LIMIT_RANK];
-  if (!surg__i_ranked(c, 0, &x)) return;
-  const bool has_w = surg__i_ranked(c, 1, &weights);
+  if (!surg__infer_ranked(c, 0, &x)) return;
+  const bool has_w = surg__infer_ranked(c, 1, &weights);
   if (x.rank < 2 || (has_w && weights.rank != x.rank) ||
       !window_read(c, &w, x.rank - 2u, has_w ? weights.dims + 2 : NULL) ||
       !window_list(c, "output_padding", w.n, 0, extra)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   dims[0] = x.dims[0];
@@ -216,31 +216,31 @@ void surg__i_conv_transpose(surg__infer *c) {
   } else {
     for (size_t i = 0; i < w.n; i++) dims[i + 2] = unwindows(&w, i, x.dims[i + 2], extra[i]);
   }
-  surg__i_put(c, 0, x.dtype, dims, x.rank);
+  surg__infer_put(c, 0, x.dtype, dims, x.rank);
 }
 
-void surg__i_pool(surg__infer *c) {
+void surg__infer_pool(surg__infer *c) {
   surg__fact x;
   window w;
   surg_dim dims[SURG_LIMIT_RANK], in[SURG_LIMIT_RANK];
   if (!read_first(c, &x, in)) return;
   if (x.rank < 2 || !window_read(c, &w, x.rank - 2u, NULL)) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   dims[0] = x.dims[0];
   dims[1] = x.dims[1];
   for (size_t i = 0; i < w.n; i++) dims[i + 2] = windows(&w, i, x.dims[i + 2]);
   put_first(c, x.dtype, dims, x.rank);
-  if (c->op == SURG_OP_MaxPool) surg__i_put(c, 1, SURG_INT64, dims, x.rank);
+  if (c->op == SURG_OP_MaxPool) surg__infer_put(c, 1, SURG_INT64, dims, x.rank);
 }
 
-void surg__i_global_pool(surg__infer *c) {
+void surg__infer_global_pool(surg__infer *c) {
   surg__fact x;
   surg_dim dims[SURG_LIMIT_RANK], in[SURG_LIMIT_RANK];
   if (!read_first(c, &x, in)) return;
   if (x.rank < 2) {
-    surg__i_bad(c);
+    surg__infer_bad(c);
     return;
   }
   for (uint32_t i = 0; i < x.rank; i++) dims[i] = i < 2 ? x.dims[i] : surg__dim(1);

@@ -9,21 +9,23 @@
 /* Opens a path ("-": standard input, spooled), a regular file. Up to SURG_LIMIT_RESIDENT bytes are
  * read at once; of a larger file the image fills as the scan goes (surg__source_need). */
 surg_status surg__source_open(surg_context *ctx, const char *path, surg__source **out);
-surg_status surg__source_memory(surg_context *ctx, const void *p, size_t n, const char *name, surg__source **out);
+surg_status surg__source_memory(surg_context *ctx, const void *p, size_t n, const char *name,
+                                surg__source **out);
 /* Makes [off, off+n) readable at base + off. */
 surg_status surg__source_need(surg__source *s, uint64_t off, uint64_t n);
 /* First bytes that are no ONNX model: LFS pointer, HTML, zip (PyTorch), gzip, ORT flatbuffer, text,
  * empty. NULL: may be one. The text names what it is and what to do. */
 const char *surg__sniff(const uint8_t *p, uint64_t n);
 
-/* --- loading for `check` (load.c): surg_load under SURG_LOAD_CHECK, of a path or of bytes (path is
- * their name then), that gives out the model too: as far as it holds (*partial: not all of it
- * does), nodes with a finding as operators nobody knows. NULL where nothing is left to go on. --- */
+/* --- loading for `check` (load.c): surg_model_load under SURG_LOAD_CHECK, of a path or of bytes
+ * (path is their name then), that gives out the model too: as far as it holds (*partial: not all of
+ * it does), nodes with a finding as operators nobody knows. NULL where nothing is left to go on.
+ * --- */
 surg_status surg__load_check_file(surg_context *ctx, const char *path, const void *bytes, size_t n,
                                   const surg_load_options *options, bool *partial,
                                   surg_model **out);
 
-/* surg_load of a model to look at: data files need not be there (SURG__ABSENT_WARNING). */
+/* surg_model_load of a model to look at: data files need not be there (SURG__ABSENT_WARNING). */
 surg_status surg__load_to_look(surg_context *ctx, const char *path,
                                const surg_load_options *options, surg_model **out);
 
@@ -62,7 +64,8 @@ typedef struct surg__field {
   uint64_t value;  /* varint, fixed32, fixed64 */
   surg__span body; /* of a length-delimited field */
 } surg__field;
-/* Next field of a message: 1, 0 at its end, or a negative surg_status (reported, with byte and path). */
+/* Next field of a message: 1, 0 at its end, or a negative surg_status (reported, with byte and
+ * path). */
 int surg__wire_next(surg__cursor *c, surg__field *f);
 size_t surg__varint_put(uint8_t *out, uint64_t v); /* at most 10 bytes */
 size_t surg__varint_size(uint64_t v);
@@ -77,13 +80,14 @@ typedef struct surg__extkey {
 } surg__extkey;
 /* Resolves external_data entries for a tensor of `bytes` bytes: checks every key, opens the file
  * (once a location) beneath the model folder, checks the range. `tensor` is the byte in the source
- * that locates the tensor in messages. SURG_ENOTFOUND: the file is not as the model says, and a line
- * has told of it before (surg__absent). */
-surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__extkey *keys, size_t n,
-                                   uint64_t bytes, surg__datafile **file, surg__span *range);
+ * that locates the tensor in messages. SURG_ENOTFOUND: the file is not as the model says, and a
+ * line has told of it before (surg__absent). */
+surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__extkey *keys,
+                                   size_t n, uint64_t bytes, surg__datafile **file,
+                                   surg__span *range);
 
-/* Where no file of the location is known or there: the one that is meant, by surg__os_alike, in `out`
- * of SURG_LIMIT_LOCATION + 1 bytes. */
+/* Where no file of the location is known or there: the one that is meant, by surg__os_alike, in
+ * `out` of SURG_LIMIT_LOCATION + 1 bytes. */
 bool surg__external_alike(surg_model *m, const char *location, char *out);
 
 /* --- size (size.c) --- */
@@ -92,8 +96,9 @@ bool surg__external_alike(surg_model *m, const char *location, char *out);
 uint64_t surg__constant_bytes(const surg_graph *g, const char *name, const surg_tensor *t);
 
 /* --- text (text_print.c, text_parse.c): ONNX text <-> wire bytes; know nothing of the IR --- */
-surg_status surg__text_print(surg_context *ctx, const uint8_t *wire, size_t n, bool strict, const char *name,
-                             surg__buf *out);
-surg_status surg__text_parse(surg_context *ctx, const char *text, size_t n, const char *name, surg__buf *wire);
+surg_status surg__text_print(surg_context *ctx, const uint8_t *wire, size_t n, bool strict,
+                             const char *name, surg__buf *out);
+surg_status surg__text_parse(surg_context *ctx, const char *text, size_t n, const char *name,
+                             surg__buf *wire);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surg_load and surg_load_memory: from bytes to a model, or to one located line. */
+/* surg_model_load and surg_model_load_memory: from bytes to a model, or to one located line. */
 #include "io/load.h"
 
 static surg_load_options read_options(const surg_load_options *given) {
@@ -158,7 +158,7 @@ static surg_status load_path(surg_context *ctx, const char *path, const surg_loa
   return load_source(src, has_suffix(path, ".onnxtxt"), options, wish, out);
 }
 
-surg_status surg_load(surg_context *ctx, const char *path, const surg_load_options *options,
+surg_status surg_model_load(surg_context *ctx, const char *path, const surg_load_options *options,
                       surg_model **out) {
   return load_path(ctx, path, options, (load_wish){0}, out);
 }
@@ -168,7 +168,7 @@ surg_status surg__load_to_look(surg_context *ctx, const char *path,
   return load_path(ctx, path, options, (load_wish){.absent = SURG__ABSENT_WARNING}, out);
 }
 
-surg_status surg_load_memory(surg_context *ctx, const void *bytes, size_t n, const char *name,
+surg_status surg_model_load_memory(surg_context *ctx, const void *bytes, size_t n, const char *name,
                              const surg_load_options *options, surg_model **out) {
   if (out) *out = NULL;
   if (!ctx || !out || (!bytes && n)) return SURG_EUSAGE;

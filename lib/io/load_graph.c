@@ -204,7 +204,8 @@ bool surg__load_hides(const surg_value *inner) {
   return v && visible(v, at, g);
 }
 
-/* ONNX requires the name of an output of a subgraph to differ from all that are visible around it. */
+/* ONNX requires the name of an output of a subgraph to differ from all that are visible around it.
+ */
 static bool check_hiding(surg__loader *L, const surg_graph *g, surg_value *inner, const char *name,
                          const surg__field *f) {
   surg_graph *at;

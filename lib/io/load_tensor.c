@@ -186,7 +186,8 @@ static void read_other_size(surg__loader *L, const payload *data, surg_tensor *t
   t->defective = true;
   t->data = data->bytes;
   t->view = SURG__VIEW_ABSENT;
-  if (narrow && data->bytes.len % t->count == 0 && wide > size && (wide == 2 || wide == 4 || wide == 8)) {
+  if (narrow && data->bytes.len % t->count == 0 && wide > size &&
+      (wide == 2 || wide == 4 || wide == 8)) {
     t->stored = (uint8_t)wide;
     surg__load_about(L, &(surg__defect){.reading = SURG_READING_CERTAIN});
     return;

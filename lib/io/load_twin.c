@@ -70,8 +70,8 @@ static bool all_read(const surg__twin *t) {
   return read;
 }
 
-/* The definition that is an output of its graph keeps the name, and the first one gets the other: names of
- * outputs are those of the interface. */
+/* The definition that is an output of its graph keeps the name, and the first one gets the other:
+ * names of outputs are those of the interface. */
 static bool keep_output_name(surg__twin *t) {
   surg_value *first = (surg_value *)(uintptr_t)t->first;
   if (surg_value_is_output(first)) return true;

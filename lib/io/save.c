@@ -13,7 +13,7 @@
 
 typedef SURG_VEC(char *) paths;
 
-/* One call of surg_save to a path. */
+/* One call of surg_model_save to a path. */
 typedef struct job {
   surg__saver s;
   const char *path;
@@ -304,10 +304,10 @@ static bool ends_with(const char *s, const char *end) {
 static surg_status save_text_file(surg_model *m, const char *path, bool no_fsync) {
   char *text, *dir, *base;
   size_t n;
-  surg_status r = surg_save_text(m, false, &text, &n);
+  surg_status r = surg_model_save_text(m, false, &text, &n);
   if (r != SURG_OK) return r;
   if (surg__os_split(path, &dir, &base) != 0) {
-    surg_bytes_free(m->ctx, text);
+    surg_context_free_bytes(m->ctx, text);
     return surg__error(m->ctx, SURG_ENOMEM, path, "out of memory");
   }
   if (m->files && !surg__place_stays(m, dir))
@@ -321,7 +321,7 @@ static surg_status save_text_file(surg_model *m, const char *path, bool no_fsync
   if (r == SURG_OK) r = surg__draft_publish(m->ctx, &d, path, path);
   if (r == SURG_OK && !no_fsync) surg__os_fsync_dir(dir);
   surg__rope_free(&rope);
-  surg_bytes_free(m->ctx, text);
+  surg_context_free_bytes(m->ctx, text);
   free(dir);
   free(base);
   return r;
@@ -338,7 +338,7 @@ static surg_status save_to_stream(surg_model *m, const char *path, const surg_sa
   return r;
 }
 
-surg_status surg_save(surg_model *model, const char *path, const surg_save_options *options) {
+surg_status surg_model_save(surg_model *model, const char *path, const surg_save_options *options) {
   if (!model || !path) return SURG_EUSAGE;
   surg_status r = surg_model_status(model);
   if (r != SURG_OK) return r;
@@ -361,7 +361,7 @@ surg_status surg_save(surg_model *model, const char *path, const surg_save_optio
   return save_file(model, path, &o);
 }
 
-surg_status surg_save_memory(surg_model *model, void **bytes, size_t *n) {
+surg_status surg_model_save_memory(surg_model *model, void **bytes, size_t *n) {
   if (!model || !bytes || !n) return SURG_EUSAGE;
   *bytes = NULL;
   *n = 0;
@@ -409,6 +409,6 @@ surg_status surg__saved_bytes(surg_model *m, uint64_t *bytes) {
   return r;
 }
 
-void surg_bytes_free(surg_context *ctx, void *bytes) {
+void surg_context_free_bytes(surg_context *ctx, void *bytes) {
   if (ctx) surg__free(ctx, bytes);
 }

@@ -119,7 +119,8 @@ static surg_status survey_model(survey *v) {
   if (v->s->status != SURG_OK) return v->s->status;
   if (v->opaque) { /* which file is not known: all of them */
     for (surg__datafile *f = m->files; f; f = f->next)
-      if (!f->absent && !surg__vec_push(v->s->ctx, &v->files, f)) return surg__oom(v->s->ctx, v->s->where);
+      if (!f->absent && !surg__vec_push(v->s->ctx, &v->files, f))
+        return surg__oom(v->s->ctx, v->s->where);
   }
   sort_unique(&v->files);
   return SURG_OK;

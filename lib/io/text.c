@@ -16,7 +16,7 @@ static char *folder_of(const char *name) {
   return dir;
 }
 
-surg_status surg_load_text(surg_context *ctx, const char *text, size_t n, const char *name,
+surg_status surg_model_load_text(surg_context *ctx, const char *text, size_t n, const char *name,
                            surg_model **out) {
   surg__buf wire;
   if (!out) return SURG_EUSAGE;
@@ -28,24 +28,24 @@ surg_status surg_load_text(surg_context *ctx, const char *text, size_t n, const 
   if (!s) {
     char *dir = folder_of(name);
     surg_load_options options = {.size = sizeof options, .external_root = dir};
-    s = surg_load_memory(ctx, wire.p ? wire.p : "", wire.n, name, &options, out);
+    s = surg_model_load_memory(ctx, wire.p ? wire.p : "", wire.n, name, &options, out);
     free(dir);
   }
   surg__buf_free(&wire);
   return s;
 }
 
-surg_status surg_save_text(surg_model *model, bool strict, char **text, size_t *n) {
+surg_status surg_model_save_text(surg_model *model, bool strict, char **text, size_t *n) {
   void *bytes;
   size_t size;
   surg__buf out;
   if (!model || !text || !n) return SURG_EUSAGE;
   surg_context *ctx = surg_model_context(model);
-  surg_status s = surg_save_memory(model, &bytes, &size);
+  surg_status s = surg_model_save_memory(model, &bytes, &size);
   if (s) return s;
   surg__buf_init(&out, ctx);
   s = surg__text_print(ctx, bytes, size, strict, surg_model_path(model), &out);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
   if (s) {
     surg__buf_free(&out);
     return s;

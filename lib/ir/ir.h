@@ -29,8 +29,8 @@ typedef struct surg__name {
   uint32_t values; /* live values of the model that bear it, in any graph */
   bool stray;      /* an entry of value_info that names no value may bear it, too */
   bool node;       /* a node may bear it */
-  struct surg_value *last; /* the live value that came to bear it last, or NULL. Where it is the only
-                            * one, it need not stand in the table of its graph. */
+  struct surg_value *last; /* the live value that came to bear it last, or NULL. Where it is the
+                            * only one, it need not stand in the table of its graph. */
   char s[];
 } surg__name;
 /* The table of all names: open addressing, with the hash beside the pointer, so that a lookup in a
@@ -112,8 +112,9 @@ typedef enum surg__view {
   SURG__VIEW_ABSENT     /* of a data file that is not as the model says: never read */
 } surg__view;
 
-/* What becomes of a tensor whose external data cannot be had. But for FAILS the model is one to look
- * at: it loads, the tensor has a type and no elements (VIEW_ABSENT), and one line tells of each file. */
+/* What becomes of a tensor whose external data cannot be had. But for FAILS the model is one to
+ * look at: it loads, the tensor has a type and no elements (VIEW_ABSENT), and one line tells of
+ * each file. */
 typedef enum surg__absent {
   SURG__ABSENT_FAILS = 0, /* the model does not load */
   SURG__ABSENT_ERROR,
@@ -203,7 +204,8 @@ typedef struct surg__soft {
                               it): saving finds the reference in its source message by it */
   struct surg__soft *next; /* of the same annotation, node or model */
 } surg__soft;
-/* One TensorAnnotation. `subject` is the tensor_name; `params` the quant parameter names in order. */
+/* One TensorAnnotation. `subject` is the tensor_name; `params` the quant parameter names in order.
+ */
 typedef struct surg__annotation {
   surg__src src;
   bool dirty, dropped;
@@ -227,7 +229,8 @@ struct surg_value {
   surg_node *producer; /* NULL: input, initializer, or both */
   uint32_t output;     /* index at the producer */
   bool input, initializer, erased;
-  bool undefined; /* of a lenient load: read, and defined by nothing (no input, initializer, node) */
+  bool
+      undefined; /* of a lenient load: read, and defined by nothing (no input, initializer, node) */
   uint8_t pinned; /* SURG__PIN_ bits: who refers to it by name */
   bool indexed;    /* found by its name */
   bool named_here; /* made, moved or renamed by us: made unique on save */
@@ -396,7 +399,7 @@ struct surg_model {
   uint64_t settled_epoch;  /* epoch of the last look, plus 1; 0: never */
   uint64_t read_epoch;     /* of the model as it was loaded */
   uint32_t judged_gen;     /* 0: imports changed since the nodes of a lenient load were checked */
-  bool lenient;            /* loaded with SURG_LOAD_LENIENT: parts may be dirty that no edit touched */
+  bool lenient;        /* loaded with SURG_LOAD_LENIENT: parts may be dirty that no edit touched */
   bool dirty;          /* anything at all */
   bool header_dirty;   /* ir_version, imports, metadata, function list */
   surg__imports imports;
@@ -415,12 +418,14 @@ struct surg_model {
   uint32_t opsets_gen;
   uint64_t epoch, fresh;
   bool trust_declared;       /* declared types serve where nothing can be inferred */
-  uint32_t values_changed; /* how often a rewrite gave something else: ranges found before are void */
+  uint32_t
+      values_changed; /* how often a rewrite gave something else: ranges found before are void */
   bool values_kept; /* edits now being made leave every value that stays what it was: what was
                        proven of them holds (lib/rewrite) */
   surg__arena elems;         /* of values, until the next inference */
   struct surg__exprs *exprs; /* lib/sym/expr.h; NULL until one is made */
-  uint64_t sheltered_epoch; /* epoch the `sheltered` marks of all nodes belong to, plus 1; 0: none */
+  uint64_t
+      sheltered_epoch;     /* epoch the `sheltered` marks of all nodes belong to, plus 1; 0: none */
   uint64_t inferred_epoch; /* epoch the `inferred` types of all values belong to, plus 1; 0: none */
   SURG_VEC(struct surg__listener { surg_listener fn; void *user; }) listeners;
   SURG_VEC(surg__blob *) blobs; /* one reference each; tensors borrow it */
@@ -429,12 +434,14 @@ struct surg_model {
 };
 
 /* --- raw builders (lib/ir/build.c): no events, nothing marked dirty; NULL or false when memory
- * ran out, with the model failed. The loader calls these, and the public mutations build on them. */
+ * ran out, with the model failed. The loader calls these, and the public mutations build on them.
+ */
 surg_model *surg__model_alloc(surg_context *ctx); /* without a graph */
 const char *surg__intern(surg_model *m, const char *s, size_t n);
 const char *surg__interned(const surg_model *m, const char *s, size_t n); /* NULL: unknown */
 /* The first MAIN graph becomes the model's. The caller puts a subgraph into its attribute. */
-surg_graph *surg__graph_new(surg_model *m, surg_graph_kind kind, surg_node *parent, surg_attr *attr);
+surg_graph *surg__graph_new(surg_model *m, surg_graph_kind kind, surg_node *parent,
+                            surg_attr *attr);
 surg_value *surg__value_new(surg_graph *g, const char *name); /* name interned; "" unindexed */
 surg_node *surg__node_new(surg_graph *g, surg_node *before, const char *domain, const char *op_type,
                           const char *overload, const char *name); /* strings interned */
@@ -453,10 +460,11 @@ surg_function *surg__function_new(surg_model *m, const char *domain, const char 
 /* Linked to v (may be NULL) and, for TRAINING, pinning it; the caller fills in owner and next. */
 surg__soft *surg__soft_new(surg_model *m, surg__soft_kind kind, surg_value *v);
 surg_type *surg__type_new(surg_model *m, surg_type_kind kind);
-/* The elements of a dense tensor of 16 to 64 bit floats; false: it is none. out has room for all. */
+/* The elements of a dense tensor of 16 to 64 bit floats; false: it is none. out has room for all.
+ */
 bool surg__tensor_reals(const surg_tensor *t, double *out);
-/* The least magnitude of such a tensor that is not 0 (infinity: all are 0), and the largest. False: an
- * element is NaN or infinite, or they cannot be read. Reads all elements, in pieces. */
+/* The least magnitude of such a tensor that is not 0 (infinity: all are 0), and the largest. False:
+ * an element is NaN or infinite, or they cannot be read. Reads all elements, in pieces. */
 bool surg__tensor_extent(const surg_tensor *t, double *least, double *largest);
 surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, size_t rank);
 /* Unlinks and links uses; a use is moved to another value in O(1). */
@@ -472,7 +480,8 @@ void surg__touch_graph(surg_graph *g);                /* dirty up to the model; 
 void surg__touch_node(surg_node *n);
 /* After an edit that did not change what the node computes: its types hold as they are. */
 static inline void surg__types_hold(surg_node *n) { n->types_stale = false; }
-/* What is said of a node and is none of its parts (doc string, metadata) is said of one made here. */
+/* What is said of a node and is none of its parts (doc string, metadata) is said of one made here.
+ */
 static inline void surg__node_inherit(surg_node *to, const surg_node *from) {
   if (to->src.body.off == 0) to->src = from->src;
 }
@@ -496,7 +505,8 @@ const char *surg__locate_graph(const surg_graph *g);
 surg_status surg__node_error(const surg_node *n, surg_status s, const char *fmt, ...)
     SURG_PRINTF(3, 4);
 
-/* --- payloads (lib/ir/tensor.c reads through these; lib/io/source.c and external.c own files) --- */
+/* --- payloads (lib/ir/tensor.c reads through these; lib/io/source.c and external.c own files) ---
+ */
 surg__source *surg__source_ref(surg__source *s);
 void surg__source_unref(surg__source *s);
 /* Bytes of the source: from the image where they are in memory, else by pread. */

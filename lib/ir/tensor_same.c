@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether two tensors hold the same bits, and a hash that goes with it: of samples at three places, so
- * that to look for equal ones among the weights of a large model reads few of them. Elements are read
- * piece by piece and not kept; those of a typed list, which has no pieces, are decoded and let go,
- * or where there are many go into a blob. */
+/* Whether two tensors hold the same bits, and a hash that goes with it: of samples at three places,
+ * so that to look for equal ones among the weights of a large model reads few of them. Elements are
+ * read piece by piece and not kept; those of a typed list, which has no pieces, are decoded and let
+ * go, or where there are many go into a blob. */
 #include "base/limits.h"
 #include "ir/tensor.h"
 

@@ -19,17 +19,18 @@ typedef struct fit {
 
 /* --- what is known of the node --- */
 
-/* Ranks and dims decide what a node means, and declarations of them are often stale: an engine warns
- * at most and goes by what it computes. So they count where they are proven alone. */
+/* Ranks and dims decide what a node means, and declarations of them are often stale: an engine
+ * warns at most and goes by what it computes. So they count where they are proven alone. */
 static const surg_type *ranked_input(const surg_node *n, int64_t i) {
   const surg_value *v = surg_node_input(n, (size_t)i);
   const surg_type *t = v ? surg_value_type(v) : NULL;
   return t && surg_type_has_rank(t) ? t : NULL;
 }
 
-/* What a value is a tensor (a sequence, ...) of. A declaration serves where nothing is proven, behind
- * operators nobody knows: engines refuse a model that declares another element type than they find,
- * and what is asked here is which versions take the type, not what the node does with it. */
+/* What a value is a tensor (a sequence, ...) of. A declaration serves where nothing is proven,
+ * behind operators nobody knows: engines refuse a model that declares another element type than
+ * they find, and what is asked here is which versions take the type, not what the node does with
+ * it. */
 static const surg_type *element_type_of(const surg_value *v) {
   const surg_type *t = surg_value_type(v);
   return t ? t : surg_value_declared_type(v);
@@ -183,7 +184,7 @@ static bool holds(const fit *f, const surg__condition *c) {
   return false;
 }
 
-static bool meaning_fits(const fit *f, const surg__step *step) {
+static bool meaning_fits(const fit *f, const surg__opset_step *step) {
   const char *note = step->note ? step->note : "it meant another thing before";
   if (!f->side->possible) {
     SAY(f, "%s", note);
@@ -403,7 +404,7 @@ static bool types_fit(const fit *f) {
 /* --- */
 
 static bool start(fit *f, const surg_node *n, const surg_schema *from, const surg_schema *to,
-                  const surg__step **step, surg__buf *why) {
+                  const surg__opset_step **step, surg__buf *why) {
   const surg_schema *newer = from->since > to->since ? from : to;
   *step = surg__step_find(from->op, newer->since);
   if (!*step) return false;
@@ -418,7 +419,7 @@ static bool form_fits(const fit *f) {
 
 bool surg__node_fits(const surg_node *n, const surg_schema *from, const surg_schema *to,
                      surg__buf *why) {
-  const surg__step *step;
+  const surg__opset_step *step;
   fit f;
   return start(&f, n, from, to, &step, why) && form_fits(&f) && types_fit(&f) &&
          meaning_fits(&f, step);
@@ -426,7 +427,7 @@ bool surg__node_fits(const surg_node *n, const surg_schema *from, const surg_sch
 
 bool surg__node_fits_in_form(const surg_node *n, const surg_schema *from, const surg_schema *to,
                              surg__buf *why) {
-  const surg__step *step;
+  const surg__opset_step *step;
   fit f;
   return start(&f, n, from, to, &step, why) && form_fits(&f) && meaning_fits(&f, step);
 }

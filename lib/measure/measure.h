@@ -18,8 +18,8 @@ typedef struct surg__amount {
 /* surg_node_cost with expressions: only what has no expression is SURG_ENOTFOUND. */
 surg_status surg__node_cost(const surg_node *n, surg__amount *macs, surg__amount *flops);
 
-/* What one run of a call costs: the nodes of the function's body, of bodies in it and of the functions
- * it calls, with the types of this call. */
+/* What one run of a call costs: the nodes of the function's body, of bodies in it and of the
+ * functions it calls, with the types of this call. */
 typedef struct surg__call_cost {
   surg__amount macs, flops;
   size_t size_unknown, operator_unknown; /* nodes not counted */
@@ -55,8 +55,8 @@ typedef struct surg__peak {
   const surg_node *node; /* the node that runs then; NULL: the graph has none */
   size_t unknown;       /* values whose size is not known */
 } surg__peak;
-/* Of the main graph with its subgraphs, each counted as if run once at a time. `symbol_of` (or NULL)
- * says what symbols stand for. O(n log n). */
+/* Of the main graph with its subgraphs, each counted as if run once at a time. `symbol_of` (or
+ * NULL) says what symbols stand for. O(n log n). */
 surg_status surg__model_peak(surg_model *m, surg_symbol_fn symbol_of, void *user, surg__peak *out);
 
 #endif

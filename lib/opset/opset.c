@@ -110,7 +110,8 @@ static bool spell_defaults(mover *v, surg_node *n, const surg_schema *from, cons
   return true;
 }
 
-/* Inputs left out at the end are written as empty names where the other side has no place for them. */
+/* Inputs left out at the end are written as empty names where the other side has no place for them.
+ */
 static bool drop_absent(mover *v, surg_node *n, const surg_schema *to) {
   size_t count = surg_node_input_count(n);
   const size_t was = count;
@@ -140,8 +141,8 @@ static bool usable(const surg_rule *r) {
   return !strcmp(r->group, "opset") || !strcmp(r->group, "substitute");
 }
 
-/* The best reason so far why rules did not apply to a node: consent before a guard or a builder, and
- * that before a pattern. */
+/* The best reason so far why rules did not apply to a node: consent before a guard or a builder,
+ * and that before a pattern. */
 typedef struct reason {
   enum { NO_REASON, OF_PATTERN, OF_GUARD, OF_CONSENT } kind;
   char text[360];
@@ -460,7 +461,8 @@ static void lower_ir(mover *v, int64_t to) {
 /* Gives an output of a body the shape that inference found, where it declares none. */
 static bool declare_output(const mover *v, surg_graph *g, size_t i) {
   surg_value *o = surg_graph_output(g, i);
-  const surg_type *t = o ? surg_value_type(o) : NULL, *said = o ? surg_value_declared_type(o) : NULL;
+  const surg_type *t = o ? surg_value_type(o) : NULL,
+                  *said = o ? surg_value_declared_type(o) : NULL;
   surg_dim dims[SURG_LIMIT_RANK];
   if (!o || surg_value_graph(o) != g || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
       !surg_type_has_rank(t) || surg_type_rank(t) > SURG_LIMIT_RANK || surg_value_is_input(o) ||
@@ -517,8 +519,8 @@ static void move_all(mover *v, int64_t to) {
   if (to < model) lower_ir(v, to);
 }
 
-surg_pass_result surg_move_opset(surg_pass_ctx *p, int64_t to) {
-  return surg_move_domain(p, "", to);
+surg_pass_result surg_pass_move_opset(surg_pass_ctx *p, int64_t to) {
+  return surg_pass_move_domain(p, "", to);
 }
 
 static void move(mover *v, int64_t to) {
@@ -545,7 +547,7 @@ static void finish(mover *v) {
   surg__free(v->ctx, v->match);
 }
 
-surg_pass_result surg_move_domain(surg_pass_ctx *p, const char *domain, int64_t to) {
+surg_pass_result surg_pass_move_domain(surg_pass_ctx *p, const char *domain, int64_t to) {
   if (!p || !domain) return SURG_PASS_FAILED;
   mover v = {.pass = p, .m = surg_pass_model(p), .domain = domain};
   move(&v, to);
@@ -576,7 +578,8 @@ static bool functions_change(const mover *v, int64_t to) {
   return false;
 }
 
-surg_status surg_move_blocked(surg_pass_ctx *p, const char *domain, int64_t to, bool *blocked) {
+surg_status surg_pass_move_blocked(surg_pass_ctx *p, const char *domain, int64_t to,
+                                   bool *blocked) {
   if (!p || !domain || !blocked) return SURG_EUSAGE;
   mover v = {.pass = p, .m = surg_pass_model(p), .domain = domain, .trial = true};
   const size_t functions = surg_model_function_count(v.m);

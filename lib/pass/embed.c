@@ -15,7 +15,7 @@ surg_registry *surg_context_passes(surg_context *ctx) {
   return r->lacking ? NULL : r;
 }
 
-surg_status surg_run_pipeline(surg_model **model, const char *pipeline) {
+surg_status surg_model_run(surg_model **model, const char *pipeline) {
   if (!model || !*model || !pipeline) return SURG_EUSAGE;
   surg_context *ctx = surg_model_context(*model);
   if (!surg_context_passes(ctx)) return surg_context_error(ctx) ? ctx->error_status : SURG_ENOMEM;

@@ -33,11 +33,11 @@ struct surg_registry {
   bool running;       /* a pipeline runs: runs do not nest */
 };
 
-typedef struct surg__pair {
+typedef struct surg__named_words {
   const char *name;
   const char **list;
   size_t n;
-} surg__pair;
+} surg__named_words;
 
 #define SURG__PAIRS 1000u /* most of one pass in a pipeline */
 
@@ -49,25 +49,25 @@ typedef struct surg__optval {
   const char *s;    /* STRING */
   const char **list;
   size_t n;
-  surg__pair *pairs; /* PAIRS; room for SURG__PAIRS from the first on */
+  surg__named_words *pairs; /* PAIRS; room for SURG__PAIRS from the first on */
   size_t n_pairs;
 } surg__optval;
 
-typedef struct surg__step {
-  struct surg__step *next;
+typedef struct surg__pipeline_step {
+  struct surg__pipeline_step *next;
   const surg_pass *pass; /* NULL: repeat, or guard */
   surg__optval *options; /* as many as the pass declares */
-  struct surg__step *body;
+  struct surg__pipeline_step *body;
   int64_t max; /* rounds of a repeat; 0: a guard, or allow */
   bool size;   /* of a guard: judges bytes, too */
   bool allows; /* allow{...}: the class that its body may use is */
   surg_exactness allow;
-} surg__step;
+} surg__pipeline_step;
 
 struct surg__pipeline {
   surg_context *ctx;
   surg__arena arena;
-  surg__step *first;
+  surg__pipeline_step *first;
 };
 
 /* One word of pipeline text: a bare or quoted string. */
@@ -137,7 +137,7 @@ typedef struct surg__runner {
 struct surg_pass_ctx {
   surg__runner *run;
   const surg_pass *pass;
-  const surg__step *step;
+  const surg__pipeline_step *step;
   size_t report; /* index of its surg__pass_report */
   surg__arena scratch;
   surg_status told;    /* of surg_pass_fail or surg_pass_usage, once called */
@@ -175,7 +175,7 @@ bool surg__report_note(surg__run_report *report, size_t index, const char *line)
 /* Keeps a copy; false: out of memory. */
 bool surg__report_undone(surg__run_report *report, const surg__undone *one);
 /* A step begins: nodes that its last call left are looked at again. */
-void surg__report_begin(surg__run_report *report, const surg__step *step);
+void surg__report_begin(surg__run_report *report, const surg__pipeline_step *step);
 /* The run is over: what was found is no longer listed. */
 void surg__report_end(surg__run_report *report);
 

@@ -78,7 +78,7 @@ const char *surg__option_parse(surg__arena *arena, const surg_option *opt, const
   }
   if (n == 0) return "needs a value";
   if (opt->kind == SURG_OPTION_LIST) return parse_list(arena, words, n, out);
-  assert(opt->kind != SURG_OPTION_PAIRS); /* come in by surg__option_pair */
+  assert(opt->kind != SURG_OPTION_PAIRS); /* come in by surg__named_words */
   if (n > 1) return "expects one value, not a list; quote a value that contains '+'";
   char *copy = surg__arena_strn(arena, words[0].s, strlen(words[0].s));
   if (!copy) return surg__opt_nomem;
@@ -110,7 +110,7 @@ const char *surg__option_pair(surg__arena *arena, const char *name, const surg__
   if (!out->pairs || parse_list(arena, words, n, &list)) return surg__opt_nomem;
   char *copy = surg__arena_strn(arena, name, strlen(name));
   if (!copy) return surg__opt_nomem;
-  out->pairs[out->n_pairs++] = (surg__pair){copy, list.list, list.n};
+  out->pairs[out->n_pairs++] = (surg__named_words){copy, list.list, list.n};
   out->given = true;
   return NULL;
 }
@@ -180,7 +180,7 @@ const char *surg_pass_list_at(const surg_pass_ctx *p, const char *name, size_t i
   return v && i < v->n ? v->list[i] : NULL;
 }
 
-static const surg__pair *pair(const surg_pass_ctx *p, size_t i) {
+static const surg__named_words *pair(const surg_pass_ctx *p, size_t i) {
   for (size_t k = 0; p && k < p->pass->option_count; k++) {
     const surg__optval *v = &p->step->options[k];
     if (p->pass->options[k].kind == SURG_OPTION_PAIRS)
@@ -196,11 +196,11 @@ size_t surg_pass_pair_count(const surg_pass_ctx *p) {
 }
 
 const char *surg_pass_pair_name(const surg_pass_ctx *p, size_t i) {
-  const surg__pair *x = pair(p, i);
+  const surg__named_words *x = pair(p, i);
   return x ? x->name : NULL;
 }
 
 const char *surg_pass_pair_value(const surg_pass_ctx *p, size_t i, size_t k) {
-  const surg__pair *x = pair(p, i);
+  const surg__named_words *x = pair(p, i);
   return x && k < x->n ? x->list[k] : NULL;
 }

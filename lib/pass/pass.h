@@ -140,7 +140,7 @@ struct surg__pass_report {
 
 /* Something that was asked for by name and not done. While the run goes on, also what was. */
 typedef struct surg__undone {
-  const struct surg__step *step; /* of the pipeline */
+  const struct surg__pipeline_step *step; /* of the pipeline */
   const surg_pass *pass;
   char *text;  /* a line, located where it is a node's */
   bool node;   /* of the last call of the step; else a name over all calls of it */
@@ -160,8 +160,8 @@ typedef struct surg__run_report {
   const char *failed; /* name of the pass that failed, or NULL */
 } surg__run_report;
 
-/* SURG_OK where no error finding of a lenient load is open; else the first one is reported, with what to
- * do about it. */
+/* SURG_OK where no error finding of a lenient load is open; else the first one is reported, with
+ * what to do about it. */
 surg_status surg__refuse_defects(surg_model *m);
 /* Runs a pipeline. On success *model is the result. On failure a located line is in the context,
  * and *model is freed and NULL (with dry_run it stays): SURG_EPLUGIN or SURG_EINTERNAL for a pass

@@ -7,8 +7,8 @@
  *   word     = bare | "quoted" | 'quoted'
  *
  * What stands in a guard is undone where it leaves more nodes than it found; in guard{size}, also
- * where the file would grow. allow{CLASS}(...) limits the class of the rewrites in it, and is consent
- * to them where the run has no --allow.
+ * where the file would grow. allow{CLASS}(...) limits the class of the rewrites in it, and is
+ * consent to them where the run has no --allow.
  *
  * A preset is replaced by its pipeline where it stands. Blanks, line breaks and comments from '#'
  * to the end of the line may stand between tokens. Bare words end at blanks and at , { } ( ) = + "
@@ -283,10 +283,10 @@ static surg_status options(parser *ps, const surg_option *declared, size_t count
 
 /* ---- items --------------------------------------------------------------------------------- */
 
-static surg_status items(parser *ps, surg__step **head);
+static surg_status items(parser *ps, surg__pipeline_step **head);
 
 /* The pipeline in parentheses behind a word. */
-static surg_status group(parser *ps, const char *at, const char *word, surg__step *step) {
+static surg_status group(parser *ps, const char *at, const char *word, surg__pipeline_step *step) {
   if (!take(ps, '(')) return bad(ps, ps->p, "%s needs a pipeline in parentheses", word);
   if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
   ps->depth++;
@@ -296,7 +296,7 @@ static surg_status group(parser *ps, const char *at, const char *word, surg__ste
   return bad(ps, at, "the '(' of %s is not closed", word);
 }
 
-static surg_status repeat(parser *ps, const char *at, surg__step *step) {
+static surg_status repeat(parser *ps, const char *at, surg__pipeline_step *step) {
   static const surg_option max = {"max", SURG_OPTION_INT, NULL, "most rounds"};
   surg__optval value = {.i = DEFAULT_ROUNDS};
   surg_status s = options(ps, &max, 1, "repeat", NULL, &value);
@@ -306,7 +306,7 @@ static surg_status repeat(parser *ps, const char *at, surg__step *step) {
   return group(ps, at, "repeat", step);
 }
 
-static surg_status guard(parser *ps, const char *at, surg__step *step) {
+static surg_status guard(parser *ps, const char *at, surg__pipeline_step *step) {
   static const surg_option size = {"size", SURG_OPTION_BOOL, NULL, "judge the file's size, too"};
   surg__optval value = {0};
   surg_status s = options(ps, &size, 1, "guard", NULL, &value);
@@ -314,7 +314,7 @@ static surg_status guard(parser *ps, const char *at, surg__step *step) {
   return s ? s : group(ps, at, "guard", step);
 }
 
-static surg_status allow(parser *ps, const char *at, surg__step *step) {
+static surg_status allow(parser *ps, const char *at, surg__pipeline_step *step) {
   surg_option classes[SURG_LOSSY + 1];
   surg__optval given[SURG_COUNT(classes)] = {{0}};
   size_t n = 0;
@@ -333,7 +333,7 @@ static surg_status allow(parser *ps, const char *at, surg__step *step) {
 }
 
 static surg_status expand(parser *ps, const char *at, const surg__preset *preset,
-                          surg__step **head) {
+                          surg__pipeline_step **head) {
   if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
   if (take(ps, '{')) return bad(ps, at, "%s is a preset and has no options", preset->name);
   parser inner = *ps;
@@ -345,7 +345,7 @@ static surg_status expand(parser *ps, const char *at, const surg__preset *preset
   return s;
 }
 
-static surg_status scheduled(parser *ps, const surg_pass *pass, surg__step *step) {
+static surg_status scheduled(parser *ps, const surg_pass *pass, surg__pipeline_step *step) {
   step->pass = pass;
   if (pass->option_count) {
     step->options = surg__arena_array(ps->arena, pass->option_count, sizeof *step->options);
@@ -359,7 +359,7 @@ static surg_status scheduled(parser *ps, const surg_pass *pass, surg__step *step
 
 /* Parses one item; *head becomes the first of the steps it stands for (NULL for an empty preset).
  */
-static surg_status item(parser *ps, surg__step **head) {
+static surg_status item(parser *ps, surg__pipeline_step **head) {
   surg__word name;
   skip(ps);
   const char *at = ps->p;
@@ -375,15 +375,16 @@ static surg_status item(parser *ps, surg__step **head) {
   size_t which = 0;
   while (which < SURG_COUNT(groups) && strcmp(name.s, groups[which]) != 0) which++;
   if (!pass && which == SURG_COUNT(groups)) return unknown_pass(ps, at, name.s);
-  surg__step *step = *head = surg__arena_zalloc(ps->arena, sizeof *step);
+  surg__pipeline_step *step = *head = surg__arena_zalloc(ps->arena, sizeof *step);
   if (!step) return no_memory(ps);
   if (pass) return scheduled(ps, pass, step);
-  static surg_status (*const of[])(parser *, const char *, surg__step *) = {repeat, guard, allow};
+  static surg_status (*const of[])(parser *, const char *, surg__pipeline_step *) = {repeat, guard,
+                                                                                     allow};
   return of[which](ps, at, step);
 }
 
-static surg_status items(parser *ps, surg__step **head) {
-  surg__step **tail = head;
+static surg_status items(parser *ps, surg__pipeline_step **head) {
+  surg__pipeline_step **tail = head;
   *head = NULL;
   skip(ps);
   if (!*ps->p || *ps->p == ')') return SURG_OK;
@@ -471,7 +472,7 @@ static void print_pairs(const surg_pass *pass, const char *option, const surg__o
   }
 }
 
-static void print_options(const surg__step *step, surg__buf *out) {
+static void print_options(const surg__pipeline_step *step, surg__buf *out) {
   char open = '{';
   for (size_t i = 0; i < step->pass->option_count; i++) {
     const surg__optval *v = &step->options[i];
@@ -489,7 +490,7 @@ static void print_options(const surg__step *step, surg__buf *out) {
   if (open == ',') surg__buf_putc(out, '}');
 }
 
-static void print_steps(const surg__step *step, surg__buf *out) {
+static void print_steps(const surg__pipeline_step *step, surg__buf *out) {
   for (bool first = true; step; step = step->next, first = false) {
     if (!first) surg__buf_putc(out, ',');
     if (step->pass) {
@@ -515,7 +516,7 @@ void surg__pipeline_print(const surg__pipeline *p, surg__buf *out) {
   print_steps(p->first, out);
 }
 
-static bool scheduled_in(const surg__step *step, const char *name) {
+static bool scheduled_in(const surg__pipeline_step *step, const char *name) {
   for (; step; step = step->next) {
     if (step->pass ? strcmp(step->pass->name, name) == 0 : scheduled_in(step->body, name))
       return true;
@@ -535,9 +536,10 @@ static bool named(const surg_registry *r, const char *const *names, size_t n,
 }
 
 /* As deep as MAX_DEPTH. A repeat or guard around nothing is nothing. */
-static void leave_out(const surg_registry *r, surg__step **at, const char *const *names, size_t n) {
+static void leave_out(const surg_registry *r, surg__pipeline_step **at, const char *const *names,
+                      size_t n) {
   while (*at) {
-    surg__step *step = *at;
+    surg__pipeline_step *step = *at;
     if (!step->pass) leave_out(r, &step->body, names, n);
     if (step->pass ? named(r, names, n, step->pass) : !step->body)
       *at = step->next;

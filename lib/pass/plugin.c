@@ -76,7 +76,7 @@ static surg_status run_init(surg_registry *r, const char *path, const plugin_inf
   r->refused = false;
   if (!s && !refused) return SURG_OK;
   r->passes.count = before;
-  if (refused) return SURG_EPLUGIN; /* surg_register_pass has said why */
+  if (refused) return SURG_EPLUGIN; /* surg_registry_add_pass has said why */
   return surg__error(r->ctx, SURG_EPLUGIN, path, "cannot load plugin: its init failed (%s)",
                      surg_status_name(s));
 }

@@ -114,7 +114,7 @@ static surg_status refuse(surg_registry *r, const surg_pass *pass, bool named, c
                      surg__q(r->ctx, named ? pass->name : "?"), fault);
 }
 
-surg_status surg_register_pass(surg_registry *r, const surg_pass *pass) {
+surg_status surg_registry_add_pass(surg_registry *r, const surg_pass *pass) {
   if (!r) return SURG_EUSAGE;
   if (!pass) return refuse(r, pass, false, "there is no struct");
   if (pass->size < sizeof *pass) return refuse(r, pass, false, "its struct is too small");

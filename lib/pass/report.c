@@ -72,7 +72,7 @@ bool surg__report_undone(surg__run_report *report, const surg__undone *one) {
 }
 
 /* Keeps the entries that `stays` says, in order. */
-static void filter_undone(surg__run_report *report, const surg__step *begun) {
+static void filter_undone(surg__run_report *report, const surg__pipeline_step *begun) {
   size_t kept = 0;
   for (size_t i = 0; i < report->undone.count; i++) {
     surg__undone *u = &report->undone.items[i];
@@ -85,7 +85,7 @@ static void filter_undone(surg__run_report *report, const surg__step *begun) {
   report->undone.count = kept;
 }
 
-void surg__report_begin(surg__run_report *report, const surg__step *step) {
+void surg__report_begin(surg__run_report *report, const surg__pipeline_step *step) {
   const size_t before = report->undone.count;
   filter_undone(report, step);
   const size_t gone = before - report->undone.count;

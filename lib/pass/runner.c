@@ -162,7 +162,8 @@ surg_status surg__refuse_defects(surg_model *m) {
   if (!surg_model_open_findings(m)) return surg_model_status(m);
   size_t i = 0;
   while (surg_model_finding(m, i, &f) && (f.cured || f.severity != SURG_ERROR)) i++;
-  if (i == surg_model_finding_count(m)) return surg__model_sound(m); /* it is not among those kept */
+  if (i == surg_model_finding_count(m))
+    return surg__model_sound(m); /* it is not among those kept */
   const bool hopeless = strcmp(f.code, "E114") == 0 || strcmp(f.code, "E123") == 0; /* cycles */
   const bool mend = !hopeless && surg__pass_find(surg_context_passes(ctx), "mend") != NULL;
   const bool whole = strcmp(f.where, "model") == 0;
@@ -170,7 +171,7 @@ surg_status surg__refuse_defects(surg_model *m) {
                      whole ? "" : ": ", f.text, f.cure, mend ? " (try onnxsurg mend)" : "");
 }
 
-static surg_status run_pass(surg__runner *r, const surg__step *step, bool *changed) {
+static surg_status run_pass(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
   surg_pass_ctx p = {.run = r, .pass = step->pass, .step = step};
   if (!surg__report_entry(r->report, step->pass, &p.report)) return surg__oom(r->ctx, NULL);
   if (r->options->progress) r->options->progress(r->options->progress_user, step->pass->name);
@@ -218,7 +219,7 @@ void surg__mute_end(const surg__mute *m) {
 }
 
 /* Whether the pass may run on the model. A pass does to a clone what it does to the model. */
-static surg_status try_pass(surg__runner *r, const surg__step *step, bool *keep) {
+static surg_status try_pass(surg__runner *r, const surg__pipeline_step *step, bool *keep) {
   const surg__run_options *o = r->options;
   surg__run_options quiet = *o;
   surg__run_report report = {.ctx = r->ctx, .rewrites = r->report->rewrites};
@@ -255,7 +256,7 @@ static surg_status try_pass(surg__runner *r, const surg__step *step, bool *keep)
   return s;
 }
 
-static surg_status admit_pass(surg__runner *r, const surg__step *step, bool *changed) {
+static surg_status admit_pass(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
   const surg__run_options *o = r->options;
   bool keep = true;
   if (o->trial && (o->trial_all || step->pass->interface)) {
@@ -276,9 +277,9 @@ static bool skipped(const surg__runner *r, const surg_pass *pass) {
   return false;
 }
 
-static surg_status run_steps(surg__runner *r, const surg__step *step, bool *changed);
+static surg_status run_steps(surg__runner *r, const surg__pipeline_step *step, bool *changed);
 
-static surg_status run_repeat(surg__runner *r, const surg__step *step, bool *changed) {
+static surg_status run_repeat(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
   for (int64_t round = 0; round < step->max; round++) {
     bool did = false;
     surg_status s = run_steps(r, step->body, &did);
@@ -331,7 +332,7 @@ static surg_status grown(const surg__runner *r, surg_model *original, bool size,
   return s ? s : surg__saved_bytes(r->model, after);
 }
 
-static surg_status run_guard(surg__runner *r, const surg__step *step, bool *changed) {
+static surg_status run_guard(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
   surg_model *original = NULL;
   bool did = false;
   const char *what = NULL;
@@ -351,7 +352,7 @@ static surg_status run_guard(surg__runner *r, const surg__step *step, bool *chan
   return s;
 }
 
-static surg_status run_allow(surg__runner *r, const surg__step *step, bool *changed) {
+static surg_status run_allow(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
   const bool had = r->has_allow;
   const surg_exactness outer = r->allow;
   r->allow = had && outer < step->allow ? outer : step->allow;
@@ -363,7 +364,7 @@ static surg_status run_allow(surg__runner *r, const surg__step *step, bool *chan
 }
 
 /* As deep as the parser lets repeats and guards nest. */
-static surg_status run_steps(surg__runner *r, const surg__step *step, bool *changed) {
+static surg_status run_steps(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
   for (; step; step = step->next) {
     surg_status s = SURG_OK;
     if (!step->pass)

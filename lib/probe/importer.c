@@ -214,7 +214,7 @@ surg_status surg_importer_ask(surg_importer *im, surg_model *model, bool *accept
   *accepted = false;
   if (message) *message = NULL;
   snprintf(path, sizeof path, "%s/candidate.onnx", im->folder);
-  surg_status s = surg_save(model, path, &save);
+  surg_status s = surg_model_save(model, path, &save);
   if (s != SURG_OK) return s;
   s = surg_importer_ask_file(im, path, accepted, message);
   unlink(path);

@@ -70,7 +70,7 @@ static surg_model *load_line(surg__probe *p, size_t line) {
   if (node > inputs) surg__buf_put(&b, inputs, (size_t)(node - inputs));
   surg__buf_printf(&b, ") => () { %s }", node + 2);
   surg_model *m = NULL;
-  if (!b.failed) surg_load_text(p->ctx, b.p, b.n, "probe.cases", &m);
+  if (!b.failed) surg_model_load_text(p->ctx, b.p, b.n, "probe.cases", &m);
   surg__buf_free(&b);
   return m;
 }
@@ -97,7 +97,7 @@ static bool move_version(surg__probe *p, surg_model **m, const surg__probe_case 
     char pipeline[160];
     snprintf(pipeline, sizeof pipeline, "opset{%s%.100s%sto=%lld}", domain[0] ? "domain=" : "",
              domain, domain[0] ? "," : "", (long long)to);
-    if (surg_run_pipeline(m, pipeline) != SURG_OK || !*m) return false;
+    if (surg_model_run(m, pipeline) != SURG_OK || !*m) return false;
   }
   const surg_node *n = surg__probe_node(*m);
   return n && surg_graph_node_count(surg_model_graph(*m)) == 1 && surg_node_schema(n) == c->schema;
@@ -449,7 +449,7 @@ static surg_model *engine_model(surg__probe *p, const surg__probe_case *c) {
                      : c->name && c->name[0]           ? ml_text
                                                        : engine_text;
   surg_model *m = NULL;
-  if (surg_load_text(p->ctx, text, strlen(text), "probe", &m) != SURG_OK) return NULL;
+  if (surg_model_load_text(p->ctx, text, strlen(text), "probe", &m) != SURG_OK) return NULL;
   const int64_t high = high_of(p, ""), low = low_of(p, "");
   const int64_t opset = high < 9 ? high : low > 9 ? low : 9;
   bool good = surg_model_set_opset(m, "", opset) == SURG_OK;

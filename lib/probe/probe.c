@@ -25,7 +25,7 @@ static bool place(surg__probe *p, surg__probe_case *c, const char *path) {
   p->failure = p->ctx->alloc_status;
   if (m && p->inherit && c->schema)
     c->forecast = surg__target_node(p->inherit, surg__probe_node(m), NULL, NULL);
-  if (m) s = surg_save(m, path, &save);
+  if (m) s = surg_model_save(m, path, &save);
   if (m) surg_model_free(m);
   p->models += s == SURG_OK;
   if (s == SURG_EIO || s == SURG_ENOMEM) p->failure = s;

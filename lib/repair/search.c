@@ -304,11 +304,11 @@ static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   bool any = false;
   surg__buf_init(&ops, r->ctx);
   surg__target_model(r->t, r->m, all ? note_any : note_form, &ops);
-  const size_t n = ops.n ? surg_rule_count(r->ctx) : 0;
+  const size_t n = ops.n ? surg_context_rule_count(r->ctx) : 0;
   /* The same operator first, and what is known to be taken before what may be. */
   for (size_t i = 0; now->all && i < 4 * n; i++) {
     r->is_strict = i < 2 * n;
-    const surg_rule *rule = surg_rule_at(r->ctx, i % n);
+    const surg_rule *rule = surg_context_rule(r->ctx, i % n);
     const char *group = surg_rule_group(rule), *domain = surg_rule_domain(rule);
     snprintf(op, sizeof op, "%s%s%s", domain, domain[0] ? "." : "", surg_rule_op_type(rule));
     if (strcmp(group, i % (2 * n) < n ? "forms" : "substitute") != 0 || !has_word(&ops, op))
@@ -328,7 +328,7 @@ typedef struct wraps {
   surg_context *ctx;
 } wraps;
 
-static void note_wrap(wraps *w, const surg_node *n, const surg__ttypes *types) {
+static void note_wrap(wraps *w, const surg_node *n, const surg__type_facts *types) {
   surg__buf b;
   surg__buf_init(&b, w->ctx);
   const char *domain = surg_node_domain(n);
@@ -348,7 +348,7 @@ static void note_wrap(wraps *w, const surg_node *n, const surg__ttypes *types) {
 static void note_types(void *user, const surg__objection *o) {
   wraps *w = user;
   if (o->verdict != SURG__ILLEGAL || o->cause != SURG__C_TYPE || !o->node) return;
-  const surg__top *op =
+  const surg__op_facts *op =
       surg__target_op(w->t, surg_node_domain(o->node), surg_node_op_type(o->node));
   for (size_t i = 0; op && i < op->n; i++)
     for (size_t k = 0; k < op->facts[i].n_types; k++)

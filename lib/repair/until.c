@@ -45,7 +45,7 @@ static bool ask_model(surg__until *u, surg_model *m, char **why, bool *ran) {
   snprintf(path, sizeof path, "%s/candidate.onnx", u->im->folder);
   *why = NULL;
   *ran = true;
-  const surg_status s = surg_save(m, path, &save);
+  const surg_status s = surg_model_save(m, path, &save);
   if (s == SURG_EIO || s == SURG_ENOMEM) u->failure = s;
   if (s != SURG_OK) {
     if (s != SURG_EIO) surg_context_clear_error(u->ctx);
@@ -187,7 +187,7 @@ void surg__until_pipeline(const surg__until *u, surg__buf *out) {
 static surg_status load(surg__until *u, surg_model **m) {
   surg_load_options any = *u->load;
   any.policy = SURG_LOAD_LENIENT;
-  return surg_load(u->ctx, u->in, &any, m);
+  return surg_model_load(u->ctx, u->in, &any, m);
 }
 
 /* The model after all steps but one; taken by the importer. */

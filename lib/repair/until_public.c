@@ -45,7 +45,7 @@ static void report_invalid(surg_context *ctx, const char *path, const surg_load_
   surg__struct_in(&lenient, sizeof lenient, load);
   lenient.size = sizeof lenient;
   lenient.policy = SURG_LOAD_LENIENT;
-  if (surg_load(ctx, path, &lenient, &m) == SURG_OK) surg__repair_report_defects(m, given);
+  if (surg_model_load(ctx, path, &lenient, &m) == SURG_OK) surg__repair_report_defects(m, given);
   surg_model_free(m);
 }
 

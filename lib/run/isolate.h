@@ -19,8 +19,9 @@ typedef struct surg__isolated {
 } surg__isolated;
 
 /* Runs the model on inputs, made up where they are not given, up to the `turn`-th time (from 0)
- * that the node runs. What the node is built of: itself with its subgraphs, functions that it calls, and
- * constants. When the run does not come to the node, values are as inference says. Reported. */
+ * that the node runs. What the node is built of: itself with its subgraphs, functions that it
+ * calls, and constants. When the run does not come to the node, values are as inference says.
+ * Reported. */
 surg_status surg__isolate(surg_node *n, const surg__engine *e, surg__maker *maker, uint64_t turn,
                           const bool *given, surg__array *in, surg__isolated *out);
 void surg__isolated_free(surg_context *ctx, surg__isolated *x);

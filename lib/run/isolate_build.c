@@ -274,7 +274,8 @@ surg_status surg__isolate_build(surg_node *n, const surg__machine *m, const surg
     surg_load_options options = {.size = sizeof options};
     options.external_root = from->options.external_root;
     if (!options.external_root && from->source) options.external_root = from->source->dir;
-    status = surg_load_memory(s.ctx, p, (size_t)s.rope.total, surg_model_path(from), &options, out);
+    status = surg_model_load_memory(s.ctx, p, (size_t)s.rope.total, surg_model_path(from), &options,
+                                    out);
   }
   surg__free(s.ctx, p);
   surg__rope_free(&s.rope);

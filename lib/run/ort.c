@@ -131,7 +131,7 @@ static surg_status through_folder(surg__ort *o, surg_model *m, const void *optio
   snprintf(path, sizeof path, "%s/model.onnx", dir);
   const surg_save_options save = {
       .size = sizeof save, .external_data = "weights", .no_fsync = true};
-  surg_status s = surg_save(m, path, &save);
+  surg_status s = surg_model_save(m, path, &save);
   if (s == SURG_OK)
     s = surg__ort_status(
         o, SURG__ORT(o->api, CreateSession)(o->env, path, options, session), why);
@@ -147,11 +147,11 @@ static surg_status create(surg__ort *o, surg_model *m, const void *options, void
     return surg__ort_status(
         o, SURG__ORT(o->api, CreateSession)(o->env, m->source->path, options, session), why);
   if (m->files) return through_folder(o, m, options, session, why);
-  surg_status s = surg_save_memory(m, &bytes, &n);
+  surg_status s = surg_model_save_memory(m, &bytes, &n);
   if (s != SURG_OK) return s;
   s = surg__ort_status(
       o, SURG__ORT(o->api, CreateSessionFromArray)(o->env, bytes, n, options, session), why);
-  surg_bytes_free(o->ctx, bytes);
+  surg_context_free_bytes(o->ctx, bytes);
   return s;
 }
 

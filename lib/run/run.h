@@ -6,20 +6,22 @@
 #include "eval/core/value.h"
 
 /* Reads a file: NumPy's .npy by its head, else the message that `type` asks for (NULL: a tensor).
- * Reported with the path in front: SURG_EIO, SURG_EINVALID for what does not hold, SURG_EUNSUPPORTED
- * (reported too) for element types of NumPy that ONNX lacks. The caller drops *out. */
+ * Reported with the path in front: SURG_EIO, SURG_EINVALID for what does not hold,
+ * SURG_EUNSUPPORTED (reported too) for element types of NumPy that ONNX lacks. The caller drops
+ * *out. */
 surg_status surg__value_load(surg_context *ctx, const char *path, const surg_type *type,
                              surg__array *out);
 /* An array from the n bytes of an .npy file, versions 1 to 3, either byte order and layout. */
 surg_status surg__npy_read(surg_context *ctx, const char *name, const void *bytes, size_t n,
                            surg__array *out);
-/* Hands out every array of an .npz archive, under its name; `take` refers to what it keeps. Reported;
- * a status of `take` other than SURG_OK ends it. */
+/* Hands out every array of an .npz archive, under its name; `take` refers to what it keeps.
+ * Reported; a status of `take` other than SURG_OK ends it. */
 typedef surg_status (*surg__npz_member)(void *user, const char *name, const surg__array *a);
 surg_status surg__npz_each(surg_context *ctx, const char *path, surg__npz_member take, void *user);
 /* The whole of a regular file, in memory of the context. Reported. */
 surg_status surg__file_read(surg_context *ctx, const char *path, uint8_t **bytes, size_t *n);
-/* The bytes of an .npy file; b->failed: out of memory. SURG_EUNSUPPORTED: NumPy has no such type. */
+/* The bytes of an .npy file; b->failed: out of memory. SURG_EUNSUPPORTED: NumPy has no such type.
+ */
 surg_status surg__npy_write(const surg__array *a, surg__buf *b);
 /* The bytes of a TensorProto, SequenceProto, OptionalProto or MapProto, as the value asks for.
  * SURG_EUNSUPPORTED: its parts have no form there. */
@@ -69,7 +71,8 @@ typedef struct surg__tolerance {
 } surg__tolerance;
 typedef struct surg__distance {
   bool other_shape; /* or another type, or another number of items */
-  uint64_t elements, differing, first; /* differing: by more than allowed; first: the first of them */
+  uint64_t elements, differing,
+      first;               /* differing: by more than allowed; first: the first of them */
   double max_abs, max_rel; /* over finite floats, the allowed ones too */
   uint64_t max_ulp;
   double cosine; /* of both as vectors of their finite floats; 1 where there are none */

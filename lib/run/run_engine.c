@@ -39,7 +39,8 @@ static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *
   s.seed = r->engine->seed;
   const surg_status status = surg__session_run(&s, r->model, in, out);
   r->open = s.open;
-  r->foreign = status == SURG_EUNSUPPORTED && s.at && surg_node_class(s.at) != SURG_OP_CLASS_BUILTIN;
+  r->foreign =
+      status == SURG_EUNSUPPORTED && s.at && surg_node_class(s.at) != SURG_OP_CLASS_BUILTIN;
   if (status != SURG_OK)
     snprintf(r->why, sizeof r->why, "%s%s%s", s.at ? surg__locate_node(s.at) : "", s.at ? ": " : "",
              s.why ? s.why : surg_status_name(status));

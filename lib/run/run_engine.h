@@ -39,8 +39,8 @@ typedef surg_status (*surg__make)(void *user, surg__maker *maker, surg__array *i
  * refuses them they are drawn from ever smaller ranges. */
 surg_status surg__run_drawn(surg__exec *r, surg__maker *maker, surg__make make, void *user,
                             surg__array *in, surg__array *out, bool *made);
-/* The same on inputs made up where nobody gave one, unless they have a default. given NULL: none was
- * given. *made (may be NULL): whether one was made up. */
+/* The same on inputs made up where nobody gave one, unless they have a default. given NULL: none
+ * was given. *made (may be NULL): whether one was made up. */
 surg_status surg__run_made(surg__exec *r, surg__maker *maker, const bool *given, surg__array *in,
                            surg__array *out, bool *made);
 

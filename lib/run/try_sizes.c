@@ -94,7 +94,8 @@ static surg_status half_of(surg_context *ctx, const surg__array *a, uint32_t axi
   return SURG_OK;
 }
 
-/* The only axis along which `whole` is twice as long as `part`; false: shapes differ in another way. */
+/* The only axis along which `whole` is twice as long as `part`; false: shapes differ in another
+ * way. */
 static bool doubled(const surg__array *whole, const surg__array *part, uint32_t *axis) {
   size_t n = 0;
   if (surg__array_is_list(whole) || surg__array_is_list(part) || whole->rank != part->rank)
@@ -180,8 +181,8 @@ static surg_status run_three(stack *s, const sizes *at, char *why, size_t room) 
   return r;
 }
 
-surg_status surg_model_stacks(surg_model *m, const char *const *symbols, const int64_t *at, size_t n,
-                              size_t batch, char *why, size_t room) {
+surg_status surg_model_stacks(surg_model *m, const char *const *symbols, const int64_t *at,
+                              size_t n, size_t batch, char *why, size_t room) {
   if (!m || !symbols || !at || batch >= n || !why || !room) return SURG_EUSAGE;
   surg_context *ctx = surg_model_context(m);
   const surg_graph *g = surg_model_graph(m);

@@ -120,8 +120,8 @@ static surg_status make_input(verify *v, surg__maker *maker, size_t i) {
   return surg__input_make(v->ctx, maker, surg_value_declared_type(x), &a->in[i]);
 }
 
-/* What the user says of the elements of a made-up input holds of them: what lies outside goes to the
- * nearer end. */
+/* What the user says of the elements of a made-up input holds of them: what lies outside goes to
+ * the nearer end. */
 static void limit(const surg_value *x, surg__array *in) {
   if (!x || !x->said || !in->data) return;
   const double low = x->said->low, high = x->said->high;

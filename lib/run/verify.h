@@ -59,7 +59,8 @@ typedef struct surg__verify_report {
   /* Runs; skipped: the first model itself does not run on the inputs, or outputs differ where it
    * computes what the standard leaves open. */
   unsigned checked, skipped;
-  /* Checked at least once, no comparable output differs, and one of them at least is informative. */
+  /* Checked at least once, no comparable output differs, and one of them at least is informative.
+   */
   bool same;
   bool informative;          /* an output is */
   bool redrawn;              /* inputs were drawn from other ranges, too, to make outputs vary */
@@ -71,8 +72,8 @@ typedef struct surg__verify_report {
   char failure[300];  /* the second model does not run where the first does, or lacks an output */
 } surg__verify_report;
 
-/* Whether comparing the output said something: it had two different numbers, or nothing that a caller
- * gives can change it. */
+/* Whether comparing the output said something: it had two different numbers, or nothing that a
+ * caller gives can change it. */
 bool surg__verify_informs(const surg__verify_output *o);
 /* Runs both on made-up inputs: random and adversarial, symbols at the first two sizes at which the
  * first model runs. Inputs and outputs are matched by name, else by place; an input of the first
@@ -104,7 +105,8 @@ surg_status surg__verify_layers(surg_model *const models[2], const surg__engine 
                                 const surg__array *const in[2], const surg__tolerance *t,
                                 const surg__verify_options *o, surg__verify_layer *out);
 /* Whether output i of the model is indices (ArgMax, ArgMin, TopK, reshaped at most) and those in
- * `got` point, wherever they differ from `want`, at elements that are equal within the tolerance. */
+ * `got` point, wherever they differ from `want`, at elements that are equal within the tolerance.
+ */
 surg_status surg__indices_tie(surg_model *m, const surg__engine *e, const surg__array *in, size_t i,
                               const surg__array *got, const surg__array *want,
                               const surg__tolerance *t, bool *out);

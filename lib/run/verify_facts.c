@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a comparison is worth: which outputs rest on draws that the two models cannot share, and which
- * showed nothing but NaN or one number. */
+/* What a comparison is worth: which outputs rest on draws that the two models cannot share, and
+ * which showed nothing but NaN or one number. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,8 +15,8 @@
 
 typedef SURG_VEC(const char *) names;
 
-/* The name that the draws of a node follow (lib/eval/random/random.c); NULL: it does not draw, or has a seed
- * of its own, which both models share. */
+/* The name that the draws of a node follow (lib/eval/random/random.c); NULL: it does not draw, or
+ * has a seed of its own, which both models share. */
 static const char *draws_by(const surg_node *n) {
   const surg_schema *s = surg_node_schema(n);
   if (!s || surg_node_subgraph(n, 0) || surg_node_function(n) || surg_node_attr(n, "seed") ||

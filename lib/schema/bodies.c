@@ -23,7 +23,7 @@ surg_model *surg__body_load(surg_context *ctx, const surg__body *body) {
                    "<domain: \"" SURG__BODY_DOMAIN "\", opset_import: [\"\" : %d]>\n",
                    body->opset, body->opset);
   surg__buf_puts(&b, body->text);
-  if (!b.failed) surg_load_text(ctx, b.p, b.n, "body", &m);
+  if (!b.failed) surg_model_load_text(ctx, b.p, b.n, "body", &m);
   surg__buf_free(&b);
   return m;
 }

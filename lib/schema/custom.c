@@ -62,7 +62,8 @@ static surg_status check_twice(const struct surg__customs *c, const char *name) 
   return SURG_OK;
 }
 
-surg_status surg_schemas_load(surg_context *ctx, const char *text, size_t n, const char *name) {
+surg_status surg_context_load_schemas(surg_context *ctx, const char *text, size_t n,
+                                      const char *name) {
   if (!ctx || !text) return SURG_EUSAGE;
   if (!name) name = "schema";
   if (n > SURG_LIMIT_SCHEMA_BYTES)

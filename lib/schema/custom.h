@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that a user describes in a file (doc/schema-files.md): signature, attributes, types and
- * shapes. They belong to a context; nodes of them stay of class CUSTOM, which passes leave alone. */
+ * shapes. They belong to a context; nodes of them stay of class CUSTOM, which passes leave alone.
+ */
 #ifndef SURG_CUSTOM_H
 #define SURG_CUSTOM_H
 
@@ -75,7 +76,8 @@ const surg__custom *surg__custom_find(const surg_context *ctx, const char *domai
 const surg__custom_attr *surg__custom_attr_find(const surg__custom *s, const char *name);
 /* The element types of a parameter as a set; all for "any". */
 uint32_t surg__custom_mask(const surg__custom *s, const char *type);
-/* The formal parameter of place i, the last one for all from it on where it is variadic; or NULL. */
+/* The formal parameter of place i, the last one for all from it on where it is variadic; or NULL.
+ */
 const surg__custom_param *surg__custom_formal(const surg__custom_param *list, uint32_t n, size_t i);
 
 /* --- for custom_parse.c --- */

@@ -18,7 +18,11 @@
 #define SURG__OP_HAS_BODY 512u       /* the spec gives it a function body */
 #define SURG__OP_CONTRIB 1024u       /* a runtime's own: its signature may grow under one version */
 
-typedef enum surg__param_option { SURG__SINGLE = 0, SURG__OPTIONAL = 1, SURG__VARIADIC = 2 } surg__param_option;
+typedef enum surg__param_option {
+  SURG__SINGLE = 0,
+  SURG__OPTIONAL = 1,
+  SURG__VARIADIC = 2
+} surg__param_option;
 
 typedef struct surg__param {
   const char *name;
@@ -68,7 +72,8 @@ const surg__param *surg__schema_formal(const surg_schema *s, bool output, size_t
 const surg__type_param *surg__schema_type_param(const surg_schema *s, const surg__param *p);
 /* The versions of an operator, the oldest first; NULL where `op` is none. */
 const surg_schema *surg__schema_versions(int op, size_t *count);
-/* Whether ONNX tried the operator and took it back: its checker lets it be, some runtimes have it. */
+/* Whether ONNX tried the operator and took it back: its checker lets it be, some runtimes have it.
+ */
 bool surg__schema_withdrawn(const char *domain, const char *op_type);
 /* All versions, grouped by operator, since-versions rising. */
 extern const surg_schema surg__schemas[];

@@ -39,16 +39,16 @@ typedef struct surg__step_side {
   uint32_t count;
 } surg__step_side;
 
-typedef struct surg__step {
+typedef struct surg__opset_step {
   int op, since; /* the step to version `since` of operator `op` from the one before */
   surg__step_side up, down;
   const char *note; /* what changed that signatures do not tell, or NULL */
-} surg__step;
+} surg__opset_step;
 
 /* By operator, then version. */
-extern const surg__step surg__steps[];
+extern const surg__opset_step surg__steps[];
 extern const size_t surg__step_count;
 /* NULL for a first version. */
-const surg__step *surg__step_find(int op, int since);
+const surg__opset_step *surg__step_find(int op, int since);
 
 #endif

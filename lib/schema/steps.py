@@ -129,7 +129,7 @@ def main():
             rows.append('{%d, %d, %s, %s, %s}' % (
                 op, since, side_row(pool, s['up']), side_row(pool, s['down']),
                 c_string(s['note']) if s['note'] else 'NULL'))
-        out.write('\nconst surg__step surg__steps[] = {\n  %s};\n' % ',\n  '.join(rows))
+        out.write('\nconst surg__opset_step surg__steps[] = {\n  %s};\n' % ',\n  '.join(rows))
         out.write('const size_t surg__step_count = %d;\n' % len(rows))
 
 

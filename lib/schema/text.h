@@ -38,7 +38,8 @@ const char *surg__attr_kind_name(surg_attr_kind kind);
 /* The conditions of a direction: `axis >= 0 and input 1 is a scalar`; "" where there are none. */
 void surg__put_conditions(surg__buf *b, const surg__step_side *side);
 void surg__put_condition(surg__buf *b, const surg__condition *c);
-/* What signatures tell of a step: one line each, ended by a newline. Nothing when they are equal. */
+/* What signatures tell of a step: one line each, ended by a newline. Nothing when they are equal.
+ */
 void surg__put_changes(surg__buf *b, const surg_schema *from, const surg_schema *to);
 
 #endif

@@ -215,7 +215,7 @@ static const surg_expr *product_of(surg_model *m, const surg_dim *dims, size_t n
   return e;
 }
 
-bool surg_dims_over(surg_model *m, const surg_dim *dims, size_t n, const surg_dim *by, size_t k,
+bool surg_dims_divide(surg_model *m, const surg_dim *dims, size_t n, const surg_dim *by, size_t k,
                     surg_dim *out) {
   if (!m || m->status != SURG_OK || (n && !dims) || (k && !by) || !out) return false;
   const surg_expr *e = surg__expr_div_exact(product_of(m, dims, n), product_of(m, by, k));

@@ -43,10 +43,11 @@ const char *surg__judge_name(const surg__judge *j, const surg_value *v) {
 /* --- operators and versions --- */
 
 static int by_name(const void *key, const void *element) {
-  return strcmp(key, ((const surg__top *)element)->name);
+  return strcmp(key, ((const surg__op_facts *)element)->name);
 }
 
-const surg__top *surg__target_op(const surg__target *t, const char *domain, const char *op_type) {
+const surg__op_facts *surg__target_op(const surg__target *t, const char *domain,
+                                      const char *op_type) {
   char full[256];
   if (domain[0]) {
     if ((size_t)snprintf(full, sizeof full, "%s.%s", domain, op_type) >= sizeof full) return NULL;
@@ -62,9 +63,10 @@ bool surg__judge_speaks_of(const surg__tfact *f, int since) {
   return f->n_versions == 0;
 }
 
-bool surg__target_takes_version(const surg__top *op, int since) {
+bool surg__target_takes_version(const surg__op_facts *op, int since) {
   for (size_t i = 0; i < op->n; i++)
-    if (!op->facts[i].refused && !op->facts[i].misread && surg__judge_speaks_of(&op->facts[i], since))
+    if (!op->facts[i].refused && !op->facts[i].misread &&
+        surg__judge_speaks_of(&op->facts[i], since))
       return true;
   return false;
 }
@@ -82,7 +84,7 @@ static int by_low(const void *x, const void *y) {
   return (a->low > b->low) - (a->low < b->low);
 }
 
-void surg__target_put_versions(surg__buf *b, const surg__top *op, bool misread) {
+void surg__target_put_versions(surg__buf *b, const surg__op_facts *op, bool misread) {
   surg__tspan list[64];
   size_t n = 0;
   for (size_t i = 0; i < op->n; i++) {
@@ -151,7 +153,7 @@ static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask, bool o
 }
 
 /* Inputs or outputs of that type parameter, or of that name. */
-static bool fits_param(surg__judge *j, const surg__ttypes *t, bool output, bool other) {
+static bool fits_param(surg__judge *j, const surg__type_facts *t, bool output, bool other) {
   const size_t n = output ? surg_node_output_count(j->n) : surg_node_input_count(j->n);
   for (size_t i = 0; i < n; i++) {
     const surg__param *p = surg__schema_formal(j->s, output, i);
@@ -162,9 +164,9 @@ static bool fits_param(surg__judge *j, const surg__ttypes *t, bool output, bool 
   return true;
 }
 
-static bool fits_type_list(surg__judge *j, const surg__ttypes *list, size_t n, bool other) {
+static bool fits_type_list(surg__judge *j, const surg__type_facts *list, size_t n, bool other) {
   for (size_t i = 0; i < n; i++) {
-    const surg__ttypes *t = &list[i];
+    const surg__type_facts *t = &list[i];
     const bool out = !strcmp(t->name, "out");
     if (out || !strcmp(t->name, "0")) {
       const surg_value *v = out || !surg_node_input_count(j->n) ? surg_node_output(j->n, 0)
@@ -412,8 +414,8 @@ bool surg__judge_keeps_to(surg__judge *j) {
                        j->f->says ? j->f->says : "it is not supported");
     return false;
   }
-  if (!fits_opset(j) || !fits_types(j) || !fits_constants(j) || !fits_fed(j) ||
-      !fits_places(j) || !fits_attrs(j) || !fits_spelling(j) || !surg__judge_forms(j) || !surg__judge_shapes(j))
+  if (!fits_opset(j) || !fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) ||
+      !fits_attrs(j) || !fits_spelling(j) || !surg__judge_forms(j) || !surg__judge_shapes(j))
     return false;
   if (j->f->says)
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "supported with a limit: %s",

@@ -14,7 +14,7 @@
 
 /* --- a node --- */
 
-static void no_version(surg__judge *j, const surg__top *op) {
+static void no_version(surg__judge *j, const surg__op_facts *op) {
   surg__buf b;
   surg__buf_init(&b, j->t->ctx);
   surg__target_put_versions(&b, op, j->t->lenient);
@@ -26,7 +26,7 @@ static void no_version(surg__judge *j, const surg__top *op) {
 }
 
 /* Whether a form that is imported and computed otherwise is all that speaks for the node. */
-static bool is_misread(const surg__judge *j, const surg__top *op, int since) {
+static bool is_misread(const surg__judge *j, const surg__op_facts *op, int since) {
   surg__judge each = *j;
   each.why = NULL;
   each.o = NULL;
@@ -52,7 +52,7 @@ static void note_misread(surg__judge *j) {
   surg__buf_free(&text);
 }
 
-static void judge_listed(surg__judge *j, const surg__top *op) {
+static void judge_listed(surg__judge *j, const surg__op_facts *op) {
   int since = surg__node_early(j->n) ? 1 : j->s ? surg_schema_since(j->s) : 0;
   if (since == 1 && !surg__target_takes_version(op, 1)) since = surg_schema_since(j->s);
   surg__objection first = {0};
@@ -251,7 +251,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
                        "the domain of a node of a body is spelled \"ai.onnx\"");
     return j.worst;
   }
-  const surg__top *op =
+  const surg__op_facts *op =
       surg_node_function(n) ? NULL : surg__target_op(t, domain, surg_node_op_type(n));
   /* Signatures of other domains grow without a new version. */
   if (op && !domain[0] && mixes_types(&j)) return j.worst;

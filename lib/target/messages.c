@@ -221,8 +221,8 @@ int64_t surg__schema_first(const char *op) {
   return first;
 }
 
-/* An operator that ONNX has from a later opset on than the one the message names: the cure is to move
- * the model there, whatever the entry says. */
+/* An operator that ONNX has from a later opset on than the one the message names: the cure is to
+ * move the model there, whatever the entry says. */
 static void note_newer(search *s, const surg__message *m, surg__explained *e) {
   const char *opset = fill(s, e, m->opset, Q_NONE);
   const int64_t first = opset && *opset ? surg__schema_first(e->op) : 0;

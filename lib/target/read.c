@@ -159,12 +159,12 @@ static bool read_mask(reader *r, const json_t *j, const char *where, uint32_t *m
   return true;
 }
 
-static bool read_types(reader *r, const json_t *j, const char *where, const surg__ttypes **out,
+static bool read_types(reader *r, const json_t *j, const char *where, const surg__type_facts **out,
                        size_t *n) {
   const char *key;
   json_t *v;
   if (!json_is_object(j)) return fail(r, where, "types must be an object of lists");
-  surg__ttypes *list = room(r, json_object_size(j), sizeof *list);
+  surg__type_facts *list = room(r, json_object_size(j), sizeof *list);
   *out = list;
   json_object_foreach((json_t *)(uintptr_t)j, key, v) {
     if (!check_part(r, where, SURG__N_TYPE | SURG__N_INPUT | SURG__N_OUTPUT, key)) return false;
@@ -374,7 +374,7 @@ static bool read_op(reader *r, const char *key, const json_t *j, size_t base) {
   }
   const size_t n = json_is_array(j) ? json_array_size(j) : 1;
   surg__tfact *facts = room(r, n, sizeof *facts);
-  const surg__top op = {copy(r, name), facts, n};
+  const surg__op_facts op = {copy(r, name), facts, n};
   if (!facts || !op.name) return false;
   for (size_t i = 0; i < n; i++)
     if (!read_fact(r, json_is_array(j) ? json_array_get(j, i) : j, op.name, &facts[i]))
@@ -626,7 +626,7 @@ static bool read_text(reader *r, const char *text, size_t n) {
 }
 
 static int by_name(const void *x, const void *y) {
-  const surg__top *a = x, *b = y;
+  const surg__op_facts *a = x, *b = y;
   return strcmp(a->name, b->name);
 }
 

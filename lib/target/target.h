@@ -20,10 +20,10 @@ typedef struct surg__tspan {
 
 /* Element types that a type parameter may be; `name` "0" is the first input, "out" the first
  * output. */
-typedef struct surg__ttypes {
+typedef struct surg__type_facts {
   const char *name;
   uint32_t mask;
-} surg__ttypes;
+} surg__type_facts;
 
 typedef struct surg__tlist {
   const char **items;
@@ -73,7 +73,7 @@ typedef struct surg__tfact {
   const surg__tspan *known; /* elements of inputs that are constant */
   const surg__tspan *each;  /* elements of attributes */
   const surg__tspan *dims;  /* "X.1": size of axis 1 of X; negative axes count from the end */
-  const surg__ttypes *types, *not_types;
+  const surg__type_facts *types, *not_types;
   const surg__tattr *attrs;
   const surg__tspreads *spreads;
   size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs, n_spreads;
@@ -90,11 +90,11 @@ typedef struct surg__tfact {
   const char *source; /* of the target that states it */
 } surg__tfact;
 
-typedef struct surg__top {
+typedef struct surg__op_facts {
   const char *name; /* "Conv", "com.microsoft.Gelu" */
   const surg__tfact *facts;
   size_t n;
-} surg__top;
+} surg__op_facts;
 
 typedef enum surg__tri { SURG__UNSAID = 0, SURG__NO, SURG__YES, SURG__MISREAD } surg__tri;
 typedef enum surg__tdynamic {
@@ -147,7 +147,7 @@ struct surg_target {
   uint8_t as[SURG__DTYPES]; /* what the engine makes of an element type; itself where 0 */
   surg__tlist notes;
   SURG_VEC(const char *) own; /* operators listed that no table has: "Crop", "com.acme.*", "*" */
-  SURG_VEC(surg__top) ops;    /* by name */
+  SURG_VEC(surg__op_facts) ops;    /* by name */
 };
 
 /* --- reading (read.c, find.c) --- */
@@ -245,12 +245,13 @@ surg_status surg__target_cut(surg_model *m, const surg_node *const *blocked, siz
 void surg__target_cut_free(surg__cut *cut);
 
 /* What the target says of an operator ("Conv", "com.microsoft.Gelu"); NULL: it is not listed. */
-const surg__top *surg__target_op(const surg__target *t, const char *domain, const char *op_type);
+const surg__op_facts *surg__target_op(const surg__target *t, const char *domain,
+                                      const char *op_type);
 /* Whether a node would be taken in another version of its operator. */
-bool surg__target_takes_version(const surg__top *op, int since);
+bool surg__target_takes_version(const surg__op_facts *op, int since);
 /* Versions as "7-10, 13", those that are misread among them if that is wanted; types as "float,
  * int32". */
-void surg__target_put_versions(surg__buf *b, const surg__top *op, bool misread);
+void surg__target_put_versions(surg__buf *b, const surg__op_facts *op, bool misread);
 void surg__target_put_types(surg__buf *b, uint32_t mask);
 const char *surg__target_spread(surg__tspread how);
 

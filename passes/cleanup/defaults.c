@@ -28,7 +28,8 @@ static bool listed(const surg_pass_ctx *p, const char *option, const char *name)
   return false;
 }
 
-/* ---- leaving out ------------------------------------------------------------------------------ */
+/* ---- leaving out ------------------------------------------------------------------------------
+ */
 
 /* Names are taken from the schema: attributes of the node itself move while some go. */
 static surg_pass_result drop(surg_pass_ctx *p, surg_node *n, const surg_schema *s) {
@@ -44,7 +45,8 @@ static surg_pass_result drop(surg_pass_ctx *p, surg_node *n, const surg_schema *
   return result;
 }
 
-/* ---- spelling out ----------------------------------------------------------------------------- */
+/* ---- spelling out -----------------------------------------------------------------------------
+ */
 
 static const surg_type *tensor_type(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;

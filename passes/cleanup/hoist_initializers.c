@@ -2,8 +2,9 @@
 /* Moves initializers of inner graphs to the main graph. There `dedup` merges equal ones of
  * several branches, and `unroll` does not copy them with the body.
  *
- *   before: (x, c) => (y) { y = If <then_branch = t () => (a) <float w = {1}> { a = Mul (x, w) }, ...> (c) }
- *   after:  (x, c) => (y) <float w = {1}> { y = If <then_branch = t () => (a) { a = Mul (x, w) }, ...> (c) }
+ *   before: (x, c) => (y) { y = If <then_branch = t () => (a) <float w = {1}> { a = Mul (x, w) },
+ * ...> (c) } after:  (x, c) => (y) <float w = {1}> { y = If <then_branch = t () => (a) { a = Mul
+ * (x, w) }, ...> (c) }
  *
  * Initializers that are inputs or outputs of their graph stay. So do all initializers in
  * functions and below IR version 4, where the outer graph would need Constant nodes. Needs

@@ -27,7 +27,8 @@ static void tell_left(surg_pass_ctx *p, size_t left) {
   if (left == 0) return;
   snprintf(text, sizeof text, "domains left without an import: %zu, for there are %d imports", left,
            MISSING_DOMAINS);
-  surg_report(surg_pass_context(p), SURG_WARNING, surg_model_path(surg_pass_model(p)), text);
+  surg_context_report(surg_pass_context(p), SURG_WARNING, surg_model_path(surg_pass_model(p)),
+                      text);
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {

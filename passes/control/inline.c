@@ -75,7 +75,7 @@ static surg_pass_result align(inlining *in) {
     if (!in->wanted(in->user, f) || !inline_differs(f, main, text, &domain)) continue;
     if (*domain && strcmp(domain, "ai.onnx") != 0) continue; /* told where it is called */
     if (surg_model_infer(in->m) != SURG_OK) return SURG_PASS_FAILED;
-    return surg_move_opset(in->p, surg_model_opset(in->m, ""));
+    return surg_pass_move_opset(in->p, surg_model_opset(in->m, ""));
   }
   return SURG_PASS_UNCHANGED;
 }
@@ -129,8 +129,10 @@ static surg_pass_result give_all(inlining *in, surg_node *n, const surg_node *pr
     r[i].name = copy_of(in->p, surg_value_name(old));
     const surg_status s = r[i].name ? give(in, n, prev, i, r[i].by, &r[i].rename) : SURG_ENOMEM;
     if (s == SURG_EUNSUPPORTED)
-      return surg_pass_fail(in->p, n, "cannot be inlined: its output can be no other value, and no Identity can "
-                            "be in this place");
+      return surg_pass_fail(
+          in->p, n,
+          "cannot be inlined: its output can be no other value, and no Identity can "
+          "be in this place");
     if (s != SURG_OK) return SURG_PASS_FAILED;
   }
   return SURG_PASS_CHANGED;
@@ -254,7 +256,8 @@ static surg_pass_result inline_operator(inlining *in, surg_node *n, surg_node **
     return SURG_PASS_UNCHANGED;
   }
   if (!surg_pass_allows(in->p, SURG_APPROX))
-    return surg_pass_fail(in->p, n, "not inlined: the class of a body is approx; it needs --allow approx");
+    return surg_pass_fail(in->p, n,
+                          "not inlined: the class of a body is approx; it needs --allow approx");
   if (!may(in, n)) return SURG_PASS_UNCHANGED;
   surg_pass_count(in->p, "operators", 1);
   surg_pass_used(in->p, SURG_APPROX);

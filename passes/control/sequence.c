@@ -133,7 +133,8 @@ static int64_t parts_of(const surg_node *split) {
   return d < 0 ? -1 : d / each + (d % each != 0);
 }
 
-/* Element `at` of what was split into single slices: a Gather, which refuses what is out of reach. */
+/* Element `at` of what was split into single slices: a Gather, which refuses what is out of reach.
+ */
 static surg_value *gathered(surg_node *n, const surg_node *split, int64_t at) {
   const bool keep = surg_node_int(split, "keepdims", 1) != 0;
   surg_node *g = surg_graph_add_node(surg_node_graph(n), n, "", "Gather", 1);
@@ -192,7 +193,8 @@ static surg_pass_result at_split(work *w, surg_node *n) {
   assert(w->list.split);
   const surg_graph *g = surg_node_graph(n);
   int64_t at;
-  if (surg_node_input(w->list.split, 1) || !numbers_one(surg_node_input(n, 1), &at)) /* unequal parts */
+  if (surg_node_input(w->list.split, 1) ||
+      !numbers_one(surg_node_input(n, 1), &at)) /* unequal parts */
     return SURG_PASS_UNCHANGED;
   if (!free_to_go(w, n) || !give_builtin(g, "Gather") || !surg_graph_takes_constants(g) ||
       !surg_pass_allow(w->p))

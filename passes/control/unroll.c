@@ -149,7 +149,8 @@ static surg_tensor *trip_number(const loop *l, int64_t trip) {
 /* Whether in a trip, whose number and constant states are then constants, a node that need not run
  * fails: in a branch, or in all of the body if the loop stands in one. */
 static bool trips_fail(const loop *l) {
-  const size_t n_in = surg_graph_input_count(l->is.body), n_out = surg_graph_output_count(l->is.body);
+  const size_t n_in = surg_graph_input_count(l->is.body),
+               n_out = surg_graph_output_count(l->is.body);
   const bool optional = surg_graph_get_kind(l->g) != SURG_GRAPH_MAIN;
   if (!optional && !nests(l->is.body)) return false;
   if ((uint64_t)l->trips * nodes_of(l->is.body, 0) > TRIED) return true;
@@ -175,7 +176,8 @@ static bool gives(const loop *l) {
     if (surg_value_is_pinned(old) || values_annotated(old)) return false;
     if (surg_pass_keeps_value(l->p, old) && !surg_value_is_output(old)) return false;
     const size_t at = l->is.first_out + i;
-    if (surg_value_is_output(old) && !give_identity_stands(l->g, surg_graph_output(l->is.body, at), old))
+    if (surg_value_is_output(old) &&
+        !give_identity_stands(l->g, surg_graph_output(l->is.body, at), old))
       return false;
     if (i < l->is.states || !bodies_read(l->is.n, i)) continue;
     if (!give_builtin(l->g, "Unsqueeze") || !give_builtin(l->g, "Concat") || l->trips == 0 ||
@@ -246,7 +248,8 @@ static surg_value *cut(const loop *l, size_t i, int64_t trip) {
   surg_node *gather = surg_graph_add_node(l->g, l->is.n, "", "Gather", 1);
   const int64_t place = back ? l->trips - 1 - trip : trip;
   surg_value *at = gather ? numbers_scalar(gather, "trip", SURG_INT64, place) : NULL;
-  if (!at || surg_node_set_input(gather, 0, surg_node_input(l->is.n, l->is.states + i)) != SURG_OK ||
+  if (!at ||
+      surg_node_set_input(gather, 0, surg_node_input(l->is.n, l->is.states + i)) != SURG_OK ||
       surg_node_set_input(gather, 1, at) != SURG_OK ||
       surg_node_set_int(gather, "axis", of_list(l->is.n, "scan_input_axes", i)) != SURG_OK)
     return NULL;
@@ -279,19 +282,21 @@ static bool name_copies(const loop *l, surg_node *prev) {
 
 static bool copy_trip(loop *l) {
   surg_node *prev = surg_node_prev(l->is.n);
-  return surg_graph_splice(l->g, l->is.n, l->is.body, l->args, surg_graph_input_count(l->is.body), NULL,
-                           l->outs, surg_graph_output_count(l->is.body)) == SURG_OK &&
+  return surg_graph_splice(l->g, l->is.n, l->is.body, l->args, surg_graph_input_count(l->is.body),
+                           NULL, l->outs, surg_graph_output_count(l->is.body)) == SURG_OK &&
          name_copies(l, prev);
 }
 
 /* The last trip is the body itself. */
 static bool move_trip(loop *l) {
-  const size_t n_in = surg_graph_input_count(l->is.body), n_out = surg_graph_output_count(l->is.body);
+  const size_t n_in = surg_graph_input_count(l->is.body),
+               n_out = surg_graph_output_count(l->is.body);
   assert(l->args && l->outs);
   for (size_t i = 0; i < n_out; i++) {
     l->outs[i] = surg_graph_output(l->is.body, i);
     for (size_t k = 0; k < n_in; k++)
-      if (surg_graph_input(l->is.body, k) == surg_graph_output(l->is.body, i)) l->outs[i] = l->args[k];
+      if (surg_graph_input(l->is.body, k) == surg_graph_output(l->is.body, i))
+        l->outs[i] = l->args[k];
   }
   for (size_t i = n_out; i-- > 0;)
     if (surg_graph_remove_output(l->is.body, i) != SURG_OK) return false;
@@ -355,7 +360,8 @@ static bool give_all(const loop *l) {
     if (i >= l->is.states)
       by = joined(l, k++, out_axis(l, i - l->is.states));
     else
-      by = l->trips == 0 ? surg_node_input(l->is.n, l->is.first_in + i) : l->outs[l->is.first_out + i];
+      by = l->trips == 0 ? surg_node_input(l->is.n, l->is.first_in + i)
+                         : l->outs[l->is.first_out + i];
     if (!by || give_uses(l->p, l->is.n, surg_node_output(l->is.n, i), by) != SURG_OK) return false;
   }
   return true;
@@ -363,7 +369,8 @@ static bool give_all(const loop *l) {
 
 static bool write_out(loop *l) {
   assert(l->trips >= 0 && l->trips <= TRIPS); /* `small_enough` was asked */
-  const size_t n_in = surg_graph_input_count(l->is.body), n_out = surg_graph_output_count(l->is.body);
+  const size_t n_in = surg_graph_input_count(l->is.body),
+               n_out = surg_graph_output_count(l->is.body);
   l->args = surg_pass_alloc(l->p, (n_in + 1) * sizeof *l->args);
   l->outs = surg_pass_alloc(l->p, (n_out + 1) * sizeof *l->outs);
   l->parts = surg_pass_alloc(l->p, ((size_t)l->trips * l->collected + 1) * sizeof *l->parts);

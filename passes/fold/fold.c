@@ -299,7 +299,8 @@ bool fold_may(fold_state *f, const surg_node *n) {
 static bool fold_known(fold_state *f, surg_node *n, surg_node **next) {
   surg_tensor *t = fold_known_elements(f, surg_node_output(n, 0));
   if (!t || f->failed || !fold_may(f, n)) return false;
-  if (f->fusable && fold_is_position(f, n)) return fold_leave(f, n, "runtimes know an embedding by it");
+  if (f->fusable && fold_is_position(f, n))
+    return fold_leave(f, n, "runtimes know an embedding by it");
   uint64_t bytes = fold_bytes(n, &t, 1), leaving = fold_leaving(f, n);
   if (bytes > fold_plus(leaving, f->max_growth) && fold_chain_pays(f, n, bytes, leaving))
     return fold_chain(f, n, &t, leaving, next);

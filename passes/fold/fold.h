@@ -76,8 +76,8 @@ static inline uint64_t fold_plus(uint64_t a, uint64_t b) {
 /* What leaves the file with n: its message, what is said of its results, constants that only n
  * reads. */
 uint64_t fold_leaving(const fold_state *f, const surg_node *n);
-/* Whether the results of n, `bytes` large, go into a chain of nodes that fold too and end in a value
- * within max-growth of what leaves with them all; `leaving` leaves with n. */
+/* Whether the results of n, `bytes` large, go into a chain of nodes that fold too and end in a
+ * value within max-growth of what leaves with them all; `leaving` leaves with n. */
 bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t leaving);
 /* The next node of the chain behind n, or NULL. */
 surg_node *fold_follower(const fold_state *f, const surg_node *n);
@@ -92,22 +92,22 @@ bool fold_chain(fold_state *f, surg_node *n, surg_tensor **results, uint64_t lea
 
 /* Remembers a node that was left for its size. */
 void fold_mark_left(fold_state *f, surg_node *n);
-/* Folds n with all that was left before it where they are within max-growth together; else marks it.
- * False also: n reads something that is not constant. */
+/* Folds n with all that was left before it where they are within max-growth together; else marks
+ * it. False also: n reads something that is not constant. */
 bool fold_cone(fold_state *f, surg_node *n);
 
 /* What leaves with n as fold_leaving says, without the constants that it reads. */
 uint64_t fold_own_bytes(const surg_node *n);
 /* What goes with a constant that nothing reads any more. */
 uint64_t fold_constant_leaving(const surg_value *v);
-/* To stay linear: a constant that has more readers counts as staying, and a node with more inputs is
- * in no chain. */
+/* To stay linear: a constant that has more readers counts as staying, and a node with more inputs
+ * is in no chain. */
 #define FOLD_READS 64
 
 /* fold_compute.c */
 
-/* The results of a node, as many as it has outputs, within `bytes`; NULL: left, or failed. in[i], if
- * there is one, stands for input i. */
+/* The results of a node, as many as it has outputs, within `bytes`; NULL: left, or failed. in[i],
+ * if there is one, stands for input i. */
 surg_tensor **fold_compute(fold_state *f, surg_node *n, surg_tensor *const *in, uint64_t bytes);
 /* What the results that have readers take in the file. */
 uint64_t fold_bytes(const surg_node *n, surg_tensor *const *results, size_t count);
@@ -126,8 +126,8 @@ bool fold_leave_large(fold_state *f, surg_node *n);
 /* Whether a node that computes constants may be folded; counts why not. */
 bool fold_may(fold_state *f, const surg_node *n);
 
-/* fold_shapes.c: what inference knows of elements. A tensor of all of them; NULL: not all are known,
- * or memory ran out and the model failed. */
+/* fold_shapes.c: what inference knows of elements. A tensor of all of them; NULL: not all are
+ * known, or memory ran out and the model failed. */
 surg_tensor *fold_known_elements(const fold_state *f, const surg_value *v);
 /* Gives a Reshape a constant target where one says the same. */
 bool fold_reshape(fold_state *f, surg_node *n);

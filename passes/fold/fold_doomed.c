@@ -81,7 +81,7 @@ static bool differ(const surg_node *n) {
 /* Folds n if one of its branches must fail and the other one need not. */
 static bool try_branches(fold_state *f, surg_node *n) {
   surg_node *next = NULL, *fails[2];
-  for (int taken = 0; taken < 2; taken++) fails[taken] = surg_branch_fails(n, taken != 0);
+  for (int taken = 0; taken < 2; taken++) fails[taken] = surg_node_branch_fails(n, taken != 0);
   if (surg_model_status(f->model) != SURG_OK) return !(f->failed = true);
   if (!fails[0] == !fails[1] || !matters(f, fails[0] ? fails[0] : fails[1])) return false;
   return fold_branch(f, n, fails[0] != NULL, &next);

@@ -72,8 +72,9 @@ static bool rest_constant(const surg_node *reader, const surg_node *n) {
 static bool can_follow(const fold_state *f, const surg_node *reader, const surg_node *n) {
   return surg_node_class(reader) == SURG_OP_CLASS_BUILTIN && !surg_node_subgraph(reader, 0) &&
          surg_node_input_count(reader) <= FOLD_READS &&
-         (f->dequantize || surg_node_op(reader) != SURG_OP_DequantizeLinear) && !fold_keeps(f, reader) &&
-         !surg_node_nondeterministic(reader) && !fold_pinned(reader) && rest_constant(reader, n);
+         (f->dequantize || surg_node_op(reader) != SURG_OP_DequantizeLinear) &&
+         !fold_keeps(f, reader) && !surg_node_nondeterministic(reader) && !fold_pinned(reader) &&
+         rest_constant(reader, n);
 }
 
 surg_node *fold_follower(const fold_state *f, const surg_node *n) {

@@ -19,7 +19,8 @@ static int condition(const surg_node *n) {
   const surg_value *v = surg_node_input(n, 0);
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
   int64_t b;
-  if (!v || (t ? surg_tensor_dtype(t) : surg_type_dtype(surg_value_type(v))) != SURG_BOOL) return -1;
+  if (!v || (t ? surg_tensor_dtype(t) : surg_type_dtype(surg_value_type(v))) != SURG_BOOL)
+    return -1;
   return numbers_one(v, &b) ? b != 0 : -1;
 }
 

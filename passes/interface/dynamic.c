@@ -169,7 +169,7 @@ static bool proven(const state *s, const surg_type *x, const int64_t *target, si
     else if (target[i] > 0)
       by[k++] = (surg_dim){.value = target[i]};
   }
-  return surg_dims_over(s->m, dims, surg_type_rank(x), by, k, &rest) && (open || rest.value == 1);
+  return surg_dims_divide(s->m, dims, surg_type_rank(x), by, k, &rest) && (open || rest.value == 1);
 }
 
 /* Whether a target fits, and where the old size is gives `old`. */
@@ -381,8 +381,8 @@ static outcome run_at(state *s, const int64_t *sizes, char *why, size_t room) {
   return r == SURG_OK ? RUNS : r == SURG_EINVALID ? FAILS : CANNOT_TELL;
 }
 
-/* Computes the model with another size of key k. Batches may have any size; other axes are held to one
- * of three, since windows and strides exclude some. */
+/* Computes the model with another size of key k. Batches may have any size; other axes are held to
+ * one of three, since windows and strides exclude some. */
 static outcome try_key(state *s, size_t k, char *text, size_t room) {
   assert(k < s->n && s->n <= RANK); /* `prove` gives up on more */
   const int64_t old = s->keys[k].old;
@@ -417,8 +417,9 @@ static outcome try_stack(state *s, size_t k, const int64_t *sizes, char *text, s
   return r == SURG_OK ? RUNS : r == SURG_EINVALID ? FAILS : CANNOT_TELL;
 }
 
-/* Whether the model was shown to be right at other sizes: of a batch by stacking. Of another axis to
- * run is no proof, but where the old size is 1 a constant 1 says nothing. What fails is reported. */
+/* Whether the model was shown to be right at other sizes: of a batch by stacking. Of another axis
+ * to run is no proof, but where the old size is 1 a constant 1 says nothing. What fails is
+ * reported. */
 static bool prove(state *s) {
   int64_t sizes[RANK];
   char text[600];

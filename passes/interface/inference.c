@@ -37,8 +37,10 @@ static surg_status settle(surg_node *n) {
   const bool dropout = surg_node_op(n) == SURG_OP_Dropout;
   for (size_t i = surg_node_output_count(n); !dropout && s == SURG_OK && i-- > 1;)
     s = surg_node_drop_output(n, i);
-  if (s == SURG_OK && surg_node_attr(n, "training_mode")) s = surg_node_remove_attr(n, "training_mode");
-  if (s == SURG_OK && surg_schema_since(surg_node_schema(n)) < 7) s = surg_node_set_int(n, "is_test", 1);
+  if (s == SURG_OK && surg_node_attr(n, "training_mode"))
+    s = surg_node_remove_attr(n, "training_mode");
+  if (s == SURG_OK && surg_schema_since(surg_node_schema(n)) < 7)
+    s = surg_node_set_int(n, "is_test", 1);
   if (s == SURG_OK && dropout && surg_node_input_count(n) > MODE_INPUT)
     s = surg_node_trim_inputs(n, MODE_INPUT);
   return s;
@@ -48,7 +50,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     const int op = surg_node_op(n);
-    if ((op != SURG_OP_BatchNormalization && op != SURG_OP_Dropout) || !surg_node_schema(n)) continue;
+    if ((op != SURG_OP_BatchNormalization && op != SURG_OP_Dropout) || !surg_node_schema(n))
+      continue;
     if (!trains(n)) continue;
     if (surg_pass_keeps_node(p, n) || (op == SURG_OP_BatchNormalization && read_beside(n))) {
       surg_pass_note(p, n, surg_pass_keeps_node(p, n) ? "left: it is protected"

@@ -210,7 +210,8 @@ static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *
   if (surg_node_output_count(n) != 1 || surg_pass_keeps_node(p, n) || surg_pass_keeps_value(p, y) ||
       values_annotated(y) || surg_value_is_pinned(y))
     return false;
-  if (is(n, SURG_OP_Slice) ? !slice_part(n, t, &at, out) : !gather_part(n, t, &at, out)) return false;
+  if (is(n, SURG_OP_Slice) ? !slice_part(n, t, &at, out) : !gather_part(n, t, &at, out))
+    return false;
   if (at < -rank || at >= rank) return false;
   *axis = (size_t)(at < 0 ? at + rank : at);
   return out->from < out->to && out->to <= surg_type_dim(t, *axis).value;

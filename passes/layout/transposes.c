@@ -451,7 +451,8 @@ static surg_status hand_out(region *r, region_value *v) {
   surg_node *n = r->nodes[v->index];
   if (undone) return undone;
   if (!by.others && !by.transposes) return SURG_OK;
-  /* undo() may have given v->now the name of an output: then only an Identity can keep both names. */
+  /* undo() may have given v->now the name of an output: then only an Identity can keep both names.
+   */
   const surg_status same = same_anyway(v) ? give_uses(r->p, n, v->v, v->now) : SURG_EUNSUPPORTED;
   if (same != SURG_EUNSUPPORTED) return same;
   const tr_order perm = tr_inverse(&v->order);

@@ -77,7 +77,7 @@ static surg_pass_result give_up(mending *k) {
     snprintf(line, sizeof line, "%s: %s; %s", f.where, f.text, f.cure);
     for (char *c = line; *c; c++)
       if (*c == '"') *c = '\'';
-    surg_report(surg_pass_context(k->p), SURG_ERROR, surg_model_path(k->m), line);
+    surg_context_report(surg_pass_context(k->p), SURG_ERROR, surg_model_path(k->m), line);
   }
   snprintf(line, sizeof line, "not mended: %zu defect%s", k->open, k->open == 1 ? "" : "s");
   return surg_pass_fail(k->p, NULL, line);

@@ -33,8 +33,8 @@ static bool name_domain(mending *k, surg_node *n) {
 static const surg_rule *rule_for(const mending *k, surg_node *n, const char **why) {
   surg_context *ctx = surg_pass_context(k->p);
   *why = NULL;
-  for (size_t i = 0; i < surg_rule_count(ctx); i++) {
-    const surg_rule *r = surg_rule_at(ctx, i);
+  for (size_t i = 0; i < surg_context_rule_count(ctx); i++) {
+    const surg_rule *r = surg_context_rule(ctx, i);
     if (!is_ours(NULL, r) || strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 ||
         strcmp(surg_rule_domain(r), surg_node_domain(n)) != 0)
       continue;
@@ -68,7 +68,7 @@ bool mend_withdrawn(mending *k) {
   if (surg_model_infer(k->m) != SURG_OK) return false;
   for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g)) {
     if (!announce(k, g)) continue;
-    if (surg_rewrite_graph(k->p, g, is_ours, NULL) == SURG_PASS_FAILED) return false;
+    if (surg_pass_rewrite_graph(k->p, g, is_ours, NULL) == SURG_PASS_FAILED) return false;
     if (surg_model_infer(k->m) != SURG_OK) return false;
   }
   return true;

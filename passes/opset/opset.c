@@ -57,7 +57,7 @@ static bool find_stuck(surg_pass_ctx *p, const char *domain, int64_t to, stuck *
   const char *other;
   s->n = 0;
   s->f = surg_pass_alloc(p, (count + 1) * sizeof *s->f);
-  if (!blocked || !s->f || surg_move_blocked(p, domain, to, blocked) != SURG_OK) return false;
+  if (!blocked || !s->f || surg_pass_move_blocked(p, domain, to, blocked) != SURG_OK) return false;
   for (size_t i = 0; i < count; i++) {
     surg_function *f = surg_model_function(m, i);
     if (!blocked[i] || inline_differs(f, surg_model_graph(m), text, &other)) continue;
@@ -139,7 +139,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
     if (again == SURG_PASS_FAILED) return again;
     if (again == SURG_PASS_CHANGED) read = again;
   }
-  const surg_pass_result moved = surg_move_domain(p, domain, to);
+  const surg_pass_result moved = surg_pass_move_domain(p, domain, to);
   return moved != SURG_PASS_UNCHANGED ? moved : inlined != SURG_PASS_UNCHANGED ? inlined : read;
 }
 

@@ -34,9 +34,9 @@ static bool meant(const surg_pass_ctx *p, const char *domain, const char *op_typ
 
 /* Whether a substitution, or a rule of the user, is for that operator. */
 static bool substituted(surg_context *ctx, const surg_rule *r) {
-  const size_t rules = surg_rule_count(ctx);
+  const size_t rules = surg_context_rule_count(ctx);
   for (size_t k = 0; k < rules; k++) {
-    const surg_rule *o = surg_rule_at(ctx, k);
+    const surg_rule *o = surg_context_rule(ctx, k);
     if (strcmp(surg_rule_group(o), "substitute") == 0 &&
         strcmp(surg_rule_op_type(o), surg_rule_op_type(r)) == 0 &&
         strcmp(surg_rule_domain(o), surg_rule_domain(r)) == 0)
@@ -77,9 +77,9 @@ static bool want(void *user, const surg_rule *r) {
 }
 
 static bool replaceable(surg_context *ctx, const char *spec) {
-  const size_t rules = surg_rule_count(ctx);
+  const size_t rules = surg_context_rule_count(ctx);
   for (size_t k = 0; k < rules; k++) {
-    const surg_rule *r = surg_rule_at(ctx, k);
+    const surg_rule *r = surg_context_rule(ctx, k);
     if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(ctx, r))
       return true;
   }
@@ -194,10 +194,11 @@ static bool is_old(const nodes *before, surg_node *n) {
   return before->n && bsearch(&n, before->items, before->n, sizeof *before->items, by_address);
 }
 
-/* What is left says why. An operator that is named and left for want of consent alone is a failure. */
+/* What is left says why. An operator that is named and left for want of consent alone is a failure.
+ */
 static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g, const nodes *before) {
   surg_context *ctx = surg_pass_context(p);
-  const size_t rules = surg_rule_count(ctx);
+  const size_t rules = surg_context_rule_count(ctx);
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     reasons all = {.n = 0};
     if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION ||
@@ -205,7 +206,7 @@ static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g, const nodes *
       continue;
     surg_pass_count(p, "nodes left", 1);
     for (size_t k = 0; k < rules; k++) {
-      const surg_rule *r = surg_rule_at(ctx, k);
+      const surg_rule *r = surg_context_rule(ctx, k);
       char text[400];
       bool consent;
       if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 || !serves(p, r)) continue;
@@ -226,8 +227,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   nodes before;
   find_names(p, g);
   if (!find_nodes(p, g, &before)) return SURG_PASS_FAILED;
-  const surg_pass_result r = surg_rewrite_graph(p, g, want, p);
-  if (r == SURG_PASS_FAILED || tell_left(p, g, &before) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
+  const surg_pass_result r = surg_pass_rewrite_graph(p, g, want, p);
+  if (r == SURG_PASS_FAILED || tell_left(p, g, &before) == SURG_PASS_FAILED)
+    return SURG_PASS_FAILED;
   return r;
 }
 

@@ -16,9 +16,9 @@
 
 /* Whether a rule read later bears the same name: it stands in for this one. */
 static bool replaced(surg_context *ctx, const surg_rule *r) {
-  for (size_t i = surg_rule_count(ctx); i-- > 0;)
-    if (strcmp(surg_rule_name(surg_rule_at(ctx, i)), surg_rule_name(r)) == 0)
-      return surg_rule_at(ctx, i) != r;
+  for (size_t i = surg_context_rule_count(ctx); i-- > 0;)
+    if (strcmp(surg_rule_name(surg_context_rule(ctx, i)), surg_rule_name(r)) == 0)
+      return surg_context_rule(ctx, i) != r;
   return false;
 }
 
@@ -41,11 +41,11 @@ static bool want(void *user, const surg_rule *r) {
 /* A name that no rule bears is wrong usage. */
 static surg_pass_result check_names(surg_pass_ctx *p) {
   surg_context *ctx = surg_pass_context(p);
-  const size_t rules = surg_rule_count(ctx);
+  const size_t rules = surg_context_rule_count(ctx);
   for (size_t i = 0; i < surg_pass_list_count(p, "rule"); i++) {
     const char *name = surg_pass_list_at(p, "rule", i);
     size_t k = 0;
-    while (k < rules && strcmp(surg_rule_name(surg_rule_at(ctx, k)), name) != 0) k++;
+    while (k < rules && strcmp(surg_rule_name(surg_context_rule(ctx, k)), name) != 0) k++;
     if (k == rules) return surg_pass_usage(p, "option rule: there is no rule of that name");
   }
   return SURG_PASS_UNCHANGED;
@@ -65,8 +65,8 @@ static bool named(const surg_pass_ctx *p, const surg_rule *r, const char *name) 
 /* Why a rule that was named did nothing, node by node. */
 static void tell_misses(surg_pass_ctx *p, surg_graph *g, const char *name) {
   surg_context *ctx = surg_pass_context(p);
-  for (size_t k = 0; k < surg_rule_count(ctx); k++) {
-    const surg_rule *r = surg_rule_at(ctx, k);
+  for (size_t k = 0; k < surg_context_rule_count(ctx); k++) {
+    const surg_rule *r = surg_context_rule(ctx, k);
     if (!named(p, r, name)) continue;
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0) continue;
@@ -76,8 +76,8 @@ static void tell_misses(surg_pass_ctx *p, surg_graph *g, const char *name) {
   }
 }
 
-/* A rule that is named, or the user's own, and that only the limit of the run keeps from a node: the
- * first such node. */
+/* A rule that is named, or the user's own, and that only the limit of the run keeps from a node:
+ * the first such node. */
 static surg_node *kept_from(surg_pass_ctx *p, surg_graph *g, const surg_rule *r) {
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
     if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) == 0 && !surg_pass_keeps_node(p, n) &&
@@ -90,8 +90,8 @@ static surg_pass_result tell_kept(surg_pass_ctx *p, surg_graph *g) {
   surg_context *ctx = surg_pass_context(p);
   const bool all = surg_pass_list_count(p, "rule") == 0;
   if (all && strcmp(surg_pass_string(p, "group"), "user") != 0) return SURG_PASS_UNCHANGED;
-  for (size_t i = 0; i < surg_rule_count(ctx); i++) {
-    const surg_rule *r = surg_rule_at(ctx, i);
+  for (size_t i = 0; i < surg_context_rule_count(ctx); i++) {
+    const surg_rule *r = surg_context_rule(ctx, i);
     char text[200];
     if (surg_pass_allows_rule(p, r) || !meant(p, r)) continue;
     surg_node *n = kept_from(p, g, r);
@@ -112,7 +112,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
     return SURG_PASS_FAILED;
   for (size_t i = 0; i < count; i++)
     before[i] = surg_pass_counted(p, surg_pass_list_at(p, "rule", i));
-  const surg_pass_result result = surg_rewrite_graph(p, g, want, p);
+  const surg_pass_result result = surg_pass_rewrite_graph(p, g, want, p);
   if (tell_kept(p, g) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   for (size_t i = 0; i < count && result != SURG_PASS_FAILED; i++) {
     const char *name = surg_pass_list_at(p, "rule", i);

@@ -213,7 +213,7 @@ static void tell(extraction *x, const char *what, const char *name) {
   snprintf(text, sizeof text, "pass extract: %s '%.300s'%s", what, name,
            strncmp(what, "input", 5) == 0 ? " stays: what is between needs it, too"
                                           : ": nothing between reads it");
-  surg_report(surg_pass_context(x->p), SURG_WARNING, surg_model_path(x->m), text);
+  surg_context_report(surg_pass_context(x->p), SURG_WARNING, surg_model_path(x->m), text);
 }
 
 static void tell_inputs(extraction *x) {

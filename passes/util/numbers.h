@@ -11,7 +11,8 @@
  * elements, or no memory, and then the model failed. */
 surg_tensor *numbers_tensor(surg_model *m, int dtype, const int64_t *dims, size_t rank,
                             const int64_t *v, size_t count);
-/* A vector of int64 for what stands at or behind `before`; `name` as surg_graph_constant takes it. */
+/* A vector of int64 for what stands at or behind `before`; `name` as surg_graph_constant takes it.
+ */
 surg_value *numbers_vector(surg_node *before, const char *name, const int64_t *v, size_t count);
 surg_value *numbers_scalar(surg_node *before, const char *name, int dtype, int64_t v);
 /* What each output of a Split takes of its axis, where the version in force has it. */

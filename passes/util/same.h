@@ -8,8 +8,8 @@
 
 /* Two attributes that are written, whatever their names. */
 int same_attr(const surg_attr *a, const surg_attr *b);
-/* Inputs, number of outputs, overload and attributes of two nodes of one operator; an attribute that is
- * absent equals its default. */
+/* Inputs, number of outputs, overload and attributes of two nodes of one operator; an attribute
+ * that is absent equals its default. */
 int same_parts(const surg_node *a, const surg_node *b);
 
 #endif

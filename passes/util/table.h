@@ -27,8 +27,8 @@ bool table_make(table *t, surg_pass_ctx *p, size_t n);
 /* The item equal to `item` that came first, or `item`, which is there from now on. NULL: it failed.
  * Gives up, as if there were none, behind TABLE_TRIES unequal items of one hash. */
 void *table_meet(table *t, uint64_t hash, void *item, table_same same, void *user);
-/* The same for sets of things that are only equal to themselves: whether it is there, and putting it
- * there; false: it failed. */
+/* The same for sets of things that are only equal to themselves: whether it is there, and putting
+ * it there; false: it failed. */
 bool table_has(const table *t, const void *item);
 bool table_put(table *t, void *item);
 /* Stirs one more number into a hash. */

@@ -14,6 +14,6 @@ static const surg_pass pass = {.size = sizeof pass,
                                .help = "misbehaves",
                                .run = run};
 static surg_status init(surg_registry *registry) {
-  return surg_register_pass(registry, &pass);
+  return surg_registry_add_pass(registry, &pass);
 }
 SURG_PLUGIN_ENTRY("bad", "1", init)

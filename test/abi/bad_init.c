@@ -10,7 +10,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 static const surg_pass pass = {
     .size = sizeof pass, .name = "left-behind", .help = "must not be there", .run = run};
 static surg_status init(surg_registry *registry) {
-  surg_register_pass(registry, &pass);
+  surg_registry_add_pass(registry, &pass);
   return SURG_EUNSUPPORTED;
 }
 SURG_PLUGIN_ENTRY("init", "1", init)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* infer [NODES]...: how long inference takes, and all of `check`. Two models of each size: a transformer with dynamic
- * batch and sequence as PyTorch exports one, its reshapes computed from shapes; and a chain of
- * elementwise nodes. Prints milliseconds of the best of three first inferences, of one after an
- * edit, and bytes a value; of `check` what loading takes for it, and what the rest. */
+/* infer [NODES]...: how long inference takes, and all of `check`. Two models of each size: a
+ * transformer with dynamic batch and sequence as PyTorch exports one, its reshapes computed from
+ * shapes; and a chain of elementwise nodes. Prints milliseconds of the best of three first
+ * inferences, of one after an edit, and bytes a value; of `check` what loading takes for it, and
+ * what the rest. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,7 +180,7 @@ static bool measure_check(const char *name, surg_value *(*make)(surg_graph *, si
   void *bytes;
   size_t n, errors = 0;
   if (surg_model_infer(m) || surg_graph_add_output(g, y, surg_value_type(y)) ||
-      surg_save_memory(m, &bytes, &n))
+      surg_model_save_memory(m, &bytes, &n))
     abort();
   nodes = surg_graph_node_count(g);
   surg_model_free(m);
@@ -194,7 +195,7 @@ static bool measure_check(const char *name, surg_value *(*make)(surg_graph *, si
   printf("%-12s %8zu nodes: check %8.1f ms, of these %8.1f ms to load\n", name, nodes, load + check,
          load);
   surg_model_free(m);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
   surg_context_free(ctx);
   return errors == 0;
 }

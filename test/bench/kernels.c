@@ -49,7 +49,8 @@ static blas find_blas(void) {
 #endif
   void *lib = dlopen(named ? named : "libopenblas.so.0", RTLD_NOW);
   if (!lib) {
-    printf("no OpenBLAS here (libopenblas.so.0, or ONNXSURG_OPENBLAS=FILE): products stand alone\n");
+    printf(
+        "no OpenBLAS here (libopenblas.so.0, or ONNXSURG_OPENBLAS=FILE): products stand alone\n");
     return (blas){0};
   }
   char *(*core)(void) = (char *(*)(void))(uintptr_t)dlsym(lib, "openblas_get_corename");
@@ -101,7 +102,8 @@ static void elementwise(uint64_t count, double copy) {
   static const char *const unary[] = {"Relu", "Neg", "Sqrt", "Floor", "Reciprocal", "Sigmoid"};
   double bytes = (double)count * 4;
   surg__array x[2] = {bench_filled(SURG_FLOAT, flat, 1), bench_filled(SURG_FLOAT, flat, 1)};
-  for (size_t i = 0; i < SURG_COUNT(unary); ++i) line(unary[i], bench_node(unary[i], 1), x, 1, bytes, copy);
+  for (size_t i = 0; i < SURG_COUNT(unary); ++i)
+    line(unary[i], bench_node(unary[i], 1), x, 1, bytes, copy);
   static const char *const binary[] = {"Add", "Mul", "Div", "Max"};
   for (size_t i = 0; i < SURG_COUNT(binary); ++i) {
     line(binary[i], bench_node(binary[i], 2), x, 2, bytes * 1.5, copy);

@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
   surg_config config = {.size = sizeof config, .max_memory = 16ull << 30};
   surg_context *ctx = surg_context_new(&config);
   surg_model *m = NULL;
-  if (argc < 2 || !ctx || surg_load(ctx, argv[1], NULL, &m) != SURG_OK) return 1;
+  if (argc < 2 || !ctx || surg_model_load(ctx, argv[1], NULL, &m) != SURG_OK) return 1;
   int status = run(ctx, m, argc > 2 ? atoi(argv[2]) : 3);
   surg_model_free(m);
   surg_context_free(ctx);

@@ -37,7 +37,7 @@ static surg_model *chain(surg_context *ctx, unsigned nodes) {
     surg__buf_putc(&b, '\n');
   }
   surg__buf_printf(&b, "y = Identity (v%u)\n}\n", nodes);
-  if (b.failed || surg_load_text(ctx, b.p, b.n, "chain", &m) || surg_model_infer(m)) {
+  if (b.failed || surg_model_load_text(ctx, b.p, b.n, "chain", &m) || surg_model_infer(m)) {
     fprintf(stderr, "%s\n", surg_context_error(ctx));
     exit(1);
   }
@@ -68,7 +68,7 @@ static unsigned ask_all(surg_context *ctx, const surg__rules *rules, surg_model 
 
 static double of_pass(surg_model **m) {
   const double at = now();
-  if (surg_run_pipeline(m, "rewrite{group=simplify}")) exit(1);
+  if (surg_model_run(m, "rewrite{group=simplify}")) exit(1);
   return now() - at;
 }
 

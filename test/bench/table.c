@@ -45,8 +45,8 @@ typedef struct bench {
   slow_entry slow[SLOWEST];
 } bench;
 
-/* Starts a row, if it is asked for. What memory gives changes with what else the machine does: memcpy
- * is measured again beside each. */
+/* Starts a row, if it is asked for. What memory gives changes with what else the machine does:
+ * memcpy is measured again beside each. */
 static bool row(bench *b, const char *group, const char *name) {
   snprintf(b->name, sizeof b->name, "%s%s", group, name);
   if (b->word && !strstr(b->name, b->word)) return false;

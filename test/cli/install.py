@@ -79,7 +79,7 @@ def main():
         lib = next(libs.glob('libonnxsurg.so.*'))
         names = [x.split()[-1] for x in run('nm', '-D', '--defined-only', str(lib)).splitlines()]
         odd = [n for n in names if not n.startswith('surg_') or n.startswith('surg__')]
-        assert 'surg_run_pipeline' in names and not odd, odd
+        assert 'surg_model_run' in names and not odd, odd
 
 
 main()

@@ -60,7 +60,7 @@ static void one_case(void *user, const char *model, const char *set) {
   char why[256] = "";
   int kind = FAIL;
   surg_context_clear_error(r->ctx);
-  if (surg_load(r->ctx, model, NULL, &m) == SURG_OK) {
+  if (surg_model_load(r->ctx, model, NULL, &m) == SURG_OK) {
     kind = kinds[suite_run(r->ctx, m, set, why, sizeof why)];
   } else {
     const char *error = surg_context_error(r->ctx);

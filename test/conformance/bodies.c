@@ -40,14 +40,14 @@ static surg_model *with_function(report *r, surg_model *m, const surg__body *bod
   surg__buf b;
   if (surg_model_ir_version(m) < 9) surg_model_set_ir_version(m, 10);
   surg_model_set_opset(m, SURG__BODY_DOMAIN, 1);
-  if (surg_save_text(m, false, &text, &n) != SURG_OK) return NULL;
+  if (surg_model_save_text(m, false, &text, &n) != SURG_OK) return NULL;
   surg__buf_init(&b, r->ctx);
   surg__buf_put(&b, text, n);
   surg__buf_printf(&b, "<domain: \"%s\", opset_import: [\"\" : %d]>\n%s", SURG__BODY_DOMAIN,
                    body->opset, body->text);
-  if (!b.failed) surg_load_text(r->ctx, b.p, b.n, "body", &out);
+  if (!b.failed) surg_model_load_text(r->ctx, b.p, b.n, "body", &out);
   surg__buf_free(&b);
-  surg_bytes_free(r->ctx, text);
+  surg_context_free_bytes(r->ctx, text);
   return out;
 }
 
@@ -87,7 +87,7 @@ static void one_case(void *user, const char *path, const char *set) {
   for (size_t i = 0; i < surg__body_count; i++) {
     surg_model *m = NULL;
     const surg__body *b = &surg__bodies[i];
-    if (surg_load(r->ctx, path, NULL, &m) == SURG_OK && surg_model_infer(m) == SURG_OK &&
+    if (surg_model_load(r->ctx, path, NULL, &m) == SURG_OK && surg_model_infer(m) == SURG_OK &&
         fits(m, b) && call_body(m, b))
       one_body(r, m, b, set);
     surg_model_free(m);

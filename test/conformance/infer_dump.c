@@ -81,7 +81,7 @@ int main(void) {
     surg_context *ctx = surg_context_new(NULL);
     surg_model *m = NULL;
     path[strcspn(path, "\n")] = 0;
-    if (surg_load(ctx, path, NULL, &m) == SURG_OK && surg_model_infer(m) == SURG_OK) {
+    if (surg_model_load(ctx, path, NULL, &m) == SURG_OK && surg_model_infer(m) == SURG_OK) {
       dump(m);
     } else {
       printf("{\"error\": ");

@@ -15,13 +15,13 @@ static bool save(surg_context *ctx, const infer_row *r, const char *folder, cons
   surg_model *m = NULL;
   snprintf(path, sizeof path, "%s/%s_%03u.onnx", folder, list, i);
   bool ok = infer_row_text(r, text, sizeof text) &&
-            surg_load_text(ctx, text, strlen(text), "row", &m) == SURG_OK;
+            surg_model_load_text(ctx, text, strlen(text), "row", &m) == SURG_OK;
   /* The type of the output in the text is a stopgap. */
   if (ok) {
     surg_graph *g = surg_model_graph(m);
     for (size_t k = 0; k < surg_graph_output_count(g); k++)
       ok = ok && surg_value_set_declared_type(surg_graph_output(g, k), NULL) == SURG_OK;
-    ok = ok && surg_save(m, path, NULL) == SURG_OK;
+    ok = ok && surg_model_save(m, path, NULL) == SURG_OK;
   }
   if (!ok) fprintf(stderr, "%s: %s\n", path, surg_context_error(ctx));
   surg_model_free(m);

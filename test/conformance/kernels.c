@@ -201,7 +201,7 @@ static int compare_outputs(attempt *a, const char *set) {
 }
 
 static int run_case(attempt *a, const char *model, const char *set) {
-  if (surg_load(a->r->ctx, model, NULL, &a->model) != SURG_OK) {
+  if (surg_model_load(a->r->ctx, model, NULL, &a->model) != SURG_OK) {
     const char *error = surg_context_error(a->r->ctx);
     return give_up(a, FAIL, "(load)", error ? error : "not loaded");
   }

@@ -95,17 +95,21 @@ static int least_opset(const surg_type *t) {
 static int least_opset_of_node(const surg_node *n) {
   static const struct {
     int op, opset;
-  } first[] = {{SURG_OP_StringNormalizer, 10}, {SURG_OP_StringConcat, 20}, {SURG_OP_StringSplit, 20},
-               {SURG_OP_RegexFullMatch, 20},   {SURG_OP_ImageDecoder, 20}};
+  } first[] = {{SURG_OP_StringNormalizer, 10},
+               {SURG_OP_StringConcat, 20},
+               {SURG_OP_StringSplit, 20},
+               {SURG_OP_RegexFullMatch, 20},
+               {SURG_OP_ImageDecoder, 20}};
   for (size_t i = 0; i < sizeof first / sizeof *first; i++)
     if (surg_node_op(n) == first[i].op) return first[i].opset;
   const surg_type *t = surg_node_input(n, 0) ? surg_value_type(surg_node_input(n, 0)) : NULL;
-  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_dtype(t) != SURG_STRING) return 1;
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_dtype(t) != SURG_STRING)
+    return 1;
   return surg_node_op(n) == SURG_OP_Equal || surg_node_op(n) == SURG_OP_Unique ? 11 : 1;
 }
 
-/* Sequences as long as a run makes them, of elements of any shapes, are made by Loops that carry them
- * alone, from 13 on. */
+/* Sequences as long as a run makes them, of elements of any shapes, are made by Loops that carry
+ * them alone, from 13 on. */
 static int least_opset_of_loop(const surg_node *n) {
   if (surg_node_op(n) == SURG_OP_SequenceMap) return 13;
   if (surg_node_op(n) != SURG_OP_Loop) return 1;
@@ -151,8 +155,8 @@ static void found(void *user, const surg__finding *f) {
   if (f->severity == SURG_ERROR && !*why) snprintf(why, 200, "%s: %s", f->code, f->text);
 }
 
-/* Whether an output was seen to differ, or a run to fail. Outputs that are one number throughout are
- * not the same and not different: they say nothing. */
+/* Whether an output was seen to differ, or a run to fail. Outputs that are one number throughout
+ * are not the same and not different: they say nothing. */
 static bool differ(const surg__verify_report *r) {
   for (size_t i = 0; i < r->n_outputs; i++)
     if (r->outputs[i].differs) return true;
@@ -263,7 +267,7 @@ static void one_case(void *user, const char *path, const char *set) {
   char why[256];
   x->cases++;
   x->unfit = false;
-  if (surg_load(x->ctx, path, NULL, &m) == SURG_OK && surg_model_opset(m, "") &&
+  if (surg_model_load(x->ctx, path, NULL, &m) == SURG_OK && surg_model_opset(m, "") &&
       suite_run(x->ctx, m, set, why, sizeof why) != SUITE_DIFFERS) {
     bool taken;
     const bool ort = x->ort.ort && surg_model_infer(m) == SURG_OK &&

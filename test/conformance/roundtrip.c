@@ -328,18 +328,19 @@ static const edit edits[] = {
 static const char *reload(const subject *s, bytes b) {
   surg_load_options o = {.size = sizeof o, .external_root = s->folder};
   surg_model *m;
-  if (surg_load_memory(s->ctx, b.p, b.n, s->path, &o, &m) != SURG_OK) return "does not load again";
+  if (surg_model_load_memory(s->ctx, b.p, b.n, s->path, &o, &m) != SURG_OK)
+    return "does not load again";
   void *p;
   bytes again = {NULL, 0};
   const char *wrong = NULL;
   if (surg_model_verify(m) != SURG_OK)
     wrong = "does not hold after loading again";
-  else if (surg_save_memory(m, &p, &again.n) != SURG_OK)
+  else if (surg_model_save_memory(m, &p, &again.n) != SURG_OK)
     wrong = "is not saved again";
   else
     again.p = p;
   if (!wrong && !same(b, again)) wrong = "is saved with other bytes";
-  surg_bytes_free(s->ctx, again.p);
+  surg_context_free_bytes(s->ctx, again.p);
   surg_model_free(m);
   return wrong;
 }
@@ -353,7 +354,7 @@ static const char *judge_edit(const subject *s, const edit *e, surg_model *m) {
   bytes out[2] = {{NULL, 0}, {NULL, 0}};
   const char *wrong = NULL;
   for (int i = 0; !wrong && i < 2; i++) {
-    if (surg_save_memory(m, &p[i], &out[i].n) != SURG_OK) wrong = "not saved";
+    if (surg_model_save_memory(m, &p[i], &out[i].n) != SURG_OK) wrong = "not saved";
     out[i].p = p[i];
   }
   pair both;
@@ -363,8 +364,8 @@ static const char *judge_edit(const subject *s, const edit *e, surg_model *m) {
   else if (!wrong)
     wrong = e->judge(&both, nodes), close_pair(&both);
   if (!wrong) wrong = reload(s, out[0]);
-  surg_bytes_free(s->ctx, p[0]);
-  surg_bytes_free(s->ctx, p[1]);
+  surg_context_free_bytes(s->ctx, p[0]);
+  surg_context_free_bytes(s->ctx, p[1]);
   return wrong;
 }
 
@@ -385,14 +386,14 @@ static void check_edits(const subject *s) {
 static bool check_memory(subject *s) {
   void *p;
   bytes out;
-  if (surg_save_memory(s->model, &p, &out.n) != SURG_OK) {
+  if (surg_model_save_memory(s->model, &p, &out.n) != SURG_OK) {
     fail(s->path, "not saved");
     return false;
   }
   out.p = p;
   bool ok = same(out, s->file);
   if (!ok) fail(s->path, "saving it unchanged changes it");
-  surg_bytes_free(s->ctx, p);
+  surg_context_free_bytes(s->ctx, p);
   return ok;
 }
 
@@ -408,7 +409,7 @@ static void sort_first(subject *s) {
   if (!any) return;
   void *p;
   size_t n;
-  if (surg_save_memory(s->model, &p, &n) != SURG_OK) {
+  if (surg_model_save_memory(s->model, &p, &n) != SURG_OK) {
     fail(s->path, "not saved sorted");
     return;
   }
@@ -416,7 +417,7 @@ static void sort_first(subject *s) {
   free(s->file.p);
   s->file = (bytes){must(malloc(n + 1)), n};
   memcpy(s->file.p, p, n);
-  surg_bytes_free(s->ctx, p);
+  surg_context_free_bytes(s->ctx, p);
 }
 
 static bool has_external(const surg_model *m) {
@@ -440,7 +441,7 @@ static bool check_file(const subject *s) {
   bytes out;
   surg_save_options o = {.size = sizeof o, .no_fsync = true};
   snprintf(path, sizeof path, "%s/out.onnx", scratch_dir);
-  if (surg_save(s->model, path, &o) != SURG_OK || !read_file(path, &out)) {
+  if (surg_model_save(s->model, path, &o) != SURG_OK || !read_file(path, &out)) {
     fail(s->path, "not saved to a file");
     return false;
   }
@@ -448,7 +449,7 @@ static bool check_file(const subject *s) {
   if (!ok) fail(s->path, "saving it unchanged to a file changes it");
   free(out.p);
   surg_model *m;
-  if (surg_load(s->ctx, path, NULL, &m) != SURG_OK) {
+  if (surg_model_load(s->ctx, path, NULL, &m) != SURG_OK) {
     fail(s->path, "the saved file does not load");
     ok = false;
   }
@@ -460,20 +461,21 @@ static const char *judge_text(const subject *s, const char *text, size_t n) {
   surg_model *m;
   void *p;
   bytes out;
-  if (surg_load_text(s->ctx, text, n, s->path, &m) != SURG_OK) return "its text does not load";
+  if (surg_model_load_text(s->ctx, text, n, s->path, &m) != SURG_OK)
+    return "its text does not load";
   const char *wrong = NULL;
-  if (surg_save_memory(m, &p, &out.n) != SURG_OK) {
+  if (surg_model_save_memory(m, &p, &out.n) != SURG_OK) {
     wrong = "the model of its text is not saved";
   } else {
     out.p = p;
     char *again = NULL;
     size_t k = 0;
     /* Bytes that are not canonical (field order, lengths) may differ: then the text must not. */
-    if (!same(out, s->file) &&
-        (surg_save_text(m, false, &again, &k) != SURG_OK || k != n || memcmp(text, again, n) != 0))
+    if (!same(out, s->file) && (surg_model_save_text(m, false, &again, &k) != SURG_OK || k != n ||
+                                memcmp(text, again, n) != 0))
       wrong = "text and back differ";
-    surg_bytes_free(s->ctx, again);
-    surg_bytes_free(s->ctx, p);
+    surg_context_free_bytes(s->ctx, again);
+    surg_context_free_bytes(s->ctx, p);
   }
   surg_model_free(m);
   return wrong;
@@ -483,14 +485,14 @@ static void check_text(const subject *s) {
   char *text;
   size_t n;
   if (has_external(s->model)) return; /* text alone has no folder to find data in */
-  if (surg_save_text(s->model, false, &text, &n) != SURG_OK) {
+  if (surg_model_save_text(s->model, false, &text, &n) != SURG_OK) {
     fail(s->path, "no text");
     return;
   }
   total.texts++;
   const char *wrong = judge_text(s, text, n);
   if (wrong) fail(s->path, wrong);
-  surg_bytes_free(s->ctx, text);
+  surg_context_free_bytes(s->ctx, text);
 }
 
 /* --- the walk --- */
@@ -531,7 +533,7 @@ static void check_model(const char *path) {
   s.ctx = must(surg_context_new(&config));
   s.folder = must(strdup(path));
   *strrchr(s.folder, '/') = 0;
-  surg_status status = surg_load(s.ctx, path, NULL, &s.model);
+  surg_status status = surg_model_load(s.ctx, path, NULL, &s.model);
   if (status != SURG_OK) {
     total.refused++;
     count_refusal(status);

@@ -18,8 +18,8 @@ static const surg_type *output_type(const surg_graph *g, size_t i) {
   return t ? t : surg_value_declared_type(surg_graph_output(g, i));
 }
 
-static suite_match read_inputs(surg_context *ctx, const surg_graph *g, const char *set, surg__array *in, char *why,
-                       size_t n) {
+static suite_match read_inputs(surg_context *ctx, const surg_graph *g, const char *set,
+                               surg__array *in, char *why, size_t n) {
   for (size_t i = 0; i < surg_graph_input_count(g); ++i) {
     const surg_value *v = surg_graph_input(g, i);
     char *path = suite_file(set, "input", i);
@@ -31,8 +31,8 @@ static suite_match read_inputs(surg_context *ctx, const surg_graph *g, const cha
   return SUITE_SAME;
 }
 
-static suite_match compare(surg_context *ctx, const surg_graph *g, const char *set, const surg__array *out,
-                   char *why, size_t n) {
+static suite_match compare(surg_context *ctx, const surg_graph *g, const char *set,
+                           const surg__array *out, char *why, size_t n) {
   suite_match kind = SUITE_SAME;
   for (size_t i = 0; i < surg_graph_output_count(g); ++i) {
     surg__array want = {0};

@@ -64,7 +64,7 @@ static bool judge(surg_context *ctx, const surg__target *t, const char *path) {
   static reasons all, places;
   surg_model *m = NULL;
   size_t nodes = 0;
-  surg_status s = surg_load(ctx, path, NULL, &m);
+  surg_status s = surg_model_load(ctx, path, NULL, &m);
   memset(&all, 0, sizeof all);
   memset(&places, 0, sizeof places);
   if (!s) s = surg__target_model(t, m, note, &all);

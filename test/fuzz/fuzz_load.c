@@ -23,17 +23,17 @@ static void check_saved(surg_context *ctx, surg_model *m, uint64_t epoch, const 
                         size_t size) {
   void *bytes = NULL;
   size_t n = 0;
-  surg_status s = surg_save_memory(m, &bytes, &n);
+  surg_status s = surg_model_save_memory(m, &bytes, &n);
   if (resource(s)) return;
   require(s == SURG_OK);
   if (epoch == 0 && data[0] != '<') require(n == size && memcmp(bytes, data, n) == 0);
   surg_load_options options = {.size = sizeof options, .no_external = true};
   surg_model *again = NULL;
   if (epoch == 0) options.policy = SURG_LOAD_LENIENT; /* it may be invalid as it was */
-  s = surg_load_memory(ctx, bytes, n, "again", &options, &again);
+  s = surg_model_load_memory(ctx, bytes, n, "again", &options, &again);
   require(s == SURG_OK || resource(s));
   surg_model_free(again);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
 }
 
 static void finding(void *errors, const surg__finding *f) {
@@ -56,13 +56,14 @@ static void check_all(surg_context *ctx, const uint8_t *data, size_t size, surg_
   surg_model_free(m);
 }
 
-/* A lenient load: the model and its copy hold together, it is written as it was read, and once every
- * finding that has a reading is accepted and none is open, a strict load takes what is written. */
+/* A lenient load: the model and its copy hold together, it is written as it was read, and once
+ * every finding that has a reading is accepted and none is open, a strict load takes what is
+ * written. */
 static void check_lenient(surg_context *ctx, const uint8_t *data, size_t size, surg_status strict) {
   surg_load_options options = {
       .size = sizeof options, .policy = SURG_LOAD_LENIENT, .no_external = true};
   surg_model *m = NULL;
-  const surg_status s = surg_load_memory(ctx, data, size, "fuzz", &options, &m);
+  const surg_status s = surg_model_load_memory(ctx, data, size, "fuzz", &options, &m);
   require(s != SURG_EINTERNAL && (s == SURG_OK) == (m != NULL));
   if (strict == SURG_OK) require(resource(s) || (m && surg_model_open_findings(m) == 0));
   if (!m) return;
@@ -93,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(ctx != NULL);
   surg_load_options options = {.size = sizeof options, .no_external = true};
   surg_model *m = NULL;
-  surg_status s = surg_load_memory(ctx, data, size, "fuzz", &options, &m);
+  surg_status s = surg_model_load_memory(ctx, data, size, "fuzz", &options, &m);
   require((s == SURG_OK) == (m != NULL));
   require(s == SURG_OK || surg_context_error(ctx));
   require(s != SURG_EINTERNAL);
@@ -105,9 +106,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check_all(ctx, data, size, s);
   check_lenient(ctx, data, size, s);
   options.policy = SURG_LOAD_CHECK;
-  require(surg_load_memory(ctx, data, size, "fuzz", &options, &m) != SURG_EINTERNAL && !m);
+  require(surg_model_load_memory(ctx, data, size, "fuzz", &options, &m) != SURG_EINTERNAL && !m);
   options.policy = SURG_LOAD_REPAIR;
-  require(surg_load_memory(ctx, data, size, "fuzz", &options, &m) != SURG_EINTERNAL);
+  require(surg_model_load_memory(ctx, data, size, "fuzz", &options, &m) != SURG_EINTERNAL);
   surg_model_free(m);
   surg_context_free(ctx);
   return 0;

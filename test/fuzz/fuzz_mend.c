@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: bytes as a model that may be invalid, loaded leniently and given to `mend` without and
- * with consent. What `mend` finishes verifies, and is saved as a file that a strict load accepts. */
+/* Fuzz target: bytes as a model that may be invalid, loaded leniently and given to `mend` without
+ * and with consent. What `mend` finishes verifies, and is saved as a file that a strict load
+ * accepts. */
 #include <stdlib.h>
 
 #include "base/context.h"
@@ -21,15 +22,15 @@ static void check_result(surg_context *ctx, surg_model *m) {
   size_t n = 0;
   require(surg_model_verify(m) == SURG_OK);
   require(surg_model_open_findings(m) == 0);
-  surg_status s = surg_save_memory(m, &bytes, &n);
+  surg_status s = surg_model_save_memory(m, &bytes, &n);
   if (resource(s)) return;
   require(s == SURG_OK);
   surg_load_options options = {.size = sizeof options, .no_external = true};
   surg_model *again = NULL;
-  s = surg_load_memory(ctx, bytes, n, "again", &options, &again);
+  s = surg_model_load_memory(ctx, bytes, n, "again", &options, &again);
   require(s == SURG_OK || resource(s));
   surg_model_free(again);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
 }
 
 static void mend(surg_context *ctx, surg_model *m, const char *text, surg_exactness allow) {
@@ -54,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(r && surg__register_builtins(r) == SURG_OK);
   for (unsigned i = 0; i < 4; i++) {
     surg_model *m = NULL;
-    if (surg_load_memory(ctx, data, size, "fuzz", &options, &m) != SURG_OK) break;
+    if (surg_model_load_memory(ctx, data, size, "fuzz", &options, &m) != SURG_OK) break;
     mend(ctx, m, texts[i & 1], i & 2 ? SURG_LOSSY : SURG_EXACT);
     surg_context_clear_error(ctx);
   }

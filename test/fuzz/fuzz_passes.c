@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: the input is a model, and its last bytes pick a pipeline, so that any model serves as
- * seed. What loads must survive the passes, verify, save, and load again with the same interface. */
+/* Fuzz target: the input is a model, and its last bytes pick a pipeline, so that any model serves
+ * as seed. What loads must survive the passes, verify, save, and load again with the same
+ * interface. */
 #include <stdlib.h>
 
 #include "base/context.h"
@@ -9,9 +10,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const pipelines[] = {
-    "fold,prune", "prune{inputs},names", "identity,prune", "toposort,fold{max-growth=inf,max-bytes=1MiB}",
-    "ir{to=8},fold,prune", "repeat{max=3}(fold,identity,prune)", "ir{to=3},prune",
-    "fold,fold,identity,names{all},prune,toposort"};
+    "fold,prune",          "prune{inputs},names",
+    "identity,prune",      "toposort,fold{max-growth=inf,max-bytes=1MiB}",
+    "ir{to=8},fold,prune", "repeat{max=3}(fold,identity,prune)",
+    "ir{to=3},prune",      "fold,fold,identity,names{all},prune,toposort"};
 
 static void require(bool holds) {
   if (!holds) abort();
@@ -22,15 +24,15 @@ static void check_result(surg_context *ctx, surg_model *m, size_t outputs) {
   require(surg_graph_output_count(surg_model_graph(m)) == outputs);
   void *bytes = NULL;
   size_t n = 0;
-  surg_status s = surg_save_memory(m, &bytes, &n);
+  surg_status s = surg_model_save_memory(m, &bytes, &n);
   if (s == SURG_ELIMIT || s == SURG_ENOMEM) return;
   require(s == SURG_OK);
   surg_load_options options = {.size = sizeof options, .no_external = true};
   surg_model *again = NULL;
-  s = surg_load_memory(ctx, bytes, n, "again", &options, &again);
+  s = surg_model_load_memory(ctx, bytes, n, "again", &options, &again);
   require(s == SURG_OK || s == SURG_ELIMIT || s == SURG_ENOMEM);
   surg_model_free(again);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -40,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(ctx != NULL);
   surg_load_options options = {.size = sizeof options, .no_external = true};
   surg_model *m = NULL;
-  if (surg_load_memory(ctx, data, size, "fuzz", &options, &m) == SURG_OK) {
+  if (surg_model_load_memory(ctx, data, size, "fuzz", &options, &m) == SURG_OK) {
     surg_registry *r = surg__registry(ctx);
     surg__pipeline *p = NULL;
     require(r && surg__register_builtins(r) == SURG_OK);

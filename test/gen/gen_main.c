@@ -21,7 +21,7 @@ static bool write_one(const gen_options *options, const char *prefix) {
   surg_model *m = ctx ? gen_model(ctx, options) : NULL;
   snprintf(path, sizeof path, "%s%llu.onnx", prefix, (unsigned long long)options->seed);
   surg_save_options save = {.size = sizeof save, .no_fsync = true};
-  bool ok = m && surg_save(m, path, &save) == SURG_OK;
+  bool ok = m && surg_model_save(m, path, &save) == SURG_OK;
   if (!ok) fprintf(stderr, "seed %llu failed\n", (unsigned long long)options->seed);
   surg_model_free(m);
   surg_context_free(ctx);

@@ -142,19 +142,19 @@ static void rebind(test *t) {
 static bool same_bytes(surg_context *ctx, surg_model *a, surg_model *b) {
   void *pa = NULL, *pb = NULL;
   size_t na = 0, nb = 0;
-  bool same = surg_save_memory(a, &pa, &na) == SURG_OK &&
-              surg_save_memory(b, &pb, &nb) == SURG_OK && na == nb && memcmp(pa, pb, na) == 0;
-  surg_bytes_free(ctx, pa);
-  surg_bytes_free(ctx, pb);
+  bool same = surg_model_save_memory(a, &pa, &na) == SURG_OK &&
+              surg_model_save_memory(b, &pb, &nb) == SURG_OK && na == nb && memcmp(pa, pb, na) == 0;
+  surg_context_free_bytes(ctx, pa);
+  surg_context_free_bytes(ctx, pb);
   return same;
 }
 
 static bool same_text(surg_context *ctx, const char *text, size_t n, surg_model *m) {
   char *again = NULL;
   size_t size = 0;
-  bool same = surg_save_text(m, false, &again, &size) == SURG_OK && size == n &&
+  bool same = surg_model_save_text(m, false, &again, &size) == SURG_OK && size == n &&
               memcmp(again, text, n) == 0;
-  surg_bytes_free(ctx, again);
+  surg_context_free_bytes(ctx, again);
   return same;
 }
 
@@ -162,34 +162,34 @@ static void through_file(test *t, surg_context *ctx) {
   void *bytes = NULL;
   size_t n = 0;
   surg_model *back = NULL;
-  if (surg_save_memory(t->model, &bytes, &n) != SURG_OK) {
+  if (surg_model_save_memory(t->model, &bytes, &n) != SURG_OK) {
     fail(t, "cannot be saved", NULL);
     return;
   }
-  if (surg_load_memory(ctx, bytes, n, "saved", NULL, &back) != SURG_OK)
+  if (surg_model_load_memory(ctx, bytes, n, "saved", NULL, &back) != SURG_OK)
     fail(t, "does not load", NULL);
   else if (surg_model_verify(back) != SURG_OK)
     fail(t, "does not hold once loaded", NULL);
   else if (!same_bytes(ctx, t->model, back))
     fail(t, "is not saved as it was loaded", NULL);
   surg_model_free(back);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
 }
 
 static void through_text(test *t, surg_context *ctx) {
   char *text = NULL;
   size_t n = 0;
   surg_model *back = NULL;
-  if (surg_save_text(t->model, false, &text, &n) != SURG_OK) {
+  if (surg_model_save_text(t->model, false, &text, &n) != SURG_OK) {
     fail(t, "does not print", NULL);
     return;
   }
-  if (surg_load_text(ctx, text, n, "text", &back) != SURG_OK)
+  if (surg_model_load_text(ctx, text, n, "text", &back) != SURG_OK)
     fail(t, "is not read as text", NULL);
   else if (!same_text(ctx, text, n, back))
     fail(t, "prints otherwise once read as text", NULL);
   surg_model_free(back);
-  surg_bytes_free(ctx, text);
+  surg_context_free_bytes(ctx, text);
 }
 
 /* --- coverage --- */

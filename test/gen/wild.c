@@ -200,7 +200,7 @@ static bool save(surg_model *m, const char *path, bool beside) {
     options.external_data = data;
     options.external_threshold = BESIDE_BYTES;
   }
-  return surg_save(m, path, &options) == SURG_OK;
+  return surg_model_save(m, path, &options) == SURG_OK;
 }
 
 /* One pipeline on a copy of the model. */
@@ -355,7 +355,7 @@ static int apply(const char *text, const char *from, const char *to) {
   surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
   surg_model *m = NULL;
   bool ok = passes && surg__register_builtins(passes) == SURG_OK;
-  ok = ok && surg_load(ctx, from, NULL, &m) == SURG_OK && after(m, text, to, to, why);
+  ok = ok && surg_model_load(ctx, from, NULL, &m) == SURG_OK && after(m, text, to, to, why);
   if (!m) {
     printf("{\"why\":");
     quoted(why);

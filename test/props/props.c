@@ -50,7 +50,7 @@ typedef struct saved {
 
 static bool save(surg_model *m, surg_context *ctx, saved *out) {
   *out = (saved){.ctx = ctx};
-  return surg_save_memory(m, &out->p, &out->n) == SURG_OK;
+  return surg_model_save_memory(m, &out->p, &out->n) == SURG_OK;
 }
 
 static bool same(const saved *a, const saved *b) {
@@ -59,21 +59,21 @@ static bool same(const saved *a, const saved *b) {
 
 static surg_model *made(surg_context *ctx, const saved *bytes) {
   surg_model *m = NULL;
-  return surg_load_memory(ctx, bytes->p, bytes->n, "made", NULL, &m) == SURG_OK ? m : NULL;
+  return surg_model_load_memory(ctx, bytes->p, bytes->n, "made", NULL, &m) == SURG_OK ? m : NULL;
 }
 
 /* The result of a pipeline on a file, as bytes. */
 static bool through(surg_context *ctx, const saved *in, const char *pipeline, saved *out) {
   surg_model *m = made(ctx, in);
   *out = (saved){.ctx = ctx};
-  bool ok = m && surg_run_pipeline(&m, pipeline) == SURG_OK && surg_model_verify(m) == SURG_OK &&
+  bool ok = m && surg_model_run(&m, pipeline) == SURG_OK && surg_model_verify(m) == SURG_OK &&
             save(m, ctx, out);
   surg_model_free(m);
   return ok;
 }
 
 static void drop(saved *s) {
-  if (s->ctx) surg_bytes_free(s->ctx, s->p);
+  if (s->ctx) surg_context_free_bytes(s->ctx, s->p);
   s->p = NULL;
 }
 
@@ -129,7 +129,7 @@ static void try_orders(surg_context *ctx, const saved *in, uint64_t seed, const 
       if (surg_graph_toposort(g, &moved) != SURG_OK || moved)
         fail(seed, pipeline, "a sorted graph moves");
     }
-    if (surg_run_pipeline(&m, pipeline) != SURG_OK)
+    if (surg_model_run(&m, pipeline) != SURG_OK)
       fail(seed, pipeline, "fails in another order");
     else if (props_signature(m) != expected)
       fail(seed, pipeline, "another graph comes out in another order");

@@ -558,7 +558,8 @@ static void draw_node(drawer *w, surg__match *m, const surg__rstmt *s) {
   if (surg_schema_newest(s->domain) && !w->schema) w->failed = true;
   if (w->failed) return;
   /* A row of the rule's own, by what the node makes, or one of the operator. */
-  const char *made = s->n_out && s->out[0].kind == SURG__A_VALUE ? w->rule->vars[s->out[0].var].name : "";
+  const char *made =
+      s->n_out && s->out[0].kind == SURG__A_VALUE ? w->rule->vars[s->out[0].var].name : "";
   const bool own = shape_row_of(w->rule->name, made, 0);
   const char *domain = own ? w->rule->name : s->domain, *name = own ? made : s->op_type;
   while (shape_row_of(domain, name, rows)) rows++;

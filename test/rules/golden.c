@@ -72,7 +72,7 @@ void golden_read(const char *folder) {
 static surg_model *model_of(surg_context *ctx, const char *text) {
   surg_model *m = NULL;
   surg_context_clear_error(ctx);
-  if (surg_load_text(ctx, text, strlen(text), "golden", &m)) return NULL;
+  if (surg_model_load_text(ctx, text, strlen(text), "golden", &m)) return NULL;
   if (surg_model_infer(m)) {
     surg_model_free(m);
     return NULL;
@@ -114,9 +114,9 @@ static uint64_t made(surg_context *ctx, const surg_rule *r, const golden *g, con
   surg_model *m = model_of(ctx, g->text);
   surg__arena_init(&arena, ctx);
   if (m && matches(ctx, &arena, r, node_at(m, op, k), &match) && !surg__emit_any(match, NULL) &&
-      !surg_save_text(m, true, &out, &n)) {
+      !surg_model_save_text(m, true, &out, &n)) {
     h = mix(1, out);
-    surg_bytes_free(ctx, out);
+    surg_context_free_bytes(ctx, out);
   }
   surg_model_free(m);
   surg__arena_free(&arena);

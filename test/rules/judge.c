@@ -363,7 +363,8 @@ static verdict run_both(surg_model *before, surg_model *after, surg__arena *aren
       continue;
     }
     any = true;
-    const surg_status ran = surg__interpret(after, arena, in, y, MAX_BYTES, MAX_WORK, &reason, NULL);
+    const surg_status ran =
+        surg__interpret(after, arena, in, y, MAX_BYTES, MAX_WORK, &reason, NULL);
     if (ran == SURG_ELIMIT) continue;
     if (ran) {
       snprintf(why, 300, "inputs %u: it does not run: %s", set,
@@ -479,7 +480,7 @@ static surg_model *load(surg_context *ctx, const rule_case *c) {
   surg_model *m = NULL;
   char text[128];
   surg_context_clear_error(ctx);
-  surg_status s = surg_load_text(ctx, c->text, strlen(c->text), "case", &m);
+  surg_status s = surg_model_load_text(ctx, c->text, strlen(c->text), "case", &m);
   for (unsigned i = 0; i < c->n_items && c->style == 4; i++)
     for (unsigned k = 0; k < c->items[i].rank && is_input(&c->items[i]) && !s; k++) {
       if (!c->items[i].dims[k]) continue;

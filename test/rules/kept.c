@@ -46,7 +46,7 @@ static bool read_where(rule_case *c, char *p) {
 /* The inputs of the model, as items. */
 static bool read_items(surg_context *ctx, rule_case *c) {
   surg_model *m = NULL;
-  if (surg_load_text(ctx, c->text, strlen(c->text), "kept", &m)) return false;
+  if (surg_model_load_text(ctx, c->text, strlen(c->text), "kept", &m)) return false;
   const surg_graph *g = surg_model_graph(m);
   bool ok = surg_graph_input_count(g) <= CASE_ITEMS;
   for (size_t i = 0; i < surg_graph_input_count(g) && ok; i++) {

@@ -194,7 +194,7 @@ static void one_round(surg_context *ctx, surg__rules *rules, dice *d, unsigned r
   }
   const surg_rule *r = rules->list.items[rules->list.count - 1];
   graph_text(d, graph, sizeof graph);
-  if (surg_load_text(ctx, graph, strlen(graph), "graph", &m) || surg_model_infer(m)) abort();
+  if (surg_model_load_text(ctx, graph, strlen(graph), "graph", &m) || surg_model_infer(m)) abort();
   surg__arena arena;
   surg__arena_init(&arena, ctx);
   surg__match *match = surg__arena_zalloc(&arena, sizeof *match);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prove_rules [OPTION]...: proves the built-in rules by models drawn from them. Exit 1 where a rule is
- * wrong, or where too many have no case.
+/* prove_rules [OPTION]...: proves the built-in rules by models drawn from them. Exit 1 where a rule
+ * is wrong, or where too many have no case.
  *
  *   --group G, --class exact|ulp|rounding|approx|lossy, --rule NAME ...   these alone
  *   --seed N, --seeds N    the first seed, and how many one after the other
@@ -10,9 +10,9 @@
  *   --bits N               cases whose inputs are N bits at most are run with all values
  *   --most-k K             rounding(k) counts as rounding(K) where k is larger
  *   --kept FILE            judges the cases of a file as well (kept.c)
- *   --mutants N            rules with a mistake put in are judged by the same cases, by some drawn for
- *                          the mistake, and by golden cases; the rate of those found out is printed,
- *                          and must not fall below the floor
+ *   --mutants N            rules with a mistake put in are judged by the same cases, by some drawn
+ * for the mistake, and by golden cases; the rate of those found out is printed, and must not fall
+ * below the floor
  *   --golden DIR ...       where golden cases are
  *   -v                     why draws fail, which mistakes survive */
 #include <limits.h>
@@ -50,19 +50,23 @@ static const struct {
     {"conv-integer-left-out", "likewise"},
     {"matmul-integer-left-out", "likewise"},
     {"dropout-training-any-12", "it draws without a seed"},
-    {"mmdeploy-deformable-attention", "nothing here runs it; replace/deformable-attention holds it"},
+    {"mmdeploy-deformable-attention",
+     "nothing here runs it; replace/deformable-attention holds it"},
     {"mmcv-deformable-attention", "the same"},
     {"aten-adaptive-avg-pool2d", "nothing here runs it; replace/aten-pool holds it"},
     {"withdrawn-scaled-tanh", "nothing here runs it; mend/withdrawn* and conformance hold it"},
-    {"withdrawn-parametric-softplus", "nothing here runs it; mend/withdrawn* and conformance hold it"},
+    {"withdrawn-parametric-softplus",
+     "nothing here runs it; mend/withdrawn* and conformance hold it"},
     {"withdrawn-scale", "nothing here runs it; mend/withdrawn* and conformance hold it"},
     {"withdrawn-affine", "nothing here runs it; mend/withdrawn* and conformance hold it"},
     {"withdrawn-image-scaler", "nothing here runs it; mend/withdrawn* and conformance hold it"},
     {"withdrawn-crop", "nothing here runs it; mend/withdrawn* and conformance hold it"},
     {"withdrawn-crop-to", "nothing here runs it; mend/withdrawn* and conformance hold it"},
     {"withdrawn-constant-fill", "nothing here runs it; mend/withdrawn* and conformance hold it"},
-    {"withdrawn-constant-fill-as-shape", "nothing here runs it; mend/withdrawn* and conformance hold it"},
-    {"withdrawn-given-tensor-fill", "nothing here runs it; mend/withdrawn* and conformance hold it"},
+    {"withdrawn-constant-fill-as-shape",
+     "nothing here runs it; mend/withdrawn* and conformance hold it"},
+    {"withdrawn-given-tensor-fill",
+     "nothing here runs it; mend/withdrawn* and conformance hold it"},
     {"if-known", "models with branches are not drawn; golden cases hold it (opset/if-known*)"},
     {"if-to-where", "models with branches are not drawn; golden cases hold it (replace/if-*)"},
     {"reshape-matmul-reshape", "golden cases hold it (simplify/reshape-matmul)"},
@@ -373,7 +377,8 @@ int main(int argc, char **argv) {
   surg_config config = {.size = sizeof config, .diag = ignore};
   surg_context *ctx = surg_context_new(&config);
   surg__rules *rules = ctx ? surg__rules_of(ctx) : NULL;
-  if (!rules || !surg__rules_read_all(rules)) return fprintf(stderr, "%s\n", ctx ? surg_context_error(ctx) : "no memory"), 1;
+  if (!rules || !surg__rules_read_all(rules))
+    return fprintf(stderr, "%s\n", ctx ? surg_context_error(ctx) : "no memory"), 1;
   for (const uint64_t end = o.seed + o.seeds; o.seed < end; o.seed++)
     for (size_t i = 0; i < rules->list.count; i++)
       if (wanted(&o, rules->list.items[i])) prove(ctx, &o, rules->list.items[i], &t);

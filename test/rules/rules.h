@@ -82,7 +82,8 @@ rule_case *case_draw(surg_context *ctx, surg__arena *arena, const surg_rule *r, 
 /* Applies `r` to the case and compares. `why` holds 300 bytes. */
 verdict case_judge(surg_context *ctx, const surg_rule *r, rule_case *c, char *why);
 /* The same with all values of all inputs, where those are `bits` bits at most; else CASE_IDLE. */
-verdict case_judge_all(surg_context *ctx, const surg_rule *r, rule_case *c, unsigned bits, char *why);
+verdict case_judge_all(surg_context *ctx, const surg_rule *r, rule_case *c, unsigned bits,
+                       char *why);
 
 /* The model of the sums of absolute terms (terms.c); NULL: an operator of it has none. */
 surg_model *terms_of(const surg_model *m);
@@ -97,7 +98,8 @@ typedef struct shape_row {
   const char *op, *inputs, *attrs;
 } shape_row;
 /* The k-th row of an operator, NULL past the end: of those with its domain before the name, else of
- * those with the name alone. For a node of one rule: its name, and that of the node's first result. */
+ * those with the name alone. For a node of one rule: its name, and that of the node's first result.
+ */
 const shape_row *shape_row_of(const char *domain, const char *op_type, size_t k);
 /* Words that a text attribute may be, separated by '|'; NULL: not known. */
 const char *attr_words(const char *op_type, const char *name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sum of the absolute terms of a model, as a model: what a rule of class rounding is held
- * against. Every leaf is replaced by its magnitude and every difference by a sum, so that each result
- * is the sum of |terms| of the expression multiplied out. No value counts less than the smallest
- * normal number of its type: below it elements are not relative to their size any more. */
+ * against. Every leaf is replaced by its magnitude and every difference by a sum, so that each
+ * result is the sum of |terms| of the expression multiplied out. No value counts less than the
+ * smallest normal number of its type: below it elements are not relative to their size any more. */
 #include <string.h>
 
 #include "eval/core/number.h"
@@ -114,7 +114,8 @@ static bool floors(surg_graph *g, surg_node *n, bool wide) {
     surg_node *sum = least ? surg_graph_add_node(g, next, "", "Add", 1) : NULL;
     if (!sum || surg_node_take_output(sum, 0, v)) return false;
     surg_value *own = surg_node_add_output(n, i);
-    if (!own || surg_node_set_input(sum, 0, own) || surg_node_set_input(sum, 1, least)) return false;
+    if (!own || surg_node_set_input(sum, 0, own) || surg_node_set_input(sum, 1, least))
+      return false;
   }
   return true;
 }

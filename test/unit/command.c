@@ -18,7 +18,7 @@ static surg_model *model;
 static void setup(void) {
   ctx = surg_context_new(NULL);
   ck_assert_ptr_nonnull(ctx);
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &model), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &model), SURG_OK);
 }
 
 static void teardown(void) {

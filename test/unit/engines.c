@@ -22,7 +22,7 @@ static surg_model *model;
 static void setup(void) {
   ctx = surg_context_new(NULL);
   ck_assert_ptr_nonnull(ctx);
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &model), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &model), SURG_OK);
 }
 
 static void teardown(void) {
@@ -138,7 +138,7 @@ START_TEST(hosts_run_the_rest) {
   static const char erf[] =
       "<ir_version: 8, opset_import: [\"\" : 17]>\n"
       "g (float[2] x) => (float[2] y) { y = Erf (x) }\n";
-  ck_assert_int_eq(surg_load_text(ctx, erf, strlen(erf), "m", &model), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, erf, strlen(erf), "m", &model), SURG_OK);
   ck_assert_int_eq(surg_target_host_nodes(t, model, NULL, NULL, &on_host, &unknown, &nodes),
                    SURG_OK);
   ck_assert_uint_eq(nodes, 1);
@@ -162,10 +162,10 @@ START_TEST(names) {
   ck_assert(!surg_exactness_from_name(NULL, &e));
   ck_assert_int_eq(surg_pipeline_word(ctx, "plain", &word), SURG_OK);
   ck_assert_str_eq(word, "plain");
-  surg_bytes_free(ctx, word);
+  surg_context_free_bytes(ctx, word);
   ck_assert_int_eq(surg_pipeline_word(ctx, "a,b}", &word), SURG_OK);
   ck_assert_str_ne(word, "a,b}");
-  surg_bytes_free(ctx, word);
+  surg_context_free_bytes(ctx, word);
   ck_assert_int_eq(surg_pipeline_word(NULL, "a", &word), SURG_EUSAGE);
 }
 END_TEST
@@ -247,12 +247,12 @@ START_TEST(a_probe_learns) {
       "<ir_version: 8, opset_import: [\"\" : 17]>\n"
       "g (float[2] x) => (float[2] y) { y = Abs (x) }\n";
   surg_model_free(model);
-  ck_assert_int_eq(surg_load_text(ctx, abs, strlen(abs), "m", &model), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, abs, strlen(abs), "m", &model), SURG_OK);
   surg_judgement j = {.size = sizeof j};
   ck_assert_int_eq(surg_target_judge(t, model, NULL, NULL, &j), SURG_OK);
   ck_assert_int_eq(j.verdict, SURG_UNSUPPORTED);
   surg_target_free(t);
-  surg_bytes_free(ctx, json);
+  surg_context_free_bytes(ctx, json);
   surg_importer_free(im);
 }
 END_TEST

@@ -56,7 +56,8 @@ void kernel_row_starve(surg_context *ctx, const kernel_row *r) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const surg_value *v = surg_node_input(n, i);
     if (v)
-      ck_assert_int_eq(surg__array_from_tensor(ctx, &arena, surg_value_constant(v), &in[i]), SURG_OK);
+      ck_assert_int_eq(surg__array_from_tensor(ctx, &arena, surg_value_constant(v), &in[i]),
+                       SURG_OK);
   }
   const surg_status whole = compute(ctx, n, in);
   bool done = false;

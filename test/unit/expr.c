@@ -16,7 +16,7 @@ static surg_model *model;
 static void load(const char *text) {
   surg_model_free(model);
   model = NULL;
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "test", &model), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "test", &model), SURG_OK);
 }
 
 static void setup(void) {
@@ -119,20 +119,20 @@ START_TEST(products_over_products) {
   const surg_dim n = surg__expr_dim(sym("N")), half = surg__expr_dim(DIV(sym("H"), num(2)));
   const surg_dim two = {.value = 2}, three = {.value = 3}, zero = {.value = 0};
   const surg_dim unknown = {.value = -1};
-  ck_assert(surg_dims_over(model, (surg_dim[]){n, three, two}, 3, (surg_dim[]){n, two}, 2, &out));
+  ck_assert(surg_dims_divide(model, (surg_dim[]){n, three, two}, 3, (surg_dim[]){n, two}, 2, &out));
   ck_assert_int_eq(out.value, 3);
-  ck_assert(surg_dims_over(model, (surg_dim[]){n, half}, 2, (surg_dim[]){half}, 1, &out));
+  ck_assert(surg_dims_divide(model, (surg_dim[]){n, half}, 2, (surg_dim[]){half}, 1, &out));
   ck_assert_str_eq(surg_dim_text(model, out), "N");
-  ck_assert(surg_dims_over(model, NULL, 0, NULL, 0, &out));
+  ck_assert(surg_dims_divide(model, NULL, 0, NULL, 0, &out));
   ck_assert_int_eq(out.value, 1);
-  ck_assert(!surg_dims_over(model, &n, 1, &two, 1, &out));
-  ck_assert(!surg_dims_over(model, &two, 1, &n, 1, &out));
-  ck_assert(!surg_dims_over(model, &two, 1, &three, 1, &out));
-  ck_assert(!surg_dims_over(model, &n, 1, &zero, 1, &out));
-  ck_assert(!surg_dims_over(model, &unknown, 1, &two, 1, &out));
+  ck_assert(!surg_dims_divide(model, &n, 1, &two, 1, &out));
+  ck_assert(!surg_dims_divide(model, &two, 1, &n, 1, &out));
+  ck_assert(!surg_dims_divide(model, &two, 1, &three, 1, &out));
+  ck_assert(!surg_dims_divide(model, &n, 1, &zero, 1, &out));
+  ck_assert(!surg_dims_divide(model, &unknown, 1, &two, 1, &out));
   const surg_dim most = {.value = INT64_MAX};
-  ck_assert(!surg_dims_over(model, (surg_dim[]){most, two}, 2, &two, 1, &out));
-  ck_assert(!surg_dims_over(NULL, &n, 1, &two, 1, &out));
+  ck_assert(!surg_dims_divide(model, (surg_dim[]){most, two}, 2, &two, 1, &out));
+  ck_assert(!surg_dims_divide(NULL, &n, 1, &two, 1, &out));
 }
 END_TEST
 
@@ -200,7 +200,9 @@ static const char *at;
 static const int64_t *now;
 static int64_t parse_sum(void);
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
 static int64_t parse_atom(void) {
   char word[16];

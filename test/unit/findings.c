@@ -39,7 +39,7 @@ static void hear(void *user, const surg_check_finding *f) {
 
 static surg_model *model_of(const char *text) {
   surg_model *m = NULL;
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
   return m;
 }
 
@@ -86,13 +86,14 @@ START_TEST(defects_of_the_load_are_among_them) {
   heard h = {0};
   void *bytes = NULL;
   size_t size = 0;
-  ck_assert_int_eq(surg_save_memory(m, &bytes, &size), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &bytes, &size), SURG_OK);
   ck_assert_int_eq(
-      surg_load_memory(ctx, (const uint8_t *)bytes + 2, size - 2, "b", &lenient, &broken), SURG_OK);
+      surg_model_load_memory(ctx, (const uint8_t *)bytes + 2, size - 2, "b", &lenient, &broken),
+      SURG_OK);
   ck_assert_int_eq(surg_check(broken, 0, hear, &h, &n), SURG_OK);
   ck_assert(h.loaded);
   ck_assert_uint_ge(n.errors + n.warnings, 1);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
   surg_model_free(broken);
   surg_model_free(m);
 }

@@ -23,7 +23,7 @@ static void teardown(void) {
 static void load(const char *text) {
   surg_model_free(model);
   model = NULL;
-  const surg_status s = surg_load_text(ctx, text, strlen(text), "test", &model);
+  const surg_status s = surg_model_load_text(ctx, text, strlen(text), "test", &model);
   ck_assert_msg(s == SURG_OK, "%s\n%s", surg_context_error(ctx), text);
 }
 
@@ -43,7 +43,8 @@ static void spell(const surg_type *t, char *out, size_t cap) {
     return;
   }
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR) {
-    static const char *const names[] = {"?", "tensor", "sparse", "seq", "map", "optional", "opaque"};
+    static const char *const names[] = {"?",   "tensor",   "sparse", "seq",
+                                        "map", "optional", "opaque"};
     char elem[256];
     spell(surg_type_elem(t), elem, sizeof elem);
     const bool map = surg_type_get_kind(t) == SURG_TYPE_MAP;
@@ -186,13 +187,15 @@ END_TEST
 
 /* ONNX Runtime takes its own operators from models that do not import their domain. */
 START_TEST(own_operators_need_no_import) {
-  load(HEAD "g (float[N,3] x) => (float y) {\n y = com.microsoft.Gelu(x)\n z = com.example.Gelu(x) }");
+  load(HEAD
+       "g (float[N,3] x) => (float y) {\n y = com.microsoft.Gelu(x)\n z = com.example.Gelu(x) }");
   infer("y float[N,3]; z -");
   ck_assert_int_eq(surg_node_op(surg_value_producer(value("y"), NULL)), SURG_OP_ms_Gelu);
 }
 END_TEST
 
-/* Runtimes make the counter of the rank the body declares; of a larger one they refuse the model. */
+/* Runtimes make the counter of the rank the body declares; of a larger one they refuse the model.
+ */
 START_TEST(loop_counters_have_the_declared_rank) {
   static const char *const ranks[][2] = {
       {"int64 i", "y float[2]; s int64[?]"},      {"int64[1] i", "y float[2]; s int64[?,1]"},
@@ -215,13 +218,14 @@ END_TEST
 
 /* A dim that is born in a body is another one in each step, and outside. */
 START_TEST(dims_born_in_bodies_stay_there) {
-  load(HEAD "g (int64 n, bool c, float[2] x) => (float y) {\n"
-            "y, s = Loop (n, c, x) <body = b (int64 i, bool ci, float[2] a)\n"
-            "=> (bool co, int64 a2, int64 s2) {\n"
-            "co = Identity(ci)\n z = NonZero(a)\n a2 = Identity(x)\n s2 = Add(z, z) }>\n"
-            "q = Add(s, s)\n p, r = If (c) <then_branch = t () => (int64 u, int64 w) {\n"
-            "u = NonZero(x)\n w = Identity(q) },\n"
-            "else_branch = e () => (int64 u2, int64 w2) { u2 = NonZero(x)\n w2 = Identity(q) }>\n}");
+  load(HEAD
+       "g (int64 n, bool c, float[2] x) => (float y) {\n"
+       "y, s = Loop (n, c, x) <body = b (int64 i, bool ci, float[2] a)\n"
+       "=> (bool co, int64 a2, int64 s2) {\n"
+       "co = Identity(ci)\n z = NonZero(a)\n a2 = Identity(x)\n s2 = Add(z, z) }>\n"
+       "q = Add(s, s)\n p, r = If (c) <then_branch = t () => (int64 u, int64 w) {\n"
+       "u = NonZero(x)\n w = Identity(q) },\n"
+       "else_branch = e () => (int64 u2, int64 w2) { u2 = NonZero(x)\n w2 = Identity(q) }>\n}");
   infer("s int64[?,1,?]; q int64[?,1,?]; r int64[?,1,?]");
   const surg_type *s = surg_value_type(value("s")), *q = surg_value_type(value("q"));
   const surg_type *r = surg_value_type(value("r"));
@@ -301,18 +305,19 @@ END_TEST
 /* Each call is inferred with what is known of it; the body keeps what holds for all calls. */
 START_TEST(functions_are_inferred_per_call) {
   char got[64];
-  load("<ir_version: 8, opset_import: [\"\": 17, \"f\": 1]>\n"
-       "g (float[N,2] x, int64[3] z) => (float y) {\n"
-       "y = f.F <to = 7> (x)\n w = f.F <to = 1> (z)\n v = f.F(x)\n"
-       "s = Shape(x)\n r = f.G <k = 2> (x, s)\n q = f.G(x, s)\n n = f.H(x)\n"
-       "a = Add(n, n)\n }\n"
-       "<domain: \"f\", opset_import: [\"\": 17]>\n"
-       "F <to> (a) => (b) { k = Constant <value_ints = [1, 2]> ()\n b = Cast <to: int = @to> (a) }\n"
-       "<domain: \"f\", opset_import: [\"\": 17, \"f\": 1]>\n"
-       "G <k: int = 3> (a, s) => (b) { c = Constant <value_int: int = @k> ()\n t = Mul(s, c)\n"
-       "e = ConstantOfShape(t)\n b = f.F <to: int = @k> (e) }\n"
-       "<domain: \"f\", opset_import: [\"\": 17]>\n"
-       "H (a) => (b) { b = NonZero(a) }");
+  load(
+      "<ir_version: 8, opset_import: [\"\": 17, \"f\": 1]>\n"
+      "g (float[N,2] x, int64[3] z) => (float y) {\n"
+      "y = f.F <to = 7> (x)\n w = f.F <to = 1> (z)\n v = f.F(x)\n"
+      "s = Shape(x)\n r = f.G <k = 2> (x, s)\n q = f.G(x, s)\n n = f.H(x)\n"
+      "a = Add(n, n)\n }\n"
+      "<domain: \"f\", opset_import: [\"\": 17]>\n"
+      "F <to> (a) => (b) { k = Constant <value_ints = [1, 2]> ()\n b = Cast <to: int = @to> (a) }\n"
+      "<domain: \"f\", opset_import: [\"\": 17, \"f\": 1]>\n"
+      "G <k: int = 3> (a, s) => (b) { c = Constant <value_int: int = @k> ()\n t = Mul(s, c)\n"
+      "e = ConstantOfShape(t)\n b = f.F <to: int = @k> (e) }\n"
+      "<domain: \"f\", opset_import: [\"\": 17]>\n"
+      "H (a) => (b) { b = NonZero(a) }");
   infer("y int64[N,2]; w float[3]; v -; r uint8[2*N,4]; q int8[3*N,6]; n int64[2,?]; a int64[2,?]");
   const surg_type *n = surg_value_type(value("n"));
   ck_assert_str_eq(surg_dim_text(model, surg_type_dim(n, 1)), "dim(\"n\", 1)");
@@ -325,22 +330,23 @@ START_TEST(functions_are_inferred_per_call) {
 END_TEST
 
 START_TEST(loops_keep_the_shape_of_states) {
-  load(HEAD "g (int64 n, bool c, float[N,2] x, float[3] k, float[1] e) => (float y)\n"
-            "<int64 five = {5}, bool yes = {1}, bool no = {0}> {\n"
-            "y, z, w, s = Loop (n, c, x, k, e) <body = b (int64 i, bool ci, float a, float d, float f)\n"
-            "=> (bool co, float a2, float d2, float f2, float s2) {\n"
-            "co = Identity(ci)\n a2 = Relu(a)\n d2 = Concat <axis = 0> (d, e)\n"
-            "f2 = Concat <axis = 0> (f, d)\n s2 = Transpose(a) }>\n"
-            "p, q = Loop (five, yes, x) <body = b2 (int64 i, bool ci, float a)\n"
-            "=> (bool co, float a2, float s2) {\n"
-            "co = Identity(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n"
-            "u, v = Loop (five, , x) <body = b3 (int64 i, bool ci, float a)\n"
-            "=> (bool co, float a2, float s2) {\n"
-            "co = Not(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n"
-            "o, m = Loop (five, no, x) <body = b4 (int64 i, bool ci, float a)\n"
-            "=> (bool co, float a2, float s2) { co = Identity(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n"
-            "j, h = Loop (five, , x) <body = b5 (int64 i, bool ci, float a)\n"
-            "=> (bool co, float a2, float s2) { co = Identity(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n}");
+  load(HEAD
+       "g (int64 n, bool c, float[N,2] x, float[3] k, float[1] e) => (float y)\n"
+       "<int64 five = {5}, bool yes = {1}, bool no = {0}> {\n"
+       "y, z, w, s = Loop (n, c, x, k, e) <body = b (int64 i, bool ci, float a, float d, float f)\n"
+       "=> (bool co, float a2, float d2, float f2, float s2) {\n"
+       "co = Identity(ci)\n a2 = Relu(a)\n d2 = Concat <axis = 0> (d, e)\n"
+       "f2 = Concat <axis = 0> (f, d)\n s2 = Transpose(a) }>\n"
+       "p, q = Loop (five, yes, x) <body = b2 (int64 i, bool ci, float a)\n"
+       "=> (bool co, float a2, float s2) {\n"
+       "co = Identity(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n"
+       "u, v = Loop (five, , x) <body = b3 (int64 i, bool ci, float a)\n"
+       "=> (bool co, float a2, float s2) {\n"
+       "co = Not(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n"
+       "o, m = Loop (five, no, x) <body = b4 (int64 i, bool ci, float a)\n"
+       "=> (bool co, float a2, float s2) { co = Identity(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n"
+       "j, h = Loop (five, , x) <body = b5 (int64 i, bool ci, float a)\n"
+       "=> (bool co, float a2, float s2) { co = Identity(ci)\n a2 = Neg(a)\n s2 = Abs(a2) }>\n}");
   infer("y float[N,2]; z float[?]; w float[?]; s float[?,2,N]; p float[N,2]; q float[5,N,2];"
         " u float[N,2]; v float[?,N,2]; m float[0,N,2]; h float[5,N,2]");
 }
@@ -348,14 +354,15 @@ END_TEST
 
 /* What one state is hangs on another: the fixed point takes a round for each. */
 START_TEST(loops_settle_round_by_round) {
-  load(HEAD "g (int64 n, bool c, float[2] x, float[2] k, float[3] e) => (float y) {\n"
-            "y, z, w = Loop (n, c, x, k, e) <body = b (int64 i, bool ci, float a, float d, float f)\n"
-            "=> (bool ci, float d, float f, float a) { }>\n"
-            "p, q, r, s, t, u = Loop (n, c, x, x, x, x, x, e) <body = b2 (int64 i, bool ci,\n"
-            "float a1, float a2, float a3, float a4, float a5, float a6)\n"
-            "=> (bool co, float b1, float b2, float b3, float b4, float b5, float b6) {\n"
-            "co = Identity(ci)\n b1 = Relu(a2)\n b2 = Relu(a3)\n b3 = Relu(a4)\n"
-            "b4 = Relu(a5)\n b5 = Relu(a6)\n b6 = Concat <axis = 0> (a6, a6) }>\n}");
+  load(HEAD
+       "g (int64 n, bool c, float[2] x, float[2] k, float[3] e) => (float y) {\n"
+       "y, z, w = Loop (n, c, x, k, e) <body = b (int64 i, bool ci, float a, float d, float f)\n"
+       "=> (bool ci, float d, float f, float a) { }>\n"
+       "p, q, r, s, t, u = Loop (n, c, x, x, x, x, x, e) <body = b2 (int64 i, bool ci,\n"
+       "float a1, float a2, float a3, float a4, float a5, float a6)\n"
+       "=> (bool co, float b1, float b2, float b3, float b4, float b5, float b6) {\n"
+       "co = Identity(ci)\n b1 = Relu(a2)\n b2 = Relu(a3)\n b3 = Relu(a4)\n"
+       "b4 = Relu(a5)\n b5 = Relu(a6)\n b6 = Concat <axis = 0> (a6, a6) }>\n}");
   infer("y float[?]; z float[?]; w float[?]; p float*; u float*");
   ck_assert(!surg_dim_equal(surg_type_dim(surg_value_type(value("y")), 0),
                             surg_type_dim(surg_value_type(value("z")), 0)));
@@ -369,10 +376,12 @@ START_TEST(nested_loops_are_bounded) {
   const int depth = 30; /* as deep as a text nests */
   n += (size_t)sprintf(text, HEAD "g (int64 n, bool c, float[2] x) => (float y) {\n");
   for (int i = 0; i < depth; i++)
-    n += (size_t)sprintf(text + n, "%s%d = Loop (n, c, %s%d) <body = b%d (int64 i%d, bool c%d, float a%d)"
-                                   " => (bool d%d, float r%d) { d%d = Identity(c%d)\n",
+    n += (size_t)sprintf(text + n,
+                         "%s%d = Loop (n, c, %s%d) <body = b%d (int64 i%d, bool c%d, float a%d)"
+                         " => (bool d%d, float r%d) { d%d = Identity(c%d)\n",
                          i ? "q" : "y", i, i ? "a" : "x", i ? i - 1 : 0, i, i, i, i, i, i, i, i);
-  n += (size_t)sprintf(text + n, "r%d = Concat <axis = 0> (a%d, a%d)\n", depth - 1, depth - 1, depth - 1);
+  n += (size_t)sprintf(text + n, "r%d = Concat <axis = 0> (a%d, a%d)\n", depth - 1, depth - 1,
+                       depth - 1);
   for (int i = depth - 1; i > 0; i--)
     n += (size_t)sprintf(text + n, "}>\n r%d = Relu(q%d)\n", i - 1, i);
   sprintf(text + n, "}>\n}");
@@ -391,8 +400,10 @@ START_TEST(calls_of_calls_are_bounded) {
   size_t n = (size_t)sprintf(text, "<ir_version: 8, opset_import: [\"\": 17, \"f\": 1]>\n"
                                    "g (float[N] x) => (float y) { y = f.F0(x)\n z = Relu(x) }\n");
   for (int i = 0; i < depth; i++)
-    n += (size_t)sprintf(text + n, "<domain: \"f\", opset_import: [\"\": 17, \"f\": 1]>\n"
-                                   "F%d (a) => (b) { c = f.F%d(a)\n b = f.F%d(c) }\n", i, i + 1, i + 1);
+    n += (size_t)sprintf(text + n,
+                         "<domain: \"f\", opset_import: [\"\": 17, \"f\": 1]>\n"
+                         "F%d (a) => (b) { c = f.F%d(a)\n b = f.F%d(c) }\n",
+                         i, i + 1, i + 1);
   sprintf(text + n, "<domain: \"f\", opset_import: [\"\": 17]>\nF%d (a) => (b) { b = Relu(a) }\n",
           depth);
   load(text);

@@ -4,8 +4,8 @@
  *
  *   infer_corpus [-v] FILE|FOLDER...
  *
- * Prints a line for each contradiction (with -v for each type it missed, too) and a total; exit code
- * 1 with a contradiction, 77 (skipped) when no argument is there. */
+ * Prints a line for each contradiction (with -v for each type it missed, too) and a total; exit
+ * code 1 with a contradiction, 77 (skipped) when no argument is there. */
 #include <ftw.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ static void check_model(tally *to, const char *path) {
   surg_context *ctx = surg_context_new(NULL);
   surg_model *m = NULL;
   to->models++;
-  if (surg_load(ctx, path, NULL, &m) != SURG_OK || surg_model_infer(m) != SURG_OK) {
+  if (surg_model_load(ctx, path, NULL, &m) != SURG_OK || surg_model_infer(m) != SURG_OK) {
     to->unread++;
     if (to->verbose) printf("%s: unread: %s\n", path, surg_context_error(ctx));
   } else {
@@ -148,9 +148,11 @@ int main(int argc, char **argv) {
       ftw(argv[i], visit, 16);
   }
   if (!t.models) return 77;
-  printf("%u models, %u unread, %u values: %u typed, %u ranked, %u symbolic, %u static; of %u "
-         "declared static %u\n",
-         t.models, t.unread, t.values, t.typed, t.ranked, t.symbolic, t.fixed, t.declared_fixed, t.found_fixed);
+  printf(
+      "%u models, %u unread, %u values: %u typed, %u ranked, %u symbolic, %u static; of %u "
+      "declared static %u\n",
+      t.models, t.unread, t.values, t.typed, t.ranked, t.symbolic, t.fixed, t.declared_fixed,
+      t.found_fixed);
   printf("%u contradictions\n", t.wrong);
   return t.wrong ? 1 : 0;
 }

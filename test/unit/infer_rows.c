@@ -63,7 +63,8 @@ const infer_row infer_rows[] = {
     {13, "float[N,3,4] x", "int64[2] s = {0, -1}", "y = Reshape(x, s)", "y float[N,12]"},
     {13, "float[N,3,4] x", "int64[2] s = {-1, 4}", "y = Reshape(x, s)", "y float[3*N,4]"},
     {13, "float[N,3,4] x", "int64[2] s = {-1, 12}", "y = Reshape(x, s)", "y float[N,12]"},
-    {13, "float[N,3,4] x", "int64[2] s = {-1, 5}", "y = Reshape(x, s)", "y float[2*N+floor(2*N/5),5]"},
+    {13, "float[N,3,4] x", "int64[2] s = {-1, 5}", "y = Reshape(x, s)",
+     "y float[2*N+floor(2*N/5),5]"},
     {13, "float[N,M] x", "int64[2] s = {-1, 4}", "y = Reshape(x, s)", "y float[floor(M*N/4),4]"},
     {13, "float[] x", "int64[2] s = {-1, 4}", "y = Reshape(x, s)", "y float[?,4]"},
     {13, "float[2,3] x, int64[3] s", "", "y = Reshape(x, s)", "y float[?,?,?]"},
@@ -142,10 +143,10 @@ const infer_row infer_rows[] = {
      "y = Slice(x, s, e, a)", "y -"},
     {13, "float[10,N] x", "int64[1] s = {0}, int64[1] e = {2}, int64[1] a = {0}, int64[1] k = {0}",
      "y = Slice(x, s, e, a, k)", "y -"},
-    {13, "float[10,N] x, int64[1] a", "int64[1] s = {0}, int64[1] e = {2}",
-     "y = Slice(x, s, e, a)", "y float[?,?]"},
-    {13, "float[10,N] x, int64[1] e", "int64[1] s = {0}, int64[1] a = {0}",
-     "y = Slice(x, s, e, a)", "y float[?,N]"},
+    {13, "float[10,N] x, int64[1] a", "int64[1] s = {0}, int64[1] e = {2}", "y = Slice(x, s, e, a)",
+     "y float[?,?]"},
+    {13, "float[10,N] x, int64[1] e", "int64[1] s = {0}, int64[1] a = {0}", "y = Slice(x, s, e, a)",
+     "y float[?,N]"},
     {13, "float[10] x",
      "int64[1] s = {9}, int64[1] e = {-9223372036854775808}, int64[1] a = {0}, "
      "int64[1] k = {-9223372036854775808}",
@@ -236,8 +237,7 @@ const infer_row infer_rows[] = {
      "y float[N,C,8,3]"},
     {13, "float[N,C,4,6] x", "int64[4] z = {1, 2, 7, 9}", "y = Resize(x, , , z)",
      "y float[1,2,7,9]"},
-    {9, "float[N,C,4,6] x", "float[4] k = {1, 1, 2, 2}", "y = Upsample(x, k)",
-     "y float[N,C,8,12]"},
+    {9, "float[N,C,4,6] x", "float[4] k = {1, 1, 2, 2}", "y = Upsample(x, k)", "y float[N,C,8,12]"},
     {13, "float[N,12,4,6] x", "", "y = DepthToSpace <blocksize = 2> (x)", "y float[N,3,8,12]"},
     {13, "float[N,3,4,6] x", "", "y = DepthToSpace <blocksize = 2> (x)", "y -"},
     {13, "float[N,3,4,6] x", "", "y = SpaceToDepth <blocksize = 2> (x)", "y float[N,12,2,3]"},
@@ -260,8 +260,7 @@ const infer_row infer_rows[] = {
     {28, "float[N,3] a, float[N,3] b", "", "y = SwiGLU(a, b)", "y float[N,3]"},
     {28, "float[2,3] a, float[2,4] b", "", "y = SwiGLU(a, b)", "y -"},
     /* images */
-    {20, "float[N,2,3] t", "int64[4] s = {5, 3, 7, 9}", "y = AffineGrid(t, s)",
-     "y float[5,7,9,2]"},
+    {20, "float[N,2,3] t", "int64[4] s = {5, 3, 7, 9}", "y = AffineGrid(t, s)", "y float[5,7,9,2]"},
     {20, "float[N,3,4] t, int64[5] s", "", "y = AffineGrid(t, s)", "y float[?,?,?,?,3]"},
     {20, "float[N,3,4] t, int64[3] s", "", "y = AffineGrid(t, s)", "y -"},
     {18, "float[N,12,L] x", "int64[2] s = {5, 6}, int64[2] b = {2, 3}", "y = Col2Im(x, s, b)",
@@ -276,12 +275,11 @@ const infer_row infer_rows[] = {
      "y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i)", "y float[N,C,6,2*H]"},
     {11, "float[N,C,3,3] x, int64[N,C,3,3] i", "int64[4] s = {1, 2, 7, 8}",
      "y = MaxUnpool <kernel_shape = [2, 2]> (x, i, s)", "y float[1,2,7,8]"},
-    {11, "float[N,C,3,3] x, float[R,5] r", "",
-     "y = MaxRoiPool <pooled_shape = [4, 6]> (x, r)", "y float[R,C,4,6]"},
+    {11, "float[N,C,3,3] x, float[R,5] r", "", "y = MaxRoiPool <pooled_shape = [4, 6]> (x, r)",
+     "y float[R,C,4,6]"},
     {19, "float[N,C,9,9] x, float[8,C,3,3] w, float[N,18,7,H] o", "", "y = DeformConv(x, w, o)",
      "y float[N,8,7,H]"},
-    {20, "uint8[n] x", "", "y = ImageDecoder <pixel_format = \"Grayscale\"> (x)",
-     "y uint8[?,?,1]"},
+    {20, "uint8[n] x", "", "y = ImageDecoder <pixel_format = \"Grayscale\"> (x)", "y uint8[?,?,1]"},
     {20, "uint8[n] x", "", "y = ImageDecoder(x)", "y uint8[?,?,3]"},
     /* text, chance, bits */
     {20, "string[2,3] x", "", "y, n = StringSplit(x)", "y string[2,3,?]; n int64[2,3]"},
@@ -339,16 +337,19 @@ const infer_row infer_rows[] = {
     {13, "float[6,N] x", "int64 k = {2}", "y = SplitToSequence <keepdims = 0> (x, k)",
      "y seq(float[2,N])"},
     {13, "float[6,N] x", "int64 k = {4}", "y = SplitToSequence(x, k)", "y seq(float[?,N])"},
-    {13, "float[6,N] x", "int64[2] k = {3, 3}", "y = SplitToSequence(x, k)",
-     "y seq(float[3,N])"},
+    {13, "float[6,N] x", "int64[2] k = {3, 3}", "y = SplitToSequence(x, k)", "y seq(float[3,N])"},
     {13, "float[6,N] x", "", "y = SplitToSequence <axis = 2> (x)", "y -"},
-    {13, "seq(float[2,N]) s", "", "y = ConcatFromSequence <axis = -1> (s)\n"
-     "z = ConcatFromSequence <axis = 0, new_axis = 1> (s)", "y float[2,?]; z float[?,2,N]"},
+    {13, "seq(float[2,N]) s", "",
+     "y = ConcatFromSequence <axis = -1> (s)\n"
+     "z = ConcatFromSequence <axis = 0, new_axis = 1> (s)",
+     "y float[2,?]; z float[?,2,N]"},
     {13, "seq(float[2,N]) s", "", "y = ConcatFromSequence <axis = 2> (s)", "y -"},
     {15, "float[2] x", "", "o = Optional(x)\n y = OptionalGetElement(o)",
      "o optional(float[2]); y float[2]"},
-    {18, "seq(float[2]) x", "", "o = Optional(x)\n y = OptionalGetElement(o)\n"
-     "z = OptionalGetElement(x)", "o optional(seq(float[2])); y seq(float[2]); z seq(float[2])"},
+    {18, "seq(float[2]) x", "",
+     "o = Optional(x)\n y = OptionalGetElement(o)\n"
+     "z = OptionalGetElement(x)",
+     "o optional(seq(float[2])); y seq(float[2]); z seq(float[2])"},
     /* classical models */
     {13, "double[N,4] x", "", "y = ai.onnx.ml.Scaler(x)\n z = ai.onnx.ml.Binarizer(x)",
      "y float[N,4]; z double[N,4]"},
@@ -357,22 +358,28 @@ const infer_row infer_rows[] = {
      "y string[N]; z float[N,3]"},
     {13, "float[N,4] x", "",
      "y, z = ai.onnx.ml.LinearClassifier <classlabels_ints = [0, 1], coefficients = [1.0], "
-     "intercepts = [1.0]> (x)", "y int64[N]; z float[N,?]"},
+     "intercepts = [1.0]> (x)",
+     "y int64[N]; z float[N,?]"},
     {13, "float[N,4] x", "", "y, z = ai.onnx.ml.SVMClassifier <classlabels_ints = [0, 1]> (x)",
      "y int64[N]; z float[N,?]"},
-    {13, "float[N,4] x", "", "y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 3> (x)\n"
+    {13, "float[N,4] x", "",
+     "y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 3> (x)\n"
      "z = ai.onnx.ml.LinearRegressor(x)\n w = ai.onnx.ml.SVMRegressor(x)",
      "y float[N,3]; z float[N,1]; w float[N,1]"},
     {13, "string[N] x", "",
      "y = ai.onnx.ml.LabelEncoder <keys_strings = [\"a\"], values_floats = [1.0]> (x)",
      "y float[N]"},
-    {13, "string[N] x", "", "y = ai.onnx.ml.LabelEncoder <values_int64s = [1], "
-     "keys_strings = [\"a\"], values_floats = [1.0]> (x)", "y -"},
+    {13, "string[N] x", "",
+     "y = ai.onnx.ml.LabelEncoder <values_int64s = [1], "
+     "keys_strings = [\"a\"], values_floats = [1.0]> (x)",
+     "y -"},
     {13, "int64[N,2] x", "", "y = ai.onnx.ml.CategoryMapper(x)", "y string[N,2]"},
     {13, "int64[N,2] x", "", "y = ai.onnx.ml.OneHotEncoder <cats_int64s = [1, 2, 3]> (x)",
      "y float[N,2,3]"},
-    {13, "float[N,5] x, int64[3] i, float[5] r", "", "y = ai.onnx.ml.ArrayFeatureExtractor(x, i)\n"
-     "z = ai.onnx.ml.ArrayFeatureExtractor(r, i)", "y float[N,3]; z float[1,3]"},
+    {13, "float[N,5] x, int64[3] i, float[5] r", "",
+     "y = ai.onnx.ml.ArrayFeatureExtractor(x, i)\n"
+     "z = ai.onnx.ml.ArrayFeatureExtractor(r, i)",
+     "y float[N,3]; z float[1,3]"},
     {13, "float[N,2] a, float[N,3] b", "",
      "y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [2, 3]> (a, b)", "y float[N,5]"},
     {13, "float[N,2] x", "", "y = ai.onnx.ml.ZipMap <classlabels_int64s = [0, 1]> (x)",
@@ -381,13 +388,15 @@ const infer_row infer_rows[] = {
     /* chains of tracked elements */
     {13, "float[N,3,4] x", "int64 i = {0}, int64[1] z = {0}, int64[1] r = {-1}",
      "s = Shape(x)\n n = Gather(s, i)\n u = Unsqueeze(n, z)\n t = Concat <axis = 0> (u, r)\n"
-     "y = Reshape(x, t)", "t int64[2]; y float[N,12]"},
+     "y = Reshape(x, t)",
+     "t int64[2]; y float[N,12]"},
     {13, "float[N,S,12,64] x", "int64[1] a = {0}, int64[1] b = {2}, int64[1] r = {-1}",
      "s = Shape(x)\n h = Slice(s, a, b)\n t = Concat <axis = 0> (h, r)\n y = Reshape(x, t)",
      "y float[N,S,768]"},
     {13, "float[N,6] x", "int64 i = {1}, int64 two = {2}, int64[1] z = {0}, int64[1] r = {-1}",
      "s = Shape(x)\n n = Gather(s, i)\n h = Div(n, two)\n u = Unsqueeze(h, z)\n"
-     "t = Concat <axis = 0> (r, u)\n y = Reshape(x, t)", "y float[2*N,3]"},
+     "t = Concat <axis = 0> (r, u)\n y = Reshape(x, t)",
+     "y float[2*N,3]"},
     {13, "float[N,6] x", "int64 i = {0}, int64 one = {1}, int64 zero = {0}",
      "s = Shape(x)\n n = Gather(s, i)\n y = Range(zero, n, one)", "y int64[N]"},
     {13, "float[N,6] x, float[1,6] w", "", "s = Shape(x)\n y = Expand(w, s)", "y float[N,6]"},
@@ -395,29 +404,42 @@ const infer_row infer_rows[] = {
      "s = Shape(x)\n p = Mul(s, k)\n y = ConstantOfShape(p)", "y float[6,24]"},
     {13, "float[N,6] x", "int64[2] k = {3, 4}",
      "s = Shape(x)\n p = Mul(s, k)\n y = ConstantOfShape(p)", "y float[3*N,24]"},
-    {13, "float[N,6] x", "", "s = Shape(x)\n i = Cast <to = 6> (s)\n j = Cast <to = 7> (i)\n"
-     "y = ConstantOfShape(j)", "y float[N,6]"},
-    {13, "float[N,6] x", "", "s = Shape(x)\n a, b = Split(s)\n y = ConstantOfShape(a)\n"
-     "z = ConstantOfShape(b)", "y float[N]; z float[6]"},
+    {13, "float[N,6] x", "",
+     "s = Shape(x)\n i = Cast <to = 6> (s)\n j = Cast <to = 7> (i)\n"
+     "y = ConstantOfShape(j)",
+     "y float[N,6]"},
+    {13, "float[N,6] x", "",
+     "s = Shape(x)\n a, b = Split(s)\n y = ConstantOfShape(a)\n"
+     "z = ConstantOfShape(b)",
+     "y float[N]; z float[6]"},
     {13, "float[2,6] x", "int64[2] m = {-1, -1}, bool[2] c = {0, 1}",
      "s = Shape(x)\n t = Where(c, m, s)\n y = Reshape(x, t)", "y float[2,6]"},
-    {13, "float[N,6] x", "float k = {0.5}", "s = Shape(x)\n f = Cast <to = 1> (s)\n"
-     "h = Mul(f, k)\n i = Cast <to = 7> (h)\n y = ConstantOfShape(i)", "y float[?,3]"},
-    {13, "float[7,6] x", "float two = {2}", "s = Shape(x)\n f = Cast <to = 1> (s)\n"
+    {13, "float[N,6] x", "float k = {0.5}",
+     "s = Shape(x)\n f = Cast <to = 1> (s)\n"
+     "h = Mul(f, k)\n i = Cast <to = 7> (h)\n y = ConstantOfShape(i)",
+     "y float[?,3]"},
+    {13, "float[7,6] x", "float two = {2}",
+     "s = Shape(x)\n f = Cast <to = 1> (s)\n"
      "h = Div(f, two)\n a = Floor(h)\n b = Ceil(h)\n r = Round(h)\n i = Cast <to = 7> (a)\n"
      "j = Cast <to = 6> (b)\n l = Cast <to = 7> (j)\n m = Cast <to = 7> (r)\n"
      "y = ConstantOfShape(i)\n z = ConstantOfShape(l)\n w = ConstantOfShape(m)",
      "y float[3,3]; z float[4,3]; w float[4,3]"},
-    {13, "float[7,6] x", "float zero = {0}", "s = Shape(x)\n f = Cast <to = 1> (s)\n"
-     "h = Div(f, zero)\n i = Cast <to = 7> (h)\n y = ConstantOfShape(i)", "y float[?,?]"},
-    {13, "float[7,6] x", "double k = {0.1}", "s = Shape(x)\n f = Cast <to = 11> (s)\n"
+    {13, "float[7,6] x", "float zero = {0}",
+     "s = Shape(x)\n f = Cast <to = 1> (s)\n"
+     "h = Div(f, zero)\n i = Cast <to = 7> (h)\n y = ConstantOfShape(i)",
+     "y float[?,?]"},
+    {13, "float[7,6] x", "double k = {0.1}",
+     "s = Shape(x)\n f = Cast <to = 11> (s)\n"
      "h = Mul(f, k)\n g = Cast <to = 1> (h)\n i = Cast <to = 7> (g)\n y = ConstantOfShape(i)",
      "y float[0,0]"},
-    {13, "float[16777217] x", "", "s = Shape(x)\n f = Cast <to = 1> (s)\n"
-     "i = Cast <to = 7> (f)\n y = ConstantOfShape(i)", "y float[?]"},
+    {13, "float[16777217] x", "",
+     "s = Shape(x)\n f = Cast <to = 1> (s)\n"
+     "i = Cast <to = 7> (f)\n y = ConstantOfShape(i)",
+     "y float[?]"},
     {13, "float[1,3,4,6] x", "float[2] one = {1, 1}, float k = {2}, int64[2] p = {2, 3}",
      "s = Shape(x)\n q = Gather(s, p)\n f = Cast <to = 1> (q)\n g = Mul(f, k)\n h = Div(g, f)\n"
-     "t = Concat <axis = 0> (one, h)\n y = Resize(x, , t)", "y float[1,3,8,12]"},
+     "t = Concat <axis = 0> (one, h)\n y = Resize(x, , t)",
+     "y float[1,3,8,12]"},
     /* what nobody knows */
     {13, "float[2] x", "", "y = Nonsense(x)", "y -"},
     {13, "seq(float[2]) x", "", "y = Identity(x)\n n = SequenceLength(x)",

@@ -66,7 +66,7 @@ surg_model *interpret_parse(surg_context *ctx, const char *graph) {
   }
   surg__buf_puts(&text, graph);
   ck_assert_int_eq(surg__text_parse(ctx, text.p, text.n, "test", &wire), SURG_OK);
-  ck_assert_int_eq(surg_load_memory(ctx, wire.p, wire.n, "test", NULL, &m), SURG_OK);
+  ck_assert_int_eq(surg_model_load_memory(ctx, wire.p, wire.n, "test", NULL, &m), SURG_OK);
   surg__buf_free(&text);
   surg__buf_free(&wire);
   return m;

@@ -326,7 +326,8 @@ START_TEST(refined_types) {
   const surg_type *any = surg_type_tensor_unranked(m, SURG_FLOAT);
   bool no = true;
   const surg_type *d = dims2(n, two);
-  ck_assert_ptr_eq(surg_type_refine(m, d, dims2(k, open), &no), d); /* a symbol stays, a claim too */
+  ck_assert_ptr_eq(surg_type_refine(m, d, dims2(k, open), &no),
+                   d); /* a symbol stays, a claim too */
   ck_assert(!no);
   ck_assert_ptr_eq(surg_type_refine(m, d, any, NULL), d);
   ck_assert_ptr_eq(surg_type_refine(m, d, NULL, NULL), d);

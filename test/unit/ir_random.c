@@ -210,8 +210,8 @@ static void check_round_trip(void) {
   void *bytes = NULL;
   size_t n = 0;
   surg_model *again = NULL;
-  ck_assert_msg(surg_save_memory(m, &bytes, &n) == SURG_OK, "%s", surg_context_error(ctx));
-  surg_status s = surg_load_memory(ctx, bytes, n, "again", NULL, &again);
+  ck_assert_msg(surg_model_save_memory(m, &bytes, &n) == SURG_OK, "%s", surg_context_error(ctx));
+  surg_status s = surg_model_load_memory(ctx, bytes, n, "again", NULL, &again);
   ck_assert_msg(s == SURG_OK, "%s", surg_context_error(ctx));
   char *a = wiring(m), *b = wiring(again);
   ck_assert_str_eq(a, b);
@@ -223,7 +223,7 @@ static void check_round_trip(void) {
   free(a);
   free(b);
   free(d);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
   surg_model_free(c);
   surg_model_free(m);
   m = again;

@@ -99,7 +99,8 @@ START_TEST(rename_across_scopes) {
   named(add1(then, "Neg", x), "a");
   named(add1(other, "Neg", x), "b");
   ck_refused(ctx, surg_value_rename(x, "a"), SURG_EINVALID, "in use");
-  ck_refused(ctx, surg_value_rename(surg_graph_find_value(then, "a"), "x"), SURG_EINVALID, "in use");
+  ck_refused(ctx, surg_value_rename(surg_graph_find_value(then, "a"), "x"), SURG_EINVALID,
+             "in use");
   /* Siblings do not see each other. */
   ck_ok(surg_value_rename(surg_graph_find_value(then, "a"), "b"));
   ck_ok(surg_model_verify(m));

@@ -81,8 +81,8 @@ START_TEST(sizes) {
 }
 END_TEST
 
-/* Through pieces, each rounded once: to a double and on to float16 would round 1 + 2^-11 + 2^-40 wrong
- * by way of float. */
+/* Through pieces, each rounded once: to a double and on to float16 would round 1 + 2^-11 + 2^-40
+ * wrong by way of float. */
 START_TEST(cast_floats) {
   enum { MANY = 200000 };
   const int64_t dims[1] = {6}, many[1] = {MANY}, none[1] = {0};

@@ -265,7 +265,8 @@ static size_t entries(const char *s) {
 }
 
 /* `ai.onnx.ml:Scaler` is an operator of another domain, whose opset the row names. */
-surg_node *kernel_row_build(surg_context *ctx, const kernel_row *r, size_t n_out, surg_model **out) {
+surg_node *kernel_row_build(surg_context *ctx, const kernel_row *r, size_t n_out,
+                            surg_model **out) {
   surg_model *m = surg_model_new(ctx, 10, strchr(r->op, ':') ? 21 : r->opset);
   ck_assert_ptr_nonnull(m);
   *out = m;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel tests as tables. A row is one node: operator (`domain:Operator` outside ai.onnx), opset,
- * attributes, inputs, and its outputs or the refusal expected (`unsupported`, `invalid`, `limit`; a digit behind it is the number of
- * outputs). Tensors are written `int64[2,3]: 1 2 3 4 5 6`, separated by `|`; `-` is an absent input
- * or output; outputs that start with `~` need to agree to one part in a million (a thousand for
- * 16-bit floats), others exactly, any NaN with any NaN; a `!` before all says that a fold refuses
- * the node and a run computes it. Attributes are written
+ * attributes, inputs, and its outputs or the refusal expected (`unsupported`, `invalid`, `limit`; a
+ * digit behind it is the number of outputs). Tensors are written `int64[2,3]: 1 2 3 4 5 6`,
+ * separated by `|`; `-` is an absent input or output; outputs that start with `~` need to agree to
+ * one part in a million (a thousand for 16-bit floats), others exactly, any NaN with any NaN; a `!`
+ * before all says that a fold refuses the node and a run computes it. Attributes are written
  * `axis=1; perm=[1,0]; alpha=0.5; mode=edge; value=float[1]: 5`;
  * a list with a point in it has floats, one with letters strings. Nodes that are never made
  * constants (random, training) are computed as in a run. */

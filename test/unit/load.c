@@ -393,12 +393,12 @@ START_TEST(repair_drops_twins) {
   ck_assert_uint_eq(surg_graph_input_count(surg_model_graph(m)), 1);
   void *bytes;
   size_t n;
-  ck_assert_int_eq(surg_save_memory(m, &bytes, &n), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &bytes, &n), SURG_OK);
   surg_model_free(m);
   options.policy = SURG_LOAD_STRICT;
-  ck_assert_int_eq(surg_load_memory(ctx, bytes, n, "again", &options, &m), SURG_OK);
+  ck_assert_int_eq(surg_model_load_memory(ctx, bytes, n, "again", &options, &m), SURG_OK);
   surg_model_free(m);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
   options.policy = SURG_LOAD_REPAIR;
   g = graph_of(mb_node("Add", "x w", "y"), none, none);
   wire_message(&g, 5, initializer("w", 1));
@@ -443,11 +443,11 @@ START_TEST(texts_are_loaded_too) {
       "\n <ir_version: 8, opset_import: [\"\" : 17]>\n"
       "g (float[2] x) => (float[2] y) { y = Relu (x) }\n";
   surg_model *m = NULL;
-  surg_status status = surg_load_memory(ctx, text, sizeof text - 1, "t", NULL, &m);
+  surg_status status = surg_model_load_memory(ctx, text, sizeof text - 1, "t", NULL, &m);
   ck_assert_msg(status == SURG_OK, "%s", lines);
   ck_assert_uint_eq(surg_graph_node_count(surg_model_graph(m)), 1);
   surg_model_free(m);
-  ck_assert_int_eq(surg_load_memory(ctx, "", 0, "t", NULL, &m), SURG_EINVALID);
+  ck_assert_int_eq(surg_model_load_memory(ctx, "", 0, "t", NULL, &m), SURG_EINVALID);
   said("empty");
 }
 END_TEST

@@ -48,7 +48,7 @@ static void teardown(void) {
 static inline surg_model *load_as(wire w, surg_status want) {
   surg_model *m = NULL;
   forget();
-  surg_status got = surg_load_memory(ctx, w.p, w.n, "m", &options, &m);
+  surg_status got = surg_model_load_memory(ctx, w.p, w.n, "m", &options, &m);
   free(w.p);
   ck_assert_msg(got == want, "%s instead of %s\n%s", surg_status_name(got), surg_status_name(want),
                 lines);

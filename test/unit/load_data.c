@@ -276,7 +276,7 @@ static surg_model *load_at(const char *path, wire w, surg_status want) {
   free(w.p);
   surg_model *m = NULL;
   forget();
-  surg_status got = surg_load(ctx, path, &options, &m);
+  surg_status got = surg_model_load(ctx, path, &options, &m);
   ck_assert_msg(got == want, "%s\n%s", surg_status_name(got), lines);
   return m;
 }
@@ -378,12 +378,12 @@ START_TEST(caches_of_links_load) {
                        symlink("../../blobs/data", "snapshots/h/m.data"),
                    0);
   surg_model *m = NULL;
-  ck_assert_int_eq(surg_load(ctx, "snapshots/h/m.onnx", NULL, &m), SURG_OK);
+  ck_assert_int_eq(surg_model_load(ctx, "snapshots/h/m.onnx", NULL, &m), SURG_OK);
   surg_model_free(m);
   /* A target in any other folder stays out of reach. */
   ck_assert_int_eq(unlink("snapshots/h/m.data") | symlink("../../m/w.bin", "snapshots/h/m.data"),
                    0);
-  ck_assert_int_eq(surg_load(ctx, "snapshots/h/m.onnx", NULL, &m), SURG_EINVALID);
+  ck_assert_int_eq(surg_model_load(ctx, "snapshots/h/m.onnx", NULL, &m), SURG_EINVALID);
 }
 END_TEST
 
@@ -481,7 +481,7 @@ START_TEST(weights_stay_in_large_files) {
   close(fd);
   free(head.p), free(g.p), free(t.p), free(tail.p);
   surg_model *m = NULL;
-  ck_assert_int_eq(surg_load(ctx, "m/m.onnx", NULL, &m), SURG_OK);
+  ck_assert_int_eq(surg_model_load(ctx, "m/m.onnx", NULL, &m), SURG_OK);
   uint64_t peak;
   surg_context_memory(ctx, &peak);
   ck_assert_uint_lt(peak, 1 << 20);

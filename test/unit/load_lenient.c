@@ -42,12 +42,13 @@ static surg_model *again(surg_model *m) {
   surg_model *back = NULL;
   ck_assert_uint_eq(surg_model_open_findings(m), 0);
   ck_assert_int_eq(surg_model_verify(m), SURG_OK);
-  ck_assert_int_eq(surg_save_memory(m, &bytes, &n), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &bytes, &n), SURG_OK);
   surg_model_free(m);
   options.policy = SURG_LOAD_STRICT;
   forget();
-  ck_assert_msg(surg_load_memory(ctx, bytes, n, "again", &options, &back) == SURG_OK, "%s", lines);
-  surg_bytes_free(ctx, bytes);
+  ck_assert_msg(surg_model_load_memory(ctx, bytes, n, "again", &options, &back) == SURG_OK, "%s",
+                lines);
+  surg_context_free_bytes(ctx, bytes);
   return back;
 }
 
@@ -74,10 +75,10 @@ START_TEST(edited_models_are_refused) {
   surg_model *m = lenient(of(mb_node("Add", "x nope", "y"), none, none, none));
   surg_node_set_name(surg_graph_first_node(surg_model_graph(m)), "other");
   forget();
-  ck_assert_int_eq(surg_save_memory(m, &bytes, &n), SURG_EINVALID);
+  ck_assert_int_eq(surg_model_save_memory(m, &bytes, &n), SURG_EINVALID);
   said("graph.node[0] (Add).input[1] \"nope\": not defined");
   forget();
-  ck_assert_int_eq(surg_run_pipeline(&m, "prune"), SURG_EINVALID);
+  ck_assert_int_eq(surg_model_run(&m, "prune"), SURG_EINVALID);
   said("\"nope\": not defined");
   ck_assert_ptr_null(m);
 }
@@ -151,7 +152,8 @@ START_TEST(a_name_twice) {
   ck_assert_int_eq(surg_node_op(n), SURG_OP_Neg);
   surg_model_free(m);
   /* Nothing reads the first one: which is meant is a guess. */
-  m = lenient(of(mb_node("Neg", "x", "a"), mb_node("Abs", "x", "a"), mb_node("Relu", "a", "y"), none));
+  m = lenient(
+      of(mb_node("Neg", "x", "a"), mb_node("Abs", "x", "a"), mb_node("Relu", "a", "y"), none));
   only(m, "E113", SURG_READING_GUESS);
   surg_model_free(m);
 }

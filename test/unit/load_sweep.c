@@ -99,7 +99,7 @@ static void attempt(const uint8_t *p, size_t n, surg_load_policy policy) {
   options.policy = policy;
   options.no_external = true;
   forget();
-  surg_status s = surg_load_memory(ctx, p, n, "m", &options, &m);
+  surg_status s = surg_model_load_memory(ctx, p, n, "m", &options, &m);
   ck_assert_int_ne(s, SURG_EINTERNAL);
   ck_assert((s == SURG_OK) == (errors == 0));
   ck_assert((s != SURG_OK || policy == SURG_LOAD_CHECK) == (m == NULL));
@@ -108,12 +108,12 @@ static void attempt(const uint8_t *p, size_t n, surg_load_policy policy) {
   ck_assert_int_eq(surg_model_verify(m), SURG_OK);
   void *bytes;
   size_t size;
-  ck_assert_int_eq(surg_save_memory(m, &bytes, &size), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &bytes, &size), SURG_OK);
   if (policy == SURG_LOAD_STRICT) {
     ck_assert_uint_eq(size, n);
     ck_assert_mem_eq(bytes, p, n);
   }
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
   surg_model_free(m);
 }
 
@@ -124,7 +124,7 @@ static void attempt_lenient(const uint8_t *p, size_t n) {
   options.policy = SURG_LOAD_LENIENT;
   options.no_external = true;
   forget();
-  const surg_status s = surg_load_memory(ctx, p, n, "m", &options, &m);
+  const surg_status s = surg_model_load_memory(ctx, p, n, "m", &options, &m);
   ck_assert_int_ne(s, SURG_EINTERNAL);
   ck_assert((s == SURG_OK) == (m != NULL) && (s == SURG_OK) == (errors == 0));
   if (!m) return;
@@ -136,10 +136,10 @@ static void attempt_lenient(const uint8_t *p, size_t n) {
   ck_assert_uint_eq(surg_model_finding_count(m), surg_model_finding_count(copy));
   void *bytes;
   size_t size;
-  ck_assert_int_eq(surg_save_memory(copy, &bytes, &size), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(copy, &bytes, &size), SURG_OK);
   ck_assert_uint_eq(size, n);
   ck_assert_mem_eq(bytes, p, n);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
   surg_model_free(copy);
   for (size_t i = 0; i < surg_model_finding_count(m); i++) {
     surg_finding f = {.size = sizeof f};
@@ -150,13 +150,13 @@ static void attempt_lenient(const uint8_t *p, size_t n) {
   ck_assert_int_eq(surg_model_verify(m), SURG_OK);
   if (!surg_model_open_findings(m)) {
     surg_model *again = NULL;
-    ck_assert_int_eq(surg_save_memory(m, &bytes, &size), SURG_OK);
+    ck_assert_int_eq(surg_model_save_memory(m, &bytes, &size), SURG_OK);
     options.policy = SURG_LOAD_STRICT;
     forget();
-    const surg_status now = surg_load_memory(ctx, bytes, size, "again", &options, &again);
+    const surg_status now = surg_model_load_memory(ctx, bytes, size, "again", &options, &again);
     ck_assert_msg(now == SURG_OK, "%s", lines);
     surg_model_free(again);
-    surg_bytes_free(ctx, bytes);
+    surg_context_free_bytes(ctx, bytes);
   }
   surg_model_free(m);
 }

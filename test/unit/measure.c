@@ -19,9 +19,10 @@ static model load(int opset, const char *inputs, const char *weights, const char
   char text[2048];
   model x = {.ctx = surg_context_new(NULL)};
   snprintf(text, sizeof text,
-           "<ir_version: 8, opset_import: [\"\" : %d, \"ai.onnx.ml\" : 3, \"com.microsoft\" : 1]>\ng (%s) => () <%s> {%s}",
+           "<ir_version: 8, opset_import: [\"\" : %d, \"ai.onnx.ml\" : 3, \"com.microsoft\" : "
+           "1]>\ng (%s) => () <%s> {%s}",
            opset, inputs, weights, nodes);
-  if (surg_load_text(x.ctx, text, strlen(text), "row", &x.m) != SURG_OK)
+  if (surg_model_load_text(x.ctx, text, strlen(text), "row", &x.m) != SURG_OK)
     ck_abort_msg("%s: %s", nodes, surg_context_error(x.ctx));
   ck_assert_int_eq(surg_model_infer(x.m), SURG_OK);
   return x;
@@ -237,7 +238,8 @@ static const cost_row costs[] = {
     {17, "float[4,3] x", "y = ai.onnx.ml.TreeEnsembleRegressor(x)", -1, -1},
     {17, "float[4,3] x", "y = ai.onnx.ml.SVMRegressor<support_vectors = [1.0, 2.0, 3.0]>(x)", 12,
      24},
-    {17, "float[2,3] x", "y = ai.onnx.ml.LinearRegressor<coefficients = [1.0, 2.0, 3.0]>(x)", 6, 12},
+    {17, "float[2,3] x", "y = ai.onnx.ml.LinearRegressor<coefficients = [1.0, 2.0, 3.0]>(x)", 6,
+     12},
     {17, "float[4294967296,4294967296,4] a, float[4,4] b", "y = MatMul(a, b)", -1, -1},
 };
 
@@ -318,17 +320,21 @@ static const call_row calls[] = {
      6 + 20, 0, 0},
     /* A function that calls another one twice, for two shapes. */
     {"float[2,3] x", "y = f.f(x)",
-     HEAD "f (a) => (b, e) { b = f.g(a) c = Transpose(a) d = Concat<axis = 0>(c, c) e = f.g(d) }\n"
-     HEAD "g (a) => (b) { b = Relu(a) }", 1, 6 + 12, 0, 0},
+     HEAD
+     "f (a) => (b, e) { b = f.g(a) c = Transpose(a) d = Concat<axis = 0>(c, c) e = f.g(d) }\n" HEAD
+     "g (a) => (b) { b = Relu(a) }",
+     1, 6 + 12, 0, 0},
     /* Bodies in it, and a call in a loop, which is walked more than once. */
     {"float[2,3] x, bool c", "y = f.f(x, c)",
      HEAD "f (a, c) => (b) { b = If (c) <then_branch = t () => (z) { z = Relu(a) }, else_branch = "
-     "e () => (z) { w = Relu(a) z = Relu(w) }> }", 1, 18, 0, 0},
+          "e () => (z) { w = Relu(a) z = Relu(w) }> }",
+     1, 18, 0, 0},
     {"float[2,3] x, int64 n, bool c",
      "y = Loop (n, c, x) <body = b (int64 i, bool k, float[2,3] s) => (k, t) { t = f.f(s) }>",
      HEAD "f (a) => (b) { b = Relu(a) }", 1, 6, 0, 0},
     /* What is not known is said. */
-    {"float[] x", "y = f.f(x)", HEAD "f (a) => (b) { c = Relu(a) b = RoiAlign(c, a, a) }", 1, 0, 1, 1},
+    {"float[] x", "y = f.f(x)", HEAD "f (a) => (b) { c = Relu(a) b = RoiAlign(c, a, a) }", 1, 0, 1,
+     1},
     {"float[2,3] x", "y = f.f(x)", HEAD "f (a) => (a) {}", 1, 0, 0, 0},
     {"float[2,3] x", "y = Relu(x)", "", 0, 0, 0, 0},
 };
@@ -355,9 +361,9 @@ START_TEST(call_rows) {
   told t = {0};
   model x = {.ctx = surg_context_new(NULL)};
   snprintf(text, sizeof text,
-           "<ir_version: 10, opset_import: [\"\" : 17, \"f\" : 1]>\ng (%s) => () {%s}\n%s", r->inputs,
-           r->nodes, r->functions);
-  if (surg_load_text(x.ctx, text, strlen(text), "row", &x.m) != SURG_OK)
+           "<ir_version: 10, opset_import: [\"\" : 17, \"f\" : 1]>\ng (%s) => () {%s}\n%s",
+           r->inputs, r->nodes, r->functions);
+  if (surg_model_load_text(x.ctx, text, strlen(text), "row", &x.m) != SURG_OK)
     ck_abort_msg("%s: %s", text, surg_context_error(x.ctx));
   for (int again = 0; again < 2; again++) {
     t = (told){0};
@@ -416,7 +422,7 @@ START_TEST(every_step_is_there) {
     const surg_schema *s = &surg__schemas[i];
     size_t n;
     const surg_schema *v = surg__schema_versions(s->op, &n);
-    const surg__step *step = surg__step_find(s->op, s->since);
+    const surg__opset_step *step = surg__step_find(s->op, s->since);
     ck_assert_int_eq(step != NULL, s > v);
     ck_assert(s >= v && s < v + n);
     steps += step != NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Known messages of importers: every built-in entry explains the messages it was made from, and what
- * it says can be parsed; files of the user; long, odd and broken texts. */
+/* Known messages of importers: every built-in entry explains the messages it was made from, and
+ * what it says can be parsed; files of the user; long, odd and broken texts. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -86,11 +86,14 @@ END_TEST
 static const char own[] =
     "{\"schema\": 1, \"messages\": ["
     "{\"id\": \"at\", \"engine\": \"npu\", \"general\": true, \"pattern\": \"layer ([A-Za-z]+) at "
-    "'([^']*)'\", \"op\": \"$1\", \"node\": \"$2\", \"cause\": \"stops at $node\", \"seen\": [\"layer "
+    "'([^']*)'\", \"op\": \"$1\", \"node\": \"$2\", \"cause\": \"stops at $node\", \"seen\": "
+    "[\"layer "
     "Conv at 'c'\"]},"
     "{\"id\": \"rank\", \"engine\": \"npu\", \"pattern\": \"rank ([0-9]+) is above ([0-9]+)\", "
-    "\"cause\": \"$op has rank $1\", \"cure\": \"do $node $in\", \"passes\": [\"remove-node{name=$node}\"], "
-    "\"means\": {\"ops\": {\"$op\": {\"rank\": {\"0\": [null, \"#2\"]}}}}, \"seen\": [\"rank 5 is above "
+    "\"cause\": \"$op has rank $1\", \"cure\": \"do $node $in\", \"passes\": "
+    "[\"remove-node{name=$node}\"], "
+    "\"means\": {\"ops\": {\"$op\": {\"rank\": {\"0\": [null, \"#2\"]}}}}, \"seen\": [\"rank 5 is "
+    "above "
     "4\"]}]}";
 
 static void read_own(void) {
@@ -100,7 +103,8 @@ static void read_own(void) {
 START_TEST(test_lend) {
   surg__explanations e;
   read_own();
-  explain("first\nlayer relu at 'a b\"c'\n\x1b[31mrank 5\x1b[0m is above 4\nlayer Conv at 'z'\n", NULL, &e);
+  explain("first\nlayer relu at 'a b\"c'\n\x1b[31mrank 5\x1b[0m is above 4\nlayer Conv at 'z'\n",
+          NULL, &e);
   ck_assert_uint_eq(e.items.count, 1);
   const surg__explained *x = &e.items.items[0];
   ck_assert_str_eq(x->op, "Relu");
@@ -156,12 +160,20 @@ END_TEST
 
 START_TEST(test_refused_files) {
   static const char *const bad[] = {
-      "", "[]", "{}", "{\"schema\": 2, \"messages\": []}", "{\"messages\": [1]}", "{\"foo\": 1}",
+      "",
+      "[]",
+      "{}",
+      "{\"schema\": 2, \"messages\": []}",
+      "{\"messages\": [1]}",
+      "{\"foo\": 1}",
       "{\"messages\": [{\"id\": \"a\"}]}",
       "{\"messages\": [{\"id\": \"a\", \"engine\": \"b\", \"pattern\": \"c\", \"cause\": \"d\"}]}",
-      "{\"messages\": [{\"id\": \"a\", \"engine\": \"b\", \"pattern\": \"c\", \"cause\": \"d\", \"seen\": [\"e\"]}]}",
-      "{\"messages\": [{\"id\": \"a\", \"engine\": \"b\", \"pattern\": \"(\", \"cause\": \"d\", \"seen\": [\"(\"]}]}",
-      "{\"messages\": [{\"id\": \"a\", \"engine\": \"b\", \"pattern\": \"(c)\\\\1\", \"cause\": \"d\", \"seen\": [\"cc\"]}]}",
+      "{\"messages\": [{\"id\": \"a\", \"engine\": \"b\", \"pattern\": \"c\", \"cause\": \"d\", "
+      "\"seen\": [\"e\"]}]}",
+      "{\"messages\": [{\"id\": \"a\", \"engine\": \"b\", \"pattern\": \"(\", \"cause\": \"d\", "
+      "\"seen\": [\"(\"]}]}",
+      "{\"messages\": [{\"id\": \"a\", \"engine\": \"b\", \"pattern\": \"(c)\\\\1\", \"cause\": "
+      "\"d\", \"seen\": [\"cc\"]}]}",
       "{\"messages\": [{\"id\": \"a\", \"when\": \"now\"}]}",
       "{\"messages\": [{\"id\": \"a\", \"allow\": \"all\"}]}",
       "{\"messages\": [{\"id\": \"a\", \"passes\": \"fold\"}]}",

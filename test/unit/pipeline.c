@@ -194,7 +194,7 @@ static void setup(void) {
   registry = surg__registry(ctx);
   ck_assert_ptr_nonnull(registry);
   for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
-    ck_assert_int_eq(surg_register_pass(registry, passes[i]), SURG_OK);
+    ck_assert_int_eq(surg_registry_add_pass(registry, passes[i]), SURG_OK);
   for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
     ck_assert_int_eq(surg__register_preset(registry, &presets[i]), SURG_OK);
 }
@@ -323,13 +323,13 @@ START_TEST(text_errors) {
       {"repeat{most=2}(quiet)",
        "--pass: error: column 8: unknown option of repeat \"most\"; did you mean \"max\"?"},
       {"guard", "--pass: error: column 6: guard needs a pipeline in parentheses"},
-      {"guard{max=2}(quiet)", "--pass: error: column 7: unknown option of guard \"max\"; did you mean \"size\"?"},
+      {"guard{max=2}(quiet)",
+       "--pass: error: column 7: unknown option of guard \"max\"; did you mean \"size\"?"},
       {"guard(quiet", "--pass: error: column 1: the '(' of guard is not closed"},
       {"repeat(quiet", "--pass: error: column 1: the '(' of repeat is not closed"},
       {"endless",
        "--pass: error: in preset \"endless\": column 7: repeats and presets nest too deep"},
-      {"broken",
-       "--pass: error: in preset \"broken\": column 7: expected a pass, found \",\""},
+      {"broken", "--pass: error: in preset \"broken\": column 7: expected a pass, found \",\""},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     surg__pipeline *p = (surg__pipeline *)&calls;
@@ -390,7 +390,7 @@ END_TEST
 static void refuse(surg_pass pass, const char *why) {
   size_t before = surg__pass_count(registry);
   n_lines = 0;
-  ck_assert_int_eq(surg_register_pass(registry, &pass), SURG_EPLUGIN);
+  ck_assert_int_eq(surg_registry_add_pass(registry, &pass), SURG_EPLUGIN);
   ck_assert_int_eq(n_lines, 1);
   ck_assert_msg(strstr(lines[0], why), "'%s' lacks '%s'", lines[0], why);
   ck_assert_uint_eq(surg__pass_count(registry), before);
@@ -427,10 +427,11 @@ START_TEST(registration_checks) {
   static const surg_option two_pairs[] = {{"a", SURG_OPTION_PAIRS, NULL, "some"},
                                           {"b", SURG_OPTION_PAIRS, NULL, "more"}};
   static const surg_option pair_default[] = {{"a", SURG_OPTION_PAIRS, "x=1", "some"}};
-  p = good, p.options = two_pairs, p.option_count = 2, refuse(p, "two of its options are of kind pairs");
+  p = good, p.options = two_pairs, p.option_count = 2,
+  refuse(p, "two of its options are of kind pairs");
   p = good, p.options = pair_default, p.option_count = 1, refuse(p, "the default of an option");
-  ck_assert_int_eq(surg_register_pass(NULL, &quiet), SURG_EUSAGE);
-  ck_assert_int_eq(surg_register_pass(registry, NULL), SURG_EPLUGIN);
+  ck_assert_int_eq(surg_registry_add_pass(NULL, &quiet), SURG_EUSAGE);
+  ck_assert_int_eq(surg_registry_add_pass(registry, NULL), SURG_EPLUGIN);
 }
 END_TEST
 

@@ -32,8 +32,8 @@ static size_t type_of(char letter) {
   return i;
 }
 
-/* What the types of operands may be, the type of the result (`=`: that of the first), and the nodes.
- * A, B and C are operands, Y the result, P and Q values between; all of shape [2, 3]. */
+/* What the types of operands may be, the type of the result (`=`: that of the first), and the
+ * nodes. A, B and C are operands, Y the result, P and Q values between; all of shape [2, 3]. */
 static const struct {
   const char *takes, *gives, *text;
 } forms[] = {

@@ -42,7 +42,7 @@ static surg_model *model_of(const char *inputs, const char *nodes) {
   surg_model *m = NULL;
   snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : 17]>\ng (%s) { %s }\n", inputs,
            nodes);
-  ck_assert_msg(surg_load_text(ctx, text, strlen(text), "m", &m) == SURG_OK, "%s",
+  ck_assert_msg(surg_model_load_text(ctx, text, strlen(text), "m", &m) == SURG_OK, "%s",
                 surg_context_error(ctx));
   return m;
 }
@@ -70,7 +70,7 @@ START_TEST(a_repair_is_found) {
   ck_assert_uint_eq(surg_model_epoch(m), epoch); /* the model is as it was */
   ck_assert_int_eq(surg_model_ir_version(m), 8);
   /* The pipeline does the same. */
-  ck_assert_int_eq(surg_run_pipeline(&m, r.pipeline), SURG_OK);
+  ck_assert_int_eq(surg_model_run(&m, r.pipeline), SURG_OK);
   ck_assert_int_eq(surg_model_opset(m, ""), surg_model_opset(surg_repair_model(found), ""));
   surg_model *taken = surg_repair_take(found);
   ck_assert_ptr_null(surg_repair_model(found));
@@ -115,7 +115,7 @@ START_TEST(defects_are_mended) {
   surg_repair *found = NULL;
   surg_repair_result r = {.size = sizeof r};
   /* Without a target a valid model stays as it is. */
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
   ck_assert_int_eq(surg_repair_find(m, NULL, NULL, &found), SURG_OK);
   ck_assert_int_eq(surg_repair_get(found, &r), SURG_OK);
   ck_assert(!r.mended);
@@ -125,10 +125,11 @@ START_TEST(defects_are_mended) {
   void *bytes = NULL;
   size_t n = 0;
   const surg_load_options lenient = {.size = sizeof lenient, .policy = SURG_LOAD_LENIENT};
-  ck_assert_int_eq(surg_save_memory(m, &bytes, &n), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &bytes, &n), SURG_OK);
   ck_assert_int_eq(((const uint8_t *)bytes)[0], 8);
-  ck_assert_int_eq(surg_load_memory(ctx, (const uint8_t *)bytes + 2, n - 2, "b", &lenient, &broken),
-                   SURG_OK);
+  ck_assert_int_eq(
+      surg_model_load_memory(ctx, (const uint8_t *)bytes + 2, n - 2, "b", &lenient, &broken),
+      SURG_OK);
   ck_assert_uint_gt(surg_model_finding_count(broken), 0);
   ck_assert_int_eq(surg_repair_find(broken, NULL, NULL, &found), SURG_OK);
   ck_assert_int_eq(surg_repair_get(found, &r), SURG_OK);
@@ -136,7 +137,7 @@ START_TEST(defects_are_mended) {
   ck_assert_str_eq(r.pipeline, "mend");
   ck_assert_uint_eq(surg_model_open_findings(surg_repair_model(found)), 0);
   surg_repair_free(found);
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
   surg_model_free(broken);
   surg_model_free(m);
 }
@@ -152,21 +153,21 @@ START_TEST(invalid_models_are_refused) {
   void *bytes = NULL;
   size_t n = 0;
   const surg_load_options lenient = {.size = sizeof lenient, .policy = SURG_LOAD_LENIENT};
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
-  ck_assert_int_eq(surg_save_memory(m, &bytes, &n), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &bytes, &n), SURG_OK);
   /* The input of Abs is renamed, so that nothing defines it: x is at its first place in the node.
    */
   uint8_t *x = memchr(bytes, 'x', n);
   ck_assert_ptr_nonnull(x);
   *x = 'q';
-  ck_assert_int_eq(surg_load_memory(ctx, bytes, n, "b", &lenient, &broken), SURG_OK);
+  ck_assert_int_eq(surg_model_load_memory(ctx, bytes, n, "b", &lenient, &broken), SURG_OK);
   lines = 0;
   surg_context_clear_error(ctx);
   ck_assert_int_eq(surg_repair_find(broken, target, NULL, &found), SURG_EINVALID);
   ck_assert_ptr_null(found);
   ck_assert_uint_gt(lines, 0);
   ck_assert_ptr_nonnull(surg_context_error(ctx));
-  surg_bytes_free(ctx, bytes);
+  surg_context_free_bytes(ctx, bytes);
   surg_model_free(broken);
   surg_model_free(m);
 }
@@ -205,7 +206,7 @@ START_TEST(cuts) {
                            "a = Relu (x)  b = Exp (a)  c = Abs (b)  d = Neg (c)  y = Add (d, d)");
   surg_cut *cut = NULL;
   char *text = NULL;
-  ck_assert_int_eq(surg_run_pipeline(&m, "ir{to=7}"), SURG_OK);
+  ck_assert_int_eq(surg_model_run(&m, "ir{to=7}"), SURG_OK);
   ck_assert_int_eq(surg_model_set_opset(m, "", 12), SURG_OK);
   ck_assert_int_eq(surg_cut_find(target, m, &cut), SURG_OK);
   ck_assert_uint_eq(surg_cut_nodes(cut, SURG_CUT_BEFORE), 2);
@@ -219,9 +220,9 @@ START_TEST(cuts) {
   ck_assert_int_eq(surg_cut_pipeline(cut, SURG_CUT_CORE, &text), SURG_OK);
   ck_assert_str_eq(text, "extract{from=b,to=y}");
   ck_assert_int_eq(surg_cut_pipeline(cut, SURG_CUT_BEHIND, &(char *){NULL}), SURG_ENOTFOUND);
-  ck_assert_int_eq(surg_run_pipeline(&m, text), SURG_OK);
+  ck_assert_int_eq(surg_model_run(&m, text), SURG_OK);
   ck_assert_uint_eq(surg_graph_node_count(surg_model_graph(m)), 3);
-  surg_bytes_free(ctx, text);
+  surg_context_free_bytes(ctx, text);
   surg_cut_free(cut);
   /* Nothing is unsupported now. */
   ck_assert_int_eq(surg_cut_find(target, m, &cut), SURG_ENOTFOUND);
@@ -269,7 +270,7 @@ START_TEST(an_importer_is_asked) {
   const int fd = mkstemp(path);
   ck_assert_int_ge(fd, 0);
   close(fd);
-  ck_assert_int_eq(surg_save(m, path, NULL), SURG_OK);
+  ck_assert_int_eq(surg_model_save(m, path, NULL), SURG_OK);
   ck_assert_int_eq(surg_importer_new(ctx, old_importer, NULL, &im), SURG_OK);
   ck_assert_int_eq(surg_until_find(im, path, NULL, &u), SURG_OK);
   ck_assert_int_eq(surg_until_get(u, &r), SURG_OK);

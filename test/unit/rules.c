@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules that are built in: what is listed of them without reading holds, and they are read when a
- * model asks them and no sooner. */
+/* The rules that are built in: what is listed of them without reading holds, and they are read when
+ * a model asks them and no sooner. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ START_TEST(all_read_as_listed) {
     /* The name is that of the text, and of the operator behind it. */
     const size_t n = strlen(rule->name) - (rule->each_op.n ? rule->each_op.n + 1 : 0);
     ck_assert_msg(!strncmp(text.p + 5, rule->name, n) && text.p[5 + n] == ' ', "%s", rule->name);
-    ck_assert_str_eq(surg_rule_name(surg_rule_at(ctx, i)), rule->name);
+    ck_assert_str_eq(surg_rule_name(surg_context_rule(ctx, i)), rule->name);
   }
   const surg_rule *a, *b;
   ck_assert_msg(!surg__rules_cyclic(r, 0, &a, &b), "%s and %s undo each other", a->name, b->name);
@@ -58,8 +58,8 @@ static const char text[] =
 START_TEST(read_when_asked) {
   surg_context *ctx = context(0);
   surg_model *m = NULL;
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
-  ck_assert_int_eq(surg_run_pipeline(&m, "rewrite{group=simplify}"), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
+  ck_assert_int_eq(surg_model_run(&m, "rewrite{group=simplify}"), SURG_OK);
   const surg__rules *r = surg__rules_of(ctx);
   ck_assert_uint_gt(known(r), 0);
   ck_assert_uint_lt(known(r), r->list.count / 10);
@@ -80,7 +80,8 @@ START_TEST(listed_otherwise) {
   } rows[] = {
       {{"one", "g", "2", "", "Abs", NULL, SURG_ULP, 0, 2, 1, 56}, NULL},
       {{"one", "g", "2", "", "Neg", NULL, SURG_ULP, 0, 2, 1, 56}, "rule one is listed otherwise"},
-      {{"one", "g", "2", "a.b", "Abs", NULL, SURG_ULP, 0, 2, 1, 56}, "rule one is listed otherwise"},
+      {{"one", "g", "2", "a.b", "Abs", NULL, SURG_ULP, 0, 2, 1, 56},
+       "rule one is listed otherwise"},
       {{"one", "g", "2", "", "Abs", NULL, SURG_EXACT, 0, 2, 1, 56}, "rule one is listed otherwise"},
       {{"one", "g", "3", "", "Abs", NULL, SURG_ULP, 0, 2, 1, 56}, "rule one is listed otherwise"},
       {{"one", "g", NULL, "", "Abs", NULL, SURG_ULP, 0, 2, 1, 56}, "rule one is listed otherwise"},
@@ -92,7 +93,7 @@ START_TEST(listed_otherwise) {
   for (size_t i = 0; i < SURG_COUNT(rows); i++) {
     *said = 0;
     ck_assert_int_eq(surg__rules_list(r, &file, &rows[i].e, 1), SURG_OK);
-    const surg_rule *rule = surg_rule_at(ctx, surg_rule_count(ctx) - 1);
+    const surg_rule *rule = surg_context_rule(ctx, surg_context_rule_count(ctx) - 1);
     ck_assert_int_eq(surg__rule_read(rule), rows[i].said == NULL);
     if (rows[i].said) ck_assert_msg(strstr(said, rows[i].said) != NULL, "%zu: %s", i, said);
     ck_assert_int_eq(rule->read, rows[i].said == NULL);
@@ -113,8 +114,8 @@ START_TEST(short_of_memory) {
   for (uint64_t memory = 20000; !done && memory < 20000000; memory += 20000) {
     surg_context *ctx = context(memory);
     surg_model *m = NULL;
-    if (surg_load_text(ctx, text, strlen(text), "m", &m) == SURG_OK) {
-      done = surg_run_pipeline(&m, "rewrite{group=simplify}") == SURG_OK;
+    if (surg_model_load_text(ctx, text, strlen(text), "m", &m) == SURG_OK) {
+      done = surg_model_run(&m, "rewrite{group=simplify}") == SURG_OK;
       if (done) ck_assert_uint_lt(surg_graph_node_count(surg_model_graph(m)), 3);
       if (!done) ck_assert_ptr_null(m);
     }
@@ -125,10 +126,10 @@ START_TEST(short_of_memory) {
   surg_context *ctx = context(0);
   surg_model *m = NULL;
   surg__rules_of(ctx)->failed = true;
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
-  ck_assert_int_ne(surg_run_pipeline(&m, "rewrite{group=simplify}"), SURG_OK);
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
-  ck_assert_int_eq(surg_run_pipeline(&m, "rewrite{group=simplify}"), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
+  ck_assert_int_ne(surg_model_run(&m, "rewrite{group=simplify}"), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
+  ck_assert_int_eq(surg_model_run(&m, "rewrite{group=simplify}"), SURG_OK);
   surg_model_free(m);
   surg_context_free(ctx);
 }

@@ -21,7 +21,7 @@ static void setup(void) {
   const surg_config config = {.size = sizeof config, .diag = ignore};
   ctx = surg_context_new(&config);
   ck_assert_ptr_nonnull(ctx);
-  ck_assert_int_eq(surg_load_text(ctx, text, strlen(text), "m", &model), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &model), SURG_OK);
 }
 
 static void teardown(void) {
@@ -67,10 +67,10 @@ START_TEST(a_run_is_reported) {
   ck_assert_ptr_nonnull(strstr(heard, "identity "));
   ck_assert_int_eq(surg_run_print(r, true, &json), SURG_OK);
   ck_assert_ptr_nonnull(strstr(json, "\"prune\""));
-  surg_bytes_free(ctx, json);
+  surg_context_free_bytes(ctx, json);
   ck_assert_int_eq(surg_run_print(r, false, &json), SURG_OK);
   ck_assert_ptr_nonnull(strstr(json, "prune"));
-  surg_bytes_free(ctx, json);
+  surg_context_free_bytes(ctx, json);
   surg_run_report_free(r);
 }
 END_TEST
@@ -103,7 +103,7 @@ START_TEST(what_is_not_there_is_undone) {
   ck_assert_uint_eq(all.undone, 1);
   ck_assert_int_eq(surg_run_undone(r, 0, &line), SURG_OK);
   ck_assert_ptr_nonnull(strstr(line, "Sin"));
-  surg_bytes_free(ctx, line);
+  surg_context_free_bytes(ctx, line);
   ck_assert_int_eq(surg_run_undone(r, 1, &line), SURG_ENOTFOUND);
   surg_run_report_free(r);
 }

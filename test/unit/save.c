@@ -225,7 +225,7 @@ static wire model(const twin *t) {
 
 static surg_model *load(wire w) {
   surg_model *m = NULL;
-  surg_status s = surg_load_memory(ctx, w.p, w.n, "test", NULL, &m);
+  surg_status s = surg_model_load_memory(ctx, w.p, w.n, "test", NULL, &m);
   ck_assert_msg(s == SURG_OK, "%s", surg_context_error(ctx));
   free(w.p);
   return m;
@@ -235,13 +235,13 @@ static surg_model *load(wire w) {
 static void expect(surg_model *m, wire want) {
   void *p;
   size_t n;
-  surg_status s = surg_save_memory(m, &p, &n);
+  surg_status s = surg_model_save_memory(m, &p, &n);
   ck_assert_msg(s == SURG_OK, "%s", surg_context_error(ctx));
   size_t at = 0;
   while (at < n && at < want.n && ((uint8_t *)p)[at] == want.p[at]) at++;
   ck_assert_msg(n == want.n && at == n, "%zu bytes for %zu, the first other one is %zu", n, want.n,
                 at);
-  surg_bytes_free(ctx, p);
+  surg_context_free_bytes(ctx, p);
   surg_model_free(m);
   free(want.p);
 }
@@ -354,13 +354,13 @@ START_TEST(an_attribute_is_replaced) {
   ck_assert_int_eq(surg_node_set_int(n, "axis", -1), SURG_OK);
   void *p;
   size_t size;
-  ck_assert_int_eq(surg_save_memory(m, &p, &size), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &p, &size), SURG_OK);
   surg_model *again;
-  ck_assert_int_eq(surg_load_memory(ctx, p, size, "again", NULL, &again), SURG_OK);
+  ck_assert_int_eq(surg_model_load_memory(ctx, p, size, "again", NULL, &again), SURG_OK);
   n = surg_value_producer(value(again, "soft"), NULL);
   ck_assert_int_eq(surg_node_int(n, "axis", 5), -1);
   ck_assert_uint_eq(surg_node_attr_count(n), 1);
-  surg_bytes_free(ctx, p);
+  surg_context_free_bytes(ctx, p);
   /* All other nodes and everything around them stayed. */
   ck_assert_int_eq(surg_node_set_int(n, "axis", 1), SURG_OK);
   surg_model_free(again);
@@ -395,9 +395,9 @@ START_TEST(new_data_keeps_what_was_said_of_the_tensor) {
   wire_message(&plain, 5, w);
   void *p;
   size_t n;
-  ck_assert_int_eq(surg_save_memory(m, &p, &n), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &p, &n), SURG_OK);
   ck_assert(wire_has(p, n, plain.p, plain.n));
-  surg_bytes_free(ctx, p);
+  surg_context_free_bytes(ctx, p);
   surg_model_free(m);
   free(plain.p);
 }
@@ -469,7 +469,7 @@ START_TEST(a_model_made_from_nothing) {
   wire_message(&whole, 1, node);
   void *p;
   size_t size;
-  ck_assert_int_eq(surg_save_memory(m, &p, &size), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &p, &size), SURG_OK);
   ck_assert(wire_has(p, size, whole.p, whole.n));
   wire shape = {0}, n_dim = {0}, three = {0}, unknown = {0};
   wire_str(&n_dim, 2, "N");
@@ -479,12 +479,12 @@ START_TEST(a_model_made_from_nothing) {
   wire_message(&shape, 1, unknown);
   ck_assert(wire_has(p, size, shape.p, shape.n));
   surg_model *again;
-  ck_assert_int_eq(surg_load_memory(ctx, p, size, "again", NULL, &again), SURG_OK);
+  ck_assert_int_eq(surg_model_load_memory(ctx, p, size, "again", NULL, &again), SURG_OK);
   ck_assert(surg_type_equal(surg_value_declared_type(surg_graph_input(surg_model_graph(again), 0)),
                             type));
   free(whole.p);
   free(shape.p);
-  surg_bytes_free(ctx, p);
+  surg_context_free_bytes(ctx, p);
   surg_model_free(again);
   surg_model_free(m);
 }
@@ -603,9 +603,9 @@ START_TEST(a_constant_becomes_an_initializer) {
   wire_message(&whole, 5, init);
   void *p;
   size_t size;
-  ck_assert_int_eq(surg_save_memory(model, &p, &size), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(model, &p, &size), SURG_OK);
   ck_assert(wire_has(p, size, whole.p, whole.n));
-  surg_bytes_free(ctx, p);
+  surg_context_free_bytes(ctx, p);
   surg_model_free(model);
   free(whole.p);
   free(packed.p);
@@ -722,10 +722,10 @@ START_TEST(initializers_of_a_function_are_constants) {
   ck_assert_int_eq(surg_node_erase(node), SURG_OK);
   void *p;
   size_t size;
-  ck_assert_int_eq(surg_save_memory(model, &p, &size), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(model, &p, &size), SURG_OK);
   surg_model_free(model);
-  ck_assert_int_eq(surg_load_memory(ctx, p, size, "again", NULL, &model), SURG_OK);
-  surg_bytes_free(ctx, p);
+  ck_assert_int_eq(surg_model_load_memory(ctx, p, size, "again", NULL, &model), SURG_OK);
+  surg_context_free_bytes(ctx, p);
   body = surg_function_graph(surg_model_function(model, 0));
   ck_assert_uint_eq(surg_graph_node_count(body), 2);
   node = surg_graph_first_node(body);
@@ -790,8 +790,8 @@ START_TEST(nesting_is_bounded) {
     surg_node *node = surg_graph_add_node(g, NULL, "dom", "Deep", 1);
     g = surg_node_set_graph(node, "body", "inner");
     ck_assert_ptr_nonnull(g);
-    s = surg_save_memory(m, &p, &n);
-    if (s == SURG_OK) surg_bytes_free(ctx, p);
+    s = surg_model_save_memory(m, &p, &n);
+    if (s == SURG_OK) surg_context_free_bytes(ctx, p);
   }
   ck_assert_int_eq(s, SURG_ELIMIT);
   ck_assert_int_eq(depth, 37); /* a graph, and three messages for each one in it */
@@ -836,10 +836,10 @@ START_TEST(memory_runs_out) {
     void *p;
     size_t n;
     ctx->max_memory = before + more;
-    s = surg_save_memory(m, &p, &n);
+    s = surg_model_save_memory(m, &p, &n);
     ctx->max_memory = no_limit;
     if (s == SURG_OK) {
-      surg_bytes_free(ctx, p);
+      surg_context_free_bytes(ctx, p);
       break;
     }
     ck_assert_int_eq(s, SURG_ELIMIT);

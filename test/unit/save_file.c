@@ -179,7 +179,7 @@ static wire put_external(const char *location) {
 
 static surg_model *load(const char *name) {
   surg_model *m = NULL;
-  surg_status s = surg_load(ctx, path(name), NULL, &m);
+  surg_status s = surg_model_load(ctx, path(name), NULL, &m);
   ck_assert_msg(s == SURG_OK, "%s", surg_context_error(ctx));
   return m;
 }
@@ -191,7 +191,7 @@ static surg_value *value(surg_model *m, const char *name) {
 }
 
 static void save(surg_model *m, const char *name, const surg_save_options *o) {
-  surg_status s = surg_save(m, path(name), o);
+  surg_status s = surg_model_save(m, path(name), o);
   ck_assert_msg(s == SURG_OK, "%s", surg_context_error(ctx));
 }
 
@@ -261,7 +261,7 @@ START_TEST(a_failed_write_leaves_the_old_file) {
   struct rlimit small = {50000, 50000};
   signal(SIGXFSZ, SIG_IGN);
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-  ck_assert_int_eq(surg_save(model, path("out/m.onnx"), NULL), SURG_EIO);
+  ck_assert_int_eq(surg_model_save(model, path("out/m.onnx"), NULL), SURG_EIO);
   ck_assert_ptr_nonnull(strstr(surg_context_error(ctx), "m.onnx: error: cannot write: File too"));
   expect_file("out/m.onnx", "old", 3);
   ck_assert_int_eq(entries("out"), 1);
@@ -275,11 +275,11 @@ START_TEST(places_that_cannot_be_written) {
   wire m = model_of((wire){0}, "doc");
   write_file("in/m.onnx", m.p, m.n);
   surg_model *model = load("in/m.onnx");
-  ck_assert_int_eq(surg_save(model, path("out"), NULL), SURG_EIO);
-  ck_assert_int_eq(surg_save(model, path("nowhere/m.onnx"), NULL), SURG_EIO);
-  ck_assert_int_eq(surg_save(model, path("in/m.onnx/m.onnx"), NULL), SURG_EIO);
-  ck_assert_int_lt(surg_save(model, "", NULL), 0);
-  ck_assert_int_eq(surg_save(NULL, path("out/m.onnx"), NULL), SURG_EUSAGE);
+  ck_assert_int_eq(surg_model_save(model, path("out"), NULL), SURG_EIO);
+  ck_assert_int_eq(surg_model_save(model, path("nowhere/m.onnx"), NULL), SURG_EIO);
+  ck_assert_int_eq(surg_model_save(model, path("in/m.onnx/m.onnx"), NULL), SURG_EIO);
+  ck_assert_int_lt(surg_model_save(model, "", NULL), 0);
+  ck_assert_int_eq(surg_model_save(NULL, path("out/m.onnx"), NULL), SURG_EUSAGE);
   ck_assert_int_eq(entries("out"), 0);
   surg_model_free(model);
   free(m.p);
@@ -301,7 +301,7 @@ START_TEST(a_fifo_is_a_stream) {
   ck_assert_int_eq(lstat(path("out/fifo"), &st), 0);
   ck_assert(S_ISFIFO(st.st_mode));
   surg_save_options o = {.size = sizeof o, .external_data = "m.data"};
-  ck_assert_int_eq(surg_save(model, path("out/fifo"), &o), SURG_EUSAGE);
+  ck_assert_int_eq(surg_model_save(model, path("out/fifo"), &o), SURG_EUSAGE);
   close(fd);
   surg_model_free(model);
   free(m.p);
@@ -446,7 +446,7 @@ END_TEST
 START_TEST(a_data_file_is_no_target) {
   wire m = put_external("weights.bin");
   surg_model *model = load("in/m.onnx");
-  ck_assert_int_eq(surg_save(model, path("in/weights.bin"), NULL), SURG_EUSAGE);
+  ck_assert_int_eq(surg_model_save(model, path("in/weights.bin"), NULL), SURG_EUSAGE);
   surg_model_free(model);
   expect_file("in/weights.bin", numbers, sizeof numbers);
   ck_assert_int_eq(entries("in"), 2);
@@ -504,7 +504,7 @@ START_TEST(sparse_weights_stay_or_nothing_does) {
   write_file("in/m.onnx", m.p, m.n);
   write_file("in/Makefile", numbers, sizeof numbers);
   surg_model *model = load("in/m.onnx");
-  ck_assert_int_eq(surg_save(model, path("out/m.onnx"), NULL), SURG_EUSAGE);
+  ck_assert_int_eq(surg_model_save(model, path("out/m.onnx"), NULL), SURG_EUSAGE);
   ck_assert_int_eq(entries("out"), 0);
   ck_assert_int_eq(surg_value_rename(value(model, "s"), "renamed"), SURG_OK);
   save(model, "in/m.onnx", NULL);
@@ -665,7 +665,7 @@ START_TEST(names_that_are_none) {
   wire m = put_external("weights.bin");
   surg_model *model = load("in/m.onnx");
   surg_save_options o = {.size = sizeof o, .external_data = names[_i]};
-  ck_assert_int_eq(surg_save(model, path("out/m.onnx"), &o), SURG_EUSAGE);
+  ck_assert_int_eq(surg_model_save(model, path("out/m.onnx"), &o), SURG_EUSAGE);
   ck_assert_int_eq(entries("out"), 0);
   surg_model_free(model);
   free(m.p);
@@ -686,7 +686,7 @@ START_TEST(data_goes_when_the_model_fails) {
   signal(SIGXFSZ, SIG_IGN);
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
   surg_save_options o = {.size = sizeof o, .external_data = "m.data"};
-  ck_assert_int_eq(surg_save(model, path("out/m.onnx"), &o), SURG_EIO);
+  ck_assert_int_eq(surg_model_save(model, path("out/m.onnx"), &o), SURG_EIO);
   ck_assert(!exists("out/m.data"));
   expect_file("out/m.onnx", "old", 3);
   ck_assert_int_eq(entries("out"), 1);

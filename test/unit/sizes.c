@@ -15,7 +15,7 @@ static void teardown(void) {
 }
 
 static surg_graph *load(const char *text) {
-  ck_assert_msg(surg_load_text(ctx, text, strlen(text), "m", &m) == SURG_OK, "%s",
+  ck_assert_msg(surg_model_load_text(ctx, text, strlen(text), "m", &m) == SURG_OK, "%s",
                 surg_context_error(ctx));
   ck_ok(surg_model_infer(m));
   return surg_model_graph(m);
@@ -24,8 +24,8 @@ static surg_graph *load(const char *text) {
 static uint64_t file_bytes(void) {
   void *bytes;
   size_t n;
-  ck_ok(surg_save_memory(m, &bytes, &n));
-  surg_bytes_free(ctx, bytes);
+  ck_ok(surg_model_save_memory(m, &bytes, &n));
+  surg_context_free_bytes(ctx, bytes);
   return n;
 }
 

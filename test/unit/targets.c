@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Built-in targets: every one can be read, so that every operator, input, output, attribute and type
- * parameter they name exists; and what is common to all of them. */
+/* Built-in targets: every one can be read, so that every operator, input, output, attribute and
+ * type parameter they name exists; and what is common to all of them. */
 #include "base/context.h"
 #include "pass/pass.h"
 #include "target/target.h"

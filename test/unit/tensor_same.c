@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether tensors hold the same bits, however the file holds them, and the hash that goes with it. */
+/* Whether tensors hold the same bits, however the file holds them, and the hash that goes with it.
+ */
 #include "ir_common.h"
 
 #include "base/limits.h"
@@ -80,14 +81,16 @@ START_TEST(small_types) {
 END_TEST
 
 START_TEST(strings) {
-  const surg_str a[2] = {{"", 0}, {"a", 1}}, b[2] = {{"a", 1}, {"", 0}}, c[2] = {{"a\0b", 3}, {"", 0}};
+  const surg_str a[2] = {{"", 0}, {"a", 1}}, b[2] = {{"a", 1}, {"", 0}},
+                 c[2] = {{"a\0b", 3}, {"", 0}};
   const int64_t two = 2, none = 0;
   surg_tensor *t = surg_tensor_new_strings(m, &two, 1, a);
   ck_assert(same(t, surg_tensor_new_strings(m, &two, 1, a)));
   ck_assert(!same(t, surg_tensor_new_strings(m, &two, 1, b)));
   ck_assert_uint_ne(hash_of(t), hash_of(surg_tensor_new_strings(m, &two, 1, b)));
   ck_assert(!same(surg_tensor_new_strings(m, &two, 1, b), surg_tensor_new_strings(m, &two, 1, c)));
-  ck_assert(same(surg_tensor_new_strings(m, &none, 1, NULL), surg_tensor_new_strings(m, &none, 1, NULL)));
+  ck_assert(
+      same(surg_tensor_new_strings(m, &none, 1, NULL), surg_tensor_new_strings(m, &none, 1, NULL)));
   ck_assert(!same(surg_tensor_new_strings(m, &none, 1, NULL), make(SURG_FLOAT, 0, NULL, 0)));
 }
 END_TEST
@@ -98,7 +101,8 @@ START_TEST(pieces) {
   uint8_t *p = calloc(1, N);
   surg_tensor *t = make(SURG_UINT8, N, p, N);
   ck_assert(same(t, make(SURG_UINT8, N, p, N)));
-  const size_t seen[] = {0, N / 2, N - 1}, unseen[] = {SURG_LIMIT_PIECE + 1, N - SURG_LIMIT_PIECE - 1};
+  const size_t seen[] = {0, N / 2, N - 1},
+               unseen[] = {SURG_LIMIT_PIECE + 1, N - SURG_LIMIT_PIECE - 1};
   for (size_t i = 0; i < 3; i++) {
     p[seen[i]] = 1;
     surg_tensor *o = make(SURG_UINT8, N, p, N);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of ONNX Runtime's own that stand in models it optimized. Nobody but the runtime says what
- * they are, so a run computes them and a fold leaves them alone. */
+/* Operators of ONNX Runtime's own that stand in models it optimized. Nobody but the runtime says
+ * what they are, so a run computes them and a fold leaves them alone. */
 #include <math.h>
 
 #include "eval/nn/activation.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of attention that ONNX Runtime has of its own: Attention, QAttention,
  * MultiHeadAttention, GroupQueryAttention. Nobody but the runtime says what they are, so a run
- * computes them and a fold leaves them alone. Queries, keys and values are laid out as (batch, heads,
- * places, size) in double first; then all kinds are one. */
+ * computes them and a fold leaves them alone. Queries, keys and values are laid out as (batch,
+ * heads, places, size) in double first; then all kinds are one. */
 #include <float.h>
 #include <math.h>
 

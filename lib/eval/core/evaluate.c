@@ -215,7 +215,7 @@ static surg_status run_kernel(run *r) {
   if (s == SURG_OK) s = prepare_outputs(r);
   if (s != SURG_OK) return s;
   surg__kstatus done = kernel(&r->k);
-  if (done == SURG__K_OK) done = surg__k_range(&r->k);
+  if (done == SURG__K_OK) done = surg__k_overflow(&r->k);
   switch (done) {
     case SURG__K_OK:
       return check_results(r);

@@ -20,7 +20,8 @@ typedef struct surg__session {
    * it is to keep it takes by surg__array_ref or copies. Not SURG_OK: the run stops. */
   surg_status (*watch)(void *user, const surg_node *n, size_t output, const surg__array *a);
   /* Called around each node, those of subgraphs and functions too. What the node reads can be had
-   * by surg__session_read, and its attributes are those it runs with. Not SURG_OK: the run stops. */
+   * by surg__session_read, and its attributes are those it runs with. Not SURG_OK: the run stops.
+   */
   surg_status (*before)(void *user, surg_node *n, surg__machine *m);
   void (*after)(void *user, const surg_node *n);
   void *user;

@@ -48,7 +48,7 @@ static surg_status wrap(const reader *r, const uint8_t *tensor, size_t n, surg_m
   put_field(&b, 8, import, sizeof import);
   surg_load_options options = {.size = sizeof options, .no_external = true};
   surg_status s = b.failed ? surg__oom(r->ctx, r->name)
-                           : surg_load_memory(r->ctx, b.p, b.n, r->name, &options, out);
+                           : surg_model_load_memory(r->ctx, b.p, b.n, r->name, &options, out);
   surg__buf_free(&b);
   return s;
 }
@@ -199,7 +199,8 @@ static surg_status put_keys(reader *r, const map *m, int dtype, surg__array *out
   surg_status s = surg__array_make(r->ctx, dtype, &n, 1, out);
   if (s != SURG_OK) return s;
   if (dtype != SURG_STRING) {
-    for (size_t i = 0; i < m->keys.count; ++i) surg__store_int(dtype, out->data, i, m->keys.items[i]);
+    for (size_t i = 0; i < m->keys.count; ++i)
+      surg__store_int(dtype, out->data, i, m->keys.items[i]);
     return SURG_OK;
   }
   if (n > 0) memcpy(out->data, m->names.items, m->names.count * sizeof *m->names.items);

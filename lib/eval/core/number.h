@@ -142,8 +142,8 @@ static inline double surg__odd_double(uint64_t v) {
   X(SURG_UINT32, uint32_t, uint32_t) \
   X(SURG_UINT64, uint64_t, uint64_t)
 
-/* The function a real operator of one input applies to each element (lib/eval/math/unary.c): a and b
- * are its attributes. NULL: none has this form. */
+/* The function a real operator of one input applies to each element (lib/eval/math/unary.c): a and
+ * b are its attributes. NULL: none has this form. */
 typedef double (*surg__real_fn)(double x, double a, double b);
 surg__real_fn surg__real_function(int op);
 

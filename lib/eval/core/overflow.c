@@ -41,7 +41,7 @@ static bool squares(int op) {
          op == SURG_OP_GlobalLpPool;
 }
 
-surg__kstatus surg__k_range(surg_kctx *k) {
+surg__kstatus surg__k_overflow(surg_kctx *k) {
   magnitudes m = {0};
   const bool product = k->op == SURG_OP_ReduceProd;
   const int dtype = k->n_out ? k->out[0].dtype : SURG_UNDEFINED;

@@ -7,6 +7,6 @@
 
 /* After the kernel: CANNOT where a single node of class "rounding" is folded and a partial sum or
  * product may leave the range of the element type; OK in a run. O(elements). */
-surg__kstatus surg__k_range(surg_kctx *k);
+surg__kstatus surg__k_overflow(surg_kctx *k);
 
 #endif

@@ -382,7 +382,8 @@ static double largest(int dtype) {
   }
 }
 
-/* The bounds of Clip. A missing bound is the largest finite number, so that it bounds infinities. */
+/* The bounds of Clip. A missing bound is the largest finite number, so that it bounds infinities.
+ */
 static void real_bounds(const surg_kctx *k, double *low, double *high) {
   const int dtype = k->in[0].dtype;
   const bool inputs = k->since >= 11;

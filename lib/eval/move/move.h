@@ -64,8 +64,8 @@ surg__kstatus surg__need_axis(surg_kctx *k, int64_t axis, uint32_t rank, int neg
 /* Output 0: n > 0 tensors one behind the other along an axis within their rank. */
 surg__kstatus surg__concat(surg_kctx *k, const surg__array *in, uint64_t n, uint32_t axis);
 
-/* Order-preserving keys of a numeric array as unsigned numbers; -0 is 0. CANNOT with a type that has
- * no order, and with NaN but in a run, where it is above all numbers. */
+/* Order-preserving keys of a numeric array as unsigned numbers; -0 is 0. CANNOT with a type that
+ * has no order, and with NaN but in a run, where it is above all numbers. */
 surg__kstatus surg__sort_keys(surg_kctx *k, const surg__array *a, uint64_t **out);
 /* Stable, deterministic merge sort of n positions; `spare` holds as many. `cmp` < 0: a first. */
 typedef int (*surg__order)(const void *user, uint64_t a, uint64_t b);

@@ -42,7 +42,7 @@ surg__kstatus surg__concat(surg_kctx *k, const surg__array *in, uint64_t n, uint
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_concat(surg_kctx *k) {
+surg__kstatus surg__k_concat(surg_kctx *k) {
   for (uint32_t i = 0; i < k->n_in || i == 0; i++) SURG__K_TRY(surg__need(k, i));
   const surg__array *a = &k->in[0];
   if (k->since >= 4 && !surg_node_attr(k->node, "axis"))
@@ -92,7 +92,7 @@ static surg__kstatus split_given(surg_kctx *k, int64_t dim, int64_t *sizes, bool
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_split(surg_kctx *k) {
+surg__kstatus surg__k_split(surg_kctx *k) {
   uint32_t axis;
   bool given = false;
   SURG__K_TRY(surg__need(k, 0));

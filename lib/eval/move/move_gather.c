@@ -23,7 +23,7 @@ static surg__kstatus read_indices(surg_kctx *k, uint32_t in, int64_t dim, int64_
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_gather(surg_kctx *k) {
+surg__kstatus surg__k_gather(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(surg__need(k, 1));
   const surg__array *a = &k->in[0], *ix = &k->in[1];
@@ -53,7 +53,7 @@ surg__kstatus surg__kernel_gather(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_gather_elements(surg_kctx *k) {
+surg__kstatus surg__k_gather_elements(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(surg__need(k, 1));
   const surg__array *a = &k->in[0], *ix = &k->in[1];
@@ -83,7 +83,7 @@ surg__kstatus surg__kernel_gather_elements(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_gather_nd(surg_kctx *k) {
+surg__kstatus surg__k_gather_nd(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(surg__need(k, 1));
   const surg__array *a = &k->in[0], *ix = &k->in[1];
@@ -125,7 +125,7 @@ surg__kstatus surg__kernel_gather_nd(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_compress(surg_kctx *k) {
+surg__kstatus surg__k_compress(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(surg__need(k, 1));
   const surg__array *a = &k->in[0], *c = &k->in[1];
@@ -167,7 +167,7 @@ surg__kstatus surg__kernel_compress(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_reverse_sequence(surg_kctx *k) {
+surg__kstatus surg__k_reverse_sequence(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(surg__need(k, 1));
   const surg__array *a = &k->in[0], *lens = &k->in[1];

@@ -114,7 +114,7 @@ static surg__kstatus range_floats(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_range(surg_kctx *k) {
+surg__kstatus surg__k_range(surg_kctx *k) {
   for (uint32_t i = 0; i < 3; i++) {
     SURG__K_TRY(surg__need(k, i));
     if (k->in[i].count != 1 || k->in[i].dtype != k->in[0].dtype)
@@ -148,7 +148,7 @@ static surg__kstatus one_hot_depth(surg_kctx *k, int64_t *depth) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_one_hot(surg_kctx *k) {
+surg__kstatus surg__k_one_hot(surg_kctx *k) {
   int64_t depth, dims[SURG_LIMIT_RANK + 1];
   uint32_t axis;
   SURG__K_TRY(one_hot_depth(k, &depth));
@@ -223,7 +223,7 @@ static bool one_of(int dtype, uint8_t *out) {
   }
 }
 
-surg__kstatus surg__kernel_eye_like(surg_kctx *k) {
+surg__kstatus surg__k_eye_like(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   const surg__array *a = &k->in[0];
   if (a->rank != 2) return surg__k_invalid(k, "the input does not have two dimensions");
@@ -243,7 +243,7 @@ surg__kstatus surg__kernel_eye_like(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_trilu(surg_kctx *k) {
+surg__kstatus surg__k_trilu(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   const surg__array *a = &k->in[0];
   int64_t diagonal = 0;
@@ -293,7 +293,7 @@ static bool non_zero(const surg__array *a, uint64_t i, size_t size) {
   }
 }
 
-surg__kstatus surg__kernel_non_zero(surg_kctx *k) {
+surg__kstatus surg__k_non_zero(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   const surg__array *a = &k->in[0];
   if (a->rank == 0) return surg__k_cannot(k, "engines disagree on scalars");

@@ -45,7 +45,7 @@ static surg__kstatus top_k_read(surg_kctx *k, top_k *t) {
 }
 
 /* Unsorted results (sorted = 0) may stand in any order, so they are sorted too. */
-surg__kstatus surg__kernel_top_k(surg_kctx *k) {
+surg__kstatus surg__k_top_k(surg_kctx *k) {
   top_k t;
   uint64_t *keys;
   SURG__K_TRY(top_k_read(k, &t));
@@ -185,7 +185,7 @@ static surg__kstatus unique_indices(surg_kctx *k, const slices *s, const groups 
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_unique(surg_kctx *k) {
+surg__kstatus surg__k_unique(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   const surg__array *a = &k->in[0];
   slices s = {.a = a, .outer = 1, .n = a->count, .inner = 1};

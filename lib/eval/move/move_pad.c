@@ -177,7 +177,7 @@ static void pad_copy(const surg__array *a, const pad_params *p, const int64_t *d
   }
 }
 
-surg__kstatus surg__kernel_pad(surg_kctx *k) {
+surg__kstatus surg__k_pad(surg_kctx *k) {
   pad_params p;
   SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(pad_read(k, &p));

@@ -199,7 +199,7 @@ static surg__kstatus scatter_elements_check(surg_kctx *k, uint32_t *axis) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_scatter_elements(surg_kctx *k) {
+surg__kstatus surg__k_scatter_elements(surg_kctx *k) {
   uint32_t axis;
   reduction r;
   written w;
@@ -248,7 +248,7 @@ static surg__kstatus scatter_nd_check(surg_kctx *k, uint32_t *depth) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_scatter_nd(surg_kctx *k) {
+surg__kstatus surg__k_scatter_nd(surg_kctx *k) {
   uint32_t depth = 0;
   reduction r;
   written w;

@@ -5,7 +5,7 @@
 
 #include "base/dtype.h"
 
-surg__kstatus surg__kernel_identity(surg_kctx *k) {
+surg__kstatus surg__k_identity(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   return surg__k_alias(k, 0, 0, k->in[0].dims, k->in[0].rank);
 }
@@ -51,7 +51,7 @@ static surg__kstatus reshape_to(surg_kctx *k, const int64_t *target, uint64_t n,
   return reshaped(k, dims, (uint32_t)n);
 }
 
-surg__kstatus surg__kernel_reshape_attr(surg_kctx *k) {
+surg__kstatus surg__k_reshape_attr(surg_kctx *k) {
   const int64_t *shape;
   uint64_t n;
   bool given;
@@ -61,7 +61,7 @@ surg__kstatus surg__kernel_reshape_attr(surg_kctx *k) {
   return reshape_to(k, shape, n, true);
 }
 
-surg__kstatus surg__kernel_reshape(surg_kctx *k) {
+surg__kstatus surg__k_reshape(surg_kctx *k) {
   const int64_t *shape;
   uint64_t n;
   bool given;
@@ -73,7 +73,7 @@ surg__kstatus surg__kernel_reshape(surg_kctx *k) {
   return reshape_to(k, shape, n, !allow_zero);
 }
 
-surg__kstatus surg__kernel_flatten(surg_kctx *k) {
+surg__kstatus surg__k_flatten(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   const surg__array *a = &k->in[0];
   int64_t axis = surg_node_int(k->node, "axis", 1);
@@ -97,7 +97,7 @@ static surg__kstatus axes_of(surg_kctx *k, const int64_t **axes, uint64_t *n, bo
   return surg__ints_input(k, 1, axes, n, given);
 }
 
-surg__kstatus surg__kernel_squeeze(surg_kctx *k) {
+surg__kstatus surg__k_squeeze(surg_kctx *k) {
   const int64_t *axes;
   uint64_t n;
   bool given;
@@ -122,7 +122,7 @@ surg__kstatus surg__kernel_squeeze(surg_kctx *k) {
   return surg__k_alias(k, 0, 0, dims, rank);
 }
 
-surg__kstatus surg__kernel_unsqueeze(surg_kctx *k) {
+surg__kstatus surg__k_unsqueeze(surg_kctx *k) {
   const int64_t *axes;
   uint64_t n;
   bool given;
@@ -150,7 +150,7 @@ static int64_t shape_bound(int64_t at, uint32_t rank) {
   return at < 0 ? 0 : at > (int64_t)rank ? (int64_t)rank : at;
 }
 
-surg__kstatus surg__kernel_shape(surg_kctx *k) {
+surg__kstatus surg__k_shape(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   const surg__array *a = &k->in[0];
   int64_t start = 0, end = (int64_t)a->rank;
@@ -164,7 +164,7 @@ surg__kstatus surg__kernel_shape(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_size(surg_kctx *k) {
+surg__kstatus surg__k_size(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(surg__k_out(k, 0, SURG_INT64, NULL, 0));
   if (k->out[0].data) *(int64_t *)k->out[0].data = (int64_t)k->in[0].count;
@@ -193,7 +193,7 @@ static surg__kstatus constant_list(surg_kctx *k, int dtype, const void *p, size_
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_constant(surg_kctx *k) {
+surg__kstatus surg__k_constant(surg_kctx *k) {
   if (surg_node_attr_count(k->node) != 1)
     return surg__k_invalid(k, "a Constant has exactly one attribute");
   const surg_attr *a = surg_node_attr_at(k->node, 0);
@@ -232,7 +232,7 @@ surg__kstatus surg__kernel_constant(surg_kctx *k) {
   }
 }
 
-surg__kstatus surg__kernel_constant_of_shape(surg_kctx *k) {
+surg__kstatus surg__k_constant_of_shape(surg_kctx *k) {
   const int64_t *dims;
   uint64_t n;
   bool given;

@@ -30,7 +30,7 @@ static surg__kstatus permuted(surg_kctx *k, const int64_t *shape, const uint32_t
   return view(k, &w, dims, rank, 0);
 }
 
-surg__kstatus surg__kernel_transpose(surg_kctx *k) {
+surg__kstatus surg__k_transpose(surg_kctx *k) {
   const int64_t *perm;
   uint64_t n;
   bool given;
@@ -61,7 +61,7 @@ static surg__kstatus block_size(surg_kctx *k, int64_t *b) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_depth_to_space(surg_kctx *k) {
+surg__kstatus surg__k_depth_to_space(surg_kctx *k) {
   static const uint32_t dcr[6] = {0, 3, 4, 1, 5, 2}, crd[6] = {0, 1, 4, 2, 5, 3};
   int64_t b;
   SURG__K_TRY(block_size(k, &b));
@@ -81,7 +81,7 @@ surg__kstatus surg__kernel_depth_to_space(surg_kctx *k) {
   return columns ? permuted(k, by_column, crd, 6, dims, 4) : permuted(k, by_block, dcr, 6, dims, 4);
 }
 
-surg__kstatus surg__kernel_space_to_depth(surg_kctx *k) {
+surg__kstatus surg__k_space_to_depth(surg_kctx *k) {
   static const uint32_t perm[6] = {0, 3, 5, 1, 2, 4};
   int64_t b;
   SURG__K_TRY(block_size(k, &b));
@@ -93,7 +93,7 @@ surg__kstatus surg__kernel_space_to_depth(surg_kctx *k) {
   return permuted(k, shape, perm, 6, dims, 4);
 }
 
-surg__kstatus surg__kernel_expand(surg_kctx *k) {
+surg__kstatus surg__k_expand(surg_kctx *k) {
   const int64_t *shape;
   uint64_t n;
   bool given;
@@ -138,7 +138,7 @@ static surg__kstatus tiled(surg_kctx *k, const int64_t *repeats) {
   return view(k, &w, dims, a->rank, 0);
 }
 
-surg__kstatus surg__kernel_tile(surg_kctx *k) {
+surg__kstatus surg__k_tile(surg_kctx *k) {
   const int64_t *repeats;
   uint64_t n;
   bool given;
@@ -150,7 +150,7 @@ surg__kstatus surg__kernel_tile(surg_kctx *k) {
 }
 
 /* Tile-1 repeats along one axis; both are given in the type of the data, which is a float. */
-surg__kstatus surg__kernel_tile_axis(surg_kctx *k) {
+surg__kstatus surg__k_tile_axis(surg_kctx *k) {
   int64_t tiles, axis, repeats[SURG_LIMIT_RANK];
   uint32_t at;
   for (uint32_t i = 0; i < 3; i++) SURG__K_TRY(surg__need(k, i));
@@ -202,7 +202,7 @@ static surg__kstatus slice_read(surg_kctx *k, slice_params *p) {
   return SURG__K_OK;
 }
 
-surg__kstatus surg__kernel_slice(surg_kctx *k) {
+surg__kstatus surg__k_slice(surg_kctx *k) {
   slice_params p = {0};
   SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(slice_read(k, &p));

@@ -150,7 +150,8 @@ static bool quantize_run(const surg__array *in, const surg__array *out, uint64_t
   for (uint64_t i = 0; i < n; ++i) {
     const float q = (float)v.real[i] / scale;
     nan |= q != q;
-    /* Far out of any of the types; within, adding and taking off 1.5 * 2^52 rounds to an integer. */
+    /* Far out of any of the types; within, adding and taking off 1.5 * 2^52 rounds to an integer.
+     */
     double r = q < -0x1p20f ? -0x1p20 : q > 0x1p20f ? 0x1p20 : (double)q;
     r = r + 0x1.8p52 - 0x1.8p52 + (double)zero;
     r = r < low ? low : r;

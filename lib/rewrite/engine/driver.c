@@ -265,7 +265,7 @@ static void run(driver *d) {
   }
 }
 
-surg_pass_result surg_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_rule_filter want,
+surg_pass_result surg_pass_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_rule_filter want,
                                     void *user) {
   if (!p || !g) return SURG_PASS_FAILED;
   surg_context *ctx = surg_pass_context(p);
@@ -290,7 +290,7 @@ surg_pass_result surg_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_rule_f
   else
     d->failed = true;
   if (!d->fuel)
-    surg_report(ctx, SURG_WARNING, surg_model_path(surg_pass_model(p)),
+    surg_context_report(ctx, SURG_WARNING, surg_model_path(surg_pass_model(p)),
                 "rules undo each other: the budget of rewrites is spent");
   const bool failed = d->failed, changed = d->changed;
   surg__vec_free(ctx, &d->slots);

@@ -363,7 +363,8 @@ static surg__rvalue fn_inf(surg__match *m, const surg_value *v, const surg__rval
 }
 
 /* The largest finite number of a type of floats. */
-static surg__rvalue fn_largest(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
+static surg__rvalue fn_largest(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                               size_t n) {
   (void)m, (void)v, (void)n;
   if (a[0].kind != SURG__R_DTYPE) return unknown;
   switch (a[0].one.i) {
@@ -692,7 +693,7 @@ static surg__rvalue fn_fill(surg__match *m, const surg_value *v, const surg__rva
   return number && a[0].one.known ? with_dims(m, a[0], &a[1]) : unknown;
 }
 
-static const surg__rfn functions[] = {
+static const surg__rule_fn functions[] = {
     {"alone", true, false, 0, 0, fn_alone,
      "alone(x): nothing else reads it, or max-growth allows to keep it, too"},
     {"absent", true, true, 0, 0, fn_absent, "absent(x): the optional x is not there"},
@@ -712,8 +713,7 @@ static const surg__rfn functions[] = {
      "high(x): no element is above; infinity where nothing is known"},
     {"if", false, false, 3, 3, fn_if, "if(c, a, b)"},
     {"unlimited", false, false, 0, 0, fn_inf, "unlimited(): infinity"},
-    {"int", false, false, 1, 1, fn_int,
-     "int(f): of an integer, a boolean or an element type"},
+    {"int", false, false, 1, 1, fn_int, "int(f): of an integer, a boolean or an element type"},
     {"in_order", true, false, 1, 1, fn_in_order,
      "in_order(x, perm): perm moves only axes of one element"},
     {"ints", true, false, 0, 0, fn_ints,
@@ -721,7 +721,8 @@ static const surg__rfn functions[] = {
     {"inverse", false, false, 1, 1, fn_inverse, "inverse(perm)"},
     {"is_float", false, true, 1, 1, fn_is_float, "is_float(dtype)"},
     {"is_int", false, true, 1, 1, fn_is_int, "is_int(dtype)"},
-    {"largest", false, true, 1, 1, fn_largest, "largest(dtype): the largest finite number of a type of floats"},
+    {"largest", false, true, 1, 1, fn_largest,
+     "largest(dtype): the largest finite number of a type of floats"},
     {"least", false, false, 1, 1, fn_least, "least(list): the smallest"},
     {"len", false, false, 1, 1, fn_len, "len(list)"},
     {"low", true, false, 0, 0, fn_low, "low(x): no element is below"},
@@ -763,13 +764,13 @@ static const surg__rfn functions[] = {
     {"without", false, false, 2, 2, fn_without, "without(list, indices)"},
 };
 
-const surg__rfn *surg__rfn_find(surg_str name) {
+const surg__rule_fn *surg__rule_fn_find(surg_str name) {
   for (size_t i = 0; i < SURG_COUNT(functions); i++)
     if (surg__text_word(name.p, name.n, functions[i].name)) return &functions[i];
   return NULL;
 }
 
-const surg__rfn *surg__rfn_list(size_t *n) {
+const surg__rule_fn *surg__rfn_list(size_t *n) {
   *n = SURG_COUNT(functions);
   return functions;
 }

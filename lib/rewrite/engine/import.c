@@ -9,7 +9,8 @@ static bool has_attr(const surg_schema *s, const surg_attr *a) {
   return d && d->kind == surg_attr_get_kind(a);
 }
 
-/* Whether the node has all that this version of its operator requires, and nothing that it lacks. */
+/* Whether the node has all that this version of its operator requires, and nothing that it lacks.
+ */
 static bool fits(const surg_node *n, const surg_schema *s) {
   for (size_t i = 0; i < surg_node_attr_count(n); i++)
     if (!has_attr(s, surg_node_attr_at(n, i))) return false;

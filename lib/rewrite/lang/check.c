@@ -49,8 +49,8 @@ static bool each_version(checker *c, surg__rstmt *s, int64_t lo, int64_t hi, per
   return true;
 }
 
-/* Operators of unknown domains, and those that ONNX took back, are matched by their name; the former are
- * made so, too. */
+/* Operators of unknown domains, and those that ONNX took back, are matched by their name; the
+ * former are made so, too. */
 static bool custom(const surg__rstmt *s) {
   return surg_schema_newest(s->domain) == 0 || surg__schema_withdrawn(s->domain, s->op_type);
 }

@@ -155,15 +155,15 @@ static surg__rexpr *list_into(surg__rparse *p, surg__rexpr *e, char close) {
 }
 
 static const char *fn_name(const void *list, size_t i) {
-  return ((const surg__rfn *)list)[i].name;
+  return ((const surg__rule_fn *)list)[i].name;
 }
 
 static surg__rexpr *call(surg__rparse *p, surg_str name) {
-  const surg__rfn *fn = surg__rfn_find(name);
+  const surg__rule_fn *fn = surg__rule_fn_find(name);
   size_t count;
   if (!fn) {
     char text[64];
-    const surg__rfn *all = surg__rfn_list(&count);
+    const surg__rule_fn *all = surg__rfn_list(&count);
     snprintf(text, sizeof text, "%.*s", (int)(name.n < 60 ? name.n : 60), name.p);
     const char *near = all ? surg__nearest(text, all, count, fn_name) : NULL;
     surg__lex_error(p->t, name.p, "no function is called %s%s%s",

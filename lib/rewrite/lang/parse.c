@@ -418,7 +418,8 @@ static bool exactness(surg__rparse *p, surg_rule *r) {
       (void)surg__lex_peek(p->t);
       s = (surg_str){p->t->p, 0};
       while (p->t->p < p->t->end && *p->t->p >= '0' && *p->t->p <= '9') p->t->p++, s.n++;
-      if (!s.n) return surg__lex_error(p->t, NULL, "expected a number%s", bound ? "" : " or a text");
+      if (!s.n)
+        return surg__lex_error(p->t, NULL, "expected a number%s", bound ? "" : " or a text");
     }
     r->reason = copy_str(p, s);
     return r->reason && surg__lex_expect(p->t, ')');

@@ -74,7 +74,7 @@ typedef enum surg__rop {
 typedef struct surg__rexpr {
   surg__rop op;
   uint16_t var;                  /* VAR; of a CALL the value it is asked about */
-  const struct surg__rfn *fn;    /* CALL */
+  const struct surg__rule_fn *fn;    /* CALL */
   surg__rvalue literal;
   struct surg__rexpr **args;
   surg_str text; /* as written, of a part of a guard: what `and` joins */
@@ -206,7 +206,8 @@ typedef struct surg__rules {
   size_t builtins; /* the first ones in the list; 0 until they are there */
   bool failed;     /* one could not be read by who only asked; the next rewrite fails */
   char explained[240]; /* what surg_rule_explain returned last */
-  SURG_VEC(surg__declined) declined; /* by builders, since the last call of surg_rewrite_graph */
+  SURG_VEC(surg__declined)
+  declined; /* by builders, since the last call of surg_pass_rewrite_graph */
 } surg__rules;
 
 /* The rules of a context, the built-in ones listed on first use. NULL: out of memory. */
@@ -291,16 +292,16 @@ surg__rvalue surg__rvalue_of_custom(surg__match *m, const surg_node *n, const ch
 bool surg__rvalue_equal(const surg__rvalue *a, const surg__rvalue *b, bool *known);
 
 /* --- functions of guards (functions.c) --- */
-typedef struct surg__rfn {
+typedef struct surg__rule_fn {
   const char *name;
   bool about_value; /* the first argument is a value of the graph */
   bool quick;       /* costs little, and leaves nothing behind in the match */
   uint8_t min, max; /* further arguments */
   surg__rvalue (*call)(surg__match *m, const surg_value *v, const surg__rvalue *args, size_t n);
   const char *help;
-} surg__rfn;
-const surg__rfn *surg__rfn_find(surg_str name);
-const surg__rfn *surg__rfn_list(size_t *n);
+} surg__rule_fn;
+const surg__rule_fn *surg__rule_fn_find(surg_str name);
+const surg__rule_fn *surg__rfn_list(size_t *n);
 
 /* --- expressions (expr.c) --- */
 struct surg__tparse;
@@ -336,8 +337,8 @@ typedef struct surg__native {
   const char *help;
 } surg__native;
 const surg__native *surg__native_find(surg_str name);
-/* What `make` returns when it cannot make this: SURG_EUNSUPPORTED, with the reason kept for reports:
- * what was expected and what was found. */
+/* What `make` returns when it cannot make this: SURG_EUNSUPPORTED, with the reason kept for
+ * reports: what was expected and what was found. */
 surg_status surg__b_decline(surg__builder *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* The same from where a value is looked at; keeps a reason that is there. Returns false. */
@@ -418,7 +419,8 @@ surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, co
  * be made here and nothing changed; else the model failed. New nodes are put into `made` (may be
  * NULL). */
 surg_status surg__emit_rule(surg__match *m, surg__made *made);
-/* Imports the domain of a node that is made, where nothing does: in the oldest version that fits. */
+/* Imports the domain of a node that is made, where nothing does: in the oldest version that fits.
+ */
 surg_status surg__rimport(surg_node *n);
 
 #endif

@@ -65,7 +65,8 @@ bool surg__rules_read_all(surg__rules *r) {
   return true;
 }
 
-surg_status surg_rules_load(surg_context *ctx, const char *text, size_t n, const char *name) {
+surg_status surg_context_load_rules(surg_context *ctx, const char *text, size_t n,
+                                    const char *name) {
   if (!ctx || !text) return SURG_EUSAGE;
   if (!name) name = "rules";
   if (n > SURG_LIMIT_RULES_BYTES)
@@ -77,12 +78,12 @@ surg_status surg_rules_load(surg_context *ctx, const char *text, size_t n, const
   return r ? surg__rules_parse(r, text, n, name) : surg__alloc_status(ctx);
 }
 
-size_t surg_rule_count(surg_context *ctx) {
+size_t surg_context_rule_count(surg_context *ctx) {
   const surg__rules *r = ctx ? surg__rules_of(ctx) : NULL;
   return r ? r->list.count : 0;
 }
 
-const surg_rule *surg_rule_at(surg_context *ctx, size_t i) {
+const surg_rule *surg_context_rule(surg_context *ctx, size_t i) {
   const surg__rules *r = ctx ? surg__rules_of(ctx) : NULL;
   return r && i < r->list.count ? r->list.items[i] : NULL;
 }

@@ -12,14 +12,14 @@ typedef struct attention {
   surg__builder *b;
   surg_node *n;
   bool flat; /* of rank 3 */
-  surg__bt q, k, v, mask, past_k, past_v, valid;
+  surg__built q, k, v, mask, past_k, past_v, valid;
   int64_t q_heads, kv_heads;
   surg__bdim batch, q_len, past, total, size, value_size;
   int dtype, out_type; /* what is computed in, and what comes out */
   bool causal;
   int64_t left, right, stage;
   float softcap;
-  surg__bt visible; /* bool; v NULL: everything is */
+  surg__built visible; /* bool; v NULL: everything is */
   bool dead_rows;   /* there may be rows that see nothing */
 } attention;
 
@@ -33,7 +33,7 @@ static bool float_type(int dtype) {
 }
 
 /* The heads of a tensor: an axis of rank 4, or as many as the attribute says of rank 3. */
-static bool read_heads(const attention *a, const surg__bt *x, const char *attr, int64_t *heads) {
+static bool read_heads(const attention *a, const surg__built *x, const char *attr, int64_t *heads) {
   const int64_t said = surg_node_int(a->n, attr, 0);
   *heads = a->flat ? said : x->d[1].n;
   if (*heads < 1 || (said && said != *heads)) return false;
@@ -42,19 +42,21 @@ static bool read_heads(const attention *a, const surg__bt *x, const char *attr, 
 
 static bool read_inputs(attention *a) {
   surg__builder *b = a->b;
-  if (!surg__bt_get(b, "q", &a->q) || !surg__bt_get(b, "k", &a->k) ||
-      !surg__bt_get(b, "v", &a->v) || (a->q.rank != 3 && a->q.rank != 4) ||
+  if (!surg__built_get(b, "q", &a->q) || !surg__built_get(b, "k", &a->k) ||
+      !surg__built_get(b, "v", &a->v) || (a->q.rank != 3 && a->q.rank != 4) ||
       a->k.rank != a->q.rank || a->v.rank != a->q.rank || !float_type(a->q.dtype) ||
       !float_type(a->k.dtype) || !float_type(a->v.dtype))
     return false;
   if (surg__b_get(b, "mask") &&
-      (!surg__bt_get(b, "mask", &a->mask) || a->mask.rank < 1 || a->mask.rank > 4))
+      (!surg__built_get(b, "mask", &a->mask) || a->mask.rank < 1 || a->mask.rank > 4))
     return false;
-  if (surg__b_get(b, "past_k") && (!surg__bt_get(b, "past_k", &a->past_k) || a->past_k.rank != 4))
+  if (surg__b_get(b, "past_k") &&
+      (!surg__built_get(b, "past_k", &a->past_k) || a->past_k.rank != 4))
     return false;
-  if (surg__b_get(b, "past_v") && (!surg__bt_get(b, "past_v", &a->past_v) || a->past_v.rank != 4))
+  if (surg__b_get(b, "past_v") &&
+      (!surg__built_get(b, "past_v", &a->past_v) || a->past_v.rank != 4))
     return false;
-  if (surg__b_get(b, "valid") && (!surg__bt_get(b, "valid", &a->valid) || a->valid.rank != 1))
+  if (surg__b_get(b, "valid") && (!surg__built_get(b, "valid", &a->valid) || a->valid.rank != 1))
     return false;
   if (!a->past_k.v != !a->past_v.v || (a->valid.v && a->past_k.v)) return false;
   a->flat = a->q.rank == 3;
@@ -89,11 +91,11 @@ static bool read_sizes(attention *a) {
   const uint32_t at = a->flat ? 1 : 2;
   a->batch = a->q.d[0];
   a->q_len = a->q.d[at];
-  a->size = a->flat ? surg__bd(a->q.d[2].n / a->q_heads) : a->q.d[3];
-  a->value_size = a->flat ? surg__bd(a->v.d[2].n / a->kv_heads) : a->v.d[3];
-  const surg__bdim key_size = a->flat ? surg__bd(a->k.d[2].n / a->kv_heads) : a->k.d[3];
+  a->size = a->flat ? surg__bdim_fixed(a->q.d[2].n / a->q_heads) : a->q.d[3];
+  a->value_size = a->flat ? surg__bdim_fixed(a->v.d[2].n / a->kv_heads) : a->v.d[3];
+  const surg__bdim key_size = a->flat ? surg__bdim_fixed(a->k.d[2].n / a->kv_heads) : a->k.d[3];
   if (!equal_sizes(&a->size, &key_size) || !equal_sizes(&a->k.d[at], &a->v.d[at])) return false;
-  a->past = a->past_k.v ? a->past_k.d[2] : surg__bd(0);
+  a->past = a->past_k.v ? a->past_k.d[2] : surg__bdim_fixed(0);
   a->total = a->k.d[at]; /* the past is added when nodes may be made */
   /* Without keys there is nothing to compare; that of an unknown number is not known to be. */
   if (a->total.n == 0 && a->past.n == 0) return false;
@@ -110,7 +112,7 @@ static bool mask_fits(const attention *a) {
       !surg__dtype_is_int(a->mask.dtype))
     return false;
   if (m->n < 0 || a->total.n < 0 || a->past.n < 0)
-    return surg__bd_same(m, &a->total) && a->past.n == 0;
+    return surg__bdim_same(m, &a->total) && a->past.n == 0;
   const int64_t total = a->total.n + a->past.n;
   return m->n == total || (m->n < total && m->n > 1);
 }
@@ -118,55 +120,56 @@ static bool mask_fits(const attention *a) {
 /* --- operands --- */
 
 /* [B, L, H*D] as [B, H, L, D]. */
-static surg__bt split_heads(const attention *a, surg__bt x, int64_t heads) {
+static surg__built split_heads(const attention *a, surg__built x, int64_t heads) {
   if (!a->flat) return x;
   assert(heads > 0 && x.d[2].n % heads == 0); /* `read_heads` */
-  const surg__bdim d[4] = {x.d[0], x.d[1], surg__bd(heads), surg__bd(x.d[2].n / heads)};
-  return surg__bt_swap(a->b, surg__bt_reshape(a->b, x, d, 4), 1, 2);
+  const surg__bdim d[4] = {x.d[0], x.d[1], surg__bdim_fixed(heads),
+                           surg__bdim_fixed(x.d[2].n / heads)};
+  return surg__built_swap(a->b, surg__built_reshape(a->b, x, d, 4), 1, 2);
 }
 
-static surg__bt with_past(const attention *a, surg__bt x, surg__bt past, const char *out) {
-  const surg__bt both[2] = {past, x};
-  if (past.v) x = surg__bt_concat(a->b, both, 2, 2);
+static surg__built with_past(const attention *a, surg__built x, surg__built past, const char *out) {
+  const surg__built both[2] = {past, x};
+  if (past.v) x = surg__built_concat(a->b, both, 2, 2);
   x.d[2] = a->total;
-  return surg__bt_result(a->b, out, x);
+  return surg__built_result(a->b, out, x);
 }
 
 /* The rows of heads that share a key head as those of one matrix, and back. */
-static surg__bt group_rows(const attention *a, surg__bt x, surg__bdim last) {
+static surg__built group_rows(const attention *a, surg__built x, surg__bdim last) {
   assert(a->q_heads % a->kv_heads == 0);
-  const surg__bdim group = surg__bd(a->q_heads / a->kv_heads);
+  const surg__bdim group = surg__bdim_fixed(a->q_heads / a->kv_heads);
   if (group.n == 1) return x;
-  const surg__bdim d[4] = {a->batch, surg__bd(a->kv_heads), surg__bd_mul(a->b, group, a->q_len),
-                           last};
-  return surg__bt_reshape(a->b, x, d, 4);
+  const surg__bdim d[4] = {a->batch, surg__bdim_fixed(a->kv_heads),
+                           surg__bdim_mul(a->b, group, a->q_len), last};
+  return surg__built_reshape(a->b, x, d, 4);
 }
 
-static surg__bt ungroup_rows(const attention *a, surg__bt x, surg__bdim last) {
-  const surg__bdim d[4] = {a->batch, surg__bd(a->q_heads), a->q_len, last};
-  return a->q_heads == a->kv_heads ? x : surg__bt_reshape(a->b, x, d, 4);
+static surg__built ungroup_rows(const attention *a, surg__built x, surg__bdim last) {
+  const surg__bdim d[4] = {a->batch, surg__bdim_fixed(a->q_heads), a->q_len, last};
+  return a->q_heads == a->kv_heads ? x : surg__built_reshape(a->b, x, d, 4);
 }
 
 /* The square root of the scale, for queries and for keys. */
-static surg__bt half_scale(const attention *a) {
+static surg__built half_scale(const attention *a) {
   surg__builder *b = a->b;
   const bool said = surg_node_attr(a->n, "scale") != NULL;
   if (said || a->size.n > 0) {
     const double s = said ? (double)surg_node_float(a->n, "scale", 1) : 1 / sqrt((double)a->size.n);
-    return surg__bt_scalar(b, a->dtype, sqrt(s));
+    return surg__built_scalar(b, a->dtype, sqrt(s));
   }
-  surg__bt root = surg__bt_unary(b, "Sqrt", surg__bd_scalar(b, a->size, a->dtype));
-  root = surg__bt_binary(b, "Div", surg__bt_scalar(b, a->dtype, 1), root);
-  return surg__bt_unary(b, "Sqrt", root);
+  surg__built root = surg__built_unary(b, "Sqrt", surg__bdim_scalar(b, a->size, a->dtype));
+  root = surg__built_binary(b, "Div", surg__built_scalar(b, a->dtype, 1), root);
+  return surg__built_unary(b, "Sqrt", root);
 }
 
-static surg__bt scores(attention *a, surg__bt q, surg__bt k) {
+static surg__built scores(attention *a, surg__built q, surg__built k) {
   surg__builder *b = a->b;
-  const surg__bt half = half_scale(a);
-  q = surg__bt_binary(b, "Mul", surg__bt_cast(b, q, a->dtype), half);
-  k = surg__bt_binary(b, "Mul", surg__bt_cast(b, k, a->dtype), half);
+  const surg__built half = half_scale(a);
+  q = surg__built_binary(b, "Mul", surg__built_cast(b, q, a->dtype), half);
+  k = surg__built_binary(b, "Mul", surg__built_cast(b, k, a->dtype), half);
   q = group_rows(a, q, a->size);
-  surg__bt s = surg__bt_matmul(b, q, surg__bt_swap(b, k, 2, 3));
+  surg__built s = surg__built_matmul(b, q, surg__built_swap(b, k, 2, 3));
   return ungroup_rows(a, s, a->total);
 }
 
@@ -181,9 +184,9 @@ static bool sees(const attention *a, int64_t at, int64_t j) {
 /* All of it known: a constant. False: too large or not known. */
 static bool constant_sight(attention *a) {
   surg__builder *b = a->b;
-  const surg__bt square = {.rank = 2, .d = {a->q_len, a->total}};
+  const surg__built square = {.rank = 2, .d = {a->q_len, a->total}};
   uint64_t count;
-  if (a->valid.v || a->past.n < 0 || !surg__bt_count(&square, SURG_LIMIT_EMIT_CONSTANT, &count))
+  if (a->valid.v || a->past.n < 0 || !surg__built_count(&square, SURG_LIMIT_EMIT_CONSTANT, &count))
     return false;
   const int64_t dims[2] = {a->q_len.n, a->total.n};
   assert(dims[0] >= 0 && dims[1] >= 0);
@@ -201,16 +204,16 @@ static bool constant_sight(attention *a) {
     }
     if (!any) a->dead_rows = true;
   }
-  a->visible = surg__bt_numbers(b, SURG_BOOL, dims, 2, numbers);
+  a->visible = surg__built_numbers(b, SURG_BOOL, dims, 2, numbers);
   return true;
 }
 
-static void see(attention *a, surg__bt one) {
-  a->visible = a->visible.v ? surg__bt_binary(a->b, "And", a->visible, one) : one;
+static void see(attention *a, surg__built one) {
+  a->visible = a->visible.v ? surg__built_binary(a->b, "And", a->visible, one) : one;
 }
 
-static void hide(attention *a, surg__bt hidden) {
-  see(a, surg__bt_unary(a->b, "Not", hidden));
+static void hide(attention *a, surg__built hidden) {
+  see(a, surg__built_unary(a->b, "Not", hidden));
 }
 
 /* Places are compared as int32 where that is enough: old versions compare no int64. */
@@ -220,24 +223,26 @@ static void computed_sight(attention *a) {
                    a->q_len.n < INT32_MAX / 4 && a->left < INT32_MAX / 4 &&
                    a->right < INT32_MAX / 4;
   const int type = few ? SURG_INT32 : SURG_INT64;
-  const surg__bt key = surg__bt_range(b, a->total, type);
-  surg__bt row = surg__bt_range(b, a->q_len, type), valid = {0};
-  row = surg__bt_unsqueeze(b, row, 1);
+  const surg__built key = surg__built_range(b, a->total, type);
+  surg__built row = surg__built_range(b, a->q_len, type), valid = {0};
+  row = surg__built_unsqueeze(b, row, 1);
   if (a->valid.v) {
-    const surg__bdim d[4] = {a->valid.d[0], surg__bd(1), surg__bd(1), surg__bd(1)};
-    valid = surg__bt_reshape(b, surg__bt_cast(b, a->valid, type), d, 4);
-    see(a, surg__bt_binary(b, "Less", key, valid));
+    const surg__bdim d[4] = {a->valid.d[0], surg__bdim_fixed(1), surg__bdim_fixed(1),
+                             surg__bdim_fixed(1)};
+    valid = surg__built_reshape(b, surg__built_cast(b, a->valid, type), d, 4);
+    see(a, surg__built_binary(b, "Less", key, valid));
   }
   if (!a->causal && a->left < 0 && a->right < 0) return;
-  surg__bt before = a->valid.v
-                        ? surg__bt_binary(b, "Sub", valid, surg__bd_scalar(b, a->q_len, type))
-                        : surg__bd_scalar(b, a->past, type);
-  const surg__bt at = surg__bt_binary(b, "Add", row, before);
-  if (a->causal) hide(a, surg__bt_binary(b, "Greater", key, at));
+  surg__built before = a->valid.v
+                        ? surg__built_binary(b, "Sub", valid, surg__bdim_scalar(b, a->q_len, type))
+                        : surg__bdim_scalar(b, a->past, type);
+  const surg__built at = surg__built_binary(b, "Add", row, before);
+  if (a->causal) hide(a, surg__built_binary(b, "Greater", key, at));
   if (a->left >= 0)
-    hide(a, surg__bt_binary(b, "Less", key, surg__bt_number(b, "Sub", at, (double)a->left)));
+    hide(a, surg__built_binary(b, "Less", key, surg__built_number(b, "Sub", at, (double)a->left)));
   if (a->right >= 0)
-    hide(a, surg__bt_binary(b, "Greater", key, surg__bt_number(b, "Add", at, (double)a->right)));
+    hide(a,
+         surg__built_binary(b, "Greater", key, surg__built_number(b, "Add", at, (double)a->right)));
 }
 
 static void find_sight(attention *a) {
@@ -248,25 +253,25 @@ static void find_sight(attention *a) {
 }
 
 /* The mask with what is missing at its end, hidden. */
-static surg__bt whole_mask(const attention *a) {
+static surg__built whole_mask(const attention *a) {
   surg__builder *b = a->b;
-  surg__bt mask = a->mask;
+  surg__built mask = a->mask;
   assert(mask.rank >= 1 && mask.rank <= 4); /* `d` */
   const uint32_t last = mask.rank - 1;
-  if (mask.dtype != SURG_BOOL) mask = surg__bt_cast(b, mask, a->dtype);
+  if (mask.dtype != SURG_BOOL) mask = surg__built_cast(b, mask, a->dtype);
   if (mask.d[last].n < 0 || a->total.n < 0 || mask.d[last].n == a->total.n) return mask;
   const double hidden = mask.dtype == SURG_BOOL ? 0 : -INFINITY;
   surg__bdim d[4];
   for (uint32_t i = 0; i < mask.rank; i++) d[i] = mask.d[i];
-  d[last] = surg__bd(a->total.n - mask.d[last].n);
-  const surg__bt both[2] = {mask, surg__bt_fill(b, mask.dtype, hidden, d, mask.rank)};
-  return surg__bt_concat(b, both, 2, last);
+  d[last] = surg__bdim_fixed(a->total.n - mask.d[last].n);
+  const surg__built both[2] = {mask, surg__built_fill(b, mask.dtype, hidden, d, mask.rank)};
+  return surg__built_concat(b, both, 2, last);
 }
 
 /* What is added to the scores; nothing where v is NULL. Leaves in `visible` what is seen. */
-static surg__bt bias(attention *a) {
+static surg__built bias(attention *a) {
   surg__builder *b = a->b;
-  surg__bt mask = {0};
+  surg__built mask = {0};
   find_sight(a);
   if (a->mask.v) {
     mask = whole_mask(a);
@@ -274,54 +279,54 @@ static surg__bt bias(attention *a) {
   }
   if (mask.v && mask.dtype == SURG_BOOL) {
     see(a, mask);
-    mask = (surg__bt){0};
+    mask = (surg__built){0};
   }
-  const surg__bt hidden = surg__bt_scalar(b, a->dtype, -INFINITY);
+  const surg__built hidden = surg__built_scalar(b, a->dtype, -INFINITY);
   if (!mask.v && !a->visible.v) return mask;
-  if (!mask.v) return surg__bt_where(b, a->visible, surg__bt_scalar(b, a->dtype, 0), hidden);
-  if (a->visible.v) mask = surg__bt_where(b, a->visible, mask, hidden);
+  if (!mask.v) return surg__built_where(b, a->visible, surg__built_scalar(b, a->dtype, 0), hidden);
+  if (a->visible.v) mask = surg__built_where(b, a->visible, mask, hidden);
   /* Below the lowest number stands -inf alone; a NaN hides nothing. */
   const double lowest = a->dtype == SURG_DOUBLE ? -0x1.fffffffffffffp+1023 : -0x1.fffffep+127;
-  a->visible = surg__bt_unary(b, "Not", surg__bt_number(b, "Less", mask, lowest));
+  a->visible = surg__built_unary(b, "Not", surg__built_number(b, "Less", mask, lowest));
   return mask;
 }
 
 /* Rows that see nothing give zeros. */
-static surg__bt without_dead(const attention *a, surg__bt y) {
+static surg__built without_dead(const attention *a, surg__built y) {
   surg__builder *b = a->b;
   if (!a->dead_rows) return y;
-  surg__bt any = surg__bt_cast(b, a->visible, SURG_FLOAT);
-  any = surg__bt_cast(b, surg__bt_reduce(b, "ReduceMax", any, any.rank - 1, true), SURG_BOOL);
-  return surg__bt_where(b, any, y, surg__bt_scalar(b, a->dtype, 0));
+  surg__built any = surg__built_cast(b, a->visible, SURG_FLOAT);
+  any = surg__built_cast(b, surg__built_reduce(b, "ReduceMax", any, any.rank - 1, true), SURG_BOOL);
+  return surg__built_where(b, any, y, surg__built_scalar(b, a->dtype, 0));
 }
 
 /* --- the whole --- */
 
-static surg__bt shown(const attention *a, int64_t stage, surg__bt s) {
+static surg__built shown(const attention *a, int64_t stage, surg__built s) {
   if (a->stage != stage || !surg__b_get(a->b, "qk")) return s;
-  const surg__bt out = surg__bt_cast(a->b, s, a->out_type);
-  const surg__bt named = surg__bt_result(a->b, "qk", out);
+  const surg__built out = surg__built_cast(a->b, s, a->out_type);
+  const surg__built named = surg__built_result(a->b, "qk", out);
   return out.v == s.v ? named : s;
 }
 
-static surg__bt softmax(const attention *a, surg__bt s) {
+static surg__built softmax(const attention *a, surg__built s) {
   surg__builder *b = a->b;
   const bool wide = surg_node_int(a->n, "softmax_precision", SURG_FLOAT) == SURG_DOUBLE;
-  s = surg__bt_softmax(b, surg__bt_cast(b, s, wide ? SURG_DOUBLE : a->dtype));
-  return surg__bt_cast(b, s, a->dtype);
+  s = surg__built_softmax(b, surg__built_cast(b, s, wide ? SURG_DOUBLE : a->dtype));
+  return surg__built_cast(b, s, a->dtype);
 }
 
-static void finish(const attention *a, surg__bt s, surg__bt v) {
+static void finish(const attention *a, surg__built s, surg__built v) {
   surg__builder *b = a->b;
   assert(!a->flat || a->value_size.n >= 0);
   s = group_rows(a, s, a->total);
-  surg__bt y = surg__bt_matmul(b, s, surg__bt_cast(b, v, a->dtype));
+  surg__built y = surg__built_matmul(b, s, surg__built_cast(b, v, a->dtype));
   y = without_dead(a, ungroup_rows(a, y, a->value_size));
   if (a->flat) {
-    const surg__bdim d[3] = {a->batch, a->q_len, surg__bd(a->q_heads * a->value_size.n)};
-    y = surg__bt_reshape(b, surg__bt_swap(b, y, 1, 2), d, 3);
+    const surg__bdim d[3] = {a->batch, a->q_len, surg__bdim_fixed(a->q_heads * a->value_size.n)};
+    y = surg__built_reshape(b, surg__built_swap(b, y, 1, 2), d, 3);
   }
-  surg__bt_result(b, "y", surg__bt_cast(b, y, a->out_type));
+  surg__built_result(b, "y", surg__built_cast(b, y, a->out_type));
 }
 
 static surg_status attention_to_matmul(surg__builder *b) {
@@ -329,18 +334,18 @@ static surg_status attention_to_matmul(surg__builder *b) {
   if (!surg__b_attrs_known(b) || !read_inputs(&a) || !read_attributes(&a) || !read_sizes(&a) ||
       !mask_fits(&a))
     return SURG_EUNSUPPORTED;
-  a.total = surg__bd_add(b, a.past, a.total);
-  const surg__bt k = with_past(&a, split_heads(&a, a.k, a.kv_heads), a.past_k, "pk");
-  const surg__bt v = with_past(&a, split_heads(&a, a.v, a.kv_heads), a.past_v, "pv");
+  a.total = surg__bdim_add(b, a.past, a.total);
+  const surg__built k = with_past(&a, split_heads(&a, a.k, a.kv_heads), a.past_k, "pk");
+  const surg__built v = with_past(&a, split_heads(&a, a.v, a.kv_heads), a.past_v, "pv");
   if (!surg__b_get(b, "y") && !surg__b_get(b, "qk")) return b->status;
-  surg__bt s = shown(&a, RAW, scores(&a, split_heads(&a, a.q, a.q_heads), k));
+  surg__built s = shown(&a, RAW, scores(&a, split_heads(&a, a.q, a.q_heads), k));
   if (a.softcap > 0) {
-    s = surg__bt_unary(b, "Tanh", surg__bt_number(b, "Div", s, (double)a.softcap));
-    s = surg__bt_number(b, "Mul", s, (double)a.softcap);
+    s = surg__built_unary(b, "Tanh", surg__built_number(b, "Div", s, (double)a.softcap));
+    s = surg__built_number(b, "Mul", s, (double)a.softcap);
   }
   s = shown(&a, CAPPED, s);
-  const surg__bt added = bias(&a);
-  if (added.v) s = surg__bt_binary(b, "Add", s, added);
+  const surg__built added = bias(&a);
+  if (added.v) s = surg__built_binary(b, "Add", s, added);
   s = shown(&a, MASKED, s);
   s = shown(&a, PROBABILITIES, softmax(&a, s));
   if (surg__b_get(b, "y")) finish(&a, s, v);

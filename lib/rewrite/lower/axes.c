@@ -14,8 +14,8 @@
  * behind them that no axis is, so that there is something to reduce. */
 static surg_value *marked(surg__builder *b, surg_value *axes, uint32_t rank) {
   const int64_t none = rank, first = 0;
-  surg_value *all = surg__bi_concat(b, axes, surg__b_ints(b, &none, 1), 0);
-  surg_value *hits = surg__bi_hits(b, all, rank);
+  surg_value *all = surg__bint_concat(b, axes, surg__b_ints(b, &none, 1), 0);
+  surg_value *hits = surg__bint_hits(b, all, rank);
   surg_value *v = surg__b_over(b, "ReduceMax", hits, &first, 1);
   surg__b_set_int(b, v, "keepdims", 0);
   return v;
@@ -23,7 +23,7 @@ static surg_value *marked(surg__builder *b, surg_value *axes, uint32_t rank) {
 
 static surg_value *reshape(surg__builder *b, surg_value *x, int64_t rows, int64_t columns) {
   const int64_t dims[2] = {rows, columns};
-  return surg__bi_reshape(b, x, dims, columns ? 2 : 1);
+  return surg__bint_reshape(b, x, dims, columns ? 2 : 1);
 }
 
 /* before[i]: how many of flags[0..i] are 1. */
@@ -36,8 +36,8 @@ static surg_value *counts(surg__builder *b, surg_value *flags, uint32_t n) {
   }
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t k = 0; k < n; k++) triangle[i * n + k] = k <= i;
-  surg_value *t = surg__bt_numbers(b, SURG_INT64, dims, 2, triangle).v;
-  return surg__bi_sum(b, op2(b, "Mul", t, reshape(b, flags, 1, n)), 1);
+  surg_value *t = surg__built_numbers(b, SURG_INT64, dims, 2, triangle).v;
+  return surg__bint_sum(b, op2(b, "Mul", t, reshape(b, flags, 1, n)), 1);
 }
 
 /* The `m` of n numbers whose flag is 1. */
@@ -46,10 +46,10 @@ static surg_value *picked(surg__builder *b, surg_value *numbers, surg_value *fla
   assert(m <= n);
   surg_value *place = op2(b, "Mul", counts(b, flags, n), flags); /* from 1 on; 0: not picked */
   surg_value *places = reshape(b, place, 1, n);
-  surg_value *at = op2(b, "Equal", places, surg__bi_table(b, 1, m, 1));
+  surg_value *at = op2(b, "Equal", places, surg__bint_table(b, 1, m, 1));
   surg_value *hit = surg__b_cast(b, at, SURG_INT64);
   surg_value *row = op2(b, "Mul", hit, reshape(b, numbers, 1, n));
-  return surg__bi_sum(b, row, 1);
+  return surg__bint_sum(b, row, 1);
 }
 
 /* --- what the pattern bound --- */
@@ -61,10 +61,10 @@ typedef struct axes_of {
 
 /* False: not a vector of int64 or int32. */
 static bool read_axes(surg__builder *b, axes_of *a) {
-  surg__bt t;
+  surg__built t;
   *a = (axes_of){.v = surg__b_get(b, "a"), .n = -1};
   if (!a->v) return true;
-  if (!surg__bt_get(b, "a", &t) || t.rank != 1) return false;
+  if (!surg__built_get(b, "a", &t) || t.rank != 1) return false;
   if (t.dtype != SURG_INT64 && t.dtype != SURG_INT32) return false;
   a->n = t.d[0].n;
   return a->n < (int64_t)SURG_LIMIT_RANK;
@@ -77,14 +77,14 @@ static bool get_number(const surg__builder *b, const char *name, int64_t *out) {
 }
 
 /* Whether Reshape can be told sizes of x: before 14 a 0 there means another thing. */
-static bool sizes_can_be_told(const surg__builder *b, const surg__bt *x, bool *zeros) {
+static bool sizes_can_be_told(const surg__builder *b, const surg__built *x, bool *zeros) {
   *zeros = false;
   for (uint32_t i = 0; i < x->rank; i++)
-    if (!surg__bd_filled(&x->d[i])) *zeros = true;
+    if (!surg__bdim_filled(&x->d[i])) *zeros = true;
   return !*zeros || b->m->opset >= 14;
 }
 
-static bool is_empty(const surg__bt *x) {
+static bool is_empty(const surg__built *x) {
   for (uint32_t i = 0; i < x->rank; i++)
     if (x->d[i].n == 0) return true;
   return false;
@@ -103,7 +103,7 @@ static surg_value *filled_with(surg__builder *b, int dtype, double v, surg_value
   if (b->m->opset >= 8) return op2(b, "Expand", surg__b_scalar(b, dtype, v), sizes);
   int64_t ones[SURG__BT_RANK];
   for (uint32_t i = 0; i < rank; i++) ones[i] = 1;
-  return op2(b, "Tile", surg__bt_numbers(b, dtype, ones, rank, &v).v, sizes);
+  return op2(b, "Tile", surg__built_numbers(b, dtype, ones, rank, &v).v, sizes);
 }
 
 /* --- reductions --- */
@@ -127,7 +127,7 @@ static bool of_nothing(int op, int dtype, double *v) {
 }
 
 typedef struct reduction {
-  surg__bt x;
+  surg__built x;
   axes_of axes;
   int64_t keep, noop;
   bool zeros;
@@ -138,7 +138,7 @@ typedef struct reduction {
 static bool read_reduction(surg__builder *b, reduction *r) {
   const surg_node *n = surg__b_matched(b);
   r->op = surg_node_op_type(n);
-  if (!surg__bt_get(b, "x", &r->x) || !read_axes(b, &r->axes) || !r->axes.v ||
+  if (!surg__built_get(b, "x", &r->x) || !read_axes(b, &r->axes) || !r->axes.v ||
       !get_number(b, "k", &r->keep) || !get_number(b, "e", &r->noop))
     return false;
   if (r->axes.n == 0 && r->noop) return false;
@@ -154,7 +154,7 @@ static bool read_reduction(surg__builder *b, reduction *r) {
 static surg_value *kept(surg__builder *b, const reduction *r, surg_value *sizes,
                         surg_value *flags) {
   const uint32_t rank = r->x.rank;
-  surg_value *stays = op2(b, "Sub", surg__bi(b, 1), flags);
+  surg_value *stays = op2(b, "Sub", surg__bint(b, 1), flags);
   if (r->axes.n >= 0) return picked(b, sizes, stays, rank, rank - (uint32_t)r->axes.n);
   surg_value *v = op2(b, "Compress", sizes, surg__b_cast(b, stays, SURG_BOOL));
   surg__b_set_int(b, v, "axis", 0);
@@ -172,9 +172,9 @@ static surg_value *in_pairs(surg__builder *b, const reduction *r, surg_value *si
                             surg_value *gone) {
   const uint32_t rank = r->x.rank;
   assert(rank > 0 && rank <= SURG__BT_RANK);
-  surg_value *k = op2(b, "Sub", sizes, gone), *g = op2(b, "Add", gone, surg__bi(b, 1));
+  surg_value *k = op2(b, "Sub", sizes, gone), *g = op2(b, "Add", gone, surg__bint(b, 1));
   surg_value *left = reshape(b, k, rank, 1), *right = reshape(b, g, rank, 1);
-  surg_value *both = surg__bi_concat(b, left, right, 1);
+  surg_value *both = surg__bint_concat(b, left, right, 1);
   surg_value *x = reshaped(b, r->x.v, reshape(b, both, 2 * (int64_t)rank, 0), r->zeros);
   int64_t odd[SURG__BT_RANK];
   for (uint32_t i = 0; i < rank; i++) odd[i] = 2 * (int64_t)i + 1;
@@ -192,14 +192,14 @@ static surg_status reduce_axes(surg__builder *b) {
     surg__b_result(b, "y", of_all(b, &r));
     return b->status;
   }
-  surg_value *sizes = surg__b_unary(b, "Shape", r.x.v), *axes = surg__bi_wide(b, r.axes.v);
+  surg_value *sizes = surg__b_unary(b, "Shape", r.x.v), *axes = surg__bint_wide(b, r.axes.v);
   surg_value *flags = marked(b, axes, r.x.rank);
   if (r.axes.n < 0) { /* none means all */
     surg_value *count = surg__b_unary(b, "Shape", axes);
-    surg_value *none = op2(b, "Equal", count, surg__bi(b, 0));
+    surg_value *none = op2(b, "Equal", count, surg__bint(b, 0));
     flags = op2(b, "Add", flags, surg__b_cast(b, none, SURG_INT64));
   }
-  surg_value *gone = op2(b, "Mul", flags, op2(b, "Sub", sizes, surg__bi(b, 1)));
+  surg_value *gone = op2(b, "Mul", flags, op2(b, "Sub", sizes, surg__bint(b, 1)));
   if (is_empty(&r.x)) {
     surg_value *shape = r.keep ? op2(b, "Sub", sizes, gone) : kept(b, &r, sizes, flags);
     const uint32_t rank = r.keep ? r.x.rank : r.x.rank - (uint32_t)(r.axes.n < 0 ? 0 : r.axes.n);
@@ -217,7 +217,7 @@ static surg_status reduce_axes(surg__builder *b) {
 /* y = Squeeze (x, a) */
 static surg_status squeeze_axes(surg__builder *b) {
   reduction r = {0};
-  if (!surg__bt_get(b, "x", &r.x) || !read_axes(b, &r.axes) ||
+  if (!surg__built_get(b, "x", &r.x) || !read_axes(b, &r.axes) ||
       surg__b_bad(b, !r.axes.v, "the axes are absent") ||
       surg__b_bad(b, r.axes.n > (int64_t)r.x.rank, "there are more axes than x has") ||
       surg__b_bad(b, r.axes.n < 0 && b->m->opset < 9, "the rewrite requires opset 9") ||
@@ -225,7 +225,7 @@ static surg_status squeeze_axes(surg__builder *b) {
                   "x: a size may be 0, which requires opset 14"))
     return SURG_EUNSUPPORTED;
   surg_value *sizes = surg__b_unary(b, "Shape", r.x.v);
-  surg_value *flags = marked(b, surg__bi_wide(b, r.axes.v), r.x.rank);
+  surg_value *flags = marked(b, surg__bint_wide(b, r.axes.v), r.x.rank);
   surg__b_result(b, "y", reshaped(b, r.x.v, kept(b, &r, sizes, flags), r.zeros));
   return b->status;
 }
@@ -233,10 +233,10 @@ static surg_status squeeze_axes(surg__builder *b) {
 /* y = Unsqueeze (x, a): size i of the result is 1, or that of x whose number is that of the places
  * before i that are not. */
 static surg_status unsqueeze_axes(surg__builder *b) {
-  surg__bt x;
+  surg__built x;
   axes_of axes;
   bool zeros;
-  if (!surg__bt_get(b, "x", &x) || !read_axes(b, &axes) ||
+  if (!surg__built_get(b, "x", &x) || !read_axes(b, &axes) ||
       surg__b_bad(b, axes.n < 0, "the number of axes is unknown") ||
       surg__b_bad(b, x.rank + axes.n > SURG__BT_RANK, "x: the rank is above the limit") ||
       surg__b_bad(b, !sizes_can_be_told(b, &x, &zeros),
@@ -246,9 +246,9 @@ static surg_status unsqueeze_axes(surg__builder *b) {
   const int64_t one = 1;
   /* A 1 stands before the sizes: what is not of x is the size at 0. */
   surg_value *front = surg__b_ints(b, &one, 1);
-  surg_value *sizes = surg__bi_concat(b, front, surg__b_unary(b, "Shape", x.v), 0);
-  surg_value *all = surg__bi(b, 1);
-  surg_value *old = op2(b, "Sub", all, marked(b, surg__bi_wide(b, axes.v), rank));
+  surg_value *sizes = surg__bint_concat(b, front, surg__b_unary(b, "Shape", x.v), 0);
+  surg_value *all = surg__bint(b, 1);
+  surg_value *old = op2(b, "Sub", all, marked(b, surg__bint_wide(b, axes.v), rank));
   surg_value *at = op2(b, "Mul", counts(b, old, rank), old);
   surg_value *shape = op2(b, "Gather", sizes, at);
   surg__b_set_int(b, shape, "axis", 0);
@@ -260,10 +260,10 @@ static surg_status unsqueeze_axes(surg__builder *b) {
 
 /* y = Pad <mode = m> (x, p, v, a): of the axes not named nothing is added. */
 static surg_status pad_axes(surg__builder *b) {
-  surg__bt x;
+  surg__built x;
   axes_of axes;
   const surg__rvalue mode = surg__b_data(b, "m");
-  if (!surg__bt_get(b, "x", &x) || !read_axes(b, &axes) ||
+  if (!surg__built_get(b, "x", &x) || !read_axes(b, &axes) ||
       surg__b_bad(b, !axes.v, "the axes are absent") ||
       surg__b_bad(b, axes.n < 0, "the number of axes is unknown") ||
       surg__b_bad(b, x.rank == 0, "x: expected rank 1 or more") ||
@@ -271,10 +271,10 @@ static surg_status pad_axes(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   const int64_t n = axes.n, rank = x.rank;
   const int64_t dims[3] = {1, n, rank}, split[3] = {2, n, 1}, all[1] = {2 * rank};
-  surg_value *hits = surg__bi_hits(b, surg__bi_wide(b, axes.v), x.rank);
+  surg_value *hits = surg__bint_hits(b, surg__bint_wide(b, axes.v), x.rank);
   surg_value *at = op2(b, "Reshape", hits, surg__b_ints(b, dims, 3));
   surg_value *pads = op2(b, "Reshape", surg__b_get(b, "p"), surg__b_ints(b, split, 3));
-  surg_value *full = surg__bi_sum(b, op2(b, "Mul", at, pads), 1);
+  surg_value *full = surg__bint_sum(b, op2(b, "Mul", at, pads), 1);
   surg_value *const in[3] = {x.v, op2(b, "Reshape", full, surg__b_ints(b, all, 1)),
                              surg__b_get(b, "v")};
   surg_value *y = surg__b_node(b, "Pad", in, in[2] ? 3 : 2);

@@ -152,7 +152,7 @@ static surg_status if_to_where(surg__builder *b) {
   c = surg__b_single(b, c);
   for (size_t i = 0; i < f.n && !b->status; i++) {
     surg_value *old = surg_node_output(n, i);
-    surg_value *v = old ? surg__bi_choose(b, c, f.from[0][i], f.from[1][i]) : NULL;
+    surg_value *v = old ? surg__bint_choose(b, c, f.from[0][i], f.from[1][i]) : NULL;
     if (v) b->status = surg_node_take_output(surg_value_producer(v, NULL), 0, old);
   }
   return b->status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum as transposes, products and sums, with the meaning of lib/eval/linear/einsum.c. Operands are
- * taken in one after the other. Axes that both of the last ones have are summed by MatMul, axes of
- * one alone at the end, since a sum taken before a product with an infinity is another; where
+/* Einsum as transposes, products and sums, with the meaning of lib/eval/linear/einsum.c. Operands
+ * are taken in one after the other. Axes that both of the last ones have are summed by MatMul, axes
+ * of one alone at the end, since a sum taken before a product with an infinity is another; where
  * products of many would be too large, sums are taken as soon as nobody needs an axis. */
 #include "rewrite/lower/native.h"
 
@@ -12,7 +12,7 @@
 typedef struct term {
   int label[SURG__BT_RANK];
   uint32_t n;
-  surg__bt x; /* its axes are the labels */
+  surg__built x; /* its axes are the labels */
 } term;
 
 typedef struct einsum {
@@ -107,8 +107,8 @@ static bool read_equation(einsum *e, const char *p, size_t n) {
   return read_term(&e->out, p + end + 2, n - end - 2, dots);
 }
 
-/* Sizes of a letter must not be known to contradict (one element goes with any size); where a dot is
- * summed they must be known to agree. */
+/* Sizes of a letter must not be known to contradict (one element goes with any size); where a dot
+ * is summed they must be known to agree. */
 static bool sizes_fit(const einsum *e, int label) {
   const surg__bdim *first = NULL;
   for (uint32_t i = 0; i < e->n; i++)
@@ -116,7 +116,7 @@ static bool sizes_fit(const einsum *e, int label) {
       if (e->in[i].label[k] != label) continue;
       const surg__bdim *d = &e->in[i].x.d[k];
       if (!first) first = d;
-      if (surg__bd_same(first, d)) continue;
+      if (surg__bdim_same(first, d)) continue;
       const bool differ = first->n >= 0 && d->n >= 0 && first->n != 1 && d->n != 1;
       if (label >= FIRST_DOT ? !has(&e->out, label) : differ) return false;
     }
@@ -159,7 +159,7 @@ static void order(const einsum *e, term *t, const int *labels, uint32_t n) {
     if (perm[i] != (int64_t)i) moves = true;
   }
   if (!moves) return;
-  t->x = surg__bt_transpose(e->b, t->x, perm);
+  t->x = surg__built_transpose(e->b, t->x, perm);
   memcpy(t->label, labels, n * sizeof *labels);
 }
 
@@ -178,11 +178,12 @@ static void take_diagonal(const einsum *e, term *t, uint32_t first, uint32_t sec
     rest[kept++] = t->label[i];
   }
   const surg__bdim size = t->x.d[first];
-  surg__bt x = surg__bt_transpose(b, t->x, perm);
-  d[0] = surg__bd_mul(b, size, size);
+  surg__built x = surg__built_transpose(b, t->x, perm);
+  d[0] = surg__bdim_mul(b, size, size);
   for (uint32_t i = 1; i < kept; i++) d[i] = x.d[i + 1];
-  x = surg__bt_reshape(b, x, d, kept);
-  t->x = surg__bt_gather(b, x, surg__bt_steps(b, size, surg__bd(size.n + 1), SURG_INT64), 0);
+  x = surg__built_reshape(b, x, d, kept);
+  t->x = surg__built_gather(
+      b, x, surg__built_steps(b, size, surg__bdim_fixed(size.n + 1), SURG_INT64), 0);
   memcpy(t->label, rest, kept * sizeof *rest);
   t->n = kept;
 }
@@ -199,7 +200,7 @@ static void take_diagonals(const einsum *e, term *t) {
 static void sum_rest(const einsum *e, term *t) {
   for (uint32_t i = t->n; i-- > 0;) {
     if (has(&e->out, t->label[i])) continue;
-    t->x = surg__bt_reduce(e->b, "ReduceSum", t->x, i, false);
+    t->x = surg__built_reduce(e->b, "ReduceSum", t->x, i, false);
     drop_label(t, i);
   }
 }
@@ -208,15 +209,15 @@ static void sum_rest(const einsum *e, term *t) {
 
 /* The size that two axes of one label have together, of which one may have a single element. */
 static surg__bdim broadcast(surg__builder *b, const surg__bdim *x, const surg__bdim *y) {
-  if (surg__bd_same(x, y) || y->n == 1 || x->n > 1) return *x;
+  if (surg__bdim_same(x, y) || y->n == 1 || x->n > 1) return *x;
   if (x->n == 1 || y->n > 1) return *y;
-  surg_value *vx = surg__bd_vector(b, x, 1), *vy = surg__bd_vector(b, y, 1);
-  surg_value *one = surg__b_binary(b, "Equal", vx, surg__bi(b, 1));
-  return surg__bd_of(surg__bi_choose(b, one, vy, vx));
+  surg_value *vx = surg__bdim_vector(b, x, 1), *vy = surg__bdim_vector(b, y, 1);
+  surg_value *one = surg__b_binary(b, "Equal", vx, surg__bint(b, 1));
+  return surg__bdim_of(surg__bint_choose(b, one, vy, vx));
 }
 
-/* Gives the axes of a label one size, where they may differ: one element stands for all then. MatMul
- * does that of no axis it sums over. */
+/* Gives the axes of a label one size, where they may differ: one element stands for all then.
+ * MatMul does that of no axis it sums over. */
 static void unify_label(einsum *e, int label) {
   surg__bdim all = {0};
   uint32_t seen = 0;
@@ -224,17 +225,17 @@ static void unify_label(einsum *e, int label) {
   for (uint32_t i = 0; i < e->n; i++) {
     if (!has(&e->in[i], label)) continue;
     const surg__bdim *d = &e->in[i].x.d[axis_of(&e->in[i], label)];
-    same = same && (!seen || surg__bd_same(&all, d));
+    same = same && (!seen || surg__bdim_same(&all, d));
     all = seen++ ? broadcast(e->b, &all, d) : *d;
   }
   for (uint32_t i = 0; i < e->n && !same; i++) {
     term *t = &e->in[i];
     const uint32_t axis = axis_of(t, label);
     surg__bdim d[SURG__BT_RANK];
-    if (axis == t->n || surg__bd_same(&t->x.d[axis], &all)) continue;
+    if (axis == t->n || surg__bdim_same(&t->x.d[axis], &all)) continue;
     memcpy(d, t->x.d, t->n * sizeof *d);
     d[axis] = all;
-    t->x = surg__bt_expand(e->b, t->x, d, t->n);
+    t->x = surg__built_expand(e->b, t->x, d, t->n);
   }
 }
 
@@ -251,7 +252,8 @@ static bool uneven(const einsum *e) {
       for (uint32_t j = 0; j < i; j++) {
         const int label = e->in[i].label[k];
         if (label >= FIRST_DOT || !has(&e->in[j], label)) continue;
-        if (!surg__bd_same(&e->in[i].x.d[k], &e->in[j].x.d[axis_of(&e->in[j], label)])) return true;
+        if (!surg__bdim_same(&e->in[i].x.d[k], &e->in[j].x.d[axis_of(&e->in[j], label)]))
+          return true;
       }
   return false;
 }
@@ -295,19 +297,19 @@ static uint32_t joined(const int *a, uint32_t na, const int *c, uint32_t nc, con
 }
 
 static surg__bdim product(const einsum *e, const surg__bdim *d, uint32_t n) {
-  surg__bdim all = surg__bd(1);
-  for (uint32_t i = 0; i < n; i++) all = surg__bd_mul(e->b, all, d[i]);
+  surg__bdim all = surg__bdim_fixed(1);
+  for (uint32_t i = 0; i < n; i++) all = surg__bdim_mul(e->b, all, d[i]);
   return all;
 }
 
 /* The first n0 axes, then the next n1 as one, then the rest as one. */
-static surg__bt matrices(const einsum *e, const term *t, uint32_t n0, uint32_t n1) {
+static surg__built matrices(const einsum *e, const term *t, uint32_t n0, uint32_t n1) {
   surg__bdim d[SURG__BT_RANK];
   for (uint32_t i = 0; i < n0; i++) d[i] = t->x.d[i];
   d[n0] = product(e, &t->x.d[n0], n1);
   d[n0 + 1] = product(e, &t->x.d[n0 + n1], t->n - n0 - n1);
   assert(n0 + n1 <= t->n && n0 + 2 <= SURG__BT_RANK); /* MOST_LABELS, and one is summed */
-  return surg__bt_reshape(e->b, t->x, d, n0 + 2);
+  return surg__built_reshape(e->b, t->x, d, n0 + 2);
 }
 
 static term multiply(const einsum *e, term a, term c, uint32_t next) {
@@ -323,19 +325,19 @@ static term multiply(const einsum *e, term a, term c, uint32_t next) {
               : joined(g.batch, g.n_batch, g.right, g.n_right, NULL, 0, labels);
   order(e, &c, labels, n);
   if (!g.n_sum) {
-    for (uint32_t i = 0; i < g.n_right; i++) a.x = surg__bt_unsqueeze(b, a.x, a.x.rank);
-    for (uint32_t i = 0; i < g.n_left; i++) c.x = surg__bt_unsqueeze(b, c.x, g.n_batch);
-    y.x = surg__bt_binary(b, "Mul", a.x, c.x);
+    for (uint32_t i = 0; i < g.n_right; i++) a.x = surg__built_unsqueeze(b, a.x, a.x.rank);
+    for (uint32_t i = 0; i < g.n_left; i++) c.x = surg__built_unsqueeze(b, c.x, g.n_batch);
+    y.x = surg__built_binary(b, "Mul", a.x, c.x);
     return y;
   }
   surg__bdim d[SURG__BT_RANK];
   for (uint32_t i = 0; i < g.n_left; i++) d[g.n_batch + i] = a.x.d[g.n_batch + i];
   for (uint32_t i = 0; i < g.n_right; i++)
     d[g.n_batch + g.n_left + i] = c.x.d[g.n_batch + g.n_sum + i];
-  const surg__bt left = matrices(e, &a, g.n_batch, g.n_left);
-  y.x = surg__bt_matmul(b, left, matrices(e, &c, g.n_batch, g.n_sum));
+  const surg__built left = matrices(e, &a, g.n_batch, g.n_left);
+  y.x = surg__built_matmul(b, left, matrices(e, &c, g.n_batch, g.n_sum));
   for (uint32_t i = 0; i < g.n_batch; i++) d[i] = y.x.d[i];
-  y.x = surg__bt_reshape(b, y.x, d, y.n);
+  y.x = surg__built_reshape(b, y.x, d, y.n);
   return y;
 }
 
@@ -352,7 +354,7 @@ static bool read_einsum(einsum *e) {
   e->n = (uint32_t)surg_node_input_count(node);
   if (!surg__b_attrs_known(e->b) || e->n < 1 || e->n > MOST_OPERANDS) return false;
   for (uint32_t i = 0; i < e->n; i++)
-    if (!surg__bt_of(surg_node_input(node, i), &e->in[i].x) || !product_type(e->in[i].x.dtype) ||
+    if (!surg__built_of(surg_node_input(node, i), &e->in[i].x) || !product_type(e->in[i].x.dtype) ||
         e->in[i].x.dtype != e->in[0].x.dtype)
       return false;
   char *text = surg__arena_array(e->b->m->arena, said.n + 1, 1);
@@ -375,7 +377,7 @@ static bool products_fit(const einsum *e) {
       all.x.d[all.n++] = e->in[i].x.d[k];
     }
   all.x.rank = all.n;
-  return surg__bt_count(&all.x, SURG_LIMIT_EMIT_PRODUCT, &count);
+  return surg__built_count(&all.x, SURG_LIMIT_EMIT_PRODUCT, &count);
 }
 
 static surg_status make_einsum(surg__builder *b, bool in_steps) {
@@ -388,7 +390,7 @@ static surg_status make_einsum(surg__builder *b, bool in_steps) {
   const int type = e.in[0].x.dtype;
   const bool half = type == SURG_FLOAT16 || type == SURG_BFLOAT16;
   for (uint32_t i = 0; i < e.n; i++) {
-    e.in[i].x = surg__bt_cast(b, e.in[i].x, half ? SURG_FLOAT : type);
+    e.in[i].x = surg__built_cast(b, e.in[i].x, half ? SURG_FLOAT : type);
     take_diagonals(&e, &e.in[i]);
   }
   unify(&e);
@@ -396,7 +398,7 @@ static surg_status make_einsum(surg__builder *b, bool in_steps) {
   for (uint32_t i = 1; i < e.n; i++) all = multiply(&e, all, e.in[i], i + 1);
   sum_rest(&e, &all);
   order(&e, &all, e.out.label, e.out.n);
-  surg__bt_result(b, "y", surg__bt_cast(b, all.x, type));
+  surg__built_result(b, "y", surg__built_cast(b, all.x, type));
   return b->status;
 }
 
@@ -425,7 +427,7 @@ static surg_status einsum_moved(surg__builder *b) {
       surg__b_bad(b, e.in[0].n != e.out.n, "the equation sums over an axis"))
     return SURG_EUNSUPPORTED;
   order(&e, &e.in[0], e.out.label, e.out.n);
-  surg__bt_result(b, "y", e.in[0].x);
+  surg__built_result(b, "y", e.in[0].x);
   return b->status;
 }
 
@@ -460,7 +462,7 @@ static bool in_order(const term *t, const int *a, uint32_t na, const int *c, uin
 
 static bool same_sizes(const term *a, const term *c, const int *labels, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
-    if (!surg__bd_same(&a->x.d[axis_of(a, labels[i])], &c->x.d[axis_of(c, labels[i])]))
+    if (!surg__bdim_same(&a->x.d[axis_of(a, labels[i])], &c->x.d[axis_of(c, labels[i])]))
       return false;
   return true;
 }
@@ -486,7 +488,7 @@ static surg_status einsum_product(surg__builder *b) {
                   "the summed sizes are not proven to be equal"))
     return SURG_EUNSUPPORTED;
   if (g.n_left == 0 && g.n_right == 0 && g.n_sum == 0) {
-    surg__bt_result(b, "y", surg__bt_binary(b, "Mul", a->x, c->x));
+    surg__built_result(b, "y", surg__built_binary(b, "Mul", a->x, c->x));
     return b->status;
   }
   if (surg__b_bad(b, g.n_sum != 1, "expected one summed axis") ||
@@ -495,7 +497,7 @@ static surg_status einsum_product(surg__builder *b) {
       surg__b_bad(b, g.n_batch > 0 && g.n_left > 1,
                   "the first operand has several axes of its own beside the batch"))
     return SURG_EUNSUPPORTED;
-  surg__bt_result(b, "y", surg__bt_matmul(b, a->x, c->x));
+  surg__built_result(b, "y", surg__built_matmul(b, a->x, c->x));
   return b->status;
 }
 

@@ -10,8 +10,8 @@ typedef struct heads {
   const surg_node *n;
   int64_t count;
   int type; /* of the result */
-  surg__bt q, k, v, bias; /* [batch, length, width]; bias of the scores: v NULL: none */
-  surg__bt mask;          /* v NULL: none */
+  surg__built q, k, v, bias; /* [batch, length, width]; bias of the scores: v NULL: none */
+  surg__built mask;          /* v NULL: none */
 } heads;
 
 static bool is_float(int dtype) {
@@ -22,7 +22,7 @@ static bool read_heads(heads *h) {
   h->n = surg__b_matched(h->b);
   h->count = surg_node_int(h->n, "num_heads", 0);
   if (!surg__b_attrs_known(h->b) || h->count < 1 || h->b->m->opset < 13) return false;
-  return !surg__b_get(h->b, "ab") || (surg__bt_get(h->b, "ab", &h->bias) && h->bias.rank == 4);
+  return !surg__b_get(h->b, "ab") || (surg__built_get(h->b, "ab", &h->bias) && h->bias.rank == 4);
 }
 
 static bool fits(const heads *h, int64_t q, int64_t k, int64_t v) {
@@ -30,65 +30,67 @@ static bool fits(const heads *h, int64_t q, int64_t k, int64_t v) {
 }
 
 /* [batch, heads, length, size] of the places that the heads have of a row. */
-static surg__bt apart(const heads *h, surg__bt x) {
+static surg__built apart(const heads *h, surg__built x) {
   assert(h->b->status || x.d[2].n % h->count == 0); /* `fits` */
-  const surg__bdim d[4] = {x.d[0], x.d[1], surg__bd(h->count), surg__bd(x.d[2].n / h->count)};
-  return surg__bt_swap(h->b, surg__bt_reshape(h->b, x, d, 4), 1, 2);
+  const surg__bdim d[4] = {x.d[0], x.d[1], surg__bdim_fixed(h->count),
+                           surg__bdim_fixed(x.d[2].n / h->count)};
+  return surg__built_swap(h->b, surg__built_reshape(h->b, x, d, 4), 1, 2);
 }
 
 /* Lengths [batch], ends and then starts [2 batch], or truth values [batch, keys] and [batch,
  * queries, keys]. Of one axis only sizes tell which it is. */
 static bool read_mask(heads *h, const surg__bdim *batch, const surg__bdim *keys,
                       const surg__bdim *queries) {
-  const surg__bt *m = &h->mask;
+  const surg__built *m = &h->mask;
   if (!surg__b_get(h->b, "mask")) return true;
-  if (!surg__bt_get(h->b, "mask", &h->mask) || m->dtype != SURG_INT32) return false;
+  if (!surg__built_get(h->b, "mask", &h->mask) || m->dtype != SURG_INT32) return false;
   if (m->rank == 1)
-    return surg__bd_same(&m->d[0], batch) ||
+    return surg__bdim_same(&m->d[0], batch) ||
            (batch->n > 0 && batch->n <= INT32_MAX && m->d[0].n == 2 * batch->n);
-  if (m->rank < 2 || m->rank > 3 || !surg__bd_same(&m->d[0], batch)) return false;
-  return surg__bd_same(&m->d[m->rank - 1], keys) &&
-         (m->rank == 2 || surg__bd_same(&m->d[1], queries));
+  if (m->rank < 2 || m->rank > 3 || !surg__bdim_same(&m->d[0], batch)) return false;
+  return surg__bdim_same(&m->d[m->rank - 1], keys) &&
+         (m->rank == 2 || surg__bdim_same(&m->d[1], queries));
 }
 
 /* [batch, 1, 1 or queries, keys]: which keys are in sight. */
-static surg__bt in_sight(const heads *h) {
+static surg__built in_sight(const heads *h) {
   surg__builder *b = h->b;
   const surg__bdim batch = h->q.d[0];
-  surg__bt sees = h->mask;
+  surg__built sees = h->mask;
   if (sees.rank > 1) {
-    sees = surg__bt_number(b, "Greater", sees, 0);
-    if (sees.rank == 2) sees = surg__bt_unsqueeze(b, sees, 1);
-    return surg__bt_unsqueeze(b, sees, 1);
+    sees = surg__built_number(b, "Greater", sees, 0);
+    if (sees.rank == 2) sees = surg__built_unsqueeze(b, sees, 1);
+    return surg__built_unsqueeze(b, sees, 1);
   }
-  const bool starts = !surg__bd_same(&sees.d[0], &batch);
-  const surg__bt j = surg__bt_range(b, h->k.d[1], SURG_INT32);
-  const surg__bt ends = starts ? surg__bt_slice(b, h->mask, 0, surg__bd(0), batch) : h->mask;
-  sees = surg__bt_binary(b, "Less", j, surg__bt_unsqueeze(b, ends, 1));
+  const bool starts = !surg__bdim_same(&sees.d[0], &batch);
+  const surg__built j = surg__built_range(b, h->k.d[1], SURG_INT32);
+  const surg__built ends =
+      starts ? surg__built_slice(b, h->mask, 0, surg__bdim_fixed(0), batch) : h->mask;
+  sees = surg__built_binary(b, "Less", j, surg__built_unsqueeze(b, ends, 1));
   if (starts) {
-    const surg__bt from = surg__bt_slice(b, h->mask, 0, batch, surg__bd(2 * batch.n));
-    const surg__bt early = surg__bt_binary(b, "Less", j, surg__bt_unsqueeze(b, from, 1));
-    sees = surg__bt_binary(b, "And", sees, surg__bt_unary(b, "Not", early));
+    const surg__built from = surg__built_slice(b, h->mask, 0, batch, surg__bdim_fixed(2 * batch.n));
+    const surg__built early = surg__built_binary(b, "Less", j, surg__built_unsqueeze(b, from, 1));
+    sees = surg__built_binary(b, "And", sees, surg__built_unary(b, "Not", early));
   }
-  return surg__bt_unsqueeze(b, surg__bt_unsqueeze(b, sees, 1), 1);
+  return surg__built_unsqueeze(b, surg__built_unsqueeze(b, sees, 1), 1);
 }
 
 /* Keys out of sight get the filter value on top of their score. */
-static surg__bt filtered(const heads *h, surg__bt scores) {
+static surg__built filtered(const heads *h, surg__built scores) {
   surg__builder *b = h->b;
   const double filter = surg_node_float(h->n, "mask_filter_value", -10000);
-  const surg__bt none = surg__bt_scalar(b, SURG_FLOAT, 0);
-  const surg__bt hidden = surg__bt_scalar(b, SURG_FLOAT, filter);
-  const surg__bt sees = in_sight(h), more = surg__bt_where(b, sees, none, hidden);
-  return surg__bt_binary(b, "Add", scores, more);
+  const surg__built none = surg__built_scalar(b, SURG_FLOAT, 0);
+  const surg__built hidden = surg__built_scalar(b, SURG_FLOAT, filter);
+  const surg__built sees = in_sight(h), more = surg__built_where(b, sees, none, hidden);
+  return surg__built_binary(b, "Add", scores, more);
 }
 
-static surg__bt hidden_later(const heads *h, surg__bt scores) {
+static surg__built hidden_later(const heads *h, surg__built scores) {
   surg__builder *b = h->b;
-  const surg__bt i = surg__bt_range(b, h->q.d[1], SURG_INT64);
-  const surg__bt j = surg__bt_range(b, h->k.d[1], SURG_INT64);
-  const surg__bt later = surg__bt_binary(b, "Less", surg__bt_unsqueeze(b, i, 1), j);
-  return surg__bt_where(b, later, surg__bt_scalar(b, SURG_FLOAT, -INFINITY), scores);
+  const surg__built i = surg__built_range(b, h->q.d[1], SURG_INT64);
+  const surg__built j = surg__built_range(b, h->k.d[1], SURG_INT64);
+  const surg__built later = surg__built_binary(b, "Less", surg__built_unsqueeze(b, i, 1), j);
+  return surg__built_where(b, later, surg__built_scalar(b, SURG_FLOAT, -INFINITY), scores);
 }
 
 static surg_status attend(const heads *h) {
@@ -96,41 +98,41 @@ static surg_status attend(const heads *h) {
   const surg__bdim whole[3] = {h->q.d[0], h->q.d[1], h->v.d[2]};
   double scale = surg_node_float(h->n, "scale", 0);
   if (scale == 0) scale = 1 / sqrt((double)(h->q.d[2].n / h->count));
-  const surg__bt q = surg__bt_number(b, "Mul", apart(h, h->q), scale);
-  const surg__bt k = surg__bt_swap(b, apart(h, h->k), 2, 3);
-  surg__bt scores = surg__bt_matmul(b, q, k);
+  const surg__built q = surg__built_number(b, "Mul", apart(h, h->q), scale);
+  const surg__built k = surg__built_swap(b, apart(h, h->k), 2, 3);
+  surg__built scores = surg__built_matmul(b, q, k);
   if (h->mask.v) scores = filtered(h, scores);
   if (h->bias.v)
-    scores = surg__bt_binary(b, "Add", scores, surg__bt_cast(b, h->bias, SURG_FLOAT));
+    scores = surg__built_binary(b, "Add", scores, surg__built_cast(b, h->bias, SURG_FLOAT));
   if (surg_node_int(h->n, "unidirectional", 0)) scores = hidden_later(h, scores);
-  const surg__bt weights = surg__bt_softmax(b, scores);
-  surg__bt y = surg__bt_swap(b, surg__bt_matmul(b, weights, apart(h, h->v)), 1, 2);
-  y = surg__bt_reshape(b, y, whole, 3);
-  surg__bt_result(b, "y", surg__bt_cast(b, y, h->type));
+  const surg__built weights = surg__built_softmax(b, scores);
+  surg__built y = surg__built_swap(b, surg__built_matmul(b, weights, apart(h, h->v)), 1, 2);
+  y = surg__built_reshape(b, y, whole, 3);
+  surg__built_result(b, "y", surg__built_cast(b, y, h->type));
   return b->status;
 }
 
 /* x in float, plus `n` numbers of the bias from `from` on. */
-static surg__bt biased(const heads *h, surg__bt x, const surg__bt *bias, int64_t from) {
+static surg__built biased(const heads *h, surg__built x, const surg__built *bias, int64_t from) {
   surg__builder *b = h->b;
-  x = surg__bt_cast(b, x, SURG_FLOAT);
+  x = surg__built_cast(b, x, SURG_FLOAT);
   if (!bias->v) return x;
-  const surg__bt part =
-      surg__bt_slice(b, *bias, 0, surg__bd(from), surg__bd(from + x.d[2].n));
-  return surg__bt_binary(b, "Add", x, part);
+  const surg__built part =
+      surg__built_slice(b, *bias, 0, surg__bdim_fixed(from), surg__bdim_fixed(from + x.d[2].n));
+  return surg__built_binary(b, "Add", x, part);
 }
 
 /* Queries that see the keys up to their own place are as many as those. */
 static bool may_hide(const heads *h, const surg__bdim *q, const surg__bdim *k) {
-  return !surg_node_int(h->n, "unidirectional", 0) || surg__bd_same(q, k);
+  return !surg_node_int(h->n, "unidirectional", 0) || surg__bdim_same(q, k);
 }
 
 /* y = MultiHeadAttention (q, k, v, bias, mask, ab) */
 static surg_status heads_to_products(surg__builder *b) {
   heads h = {.b = b};
-  surg__bt q, k, v, bias = {0};
-  if (!read_heads(&h) || !surg__bt_get(b, "q", &q) || !surg__bt_get(b, "k", &k) ||
-      !surg__bt_get(b, "v", &v) || surg__b_bad(b, q.rank != 3, "q: expected rank 3") ||
+  surg__built q, k, v, bias = {0};
+  if (!read_heads(&h) || !surg__built_get(b, "q", &q) || !surg__built_get(b, "k", &k) ||
+      !surg__built_get(b, "v", &v) || surg__b_bad(b, q.rank != 3, "q: expected rank 3") ||
       surg__b_bad(b, k.rank != 3, "k: expected rank 3") ||
       surg__b_bad(b, v.rank != 3, "v: expected rank 3"))
     return SURG_EUNSUPPORTED;
@@ -140,11 +142,11 @@ static surg_status heads_to_products(surg__builder *b) {
       !may_hide(&h, &q.d[1], &k.d[1]) || !read_mask(&h, &q.d[0], &k.d[1], &q.d[1]))
     return SURG_EUNSUPPORTED;
   if (surg__b_bad(b,
-                  surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &bias) || bias.rank != 1 ||
+                  surg__b_get(b, "bias") && (!surg__built_get(b, "bias", &bias) || bias.rank != 1 ||
                                              bias.d[0].n != q.d[2].n + k.d[2].n + v.d[2].n),
                   "bias: expected rank 1 and the sum of the hidden sizes"))
     return SURG_EUNSUPPORTED;
-  bias = bias.v ? surg__bt_cast(b, bias, SURG_FLOAT) : bias;
+  bias = bias.v ? surg__built_cast(b, bias, SURG_FLOAT) : bias;
   h.type = q.dtype;
   h.q = biased(&h, q, &bias, 0);
   h.k = biased(&h, k, &bias, q.d[2].n);
@@ -155,9 +157,9 @@ static surg_status heads_to_products(surg__builder *b) {
 /* y = Attention <qkv_hidden_sizes> (x, w, bias, mask, , ab) */
 static surg_status attention_of_weights(surg__builder *b) {
   heads h = {.b = b};
-  surg__bt x, w, bias = {0};
+  surg__built x, w, bias = {0};
   size_t n = 0;
-  if (!read_heads(&h) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "w", &w) ||
+  if (!read_heads(&h) || !surg__built_get(b, "x", &x) || !surg__built_get(b, "w", &w) ||
       surg__b_bad(b, x.rank != 3, "x: expected rank 3") ||
       surg__b_bad(b, w.rank != 2, "w: expected rank 2") ||
       surg__b_bad(b, !is_float(x.dtype), "x: expected floats") ||
@@ -176,18 +178,18 @@ static surg_status attention_of_weights(surg__builder *b) {
       surg__b_bad(b, 2 * sizes[0] + sizes[2] != columns, "the hidden sizes do not fit the weights"))
     return SURG_EUNSUPPORTED;
   if (surg__b_bad(b,
-                  surg__b_get(b, "bias") &&
-                      (!surg__bt_get(b, "bias", &bias) || bias.rank != 1 || bias.d[0].n != columns),
+                  surg__b_get(b, "bias") && (!surg__built_get(b, "bias", &bias) || bias.rank != 1 ||
+                                             bias.d[0].n != columns),
                   "bias: expected rank 1 and the columns of the weights"))
     return SURG_EUNSUPPORTED;
   h.type = x.dtype;
-  x = surg__bt_cast(b, x, SURG_FLOAT);
-  x = surg__bt_matmul(b, x, surg__bt_cast(b, w, SURG_FLOAT));
-  if (bias.v) x = surg__bt_binary(b, "Add", x, surg__bt_cast(b, bias, SURG_FLOAT));
+  x = surg__built_cast(b, x, SURG_FLOAT);
+  x = surg__built_matmul(b, x, surg__built_cast(b, w, SURG_FLOAT));
+  if (bias.v) x = surg__built_binary(b, "Add", x, surg__built_cast(b, bias, SURG_FLOAT));
   const int64_t key = sizes[0], value = 2 * sizes[0];
-  h.q = surg__bt_slice(b, x, 2, surg__bd(0), surg__bd(key));
-  h.k = surg__bt_slice(b, x, 2, surg__bd(key), surg__bd(value));
-  h.v = surg__bt_slice(b, x, 2, surg__bd(value), surg__bd(columns));
+  h.q = surg__built_slice(b, x, 2, surg__bdim_fixed(0), surg__bdim_fixed(key));
+  h.k = surg__built_slice(b, x, 2, surg__bdim_fixed(key), surg__bdim_fixed(value));
+  h.v = surg__built_slice(b, x, 2, surg__bdim_fixed(value), surg__bdim_fixed(columns));
   return attend(&h);
 }
 

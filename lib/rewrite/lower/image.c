@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AffineGrid, CenterCropPad and Col2Im, with the meaning of lib/eval/image/grid.c and lib/eval/image/image.c;
- * sizes that are inputs may be known or computed by the model. */
+/* AffineGrid, CenterCropPad and Col2Im, with the meaning of lib/eval/image/grid.c and
+ * lib/eval/image/image.c; sizes that are inputs may be known or computed by the model. */
 #include "rewrite/lower/native.h"
 
 /* --- AffineGrid: each point of an even grid times a matrix --- */
 
 /* Coordinates of `size` elements from -1 to 1, in double. */
-static surg__bt even(surg__builder *b, surg__bdim size, bool corners) {
+static surg__built even(surg__builder *b, surg__bdim size, bool corners) {
   if (size.n >= 0 && size.n <= SURG_LIMIT_EMIT_CONSTANT) {
     double *x = surg__arena_array(b->m->arena, (size_t)size.n + 1, sizeof *x);
     for (int64_t i = 0; x && i < size.n; i++)
       x[i] = corners ? (size.n > 1 ? 2 * (double)i / (double)(size.n - 1) - 1 : -1)
                      : (2 * (double)i + 1) / (double)size.n - 1;
-    if (x) return surg__bt_numbers(b, SURG_DOUBLE, &size.n, 1, x);
+    if (x) return surg__built_numbers(b, SURG_DOUBLE, &size.n, 1, x);
     b->status = SURG_ENOMEM;
-    return (surg__bt){0};
+    return (surg__built){0};
   }
-  const surg__bt at = surg__bt_cast(b, surg__bt_range(b, size, SURG_INT64), SURG_DOUBLE);
-  surg__bt n = surg__bd_scalar(b, size, SURG_DOUBLE);
-  surg__bt x = surg__bt_number(b, "Mul", at, 2);
-  if (!corners) x = surg__bt_number(b, "Add", x, 1);
+  const surg__built at = surg__built_cast(b, surg__built_range(b, size, SURG_INT64), SURG_DOUBLE);
+  surg__built n = surg__bdim_scalar(b, size, SURG_DOUBLE);
+  surg__built x = surg__built_number(b, "Mul", at, 2);
+  if (!corners) x = surg__built_number(b, "Add", x, 1);
   /* A single element stands at -1. */
-  if (corners) n = surg__bt_number(b, "Max", surg__bt_number(b, "Sub", n, 1), 1);
-  return surg__bt_number(b, "Sub", surg__bt_binary(b, "Div", x, n), 1);
+  if (corners) n = surg__built_number(b, "Max", surg__built_number(b, "Sub", n, 1), 1);
+  return surg__built_number(b, "Sub", surg__built_binary(b, "Div", x, n), 1);
 }
 
 static bool read_sizes(surg_value *v, uint32_t n, surg__bdim *sizes) {
   assert(n <= SURG__BT_RANK);
   surg_elem known[SURG__BT_RANK];
   const int64_t count = surg_value_elements(v, known, SURG__BT_RANK);
-  surg__bt all;
-  if (!surg__bt_of(v, &all) || all.rank != 1 || all.d[0].n != (int64_t)n) return false;
+  surg__built all;
+  if (!surg__built_of(v, &all) || all.rank != 1 || all.d[0].n != (int64_t)n) return false;
   for (uint32_t i = 0; i < n; i++) {
     sizes[i] = (surg__bdim){.n = -1, .dim = {.value = -1}};
     if (count != (int64_t)n || !known[i].known) continue;
     if (known[i].value < 0) return false;
-    sizes[i] = surg__bd(known[i].value);
+    sizes[i] = surg__bdim_fixed(known[i].value);
   }
   return true;
 }
@@ -50,9 +50,9 @@ static void ask_sizes(surg__builder *b, surg_value *v, uint32_t n, surg__bdim *s
 }
 
 static surg_status affine_grid_to_sums(surg__builder *b) {
-  surg__bt theta, sum = {0};
+  surg__built theta, sum = {0};
   surg__bdim sizes[5];
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "theta", &theta) ||
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "theta", &theta) ||
       surg__b_bad(b, theta.rank != 3, "theta: expected rank 3"))
     return SURG_EUNSUPPORTED;
   const int64_t n = theta.d[1].n;
@@ -64,22 +64,23 @@ static surg_status affine_grid_to_sums(surg__builder *b) {
   const bool corners = surg_node_int(surg__b_matched(b), "align_corners", 0) != 0;
   const int type = theta.dtype == SURG_DOUBLE ? SURG_DOUBLE : SURG_FLOAT;
   ask_sizes(b, surg__b_get(b, "size"), (uint32_t)n + 2, sizes);
-  const surg__bt wide = surg__bt_cast(b, theta, type);
+  const surg__built wide = surg__built_cast(b, theta, type);
   /* x is the last axis of the grid and the first column of theta. */
   for (int64_t k = 0; k <= n; k++) {
     surg__bdim column[5] = {theta.d[0]}, line[5];
-    for (int64_t i = 1; i < n + 2; i++) column[i] = surg__bd(i <= n ? 1 : n);
-    surg__bt one = surg__bt_gather(b, wide, surg__bt_scalar(b, SURG_INT64, (double)k), 2);
-    one = surg__bt_reshape(b, one, column, (uint32_t)n + 2);
+    for (int64_t i = 1; i < n + 2; i++) column[i] = surg__bdim_fixed(i <= n ? 1 : n);
+    surg__built one = surg__built_gather(b, wide, surg__built_scalar(b, SURG_INT64, (double)k), 2);
+    one = surg__built_reshape(b, one, column, (uint32_t)n + 2);
     if (k < n) {
       const int64_t axis = n - k; /* of the grid */
-      for (int64_t i = 0; i < n + 2; i++) line[i] = i == axis ? sizes[axis + 1] : surg__bd(1);
-      const surg__bt at = surg__bt_cast(b, even(b, sizes[axis + 1], corners), type);
-      one = surg__bt_binary(b, "Mul", one, surg__bt_reshape(b, at, line, (uint32_t)n + 2));
+      for (int64_t i = 0; i < n + 2; i++)
+        line[i] = i == axis ? sizes[axis + 1] : surg__bdim_fixed(1);
+      const surg__built at = surg__built_cast(b, even(b, sizes[axis + 1], corners), type);
+      one = surg__built_binary(b, "Mul", one, surg__built_reshape(b, at, line, (uint32_t)n + 2));
     }
-    sum = sum.v ? surg__bt_binary(b, "Add", sum, one) : one;
+    sum = sum.v ? surg__built_binary(b, "Add", sum, one) : one;
   }
-  surg__bt_result(b, "y", surg__bt_cast(b, sum, theta.dtype));
+  surg__built_result(b, "y", surg__built_cast(b, sum, theta.dtype));
   return b->status;
 }
 
@@ -87,17 +88,17 @@ static surg_status affine_grid_to_sums(surg__builder *b) {
 
 typedef struct crop {
   surg__builder *b;
-  surg__bt x;
+  surg__built x;
   uint32_t n; /* axes that change */
   int64_t axes[SURG__BT_RANK];
-  surg__bt targets; /* what they become: a vector */
+  surg__built targets; /* what they become: a vector */
 } crop;
 
 static bool read_crop(crop *c) {
   surg__builder *b = c->b;
   size_t n = 0;
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &c->x) ||
-      !surg__bt_get(b, "size", &c->targets) || c->targets.rank != 1)
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &c->x) ||
+      !surg__built_get(b, "size", &c->targets) || c->targets.rank != 1)
     return false;
   const int64_t *axes = surg_node_ints(surg__b_matched(b), "axes", &n), rank = c->x.rank;
   if (axes && n > SURG__BT_RANK) return false;
@@ -114,18 +115,18 @@ static bool read_crop(crop *c) {
 }
 
 /* For all axes of x, 0 for those that do not change. */
-static surg__bt of_all_axes(const crop *c, surg__bt v) {
+static surg__built of_all_axes(const crop *c, surg__built v) {
   surg__builder *b = c->b;
   const int64_t zero = 0;
   double from[SURG__BT_RANK];
   for (uint32_t i = 0; i < c->x.rank; i++) from[i] = c->n;
   for (uint32_t i = 0; i < c->n; i++) from[c->axes[i]] = i;
-  const surg__bt none = {
-      .v = surg__b_ints(b, &zero, 1), .dtype = SURG_INT64, .rank = 1, .d = {surg__bd(1)}};
-  const surg__bt both[2] = {v, none};
+  const surg__built none = {
+      .v = surg__b_ints(b, &zero, 1), .dtype = SURG_INT64, .rank = 1, .d = {surg__bdim_fixed(1)}};
+  const surg__built both[2] = {v, none};
   const int64_t rank = c->x.rank;
-  const surg__bt joined = surg__bt_concat(b, both, 2, 0);
-  return surg__bt_gather(b, joined, surg__bt_numbers(b, SURG_INT64, &rank, 1, from), 0);
+  const surg__built joined = surg__built_concat(b, both, 2, 0);
+  return surg__built_gather(b, joined, surg__built_numbers(b, SURG_INT64, &rank, 1, from), 0);
 }
 
 /* What is cut and added, all of it known: nodes for nothing are not made. */
@@ -144,39 +145,42 @@ static surg_status crop_by_numbers(const crop *c, const surg__bdim *lengths,
     if (cut) cuts = true;
     if (missing) adds = true;
   }
-  surg__bt y = c->x;
+  surg__built y = c->x;
   if (cuts) {
     surg_value *from = surg__b_ints(b, start, c->n), *to = surg__b_ints(b, end, c->n);
     surg_value *const slice[4] = {y.v, from, to, surg__b_ints(b, c->axes, c->n)};
     y.v = surg__b_node(b, "Slice", slice, 4);
   }
   if (adds) y.v = surg__b_binary(b, "Pad", y.v, surg__b_ints(b, pads, (size_t)2 * c->x.rank));
-  surg__bt_result(b, "y", y);
+  surg__built_result(b, "y", y);
   return b->status;
 }
 
 static surg_status crop_by_sizes(crop *c, const surg__bdim *lengths) {
   surg__builder *b = c->b;
-  const surg__bt from = {.v = surg__bd_vector(b, lengths, c->n),
+  const surg__built from = {.v = surg__bdim_vector(b, lengths, c->n),
                          .dtype = SURG_INT64,
                          .rank = 1,
-                         .d = {surg__bd(c->n)}};
-  const surg__bt to = surg__bt_cast(b, c->targets, SURG_INT64);
+                         .d = {surg__bdim_fixed(c->n)}};
+  const surg__built to = surg__built_cast(b, c->targets, SURG_INT64);
   /* What is too much, or 0, and what is missing, or 0. */
-  const surg__bt apart = surg__bt_binary(b, "Sub", from, to);
-  const surg__bt more = surg__bt_number(b, "Greater", surg__bt_cast(b, apart, SURG_DOUBLE), 0);
-  const surg__bt cut = surg__bt_binary(b, "Mul", apart, surg__bt_cast(b, more, SURG_INT64));
-  const surg__bt missing = surg__bt_binary(b, "Sub", cut, apart);
-  const surg__bt start = surg__bt_number(b, "Div", cut, 2);
-  const surg__bt end = surg__bt_binary(b, "Add", start, surg__bt_binary(b, "Sub", from, cut));
-  const surg__bt before = surg__bt_number(b, "Div", missing, 2);
-  const surg__bt behind = surg__bt_binary(b, "Sub", missing, before);
+  const surg__built apart = surg__built_binary(b, "Sub", from, to);
+  const surg__built more =
+      surg__built_number(b, "Greater", surg__built_cast(b, apart, SURG_DOUBLE), 0);
+  const surg__built cut =
+      surg__built_binary(b, "Mul", apart, surg__built_cast(b, more, SURG_INT64));
+  const surg__built missing = surg__built_binary(b, "Sub", cut, apart);
+  const surg__built start = surg__built_number(b, "Div", cut, 2);
+  const surg__built end =
+      surg__built_binary(b, "Add", start, surg__built_binary(b, "Sub", from, cut));
+  const surg__built before = surg__built_number(b, "Div", missing, 2);
+  const surg__built behind = surg__built_binary(b, "Sub", missing, before);
   surg_value *const slice[4] = {c->x.v, start.v, end.v, surg__b_ints(b, c->axes, c->n)};
-  const surg__bt first = of_all_axes(c, before), pads[2] = {first, of_all_axes(c, behind)};
-  surg__bt y = c->x;
+  const surg__built first = of_all_axes(c, before), pads[2] = {first, of_all_axes(c, behind)};
+  surg__built y = c->x;
   surg_value *sliced = surg__b_node(b, "Slice", slice, 4);
-  y.v = surg__b_binary(b, "Pad", sliced, surg__bt_concat(b, pads, 2, 0).v);
-  surg__bt_result(b, "y", y);
+  y.v = surg__b_binary(b, "Pad", sliced, surg__built_concat(b, pads, 2, 0).v);
+  surg__built_result(b, "y", y);
   return b->status;
 }
 
@@ -198,7 +202,7 @@ static surg_status crop_to_slice(surg__builder *b) {
 
 typedef struct columns {
   surg__builder *b;
-  surg__bt x;
+  surg__built x;
   uint32_t n;
   surg__bdim image[MOST_AXES], block[MOST_AXES], places[MOST_AXES];
   int64_t stride[MOST_AXES], dilation[MOST_AXES], begin[MOST_AXES], end[MOST_AXES];
@@ -220,9 +224,9 @@ static bool read_numbers(const columns *c, const char *name, int64_t least, int6
 
 static bool read_columns(columns *c) {
   surg__builder *b = c->b;
-  surg__bt image;
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &c->x) || c->x.rank != 3 ||
-      !surg__bt_get(b, "image", &image) || image.rank != 1 || image.d[0].n < 1 ||
+  surg__built image;
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &c->x) || c->x.rank != 3 ||
+      !surg__built_get(b, "image", &image) || image.rank != 1 || image.d[0].n < 1 ||
       image.d[0].n > MOST_AXES)
     return false;
   c->n = (uint32_t)image.d[0].n;
@@ -240,55 +244,57 @@ static bool read_columns(columns *c) {
 static surg__bdim places_of(const columns *c, uint32_t i) {
   assert(i < c->n && c->stride[i] > 0 && c->dilation[i] > 0);
   surg__builder *b = c->b;
-  const surg__bdim one = surg__bd(1);
-  const surg__bdim wide = surg__bd_add(b, c->image[i], surg__bd(c->begin[i] + c->end[i]));
+  const surg__bdim one = surg__bdim_fixed(1);
+  const surg__bdim wide = surg__bdim_add(b, c->image[i], surg__bdim_fixed(c->begin[i] + c->end[i]));
   const surg__bdim reach =
-      surg__bd_mul(b, surg__bd(c->dilation[i]), surg__bd_sub(b, c->block[i], one));
-  const surg__bdim rest = surg__bd_sub(b, wide, surg__bd_add(b, reach, one));
-  return surg__bd_add(b, surg__bd_div(b, rest, surg__bd(c->stride[i])), one);
+      surg__bdim_mul(b, surg__bdim_fixed(c->dilation[i]), surg__bdim_sub(b, c->block[i], one));
+  const surg__bdim rest = surg__bdim_sub(b, wide, surg__bdim_add(b, reach, one));
+  return surg__bdim_add(b, surg__bdim_div(b, rest, surg__bdim_fixed(c->stride[i])), one);
 }
 
 /* A vector as axis `axis` of 2n ones. */
-static surg__bt along(const columns *c, surg__bt x, uint32_t axis) {
+static surg__built along(const columns *c, surg__built x, uint32_t axis) {
   assert(c->n <= MOST_AXES && axis < 2 * c->n);
   surg__bdim d[2 * MOST_AXES];
-  for (uint32_t i = 0; i < 2 * c->n; i++) d[i] = i == axis ? x.d[0] : surg__bd(1);
-  return surg__bt_reshape(c->b, x, d, 2 * c->n);
+  for (uint32_t i = 0; i < 2 * c->n; i++) d[i] = i == axis ? x.d[0] : surg__bdim_fixed(1);
+  return surg__built_reshape(c->b, x, d, 2 * c->n);
 }
 
 /* The row of the column that element p of the image has from element k of the block, by axes
  * [image..., block...]; `none` where there is none. */
-static surg__bt rows_of(const columns *c, surg__bdim none) {
+static surg__built rows_of(const columns *c, surg__bdim none) {
   surg__builder *b = c->b;
-  surg__bt element = {0}, place = {0}, valid = {0}, all = surg__bt_scalar(b, SURG_INT64, 1);
+  surg__built element = {0}, place = {0}, valid = {0}, all = surg__built_scalar(b, SURG_INT64, 1);
   for (uint32_t i = 0; i < c->n; i++) {
-    const surg__bt p = along(c, surg__bt_range(b, c->image[i], SURG_INT64), i);
-    const surg__bt k = along(c, surg__bt_range(b, c->block[i], SURG_INT64), c->n + i);
-    const surg__bt padded = surg__bt_number(b, "Add", p, (double)c->begin[i]);
-    const surg__bt reach = surg__bt_number(b, "Mul", k, (double)c->dilation[i]);
-    const surg__bt from = surg__bt_binary(b, "Sub", padded, reach);
-    const surg__bt at = surg__bt_number(b, "Div", from, (double)c->stride[i]);
-    const surg__bt whole =
-        surg__bt_binary(b, "Equal", surg__bt_number(b, "Mul", at, (double)c->stride[i]), from);
-    const surg__bt start = surg__bt_number(b, "Greater", surg__bt_cast(b, from, SURG_DOUBLE), -1);
-    const surg__bt at_double = surg__bt_cast(b, at, SURG_DOUBLE);
-    const surg__bt end = surg__bd_scalar(b, c->places[i], SURG_DOUBLE);
-    const surg__bt inside = surg__bt_binary(b, "Less", at_double, end);
-    const surg__bt good =
-        surg__bt_binary(b, "And", whole, surg__bt_binary(b, "And", start, inside));
-    const surg__bt places = surg__bd_scalar(b, c->places[i], SURG_INT64);
-    const surg__bt block = surg__bd_scalar(b, c->block[i], SURG_INT64);
-    valid = i ? surg__bt_binary(b, "And", valid, good) : good;
-    place = i ? surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", place, places), at) : at;
-    element = i ? surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", element, block), k) : k;
-    all = surg__bt_binary(b, "Mul", all, places);
+    const surg__built p = along(c, surg__built_range(b, c->image[i], SURG_INT64), i);
+    const surg__built k = along(c, surg__built_range(b, c->block[i], SURG_INT64), c->n + i);
+    const surg__built padded = surg__built_number(b, "Add", p, (double)c->begin[i]);
+    const surg__built reach = surg__built_number(b, "Mul", k, (double)c->dilation[i]);
+    const surg__built from = surg__built_binary(b, "Sub", padded, reach);
+    const surg__built at = surg__built_number(b, "Div", from, (double)c->stride[i]);
+    const surg__built whole = surg__built_binary(
+        b, "Equal", surg__built_number(b, "Mul", at, (double)c->stride[i]), from);
+    const surg__built start =
+        surg__built_number(b, "Greater", surg__built_cast(b, from, SURG_DOUBLE), -1);
+    const surg__built at_double = surg__built_cast(b, at, SURG_DOUBLE);
+    const surg__built end = surg__bdim_scalar(b, c->places[i], SURG_DOUBLE);
+    const surg__built inside = surg__built_binary(b, "Less", at_double, end);
+    const surg__built good =
+        surg__built_binary(b, "And", whole, surg__built_binary(b, "And", start, inside));
+    const surg__built places = surg__bdim_scalar(b, c->places[i], SURG_INT64);
+    const surg__built block = surg__bdim_scalar(b, c->block[i], SURG_INT64);
+    valid = i ? surg__built_binary(b, "And", valid, good) : good;
+    place = i ? surg__built_binary(b, "Add", surg__built_binary(b, "Mul", place, places), at) : at;
+    element = i ? surg__built_binary(b, "Add", surg__built_binary(b, "Mul", element, block), k) : k;
+    all = surg__built_binary(b, "Mul", all, places);
   }
-  const surg__bt row = surg__bt_binary(b, "Add", surg__bt_binary(b, "Mul", element, all), place);
-  const surg__bt in = surg__bt_cast(b, valid, SURG_INT64);
-  const surg__bt out = surg__bt_binary(b, "Sub", surg__bt_scalar(b, SURG_INT64, 1), in);
-  const surg__bt found = surg__bt_binary(b, "Mul", row, in);
-  const surg__bt behind = surg__bd_scalar(b, none, SURG_INT64);
-  return surg__bt_binary(b, "Add", found, surg__bt_binary(b, "Mul", out, behind));
+  const surg__built row =
+      surg__built_binary(b, "Add", surg__built_binary(b, "Mul", element, all), place);
+  const surg__built in = surg__built_cast(b, valid, SURG_INT64);
+  const surg__built out = surg__built_binary(b, "Sub", surg__built_scalar(b, SURG_INT64, 1), in);
+  const surg__built found = surg__built_binary(b, "Mul", row, in);
+  const surg__built behind = surg__bdim_scalar(b, none, SURG_INT64);
+  return surg__built_binary(b, "Add", found, surg__built_binary(b, "Mul", out, behind));
 }
 
 static surg_status columns_to_gather(surg__builder *b) {
@@ -296,29 +302,29 @@ static surg_status columns_to_gather(surg__builder *b) {
   if (!read_columns(&c)) return SURG_EUNSUPPORTED;
   const int type = c.x.dtype;
   const bool half = type == SURG_FLOAT16 || type == SURG_BFLOAT16;
-  surg__bdim elements = surg__bd(1);
+  surg__bdim elements = surg__bdim_fixed(1);
   ask_sizes(b, surg__b_get(b, "image"), c.n, c.image);
   ask_sizes(b, surg__b_get(b, "block"), c.n, c.block);
   for (uint32_t i = 0; i < c.n; i++) {
     c.block[i].filled = true; /* a block of nothing has no columns */
     c.places[i] = places_of(&c, i);
-    elements = surg__bd_mul(b, elements, c.block[i]);
+    elements = surg__bdim_mul(b, elements, c.block[i]);
   }
   /* Rows of [elements of the block * places, batch, channels], and one of zeros. */
-  const surg__bdim rows = surg__bd_mul(b, elements, c.x.d[2]);
-  const surg__bdim apart[3] = {c.x.d[0], surg__bd_div(b, c.x.d[1], elements), rows};
-  const surg__bdim zero[3] = {surg__bd(1), apart[0], apart[1]};
+  const surg__bdim rows = surg__bdim_mul(b, elements, c.x.d[2]);
+  const surg__bdim apart[3] = {c.x.d[0], surg__bdim_div(b, c.x.d[1], elements), rows};
+  const surg__bdim zero[3] = {surg__bdim_fixed(1), apart[0], apart[1]};
   const int64_t rows_first[3] = {2, 0, 1};
-  surg__bt x = surg__bt_cast(b, c.x, half ? SURG_FLOAT : type);
-  x = surg__bt_transpose(b, surg__bt_reshape(b, x, apart, 3), rows_first);
-  const surg__bt both[2] = {x, surg__bt_fill(b, x.dtype, 0, zero, 3)};
-  x = surg__bt_concat(b, both, 2, 0);
-  x = surg__bt_gather(b, x, rows_of(&c, rows), 0);
-  for (uint32_t i = 0; i < c.n; i++) x = surg__bt_reduce(b, "ReduceSum", x, c.n, false);
+  surg__built x = surg__built_cast(b, c.x, half ? SURG_FLOAT : type);
+  x = surg__built_transpose(b, surg__built_reshape(b, x, apart, 3), rows_first);
+  const surg__built both[2] = {x, surg__built_fill(b, x.dtype, 0, zero, 3)};
+  x = surg__built_concat(b, both, 2, 0);
+  x = surg__built_gather(b, x, rows_of(&c, rows), 0);
+  for (uint32_t i = 0; i < c.n; i++) x = surg__built_reduce(b, "ReduceSum", x, c.n, false);
   int64_t perm[2 + MOST_AXES] = {c.n, (int64_t)c.n + 1};
   for (uint32_t i = 0; i < c.n; i++) perm[i + 2] = i;
-  x = surg__bt_transpose(b, x, perm);
-  surg__bt_result(b, "y", surg__bt_cast(b, x, type));
+  x = surg__built_transpose(b, x, perm);
+  surg__built_result(b, "y", surg__built_cast(b, x, type));
   return b->status;
 }
 

@@ -8,78 +8,78 @@
 #define MOST_INDICES 65536u /* of a constant */
 #define MOST_PARTS 256      /* nodes that are made for each element of an axis */
 
-static surg__bt ints_of(surg__bt x) {
+static surg__built ints_of(surg__built x) {
   x.dtype = SURG_INT64;
   return x;
 }
 
-static surg__bt wide(surg__builder *b, surg__bt x) {
-  return surg__bt_cast(b, x, SURG_INT64);
+static surg__built wide(surg__builder *b, surg__built x) {
+  return surg__built_cast(b, x, SURG_INT64);
 }
 
 /* --- places --- */
 
 /* The size from axis `from` up to `to`, multiplied. */
-static surg__bdim product(surg__builder *b, const surg__bt *x, uint32_t from, uint32_t to) {
+static surg__bdim product(surg__builder *b, const surg__built *x, uint32_t from, uint32_t to) {
   assert(from <= to && to <= x->rank);
-  surg__bdim p = surg__bd(1);
-  for (uint32_t i = from; i < to; i++) p = surg__bd_mul(b, p, x->d[i]);
+  surg__bdim p = surg__bdim_fixed(1);
+  for (uint32_t i = from; i < to; i++) p = surg__bdim_mul(b, p, x->d[i]);
   return p;
 }
 
 /* A number for each element along `axis` of a tensor of that rank. */
-static surg__bt along(surg__builder *b, surg__bt v, uint32_t axis, uint32_t rank) {
+static surg__built along(surg__builder *b, surg__built v, uint32_t axis, uint32_t rank) {
   assert(b->status || (axis < rank && rank <= SURG__BT_RANK));
   surg__bdim d[SURG__BT_RANK];
-  for (uint32_t i = 0; i < rank; i++) d[i] = i == axis ? v.d[0] : surg__bd(1);
-  return surg__bt_reshape(b, v, d, rank);
+  for (uint32_t i = 0; i < rank; i++) d[i] = i == axis ? v.d[0] : surg__bdim_fixed(1);
+  return surg__built_reshape(b, v, d, rank);
 }
 
-static surg__bt times(surg__builder *b, surg__bt x, surg__bdim n) {
+static surg__built times(surg__builder *b, surg__built x, surg__bdim n) {
   if (n.n == 1) return x;
-  return surg__bt_binary(b, "Mul", x, surg__bd_scalar(b, n, SURG_INT64));
+  return surg__built_binary(b, "Mul", x, surg__bdim_scalar(b, n, SURG_INT64));
 }
 
-static surg__bt plus(surg__builder *b, surg__bt x, surg__bt y) {
-  return x.v ? surg__bt_binary(b, "Add", x, y) : y;
+static surg__built plus(surg__builder *b, surg__built x, surg__built y) {
+  return x.v ? surg__built_binary(b, "Add", x, y) : y;
 }
 
 /* The place of each element of x in its flat form: of the shape of x, or one that broadcasts to
  * it. */
-static surg__bt places(surg__builder *b, const surg__bt *x) {
+static surg__built places(surg__builder *b, const surg__built *x) {
   uint64_t count;
   int64_t dims[SURG__BT_RANK];
-  if (surg__bt_count(x, MOST_INDICES, &count)) {
+  if (surg__built_count(x, MOST_INDICES, &count)) {
     double *n = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *n);
     for (uint64_t i = 0; n && i < count; i++) n[i] = (double)i;
     if (!n) b->status = SURG_ENOMEM;
     for (uint32_t i = 0; i < x->rank; i++) dims[i] = x->d[i].n;
-    if (n) return surg__bt_numbers(b, SURG_INT64, dims, x->rank, n);
+    if (n) return surg__built_numbers(b, SURG_INT64, dims, x->rank, n);
   }
-  surg__bt at = {0};
+  surg__built at = {0};
   for (uint32_t i = 0; i < x->rank; i++) {
     if (x->d[i].n == 1) continue;
-    const surg__bt v = along(b, surg__bt_range(b, x->d[i], SURG_INT64), i, x->rank);
+    const surg__built v = along(b, surg__built_range(b, x->d[i], SURG_INT64), i, x->rank);
     at = plus(b, at, times(b, v, product(b, x, i + 1, x->rank)));
   }
-  return at.v ? at : surg__bt_scalar(b, SURG_INT64, 0);
+  return at.v ? at : surg__built_scalar(b, SURG_INT64, 0);
 }
 
-static surg__bt flat(surg__builder *b, surg__bt x) {
+static surg__built flat(surg__builder *b, surg__built x) {
   const int64_t any = -1;
   uint64_t count;
-  const bool known = surg__bt_count(&x, INT64_MAX, &count);
+  const bool known = surg__built_count(&x, INT64_MAX, &count);
   if (x.rank == 1) return x;
-  surg__bt y = {.dtype = x.dtype, .rank = 1};
-  y.v = surg__bi_reshape(b, x.v, &any, 1);
-  y.d[0] = known ? surg__bd((int64_t)count)
+  surg__built y = {.dtype = x.dtype, .rank = 1};
+  y.v = surg__bint_reshape(b, x.v, &any, 1);
+  y.d[0] = known ? surg__bdim_fixed((int64_t)count)
                  : (surg__bdim){.n = -1, .of = y.v, .axis = 0, .dim = {.value = -1}};
   return y;
 }
 
 /* Indices that may count from the end. */
-static surg__bt from_front(surg__builder *b, surg__bt i, surg__bdim n) {
-  i.v = surg__bi_wrap(b, i.v, surg__bd_scalar(b, n, SURG_INT64).v);
+static surg__built from_front(surg__builder *b, surg__built i, surg__bdim n) {
+  i.v = surg__bint_wrap(b, i.v, surg__bdim_scalar(b, n, SURG_INT64).v);
   return i;
 }
 
@@ -101,19 +101,19 @@ static surg_value *mixed(surg__builder *b, int type) {
 }
 
 /* Elements of x, and behind them those of z. */
-static surg__bt fetched(surg__builder *b, surg__bt c, surg__bt x, surg__bt z) {
-  const surg__bt flat_x = flat(b, x), both[2] = {flat_x, flat(b, z)};
-  surg__bt px = places(b, &x), pz = places(b, &z);
-  pz = surg__bt_binary(b, "Add", pz, surg__bd_scalar(b, both[0].d[0], SURG_INT64));
-  const surg__bt apart = surg__bt_binary(b, "Sub", px, pz);
-  const surg__bt step = surg__bt_binary(b, "Mul", surg__bt_cast(b, c, SURG_INT64), apart);
-  const surg__bt all = surg__bt_concat(b, both, 2, 0);
-  return surg__bt_gather(b, all, surg__bt_binary(b, "Add", pz, step), 0);
+static surg__built fetched(surg__builder *b, surg__built c, surg__built x, surg__built z) {
+  const surg__built flat_x = flat(b, x), both[2] = {flat_x, flat(b, z)};
+  surg__built px = places(b, &x), pz = places(b, &z);
+  pz = surg__built_binary(b, "Add", pz, surg__bdim_scalar(b, both[0].d[0], SURG_INT64));
+  const surg__built apart = surg__built_binary(b, "Sub", px, pz);
+  const surg__built step = surg__built_binary(b, "Mul", surg__built_cast(b, c, SURG_INT64), apart);
+  const surg__built all = surg__built_concat(b, both, 2, 0);
+  return surg__built_gather(b, all, surg__built_binary(b, "Add", pz, step), 0);
 }
 
 /* y = Where (c, x, z) */
 static surg_status where_by_index(surg__builder *b) {
-  surg__bt c, x, z;
+  surg__built c, x, z;
   const int dtype = surg__b_dtype(surg__b_get(b, "x"));
   if (surg__b_bad(b, !dtype, "an element type is unknown or unsupported") ||
       surg__b_bad(b, surg__dtype_bits(dtype) < 8 && dtype != SURG_STRING,
@@ -123,9 +123,9 @@ static surg_status where_by_index(surg__builder *b) {
     surg__b_result(b, "y", mixed(b, dtype));
     return b->status;
   }
-  if (!surg__bt_get(b, "c", &c) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "z", &z))
+  if (!surg__built_get(b, "c", &c) || !surg__built_get(b, "x", &x) || !surg__built_get(b, "z", &z))
     return SURG_EUNSUPPORTED;
-  surg__bt_result(b, "y", fetched(b, c, x, z));
+  surg__built_result(b, "y", fetched(b, c, x, z));
   return b->status;
 }
 
@@ -135,16 +135,16 @@ static surg_status where_by_index(surg__builder *b) {
 static surg_status shrink_by_index(surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   const double bias = surg_node_float(n, "bias", 0), edge = surg_node_float(n, "lambd", 0.5f);
-  surg__bt x;
-  if (!surg__bt_get(b, "x", &x) || !surg__b_attrs_known(b) ||
+  surg__built x;
+  if (!surg__built_get(b, "x", &x) || !surg__b_attrs_known(b) ||
       surg__b_bad(b, x.dtype != SURG_FLOAT && x.dtype != SURG_DOUBLE,
                   "an element type is unknown or unsupported"))
     return SURG_EUNSUPPORTED;
-  const surg__bt low = surg__bt_number(b, "Less", x, -edge);
-  const surg__bt high = surg__bt_number(b, "Greater", x, edge);
-  const surg__bt less = surg__bt_number(b, "Sub", x, bias);
-  const surg__bt inner = fetched(b, high, less, surg__bt_scalar(b, x.dtype, 0));
-  surg__bt_result(b, "y", fetched(b, low, surg__bt_number(b, "Add", x, bias), inner));
+  const surg__built low = surg__built_number(b, "Less", x, -edge);
+  const surg__built high = surg__built_number(b, "Greater", x, edge);
+  const surg__built less = surg__built_number(b, "Sub", x, bias);
+  const surg__built inner = fetched(b, high, less, surg__built_scalar(b, x.dtype, 0));
+  surg__built_result(b, "y", fetched(b, low, surg__built_number(b, "Add", x, bias), inner));
   return b->status;
 }
 
@@ -170,8 +170,8 @@ static surg_status constant_to_expand(surg__builder *b) {
 
 /* y = Expand (x, s): an axis of one element is repeated as often as the shape says. */
 static surg_status expand_to_tile(surg__builder *b) {
-  surg__bt x, s;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "s", &s) ||
+  surg__built x, s;
+  if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "s", &s) ||
       surg__b_bad(b, s.rank != 1, "s: expected rank 1") ||
       surg__b_bad(b, s.d[0].n < 0, "s: a size is unknown") ||
       surg__b_bad(b, s.d[0].n > SURG__BT_RANK, "s: a size is above the limit of a rewrite"))
@@ -188,20 +188,20 @@ static surg_status expand_to_tile(surg__builder *b) {
     v = surg__b_over(b, "Unsqueeze", v, ones, n - x.rank);
   }
   for (uint32_t i = 0; i < SURG__BT_RANK; i++) ones[i] = 1;
-  if (x.rank > n) sizes = surg__bi_concat(b, surg__b_ints(b, ones, x.rank - n), sizes, 0);
+  if (x.rank > n) sizes = surg__bint_concat(b, surg__b_ints(b, ones, x.rank - n), sizes, 0);
   surg_value *shape = surg__b_unary(b, "Shape", v);
-  surg_value *single = op2(b, "Equal", shape, surg__bi(b, 1));
+  surg_value *single = op2(b, "Equal", shape, surg__bint(b, 1));
   surg_value *grows = surg__b_cast(b, single, SURG_INT64);
-  surg_value *more = op2(b, "Mul", grows, op2(b, "Sub", sizes, surg__bi(b, 1)));
-  surg__b_result(b, "y", op2(b, "Tile", v, op2(b, "Add", more, surg__bi(b, 1))));
+  surg_value *more = op2(b, "Mul", grows, op2(b, "Sub", sizes, surg__bint(b, 1)));
+  surg__b_result(b, "y", op2(b, "Tile", v, op2(b, "Add", more, surg__bint(b, 1))));
   return b->status;
 }
 
 /* z = NonZero (as many ones as n says) */
 static surg_status counting_nonzero(surg__builder *b) {
-  surg__bt n;
+  surg__built n;
   const int64_t first = 0;
-  if (!surg__bt_get(b, "n", &n) || surg__b_bad(b, n.rank != 1, "n: expected rank 1") ||
+  if (!surg__built_get(b, "n", &n) || surg__b_bad(b, n.rank != 1, "n: expected rank 1") ||
       surg__b_bad(b, n.d[0].n != 1, "n: expected one element"))
     return SURG_EUNSUPPORTED;
   surg__b_result(b, "z", surg__b_over(b, "Unsqueeze", surg__b_counting(b, n.v), &first, 1));
@@ -218,17 +218,18 @@ static bool get_axis(const surg__builder *b, const char *name, uint32_t rank, ui
   return a >= 0 && a < (int64_t)rank;
 }
 
-static bool is_index(const surg__bt *i) {
+static bool is_index(const surg__built *i) {
   return i->dtype == SURG_INT64 || i->dtype == SURG_INT32;
 }
 
 /* Where the elements that GatherElements speaks of lie in flat x. */
-static surg__bt element_places(surg__builder *b, const surg__bt *x, surg__bt i, uint32_t axis) {
-  const surg__bt front = from_front(b, wide(b, i), x->d[axis]);
-  surg__bt at = times(b, front, product(b, x, axis + 1, x->rank));
+static surg__built element_places(surg__builder *b, const surg__built *x, surg__built i,
+                                  uint32_t axis) {
+  const surg__built front = from_front(b, wide(b, i), x->d[axis]);
+  surg__built at = times(b, front, product(b, x, axis + 1, x->rank));
   for (uint32_t k = 0; k < x->rank; k++) {
     if (k == axis || i.d[k].n == 1) continue;
-    const surg__bt v = along(b, surg__bt_range(b, i.d[k], SURG_INT64), k, i.rank);
+    const surg__built v = along(b, surg__built_range(b, i.d[k], SURG_INT64), k, i.rank);
     at.v = op2(b, "Add", at.v, times(b, v, product(b, x, k + 1, x->rank)).v);
   }
   return at;
@@ -236,39 +237,41 @@ static surg__bt element_places(surg__builder *b, const surg__bt *x, surg__bt i, 
 
 /* y = GatherElements <axis = a> (x, i) */
 static surg_status gather_elements(surg__builder *b) {
-  surg__bt x, i;
+  surg__built x, i;
   uint32_t axis;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
+  if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
       surg__b_bad(b, x.rank != i.rank, "x and i: expected equal ranks") ||
       surg__b_bad(b, !is_index(&i), "i: expected int32 or int64") ||
       !get_axis(b, "a", x.rank, &axis) ||
       surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
-  const surg__bt data = flat(b, x);
-  surg__bt_result(b, "y", surg__bt_gather(b, data, element_places(b, &x, i, axis), 0));
+  const surg__built data = flat(b, x);
+  surg__built_result(b, "y", surg__built_gather(b, data, element_places(b, &x, i, axis), 0));
   return b->status;
 }
 
 /* Where the rows that tuples of indices speak of lie: x counts as [rows, ...], its first `batch`
  * axes being those of the tuples as well. */
-static surg__bt row_places(surg__builder *b, const surg__bt *x, surg__bt i, uint32_t batch) {
+static surg__built row_places(surg__builder *b, const surg__built *x, surg__built i,
+                              uint32_t batch) {
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n, all = batch + length;
   assert(length > 0 && all <= x->rank); /* `tuples_fit` */
-  surg__bt at = {0};
+  surg__built at = {0};
   i = wide(b, i);
   for (uint32_t k = 0; k < length; k++) {
-    const surg__bt one = surg__bt_gather(b, i, surg__bt_scalar(b, SURG_INT64, k), i.rank - 1);
-    const surg__bt front = from_front(b, one, x->d[batch + k]);
+    const surg__built one =
+        surg__built_gather(b, i, surg__built_scalar(b, SURG_INT64, k), i.rank - 1);
+    const surg__built front = from_front(b, one, x->d[batch + k]);
     at = plus(b, at, times(b, front, product(b, x, batch + k + 1, all)));
   }
   for (uint32_t k = 0; k < batch; k++) {
-    const surg__bt v = along(b, surg__bt_range(b, x->d[k], SURG_INT64), k, at.rank);
+    const surg__built v = along(b, surg__built_range(b, x->d[k], SURG_INT64), k, at.rank);
     at.v = op2(b, "Add", at.v, times(b, v, product(b, x, k + 1, all)).v);
   }
   return at;
 }
 
-static bool tuples_fit(const surg__bt *x, const surg__bt *i, int64_t batch) {
+static bool tuples_fit(const surg__built *x, const surg__built *i, int64_t batch) {
   if (!is_index(i) || i->rank == 0 || batch < 0 || batch >= (int64_t)i->rank) return false;
   const int64_t length = i->d[i->rank - 1].n;
   return length >= 1 && batch + length <= (int64_t)x->rank &&
@@ -277,17 +280,17 @@ static bool tuples_fit(const surg__bt *x, const surg__bt *i, int64_t batch) {
 
 /* y = GatherND <batch_dims> (x, i) */
 static surg_status gather_nd(surg__builder *b) {
-  surg__bt x, i;
+  surg__built x, i;
   const int64_t batch = surg_node_int(surg__b_matched(b), "batch_dims", 0);
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
       !tuples_fit(&x, &i, batch) || surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   const uint32_t all = (uint32_t)(batch + i.d[i.rank - 1].n);
   surg__bdim d[SURG__BT_RANK] = {product(b, &x, 0, all)};
   for (uint32_t k = all; k < x.rank; k++) d[1 + k - all] = x.d[k];
-  const surg__bt rows = surg__bt_reshape(b, x, d, 1 + x.rank - all);
-  surg__bt_result(b, "y",
-                  surg__bt_gather(b, rows, row_places(b, &x, i, (uint32_t)batch), 0));
+  const surg__built rows = surg__built_reshape(b, x, d, 1 + x.rank - all);
+  surg__built_result(b, "y",
+                  surg__built_gather(b, rows, row_places(b, &x, i, (uint32_t)batch), 0));
   return b->status;
 }
 
@@ -295,12 +298,12 @@ static surg_status gather_nd(surg__builder *b) {
 
 /* y = OneHot <axis = a> (i, d, v): v[0] or v[1]. Negative indices count from the end from 11 on. */
 static surg_status one_hot(surg__builder *b) {
-  surg__bt i, depth, values;
+  surg__built i, depth, values;
   const surg__rvalue a = surg__b_data(b, "a");
   const bool fold = surg_node_schema(surg__b_matched(b))->since >= 11;
   const int64_t one = 1;
-  if (!surg__bt_get(b, "i", &i) || !surg__bt_get(b, "d", &depth) ||
-      !surg__bt_get(b, "v", &values) ||
+  if (!surg__built_get(b, "i", &i) || !surg__built_get(b, "d", &depth) ||
+      !surg__built_get(b, "v", &values) ||
       surg__b_bad(b, a.kind != SURG__R_INT, "an attribute is unknown") ||
       surg__b_bad(b, !a.one.known, "an attribute is unknown") ||
       surg__b_bad(b, i.rank >= SURG__BT_RANK, "i: the rank is above the limit") ||
@@ -310,13 +313,13 @@ static surg_status one_hot(surg__builder *b) {
   if (surg__b_bad(b, axis < 0, "the axis is out of range") ||
       surg__b_bad(b, axis > (int64_t)i.rank, "the axis is out of range"))
     return SURG_EUNSUPPORTED;
-  surg_value *n = surg__bi_reshape(b, wide(b, depth).v, &one, 1);
-  surg__bt at = wide(b, i);
-  if (fold) at.v = surg__bi_wrap(b, at.v, surg__bi_reshape(b, n, NULL, 0)); /* of any rank */
-  at = surg__bt_unsqueeze(b, at, (uint32_t)axis);
-  surg__bt count = surg__bt_range(b, surg__bd_of(n), SURG_INT64);
+  surg_value *n = surg__bint_reshape(b, wide(b, depth).v, &one, 1);
+  surg__built at = wide(b, i);
+  if (fold) at.v = surg__bint_wrap(b, at.v, surg__bint_reshape(b, n, NULL, 0)); /* of any rank */
+  at = surg__built_unsqueeze(b, at, (uint32_t)axis);
+  surg__built count = surg__built_range(b, surg__bdim_of(n), SURG_INT64);
   int64_t dims[SURG__BT_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
-  count.v = surg__bi_reshape(b, count.v, dims, i.rank + 1 - (size_t)axis);
+  count.v = surg__bint_reshape(b, count.v, dims, i.rank + 1 - (size_t)axis);
   surg_value *hit = surg__b_cast(b, op2(b, "Equal", at.v, count.v), SURG_INT64);
   surg_value *y = op2(b, "Gather", values.v, hit);
   surg__b_set_int(b, y, "axis", 0);
@@ -336,12 +339,12 @@ static const char *reduction_of(const surg_node *n) {
   return NULL;
 }
 
-static surg__bt part(surg__builder *b, surg__bt x, uint32_t axis, int64_t at) {
-  return surg__bt_slice(b, x, axis, surg__bd(at), surg__bd(at + 1));
+static surg__built part(surg__builder *b, surg__built x, uint32_t axis, int64_t at) {
+  return surg__built_slice(b, x, axis, surg__bdim_fixed(at), surg__bdim_fixed(at + 1));
 }
 
-static surg__bt node_on(surg__builder *b, const char *op, surg__bt like, surg_value *const *in,
-                        size_t n) {
+static surg__built node_on(surg__builder *b, const char *op, surg__built like,
+                           surg_value *const *in, size_t n) {
   like.v = surg__b_node(b, op, in, n);
   return like;
 }
@@ -349,11 +352,12 @@ static surg__bt node_on(surg__builder *b, const char *op, surg__bt like, surg_va
 /* y = ScatterElements <axis = a, reduction> (x, i, u): only along the axis may an element be met
  * twice, so what stands at one place of it is done at once, one place after the other. */
 static surg_status scatter_reduced(surg__builder *b) {
-  surg__bt x, i, u;
+  surg__built x, i, u;
   uint32_t axis;
   const char *op = reduction_of(surg__b_matched(b));
   if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
-      !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
+      !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
+      !surg__built_get(b, "u", &u) ||
       surg__b_bad(b, i.rank != x.rank, "i and x: expected equal ranks") ||
       surg__b_bad(b, u.rank != x.rank, "u and x: expected equal ranks") ||
       !get_axis(b, "a", x.rank, &axis) ||
@@ -362,25 +366,26 @@ static surg_status scatter_reduced(surg__builder *b) {
       surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
     return SURG_EUNSUPPORTED;
   for (int64_t k = 0; k < i.d[axis].n; k++) {
-    const surg__bt at = part(b, i, axis, k), put = part(b, u, axis, k);
+    const surg__built at = part(b, i, axis, k), put = part(b, u, axis, k);
     surg_value *const get[2] = {x.v, at.v};
-    const surg__bt had = node_on(b, "GatherElements", put, get, 2);
+    const surg__built had = node_on(b, "GatherElements", put, get, 2);
     surg__b_set_int(b, had.v, "axis", axis);
     surg_value *const set[3] = {x.v, at.v, op2(b, op, had.v, put.v)};
     x = node_on(b, "ScatterElements", x, set, 3);
     surg__b_set_int(b, x.v, "axis", axis);
   }
-  surg__bt_result(b, "y", x);
+  surg__built_result(b, "y", x);
   return b->status;
 }
 
 /* y = ScatterND <reduction> (x, i, u): one tuple after the other. */
 static surg_status scatter_nd_reduced(surg__builder *b) {
-  surg__bt x, i, u;
+  surg__built x, i, u;
   const char *op = reduction_of(surg__b_matched(b));
   if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
-      !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
-      !tuples_fit(&x, &i, 0) || surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
+      !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
+      !surg__built_get(b, "u", &u) || !tuples_fit(&x, &i, 0) ||
+      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
     return SURG_EUNSUPPORTED;
   const surg__bdim n = product(b, &i, 0, i.rank - 1);
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
@@ -388,25 +393,26 @@ static surg_status scatter_nd_reduced(surg__builder *b) {
       surg__b_bad(b, n.n > MOST_PARTS, "it has more parts than a rewrite may list"))
     return SURG_EUNSUPPORTED;
   surg__bdim d[SURG__BT_RANK] = {n, i.d[i.rank - 1]};
-  i = surg__bt_reshape(b, i, d, 2);
+  i = surg__built_reshape(b, i, d, 2);
   for (uint32_t k = length; k < x.rank; k++) d[1 + k - length] = x.d[k];
-  u = surg__bt_reshape(b, u, d, 1 + x.rank - length);
+  u = surg__built_reshape(b, u, d, 1 + x.rank - length);
   for (int64_t k = 0; k < n.n; k++) {
-    const surg__bt at = part(b, i, 0, k), put = part(b, u, 0, k);
+    const surg__built at = part(b, i, 0, k), put = part(b, u, 0, k);
     surg_value *const get[2] = {x.v, at.v};
-    const surg__bt had = node_on(b, "GatherND", put, get, 2);
+    const surg__built had = node_on(b, "GatherND", put, get, 2);
     surg_value *const set[3] = {x.v, at.v, op2(b, op, had.v, put.v)};
     x = node_on(b, "ScatterND", x, set, 3);
   }
-  surg__bt_result(b, "y", x);
+  surg__built_result(b, "y", x);
   return b->status;
 }
 
 /* y = ScatterND (x, i, u): rows of a matrix. */
 static surg_status scatter_nd_rows(surg__builder *b) {
-  surg__bt x, i, u;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
-      !tuples_fit(&x, &i, 0) || surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
+  surg__built x, i, u;
+  if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
+      !surg__built_get(b, "u", &u) || !tuples_fit(&x, &i, 0) ||
+      surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
   for (uint32_t k = 0; k < x.rank; k++) {
@@ -417,27 +423,28 @@ static surg_status scatter_nd_rows(surg__builder *b) {
     /* To Reshape a 0 is "as in the matrix", and nothing but 0 only where the axis of the matrix
      * holds this one: the rows the first, the columns the second if they begin with it. */
     const bool held = k == 0 || (k == 1 && length == 1);
-    if (surg__b_bad(b, !held && !surg__bd_filled(&x.d[k]), "x: a size may be 0"))
+    if (surg__b_bad(b, !held && !surg__bdim_filled(&x.d[k]), "x: a size may be 0"))
       return SURG_EUNSUPPORTED;
   }
   const surg__bdim width = product(b, &x, length, x.rank), n = product(b, &i, 0, i.rank - 1);
   const surg__bdim whole[2] = {product(b, &x, 0, length), width}, rows[2] = {n, width};
-  const surg__bdim column[2] = {n, surg__bd(1)};
-  const surg__bt at = surg__bt_reshape(b, row_places(b, &x, i, 0), column, 2);
-  surg_value *data = surg__bt_reshape(b, x, whole, 2).v, *to = surg__bt_expand(b, at, rows, 2).v;
-  surg_value *const in[3] = {data, to, surg__bt_reshape(b, u, rows, 2).v};
-  surg__bt y = {.dtype = x.dtype, .rank = 2, .d = {whole[0], whole[1]}};
+  const surg__bdim column[2] = {n, surg__bdim_fixed(1)};
+  const surg__built at = surg__built_reshape(b, row_places(b, &x, i, 0), column, 2);
+  surg_value *data = surg__built_reshape(b, x, whole, 2).v,
+             *to = surg__built_expand(b, at, rows, 2).v;
+  surg_value *const in[3] = {data, to, surg__built_reshape(b, u, rows, 2).v};
+  surg__built y = {.dtype = x.dtype, .rank = 2, .d = {whole[0], whole[1]}};
   y.v = surg__b_node(b, b->m->opset >= 11 ? "ScatterElements" : "Scatter", in, 3);
   surg__b_set_int(b, y.v, "axis", 0);
-  surg__bt_result(b, "y", surg__bt_reshape(b, y, x.d, x.rank));
+  surg__built_result(b, "y", surg__built_reshape(b, y, x.d, x.rank));
   return b->status;
 }
 
 /* y = ScatterElements (x, i, u), with indices that may count from the end. */
 static surg_status scatter_from_front(surg__builder *b) {
-  surg__bt x, i;
+  surg__built x, i;
   uint32_t axis;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
+  if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
       surg__b_bad(b, i.rank != x.rank, "i and x: expected equal ranks") ||
       surg__b_bad(b, !is_index(&i), "i: expected int32 or int64") ||
       !get_axis(b, "a", x.rank, &axis) ||
@@ -454,67 +461,69 @@ static surg_status scatter_from_front(surg__builder *b) {
 /* y = Scatter <axis = a> (x, i, u): for each element of the result the place where it comes from,
  * in x or behind it in u; what is written later wins. */
 static surg_status scatter_by_places(surg__builder *b) {
-  surg__bt x, i, u;
+  surg__built x, i, u;
   uint32_t axis;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
+  if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
+      !surg__built_get(b, "u", &u) ||
       surg__b_bad(b, i.rank != x.rank, "i and x: expected equal ranks") ||
       surg__b_bad(b, u.rank != x.rank, "u and x: expected equal ranks") ||
       surg__b_bad(b, !is_index(&i), "i: expected int32 or int64") ||
-      !get_axis(b, "a", x.rank, &axis) ||
-      surg__b_bad(b, i.d[axis].n < 0, "i: a size is unknown") ||
+      !get_axis(b, "a", x.rank, &axis) || surg__b_bad(b, i.d[axis].n < 0, "i: a size is unknown") ||
       surg__b_bad(b, i.d[axis].n > MOST_PARTS, "i: a size is above the limit of a rewrite"))
     return SURG_EUNSUPPORTED;
   for (uint32_t k = 0; k < x.rank; k++)
-    if (surg__b_bad(b, k != axis && !surg__bd_same(&i.d[k], &x.d[k]),
+    if (surg__b_bad(b, k != axis && !surg__bdim_same(&i.d[k], &x.d[k]),
                     "i and x: sizes beside the axis are not proven to be equal"))
       return SURG_EUNSUPPORTED;
   memcpy(u.d, i.d, sizeof u.d);
-  const surg__bt flat_x = flat(b, x), both[2] = {flat_x, flat(b, u)};
-  const surg__bt line = along(b, surg__bt_range(b, x.d[axis], SURG_INT64), axis, x.rank);
-  surg__bt from = places(b, &x), other = places(b, &u);
-  other = surg__bt_binary(b, "Add", other, surg__bd_scalar(b, both[0].d[0], SURG_INT64));
+  const surg__built flat_x = flat(b, x), both[2] = {flat_x, flat(b, u)};
+  const surg__built line = along(b, surg__built_range(b, x.d[axis], SURG_INT64), axis, x.rank);
+  surg__built from = places(b, &x), other = places(b, &u);
+  other = surg__built_binary(b, "Add", other, surg__bdim_scalar(b, both[0].d[0], SURG_INT64));
   i = wide(b, i);
   for (int64_t k = 0; k < i.d[axis].n; k++) {
-    surg__bt hit = surg__bt_binary(b, "Equal", line, part(b, i, axis, k));
-    hit = surg__bt_cast(b, hit, SURG_INT64);
-    const surg__bt apart = surg__bt_binary(b, "Sub", part(b, other, axis, k), from);
-    from = surg__bt_binary(b, "Add", from, surg__bt_binary(b, "Mul", hit, apart));
+    surg__built hit = surg__built_binary(b, "Equal", line, part(b, i, axis, k));
+    hit = surg__built_cast(b, hit, SURG_INT64);
+    const surg__built apart = surg__built_binary(b, "Sub", part(b, other, axis, k), from);
+    from = surg__built_binary(b, "Add", from, surg__built_binary(b, "Mul", hit, apart));
   }
-  surg__bt_result(b, "y", surg__bt_gather(b, surg__bt_concat(b, both, 2, 0), ints_of(from), 0));
+  surg__built_result(b, "y",
+                     surg__built_gather(b, surg__built_concat(b, both, 2, 0), ints_of(from), 0));
   return b->status;
 }
 
 /* --- CumSum --- */
 
-static surg__bt summed(surg__builder *b, surg__bt x, uint32_t axis, bool exclusive, bool reverse) {
+static surg__built summed(surg__builder *b, surg__built x, uint32_t axis, bool exclusive,
+                          bool reverse) {
   const int64_t n = x.d[axis].n;
   assert(n >= 1 && n <= MOST_PARTS);
-  surg__bt parts[MOST_PARTS], sum = {0};
+  surg__built parts[MOST_PARTS], sum = {0};
   for (int64_t k = 0; k < n && !b->status; k++) {
     const int64_t at = reverse ? n - 1 - k : k;
     if (exclusive && k == 0) {
       surg__bdim d[SURG__BT_RANK];
       memcpy(d, x.d, sizeof d);
-      d[axis] = surg__bd(1);
-      sum = surg__bt_expand(b, surg__bt_scalar(b, x.dtype, 0), d, x.rank);
+      d[axis] = surg__bdim_fixed(1);
+      sum = surg__built_expand(b, surg__built_scalar(b, x.dtype, 0), d, x.rank);
     } else {
-      const surg__bt one = part(b, x, axis, exclusive ? (reverse ? at + 1 : at - 1) : at);
-      sum = k == (exclusive ? 1 : 0) ? one : surg__bt_binary(b, "Add", sum, one);
+      const surg__built one = part(b, x, axis, exclusive ? (reverse ? at + 1 : at - 1) : at);
+      sum = k == (exclusive ? 1 : 0) ? one : surg__built_binary(b, "Add", sum, one);
     }
     parts[at] = sum;
   }
-  return surg__bt_concat(b, parts, (size_t)n, axis);
+  return surg__built_concat(b, parts, (size_t)n, axis);
 }
 
 /* y = CumSum <exclusive, reverse> (x, a): an addition for each element of the axis. Which axis that
  * is, the model may compute: then the result is chosen from one for each. */
 static surg_status sums_along(surg__builder *b) {
-  surg__bt x, all[SURG__BT_RANK];
+  surg__built x, all[SURG__BT_RANK];
   surg_elem e;
   const surg_node *n = surg__b_matched(b);
   const bool exclusive = surg_node_int(n, "exclusive", 0), reverse = surg_node_int(n, "reverse", 0);
   surg_value *axis = surg__b_get(b, "a");
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) ||
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &x) ||
       surg__b_bad(b, x.rank == 0, "x: expected rank 1 or more") ||
       surg__b_bad(b, x.rank >= SURG__BT_RANK, "x: the rank is above the limit") ||
       surg__b_bad(b, b->m->opset < 8, "the rewrite requires opset 8"))
@@ -530,15 +539,16 @@ static surg_status sums_along(surg__builder *b) {
                     "it has more parts than a rewrite may list"))
       return SURG_EUNSUPPORTED;
   if (known || x.rank == 1) {
-    surg__bt_result(b, "y", summed(b, x, known ? (uint32_t)at : 0, exclusive, reverse));
+    surg__built_result(b, "y", summed(b, x, known ? (uint32_t)at : 0, exclusive, reverse));
     return b->status;
   }
   for (uint32_t k = 0; k < x.rank; k++)
-    all[k] = surg__bt_unsqueeze(b, summed(b, x, k, exclusive, reverse), 0);
-  surg__bt which = {.v = surg__bi_reshape(b, axis, NULL, 0), .dtype = SURG_INT64};
+    all[k] = surg__built_unsqueeze(b, summed(b, x, k, exclusive, reverse), 0);
+  surg__built which = {.v = surg__bint_reshape(b, axis, NULL, 0), .dtype = SURG_INT64};
   which.v = surg__b_cast(b, which.v, SURG_INT64);
-  which.v = surg__bi_wrap(b, which.v, surg__bi(b, x.rank));
-  surg__bt_result(b, "y", surg__bt_gather(b, surg__bt_concat(b, all, x.rank, 0), which, 0));
+  which.v = surg__bint_wrap(b, which.v, surg__bint(b, x.rank));
+  surg__built_result(b, "y",
+                     surg__built_gather(b, surg__built_concat(b, all, x.rank, 0), which, 0));
   return b->status;
 }
 
@@ -546,18 +556,17 @@ static surg_status sums_along(surg__builder *b) {
 
 /* For each element of x which update is written there, the last one where there are several. */
 typedef struct written {
-  surg__bt x, u;
+  surg__built x, u;
   int64_t *index; /* of the tensor of indices */
   double *from, *hit; /* of x: number of the update; 1 where there is one */
   uint64_t count, updates, indices;
 } written;
 
-static bool read_written(surg__builder *b, written *w, surg__bt *i) {
-  if (!surg__bt_get(b, "x", &w->x) || !surg__bt_get(b, "u", &w->u) || !surg__bt_get(b, "i", i) ||
-      !surg__bt_count(&w->x, MOST_INDICES, &w->count) ||
-      !surg__bt_count(&w->u, MOST_INDICES, &w->updates) ||
-      !surg__bt_count(i, MOST_INDICES, &w->indices) ||
-      !surg__b_takes(b, "Where", 1, w->x.dtype))
+static bool read_written(surg__builder *b, written *w, surg__built *i) {
+  if (!surg__built_get(b, "x", &w->x) || !surg__built_get(b, "u", &w->u) ||
+      !surg__built_get(b, "i", i) || !surg__built_count(&w->x, MOST_INDICES, &w->count) ||
+      !surg__built_count(&w->u, MOST_INDICES, &w->updates) ||
+      !surg__built_count(i, MOST_INDICES, &w->indices) || !surg__b_takes(b, "Where", 1, w->x.dtype))
     return false;
   const surg_tensor *t = surg_value_constant(i->v);
   surg__arena *arena = b->m->arena;
@@ -584,17 +593,17 @@ static surg_status choose_written(surg__builder *b, const written *w) {
     return b->status;
   }
   for (uint32_t i = 0; i < w->x.rank; i++) dims[i] = w->x.d[i].n;
-  const surg__bt hit = surg__bt_numbers(b, SURG_BOOL, dims, w->x.rank, w->hit);
-  const surg__bt from = surg__bt_numbers(b, SURG_INT64, dims, w->x.rank, w->from);
-  const surg__bt news = surg__bt_gather(b, flat(b, w->u), from, 0);
-  surg__bt_result(b, "y", surg__bt_where(b, hit, news, w->x));
+  const surg__built hit = surg__built_numbers(b, SURG_BOOL, dims, w->x.rank, w->hit);
+  const surg__built from = surg__built_numbers(b, SURG_INT64, dims, w->x.rank, w->from);
+  const surg__built news = surg__built_gather(b, flat(b, w->u), from, 0);
+  surg__built_result(b, "y", surg__built_where(b, hit, news, w->x));
   return b->status;
 }
 
 /* y = ScatterElements <axis> (x, i, u) */
 static surg_status scatter_to_where(surg__builder *b) {
   written w;
-  surg__bt i;
+  surg__built i;
   if (!read_written(b, &w, &i) ||
       surg__b_bad(b, i.rank != w.x.rank, "i and x: expected equal ranks") ||
       surg__b_bad(b, w.updates != w.indices, "indices and updates differ in size"))
@@ -625,7 +634,7 @@ static surg_status scatter_to_where(surg__builder *b) {
 /* y = ScatterND (x, i, u) */
 static surg_status scatter_nd_to_where(surg__builder *b) {
   written w;
-  surg__bt i;
+  surg__built i;
   if (!read_written(b, &w, &i) || !tuples_fit(&w.x, &i, 0)) return SURG_EUNSUPPORTED;
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
   uint64_t width = 1, tuples = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LinearAttention: a state of keys by values that decays, is corrected and read at each step, with
- * the meaning of lib/eval/nn/attention_linear.c. Few steps of a known number are written out; else a
- * Scan goes over them. With H key heads of G queries each, queries are [B, T, H, G, K], keys,
+ * the meaning of lib/eval/nn/attention_linear.c. Few steps of a known number are written out; else
+ * a Scan goes over them. With H key heads of G queries each, queries are [B, T, H, G, K], keys,
  * values, decays and corrections [B, T, H, .., ..] so that a step of them fits the state [B, H, K,
  * V]. */
 #include <math.h>
@@ -13,7 +13,7 @@ enum { QUERY, KEY, VALUE, DECAY, BETA, PARTS };
 typedef struct linear {
   surg__builder *b;
   surg_node *n;
-  surg__bt in[PARTS], past; /* v NULL: absent */
+  surg__built in[PARTS], past; /* v NULL: absent */
   int64_t heads, group, key_size, value_size;
   double scale;
 } linear;
@@ -27,9 +27,9 @@ static bool read_inputs(linear *l) {
   surg__builder *b = l->b;
   for (int i = 0; i < PARTS; i++)
     if (surg__b_get(b, names[i]) &&
-        (!surg__bt_get(b, names[i], &l->in[i]) || l->in[i].rank != 3 || l->in[i].d[2].n < 1))
+        (!surg__built_get(b, names[i], &l->in[i]) || l->in[i].rank != 3 || l->in[i].d[2].n < 1))
       return false;
-  return !surg__b_get(b, "past") || (surg__bt_get(b, "past", &l->past) && l->past.rank == 4);
+  return !surg__b_get(b, "past") || (surg__built_get(b, "past", &l->past) && l->past.rank == 4);
 }
 
 static bool read_linear(linear *l) {
@@ -56,16 +56,17 @@ static bool read_linear(linear *l) {
 
 /* --- parts --- */
 
-static surg__bt part(const linear *l, int i, int64_t heads, int64_t rows, int64_t columns) {
-  surg__bt x = l->in[i];
-  const surg__bdim d[5] = {x.d[0], x.d[1], surg__bd(heads), surg__bd(rows), surg__bd(columns)};
+static surg__built part(const linear *l, int i, int64_t heads, int64_t rows, int64_t columns) {
+  surg__built x = l->in[i];
+  const surg__bdim d[5] = {x.d[0], x.d[1], surg__bdim_fixed(heads), surg__bdim_fixed(rows),
+                           surg__bdim_fixed(columns)};
   if (!x.v) return x;
-  x = surg__bt_cast(l->b, x, SURG_FLOAT);
-  if (i == DECAY) x = surg__bt_unary(l->b, "Exp", x);
-  return surg__bt_reshape(l->b, x, d, 5);
+  x = surg__built_cast(l->b, x, SURG_FLOAT);
+  if (i == DECAY) x = surg__built_unary(l->b, "Exp", x);
+  return surg__built_reshape(l->b, x, d, 5);
 }
 
-static void split(const linear *l, surg__bt *parts) {
+static void split(const linear *l, surg__built *parts) {
   const int64_t decays = l->in[DECAY].v ? l->in[DECAY].d[2].n / l->heads : 1;
   const int64_t betas = l->in[BETA].v ? l->in[BETA].d[2].n : 1;
   parts[QUERY] = part(l, QUERY, l->heads, l->group, l->key_size);
@@ -75,56 +76,56 @@ static void split(const linear *l, surg__bt *parts) {
   parts[BETA] = part(l, BETA, betas, 1, 1);
 }
 
-static surg__bt first_state(const linear *l) {
-  const surg__bdim d[4] = {l->in[QUERY].d[0], surg__bd(l->heads), surg__bd(l->key_size),
-                           surg__bd(l->value_size)};
-  if (l->past.v) return surg__bt_cast(l->b, l->past, SURG_FLOAT);
-  return surg__bt_fill(l->b, SURG_FLOAT, 0, d, 4);
+static surg__built first_state(const linear *l) {
+  const surg__bdim d[4] = {l->in[QUERY].d[0], surg__bdim_fixed(l->heads),
+                           surg__bdim_fixed(l->key_size), surg__bdim_fixed(l->value_size)};
+  if (l->past.v) return surg__built_cast(l->b, l->past, SURG_FLOAT);
+  return surg__built_fill(l->b, SURG_FLOAT, 0, d, 4);
 }
 
 /* --- a step --- */
 
-static surg__bt next_state(const linear *l, surg__bt state, const surg__bt *step) {
+static surg__built next_state(const linear *l, surg__built state, const surg__built *step) {
   surg__builder *b = l->b;
-  surg__bt write = step[VALUE];
-  if (step[DECAY].v) state = surg__bt_binary(b, "Mul", state, step[DECAY]);
+  surg__built write = step[VALUE];
+  if (step[DECAY].v) state = surg__built_binary(b, "Mul", state, step[DECAY]);
   if (step[BETA].v) {
-    const surg__bt found = surg__bt_matmul(b, step[KEY], state);
-    write = surg__bt_binary(b, "Mul", step[BETA], surg__bt_binary(b, "Sub", write, found));
+    const surg__built found = surg__built_matmul(b, step[KEY], state);
+    write = surg__built_binary(b, "Mul", step[BETA], surg__built_binary(b, "Sub", write, found));
   }
-  write = surg__bt_binary(b, "Mul", surg__bt_swap(b, step[KEY], 2, 3), write);
-  return surg__bt_binary(b, "Add", state, write);
+  write = surg__built_binary(b, "Mul", surg__built_swap(b, step[KEY], 2, 3), write);
+  return surg__built_binary(b, "Add", state, write);
 }
 
 /* What steps give, beside each other: [B, T, H, G, V]. */
-static surg__bt unrolled(const linear *l, const surg__bt *parts, surg__bt *state) {
+static surg__built unrolled(const linear *l, const surg__built *parts, surg__built *state) {
   surg__builder *b = l->b;
   const int64_t steps = parts[QUERY].d[1].n;
   assert(b->status || (steps > 0 && steps <= SURG_LIMIT_EMIT_STEPS));
-  surg__bt *out = surg__arena_array(b->m->arena, (size_t)steps + 1, sizeof *out);
+  surg__built *out = surg__arena_array(b->m->arena, (size_t)steps + 1, sizeof *out);
   if (!out) {
     b->status = SURG_ENOMEM;
     return *state;
   }
   for (int64_t t = 0; t < steps; t++) {
-    surg__bt step[PARTS] = {0};
-    const surg__bt at = surg__bt_scalar(b, SURG_INT64, (double)t);
+    surg__built step[PARTS] = {0};
+    const surg__built at = surg__built_scalar(b, SURG_INT64, (double)t);
     for (int i = 0; i < PARTS; i++)
-      if (parts[i].v) step[i] = surg__bt_gather(b, parts[i], at, 1);
+      if (parts[i].v) step[i] = surg__built_gather(b, parts[i], at, 1);
     *state = next_state(l, *state, step);
-    out[t] = surg__bt_unsqueeze(b, surg__bt_matmul(b, step[QUERY], *state), 1);
+    out[t] = surg__built_unsqueeze(b, surg__built_matmul(b, step[QUERY], *state), 1);
   }
-  return surg__bt_concat(b, out, (size_t)steps, 1);
+  return surg__built_concat(b, out, (size_t)steps, 1);
 }
 
-static surg__bt without_time(surg__bt x) {
+static surg__built without_time(surg__built x) {
   assert(x.rank == 5);
   memmove(&x.d[1], &x.d[2], 3 * sizeof x.d[0]);
   x.rank = 4;
   return x;
 }
 
-static surg__bt scanned(const linear *l, const surg__bt *parts, surg__bt *state) {
+static surg__built scanned(const linear *l, const surg__built *parts, surg__built *state) {
   static const char *const words[PARTS] = {
       [QUERY] = "query", [KEY] = "key", [VALUE] = "value", [DECAY] = "decay", [BETA] = "beta"};
   static const int64_t axes[PARTS] = {1, 1, 1, 1, 1};
@@ -139,7 +140,7 @@ static surg__bt scanned(const linear *l, const surg__bt *parts, surg__bt *state)
   surg__b_set_ints(b, scan, "scan_output_axes", axes, 1);
   surg_value *outputs = surg__b_output(b, scan, 1);
   const surg__bscope outside = surg__b_enter(b, scan, "body");
-  surg__bt step[PARTS] = {0}, inner = *state;
+  surg__built step[PARTS] = {0}, inner = *state;
   inner.v = surg__b_body_input(b, "state", SURG_FLOAT);
   for (int i = 0; i < PARTS; i++) {
     if (!parts[i].v) continue;
@@ -147,20 +148,20 @@ static surg__bt scanned(const linear *l, const surg__bt *parts, surg__bt *state)
     step[i].v = surg__b_body_input(b, words[i], SURG_FLOAT);
   }
   inner = next_state(l, inner, step);
-  const surg__bt read = surg__bt_matmul(b, step[QUERY], inner);
+  const surg__built read = surg__built_matmul(b, step[QUERY], inner);
   surg__b_body_output(b, inner.v, SURG_FLOAT);
   surg__b_body_output(b, read.v, SURG_FLOAT);
   surg__b_leave(b, outside);
   state->v = scan;
-  surg__bt y = parts[QUERY];
+  surg__built y = parts[QUERY];
   y.v = outputs;
-  y.d[4] = surg__bd(l->value_size);
+  y.d[4] = surg__bdim_fixed(l->value_size);
   return y;
 }
 
 static surg_status linear_to_steps(surg__builder *b) {
   linear l = {.b = b, .n = surg__b_matched(b)};
-  surg__bt parts[PARTS];
+  surg__built parts[PARTS];
   if (!read_linear(&l)) return SURG_EUNSUPPORTED;
   const int64_t steps = l.in[QUERY].d[1].n;
   const bool few = steps > 0 && steps <= SURG_LIMIT_EMIT_STEPS;
@@ -168,15 +169,15 @@ static surg_status linear_to_steps(surg__builder *b) {
       surg__b_bad(b, !few && b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
   split(&l, parts);
-  surg__bt state = first_state(&l);
-  surg__bt y = few ? unrolled(&l, parts, &state) : scanned(&l, parts, &state);
+  surg__built state = first_state(&l);
+  surg__built y = few ? unrolled(&l, parts, &state) : scanned(&l, parts, &state);
   const surg__bdim d[3] = {l.in[QUERY].d[0], l.in[QUERY].d[1],
-                           surg__bd(l.heads * l.group * l.value_size)};
+                           surg__bdim_fixed(l.heads * l.group * l.value_size)};
   const int type = l.in[QUERY].dtype;
-  y = surg__bt_number(b, "Mul", surg__bt_reshape(b, y, d, 3), l.scale);
-  if (surg__b_get(b, "y")) surg__bt_result(b, "y", surg__bt_cast(b, y, type));
+  y = surg__built_number(b, "Mul", surg__built_reshape(b, y, d, 3), l.scale);
+  if (surg__b_get(b, "y")) surg__built_result(b, "y", surg__built_cast(b, y, type));
   if (surg__b_get(b, "state"))
-    surg__bt_result(b, "state", surg__bt_cast(b, state, l.past.v ? l.past.dtype : type));
+    surg__built_result(b, "state", surg__built_cast(b, state, l.past.v ? l.past.dtype : type));
   return b->status;
 }
 

@@ -55,15 +55,15 @@ static surg_status extremes_by_pairs(surg__builder *b) {
 }
 
 /* Of static shape, and of one that broadcasts to `to`. */
-static bool spreads(surg_value *v, const surg__bt *to, surg__bt *x) {
-  if (!surg__bt_of(v, x) || !surg__bt_static(x) || x->rank > to->rank) return false;
+static bool spreads(surg_value *v, const surg__built *to, surg__built *x) {
+  if (!surg__built_of(v, x) || !surg__built_static(x) || x->rank > to->rank) return false;
   for (uint32_t i = 0; i < x->rank; i++)
     if (x->d[i].n != 1 && x->d[i].n != to->d[to->rank - x->rank + i].n) return false;
   return true;
 }
 
 /* As often as `to` says: axes in front, then Tile. */
-static val spread(surg__builder *b, const surg__bt *x, const surg__bt *to) {
+static val spread(surg__builder *b, const surg__built *x, const surg__built *to) {
   assert(x->rank <= to->rank);
   int64_t axes[SURG__BT_RANK], times[SURG__BT_RANK];
   const uint32_t more = to->rank - x->rank;
@@ -82,11 +82,11 @@ static val spread(surg__builder *b, const surg__bt *x, const surg__bt *to) {
 /* y = OP (...), OP of those that once took inputs of one shape alone */
 static surg_status inputs_spread(surg__builder *b) {
   const surg_node *n = whole(b);
-  surg__bt x, y;
+  surg__built x, y;
   uint64_t elements;
-  if (surg__b_bad(b, !n, "the node is gone") || !surg__bt_of(surg_node_output(n, 0), &y) ||
-      surg__b_bad(b, !surg__bt_static(&y), "y: sizes are unknown") ||
-      surg__b_bad(b, !surg__bt_count(&y, UINT64_MAX, &elements),
+  if (surg__b_bad(b, !n, "the node is gone") || !surg__built_of(surg_node_output(n, 0), &y) ||
+      surg__b_bad(b, !surg__built_static(&y), "y: sizes are unknown") ||
+      surg__b_bad(b, !surg__built_count(&y, UINT64_MAX, &elements),
                   "y: the number of elements is unknown or too large") ||
       surg__b_bad(b, !elements, "y: expected at least one element"))
     return SURG_EUNSUPPORTED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantized operators of ONNX Runtime's own, with the meaning of lib/eval/contrib/contrib_quant.c: weights
- * of few bits are taken apart by arithmetic on whole numbers, or where the weights are constants
- * handed as they are to DequantizeLinear in blocks. */
+/* Quantized operators of ONNX Runtime's own, with the meaning of lib/eval/contrib/contrib_quant.c:
+ * weights of few bits are taken apart by arithmetic on whole numbers, or where the weights are
+ * constants handed as they are to DequantizeLinear in blocks. */
 #include "rewrite/lower/native.h"
 
 #define MOST_PARTS 256      /* of a QLinearConcat */
@@ -61,12 +61,12 @@ static surg_status concat_in_floats(surg__builder *b) {
 typedef struct packed {
   surg__builder *b;
   int64_t inputs, outputs, block, blocks, bits;
-  surg__bt a, w, scales, zeros, bias; /* v NULL: absent */
+  surg__built a, w, scales, zeros, bias; /* v NULL: absent */
 } packed;
 
-static bool counts(const surg__bt *x, int64_t n) {
+static bool counts(const surg__built *x, int64_t n) {
   uint64_t count;
-  return surg__bt_count(x, INT64_MAX, &count) && count == (uint64_t)n;
+  return surg__built_count(x, INT64_MAX, &count) && count == (uint64_t)n;
 }
 
 /* Bytes of a row of so many numbers. */
@@ -86,11 +86,12 @@ static bool read_packed(packed *p) {
       (p->bits != 2 && p->bits != 4 && p->bits != 8) || p->block * p->bits % 8)
     return false;
   p->blocks = (p->inputs + p->block - 1) / p->block;
-  if (!surg__bt_get(b, "a", &p->a) || p->a.rank < 1 || p->a.d[p->a.rank - 1].n != p->inputs ||
-      !surg__bt_get(b, "w", &p->w) || !surg__bt_get(b, "s", &p->scales))
+  if (!surg__built_get(b, "a", &p->a) || p->a.rank < 1 || p->a.d[p->a.rank - 1].n != p->inputs ||
+      !surg__built_get(b, "w", &p->w) || !surg__built_get(b, "s", &p->scales))
     return false;
-  if (surg__b_get(b, "z") && !surg__bt_get(b, "z", &p->zeros)) return false;
-  if (surg__b_get(b, "c") && (!surg__bt_get(b, "c", &p->bias) || p->bias.rank != 1)) return false;
+  if (surg__b_get(b, "z") && !surg__built_get(b, "z", &p->zeros)) return false;
+  if (surg__b_get(b, "c") && (!surg__built_get(b, "c", &p->bias) || p->bias.rank != 1))
+    return false;
   const int64_t numbers = p->outputs * p->blocks;
   const int64_t codes = p->zeros.dtype == SURG_UINT8 ? p->outputs * row_bytes(p, p->blocks)
                                                      : numbers;
@@ -100,47 +101,50 @@ static bool read_packed(packed *p) {
 }
 
 /* Bytes as the whole numbers in them, the lowest bits first: [N, n] of int32. */
-static surg__bt unpacked(const packed *p, surg__bt x, int64_t n) {
+static surg__built unpacked(const packed *p, surg__built x, int64_t n) {
   surg__builder *b = p->b;
   const int64_t bytes = row_bytes(p, n), per = 8 / p->bits;
-  const surg__bdim rows[3] = {surg__bd(p->outputs), surg__bd(bytes), surg__bd(1)};
-  const surg__bdim flat[2] = {rows[0], surg__bd(bytes * per)};
-  surg__bt parts[4], rest = surg__bt_cast(b, surg__bt_reshape(b, x, rows, 3), SURG_INT32);
+  const surg__bdim rows[3] = {surg__bdim_fixed(p->outputs), surg__bdim_fixed(bytes),
+                              surg__bdim_fixed(1)};
+  const surg__bdim flat[2] = {rows[0], surg__bdim_fixed(bytes * per)};
+  surg__built parts[4], rest = surg__built_cast(b, surg__built_reshape(b, x, rows, 3), SURG_INT32);
   for (int64_t i = 0; i + 1 < per; i++) {
-    const surg__bt above = surg__bt_number(b, "Div", rest, (double)(1 << p->bits));
-    const surg__bt high = surg__bt_number(b, "Mul", above, (double)(1 << p->bits));
-    parts[i] = surg__bt_binary(b, "Sub", rest, high);
+    const surg__built above = surg__built_number(b, "Div", rest, (double)(1 << p->bits));
+    const surg__built high = surg__built_number(b, "Mul", above, (double)(1 << p->bits));
+    parts[i] = surg__built_binary(b, "Sub", rest, high);
     rest = above;
   }
   parts[per - 1] = rest;
-  surg__bt y = surg__bt_reshape(b, surg__bt_concat(b, parts, (size_t)per, 2), flat, 2);
-  return surg__bt_slice(b, y, 1, surg__bd(0), surg__bd(n));
+  surg__built y = surg__built_reshape(b, surg__built_concat(b, parts, (size_t)per, 2), flat, 2);
+  return surg__built_slice(b, y, 1, surg__bdim_fixed(0), surg__bdim_fixed(n));
 }
 
 /* One number a block, [N, blocks, 1] of float. */
-static surg__bt of_blocks(const packed *p, surg__bt x) {
-  const surg__bdim d[3] = {surg__bd(p->outputs), surg__bd(p->blocks), surg__bd(1)};
-  return surg__bt_reshape(p->b, surg__bt_cast(p->b, x, SURG_FLOAT), d, 3);
+static surg__built of_blocks(const packed *p, surg__built x) {
+  const surg__bdim d[3] = {surg__bdim_fixed(p->outputs), surg__bdim_fixed(p->blocks),
+                           surg__bdim_fixed(1)};
+  return surg__built_reshape(p->b, surg__built_cast(p->b, x, SURG_FLOAT), d, 3);
 }
 
 /* [N, K] of float. */
-static surg__bt by_arithmetic(const packed *p) {
+static surg__built by_arithmetic(const packed *p) {
   surg__builder *b = p->b;
-  const surg__bdim n = surg__bd(p->outputs), all = surg__bd(p->blocks * p->block);
-  const surg__bdim d[3] = {n, surg__bd(p->blocks), surg__bd(p->block)}, flat[2] = {n, all};
-  surg__bt w = surg__bt_cast(b, unpacked(p, p->w, all.n), SURG_FLOAT);
-  w = surg__bt_reshape(b, w, d, 3);
-  surg__bt zeros = p->zeros;
+  const surg__bdim n = surg__bdim_fixed(p->outputs), all = surg__bdim_fixed(p->blocks * p->block);
+  const surg__bdim d[3] = {n, surg__bdim_fixed(p->blocks), surg__bdim_fixed(p->block)},
+                   flat[2] = {n, all};
+  surg__built w = surg__built_cast(b, unpacked(p, p->w, all.n), SURG_FLOAT);
+  w = surg__built_reshape(b, w, d, 3);
+  surg__built zeros = p->zeros;
   if (zeros.dtype == SURG_UINT8) zeros = unpacked(p, zeros, p->blocks);
-  w = zeros.v ? surg__bt_binary(b, "Sub", w, of_blocks(p, zeros))
-              : surg__bt_number(b, "Sub", w, (double)(1 << (p->bits - 1)));
-  w = surg__bt_binary(b, "Mul", w, of_blocks(p, p->scales));
-  w = surg__bt_reshape(b, w, flat, 2);
-  return surg__bt_slice(b, w, 1, surg__bd(0), surg__bd(p->inputs));
+  w = zeros.v ? surg__built_binary(b, "Sub", w, of_blocks(p, zeros))
+              : surg__built_number(b, "Sub", w, (double)(1 << (p->bits - 1)));
+  w = surg__built_binary(b, "Mul", w, of_blocks(p, p->scales));
+  w = surg__built_reshape(b, w, flat, 2);
+  return surg__built_slice(b, w, 1, surg__bdim_fixed(0), surg__bdim_fixed(p->inputs));
 }
 
 /* The bytes of a constant; NULL: it is none, or there is no memory. */
-static uint8_t *bytes_of(const packed *p, const surg__bt *x, int64_t n) {
+static uint8_t *bytes_of(const packed *p, const surg__built *x, int64_t n) {
   surg_tensor *t = surg_value_constant(x->v);
   uint8_t *raw = t ? surg__arena_array(p->b->m->arena, (size_t)n + 1, 1) : NULL;
   return raw && surg_tensor_read(t, 0, raw, (size_t)n) == SURG_OK ? raw : NULL;
@@ -162,10 +166,10 @@ static surg_value *zeros_in_a_row(const packed *p, const uint8_t *rows) {
 }
 
 /* The same of constants of four bits, which may stay as they are. False: they are none. */
-static bool in_blocks(const packed *p, surg__bt *w) {
+static bool in_blocks(const packed *p, surg__built *w) {
   surg__builder *b = p->b;
   const int64_t dims[2] = {p->outputs, p->inputs};
-  const surg__bdim d[2] = {surg__bd(p->outputs), surg__bd(p->blocks)};
+  const surg__bdim d[2] = {surg__bdim_fixed(p->outputs), surg__bdim_fixed(p->blocks)};
   const int64_t bytes = p->outputs * p->inputs / 2;
   if (b->m->opset < 21 || p->bits != 4 || p->inputs % p->block) return false;
   if (p->zeros.v && p->zeros.dtype != SURG_UINT8) return false;
@@ -173,9 +177,10 @@ static bool in_blocks(const packed *p, surg__bt *w) {
   if (p->zeros.v) zeros = bytes_of(p, &p->zeros, p->outputs * row_bytes(p, p->blocks));
   if (!raw || (p->zeros.v && !zeros)) return false;
   surg_value *codes = surg__b_tensor(b, SURG_UINT4, dims, 2, raw, (size_t)bytes);
-  surg_value *scales = surg__bt_reshape(b, surg__bt_cast(b, p->scales, SURG_FLOAT), d, 2).v;
+  surg_value *scales = surg__built_reshape(b, surg__built_cast(b, p->scales, SURG_FLOAT), d, 2).v;
   surg_value *const in[3] = {codes, scales, zeros_in_a_row(p, zeros)};
-  *w = (surg__bt){.dtype = SURG_FLOAT, .rank = 2, .d = {surg__bd(dims[0]), surg__bd(dims[1])}};
+  *w = (surg__built){
+      .dtype = SURG_FLOAT, .rank = 2, .d = {surg__bdim_fixed(dims[0]), surg__bdim_fixed(dims[1])}};
   w->v = surg__b_node(b, "DequantizeLinear", in, 3);
   surg__b_set_int(b, w->v, "axis", 1);
   surg__b_set_int(b, w->v, "block_size", p->block);
@@ -186,17 +191,17 @@ static bool in_blocks(const packed *p, surg__bt *w) {
 static surg_status product_of_packed(surg__builder *b) {
   static const int64_t turn[2] = {1, 0};
   packed p = {.b = b};
-  surg__bt w;
+  surg__built w;
   if (!read_packed(&p)) return SURG_EUNSUPPORTED;
   if (b->m->opset < 10)
     return surg__b_decline(b, "the rewrite requires opset 10");
   if (!in_blocks(&p, &w)) w = by_arithmetic(&p);
-  w = surg__bt_transpose(b, w, turn);
-  surg__bt y = surg__bt_cast(b, p.a, SURG_FLOAT);
+  w = surg__built_transpose(b, w, turn);
+  surg__built y = surg__built_cast(b, p.a, SURG_FLOAT);
   y.v = surg__b_binary(b, "MatMul", y.v, w.v);
-  y.d[y.rank - 1] = surg__bd(p.outputs);
-  if (p.bias.v) y = surg__bt_binary(b, "Add", y, surg__bt_cast(b, p.bias, SURG_FLOAT));
-  surg__bt_result(b, "y", surg__bt_cast(b, y, p.a.dtype));
+  y.d[y.rank - 1] = surg__bdim_fixed(p.outputs);
+  if (p.bias.v) y = surg__built_binary(b, "Add", y, surg__built_cast(b, p.bias, SURG_FLOAT));
+  surg__built_result(b, "y", surg__built_cast(b, y, p.a.dtype));
   return b->status;
 }
 

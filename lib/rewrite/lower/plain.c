@@ -10,42 +10,42 @@
 
 /* [.., n]: 1 where the whole number of `w`, which holds it n times, is that of the column, counted
  * from either end. */
-static surg__bt columns_hit(surg__builder *b, surg__bt w, int64_t n, int dtype) {
-  surg__bt hit[2] = {{0}};
+static surg__built columns_hit(surg__builder *b, surg__built w, int64_t n, int dtype) {
+  surg__built hit[2] = {{0}};
   double *at = surg__arena_array(b->m->arena, (size_t)n, sizeof *at);
   if (!at) b->status = SURG_ENOMEM;
   for (int end = 0; end < 2 && at; end++) {
     for (int64_t i = 0; i < n; i++) at[i] = (double)(end ? i - n : i);
-    const surg__bt number = surg__bt_numbers(b, SURG_INT64, &n, 1, at);
-    hit[end] = surg__bt_cast(b, surg__bt_binary(b, "Equal", w, number), dtype);
+    const surg__built number = surg__built_numbers(b, SURG_INT64, &n, 1, at);
+    hit[end] = surg__built_cast(b, surg__built_binary(b, "Equal", w, number), dtype);
   }
-  return surg__bt_binary(b, "Add", hit[0], hit[1]);
+  return surg__built_binary(b, "Add", hit[0], hit[1]);
 }
 
 /* The indices, n times each along an axis of their own, which is the last. By a product, since that
  * is where engines with little agree. */
-static surg__bt indices_repeated(surg__builder *b, surg__bt i, int64_t n, bool flat) {
-  const surg__bdim row[2] = {surg__bd(1), surg__bd(n)};
-  surg__bt u = surg__bt_cast(b, i, SURG_FLOAT);
-  surg__bdim all = surg__bd(1);
-  for (uint32_t k = 0; k < i.rank; k++) all = surg__bd_mul(b, all, i.d[k]);
-  const surg__bdim column[2] = {all, surg__bd(1)};
-  u = flat ? surg__bt_reshape(b, u, column, 2) : surg__bt_unsqueeze(b, u, i.rank);
-  return surg__bt_cast(b, surg__bt_matmul(b, u, surg__bt_fill(b, SURG_FLOAT, 1, row, 2)),
+static surg__built indices_repeated(surg__builder *b, surg__built i, int64_t n, bool flat) {
+  const surg__bdim row[2] = {surg__bdim_fixed(1), surg__bdim_fixed(n)};
+  surg__built u = surg__built_cast(b, i, SURG_FLOAT);
+  surg__bdim all = surg__bdim_fixed(1);
+  for (uint32_t k = 0; k < i.rank; k++) all = surg__bdim_mul(b, all, i.d[k]);
+  const surg__bdim column[2] = {all, surg__bdim_fixed(1)};
+  u = flat ? surg__built_reshape(b, u, column, 2) : surg__built_unsqueeze(b, u, i.rank);
+  return surg__built_cast(b, surg__built_matmul(b, u, surg__built_fill(b, SURG_FLOAT, 1, row, 2)),
                        SURG_INT64);
 }
 
-static bool all_filled(const surg__bt *x) {
+static bool all_filled(const surg__built *x) {
   for (uint32_t i = 0; i < x->rank; i++)
-    if (!surg__bd_filled(&x->d[i])) return false;
+    if (!surg__bdim_filled(&x->d[i])) return false;
   return true;
 }
 
 /* y = Gather (t, i) along the first axis. */
 static surg_status gather_product(surg__builder *b) {
-  surg__bt t, i, y;
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "t", &t) || !surg__bt_get(b, "i", &i) ||
-      !surg__bt_get(b, "y", &y) || surg__b_bad(b, t.rank < 1, "t: expected rank 1 or more") ||
+  surg__built t, i, y;
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "t", &t) || !surg__built_get(b, "i", &i) ||
+      !surg__built_get(b, "y", &y) || surg__b_bad(b, t.rank < 1, "t: expected rank 1 or more") ||
       surg__b_bad(b, t.d[0].n < 1, "t: a size is unknown or 0") ||
       surg__b_bad(b, t.d[0].n > SURG_LIMIT_EMIT_CONSTANT,
                   "t: a size is above the limit of a rewrite") ||
@@ -53,30 +53,30 @@ static surg_status gather_product(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   const bool flat = t.rank != 2 || i.rank == 0;
   if (surg__b_bad(b,
-                  flat && (!surg__bt_static(&y) || !surg__bt_static(&t) || !surg__bt_static(&i) ||
-                           !all_filled(&t) || !all_filled(&i)),
+                  flat && (!surg__built_static(&y) || !surg__built_static(&t) ||
+                           !surg__built_static(&i) || !all_filled(&t) || !all_filled(&i)),
                   "sizes are unknown or may be 0"))
     return SURG_EUNSUPPORTED;
-  const surg__bt hit =
+  const surg__built hit =
       columns_hit(b, indices_repeated(b, i, t.d[0].n, flat), t.d[0].n, t.dtype);
   if (flat) {
-    surg__bdim d[2] = {t.d[0], surg__bd(1)};
-    for (uint32_t k = 1; k < t.rank; k++) d[1] = surg__bd_mul(b, d[1], t.d[k]);
-    t = surg__bt_reshape(b, t, d, 2);
+    surg__bdim d[2] = {t.d[0], surg__bdim_fixed(1)};
+    for (uint32_t k = 1; k < t.rank; k++) d[1] = surg__bdim_mul(b, d[1], t.d[k]);
+    t = surg__built_reshape(b, t, d, 2);
   }
-  surg__bt out = surg__bt_matmul(b, hit, t);
-  if (flat) out = surg__bt_reshape(b, out, y.d, y.rank);
-  surg__bt_result(b, "y", out);
+  surg__built out = surg__built_matmul(b, hit, t);
+  if (flat) out = surg__built_reshape(b, out, y.d, y.rank);
+  surg__built_result(b, "y", out);
   return b->status;
 }
 
 /* y = OneHot (i, depth, [0, 1]); the axis is the last but for a Transpose. */
 static surg_status one_hot_plain(surg__builder *b) {
-  surg__bt i, y;
+  surg__built i, y;
   surg_elem n;
   surg_value *depth = surg__b_get(b, "depth");
   int64_t axis = surg_node_int(surg__b_matched(b), "axis", -1), perm[SURG__BT_RANK];
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "y", &y) ||
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "i", &i) || !surg__built_get(b, "y", &y) ||
       surg__b_bad(b, !depth, "the depth is absent") ||
       surg__b_bad(b, surg_value_elements(depth, &n, 1) != 1, "the depth is unknown") ||
       surg__b_bad(b, !n.known, "the depth is unknown") ||
@@ -90,55 +90,57 @@ static surg_status one_hot_plain(surg__builder *b) {
   if (surg__b_bad(b, axis < 0, "the axis is out of range") ||
       surg__b_bad(b, axis > i.rank, "the axis is out of range"))
     return SURG_EUNSUPPORTED;
-  surg__bt out = columns_hit(b, indices_repeated(b, i, n.value, false), n.value, y.dtype);
+  surg__built out = columns_hit(b, indices_repeated(b, i, n.value, false), n.value, y.dtype);
   for (uint32_t k = 0; k <= i.rank; k++)
     perm[k] = k < axis ? k : k == axis ? (int64_t)i.rank : (int64_t)k - 1;
-  if (axis < i.rank) out = surg__bt_transpose(b, out, perm);
-  surg__bt_result(b, "y", out);
+  if (axis < i.rank) out = surg__built_transpose(b, out, perm);
+  surg__built_result(b, "y", out);
   return b->status;
 }
 
 /* --- repeating --- */
 
 /* x of [a, 1, c] as [a, n, c], by an Expand of two axes. */
-static surg__bt repeated(surg__builder *b, surg__bt x, surg__bdim a, surg__bdim n, surg__bdim c) {
+static surg__built repeated(surg__builder *b, surg__built x, surg__bdim a, surg__bdim n,
+                            surg__bdim c) {
   static const int64_t perm[3] = {0, 2, 1};
   const surg__bdim out[3] = {a, n, c}, swapped[3] = {a, c, n};
   if (a.n == 1) {
-    const surg__bdim from[2] = {surg__bd(1), c}, to[2] = {n, c};
-    return surg__bt_reshape(
-        b, surg__bt_expand(b, surg__bt_reshape(b, x, from, 2), to, 2), out, 3);
+    const surg__bdim from[2] = {surg__bdim_fixed(1), c}, to[2] = {n, c};
+    return surg__built_reshape(
+        b, surg__built_expand(b, surg__built_reshape(b, x, from, 2), to, 2), out, 3);
   }
-  const surg__bdim rows = surg__bd_mul(b, a, c), from[2] = {rows, surg__bd(1)}, to[2] = {rows, n};
-  x = surg__bt_expand(b, surg__bt_reshape(b, x, from, 2), to, 2);
-  if (c.n == 1) return surg__bt_reshape(b, x, out, 3);
-  return surg__bt_transpose(b, surg__bt_reshape(b, x, swapped, 3), perm);
+  const surg__bdim rows = surg__bdim_mul(b, a, c), from[2] = {rows, surg__bdim_fixed(1)},
+                   to[2] = {rows, n};
+  x = surg__built_expand(b, surg__built_reshape(b, x, from, 2), to, 2);
+  if (c.n == 1) return surg__built_reshape(b, x, out, 3);
+  return surg__built_transpose(b, surg__built_reshape(b, x, swapped, 3), perm);
 }
 
 /* y = Expand (x): one run of axes after the other, each as one axis of two. */
 static surg_status expand_runs(surg__builder *b) {
-  surg__bt x, y;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "y", &y) ||
+  surg__built x, y;
+  if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "y", &y) ||
       surg__b_bad(b, x.rank > y.rank, "x has a larger rank than y") ||
-      surg__b_bad(b, !surg__bt_static(&x), "x: sizes are unknown") ||
-      surg__b_bad(b, !surg__bt_static(&y), "y: sizes are unknown") ||
+      surg__b_bad(b, !surg__built_static(&x), "x: sizes are unknown") ||
+      surg__b_bad(b, !surg__built_static(&y), "y: sizes are unknown") ||
       surg__b_bad(b, !all_filled(&y), "y: a size may be 0"))
     return SURG_EUNSUPPORTED;
   surg__bdim have[SURG__BT_RANK];
   const uint32_t more = y.rank - x.rank;
-  for (uint32_t i = 0; i < y.rank; i++) have[i] = i < more ? surg__bd(1) : x.d[i - more];
-  surg__bt out = x;
+  for (uint32_t i = 0; i < y.rank; i++) have[i] = i < more ? surg__bdim_fixed(1) : x.d[i - more];
+  surg__built out = x;
   for (uint32_t i = 0, end; i < y.rank; i = end) {
-    surg__bdim before = surg__bd(1), n = surg__bd(1), behind = surg__bd(1);
-    for (end = i; end < y.rank && have[end].n == 1; end++) n = surg__bd_mul(b, n, y.d[end]);
+    surg__bdim before = surg__bdim_fixed(1), n = surg__bdim_fixed(1), behind = surg__bdim_fixed(1);
+    for (end = i; end < y.rank && have[end].n == 1; end++) n = surg__bdim_mul(b, n, y.d[end]);
     if (end == i) end++;
     if (n.n == 1) continue;
-    for (uint32_t k = 0; k < i; k++) before = surg__bd_mul(b, before, have[k]);
-    for (uint32_t k = end; k < y.rank; k++) behind = surg__bd_mul(b, behind, have[k]);
+    for (uint32_t k = 0; k < i; k++) before = surg__bdim_mul(b, before, have[k]);
+    for (uint32_t k = end; k < y.rank; k++) behind = surg__bdim_mul(b, behind, have[k]);
     out = repeated(b, out, before, n, behind);
     for (uint32_t k = i; k < end; k++) have[k] = y.d[k];
   }
-  surg__bt_result(b, "y", surg__bt_reshape(b, out, y.d, y.rank));
+  surg__built_result(b, "y", surg__built_reshape(b, out, y.d, y.rank));
   return b->status;
 }
 
@@ -168,7 +170,7 @@ static bool find_pieces(const int64_t *source, int64_t count, piece *out, uint32
 }
 
 /* The place in x of the tuple number k, or -1: it is not within. */
-static int64_t place_of(const surg__bt *x, const int64_t *tuple, uint32_t length) {
+static int64_t place_of(const surg__built *x, const int64_t *tuple, uint32_t length) {
   int64_t at = 0;
   for (uint32_t d = 0; d < length; d++) {
     const int64_t i = tuple[d] < 0 ? tuple[d] + x->d[d].n : tuple[d];
@@ -179,11 +181,11 @@ static int64_t place_of(const surg__bt *x, const int64_t *tuple, uint32_t length
 }
 
 /* For each element of x which one of u it becomes, or -1. NULL: not known. */
-static int64_t *sources_of(surg__builder *b, const surg__bt *x, const surg__bt *i, uint64_t count,
-                           uint64_t news) {
+static int64_t *sources_of(surg__builder *b, const surg__built *x, const surg__built *i,
+                           uint64_t count, uint64_t news) {
   const surg_tensor *t = surg_value_constant(i->v);
   uint64_t numbers, width = 1;
-  if (!t || i->rank < 1 || !surg__bt_count(i, SURG_LIMIT_EMIT_CONSTANT, &numbers)) return NULL;
+  if (!t || i->rank < 1 || !surg__built_count(i, SURG_LIMIT_EMIT_CONSTANT, &numbers)) return NULL;
   const int64_t length = i->d[i->rank - 1].n;
   if (length < 1 || length > x->rank) return NULL;
   for (uint32_t d = (uint32_t)length; d < x->rank; d++) width *= (uint64_t)x->d[d].n;
@@ -204,14 +206,15 @@ static int64_t *sources_of(surg__builder *b, const surg__bt *x, const surg__bt *
 
 /* y = ScatterND (x, i, u): what stays and what is new, piece by piece. */
 static surg_status scatter_pieces(surg__builder *b) {
-  surg__bt x, i, u, parts[MOST_PIECES];
+  surg__built x, i, u, parts[MOST_PIECES];
   piece pieces[MOST_PIECES];
   uint64_t count, news;
   uint32_t n;
-  if (!surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) || !surg__bt_get(b, "u", &u) ||
-      surg__b_bad(b, !surg__bt_count(&x, MOST_ELEMENTS, &count),
+  if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
+      !surg__built_get(b, "u", &u) ||
+      surg__b_bad(b, !surg__built_count(&x, MOST_ELEMENTS, &count),
                   "x: the number of elements is unknown or too large") ||
-      surg__b_bad(b, !surg__bt_count(&u, MOST_ELEMENTS, &news),
+      surg__b_bad(b, !surg__built_count(&u, MOST_ELEMENTS, &news),
                   "u: the number of elements is unknown or too large") ||
       surg__b_bad(b, count == 0, "x has no elements") ||
       surg__b_bad(b, news == 0, "there are no updates"))
@@ -221,16 +224,17 @@ static surg_status scatter_pieces(surg__builder *b) {
       surg__b_bad(b, !find_pieces(source, (int64_t)count, pieces, &n),
                   "the updates form too many runs"))
     return SURG_EUNSUPPORTED;
-  const surg__bdim old[2] = {surg__bd(1), surg__bd((int64_t)count)},
-                   fresh[2] = {surg__bd(1), surg__bd((int64_t)news)};
-  const surg__bt before = surg__bt_reshape(b, x, old, 2), given = surg__bt_reshape(b, u, fresh, 2);
+  const surg__bdim old[2] = {surg__bdim_fixed(1), surg__bdim_fixed((int64_t)count)},
+                   fresh[2] = {surg__bdim_fixed(1), surg__bdim_fixed((int64_t)news)};
+  const surg__built before = surg__built_reshape(b, x, old, 2),
+                    given = surg__built_reshape(b, u, fresh, 2);
   for (uint32_t k = 0; k < n; k++) {
     const piece *p = &pieces[k];
-    parts[k] = surg__bt_slice(b, p->is_new ? given : before, 1, surg__bd(p->from),
-                              surg__bd(p->from + p->n));
+    parts[k] = surg__built_slice(b, p->is_new ? given : before, 1, surg__bdim_fixed(p->from),
+                              surg__bdim_fixed(p->from + p->n));
   }
-  const surg__bt all = n == 1 ? parts[0] : surg__bt_concat(b, parts, n, 1);
-  surg__bt_result(b, "y", surg__bt_reshape(b, all, x.d, x.rank));
+  const surg__built all = n == 1 ? parts[0] : surg__built_concat(b, parts, n, 1);
+  surg__built_result(b, "y", surg__built_reshape(b, all, x.d, x.rank));
   return b->status;
 }
 

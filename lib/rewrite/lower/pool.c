@@ -16,7 +16,7 @@ typedef struct window {
 typedef struct pool {
   surg__builder *b;
   surg_node *n;
-  surg__bt x;
+  surg__built x;
   int op;
   uint32_t axes; /* behind batch and channels */
   window w[SURG__BT_RANK];
@@ -66,7 +66,8 @@ static bool read(pool *p) {
   int64_t pads[2 * SURG__BT_RANK];
   p->n = surg__b_matched(p->b);
   p->op = surg_node_op(p->n);
-  if (!surg__b_attrs_known(p->b) || !surg__bt_get(p->b, "x", &p->x) || p->x.rank < 3) return false;
+  if (!surg__b_attrs_known(p->b) || !surg__built_get(p->b, "x", &p->x) || p->x.rank < 3)
+    return false;
   p->axes = p->x.rank - 2;
   const surg_str mode = surg_node_string(p->n, "auto_pad", "NOTSET");
   const bool upper = word_is(mode, "SAME_UPPER"), same = upper || word_is(mode, "SAME_LOWER");
@@ -146,31 +147,32 @@ static const char *joiner(const pool *p) {
 
 /* One axis: the elements at place 0 of the windows, joined with those at place 1 and so on. Behind
  * the last element stands what the padding holds. */
-static surg__bt join_axis(pool *p, surg__bt x, uint32_t d) {
+static surg__built join_axis(pool *p, surg__built x, uint32_t d) {
   surg__builder *b = p->b;
   const window *w = &p->w[d];
   const uint32_t axis = d + 2;
   double *at = surg__arena_array(b->m->arena, (size_t)w->out + 1, sizeof *at);
   surg__bdim sizes[SURG__BT_RANK];
-  surg__bt y = {0};
+  surg__built y = {0};
   if (!at) {
     b->status = SURG_ENOMEM;
     return x;
   }
   memcpy(sizes, x.d, sizeof sizes);
-  sizes[axis] = surg__bd(1);
+  sizes[axis] = surg__bdim_fixed(1);
   const double fill = p->op == SURG_OP_MaxPool ? -(double)INFINITY : 0;
-  const surg__bt edge = surg__bt_expand(b, surg__bt_scalar(b, x.dtype, fill), sizes, x.rank);
-  const surg__bt both[2] = {x, edge};
-  x = surg__bt_concat(b, both, 2, axis);
+  const surg__built edge =
+      surg__built_expand(b, surg__built_scalar(b, x.dtype, fill), sizes, x.rank);
+  const surg__built both[2] = {x, edge};
+  x = surg__built_concat(b, both, 2, axis);
   for (int64_t k = 0; k < w->kernel; k++) {
     for (int64_t i = 0; i < w->out; i++) {
       const int64_t from = i * w->stride - w->begin + k * w->dilation;
       at[i] = (double)(from >= 0 && from < w->in ? from : w->in);
     }
-    const surg__bt one =
-        surg__bt_gather(b, x, surg__bt_numbers(b, SURG_INT64, &w->out, 1, at), axis);
-    y = k ? surg__bt_binary(b, joiner(p), y, one) : one;
+    const surg__built one =
+        surg__built_gather(b, x, surg__built_numbers(b, SURG_INT64, &w->out, 1, at), axis);
+    y = k ? surg__built_binary(b, joiner(p), y, one) : one;
   }
   return y;
 }
@@ -188,32 +190,33 @@ static int64_t places_of(const pool *p, const window *w, int64_t i) {
 }
 
 /* What the sums of an average are divided by, axis by axis. */
-static surg__bt averaged(pool *p, surg__bt y, uint32_t d) {
+static surg__built averaged(pool *p, surg__built y, uint32_t d) {
   surg__builder *b = p->b;
   const window *w = &p->w[d];
   int64_t dims[SURG__BT_RANK] = {w->out, 1, 1, 1, 1, 1, 1, 1};
   double *n = surg__arena_array(b->m->arena, (size_t)w->out + 1, sizeof *n);
   for (int64_t i = 0; n && i < w->out; i++) n[i] = (double)places_of(p, w, i);
-  if (n) return surg__bt_binary(b, "Div", y, surg__bt_numbers(b, y.dtype, dims, p->axes - d, n));
+  if (n)
+    return surg__built_binary(b, "Div", y, surg__built_numbers(b, y.dtype, dims, p->axes - d, n));
   b->status = SURG_ENOMEM;
   return y;
 }
 
-static surg__bt powered(pool *p, surg__bt x, double exponent) {
-  return exponent == 1 ? x : surg__bt_number(p->b, "Pow", x, exponent);
+static surg__built powered(pool *p, surg__built x, double exponent) {
+  return exponent == 1 ? x : surg__built_number(p->b, "Pow", x, exponent);
 }
 
 static void by_pieces(pool *p) {
   surg__builder *b = p->b;
   const int type = p->x.dtype;
-  surg__bt y = p->x;
-  if (p->op != SURG_OP_MaxPool) y = surg__bt_cast(b, y, SURG_DOUBLE);
-  if (p->op == SURG_OP_LpPool) y = powered(p, surg__bt_unary(b, "Abs", y), (double)p->p);
+  surg__built y = p->x;
+  if (p->op != SURG_OP_MaxPool) y = surg__built_cast(b, y, SURG_DOUBLE);
+  if (p->op == SURG_OP_LpPool) y = powered(p, surg__built_unary(b, "Abs", y), (double)p->p);
   for (uint32_t d = 0; d < p->axes; d++) y = join_axis(p, y, d);
   if (p->op == SURG_OP_AveragePool)
     for (uint32_t d = 0; d < p->axes; d++) y = averaged(p, y, d);
   if (p->op == SURG_OP_LpPool) y = powered(p, y, 1 / (double)p->p);
-  surg__bt_result(b, "y", surg__bt_cast(b, y, type));
+  surg__built_result(b, "y", surg__built_cast(b, y, type));
 }
 
 static bool pieces_fit(const pool *p) {
@@ -248,7 +251,7 @@ typedef struct plane {
   int64_t kernel[2], stride[2], dilation[2], pads[4];
 } plane;
 
-static surg__bt max_of_plane(const pool *p, surg__bt x, const plane *w) {
+static surg__built max_of_plane(const pool *p, surg__built x, const plane *w) {
   surg__builder *b = p->b;
   x.v = surg__b_unary(b, "MaxPool", x.v);
   surg__b_set_ints(b, x.v, "kernel_shape", w->kernel, 2);
@@ -264,8 +267,8 @@ static surg__bt max_of_plane(const pool *p, surg__bt x, const plane *w) {
 static surg_status max_pool_planes(surg__builder *b) {
   pool p = {.b = b, .n = surg__b_matched(b)};
   int64_t k[3], s[3], d[3], pads[6];
-  surg__bt y;
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &p.x) || !surg__bt_get(b, "y", &y) ||
+  surg__built y;
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &p.x) || !surg__built_get(b, "y", &y) ||
       surg__b_bad(b, p.x.rank != 5, "x: expected rank 5") ||
       surg__b_bad(b, y.rank != 5, "y: expected rank 5") ||
       surg__b_bad(b, !ints_of(&p, "kernel_shape", 0, 1, 3, k),
@@ -283,14 +286,14 @@ static surg_status max_pool_planes(surg__builder *b) {
   const plane flat = {
       {k[1], k[2]}, {s[1], s[2]}, {d[1], d[2]}, {pads[1], pads[2], pads[4], pads[5]}};
   const plane deep = {{k[0], 1}, {s[0], 1}, {d[0], 1}, {pads[0], 0, pads[3], 0}};
-  const surg__bdim first[4] = {m[0], surg__bd_mul(b, m[1], m[2]), m[3], m[4]};
-  const surg__bdim then[4] = {m[0], m[1], m[2], surg__bd_mul(b, n[3], n[4])};
-  surg__bt x = max_of_plane(&p, surg__bt_reshape(b, p.x, first, 4), &flat);
+  const surg__bdim first[4] = {m[0], surg__bdim_mul(b, m[1], m[2]), m[3], m[4]};
+  const surg__bdim then[4] = {m[0], m[1], m[2], surg__bdim_mul(b, n[3], n[4])};
+  surg__built x = max_of_plane(&p, surg__built_reshape(b, p.x, first, 4), &flat);
   x.d[2] = n[3];
   x.d[3] = n[4];
-  x = max_of_plane(&p, surg__bt_reshape(b, x, then, 4), &deep);
+  x = max_of_plane(&p, surg__built_reshape(b, x, then, 4), &deep);
   x.d[2] = n[2];
-  surg__bt_result(b, "y", surg__bt_reshape(b, x, y.d, 5));
+  surg__built_result(b, "y", surg__built_reshape(b, x, y.d, 5));
   return b->status;
 }
 

@@ -224,7 +224,7 @@ static val zero_of(surg__builder *b, const char *name, bool conv, bool second) {
   static const int64_t ones[MOST_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
   const val z = surg__b_get(b, name);
   if (!z || single(z) || (second && !conv)) return z;
-  return surg__bi_reshape(b, z, ones, conv ? surg_type_rank(type_of(surg__b_get(b, "b"))) : 2);
+  return surg__bint_reshape(b, z, ones, conv ? surg_type_rank(type_of(surg__b_get(b, "b"))) : 2);
 }
 
 /* x less its zero point. */
@@ -300,7 +300,7 @@ static surg_status scaled_product(surg__builder *b) {
   if (apart) {
     int64_t dims[MOST_RANK] = {-1};
     for (size_t i = 1; i + 1 < surg_type_rank(t); i++) dims[i] = 1;
-    bias = surg__bi_reshape(b, bias, dims, surg_type_rank(t) - 1);
+    bias = surg__bint_reshape(b, bias, dims, surg_type_rank(t) - 1);
     y = add(b, cast(b, y, SURG_DOUBLE), bias);
   }
   val scale = mul(b, surg__b_get(b, "as"), surg__b_get(b, "bs"));

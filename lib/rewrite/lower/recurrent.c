@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RNN, GRU and LSTM as the operators they are said to be, with the meaning of lib/eval/recurrent/recurrent.c.
- * Few steps of a known number are written out; else a Scan goes over them. The products with the
- * input are taken of all steps at once. Where sequences have lengths of their own a mask keeps the
- * state behind their end, and backwards each is turned round by itself. */
+/* RNN, GRU and LSTM as the operators they are said to be, with the meaning of
+ * lib/eval/recurrent/recurrent.c. Few steps of a known number are written out; else a Scan goes
+ * over them. The products with the input are taken of all steps at once. Where sequences have
+ * lengths of their own a mask keeps the state behind their end, and backwards each is turned round
+ * by itself. */
 #include <math.h>
 
 #include "eval/nn/activation.h"
@@ -20,21 +21,22 @@ typedef struct layer {
   bool batch_first, backward, input_forget, reset_last;
   double clip; /* INFINITY: none */
   surg__activation acts[2 * MOST_FUNCTIONS];
-  surg__bt x, w, r, bias, lengths, h0, c0, p; /* v NULL: absent */
+  surg__built x, w, r, bias, lengths, h0, c0, p; /* v NULL: absent */
 } layer;
 
 /* What the steps of a direction read. */
 typedef struct direction {
   const layer *l;
   const surg__activation *f;
-  surg__bt r, rh; /* recurrence weights, turned; GRU: of the last gate apart, unless reset_last */
-  surg__bt rb;    /* its bias, where it cannot join that of the input */
-  surg__bt p[3];  /* peepholes of i, o, f */
+  surg__built r,
+      rh; /* recurrence weights, turned; GRU: of the last gate apart, unless reset_last */
+  surg__built rb;    /* its bias, where it cannot join that of the input */
+  surg__built p[3];  /* peepholes of i, o, f */
   bool backward;
 } direction;
 
 typedef struct state {
-  surg__bt h, c; /* [batch, hidden] */
+  surg__built h, c; /* [batch, hidden] */
 } state;
 
 /* --- reading --- */
@@ -84,12 +86,12 @@ static bool read_attributes(layer *l) {
 }
 
 /* False: it is there, but not of that rank. */
-static bool operand(const layer *l, const char *name, uint32_t rank, surg__bt *out) {
+static bool operand(const layer *l, const char *name, uint32_t rank, surg__built *out) {
   if (!surg__b_get(l->b, name)) return true;
-  return surg__bt_get(l->b, name, out) && out->rank == rank;
+  return surg__built_get(l->b, name, out) && out->rank == rank;
 }
 
-static bool sized(const surg__bt *x, uint32_t axis, int64_t n) {
+static bool sized(const surg__built *x, uint32_t axis, int64_t n) {
   return !x->v || x->d[axis].n < 0 || x->d[axis].n == n;
 }
 
@@ -112,11 +114,11 @@ static bool read_operands(layer *l) {
 
 /* --- functions and gates --- */
 
-static surg__bt op2(const layer *l, const char *op, surg__bt x, surg__bt y) {
-  return surg__bt_binary(l->b, op, x, y);
+static surg__built op2(const layer *l, const char *op, surg__built x, surg__built y) {
+  return surg__built_binary(l->b, op, x, y);
 }
 
-static surg__bt clipped(const layer *l, surg__bt x) {
+static surg__built clipped(const layer *l, surg__built x) {
   surg__builder *b = l->b;
   if (!isfinite(l->clip)) return x;
   if (b->m->opset >= 11) {
@@ -131,31 +133,31 @@ static surg__bt clipped(const layer *l, surg__bt x) {
   return x;
 }
 
-static surg__bt activated(const direction *d, uint32_t which, surg__bt x) {
+static surg__built activated(const direction *d, uint32_t which, surg__built x) {
   const layer *l = d->l;
   const surg__activation *f = &d->f[which];
   surg__builder *b = l->b;
   x = clipped(l, x);
   if (f->kind == SURG__ACT_AFFINE) {
-    x = surg__bt_number(b, "Mul", x, f->alpha);
-    return surg__bt_number(b, "Add", x, f->beta);
+    x = surg__built_number(b, "Mul", x, f->alpha);
+    return surg__built_number(b, "Add", x, f->beta);
   }
   if (f->kind == SURG__ACT_SCALED_TANH) {
-    x = surg__bt_unary(b, "Tanh", surg__bt_number(b, "Mul", x, f->beta));
-    return surg__bt_number(b, "Mul", x, f->alpha);
+    x = surg__built_unary(b, "Tanh", surg__built_number(b, "Mul", x, f->beta));
+    return surg__built_number(b, "Mul", x, f->alpha);
   }
-  x = surg__bt_unary(b, surg__op_name(f->op), x);
+  x = surg__built_unary(b, surg__op_name(f->op), x);
   if (f->takes > 0) surg__b_set_float(b, x.v, "alpha", (float)f->alpha);
   if (f->takes > 1) surg__b_set_float(b, x.v, "beta", (float)f->beta);
   return x;
 }
 
 /* The last axis in equal parts. */
-static void split(const layer *l, surg__bt x, uint32_t n, surg__bt *out) {
+static void split(const layer *l, surg__built x, uint32_t n, surg__built *out) {
   surg__builder *b = l->b;
   out[0] = x;
   if (n == 1) return;
-  x.d[x.rank - 1] = surg__bd(l->hidden);
+  x.d[x.rank - 1] = surg__bdim_fixed(l->hidden);
   surg_value *first = surg__b_unary(b, "Split", x.v);
   surg__b_set_int(b, first, "axis", (int64_t)x.rank - 1);
   if (b->m->opset >= 18) surg__b_set_int(b, first, "num_outputs", n);
@@ -167,54 +169,54 @@ static void split(const layer *l, surg__bt x, uint32_t n, surg__bt *out) {
 
 /* --- a step: `x` is what the gates see of the input --- */
 
-static state rnn_step(const direction *d, surg__bt x, state s) {
-  s.h = activated(d, 0, op2(d->l, "Add", x, surg__bt_matmul(d->l->b, s.h, d->r)));
+static state rnn_step(const direction *d, surg__built x, state s) {
+  s.h = activated(d, 0, op2(d->l, "Add", x, surg__built_matmul(d->l->b, s.h, d->r)));
   return s;
 }
 
 /* Gates z, r, h. */
-static state gru_step(const direction *d, surg__bt x, state s) {
+static state gru_step(const direction *d, surg__built x, state s) {
   const layer *l = d->l;
-  surg__bt xs[3], hs[3];
-  surg__bt from_h = surg__bt_matmul(l->b, s.h, d->r);
+  surg__built xs[3], hs[3];
+  surg__built from_h = surg__built_matmul(l->b, s.h, d->r);
   if (d->rb.v) from_h = op2(l, "Add", from_h, d->rb);
   split(l, x, 3, xs);
   split(l, from_h, l->reset_last ? 3 : 2, hs);
-  const surg__bt z = activated(d, 0, op2(l, "Add", xs[0], hs[0]));
-  const surg__bt r = activated(d, 0, op2(l, "Add", xs[1], hs[1]));
-  const surg__bt seen = l->reset_last ? op2(l, "Mul", r, hs[2])
-                                      : surg__bt_matmul(l->b, op2(l, "Mul", r, s.h), d->rh);
-  const surg__bt fresh = activated(d, 1, op2(l, "Add", xs[2], seen));
-  const surg__bt rest = op2(l, "Sub", surg__bt_scalar(l->b, l->type, 1), z);
-  const surg__bt gained = op2(l, "Mul", rest, fresh);
+  const surg__built z = activated(d, 0, op2(l, "Add", xs[0], hs[0]));
+  const surg__built r = activated(d, 0, op2(l, "Add", xs[1], hs[1]));
+  const surg__built seen = l->reset_last ? op2(l, "Mul", r, hs[2])
+                                      : surg__built_matmul(l->b, op2(l, "Mul", r, s.h), d->rh);
+  const surg__built fresh = activated(d, 1, op2(l, "Add", xs[2], seen));
+  const surg__built rest = op2(l, "Sub", surg__built_scalar(l->b, l->type, 1), z);
+  const surg__built gained = op2(l, "Mul", rest, fresh);
   s.h = op2(l, "Add", gained, op2(l, "Mul", z, s.h));
   return s;
 }
 
 /* Gates i, o, f, c. */
-static state lstm_step(const direction *d, surg__bt x, state s) {
+static state lstm_step(const direction *d, surg__built x, state s) {
   const layer *l = d->l;
-  surg__bt g[MOST_GATES];
+  surg__built g[MOST_GATES];
   const bool peeps = d->p[0].v != NULL;
-  split(l, op2(l, "Add", x, surg__bt_matmul(l->b, s.h, d->r)), 4, g);
+  split(l, op2(l, "Add", x, surg__built_matmul(l->b, s.h, d->r)), 4, g);
   if (peeps) g[0] = op2(l, "Add", g[0], op2(l, "Mul", d->p[0], s.c));
-  const surg__bt in = activated(d, 0, g[0]);
-  surg__bt forget;
+  const surg__built in = activated(d, 0, g[0]);
+  surg__built forget;
   if (l->input_forget) {
-    forget = op2(l, "Sub", surg__bt_scalar(l->b, l->type, 1), in);
+    forget = op2(l, "Sub", surg__built_scalar(l->b, l->type, 1), in);
   } else {
     if (peeps) g[2] = op2(l, "Add", g[2], op2(l, "Mul", d->p[2], s.c));
     forget = activated(d, 0, g[2]);
   }
-  const surg__bt kept = op2(l, "Mul", forget, s.c);
+  const surg__built kept = op2(l, "Mul", forget, s.c);
   s.c = op2(l, "Add", kept, op2(l, "Mul", in, activated(d, 1, g[3])));
   if (peeps) g[1] = op2(l, "Add", g[1], op2(l, "Mul", d->p[1], s.c));
-  const surg__bt out = activated(d, 0, g[1]);
+  const surg__built out = activated(d, 0, g[1]);
   s.h = op2(l, "Mul", out, activated(d, 2, s.c));
   return s;
 }
 
-static state next(const direction *d, surg__bt x, state s) {
+static state next(const direction *d, surg__built x, state s) {
   switch (d->l->op) {
     case SURG_OP_LSTM:
       return lstm_step(d, x, s);
@@ -226,38 +228,38 @@ static state next(const direction *d, surg__bt x, state s) {
 }
 
 /* ... at place `at` of the sequences; *y is what it gives. */
-static state walked(const direction *d, surg__bt x, surg__bt at, state s, surg__bt *y) {
+static state walked(const direction *d, surg__built x, surg__built at, state s, surg__built *y) {
   const layer *l = d->l;
   const state t = next(d, x, s);
   *y = t.h;
   if (!l->lengths.v) return t;
-  const surg__bt goes_on = op2(l, "Less", at, l->lengths);
-  *y = surg__bt_where(l->b, goes_on, t.h, surg__bt_scalar(l->b, l->type, 0));
-  s.h = surg__bt_where(l->b, goes_on, t.h, s.h);
-  if (s.c.v) s.c = surg__bt_where(l->b, goes_on, t.c, s.c);
+  const surg__built goes_on = op2(l, "Less", at, l->lengths);
+  *y = surg__built_where(l->b, goes_on, t.h, surg__built_scalar(l->b, l->type, 0));
+  s.h = surg__built_where(l->b, goes_on, t.h, s.h);
+  if (s.c.v) s.c = surg__built_where(l->b, goes_on, t.c, s.c);
   return s;
 }
 
 /* --- all steps of a direction --- */
 
-static surg__bt unrolled(const direction *d, surg__bt x, state *s) {
+static surg__built unrolled(const direction *d, surg__built x, state *s) {
   surg__builder *b = d->l->b;
   const int64_t steps = x.d[0].n;
-  surg__bt *out = surg__arena_array(b->m->arena, (size_t)steps + 1, sizeof *out);
+  surg__built *out = surg__arena_array(b->m->arena, (size_t)steps + 1, sizeof *out);
   if (!out) {
     surg__b_no_memory(b);
     return x;
   }
   for (int64_t i = 0; i < steps; i++) {
     const int64_t t = d->backward && !d->l->lengths.v ? steps - 1 - i : i;
-    const surg__bt at = surg__bt_scalar(b, SURG_INT64, (double)t);
-    *s = walked(d, surg__bt_gather(b, x, at, 0), at, *s, &out[t]);
-    out[t] = surg__bt_unsqueeze(b, out[t], 0);
+    const surg__built at = surg__built_scalar(b, SURG_INT64, (double)t);
+    *s = walked(d, surg__built_gather(b, x, at, 0), at, *s, &out[t]);
+    out[t] = surg__built_unsqueeze(b, out[t], 0);
   }
-  return surg__bt_concat(b, out, (size_t)steps, 0);
+  return surg__built_concat(b, out, (size_t)steps, 0);
 }
 
-static surg__bt scanned(const direction *d, surg__bt x, state *s) {
+static surg__built scanned(const direction *d, surg__built x, state *s) {
   const layer *l = d->l;
   surg__builder *b = l->b;
   surg_value *in[4];
@@ -265,7 +267,7 @@ static surg__bt scanned(const direction *d, surg__bt x, state *s) {
   in[n++] = s->h.v;
   if (s->c.v) in[n++] = s->c.v;
   in[n++] = x.v;
-  if (l->lengths.v) in[n++] = surg__bt_range(b, x.d[0], SURG_INT64).v;
+  if (l->lengths.v) in[n++] = surg__built_range(b, x.d[0], SURG_INT64).v;
   surg_value *scan = surg__b_node(b, "Scan", in, n);
   const int64_t back[1] = {1};
   surg__b_set_int(b, scan, "num_scan_inputs", (int64_t)(n - states));
@@ -277,7 +279,7 @@ static surg__bt scanned(const direction *d, surg__bt x, state *s) {
   surg_value *all = surg__b_output(b, scan, states);
   const surg__bscope outside = surg__b_enter(b, scan, "body");
   state inner = *s;
-  surg__bt at = {.dtype = SURG_INT64}, step = x, y;
+  surg__built at = {.dtype = SURG_INT64}, step = x, y;
   inner.h.v = surg__b_body_input(b, "h", l->type);
   if (s->c.v) inner.c.v = surg__b_body_input(b, "c", l->type);
   step.v = surg__b_body_input(b, "x", l->type);
@@ -286,7 +288,7 @@ static surg__bt scanned(const direction *d, surg__bt x, state *s) {
   if (l->lengths.v) at.v = surg__b_body_input(b, "at", SURG_INT64);
   inner = walked(d, step, at, inner, &y);
   /* An output may not stand for two. */
-  if (y.v == inner.h.v) y = surg__bt_unary(b, "Identity", y);
+  if (y.v == inner.h.v) y = surg__built_unary(b, "Identity", y);
   surg__b_body_output(b, inner.h.v, l->type);
   if (s->c.v) surg__b_body_output(b, inner.c.v, l->type);
   surg__b_body_output(b, y.v, l->type);
@@ -294,19 +296,19 @@ static surg__bt scanned(const direction *d, surg__bt x, state *s) {
   s->h.v = scan;
   s->c.v = last_c;
   x.v = all;
-  x.d[2] = surg__bd(l->hidden);
-  if (surg__bd_filled(&x.d[0])) return x;
+  x.d[2] = surg__bdim_fixed(l->hidden);
+  if (surg__bdim_filled(&x.d[0])) return x;
   /* After no step at all nothing but the number of steps is known of what they gave. */
   const surg__bdim shape[3] = {x.d[0], x.d[1], x.d[2]};
   for (uint32_t i = 0; i < 3; i++)
     x.d[i] = (surg__bdim){.n = -1, .of = all, .axis = i, .dim = {.value = -1}};
-  return surg__bt_reshape(b, x, shape, 3);
+  return surg__built_reshape(b, x, shape, 3);
 }
 
 /* Each sequence turned round by itself: [steps, batch, ..]. */
-static surg__bt turned(const layer *l, surg__bt x) {
+static surg__built turned(const layer *l, surg__built x) {
   const int64_t one[1] = {-1};
-  surg_value *lengths = surg__bi_reshape(l->b, l->lengths.v, one, 1);
+  surg_value *lengths = surg__bint_reshape(l->b, l->lengths.v, one, 1);
   x.v = surg__b_binary(l->b, "ReverseSequence", x.v, lengths);
   surg__b_set_int(l->b, x.v, "time_axis", 0);
   surg__b_set_int(l->b, x.v, "batch_axis", 1);
@@ -316,48 +318,48 @@ static surg__bt turned(const layer *l, surg__bt x) {
 /* --- operands of a direction --- */
 
 /* What operand x holds for direction i, computed with. */
-static surg__bt of_direction(const layer *l, surg__bt x, uint32_t axis, uint32_t i) {
-  const surg__bt at = surg__bt_scalar(l->b, SURG_INT64, i);
-  return surg__bt_cast(l->b, surg__bt_gather(l->b, x, at, axis), l->type);
+static surg__built of_direction(const layer *l, surg__built x, uint32_t axis, uint32_t i) {
+  const surg__built at = surg__built_scalar(l->b, SURG_INT64, i);
+  return surg__built_cast(l->b, surg__built_gather(l->b, x, at, axis), l->type);
 }
 
-static surg__bt columns(const layer *l, surg__bt x, int64_t from, int64_t to) {
-  return surg__bt_slice(l->b, x, x.rank - 1, surg__bd(from), surg__bd(to));
+static surg__built columns(const layer *l, surg__built x, int64_t from, int64_t to) {
+  return surg__built_slice(l->b, x, x.rank - 1, surg__bdim_fixed(from), surg__bdim_fixed(to));
 }
 
 static state first_state(const layer *l, uint32_t i, surg__bdim batch) {
-  const surg__bdim d[2] = {batch, surg__bd(l->hidden)};
+  const surg__bdim d[2] = {batch, surg__bdim_fixed(l->hidden)};
   const uint32_t axis = l->batch_first ? 1 : 0;
   state s = {{0}, {0}};
-  s.h = l->h0.v ? of_direction(l, l->h0, axis, i) : surg__bt_fill(l->b, l->type, 0, d, 2);
+  s.h = l->h0.v ? of_direction(l, l->h0, axis, i) : surg__built_fill(l->b, l->type, 0, d, 2);
   if (l->op != SURG_OP_LSTM) return s;
-  s.c = l->c0.v ? of_direction(l, l->c0, axis, i) : surg__bt_fill(l->b, l->type, 0, d, 2);
+  s.c = l->c0.v ? of_direction(l, l->c0, axis, i) : surg__built_fill(l->b, l->type, 0, d, 2);
   return s;
 }
 
 /* What all steps see of the input, [steps, batch, gates * hidden], the biases in it that may be. */
-static surg__bt read_weights(const layer *l, uint32_t i, surg__bt x, direction *d) {
+static surg__built read_weights(const layer *l, uint32_t i, surg__built x, direction *d) {
   static const int64_t turn[2] = {1, 0};
   surg__builder *b = l->b;
   const int64_t n = l->hidden, rows = (int64_t)l->gates * n;
-  surg__bt w = surg__bt_transpose(b, of_direction(l, l->w, 0, i), turn);
-  d->r = surg__bt_transpose(b, of_direction(l, l->r, 0, i), turn);
-  w.d[1] = d->r.d[1] = surg__bd(rows);
+  surg__built w = surg__built_transpose(b, of_direction(l, l->w, 0, i), turn);
+  d->r = surg__built_transpose(b, of_direction(l, l->r, 0, i), turn);
+  w.d[1] = d->r.d[1] = surg__bdim_fixed(rows);
   if (l->op == SURG_OP_GRU && !l->reset_last) {
-    const surg__bt all = d->r;
+    const surg__built all = d->r;
     d->r = columns(l, all, 0, 2 * n);
     d->rh = columns(l, all, 2 * n, rows);
   }
-  x = surg__bt_matmul(b, x, w);
+  x = surg__built_matmul(b, x, w);
   if (l->p.v) {
-    const surg__bt p = of_direction(l, l->p, 0, i);
+    const surg__built p = of_direction(l, l->p, 0, i);
     for (int k = 0; k < 3; k++) d->p[k] = columns(l, p, k * n, (k + 1) * n);
   }
   if (!l->bias.v) return x;
-  surg__bt both = of_direction(l, l->bias, 0, i);
-  both.d[0] = surg__bd(2 * rows);
-  surg__bt bias = columns(l, both, 0, rows);
-  const surg__bt rb = columns(l, both, rows, 2 * rows);
+  surg__built both = of_direction(l, l->bias, 0, i);
+  both.d[0] = surg__bdim_fixed(2 * rows);
+  surg__built bias = columns(l, both, 0, rows);
+  const surg__built rb = columns(l, both, rows, 2 * rows);
   if (l->op == SURG_OP_GRU && l->reset_last)
     d->rb = rb;
   else
@@ -366,45 +368,46 @@ static surg__bt read_weights(const layer *l, uint32_t i, surg__bt x, direction *
 }
 
 /* The state after a sequence of nothing is 0, whatever it was at first. */
-static surg__bt unless_empty(const layer *l, surg__bt x, surg__bt first, surg__bdim steps) {
+static surg__built unless_empty(const layer *l, surg__built x, surg__built first,
+                                surg__bdim steps) {
   surg__builder *b = l->b;
-  if (!first.v || (!l->lengths.v && surg__bd_filled(&steps))) return x;
-  const surg__bt none = surg__bt_scalar(b, SURG_INT64, 0);
-  const surg__bt length = l->lengths.v ? l->lengths : surg__bd_scalar(b, steps, SURG_INT64);
-  const surg__bt some = op2(l, "Less", none, length);
-  return surg__bt_where(b, some, x, surg__bt_scalar(b, l->type, 0));
+  if (!first.v || (!l->lengths.v && surg__bdim_filled(&steps))) return x;
+  const surg__built none = surg__built_scalar(b, SURG_INT64, 0);
+  const surg__built length = l->lengths.v ? l->lengths : surg__bdim_scalar(b, steps, SURG_INT64);
+  const surg__built some = op2(l, "Less", none, length);
+  return surg__built_where(b, some, x, surg__built_scalar(b, l->type, 0));
 }
 
 /* y as [steps, 1, batch, hidden], the state as [1, batch, hidden]. */
-static surg__bt run_direction(const layer *l, uint32_t i, surg__bt x, bool few, state *s) {
+static surg__built run_direction(const layer *l, uint32_t i, surg__built x, bool few, state *s) {
   surg__builder *b = l->b;
   direction d = {.l = l, .f = &l->acts[i * l->functions], .backward = l->backward || i == 1};
   const bool turns = d.backward && l->lengths.v;
   if (turns) x = turned(l, x);
   *s = first_state(l, i, x.d[1]);
   x = read_weights(l, i, x, &d);
-  surg__bt y = few ? unrolled(&d, x, s) : scanned(&d, x, s);
+  surg__built y = few ? unrolled(&d, x, s) : scanned(&d, x, s);
   if (turns) y = turned(l, y);
-  s->h = surg__bt_unsqueeze(b, unless_empty(l, s->h, l->h0, x.d[0]), 0);
-  if (s->c.v) s->c = surg__bt_unsqueeze(b, unless_empty(l, s->c, l->c0, x.d[0]), 0);
-  return surg__bt_unsqueeze(b, y, 1);
+  s->h = surg__built_unsqueeze(b, unless_empty(l, s->h, l->h0, x.d[0]), 0);
+  if (s->c.v) s->c = surg__built_unsqueeze(b, unless_empty(l, s->c, l->c0, x.d[0]), 0);
+  return surg__built_unsqueeze(b, y, 1);
 }
 
 /* The directions beside each other, with the batch first where that is asked for. */
-static void give(const layer *l, const char *name, const surg__bt *parts, uint32_t axis) {
+static void give(const layer *l, const char *name, const surg__built *parts, uint32_t axis) {
   static const int64_t whole[4] = {2, 0, 1, 3}, last[3] = {1, 0, 2};
   surg__builder *b = l->b;
   if (!surg__b_get(b, name)) return;
-  surg__bt y = surg__bt_concat(b, parts, l->directions, axis);
-  if (l->batch_first) y = surg__bt_transpose(b, y, axis ? whole : last);
-  surg__bt_result(b, name, surg__bt_cast(b, y, l->x.dtype));
+  surg__built y = surg__built_concat(b, parts, l->directions, axis);
+  if (l->batch_first) y = surg__built_transpose(b, y, axis ? whole : last);
+  surg__built_result(b, name, surg__built_cast(b, y, l->x.dtype));
 }
 
 /* y, h[, c] = Op <...> (x, w, r, bias, lengths, h0[, c0, p]) */
 static surg_status recurrent_to_steps(surg__builder *b) {
   static const int64_t swap[3] = {1, 0, 2};
   layer l = {.b = b, .n = surg__b_matched(b)};
-  surg__bt y[2], h[2], c[2];
+  surg__built y[2], h[2], c[2];
   if (!read_attributes(&l) || !read_operands(&l)) return SURG_EUNSUPPORTED;
   const int64_t steps = l.x.d[l.batch_first].n;
   const bool few = steps > 0 && steps * l.directions <= SURG_LIMIT_EMIT_STEPS;
@@ -412,10 +415,10 @@ static surg_status recurrent_to_steps(surg__builder *b) {
   if (surg__b_bad(b, steps == 0, "there are no steps") ||
       surg__b_bad(b, b->m->opset < (turns ? 10 : 9), "the rewrite requires opset 9, in reverse 10"))
     return SURG_EUNSUPPORTED;
-  surg__bt x = l.batch_first ? surg__bt_transpose(b, l.x, swap) : l.x;
-  x = surg__bt_cast(b, x, l.type);
+  surg__built x = l.batch_first ? surg__built_transpose(b, l.x, swap) : l.x;
+  x = surg__built_cast(b, x, l.type);
   if (l.lengths.v)
-    l.lengths = surg__bt_unsqueeze(b, surg__bt_cast(b, l.lengths, SURG_INT64), 1);
+    l.lengths = surg__built_unsqueeze(b, surg__built_cast(b, l.lengths, SURG_INT64), 1);
   for (uint32_t i = 0; i < l.directions; i++) {
     state s;
     y[i] = run_direction(&l, i, x, few, &s);

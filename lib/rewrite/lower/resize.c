@@ -19,7 +19,7 @@ typedef struct axis {
 typedef struct resize {
   surg__builder *b;
   surg_node *node;
-  surg__bt x, roi, scales, sizes;
+  surg__built x, roi, scales, sizes;
   surg__rz_words is;
   uint32_t axes[SURG__BT_RANK], n_axes;
   int number; /* element type of what is computed: SURG_DOUBLE, SURG_FLOAT in original_single */
@@ -40,7 +40,7 @@ static surg_value *real(resize *r, surg_value *v) {
   return surg__b_cast(r->b, v, r->number);
 }
 static surg_value *choose(resize *r, surg_value *c, surg_value *x, surg_value *y) {
-  return surg__bi_choose(r->b, c, x, y);
+  return surg__bint_choose(r->b, c, x, y);
 }
 
 /* --- reading --- */
@@ -59,11 +59,11 @@ static bool read_axes(resize *r) {
 }
 
 /* An operand with so many elements; one that is empty counts as absent. False: not known. */
-static bool operand(resize *r, const char *name, uint32_t count, surg__bt *out) {
-  *out = (surg__bt){0};
+static bool operand(resize *r, const char *name, uint32_t count, surg__built *out) {
+  *out = (surg__built){0};
   if (!surg__b_get(r->b, name)) return true;
-  if (!surg__bt_get(r->b, name, out) || out->rank != 1) return false;
-  if (out->d[0].n == 0) *out = (surg__bt){0};
+  if (!surg__built_get(r->b, name, out) || out->rank != 1) return false;
+  if (out->d[0].n == 0) *out = (surg__built){0};
   return !out->v || out->d[0].n == (int64_t)count;
 }
 
@@ -94,7 +94,7 @@ static bool corners_agree(const resize *r) {
 static bool read(resize *r) {
   surg__builder *b = r->b;
   r->node = surg__b_matched(b);
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &r->x) || !read_axes(r)) return false;
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &r->x) || !read_axes(r)) return false;
   r->is = surg__rz_read(r->node);
   if (r->is.mode == SURG__RZ_MODES || r->is.coords == SURG__RZ_COORDINATES ||
       r->is.rounding == SURG__RZ_ROUNDINGS || r->is.policy == SURG__RZ_POLICIES)
@@ -109,21 +109,21 @@ static bool read(resize *r) {
 static void size_axis(resize *r, uint32_t i, axis *a) {
   surg__builder *b = r->b;
   const surg__bdim d = r->x.d[r->axes[i]];
-  a->in = real(r, surg__bd_vector(b, &d, 1));
+  a->in = real(r, surg__bdim_vector(b, &d, 1));
   a->known_scale = known_scale(r, i);
   if (r->scales.v) {
-    a->scale = real(r, surg__bi_at(b, r->scales.v, i));
+    a->scale = real(r, surg__bint_at(b, r->scales.v, i));
     a->length = op2(r, "Mul", a->in, a->scale);
     a->out = surg__b_unary(b, "Floor", a->length);
     a->n = surg__b_cast(b, a->out, SURG_INT64);
   } else {
-    a->n = surg__bi_at(b, surg__bi_wide(b, r->sizes.v), i);
+    a->n = surg__bint_at(b, surg__bint_wide(b, r->sizes.v), i);
     a->length = a->out = real(r, a->n);
     a->scale = op2(r, "Div", a->out, a->in);
   }
   if (r->is.coords != SURG__RZ_CROP) return;
-  a->start = real(r, surg__bi_at(b, r->roi.v, i));
-  a->end = real(r, surg__bi_at(b, r->roi.v, r->n_axes + i));
+  a->start = real(r, surg__bint_at(b, r->roi.v, i));
+  a->end = real(r, surg__bint_at(b, r->roi.v, r->n_axes + i));
 }
 
 /* One scale for all axes, the smallest or the largest of those that the sizes ask for. Of an empty
@@ -133,14 +133,14 @@ static void share_scale(resize *r, axis *a) {
   surg_value *common = a[0].scale;
   for (uint32_t i = 1; i < r->n_axes; i++) {
     surg_value *better = op2(r, op, a[i].scale, common);
-    if (!surg__bd_filled(&r->x.d[r->axes[i - 1]]))
+    if (!surg__bdim_filled(&r->x.d[r->axes[i - 1]]))
       better = op2(r, "Or", better, surg__b_unary(r->b, "IsNaN", common));
     common = choose(r, better, a[i].scale, common);
   }
   for (uint32_t i = 0; i < r->n_axes; i++) {
     a[i].scale = common;
     surg_value *length = op2(r, "Mul", a[i].in, common);
-    if (!surg__bd_filled(&r->x.d[r->axes[i]]))
+    if (!surg__bdim_filled(&r->x.d[r->axes[i]]))
       length = choose(r, with(r, "Greater", a[i].in, 0), length, a[i].in);
     surg_value *half = with(r, "Add", length, 0.5);
     a[i].length = a[i].out = surg__b_unary(r->b, "Floor", half);
@@ -206,23 +206,23 @@ static surg_value *original_single(resize *r, const axis *a, surg_value *i) {
 }
 
 /* As an index from 0 to in - 1; what is no number counts as 0. */
-static surg__bt clamped(resize *r, const axis *a, surg_value *x) {
+static surg__built clamped(resize *r, const axis *a, surg_value *x) {
   surg_value *last = with(r, "Sub", a->in, 1);
   surg_value *positive = with(r, "Greater", x, 0);
   x = choose(r, positive, x, num(r, 0));
   x = choose(r, op2(r, "Less", x, last), x, last);
-  return (surg__bt){.v = surg__b_cast(r->b, x, SURG_INT64), .dtype = SURG_INT64, .rank = 1,
-                    .d = {surg__bd_of(a->n)}};
+  return (surg__built){.v = surg__b_cast(r->b, x, SURG_INT64), .dtype = SURG_INT64, .rank = 1,
+                    .d = {surg__bdim_of(a->n)}};
 }
 
 /* A vector for the elements along an axis, so that it goes with the whole. */
 static surg_value *spread(resize *r, surg_value *v, uint32_t at) {
   const int64_t dims[SURG__BT_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
-  return r->x.rank - at == 1 ? v : surg__bi_reshape(r->b, v, dims, r->x.rank - at);
+  return r->x.rank - at == 1 ? v : surg__bint_reshape(r->b, v, dims, r->x.rank - at);
 }
 
 /* CROP gives another value where it looks beside the input. */
-static surg__bt cropped(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt y) {
+static surg__built cropped(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built y) {
   if (r->is.coords != SURG__RZ_CROP) return y;
   surg_value *beside = with(r, "Less", x, 0);
   beside = op2(r, "Or", beside, op2(r, "Greater", x, with(r, "Sub", a->in, 1)));
@@ -232,13 +232,13 @@ static surg__bt cropped(resize *r, const axis *a, uint32_t at, surg_value *x, su
   return y;
 }
 
-static surg__bt nearest(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data) {
+static surg__built nearest(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built data) {
   surg_value *place = x;
   if (r->is.rounding == SURG__RZ_PREFER_FLOOR) place = with(r, "Sub", x, 0.5);
   if (r->is.rounding == SURG__RZ_PREFER_CEIL) place = with(r, "Add", x, 0.5);
   const bool up = r->is.rounding == SURG__RZ_PREFER_FLOOR || r->is.rounding == SURG__RZ_CEIL;
   place = surg__b_unary(r->b, up ? "Ceil" : "Floor", place);
-  return cropped(r, a, at, x, surg__bt_gather(r->b, data, clamped(r, a, place), at));
+  return cropped(r, a, at, x, surg__built_gather(r->b, data, clamped(r, a, place), at));
 }
 
 /* --- weights --- */
@@ -288,12 +288,12 @@ static surg_value *term(resize *r, surg_value *w, surg_value *x) {
 }
 
 /* Neighbour by neighbour: `side` on each side. */
-static surg__bt by_taps(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data,
+static surg__built by_taps(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built data,
                         int side, double squeeze) {
   surg_value *w[2 * MOST_TAPS], *place[2 * MOST_TAPS], *sum = NULL;
   surg_value *base = with(r, "Sub", surg__b_unary(r->b, "Ceil", x), 1);
   surg_value *ratio = op2(r, "Sub", x, base);
-  surg__bt y = data;
+  surg__built y = data;
   for (int j = 0; j < 2 * side; j++) {
     surg_value *d = op2(r, "Sub", num(r, 1 - side + j), ratio);
     place[j] = with(r, "Add", base, 1 - side + j);
@@ -303,7 +303,7 @@ static surg__bt by_taps(resize *r, const axis *a, uint32_t at, surg_value *x, su
   }
   for (int j = 0; j < 2 * side; j++) {
     if (r->is.exclude_outside || r->is.antialias) w[j] = scaled(r, w[j], sum);
-    const surg__bt one = surg__bt_gather(r->b, data, clamped(r, a, place[j]), at);
+    const surg__built one = surg__built_gather(r->b, data, clamped(r, a, place[j]), at);
     surg_value *t = term(r, spread(r, w[j], at), one.v);
     y.d[at] = one.d[at];
     y.v = j ? op2(r, "Add", y.v, t) : t;
@@ -313,7 +313,7 @@ static surg__bt by_taps(resize *r, const axis *a, uint32_t at, surg_value *x, su
 
 /* How far neighbours lie is computed: every input element, and those that stand for what lies
  * beside, with a weight that may be 0. */
-static surg__bt by_all(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data) {
+static surg__built by_all(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built data) {
   surg__builder *b = r->b;
   const int64_t column[2] = {-1, 1}, last = 1;
   surg_value *shrinks = with(r, "Less", a->scale, 1);
@@ -321,28 +321,29 @@ static surg__bt by_all(resize *r, const axis *a, uint32_t at, surg_value *x, sur
   surg_value *reach = op2(r, "Div", num(r, r->is.mode == SURG__RZ_LINEAR ? 1 : 2), squeeze);
   reach = surg__b_unary(b, "Ceil", reach);
   surg_value *count = op2(r, "Add", a->in, op2(r, "Add", reach, reach));
-  if (!surg__bd_filled(&data.d[at])) /* an empty axis has no elements for the places beside it */
+  if (!surg__bdim_filled(&data.d[at])) /* an empty axis has no elements for the places beside it */
     count = choose(r, with(r, "Greater", a->in, 0), count, num(r, 0));
-  surg__bdim n = surg__bd_of(surg__b_cast(b, count, SURG_INT64));
-  surg_value *from_zero = real(r, surg__bt_range(b, n, SURG_INT64).v);
+  surg__bdim n = surg__bdim_of(surg__b_cast(b, count, SURG_INT64));
+  surg_value *from_zero = real(r, surg__built_range(b, n, SURG_INT64).v);
   surg_value *place = op2(r, "Sub", from_zero, reach);
-  surg_value *d = op2(r, "Sub", place, surg__bi_reshape(b, x, column, 2));
+  surg_value *d = op2(r, "Sub", place, surg__bint_reshape(b, x, column, 2));
   surg_value *w = within(r, a, place, weight(r, op2(r, "Mul", d, squeeze)));
   surg_value *sum = surg__b_over(b, "ReduceSum", w, &last, 1);
   surg__b_set_int(b, sum, "keepdims", 1);
   w = scaled(r, w, sum);
   /* The axis goes to the end, then each element of the result has a row there. */
-  surg__bt at_places = clamped(r, a, place);
+  surg__built at_places = clamped(r, a, place);
   at_places.d[0] = n;
-  surg__bt rows = surg__bt_swap(b, surg__bt_gather(b, data, at_places, at), at, data.rank - 1);
-  rows = surg__bt_unsqueeze(b, rows, data.rank - 1);
+  surg__built rows =
+      surg__built_swap(b, surg__built_gather(b, data, at_places, at), at, data.rank - 1);
+  rows = surg__built_unsqueeze(b, rows, data.rank - 1);
   rows.v = term(r, w, rows.v);
-  rows.d[data.rank - 1] = surg__bd_of(a->n);
-  const surg__bt y = surg__bt_reduce(b, "ReduceSum", rows, data.rank, false);
-  return cropped(r, a, at, x, surg__bt_swap(b, y, at, data.rank - 1));
+  rows.d[data.rank - 1] = surg__bdim_of(a->n);
+  const surg__built y = surg__built_reduce(b, "ReduceSum", rows, data.rank, false);
+  return cropped(r, a, at, x, surg__built_swap(b, y, at, data.rank - 1));
 }
 
-static surg__bt smooth(resize *r, const axis *a, uint32_t at, surg_value *x, surg__bt data) {
+static surg__built smooth(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built data) {
   const double support = r->is.mode == SURG__RZ_LINEAR ? 1 : 2;
   if (!r->is.antialias || a->known_scale >= 1) return by_taps(r, a, at, x, data, (int)support, 1);
   const double side = a->known_scale > 0 ? ceil(support / a->known_scale) : INFINITY;
@@ -382,26 +383,26 @@ static surg_status resize_by_parts(surg__builder *b) {
   for (uint32_t i = 0; i < r.n_axes; i++)
     if (!stays(&r, i)) size_axis(&r, i, &a[i]);
   if (r.is.policy != SURG__RZ_STRETCH && r.sizes.v) share_scale(&r, a);
-  surg__bt y = r.x;
+  surg__built y = r.x;
   for (uint32_t k = r.x.rank; k-- > 0;) {
     for (uint32_t i = 0; i < r.n_axes; i++) {
       if (r.axes[i] != k || stays(&r, i)) continue;
-      if (r.is.mode != SURG__RZ_NEAREST && y.v == r.x.v) y = surg__bt_cast(b, y, SURG_DOUBLE);
-      surg__bt count = surg__bt_range(b, surg__bd_of(a[i].n), SURG_INT64);
+      if (r.is.mode != SURG__RZ_NEAREST && y.v == r.x.v) y = surg__built_cast(b, y, SURG_DOUBLE);
+      surg__built count = surg__built_range(b, surg__bdim_of(a[i].n), SURG_INT64);
       if (r.is.mode == SURG__RZ_NEAREST)
         y = nearest(&r, &a[i], k, original(&r, &a[i], real(&r, count.v)), y);
       else
         y = smooth(&r, &a[i], k, original_single(&r, &a[i], count.v), y);
     }
   }
-  surg__bt_result(b, "y", surg__bt_cast(b, y, type));
+  surg__built_result(b, "y", surg__built_cast(b, y, type));
   return b->status;
 }
 
 /* Numbers for all axes, from those of `axes` and of the others: [first, second] by place. */
 static surg_value *all_of(surg__builder *b, surg_value *named, surg_value *others,
                           const int64_t *from, size_t n) {
-  surg_value *both = surg__bi_concat(b, named, others, 0);
+  surg_value *both = surg__bint_concat(b, named, others, 0);
   return surg__b_binary(b, "Gather", both, surg__b_ints(b, from, n));
 }
 
@@ -429,10 +430,10 @@ static surg_status resize_all_axes(surg__builder *b) {
   const double ones[2] = {1, 1}, region[2] = {0, 1};
   surg_value *in[4] = {r.x.v, NULL, NULL, NULL};
   if (r.roi.v)
-    in[1] = all_of(b, r.roi.v, surg__bt_numbers(b, r.roi.dtype, pair, 1, region).v, two,
+    in[1] = all_of(b, r.roi.v, surg__built_numbers(b, r.roi.dtype, pair, 1, region).v, two,
                    2 * (size_t)rank);
   if (r.scales.v)
-    in[2] = all_of(b, r.scales.v, surg__bt_numbers(b, SURG_FLOAT, single, 1, ones).v, one,
+    in[2] = all_of(b, r.scales.v, surg__built_numbers(b, SURG_FLOAT, single, 1, ones).v, one,
                    (size_t)rank);
   else
     in[3] = all_of(b, r.sizes.v, surg__b_unary(b, "Shape", r.x.v), one, (size_t)rank);

@@ -19,117 +19,120 @@ typedef struct sampler {
   bool largest; /* the largest of what the taps weigh, not their sum */
   uint32_t n; /* axes */
   surg__bdim size[MOST_AXES];
-  surg__bt rows;      /* [tensors * elements + 1, channels]: the last one is 0 */
+  surg__built rows;      /* [tensors * elements + 1, channels]: the last one is 0 */
   surg__bdim outside; /* its number */
-  surg__bt base;      /* [tensors, 1, ...]: the first row of each */
-  surg__bt real_size[MOST_AXES], int_size[MOST_AXES]; /* scalars; v NULL: not made yet */
+  surg__built base;      /* [tensors, 1, ...]: the first row of each */
+  surg__built real_size[MOST_AXES], int_size[MOST_AXES]; /* scalars; v NULL: not made yet */
 } sampler;
 
 /* What a coordinate touches along an axis: where, whether it is inside, and with which weight; each
  * [tensors, points...]. */
 typedef struct tap {
-  surg__bt at, inside, weight;
+  surg__built at, inside, weight;
 } tap;
 
 /* --- coordinates --- */
 
-static surg__bt number(const sampler *s, const char *op, surg__bt x, double y) {
-  return surg__bt_number(s->b, op, x, y);
+static surg__built number(const sampler *s, const char *op, surg__built x, double y) {
+  return surg__built_number(s->b, op, x, y);
 }
 
 /* 1 or 0 of a type for a bool. */
-static surg__bt flag(const sampler *s, surg__bt x, int dtype) {
-  return surg__bt_cast(s->b, x, dtype);
+static surg__built flag(const sampler *s, surg__built x, int dtype) {
+  return surg__built_cast(s->b, x, dtype);
 }
 
 /* A coordinate, or `other` where it is not finite. */
-static surg__bt finite_or(const sampler *s, surg__bt x, double other) {
-  const surg__bt is = number(s, "Less", surg__bt_unary(s->b, "Abs", x), INFINITY);
-  return surg__bt_where(s->b, is, x, surg__bt_scalar(s->b, SURG_DOUBLE, other));
+static surg__built finite_or(const sampler *s, surg__built x, double other) {
+  const surg__built is = number(s, "Less", surg__built_unary(s->b, "Abs", x), INFINITY);
+  return surg__built_where(s->b, is, x, surg__built_scalar(s->b, SURG_DOUBLE, other));
 }
 
 /* To the nearest whole number, to the even one from the middle. */
-static surg__bt rounded(const sampler *s, surg__bt x) {
+static surg__built rounded(const sampler *s, surg__built x) {
   surg__builder *b = s->b;
-  const surg__bt low = surg__bt_unary(b, "Floor", x);
-  const surg__bt part = surg__bt_binary(b, "Sub", x, low);
-  const surg__bt half = number(s, "Mul", low, 0.5);
-  const surg__bt rest = surg__bt_binary(b, "Sub", half, surg__bt_unary(b, "Floor", half));
-  const surg__bt odd = number(s, "Greater", rest, 0.25);
-  const surg__bt middle = surg__bt_unary(b, "Not", number(s, "Less", part, 0.5));
-  const surg__bt over = number(s, "Greater", part, 0.5);
-  const surg__bt up = surg__bt_binary(b, "Or", over, surg__bt_binary(b, "And", middle, odd));
-  return surg__bt_binary(b, "Add", low, flag(s, up, SURG_DOUBLE));
+  const surg__built low = surg__built_unary(b, "Floor", x);
+  const surg__built part = surg__built_binary(b, "Sub", x, low);
+  const surg__built half = number(s, "Mul", low, 0.5);
+  const surg__built rest = surg__built_binary(b, "Sub", half, surg__built_unary(b, "Floor", half));
+  const surg__built odd = number(s, "Greater", rest, 0.25);
+  const surg__built middle = surg__built_unary(b, "Not", number(s, "Less", part, 0.5));
+  const surg__built over = number(s, "Greater", part, 0.5);
+  const surg__built up =
+      surg__built_binary(b, "Or", over, surg__built_binary(b, "And", middle, odd));
+  return surg__built_binary(b, "Add", low, flag(s, up, SURG_DOUBLE));
 }
 
 /* Folded at the edges, as often as it takes: low and high are the first and the last element, or
  * half an element further out. Sizes are numbers here. */
-static surg__bt reflected(const sampler *s, uint32_t axis, surg__bt x) {
+static surg__built reflected(const sampler *s, uint32_t axis, surg__built x) {
   surg__builder *b = s->b;
   const double low = s->corners ? 0 : -0.5;
   const double range = (double)s->size[axis].n - (s->corners ? 1 : 0);
   if (!(range > 0)) return number(s, "Mul", x, 0);
-  const surg__bt apart = surg__bt_unary(b, "Abs", number(s, "Sub", x, low));
-  const surg__bt times = surg__bt_unary(b, "Floor", number(s, "Div", apart, range));
-  const surg__bt rest = surg__bt_binary(b, "Sub", apart, number(s, "Mul", times, range));
-  const surg__bt half = number(s, "Mul", times, 0.5);
-  const surg__bt odd = flag(
-      s,
-      number(s, "Greater", surg__bt_binary(b, "Sub", half, surg__bt_unary(b, "Floor", half)), 0.25),
-      SURG_DOUBLE);
+  const surg__built apart = surg__built_unary(b, "Abs", number(s, "Sub", x, low));
+  const surg__built times = surg__built_unary(b, "Floor", number(s, "Div", apart, range));
+  const surg__built rest = surg__built_binary(b, "Sub", apart, number(s, "Mul", times, range));
+  const surg__built half = number(s, "Mul", times, 0.5);
+  const surg__built odd =
+      flag(s,
+           number(s, "Greater",
+                  surg__built_binary(b, "Sub", half, surg__built_unary(b, "Floor", half)), 0.25),
+           SURG_DOUBLE);
   /* rest, or range - rest where it was turned round an odd number of times */
-  const surg__bt turned = number(s, "Add", number(s, "Mul", rest, -2), range);
-  const surg__bt y = surg__bt_binary(b, "Add", rest, surg__bt_binary(b, "Mul", odd, turned));
+  const surg__built turned = number(s, "Add", number(s, "Mul", rest, -2), range);
+  const surg__built y =
+      surg__built_binary(b, "Add", rest, surg__built_binary(b, "Mul", odd, turned));
   return low == 0 ? y : number(s, "Add", y, low);
 }
 
 static void make_sizes(sampler *s) {
   for (uint32_t i = 0; i < s->n; i++) {
-    s->real_size[i] = surg__bd_scalar(s->b, s->size[i], SURG_DOUBLE);
-    s->int_size[i] = surg__bd_scalar(s->b, s->size[i], SURG_INT64);
+    s->real_size[i] = surg__bdim_scalar(s->b, s->size[i], SURG_DOUBLE);
+    s->int_size[i] = surg__bdim_scalar(s->b, s->size[i], SURG_INT64);
   }
 }
 
 /* The element at a whole coordinate. */
-static void place(const sampler *s, uint32_t axis, surg__bt x, tap *t) {
+static void place(const sampler *s, uint32_t axis, surg__built x, tap *t) {
   surg__builder *b = s->b;
-  const surg__bt size = s->real_size[axis];
+  const surg__built size = s->real_size[axis];
   if (s->edge == REFLECTION) x = reflected(s, axis, x);
-  const surg__bt above = surg__bt_binary(b, "Less", x, size);
-  const surg__bt in = surg__bt_binary(b, "And", number(s, "Greater", x, -1), above);
+  const surg__built above = surg__built_binary(b, "Less", x, size);
+  const surg__built in = surg__built_binary(b, "And", number(s, "Greater", x, -1), above);
   t->inside = flag(s, in, SURG_INT64);
-  t->at = surg__bt_binary(b, "Mul", surg__bt_cast(b, x, SURG_INT64), t->inside);
+  t->at = surg__built_binary(b, "Mul", surg__built_cast(b, x, SURG_INT64), t->inside);
   if (s->edge != BORDER) return;
-  const surg__bt last = number(s, "Sub", s->int_size[axis], 1);
-  const surg__bt beyond =
-      flag(s, surg__bt_binary(b, "Greater", x, number(s, "Sub", size, 1)), SURG_INT64);
-  t->at = surg__bt_binary(b, "Add", t->at, surg__bt_binary(b, "Mul", beyond, last));
+  const surg__built last = number(s, "Sub", s->int_size[axis], 1);
+  const surg__built beyond =
+      flag(s, surg__built_binary(b, "Greater", x, number(s, "Sub", size, 1)), SURG_INT64);
+  t->at = surg__built_binary(b, "Add", t->at, surg__built_binary(b, "Mul", beyond, last));
 }
 
 /* Keys' cubic with a = -0.75: near for up to 1, else far, of a distance of up to 2. */
-static surg__bt cubic(const sampler *s, surg__bt d, bool far) {
+static surg__built cubic(const sampler *s, surg__built d, bool far) {
   const double a = -0.75;
   if (!far) {
-    surg__bt y = number(s, "Sub", number(s, "Mul", d, a + 2), a + 3);
-    y = surg__bt_binary(s->b, "Mul", y, d);
-    return number(s, "Add", surg__bt_binary(s->b, "Mul", y, d), 1);
+    surg__built y = number(s, "Sub", number(s, "Mul", d, a + 2), a + 3);
+    y = surg__built_binary(s->b, "Mul", y, d);
+    return number(s, "Add", surg__built_binary(s->b, "Mul", y, d), 1);
   }
-  surg__bt y = number(s, "Sub", number(s, "Mul", d, a), 5 * a);
-  y = number(s, "Add", surg__bt_binary(s->b, "Mul", y, d), 8 * a);
-  return number(s, "Sub", surg__bt_binary(s->b, "Mul", y, d), 4 * a);
+  surg__built y = number(s, "Sub", number(s, "Mul", d, a), 5 * a);
+  y = number(s, "Add", surg__built_binary(s->b, "Mul", y, d), 8 * a);
+  return number(s, "Sub", surg__built_binary(s->b, "Mul", y, d), 4 * a);
 }
 
-static surg__bt weight(const sampler *s, surg__bt part, int64_t step) {
+static surg__built weight(const sampler *s, surg__built part, int64_t step) {
   surg__builder *b = s->b;
   if (s->mode == LINEAR)
-    return step ? part : surg__bt_binary(b, "Sub", surg__bt_scalar(b, SURG_DOUBLE, 1), part);
+    return step ? part : surg__built_binary(b, "Sub", surg__built_scalar(b, SURG_DOUBLE, 1), part);
   /* |part - step| for steps from -1 to 2 */
-  surg__bt d = step == 0 ? part : number(s, "Sub", part, (double)step);
-  if (step > 0) d = surg__bt_unary(b, "Neg", d);
+  surg__built d = step == 0 ? part : number(s, "Sub", part, (double)step);
+  if (step > 0) d = surg__built_unary(b, "Neg", d);
   return cubic(s, d, step < 0 || step > 1);
 }
 
-static uint32_t find_taps(const sampler *s, uint32_t axis, surg__bt x, tap *taps) {
+static uint32_t find_taps(const sampler *s, uint32_t axis, surg__built x, tap *taps) {
   surg__builder *b = s->b;
   if (s->mode == NEAREST) x = rounded(s, x);
   if (s->edge == REFLECTION) x = reflected(s, axis, x);
@@ -137,7 +140,8 @@ static uint32_t find_taps(const sampler *s, uint32_t axis, surg__bt x, tap *taps
     place(s, axis, x, &taps[0]);
     return 1;
   }
-  const surg__bt base = surg__bt_unary(b, "Floor", x), part = surg__bt_binary(b, "Sub", x, base);
+  const surg__built base = surg__built_unary(b, "Floor", x),
+                    part = surg__built_binary(b, "Sub", x, base);
   const uint32_t n = s->mode == LINEAR ? 2 : 4;
   for (uint32_t i = 0; i < n; i++) {
     const int64_t step = s->mode == LINEAR ? (int64_t)i : (int64_t)i - 1;
@@ -150,27 +154,28 @@ static uint32_t find_taps(const sampler *s, uint32_t axis, surg__bt x, tap *taps
 /* --- elements --- */
 
 /* [tensors, points..., channels] of the rows that a choice of one tap for each axis names. */
-static surg__bt gathered(const sampler *s, const tap *const *chosen) {
+static surg__built gathered(const sampler *s, const tap *const *chosen) {
   surg__builder *b = s->b;
-  surg__bt at = chosen[0]->at, inside = chosen[0]->inside;
+  surg__built at = chosen[0]->at, inside = chosen[0]->inside;
   for (uint32_t i = 1; i < s->n; i++) {
-    at = surg__bt_binary(b, "Mul", at, s->int_size[i]);
-    at = surg__bt_binary(b, "Add", at, chosen[i]->at);
-    inside = surg__bt_binary(b, "Mul", inside, chosen[i]->inside);
+    at = surg__built_binary(b, "Mul", at, s->int_size[i]);
+    at = surg__built_binary(b, "Add", at, chosen[i]->at);
+    inside = surg__built_binary(b, "Mul", inside, chosen[i]->inside);
   }
-  at = surg__bt_binary(b, "Add", at, s->base);
+  at = surg__built_binary(b, "Add", at, s->base);
   if (s->edge == ZEROS) {
-    const surg__bt end = surg__bd_scalar(b, s->outside, SURG_INT64);
-    const surg__bt out = surg__bt_binary(b, "Sub", surg__bt_scalar(b, SURG_INT64, 1), inside);
-    at = surg__bt_binary(b, "Mul", at, inside);
-    at = surg__bt_binary(b, "Add", at, surg__bt_binary(b, "Mul", out, end));
+    const surg__built end = surg__bdim_scalar(b, s->outside, SURG_INT64);
+    const surg__built out =
+        surg__built_binary(b, "Sub", surg__built_scalar(b, SURG_INT64, 1), inside);
+    at = surg__built_binary(b, "Mul", at, inside);
+    at = surg__built_binary(b, "Add", at, surg__built_binary(b, "Mul", out, end));
   }
-  return surg__bt_gather(b, s->rows, at, 0);
+  return surg__built_gather(b, s->rows, at, 0);
 }
 
 /* The weighted sum over all choices, or the largest of what is added; coordinates as [tensors,
  * points...] of double. */
-static surg__bt sampled(const sampler *s, const surg__bt *x) {
+static surg__built sampled(const sampler *s, const surg__built *x) {
   surg__builder *b = s->b;
   tap taps[MOST_AXES][4];
   const tap *chosen[MOST_AXES];
@@ -179,66 +184,66 @@ static surg__bt sampled(const sampler *s, const surg__bt *x) {
     each = find_taps(s, i, x[i], taps[i]);
     all *= each;
   }
-  surg__bt sum = {0};
+  surg__built sum = {0};
   for (uint32_t k = 0; k < all; k++) {
-    surg__bt w = {0};
+    surg__built w = {0};
     for (uint32_t i = s->n, rest = k; i-- > 0; rest /= each) {
       chosen[i] = &taps[i][rest % each];
       if (s->mode != NEAREST)
-        w = w.v ? surg__bt_binary(b, "Mul", chosen[i]->weight, w) : chosen[i]->weight;
+        w = w.v ? surg__built_binary(b, "Mul", chosen[i]->weight, w) : chosen[i]->weight;
     }
-    surg__bt y = gathered(s, chosen);
+    surg__built y = gathered(s, chosen);
     if (w.v) {
-      w = surg__bt_unsqueeze(b, surg__bt_cast(b, w, y.dtype), w.rank);
-      y = surg__bt_binary(b, "Mul", y, w);
+      w = surg__built_unsqueeze(b, surg__built_cast(b, w, y.dtype), w.rank);
+      y = surg__built_binary(b, "Mul", y, w);
     }
-    sum = sum.v ? surg__bt_binary(b, s->largest ? "Max" : "Add", sum, y) : y;
+    sum = sum.v ? surg__built_binary(b, s->largest ? "Max" : "Add", sum, y) : y;
   }
   return sum;
 }
 
 /* Elements of a channel of one tensor. */
 static surg__bdim plane_of(const sampler *s) {
-  surg__bdim plane = surg__bd(1);
-  for (uint32_t i = 0; i < s->n; i++) plane = surg__bd_mul(s->b, plane, s->size[i]);
+  surg__bdim plane = surg__bdim_fixed(1);
+  for (uint32_t i = 0; i < s->n; i++) plane = surg__bdim_mul(s->b, plane, s->size[i]);
   return plane;
 }
 
 /* A vector as the first of `rank` axes. */
-static surg__bt upright(const sampler *s, surg__bt x, uint32_t rank) {
+static surg__built upright(const sampler *s, surg__built x, uint32_t rank) {
   surg__bdim d[SURG__BT_RANK] = {x.d[0]};
-  for (uint32_t i = 1; i < rank; i++) d[i] = surg__bd(1);
-  return surg__bt_reshape(s->b, x, d, rank);
+  for (uint32_t i = 1; i < rank; i++) d[i] = surg__bdim_fixed(1);
+  return surg__built_reshape(s->b, x, d, rank);
 }
 
 /* x of [tensors, channels, axes...] as rows; where each tensor begins is left to the caller. */
-static void take_rows(sampler *s, surg__bt x) {
+static void take_rows(sampler *s, surg__built x) {
   surg__builder *b = s->b;
   const surg__bdim plane = plane_of(s);
-  const surg__bdim rows = surg__bd_mul(b, x.d[0], plane), shape[2] = {rows, x.d[1]};
-  const surg__bdim row[2] = {surg__bd(1), x.d[1]};
+  const surg__bdim rows = surg__bdim_mul(b, x.d[0], plane), shape[2] = {rows, x.d[1]};
+  const surg__bdim row[2] = {surg__bdim_fixed(1), x.d[1]};
   int64_t perm[SURG__BT_RANK] = {0};
   for (uint32_t i = 1; i < x.rank; i++) perm[i] = i + 1 < x.rank ? i + 1 : 1;
-  s->rows = surg__bt_reshape(b, surg__bt_transpose(b, x, perm), shape, 2);
+  s->rows = surg__built_reshape(b, surg__built_transpose(b, x, perm), shape, 2);
   if (s->edge == ZEROS) {
-    const surg__bt both[2] = {s->rows, surg__bt_fill(b, x.dtype, 0, row, 2)};
-    s->rows = surg__bt_concat(b, both, 2, 0);
+    const surg__built both[2] = {s->rows, surg__built_fill(b, x.dtype, 0, row, 2)};
+    s->rows = surg__built_concat(b, both, 2, 0);
   }
   s->outside = rows;
   make_sizes(s);
 }
 
 /* The same where tensor i of x is that of coordinate i, which will have `rank` axes. */
-static void take_own_rows(sampler *s, surg__bt x, uint32_t rank) {
-  s->base = upright(s, surg__bt_steps(s->b, x.d[0], plane_of(s), SURG_INT64), rank);
+static void take_own_rows(sampler *s, surg__built x, uint32_t rank) {
+  s->base = upright(s, surg__built_steps(s->b, x.d[0], plane_of(s), SURG_INT64), rank);
   take_rows(s, x);
 }
 
 /* The last axis behind the first one. */
-static surg__bt channels_first(const sampler *s, surg__bt x) {
+static surg__built channels_first(const sampler *s, surg__built x) {
   int64_t perm[SURG__BT_RANK] = {0, (int64_t)x.rank - 1};
   for (uint32_t i = 2; i < x.rank; i++) perm[i] = i - 1;
-  return surg__bt_transpose(s->b, x, perm);
+  return surg__built_transpose(s->b, x, perm);
 }
 
 /* --- GridSample --- */
@@ -248,7 +253,7 @@ static bool is_word(surg_str s, const char *a, const char *other) {
          (s.n == strlen(other) && !memcmp(s.p, other, s.n));
 }
 
-static bool read_grid_sample(sampler *s, const surg__bt *x, const surg__bt *grid) {
+static bool read_grid_sample(sampler *s, const surg__built *x, const surg__built *grid) {
   const surg_node *node = surg__b_matched(s->b);
   const surg_str mode = surg_node_string(node, "mode", "linear");
   const surg_str edge = surg_node_string(node, "padding_mode", "zeros");
@@ -266,13 +271,13 @@ static bool read_grid_sample(sampler *s, const surg__bt *x, const surg__bt *grid
     return false;
   s->n = x->rank - 2;
   /* There are no samples of nothing; but nothing may be sampled, of what is empty as well. */
-  bool samples = surg__bd_filled(&x->d[0]) && surg__bd_filled(&x->d[1]);
-  for (uint32_t i = 1; i <= s->n; i++) samples = samples && surg__bd_filled(&grid->d[i]);
+  bool samples = surg__bdim_filled(&x->d[0]) && surg__bdim_filled(&x->d[1]);
+  for (uint32_t i = 1; i <= s->n; i++) samples = samples && surg__bdim_filled(&grid->d[i]);
   /* Rows of a Reshape that cannot say 0 are what is left beside the channels. */
-  if (s->b->m->opset < 14 && !surg__bd_filled(&x->d[1])) return false;
+  if (s->b->m->opset < 14 && !surg__bdim_filled(&x->d[1])) return false;
   for (uint32_t i = 0; i < s->n; i++) {
     s->size[i] = x->d[i + 2];
-    s->size[i].filled = samples || surg__bd_filled(&s->size[i]);
+    s->size[i].filled = samples || surg__bdim_filled(&s->size[i]);
     if (s->size[i].n == 0 || (s->edge == REFLECTION && s->size[i].n < 0)) return false;
   }
   return s->mode == NEAREST || surg__dtype_is_float(x->dtype);
@@ -280,37 +285,39 @@ static bool read_grid_sample(sampler *s, const surg__bt *x, const surg__bt *grid
 
 /* A coordinate from -1 to 1 in elements, in the type of the grid, half in float; what is not finite
  * counts as -1, as runtimes have it. */
-static surg__bt scaled(const sampler *s, surg__bt v, uint32_t axis, int type) {
+static surg__built scaled(const sampler *s, surg__built v, uint32_t axis, int type) {
   surg__builder *b = s->b;
-  const surg__bt size = s->real_size[axis];
+  const surg__built size = s->real_size[axis];
   v = number(s, "Add", finite_or(s, v, -1), 1);
   if (s->corners) {
     v = number(s, "Div", v, 2);
-    v = surg__bt_binary(b, "Mul", v, number(s, "Sub", size, 1));
+    v = surg__built_binary(b, "Mul", v, number(s, "Sub", size, 1));
   } else {
-    v = number(s, "Sub", surg__bt_binary(b, "Mul", v, size), 1);
+    v = number(s, "Sub", surg__built_binary(b, "Mul", v, size), 1);
     v = number(s, "Div", v, 2);
   }
-  return type == SURG_DOUBLE ? v : surg__bt_cast(b, surg__bt_cast(b, v, SURG_FLOAT), SURG_DOUBLE);
+  return type == SURG_DOUBLE ? v
+                             : surg__built_cast(b, surg__built_cast(b, v, SURG_FLOAT), SURG_DOUBLE);
 }
 
 static surg_status grid_sample_to_gather(surg__builder *b) {
   sampler s = {.b = b};
-  surg__bt x, grid, at[MOST_AXES];
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "grid", &grid) ||
-      !read_grid_sample(&s, &x, &grid))
+  surg__built x, grid, at[MOST_AXES];
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &x) ||
+      !surg__built_get(b, "grid", &grid) || !read_grid_sample(&s, &x, &grid))
     return SURG_EUNSUPPORTED;
   const bool half = x.dtype == SURG_FLOAT16 || x.dtype == SURG_BFLOAT16;
   const int type = s.mode != NEAREST && half ? SURG_FLOAT : x.dtype;
-  take_own_rows(&s, surg__bt_cast(b, x, type), grid.rank - 1);
-  const surg__bt g = surg__bt_cast(b, grid, SURG_DOUBLE);
+  take_own_rows(&s, surg__built_cast(b, x, type), grid.rank - 1);
+  const surg__built g = surg__built_cast(b, grid, SURG_DOUBLE);
   for (uint32_t i = 0; i < s.n; i++) {
     const double column = s.n - 1 - i; /* x, the last axis, comes first */
-    const surg__bt v = surg__bt_gather(b, g, surg__bt_scalar(b, SURG_INT64, column), grid.rank - 1);
+    const surg__built v =
+        surg__built_gather(b, g, surg__built_scalar(b, SURG_INT64, column), grid.rank - 1);
     at[i] = scaled(&s, v, i, grid.dtype);
   }
-  const surg__bt y = channels_first(&s, sampled(&s, at));
-  surg__bt_result(b, "y", surg__bt_cast(b, y, x.dtype));
+  const surg__built y = channels_first(&s, sampled(&s, at));
+  surg__built_result(b, "y", surg__built_cast(b, y, x.dtype));
   return b->status;
 }
 
@@ -318,7 +325,7 @@ static surg_status grid_sample_to_gather(surg__builder *b) {
 
 typedef struct deform {
   sampler s;
-  surg__bt x, weight, offset, bias, mask;
+  surg__built x, weight, offset, bias, mask;
   int64_t batch, channels, outputs, groups, offset_groups, kernel, points;
   int64_t stride[MOST_AXES], dilation[MOST_AXES], begin[MOST_AXES];
 } deform;
@@ -331,9 +338,9 @@ static bool read_axes(const deform *d, const char *name, int64_t fallback, int64
   return !said || n >= d->s.n;
 }
 
-static bool fixed(const surg__bt *x) {
+static bool fixed(const surg__built *x) {
   uint64_t count;
-  return surg__bt_count(x, INT64_MAX, &count) && count > 0;
+  return surg__built_count(x, INT64_MAX, &count) && count > 0;
 }
 
 /* Whether the sizes of the operands agree: what the standard asks, or the node is invalid. */
@@ -360,16 +367,16 @@ static const char *open_operand(const deform *d) {
 static bool read_deform(deform *d) {
   surg__builder *b = d->s.b;
   const surg_node *n = surg__b_matched(b);
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &d->x) ||
-      !surg__bt_get(b, "w", &d->weight) || !surg__bt_get(b, "offset", &d->offset))
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &d->x) ||
+      !surg__built_get(b, "w", &d->weight) || !surg__built_get(b, "offset", &d->offset))
     return false;
   if (d->x.rank < 3 || d->x.rank > 2 + MOST_AXES)
     return surg__b_lacks(b, "x", "expected 1 to 3 spatial axes");
   if (d->weight.rank != d->x.rank || d->offset.rank != d->x.rank)
     return surg__b_lacks(b, "w and offset", "expected the rank of x");
-  if (surg__b_get(b, "bias") && (!surg__bt_get(b, "bias", &d->bias) || d->bias.rank != 1))
+  if (surg__b_get(b, "bias") && (!surg__built_get(b, "bias", &d->bias) || d->bias.rank != 1))
     return surg__b_lacks(b, "bias", "expected rank 1");
-  if (surg__b_get(b, "mask") && !surg__bt_get(b, "mask", &d->mask)) return false;
+  if (surg__b_get(b, "mask") && !surg__built_get(b, "mask", &d->mask)) return false;
   if (open_operand(d))
     return surg__b_lacks(b, open_operand(d),
                          "expected fixed sizes, found open ones (onnxsurg freeze fixes them)");
@@ -395,7 +402,7 @@ static bool read_deform(deform *d) {
 }
 
 /* Coordinate `axis` of each place of `sizes`, times `step`, plus `first`. */
-static surg__bt counted(const deform *d, uint32_t axis, const surg__bdim *sizes, int64_t count,
+static surg__built counted(const deform *d, uint32_t axis, const surg__bdim *sizes, int64_t count,
                         int64_t step, int64_t first, const int64_t *dims) {
   surg__builder *b = d->s.b;
   double *numbers = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *numbers);
@@ -406,64 +413,70 @@ static surg__bt counted(const deform *d, uint32_t axis, const surg__bdim *sizes,
   }
   if (!numbers) {
     b->status = SURG_ENOMEM;
-    return (surg__bt){0};
+    return (surg__built){0};
   }
-  return surg__bt_numbers(b, SURG_DOUBLE, dims, 2, numbers);
+  return surg__built_numbers(b, SURG_DOUBLE, dims, 2, numbers);
 }
 
 /* Where the kernel stands, shifted: [batch * offset groups, kernel, points] for each axis. */
-static void shifted(const deform *d, surg__bt *at) {
+static void shifted(const deform *d, surg__built *at) {
   surg__builder *b = d->s.b;
-  const surg__bdim tensors = surg__bd(d->batch * d->offset_groups), n = surg__bd(d->s.n);
-  const surg__bdim split[4] = {tensors, surg__bd(d->kernel), n, surg__bd(d->points)};
+  const surg__bdim tensors = surg__bdim_fixed(d->batch * d->offset_groups),
+                   n = surg__bdim_fixed(d->s.n);
+  const surg__bdim split[4] = {tensors, surg__bdim_fixed(d->kernel), n,
+                               surg__bdim_fixed(d->points)};
   const int64_t column[2] = {d->kernel, 1}, row[2] = {1, d->points};
-  const surg__bt offset = surg__bt_reshape(b, surg__bt_cast(b, d->offset, SURG_DOUBLE), split, 4);
+  const surg__built offset =
+      surg__built_reshape(b, surg__built_cast(b, d->offset, SURG_DOUBLE), split, 4);
   for (uint32_t i = 0; i < d->s.n; i++) {
-    const surg__bt kernel =
+    const surg__built kernel =
         counted(d, i, &d->weight.d[2], d->kernel, d->dilation[i], -d->begin[i], column);
-    const surg__bt point = counted(d, i, &d->offset.d[2], d->points, d->stride[i], 0, row);
-    const surg__bt place = surg__bt_binary(b, "Add", kernel, point);
-    const surg__bt one = surg__bt_gather(b, offset, surg__bt_scalar(b, SURG_INT64, (double)i), 2);
-    const surg__bt sum = surg__bt_binary(b, "Add", one, place);
+    const surg__built point = counted(d, i, &d->offset.d[2], d->points, d->stride[i], 0, row);
+    const surg__built place = surg__built_binary(b, "Add", kernel, point);
+    const surg__built one =
+        surg__built_gather(b, offset, surg__built_scalar(b, SURG_INT64, (double)i), 2);
+    const surg__built sum = surg__built_binary(b, "Add", one, place);
     at[i] = finite_or(&d->s, sum, NOWHERE);
   }
 }
 
 static surg_status deform_to_gather(surg__builder *b) {
   deform d = {.s = {.b = b, .mode = LINEAR, .edge = ZEROS, .corners = true}};
-  surg__bt at[MOST_AXES];
+  surg__built at[MOST_AXES];
   if (!read_deform(&d)) return SURG_EUNSUPPORTED;
   const int type = d.x.dtype == SURG_DOUBLE ? SURG_DOUBLE : SURG_FLOAT;
   const int64_t each = d.channels / d.offset_groups, tensors = d.batch * d.offset_groups;
-  surg__bdim apart[SURG__BT_RANK] = {surg__bd(tensors), surg__bd(each)};
-  surg__bdim out[SURG__BT_RANK] = {surg__bd(d.batch), surg__bd(d.outputs)};
+  surg__bdim apart[SURG__BT_RANK] = {surg__bdim_fixed(tensors), surg__bdim_fixed(each)};
+  surg__bdim out[SURG__BT_RANK] = {surg__bdim_fixed(d.batch), surg__bdim_fixed(d.outputs)};
   for (uint32_t i = 0; i < d.s.n; i++) {
     apart[i + 2] = d.s.size[i];
     out[i + 2] = d.offset.d[i + 2];
   }
-  take_own_rows(&d.s, surg__bt_cast(b, surg__bt_reshape(b, d.x, apart, d.x.rank), type), 3);
+  take_own_rows(&d.s, surg__built_cast(b, surg__built_reshape(b, d.x, apart, d.x.rank), type), 3);
   shifted(&d, at);
-  surg__bt y = sampled(&d.s, at);
+  surg__built y = sampled(&d.s, at);
   if (d.mask.v) {
-    const surg__bdim beside[4] = {y.d[0], y.d[1], y.d[2], surg__bd(1)};
-    y = surg__bt_binary(b, "Mul", y,
-                        surg__bt_reshape(b, surg__bt_cast(b, d.mask, type), beside, 4));
+    const surg__bdim beside[4] = {y.d[0], y.d[1], y.d[2], surg__bdim_fixed(1)};
+    y = surg__built_binary(b, "Mul", y,
+                        surg__built_reshape(b, surg__built_cast(b, d.mask, type), beside, 4));
   }
   /* Columns of [batch, groups, channels of one * kernel, points] meet the weights. */
   const int64_t rows = d.channels / d.groups * d.kernel, per_group = d.outputs / d.groups;
-  const surg__bdim columns[4] = {surg__bd(d.batch), surg__bd(d.groups), surg__bd(rows),
-                                 surg__bd(d.points)};
-  const surg__bdim weights[3] = {surg__bd(d.groups), surg__bd(per_group), surg__bd(rows)};
-  y = surg__bt_reshape(b, channels_first(&d.s, y), columns, 4);
-  y = surg__bt_matmul(b, surg__bt_reshape(b, surg__bt_cast(b, d.weight, type), weights, 3), y);
-  y = surg__bt_reshape(b, y, out, d.x.rank);
+  const surg__bdim columns[4] = {surg__bdim_fixed(d.batch), surg__bdim_fixed(d.groups),
+                                 surg__bdim_fixed(rows), surg__bdim_fixed(d.points)};
+  const surg__bdim weights[3] = {surg__bdim_fixed(d.groups), surg__bdim_fixed(per_group),
+                                 surg__bdim_fixed(rows)};
+  y = surg__built_reshape(b, channels_first(&d.s, y), columns, 4);
+  y = surg__built_matmul(b, surg__built_reshape(b, surg__built_cast(b, d.weight, type), weights, 3),
+                         y);
+  y = surg__built_reshape(b, y, out, d.x.rank);
   if (d.bias.v) {
     surg__bdim beside[SURG__BT_RANK];
-    for (uint32_t i = 0; i <= d.s.n; i++) beside[i] = surg__bd(i ? 1 : d.outputs);
-    const surg__bt bias = surg__bt_cast(b, d.bias, type);
-    y = surg__bt_binary(b, "Add", y, surg__bt_reshape(b, bias, beside, d.s.n + 1));
+    for (uint32_t i = 0; i <= d.s.n; i++) beside[i] = surg__bdim_fixed(i ? 1 : d.outputs);
+    const surg__built bias = surg__built_cast(b, d.bias, type);
+    y = surg__built_binary(b, "Add", y, surg__built_reshape(b, bias, beside, d.s.n + 1));
   }
-  surg__bt_result(b, "y", surg__bt_cast(b, y, d.x.dtype));
+  surg__built_result(b, "y", surg__built_cast(b, y, d.x.dtype));
   return b->status;
 }
 
@@ -474,7 +487,7 @@ enum { REGION, ROW, COLUMN, SAMPLE_ROW, SAMPLE_COLUMN, ROI_RANK }; /* axes of co
 
 typedef struct regions {
   sampler s;
-  surg__bt x, rois, batches;
+  surg__built x, rois, batches;
   int64_t pooled[2], samples;
   double scale, shift;
   int type; /* that coordinates are computed in, step by step as runtimes do */
@@ -483,9 +496,10 @@ typedef struct regions {
 static bool read_regions(regions *r) {
   surg__builder *b = r->s.b;
   const surg_node *n = surg__b_matched(b);
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &r->x) || !surg__bt_get(b, "r", &r->rois) ||
-      !surg__bt_get(b, "b", &r->batches) || r->x.rank != 4 || r->rois.rank != 2 ||
-      r->rois.d[1].n != 4 || r->batches.rank != 1 || !surg__dtype_is_float(r->x.dtype))
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &r->x) ||
+      !surg__built_get(b, "r", &r->rois) || !surg__built_get(b, "b", &r->batches) ||
+      r->x.rank != 4 || r->rois.rank != 2 || r->rois.d[1].n != 4 || r->batches.rank != 1 ||
+      !surg__dtype_is_float(r->x.dtype))
     return false;
   const surg_str mode = surg_node_string(n, "mode", "avg");
   const char *fallback =
@@ -504,81 +518,83 @@ static bool read_regions(regions *r) {
     if (r->pooled[i] < 1 || r->pooled[i] > SURG_LIMIT_EMIT_CONSTANT || r->x.d[i + 2].n == 0)
       return false;
     r->s.size[i] = r->x.d[i + 2];
-    r->s.size[i].filled = surg__bd_filled(&r->rois.d[0]) || surg__bd_filled(&r->s.size[i]);
+    r->s.size[i].filled = surg__bdim_filled(&r->rois.d[0]) || surg__bdim_filled(&r->s.size[i]);
   }
   /* Rows of a Reshape that cannot say 0 are what is left beside the channels. */
-  return (b->m->opset >= 14 || surg__bd_filled(&r->x.d[1])) && r->samples > 0 &&
+  return (b->m->opset >= 14 || surg__bdim_filled(&r->x.d[1])) && r->samples > 0 &&
          r->samples <= MOST_ROI_SAMPLES; /* 0: as many as the size of a region asks for */
 }
 
 /* Constants first, first + 1, ... along one axis of the coordinates. */
-static surg__bt along(const regions *r, uint32_t axis, int64_t n, double first) {
+static surg__built along(const regions *r, uint32_t axis, int64_t n, double first) {
   surg__builder *b = r->s.b;
   int64_t dims[ROI_RANK] = {1, 1, 1, 1, 1};
   double *v = surg__arena_array(b->m->arena, (size_t)n, sizeof *v);
   if (!v) {
     b->status = SURG_ENOMEM;
-    return (surg__bt){0};
+    return (surg__built){0};
   }
   for (int64_t i = 0; i < n; i++) v[i] = (double)i + first;
   dims[axis] = n;
-  return surg__bt_numbers(b, r->type, dims, ROI_RANK, v);
+  return surg__built_numbers(b, r->type, dims, ROI_RANK, v);
 }
 
 /* A corner of all regions along axis 0 (rows) or 1. */
-static surg__bt corner(const regions *r, surg__bt rois, uint32_t column) {
+static surg__built corner(const regions *r, surg__built rois, uint32_t column) {
   surg__builder *b = r->s.b;
-  surg__bt v = surg__bt_gather(b, rois, surg__bt_scalar(b, SURG_INT64, column), 1);
+  surg__built v = surg__built_gather(b, rois, surg__built_scalar(b, SURG_INT64, column), 1);
   v = number(&r->s, "Mul", upright(&r->s, v, ROI_RANK), r->scale);
   return r->shift > 0 ? number(&r->s, "Sub", v, r->shift) : v;
 }
 
 /* Where samples stand along an axis, in double and within the tensor; *inside: they stood there. */
-static surg__bt samples_along(const regions *r, surg__bt rois, uint32_t axis, surg__bt *inside) {
+static surg__built samples_along(const regions *r, surg__built rois, uint32_t axis,
+                                 surg__built *inside) {
   surg__builder *b = r->s.b;
-  const surg__bt start = corner(r, rois, 1 - axis), end = corner(r, rois, 3 - axis);
-  surg__bt size = surg__bt_binary(b, "Sub", end, start);
+  const surg__built start = corner(r, rois, 1 - axis), end = corner(r, rois, 3 - axis);
+  surg__built size = surg__built_binary(b, "Sub", end, start);
   if (r->shift == 0) {
-    const surg__bt small = number(&r->s, "Less", size, 1);
-    size = surg__bt_where(b, small, surg__bt_scalar(b, r->type, 1), size);
+    const surg__built small = number(&r->s, "Less", size, 1);
+    size = surg__built_where(b, small, surg__built_scalar(b, r->type, 1), size);
   }
-  const surg__bt bin = number(&r->s, "Div", size, (double)r->pooled[axis]);
-  const surg__bt bins = along(r, ROW + axis, r->pooled[axis], 0);
-  const surg__bt steps = along(r, SAMPLE_ROW + axis, r->samples, 0.5);
-  surg__bt within = surg__bt_binary(b, "Mul", steps, bin);
+  const surg__built bin = number(&r->s, "Div", size, (double)r->pooled[axis]);
+  const surg__built bins = along(r, ROW + axis, r->pooled[axis], 0);
+  const surg__built steps = along(r, SAMPLE_ROW + axis, r->samples, 0.5);
+  surg__built within = surg__built_binary(b, "Mul", steps, bin);
   within = number(&r->s, "Div", within, (double)r->samples);
-  surg__bt at = surg__bt_binary(b, "Add", start, surg__bt_binary(b, "Mul", bins, bin));
-  at = surg__bt_cast(b, surg__bt_binary(b, "Add", at, within), SURG_DOUBLE);
-  const surg__bt n = r->s.real_size[axis], last = number(&r->s, "Sub", n, 1);
-  const surg__bt below = number(&r->s, "Less", at, -1);
-  const surg__bt out = surg__bt_binary(b, "Or", below, surg__bt_binary(b, "Greater", at, n));
-  *inside = surg__bt_unary(b, "Not", out);
-  const surg__bt before = number(&r->s, "Less", at, 0);
-  at = surg__bt_where(b, before, surg__bt_scalar(b, SURG_DOUBLE, 0), at);
-  return surg__bt_where(b, surg__bt_binary(b, "Less", at, last), at, last);
+  surg__built at = surg__built_binary(b, "Add", start, surg__built_binary(b, "Mul", bins, bin));
+  at = surg__built_cast(b, surg__built_binary(b, "Add", at, within), SURG_DOUBLE);
+  const surg__built n = r->s.real_size[axis], last = number(&r->s, "Sub", n, 1);
+  const surg__built below = number(&r->s, "Less", at, -1);
+  const surg__built out =
+      surg__built_binary(b, "Or", below, surg__built_binary(b, "Greater", at, n));
+  *inside = surg__built_unary(b, "Not", out);
+  const surg__built before = number(&r->s, "Less", at, 0);
+  at = surg__built_where(b, before, surg__built_scalar(b, SURG_DOUBLE, 0), at);
+  return surg__built_where(b, surg__built_binary(b, "Less", at, last), at, last);
 }
 
 /* y = RoiAlign (x, r, b) */
 static surg_status roi_align(surg__builder *b) {
   static const int64_t channels_second[4] = {0, 3, 1, 2};
   regions r = {.s = {.b = b, .mode = LINEAR, .edge = BORDER, .n = 2}};
-  surg__bt at[2], inside[2];
+  surg__built at[2], inside[2];
   if (!read_regions(&r)) return SURG_EUNSUPPORTED;
-  take_rows(&r.s, surg__bt_cast(b, r.x, r.type));
-  surg__bt base = surg__bt_cast(b, r.batches, SURG_INT64);
-  base = surg__bt_binary(b, "Mul", base, surg__bd_scalar(b, plane_of(&r.s), SURG_INT64));
+  take_rows(&r.s, surg__built_cast(b, r.x, r.type));
+  surg__built base = surg__built_cast(b, r.batches, SURG_INT64);
+  base = surg__built_binary(b, "Mul", base, surg__bdim_scalar(b, plane_of(&r.s), SURG_INT64));
   r.s.base = upright(&r.s, base, ROI_RANK);
-  const surg__bt rois = surg__bt_cast(b, r.rois, r.type);
+  const surg__built rois = surg__built_cast(b, r.rois, r.type);
   for (uint32_t i = 0; i < 2; i++) at[i] = samples_along(&r, rois, i, &inside[i]);
-  surg__bt y = sampled(&r.s, at);
-  surg__bt in = surg__bt_binary(b, "And", inside[0], inside[1]);
-  in = surg__bt_unsqueeze(b, in, ROI_RANK);
-  y = surg__bt_where(b, in, y, surg__bt_scalar(b, r.type, 0));
+  surg__built y = sampled(&r.s, at);
+  surg__built in = surg__built_binary(b, "And", inside[0], inside[1]);
+  in = surg__built_unsqueeze(b, in, ROI_RANK);
+  y = surg__built_where(b, in, y, surg__built_scalar(b, r.type, 0));
   for (uint32_t axis = SAMPLE_COLUMN; axis >= SAMPLE_ROW; axis--)
-    y = surg__bt_reduce(b, r.s.largest ? "ReduceMax" : "ReduceSum", y, axis, false);
+    y = surg__built_reduce(b, r.s.largest ? "ReduceMax" : "ReduceSum", y, axis, false);
   if (!r.s.largest) y = number(&r.s, "Div", y, (double)(r.samples * r.samples));
-  y = surg__bt_transpose(b, y, channels_second);
-  surg__bt_result(b, "y", surg__bt_cast(b, y, r.x.dtype));
+  y = surg__built_transpose(b, y, channels_second);
+  surg__built_result(b, "y", surg__built_cast(b, y, r.x.dtype));
   return b->status;
 }
 
@@ -588,7 +604,7 @@ static surg_status roi_align(surg__builder *b) {
 
 typedef struct levels {
   surg__builder *b;
-  surg__bt value, at, weight; /* [B,S,M,D], [B,Q,M,L,P,2], [B,Q,M,L,P] */
+  surg__built value, at, weight; /* [B,S,M,D], [B,Q,M,L,P,2], [B,Q,M,L,P] */
   size_t n;
   int64_t size[MOST_LEVELS][2];
 } levels;
@@ -596,8 +612,8 @@ typedef struct levels {
 static bool read_levels(levels *l) {
   surg__builder *b = l->b;
   surg_elem e[2 * MOST_LEVELS];
-  if (!surg__bt_get(b, "v", &l->value) || !surg__bt_get(b, "at", &l->at) ||
-      !surg__bt_get(b, "w", &l->weight) || l->value.rank != 4 || l->at.rank != 6 ||
+  if (!surg__built_get(b, "v", &l->value) || !surg__built_get(b, "at", &l->at) ||
+      !surg__built_get(b, "w", &l->weight) || l->value.rank != 4 || l->at.rank != 6 ||
       l->weight.rank != 5 || l->value.dtype != SURG_FLOAT || l->at.dtype != SURG_FLOAT ||
       l->weight.dtype != SURG_FLOAT)
     return false;
@@ -621,33 +637,36 @@ static bool read_levels(levels *l) {
 }
 
 /* One level of x, heads before queries: [B * M, ...]. */
-static surg__bt of_level(const levels *l, surg__bt x, size_t i) {
+static surg__built of_level(const levels *l, surg__built x, size_t i) {
   static const int64_t turn[5] = {0, 2, 1, 3, 4};
   surg__builder *b = l->b;
-  surg__bt y = surg__bt_gather(b, x, surg__bt_scalar(b, SURG_INT64, (double)i), 3);
-  return surg__bt_transpose(b, y, turn);
+  surg__built y = surg__built_gather(b, x, surg__built_scalar(b, SURG_INT64, (double)i), 3);
+  return surg__built_transpose(b, y, turn);
 }
 
 /* [B * M, D, Q] */
-static surg__bt level(const levels *l, size_t i, int64_t from, surg__bdim heads) {
+static surg__built level(const levels *l, size_t i, int64_t from, surg__bdim heads) {
   static const int64_t last[4] = {0, 2, 3, 1};
   surg__builder *b = l->b;
   const surg__bdim *v = l->value.d, q = l->at.d[1], p = l->at.d[4];
   const int64_t n = l->size[i][0] * l->size[i][1];
-  surg__bt x = surg__bt_slice(b, l->value, 1, surg__bd(from), surg__bd(from + n));
-  x = surg__bt_transpose(b, x, last);
-  const surg__bdim image[4] = {heads, v[3], surg__bd(l->size[i][0]), surg__bd(l->size[i][1])};
-  x = surg__bt_reshape(b, x, image, 4);
-  const surg__bdim points[4] = {heads, q, p, surg__bd(2)}, parts[4] = {heads, surg__bd(1), q, p};
-  surg__bt at = surg__bt_reshape(b, of_level(l, l->at, i), points, 4);
-  at = surg__bt_number(b, "Sub", surg__bt_number(b, "Mul", at, 2), 1);
-  surg__bt y = {.v = surg__b_binary(b, "GridSample", x.v, at.v), .dtype = x.dtype, .rank = 4,
+  surg__built x =
+      surg__built_slice(b, l->value, 1, surg__bdim_fixed(from), surg__bdim_fixed(from + n));
+  x = surg__built_transpose(b, x, last);
+  const surg__bdim image[4] = {heads, v[3], surg__bdim_fixed(l->size[i][0]),
+                               surg__bdim_fixed(l->size[i][1])};
+  x = surg__built_reshape(b, x, image, 4);
+  const surg__bdim points[4] = {heads, q, p, surg__bdim_fixed(2)},
+                   parts[4] = {heads, surg__bdim_fixed(1), q, p};
+  surg__built at = surg__built_reshape(b, of_level(l, l->at, i), points, 4);
+  at = surg__built_number(b, "Sub", surg__built_number(b, "Mul", at, 2), 1);
+  surg__built y = {.v = surg__b_binary(b, "GridSample", x.v, at.v), .dtype = x.dtype, .rank = 4,
                 .d = {heads, v[3], q, p}};
   surg__b_set_string(b, y.v, "mode", b->m->opset >= 20 ? "linear" : "bilinear");
   surg__b_set_string(b, y.v, "padding_mode", "zeros");
   surg__b_set_int(b, y.v, "align_corners", 0);
-  const surg__bt w = surg__bt_reshape(b, of_level(l, l->weight, i), parts, 4);
-  return surg__bt_reduce(b, "ReduceSum", surg__bt_binary(b, "Mul", y, w), 3, false);
+  const surg__built w = surg__built_reshape(b, of_level(l, l->weight, i), parts, 4);
+  return surg__built_reduce(b, "ReduceSum", surg__built_binary(b, "Mul", y, w), 3, false);
 }
 
 /* y = MMCVMultiScaleDeformableAttention (v, sizes, starts, at, w) */
@@ -656,16 +675,16 @@ static surg_status deformable_attention(surg__builder *b) {
   if (!read_levels(&l)) return SURG_EUNSUPPORTED;
   if (b->m->opset < 16)
     return surg__b_decline(b, "the rewrite requires opset 16");
-  const surg__bdim *v = l.value.d, heads = surg__bd_mul(b, v[0], v[2]);
-  const surg__bdim whole[3] = {v[0], surg__bd_mul(b, v[2], v[3]), l.at.d[1]};
-  surg__bt sum = {0};
+  const surg__bdim *v = l.value.d, heads = surg__bdim_mul(b, v[0], v[2]);
+  const surg__bdim whole[3] = {v[0], surg__bdim_mul(b, v[2], v[3]), l.at.d[1]};
+  surg__built sum = {0};
   int64_t from = 0;
   for (size_t i = 0; i < l.n; i++) {
-    const surg__bt one = level(&l, i, from, heads);
-    sum = i ? surg__bt_binary(b, "Add", sum, one) : one;
+    const surg__built one = level(&l, i, from, heads);
+    sum = i ? surg__built_binary(b, "Add", sum, one) : one;
     from += l.size[i][0] * l.size[i][1];
   }
-  surg__bt_result(b, "y", surg__bt_swap(b, surg__bt_reshape(b, sum, whole, 3), 1, 2));
+  surg__built_result(b, "y", surg__built_swap(b, surg__built_reshape(b, sum, whole, 3), 1, 2));
   return b->status;
 }
 

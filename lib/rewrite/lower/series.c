@@ -215,7 +215,7 @@ static val dft_chosen(surg__builder *b, val x, const surg_type *t, const dft *fo
     shape[rank - 1] = forms[k].out_parts;
     if (!forms[k].nothing)
       parts[n_parts++] =
-          surg__bi_reshape(b, dft_along(b, x, t, from + k, &forms[k]), &(int64_t){-1}, 1);
+          surg__bint_reshape(b, dft_along(b, x, t, from + k, &forms[k]), &(int64_t){-1}, 1);
     starts[k] = all;
     if (!surg__dims_product(shape, rank, &count) || count > INT64_MAX ||
         !surg__add_i64(all, (int64_t)count, &all))
@@ -223,7 +223,7 @@ static val dft_chosen(surg__builder *b, val x, const surg_type *t, const dft *fo
     ends[k] = all;
   }
   const int64_t column[2] = {(int64_t)n, 1}, table[2] = {(int64_t)n, (int64_t)rank};
-  val at = surg__bi_wrap(b, surg__bi_wide(b, surg__b_single(b, a)), int64(b, (int64_t)rank));
+  val at = surg__bint_wrap(b, surg__bint_wide(b, surg__b_single(b, a)), int64(b, (int64_t)rank));
   at = sub(b, at, int64(b, (int64_t)from));
   val together = concat(b, parts, n_parts, 0),
       first = gather(b, int64s(b, starts, column, 2), at, 0);

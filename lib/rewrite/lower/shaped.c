@@ -4,9 +4,9 @@
 
 /* --- reading --- */
 
-bool surg__bt_of(surg_value *v, surg__bt *out) {
+bool surg__built_of(surg_value *v, surg__built *out) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
-  *out = (surg__bt){.v = v};
+  *out = (surg__built){.v = v};
   if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t) ||
       surg_type_rank(t) > SURG__BT_RANK)
     return false;
@@ -19,9 +19,9 @@ bool surg__bt_of(surg_value *v, surg__bt *out) {
   return out->dtype != 0;
 }
 
-bool surg__bt_get(const surg__builder *b, const char *name, surg__bt *out) {
+bool surg__built_get(const surg__builder *b, const char *name, surg__built *out) {
   const surg_value *v = surg__b_get(b, name);
-  if (surg__bt_of(surg__b_get(b, name), out)) return true;
+  if (surg__built_of(surg__b_get(b, name), out)) return true;
   if (!v) return false; /* absent: often allowed */
   const surg_type *t = surg_value_type(v);
   return surg__b_lacks(b, name, !t || !surg_type_has_rank(t)
@@ -29,13 +29,13 @@ bool surg__bt_get(const surg__builder *b, const char *name, surg__bt *out) {
                                     : "it is no tensor of a known type and of rank 8 or less");
 }
 
-bool surg__bt_static(const surg__bt *x) {
+bool surg__built_static(const surg__built *x) {
   for (uint32_t i = 0; i < x->rank; i++)
     if (x->d[i].n < 0) return false;
   return true;
 }
 
-bool surg__bt_count(const surg__bt *x, uint64_t most, uint64_t *count) {
+bool surg__built_count(const surg__built *x, uint64_t most, uint64_t *count) {
   int64_t dims[SURG__BT_RANK];
   for (uint32_t i = 0; i < x->rank; i++) {
     if (x->d[i].n < 0) return false;
@@ -46,17 +46,17 @@ bool surg__bt_count(const surg__bt *x, uint64_t most, uint64_t *count) {
 
 /* --- sizes --- */
 
-surg__bdim surg__bd(int64_t n) {
+surg__bdim surg__bdim_fixed(int64_t n) {
   return (surg__bdim){.n = n, .dim = {.value = n}};
 }
 
-bool surg__bd_same(const surg__bdim *a, const surg__bdim *b) {
+bool surg__bdim_same(const surg__bdim *a, const surg__bdim *b) {
   if (a->n >= 0 || b->n >= 0) return a->n == b->n;
   if (a->v || b->v) return a->v == b->v;
   return (a->of == b->of && a->axis == b->axis) || surg_dim_equal(a->dim, b->dim);
 }
 
-bool surg__bd_filled(const surg__bdim *a) {
+bool surg__bdim_filled(const surg__bdim *a) {
   int64_t low, high;
   if (a->n >= 0) return a->n > 0;
   if (a->filled) return true;
@@ -93,28 +93,28 @@ static surg__bdim computed(surg__builder *b, const char *op, surg__bdim x, surg_
   return (surg__bdim){.n = -1, .v = surg__b_binary(b, op, vx, vy), .dim = {.value = -1}};
 }
 
-surg__bdim surg__bd_add(surg__builder *b, surg__bdim x, surg__bdim y) {
+surg__bdim surg__bdim_add(surg__builder *b, surg__bdim x, surg__bdim y) {
   int64_t n;
   if (x.n == 0) return y;
   if (y.n == 0) return x;
-  if (x.n >= 0 && y.n >= 0 && surg__add_i64(x.n, y.n, &n)) return surg__bd(n);
+  if (x.n >= 0 && y.n >= 0 && surg__add_i64(x.n, y.n, &n)) return surg__bdim_fixed(n);
   return computed(b, "Add", x, y);
 }
 
-surg__bdim surg__bd_sub(surg__builder *b, surg__bdim x, surg__bdim y) {
+surg__bdim surg__bdim_sub(surg__builder *b, surg__bdim x, surg__bdim y) {
   if (y.n == 0) return x;
-  if (x.n >= 0 && y.n >= 0 && y.n <= x.n) return surg__bd(x.n - y.n);
+  if (x.n >= 0 && y.n >= 0 && y.n <= x.n) return surg__bdim_fixed(x.n - y.n);
   return computed(b, "Sub", x, y);
 }
 
-surg__bdim surg__bd_mul(surg__builder *b, surg__bdim x, surg__bdim y) {
+surg__bdim surg__bdim_mul(surg__builder *b, surg__bdim x, surg__bdim y) {
   int64_t n;
   if (x.n == 1) return y;
   if (y.n == 1) return x;
-  if (x.n >= 0 && y.n >= 0 && surg__mul_i64(x.n, y.n, &n)) return surg__bd(n);
+  if (x.n >= 0 && y.n >= 0 && surg__mul_i64(x.n, y.n, &n)) return surg__bdim_fixed(n);
   surg__bdim d = computed(b, "Mul", x, y);
-  const surg__bdim *other = surg__bd_filled(&x) ? &y : surg__bd_filled(&y) ? &x : NULL;
-  d.filled = surg__bd_filled(&x) && surg__bd_filled(&y);
+  const surg__bdim *other = surg__bdim_filled(&x) ? &y : surg__bdim_filled(&y) ? &x : NULL;
+  d.filled = surg__bdim_filled(&x) && surg__bdim_filled(&y);
   if (other) {
     d.of = other->of;
     d.axis = other->axis;
@@ -122,17 +122,17 @@ surg__bdim surg__bd_mul(surg__builder *b, surg__bdim x, surg__bdim y) {
   return d;
 }
 
-surg__bdim surg__bd_div(surg__builder *b, surg__bdim x, surg__bdim y) {
+surg__bdim surg__bdim_div(surg__builder *b, surg__bdim x, surg__bdim y) {
   if (y.n == 1) return x;
-  if (x.n >= 0 && y.n > 0) return surg__bd(x.n / y.n);
+  if (x.n >= 0 && y.n > 0) return surg__bdim_fixed(x.n / y.n);
   surg__bdim d = computed(b, "Div", x, y);
-  d.filled = surg__bd_filled(&x);
+  d.filled = surg__bdim_filled(&x);
   d.of = x.of;
   d.axis = x.axis;
   return d;
 }
 
-surg_value *surg__bd_vector(surg__builder *b, const surg__bdim *d, size_t n) {
+surg_value *surg__bdim_vector(surg__builder *b, const surg__bdim *d, size_t n) {
   surg_value *parts[SURG__BT_RANK];
   int64_t run[SURG__BT_RANK];
   size_t n_parts = 0, n_run = 0;
@@ -153,16 +153,17 @@ surg_value *surg__bd_vector(surg__builder *b, const surg__bdim *d, size_t n) {
   return v;
 }
 
-surg__bt surg__bd_scalar(surg__builder *b, surg__bdim d, int dtype) {
-  if (d.n >= 0) return surg__bt_scalar(b, dtype, (double)d.n);
-  surg__bt one = {.v = one_size(b, &d), .dtype = SURG_INT64, .rank = 1, .d = {surg__bd(1)}};
-  return surg__bt_cast(b, surg__bt_reshape(b, one, NULL, 0), dtype);
+surg__built surg__bdim_scalar(surg__builder *b, surg__bdim d, int dtype) {
+  if (d.n >= 0) return surg__built_scalar(b, dtype, (double)d.n);
+  surg__built one = {
+      .v = one_size(b, &d), .dtype = SURG_INT64, .rank = 1, .d = {surg__bdim_fixed(1)}};
+  return surg__built_cast(b, surg__built_reshape(b, one, NULL, 0), dtype);
 }
 
 /* --- constants --- */
 
-surg__bt surg__bt_scalar(surg__builder *b, int dtype, double v) {
-  return (surg__bt){.v = surg__b_scalar(b, dtype, v), .dtype = dtype};
+surg__built surg__built_scalar(surg__builder *b, int dtype, double v) {
+  return (surg__built){.v = surg__b_scalar(b, dtype, v), .dtype = dtype};
 }
 
 surg_value *surg__b_numbers(surg__builder *b, int dtype, const double *numbers, const int64_t *dims,
@@ -181,52 +182,53 @@ surg_value *surg__b_numbers(surg__builder *b, int dtype, const double *numbers, 
   return surg__b_tensor(b, dtype, dims, rank, raw, (size_t)count * size);
 }
 
-surg__bt surg__bt_numbers(surg__builder *b, int dtype, const int64_t *dims, uint32_t rank,
+surg__built surg__built_numbers(surg__builder *b, int dtype, const int64_t *dims, uint32_t rank,
                           const double *numbers) {
-  surg__bt x = {.dtype = dtype, .rank = rank};
+  surg__built x = {.dtype = dtype, .rank = rank};
   assert(rank <= SURG__BT_RANK);
-  for (uint32_t i = 0; i < rank; i++) x.d[i] = surg__bd(dims[i]);
+  for (uint32_t i = 0; i < rank; i++) x.d[i] = surg__bdim_fixed(dims[i]);
   x.v = surg__b_numbers(b, dtype, numbers, dims, rank);
   return x;
 }
 
-surg__bt surg__bt_fill(surg__builder *b, int dtype, double v, const surg__bdim *d, uint32_t rank) {
-  surg__bt x = {.dtype = dtype, .rank = rank};
+surg__built surg__built_fill(surg__builder *b, int dtype, double v, const surg__bdim *d,
+                             uint32_t rank) {
+  surg__built x = {.dtype = dtype, .rank = rank};
   int64_t dims[SURG__BT_RANK];
   uint64_t count;
   for (uint32_t i = 0; i < rank; i++) {
     x.d[i] = d[i];
     dims[i] = d[i].n;
   }
-  if (!surg__bt_count(&x, SURG_LIMIT_EMIT_CONSTANT, &count))
-    return surg__bt_expand(b, surg__bt_scalar(b, dtype, v), d, rank);
+  if (!surg__built_count(&x, SURG_LIMIT_EMIT_CONSTANT, &count))
+    return surg__built_expand(b, surg__built_scalar(b, dtype, v), d, rank);
   double *numbers = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *numbers);
   for (uint64_t i = 0; numbers && i < count; i++) numbers[i] = v;
-  if (numbers) return surg__bt_numbers(b, dtype, dims, rank, numbers);
+  if (numbers) return surg__built_numbers(b, dtype, dims, rank, numbers);
   b->status = SURG_ENOMEM;
   return x;
 }
 
-surg__bt surg__bt_steps(surg__builder *b, surg__bdim n, surg__bdim step, int dtype) {
-  surg__bt x = {.dtype = dtype, .rank = 1, .d = {n}};
+surg__built surg__built_steps(surg__builder *b, surg__bdim n, surg__bdim step, int dtype) {
+  surg__built x = {.dtype = dtype, .rank = 1, .d = {n}};
   if (n.n >= 0 && n.n <= SURG_LIMIT_EMIT_CONSTANT && step.n >= 0 && step.n <= INT32_MAX) {
     double *numbers = surg__arena_array(b->m->arena, (size_t)n.n + 1, sizeof *numbers);
     for (int64_t i = 0; numbers && i < n.n; i++) numbers[i] = (double)(i * step.n);
-    if (numbers) return surg__bt_numbers(b, dtype, &n.n, 1, numbers);
+    if (numbers) return surg__built_numbers(b, dtype, &n.n, 1, numbers);
     b->status = SURG_ENOMEM;
     return x;
   }
   if (b->m->opset < 11) {
-    x.v = surg__b_counting(b, surg__bd_vector(b, &n, 1));
+    x.v = surg__b_counting(b, surg__bdim_vector(b, &n, 1));
     if (dtype != SURG_INT64) x.v = surg__b_cast(b, x.v, dtype);
     return x;
   }
-  surg_value *from = surg__b_scalar(b, dtype, 0), *to = surg__bd_scalar(b, n, dtype).v;
+  surg_value *from = surg__b_scalar(b, dtype, 0), *to = surg__bdim_scalar(b, n, dtype).v;
   surg_value *const in[3] = {from, to, surg__b_scalar(b, dtype, 1)};
   x.v = surg__b_node(b, "Range", in, 3);
-  return step.n == 1 ? x : surg__bt_binary(b, "Mul", x, surg__bd_scalar(b, step, dtype));
+  return step.n == 1 ? x : surg__built_binary(b, "Mul", x, surg__bdim_scalar(b, step, dtype));
 }
 
-surg__bt surg__bt_range(surg__builder *b, surg__bdim n, int dtype) {
-  return surg__bt_steps(b, n, surg__bd(1), dtype);
+surg__built surg__built_range(surg__builder *b, surg__bdim n, int dtype) {
+  return surg__built_steps(b, n, surg__bdim_fixed(1), dtype);
 }

@@ -13,8 +13,8 @@ surg_value *surg__b_no_memory(surg__builder *b) {
   return NULL;
 }
 
-surg_value *surg__bi(surg__builder *b, int64_t n) {
-  return surg__bi_tensor(b, &n, NULL, 0);
+surg_value *surg__bint(surg__builder *b, int64_t n) {
+  return surg__bint_tensor(b, &n, NULL, 0);
 }
 
 surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype) {
@@ -23,32 +23,32 @@ surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype) {
   return c;
 }
 
-surg_value *surg__bi_wide(surg__builder *b, surg_value *v) {
+surg_value *surg__bint_wide(surg__builder *b, surg_value *v) {
   return surg__b_dtype(v) == SURG_INT64 ? v : surg__b_cast(b, v, SURG_INT64);
 }
 
-surg_value *surg__bi_concat(surg__builder *b, surg_value *x, surg_value *y, int64_t axis) {
+surg_value *surg__bint_concat(surg__builder *b, surg_value *x, surg_value *y, int64_t axis) {
   surg_value *v = surg__b_binary(b, "Concat", x, y);
   surg__b_set_int(b, v, "axis", axis);
   return v;
 }
 
-surg_value *surg__bi_reshape(surg__builder *b, surg_value *x, const int64_t *dims, size_t n) {
+surg_value *surg__bint_reshape(surg__builder *b, surg_value *x, const int64_t *dims, size_t n) {
   return surg__b_binary(b, "Reshape", x, surg__b_ints(b, dims, n));
 }
 
 surg_value *surg__b_single(surg__builder *b, surg_value *x) {
-  surg__bt t;
-  return surg__bt_of(x, &t) && t.rank == 0 ? x : surg__bi_reshape(b, x, NULL, 0);
+  surg__built t;
+  return surg__built_of(x, &t) && t.rank == 0 ? x : surg__bint_reshape(b, x, NULL, 0);
 }
 
-surg_value *surg__bi_sum(surg__builder *b, surg_value *x, int64_t axis) {
+surg_value *surg__bint_sum(surg__builder *b, surg_value *x, int64_t axis) {
   surg_value *v = surg__b_over(b, "ReduceSum", x, &axis, 1);
   surg__b_set_int(b, v, "keepdims", 0);
   return v;
 }
 
-surg_value *surg__bi_tensor(surg__builder *b, const int64_t *numbers, const int64_t *dims,
+surg_value *surg__bint_tensor(surg__builder *b, const int64_t *numbers, const int64_t *dims,
                             size_t rank) {
   uint64_t n;
   const bool fits = surg__dims_product(dims, rank, &n);
@@ -58,49 +58,49 @@ surg_value *surg__bi_tensor(surg__builder *b, const int64_t *numbers, const int6
   return surg__b_tensor(b, SURG_INT64, dims, rank, raw, (size_t)n * 8);
 }
 
-surg_value *surg__bi_table(surg__builder *b, int64_t from, uint32_t rows, uint32_t columns) {
+surg_value *surg__bint_table(surg__builder *b, int64_t from, uint32_t rows, uint32_t columns) {
   const int64_t dims[2] = {rows, columns};
   const size_t n = (size_t)rows * columns;
   int64_t *numbers = surg__arena_array(b->m->arena, n + 1, sizeof *numbers);
   if (!numbers) return surg__b_no_memory(b);
   for (size_t i = 0; i < n; i++) numbers[i] = from + (int64_t)i;
-  return surg__bi_tensor(b, numbers, dims, 2);
+  return surg__bint_tensor(b, numbers, dims, 2);
 }
 
-surg_value *surg__bi_hits(surg__builder *b, surg_value *axes, uint32_t rank) {
+surg_value *surg__bint_hits(surg__builder *b, surg_value *axes, uint32_t rank) {
   const int64_t column[2] = {-1, 1};
-  surg_value *a = surg__bi_reshape(b, axes, column, 2);
-  surg_value *front = surg__b_binary(b, "Equal", a, surg__bi_table(b, 0, 1, rank));
+  surg_value *a = surg__bint_reshape(b, axes, column, 2);
+  surg_value *front = surg__b_binary(b, "Equal", a, surg__bint_table(b, 0, 1, rank));
   surg_value *back =
-      surg__b_binary(b, "Equal", a, surg__bi_table(b, -(int64_t)rank, 1, rank));
+      surg__b_binary(b, "Equal", a, surg__bint_table(b, -(int64_t)rank, 1, rank));
   return surg__b_cast(b, surg__b_binary(b, "Or", front, back), SURG_INT64);
 }
 
-surg_value *surg__bi_at(surg__builder *b, surg_value *v, int64_t i) {
+surg_value *surg__bint_at(surg__builder *b, surg_value *v, int64_t i) {
   surg_value *one = surg__b_binary(b, "Gather", v, surg__b_ints(b, &i, 1));
   surg__b_set_int(b, one, "axis", 0);
   return one;
 }
 
-surg_value *surg__bi_choose(surg__builder *b, surg_value *c, surg_value *x, surg_value *y) {
+surg_value *surg__bint_choose(surg__builder *b, surg_value *c, surg_value *x, surg_value *y) {
   surg_value *const in[3] = {c, x, y};
   return surg__b_node(b, "Where", in, 3);
 }
 
-surg_value *surg__bi_wrap(surg__builder *b, surg_value *x, surg_value *n) {
-  surg_value *negative = surg__b_binary(b, "Less", x, surg__bi(b, 0));
-  return surg__bi_choose(b, negative, surg__b_binary(b, "Add", x, n), x);
+surg_value *surg__bint_wrap(surg__builder *b, surg_value *x, surg_value *n) {
+  surg_value *negative = surg__b_binary(b, "Less", x, surg__bint(b, 0));
+  return surg__bint_choose(b, negative, surg__b_binary(b, "Add", x, n), x);
 }
 
-surg_value *surg__bi_least(surg__builder *b, surg_value *x, surg_value *y) {
-  return surg__bi_choose(b, surg__b_binary(b, "Less", y, x), y, x);
+surg_value *surg__bint_least(surg__builder *b, surg_value *x, surg_value *y) {
+  return surg__bint_choose(b, surg__b_binary(b, "Less", y, x), y, x);
 }
 
-surg_value *surg__bi_most(surg__builder *b, surg_value *x, surg_value *y) {
-  return surg__bi_choose(b, surg__b_binary(b, "Less", x, y), y, x);
+surg_value *surg__bint_most(surg__builder *b, surg_value *x, surg_value *y) {
+  return surg__bint_choose(b, surg__b_binary(b, "Less", x, y), y, x);
 }
 
-surg__bdim surg__bd_of(surg_value *v) {
+surg__bdim surg__bdim_of(surg_value *v) {
   return (surg__bdim){.n = -1, .v = v, .dim = {.value = -1}};
 }
 
@@ -110,7 +110,7 @@ surg__bdim surg__bd_of(surg_value *v) {
  * says. It must carry something. */
 static surg_value *looped(surg__builder *b, surg_value *n) {
   surg_model *m = b->m->m;
-  surg_value *const in[3] = {n, NULL, surg__bi(b, 0)};
+  surg_value *const in[3] = {n, NULL, surg__bint(b, 0)};
   surg_value *carried = surg__b_node(b, "Loop", in, 3);
   if (b->status) return NULL;
   surg_node *loop = surg_value_producer(carried, NULL);
@@ -148,11 +148,11 @@ surg_value *surg__b_counting(surg__builder *b, surg_value *n) {
   const int64_t first = 0, one = 1;
   const int64_t opset = b->m->opset;
   if (opset >= 11) {
-    surg_value *from = surg__bi(b, 0), *to = surg__bi_reshape(b, n, NULL, 0);
-    surg_value *const in[3] = {from, to, surg__bi(b, 1)};
+    surg_value *from = surg__bint(b, 0), *to = surg__bint_reshape(b, n, NULL, 0);
+    surg_value *const in[3] = {from, to, surg__bint(b, 1)};
     return surg__b_node(b, "Range", in, 3);
   }
-  if (opset < 9) return looped(b, surg__bi_reshape(b, n, NULL, 0));
+  if (opset < 9) return looped(b, surg__bint_reshape(b, n, NULL, 0));
   /* The places of as many numbers that are not 0. */
   surg_value *ones = surg__b_unary(b, "ConstantOfShape", n);
   uint8_t raw[8];

@@ -13,7 +13,7 @@ static surg__bdim own(surg_value *v, uint32_t axis) {
 }
 
 /* Sizes of x and y broadcast, up to `skip` axes at the end. */
-static void broadcast(surg__bt *to, const surg__bt *x, const surg__bt *y, uint32_t skip) {
+static void broadcast(surg__built *to, const surg__built *x, const surg__built *y, uint32_t skip) {
   to->rank = x->rank > y->rank ? x->rank : y->rank;
   for (uint32_t i = skip; i < to->rank; i++) {
     const surg__bdim *a = i < x->rank ? &x->d[x->rank - 1 - i] : NULL;
@@ -21,7 +21,7 @@ static void broadcast(surg__bt *to, const surg__bt *x, const surg__bt *y, uint32
     const uint32_t at = to->rank - 1 - i;
     if (!a || (a->n == 1 && c))
       to->d[at] = *c;
-    else if (!c || c->n == 1 || surg__bd_same(a, c))
+    else if (!c || c->n == 1 || surg__bdim_same(a, c))
       to->d[at] = *a;
     else if (a->n > 1 || c->n > 1)
       to->d[at] = a->n > 1 ? *a : *c;
@@ -38,7 +38,7 @@ bool surg__b_takes(const surg__builder *b, const char *op, size_t input, int dty
 }
 
 /* The element type of a result: the one that the operator gives for all inputs, or that of x. */
-static int result_dtype(const surg__builder *b, const char *op, const surg__bt *x) {
+static int result_dtype(const surg__builder *b, const char *op, const surg__built *x) {
   const surg_schema *s = surg_schema_find("", op, b->m->opset);
   const surg__param *y = s ? surg__schema_formal(s, true, 0) : NULL;
   const surg__type_param *t = y ? surg__schema_type_param(s, y) : NULL;
@@ -46,32 +46,32 @@ static int result_dtype(const surg__builder *b, const char *op, const surg__bt *
   return may && !(may & (may - 1)) ? __builtin_ctz(may) : x->dtype;
 }
 
-surg__bt surg__bt_unary(surg__builder *b, const char *op, surg__bt x) {
+surg__built surg__built_unary(surg__builder *b, const char *op, surg__built x) {
   x.v = surg__b_unary(b, op, x.v);
   x.dtype = result_dtype(b, op, &x);
   return x;
 }
 
-surg__bt surg__bt_binary(surg__builder *b, const char *op, surg__bt x, surg__bt y) {
-  surg__bt z = {.v = surg__b_binary(b, op, x.v, y.v), .dtype = result_dtype(b, op, &x)};
+surg__built surg__built_binary(surg__builder *b, const char *op, surg__built x, surg__built y) {
+  surg__built z = {.v = surg__b_binary(b, op, x.v, y.v), .dtype = result_dtype(b, op, &x)};
   broadcast(&z, &x, &y, 0);
   return z;
 }
 
-surg__bt surg__bt_number(surg__builder *b, const char *op, surg__bt x, double y) {
-  return surg__bt_binary(b, op, x, surg__bt_scalar(b, x.dtype, y));
+surg__built surg__built_number(surg__builder *b, const char *op, surg__built x, double y) {
+  return surg__built_binary(b, op, x, surg__built_scalar(b, x.dtype, y));
 }
 
-surg__bt surg__bt_where(surg__builder *b, surg__bt c, surg__bt x, surg__bt y) {
+surg__built surg__built_where(surg__builder *b, surg__built c, surg__built x, surg__built y) {
   surg_value *const in[3] = {c.v, x.v, y.v};
-  surg__bt z = {.v = surg__b_node(b, "Where", in, 3), .dtype = x.dtype}, t = z;
+  surg__built z = {.v = surg__b_node(b, "Where", in, 3), .dtype = x.dtype}, t = z;
   broadcast(&t, &c, &x, 0);
   broadcast(&z, &t, &y, 0);
   return z;
 }
 
-surg__bt surg__bt_matmul(surg__builder *b, surg__bt x, surg__bt y) {
-  surg__bt z = {.v = surg__b_binary(b, "MatMul", x.v, y.v), .dtype = x.dtype};
+surg__built surg__built_matmul(surg__builder *b, surg__built x, surg__built y) {
+  surg__built z = {.v = surg__b_binary(b, "MatMul", x.v, y.v), .dtype = x.dtype};
   assert(b->status || (x.rank >= 2 && y.rank >= 2));
   broadcast(&z, &x, &y, 2);
   if (b->status) return z;
@@ -80,7 +80,7 @@ surg__bt surg__bt_matmul(surg__builder *b, surg__bt x, surg__bt y) {
   return z;
 }
 
-surg__bt surg__bt_cast(surg__builder *b, surg__bt x, int dtype) {
+surg__built surg__built_cast(surg__builder *b, surg__built x, int dtype) {
   if (x.dtype == dtype) return x;
   x.v = surg__b_unary(b, "Cast", x.v);
   surg__b_set_int(b, x.v, "to", dtype);
@@ -92,23 +92,24 @@ surg__bt surg__bt_cast(surg__builder *b, surg__bt x, int dtype) {
 
 /* Whether a size at that place may be read as "the one of x" where it is 0: if it is that one, or
  * is 0 only where that one is. */
-static bool zero_holds(const surg__bt *x, const surg__bdim *d, uint32_t at) {
-  if (surg__bd_filled(d)) return true;
+static bool zero_holds(const surg__built *x, const surg__bdim *d, uint32_t at) {
+  if (surg__bdim_filled(d)) return true;
   if (at >= x->rank) return false;
-  if (surg__bd_same(d, &x->d[at])) return true;
+  if (surg__bdim_same(d, &x->d[at])) return true;
   return d->n < 0 && d->of && d->of == x->d[at].of && d->axis == x->d[at].axis;
 }
 
-surg__bt surg__bt_reshape(surg__builder *b, surg__bt x, const surg__bdim *d, uint32_t rank) {
-  surg__bt y = {.dtype = x.dtype, .rank = rank};
+surg__built surg__built_reshape(surg__builder *b, surg__built x, const surg__bdim *d,
+                                uint32_t rank) {
+  surg__built y = {.dtype = x.dtype, .rank = rank};
   surg__bdim spelled[SURG__BT_RANK] = {0};
   bool same = x.rank == rank, zeros = false;
   uint32_t open = 0, last_open = 0;
   for (uint32_t i = 0; i < rank; i++) {
     y.d[i] = spelled[i] = d[i];
-    if (same && !surg__bd_same(&d[i], &x.d[i])) same = false;
+    if (same && !surg__bdim_same(&d[i], &x.d[i])) same = false;
     if (!zero_holds(&x, &d[i], i)) zeros = true;
-    if (surg__bd_filled(&d[i])) continue;
+    if (surg__bdim_filled(&d[i])) continue;
     open++;
     last_open = i;
   }
@@ -119,24 +120,25 @@ surg__bt surg__bt_reshape(surg__builder *b, surg__bt x, const surg__bdim *d, uin
     spelled[last_open] = (surg__bdim){.n = -1, .dim = {.value = -1}};
   }
   for (uint32_t i = 0; i < rank && open != 1 && !zeros; i++)
-    if (d[i].n < 0 && i < x.rank && surg__bd_same(&d[i], &x.d[i])) spelled[i] = surg__bd(0);
-  y.v = surg__b_binary(b, "Reshape", x.v, surg__bd_vector(b, spelled, rank));
+    if (d[i].n < 0 && i < x.rank && surg__bdim_same(&d[i], &x.d[i]))
+      spelled[i] = surg__bdim_fixed(0);
+  y.v = surg__b_binary(b, "Reshape", x.v, surg__bdim_vector(b, spelled, rank));
   if (zeros && newer(b, 14)) surg__b_set_int(b, y.v, "allowzero", 1);
   return y;
 }
 
-surg__bt surg__bt_unsqueeze(surg__builder *b, surg__bt x, uint32_t axis) {
+surg__built surg__built_unsqueeze(surg__builder *b, surg__built x, uint32_t axis) {
   surg__bdim d[SURG__BT_RANK];
-  for (uint32_t i = 0, k = 0; i <= x.rank; i++) d[i] = i == axis ? surg__bd(1) : x.d[k++];
-  surg__bt y = {.dtype = x.dtype, .rank = x.rank + 1};
+  for (uint32_t i = 0, k = 0; i <= x.rank; i++) d[i] = i == axis ? surg__bdim_fixed(1) : x.d[k++];
+  surg__built y = {.dtype = x.dtype, .rank = x.rank + 1};
   memcpy(y.d, d, y.rank * sizeof *d);
   const int64_t at = axis;
   y.v = surg__b_over(b, "Unsqueeze", x.v, &at, 1);
   return y;
 }
 
-surg__bt surg__bt_transpose(surg__builder *b, surg__bt x, const int64_t *perm) {
-  surg__bt y = {.dtype = x.dtype, .rank = x.rank};
+surg__built surg__built_transpose(surg__builder *b, surg__built x, const int64_t *perm) {
+  surg__built y = {.dtype = x.dtype, .rank = x.rank};
   bool moves = false;
   for (uint32_t i = 0; i < x.rank; i++) {
     y.d[i] = x.d[perm[i]];
@@ -148,16 +150,16 @@ surg__bt surg__bt_transpose(surg__builder *b, surg__bt x, const int64_t *perm) {
   return y;
 }
 
-surg__bt surg__bt_swap(surg__builder *b, surg__bt x, uint32_t i, uint32_t j) {
+surg__built surg__built_swap(surg__builder *b, surg__built x, uint32_t i, uint32_t j) {
   int64_t perm[SURG__BT_RANK];
   for (uint32_t k = 0; k < x.rank; k++) perm[k] = k == i ? j : k == j ? i : k;
-  return surg__bt_transpose(b, x, perm);
+  return surg__built_transpose(b, x, perm);
 }
 
-surg__bt surg__bt_concat(surg__builder *b, const surg__bt *x, size_t n, uint32_t axis) {
+surg__built surg__built_concat(surg__builder *b, const surg__built *x, size_t n, uint32_t axis) {
   surg_value **in = surg__arena_array(b->m->arena, n + 1, sizeof *in);
   if (n == 1) return x[0];
-  surg__bt y = x[0];
+  surg__built y = x[0];
   if (!in) {
     b->status = SURG_ENOMEM;
     return y;
@@ -169,13 +171,14 @@ surg__bt surg__bt_concat(surg__builder *b, const surg__bt *x, size_t n, uint32_t
   }
   y.v = surg__b_node(b, "Concat", in, n);
   surg__b_set_int(b, y.v, "axis", axis);
-  y.d[axis] = sum >= 0 ? surg__bd(sum) : own(y.v, axis);
+  y.d[axis] = sum >= 0 ? surg__bdim_fixed(sum) : own(y.v, axis);
   return y;
 }
 
-static surg_value *slice(surg__builder *b, surg__bt x, int64_t axis, surg__bdim lo, surg__bdim hi) {
+static surg_value *slice(surg__builder *b, surg__built x, int64_t axis, surg__bdim lo,
+                         surg__bdim hi) {
   if (newer(b, 10)) {
-    surg_value *starts = surg__bd_vector(b, &lo, 1), *ends = surg__bd_vector(b, &hi, 1);
+    surg_value *starts = surg__bdim_vector(b, &lo, 1), *ends = surg__bdim_vector(b, &hi, 1);
     surg_value *const in[4] = {x.v, starts, ends, surg__b_ints(b, &axis, 1)};
     return surg__b_node(b, "Slice", in, 4);
   }
@@ -187,34 +190,35 @@ static surg_value *slice(surg__builder *b, surg__bt x, int64_t axis, surg__bdim 
 }
 
 /* Not below 10 where a bound is computed. */
-surg__bt surg__bt_slice(surg__builder *b, surg__bt x, uint32_t axis, surg__bdim lo, surg__bdim hi) {
+surg__built surg__built_slice(surg__builder *b, surg__built x, uint32_t axis, surg__bdim lo,
+                              surg__bdim hi) {
   const int64_t whole = x.d[axis].n;
-  surg__bt y = x;
-  if (lo.n == 0 && surg__bd_same(&hi, &x.d[axis])) return x;
+  surg__built y = x;
+  if (lo.n == 0 && surg__bdim_same(&hi, &x.d[axis])) return x;
   assert(newer(b, 10) || (lo.n >= 0 && hi.n >= 0));
   y.v = slice(b, x, axis, lo, hi);
   y.d[axis] = own(y.v, axis);
   if (whole >= 0 && lo.n >= 0 && hi.n >= 0) {
     const int64_t end = hi.n < whole ? hi.n : whole;
-    y.d[axis] = surg__bd(end > lo.n ? end - lo.n : 0);
+    y.d[axis] = surg__bdim_fixed(end > lo.n ? end - lo.n : 0);
   }
   return y;
 }
 
-surg__bt surg__bt_slice_from(surg__builder *b, surg__bt x, uint32_t axis, int64_t lo) {
+surg__built surg__built_slice_from(surg__builder *b, surg__built x, uint32_t axis, int64_t lo) {
   const int64_t whole = x.d[axis].n;
   surg__bdim start = {.n = lo, .dim = {.value = -1}};
-  surg__bt y = x;
-  y.v = slice(b, x, axis, start, surg__bd(INT64_MAX));
+  surg__built y = x;
+  y.v = slice(b, x, axis, start, surg__bdim_fixed(INT64_MAX));
   y.d[axis] = own(y.v, axis);
   if (whole < 0) return y;
   const int64_t from = lo >= 0 ? lo : whole + lo > 0 ? whole + lo : 0;
-  y.d[axis] = surg__bd(from < whole ? whole - from : 0);
+  y.d[axis] = surg__bdim_fixed(from < whole ? whole - from : 0);
   return y;
 }
 
-surg__bt surg__bt_gather(surg__builder *b, surg__bt x, surg__bt at, uint32_t axis) {
-  surg__bt y = {.v = surg__b_binary(b, "Gather", x.v, at.v), .dtype = x.dtype};
+surg__built surg__built_gather(surg__builder *b, surg__built x, surg__built at, uint32_t axis) {
+  surg__built y = {.v = surg__b_binary(b, "Gather", x.v, at.v), .dtype = x.dtype};
   surg__b_set_int(b, y.v, "axis", axis);
   y.rank = x.rank - 1 + at.rank;
   assert(y.rank <= SURG__BT_RANK);
@@ -223,32 +227,34 @@ surg__bt surg__bt_gather(surg__builder *b, surg__bt x, surg__bt at, uint32_t axi
   return y;
 }
 
-surg__bt surg__bt_expand(surg__builder *b, surg__bt x, const surg__bdim *d, uint32_t rank) {
-  surg__bt y = {.dtype = x.dtype, .rank = rank};
+surg__built surg__built_expand(surg__builder *b, surg__built x, const surg__bdim *d,
+                               uint32_t rank) {
+  surg__built y = {.dtype = x.dtype, .rank = rank};
   bool same = x.rank == rank;
   for (uint32_t i = 0; i < rank; i++) {
     y.d[i] = d[i];
-    if (same && !surg__bd_same(&d[i], &x.d[i])) same = false;
+    if (same && !surg__bdim_same(&d[i], &x.d[i])) same = false;
   }
   if (same) return x;
-  y.v = surg__b_binary(b, "Expand", x.v, surg__bd_vector(b, d, rank));
+  y.v = surg__b_binary(b, "Expand", x.v, surg__bdim_vector(b, d, rank));
   return y;
 }
 
 /* --- over an axis --- */
 
-surg__bt surg__bt_softmax(surg__builder *b, surg__bt x) {
-  x = surg__bt_unary(b, "Softmax", x);
+surg__built surg__built_softmax(surg__builder *b, surg__built x) {
+  x = surg__built_unary(b, "Softmax", x);
   surg__b_set_int(b, x.v, "axis", x.rank - 1);
   return x;
 }
 
-surg__bt surg__bt_reduce(surg__builder *b, const char *op, surg__bt x, uint32_t axis, bool keep) {
+surg__built surg__built_reduce(surg__builder *b, const char *op, surg__built x, uint32_t axis,
+                               bool keep) {
   const int64_t at = axis;
-  surg__bt y = x;
+  surg__built y = x;
   y.v = surg__b_over(b, op, x.v, &at, 1);
   surg__b_set_int(b, y.v, "keepdims", keep);
-  y.d[axis] = surg__bd(1);
+  y.d[axis] = surg__bdim_fixed(1);
   if (keep) return y;
   y.rank--;
   for (uint32_t i = axis; i < y.rank; i++) y.d[i] = x.d[i + 1];
@@ -257,7 +263,7 @@ surg__bt surg__bt_reduce(surg__builder *b, const char *op, surg__bt x, uint32_t 
 
 /* --- results --- */
 
-surg__bt surg__bt_result(surg__builder *b, const char *name, surg__bt x) {
+surg__built surg__built_result(surg__builder *b, const char *name, surg__built x) {
   surg_value *old = surg__b_get(b, name);
   if (b->status || !old) return x;
   surg_node *maker = surg_value_producer(x.v, NULL);

@@ -59,10 +59,10 @@ static val angles(const frames *f) {
 
 /* y = STFT <onesided> (x, s, w, l) */
 static surg_status short_fourier(surg__builder *b) {
-  surg__bt x;
+  surg__built x;
   val window = surg__b_get(b, "w"), length = surg__b_get(b, "l");
   frames f = {.b = b};
-  if (!surg__bt_get(b, "x", &x) || surg__b_bad(b, x.rank != 3, "x: expected rank 3") ||
+  if (!surg__built_get(b, "x", &x) || surg__b_bad(b, x.rank != 3, "x: expected rank 3") ||
       !surg__b_attrs_known(b) ||
       surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11") ||
       surg__b_bad(b, x.d[2].n != 1 && x.d[2].n != 2, "x: expected 1 or 2 numbers an element") ||
@@ -91,7 +91,7 @@ static surg_status short_fourier(surg__builder *b) {
     im = add(b, im, op2(b, "MatMul", other, c));
   }
   val first = unsqueeze(b, re, 3);
-  val y = surg__bi_concat(b, first, unsqueeze(b, im, 3), 3);
+  val y = surg__bint_concat(b, first, unsqueeze(b, im, 3), 3);
   surg__b_result(b, "y", cast(b, y, x.dtype));
   return b->status;
 }

@@ -17,11 +17,11 @@ typedef struct int_list {
 
 /* False: no vector of int64 or int32 of a length that is known. */
 static bool read_numbers(const surg__builder *b, const char *name, int_list *out) {
-  surg__bt t;
+  surg__built t;
   surg_elem e[SURG_LIMIT_RANK];
   *out = (int_list){.v = surg__b_get(b, name), .n = -1};
   if (!out->v) return true;
-  if (!surg__bt_of(out->v, &t) || t.rank != 1 || t.d[0].n < 0 || t.d[0].n > SURG_LIMIT_RANK ||
+  if (!surg__built_of(out->v, &t) || t.rank != 1 || t.d[0].n < 0 || t.d[0].n > SURG_LIMIT_RANK ||
       (t.dtype != SURG_INT64 && t.dtype != SURG_INT32))
     return false;
   out->n = t.d[0].n;
@@ -50,7 +50,7 @@ static surg_value *spelled(surg__builder *b, const amount *a) {
 
 static amount number_of(surg__builder *b, const int_list *x, int64_t i) {
   if (x->known) return known(x->at[i]);
-  return (amount){.v = surg__bi_at(b, surg__bi_wide(b, x->v), i)};
+  return (amount){.v = surg__bint_at(b, surg__bint_wide(b, x->v), i)};
 }
 
 /* --- Slice --- */
@@ -60,7 +60,7 @@ typedef struct range {
   amount start, end, step;
 } range;
 
-/* As surg__k_slice has it: bounds are clamped to what the step may reach. */
+/* As the kernel of Slice does: bounds are clamped to what the step may reach. */
 static void clamp_range(int64_t dim, const range *r, int64_t *first, int64_t *n) {
   int64_t start = r->start.n, end = r->end.n, step = r->step.n;
   if (start < 0) start += dim;
@@ -74,11 +74,11 @@ static void clamp_range(int64_t dim, const range *r, int64_t *first, int64_t *n)
   *n = span <= 0 || dim == 0 ? 0 : (int64_t)(1 + ((uint64_t)span - 1) / stride);
 }
 
-static surg__bt fixed_indices(surg__builder *b, int64_t first, int64_t n, int64_t step) {
+static surg__built fixed_indices(surg__builder *b, int64_t first, int64_t n, int64_t step) {
   double *at = surg__arena_array(b->m->arena, (size_t)n + 1, sizeof *at);
   for (int64_t i = 0; at && i < n; i++) at[i] = (double)(first + i * step);
   if (!at) b->status = SURG_ENOMEM;
-  return surg__bt_numbers(b, SURG_INT64, &n, at ? 1 : 0, at);
+  return surg__built_numbers(b, SURG_INT64, &n, at ? 1 : 0, at);
 }
 
 /* How many steps lie in a span: (span - 1) / step + 1, or 0. A step of 0 is an error of the model,
@@ -86,59 +86,60 @@ static surg__bt fixed_indices(surg__builder *b, int64_t first, int64_t n, int64_
  * division by a constant 0 when they load the model. */
 static surg_value *steps_in(surg__builder *b, surg_value *span, surg_value *step, bool not_zero) {
   if (!not_zero)
-    step = surg__bi_choose(b, op2(b, "Equal", step, surg__bi(b, 0)), surg__bi(b, 1), step);
-  surg_value *q = op2(b, "Div", op2(b, "Sub", span, surg__bi(b, 1)), step);
-  surg_value *some = op2(b, "Less", surg__bi(b, 0), span);
-  surg_value *steps = op2(b, "Add", q, surg__bi(b, 1));
-  return surg__bi_choose(b, some, steps, surg__bi(b, 0));
+    step = surg__bint_choose(b, op2(b, "Equal", step, surg__bint(b, 0)), surg__bint(b, 1), step);
+  surg_value *q = op2(b, "Div", op2(b, "Sub", span, surg__bint(b, 1)), step);
+  surg_value *some = op2(b, "Less", surg__bint(b, 0), span);
+  surg_value *steps = op2(b, "Add", q, surg__bint(b, 1));
+  return surg__bint_choose(b, some, steps, surg__bint(b, 0));
 }
 
 /* 1, or -1 where x is below 0. */
 static surg_value *sign_of(surg__builder *b, surg_value *x) {
-  surg_value *below = op2(b, "Less", x, surg__bi(b, 0));
-  surg_value *minus = surg__bi(b, -1);
-  return surg__bi_choose(b, below, minus, surg__bi(b, 1));
+  surg_value *below = op2(b, "Less", x, surg__bint(b, 0));
+  surg_value *minus = surg__bint(b, -1);
+  return surg__bint_choose(b, below, minus, surg__bint(b, 1));
 }
 
-static surg__bt computed_indices(surg__builder *b, const surg__bdim *dim, const range *r) {
-  surg_value *d = surg__bd_vector(b, dim, 1), *step = spelled(b, &r->step);
-  surg_value *start = surg__bi_wrap(b, spelled(b, &r->start), d);
-  surg_value *end = surg__bi_wrap(b, spelled(b, &r->end), d);
-  surg_value *zero = surg__bi(b, 0), *span, *stride = step;
+static surg__built computed_indices(surg__builder *b, const surg__bdim *dim, const range *r) {
+  surg_value *d = surg__bdim_vector(b, dim, 1), *step = spelled(b, &r->step);
+  surg_value *start = surg__bint_wrap(b, spelled(b, &r->start), d);
+  surg_value *end = surg__bint_wrap(b, spelled(b, &r->end), d);
+  surg_value *zero = surg__bint(b, 0), *span, *stride = step;
   if (r->step.known && r->step.n > 0) {
-    start = surg__bi_least(b, surg__bi_most(b, start, zero), d);
-    end = surg__bi_least(b, surg__bi_most(b, end, zero), d);
+    start = surg__bint_least(b, surg__bint_most(b, start, zero), d);
+    end = surg__bint_least(b, surg__bint_most(b, end, zero), d);
     span = op2(b, "Sub", end, start);
   } else {
     surg_value *sign = sign_of(b, step);
     /* Downwards both bounds are one less: from -1 to the last element. */
-    surg_value *low = surg__bi_least(b, sign, zero), *high = op2(b, "Add", d, low);
-    start = surg__bi_least(b, surg__bi_most(b, start, zero), high);
-    end = surg__bi_least(b, surg__bi_most(b, end, low), high);
+    surg_value *low = surg__bint_least(b, sign, zero), *high = op2(b, "Add", d, low);
+    start = surg__bint_least(b, surg__bint_most(b, start, zero), high);
+    end = surg__bint_least(b, surg__bint_most(b, end, low), high);
     span = op2(b, "Mul", op2(b, "Sub", end, start), sign);
     stride = op2(b, "Mul", step, sign);
   }
   surg_value *n = steps_in(b, span, stride, r->step.known && r->step.n != 0);
-  if (!surg__bd_filled(dim)) n = surg__bi_choose(b, op2(b, "Equal", d, zero), zero, n);
-  surg__bt at = surg__bt_range(b, surg__bd_of(n), SURG_INT64);
+  if (!surg__bdim_filled(dim)) n = surg__bint_choose(b, op2(b, "Equal", d, zero), zero, n);
+  surg__built at = surg__built_range(b, surg__bdim_of(n), SURG_INT64);
   if (!r->step.known || r->step.n != 1) at.v = op2(b, "Mul", at.v, step);
   at.v = op2(b, "Add", at.v, start);
   return at;
 }
 
-static surg__bt sliced(surg__builder *b, surg__bt x, uint32_t axis, const range *r) {
+static surg__built sliced(surg__builder *b, surg__built x, uint32_t axis, const range *r) {
   const surg__bdim *d = &x.d[axis];
   if (d->n < 0 || !r->start.known || !r->end.known || !r->step.known)
-    return surg__bt_gather(b, x, computed_indices(b, d, r), axis);
+    return surg__built_gather(b, x, computed_indices(b, d, r), axis);
   int64_t first, n;
   clamp_range(d->n, r, &first, &n);
   if (n == d->n && r->step.n > 0) return x;
-  if (n <= MOST_INDICES) return surg__bt_gather(b, x, fixed_indices(b, first, n, r->step.n), axis);
-  return surg__bt_gather(b, x, computed_indices(b, d, r), axis);
+  if (n <= MOST_INDICES)
+    return surg__built_gather(b, x, fixed_indices(b, first, n, r->step.n), axis);
+  return surg__built_gather(b, x, computed_indices(b, d, r), axis);
 }
 
 typedef struct slice {
-  surg__bt x;
+  surg__built x;
   int_list starts, ends, axes, steps;
 } slice;
 
@@ -151,7 +152,7 @@ static bool read_unranked(const surg__builder *b, slice *s) {
     if (s->axes.at[i] < 0 || s->axes.at[i] >= (int64_t)SURG__BT_RANK) return false;
     if (s->axes.at[i] > last) last = s->axes.at[i];
   }
-  s->x = (surg__bt){.v = x, .dtype = surg__b_dtype(x), .rank = (uint32_t)(last + 1)};
+  s->x = (surg__built){.v = x, .dtype = surg__b_dtype(x), .rank = (uint32_t)(last + 1)};
   for (uint32_t i = 0; i < s->x.rank; i++)
     s->x.d[i] = (surg__bdim){.n = -1, .of = x, .axis = i, .dim = {.value = -1}};
   return true;
@@ -162,7 +163,7 @@ static bool read_slice(const surg__builder *b, slice *s) {
       !read_numbers(b, "a", &s->axes) || !read_numbers(b, "s", &s->steps) || s->starts.n < 0 ||
       s->ends.n != s->starts.n || b->m->opset < 9)
     return false;
-  if (!surg__bt_get(b, "x", &s->x) && !read_unranked(b, s)) return false;
+  if (!surg__built_get(b, "x", &s->x) && !read_unranked(b, s)) return false;
   const int64_t n = s->starts.n;
   if ((s->axes.v && s->axes.n != n) || (s->steps.v && s->steps.n != n) || n > (int64_t)s->x.rank)
     return false;
@@ -183,24 +184,24 @@ static bool read_slice(const surg__builder *b, slice *s) {
 static surg_value *spread(surg__builder *b, surg_value *hits, surg_value *named, const int_list *x,
                           surg_value *other) {
   const int64_t column[2] = {x->n, 1};
-  surg_value *v = surg__bi_reshape(b, surg__bi_wide(b, x->v), column, 2);
-  surg_value *sum = surg__bi_sum(b, op2(b, "Mul", hits, v), 0);
-  return surg__bi_choose(b, named, sum, other);
+  surg_value *v = surg__bint_reshape(b, surg__bint_wide(b, x->v), column, 2);
+  surg_value *sum = surg__bint_sum(b, op2(b, "Mul", hits, v), 0);
+  return surg__bint_choose(b, named, sum, other);
 }
 
 /* Where the axes are computed, too, each axis has its own three numbers. */
-static surg__bt slice_anywhere(surg__builder *b, const slice *s) {
+static surg__built slice_anywhere(surg__builder *b, const slice *s) {
   const uint32_t rank = s->x.rank;
-  surg_value *hits = surg__bi_hits(b, surg__bi_wide(b, s->axes.v), rank);
-  surg_value *zero = surg__bi(b, 0);
-  surg_value *named = op2(b, "Less", zero, surg__bi_sum(b, hits, 0));
-  surg_value *starts = spread(b, hits, named, &s->starts, surg__bi(b, 0));
+  surg_value *hits = surg__bint_hits(b, surg__bint_wide(b, s->axes.v), rank);
+  surg_value *zero = surg__bint(b, 0);
+  surg_value *named = op2(b, "Less", zero, surg__bint_sum(b, hits, 0));
+  surg_value *starts = spread(b, hits, named, &s->starts, surg__bint(b, 0));
   surg_value *ends = spread(b, hits, named, &s->ends, surg__b_unary(b, "Shape", s->x.v));
-  surg_value *steps = s->steps.v ? spread(b, hits, named, &s->steps, surg__bi(b, 1)) : NULL;
-  surg__bt y = s->x;
+  surg_value *steps = s->steps.v ? spread(b, hits, named, &s->steps, surg__bint(b, 1)) : NULL;
+  surg__built y = s->x;
   for (uint32_t i = 0; i < rank; i++) {
-    const amount from = {.v = surg__bi_at(b, starts, i)}, to = {.v = surg__bi_at(b, ends, i)};
-    const amount step = steps ? (amount){.v = surg__bi_at(b, steps, i)} : known(1);
+    const amount from = {.v = surg__bint_at(b, starts, i)}, to = {.v = surg__bint_at(b, ends, i)};
+    const amount step = steps ? (amount){.v = surg__bint_at(b, steps, i)} : known(1);
     const range r = {from, to, step};
     y = sliced(b, y, i, &r);
   }
@@ -213,7 +214,7 @@ static surg_status slice_by_gather(surg__builder *b) {
   if (!read_slice(b, &s) ||
       surg__b_bad(b, s.axes.v && !s.axes.known && s.axes.n == 0, "an attribute is unknown"))
     return SURG_EUNSUPPORTED;
-  surg__bt y = s.x;
+  surg__built y = s.x;
   if (s.axes.v && !s.axes.known) {
     y = slice_anywhere(b, &s);
   } else {
@@ -224,7 +225,7 @@ static surg_status slice_by_gather(surg__builder *b) {
       y = sliced(b, y, s.axes.v ? (uint32_t)s.axes.at[i] : (uint32_t)i, &r);
     }
   }
-  surg__bt_result(b, "y", y);
+  surg__built_result(b, "y", y);
   return b->status;
 }
 
@@ -262,12 +263,12 @@ static surg_status split_to_slices(surg__builder *b) {
   surg_value *from = surg__b_ints(b, &zero, 1), *part = NULL;
   if (!sizes) { /* equal parts, the last one perhaps smaller */
     const int64_t round_up = outputs - 1;
-    surg_value *whole = surg__bi_at(b, surg__b_unary(b, "Shape", x), axis);
-    surg_value *raised = op2(b, "Add", whole, surg__bi(b, round_up));
-    part = op2(b, "Div", raised, surg__bi(b, outputs));
+    surg_value *whole = surg__bint_at(b, surg__b_unary(b, "Shape", x), axis);
+    surg_value *raised = op2(b, "Add", whole, surg__bint(b, round_up));
+    part = op2(b, "Div", raised, surg__bint(b, outputs));
   }
   for (int64_t i = 0; i < outputs && !b->status; i++) {
-    if (sizes) part = surg__bi_at(b, sizes, i);
+    if (sizes) part = surg__bint_at(b, sizes, i);
     surg_value *to = i == 0 ? part : op2(b, "Add", from, part);
     parts[i] = part_of(b, x, axis, from, to);
     from = to;
@@ -358,7 +359,7 @@ typedef struct piece {
 } piece;
 
 /* What a Slice of one axis takes of d elements; false: not known, or not in steps of one. */
-static bool read_piece(surg_node *n, const surg__bt *x, piece *p) {
+static bool read_piece(surg_node *n, const surg__built *x, piece *p) {
   int64_t k[4] = {0, 0, 0, 1};
   for (size_t i = 0; i < 4; i++) {
     surg_elem e[2];
@@ -386,7 +387,7 @@ static bool is_slice(const surg_use *u, const surg_graph *g) {
 
 /* The Slices of x along the axis of the matched ones, in the order of what they take; 0: they are
  * not all of x, or not each of it once. */
-static size_t find_pieces(const surg__builder *b, const surg__bt *x, piece *all) {
+static size_t find_pieces(const surg__builder *b, const surg__built *x, piece *all) {
   piece first;
   size_t n = 0, seen = 0;
   int64_t at = 0;
@@ -415,7 +416,7 @@ static bool among(const piece *all, size_t n, const surg_node *node) {
   return false;
 }
 
-static surg_value *split_into(surg__builder *b, surg__bt x, const piece *all, size_t n) {
+static surg_value *split_into(surg__builder *b, surg__built x, const piece *all, size_t n) {
   int64_t sizes[MOST_PIECES];
   for (size_t i = 0; i < n; i++) sizes[i] = all[i].to - all[i].from;
   const bool input = b->m->opset >= 13;
@@ -429,8 +430,8 @@ static surg_value *split_into(surg__builder *b, surg__bt x, const piece *all, si
 /* p = Slice (x, ...), q = Slice (x, ...), and as many more as there are */
 static surg_status slices_to_split(surg__builder *b) {
   piece all[MOST_PIECES];
-  surg__bt x;
-  if (!surg__bt_get(b, "x", &x)) return SURG_EUNSUPPORTED;
+  surg__built x;
+  if (!surg__built_get(b, "x", &x)) return SURG_EUNSUPPORTED;
   const size_t n = find_pieces(b, &x, all);
   if (surg__b_bad(b, n < 2, "expected two slices or more")) return SURG_EUNSUPPORTED;
   for (uint16_t i = 0; i < b->m->rule->match.n; i++)
@@ -469,49 +470,49 @@ static bool read_fill(const surg__builder *b, fill *mode) {
 /* Where what stands at `at` comes from; d: the size of the axis, which is where the fill stands. */
 static surg_value *source(surg__builder *b, fill mode, surg_value *at, surg_value *d) {
   if (mode == FILL_WRAP) return op2(b, "Mod", at, d); /* any number of periods on either side */
-  surg_value *zero = surg__bi(b, 0), *one = surg__bi(b, 1);
+  surg_value *zero = surg__bint(b, 0), *one = surg__bint(b, 1);
   surg_value *last = op2(b, "Sub", d, one);
   switch (mode) {
-    case FILL_EDGE: return surg__bi_least(b, surg__bi_most(b, at, zero), last);
+    case FILL_EDGE: return surg__bint_least(b, surg__bint_most(b, at, zero), last);
     case FILL_REFLECT: {
       surg_value *back = op2(b, "Sub", op2(b, "Add", last, last), at);
-      surg_value *up = surg__bi_choose(b, op2(b, "Less", last, at), back, at);
+      surg_value *up = surg__bint_choose(b, op2(b, "Less", last, at), back, at);
       surg_value *before = op2(b, "Less", at, zero);
-      return surg__bi_choose(b, before, op2(b, "Sub", zero, at), up);
+      return surg__bint_choose(b, before, op2(b, "Sub", zero, at), up);
     }
     default: break;
   }
   /* Before the first element is behind the last one. */
-  surg_value *in = surg__bi_choose(b, op2(b, "Less", at, zero), d, at);
-  return surg__bi_least(b, in, d);
+  surg_value *in = surg__bint_choose(b, op2(b, "Less", at, zero), d, at);
+  return surg__bint_least(b, in, d);
 }
 
 /* One axis. In mode constant the fill stands behind the last element, and is fetched from there. */
-static surg__bt padded(surg__builder *b, surg__bt x, uint32_t axis, fill mode, surg__bt value,
-                       amount before, amount after) {
+static surg__built padded(surg__builder *b, surg__built x, uint32_t axis, fill mode,
+                          surg__built value, amount before, amount after) {
   const surg__bdim d = x.d[axis];
-  surg_value *size = surg__bd_vector(b, &d, 1), *lead = spelled(b, &before);
+  surg_value *size = surg__bdim_vector(b, &d, 1), *lead = spelled(b, &before);
   surg_value *led = op2(b, "Add", size, lead);
-  surg__bdim n = surg__bd_of(op2(b, "Add", led, spelled(b, &after)));
+  surg__bdim n = surg__bdim_of(op2(b, "Add", led, spelled(b, &after)));
   if (d.n >= 0 && before.known && after.known && d.n + before.n + after.n >= 0)
-    n = surg__bd(d.n + before.n + after.n);
+    n = surg__bdim_fixed(d.n + before.n + after.n);
   if (mode == FILL_CONSTANT) {
     surg__bdim sizes[SURG__BT_RANK];
-    for (uint32_t i = 0; i < x.rank; i++) sizes[i] = i == axis ? surg__bd(1) : x.d[i];
-    const surg__bt both[2] = {x, surg__bt_expand(b, value, sizes, x.rank)};
-    x = surg__bt_concat(b, both, 2, axis);
+    for (uint32_t i = 0; i < x.rank; i++) sizes[i] = i == axis ? surg__bdim_fixed(1) : x.d[i];
+    const surg__built both[2] = {x, surg__built_expand(b, value, sizes, x.rank)};
+    x = surg__built_concat(b, both, 2, axis);
   }
-  surg__bt at = surg__bt_range(b, n, SURG_INT64);
+  surg__built at = surg__built_range(b, n, SURG_INT64);
   at.v = source(b, mode, op2(b, "Sub", at.v, lead), size);
-  return surg__bt_gather(b, x, at, axis);
+  return surg__built_gather(b, x, at, axis);
 }
 
 /* y = Pad <mode = m> (x, p, v) */
 static surg_status pad_by_gather(surg__builder *b) {
-  surg__bt x, value = {0};
+  surg__built x, value = {0};
   int_list pads;
   fill mode;
-  if (!surg__bt_get(b, "x", &x) || !read_numbers(b, "p", &pads) || !read_fill(b, &mode) ||
+  if (!surg__built_get(b, "x", &x) || !read_numbers(b, "p", &pads) || !read_fill(b, &mode) ||
       surg__b_bad(b, pads.n != 2 * (int64_t)x.rank, "pads: expected two numbers for each axis") ||
       surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
@@ -525,21 +526,21 @@ static surg_status pad_by_gather(surg__builder *b) {
         surg__b_bad(b, pads.at[x.rank + i] < 0, "negative pads are unsupported in this mode"))
       return SURG_EUNSUPPORTED;
   if (surg__b_get(b, "v")) {
-    if (!surg__bt_get(b, "v", &value)) return SURG_EUNSUPPORTED;
-    value = surg__bt_reshape(b, value, NULL, 0);
+    if (!surg__built_get(b, "v", &value)) return SURG_EUNSUPPORTED;
+    value = surg__built_reshape(b, value, NULL, 0);
   } else if (mode == FILL_CONSTANT) {
     if (surg__b_bad(b, x.dtype == SURG_STRING, "an element type is unknown or unsupported") ||
         surg__b_bad(b, surg__dtype_bits(x.dtype) < 8, "an element type is unknown or unsupported"))
       return SURG_EUNSUPPORTED;
-    value = surg__bt_scalar(b, x.dtype, 0);
+    value = surg__built_scalar(b, x.dtype, 0);
   }
-  surg__bt y = x;
+  surg__built y = x;
   for (uint32_t i = 0; i < x.rank; i++) {
     if (pads.known && pads.at[i] == 0 && pads.at[x.rank + i] == 0) continue;
     const amount before = number_of(b, &pads, i);
     y = padded(b, y, i, mode, value, before, number_of(b, &pads, x.rank + i));
   }
-  surg__bt_result(b, "y", y);
+  surg__built_result(b, "y", y);
   return b->status;
 }
 
@@ -547,7 +548,7 @@ static surg_status pad_by_gather(surg__builder *b) {
 
 static surg_value *one_of(surg__builder *b, const char *name) {
   const int64_t one = 1;
-  return surg__bi_reshape(b, surg__b_get(b, name), &one, 1);
+  return surg__bint_reshape(b, surg__b_get(b, name), &one, 1);
 }
 
 /* How many steps of floats: computed in double, as runtimes do. */
@@ -555,14 +556,14 @@ static surg_value *float_steps(surg__builder *b, surg_value *span, surg_value *s
   surg_value *whole = surg__b_cast(b, span, SURG_DOUBLE);
   surg_value *q = op2(b, "Div", whole, surg__b_cast(b, step, SURG_DOUBLE));
   surg_value *n = surg__b_cast(b, surg__b_unary(b, "Ceil", q), SURG_INT64);
-  return surg__bi_most(b, n, surg__bi(b, 0));
+  return surg__bint_most(b, n, surg__bint(b, 0));
 }
 
 /* y = Range (a, l, d) */
 static surg_status range_by_counting(surg__builder *b) {
-  surg__bt from;
+  surg__built from;
   surg_elem e[2];
-  if (!surg__bt_get(b, "a", &from)) return SURG_EUNSUPPORTED;
+  if (!surg__built_get(b, "a", &from)) return SURG_EUNSUPPORTED;
   if (b->m->opset < 9)
     return surg__b_decline(b, "the rewrite requires opset 9");
   const int t = from.dtype;
@@ -584,13 +585,13 @@ static surg_status range_by_counting(surg__builder *b) {
   if (real) {
     n = float_steps(b, span, step);
   } else if (by == 1) {
-    n = surg__bi_most(b, span, surg__bi(b, 0));
+    n = surg__bint_most(b, span, surg__bint(b, 0));
   } else {
     surg_value *sign = sign_of(b, step);
     surg_value *length = op2(b, "Mul", span, sign);
     n = steps_in(b, length, op2(b, "Mul", step, sign), by != 0);
   }
-  surg_value *y = surg__bt_range(b, surg__bd_of(n), real ? t : SURG_INT64).v;
+  surg_value *y = surg__built_range(b, surg__bdim_of(n), real ? t : SURG_INT64).v;
   if (by != 1) y = op2(b, "Mul", y, step);
   if (!from_zero) y = op2(b, "Add", y, start);
   if (!real && t != SURG_INT64) y = surg__b_cast(b, y, t);
@@ -604,9 +605,9 @@ static surg_status range_by_counting(surg__builder *b) {
 
 /* Whole numbers of a constant, counted from the front of an axis of `dim`; NULL: not all are known
  * to be within. */
-static int64_t *known_rows(surg__builder *b, const surg__bt *i, int64_t dim, uint64_t *n) {
+static int64_t *known_rows(surg__builder *b, const surg__built *i, int64_t dim, uint64_t *n) {
   const surg_tensor *t = surg_value_constant(i->v);
-  if (!t || !surg__bt_count(i, MOST_INDICES, n) || *n == 0) return NULL;
+  if (!t || !surg__built_count(i, MOST_INDICES, n) || *n == 0) return NULL;
   int64_t *at = surg__arena_array(b->m->arena, (size_t)*n, sizeof *at);
   if (!at || surg_tensor_read_ints(t, at, (size_t)*n) != (int64_t)*n) return NULL;
   for (uint64_t k = 0; k < *n; k++) {
@@ -618,13 +619,13 @@ static int64_t *known_rows(surg__builder *b, const surg__bt *i, int64_t dim, uin
 
 /* y = Gather <axis> (x, i): rows that follow each other are one Slice. */
 static surg_status gather_runs(surg__builder *b) {
-  surg__bt x, i, y, parts[MOST_RUNS];
+  surg__built x, i, y, parts[MOST_RUNS];
   uint64_t n = 0;
   uint32_t runs = 0;
   int64_t axis = surg_node_int(surg__b_matched(b), "axis", 0);
-  if (!surg__b_attrs_known(b) || !surg__bt_get(b, "x", &x) || !surg__bt_get(b, "i", &i) ||
-      !surg__bt_get(b, "y", &y) ||
-      surg__b_bad(b, i.rank != 1 && !surg__bt_static(&y), "y: sizes are unknown"))
+  if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
+      !surg__built_get(b, "y", &y) ||
+      surg__b_bad(b, i.rank != 1 && !surg__built_static(&y), "y: sizes are unknown"))
     return SURG_EUNSUPPORTED;
   for (uint32_t d = 0; i.rank != 1 && d < y.rank; d++)
     if (surg__b_bad(b, y.d[d].n == 0, "y: a size is 0"))
@@ -641,12 +642,13 @@ static surg_status gather_runs(surg__builder *b) {
   runs = 0;
   for (uint64_t k = 0, from = 0; k < n; k++) {
     if (k + 1 < n && at[k + 1] == at[k] + 1) continue;
-    parts[runs++] = surg__bt_slice(b, x, (uint32_t)axis, surg__bd(at[from]), surg__bd(at[k] + 1));
+    parts[runs++] = surg__built_slice(b, x, (uint32_t)axis, surg__bdim_fixed(at[from]),
+                                      surg__bdim_fixed(at[k] + 1));
     from = k + 1;
   }
-  surg__bt out = runs == 1 ? parts[0] : surg__bt_concat(b, parts, runs, (uint32_t)axis);
-  if (i.rank != 1) out = surg__bt_reshape(b, out, y.d, y.rank);
-  surg__bt_result(b, "y", out);
+  surg__built out = runs == 1 ? parts[0] : surg__built_concat(b, parts, runs, (uint32_t)axis);
+  if (i.rank != 1) out = surg__built_reshape(b, out, y.d, y.rank);
+  surg__built_result(b, "y", out);
   return b->status;
 }
 

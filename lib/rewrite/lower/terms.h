@@ -22,10 +22,10 @@ static inline val no_memory(surg__builder *b) {
 
 /* --- constants --- */
 static inline val int64s(surg__builder *b, const int64_t *v, const int64_t *dims, size_t rank) {
-  return surg__bi_tensor(b, v, dims, rank);
+  return surg__bint_tensor(b, v, dims, rank);
 }
 static inline val int64(surg__builder *b, int64_t v) {
-  return surg__bi(b, v);
+  return surg__bint(b, v);
 }
 static inline val numbers(surg__builder *b, int dtype, const double *v, const int64_t *dims,
                           size_t rank) {
@@ -43,7 +43,7 @@ static inline val cast(surg__builder *b, val x, int to) {
   return surg__b_cast(b, x, to);
 }
 static inline val where(surg__builder *b, val c, val x, val y) {
-  return surg__bi_choose(b, c, x, y);
+  return surg__bint_choose(b, c, x, y);
 }
 static inline val add(surg__builder *b, val x, val y) {
   return surg__b_binary(b, "Add", x, y);
@@ -86,7 +86,7 @@ static inline val unsqueeze(surg__builder *b, val x, int64_t axis) {
 }
 /* Of one axis, which goes. */
 static inline val reduce_sum(surg__builder *b, val x, int64_t axis) {
-  return surg__bi_sum(b, x, axis);
+  return surg__bint_sum(b, x, axis);
 }
 
 #endif
