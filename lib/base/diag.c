@@ -97,8 +97,9 @@ surg_status surg__hush_fail(surg_context *ctx, surg__hush h, surg_status status)
   ctx->error = NULL;
   surg__hush_end(ctx, h);
   if (!line) {
-    if (status == SURG_ENOMEM || status == SURG_ELIMIT) surg__oom(ctx, NULL);
-    return status;
+    /* The line was forgotten with a step of the work that was given up. */
+    if (status == SURG_ENOMEM || status == SURG_ELIMIT) return surg__oom(ctx, NULL), status;
+    return surg__error(ctx, status, NULL, "a step failed (%s)", surg_status_name(status));
   }
   ctx->line_status = status;
   deliver(ctx, SURG_ERROR, line);

@@ -244,8 +244,22 @@ static bool states(surg__checker *c, const surg_node *n, const surg_graph *b, si
   return true;
 }
 
+/* Runtimes infer the body with the rank of the condition that the node gets, and reject a body that
+ * declares another. */
+static bool condition(surg__checker *c, const surg_node *n, const surg_graph *b) {
+  const surg_type *given = surg__check_ranked(n, 1);
+  const surg_value *in = surg_graph_input(b, 1);
+  const surg_type *declared = in ? surg_value_declared_type(in) : NULL;
+  if (!given || !declared || !surg_type_has_rank(declared)) return true;
+  if (surg_type_rank(given) == surg_type_rank(declared)) return true;
+  surg__check_wrong(c, n, "input 1 (cond) has rank %zu; input 1 of the body declares rank %zu",
+                    surg_type_rank(given), surg_type_rank(declared));
+  return false;
+}
+
 static void loop(surg__checker *c, const surg_node *n) {
   const surg_graph *b = body_of(n);
+  if (b && has(n, 1) && !condition(c, n, b)) return;
   if (b && n->n_in > 2) (void)states(c, n, b, 2, 1, n->n_in - 2u);
 }
 

@@ -71,10 +71,10 @@ BAD = [
     ('null', LOAD, r'{so}: error: cannot load plugin: surg_plugin\(\) returned nothing'),
     ('init', LOAD, r'{so}: error: cannot load plugin: its init failed \(unsupported\)'),
     ('null_pass', LOAD, r'{so}: error: cannot register pass "\?": there is no struct'),
-    ('duplicate', LOAD, r'{so}: error: cannot register pass "prune": the name is taken'),
+    ('duplicate', LOAD, r'{so}: error: cannot register pass "prune": the name is in use'),
     ('name', LOAD, r'{so}: error: cannot register pass "Bad Name": it has no valid name'),
     ('run', LOAD, r'{so}: error: cannot register pass "bad": it has no run function'),
-    ('lie', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" said that nothing changed, and '
+    ('lie', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" reported no change, and '
                  r'changed the model'),
     ('silent', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" failed without a reason'),
     ('result', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" returned no result that '

@@ -56,7 +56,7 @@ class Probe(Case):
     def test_many(self):
         t, said = self.probe(self.script('fake', FAKE) + ' {...}', '--ops',
                              'Relu+Sigmoid+Conv+Softmax+Reshape', '--title', 'Mine', '--log', 'log')
-        self.assertRegex(said, r'\d+ models: \d+ taken, \d+ refused\n')
+        self.assertRegex(said, r'\d+ models: \d+ accepted, \d+ rejected\n')
         self.assertEqual((t['name'], t['title'], t['opset'][''], t['ir'], t['rest']),
                          ('my', 'Mine', [1, 13], [1, 7], 'unknown'))
         ops = t['ops']
@@ -89,12 +89,12 @@ class Probe(Case):
     def test_inherit(self):
         t, said = self.probe('true', '--ops', 'Sigmoid+GridSample', '--inherit', 'onnxruntime-1.8')
         self.assertEqual(t['inherit'], 'onnxruntime-1.8')
-        self.assertIn('onnxruntime-1.8 says something of', said)
+        self.assertIn('onnxruntime-1.8 covers', said)
         self.assertNotIn('rest', t)
         self.assertIn('GridSample', t['ops'])
 
     def test_wrong(self):
-        self.bad(2, 'takes --import CMD and -o', 'probe')
+        self.bad(2, 'needs --import CMD and -o', 'probe')
         self.bad(2, 'a quote is not closed', 'probe', '--import', "a '", '-o', 'x.target')
         self.bad(2, 'cannot run /nowhere', 'probe', '--import', '/nowhere', '-o', 'x.target')
         self.bad(2, 'accepts no model, not even of one Relu: exit code 1', 'probe', '--import', 'false',

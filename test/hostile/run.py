@@ -85,7 +85,7 @@ def judge_check(expect, code, text, seconds, megabytes, after, slow):
     if expect and code == 0 and "fold" not in expect[1]:
         return f"check finds no error: {text.strip()[:300]}"
     for line in text.splitlines():
-        hint = re.match(r"onnxsurg mend .* OUT (cures|makes) ", line)
+        hint = re.search(r": onnxsurg mend .* OUT (cures|makes) ", line)
         if not re.search(r" \[[EWN]\d{3}\]$", line) and ": error: " not in line and not hint:
             return f"check: a line without a code: {line[:300]}"
     return None
