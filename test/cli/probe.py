@@ -99,7 +99,7 @@ class Probe(Case):
         self.bad(2, 'cannot run /nowhere', 'probe', '--import', '/nowhere', '-o', 'x.target')
         self.bad(2, 'accepts no model, not even of one Relu: exit code 1', 'probe', '--import', 'false',
                  '-o', 'x.target')
-        self.bad(2, 'said of no file', 'probe', '--import', 'true {...}', '-o', 'x.target')
+        self.bad(2, 'printed no line', 'probe', '--import', 'true {...}', '-o', 'x.target')
         self.bad(2, 'there is no such target', 'probe', '--import', 'true', '--inherit', 'zzzz', '-o',
                  'x.target')
         self.bad(3, 'folder', 'probe', '--import', 'true', '-o', 'no/x.target')
