@@ -37,7 +37,7 @@ const char *surg_attr_ref(const surg_attr *a) {
   return a && a->ref && a->ref[0] ? a->ref : NULL;
 }
 
-/* Whether the attribute holds a value of the kind: a reference holds none. */
+/* Whether the attribute has a value of this kind; a reference to an attribute has none. */
 static bool holds(const surg_attr *a, surg_attr_kind kind) {
   return a && a->kind == kind && !surg_attr_ref(a);
 }
@@ -89,7 +89,8 @@ const surg_type *surg_attr_type(const surg_attr *a, size_t i) {
 
 /* --- values with defaults --- */
 
-/* The definition whose default counts when the node does not give the attribute. */
+/* The schema's definition of the attribute if it has a default of this kind, which applies when the
+ * node does not set the attribute; else NULL. */
 static const surg__attr_def *default_of(const surg_node *n, const char *name,
                                         surg_attr_kind kind) {
   const surg_schema *s = surg_node_schema(n);

@@ -2,8 +2,8 @@
 /* Attributes: setting and removing. */
 #include "ir/edit.h"
 
-/* Gives a node's attribute a new value; what it held before goes, subgraphs too. The value is
- * complete, so that nothing can fail here but making room for an attribute that was not there. */
+/* Sets an attribute of a node to a complete value; erases its previous value, subgraphs included.
+ * Fails only if there is no room to add a missing attribute. */
 static surg_status put(surg_node *n, const char *name, const surg_attr *value) {
   surg_model *m = n->graph->model;
   uint32_t at = n->n_attr;
@@ -18,7 +18,7 @@ static surg_status put(surg_node *n, const char *name, const surg_attr *value) {
     surg_graph *inner = surg__chain_attr(a);
     if (inner) surg__chain_erase(m, inner);
   }
-  assert(surg__attr_find(n, name, NULL) == a); /* one attribute of a name */
+  assert(surg__attr_find(n, name, NULL) == a); /* attribute names are unique */
   a->kind = value->kind;
   a->ref = value->ref;
   a->count = value->count;
@@ -128,7 +128,7 @@ surg_graph *surg_node_set_graph(surg_node *n, const char *name, const char *grap
   list[0] = g;
   surg_attr a = {.kind = SURG_ATTR_GRAPH, .dirty = true, .count = 1, .u.graphs = list};
   if (put(n, name, &a) != SURG_OK) {
-    /* An attribute name that is no text: the graph hangs nowhere. */
+    /* The attribute name is invalid: the new graph belongs to nothing. */
     surg__chain_erase(m, surg__chain_graph(g));
     return NULL;
   }
@@ -161,7 +161,7 @@ surg_status surg_node_copy_attr(surg_node *n, const surg_attr *a) {
   if (!a) return SURG_EUSAGE;
   if (surg__attr_has_graphs(a)) return SURG_EUNSUPPORTED;
   if (surg__attr_find(n, a->name, NULL) == a) return SURG_OK;
-  /* Values never change once made, so they are shared; bytes of the source are, too. */
+  /* Values are immutable, so they are shared; so are byte ranges of the source. */
   return put(n, a->name, a);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Raw builders: they keep lists, tables and uses right and nothing else. The loader calls them, and
- * the public mutations stand on them. */
+/* Raw builders: they keep lists, tables and uses consistent and do nothing else. The loader calls
+ * them, and the public mutations are built on them. */
 #include "ir/edit.h"
 
 surg_model *surg__model_alloc(surg_context *ctx) {
@@ -29,7 +29,7 @@ surg_graph *surg__graph_new(surg_model *m, surg_graph_kind kind, surg_node *pare
   g->parent_node = parent;
   g->parent_attr = attr;
   if (kind == SURG_GRAPH_MAIN && !m->graph && m->graphs_tail) {
-    /* The main graph leads the list, even when functions came first. */
+    /* The main graph is first in the list, even if functions were created before it. */
     surg_graph *head = m->graphs_tail;
     while (head->prev) head = head->prev;
     g->next = head;
@@ -81,7 +81,8 @@ surg_node *surg__node_new(surg_graph *g, surg_node *before, const char *domain,
   return n;
 }
 
-/* The capacity an array of `cap` entries grows to for `need`: exact at first, then doubling. */
+/* Computes the new capacity for `need` entries of an array: exact for the first allocation, then
+ * doubled. */
 static bool new_capacity(surg_model *m, uint32_t cap, size_t need, uint32_t *out) {
   if (need > UINT32_MAX / 2) {
     surg__fail(m, surg__error(m->ctx, SURG_ELIMIT, surg_model_path(m), "a list is too long"));
@@ -92,7 +93,7 @@ static bool new_capacity(surg_model *m, uint32_t cap, size_t need, uint32_t *out
   return true;
 }
 
-/* Moves a use to another address. */
+/* Moves a use to another address and fixes the links to it. */
 static void relocate(surg_use *to, surg_use *from) {
   *to = *from;
   if (!to->value) return;
@@ -155,7 +156,7 @@ bool surg__node_reserve(surg_node *n, size_t n_in, size_t n_out, size_t n_attr) 
 
 bool surg__node_link_input(surg_node *n, size_t i, surg_value *v) {
   if (!surg__node_reserve(n, i + 1, 0, 0)) return false;
-  /* Entries between were cut off once or are new: absent in both cases. */
+  /* Inputs between the old end and i are absent: they were removed before, or are new. */
   if (i >= n->n_in) n->n_in = (uint32_t)i + 1;
   assert(n->in[i].user.node == n && n->in[i].index == i);
   surg__use_unlink(&n->in[i]);
@@ -164,7 +165,7 @@ bool surg__node_link_input(surg_node *n, size_t i, surg_value *v) {
 }
 
 bool surg__node_link_output(surg_node *n, size_t i, surg_value *v) {
-  /* A value is made in one place: by a node of its graph, or as an input or initializer of it. */
+  /* A value has one definition: a node of its graph, or an input or initializer. */
   assert(!v || (v->graph == n->graph && !v->input && !v->initializer));
   if (!surg__node_reserve(n, 0, i + 1, 0)) return false;
   for (; n->n_out <= i; n->n_out++) n->out[n->n_out] = NULL;
@@ -187,7 +188,7 @@ surg_attr *surg__node_push_attr(surg_node *n, const char *name, surg_attr_kind k
   return a;
 }
 
-/* Grows an array of pointers of a graph. */
+/* Ensures room for one more entry in an array of pointers of a graph. */
 static bool grow_list(surg_model *m, void ***items, size_t *cap, size_t count) {
   if (count < *cap) return true;
   size_t bigger = *cap ? *cap * 2 : 4;

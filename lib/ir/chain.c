@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nested graphs: walking everything inside a node without recursion or memory, and erasing it. */
+/* Nested graphs: walking and erasing everything inside a node, without recursion or allocation. */
 #include "ir/edit.h"
 
 typedef struct ends {
@@ -26,7 +26,7 @@ static void push_node(ends *c, const surg_node *n) {
   for (uint32_t i = 0; i < n->n_attr; i++) push_attr(c, n->attrs[i]);
 }
 
-/* Extends a chain of roots by all that is inside them. */
+/* Extends a chain of root graphs by all graphs nested in them; returns its first graph. */
 static surg_graph *close_chain(ends *c) {
   for (surg_graph *g = c->head; g; g = g->work_next)
     for (const surg_node *n = g->first; n; n = n->next) push_node(c, n);
@@ -70,7 +70,7 @@ static void detach_node(surg_node *n) {
   for (surg__soft *s = n->softs; s; s = s->next) surg__soft_unlink(s);
 }
 
-/* Takes every use out of the graph, so that its values may go. */
+/* Unlinks every use in the graph, so that its values can be erased. */
 static void detach_graph(surg_graph *g) {
   for (surg_node *n = g->first; n; n = n->next) detach_node(n);
   for (size_t i = 0; i < g->n_out; i++) surg__use_unlink(&g->out[i]->use);
@@ -87,7 +87,7 @@ static void erase_contents(surg_model *m, surg_graph *g) {
   for (surg_value *v = g->first_value; v; v = v->next) {
     if (v->indexed) surg__name_lose(v);
     v->hh.tbl = NULL;
-    /* Left are soft uses at most: of training_info, whose reference dangles as in the file. */
+    /* Only soft uses are left, of training_info: the file's reference then dangles. */
     while (v->uses) surg__use_unlink(v->uses);
     v->erased = true;
     surg__emit(m, SURG_EVENT_ERASE_VALUE, g, NULL, v, NULL, NULL);
@@ -111,7 +111,7 @@ void surg__chain_erase(surg_model *m, surg_graph *chain) {
     else
       m->graphs_tail = g->prev;
   }
-  /* Handles stay, but nothing is reached through an erased graph any more. */
+  /* Handles stay valid, but an erased graph refers to nothing. */
   for (surg_graph *g = chain; g; g = g->work_next) {
     g->n_nodes = g->n_inits = g->n_in = g->n_out = 0;
     g->first = g->last = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of models: every struct anew, payloads shared. While a copy is made, `work` of each old
+/* Copies of models: all structs are new, payloads are shared. During the copy, `work` of each old
  * graph, node and value points to the new one. */
 #include "ir/copy.h"
 #include "ir/edit.h"
@@ -8,14 +8,14 @@
 typedef struct cloner {
   const surg_model *from;
   surg_model *to;
-  bool apart; /* the models share no payloads: elements are read and written */
+  bool apart; /* share no payloads: read and write the elements */
 } cloner;
 
 static const char *name_of(cloner *c, const char *s) {
   return s ? surg__intern(c->to, s, surg__name_of(s)->len) : NULL;
 }
 
-/* Text that need not be interned. */
+/* Copies text that is not interned; *out is NULL if s is. */
 static bool text_of(cloner *c, const char *s, const char **out) {
   *out = NULL;
   if (!s) return true;
@@ -106,7 +106,7 @@ static bool copy_bytes(surg_model *m, const surg_tensor *t, surg__blob *b) {
   return s == SURG_OK;
 }
 
-/* A tensor of a model whose payloads are not at hand. */
+/* Copies a tensor with its elements, for models that share no payloads. */
 static bool rewrite_tensor(surg_model *m, const surg_tensor *t, surg_tensor **out) {
   if (t->view == SURG__VIEW_SPARSE) {
     surg__fail(m, surg__error(m->ctx, SURG_EINVALID, surg_model_path(m),
@@ -233,7 +233,8 @@ static void copy_node_flags(const surg_node *n, surg_node *k) {
   k->named_here = n->named_here;
 }
 
-/* Inputs stay unlinked here: uses are linked value by value, in the order of the use lists. */
+/* Copies a node without linking its inputs: link_uses links them value by value, to preserve the
+ * order of the use lists. */
 static bool copy_node(cloner *c, surg_graph *to, surg_node *n) {
   const char *domain = name_of(c, n->domain), *op = name_of(c, n->op_type);
   const char *overload = name_of(c, n->overload), *name = name_of(c, n->name);
@@ -242,7 +243,7 @@ static bool copy_node(cloner *c, surg_graph *to, surg_node *n) {
   if (!k || !surg__node_reserve(k, n->n_in, n->n_out, n->n_attr)) return false;
   n->work = k;
   copy_node_flags(n, k);
-  assert(!k->prev || k->prev->order < k->order); /* keys rise as they do in the model */
+  assert(!k->prev || k->prev->order < k->order); /* keys increase as in the original model */
   k->n_in = n->n_in;
   for (uint32_t i = 0; i < n->n_out; i++)
     if (!surg__node_link_output(k, i, n->out[i] ? n->out[i]->work : NULL)) return false;
@@ -300,7 +301,8 @@ static bool copy_graph(cloner *c, surg_graph *g) {
 static void link_uses(surg_value *v) {
   surg_value *to = v->work;
   assert(to && !to->uses);
-  /* Entries of the own graph go to the front of the list: linked last first, they keep order. */
+  /* Linking an output of the value's own graph puts it first: link in reverse to keep their
+   * order. */
   for (surg_use *u = v->last_output; u; u = u->prev)
     if (u->user.graph == v->graph)
       surg__use_link(&((surg_graph *)u->user.graph->work)->out[u->index]->use, to);
@@ -387,7 +389,7 @@ static bool copy_function(cloner *c, surg_function *f) {
   return true;
 }
 
-/* Once all graphs are there: defaults may hold some. */
+/* Called when all graphs exist, since default attributes may contain graphs. */
 static bool copy_defaults(cloner *c, const surg_function *f, surg_function *n) {
   for (size_t i = 0; i < f->defaults.count; i++) {
     surg_attr *a = surg__zalloc(c->to, sizeof *a);
@@ -397,7 +399,8 @@ static bool copy_defaults(cloner *c, const surg_function *f, surg_function *n) {
   return true;
 }
 
-/* The list of graphs keeps its order, which functions made first would upset. */
+/* Creates all graphs and reorders them as in the original: functions, created first, come too
+ * early. */
 static bool make_graphs(cloner *c) {
   surg_model *m = c->to;
   for (size_t i = 0; i < c->from->functions.count; i++)
@@ -452,7 +455,7 @@ static bool share_payloads(cloner *c) {
     m->blobs.items[m->blobs.count++] = surg__blob_ref(f->blobs.items[i]);
   m->spill = surg__spill_ref(f->spill);
   m->source = surg__source_ref(f->source);
-  /* Models put new files in front of their list, so that the rest of it can be one. */
+  /* Lists share a tail: a model adds new files only at the head of its list. */
   m->files = f->files;
   for (surg__datafile *d = f->files; d; d = d->next) surg__datafile_ref(d);
   return true;
@@ -462,11 +465,11 @@ static bool copy_training(cloner *c) {
   return copy_soft_list(c, c->from->training, NULL, &c->to->training);
 }
 
-/* Expressions over dims name values, so they follow when all of these are there. */
+/* Copies the expressions of a type's dims. They refer to values, so all values must exist. */
 static bool copy_exprs(cloner *c, const surg_type *t, const surg_type *n) {
   for (; t && n; t = t->elem, n = n->elem) {
     for (uint32_t i = 0; n->dims && i < n->rank; i++) {
-      surg_dim *d = (surg_dim *)(uintptr_t)&n->dims[i]; /* the copy is ours yet */
+      surg_dim *d = (surg_dim *)(uintptr_t)&n->dims[i]; /* the copy is not shared yet */
       d->expr = surg__expr_copy(c->to, t->dims[i].expr);
     }
   }
@@ -493,7 +496,7 @@ static bool copy_said(cloner *c, const surg_value *v, surg_value *n) {
   return true;
 }
 
-/* What inference found, and what the user says. */
+/* Copies inferred types and elements, and the ranges that the user assumed. */
 static bool copy_proofs(cloner *c) {
   if (!surg__exprs_copy(c->to, c->from)) return false;
   for (const surg_graph *g = c->from->graph; g; g = g->next) {
@@ -514,7 +517,7 @@ static surg_attr *same_attr(const surg_node *n, const surg_attr *a, const surg_n
   return NULL;
 }
 
-/* The copy of a tensor of an attribute or initializer; NULL: it is of neither any more. */
+/* The copy of a tensor of an attribute or initializer; NULL: neither refers to it any more. */
 static surg_tensor *same_tensor(const surg__defect *d, const surg__defect *copy) {
   if (copy->value && d->value->tensor == d->tensor) return copy->value->tensor;
   for (uint32_t i = 0; d->attr && copy->attr && i < d->attr->count; i++)
@@ -522,7 +525,8 @@ static surg_tensor *same_tensor(const surg__defect *d, const surg__defect *copy)
   return NULL;
 }
 
-/* Whether what a defect is about went, which cures it: the copy has nothing to tell that by. */
+/* Whether the object of a defect was erased, which cures the defect: it has no counterpart in the
+ * copy. */
 static bool went(const surg__defect *d) {
   return (d->graph && d->graph->erased) || (d->node && d->node->erased) ||
          (d->value && d->value->erased) || (d->function && d->function->erased);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making constants: new ones, and values of nodes that become one. An initializer where IR version
- * and place allow it, else a Constant node. */
+/* Creating constants: new ones, and node outputs that become constants. A constant is an
+ * initializer where the IR version and the graph allow it, else a Constant node. */
 #include "ir/edit.h"
 
-/* A wish is granted when the name is free where it would be seen; otherwise it is a stem. */
+/* The wished name if it is free in all scopes that would see it; otherwise a fresh name derived
+ * from it. */
 static const char *wished_name(surg_graph *g, const char *wish) {
   surg_model *m = g->model;
   if (!wish || !wish[0]) return surg__fresh(m, "const");
@@ -26,7 +27,7 @@ bool surg_graph_takes_constants(const surg_graph *g) {
          !surg_model_find_function(g->model, "", "Constant", "");
 }
 
-/* What inference finds of a constant. */
+/* The type of a constant: all dims are fixed. */
 static const surg_type *type_of(surg_model *m, const surg_tensor *t) {
   surg_dim dims[SURG_LIMIT_RANK];
   if (t->rank > SURG_LIMIT_RANK) return surg_type_tensor_unranked(m, t->dtype);
@@ -47,7 +48,7 @@ static surg_value *make_initializer(surg_graph *g, const char *name, surg_tensor
   return v;
 }
 
-/* With `outputs` outputs, 0 or 1. */
+/* Creates a Constant node with 0 or 1 outputs. */
 static surg_node *make_node(surg_graph *g, surg_node *before, size_t outputs, surg_tensor *t) {
   surg_node *n = surg_graph_add_node(g, before ? before : g->first, "", "Constant", outputs);
   if (!n || surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return NULL;
@@ -71,7 +72,7 @@ surg_value *surg_graph_constant(surg_graph *g, surg_node *before, const char *na
   return n && surg__relabel(n->out[0], label) ? n->out[0] : NULL;
 }
 
-/* The node that made v makes it no more. */
+/* Detaches v from its producer. */
 static void leave_node(surg_value *v) {
   surg_node *n = v->producer;
   assert(v->output < n->n_out && n->out[v->output] == v);
@@ -99,7 +100,7 @@ surg_status surg_value_become_constant(surg_value *v, surg_tensor *tensor) {
     if (!by || !surg__node_reserve(by, 0, 1, 0)) return g->model->status;
   }
   leave_node(v);
-  /* A claim about it would be idle: the tensor says all. */
+  /* The tensor has type and shape: a value_info entry would be redundant. */
   v->in_value_info = false;
   v->decl = (surg__decl){.dirty = true};
   v->named_here = true;

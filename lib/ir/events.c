@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failure that sticks, dirty marks, and events to listeners. */
+/* Permanent failure, dirty marks, and events to listeners. */
 #include "ir/edit.h"
 
 surg_status surg__fail(surg_model *m, surg_status s) {
@@ -74,7 +74,8 @@ void surg__touch_graph(surg_graph *g) {
   surg_model *m = g->model;
   m->epoch++;
   m->dirty = true;
-  /* What is around a dirty graph is dirty already: marking is O(1) over all edits. */
+  /* Whatever contains a dirty graph is dirty already, so marking is O(1) amortized over all
+   * edits. */
   while (g && !g->dirty) {
     g->dirty = true;
     if (g->parent_attr) g->parent_attr->dirty = true;
@@ -94,7 +95,7 @@ void surg__touch_node(surg_node *n) {
 
 void surg__emit(surg_model *m, surg_event_kind kind, surg_graph *g, surg_node *n, surg_value *v,
                 surg_value *other, const char *old_name) {
-  /* What was proven of the outputs held for the node as it was. */
+  /* The inferred types of the outputs are for the node before the edit. */
   if (!m->values_kept &&
       (kind == SURG_EVENT_SET_INPUT || kind == SURG_EVENT_SET_ATTR || kind == SURG_EVENT_SET_OP))
     n->types_stale = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding a node by its name, or by its place as messages spell it. */
+/* Finding a node by its name, or by its location in the format of messages. */
 #include "ir/edit.h"
 
-/* The number in brackets; *p behind them. */
+/* Parses `[NUMBER]` and advances *p past it. */
 static bool index_of(const char **p, size_t *out) {
   const char *s = *p;
   uint64_t n = 0;
@@ -15,7 +15,7 @@ static bool index_of(const char **p, size_t *out) {
   return true;
 }
 
-/* What messages say behind an index is not looked at: ` "name" (Op)`. */
+/* Skips the description after an index: ` "name" (Op)`. */
 static void skip_description(const char **p) {
   const char *s = *p;
   if (s[0] == ' ' && s[1] == '"') {
@@ -36,7 +36,7 @@ static bool word(const char **p, const char *w) {
   return true;
 }
 
-/* `.then_branch`, or `.branches[1]` where an attribute holds several. */
+/* Parses `.then_branch`, or `.branches[1]` if the attribute has several graphs. */
 static surg_graph *subgraph_at(const surg_node *n, const char **p) {
   if (**p != '.') return NULL;
   for (uint32_t i = 0; i < n->n_attr; i++) {

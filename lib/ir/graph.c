@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: reading them, their inputs and outputs, and constants. */
+/* Graphs: queries, inputs and outputs, and constants. */
 #include "ir/edit.h"
 
 surg_model *surg_graph_model(const surg_graph *g) {
@@ -199,11 +199,12 @@ surg_status surg_graph_add_output(surg_graph *g, surg_value *v, const surg_type 
   return SURG_OK;
 }
 
-/* The output's claim about its type becomes one about an inner value, unless something else says
- * it already. */
+/* Turns the declared type of a removed output into a value_info entry, unless the value is declared
+ * elsewhere or is still an output. */
 static void keep_claim(surg_graph *g, const surg__output *o, surg_value *v) {
   if (v->graph != g || v->input || v->initializer || v->in_value_info || !o->decl.type) return;
-  assert(!v->last_output || v->uses->kind == SURG_USE_OUTPUT); /* those lead the list */
+  assert(!v->last_output || v->uses->kind == SURG_USE_OUTPUT); /* output uses are first in the
+                                                                * list */
   if (v->last_output && v->uses->user.graph == g) return;
   v->decl = (surg__decl){.type = o->decl.type, .dirty = true};
   v->in_value_info = true;

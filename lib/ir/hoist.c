@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moving the contents of a subgraph out into a graph around it. */
+/* Moving the contents of a subgraph into an enclosing graph. */
 #include "ir/edit.h"
 
 typedef struct hoist {
   surg_graph *from, *to;
   surg_node *before;
   surg_model *m;
-  bool constants; /* initializers become Constant nodes: `to` cannot hold them */
+  bool constants; /* initializers become Constant nodes: `to` cannot have initializers */
 } hoist;
 
-/* Whether g is `from` or stands inside it. */
+/* Whether g is `from` or nested in it. */
 static bool inside(const surg_graph *g, const surg_graph *from) {
   for (; g; g = surg_graph_parent(g))
     if (g == from) return true;
@@ -25,7 +25,7 @@ static surg_status refuse(const hoist *h, const surg_graph *g, const surg_value 
                            surg__q(h->m->ctx, v->name));
 }
 
-/* Nothing inside may read a graph that lies between `from` and `to`. */
+/* Checks that no node or output inside `from` reads a value of a graph between `from` and `to`. */
 static surg_status check_captures(const hoist *h) {
   if (surg_graph_parent(h->from) == h->to) return SURG_OK;
   for (surg_graph *g = surg__chain_graph(h->from); g; g = g->work_next) {
@@ -64,7 +64,7 @@ static surg_status check(hoist *h) {
   return s != SURG_OK ? s : check_constants(h);
 }
 
-/* --- annotations follow their values, or go --- */
+/* --- annotations move with their values, or are dropped --- */
 
 static bool stays_behind(const surg__soft *s) {
   return s && s->use.value && s->use.value->input;
@@ -91,14 +91,15 @@ static void move_annotations(hoist *h) {
 
 /* --- values --- */
 
-/* A label borne elsewhere would clash, or be seen by what captured the other one. */
+/* Renames v if another value of the model has its name: the names would clash, or v would capture
+ * uses of the other value. */
 static bool clear_label(const hoist *h, surg_value *v) {
   if (!v->name[0] || surg__name_of(v->name)->values <= 1) return true;
   const char *fresh = surg__fresh(h->m, v->name);
   return fresh && surg__relabel(v, fresh);
 }
 
-/* Makes an initializer the output of a Constant node in front of what is moved. */
+/* Makes an initializer the output of a Constant node, inserted before the moved nodes. */
 static bool to_constant(hoist *h, surg_value *v) {
   assert(v->graph == h->to && v->tensor && !v->initializer);
   const char *empty = surg__intern(h->m, "", 0);
@@ -124,7 +125,8 @@ static bool move_value(hoist *h, surg_value *v) {
   surg__value_append(h->to, v);
   if (!surg__value_index(v)) return false;
   v->named_here = true;
-  if (h->to->kind == SURG_GRAPH_FUNCTION) { /* what held here need not hold for every call */
+  if (h->to->kind == SURG_GRAPH_FUNCTION) { /* a declared type in a function would apply to every
+                                             * call */
     v->in_value_info = false;
     v->decl = (surg__decl){.dirty = true};
   }
@@ -134,7 +136,7 @@ static bool move_value(hoist *h, surg_value *v) {
   return true;
 }
 
-/* Initializers go first and in file order, then the rest in order of creation. */
+/* Moves initializers first and in file order, then the other values in order of creation. */
 static bool move_values(hoist *h) {
   for (surg_value *v = h->from->first_init, *next; v; v = next) {
     next = v->init_next;

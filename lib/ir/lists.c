@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Edits of the lists of nodes and graphs that clean-up needs: an output taken out of the middle,
- * value_info entries that name nothing, initializers that become inputs. */
+/* Edits of lists that clean-up passes need: removing an output in the middle, dropping value_info
+ * entries without a value, and turning initializers into inputs. */
 #include "ir/edit.h"
 
 surg_status surg_node_remove_output(surg_node *n, size_t i) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a thing stands, for messages: graph.node[5] "If_5" (If).then_branch.node[2]. */
+/* Locations of objects, for messages: graph.node[5] "If_5" (If).then_branch.node[2]. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "ir/edit.h"
 
-#define LEVELS 64 /* graphs a location names, innermost first */
+#define LEVELS 64 /* graphs that a location names, innermost first */
 
 static void put_index(surg__buf *b, const surg_node *n) {
   size_t index = 0;
@@ -79,7 +79,7 @@ static void put_graph(surg__buf *b, const surg_graph *g) {
   }
 }
 
-/* Keeps the text in the rotating buffers of surg__q. */
+/* Copies the text to one of the rotating buffers of surg__q; returns the copy. */
 static const char *keep(surg_context *ctx, surg__buf *b) {
   surg__buf_putc(b, 0);
   if (b->failed) {

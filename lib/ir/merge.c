@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking one model into another: nodes, weights, functions, interface. Everything is checked before
- * anything is changed. */
+/* Merging one model into another: nodes, weights, functions, interface. All checks precede the
+ * first change. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -8,9 +8,9 @@
 #include "ir/edit.h"
 
 typedef struct merge {
-  surg_model *m, *b; /* b goes into m */
+  surg_model *m, *b; /* b is merged into m */
   const surg_merge_options *o;
-  surg_value **args, **outs; /* what stands for inputs and outputs of b's graph */
+  surg_value **args, **outs; /* values that replace inputs and outputs of b's graph */
 } merge;
 
 static surg_status refuse(const merge *x, const char *fmt, ...) SURG_PRINTF(2, 3);
@@ -27,7 +27,7 @@ static surg_status refuse(const merge *x, const char *fmt, ...) {
 
 static bool uses(const surg_model *b, const char *domain) {
   for (const surg_graph *g = b->graph; g; g = g->next) {
-    if (surg_graph_function(g)) continue; /* has imports of its own */
+    if (surg_graph_function(g)) continue; /* functions have imports of their own */
     for (const surg_node *n = g->first; n; n = n->next)
       if (strcmp(n->domain, domain) == 0 ||
           (surg__default_domain(n->domain) && surg__default_domain(domain)))
@@ -145,7 +145,7 @@ static surg_status check_names(const merge *x) {
   return SURG_OK;
 }
 
-/* Whether output i is an input that is connected: it is given by an Identity. */
+/* Whether output i of b is directly a connected input: an Identity then produces it. */
 static bool passes_through(const merge *x, size_t i) {
   const surg_value *v = x->b->graph->out[i]->use.value;
   for (size_t k = 0; k < x->b->graph->n_in; k++)
@@ -167,9 +167,9 @@ static surg_status check_outputs(const merge *x) {
   return SURG_OK;
 }
 
-/* --- names of b --- */
+/* --- names in b --- */
 
-/* All names of b get the prefix; those of dims and functions are not names of values. */
+/* Adds the prefix to all names of b except those of dims and functions. */
 static surg_status put_prefix(const merge *x) {
   surg_status s = SURG_OK;
   surg__buf b;
@@ -194,7 +194,7 @@ static surg_status put_prefix(const merge *x) {
   return s;
 }
 
-/* --- taking over --- */
+/* --- copying --- */
 
 static surg_status take_imports(merge *x) {
   surg_status s = SURG_OK;
@@ -295,7 +295,7 @@ static surg_status take_inputs(merge *x) {
   return SURG_OK;
 }
 
-/* An output that is a value of the other model, or one given twice, is one by an Identity. */
+/* Adds output i of b. An Identity produces it if it is a value of m, or an output already. */
 static surg_status give_output(merge *x, size_t i) {
   surg_graph *to = x->m->graph;
   const surg__output *o = x->b->graph->out[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model: its life, header fields and imports. */
+/* The model: creating and freeing it, header fields and imports. */
 #include "ir/edit.h"
 
 surg_model *surg_model_new(surg_context *ctx, int64_t ir_version, int64_t opset) {
@@ -88,7 +88,7 @@ uint64_t surg_model_epoch(const surg_model *m) {
   return m ? m->epoch : 0;
 }
 
-/* Marks a change of the model's own fields. */
+/* Marks the header as dirty, after a change of the model's own fields. */
 static void touch_header(surg_model *m) {
   m->epoch++;
   m->dirty = m->header_dirty = true;
@@ -99,7 +99,8 @@ int64_t surg_model_ir_version(const surg_model *m) {
   return m ? m->ir_version : 0;
 }
 
-/* Attributes of IR version 1 had no type: they are written anew, with theirs. */
+/* Marks the attributes without a type field (IR version 1) as dirty, so that saving writes their
+ * types. */
 static void type_attributes(surg_model *m) {
   for (surg_graph *g = m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next)
@@ -144,7 +145,7 @@ static bool same_domain(const char *a, const char *b) {
   return strcmp(a, b) == 0;
 }
 
-/* Removes, sets or adds an entry; *changed says whether anything is different. */
+/* Removes (version 0), sets or adds an entry; *changed: whether the list differs. */
 static surg_status set_import(surg_model *m, surg__imports *imports, const char *domain,
                               int64_t version, bool *changed) {
   *changed = false;
@@ -261,7 +262,7 @@ surg_status surg_model_remove_function(surg_model *m, surg_function *f) {
   SURG_HASH_LOCALS(m->ctx);
   size_t i = 0;
   for (; m->functions.items[i] != f; i++)
-    assert(i + 1 < m->functions.count); /* one that is not erased is listed */
+    assert(i + 1 < m->functions.count); /* a function that is not erased is listed */
   memmove(&m->functions.items[i], &m->functions.items[i + 1],
           (m->functions.count - i - 1) * sizeof f);
   m->functions.count--;

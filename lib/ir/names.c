@@ -4,9 +4,9 @@
 
 #include "ir/edit.h"
 
-#define STEM_MAX 200 /* bytes of a stem that a fresh name keeps */
+#define STEM_MAX 200 /* bytes of a stem that a fresh name contains */
 
-/* The slot of the name, or the free one where it would stand; the table is not empty. */
+/* The slot of the name, or the free slot for it. The table must not be empty. */
 static struct surg__name_slot *slot_of(const surg__names *t, const char *s, size_t n,
                                        uint32_t hash) {
   assert(t->count < t->size && (t->size & (t->size - 1)) == 0); /* a free slot ends the search */
@@ -29,7 +29,7 @@ const char *surg__interned(const surg_model *m, const char *s, size_t n) {
   return name ? name->s : NULL;
 }
 
-/* Makes room for one more name: at most two thirds of the slots are taken. */
+/* Makes room for one more name: at most two thirds of the slots are used. */
 static bool names_reserve(surg_model *m) {
   surg__names *t = &m->names;
   if (t->count < t->size / 3 * 2) return true;
@@ -51,7 +51,7 @@ static bool names_reserve(surg_model *m) {
   return true;
 }
 
-/* Enters a string that is not in the table yet. */
+/* Adds a string that is not in the table yet. */
 static const char *add_name(surg_model *m, const char *s, size_t n) {
   if (m->status != SURG_OK) return NULL;
   size_t size;
@@ -89,7 +89,7 @@ const char *surg__intern_user(surg_model *m, const char *text, surg_status *s) {
   return name;
 }
 
-/* Cuts a stem before it grows without bound, not inside a UTF-8 sequence. */
+/* The length of a stem, cut to STEM_MAX bytes but not inside a UTF-8 sequence. */
 static size_t stem_length(const char *stem) {
   size_t n = strnlen(stem, STEM_MAX + 1);
   if (n <= STEM_MAX) return n;
@@ -98,8 +98,8 @@ static size_t stem_length(const char *stem) {
   return n;
 }
 
-/* A name is taken when it was ever interned: so it also differs from names of nodes, of erased
- * things and of value_info entries without a value. */
+/* Returns a name that was never interned. So it also differs from names of nodes, of erased objects
+ * and of value_info entries without a value. */
 const char *surg__fresh(surg_model *m, const char *stem) {
   size_t n = stem_length(stem);
   if (n && !find_name(m, stem, n)) return add_name(m, stem, n);
@@ -124,8 +124,8 @@ const char *surg_graph_fresh_name(surg_graph *g, const char *stem) {
 
 /* --- values by name --- */
 
-/* An entry of value_info that spoke of nothing must not come to speak of a value that takes its
- * name. */
+/* Drops value_info entries of this name that name no value: they must not apply to a new value of
+ * that name. */
 static void drop_strays(surg_graph *g, const char *name) {
   if (!g->strays) return;
   if (!g->strays_marked)
@@ -145,8 +145,8 @@ static bool value_table_add(surg_value *v) {
   return false;
 }
 
-/* Most names are borne by one value of the model: that is found from its name. Tables are for names
- * that several bear, as parallel bodies and functions do. */
+/* Most names belong to one value of the model, which `last` of the name points to. The tables of
+ * graphs are only for names of several values, as in parallel branches and functions. */
 bool surg__value_index(surg_value *v) {
   if (!v->name[0]) return true;
   assert(!v->indexed);
@@ -182,7 +182,7 @@ surg_value *surg__find_value(const surg_graph *g, const char *interned) {
   const surg__name *name = surg__name_of(interned);
   if (name->values == 0) return NULL;
   if (name->last && name->last->graph == g) return name->last;
-  if (name->last && name->values == 1) return NULL; /* it is of another graph */
+  if (name->last && name->values == 1) return NULL; /* the value is in another graph */
   SURG_HASH_LOCALS(g->model->ctx);
   surg_value *v;
   HASH_FIND(hh, g->values_by_name, &interned, sizeof interned, v);
@@ -206,7 +206,7 @@ surg_value *surg_graph_lookup_value(const surg_graph *g, const char *name) {
   return NULL;
 }
 
-/* --- nodes by name: the table holds the first of a ring of bearers --- */
+/* --- nodes by name: the table contains the first node of a ring of nodes with one name --- */
 
 static surg_node *first_named(const surg_graph *g, const char *interned) {
   SURG_HASH_LOCALS(g->model->ctx);
@@ -254,7 +254,7 @@ bool surg__node_unindex(surg_node *n) {
   surg_node *next = n->name_next;
   assert(n->name_prev->name_next == n && next->name_prev == n);
   bool first = n->hh.tbl != NULL;
-  /* The successor enters the table before this one leaves it: only that can fail. */
+  /* The next node enters the table before this one leaves it: only entering can fail. */
   if (first && next != n && !table_add(next)) return false;
   if (first) table_remove(n);
   n->name_prev->name_next = next;
@@ -301,7 +301,7 @@ static void mark_soft(surg__soft *s) {
 }
 
 static void mark_use(surg_use *u) {
-  assert(u->kind != SURG_USE_SOFT); /* mark_soft */
+  assert(u->kind != SURG_USE_SOFT); /* mark_soft handles these */
   if (u->kind == SURG_USE_NODE) {
     u->user.node->io_dirty = true;
     surg__touch_node(u->user.node);
@@ -335,7 +335,7 @@ bool surg__relabel(surg_value *v, const char *interned) {
   return surg__set_label(v, interned, true);
 }
 
-/* Whether the label of v may change without anyone having asked for it. */
+/* Whether v can be renamed without changing the interface or a reference by name. */
 static bool plain(const surg_value *v) {
   return !v->input && !v->pinned && !surg_value_is_output(v);
 }
@@ -346,8 +346,8 @@ bool surg__unshadow(surg_value *v, const char *name, surg_graph *g) {
   for (; g && g != v->graph; g = surg_graph_parent(g)) {
     surg_value *w = surg__find_value(g, name);
     if (!w || w == v) continue;
-    /* Names at the edge of a subgraph are only positions to its operator: where nothing else can
-     * give way, they do. */
+    /* Inputs and outputs of a subgraph are bound by position, so their names may change too, if
+     * neither of the values is plain. */
     bool move_v = !plain(w) && v->name == name && plain(v);
     const char *fresh = surg__fresh(v->graph->model, name);
     if (!fresh || !surg__relabel(move_v ? v : w, fresh)) return false;

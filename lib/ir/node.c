@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes: reading them, changing inputs, outputs and operator, and erasing them. */
+/* Nodes: queries, changing inputs, outputs and operator, and erasing them. */
 #include "ir/edit.h"
 
 void surg__node_mark_new(surg_node *n) {
@@ -112,7 +112,8 @@ static bool names_value(const surg_node *n, const surg_value *v) {
   return v->producer == n;
 }
 
-/* A sharding spec of the node follows the input it spoke of, or goes with it. */
+/* When an input is replaced, moves the sharding specs of the node from `old` to v, or removes them
+ * if v is NULL. */
 static void follow_softs(surg_node *n, const surg_value *old, surg_value *v) {
   if (!n->softs || !old || names_value(n, old)) return;
   for (surg__soft *s = n->softs; s; s = s->next) {
@@ -200,7 +201,7 @@ surg_status surg_node_drop_output(surg_node *n, size_t i) {
   return SURG_OK;
 }
 
-/* What was proven of the outputs still holds: they are the same values. */
+/* The inferred types stay valid: the outputs are the same values. */
 static void types_kept(surg_node *n) {
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] && !n->out[i]->inferred) return;

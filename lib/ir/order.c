@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node list of a graph and its order keys. A key is a label in [0, 2^62). Where two neighbours
- * leave no gap, the smallest aligned range of labels around them that is thinly enough occupied is
- * spread out evenly: inserting is O(log n) amortised wherever it happens, comparing is O(1). */
+/* The node list of a graph and its order keys. A key is a label in [0, 2^62). If two neighbours
+ * leave no gap, the smallest aligned label range around them whose density is low enough is
+ * relabelled evenly. Inserting is O(log n) amortized anywhere; comparing is O(1). */
 #include "ir/edit.h"
 
 #define GAP ((uint64_t)1 << 20)
@@ -9,9 +9,9 @@
 #define LABEL_END ((uint64_t)1 << LABEL_BITS)
 #define FIRST_LABEL (LABEL_END / 2)
 
-/* Spreads labels around `at`, so that every gap there is at least 3. The bound on how many nodes a
- * range of 2^i labels may hold grows by 3/2 each step, slower than the range does: a range is
- * spread out only after it took in proportionally many nodes since the last time. */
+/* Relabels the nodes around `at` so that every gap there is at least 3. The bound on the number of
+ * nodes in a range of 2^i labels grows by 3/2 each step, slower than the range: so a range is
+ * relabelled only after a proportional number of insertions since the last time. */
 static void spread(surg_node *at) {
   surg_node *first = at, *last = at;
   uint64_t count = 1, bound = 1;
@@ -32,7 +32,7 @@ static void spread(surg_node *at) {
   }
 }
 
-/* A label strictly between the neighbours; false when there is none. */
+/* Computes a label strictly between the neighbours; false if there is none. */
 static bool between(const surg_node *prev, const surg_node *next, uint64_t *label) {
   if (!prev && !next) {
     *label = FIRST_LABEL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user says of the elements of a value: "x=0..1". */
+/* Assumptions of the user about the elements of a value: "x=0..1". */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ static surg_status wrong(const surg_model *m, const char *text, const char *what
                      what);
 }
 
-/* A number as strtod reads it, white space and NaN aside. */
+/* Parses a number as strtod does, but rejects leading white space and NaN. */
 static bool number(const char *p, double *out, const char **end) {
   char *stop;
   if (!*p || !strchr("+-.0123456789i", *p)) return false;
@@ -19,7 +19,7 @@ static bool number(const char *p, double *out, const char **end) {
   return stop != p && *out == *out;
 }
 
-/* "LOW..HIGH" */
+/* Parses "LOW..HIGH". */
 static bool bounds(const char *text, surg_range *r) {
   const char *dots = strstr(text, ".."), *end;
   char low[64];
@@ -63,6 +63,6 @@ surg_status surg_model_assume_range(surg_model *m, const char *text) {
   r.minus_zero = r.low <= 0 && r.high >= 0;
   *keep = r;
   v->said = keep;
-  m->inferred_epoch = 0; /* what was found before held without it */
+  m->inferred_epoch = 0; /* previous results did not use this assumption */
   return SURG_OK;
 }

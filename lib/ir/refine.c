@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A declared type brought together with a proven one, and entries of value_info taken away. */
+/* Combining a declared type with an inferred one, and removing value_info entries. */
 #include "ir/edit.h"
 
-#define MAX_NESTING 64 /* of types; deeper ones stay as they are declared */
+#define MAX_NESTING 64 /* of types; the parts nested deeper stay as declared */
 
 static bool known(const surg_type *t) {
   return t && t->kind != SURG_TYPE_UNKNOWN;
@@ -12,7 +12,8 @@ static bool is_tensor(const surg_type *t) {
   return t->kind == SURG_TYPE_TENSOR || t->kind == SURG_TYPE_SPARSE_TENSOR;
 }
 
-/* The more specific of two dims. Two symbols may stand for one number: the declared one stays. */
+/* The more specific of two dims. Two symbols can denote the same number: the declared one is
+ * kept. */
 static surg_dim refine_dim(surg_dim a, surg_dim proven, bool *contradicts) {
   if (a.value >= 0) {
     if (proven.value >= 0 && proven.value != a.value) {
@@ -29,7 +30,7 @@ static bool same_dim(surg_dim a, surg_dim b) {
   return a.value == b.value && a.param == b.param;
 }
 
-/* A copy of `a` with other dims. Negative numbers of the file are not taken along. */
+/* Copies `a` with other dims. Negative dim values of the file are not copied. */
 static const surg_type *with_dims(surg_model *m, const surg_type *a, const surg_type *ranked,
                                   const surg_dim *dims) {
   assert(ranked->has_rank && (ranked->rank == 0 || dims));
@@ -45,7 +46,7 @@ static const surg_type *with_dims(surg_model *m, const surg_type *a, const surg_
   return t;
 }
 
-/* Both of one kind and element type, `a` of some rank. */
+/* Refines the dims of `a`, which has a rank; both types are of one kind and element type. */
 static const surg_type *refine_dims(surg_model *m, const surg_type *a, const surg_type *proven,
                                     bool *contradicts) {
   const surg_type *p = proven && proven->has_rank ? proven : NULL;
@@ -88,7 +89,8 @@ static const surg_type *refine(surg_model *m, const surg_type *a, const surg_typ
   assert(depth <= MAX_NESTING);
   if (!known(a)) return known(p) ? p : a;
   if (!known(p)) p = NULL;
-  if (is_tensor(a) && !a->dtype && p) return p; /* without an element type it declares nothing */
+  if (is_tensor(a) && !a->dtype && p) return p; /* a tensor type without element type declares
+                                                 * nothing */
   bool other = p && (p->kind != a->kind || (a->dtype && p->dtype && a->dtype != p->dtype));
   if (other) {
     *contradicts = true;

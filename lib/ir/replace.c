@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Giving the uses of one value to another. */
+/* Replacing uses of one value by another. */
 #include "ir/edit.h"
 
 static bool own_output(const surg_value *v) {
@@ -10,8 +10,8 @@ static bool own_output(const surg_value *v) {
   return false;
 }
 
-/* Where `by` is of old's graph or outside, it is seen wherever old is. Otherwise it stands in an
- * inner graph, and every use must stand there too. */
+/* Whether `by` is visible to every use of `old`: if its graph is old's or encloses it, always;
+ * otherwise all uses must be in or inside the graph of `by`. */
 static bool seen_by_all(const surg_value *old, const surg_value *by) {
   if (surg__value_visible(by, old->graph)) return true;
   for (const surg_use *u = old->uses; u && u != old->first_soft; u = u->next)
@@ -24,37 +24,37 @@ surg_replace surg_value_can_replace(const surg_value *old, const surg_value *by)
   if (old->graph->model != by->graph->model || old->pinned) return SURG_REPLACE_NO;
   if (!seen_by_all(old, by)) return SURG_REPLACE_NO;
   if (!own_output(old)) return SURG_REPLACE_YES;
-  /* The name of an input that is an output too can neither move nor be borne twice. */
+  /* An input that is an output too must keep its name, and no second value can have it. */
   if (old->input) return SURG_REPLACE_NO;
   bool takes_label = by->graph == old->graph && !by->input && !by->pinned && !own_output(by);
   return takes_label ? SURG_REPLACE_BY_LABEL : SURG_REPLACE_NEEDS_IDENTITY;
 }
 
-/* The label of an output goes to `by`; the old value gets a fresh one. */
+/* Gives the name of an output to `by`; renames the old value to a fresh name. */
 static bool take_label(surg_value *old, surg_value *by) {
   assert(old->graph == by->graph && !old->input && !by->input);
   const char *label = old->name;
   const char *fresh = surg__fresh(old->graph->model, label);
   if (!fresh) return false;
   if (label[0] && surg__name_of(label)->values > 1) {
-    /* An inner graph may bear the label too, and hide it from a reader of `by`. */
+    /* A value of an inner graph may have the same name and would shadow `by` there. */
     for (surg_use *u = by->uses, *next; u && u != by->first_soft; u = next) {
       next = u->next;
       surg_graph *g = surg_use_graph(u);
       if (g != by->graph && !surg__unshadow(by, label, g)) return false;
     }
   }
-  /* Readers of the old value spell what they read as before: they stay as they are. */
+  /* Consumers of `old` move to `by`, which has the old name: their text is unchanged. */
   if (!surg__set_label(old, fresh, false) || !surg__set_label(by, label, true)) return false;
-  /* What was claimed of the output stays with its entry; a second claim would be idle. Entries of
-   * a function claim nothing. */
+  /* The output entry keeps its declared type; a value_info entry for it would be redundant. Outputs
+   * of a function have no declared type. */
   if (by->graph->kind == SURG_GRAPH_FUNCTION) return true;
   by->in_value_info = false;
   by->decl = (surg__decl){.dirty = true};
   return true;
 }
 
-/* Moves a hard use; `mark` when it is spelled otherwise now. */
+/* Moves a node or output use; `mark`: the name it contains changes, so mark it dirty. */
 static void move_use(surg_use *u, surg_value *by, bool mark) {
   assert(u->kind != SURG_USE_SOFT && u->value != by);
   surg__use_unlink(u);
@@ -70,7 +70,7 @@ static void move_use(surg_use *u, surg_value *by, bool mark) {
   }
 }
 
-/* Sharding specs of the readers speak of what they read now. */
+/* Moves sharding specs of consumers to the value that they read now. */
 static void move_sharding(surg_value *old, surg_value *by) {
   for (surg_use *u = old->first_soft, *next; u; u = next) {
     next = u->next;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operator a node is where it stands, and whether it gives the same result twice. */
+/* Resolving the operator of a node, and whether a node is deterministic. */
 #include "schema/schema.h"
 
 #include "ir/edit.h"
 
-#define SHORT_LIST 16 /* imports up to which a list is searched one by one */
+#define SHORT_LIST 16 /* lists up to this many imports are searched linearly */
 
-/* An operator outside the table: id by identity. */
+/* The id of an operator that is not in the operator table. */
 typedef struct surg__opid {
   const char *key[3]; /* interned: domain, op_type, overload */
   int id;
   UT_hash_handle hh;
 } surg__opid;
 
-/* Index of long import lists: the version of a domain for one list. */
+/* Index of long import lists: the version of a domain in one list. */
 typedef struct surg__opset {
   struct {
     const void *list;
@@ -78,7 +78,7 @@ static bool index_opsets(surg_model *m) {
 
 int64_t surg__imports_find(const surg_model *m, const surg__imports *imports, const char *domain) {
   bool standard = surg__default_domain(domain);
-  /* IR versions 1 and 2 had no imports: there was one opset. */
+  /* IR versions 1 and 2 have no imports: opset 1 applies. */
   if (standard && imports == &m->imports && imports->count == 0 && m->has_ir_version &&
       m->ir_version < 3)
     return 1;
@@ -155,15 +155,16 @@ static int custom_id(surg_model *m, const char *const key[3]) {
   return m->next_custom_op++;
 }
 
-/* ONNX Runtime knows its own operators where the model does not import their domain, too. */
+/* The schema of an ONNX Runtime operator if the model does not import its domain: ONNX Runtime
+ * accepts that too. */
 static const surg_schema *contrib_unimported(const char *domain, const char *op_type) {
   const surg_schema *s = surg_schema_find(domain, op_type, 1);
   return surg_schema_contrib(s) ? s : NULL;
 }
 
-/* Operators that engines had in the default domain before ONNX adopted them unchanged: models of
- * older opsets contain them (ONNX Runtime's optimizer writes such), and their meaning is that of
- * the first version. */
+/* The schema of an operator that engines had in the default domain before ONNX adopted it
+ * unchanged: models with older opsets contain such nodes (ONNX Runtime's optimizer writes them).
+ * They behave as the first version. */
 static const surg_schema *early_schema(const char *domain, const char *op_type, int64_t opset) {
   static const char *const names[] = {"LayerNormalization", "ThresholdedRelu"};
   const int64_t newest = surg_schema_newest("");
@@ -216,7 +217,7 @@ void surg__node_resolve(surg_node *n) {
   n->resolve_gen = m->resolve_gen;
 }
 
-/* The cached resolution of a node, brought up to date; NULL for a handle that answers nothing. */
+/* Brings the cached resolution of a node up to date; NULL for an erased node or a failed model. */
 static const surg_node *resolve(const surg_node *n) {
   if (!surg__node_ok(n)) return NULL;
   surg_node *cache = (surg_node *)(uintptr_t)n;
@@ -246,10 +247,11 @@ surg_function *surg_node_function(const surg_node *n) {
 
 /* --- nondeterminism --- */
 
-/* Dropout since 12 trains only when its third input says so; before 7 unless is_test is set. */
+/* Whether the node runs in training mode. Dropout: since 12 only with its third input; before 7
+ * unless is_test is set. */
 static bool training_mode(const surg_node *n) {
   const surg_schema *s = n->schema;
-  assert(s); /* `intrinsic` asks for nodes of a schema alone */
+  assert(s); /* `intrinsic` passes only nodes with a schema */
   if (s->since < 7 && surg__schema_attr(s, "is_test"))
     return surg_attr_ref(surg_node_attr(n, "is_test")) || surg_node_int(n, "is_test", 0) == 0;
   if (surg__schema_attr(s, "training_mode")) {
@@ -257,7 +259,7 @@ static bool training_mode(const surg_node *n) {
     return surg_attr_ref(a) || surg_node_int(n, "training_mode", 0) != 0;
   }
   if (n->op != SURG_OP_Dropout) {
-    /* BatchNormalization 7 and 9 train when they are asked for the running statistics. */
+    /* BatchNormalization 7 and 9 train if their running statistics are outputs. */
     for (uint32_t i = 1; i < n->n_out; i++)
       if (n->out[i]) return true;
     return false;
@@ -270,7 +272,7 @@ static bool training_mode(const surg_node *n) {
   return surg_tensor_read(t, 0, &on, 1) != SURG_OK || on != 0;
 }
 
-/* The node itself, without what it runs inside. */
+/* Whether the node itself is nondeterministic, without its subgraphs and functions. */
 static bool intrinsic(const surg_node *n) {
   const surg_node *r = resolve(n);
   if (!r || r->op_class == SURG_OP_CLASS_CUSTOM) return true;
@@ -279,8 +281,8 @@ static bool intrinsic(const surg_node *n) {
   return (r->schema->flags & SURG__OP_TRAINING_MODE) && training_mode(r);
 }
 
-/* A chain of graphs under inspection. `work` marks membership, so that shared bodies and calls in
- * a circle are visited once. */
+/* A chain of graphs to check. `work` marks membership, so that shared bodies and recursive calls
+ * are visited once. */
 typedef struct visit {
   surg_graph *head, *tail;
   uint64_t now;
@@ -333,8 +335,8 @@ bool surg_node_nondeterministic(const surg_node *n) {
   bool root = true;
   for (surg_graph *g = v.head; g; g = g->work_next) {
     g->work = NULL;
-    /* Clean: then everything reached is. Otherwise what is known is that the root of a lone chain
-     * reaches the culprit. */
+    /* If nothing was found, all visited graphs are deterministic. If a node was found, only a
+     * single root is known to reach it. */
     if (!found || (root && v.head == roots_end)) {
       g->nondet = found;
       g->nondet_epoch = v.now;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copying what a graph computes to another place: bodies of functions to their calls, graphs of one
+/* Copying the contents of a graph to another place: function bodies to their calls, graphs of one
  * model into another.
  *
- * While it runs, `work` of a graph that is copied is its copy (of `from` itself: the graph it goes
- * to), and `work` of a value what stands for it there, NULL for an absent input. A value of any
- * other graph is a capture and stands for itself. Within one model a copy keeps the span of its
- * source, so that what this library does not know goes along; between models it is made anew. */
+ * During the copy, `work` of a copied graph is its copy (for `from`: the destination graph), and
+ * `work` of a value is its replacement there, NULL for an absent input. A value of any other graph
+ * is a capture and is not replaced. Within one model a copy keeps the source span, so that fields
+ * unknown to this library are preserved; between models it has none. */
 #include "ir/copy.h"
 #include "ir/edit.h"
 
@@ -15,8 +15,8 @@ typedef struct splice {
   surg_node *before;
   const surg_graph *from;
   const surg_node *call;         /* or NULL */
-  const surg_function *function; /* whose body it is, or NULL */
-  bool same;                     /* both of one model */
+  const surg_function *function; /* of which `from` is the body, or NULL */
+  bool same;                     /* source and destination are one model */
 } splice;
 
 static bool copy_attr(splice *s, const surg_attr *a, surg_node *to);
@@ -30,8 +30,8 @@ static surg_value *value_of(const surg_value *v) {
   return v && v->graph->work ? v->work : (surg_value *)(uintptr_t)v;
 }
 
-/* The label of a copy: that of the original if nobody else bears it. A function sees none of the
- * graphs its body goes to, nor do they see it. */
+/* The name of a copy: that of the original if no other value has it, else a fresh name. A function
+ * body and the graphs it is copied into do not see each other's names. */
 static const char *label_of(splice *s, const surg_value *v) {
   const bool apart = s->same && s->from && s->from->kind == SURG_GRAPH_FUNCTION;
   const char *name = text_of(s, v->name);
@@ -64,14 +64,14 @@ static bool copy_value(splice *s, surg_value *v, surg_graph *to) {
   if (!n) return false;
   v->work = n;
   n->named_here = true;
-  /* What a function says of its values need not hold for every call. */
+  /* A declared type in a function may not be valid for every call. */
   if (v->graph->kind == SURG_GRAPH_FUNCTION) return true;
   n->in_value_info = v->in_value_info;
   return copy_decl(s, &v->decl, &n->decl);
 }
 
 static bool copy_values(splice *s, surg_graph *g) {
-  assert(g->work); /* make_graphs was there */
+  assert(g->work); /* make_graphs has run */
   for (surg_value *v = g->first_value; v; v = v->next)
     if (!(g == s->from && v->input) && !copy_value(s, v, g->work)) return false;
   for (surg_value *v = g->first_init; v; v = v->init_next)
@@ -81,7 +81,8 @@ static bool copy_values(splice *s, surg_graph *g) {
 
 /* --- nodes --- */
 
-/* What a reference to an attribute of the function stands for; NULL: nothing, it goes. */
+/* Resolves a reference to an attribute of the function: the attribute of the call, or the default;
+ * NULL: neither is set, and the attribute is omitted. */
 static const surg_attr *resolve(const splice *s, const surg_attr *a) {
   if (!surg_attr_ref(a) || !s->function || !s->call) return a;
   const surg_attr *given = surg__attr_find(s->call, a->ref, NULL);
@@ -164,7 +165,7 @@ static bool copy_interface(splice *s, surg_graph *g) {
   return true;
 }
 
-/* The copies of the graphs of a chain, empty yet. A graph of `from` goes to s->to. */
+/* Creates empty copies of the graphs of a chain; for `from` it is s->to. */
 static bool make_graphs(splice *s, surg_graph *chain) {
   for (surg_graph *g = chain; g; g = g->work_next) {
     if (g == s->from) {
@@ -185,7 +186,8 @@ static bool make_graphs(splice *s, surg_graph *chain) {
 static bool fill_graphs(splice *s, surg_graph *chain) {
   for (surg_graph *g = chain; g; g = g->work_next)
     if (!copy_values(s, g)) return false;
-  /* Inner ones come behind those around them, and a node needs its subgraphs made, not filled. */
+  /* Outer graphs are first in the chain, and a node needs its subgraphs to exist, not to be
+   * filled. */
   for (surg_graph *g = chain; g; g = g->work_next) {
     for (const surg_node *n = g->first; n; n = n->next)
       if (!copy_node(s, n, g->work, g == s->from ? s->before : NULL)) return false;
@@ -203,7 +205,7 @@ static void clear(surg_graph *chain) {
 
 /* --- attributes --- */
 
-/* Graphs of the attribute are their copies. */
+/* Points the graph attribute to the copies of its graphs. */
 static bool link_graphs(splice *s, const surg_attr *a, surg_attr *to, surg_node *owner) {
   if (!surg__attr_has_graphs(a)) return true;
   surg_graph **list = surg__array(s->m, a->count, sizeof *list);
@@ -226,7 +228,7 @@ static bool copy_attr(splice *s, const surg_attr *a, surg_node *to) {
   c->ref = ref;
   c->count = a->count;
   if (s->same) {
-    /* Values never change once made: within a model they are shared. */
+    /* Values are immutable: within a model they are shared. */
     c->u = a->u;
     c->src = a->src;
     c->dirty = a->dirty;
@@ -237,8 +239,8 @@ static bool copy_attr(splice *s, const surg_attr *a, surg_node *to) {
   return link_graphs(s, a, c, to);
 }
 
-/* An attribute of the call, or a default: it bears the name the operator knows it by. Its graphs
- * are none of those being copied, and are copied by themselves. */
+/* Copies an attribute of the call, or a default, under the operator's name for it. Its graphs are
+ * not part of the chain being copied, so they are copied separately. */
 static bool copy_given(splice *s, const surg_attr *a, const char *name, surg_node *to) {
   const bool call = s->call && surg__attr_find(s->call, a->name, NULL) == a;
   splice own = {.m = s->m, .to = to->graph, .same = call || s->same};
@@ -254,7 +256,7 @@ static bool copy_given(splice *s, const surg_attr *a, const char *name, surg_nod
   return c->name != NULL;
 }
 
-/* --- all of it --- */
+/* --- the whole copy --- */
 
 static bool copy_all(splice *s, surg_value *const *in, size_t n_in, surg_graph *chain) {
   const surg_graph *from = s->from;
@@ -264,7 +266,7 @@ static bool copy_all(splice *s, surg_value *const *in, size_t n_in, surg_graph *
   return fill_graphs(s, chain);
 }
 
-/* Whether g is `around` or stands inside it. */
+/* Whether g is `around` or nested in it. */
 static bool inside(const surg_graph *g, const surg_graph *around) {
   for (; g; g = surg_graph_parent(g))
     if (g == around) return true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where bytes of tensors lie: the file a model came from, external data files, and computed bytes,
- * in memory or, above a limit, in an unlinked file. All are counted by reference. */
+/* Storage of tensor bytes: the file a model was loaded from, external data files, and computed
+ * bytes, in memory or, above a limit, in an unlinked file. All are reference counted. */
 #include "base/os.h"
 #include "ir/ir.h"
 
-#define PAGE_BITS 12 /* of surg__source.filled; lib/io/source.c fills by the same */
+#define PAGE_BITS 12 /* log2 of the page size of surg__source.filled; also in lib/io/source.c */
 
 surg__source *surg__source_ref(surg__source *s) {
   if (s) s->refs++;
@@ -28,7 +28,7 @@ void surg__source_unref(surg__source *s) {
   surg__free(ctx, s);
 }
 
-/* Whether every page of a range was read into the image. */
+/* Whether every page of a range is in the image. */
 static bool in_image(const surg__source *s, uint64_t off, uint64_t n) {
   if (s->resident || n == 0) return true;
   assert(s->filled && off <= s->size && n <= s->size - off);
@@ -93,7 +93,7 @@ void surg__spill_unref(surg__spill *s) {
   surg__free(s->ctx, s);
 }
 
-/* The model's spill file, made on first use; NULL with the model failed. */
+/* Returns the model's spill file, created on first use; NULL with the model failed. */
 static surg__spill *spill_of(surg_model *m) {
   if (m->spill) return m->spill;
   surg__spill *s = surg__calloc(m->ctx, 1, sizeof *s);
@@ -114,7 +114,8 @@ static surg__spill *spill_of(surg_model *m) {
   return s;
 }
 
-/* Gives the blob its place: memory while little is owned, else the end of the spill file. */
+/* Allocates storage for the blob: memory while the total is small, else the end of the spill
+ * file. */
 static bool place_blob(surg_model *m, surg__blob *b) {
   assert(!b->p && !b->spill);
   uint64_t total;
@@ -172,7 +173,7 @@ void surg__blob_unref(surg__blob *b) {
 
 surg_status surg__blob_write(surg__blob *b, uint64_t off, const void *p, size_t n) {
   assert(off <= b->n && n <= b->n - off);
-  assert(!b->p != !b->spill); /* it is in one place */
+  assert(!b->p != !b->spill); /* either in memory or in the spill file */
   if (n == 0) return SURG_OK;
   if (b->p) {
     memcpy(b->p + off, p, n);

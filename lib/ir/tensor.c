@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors: making them and reading their elements wherever they lie. */
+/* Tensors: creating them and reading their elements from any storage. */
 #include <math.h>
 
 #include "ir/tensor.h"
@@ -89,7 +89,7 @@ uint64_t surg_tensor_count(const surg_tensor *t) {
 uint64_t surg_tensor_bytes(const surg_tensor *t) {
   if (!t) return 0;
   if (t->dtype == SURG_STRING && t->bytes == 0 && t->view == SURG__VIEW_TYPED)
-    surg_tensor_strings(t); /* counts them */
+    surg_tensor_strings(t); /* counts the bytes */
   return t->bytes;
 }
 
@@ -103,7 +103,7 @@ bool surg_tensor_is_sparse(const surg_tensor *t) {
 
 /* --- reading --- */
 
-/* The elements of a typed list, decoded once into a blob: for reads of parts. */
+/* Reads part of a typed list: decodes the list once into a blob, which is kept. */
 static surg_status typed_part(const surg_tensor *t, uint64_t offset, void *out, size_t n) {
   assert(t->view == SURG__VIEW_TYPED && t->dtype != SURG_STRING);
   surg_tensor *cache = (surg_tensor *)(uintptr_t)t;
@@ -111,7 +111,7 @@ static surg_status typed_part(const surg_tensor *t, uint64_t offset, void *out, 
     surg__blob *b = surg__blob_new(t->model, t->bytes);
     if (!b) return t->model->status;
     surg_status s = surg__typed_to_blob(t, b);
-    /* The model lists the blob; here it is used only when it is whole. */
+    /* The model owns the blob; the tensor refers to it only if decoding succeeded. */
     if (s != SURG_OK) return s;
     cache->blob = b;
   }
@@ -165,13 +165,13 @@ const surg_str *surg_tensor_strings(const surg_tensor *t) {
 
 /* --- small integers --- */
 
-#define CHUNK 1024 /* bytes read at a time; whole elements of every type */
+#define CHUNK 1024 /* bytes read at a time; a multiple of every element size */
 
 #define WIDEN(T)                                                   \
   for (size_t i = 0; i < n; i++) out[i] = ((const T *)p)[i]; \
   return true
 
-/* Widens n elements as surg__unpack leaves them; false above INT64_MAX. */
+/* Widens n elements, in the format of surg__unpack; false: a value exceeds INT64_MAX. */
 static bool widen(int dtype, const void *p, size_t n, int64_t *out) {
   switch (dtype) {
     case SURG_INT64: memcpy(out, p, n * sizeof *out); return true;
@@ -213,7 +213,7 @@ int64_t surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap) {
     if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return -1;
     uint64_t here = (uint64_t)n * 8 / bits;
     if (here > t->count - done) here = t->count - done;
-    assert(here <= CHUNK * 4); /* elements of 2 bits, a byte each in `elements` */
+    assert(here <= CHUNK * 4); /* 2-bit elements unpack to one byte each */
     surg__unpack(t->dtype, here, packed, elements);
     if (!widen(t->dtype, elements, (size_t)here, out + done)) return -1;
     done += here;
@@ -253,7 +253,7 @@ bool surg__tensor_reals(const surg_tensor *t, double *out) {
   const int d = t->dtype;
   if (!dense_reals(t)) return false;
   const size_t size = surg__dtype_bits(d) / 8;
-  assert(CHUNK % size == 0); /* no element is in two chunks */
+  assert(CHUNK % size == 0); /* no element crosses a chunk boundary */
   for (uint64_t offset = 0; offset < t->bytes;) {
     const size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
     if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return false;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between tensor.c and tensor_typed.c. */
+/* Interface between tensor.c and tensor_typed.c. */
 #ifndef SURG_IR_TENSOR_H
 #define SURG_IR_TENSOR_H
 
 #include "ir/edit.h"
 
-/* Decodes the typed list of the TensorProto a tensor was read from, as raw_data would hold it. */
+/* Decode the typed list (float_data, int32_data ...) of a tensor's TensorProto into the format of
+ * raw_data. */
 surg_status surg__typed_read(const surg_tensor *t, void *out);
 surg_status surg__typed_to_blob(const surg_tensor *t, surg__blob *b);
-/* The strings of string_data, in the arena; NULL when memory ran out or they do not hold. */
+/* Returns string_data as an array in the arena; NULL when memory runs out or the list is
+ * invalid. */
 const surg_str *surg__typed_strings(const surg_tensor *t, uint64_t *bytes);
 
 #endif

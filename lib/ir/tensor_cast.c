@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elements of a tensor in another float type, piece by piece. */
+/* Converting the elements of a tensor to another float type, in pieces. */
 #include "base/limits.h"
 #include "base/real.h"
 #include "ir/tensor.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether two tensors hold the same bits, and a hash that goes with it: of samples at three places,
- * so that to look for equal ones among the weights of a large model reads few of them. Elements are
- * read piece by piece and not kept; those of a typed list, which has no pieces, are decoded and let
- * go, or where there are many go into a blob. */
+/* Whether two tensors have the same bits, and a hash consistent with that. The hash samples three
+ * places, so that a search for equal weights in a large model reads little. Elements are read in
+ * pieces and not kept. Typed lists cannot be read in pieces: small ones are decoded and freed,
+ * large ones are decoded into a blob. */
 #include "base/limits.h"
 #include "ir/tensor.h"
 
@@ -13,7 +13,7 @@
 typedef struct reader {
   const surg_tensor *t;
   uint8_t *memory;
-  bool whole; /* all elements are there */
+  bool whole; /* typed lists: all elements are in memory */
 } reader;
 
 static surg_status open_reader(reader *r, const surg_tensor *t) {
@@ -43,7 +43,7 @@ static surg_status read_piece(reader *r, uint64_t offset, const uint8_t **out) {
   return r->whole ? SURG_OK : surg_tensor_read(r->t, offset, r->memory, piece_at(r->t, offset));
 }
 
-/* What needs no element. */
+/* A hash of element type, shape and size, without the elements. */
 static uint64_t hash_form(const surg_tensor *t) {
   const uint64_t form[3] = {(uint64_t)t->dtype, t->rank, t->bytes};
   const surg_context *ctx = t->model->ctx;
@@ -56,7 +56,7 @@ static bool same_form(const surg_tensor *a, const surg_tensor *b) {
          (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
 }
 
-/* The strings of a tensor that has some; status otherwise. */
+/* Returns the strings of a string tensor; an error if they cannot be read. */
 static surg_status strings_of(const surg_tensor *t, const surg_str **out) {
   *out = surg_tensor_strings(t);
   if (*out || !t->count) return SURG_OK;
@@ -118,7 +118,7 @@ static surg_status same_pieces(reader *x, reader *y, bool *same) {
   return s;
 }
 
-/* Tensors that share their weights share the place of them. */
+/* Whether both tensors refer to the same bytes of a file. */
 static bool one_place(const surg_tensor *a, const surg_tensor *b) {
   if (a == b) return true;
   if (a->model != b->model || a->view != b->view || a->data.off != b->data.off) return false;

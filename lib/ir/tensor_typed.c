@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of typed lists (float_data, int32_data, ...): the TensorProto in the source is walked
- * and its list decoded, packed or not, in one piece or several. */
+/* Elements of typed lists (float_data, int32_data, ...): walks the TensorProto in the source and
+ * decodes its list, packed or not, from one or several fields. */
 #include "base/dtype.h"
 #include "ir/tensor.h"
 
@@ -16,10 +16,10 @@ enum {
 
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_LEN = 2, WIRE_32 = 5 };
 
-/* Buffered reading of a range of the source. */
+/* A buffered reader for a range of the source. */
 typedef struct stream {
   const surg__source *src;
-  uint64_t pos, end; /* what is not in the buffer yet */
+  uint64_t pos, end; /* the range that is not in the buffer yet */
   size_t at, n;
   uint8_t buf[4096];
 } stream;
@@ -34,7 +34,7 @@ static surg_status truncated(const stream *s) {
 }
 
 static surg_status fill(stream *s) {
-  assert(s->at == s->n); /* nothing is lost */
+  assert(s->at == s->n); /* the buffer was used up */
   if (s->pos >= s->end) return truncated(s);
   size_t n = s->end - s->pos < sizeof s->buf ? (size_t)(s->end - s->pos) : sizeof s->buf;
   surg_status st = surg__source_read(s->src, s->pos, s->buf, n);
@@ -114,7 +114,7 @@ static stream open_stream(const surg_tensor *t) {
   return s;
 }
 
-/* Where decoded bytes go: memory, or a blob by way of a buffer. */
+/* The destination of decoded bytes: memory, or a blob through a buffer. */
 typedef struct sink {
   uint8_t *out;
   surg__blob *blob;
@@ -144,7 +144,8 @@ static surg_status put(sink *k, uint64_t bits, unsigned width, const stream *s) 
   return SURG_OK;
 }
 
-/* The list that holds elements of a type, what one entry is on the wire, and the bytes it makes. */
+/* The list field for an element type, the wire type of its entries, and the bytes decoded from
+ * each. */
 typedef struct layout {
   uint32_t field, wire;
   unsigned width;

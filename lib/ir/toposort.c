@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topological order: depth-first from the nodes in file order, so that a sorted graph stays as it
- * is. What a node reads is its inputs and what its subgraphs capture. */
+/* Topological order by depth-first search in file order, so that a sorted graph is unchanged. A
+ * node depends on the producers of its inputs and of the captures of its subgraphs. */
 #include "ir/edit.h"
 
-#define HOPS 8 /* nodes of a cycle that a message names */
+#define HOPS 8 /* nodes of a cycle that a message lists */
 
 typedef struct edges {
-  SURG_VEC(uint32_t) to;      /* producers, all nodes after each other */
-  SURG_VEC(size_t) first;     /* where those of node i start; one more at the end */
+  SURG_VEC(uint32_t) to;      /* producers, grouped by node */
+  SURG_VEC(size_t) first;     /* offset of node i's group; one extra entry at the end */
 } edges;
 
 typedef struct frame {
@@ -31,7 +31,7 @@ static surg_node *producer_in(const surg_value *v, const surg_graph *g) {
   return v && v->graph == g ? v->producer : NULL;
 }
 
-/* Whether a node stands after everything it reads. */
+/* Whether a node is after all its producers. */
 static bool placed(const surg_node *n) {
   const surg_graph *g = n->graph;
   for (uint32_t i = 0; i < n->n_in; i++) {
@@ -95,7 +95,7 @@ static bool collect(sorter *s) {
   return surg__vec_push(s->ctx, &s->e.first, s->e.to.count);
 }
 
-/* Reports the circle that the open frames from `to` on make. */
+/* Reports the cycle of the stack frames from node `to` to the top. */
 static surg_status cycle(sorter *s, uint32_t to) {
   size_t from = s->stack.count;
   assert(s->state.items[to] == OPEN); /* so it is on the stack */
@@ -103,7 +103,7 @@ static surg_status cycle(sorter *s, uint32_t to) {
   size_t hops = s->stack.count - (from - 1);
   surg__buf b;
   surg__buf_init(&b, s->ctx);
-  /* A frame reads what the next one makes: the last frame comes first along the data. */
+  /* Each frame's node reads the next frame's: list the top frame first, in data order. */
   for (size_t i = 0; i < hops && i < HOPS; i++) {
     const surg_node *n = s->nodes.items[s->stack.items[s->stack.count - 1 - i].node];
     const char *name = n->name[0] ? n->name : n->op_type;

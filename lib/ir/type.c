@@ -103,7 +103,7 @@ static bool same_text(const char *a, const char *b) {
   return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* One level, without the element type. */
+/* Compares one level, without the element type. */
 static bool same_level(const surg_type *a, const surg_type *b) {
   if (a->kind != b->kind || a->dtype != b->dtype || a->has_rank != b->has_rank) return false;
   if (!same_text(a->opaque_domain, b->opaque_domain)) return false;
@@ -113,7 +113,7 @@ static bool same_level(const surg_type *a, const surg_type *b) {
   for (uint32_t i = 0; i < a->rank; i++) {
     const surg_dim x = a->dims[i], y = b->dims[i];
     if (x.value != y.value || !same_text(x.param, y.param)) return false;
-    /* A declared dim has no expression: it says no more than its name. */
+    /* A declared dim has no expression; its name is all there is to compare. */
     if (x.expr && y.expr && x.expr != y.expr) return false;
   }
   return true;
@@ -129,7 +129,7 @@ bool surg_type_equal(const surg_type *a, const surg_type *b) {
   return a == b;
 }
 
-/* --- other names for dims --- */
+/* --- renaming dims --- */
 
 static size_t renamed(const surg_dim *d, const char *const *from, size_t n) {
   size_t i = 0;
@@ -137,7 +137,7 @@ static size_t renamed(const surg_dim *d, const char *const *from, size_t n) {
   return i;
 }
 
-/* One level of a type, its dims renamed; `t` itself where none is. */
+/* Renames the dims of one level of a type; returns `t` itself if no dim changes. */
 static const surg_type *rename_level(surg_model *m, const surg_type *t, const char *const *from,
                                      const char *const *to, size_t n) {
   uint32_t i = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uses: the list of everything that reads a value. */
+/* Uses: the list of all uses of a value. */
 #include "ir/edit.h"
 
-/* Enters u after `prev` (NULL: in front). */
+/* Inserts u after `prev` (NULL: at the head). */
 static void insert_after(surg_value *v, surg_use *u, surg_use *prev) {
-  assert(!prev || prev->value == v); /* else two lists would become one */
+  assert(!prev || prev->value == v); /* else the two lists would be joined */
   u->prev = prev;
   u->next = prev ? prev->next : v->uses;
   if (prev)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values: reading them, initializers, constants and declared types. */
+/* Values: queries, initializers, constants and declared types. */
 #include "base/dtype.h"
 #include "ir/edit.h"
 
@@ -94,9 +94,9 @@ surg_status surg_value_erase_initializer(surg_value *v) {
 
 /* --- constants --- */
 
-/* Whether nobody can give an initializer another value: the operator feeds the inputs of a
- * subgraph, the caller those of the model. Before IR 4 an initializer had to be listed as an input
- * and was a constant all the same. */
+/* Whether an initializer cannot be overridden by an input: the operator sets the inputs of a
+ * subgraph, the caller those of the model. Before IR version 4 every initializer had to be listed
+ * as an input, but was constant. */
 static bool fixed(const surg_value *v) {
   if (!v->input) return true;
   const surg_model *m = v->graph->model;
@@ -161,7 +161,7 @@ surg_tensor *surg_value_settled(const surg_value *v) {
 
 /* --- types --- */
 
-/* The first entry of the value's own graph among its OUTPUT uses. */
+/* The first OUTPUT use in the value's own graph, or NULL. */
 static surg__output *own_output(const surg_value *v) {
   for (const surg_use *u = v->last_output ? v->uses : NULL; u; u = u->next) {
     assert(u->kind == SURG_USE_OUTPUT && u->index < u->user.graph->n_out);
@@ -194,7 +194,7 @@ surg_status surg_value_set_declared_type(surg_value *v, const surg_type *type) {
     g->out[u->index]->decl.type = type;
     g->out[u->index]->decl.dirty = true;
   }
-  /* A function lists its inputs and outputs by name alone: their types stand in value_info. */
+  /* A function lists its inputs and outputs by name only: value_info declares their types. */
   bool by_info = !v->input || g->kind == SURG_GRAPH_FUNCTION;
   if (v->input || v->in_value_info || !own || g->kind == SURG_GRAPH_FUNCTION) {
     v->decl.type = type;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The invariants of ir.h, checked. */
+/* Checks the invariants of ir.h. */
 #include "ir/edit.h"
 
-/* What is counted on both sides of a relation must come out equal. */
+/* Counts that must match: uses found in lists and in places, and named values. */
 typedef struct verifier {
   const surg_model *m;
   uint64_t uses_listed, uses_placed;
@@ -92,14 +92,14 @@ static surg_status check_use_list(verifier *f, const surg_value *v) {
   return SURG_OK;
 }
 
-/* The node of graph g that a reader in graph `in` stands in, or NULL when in == g. */
+/* The node of graph g whose subgraphs contain graph `in`; NULL if in == g. */
 static const surg_node *ancestor_in(const surg_graph *in, const surg_graph *g) {
   const surg_node *n = NULL;
   for (; in != g; in = n->graph) n = in->parent_node;
   return n;
 }
 
-/* `reader` is NULL for an output of `in`. */
+/* Checks one read of v; `reader` is NULL for an output of `in`. */
 static surg_status check_read(verifier *f, const surg_value *v, const surg_graph *in,
                               const surg_node *reader) {
   f->uses_placed++;
