@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory, checked sizes, vectors and hashing: what every other layer stands on. */
+/* Memory, checked arithmetic, vectors, text and hashing: the foundation of all other folders. */
 #ifndef SURG_BASE_H
 #define SURG_BASE_H
 
@@ -17,7 +17,7 @@
 
 #define SURG_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* --- checked arithmetic: false on overflow, *out untouched then --- */
+/* --- checked arithmetic: false on overflow, with *out unchanged --- */
 static inline bool surg__mul(size_t a, size_t b, size_t *out) {
   size_t r;
   if (__builtin_mul_overflow(a, b, &r)) return false;
@@ -51,12 +51,13 @@ static inline bool surg__add_i64(int64_t a, int64_t b, int64_t *out) {
 static inline bool surg__sub_i64(int64_t a, int64_t b, int64_t *out) {
   return !__builtin_sub_overflow(a, b, out);
 }
-/* Product of non-negative dims as an element count. A zero dim makes 0 whatever the others are.
- * False: a dim is negative or the product does not fit int64. */
+/* The product of non-negative dims as an element count. A zero dim makes it 0, whatever the other
+ * dims are. False: a dim is negative or the product exceeds int64. */
 bool surg__dims_product(const int64_t *dims, size_t rank, uint64_t *out);
 
-/* --- structs of callers, which begin with a uint32_t `size` and may be of an older header --- */
-/* Copies such a struct into one of `size` bytes; fields that the caller does not know are zero. */
+/* --- structs of callers: they start with a uint32_t `size` and may be of an older header --- */
+/* Copies such a struct into one of `size` bytes; fields that the caller's version lacks are
+ * zero. */
 static inline void surg__struct_in(void *to, size_t size, const void *from) {
   uint32_t have;
   memset(to, 0, size);
@@ -64,7 +65,7 @@ static inline void surg__struct_in(void *to, size_t size, const void *from) {
   memcpy(&have, from, sizeof have);
   memcpy(to, from, have < size ? have : size);
 }
-/* Fills the caller's struct, as far as it goes; its own `size` stays. */
+/* Copies `from` to the caller's struct, up to the caller's size; its `size` field is unchanged. */
 static inline void surg__struct_out(void *to, const void *from, size_t size) {
   uint32_t have;
   if (!to) return;
@@ -74,23 +75,24 @@ static inline void surg__struct_out(void *to, const void *from, size_t size) {
     memcpy((char *)to + sizeof have, (const char *)from + sizeof have, n - sizeof have);
 }
 
-/* --- counted heap: every byte of a context is counted against its max_memory --- */
-/* NULL on failure (out of memory, limit, or an injected fault); the context notes which:
- * surg__alloc_status says SURG_ENOMEM or SURG_ELIMIT of the last failure. */
+/* --- counted heap: every byte of a context counts against its max_memory --- */
+/* These return NULL on failure (out of memory, limit, or an injected fault); surg__alloc_status
+ * then returns SURG_ENOMEM or SURG_ELIMIT for the last failure. */
 void *surg__alloc(surg_context *ctx, size_t n);
 void *surg__calloc(surg_context *ctx, size_t count, size_t size);
 void *surg__realloc(surg_context *ctx, void *p, size_t n);
 void surg__free(surg_context *ctx, void *p);
 char *surg__strdup(surg_context *ctx, const char *s);
 surg_status surg__alloc_status(const surg_context *ctx);
-uint64_t surg__alloc_bytes(const surg_context *ctx); /* now */
+uint64_t surg__alloc_bytes(const surg_context *ctx); /* allocated now */
 uint64_t surg__alloc_peak(const surg_context *ctx);
 
-/* --- arena: objects freed together. With -Dfault_injection=true each object is a heap block of
- * its own, so that sanitizers see every overrun and every allocation can be made to fail. --- */
+/* --- arena: objects that are freed together. With -Dfault_injection=true each object is a separate
+ * heap block, so that sanitizers detect every overrun and every allocation can be made to fail.
+ * --- */
 typedef struct surg__arena {
   surg_context *ctx;
-  struct surg__chunk *head, *spare; /* spare: empty, of a reset, or NULL */
+  struct surg__chunk *head, *spare; /* spare: an empty chunk of a reset, or NULL */
   size_t next_size;
 } surg__arena;
 typedef struct surg__mark {
@@ -104,10 +106,10 @@ void *surg__arena_zalloc(surg__arena *a, size_t n); /* cleared */
 void *surg__arena_array(surg__arena *a, size_t count, size_t size); /* cleared, checked */
 char *surg__arena_strn(surg__arena *a, const char *s, size_t n);    /* NUL-terminated copy */
 surg__mark surg__arena_mark(const surg__arena *a);
-void surg__arena_reset(surg__arena *a, surg__mark m); /* gives up all made since */
+void surg__arena_reset(surg__arena *a, surg__mark m); /* frees all objects allocated after m */
 
 /* --- growable array of any type:
- *   SURG_VEC(int) v = {0};  if (!surg__vec_push(ctx, &v, 3)) ...;  surg__vec_free(ctx, &v); --- */
+ *  SURG_VEC(int) v = {0};  if (!surg__vec_push(ctx, &v, 3)) ...;  surg__vec_free(ctx, &v); --- */
 #define SURG_VEC(T) \
   struct {          \
     T *items;       \
@@ -123,7 +125,7 @@ bool surg__vec_grow(surg_context *ctx, void **items, size_t *capacity, size_t ne
 #define surg__vec_free(ctx, v)            \
   (surg__free((ctx), (v)->items), (v)->items = NULL, (v)->count = (v)->capacity = 0)
 
-/* --- growable text; `failed` sticks --- */
+/* --- growable text; `failed` is permanent --- */
 typedef struct surg__buf {
   surg_context *ctx;
   char *p;
@@ -136,16 +138,17 @@ void surg__buf_put(surg__buf *b, const void *p, size_t n);
 void surg__buf_puts(surg__buf *b, const char *s);
 void surg__buf_putc(surg__buf *b, char c);
 void surg__buf_printf(surg__buf *b, const char *fmt, ...) SURG_PRINTF(2, 3);
-/* Appends s as printable text: `\n` `\t` `\\` `\"` and `\xNN` for the rest; names longer than
- * `max` bytes (0: no limit) are cut with "...". The one way untrusted text is printed. */
+/* Appends s as printable text: `\n` `\t` `\\` `\"`, and `\xNN` for other unprintable bytes. Names
+ * longer than `max` bytes (0: no limit) are cut with "...". All untrusted text is printed through
+ * this. */
 void surg__buf_escape(surg__buf *b, const char *s, size_t n, size_t max);
 void surg__buf_json(surg__buf *b, const char *s, size_t n); /* a quoted JSON string */
 
 /* Keyed hash of bytes (XXH3 with the context's seed). */
 uint64_t surg__hash(const surg_context *ctx, const void *p, size_t n);
-bool surg__utf8_valid(const uint8_t *p, size_t n); /* also false where a NUL byte stands */
+bool surg__utf8_valid(const uint8_t *p, size_t n); /* also false for a NUL byte */
 
-/* --- numbers in byte order of the format --- */
+/* --- little-endian integers, as in the file format --- */
 static inline uint32_t surg__le32(const void *p) {
   const uint8_t *b = p;
   return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
@@ -155,7 +158,7 @@ static inline uint64_t surg__le64(const void *p) {
   return (uint64_t)surg__le32(b) | (uint64_t)surg__le32(b + 4) << 32;
 }
 
-/* --- nearest name, for "did you mean": NULL when none is near --- */
+/* --- nearest name, for "did you mean": NULL when none is similar --- */
 typedef const char *(*surg__name_at)(const void *list, size_t i);
 const char *surg__nearest(const char *word, const void *list, size_t count, surg__name_at at);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that the user gives. */
+/* Running commands of the user. */
 #include "base/child.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ bool surg__child_cancelled(const surg__child *c) {
 
 bool surg__child_parse(const char *text, surg__child *out) {
   size_t n = strlen(text);
-  /* At most one word for two characters, and the two NULLs behind. */
+  /* At most one word per two characters, plus two NULLs at the end. */
   out->words = calloc(n / 2 + 3, sizeof *out->words);
   char *copy = malloc(n + 1);
   if (!out->words || !copy) {
@@ -52,7 +52,7 @@ bool surg__child_parse(const char *text, surg__child *out) {
 }
 
 void surg__child_free(surg__child *c) {
-  if (c->words) free(c->words[0]); /* all words lie in one block */
+  if (c->words) free(c->words[0]); /* all words are in one block */
   free(c->words);
   c->words = NULL;
 }
@@ -68,7 +68,7 @@ bool surg__child_takes_many(const surg__child *c) {
   return false;
 }
 
-/* The words with the files in place; NULL without memory. */
+/* The words with the files inserted; NULL without memory. */
 static char **arguments(const surg__child *c, const char *const *files, size_t n) {
   size_t words = 0, at = 0;
   while (c->words[words]) words++;
@@ -87,13 +87,13 @@ static char **arguments(const surg__child *c, const char *const *files, size_t n
   return args;
 }
 
-/* In the child; returns only by not returning. */
+/* Runs the command in the forked child; never returns. */
 static void become(const surg__child *c, const char *const *files, size_t n, int out, bool both) {
   char **args = arguments(c, files, n);
   if (!args) _exit(126);
   int null = open("/dev/null", O_RDWR);
   dup2(null, 0);
-  if (out >= 0 && out < 3) out = dup(out); /* lest it is closed by what follows */
+  if (out >= 0 && out < 3) out = dup(out); /* the dup2 calls below would close it */
   dup2(out < 0 ? null : out, 1);
   dup2(both && out >= 0 ? out : null, 2);
   setpgid(0, 0);
@@ -110,7 +110,7 @@ static double seconds_now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Nobody reads that much, and a disk is soon full. */
+/* Limits the output, which would soon fill a disk. */
 static bool says_too_much(int out) {
   struct stat st;
   return out >= 0 && fstat(out, &st) == 0 && st.st_size > SURG__CHILD_OUTPUT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context. */
+/* Creating and configuring contexts. */
 #include "base/context.h"
 
 #include <onnxsurg/onnxsurg.h>
@@ -21,7 +21,8 @@ surg_context *surg_context_new(const surg_config *config) {
   ctx->max_warnings = SURG_LIMIT_WARNINGS;
   ctx->max_depth = ctx->config.max_depth ? ctx->config.max_depth : SURG_LIMIT_DEPTH;
   ctx->seed = ctx->config.seed;
-  /* Without randomness the hash is merely unkeyed; that is no reason to refuse a model. */
+  /* Without a random seed, use one from time and address: reduced protection is better than
+   * failure. */
   if (!ctx->seed && surg__os_random(&ctx->seed, sizeof ctx->seed) != 0)
     ctx->seed = surg__os_now_ns() ^ (uint64_t)(uintptr_t)ctx;
   return ctx;

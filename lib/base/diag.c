@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Diagnostics. Text for them comes from plain malloc, not from the counted heap: a message must
- * get out when that is spent. */
+/* Diagnostics. Their text is in memory from malloc, not from the counted heap: a message must be
+ * possible when the heap limit is reached. */
 #include "base/diag.h"
 
 #include <onnxsurg/onnxsurg.h>
@@ -34,7 +34,7 @@ static void report(surg_context *ctx, surg_severity severity, surg_status status
   n += (size_t)snprintf(line + n, 16, "%s: ", words[severity]);
   vsnprintf(line + n, sizeof line - n, fmt, args);
   for (char *p = line; *p; p++)
-    if (*p == '\n') *p = ' '; /* one line, whatever a file name holds */
+    if (*p == '\n') *p = ' '; /* one line, even if a file name contains newlines */
   if (severity == SURG_ERROR && !ctx->error) {
     ctx->error = strdup(line);
     ctx->error_status = status;

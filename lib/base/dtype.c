@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types: sizes and names, the small float formats, and the packed layout of the stored
- * form. Every conversion between a small format and float or double in the program is here. */
+/* Element types: sizes and names, the small float formats, and the packed storage format. All
+ * conversions between a small format and float or double in the program are here. */
 #include "base/dtype.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 static const struct {
   const char *name;
   uint8_t bits;
-  uint8_t ir; /* the first IR version that has it; 0: it was always there */
+  uint8_t ir; /* first IR version with the type; 0: all have it */
 } types[SURG_DTYPE_COUNT] = {
     [SURG_FLOAT] = {"float", 32},
     [SURG_UINT8] = {"uint8", 8},
@@ -109,13 +109,13 @@ bool surg__dtype_is_int(int dtype) {
 
 /* --- small floats --- */
 
-/* The magnitude bits of a finite double in a format with `mant` mantissa bits, rounded once to
- * nearest even. The result may exceed the largest finite code of the format: that is overflow. */
+/* Encodes the magnitude of a finite double in a format with `mant` mantissa bits, rounded once to
+ * nearest even. On overflow the result exceeds the largest finite code of the format. */
 static uint32_t encode(double d, int mant, int bias) {
   uint64_t bits;
   memcpy(&bits, &d, sizeof bits);
   int exponent = (int)(bits >> 52 & 0x7ff);
-  if (exponent == 0) return 0; /* below 2^-1022: nothing in any small format */
+  if (exponent == 0) return 0; /* below 2^-1022: 0 in every small format */
   uint64_t sig = (bits & 0xfffffffffffffull) | 1ull << 52;
   int e = exponent - 1023, shift = 52 - mant;
   if (e < 1 - bias) {
@@ -125,11 +125,11 @@ static uint32_t encode(double d, int mant, int bias) {
   if (shift > 54) return 0;
   uint64_t q = sig >> shift, rest = sig & ((1ull << shift) - 1), half = 1ull << (shift - 1);
   if (rest > half || (rest == half && (q & 1))) ++q;
-  /* A carry out of the mantissa runs into the exponent, as it should. */
+  /* A carry out of the mantissa correctly increments the exponent. */
   return (uint32_t)((uint64_t)(e + bias - 1) << mant) + (uint32_t)q;
 }
 
-/* The value of magnitude bits that are no special code. Exact. */
+/* Decodes magnitude bits that are not a special code. Exact. */
 static float decode(uint32_t code, int mant, int bias) {
   uint32_t e = code >> mant, m = code & ((1u << mant) - 1);
   if (e == 0) return ldexpf((float)m, 1 - bias - mant);
@@ -179,7 +179,7 @@ uint16_t surg__float_to_bf16(float f) {
   return surg__double_to_bf16((double)f);
 }
 
-/* A float8 format with sign. The UZ forms have no infinity, no -0, and NaN at 0x80. */
+/* A float8 format with a sign. The UZ formats have no infinity, no -0, and NaN at 0x80. */
 typedef struct format8 {
   int mant, bias;
   uint8_t max; /* largest finite code */
@@ -215,7 +215,7 @@ float surg__fp8_to_float(int dtype, uint8_t b) {
   return negative ? -v : v;
 }
 
-/* A power of two: the exponent is rounded to nearest, the sign is dropped. */
+/* FLOAT8E8M0, a power of two: rounds the exponent to nearest and drops the sign. */
 static uint8_t float_to_e8m0(float v, bool saturate) {
   uint32_t bits;
   memcpy(&bits, &v, sizeof bits);
@@ -246,7 +246,7 @@ float surg__fp4_to_float(uint8_t nibble) {
   return nibble & 8 ? -v : v;
 }
 
-/* The format has neither infinity nor NaN: both become the largest value, as Cast says. */
+/* The format has no infinity and no NaN: both become the largest value, as specified for Cast. */
 uint8_t surg__float_to_fp4(float v) {
   uint8_t sign = signbit(v) && !isnan(v) ? 8 : 0;
   if (!isfinite(v)) return sign | 7;

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element types: sizes, names, and the one place where numbers are converted between them. */
+/* Element types: sizes, names, and all conversions of numbers between them. */
 #ifndef SURG_DTYPE_H
 #define SURG_DTYPE_H
 
 #include "base/base.h"
 
-/* Bits of one element as stored (4 for INT4 ...); 0 for STRING, UNDEFINED and unknown numbers. */
+/* Bits of one stored element (4 for INT4 ...); 0 for STRING, UNDEFINED and unknown types. */
 unsigned surg__dtype_bits(int dtype);
-/* The first IR version that has the type; 1 when it was always there. */
+/* The first IR version with this type; 1 if all versions have it. */
 int64_t surg__dtype_ir(int dtype);
-/* Bytes of one element unpacked (1 for sub-byte types, sizeof(surg_str) for STRING). */
+/* Bytes of one unpacked element (1 for sub-byte types, sizeof(surg_str) for STRING). */
 size_t surg__dtype_unpacked(int dtype);
 /* Bytes of n elements as stored in raw_data, rounded up; false on overflow or unknown type. */
 bool surg__dtype_bytes(int dtype, uint64_t n, uint64_t *out);
-const char *surg__dtype_name(int dtype);   /* "float", "int64" ... as ONNX text spells; or NULL */
+const char *surg__dtype_name(int dtype);   /* "float", "int64" ... as in ONNX text; NULL: unknown */
 int surg__dtype_from_name(const char *s, size_t n); /* 0 when unknown */
 bool surg__dtype_is_float(int dtype);    /* FLOAT DOUBLE FLOAT16 BFLOAT16 FLOAT8* FLOAT4 */
 bool surg__dtype_is_signed_int(int dtype); /* INT2 .. INT64 */
 bool surg__dtype_is_unsigned_int(int dtype); /* UINT2 .. UINT64, not BOOL */
-bool surg__dtype_is_int(int dtype); /* either of them */
+bool surg__dtype_is_int(int dtype); /* signed or unsigned integer */
 
-/* Small floats as bits. To float is exact; from float rounds to nearest even once.
- * `saturate` as Cast's attribute: out of range becomes the largest finite, else inf or NaN. */
+/* Small float formats as bits. Conversion to float is exact; conversion from float rounds once, to
+ * nearest even. `saturate` as the attribute of Cast: true maps values out of range to the largest
+ * finite value, false to infinity or NaN. */
 float surg__half_to_float(uint16_t h);
 uint16_t surg__float_to_half(float f);
 uint16_t surg__double_to_half(double d); /* rounded once */
@@ -33,9 +34,9 @@ uint8_t surg__float_to_fp8(int dtype, float f, bool saturate);
 float surg__fp4_to_float(uint8_t nibble);
 uint8_t surg__float_to_fp4(float f);
 
-/* Sub-byte types: packed as stored (first element in the low bits) <-> one byte an element,
- * sign-extended for INT4 and INT2. Other types: a plain copy in native order from little endian.
- * Not for STRING. */
+/* Convert between packed elements as stored (first element in the low bits) and one byte per
+ * element, sign-extended for INT4 and INT2. Other types are copied between little-endian and native
+ * byte order. Not for STRING. */
 void surg__unpack(int dtype, uint64_t n, const void *packed, void *out);
 void surg__pack(int dtype, uint64_t n, const void *unpacked, void *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Injected failures; see fault.h. The counters are the only process-wide state of the library, and
- * only of builds made for this. */
+ * exist only in fault-injection builds. */
 #include "base/fault.h"
 
 #ifdef SURG_FAULT_INJECTION
@@ -11,7 +11,7 @@
 
 static struct plan {
   bool read, persists;
-  uint64_t at, calls; /* at 0: never */
+  uint64_t at, calls; /* at 0: no call fails */
 } plans[SURG__FAULT_KINDS];
 
 static void read_plan(struct plan *p, const char *variable) {
@@ -46,5 +46,5 @@ __attribute__((destructor)) void surg__fault_report(void) {
           (unsigned long long)plans[SURG__FAULT_ALLOC].calls);
 }
 #else
-typedef int surg__no_faults; /* an empty file is no C */
+typedef int surg__no_faults; /* ISO C requires a declaration */
 #endif

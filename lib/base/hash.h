@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uthash as this project uses it: keyed hash, no exit() when memory runs out. */
+/* uthash as configured for this project: keyed hash, no exit() on out of memory. */
 #ifndef SURG_HASH_H
 #define SURG_HASH_H
 
@@ -12,12 +12,12 @@
 #define HASH_FUNCTION(keyptr, keylen, hashv) \
   ((hashv) = (unsigned)surg__hash(surg__hash_ctx, (keyptr), (keylen)))
 #include <uthash.h>
-/* Tables start small, since every subgraph has two. */
+/* Initial tables are small, since every subgraph has two. */
 #undef HASH_INITIAL_NUM_BUCKETS
 #define HASH_INITIAL_NUM_BUCKETS 8U
 #undef HASH_INITIAL_NUM_BUCKETS_LOG2
 #define HASH_INITIAL_NUM_BUCKETS_LOG2 3U
-/* Every function that uses a HASH_ macro declares these two locals first. */
+/* Every function that uses a HASH_ macro must declare these two locals first. */
 #define SURG_HASH_LOCALS(ctx)                   \
   surg_context *const surg__hash_ctx = (ctx);   \
   bool surg__hash_failed = false;               \

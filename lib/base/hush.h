@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work on copies that may fail without a line: searches for repairs, tests of smaller models. */
+/* Suppressing diagnostics while work on a copy may fail: searches for repairs, tests of reduced
+ * models. */
 #ifndef SURG_HUSH_H
 #define SURG_HUSH_H
 
 #include "base/base.h"
 
-/* What the context was before. */
+/* The diagnostic state of a context before surg__hush_begin. */
 typedef struct surg__hush {
   surg_diag_fn diag;
   char *error;
@@ -13,13 +14,13 @@ typedef struct surg__hush {
   uint32_t warnings;
 } surg__hush;
 
-/* From here on the context reports no diagnostic, and remembers errors apart from those before.
+/* Suppresses diagnostics of the context from now on, and stores errors apart from earlier ones.
  * Pairs may be nested. */
 surg__hush surg__hush_begin(surg_context *ctx);
 /* Ends that; what was remembered is forgotten. */
 void surg__hush_end(surg_context *ctx, surg__hush h);
-/* Ends that and reports the first error that was remembered, or `status` where none was: the work
- * as a whole has failed. Returns `status`. */
+/* Ends the suppression and reports the first error stored during it, or `status` if there is none,
+ * because the whole operation failed. Returns `status`. */
 surg_status surg__hush_fail(surg_context *ctx, surg__hush h, surg_status status);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <zlib.h>
 
-#define STEP (1u << 30) /* bytes at a time: counts of zlib are narrower than sizes here */
+#define STEP (1u << 30) /* bytes at a time: zlib counts are 32 bits */
 
 surg_status surg__inflate(const void *from, uint64_t packed, bool raw, void *to, uint64_t n) {
   Bytef none;

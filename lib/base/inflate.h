@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decompression of deflated data, by zlib. */
+/* Decompression of deflated data with zlib. */
 #ifndef SURG_INFLATE_H
 #define SURG_INFLATE_H
 

@@ -8,13 +8,13 @@
 #endif
 #include "base/os.h"
 
-/* Every block carries its size in front, so that frees give back what was counted. */
+/* Each block has its size before it, so that freeing subtracts what was counted. */
 typedef union header {
   size_t n;
   max_align_t align;
 } header;
 
-#define LARGE (8u << 20) /* bytes from which on large pages are asked for */
+#define LARGE (8u << 20) /* bytes from which large pages are requested */
 
 static bool fault(surg_context *ctx) {
 #ifdef SURG_FAULT_INJECTION
@@ -54,8 +54,8 @@ static void *allocate(surg_context *ctx, size_t n, bool clear) {
     ctx->alloc_status = SURG_ENOMEM;
     return NULL;
   }
-  /* Cleared memory may be meant to stay untouched; other memory is written at once, and a quarter
-   * of a gigabyte in small pages takes longer to hand out than to fill. */
+  /* Only for memory that is not cleared: the caller writes it at once, while cleared memory may
+   * stay untouched. Page faults on 256 MB of small pages take longer than filling them. */
   if (!clear && total >= LARGE) surg__os_large_pages(h, total);
   h->n = total;
   return h + 1;
@@ -181,7 +181,7 @@ void *surg__arena_alloc(surg__arena *a, size_t n) {
   rounded -= rounded % sizeof(max_align_t);
   struct surg__chunk *c = a->head;
 #ifdef SURG_FAULT_INJECTION
-  /* The exact size, so that an overrun leaves the block. */
+  /* Exactly n bytes, so that sanitizers detect an overrun. */
   c = new_chunk(a, n ? n : 1);
   if (!c) return NULL;
   c->used = c->size;
@@ -224,8 +224,8 @@ surg__mark surg__arena_mark(const surg__arena *a) {
   return (surg__mark){a->head, a->head ? a->head->used : 0};
 }
 
-/* The largest chunk that is not oversized is kept: who resets to the same mark again and again
- * would ask for one each time. */
+/* Frees a chunk, but keeps the largest one that is not oversized: repeated resets to one mark would
+ * otherwise allocate a chunk each time. */
 static void give_up(surg__arena *a, struct surg__chunk *c) {
 #ifndef SURG_FAULT_INJECTION
   if (c->size <= LARGEST_CHUNK && (!a->spare || a->spare->size < c->size)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls: opening, reading, writing, memory, time. Publishing of new files: os_publish.c. */
+/* System calls: opening, reading, writing, memory, time. os_publish.c publishes new files. */
 #include "base/os.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include "base/os_fault.h"
 
-/* Linux moves at most this much in one call. */
+/* Linux transfers at most this many bytes per call. */
 #define LARGEST_TRANSFER 0x7ffff000u
 #define OPEN_TRIES 64
 
@@ -41,7 +41,7 @@ int surg__os_open_dir(const char *path, int *fd) {
   return open_retry(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, fd);
 }
 
-/* Without openat2: one component after the other, and no symbolic link at all. */
+/* Fallback without openat2: opens one component at a time and follows no symbolic links. */
 static int walk_beneath(int dirfd, const char *path, int flags, int *fd) {
   int at = dirfd, err = 0;
   const char *p = path;
@@ -84,7 +84,8 @@ int surg__os_open_beneath(int dirfd, const char *path, int *fd) {
       *fd = (int)r;
       return 0;
     }
-    /* EAGAIN: something moved on the way, the kernel cannot tell whether it stayed beneath. */
+    /* EAGAIN: a component was renamed during the lookup, so the kernel cannot guarantee that it is
+     * beneath. */
     if (errno == EINTR || errno == EAGAIN) continue;
     if (errno == ENOSYS || errno == EPERM) return walk_beneath(dirfd, path, flags, fd);
     return errno;
@@ -197,7 +198,7 @@ int surg__os_pwrite(int fd, const void *p, size_t n, uint64_t off) {
 
 int surg__os_close(int fd) {
   int r = close(fd);
-  int err = r == 0 || errno == EINTR ? 0 : errno; /* the descriptor is gone in every case */
+  int err = r == 0 || errno == EINTR ? 0 : errno; /* the descriptor is closed in any case */
   SURG_SYS_FAULT(EIO);
   return err;
 }
@@ -219,7 +220,7 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
         case EDQUOT:
           return errno;
         default:
-          return 0; /* this pair of files cannot: the caller copies by hand */
+          return 0; /* not supported for these files: the caller copies with reads and writes */
       }
     if (r == 0) return 0;
     *done += (uint64_t)r;

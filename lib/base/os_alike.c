@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file whose name differs in case, or is spelled with backslashes: as models from systems where
- * that makes no difference name their data files. */
+/* Finding a file whose name differs in case or uses backslashes: models made on systems where that
+ * makes no difference refer to data files this way. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,8 @@
 #include "base/os.h"
 #include "base/os_fault.h"
 
-/* The only entry of a folder that equals `name` but for case. 0, or an errno value. */
+/* Finds the only entry of a folder that equals `name` apart from case. Returns 0 or an errno
+ * value. */
 static int find_entry(int dirfd, const char *name, char *out, size_t cap) {
   const int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -31,7 +32,7 @@ static int find_entry(int dirfd, const char *name, char *out, size_t cap) {
   return found == 1 ? 0 : ENOENT;
 }
 
-/* One component: as it is where there is such an entry, else the one that is alike. */
+/* Resolves one component: the exact entry if it exists, else the similar one. */
 static int find_component(int dirfd, const char *name, size_t n, char *out, size_t cap) {
   struct stat st;
   char text[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in front of every system call of os.c and os_publish.c: with fault injection the call may
- * return an error instead. */
+/* Fault injection at every system call of os.c and os_publish.c: the call can return an error
+ * instead. */
 #ifndef SURG_OS_FAULT_H
 #define SURG_OS_FAULT_H
 

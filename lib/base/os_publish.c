@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* New files that appear whole or not at all: unnamed or temporary first, then given their name. */
+/* Atomic creation of files: each is written unnamed or under a temporary name, then given its final
+ * name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #define NAME_TRIES 100
 
-/* "DIR/.onnxsurg-<16 hex digits>" in heap; NULL when out of memory. */
+/* "DIR/.onnxsurg-<16 hex digits>" in heap; NULL without memory. */
 static char *temp_name(const char *dir, unsigned salt) {
   uint64_t r;
   if (surg__os_random(&r, sizeof r) != 0) r = surg__os_now_ns() + salt + ((uint64_t)getpid() << 32);
@@ -22,7 +23,7 @@ static char *temp_name(const char *dir, unsigned salt) {
   return name;
 }
 
-/* A named file nobody else made; the mode follows the umask, unlike mkstemp's. */
+/* Creates a new file with a temporary name; the mode follows the umask, unlike mkstemp's. */
 static int create_named(const char *dir, int *fd, char **name) {
   for (unsigned i = 0; i < NAME_TRIES; i++) {
     char *path = temp_name(dir, i);
@@ -65,7 +66,7 @@ int surg__os_temp(int *fd) {
   return 0;
 }
 
-/* Whether an unnamed file can be given a name later on. */
+/* Whether linkat can name an unnamed file later. */
 static bool can_link_unnamed(void) {
   return access("/proc/self/fd", X_OK) == 0;
 }
@@ -90,7 +91,7 @@ static int link_fd(int fd, const char *path) {
   return linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-/* Links the unnamed file under a temporary name beside `path`. */
+/* Links the unnamed file under a temporary name in the folder of `path`. */
 static int name_unnamed(int fd, const char *path, char **name) {
   char *dir, *base;
   int err = surg__os_split(path, &dir, &base);
@@ -123,7 +124,7 @@ int surg__os_publish(int fd, char *name, const char *path) {
   }
   free(name);
   int closed = surg__os_close(fd);
-  (void)closed; /* the data was written and, if wanted, synced before: the name stands */
+  (void)closed; /* an error is harmless: the data was written and, if requested, synced before */
   return err;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of the float types as doubles, and back. A float of every width is exact in a double. */
+/* Converting elements of the float types to double and back. Every float type is exact in
+ * double. */
 #ifndef SURG_REAL_H
 #define SURG_REAL_H
 
@@ -7,7 +8,7 @@
 
 #include "base/dtype.h"
 
-/* Element i of any float type. */
+/* Element i of an array of a float type. */
 static inline double surg__load_f64(int dtype, const void *p, uint64_t i) {
   switch (dtype) {
     case SURG_FLOAT:
@@ -25,7 +26,7 @@ static inline double surg__load_f64(int dtype, const void *p, uint64_t i) {
   }
 }
 
-/* Stores v rounded once to a type of surg__is_real. */
+/* Stores v, rounded once; dtype must satisfy surg__is_real. */
 static inline void surg__store_f64(int dtype, void *p, uint64_t i, double v) {
   switch (dtype) {
     case SURG_FLOAT:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether AddressSanitizer watches: gcc and clang say it in two ways. */
+/* Whether this is an AddressSanitizer build: gcc and clang use different macros. */
 #ifndef SURG_BASE_SANITIZED_H
 #define SURG_BASE_SANITIZED_H
 

@@ -14,7 +14,7 @@ void surg__buf_free(surg__buf *b) {
   *b = (surg__buf){.ctx = b->ctx};
 }
 
-/* Room for n bytes and a NUL. */
+/* Ensures room for n more bytes and a NUL. */
 static bool room(surg__buf *b, size_t n) {
   size_t need;
   if (b->failed) return false;
@@ -57,7 +57,8 @@ void surg__buf_printf(surg__buf *b, const char *fmt, ...) {
   va_end(args);
 }
 
-/* Bytes of the printable UTF-8 character at p, or 0: controls and broken sequences are not. */
+/* The length in bytes of the printable UTF-8 character at p; 0 for control characters and invalid
+ * sequences. */
 static size_t printable(const uint8_t *p, size_t n) {
   if (p[0] < 0x80) return p[0] >= 0x20 && p[0] != 0x7f;
   size_t k = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -146,7 +147,7 @@ bool surg__dims_product(const int64_t *dims, size_t rank, uint64_t *out) {
   return true;
 }
 
-/* Edit distance up to `limit`, over at most 63 characters. */
+/* The edit distance of two words, up to `limit`; at most 63 characters each. */
 static unsigned distance(const char *a, const char *b, unsigned limit) {
   size_t na = strlen(a), nb = strlen(b);
   if (na > 63 || nb > 63) return limit + 1;

@@ -203,8 +203,7 @@ surg_status surg_graph_add_output(surg_graph *g, surg_value *v, const surg_type 
  * elsewhere or is still an output. */
 static void keep_claim(surg_graph *g, const surg__output *o, surg_value *v) {
   if (v->graph != g || v->input || v->initializer || v->in_value_info || !o->decl.type) return;
-  assert(!v->last_output || v->uses->kind == SURG_USE_OUTPUT); /* output uses are first in the
-                                                                * list */
+  assert(!v->last_output || v->uses->kind == SURG_USE_OUTPUT); /* output uses are first */
   if (v->last_output && v->uses->user.graph == g) return;
   v->decl = (surg__decl){.type = o->decl.type, .dirty = true};
   v->in_value_info = true;

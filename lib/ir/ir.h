@@ -314,7 +314,7 @@ struct surg_graph {
   surg_function *function; /* the function whose body this is; NULL for other kinds */
   bool dirty, erased;
   bool name_dirty;     /* renamed since it was read */
-  bool sorted_on_load; /* the loader sorted the nodes; not an edit until saved so */
+  bool sorted_on_load; /* the loader sorted the nodes; an edit only after surg_graph_toposort */
   bool cyclic; /* lenient load: its nodes have no topological order */
   surg__src src; /* the GraphProto; for a function body the FunctionProto */
   surg_node *first, *last;

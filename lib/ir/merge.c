@@ -295,7 +295,8 @@ static surg_status take_inputs(merge *x) {
   return SURG_OK;
 }
 
-/* Adds output i of b. An Identity produces it if it is a value of m, or an output already. */
+/* Adds output i of b. If its value in m has another name (a value of m, or one that is an output
+ * already), an Identity produces the output. */
 static surg_status give_output(merge *x, size_t i) {
   surg_graph *to = x->m->graph;
   const surg__output *o = x->b->graph->out[i];

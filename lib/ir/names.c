@@ -346,8 +346,8 @@ bool surg__unshadow(surg_value *v, const char *name, surg_graph *g) {
   for (; g && g != v->graph; g = surg_graph_parent(g)) {
     surg_value *w = surg__find_value(g, name);
     if (!w || w == v) continue;
-    /* Inputs and outputs of a subgraph are bound by position, so their names may change too, if
-     * neither of the values is plain. */
+    /* Inputs and outputs of a subgraph are bound by position, so w can be renamed even if it is not
+     * plain. v is renamed instead if only v is plain. */
     bool move_v = !plain(w) && v->name == name && plain(v);
     const char *fresh = surg__fresh(v->graph->model, name);
     if (!fresh || !surg__relabel(move_v ? v : w, fresh)) return false;

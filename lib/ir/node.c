@@ -112,8 +112,8 @@ static bool names_value(const surg_node *n, const surg_value *v) {
   return v->producer == n;
 }
 
-/* When an input is replaced, moves the sharding specs of the node from `old` to v, or removes them
- * if v is NULL. */
+/* When the node no longer uses `old`, links its sharding specs for `old` to v, or to nothing if v
+ * is NULL. */
 static void follow_softs(surg_node *n, const surg_value *old, surg_value *v) {
   if (!n->softs || !old || names_value(n, old)) return;
   for (surg__soft *s = n->softs; s; s = s->next) {

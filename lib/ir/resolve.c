@@ -335,8 +335,8 @@ bool surg_node_nondeterministic(const surg_node *n) {
   bool root = true;
   for (surg_graph *g = v.head; g; g = g->work_next) {
     g->work = NULL;
-    /* If nothing was found, all visited graphs are deterministic. If a node was found, only a
-     * single root is known to reach it. */
+    /* If no nondeterministic node was found, all visited graphs are deterministic. If one was
+     * found, only a sole root is known to reach it. */
     if (!found || (root && v.head == roots_end)) {
       g->nondet = found;
       g->nondet_epoch = v.now;
