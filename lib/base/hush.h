@@ -17,7 +17,7 @@ typedef struct surg__hush {
 /* Suppresses diagnostics of the context from now on, and stores errors apart from earlier ones.
  * Pairs may be nested. */
 surg__hush surg__hush_begin(surg_context *ctx);
-/* Ends that; what was remembered is forgotten. */
+/* Ends the suppression and discards the errors stored during it. */
 void surg__hush_end(surg_context *ctx, surg__hush h);
 /* Ends the suppression and reports the first error stored during it, or `status` if there is none,
  * because the whole operation failed. Returns `status`. */

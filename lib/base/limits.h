@@ -8,7 +8,7 @@
 #define SURG_LIMIT_DEPTH_MOST 4000u                /* maximum that a caller can request */
 #define SURG_LIMIT_MEMORY (2ull << 30)             /* heap of one context */
 #define SURG_LIMIT_SKELETON (1ull << 30)           /* estimate of a decoded model */
-#define SURG_LIMIT_RANK 64                         /* rank of a tensor for constant folding */
+#define SURG_LIMIT_RANK 64                         /* rank up to which dims are computed */
 #define SURG_LIMIT_MADE_UP (1ull << 25)            /* elements of a generated input with free
                                                     * dims */
 #define SURG_LIMIT_ROI_SAMPLES 65536               /* samples of RoiAlign per axis of a bin */
@@ -27,8 +27,7 @@
 #define SURG_LIMIT_TWINS 64u                       /* definitions of one name that are
                                                     * distinguished */
 #define SURG_LIMIT_RESIDENT (64ull << 20)          /* files up to this size are read into memory */
-#define SURG_LIMIT_PAYLOAD_SKIP 4096u              /* payloads this long are not read with a large
-                                                    * file */
+#define SURG_LIMIT_PAYLOAD_SKIP 4096u              /* payload size from which it stays on disk */
 #define SURG_LIMIT_OWNED_RESIDENT (64ull << 20)    /* computed tensor bytes kept in memory */
 #define SURG_LIMIT_SAMPLE (4u << 10)              /* bytes hashed of a tensor, at three places */
 #define SURG_LIMIT_PIECE (64u << 10)               /* bytes of a tensor compared or hashed at a

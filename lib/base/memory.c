@@ -55,7 +55,7 @@ static void *allocate(surg_context *ctx, size_t n, bool clear) {
     return NULL;
   }
   /* Only for memory that is not cleared: the caller writes it at once, while cleared memory may
-   * stay untouched. Page faults on 256 MB of small pages take longer than filling them. */
+   * stay untouched. Page faults on 256 MB of small pages cost more time than filling them. */
   if (!clear && total >= LARGE) surg__os_large_pages(h, total);
   h->n = total;
   return h + 1;

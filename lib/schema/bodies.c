@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Function bodies of the specification: found, and read when somebody wants them. */
+/* Function bodies of the specification: lookup, and parsing on demand. */
 #include "schema/bodies.h"
 
 #include "base/base.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Custom operators of a context: kept and found. */
+/* Custom operators of a context: storage and lookup. */
 #include "schema/custom.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static struct surg__customs *new_list(surg_context *ctx) {
   return c;
 }
 
-/* Two of one name, in one file or in two. */
+/* Reports an operator that is defined twice, in one file or in two. */
 static surg_status check_twice(const struct surg__customs *c, const char *name) {
   for (size_t i = 1; i < c->list.count; i++) {
     const surg__custom *s = c->list.items[i];
@@ -83,8 +83,7 @@ surg_status surg_context_load_schemas(surg_context *ctx, const char *text, size_
     qsort(c->list.items, c->list.count, sizeof *c->list.items, by_name);
   if (s == SURG_OK) s = check_twice(c, name);
   if (s == SURG_OK) return s;
-  /* None of a file that does not hold is known; what was known before is read again by the caller.
-   */
+  /* An invalid file adds no operators: drop the list. The caller loads earlier files again. */
   ctx->customs = NULL;
   customs_free(c);
   return s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that a user describes in a file (doc/schema-files.md): signature, attributes, types and
- * shapes. They belong to a context; nodes of them stay of class CUSTOM, which passes leave alone.
- */
+/* Custom operators that a user defines in a schema file (doc/schema-files.md): signature,
+ * attributes, types and shapes. They belong to a context. Their nodes have class CUSTOM, which
+ * passes do not change. */
 #ifndef SURG_CUSTOM_H
 #define SURG_CUSTOM_H
 
@@ -10,15 +10,15 @@
 #include "base/base.h"
 #include "base/limits.h"
 
-/* One step of an expression over dims, in postfix order. */
+/* One step of a dim expression in postfix order. */
 typedef enum surg__custom_code {
   SURG__C_NUM,  /* pushes `n` */
-  SURG__C_NAME, /* pushes the symbol, or else the attribute, `name` */
+  SURG__C_NAME, /* pushes the symbol `name`, or else the attribute */
   SURG__C_ITEM, /* pushes element `n` of the attribute `name` */
-  SURG__C_ADD,  /* takes two ... */
+  SURG__C_ADD,  /* pops two operands and pushes the result, as do the next ones */
   SURG__C_SUB,
   SURG__C_MUL,
-  SURG__C_DIV, /* rounded down, or up where `n` is set */
+  SURG__C_DIV, /* rounded down, or up if `n` is set */
   SURG__C_MOD,
   SURG__C_MIN,
   SURG__C_MAX
@@ -29,16 +29,16 @@ typedef struct surg__custom_step {
   const char *name;
 } surg__custom_step;
 
-/* One dim: `count` steps; none: it is open. */
+/* One dim: `count` steps; 0: unknown. */
 typedef struct surg__custom_dim {
   const surg__custom_step *steps;
   uint32_t count;
 } surg__custom_dim;
 
 typedef enum surg__custom_shape {
-  SURG__SHAPE_OPEN, /* nothing is said */
+  SURG__SHAPE_OPEN, /* unspecified */
   SURG__SHAPE_DIMS,
-  SURG__SHAPE_LIKE /* of an input */
+  SURG__SHAPE_LIKE /* the shape of an input */
 } surg__custom_shape;
 
 typedef struct surg__custom_param {
@@ -47,14 +47,14 @@ typedef struct surg__custom_param {
   surg__custom_shape shape;
   const surg__custom_dim *dims;
   uint32_t rank;
-  uint32_t like; /* which input */
+  uint32_t like; /* index of that input */
 } surg__custom_param;
 
 typedef struct surg__custom_attr {
   const char *name;
-  surg_attr_kind kind; /* UNDEFINED: any */
+  surg_attr_kind kind; /* UNDEFINED: any kind */
   bool required;
-  uint32_t n; /* of an INT or INTS default */
+  uint32_t n; /* number of integers in an INT or INTS default */
   int64_t ints[SURG_LIMIT_SCHEMA_INTS];
 } surg__custom_attr;
 
@@ -71,13 +71,12 @@ typedef struct surg__custom {
   uint32_t n_inputs, n_outputs, n_attrs, n_types;
 } surg__custom;
 
-/* What the context knows of the operator of a node of class CUSTOM, or NULL. O(log operators). */
+/* The definition of a CUSTOM operator in the context, or NULL. O(log operators). */
 const surg__custom *surg__custom_find(const surg_context *ctx, const char *domain, const char *op);
 const surg__custom_attr *surg__custom_attr_find(const surg__custom *s, const char *name);
 /* The element types of a parameter as a set; all for "any". */
 uint32_t surg__custom_mask(const surg__custom *s, const char *type);
-/* The formal parameter of place i, the last one for all from it on where it is variadic; or NULL.
- */
+/* The formal parameter at position i; a variadic last one also for later positions; or NULL. */
 const surg__custom_param *surg__custom_formal(const surg__custom_param *list, uint32_t n, size_t i);
 
 /* --- for custom_parse.c --- */
@@ -86,7 +85,7 @@ struct surg__customs {
   surg__arena arena;
   SURG_VEC(surg__custom *) list; /* sorted by domain, operator */
 };
-/* Reads a file into a new list; SURG_EINVALID with a located line. */
+/* Reads a file into c; reports SURG_EINVALID with the line number. */
 surg_status surg__customs_parse(struct surg__customs *c, const char *text, size_t n,
                                 const char *name);
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading schema files:
+/* Parser for schema files:
  *
- *   file   = { line }                      '#' starts a comment
- *   line   = "domain" name | "op" name | "type" name ":" dtype { dtype }
- *          | ("input" | "output") name ["?" | "*"] ":" type [shape]
- *          | "attr" name ["?"] ":" kind ["=" default]
- *   shape  = "[" [dim {"," dim}] "]" | "like" input
- *   dim    = "?" | sum
- *   sum    = product {("+" | "-") product}
- *   product= atom {("*" | "/" | "%") atom}
- *   atom   = number | name | name "[" number "]" | "(" sum ")"
- *          | ("min" | "max" | "ceil") "(" sum "," sum ")"          ceil (a, b): a / b rounded up
- */
+ *  file   = { line }                      '#' starts a comment
+ *  line   = "domain" name | "op" name | "type" name ":" dtype { dtype }
+ *         | ("input" | "output") name ["?" | "*"] ":" type [shape]
+ *         | "attr" name ["?"] ":" kind ["=" default]
+ *  shape  = "[" [dim {"," dim}] "]" | "like" input
+ *  dim    = "?" | sum
+ *  sum    = product {("+" | "-") product}
+ *  product= atom {("*" | "/" | "%") atom}
+ *  atom   = number | name | name "[" number "]" | "(" sum ")"
+ *         | ("min" | "max" | "ceil") "(" sum "," sum ")"          ceil (a, b): a / b rounded up */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -24,11 +23,11 @@ typedef struct reader {
   const char *p, *line_start, *end;
   unsigned line, depth;
   const char *domain;
-  surg__custom *op; /* being described */
+  surg__custom *op; /* the operator of the current lines, or NULL */
   SURG_VEC(surg__custom_param) inputs, outputs;
   SURG_VEC(surg__custom_attr) attrs;
   SURG_VEC(surg__custom_type) types;
-  SURG_VEC(surg__custom_step) steps; /* of one dim */
+  SURG_VEC(surg__custom_step) steps; /* of the current dim */
   surg_status status;
 } reader;
 
@@ -60,7 +59,7 @@ static void skip(reader *r) {
   while (r->p < r->end && blank(*r->p)) r->p++;
 }
 
-/* The character that comes next on the line; 0: the line ends. */
+/* The next character on the line after blanks; 0 at the end of the line. */
 static char peek(reader *r) {
   skip(r);
   return r->p == r->end || *r->p == '\n' || *r->p == '#' ? 0 : *r->p;
@@ -76,7 +75,8 @@ static bool word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A name; with `dots` also of a domain or operator: dots, colons and dashes. NULL after a line. */
+/* Reads a name; with `dots` it may contain dots, colons and dashes (domains, operators). NULL after
+ * a reported error. */
 static const char *word(reader *r, bool dots, const char *what) {
   skip(r);
   const char *start = r->p;
@@ -117,7 +117,7 @@ static bool push(reader *r, surg__custom_code code, int64_t n, const char *name)
   return surg__vec_push(r->c->ctx, &r->steps, ((surg__custom_step){code, n, name})) || oom(r);
 }
 
-/* `min (a, b)` and its like, behind the name. */
+/* Parses the arguments of `min (a, b)`, `max` or `ceil`, after the name. */
 static bool call(reader *r, const char *name) {
   if (!sum(r) || !expect(r, ',') || !sum(r) || !expect(r, ')')) return false;
   if (strcmp(name, "min") == 0) return push(r, SURG__C_MIN, 0, NULL);
@@ -287,7 +287,8 @@ static bool integer(reader *r, surg__custom_attr *a) {
   return true;
 }
 
-/* Numbers serve shapes; of other defaults only that they are there. */
+/* Parses a default. INT and INTS values are stored, since shapes use them; of other kinds only the
+ * presence of a default is recorded. */
 static bool fallback(reader *r, surg__custom_attr *a) {
   if (a->kind == SURG_ATTR_INT) return integer(r, a);
   if (a->kind != SURG_ATTR_INTS) {
@@ -316,7 +317,7 @@ static bool attr(reader *r) {
   return surg__vec_push(r->c->ctx, &r->attrs, a) || oom(r);
 }
 
-/* What was read of the operator is put into it. */
+/* Moves the parsed lists into the operator. */
 static bool finish(reader *r) {
   surg__custom *s = r->op;
   if (!s) return true;

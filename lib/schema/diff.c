@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What changed from one version of an operator to the next, as far as signatures tell. */
+/* Changes from one version of an operator to the next that its signatures show. */
 #include <strings.h>
 
 #include "schema/text.h"
@@ -10,7 +10,7 @@ static const surg__param *find_name(const surg__param *list, uint32_t n, const c
   return NULL;
 }
 
-/* Whether an attribute of this name became an input or an input one: `k` is input `K`. */
+/* Whether the schema has an input with the attribute's name apart from case: `k` and `K`. */
 static bool as_input(const surg_schema *s, const char *name) {
   for (uint32_t i = 0; i < s->n_inputs; i++)
     if (strcasecmp(s->inputs[i].name, name) == 0) return true;
@@ -105,7 +105,7 @@ static const char *option_words(const surg__param *p) {
                                        : "must be given";
 }
 
-/* A list of inputs or outputs; names that change at one place are renamed. */
+/* Prints changes of the inputs or outputs; a different name at one position is a renaming. */
 static void put_params(surg__buf *b, const surg_schema *from, const surg_schema *to, bool output) {
   const char *what = output ? "output" : "input";
   const surg__param *olds = output ? from->outputs : from->inputs;
@@ -143,7 +143,7 @@ static void put_params(surg__buf *b, const surg_schema *from, const surg_schema 
 
 /* --- types --- */
 
-/* One parameter of both versions, and what its set of types gained and lost. */
+/* A parameter of both versions, and the types it gained and lost. */
 typedef struct change {
   const char *name;
   surg__type_set more, less;
@@ -191,7 +191,7 @@ static size_t collect(const surg_schema *from, const surg_schema *to, change out
   return n;
 }
 
-/* `X, Y also of bfloat16`: parameters that changed alike share a line. */
+/* Prints `X, Y also of bfloat16`: parameters with the same change share a line. */
 static void put_types(surg__buf *b, const surg_schema *from, const surg_schema *to) {
   change c[MOST_PARAMS];
   const size_t n = collect(from, to, c);
@@ -200,7 +200,7 @@ static void put_types(surg__buf *b, const surg_schema *from, const surg_schema *
     if (told[i]) continue;
     for (size_t k = i; k < n; k++) {
       if (!is_same(&c[i].more, &c[k].more) || !is_same(&c[i].less, &c[k].less)) continue;
-      /* An input and an output may bear one name. */
+      /* An input and an output can have the same name. */
       bool again = false;
       for (size_t j = i; j < k; j++) again |= told[j] && strcmp(c[j].name, c[k].name) == 0;
       told[k] = true;
@@ -218,7 +218,7 @@ static void put_types(surg__buf *b, const surg_schema *from, const surg_schema *
   }
 }
 
-/* The first parameter of one type with `p`, inputs first; `p` itself when it is that. */
+/* The first parameter with the type of `p`, inputs first; it can be `p` itself. */
 static const surg__param *leader(const surg_schema *s, const surg__param *p) {
   if (!surg__schema_type_param(s, p)) return p;
   for (uint32_t i = 0; i < s->n_inputs; i++)
@@ -228,7 +228,7 @@ static const surg__param *leader(const surg_schema *s, const surg__param *p) {
   return p;
 }
 
-/* Parameters that had one type in `one` and need not in `other`; what they had is told in words. */
+/* Prints parameters that share a type in `one` but can differ in `other`, followed by `words`. */
 static void put_split(surg__buf *b, const surg_schema *one, const surg_schema *other,
                       const char *words) {
   for (int output = 0; output < 2; output++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the generated tables are found; between schemas.gen.c and schema.c alone. */
+/* Indexes of the generated operator tables; only for schemas.gen.c and schema.c. */
 #ifndef SURG_SCHEMA_INDEX_H
 #define SURG_SCHEMA_INDEX_H
 
@@ -14,8 +14,8 @@ typedef struct surg__domain_row {
   int newest;
 } surg__domain_row;
 
-/* Open addressing over the FNV-1a hash of the operator's name; 0 is an empty slot, else an id.
- * Operators of two domains may bear one name. */
+/* Open-addressing hash table over the FNV-1a hash of the operator's name: 0 is an empty slot, else
+ * an operator id. Operators of two domains can have the same name. */
 #define SURG__OP_SLOTS 1024u
 
 extern const surg__op_versions surg__op_index[];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Look-ups in the operator table. */
+/* Lookups in the operator table. */
 #include "schema/index.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* "ai.onnx" is another spelling of the default domain; so is NULL here. */
+/* Normalizes "ai.onnx" and NULL to "", the default domain. */
 static const char *canonical_domain(const char *domain) {
   return !domain || !strcmp(domain, "ai.onnx") ? "" : domain;
 }
@@ -16,7 +16,7 @@ static uint32_t hash_name(const char *s) {
   return h;
 }
 
-/* The versions of an operator, or NULL. */
+/* The versions of an operator, or NULL if it is unknown. */
 static const surg__op_versions *find_op(const char *domain, const char *name) {
   for (uint32_t i = hash_name(name) % SURG__OP_SLOTS; surg__op_slots[i];
        i = (i + 1) % SURG__OP_SLOTS) {
@@ -28,7 +28,7 @@ static const surg__op_versions *find_op(const char *domain, const char *name) {
 }
 
 const surg_schema *surg_schema_find(const char *domain, const char *op_type, int64_t opset) {
-  /* A version to come may mean anything. */
+  /* The meaning in a future version is unknown. */
   if (!op_type || opset > surg_schema_newest(domain)) return NULL;
   const surg__op_versions *v = find_op(canonical_domain(domain), op_type);
   if (!v) return NULL;

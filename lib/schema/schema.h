@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator table: every version of every operator, from the tables of this folder. */
+/* The operator table: all versions of all operators, from the tables in this folder. */
 #ifndef SURG_SCHEMA_H
 #define SURG_SCHEMA_H
 
 #include <onnxsurg/onnxsurg.h>
 
 /* Flags of an operator version. */
-#define SURG__OP_COMMUTATIVE 1u      /* two inputs may be swapped */
-#define SURG__OP_ELEMENTWISE 2u      /* broadcasting, one output */
+#define SURG__OP_COMMUTATIVE 1u      /* its two inputs can be swapped */
+#define SURG__OP_ELEMENTWISE 2u      /* supports broadcasting, one output */
 #define SURG__OP_DATA_MOVER 4u       /* output elements are input elements */
-#define SURG__OP_CONTROL_FLOW 8u     /* runs subgraphs: nondeterministic only through them */
+#define SURG__OP_CONTROL_FLOW 8u     /* has subgraphs; nondeterministic only if they are */
 #define SURG__OP_NONDETERMINISTIC 16u
 #define SURG__OP_DEPRECATED 32u
 #define SURG__OP_TRAINING_MODE 64u   /* nondeterministic only with training_mode set */
 #define SURG__OP_VARIADIC_IN 128u
 #define SURG__OP_VARIADIC_OUT 256u
-#define SURG__OP_HAS_BODY 512u       /* the spec gives it a function body */
-#define SURG__OP_CONTRIB 1024u       /* a runtime's own: its signature may grow under one version */
+#define SURG__OP_HAS_BODY 512u       /* the specification defines a function body */
+#define SURG__OP_CONTRIB 1024u       /* defined by a runtime: may get new parameters without a new
+                                      * version */
 
 typedef enum surg__param_option {
   SURG__SINGLE = 0,
@@ -37,16 +38,16 @@ typedef struct surg__attr_def {
   int64_t i;
   float f;
   const char *s;
-  const int64_t *ints; /* INTS default (FLOATS and STRINGS defaults: see ops.table) */
+  const int64_t *ints; /* INTS default; for FLOATS and STRINGS defaults see ops.table */
   const char *const *strings;
   const float *floats;
   uint32_t n;
 } surg__attr_def;
-/* A type parameter: which types it may be, as a bit set of tensor dtypes plus others by string. */
+/* A type parameter: the types it allows, as a bit set of tensor types and as strings. */
 typedef struct surg__type_param {
   const char *name;
-  const char *const *types; /* "tensor(float)", "seq(tensor(int64))" ...; NULL ends */
-  uint32_t tensor_mask;     /* bit d: tensor of dtype d is allowed */
+  const char *const *types; /* "tensor(float)", "seq(tensor(int64))" ...; NULL-terminated */
+  uint32_t tensor_mask;     /* bit d: tensors of dtype d are allowed */
 } surg__type_param;
 
 struct surg_schema {
@@ -64,21 +65,21 @@ struct surg_schema {
 };
 
 const surg__attr_def *surg__schema_attr(const surg_schema *s, const char *name);
-/* Whether both are there and to leave them out means the same. */
+/* Whether both attributes exist and omitting either has the same meaning. */
 bool surg__attr_default_same(const surg__attr_def *a, const surg__attr_def *b);
-/* The formal parameter of input or output i, a variadic one for all from it on; NULL: none. */
+/* The formal parameter of input or output i; a variadic one for all later positions; NULL: none. */
 const surg__param *surg__schema_formal(const surg_schema *s, bool output, size_t i);
-/* The type parameter that a formal parameter has, or NULL where its type is a literal. */
+/* The type parameter of a formal parameter, or NULL if its type is a literal. */
 const surg__type_param *surg__schema_type_param(const surg_schema *s, const surg__param *p);
-/* The versions of an operator, the oldest first; NULL where `op` is none. */
+/* The versions of an operator, oldest first; NULL if `op` is not an operator of the table. */
 const surg_schema *surg__schema_versions(int op, size_t *count);
-/* Whether ONNX tried the operator and took it back: its checker lets it be, some runtimes have it.
- */
+/* Whether ONNX withdrew this experimental operator: its checker accepts it, and some runtimes
+ * implement it. */
 bool surg__schema_withdrawn(const char *domain, const char *op_type);
-/* All versions, grouped by operator, since-versions rising. */
+/* All versions, grouped by operator, with increasing since-versions. */
 extern const surg_schema surg__schemas[];
 extern const size_t surg__schema_count;
-/* Operator id -> "Relu", domain; for messages. */
+/* The name of an operator id and its domain, for messages. */
 const char *surg__op_name(int op);
 
 #endif

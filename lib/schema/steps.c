@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Look-ups in the table of steps, and from one version of an operator to another. */
+/* Lookup in the table of steps. */
 #include "schema/steps.h"
 
 #include "schema/index.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps between versions of an operator, from lib/schema/steps.table: where a node means the
- * same on both sides as it stands. Signatures are compared apart (lib/measure/floor.c). */
+/* Steps between consecutive versions of an operator, from lib/schema/steps.table: the conditions
+ * under which an unchanged node has the same meaning in both versions. lib/measure/floor.c compares
+ * the signatures. */
 #ifndef SURG_STEPS_H
 #define SURG_STEPS_H
 
 #include <onnxsurg/onnxsurg.h>
 
-/* The conditions of steps.table, which explains them. */
+/* The kinds of conditions; steps.table explains them. */
 typedef enum surg__condition_kind {
   SURG__IF_IS,
   SURG__IF_ISNT,
@@ -29,26 +30,26 @@ typedef struct surg__condition {
   surg__condition_kind kind;
   const char *attr;  /* or NULL */
   int64_t n, m;      /* the numbers, in order */
-  const char *value; /* of is() and isnt(): text, or NULL for the number n */
+  const char *value; /* string of is() and isnt(); NULL: compare with the number n */
 } surg__condition;
 
-/* One direction of a step: `possible` and no conditions is free. */
+/* One direction of a step. `possible` without conditions: always valid. */
 typedef struct surg__step_side {
   bool possible;
-  const surg__condition *conditions; /* all must hold */
+  const surg__condition *conditions; /* all are required */
   uint32_t count;
 } surg__step_side;
 
 typedef struct surg__opset_step {
-  int op, since; /* the step to version `since` of operator `op` from the one before */
+  int op, since; /* from the previous version of operator `op` to version `since` */
   surg__step_side up, down;
-  const char *note; /* what changed that signatures do not tell, or NULL */
+  const char *note; /* a change that is not visible in the signatures, or NULL */
 } surg__opset_step;
 
-/* By operator, then version. */
+/* Sorted by operator, then version. */
 extern const surg__opset_step surg__steps[];
 extern const size_t surg__step_count;
-/* NULL for a first version. */
+/* The step to version `since`; NULL for a first version. */
 const surg__opset_step *surg__step_find(int op, int since);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of types, defaults and conditions as words. */
+/* Text for type sets, defaults and conditions. */
 #include "schema/text.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define SIGNED (BIT(INT8) | BIT(INT16) | BIT(INT32) | BIT(INT64))
 #define UNSIGNED (BIT(UINT8) | BIT(UINT16) | BIT(UINT32) | BIT(UINT64))
 
-/* Larger ones first: what one names, the next ones need not. */
+/* Larger groups first: types that one group prints are not printed again. */
 const surg__type_group surg__type_groups[] = {
     {"floats", BIT(FLOAT) | BIT(FLOAT16) | BIT(BFLOAT16) | BIT(DOUBLE)},
     {"integers", SIGNED | UNSIGNED},
@@ -22,7 +22,7 @@ const surg__type_group surg__type_groups[] = {
 };
 const size_t surg__type_group_count = SURG_COUNT(surg__type_groups);
 
-/* The wrappers of surg__type_set.mask; what is inside ends with as many brackets as it starts. */
+/* The wrappers for surg__type_set.mask; a type string ends with `closing` brackets. */
 static const struct {
   const char *open, *words;
   size_t closing;

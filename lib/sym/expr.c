@@ -4,7 +4,7 @@
 
 #include "ir/edit.h"
 
-/* What is known of the symbol of a name. */
+/* An assumption about the symbol of a name. */
 typedef struct assumption {
   const char *name;
   int64_t lo, hi, divisor;
@@ -13,7 +13,7 @@ typedef struct assumption {
 
 typedef struct surg__exprs {
   surg_model *m;
-  const surg_expr **buckets; /* in the model's arena; old tables stay there */
+  const surg_expr **buckets; /* in the model's arena; old tables are freed with it */
   size_t n_buckets, count;
   assumption *assumed;
 } surg__exprs;
@@ -73,7 +73,7 @@ static void grow(surg__exprs *set) {
   if (!buckets) return;
   for (size_t i = 0; i < set->n_buckets; i++) {
     for (const surg_expr *e = set->buckets[i], *next; e; e = next) {
-      surg_expr *own = (surg_expr *)(uintptr_t)e; /* the table made it */
+      surg_expr *own = (surg_expr *)(uintptr_t)e; /* the table owns it */
       next = e->next;
       own->next = buckets[e->hash & (n - 1)];
       buckets[e->hash & (n - 1)] = e;
@@ -83,7 +83,7 @@ static void grow(surg__exprs *set) {
   set->n_buckets = n;
 }
 
-/* Bounds of depth and size; false: past the limits. */
+/* Computes depth and size of an expression; false: beyond the limits. */
 static bool measure(surg_expr *key) {
   uint32_t depth = 0, size = key->n == 0;
   const bool deeper =
@@ -161,7 +161,7 @@ bool surg__expr_assume(surg_model *m, const char *name, int64_t lo, int64_t hi, 
   return true;
 }
 
-/* --dim 'N=1..64' and 'N%8' add to each other; this is what holds so far. */
+/* Lets --dim 'N=1..64' and 'N%8' be combined: returns the current assumption. */
 void surg__expr_assumed(surg_model *m, const char *name, int64_t *lo, int64_t *hi,
                         int64_t *divisor) {
   const assumption *a = m->exprs ? find_assumption(m->exprs, name) : NULL;
@@ -188,7 +188,7 @@ const surg_expr *surg__expr_named(surg_model *m, const char *name, surg__symbol 
   key.lo = surg__floor_div(lo + (d - 1), d);
   key.hi = hi / d;
   if (symbol == SURG__SYMBOL_DECLARED) {
-    /* The name of an input's symbol is that symbol. */
+    /* If an input has a symbol of this name, use that symbol. */
     surg_expr input = key;
     input.symbol = SURG__SYMBOL_INPUT;
     const surg_expr *known = find(set, &input);
@@ -236,7 +236,7 @@ bool surg__expr_born_in(const surg_expr *e, const surg_graph *g) {
   return false;
 }
 
-/* --- order: symbols by name, so that texts do not hang on how a model was walked --- */
+/* --- order: symbols by name, so that printed expressions do not depend on traversal order --- */
 
 static int by_number(int64_t a, int64_t b) {
   return (a > b) - (a < b);
@@ -266,8 +266,8 @@ static int atom_order(const surg_expr *a, const surg_expr *b) {
   return by_number(a->id, b->id);
 }
 
-/* Of products the longer first; of equally long ones the first atoms decide. Sums by their terms.
- */
+/* Orders longer products first, then products of equal length by their first atoms that differ;
+ * sums by their terms. */
 int surg__expr_order(const surg_expr *a, const surg_expr *b) {
   uint32_t na, nb;
   if (a == b) return 0;
@@ -305,7 +305,7 @@ static int64_t clamp128(__int128 v) {
   return v <= INT64_MIN ? INT64_MIN : v >= INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-/* A product of bounds; INT64_MIN and INT64_MAX are infinities, and 0 times infinity is 0. */
+/* The product of two bounds; INT64_MIN and INT64_MAX are infinities, and 0 times infinity is 0. */
 static int64_t bound_mul(int64_t a, int64_t b) {
   if (!a || !b) return 0;
   const bool inf = a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX;
@@ -453,7 +453,7 @@ const surg_expr *surg__expr_scale(const surg_expr *a, int64_t k) {
 
 /* --- products --- */
 
-/* p += k * a * b, of two atoms or products. */
+/* p += k * a * b, where a and b are atoms or products. */
 static void add_product(surg__exprs *set, surg__poly *p, int64_t k, const surg_expr *a,
                         const surg_expr *b) {
   const surg_expr *atoms[2 * SURG_LIMIT_EXPR_FACTORS];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user says of the symbols of a model: "N=4", "N=1..64", "H%32". */
+/* Assumptions of the user about the symbols of a model: "N=4", "N=1..64", "H%32". */
 #include "ir/edit.h"
 #include "sym/expr.h"
 
-/* Names of symbols of the main graph's inputs, one after another. */
+/* Names of the symbols of the main graph's inputs. */
 typedef SURG_VEC(const char *) names;
 
 static bool collect(const surg_model *m, names *out) {
@@ -25,7 +25,7 @@ static surg_status wrong(const surg_model *m, const char *text, const char *what
                      what);
 }
 
-/* The symbol that the first n bytes of text name; NULL with the error reported. */
+/* Finds the symbol named by the first n bytes of text; *out is NULL after a reported error. */
 static surg_status find_symbol(surg_model *m, const char *text, size_t n, const char **out) {
   names all = {0};
   surg_status s = SURG_OK;
@@ -53,7 +53,7 @@ static surg_status find_symbol(surg_model *m, const char *text, size_t n, const 
   return s;
 }
 
-/* A number of digits alone; *end is what follows it. */
+/* Parses an unsigned decimal number; *end points past it. */
 static bool digits(const char *p, int64_t *out, const char **end) {
   int64_t v = 0;
   *end = p;
@@ -63,7 +63,7 @@ static bool digits(const char *p, int64_t *out, const char **end) {
   return *end != p;
 }
 
-/* Narrows lo..hi by `text`, a number or two with ".." between them. */
+/* Parses a number, or two with ".." between them, as a range. */
 static bool range(const char *text, int64_t *lo, int64_t *hi) {
   const char *p;
   if (!digits(text, lo, &p)) return false;
@@ -92,6 +92,6 @@ surg_status surg_model_assume_dim(surg_model *m, const char *text) {
   if (hi / d < surg__floor_div(lo + (d - 1), d))
     return wrong(m, text, "contradicts another assumption about the dimension");
   if (!surg__expr_assume(m, name, lo, hi, d)) return m->status ? m->status : SURG_ENOMEM;
-  m->inferred_epoch = 0; /* what was inferred held for other symbols */
+  m->inferred_epoch = 0; /* earlier inference results do not use this assumption */
   return SURG_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions: division, minimum and maximum, and proofs by ranges. */
+/* Expressions: division, minimum and maximum, and proofs based on ranges. */
 #include "sym/expr.h"
 
 int64_t surg__floor_div(int64_t a, int64_t b) {
@@ -9,8 +9,8 @@ int64_t surg__floor_div(int64_t a, int64_t b) {
 
 /* --- ranges of atoms --- */
 
-/* Of a / b rounded down; b is at least 1 wherever it is computed. Infinities divide to infinities.
- */
+/* A bound of floor(a / b), where b is at least 1 wherever it is computed. An infinite a gives the
+ * same infinity. */
 static int64_t bound_div(int64_t a, int64_t b) {
   if (a == INT64_MIN || a == INT64_MAX) return a;
   if (b == INT64_MAX) return a < 0 ? -1 : 0;
@@ -24,7 +24,7 @@ static void div_range(surg_expr *key) {
   key->hi = bound_div(a->hi, a->hi >= 0 ? least : most);
 }
 
-/* --- division by a number --- */
+/* --- division by a constant --- */
 
 static int64_t gcd(int64_t a, int64_t b) {
   while (b) {
@@ -35,7 +35,7 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* a = k*q + r, where the coefficients of r are within 0 .. k-1. */
+/* Splits a into k*q + r, where the coefficients of r are in 0 .. k-1. */
 static void split(const surg__poly *a, int64_t k, surg__poly *q, surg__poly *r) {
   *q = *r = (surg__poly){0};
   q->k = surg__floor_div(a->k, k);
@@ -47,7 +47,7 @@ static void split(const surg__poly *a, int64_t k, surg__poly *q, surg__poly *r) 
   }
 }
 
-/* floor(r / k) of a remainder, as an atom or a number. */
+/* floor(r / k) of a remainder r, as an atom or a number. */
 static const surg_expr *div_rest(struct surg__exprs *set, surg_model *m, surg__poly *r, int64_t k) {
   int64_t lo, hi, g = k;
   surg__poly_range(r, &lo, &hi);
@@ -75,7 +75,8 @@ static const surg_expr *div_rest(struct surg__exprs *set, surg_model *m, surg__p
   return surg__expr_intern(set, &key);
 }
 
-/* Recursion: each step takes away one floor of the dividend, whose depth is bounded. */
+/* floor(a / k). The recursion removes one floor of the dividend per step; their depth is
+ * bounded. */
 static const surg_expr *div_by(surg_model *m, const surg_expr *a, int64_t k) {
   surg__poly p, q, r;
   surg__poly_of(&p, a);
@@ -87,7 +88,7 @@ static const surg_expr *div_by(surg_model *m, const surg_expr *a, int64_t k) {
 
 /* --- division by an expression --- */
 
-/* a / b of two products; NULL where b does not divide a. */
+/* a / b for two products; NULL if b does not divide a. */
 static const surg_expr *div_product(struct surg__exprs *set, const surg_expr *a,
                                     const surg_expr *b) {
   const surg_expr *left[SURG_LIMIT_EXPR_FACTORS];
@@ -105,7 +106,7 @@ static const surg_expr *div_product(struct surg__exprs *set, const surg_expr *a,
   return surg__expr_product(set, left, n);
 }
 
-/* q and r with a = b*q + r, for b = c * product: the terms that b divides go to q. */
+/* Finds q and r with a = b*q + r, for b = c * product: terms divisible by b are added to q. */
 static void div_terms(struct surg__exprs *set, const surg__poly *a, int64_t c, const surg_expr *b,
                       surg__poly *q, surg__poly *r) {
   *q = *r = (surg__poly){0};
@@ -121,7 +122,7 @@ static void div_terms(struct surg__exprs *set, const surg__poly *a, int64_t c, c
   }
 }
 
-/* Long division by a sum: q with a == b * q, or NULL. */
+/* Long division by a sum: returns q with a == b * q, or NULL. */
 static const surg_expr *div_sum(const surg_expr *a, const surg_expr *b) {
   surg__poly rest, q = {0};
   surg__poly_of(&rest, a);
@@ -139,7 +140,7 @@ static const surg_expr *div_sum(const surg_expr *a, const surg_expr *b) {
   return NULL;
 }
 
-/* b as c * product; false: it is another kind of sum. */
+/* Decomposes b into c * product; false: b is a sum of several terms. */
 static bool as_product(const surg_expr *b, int64_t *c, const surg_expr **product) {
   const bool scaled = b->kind == SURG__EXPR_SUM && b->n == 1 && b->k == 0;
   if (b->kind == SURG__EXPR_SUM && !scaled) return false;
@@ -167,7 +168,7 @@ const surg_expr *surg__expr_div_exact(const surg_expr *a, const surg_expr *b) {
   return r.bad || r.n || r.k ? NULL : surg__poly_expr(a->set, &q);
 }
 
-/* Takes the atoms and the number out that all of a and b have in common. */
+/* Divides a and b by all atoms and the number that their terms have in common. */
 static void reduce(const surg_expr **a, const surg_expr **b) {
   int64_t c, g;
   const surg_expr *product;
@@ -242,14 +243,15 @@ const surg_expr *surg__expr_mod(const surg_expr *a, const surg_expr *b) {
 
 static bool nonneg(const surg__poly *p, uint32_t *fuel);
 
-/* p with k*atom replaced by `by` times what k*atom was: p is the poly without the term. */
+/* Whether rest + k*by is provably nonnegative; rest is a poly without its term k*atom. */
 static bool with(const surg__poly *rest, int64_t k, const surg_expr *by, uint32_t *fuel) {
   surg__poly p = *rest;
   surg__poly_add(&p, k, by);
   return !p.bad && nonneg(&p, fuel);
 }
 
-/* k * floor(x/d) is at least k/d * x below 0, and k/d * (x - d + 1) above: all times d. */
+/* For k < 0, k * floor(x/d) is at least k/d * x; for k > 0, at least k/d * (x - d + 1). The poly is
+ * multiplied by d. */
 static bool nonneg_div(const surg__poly *rest, int64_t k, const surg_expr *atom, uint32_t *fuel) {
   surg__poly p = {0};
   const surg_expr *d = atom->args[1];
@@ -263,7 +265,8 @@ static bool nonneg_div(const surg__poly *rest, int64_t k, const surg_expr *atom,
   return with(&p, k, k < 0 ? atom->args[0] : surg__expr_add_num(atom->args[0], 1 - d->k), fuel);
 }
 
-/* A minimum below 0, or a maximum above, may be any of its args; else all must do. */
+/* For k > 0, a maximum is at least each arg, so one arg that gives a proof suffices; for k < 0 the
+ * same applies to a minimum. In the other cases all args must. */
 static bool nonneg_choice(const surg__poly *rest, int64_t k, const surg_expr *atom,
                           uint32_t *fuel) {
   const bool any = (atom->kind == SURG__EXPR_MAX) == (k > 0);
@@ -320,7 +323,7 @@ bool surg__expr_at_most_num(const surg_expr *a, int64_t k) {
 
 /* --- minimum and maximum --- */
 
-/* Puts e among the n args unless another one decides; drops those that e decides. */
+/* Adds e to the n args unless an arg makes it redundant; drops args that e makes redundant. */
 static bool choose(surg__expr_kind kind, const surg_expr **args, uint32_t *n, const surg_expr *e) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < *n; i++) {

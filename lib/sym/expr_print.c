@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions as text, as numbers under a binding, and in the copy of a model. */
+/* Printing expressions, evaluating them under a binding, and copying them for a clone. */
 #include "sym/expr.h"
 
-/* --- text: integer arithmetic as Python has it, see doc/shapes.md --- */
+/* --- text: Python's integer arithmetic, see doc/shapes.md --- */
 
 static bool letter(char c) {
   return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A name that cannot be taken for anything else; others stand in quotes. */
+/* Whether the name needs no quotes: an identifier that is not a keyword. */
 static bool plain(const char *s) {
   static const char *const taken[] = {"floor", "min", "max", "dim"};
   for (size_t i = 0; i < SURG_COUNT(taken); i++)
@@ -69,8 +69,8 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
   return a;
 }
 
-/* k times a product, k > 0. Symbols with a divisor are printed whole, so k is over their divisors:
- * floor(3*H/4) divides without a rest. */
+/* Prints k times a product, k > 0. A symbol with a divisor is printed as its whole dim, so the text
+ * divides by the divisors: in floor(3*H/4) the remainder is 0. */
 static void print_term(surg__buf *b, uint64_t k, const surg_expr *e) {
   uint32_t n;
   uint64_t over = 1;
@@ -94,12 +94,12 @@ static uint64_t magnitude(int64_t v) {
   return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
-/* Nesting is bounded by SURG_LIMIT_EXPR_DEPTH. */
+/* Prints e; the recursion depth is bounded by SURG_LIMIT_EXPR_DEPTH. */
 void surg__expr_print(surg__buf *b, const surg_expr *e) {
   surg__poly p;
   bool any = false;
   surg__poly_of(&p, e);
-  /* What is added before what is taken away. */
+  /* Print positive terms before negative ones. */
   for (int negative = 0; negative < 2; negative++) {
     for (uint32_t i = 0; i < p.n; i++) {
       if ((p.coeffs[i] < 0) != (negative == 1)) continue;
@@ -109,7 +109,7 @@ void surg__expr_print(surg__buf *b, const surg_expr *e) {
     }
     if (!p.k && any) continue;
     if ((p.k < 0) != (negative == 1)) continue;
-    if (!negative && !p.k && p.n) continue; /* nothing is added: the rest is taken away */
+    if (!negative && !p.k && p.n) continue; /* no positive term: start with a negative one */
     surg__buf_puts(b, negative ? (any ? " - " : "-") : any ? " + " : "");
     surg__buf_printf(b, "%llu", (unsigned long long)magnitude(p.k));
     any = true;
@@ -123,7 +123,7 @@ surg_dim surg__expr_dim(const surg_expr *e) {
   return (surg_dim){-1, surg__expr_name(e), e};
 }
 
-/* --- values --- */
+/* --- evaluation --- */
 
 typedef struct binding {
   surg_symbol_fn fn;
@@ -230,7 +230,7 @@ static const surg_expr *copy_symbol(surg_model *to, const surg_expr *e) {
   const char *name = surg__intern(to, e->name, strlen(e->name));
   const surg_expr *named = name ? surg__expr_named(to, name, e->symbol) : NULL;
   const surg_expr *one = surg__expr_div_num(named, e->divisor);
-  /* Another range was assumed since: what was inferred before is not worth keeping. */
+  /* The symbol's range or divisor differs from when e was made: drop the expression. */
   const bool same = one && one->kind == SURG__EXPR_SYM && one->divisor == e->divisor &&
                     one->lo == e->lo && one->hi == e->hi;
   return same ? one : NULL;
