@@ -88,8 +88,7 @@ uint64_t surg__alloc_bytes(const surg_context *ctx); /* allocated now */
 uint64_t surg__alloc_peak(const surg_context *ctx);
 
 /* --- arena: objects that are freed together. With -Dfault_injection=true each object is a separate
- * heap block, so that sanitizers detect every overrun and every allocation can be made to fail.
- * --- */
+ * heap block: sanitizers detect every overrun, and every allocation can be made to fail. --- */
 typedef struct surg__arena {
   surg_context *ctx;
   struct surg__chunk *head, *spare; /* spare: an empty chunk of a reset, or NULL */
@@ -109,7 +108,7 @@ surg__mark surg__arena_mark(const surg__arena *a);
 void surg__arena_reset(surg__arena *a, surg__mark m); /* frees all objects allocated after m */
 
 /* --- growable array of any type:
- *  SURG_VEC(int) v = {0};  if (!surg__vec_push(ctx, &v, 3)) ...;  surg__vec_free(ctx, &v); --- */
+ *   SURG_VEC(int) v = {0};  if (!surg__vec_push(ctx, &v, 3)) ...;  surg__vec_free(ctx, &v); --- */
 #define SURG_VEC(T) \
   struct {          \
     T *items;       \

@@ -23,8 +23,7 @@ struct surg_context {
   char *quotes[SURG__QUOTES];
   unsigned quote_next;
   surg_registry *registry;                           /* lib/pass; created on first use */
-  void (*registry_free)(surg_context *, surg_registry *); /* so that base does not depend on
-                                                           * lib/pass */
+  void (*registry_free)(surg_context *, surg_registry *); /* no dependency on lib/pass */
   struct surg__rules *rules;                              /* lib/rewrite; created on first use */
   void (*rules_free)(struct surg__rules *);
   struct surg__customs *customs;                          /* lib/schema/custom.h; NULL: none */

@@ -6,9 +6,9 @@
 #include "base/base.h"
 
 /* Reports one line: "<where>: error: <text>". `where` is a file name or NULL. The format must be a
- * literal; quote untrusted text with surg__q (below). Returns `status`, for `return
- * surg__error(ctx, SURG_EINVALID, file, "...")`. The context also stores the error:
- * surg_context_error returns the first one since surg_context_clear_error. */
+ * literal; quote untrusted text with surg__q (below). Returns `status`, so that callers can return
+ * the result of this call. The context also stores the error: surg_context_error returns the first
+ * one since surg_context_clear_error. */
 surg_status surg__error(surg_context *ctx, surg_status status, const char *where, const char *fmt,
                         ...) SURG_PRINTF(4, 5);
 void surg__warn(surg_context *ctx, const char *where, const char *fmt, ...) SURG_PRINTF(3, 4);

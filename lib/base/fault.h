@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Injected failures, only in builds with -Dfault_injection=true. SURG_FAULT_ALLOC=n makes the n-th
  * allocation fail, n:p that one and all later ones; SURG_FAULT_SYS does the same for system calls.
- * With SURG_FAULT_COUNT=1 the program prints the numbers of calls at exit: `faults: sys N alloc
- * M`. */
+ * With SURG_FAULT_COUNT=1 the program prints `faults: sys N alloc M`, the numbers of calls, at
+ * exit. */
 #ifndef SURG_FAULT_H
 #define SURG_FAULT_H
 

@@ -9,8 +9,7 @@
 #define SURG_LIMIT_MEMORY (2ull << 30)             /* heap of one context */
 #define SURG_LIMIT_SKELETON (1ull << 30)           /* estimate of a decoded model */
 #define SURG_LIMIT_RANK 64                         /* rank up to which dims are computed */
-#define SURG_LIMIT_MADE_UP (1ull << 25)            /* elements of a generated input with free
-                                                    * dims */
+#define SURG_LIMIT_MADE_UP (1ull << 25)            /* elements of a generated input */
 #define SURG_LIMIT_ROI_SAMPLES 65536               /* samples of RoiAlign per axis of a bin */
 #define SURG_LIMIT_FUNCTIONS 10000u                /* functions of a model */
 #define SURG_LIMIT_IMPORTS 1000u                   /* opset imports of a model or function */
@@ -24,14 +23,12 @@
 #define SURG_LIMIT_FINDINGS 100u                   /* findings of a file reported in full */
 #define SURG_LIMIT_DEFECTS 10000u                  /* findings that a lenient load stores */
 #define SURG_LIMIT_DEFECTS_MOST 100000u            /* errors at which a lenient load stops */
-#define SURG_LIMIT_TWINS 64u                       /* definitions of one name that are
-                                                    * distinguished */
+#define SURG_LIMIT_TWINS 64u                       /* definitions of one name that are kept */
 #define SURG_LIMIT_RESIDENT (64ull << 20)          /* files up to this size are read into memory */
 #define SURG_LIMIT_PAYLOAD_SKIP 4096u              /* payload size from which it stays on disk */
 #define SURG_LIMIT_OWNED_RESIDENT (64ull << 20)    /* computed tensor bytes kept in memory */
 #define SURG_LIMIT_SAMPLE (4u << 10)              /* bytes hashed of a tensor, at three places */
-#define SURG_LIMIT_PIECE (64u << 10)               /* bytes of a tensor compared or hashed at a
-                                                    * time */
+#define SURG_LIMIT_PIECE (64u << 10)               /* bytes of a tensor compared at a time */
 #define SURG_LIMIT_EXPR_TERMS 32u                  /* terms of an expression over dims */
 #define SURG_LIMIT_EXPR_FACTORS 8u                 /* factors of a term, arguments of a min */
 #define SURG_LIMIT_EXPR_DEPTH 8u                   /* nesting of an expression */

@@ -125,8 +125,7 @@ static bool move_value(hoist *h, surg_value *v) {
   surg__value_append(h->to, v);
   if (!surg__value_index(v)) return false;
   v->named_here = true;
-  if (h->to->kind == SURG_GRAPH_FUNCTION) { /* a declared type in a function would apply to every
-                                             * call */
+  if (h->to->kind == SURG_GRAPH_FUNCTION) { /* declared types may not fit every call */
     v->in_value_info = false;
     v->decl = (surg__decl){.dirty = true};
   }

@@ -48,8 +48,8 @@ typedef struct surg__names {
 typedef struct surg__span {
   uint64_t off, len;
 } surg__span;
-/* The location of a message in the source: `field_off` is where its field in the parent starts, tag
- * and length included; `body` is the message itself. */
+/* The location of a message in the source. `field_off` is the start of its field in the parent
+ * message, at the tag; `body` is the message without tag and length. */
 typedef struct surg__src {
   uint64_t field_off; /* offset of the tag; the field ends at body.off + body.len */
   surg__span body;
@@ -281,8 +281,7 @@ struct surg_node {
   surg__soft *softs;
   surg__src src;
   surg_node *name_prev, *name_next; /* ring of the nodes with this name */
-  UT_hash_handle hh; /* graph->nodes_by_name, keyed by the `name` pointer; only the first node of a
-                      * ring */
+  UT_hash_handle hh; /* graph->nodes_by_name, keyed by the `name` pointer; first of the ring */
   void *scratch;
   void *work;
 };
@@ -340,7 +339,7 @@ struct surg_graph {
 typedef struct surg__import {
   const char *domain; /* interned, as written */
   int64_t version;
-  int64_t last; /* the later of two versions a lenient load found; 0: none */
+  int64_t last; /* version of the last import in the file if a lenient load found two; else 0 */
   surg__src src;
   bool dirty;
 } surg__import;
@@ -422,7 +421,7 @@ struct surg_model {
   uint64_t epoch, fresh;
   bool trust_declared;       /* use declared types where inference finds none */
   uint32_t
-      values_changed; /* incremented when a rewrite changes a value: cached ranges become invalid */
+      values_changed; /* incremented by rewrites that change results: voids cached ranges */
   bool values_kept; /* the current edits preserve every remaining value, so that facts proven about
                      * it stay valid (lib/rewrite) */
   surg__arena elems;         /* facts about elements of values, until the next inference */
@@ -481,8 +480,7 @@ surg_status surg__graph_sort(surg_graph *g, bool *moved);
 
 /* --- shared inside lib/ir --- */
 surg_status surg__fail(surg_model *m, surg_status s); /* the first failure is permanent */
-void surg__touch_graph(surg_graph *g);                /* marks the graph and what contains it dirty;
-                                                       * new epoch */
+void surg__touch_graph(surg_graph *g);                /* marks it and what contains it dirty */
 void surg__touch_node(surg_node *n);
 /* Marks the output types as valid, after an edit that did not change what the node computes. */
 static inline void surg__types_hold(surg_node *n) { n->types_stale = false; }

@@ -89,8 +89,7 @@ static const surg_type *refine(surg_model *m, const surg_type *a, const surg_typ
   assert(depth <= MAX_NESTING);
   if (!known(a)) return known(p) ? p : a;
   if (!known(p)) p = NULL;
-  if (is_tensor(a) && !a->dtype && p) return p; /* a tensor type without element type declares
-                                                 * nothing */
+  if (is_tensor(a) && !a->dtype && p) return p; /* without element type it declares nothing */
   bool other = p && (p->kind != a->kind || (a->dtype && p->dtype && a->dtype != p->dtype));
   if (other) {
     *contradicts = true;

@@ -74,7 +74,7 @@ typedef struct surg__custom {
 /* The definition of a CUSTOM operator in the context, or NULL. O(log operators). */
 const surg__custom *surg__custom_find(const surg_context *ctx, const char *domain, const char *op);
 const surg__custom_attr *surg__custom_attr_find(const surg__custom *s, const char *name);
-/* The element types of a parameter as a set; all for "any". */
+/* The element types of a parameter as a bit set; "any": all. */
 uint32_t surg__custom_mask(const surg__custom *s, const char *type);
 /* The formal parameter at position i; a variadic last one also for later positions; or NULL. */
 const surg__custom_param *surg__custom_formal(const surg__custom_param *list, uint32_t n, size_t i);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parser for schema files:
  *
- *  file   = { line }                      '#' starts a comment
- *  line   = "domain" name | "op" name | "type" name ":" dtype { dtype }
- *         | ("input" | "output") name ["?" | "*"] ":" type [shape]
- *         | "attr" name ["?"] ":" kind ["=" default]
- *  shape  = "[" [dim {"," dim}] "]" | "like" input
- *  dim    = "?" | sum
- *  sum    = product {("+" | "-") product}
- *  product= atom {("*" | "/" | "%") atom}
- *  atom   = number | name | name "[" number "]" | "(" sum ")"
- *         | ("min" | "max" | "ceil") "(" sum "," sum ")"          ceil (a, b): a / b rounded up */
+ *   file   = { line }                      '#' starts a comment
+ *   line   = "domain" name | "op" name | "type" name ":" dtype { dtype }
+ *          | ("input" | "output") name ["?" | "*"] ":" type [shape]
+ *          | "attr" name ["?"] ":" kind ["=" default]
+ *   shape  = "[" [dim {"," dim}] "]" | "like" input
+ *   dim    = "?" | sum
+ *   sum    = product {("+" | "-") product}
+ *   product= atom {("*" | "/" | "%") atom}
+ *   atom   = number | name | name "[" number "]" | "(" sum ")"
+ *          | ("min" | "max" | "ceil") "(" sum "," sum ")"          ceil (a, b): a / b rounded up */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -16,8 +16,7 @@
 #define SURG__OP_VARIADIC_IN 128u
 #define SURG__OP_VARIADIC_OUT 256u
 #define SURG__OP_HAS_BODY 512u       /* the specification defines a function body */
-#define SURG__OP_CONTRIB 1024u       /* defined by a runtime: may get new parameters without a new
-                                      * version */
+#define SURG__OP_CONTRIB 1024u       /* defined by a runtime; may change within a version */
 
 typedef enum surg__param_option {
   SURG__SINGLE = 0,
@@ -79,7 +78,7 @@ bool surg__schema_withdrawn(const char *domain, const char *op_type);
 /* All versions, grouped by operator, with increasing since-versions. */
 extern const surg_schema surg__schemas[];
 extern const size_t surg__schema_count;
-/* The name of an operator id and its domain, for messages. */
+/* The name of an operator id, e.g. "Relu", for messages. */
 const char *surg__op_name(int op);
 
 #endif

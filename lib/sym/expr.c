@@ -161,7 +161,7 @@ bool surg__expr_assume(surg_model *m, const char *name, int64_t lo, int64_t hi, 
   return true;
 }
 
-/* Lets --dim 'N=1..64' and 'N%8' be combined: returns the current assumption. */
+/* Returns the current assumption, so that --dim 'N=1..64' and --dim 'N%8' can be combined. */
 void surg__expr_assumed(surg_model *m, const char *name, int64_t *lo, int64_t *hi,
                         int64_t *divisor) {
   const assumption *a = m->exprs ? find_assumption(m->exprs, name) : NULL;

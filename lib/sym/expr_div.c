@@ -168,7 +168,8 @@ const surg_expr *surg__expr_div_exact(const surg_expr *a, const surg_expr *b) {
   return r.bad || r.n || r.k ? NULL : surg__poly_expr(a->set, &q);
 }
 
-/* Divides a and b by all atoms and the number that their terms have in common. */
+/* Cancels the atoms and the integer factor that a and b have in common, if b is a number times a
+ * product. */
 static void reduce(const surg_expr **a, const surg_expr **b) {
   int64_t c, g;
   const surg_expr *product;
