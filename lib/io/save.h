@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside saving. A message nobody changed is copied whole, tag included. A changed one is
- * *spliced*: the fields of its source message are walked in order, those that changed are written
- * anew where the first of them stood, all others (unknown ones too) are copied verbatim; a thing
- * made here is written in order of field numbers. So nothing is decoded that did not change, and
- * there is one way to write each message, with or without a source. */
+/* Internals of saving. An unchanged message is copied as one range, tag included. A changed
+ * message is *spliced*: the fields of its source message are visited in order; changed fields
+ * are written anew at the position of their first occurrence, all others (unknown ones too) are
+ * copied verbatim. A message without a source is written in order of field numbers. So unchanged
+ * content is never decoded, and each message has one writer, with or without a source. */
 #ifndef SURG_SAVE_H
 #define SURG_SAVE_H
 
@@ -86,11 +86,11 @@ enum {
   IMPORT_VERSION = 2
 };
 
-/* Which tensors go to the new data file, and under what name. */
+/* Which tensors move to the new data file, and the location written for it. */
 typedef struct surg__placing {
   bool active;
-  bool all;            /* every large tensor, those that are external already too */
-  bool inline_too;     /* large initializers that are in the model */
+  bool all;            /* every large tensor, including those that are already external */
+  bool inline_too;     /* large initializers in the model file */
   bool attributes_too; /* tensors of attributes as well */
   uint64_t threshold;
   const char *location;
@@ -105,17 +105,18 @@ typedef struct surg__saver {
   surg__rope rope;   /* the model */
   surg__rope data;   /* its new data file */
   surg__placing placing;
-  surg__datafiles gather; /* data files that do not stay; sorted by address; tensors are placed */
+  surg__datafiles gather; /* data files whose tensors move to the new data file, sorted by
+                           * address */
   unsigned depth;
-  surg_status status; /* sticks */
+  surg_status status; /* first failure; never reset */
 } surg__saver;
 
-/* Whether the model differs from the file it was read from. A lenient load leaves parts dirty that
- * are to be written if anything is. */
+/* Whether the model differs from the file it was read from. A lenient load marks parts dirty
+ * that are rewritten only if the model is edited, so there the epoch decides. */
 static inline bool surg__edited(const surg_model *m) {
   return m->lenient ? m->epoch != m->read_epoch : m->dirty;
 }
-/* save_model.c: fills rope and data. */
+/* Fills `rope` and `data` (save_model.c). */
 surg_status surg__save_build(surg__saver *s);
 
 /* --- save_wire.c --- */
@@ -123,23 +124,25 @@ surg_status surg__save_fail(surg__saver *s, surg_status status);
 static inline bool surg__save_made_here(surg__src src) {
   return src.body.off == 0;
 }
-/* Walks a source message; false at its end or after a failure. */
+/* Visits the fields of a source message; false at its end or after a failure. */
 surg__cursor surg__save_cursor(surg__saver *s, surg__span body);
 bool surg__save_next(surg__saver *s, surg__cursor *c, surg__field *f);
-/* The field verbatim, tag included. */
+/* Appends the field verbatim, tag included. */
 void surg__save_keep(surg__saver *s, const surg__cursor *c, const surg__field *f);
-/* The bytes of a length-delimited field; NULL after a failure. */
+/* The payload of a length-delimited field; NULL after a failure. */
 const char *surg__save_text(surg__saver *s, const surg__field *f);
-/* A source message as field `number`: verbatim, unless it stood under another number. */
+/* Appends a source message as field `number`: verbatim if it had that number, else with a new
+ * tag. */
 void surg__save_copy(surg__saver *s, uint32_t number, surg__src src);
-/* Nested messages with their depth bounded. */
+/* Begins and ends a nested message; begin checks the depth limit. */
 surg__open surg__save_begin(surg__saver *s, uint32_t number);
 void surg__save_end(surg__saver *s, surg__open open);
-/* Field `number`, a string, of a message being spliced: keeps an equal one as it is. */
+/* Appends field `number`, a string, of a message being spliced: copies the field if its text is
+ * equal, else writes `text`. */
 void surg__save_retext(surg__saver *s, const surg__cursor *c, const surg__field *f,
                        const char *text);
 void surg__save_str(surg__saver *s, uint32_t number, const char *text);
-/* Whether the message's string field `number` reads `text` ("" when it is absent). */
+/* Whether the message's string field `number` equals `text` ("" if the field is absent). */
 bool surg__save_reads(surg__saver *s, surg__span body, uint32_t number, const char *text);
 
 /* --- save_leaf.c --- */
@@ -149,14 +152,16 @@ void surg__save_import(surg__saver *s, uint32_t number, const surg__import *i);
 void surg__save_entry(surg__saver *s, uint32_t number, const char *key, const char *value);
 void surg__save_metadata(surg__saver *s, const surg__metadata *e);
 void surg__save_annotation(surg__saver *s, const surg__annotation *a);
-/* NodeDeviceConfigurationProto at field f of a node: names of renamed values follow. */
+/* Appends the NodeDeviceConfigurationProto in field f of a node, with the current names of
+ * renamed values. */
 void surg__save_devices(surg__saver *s, const surg_node *n, const surg__field *f);
 
 /* --- save_tensor.c --- */
-/* Whether the tensor goes to the new data file. */
+/* Whether the tensor moves to the new data file. */
 bool surg__save_moves(const surg__saver *s, const surg_tensor *t, bool attribute);
-/* A tensor as field `number`. `extras`: the TensorProto whose other fields (doc_string, metadata,
- * unknown ones) stay, or none. `name` NULL: the name stays, or there is none. */
+/* Appends a tensor as field `number`. `extras`: the TensorProto whose other fields (doc_string,
+ * metadata, unknown ones) are copied, or an empty span. `name` NULL: the name is unchanged, or
+ * absent. */
 void surg__save_tensor(surg__saver *s, uint32_t number, const surg_tensor *t, surg__span extras,
                        const char *name, bool attribute);
 void surg__save_initializer(surg__saver *s, const surg_value *v);
@@ -170,29 +175,29 @@ void surg__save_graph(surg__saver *s, uint32_t number, const surg_graph *g);
 void surg__save_function(surg__saver *s, const surg_function *f);
 
 /* --- save_place.c --- */
-/* What becomes of the model's data files when it is written to `path` in folder `dir`; refuses a
- * path that is one of them. Fills gather and `copies`: those copied along under their own name;
- * NULL: none are. */
+/* Decides what happens to the model's data files when it is written to `path` in folder `dir`;
+ * rejects a path that is one of them. Fills `gather`, and `copies` with the files to copy along
+ * under their own name; `copies` NULL: such files are gathered instead. */
 surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
                              surg__datafiles *copies);
-/* Whether all data files of the model are found from folder `dir` as they are. */
+/* Whether all data files of the model are reachable from folder `dir` unchanged. */
 bool surg__place_stays(const surg_model *m, const char *dir);
 bool surg__place_gathered(const surg__saver *s, const surg__datafile *f);
-/* A finished file that has no name yet; fd -1: none. */
+/* A finished file without a final name; fd -1: none. */
 typedef struct surg__draft {
   int fd;
-  char *temp; /* of surg__os_temp_in */
+  char *temp; /* allocated by surg__os_temp_in */
 } surg__draft;
 void surg__draft_drop(surg__draft *d);
-/* Writes the rope to a new file of folder `dir`, synced unless told not to, with the mode of
- * `like` when that is there. */
+/* Writes the rope to a new file in folder `dir` and syncs it unless `no_fsync`. The file gets
+ * the mode of the file `like`, if that exists. */
 surg_status surg__draft_write(surg__rope *rope, const char *dir, const char *where,
                               const char *like, bool no_fsync, surg__draft *out);
 surg_status surg__draft_publish(surg_context *ctx, surg__draft *d, const char *path,
                                 const char *where);
-/* Finds the name for a data file of `size` bytes: `want`, or a variant when another file bears
- * it. A file with the same bytes is taken for it, and the draft dropped. *name and *path are of
- * the counted heap. */
+/* Chooses the name for a data file of `size` bytes: `want`, or a variant if another file has
+ * that name. If a file of that name has the same bytes, it is reused and the draft is dropped.
+ * The caller frees *name and *path with surg__free. */
 surg_status surg__draft_name(surg__saver *s, const char *dir, const char *want, surg__draft *d,
                              uint64_t size, char **name, char **path);
 char *surg__path_join(surg_context *ctx, const char *dir, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text, shared by its printer and its parser: wire messages in memory seen through the
- * descriptors of protobuf-c, and the words of the grammar. The codec is driven by descriptors
- * wherever the grammar has no form of its own (`@{...}`), so that no field can be lost. */
+/* Shared by the printer and the parser of ONNX text: wire messages in memory, decoded by the
+ * descriptors of protobuf-c, and the keywords of the grammar. Content without a grammar form is
+ * printed from the descriptors as `@{...}`, so that no field is lost. */
 #ifndef SURG_TEXT_CODEC_H
 #define SURG_TEXT_CODEC_H
 
@@ -20,28 +20,29 @@ typedef struct surg__tmsg {
 } surg__tmsg;
 typedef struct surg__tfield {
   uint32_t number, wire;
-  uint64_t value;   /* varint, fixed32, fixed64 */
-  surg__tmsg bytes; /* the payload as it stands, without tag and length */
+  uint64_t value;   /* of a varint, fixed32 or fixed64 */
+  surg__tmsg bytes; /* the raw payload, without tag and length */
 } surg__tfield;
 
 
 #define SURG__BIT(number) (UINT64_C(1) << (number))
 
-/* Takes the next field off the front of *m: 1, 0 at its end, -1 when malformed. */
+/* Removes the first field from *m: 1, 0 at its end, -1 if malformed. */
 int surg__text_next(surg__tmsg *m, surg__tfield *f);
-/* Reads a varint; bytes used, or 0. */
+/* Reads a varint: the number of bytes used, or 0. */
 size_t surg__text_varint(const uint8_t *p, size_t n, uint64_t *value);
-/* Checks a message and all known ones inside it: afterwards surg__text_next cannot fail on them.
- * NULL, or what is wrong (static text). */
+/* Validates a message and all known messages inside it: afterwards surg__text_next cannot fail
+ * on them. Returns NULL, or the error (static text). */
 const char *surg__text_check(const surg__desc *d, surg__tmsg m, uint32_t depth);
-/* The descriptor of a field when its wire type is one the descriptor can take, else NULL. */
+/* The descriptor of a field if the descriptor accepts its wire type, else NULL. */
 const surg__fdesc *surg__text_known(const surg__desc *d, const surg__tfield *f);
-/* The last field of that number and wire type. */
+/* Finds the last field with that number and wire type. */
 bool surg__text_get(surg__tmsg m, uint32_t number, uint32_t wire, surg__tfield *f);
-/* Bits of the numbers (below 64) of all known fields there; *unknown says whether others are. */
+/* The set of known fields in m, as bits of their numbers (below 64); *unknown: m has other
+ * fields. */
 uint64_t surg__text_seen(const surg__desc *d, surg__tmsg m, bool *unknown);
 
-/* The numbers of a repeated field, packed or not. */
+/* Iterator over the numbers of a repeated field, packed or not. */
 typedef struct surg__tnums {
   surg__tmsg rest, packed;
   uint32_t number, wire;
@@ -49,22 +50,22 @@ typedef struct surg__tnums {
 surg__tnums surg__text_nums(surg__tmsg m, const surg__desc *d, uint32_t number);
 bool surg__text_nums_next(surg__tnums *it, uint64_t *value);
 
-/* --- words (text_wire.c) --- */
+/* --- keywords (text_wire.c) --- */
 static inline bool surg__text_ident_char(char c, bool first) {
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_') return true;
   return !first && c >= '0' && c <= '9';
 }
 bool surg__text_is_ident(const char *s, size_t n);
-/* Identifiers that mean something where a name may stand, so that a name spelt so is quoted. */
+/* Whether an identifier is a keyword where a name may appear, so that an equal name is quoted. */
 bool surg__text_reserved(const char *s, size_t n);
 bool surg__text_is_type_word(const char *s, size_t n);
 static inline bool surg__text_word(const char *s, size_t n, const char *word) {
   return n && *s == *word && strlen(word) == n && memcmp(s, word, n) == 0;
 }
-const char *surg__text_attr_kind(unsigned kind); /* "float", "ints"; NULL when unknown */
+const char *surg__text_attr_kind(unsigned kind); /* "float", "ints"; NULL: unknown kind */
 unsigned surg__text_attr_kind_of(const char *s, size_t n);
-uint32_t surg__text_attr_field(unsigned kind); /* number of the value field of a kind */
-/* The typed list an element type is stored in (number of the field), or 0. */
+uint32_t surg__text_attr_field(unsigned kind); /* number of the kind's value field */
+/* The number of the typed list field for an element type, or 0. */
 uint32_t surg__text_list_field(int dtype);
 
 /* --- printer (text_print.c, text_print_value.c) --- */
@@ -75,10 +76,10 @@ typedef struct surg__tprint {
   surg__buf *out;
   bool strict;
   unsigned indent;
-  size_t suffix_end; /* where the last `@{...}` ended */
+  size_t suffix_end; /* end offset of the last `@{...}` */
   struct {
     const surg__desc *desc;
-    const surg__fdesc *field; /* NULL: `what` */
+    const surg__fdesc *field; /* NULL: see `what` */
     const char *what;
     uint64_t count;
   } dropped[SURG__TEXT_KINDS];
@@ -89,15 +90,16 @@ void surg__print_dropped(surg__tprint *p, const surg__desc *d, const surg__fdesc
                          const char *what, uint64_t n);
 void surg__print_indent(surg__tprint *p);
 void surg__print_quoted(surg__tprint *p, const uint8_t *s, size_t n);
-void surg__print_name(surg__tprint *p, surg__tmsg s);  /* where a type could stand too */
-void surg__print_ident(surg__tprint *p, surg__tmsg s); /* where only a name can */
-/* Identifiers where official text has no quotes: strict spells them with '_'. */
+void surg__print_name(surg__tprint *p, surg__tmsg s);  /* where a type is possible too */
+void surg__print_ident(surg__tprint *p, surg__tmsg s); /* where only a name is possible */
+/* Prints an identifier that has no quotes in official text; strict text replaces its other
+ * characters by '_'. */
 void surg__print_word(surg__tprint *p, surg__tmsg s);
 void surg__print_float(surg__tprint *p, uint32_t bits);
 void surg__print_double(surg__tprint *p, uint64_t bits);
 void surg__print_list(surg__tprint *p, surg__tmsg m, const surg__desc *d, uint32_t number);
-/* The trailing `@{...}`: all fields but `said`; `!field` for those of `missing`. With `always` it
- * is printed even when there is nothing to say. */
+/* Prints the trailing `@{...}`: all fields except `said`, and `!field` for each in `missing`.
+ * With `always` it is printed even if empty. */
 void surg__print_suffix(surg__tprint *p, const surg__desc *d, surg__tmsg m, uint64_t said,
                         uint64_t missing, bool always);
 bool surg__print_needs_suffix(const surg__tprint *p, const surg__desc *d, surg__tmsg m,
@@ -118,7 +120,7 @@ typedef struct surg__tparse {
   surg__buf s, t; /* scratch: the last string, a joined domain */
   surg_status status;
   uint32_t depth;
-  /* the last tensor type read at top level: element type 0 when it was none */
+  /* The last tensor type read at top level; dtype 0: it was not a tensor type. */
   int dtype;
   bool tensor_word, shaped, numeric;
   SURG_VEC(int64_t) dims;
@@ -132,15 +134,16 @@ typedef enum surg__num_kind {
 typedef struct surg__num {
   surg__num_kind kind;
   bool negative;
-  uint64_t magnitude; /* INT */
-  uint64_t bits;      /* NAN */
-  const char *at;     /* FLOAT and INT: the text */
+  uint64_t magnitude; /* of INT */
+  uint64_t bits;      /* of NAN */
+  const char *at;     /* of FLOAT and INT: the text */
   size_t n;
 } surg__num;
 
-/* Reports at `at` (NULL: here); always false. The first error stays. */
+/* Reports an error at `at` (NULL: the current position); returns false. Only the first error is
+ * kept. */
 bool surg__lex_error(surg__tparse *t, const char *at, const char *fmt, ...) SURG_PRINTF(3, 4);
-/* Next character after blanks and comments; 0 at the end. */
+/* The next character after blanks and comments; 0 at the end. */
 char surg__lex_skip(surg__tparse *t);
 static inline char surg__lex_peek(surg__tparse *t) {
   return t->p < t->end && *t->p > ' ' && *t->p != '#' ? *t->p : surg__lex_skip(t);
@@ -149,12 +152,13 @@ bool surg__lex_match(surg__tparse *t, char c);
 bool surg__lex_expect(surg__tparse *t, char c);
 bool surg__lex_arrow(surg__tparse *t);
 bool surg__lex_at_ident(surg__tparse *t);
-bool surg__lex_peek_ident(surg__tparse *t, surg_str *s); /* does not take it */
+bool surg__lex_peek_ident(surg__tparse *t, surg_str *s); /* does not consume it */
 bool surg__lex_ident(surg__tparse *t, surg_str *s);
-bool surg__lex_string(surg__tparse *t, surg_str *s); /* into t->s, until the next string */
+bool surg__lex_string(surg__tparse *t, surg_str *s); /* stored in t->s, valid until the next
+                                                      * string */
 bool surg__lex_quotable(surg__tparse *t, surg_str *s, const char *what);
 bool surg__lex_at_hex(surg__tparse *t);
-bool surg__lex_hex(surg__tparse *t, surg__buf *to); /* `0x...` bytes appended */
+bool surg__lex_hex(surg__tparse *t, surg__buf *to); /* appends the bytes of `0x...` */
 bool surg__lex_at_number(surg__tparse *t);
 bool surg__lex_number(surg__tparse *t, surg__num *v);
 bool surg__num_i64(surg__tparse *t, const surg__num *v, int64_t *out);
@@ -163,10 +167,12 @@ bool surg__num_float(surg__tparse *t, const surg__num *v, uint32_t *bits);
 bool surg__num_double(surg__tparse *t, const surg__num *v, uint64_t *bits);
 bool surg__lex_i64(surg__tparse *t, int64_t *out);
 
-/* Wire being built: open writes a tag and leaves a byte for the length, close fills it in. */
+/* Builds the wire format: open writes a tag and reserves one byte for the length, close fills it
+ * in. */
 bool surg__emit_open(surg__tparse *t, uint32_t number, size_t *at); /* false: too deep */
 void surg__emit_close(surg__tparse *t, size_t at);
-size_t surg__emit_open_bytes(surg__tparse *t, uint32_t number); /* no message, not counted */
+size_t surg__emit_open_bytes(surg__tparse *t, uint32_t number); /* no message: skips the depth
+                                                                 * check */
 void surg__emit_close_bytes(surg__tparse *t, size_t at);
 void surg__emit_varint(surg__tparse *t, uint64_t v);
 void surg__emit_int(surg__tparse *t, uint32_t number, int64_t v);
@@ -175,16 +181,16 @@ void surg__emit_fixed64(surg__tparse *t, uint64_t v);
 void surg__emit_tag(surg__tparse *t, uint32_t number, uint32_t wire);
 void surg__emit_str(surg__tparse *t, uint32_t number, surg_str s);
 
-/* An optional `@{...}` of the message that starts at `start` of the output. */
+/* Parses an optional `@{...}` for the message that starts at offset `start` of the output. */
 bool surg__parse_suffix(surg__tparse *t, const surg__desc *d, size_t start);
 bool surg__parse_block(surg__tparse *t, const surg__desc *d, size_t start);
 bool surg__parse_pairs(surg__tparse *t, uint32_t number); /* `["k": "v", ...]` */
-bool surg__parse_type(surg__tparse *t);                   /* contents of a TypeProto */
-/* What follows the type (and the name, and an optional '=') of a tensor: contents of a
- * TensorProto whose element type and dims are the last type's. */
+bool surg__parse_type(surg__tparse *t);                   /* emits the content of a TypeProto */
+/* Parses the data of a tensor, after its type, name and optional '='. Emits the content of a
+ * TensorProto with the element type and dims of the last type. */
 bool surg__parse_tensor_data(surg__tparse *t, size_t start);
 bool surg__parse_tensor(surg__tparse *t); /* type [name] ['='] data */
-bool surg__parse_tensor_tail(surg__tparse *t, size_t start); /* the same, behind the type */
+bool surg__parse_tensor_tail(surg__tparse *t, size_t start); /* the part after the type */
 bool surg__parse_graph(surg__tparse *t);
 bool surg__parse_graph_named(surg__tparse *t, surg_str name);
 
