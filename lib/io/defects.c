@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Defects of a lenient load: finding out which are cured, accepting what the loader read in their
- * place, and refusing a model that has open ones. */
+/* Defects of a lenient load: tests which are cured, accepts what the loader read in their place,
+ * and rejects a model with open ones. */
 #include "io/load.h"
 
 const char *surg__defect_place(surg_model *m, surg__defect *d) {
@@ -13,9 +13,9 @@ const char *surg__defect_place(surg_model *m, surg__defect *d) {
   return d->where;
 }
 
-/* --- whether it still holds --- */
+/* --- whether a defect remains --- */
 
-/* Whether the rule of the finding is broken by its node, or the graph, as they are now. */
+/* Whether the node or graph of the finding, in its current state, still violates the rule. */
 static bool still_breaks(surg__loader *probe, const surg__defect *d) {
   probe->probe = d->code;
   probe->probed = false;
@@ -53,7 +53,8 @@ static bool holds_tensor(const surg__defect *d) {
   return false;
 }
 
-/* What only reading the file can find: gone with the thing, or when an edit put another there. */
+/* Whether a defect that only reading the file can find is cured: its element was erased, or an
+ * edit replaced it. */
 static bool gone(const surg__defect *d) {
   if (graph_erased(d->graph) || (d->node && d->node->erased)) return true;
   if (d->function && d->function->erased) return true;
@@ -66,7 +67,7 @@ static bool is(const surg__defect *d, const char *code) {
   return strcmp(d->code, code) == 0;
 }
 
-/* Rules that the checks of a model that is read ask about. */
+/* Whether the rule is one that the loader's checks can evaluate again on the model in memory. */
 static bool checked(const surg__defect *d) {
   static const char *const codes[] = {"E102", "E103", "E104", "E105", "E107", "E109", "E112",
                                       "E115", "E116", "E118", "E125", "E126", "E127", "E128",
@@ -76,7 +77,7 @@ static bool checked(const surg__defect *d) {
   return false;
 }
 
-/* Whether what the interface declares of a value is complete now. */
+/* Whether the declared type of an input or output of the main graph is now complete. */
 static bool is_declared(surg__loader *probe, const surg__defect *d) {
   const surg_value *v = d->value;
   const surg_graph *g = v ? v->graph : NULL;
@@ -92,7 +93,7 @@ static bool is_declared(surg__loader *probe, const surg__defect *d) {
   return !probe->probed;
 }
 
-/* Imports that were missing are there, or those that were out of range are written anew without. */
+/* Whether missing imports were added, or imports out of range were replaced. */
 static bool imports_hold(const surg_model *m, const surg__defect *d) {
   if (d->function) return d->function->imports_dirty;
   return m->ir_version >= 3 && m->imports.count > 0 && m->header_dirty;
@@ -117,7 +118,7 @@ static bool cured(surg__loader *probe, const surg__defect *d) {
   return checked(d) && !still_breaks(probe, d);
 }
 
-/* Marks nodes that have an open error finding, and those alone, as faulty. */
+/* Sets `faulty` on exactly the nodes that have an open error finding. */
 static void mark_nodes(surg_model *m) {
   for (size_t i = 0; i < m->defects.count; i++) {
     surg_node *n = m->defects.items[i].node;
@@ -144,8 +145,8 @@ static bool is_listed(const surg_model *m, size_t n, const surg__defect *d) {
   return false;
 }
 
-/* Checks all nodes of the file again after imports changed: another version has other rules, and a
- * node of a domain that was not imported was not checked. What is found is open, too. */
+/* Checks all nodes from the file again after the imports changed: another opset version has
+ * other rules, and nodes of a missing domain were not checked before. New findings are open. */
 static void judge_again(surg_model *m, surg__loader *L) {
   const size_t before = m->defects.count;
   size_t kept = before;
@@ -194,9 +195,10 @@ size_t surg_model_open_findings(surg_model *m) {
   return m->open_defects;
 }
 
-/* --- accepting a reading --- */
+/* --- accepting what was read --- */
 
-/* A tensor whose elements are wider in the file than its type: written anew in its own. */
+/* Replaces a tensor whose elements are wider in the file than its element type by a copy in its
+ * own type. */
 static surg_status narrow(surg_model *m, surg_tensor *t) {
   const unsigned wide = t->stored;
   if (!wide) return SURG_OK;
@@ -242,7 +244,7 @@ surg_status surg_model_accept_finding(surg_model *m, size_t i) {
   return m->status;
 }
 
-/* --- refusing --- */
+/* --- rejecting a model --- */
 
 surg_status surg__model_sound(surg_model *m) {
   if (!m->defects.count) return m->status;

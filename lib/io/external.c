@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* External data: the one way by which a tensor of a model names another file. A location is read
- * beneath the folder of the model and nowhere else, by a lookup in which the kernel itself sees to
- * that; the one exception is the layout of Hugging Face caches, where model and data are symbolic
- * links into one and the same other folder. */
+/* External data: the only way by which a model refers to another file. A location is opened
+ * beneath the model's folder and nowhere else; the kernel enforces this during the lookup. The
+ * one exception is the layout of Hugging Face caches, where model and data are symbolic links
+ * into the same other folder. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,18 +14,19 @@
 
 typedef struct request {
   surg_model *m;
-  uint64_t tensor; /* where it stands */
-  uint64_t bytes;  /* it has */
+  uint64_t tensor; /* byte offset of its message */
+  uint64_t bytes;  /* size of its elements */
   surg_str location, offset, length;
   bool has_location, has_offset, has_length;
-  bool tolerated; /* what is said is a warning */
+  bool tolerated; /* report a warning instead of an error */
 } request;
 
 static bool str_is(surg_str s, const char *text) {
   return s.n == strlen(text) && memcmp(s.p, text, s.n) == 0;
 }
 
-/* `graph.initializer[3] "w": external data "w.bin"`; naming the place costs a walk of the file. */
+/* `graph.initializer[3] "w": external data "w.bin"`. Locating the tensor costs a walk of the
+ * file. */
 static char *describe(const request *r, surg__buf *b) {
   surg__buf_init(b, r->m->ctx);
   surg__wire_path(r->m->source, r->tensor, b);
@@ -51,8 +52,8 @@ static surg_status fail(const request *r, surg_status status, const char *why) {
   return status;
 }
 
-/* The data are not there, or not all of them: a model can do without as long as nothing needs the
- * elements. */
+/* Reports that a data file is missing or too short. With SURG__ABSENT_MISSING this is a warning
+ * and SURG_ENOTFOUND, since the model is usable as long as the elements are not needed. */
 static surg_status missing(const request *r, surg_status status, const char *why) {
   request copy = *r;
   copy.tolerated = r->m->absent == SURG__ABSENT_MISSING;
@@ -89,7 +90,7 @@ static surg_status take_key(request *r, const surg__extkey *k) {
   return SURG_OK;
 }
 
-/* Decimal digits only, within int64. */
+/* Parses decimal digits; the value must fit int64. */
 static bool number(surg_str s, uint64_t *out) {
   uint64_t v = 0;
   if (s.n == 0 || s.n > 19) return false;
@@ -121,7 +122,7 @@ static surg_status check_location(const request *r) {
   return SURG_OK;
 }
 
-/* The range from offset and length; the file's size is checked by the caller. */
+/* The range that offset and length specify; the caller checks it against the file size. */
 static surg_status find_range(const request *r, surg__span *range) {
   uint64_t length = r->bytes;
   *range = (surg__span){0, r->bytes};
@@ -142,7 +143,7 @@ static surg_status find_range(const request *r, surg__span *range) {
 
 /* --- opening --- */
 
-/* The folder that locations are relative to, opened once. */
+/* Opens the folder that locations are relative to, once. */
 static surg_status open_root(const request *r) {
   surg__source *src = r->m->source;
   const char *root = r->m->options.external_root ? r->m->options.external_root : src->dir;
@@ -154,7 +155,7 @@ static surg_status open_root(const request *r) {
   return missing(r, SURG_EIO, strerror(err));
 }
 
-/* The folder and the last component of a path beneath dirfd. */
+/* Splits a path beneath dirfd into an open parent folder and the last component. */
 static int open_parent(int dirfd, const char *path, int *parent, char **base) {
   char *dir;
   int err = surg__os_split(path, &dir, base);
@@ -168,7 +169,7 @@ static int open_parent(int dirfd, const char *path, int *parent, char **base) {
   return err;
 }
 
-/* Whether fd is the folder in which the model file really lies. */
+/* Whether fd is the folder that contains the model file after all links are resolved. */
 static bool is_model_folder(const surg__source *src, int fd) {
   char *real, *dir, *base;
   if (!src->path || surg__os_realpath(src->path, &real) != 0) return false;
@@ -183,8 +184,8 @@ static bool is_model_folder(const surg__source *src, int fd) {
   return same;
 }
 
-/* A link whose target lies in the folder of the model file itself (both are links into one cache
- * folder): opened beneath that folder. EXDEV when it is not so. */
+/* Opens a link whose target is in the folder of the real model file (both are links into one
+ * cache folder), beneath that folder. EXDEV: the link points elsewhere. */
 static int open_through_link(const surg__source *src, int parent, const char *base, int *fd) {
   char target[LINK_BYTES], *dir, *name;
   size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surg_model_load and surg_model_load_memory: from bytes to a model, or to one located line. */
+/* surg_model_load and surg_model_load_memory: from bytes to a model, or to a located error. */
 #include "io/load.h"
 
 static surg_load_options read_options(const surg_load_options *given) {
@@ -9,7 +9,7 @@ static surg_load_options read_options(const surg_load_options *given) {
   return o;
 }
 
-/* A model that borrows the source; options whose text must last are copied. */
+/* Creates a model that borrows the source; copies the text options that must outlive the call. */
 static bool new_model(surg__loader *L, const surg_load_options *options, surg__absent absent) {
   surg_model *m = surg__model_alloc(L->ctx);
   L->m = m;
@@ -24,8 +24,8 @@ static bool new_model(surg__loader *L, const surg_load_options *options, surg__a
   return m->options.external_root || surg__load_oom(L);
 }
 
-/* Nodes with a finding become operators nobody knows: what is said of a model that does not hold
- * must not rest on them. */
+/* Makes nodes with a finding opaque, as if their operator were unknown: statements about an
+ * invalid model must not depend on them. */
 static void make_opaque(surg_model *m) {
   for (surg_graph *g = m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
@@ -35,14 +35,16 @@ static void make_opaque(surg_model *m) {
     }
 }
 
-/* Where functions call each other in a circle, nothing may follow a call inside of them. */
+/* Marks calls inside functions as faulty. Used when functions are recursive, so that no walk
+ * follows calls without end. */
 static void cut_calls(surg_model *m) {
   for (surg_graph *g = m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next)
       if (surg_graph_function(g) && surg_node_function(n)) n->faulty = true;
 }
 
-/* What was read is the model as it was loaded; it is written as the file is until it is edited. */
+/* Finishes a lenient load. The model counts as unedited, so saving reproduces the file until the
+ * first edit. */
 static void settle(surg_model *m, bool endless) {
   m->lenient = true;
   if (endless) cut_calls(m);
@@ -51,14 +53,14 @@ static void settle(surg_model *m, bool endless) {
   m->judged_gen = 1;
 }
 
-/* What a caller wants besides the options. */
+/* Requests of a caller besides the options. */
 typedef struct load_wish {
   surg__absent absent;
   bool *partial; /* or NULL */
 } load_wish;
 
-/* With `partial` a model comes out under CHECK too, as far as it could be read; *partial: not all
- * of it could. */
+/* Loads a model from a source. With `partial`, a model is returned under CHECK too, with
+ * everything that could be read; *partial: some part could not. */
 static surg_status build(surg__source *src, const surg_load_options *options, load_wish wish,
                          surg_model **out) {
   bool *partial = wish.partial;
@@ -89,7 +91,7 @@ static surg_status build(surg__source *src, const surg_load_options *options, lo
   return status;
 }
 
-/* Whether the first byte that is no blank opens ONNX text. */
+/* Whether the first non-blank byte starts ONNX text. */
 static bool looks_like_text(surg__source *s) {
   uint64_t n = s->size < 4096 ? s->size : 4096;
   if (surg__source_need(s, 0, n) != SURG_OK) return false;
@@ -105,7 +107,7 @@ static bool has_suffix(const char *s, const char *suffix) {
   return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
-/* Replaces a source of ONNX text by one of the bytes it stands for. */
+/* Replaces a source of ONNX text by a source of the equivalent wire bytes. */
 static surg_status translate(surg__source **src) {
   surg__source *s = *src, *bytes = NULL;
   surg__buf wire;
@@ -117,7 +119,7 @@ static surg_status translate(surg__source **src) {
   if (status == SURG_OK) status = surg__source_memory(s->ctx, wire.p, wire.n, s->name, &bytes);
   surg__buf_free(&wire);
   if (status != SURG_OK) return status;
-  /* External data still stands beside the text. */
+  /* External data is relative to the folder of the text file. */
   bytes->path = s->path;
   bytes->dir = s->dir;
   s->path = s->dir = NULL;
@@ -126,7 +128,7 @@ static surg_status translate(surg__source **src) {
   return SURG_OK;
 }
 
-/* Takes over the reference to src. */
+/* Takes ownership of the reference to src. */
 static surg_status load_source(surg__source *src, bool text, const surg_load_options *given,
                                load_wish wish, surg_model **out) {
   surg_context *ctx = src->ctx;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AttributeProto: exactly one value, of the kind the attribute says it has. Strings stay where they
- * are in the source image; graphs are only noted, they are read when their turn comes. */
+/* AttributeProto: exactly one value, of the declared kind. Strings remain in the source image;
+ * graphs are only recorded here and read later, level by level. */
 #include "io/load.h"
 
-/* Field of AttributeProto that holds the value of a kind. */
+/* The field of AttributeProto for the value of each kind. */
 static const uint8_t field_of[] = {
     [SURG_ATTR_FLOAT] = 2,          [SURG_ATTR_INT] = 3,
     [SURG_ATTR_STRING] = 4,         [SURG_ATTR_TENSOR] = 5,
@@ -25,8 +25,9 @@ typedef struct reader {
   const Onnx__AttributeProto *p;
   surg_node *node;
   surg_attr *a;
-  uint64_t present; /* bit: a value field that is there */
-  size_t skipped;   /* fields left out of the message: elements of the kind at hand, if good */
+  uint64_t present; /* bit set of the value fields that are present */
+  size_t skipped;   /* number of fields not decoded with the message; in a valid attribute, the
+                     * elements of its value */
 } reader;
 
 static bool is_value(uint32_t number) {
@@ -76,7 +77,7 @@ static bool take_graph(reader *r, const surg__field *f, surg_graph **out) {
   return true;
 }
 
-/* Element i of the value, from a field that was left out of the message. */
+/* Reads element i of the value from a field that was not decoded with the message. */
 static bool take_element(reader *r, const surg__field *f, void *items, size_t i) {
   switch (r->a->kind) {
     case SURG_ATTR_STRING:
@@ -100,14 +101,14 @@ static bool take_element(reader *r, const surg__field *f, void *items, size_t i)
   }
 }
 
-/* Values that are left in the file: strings, tensors, graphs. */
+/* Reads values that remain in the file: strings, tensors, graphs. */
 static bool take_skipped(reader *r) {
   surg_attr *a = r->a;
   bool strings = a->kind == SURG_ATTR_STRING || a->kind == SURG_ATTR_STRINGS;
   void *items = surg__arena_array(&r->L->m->arena, r->skipped + 1,
                                   strings ? sizeof(surg_str) : sizeof(void *));
   if (!items) return surg__load_oom(r->L);
-  /* Set first: graphs that are read later find the attribute complete. */
+  /* Set before the elements are read, so that graphs read later find the attribute complete. */
   if (a->kind == SURG_ATTR_STRING)
     a->u.s = (surg_str){"", 0};
   else if (strings)
@@ -122,7 +123,7 @@ static bool take_skipped(reader *r) {
   size_t n = 0;
   while (surg__load_next(r->L, &c, &f)) {
     if (f.number != field_of[a->kind]) continue;
-    bool single = a->kind == SURG_ATTR_STRING; /* the last one counts */
+    bool single = a->kind == SURG_ATTR_STRING; /* the last occurrence is the value */
     if (!take_element(r, &f, items, single ? 0 : n)) return false;
     if (single) a->u.s = *(surg_str *)items;
     n = single ? 1 : n + 1;
@@ -173,22 +174,23 @@ static bool take_value(reader *r) {
   }
 }
 
-/* The kind of an attribute that does not say: that of its only value. IR version 1 had no types. */
+/* The kind of an attribute without a type: that of its only value. IR version 1 had no types. */
 static surg_attr_kind guess_kind(const reader *r) {
   for (size_t k = 1; k < SURG_COUNT(field_of); k++)
     if (r->present == BIT(field_of[k])) return (surg_attr_kind)k;
   return SURG_ATTR_UNDEFINED;
 }
 
-/* The kind of a lenient load for an attribute that has a value its type does not use: a value of
- * the type is the meaning where there is one, else the only value there is. */
+/* The kind that a lenient load assigns to an attribute with a value its type does not use: the
+ * declared kind if a value of it is present, else that of the only value. */
 static surg_attr_kind nearest_kind(const reader *r, surg_attr_kind said) {
   const bool known = said != SURG_ATTR_UNDEFINED && (size_t)said < SURG_COUNT(field_of);
   if (known && (r->present & BIT(field_of[said]))) return said;
   return guess_kind(r);
 }
 
-/* The kind; UNDEFINED: a finding, or loading has ended. *repaired: the type was missing. */
+/* The kind of the attribute; UNDEFINED: a finding, or loading has ended. *repaired: the type was
+ * missing. */
 static surg_attr_kind kind_of(reader *r, bool *repaired) {
   const Onnx__AttributeProto *p = r->p;
   surg__loader *L = r->L;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who calls whom among the functions of a model, over all their subgraphs: no recursion, no deep
- * chains, and no more nodes than can be dealt with if every call were inlined. */
+/* Checks the call graph of the model's functions, including their subgraphs: no recursion, no
+ * chain of calls beyond the depth limit, and a bounded number of nodes if every call were
+ * inlined. */
 #include "io/load.h"
 
 typedef struct call {
@@ -8,23 +9,23 @@ typedef struct call {
 } call;
 
 typedef struct function_info {
-  uint64_t nodes; /* own, then with those of all calls inlined */
-  uint32_t first; /* calls of this one in calls[] */
-  uint32_t next;  /* of the walk */
-  uint32_t depth; /* longest chain of calls, 1 for a function that calls none */
+  uint64_t nodes; /* of the function itself; later including all inlined calls */
+  uint32_t first; /* index of its first call in `sorted` */
+  uint32_t next;  /* next call to visit */
+  uint32_t depth; /* longest chain of calls; 1 for a function without calls */
   bool entered, done;
 } function_info;
 
 typedef struct calls {
   surg__loader *L;
-  size_t n; /* functions; entry n stands for the main graph */
+  size_t n; /* number of functions; entry n is the main graph */
   function_info *info;
   SURG_VEC(call) list;
-  uint32_t *sorted; /* callees by caller */
+  uint32_t *sorted; /* callees, grouped by caller */
   uint32_t *stack;
 } calls;
 
-/* Functions are numbered by body->scratch, from 1. */
+/* The index of a function; body->scratch stores it plus 1. NULL: the main graph. */
 static uint32_t number_of(const calls *c, const surg_function *f) {
   return f ? (uint32_t)((uintptr_t)f->body->scratch - 1) : (uint32_t)c->n;
 }
@@ -32,7 +33,8 @@ static uint32_t number_of(const calls *c, const surg_function *f) {
 static bool collect(calls *c) {
   for (surg_graph *g = c->L->m->graph; g; g = g->next) {
     uint32_t caller = number_of(c, surg_graph_function(g));
-    if (caller < c->n) c->info[caller].nodes += g->n_nodes; /* the main graph's are there anyway */
+    if (caller < c->n) c->info[caller].nodes += g->n_nodes; /* nodes of the main graph exist
+                                                             * already and are not counted */
     for (surg_node *n = g->first; n; n = n->next) {
       const surg_function *f = surg_node_function(n);
       if (!f) continue;
@@ -44,7 +46,7 @@ static bool collect(calls *c) {
   return true;
 }
 
-/* Groups the calls by caller, keeping their order. */
+/* Groups the calls by caller, in their original order. */
 static void sort_calls(calls *c) {
   for (size_t i = 0; i < c->list.count; i++) c->info[c->list.items[i].caller].first++;
   uint32_t sum = 0;
@@ -87,7 +89,7 @@ static bool recursive(calls *c, uint32_t i) {
                         "others");
 }
 
-/* Depth first from one function; false: recursion (reported), or loading has ended. */
+/* Depth-first walk from one function; false: recursion (reported), or loading has ended. */
 static bool visit(calls *c, uint32_t start) {
   size_t depth = 0;
   c->stack[depth++] = start;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of a model that is read in full: order, and what operators, functions and control flow ask
- * of their nodes. Operators nobody here knows are let through. */
+/* Checks of a completely read model: node order, and the constraints of operators, functions and
+ * control flow on their nodes. Unknown operators are accepted. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +22,8 @@ static bool duplicate(surg__loader *L, const surg_attr *a) {
   return go_on;
 }
 
-/* No two attributes of one name; names are interned, so pointers tell. */
+/* Checks that no two attributes have the same name. Names are interned, so pointers are
+ * compared. */
 static bool check_duplicates(surg__loader *L, const surg_node *n) {
   if (n->n_attr <= 16) {
     for (uint32_t i = 1; i < n->n_attr; i++)
@@ -48,7 +49,7 @@ static const surg_attr *find_attr(const surg_node *n, const char *name) {
   return NULL;
 }
 
-/* Whether an attribute was left out, with a finding: the file has more. */
+/* Whether an attribute was left out with a finding, so that the file has more than the model. */
 static bool lost_attr(const surg_node *n) {
   return n->faulty && n->n_attr < n->cap_attr;
 }
@@ -63,11 +64,11 @@ static const char *kind_name(surg_attr_kind k) {
 
 static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s,
                        const surg_attr *a) {
-  if (a->kind == SURG_ATTR_UNDEFINED) return true; /* found where it was read */
+  if (a->kind == SURG_ATTR_UNDEFINED) return true; /* reported when it was read */
   const surg__attr_def *def = surg__schema_attr(s, a->name);
   bool graph = a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS;
-  if (!def && !graph && a->name[0] == '_' && a->name[1] == '_') return true; /* ONNX's own */
-  if (!def && !graph && n->op == SURG_OP_LayerNormalization) return true;    /* takes any */
+  if (!def && !graph && a->name[0] == '_' && a->name[1] == '_') return true; /* reserved by ONNX */
+  if (!def && !graph && n->op == SURG_OP_LayerNormalization) return true;    /* accepts any */
   if (!def && graph)
     return surg__load_bad(L, a->src.field_off, "E105", "%s has no such graph", n->op_type);
   if (!def)
@@ -90,7 +91,7 @@ static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *
   return true;
 }
 
-/* Constant takes exactly one of its value attributes. */
+/* Checks that a Constant has exactly one value attribute. */
 static bool check_constant(surg__loader *L, const surg_node *n) {
   uint32_t values = 0;
   for (uint32_t i = 0; i < n->n_attr; i++)
@@ -101,7 +102,7 @@ static bool check_constant(surg__loader *L, const surg_node *n) {
 
 /* --- inputs and outputs --- */
 
-/* Outputs that an operator always gives have a name. */
+/* Checks that outputs that are not optional have a name. */
 static bool check_outputs(surg__loader *L, const surg_node *n, const surg_schema *s) {
   for (uint32_t i = 0; i < n->n_out && i < s->n_outputs && !n->faulty; i++)
     if (!n->out[i] && s->outputs[i].option == SURG__SINGLE)
@@ -110,7 +111,7 @@ static bool check_outputs(surg__loader *L, const surg_node *n, const surg_schema
   return true;
 }
 
-/* BatchNormalization gives all of its statistics or none. */
+/* Checks that BatchNormalization has all of its statistics outputs or none. */
 static bool check_norm_outputs(surg__loader *L, const surg_node *n) {
   const int since = n->schema->since;
   const bool good =
@@ -150,8 +151,9 @@ static const surg_graph *branch(const surg_node *n, const char *name) {
   return a && a->kind == SURG_ATTR_GRAPH && !a->ref && a->count == 1 ? a->u.graphs[0] : NULL;
 }
 
-/* Inputs of a body that have an initializer are no inputs to its node: IR version 3 asked for every
- * initializer to be an input, too. They become plain initializers, which is no edit. */
+/* Removes inputs of a body that have an initializer: they are not inputs of its node. IR version
+ * 3 required every initializer to be an input too. They become plain initializers, which does
+ * not count as an edit. */
 static bool drop_default_inputs(surg_graph *g, size_t n_in) {
   size_t kept = 0;
   for (size_t i = 0; i < g->n_in; i++) kept += !g->in[i]->initializer;
@@ -169,11 +171,12 @@ static bool drop_default_inputs(surg_graph *g, size_t n_in) {
   return true;
 }
 
-/* One subgraph has as many inputs and outputs as its node asks. */
+/* Checks that a subgraph has the number of inputs and outputs that its node requires. */
 static bool check_body(surg__loader *L, const surg_node *n, const char *name, size_t n_in,
                        size_t n_out) {
   const surg_graph *g = branch(n, name);
-  if (!g) return true; /* missing or of another kind: found above, or it comes from a call */
+  if (!g) return true; /* missing or of another kind: reported above; or the value comes from a
+                        * call */
   uint64_t off = g->parent_attr->src.field_off;
   if (g->n_in != n_in && !drop_default_inputs((surg_graph *)(uintptr_t)g, n_in) &&
       !surg__load_bad(L, off, "E125", "has %zu inputs instead of %zu", g->n_in, n_in))
@@ -190,7 +193,7 @@ static bool check_control_flow(surg__loader *L, const surg_node *n) {
     case SURG_OP_Loop:
       return check_body(L, n, "body", n->n_in, (size_t)n->n_out + 1);
     case SURG_OP_Scan:
-      /* Version 8 has the lengths of the sequences in front. */
+      /* In version 8, sequence lengths are the first input. */
       return check_body(L, n, "body", n->schema->since == 8 ? n->n_in - 1u : n->n_in, n->n_out);
     case SURG_OP_SequenceMap:
       return check_body(L, n, "body", n->n_in, n->n_out);
@@ -203,7 +206,8 @@ static bool check_control_flow(surg__loader *L, const surg_node *n) {
 
 static bool check_builtin(surg__loader *L, const surg_node *n) {
   const surg_schema *s = n->schema;
-  /* Of an opset newer than the table nothing certain is known, nor of the release of a runtime. */
+  /* The operators of an opset newer than the schema table, and of a runtime's release, are not
+   * known for certain. */
   if (surg_graph_opset(n->graph, n->domain) > surg_schema_newest(n->domain)) return true;
   if (s->flags & SURG__OP_CONTRIB) return true;
   if ((s->flags & SURG__OP_DEPRECATED) &&
@@ -231,7 +235,7 @@ static bool check_call(surg__loader *L, const surg_node *n) {
   return true;
 }
 
-/* An operator that the imported opset of an ONNX domain does not have. */
+/* Reports an operator that the imported opset of an ONNX domain does not define. */
 static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
   if (!L->all) return true;
   if (surg__schema_withdrawn(n->domain, n->op_type)) {
@@ -248,8 +252,8 @@ static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
                             (long long)opset, when);
 }
 
-/* Whether it was said of this graph or function that it does not import the domain; notes it. Of
- * many nodes the first is told. */
+/* Whether the missing import of the domain was already reported for this graph or function;
+ * records it. So only the first of many nodes is reported. */
 static bool said_missing(surg__loader *L, const surg_node *n) {
   const surg__missing m = {n->domain, surg_graph_function(n->graph)};
   if (!L->all || L->probe) return false;
@@ -263,7 +267,7 @@ static bool said_missing(surg__loader *L, const surg_node *n) {
 static bool check_unknown(surg__loader *L, const surg_node *n) {
   bool standard = !*n->domain || strcmp(n->domain, "ai.onnx") == 0;
   int64_t opset = surg_graph_opset(n->graph, n->domain);
-  if (opset == 0 && L->no_import) return true; /* told where the import stands */
+  if (opset == 0 && L->no_import) return true; /* reported at the import */
   if (opset == 0 && said_missing(L, n)) return true;
   if (opset == 0 && standard && L->m->ir_version >= 3)
     return surg__load_bad(L, n->src.field_off, "E104", "the model imports no opset of its domain");
@@ -271,7 +275,7 @@ static bool check_unknown(surg__loader *L, const surg_node *n) {
     return surg__load_unclean(L, n->src.field_off, "E104", "the %s does not import domain %s",
                               surg_graph_function(n->graph) ? "function" : "model",
                               surg__q(L->ctx, n->domain));
-  /* Of other domains the table may know a part. */
+  /* The schema table may cover other domains in part. */
   standard = standard || strncmp(n->domain, "ai.onnx.", 8) == 0;
   if (!standard || n->overload[0] || opset > surg_schema_newest(n->domain)) return true;
   return unregistered(L, n, opset);
@@ -299,7 +303,7 @@ bool surg__load_check_node(surg__loader *L, const surg_node *n) {
 
 /* --- graphs --- */
 
-/* An input and the initializer that gives it its default must agree. */
+/* Checks that an input agrees with the initializer that is its default. */
 static bool check_default(surg__loader *L, const surg_value *v) {
   const surg_type *type = v->decl.type;
   const surg_tensor *t = v->tensor;
@@ -322,7 +326,7 @@ static bool check_default(surg__loader *L, const surg_value *v) {
   return go_on;
 }
 
-/* Initializers that are no inputs, below IR version 4: runtimes read them all the same. */
+/* Reports initializers that are not inputs below IR version 4; runtimes read such models. */
 static bool bare_initializers(surg__loader *L, const surg_value *first, size_t n) {
   static const char fmt[] = "IR version %lld wants initializers among the inputs; %zu are not";
   const uint64_t off = first->init_src.field_off;
@@ -344,7 +348,7 @@ static bool check_initializers(surg__loader *L, const surg_graph *g) {
   return true;
 }
 
-/* The line that the sort of a graph in a cycle would print. */
+/* Diagnostic callback that stores the message of the sort about a cycle. */
 static void hear_cycle(void *user, surg_severity severity, const char *text) {
   surg__loader *L = user;
   const size_t name = strlen(L->src->name);
@@ -355,7 +359,7 @@ static void hear_cycle(void *user, surg_severity severity, const char *text) {
   if (L->cycle && colon) L->cycle_text = L->cycle + (colon - text) + 2;
 }
 
-/* A lenient load leaves the nodes of a cycle as the file has them. */
+/* Reports a cycle in a lenient load, which keeps the nodes of a cycle in file order. */
 static bool found_cycle(surg__loader *L, surg_graph *g) {
   surg_config *config = &L->ctx->config;
   const surg_config was = *config;
@@ -381,7 +385,7 @@ static bool found_cycle(surg__loader *L, surg_graph *g) {
   return true;
 }
 
-/* Sorts a graph in which a value is read before it is made. */
+/* Sorts a graph in which a node reads a value before its producer. */
 static bool check_order(surg__loader *L, surg_graph *g) {
   const surg_node *first = g->scratch;
   g->scratch = NULL;
@@ -396,7 +400,7 @@ static bool check_order(surg__loader *L, surg_graph *g) {
     surg__load_about(L, &(surg__defect){.graph = g});
     return go_on;
   }
-  /* Reading is no edit: a file in no order stays as it is until a pass wants it otherwise. */
+  /* Reading is not an edit: the file keeps its order until a pass changes it. */
   L->ctx->code = "E114";
   surg_status s = L->policy == SURG_LOAD_REPAIR ? surg_graph_toposort(g, NULL)
                                                 : surg__graph_sort(g, &g->sorted_on_load);

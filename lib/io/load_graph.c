@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a graph defines: inputs, initializers, nodes with their outputs and attributes. No name may
- * be defined twice, except that an initializer may give an input its default. */
+/* Reads the definitions of a graph: inputs, initializers, nodes with their outputs and
+ * attributes. Each name has one definition, except that an initializer can be the default of an
+ * input. */
 #include "io/load.h"
 
-/* Codes of a second definition: of any value, and of an initializer by one of its type and dims. */
+/* Codes of a second definition: of any value, and of an initializer with the same type and dims. */
 #define NAME_TWICE "E113"
 #define INIT_TWICE "E136"
 
 typedef struct fields {
-  uint32_t node, input, initializer, sparse; /* 0: there is none */
+  uint32_t node, input, initializer, sparse; /* 0: no such field */
 } fields;
 
 static const fields graph_fields = {1, 11, 5, 15};
@@ -43,7 +44,7 @@ static bool same_message(surg__loader *L, surg__span a, surg__span b) {
          memcmp(L->src->base + a.off, L->src->base + b.off, (size_t)a.len) == 0;
 }
 
-/* A second definition that says the same is dropped when asked for. */
+/* Drops a second definition with identical content, if the policy permits it. */
 static bool drop_twin(surg__loader *L, surg_graph *g, const surg__field *f, surg__span first,
                       const char *code) {
   if (L->policy != SURG_LOAD_REPAIR && !L->lenient) return false;
@@ -58,9 +59,9 @@ static bool drop_twin(surg__loader *L, surg_graph *g, const surg__field *f, surg
   return true;
 }
 
-/* The value to define under the name of `v` (or NULL). `taken`: the code of the finding, if the
- * name is defined already; under a lenient load the second definition is then a value of its own.
- * NULL: see L->status. */
+/* The value to define under the name of `v` (or NULL). `taken`: the code of the finding if the
+ * name is already defined; a lenient load then creates a separate value for the second
+ * definition. Returns NULL on failure or after a finding; see L->status. */
 static surg_value *to_define(surg__loader *L, surg_graph *g, const surg__field *f, surg_value *v,
                              const char *taken, const char *name) {
   if (taken) {
@@ -73,7 +74,7 @@ static surg_value *to_define(surg__loader *L, surg_graph *g, const surg__field *
   return v;
 }
 
-/* A definition without a name: under a lenient load a value that nothing can read. */
+/* Reports a definition without a name. A lenient load creates a value that cannot be read. */
 static surg_value *nameless(surg__loader *L, surg_graph *g, const surg__field *f,
                             const char *what) {
   if (!surg__load_bad(L, f->off, "E129", "%s without a name", what) || !L->lenient) return NULL;
@@ -83,7 +84,7 @@ static surg_value *nameless(surg__loader *L, surg_graph *g, const surg__field *f
   return v;
 }
 
-/* Whether two tensors differ in their elements at most. */
+/* Whether two tensors have the same element type and dims. */
 static bool same_kind(const surg_tensor *a, const surg_tensor *b) {
   if (!a || !b || a->dtype != b->dtype || a->rank != b->rank) return false;
   for (uint32_t i = 0; i < a->rank; i++)
@@ -190,7 +191,7 @@ static bool read_head(surg__loader *L, const surg__field *node, node_head *h) {
   return L->status == SURG_OK;
 }
 
-/* Whether the value of an outer graph is there already where the node around g stands. */
+/* Whether the value of an outer graph is defined before the node that contains g. */
 static bool visible(const surg_value *v, const surg_graph *at, const surg_graph *g) {
   while (g->parent_node->graph != at) g = g->parent_node->graph;
   return !v->producer || v->producer->order < g->parent_node->order;
@@ -204,8 +205,8 @@ bool surg__load_hides(const surg_value *inner) {
   return v && visible(v, at, g);
 }
 
-/* ONNX requires the name of an output of a subgraph to differ from all that are visible around it.
- */
+/* Checks that the output of a node in a subgraph does not have the name of a value visible from
+ * the enclosing graphs, as ONNX requires. */
 static bool check_hiding(surg__loader *L, const surg_graph *g, surg_value *inner, const char *name,
                          const surg__field *f) {
   surg_graph *at;
@@ -230,7 +231,7 @@ static bool define_output(surg__loader *L, surg_node *n, size_t i, const surg__f
     const bool first = !v;
     v = to_define(L, n->graph, f, v, v ? NAME_TWICE : NULL, name);
     if (L->status != SURG_OK) return false;
-    /* Under CHECK the second one is left out. */
+    /* Under CHECK the second definition is left out. */
     if (first && !check_hiding(L, n->graph, v, name, f)) return false;
   }
   return surg__node_link_output(n, i, v) || surg__load_oom(L);
@@ -264,7 +265,7 @@ bool surg__load_define(surg__loader *L, surg_graph *g) {
   surg__field f;
   bool ok = true;
   while (ok && surg__load_next(L, &c, &f)) {
-    L->node = g->parent_node; /* what is wrong with a body is wrong with its node */
+    L->node = g->parent_node; /* a finding in a body is a finding of its node */
     if (f.number == number->node)
       ok = define_node(L, g, &f);
     else if (f.number == number->input)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What SURG_LOAD_CHECK asks of versions, imports, metadata, function headers and of the interface
- * beyond what loading needs: rules of the specification that a model can be read without. */
+/* Rules of SURG_LOAD_CHECK on versions, imports, metadata, function headers and the interface:
+ * the specification requires them, but a model can be read without them. */
 #include <stdlib.h>
 
 #include "base/dtype.h"
@@ -13,8 +13,8 @@ static int by_address(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Some name that stands in a list of interned ones twice; NULL: none, or loading has ended. Leaves
- * the list sorted. */
+/* A name that occurs twice in a list of interned names; NULL: none, or loading has ended. Sorts
+ * the list. */
 static const char *repeated(const char **names, size_t n) {
   if (n) qsort(names, n, sizeof *names, by_address);
   for (size_t i = 1; i < n; i++)
@@ -46,7 +46,7 @@ static bool check_imports(surg__loader *L) {
     return !list->count ||
            surg__load_unclean(L, list->items[0].src.field_off, "E140",
                               "IR version %lld knows no opset imports", (long long)m->ir_version);
-  /* With nodes each of them is told that its domain is not imported. */
+  /* If there are nodes, each is reported for its missing domain instead. */
   return list->count || m->graph->first ||
          surg__load_unclean(L, m->graph->src.field_off, "E121", "the model imports no opset");
 }
@@ -71,13 +71,13 @@ bool surg__load_check_header(surg__loader *L) {
   return true;
 }
 
-/* --- what nodes of functions ask of the header of theirs --- */
+/* --- rules on nodes of functions that depend on the function header --- */
 
 bool surg__load_check_ref(surg__loader *L, const surg_node *n, const surg_attr *a) {
   const surg_function *f =
       a->ref && L->all && !L->probe ? surg_graph_function(n->graph) : NULL;
   if (!f) return true;
-  if (L->names_of != f) { /* sorted once a function: its graphs follow each other */
+  if (L->names_of != f) { /* sorted once per function: its graphs are visited in sequence */
     L->names = surg__arena_array(&L->scratch, f->attrs.count + 1, sizeof *L->names);
     if (!L->names) return surg__load_oom(L);
     if (f->attrs.count) memcpy(L->names, f->attrs.items, f->attrs.count * sizeof *L->names);
@@ -106,18 +106,18 @@ bool surg__load_check_opset(surg__loader *L, const surg_node *n) {
 
 /* --- the interface --- */
 
-/* What is missing in a type of the interface, or NULL. */
+/* The missing part of an interface type as text, or NULL. */
 static const char *lacks(const surg_type *t) {
   if (!t) return "has no type";
   while (t->elem) t = t->elem;
   const bool tensor = t->kind == SURG_TYPE_TENSOR || t->kind == SURG_TYPE_SPARSE_TENSOR;
   if (t->kind == SURG_TYPE_OPAQUE) return NULL;
-  if (!tensor) return "has no type"; /* a wrapper around nothing, too */
+  if (!tensor) return "has no type"; /* or a wrapper without an element type */
   if (t->dtype == SURG_UNDEFINED) return NULL;
   return surg__dtype_name(t->dtype) ? NULL : "is of an element type that does not exist";
 }
 
-/* Runtimes find out the element type of an output themselves. */
+/* Reports a missing element type. For an output it is only a warning: runtimes infer it. */
 static bool check_element(surg__loader *L, uint64_t off, const surg_type *t, bool input) {
   while (t->elem) t = t->elem;
   if (t->kind == SURG_TYPE_OPAQUE || t->dtype != SURG_UNDEFINED) return true;

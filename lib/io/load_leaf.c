@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoding of single messages: protobuf-c is given one leaf at a time, without its large payloads,
- * and puts everything into a scratch arena. */
+/* Decoding of single messages: protobuf-c decodes one leaf message at a time, without its large
+ * payloads, into a scratch arena. */
 #include "io/load.h"
 
 static void *scratch_alloc(void *arena, size_t n) {
@@ -27,7 +27,7 @@ static bool skipped(const surg__field *f, uint64_t skip) {
   return f->number < 64 && (skip >> f->number & 1);
 }
 
-/* The bytes of a message without the fields left out: in place where none is there. */
+/* The bytes of a message without the fields in `skip`: in place if there are none, else copied. */
 static const uint8_t *gather(surg__loader *L, surg__span body, uint64_t skip, size_t *n) {
   surg__cursor c = surg__load_cursor(L, body);
   surg__field f;

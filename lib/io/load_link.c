@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a graph refers to by name: node inputs, graph outputs, declared types of values, and the
- * references that renames must follow (annotations, sharding). */
+/* Resolves the names that a graph refers to: node inputs, graph outputs, declared types of
+ * values, and references that renames must update (annotations, sharding). */
 #include "io/load.h"
 
 typedef struct linker {
   surg__loader *L;
   surg_graph *g;
-  surg__annotation **annotations; /* where the next one goes */
+  surg__annotation **annotations; /* link to the next list element */
   surg__stray **strays;
 } linker;
 
-/* The node of graph `at` that holds graph g, directly or further in. */
+/* The node of graph `at` that contains graph g, directly or nested. */
 static const surg_node *holder(const surg_graph *g, const surg_graph *at) {
   while (g->parent_node->graph != at) g = g->parent_node->graph;
   return g->parent_node;
 }
 
-/* Notes a graph that must be sorted: `at`, in which v is made after the node that reads it.
+/* Records that graph `at` must be sorted if v's producer is not before the node that reads v.
  * `reader` is NULL for an output of g. */
 static void note_order(linker *k, const surg_value *v, surg_graph *at, surg_node *reader) {
   if (!v->producer) return;
@@ -44,7 +44,8 @@ static bool link_input(linker *k, surg_node *n, size_t i, const surg__field *f) 
   return surg__node_link_input(n, i, v) || surg__load_oom(L);
 }
 
-/* Sharding specs of a node: values they name are followed by renames. */
+/* Reads the sharding specs of a node and links the values they name, so that renames update
+ * them. */
 static bool link_sharding(linker *k, surg_node *n, const surg__field *f) {
   surg__loader *L = k->L;
   surg__mark mark = surg__arena_mark(&L->scratch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ModelProto and FunctionProto: versions, imports, metadata, then graph after graph. */
+/* ModelProto and FunctionProto: versions, imports, metadata, then each graph. */
 #include "io/load.h"
 
 /* --- imports and metadata --- */
@@ -10,7 +10,7 @@ static bool same_domain(const char *a, const char *b) {
   return strcmp(a, b) == 0;
 }
 
-/* The function that a list of imports belongs to; NULL: the model. */
+/* The function that owns a list of imports; NULL: the model. */
 static surg_function *function_of(const surg_model *m, const surg__imports *list) {
   for (size_t i = m->functions.count; i-- > 0;)
     if (&m->functions.items[i]->imports == list) return m->functions.items[i];
@@ -20,7 +20,7 @@ static surg_function *function_of(const surg_model *m, const surg__imports *list
 static bool push_import(surg__loader *L, surg__imports *list, const surg__field *f,
                         const char *domain, int64_t version) {
   if (version < 1 || version > INT32_MAX) {
-    L->no_import = true; /* a lenient load leaves it out, too: no opset has that number */
+    L->no_import = true; /* a lenient load leaves it out too: the version is not a valid opset */
     if (!surg__load_bad(L, f->off, "E121", "opset version %lld of domain %s is out of range",
                         (long long)version, surg__q(L->ctx, domain)))
       return false;
@@ -33,16 +33,16 @@ static bool push_import(surg__loader *L, surg__imports *list, const surg__field 
     if (other->last) other->last = version;
     if (other->version == version && L->policy == SURG_LOAD_CHECK)
       surg__load_warn(L, f->off, "W222", "domain %s is imported twice", surg__q(L->ctx, domain));
-    if (other->version == version) return true; /* says nothing new */
+    if (other->version == version) return true; /* a repetition */
     if (!surg__load_bad(L, f->off, "E138", "domain %s is imported at versions %lld and %lld",
                         surg__q(L->ctx, domain), (long long)other->version, (long long)version))
       return false;
-    /* Each operator of the older opset is one of the newer, or it was given up: the model was
-     * written for the newer. */
+    /* The newer opset defines each operator of the older one or has removed it, so the model was
+     * probably written for the newer. */
     if (L->lenient) {
       if (version > other->version) other->version = version;
       other->last = version;
-      other->dirty = true; /* so that this entry is not kept as one that says the same */
+      other->dirty = true; /* so that this entry is rewritten instead of kept as a repetition */
     }
     surg__load_about(L, &(surg__defect){.reading = SURG_READING_GUESS});
     if (L->lenient && list == &L->m->imports) L->m->dirty = L->m->header_dirty = true;
@@ -114,7 +114,8 @@ static bool read_function_head(surg__loader *L, const surg__field *f, function_h
   return L->status == SURG_OK;
 }
 
-/* Names of attributes, defaults and imports. Names without a default come first in the list. */
+/* Reads the names of attributes, defaults and imports. Names without a default are first in the
+ * list. */
 static bool read_function_header(surg__loader *L, surg_function *fn) {
   surg__cursor c = surg__load_cursor(L, fn->src.body);
   surg__field f;
@@ -136,7 +137,7 @@ static bool read_function_header(surg__loader *L, surg_function *fn) {
   return ok && L->status == SURG_OK;
 }
 
-/* A name that no function before it has, for the second of two of one name. */
+/* Chooses a unique name for the second of two functions with the same name. */
 static bool other_name(surg__loader *L, function_head *h) {
   h->name = surg_graph_fresh_name(L->m->graph, h->name);
   return h->name || surg__load_oom(L);
@@ -188,7 +189,8 @@ static bool check_version(surg__loader *L) {
                               (long long)m->ir_version);
 }
 
-/* Versions, imports and metadata; *graph: the field of the graph, off == end of file if none. */
+/* Reads versions, imports and metadata; *graph: the field of the graph, off == end of file if
+ * absent. */
 static bool read_header(surg__loader *L, surg__field *graph) {
   surg__cursor c = surg__load_cursor(L, (surg__span){0, L->src->size});
   surg__field f;

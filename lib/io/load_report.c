@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the loader finds: located lines, and whether to go on after one. */
+/* Findings of the loader: located messages, and whether loading continues after one. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "io/load.h"
 
-/* No more than this is listed; each costs a walk to name its place. */
+/* Most repairs that are listed; naming the location of each costs a walk of the file. */
 #define MOST_REPAIRS 100u
 #define TEXT_BYTES 1024
 
@@ -17,7 +17,7 @@ bool surg__load_stop(surg__loader *L, surg_status why) {
 
 bool surg__load_oom(surg__loader *L) {
   if (L->status != SURG_OK) return false;
-  /* A call that made the model fail has reported it. */
+  /* The call that made the model fail has reported it. */
   if (L->m && L->m->status != SURG_OK) return surg__load_stop(L, L->m->status);
   return surg__load_stop(L, surg__oom(L->ctx, L->src->name));
 }
@@ -41,7 +41,7 @@ static bool found(surg__loader *L, surg_status status) {
   return true;
 }
 
-/* As many findings as are listed: the next one ends loading. */
+/* Whether the limit of listed findings is reached; the next one then ends loading. */
 static bool full(surg__loader *L) {
   if (L->policy != SURG_LOAD_CHECK || L->findings < L->most) return false;
   surg__note(L->ctx, L->src->name, "more findings are not shown");
@@ -60,13 +60,13 @@ bool surg__load_counted(surg__loader *L, surg_status status) {
   return L->policy != SURG_LOAD_CHECK || found(L, status);
 }
 
-/* Keeps a finding of a lenient load with its model. */
+/* Stores a finding of a lenient load in its model. */
 static bool keep(surg__loader *L, surg_severity severity, uint64_t off, const char *code,
                  const char *text) {
   surg_model *m = L->m;
   if (severity == SURG_ERROR) m->open_defects++;
   if (m->open_defects > SURG_LIMIT_DEFECTS_MOST)
-    return surg__load_stop(L, surg__model_sound(m)); /* tells the first one */
+    return surg__load_stop(L, surg__model_sound(m)); /* reports the first one */
   if (m->defects.count >= SURG_LIMIT_DEFECTS) {
     m->unlisted += severity == SURG_ERROR;
     return true;
@@ -161,7 +161,7 @@ bool surg__load_unclean(surg__loader *L, uint64_t off, const char *code, const c
   return L->lenient ? L->status == SURG_OK : found(L, SURG_EINVALID);
 }
 
-/* A line is made only while it would be printed: naming the place costs a walk. */
+/* The message is built only if it will be printed: naming the location costs a walk of the file. */
 void surg__load_warn(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...) {
   if (L->probe) return;
   if (L->ctx->warnings >= L->ctx->max_warnings) {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SparseTensorProto: values, and indices that must rise and stay within the dims. Never made
- * dense. */
+/* SparseTensorProto: values, and indices that must be in ascending order and within the dims. It
+ * is never converted to a dense tensor. */
 #include "io/load.h"
 
-#define CHUNK 65536u /* indices read at a time, at most */
+#define CHUNK 65536u /* most indices read at a time */
 
 typedef struct indices {
   surg__loader *L;
   const surg__field *f;
   const int64_t *dims;
-  size_t rank, columns; /* columns: numbers an element; 1 for linear indices */
+  size_t rank, columns; /* columns: numbers per element; 1 for linear indices */
   uint64_t dense;
   int64_t last;
   size_t column;
   uint64_t linear;
 } indices;
 
-/* The next number of the index list; a full row is compared with the row before. */
+/* Checks the next number of the index list; a complete row must be greater than the row before. */
 static bool take_index(indices *x, int64_t v) {
   uint64_t bound = x->columns == 1 && x->rank != 1 ? x->dense : (uint64_t)x->dims[x->column];
   if (v < 0 || (uint64_t)v >= bound)
@@ -32,7 +32,7 @@ static bool take_index(indices *x, int64_t v) {
   return true;
 }
 
-/* Reads all indices; a bad one ends the reading, under CHECK without ending the load. */
+/* Checks all indices. An invalid one ends the check; under CHECK loading continues. */
 static bool check_indices(indices *x, const surg_tensor *list) {
   surg__mark mark = surg__arena_mark(&x->L->scratch);
   uint64_t most = list->count < CHUNK ? list->count : CHUNK;
@@ -100,7 +100,7 @@ surg_tensor *surg__load_sparse(surg__loader *L, const surg__field *f, const char
     if (t) t->view = SURG__VIEW_SPARSE;
   } else if (t) {
     surg__dims_product(p->dims, p->n_dims, &t->count);
-    t->bytes = 0; /* nobody reads it as dense data */
+    t->bytes = 0; /* there is no dense data to read */
     t->view = SURG__VIEW_SPARSE;
     t->msg = f->body;
   }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorProto: its header is decoded, its payload only measured. The size of the payload must be
- * exactly what element type and dims say, in both directions, wherever it lies. */
+/* TensorProto: the header is decoded, the payload only measured. The payload must have exactly
+ * the size that element type and dims require, whether it is in the model or in a data file. */
 #include <stdlib.h>
 
 #include "base/dtype.h"
 #include "io/load.h"
 
-/* Numbers of the fields of TensorProto that hold elements. */
+/* Numbers of the fields of TensorProto that contain elements. */
 enum { FLOATS = 4, INT32S = 5, STRINGS = 6, INT64S = 7, RAW = 9, DOUBLES = 10, UINT64S = 11 };
 #define LISTS \
   (1u << FLOATS | 1u << INT32S | 1u << STRINGS | 1u << INT64S | 1u << DOUBLES | 1u << UINT64S)
 #define PAYLOAD ((uint64_t)LISTS | 1u << RAW)
 
 typedef struct payload {
-  uint32_t lists;   /* bit: a list field that has entries */
-  bool raw;         /* raw_data is there, maybe empty */
+  uint32_t lists;   /* bit set of the list fields that have entries */
+  bool raw;         /* raw_data is present, possibly empty */
   surg__span bytes; /* of raw_data */
 } payload;
 
@@ -34,7 +34,7 @@ static bool find_payload(surg__loader *L, const surg__field *t, payload *p) {
   return L->status == SURG_OK;
 }
 
-/* The list field that holds elements of a type. */
+/* The list field for elements of a type. */
 static uint32_t list_of(int dtype) {
   switch (dtype) {
     case SURG_FLOAT:
@@ -55,7 +55,7 @@ static uint32_t list_of(int dtype) {
   }
 }
 
-/* Entries of the list for n elements; false on overflow. */
+/* The number of list entries for n elements; false on overflow. */
 static bool list_entries(int dtype, uint64_t n, uint64_t *out) {
   if (dtype == SURG_COMPLEX64 || dtype == SURG_COMPLEX128) return surg__mul_u64(n, 2, out);
   unsigned bits = surg__dtype_bits(dtype);
@@ -68,7 +68,7 @@ static const char *field_name(uint32_t number) {
   return protobuf_c_message_descriptor_get_field(&onnx__tensor_proto__descriptor, number)->name;
 }
 
-/* Keys of external_data, in scratch memory. */
+/* The entries of external_data, in scratch memory. */
 static surg__extkey *external_keys(surg__loader *L, const Onnx__TensorProto *p) {
   surg__extkey *keys = surg__arena_array(&L->scratch, p->n_external_data + 1, sizeof *keys);
   if (!keys) {
@@ -87,8 +87,8 @@ static bool is_key(const surg__extkey *k, const char *name) {
   return k->key.n == strlen(name) && memcmp(k->key.p, name, k->key.n) == 0;
 }
 
-/* Of a lenient load: what is wrong with the entries of external_data themselves, and can be
- * cured. True to go on; *wrong: nothing is to be looked for. */
+/* Of a lenient load: reports faults of the external_data entries themselves, which can be cured.
+ * True to continue; *wrong: there was a fault, so no file is opened. */
 static bool check_entries(surg__loader *L, const surg__field *f, const surg__extkey *keys, size_t n,
                           const surg_tensor *t, bool *wrong) {
   const char *location = "";
@@ -116,7 +116,8 @@ static bool check_entries(surg__loader *L, const surg__field *f, const surg__ext
   return true;
 }
 
-/* Of a lenient load: a data file whose name is spelled otherwise, which can be meant alone. */
+/* Of a lenient load: if the data file is missing and exactly one file has a similar name, uses
+ * that file. */
 static bool find_alike(surg__loader *L, const surg__field *f, surg__extkey *keys, size_t n,
                        surg_tensor *t) {
   char found[SURG_LIMIT_LOCATION + 1];
@@ -168,15 +169,15 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   t->file = NULL;
   t->lost = true;
   t->missing = s == SURG_ENOTFOUND;
-  if (L->lenient && L->ctx->warnings != warned) { /* a line was printed: one for each file */
+  if (L->lenient && L->ctx->warnings != warned) { /* a message was printed: once per file */
     surg__load_unclean(L, f->off, "E111", "its data file is missing or does not fit");
     surg__load_about(L, &(surg__defect){.tensor = t});
   }
   return s == SURG_ENOTFOUND || surg__load_counted(L, s);
 }
 
-/* Of a lenient load: raw_data of more bytes than needed. Elements written wider than their type
- * (as int32 or int64, by exporters that know no narrower one) have exactly that size. */
+/* Of a lenient load: handles raw_data that is larger than required. Elements written wider than
+ * their type (as int32 or int64, by exporters without narrower types) have exactly that size. */
 static void read_other_size(surg__loader *L, const payload *data, surg_tensor *t) {
   if (!L->lenient || !t->count || data->bytes.len < t->bytes) return;
   const uint64_t wide = data->bytes.len / t->count;
@@ -256,7 +257,7 @@ static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__Tens
                         (unsigned long long)t->count);
 }
 
-/* Element type and dims; false: a finding, or loading has ended. */
+/* Checks element type and dims; false: a finding, or loading has ended. */
 static bool check_header(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p) {
   uint64_t count, bytes;
   int dtype = p->has_data_type ? p->data_type : SURG_UNDEFINED;
@@ -291,7 +292,7 @@ surg_tensor *surg__load_shapeless(surg__loader *L, int dtype, surg__span msg) {
   return t;
 }
 
-/* Of a lenient load: elements that are not as type and dims say are none. */
+/* Of a lenient load: marks elements that do not match type and dims as absent. */
 static void keep_faulty(surg__loader *L, surg_tensor *t) {
   if (!t->defective) t->view = SURG__VIEW_ABSENT;
   t->file = NULL;

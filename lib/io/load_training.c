@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* training_info is passed through untouched, so every value of the main graph that it may mean is
- * pinned: whatever text in it equals a name. Its tensors are checked like all others. */
+/* training_info is copied unchanged, so every value of the main graph that it may refer to is
+ * pinned: each value whose name equals a string in it. Its tensors are checked like all others. */
 #include "io/load.h"
 
 static bool pin(surg__loader *L, const surg__field *f) {
@@ -18,7 +18,7 @@ static bool pin(surg__loader *L, const surg__field *f) {
   return true;
 }
 
-/* One message, with those in it. The scan bounded how deep they nest. */
+/* Visits one message and those nested in it. The scan has bounded the nesting. */
 static bool walk(surg__loader *L, const ProtobufCMessageDescriptor *type, surg__span body) {
   surg__cursor c = surg__load_cursor(L, body);
   surg__field f;

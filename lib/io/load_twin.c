@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that a lenient load finds defined twice, or not at all. A graph holds one value of a name,
- * so each further definition (a twin) is a value without one while the file is read. A reader means
- * the last definition before it, as in a program that is run line by line. */
+/* Names that a lenient load finds defined twice, or undefined. A graph has at most one value per
+ * name, so each further definition (a twin) is an unnamed value while the file is read. A reader
+ * refers to the last definition before it, as in a sequential program. */
 #include "io/load.h"
 
 typedef struct surg__twin {
   const surg_value *first; /* the key */
   const char *name;
   uint32_t count;
-  surg_value *last[SURG_LIMIT_TWINS]; /* in file order; further ones are told to nobody */
+  surg_value *last[SURG_LIMIT_TWINS]; /* in file order; readers cannot refer to definitions
+                                       * beyond the limit */
   UT_hash_handle hh;
 } surg__twin;
 
@@ -62,7 +63,7 @@ surg_value *surg__load_undefined(surg__loader *L, surg_graph *g, const char *nam
   return v;
 }
 
-/* Whether every definition is read, so that reading line by line is what was meant. */
+/* Whether every definition has a reader, which suggests that sequential order was intended. */
 static bool all_read(const surg__twin *t) {
   bool read = t->first->uses != NULL && t->count < SURG_LIMIT_TWINS;
   for (uint32_t i = 0; read && i < t->count; i++)
@@ -70,8 +71,8 @@ static bool all_read(const surg__twin *t) {
   return read;
 }
 
-/* The definition that is an output of its graph keeps the name, and the first one gets the other:
- * names of outputs are those of the interface. */
+/* Gives the name to the twin that is a graph output, and the new name to the first definition:
+ * output names are part of the interface. */
 static bool keep_output_name(surg__twin *t) {
   surg_value *first = (surg_value *)(uintptr_t)t->first;
   if (surg_value_is_output(first)) return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TypeProto to surg_type. Types of a file are claims and are taken as they are: an element type
- * nobody knows keeps its number, a negative size reads as unknown and is kept for writing. */
+/* Converts TypeProto to surg_type. Types in a file are declarations and are not validated here:
+ * an unknown element type keeps its number; a negative size reads as an unknown dimension and is
+ * kept for writing. */
 #include "io/load.h"
 
 static bool fill_dim(surg__loader *L, const Onnx__TensorShapeProto__Dimension *p, surg_dim *dim,
@@ -72,7 +73,7 @@ static surg_type_kind kind_of(const Onnx__TypeProto *p) {
   }
 }
 
-/* The type one level further in, or NULL. */
+/* The element type of a sequence or optional, or the value type of a map; else NULL. */
 static const Onnx__TypeProto *inner(const Onnx__TypeProto *p) {
   switch (kind_of(p)) {
     case SURG_TYPE_SEQUENCE:
@@ -86,7 +87,7 @@ static const Onnx__TypeProto *inner(const Onnx__TypeProto *p) {
   }
 }
 
-/* Everything but the element of a wrapping type. */
+/* Fills in everything except the element of a wrapping type. */
 static bool fill_type(surg__loader *L, const Onnx__TypeProto *p, surg_type *t) {
   t->model = L->m;
   if (p->denotation && !(t->denotation = surg__load_intern(L, p->denotation))) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of a tensor kept in a list field of its message, packed or not: their number and, where
- * the list is wider than the element type, their range. Large lists are read in pieces. */
+/* Checks elements in a list field of a tensor message, packed or not: their number and, where
+ * the list is wider than the element type, their range. Large lists are read in chunks. */
 #include "base/dtype.h"
 #include "io/load.h"
 
@@ -11,12 +11,12 @@ typedef struct list {
   const surg__field *tensor;
   surg_tensor *t;
   uint32_t field;
-  uint64_t entries; /* seen */
+  uint64_t entries; /* number read so far */
   int64_t low, high;
   bool limited;
 } list;
 
-/* The range of values of int32_data (uint64_data for UINT32) by element type. */
+/* Sets the valid range of int32_data (uint64_data for UINT32) by element type. */
 static void set_range(list *l) {
   l->limited = true;
   switch (l->t->dtype) {
@@ -41,7 +41,7 @@ static void set_range(list *l) {
       break;
     default:
       l->low = 0, l->high = UINT8_MAX;
-      break; /* bytes, and packed small types */
+      break; /* bytes, and packed types below 8 bits */
   }
 }
 
@@ -55,7 +55,8 @@ static bool take(list *l, uint64_t v) {
                         (long long)i, surg__dtype_name(l->t->dtype));
 }
 
-/* Varints of a packed list. A chunk may end within one: what is left moves to its front. */
+/* Reads the varints of a packed list. A varint that crosses the end of a chunk moves to the
+ * start of the next. */
 static bool take_packed(list *l, surg__span body) {
   uint8_t chunk[CHUNK];
   size_t have = 0;

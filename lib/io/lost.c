@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights whose data files are missing or too short: what is said of them. */
+/* Reports on weights whose data files are missing or too short. */
 #include "io/io.h"
 
 static void add(surg__lost *l, const surg_tensor *t, const char *name) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names the place where a byte of a model file stands: walks down from the model by the tables of
- * protobuf-c. Works on damaged files too, as far as they can be read. */
+/* Names the location of a byte of a model file: walks down from the model by the descriptors of
+ * protobuf-c. Works on damaged files too, as far as they can be decoded. */
 #include "io/wire.h"
 #include "onnx.pb-c.h"
 
@@ -8,10 +8,11 @@ typedef struct place {
   surg__source *src;
   surg__buf *out;
   const ProtobufCMessageDescriptor *type;
-  uint64_t pos, end; /* of the message we are in */
+  uint64_t pos, end; /* of the current message */
 } place;
 
-/* The field of [pos, end) that holds byte `off`; *index counts fields of its number before it. */
+/* Finds the field of [pos, end) that contains byte `off`; *index counts fields of its number
+ * before it. */
 static bool find_field(place *at, uint64_t off, surg__field *f, size_t *index) {
   uint64_t pos = at->pos, next;
   size_t counts[64] = {0};
@@ -20,7 +21,7 @@ static bool find_field(place *at, uint64_t off, surg__field *f, size_t *index) {
     *f = (surg__field){0};
     int r = surg__wire_read(at->src, pos, at->end, f, &next, &why);
     size_t *count = &counts[f->number % SURG_COUNT(counts)];
-    if (r != 1) { /* the number at least may have been read */
+    if (r != 1) { /* the field number may have been read */
       *index = *count;
       return pos == off && f->number != 0;
     }
@@ -34,7 +35,7 @@ static bool find_field(place *at, uint64_t off, surg__field *f, size_t *index) {
   return false;
 }
 
-/* The last field `number` of a message, a string: its bytes. */
+/* The bytes of the last field `number` of a message, a string. */
 static surg_str string_field(place *at, surg__span body, uint32_t number) {
   uint64_t pos = body.off, end = body.off + body.len;
   surg_str found = {NULL, 0};
@@ -60,7 +61,7 @@ static void put_quoted(place *at, surg_str s) {
   surg__buf_putc(at->out, '"');
 }
 
-/* ` "name" (Op)` and its like, for messages that have names. */
+/* Appends ` "name" (Op)` or similar, for messages that have names. */
 static void put_name(place *at, const ProtobufCMessageDescriptor *type, surg__span body) {
   if (type == &onnx__graph_proto__descriptor || type == &onnx__model_proto__descriptor) return;
   surg_str name = named_field(at, type, body, "name");
@@ -89,7 +90,7 @@ static void put_name(place *at, const ProtobufCMessageDescriptor *type, surg__sp
   }
 }
 
-/* An attribute whose graph we go into is named instead of numbered: `.then_branch`. */
+/* Appends the name of an attribute that contains a graph on the path: `.then_branch`. */
 static bool put_branch(place *at, const surg__field *attribute, uint64_t off) {
   place in = *at;
   in.type = &onnx__attribute_proto__descriptor;
@@ -117,7 +118,7 @@ static void put_field(place *at, const ProtobufCFieldDescriptor *d, size_t index
   if (d->label == PROTOBUF_C_LABEL_REPEATED) surg__buf_printf(at->out, "[%zu]", index);
 }
 
-/* Goes one level down towards `off`; false: we are there. */
+/* Descends one level towards `off`; false: the path is complete. */
 static bool descend(place *at, uint64_t off) {
   surg__field f;
   size_t index;
