@@ -128,7 +128,7 @@ static surg_status translate(surg__source **src) {
   return SURG_OK;
 }
 
-/* Takes ownership of the reference to src. */
+/* Becomes the owner of the reference to src, also on failure. */
 static surg_status load_source(surg__source *src, bool text, const surg_load_options *given,
                                load_wish wish, surg_model **out) {
   surg_context *ctx = src->ctx;

@@ -175,8 +175,7 @@ static bool drop_default_inputs(surg_graph *g, size_t n_in) {
 static bool check_body(surg__loader *L, const surg_node *n, const char *name, size_t n_in,
                        size_t n_out) {
   const surg_graph *g = branch(n, name);
-  if (!g) return true; /* missing or of another kind: reported above; or the value comes from a
-                        * call */
+  if (!g) return true; /* missing or of another kind (reported above), or supplied by a call */
   uint64_t off = g->parent_attr->src.field_off;
   if (g->n_in != n_in && !drop_default_inputs((surg_graph *)(uintptr_t)g, n_in) &&
       !surg__load_bad(L, off, "E125", "has %zu inputs instead of %zu", g->n_in, n_in))

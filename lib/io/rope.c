@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building ropes. */
+/* Builds ropes. */
 #include "io/rope.h"
 
-/* Source ranges up to here are copied into the rope: a piece costs more than they do. */
+/* Source ranges up to this size are copied into the rope: a piece costs more memory. */
 #define SMALL_RANGE 256u
-/* Room for a tag (at most 5 bytes) and a length (at most 10). */
+/* Reserved bytes for a tag (at most 5) and a length (at most 10). */
 #define HEADER_ROOM 16u
-/* A body up to here is moved down to its header, so that a small message is one piece. */
+/* A body up to this size is moved next to its header, so that a small message is one piece. */
 #define SMALL_BODY 4096u
 
 void surg__rope_init(surg__rope *r, surg_context *ctx, surg__source *source) {
@@ -44,14 +44,15 @@ static void push(surg__rope *r, surg__piece p) {
   if (!surg__vec_push(r->ctx, &r->pieces, p)) r->failed = true;
 }
 
-/* Appends to the buffer without counting; the bytes belong to a piece the caller makes. */
+/* Appends to the buffer without counting; the caller creates the piece for the bytes. */
 static bool append(surg__rope *r, const void *p, size_t n) {
   surg__buf_put(&r->bytes, p, n);
   if (r->bytes.failed) r->failed = true;
   return !r->failed;
 }
 
-/* The n newest bytes of the buffer become a MEMORY piece, joined to the one before if it can. */
+/* Makes the last n bytes of the buffer a MEMORY piece, merged with the previous piece if
+ * possible. */
 static void claim(surg__rope *r, size_t n) {
   if (r->failed || n == 0) return;
   uint64_t off = r->bytes.n - n;
@@ -62,13 +63,13 @@ static void claim(surg__rope *r, size_t n) {
     push(r, (surg__piece){SURG__PIECE_MEMORY, off, n, NULL});
 }
 
-/* Before something else follows a source range: small ones move into the buffer. */
+/* Copies a small source range into the buffer. Called before another piece follows it. */
 static void settle(surg__rope *r) {
   surg__piece *last = last_piece(r);
   if (r->failed || !last || last->kind != SURG__PIECE_SOURCE || last->len > SMALL_RANGE) return;
   uint64_t off = last->off;
   size_t n = (size_t)last->len;
-  if (surg__source_need(r->source, off, n) != SURG_OK) return; /* the writer meets it again */
+  if (surg__source_need(r->source, off, n) != SURG_OK) return; /* the writer meets the same error */
   if (!append(r, r->source->base + off, n)) return;
   r->pieces.count--;
   claim(r, n);
@@ -166,7 +167,7 @@ surg__open surg__rope_begin(surg__rope *r, uint32_t number) {
   return open;
 }
 
-/* Whether all of the message is one run of bytes right behind its header. */
+/* Whether the whole message is contiguous in the buffer, directly after its header. */
 static bool compact(const surg__rope *r, surg__open open) {
   size_t after = r->pieces.count - open.piece - 1;
   if (after == 0) return true;

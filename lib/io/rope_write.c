@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streaming a rope out. Bytes pass through one buffer by pread and write, which measured faster
- * and far smaller than mapping; long ranges between files are offered to the kernel first. */
+/* Writes a rope to a sink. Bytes are copied through one buffer with pread and write, which
+ * measured faster than mapping and uses far less memory; long ranges between files are first
+ * offered to the kernel. */
 #include <errno.h>
 
 #include "base/os.h"
 #include "io/rope.h"
 
 #define BUFFER ((size_t)1 << 20)
-/* A typed list is decoded from its start at every read, so such tensors are read in few parts. */
+/* Each read of a typed list decodes it from the start, so such tensors are read in few parts. */
 #define TYPED_PART ((size_t)64 << 20)
 
 typedef struct writer {
@@ -15,7 +16,7 @@ typedef struct writer {
   const surg__sink *sink;
   uint8_t *buffer; /* NULL: the sink is memory */
   size_t used;
-  uint64_t done; /* bytes that reached the sink, for memory */
+  uint64_t done; /* bytes written to a memory sink */
 } writer;
 
 static surg_status flush(writer *w) {
@@ -46,7 +47,7 @@ static surg_status put(writer *w, const void *p, size_t n) {
   return SURG_OK;
 }
 
-/* Where the next up to `want` bytes may be read to, and how many. */
+/* Where the next bytes can be stored, and how many of `want` fit. */
 static uint8_t *room(writer *w, uint64_t want, size_t *n) {
   size_t free_bytes = w->buffer ? BUFFER - w->used : SIZE_MAX;
   *n = want < free_bytes ? (size_t)want : free_bytes;
@@ -62,7 +63,7 @@ static surg_status advance(writer *w, size_t n) {
   return w->used == BUFFER ? flush(w) : SURG_OK;
 }
 
-/* Offers a long range of another file to the kernel; *off and *n are what is left. */
+/* Lets the kernel copy a long range of another file; *off and *n are the remaining range. */
 static surg_status by_kernel(writer *w, int fd, uint64_t *off, uint64_t *n) {
   if (!w->buffer || !w->sink->plain_file || fd < 0 || *n < BUFFER) return SURG_OK;
   surg_status s = flush(w);

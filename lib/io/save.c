@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Saving. The old file or the new one stands at the path at every moment: everything is written
- * to files without a name, synced, and named last; data files before the model that needs them. */
+/* Saving. At every moment the path names either the complete old file or the complete new one:
+ * all output is written to unnamed files and synced, and gets its name last; data files before
+ * the model that refers to them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -13,15 +14,15 @@
 
 typedef SURG_VEC(char *) paths;
 
-/* One call of surg_model_save to a path. */
+/* One call of surg_model_save with a path. */
 typedef struct job {
   surg__saver s;
   const char *path;
   surg_save_options options;
-  char *dir, *base;       /* of surg__os_split */
-  surg__datafiles copies; /* data files that go along under their name */
-  paths made;             /* files published so far: taken back when a later step fails */
-  char *location;         /* name of the new data file, heap */
+  char *dir, *base;       /* allocated by surg__os_split */
+  surg__datafiles copies; /* data files copied along under their own name */
+  paths made;             /* files published so far, removed if a later step fails */
+  char *location;         /* name of the new data file, allocated */
 } job;
 
 static void saver_init(surg__saver *s, surg_model *m, const char *where) {
@@ -77,13 +78,13 @@ static surg_status save_device(surg__saver *s, const char *path) {
 static surg_status sync_folder(job *j) {
   if (j->options.no_fsync) return SURG_OK;
   int e = surg__os_fsync_dir(j->dir);
-  /* A folder that may be written but not read cannot be synced; the file in it was. */
+  /* A folder with write but no read permission cannot be synced; the file in it is synced. */
   if (e == 0 || e == EACCES || e == EPERM) return SURG_OK;
   return surg__error(j->s.ctx, SURG_EIO, j->s.where, "written, but the folder cannot be synced: %s",
                      strerror(e));
 }
 
-/* Publishes a data file and remembers it; takes over `path`. */
+/* Publishes a data file and records it; becomes the owner of `path`. */
 static surg_status publish_data(job *j, surg__draft *d, char *path) {
   surg_context *ctx = j->s.ctx;
   if (!surg__vec_reserve(ctx, &j->made, j->made.count + 1)) {
@@ -116,8 +117,8 @@ static surg_status copy_data(job *j, const surg__datafile *f) {
   return r;
 }
 
-/* Writes the new data file and finds its name; the model is built anew when that is another than
- * it was built with. */
+/* Writes the new data file and chooses its name; rebuilds the model if the name differs from the
+ * one in the built model. */
 static surg_status write_data(job *j) {
   surg__saver *s = &j->s;
   surg__draft d;
@@ -145,7 +146,8 @@ static surg_status write_data(job *j) {
   return r;
 }
 
-/* Builds the model, and again with weights outside while it is too large. */
+/* Builds the model; while it exceeds the size limit, moves weights to a data file and builds it
+ * again. */
 static surg_status build(job *j) {
   surg__saver *s = &j->s;
   surg_status r = surg__save_build(s);
@@ -161,8 +163,8 @@ static surg_status build(job *j) {
   return r;
 }
 
-/* Scans what was built as a file to be read would be scanned, so that no fault of this library
- * replaces a good file by one nobody can read. `bytes` has room for all of it. */
+/* Scans the built model like a file being loaded, so that a fault of this library does not
+ * replace a valid file by an unreadable one. `bytes` has room for the whole model. */
 static surg_status prove(surg__saver *s, uint8_t *bytes) {
   surg_status r = surg__rope_write(&s->rope, &(surg__sink){s->where, -1, false, bytes});
   if (r != SURG_OK) return r;
@@ -179,8 +181,8 @@ static surg_status prove(surg__saver *s, uint8_t *bytes) {
   return surg__error(s->ctx, SURG_EINTERNAL, s->where, "the message that was built is invalid");
 }
 
-/* The model as a file that has no name yet. Up to the size of files that are held in memory when
- * they are read, it is proven first; of a larger one the weights are most, which are copied. */
+/* Writes the model to a file without a name. Up to the size of files that are read into memory
+ * at once, the output is scanned first; a larger one is mostly copied weights. */
 static surg_status write_model(job *j, surg__draft *d) {
   surg__saver *s = &j->s;
   bool copied = !surg__edited(s->m) && !s->placing.active;
@@ -212,7 +214,7 @@ static surg_status write_all(job *j) {
   r = write_model(j, &d);
   if (r == SURG_OK) r = surg__draft_publish(s->ctx, &d, j->path, s->where);
   if (r != SURG_OK) return r;
-  /* From here on the model is there and needs its data. */
+  /* The model has its name now and needs its data files. */
   while (j->made.count) surg__free(s->ctx, j->made.items[--j->made.count]);
   return sync_folder(j);
 }
@@ -247,7 +249,7 @@ static surg_status place(job *j) {
   return r;
 }
 
-/* Tensors whose data files are missing keep their references, also in another folder. */
+/* Notes that tensors with missing data files keep their references, also in another folder. */
 static void note_lost(job *j) {
   const surg_model *m = j->s.m;
   surg__stat a, b;
@@ -281,7 +283,7 @@ static surg_status save_file(surg_model *m, const char *path, const surg_save_op
   if (r == SURG_OK) note_lost(&j);
   if (r == SURG_OK && j.s.placing.active && !options->keep_defects) r = surg__model_sound(m);
   if (r == SURG_OK) r = write_all(&j);
-  while (j.made.count) { /* the model did not come to stand: its data goes too */
+  while (j.made.count) { /* the model was not published: remove its data files */
     char *made = j.made.items[--j.made.count];
     surg__os_unlink(made);
     surg__free(m->ctx, made);
@@ -300,7 +302,7 @@ static bool ends_with(const char *s, const char *end) {
   return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* Text goes out the same way, as one borrowed piece. */
+/* Writes ONNX text the same way, as one borrowed piece. */
 static surg_status save_text_file(surg_model *m, const char *path, bool no_fsync) {
   char *text, *dir, *base;
   size_t n;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing graphs and function bodies. The lists the IR owns are each written as a whole where the
- * first of their kind stood, elements that did not change verbatim, so that a run of untouched
- * nodes is one range of the source. */
+/* Writes graphs and function bodies. Each list that the IR owns is written as a whole at the
+ * position of its first element; unchanged elements are copied verbatim, so that a run of
+ * unchanged nodes is one range of the source. */
 #include <stdlib.h>
 
 #include "io/save.h"
 
-/* --- value_info: values in file order, then those made here --- */
+/* --- value_info: values in file order, then new ones --- */
 
 typedef struct info {
-  uint64_t place; /* offset in the source; UINT64_MAX: made here */
-  size_t order;   /* keeps the sort stable */
+  uint64_t place; /* offset in the source; UINT64_MAX: a new value */
+  size_t order;   /* tie breaker that makes the sort stable */
   const surg__decl *decl;
   const char *name;
 } info;
@@ -35,7 +35,8 @@ static bool gather_infos(surg__saver *s, const surg_graph *g, infos *list) {
   return true;
 }
 
-/* Strays are few, and merged in by their place while writing. */
+/* Writes the value_info entries without a value (strays) that are before offset `before` in the
+ * source. */
 static void put_strays(surg__saver *s, uint32_t number, const surg__stray **next, uint64_t before) {
   for (; *next && (*next)->src.field_off < before; *next = (*next)->next)
     if (!(*next)->dropped) surg__save_copy(s, number, (*next)->src);
@@ -88,7 +89,7 @@ static void put_annotations(surg__saver *s, const surg_graph *g) {
 
 /* --- splicing --- */
 
-/* A list the IR owns: true when `number` is one, which is then written. */
+/* Writes list `number` if `write`; returns whether the IR owns a list of that number. */
 typedef bool (*put_list)(surg__saver *s, const void *of, uint32_t number, bool write);
 
 static bool put_graph_list(surg__saver *s, const void *of, uint32_t number, bool write) {
@@ -131,7 +132,7 @@ static bool put_function_list(surg__saver *s, const void *of, uint32_t number, b
         surg__save_str(s, number, g->out[i]->use.value->name);
       return true;
     case FUNCTION_NODE:
-      assert(!g->first_init); /* a function has no place for them: they are Constant nodes */
+      assert(!g->first_init); /* a function has no initializers: its constants are Constant nodes */
       if (write) put_nodes(s, g, number);
       return true;
     case FUNCTION_DEFAULT:
@@ -152,7 +153,7 @@ static bool put_function_list(surg__saver *s, const void *of, uint32_t number, b
 
 #define LAST_LIST 15u /* the largest field number of a list */
 
-/* Writes the body of a graph or function around its lists. */
+/* Writes the body of a graph or function: its lists, and all other fields verbatim. */
 static void splice(surg__saver *s, surg__span body, const void *of, put_list put) {
   uint32_t done = 0;
   if (body.off != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing leaf messages: types, value infos, imports, metadata, and references by name. */
+/* Writes leaf messages: types, value infos, imports, metadata, and references by name. */
 #include "io/save.h"
 
 /* --- types --- */
@@ -18,7 +18,7 @@ enum {
   DIM_DENOTATION = 3
 };
 
-/* An int32 field: negative numbers are sign-extended, as the format asks. */
+/* Writes an int32 field; negative numbers are sign-extended, as the format requires. */
 static void put_int(surg__saver *s, uint32_t number, int64_t v) {
   surg__rope_varint(&s->rope, number, (uint64_t)v);
 }
@@ -55,7 +55,8 @@ static void put_opaque(surg__saver *s, const surg_type *t) {
   surg__save_end(s, open);
 }
 
-/* SEQUENCE, OPTIONAL and MAP: the depth check of surg__save_begin ends a chain that is too long. */
+/* Writes a SEQUENCE, OPTIONAL or MAP. The depth check of surg__save_begin ends a chain that is
+ * too long. */
 static void put_wrapped(surg__saver *s, uint32_t number, const surg_type *t) {
   surg__open open = surg__save_begin(s, number);
   bool map = t->kind == SURG_TYPE_MAP;
@@ -171,7 +172,7 @@ void surg__save_entry(surg__saver *s, uint32_t number, const char *key, const ch
   surg__save_end(s, open);
 }
 
-/* A StringStringEntryProto from the source with its value replaced. */
+/* Writes a StringStringEntryProto from the source with another value. */
 static void splice_entry(surg__saver *s, uint32_t number, surg__span body, const char *value) {
   surg__open open = surg__save_begin(s, number);
   surg__cursor c = surg__save_cursor(s, body);
@@ -199,8 +200,8 @@ void surg__save_metadata(surg__saver *s, const surg__metadata *e) {
 
 /* --- references by name --- */
 
-/* What the field's name is called now: `list` are the references that were read from around it.
- * NULL: the name stays. */
+/* The current name of the value that a field refers to; `list` are the references read from the
+ * enclosing message. NULL: the name is unchanged. */
 static const char *renamed(surg__saver *s, const surg__soft *list, const surg__field *f) {
   const char *p = surg__save_text(s, f);
   if (!p) return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing the model around its graph. */
+/* Writes the fields of the model around its graph. */
 #include "io/save.h"
 
 static void put_imports(surg__saver *s) {
@@ -24,7 +24,7 @@ static void put_ir_version(surg__saver *s) {
     surg__rope_varint(&s->rope, MODEL_IR_VERSION, (uint64_t)s->m->ir_version);
 }
 
-/* Whether the field is written from the model; the rest stays as it stands. */
+/* Whether the field is written from the IR; all others are copied verbatim. */
 static bool ours(const surg_model *m, uint32_t number) {
   switch (number) {
     case MODEL_IR_VERSION:
@@ -59,8 +59,8 @@ static void put_part(surg__saver *s, uint32_t number) {
   }
 }
 
-/* An import that only says again what another one says: reading took it for that one, and it
- * stays as long as that one does. */
+/* Whether an import repeats another one. Reading merged the two, and the repetition is kept as
+ * long as the other one is unchanged. */
 static bool repeats_import(surg__saver *s, const surg__field *f) {
   const surg__imports *list = &s->m->imports;
   for (size_t i = 0; i < list->count; i++)

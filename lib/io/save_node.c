@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing nodes and their attributes. */
+/* Writes nodes and their attributes. */
 #include "io/save.h"
 
 /* --- attributes --- */
@@ -30,7 +30,7 @@ static void put_attr_tensor(surg__saver *s, uint32_t number, const surg_tensor *
     surg__rope_source(&s->rope, own.off, own.len);
     return;
   }
-  /* Computed elements may still remember a message: it does not describe them any more. */
+  /* Computed elements may still refer to a source message, which no longer describes them. */
   if (t->view == SURG__VIEW_OWNED) own = (surg__span){0, 0};
   surg__save_tensor(s, number, t, own, NULL, true);
 }
@@ -124,7 +124,7 @@ static void splice_attr(surg__saver *s, const surg_attr *a) {
   if (!named) surg__save_str(s, ATTR_NAME, a->name);
   if (!valued) put_value(s, a);
   if (!referred && *ref) surg__save_str(s, ATTR_REF, ref);
-  /* Files older than the field say the type by the value alone: they stay so. */
+  /* Files before IR version 2 have no type field; it is not added. */
   if (!typed && s->m->ir_version >= 2) surg__rope_varint(&s->rope, ATTR_TYPE, (uint64_t)a->kind);
 }
 
@@ -165,7 +165,7 @@ static void put_attrs(surg__saver *s, const surg_node *n) {
   for (uint32_t i = 0; i < n->n_attr; i++) surg__save_attr(s, NODE_ATTRIBUTE, n->attrs[i]);
 }
 
-/* A string field that may be absent: stays absent while it is empty. */
+/* Writes a string field unless it is empty. */
 static void put_optional(surg__saver *s, uint32_t number, const char *text) {
   if (text && *text) surg__save_str(s, number, text);
 }
@@ -219,7 +219,7 @@ static const uint32_t node_order[] = {NODE_INPUT,     NODE_OUTPUT, NODE_NAME,   
 static void splice_node(surg__saver *s, const surg_node *n) {
   surg__cursor c = surg__save_cursor(s, n->src.body);
   surg__field f;
-  uint32_t done = 0; /* one bit a field number */
+  uint32_t done = 0; /* one bit per field number */
   while (surg__save_next(s, &c, &f)) {
     if (f.number == NODE_DEVICES && n->softs) {
       surg__save_devices(s, n, &f);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data files beside the output: which stay, which are copied along, which are gathered into a new
- * one. No name is taken from the model unless it is plainly that of a weights file: a location is
- * chosen by whoever made the model, and a file called so appears in the user's folder. */
+/* Data files beside the output: decides which are unchanged, copied along, or gathered into a
+ * new one. A location is chosen by the author of the model, and a file of that name would be
+ * created in the user's folder; so a location is reused only if it is clearly the name of a
+ * weights file. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -28,7 +29,7 @@ static surg_status write_error(surg_context *ctx, const char *where, int e) {
   return surg__error(ctx, SURG_EIO, where, "cannot write: %s", strerror(e));
 }
 
-/* --- which data files the tensors of the model lie in --- */
+/* --- which data files contain tensors of the model --- */
 
 static int by_address(const void *a, const void *b) {
   uintptr_t x = (uintptr_t) * (surg__datafile *const *)a;
@@ -50,15 +51,15 @@ static void sort_unique(surg__datafiles *list) {
   list->count = kept;
 }
 
-/* What the walk over all tensors of a model finds. */
+/* The result of a walk over all tensors of a model. */
 typedef struct survey {
   surg__saver *s;
   surg__datafiles files;
-  bool opaque; /* something that is not decoded refers to external data */
+  bool opaque; /* a message that is not decoded refers to external data */
   bool failed;
 } survey;
 
-/* Whether a message holds an external tensor, at any depth. The scan has bounded the nesting. */
+/* Whether a message contains an external tensor, at any depth. The scan has bounded the nesting. */
 static bool wire_external(surg__saver *s, const ProtobufCMessageDescriptor *d, surg__span body) {
   surg__cursor c = surg__save_cursor(s, body);
   surg__field f;
@@ -117,7 +118,7 @@ static surg_status survey_model(survey *v) {
   see_training(v);
   if (v->failed) return surg__oom(v->s->ctx, v->s->where);
   if (v->s->status != SURG_OK) return v->s->status;
-  if (v->opaque) { /* which file is not known: all of them */
+  if (v->opaque) { /* the file is unknown, so all are needed */
     for (surg__datafile *f = m->files; f; f = f->next)
       if (!f->absent && !surg__vec_push(v->s->ctx, &v->files, f))
         return surg__oom(v->s->ctx, v->s->where);
@@ -141,7 +142,7 @@ static int compare(int a, int b, uint64_t size, uint8_t *buffer, bool *same) {
   return 0;
 }
 
-/* Whether the regular file at `path` has the bytes of `fd`; one that may not be read has not. */
+/* Whether the regular file at `path` has the bytes of `fd`; an unreadable file does not. */
 static int same_bytes(surg_context *ctx, const char *path, int fd, uint64_t size, bool *same) {
   surg__stat st;
   int other;
@@ -157,9 +158,9 @@ static int same_bytes(surg_context *ctx, const char *path, int fd, uint64_t size
   return e;
 }
 
-/* --- the plan --- */
+/* --- planning --- */
 
-/* A plain name with an ending that only weights have. */
+/* Whether a location is a plain file name with a typical extension of weights files. */
 static bool weights_name(const char *p) {
   static const char *const endings[] = {".data",    ".bin",    ".onnx_data",
                                         ".weights", ".weight", ".raw"};
@@ -188,7 +189,7 @@ static int decide_at(surg__saver *s, const surg__datafile *f, const char *path, 
   int e = surg__os_stat(path, &st);
   *out = FATE_STAYS;
   if (e == 0 && same_file(&st, f)) return 0;
-  /* Nothing there, not even a link that leads nowhere. */
+  /* The path is free; it is not even a dangling link. */
   if (e == ENOENT && weights_name(f->location)) {
     e = surg__os_lstat(path, &st);
     *out = FATE_COPIED;
@@ -224,7 +225,7 @@ static surg_status plan_file(surg__saver *s, const surg__datafile *f, const char
   const surg__source *src = s->m->source;
   fate what = FATE_STAYS;
   if (target && same_file(target, f)) {
-    /* Elements that lie in the model file itself: it is about to be replaced. */
+    /* The elements are in the model file itself, which is about to be replaced. */
     if (!src || src->dev != f->dev || src->ino != f->ino) return refuse_target(s, f);
     what = s->m->dirty ? FATE_GATHERED : FATE_STAYS;
   } else {
@@ -267,7 +268,7 @@ bool surg__place_stays(const surg_model *m, const char *dir) {
   return all;
 }
 
-/* --- drafts: files written but not yet named --- */
+/* --- drafts: files without a final name --- */
 
 void surg__draft_drop(surg__draft *d) {
   if (d->fd >= 0) surg__os_discard(d->fd, d->temp);
@@ -303,7 +304,7 @@ surg_status surg__draft_publish(surg_context *ctx, surg__draft *d, const char *p
 
 #define NAME_TRIES 10000u
 
-/* `stem-3.ext` for name `stem.ext`. */
+/* Returns `stem-3.ext` for name `stem.ext` and k = 3. */
 static char *variant(surg_context *ctx, const char *name, unsigned k) {
   const char *dot = strrchr(name, '.');
   size_t stem = dot && dot != name ? (size_t)(dot - name) : strlen(name);

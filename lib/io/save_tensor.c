@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing tensors. Elements are never decoded: they are named by a piece of the rope, or stay
- * behind in their data file. */
+/* Writes tensors. Elements are never decoded: a piece of the rope refers to them, or they remain
+ * in their data file. */
 #include <stdio.h>
 
 #include "io/save.h"
 
-/* Alignment in a data file; large tensors at pages, so that a runtime can map them. */
+/* Alignment in bytes in a data file; large tensors start at pages, so that a runtime can map
+ * them. */
 #define ALIGN_SMALL 64u
 #define ALIGN_LARGE 4096u
 #define LARGE_TENSOR ((uint64_t)1 << 20)
@@ -55,7 +56,7 @@ static bool holds_payload(uint32_t number) {
   }
 }
 
-/* The payload as it stands in another TensorProto of the source, field by field. */
+/* Copies the payload fields of another TensorProto of the source verbatim. */
 static void put_as_written(surg__saver *s, surg__span msg) {
   surg__cursor c = surg__save_cursor(s, msg);
   surg__field f;
@@ -63,7 +64,7 @@ static void put_as_written(surg__saver *s, surg__span msg) {
     if (holds_payload(f.number)) surg__save_keep(s, &c, &f);
 }
 
-/* A range of a data file that the message spells otherwise. */
+/* Writes a reference to a range of a data file that differs from the reference in the message. */
 static void put_location(surg__saver *s, const surg_tensor *t) {
   surg__save_entry(s, TENSOR_EXTERNAL, "location", t->file->location);
   put_number_entry(s, "offset", t->data.off);
@@ -71,7 +72,7 @@ static void put_location(surg__saver *s, const surg_tensor *t) {
   surg__rope_varint(&s->rope, TENSOR_LOCATION, 1);
 }
 
-/* Whether the payload is another than in its message: a lenient load read that otherwise. */
+/* Whether a lenient load read the payload differently from what the message contains. */
 static bool read_otherwise(const surg_tensor *t) {
   return t->defective && t->view != SURG__VIEW_ABSENT;
 }
@@ -100,7 +101,7 @@ static void put_shape(surg__saver *s, const surg_tensor *t) {
 
 /* --- messages --- */
 
-/* The tensor's own message, where at most the name changes. */
+/* Writes the tensor's own message, with at most another name. */
 static void splice_name(surg__saver *s, surg__span body, const char *name) {
   surg__cursor c = surg__save_cursor(s, body);
   surg__field f;
@@ -115,7 +116,7 @@ static void splice_name(surg__saver *s, surg__span body, const char *name) {
   if (!named && *name) surg__save_str(s, TENSOR_NAME, name);
 }
 
-/* What `extras` says besides elements, shape and name; then the elements of t. */
+/* Writes the elements and shape of t with the other fields of `extras`. */
 static void splice_data(surg__saver *s, const surg_tensor *t, surg__span extras, const char *name,
                         bool attribute) {
   surg__cursor c = surg__save_cursor(s, extras);
@@ -156,7 +157,7 @@ void surg__save_tensor(surg__saver *s, uint32_t number, const surg_tensor *t, su
   surg__save_end(s, open);
 }
 
-/* A sparse initializer is named by its values. */
+/* Writes a sparse initializer; its name is the name of its values tensor. */
 static void put_sparse(surg__saver *s, const surg_tensor *t, const char *name) {
   surg__open open = surg__save_begin(s, GRAPH_SPARSE);
   surg__cursor c = surg__save_cursor(s, t->msg);
@@ -173,7 +174,7 @@ static void put_sparse(surg__saver *s, const surg_tensor *t, const char *name) {
   surg__save_end(s, open);
 }
 
-/* The TensorProto the initializer was read from; none when it was sparse and no longer is. */
+/* The TensorProto that the initializer was read from; empty if it was sparse and no longer is. */
 static surg__span dense_source(surg__saver *s, const surg_value *v) {
   const surg__span none = {0, 0};
   if (surg__save_made_here(v->init_src)) return none;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all parts of saving do with the wire: walk a source message, keep or replace its fields. */
+/* Wire functions shared by all parts of saving: visit the fields of a source message, copy or
+ * replace them. */
 #include "io/save.h"
 
 surg_status surg__save_fail(surg__saver *s, surg_status status) {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks a whole file against protobuf-c's tables of the ONNX messages before anything is decoded:
- * tags, lengths, wire types, depth, text, and how much memory decoding may take. Afterwards every
- * byte outside large payloads is in the source image, and readers need check no length again. */
+/* Validates a whole file against the protobuf-c descriptors of the ONNX messages before anything
+ * is decoded: tags, lengths, wire types, depth, UTF-8, and the memory that decoding may need.
+ * Afterwards every byte outside large payloads is in the source image, and readers need not
+ * check lengths. */
 #include "io/wire.h"
 #include "onnx.pb-c.h"
 
-/* What a decoded field costs beside its bytes. */
+/* Estimated memory of a decoded field or message besides its bytes. */
 #define FIELD_COST 16u
 #define MESSAGE_COST 128u
 
 typedef struct frame {
   const ProtobufCMessageDescriptor *type;
   uint64_t end;
-  uint64_t seen; /* bit i: singular message field i stood here already */
+  uint64_t seen; /* bit i: singular message field i has occurred */
 } frame;
 
 typedef struct scan {
@@ -35,14 +36,15 @@ static surg_status charge(scan *s, uint64_t bytes) {
                      (unsigned long long)s->pos, SURG_LIMIT_SKELETON >> 20);
 }
 
-/* Payload of a tensor that may stay in the file: the loader counts its elements itself. */
+/* Whether the field is a tensor payload that can remain in the file; the loader counts its
+ * elements. */
 static bool is_payload(const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *d) {
   if (type == &onnx__tensor_proto__descriptor)
     return d->type == PROTOBUF_C_TYPE_BYTES || (d->flags & PROTOBUF_C_FIELD_FLAG_PACKED) != 0;
   return d->type == PROTOBUF_C_TYPE_BYTES;
 }
 
-/* The elements of a packed list; varints are looked at one by one. */
+/* Checks the elements of a packed list; varints are checked one by one. */
 static surg_status check_packed(scan *s, const surg__field *f, uint32_t wire) {
   if (wire != SURG__WIRE_VARINT) {
     unsigned size = wire == SURG__WIRE_32 ? 4 : 8;
@@ -97,7 +99,7 @@ static surg_status check_bytes(scan *s, const surg__field *f, const ProtobufCFie
 static surg_status check_field(scan *s, const surg__field *f) {
   const ProtobufCFieldDescriptor *d =
       protobuf_c_message_descriptor_get_field(s->stack[s->depth].type, f->number);
-  if (!d) return SURG_OK; /* unknown: kept as it is */
+  if (!d) return SURG_OK; /* unknown: kept unchanged */
   uint32_t wire = surg__wire_of(d->type);
   bool packed = d->label == PROTOBUF_C_LABEL_REPEATED && wire != SURG__WIRE_BYTES &&
                 f->wire == SURG__WIRE_BYTES;
@@ -119,7 +121,7 @@ static surg_status run(scan *s) {
     int r = surg__wire_read(s->src, s->pos, s->stack[s->depth].end, &f, &next, &why);
     if (r != 1) return why ? bad(s, s->pos, why) : (surg_status)r;
     s->pos = next;
-    surg_status status = check_field(s, &f); /* going into a message sets pos */
+    surg_status status = check_field(s, &f); /* entering a message sets pos */
     if (status != SURG_OK) return status;
   }
 }

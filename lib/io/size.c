@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What parts of a model take in a file: the bytes saving would write for them, tag and length
- * included, counted on a rope that is thrown away. So there is no second account of the format. */
+/* Sizes of parts of a model in a file: the number of bytes that saving would write for them, tag
+ * and length included, counted on a temporary rope. So the format is implemented only once. */
 #include "io/save.h"
 
 static surg__saver begin(surg_model *m) {
@@ -10,7 +10,8 @@ static surg__saver begin(surg_model *m) {
   return s;
 }
 
-/* The bytes counted; `failed` after a failure, which sticks to the model. */
+/* Releases the ropes and returns the number of bytes; `failed` on a failure, which also makes
+ * the model fail. */
 static uint64_t end(surg__saver *s, uint64_t failed) {
   if (s->status == SURG_OK && s->rope.failed) surg__save_fail(s, surg__oom(s->ctx, s->where));
   uint64_t total = s->rope.total;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recognises, by their first bytes, files that are often taken for models and are none. */
+/* Recognises file formats that are often mistaken for models by their first bytes. */
 #include "io/io.h"
 
 typedef struct magic {
@@ -39,8 +39,9 @@ static bool printable(uint8_t c) {
   return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Text other than ONNX text, which opens with `<`: all of the beginning is printable, and its first
- * byte is the tag of no field that a model has (those printable are " ( 2 : B r). */
+/* Whether the file is text other than ONNX text (which starts with `<`): the beginning is
+ * printable, and the first byte is not the tag of a ModelProto field (the printable ones are " (
+ * 2 : B r). */
 static bool is_text(const uint8_t *p, uint64_t n) {
   if (memchr("\"(2:Br", p[0], 6)) return false;
   uint64_t blanks = 0;
@@ -56,7 +57,7 @@ const char *surg__sniff(const uint8_t *p, uint64_t n) {
   for (size_t i = 0; i < SURG_COUNT(magics); i++) {
     const magic *m = &magics[i];
     if (n < m->at + m->n || memcmp(p + m->at, m->bytes, m->n) != 0) continue;
-    /* Flatbuffers begin with a small offset; elsewhere this may be the name of a producer. */
+    /* Flatbuffers begin with a small offset; otherwise the magic may be part of a producer name. */
     if (m->at == 0 || (p[2] == 0 && p[3] == 0)) return m->what;
   }
   if (n > 9 && p[8] == '{' && surg__le64(p) >> 32 == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source image: the bytes of a model file in private memory. A small file is read at once; of a
- * large one the pages fill as they are asked for, so that weights nobody looks at are never read.
- * Nothing is mapped from the file: a byte that was checked cannot change afterwards, and a file cut
- * short by somebody else is an error, not a signal. */
+/* The source image: the bytes of a model file in private memory. A small file is read at once;
+ * the pages of a large one are read on request, so that unused weights are never read. The file
+ * is not mapped: a byte that was checked cannot change afterwards, and a file that another
+ * process truncates causes an error, not a signal. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,17 +11,17 @@
 
 #define PAGE_BITS 12u
 #define PAGE ((uint64_t)1 << PAGE_BITS)
-#define READ_AHEAD 15u /* pages read beyond those asked for, when reading goes on where it was */
+#define READ_AHEAD 15u /* extra pages to read when access is sequential */
 #define SPOOL_CHUNK ((size_t)1 << 20)
 
 static bool page_there(const surg__source *s, uint64_t page) {
   return s->filled[page / 64] >> (page % 64) & 1;
 }
 
-/* Reads pages from `first` on that are missing, at least up to `last`. */
+/* Reads missing pages from `first` on, at least up to `last`. */
 static surg_status fill(surg__source *s, uint64_t first, uint64_t last) {
   uint64_t pages = (s->size + PAGE - 1) >> PAGE_BITS, end = first;
-  /* Between weights headers are far apart: reading ahead there would read the weights. */
+  /* Message headers between weights are far apart: read-ahead there would read the weights. */
   if (first == 0 || page_there(s, first - 1)) last += READ_AHEAD;
   while (end < pages && end <= last && !page_there(s, end)) end++;
   uint64_t from = first << PAGE_BITS, to = end << PAGE_BITS;
@@ -109,7 +109,7 @@ static surg_status make_image(surg__source *s) {
   return s->size <= SURG_LIMIT_RESIDENT ? make_resident(s) : make_sparse(s);
 }
 
-/* Copies what cannot be read at an offset (a pipe, a terminal) to an unlinked file. */
+/* Copies input that is not seekable (a pipe, a terminal) to an unlinked temporary file. */
 static surg_status spool(surg__source *s, int in) {
   int err = surg__os_temp(&s->fd);
   if (err)
@@ -138,7 +138,7 @@ static surg_status spool(surg__source *s, int in) {
   return status;
 }
 
-/* Notes the path and its folder, for external data. */
+/* Records the path and its folder, for external data. */
 static surg_status note_place(surg__source *s, const char *path) {
   char *dir, *base;
   if (surg__os_split(path, &dir, &base) != 0)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text of models: the codec of text_print.c and text_parse.c between loading and saving. */
+/* ONNX text of models: connects the codec of text_print.c and text_parse.c with loading and
+ * saving. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdlib.h>
 
 #include "base/os.h"
 #include "io/text_codec.h"
 
-/* The folder external data is looked for in: that of the text, when it is a file. */
+/* The folder of external data: that of the text, if the text is a file. */
 static char *folder_of(const char *name) {
   surg__stat st;
   char *dir = NULL, *base = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text, reading: blanks, identifiers, strings, numbers; and the wire being built. Text has a
- * length; a NUL is a character like others. */
+/* Lexer of ONNX text: blanks, identifiers, strings, numbers; and the output in wire format. The
+ * text has a length; NUL is an ordinary character. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ bool surg__lex_match(surg__tparse *t, char c) {
   return true;
 }
 
-/* What stands here, for a message. */
+/* The next token as text, for a message. */
 static const char *here(surg__tparse *t) {
   size_t n = 0;
   (void)surg__lex_peek(t);
@@ -99,7 +99,7 @@ static int hex_digit(char c) {
   return -1;
 }
 
-/* One escape; t->p stands behind the backslash. */
+/* Parses one escape; t->p is after the backslash. */
 static bool escape(surg__tparse *t) {
   char c = *t->p++;
   if (c == 'n') c = '\n';
@@ -232,7 +232,7 @@ bool surg__lex_number(surg__tparse *t, surg__num *v) {
       for (const char *c = from; c < to; c++)
         over |= __builtin_mul_overflow(v->magnitude, 10u, &v->magnitude) ||
                 __builtin_add_overflow(v->magnitude, (unsigned)(*c - '0'), &v->magnitude);
-      if (over) v->kind = SURG__NUM_FLOAT; /* good for a float; integers report it */
+      if (over) v->kind = SURG__NUM_FLOAT; /* valid as a float; integer readers report it */
     }
   }
   v->n = (size_t)(t->p - v->at);
@@ -255,7 +255,7 @@ bool surg__num_u64(surg__tparse *t, const surg__num *v, uint64_t *out) {
   return true;
 }
 
-/* The text of a number, NUL-terminated; blanks after the sign are gone. */
+/* The text of a number, NUL-terminated, without blanks after the sign. */
 static const char *number_text(surg__tparse *t, const surg__num *v, char *text, size_t cap) {
   size_t n = 0;
   for (size_t i = 0; i < v->n; i++) {
@@ -314,7 +314,7 @@ bool surg__lex_i64(surg__tparse *t, int64_t *out) {
   return surg__lex_number(t, &v) && surg__num_i64(t, &v, out);
 }
 
-/* --- wire being built --- */
+/* --- output in wire format --- */
 
 void surg__emit_varint(surg__tparse *t, uint64_t v) {
   uint8_t b[10];
@@ -367,7 +367,7 @@ void surg__emit_close_bytes(surg__tparse *t, size_t at) {
     len[n++] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
     if (v <= 0x7f) break;
   }
-  /* One byte was left for the length; longer ones move what stands behind. */
+  /* One byte is reserved for the length; a longer length moves the bytes after it. */
   surg__buf_put(b, len, n - 1);
   if (b->failed) return;
   if (n > 1) memmove(b->p + at + n - 1, b->p + at, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text, reading: value lists, nodes, graphs, functions and the model. */
+/* Parser of ONNX text: value lists, nodes, graphs, functions and the model. */
 #include "io/text_codec.h"
 #include "io/text_attr.h"
 
@@ -15,7 +15,7 @@ static bool at_type(surg__tparse *t) {
   return surg__lex_peek_ident(t, &s) && surg__text_is_type_word(s.p, s.n);
 }
 
-/* Names of a node's list: an entry left out before a comma is an absent one. */
+/* Parses the input or output names of a node; an empty entry before a comma is an absent value. */
 static bool names(surg__tparse *t, uint32_t number) {
   surg_str s;
   do {
@@ -42,7 +42,7 @@ static bool initializer(surg__tparse *t, uint32_t number, surg_str name) {
   return true;
 }
 
-/* `[type] name`, as field `number`; the name stays in *name until the next string is read. */
+/* Parses `[type] name`; the name is in *name until the next string is read. */
 static bool value_info(surg__tparse *t, surg_str *name) {
   size_t at;
   t->dtype = 0;
@@ -56,7 +56,7 @@ static bool value_info(surg__tparse *t, surg_str *name) {
   return !t->out->failed;
 }
 
-/* An entry of a graph's inputs: with `= values` it has a default, which is an initializer. */
+/* Parses an entry of a graph's inputs; `= values` adds a default, which is an initializer. */
 static bool input(surg__tparse *t) {
   size_t at;
   surg_str name;
@@ -70,13 +70,13 @@ static bool input(surg__tparse *t) {
   return true;
 }
 
-/* An entry of the `<...>` list of a graph or function: an initializer or a value_info. */
+/* Parses an entry of the `<...>` list of a graph or function: an initializer or a value_info. */
 static bool declared(surg__tparse *t, uint32_t initializers, uint32_t infos) {
   size_t at, mark = t->out->n;
   surg_str name;
   if (!surg__emit_open(t, infos, &at) || !value_info(t, &name)) return false;
   if (initializers && surg__lex_match(t, '=')) {
-    t->out->n = mark; /* it was no value_info; the name and type are remembered */
+    t->out->n = mark; /* it is not a value_info: discard it; name and type are kept in t */
     t->depth--;
     return initializer(t, initializers, name);
   }
@@ -119,12 +119,12 @@ static bool outputs(surg__tparse *t) {
 
 /* --- nodes --- */
 
-/* `domain.op:overload` */
+/* Parses `domain.op:overload`. */
 static bool operation(surg__tparse *t) {
   surg_str s;
   size_t dot = SIZE_MAX;
   t->t.n = 0;
-  if (surg__lex_peek(t) == '.') { /* the domain is there, and empty */
+  if (surg__lex_peek(t) == '.') { /* the domain is present and empty */
     t->p++;
     surg__emit_str(t, 7, (surg_str){"", 0});
   }
@@ -136,7 +136,7 @@ static bool operation(surg__tparse *t) {
     surg__buf_putc(&t->t, '.');
   }
   if (t->t.failed) return false;
-  /* The last part is the operator; a quoted one may hold dots. */
+  /* The last part is the operator; a quoted one may contain dots. */
   size_t op = dot == SIZE_MAX ? 0 : dot + 1;
   if (dot != SIZE_MAX) surg__emit_str(t, 7, (surg_str){t->t.p, dot});
   surg__emit_str(t, 4, (surg_str){t->t.p ? t->t.p + op : "", t->t.n - op});
@@ -207,7 +207,7 @@ static bool imports(surg__tparse *t, uint32_t number) {
   return surg__lex_expect(t, ']');
 }
 
-/* One `keyword: value` of a header. `allowed` are the fields that may stand there. */
+/* Parses one `keyword: value` of a header. `allowed` are the fields that may appear there. */
 static bool header_entry(surg__tparse *t, const surg__desc *d, uint64_t allowed) {
   surg_str s;
   int64_t v;
@@ -240,7 +240,7 @@ static bool header(surg__tparse *t, const surg__desc *d, uint64_t allowed) {
   return surg__lex_expect(t, '>');
 }
 
-/* Inputs or outputs of a function: names, with a type where one is to be declared. */
+/* Parses inputs or outputs of a function: names, with a type if one is declared. */
 static bool function_names(surg__tparse *t, uint32_t number) {
   size_t at;
   surg_str name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text, reading: attributes. */
+/* Parser of ONNX text: attributes. */
 #include "io/text_attr.h"
 
 #define ATTR &onnx__attribute_proto__descriptor
@@ -23,12 +23,12 @@ static bool mismatch(surg__tparse *t, const char *at, unsigned kind) {
   return surg__lex_error(t, at, "the value is not of type %s", surg__text_attr_kind(kind));
 }
 
-/* A message as field of its kind: the one of lists when `list`. */
+/* Opens the field of a value that is a message: the list field of its kind if `list`. */
 static bool open_value(surg__tparse *t, unsigned kind, bool list, size_t *at) {
   return surg__emit_open(t, surg__text_attr_field(list ? list_of(kind) : kind), at);
 }
 
-/* A value that starts with a type: a tensor, or the type itself. */
+/* Parses a value that starts with a type: a tensor, or the type itself. */
 static bool type_or_tensor(surg__tparse *t, unsigned *kind, bool list) {
   size_t at, mark = t->out->n;
   const char *from = t->p;
@@ -56,7 +56,7 @@ static bool graph_named(surg__tparse *t, surg_str name, bool list) {
   return true;
 }
 
-/* A value that starts with a quote: a string, or a graph whose name is quoted. */
+/* Parses a value that starts with a quote: a string, or a graph with a quoted name. */
 static bool string_or_graph(surg__tparse *t, unsigned *kind, bool list) {
   surg_str s;
   const char *from = t->p;
@@ -80,7 +80,7 @@ static bool sparse(surg__tparse *t, unsigned kind, bool list) {
   return true;
 }
 
-/* One value that is no number; *kind is what it must be or 0, and becomes what it is. */
+/* Parses one value that is not a number. *kind: the required kind or 0; set to the kind found. */
 static bool other_value(surg__tparse *t, unsigned *kind, bool list) {
   surg_str s;
   const char *from = t->p;
@@ -110,7 +110,7 @@ static bool emit_number(surg__tparse *t, const surg__num *v, unsigned kind, bool
   return true;
 }
 
-/* Numbers of a list without a type are ints, unless one of them is a float. */
+/* Whether a number list without a type contains a float; otherwise its kind is ints. */
 static bool list_has_float(surg__tparse *t, bool *found) {
   const char *from = t->p;
   surg__num v;
@@ -124,7 +124,7 @@ static bool list_has_float(surg__tparse *t, bool *found) {
   return true;
 }
 
-/* Behind the '['. *kind is that of one value, or 0. */
+/* Parses a list after the '['. *kind: the kind of one value, or 0. */
 static bool list_values(surg__tparse *t, unsigned *kind) {
   surg__num v;
   bool floats;
@@ -169,7 +169,7 @@ static bool value(surg__tparse *t, unsigned *kind) {
   return emit_number(t, &v, *kind, false);
 }
 
-/* Behind the name of an attribute, which was emitted. */
+/* Parses the rest of an attribute, after its name was emitted. */
 static bool attr_rest(surg__tparse *t, size_t start) {
   unsigned kind = 0;
   surg_str s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text, reading: types and tensors. */
+/* Parser of ONNX text: types and tensors. */
 #include "io/text_codec.h"
 
 #define TENSOR &onnx__tensor_proto__descriptor
@@ -27,7 +27,7 @@ static bool dim(surg__tparse *t) {
   return true;
 }
 
-/* The element type was read: its number, and `[dims]`; contents of TypeProto.Tensor. */
+/* Parses `[dims]` after the element type; emits the content of TypeProto.Tensor. */
 static bool tensor_type(surg__tparse *t, int dtype) {
   size_t at;
   t->dims.count = 0;
@@ -68,7 +68,7 @@ static bool inner_type(surg__tparse *t, uint32_t number) {
   return true;
 }
 
-/* A dotted name into t->t. */
+/* Parses a dotted name into t->t. */
 static bool qualified(surg__tparse *t) {
   surg_str s;
   t->t.n = 0;
@@ -92,7 +92,7 @@ static bool opaque(surg__tparse *t) {
   return true;
 }
 
-/* What stands in the parentheses of a type, as contents of the member. */
+/* Parses the part in parentheses of a type; emits the content of the member. */
 static bool in_parens(surg__tparse *t, uint32_t number) {
   int dtype;
   switch (number) {
@@ -138,7 +138,7 @@ bool surg__parse_type(surg__tparse *t) {
   } else if (!word && !surg__text_word(s.p, s.n, "type_proto")) {
     return surg__lex_error(t, s.p, "%s is no type", surg__qn(t->ctx, s.p, s.n));
   }
-  if (surg__lex_peek(t) == '@') dtype = 0; /* no tensor has what follows */
+  if (surg__lex_peek(t) == '@') dtype = 0; /* a type before '@' is not the type of a tensor */
   if (!word && !surg__parse_suffix(t, &onnx__type_proto__descriptor, start)) return false;
   t->dtype = dtype;
   t->tensor_word = word;
@@ -148,7 +148,7 @@ bool surg__parse_type(surg__tparse *t) {
 
 /* --- tensors --- */
 
-/* One element of a typed list, without a tag. */
+/* Parses one element of a typed list; emits it without a tag. */
 static bool typed_element(surg__tparse *t, int dtype, uint32_t list) {
   surg__num n;
   uint32_t f;
@@ -284,6 +284,6 @@ bool surg__parse_tensor_tail(surg__tparse *t, size_t start) {
 bool surg__parse_tensor(surg__tparse *t) {
   size_t start = t->out->n;
   if (!surg__parse_type(t)) return false;
-  t->out->n = start; /* a TypeProto; of a tensor only element type and dims are wanted */
+  t->out->n = start; /* only the element type and dims of the TypeProto are needed */
   return surg__parse_tensor_tail(t, start);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text, reading: `@{...}` blocks, by the descriptors of protobuf-c. */
+/* Parser of ONNX text: `@{...}` blocks, by the descriptors of protobuf-c. */
 #include "io/text_codec.h"
 
-/* Takes the fields of `remove` out of the message that starts at `start` of the output. */
+/* Removes the fields in `remove` from the message that starts at offset `start` of the output. */
 static void remove_fields(surg__tparse *t, const surg__desc *d, size_t start, uint64_t remove) {
   surg__buf *b = t->out;
   surg__tmsg m = {(const uint8_t *)b->p + start, b->n - start};
@@ -21,7 +21,7 @@ static void remove_fields(surg__tparse *t, const surg__desc *d, size_t start, ui
   b->p[b->n] = 0;
 }
 
-/* A field that stands once must not have been said by the grammar and by the block. */
+/* Reports a singular field that is given twice, in the grammar form or in the block. */
 static bool check_once(surg__tparse *t, const surg__desc *d, size_t start, const char *at) {
   surg__tmsg m = {(const uint8_t *)t->out->p + start, t->out->n - start};
   surg__tfield f;
@@ -35,7 +35,7 @@ static bool check_once(surg__tparse *t, const surg__desc *d, size_t start, const
   return true;
 }
 
-/* `1000:2: 0x6869`: a field by number and wire type, its payload as bytes. */
+/* Parses `1000:2: 0x6869`: a field by number and wire type, its payload as bytes. */
 static bool unknown_entry(surg__tparse *t, const surg__desc *d) {
   int64_t number, wire;
   uint64_t v;
@@ -52,7 +52,7 @@ static bool unknown_entry(surg__tparse *t, const surg__desc *d) {
               (wire == SURG__WIRE_VARINT && p && t->s.n &&
                surg__text_varint(p, t->s.n, &v) == t->s.n);
   if (!fits) return surg__lex_error(t, at, "the bytes do not fit the wire type");
-  /* By number, a known field could hold bytes that are no message. */
+  /* A known field given by number could contain bytes that are not a valid message. */
   const surg__fdesc *fd =
       surg__text_known(d, &(surg__tfield){.number = (uint32_t)number, .wire = (uint32_t)wire});
   if (fd) return surg__lex_error(t, at, "field %d is %s; write it so", (int)number, fd->name);

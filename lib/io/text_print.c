@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text, printing: attributes, nodes, graphs, functions and the model. Walks the wire in
- * place; depth was bounded by surg__text_check before. */
+/* Printer of ONNX text: attributes, nodes, graphs, functions and the model. Reads the wire
+ * format in place; surg__text_check has bounded the depth. */
 #include "io/text_codec.h"
 
 #define MODEL &onnx__model_proto__descriptor
@@ -19,7 +19,7 @@ static bool bytes_of(surg__tmsg m, uint32_t number, surg__tmsg *out) {
   return true;
 }
 
-/* Takes the next length-delimited field of that number off *m. */
+/* Removes fields from *m up to the next length-delimited one with that number. */
 static bool each(surg__tmsg *m, uint32_t number, surg__tmsg *out) {
   surg__tfield f;
   while (surg__text_next(m, &f) > 0) {
@@ -30,7 +30,7 @@ static bool each(surg__tmsg *m, uint32_t number, surg__tmsg *out) {
   return false;
 }
 
-/* Returns whether there was any. */
+/* Prints a list of names; returns whether it is non-empty. */
 static bool put_names(surg__tprint *p, surg__tmsg m, uint32_t number, bool typed) {
   surg__tmsg s;
   bool first = true;
@@ -46,7 +46,7 @@ static bool put_names(surg__tprint *p, surg__tmsg m, uint32_t number, bool typed
 
 /* --- attributes --- */
 
-/* The kind a value without a type is of: when one value field is there, its; else 0. */
+/* The kind of an attribute without a type: that of its only value field; else 0. */
 static unsigned kind_of_fields(uint64_t seen) {
   unsigned found = 0;
   for (unsigned k = 1; surg__text_attr_kind(k); k++) {
@@ -126,7 +126,7 @@ static void put_attr_value(surg__tprint *p, surg__tmsg m, unsigned kind) {
   }
 }
 
-/* Whether a reader sees the kind from the value alone. */
+/* Whether the printed value alone determines the kind. */
 static bool kind_is_seen(unsigned kind, surg__tmsg m) {
   uint32_t number = surg__text_attr_field(kind);
   surg__tnums it;
@@ -144,7 +144,7 @@ static bool kind_has_suffix(unsigned kind) {
   return kind == SURG_ATTR_TENSOR || kind == SURG_ATTR_GRAPH || kind == SURG_ATTR_TYPE_PROTO;
 }
 
-/* What text cannot say of an attribute without extensions. */
+/* Whether text without extensions can express the attribute. */
 static bool strict_attr(unsigned kind, bool valued) {
   return valued && kind != SURG_ATTR_SPARSE_TENSOR && kind != SURG_ATTR_SPARSE_TENSORS;
 }
@@ -179,7 +179,8 @@ static void put_attr(surg__tprint *p, surg__tmsg m) {
       put_attr_value(p, m, kind);
       said |= SURG__BIT(surg__text_attr_field(kind));
     }
-    /* A block behind a tensor, graph or type is theirs; an empty one leaves the next to us. */
+    /* A block after a tensor, graph or type belongs to that value; an empty one there makes the
+     * next block the attribute's. */
     if (!by_ref && kind_has_suffix(kind) && p->suffix_end != p->out->n &&
         surg__print_needs_suffix(p, ATTR, m, said, missing))
       surg__buf_puts(p->out, " @{}");
@@ -187,7 +188,7 @@ static void put_attr(surg__tprint *p, surg__tmsg m) {
   surg__print_suffix(p, ATTR, m, said, missing, !valued);
 }
 
-/* Strict text leaves out attributes it has no form for. */
+/* Whether the attribute is printed; strict text omits attributes without a standard form. */
 static bool attr_is_said(surg__tprint *p, surg__tmsg m) {
   surg__tfield f;
   bool unknown;
@@ -216,7 +217,7 @@ static void put_attrs(surg__tprint *p, surg__tmsg m, uint32_t number) {
 
 /* --- nodes --- */
 
-/* Whether a domain is dotted identifiers, as official text has it. */
+/* Whether a domain consists of identifiers separated by dots, as in official text. */
 static bool dotted(surg__tmsg s) {
   size_t from = 0;
   for (size_t i = 0; i <= s.n; i++) {
@@ -227,7 +228,7 @@ static bool dotted(surg__tmsg s) {
   return s.n != 0;
 }
 
-/* `domain.op:overload`. A dot with nothing before it: the domain is written in the model, empty. */
+/* Prints `domain.op:overload`. A leading dot: the domain is present in the model, but empty. */
 static void put_op(surg__tprint *p, surg__tmsg domain, surg__tmsg op, bool overloaded,
                    surg__tmsg overload) {
   if (!domain.n) {
@@ -316,7 +317,7 @@ static void put_interface(surg__tprint *p, surg__tmsg m, uint32_t number) {
   surg__buf_putc(p->out, ')');
 }
 
-/* The `<...>` list: initializers, then value_info, one a line. */
+/* Prints the `<...>` list: initializers, then value_info, one per line. */
 static void put_values(surg__tprint *p, surg__tmsg m, uint32_t initializers, uint32_t infos) {
   surg__tmsg rest = m, v;
   surg__tfield f;
@@ -387,7 +388,7 @@ static void put_imports(surg__tprint *p, surg__tmsg m, uint32_t number) {
   surg__buf_putc(p->out, ']');
 }
 
-/* Fields of a header in the order of official text. Returns whether there was any. */
+/* Prints the fields of a header in the order of official text; returns whether there are any. */
 static bool put_header(surg__tprint *p, surg__tmsg m, const surg__desc *d, const uint8_t *order,
                        size_t n, uint64_t *said) {
   bool unknown, any = false;
@@ -459,7 +460,7 @@ static void put_model(surg__tprint *p, surg__tmsg m) {
   uint64_t said = SURG__BIT(7) | SURG__BIT(25);
   surg__tmsg graph, rest = m, f;
   bool whole = bytes_of(m, 7, &graph);
-  if (!whole) said &= ~SURG__BIT(25); /* text has functions behind the graph only */
+  if (!whole) said &= ~SURG__BIT(25); /* in text, functions can only follow a graph */
   bool header = put_header(p, m, MODEL, order, sizeof order, &said);
   bool unknown;
   if (!header && (!whole || (surg__text_seen(MODEL, m, &unknown) & ~said) || unknown)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text, printing: types and tensors. */
+/* Printer of ONNX text: types and tensors. */
 #include "io/text_codec.h"
 
-/* Members of the oneof of TypeProto. */
+/* Members of the oneof in TypeProto. */
 #define TYPE_TENSOR 1
 #define TYPE_SEQUENCE 4
 #define TYPE_MAP 5
@@ -17,7 +17,7 @@ static const char *dtype_word(uint64_t v) {
   return (int32_t)v > 0 ? surg__dtype_name((int32_t)v) : NULL;
 }
 
-/* The member in force: the last one. */
+/* Finds the member that is set: the last one in the message. */
 static bool member(surg__tmsg type, surg__tfield *out) {
   surg__tfield f;
   bool found = false;
@@ -47,7 +47,7 @@ static bool tensor_plain(const surg__desc *d, surg__tmsg m) {
   return !surg__text_get(m, 2, SURG__WIRE_BYTES, &f) || shape_plain(f.bytes);
 }
 
-/* Opaque types have no quotes in official text. */
+/* Whether the opaque type can be printed in official text, where its names have no quotes. */
 static bool opaque_plain(surg__tmsg m) {
   surg__tfield f;
   bool name = surg__text_get(m, 2, SURG__WIRE_BYTES, &f);
@@ -57,8 +57,8 @@ static bool opaque_plain(surg__tmsg m) {
   return only(&onnx__type_proto__opaque__descriptor, m, SURG__BIT(1) | SURG__BIT(2), 0);
 }
 
-/* Whether the grammar has a form for the member itself; what is inside it may still use
- * `type_proto @{...}`. */
+/* Whether the grammar has a form for the member itself; nested types may still need `type_proto
+ * @{...}`. */
 bool surg__print_type_plain(surg__tmsg type) {
   surg__tfield m, f;
   if (!member(type, &m)) return false;
@@ -167,10 +167,10 @@ void surg__print_type(surg__tprint *p, surg__tmsg type) {
 /* --- tensors --- */
 
 #define TENSOR &onnx__tensor_proto__descriptor
-#define RAW_SHOWN 16 /* up to so many elements of raw_data are shown as values */
+#define RAW_SHOWN 16 /* most elements of raw_data that are printed as values */
 
-/* Bytes of one number of raw_data as text shows it, or 0: hex only. With `strict` every type that
- * has a typed list is a number; the small ones are their bit patterns, as in int32_data. */
+/* Bytes per printed number of raw_data, or 0: only hex. With `strict` every type that has a
+ * typed list is printed as numbers; the small ones as bit patterns, as in int32_data. */
 static size_t element_bytes(int dtype, bool strict) {
   switch (dtype) {
     case SURG_FLOAT:
@@ -275,7 +275,7 @@ static void put_strings(surg__tprint *p, surg__tmsg m) {
   }
 }
 
-/* Prints the one form of data the grammar takes; returns the fields it said. */
+/* Prints the first form of the data that the grammar supports; returns the fields it covers. */
 static uint64_t put_data(surg__tprint *p, surg__tmsg m, int dtype, uint64_t seen) {
   surg__tfield f;
   uint32_t list = surg__text_list_field(dtype);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text, printing: names, strings, numbers, and the `@{...}` blocks that hold whatever the
- * grammar has no form for. */
+/* Printer of ONNX text: names, strings, numbers, and the `@{...}` blocks for content without a
+ * form in the grammar. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ void surg__print_dropped(surg__tprint *p, const surg__desc *d, const surg__fdesc
   while (i < p->kinds && (p->dropped[i].field != fd || p->dropped[i].what != what ||
                           p->dropped[i].desc != d))
     i++;
-  if (i == SURG__TEXT_KINDS) i--; /* more kinds than ONNX has fields: cannot be met */
+  if (i == SURG__TEXT_KINDS) i--; /* the limit exceeds the number of fields in ONNX: unreachable */
   if (i == p->kinds) {
     p->dropped[i].desc = d;
     p->dropped[i].field = fd;
@@ -29,8 +29,8 @@ void surg__print_indent(surg__tprint *p) {
   for (unsigned i = 0; i < p->indent; i++) surg__buf_put(p->out, "  ", 2);
 }
 
-/* Length of a UTF-8 sequence that may stand in text as it is, or 0: no controls, no invisible or
- * direction-changing marks. */
+/* Length of a UTF-8 sequence that can be printed unescaped, or 0: no control characters, no
+ * invisible or direction-changing marks. */
 static size_t printable(const uint8_t *s, size_t n) {
   size_t len = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
   uint32_t c;
@@ -93,7 +93,7 @@ void surg__print_word(surg__tprint *p, surg__tmsg s) {
 
 /* --- numbers --- */
 
-/* Marks a number as one of floating point for a reader that sees no type. */
+/* Prints a number so that a reader without a type recognises it as floating-point. */
 static void put_float_text(surg__tprint *p, const char *text) {
   surg__buf_puts(p->out, text);
   if (!strpbrk(text, ".e")) surg__buf_puts(p->out, ".0");
@@ -271,7 +271,7 @@ static void put_known(surg__tprint *p, const surg__desc *d, const surg__fdesc *f
   if (repeated) surg__buf_putc(p->out, ']');
 }
 
-/* Entries of a block, separated by commas, for fields not in `said`. */
+/* Prints the entries of a block, separated by commas: all fields except `said`. */
 static void put_entries(surg__tprint *p, const surg__desc *d, surg__tmsg m, uint64_t said,
                         uint64_t missing) {
   bool unknown;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX text: reading wire messages in memory, and the words of the grammar. */
+/* ONNX text: reads wire messages in memory; keywords of the grammar. */
 #include "io/text_codec.h"
 
 size_t surg__text_varint(const uint8_t *p, size_t n, uint64_t *value) {
@@ -55,7 +55,7 @@ int surg__text_next(surg__tmsg *m, surg__tfield *f) {
 }
 
 const surg__fdesc *surg__text_known(const surg__desc *d, const surg__tfield *f) {
-  if (f->number > 63) return NULL; /* none of ONNX is; the masks have 64 bits */
+  if (f->number > 63) return NULL; /* ONNX has no such field; the masks have 64 bits */
   const surg__fdesc *fd = protobuf_c_message_descriptor_get_field(d, f->number);
   if (!fd) return NULL;
   if (f->wire == surg__wire_of(fd->type)) return fd;
@@ -117,7 +117,8 @@ uint64_t surg__text_seen(const surg__desc *d, surg__tmsg m, bool *unknown) {
     const surg__fdesc *fd = surg__text_known(d, &f);
     if (!fd)
       *unknown = true;
-    else if (f.wire == surg__wire_of(fd->type) || f.bytes.n) /* an empty packed list is none */
+    else if (f.wire == surg__wire_of(fd->type) || f.bytes.n) /* an empty packed list has no
+                                                              * entries */
       seen |= SURG__BIT(f.number);
   }
   return seen;
@@ -152,7 +153,7 @@ bool surg__text_nums_next(surg__tnums *it, uint64_t *value) {
   return used != 0;
 }
 
-/* --- words --- */
+/* --- keywords --- */
 
 bool surg__text_is_ident(const char *s, size_t n) {
   for (size_t i = 0; i < n; i++)
@@ -175,7 +176,7 @@ bool surg__text_reserved(const char *s, size_t n) {
   return surg__text_word(s, n, "raw") || surg__text_is_type_word(s, n);
 }
 
-/* By number of AttributeProto.AttributeType: the word, and the field that holds the value. */
+/* By number of AttributeProto.AttributeType: the keyword, and the number of the value field. */
 static const struct {
   const char *word;
   uint32_t field;

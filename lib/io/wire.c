@@ -2,11 +2,11 @@
 /* The wire format of protocol buffers: tags, varints, fields. */
 #include "io/wire.h"
 
-/* A tag is a varint of at most 32 bits, thus 5 bytes; a value one of at most 10. */
+/* Largest sizes in bytes: a tag is a varint of at most 32 bits, a value one of at most 64 bits. */
 #define TAG_BYTES 5u
 #define VARINT_BYTES 10u
 
-/* Reads a varint of at most `max` bytes from [p, end): its length, or 0. */
+/* Reads a varint of at most `max` bytes from the n bytes at p: its length, or 0. */
 static size_t get_varint(const uint8_t *p, size_t n, size_t max, uint64_t *out) {
   uint64_t v = 0;
   for (size_t i = 0; i < n && i < max; i++) {
@@ -43,8 +43,10 @@ size_t surg__varint_put(uint8_t *out, uint64_t v) {
   return n;
 }
 
-/* The value of a field whose tag was read; `at` is where it starts, `n` what is left of the message
- * and, if `last`, of the file. */
+/* Reads the value of a field after its tag. `at` is the offset of the value in the file, `n` the
+ * number of bytes left in the message; `last`: the message ends at the end of the file. Returns
+ * the encoded size, without the body of a length-delimited field; 0: invalid, with the reason in
+ * *why. */
 static size_t get_value(surg__field *f, const uint8_t *p, uint64_t at, uint64_t n, bool last,
                         const char **why) {
   size_t used;
