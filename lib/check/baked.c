@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes that tracing wrote into constants: where an input leaves a size open, and the target of a
- * Reshape or Resize fixes it, the model runs with the example's size alone. Only what follows from
- * the inferred types is told. */
+/* Sizes that tracing stored in constants: if a dimension of an input is open, but the target of
+ * a Reshape or Resize fixes it, the model runs only with the size of the traced example. Reports
+ * only what follows from the inferred types. */
 #include "check/check.h"
 #include "ir/ir.h"
 #include "schema/schema.h"
 
-/* The constant integers of input i; 0: none, or more than a rank. */
+/* Reads the constant integers of input i; returns their number, 0 if there are none or more than
+ * SURG_LIMIT_RANK. */
 static size_t constant_ints(const surg_node *n, size_t i, int64_t out[SURG_LIMIT_RANK]) {
   const surg_tensor *t = surg_value_constant(surg_node_input(n, i));
   if (!t || surg_tensor_rank(t) != 1) return 0;
@@ -26,13 +27,13 @@ static bool any_number(void *user, const char *name, const surg_value *value, si
   return name != NULL;
 }
 
-/* A size that symbols of the file leave open: what elements decide is another matter. */
+/* Whether a dimension is open through symbols of the file only, not through element values. */
 static bool open_size(surg_dim d) {
   int64_t n;
   return d.value < 0 && (d.param || (d.expr && surg_dim_eval(d, any_number, NULL, &n)));
 }
 
-/* `size` 0: not known, or none fits. */
+/* Reports dimension d; `size` is the only one that runs, 0: unknown, or none does. */
 static void tell(surg__checker *c, const surg_node *n, surg_dim d, int64_t size) {
   const bool told = surg__check_told(c);
   const char *text = told ? surg_dim_text(c->m, d) : "";
@@ -47,12 +48,13 @@ static void tell(surg__checker *c, const surg_node *n, surg_dim d, int64_t size)
 }
 
 typedef struct sizes {
-  uint64_t known; /* product of the numbers */
+  uint64_t known; /* product of the fixed dimensions */
   size_t open;
   surg_dim last; /* of the open ones */
 } sizes;
 
-/* False: a dim may be anything, or the product is beyond all numbers. */
+/* Measures the dimensions; false: one is unknown, or the product of the fixed ones is 0 or
+ * overflows. */
 static bool measure(const surg_type *t, sizes *s) {
   *s = (sizes){.known = 1};
   for (uint32_t i = 0; i < t->rank; i++) {
@@ -68,7 +70,7 @@ static bool measure(const surg_type *t, sizes *s) {
   return s->known > 0;
 }
 
-/* A Reshape to numbers alone of a tensor whose size is open. */
+/* Checks a Reshape to fixed sizes only, of a tensor with an open dimension. */
 static void check_fixed(surg__checker *c, const surg_node *n, const surg_type *t, uint64_t want) {
   sizes s;
   if (!measure(t, &s) || !s.open) return;
@@ -77,8 +79,8 @@ static void check_fixed(surg__checker *c, const surg_node *n, const surg_type *t
   tell(c, n, s.last, size <= INT64_MAX ? (int64_t)size : 0);
 }
 
-/* A Reshape to [1, -1, ...] where the batch, the first and only open size, goes into a size that is
- * not it alone. */
+/* Checks a Reshape to [1, -1, ...] where the batch dimension, the first and only open one, is
+ * merged into another dimension. */
 static void check_merged(surg__checker *c, const surg_node *n, const surg_type *t, uint64_t rest) {
   sizes s;
   if (!t->rank || !open_size(t->dims[0]) || !measure(t, &s) || s.open != 1) return;
@@ -104,7 +106,8 @@ static void check_reshape(surg__checker *c, const surg_node *n) {
     check_merged(c, n, t, product);
 }
 
-/* A Resize to sizes whose first, that of the batch, is a number where the input has a symbol. */
+/* Checks a Resize to sizes whose first one, of the batch dimension, is fixed while the input has
+ * a symbol there. */
 static void check_resize(surg__checker *c, const surg_node *n) {
   int64_t given[SURG_LIMIT_RANK];
   const surg_type *t = tensor_type(n, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of the checks, and how a finding becomes text. */
+/* Runs the checks in order, and converts findings to text. */
 #include "check/check.h"
 
 #include <stdarg.h>
@@ -44,7 +44,7 @@ void surg__check_unmark(surg_model *m) {
     for (surg_node *n = g->first; n; n = n->next) n->scratch = NULL;
 }
 
-/* Passes a failure on, with a line if nobody has said one. */
+/* Forwards a failure; reports it as out of memory if no error was reported yet. */
 static surg_status spent(surg_model *m, surg_status s) {
   if (s != SURG_OK && !surg_context_error(m->ctx)) surg__oom(m->ctx, surg_model_path(m));
   return s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes held against what a schema file says of their operators: number of inputs and outputs,
+/* Checks nodes against the schema files of their operators: number of inputs and outputs,
  * attributes, element types, ranks and dims. */
 #include "schema/custom.h"
 
@@ -51,7 +51,7 @@ static void check_attrs(surg__checker *c, const surg_node *n, const surg__custom
       FOUND(c, n, "lacks attribute %s", surg__q(c->ctx, s->attrs[i].name));
 }
 
-/* A dim that the schema gives as a number, or that a name of it has elsewhere. */
+/* A symbolic dimension of the schema and the size it had where it occurred first. */
 typedef struct seen {
   const char *name;
   int64_t size;

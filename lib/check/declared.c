@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declared types against what is proven: value_info, graph outputs, inputs of bodies. Another
- * element type is an error; another shape is a warning, as runtimes go by what they find. */
+/* Compares declared types with inferred ones: value_info, graph outputs, inputs of bodies.
+ * Another element type is an error; another shape is a warning, as runtimes use the actual
+ * shape. */
 #include "check/check.h"
 #include "infer/infer.h"
 
@@ -58,14 +59,15 @@ static verdict compare(const surg_type *a, const surg_type *b) {
   return AGREE;
 }
 
-/* Where the proven type comes from. */
+/* The source of the inferred type, for a message. */
 static const char *origin(surg__checker *c, const surg_value *v) {
   if (v->producer) return surg__locate_node(v->producer);
   if (v->initializer) return "the initializer";
   return v->graph == c->m->graph ? "the input" : "the node around";
 }
 
-/* A claim about a value of which inference knows nothing: its operator may rule the type out. */
+/* Checks a declaration of a value with unknown inferred type: the schema of its operator may
+ * exclude the element type. */
 static void check_possible(surg__checker *c, const surg_value *v, const surg_type *claim,
                            const char *list) {
   const surg_node *n = v->producer;
@@ -90,7 +92,7 @@ static void check_possible(surg__checker *c, const surg_value *v, const surg_typ
   surg__buf_free(&b);
 }
 
-/* Whether what `list` says is a repetition: the value is declared in a list that comes before
+/* Whether the declaration in `list` is redundant: the value is declared in a list before
  * value_info, or it is an output that an input or an initializer declares. */
 static bool is_repeated(const surg_value *v, const char *list) {
   if (!v->producer && !v->input && !v->initializer) return false;

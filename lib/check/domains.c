@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Domains that are imported and of whose operators nothing here knows any, and the default domain
- * by its long name: one finding a domain. */
+/* Imported domains without any known operator, and the default domain under its long name: one
+ * finding per domain. */
 #include <stdlib.h>
 
 #include "check/check.h"
@@ -8,9 +8,9 @@
 #include "schema/custom.h"
 
 typedef struct stranger {
-  const char *domain; /* interned: an address stands for one */
+  const char *domain; /* interned: compared by address */
   const surg_node *node;
-  size_t at; /* among all nodes */
+  size_t at; /* index among all nodes */
 } stranger;
 typedef SURG_VEC(stranger) strangers;
 
@@ -45,13 +45,14 @@ static bool collect(surg__checker *c, strangers *list) {
   return true;
 }
 
-/* Older checkers look for the domain as the node spells it. */
+/* Reports nodes that spell out the default domain. Older checkers look up the import by the
+ * spelling of the node. */
 static void check_spelling(surg__checker *c) {
   const surg_node *first = NULL;
   size_t count = 0;
   if (!surg__interned(c->m, "ai.onnx", 7)) return;
   for (size_t i = 0; i < c->m->imports.count; i++)
-    if (strcmp(c->m->imports.items[i].domain, "ai.onnx") == 0) return; /* told of the import */
+    if (strcmp(c->m->imports.items[i].domain, "ai.onnx") == 0) return; /* reported at the import */
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
       if (!n->domain[0] || strcmp(n->domain, "ai.onnx") != 0) continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The findings of a lenient load, as the API gives them out. */
+/* The findings of a lenient load in the public API. */
 #include "check/check.h"
 #include "io/io.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constraints that the specification of an operator states of its attributes and inputs beyond
- * element types, and that runtimes enforce when they load a model. Each is checked from the version
- * of the operator on at which its inference states it; only known ranks, sizes and constants are
- * held against a node. */
+/* Constraints of operators on their attributes and inputs beyond element types, which runtimes
+ * enforce when they load a model. Each applies from the operator version whose shape inference
+ * in ONNX defines it; only known ranks, sizes and constants are checked. */
 #include "check/forms.h"
 
 #include <inttypes.h>
@@ -13,7 +12,7 @@
 #include "base/dtype.h"
 
 #define TEXT 256
-#define AXES_MAX 64 /* entries of a list of axes that are compared with each other */
+#define AXES_MAX 64 /* most axes of a list that are compared with each other */
 
 void surg__check_wrong(surg__checker *c, const surg_node *n, const char *fmt, ...) {
   char text[TEXT];
@@ -25,13 +24,13 @@ void surg__check_wrong(surg__checker *c, const surg_node *n, const char *fmt, ..
                     surg__check_told(c) ? surg__locate_node(n) : NULL, "%s", text);
 }
 
-/* --- what many operators share --- */
+/* --- shared by many operators --- */
 
 static const char *plural(int64_t count, const char *one, const char *many) {
   return count == 1 ? one : many;
 }
 
-/* Input i has rank `want`; false: it does not, and that was reported. */
+/* Whether input i has rank `want`; if not, reports it. */
 static bool rank_is(surg__checker *c, const surg_node *n, size_t i, uint32_t want) {
   const surg_type *t = surg__check_ranked(n, i);
   if (!t || t->rank == want) return true;
@@ -48,7 +47,7 @@ static bool rank_from(surg__checker *c, const surg_node *n, size_t i, uint32_t l
   return false;
 }
 
-/* Input i is a list of `want` elements; want < 0: of any number. */
+/* Whether input i is a list of `want` elements (want < 0: any number); if not, reports it. */
 static bool list_is(surg__checker *c, const surg_node *n, size_t i, int64_t want) {
   const surg_type *t = surg__check_ranked(n, i);
   const int64_t found = surg__check_dim(t, 0);
@@ -63,7 +62,8 @@ static bool scalar(surg__checker *c, const surg_node *n, size_t i) {
   return rank_is(c, n, i, 0);
 }
 
-/* A list attribute, where it is set, has `want` entries; want < 0: any number. */
+/* Whether a list attribute, if it is present, has `want` entries (want < 0: any number); if not,
+ * reports it. */
 static bool entries(surg__checker *c, const surg_node *n, const char *name, int64_t want) {
   const surg_attr *a = surg__check_ints(n, name);
   if (!a || want < 0 || (int64_t)a->count == want) return true;
@@ -83,7 +83,7 @@ static bool not_negative(surg__checker *c, const surg_node *n, const char *name)
   return true;
 }
 
-/* A value as text for E206. */
+/* Reports E206 for an integer attribute. */
 static void bad_int(surg__checker *c, const surg_node *n, const char *name, int64_t value) {
   char text[32];
   snprintf(text, sizeof text, "%" PRId64, value);
@@ -96,7 +96,7 @@ static bool has(const surg_node *n, size_t i) {
 
 /* --- windows --- */
 
-/* Whether auto_pad asks for other than explicit pads. */
+/* Whether auto_pad requests anything but explicit pads. */
 static bool automatic(const surg_node *n) {
   const surg_attr *a = surg_node_attr(n, "auto_pad");
   return a && !a->ref && a->kind == SURG_ATTR_STRING && a->u.s.n &&
@@ -205,8 +205,8 @@ static void quantize(surg__checker *c, const surg_node *n) {
   }
 }
 
-/* A list of scales fits the axis it belongs to: of QuantizeLinear and DequantizeLinear without
- * blocks. No runtime looks before it runs. */
+/* Checks that a list of scales matches the size of its axis: QuantizeLinear and DequantizeLinear
+ * without blocks. Runtimes check this only during a run. */
 static void scales(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0), *s = surg__check_ranked(n, 1);
   const size_t before = c->count;
@@ -229,7 +229,7 @@ static const surg_graph *body_of(const surg_node *n) {
   return a && a->kind == SURG_ATTR_GRAPH && !a->ref && a->count == 1 ? a->u.graphs[0] : NULL;
 }
 
-/* States keep their element type from round to round. */
+/* Checks that loop states have the same element type before and after an iteration. */
 static bool states(surg__checker *c, const surg_node *n, const surg_graph *b, size_t in, size_t out,
                    size_t count) {
   for (size_t i = 0; i < count && out + i < b->n_out; i++) {
@@ -291,7 +291,7 @@ static void scan(surg__checker *c, const surg_node *n) {
     (void)states(c, n, b, 0, 0, (size_t)count);
 }
 
-/* --- indices, pieces --- */
+/* --- indices, splits --- */
 
 static void one_hot(surg__checker *c, const surg_node *n) {
   const surg_type *depth = surg__check_ranked(n, 1);
@@ -400,7 +400,7 @@ static void grid_sample(surg__checker *c, const surg_node *n) {
                       last, grid->rank - 2u);
 }
 
-/* Whether an input is there and is not an empty list, which says that it is not. */
+/* Whether an input is present and is not an empty list, which means absent. */
 static bool given(const surg_node *n, size_t i) {
   return has(n, i) && surg__check_dim(surg__check_ranked(n, i), 0) != 0;
 }
@@ -420,10 +420,10 @@ static void resize(surg__checker *c, const surg_node *n) {
     if (given(n, i) && !list_is(c, n, i, (int64_t)x->rank)) return;
 }
 
-/* The largest size is below 2^63, which a double has. */
+/* Upper bound of sizes: 2^63, exact as a double. */
 #define SIZES_END 9223372036854775808.0
 
-/* Scales that are constants of input 0. */
+/* Checks the constant scales for input 0. */
 static void check_scales(surg__checker *c, const surg_node *n, const float *v, uint64_t count) {
   const surg_type *x = surg__check_ranked(n, 0);
   const bool up = n->schema->op == SURG_OP_Upsample;
@@ -455,7 +455,7 @@ static void scaled(surg__checker *c, const surg_node *n) {
     check_scales(c, n, v, count);
 }
 
-/* --- layers, losses --- */
+/* --- recurrent layers, losses --- */
 
 static bool activation(surg_str s) {
   static const char *const words[] = {
@@ -466,7 +466,8 @@ static bool activation(surg_str s) {
   return false;
 }
 
-/* One list of known activations a direction, and a state of some elements. */
+/* Checks a recurrent operator: one list of known activations per direction, and a positive
+ * hidden size. */
 static void recurrent(surg__checker *c, const surg_node *n) {
   const surg_attr *size = surg_node_attr(n, "hidden_size");
   if (size && !size->ref && size->kind == SURG_ATTR_INT && size->u.i <= 0)
@@ -517,7 +518,7 @@ static void branches(surg__checker *c, const surg_node *n) {
   }
 }
 
-/* --- sizes that no integer of 64 bits holds --- */
+/* --- sizes that overflow 64 bits --- */
 
 static void concat(surg__checker *c, const surg_node *n) {
   int64_t sum = 0, axis = surg_node_int(n, "axis", 0);
@@ -548,7 +549,7 @@ static void reshape(surg__checker *c, const surg_node *n) {
   }
 }
 
-/* --- which of them for which operator --- */
+/* --- table of checks by operator and first version --- */
 
 static const struct form {
   int op, since;

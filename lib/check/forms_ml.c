@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of the operators of ai.onnx.ml that must be of one length, and attributes of which exactly
- * one must be set. */
+/* Lists of ai.onnx.ml operators that must have equal lengths, and attributes of which exactly
+ * one must be present. */
 #include "check/forms.h"
 
 #include <inttypes.h>
 
-/* Entries of a list attribute, of a tensor its elements; 0: absent or empty; -1: not known. */
+/* The number of entries of a list attribute, or elements of a tensor attribute; 0: absent or
+ * empty; -1: unknown. */
 static int64_t length(const surg_node *n, const char *name) {
   const surg_attr *a = surg_node_attr(n, name);
   if (!a) return 0;
@@ -21,7 +22,8 @@ static bool set(const surg_node *n, const char *name) {
   return surg_node_attr(n, name) != NULL;
 }
 
-/* Exactly one of the attributes is set, the name of which is returned; NULL: it was reported. */
+/* The name of the only present attribute of a group; NULL: none or several are present, which
+ * was reported. */
 static const char *one_of(surg__checker *c, const surg_node *n, const char *const *names,
                           const char *what) {
   const char *found = NULL;

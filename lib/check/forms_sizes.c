@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows that lie in padding alone, and sizes that exceed 64 bits. */
+/* Windows that cover only padding, and sizes that overflow 64 bits. */
 #include <inttypes.h>
 
 #include "check/forms.h"
@@ -10,7 +10,8 @@ static int64_t entry(const surg_attr *a, uint32_t i, int64_t otherwise) {
   return a && i < a->count ? a->u.ints[i] : otherwise;
 }
 
-/* Pads below the size of the window on each side, and a window that is within the padded input. */
+/* Checks that the pads are smaller than the window on each side, and that the window fits in the
+ * padded input. */
 static void window(surg__checker *c, const surg_node *n, uint32_t i, int64_t in) {
   const surg_attr *kernel = surg__check_ints(n, "kernel_shape");
   const surg_attr *pads = surg__check_ints(n, "pads");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of tree ensembles and support vector machines: their lengths, and nodes that they name. */
+/* Lists of tree ensembles and support vector machines: their lengths, and the nodes they refer
+ * to. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ static const surg_attr *list(const surg_node *n, const char *name) {
              : NULL;
 }
 
-/* All lists that are set have as many entries as the first. */
+/* Whether all present lists have as many entries as the first; if not, reports it. */
 static bool one_length(surg__checker *c, const surg_node *n, const char *const *names) {
   const surg_attr *first = list(n, names[0]);
   for (size_t i = 1; first && names[i]; i++) {
@@ -55,7 +56,8 @@ static bool known(const place *all, size_t count, int64_t tree, int64_t node) {
   return bsearch(&p, all, count, sizeof p, by_place) != NULL;
 }
 
-/* Every node once, and what branches and results name is there. */
+/* Checks that no node is defined twice, and that the nodes that branches and results refer to
+ * exist. */
 static void nodes(surg__checker *c, const surg_node *n, const char *trees_of,
                   const char *nodes_of) {
   const surg_attr *tree = list(n, "nodes_treeids"), *id = list(n, "nodes_nodeids");

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nothing needs: nodes no output asks for, initializers, inputs, imports and functions nobody
- * uses; and outputs that no input reaches. */
+/* Unused parts of a model: nodes that no output depends on; unused initializers, inputs, imports
+ * and functions; and outputs that do not depend on any input. */
 #include <stdlib.h>
 
 #include "check/check.h"
 #include "ir/ir.h"
 
-/* --- backwards, from the outputs --- */
+/* --- backward, from the outputs --- */
 
 typedef SURG_VEC(surg_node *) worklist;
-static const char needed_mark, reached_mark; /* an address marks a node in `scratch` */
+static const char needed_mark, reached_mark; /* their addresses mark a node in `scratch` */
 
 static bool need(surg__checker *c, worklist *w, const surg_value *v) {
   surg_node *n = v ? v->producer : NULL;
@@ -24,7 +24,8 @@ static bool need_outputs(surg__checker *c, worklist *w, const surg_graph *g) {
   return true;
 }
 
-/* Bodies of a needed node are needed; what their outputs do not read is not. */
+/* Marks what a needed node depends on: its inputs and the outputs of its bodies. Other nodes of
+ * the bodies remain unmarked. */
 static bool need_inside(surg__checker *c, worklist *w, const surg_node *n) {
   for (uint32_t i = 0; i < n->n_in; i++)
     if (!need(c, w, n->in[i].value)) return false;
@@ -66,7 +67,8 @@ static int by_address(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Domains are interned, so an address stands for one; "ai.onnx" is told as "". */
+/* The domain in canonical form, "" for "ai.onnx". Domains are interned, so they are compared by
+ * address. */
 static const char *canonical(const surg_model *m, const char *domain) {
   return strcmp(domain, "ai.onnx") == 0 ? m->none : domain;
 }
@@ -76,11 +78,11 @@ static const char *canonical(const surg_model *m, const char *domain) {
 static const char called_mark; /* its address marks a body in `scratch` */
 
 typedef struct usage {
-  size_t n;             /* imports of the model */
-  const char **domains; /* theirs, sorted by address */
+  size_t n;             /* number of imports of the model */
+  const char **domains; /* the imported domains, sorted by address */
   bool *used;
-  const char *last; /* looked up last: most nodes are of one domain */
-  bool outputs;     /* the model has some: what they do not need is told */
+  const char *last; /* cache of the last lookup: most nodes have the same domain */
+  bool outputs;     /* the model has outputs: nodes that none depends on are reported */
 } usage;
 
 static void use_domain(const surg_model *m, usage *u, const char *domain) {
@@ -92,7 +94,7 @@ static void use_domain(const surg_model *m, usage *u, const char *domain) {
   if (at) u->used[at - u->domains] = true;
 }
 
-/* Tells of nodes that nothing needs, and notes the domains and functions that are asked for. */
+/* Reports unused nodes, and records the domains and functions that nodes use. */
 static void walk_nodes(surg__checker *c, usage *u) {
   for (surg_graph *g = c->m->graph; g; g = g->next) {
     const bool idle = !u->outputs || (g->parent_node && !g->parent_node->scratch);
@@ -107,7 +109,7 @@ static void walk_nodes(surg__checker *c, usage *u) {
   }
 }
 
-/* Nodes, and imports that no node asks for, of functions' nodes either. */
+/* Reports unused nodes, and imports that no node uses, including nodes of functions. */
 static bool note_nodes(surg__checker *c) {
   const size_t n = c->m->imports.count;
   usage u = {.n = n, .outputs = c->m->graph->n_out > 0};
@@ -150,9 +152,10 @@ static void note_functions(surg__checker *c) {
   }
 }
 
-/* --- forwards, from the inputs --- */
+/* --- forward, from the inputs --- */
 
-/* Everything a node makes, in its bodies too, hangs on what it reads. */
+/* Marks the readers of a value and the nodes whose bodies contain them: all their results depend
+ * on the value. */
 static bool reach_value(surg__checker *c, worklist *w, const surg_value *v) {
   for (const surg_use *u = v->uses; u; u = u->next) {
     surg_node *n = u->kind == SURG_USE_NODE     ? u->user.node
@@ -177,7 +180,7 @@ static bool reach_node(surg__checker *c, worklist *w, const surg_node *n) {
   }
 }
 
-/* Nodes of bodies of the model that may give another result in another run start too. */
+/* Marks all nodes that depend on inputs of the model. */
 static bool reach_from_inputs(surg__checker *c) {
   worklist w = {0};
   bool ok = true;
@@ -188,7 +191,8 @@ static bool reach_from_inputs(surg__checker *c) {
   return ok;
 }
 
-/* Without inputs a model is made to give constants. */
+/* Reports outputs that do not depend on an input. A model without inputs is exempt: it is meant
+ * to produce constants. */
 static bool note_outputs(surg__checker *c) {
   const surg_graph *g = c->m->graph;
   size_t free_inputs = 0;

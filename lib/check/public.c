@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings as public data (onnxsurg/check.h). */
+/* Findings in the public API (onnxsurg/check.h). */
 #include <onnxsurg/check.h>
 
 #include "check/check.h"
@@ -27,7 +27,7 @@ static void hear(void *user, const surg__finding *f) {
                                   .pass = f->pass});
 }
 
-/* Defects that only loading can see, those that are not cured. */
+/* Reports the open defects that only loading can detect. */
 static void tell_loaded(telling *t, surg_model *m) {
   surg_finding f = {.size = sizeof f};
   for (size_t i = 0; surg_model_finding(m, i, &f); i++)
@@ -46,7 +46,7 @@ surg_status surg_check(surg_model *model, size_t most, surg_check_fn fn, void *u
   if (!model) return SURG_EUSAGE;
   telling t = {.fn = fn, .user = user};
   tell_loaded(&t, model);
-  /* Where errors are open, parts of the model were not looked at: nothing is idle for certain. */
+  /* With open errors, parts of the model were not read, so nothing is certainly unused. */
   const bool whole = surg_model_open_findings(model) == 0;
   const surg_status s =
       surg__check_model(model, whole, most ? most : SURG_LIMIT_FINDINGS, hear, &t);

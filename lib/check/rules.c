@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of rules, and the code of a line of the loader. */
+/* The table of rules, and the rule code of a line that the loader reports. */
 #include <string.h>
 
 #include "base/context.h"

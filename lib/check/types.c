@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nodes read against what their operator takes: by inferred types alone, so that a stale
- * description is blamed where it stands and not at the nodes around it. */
+/* Checks inputs against the schema of their operator, with inferred types only, so that a stale
+ * declaration is reported at its own location and not at the nodes around it. */
 #include <stdio.h>
 
 #include "check/check.h"
@@ -15,7 +15,7 @@ bool surg__check_allowed(const surg_schema *s, const surg__param *p, int dtype) 
   return surg__dtype_from_name(p->type + 7, n - 8) == dtype;
 }
 
-/* `float, double or int64`; long sets are cut. */
+/* Appends `float, double or int64`; long sets are truncated. */
 void surg__check_put_allowed(surg__buf *b, const surg_schema *s, const surg__param *p) {
   const surg__type_param *t = surg__schema_type_param(s, p);
   if (!t) {
@@ -31,10 +31,10 @@ void surg__check_put_allowed(surg__buf *b, const surg_schema *s, const surg__par
   }
 }
 
-#define WRAPS 2 /* in each other: no operator takes more */
+#define WRAPS 2 /* nested wrappers: no operator has more */
 
-/* A type as the operator table spells it, which has no longer ones than fit; false: it is not known
- * in full, or no operator names such a type. */
+/* Writes a type in the notation of the operator table, whose types all fit; false: the type is
+ * not completely known, or no operator has such a type. */
 static bool spell(const surg_type *t, char out[64]) {
   static const char *const wraps[] = {
       [SURG_TYPE_SEQUENCE] = "seq(", [SURG_TYPE_OPTIONAL] = "optional("};
@@ -55,7 +55,7 @@ static bool spell(const surg_type *t, char out[64]) {
   return n > 0 && n < 64;
 }
 
-/* Whether a value that is no tensor may stand where the operator has `p`. */
+/* Whether parameter p of the operator accepts a value that is not a tensor, of type `type`. */
 static bool takes(const surg_schema *s, const surg__param *p, const char *type) {
   const surg__type_param *t = surg__schema_type_param(s, p);
   if (!t) return strcmp(p->type, type) == 0;
@@ -84,7 +84,8 @@ static void bad_type(surg__checker *c, const surg_node *n, size_t i, const surg_
   surg__buf_free(&b);
 }
 
-/* Inputs of one type parameter that differ; `first` is the input that bound it. */
+/* Reports two inputs of one type parameter with different types; `first` is the input that bound
+ * it. */
 static void bad_pair(surg__checker *c, const surg_node *n, size_t i, size_t first) {
   if (!surg__check_told(c)) {
     surg__check_found(c, "E202", NULL, "more");
@@ -99,7 +100,7 @@ static void bad_pair(surg__checker *c, const surg_node *n, size_t i, size_t firs
                     n->schema->since);
 }
 
-/* False: a finding was made. */
+/* Checks the input types; false: reported a finding. */
 static bool check_inputs(surg__checker *c, const surg_node *n) {
   const surg_schema *s = n->schema;
   size_t bound[16];
@@ -152,8 +153,9 @@ static void put_input(surg__buf *b, const surg_value *v) {
   if (count > 0) surg__buf_putc(b, '}');
 }
 
-/* Whether an input may be a shape, list of axes or the like that other nodes compute: its elements
- * are followed here, where other checkers and runtimes wait for the run. */
+/* Whether an input is possibly a shape, list of axes or the like that other nodes compute.
+ * Inference follows its elements here, while other checkers and runtimes evaluate them only
+ * during a run. */
 bool surg__check_computed(const surg_node *n) {
   for (size_t i = 1; i < n->n_in; i++) {
     const surg_value *v = n->in[i].value;
@@ -181,7 +183,7 @@ static void bad_shapes(surg__checker *c, const surg_node *n) {
   surg__buf_free(&b);
 }
 
-/* An element type that inference proves, and that the operator does not give. */
+/* Reports an inferred element type that the operator cannot produce. */
 static void check_outputs(surg__checker *c, const surg_node *n) {
   for (size_t i = 0; i < n->n_out; i++) {
     const surg_type *t = n->out[i] ? surg_value_type(n->out[i]) : NULL;
@@ -206,6 +208,6 @@ void surg__check_types(surg__checker *c) {
       if (c->count == before) surg__check_forms(c, n);
       if (c->count == before) surg__check_values(c, n);
       if (c->count == before) check_outputs(c, n);
-      if (c->count != before) n->scratch = n; /* what is declared of it is no news */
+      if (c->count != before) n->scratch = n; /* do not compare its declared types */
     }
 }

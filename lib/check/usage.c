@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that repeat, and dims that are none. */
+/* Duplicate names, and invalid dims. */
 #include "check/check.h"
 #include "ir/ir.h"
 
 static void check_names(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
-      if (!n->name_next || n->hh.tbl) continue; /* nameless, or the first that bears it */
+      if (!n->name_next || n->hh.tbl) continue; /* unnamed, or the first node of that name */
       const bool told = surg__check_told(c);
       const surg_node *first = told ? surg_graph_find_node(g, n->name) : NULL;
       surg__check_found(c, "W212", told ? surg__locate_node(n) : NULL,

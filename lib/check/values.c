@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operators ask of their attributes and shapes beyond what inference needs for the types of
- * their outputs. Only what is known for certain is held against a node; a shape that only the run
- * would refuse is a warning, as other checkers and runtimes let it pass. */
+/* Constraints of operators on their attributes and shapes beyond what inference needs for output
+ * types. Only facts that are certain are checked; a shape that fails only during a run is a
+ * warning, as other checkers and runtimes accept it. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,12 +10,12 @@
 #include "check/forms.h"
 #include "infer/infer.h"
 
-/* --- words --- */
+/* --- enumerated strings --- */
 
 typedef struct words {
   int op;
   const char *attr;
-  const char *const *allowed; /* of all versions; NULL ends */
+  const char *const *allowed; /* of all versions, NULL-terminated */
 } words;
 
 static const char *const auto_pad[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
@@ -80,7 +80,7 @@ static void check_words(surg__checker *c, const surg_node *n) {
   }
 }
 
-/* The element type that Cast and its like are told to give. */
+/* Checks the element type in an attribute of Cast and similar operators. */
 static void check_to(surg__checker *c, const surg_node *n, const char *name) {
   const surg_attr *a = surg_node_attr(n, name);
   if (!a || a->ref || a->kind != SURG_ATTR_INT) return;
@@ -115,7 +115,7 @@ static void contradicts(surg__checker *c, const surg_node *n, const char *fmt, .
   surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL, "%s", text);
 }
 
-/* `axis` within the rank of input 0. */
+/* Checks that `axis` is within the rank of input 0. */
 static void check_axis(surg__checker *c, const surg_node *n, int64_t axis) {
   const surg_type *t = ranked(n, 0);
   if (t && t->rank && (axis < -(int64_t)t->rank || axis >= (int64_t)t->rank))
@@ -141,7 +141,7 @@ static void same_rank(surg__checker *c, const surg_node *n, size_t a, size_t b) 
                 x->rank, y->rank, n->schema->name);
 }
 
-/* Input i is a list of `want` numbers. */
+/* Checks that input i is a list of `want` elements. */
 static void check_length(surg__checker *c, const surg_node *n, size_t i, int64_t want,
                          const char *of) {
   const surg_type *t = ranked(n, i);
@@ -158,7 +158,8 @@ static void check_one(surg__checker *c, const surg_node *n, size_t i) {
                 (unsigned long long)count, n->schema->name);
 }
 
-/* One element is computed with all the same; runtimes that look at constants reject it. */
+/* Checks for a scalar. A one-element tensor is computed all the same, but runtimes that read the
+ * constant reject it (W224). */
 static void check_scalar(surg__checker *c, const surg_node *n, size_t i) {
   const surg_type *t = ranked(n, i);
   const size_t before = c->count;
@@ -178,7 +179,7 @@ static void check_rank(surg__checker *c, const surg_node *n, size_t i, uint32_t 
                 rank);
 }
 
-/* Inputs 2 and on are `groups` lists of one length. */
+/* Checks that the inputs from index 2 on are `groups` lists of equal length. */
 static void check_groups(surg__checker *c, const surg_node *n, uint32_t groups) {
   if (n->n_in < 2 + groups || (n->n_in - 2) % groups)
     contradicts(c, n, "has %u inputs: 2 and %u for each tensor", n->n_in, groups);
@@ -197,7 +198,7 @@ static void check_loss(surg__checker *c, const surg_node *n) {
 
 static void check_norm(surg__checker *c, const surg_node *n, size_t inputs) {
   const int64_t channels = dim(ranked(n, 0), 1);
-  const size_t before = c->count; /* one such finding a node */
+  const size_t before = c->count; /* report at most one per node */
   for (size_t i = 1; i < inputs && c->count == before; i++)
     check_length(c, n, i, channels, "channels of input 0");
 }
@@ -244,7 +245,7 @@ static const surg_graph *branch(const surg_node *n, const char *name) {
   return a && a->kind == SURG_ATTR_GRAPH && !a->ref && a->count == 1 ? a->u.graphs[0] : NULL;
 }
 
-/* Branches give outputs of one element type. */
+/* Checks that the branches produce outputs of the same element type. */
 static void check_if(surg__checker *c, const surg_node *n) {
   const surg_graph *a = branch(n, "then_branch"), *b = branch(n, "else_branch");
   check_one(c, n, 0);
@@ -301,7 +302,7 @@ static void check_ranks(surg__checker *c, const surg_node *n) {
   }
 }
 
-/* The first element that is 0, of a constant of integers; -1: none is, or it cannot be read. */
+/* The index of the first zero in a constant of integers; -1: none, or it cannot be read. */
 static int64_t zero_at(const surg_tensor *t) {
   static const unsigned char zeros[8];
   unsigned char part[4096];
@@ -326,7 +327,7 @@ static void check_divisor(surg__checker *c, const surg_node *n) {
                     "integers are divided by 0, element %lld of input 1", (long long)at);
 }
 
-/* Weights of MatMulNBits are N rows of blocks of K, packed to bytes. */
+/* Checks the weights of MatMulNBits: N rows of blocks along K, packed into bytes. */
 static void check_blocks(surg__checker *c, const surg_node *n) {
   const int64_t rows = surg_node_int(n, "N", 0), k = surg_node_int(n, "K", 0),
                 bits = surg_node_int(n, "bits", 4), size = surg_node_int(n, "block_size", 0);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model holds that came with a later IR version than the one it says it is of. */
+/* Content of a model that requires a later IR version than the model declares. */
 #include <stdio.h>
 
 #include "base/dtype.h"
 #include "check/check.h"
 #include "ir/ir.h"
 
-/* The pass that mends the next finding, in `text`. */
+/* Sets the pass that fixes the next finding; `text` must remain valid until then. */
 static void raise_to(surg__checker *c, char text[32], int64_t ir) {
   snprintf(text, 32, "ir{to=%lld}", (long long)ir);
   c->pass = text;
 }
 
-/* One finding an element type, which `told` has a bit for. */
+/* Reports an element type newer than the IR version, once per type; `told` has one bit per type. */
 static void check_type(surg__checker *c, const surg_value *v, uint32_t *told) {
   const surg_type *t = surg_value_type(v);
   const int dtype = t && t->kind == SURG_TYPE_TENSOR ? t->dtype : SURG_UNDEFINED;
@@ -79,6 +79,6 @@ static void check_all(surg__checker *c) {
 }
 
 void surg__check_versions(surg__checker *c) {
-  if (c->m->ir_version < 1) return; /* told as such */
+  if (c->m->ir_version < 1) return; /* invalid: reported while loading */
   check_all(c);
 }
