@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far two values are apart. */
+/* Measures the difference between two values. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,11 +11,11 @@
 typedef struct compare {
   surg__distance *d;
   const surg__tolerance *t;
-  double absolute;              /* of the tensor at hand */
-  long double dot, got2, want2; /* wide, so that squares of large doubles do not overflow */
+  double absolute;              /* of the current tensor */
+  long double dot, got2, want2; /* long double, so that squares of large doubles do not overflow */
 } compare;
 
-/* --- what is said of the first difference --- */
+/* --- description of the first difference --- */
 
 static void SURG_PRINTF(2, 3) say(surg__distance *d, const char *fmt, ...) {
   va_list args;
@@ -25,7 +25,7 @@ static void SURG_PRINTF(2, 3) say(surg__distance *d, const char *fmt, ...) {
   va_end(args);
 }
 
-/* "[0, 3]" of flat index i. */
+/* Writes the multi-index of flat index i, such as "[0, 3]". */
 static void put_index(const surg__array *a, uint64_t i, char *out, size_t n) {
   uint64_t at[SURG_LIMIT_RANK] = {0};
   size_t used = 0;
@@ -73,7 +73,8 @@ static void differ(compare *c, const surg__array *got, const surg__array *want, 
 
 /* --- floats --- */
 
-/* Floats of a type in order, as integers: neighbours are one apart, 0 and -0 are equal. */
+/* Maps the floats of a type to integers in the same order: neighbours differ by one, 0 and -0
+ * are equal. */
 static int64_t place(int dtype, const void *p, uint64_t i) {
   const unsigned bits = dtype == SURG_FLOAT4E2M1 ? 4 : surg__dtype_bits(dtype);
   const uint64_t code = bits == 64   ? ((const uint64_t *)p)[i]
@@ -89,7 +90,8 @@ static uint64_t steps(int64_t a, int64_t b) {
   return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
-/* Whether element i of `dtype` is as wanted. */
+/* Compares element i of a floating-point type; updates the distance and returns whether it
+ * agrees. */
 static bool real(compare *c, int dtype, const void *got, const void *want, uint64_t i) {
   surg__distance *d = c->d;
   const double a = surg__load_f64(dtype, got, i), b = surg__load_f64(dtype, want, i);
@@ -152,7 +154,7 @@ static const char *kind_name(int dtype) {
   return dtype >= SURG__V_SEQUENCE ? lists[dtype - SURG__V_SEQUENCE] : surg__dtype_name(dtype);
 }
 
-/* Whether type and shape are equal, as far as elements can be compared one by one. */
+/* Whether type and shape are equal, so that elements can be compared one by one. */
 static bool same_form(surg__distance *d, const surg__array *got, const surg__array *want) {
   if (got->dtype != want->dtype)
     say(d, "is %s, not %s", kind_name(got->dtype), kind_name(want->dtype));

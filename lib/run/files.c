@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values from files and as messages. */
+/* Reads values from files and from messages. */
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/os.h"

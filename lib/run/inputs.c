@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs made up from their declared types, and values as text. */
+/* Makes inputs from their declared types, and prints values as text. */
 #include <math.h>
 
 #include "base/dtype.h"
@@ -15,7 +15,8 @@ static uint64_t next_random(uint64_t *state) {
   return z ^ (z >> 31);
 }
 
-/* From -1 to 1; adversarial ones mix in what rewrites go wrong on. */
+/* A float from -1 to 1 or in the maker's range; adversarial fills add edge cases that rewrites
+ * often mishandle. */
 static double real_at(surg__maker *m, uint64_t i) {
   static const double edges[] = {0.0,   -0.0,  1.0,   -1.0,     0.5,       -0.5,     3.0, 6.0,
                                  1e30, -1e30, 1e-40, INFINITY, -INFINITY, (double)NAN};
@@ -37,7 +38,7 @@ static int64_t whole_at(surg__maker *m, uint64_t i) {
   if (m->fill == SURG__FILL_ONES) return 1;
   if (m->fill == SURG__FILL_ARANGE) return (int64_t)i;
   const uint64_t r = next_random(&m->state);
-  /* A smaller `below` is a second try: the model refused larger numbers. */
+  /* A smaller `below` is a retry: the model rejected larger numbers. */
   const int64_t below = m->whole > 0 && m->below >= SURG__MADE_BELOW ? m->whole : m->below;
   return (int64_t)(r % (uint64_t)(below > 0 ? below : 1));
 }
@@ -102,7 +103,7 @@ static surg_status make_tensor(surg_context *ctx, surg__maker *m, const surg_typ
 
 #define IN_SEQUENCE 2 /* elements of a sequence */
 
-/* Types are nested no deeper than the messages they came in. */
+/* The recursion is bounded: types are nested no deeper than the messages they were read from. */
 surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
                              surg__array *out) {
   const surg_type_kind kind = surg_type_get_kind(type);
@@ -157,7 +158,7 @@ static void put_tensor(const surg__array *a, uint64_t most, surg__buf *b) {
   surg__buf_putc(b, '}');
 }
 
-#define NESTING 16 /* of lists in text */
+#define NESTING 16 /* most levels of lists in text */
 
 static void put_value(const surg__array *a, uint64_t most, surg__buf *b, unsigned depth) {
   static const char *const names[] = {"seq", "optional", "map"};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See isolate.h. The run is watched: when it comes to the node, what the node reads is kept and the
- * model is built, as then its attributes are known too; when the node is done, the run ends. */
+/* Implementation of isolate.h. The run is observed: when it reaches the node, the values that
+ * the node reads are kept and the model is built, since the node's attributes are known only
+ * then; when the node is done, the run ends. */
 #include "run/isolate.h"
 
 #include <stdio.h>
@@ -13,10 +14,10 @@ typedef struct isolate {
   surg_context *ctx;
   surg_node *node;
   surg__needs needs;
-  surg__array *out; /* by place among the node's outputs */
-  uint64_t left;    /* turns to go */
+  surg__array *out; /* indexed by the node's outputs */
+  uint64_t left;    /* remaining executions to skip */
   bool armed, done;
-  surg_status broken; /* of building while the model runs */
+  surg_status broken; /* failure of building while the model runs */
   surg__isolated *x;
 } isolate;
 
@@ -39,7 +40,7 @@ static surg_status read_constants(isolate *s) {
   return SURG_OK;
 }
 
-/* --- watching --- */
+/* --- observing the run --- */
 
 static surg_status reach(isolate *s, surg__machine *m) {
   surg_status status = SURG_OK;
@@ -57,7 +58,7 @@ static surg_status reach(isolate *s, surg__machine *m) {
 
 static surg_status before(void *user, surg_node *n, surg__machine *m) {
   isolate *s = user;
-  if (s->done) return SURG_ENOTFOUND; /* enough is known */
+  if (s->done) return SURG_ENOTFOUND; /* stop: the results are complete */
   if (n != s->node || s->armed || s->left-- > 0) return SURG_OK;
   return reach(s, m);
 }
@@ -75,7 +76,7 @@ static void after(void *user, const surg_node *n) {
   s->done |= n == s->node && s->armed;
 }
 
-/* The model up to the node; whatever keeps it from getting there is left in x->why. */
+/* Runs the model up to the node; the reason for not reaching it is stored in x->why. */
 static surg_status run(isolate *s, surg_model *m, const surg__engine *e, surg__maker *maker,
                        const bool *given, surg__array *in) {
   const size_t n_out = surg_graph_output_count(surg_model_graph(m));
@@ -97,9 +98,9 @@ static surg_status run(isolate *s, surg_model *m, const surg__engine *e, surg__m
   return SURG_OK;
 }
 
-/* --- what comes of it --- */
+/* --- results --- */
 
-/* Input i of the model is the i-th need that is no constant. */
+/* Sets the inputs: input i of the model is the i-th need that is not a constant. */
 static surg_status take_inputs(isolate *s) {
   surg__isolated *x = s->x;
   x->n_in = surg_graph_input_count(surg_model_graph(x->model));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model around an isolated node, written as a message and loaded: so a node comes along as it
- * stands in its file, with all that stands in it. */
+/* Builds the model of an isolated node: it is written as a message and loaded, so that the node
+ * is copied as it is in its file, with its subgraphs. */
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/hash.h"
 #include "io/save.h"
 #include "run/isolate.h"
 
-#define OLDEST_IR 4 /* below it initializers are inputs, too */
+#define OLDEST_IR 4 /* below it, initializers must be inputs too */
 
 /* --- what the node reads --- */
 
@@ -50,7 +50,7 @@ static surg_status need(walk *w, const surg_value *v) {
 
 static surg_status need_all(walk *w, const surg_node *n, unsigned depth);
 
-/* Graphs nest no deeper than messages do. */
+/* Collects what a graph reads. The depth limit is that of messages. */
 static surg_status need_graph(walk *w, const surg_graph *g, unsigned depth) {
   surg_status s = depth > SURG_LIMIT_DEPTH ? SURG_ELIMIT : SURG_OK;
   for (surg_node *n = surg_graph_first_node(g); n && s == SURG_OK; n = surg_node_next(n))
@@ -60,7 +60,8 @@ static surg_status need_graph(walk *w, const surg_graph *g, unsigned depth) {
   return s;
 }
 
-/* What an attribute of a function is, is known while the function runs, for the node itself. */
+/* Rejects a node with references to function attributes: they have values only while the
+ * function runs. */
 static surg_status check_attrs(const walk *w, const surg_node *n) {
   for (uint32_t i = 0; i < n->n_attr; i++)
     if (n->attrs[i]->ref)
@@ -126,7 +127,7 @@ const surg_type *surg__type_of_array(surg_model *m, const surg__array *a) {
 typedef struct calls {
   surg_context *ctx;
   SURG_VEC(const surg_function *) list;
-  bool *taken; /* by their place in the model */
+  bool *taken; /* indexed by their position in the model */
   const surg_model *m;
 } calls;
 
@@ -158,7 +159,8 @@ static surg_status put_functions(surg__saver *s, surg_node *n) {
   calls c = {.ctx = s->ctx, .m = s->m};
   c.taken = surg__calloc(s->ctx, s->m->functions.count + 1, sizeof *c.taken);
   surg_status status = c.taken ? follow(&c, n, 0) : surg__alloc_status(s->ctx);
-  for (size_t i = 0; i < c.list.count && status == SURG_OK; i++) /* grows meanwhile */
+  for (size_t i = 0; i < c.list.count && status == SURG_OK; i++) /* the list grows during the
+                                                                  * loop */
     status = follow_graph(&c, surg_function_graph(c.list.items[i]), 0);
   for (size_t i = 0; i < c.list.count && status == SURG_OK; i++)
     surg__save_function(s, c.list.items[i]);
@@ -173,8 +175,8 @@ static void put_text(surg__saver *s, uint32_t number, const char *text) {
   surg__rope_string(&s->rope, number, text, strlen(text));
 }
 
-/* An attribute that stands for one of the function has, while the node runs, what the call gives,
- * which in the file bears the name that it has there. */
+/* Writes an attribute. A reference to a function attribute has the value of the call while the
+ * node runs; it is written under the name that it has in the node. */
 static void put_attr(surg__saver *s, const surg_attr *a, const surg__machine *m) {
   surg_attr copy = *a;
   if (m && surg__session_caller(m)) {

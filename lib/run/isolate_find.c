@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes by name and by place. */
+/* Finds nodes by name and by path. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "ir/ir.h"
 #include "run/isolate.h"
 
-/* --- by place --- */
+/* --- by path --- */
 
 static bool take_word(const char **at, const char *word) {
   const size_t n = strlen(word);
@@ -25,7 +25,7 @@ static bool take_index(const char **at, size_t *out) {
   return true;
 }
 
-/* ` "name" (Op)`, which says nothing that the index does not. */
+/* Skips ` "name" (Op)`, which is redundant after an index. */
 static bool skip_names(const char **at) {
   const char *p = *at;
   if (p[0] == ' ' && p[1] == '"') {
@@ -49,7 +49,7 @@ static surg_node *node_at(const surg_graph *g, size_t i) {
   return n;
 }
 
-/* `.then_branch` or `.branches[1]` of a node. */
+/* Parses `.then_branch` or `.branches[1]` of a node. */
 static surg_graph *take_graph(const char **at, const surg_node *n) {
   for (size_t i = 0; i < surg_node_attr_count(n); i++) {
     const surg_attr *a = surg_node_attr_at(n, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NumPy's .npy: a head in Python's own notation, then the elements. */
+/* NumPy's .npy format: a header in Python literal syntax, then the elements. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ typedef struct head {
   bool swap, fortran;
   uint32_t rank;
   int64_t dims[SURG_LIMIT_RANK];
-  const char *why; /* what is wrong */
+  const char *why; /* the error, if parsing failed */
 } head;
 
 /* --- reading --- */
@@ -62,7 +62,7 @@ static bool read_shape(const char *at, head *h) {
     if (end == at || d < 0 || h->rank == SURG_LIMIT_RANK) return false;
     h->dims[h->rank++] = d;
     at = end;
-    if (*at == 'L') at++; /* of old files */
+    if (*at == 'L') at++; /* suffix in old files */
   }
 }
 
@@ -84,7 +84,7 @@ static void swap_bytes(uint8_t *p, size_t size, uint64_t count, bool complex) {
     }
 }
 
-/* From columns first to rows first. */
+/* Converts column-major to row-major order. */
 static void reorder(const head *h, uint64_t count, const uint8_t *from, uint8_t *to) {
   int64_t at[SURG_LIMIT_RANK] = {0};
   for (uint64_t i = 0; i < count; i++) {
@@ -126,7 +126,7 @@ surg_status surg__npy_read(surg_context *ctx, const char *name, const void *byte
     memcpy(out->data, p + start, n - start);
   const bool complex = h.dtype == SURG_COMPLEX64 || h.dtype == SURG_COMPLEX128;
   if (h.swap) swap_bytes(out->data, h.size, count, complex);
-  /* Any byte may stand in the file; kernels know 0 and 1. */
+  /* The file may contain any byte; kernels require 0 or 1. */
   for (uint64_t i = 0; h.dtype == SURG_BOOL && i < count; i++)
     ((uint8_t *)out->data)[i] = ((uint8_t *)out->data)[i] != 0;
   return SURG_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding ONNX Runtime, handing it models, and running them. */
+/* Finds ONNX Runtime, creates sessions for models, and runs them. */
 #include "run/ort.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #include "base/os.h"
 #include "ir/ir.h"
 
-#define FATAL 4 /* level of the runtime's own log: what it says comes back as a status, too */
+#define FATAL 4 /* log level of the runtime: its messages are also returned in a status */
 
 /* --- the library --- */
 
@@ -21,8 +21,8 @@ static surg_status refuse(surg_context *ctx, const char *path, const char *why) 
                      path ? "" : ": name its library with --ort PATH");
 }
 
-/* The newest table that both sides know. A library prints a line of its own when it is asked for
- * one that it lacks, so its version is read first. */
+/* The newest function table that both sides support. A library prints an error if it is asked
+ * for an unknown table, so its version is read first. */
 static const surg__ort_slot *negotiate(const surg__ort_base *base) {
   unsigned major = 0, minor = 0, version = SURG__ORT_NEWEST;
   const char *text = base->version();
@@ -42,7 +42,7 @@ static surg_status find_library(surg_context *ctx, const char *path, void **out)
       *out = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     return *out ? SURG_OK : refuse(ctx, NULL, "ONNX Runtime is not found");
   }
-  const int e = surg__os_stat(path, &st); /* dlopen would wait on a FIFO */
+  const int e = surg__os_stat(path, &st); /* dlopen would block on a FIFO */
   if (e || !st.regular) return refuse(ctx, path, e ? strerror(e) : "is no file");
   /* Without a slash dlopen would search the system's library folders. */
   surg__buf b;
@@ -65,7 +65,8 @@ surg_status surg__ort_open(surg_context *ctx, const char *path, surg__ort **out)
   const surg__ort_base *(*get_base)(void);
   void *symbol = dlsym(library, "OrtGetApiBase");
   if (!symbol) return refuse(ctx, path, "is no ONNX Runtime: it has no function OrtGetApiBase");
-  memcpy(&get_base, &symbol, sizeof get_base); /* ISO C has no cast from data to functions */
+  memcpy(&get_base, &symbol, sizeof get_base); /* ISO C has no cast from data to function
+                                                * pointers */
   const surg__ort_base *base = get_base();
   const surg__ort_slot *api = base ? negotiate(base) : NULL;
   if (!api) return refuse(ctx, path, "is an ONNX Runtime of before 1.10");
@@ -93,7 +94,8 @@ void surg__ort_close(surg__ort *o) {
 
 /* --- models --- */
 
-/* Whether the file that the model was read from is the model, in ONNX's own format. */
+/* Whether the file that the model was read from is unchanged and contains the model in ONNX's
+ * binary format, so that the runtime can read it. */
 static bool stands_in_file(const surg_model *m) {
   const surg__source *src = m->source;
   uint8_t head[16];
@@ -120,7 +122,8 @@ static void remove_folder(const char *dir) {
   rmdir(dir);
 }
 
-/* A model with data files that was edited goes through a folder of its own. */
+/* Saves a model with data files that was edited to a temporary folder, and creates the session
+ * from there. */
 static surg_status through_folder(surg__ort *o, surg_model *m, const void *options,
                                   void **session, char *why) {
   char dir[2048], path[2100];
@@ -196,7 +199,8 @@ static surg_status give_inputs(surg__ort *o, const surg_graph *g, const surg__ar
   return SURG_OK;
 }
 
-/* The runtime gives the element of an optional, or nothing; here an optional is a value itself. */
+/* Wraps the result of an optional output: the runtime returns the element or nothing; here an
+ * optional is a value itself. */
 static surg_status as_declared(surg__ort *o, const surg_graph *g, size_t i, surg__array *a) {
   const surg_type *t = surg_graph_output_type(g, i);
   if (!t) t = surg_value_type(surg_graph_output(g, i));

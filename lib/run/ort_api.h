@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of ONNX Runtime's C API that is used here. The library gives out a table of functions
- * that only ever grows at its end, so a function is known by its slot; handles are opaque. Where
- * nothing else is said a function gives a status, NULL: all is well. */
+/* The part of ONNX Runtime's C API that is used here. The library returns a table of functions
+ * that is only ever extended at its end, so each function is identified by its slot; handles are
+ * opaque. Functions with a result of type void * return a status unless noted otherwise, NULL on
+ * success. */
 #ifndef SURG_ORT_API_H
 #define SURG_ORT_API_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Versions of the table: 1.10 was the first to have all slots below; a library of version 1.N has
- * the tables up to N. */
+/* Versions of the table: 1.10 was the first with all slots below; a library of version 1.N
+ * supports the tables up to N. */
 #define SURG__ORT_OLDEST 10u
 #define SURG__ORT_NEWEST 30u
 
@@ -73,7 +74,7 @@ enum { /* kinds of values */
   SURG__ORT_SEQUENCE = 2,
   SURG__ORT_MAP = 3
 };
-enum { /* codes of statuses that mean something to us */
+enum { /* status codes with a special treatment */
   SURG__ORT_NOT_IMPLEMENTED = 9
 };
 

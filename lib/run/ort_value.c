@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values on their way into ONNX Runtime and out of it. */
+/* Converts values to and from those of ONNX Runtime. */
 #include <stdio.h>
 
 #include "base/context.h"
@@ -11,7 +11,7 @@ surg_status surg__ort_status(surg__ort *o, void *status, char *why) {
   const int code = SURG__ORT(o->api, GetErrorCode)(status);
   if (why) {
     snprintf(why, SURG__ORT_WHY, "%s", SURG__ORT(o->api, GetErrorMessage)(status));
-    /* It may hold names of the model, which are not to be trusted, and line breaks. */
+    /* It may contain names from the model, which are untrusted, and line breaks. */
     for (char *c = why; *c; c++)
       if (*c < ' ' || *c > '~') *c = *c == '\n' || *c == '\t' ? ' ' : '?';
   }
@@ -19,7 +19,7 @@ surg_status surg__ort_status(surg__ort *o, void *status, char *why) {
   return code == SURG__ORT_NOT_IMPLEMENTED ? SURG_EUNSUPPORTED : SURG_EINVALID;
 }
 
-/* The runtime counts its youngest types in another order than ONNX. */
+/* The runtime numbers its newest element types differently from ONNX. */
 static const struct {
   int dtype, type;
 } younger[] = {{SURG_UINT2, 24}, {SURG_INT2, 25}, {SURG_FLOAT8E8M0, 26}};
@@ -36,7 +36,7 @@ static int dtype_of(int type) {
   return type > 0 && type < 24 ? type : SURG_UNDEFINED;
 }
 
-/* --- in --- */
+/* --- to the runtime --- */
 
 static surg_status refuse(char *why, const char *text) {
   snprintf(why, SURG__ORT_WHY, "%s", text);
@@ -93,7 +93,7 @@ static surg_status give_tensor(surg__ort *o, const surg__array *a, void **value,
   return s;
 }
 
-/* Sequences of tensors or maps, and maps: what they hold nests no deeper. */
+/* Converts sequences of tensors or maps, and maps; deeper nesting is not supported. */
 static surg_status give_list(surg__ort *o, const surg__array *a, void **value, char *why) {
   const surg__array *items = surg__list_of(a)->items;
   const int kind = a->dtype == SURG__V_MAP ? SURG__ORT_MAP : SURG__ORT_SEQUENCE;
@@ -113,7 +113,7 @@ static surg_status give_list(surg__ort *o, const surg__array *a, void **value, c
                          SURG__ORT(o->api, CreateValue)((const void *const *)made,
                                                         (size_t)a->count, kind, value),
                          why);
-  /* The runtime copies items, so these are ours still. */
+  /* The runtime copies the items, so these are released here. */
   for (size_t i = 0; i < n; i++) SURG__ORT(o->api, ReleaseValue)(made[i]);
   surg__free(o->ctx, made);
   return s;
@@ -128,7 +128,7 @@ surg_status surg__ort_give(surg__ort *o, const surg__array *a, void **value, cha
   return give_tensor(o, a, value, why);
 }
 
-/* --- out --- */
+/* --- from the runtime --- */
 
 static surg_status take_strings(surg__ort *o, const void *value, surg__array *a, char *why) {
   size_t size = 0, n = (size_t)a->count;
@@ -152,7 +152,7 @@ static surg_status take_strings(surg__ort *o, const void *value, surg__array *a,
   return s;
 }
 
-/* Type and shape of a tensor, as an array without elements yet. */
+/* Reads type and shape of a tensor into an array without elements. */
 static surg_status take_shape(surg__ort *o, const void *value, surg__array *a, char *why) {
   void *info = NULL;
   int type = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See run_engine.h. */
+/* Implementation of run_engine.h. */
 #include "run/run_engine.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ const char *surg__engine_name(const surg__engine *e) {
 surg_status surg__exec_open(surg__exec *r, const surg__engine *e, surg_model *m) {
   *r = (surg__exec){.model = m, .engine = e};
   if (!e->ort) return SURG_OK;
-  /* Types of optional outputs are asked for later. */
+  /* The types of optional outputs are needed later. */
   surg_status s = surg_model_infer(m);
   char why[SURG__ORT_WHY];
   *why = 0;
@@ -62,7 +62,7 @@ surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *ou
   return s;
 }
 
-/* --- inputs that are made up --- */
+/* --- made-up inputs --- */
 
 surg_status surg__run_drawn(surg__exec *r, surg__maker *maker, surg__make make, void *user,
                             surg__array *in, surg__array *out, bool *made) {
@@ -113,9 +113,10 @@ surg_status surg__run_made(surg__exec *r, surg__maker *maker, const bool *given,
   return surg__run_drawn(r, maker, make_inputs, &m, in, out, made ? made : &any);
 }
 
-/* --- every value --- */
+/* --- all values as outputs --- */
 
-/* OUTPUT uses come first (those of its own graph at the front), so the walk is short. */
+/* Whether v is an output of g. OUTPUT uses are first in the list (those of its own graph at the
+ * start), so the walk is short. */
 static bool is_output_of(const surg_value *v, const surg_graph *g) {
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
     if (surg_use_get_kind(u) == SURG_USE_OUTPUT && surg_use_graph(u) == g) return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One way to run a model, whatever computes it: the interpreter or ONNX Runtime. */
+/* A common interface to the engines that run a model: the interpreter or ONNX Runtime. */
 #ifndef SURG_RUN_ENGINE_H
 #define SURG_RUN_ENGINE_H
 
@@ -11,41 +11,43 @@ typedef struct surg__engine {
   surg__ort *ort; /* NULL: the interpreter */
   surg__ort_options ort_options;
   uint64_t max_bytes, max_work, max_turns; /* of the interpreter, as in surg__session */
-  uint64_t deadline; /* by surg__os_now_ns, of all runs together; 0: none */
+  uint64_t deadline; /* by surg__os_now_ns, for all runs together; 0: none */
   const uint64_t *seed;         /* NULL: random operators are not computed */
 } surg__engine;
 const char *surg__engine_name(const surg__engine *e);
 
-/* A model made ready to run, many times. */
+/* A model prepared for repeated runs. */
 typedef struct surg__exec {
   surg_model *model;
   const surg__engine *engine;
-  void *session;         /* of the runtime */
-  surg__session watched; /* before, after, watch and user are the caller's; set after opening */
+  void *session;         /* session of the runtime */
+  surg__session watched; /* before, after, watch and user belong to the caller, who sets them
+                          * after opening */
   bool foreign; /* the last run of the interpreter met an operator that ONNX does not define */
   const char *open;      /* of the last run of the interpreter, as in surg__session */
-  char why[SURG__ORT_WHY + 300]; /* of the last failure, in one line; located where a node failed */
+  char why[SURG__ORT_WHY + 300]; /* the last failure, on one line; with a location if a node
+                                  * failed */
 } surg__exec;
 
-/* Failures are not reported but left in `why`, except for those of the system. */
+/* Prepares a model. Failures are stored in `why` and not reported, except for system failures. */
 surg_status surg__exec_open(surg__exec *r, const surg__engine *e, surg_model *m);
 void surg__exec_close(surg__exec *r);
-/* As surg__session_run, but for tensors that the engine cannot be given (SURG_EUNSUPPORTED). */
+/* As surg__session_run; SURG_EUNSUPPORTED also for tensors that cannot be passed to the engine. */
 surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *out);
 
-/* Makes inputs with `maker`; *made: one was. */
+/* Makes inputs with `maker`; *made: at least one was made up. */
 typedef surg_status (*surg__make)(void *user, surg__maker *maker, surg__array *in, bool *made);
-/* Runs the model on inputs that `make` makes. Whole numbers are often indices, so while the model
- * refuses them they are drawn from ever smaller ranges. */
+/* Runs the model on inputs that `make` makes. Integers are often indices, so while the model
+ * rejects the inputs, integers are drawn again from smaller ranges. */
 surg_status surg__run_drawn(surg__exec *r, surg__maker *maker, surg__make make, void *user,
                             surg__array *in, surg__array *out, bool *made);
-/* The same on inputs made up where nobody gave one, unless they have a default. given NULL: none
- * was given. *made (may be NULL): whether one was made up. */
+/* As surg__run_drawn, with made-up values for inputs that are not given and have no default.
+ * given NULL: none is given. *made (may be NULL): at least one was made up. */
 surg_status surg__run_made(surg__exec *r, surg__maker *maker, const bool *given, surg__array *in,
                            surg__array *out, bool *made);
 
-/* A copy of the model whose outputs are, behind its own, all values that nodes of its main graph
- * make. NULL: out of memory. */
+/* A copy of the model whose outputs are its own, followed by all values with a producer in its
+ * main graph. NULL: out of memory. */
 surg_model *surg__all_outputs(const surg_model *m);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which value of two models differs first: both run with all their values as outputs. */
+/* Finds the first value that differs between two models: runs both with all their values as
+ * outputs. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,7 +31,7 @@ size_t *surg__match_names(surg_context *ctx, size_t n, const char *(*name)(const
   for (size_t i = 0; out && list && i < n; i++) {
     const char *wanted = name(of, i);
     size_t lo = 0, hi = m;
-    while (lo < hi) { /* the first of that name */
+    while (lo < hi) { /* find the first entry of that name */
       const size_t mid = lo + (hi - lo) / 2;
       if (strcmp(list[mid].name, wanted) < 0)
         lo = mid + 1;
@@ -105,8 +106,8 @@ static surg_status compare(side s[2], const surg__tolerance *t, const surg__veri
   const renamer names = {s[0].g, o};
   size_t *twin = surg__match_names(ctx, s[0].n_out, new_name, &names, s[1].n_out,
                                    surg__output_name, s[1].g);
-  /* Outputs stand in the list before the values they come from: those are made later, so where
-   * nodes stand decides. */
+  /* The model's outputs are listed before the values they depend on, so node order determines
+   * which difference is first. */
   const surg_node *first = NULL;
   if (!twin) return SURG_ENOMEM;
   out->looked = true;
@@ -143,6 +144,7 @@ surg_status surg__verify_layers(surg_model *const models[2], const surg__engine 
   if (status == SURG_OK) status = compare(s, t, o, out);
   close_side(&s[0], ctx);
   close_side(&s[1], ctx);
-  /* A model that does not run with all its values kept leaves the question open. */
+  /* If a model does not run with all its values as outputs, the first difference remains
+   * unknown. */
   return status == SURG_ENOMEM ? status : SURG_OK;
 }

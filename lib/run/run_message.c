@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as the messages that test data is stored in; lib/eval/core/message.c reads them. */
+/* Writes values as the protobuf messages of test data; lib/eval/core/message.c reads them. */
 #include "base/context.h"
 #include "base/dtype.h"
 #include "eval/core/number.h"
 #include "io/io.h"
 #include "run/run.h"
 
-/* What SequenceProto and OptionalProto say of their elements, which stand in the field two on. */
+/* The element kind of SequenceProto and OptionalProto; the elements are in the field with that
+ * number plus two. */
 enum { ELEM_TENSOR = 1, ELEM_SEQUENCE = 3, ELEM_MAP = 4, ELEM_OPTIONAL = 5 };
 
 static void put_varint(surg__buf *b, uint64_t v) {
@@ -50,7 +51,7 @@ static surg_status put_tensor(const surg__array *a, const char *name, surg__buf 
 
 static surg_status put_value(const surg__array *a, const char *name, surg__buf *b, unsigned depth);
 
-/* The value as a message in field `field`. */
+/* Writes the value as a message in field `field`. */
 static surg_status put_nested(const surg__array *a, uint32_t field, surg__buf *b, unsigned depth) {
   surg__buf inner;
   surg__buf_init(&inner, b->ctx);
@@ -83,7 +84,7 @@ static surg_status put_list(const surg__array *a, surg__buf *b, unsigned depth) 
   return s;
 }
 
-/* The values of a map are a sequence of tensors of one element. */
+/* Writes a map; its values are a sequence of one-element tensors. */
 static surg_status put_map(const surg__array *a, surg__buf *b, unsigned depth) {
   const surg__array *keys = &surg__list_of(a)->items[0], *values = &surg__list_of(a)->items[1];
   surg__buf list;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Indices that differ between two runs because what they point at is equal, or nearly so: the
- * largest of two equal elements is either. */
+/* Recognises indices that differ between two runs because the elements they refer to are equal,
+ * or nearly so: either of two equal maxima is a valid result. */
 #include <onnxsurg/ops.h>
 
 #include "base/dtype.h"
 #include "eval/core/number.h"
 #include "run/verify.h"
 
-/* The node whose indices the value is, through nodes that keep elements and their order; NULL. */
+/* The node that produces the indices in v, found through nodes that preserve elements and their
+ * order; NULL: none. */
 static const surg_node *source_of(const surg_value *v) {
   for (;;) {
     size_t k = 0;
@@ -33,7 +34,7 @@ static const surg_node *source_of(const surg_value *v) {
   }
 }
 
-/* What the node looks at, by a run of the model with that value as its last output. */
+/* Reads input 0 of the node by running a copy of the model with that value as its last output. */
 static surg_status read_data(surg_model *m, const surg__engine *e, const surg__array *in,
                              const surg_node *n, surg__array *data) {
   surg_context *ctx = surg_model_context(m);
@@ -55,7 +56,7 @@ static surg_status read_data(surg_model *m, const surg__engine *e, const surg__a
   return s;
 }
 
-/* Element at `x` of `a` and that at `y`, as arrays of one element, compared as values are. */
+/* Compares elements `x` and `y` of `a` as one-element arrays, with the usual tolerance rules. */
 static bool equal_elements(const surg__array *a, uint64_t x, uint64_t y, const surg__tolerance *t) {
   const size_t size = surg__dtype_unpacked(a->dtype);
   surg__array p = {.dtype = a->dtype, .count = 1, .data = (char *)a->data + x * size}, q = p;
@@ -65,7 +66,7 @@ static bool equal_elements(const surg__array *a, uint64_t x, uint64_t y, const s
 }
 
 typedef struct lines {
-  uint64_t length, inner, kept; /* kept: how many indices a line has */
+  uint64_t length, inner, kept; /* kept: number of indices per line */
 } lines;
 
 static bool lines_of(const surg_node *n, const surg__array *data, uint64_t count, lines *l) {
@@ -75,13 +76,14 @@ static bool lines_of(const surg_node *n, const surg__array *data, uint64_t count
   if (axis < 0 || axis >= rank || data->count == 0) return false;
   *l = (lines){.length = (uint64_t)data->dims[axis], .inner = 1};
   for (int64_t d = axis + 1; d < rank; d++) l->inner *= (uint64_t)data->dims[d];
-  const uint64_t all = data->count / l->length; /* lines */
+  const uint64_t all = data->count / l->length; /* number of lines */
   if (count % all) return false;
   l->kept = count / all;
   return true;
 }
 
-/* Where element i of the indices points, if it is `index`. */
+/* The flat position in the data that element i of the indices refers to if its value is `index`;
+ * false: out of range. */
 static bool place_of(const lines *l, uint64_t i, uint64_t index, uint64_t *out) {
   if (index >= l->length) return false;
   *out = (i / (l->kept * l->inner) * l->length + index) * l->inner + i % l->inner;

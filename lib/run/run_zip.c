@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NumPy's .npz: a zip archive of .npy files, stored or deflated. Read from its directory, which
- * stands at the end; sizes are those it says, and members may be anywhere before it. */
+/* NumPy's .npz format: a zip archive of .npy files, stored or deflated. The central directory at
+ * the end is read; its sizes are used, and members may be anywhere before it. */
 #include <stdio.h>
 
 #include "base/diag.h"
@@ -47,12 +47,12 @@ static surg_status broken(const zip *z) {
   return bad(z, "is not a valid .npz file");
 }
 
-/* Where the directory starts, and how many entries it has; false: there is none. */
+/* Finds the start of the directory and its number of entries; false: there is none. */
 static bool find_directory(const zip *z, uint64_t *at, uint64_t *count) {
   if (z->n < END_SIZE) return false;
   const size_t lowest = z->n > END_SIZE + UINT16_MAX ? z->n - END_SIZE - UINT16_MAX : 0;
   size_t end = z->n - END_SIZE;
-  while (surg__le32(z->p + end) != END_MARK) /* a comment may stand behind it */
+  while (surg__le32(z->p + end) != END_MARK) /* a comment may follow it */
     if (end-- == lowest) return false;
   *count = le16(z->p + end + 10);
   *at = surg__le32(z->p + end + 16);
@@ -67,7 +67,8 @@ static bool find_directory(const zip *z, uint64_t *at, uint64_t *count) {
   return true;
 }
 
-/* Sizes that do not fit 32 bits stand in an extra field, in this order. */
+/* Reads 64-bit sizes from the zip64 extra field, which contains in this order those that do not
+ * fit 32 bits. */
 static bool read_wide(const uint8_t *extra, size_t n, member *m) {
   uint64_t *const wide[] = {&m->size, &m->packed, &m->at};
   while (n >= 4) {
@@ -87,7 +88,7 @@ static bool read_wide(const uint8_t *extra, size_t n, member *m) {
   return true;
 }
 
-/* The entry at *at, which moves on. */
+/* Reads the entry at *at and advances *at. */
 static bool read_entry(const zip *z, uint64_t *at, member *m) {
   if (*at > z->n || z->n - *at < ENTRY_SIZE) return false;
   const uint8_t *p = z->p + *at;
@@ -102,7 +103,7 @@ static bool read_entry(const zip *z, uint64_t *at, member *m) {
   return read_wide(p + ENTRY_SIZE + name, extra, m);
 }
 
-/* Where the bytes of a member start; NULL: not in the file. */
+/* The bytes of a member; NULL: not within the file. */
 static const uint8_t *bytes_of(const zip *z, const member *m) {
   if (m->at > z->n || z->n - m->at < MEMBER_SIZE) return NULL;
   const uint8_t *p = z->p + m->at;
@@ -120,7 +121,8 @@ static surg_status read_member(const zip *z, const member *m, surg__array *out) 
     return m->packed == m->size ? surg__npy_read(z->ctx, z->path, from, (size_t)m->size, out)
                                 : broken(z);
   if (m->method != METHOD_DEFLATED) return bad(z, "is compressed in a way that is not read here");
-  /* Nothing deflates to more than a thousandth or so: what says so would only take memory. */
+  /* Deflate compresses at most about 1000:1; a larger ratio is invalid and would only waste
+   * memory. */
   if (m->size / 1100 > m->packed) return broken(z);
   void *bytes = surg__alloc(z->ctx, (size_t)m->size + 1);
   if (!bytes) return surg__oom(z->ctx, z->path);
@@ -131,7 +133,7 @@ static surg_status read_member(const zip *z, const member *m, surg__array *out) 
   return s;
 }
 
-/* Arrays are called as their files, without the end. */
+/* Removes the extension of a member: an array is named after its file. */
 static void cut_end(char *name) {
   const size_t n = strlen(name);
   if (n > 4 && strcmp(name + n - 4, ".npy") == 0) name[n - 4] = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a model runs at other sizes of its open dimensions, on made-up inputs. */
+/* Tests whether a model runs at other sizes of its open dimensions, on made-up inputs. */
 #include <stdio.h>
 
 #include "base/dtype.h"
 #include "base/limits.h"
 #include "run/run_engine.h"
 
-#define TRY_WORK (UINT64_C(1) << 34)  /* operations of one run: seconds */
-#define TRY_BYTES (UINT64_C(1) << 30) /* of the results of one node */
-#define TRY_TURNS (UINT64_C(1) << 16) /* of all loops of one run */
-#define OTHER_SIZE 2                  /* of symbols that are not named */
+#define TRY_WORK (UINT64_C(1) << 34)  /* operations per run: seconds */
+#define TRY_BYTES (UINT64_C(1) << 30) /* bytes of the results of one node */
+#define TRY_TURNS (UINT64_C(1) << 16) /* iterations of all loops per run */
+#define OTHER_SIZE 2                  /* size of symbols that are not listed */
 
 typedef struct sizes {
   const char *const *symbols;
@@ -60,9 +60,9 @@ surg_status surg_model_runs_at(surg_model *m, const char *const *symbols, const 
   return status;
 }
 
-/* --- a batch of two against two batches --- */
+/* --- a batch of two compared with two batches --- */
 
-/* The axis of a type that is the symbol; false: none is. */
+/* Finds the first axis of a type whose dimension is the symbol; false: there is none. */
 static bool axis_of(const surg_type *t, const char *symbol, uint32_t *axis) {
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR) return false;
   for (uint32_t i = 0; i < surg_type_rank(t); i++) {
@@ -74,7 +74,7 @@ static bool axis_of(const surg_type *t, const char *symbol, uint32_t *axis) {
   return false;
 }
 
-/* Half `which` of an array along an axis of even size. */
+/* Copies half `which` of an array along an axis of even size. */
 static surg_status half_of(surg_context *ctx, const surg__array *a, uint32_t axis, int which,
                            surg__array *out) {
   int64_t dims[SURG_LIMIT_RANK];
@@ -94,8 +94,8 @@ static surg_status half_of(surg_context *ctx, const surg__array *a, uint32_t axi
   return SURG_OK;
 }
 
-/* The only axis along which `whole` is twice as long as `part`; false: shapes differ in another
- * way. */
+/* Finds the only axis along which `whole` is twice as long as `part`; false: the shapes differ
+ * in another way. */
 static bool doubled(const surg__array *whole, const surg__array *part, uint32_t *axis) {
   size_t n = 0;
   if (surg__array_is_list(whole) || surg__array_is_list(part) || whole->rank != part->rank)
@@ -109,7 +109,7 @@ static bool doubled(const surg__array *whole, const surg__array *part, uint32_t 
   return n == 1;
 }
 
-/* The arrays of the three runs: of the double batch, and of its halves. */
+/* The arrays of three runs: of the double batch, and of its two halves. */
 typedef struct stack {
   surg_context *ctx;
   surg_model *m;
@@ -136,7 +136,7 @@ static surg_status split_inputs(stack *s) {
   return SURG_OK;
 }
 
-/* Whether output i of the double batch is those of its halves, one after the other. */
+/* Whether output i of the double batch is the concatenation of the outputs of its halves. */
 static surg_status same_output(const stack *s, size_t i, char *why, size_t room) {
   static const surg__tolerance near = {.relative = 1e-3, .absolute = 1e-4, .scaled = true};
   const char *name = surg_value_name(surg_graph_output(surg_model_graph(s->m), i));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See verify.h. An input set on which the first model fails proves nothing: it is counted as not
- * checked. */
+/* Implementation of verify.h. An input set on which the first model fails proves nothing: it is
+ * counted as skipped. */
 #include "run/verify.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/diag.h"
 #include "base/limits.h"
 #include "eval/core/number.h"
-#include "ir/ir.h" /* for surg_value.said alone */
+#include "ir/ir.h" /* only for surg_value.said */
 
 typedef struct side {
   surg_graph *g;
@@ -19,10 +19,10 @@ typedef struct side {
   size_t n_in, n_out;
 } side;
 
-#define SYMBOLS 64 /* of a model that are given sizes of their own */
-#define ALONE 8    /* of them that are tried large while the others are small */
+#define SYMBOLS 64 /* most symbols that are given separate sizes */
+#define ALONE 8    /* most of them that are tried large while the others are small */
 
-/* Where outputs were all NaN or all equal, inputs are drawn from these as well. */
+/* Further ranges of inputs, used if outputs were all NaN or all equal. */
 static const struct other_range {
   double low, high;
   int64_t whole; /* integers are from 0 to whole - 1 */
@@ -34,17 +34,17 @@ typedef struct verify {
   surg__verify_report *report;
   surg_model *models[2];
   side sides[2];
-  surg__engine own;  /* where the options name none */
-  size_t *in_first;  /* for each input of the second model its place in the first, or n_in */
-  size_t *out_other; /* for each output of the first its place in the second, or n_out */
-  bool open; /* some input has a dim whose length is chosen here */
-  bool made; /* some input was made up */
+  surg__engine own;  /* used where the options have no engine */
+  size_t *in_first;  /* for each input of the second model its index in the first, or n_in */
+  size_t *out_other; /* for each output of the first model its index in the second, or n_out */
+  bool open; /* an input has a dimension whose size is chosen here */
+  bool made; /* an input was made up */
   const char *symbols[SYMBOLS];
   size_t n_symbols;
-  const struct other_range *range; /* that inputs are drawn from now; NULL: the usual one */
-  bool *random[2], *depends;       /* by output */
+  const struct other_range *range; /* current range of inputs; NULL: the default */
+  bool *random[2], *depends;       /* indexed by output */
   bool mixing;
-  size_t alone; /* the symbol that is large, from 1; 0: all are alike */
+  size_t alone; /* the symbol that is large, counted from 1; 0: all have the same size */
 } verify;
 
 static void drop(surg__array *a, size_t n) {
@@ -82,7 +82,7 @@ static void close_side(verify *v, int k) {
 
 /* --- one set of inputs --- */
 
-/* One set: how inputs are filled, and how long open dims are. */
+/* One set of inputs: how they are filled, and the size of open dimensions. */
 typedef struct set {
   surg__fill fill;
   int64_t size;
@@ -94,8 +94,8 @@ static surg_value *twin_of(const side *b, const surg_value *x, bool counts_agree
   return v ? v : counts_agree ? surg_graph_input(b->g, i) : NULL;
 }
 
-/* surg__dim_of: what the caller says, else the size at hand; while mixing the symbols have three
- * different ones in turn, and while one is large the others have 2. */
+/* A surg__dim_of: the caller's size if there is one, else the current size. While mixing, the
+ * symbols have three sizes in turn; while one symbol is large, the others have size 2. */
 static bool size_of(void *user, const char *symbol, int64_t *out) {
   verify *v = user;
   size_t i = 0;
@@ -107,7 +107,8 @@ static bool size_of(void *user, const char *symbol, int64_t *out) {
   return said || v->mixing || v->alone;
 }
 
-/* Input i of the first model: what the second made a constant of it, or made up. */
+/* Makes input i of the first model: the value of the constant that replaces it in the second, or
+ * a made-up value. */
 static surg_status make_input(verify *v, surg__maker *maker, size_t i) {
   side *a = &v->sides[0], *b = &v->sides[1];
   const surg_value *x = surg_graph_input(a->g, i);
@@ -120,8 +121,7 @@ static surg_status make_input(verify *v, surg__maker *maker, size_t i) {
   return surg__input_make(v->ctx, maker, surg_value_declared_type(x), &a->in[i]);
 }
 
-/* What the user says of the elements of a made-up input holds of them: what lies outside goes to
- * the nearer end. */
+/* Clamps the elements of a made-up input to the range that the user declared for it. */
 static void limit(const surg_value *x, surg__array *in) {
   if (!x || !x->said || !in->data) return;
   const double low = x->said->low, high = x->said->high;
@@ -158,12 +158,12 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
     }
     snprintf(a->runner.why, sizeof a->runner.why, "input %s cannot be made up",
              surg__q(v->ctx, surg_value_name(x)));
-    return s == SURG_ENOMEM ? s : SURG_EUNSUPPORTED; /* no other range will do */
+    return s == SURG_ENOMEM ? s : SURG_EUNSUPPORTED; /* no other range helps */
   }
   return SURG_OK;
 }
 
-/* Whether a value may be what an input of that type takes. */
+/* Whether a value is valid for an input of type t. */
 static bool fits(const surg__array *a, const surg_type *t) {
   const surg_type_kind kind = surg_type_get_kind(t);
   if (kind == SURG_TYPE_UNKNOWN) return true;
@@ -171,7 +171,7 @@ static bool fits(const surg__array *a, const surg_type *t) {
   return kind == SURG_TYPE_TENSOR && (!surg_type_dtype(t) || surg_type_dtype(t) == a->dtype);
 }
 
-/* Tells of input i of the second model when the first has none like it. */
+/* Reports input i of the second model if the first has no matching input. */
 static void check_input(verify *v, size_t i) {
   const side *b = &v->sides[1];
   const surg_value *x = surg_graph_input(b->g, i);
@@ -186,7 +186,7 @@ static void check_input(verify *v, size_t i) {
              surg__q(v->ctx, surg_value_name(x)), what);
 }
 
-/* The inputs of the second model, from those of the first: by name, else by place. */
+/* Sets the inputs of the second model from those of the first: by name, else by index. */
 static void hand_inputs(verify *v) {
   side *a = &v->sides[0], *b = &v->sides[1];
   drop(b->in, b->n_in);
@@ -198,23 +198,24 @@ static void hand_inputs(verify *v) {
   }
 }
 
-/* A model is made ready when it first runs: what keeps it from that is told like a failed run. */
+/* Prepares model k at its first run; a failure is reported like a failed run. */
 static surg_status ready(verify *v, int k) {
   side *s = &v->sides[k];
   drop(s->out, s->n_out);
   if (s->runner.engine) return s->engine->ort && !s->runner.session ? SURG_EUNSUPPORTED : SURG_OK;
   const surg_status status = surg__exec_open(&s->runner, s->engine, v->models[k]);
-  return status == SURG_EINVALID ? SURG_EUNSUPPORTED : status; /* no other input will do */
+  return status == SURG_EINVALID ? SURG_EUNSUPPORTED : status; /* no other input helps */
 }
 
-/* Output i bears a new name: other values, that outputs were exchanged for, have theirs. */
+/* Whether output i was renamed: neither model has a value with the name of the other's output.
+ * An exchanged output, in contrast, is an existing value. */
 static bool renamed(const verify *v, size_t i) {
   const side *a = &v->sides[0], *b = &v->sides[1];
   return !surg_graph_find_value(b->g, surg_value_name(surg_graph_output(a->g, i))) &&
          !surg_graph_find_value(a->g, surg_value_name(surg_graph_output(b->g, i)));
 }
 
-/* The worst of what was and what is. */
+/* Merges a distance into the worst one so far. */
 static void worsen(surg__distance *w, const surg__distance *d) {
   if (d->max_abs > w->max_abs) w->max_abs = d->max_abs;
   if (d->max_rel > w->max_rel) w->max_rel = d->max_rel;
@@ -229,7 +230,7 @@ static void worsen(surg__distance *w, const surg__distance *d) {
   if (d->elements > w->elements) w->elements = d->elements;
 }
 
-/* The place in the second model of output i of the first: by name, else by place; n_out: none. */
+/* The index in the second model of output i of the first: by name, else by index; n_out: none. */
 static size_t other_of(const verify *v, size_t i) {
   const side *a = &v->sides[0], *b = &v->sides[1];
   const size_t k = v->out_other[i];
@@ -238,7 +239,7 @@ static size_t other_of(const verify *v, size_t i) {
   return by_place ? i : k;
 }
 
-/* Output i; *differs: it does. */
+/* Compares output i; *differs: it differs. */
 static surg_status compare(verify *v, const surg__tolerance *tolerance, size_t i, bool *differs) {
   side *a = &v->sides[0], *b = &v->sides[1];
   surg__verify_output *o = &v->report->outputs[i];
@@ -252,7 +253,7 @@ static surg_status compare(verify *v, const surg__tolerance *tolerance, size_t i
     return SURG_OK;
   }
   if (o->random || (k < b->n_out && v->random[1][k])) {
-    o->random = true; /* the draws differ, so the numbers may */
+    o->random = true; /* the random numbers differ, so the results may */
     return SURG_OK;
   }
   o->compared = true;
@@ -276,9 +277,9 @@ static bool both_empty(const surg__array *a, const surg__array *b) {
          a->rank == b->rank && a->count == 0 && b->count == 0;
 }
 
-/* Whether an output differs that both have, in a run in which the standard leaves a result open:
- * that is no difference between the models, and the run says nothing. Of sizes, those of what has
- * no elements may be open. */
+/* Whether a common output differs in a run with a result that the standard does not define. This
+ * is not a difference between the models, so the run is not counted. Differing shapes are
+ * accepted only for tensors without elements. */
 static bool left_open(const verify *v, const surg__tolerance *t) {
   const side *a = &v->sides[0], *b = &v->sides[1];
   surg__distance d;
@@ -303,7 +304,7 @@ static surg_status compare_all(verify *v, const surg__tolerance *t) {
   return surg__verify_layers(v->models, engines, in, t, v->o, &v->report->layer);
 }
 
-/* What the first model says of the set: SURG_OK when its outputs are there. */
+/* Runs the first model on the set: SURG_OK if its outputs are available. */
 static surg_status run_first(verify *v, const set *how) {
   side *a = &v->sides[0];
   surg__maker maker = {.fill = how->fill,
@@ -333,7 +334,8 @@ static const char *why_not(const side *s, surg_status status) {
   return *s->runner.why ? s->runner.why : surg_status_name(status);
 }
 
-/* SURG_ENOMEM alone ends it all; *first is what the first model said. */
+/* Runs and compares both models on one set. Only SURG_ENOMEM is returned as a failure; *first is
+ * the status of the first model. */
 static surg_status one_set(verify *v, const set *how, surg_status *first) {
   const bool adversarial = how->fill == SURG__FILL_ADVERSARIAL && v->o->adversarial;
   surg__verify_report *r = v->report;
@@ -372,10 +374,10 @@ static surg_status one_set(verify *v, const set *how, surg_status *first) {
   return SURG_OK;
 }
 
-/* --- all --- */
+/* --- all sets --- */
 
-/* All seeds and fills at one size. *ran: the first model ran on one at least; *hopeless: no other
- * size will do. */
+/* Runs all seeds and fills at one size. *ran: the first model ran at least once; *hopeless: no
+ * other size helps. */
 static surg_status one_size(verify *v, int64_t size, bool *ran, bool *hopeless) {
   static const surg__fill both[] = {SURG__FILL_RANDOM, SURG__FILL_ADVERSARIAL};
   const surg__fill *fills = v->o->fills ? v->o->fill : both;
@@ -389,13 +391,13 @@ static surg_status one_size(verify *v, int64_t size, bool *ran, bool *hopeless) 
       if (s != SURG_OK) return s;
       *ran |= first == SURG_OK;
       *hopeless |= first == SURG_EUNSUPPORTED || first == SURG_ELIMIT;
-      if (!v->made) return SURG_OK; /* there is one set alone */
-      if (*v->report->failure) return SURG_OK; /* no other says more */
+      if (!v->made) return SURG_OK; /* inputs are given, so there is only one set */
+      if (*v->report->failure) return SURG_OK; /* further sets add nothing */
     }
   return SURG_OK;
 }
 
-/* Symbols at different sizes: axes that were exchanged show. */
+/* Runs with different sizes for different symbols, which detects exchanged axes. */
 static surg_status mixed_sizes(verify *v) {
   bool ran = false, hopeless = false;
   if (!v->o->mixed || v->n_symbols < 2) return SURG_OK;
@@ -403,8 +405,8 @@ static surg_status mixed_sizes(verify *v) {
   return one_size(v, 3, &ran, &hopeless);
 }
 
-/* One symbol large, the others small: where a model takes pieces of sound, their length has to be
- * larger than any batch that could be computed beside. */
+/* Runs with one symbol large and the others small. Models that split audio into windows need a
+ * length that is too large for a batch dimension of the same size. */
 static surg_status one_large(verify *v) {
   static const int64_t sizes[] = {32, 512, 1024, 4096};
   bool hopeless = false;
@@ -421,8 +423,8 @@ static surg_status one_large(verify *v) {
   return SURG_OK;
 }
 
-/* Two sizes of open dims, the first that the model runs at: pictures have to be larger than the
- * windows over them. Where no dim is open, these are two seeds. */
+/* Runs at two sizes of open dimensions, the first that the model runs at: images must be larger
+ * than the windows over them. Without open dimensions these are two seeds. */
 static surg_status all_sets(verify *v) {
   static const int64_t sizes[] = {2, 3, 1, 4, 8, 16, 32, 64, 128, 256};
   unsigned held = 0;
@@ -439,7 +441,7 @@ bool surg__verify_informs(const surg__verify_output *o) {
   return !o->random && (o->varied || (!o->depends && (o->number || !o->any)));
 }
 
-/* Whether an output that both have showed nothing so far. */
+/* Whether a common output is not informative so far. */
 static bool some_dull(const verify *v) {
   for (size_t i = 0; i < v->report->n_outputs; i++) {
     const surg__verify_output *o = &v->report->outputs[i];
@@ -448,7 +450,7 @@ static bool some_dull(const verify *v) {
   return false;
 }
 
-/* Draws inputs from other ranges while outputs are all NaN, or all equal. */
+/* Draws inputs from other ranges while outputs are all NaN or all equal. */
 static surg_status draw_again(verify *v) {
   static const int64_t sizes[] = {2, 3, 8, 32, 64};
   surg__verify_report *r = v->report;
@@ -485,9 +487,9 @@ static void judge(verify *v, surg_status s) {
     comparable |= !o->random && other_of(v, i) < v->sides[1].n_out;
     r->informative |= surg__verify_informs(o);
   }
-  /* Without an output there is nothing that could differ. */
+  /* A model without outputs cannot differ. */
   if (!comparable && r->n_outputs == 0) r->informative = true;
-  if (comparable && !v->made) r->informative = true; /* inputs were given: those are compared */
+  if (comparable && !v->made) r->informative = true; /* all inputs are given */
   r->same = s == SURG_OK && r->checked > 0 && !*r->failure && equal && r->informative;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a comparison is worth: which outputs rest on draws that the two models cannot share, and
- * which showed nothing but NaN or one number. */
+/* Evidence of a comparison: which outputs depend on random numbers that the two models do not
+ * share, and which were only NaN or one number. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/context.h"
 #include "base/dtype.h"
 #include "eval/core/number.h"
-#include "ir/ir.h" /* for surg_node.scratch alone */
+#include "ir/ir.h" /* only for surg_node.scratch */
 #include "run/verify.h"
 #include "schema/schema.h"
 
@@ -15,14 +15,14 @@
 
 typedef SURG_VEC(const char *) names;
 
-/* The name that the draws of a node follow (lib/eval/random/random.c); NULL: it does not draw, or
- * has a seed of its own, which both models share. */
+/* The name that the random numbers of a node are derived from (lib/eval/random/random.c); NULL:
+ * the node is not random, or has a seed attribute, which both models share. */
 static const char *draws_by(const surg_node *n) {
   const surg_schema *s = surg_node_schema(n);
   if (!s || surg_node_subgraph(n, 0) || surg_node_function(n) || surg_node_attr(n, "seed") ||
       !surg_node_nondeterministic(n))
     return NULL;
-  /* Of the operators with a training form, Dropout alone draws. */
+  /* Of the operators with a training mode, only Dropout is random. */
   if (!(s->flags & SURG__OP_NONDETERMINISTIC) && surg_node_op(n) != SURG_OP_Dropout) return NULL;
   for (size_t i = 0; i < surg_node_output_count(n); i++)
     if (surg_node_output(n, i)) return surg_value_name(surg_node_output(n, i));
@@ -45,9 +45,9 @@ static bool has(const names *sorted, const char *name) {
          bsearch(&name, sorted->items, sorted->count, sizeof *sorted->items, by_name);
 }
 
-static const char marked; /* scratch of a node whose results hang on such draws */
+static const char marked; /* scratch of a node whose results depend on such random numbers */
 
-/* Marks a node and those that it stands in; true: it was not marked. */
+/* Marks a node and all nodes that contain it; true: it was not marked before. */
 static bool mark(surg_node *n) {
   if (n->scratch == &marked) return false;
   for (; n; n = surg_graph_parent_node(surg_node_graph(n))) n->scratch = (void *)(uintptr_t)&marked;
@@ -70,8 +70,9 @@ static bool reads_marked(const surg_node *n) {
   return body_marked(surg_node_function(n));
 }
 
-/* Marks what hangs on the draws that the other model does not have. Graphs are in order, so one
- * round is enough but for functions that stand behind their calls. */
+/* Marks nodes that depend on random numbers that the other model lacks. Graphs are in
+ * topological order, so one pass suffices, except for functions that are listed after their
+ * calls. */
 static void spread(const surg_model *m, const names *other) {
   for (bool again = true; again;) {
     again = false;
@@ -107,9 +108,9 @@ surg_status surg__verify_random(surg_model *const models[2], bool *const random[
   return ok ? SURG_OK : SURG_ENOMEM;
 }
 
-/* --- what outputs showed --- */
+/* --- observed values of outputs --- */
 
-/* The bits of an element that tell two numbers apart; NaN is none. */
+/* Converts an element to a number that differs for different elements; false: NaN. */
 static bool element_of(const surg__array *a, uint64_t i, double *out) {
   if (a->dtype == SURG_COMPLEX64 || a->dtype == SURG_COMPLEX128)
     *out = surg__load_f64(a->dtype == SURG_COMPLEX64 ? SURG_FLOAT : SURG_DOUBLE, a->data, 2 * i) +
@@ -124,7 +125,7 @@ static bool element_of(const surg__array *a, uint64_t i, double *out) {
 
 void surg__verify_seen(surg__verify_output *o, const surg__array *a) {
   if (surg__array_is_list(a) || a->dtype == SURG_STRING || a->dtype == SURG_UNDEFINED) {
-    o->varied = true; /* compared item by item: nothing says that little of them */
+    o->varied = true; /* compared item by item: counted as informative */
     return;
   }
   for (uint64_t i = 0; i < a->count && !o->varied; i++) {
@@ -137,7 +138,7 @@ void surg__verify_seen(surg__verify_output *o, const surg__array *a) {
   }
 }
 
-/* Whether the value depends on an input that a caller gives: else one run shows all of it. */
+/* Whether each output depends on an input, so that one run does not show all its values. */
 bool surg__verify_depends(surg_model *m, bool *out) {
   const surg_graph *main = surg_model_graph(m);
   for (bool again = true; again;) {
