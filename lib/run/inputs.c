@@ -29,7 +29,7 @@ static double real_at(surg__maker *m, uint64_t i) {
     const double v = edges[(r >> 8) % SURG_COUNT(edges)];
     return isfinite(v) && fabs(v) > huge ? copysign(huge, v) : v;
   }
-  const double unit = (double)(int64_t)(r >> 11) / 4503599627370496.0 - 1.0; /* from -1 to 1 */
+  const double unit = (double)(int64_t)(r >> 11) / 4503599627370496.0 - 1.0; /* -1 to 1 */
   return m->low < m->high ? m->low + (unit + 1) / 2 * (m->high - m->low) : unit;
 }
 

@@ -9,7 +9,7 @@
 #include "base/diag.h"
 #include "base/limits.h"
 #include "eval/core/number.h"
-#include "ir/ir.h" /* only for surg_value.said */
+#include "ir/ir.h" /* for declared ranges of values only */
 
 typedef struct side {
   surg_graph *g;
