@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold of a rule before it may run: operators exist in every version of their range, with
- * these inputs and attributes, and names are bound where they are read. */
+/* Checks rules before they run: operators exist in every version of the rule's opset range, with
+ * these inputs and attributes, and names are defined before they are read. */
 #include "rewrite/lang/rule.h"
 
 typedef struct checker {
@@ -22,7 +22,8 @@ static const surg_schema *schema_at(const surg__rstmt *s, int64_t opset) {
   return surg_schema_find(s->domain, s->op_type, opset);
 }
 
-/* The one in force at `opset`, given the one before (NULL: none): versions stand side by side. */
+/* Returns the schema in force at `opset`, given the previous one (NULL: none). Versions of an
+ * operator are adjacent in the table, so this is O(1) after the first lookup. */
 static const surg_schema *schema_after(const surg__rstmt *s, const surg_schema *before,
                                        int64_t opset) {
   if (!before) return schema_at(s, opset);
@@ -32,7 +33,8 @@ static const surg_schema *schema_after(const surg__rstmt *s, const surg_schema *
   return newer ? next : before;
 }
 
-/* Calls fn for each version of the operator in lo..hi; NULL where it does not exist. */
+/* Calls fn for each version of the operator in lo..hi; the schema is NULL where it does not
+ * exist. */
 typedef bool (*per_version)(checker *c, surg__rstmt *s, const surg_schema *schema, int64_t opset);
 static bool each_version(checker *c, surg__rstmt *s, int64_t lo, int64_t hi, per_version fn) {
   const int64_t newest = surg_schema_newest("");
@@ -49,8 +51,8 @@ static bool each_version(checker *c, surg__rstmt *s, int64_t lo, int64_t hi, per
   return true;
 }
 
-/* Operators of unknown domains, and those that ONNX took back, are matched by their name; the
- * former are made so, too. */
+/* Whether a node is matched by name only: its domain has no schemas, or ONNX withdrew the operator.
+ * Nodes of such domains can be emitted, too. */
 static bool custom(const surg__rstmt *s) {
   return surg_schema_newest(s->domain) == 0 || surg__schema_withdrawn(s->domain, s->op_type);
 }
@@ -75,7 +77,8 @@ static const char *op_at(const void *list, size_t i) {
   return surg__op_name((int)i + 1);
 }
 
-/* One version in the range must take the form; nodes of others do not match. */
+/* Requires that at least one version in the range supports this form; nodes of other versions do
+ * not match. */
 static bool pattern_node(checker *c, surg__rstmt *s) {
   if (custom(s)) return custom_node(c, s, false);
   const int64_t newest = surg_schema_newest("");
@@ -87,7 +90,7 @@ static bool pattern_node(checker *c, surg__rstmt *s) {
     if (!schema || schema == any) continue;
     any = schema;
     s->op = surg_schema_op(schema);
-    /* Old versions may not be; whether a node is, its own version says. */
+    /* Older versions may not be commutative; the matcher checks the version of each node. */
     s->commutative |= (schema->flags & SURG__OP_COMMUTATIVE) && s->n_in == 2 && !s->more_in;
     takes |= version_takes(s, schema);
   }
@@ -115,7 +118,7 @@ static bool bind_outputs(checker *c, uint16_t k) {
   return true;
 }
 
-/* Every node hangs together with the anchor by names. */
+/* Whether shared names connect every node of the pattern with the anchor. */
 static bool connected(checker *c) {
   const surg__rblock *b = &c->r->match;
   assert(c->r->anchor < b->n);
@@ -217,7 +220,8 @@ static bool dots_given(checker *c, const surg__rstmt *s) {
   return true;
 }
 
-/* What may be read at statement k: values from outside, and what the emission made before. */
+/* Whether statement k may read a variable: an outer value, or one defined by an earlier statement
+ * of the emission. */
 static bool readable(checker *c, const surg__rblock *b, uint16_t k, uint16_t var) {
   assert(var < c->r->n_vars);
   const surg__rvar *v = &c->r->vars[var];
@@ -248,7 +252,7 @@ static bool emitted_writes(checker *c, const surg__rblock *b, uint16_t k) {
   return true;
 }
 
-/* A guard is asked before anything is made. */
+/* Checks that a guard reads only matched values: it is evaluated before nodes are created. */
 static bool guard_reads(checker *c, const surg__rblock *b, const surg__rexpr *e) {
   if (!e) return true;
   if (e->op == SURG__E_CALL && e->fn->about_value && e->var >= b->bound)

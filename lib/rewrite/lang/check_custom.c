@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that speak of operators which a schema file describes (doc/schema-files.md) are held
- * against it: numbers of inputs and outputs, what may be absent, attributes. */
+/* Checks rules against schema files (doc/schema-files.md), for the operators these describe:
+ * numbers of inputs and outputs, optional inputs, attributes. */
 #include "rewrite/lang/rule.h"
 #include "schema/custom.h"
 
-/* How many there may be; SIZE_MAX: any number. */
+/* The largest number of inputs or outputs; SIZE_MAX: variadic. */
 static size_t most(const surg__custom_param *list, uint32_t n) {
   return n && list[n - 1].variadic ? SIZE_MAX : n;
 }

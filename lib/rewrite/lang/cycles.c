@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that would go round for ever: each makes what the next one matches, and none leaves fewer
- * nodes than it took. Found where that is certain: patterns of one node without a guard, emissions
- * without one. What guards, shapes or constants stop is the budget's. */
+/* Finds rules that would be applied in an endless cycle: each emits what the next one matches, and
+ * none reduces the number of nodes. Only certain cycles are reported: single-node patterns without
+ * a guard, and emissions without one. All others are stopped by the budget of rewrites. */
 #include "rewrite/lang/rule.h"
 
 static uint16_t nodes_of(const surg__rblock *b) {
@@ -16,14 +16,14 @@ static const surg__rattr *attr_of(const surg__rstmt *s, const char *name) {
   return NULL;
 }
 
-/* Whether both are written the same, or nothing speaks against it. */
+/* Whether both expressions are literals that are known to be equal. */
 static bool same_literal(const surg__rexpr *a, const surg__rexpr *b) {
   bool known = false;
   if (a->op != SURG__E_LITERAL || b->op != SURG__E_LITERAL) return false;
   return surg__rvalue_equal(&a->literal, &b->literal, &known) && known;
 }
 
-/* Every attribute that the pattern lists is made so, and no other. */
+/* Whether the emitted node has exactly the attributes that the pattern lists. */
 static bool attrs_certain(const surg__rstmt *made, const surg__rstmt *pattern) {
   if (made->more_attrs) return false;
   for (uint16_t i = 0; i < pattern->n_attrs; i++) {
@@ -43,7 +43,8 @@ static bool number_certain(const surg__rarg *made, const surg__rarg *want) {
   return v == want->number;
 }
 
-/* Every input of the pattern is there; names of it that are equal stand for equal values. */
+/* Whether the emitted node has every input of the pattern, and inputs with equal names in the
+ * pattern are equal values. */
 static bool inputs_certain(const surg__rstmt *made, const surg__rstmt *pattern) {
   if (made->more_in || made->n_in < pattern->n_in) return false;
   if (made->n_in > pattern->n_in && !pattern->more_in) return false;
@@ -74,15 +75,16 @@ static bool feeds(const surg__rblock *emit, const surg_rule *to) {
   return false;
 }
 
-/* The emission that is made wherever the pattern matches and no smaller; NULL: none is certain. */
+/* The emission built wherever the pattern matches, with no fewer nodes than the pattern; NULL: none
+ * is certain. */
 static const surg__rblock *always(const surg_rule *r) {
-  assert(r->read); /* the text of a user is read as a whole */
+  assert(r->read); /* rules of users are parsed completely */
   if (r->match.guard || nodes_of(&r->match) != 1 || r->n_emits == 0) return NULL;
   const surg__rblock *b = &r->emits[0];
   return b->guard || b->native || nodes_of(b) < nodes_of(&r->match) ? NULL : b;
 }
 
-/* A walk along certain steps that comes back to where it started; as long as there are rules. */
+/* Whether a chain of certain steps from `start` returns to it. At most n steps. */
 static bool comes_back(surg_rule *const *rules, const bool *certain, size_t n, size_t start,
                        uint8_t *seen, size_t *last) {
   size_t at = start;
@@ -102,7 +104,8 @@ static bool comes_back(surg_rule *const *rules, const bool *certain, size_t n, s
   }
 }
 
-/* Rules that are used one by one, by name of their operator or by step, may lead back. */
+/* Whether the rules of this group are applied until none matches. `substitute` and `opset` rules
+ * are applied one at a time, by operator or by version, so a cycle of them is harmless. */
 static bool greedy(const surg_rule *r) {
   return strcmp(r->group, "substitute") && strcmp(r->group, "opset");
 }

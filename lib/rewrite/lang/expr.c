@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions of rules, read from text. Precedence, loosest first: or, and, not, comparisons and
- * `in`, + -, * / %, unary -, then calls and [index]. */
+/* Parses expressions of rules. Precedence, loosest first: or, and, not, comparisons and `in`, + and
+ * -, * / %, unary -, then calls and [index]. */
 #include <stdio.h>
 
 #include "io/text_codec.h"
@@ -129,7 +129,7 @@ static surg__rexpr *string(surg__rparse *p) {
   return e;
 }
 
-/* Expressions up to `close`, as the arguments of `e`. */
+/* Parses expressions up to `close` as the arguments of `e`. */
 static surg__rexpr *list_into(surg__rparse *p, surg__rexpr *e, char close) {
   SURG_VEC(surg__rexpr *) items = {0};
   bool ok = e != NULL;
@@ -316,9 +316,9 @@ static surg__rexpr *negation(surg__rparse *p) {
   return e ? make(p, SURG__E_NOT, e, NULL) : NULL;
 }
 
-/* One part of a guard, with its text for reports. */
+/* Parses one part of a guard, and keeps its text for reports. */
 static surg__rexpr *part(surg__rparse *p) {
-  (void)surg__lex_peek(p->t); /* over blanks */
+  (void)surg__lex_peek(p->t); /* skips blanks */
   const char *from = p->t->p;
   surg__rexpr *e = negation(p);
   if (!e) return NULL;

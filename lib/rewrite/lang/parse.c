@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules, read from text: doc/rules.md has the grammar. */
+/* Parses the text of rules (grammar: doc/rules.md). */
 #include "io/text_codec.h"
 #include "rewrite/lang/rule.h"
 
@@ -13,7 +13,7 @@ static bool no_memory(surg__rparse *p) {
   return false;
 }
 
-/* Moves a list into the rules' memory. */
+/* Copies a list into the arena of the rules. */
 static bool keep(surg__rparse *p, void *out, const void *items, size_t count, size_t size) {
   void *copy = surg__arena_array(&p->rules->arena, count ? count : 1, size);
   if (!copy) return no_memory(p);
@@ -28,14 +28,15 @@ static const char *copy_str(surg__rparse *p, surg_str s) {
   return copy;
 }
 
-/* Counted from where it was asked last: text is read forwards. */
+/* Returns the current line number. Counts from the position of the previous call, since text is
+ * mostly read forwards. */
 static uint32_t line_of(surg__rparse *p) {
   if (!p->line_at) {
     p->line_at = p->t->start;
     p->line = 1;
   }
   while (p->line_at > p->t->p)
-    p->line -= *--p->line_at == '\n'; /* a rule is read once an operator */
+    p->line -= *--p->line_at == '\n'; /* a rule is read again for each operator of `for` */
   for (const char *c; (c = memchr(p->line_at, '\n', (size_t)(p->t->p - p->line_at)));)
     p->line++, p->line_at = c + 1;
   p->line_at = p->t->p;
@@ -50,7 +51,7 @@ static bool dots(surg__rparse *p, const char *what) {
 
 /* --- arguments --- */
 
-/* Whether a name stands here that ends the argument: `x`, `x?` before ',' or ')'. */
+/* Whether the next token is a plain argument: `x` or `x?` before ',' or ')'. */
 static bool at_plain_name(surg__rparse *p) {
   const char *from = p->t->p;
   surg_str s;
@@ -80,7 +81,7 @@ static bool value_arg(surg__rparse *p, surg__rarg *a) {
   return true;
 }
 
-/* `3.0` in a pattern, `expr : dtype` in an emission. */
+/* Parses `3.0` in a pattern, `expr : dtype` in an emission. */
 static bool const_arg(surg__rparse *p, surg__rarg *a) {
   a->kind = SURG__A_CONST;
   if (p->in_match) {
@@ -220,7 +221,8 @@ static bool output_list(surg__rparse *p, surg__rstmt *s) {
   return ok;
 }
 
-/* `com.microsoft.Gelu`: the last word is the operator. */
+/* Parses an operator like `com.microsoft.Gelu`: the last word is the operator, the rest its
+ * domain. */
 static bool op_name(surg__rparse *p, surg__rstmt *s) {
   surg__buf domain;
   surg_str word;
@@ -254,7 +256,7 @@ static bool statement(surg__rparse *p, surg__rstmt *s) {
   surg_str word;
   if (!surg__lex_peek_ident(p->t, &word))
     return surg__lex_error(p->t, NULL, "expected an operator or a value");
-  /* `y = x` ends at the next statement or the brace: an operator is followed by `.`, `<` or `(`. */
+  /* In `y = x` the name ends the statement; an operator is followed by `.`, `<` or `(`. */
   p->t->p += word.n;
   const char c = surg__lex_peek(p->t);
   p->t->p = from;
@@ -291,7 +293,7 @@ static bool statements(surg__rparse *p, surg__rblock *b) {
 
 /* --- blocks --- */
 
-/* Digits alone: a float would take the first of the two dots with it. */
+/* Parses digits only: a float would consume the first dot of `..`. */
 static bool opset_number(surg__rparse *p, int64_t *out) {
   int64_t v = 0;
   size_t n = 0;
@@ -318,7 +320,7 @@ static bool range(surg__rparse *p, surg__rblock *b) {
   return b->lo <= b->hi || surg__lex_error(p->t, NULL, "the range is empty");
 }
 
-/* `by NAME`: the emission is made by a function of this library. */
+/* Parses `by NAME`: a C function of this library builds the emission. */
 static bool native(surg__rparse *p, surg__rblock *b) {
   surg_str s;
   if (!surg__lex_ident(p->t, &s)) return false;
@@ -327,7 +329,8 @@ static bool native(surg__rparse *p, surg__rblock *b) {
          surg__lex_error(p->t, s.p, "there is no %s to make it by", surg__qn(p->t->ctx, s.p, s.n));
 }
 
-/* A guard may speak of what the statements behind it bind: it is read after them. */
+/* Parses a block. Its guard may use names that the statements after it bind, so it is skipped first
+ * and parsed after them. */
 static bool block(surg__rparse *p, surg__rblock *b) {
   b->line = line_of(p);
   b->bound = p->rule->n_vars;
@@ -336,7 +339,7 @@ static bool block(surg__rparse *p, surg__rblock *b) {
   const char *guard = NULL;
   if (surg__rword(p, "where")) {
     guard = p->t->p;
-    /* To the brace that opens the statements; guards hold no braces outside of strings. */
+    /* Skip to the brace that opens the statements; guards have no braces outside of strings. */
     while (p->t->p < p->t->end && surg__lex_peek(p->t) != '{' && p->t->p < p->t->end) {
       surg_str s;
       if (*p->t->p == '"') {
@@ -366,7 +369,7 @@ static bool block(surg__rparse *p, surg__rblock *b) {
   return true;
 }
 
-/* Whether an expression speaks of one value alone, and is quickly told. */
+/* Whether an expression uses only one graph value, and is cheap to evaluate. */
 static bool about_one(const surg__rexpr *e, uint16_t *var) {
   if (e->op == SURG__E_VAR || (e->op == SURG__E_CALL && !e->fn->quick)) return false;
   if (e->op == SURG__E_CALL && e->fn->about_value) {
@@ -378,7 +381,8 @@ static bool about_one(const surg__rexpr *e, uint16_t *var) {
   return true;
 }
 
-/* Parts of a guard that all must hold are asked as soon as their value is known. */
+/* Attaches each conjunct of a guard that uses one value only to its variable: it is evaluated as
+ * soon as that value is bound, before the rest is matched. */
 static void ask_early(surg_rule *r, const surg__rexpr *e) {
   uint16_t var = SURG__NO_VAR;
   if (e->op == SURG__E_AND) {
@@ -389,7 +393,7 @@ static void ask_early(surg_rule *r, const surg__rexpr *e) {
   }
 }
 
-/* Names an emission made are no longer bound in the next one. */
+/* Hides the names that an emission defines from the next one. */
 static void forget(surg_rule *r, uint16_t from) {
   assert(from <= r->n_vars);
   for (uint16_t i = from; i < r->n_vars; i++) r->vars[i].hidden = true;
@@ -475,7 +479,7 @@ static bool rule_name(surg__rparse *p, surg_str *name) {
   return name->n || surg__lex_error(p->t, NULL, "expected the name of a rule");
 }
 
-/* What stands behind its name and its `for`; `vars` until it is kept. */
+/* Parses a rule after its name and `for`; `vars` is temporary and copied at the end. */
 static bool rest(surg__rparse *p, surg_rule *r, surg__rvar *vars) {
   surg__buf why;
   uint32_t line = r->line;
@@ -504,7 +508,7 @@ static bool rest(surg__rparse *p, surg_rule *r, surg__rvar *vars) {
   return holds;
 }
 
-/* What stands behind `rule`: read once, or once for each operator of `for OP in (A, B)`. */
+/* Parses what follows `rule`; called once, or for each operator of `for OP in (A, B)`. */
 static bool one_rule(surg__rparse *p, surg_str name, const char *start, const char *group,
                      const char *file) {
   surg_rule *r = surg__arena_zalloc(&p->rules->arena, sizeof *r);
@@ -517,8 +521,8 @@ static bool one_rule(surg__rparse *p, surg_str name, const char *start, const ch
   r->place = p->rules->list.count;
   r->name = p->each.n ? joined(p, name, p->each_op) : copy_str(p, name);
   if (!r->name) return false;
-  /* A rule of the user may bear the name of a built-in one, and stands in for it. Of those embed.py
-   * sees to it. */
+  /* A rule of the user may have the name of a built-in rule, which it replaces. embed.py checks
+   * that built-in names are unique. */
   for (size_t i = p->rules->builtins; i < p->rules->list.count; i++)
     if (!strcmp(p->rules->list.items[i]->name, r->name))
       return surg__lex_error(p->t, name.p, "there is a rule %s already", r->name);
@@ -529,7 +533,7 @@ static bool one_rule(surg__rparse *p, surg_str name, const char *start, const ch
   return surg__vec_push(p->t->ctx, &p->rules->list, r) || no_memory(p);
 }
 
-/* `for OP in (A, B)`, if it stands there. */
+/* Parses `for OP in (A, B)`, if present. */
 static bool for_each(surg__rparse *p, surg_str *ops, size_t *n) {
   *n = 0;
   if (!surg__rword(p, "for")) return true;
@@ -562,7 +566,7 @@ static bool same_text(const char *a, const char *b) {
   return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Whether embed.py saw in the text what was read. */
+/* Whether the parsed rule agrees with the entry that embed.py generated for it. */
 static bool as_listed(const surg_rule *r, const surg_rule *found) {
   return r->exactness == found->exactness && same_text(r->reason, found->reason) &&
          same_text(r->domain, found->domain) && same_text(r->op_type, found->op_type) &&
@@ -579,7 +583,7 @@ bool surg__rule_read(const surg_rule *r) {
   surg_str name, ops[SURG__RULE_NODES];
   surg__rvar vars[SURG__RULE_VARS];
   size_t n;
-  surg_rule fresh = *r; /* one that was read by half is as if it had not been */
+  surg_rule fresh = *r; /* keep *r unchanged until parsing succeeds */
   fresh.exactness = SURG_EXACT;
   fresh.reason = NULL;
   surg__buf_init(&t.s, rules->ctx);
@@ -606,7 +610,7 @@ surg_status surg__rules_parse(surg__rules *rules, const char *text, size_t n, co
       surg_str s;
       group = rule_name(&p, &s) ? copy_str(&p, s) : group;
     } else if (surg__rword(&p, "rule")) {
-      if (!rule(&p, start, group, file)) no_memory(&p); /* where nothing else was said */
+      if (!rule(&p, start, group, file)) no_memory(&p); /* unless another error is reported */
     } else {
       surg__lex_error(&t, NULL, "expected `rule` or `group`");
     }

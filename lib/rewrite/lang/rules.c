@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of a context. */
+/* The list of rules of a context. */
 #include "pass/pass.h"
 #include "rewrite/lang/rule.h"
 
@@ -24,7 +24,7 @@ surg__rules *surg__rules_of(surg_context *ctx) {
     ctx->rules_free = rules_free;
   }
   if (!r->builtins && surg__register_builtin_rules(r)) {
-    r->list.count = 0; /* whoever asks again finds none of them half read */
+    r->list.count = 0; /* the next query must not find a partial list */
     return NULL;
   }
   if (!r->builtins) r->builtins = r->list.count;

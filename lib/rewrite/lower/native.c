@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emissions that text cannot say. */
+/* Table of the emissions in C, for what the rule language cannot express. */
 #include "io/text_codec.h"
 #include "rewrite/lower/native.h"
 
-/* y = Constant <...> (): an initializer; readers of y read it. Old versions of Constant hold few
- * types, initializers all. Where there can be none, a Cast of doubles. */
+/* y = Constant <...> () becomes an initializer. Old versions of Constant support few element types,
+ * initializers support all. Where initializers are not allowed: a Cast of doubles. */
 static surg_status constant_to_initializer(surg__builder *b) {
   surg_value *y = surg__b_get(b, "y");
   surg_tensor *t = surg_value_constant(y), *doubles[2];
@@ -26,7 +26,7 @@ static const surg__native natives[] = {
     {NULL, NULL, NULL},
 };
 
-/* One table for each file of emissions. */
+/* One table per file of emissions. */
 static const surg__native *const tables[] = {
     natives,
     surg__natives_sub,

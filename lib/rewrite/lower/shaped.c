@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes of emissions in C, and tensors that know theirs: reading and constants. */
+/* Sizes of emissions in C, and tensors with known sizes: queries and constants. */
 #include "rewrite/lower/native.h"
 
 /* --- reading --- */
@@ -22,7 +22,7 @@ bool surg__built_of(surg_value *v, surg__built *out) {
 bool surg__built_get(const surg__builder *b, const char *name, surg__built *out) {
   const surg_value *v = surg__b_get(b, name);
   if (surg__built_of(surg__b_get(b, name), out)) return true;
-  if (!v) return false; /* absent: often allowed */
+  if (!v) return false; /* absent, which is often allowed */
   const surg_type *t = surg_value_type(v);
   return surg__b_lacks(b, name, !t || !surg_type_has_rank(t)
                                     ? "its rank is unknown"
@@ -63,7 +63,7 @@ bool surg__bdim_filled(const surg__bdim *a) {
   return !a->v && surg_dim_range(a->dim, &low, &high) && low > 0;
 }
 
-/* The place of a size that was asked for before, or of a new one; what is full forgets. */
+/* The cache entry of a size requested before, or a new one; the oldest entry is overwritten. */
 static surg__bsize *remembered(surg__builder *b, surg_value *of, int64_t axis) {
   for (size_t i = 0; i < SURG_COUNT(b->sizes); i++)
     if (b->sizes[i].of == of && b->sizes[i].axis == axis && b->sizes[i].v) return &b->sizes[i];
@@ -138,7 +138,7 @@ surg_value *surg__bdim_vector(surg__builder *b, const surg__bdim *d, size_t n) {
   size_t n_parts = 0, n_run = 0;
   assert(n <= SURG__BT_RANK);
   for (size_t i = 0; i < n; i++) {
-    const bool known = d[i].n >= 0 || (!d[i].v && !d[i].of); /* -1: what is left */
+    const bool known = d[i].n >= 0 || (!d[i].v && !d[i].of); /* -1: inferred by Reshape */
     if (known) run[n_run++] = d[i].n;
     if (n_run && (!known || i + 1 == n)) {
       parts[n_parts++] = surg__b_ints(b, run, n_run);

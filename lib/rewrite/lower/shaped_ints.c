@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole numbers that the model computes: indices, bounds, sizes. Vectors of int64 where nothing
- * else is said; a single number is a scalar, which goes with any of them. */
+/* Integers that the model computes: indices, bounds, sizes. They are vectors of int64 unless noted;
+ * a single number is a scalar, which broadcasts with any of them. */
 #include "rewrite/lower/native.h"
 
 int surg__b_dtype(const surg_value *v) {
@@ -106,8 +106,8 @@ surg__bdim surg__bdim_of(surg_value *v) {
 
 /* --- counting --- */
 
-/* A loop that only hands on its number: below 9 nothing else makes as many elements as the model
- * says. It must carry something. */
+/* A Loop that only collects its iteration number. Before opset 9 no other operator produces a
+ * number of elements that the model computes. Its body needs a loop-carried value. */
 static surg_value *looped(surg__builder *b, surg_value *n) {
   surg_model *m = b->m->m;
   surg_value *const in[3] = {n, NULL, surg__bint(b, 0)};
@@ -123,7 +123,7 @@ static surg_value *looped(surg__builder *b, surg_value *n) {
     const char *word;
     int dtype;
   } inputs[3] = {{"number", SURG_INT64}, {"go_on", SURG_BOOL}, {"state", SURG_INT64}};
-  static const unsigned gives[3] = {1, 2, 0}; /* the condition, the state, the number */
+  static const unsigned gives[3] = {1, 2, 0}; /* the condition, the state, the iteration number */
   surg_value *given[3] = {NULL};
   surg_status s = body ? SURG_OK : SURG_ENOMEM;
   for (size_t i = 0; i < 3 && !s; i++) {
@@ -153,7 +153,7 @@ surg_value *surg__b_counting(surg__builder *b, surg_value *n) {
     return surg__b_node(b, "Range", in, 3);
   }
   if (opset < 9) return looped(b, surg__bint_reshape(b, n, NULL, 0));
-  /* The places of as many numbers that are not 0. */
+  /* The indices of n elements that are not 0. */
   surg_value *ones = surg__b_unary(b, "ConstantOfShape", n);
   uint8_t raw[8];
   surg__pack(SURG_INT64, 1, &one, raw);

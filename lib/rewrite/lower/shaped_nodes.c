@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of emissions in C whose results know their sizes. Where an operator took its axes as
- * attributes first and as inputs later, the opset of the emission decides. */
+/* Nodes of emissions in C whose results have known sizes. Axes become attributes or inputs, as the
+ * opset of the emission requires. */
 #include "rewrite/lower/native.h"
 
 static bool newer(const surg__builder *b, int64_t opset) {
   return b->m->opset >= opset;
 }
 
-/* The size of a result that nothing better is known of: it is asked of the result itself. */
+/* The size of a result about which nothing else is known: a dimension of the result itself. */
 static surg__bdim own(surg_value *v, uint32_t axis) {
   return (surg__bdim){.n = -1, .of = v, .axis = axis, .dim = {.value = -1}};
 }
 
-/* Sizes of x and y broadcast, up to `skip` axes at the end. */
+/* Sizes of x and y broadcast, except for the last `skip` axes. */
 static void broadcast(surg__built *to, const surg__built *x, const surg__built *y, uint32_t skip) {
   to->rank = x->rank > y->rank ? x->rank : y->rank;
   for (uint32_t i = skip; i < to->rank; i++) {
@@ -37,7 +37,7 @@ bool surg__b_takes(const surg__builder *b, const char *op, size_t input, int dty
   return t && dtype > 0 && dtype < SURG_DTYPE_COUNT && (t->tensor_mask >> dtype & 1);
 }
 
-/* The element type of a result: the one that the operator gives for all inputs, or that of x. */
+/* The element type of a result: fixed by the operator, or that of x. */
 static int result_dtype(const surg__builder *b, const char *op, const surg__built *x) {
   const surg_schema *s = surg_schema_find("", op, b->m->opset);
   const surg__param *y = s ? surg__schema_formal(s, true, 0) : NULL;
@@ -90,8 +90,8 @@ surg__built surg__built_cast(surg__builder *b, surg__built x, int dtype) {
 
 /* --- shapes --- */
 
-/* Whether a size at that place may be read as "the one of x" where it is 0: if it is that one, or
- * is 0 only where that one is. */
+/* Whether a 0 in the shape input of Reshape, which means "the dimension of x", may be used for this
+ * size: it equals that dimension, or is 0 only where that dimension is. */
 static bool zero_holds(const surg__built *x, const surg__bdim *d, uint32_t at) {
   if (surg__bdim_filled(d)) return true;
   if (at >= x->rank) return false;
@@ -114,7 +114,7 @@ surg__built surg__built_reshape(surg__builder *b, surg__built x, const surg__bdi
     last_open = i;
   }
   if (same) return x;
-  /* The one size that may be 0 follows from the others; else a 0 keeps what is there. */
+  /* The one size that may be 0 is inferred as -1; otherwise a 0 copies the dimension of x. */
   if (open == 1) {
     zeros = false;
     spelled[last_open] = (surg__bdim){.n = -1, .dim = {.value = -1}};
@@ -189,7 +189,7 @@ static surg_value *slice(surg__builder *b, surg__built x, int64_t axis, surg__bd
   return v;
 }
 
-/* Not below 10 where a bound is computed. */
+/* Computed bounds require opset 10 or later. */
 surg__built surg__built_slice(surg__builder *b, surg__built x, uint32_t axis, surg__bdim lo,
                               surg__bdim hi) {
   const int64_t whole = x.d[axis].n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short names for emissions in C that are formulas: every call makes a node, or a constant, and is
- * its result. What they do is said in native.h and rule.h. */
+/* Short names for emissions in C that are formulas. Each call creates a node or a constant and
+ * returns its result; native.h and rule.h document them. */
 #ifndef SURG_TERMS_H
 #define SURG_TERMS_H
 
@@ -8,7 +8,7 @@
 
 typedef surg_value *val;
 
-/* --- what is known --- */
+/* --- types --- */
 static inline const surg_type *type_of(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? t : NULL;
@@ -84,7 +84,7 @@ static inline val transpose(surg__builder *b, val x, const int64_t *perm, size_t
 static inline val unsqueeze(surg__builder *b, val x, int64_t axis) {
   return surg__b_over(b, "Unsqueeze", x, &axis, 1);
 }
-/* Of one axis, which goes. */
+/* Sums over one axis and removes it. */
 static inline val reduce_sum(surg__builder *b, val x, int64_t axis) {
   return surg__bint_sum(b, x, axis);
 }
