@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What emissions in C build with. */
+/* The builder of emissions in C: values of the match, new nodes, constants and subgraphs. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -97,7 +97,7 @@ surg_value *surg__b_over(surg__builder *b, const char *op_type, surg_value *x, c
 }
 
 static surg_node *maker(surg__builder *b, const surg_value *v) {
-  assert(b->status || v); /* what builds gives NULL only after a failure */
+  assert(b->status || v); /* new values are NULL only after a failure */
   return b->status ? NULL : surg_value_producer(v, NULL);
 }
 
@@ -160,7 +160,7 @@ void surg__b_result(surg__builder *b, const char *name, surg_value *v) {
   check(b, surg_node_take_output(n, index, old));
 }
 
-/* --- bodies --- */
+/* --- subgraphs --- */
 
 surg__bscope surg__b_enter(surg__builder *b, const surg_value *of, const char *attr) {
   const surg__bscope outside = {b->g, b->before};
@@ -180,12 +180,12 @@ void surg__b_leave(surg__builder *b, surg__bscope outside) {
   b->g = outside.g;
   b->before = outside.before;
   b->n_sizes = 0;
-  memset(b->sizes, 0, sizeof b->sizes); /* what was asked for inside is not seen here */
+  memset(b->sizes, 0, sizeof b->sizes); /* cached sizes of the subgraph are not visible outside */
 }
 
 surg_value *surg__b_body_input(surg__builder *b, const char *word, int dtype) {
   if (b->status) return NULL;
-  assert(b->g != b->m->g); /* surg__b_enter was called */
+  assert(b->g != b->m->g); /* surg__b_enter was called before */
   const surg_type *type = surg_type_tensor_unranked(b->m->m, dtype);
   const char *name = type ? surg__rname(b->m, word) : NULL;
   surg_value *v = name ? surg_graph_add_input(b->g, name, type) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applies rules to a graph until none matches: every node once in order, then what a rewrite made
- * and touched. Rules are found by the operator of their anchor. */
+/* Applies rules to a graph until none matches. Visits every node once in order, then the nodes that
+ * rewrites created or touched. Rules are indexed by the operator of their anchor. */
 #include <stdio.h>
 
 #include "infer/infer.h"
@@ -10,9 +10,9 @@
 
 typedef struct slot {
   const surg_rule *rule;
-  bool ready;    /* a node of its operator was met: the rule is read, and `feeds` known */
-  int feeds;     /* an operator that must make an input of the anchor; 0: none need */
-  uint32_t next; /* index + 1 into slots; 0 ends */
+  bool ready;    /* a node of its operator was visited: the rule is parsed, and `feeds` is set */
+  int feeds;     /* an operator that must produce an input of the anchor; 0: no such condition */
+  uint32_t next; /* index + 1 into slots; 0 ends the list */
 } slot;
 
 typedef struct driver {
@@ -20,7 +20,7 @@ typedef struct driver {
   surg_context *ctx;
   surg_graph *g;
   SURG_VEC(slot) slots;
-  uint32_t by_op[SURG_OP_COUNT]; /* heads, index + 1; [0]: operators nobody here knows */
+  uint32_t by_op[SURG_OP_COUNT]; /* list heads, index + 1; [0]: no built-in schema */
   surg__arena arena;
   surg__match *m;
   SURG_VEC(surg_node *) again;
@@ -29,7 +29,8 @@ typedef struct driver {
   bool failed, changed;
 } driver;
 
-/* The operator of a node of the pattern that the anchor reads; 0: it reads none, or any. */
+/* Returns the operator of a node of the pattern whose output the anchor reads; 0: none, or any
+ * operator. */
 static int feeds(const surg_rule *r) {
   assert(r->read && r->anchor < r->match.n);
   const surg__rstmt *s = &r->match.stmts[r->anchor];
@@ -40,13 +41,14 @@ static int feeds(const surg_rule *r) {
   return 0;
 }
 
-/* Puts a rule at the end of its list, so that rules are tried in the order they were written. */
+/* Appends a rule to the list of its operator, so that rules are tried in the order they are
+ * written. */
 static bool add_rule(driver *d, const surg_rule *r) {
   assert(r->op >= 0 && r->op < SURG_OP_COUNT);
   uint32_t *at = &d->by_op[r->op];
   while (*at) at = &d->slots.items[*at - 1].next;
   const size_t where = d->slots.count;
-  /* `at` may point into the list that is about to move. */
+  /* The push may move the list that `at` points into: use an index. */
   const bool head = at == &d->by_op[r->op];
   size_t last = 0;
   if (!head) last = (size_t)((slot *)(void *)((char *)at - offsetof(slot, next)) - d->slots.items);
@@ -67,12 +69,12 @@ static bool collect(driver *d, surg_rule_filter want, void *user) {
     if ((!want || want(user, r)) && surg_pass_allows_rule(d->pass, r) && !add_rule(d, r))
       return false;
   }
-  /* What is wanted may have hung on one that could not be read. */
+  /* A rule that could not be parsed may be one of those requested. */
   const bool failed = rules->failed;
   return rules->failed = false, !failed;
 }
 
-/* Puts a node where it will be looked at, once; false: out of memory. */
+/* Queues a node for a visit, unless it is queued already. False: out of memory. */
 static bool queue(driver *d, surg_node *n) {
   if (n->queued) return true;
   assert(surg_node_graph(n) == d->g);
@@ -80,7 +82,7 @@ static bool queue(driver *d, surg_node *n) {
   return surg__vec_push(d->ctx, &d->again, n);
 }
 
-/* The first readers of a value in this graph. */
+/* Queues the first readers of a value in this graph (SURG__RULE_USERS at most). */
 static bool queue_readers(driver *d, const surg_value *v) {
   const surg_use *u = surg_value_first_use(v);
   for (size_t seen = 0; u && seen < SURG__RULE_USERS; u = surg_use_next(u), seen++)
@@ -90,7 +92,7 @@ static bool queue_readers(driver *d, const surg_value *v) {
   return true;
 }
 
-/* What a rewrite touches is looked at again: what it made, who reads that, what that reads. */
+/* Queues what a rewrite touched: its new nodes, their consumers and their producers. */
 static bool revisit(driver *d) {
   for (size_t i = 0; i < d->made.count; i++) {
     surg_node *n = d->made.items[i];
@@ -105,7 +107,7 @@ static bool revisit(driver *d) {
   return true;
 }
 
-/* Where a rule only forwards, the readers of the value are what changed. */
+/* Queues the readers of forwarded values: a rule that only forwards creates no nodes. */
 static bool revisit_forwarded(driver *d, const surg__match *m) {
   for (uint16_t k = 0; k < m->emit->n; k++) {
     const surg__rstmt *s = &m->emit->stmts[k];
@@ -115,7 +117,7 @@ static bool revisit_forwarded(driver *d, const surg__match *m) {
   return true;
 }
 
-/* Tells which ranges the guards of a rewrite went by. */
+/* Reports the value ranges that the guards of a rewrite relied on. */
 static void tell_ranges(driver *d, const surg_rule *r) {
   for (size_t i = 0; i < SURG_COUNT(d->m->asked) && d->m->asked[i].v; i++) {
     const surg__asked *a = &d->m->asked[i];
@@ -129,8 +131,9 @@ static void tell_ranges(driver *d, const surg_rule *r) {
   }
 }
 
-/* Results whose elements are proven, in floats: what rounds otherwise may give others, and whole
- * numbers that come from them. Of anything else a rule that is not lossy proves the same. */
+/* Collects the float outputs of the match whose elements are proven. A rule that is not exact may
+ * round them differently, which also changes integers computed from them. All other proven elements
+ * stay valid, unless the rule is lossy. */
 static size_t find_rounded(const driver *d, const surg_rule *r, surg_value **out) {
   size_t n = 0;
   for (uint16_t k = 0; r->exactness != SURG_EXACT && k < r->match.n; k++) {
@@ -143,7 +146,7 @@ static size_t find_rounded(const driver *d, const surg_rule *r, surg_value **out
   return n;
 }
 
-/* Why a match could not be made, for surg_rule_explain; false: out of memory. */
+/* Records why an emission could not be built, for surg_rule_explain. False: out of memory. */
 static bool keep_reason(driver *d, const surg_rule *r) {
   surg__rules *rules = surg__rules_of(d->ctx);
   assert(d->m->nodes[r->anchor]);
@@ -155,13 +158,13 @@ static bool keep_reason(driver *d, const surg_rule *r) {
 
 static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
-  assert(d->m->emit && d->m->rule == r); /* of a match */
+  assert(d->m->emit && d->m->rule == r); /* set by the match */
   d->fuel--;
   d->made.count = 0;
   surg_value *rounded[SURG__RULE_NODES];
   const size_t n_rounded = find_rounded(d, r, rounded);
-  /* Rules give back values of the same types, but for the lossy ones: what was proven of them
-   * holds, and further rules need it. */
+  /* Rules keep the types of values, and all but the lossy ones their proven elements: keep both,
+   * since later rules need them. */
   surg_model *model = surg_pass_model(d->pass);
   model->values_kept = r->exactness != SURG_LOSSY;
   const surg_status s = surg__emit_any(d->m, &d->made);
@@ -192,9 +195,9 @@ static bool apply(driver *d, const surg_rule *r) {
   return true;
 }
 
-#define FEEDERS 8 /* inputs of a node whose operators are looked at before rules are tried */
+#define FEEDERS 8 /* inputs of a node that are compared with `feeds` at most */
 
-/* The operators that make the inputs of a node; false: there are too many. */
+/* Collects the operators that produce the inputs of a node; false: more than FEEDERS inputs. */
 static bool feeders(const surg_node *n, int *ops, size_t *count) {
   *count = 0;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
@@ -220,7 +223,8 @@ static bool ready(driver *d, slot *s) {
   return s->ready = true;
 }
 
-/* Whether a rule of `simplify` would touch what must not become constant (surg_model_shelter). */
+/* Whether a `simplify` rule would change a node that must not become constant
+ * (surg_model_shelter). */
 static bool sheltered(const surg__match *m) {
   if (strcmp(m->rule->group, "simplify")) return false;
   for (uint16_t k = 0; k < m->rule->match.n; k++)
@@ -250,8 +254,8 @@ static void visit(driver *d, surg_node *n) {
   }
 }
 
-/* Every node there is now, in order; then what rewrites touched, as the list grows. Erased handles
- * stay valid. */
+/* Visits every node of the graph in order, then those that rewrites queue while the list grows.
+ * Handles of erased nodes stay valid. */
 static void run(driver *d) {
   for (surg_node *n = surg_graph_first_node(d->g); n && !d->failed; n = surg_node_next(n)) {
     const int op = surg_node_class(n) == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
@@ -259,7 +263,7 @@ static void run(driver *d) {
   }
   for (size_t i = 0; i < d->again.count; i++) {
     surg_node *n = d->again.items[i];
-    assert(n->queued); /* once in the list at a time */
+    assert(n->queued); /* a node is in the list at most once at a time */
     n->queued = false;
     if (!d->failed && !surg_node_erased(n)) visit(d, n);
   }
@@ -302,7 +306,7 @@ surg_pass_result surg_pass_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_r
   return failed ? SURG_PASS_FAILED : changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
 
-/* The reason why the builder of a rule declined the node in the last rewrite; NULL: it did not. */
+/* Returns why the emission for this node was declined in the last rewrite; NULL: it was not. */
 static const char *declined(surg_context *ctx, const surg_rule *r, const surg_node *n) {
   const surg__rules *rules = surg__rules_of(ctx);
   for (size_t i = 0; rules && i < rules->declined.count; i++)
@@ -325,7 +329,7 @@ const char *surg_rule_explain(const surg_rule *r, surg_node *n) {
   const bool matches = surg__match_at(m, n, surg_graph_opset(surg_node_graph(n), ""));
   const char *why = matches ? declined(ctx, r, n) : m->why;
   surg__rules *rules = surg__rules_of(ctx);
-  if (why == m->why_text && rules) /* it outlives the match */
+  if (why == m->why_text && rules) /* copy it: it must outlive the match */
     why = memcpy(rules->explained, m->why_text, sizeof rules->explained);
   surg__arena_free(&arena);
   surg__free(ctx, m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes what a rule emits. Everything that may fail for reasons of the rule (a number that does not
- * fit its type, an attribute of another kind) is computed first; then the graph is edited. */
+/* Builds the emission of a rule. Everything that may fail because of the rule (a number out of
+ * range of its type, an attribute of another kind) is computed first; the graph is edited after
+ * that. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,12 +13,12 @@
 typedef struct plan {
   surg__match *m;
   const surg__rblock *b;
-  /* By statement of the emission: */
-  bool *live; /* its results are wanted by somebody, and it does not stand */
-  surg_tensor ***consts; /* of the inputs that are constants, in order */
+  /* indexed by statement of the emission: */
+  bool *live; /* to be created: its results are read, and no matched node is kept for it */
+  surg_tensor ***consts; /* constants among the inputs, in order */
   surg__rvalue **attrs;
-  surg_tensor ***tensors; /* of the attributes that are tensors */
-  surg_value **made;      /* values of the emission by name */
+  surg_tensor ***tensors; /* the attributes that are tensors */
+  surg_value **made;      /* values of the emission, indexed by variable */
 } plan;
 
 /* --- constants --- */
@@ -47,7 +48,7 @@ static bool int_fits(int dtype, int64_t v) {
   }
 }
 
-/* One element as raw_data holds it; false: the type cannot hold it. */
+/* Writes one element in raw_data format. Returns false if the type cannot represent it. */
 bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out) {
   const double d = real ? n->f : (double)n->i;
   if (!n->known) return false;
@@ -83,7 +84,7 @@ bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out) 
       surg__pack(dtype, 1, &(uint32_t){(uint32_t)v}, out);
       return true;
     default:
-      assert(surg__dtype_bits(dtype) == 64); /* `int_fits` knows no other width */
+      assert(surg__dtype_bits(dtype) == 64); /* `int_fits` accepts no other width */
       surg__pack(dtype, 1, &(uint64_t){(uint64_t)v}, out);
       return true;
   }
@@ -103,7 +104,7 @@ static surg_tensor *constant(surg__match *m, const surg__rexpr *expr, const surg
   const size_t size = surg__dtype_bits(dtype) / 8;
   uint64_t count;
   if (!size || size > 8 || !surg__dims_product(dims, rank, &count)) return NULL;
-  assert(!list || count == v.n); /* `tensor` of guards compares them */
+  assert(!list || count == v.n); /* `tensor` of guards compares count and dims */
   uint8_t *raw = surg__arena_array(m->arena, (size_t)count + 1, size);
   if (!raw) return NULL;
   for (uint64_t i = 0; i < count; i++)
@@ -119,7 +120,8 @@ static bool numbers_known(const surg__rvalue *v) {
   return true;
 }
 
-/* Whether the value can be an attribute; of a builtin it must have the schema's kind. */
+/* Whether the value can become an attribute. For built-in operators it must have the kind that the
+ * schema defines. */
 static bool settable(const surg__rvalue *v) {
   switch (v->kind) {
     case SURG__R_INT:
@@ -182,13 +184,14 @@ static surg_status set_attr(surg__match *m, surg_node *n, const surg__rstmt *s, 
     default:
       break;
   }
-  assert(v->one.known); /* `settable` was asked */
+  assert(v->one.known); /* checked by `settable` */
   if (want == SURG_ATTR_FLOAT || (real && want != SURG_ATTR_INT))
     return surg_node_set_float(n, name, real ? (float)v->one.f : (float)v->one.i);
   return surg_node_set_int(n, name, v->one.i);
 }
 
-/* `k = v` of a name that an attribute is bound to hands the attribute on as it is. */
+/* Returns the attribute to copy for `k = v`, where the pattern binds v to an attribute named k;
+ * else NULL. */
 static const surg_attr *handed_on(const surg__match *m, const surg__rattr *a) {
   if (!a->expr || a->expr->op != SURG__E_VAR) return NULL;
   const surg_attr *from = m->attrs[a->expr->var];
@@ -249,7 +252,7 @@ static bool plan_node(plan *p, uint16_t k) {
   }
   if (!s->more_attrs) return true;
   const surg_node *from = m->nodes[m->rule->more];
-  assert(from); /* `...` is written in the pattern, too, whose nodes are all matched */
+  assert(from); /* `...` also occurs in the pattern, whose nodes are all matched */
   const surg_schema *schema = *s->domain ? NULL : surg_schema_find("", s->op_type, m->opset);
   for (size_t i = 0; i < surg_node_attr_count(from); i++) {
     const surg_attr *a = surg_node_attr_at(from, i);
@@ -259,8 +262,8 @@ static bool plan_node(plan *p, uint16_t k) {
   return true;
 }
 
-/* Whether an output of a statement is one that the pattern found there, or is read by a statement
- * that is made. */
+/* Whether an output of a statement is bound by the pattern, or read by a later statement that is
+ * created. */
 static bool wanted(const plan *p, uint16_t k, uint16_t var) {
   if (var < p->b->bound && p->m->values[var]) return true;
   for (uint16_t j = (uint16_t)(k + 1); j < p->b->n; j++) {
@@ -273,7 +276,7 @@ static bool wanted(const plan *p, uint16_t k, uint16_t var) {
   return false;
 }
 
-/* What only absent optional outputs would need is not made. */
+/* Marks the statements to create. Statements that only feed absent optional outputs are omitted. */
 static void find_live(plan *p) {
   for (uint16_t k = p->b->n; k-- > 0;) {
     const surg__rstmt *s = &p->b->stmts[k];
@@ -289,7 +292,7 @@ static void find_live(plan *p) {
 
 /* --- element types --- */
 
-/* The element types of a plan, by name, as far as they follow. */
+/* Element types of the values of a plan, by variable, as far as they can be inferred. */
 typedef struct dtypes {
   int of[SURG__RULE_VARS];
   bool known[SURG__RULE_VARS];
@@ -309,7 +312,7 @@ static int dtype_of_arg(const plan *p, const dtypes *d, uint16_t k, const surg__
   return a->var < p->b->bound ? dtype_of_value(p->m->values[a->var]) : 0;
 }
 
-/* Whether the formal takes that type, given what the type parameters are bound to. */
+/* Whether a formal parameter supports an element type, given the bound type parameters. */
 static bool takes(const surg_schema *s, const surg__param *formal, int dtype, int *bound) {
   const surg__type_param *param = surg__schema_type_param(s, formal);
   if (!param || dtype <= 0 || dtype >= 32) return true;
@@ -322,7 +325,7 @@ static bool takes(const surg_schema *s, const surg__param *formal, int dtype, in
   return true;
 }
 
-/* The type that Cast makes. */
+/* Returns the element type that a Cast produces. */
 static int cast_to(const plan *p, uint16_t k) {
   const surg__rstmt *s = &p->b->stmts[k];
   for (uint16_t i = 0; i < s->n_attrs; i++)
@@ -369,7 +372,7 @@ static bool node_types(const plan *p, uint16_t k, dtypes *d) {
   return true;
 }
 
-/* Where only an Identity can forward, it takes the type. */
+/* If forwarding requires an Identity, checks that it supports the element type. */
 static bool forward_types(const plan *p, uint16_t k, dtypes *d) {
   const surg__rstmt *s = &p->b->stmts[k];
   assert(s->n_out == 1 && s->out[0].kind == SURG__A_VALUE);
@@ -386,7 +389,7 @@ static bool forward_types(const plan *p, uint16_t k, dtypes *d) {
   return schema && takes(schema, &schema->inputs[0], dtype, bound);
 }
 
-/* Every operator takes the types it would get in the opset aimed at. */
+/* Whether every operator supports its element types in the target opset. */
 static bool types_hold(const plan *p) {
   dtypes d = {{0}, {false}};
   for (uint16_t k = 0; k < p->b->n; k++) {
@@ -399,7 +402,8 @@ static bool types_hold(const plan *p) {
 
 /* --- editing --- */
 
-/* What is replaced is called by its first output that is still its own. */
+/* Returns the stem for new names: the name of the node's first output still present, else of the
+ * node. */
 static const char *stem_of(const surg_node *n) {
   const size_t count = surg_node_output_count(n);
   for (size_t i = 0; i < count; i++)
@@ -417,7 +421,8 @@ const char *surg__rname(surg__match *m, const char *word) {
   return name;
 }
 
-/* An integer that double cannot hold, as two that it can. */
+/* Splits an integer that double cannot represent into two that it can, in out[0] and out[1].
+ * Returns false if out[0] alone is exact. */
 static bool split_int(bool is_signed, int64_t i, double out[2]) {
   const uint64_t u = (uint64_t)i, high = u & ~UINT64_C(0xffffffff);
   const double whole = is_signed ? (double)i : (double)u;
@@ -464,7 +469,7 @@ bool surg__rinitializers(const surg__match *m) {
   return surg_model_ir_version(m->m) >= 4 && !surg_graph_function(m->g);
 }
 
-/* A node before another with one output, named after what is replaced. */
+/* Inserts a node with one output before another; its name derives from the value replaced. */
 static surg_value *put_node(surg__match *m, surg_graph *g, surg_node *before, const char *op_type,
                             const char *word, surg_value *a, surg_value *b) {
   assert(a && (!before || surg_node_graph(before) == g));
@@ -477,7 +482,7 @@ static surg_value *put_node(surg__match *m, surg_graph *g, surg_node *before, co
   return name && !surg_value_rename(surg_node_output(n, 0), name) ? surg_node_output(n, 0) : NULL;
 }
 
-/* Its type is what guards of the next rewrites ask for. */
+/* Infers the type of a new constant: guards of later rewrites query it. */
 static surg_value *typed(surg_value *constant) {
   surg_node *n = constant ? surg_value_producer(constant, NULL) : NULL;
   if (n) surg__infer_one(n);
@@ -536,7 +541,7 @@ static surg_status put_inputs(plan *p, uint16_t k, surg_node *n) {
     const surg__rarg *a = &s->in[i];
     surg_value *v = NULL;
     if (a->kind == SURG__A_CONST) {
-      assert(p->consts[k][consts]); /* plan_node made each */
+      assert(p->consts[k][consts]); /* plan_node created each of them */
       v = surg__rconstant(m, m->g, n, surg__rname(m, "const"), p->consts[k][consts++]);
       if (!v) return SURG_ENOMEM;
     } else if (a->kind == SURG__A_VALUE) {
@@ -554,7 +559,7 @@ static surg_status put_inputs(plan *p, uint16_t k, surg_node *n) {
   return status;
 }
 
-/* Outputs that the pattern made move over; the others are new and get a name of their own. */
+/* Moves outputs bound by the pattern to the new node; other outputs are new, with a new name. */
 static surg_status put_outputs(plan *p, uint16_t k, surg_node *n) {
   surg__match *m = p->m;
   const surg__rstmt *s = &p->b->stmts[k];
@@ -563,7 +568,7 @@ static surg_status put_outputs(plan *p, uint16_t k, surg_node *n) {
     const surg__rarg *a = &s->out[i];
     if (a->kind != SURG__A_VALUE) continue;
     surg_value *old = a->var < p->b->bound ? m->values[a->var] : NULL;
-    if (a->var < p->b->bound && !old && !wanted(p, k, a->var)) continue; /* it was absent */
+    if (a->var < p->b->bound && !old && !wanted(p, k, a->var)) continue; /* absent in the match */
     if (old) {
       status = surg_node_take_output(n, i, old);
       p->made[a->var] = old;
@@ -600,7 +605,8 @@ static surg_status make_node(plan *p, uint16_t k, surg__made *made) {
   return status;
 }
 
-/* y = x: the readers of y read x; an Identity where only that can keep the name of an output. */
+/* Forwards y = x: the readers of y read x. Inserts an Identity where only that keeps the name of a
+ * graph output. */
 static surg_status forward(plan *p, uint16_t k, surg__made *made) {
   surg__match *m = p->m;
   const surg__rstmt *s = &p->b->stmts[k];
@@ -623,7 +629,7 @@ static int later_first(const void *x, const void *y) {
   return *a == *b ? 0 : surg_node_before(*a, *b) ? 1 : -1;
 }
 
-/* A constant that nothing reads any more goes with what read it. */
+/* Erases a constant that has no readers left, unless it is an input, pinned or protected. */
 static surg_status drop_constant(const surg__match *m, surg_value *v) {
   if (surg_value_erased(v) || surg_value_use_count(v, 1) || !surg_value_constant(v) ||
       surg_value_is_input(v) || surg_value_is_pinned(v) ||
@@ -634,7 +640,7 @@ static surg_status drop_constant(const surg__match *m, surg_value *v) {
   return m->pass && surg_pass_keeps_node(m->pass, n) ? SURG_OK : surg_node_erase(n);
 }
 
-/* A node, and the constants that it alone read. */
+/* Erases a node, and the constants that it alone read. */
 static surg_status erase_node(const surg__match *m, surg_node *n) {
   const size_t count = surg_node_input_count(n);
   surg_value **in = surg__arena_array(m->arena, count + 1, sizeof *in);
@@ -646,7 +652,7 @@ static surg_status erase_node(const surg__match *m, surg_node *n) {
   return status;
 }
 
-/* Whether nobody reads or holds on to what a node makes. */
+/* Whether the outputs of a node have no readers and are neither pinned nor protected. */
 static bool idle(const surg__match *m, const surg_node *n) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     const surg_value *v = surg_node_output(n, i);
@@ -657,7 +663,8 @@ static bool idle(const surg__match *m, const surg_node *n) {
   return true;
 }
 
-/* The nodes that the emission does not keep, and those it keeps for readers who are gone. */
+/* Erases the matched nodes that the emission does not keep, and kept nodes whose readers are
+ * erased. */
 static surg_status erase_matched(surg__match *m) {
   surg_node *nodes[SURG__RULE_NODES];
   bool kept[SURG__RULE_NODES];
@@ -665,7 +672,7 @@ static surg_status erase_matched(surg__match *m) {
   surg_status status = SURG_OK;
   for (uint16_t k = 0; k < m->rule->match.n; k++)
     if (m->nodes[k]) nodes[n++] = m->nodes[k];
-  assert(n > 0); /* the anchor is one */
+  assert(n > 0); /* the anchor is always matched */
   qsort(nodes, n, sizeof *nodes, later_first);
   for (size_t i = 0; i < n; i++) kept[i] = surg__match_keeps(m, m->emit, nodes[i]);
   for (size_t i = 0; i < n && !status; i++)
@@ -674,7 +681,8 @@ static surg_status erase_matched(surg__match *m) {
   return status;
 }
 
-/* A lone Identity that is forwarded to an Identity would never end. */
+/* Whether the emission only forwards and cannot, or would replace an Identity by an Identity,
+ * endlessly. */
 static bool futile(const surg__match *m) {
   const surg__rblock *b = m->emit;
   if (b->n != 1 || b->stmts[0].kind != SURG__S_FORWARD) return false;
@@ -685,7 +693,8 @@ static bool futile(const surg__match *m) {
   return how == SURG_REPLACE_NO || surg_node_op(m->nodes[m->rule->anchor]) == SURG_OP_Identity;
 }
 
-/* What C makes is asked for its types nowhere else: bfloat16 came to most operators with 13. */
+/* Whether an emission in C may meet bfloat16 before opset 13, when most operators began to support
+ * it. Element types of emissions in C are not checked otherwise. */
 static bool too_new(const surg__match *m) {
   for (uint16_t i = 0; i < m->emit->bound && m->opset < 13; i++)
     if (m->rule->vars[i].value && dtype_of_value(m->values[i]) == SURG_BFLOAT16) return true;
@@ -700,7 +709,7 @@ static surg_status not_made(surg__match *m, const char *why) {
 
 surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   const surg__rblock *b = m->emit;
-  assert(b && m->last); /* `surroundings` found where it is made */
+  assert(b && m->last); /* `surroundings` found the position of new nodes */
   surg_status status = SURG_OK;
   m->why = NULL;
   if (b->native) {
@@ -732,7 +741,8 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   return status ? status : erase_matched(m);
 }
 
-/* What a result is said to be goes with it. */
+/* Returns the first output of a node that is present. Its new producer inherits the metadata of the
+ * matched node. */
 static surg_value *first_result(const surg_node *n) {
   for (size_t i = 0; i < surg_node_output_count(n); i++)
     if (surg_node_output(n, i)) return surg_node_output(n, i);
@@ -745,7 +755,7 @@ surg_status surg__emit_any(surg__match *m, surg__made *made) {
   const surg_value *result = first_result(root);
   for (;;) {
     const surg_status s = surg__emit_rule(m, made);
-    if (s == SURG_EUNSUPPORTED) { /* its reason says more than that no other emission is left */
+    if (s == SURG_EUNSUPPORTED) { /* keep this reason: surg__match_next has a general one */
       const char *why = m->why;
       char text[sizeof m->why_text];
       memcpy(text, m->why_text, sizeof text);

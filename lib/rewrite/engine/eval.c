@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluates guards and what emissions compute. Three-valued: what is not known stays unknown,
- * unless the other side decides. Total: overflow, division by zero and the like are unknown. */
+/* Evaluates expressions of guards and emissions. Three-valued: the result is unknown if an operand
+ * is, unless the other operand decides. Total: overflow, division by zero and the like give
+ * unknown. */
 #include "infer/infer.h"
 #include "rewrite/lang/rule.h"
 
@@ -40,7 +41,7 @@ static surg__rvalue floats_value(surg__match *m, const float *v, size_t n) {
 
 surg__rvalue surg__rvalue_of_attr(surg__match *m, const surg_attr *a) {
   surg__rvalue v = {.kind = SURG__R_OPAQUE};
-  if (surg_attr_ref(a)) return v; /* what it stands for is not known here */
+  if (surg_attr_ref(a)) return v; /* the referenced value is unknown here */
   switch (surg_attr_get_kind(a)) {
     case SURG_ATTR_INT:
       v.kind = SURG__R_INT;
@@ -120,7 +121,7 @@ bool surg__rvalue_equal(const surg__rvalue *a, const surg__rvalue *b, bool *know
     return *known && as_float(a->kind, &a->one) == as_float(b->kind, &b->one);
   }
   if (a->kind != b->kind) {
-    /* `[]` is a list of either kind. */
+    /* `[]` may be a list of integers or of floats. */
     if (is_list(a) && is_list(b)) return a->n == 0 && b->n == 0;
     return false;
   }
@@ -138,7 +139,7 @@ bool surg__rvalue_equal(const surg__rvalue *a, const surg__rvalue *b, bool *know
   for (size_t i = 0; i < a->n; i++) {
     bool one;
     const bool same = num_equal(a->kind, &a->items[i], &b->items[i], &one);
-    if (one && !same) return false; /* one pair that differs decides */
+    if (one && !same) return false; /* one pair that is known to differ decides */
     all &= one;
   }
   *known = all;
@@ -182,7 +183,7 @@ static surg__rnum num_arith(surg__rop op, bool real, surg__rkind ka, const surg_
   return r;
 }
 
-/* Numbers and lists of one length; a number goes with every element of a list. */
+/* Element-wise arithmetic of numbers and of lists of one length; a number broadcasts to a list. */
 static surg__rvalue arith(surg__match *m, surg__rop op, const surg__rvalue *a,
                           const surg__rvalue *b) {
   const bool lists = is_list(a) || is_list(b);
@@ -230,7 +231,7 @@ static surg__rvalue compare(surg__rop op, const surg__rvalue *a, const surg__rva
   }
 }
 
-/* An unknown element of a list of floats has no value that could be computed with. */
+/* Returns element i of a list. An unknown float has no symbolic value, so the result is unknown. */
 static surg__rvalue item(const surg__rvalue *list, size_t i) {
   assert(i < list->n);
   if (list->kind == SURG__R_STRINGS)
@@ -240,7 +241,7 @@ static surg__rvalue item(const surg__rvalue *list, size_t i) {
                         .one = list->items[i]};
 }
 
-/* `x in [..]`: the list is written out, or a value. */
+/* Evaluates `x in [..]`; the list is a literal list or an expression. */
 static surg__rvalue member(surg__match *m, const surg__rvalue *a, const surg__rexpr *list) {
   bool all = true, known;
   if (list->op == SURG__E_LIST) {
@@ -299,14 +300,14 @@ static surg__rvalue negative(surg__match *m, const surg__rvalue *v) {
 static surg__rvalue call(surg__match *m, const surg__rexpr *e) {
   surg__rvalue args[8];
   assert(e->n <= SURG_COUNT(args));
-  assert(e->n >= e->fn->min && e->n <= e->fn->max); /* the parser counted */
+  assert(e->n >= e->fn->min && e->n <= e->fn->max); /* checked by the parser */
   for (uint16_t i = 0; i < e->n; i++) args[i] = surg__reval(m, e->args[i]);
   assert(!e->fn->about_value || (e->var < SURG__RULE_VARS && m->rule->vars[e->var].value));
   const surg_value *v = e->fn->about_value ? m->values[e->var] : NULL;
   return e->fn->call(m, v, args, e->n);
 }
 
-/* The depth is that of the expression: SURG__RULE_EXPR at most. */
+/* Recursion is limited by the depth of expressions, SURG__RULE_EXPR. */
 surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e) {
   surg__rvalue a, b;
   assert(e->op != SURG__E_VAR || e->var < SURG__RULE_VARS);
@@ -345,7 +346,8 @@ surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e) {
   }
 }
 
-/* What is not known is not true: so much of a guard is looked at as that needs. */
+/* Whether a guard is known to be true; unknown counts as false. Evaluates only as many operands of
+ * `and` and `or` as needed. */
 bool surg__rtrue(surg__match *m, const surg__rexpr *e) {
   if (!e) return true;
   if (e->op == SURG__E_AND) return surg__rtrue(m, e->args[0]) && surg__rtrue(m, e->args[1]);

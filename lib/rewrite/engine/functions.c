@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of guards. Those about a value speak of what is proven, never of what is declared;
- * everything else is unknown. */
+/* Functions of guards. Functions of a graph value use what is proven, not what is declared; the
+ * result is unknown otherwise. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static surg__rvalue fn_static(surg__match *m, const surg_value *v, const surg__r
   return boolean(t && surg_type_static(t, NULL));
 }
 
-/* Whether every dim is proven to be 1 or more. */
+/* filled(x): whether every dimension is proven to be at least 1. */
 static surg__rvalue fn_filled(surg__match *m, const surg_value *v, const surg__rvalue *a,
                               size_t n) {
   (void)m, (void)a, (void)n;
@@ -128,7 +128,7 @@ static surg__rvalue fn_alone(surg__match *m, const surg_value *v, const surg__rv
                  surg_pass_keeps_copy(m->pass, surg_value_constant(v)));
 }
 
-/* Integers that are proven though no constant holds them. */
+/* Integers proven by inference for a value that is not a constant. */
 static surg__rvalue proven(surg__match *m, const surg_value *v) {
   surg_elem e[SURG__RULE_LIST];
   uint64_t count;
@@ -146,7 +146,7 @@ static surg__rvalue proven(surg__match *m, const surg_value *v) {
   return (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = (size_t)n};
 }
 
-/* The elements of a small constant, or of what is proven to be one; INTS or FLOATS. */
+/* Returns the elements of a small constant, or those proven for a value: INTS or FLOATS. */
 static surg__rvalue elements(surg__match *m, const surg_value *v) {
   const surg_tensor *t = v ? surg_value_settled(v) : NULL;
   if (!t) return proven(m, v);
@@ -200,7 +200,7 @@ static surg__rvalue fn_all(surg__match *m, const surg_value *v, const surg__rval
   return boolean(true);
 }
 
-/* Whether every element of a constant of floats is a number and none is infinite. */
+/* finite(x): whether no element of a float constant is NaN or infinite. */
 static surg__rvalue fn_finite(surg__match *m, const surg_value *v, const surg__rvalue *a,
                               size_t n) {
   (void)a, (void)n;
@@ -211,7 +211,7 @@ static surg__rvalue fn_finite(surg__match *m, const surg_value *v, const surg__r
   return boolean(true);
 }
 
-/* Of a constant of floats however large: that of weights. */
+/* Returns the least or largest element of a float constant of any size, such as weights. */
 static surg__rvalue extent(const surg_value *v, bool largest) {
   const surg_tensor *t = v ? surg_value_settled(v) : NULL;
   double least, most;
@@ -240,7 +240,8 @@ static bool by_root(const surg_value *v) {
   return n && made_by(surg_node_input(n, 1), SURG_OP_Sqrt);
 }
 
-/* Optimizers find a normalization by its scale and shift, also where those do nothing. */
+/* normalized(x): whether x is the result of a normalization, with or without scale. Optimizers
+ * recognize a normalization by its scale and shift, even where those have no effect. */
 static surg__rvalue fn_normalized(surg__match *m, const surg_value *v, const surg__rvalue *a,
                                   size_t count) {
   (void)m, (void)a, (void)count;
@@ -249,7 +250,7 @@ static surg__rvalue fn_normalized(surg__match *m, const surg_value *v, const sur
                  (n && (by_root(surg_node_input(n, 0)) || by_root(surg_node_input(n, 1)))));
 }
 
-/* Whether no element bears a minus sign, zeros among them. */
+/* positive(x): whether no element has its sign bit set; -0.0 is not positive. */
 static surg__rvalue fn_positive(surg__match *m, const surg_value *v, const surg__rvalue *a,
                                 size_t n) {
   (void)a, (void)n;
@@ -263,11 +264,12 @@ static surg__rvalue fn_positive(surg__match *m, const surg_value *v, const surg_
 
 /* --- ranges --- */
 
-/* What is proven of the elements of v; the match remembers what was asked, to tell of it. */
+/* Queries the proven range of v. Ranges of non-constant values are recorded in the match, for
+ * reports. */
 static bool range_of(surg__match *m, const surg_value *v, surg_range *r) {
   if (!v || !surg_value_range(v, r)) return false;
   surg__asked *free_one = NULL;
-  if (surg_value_constant(v)) return true; /* nothing to tell */
+  if (surg_value_constant(v)) return true; /* not reported for constants */
   for (size_t i = 0; i < SURG_COUNT(m->asked) && !free_one; i++) {
     if (m->asked[i].v == v) return true;
     if (!m->asked[i].v) free_one = &m->asked[i];
@@ -304,7 +306,7 @@ static surg__rvalue fn_no_minus_zero(surg__match *m, const surg_value *v, const 
 
 /* --- numbers --- */
 
-/* Of whole numbers, element by element: both lists, or a list and a number. */
+/* Element-wise minimum or maximum of integers: of two lists, or of a list and a number. */
 static surg__rvalue pick_each(surg__match *m, const surg__rvalue *a, bool greatest) {
   const bool first = a[0].kind == SURG__R_INTS, second = a[1].kind == SURG__R_INTS;
   const size_t n = first ? a[0].n : a[1].n;
@@ -362,7 +364,7 @@ static surg__rvalue fn_inf(surg__match *m, const surg_value *v, const surg__rval
   return real((double)INFINITY);
 }
 
-/* The largest finite number of a type of floats. */
+/* largest(dtype): the largest finite number of a float type. */
 static surg__rvalue fn_largest(surg__match *m, const surg_value *v, const surg__rvalue *a,
                                size_t n) {
   (void)m, (void)v, (void)n;
@@ -411,7 +413,7 @@ static bool is_list(const surg__rvalue *v) {
   return v->kind == SURG__R_INTS || v->kind == SURG__R_FLOATS;
 }
 
-/* All known integers of a list. */
+/* Whether all elements of a list are known integers. */
 static bool known_ints(const surg__rvalue *v) {
   if (v->kind != SURG__R_INTS) return false;
   for (size_t i = 0; i < v->n; i++)
@@ -433,7 +435,7 @@ static surg__rvalue fn_len(surg__match *m, const surg_value *v, const surg__rval
   return is_list(&a[0]) || a[0].kind == SURG__R_STRINGS ? integer((int64_t)a[0].n) : unknown;
 }
 
-/* least(list): of whole numbers. */
+/* least(list): the smallest element. */
 static surg__rvalue fn_least(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   (void)m, (void)v, (void)n;
   if (a[0].kind == SURG__R_FLOATS && a[0].n > 0) {
@@ -535,7 +537,7 @@ static surg__rvalue fn_reverse(surg__match *m, const surg_value *v, const surg__
   return list_of(a[0].kind, items, a[0].n);
 }
 
-/* set(list, i, x): the list with another element i. */
+/* set(list, i, x): a copy of the list with element i replaced. */
 static surg__rvalue fn_set(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   int64_t i;
   (void)v, (void)n;
@@ -552,7 +554,7 @@ static surg__rvalue fn_set(surg__match *m, const surg_value *v, const surg__rval
 
 static int by_value(const void *x, const void *y) {
   const surg__rnum *a = x, *b = y;
-  assert(a->known && b->known); /* `known_ints` was asked */
+  assert(a->known && b->known); /* checked by `known_ints` */
   return (a->i > b->i) - (a->i < b->i);
 }
 
@@ -566,7 +568,8 @@ static surg__rvalue fn_sorted(surg__match *m, const surg_value *v, const surg__r
   return list_of(SURG__R_INTS, items, a[0].n);
 }
 
-/* normal(axes, rank): each from 0 to rank - 1; one outside is unknown. Also of a single axis. */
+/* normal(axes, rank): axes as 0 to rank - 1; unknown if one is out of range. Also accepts a single
+ * axis. */
 static surg__rvalue fn_normal(surg__match *m, const surg_value *v, const surg__rvalue *a,
                               size_t n) {
   int64_t rank, axis;
@@ -586,7 +589,7 @@ static surg__rvalue fn_normal(surg__match *m, const surg_value *v, const surg__r
   return list_of(SURG__R_INTS, items, a[0].n);
 }
 
-/* without(list, axes): the elements at other places than those. */
+/* without(list, axes): the elements whose index is not among the axes. */
 static surg__rvalue fn_without(surg__match *m, const surg_value *v, const surg__rvalue *a,
                                size_t n) {
   (void)v, (void)n;
@@ -601,7 +604,7 @@ static surg__rvalue fn_without(surg__match *m, const surg_value *v, const surg__
   return list_of(a[0].kind, items, count);
 }
 
-/* place(n, v, indices, values): n times v, but values at those places. */
+/* place(n, v, indices, values): a list of n times v, with the values stored at the indices. */
 static surg__rvalue fn_place(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   int64_t count;
   (void)v, (void)n;
@@ -622,7 +625,6 @@ static surg__rvalue fn_place(surg__match *m, const surg_value *v, const surg__rv
   return list_of(kind, items, (size_t)count);
 }
 
-/* take(list, indices) */
 static surg__rvalue fn_take(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
   (void)v, (void)n;
   surg__rnum *items = is_list(&a[0]) && known_ints(&a[1]) ? room(m, a[1].n) : NULL;
@@ -635,8 +637,8 @@ static surg__rvalue fn_take(surg__match *m, const surg_value *v, const surg__rva
   return list_of(a[0].kind, items, a[1].n);
 }
 
-/* inverse(perm): unknown when it is no permutation. */
-/* in_order(x, perm): axes that perm brings before others have one element, or the others have. */
+/* in_order(x, perm): whether transposing x by perm keeps the order of its elements: perm only moves
+ * axes of one element. */
 static surg__rvalue fn_in_order(surg__match *m, const surg_value *v, const surg__rvalue *a,
                                 size_t n) {
   int64_t last = -1;
@@ -667,7 +669,7 @@ static surg__rvalue fn_inverse(surg__match *m, const surg_value *v, const surg__
   return list_of(SURG__R_INTS, items, a[0].n);
 }
 
-/* tensor(list, dims) and fill(number, dims): what a constant of that shape is made from. */
+/* tensor(list, dims) and fill(number, dims): the elements and the shape of a constant. */
 static surg__rvalue with_dims(surg__match *m, surg__rvalue v, const surg__rvalue *dims) {
   uint64_t count;
   int64_t *d = known_ints(dims) ? surg__arena_array(m->arena, dims->n + 1, sizeof *d) : NULL;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matches a rule at a node: upwards from the anchor through producers, then downwards through
- * readers for what hangs beside it. Commutative nodes are tried both ways. */
+/* Matches a rule at a node: upstream from the anchor through producers, then downstream through
+ * readers for the other nodes of the pattern. Commutative nodes are tried in both orders. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "rewrite/lang/rule.h"
 
-/* Which inputs of commutative nodes are taken the other way round: bit i of the i-th one. */
+/* State of a search over the input orders of commutative nodes. Bit i refers to the i-th
+ * commutative statement of the pattern. */
 typedef struct finder {
   surg__match *m;
-  uint32_t swapped, asked; /* which way round, and of which nodes that mattered */
+  uint32_t swapped, asked; /* nodes with swapped inputs; nodes whose order was used so far */
 } finder;
 
 bool surg__match_failed(surg__match *m, const char *fmt, ...) {
@@ -23,9 +24,9 @@ bool surg__match_failed(surg__match *m, const char *fmt, ...) {
   return false;
 }
 
-/* A guard that is not known to be true: the part of it that is not. */
+/* Records that the guard is not known to be true, and if `explain` is set, which part of it. */
 static void guard_failed(surg__match *m, const surg__rexpr *e) {
-  assert(e); /* without a guard nothing fails */
+  assert(e); /* only a guard can fail */
   m->why = "the guard is not known to be true";
   m->why_stmt = -1;
   if (!m->explain) return;
@@ -61,7 +62,8 @@ static const surg__rattr *listed(const surg__rstmt *s, const char *name) {
   return NULL;
 }
 
-/* A version that has not got the attribute does what the newest does by default. */
+/* Returns the definition of an attribute. Versions that lack it behave like its default in the
+ * newest version. */
 static const surg__attr_def *known_attr(const surg_schema *s, const char *name) {
   const surg__attr_def *d = surg__schema_attr(s, name);
   if (d || s->domain[0]) return d;
@@ -92,7 +94,7 @@ static bool bind_attr(surg__match *m, const surg_node *n, const surg__rattr *p) 
   return true;
 }
 
-/* What the pattern does not list is absent or spells the default. */
+/* Whether every attribute that the pattern does not list is absent or equal to its default. */
 static bool rest_default(surg__match *m, const surg_node *n, const surg__rstmt *s) {
   const surg_schema *schema = surg_node_schema(n);
   const size_t count = surg_node_attr_count(n);
@@ -104,7 +106,7 @@ static bool rest_default(surg__match *m, const surg_node *n, const surg__rstmt *
     const surg__rvalue v = surg__rvalue_of_attr(m, a);
     const surg__rvalue d = surg__rvalue_of_default(m, surg__schema_attr(schema, surg_attr_name(a)));
     if (!surg__rvalue_equal(&v, &d, &known)) return false;
-    /* A default of 0.0 is not spelled -0.0. */
+    /* -0.0 differs from a default of 0.0. */
     if (v.kind == SURG__R_FLOAT && signbit(v.one.f) != signbit(d.one.f)) return false;
   }
   return true;
@@ -139,8 +141,8 @@ static const surg_type *ranked(const surg_value *v) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
 }
 
-/* Whether v is a constant of one element, that number, and does not raise the rank of what it is
- * combined with. */
+/* Whether v is a constant of one element equal to the number, and does not raise the rank of the
+ * other inputs of the node. */
 static bool is_number(const surg_node *n, const surg_value *v, double number) {
   const surg_tensor *t = v ? surg_value_settled(v) : NULL;
   double d = 0;
@@ -153,7 +155,7 @@ static bool is_number(const surg_node *n, const surg_value *v, double number) {
       if (surg_tensor_read(t, 0, raw, 4)) return false;
       surg__unpack(SURG_FLOAT, 1, raw, &f);
       d = (double)f;
-      /* 0.1 stands for the float nearest to it. */
+      /* A decimal such as 0.1 means the float nearest to it. */
       if (d != number && (double)(float)number == d) number = d;
       break;
     }
@@ -175,7 +177,7 @@ static bool is_number(const surg_node *n, const surg_value *v, double number) {
       if (surg_tensor_read_ints(t, &i, 1) != 1 || (double)i != number) return false;
       d = number;
   }
-  /* x + 0.0 and x + -0.0 are not the same. */
+  /* x + 0.0 and x + -0.0 differ, so the sign of zero matters. */
   if (d != number || signbit(d) != signbit(number)) return false;
   if (surg_tensor_rank(t) == 0) return true;
   for (size_t k = 0; k < surg_node_input_count(n); k++) {
@@ -232,7 +234,7 @@ static bool match_outputs(surg__match *m, uint16_t k, const surg_node *n) {
   return true;
 }
 
-/* The place of a commutative statement among its like. */
+/* Returns the index of a statement among the commutative ones. */
 static uint32_t swap_bit(const surg_rule *r, uint16_t k) {
   uint32_t bit = 0;
   for (uint16_t i = 0; i < k; i++) bit += r->match.stmts[i].commutative;
@@ -258,7 +260,8 @@ static bool match_inputs(finder *f, uint16_t k, const surg_node *n) {
   return true;
 }
 
-/* As deep as the pattern has statements. */
+/* Matches statement k at node n and its producers. Recursion is at most as deep as the number of
+ * statements of the pattern. */
 static bool match_node(finder *f, uint16_t k, surg_node *n) {
   surg__match *m = f->m;
   const surg__rblock *b = &m->rule->match;
@@ -272,9 +275,9 @@ static bool match_node(finder *f, uint16_t k, surg_node *n) {
   return match_attrs(m, k, n) && match_outputs(m, k, n) && match_inputs(f, k, n);
 }
 
-/* --- beside the anchor --- */
+/* --- nodes that the anchor does not read --- */
 
-/* A statement not matched yet that reads a value known by now; *arg is where. */
+/* Finds an unmatched statement that reads a bound value; *arg is the index of that input. */
 static bool open_statement(const surg__match *m, uint16_t *stmt, uint16_t *arg) {
   const surg__rblock *b = &m->rule->match;
   for (uint16_t k = 0; k < b->n; k++) {
@@ -297,7 +300,8 @@ static bool all_matched(const surg__match *m) {
   return true;
 }
 
-/* The first reader that fits is taken; what it binds is undone where it does not. */
+/* Matches the remaining statements downstream. Uses the first reader that matches; the bindings of
+ * a failed attempt are undone. */
 static bool match_readers(finder *f) {
   surg__match *m = f->m;
   uint16_t k, arg;
@@ -320,9 +324,10 @@ static bool match_readers(finder *f) {
   return all_matched(m);
 }
 
-/* --- what must hold around it --- */
+/* --- conditions on the surrounding graph --- */
 
-/* The node of graph g that u stands in; NULL for an output of g. */
+/* Returns the node of graph g that contains the use, directly or in a subgraph; NULL: an output of
+ * g. */
 static const surg_node *reader_in(const surg_use *u, const surg_graph *g) {
   const surg_graph *at = surg_use_graph(u);
   const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
@@ -339,7 +344,7 @@ static bool is_matched(const surg__match *m, const surg_node *n) {
   return false;
 }
 
-/* A value that goes: nobody else may read it or speak of it. */
+/* Whether a value may be erased: it is not protected, and only matched nodes use it. */
 static bool may_go(const surg__match *m, const surg_value *v) {
   if (surg_value_is_pinned(v) || (m->pass && surg_pass_keeps_value(m->pass, v))) return false;
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
@@ -347,7 +352,7 @@ static bool may_go(const surg__match *m, const surg_value *v) {
   return true;
 }
 
-/* Every reader of a value that is made anew stands behind the place where that is. */
+/* Whether every reader of a value that is created anew is after the insertion position. */
 static bool readers_behind(const surg__match *m, const surg_value *v) {
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
     const surg_node *n = surg_use_get_kind(u) == SURG_USE_SOFT ? NULL : reader_in(u, m->g);
@@ -356,7 +361,8 @@ static bool readers_behind(const surg__match *m, const surg_value *v) {
   return true;
 }
 
-/* Whether the emission makes the value anew: one in C makes all that somebody outside reads. */
+/* Whether the emission creates the value anew. An emission in C creates every value with readers
+ * outside the match. */
 static bool makes(const surg__match *m, const surg__rblock *b, uint16_t var) {
   assert(var < b->bound);
   if (b->native) return !may_go(m, m->values[var]);
@@ -366,15 +372,15 @@ static bool makes(const surg__match *m, const surg__rblock *b, uint16_t var) {
   return false;
 }
 
-/* Whether an argument of the emission is what stands there in the pattern, and comes from outside
- * where it is an input. */
+/* Whether an argument of the emission equals that of the pattern; an input must also be produced
+ * outside the match. */
 static bool same_arg(const surg_rule *r, const surg__rarg *a, const surg__rarg *b, bool input) {
   if (a->kind != b->kind || a->kind == SURG__A_CONST) return false;
   if (a->kind == SURG__A_ABSENT) return true;
   return a->var == b->var && (!input || r->vars[a->var].match_node < 0);
 }
 
-/* Whether the emission's statement says of a node of the pattern what it is. */
+/* Whether a statement of the emission is identical to a statement of the pattern. */
 static bool same_node(const surg_rule *r, uint16_t k, const surg__rstmt *s) {
   assert(k < r->match.n);
   const surg__rstmt *t = &r->match.stmts[k];
@@ -414,7 +420,8 @@ bool surg__match_keeps(const surg__match *m, const surg__rblock *b, const surg_n
   return false;
 }
 
-/* The root that stands last, and whether there are several. */
+/* Counts the roots, the nodes of the match whose outputs the emission creates; m->last is the last
+ * in node order. */
 static size_t find_roots(surg__match *m, const surg__rblock *b) {
   size_t roots = 0;
   m->last = NULL;
@@ -422,7 +429,7 @@ static size_t find_roots(surg__match *m, const surg__rblock *b) {
     const surg__rvar *var = &m->rule->vars[v];
     if (var->match_node < 0 || !m->values[v]) continue;
     surg_node *n = m->nodes[var->match_node];
-    assert(n); /* its outputs are bound with the node */
+    assert(n); /* outputs are bound together with their node */
     if (!makes(m, b, v) || surg__match_keeps(m, b, n)) continue;
     roots += n != m->last;
     if (!m->last || surg_node_before(m->last, n)) m->last = n;
@@ -432,7 +439,7 @@ static size_t find_roots(surg__match *m, const surg__rblock *b) {
   return roots;
 }
 
-/* What comes from outside is nothing that a node of the match makes: that node goes. */
+/* Whether no outer value of the pattern is produced by a matched node, which will be erased. */
 static bool from_outside(surg__match *m) {
   const uint16_t more = m->rule->more;
   for (uint16_t v = 0; v < m->rule->n_vars; v++)
@@ -466,7 +473,8 @@ static bool surroundings(surg__match *m, const surg__rblock *b) {
   return true;
 }
 
-/* A model function of that name would be called instead. */
+/* Whether a model-local function has the name of an emitted operator, and would be called
+ * instead. */
 static bool shadowed(const surg__match *m, const surg__rblock *b) {
   if (!surg_model_function_count(m->m)) return false;
   for (uint16_t k = 0; k < b->n; k++)
@@ -476,7 +484,7 @@ static bool shadowed(const surg__match *m, const surg__rblock *b) {
   return false;
 }
 
-/* Every name that the emission reads without `?` is there. */
+/* Whether every value that the emission reads without `?` is present. */
 static bool inputs_there(const surg__match *m, const surg__rblock *b) {
   for (uint16_t k = 0; k < b->n; k++) {
     const surg__rstmt *s = &b->stmts[k];
@@ -539,7 +547,7 @@ static void clear(surg__match *m) {
   m->emit = NULL;
 }
 
-/* An order of inputs that failed, and the nodes of which it mattered. */
+/* An input order that failed, and the nodes whose order mattered for that. */
 typedef struct failed {
   uint32_t swapped, asked;
 } failed;
