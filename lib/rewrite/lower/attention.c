@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention as products, a softmax and what hides keys: the meaning of lib/eval/nn/attention.c.
+/* Attention as matrix products and a softmax, equivalent to lib/eval/nn/attention.c.
  *
- * Queries of the heads that share a key head are rows of one matrix: with G queries a key head,
- * [B, K*G, L, D] reads as [B, K, G*L, D], so keys and values need no copies. What hides keys is
- * added as 0 or -inf before the softmax, or chosen by Where; a row that sees nothing gives 0. */
+ * The queries of all heads that share a key head become rows of one matrix: with G query heads per
+ * key head, [B, K*G, L, D] is reshaped to [B, K, G*L, D], so keys and values need no copies. Masked
+ * keys are masked by adding 0 or -inf before the softmax, or by Where; a row without visible keys
+ * yields 0. */
 #include <math.h>
 
 #include "rewrite/lower/native.h"
@@ -15,12 +16,12 @@ typedef struct attention {
   surg__built q, k, v, mask, past_k, past_v, valid;
   int64_t q_heads, kv_heads;
   surg__bdim batch, q_len, past, total, size, value_size;
-  int dtype, out_type; /* what is computed in, and what comes out */
+  int dtype, out_type; /* type of the computation; type of the output */
   bool causal;
   int64_t left, right, stage;
   float softcap;
-  surg__built visible; /* bool; v NULL: everything is */
-  bool dead_rows;   /* there may be rows that see nothing */
+  surg__built visible; /* bool; v NULL: all keys are visible */
+  bool dead_rows;   /* there may be rows without visible keys */
 } attention;
 
 enum { RAW, CAPPED, MASKED, PROBABILITIES, STAGES };
@@ -32,7 +33,8 @@ static bool float_type(int dtype) {
          dtype == SURG_BFLOAT16;
 }
 
-/* The heads of a tensor: an axis of rank 4, or as many as the attribute says of rank 3. */
+/* Reads the number of heads of a tensor: the size of axis 1 for rank 4, the attribute for rank
+ * 3. */
 static bool read_heads(const attention *a, const surg__built *x, const char *attr, int64_t *heads) {
   const int64_t said = surg_node_int(a->n, attr, 0);
   *heads = a->flat ? said : x->d[1].n;
@@ -86,7 +88,8 @@ static bool equal_sizes(const surg__bdim *x, const surg__bdim *y) {
   return x->n < 0 || y->n < 0 || x->n == y->n;
 }
 
-/* What does not fit is left to the one who runs the model. */
+/* Collects the sizes. False: they are known to be inconsistent, so the node is left unchanged and
+ * the runtime reports the error. */
 static bool read_sizes(attention *a) {
   const uint32_t at = a->flat ? 1 : 2;
   a->batch = a->q.d[0];
@@ -96,15 +99,16 @@ static bool read_sizes(attention *a) {
   const surg__bdim key_size = a->flat ? surg__bdim_fixed(a->k.d[2].n / a->kv_heads) : a->k.d[3];
   if (!equal_sizes(&a->size, &key_size) || !equal_sizes(&a->k.d[at], &a->v.d[at])) return false;
   a->past = a->past_k.v ? a->past_k.d[2] : surg__bdim_fixed(0);
-  a->total = a->k.d[at]; /* the past is added when nodes may be made */
-  /* Without keys there is nothing to compare; that of an unknown number is not known to be. */
+  a->total = a->k.d[at]; /* the past is added later, when nodes may be created */
+  /* Without keys there is nothing to compare. An unknown number of keys is assumed not to be 0. */
   if (a->total.n == 0 && a->past.n == 0) return false;
   if (a->size.n == 0 && !surg_node_attr(a->n, "scale")) return false;
   return a->past_k.v == NULL ||
          (equal_sizes(&a->past_k.d[3], &a->size) && equal_sizes(&a->past_v.d[3], &a->value_size));
 }
 
-/* Of a mask that is shorter than the keys the rest is hidden; one of one key might also repeat. */
+/* Whether the mask has a supported form. Keys beyond the end of a shorter mask are masked; a mask
+ * of one key is rejected, since it could also be broadcast. */
 static bool mask_fits(const attention *a) {
   if (!a->mask.v) return true;
   const surg__bdim *m = &a->mask.d[a->mask.rank - 1];
@@ -119,10 +123,10 @@ static bool mask_fits(const attention *a) {
 
 /* --- operands --- */
 
-/* [B, L, H*D] as [B, H, L, D]. */
+/* Reshapes [B, L, H*D] to [B, H, L, D]. */
 static surg__built split_heads(const attention *a, surg__built x, int64_t heads) {
   if (!a->flat) return x;
-  assert(heads > 0 && x.d[2].n % heads == 0); /* `read_heads` */
+  assert(heads > 0 && x.d[2].n % heads == 0); /* checked by `read_heads` */
   const surg__bdim d[4] = {x.d[0], x.d[1], surg__bdim_fixed(heads),
                            surg__bdim_fixed(x.d[2].n / heads)};
   return surg__built_swap(a->b, surg__built_reshape(a->b, x, d, 4), 1, 2);
@@ -135,7 +139,8 @@ static surg__built with_past(const attention *a, surg__built x, surg__built past
   return surg__built_result(a->b, out, x);
 }
 
-/* The rows of heads that share a key head as those of one matrix, and back. */
+/* group_rows makes the rows of the query heads that share a key head rows of one matrix;
+ * ungroup_rows is the inverse. */
 static surg__built group_rows(const attention *a, surg__built x, surg__bdim last) {
   assert(a->q_heads % a->kv_heads == 0);
   const surg__bdim group = surg__bdim_fixed(a->q_heads / a->kv_heads);
@@ -150,7 +155,7 @@ static surg__built ungroup_rows(const attention *a, surg__built x, surg__bdim la
   return a->q_heads == a->kv_heads ? x : surg__built_reshape(a->b, x, d, 4);
 }
 
-/* The square root of the scale, for queries and for keys. */
+/* The square root of the scale: queries and keys are both multiplied by it. */
 static surg__built half_scale(const attention *a) {
   surg__builder *b = a->b;
   const bool said = surg_node_attr(a->n, "scale") != NULL;
@@ -173,7 +178,7 @@ static surg__built scores(attention *a, surg__built q, surg__built k) {
   return ungroup_rows(a, s, a->total);
 }
 
-/* --- what is hidden --- */
+/* --- masks --- */
 
 static bool sees(const attention *a, int64_t at, int64_t j) {
   if (a->causal && j > at) return false;
@@ -181,7 +186,8 @@ static bool sees(const attention *a, int64_t at, int64_t j) {
   return a->right < 0 || j <= at + a->right;
 }
 
-/* All of it known: a constant. False: too large or not known. */
+/* Computes the causal mask and window as a constant. False: too large, or not all sizes are
+ * known. */
 static bool constant_sight(attention *a) {
   surg__builder *b = a->b;
   const surg__built square = {.rank = 2, .d = {a->q_len, a->total}};
@@ -216,7 +222,8 @@ static void hide(attention *a, surg__built hidden) {
   see(a, surg__built_unary(a->b, "Not", hidden));
 }
 
-/* Places are compared as int32 where that is enough: old versions compare no int64. */
+/* Computes the mask at run time. Positions are compared as int32 where that is wide enough, since
+ * old versions of Less do not support int64. */
 static void computed_sight(attention *a) {
   surg__builder *b = a->b;
   const bool few = a->total.n >= 0 && a->total.n < INT32_MAX / 4 && a->q_len.n >= 0 &&
@@ -252,7 +259,7 @@ static void find_sight(attention *a) {
   computed_sight(a);
 }
 
-/* The mask with what is missing at its end, hidden. */
+/* The mask, extended to all keys; the keys added are masked. */
 static surg__built whole_mask(const attention *a) {
   surg__builder *b = a->b;
   surg__built mask = a->mask;
@@ -268,7 +275,7 @@ static surg__built whole_mask(const attention *a) {
   return surg__built_concat(b, both, 2, last);
 }
 
-/* What is added to the scores; nothing where v is NULL. Leaves in `visible` what is seen. */
+/* The tensor to add to the scores; v NULL: none. Sets a->visible to the visible keys. */
 static surg__built bias(attention *a) {
   surg__builder *b = a->b;
   surg__built mask = {0};
@@ -285,13 +292,13 @@ static surg__built bias(attention *a) {
   if (!mask.v && !a->visible.v) return mask;
   if (!mask.v) return surg__built_where(b, a->visible, surg__built_scalar(b, a->dtype, 0), hidden);
   if (a->visible.v) mask = surg__built_where(b, a->visible, mask, hidden);
-  /* Below the lowest number stands -inf alone; a NaN hides nothing. */
+  /* Only -inf is less than the lowest finite number; a NaN masks nothing. */
   const double lowest = a->dtype == SURG_DOUBLE ? -0x1.fffffffffffffp+1023 : -0x1.fffffep+127;
   a->visible = surg__built_unary(b, "Not", surg__built_number(b, "Less", mask, lowest));
   return mask;
 }
 
-/* Rows that see nothing give zeros. */
+/* Replaces rows without visible keys by zeros. */
 static surg__built without_dead(const attention *a, surg__built y) {
   surg__builder *b = a->b;
   if (!a->dead_rows) return y;
@@ -300,7 +307,7 @@ static surg__built without_dead(const attention *a, surg__built y) {
   return surg__built_where(b, any, y, surg__built_scalar(b, a->dtype, 0));
 }
 
-/* --- the whole --- */
+/* --- the whole operator --- */
 
 static surg__built shown(const attention *a, int64_t stage, surg__built s) {
   if (a->stage != stage || !surg__b_get(a->b, "qk")) return s;

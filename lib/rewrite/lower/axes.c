@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators whose axes the model computes, for versions that want them written on the node.
+/* Operators whose axes the model computes, for versions in which axes are attributes.
  *
- * An axis that may or may not be meant is never chosen by a branch: x is read by Reshape as
- * [k0, r0, k1, r1, ...], where of each axis one of the two is its size and the other 1, and the r
- * are reduced. What this needs is arithmetic on the vector of sizes. */
+ * Whether an axis is selected is never decided by a branch: Reshape converts x to
+ * [k0, r0, k1, r1, ...], where of each pair one is the size of the axis and the other 1, and the r
+ * axes are reduced. This only needs arithmetic on the vector of sizes. */
 #include <math.h>
 
 #include "rewrite/lower/terms.h"
 
 /* --- vectors of int64 --- */
 
-/* [rank]: 1 where the axis is among `axes`, a vector of int64, and 0 elsewhere. One number is put
- * behind them that no axis is, so that there is something to reduce. */
+/* [rank]: 1 where the axis is among `axes`, a vector of int64, else 0. Appends an index that
+ * matches no axis, so that the reduction is never empty. */
 static surg_value *marked(surg__builder *b, surg_value *axes, uint32_t rank) {
   const int64_t none = rank, first = 0;
   surg_value *all = surg__bint_concat(b, axes, surg__b_ints(b, &none, 1), 0);
@@ -26,7 +26,7 @@ static surg_value *reshape(surg__builder *b, surg_value *x, int64_t rows, int64_
   return surg__bint_reshape(b, x, dims, columns ? 2 : 1);
 }
 
-/* before[i]: how many of flags[0..i] are 1. */
+/* result[i]: how many of flags[0..i] are 1. */
 static surg_value *counts(surg__builder *b, surg_value *flags, uint32_t n) {
   double *triangle = surg__arena_array(b->m->arena, (size_t)n * n + 1, sizeof *triangle);
   const int64_t dims[2] = {n, n};
@@ -40,11 +40,11 @@ static surg_value *counts(surg__builder *b, surg_value *flags, uint32_t n) {
   return surg__bint_sum(b, op2(b, "Mul", t, reshape(b, flags, 1, n)), 1);
 }
 
-/* The `m` of n numbers whose flag is 1. */
+/* The m of n numbers whose flag is 1. */
 static surg_value *picked(surg__builder *b, surg_value *numbers, surg_value *flags, uint32_t n,
                           uint32_t m) {
   assert(m <= n);
-  surg_value *place = op2(b, "Mul", counts(b, flags, n), flags); /* from 1 on; 0: not picked */
+  surg_value *place = op2(b, "Mul", counts(b, flags, n), flags); /* counts from 1; 0: not picked */
   surg_value *places = reshape(b, place, 1, n);
   surg_value *at = op2(b, "Equal", places, surg__bint_table(b, 1, m, 1));
   surg_value *hit = surg__b_cast(b, at, SURG_INT64);
@@ -52,14 +52,14 @@ static surg_value *picked(surg__builder *b, surg_value *numbers, surg_value *fla
   return surg__bint_sum(b, row, 1);
 }
 
-/* --- what the pattern bound --- */
+/* --- values bound by the pattern --- */
 
 typedef struct axes_of {
   surg_value *v; /* NULL: absent */
-  int64_t n;     /* how many; -1: not known */
+  int64_t n;     /* number of axes; -1: not known */
 } axes_of;
 
-/* False: not a vector of int64 or int32. */
+/* Reads the axes. False: not a vector of int64 or int32. */
 static bool read_axes(surg__builder *b, axes_of *a) {
   surg__built t;
   *a = (axes_of){.v = surg__b_get(b, "a"), .n = -1};
@@ -76,7 +76,8 @@ static bool get_number(const surg__builder *b, const char *name, int64_t *out) {
   return v.kind == SURG__R_INT && v.one.known;
 }
 
-/* Whether Reshape can be told sizes of x: before 14 a 0 there means another thing. */
+/* Whether Reshape can restore the sizes of x. A 0 in its shape copies a dimension; only from opset
+ * 14 on allowzero makes it mean 0. */
 static bool sizes_can_be_told(const surg__builder *b, const surg__built *x, bool *zeros) {
   *zeros = false;
   for (uint32_t i = 0; i < x->rank; i++)
@@ -96,7 +97,7 @@ static surg_value *reshaped(surg__builder *b, surg_value *x, surg_value *sizes, 
   return y;
 }
 
-/* v everywhere, in a shape that is computed: rank many sizes. */
+/* A tensor filled with v; its shape, with `rank` sizes, is computed. */
 static surg_value *filled_with(surg__builder *b, int dtype, double v, surg_value *sizes,
                                uint32_t rank) {
   assert(rank <= SURG__BT_RANK);
@@ -108,7 +109,7 @@ static surg_value *filled_with(surg__builder *b, int dtype, double v, surg_value
 
 /* --- reductions --- */
 
-/* What a reduction gives of nothing. */
+/* The result of a reduction over no elements. */
 static bool of_nothing(int op, int dtype, double *v) {
   const bool real = surg__dtype_is_float(dtype);
   *v = 0;
@@ -144,13 +145,13 @@ static bool read_reduction(surg__builder *b, reduction *r) {
   if (r->axes.n == 0 && r->noop) return false;
   if (r->axes.n > (int64_t)r->x.rank) return false;
   if (r->axes.n < 0 && !r->keep && b->m->opset < 9) return false; /* no Compress */
-  /* An operator that works on each element where there is nothing to reduce is another one. */
+  /* With noop_with_empty_axes, empty axes require another computation. */
   if (r->axes.n < 0 && r->noop) return false;
   if (is_empty(&r->x)) return of_nothing(surg_node_op(n), r->x.dtype, &r->nothing);
   return r->x.rank == 0 || r->axes.n == 0 || sizes_can_be_told(b, &r->x, &r->zeros);
 }
 
-/* The sizes that stay, for keepdims=0. */
+/* The sizes of the axes that are kept, for keepdims=0. */
 static surg_value *kept(surg__builder *b, const reduction *r, surg_value *sizes,
                         surg_value *flags) {
   const uint32_t rank = r->x.rank;
@@ -167,7 +168,7 @@ static surg_value *of_all(surg__builder *b, const reduction *r) {
   return y;
 }
 
-/* [k0, r0, k1, r1, ...]: the r are reduced. */
+/* The shape [k0, r0, k1, r1, ...]; the r axes are reduced. */
 static surg_value *in_pairs(surg__builder *b, const reduction *r, surg_value *sizes,
                             surg_value *gone) {
   const uint32_t rank = r->x.rank;
@@ -194,7 +195,7 @@ static surg_status reduce_axes(surg__builder *b) {
   }
   surg_value *sizes = surg__b_unary(b, "Shape", r.x.v), *axes = surg__bint_wide(b, r.axes.v);
   surg_value *flags = marked(b, axes, r.x.rank);
-  if (r.axes.n < 0) { /* none means all */
+  if (r.axes.n < 0) { /* no axes means all axes */
     surg_value *count = surg__b_unary(b, "Shape", axes);
     surg_value *none = op2(b, "Equal", count, surg__bint(b, 0));
     flags = op2(b, "Add", flags, surg__b_cast(b, none, SURG_INT64));
@@ -230,8 +231,8 @@ static surg_status squeeze_axes(surg__builder *b) {
   return b->status;
 }
 
-/* y = Unsqueeze (x, a): size i of the result is 1, or that of x whose number is that of the places
- * before i that are not. */
+/* y = Unsqueeze (x, a). Size i of the result is 1 if axis i is new, else the size of x whose index
+ * is the number of old axes before i. */
 static surg_status unsqueeze_axes(surg__builder *b) {
   surg__built x;
   axes_of axes;
@@ -244,7 +245,7 @@ static surg_status unsqueeze_axes(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   const uint32_t rank = x.rank + (uint32_t)axes.n;
   const int64_t one = 1;
-  /* A 1 stands before the sizes: what is not of x is the size at 0. */
+  /* sizes[0] is a 1, used for the new axes; the sizes of x follow. */
   surg_value *front = surg__b_ints(b, &one, 1);
   surg_value *sizes = surg__bint_concat(b, front, surg__b_unary(b, "Shape", x.v), 0);
   surg_value *all = surg__bint(b, 1);
@@ -258,7 +259,7 @@ static surg_status unsqueeze_axes(surg__builder *b) {
 
 /* --- Pad --- */
 
-/* y = Pad <mode = m> (x, p, v, a): of the axes not named nothing is added. */
+/* y = Pad <mode = m> (x, p, v, a). Axes that are not listed get no padding. */
 static surg_status pad_axes(surg__builder *b) {
   surg__built x;
   axes_of axes;
@@ -289,9 +290,10 @@ static surg_status pad_axes(surg__builder *b) {
 
 #define MOST_HARD 16 /* axes */
 
-/* y = Hardmax <axis> (x) of before 13: one place of all axes from `axis` on, the first with the
- * largest element. Along the first of them it is the first part with the largest, in that part the
- * first along the next one, and so on: a product of Hardmax along one axis each. */
+/* y = Hardmax <axis> (x) before opset 13 selects one position over all axes from `axis` on: the
+ * first one of the largest element. This is the product of one Hardmax per axis: the first part
+ * with the largest element along the first axis, within it the first one along the next axis, and
+ * so on. */
 static surg_status hardmax_by_axes(surg__builder *b) {
   surg_value *x = surg__b_get(b, "x"), *y = NULL;
   const surg_type *t = type_of(x);

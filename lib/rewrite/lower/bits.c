@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bits by arithmetic on whole numbers: BitwiseAnd, -Or, -Xor, BitShift, BitCast. Everything is done
- * in int64, which wraps around: 64 bits of no sign are taken for those of a sign. */
+/* Bit operators by integer arithmetic: BitwiseAnd, BitwiseOr, BitwiseXor, BitShift, BitCast. They
+ * compute in int64, which wraps around; uint64 is reinterpreted as int64. */
 #include <math.h>
 
 #include "rewrite/lower/terms.h"
 
-/* Digits that are summed at once: ONNX Runtime sums int64 in double, which holds 53. */
+/* Binary digits summed at once: ONNX Runtime sums int64 in double, which is exact up to 53 bits. */
 #define HALF 32u
 
-/* 2^k with the wrap-around of 64 bits. */
+/* 2^k modulo 2^64. */
 static int64_t power(unsigned k) {
   assert(k < 64);
   const uint64_t u = UINT64_C(1) << k;
@@ -32,7 +32,7 @@ static int of_width(unsigned bits, bool sign) {
   }
 }
 
-/* As int64: below 64 bits not negative, of 64 bits the number of the same bits. */
+/* x as int64: not negative for narrower types, the same bits for 64-bit types. */
 static val as_int64(surg__builder *b, val x, int dtype) {
   const unsigned bits = surg__dtype_bits(dtype);
   if (bits < 64 && surg__dtype_is_signed_int(dtype)) x = cast(b, x, of_width(bits, false));
@@ -54,14 +54,14 @@ static val look_up(surg__builder *b, val table, val at) {
 
 /* --- BitwiseAnd, BitwiseOr, BitwiseXor --- */
 
-/* The exclusive or of digits. */
+/* Exclusive or of digits. */
 static val differ(surg__builder *b, val x, val y) {
   val both = mul(b, x, y);
   both = mul(b, both, int64(b, 2));
   return sub(b, add(b, x, y), both);
 }
 
-/* The digits of x along a new last axis. Of a negative number those of -1 - x, each turned over. */
+/* The binary digits of x along a new last axis. A negative x has the inverted digits of -1 - x. */
 static val digits(surg__builder *b, val x, int dtype, val powers) {
   val one = unsqueeze(b, as_int64(b, x, dtype), (int64_t)surg_type_rank(type_of(x)));
   val sign = NULL;
@@ -75,7 +75,7 @@ static val digits(surg__builder *b, val x, int dtype, val powers) {
   return sign ? differ(b, d, cast(b, sign, SURG_INT64)) : d;
 }
 
-/* Digits `from` to `from + count` of the result, as a number below 2^count. */
+/* Digits from ... from + count - 1 of the result, as a number below 2^count. */
 static val some_bits(surg__builder *b, int op, val x, val y, int dtype, unsigned from,
                      unsigned count, size_t rank) {
   assert(count <= HALF && from + count <= 64);
@@ -124,14 +124,14 @@ static surg_status bits(surg__builder *b) {
 
 /* --- BitShift --- */
 
-/* Without the highest of 64 bits, and whether that was set. */
+/* Clears the highest bit of 64; *sign: whether it was set. */
 static val without_sign(surg__builder *b, val x, val *sign) {
   *sign = less(b, x, int64(b, 0));
   return where(b, *sign, add(b, x, int64(b, INT64_MIN)), x);
 }
 
-/* Where n, as `at`, is not below the width, so that no bit is left; NULL: nowhere. *ok is false if
- * this cannot be computed. */
+/* Where the shift n, as int64 `at`, is not less than the width, so that no bit remains; NULL:
+ * nowhere. *ok is false if this cannot be computed. */
 static val beyond(surg__builder *b, val n, val at, unsigned width, bool *ok) {
   surg_range range;
   *ok = true;
@@ -139,11 +139,12 @@ static val beyond(surg__builder *b, val n, val at, unsigned width, bool *ok) {
   *ok = b->m->opset >= 9;
   if (!*ok) return NULL;
   val all = less(b, int64(b, (int64_t)width - 1), at);
-  /* 64 bits of no sign are negative from 2^63 on. */
+  /* uint64 values from 2^63 on are negative as int64. */
   return width == 64 ? either(b, all, less(b, at, int64(b, 0))) : all;
 }
 
-/* x * 2^n or x / 2^n. The highest of 64 bits is taken away first and put where it belongs later. */
+/* x * 2^n or x / 2^n. The highest bit of uint64 is cleared first, and added to the result after
+ * that. */
 static surg_status shift(surg__builder *b) {
   val x = surg__b_get(b, "x"), n = surg__b_get(b, "n");
   const int dtype = dtype_of(x);
@@ -183,9 +184,9 @@ static surg_status shift(surg__builder *b) {
 
 /* --- BitCast --- */
 
-/* A float: `digits` of the mantissa behind the hidden one, exponents of 0 .. 2 * bias + 1. */
+/* A float format: `digits` bits of mantissa after the implicit one, exponents 0 .. 2 * bias + 1. */
 typedef struct format {
-  int dtype, work; /* what its numbers are computed in */
+  int dtype, work; /* `work`: type of the computation */
   unsigned width, digits;
   int bias;
 } format;
@@ -202,7 +203,7 @@ static const format *format_of(int dtype) {
   return NULL;
 }
 
-/* 2^e; a double holds it. */
+/* 2^e; exact in double. */
 static double power_of_two(int e) {
   double v = 1;
   for (; e > 0; e--) v *= 2;
@@ -210,7 +211,8 @@ static double power_of_two(int e) {
   return v;
 }
 
-/* (hidden digit + mantissa) * 2^(exponent - bias - digits), of the bits without sign. */
+/* (1 + mantissa / 2^digits) * 2^(exponent - bias), from the bits without the sign. Subnormal
+ * numbers have exponent 0, no implicit bit, and the scale of exponent 1. */
 static val of_finite(surg__builder *b, const format *f, val mantissa, val exponent) {
   const size_t n = 2 * (size_t)f->bias + 2;
   double *scale = surg__arena_array(b->m->arena, n, sizeof *scale);
@@ -245,7 +247,7 @@ static val to_float(surg__builder *b, val x, int dtype, const format *f) {
   return f->work == f->dtype ? v : cast(b, v, f->dtype);
 }
 
-/* x in double, 1 <= x: x / 2^e below 2, with *e. By halves of what the exponent may be. */
+/* For x >= 1 in double, returns x / 2^e in [1, 2) and sets *e. Binary search over the exponents. */
 static val normalize(surg__builder *b, val x, const format *f, val *e) {
   *e = int64(b, 0);
   for (int step = (f->bias + 1) / 2; step >= 1; step /= 2) {
@@ -258,9 +260,8 @@ static val normalize(surg__builder *b, val x, const format *f, val *e) {
   return x;
 }
 
-/* The bits of a finite number that is not negative, as int64. What is below the least normal number
- * is a multiple of the least one, which takes two steps where a double could not hold the factor.
- */
+/* The bits of a finite number that is not negative, as int64. Subnormal numbers are scaled to
+ * integer multiples of the smallest one, in two steps, since double cannot represent the factor. */
 static val bits_of_finite(surg__builder *b, const format *f, val x) {
   const int low = 1 - f->bias;
   val tiny = less(b, x, number(b, SURG_DOUBLE, power_of_two(low)));
@@ -297,7 +298,7 @@ static val from_float(surg__builder *b, val x, const format *f, int dtype) {
   return from_int64(b, r, dtype);
 }
 
-/* One of the two types is a float, the other one a whole number of its width. */
+/* BitCast between a float type and an integer of the same width. */
 static surg_status bit_cast(surg__builder *b) {
   val x = surg__b_get(b, "x"), y;
   const int from = dtype_of(x), to = (int)surg__b_data(b, "to").one.i;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If as the branch that is known to be taken, or as Where: then both branches run, and each element
- * of the result is taken from one of them, so no node of either may fail, or do anything but
- * compute, where its branch is not the one meant. */
+/* If as one of its branches, if the condition is known, or as Where. For Where both branches run
+ * and each output is selected from one of them, so no node of either may fail or have side effects
+ * where its branch is not selected. */
 #include "rewrite/lower/native.h"
 
-#define MOST_NODES 64u /* of a branch, which then run always */
+#define MOST_NODES 64u /* per branch, since both branches always run */
 
 typedef struct branches {
   surg__builder *b;
-  surg_graph *side[2]; /* then, else */
+  surg_graph *side[2]; /* then_branch, else_branch */
   surg_value **from[2];
   size_t n;
 } branches;
@@ -22,7 +22,7 @@ static bool is_one(surg_dim d) {
   return d.value == 1;
 }
 
-/* Whether both are one size whatever the model is given. */
+/* Whether both dimensions are equal for all inputs of the model. */
 static bool same_dim(surg_dim a, surg_dim b) {
   return a.value >= 0 || b.value >= 0 ? a.value == b.value : surg_dim_equal(a, b);
 }
@@ -37,9 +37,9 @@ static bool same_type(const surg_value *x, const surg_value *y) {
   return true;
 }
 
-/* --- what cannot fail --- */
+/* --- nodes that cannot fail --- */
 
-/* Inputs that broadcast whatever sizes the model is given: axis by axis one size, or 1. */
+/* Whether the inputs broadcast for all sizes: on each axis all sizes are equal or 1. */
 static bool broadcasts(const surg_node *n) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const surg_type *a = tensor_of(surg_node_input(n, i));
@@ -67,7 +67,8 @@ static bool all_static(const surg_node *n) {
   return t && surg_type_static(t, &count);
 }
 
-/* Whether every input is one of floats, or of whole numbers where those cannot fail. */
+/* Whether every input has a known element type other than string, and with floats_alone a float
+ * type. */
 static bool numeric(const surg_node *n, bool floats_alone) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const int dtype = surg__b_dtype(surg_node_input(n, i));
@@ -92,12 +93,12 @@ bool surg_node_cannot_fail(const surg_node *n) {
       return all_static(n) && numeric(n, false);
     case SURG_OP_Cast:
       return numeric(n, false) && surg__b_dtype(surg_node_output(n, 0)) != SURG_STRING;
-    case SURG_OP_Div: /* of whole numbers by 0 */
+    case SURG_OP_Div: /* integer division by 0 */
     case SURG_OP_Mod:
-    case SURG_OP_Pow: /* of a negative number */
+    case SURG_OP_Pow: /* of integers: negative exponents */
       return s->since >= 7 && numeric(n, true) && broadcasts(n);
-    case SURG_OP_BitShift: /* beyond the width */
-    case SURG_OP_PRelu:    /* broadcasts one way alone */
+    case SURG_OP_BitShift: /* shifts not less than the width */
+    case SURG_OP_PRelu:    /* broadcasts in one direction only */
     case SURG_OP_Expand:
       return false;
     default:
@@ -118,7 +119,7 @@ static bool may_run_always(const branches *f, const surg_graph *g) {
   return true;
 }
 
-/* --- the two as one --- */
+/* --- If as Where --- */
 
 static bool read_side(branches *f, int k, const char *attr) {
   const surg_node *n = surg__b_matched(f->b);
@@ -148,7 +149,7 @@ static surg_status if_to_where(surg__builder *b) {
                     "an element type is unknown or unsupported"))
       return SURG_EUNSUPPORTED;
   for (int k = 0; k < 2 && !b->status; k++) b->status = surg_graph_hoist(f.side[k], b->before);
-  /* One number, so that it goes with a result of any rank. */
+  /* As a scalar, the condition broadcasts to a result of any rank. */
   c = surg__b_single(b, c);
   for (size_t i = 0; i < f.n && !b->status; i++) {
     surg_value *old = surg_node_output(n, i);
@@ -158,9 +159,9 @@ static surg_status if_to_where(surg__builder *b) {
   return b->status;
 }
 
-/* --- the one that is taken --- */
+/* --- If as one branch --- */
 
-/* 0 or 1 where the condition is proven, -1 otherwise. */
+/* 0 or 1 if the condition is proven, else -1. */
 static int taken(const surg_value *c) {
   surg_elem e;
   if (!c || surg_value_elements(c, &e, 1) != 1 || !e.known) return -1;
@@ -184,7 +185,8 @@ static surg_status if_to_branch(surg__builder *b) {
   if (!from) return SURG_ENOMEM;
   for (size_t i = 0; i < count; i++) {
     from[i] = surg_graph_output(g, i);
-    /* Which Identity takes in all versions. The type of what the branch gives may not be known. */
+    /* Identity supports these types in all versions. The output type of the branch may be
+     * unknown. */
     if (surg__b_bad(b, surg_node_output(n, i) && !surg__b_dtype(surg_node_output(n, i)),
                     "an element type is unknown or unsupported"))
       return SURG_EUNSUPPORTED;

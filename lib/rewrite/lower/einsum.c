@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum as transposes, products and sums, with the meaning of lib/eval/linear/einsum.c. Operands
- * are taken in one after the other. Axes that both of the last ones have are summed by MatMul, axes
- * of one alone at the end, since a sum taken before a product with an infinity is another; where
- * products of many would be too large, sums are taken as soon as nobody needs an axis. */
+/* Einsum as transposes, products and sums, equivalent to lib/eval/linear/einsum.c. Operands are
+ * combined one by one. MatMul sums the axes that only the last two have; axes of one operand are
+ * summed at the end, since summing before a multiplication by infinity changes the result. If
+ * intermediate products would be too large, axes are summed as soon as no later operand needs
+ * them. */
 #include "rewrite/lower/native.h"
 
 #define MOST_OPERANDS 8u
-#define MOST_LABELS 7u /* all of an equation: what is in between has one axis more */
-#define FIRST_DOT 128  /* labels from here are axes that "..." stands for, counted from the end */
+#define MOST_LABELS 7u /* per equation: intermediate tensors have one axis more */
+#define FIRST_DOT 128  /* labels from here are axes of "...", counted from the end */
 
 typedef struct term {
   int label[SURG__BT_RANK];
   uint32_t n;
-  surg__built x; /* its axes are the labels */
+  surg__built x; /* its axes correspond to the labels */
 } term;
 
 typedef struct einsum {
   surg__builder *b;
   term in[MOST_OPERANDS], out;
   uint32_t n;
-  bool in_steps; /* sums are taken as early as they can be */
+  bool in_steps; /* sums are computed as early as possible */
 } einsum;
 
 /* --- the equation --- */
@@ -28,7 +29,7 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The labels of a term; `dots` is how many axes "..." stands for. */
+/* Reads the labels of a term; `dots` is the number of axes that "..." represents. */
 static bool read_term(term *t, const char *p, size_t n, uint32_t dots) {
   bool seen = false;
   t->n = 0;
@@ -74,7 +75,8 @@ static uint32_t times_seen(const einsum *e, int label) {
   return n;
 }
 
-/* Without "->": what "..." stands for, then the letters that stand once, in order. */
+/* The implicit output, without "->": the axes of "...", then the letters that occur once,
+ * sorted. */
 static bool implicit_out(einsum *e, uint32_t dots) {
   e->out.n = 0;
   for (uint32_t k = dots; k-- > 0;) e->out.label[e->out.n++] = FIRST_DOT + (int)k;
@@ -107,8 +109,8 @@ static bool read_equation(einsum *e, const char *p, size_t n) {
   return read_term(&e->out, p + end + 2, n - end - 2, dots);
 }
 
-/* Sizes of a letter must not be known to contradict (one element goes with any size); where a dot
- * is summed they must be known to agree. */
+/* Whether the sizes of a letter may agree (1 broadcasts). For axes of "..." that are summed, they
+ * must be known to be equal. */
 static bool sizes_fit(const einsum *e, int label) {
   const surg__bdim *first = NULL;
   for (uint32_t i = 0; i < e->n; i++)
@@ -149,7 +151,7 @@ static void drop_label(term *t, uint32_t axis) {
   memmove(&t->label[axis], &t->label[axis + 1], (t->n - axis) * sizeof *t->label);
 }
 
-/* Axes in the order of some labels, all of which it has. */
+/* Transposes a term to the order of the labels; it has all of them. */
 static void order(const einsum *e, term *t, const int *labels, uint32_t n) {
   int64_t perm[SURG__BT_RANK];
   bool moves = false;
@@ -163,7 +165,8 @@ static void order(const einsum *e, term *t, const int *labels, uint32_t n) {
   memcpy(t->label, labels, n * sizeof *labels);
 }
 
-/* An axis for two of one label: its elements stand size + 1 apart in the two as one. */
+/* Merges two axes of one label into their diagonal: its elements are size + 1 apart in the two axes
+ * as one. */
 static void take_diagonal(const einsum *e, term *t, uint32_t first, uint32_t second) {
   surg__builder *b = e->b;
   assert(first < second && second < t->n);
@@ -193,7 +196,7 @@ static void take_diagonals(const einsum *e, term *t) {
     for (uint32_t k = i + 1; k < t->n; k++) {
       if (t->label[i] != t->label[k]) continue;
       take_diagonal(e, t, i, k);
-      i = k = 0; /* the order is another now */
+      i = k = 0; /* the labels changed: start again */
     }
 }
 
@@ -207,7 +210,7 @@ static void sum_rest(const einsum *e, term *t) {
 
 /* --- sizes --- */
 
-/* The size that two axes of one label have together, of which one may have a single element. */
+/* The broadcast size of two axes of one label; one of them may be 1. */
 static surg__bdim broadcast(surg__builder *b, const surg__bdim *x, const surg__bdim *y) {
   if (surg__bdim_same(x, y) || y->n == 1 || x->n > 1) return *x;
   if (x->n == 1 || y->n > 1) return *y;
@@ -216,8 +219,8 @@ static surg__bdim broadcast(surg__builder *b, const surg__bdim *x, const surg__b
   return surg__bdim_of(surg__bint_choose(b, one, vy, vx));
 }
 
-/* Gives the axes of a label one size, where they may differ: one element stands for all then.
- * MatMul does that of no axis it sums over. */
+/* Expands the axes of a label to one size, where they may differ. MatMul does not broadcast the
+ * axis it sums over. */
 static void unify_label(einsum *e, int label) {
   surg__bdim all = {0};
   uint32_t seen = 0;
@@ -245,7 +248,7 @@ static void unify(einsum *e) {
       if (e->in[i].label[k] < FIRST_DOT) unify_label(e, e->in[i].label[k]);
 }
 
-/* Whether sizes of a letter may differ: how that is made needs operators of opset 9. */
+/* Whether sizes of a letter may differ; expanding them requires operators of opset 9. */
 static bool uneven(const einsum *e) {
   for (uint32_t i = 0; i < e->n; i++)
     for (uint32_t k = 0; k < e->in[i].n; k++)
@@ -302,13 +305,13 @@ static surg__bdim product(const einsum *e, const surg__bdim *d, uint32_t n) {
   return all;
 }
 
-/* The first n0 axes, then the next n1 as one, then the rest as one. */
+/* Reshapes to the first n0 axes, the next n1 axes as one, and the rest as one. */
 static surg__built matrices(const einsum *e, const term *t, uint32_t n0, uint32_t n1) {
   surg__bdim d[SURG__BT_RANK];
   for (uint32_t i = 0; i < n0; i++) d[i] = t->x.d[i];
   d[n0] = product(e, &t->x.d[n0], n1);
   d[n0 + 1] = product(e, &t->x.d[n0 + n1], t->n - n0 - n1);
-  assert(n0 + n1 <= t->n && n0 + 2 <= SURG__BT_RANK); /* MOST_LABELS, and one is summed */
+  assert(n0 + n1 <= t->n && n0 + 2 <= SURG__BT_RANK); /* MOST_LABELS limits this */
   return surg__built_reshape(e->b, t->x, d, n0 + 2);
 }
 
@@ -341,7 +344,7 @@ static term multiply(const einsum *e, term a, term c, uint32_t next) {
   return y;
 }
 
-/* --- the whole --- */
+/* --- the whole operator --- */
 
 static bool product_type(int dtype) {
   return dtype == SURG_FLOAT || dtype == SURG_DOUBLE || dtype == SURG_FLOAT16 ||
@@ -365,14 +368,14 @@ static bool read_einsum(einsum *e) {
   return read_equation(e, text, n) && labels_fit(e);
 }
 
-/* What is multiplied before anything is summed is known, and not too large. */
+/* Whether the products computed before a sum have known sizes and are not too large. */
 static bool products_fit(const einsum *e) {
   term all = {0};
   uint64_t count;
   for (uint32_t i = 0; e->n > 2 && i + 1 < e->n; i++)
     for (uint32_t k = 0; k < e->in[i].n; k++) {
       if (has(&all, e->in[i].label[k])) continue;
-      assert(all.n < MOST_LABELS); /* `labels_fit` */
+      assert(all.n < MOST_LABELS); /* checked by `labels_fit` */
       all.label[all.n] = e->in[i].label[k];
       all.x.d[all.n++] = e->in[i].x.d[k];
     }
@@ -410,7 +413,7 @@ static surg_status einsum_in_steps(surg__builder *b) {
   return make_einsum(b, true);
 }
 
-/* --- what one node can say --- */
+/* --- equations of one node --- */
 
 static bool plain(const term *t) {
   for (uint32_t i = 0; i < t->n; i++)
@@ -419,7 +422,7 @@ static bool plain(const term *t) {
   return true;
 }
 
-/* Axes of one operand in another order. */
+/* Einsum that permutes the axes of one operand. */
 static surg_status einsum_moved(surg__builder *b) {
   einsum e = {.b = b};
   if (!read_einsum(&e) || surg__b_bad(b, e.n != 1, "expected one operand") ||
@@ -431,7 +434,7 @@ static surg_status einsum_moved(surg__builder *b) {
   return b->status;
 }
 
-/* Axes of one operand summed; the others stay in order. */
+/* Einsum that sums axes of one operand and keeps the order of the others. */
 static surg_status einsum_summed(surg__builder *b) {
   einsum e = {.b = b};
   int64_t axes[SURG__BT_RANK];
@@ -467,7 +470,7 @@ static bool same_sizes(const term *a, const term *c, const int *labels, uint32_t
   return true;
 }
 
-/* Two operands whose axes stand as MatMul has them, or are all the same. */
+/* Einsum of two operands whose axes are ordered as for MatMul, or are identical. */
 static surg_status einsum_product(surg__builder *b) {
   einsum e = {.b = b};
   if (!read_einsum(&e) || surg__b_bad(b, e.n != 2, "expected two operands") ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX Runtime's own Attention and MultiHeadAttention as products and a softmax, in float, with the
- * meaning of lib/eval/contrib/contrib_attention.c. */
+/* Attention and MultiHeadAttention of com.microsoft as products and a softmax, computed in float,
+ * equivalent to lib/eval/contrib/contrib_attention.c. */
 #include <math.h>
 
 #include "rewrite/lower/native.h"
@@ -9,9 +9,9 @@ typedef struct heads {
   surg__builder *b;
   const surg_node *n;
   int64_t count;
-  int type; /* of the result */
-  surg__built q, k, v, bias; /* [batch, length, width]; bias of the scores: v NULL: none */
-  surg__built mask;          /* v NULL: none */
+  int type; /* of the output */
+  surg__built q, k, v, bias; /* [batch, length, width]; bias: added to scores */
+  surg__built mask;          /* v NULL: absent (bias, too) */
 } heads;
 
 static bool is_float(int dtype) {
@@ -29,16 +29,16 @@ static bool fits(const heads *h, int64_t q, int64_t k, int64_t v) {
   return q > 0 && k == q && v > 0 && q % h->count == 0 && v % h->count == 0;
 }
 
-/* [batch, heads, length, size] of the places that the heads have of a row. */
+/* Splits the heads: [batch, length, heads * size] to [batch, heads, length, size]. */
 static surg__built apart(const heads *h, surg__built x) {
-  assert(h->b->status || x.d[2].n % h->count == 0); /* `fits` */
+  assert(h->b->status || x.d[2].n % h->count == 0); /* checked by `fits` */
   const surg__bdim d[4] = {x.d[0], x.d[1], surg__bdim_fixed(h->count),
                            surg__bdim_fixed(x.d[2].n / h->count)};
   return surg__built_swap(h->b, surg__built_reshape(h->b, x, d, 4), 1, 2);
 }
 
-/* Lengths [batch], ends and then starts [2 batch], or truth values [batch, keys] and [batch,
- * queries, keys]. Of one axis only sizes tell which it is. */
+/* Reads the mask: lengths [batch], ends and then starts [2 batch], or booleans [batch, keys] or
+ * [batch, queries, keys]. For rank 1 the size decides which form it is. */
 static bool read_mask(heads *h, const surg__bdim *batch, const surg__bdim *keys,
                       const surg__bdim *queries) {
   const surg__built *m = &h->mask;
@@ -52,7 +52,7 @@ static bool read_mask(heads *h, const surg__bdim *batch, const surg__bdim *keys,
          (m->rank == 2 || surg__bdim_same(&m->d[1], queries));
 }
 
-/* [batch, 1, 1 or queries, keys]: which keys are in sight. */
+/* [batch, 1, 1 or queries, keys]: which keys are visible. */
 static surg__built in_sight(const heads *h) {
   surg__builder *b = h->b;
   const surg__bdim batch = h->q.d[0];
@@ -75,7 +75,7 @@ static surg__built in_sight(const heads *h) {
   return surg__built_unsqueeze(b, surg__built_unsqueeze(b, sees, 1), 1);
 }
 
-/* Keys out of sight get the filter value on top of their score. */
+/* Adds the filter value to the scores of masked keys. */
 static surg__built filtered(const heads *h, surg__built scores) {
   surg__builder *b = h->b;
   const double filter = surg_node_float(h->n, "mask_filter_value", -10000);
@@ -112,7 +112,7 @@ static surg_status attend(const heads *h) {
   return b->status;
 }
 
-/* x in float, plus `n` numbers of the bias from `from` on. */
+/* x as float, plus `n` elements of the bias starting at `from`. */
 static surg__built biased(const heads *h, surg__built x, const surg__built *bias, int64_t from) {
   surg__builder *b = h->b;
   x = surg__built_cast(b, x, SURG_FLOAT);
@@ -122,7 +122,7 @@ static surg__built biased(const heads *h, surg__built x, const surg__built *bias
   return surg__built_binary(b, "Add", x, part);
 }
 
-/* Queries that see the keys up to their own place are as many as those. */
+/* Whether the sizes permit `unidirectional`: it requires as many queries as keys. */
 static bool may_hide(const heads *h, const surg__bdim *q, const surg__bdim *k) {
   return !surg_node_int(h->n, "unidirectional", 0) || surg__bdim_same(q, k);
 }

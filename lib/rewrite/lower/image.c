@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AffineGrid, CenterCropPad and Col2Im, with the meaning of lib/eval/image/grid.c and
- * lib/eval/image/image.c; sizes that are inputs may be known or computed by the model. */
+/* AffineGrid, CenterCropPad and Col2Im, equivalent to lib/eval/image/grid.c and
+ * lib/eval/image/image.c. Sizes that are inputs may be constants or computed by the model. */
 #include "rewrite/lower/native.h"
 
-/* --- AffineGrid: each point of an even grid times a matrix --- */
+/* --- AffineGrid: multiplies each point of a regular grid by a matrix --- */
 
-/* Coordinates of `size` elements from -1 to 1, in double. */
+/* The coordinates of `size` elements from -1 to 1, in double. */
 static surg__built even(surg__builder *b, surg__bdim size, bool corners) {
   if (size.n >= 0 && size.n <= SURG_LIMIT_EMIT_CONSTANT) {
     double *x = surg__arena_array(b->m->arena, (size_t)size.n + 1, sizeof *x);
@@ -20,7 +20,7 @@ static surg__built even(surg__builder *b, surg__bdim size, bool corners) {
   surg__built n = surg__bdim_scalar(b, size, SURG_DOUBLE);
   surg__built x = surg__built_number(b, "Mul", at, 2);
   if (!corners) x = surg__built_number(b, "Add", x, 1);
-  /* A single element stands at -1. */
+  /* A single element has the coordinate -1. */
   if (corners) n = surg__built_number(b, "Max", surg__built_number(b, "Sub", n, 1), 1);
   return surg__built_number(b, "Sub", surg__built_binary(b, "Div", x, n), 1);
 }
@@ -40,7 +40,7 @@ static bool read_sizes(surg_value *v, uint32_t n, surg__bdim *sizes) {
   return true;
 }
 
-/* The sizes that are not known, as elements of the value. */
+/* Replaces sizes that are not known by elements of the value. */
 static void ask_sizes(surg__builder *b, surg_value *v, uint32_t n, surg__bdim *sizes) {
   for (int64_t i = 0; i < n; i++) {
     if (sizes[i].n >= 0) continue;
@@ -65,7 +65,7 @@ static surg_status affine_grid_to_sums(surg__builder *b) {
   const int type = theta.dtype == SURG_DOUBLE ? SURG_DOUBLE : SURG_FLOAT;
   ask_sizes(b, surg__b_get(b, "size"), (uint32_t)n + 2, sizes);
   const surg__built wide = surg__built_cast(b, theta, type);
-  /* x is the last axis of the grid and the first column of theta. */
+  /* x is the last axis of the grid, but the first column of theta. */
   for (int64_t k = 0; k <= n; k++) {
     surg__bdim column[5] = {theta.d[0]}, line[5];
     for (int64_t i = 1; i < n + 2; i++) column[i] = surg__bdim_fixed(i <= n ? 1 : n);
@@ -89,9 +89,9 @@ static surg_status affine_grid_to_sums(surg__builder *b) {
 typedef struct crop {
   surg__builder *b;
   surg__built x;
-  uint32_t n; /* axes that change */
+  uint32_t n; /* number of axes that change */
   int64_t axes[SURG__BT_RANK];
-  surg__built targets; /* what they become: a vector */
+  surg__built targets; /* new sizes of these axes, a vector */
 } crop;
 
 static bool read_crop(crop *c) {
@@ -114,7 +114,7 @@ static bool read_crop(crop *c) {
   return c->targets.d[0].n == (int64_t)c->n && c->n > 0;
 }
 
-/* For all axes of x, 0 for those that do not change. */
+/* Extends v to all axes of x, with 0 for axes that do not change. */
 static surg__built of_all_axes(const crop *c, surg__built v) {
   surg__builder *b = c->b;
   const int64_t zero = 0;
@@ -129,7 +129,7 @@ static surg__built of_all_axes(const crop *c, surg__built v) {
   return surg__built_gather(b, joined, surg__built_numbers(b, SURG_INT64, &rank, 1, from), 0);
 }
 
-/* What is cut and added, all of it known: nodes for nothing are not made. */
+/* Crops and pads by constants; no nodes are created where nothing changes. */
 static surg_status crop_by_numbers(const crop *c, const surg__bdim *lengths,
                                    const surg__bdim *targets) {
   surg__builder *b = c->b;
@@ -163,7 +163,7 @@ static surg_status crop_by_sizes(crop *c, const surg__bdim *lengths) {
                          .rank = 1,
                          .d = {surg__bdim_fixed(c->n)}};
   const surg__built to = surg__built_cast(b, c->targets, SURG_INT64);
-  /* What is too much, or 0, and what is missing, or 0. */
+  /* The excess of each size, or 0, and the deficit, or 0. */
   const surg__built apart = surg__built_binary(b, "Sub", from, to);
   const surg__built more =
       surg__built_number(b, "Greater", surg__built_cast(b, apart, SURG_DOUBLE), 0);
@@ -196,7 +196,7 @@ static surg_status crop_to_slice(surg__builder *b) {
   return known ? crop_by_numbers(&c, lengths, targets) : crop_by_sizes(&c, lengths);
 }
 
-/* --- Col2Im: each element of the image is the sum of what the columns have for it --- */
+/* --- Col2Im: each element of the image is the sum of its elements in the columns --- */
 
 #define MOST_AXES 3u
 
@@ -240,7 +240,7 @@ static bool read_columns(columns *c) {
          read_numbers(c, "pads", 0, c->begin, c->end);
 }
 
-/* How many places the block has along an axis. */
+/* The number of block positions along an axis. */
 static surg__bdim places_of(const columns *c, uint32_t i) {
   assert(i < c->n && c->stride[i] > 0 && c->dilation[i] > 0);
   surg__builder *b = c->b;
@@ -252,7 +252,7 @@ static surg__bdim places_of(const columns *c, uint32_t i) {
   return surg__bdim_add(b, surg__bdim_div(b, rest, surg__bdim_fixed(c->stride[i])), one);
 }
 
-/* A vector as axis `axis` of 2n ones. */
+/* Reshapes a vector to axis `axis` of 2n axes; the others have size 1. */
 static surg__built along(const columns *c, surg__built x, uint32_t axis) {
   assert(c->n <= MOST_AXES && axis < 2 * c->n);
   surg__bdim d[2 * MOST_AXES];
@@ -260,8 +260,8 @@ static surg__built along(const columns *c, surg__built x, uint32_t axis) {
   return surg__built_reshape(c->b, x, d, 2 * c->n);
 }
 
-/* The row of the column that element p of the image has from element k of the block, by axes
- * [image..., block...]; `none` where there is none. */
+/* For axes [image..., block...]: the row of the column element that is added to image element p for
+ * block element k; `none` where there is none. */
 static surg__built rows_of(const columns *c, surg__bdim none) {
   surg__builder *b = c->b;
   surg__built element = {0}, place = {0}, valid = {0}, all = surg__built_scalar(b, SURG_INT64, 1);
@@ -306,11 +306,11 @@ static surg_status columns_to_gather(surg__builder *b) {
   ask_sizes(b, surg__b_get(b, "image"), c.n, c.image);
   ask_sizes(b, surg__b_get(b, "block"), c.n, c.block);
   for (uint32_t i = 0; i < c.n; i++) {
-    c.block[i].filled = true; /* a block of nothing has no columns */
+    c.block[i].filled = true; /* an empty block has no columns */
     c.places[i] = places_of(&c, i);
     elements = surg__bdim_mul(b, elements, c.block[i]);
   }
-  /* Rows of [elements of the block * places, batch, channels], and one of zeros. */
+  /* Rows [block elements * positions, batch, channels], followed by one row of zeros. */
   const surg__bdim rows = surg__bdim_mul(b, elements, c.x.d[2]);
   const surg__bdim apart[3] = {c.x.d[0], surg__bdim_div(b, c.x.d[1], elements), rows};
   const surg__bdim zero[3] = {surg__bdim_fixed(1), apart[0], apart[1]};

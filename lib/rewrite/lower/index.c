@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that choose elements, for versions that lack them: an element is fetched by Gather from
- * the flat tensor, or from two flat tensors one behind the other, with an index that is computed.
- * So only elements move: neither NaN nor infinity can leak, and text is moved as well as numbers.
- */
+/* Operators that select elements, for versions without them. Gather fetches each element with a
+ * computed index from the flat tensor, or from two flat tensors concatenated. Elements are only
+ * moved, so NaN and infinity do not spread, and strings work, too. */
 #include "rewrite/lower/terms.h"
 
-#define MOST_INDICES 65536u /* of a constant */
-#define MOST_PARTS 256      /* nodes that are made for each element of an axis */
+#define MOST_INDICES 65536u /* in a constant */
+#define MOST_PARTS 256      /* nodes per element of an axis */
 
 static surg__built ints_of(surg__built x) {
   x.dtype = SURG_INT64;
@@ -17,9 +16,9 @@ static surg__built wide(surg__builder *b, surg__built x) {
   return surg__built_cast(b, x, SURG_INT64);
 }
 
-/* --- places --- */
+/* --- positions --- */
 
-/* The size from axis `from` up to `to`, multiplied. */
+/* The product of the sizes of axes from .. to - 1. */
 static surg__bdim product(surg__builder *b, const surg__built *x, uint32_t from, uint32_t to) {
   assert(from <= to && to <= x->rank);
   surg__bdim p = surg__bdim_fixed(1);
@@ -27,7 +26,7 @@ static surg__bdim product(surg__builder *b, const surg__built *x, uint32_t from,
   return p;
 }
 
-/* A number for each element along `axis` of a tensor of that rank. */
+/* Reshapes one number per element of `axis` so that it broadcasts to that rank. */
 static surg__built along(surg__builder *b, surg__built v, uint32_t axis, uint32_t rank) {
   assert(b->status || (axis < rank && rank <= SURG__BT_RANK));
   surg__bdim d[SURG__BT_RANK];
@@ -44,8 +43,7 @@ static surg__built plus(surg__builder *b, surg__built x, surg__built y) {
   return x.v ? surg__built_binary(b, "Add", x, y) : y;
 }
 
-/* The place of each element of x in its flat form: of the shape of x, or one that broadcasts to
- * it. */
+/* The flat index of each element of x; its shape is that of x, or broadcasts to it. */
 static surg__built places(surg__builder *b, const surg__built *x) {
   uint64_t count;
   int64_t dims[SURG__BT_RANK];
@@ -77,7 +75,7 @@ static surg__built flat(surg__builder *b, surg__built x) {
   return y;
 }
 
-/* Indices that may count from the end. */
+/* Normalizes indices that may be negative. */
 static surg__built from_front(surg__builder *b, surg__built i, surg__bdim n) {
   i.v = surg__bint_wrap(b, i.v, surg__bdim_scalar(b, n, SURG_INT64).v);
   return i;
@@ -85,7 +83,7 @@ static surg__built from_front(surg__builder *b, surg__built i, surg__bdim n) {
 
 /* --- Where --- */
 
-/* c * x + (1 - c) * z, of whole numbers. */
+/* c * x + (1 - c) * z, for integers. */
 static surg_value *mixed(surg__builder *b, int type) {
   const bool narrow = surg__dtype_bits(type) < 32;
   const int wider = narrow ? SURG_INT32 : type;
@@ -100,7 +98,7 @@ static surg_value *mixed(surg__builder *b, int type) {
   return narrow ? surg__b_cast(b, y, type) : y;
 }
 
-/* Elements of x, and behind them those of z. */
+/* Fetches from the elements of x followed by those of z. */
 static surg__built fetched(surg__builder *b, surg__built c, surg__built x, surg__built z) {
   const surg__built flat_x = flat(b, x), both[2] = {flat_x, flat(b, z)};
   surg__built px = places(b, &x), pz = places(b, &z);
@@ -148,7 +146,7 @@ static surg_status shrink_by_index(surg__builder *b) {
   return b->status;
 }
 
-/* --- constants and copies in a shape that is computed --- */
+/* --- constants and copies of a computed shape --- */
 
 /* y = ConstantOfShape (s) */
 static surg_status constant_to_expand(surg__builder *b) {
@@ -168,7 +166,7 @@ static surg_status constant_to_expand(surg__builder *b) {
   return b->status;
 }
 
-/* y = Expand (x, s): an axis of one element is repeated as often as the shape says. */
+/* y = Expand (x, s): repeats axes of size 1 as required by the shape. */
 static surg_status expand_to_tile(surg__builder *b) {
   surg__built x, s;
   if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "s", &s) ||
@@ -197,7 +195,7 @@ static surg_status expand_to_tile(surg__builder *b) {
   return b->status;
 }
 
-/* z = NonZero (as many ones as n says) */
+/* z = NonZero of a vector of n ones */
 static surg_status counting_nonzero(surg__builder *b) {
   surg__built n;
   const int64_t first = 0;
@@ -222,7 +220,7 @@ static bool is_index(const surg__built *i) {
   return i->dtype == SURG_INT64 || i->dtype == SURG_INT32;
 }
 
-/* Where the elements that GatherElements speaks of lie in flat x. */
+/* Flat indices in x of the elements that GatherElements selects. */
 static surg__built element_places(surg__builder *b, const surg__built *x, surg__built i,
                                   uint32_t axis) {
   const surg__built front = from_front(b, wide(b, i), x->d[axis]);
@@ -250,12 +248,12 @@ static surg_status gather_elements(surg__builder *b) {
   return b->status;
 }
 
-/* Where the rows that tuples of indices speak of lie: x counts as [rows, ...], its first `batch`
- * axes being those of the tuples as well. */
+/* Row numbers of the index tuples. x is viewed as [rows, ...]; its first `batch` axes are batch
+ * axes of the tuples, too. */
 static surg__built row_places(surg__builder *b, const surg__built *x, surg__built i,
                               uint32_t batch) {
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n, all = batch + length;
-  assert(length > 0 && all <= x->rank); /* `tuples_fit` */
+  assert(length > 0 && all <= x->rank); /* checked by `tuples_fit` */
   surg__built at = {0};
   i = wide(b, i);
   for (uint32_t k = 0; k < length; k++) {
@@ -296,7 +294,8 @@ static surg_status gather_nd(surg__builder *b) {
 
 /* --- OneHot --- */
 
-/* y = OneHot <axis = a> (i, d, v): v[0] or v[1]. Negative indices count from the end from 11 on. */
+/* y = OneHot <axis = a> (i, d, v): v[0] or v[1]. Negative indices are supported from opset 11
+ * on. */
 static surg_status one_hot(surg__builder *b) {
   surg__built i, depth, values;
   const surg__rvalue a = surg__b_data(b, "a");
@@ -315,7 +314,9 @@ static surg_status one_hot(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   surg_value *n = surg__bint_reshape(b, wide(b, depth).v, &one, 1);
   surg__built at = wide(b, i);
-  if (fold) at.v = surg__bint_wrap(b, at.v, surg__bint_reshape(b, n, NULL, 0)); /* of any rank */
+  if (fold) at.v = surg__bint_wrap(b, at.v, surg__bint_reshape(b, n, NULL, 0)); /* scalar:
+                                                                                 * broadcasts to any
+                                                                                 * rank */
   at = surg__built_unsqueeze(b, at, (uint32_t)axis);
   surg__built count = surg__built_range(b, surg__bdim_of(n), SURG_INT64);
   int64_t dims[SURG__BT_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
@@ -349,8 +350,8 @@ static surg__built node_on(surg__builder *b, const char *op, surg__built like,
   return like;
 }
 
-/* y = ScatterElements <axis = a, reduction> (x, i, u): only along the axis may an element be met
- * twice, so what stands at one place of it is done at once, one place after the other. */
+/* y = ScatterElements <axis = a, reduction> (x, i, u). Duplicate indices only occur along the axis,
+ * so each slice of it is applied in one step, slice after slice. */
 static surg_status scatter_reduced(surg__builder *b) {
   surg__built x, i, u;
   uint32_t axis;
@@ -378,7 +379,7 @@ static surg_status scatter_reduced(surg__builder *b) {
   return b->status;
 }
 
-/* y = ScatterND <reduction> (x, i, u): one tuple after the other. */
+/* y = ScatterND <reduction> (x, i, u): one tuple after another. */
 static surg_status scatter_nd_reduced(surg__builder *b) {
   surg__built x, i, u;
   const char *op = reduction_of(surg__b_matched(b));
@@ -407,7 +408,7 @@ static surg_status scatter_nd_reduced(surg__builder *b) {
   return b->status;
 }
 
-/* y = ScatterND (x, i, u): rows of a matrix. */
+/* y = ScatterND (x, i, u): scatters rows of a matrix. */
 static surg_status scatter_nd_rows(surg__builder *b) {
   surg__built x, i, u;
   if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
@@ -416,12 +417,12 @@ static surg_status scatter_nd_rows(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
   for (uint32_t k = 0; k < x.rank; k++) {
-    if (x.d[k].n == 0) { /* there is nothing to write to */
+    if (x.d[k].n == 0) { /* there are no elements to write */
       surg__b_result(b, "y", surg__b_unary(b, "Identity", x.v));
       return b->status;
     }
-    /* To Reshape a 0 is "as in the matrix", and nothing but 0 only where the axis of the matrix
-     * holds this one: the rows the first, the columns the second if they begin with it. */
+    /* Reshape copies a dimension of the matrix for a 0. That is correct only where this dimension
+     * is a factor of the copied one: for rows the first, for columns the second. */
     const bool held = k == 0 || (k == 1 && length == 1);
     if (surg__b_bad(b, !held && !surg__bdim_filled(&x.d[k]), "x: a size may be 0"))
       return SURG_EUNSUPPORTED;
@@ -440,7 +441,7 @@ static surg_status scatter_nd_rows(surg__builder *b) {
   return b->status;
 }
 
-/* y = ScatterElements (x, i, u), with indices that may count from the end. */
+/* y = ScatterElements (x, i, u), with indices that may be negative. */
 static surg_status scatter_from_front(surg__builder *b) {
   surg__built x, i;
   uint32_t axis;
@@ -458,8 +459,8 @@ static surg_status scatter_from_front(surg__builder *b) {
   return b->status;
 }
 
-/* y = Scatter <axis = a> (x, i, u): for each element of the result the place where it comes from,
- * in x or behind it in u; what is written later wins. */
+/* y = Scatter <axis = a> (x, i, u). Computes the source of each element of the result: in x, or
+ * after it in u; the last update wins. */
 static surg_status scatter_by_places(surg__builder *b) {
   surg__built x, i, u;
   uint32_t axis;
@@ -515,8 +516,8 @@ static surg__built summed(surg__builder *b, surg__built x, uint32_t axis, bool e
   return surg__built_concat(b, parts, (size_t)n, axis);
 }
 
-/* y = CumSum <exclusive, reverse> (x, a): an addition for each element of the axis. Which axis that
- * is, the model may compute: then the result is chosen from one for each. */
+/* y = CumSum <exclusive, reverse> (x, a): one addition per element of the axis. If the model
+ * computes the axis, the result is selected from one result per axis. */
 static surg_status sums_along(surg__builder *b) {
   surg__built x, all[SURG__BT_RANK];
   surg_elem e;
@@ -552,13 +553,13 @@ static surg_status sums_along(surg__builder *b) {
   return b->status;
 }
 
-/* --- scattering to known places --- */
+/* --- scattering to known positions --- */
 
-/* For each element of x which update is written there, the last one where there are several. */
+/* For each element of x, the update written there; the last one if there are several. */
 typedef struct written {
   surg__built x, u;
-  int64_t *index; /* of the tensor of indices */
-  double *from, *hit; /* of x: number of the update; 1 where there is one */
+  int64_t *index; /* elements of the indices tensor */
+  double *from, *hit; /* per element of x: number of its update; 1 if it has one */
   uint64_t count, updates, indices;
 } written;
 
@@ -578,7 +579,7 @@ static bool read_written(surg__builder *b, written *w, surg__built *i) {
   return surg_tensor_read_ints(t, w->index, (size_t)w->indices) == (int64_t)w->indices;
 }
 
-/* Index number k along an axis, from the front; false: it is not within. */
+/* Normalizes index k along an axis; false: out of range. */
 static bool place_of(const written *w, uint64_t k, uint32_t axis, int64_t *out) {
   assert(k < w->indices && axis < w->x.rank);
   const int64_t n = w->x.d[axis].n, at = w->index[k] < 0 ? w->index[k] + n : w->index[k];

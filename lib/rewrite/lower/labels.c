@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LabelEncoder for runtimes whose tables are lists alone, and map one element type to another: keys
- * to their places, places to values. What is given twice keeps the place it had, so the same one of
- * them counts. */
+/* LabelEncoder for runtimes that support lists only, and one element type per side: keys are mapped
+ * to positions, positions to values. Duplicate keys keep their positions, so the same one of them
+ * is effective. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "rewrite/lower/native.h"
 
-/* One side of the table: strings, int64 or float, whatever type stands in the model. */
+/* One side of the table: a list of strings, int64 or float, converted from the type in the
+ * model. */
 typedef struct side {
-  int dtype, kept; /* of the model; of the list */
+  int dtype, kept; /* type in the model; type in the list */
   size_t n;
   const surg_str *strings;
   const int64_t *ints;
@@ -54,7 +55,7 @@ static bool read_tensor(surg__builder *b, const surg_tensor *t, side *out) {
   return surg_tensor_read(t, 0, all, (size_t)n * sizeof(float)) == SURG_OK;
 }
 
-/* `what` is keys or values. */
+/* Reads one side; `what` is keys or values. */
 static bool read_side(surg__builder *b, const char *what, side *out) {
   const surg_node *n = surg__b_matched(b);
   char name[32];
@@ -78,14 +79,14 @@ static bool read_side(surg__builder *b, const char *what, side *out) {
   return out->dtype && out->n;
 }
 
-/* Runtimes do not agree on which key a NaN is. */
+/* Runtimes treat NaN keys differently. */
 static bool has_nan(const side *s) {
   for (size_t i = 0; i < s->n && s->kept == SURG_FLOAT; i++)
     if (isnan(s->floats[i])) return true;
   return false;
 }
 
-/* What stands for all that is no key, as a side of one element. */
+/* Reads the default value, as a side of one element. */
 static bool read_default(surg__builder *b, const side *values, side *out) {
   const surg_node *n = surg__b_matched(b);
   const surg_attr *a = surg_node_attr(n, "default_tensor");
@@ -109,7 +110,7 @@ static bool read_default(surg__builder *b, const side *values, side *out) {
   return true;
 }
 
-/* 0, 1, ... as numbers or as words. */
+/* 0, 1, ... as integers or as strings. */
 static bool places(surg__builder *b, int dtype, size_t n, side *out) {
   assert(dtype == SURG_STRING || dtype == SURG_INT64);
   *out = (side){.dtype = dtype, .kept = dtype, .n = n};
@@ -160,7 +161,7 @@ static surg_value *encoder(surg__builder *b, surg_value *x, const side *keys, co
   return y;
 }
 
-/* Strings in an attribute end where a 0 does, if they have one. */
+/* Sets the default attribute. A string attribute ends at its first zero byte. */
 static void set_default(surg__builder *b, const surg_value *y, const side *s) {
   char *text;
   if (b->status) return;
@@ -194,7 +195,7 @@ static surg_status label_encoder(surg__builder *b) {
                      !surg_node_attr(surg__b_matched(b), "default_tensor");
   const bool two = keys.kept == values.kept;
   if (surg__b_bad(b, lists && !two, "keys and values: expected two lists of equal length"))
-    return SURG_EUNSUPPORTED; /* as it is */
+    return SURG_EUNSUPPORTED; /* already supported */
   if (keys.kept != keys.dtype) v = surg__b_cast(b, v, keys.kept);
   if (two) {
     if (!places(b, keys.kept == SURG_STRING ? SURG_INT64 : SURG_STRING, keys.n, &middle))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LinearAttention: a state of keys by values that decays, is corrected and read at each step, with
- * the meaning of lib/eval/nn/attention_linear.c. Few steps of a known number are written out; else
- * a Scan goes over them. With H key heads of G queries each, queries are [B, T, H, G, K], keys,
- * values, decays and corrections [B, T, H, .., ..] so that a step of them fits the state [B, H, K,
- * V]. */
+/* LinearAttention, equivalent to lib/eval/nn/attention_linear.c: a state matrix of keys by values
+ * that decays, is updated and read at each step. A small known number of steps is unrolled;
+ * otherwise a Scan iterates over them. With H key heads of G queries each, queries are [B, T, H, G,
+ * K]; keys, values, decays and corrections are [B, T, H, .., ..], so that a step broadcasts with
+ * the state [B, H, K, V]. */
 #include <math.h>
 
 #include "rewrite/lower/native.h"
@@ -97,7 +97,7 @@ static surg__built next_state(const linear *l, surg__built state, const surg__bu
   return surg__built_binary(b, "Add", state, write);
 }
 
-/* What steps give, beside each other: [B, T, H, G, V]. */
+/* The outputs of all steps, concatenated: [B, T, H, G, V]. */
 static surg__built unrolled(const linear *l, const surg__built *parts, surg__built *state) {
   surg__builder *b = l->b;
   const int64_t steps = parts[QUERY].d[1].n;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: the meaning of lib/eval/nn/loss.c.
+/* NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss, equivalent to lib/eval/nn/loss.c.
  *
- * The score of each target is gathered by its place in the flattened scores. What is to be ignored
- * is gathered from a zero behind them, so nothing is multiplied away that may be NaN. */
+ * The score of each target is gathered by its index in the flattened scores. For ignored targets a
+ * zero appended to them is gathered: a multiplication by 0 would keep NaN. */
 #include "rewrite/lower/native.h"
 
 typedef struct loss {
   surg__builder *b;
   surg__built x, target, weight;
-  int dtype; /* what is computed in */
+  int dtype; /* type of the computation */
   bool softmax, ignores;
-  surg__bdim count, inner; /* of all targets, of those of one entry of the batch */
-  surg__built kept, dropped;  /* 1 or 0 of int64, where anything may be ignored */
-  surg__built classes;        /* targets of int64, as a vector */
+  surg__bdim count, inner; /* number of targets in total, and per batch entry */
+  surg__built kept, dropped;  /* int64 1 or 0 per target, if targets may be ignored */
+  surg__built classes;        /* targets as a vector of int64 */
 } loss;
 
 static surg__built flat(const loss *l, surg__built x, surg__bdim n) {
   return surg__built_reshape(l->b, x, &n, 1);
 }
 
-/* Places where something is kept; `behind` where it is dropped. */
+/* The indices `at`; for ignored targets, the index of the appended zero. */
 static surg__built or_behind(const loss *l, surg__built at, surg__bdim behind) {
   surg__builder *b = l->b;
   if (!l->ignores) return at;
@@ -29,7 +29,7 @@ static surg__built or_behind(const loss *l, surg__built at, surg__bdim behind) {
   return surg__built_binary(b, "Add", at, end);
 }
 
-/* A vector with a zero behind it where anything may be ignored. */
+/* A vector with a zero appended, if targets may be ignored. */
 static surg__built with_zero(const loss *l, surg__built x, double zero) {
   const int64_t one[1] = {1};
   if (!l->ignores) return x;
@@ -49,7 +49,7 @@ static void read_targets(loss *l) {
   l->kept = surg__built_cast(b, surg__built_unary(b, "Not", is), SURG_INT64);
 }
 
-/* Scores as [targets, classes], as logarithms of probabilities; puts output 1. */
+/* Log-probabilities as [targets, classes]; creates output 1. */
 static surg__built log_scores(const loss *l) {
   surg__builder *b = l->b;
   const surg__bdim cube[3] = {l->x.d[0], l->x.d[1], l->inner};
@@ -66,7 +66,7 @@ static surg__built log_scores(const loss *l) {
   return y.v == x.v ? named : x;
 }
 
-/* Of each target the score, times -1 and the weight; *weights: those weights. */
+/* The negated, weighted score of each target; *weights: the weights used. */
 static surg__built each_loss(const loss *l, surg__built *weights) {
   surg__builder *b = l->b;
   const surg__bdim classes = l->x.d[1], size = surg__bdim_mul(b, l->count, classes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of any number of inputs for versions that take other types or do not broadcast them:
- * two inputs at a time, or each input in the size of the result. */
+/* Variadic operators for versions that support fewer types or do not broadcast: two inputs at a
+ * time, or each input expanded to the shape of the result. */
 #include "rewrite/lower/terms.h"
 
-/* The matched node, its attributes known and each input there. */
+/* The matched node if all its attributes are known and no input is absent; else NULL. */
 static const surg_node *whole(const surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   if (!surg__b_attrs_known(b) || !surg_node_input_count(n)) return NULL;
@@ -38,7 +38,7 @@ static surg_status mean_by_pairs(surg__builder *b) {
   return b->status;
 }
 
-/* y = Max (...), y = Min (...) of whole numbers */
+/* y = Max (...), y = Min (...), for integers */
 static surg_status extremes_by_pairs(surg__builder *b) {
   const surg_node *n = whole(b);
   if (surg__b_bad(b, !n, "an input is absent")) return SURG_EUNSUPPORTED;
@@ -54,7 +54,7 @@ static surg_status extremes_by_pairs(surg__builder *b) {
   return b->status;
 }
 
-/* Of static shape, and of one that broadcasts to `to`. */
+/* Whether v has a static shape that broadcasts to `to`. */
 static bool spreads(surg_value *v, const surg__built *to, surg__built *x) {
   if (!surg__built_of(v, x) || !surg__built_static(x) || x->rank > to->rank) return false;
   for (uint32_t i = 0; i < x->rank; i++)
@@ -62,7 +62,7 @@ static bool spreads(surg_value *v, const surg__built *to, surg__built *x) {
   return true;
 }
 
-/* As often as `to` says: axes in front, then Tile. */
+/* Expands x to the shape `to`: leading axes, then Tile. */
 static val spread(surg__builder *b, const surg__built *x, const surg__built *to) {
   assert(x->rank <= to->rank);
   int64_t axes[SURG__BT_RANK], times[SURG__BT_RANK];
@@ -70,7 +70,7 @@ static val spread(surg__builder *b, const surg__built *x, const surg__built *to)
   bool same = !more;
   for (uint32_t i = 0; i < to->rank; i++) {
     axes[i] = i;
-    assert(i < more || x->d[i - more].n > 0); /* the result has elements */
+    assert(i < more || x->d[i - more].n > 0); /* the result is not empty */
     times[i] = to->d[i].n / (i < more ? 1 : x->d[i - more].n);
     same = same && times[i] == 1;
   }
@@ -79,7 +79,7 @@ static val spread(surg__builder *b, const surg__built *x, const surg__built *to)
   return op2(b, "Tile", v, surg__b_ints(b, times, to->rank));
 }
 
-/* y = OP (...), OP of those that once took inputs of one shape alone */
+/* y = OP (...), for operators whose old versions require inputs of one shape */
 static surg_status inputs_spread(surg__builder *b) {
   const surg_node *n = whole(b);
   surg__built x, y;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TopK, Compress and ReverseSequence for versions that take other types, or numbers where the model
- * computes them: each element learns how many stand before it, and is fetched by that place. */
+/* TopK, Compress and ReverseSequence for versions that support fewer types, or require attributes
+ * where the model computes inputs. Each element gets its rank by comparisons, and is gathered by
+ * it. */
 #include "rewrite/lower/terms.h"
 
-#define MOST_ELEMENTS 256 /* of an axis: as many comparisons for each element */
+#define MOST_ELEMENTS 256 /* size of an axis; each element is compared with all others */
 
-/* [n, n]: whether the column stands before the row. */
+/* [n, n]: whether the column precedes the row. */
 static surg_value *earlier(surg__builder *b, int64_t n) {
   assert(n >= 1 && n <= MOST_ELEMENTS);
   const int64_t dims[2] = {n, n};
@@ -20,7 +21,7 @@ static surg_value *earlier(surg__builder *b, int64_t n) {
   return surg__b_cast(b, v, SURG_BOOL);
 }
 
-/* Which element has place p, for each of as many p as `count` says: a last axis for the other. */
+/* For each p < count, the index of the element whose position is p; on a new last axis. */
 static surg__built found(surg__builder *b, surg__built place, surg_value *count) {
   assert(b->status || place.rank > 0);
   const int64_t column[2] = {-1, 1};
@@ -36,7 +37,7 @@ static surg__built found(surg__builder *b, surg__built place, surg_value *count)
 
 /* --- TopK --- */
 
-/* How many elements of the last axis come before each. */
+/* For each element of the last axis, the number of elements sorted before it. */
 static surg__built places(surg__builder *b, surg__built x, bool largest) {
   const uint32_t last = x.rank - 1;
   const surg__built row = surg__built_unsqueeze(b, x, last),
@@ -50,7 +51,7 @@ static surg__built places(surg__builder *b, surg__built x, bool largest) {
   return surg__built_reduce(b, "ReduceSum", before, last + 1, false);
 }
 
-/* The elements of x at those places of the last axis. */
+/* The elements of x at these indices of the last axis. */
 static surg__built taken(surg__builder *b, surg__built x, surg__built at) {
   assert(b->status || at.rank == x.rank);
   const int64_t any = -1;
@@ -126,7 +127,7 @@ static surg_status compress_by_place(surg__builder *b) {
                                                       .d = {c.d[0], c.d[0]}}, SURG_INT64);
   surg__built place =
       surg__built_reduce(b, "ReduceSum", surg__built_binary(b, "Mul", before, c), 1, false);
-  /* What is left out has the place -1. */
+  /* Elements that are not selected have the position -1. */
   surg_value *one_more = op2(b, "Add", place.v, surg__bint(b, 1));
   place.v = op2(b, "Mul", one_more, c.v);
   place.v = op2(b, "Sub", place.v, surg__bint(b, 1));
@@ -140,8 +141,8 @@ static surg_status compress_by_place(surg__builder *b) {
 
 /* --- ReverseSequence --- */
 
-/* y = ReverseSequence <batch_axis, time_axis> (x, l): the elements of each sequence, from the flat
- * first two axes. */
+/* y = ReverseSequence <batch_axis, time_axis> (x, l): gathers from the first two axes,
+ * flattened. */
 static surg_status reverse_by_gather(surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   const int64_t time = surg_node_int(n, "time_axis", 0), batch = surg_node_int(n, "batch_axis", 1);
@@ -156,7 +157,7 @@ static surg_status reverse_by_gather(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   for (uint32_t k = 0; k < x.rank; k++)
     if (surg__b_bad(b, !surg__bdim_filled(&x.d[k]), "x: a size may be 0"))
-      return SURG_EUNSUPPORTED; /* Reshape reads a 0 otherwise */
+      return SURG_EUNSUPPORTED; /* Reshape would copy a dimension for 0 */
   surg__built t = surg__built_range(b, x.d[time], SURG_INT64),
            i = surg__built_range(b, x.d[batch], SURG_INT64);
   l = surg__built_cast(b, l, SURG_INT64);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantized operators of ONNX Runtime's own, with the meaning of lib/eval/contrib/contrib_quant.c:
- * weights of few bits are taken apart by arithmetic on whole numbers, or where the weights are
- * constants handed as they are to DequantizeLinear in blocks. */
+/* Quantized operators of com.microsoft, equivalent to lib/eval/contrib/contrib_quant.c. Weights of
+ * few bits are unpacked by integer arithmetic; constant weights of 4 bits are passed to a blocked
+ * DequantizeLinear instead. */
 #include "rewrite/lower/native.h"
 
 #define MOST_PARTS 256      /* of a QLinearConcat */
-#define MOST_SIZE (1 << 28) /* what is multiplied below stays within 64 bits */
+#define MOST_SIZE (1 << 28) /* keeps the products below within 64 bits */
 
 /* --- QLinearConcat --- */
 
-/* Of one number, whose rank nobody asks for. */
+/* Creates a QuantizeLinear or DequantizeLinear with a scale of one element and any rank. */
 static surg_value *coded(surg__builder *b, const char *op, surg_value *x, surg_value *scale,
                          surg_value *zero) {
   surg_value *one = surg__b_single(b, scale);
@@ -17,7 +17,7 @@ static surg_value *coded(surg__builder *b, const char *op, surg_value *x, surg_v
   return surg__b_node(b, op, in, 3);
 }
 
-/* Whether these inputs are a scale and the zero point of bytes. */
+/* Whether these inputs are a float scale and an 8-bit zero point. */
 static bool is_coded(const surg_node *n, size_t scale, size_t zero) {
   const int dtype = surg__b_dtype(surg_node_input(n, zero));
   return surg__b_dtype(surg_node_input(n, scale)) == SURG_FLOAT &&
@@ -69,7 +69,7 @@ static bool counts(const surg__built *x, int64_t n) {
   return surg__built_count(x, INT64_MAX, &count) && count == (uint64_t)n;
 }
 
-/* Bytes of a row of so many numbers. */
+/* Bytes of a row of n packed numbers. */
 static int64_t row_bytes(const packed *p, int64_t n) {
   return (n * p->bits + 7) / 8;
 }
@@ -100,7 +100,7 @@ static bool read_packed(packed *p) {
          (!p->zeros.v || counts(&p->zeros, codes));
 }
 
-/* Bytes as the whole numbers in them, the lowest bits first: [N, n] of int32. */
+/* Unpacks the integers of each byte, lowest bits first: [N, n] of int32. */
 static surg__built unpacked(const packed *p, surg__built x, int64_t n) {
   surg__builder *b = p->b;
   const int64_t bytes = row_bytes(p, n), per = 8 / p->bits;
@@ -119,14 +119,14 @@ static surg__built unpacked(const packed *p, surg__built x, int64_t n) {
   return surg__built_slice(b, y, 1, surg__bdim_fixed(0), surg__bdim_fixed(n));
 }
 
-/* One number a block, [N, blocks, 1] of float. */
+/* Reshapes one number per block to [N, blocks, 1] of float. */
 static surg__built of_blocks(const packed *p, surg__built x) {
   const surg__bdim d[3] = {surg__bdim_fixed(p->outputs), surg__bdim_fixed(p->blocks),
                            surg__bdim_fixed(1)};
   return surg__built_reshape(p->b, surg__built_cast(p->b, x, SURG_FLOAT), d, 3);
 }
 
-/* [N, K] of float. */
+/* The dequantized weights [N, K] of float, by arithmetic. */
 static surg__built by_arithmetic(const packed *p) {
   surg__builder *b = p->b;
   const surg__bdim n = surg__bdim_fixed(p->outputs), all = surg__bdim_fixed(p->blocks * p->block);
@@ -143,14 +143,14 @@ static surg__built by_arithmetic(const packed *p) {
   return surg__built_slice(b, w, 1, surg__bdim_fixed(0), surg__bdim_fixed(p->inputs));
 }
 
-/* The bytes of a constant; NULL: it is none, or there is no memory. */
+/* Reads the bytes of a constant; NULL: not a constant, or out of memory. */
 static uint8_t *bytes_of(const packed *p, const surg__built *x, int64_t n) {
   surg_tensor *t = surg_value_constant(x->v);
   uint8_t *raw = t ? surg__arena_array(p->b->m->arena, (size_t)n + 1, 1) : NULL;
   return raw && surg_tensor_read(t, 0, raw, (size_t)n) == SURG_OK ? raw : NULL;
 }
 
-/* Zero points as DequantizeLinear has them, rows not filled up to bytes: [N, blocks] of UINT4. */
+/* Zero points as DequantizeLinear requires them, without padding of rows: [N, blocks] of UINT4. */
 static surg_value *zeros_in_a_row(const packed *p, const uint8_t *rows) {
   surg__builder *b = p->b;
   const int64_t n = p->outputs * p->blocks, bytes = row_bytes(p, p->blocks);
@@ -165,7 +165,7 @@ static surg_value *zeros_in_a_row(const packed *p, const uint8_t *rows) {
   return surg__b_tensor(b, SURG_UINT4, dims, 2, raw, (size_t)(n + 1) / 2);
 }
 
-/* The same of constants of four bits, which may stay as they are. False: they are none. */
+/* The dequantized weights for 4-bit constants, which keep their bytes. False: not supported. */
 static bool in_blocks(const packed *p, surg__built *w) {
   surg__builder *b = p->b;
   const int64_t dims[2] = {p->outputs, p->inputs};

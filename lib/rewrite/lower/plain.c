@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plainest forms, for engines with little: rows picked by a product, repeated along one axis of
- * two, tensors put together from flat pieces. */
+/* Forms that need few operators, for runtimes that support little: rows selected by a matrix
+ * product, Expand along one of two axes at a time, tensors concatenated from flat pieces. */
 #include "rewrite/lower/terms.h"
 
-#define MOST_PIECES 128 /* of a tensor that is put together */
-#define MOST_ELEMENTS (1u << 20) /* ... all in all */
+#define MOST_PIECES 128 /* per concatenated tensor */
+#define MOST_ELEMENTS (1u << 20) /* in total */
 
-/* --- picking by a product --- */
+/* --- selection by a matrix product --- */
 
-/* [.., n]: 1 where the whole number of `w`, which holds it n times, is that of the column, counted
- * from either end. */
+/* [.., n]: 1 where the integer in `w`, which is repeated n times, is the index of the column;
+ * negative indices count from the end. */
 static surg__built columns_hit(surg__builder *b, surg__built w, int64_t n, int dtype) {
   surg__built hit[2] = {{0}};
   double *at = surg__arena_array(b->m->arena, (size_t)n, sizeof *at);
@@ -22,8 +22,8 @@ static surg__built columns_hit(surg__builder *b, surg__built w, int64_t n, int d
   return surg__built_binary(b, "Add", hit[0], hit[1]);
 }
 
-/* The indices, n times each along an axis of their own, which is the last. By a product, since that
- * is where engines with little agree. */
+/* Repeats each index n times along a new last axis. Uses a matrix product, which these runtimes
+ * support. */
 static surg__built indices_repeated(surg__builder *b, surg__built i, int64_t n, bool flat) {
   const surg__bdim row[2] = {surg__bdim_fixed(1), surg__bdim_fixed(n)};
   surg__built u = surg__built_cast(b, i, SURG_FLOAT);
@@ -41,7 +41,7 @@ static bool all_filled(const surg__built *x) {
   return true;
 }
 
-/* y = Gather (t, i) along the first axis. */
+/* y = Gather (t, i) with axis 0. */
 static surg_status gather_product(surg__builder *b) {
   surg__built t, i, y;
   if (!surg__b_attrs_known(b) || !surg__built_get(b, "t", &t) || !surg__built_get(b, "i", &i) ||
@@ -70,7 +70,7 @@ static surg_status gather_product(surg__builder *b) {
   return b->status;
 }
 
-/* y = OneHot (i, depth, [0, 1]); the axis is the last but for a Transpose. */
+/* y = OneHot (i, depth, [0, 1]); other axes than the last need a Transpose. */
 static surg_status one_hot_plain(surg__builder *b) {
   surg__built i, y;
   surg_elem n;
@@ -100,7 +100,7 @@ static surg_status one_hot_plain(surg__builder *b) {
 
 /* --- repeating --- */
 
-/* x of [a, 1, c] as [a, n, c], by an Expand of two axes. */
+/* Expands [a, 1, c] to [a, n, c] with an Expand of two axes. */
 static surg__built repeated(surg__builder *b, surg__built x, surg__bdim a, surg__bdim n,
                             surg__bdim c) {
   static const int64_t perm[3] = {0, 2, 1};
@@ -117,7 +117,7 @@ static surg__built repeated(surg__builder *b, surg__built x, surg__bdim a, surg_
   return surg__built_transpose(b, surg__built_reshape(b, x, swapped, 3), perm);
 }
 
-/* y = Expand (x): one run of axes after the other, each as one axis of two. */
+/* y = Expand (x): expands one run of axes at a time, as one of two axes. */
 static surg_status expand_runs(surg__builder *b) {
   surg__built x, y;
   if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "y", &y) ||
@@ -146,13 +146,13 @@ static surg_status expand_runs(surg__builder *b) {
 
 /* --- pieces --- */
 
-/* Elements from `from` on of one of two rows. */
+/* A run of elements from index `from` of the old or the new data. */
 typedef struct piece {
   bool is_new;
   int64_t from, n;
 } piece;
 
-/* The flat elements of x, some of which are written anew; at most MOST_PIECES runs. False: more. */
+/* Splits the flat elements of x into runs of old and new elements. False: more than MOST_PIECES. */
 static bool find_pieces(const int64_t *source, int64_t count, piece *out, uint32_t *n) {
   *n = 0;
   for (int64_t k = 0; k < count; k++) {
@@ -169,7 +169,7 @@ static bool find_pieces(const int64_t *source, int64_t count, piece *out, uint32
   return true;
 }
 
-/* The place in x of the tuple number k, or -1: it is not within. */
+/* The flat index in x of a tuple; -1: out of range. */
 static int64_t place_of(const surg__built *x, const int64_t *tuple, uint32_t length) {
   int64_t at = 0;
   for (uint32_t d = 0; d < length; d++) {
@@ -180,7 +180,7 @@ static int64_t place_of(const surg__built *x, const int64_t *tuple, uint32_t len
   return at;
 }
 
-/* For each element of x which one of u it becomes, or -1. NULL: not known. */
+/* For each element of x the index of the update in u that replaces it, or -1. NULL: not known. */
 static int64_t *sources_of(surg__builder *b, const surg__built *x, const surg__built *i,
                            uint64_t count, uint64_t news) {
   const surg_tensor *t = surg_value_constant(i->v);
@@ -204,7 +204,7 @@ static int64_t *sources_of(surg__builder *b, const surg__built *x, const surg__b
   return source;
 }
 
-/* y = ScatterND (x, i, u): what stays and what is new, piece by piece. */
+/* y = ScatterND (x, i, u): concatenates pieces of x and of u. */
 static surg_status scatter_pieces(surg__builder *b) {
   surg__built x, i, u, parts[MOST_PIECES];
   piece pieces[MOST_PIECES];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools for versions that lack their forms: windows that are rounded up become padding that is
- * written out; where that does not do, windows are put together axis by axis, from one piece for
- * each place of the kernel. Sizes as lib/eval/nn/window.c has them. */
+/* Pooling for versions with fewer attributes: ceil_mode becomes explicit padding; otherwise
+ * windows are computed axis by axis, from one slice per kernel element. Sizes follow
+ * lib/eval/nn/window.c. */
 #include <math.h>
 
 #include "rewrite/lower/native.h"
 
-#define MOST_PLACES 256 /* of a kernel along one axis */
+#define MOST_PLACES 256 /* kernel size along one axis */
 #define LARGEST (1ll << 30)
 
 typedef struct window {
@@ -18,7 +18,7 @@ typedef struct pool {
   surg_node *n;
   surg__built x;
   int op;
-  uint32_t axes; /* behind batch and channels */
+  uint32_t axes; /* without batch and channels */
   window w[SURG__BT_RANK];
   bool include_pad;
   int64_t p;
@@ -43,7 +43,7 @@ static bool word_is(surg_str s, const char *word) {
   return s.n == strlen(word) && !memcmp(s.p, word, s.n);
 }
 
-/* The size of the result along an axis, and the padding where it is to be found. */
+/* Computes the output size along an axis, and its padding for auto_pad. */
 static bool size_axis(window *w, bool same, bool upper, bool ceil_mode) {
   const int64_t extent = (w->kernel - 1) * w->dilation + 1;
   if (same) {
@@ -92,9 +92,9 @@ static bool read(pool *p) {
   return p->p > 0;
 }
 
-/* --- padding that is written out --- */
+/* --- explicit padding --- */
 
-/* The padding at the end with which rounding down gives as many windows. */
+/* The padding at the end for which rounding down yields the same number of windows. */
 static int64_t needed(const window *w) {
   const int64_t extent = (w->kernel - 1) * w->dilation + 1;
   const int64_t room = w->in + w->begin + w->end - extent;
@@ -102,14 +102,14 @@ static int64_t needed(const window *w) {
   return (w->out - 1) * w->stride + extent - w->in - w->begin;
 }
 
-/* Whether the version aimed at says the same by padding. */
+/* Whether the target version can express the operator by padding. */
 static bool can_pad(const pool *p) {
   const int64_t dilated = p->op == SURG_OP_MaxPool ? 10 : p->op == SURG_OP_AveragePool ? 19 : 18;
   for (uint32_t d = 0; d < p->axes; d++) {
     const int64_t end = needed(&p->w[d]);
     if (p->w[d].dilation != 1 && p->b->m->opset < dilated) return false;
     if (end < 0 || (end != p->w[d].end && p->include_pad)) return false;
-    /* Runtimes want less padding than the kernel has places. */
+    /* Runtimes require less padding than the kernel size. */
     if (end >= p->w[d].kernel || p->w[d].begin >= p->w[d].kernel) return false;
   }
   return true;
@@ -139,14 +139,14 @@ static void by_padding(pool *p) {
   surg__b_result(b, "y", y);
 }
 
-/* --- pieces --- */
+/* --- slices --- */
 
 static const char *joiner(const pool *p) {
   return p->op == SURG_OP_MaxPool ? "Max" : "Add";
 }
 
-/* One axis: the elements at place 0 of the windows, joined with those at place 1 and so on. Behind
- * the last element stands what the padding holds. */
+/* Pools along one axis: combines the elements at index 0 of each window with those at index 1, and
+ * so on. The padding value follows the last element. */
 static surg__built join_axis(pool *p, surg__built x, uint32_t d) {
   surg__builder *b = p->b;
   const window *w = &p->w[d];
@@ -177,7 +177,7 @@ static surg__built join_axis(pool *p, surg__built x, uint32_t d) {
   return y;
 }
 
-/* How many places of window i of an axis count. */
+/* The number of elements that count in window i of an axis. */
 static int64_t places_of(const pool *p, const window *w, int64_t i) {
   const int64_t first = i * w->stride - w->begin, low = p->include_pad ? -w->begin : 0;
   const int64_t high = p->include_pad ? w->in + w->end : w->in;
@@ -189,7 +189,7 @@ static int64_t places_of(const pool *p, const window *w, int64_t i) {
   return n;
 }
 
-/* What the sums of an average are divided by, axis by axis. */
+/* Divides the sums of an average by the number of elements, axis by axis. */
 static surg__built averaged(pool *p, surg__built y, uint32_t d) {
   surg__builder *b = p->b;
   const window *w = &p->w[d];
@@ -225,7 +225,7 @@ static bool pieces_fit(const pool *p) {
   for (uint32_t d = 0; d < p->axes; d++) {
     const window *w = &p->w[d];
     if (w->kernel > MOST_PLACES || w->out > 65536) return false;
-    /* A window that holds nothing is not agreed upon. */
+    /* Runtimes treat empty windows differently. */
     for (int64_t i = 0; i < w->out; i++)
       if (places_of(p, w, i) == 0) return false;
   }
@@ -245,7 +245,7 @@ static surg_status pool_by_parts(surg__builder *b) {
   return b->status;
 }
 
-/* --- over three axes --- */
+/* --- pooling of three axes --- */
 
 typedef struct plane {
   int64_t kernel[2], stride[2], dilation[2], pads[4];
@@ -263,7 +263,8 @@ static surg__built max_of_plane(const pool *p, surg__built x, const plane *w) {
   return x;
 }
 
-/* y = MaxPool (x) over depth, height and width: over the last two, and then over the first. */
+/* y = MaxPool (x) over depth, height and width: first over the last two axes, then over the
+ * first. */
 static surg_status max_pool_planes(surg__builder *b) {
   pool p = {.b = b, .n = surg__b_matched(b)};
   int64_t k[3], s[3], d[3], pads[6];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantised operators before opset 10, in floats: sums of products in double, which holds them all,
- * then rounded as the operators say. Also Erf before 9. */
+/* Quantized operators before opset 10, computed in floats: sums of products are exact (in float or
+ * double), then rounded as the operators require. Also Erf before opset 9. */
 #include "rewrite/lower/terms.h"
 
 /* --- rounding --- */
 
-/* Halves to even: what is left above the floor decides, at a half whether the floor is odd. */
+/* Rounds half to even: the remainder above the floor decides; for one half, whether the floor is
+ * odd. */
 static val round_even(surg__builder *b, val x, int dtype) {
   if (b->m->opset >= 11) return surg__b_unary(b, "Round", x);
   val half = number(b, dtype, 0.5), low = surg__b_unary(b, "Floor", x), rest = sub(b, x, low);
@@ -48,7 +49,7 @@ static bool bounds(int dtype, double *low, double *high) {
   }
 }
 
-/* Rounded, plus zero (or NULL), cut to the type; what is no number becomes the least one. */
+/* x rounded, plus zero (may be NULL), saturated to the type; NaN becomes the lowest value. */
 static val narrowed(surg__builder *b, val x, val zero, int dtype) {
   double low = 0, high = 0;
   bounds(dtype, &low, &high);
@@ -71,10 +72,10 @@ static bool single(const surg_value *v) {
                  (surg_type_rank(t) == 1 && surg_type_static(t, &count) && count == 1)));
 }
 
-/* How scales and zero points lie along x. */
+/* How scales and zero points are aligned with x: per tensor, per axis or in blocks. */
 typedef struct lie {
   size_t axis, rank;
-  int64_t block, length; /* block 0: one for each part, or for all */
+  int64_t block, length; /* block 0: per axis or per tensor */
 } lie;
 
 static bool find_lie(const surg_node *n, const surg_type *x, const surg_value *s, lie *l) {
@@ -91,7 +92,7 @@ static bool find_lie(const surg_node *n, const surg_type *x, const surg_value *s
                   : surg_type_rank(type_of(s)) == 1;
 }
 
-/* A scale or zero point (or NULL) so that it is broadcast to x. */
+/* A scale or zero point (may be NULL), reshaped to broadcast to x. */
 static val laid(surg__builder *b, val s, const lie *l) {
   if (!s || !l->rank) return s;
   const size_t n = l->block ? (size_t)l->length : l->rank;
@@ -145,14 +146,14 @@ static surg_status dequantize(surg__builder *b) {
   return b->status;
 }
 
-/* v takes over the value of that name, which is read from then on. */
+/* Makes v the replacement of the value bound to `name`. Returns the value to use from then on. */
 static val result(surg__builder *b, const char *name, val v) {
   val old = surg__b_get(b, name);
   surg__b_result(b, name, v);
   return old ? old : v;
 }
 
-/* y, scale and zero point of x, its range stretched to hold 0. */
+/* y, scale and zero point of x. The range is extended to include 0. */
 static surg_status dynamic_quantize(surg__builder *b) {
   val x = surg__b_get(b, "x");
   if (surg__b_bad(b, dtype_of(x) != SURG_FLOAT, "an element type is unknown or unsupported") ||
@@ -166,7 +167,7 @@ static surg_status dynamic_quantize(surg__builder *b) {
   low = surg__b_binary(b, "Min", low, number(b, SURG_FLOAT, 0));
   val scale = sub(b, high, low);
   scale = divide(b, scale, number(b, SURG_FLOAT, 255));
-  /* Zeros alone have a scale of one. Equal takes no floats before 11. */
+  /* If all elements are 0, the scale is 1. Equal does not support floats before opset 11. */
   val none = surg__b_unary(b, "Not", cast(b, scale, SURG_BOOL));
   scale = result(b, "ys", surg__b_binary(b, "Add", scale, cast(b, none, SURG_FLOAT)));
   val zero = divide(b, sub(b, number(b, SURG_FLOAT, 0), low), scale);
@@ -179,7 +180,7 @@ static surg_status dynamic_quantize(surg__builder *b) {
 
 #define MOST_RANK 8
 
-/* How many products one sum adds; 0: not known. */
+/* The number of products per sum; 0: not known. */
 static uint64_t terms_of(const surg__builder *b, bool conv) {
   const surg_type *t = type_of(surg__b_get(b, "b"));
   const size_t rank = t && surg_type_has_rank(t) ? surg_type_rank(t) : 0;
@@ -192,7 +193,7 @@ static uint64_t terms_of(const surg__builder *b, bool conv) {
   return n;
 }
 
-/* How far from its zero point a byte may be. */
+/* The largest distance of a byte from its zero point. */
 static uint64_t reach(const surg__builder *b, const char *x, const char *zero) {
   const int64_t low = dtype_of(surg__b_get(b, x)) == SURG_INT8 ? -128 : 0, high = low + 255;
   const surg_value *v = surg__b_get(b, zero);
@@ -202,16 +203,16 @@ static uint64_t reach(const surg__builder *b, const char *x, const char *zero) {
   return (uint64_t)(high - z > z - low ? high - z : z - low);
 }
 
-/* In which sums of products of bytes are exact, whatever their order: runtimes rarely have these
- * operators for doubles. */
+/* The float type in which sums of products of bytes are exact in any order. float is preferred: few
+ * runtimes support these operators for double. */
 static int sum_type(const surg__builder *b, bool conv) {
   const uint64_t n = terms_of(b, conv), most = reach(b, "a", "az") * reach(b, "b", "bz");
   return n > 0 && n <= (1u << 24) / most ? SURG_FLOAT : SURG_DOUBLE;
 }
 
-/* A zero point as it lies along x: one number, or one for each output channel of the weights of a
- * ConvInteger, for each row of A or column of B of a MatMulInteger. false: it is not known to be
- * so. */
+/* Whether a zero point has a supported shape: one number, or one per output channel of the
+ * weights of a ConvInteger, per row of A or per column of B of a MatMulInteger. False: also if
+ * not known. */
 static bool zero_lies(surg__builder *b, const char *name, bool conv, bool second) {
   const val z = surg__b_get(b, name);
   const surg_type *t = type_of(z), *w = type_of(surg__b_get(b, second ? "b" : "a"));
@@ -227,7 +228,7 @@ static val zero_of(surg__builder *b, const char *name, bool conv, bool second) {
   return surg__bint_reshape(b, z, ones, conv ? surg_type_rank(type_of(surg__b_get(b, "b"))) : 2);
 }
 
-/* x less its zero point. */
+/* x minus its zero point. */
 static val centred(surg__builder *b, const char *x, val z, int dtype) {
   val v = cast(b, surg__b_get(b, x), dtype);
   return z ? sub(b, v, cast(b, z, dtype)) : v;
@@ -240,7 +241,7 @@ static void copy_attrs(surg__builder *b, val y) {
     b->status = surg_node_copy_attr(to, surg_node_attr_at(from, i));
 }
 
-/* The node's own product; `bias` may be NULL. */
+/* The Conv or MatMul of the node; `bias` may be NULL. */
 static val product(surg__builder *b, bool conv, val x, val w, val bias) {
   const val in[3] = {x, w, bias};
   val y = surg__b_node(b, conv ? "Conv" : "MatMul", in, bias ? 3 : 2);
@@ -271,7 +272,8 @@ static surg_status integer_product(surg__builder *b) {
   return b->status;
 }
 
-/* The scales make one number, in float; the sum becomes a float before it is scaled. */
+/* The product of the scales is one factor, in float; the sum is converted to float before
+ * scaling. */
 static surg_status scaled_product(surg__builder *b) {
   static const char *const singles[] = {"as", "az", "bs", "bz", "ys", "yz"};
   val yz = surg__b_get(b, "yz"), bias = is_conv(b) ? surg__b_get(b, "bias") : NULL;
@@ -295,7 +297,7 @@ static surg_status scaled_product(surg__builder *b) {
   if (bias) bias = cast(b, bias, SURG_DOUBLE);
   val x = centred(b, "a", surg__b_get(b, "az"), dtype);
   val w = centred(b, "b", surg__b_get(b, "bz"), dtype);
-  const bool apart = bias && dtype == SURG_FLOAT; /* it may be larger than what float holds */
+  const bool apart = bias && dtype == SURG_FLOAT; /* the bias may not be exact in float */
   val y = product(b, is_conv(b), x, w, apart ? NULL : bias);
   if (apart) {
     int64_t dims[MOST_RANK] = {-1};
@@ -312,9 +314,10 @@ static surg_status scaled_product(surg__builder *b) {
 
 /* --- Erf --- */
 
-#define TERMS 72 /* enough up to 4, where the rest is below what a float tells from 1 */
+#define TERMS 72 /* terms for |x| up to 4; beyond that erf rounds to 1 */
 
-/* x exp(-x^2) 2 / sqrt(pi) (1 + 2x^2/3 (1 + 2x^2/5 (1 + ...))), in which nothing cancels. */
+/* x exp(-x^2) 2 / sqrt(pi) (1 + 2x^2/3 (1 + 2x^2/5 (1 + ...))): all terms have one sign, so there
+ * is no cancellation. */
 static surg_status erf_series(surg__builder *b) {
   val x = surg__b_get(b, "x");
   const int dtype = dtype_of(x);
