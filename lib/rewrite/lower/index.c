@@ -314,9 +314,7 @@ static surg_status one_hot(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   surg_value *n = surg__bint_reshape(b, wide(b, depth).v, &one, 1);
   surg__built at = wide(b, i);
-  if (fold) at.v = surg__bint_wrap(b, at.v, surg__bint_reshape(b, n, NULL, 0)); /* scalar:
-                                                                                 * broadcasts to any
-                                                                                 * rank */
+  if (fold) at.v = surg__bint_wrap(b, at.v, surg__bint_reshape(b, n, NULL, 0)); /* scalar */
   at = surg__built_unsqueeze(b, at, (uint32_t)axis);
   surg__built count = surg__built_range(b, surg__bdim_of(n), SURG_INT64);
   int64_t dims[SURG__BT_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RNN, GRU and LSTM as the operators they are said to be, with the meaning of
- * lib/eval/recurrent/recurrent.c. Few steps of a known number are written out; else a Scan goes
- * over them. The products with the input are taken of all steps at once. Where sequences have
- * lengths of their own a mask keeps the state behind their end, and backwards each is turned round
- * by itself. */
+/* RNN, GRU and LSTM as basic operators, equivalent to lib/eval/recurrent/recurrent.c. A small known
+ * number of steps is unrolled; otherwise a Scan iterates over the steps. The products with the
+ * input are computed for all steps at once. If sequences have different lengths, a mask keeps the
+ * state after the end of a sequence, and for the reverse direction each sequence is reversed on its
+ * own. */
 #include <math.h>
 
 #include "eval/nn/activation.h"
 #include "rewrite/lower/native.h"
 
 #define MOST_GATES 4u
-#define MOST_FUNCTIONS 3u /* of a direction */
+#define MOST_FUNCTIONS 3u /* per direction */
 
 typedef struct layer {
   surg__builder *b;
   surg_node *n;
-  int op, type; /* type: what is computed in */
+  int op, type; /* type: of the computation */
   uint32_t gates, functions, directions;
   int64_t hidden;
   bool batch_first, backward, input_forget, reset_last;
-  double clip; /* INFINITY: none */
+  double clip; /* INFINITY: no clipping */
   surg__activation acts[2 * MOST_FUNCTIONS];
   surg__built x, w, r, bias, lengths, h0, c0, p; /* v NULL: absent */
 } layer;
 
-/* What the steps of a direction read. */
+/* Operands that the steps of a direction read. */
 typedef struct direction {
   const layer *l;
   const surg__activation *f;
   surg__built r,
-      rh; /* recurrence weights, turned; GRU: of the last gate apart, unless reset_last */
-  surg__built rb;    /* its bias, where it cannot join that of the input */
-  surg__built p[3];  /* peepholes of i, o, f */
+      rh; /* recurrence weights, transposed; rh: last GRU gate */
+  surg__built rb;    /* recurrence bias, where it cannot be added to the input bias */
+  surg__built p[3];  /* peephole weights of the gates i, o, f */
   bool backward;
 } direction;
 
@@ -46,14 +46,15 @@ static bool is_word(surg_str s, const char *word) {
 }
 
 static bool read_direction(layer *l) {
-  if (!surg_node_attr(l->n, "direction")) return true; /* of GRU-1 the default is misspelt */
+  if (!surg_node_attr(l->n, "direction")) return true; /* the default is misspelt in GRU-1 */
   const surg_str s = surg_node_string(l->n, "direction", "forward");
   l->backward = is_word(s, "reverse");
   if (is_word(s, "bidirectional")) l->directions = 2;
   return l->backward || l->directions == 2 || is_word(s, "forward");
 }
 
-/* Every function must be an operator of the opset, with parameters that all runtimes agree on. */
+/* Reads the activation functions. Each must be an operator of the opset, with parameters that all
+ * runtimes interpret alike. */
 static bool read_functions(layer *l) {
   static const char *const words[] = {"sigmoid", "tanh", "tanh"}, *const rnn[] = {"tanh"};
   const char *why;
@@ -80,12 +81,12 @@ static bool read_attributes(layer *l) {
   l->input_forget = surg_node_int(l->n, "input_forget", 0) != 0;
   l->clip = surg_node_attr(l->n, "clip") ? surg_node_float(l->n, "clip", 0) : INFINITY;
   if (!surg__b_attrs_known(b) || !(l->clip >= 0) || !read_direction(l)) return false;
-  /* Runtimes do not agree whether the cell state is cut before h sees it. */
+  /* Runtimes disagree on whether the cell state is clipped before h is computed. */
   if (l->op == SURG_OP_LSTM && isfinite(l->clip)) return false;
   return read_functions(l);
 }
 
-/* False: it is there, but not of that rank. */
+/* Reads an operand, which may be absent. False: it has another rank. */
 static bool operand(const layer *l, const char *name, uint32_t rank, surg__built *out) {
   if (!surg__b_get(l->b, name)) return true;
   return surg__built_get(l->b, name, out) && out->rank == rank;
@@ -152,7 +153,7 @@ static surg__built activated(const direction *d, uint32_t which, surg__built x) 
   return x;
 }
 
-/* The last axis in equal parts. */
+/* Splits the last axis into equal parts. */
 static void split(const layer *l, surg__built x, uint32_t n, surg__built *out) {
   surg__builder *b = l->b;
   out[0] = x;
@@ -167,14 +168,14 @@ static void split(const layer *l, surg__built x, uint32_t n, surg__built *out) {
   }
 }
 
-/* --- a step: `x` is what the gates see of the input --- */
+/* --- one step; `x` is the contribution of the input to the gates --- */
 
 static state rnn_step(const direction *d, surg__built x, state s) {
   s.h = activated(d, 0, op2(d->l, "Add", x, surg__built_matmul(d->l->b, s.h, d->r)));
   return s;
 }
 
-/* Gates z, r, h. */
+/* GRU step; the gates are z, r, h. */
 static state gru_step(const direction *d, surg__built x, state s) {
   const layer *l = d->l;
   surg__built xs[3], hs[3];
@@ -193,7 +194,7 @@ static state gru_step(const direction *d, surg__built x, state s) {
   return s;
 }
 
-/* Gates i, o, f, c. */
+/* LSTM step; the gates are i, o, f, c. */
 static state lstm_step(const direction *d, surg__built x, state s) {
   const layer *l = d->l;
   surg__built g[MOST_GATES];
@@ -227,7 +228,8 @@ static state next(const direction *d, surg__built x, state s) {
   }
 }
 
-/* ... at place `at` of the sequences; *y is what it gives. */
+/* One step at position `at` of the sequences, with the mask for ended sequences; *y is its
+ * output. */
 static state walked(const direction *d, surg__built x, surg__built at, state s, surg__built *y) {
   const layer *l = d->l;
   const state t = next(d, x, s);
@@ -287,7 +289,7 @@ static surg__built scanned(const direction *d, surg__built x, state *s) {
   step.rank = 2;
   if (l->lengths.v) at.v = surg__b_body_input(b, "at", SURG_INT64);
   inner = walked(d, step, at, inner, &y);
-  /* An output may not stand for two. */
+  /* Two outputs must not be the same value. */
   if (y.v == inner.h.v) y = surg__built_unary(b, "Identity", y);
   surg__b_body_output(b, inner.h.v, l->type);
   if (s->c.v) surg__b_body_output(b, inner.c.v, l->type);
@@ -298,14 +300,14 @@ static surg__built scanned(const direction *d, surg__built x, state *s) {
   x.v = all;
   x.d[2] = surg__bdim_fixed(l->hidden);
   if (surg__bdim_filled(&x.d[0])) return x;
-  /* After no step at all nothing but the number of steps is known of what they gave. */
+  /* If there may be no steps, the sizes of what Scan returns are not reliable: reshape it. */
   const surg__bdim shape[3] = {x.d[0], x.d[1], x.d[2]};
   for (uint32_t i = 0; i < 3; i++)
     x.d[i] = (surg__bdim){.n = -1, .of = all, .axis = i, .dim = {.value = -1}};
   return surg__built_reshape(b, x, shape, 3);
 }
 
-/* Each sequence turned round by itself: [steps, batch, ..]. */
+/* Reverses each sequence on its own: [steps, batch, ..]. */
 static surg__built turned(const layer *l, surg__built x) {
   const int64_t one[1] = {-1};
   surg_value *lengths = surg__bint_reshape(l->b, l->lengths.v, one, 1);
@@ -317,7 +319,7 @@ static surg__built turned(const layer *l, surg__built x) {
 
 /* --- operands of a direction --- */
 
-/* What operand x holds for direction i, computed with. */
+/* The part of operand x for direction i, in the type of the computation. */
 static surg__built of_direction(const layer *l, surg__built x, uint32_t axis, uint32_t i) {
   const surg__built at = surg__built_scalar(l->b, SURG_INT64, i);
   return surg__built_cast(l->b, surg__built_gather(l->b, x, at, axis), l->type);
@@ -337,7 +339,8 @@ static state first_state(const layer *l, uint32_t i, surg__bdim batch) {
   return s;
 }
 
-/* What all steps see of the input, [steps, batch, gates * hidden], the biases in it that may be. */
+/* The contribution of the input to the gates of all steps, [steps, batch, gates * hidden],
+ * including the biases where possible. */
 static surg__built read_weights(const layer *l, uint32_t i, surg__built x, direction *d) {
   static const int64_t turn[2] = {1, 0};
   surg__builder *b = l->b;
@@ -367,7 +370,7 @@ static surg__built read_weights(const layer *l, uint32_t i, surg__built x, direc
   return op2(l, "Add", x, bias);
 }
 
-/* The state after a sequence of nothing is 0, whatever it was at first. */
+/* Replaces the final state of empty sequences by 0, which ignores the initial state. */
 static surg__built unless_empty(const layer *l, surg__built x, surg__built first,
                                 surg__bdim steps) {
   surg__builder *b = l->b;
@@ -378,7 +381,7 @@ static surg__built unless_empty(const layer *l, surg__built x, surg__built first
   return surg__built_where(b, some, x, surg__built_scalar(b, l->type, 0));
 }
 
-/* y as [steps, 1, batch, hidden], the state as [1, batch, hidden]. */
+/* Returns y as [steps, 1, batch, hidden]; *s: the states as [1, batch, hidden]. */
 static surg__built run_direction(const layer *l, uint32_t i, surg__built x, bool few, state *s) {
   surg__builder *b = l->b;
   direction d = {.l = l, .f = &l->acts[i * l->functions], .backward = l->backward || i == 1};
@@ -393,7 +396,8 @@ static surg__built run_direction(const layer *l, uint32_t i, surg__built x, bool
   return surg__built_unsqueeze(b, y, 1);
 }
 
-/* The directions beside each other, with the batch first where that is asked for. */
+/* Creates an output: concatenates the directions and, if required by `layout`, moves the batch axis
+ * to the front. */
 static void give(const layer *l, const char *name, const surg__built *parts, uint32_t axis) {
   static const int64_t whole[4] = {2, 0, 1, 3}, last[3] = {1, 0, 2};
   surg__builder *b = l->b;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize as the elements it reads, each with its weight, as lib/eval/image/resize.c has it, axis
- * by axis. Coordinates are computed in double, or in float where elements are weighted. A neighbour
- * of weight 0 is left out, so that no NaN leaks from it. Scales and sizes may be what the model
- * computes. */
+/* Resize as a weighted sum of the elements it reads, axis by axis, equivalent to
+ * lib/eval/image/resize.c. Coordinates are computed in double, or in float where elements are
+ * weighted. Neighbours of weight 0 are skipped, so that they cannot spread NaN. Scales and sizes
+ * may be computed by the model. */
 #include <math.h>
 
 #include "eval/image/resize.h"
 #include "rewrite/lower/native.h"
 
-#define MOST_TAPS 32 /* neighbours on one side that are written out */
+#define MOST_TAPS 32 /* neighbours per side that are unrolled */
 
-/* One axis. All are vectors of one double (in original_single: float), but `n` is of int64. */
+/* Properties of one axis, each a vector of one double (in original_single: one float); `n`:
+ * int64. */
 typedef struct axis {
   surg_value *in, *out, *n, *scale, *length, *start, *end;
   double known_scale; /* 0: not known */
@@ -22,7 +23,7 @@ typedef struct resize {
   surg__built x, roi, scales, sizes;
   surg__rz_words is;
   uint32_t axes[SURG__BT_RANK], n_axes;
-  int number; /* element type of what is computed: SURG_DOUBLE, SURG_FLOAT in original_single */
+  int number; /* type of the computation: SURG_DOUBLE; in original_single SURG_FLOAT */
 } resize;
 
 /* --- numbers --- */
@@ -58,7 +59,7 @@ static bool read_axes(resize *r) {
   return true;
 }
 
-/* An operand with so many elements; one that is empty counts as absent. False: not known. */
+/* Reads an operand of `count` elements; an empty one counts as absent. False: not known. */
 static bool operand(resize *r, const char *name, uint32_t count, surg__built *out) {
   *out = (surg__built){0};
   if (!surg__b_get(r->b, name)) return true;
@@ -67,7 +68,7 @@ static bool operand(resize *r, const char *name, uint32_t count, surg__built *ou
   return !out->v || out->d[0].n == (int64_t)count;
 }
 
-/* Scales that are constant. */
+/* The scale of axis i if it is constant, else 0. */
 static double known_scale(const resize *r, uint32_t i) {
   const surg_tensor *t = r->scales.v ? surg_value_constant(r->scales.v) : NULL;
   uint8_t raw[4];
@@ -77,8 +78,8 @@ static double known_scale(const resize *r, uint32_t i) {
   return f > 0 && isfinite(f) ? (double)f : 0;
 }
 
-/* Whether the size of axis i is its scale times what it was, without a rest. Where corners are
- * aligned, engines and the standard's reference place elements in two ways if there is a rest. */
+/* Whether the size of axis i times its scale is an integer. Otherwise runtimes and the reference
+ * implementation of ONNX disagree on coordinates with align_corners. */
 static bool whole_size(const resize *r, uint32_t i) {
   const double scale = known_scale(r, i), n = (double)r->x.d[r->axes[i]].n;
   return scale > 0 && (scale == floor(scale) || (n >= 0 && n * scale == floor(n * scale)));
@@ -126,8 +127,8 @@ static void size_axis(resize *r, uint32_t i, axis *a) {
   a->end = real(r, surg__bint_at(b, r->roi.v, r->n_axes + i));
 }
 
-/* One scale for all axes, the smallest or the largest of those that the sizes ask for. Of an empty
- * axis none follows: it is no number, and the axis stays empty. */
+/* Sets one scale for all axes: the smallest or the largest of those required by the sizes. The
+ * scale of an empty axis is NaN and ignored; the axis remains empty. */
 static void share_scale(resize *r, axis *a) {
   const char *op = r->is.policy == SURG__RZ_NOT_LARGER ? "Less" : "Greater";
   surg_value *common = a[0].scale;
@@ -150,7 +151,7 @@ static void share_scale(resize *r, axis *a) {
 
 /* --- coordinates --- */
 
-/* Where the elements 0, 1, ... of the result lie in the input. */
+/* The input coordinates of the output elements i. */
 static surg_value *original(resize *r, const axis *a, surg_value *i) {
   surg_value *last = with(r, "Sub", a->in, 1);
   surg_value *half = op2(r, "Div", with(r, "Add", i, 0.5), a->scale);
@@ -175,7 +176,7 @@ static surg_value *original(resize *r, const axis *a, surg_value *i) {
     }
     case SURG__RZ_ASYMMETRIC: return op2(r, "Div", i, a->scale);
     case SURG__RZ_TF_NEAREST: {
-      /* An axis that keeps its size stays as it is. */
+      /* An axis with scale 1 is copied. */
       surg_value *less = with(r, "Less", a->scale, 1);
       surg_value *other = op2(r, "Or", less, with(r, "Greater", a->scale, 1));
       return choose(r, other, half, i);
@@ -193,7 +194,7 @@ static surg_value *original(resize *r, const axis *a, surg_value *i) {
   }
 }
 
-/* original, in float. */
+/* As `original`, computed in float. */
 static surg_value *original_single(resize *r, const axis *a, surg_value *i) {
   axis f = *a;
   r->number = SURG_FLOAT;
@@ -205,7 +206,7 @@ static surg_value *original_single(resize *r, const axis *a, surg_value *i) {
   return real(r, x);
 }
 
-/* As an index from 0 to in - 1; what is no number counts as 0. */
+/* Converts coordinates to indices from 0 to in - 1; NaN becomes 0. */
 static surg__built clamped(resize *r, const axis *a, surg_value *x) {
   surg_value *last = with(r, "Sub", a->in, 1);
   surg_value *positive = with(r, "Greater", x, 0);
@@ -215,13 +216,14 @@ static surg__built clamped(resize *r, const axis *a, surg_value *x) {
                     .d = {surg__bdim_of(a->n)}};
 }
 
-/* A vector for the elements along an axis, so that it goes with the whole. */
+/* Reshapes a vector for the elements of an axis, so that it broadcasts to the data. */
 static surg_value *spread(resize *r, surg_value *v, uint32_t at) {
   const int64_t dims[SURG__BT_RANK] = {-1, 1, 1, 1, 1, 1, 1, 1};
   return r->x.rank - at == 1 ? v : surg__bint_reshape(r->b, v, dims, r->x.rank - at);
 }
 
-/* CROP gives another value where it looks beside the input. */
+/* For tf_crop_and_resize: selects the extrapolation value where coordinates are outside the
+ * input. */
 static surg__built cropped(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built y) {
   if (r->is.coords != SURG__RZ_CROP) return y;
   surg_value *beside = with(r, "Less", x, 0);
@@ -265,7 +267,7 @@ static surg_value *weight(resize *r, surg_value *x) {
   return choose(r, with(r, "Greater", d, 1), outer, inner);
 }
 
-/* Weights of what lies beside the input count as none, where that is asked for. */
+/* Sets the weights of positions outside the input to 0, if exclude_outside is set. */
 static surg_value *within(resize *r, const axis *a, surg_value *place, surg_value *w) {
   if (!r->is.exclude_outside) return w;
   surg_value *before = with(r, "Less", place, 0);
@@ -279,7 +281,7 @@ static surg_value *scaled(resize *r, surg_value *w, surg_value *sum) {
   return choose(r, some, op2(r, "Div", w, sum), w);
 }
 
-/* w * x, and 0 where w is 0. */
+/* w * x, and 0 where w is 0, even if x is NaN. */
 static surg_value *term(resize *r, surg_value *w, surg_value *x) {
   surg_value *below = with(r, "Less", w, 0);
   surg_value *some = op2(r, "Or", below, with(r, "Greater", w, 0));
@@ -287,7 +289,7 @@ static surg_value *term(resize *r, surg_value *w, surg_value *x) {
   return choose(r, some, product, num(r, 0));
 }
 
-/* Neighbour by neighbour: `side` on each side. */
+/* Sums over `side` neighbours on each side, one by one. */
 static surg__built by_taps(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built data,
                         int side, double squeeze) {
   surg_value *w[2 * MOST_TAPS], *place[2 * MOST_TAPS], *sum = NULL;
@@ -311,8 +313,8 @@ static surg__built by_taps(resize *r, const axis *a, uint32_t at, surg_value *x,
   return cropped(r, a, at, x, y);
 }
 
-/* How far neighbours lie is computed: every input element, and those that stand for what lies
- * beside, with a weight that may be 0. */
+/* Sums over all input elements and the positions outside that the filter may reach, most with
+ * weight 0. Used if the width of the filter is computed, or large. */
 static surg__built by_all(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built data) {
   surg__builder *b = r->b;
   const int64_t column[2] = {-1, 1}, last = 1;
@@ -321,7 +323,7 @@ static surg__built by_all(resize *r, const axis *a, uint32_t at, surg_value *x, 
   surg_value *reach = op2(r, "Div", num(r, r->is.mode == SURG__RZ_LINEAR ? 1 : 2), squeeze);
   reach = surg__b_unary(b, "Ceil", reach);
   surg_value *count = op2(r, "Add", a->in, op2(r, "Add", reach, reach));
-  if (!surg__bdim_filled(&data.d[at])) /* an empty axis has no elements for the places beside it */
+  if (!surg__bdim_filled(&data.d[at])) /* an empty axis has no neighbours */
     count = choose(r, with(r, "Greater", a->in, 0), count, num(r, 0));
   surg__bdim n = surg__bdim_of(surg__b_cast(b, count, SURG_INT64));
   surg_value *from_zero = real(r, surg__built_range(b, n, SURG_INT64).v);
@@ -331,7 +333,7 @@ static surg__built by_all(resize *r, const axis *a, uint32_t at, surg_value *x, 
   surg_value *sum = surg__b_over(b, "ReduceSum", w, &last, 1);
   surg__b_set_int(b, sum, "keepdims", 1);
   w = scaled(r, w, sum);
-  /* The axis goes to the end, then each element of the result has a row there. */
+  /* The axis is moved to the end; each output element is a weighted sum over it. */
   surg__built at_places = clamped(r, a, place);
   at_places.d[0] = n;
   surg__built rows =
@@ -353,14 +355,14 @@ static surg__built smooth(resize *r, const axis *a, uint32_t at, surg_value *x, 
 
 /* --- emissions --- */
 
-/* Whether weights are divided by a sum that may be next to nothing: of those of a cubic that lie
- * inside the input, unless the nearest one outweighs the others. */
+/* Whether the sum of weights that divides may be close to 0: for cubic with exclude_outside, unless
+ * the nearest weight exceeds the others. */
 static bool unsteady(const resize *r) {
   return r->is.mode == SURG__RZ_CUBIC && r->is.exclude_outside &&
          !(r->is.cubic_a >= -1 && r->is.cubic_a <= 0);
 }
 
-/* Whether axis i stays as it is. */
+/* Whether axis i is copied. */
 static bool stays(const resize *r, uint32_t i) {
   return known_scale(r, i) == 1 && r->is.coords != SURG__RZ_CROP;
 }
@@ -399,14 +401,15 @@ static surg_status resize_by_parts(surg__builder *b) {
   return b->status;
 }
 
-/* Numbers for all axes, from those of `axes` and of the others: [first, second] by place. */
+/* Builds a list for all axes from elements of `named` and `others`; from[i] is an index into their
+ * concatenation. */
 static surg_value *all_of(surg__builder *b, surg_value *named, surg_value *others,
                           const int64_t *from, size_t n) {
   surg_value *both = surg__bint_concat(b, named, others, 0);
   return surg__b_binary(b, "Gather", both, surg__b_ints(b, from, n));
 }
 
-/* y = Resize <axes> (x, r, s, z), where the axes are all that is new. */
+/* y = Resize <axes> (x, r, s, z) for versions without `axes`: lists all axes. */
 static surg_status resize_all_axes(surg__builder *b) {
   static const char *const gone[] = {"axes", "antialias", "keep_aspect_ratio_policy"};
   resize r = {.b = b, .number = SURG_DOUBLE};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading between elements: GridSample, DeformConv and RoiAlign as Gather, with the meaning of
- * lib/eval/image/sample.c and roi.c. Coordinates are doubles; what they touch is decided in whole
- * numbers, so that none of them, NaN included, leads out of the tensor: elements outside are
- * gathered from a row of zeros behind all others. */
+/* Interpolating operators (GridSample, DeformConv, RoiAlign) by Gather, equivalent to
+ * lib/eval/image/sample.c and roi.c. Coordinates are doubles, indices are integers clamped to the
+ * tensor, so that no coordinate, NaN included, is out of range: elements outside are gathered from
+ * a row of zeros after all others. */
 #include <math.h>
 
 #include "rewrite/lower/native.h"
@@ -10,23 +10,23 @@
 enum { NEAREST, LINEAR, CUBIC };
 enum { ZEROS, BORDER, REFLECTION };
 #define MOST_AXES 3u
-#define NOWHERE (-2) /* a coordinate that touches nothing */
+#define NOWHERE (-2) /* a coordinate that is outside of every tensor */
 
 typedef struct sampler {
   surg__builder *b;
   int mode, edge;
   bool corners;
-  bool largest; /* the largest of what the taps weigh, not their sum */
-  uint32_t n; /* axes */
+  bool largest; /* combine by maximum instead of sum */
+  uint32_t n; /* number of spatial axes */
   surg__bdim size[MOST_AXES];
-  surg__built rows;      /* [tensors * elements + 1, channels]: the last one is 0 */
-  surg__bdim outside; /* its number */
-  surg__built base;      /* [tensors, 1, ...]: the first row of each */
-  surg__built real_size[MOST_AXES], int_size[MOST_AXES]; /* scalars; v NULL: not made yet */
+  surg__built rows;      /* [tensors * elements + 1, channels]; the last row is 0 */
+  surg__bdim outside; /* index of the last row */
+  surg__built base;      /* [tensors, 1, ...]: index of the first row of each tensor */
+  surg__built real_size[MOST_AXES], int_size[MOST_AXES]; /* scalars; v NULL: not created yet */
 } sampler;
 
-/* What a coordinate touches along an axis: where, whether it is inside, and with which weight; each
- * [tensors, points...]. */
+/* One neighbour of a coordinate along an axis: its index, whether it is inside, and its weight;
+ * each is [tensors, points...]. */
 typedef struct tap {
   surg__built at, inside, weight;
 } tap;
@@ -37,18 +37,18 @@ static surg__built number(const sampler *s, const char *op, surg__built x, doubl
   return surg__built_number(s->b, op, x, y);
 }
 
-/* 1 or 0 of a type for a bool. */
+/* Converts a bool to 1 or 0 of a type. */
 static surg__built flag(const sampler *s, surg__built x, int dtype) {
   return surg__built_cast(s->b, x, dtype);
 }
 
-/* A coordinate, or `other` where it is not finite. */
+/* x, or `other` where x is NaN or infinite. */
 static surg__built finite_or(const sampler *s, surg__built x, double other) {
   const surg__built is = number(s, "Less", surg__built_unary(s->b, "Abs", x), INFINITY);
   return surg__built_where(s->b, is, x, surg__built_scalar(s->b, SURG_DOUBLE, other));
 }
 
-/* To the nearest whole number, to the even one from the middle. */
+/* Rounds half to even. */
 static surg__built rounded(const sampler *s, surg__built x) {
   surg__builder *b = s->b;
   const surg__built low = surg__built_unary(b, "Floor", x);
@@ -63,8 +63,8 @@ static surg__built rounded(const sampler *s, surg__built x) {
   return surg__built_binary(b, "Add", low, flag(s, up, SURG_DOUBLE));
 }
 
-/* Folded at the edges, as often as it takes: low and high are the first and the last element, or
- * half an element further out. Sizes are numbers here. */
+/* Reflects coordinates at the borders as often as necessary. The borders are the first and the last
+ * element, or half an element further outside. The sizes must be numbers. */
 static surg__built reflected(const sampler *s, uint32_t axis, surg__built x) {
   surg__builder *b = s->b;
   const double low = s->corners ? 0 : -0.5;
@@ -79,7 +79,7 @@ static surg__built reflected(const sampler *s, uint32_t axis, surg__built x) {
            number(s, "Greater",
                   surg__built_binary(b, "Sub", half, surg__built_unary(b, "Floor", half)), 0.25),
            SURG_DOUBLE);
-  /* rest, or range - rest where it was turned round an odd number of times */
+  /* rest, or range - rest after an odd number of reflections */
   const surg__built turned = number(s, "Add", number(s, "Mul", rest, -2), range);
   const surg__built y =
       surg__built_binary(b, "Add", rest, surg__built_binary(b, "Mul", odd, turned));
@@ -93,7 +93,7 @@ static void make_sizes(sampler *s) {
   }
 }
 
-/* The element at a whole coordinate. */
+/* The neighbour at an integer coordinate. */
 static void place(const sampler *s, uint32_t axis, surg__built x, tap *t) {
   surg__builder *b = s->b;
   const surg__built size = s->real_size[axis];
@@ -109,7 +109,7 @@ static void place(const sampler *s, uint32_t axis, surg__built x, tap *t) {
   t->at = surg__built_binary(b, "Add", t->at, surg__built_binary(b, "Mul", beyond, last));
 }
 
-/* Keys' cubic with a = -0.75: near for up to 1, else far, of a distance of up to 2. */
+/* Keys' cubic kernel with a = -0.75: `near` for distances up to 1, `far` for 1 to 2. */
 static surg__built cubic(const sampler *s, surg__built d, bool far) {
   const double a = -0.75;
   if (!far) {
@@ -153,7 +153,7 @@ static uint32_t find_taps(const sampler *s, uint32_t axis, surg__built x, tap *t
 
 /* --- elements --- */
 
-/* [tensors, points..., channels] of the rows that a choice of one tap for each axis names. */
+/* Gathers [tensors, points..., channels] for one neighbour per axis. */
 static surg__built gathered(const sampler *s, const tap *const *chosen) {
   surg__builder *b = s->b;
   surg__built at = chosen[0]->at, inside = chosen[0]->inside;
@@ -173,8 +173,8 @@ static surg__built gathered(const sampler *s, const tap *const *chosen) {
   return surg__built_gather(b, s->rows, at, 0);
 }
 
-/* The weighted sum over all choices, or the largest of what is added; coordinates as [tensors,
- * points...] of double. */
+/* The weighted sum over all combinations of neighbours, or the largest weighted element. x has the
+ * coordinates, as [tensors, points...] of double. */
 static surg__built sampled(const sampler *s, const surg__built *x) {
   surg__builder *b = s->b;
   tap taps[MOST_AXES][4];
@@ -202,21 +202,21 @@ static surg__built sampled(const sampler *s, const surg__built *x) {
   return sum;
 }
 
-/* Elements of a channel of one tensor. */
+/* Elements per channel of one tensor. */
 static surg__bdim plane_of(const sampler *s) {
   surg__bdim plane = surg__bdim_fixed(1);
   for (uint32_t i = 0; i < s->n; i++) plane = surg__bdim_mul(s->b, plane, s->size[i]);
   return plane;
 }
 
-/* A vector as the first of `rank` axes. */
+/* Reshapes a vector to the first of `rank` axes. */
 static surg__built upright(const sampler *s, surg__built x, uint32_t rank) {
   surg__bdim d[SURG__BT_RANK] = {x.d[0]};
   for (uint32_t i = 1; i < rank; i++) d[i] = surg__bdim_fixed(1);
   return surg__built_reshape(s->b, x, d, rank);
 }
 
-/* x of [tensors, channels, axes...] as rows; where each tensor begins is left to the caller. */
+/* Converts x of [tensors, channels, axes...] to rows; the caller sets s->base. */
 static void take_rows(sampler *s, surg__built x) {
   surg__builder *b = s->b;
   const surg__bdim plane = plane_of(s);
@@ -233,13 +233,13 @@ static void take_rows(sampler *s, surg__built x) {
   make_sizes(s);
 }
 
-/* The same where tensor i of x is that of coordinate i, which will have `rank` axes. */
+/* The same if tensor i of x is sampled at coordinates i; coordinates have `rank` axes. */
 static void take_own_rows(sampler *s, surg__built x, uint32_t rank) {
   s->base = upright(s, surg__built_steps(s->b, x.d[0], plane_of(s), SURG_INT64), rank);
   take_rows(s, x);
 }
 
-/* The last axis behind the first one. */
+/* Moves the last axis to position 1. */
 static surg__built channels_first(const sampler *s, surg__built x) {
   int64_t perm[SURG__BT_RANK] = {0, (int64_t)x.rank - 1};
   for (uint32_t i = 2; i < x.rank; i++) perm[i] = i - 1;
@@ -270,10 +270,11 @@ static bool read_grid_sample(sampler *s, const surg__built *x, const surg__built
       grid->rank != x->rank || x->dtype == SURG_STRING)
     return false;
   s->n = x->rank - 2;
-  /* There are no samples of nothing; but nothing may be sampled, of what is empty as well. */
+  /* If there are samples, the sizes are assumed not to be 0; without samples x may be empty. */
   bool samples = surg__bdim_filled(&x->d[0]) && surg__bdim_filled(&x->d[1]);
   for (uint32_t i = 1; i <= s->n; i++) samples = samples && surg__bdim_filled(&grid->d[i]);
-  /* Rows of a Reshape that cannot say 0 are what is left beside the channels. */
+  /* Without allowzero (opset 14) the channels must not be 0, since Reshape infers the number of
+   * rows. */
   if (s->b->m->opset < 14 && !surg__bdim_filled(&x->d[1])) return false;
   for (uint32_t i = 0; i < s->n; i++) {
     s->size[i] = x->d[i + 2];
@@ -283,8 +284,8 @@ static bool read_grid_sample(sampler *s, const surg__built *x, const surg__built
   return s->mode == NEAREST || surg__dtype_is_float(x->dtype);
 }
 
-/* A coordinate from -1 to 1 in elements, in the type of the grid, half in float; what is not finite
- * counts as -1, as runtimes have it. */
+/* Converts coordinates from -1..1 to elements, in the type of the grid (float16 in float). As in
+ * runtimes, NaN and infinity count as -1. */
 static surg__built scaled(const sampler *s, surg__built v, uint32_t axis, int type) {
   surg__builder *b = s->b;
   const surg__built size = s->real_size[axis];
@@ -311,7 +312,7 @@ static surg_status grid_sample_to_gather(surg__builder *b) {
   take_own_rows(&s, surg__built_cast(b, x, type), grid.rank - 1);
   const surg__built g = surg__built_cast(b, grid, SURG_DOUBLE);
   for (uint32_t i = 0; i < s.n; i++) {
-    const double column = s.n - 1 - i; /* x, the last axis, comes first */
+    const double column = s.n - 1 - i; /* x, the last axis, is column 0 */
     const surg__built v =
         surg__built_gather(b, g, surg__built_scalar(b, SURG_INT64, column), grid.rank - 1);
     at[i] = scaled(&s, v, i, grid.dtype);
@@ -330,7 +331,7 @@ typedef struct deform {
   int64_t stride[MOST_AXES], dilation[MOST_AXES], begin[MOST_AXES];
 } deform;
 
-/* An attribute of one number for each axis. */
+/* Reads an attribute with one number per axis. */
 static bool read_axes(const deform *d, const char *name, int64_t fallback, int64_t *out) {
   size_t n = 0;
   const int64_t *said = surg_node_ints(surg__b_matched(d->s.b), name, &n);
@@ -343,7 +344,7 @@ static bool fixed(const surg__built *x) {
   return surg__built_count(x, INT64_MAX, &count) && count > 0;
 }
 
-/* Whether the sizes of the operands agree: what the standard asks, or the node is invalid. */
+/* Whether the sizes of the operands agree, as ONNX requires. */
 static bool deform_agrees(const deform *d) {
   if (d->groups < 1 || d->offset_groups < 1 || d->channels % d->groups ||
       d->outputs % d->groups || d->channels % d->offset_groups)
@@ -355,7 +356,7 @@ static bool deform_agrees(const deform *d) {
                         d->mask.d[1].n == d->offset_groups * d->kernel);
 }
 
-/* The name of an operand whose sizes are not all fixed and above 0; NULL: there is none. */
+/* Returns the name of an operand with a size that is not a number above 0; NULL: none. */
 static const char *open_operand(const deform *d) {
   return !fixed(&d->x)                   ? "x"
          : !fixed(&d->weight)            ? "the weights"
@@ -401,7 +402,7 @@ static bool read_deform(deform *d) {
          surg__b_lacks(b, "strides, dilations or pads", "expected one integer for each axis");
 }
 
-/* Coordinate `axis` of each place of `sizes`, times `step`, plus `first`. */
+/* Coordinates along `axis` of the positions in `sizes`: index * step + first. */
 static surg__built counted(const deform *d, uint32_t axis, const surg__bdim *sizes, int64_t count,
                         int64_t step, int64_t first, const int64_t *dims) {
   surg__builder *b = d->s.b;
@@ -418,7 +419,7 @@ static surg__built counted(const deform *d, uint32_t axis, const surg__bdim *siz
   return surg__built_numbers(b, SURG_DOUBLE, dims, 2, numbers);
 }
 
-/* Where the kernel stands, shifted: [batch * offset groups, kernel, points] for each axis. */
+/* The kernel positions plus offsets: [batch * offset groups, kernel, points] per axis. */
 static void shifted(const deform *d, surg__built *at) {
   surg__builder *b = d->s.b;
   const surg__bdim tensors = surg__bdim_fixed(d->batch * d->offset_groups),
@@ -460,7 +461,7 @@ static surg_status deform_to_gather(surg__builder *b) {
     y = surg__built_binary(b, "Mul", y,
                         surg__built_reshape(b, surg__built_cast(b, d.mask, type), beside, 4));
   }
-  /* Columns of [batch, groups, channels of one * kernel, points] meet the weights. */
+  /* Multiplies columns [batch, groups, channels per group * kernel, points] by the weights. */
   const int64_t rows = d.channels / d.groups * d.kernel, per_group = d.outputs / d.groups;
   const surg__bdim columns[4] = {surg__bdim_fixed(d.batch), surg__bdim_fixed(d.groups),
                                  surg__bdim_fixed(rows), surg__bdim_fixed(d.points)};
@@ -490,7 +491,7 @@ typedef struct regions {
   surg__built x, rois, batches;
   int64_t pooled[2], samples;
   double scale, shift;
-  int type; /* that coordinates are computed in, step by step as runtimes do */
+  int type; /* type of coordinates; rounds each step as runtimes do */
 } regions;
 
 static bool read_regions(regions *r) {
@@ -520,9 +521,10 @@ static bool read_regions(regions *r) {
     r->s.size[i] = r->x.d[i + 2];
     r->s.size[i].filled = surg__bdim_filled(&r->rois.d[0]) || surg__bdim_filled(&r->s.size[i]);
   }
-  /* Rows of a Reshape that cannot say 0 are what is left beside the channels. */
+  /* Without allowzero (opset 14) the channels must not be 0, since Reshape infers the number of
+   * rows. */
   return (b->m->opset >= 14 || surg__bdim_filled(&r->x.d[1])) && r->samples > 0 &&
-         r->samples <= MOST_ROI_SAMPLES; /* 0: as many as the size of a region asks for */
+         r->samples <= MOST_ROI_SAMPLES; /* 0: depends on the size of each region */
 }
 
 /* Constants first, first + 1, ... along one axis of the coordinates. */
@@ -539,7 +541,7 @@ static surg__built along(const regions *r, uint32_t axis, int64_t n, double firs
   return surg__built_numbers(b, r->type, dims, ROI_RANK, v);
 }
 
-/* A corner of all regions along axis 0 (rows) or 1. */
+/* One coordinate of a corner of all regions, scaled to elements. */
 static surg__built corner(const regions *r, surg__built rois, uint32_t column) {
   surg__builder *b = r->s.b;
   surg__built v = surg__built_gather(b, rois, surg__built_scalar(b, SURG_INT64, column), 1);
@@ -547,7 +549,8 @@ static surg__built corner(const regions *r, surg__built rois, uint32_t column) {
   return r->shift > 0 ? number(&r->s, "Sub", v, r->shift) : v;
 }
 
-/* Where samples stand along an axis, in double and within the tensor; *inside: they stood there. */
+/* The coordinates of samples along an axis, in double, clamped to the tensor; *inside: whether they
+ * were inside before. */
 static surg__built samples_along(const regions *r, surg__built rois, uint32_t axis,
                                  surg__built *inside) {
   surg__builder *b = r->s.b;
@@ -631,12 +634,12 @@ static bool read_levels(levels *l) {
     if (!surg__mul_i64(l->size[i][0], l->size[i][1], &n) || !surg__add_i64(all, n, &all))
       return false;
   }
-  /* One behind the other, as every exporter has them: where each begins need not be asked. */
+  /* Levels must be contiguous, as all exporters create them, so the start indices are not read. */
   return l->value.d[1].n == all && l->value.d[2].n > 0 && l->value.d[3].n > 0 &&
          l->at.d[4].n > 0 && l->at.d[5].n == 2 && l->at.d[2].n == l->value.d[2].n;
 }
 
-/* One level of x, heads before queries: [B * M, ...]. */
+/* One level of x, with heads before queries: [B * M, ...]. */
 static surg__built of_level(const levels *l, surg__built x, size_t i) {
   static const int64_t turn[5] = {0, 2, 1, 3, 4};
   surg__builder *b = l->b;
@@ -644,7 +647,7 @@ static surg__built of_level(const levels *l, surg__built x, size_t i) {
   return surg__built_transpose(b, y, turn);
 }
 
-/* [B * M, D, Q] */
+/* The samples of one level: [B * M, D, Q]. */
 static surg__built level(const levels *l, size_t i, int64_t from, surg__bdim heads) {
   static const int64_t last[4] = {0, 2, 3, 1};
   surg__builder *b = l->b;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scan and SequenceMap as other loops. What Scan does at each step is a copy of its body; before
- * opset 9 there is no Scan of that form, and a Loop picks the slices itself. The Scan of opset 8
- * does that for each entry of a batch, which is a loop around it over the first axis of everything.
- */
+/* Scan and SequenceMap as other loops. The body of Scan is copied into each step. Before opset 9
+ * there is no Scan of this form, so a Loop slices the inputs itself. Scan of opset 8 also iterates
+ * over a batch: it becomes a loop over axis 0 of all operands around the inner loop. */
 #include "rewrite/lower/terms.h"
 
 #define MOST SURG__RULE_NODES /* states and scanned inputs, or outputs */
 
-/* One loop that is being made: what it carries and scans, and then what stands for both inside. */
+/* A loop under construction: its state and scanned values outside, and later those inside the
+ * body. */
 typedef struct turns {
   surg__builder *b;
-  val in[MOST], out[MOST]; /* out: inside what is given on, then what comes out */
+  val in[MOST], out[MOST]; /* out: results of the body, then of the loop */
   int in_type[MOST], out_type[MOST];
   size_t states, scanned, outputs;
-  int64_t axes[MOST], back[MOST];         /* of what is scanned */
-  int64_t out_axes[MOST], out_back[MOST]; /* of what is collected */
-  uint32_t out_rank[MOST];                /* inside, where the axis is not 0 */
+  int64_t axes[MOST], back[MOST];         /* of scanned inputs */
+  int64_t out_axes[MOST], out_back[MOST]; /* of collected outputs */
+  uint32_t out_rank[MOST];                /* rank inside the body, needed where the axis is not 0 */
   val first;
   surg__bscope outside;
 } turns;
 
-/* What a Loop is given at each turn; runtimes want to see that it is a scalar. */
+/* Adds a scalar input to the body of a Loop; runtimes require the shape to be declared. */
 static val scalar_input(surg__builder *b, const char *word, int dtype) {
   const surg_type *type = surg_type_tensor(b->m->m, dtype, NULL, 0);
   const char *name = type && !b->status ? surg__rname(b->m, word) : NULL;
@@ -30,7 +30,7 @@ static val scalar_input(surg__builder *b, const char *word, int dtype) {
 
 /* --- as a Scan --- */
 
-/* All zeros are what is said by nothing. */
+/* Sets a list attribute, unless it is all zeros, which is the default. */
 static void set_list(surg__builder *b, val v, const char *name, const int64_t *list, size_t n) {
   bool any = false;
   for (size_t i = 0; i < n; i++) any |= list[i] != 0;
@@ -50,13 +50,14 @@ static void scan_begin(turns *t) {
 
 /* --- as a Loop --- */
 
-/* How many turns there are, as a scalar. */
+/* The number of iterations, as a scalar. */
 static val count_turns(turns *t) {
   val shape = surg__b_unary(t->b, "Shape", t->in[t->states]);
   return gather(t->b, shape, int64(t->b, t->axes[0]), 0);
 }
 
-/* The first Loops carry something: the count of turns where there is nothing else. */
+/* Begins a Loop. Old versions require a loop-carried value: the number of iterations if there are
+ * no states. */
 static void loop_begin(turns *t) {
   surg__builder *b = t->b;
   val count = count_turns(t), in[MOST + 2] = {count, NULL}, outer[MOST];
@@ -78,7 +79,7 @@ static void loop_begin(turns *t) {
   }
 }
 
-/* What a Loop collects stands on axis 0. */
+/* A Loop collects along axis 0: moves that axis to its final position. */
 static val to_axis(turns *t, size_t i) {
   const int64_t rank = t->out_rank[i] + 1;
   int64_t perm[SURG_LIMIT_RANK];
@@ -103,7 +104,7 @@ static void begin(turns *t) {
 
 static void end(turns *t) {
   surg__builder *b = t->b;
-  /* An output must not be an input of the body, nor given twice. */
+  /* An output of the body must not be an input, nor occur twice. */
   for (size_t i = 0; i < t->outputs; i++)
     surg__b_body_output(b, surg__b_unary(b, "Identity", t->out[i]), t->out_type[i]);
   surg__b_leave(b, t->outside);
@@ -121,14 +122,14 @@ static void end(turns *t) {
   }
 }
 
-/* A copy of what a body does. */
+/* Copies the nodes of a body. */
 static void put_body(surg__builder *b, surg_graph *body, val *in, size_t n_in, val *out,
                      size_t n_out) {
   if (b->status) return;
   b->status = surg_graph_splice(b->g, b->before, body, in, n_in, NULL, out, n_out);
 }
 
-/* The outputs of the node that was matched. */
+/* Replaces the outputs of the matched node. */
 static void give(surg__builder *b, val *out, size_t n) {
   surg_node *old = surg__b_matched(b);
   for (size_t i = 0; i < n && !b->status; i++) {
@@ -150,7 +151,7 @@ static bool read_list(const surg_node *n, const char *name, int64_t *out, size_t
   return true;
 }
 
-/* `skip`: inputs before the states. */
+/* `skip`: number of inputs before the states. */
 static bool read_scan(surg__builder *b, turns *t, size_t skip, surg_graph **body) {
   surg_node *n = surg__b_matched(b);
   *t = (turns){.b = b};
@@ -182,7 +183,7 @@ static bool read_scan(surg__builder *b, turns *t, size_t skip, surg_graph **body
   return true;
 }
 
-/* Whether a Loop can do what the attributes say: it collects forwards. */
+/* Whether a Loop supports these attributes: it collects in forward direction only. */
 static bool loop_can(const turns *t) {
   for (size_t i = 0; i < t->scanned; i++) {
     const surg_type *type = type_of(t->in[t->states + i]);
@@ -210,7 +211,7 @@ static surg_status scan_to_loop(surg__builder *b) {
   return b->status;
 }
 
-/* For each entry of the batch what Scan does along the axis behind it. */
+/* For each batch entry, a Scan along the next axis. */
 static surg_status scan_of_batch(surg__builder *b) {
   turns inner, all;
   surg_graph *body;
@@ -257,7 +258,8 @@ static void sequence_output(surg__builder *b, val v, int dtype) {
   b->status = type ? surg_graph_add_output(b->g, v, type) : SURG_ENOMEM;
 }
 
-/* Whether each input is a sequence or not is known, and the element type of each output. */
+/* Reads a SequenceMap. It must be known which inputs are sequences, and the element type of each
+ * output. */
 static bool read_map(surg__builder *b, turns *t, bool *sequence, surg_graph **body) {
   const surg_node *n = surg__b_matched(b);
   *t = (turns){.b = b};
@@ -286,7 +288,7 @@ static surg_status map_to_loop(surg__builder *b) {
   surg_graph *body;
   bool sequence[MOST];
   if (!read_map(b, &t, sequence, &body)) return SURG_EUNSUPPORTED;
-  /* Some runtimes stumble over a Loop of sequences whose condition is left out. */
+  /* Some runtimes fail for a Loop with sequences if its condition is absent. */
   val in[MOST + 2] = {surg__b_unary(b, "SequenceLength", t.in[0]), surg__b_scalar(b, SURG_BOOL, 1)};
   val so_far[MOST];
   for (size_t i = 0; i < t.outputs; i++) {
@@ -310,9 +312,10 @@ static surg_status map_to_loop(surg__builder *b) {
   return b->status;
 }
 
-/* --- a sequence as it is --- */
+/* --- copies of sequences --- */
 
-/* Before opset 14 Identity takes no sequence: something put at its end is taken away again. */
+/* Before opset 14 Identity does not support sequences: inserts an element at the end and erases
+ * it. */
 static surg_status copy_sequence(surg__builder *b) {
   val x = surg__b_get(b, "x");
   const int dtype = elem_dtype(x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs along an axis, spelled out: CumProd as a chain of products, DFT as a product with a
- * matrix. And the matrix that is 1 on a diagonal. */
+/* Operators along an axis: CumProd as a chain of products, DFT as a product with a constant matrix.
+ * Also EyeLike. */
 #include <math.h>
 
 #include "rewrite/lower/terms.h"
@@ -9,9 +9,9 @@
 
 #define MOST_PARTS 256u      /* along the axis */
 #define MOST_ELEMENTS 65536u /* of x */
-#define MOST_AXES 4u         /* tried, where the model computes which it is */
+#define MOST_AXES 4u         /* candidates, if the model computes the axis */
 
-/* Part after part along an axis; `ones` is what an exclusive product starts from. */
+/* Cumulative products along an axis, part by part; an exclusive product starts with `ones`. */
 static val products(surg__builder *b, val x, int64_t n, size_t axis, bool exclusive, bool reverse,
                     val ones) {
   val *parts = surg__arena_array(b->m->arena, (size_t)n + 1, sizeof(val));
@@ -29,7 +29,7 @@ static val products(surg__builder *b, val x, int64_t n, size_t axis, bool exclus
   return concat(b, parts, (size_t)n, (int64_t)axis);
 }
 
-/* What an exclusive product starts from: ones in the shape of a part. */
+/* The start of an exclusive product: ones in the shape of a part. */
 static val ones_of(surg__builder *b, const surg_type *t, int dtype, size_t axis) {
   const size_t rank = surg_type_rank(t);
   int64_t *dims = surg__arena_array(b->m->arena, rank + 1, sizeof *dims);
@@ -43,7 +43,7 @@ static val ones_of(surg__builder *b, const surg_type *t, int dtype, size_t axis)
   return numbers(b, dtype, ones, dims, rank);
 }
 
-/* Whether the axis is number k, told by its value, which may count from the end. */
+/* Whether the computed axis, which may be negative, is k. */
 static val is_axis(surg__builder *b, val axis, int64_t k, int64_t rank) {
   const int dtype = dtype_of(axis);
   const val from_start = number(b, dtype, (double)k);
@@ -60,7 +60,7 @@ static bool parts_known(const surg_type *t, size_t from, size_t to) {
   return true;
 }
 
-/* The axes there may be: the one that is known, or all. */
+/* The possible axes from .. to - 1: the known one, or all. */
 static bool which_axes(const surg_value *a, size_t rank, size_t *from, size_t *to) {
   const surg_tensor *t = surg_value_constant(a);
   int64_t axis;
@@ -99,14 +99,15 @@ static surg_status cum_prod(surg__builder *b) {
 
 /* --- DFT --- */
 
-#define MOST_BASE (1u << 20) /* numbers of the matrix that a transform is */
+#define MOST_BASE (1u << 20) /* elements of the DFT matrix */
 #define TURN 6.28318530717958647692
 
-/* A transform of `points` of `parts` numbers each to `out_points` of `out_parts`. */
+/* A transform of `points` of `parts` numbers (1: real, 2: complex) to `out_points` of
+ * `out_parts`. */
 typedef struct dft {
   int64_t points, parts, out_points, out_parts, length;
-  bool inverse, half; /* half: one side of the spectrum, given or asked for */
-  bool nothing; /* half of a single point is the spectrum of none: nobody can ask for that */
+  bool inverse, half; /* half: one side of the spectrum is the input or output */
+  bool nothing; /* length 0, from an inverse of one point: invalid, no result */
 } dft;
 
 static bool dft_form(const surg_node *n, const surg_type *t, size_t axis, const surg_value *length,
@@ -132,7 +133,7 @@ static bool dft_form(const surg_node *n, const surg_type *t, size_t axis, const 
   return surg__dims_product(dims, 4, &size) && size <= MOST_BASE;
 }
 
-/* The cosine and sine of i / n turns; those of quarters are what they are exactly. */
+/* The cosine and sine of i / n turns; exact for multiples of a quarter turn. */
 static void wave(int64_t i, int64_t n, double *c, double *s) {
   static const int8_t quarters[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
   const double turn = (double)i / (double)n * TURN;
@@ -141,8 +142,8 @@ static void wave(int64_t i, int64_t n, double *c, double *s) {
   *s = quarter ? quarters[4 * i / n][1] : sin(turn);
 }
 
-/* Row n * parts + p, column k * out_parts + q: how much number p of point n counts in number q of
- * point k of the result. */
+/* The DFT matrix. Row n * parts + p, column k * out_parts + q: the factor of part p of input point
+ * n in part q of output point k. */
 static val dft_base(surg__builder *b, const dft *d) {
   const int64_t dims[2] = {d->points * d->parts, d->out_points * d->out_parts};
   double *base = surg__arena_array(b->m->arena, (size_t)(dims[0] * dims[1]), sizeof *base);
@@ -152,7 +153,7 @@ static val dft_base(surg__builder *b, const dft *d) {
       double c, t;
       wave(n * k % d->length, d->length, &c, &t);
       double by = d->inverse ? 1 / (double)d->length : 1;
-      if (d->half && d->inverse && n > 0 && 2 * n != d->length) by *= 2; /* and its mirror image */
+      if (d->half && d->inverse && n > 0 && 2 * n != d->length) by *= 2; /* counts its conjugate */
       const double s = (d->inverse ? t : -t) * by;
       c *= by;
       double *at = base + n * d->parts * dims[1] + k * d->out_parts;
@@ -165,7 +166,7 @@ static val dft_base(surg__builder *b, const dft *d) {
   return numbers(b, SURG_DOUBLE, base, dims, 2);
 }
 
-/* Along one axis: that axis goes to the end, where a point's numbers stand side by side. */
+/* Transforms along one axis, which is moved to the end, next to the parts. */
 static val dft_along(surg__builder *b, val x, const surg_type *t, size_t axis, const dft *d) {
   const size_t rank = surg_type_rank(t);
   int64_t *perm = surg__arena_array(b->m->arena, rank, sizeof *perm);
@@ -197,8 +198,8 @@ static val dft_along(surg__builder *b, val x, const surg_type *t, size_t axis, c
   return transpose(b, y, back, rank);
 }
 
-/* One of the axes from..to - 1 on, which a run gives, where results are of several shapes: they
- * stand one behind the other, and what the axis asked for made is cut out of them. */
+/* Selects one of the axes from .. to - 1 at run time, if their results have different shapes: the
+ * flat results are concatenated, and that of the selected axis is sliced and reshaped. */
 static val dft_chosen(surg__builder *b, val x, const surg_type *t, const dft *forms, size_t from,
                       size_t to, val a) {
   const size_t rank = surg_type_rank(t), n = to - from;
@@ -241,7 +242,7 @@ static surg_status discrete_fourier(surg__builder *b) {
   dft forms[MOST_AXES];
   size_t from, to;
   uint64_t count;
-  bool alike = true, some = false; /* all results are of one shape; there is one */
+  bool alike = true, some = false; /* all results have one shape; there is a result */
   if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
       surg__b_bad(b, !surg_type_static(t, &count), "x: sizes are unknown") ||
       surg__b_bad(b, !count, "x: a size is 0") ||
@@ -255,7 +256,7 @@ static surg_status discrete_fourier(surg__builder *b) {
   to = from + 1;
   if (surg__b_bad(b, a && !which_axes(a, rank, &from, &to), "the axis is unknown or out of range"))
     return SURG_EUNSUPPORTED;
-  if (to == rank && to - from > 1) to--; /* the last axis is none of a signal */
+  if (to == rank && to - from > 1) to--; /* the last axis has the parts of a number */
   if (surg__b_bad(b, to >= rank, "the axis is out of range") ||
       surg__b_bad(b, to <= from, "the axis is out of range") ||
       surg__b_bad(b, to - from > MOST_AXES, "it has more parts than a rewrite may list"))

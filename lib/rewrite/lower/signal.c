@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reads signals, where lengths may be what the model computes: STFT as the product of each
- * window with a matrix of waves, MelWeightMatrix by choices. In double, with the meaning of
- * lib/eval/math/signal.c. */
+/* Signal operators whose lengths may be computed by the model: STFT as the product of each window
+ * with a matrix of cosines and sines, MelWeightMatrix by comparisons. Computed in double,
+ * equivalent to lib/eval/math/signal.c. */
 #include <math.h>
 
 #include "rewrite/lower/terms.h"
@@ -17,14 +17,14 @@ typedef struct frames {
   bool onesided;
 } frames;
 
-/* 0, 1, ... as many as a scalar says. */
+/* 0, 1, ..., n - 1; n is a scalar. */
 static val counted(surg__builder *b, val n) {
   val zero = int64(b, 0);
   const val in[3] = {zero, n, int64(b, 1)};
   return surg__b_node(b, "Range", in, 3);
 }
 
-/* The windows of one part of the numbers, [batch, frames, length]. */
+/* The windows of the real or imaginary part, [batch, frames, length]. */
 static val framed(const frames *f, val x, int64_t part) {
   surg__builder *b = f->b;
   val starts = mul(b, counted(b, f->count), f->step);
@@ -46,7 +46,7 @@ static val size_of(surg__builder *b, val x, int64_t axis) {
   return gather(b, shape, int64(b, axis), 0);
 }
 
-/* What point n counts in frequency k, as whole turns: [length, frequencies]. */
+/* The angles 2 pi n k / length in radians, modulo one turn: [length, frequencies]. */
 static val angles(const frames *f) {
   surg__builder *b = f->b;
   val half = f->onesided ? half_and_one(b, f->length) : f->length;
@@ -102,7 +102,7 @@ static val real(surg__builder *b, double v) {
   return number(b, SURG_DOUBLE, v);
 }
 
-/* A single number in double. */
+/* A value of one element, as a scalar of double. */
 static val single_real(surg__builder *b, const char *name) {
   return cast(b, surg__b_single(b, surg__b_get(b, name)), SURG_DOUBLE);
 }
@@ -118,7 +118,7 @@ static val to_mel(surg__builder *b, val hertz) {
   return mul(b, ratio, real(b, 2595 / log(10)));
 }
 
-/* The bins of the spectrum that the edges of the triangles fall into: [bins + 2]. */
+/* The bins of the spectrum for the edges of the triangles: [bins + 2]. */
 static val mel_edges(surg__builder *b, val bins, val length) {
   val low = to_mel(b, single_real(b, "lo")), high = to_mel(b, single_real(b, "hi"));
   val count = add(b, bins, int64(b, 2));
@@ -139,8 +139,8 @@ static val most_one(surg__builder *b, val x) {
   return op2(b, "Max", x, real(b, 1));
 }
 
-/* y = MelWeightMatrix <output_datatype> (n, l, r, lo, hi): up from the left edge of each triangle
- * to its middle, 1 there where that is the same, and down to the right edge. */
+/* y = MelWeightMatrix <output_datatype> (n, l, r, lo, hi): each triangle rises from its left edge
+ * to its center, is 1 there if both are equal, and falls to the right edge. */
 static surg_status mel_weights(surg__builder *b) {
   static const char *const names[] = {"n", "l", "r", "lo", "hi"};
   const surg_node *n = surg__b_matched(b);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slice, Split, Pad and Range whose bounds the model computes, for versions that want numbers: the
- * elements are fetched by Gather, with indices that are computed. So only elements move, whatever
- * they are. */
+/* Slice, Split, Pad and Range with bounds that the model computes, for versions that require
+ * constants. Gather fetches the elements with computed indices, so any element type is
+ * supported. */
 #include "rewrite/lower/terms.h"
 
-#define MOST_INDICES 65536 /* of a constant */
+#define MOST_INDICES 65536 /* in a constant */
 #define MOST_OUTPUTS 1024  /* of a Split */
 
-/* The integers bound to a name, where they are proven. */
+/* A list of integers bound to a name, with its elements if they are proven. */
 typedef struct int_list {
   surg_value *v; /* NULL: absent */
   bool known;
-  int64_t n; /* how many; -1: not known */
+  int64_t n; /* number of elements; -1: not known */
   int64_t at[SURG_LIMIT_RANK];
 } int_list;
 
-/* False: no vector of int64 or int32 of a length that is known. */
+/* Reads a list. False: not a vector of int64 or int32 of known length. */
 static bool read_numbers(const surg__builder *b, const char *name, int_list *out) {
   surg__built t;
   surg_elem e[SURG_LIMIT_RANK];
@@ -33,7 +33,7 @@ static bool read_numbers(const surg__builder *b, const char *name, int_list *out
   return true;
 }
 
-/* A number of the model: known, or a vector of one element. */
+/* An integer: a known number, or a vector of one element computed by the model. */
 typedef struct amount {
   bool known;
   int64_t n;
@@ -55,12 +55,12 @@ static amount number_of(surg__builder *b, const int_list *x, int64_t i) {
 
 /* --- Slice --- */
 
-/* Elements first, first + step, ... of an axis. */
+/* The elements start, start + step, ... before `end` of an axis. */
 typedef struct range {
   amount start, end, step;
 } range;
 
-/* As the kernel of Slice does: bounds are clamped to what the step may reach. */
+/* Clamps the bounds as the Slice operator does. */
 static void clamp_range(int64_t dim, const range *r, int64_t *first, int64_t *n) {
   int64_t start = r->start.n, end = r->end.n, step = r->step.n;
   if (start < 0) start += dim;
@@ -81,9 +81,9 @@ static surg__built fixed_indices(surg__builder *b, int64_t first, int64_t n, int
   return surg__built_numbers(b, SURG_INT64, &n, at ? 1 : 0, at);
 }
 
-/* How many steps lie in a span: (span - 1) / step + 1, or 0. A step of 0 is an error of the model,
- * which may be in a branch that never runs: `not_zero` false makes it 1 here, for engines reject a
- * division by a constant 0 when they load the model. */
+/* The number of steps in a span: (span - 1) / step + 1, or 0. A step of 0 is invalid, but may be in
+ * a branch that never runs: with `not_zero` false it is replaced by 1, since runtimes reject a
+ * constant division by 0 when they load the model. */
 static surg_value *steps_in(surg__builder *b, surg_value *span, surg_value *step, bool not_zero) {
   if (!not_zero)
     step = surg__bint_choose(b, op2(b, "Equal", step, surg__bint(b, 0)), surg__bint(b, 1), step);
@@ -93,7 +93,7 @@ static surg_value *steps_in(surg__builder *b, surg_value *span, surg_value *step
   return surg__bint_choose(b, some, steps, surg__bint(b, 0));
 }
 
-/* 1, or -1 where x is below 0. */
+/* 1, or -1 where x is negative. */
 static surg_value *sign_of(surg__builder *b, surg_value *x) {
   surg_value *below = op2(b, "Less", x, surg__bint(b, 0));
   surg_value *minus = surg__bint(b, -1);
@@ -111,7 +111,7 @@ static surg__built computed_indices(surg__builder *b, const surg__bdim *dim, con
     span = op2(b, "Sub", end, start);
   } else {
     surg_value *sign = sign_of(b, step);
-    /* Downwards both bounds are one less: from -1 to the last element. */
+    /* With a negative step both bounds are one less: -1 to the last element. */
     surg_value *low = surg__bint_least(b, sign, zero), *high = op2(b, "Add", d, low);
     start = surg__bint_least(b, surg__bint_most(b, start, zero), high);
     end = surg__bint_least(b, surg__bint_most(b, end, low), high);
@@ -143,7 +143,7 @@ typedef struct slice {
   int_list starts, ends, axes, steps;
 } slice;
 
-/* Of a tensor whose rank is not known what axes from the front need to know. */
+/* Reads x if its rank is unknown: only axes that are known and not negative are supported. */
 static bool read_unranked(const surg__builder *b, slice *s) {
   int64_t last = -1;
   surg_value *x = surg__b_get(b, "x");
@@ -169,7 +169,8 @@ static bool read_slice(const surg__builder *b, slice *s) {
     return false;
   for (int64_t i = 0; s->steps.known && i < n; i++)
     if (s->steps.at[i] == 0 || s->steps.at[i] == INT64_MIN) return false;
-  /* Runtimes read it as "to the front", the standard does not: the evaluator computes none. */
+  /* Runtimes interpret this end as "up to the first element", ONNX does not; the evaluator yields
+   * no elements. */
   for (int64_t i = 0; s->steps.known && s->ends.known && i < n; i++)
     if (s->steps.at[i] < 0 && (s->ends.at[i] == INT64_MAX || s->ends.at[i] == INT32_MAX))
       return false;
@@ -180,7 +181,7 @@ static bool read_slice(const surg__builder *b, slice *s) {
   return true;
 }
 
-/* Of each axis what the number for it is, and `other` where none is: [rank]. */
+/* For each axis its number in list x, or `other` if the axis is not listed: [rank]. */
 static surg_value *spread(surg__builder *b, surg_value *hits, surg_value *named, const int_list *x,
                           surg_value *other) {
   const int64_t column[2] = {x->n, 1};
@@ -189,7 +190,7 @@ static surg_value *spread(surg__builder *b, surg_value *hits, surg_value *named,
   return surg__bint_choose(b, named, sum, other);
 }
 
-/* Where the axes are computed, too, each axis has its own three numbers. */
+/* Slices every axis, if the axes are computed, too: bounds and steps are computed per axis. */
 static surg__built slice_anywhere(surg__builder *b, const slice *s) {
   const uint32_t rank = s->x.rank;
   surg_value *hits = surg__bint_hits(b, surg__bint_wide(b, s->axes.v), rank);
@@ -231,7 +232,7 @@ static surg_status slice_by_gather(surg__builder *b) {
 
 /* --- Split --- */
 
-/* An output of the matched node is made by the node of `v` from here on. */
+/* Makes v the replacement of an output of the matched node. */
 static void take(surg__builder *b, surg_value *old, surg_value *v) {
   size_t index;
   if (b->status || !old) return;
@@ -239,14 +240,14 @@ static void take(surg__builder *b, surg_value *old, surg_value *v) {
   b->status = surg_node_take_output(n, index, old);
 }
 
-/* The part of x from `lo` up to `hi`; axes that count from the end are there from 11 on. */
+/* The elements lo .. hi - 1 of x along an axis. Negative axes require opset 11. */
 static surg_value *part_of(surg__builder *b, surg_value *x, int64_t axis, surg_value *lo,
                            surg_value *hi) {
   surg_value *const in[4] = {x, lo, hi, surg__b_ints(b, &axis, 1)};
   return surg__b_node(b, "Slice", in, 4);
 }
 
-/* ... = Split <axis> (x, sizes), or into num_outputs parts: each is a Slice. */
+/* ... = Split <axis> (x, sizes), or with num_outputs: each output becomes a Slice. */
 static surg_status split_to_slices(surg__builder *b) {
   surg_node *n = surg__b_matched(b);
   surg_value *x = surg_node_input(n, 0), *sizes = surg_node_input(n, 1);
@@ -261,7 +262,7 @@ static surg_status split_to_slices(surg__builder *b) {
   surg_value **parts = surg__arena_array(b->m->arena, (size_t)outputs + 1, sizeof *parts);
   if (!parts) return SURG_ENOMEM;
   surg_value *from = surg__b_ints(b, &zero, 1), *part = NULL;
-  if (!sizes) { /* equal parts, the last one perhaps smaller */
+  if (!sizes) { /* equal parts; the last one may be smaller */
     const int64_t round_up = outputs - 1;
     surg_value *whole = surg__bint_at(b, surg__b_unary(b, "Shape", x), axis);
     surg_value *raised = op2(b, "Add", whole, surg__bint(b, round_up));
@@ -278,7 +279,7 @@ static surg_status split_to_slices(surg__builder *b) {
   return b->status;
 }
 
-/* A part whose ends are known; below opset 10 attributes say them. */
+/* A part with constant bounds; before opset 10 they are attributes of Slice. */
 static surg_value *part_between(surg__builder *b, surg_value *x, int64_t axis, int64_t lo,
                                 int64_t hi) {
   if (b->m->opset >= 10)
@@ -291,7 +292,8 @@ static surg_value *part_between(surg__builder *b, surg_value *x, int64_t axis, i
   return v;
 }
 
-/* ... = Split <axis, split> (x) of opset 2 to 12, each part a Slice from a number to a number. */
+/* ... = Split <axis, split> (x) of opset 2 to 12: each output becomes a Slice with constant
+ * bounds. */
 static surg_status split_at_numbers(surg__builder *b) {
   surg_node *n = surg__b_matched(b);
   surg_value *x = surg_node_input(n, 0);
@@ -320,7 +322,7 @@ static surg_status split_at_numbers(surg__builder *b) {
         surg__b_bad(b, !surg__add_i64(sum, sizes[i], &sum), "the sizes of the parts overflow"))
       return SURG_EUNSUPPORTED;
   if (surg__b_bad(b, sizes && sum != whole, "the sizes of the parts do not fit"))
-    return SURG_EUNSUPPORTED; /* a Slice would not complain */
+    return SURG_EUNSUPPORTED; /* a Slice would not report this error */
   surg_value **parts = surg__arena_array(b->m->arena, outputs + 1, sizeof *parts);
   if (!parts) return SURG_ENOMEM;
   for (size_t i = 0; i < outputs && !b->status; i++) {
@@ -332,7 +334,7 @@ static surg_status split_at_numbers(surg__builder *b) {
   return b->status;
 }
 
-/* ... = Split <...> (x): as many parts as there are outputs, which is to be said from 18 on. */
+/* ... = Split <...> (x), one part per output. From opset 18 on, num_outputs is required. */
 static surg_status split_counted(surg__builder *b) {
   surg_node *n = surg__b_matched(b);
   const size_t outputs = surg_node_output_count(n);
@@ -349,16 +351,16 @@ static surg_status split_counted(surg__builder *b) {
   return b->status;
 }
 
-/* --- Slices that are all of a value --- */
+/* --- Slices that cover a value --- */
 
-#define MOST_PIECES 64u /* readers of a value that are looked at */
+#define MOST_PIECES 64u /* readers of a value that are examined */
 
 typedef struct piece {
   surg_node *n;
   int64_t axis, from, to;
 } piece;
 
-/* What a Slice of one axis takes of d elements; false: not known, or not in steps of one. */
+/* Reads the range of a Slice along one axis; false: not known, or the step is not 1. */
 static bool read_piece(surg_node *n, const surg__built *x, piece *p) {
   int64_t k[4] = {0, 0, 0, 1};
   for (size_t i = 0; i < 4; i++) {
@@ -385,8 +387,8 @@ static bool is_slice(const surg_use *u, const surg_graph *g) {
   return surg_node_op(n) == SURG_OP_Slice && surg_node_class(n) == SURG_OP_CLASS_BUILTIN;
 }
 
-/* The Slices of x along the axis of the matched ones, in the order of what they take; 0: they are
- * not all of x, or not each of it once. */
+/* Finds the Slices of x along the axis of the matched one, sorted by start. Returns 0 unless they
+ * cover x exactly, without gaps and overlaps. */
 static size_t find_pieces(const surg__builder *b, const surg__built *x, piece *all) {
   piece first;
   size_t n = 0, seen = 0;
@@ -427,7 +429,7 @@ static surg_value *split_into(surg__builder *b, surg__built x, const piece *all,
   return y;
 }
 
-/* p = Slice (x, ...), q = Slice (x, ...), and as many more as there are */
+/* p = Slice (x, ...), q = Slice (x, ...), and all other Slices of x */
 static surg_status slices_to_split(surg__builder *b) {
   piece all[MOST_PIECES];
   surg__built x;
@@ -467,9 +469,10 @@ static bool read_fill(const surg__builder *b, fill *mode) {
   return false;
 }
 
-/* Where what stands at `at` comes from; d: the size of the axis, which is where the fill stands. */
+/* The source index of position `at`; d: the size of the axis, and the index of the padding
+ * value. */
 static surg_value *source(surg__builder *b, fill mode, surg_value *at, surg_value *d) {
-  if (mode == FILL_WRAP) return op2(b, "Mod", at, d); /* any number of periods on either side */
+  if (mode == FILL_WRAP) return op2(b, "Mod", at, d); /* any number of periods */
   surg_value *zero = surg__bint(b, 0), *one = surg__bint(b, 1);
   surg_value *last = op2(b, "Sub", d, one);
   switch (mode) {
@@ -482,12 +485,12 @@ static surg_value *source(surg__builder *b, fill mode, surg_value *at, surg_valu
     }
     default: break;
   }
-  /* Before the first element is behind the last one. */
+  /* Positions outside, on either side, have the padding value, at index d. */
   surg_value *in = surg__bint_choose(b, op2(b, "Less", at, zero), d, at);
   return surg__bint_least(b, in, d);
 }
 
-/* One axis. In mode constant the fill stands behind the last element, and is fetched from there. */
+/* Pads one axis. In mode constant, the padding value is appended to x and gathered from there. */
 static surg__built padded(surg__builder *b, surg__built x, uint32_t axis, fill mode,
                           surg__built value, amount before, amount after) {
   const surg__bdim d = x.d[axis];
@@ -520,7 +523,7 @@ static surg_status pad_by_gather(surg__builder *b) {
     if (surg__b_bad(b, pads.at[i] > INT32_MAX, "a pad is out of range") ||
         surg__b_bad(b, pads.at[i] < INT32_MIN, "a pad is out of range"))
       return SURG_EUNSUPPORTED;
-  /* What is cut off on one side: whether the other side repeats it, nobody says. */
+  /* ONNX does not define whether the other side reflects elements cropped by a negative pad. */
   for (uint32_t i = 0; pads.known && mode >= FILL_REFLECT && i < x.rank; i++)
     if (surg__b_bad(b, pads.at[i] < 0, "negative pads are unsupported in this mode") ||
         surg__b_bad(b, pads.at[x.rank + i] < 0, "negative pads are unsupported in this mode"))
@@ -551,7 +554,7 @@ static surg_value *one_of(surg__builder *b, const char *name) {
   return surg__bint_reshape(b, surg__b_get(b, name), &one, 1);
 }
 
-/* How many steps of floats: computed in double, as runtimes do. */
+/* The number of steps for floats; computed in double, as runtimes do. */
 static surg_value *float_steps(surg__builder *b, surg_value *span, surg_value *step) {
   surg_value *whole = surg__b_cast(b, span, SURG_DOUBLE);
   surg_value *q = op2(b, "Div", whole, surg__b_cast(b, step, SURG_DOUBLE));
@@ -601,10 +604,10 @@ static surg_status range_by_counting(surg__builder *b) {
 
 /* --- Gather of known rows --- */
 
-#define MOST_RUNS 64 /* pieces that are put together */
+#define MOST_RUNS 64 /* slices that are concatenated */
 
-/* Whole numbers of a constant, counted from the front of an axis of `dim`; NULL: not all are known
- * to be within. */
+/* Reads constant indices, normalized for an axis of size `dim`; NULL: not all are known to be in
+ * range. */
 static int64_t *known_rows(surg__builder *b, const surg__built *i, int64_t dim, uint64_t *n) {
   const surg_tensor *t = surg_value_constant(i->v);
   if (!t || !surg__built_count(i, MOST_INDICES, n) || *n == 0) return NULL;
@@ -617,7 +620,7 @@ static int64_t *known_rows(surg__builder *b, const surg__built *i, int64_t dim, 
   return at;
 }
 
-/* y = Gather <axis> (x, i): rows that follow each other are one Slice. */
+/* y = Gather <axis> (x, i): each run of consecutive indices becomes a Slice. */
 static surg_status gather_runs(surg__builder *b) {
   surg__built x, i, y, parts[MOST_RUNS];
   uint64_t n = 0;
@@ -629,7 +632,7 @@ static surg_status gather_runs(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   for (uint32_t d = 0; i.rank != 1 && d < y.rank; d++)
     if (surg__b_bad(b, y.d[d].n == 0, "y: a size is 0"))
-      return SURG_EUNSUPPORTED; /* a Reshape to 0 copies */
+      return SURG_EUNSUPPORTED; /* Reshape copies a dimension for 0 */
   if (axis < 0) axis += x.rank;
   if (surg__b_bad(b, axis < 0, "the axis is out of range") ||
       surg__b_bad(b, axis >= x.rank, "the axis is out of range"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Substitutions that text cannot say: any number of outputs, parts that are left out, pads that
- * follow from sizes. */
+/* Substitutions that the rule language cannot express: any number of outputs, optional parts, pads
+ * computed from sizes. */
 #include "io/text_codec.h"
 #include "rewrite/lower/native.h"
 
@@ -15,7 +15,7 @@ static surg_status done(surg__builder *b, surg_status s) {
 
 /* --- Split --- */
 
-/* How long the parts are, as numbers; false: not known. */
+/* Reads the sizes of the parts; false: not known. */
 static bool parts_of(const surg_node *n, int64_t size, int64_t *parts, size_t count) {
   const surg_value *in = surg_node_input(n, 1);
   const surg_tensor *t = in ? surg_value_constant(in) : NULL;
@@ -31,7 +31,7 @@ static bool parts_of(const surg_node *n, int64_t size, int64_t *parts, size_t co
   if (size < 0) return false;
   const int64_t whole = (size + (int64_t)count - 1) / (int64_t)count;
   for (size_t i = 0; i < count; i++) parts[i] = whole;
-  /* Without num_outputs the parts are equal. */
+  /* Without num_outputs the size must be a multiple of the number of parts. */
   if (whole * (int64_t)count != size && !surg_node_attr(n, "num_outputs")) return false;
   parts[count - 1] = size - whole * (int64_t)(count - 1);
   return parts[count - 1] >= 0;
@@ -63,7 +63,7 @@ static surg_status split_slices(surg__builder *b) {
         surg__b_bad(b, !surg__add_i64(at, parts[i], &at), "the sizes of the parts overflow"))
       return SURG_EUNSUPPORTED;
   if (surg__b_bad(b, whole >= 0 && at != whole, "the sizes of the parts do not fit"))
-    return SURG_EUNSUPPORTED; /* a Slice would not complain */
+    return SURG_EUNSUPPORTED; /* a Slice would not report this error */
   at = 0;
   for (size_t i = 0; i < count && !b->status; at += parts[i++]) {
     surg_value *old = surg_node_output(n, i);
@@ -105,7 +105,7 @@ static surg_status gemm_parts(surg__builder *b) {
       surg__b_bad(b, !ta.one.known, "an attribute is unknown") ||
       surg__b_bad(b, !tb.one.known, "an attribute is unknown"))
     return SURG_EUNSUPPORTED;
-  /* MatMul takes no bfloat16 before 13; nothing else is asked of the types here. */
+  /* MatMul does not support bfloat16 before opset 13; it supports the other types of Gemm. */
   const int dtype = surg_type_dtype(t);
   if (surg__b_bad(b, dtype == SURG_BFLOAT16 && b->m->opset < 13, "the rewrite requires opset 13"))
     return SURG_EUNSUPPORTED;
@@ -136,7 +136,7 @@ static bool read_list(const surg_node *n, const char *name, int64_t *out, size_t
   return true;
 }
 
-/* The kernel's sizes: of the attribute, else those of the weights. */
+/* Reads the kernel size from the attribute, or from the shape of the weights. */
 static bool kernel_of(const surg_node *n, window *w) {
   size_t given = 0;
   (void)surg_node_ints(n, "kernel_shape", &given);
@@ -153,7 +153,7 @@ static bool kernel_of(const surg_node *n, window *w) {
   return true;
 }
 
-/* The pads that make as many results as there are strides in the input. */
+/* The pads for which the output size is the input size divided by the stride, rounded up. */
 static bool same_pads(const surg_type *t, const window *w, bool upper, int64_t *pads) {
   for (size_t i = 0; i < w->n; i++) {
     const int64_t in = surg_type_dim(t, i + 2).value;
@@ -167,8 +167,8 @@ static bool same_pads(const surg_type *t, const window *w, bool upper, int64_t *
   return true;
 }
 
-/* ... of ConvTranspose, which has as many strides in its result as there are inputs. Of kernels
- * smaller than their stride runtimes say different things. */
+/* The same for ConvTranspose, whose output size is the input size times the stride. Rejects kernels
+ * smaller than the stride, for which runtimes differ. */
 static bool same_pads_turned(const surg_node *n, const window *w, bool upper, int64_t *pads) {
   size_t more = 0;
   const int64_t *at_end = surg_node_ints(n, "output_padding", &more);
@@ -183,15 +183,15 @@ static bool same_pads_turned(const surg_node *n, const window *w, bool upper, in
   return true;
 }
 
-/* Whether what the node says without auto_pad means the same in the opset of the emission. */
+/* Whether the node without auto_pad has the same meaning in the opset of the emission. */
 static bool same_meaning(const surg__builder *b, const surg_node *n, const surg_type *t) {
   const surg_schema *to = surg_schema_find("", surg_node_op_type(n), b->m->opset);
   if (to == surg_node_schema(n)) return true;
-  /* Of Conv and the like a version is about auto_pad, or adds bfloat16. */
+  /* Newer versions of ConvTranspose only change auto_pad and add bfloat16. */
   return to && surg_node_op(n) == SURG_OP_ConvTranspose && surg_type_dtype(t) != SURG_BFLOAT16;
 }
 
-/* The node again without auto_pad and ceil_mode, reading x. */
+/* Creates a copy of the node without auto_pad and ceil_mode, with input x. */
 static surg_status with_pads(surg__builder *b, surg_node *n, surg_value *x, const int64_t *pads,
                              size_t count) {
   surg__match *m = b->m;
@@ -207,7 +207,7 @@ static surg_status with_pads(surg__builder *b, surg_node *n, surg_value *x, cons
   if (!s && count) s = surg_node_set_ints(made, "pads", pads, count);
   for (size_t i = 0; i < surg_node_input_count(n) && !s; i++)
     if (surg_node_input(n, i)) s = surg_node_set_input(made, i, i ? surg_node_input(n, i) : x);
-  /* Zeros that a Pad puts there count. */
+  /* Zeros added by a Pad count in the average. */
   if (!s && x != surg_node_input(n, 0) && surg_node_op(n) == SURG_OP_AveragePool)
     s = surg_node_set_int(made, "count_include_pad", 1);
   for (size_t i = surg_node_output_count(n); i-- > 0 && !s;)
@@ -237,7 +237,7 @@ static surg_status explicit_pads(surg__builder *b) {
       surg__b_bad(b, !kernel_of(n, &w), "the size of the kernel is unknown"))
     return SURG_EUNSUPPORTED;
   const bool upper = surg__text_word(how.p, how.n, "SAME_UPPER");
-  /* Whether the last window may be cut off is another question where nothing is padded. */
+  /* Runtimes differ on ceil_mode without padding, so it is rejected. */
   if (surg__text_word(how.p, how.n, "VALID"))
     return surg_node_int(n, "ceil_mode", 0) ? SURG_EUNSUPPORTED
                                          : with_pads(b, n, surg_node_input(n, 0), NULL, 0);
@@ -254,8 +254,8 @@ static surg_status explicit_pads(surg__builder *b) {
 
 /* --- Pad --- */
 
-/* What the Pad before puts around the axes of the windows, added to what the node puts there
- * itself; false: it pads other axes, cuts off, or the node cannot take that much. */
+/* Adds the pads of the Pad to the node's own; false: it pads batch or channels, crops, or the node
+ * does not support such pads. */
 static bool pads_together(const surg_node *n, const surg__rvalue *q, const window *w,
                           int64_t *pads) {
   const bool pool = surg_node_op(n) != SURG_OP_Conv;
@@ -270,7 +270,7 @@ static bool pads_together(const surg_node *n, const surg__rvalue *q, const windo
     if (axis < 2) continue;
     if (given && (own[k] < 0 || own[k] > INT32_MAX)) return false;
     pads[k] = more + (given ? own[k] : 0);
-    /* Each window of a pool must reach the input. */
+    /* Each window of a pool must overlap the input. */
     if (pool && (pads[k] >= w->kernel[axis - 2] || w->dilation[axis - 2] != 1)) return false;
   }
   return true;
@@ -286,7 +286,7 @@ static bool own_pads_count(const surg_node *n) {
   return true;
 }
 
-/* t = Pad (x, q)   y = Conv (t, ...): zeros that the node can put there itself. */
+/* t = Pad (x, q), y = Conv (t, ...): merges padding with zeros into the node. */
 static surg_status pad_taken_in(surg__builder *b) {
   surg_node *n = matched(b);
   surg_value *x = surg__b_get(b, "x");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What transformers have beside Attention: RotaryEmbedding, CausalConvWithState and TensorScatter,
- * with the meaning of lib/eval/nn/attention_linear.c. */
+/* Transformer operators other than Attention: RotaryEmbedding, CausalConvWithState and
+ * TensorScatter, equivalent to lib/eval/nn/attention_linear.c. */
 #include "rewrite/lower/native.h"
 
-/* --- RotaryEmbedding: pairs of elements, turned --- */
+/* --- RotaryEmbedding: rotates pairs of elements --- */
 
 typedef struct rotary {
   surg__builder *b;
@@ -36,14 +36,15 @@ static bool read_rotary(rotary *r) {
          (cached < 0 || cached == r->half);
 }
 
-/* [B, S, half], from the caches or from what is gathered of them, beside the heads. */
+/* The cosines or sines, gathered by position ids if present: [B, S, half] with an axis for the
+ * heads. */
 static surg__built cache(const rotary *r, surg__built c, int dtype) {
   surg__builder *b = r->b;
   if (r->at.v) c = surg__built_gather(b, c, r->at, 0);
   return surg__built_unsqueeze(b, surg__built_cast(b, c, dtype), r->flat ? 2 : 1);
 }
 
-/* Part i of the pairs. */
+/* Element i of all pairs. */
 static surg__built pair_part(const rotary *r, surg__built x, int64_t i) {
   surg__builder *b = r->b;
   if (!r->interleaved)
@@ -108,8 +109,8 @@ static surg_status rotary_to_products(surg__builder *b) {
 
 /* --- CausalConvWithState: a filter for each channel, over the past and the input --- */
 
-/* Conv takes nothing shorter than its filter: of an input that may be empty one result more is
- * computed, and left out. */
+/* Conv requires an input at least as long as its filter. If the input may be empty, one more result
+ * is computed and sliced off. */
 static surg__built filtered(surg__builder *b, surg__built all, surg__built w, surg__built bias,
                          surg__bdim length) {
   const bool empty = !surg__bdim_filled(&length);
@@ -167,9 +168,9 @@ static surg_status causal_to_conv(surg__builder *b) {
 
 /* --- TensorScatter: a cache with new entries along an axis --- */
 
-/* Where each row of the result comes from: those of the cache are 0 .. L-1, the new ones follow.
- * [B, 1, L], or [L] where all start at 0. Row j is new when it is less than S behind the start,
- * going round at the end: of a cache that is not circular, nothing new goes round. */
+/* The source row of each result row: the cache has rows 0 .. L-1, the update has the rows after
+ * them. The result is [B, 1, L], or [L] if all updates start at 0. Row j is new if (j - start) mod
+ * L is less than S; without circular mode updates do not wrap around. */
 static surg__built sources(surg__builder *b, const surg__built *starts, surg__bdim length,
                         surg__bdim fresh, int type) {
   const surg__built row = surg__built_range(b, length, type);
