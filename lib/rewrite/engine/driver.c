@@ -29,8 +29,8 @@ typedef struct driver {
   bool failed, changed;
 } driver;
 
-/* Returns the operator of a node of the pattern whose output the anchor reads; 0: none, or any
- * operator. */
+/* Returns the operator of a node of the pattern whose output the anchor reads; 0:
+ * none, or any operator. */
 static int feeds(const surg_rule *r) {
   assert(r->read && r->anchor < r->match.n);
   const surg__rstmt *s = &r->match.stmts[r->anchor];
@@ -41,8 +41,8 @@ static int feeds(const surg_rule *r) {
   return 0;
 }
 
-/* Appends a rule to the list of its operator, so that rules are tried in the order they are
- * written. */
+/* Appends a rule to the list of its operator, so that rules are tried in the
+ * order they are written. */
 static bool add_rule(driver *d, const surg_rule *r) {
   assert(r->op >= 0 && r->op < SURG_OP_COUNT);
   uint32_t *at = &d->by_op[r->op];

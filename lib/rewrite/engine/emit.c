@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the emission of a rule. Everything that may fail because of the rule (a number out of
- * range of its type, an attribute of another kind) is computed first; the graph is edited after
- * that. */
+/* Builds the emission of a rule. Everything that may fail because of the rule (a number
+ * out of range of its type, an attribute of another kind) is computed first; the graph
+ * is edited after that. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -120,8 +120,8 @@ static bool numbers_known(const surg__rvalue *v) {
   return true;
 }
 
-/* Whether the value can become an attribute. For built-in operators it must have the kind that the
- * schema defines. */
+/* Whether the value can become an attribute. For built-in operators it must have the kind
+ * that the schema defines. */
 static bool settable(const surg__rvalue *v) {
   switch (v->kind) {
     case SURG__R_INT:
@@ -190,8 +190,8 @@ static surg_status set_attr(surg__match *m, surg_node *n, const surg__rstmt *s, 
   return surg_node_set_int(n, name, v->one.i);
 }
 
-/* Returns the attribute to copy for `k = v`, where the pattern binds v to an attribute named k;
- * else NULL. */
+/* Returns the attribute to copy for `k = v`, where the pattern binds v to an
+ * attribute named k; else NULL. */
 static const surg_attr *handed_on(const surg__match *m, const surg__rattr *a) {
   if (!a->expr || a->expr->op != SURG__E_VAR) return NULL;
   const surg_attr *from = m->attrs[a->expr->var];
@@ -262,8 +262,8 @@ static bool plan_node(plan *p, uint16_t k) {
   return true;
 }
 
-/* Whether an output of a statement is bound by the pattern, or read by a later statement that is
- * created. */
+/* Whether an output of a statement is bound by the pattern, or read by a later
+ * statement that is created. */
 static bool wanted(const plan *p, uint16_t k, uint16_t var) {
   if (var < p->b->bound && p->m->values[var]) return true;
   for (uint16_t j = (uint16_t)(k + 1); j < p->b->n; j++) {
@@ -402,8 +402,8 @@ static bool types_hold(const plan *p) {
 
 /* --- editing --- */
 
-/* Returns the stem for new names: the name of the node's first output still present, else of the
- * node. */
+/* Returns the stem for new names: the name of the node's first output still
+ * present, else of the node. */
 static const char *stem_of(const surg_node *n) {
   const size_t count = surg_node_output_count(n);
   for (size_t i = 0; i < count; i++)
@@ -605,8 +605,8 @@ static surg_status make_node(plan *p, uint16_t k, surg__made *made) {
   return status;
 }
 
-/* Forwards y = x: the readers of y read x. Inserts an Identity where only that keeps the name of a
- * graph output. */
+/* Forwards y = x: the readers of y read x. Inserts an Identity where only that keeps the
+ * name of a graph output. */
 static surg_status forward(plan *p, uint16_t k, surg__made *made) {
   surg__match *m = p->m;
   const surg__rstmt *s = &p->b->stmts[k];
@@ -663,8 +663,8 @@ static bool idle(const surg__match *m, const surg_node *n) {
   return true;
 }
 
-/* Erases the matched nodes that the emission does not keep, and kept nodes whose readers are
- * erased. */
+/* Erases the matched nodes that the emission does not keep, and kept nodes
+ * whose readers are erased. */
 static surg_status erase_matched(surg__match *m) {
   surg_node *nodes[SURG__RULE_NODES];
   bool kept[SURG__RULE_NODES];
@@ -681,8 +681,8 @@ static surg_status erase_matched(surg__match *m) {
   return status;
 }
 
-/* Whether the emission only forwards and cannot, or would replace an Identity by an Identity,
- * endlessly. */
+/* Whether an emission that only forwards is useless: the value cannot be replaced, or an Identity
+ * would be replaced by an Identity, endlessly. */
 static bool futile(const surg__match *m) {
   const surg__rblock *b = m->emit;
   if (b->n != 1 || b->stmts[0].kind != SURG__S_FORWARD) return false;
@@ -741,8 +741,8 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
   return status ? status : erase_matched(m);
 }
 
-/* Returns the first output of a node that is present. Its new producer inherits the metadata of the
- * matched node. */
+/* Returns the first output of a node that is present. Its new producer inherits the metadata
+ * of the matched node. */
 static surg_value *first_result(const surg_node *n) {
   for (size_t i = 0; i < surg_node_output_count(n); i++)
     if (surg_node_output(n, i)) return surg_node_output(n, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluates expressions of guards and emissions. Three-valued: the result is unknown if an operand
- * is, unless the other operand decides. Total: overflow, division by zero and the like give
- * unknown. */
+/* Evaluates expressions of guards and emissions. Three-valued: the result is unknown if
+ * an operand is, unless the other operand decides. Total: overflow, division by zero and
+ * the like give unknown. */
 #include "infer/infer.h"
 #include "rewrite/lang/rule.h"
 

@@ -264,8 +264,8 @@ static surg__rvalue fn_positive(surg__match *m, const surg_value *v, const surg_
 
 /* --- ranges --- */
 
-/* Queries the proven range of v. Ranges of non-constant values are recorded in the match, for
- * reports. */
+/* Queries the proven range of v. Ranges of non-constant values are recorded in
+ * the match, for reports. */
 static bool range_of(surg__match *m, const surg_value *v, surg_range *r) {
   if (!v || !surg_value_range(v, r)) return false;
   surg__asked *free_one = NULL;
@@ -568,8 +568,8 @@ static surg__rvalue fn_sorted(surg__match *m, const surg_value *v, const surg__r
   return list_of(SURG__R_INTS, items, a[0].n);
 }
 
-/* normal(axes, rank): axes as 0 to rank - 1; unknown if one is out of range. Also accepts a single
- * axis. */
+/* normal(axes, rank): axes as 0 to rank - 1; unknown if one is out of range. Also
+ * accepts a single axis. */
 static surg__rvalue fn_normal(surg__match *m, const surg_value *v, const surg__rvalue *a,
                               size_t n) {
   int64_t rank, axis;

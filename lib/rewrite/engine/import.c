@@ -9,8 +9,8 @@ static bool has_attr(const surg_schema *s, const surg_attr *a) {
   return d && d->kind == surg_attr_get_kind(a);
 }
 
-/* Whether this version of the operator defines every attribute of the node, and the node has every
- * required one. */
+/* Whether this version of the operator defines every attribute of the node, and the node
+ * has every required one. */
 static bool fits(const surg_node *n, const surg_schema *s) {
   for (size_t i = 0; i < surg_node_attr_count(n); i++)
     if (!has_attr(s, surg_node_attr_at(n, i))) return false;
@@ -20,8 +20,8 @@ static bool fits(const surg_node *n, const surg_schema *s) {
   return true;
 }
 
-/* Returns the oldest version of the operator that the node is valid in; 1 for operators without a
- * schema. */
+/* Returns the oldest version of the operator that the node is valid in; 1 for
+ * operators without a schema. */
 static int64_t oldest(const surg_node *n) {
   const char *domain = surg_node_domain(n);
   const int64_t newest = surg_schema_newest(domain);

@@ -62,8 +62,8 @@ static const surg__rattr *listed(const surg__rstmt *s, const char *name) {
   return NULL;
 }
 
-/* Returns the definition of an attribute. Versions that lack it behave like its default in the
- * newest version. */
+/* Returns the definition of an attribute. Versions that lack it behave like its default
+ * in the newest version. */
 static const surg__attr_def *known_attr(const surg_schema *s, const char *name) {
   const surg__attr_def *d = surg__schema_attr(s, name);
   if (d || s->domain[0]) return d;
@@ -326,8 +326,8 @@ static bool match_readers(finder *f) {
 
 /* --- conditions on the surrounding graph --- */
 
-/* Returns the node of graph g that contains the use, directly or in a subgraph; NULL: an output of
- * g. */
+/* Returns the node of graph g that contains the use, directly or in a subgraph;
+ * NULL: an output of g. */
 static const surg_node *reader_in(const surg_use *u, const surg_graph *g) {
   const surg_graph *at = surg_use_graph(u);
   const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
@@ -473,8 +473,8 @@ static bool surroundings(surg__match *m, const surg__rblock *b) {
   return true;
 }
 
-/* Whether a model-local function has the name of an emitted operator, and would be called
- * instead. */
+/* Whether a model-local function has the name of an emitted operator, and
+ * would be called instead. */
 static bool shadowed(const surg__match *m, const surg__rblock *b) {
   if (!surg_model_function_count(m->m)) return false;
   for (uint16_t k = 0; k < b->n; k++)

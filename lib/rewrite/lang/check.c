@@ -33,8 +33,8 @@ static const surg_schema *schema_after(const surg__rstmt *s, const surg_schema *
   return newer ? next : before;
 }
 
-/* Calls fn for each version of the operator in lo..hi; the schema is NULL where it does not
- * exist. */
+/* Calls fn for each version of the operator in lo..hi; the schema is NULL
+ * where it does not exist. */
 typedef bool (*per_version)(checker *c, surg__rstmt *s, const surg_schema *schema, int64_t opset);
 static bool each_version(checker *c, surg__rstmt *s, int64_t lo, int64_t hi, per_version fn) {
   const int64_t newest = surg_schema_newest("");
@@ -77,8 +77,8 @@ static const char *op_at(const void *list, size_t i) {
   return surg__op_name((int)i + 1);
 }
 
-/* Requires that at least one version in the range supports this form; nodes of other versions do
- * not match. */
+/* Requires that at least one version in the range supports this form; nodes of other
+ * versions do not match. */
 static bool pattern_node(checker *c, surg__rstmt *s) {
   if (custom(s)) return custom_node(c, s, false);
   const int64_t newest = surg_schema_newest("");

@@ -75,8 +75,8 @@ static bool feeds(const surg__rblock *emit, const surg_rule *to) {
   return false;
 }
 
-/* The emission built wherever the pattern matches, with no fewer nodes than the pattern; NULL: none
- * is certain. */
+/* The emission built wherever the pattern matches, with no fewer nodes than the pattern;
+ * NULL: none is certain. */
 static const surg__rblock *always(const surg_rule *r) {
   assert(r->read); /* rules of users are parsed completely */
   if (r->match.guard || nodes_of(&r->match) != 1 || r->n_emits == 0) return NULL;

@@ -221,8 +221,8 @@ static bool output_list(surg__rparse *p, surg__rstmt *s) {
   return ok;
 }
 
-/* Parses an operator like `com.microsoft.Gelu`: the last word is the operator, the rest its
- * domain. */
+/* Parses an operator like `com.microsoft.Gelu`: the last word is the operator,
+ * the rest its domain. */
 static bool op_name(surg__rparse *p, surg__rstmt *s) {
   surg__buf domain;
   surg_str word;

@@ -34,6 +34,7 @@ typedef struct surg__rnum {
   surg_dim dim; /* of an integer whose value is not known */
 } surg__rnum;
 
+/* A value of an expression. Lists and strings are not owned. */
 typedef struct surg__rvalue {
   surg__rkind kind;
   surg__rnum one;          /* BOOL and DTYPE: the value is in `i` */
@@ -71,6 +72,7 @@ typedef enum surg__rop {
   SURG__E_OR
 } surg__rop;
 
+/* An expression, in the arena of the rules. */
 typedef struct surg__rexpr {
   surg__rop op;
   uint16_t var;                  /* VAR; of a CALL: the graph value that is its first argument */
@@ -94,6 +96,7 @@ typedef struct surg__rexpr {
 #define SURG__RULE_ASKED 4u  /* value ranges reported per rewrite */
 #define SURG__NO_VAR UINT16_MAX
 
+/* A name of a rule. */
 typedef struct surg__rvar {
   const char *name;
   bool value;    /* a graph value; otherwise data: an attribute or a name defined by `let` */
@@ -110,6 +113,7 @@ typedef enum surg__rarg_kind {
   SURG__A_CONST /* in a pattern: a number; in an emission: `expr : dtype` */
 } surg__rarg_kind;
 
+/* An input or output of a node in a pattern or emission. */
 typedef struct surg__rarg {
   surg__rarg_kind kind;
   bool optional; /* `x?` */
@@ -118,6 +122,7 @@ typedef struct surg__rarg {
   const surg__rexpr *expr, *dtype;
 } surg__rarg;
 
+/* An attribute of a node in a pattern or emission. */
 typedef struct surg__rattr {
   const char *name;
   uint16_t var;            /* the name it is bound to; SURG__NO_VAR: compared with `expr` */
@@ -143,6 +148,7 @@ typedef struct surg__rstmt {
   uint16_t var;                       /* LET: the name it defines; FORWARD: the value forwarded */
 } surg__rstmt;
 
+/* The pattern (`match`) or one emission (`emit`) of a rule. */
 typedef struct surg__rblock {
   surg__rstmt *stmts;
   uint16_t n;
@@ -214,15 +220,14 @@ typedef struct surg__rules {
 surg__rules *surg__rules_of(surg_context *ctx);
 /* Whether the rule was added by the user (--rules). Built-in rules precede them in the list. */
 static inline bool surg__rule_is_own(const surg_rule *r) { return r->place >= r->owner->builtins; }
-/* Parses the rest of a rule on first use. Returns false if out of memory, or if built-in text is
- * invalid (reported). */
+/* Parses the rest of a rule on first use. Returns false if out of memory, or if built-in text
+ * is invalid (reported). */
 bool surg__rule_read(const surg_rule *r);
 bool surg__rules_read_all(surg__rules *r);
 /* Adds rules to the list without parsing them; each is parsed on first use. */
 surg_status surg__rules_list(surg__rules *r, const surg__rule_file *files,
                              const surg__rule_entry *entries, size_t n);
-/* Parses text and adds its rules. SURG_EINVALID: the error is reported as `file:line:column:
- * ...`. */
+/* Parses text and adds its rules. SURG_EINVALID: reported, as `file:line:column: ...`. */
 surg_status surg__rules_parse(surg__rules *r, const char *text, size_t n, const char *name);
 /* Lists the rules of passes/rules. Defined there, so that lib/ does not depend on passes/. */
 surg_status surg__register_builtin_rules(surg__rules *r);
@@ -230,8 +235,8 @@ surg_status surg__register_builtin_rules(surg__rules *r);
  * in *line, if the rule is invalid. */
 bool surg__rule_check(surg_context *ctx, surg_rule *r, surg__buf *why, uint32_t *line);
 
-/* Checks a statement against the schema file that describes its operator. Returns true if no schema
- * file does. */
+/* Checks a statement against the schema file that describes its operator. Returns true if
+ * no schema file does. */
 bool surg__rule_check_custom(surg_context *ctx, const surg__rstmt *s, bool emitted,
                              surg__buf *why);
 
@@ -250,6 +255,7 @@ typedef struct surg__asked {
   surg_range r;
 } surg__asked;
 
+/* The state of matching a rule at a node. Nodes are indexed by statement, values by variable. */
 typedef struct surg__match {
   surg_context *ctx;
   surg_model *m;
@@ -275,8 +281,8 @@ typedef struct surg__match {
 bool surg__match_failed(surg__match *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether the rule matches with its anchor at `n`. Fills *m; arena, ctx and rule must be set
- * before. */
+/* Whether the rule matches with its anchor at `n`. Fills *m, whose arena, ctx
+ * and rule must be set. */
 bool surg__match_at(surg__match *m, surg_node *n, int64_t opset);
 /* Selects the next emission whose guard is true, after the selected one could not be built. */
 bool surg__match_next(surg__match *m);
@@ -298,6 +304,7 @@ surg__rvalue surg__rvalue_of_custom(surg__match *m, const surg_node *n, const ch
 bool surg__rvalue_equal(const surg__rvalue *a, const surg__rvalue *b, bool *known);
 
 /* --- functions of guards (functions.c) --- */
+/* A function of guards. */
 typedef struct surg__rule_fn {
   const char *name;
   bool about_value; /* the first argument is a graph value */
@@ -311,6 +318,7 @@ const surg__rule_fn *surg__rfn_list(size_t *n);
 
 /* --- expressions (expr.c) --- */
 struct surg__tparse;
+/* The state of the parser of a rule. */
 typedef struct surg__rparse {
   struct surg__tparse *t;
   surg__rules *rules;
@@ -326,22 +334,22 @@ surg__rexpr *surg__rexpr_parse(surg__rparse *p);
 surg__rexpr *surg__rexpr_parse_plain(surg__rparse *p);
 /* Parses an element type: `f32`, `float`, `dtype(x)` or a name. */
 surg__rexpr *surg__rdtype_parse(surg__rparse *p);
-/* Returns the variable of that name; creates it if needed. SURG__NO_VAR: too many, or out of memory
- * (reported). */
+/* Returns the variable of that name; creates it if needed. SURG__NO_VAR: too many, or out
+ * of memory (reported). */
 uint16_t surg__rvar_get(surg__rparse *p, surg_str name, bool value, bool *is_new);
 uint16_t surg__rvar_find(const surg_rule *r, surg_str name);
 int surg__rdtype_of(surg_str name); /* "f32", "float" ...; 0: not an element type */
 bool surg__rlookahead(surg__rparse *p, const char *punct); /* whether `punct` is next */
 bool surg__rword(surg__rparse *p, const char *word);       /* consumes this identifier if next */
 
-/* --- emissions in C (native.c): `emit ... by NAME`, for what the rule language cannot express
- * --- */
+/* --- emissions in C (native.c): `emit ... by NAME` --- */
 typedef struct surg__builder surg__builder;
+/* An emission in C, for what the rule language cannot express. */
 typedef struct surg__native {
   const char *name;
-  /* Builds the replacement. Checks the match first, and returns SURG_EUNSUPPORTED before it
-   * creates anything; otherwise the nodes it creates replace every output of the pattern that
-   * has readers. */
+  /* Builds the replacement. Checks the match first, and returns SURG_EUNSUPPORTED before
+   * it creates anything; otherwise the nodes it creates replace every output of the
+   * pattern that has readers. */
   surg_status (*make)(surg__builder *b);
   const char *help;
 } surg__native;
@@ -350,14 +358,12 @@ const surg__native *surg__native_find(surg_str name);
  * SURG_EUNSUPPORTED, which `make` returns when it cannot build the replacement. */
 surg_status surg__b_decline(surg__builder *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Records that the value `name` lacks `what`, unless a reason is already recorded. Returns
- * false. */
+/* Records that the value `name` lacks `what`, unless there is a reason already. Returns false. */
 bool surg__b_lacks(const surg__builder *b, const char *name, const char *what);
 /* Returns `bad`. If it is true, `what` is recorded as the reason, unless there is one already. */
 bool surg__b_bad(const surg__builder *b, bool bad, const char *what);
 
-/* Cache entry of a size: dimension `axis` of value `of`, or with axis -1 its shape, as value
- * `v`. */
+/* Cache entry: `v` is the size of dimension `axis` of `of`, or its shape if axis is -1. */
 typedef struct surg__bsize {
   surg_value *of, *v;
   int64_t axis;
@@ -380,8 +386,8 @@ surg_node *surg__b_matched(const surg__builder *b);
 bool surg__b_attrs_known(const surg__builder *b);
 /* Returns the value of a name bound to an attribute or defined by `let` in the pattern. */
 surg__rvalue surg__b_data(const surg__builder *b, const char *name);
-/* Inserts a node before the last root of the match, with these inputs (NULL: absent). Returns its
- * first output. */
+/* Inserts a node before the last root of the match, with these inputs (NULL: absent).
+ * Returns its first output. */
 surg_value *surg__b_node(surg__builder *b, const char *op_type, surg_value *const *in, size_t n);
 surg_value *surg__b_unary(surg__builder *b, const char *op_type, surg_value *x);
 surg_value *surg__b_binary(surg__builder *b, const char *op_type, surg_value *x, surg_value *y);
@@ -394,8 +400,7 @@ void surg__b_set_ints(surg__builder *b, const surg_value *v, const char *name, c
                       size_t n);
 void surg__b_set_float(surg__builder *b, const surg_value *v, const char *name, float f);
 void surg__b_set_string(surg__builder *b, const surg_value *v, const char *name, const char *s);
-/* Create constants: a vector of int64, a scalar (its type must be able to represent v), any
- * tensor. */
+/* Create constants: a vector of int64, a scalar of a type that can represent v, any tensor. */
 surg_value *surg__b_ints(surg__builder *b, const int64_t *i, size_t n);
 surg_value *surg__b_scalar(surg__builder *b, int dtype, double v);
 surg_value *surg__b_tensor(surg__builder *b, int dtype, const int64_t *dims, size_t rank,
@@ -418,8 +423,8 @@ void surg__b_result(surg__builder *b, const char *name, surg_value *v);
 
 /* --- emission (emit.c) --- */
 bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out);
-/* Returns a name unique in the graph, derived from the value replaced and `word`. NULL: out of
- * memory. */
+/* Returns a name unique in the graph, derived from the value replaced and `word`.
+ * NULL: out of memory. */
 const char *surg__rname(surg__match *m, const char *word);
 /* Converts a small tensor of integers to doubles: out[0] alone, or out[0] and out[1], whose sum is
  * exact where double cannot represent an integer. Returns false for other tensors. */
@@ -434,8 +439,7 @@ surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, co
  * be built here, and nothing changed; other errors leave the model in a failed state. New nodes are
  * appended to `made` (may be NULL). */
 surg_status surg__emit_rule(surg__match *m, surg__made *made);
-/* Adds an opset import for the domain of a new node if there is none: the oldest version that
- * fits. */
+/* Adds an opset import for the domain of a new node if there is none: the oldest valid version. */
 surg_status surg__rimport(surg_node *n);
 
 #endif

@@ -33,8 +33,8 @@ static bool float_type(int dtype) {
          dtype == SURG_BFLOAT16;
 }
 
-/* Reads the number of heads of a tensor: the size of axis 1 for rank 4, the attribute for rank
- * 3. */
+/* Reads the number of heads of a tensor: the size of axis 1 for rank 4, the
+ * attribute for rank 3. */
 static bool read_heads(const attention *a, const surg__built *x, const char *attr, int64_t *heads) {
   const int64_t said = surg_node_int(a->n, attr, 0);
   *heads = a->flat ? said : x->d[1].n;
@@ -186,8 +186,8 @@ static bool sees(const attention *a, int64_t at, int64_t j) {
   return a->right < 0 || j <= at + a->right;
 }
 
-/* Computes the causal mask and window as a constant. False: too large, or not all sizes are
- * known. */
+/* Computes the causal mask and window as a constant. False: too large, or not
+ * all sizes are known. */
 static bool constant_sight(attention *a) {
   surg__builder *b = a->b;
   const surg__built square = {.rank = 2, .d = {a->q_len, a->total}};

@@ -290,10 +290,10 @@ static surg_status pad_axes(surg__builder *b) {
 
 #define MOST_HARD 16 /* axes */
 
-/* y = Hardmax <axis> (x) before opset 13 selects one position over all axes from `axis` on: the
- * first one of the largest element. This is the product of one Hardmax per axis: the first part
- * with the largest element along the first axis, within it the first one along the next axis, and
- * so on. */
+/* y = Hardmax <axis> (x) before opset 13 selects one position over all axes from `axis` on:
+ * the first one of the largest element. This is the product of one Hardmax per axis: the
+ * first part with the largest element along the first axis, within it the first one along the
+ * next axis, and so on. */
 static surg_status hardmax_by_axes(surg__builder *b) {
   surg_value *x = surg__b_get(b, "x"), *y = NULL;
   const surg_type *t = type_of(x);

@@ -143,8 +143,8 @@ static val beyond(surg__builder *b, val n, val at, unsigned width, bool *ok) {
   return width == 64 ? either(b, all, less(b, at, int64(b, 0))) : all;
 }
 
-/* x * 2^n or x / 2^n. The highest bit of uint64 is cleared first, and added to the result after
- * that. */
+/* x * 2^n or x / 2^n. The highest bit of uint64 is cleared first, and added to
+ * the result after that. */
 static surg_status shift(surg__builder *b) {
   val x = surg__b_get(b, "x"), n = surg__b_get(b, "n");
   const int dtype = dtype_of(x);

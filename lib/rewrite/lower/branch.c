@@ -67,8 +67,8 @@ static bool all_static(const surg_node *n) {
   return t && surg_type_static(t, &count);
 }
 
-/* Whether every input has a known element type other than string, and with floats_alone a float
- * type. */
+/* Whether every input has a known element type other than string, and with
+ * floats_alone a float type. */
 static bool numeric(const surg_node *n, bool floats_alone) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const int dtype = surg__b_dtype(surg_node_input(n, i));
@@ -185,8 +185,8 @@ static surg_status if_to_branch(surg__builder *b) {
   if (!from) return SURG_ENOMEM;
   for (size_t i = 0; i < count; i++) {
     from[i] = surg_graph_output(g, i);
-    /* Identity supports these types in all versions. The output type of the branch may be
-     * unknown. */
+    /* Identity supports these types in all versions. The output type of the
+     * branch may be unknown. */
     if (surg__b_bad(b, surg_node_output(n, i) && !surg__b_dtype(surg_node_output(n, i)),
                     "an element type is unknown or unsupported"))
       return SURG_EUNSUPPORTED;

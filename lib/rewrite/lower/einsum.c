@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum as transposes, products and sums, equivalent to lib/eval/linear/einsum.c. Operands are
- * combined one by one. MatMul sums the axes that only the last two have; axes of one operand are
- * summed at the end, since summing before a multiplication by infinity changes the result. If
- * intermediate products would be too large, axes are summed as soon as no later operand needs
- * them. */
+/* Einsum as transposes, products and sums, equivalent to lib/eval/linear/einsum.c. Operands
+ * are combined one by one. MatMul sums the axes that only the last two have; axes of one
+ * operand are summed at the end, since summing before a multiplication by infinity changes
+ * the result. If intermediate products would be too large, axes are summed as soon as no
+ * later operand needs them. */
 #include "rewrite/lower/native.h"
 
 #define MOST_OPERANDS 8u
@@ -75,8 +75,8 @@ static uint32_t times_seen(const einsum *e, int label) {
   return n;
 }
 
-/* The implicit output, without "->": the axes of "...", then the letters that occur once,
- * sorted. */
+/* The implicit output, without "->": the axes of "...", then the letters
+ * that occur once, sorted. */
 static bool implicit_out(einsum *e, uint32_t dots) {
   e->out.n = 0;
   for (uint32_t k = dots; k-- > 0;) e->out.label[e->out.n++] = FIRST_DOT + (int)k;
@@ -165,8 +165,8 @@ static void order(const einsum *e, term *t, const int *labels, uint32_t n) {
   memcpy(t->label, labels, n * sizeof *labels);
 }
 
-/* Merges two axes of one label into their diagonal: its elements are size + 1 apart in the two axes
- * as one. */
+/* Merges two axes of one label into their diagonal: its elements are size + 1 apart in
+ * the two axes as one. */
 static void take_diagonal(const einsum *e, term *t, uint32_t first, uint32_t second) {
   surg__builder *b = e->b;
   assert(first < second && second < t->n);

@@ -294,8 +294,8 @@ static surg_status gather_nd(surg__builder *b) {
 
 /* --- OneHot --- */
 
-/* y = OneHot <axis = a> (i, d, v): v[0] or v[1]. Negative indices are supported from opset 11
- * on. */
+/* y = OneHot <axis = a> (i, d, v): v[0] or v[1]. Negative indices are
+ * supported from opset 11 on. */
 static surg_status one_hot(surg__builder *b) {
   surg__built i, depth, values;
   const surg__rvalue a = surg__b_data(b, "a");

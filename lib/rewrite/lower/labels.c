@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LabelEncoder for runtimes that support lists only, and one element type per side: keys are mapped
- * to positions, positions to values. Duplicate keys keep their positions, so the same one of them
- * is effective. */
+/* LabelEncoder for runtimes that support lists only, and one element type per side: keys are
+ * mapped to positions, positions to values. Duplicate keys keep their positions, so the same one
+ * of them is effective. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "rewrite/lower/native.h"
 
-/* One side of the table: a list of strings, int64 or float, converted from the type in the
- * model. */
+/* One side of the table: a list of strings, int64 or float, converted from
+ * the type in the model. */
 typedef struct side {
   int dtype, kept; /* type in the model; type in the list */
   size_t n;

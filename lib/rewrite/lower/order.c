@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TopK, Compress and ReverseSequence for versions that support fewer types, or require attributes
- * where the model computes inputs. Each element gets its rank by comparisons, and is gathered by
- * it. */
+/* TopK, Compress and ReverseSequence for versions that support fewer types, or require
+ * attributes where the model computes inputs. Each element gets its rank by comparisons,
+ * and is gathered by it. */
 #include "rewrite/lower/terms.h"
 
 #define MOST_ELEMENTS 256 /* size of an axis; each element is compared with all others */
@@ -141,8 +141,8 @@ static surg_status compress_by_place(surg__builder *b) {
 
 /* --- ReverseSequence --- */
 
-/* y = ReverseSequence <batch_axis, time_axis> (x, l): gathers from the first two axes,
- * flattened. */
+/* y = ReverseSequence <batch_axis, time_axis> (x, l): gathers from the first
+ * two axes, flattened. */
 static surg_status reverse_by_gather(surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   const int64_t time = surg_node_int(n, "time_axis", 0), batch = surg_node_int(n, "batch_axis", 1);

@@ -22,8 +22,8 @@ static surg__built columns_hit(surg__builder *b, surg__built w, int64_t n, int d
   return surg__built_binary(b, "Add", hit[0], hit[1]);
 }
 
-/* Repeats each index n times along a new last axis. Uses a matrix product, which these runtimes
- * support. */
+/* Repeats each index n times along a new last axis. Uses a matrix product, which
+ * these runtimes support. */
 static surg__built indices_repeated(surg__builder *b, surg__built i, int64_t n, bool flat) {
   const surg__bdim row[2] = {surg__bdim_fixed(1), surg__bdim_fixed(n)};
   surg__built u = surg__built_cast(b, i, SURG_FLOAT);

@@ -263,8 +263,8 @@ static surg__built max_of_plane(const pool *p, surg__built x, const plane *w) {
   return x;
 }
 
-/* y = MaxPool (x) over depth, height and width: first over the last two axes, then over the
- * first. */
+/* y = MaxPool (x) over depth, height and width: first over the last two axes,
+ * then over the first. */
 static surg_status max_pool_planes(surg__builder *b) {
   pool p = {.b = b, .n = surg__b_matched(b)};
   int64_t k[3], s[3], d[3], pads[6];

@@ -5,8 +5,8 @@
 
 /* --- rounding --- */
 
-/* Rounds half to even: the remainder above the floor decides; for one half, whether the floor is
- * odd. */
+/* Rounds half to even: the remainder above the floor decides; for one half,
+ * whether the floor is odd. */
 static val round_even(surg__builder *b, val x, int dtype) {
   if (b->m->opset >= 11) return surg__b_unary(b, "Round", x);
   val half = number(b, dtype, 0.5), low = surg__b_unary(b, "Floor", x), rest = sub(b, x, low);
@@ -210,9 +210,9 @@ static int sum_type(const surg__builder *b, bool conv) {
   return n > 0 && n <= (1u << 24) / most ? SURG_FLOAT : SURG_DOUBLE;
 }
 
-/* Whether a zero point has a supported shape: one number, or one per output channel of the
- * weights of a ConvInteger, per row of A or per column of B of a MatMulInteger. False: also if
- * not known. */
+/* Whether a zero point has a supported shape: one number, or one per output channel of
+ * the weights of a ConvInteger, per row of A or per column of B of a MatMulInteger.
+ * False: also if not known. */
 static bool zero_lies(surg__builder *b, const char *name, bool conv, bool second) {
   const val z = surg__b_get(b, name);
   const surg_type *t = type_of(z), *w = type_of(surg__b_get(b, second ? "b" : "a"));
@@ -272,8 +272,8 @@ static surg_status integer_product(surg__builder *b) {
   return b->status;
 }
 
-/* The product of the scales is one factor, in float; the sum is converted to float before
- * scaling. */
+/* The product of the scales is one factor, in float; the sum is converted to
+ * float before scaling. */
 static surg_status scaled_product(surg__builder *b) {
   static const char *const singles[] = {"as", "az", "bs", "bz", "ys", "yz"};
   val yz = surg__b_get(b, "yz"), bias = is_conv(b) ? surg__b_get(b, "bias") : NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RNN, GRU and LSTM as basic operators, equivalent to lib/eval/recurrent/recurrent.c. A small known
- * number of steps is unrolled; otherwise a Scan iterates over the steps. The products with the
- * input are computed for all steps at once. If sequences have different lengths, a mask keeps the
- * state after the end of a sequence, and for the reverse direction each sequence is reversed on its
- * own. */
+/* RNN, GRU and LSTM as basic operators, equivalent to lib/eval/recurrent/recurrent.c. A small
+ * known number of steps is unrolled; otherwise a Scan iterates over the steps. The products with
+ * the input are computed for all steps at once. If sequences have different lengths, a mask
+ * keeps the state after the end of a sequence, and for the reverse direction each sequence is
+ * reversed on its own. */
 #include <math.h>
 
 #include "eval/nn/activation.h"
@@ -228,8 +228,8 @@ static state next(const direction *d, surg__built x, state s) {
   }
 }
 
-/* One step at position `at` of the sequences, with the mask for ended sequences; *y is its
- * output. */
+/* One step at position `at` of the sequences, with the mask for ended
+ * sequences; *y is its output. */
 static state walked(const direction *d, surg__built x, surg__built at, state s, surg__built *y) {
   const layer *l = d->l;
   const state t = next(d, x, s);

@@ -10,8 +10,8 @@
 
 #define MOST_TAPS 32 /* neighbours per side that are unrolled */
 
-/* Properties of one axis, each a vector of one double (in original_single: one float); `n`:
- * int64. */
+/* Properties of one axis, each a vector of one double (in original_single:
+ * one float); `n`: int64. */
 typedef struct axis {
   surg_value *in, *out, *n, *scale, *length, *start, *end;
   double known_scale; /* 0: not known */
@@ -222,8 +222,8 @@ static surg_value *spread(resize *r, surg_value *v, uint32_t at) {
   return r->x.rank - at == 1 ? v : surg__bint_reshape(r->b, v, dims, r->x.rank - at);
 }
 
-/* For tf_crop_and_resize: selects the extrapolation value where coordinates are outside the
- * input. */
+/* For tf_crop_and_resize: selects the extrapolation value where coordinates
+ * are outside the input. */
 static surg__built cropped(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built y) {
   if (r->is.coords != SURG__RZ_CROP) return y;
   surg_value *beside = with(r, "Less", x, 0);
@@ -401,8 +401,8 @@ static surg_status resize_by_parts(surg__builder *b) {
   return b->status;
 }
 
-/* Builds a list for all axes from elements of `named` and `others`; from[i] is an index into their
- * concatenation. */
+/* Builds a list for all axes from elements of `named` and `others`; from[i] is an index into
+ * their concatenation. */
 static surg_value *all_of(surg__builder *b, surg_value *named, surg_value *others,
                           const int64_t *from, size_t n) {
   surg_value *both = surg__bint_concat(b, named, others, 0);

@@ -273,8 +273,8 @@ static bool read_grid_sample(sampler *s, const surg__built *x, const surg__built
   /* If there are samples, the sizes are assumed not to be 0; without samples x may be empty. */
   bool samples = surg__bdim_filled(&x->d[0]) && surg__bdim_filled(&x->d[1]);
   for (uint32_t i = 1; i <= s->n; i++) samples = samples && surg__bdim_filled(&grid->d[i]);
-  /* Without allowzero (opset 14) the channels must not be 0, since Reshape infers the number of
-   * rows. */
+  /* Without allowzero (opset 14) the channels must not be 0, since Reshape
+   * infers the number of rows. */
   if (s->b->m->opset < 14 && !surg__bdim_filled(&x->d[1])) return false;
   for (uint32_t i = 0; i < s->n; i++) {
     s->size[i] = x->d[i + 2];
@@ -521,8 +521,8 @@ static bool read_regions(regions *r) {
     r->s.size[i] = r->x.d[i + 2];
     r->s.size[i].filled = surg__bdim_filled(&r->rois.d[0]) || surg__bdim_filled(&r->s.size[i]);
   }
-  /* Without allowzero (opset 14) the channels must not be 0, since Reshape infers the number of
-   * rows. */
+  /* Without allowzero (opset 14) the channels must not be 0, since Reshape
+   * infers the number of rows. */
   return (b->m->opset >= 14 || surg__bdim_filled(&r->x.d[1])) && r->samples > 0 &&
          r->samples <= MOST_ROI_SAMPLES; /* 0: depends on the size of each region */
 }

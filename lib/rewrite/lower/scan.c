@@ -6,8 +6,8 @@
 
 #define MOST SURG__RULE_NODES /* states and scanned inputs, or outputs */
 
-/* A loop under construction: its state and scanned values outside, and later those inside the
- * body. */
+/* A loop under construction: its state and scanned values outside, and later
+ * those inside the body. */
 typedef struct turns {
   surg__builder *b;
   val in[MOST], out[MOST]; /* out: results of the body, then of the loop */
@@ -56,8 +56,8 @@ static val count_turns(turns *t) {
   return gather(t->b, shape, int64(t->b, t->axes[0]), 0);
 }
 
-/* Begins a Loop. Old versions require a loop-carried value: the number of iterations if there are
- * no states. */
+/* Begins a Loop. Old versions require a loop-carried value: the number of iterations if
+ * there are no states. */
 static void loop_begin(turns *t) {
   surg__builder *b = t->b;
   val count = count_turns(t), in[MOST + 2] = {count, NULL}, outer[MOST];
@@ -258,8 +258,8 @@ static void sequence_output(surg__builder *b, val v, int dtype) {
   b->status = type ? surg_graph_add_output(b->g, v, type) : SURG_ENOMEM;
 }
 
-/* Reads a SequenceMap. It must be known which inputs are sequences, and the element type of each
- * output. */
+/* Reads a SequenceMap. It must be known which inputs are sequences, and the element
+ * type of each output. */
 static bool read_map(surg__builder *b, turns *t, bool *sequence, surg_graph **body) {
   const surg_node *n = surg__b_matched(b);
   *t = (turns){.b = b};
@@ -314,8 +314,8 @@ static surg_status map_to_loop(surg__builder *b) {
 
 /* --- copies of sequences --- */
 
-/* Before opset 14 Identity does not support sequences: inserts an element at the end and erases
- * it. */
+/* Before opset 14 Identity does not support sequences: inserts an element at
+ * the end and erases it. */
 static surg_status copy_sequence(surg__builder *b) {
   val x = surg__b_get(b, "x");
   const int dtype = elem_dtype(x);

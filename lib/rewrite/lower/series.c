@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators along an axis: CumProd as a chain of products, DFT as a product with a constant matrix.
- * Also EyeLike. */
+/* Operators along an axis: CumProd as a chain of products, DFT as a product with a constant
+ * matrix. Also EyeLike. */
 #include <math.h>
 
 #include "rewrite/lower/terms.h"
@@ -102,8 +102,8 @@ static surg_status cum_prod(surg__builder *b) {
 #define MOST_BASE (1u << 20) /* elements of the DFT matrix */
 #define TURN 6.28318530717958647692
 
-/* A transform of `points` of `parts` numbers (1: real, 2: complex) to `out_points` of
- * `out_parts`. */
+/* A transform of `points` of `parts` numbers (1: real, 2: complex) to
+ * `out_points` of `out_parts`. */
 typedef struct dft {
   int64_t points, parts, out_points, out_parts, length;
   bool inverse, half; /* half: one side of the spectrum is the input or output */

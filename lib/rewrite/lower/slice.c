@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slice, Split, Pad and Range with bounds that the model computes, for versions that require
- * constants. Gather fetches the elements with computed indices, so any element type is
- * supported. */
+/* Slice, Split, Pad and Range with bounds that the model computes, for versions that
+ * require constants. Gather fetches the elements with computed indices, so any
+ * element type is supported. */
 #include "rewrite/lower/terms.h"
 
 #define MOST_INDICES 65536 /* in a constant */
@@ -169,8 +169,8 @@ static bool read_slice(const surg__builder *b, slice *s) {
     return false;
   for (int64_t i = 0; s->steps.known && i < n; i++)
     if (s->steps.at[i] == 0 || s->steps.at[i] == INT64_MIN) return false;
-  /* Runtimes interpret this end as "up to the first element", ONNX does not; the evaluator yields
-   * no elements. */
+  /* Runtimes interpret this end as "up to the first element", ONNX does not; the
+   * evaluator yields no elements. */
   for (int64_t i = 0; s->steps.known && s->ends.known && i < n; i++)
     if (s->steps.at[i] < 0 && (s->ends.at[i] == INT64_MAX || s->ends.at[i] == INT32_MAX))
       return false;
@@ -292,8 +292,8 @@ static surg_value *part_between(surg__builder *b, surg_value *x, int64_t axis, i
   return v;
 }
 
-/* ... = Split <axis, split> (x) of opset 2 to 12: each output becomes a Slice with constant
- * bounds. */
+/* ... = Split <axis, split> (x) of opset 2 to 12: each output becomes a Slice
+ * with constant bounds. */
 static surg_status split_at_numbers(surg__builder *b) {
   surg_node *n = surg__b_matched(b);
   surg_value *x = surg_node_input(n, 0);
@@ -469,8 +469,8 @@ static bool read_fill(const surg__builder *b, fill *mode) {
   return false;
 }
 
-/* The source index of position `at`; d: the size of the axis, and the index of the padding
- * value. */
+/* The source index of position `at`; d: the size of the axis, and the index
+ * of the padding value. */
 static surg_value *source(surg__builder *b, fill mode, surg_value *at, surg_value *d) {
   if (mode == FILL_WRAP) return op2(b, "Mod", at, d); /* any number of periods */
   surg_value *zero = surg__bint(b, 0), *one = surg__bint(b, 1);
@@ -606,8 +606,8 @@ static surg_status range_by_counting(surg__builder *b) {
 
 #define MOST_RUNS 64 /* slices that are concatenated */
 
-/* Reads constant indices, normalized for an axis of size `dim`; NULL: not all are known to be in
- * range. */
+/* Reads constant indices, normalized for an axis of size `dim`; NULL: not all are
+ * known to be in range. */
 static int64_t *known_rows(surg__builder *b, const surg__built *i, int64_t dim, uint64_t *n) {
   const surg_tensor *t = surg_value_constant(i->v);
   if (!t || !surg__built_count(i, MOST_INDICES, n) || *n == 0) return NULL;

@@ -36,8 +36,8 @@ static bool read_rotary(rotary *r) {
          (cached < 0 || cached == r->half);
 }
 
-/* The cosines or sines, gathered by position ids if present: [B, S, half] with an axis for the
- * heads. */
+/* The cosines or sines, gathered by position ids if present: [B, S, half] with
+ * an axis for the heads. */
 static surg__built cache(const rotary *r, surg__built c, int dtype) {
   surg__builder *b = r->b;
   if (r->at.v) c = surg__built_gather(b, c, r->at, 0);
