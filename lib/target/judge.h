@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What judging is spread over: a node against one row (judge.c, judge_constant.c, judge_forms.c,
- * judge_shapes.c), a node against the target (judge_node.c), a model (judge_model.c). */
+/* Internal interface of the judging code: a node against one fact (judge.c, judge_constant.c,
+ * judge_forms.c, judge_shapes.c), a node against the target (judge_node.c), a model against the
+ * target (judge_model.c). */
 #ifndef SURG_TARGET_JUDGE_H
 #define SURG_TARGET_JUDGE_H
 
@@ -16,33 +17,40 @@ typedef struct surg__judge {
   surg__verdict worst;
 } surg__judge;
 
-/* Notes an objection if it weighs more than what was found; true where the verdict is final. */
+/* Records an objection if its verdict is worse than the worst one so far. Returns true if it was
+ * recorded and is ILLEGAL, so that no later objection can be worse. */
 bool surg__judge_object(surg__judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
                         const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 const char *surg__judge_name(const surg__judge *j, const surg_value *v);
-/* The input or output that the schema calls so, or "0", "1" ... by place; NULL: it is not there. */
+/* The input or output with this formal name in the schema, or the input with this index ("0", "1"
+ * ...). NULL: the node has none. */
 const surg_value *surg__judge_formal(const surg__judge *j, const char *name, bool output);
-/* What the engine takes for the elements of a constant; NULL: of what is computed. */
+/* The elements that the engine treats as constant, with the defaults of inputs if the target has
+ * `defaults`. NULL: the value is computed at run time. */
 const surg_tensor *surg__judge_elements(const surg__judge *j, const surg_value *v);
-/* Before the reason, where the engine imports something and computes something else. */
+/* Prefix of the reason where the engine imports a node and computes something else than ONNX
+ * does. */
 #define SURG__JUDGE_OTHERWISE "imported, and computed otherwise: "
 
-/* Whether the node keeps to the row j->f; else the verdict and its reason are noted. */
+/* Checks the node against the fact j->f. False: the node is rejected. The verdict and its reason
+ * are recorded in j, also for parts whose support is unknown. */
 bool surg__judge_keeps_to(surg__judge *j);
-/* Whether a row is of that version of its operator. */
+/* Whether a fact applies to the operator version introduced in opset `since`. */
 bool surg__judge_speaks_of(const surg__tfact *f, int since);
-/* The element type of a tensor; 0: not known. */
+/* The element type of a tensor; 0: unknown, or no tensor. */
 int surg__judge_element(const surg_value *v);
-/* The host as it judges for the target. */
+/* A copy of the host of the target, with the options of the target (lenient, registered
+ * operators). */
 surg__target surg__judge_host(const surg__target *t);
-/* Ranks, sizes, shapes and values. */
+/* Checks the limits of the fact on ranks, sizes, shapes and values. */
 bool surg__judge_shapes(surg__judge *j);
-/* Elements of attributes, equations, branches. */
+/* Checks the limits of the fact on elements of attributes, Einsum equations, and subgraphs. */
 bool surg__judge_forms(surg__judge *j);
-/* As surg__target_node, of the target alone, whatever its host runs. */
+/* As surg__target_node, for the target alone: its host is ignored. */
 surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__buf *why,
                               surg__objection *o);
-/* Whether the engine has a constant there: YES, NO, or UNSAID where too many nodes compute it. */
+/* Whether the value is a constant for the engine: YES, NO, or UNSAID if more than FOLD_NODES nodes
+ * compute it. */
 surg__tri surg__judge_constant(const surg__judge *j, const surg_value *v);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of importers: patterns read from JSON (doc/messages.md), what a message means for a
- * model, and whether the model is so. */
+/* Known error messages of importers: patterns read from JSON (doc/messages.md), their meaning for a
+ * model, and whether a model has the reported fault. */
 #ifndef SURG_MESSAGES_H
 #define SURG_MESSAGES_H
 
@@ -10,26 +10,29 @@
 
 #include "target/target.h"
 
-/* One known message. Texts that say so are templates: $1 .. $9 stand for what the pattern's groups
- * caught, $op, $node and $value for what the entry says of those. */
+/* One known message. Fields marked as templates are expanded: $1 .. $9 are the groups of the
+ * pattern, $op, $node and $value the expanded fields of these names. */
 typedef struct surg__message {
   const char *id;       /* "tensorrt-resize-scales" */
   const char *engine;   /* "tensorrt"; "onnx" (checker, converter), "torch" (its exporter) */
-  const char *versions; /* where it was seen, for people; or NULL */
-  const char *when;     /* "import", "export" (no file exists yet), "run" */
+  const char *versions; /* versions that print it, as prose; or NULL */
+  const char *when;     /* "import", "export" (before a file exists), "run" */
   const char *pattern;
   const char *op, *node, *value; /* templates, or NULL */
-  const char *opset;             /* template of the opset it names, or NULL */
+  const char *opset;             /* template of the opset in the message, or NULL */
   const char *cause;             /* template */
   const char *cure; /* template of a command or advice; also $in $out $target; or NULL */
-  const char *allow;             /* consent that the cure needs: "approx", "lossy", "interface" */
+  const char *allow;             /* consent that the cure requires: "approx", "lossy", "interface";
+                                  * or NULL */
   const char *target;            /* the built-in target to repair for, or NULL */
-  const char *means;             /* what the engine refuses, as the JSON of a target; or NULL */
+  const char *means;             /* what the engine rejects, as the JSON of a target; or NULL */
   const char *refs;              /* reports, or NULL */
-  surg__tlist passes;            /* templates of pipelines that cure it, what changes least first */
-  surg__tlist checks;            /* codes of `check` that tell of the same fault */
-  surg__tlist seen;              /* real messages */
-  bool general;                  /* told where no other is found; else lends op, node and value */
+  surg__tlist passes;            /* templates of pipelines that cure it, the smallest change
+                                  * first */
+  surg__tlist checks;            /* codes of `check` that report the same fault */
+  surg__tlist seen;              /* messages observed in practice; the pattern must match them */
+  bool general;                  /* only gives context (op, node, value) to other entries; reported
+                                  * alone if no other entry matches */
   regex_t regex;
   bool compiled;
 } surg__message;
@@ -38,52 +41,55 @@ typedef surg_messages surg__messages;
 struct surg_messages {
   surg_context *ctx;
   surg__arena arena;
-  SURG_VEC(surg__message *) items; /* in the order in which they are tried */
+  SURG_VEC(surg__message *) items; /* in matching order */
 };
 
-/* The built-in files, by name; passes/messages. */
+/* The built-in message files, sorted by name (passes/messages). */
 extern const surg__target_text surg__message_texts[];
 extern const size_t surg__message_count;
 
-/* No message. NULL without memory. */
+/* An empty collection of messages; free it with surg__messages_free. NULL: out of memory. */
 surg__messages *surg__messages_new(surg_context *ctx);
-/* Adds those of a JSON text, behind those there are. SURG_EINVALID after `name: ...`. */
+/* Appends the messages of a JSON text. SURG_EINVALID: the text is invalid; `name: ...` is
+ * reported. */
 surg_status surg__messages_read(surg__messages *all, const char *text, size_t n, const char *name);
-/* Adds the built-in ones: last, so that a file of the user comes before them. */
+/* Appends the built-in messages. Call it last, so that entries of the user are matched first. */
 surg_status surg__messages_read_builtin(surg__messages *all);
 void surg__messages_free(surg__messages *all);
 
-/* A message found in a text, templates filled in. */
+/* A message found in a text, with its templates expanded. */
 typedef struct surg__explained {
   const surg__message *message;
-  const char *line;              /* of the text, cut */
+  const char *line;              /* of the text, truncated */
   size_t number;                 /* of the line, from 1 */
-  const char *op, *node, *value; /* or NULL: not told */
+  const char *op, *node, *value; /* or NULL: not in the message */
   const char *cause;
-  const char *cure;              /* or NULL; words of the text are quoted for a shell */
+  const char *cure;              /* or NULL; parts of the text are quoted for a shell */
   const char *means;             /* JSON of a target, or NULL */
-  surg__tlist passes;            /* words of the text are quoted for pipelines */
+  surg__tlist passes;            /* parts of the text are quoted for pipelines */
 } surg__explained;
 typedef struct surg__explanations {
   surg__arena arena;
-  SURG_VEC(surg__explained) items; /* in the order of the text, each thing once */
+  SURG_VEC(surg__explained) items; /* in the order of the text, without duplicates */
 } surg__explanations;
 
-/* The opset that brought an operator of ONNX; 0: there is none, or op is NULL. */
+/* The first opset of the default domain that has the operator; 0: none, or `op` is NULL. */
 int64_t surg__schema_first(const char *op);
 
-/* `engine` prefers the messages of a target or engine, by its name, to those of others; NULL: any.
- * A line is explained by the first entry that matches it; where no line is known, the text as one
- * line. General entries ("while parsing node 7 [Resize]") lend what they name to the others, and
- * are told themselves where there is no other. */
+/* Finds the known messages in a text, line by line. `engine` (or NULL: any) is the name of a target
+ * or engine; its messages are preferred, those of other engines are used if none of its own match.
+ * The first matching entry explains a line. If no line matches, the text is matched as one line.
+ * General entries ("while parsing node 7 [Resize]") add their operator, node and value to other
+ * entries, and are reported themselves only if no other entry matches. */
 surg_status surg__messages_explain(const surg__messages *all, const char *text, size_t n,
                                    const char *engine, surg__explanations *out);
 void surg__explanations_free(surg__explanations *e);
 
-/* What it says the engine refuses, to judge and repair by; NULL: nothing, or after a diagnostic. */
+/* The target that describes what the engine rejects, for judging and repair. NULL: the message has
+ * none, or after a diagnostic. */
 surg__target *surg__explained_target(surg_context *ctx, const surg__explained *e);
-/* Tells every place of the model that is as the message says (by what it means, and by the findings
- * of `check`); *seen counts them. SURG_ENOTFOUND: the message says nothing that could be seen. */
+/* Reports every place of the model that has the fault of the message, by its `means` and by the
+ * findings of `check`; *seen is their number. SURG_ENOTFOUND: the message has neither. */
 typedef void (*surg__seen_fn)(void *user, const char *where, const char *text);
 surg_status surg__explained_seen(const surg__explained *e, surg_model *m, surg__seen_fn fn,
                                  void *user, size_t *seen);

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the names in a target exist; for read.c alone. */
+/* Whether the names in a target exist. Used by read.c only. */
 #ifndef SURG_TARGET_NAMES_H
 #define SURG_TARGET_NAMES_H
 
 #include "target/target.h"
 
-/* The canonical spelling of an operator: "Add" of "ai.onnx:Add" and "ai.onnx.Add",
- * "com.acme.Foo" of "com.acme:Foo". False: it is no name, or does not fit. */
+/* Writes the canonical name of an operator: "Add" for "ai.onnx:Add" and "ai.onnx.Add",
+ * "com.acme.Foo" for "com.acme:Foo". False: not a name, or longer than `cap`. */
 bool surg__target_name(const char *key, char *out, size_t cap);
 
-/* Whether the tables have the operator (`op` is its id then), or the target lists it as its own.
- * Else the reason is stored in `why`. */
+/* Whether the operator is known: in the schema tables (its id in *op, else 0), in the `own` list of
+ * the target, or as a custom schema. If not, the reason is stored in `why`. */
 bool surg__target_knows(const surg__target *t, const char *name, int *op, char *why, size_t cap);
 
 #define SURG__N_INPUT 1u
 #define SURG__N_OUTPUT 2u
 #define SURG__N_ATTR 4u
 #define SURG__N_TYPE 8u /* a type parameter */
-/* Whether some version of the operator has a part of one of these kinds and this name. Places
- * ("0") and operators without a table (0) are not checked. */
+/* Whether some version of the operator has a part of one of these kinds and this name. Indexes
+ * ("0"), "*", operators without a schema (op 0) and operators that runtimes add are accepted
+ * unchecked. */
 bool surg__target_part(int op, unsigned kinds, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the public functions about targets share. */
+/* Declarations shared by the public functions about targets. */
 #ifndef SURG_TARGET_PUBLIC_H
 #define SURG_TARGET_PUBLIC_H
 
@@ -7,9 +7,9 @@
 
 #include "target/verdict.h"
 
-/* An objection as callers see it; texts and the place last as long as those of `o`. */
+/* Converts an objection to its public form. Texts and the place are borrowed from `o`. */
 surg_objection surg__objection_public(const surg__objection *o);
-/* The severity of an objection of that code and verdict. */
+/* The severity of an objection with that code and verdict. */
 surg_severity surg__objection_severity(const char *code, surg__verdict v);
 
 #endif
