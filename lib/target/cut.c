@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where to cut a model that an engine refuses in part: what stands before, what the engine gets,
- * what stands behind.
+/* Splits a model that an engine supports only in part: the part before the engine, the core that
+ * the engine runs, the part after it.
  *
- * Blocked nodes are put in the order of the graph; those up to some point go before, with all that
- * they need, the others go behind, with all that needs them. The point is chosen so that the most
- * nodes remain between. One pass each way and one over the points: linear. */
+ * Blocked nodes are numbered in graph order. Those up to some point are moved before the core, with
+ * everything they depend on; the others are moved after it, with everything that depends on them.
+ * The point that leaves the most nodes in the core is chosen. One pass in each direction and one
+ * over the points: linear. */
 #include <stdlib.h>
 
 #include "base/context.h"
 #include "ir/ir.h"
 #include "target/target.h"
 
-/* Of a node of the main graph, by its place. */
+/* A node of the main graph, indexed by its position. */
 typedef struct spot {
   const surg_node *node;
   bool blocked;
-  size_t first; /* the first blocked node that needs it (or is it); count of those: none */
-  size_t last;  /* one more than the last blocked node that it needs (or is); 0: none */
+  size_t first; /* the first blocked node that depends on it (or is it); n_blocked: none */
+  size_t last;  /* 1 + the last blocked node that it depends on (or is); 0: none */
 } spot;
 
 typedef struct cutting {
@@ -29,7 +30,7 @@ typedef struct cutting {
 
 static size_t place_of(const surg_node *n) { return (size_t)(uintptr_t)n->scratch; }
 
-/* The node of the main graph that a graph stands in, or NULL for the main graph and functions. */
+/* The node of the main graph that contains a subgraph; NULL for the main graph and functions. */
 static const surg_node *outermost(const surg_graph *g) {
   const surg_node *n = NULL;
   while (g && surg_graph_parent_node(g)) {
@@ -39,7 +40,8 @@ static const surg_node *outermost(const surg_graph *g) {
   return n && surg_graph_get_kind(surg_node_graph(n)) == SURG_GRAPH_MAIN ? n : NULL;
 }
 
-/* The node of the main graph that a use is made by or in; NULL: it is an output of the model. */
+/* The node of the main graph that makes a use or contains it; NULL: an output of the model, or a
+ * soft use. */
 static const surg_node *reader(const surg_use *u) {
   if (surg_use_get_kind(u) == SURG_USE_SOFT) return NULL;
   const surg_graph *g = surg_use_graph(u);
@@ -56,8 +58,8 @@ static void number(cutting *c) {
   }
 }
 
-/* A blocked node inside a body blocks the node it stands in; inside a function nothing can be cut:
- * false. */
+/* Marks blocked nodes. A blocked node in a subgraph blocks the node that contains it. False: no
+ * node is blocked, or one is in a function, which cannot be split. */
 static bool block(cutting *c, const surg_node *const *blocked, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const surg_graph *g = surg_node_graph(blocked[i]);
@@ -69,7 +71,7 @@ static bool block(cutting *c, const surg_node *const *blocked, size_t n) {
   return c->n_blocked > 0;
 }
 
-/* Nodes that need blocked ones: along the order, from each node to its readers. */
+/* Computes `last`: forward in graph order, from each node to its consumers. */
 static void mark_behind(cutting *c) {
   size_t seen = 0;
   for (size_t i = 0; i < c->n; i++) {
@@ -85,7 +87,7 @@ static void mark_behind(cutting *c) {
   }
 }
 
-/* Nodes that blocked ones need: against the order. */
+/* Computes `first`: backward in graph order, from consumers to each node. */
 static void mark_before(cutting *c) {
   size_t left = c->n_blocked;
   for (size_t i = c->n; i-- > 0;) {
@@ -102,7 +104,8 @@ static void mark_before(cutting *c) {
   }
 }
 
-/* A node is between for points from `last` to `first`: the point after that many blocked nodes. */
+/* The number of blocked nodes to put before the core. A node stays in the core for points from
+ * `last` to `first`; `steps` accumulates where these intervals begin and end. */
 static size_t best_point(cutting *c, int64_t *steps) {
   for (size_t i = 0; i < c->n; i++) {
     const spot *s = &c->spots[i];
@@ -122,7 +125,7 @@ static size_t best_point(cutting *c, int64_t *steps) {
   return best;
 }
 
-/* 0 before, 1 between, 2 behind. */
+/* The part of a node: 0 before, 1 core, 2 after. */
 static int part_of(const spot *s, size_t point) {
   return s->first < point ? 0 : s->last > point ? 2 : 1;
 }
@@ -131,7 +134,7 @@ static bool push(cutting *c, surg__cut_values *to, const surg_value *v) {
   return surg__vec_push(c->ctx, to, v);
 }
 
-/* Values that go from part to part, and outputs of the model, each once. */
+/* Collects the outputs of a node that another part or the model's outputs use, each once. */
 static bool gather(cutting *c, const spot *s, size_t point) {
   const int from = part_of(s, point);
   for (size_t k = 0; k < surg_node_output_count(s->node); k++) {

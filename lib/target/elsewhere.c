@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Providers that run a part of a model and leave the rest to their host: which nodes those are. */
+/* The nodes that run on the host when an execution provider supports only a part of a model. */
 #include <onnxsurg/ops.h>
 
 #include "base/context.h"
 #include "ir/ir.h"
 #include "target/judge.h"
 
-/* Whether the node still is there when the host divides the graph. */
+/* Whether the node still exists when the host partitions the graph: constants and function calls do
+ * not, nor nodes that the host folds. */
 static bool runs(const surg__target *host, const surg_node *n) {
   const surg__judge j = {.t = host};
   if (surg_node_op(n) == SURG_OP_Constant || surg_node_class(n) == SURG_OP_CLASS_FUNCTION)
@@ -23,7 +24,7 @@ static const surg_value *open_value(const surg_value *v) {
   return t && (surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_static(t, NULL)) ? v : NULL;
 }
 
-/* A value of the node without a fixed size; NULL: none is known. */
+/* A value of the node that has no fixed size; NULL: none. */
 static const surg_value *open_at(const surg_node *n) {
   const surg_value *v = NULL;
   for (size_t i = 0; !v && i < surg_node_input_count(n); i++) v = open_value(surg_node_input(n, i));
@@ -51,7 +52,7 @@ surg_status surg__target_elsewhere(const surg__target *t, surg_model *m, surg__o
   *nodes = 0;
   if (s || !t->host) return s;
   surg__target host = *t->host, own = *t;
-  host.folds = own.folds = true; /* hosts fold constants before they divide the graph */
+  host.folds = own.folds = true; /* hosts fold constants before they partition the graph */
   surg__buf_init(&why, t->ctx);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {

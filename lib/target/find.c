@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which target a user means: "tensorrt-8.6", "trt8.6", "ort", a file. */
+/* Finds the built-in target for a name that the user gives: "tensorrt-8.6", "trt8.6", "ort". */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/context.h"
 #include "target/target.h"
 
-/* What people say, and the name it stands for. */
+/* Common names of targets and the names they are aliases of. */
 static const struct alias {
   const char *said, *name;
 } aliases[] = {
@@ -21,7 +21,7 @@ static const struct alias {
     {"ort-dml", "onnxruntime-dml"}, {"directml", "onnxruntime-dml"},
 };
 
-/* A name in two parts: "tensorrt" and "8.6"; the second is empty where there is none. */
+/* A name split into stem and version: "tensorrt" and "8.6". The version may be empty. */
 typedef struct split {
   char stem[104];
   char version[104];
@@ -29,8 +29,9 @@ typedef struct split {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The version begins at the last "-" (or where letters end) that a digit follows and nothing but
- * digits, dots, letters, dashes come after: "rknn-toolkit2-2.0.0-beta0", "trt8.6". */
+/* Splits a name at the first "-" that a digit follows, otherwise at a digit:
+ * "rknn-toolkit2-2.0.0-beta0", "trt8.6". Converts to lower case and replaces aliases of the
+ * stem. */
 static void split_name(const char *name, split *s) {
   char low[104];
   size_t n = 0;
@@ -40,7 +41,8 @@ static void split_name(const char *name, split *s) {
   size_t at = n, skip = 0;
   for (size_t i = 1; i < n && at == n; i++)
     if (is_digit(low[i]) && low[i - 1] == '-') at = i, skip = 1;
-  /* No dash before a digit: the first digit, unless the whole is a name ("cv2"). */
+  /* No dash before a digit: the version starts at a digit that has a dot or two more characters
+   * after it; a name such as "cv2" has no version. */
   for (size_t i = 1; i < n && at == n; i++)
     if (is_digit(low[i]) && (strchr(low + i, '.') || i + 3 <= n)) at = i;
   snprintf(s->stem, sizeof s->stem, "%.*s", (int)(at - skip), low);
@@ -52,7 +54,8 @@ static void split_name(const char *name, split *s) {
     }
 }
 
-/* Number by number; text after them ("1.25-dev") comes before nothing. */
+/* Compares versions number by number. A version with a suffix ("1.25-dev") precedes the same
+ * version without one. */
 static int compare_versions(const char *a, const char *b) {
   while (*a || *b) {
     while (*a && !is_digit(*a) && *a != '-') a++;
@@ -66,7 +69,7 @@ static int compare_versions(const char *a, const char *b) {
   return (rest > 0) - (rest < 0);
 }
 
-/* The newest of the stem that is not above the version (any, where none is said). */
+/* The newest target of the stem that is not newer than the requested version (if any). */
 static const surg__target_text *best(const split *want, bool *exact) {
   const surg__target_text *found = NULL;
   split have, best_have = {"", ""};

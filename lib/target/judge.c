@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node against one row of a target. Only what is proven counts as rejected: an unknown type or
- * shape leaves a demand undecided, and that is reported as unknown. */
+/* Judges a node against one fact of a target. Only what is proven counts as rejected: if a type or
+ * shape is unknown, the requirement is undecided and reported as unknown. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,8 +130,8 @@ static int dtype_of(const surg__judge *j, const surg_value *v) {
   return j->t->as[d] ? j->t->as[d] : d;
 }
 
-/* A type against a mask; says what is wrong. False: it does not fit. `other`: the mask is of types
- * that are rejected. */
+/* Checks the element type of a value against a mask. False: the type is not allowed, which is
+ * recorded. `other`: the mask lists the types that are rejected. */
 static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask, bool other) {
   const int d = dtype_of(j, v);
   if (other) mask = ~mask;
@@ -152,7 +152,7 @@ static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask, bool o
   return false;
 }
 
-/* Inputs or outputs of that type parameter, or of that name. */
+/* Checks all inputs or outputs that have this type parameter or this formal name. */
 static bool fits_param(surg__judge *j, const surg__type_facts *t, bool output, bool other) {
   const size_t n = output ? surg_node_output_count(j->n) : surg_node_input_count(j->n);
   for (size_t i = 0; i < n; i++) {
@@ -198,7 +198,7 @@ const surg_value *surg__judge_formal(const surg__judge *j, const char *name, boo
   return NULL;
 }
 
-/* True: it is, or that is not known; then a note says so. */
+/* True: the value is constant, or that is undecided and recorded as unknown. */
 static bool must_be_constant(surg__judge *j, const surg_value *v, const char *name) {
   const surg__tri is = surg__judge_constant(j, v);
   if (is == SURG__YES) return true;
@@ -225,7 +225,8 @@ static bool fits_constants(surg__judge *j) {
   return true;
 }
 
-/* Some importers know what to do with constants in few operators alone. */
+/* Checks the inputs that must not be constant: some importers support constant inputs for a few
+ * operators only. */
 static bool fits_fed(surg__judge *j) {
   for (size_t i = 0; i < j->f->variable.n; i++) {
     const char *name = j->f->variable.items[i];
@@ -276,8 +277,8 @@ static bool fits_places(surg__judge *j) {
 
 /* --- attributes --- */
 
-/* An attribute or its default as text, lists with commas. False: it is of no such kind, or a
- * function's attribute decides. Nothing is put where there is neither. */
+/* Writes an attribute or its default as text, lists with commas; nothing if it has neither. False:
+ * its kind has no text form here, or it refers to an attribute of the enclosing function. */
 static bool put_attr(const surg__judge *j, const char *name, surg__buf *out) {
   const surg_attr *a = surg_node_attr(j->n, name);
   const surg__attr_def *d = j->s && !a ? surg__schema_attr(j->s, name) : NULL;
@@ -305,7 +306,7 @@ static bool put_attr(const surg__judge *j, const char *name, surg__buf *out) {
   }
 }
 
-/* Numbers are equal however they are written. */
+/* Whether two texts are equal as strings or as numbers. */
 static bool same_text(const char *x, const char *y) {
   char *end_x, *end_y;
   if (!strcmp(x, y)) return true;
@@ -345,8 +346,8 @@ static bool fits_attr(surg__judge *j, const surg__tattr *a) {
   return fits;
 }
 
-/* Whether an attribute without a default in the table is what its absence means: steps of 1, no
- * padding. */
+/* Whether an attribute without a default in the schema has the value that its absence means:
+ * strides of 1, pads of 0. */
 static bool says_nothing(const surg_attr *a) {
   static const struct {
     const char *name;
@@ -379,7 +380,7 @@ static bool fits_attrs(surg__judge *j) {
   return true;
 }
 
-/* Engines that look for an attribute where its default is meant, or stumble over one. */
+/* Checks attributes that must be written even at their default, or must not be present at all. */
 static bool fits_spelling(surg__judge *j) {
   for (size_t i = 0; i < j->f->written.n; i++) {
     if (surg_node_attr(j->n, j->f->written.items[i])) continue;
@@ -397,7 +398,7 @@ static bool fits_spelling(surg__judge *j) {
   return true;
 }
 
-/* Of the model or function that the node is in. */
+/* Checks the opset that the model or function of the node imports. */
 static bool fits_opset(surg__judge *j) {
   const int64_t have = surg_graph_opset(surg_node_graph(j->n), surg_node_domain(j->n));
   for (size_t i = 0; i < j->f->n_opsets; i++)

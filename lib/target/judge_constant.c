@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an engine has as a constant when it looks at a node: constants of the model, and for engines
- * that fold first whatever is computed from constants alone. */
+/* The values that an engine knows as constants when it imports a node: constants of the model, and
+ * for engines that fold first, everything computed from constants alone. */
 #include <onnxsurg/ops.h>
 
 #include "ir/ir.h"
@@ -11,18 +11,19 @@ const surg_tensor *surg__judge_elements(const surg__judge *j, const surg_value *
   return t || !j->t->defaults ? t : surg_value_initializer(v);
 }
 
-#define FOLD_NODES 512u                /* nodes that compute one constant, as far as is looked */
+#define FOLD_NODES 512u                /* most nodes examined for one value */
 #define FOLD_SLOTS (2u * FOLD_NODES)   /* a power of two */
-#define FOLD_PENDING (4u * FOLD_NODES) /* inputs still to look at */
+#define FOLD_PENDING (4u * FOLD_NODES) /* most inputs to examine */
 
-/* Nodes that were looked at, and values whose producer was not yet. */
+/* The nodes examined so far (an open-addressing hash set), and values whose producer is not
+ * examined yet. */
 typedef struct folding {
   const surg_node *seen[FOLD_SLOTS];
   const surg_value *pending[FOLD_PENDING];
   size_t n_seen, n_pending;
 } folding;
 
-/* Adds a node; false: it was there. */
+/* Adds a node; false: it was already added. */
 static bool note_seen(folding *f, const surg_node *n) {
   size_t i = ((uintptr_t)n >> 4) % FOLD_SLOTS;
   while (f->seen[i] && f->seen[i] != n) i = (i + 1) % FOLD_SLOTS;
@@ -37,13 +38,15 @@ static bool of_fixed_shape(const surg_value *v) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_static(t, NULL);
 }
 
-/* Whether equal inputs give equal outputs, and nothing else decides them. */
+/* Whether the outputs depend on the inputs alone: a deterministic operator with a schema and at
+ * least one input, without subgraphs. */
 static bool computes(const surg_node *n) {
   return surg_node_schema(n) && !surg_node_nondeterministic(n) && !surg_node_subgraph(n, 0) &&
          surg_node_input_count(n) > 0;
 }
 
-/* YES: nothing is left to prove of this node; UNSAID: its inputs are pending. */
+/* YES: the node is constant whatever its inputs are; NO: it is not foldable; UNSAID: its inputs
+ * were added to the pending values. */
 static surg__tri look_at(folding *f, const surg_node *n) {
   if (!computes(n)) return SURG__NO;
   const int op = surg_node_op(n);
@@ -53,7 +56,7 @@ static surg__tri look_at(folding *f, const surg_node *n) {
     const surg_value *v = surg_node_input(n, i);
     if (!v) continue;
     if (f->n_pending == FOLD_PENDING) {
-      f->n_seen = FOLD_NODES; /* gives up */
+      f->n_seen = FOLD_NODES; /* stops the search: too many inputs */
       return SURG__UNSAID;
     }
     f->pending[f->n_pending++] = v;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node against what a fact says of elements of attributes, of equations and of branches. An
- * attribute that is absent is its default; without a default it is no obstacle. */
+/* Checks a node against limits on attribute elements, Einsum equations and subgraphs. An absent
+ * attribute has its default; an absent attribute without a default meets every limit. */
 #include <stdlib.h>
 
 #include "base/context.h"
@@ -8,7 +8,8 @@
 #include "schema/schema.h"
 #include "target/judge.h"
 
-/* The elements of an INT or INTS attribute, or of its default; false: what it is, is not known. */
+/* Finds the elements of an INT or INTS attribute, or of its default; none if it has neither. False:
+ * unknown, or of another kind. `one` is the storage for an INT. */
 static bool ints_of(const surg__judge *j, const char *name, const int64_t **out, size_t *n,
                     int64_t *one) {
   const surg_attr *a = surg_node_attr(j->n, name);
@@ -69,8 +70,8 @@ static bool fits_iota(surg__judge *j) {
   return true;
 }
 
-/* What stands for the begin of every axis must stand for its end, what for one direction for the
- * other. */
+/* Checks attributes with two halves: values for the start and end of each axis (pads), or for the
+ * two directions of an RNN, must be equal. */
 static bool fits_halves(surg__judge *j) {
   for (size_t i = 0; i < j->f->halves.n; i++) {
     const char *name = j->f->halves.items[i];
@@ -97,7 +98,8 @@ static bool fits_halves(surg__judge *j) {
   return true;
 }
 
-/* Einsum without "..." and without a label that an operand has twice (its diagonal). */
+/* Checks that an Einsum equation has no "..." and repeats no label within an operand (a
+ * diagonal). */
 static bool fits_equation(surg__judge *j) {
   const surg_attr *a = j->f->plain_equation ? surg_node_attr(j->n, "equation") : NULL;
   bool used[256] = {false};
@@ -109,7 +111,7 @@ static bool fits_equation(surg__judge *j) {
   const surg_str s = surg_attr_string(a);
   for (size_t i = 0; i < s.n; i++) {
     const unsigned char c = (unsigned char)s.p[i];
-    if (c == '-') break; /* the output repeats no label */
+    if (c == '-') break; /* labels of the output are not repeated */
     if (c == ',') memset(used, 0, sizeof used);
     if (c == ',' || c == ' ') continue;
     if (c == '.' || used[c])
@@ -125,7 +127,7 @@ static const surg_type *ranked(const surg_type *t) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
 }
 
-/* NO: two known sizes differ and neither is 1; UNSAID: a size is not known. */
+/* NO: two fixed sizes differ and neither is 1; UNSAID: a size is unknown. */
 static surg__tri broadcasts(const surg_type *a, const surg_type *b) {
   const size_t n = surg_type_rank(a), m = surg_type_rank(b);
   surg__tri all = SURG__YES;
@@ -139,7 +141,7 @@ static surg__tri broadcasts(const surg_type *a, const surg_type *b) {
   return all;
 }
 
-/* Output i of both branches of an If. */
+/* Compares output i of both branches of an If. */
 static surg__tri branches_fit(const surg__judge *j, const surg_graph *x, const surg_graph *y,
                               size_t i) {
   const surg_type *a = ranked(surg_value_type(surg_graph_output(x, i)));
@@ -164,7 +166,7 @@ static bool fits_distinct(surg__judge *j) {
   return true;
 }
 
-/* YES: both have one shape in every run; NO: known sizes differ. */
+/* YES: the shapes are equal in every run; NO: ranks or fixed sizes differ; UNSAID: unknown. */
 static surg__tri same_shape(const surg_type *a, const surg_type *b) {
   if (!a || !b) return SURG__UNSAID;
   if (surg_type_rank(a) != surg_type_rank(b)) return SURG__NO;
@@ -178,7 +180,9 @@ static surg__tri same_shape(const surg_type *a, const surg_type *b) {
   return all;
 }
 
-/* Input 0 and 1 of a body are the count and the condition, its output 0 the condition. */
+/* Checks that a Loop keeps the shapes of carried values and has scan outputs of fixed size. The
+ * body's inputs 0 and 1 are the iteration count and the condition, its output 0 is the
+ * condition. */
 static bool fits_still(surg__judge *j) {
   const surg_graph *body = j->f->still ? surg_node_subgraph(j->n, 0) : NULL;
   const size_t inputs = body ? surg_graph_input_count(body) : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model against a target: versions, inputs and outputs, weights, order, and each node. */
+/* Judges a model against a target: versions, inputs and outputs, weights, node order, and each
+ * node. */
 #include <stdio.h>
 
 #include <onnxsurg/ops.h>
@@ -51,7 +52,7 @@ static void judge_opsets(walk *w) {
   }
 }
 
-/* Inputs without a type: no engine can make room for them. */
+/* Reports inputs without a type: no engine can allocate them. */
 static void judge_untyped(walk *w) {
   const surg_graph *g = surg_model_graph(w->m);
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
@@ -63,7 +64,8 @@ static void judge_untyped(walk *w) {
   }
 }
 
-/* Inputs of open size, where the engine takes none (or only an open batch). */
+/* Reports inputs with symbolic or unknown dimensions if the engine supports none, or only a
+ * symbolic batch. */
 static void judge_inputs(walk *w) {
   const surg_graph *g = surg_model_graph(w->m);
   if (w->t->dynamic != SURG__D_NONE && w->t->dynamic != SURG__D_BATCH) return;
@@ -81,7 +83,7 @@ static void judge_inputs(walk *w) {
   }
 }
 
-/* Whether the engine does not take it, or not as ONNX means it. */
+/* Whether the engine does not support something, or computes it differently from ONNX. */
 static bool is_against(const surg__target *t, surg__tri how) {
   return how == SURG__NO || (how == SURG__MISREAD && !t->lenient);
 }
@@ -115,7 +117,8 @@ static void judge_weight_type(walk *w, const surg_value *v, int d) {
   tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
 }
 
-/* The first element that is not within; false: all are, or they are of no 64 bits. */
+/* Whether an element of a 64-bit integer tensor is outside the range; *out is the first such
+ * element. False for other element types. */
 static bool is_beyond(const surg_tensor *c, const surg__tspan *want, int64_t *out) {
   int64_t part[512];
   const int d = surg_tensor_dtype(c);
@@ -134,7 +137,8 @@ static bool is_beyond(const surg_tensor *c, const surg__tspan *want, int64_t *ou
   return false;
 }
 
-/* The node that reads it is the one that a rule may start from. */
+/* Reports a constant with an element out of range, at the first node that reads it: repair rules
+ * start from a node. */
 static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor *c, int d) {
   const surg_use *use = surg_value_first_use(v);
   int64_t element;
@@ -160,7 +164,8 @@ static void judge_weights(walk *w, const surg_graph *g) {
   }
 }
 
-/* Elements in data files that are missing: an engine may have them, and then they may decide. */
+/* Reports weights whose data file is missing: the verdict may depend on their elements, which the
+ * engine may have. */
 static void judge_missing(walk *w, const surg_graph *g) {
   size_t n = 0;
   const surg_value *first = NULL;
@@ -175,7 +180,8 @@ static void judge_missing(walk *w, const surg_graph *g) {
   tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_EXTERNAL, .value = first});
 }
 
-/* Told once: one cure is for all of them. */
+/* Reports the first weight in a data file; true if there is one. One is enough, as one pass cures
+ * all. */
 static bool judge_external(walk *w, const surg_graph *g) {
   for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
     const surg_tensor *c = surg_value_initializer(v);
@@ -214,14 +220,14 @@ static void judge_outputs(walk *w) {
   }
 }
 
-/* An input or output of the model, with the type it declares. */
+/* An input or output of the model, with its declared type. */
 typedef struct model_end {
   bool in;
   const surg_value *v;
   const surg_type *t;
 } model_end;
 
-/* The i-th, inputs first; false behind the last. */
+/* The i-th input or output, inputs first; false: i is too large. */
 static bool end_at(const surg_model *m, size_t i, model_end *out) {
   const surg_graph *g = surg_model_graph(m);
   const size_t inputs = surg_graph_input_count(g);
@@ -257,8 +263,8 @@ static void judge_declared(walk *w) {
   }
 }
 
-/* Takes the imports as the engine reads them, or back: of two of one domain the last, where a
- * lenient load takes the newest. */
+/* Exchanges the imported opset versions with those the engine uses, or back: of two imports of one
+ * domain the engine uses the last, a lenient load the newest. */
 static void swap_imports(surg_model *m) {
   bool changed = false;
   for (size_t i = 0; i < m->imports.count; i++) {
@@ -294,7 +300,7 @@ static surg_status judge_model(const surg__target *t, surg_model *m, surg__objec
   return s;
 }
 
-/* Functions that some node calls are marked; what the others contain no engine reads. */
+/* Marks the functions that some node calls. Engines do not read the others. */
 static void mark_called(surg_model *m) {
   for (size_t i = 0; i < m->functions.count; i++) m->functions.items[i]->called = false;
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
@@ -322,7 +328,7 @@ static void judge_graph(walk *w, const surg_graph *g, bool *outside) {
 
 surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
-  /* Bodies of functions get the types that they have in all calls. */
+  /* Function bodies get the types that all their calls have in common. */
   surg_status s = m->functions.count ? surg__infer_functions(m) : surg_model_infer(m);
   if (s) return s;
   walk w = {.t = t, .m = m, .fn = fn, .user = user};

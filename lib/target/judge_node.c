@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node against a target: which rows speak of it, and operators that the target does not list. */
+/* Judges a node against a target: selects the facts that apply to it, and handles operators that
+ * the target does not list. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,7 +26,8 @@ static void no_version(surg__judge *j, const surg__op_facts *op) {
   surg__buf_free(&b);
 }
 
-/* Whether a form that is imported and computed otherwise is all that speaks for the node. */
+/* Whether the node fits a fact that is marked `misread`: it is imported, and computed
+ * differently. */
 static bool is_misread(const surg__judge *j, const surg__op_facts *op, int since) {
   surg__judge each = *j;
   each.why = NULL;
@@ -70,7 +72,7 @@ static void judge_listed(surg__judge *j, const surg__op_facts *op) {
     each.worst = SURG__LEGAL;
     text.n = 0;
     surg__judge_keeps_to(&each);
-    /* The mildest of the rows that speak of this version decides. */
+    /* Of the facts that apply to this version, the one with the mildest verdict decides. */
     if (any && each.worst >= j->worst) continue;
     any = true;
     j->worst = each.worst;
@@ -87,7 +89,8 @@ static void judge_listed(surg__judge *j, const surg__op_facts *op) {
   if (j->worst == SURG__ILLEGAL && is_misread(j, op, since)) note_misread(j);
 }
 
-/* Whether the engine knows the operator, and takes it apart by the body the standard gives it. */
+/* Whether the engine has this version of the operator and can expand it to its function body in the
+ * ONNX standard. */
 static bool has_body(const surg__judge *j, const char *domain) {
   if (!j->s || j->t->bodies != SURG__YES || !(j->s->flags & SURG__OP_HAS_BODY)) return false;
   for (size_t i = 0; i < j->t->opsets.count; i++)
@@ -96,7 +99,8 @@ static bool has_body(const surg__judge *j, const char *domain) {
   return true;
 }
 
-/* Whether the target says which operators of a domain it takes. */
+/* Whether the target lists operators of the domain, so that an unlisted one is covered by
+ * `rest`. */
 static bool speaks_of_domain(const surg__judge *j, const char *domain) {
   const size_t n = strlen(domain);
   if (n == 0) return true;
@@ -107,7 +111,7 @@ static bool speaks_of_domain(const surg__judge *j, const char *domain) {
   return surg_schema_newest(domain) > 0 && strcmp(domain, "com.microsoft") != 0;
 }
 
-/* Whether the user said that this engine was given the operator (--registered). */
+/* Whether the user registered the operator with the engine (--registered). */
 static bool is_registered(const surg__judge *j, const char *domain) {
   const size_t n = strlen(domain);
   for (size_t i = 0; i < j->t->n_registered; i++) {
@@ -130,7 +134,7 @@ static void judge_function(surg__judge *j, const char *domain) {
                        "support for functions of the model is unknown");
 }
 
-/* An operator of a domain of which the target lists none. */
+/* Judges an operator of a domain of which the target lists no operator. */
 static void judge_custom(surg__judge *j, const char *domain) {
   if (j->t->custom == SURG__NO)
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_CUSTOM, NULL,
@@ -158,7 +162,8 @@ static void judge_stranger(surg__judge *j, const char *domain) {
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_OP, NULL, "support for the operator is unknown");
 }
 
-/* Inputs of one type parameter that are of two types: no engine takes what is no model of ONNX. */
+/* Whether inputs of one type parameter have two element types: no engine accepts such an invalid
+ * node. The objection is recorded. */
 static bool mixes_types(surg__judge *j) {
   const surg_value *first[16] = {NULL};
   for (size_t i = 0; j->s && i < surg_node_input_count(j->n); i++) {
@@ -179,8 +184,9 @@ static bool mixes_types(surg__judge *j) {
   return false;
 }
 
-/* A node of an operator that the engine has made. Their one version grows, so what the table does
- * not know of it is unknown, and what the table requires is required. */
+/* Judges a node of an operator that the engine itself defines (com.microsoft). Such operators are
+ * extended without a new version: attributes missing from the schema are unknown, those it requires
+ * are required. */
 static void judge_contrib(surg__judge *j) {
   if (!j->s || !(j->s->flags & SURG__OP_CONTRIB)) return;
   for (size_t i = 0; i < j->s->n_attrs; i++) {
@@ -202,7 +208,7 @@ static void judge_contrib(surg__judge *j) {
   }
 }
 
-/* Opsets in which the engine has an operator that ONNX does not have there. */
+/* Whether the engine has the operator at this opset although ONNX adds it later. */
 static bool is_early(const surg__judge *j, int64_t opset) {
   for (size_t i = 0; i < j->t->n_early; i++) {
     const surg__tspan *e = &j->t->early[i];
@@ -211,18 +217,20 @@ static bool is_early(const surg__judge *j, int64_t opset) {
   return false;
 }
 
-/* An operator that the imported opset does not have: versions cannot be compared then. Domains of
- * engines grow without a new version, and an opset newer than the table may have it. */
+/* Judges an operator that does not exist in the imported opset, so that its version is undefined.
+ * Skipped for engine domains, which are extended without a new version, and for opsets newer than
+ * the schema tables. */
 static void judge_presence(surg__judge *j, const char *domain) {
   if ((j->s && !surg__node_early(j->n)) || !strncmp(domain, "com.", 4)) return;
   const int64_t opset = surg_graph_opset(surg_node_graph(j->n), domain);
   if (opset > surg_schema_newest(domain) || (!domain[0] && is_early(j, opset))) return;
-  /* Nodes with a finding of the loader have no schema either. */
+  /* Nodes with a loader finding have no schema although their operator exists. */
   if (opset > 0 && !j->s && surg_schema_find(domain, surg_node_op_type(j->n), opset)) return;
   const surg_model *m = surg_graph_model(surg_node_graph(j->n));
   const bool none = !domain[0] && !surg_model_import_count(m) && surg_model_ir_version(m) >= 3;
   surg__verdict v = surg__target_finding(j->t, opset > 0 ? "E103" : none ? "E121" : "E104");
-  if (v == SURG__LEGAL && !domain[0] && opset <= 0) v = SURG__UNKNOWN; /* of which version? */
+  /* which version the engine uses is unknown */
+  if (v == SURG__LEGAL && !domain[0] && opset <= 0) v = SURG__UNKNOWN;
   if (v == SURG__LEGAL) return;
   if (opset > 0)
     surg__judge_object(j, v, SURG__C_OP, NULL, "opset %lld has no such operator", (long long)opset);
@@ -253,7 +261,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
   }
   const surg__op_facts *op =
       surg_node_function(n) ? NULL : surg__target_op(t, domain, surg_node_op_type(n));
-  /* Signatures of other domains grow without a new version. */
+  /* Signatures of other domains are extended without a new version. */
   if (op && !domain[0] && mixes_types(&j)) return j.worst;
   if (op)
     judge_listed(&j, op);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node against what a fact says of ranks, sizes, shapes and values. What is open is not refused.
- */
+/* Checks a node against limits on ranks, sizes, shapes and values. Unknown sizes are never
+ * rejected. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -9,7 +9,7 @@
 #include "ir/ir.h"
 #include "target/judge.h"
 
-#define SPAN_ELEMENTS 4096u /* of a constant whose elements are compared with bounds */
+#define SPAN_ELEMENTS 4096u /* most elements of a constant that are compared with bounds */
 
 static const surg_type *tensor_of(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
@@ -40,7 +40,8 @@ static bool fits_ranks(surg__judge *j) {
   return true;
 }
 
-/* Open sizes may be anything: only those that are known can be refused. */
+/* Checks numbers of elements. A size that is not fixed may be any, so only fixed ones can be
+ * rejected. */
 static bool fits_sizes(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_sizes; i++) {
     const surg__tspan *want = &j->f->sizes[i];
@@ -60,7 +61,8 @@ static bool fits_sizes(surg__judge *j) {
   return true;
 }
 
-/* The number that an older form of the operator has as an attribute of that name (TopK's k). */
+/* Reads the value that an older version of the operator has as an attribute (k of TopK). Returns 1,
+ * or -1: there is none. */
 static int64_t value_attr(const surg__judge *j, const char *name, int64_t *out) {
   for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
     const surg_attr *a = surg_node_attr_at(j->n, i);
@@ -72,7 +74,7 @@ static int64_t value_attr(const surg__judge *j, const char *name, int64_t *out) 
   return -1;
 }
 
-/* 2, 3, 4, and not 2, 4. */
+/* Checks that the elements of constants are consecutive: 2, 3, 4 passes, 2, 4 does not. */
 static bool fits_rows(surg__judge *j) {
   for (size_t i = 0; i < j->f->row.n; i++) {
     const surg_value *v = surg__judge_formal(j, j->f->row.items[i], false);
@@ -89,7 +91,8 @@ static bool fits_rows(surg__judge *j) {
   return true;
 }
 
-/* Of a constant, or as far as inference knows them; -1: not all are known. */
+/* Reads the elements of a constant, or those that inference knows. Returns their number; -1: some
+ * are unknown, or there are more than `cap`. */
 static int64_t elements_of(const surg__judge *j, const surg_value *v, int64_t *out, size_t cap) {
   surg_elem elems[64];
   const surg_tensor *c = surg__judge_elements(j, v);
@@ -123,7 +126,7 @@ static bool fits_values(surg__judge *j) {
   return true;
 }
 
-/* The elements of a constant input; what is computed is not judged. */
+/* Checks the elements of constant inputs; computed inputs are not judged. */
 static bool fits_known(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_known; i++) {
     const surg__tspan *want = &j->f->known[i];
@@ -146,7 +149,7 @@ static bool fits_known(surg__judge *j) {
   return true;
 }
 
-/* "X.1": an axis that is not there is no obstacle. */
+/* Checks sizes of axes ("X.1"). An axis that does not exist meets every limit. */
 static bool fits_axes(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_dims; i++) {
     const surg__tspan *want = &j->f->dims[i];
@@ -177,7 +180,8 @@ static bool fits_axes(surg__judge *j) {
   return true;
 }
 
-/* All dims but the last `rest` of each. */
+/* Whether two shapes are equal, except their last `rest` dimensions. Unknown dimensions are not
+ * equal. */
 static bool same_shape(const surg_type *a, const surg_type *b, size_t rest) {
   if (surg_type_rank(a) != surg_type_rank(b)) return false;
   for (size_t i = 0; i + rest < surg_type_rank(a); i++) {
@@ -206,7 +210,7 @@ static bool fits_same(surg__judge *j) {
   return true;
 }
 
-/* Sizes that are known and are others. */
+/* Whether ranks or fixed sizes of two shapes differ. */
 static bool other_shape(const surg_type *a, const surg_type *b) {
   if (surg_type_rank(a) != surg_type_rank(b)) return true;
   for (size_t i = 0; i < surg_type_rank(a); i++) {
@@ -216,7 +220,8 @@ static bool other_shape(const surg_type *a, const surg_type *b) {
   return false;
 }
 
-/* Some engines make the result as large as one operand, whatever the other is. */
+/* Checks inputs that must have the output's shape: some engines size the result after one operand
+ * and ignore the other. */
 static bool fits_shaped(surg__judge *j) {
   const surg_type *y = surg_node_output_count(j->n) ? tensor_of(surg_node_output(j->n, 0)) : NULL;
   for (size_t i = 0; i < j->f->shaped.n && y; i++) {
@@ -230,13 +235,14 @@ static bool fits_shaped(surg__judge *j) {
   return true;
 }
 
-/* The dim of `t` at axis i of `rank` axes: ones stand in front where it has fewer. */
+/* The dimension of `t` at axis i after it is padded to `rank` axes with leading ones. */
 static int64_t padded(const surg_type *t, size_t rank, size_t i) {
   const size_t first = rank - surg_type_rank(t);
   return i < first ? 1 : surg_type_dim(t, i - first).value;
 }
 
-/* From axis i on `b` is `y` (or open) up to some axis, and one behind it. */
+/* Whether `b`, from axis i on, equals `y` up to some axis and has size 1 after it. Unknown sizes
+ * match. */
 static bool equal_then_ones(const surg_type *b, const surg_type *y, size_t i) {
   const size_t rank = surg_type_rank(y);
   bool ones = false;
@@ -249,7 +255,7 @@ static bool equal_then_ones(const surg_type *b, const surg_type *y, size_t i) {
   return true;
 }
 
-/* Axes of `y` along which `b` is repeated: how many, the first and the last. */
+/* The number of axes of `y` along which `b` is repeated, with the first and the last of them. */
 static size_t repeated(const surg_type *b, const surg_type *y, size_t *first, size_t *last) {
   const size_t rank = surg_type_rank(y);
   size_t n = 0;
@@ -332,7 +338,7 @@ static bool fits_dims(surg__judge *j) {
   const surg_value *v =
       j->f->batch && surg_node_input_count(j->n) ? surg_node_input(j->n, 0) : NULL;
   const surg_type *t = tensor_of(v);
-  if (!v || (t && surg_type_rank(t) < 2)) return true; /* a vector has no batch */
+  if (!v || (t && surg_type_rank(t) < 2)) return true; /* a vector has no batch dimension */
   const int64_t have = t ? surg_type_dim(t, 0).value : -1;
   if (have == j->f->batch) return true;
   surg__judge_object(

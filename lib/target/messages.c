@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a message of an importer says: the entry that matches it, with its templates filled in. */
+/* Explains messages of importers: finds the entries that match a text and expands their
+ * templates. */
 #include "target/messages.h"
 
 #include <jansson.h>
@@ -11,22 +12,22 @@
 #include "base/limits.h"
 
 #define GROUPS 10
-#define LINE_TOLD 240u /* bytes of a line that are told again */
+#define LINE_TOLD 240u /* most bytes of a line that are reported */
 
 typedef struct search {
   const surg__messages *all;
   surg_context *ctx;
   const char *engine; /* or NULL */
   surg__explanations *out;
-  bool general;       /* which entries are looked for */
-  SURG_VEC(surg__explained) lenders; /* general ones; `out` has their strings */
-  const char *line;   /* now; NUL-terminated, without colours and control characters */
+  bool general;       /* which entries are matched now */
+  SURG_VEC(surg__explained) lenders; /* general entries; their strings are in the arena of `out` */
+  const char *line;   /* the current one; NUL-terminated, without colours and control characters */
   size_t number;
   regmatch_t caught[GROUPS];
   surg_status failed;
 } search;
 
-/* How a word of the text is written into what a template becomes. */
+/* How text of the message is quoted in an expanded template. */
 typedef enum quoting { Q_NONE, Q_SHELL, Q_PIPELINE } quoting;
 
 static bool plain(char c) {
@@ -51,7 +52,8 @@ static void put_quoted(surg__buf *b, const char *p, size_t n, quoting how) {
   surg__buf_putc(b, how == Q_SHELL ? '\'' : '"');
 }
 
-/* What "$..." at p stands for; *skip: how long it is. NULL: nothing known, and it stays. */
+/* The value of the variable "$..." at p; *skip is the length of the variable. NULL: no such
+ * variable, the text is kept. */
 static const char *variable(const search *s, const surg__explained *e, const char *p, size_t *skip,
                             size_t *n) {
   if (p[1] >= '1' && p[1] <= '9') {
@@ -72,7 +74,7 @@ static const char *variable(const search *s, const surg__explained *e, const cha
   return NULL;
 }
 
-/* A template filled in, in the arena of the result; NULL for NULL or without memory. */
+/* The expanded template, in the arena of the result; NULL for NULL or out of memory. */
 static const char *fill(search *s, const surg__explained *e, const char *text, quoting how) {
   if (!text || s->failed) return NULL;
   surg__buf b;
@@ -93,13 +95,13 @@ static const char *fill(search *s, const surg__explained *e, const char *text, q
   return r;
 }
 
-/* NULL where nothing was caught. */
+/* The expanded template; NULL if it is empty. */
 static const char *fill_name(search *s, const surg__explained *e, const char *text) {
   const char *r = fill(s, e, text, Q_NONE);
   return r && r[0] ? r : NULL;
 }
 
-/* An operator as the model spells it: importers write "onnx_hardsigmoid", "Slice@ai.onnx",
+/* The ONNX name of an operator in a message: importers print "onnx_hardsigmoid", "Slice@ai.onnx",
  * "ai.onnx.Conv". */
 static const char *spelling(search *s, const char *said) {
   if (!said) return NULL;
@@ -107,7 +109,7 @@ static const char *spelling(search *s, const char *said) {
   if (!strncmp(p, "onnx_", 5) || !strncmp(p, "onnx::", 6)) p += p[4] == '_' ? 5 : 6;
   if (!strncmp(p, "ai.onnx.", 8) && !strchr(p + 8, '.')) p += 8;
   size_t n = strcspn(p, "@");
-  while (n > 0 && strchr(".,;:!?'\"`)]", p[n - 1])) n--; /* of the sentence */
+  while (n > 0 && strchr(".,;:!?'\"`)]", p[n - 1])) n--; /* punctuation of the sentence */
   const char *word = surg__arena_strn(&s->out->arena, p, n);
   if (!word) {
     s->failed = surg__oom(s->ctx, "messages");
@@ -124,7 +126,7 @@ static const char *spelling(search *s, const char *said) {
 
 /* --- what it means --- */
 
-/* "#1" is what group 1 caught as a number. */
+/* The number that group 1 caught, for "#1". */
 static json_t *number_of(const search *s, const char *text) {
   const regmatch_t *m = &s->caught[text[1] - '0'];
   return m->rm_so < 0 ? NULL : json_integer(strtoll(s->line + m->rm_so, NULL, 10));
@@ -142,7 +144,8 @@ static json_t *filled_object(search *s, const surg__explained *e, const json_t *
   return r;
 }
 
-/* Null where a part of it is; the depth is that of an entry that was read. */
+/* A copy of the JSON with its templates expanded; NULL if a part cannot be. The depth is bounded by
+ * that of the entry. */
 static json_t *filled_json(search *s, const surg__explained *e, const json_t *j) {
   if (json_is_object(j)) return filled_object(s, e, j);
   if (json_is_array(j)) {
@@ -165,7 +168,8 @@ static const char *fill_means(search *s, const surg__explained *e) {
   json_object_set_new(full, "schema", json_integer(1));
   json_object_set_new(full, "name", json_string(e->message->id));
   json_object_set_new(full, "source", json_string("the message"));
-  json_object_set_new(full, "own", json_pack("[s]", "*")); /* engines name operators of any kind */
+  /* engines print names of all kinds of operators */
+  json_object_set_new(full, "own", json_pack("[s]", "*"));
   char *text = full ? json_dumps(full, JSON_COMPACT) : NULL;
   const char *r = text ? surg__arena_strn(&s->out->arena, text, strlen(text)) : NULL;
   if (!r) s->failed = surg__oom(s->ctx, "messages");
@@ -181,8 +185,8 @@ surg__target *surg__explained_target(surg_context *ctx, const surg__explained *e
 
 /* --- one line --- */
 
-/* Whether the user's "tensorrt-8.6" or "trt" may be the engine of a message; a message of the
- * checker or exporter may come from anywhere. */
+/* Whether a message of `engine` may come from the engine the user names ("tensorrt-8.6", "trt").
+ * Messages of the ONNX checker and the torch exporter may come from any. */
 static bool may_be(const char *user, const char *engine) {
   const size_t n = strlen(engine);
   if (!user || !strcmp(engine, "onnx") || !strcmp(engine, "torch") || !strcmp(engine, "any"))
@@ -203,7 +207,7 @@ static bool known_already(const search *s, const surg__explained *e) {
   return false;
 }
 
-/* The general entry next to the line, rather before than behind it; NULL: there is none. */
+/* The nearest general entry before the current line, or the first one after it; NULL: none. */
 static const surg__explained *lender(const search *s) {
   const surg__explained *best = NULL;
   for (size_t i = 0; i < s->lenders.count && !s->general; i++)
@@ -221,8 +225,8 @@ int64_t surg__schema_first(const char *op) {
   return first;
 }
 
-/* An operator that ONNX has from a later opset on than the one the message names: the cure is to
- * move the model there, whatever the entry says. */
+/* Replaces the cure if ONNX adds the operator in a later opset than the message names: the model
+ * must be converted to that opset. */
 static void note_newer(search *s, const surg__message *m, surg__explained *e) {
   const char *opset = fill(s, e, m->opset, Q_NONE);
   const int64_t first = opset && *opset ? surg__schema_first(e->op) : 0;
@@ -275,7 +279,8 @@ static void explain_line(search *s) {
 
 /* --- a text --- */
 
-/* Copies a line without what terminals take for colours; other control characters become blanks. */
+/* Copies a line without terminal colour sequences; other control characters become blanks. Returns
+ * its length, at most SURG_LIMIT_MESSAGE_LINE. */
 static size_t clean(char *to, const char *p, size_t n) {
   size_t k = 0;
   for (size_t i = 0; i < n && k < SURG_LIMIT_MESSAGE_LINE; i++) {
@@ -318,7 +323,8 @@ surg_status surg__messages_explain(const surg__messages *all, const char *text, 
     s.engine = NULL;
     explain_lines(&s, line, text, n);
   }
-  if (!out->items.count && !s.failed && n) { /* it may have been broken where a window ended */
+  if (!out->items.count && !s.failed && n) { /* a message may be wrapped at the width of a
+                                              * terminal */
     s.number = 1;
     clean(line, text, n);
     explain_line(&s);

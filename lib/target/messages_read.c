@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Known messages from JSON (doc/messages.md). Every key is known or an error; every pattern must
- * match the messages it was made from. */
+/* Reads known messages from JSON (doc/messages.md). Unknown keys are errors, and each pattern must
+ * match its sample messages (`seen`). */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -84,17 +84,18 @@ static surg_status read_key(const reader *r, const char *key, const json_t *j, s
   return bad(r, key, "no message has such a key (doc/messages.md lists them)");
 }
 
-/* References back ("\1") make matching exponential. */
+/* Whether a pattern has back references ("\1"), which make matching exponential. */
 static bool refers_back(const char *pattern) {
   for (const char *p = pattern; *p; p++)
     if (*p == '\\' && *++p >= '1' && *p <= '9') return true;
   return false;
 }
 
-/* Counts ("x{1,200}") are written out by the library, and inside each other they multiply. */
+/* Whether a pattern has more than one count, or one above 99: regcomp expands counts ("x{1,200}"),
+ * and nested ones multiply. */
 static bool counts_much(const char *pattern) {
   unsigned counts = 0;
-  bool inside = false; /* of [...] */
+  bool inside = false; /* of a bracket expression */
   for (const char *p = pattern; *p; p++) {
     if (*p == '\\' && p[1] && !inside) {
       p++;

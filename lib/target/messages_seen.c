@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a model is as a message says: judged by what the message means as a target, and by the
- * findings of `check` that tell of the same fault. */
+/* Whether a model has the fault that a message reports: judged by the message's `means` as a
+ * target, and by the findings of `check` that report the same fault. */
 #include "base/context.h"
 #include "base/limits.h"
 #include "check/check.h"
@@ -9,7 +9,7 @@
 
 typedef struct looking {
   const surg__explained *e;
-  const surg_node *node; /* that the message names, where it is there: then it alone counts */
+  const surg_node *node; /* the node that the message names; if it exists, only it counts */
   surg__seen_fn fn;
   void *user;
   size_t seen;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names in a target: operators, and what their rows say of inputs, outputs, attributes and type
- * parameters. A name that no version of the operator has would never match, so it is an error. */
+/* Checks names in a target: operators, and the inputs, outputs, attributes and type parameters in
+ * their facts. A name that no version of the operator has would never match, so it is an error. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static const char *op_at(const void *list, size_t i) {
   return surg__op_name((int)i + 1);
 }
 
-/* The table's id of an operator in its canonical spelling; 0: it has none. */
+/* The id of an operator in the schema tables, by its canonical name; 0: none. */
 static int op_of(const char *name) {
   const char *dot = strrchr(name, '.');
   char domain[128] = "";
@@ -39,7 +39,7 @@ static int op_of(const char *name) {
   return s ? surg_schema_op(s) : 0;
 }
 
-/* Whether the user gave a schema for it. */
+/* Whether the user registered a schema for the operator. */
 static bool is_custom(const surg_context *ctx, const char *name) {
   const char *dot = strrchr(name, '.');
   char domain[128] = "";
@@ -49,7 +49,7 @@ static bool is_custom(const surg_context *ctx, const char *name) {
   return surg__custom_find(ctx, domain, dot ? dot + 1 : name) != NULL;
 }
 
-/* "Crop", "com.acme.*" or "*". */
+/* Whether the target's `own` list has the operator: as "Crop", "com.acme.*" or "*". */
 static bool is_own(const surg__target *t, const char *name) {
   for (size_t i = 0; i < t->own.count; i++) {
     const char *own = t->own.items[i];
@@ -102,7 +102,7 @@ bool surg__target_part(int op, unsigned kinds, const char *name) {
   if ((kinds & (SURG__N_INPUT | SURG__N_OUTPUT)) && is_digit(name[0])) return true;
   if ((kinds & SURG__N_INPUT) && !strcmp(name, "*")) return true;
   if ((kinds & SURG__N_TYPE) && !strcmp(name, "out")) return true;
-  for (size_t i = 0; i < n; i++) /* an operator of a runtime's own may have grown */
+  for (size_t i = 0; i < n; i++) /* operators of runtimes may be extended without a new version */
     if ((versions[i].flags & SURG__OP_CONTRIB) || has_part(&versions[i], kinds, name)) return true;
   return n == 0;
 }

@@ -19,7 +19,8 @@ const char *surg_target_name_at(size_t i) {
   return i < surg__target_count ? surg__target_texts[i].name : NULL;
 }
 
-/* A target that is not there, or is none, is wrong usage; the line was reported. */
+/* The status after a failed read. An invalid or missing target is a usage error; the diagnostic is
+ * already reported. */
 static surg_status failure(const surg_context *ctx) {
   const surg_status s = ctx->alloc_status ? ctx->alloc_status : ctx->line_status;
   return s == SURG_EINVALID || s == SURG_OK ? SURG_EUSAGE : s;
@@ -91,7 +92,8 @@ const char *surg_verdict_name(surg_verdict v) {
 
 /* --- judging --- */
 
-/* The kind of a fact; NULL: a finding about ONNX. */
+/* The code for the cause of an objection; NULL: it is a finding of `check`, which has its own
+ * code. */
 static const char *fact_of(const surg__objection *o) {
   static const char *const codes[] = {
       [SURG__C_NONE] = "E403",     [SURG__C_IR] = "E401",      [SURG__C_OPSET] = "E402",
@@ -104,7 +106,7 @@ static const char *fact_of(const surg__objection *o) {
   return o->code ? NULL : codes[o->cause];
 }
 
-/* Invalid, and accepted by the engine: a warning. Unknown: a note. */
+/* ILLEGAL is an error, UNKNOWN a note. Errors of ONNX that the engine accepts are warnings. */
 surg_severity surg__objection_severity(const char *code, surg__verdict v) {
   const surg_severity own = surg__check_severity(code);
   if (v == SURG__ILLEGAL) return SURG_ERROR;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Targets from JSON. Every key is known or an error; a target that inherits takes the other one
- * first, and what it says itself stands in for it. */
+/* Reads targets from JSON. Unknown keys are errors. A target that inherits is read after its base
+ * and overrides its values. */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -15,10 +15,10 @@ typedef struct reader {
   surg__target *t;
   surg_context *ctx;
   const char *file;
-  const char *source; /* of the facts now read */
-  int op;             /* ... and the id of their operator; 0: it is in no table */
+  const char *source; /* of the facts being read */
+  int op;             /* the id of their operator; 0: it has no schema */
   unsigned depth;     /* of inheritance */
-  bool is_host;       /* of another target */
+  bool is_host;       /* reads the host of another target */
   bool failed;
 } reader;
 
@@ -53,7 +53,7 @@ static const char *text_of(reader *r, const json_t *j, const char *where) {
 
 /* --- the parts of a fact --- */
 
-/* A name that no version of the operator has would never match. */
+/* Fails if no version of the operator has a part of this name, as it would never match. */
 static bool check_part(reader *r, const char *where, unsigned kinds, const char *name) {
   char what[200];
   if (surg__target_part(r->op, kinds, name)) return true;
@@ -86,7 +86,7 @@ static bool read_list(reader *r, const json_t *j, const char *where, surg__tlist
   return out->items != NULL;
 }
 
-/* One end of a span: a number, or null for none. */
+/* Reads a bound of a span: a number, or null for no limit (`open`). */
 static bool read_end(const json_t *j, int64_t open, int64_t *out) {
   *out = json_is_integer(j) ? (int64_t)json_integer_value(j) : open;
   return json_is_integer(j) || json_is_null(j);
@@ -116,7 +116,7 @@ static bool read_spans(reader *r, const json_t *j, const char *where, const surg
   return list != NULL;
 }
 
-/* "7-10,13,16+": versions taken. */
+/* Reads supported versions: "7-10,13,16+". */
 static bool read_versions(reader *r, const json_t *j, const char *where, const surg__tspan **out,
                           size_t *n) {
   const char *s = json_string_value(j);
@@ -215,7 +215,8 @@ static bool read_spreads(reader *r, const json_t *j, const char *where, surg__tf
   return list != NULL;
 }
 
-/* Keys whose value is a list of names, or an object of spans by name. */
+/* Reads a key whose value is a list of names, or an object of spans by name. *mine: the key is one
+ * of these. */
 static bool read_named(reader *r, const char *key, const json_t *j, const char *where,
                        surg__tfact *f, bool *mine) {
   const struct {
@@ -261,7 +262,7 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
   return true;
 }
 
-/* {"X.1": [low, high], "X.-1": ...}: sizes of axes. */
+/* Reads sizes of axes: {"X.1": [low, high], "X.-1": ...}. */
 static bool read_dims(reader *r, const json_t *j, const char *where, surg__tfact *f) {
   if (!read_spans(r, j, where, &f->dims, &f->n_dims)) return false;
   for (size_t i = 0; i < f->n_dims; i++) {
@@ -356,7 +357,8 @@ static size_t find_op(const surg__target *t, const char *name) {
   return t->ops.count;
 }
 
-/* null takes away what was inherited. `base` operators were inherited: only those can be there. */
+/* Reads the facts of an operator; null removes inherited ones. `base` is the number of inherited
+ * operators: only these may be replaced. */
 static bool read_op(reader *r, const char *key, const json_t *j, size_t base) {
   surg__target *t = r->t;
   char name[256], where[200], why[200];
@@ -401,7 +403,7 @@ static bool read_tri(reader *r, const json_t *j, const char *key, surg__tri *out
   return json_is_boolean(j) || json_is_null(j) || fail(r, key, "must be true, false or null");
 }
 
-/* The same, or "misread": imported, and computed otherwise. */
+/* As read_tri, or "misread": imported, and computed differently. */
 static bool read_how(reader *r, const json_t *j, const char *key, surg__tri *out) {
   const char *s = json_string_value(j);
   if (!s) return read_tri(r, j, key, out);
@@ -435,7 +437,7 @@ static bool read_as(reader *r, const json_t *j) {
 static bool read_within(reader *r, const json_t *j) {
   const surg__tspan *list;
   size_t n;
-  memset(r->t->within, 0, sizeof r->t->within); /* what was inherited */
+  memset(r->t->within, 0, sizeof r->t->within); /* removes inherited values */
   if (json_is_null(j)) return true;
   if (!read_spans(r, j, "weight_values", &list, &n)) return false;
   for (size_t i = 0; i < n; i++) {
@@ -461,7 +463,7 @@ static bool read_opsets(reader *r, const json_t *j) {
   return true;
 }
 
-/* Added to what was inherited. */
+/* Reads `own`, which extends the inherited list. */
 static bool read_own(reader *r, const json_t *j) {
   surg__tlist list = {0};
   if (!read_list(r, j, "own", &list)) return false;
@@ -492,10 +494,10 @@ static bool read_inherit(reader *r, const json_t *j) {
 
 static surg__target *read_whole(reader *r, const char *text, size_t n, const char *name);
 
-/* A host has no host of its own. */
+/* Reads the host of a target. A host has no host itself. */
 static bool read_host(reader *r, const json_t *j) {
   const char *name = json_string_value(j);
-  surg__target_free(r->t->host); /* what was inherited */
+  surg__target_free(r->t->host); /* removes an inherited host */
   r->t->host = NULL;
   if (json_is_null(j)) return true;
   if (!name || r->is_host) return fail(r, "fallback", "must be the name of a target without one");
@@ -516,7 +518,7 @@ static surg__taccept *accept_of(surg__target *t, const char *code) {
   return NULL;
 }
 
-/* `{"E113": false}`; null takes back what was inherited. */
+/* Reads `{"E113": false}`; null removes an inherited value. */
 static bool read_accepts(reader *r, const json_t *j) {
   const char *code;
   json_t *v;
@@ -543,7 +545,7 @@ static bool read_accepts(reader *r, const json_t *j) {
 static bool read_key(reader *r, const char *key, const json_t *j) {
   surg__target *t = r->t;
   if (!strcmp(key, "inherit") || !strcmp(key, "source") || !strcmp(key, "own"))
-    return true; /* came first */
+    return true; /* already read by read_target */
   if (!strcmp(key, "schema"))
     return json_integer_value(j) == 1 || fail(r, key, "only schema 1 is known");
   if (!strcmp(key, "name")) return (t->name = text_of(r, j, key)) != NULL;
@@ -566,7 +568,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
     return json_is_boolean(j) || fail(r, key, "must be true or false");
   }
   if (!strcmp(key, "weights")) {
-    t->weights = 0; /* what was inherited */
+    t->weights = 0; /* removes inherited values */
     return json_is_null(j) || read_mask(r, j, key, &t->weights);
   }
   if (!strcmp(key, "weight_values")) return read_within(r, j);
@@ -630,7 +632,7 @@ static int by_name(const void *x, const void *y) {
   return strcmp(a->name, b->name);
 }
 
-/* `r` has the context and the file. */
+/* Reads a target with its base and host. The caller sets the context and file of `r`. */
 static surg__target *read_whole(reader *r, const char *text, size_t n, const char *name) {
   surg__target *t = surg__calloc(r->ctx, 1, sizeof *t);
   if (!t) {
@@ -663,7 +665,7 @@ surg__target *surg__target_read(surg_context *ctx, const char *text, size_t n, c
 void surg__target_free(surg__target *t) {
   if (!t) return;
   surg_context *ctx = t->ctx;
-  surg__target_free(t->host); /* which has none */
+  surg__target_free(t->host); /* a host has no host itself */
   surg__vec_free(ctx, &t->opsets);
   surg__vec_free(ctx, &t->own);
   surg__vec_free(ctx, &t->ops);

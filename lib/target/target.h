@@ -42,7 +42,7 @@ typedef enum surg__tspread {
   SURG__S_LAST,    /* equal from the input's own first axis on, then size 1 up to the last axis */
   SURG__S_CHANNEL, /* the same from axis 1 of the output on; axis 0 has size 1 */
   SURG__S_FRONT,   /* the same from axis 0 of the output on, and axis 0 itself is equal */
-  SURG__S_SINGLE,  /* all axes after axis 1 have size 1 */
+  SURG__S_SINGLE,  /* all axes of the input after its axis 1 have size 1 */
   SURG__S_ONCE,    /* repeated along at most one axis */
   SURG__S_EARLY,   /* repeated along axis 0 or axis 1 only */
   SURG__S_PLANES   /* repeated along exactly the last two of four or more axes, at batch size 1 */
@@ -60,7 +60,7 @@ typedef struct surg__tfact {
   bool fed;            /* at least one input must not be constant */
   bool same;           /* all inputs must have the same shape */
   bool but_two;        /* with `same`: except the last two dimensions */
-  bool whole;          /* no input may be omitted, not even a trailing one */
+  bool whole;          /* no input name may be empty, not even the last one */
   bool folds;          /* inputs computed from constants count as constants */
   bool plain_equation; /* Einsum: no ellipsis, no repeated label in one operand */
   bool branch_ranks;   /* If: outputs of both branches must have equal ranks */

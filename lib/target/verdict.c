@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verdicts, and findings of `check` as objections. The checker knows what ONNX forbids; the target
- * states what of it the engine accepts or rejects (`accepts`, doc/targets.md). */
+/* Computes verdicts, and converts findings of `check` to objections. The checker knows what ONNX
+ * forbids; the target states which of it the engine accepts or rejects (`accepts`,
+ * doc/targets.md). */
 #include "target/verdict.h"
 
 #include "base/context.h"
 #include "check/check.h"
 #include "ir/ir.h"
 
-#define FINDINGS 1000u /* of one model that become objections with a text */
+#define FINDINGS 1000u /* most findings of a model that become objections */
 
 surg__verdict surg__verdict_of(size_t unsupported, size_t unknown) {
   return unsupported ? SURG__ILLEGAL : unknown ? SURG__UNKNOWN : SURG__LEGAL;
@@ -17,7 +18,7 @@ const char *surg__verdict_word(surg__verdict v) {
   return v == SURG__LEGAL ? "supported" : v == SURG__UNKNOWN ? "unknown" : "unsupported";
 }
 
-/* Rules that no engine can do without: nothing can be computed from a model that breaks them. */
+/* Rules that every engine depends on: nothing can be computed from a model that breaks them. */
 static bool is_fatal(const char *code) {
   static const char *const codes[] = {"E001", "E100", "E110", "E114", "E115", "E117", "E119",
                                       "E120", "E123", "E126", "E128", "E201", "E202", "E203",
@@ -36,7 +37,7 @@ surg__verdict surg__target_finding(const surg__target *t, const char *code) {
 }
 
 bool surg__target_judges(const char *code) {
-  /* Order, operators and domains: judge_model.c, judge_node.c. */
+  /* Order, operators and domains are judged in judge_model.c and judge_node.c. */
   return strcmp(code, "E101") == 0 || strcmp(code, "E103") == 0 || strcmp(code, "E104") == 0;
 }
 
@@ -47,8 +48,9 @@ typedef struct passing {
   void *user;
 } passing;
 
-/* Below IR version 4: an initializer that is no input, and that no node of its graph reads. Engines
- * that do without the input make the value for the node that reads it. */
+/* Below IR version 4: whether an initializer is no graph input, and is in a subgraph or read by no
+ * node of its graph. Engines that accept the missing input create the value for the node that reads
+ * it. */
 static bool has_unmade(const surg_model *m) {
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
     for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
@@ -62,9 +64,11 @@ static bool has_unmade(const surg_model *m) {
   return false;
 }
 
-/* What an engine accepts in one model and not in another: what decides is not in the finding. */
+/* Whether an engine accepts some models with this finding and rejects others, for a reason that the
+ * finding does not contain. */
 static bool is_open(const surg_model *m, const char *code) {
-  /* Bodies are read by the rules of the IR version. */
+  /* The loader resolved the nodes in the newest of the imported versions, the engine (swap_imports)
+   * in another. */
   if (strcmp(code, "E122") == 0) return m->graph->next != NULL;
   /* Loading looked at the nodes in the newest of the versions, and the engine (swap_imports) in
    * another. */
@@ -73,7 +77,7 @@ static bool is_open(const surg_model *m, const char *code) {
   return false;
 }
 
-/* Whether the model imports the newest opset that the engine has. */
+/* Whether the model imports the newest opset that the engine supports. */
 static bool is_newest(const surg__target *t, const surg_model *m) {
   for (size_t i = 0; i < t->opsets.count; i++)
     if (!t->opsets.items[i].name[0]) return surg_model_opset(m, "") == t->opsets.items[i].high;
@@ -100,7 +104,8 @@ static void found(void *user, const surg__finding *f) {
   judge_code(user, f->code, f->where, f->text);
 }
 
-/* Defects that only loading can see, those that are not cured. None in a model of a strict load. */
+/* Reports the uncured findings of a lenient load; a strict load has none. Missing data files are
+ * judged elsewhere. */
 static void judge_loaded(const passing *p, surg_model *m) {
   const size_t n = surg_model_finding_count(m);
   for (size_t i = 0; i < n; i++) {
@@ -111,7 +116,8 @@ static void judge_loaded(const passing *p, surg_model *m) {
   }
 }
 
-/* A value that is an output of the model twice: loading tells of it, and keeps no finding. */
+/* Reports a value that is an output of the model twice: the loader prints that, but keeps no
+ * finding. */
 static void judge_repeated(const passing *p, const surg_graph *g) {
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
     const surg_value *v = surg_graph_output(g, i);
