@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of importers as public objects (onnxsurg/explain.h). */
+/* Explanations of importer messages as public objects (onnxsurg/explain.h). */
 #include <onnxsurg/explain.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The function table that plugins are given: every row of api.def, in its order. */
+/* The function table passed to plugins: every row of api.def, in its order. */
 #include "pass/pass.h"
 
 const surg_api *surg__api(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the runner checks after a pass: that nodes are in order where the pass promised it, that
- * there is no cycle, that the model holds together. The blame goes to the pass, in one line. */
+/* The runner's checks after a pass: nodes are sorted if the pass promised that, the graph has no
+ * cycle, the model is valid. A failure is reported in one line that names the pass. */
 #include <stdio.h>
 
 #include "pass/internal.h"
@@ -25,7 +25,8 @@ const char *surg__pass_title(surg__runner *r, const surg_pass *pass) {
   return b.p;
 }
 
-/* The node of v's graph that a use in graph g stands in: `n` itself, or the node around it. */
+/* The node of graph `home` that contains a use in graph `g`: `n` itself, or the node whose subgraph
+ * contains it. NULL: an output of `home`, or `g` is outside `home`. */
 static const surg_node *anchor(const surg_node *n, const surg_graph *g, const surg_graph *home) {
   while (g && g != home) {
     n = surg_graph_parent_node(g);
@@ -61,7 +62,7 @@ surg_status surg__sort_all(surg__runner *r) {
   return SURG_OK;
 }
 
-/* Holds the first error line while something is tried. */
+/* Captures the first error line during a check. */
 typedef struct catcher {
   surg_diag_fn diag;
   void *user;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --check: a run whose result is held against the model as it was, by computing both on made-up
- * inputs. How far floats may be apart follows from what the passes say of themselves: after exact
- * ones alone every bit is the same.
+/* --check: runs a pipeline, then compares its result with the original model by computing both on
+ * generated inputs. The tolerance of floats follows from the exactness classes that the passes
+ * report: after exact passes only, every bit must be equal.
  *
- * A pass that changes inputs or outputs ends a stretch: up to it the model is held against what it
- * was at the start of the stretch, and what follows against what that pass made. For a stretch
- * that differs the pipeline runs once more, with a look after every pass, to name the one. */
+ * A pass that changes inputs or outputs ends a segment: the model is compared with the start of the
+ * segment, and later passes are compared with the model after that pass. If a segment differs, the
+ * pipeline runs again with a comparison after every pass, to identify the pass. */
 #include <math.h>
 #include <stdio.h>
 
@@ -21,13 +21,13 @@ typedef struct prover {
   surg_context *ctx;
   const surg__proof_options *how;
   surg__proof *proof;
-  surg_model *base;     /* what the model is held against */
-  surg_model *assuming; /* what holds of its symbols holds of made-up inputs */
-  surg_exactness worst; /* of what differs */
+  surg_model *base;     /* the model to compare with; owned */
+  surg_model *assuming; /* whose assumptions about symbols limit the generated inputs */
+  surg_exactness worst; /* exactness class of the segment that differs */
   looks stage;
   bool differs;
-  char what[320];   /* how, once it does */
-  char blamed[300]; /* title of the pass, once it is known */
+  char what[320];   /* how outputs differ */
+  char blamed[300]; /* title of the pass, or empty */
 } prover;
 
 /* --- how far apart --- */
@@ -35,15 +35,15 @@ typedef struct prover {
 static double epsilon(int dtype) {
   switch (dtype) {
     case SURG_DOUBLE:
-    case SURG_FLOAT: return 0x1p-23; /* kernels go through double, runtimes through float */
+    case SURG_FLOAT: return 0x1p-23; /* our kernels compute in double, runtimes in float */
     case SURG_FLOAT16: return 0x1p-10;
     case SURG_BFLOAT16: return 0x1p-7;
     default: return surg__dtype_is_float(dtype) ? 0x1p-3 : 0;
   }
 }
 
-/* Of the coarsest float type that a value of the model is known to have: where each step rounds to
- * that, results differ by as much. */
+/* The epsilon of the coarsest float type among the model's values: results that are rounded to that
+ * type at each step differ by as much. */
 static double coarsest(const surg_model *m) {
   double most = 0x1p-23;
   for (const surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
@@ -55,12 +55,13 @@ static double coarsest(const surg_model *m) {
   return most;
 }
 
-/* Adversarial numbers are huge beside tiny ones, so that a last bit becomes all of a difference:
- * where floats may differ at all, only what is finite has to agree there. */
+/* The tolerances for random and for adversarial inputs. Adversarial inputs combine huge and tiny
+ * numbers, where a difference in the last bit becomes total: unless results must be exact, only
+ * finiteness is compared there. */
 static void tolerances(const prover *p, surg_exactness e, surg__tolerance *random,
                        surg__tolerance *adversarial) {
   static const struct {
-    double relative, steps; /* steps: of the coarsest type */
+    double relative, steps; /* multiples of the coarsest epsilon */
   } of[] = {[SURG_EXACT] = {0, 0},
             [SURG_ULP] = {1e-4, 16},
             [SURG_ROUNDING] = {1e-3, 64},
@@ -76,7 +77,8 @@ static void tolerances(const prover *p, surg_exactness e, surg__tolerance *rando
 
 /* --- one comparison --- */
 
-/* surg__dim_of: the length next to the one proposed that the user allows. */
+/* Callback for surg__dim_of: replaces the proposed size of a symbol by the nearest one that the
+ * user's assumptions allow. */
 static bool allowed(void *user, const char *symbol, int64_t *out) {
   prover *p = user;
   int64_t lo, hi, d;
@@ -105,7 +107,7 @@ static void describe(const prover *p, const surg__verify_report *r, verdict *out
     else if (o->worst.max_abs > 0)
       snprintf(out->what, sizeof out->what, "output %s differs from what it was (by up to %.3g)",
                name, o->worst.max_abs);
-    else /* nothing finite does */
+    else /* no finite element differs */
       snprintf(out->what, sizeof out->what, "output %s differs from what it was: %s", name,
                o->worst.why);
     return;
@@ -113,7 +115,7 @@ static void describe(const prover *p, const surg__verify_report *r, verdict *out
   snprintf(out->what, sizeof out->what, "the result %s", r->failure);
 }
 
-/* Outputs whose comparison says nothing: named once, with the reason. */
+/* Counts outputs whose comparison proves nothing, and records the reason for the first. */
 static void list_silent(prover *p, const surg__verify_report *r) {
   for (size_t i = 0; i < r->n_outputs; i++) {
     const surg__verify_output *o = &r->outputs[i];
@@ -184,11 +186,11 @@ static surg_status start(prover *p, surg_model *m) {
   return SURG_OK;
 }
 
-/* The stretch up to here, held against its start. */
+/* Compares the current segment with its start. */
 static surg_status stretch(prover *p, const surg__trial *t) {
   verdict v;
   if (!t->interface && p->stage == AT_ENDS) return SURG_OK;
-  /* To be blamed, a pass is held to what the stretch that failed was held to. */
+  /* A blamed pass gets the tolerance with which the segment failed. */
   const surg_exactness e = p->stage == BLAME ? p->worst : t->worst;
   const surg_status s = compare(p, p->base, t->after, e, &v);
   if (s != SURG_OK) return s;
@@ -238,7 +240,7 @@ static surg_status run(prover *p, surg_model **model, const surg__pipeline *pipe
   return s ? s : surg__run(model, pipeline, &o, report);
 }
 
-/* The pipeline again, on `original`, with a look after every pass. */
+/* Runs the pipeline again on `original` with a comparison after every pass; sets p->blamed. */
 static surg_status blame(prover *p, surg_model **original, const surg__pipeline *pipeline,
                          const surg__run_options *options) {
   const surg__proof found = *p->proof;
@@ -254,7 +256,7 @@ static surg_status blame(prover *p, surg_model **original, const surg__pipeline 
   return s == SURG_EINVALID && *p->blamed ? SURG_OK : s;
 }
 
-/* What came out against the start of the last stretch. */
+/* Compares the result with the start of the last segment. */
 static surg_status last_stretch(prover *p, surg_model *m, const surg__run_report *report) {
   verdict v;
   const surg_status s = compare(p, p->base, m, report->worst, &v);

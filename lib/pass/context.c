@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pass may ask and tell while it runs. Options are in options.c. */
+/* The functions that a pass calls while it runs. Those that read options are in options.c. */
 #include "base/os.h"
 #include "ir/ir.h" /* for surg__locate_node alone */
 #include "pass/internal.h"
@@ -49,7 +49,7 @@ void surg_pass_give_back(surg_pass_ctx *p) {
   p->run->report->passes.items[p->report].rewrites--;
 }
 
-/* Puts a sentence as it is, quotes included. Bytes that a terminal must not get are escaped. */
+/* Appends a sentence with its quotes. Other bytes that are unsafe in a terminal are escaped. */
 static void put_sentence(surg__buf *b, const char *text) {
   static const char own[] = "\"\\";
   while (*text) {
@@ -60,7 +60,8 @@ static void put_sentence(surg__buf *b, const char *text) {
   }
 }
 
-/* "where: text", with the located node in front; NULL: out of memory. */
+/* "where: text", prefixed with the location of the node if there is one. Heap; NULL: out of
+ * memory. */
 static char *located(surg_pass_ctx *p, const surg_node *at, const char *text) {
   surg__buf b;
   surg__buf_init(&b, p->run->ctx);
@@ -73,7 +74,7 @@ static char *located(surg_pass_ctx *p, const surg_node *at, const char *text) {
 static surg_pass_result fail(surg_pass_ctx *p, surg_status status, const surg_node *at,
                              const char *text) {
   surg_context *ctx = p->run->ctx;
-  /* What was missing was memory, whatever the pass makes of it. */
+  /* Report lack of memory as such, even if the pass gives another reason. */
   p->no_memory |= ctx->alloc_status == SURG_ENOMEM;
   if (p->no_memory) return SURG_PASS_FAILED;
   char *line = located(p, at, text ? text : "failed");
@@ -99,7 +100,7 @@ void surg_pass_note(surg_pass_ctx *p, const surg_node *at, const char *text) {
   if (!p || !text) return;
   surg__runner *r = p->run;
   surg__pass_report *report = &r->report->passes.items[p->report];
-  if (report->n_notes >= SURG__NOTES) at = NULL; /* finding the place costs the nodes before it */
+  if (report->n_notes >= SURG__NOTES) at = NULL; /* locating a node is linear in its position */
   char *line = located(p, at, text);
   if (!line || !surg__report_note(r->report, p->report, line)) p->no_memory = true;
   if (line) surg__log_note(r->log, line);
@@ -120,7 +121,7 @@ void surg_pass_named(surg_pass_ctx *p, const char *what, bool found) {
 void surg_pass_left(surg_pass_ctx *p, const surg_node *at, const char *why) {
   if (!p || !why) return;
   surg__run_report *report = p->run->report;
-  if (report->n_undone >= SURG__NOTES) at = NULL; /* finding the place costs the nodes before it */
+  if (report->n_undone >= SURG__NOTES) at = NULL; /* locating a node is linear in its position */
   char *text = located(p, at, why);
   const surg__undone one = {.step = p->step, .pass = p->pass, .text = text, .node = true};
   if (!text || !surg__report_undone(report, &one)) p->no_memory = true;
@@ -160,7 +161,7 @@ static bool declares(const surg_pass_ctx *p, const char *option) {
   return false;
 }
 
-/* What the option `allow` of the pass says; *given: by the user, not as a fallback. */
+/* Reads the option `allow` of the pass; *given: set by the user, not a default. */
 static bool own_limit(const surg_pass_ctx *p, surg_exactness *out, bool *given) {
   const surg_pass *pass = p->pass;
   for (size_t i = 0; i < pass->option_count; i++) {
@@ -185,7 +186,7 @@ surg_exactness surg__pass_limit(const surg_pass_ctx *p) {
   if (r->options->has_allow)
     most = r->options->allow;
   else if (given || r->has_allow || p->pass->edits)
-    most = SURG_LOSSY; /* the pipeline says it */
+    most = SURG_LOSSY; /* the pipeline consents */
   if (has_own) most = least(most, own);
   return r->has_allow ? least(most, r->allow) : most;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For programs that link the library: the registry with the built-in passes, pipelines as text. */
+/* For programs that embed the library: a registry with the built-in passes, and pipelines as
+ * text. */
 #include "pass/internal.h"
 
 surg_registry *surg_context_passes(surg_context *ctx) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user protects from passes: --keep NAME, /regex/ or op=TYPE, and --keep-weights. */
+/* Names, operators and weights that the user protects from passes: --keep NAME, /regex/ or op=TYPE,
+ * and --keep-weights. */
 #include <stdlib.h>
 
 #include <onnxsurg/ops.h>
@@ -76,7 +77,7 @@ bool surg__keep_name(const surg__keep *k, const char *name) {
   return false;
 }
 
-/* `op` is "Type" or "domain.Type"; the domain may hold dots itself. */
+/* Whether `op`, "Type" or "domain.Type", names the operator. The domain may contain dots. */
 static bool op_is(const char *op, const char *domain, const char *type) {
   size_t d = strlen(domain);
   if (strcmp(op, type) == 0) return true;
@@ -91,7 +92,8 @@ bool surg__keep_op(const surg__keep *k, const surg_node *n) {
 
 /* --- weights --- */
 
-/* Sizes of Resize are floats, too, and no weights. */
+/* Whether all uses are scales or sizes of Resize or Upsample. Those are floats, too, but no
+ * weights. */
 static bool says_sizes(const surg_value *v) {
   if (!surg_value_use_count(v, 1)) return false;
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {

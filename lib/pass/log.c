@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --log and --map. Both listen to the events of the model: the log writes each down as one line of
- * JSON, the map keeps what is needed to say at the end what became of each name. */
+/* --log and --map. Both subscribe to the events of the model: the log writes each event as one line
+ * of JSON, the map collects them and writes at the end what became of each name. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,13 @@
 #define FLUSH_BYTES 65536u
 #define MAX_SCOPES 128u
 
-/* One fact about a handle, in order of events; sorted by handle when the map is written. */
+/* One event of a handle (node or value), in order of events; sorted by handle when the map is
+ * written. */
 typedef struct fate {
   const void *handle;
   size_t seq;
-  const char *old_name; /* of a rename; in the arena */
-  const void *to;       /* of a replacement */
+  const char *old_name; /* before a rename; in the arena */
+  const void *to;       /* value that replaces it */
   const surg_graph *graph;
   bool node, created, erased;
 } fate;
@@ -35,7 +36,7 @@ struct surg__log {
   SURG_VEC(fate) fates;
 };
 
-/* By surg_event_kind, every one of them. */
+/* Names in the log, by surg_event_kind. */
 static const char *const event_names[] = {
     [SURG_EVENT_CREATE_NODE] = "create-node",
     [SURG_EVENT_ERASE_NODE] = "erase-node",
@@ -60,7 +61,7 @@ static void flush(surg__log *l) {
   l->line.n = 0;
 }
 
-/* Writes one line and releases the event. */
+/* Writes one line and releases `event`. */
 static void put_line(surg__log *l, json_t *event) {
   surg__json_put(&l->line, event);
   surg__buf_putc(&l->line, '\n');
@@ -74,7 +75,7 @@ static json_t *new_event(const surg__log *l, const char *name) {
   return j;
 }
 
-/* Sets where a graph is: `main`, `main/If_5.then_branch`, `com.acme.F/Loop_1.body`. */
+/* Sets the path of a graph: `main`, `main/If_5.then_branch`, `com.acme.F/Loop_1.body`. */
 static void set_graph(const surg__log *l, json_t *j, const surg_graph *g) {
   const surg_graph *chain[MAX_SCOPES];
   size_t n = 0;
@@ -155,7 +156,8 @@ static int by_seq(const void *a, const void *b) {
   return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* Makes one fate a handle: the first name, where it went, whether it is gone. */
+/* Merges the events of each handle into one: its first name, its last replacement, whether it is
+ * erased. Leaves `fates` sorted by handle. */
 static void merge(surg__log *l) {
   fate *all = l->fates.items;
   size_t n = 0;
@@ -186,7 +188,8 @@ static const fate *fate_of(const surg__log *l, const void *handle) {
   return NULL;
 }
 
-/* What bears the data of a value now, through replacements of replacements; NULL: nothing. */
+/* The current name of a node or value, following replacements of erased values; NULL: it is
+ * erased. */
 static const char *name_now(const surg__log *l, const fate *f) {
   if (f->node) return f->erased ? NULL : surg_node_name(f->handle);
   const void *handle = f->handle;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of options: from text to what a pass reads. */
+/* Option values: parsing their text, and the functions with which passes read them. */
 #include <stdio.h>
 
 #include "pass/internal.h"
@@ -47,7 +47,8 @@ static const char *parse_int(const char *s, int64_t *out) {
   int64_t v = 0, scale;
   s += negative;
   if (*s < '0' || *s > '9') return bad;
-  for (; *s >= '0' && *s <= '9'; s++) /* summed below zero, where INT64_MIN has its place */
+  for (; *s >= '0' && *s <= '9'; s++) /* accumulated as a negative number, which can represent
+                                       * INT64_MIN */
     if (!surg__mul_i64(v, 10, &v) || !surg__sub_i64(v, *s - '0', &v)) return "is too large";
   if (!scale_of(s, &scale)) return bad;
   if (!surg__mul_i64(v, scale, &v)) return "is too large";
@@ -78,7 +79,7 @@ const char *surg__option_parse(surg__arena *arena, const surg_option *opt, const
   }
   if (n == 0) return "needs a value";
   if (opt->kind == SURG_OPTION_LIST) return parse_list(arena, words, n, out);
-  assert(opt->kind != SURG_OPTION_PAIRS); /* come in by surg__named_words */
+  assert(opt->kind != SURG_OPTION_PAIRS); /* parsed by surg__option_pair */
   if (n > 1) return "expects one value, not a list; quote a value that contains '+'";
   char *copy = surg__arena_strn(arena, words[0].s, strlen(words[0].s));
   if (!copy) return surg__opt_nomem;
@@ -123,7 +124,7 @@ const char *surg__option_fallback(surg__arena *arena, const surg_option *opt, su
     surg__word w = {opt->fallback, false};
     fault = surg__option_parse(arena, opt, &w, 1, out);
   } else if (*opt->fallback) {
-    /* A list default is written a+b; names in it hold no '+'. */
+    /* A list default is written a+b; its names contain no '+'. */
     size_t n = 1, i = 0;
     for (const char *s = opt->fallback; *s; s++) n += *s == '+';
     char *copy = surg__arena_strn(arena, opt->fallback, strlen(opt->fallback));
@@ -141,10 +142,10 @@ const char *surg__option_fallback(surg__arena *arena, const surg_option *opt, su
   return fault;
 }
 
-/* ---- what a pass reads --------------------------------------------------------------------- */
+/* ---- options as passes read them ------------------------------------------------------------ */
 
-/* Asking for an option that the pass does not declare is a fault of the pass: the runner reports
- * it when the pass returns. */
+/* The value of an option. A pass that reads an option it does not declare is faulty: the runner
+ * reports it when the pass returns. */
 static const surg__optval *option(const surg_pass_ctx *p, const char *name, surg_option_kind kind) {
   if (!p || !name) return NULL;
   for (size_t i = 0; i < p->pass->option_count; i++)

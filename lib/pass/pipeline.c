@@ -6,19 +6,19 @@
  *   options  = "{" [name ["=" word {"+" word}] {"," name [...]}] "}"
  *   word     = bare | "quoted" | 'quoted'
  *
- * What stands in a guard is undone where it leaves more nodes than it found; in guard{size}, also
- * where the file would grow. allow{CLASS}(...) limits the class of the rewrites in it, and is
- * consent to them where the run has no --allow.
+ * A guard undoes its pipeline if the model has more nodes afterwards; guard{size} also if its file
+ * would grow. allow{CLASS}(...) limits the exactness class of the rewrites in it, and is consent to
+ * them if the run has no --allow.
  *
- * A preset is replaced by its pipeline where it stands. Blanks, line breaks and comments from '#'
- * to the end of the line may stand between tokens. Bare words end at blanks and at , { } ( ) = + "
- * ' and \; in quotes \ escapes: \\ \" \' \n \t \xNN. */
+ * A preset is replaced by its pipeline. Blanks, line breaks and comments from '#' to the end of the
+ * line are allowed between tokens. Bare words end at blanks and at , { } ( ) = + " ' and \; quoted
+ * words have the escapes \\ \" \' \n \t \xNN. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "pass/internal.h"
 
-#define MAX_DEPTH 16 /* repeats, guards and presets within each other */
+#define MAX_DEPTH 16 /* nesting of repeats, guards and presets */
 #define DEFAULT_ROUNDS 32
 
 typedef struct parser {
@@ -27,7 +27,7 @@ typedef struct parser {
   surg__arena *arena;
   const char *text, *p;
   const char *where;
-  const char *preset; /* whose text this is, or NULL */
+  const char *preset; /* the preset whose text is parsed, or NULL */
   unsigned depth;
 } parser;
 
@@ -67,7 +67,7 @@ static bool blank(char c) {
 }
 
 static bool special(char c) {
-  return strchr(",{}()=+\"'\\", c) != NULL; /* true for NUL too */
+  return strchr(",{}()=+\"'\\", c) != NULL; /* also true for NUL */
 }
 
 static void skip(parser *ps) {
@@ -92,7 +92,7 @@ static int hex(char c) {
   return -1;
 }
 
-/* One escape, p behind its backslash; NULL when there is no such escape. */
+/* Reads one escape; p is after its backslash. Returns the end of it, or NULL: unknown escape. */
 static const char *unescape(const char *p, char *out) {
   switch (*p) {
     case '\\':
@@ -119,7 +119,7 @@ static const char *unescape(const char *p, char *out) {
 
 static surg_status quoted(parser *ps, surg__word *out) {
   const char *open = ps->p, *p = open + 1;
-  char *to = surg__arena_alloc(ps->arena, strlen(open)); /* never longer than what is left */
+  char *to = surg__arena_alloc(ps->arena, strlen(open)); /* not longer than the rest of the text */
   if (!to) return no_memory(ps);
   *out = (surg__word){to, true};
   while (*p && *p != *open) {
@@ -153,7 +153,7 @@ static surg_status word(parser *ps, surg__word *out, const char *what) {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* What has a pipeline in parentheses. */
+/* Words that are followed by a pipeline in parentheses. */
 static const char *const groups[] = {"repeat", "guard", "allow"};
 
 static const char *pass_or_preset(const void *list, size_t i) {
@@ -169,7 +169,7 @@ static const char *option_name(const void *list, size_t i) {
   return ((const surg_pass *)list)->options[i].name;
 }
 
-/* `owner`: the pass whose options are asked for, or "". */
+/* Reports an unknown name; `owner` is the pass whose option it would be, or "". */
 static surg_status unknown(parser *ps, const char *at, const char *what, const char *owner,
                            const char *name, const char *near) {
   if (near)
@@ -188,7 +188,7 @@ static surg_status unknown_pass(parser *ps, const char *at, const char *name) {
 
 typedef SURG_VEC(surg__word) words;
 
-/* The words behind '=', or none when there is no '='. */
+/* Parses the words after '='; none if there is no '='. */
 static surg_status values(parser *ps, words *list) {
   if (!take(ps, '=')) return SURG_OK;
   do {
@@ -207,15 +207,15 @@ static const char *words_to_option(parser *ps, const surg_option *declared, cons
   return surg__option_parse(ps->arena, declared, list->items, list->count, out);
 }
 
-/* Whether an option that takes no names of its own is called so. */
+/* Whether an option that is not of kind PAIRS has this name. */
 static bool plain_option(const surg_option *declared, size_t count, const char *name) {
   for (size_t i = 0; i < count; i++)
     if (declared[i].kind != SURG_OPTION_PAIRS && strcmp(declared[i].name, name) == 0) return true;
   return false;
 }
 
-/* `attribute.to` where `attribute` takes any name and `to` is an option: the name meant is `to`.
- * Otherwise the name as it is. */
+/* The name of a pair: `attribute.to` means `to` if the PAIRS option is `attribute` and `to` is also
+ * an option; else the name itself. */
 static const char *pair_name(const surg_option *declared, size_t count, size_t any,
                              const char *name) {
   const size_t n = strlen(declared[any].name);
@@ -223,7 +223,8 @@ static const char *pair_name(const surg_option *declared, size_t count, size_t a
   return prefixed && plain_option(declared, count, name + n + 1) ? name + n + 1 : name;
 }
 
-/* The option that bears the name, else the one that takes any name, else `count`. */
+/* The index of the option with this name, else of the PAIRS option, which accepts any name, else
+ * `count`. */
 static size_t find_option(const surg_option *declared, size_t count, const char *name) {
   size_t any = count;
   for (size_t i = 0; i < count; i++) {
@@ -285,7 +286,7 @@ static surg_status options(parser *ps, const surg_option *declared, size_t count
 
 static surg_status items(parser *ps, surg__pipeline_step **head);
 
-/* The pipeline in parentheses behind a word. */
+/* Parses the parenthesized pipeline after `word`. */
 static surg_status group(parser *ps, const char *at, const char *word, surg__pipeline_step *step) {
   if (!take(ps, '(')) return bad(ps, ps->p, "%s needs a pipeline in parentheses", word);
   if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
@@ -353,12 +354,11 @@ static surg_status scheduled(parser *ps, const surg_pass *pass, surg__pipeline_s
   }
   for (size_t i = 0; i < pass->option_count; i++)
     if (surg__option_fallback(ps->arena, &pass->options[i], &step->options[i]))
-      return no_memory(ps); /* registration has checked the fallback itself */
+      return no_memory(ps); /* registration checked the default, so only memory can be missing */
   return options(ps, pass->options, pass->option_count, pass->name, pass, step->options);
 }
 
-/* Parses one item; *head becomes the first of the steps it stands for (NULL for an empty preset).
- */
+/* Parses one item. *head is the first of its steps; NULL: an empty preset. */
 static surg_status item(parser *ps, surg__pipeline_step **head) {
   surg__word name;
   skip(ps);
@@ -507,7 +507,7 @@ static void print_steps(const surg__pipeline_step *step, surg__buf *out) {
     else if (step->max && step->max != DEFAULT_ROUNDS)
       surg__buf_printf(out, "{max=%lld}", (long long)step->max);
     surg__buf_putc(out, '(');
-    print_steps(step->body, out); /* as deep as MAX_DEPTH */
+    print_steps(step->body, out); /* depth at most MAX_DEPTH */
     surg__buf_putc(out, ')');
   }
 }
@@ -535,7 +535,7 @@ static bool named(const surg_registry *r, const char *const *names, size_t n,
   return false;
 }
 
-/* As deep as MAX_DEPTH. A repeat or guard around nothing is nothing. */
+/* Removes the named passes, and groups that are empty then. Depth at most MAX_DEPTH. */
 static void leave_out(const surg_registry *r, surg__pipeline_step **at, const char *const *names,
                       size_t n) {
   while (*at) {

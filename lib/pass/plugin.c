@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading plugins. Everything a plugin says about itself is checked before it is believed; a
- * plugin that is refused leaves no pass behind. It is never unloaded: its strings and functions
- * stay valid for as long as the process lives. */
+/* Loads plugins. The description that a plugin gives of itself is validated first; a rejected
+ * plugin leaves no pass registered. Plugins are never unloaded, so that their strings and functions
+ * stay valid for the life of the process. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 #include "pass/internal.h"
 
-/* As in <onnxsurg/plugin.h>, which is for the other side. */
+/* The same layout as in <onnxsurg/plugin.h>, which only plugins include. */
 typedef struct plugin_info {
   uint32_t size;
   uint16_t abi_major, abi_minor;
@@ -23,7 +23,7 @@ static surg_status refuse(surg_context *ctx, const char *path, const char *why) 
   return surg__error(ctx, SURG_EPLUGIN, path, "cannot load plugin: %s", why);
 }
 
-/* dlerror() text with the path in front of it cut off, escaped. */
+/* Reports the text of dlerror(), escaped, without the path at its start. */
 static surg_status refuse_dl(surg_context *ctx, const char *path, const char *file) {
   const char *why = dlerror();
   size_t n = strlen(file);
@@ -39,7 +39,7 @@ static surg_status refuse_dl(surg_context *ctx, const char *path, const char *fi
 
 static surg_status check_file(surg_context *ctx, const char *path) {
   surg__stat st;
-  int e = surg__os_stat(path, &st); /* dlopen would wait on a FIFO */
+  int e = surg__os_stat(path, &st); /* dlopen would block on a FIFO */
   if (e) return refuse(ctx, path, strerror(e));
   return st.regular ? SURG_OK : refuse(ctx, path, "not a regular file");
 }
@@ -48,7 +48,7 @@ static surg_status check_info(surg_context *ctx, const char *path, const plugin_
   if (!info) return refuse(ctx, path, "surg_plugin() returned nothing");
   if (info->size < offsetof(plugin_info, name))
     return refuse(ctx, path, "its description is too small");
-  /* Major version 0 promises nothing between minor versions. */
+  /* Major version 0 guarantees nothing between minor versions. */
   if (info->abi_major != SURG_ABI_MAJOR || info->abi_minor > SURG_ABI_MINOR ||
       (SURG_ABI_MAJOR == 0 && info->abi_minor != SURG_ABI_MINOR))
     return surg__error(
@@ -76,7 +76,7 @@ static surg_status run_init(surg_registry *r, const char *path, const plugin_inf
   r->refused = false;
   if (!s && !refused) return SURG_OK;
   r->passes.count = before;
-  if (refused) return SURG_EPLUGIN; /* surg_registry_add_pass has said why */
+  if (refused) return SURG_EPLUGIN; /* already reported by surg_registry_add_pass */
   return surg__error(r->ctx, SURG_EPLUGIN, path, "cannot load plugin: its init failed (%s)",
                      surg_status_name(s));
 }
@@ -88,7 +88,7 @@ static surg_status load(surg_registry *r, const char *path, const char *file) {
   void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!handle) return refuse_dl(ctx, path, file);
   for (size_t i = 0; i < r->plugins.count; i++)
-    if (r->plugins.items[i].handle == handle) return SURG_OK; /* given twice */
+    if (r->plugins.items[i].handle == handle) return SURG_OK; /* loaded before */
   entry_fn entry;
   void *symbol = dlsym(handle, "surg_plugin");
   if (!symbol) return refuse(ctx, path, "it has no function surg_plugin");

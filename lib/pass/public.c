@@ -6,7 +6,8 @@
 #include "base/diag.h"
 #include "pass/pass.h"
 
-/* Budgets of proofs, as those of the program. */
+/* Limits of --check, the same as in the command-line program: bytes, work units, loop
+ * iterations. */
 #define CHECK_BYTES (UINT64_C(1) << 32)
 #define CHECK_WORK (UINT64_C(1) << 36)
 #define CHECK_TURNS (UINT64_C(1) << 20)
@@ -133,7 +134,7 @@ const char *surg_run_note(const surg_run_report *r, size_t i, size_t k) {
   return p && k < p->notes.count ? p->notes.items[k] : NULL;
 }
 
-/* Gives the text of a buffer away. */
+/* Transfers the text of a buffer to the caller. */
 static surg_status give(surg__buf *b, char **text) {
   surg__buf_putc(b, 0);
   *text = b->failed ? NULL : b->p;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry: which passes and presets there are. Built-in passes and those of plugins come in
- * through the same door, and are held to the same rules. */
+/* The registry of passes and presets. Built-in passes and those of plugins are registered by the
+ * same function under the same rules. */
 #include "pass/internal.h"
 
 static void registry_free(surg_context *ctx, surg_registry *r) {
@@ -36,7 +36,8 @@ static const surg_pass *named(const surg_registry *r, const char *name) {
 }
 
 const surg_pass *surg__pass_find(const surg_registry *r, const char *name) {
-  const surg_pass *p = named(r, name); /* a plugin may use a name that a built-in pass gave up */
+  const surg_pass *p = named(r, name); /* current names first: a plugin may reuse a former name of a
+                                        * built-in pass */
   for (size_t i = 0; !p && r && i < r->n_former; i++)
     if (strcmp(r->former[i].former, name) == 0) p = named(r, r->former[i].name);
   return p;
@@ -70,7 +71,7 @@ static bool taken(const surg_registry *r, const char *name) {
   return false;
 }
 
-/* What is wrong with one option of a pass, or NULL. */
+/* The fault of one option of a pass, or NULL. */
 static const char *option_fault(surg_registry *r, const surg_pass *pass, size_t i) {
   const surg_option *o = &pass->options[i];
   if (!o->name || !surg__name_valid(o->name)) return "an option has no valid name";

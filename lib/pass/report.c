@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run did, gathered and printed. */
+/* Collects and prints the report on a run. */
 #include "base/json.h"
 #include "pass/internal.h"
 
@@ -71,7 +71,8 @@ bool surg__report_undone(surg__run_report *report, const surg__undone *one) {
   return false;
 }
 
-/* Keeps the entries that `stays` says, in order. */
+/* Removes entries, in order: with `begun` the nodes of that step, else the names that were
+ * found. */
 static void filter_undone(surg__run_report *report, const surg__pipeline_step *begun) {
   size_t kept = 0;
   for (size_t i = 0; i < report->undone.count; i++) {
@@ -96,7 +97,7 @@ void surg__report_end(surg__run_report *report) {
   filter_undone(report, NULL);
   if (report->n_undone < report->undone.count) report->n_undone = report->undone.count;
   if (!report->limit_reached) return;
-  /* What the limit left is no surprise. */
+  /* Work left because of the rewrite limit is expected, and not reported. */
   for (size_t i = 0; i < report->undone.count; i++)
     surg__free(report->ctx, report->undone.items[i].text);
   report->undone.count = 0;
@@ -168,7 +169,7 @@ void surg__run_report_print(const surg__run_report *report, bool stats, bool tim
 static json_t *json_pass(surg_context *ctx, const surg__pass_report *r) {
   json_t *counters = json_object(), *notes = json_array();
   for (size_t i = 0; i < r->counters.count; i++) {
-    json_t *what = surg__json_text(ctx, r->counters.items[i].what); /* a key must be UTF-8, too */
+    json_t *what = surg__json_text(ctx, r->counters.items[i].what); /* keys must be UTF-8, too */
     if (what)
       json_object_set_new(counters, json_string_value(what),
                           json_integer((json_int_t)r->counters.items[i].n));

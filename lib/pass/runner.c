@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runner: passes declare, the runner acts. It brings facts up to date, calls, times, checks,
- * logs, and throws a model away that a pass failed on.
+/* The runner executes pipelines. Passes declare what they need; the runner updates these facts,
+ * calls the pass, measures time, checks the result, writes the log, and discards the model if the
+ * pass fails.
  *
- * A pass of graph scope is called for every graph that was there when it started: functions before
- * the main graph, inner graphs before the ones around them, and never for an erased one. */
+ * A pass of graph scope is called for every graph that exists when it starts, except graphs erased
+ * meanwhile: functions before the main graph, subgraphs before the graphs that contain them. */
 #include <stdio.h>
 
 #include "base/os.h"
 #include "io/io.h"
 #include "pass/internal.h"
 
-/* ---- what may not change unsaid -------------------------------------------------------------- */
+/* ---- changes a pass must declare
+ * --------------------------------------------------------------- */
 
-/* A fingerprint of the interface: names of outputs, and of inputs that a caller must give. */
+/* A hash of the interface: names of outputs, and of inputs without a default. */
 static uint64_t interface_of(const surg__runner *r) {
   const surg_graph *g = surg_model_graph(r->model);
   uint64_t h = 0;
@@ -54,20 +56,20 @@ static surg_pass_result call_graphs(surg_pass_ctx *p) {
     if (gone(graphs.items[i]) || surg__run_late(p->run)) continue;
     surg_pass_result one = p->pass->run(p, graphs.items[i]);
     if (one < result) result = one;
-    if ((unsigned)one > SURG_PASS_UNCHANGED) result = one; /* nonsense: judged by the caller */
+    if ((unsigned)one > SURG_PASS_UNCHANGED) result = one; /* invalid; reported by judge */
     if (surg_model_status(p->run->model)) break;
   }
   surg__vec_free(ctx, &graphs);
   return p->no_memory ? SURG_PASS_FAILED : result;
 }
 
-/* What a pass returned, against what it did. */
+/* Checks the result of a pass against what it did, and reports faults. */
 static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed,
                          uint64_t interface) {
   surg__runner *r = p->run;
   surg_status sticky = surg_model_status(r->model);
-  /* A pass that found no memory did less than it was asked to, be it without knowing: rules or
-   * schemas that could not be read are none. */
+  /* A pass that ran out of memory did less than requested, perhaps without noticing: rules or
+   * schemas that cannot be read are missing. */
   if (p->no_memory || sticky == SURG_ENOMEM || sticky == SURG_ELIMIT ||
       r->ctx->alloc_status == SURG_ENOMEM) {
     if (surg_context_error(r->ctx)) return r->ctx->error_status;
@@ -83,7 +85,7 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
   if (p->told) return p->told;
   if (result == SURG_PASS_FAILED) {
     if (surg_context_error(r->ctx) && r->ctx->error_status) return r->ctx->error_status;
-    /* Where memory ran out a pass need not have said so. */
+    /* A pass need not report that memory ran out. */
     if (r->ctx->alloc_status) return surg__oom(r->ctx, surg_model_path(r->model));
     return misbehaved(r, p->pass, "failed without a reason");
   }
@@ -97,7 +99,7 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
   return SURG_OK;
 }
 
-/* Brings what the pass needs up to date. */
+/* Updates the facts that the pass needs. */
 static surg_status prepare(surg__runner *r, const surg_pass *pass) {
   surg_status s = SURG_OK;
   if (pass->needs & SURG_FACT_SORTED) s = surg__sort_all(r);
@@ -114,7 +116,7 @@ static bool prints(const surg__runner *r, const surg_pass *pass, bool changed) {
   return false;
 }
 
-/* The class of what the pass did now, and of what of it takes consent. */
+/* The class of what the pass did in this call; `needed`: of the part that requires consent. */
 static surg_exactness used_now(const surg_pass_ctx *p) {
   return p->told_used ? p->used : p->pass->exactness;
 }
@@ -163,7 +165,7 @@ surg_status surg__refuse_defects(surg_model *m) {
   size_t i = 0;
   while (surg_model_finding(m, i, &f) && (f.cured || f.severity != SURG_ERROR)) i++;
   if (i == surg_model_finding_count(m))
-    return surg__model_sound(m); /* it is not among those kept */
+    return surg__model_sound(m); /* beyond the findings that are kept */
   const bool hopeless = strcmp(f.code, "E114") == 0 || strcmp(f.code, "E123") == 0; /* cycles */
   const bool mend = !hopeless && surg__pass_find(surg_context_passes(ctx), "mend") != NULL;
   const bool whole = strcmp(f.where, "model") == 0;
@@ -181,7 +183,7 @@ static surg_status run_pass(surg__runner *r, const surg__pipeline_step *step, bo
   if (s) return s;
   surg__report_begin(r->report, step);
   surg_context_clear_error(r->ctx);
-  r->ctx->alloc_status = SURG_OK; /* so that a failure in the pass can be told */
+  r->ctx->alloc_status = SURG_OK; /* to detect a failure during the pass */
   surg__arena_init(&p.scratch, r->ctx);
   surg__pass_report *report = &r->report->passes.items[p.report];
   uint64_t epoch = surg_model_epoch(r->model), interface = interface_of(r);
@@ -218,7 +220,8 @@ void surg__mute_end(const surg__mute *m) {
   m->ctx->config.diag_user = m->user;
 }
 
-/* Whether the pass may run on the model. A pass does to a clone what it does to the model. */
+/* Runs the pass on a clone and calls the trial; *keep: whether the pass may run on the model.
+ * Passes are deterministic, so they have the same effect on the clone and on the model. */
 static surg_status try_pass(surg__runner *r, const surg__pipeline_step *step, bool *keep) {
   const surg__run_options *o = r->options;
   surg__run_options quiet = *o;
@@ -291,8 +294,8 @@ static surg_status run_repeat(surg__runner *r, const surg__pipeline_step *step, 
   return SURG_OK;
 }
 
-/* Nodes of all graphs. Constants are not counted: in functions and old files they stand for
- * initializers. */
+/* The number of nodes in all graphs except Constant nodes, which are used instead of initializers
+ * in functions and old files. */
 static uint64_t node_count(const surg_model *m) {
   uint64_t count = 0;
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
@@ -301,7 +304,8 @@ static uint64_t node_count(const surg_model *m) {
   return count;
 }
 
-/* Whether the model can be had back. A map tells of the edits of one model only. */
+/* Whether the original can be restored: the model is small enough, and no map or log has recorded
+ * edits, which are tied to one model. */
 static bool can_guard(const surg__runner *r, uint64_t nodes) {
   return nodes <= SURG_LIMIT_GUARD_NODES && (!r->log || surg_model_epoch(r->model) == r->epoch);
 }
@@ -319,7 +323,8 @@ static surg_status take_back(surg__runner *r, surg_model *original, const char *
   return SURG_OK;
 }
 
-/* Whether r's model is more than the original: *what, and how much. */
+/* Whether the model has more nodes, or (with `size`) more bytes, than the original: *before <
+ * *after, with the unit in *what. */
 static surg_status grown(const surg__runner *r, surg_model *original, bool size, const char **what,
                          uint64_t *before, uint64_t *after) {
   surg_status s = SURG_OK;
@@ -363,7 +368,7 @@ static surg_status run_allow(surg__runner *r, const surg__pipeline_step *step, b
   return s;
 }
 
-/* As deep as the parser lets repeats and guards nest. */
+/* Runs the steps of a list. Recursion is bounded by the parser's nesting limit. */
 static surg_status run_steps(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
   for (; step; step = step->next) {
     surg_status s = SURG_OK;
@@ -438,7 +443,7 @@ static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
   r->epoch = surg_model_epoch(r->model);
   surg_status s = open_run(r);
   if (!s) s = run_steps(r, pipeline->first, &changed);
-  /* A saved graph is in order, whatever the last pass promised. */
+  /* A saved graph is sorted, whatever the last pass promised. */
   if (!s && changed) s = surg__sort_all(r);
   if (!s) s = surg_model_status(r->model);
   r->report->changed = surg_model_epoch(r->model) != r->epoch;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which models are asked about: first the engine, then a base for every version of every operator,
- * then what differs from it in one thing. */
+/* Selects the models to ask about: first the engine, then a base for every version of every
+ * operator, then models that differ from a base in one respect. */
 #include <stdio.h>
 
 #include "probe/probe.h"
 
-/* Adds a question; one that is copied from another does not have its answer. */
+/* Adds a case without an answer, derived from `c`. */
 static bool add(surg__probe *p, const surg__probe_case *c) {
   surg__probe_case fresh = *c;
   fresh.base = fresh.taken = fresh.asked = false;
@@ -17,7 +17,7 @@ static bool add(surg__probe *p, const surg__probe_case *c) {
 /* --- the engine --- */
 
 bool surg__probe_add_engine(surg__probe *p) {
-  /* Old versions of one of them may be missing where the opset is not. */
+  /* Several operators: an engine may lack old versions of one but support the opset. */
   static const struct by {
     const char *domain, *op;
   } by[] = {{"", "Relu"}, {"", "Identity"}, {"ai.onnx.ml", "Normalizer"}};
@@ -61,7 +61,7 @@ static bool add_base_of(surg__probe *p, size_t line, const surg_schema *s) {
   return true;
 }
 
-/* Whether an operator is among those that were asked for. */
+/* Whether the operator is in the list to probe. */
 static bool is_wanted(const surg__probe *p, int op) {
   if (!p->only) return true;
   size_t count;
@@ -86,8 +86,8 @@ bool surg__probe_add_bases(surg__probe *p) {
 
 /* --- forms of a version, from its base --- */
 
-/* Whether element types stand in one place alone: sequences have some inside, and where the kind of
- * an attribute says them (keys_int64s, keys_strings) another type wants another attribute. */
+/* Whether element types of the operator can be varied independently: not for sequences, which
+ * contain element types, nor if the type selects the attribute (keys_int64s, keys_strings). */
 static bool types_move(const surg_schema *s) {
   for (uint32_t i = 0; i < s->n_params; i++)
     for (const char *const *t = s->params[i].types; t && *t; t++)
@@ -132,7 +132,7 @@ static bool add_places(surg__probe *p, const surg__probe_case *base, const surg_
   return true;
 }
 
-/* Values of attributes that are words; `of` is an operator, or NULL for all. */
+/* Values of string attributes; `of` is an operator, or NULL for all. */
 static const struct word {
   const char *of, *name;
   const char *values[10];
@@ -170,7 +170,7 @@ static bool add_words(surg__probe *p, const surg__probe_case *base, const char *
   return true;
 }
 
-/* Numbers of 0 and 1 that switch something; others are places and counts. */
+/* Whether an INT attribute is a boolean; others are axes and counts. */
 static bool is_switch(const surg__attr_def *a) {
   static const char *const names[] = {"ceil_mode",
                                       "count_include_pad",
@@ -258,7 +258,7 @@ static bool add_forms_of(surg__probe *p, const surg__probe_case *base) {
     if (!add(p, &open)) return false;
   open.what = SURG__PROBE_FED;
   if (!add(p, &open)) return false;
-  /* What bodies read is typed by itself. */
+  /* Types of values in subgraphs cannot be varied from outside. */
   if (has_graph(s)) return true;
   return add_types(p, base) && add_places(p, base, s->inputs, s->n_inputs) &&
          add_places(p, base, s->outputs, s->n_outputs) && add_attrs(p, base) && add_ranks(p, base);
@@ -272,7 +272,7 @@ int64_t surg__probe_rank(const surg_value *v) {
   return known ? (int64_t)surg_type_rank(t) : -1;
 }
 
-/* The first input whose rank differs, or SIZE_MAX. */
+/* The first input whose rank differs between two nodes, or SIZE_MAX. */
 static size_t other_rank(const surg_node *x, const surg_node *y) {
   for (size_t i = 0; i < surg_node_input_count(x) && i < surg_node_input_count(y); i++)
     if (surg_node_input(x, i) && surg_node_input(y, i) &&
@@ -281,7 +281,8 @@ static size_t other_rank(const surg_node *x, const surg_node *y) {
   return SIZE_MAX;
 }
 
-/* Lines that differ from the base in the rank of an input, or in one attribute. */
+/* Adds a question from another line of the same operator if that line differs from the base in the
+ * rank of an input or in one INTS attribute. */
 static bool add_line(surg__probe *p, const surg__probe_case *base, const surg__probe_case *other) {
   surg_model *a = surg__probe_model(p, base), *b = surg__probe_model(p, other);
   surg__probe_case c = *other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands of the user as public objects. */
+/* Commands of the user as public objects (onnxsurg/command.h). */
 #include <stdlib.h>
 #include <string.h>
 

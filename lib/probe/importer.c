@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs importers on files and reads what they say. */
+/* Runs importers on files and reads their answers. */
 #include "probe/importer.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 
 #include "base/context.h"
 
-#define ANSWERS_MAX (4u << 20) /* bytes of output that are read */
+#define ANSWERS_MAX (4u << 20) /* most bytes of output that are read */
 
-/* Importers that many have at hand, by a word. */
+/* Commands for common importers, by a short name. */
 static const struct shortcut {
   const char *word, *command;
 } shortcuts[] = {
@@ -81,7 +81,8 @@ void surg_importer_free(surg_importer *im) {
   surg__free(im->ctx, im);
 }
 
-/* A message without paths of ours and with single blanks, cut where it is long. */
+/* A copy of a message with "FILE" instead of the model's path and single blanks, at most
+ * SURG__IMPORTER_WHY bytes. Heap; NULL: out of memory. */
 static char *tidy(const char *text, const char *file) {
   char *out = malloc(SURG__IMPORTER_WHY + 1);
   const size_t path = strlen(file);
@@ -117,7 +118,7 @@ static int run_on(surg_importer *im, const surg__importer_case *cases, size_t n)
     got = pread(im->answers, im->text + have, ANSWERS_MAX - have, (off_t)have);
     if (got <= 0) break;
   }
-  /* Bytes of 0 would end the text before it ends. */
+  /* NUL bytes would end the text early. */
   for (size_t i = 0; i < have; i++)
     if (!im->text[i]) im->text[i] = ' ';
   im->text[have] = 0;
@@ -137,14 +138,14 @@ static void refuse_code(surg__importer_case *c, int code, const char *said) {
     snprintf(text, sizeof text, "ended by signal %d", code - 128);
   else
     snprintf(text, sizeof text, "exit code %d", code);
-  /* A command for many files says the file first. */
+  /* A command for several files prints the file name first. */
   const size_t path = strlen(c->file);
   if (!strncmp(said, c->file, path) && said[path] == '\t') said += path + 1;
   refuse(c, code <= 128 && code != SURG__CHILD_LATE && *said ? said : text);
 }
 
-/* Takes the lines `FILE<TAB>ok` and `FILE<TAB>MESSAGE`; how many cases from the first on are
- * answered. */
+/* Parses the lines `FILE<TAB>ok` and `FILE<TAB>MESSAGE`. Returns the number of cases answered, from
+ * the first on. */
 static size_t take_lines(surg_importer *im, surg__importer_case *cases, size_t n) {
   size_t done = 0;
   for (char *line = im->text, *end; done < n && *line; line = end) {
@@ -160,7 +161,7 @@ static size_t take_lines(surg_importer *im, surg__importer_case *cases, size_t n
   return done;
 }
 
-/* A command with "{...}" that prints nothing about the first file, and did not crash. */
+/* Reports a command with "{...}" that printed nothing about the first file and did not crash. */
 static surg_status speechless(surg_importer *im, int code) {
   return surg__error(im->ctx, SURG_EUSAGE, "onnxsurg",
                      "%s printed no line `FILE<TAB>ok` or `FILE<TAB>MESSAGE` (exit code %d)",
@@ -178,7 +179,7 @@ surg_status surg__importer_ask(surg_importer *im, surg__importer_case *cases, si
     if (im->many) {
       done = take_lines(im, cases + i, batch);
       if (!done && code < 128 && code != SURG__CHILD_LATE) return speechless(im, code);
-      /* The file of the crash, or the first without an answer. */
+      /* The file that crashed, or the first one without an answer. */
       if (done < batch) refuse_code(&cases[i + done++], code, "");
     } else if (code) {
       refuse_code(&cases[i], code, im->text);

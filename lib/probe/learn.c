@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the answers of an importer say, as a target (doc/targets.md). */
+/* Converts the answers of an importer to a target (doc/targets.md). */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/dtype.h"
 #include "probe/probe.h"
 
-#define SAID_MAX 120 /* bytes of a message that stand in a target */
+#define SAID_MAX 120 /* most bytes of a message in a target */
 
 /* --- the engine --- */
 
@@ -48,7 +48,8 @@ static bool engine_takes(const surg__probe *p, surg__probe_what what, int64_t nu
   return false;
 }
 
-/* An end at the newest that is known is open: nothing newer could be asked. */
+/* A range as JSON. Its end is open if it is the newest known version: newer ones were not
+ * tested. */
 static json_t *span_json(const surg__tspan *s, int64_t newest) {
   return json_pack("[I,o]", (json_int_t)s->low,
                    s->high >= newest ? json_null() : json_integer(s->high));
@@ -59,7 +60,7 @@ static json_t *span_json(const surg__tspan *s, int64_t newest) {
 typedef struct row {
   const surg__probe *p;
   const surg__probe_case *base;
-  size_t first, end; /* cases of its forms are among these */
+  size_t first, end; /* indexes of the cases to examine */
 } row;
 
 static bool is_form(const row *r, const surg__probe_case *c, surg__probe_what what) {
@@ -79,7 +80,7 @@ static void put_types(const row *r, json_t *out) {
         continue;
       *(c->taken ? &taken : &refused) |= UINT32_C(1) << c->number;
     }
-    /* Nothing taken: the form of the base was not reached. */
+    /* No type accepted: another limit of the operator rejects these models. */
     if (!(refused & ~taken) || !taken) continue;
     json_t *list = json_array();
     for (int d = 1; d < SURG__DTYPES; d++)
@@ -90,7 +91,7 @@ static void put_types(const row *r, json_t *out) {
   json_decref(types);
 }
 
-/* Names of what was refused. */
+/* Writes the names of the rejected cases of a kind. */
 static void put_names(const row *r, surg__probe_what what, const char *key, json_t *out) {
   json_t *list = json_array();
   for (size_t k = r->first; k < r->end; k++) {
@@ -123,8 +124,8 @@ static void put_attrs(const row *r, json_t *out) {
   json_decref(attrs);
 }
 
-/* Ranks of an input that were taken around that of the base; no end where the last that was tried
- * is taken. */
+/* The accepted ranks of an input around that of the base, without an end if all tried ranks on that
+ * side are accepted; NULL: no limit. */
 static json_t *ranks_of(const row *r, size_t place, int64_t base) {
   const char *name = r->base->schema->inputs[place].name;
   int64_t low = base, high = base, below = INT64_MIN, above = INT64_MAX;
@@ -161,7 +162,7 @@ static void put_ranks(const row *r, json_t *out) {
   if (m) surg_model_free(m);
 }
 
-/* Which sizes must be known: none, all, or all but the first of each input. */
+/* Writes which sizes must be fixed: none, all, or all but the first of each input. */
 static void put_open(const row *r, json_t *out) {
   bool refused[3] = {false, false, false};
   for (size_t k = r->first; k < r->end; k++) {
@@ -174,7 +175,8 @@ static void put_open(const row *r, json_t *out) {
     json_object_set_new(out, "static", json_string("batch"));
 }
 
-/* Whether nodes of constants alone are refused, where the engine takes any such node. */
+/* Writes whether nodes with only constant inputs are rejected, if the engine accepts any such
+ * node. */
 static void put_fed(const row *r, json_t *out) {
   bool refused = false, any = false;
   for (size_t k = 0; k < r->end && !any; k++) {
@@ -228,7 +230,7 @@ static json_t *row_of(const surg__probe *p, const surg_schema *s) {
   return why ? refused_row(why) : json_pack("{s:s}", "says", "not probed");
 }
 
-/* Rows of versions that follow each other and say the same are one. */
+/* The facts of all versions of an operator; consecutive versions with equal facts share a row. */
 static json_t *op_json(const surg__probe *p, int op) {
   json_t *rows = json_array();
   size_t count;
@@ -264,7 +266,7 @@ static json_t *op_json(const surg__probe *p, int op) {
   return one;
 }
 
-/* Whether the target that is inherited says the same of all that was asked about the operator. */
+/* Whether the inherited target predicted all answers about the operator. */
 static bool is_forecast(const surg__probe *p, int op) {
   if (!p->inherit) return false;
   for (size_t i = 0; i < p->cases.count; i++) {
@@ -313,7 +315,8 @@ json_t *surg__probe_learn(const surg__probe *p, const char *name) {
                                                                 : json_false());
   json_object_set_new(t, "unsorted", json_boolean(engine_takes(p, SURG__PROBE_ORDER, 0)));
   json_object_set_new(t, "functions", json_boolean(engine_takes(p, SURG__PROBE_FUNCTION, 0)));
-  /* An engine that stops at an operator nobody knows stops at all that it does not. */
+  /* An engine that rejects an operator that does not exist rejects all operators it does not
+   * support. */
   const bool stops = engine_refuses(p, SURG__PROBE_FUNCTION, 1);
   if (!p->inherit && stops) json_object_set_new(t, "custom", json_false());
   if (!p->inherit)
@@ -322,11 +325,11 @@ json_t *surg__probe_learn(const surg__probe *p, const char *name) {
   return t;
 }
 
-/* --- writing: a line an operator, or a row where it has several --- */
+/* --- writing: one line for each operator, or for each row if it has several --- */
 
 static void put_flat(surg__buf *f, const json_t *j) {
   char *text = json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-  /* Blanks behind , and : outside of strings, as files made by hand have them. */
+  /* Blanks after , and : outside of strings, as in handwritten files. */
   bool quoted = false;
   for (const char *c = text; c && *c; c++) {
     if (*c == '\\' && quoted) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models of one node, made of the lines of passes/targets/probe.cases. */
+/* Builds models of one node from the lines of passes/targets/probe.cases. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 #include "infer/infer.h"
 #include "probe/probe.h"
 
-#define LINE_IR 4      /* initializers need not be inputs from here on */
-#define ELEMENTS 4096u /* of a constant that is made */
+#define LINE_IR 4      /* first IR version in which initializers need not be inputs */
+#define ELEMENTS 4096u /* most elements of a generated constant */
 
 surg_node *surg__probe_node(surg_model *m) {
   return surg_graph_last_node(surg_model_graph(m));
@@ -16,7 +16,8 @@ surg_node *surg__probe_node(surg_model *m) {
 
 /* --- from text --- */
 
-/* The domain of an operator as a line names it, "" for the default one; false: no such text. */
+/* Reads the domain ("" for the default one) and the name of the operator of a line; false:
+ * invalid. */
 static bool op_of_line(const char *line, char *domain, char *name, size_t size) {
   const char *node = strstr(line, " | ");
   node = node ? strstr(node + 3, "| ") : NULL;
@@ -75,14 +76,15 @@ static surg_model *load_line(surg__probe *p, size_t line) {
   return m;
 }
 
-/* Inputs with elements become constants. */
+/* Turns inputs with a default into constants. */
 static void settle_defaults(surg_model *m) {
   surg_graph *g = surg_model_graph(m);
   for (size_t i = surg_graph_input_count(g); i--;)
     if (surg_value_initializer(surg_graph_input(g, i))) surg_graph_remove_input(g, i);
 }
 
-/* To the version of the case, at the opset nearest to the line's that has it. */
+/* Converts the model to the version of the case, at the nearest opset that has this version. False:
+ * impossible. */
 static bool move_version(surg__probe *p, surg_model **m, const surg__probe_case *c) {
   size_t count;
   const surg_schema *all = surg__schema_versions(c->schema->op, &count);
@@ -103,7 +105,7 @@ static bool move_version(surg__probe *p, surg_model **m, const surg__probe_case 
   return n && surg_graph_node_count(surg_model_graph(*m)) == 1 && surg_node_schema(n) == c->schema;
 }
 
-/* --- what is changed on it --- */
+/* --- changes of the base model --- */
 
 static void put_one(uint8_t *out, size_t bytes, int dtype) {
   static const struct {
@@ -125,7 +127,8 @@ static void put_one(uint8_t *out, size_t bytes, int dtype) {
   for (size_t i = 0; i + unit <= bytes; i += unit) memcpy(out + i, one, unit);
 }
 
-/* A tensor of ones, or of `ints` where the element type is one of whole numbers. */
+/* A tensor of ones, or of the integers `ints` if the element type is an integer type and n_ints is
+ * the number of elements. NULL: too large. */
 static surg_tensor *make_tensor(surg_model *m, int dtype, const int64_t *dims, size_t rank,
                                 const int64_t *ints, int64_t n_ints) {
   static const uint8_t zeros[ELEMENTS * 16];
@@ -158,7 +161,7 @@ static size_t place_of(const surg_graph *g, const surg_value *v) {
   return SIZE_MAX;
 }
 
-/* Input i of the node, an input of the graph, becomes a constant. */
+/* Replaces input i of the node, a graph input, by a constant of ones. */
 static bool make_constant(surg_node *n, size_t i) {
   surg_graph *g = surg_node_graph(n);
   surg_value *v = surg_node_input(n, i);
@@ -173,7 +176,7 @@ static bool make_constant(surg_node *n, size_t i) {
   return surg_value_use_count(v, 1) || surg_graph_remove_input(g, place_of(g, v)) == SURG_OK;
 }
 
-/* The other way round. */
+/* Replaces input i of the node, a constant, by a graph input. */
 static bool make_input(surg_node *n, size_t i) {
   surg_model *m = surg_graph_model(surg_node_graph(n));
   const surg_tensor *t = surg_value_constant(surg_node_input(n, i));
@@ -195,7 +198,7 @@ static void drop_unused(surg_model *m) {
   }
 }
 
-/* Leaves out what may be left out, but for the input or output called `keep`. */
+/* Omits optional inputs and outputs of the node, except the one named `keep` (or NULL). */
 static bool only_required(surg_node *n, const char *keep) {
   const surg_schema *s = surg_node_schema(n);
   size_t last = 0;
@@ -215,7 +218,7 @@ static bool only_required(surg_node *n, const char *keep) {
   return true;
 }
 
-/* A value as another element type. */
+/* Changes the element type of input i. */
 static bool retype(surg_node *n, size_t i, int dtype) {
   surg_model *m = surg_graph_model(surg_node_graph(n));
   surg_value *v = surg_node_input(n, i);
@@ -240,8 +243,8 @@ static int dtype_of(const surg_value *v) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : 0;
 }
 
-/* Inputs that have the element type of those of a type parameter get another, and take it by their
- * own. False: nothing but that parameter has it. */
+/* Changes the element type of all inputs that have the type of the parameter in question, if their
+ * own type parameters allow it. False: only that parameter has the type. */
 static bool set_types(surg_node *n, const surg__probe_case *c) {
   int was = 0;
   bool others = false;
@@ -276,7 +279,7 @@ static bool set_type(surg_node *n, const surg__probe_case *c) {
   return bound;
 }
 
-/* Inputs that have the rank of the first one get another: all dims 2. */
+/* Changes the rank of all inputs; all dimensions become 2. False: they differ in rank. */
 static bool set_rank(surg_node *n, int64_t rank) {
   surg_model *m = surg_graph_model(surg_node_graph(n));
   const surg_type *first = surg_value_declared_type(surg_node_input(n, 0));
@@ -295,7 +298,7 @@ static bool set_rank(surg_node *n, int64_t rank) {
   return true;
 }
 
-/* Sizes of inputs are opened: the first of each (1), or all (2). */
+/* Makes sizes of inputs symbolic: the first of each input (1), or all (2). */
 static bool set_open(surg_model *m, int64_t which) {
   surg_graph *g = surg_model_graph(m);
   bool any = false;
@@ -326,7 +329,8 @@ static size_t input_called(const surg_node *n, const surg_schema *s, const char 
   return SIZE_MAX;
 }
 
-/* All inputs of the node become constants; the model keeps an input and an output of its own. */
+/* Makes all inputs of the node constants. A Relu is added so that the model still has an input and
+ * an output that depends on it. */
 static bool feed_constants(surg_model *m, surg_node *n) {
   surg_graph *g = surg_model_graph(m);
   bool any = false;
@@ -355,7 +359,7 @@ static bool change(surg_model *m, surg_node *n, const surg__probe_case *c) {
       return i != SIZE_MAX && make_input(n, i);
     }
     case SURG__PROBE_VALUE:
-      /* Pads are given or found, not both. */
+      /* Pads are either given or computed. */
       if (!strcmp(c->name, "auto_pad") && strcmp(c->value, "NOTSET") != 0)
         surg_node_remove_attr(n, "pads");
       return (c->value ? surg_node_set_string(n, c->name, c->value)
@@ -375,7 +379,7 @@ static bool change(surg_model *m, surg_node *n, const surg__probe_case *c) {
   }
 }
 
-/* Whether the node has an input or output that its schema calls so. */
+/* Whether the node has an input or output with this name in its schema. */
 static bool has_place(const surg_node *n, const surg_schema *s, const char *name) {
   if (input_called(n, s, name) != SIZE_MAX) return true;
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
@@ -408,7 +412,7 @@ static bool add_outputs(surg_model *m) {
   return true;
 }
 
-/* The IR version that its element types need, in what is taken; false: there is none. */
+/* Sets the lowest supported IR version that has the model's element types; false: none. */
 static bool set_ir(const surg__probe *p, surg_model *m, const surg__probe_case *c) {
   int64_t need = LINE_IR;
   const surg_graph *g = surg_model_graph(m);

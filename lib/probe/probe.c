@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rounds of questions that a target is learned from. */
+/* Probes an importer in rounds of questions and returns the target learned from the answers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@ static bool late(const surg__probe *p) {
          (p->deadline_ns && surg__os_now_ns() > p->deadline_ns);
 }
 
-/* Makes the model of a case where the importer finds it. False: there is no such model. */
+/* Generates the model of a case and saves it at `path`. False: no such model exists, or p->failure
+ * is set. */
 static bool place(surg__probe *p, surg__probe_case *c, const char *path) {
   const surg__hush hush = surg__hush_begin(p->ctx);
   p->ctx->alloc_status = SURG_OK;
@@ -76,7 +77,7 @@ static surg_status ask_batch(surg__probe *p, surg__probe_case **batch, surg__imp
   return s;
 }
 
-/* Asks all cases that were added since the last round. */
+/* Asks about all cases added since the last round. */
 static surg_status ask(surg__probe *p) {
   char(*paths)[SURG__PROBE_PATH] = surg__calloc(p->ctx, SURG__IMPORTER_BATCH, sizeof *paths);
   surg__probe_case *batch[SURG__IMPORTER_BATCH];
@@ -102,7 +103,7 @@ static surg_status ask(surg__probe *p) {
   return s ? s : p->failure;
 }
 
-/* The first form of each version that was accepted. */
+/* Marks the first accepted form of each version as its base. */
 static void choose_bases(surg__probe *p) {
   const surg_schema *last = NULL;
   for (size_t i = 0; i < p->cases.count; i++) {
@@ -124,7 +125,7 @@ static surg_status round_of(surg__probe *p, bool added) {
 static surg_status all_rounds(surg__probe *p) {
   static const int64_t first_guess[] = {4, 8, 10, 3};
   surg_status s = SURG_OK;
-  /* The IR version that the opsets are asked with has to be found by trying. */
+  /* The IR version with which to ask about opsets is found by trying. */
   for (size_t i = 0; i < SURG_COUNT(first_guess) && !p->opsets.count && s == SURG_OK; i++) {
     p->ir_low = p->ir_high = first_guess[i];
     s = round_of(p, surg__probe_add_engine(p));
@@ -198,7 +199,7 @@ surg_status surg_probe(surg_importer *im, const char *name, const surg_probe_opt
   p.only = p.options.ops;
   if (p.options.timeout_ms && surg__mul_u64(p.options.timeout_ms, 1000000, &ns) &&
       !surg__add_u64(surg__os_now_ns(), ns, &p.deadline_ns))
-    p.deadline_ns = 0; /* too far away */
+    p.deadline_ns = 0; /* beyond the range of the clock */
   surg_status s = surg_context_passes(im->ctx) ? all_rounds(&p) : surg__oom(im->ctx, NULL);
   if (s == SURG_OK) sum_up(&p, report);
   if (s == SURG_OK && !p.opsets.count) s = no_model(&p);

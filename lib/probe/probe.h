@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models of one node that ask an importer what it supports, and what is learned. */
+/* Generates models of one node, runs an importer on them, and learns from the answers what it
+ * supports. */
 #ifndef SURG_PROBE_INTERNAL_H
 #define SURG_PROBE_INTERNAL_H
 
@@ -10,45 +11,49 @@
 #include "schema/schema.h"
 #include "target/target.h"
 
-#define SURG__PROBE_PATH (64 + 4096) /* bytes of the path of a question */
+#define SURG__PROBE_PATH (64 + 4096) /* bytes of the path of a generated model */
 
-/* What a model asks. */
+/* The question that a model asks. */
 typedef enum surg__probe_what {
   SURG__PROBE_OPSET, /* an opset of a domain */
   SURG__PROBE_IR,
-  SURG__PROBE_DYNAMIC,  /* sizes of inputs that are not fixed: 1 the batch, 2 all */
-  SURG__PROBE_FUNCTION, /* 0 a function of the model, 1 an operator that nobody knows */
-  SURG__PROBE_ORDER,    /* a node before the one it reads */
+  SURG__PROBE_DYNAMIC,  /* input sizes that are not fixed: 1 the first axis, 2 all */
+  SURG__PROBE_FUNCTION, /* 0 a function of the model, 1 an operator that does not exist */
+  SURG__PROBE_ORDER,    /* a node precedes its producer */
   SURG__PROBE_BASE,     /* a version of an operator, in one of its forms */
   SURG__PROBE_TYPE,     /* an element type of a type parameter */
-  SURG__PROBE_TYPES,    /* ... and of all others that have the same one in the base */
-  SURG__PROBE_INPUT,    /* an input that is constant in the base comes from outside */
-  SURG__PROBE_GIVEN,    /* an optional input or output that the base leaves out */
+  SURG__PROBE_TYPES,    /* ... and of all inputs that have the same type in the base */
+  SURG__PROBE_INPUT,    /* an input that is constant in the base is a model input */
+  SURG__PROBE_GIVEN,    /* an optional input or output that the base omits */
   SURG__PROBE_VALUE,    /* a value of an attribute */
-  SURG__PROBE_SET,      /* an attribute with a value that is no single number or text */
-  SURG__PROBE_LEFT,     /* an attribute of the base is left out */
+  SURG__PROBE_SET,      /* an attribute whose value is no single number or string */
+  SURG__PROBE_LEFT,     /* an attribute of the base is omitted */
   SURG__PROBE_RANK,
   SURG__PROBE_FED, /* all inputs are constants */
-  SURG__PROBE_OPEN /* open sizes of inputs: 1 the first of each, 2 all */
+  SURG__PROBE_OPEN /* input sizes that are not fixed: 1 the first of each input, 2 all */
 } surg__probe_what;
 
-/* Forms of a base: bits. */
+/* Forms of a base, as bits. */
 #define SURG__PROBE_CONSTANTS 1u /* all inputs but the first are constants */
-#define SURG__PROBE_REQUIRED 2u  /* optional inputs and outputs are left out */
+#define SURG__PROBE_REQUIRED 2u  /* optional inputs and outputs are omitted */
 #define SURG__PROBE_FORMS 4u
 
 typedef struct surg__probe_case {
   surg__probe_what what;
-  const surg_schema *schema; /* of the version; NULL: about the engine */
-  size_t line;               /* of surg__probe_models */
+  const surg_schema *schema; /* version of the operator; NULL: a question about the engine */
+  size_t line;               /* index into surg__probe_models */
   unsigned form;
-  const char *name;              /* of a domain, type parameter, input, output, attribute */
-  const char *value;             /* of a text attribute */
-  int64_t number;                /* element type, rank, opset ... or of a number attribute */
-  bool base;                     /* the case whose form others of the version start from */
-  bool taken, asked, impossible; /* impossible: the engine's IR versions have no such thing */
-  char *why;                     /* heap; NULL where taken */
-  surg__verdict forecast;        /* of the target that is inherited */
+  const char *name;              /* of the domain, type parameter, input, output or attribute in
+                                  * question */
+  const char *value;             /* value of a string attribute; for OPSET an operator */
+  int64_t number;                /* element type, rank, opset, version or value of an INT
+                                  * attribute */
+  bool base;                     /* the accepted base case from which other cases of the version are
+                                  * derived */
+  bool taken, asked, impossible; /* impossible: needs an IR version that the engine does not
+                                  * support */
+  char *why;                     /* message; heap; NULL if accepted */
+  surg__verdict forecast;        /* verdict of the inherited target */
 } surg__probe_case;
 
 typedef struct surg__probe {
@@ -56,39 +61,39 @@ typedef struct surg__probe {
   surg_importer *im;
   const surg__target *inherit; /* NULL: none */
   int64_t ir_low, ir_high;
-  SURG_VEC(surg__tspan) opsets; /* by domain, as asked */
+  SURG_VEC(surg__tspan) opsets; /* by domain, as learned */
   SURG_VEC(surg__probe_case) cases;
-  size_t asked;         /* cases of before */
-  uint64_t models;      /* that were made */
+  size_t asked;         /* cases before this index are processed */
+  uint64_t models;      /* number of models generated */
   uint64_t deadline_ns; /* 0: none */
-  const char *only;     /* operators to ask about, "A+B"; NULL: all */
-  surg_status failure;  /* a question could not be written or held in memory: no answer is right */
+  const char *only;     /* operators to probe, "A+B"; NULL: all */
+  surg_status failure;  /* a model could not be generated or written: the answers are incomplete */
   surg_probe_options options;
 } surg__probe;
 
 /* --- models.c --- */
-/* Operators by the lines that show them: the op id of a line, 0 where the text does not hold. */
+/* The operator id of a line of surg__probe_models; 0: the line is invalid. */
 int surg__probe_line_op(surg__probe *p, size_t line);
-/* The model of a case, types inferred; NULL: there is none. */
+/* The model of a case, with inferred types; owned by the caller. NULL: no valid model exists. */
 surg_model *surg__probe_model(surg__probe *p, const surg__probe_case *c);
-/* Its node under test. */
+/* The node under test: the last of the main graph. */
 surg_node *surg__probe_node(surg_model *m);
 
-/* --- cases.c: rounds, each of what was accepted in those before --- */
+/* --- cases.c: each round is derived from the answers of the rounds before; false: no memory --- */
 bool surg__probe_add_engine(surg__probe *p);
 bool surg__probe_add_ir(surg__probe *p);
-bool surg__probe_add_rest(surg__probe *p); /* open sizes, functions */
+bool surg__probe_add_rest(surg__probe *p); /* symbolic sizes, node order, functions */
 bool surg__probe_add_bases(surg__probe *p);
 bool surg__probe_add_forms(surg__probe *p);
-/* The rank of a value, -1 where it is not known. */
+/* The rank of a value; -1: unknown. */
 int64_t surg__probe_rank(const surg_value *v);
 
-/* --- surg__probe_learn.c --- */
-/* The opsets and IR versions of the cases asked so far. */
+/* --- learn.c --- */
+/* Learns the supported opsets and IR versions from the cases asked so far. */
 void surg__probe_learn_windows(surg__probe *p);
-/* The target as JSON text. */
+/* The learned target as JSON; owned by the caller. */
 json_t *surg__probe_learn(const surg__probe *p, const char *name);
-/* Writes it so that people can read it. */
+/* Writes a target as readable JSON text. */
 void surg__probe_put(surg__buf *f, const json_t *target);
 
 #endif

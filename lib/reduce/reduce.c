@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest model of which a test is still true. Works on the nodes of the main graph by delta
- * debugging: a candidate is a clone from which a run of nodes is cut out. A. Zeller, R.
+/* Finds the smallest model for which a test is still true, by delta debugging on the nodes of the
+ * main graph: a candidate is a clone from which a range of nodes is removed. A. Zeller, R.
  * Hildebrandt, "Simplifying and isolating failure-inducing input", 2002. */
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/reduce.h>
@@ -32,8 +32,8 @@ static size_t node_count(const surg_model *m) {
   return surg_graph_node_count(surg_model_graph(m));
 }
 
-/* Whether the candidate is a model and the test is true of it; then it is the best. Takes the
- * model. */
+/* Tests a candidate; if it is a valid model and the test is true, it becomes the best one. The
+ * model is owned by the callee. */
 static bool interesting(reduction *r, surg_model *m) {
   surg__run_options options = {0};
   if (late(r) || surg_model_status(m) != SURG_OK ||
@@ -61,13 +61,13 @@ static surg_node *node_at(surg_graph *g, size_t index) {
   return n;
 }
 
-/* Drops all output entries of v. */
+/* Removes `v` from the outputs of the graph. */
 static void drop_outputs(surg_graph *g, const surg_value *v) {
   for (size_t i = surg_graph_output_count(g); i-- > 0;)
     if (surg_graph_output(g, i) == v) surg_graph_remove_output(g, i);
 }
 
-/* Makes the consumers of v read a new graph input; false: its type is unknown. */
+/* Replaces `v` by a new graph input for its consumers; false: its type is unknown. */
 static bool make_input(surg_graph *g, surg_value *v) {
   const surg_type *type = surg_value_type(v);
   if (!type) type = surg_value_declared_type(v);
@@ -77,7 +77,8 @@ static bool make_input(surg_graph *g, surg_value *v) {
   return input && surg_value_replace(v, input) == SURG_OK;
 }
 
-/* Makes outputs of inputs of a node: `made`: of all with a producer, else of the first without. */
+/* Makes inputs of a node outputs of the graph. With `made`: all that have a producer; else the
+ * first one without. */
 static void offer_inputs(surg_graph *g, const surg_node *n, bool made) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     surg_value *v = surg_node_input(n, i);
@@ -91,7 +92,8 @@ static void offer_inputs(surg_graph *g, const surg_node *n, bool made) {
   }
 }
 
-/* Cuts one node off its consumers and erases it. What it read becomes an output if none is left. */
+/* Erases a node; its consumers read new graph inputs instead. If no output is left, its inputs
+ * become outputs. */
 static bool cut_node(surg_graph *g, surg_node *n) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     surg_value *v = surg_node_output(n, i);
@@ -104,7 +106,8 @@ static bool cut_node(surg_graph *g, surg_node *n) {
   return surg_node_erase(n) == SURG_OK;
 }
 
-/* Tries without nodes [from, from + count), from the last to the first. */
+/* Tests the model without nodes [from, from + count), which are removed from the last to the
+ * first. */
 static bool without_nodes(reduction *r, size_t from, size_t count) {
   surg_model *m = surg_model_clone(r->best);
   if (!m || surg_model_infer(m) != SURG_OK) {
@@ -146,7 +149,7 @@ static bool reduce_outputs(reduction *r) {
   return any;
 }
 
-/* Chunks of halving size, from the last node to the first. */
+/* Removes ranges of nodes, from the last node to the first, of half the length in each round. */
 static bool reduce_nodes(reduction *r) {
   bool any = false;
   for (size_t chunk = (node_count(r->best) + 1) / 2; chunk > 0 && !late(r); chunk /= 2) {
@@ -154,7 +157,8 @@ static bool reduce_nodes(reduction *r) {
       size_t from = end > chunk ? end - chunk : 0;
       bool done = without_nodes(r, from, end - from);
       any |= done;
-      /* After a success pruning may have taken more; what is before `from` is still to do. */
+      /* After a success, pruning may have removed more nodes; nodes before `from` are still to be
+       * tested. */
       end = from < node_count(r->best) ? from : node_count(r->best);
       progress(r);
     }
@@ -185,7 +189,7 @@ surg_status surg_reduce(surg_model **model, surg_reduce_test test, void *user,
   uint64_t ns;
   if (r.options.timeout_ms && surg__mul_u64(r.options.timeout_ms, 1000000, &ns) &&
       !surg__add_u64(surg__os_now_ns(), ns, &r.deadline_ns))
-    r.deadline_ns = 0; /* too far away */
+    r.deadline_ns = 0; /* beyond the range of the clock */
   if (!surg_context_passes(ctx)) return surg__oom(ctx, surg_model_path(*model));
   const surg__hush hush = surg__hush_begin(ctx);
   surg_status s = surg__pipeline_parse(ctx, "prune{inputs}", "reduce", &r.prune);

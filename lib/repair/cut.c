@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts as public objects: which nodes block, and the pipelines that extract the parts. */
+/* Cuts as public objects: finds the nodes that block a target, and writes the pipelines that
+ * extract the parts. */
 #include <onnxsurg/repair.h>
 
 #include "base/base.h"
 #include "pass/pass.h"
 #include "target/target.h"
 
-#define ENDS 12u /* values that one end of a part may have in a pipeline */
+#define ENDS 12u /* most inputs or outputs of a part in a pipeline */
 
 struct surg_cut {
   surg_context *ctx;
@@ -55,7 +56,7 @@ size_t surg_cut_nodes(const surg_cut *c, surg_cut_part part) {
   return c && part >= SURG_CUT_BEFORE && part <= SURG_CUT_BEHIND ? c->cut.nodes[part] : 0;
 }
 
-/* The values that enter or leave a part; NULL: those of the model itself. */
+/* The inputs or outputs of a part; NULL: the same as those of the model. */
 static const surg__cut_values *end_of(const surg_cut *c, surg_cut_part part, bool outputs) {
   switch (part) {
     case SURG_CUT_BEFORE:
@@ -73,7 +74,7 @@ const surg_value *surg_cut_value(const surg_cut *c, surg_cut_part part, bool out
   return list && i < list->count ? list->items[i] : NULL;
 }
 
-/* False: too many. */
+/* Appends `option=A+B`; nothing for an empty list. False: too many values. */
 static bool put_values(surg__buf *b, const char *option, const surg__cut_values *list) {
   if (!list || !list->count) return true;
   if (list->count > ENDS) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `repair` for a target with a host: a model that the host supports is searched again for passes
- * after which fewer of its nodes run there. */
+/* Repair for a target with a host: once the host supports the model, searches for passes that leave
+ * fewer nodes on the host. */
 #include <string.h>
 
 #include "repair/repair.h"
@@ -14,11 +14,12 @@ static surg_status places(const surg__target *t, surg_model *m, size_t *elsewher
   return surg__target_elsewhere(t, m, count_place, elsewhere, nodes);
 }
 
-/* The target by itself, in the opsets and IR versions of its host where it states none. */
+/* The target without its host, whose opsets, IR versions and function support it inherits if it
+ * states none. */
 static surg__target alone(const surg__target *t) {
   surg__target own = *t;
   own.host = NULL;
-  own.folds = true; /* the host folds before it divides the graph */
+  own.folds = true; /* hosts fold constants before they partition the graph */
   if (!own.opsets.count) own.opsets = t->host->opsets;
   if (own.ir.low == INT64_MIN && own.ir.high == INT64_MAX) own.ir = t->host->ir;
   if (own.functions == SURG__UNSAID) own.functions = t->host->functions;
@@ -47,7 +48,7 @@ surg_status surg__repair_nearer(surg__repair *r, surg__repair_counts *after,
   r->t = t;
   if (s == SURG_OK) s = surg__repair_count(t, r->m, &host, NULL);
   if (s == SURG_OK) s = places(t, r->m, &left, &nodes);
-  r->refused.n = refused; /* what would help the target alone is not needed */
+  r->refused.n = refused; /* cures of the target alone are not required */
   r->wanted = wanted;
   if (s == SURG_OK && !host.all && host.unknown <= after->unknown && left < r->elsewhere) {
     *after = host;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs and outputs of a model under repair: what a caller sees of them, and which of them may
- * still be left uncast. */
+/* The interface of a model under repair: its inputs and outputs as a caller sees them, and the
+ * Casts that can still be left to the caller. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static int dtype_of(const surg_type *t) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
 }
 
-/* An output that says no type is of the one that is inferred. */
+/* The declared element type of an output; if it has none, the inferred one. */
 static int output_dtype(surg_model *m, size_t i) {
   const surg_graph *g = surg_model_graph(m);
   const surg_type *t = surg_graph_output_type(g, i);
@@ -20,7 +20,7 @@ static int output_dtype(surg_model *m, size_t i) {
   return dtype_of(t);
 }
 
-/* The length stands in front: names hold anything. */
+/* Starts a line. The name is preceded by its length, as it may contain any character. */
 static void put_head(surg__buf *out, bool output, const char *name, int dtype) {
   surg__buf_printf(out, "%c%zu:%s:%d", output ? 'o' : 'i', strlen(name), name, dtype);
 }
@@ -31,7 +31,7 @@ surg_status surg__repair_put_interface(surg_model *m, surg__buf *out) {
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
     const surg_type *t = surg_value_declared_type(v);
-    /* Below IR version 4 weights stand there, and nobody gives them. */
+    /* Below IR version 4 weights are listed as inputs; callers do not supply them. */
     if (surg_value_constant(v)) continue;
     put_head(out, false, surg_value_name(v), dtype_of(t));
     for (size_t k = 0; dtype_of(t) && k < surg_type_rank(t); k++)
@@ -47,8 +47,8 @@ surg_status surg__repair_put_interface(surg_model *m, surg__buf *out) {
   return out->failed ? SURG_ENOMEM : SURG_OK;
 }
 
-/* The element type that the origin has under that name, or `now`. Both list what there is in one
- * order, so that the search goes on where the last one ended. */
+/* The element type of this name in the original interface, or `now` if it is missing. Both
+ * interfaces have the same order, so the search continues at *at, where the last one ended. */
 static int was_of(const surg__buf *origin, size_t *at, bool output, const char *name, int now) {
   surg__buf head;
   int was = now;
@@ -75,7 +75,7 @@ typedef struct leaving {
 
 static void leave_out(leaving *l, bool output, const char *name, int now) {
   const int was = was_of(l->origin, &l->at, output, name, now);
-  /* Each float16 is a float: that Cast is none to reckon with. */
+  /* float16 converts to float exactly: that Cast does not matter. */
   if (was == now || (now == SURG_FLOAT && (was == SURG_FLOAT16 || was == SURG_BFLOAT16))) return;
   surg__buf_puts(l->out, l->n++ ? "+" : "{except=");
   surg__pipeline_quote(l->out, name);

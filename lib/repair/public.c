@@ -36,8 +36,8 @@ static const char *mend_text(surg__consent c) {
   return c.interface ? "mend{interface}" : "mend";
 }
 
-/* A copy of the model without its defects: cured by what is certain, and only where some of them
- * stay then by what is consented to. SURG_EINVALID: some stay even so. */
+/* A copy of the model without its defects: cured exactly if possible, otherwise with the given
+ * consent. SURG_EINVALID: defects remain. */
 static surg_status mend(surg_repair *r, const surg_model *m, surg__consent given, bool verify_each,
                         surg__consent *used, surg_model **out) {
   const surg__consent steps[] = {{SURG_EXACT, given.interface}, given};
@@ -72,7 +72,7 @@ static surg_status search(surg_repair *r, const surg_model *model, const surg__t
   x->is_nearer = !o->keep_host_nodes;
   x->sizes = &sizes;
   if (r->mended) {
-    /* A declaration that is corrected is no change of the interface. */
+    /* The correction of a wrong declaration does not change the interface. */
     x->used = (surg__consent){used.most, used.interface && given.interface};
     surg__buf_puts(&x->pipeline, mend_text(given));
   }
@@ -187,7 +187,7 @@ surg_status surg_repair_assess(const surg_model *model, const surg_target *targe
   const surg__hush hush = surg__hush_begin(ctx);
   const surg_status s = surg__verdict_find(&v, target, model);
   r->search = v.search;
-  r->search.origin = NULL; /* it pointed into the copy */
+  r->search.origin = NULL; /* it points into `v` */
   r->before = v.before;
   r->after = v.after;
   r->misread = v.after.misread;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for a repair: cures are tried one by one on a copy, in the order of how little they
- * change; one stays if the target objects to less afterwards. */
+/* Searches for a repair: tries cures one by one on a copy, the smallest change first, and keeps a
+ * cure if the target has fewer objections afterwards. */
 #include "repair/repair.h"
 
 #include <stdio.h>
@@ -10,12 +10,13 @@
 #include "base/diag.h"
 #include "pass/pass.h"
 
-#define ROUNDS 8u /* over all cures; each must leave fewer objections */
+#define ROUNDS 8u /* most rounds over all cures; each must leave fewer objections */
 #define AHEAD_NODES \
-  200000u          /* of models that are tried in searches ahead, more than in all others */
-#define WRAPS 64u  /* operators and types, of which computing in others is tried */
-#define OUTPUTS 64u /* that are given a node at once */
-#define AHEAD 2u   /* searches one in the other: sizes, an operator, what that needs */
+  200000u          /* nodes that look-ahead searches may try beyond those the main search tries */
+#define WRAPS 64u  /* most combinations of operator and types for which casts are tried */
+#define OUTPUTS 64u /* most outputs that get a node at once */
+#define AHEAD 2u   /* nesting of look-ahead searches: sizes, an operator, the cures of its
+                    * replacement */
 #define OLDEST 7  /* the oldest opset that is tried */
 
 /* --- objections --- */
@@ -96,11 +97,11 @@ surg_status surg__repair_run(surg_context *ctx, surg_model **m, const char *text
   return s;
 }
 
-/* The same on a copy, and counts what the target objects to then. NULL: it cannot be run there, or
- * changes nothing. */
+/* Runs a pipeline on a copy and counts the objections to the result. NULL: it fails, changes
+ * nothing, or the budget of look-ahead searches is spent. Owned by the caller. */
 static surg_model *try_on(surg__repair *r, const char *text, surg__consent given,
                           surg__repair_counts *after, surg__consent *needed) {
-  /* Looking ahead takes no longer than all the rest does, or than is soon done. */
+  /* Look-ahead searches may cost as much as the main search, plus a constant. */
   const uint64_t nodes = surg_graph_node_count(surg_model_graph(r->m)) + 1;
   uint64_t *work = r->work ? r->work : r->worked;
   if (r->depth && work[1] > work[0] + AHEAD_NODES) return NULL;
@@ -118,7 +119,7 @@ static surg_model *try_on(surg__repair *r, const char *text, surg__consent given
   return NULL;
 }
 
-/* Notes a cure that would help with more consents, once. */
+/* Records a cure that requires more consent, once. */
 static void would_help(surg__repair *r, const char *text, surg__consent needed) {
   const size_t n = strlen(text);
   r->wanted = both(r->wanted, needed);
@@ -127,14 +128,16 @@ static void would_help(surg__repair *r, const char *text, surg__consent needed) 
   surg__buf_printf(&r->refused, "%s%s", r->refused.n ? ", " : "", text);
 }
 
-/* Whether the pipeline is `mend` alone, and so is the cure: one run with all consents does both. */
+/* Whether the pipeline is `mend` and so is the cure: one run with the union of their consents does
+ * both. */
 static bool is_repeated(const surg__buf *pipeline, const char *text) {
   static const char mend[] = "mend";
   return !strcmp(text, mend) && pipeline->n == sizeof mend - 1 &&
          !memcmp(pipeline->p, mend, pipeline->n);
 }
 
-/* Keeps the cure if the target objects to less; *now is what remains. */
+/* Applies the cure if it leaves fewer objections and the consent covers it; *now is updated.
+ * Records it if it helps with more consent only. Returns whether it was applied. */
 static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
   surg__repair_counts after;
   surg__consent needed = {SURG_EXACT, false};
@@ -169,7 +172,7 @@ static const surg__tspan *window(const surg__target *t) {
   return NULL;
 }
 
-/* The opset with the fewest objections, the nearest one where several have as few. */
+/* Finds the opset conversion that leaves the fewest objections; of equal ones the nearest opset. */
 static bool best_opset(surg__repair *r, surg__consent given, const surg__repair_counts *now,
                        char *best, size_t size) {
   const surg__tspan *w = window(r->t);
@@ -198,12 +201,12 @@ static bool best_opset(surg__repair *r, surg__consent given, const surg__repair_
 static bool cure_opset(surg__repair *r, surg__repair_counts *now) {
   char best[64];
   if (best_opset(r, r->given, now, best, sizeof best)) return cure(r, best, now);
-  /* With all consents cure() tries it, and notes what it would take. */
+  /* cure() tries it with all consents and records the consent it requires. */
   return r->given.most < SURG_LOSSY && best_opset(r, SURG__ALL_CONSENT, now, best, sizeof best) &&
          cure(r, best, now);
 }
 
-/* Other domains: to the nearest end of what is taken. */
+/* Converts other domains to the nearest supported opset. */
 static bool cure_domains(surg__repair *r, surg__repair_counts *now) {
   bool any = false;
   for (size_t i = 0; i < r->t->opsets.count; i++) {
@@ -226,7 +229,8 @@ static bool cure_ir(surg__repair *r, surg__repair_counts *now) {
   return cure(r, text, now);
 }
 
-/* What comes of a pipeline may be refused as it stands, and have cures of its own. */
+/* Looks ahead: runs a pipeline, searches for cures of its result, and applies both together if they
+ * leave fewer objections. For pipelines whose result alone is rejected. */
 static bool cure_ahead(surg__repair *r, const char *text, surg__repair_counts *now) {
   surg__repair_counts before, after;
   surg__consent needed;
@@ -257,7 +261,7 @@ static bool cure_ahead(surg__repair *r, const char *text, surg__repair_counts *n
   return done;
 }
 
-/* Refused operators, one by one: where one cannot be replaced the others can. */
+/* Replaces rejected operators one by one, as some may have no replacement. */
 static bool cure_ops(surg__repair *r, surg__repair_counts *now, bool ahead) {
   surg__buf ops, text;
   surg__repair_counts unused;
@@ -284,8 +288,8 @@ static bool cure_ops(surg__repair *r, surg__repair_counts *now, bool ahead) {
   return any;
 }
 
-/* Operators that are refused as they stand, not altogether: each rule that starts from one of them
- * is tried by itself, since a group as a whole would change what nobody objects to. */
+/* Collects all rejected operators. `note_form`: only those rejected in their present form, such as
+ * a type or attribute. */
 static void note_any(void *user, const surg__objection *o) {
   if (o->verdict == SURG__ILLEGAL && o->node && o->cause != SURG__C_DYNAMIC) add_op(user, o->node);
 }
@@ -297,7 +301,9 @@ static void note_form(void *user, const surg__objection *o) {
   if (o->verdict == SURG__ILLEGAL && o->node && form) add_op(user, o->node);
 }
 
-/* `all`: where nothing else helped, operators that are not there, too. */
+/* Tries each rewrite rule of the groups `forms` and `substitute` that starts from a rejected
+ * operator. One rule at a time, since a whole group would also change supported nodes. `all`: also
+ * for operators that are unsupported in every form. */
 static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   surg__buf ops;
   char text[200], op[256];
@@ -305,7 +311,8 @@ static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   surg__buf_init(&ops, r->ctx);
   surg__target_model(r->t, r->m, all ? note_any : note_form, &ops);
   const size_t n = ops.n ? surg_context_rule_count(r->ctx) : 0;
-  /* The same operator first, and what is known to be taken before what may be. */
+  /* Rules of the group `forms`, which keep the operator, come first. All rules are tried strictly
+   * first (no new unknown objections), then leniently. */
   for (size_t i = 0; now->all && i < 4 * n; i++) {
     r->is_strict = i < 2 * n;
     const surg_rule *rule = surg_context_rule(r->ctx, i % n);
@@ -321,7 +328,7 @@ static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   return any;
 }
 
-/* Kernels that there are for other element types alone. */
+/* Pipelines that compute a node in an element type the engine supports, between Casts. */
 typedef struct wraps {
   const surg__target *t;
   SURG_VEC(char *) texts;
@@ -368,7 +375,8 @@ static bool cure_wraps(surg__repair *r, surg__repair_counts *now) {
   return any;
 }
 
-/* Open sizes made numbers, by a guess: then what an engine wants to be constant can be folded. */
+/* Fixes symbolic and unknown sizes by a guess, so that values the engine requires to be constant
+ * can be folded. A guess that makes shapes contradict each other is discarded. */
 static bool cure_sizes(surg__repair *r, surg__repair_counts *now, bool ahead) {
   surg__buf text;
   bool done = false;
@@ -392,7 +400,7 @@ static bool cure_sizes(surg__repair *r, surg__repair_counts *now, bool ahead) {
   return done;
 }
 
-/* Weights that are outputs of the model come from a node. */
+/* Inserts an Identity before model outputs that are initializers, for targets that reject these. */
 static bool cure_outputs(surg__repair *r, surg__repair_counts *now) {
   surg__buf text;
   surg__buf_init(&text, r->ctx);
@@ -420,8 +428,8 @@ static bool has_defaults(const surg_model *m) {
   return false;
 }
 
-/* Inputs and outputs as the caller would rather not have them: Casts are his, weights cannot be
- * given any more, element types that the engine lacks are gone, all of them at once. */
+/* Cures that change inputs and outputs: Casts are left to the caller, inputs with defaults become
+ * constants, unsupported element types are replaced everywhere. */
 static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   static const char settle[] = "freeze-inputs,fold,prune";
   static const char *const types[] = {"retype{from=float16},rewrite{group=simplify},prune",
@@ -441,7 +449,7 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   return any;
 }
 
-/* Where a replacement is known in other opsets alone: there first, and back if that is better. */
+/* Converts to an opset in which more replacements exist, and back if the result is better. */
 static bool cure_elsewhere(surg__repair *r, surg__repair_counts *now) {
   static const int64_t tried[] = {13, 18};
   const surg__tspan *w = window(r->t);
@@ -456,7 +464,7 @@ static bool cure_elsewhere(surg__repair *r, surg__repair_counts *now) {
   return done;
 }
 
-/* The nearest end of the opsets that are taken, though operators there have cures to come. */
+/* Converts to the nearest supported opset, and cures the operators that are rejected there. */
 static bool cure_opset_ahead(surg__repair *r, surg__repair_counts *now) {
   const surg__tspan *w = window(r->t);
   const int64_t have = surg_model_opset(r->m, "");
@@ -466,7 +474,7 @@ static bool cure_opset_ahead(surg__repair *r, surg__repair_counts *now) {
   return cure_ahead(r, text, now);
 }
 
-/* One round, what changes least first. */
+/* Tries all cures once, the smallest change first. */
 static bool round_of(surg__repair *r, surg__repair_counts *now) {
   static const struct simple {
     surg__cause cause;
@@ -514,7 +522,8 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
     if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
   if (now->count[SURG__C_PLACE]) any |= cure_outputs(r, now);
-  /* Whoever looked ahead came for a replacement: before the opset moves again. */
+  /* A look-ahead search is about a replacement: replace operators before the opset is converted
+   * again. */
   if (r->depth && now->all) any |= cure_ops(r, now, false);
   any |= cure_forms(r, now, false);
   if (now->count[SURG__C_TYPE]) any |= cure_wraps(r, now);
@@ -526,7 +535,7 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
 
 /* --- the search --- */
 
-/* What the user says of sizes comes first, and is consent enough. */
+/* Fixes the sizes that the user gives, before all cures. They need no other consent. */
 static surg_status give_sizes(surg__repair *r) {
   surg__buf text;
   surg__consent needed;
@@ -550,7 +559,7 @@ static surg_status search(surg__repair *r, surg__repair_counts *after) {
     if (cure_ops(r, after, true) || cure_forms(r, after, true) || cure_opset_ahead(r, after) ||
         cure_interface(r, after) || cure_sizes(r, after, false))
       continue;
-    /* What all that can do is done, so that less is due to what comes first. */
+    /* Last resort, after all cheaper cures, so that they are responsible for fewer changes. */
     r->is_wider = true;
     if (!cure_ops(r, after, true) && !cure_sizes(r, after, true) && !cure_elsewhere(r, after))
       break;
@@ -558,8 +567,8 @@ static surg_status search(surg__repair *r, surg__repair_counts *after) {
   return r->failure;
 }
 
-/* With consent to what is lossy: what the engine imports and computes otherwise is left so, where
- * the whole is imported then. */
+/* With consent to lossy changes: searches again, and leaves misread nodes (imported, computed
+ * differently) in the model if that makes it importable. */
 static surg_status search_lenient(surg__repair *r, surg__repair_counts *after) {
   if (!after->all || r->depth || r->given.most < SURG_LOSSY || !surg__target_misreads(r->t))
     return SURG_OK;

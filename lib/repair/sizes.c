@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open sizes of inputs made numbers, for engines that take none: as the user says, or by a guess
- * that the shapes of the model do not contradict. */
+/* Fixes symbolic and unknown sizes of inputs for engines that require fixed ones: as the user gives
+ * them, or by a guess that the shapes of the model do not contradict. */
 #include <string.h>
 
 #include "check/check.h"
@@ -8,11 +8,12 @@
 #include "repair/repair.h"
 
 #define BATCH 1
-#define SIDE 224  /* heights and widths of images */
-#define LENGTH 16 /* of sequences and all the rest */
-#define MOST 256  /* sizes that are made numbers; an engine wants no model with more */
+#define SIDE 224  /* height and width of images */
+#define LENGTH 16 /* of sequences and all other axes */
+#define MOST 256  /* most sizes that are fixed */
 
-/* Images have two open sides, their batch apart; caches of decoders have one open axis. */
+/* The guess for a size. Rank 4 with two symbolic or unknown sizes after the batch is an image; with
+ * one it is a decoder's cache. */
 static int64_t guess_of(const surg_type *t, size_t axis) {
   size_t open = 0;
   if (axis == 0 && surg_type_rank(t) > 1) return BATCH;
@@ -27,7 +28,7 @@ static bool put_size(surg__buf *out, const char *name, int64_t size) {
   return !out->failed;
 }
 
-/* Sizes that were put, and the symbols that have theirs. */
+/* The pipeline being written, and the symbols it already fixes. */
 typedef struct freezing {
   surg_context *ctx;
   const surg__sizes *given;
@@ -52,7 +53,8 @@ static bool size_of(const surg__sizes *given, const char *name, int64_t *out) {
   return false;
 }
 
-/* An axis that is open; freeze knows it by its symbol, or by the input and its place there. */
+/* Adds the size of an axis that is not fixed. `freeze` names it by its symbol, or as
+ * "input.axis". */
 static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   const surg_type *t = surg_value_declared_type(v);
   const surg_dim d = surg_type_dim(t, axis);
@@ -95,7 +97,7 @@ bool surg__repair_freeze(const surg_model *m, const surg__sizes *given, bool gue
   return good && !out->failed;
 }
 
-/* Whether freeze would be told of it: a symbol of an input, or an input and its axis. */
+/* Whether the name is a symbol or an "input.axis" that freeze accepts. */
 static bool is_open(const surg_model *m, const surg_size *d) {
   const surg__sizes one = {d, 1};
   surg__buf text;

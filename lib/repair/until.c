@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for a repair by asking an importer. A message that is known names its cures; else what
- * the target objects to is cured, or else the passes that help most often are tried. A change stays
- * if the importer then says something it has not said before, and what it takes in the end is tried
- * again without each of the changes. */
+/* Searches for a repair by running an importer. Cures are, in this order: those of a known message,
+ * a repair for the target's objections, and passes that often help. A change is kept if the
+ * importer then accepts the model or prints a new message. At the end each change is removed if the
+ * importer accepts the model without it. */
 #include "repair/until.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "base/diag.h"
 #include "pass/pass.h"
 
-/* What helps most often where nobody knows what the message means, what changes least first. */
+/* Pipelines that often help when the message is unknown, roughly the smallest change first. */
 static const char *const families[] = {"mend",         "prune",        "ir{to=8}",
                                        "ir{to=7}",     "opset{to=17}",
                                        "opset{to=15}", "opset{to=13}",
@@ -28,8 +28,8 @@ static uint64_t hash_of(const surg__until *u, const char *text) {
   return surg__hash(u->ctx, text, strlen(text));
 }
 
-/* Whether the importer takes the file; else *why is what it says, to free(). False in *ran: it
- * cannot be run. */
+/* Whether the importer accepts the file; if not, *why is its message, to free(). *ran is false if
+ * the importer cannot be run. */
 static bool ask_file(surg__until *u, const char *path, char **why, bool *ran) {
   surg__importer_case c = {.file = path};
   *why = NULL;
@@ -70,8 +70,8 @@ static void note_refused(surg__until *u, const char *pipeline, surg__consent nee
   if (copy && !surg__vec_push(u->ctx, &u->refused, copy)) free(copy);
 }
 
-/* A copy of the model after a pipeline; NULL where it cannot be run, changes nothing, or takes
- * consent that was not given. */
+/* A copy of the model after a pipeline; NULL: it fails, changes nothing, or requires more consent,
+ * which is recorded. */
 static surg_model *changed(surg__until *u, surg_model *from, const char *pipeline,
                            surg__consent *needed) {
   surg_model *copy = surg_model_clone(from);
@@ -99,7 +99,8 @@ static bool spent(const surg__until *u) {
          surg__child_cancelled(&u->im->child);
 }
 
-/* Keeps the change if the importer takes the model then, or says something new. */
+/* Applies a pipeline and keeps the change if the importer then accepts the model or prints a new
+ * message. */
 static bool try_cure(surg__until *u, const char *pipeline) {
   surg__consent needed = {SURG_EXACT, false};
   if (spent(u)) return false;
@@ -129,7 +130,7 @@ static bool try_cure(surg__until *u, const char *pipeline) {
 
 /* --- cures --- */
 
-/* All that a target objects to. */
+/* Applies the repair that a search for target `t` finds. */
 static bool cure_target(surg__until *u, const surg__target *t) {
   surg__repair search;
   surg__repair_counts before, after;
@@ -190,7 +191,7 @@ static surg_status load(surg__until *u, surg_model **m) {
   return surg_model_load(u->ctx, u->in, &any, m);
 }
 
-/* The model after all steps but one; taken by the importer. */
+/* The model after all steps but one; NULL: the importer rejects it. */
 static surg_model *without(surg__until *u, size_t left_out) {
   surg_model *m = NULL;
   if (load(u, &m) != SURG_OK) return NULL;
@@ -207,8 +208,8 @@ static surg_model *without(surg__until *u, size_t left_out) {
   return NULL;
 }
 
-/* A later change may make earlier ones unnecessary. What mends the model, and sizes that the user
- * gave, stay. */
+/* Removes steps that later ones have made unnecessary. Steps that mend the model or set sizes are
+ * kept. */
 static void minimise(surg__until *u) {
   for (size_t i = u->kept; u->steps.count > 1 && i < u->steps.count && !spent(u);) {
     surg_model *m = without(u, i);
@@ -225,7 +226,7 @@ static void minimise(surg__until *u) {
   }
 }
 
-/* What the user says of sizes comes first, and is consent enough. */
+/* Fixes the sizes that the user gives, before all cures. They need no other consent. */
 static surg_status give_sizes(surg__until *u) {
   const char *none = surg__repair_no_size(u->m, u->sizes);
   const surg__consent given = u->given;
@@ -262,8 +263,8 @@ static surg_status give_sizes(surg__until *u) {
   return SURG_OK;
 }
 
-/* Cures what makes the model invalid: by what is certain, and else by what the user consents to.
- * Each later step needs that, so it is kept whatever the importer answers. */
+/* Cures the defects of an invalid model: exactly if possible, otherwise with the given consent. All
+ * later steps depend on this one, so it is kept whatever the importer answers. */
 static surg_status mend_first(surg__until *u) {
   const surg__consent certain = {SURG_EXACT, u->given.interface};
   const surg__consent *const ways[] = {&certain, &u->given};
@@ -277,7 +278,7 @@ static surg_status mend_first(surg__until *u) {
   }
   u->invalid = s == SURG_EINVALID;
   if (s != SURG_OK) return s;
-  /* A declaration that is corrected is no change of the interface. */
+  /* The correction of a wrong declaration does not change the interface. */
   step.needed.interface &= u->given.interface;
   step.pipeline = strdup(text);
   step.why = strdup("the model is invalid");

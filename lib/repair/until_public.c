@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Repairs that ask an importer, as public objects (onnxsurg/repair.h). */
+/* Repairs that run an importer, as public objects (onnxsurg/repair.h). */
 #include "base/diag.h"
 #include "base/hush.h"
 #include "repair/until.h"
@@ -8,7 +8,7 @@ struct surg_until {
   surg_context *ctx;
   surg__until search;
   surg__buf pipeline; /* NUL-terminated */
-  surg_messages *own; /* the built-in messages, where none were given */
+  surg_messages *own; /* the built-in messages, if the caller gave none */
 };
 
 static surg_status find(surg_until *u, surg_importer *im, const char *path,
@@ -37,7 +37,7 @@ static surg_status find(surg_until *u, surg_importer *im, const char *path,
   return s == SURG_OK && u->pipeline.failed ? SURG_ENOMEM : s;
 }
 
-/* Reports what is wrong with the model of the file, which cannot be mended. */
+/* Reports the defects of the model in a file, which cannot be cured within the consent. */
 static void report_invalid(surg_context *ctx, const char *path, const surg_load_options *load,
                            surg__consent given) {
   surg_load_options lenient;

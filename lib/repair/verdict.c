@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both searches run on copies: first without consent, then with all of it. */
+/* Runs both searches on copies: first without consent, then with all of it. */
 #include "repair/verdict.h"
 
-/* A copy of the model, without what makes it invalid where `mend` can cure that with the consent;
- * *used: what the cures took. NULL: out of memory. */
+/* A copy of the model, mended if it has findings and `mend` succeeds within the consent; *used is
+ * the consent required, *changed whether it was mended. NULL: out of memory. */
 static surg_model *mended(const surg_model *m, surg__consent given, surg__consent *used,
                           bool *changed) {
   surg_model *copy = surg_model_clone(m);
@@ -30,7 +30,7 @@ static surg_status search(surg__verdict_search *v, const surg__target *t, const 
   surg__repair_free(&v->search);
   surg__repair_init(&v->search, surg_model_context(m), t, copy, given);
   if (v->mended) {
-    /* A declaration that is corrected is no change of the interface. */
+    /* The correction of a wrong declaration does not change the interface. */
     v->search.used = (surg__consent){used.most, used.interface && given.interface};
     surg__buf_puts(&v->search.pipeline, "mend");
   }
@@ -40,7 +40,7 @@ static surg_status search(surg__verdict_search *v, const surg__target *t, const 
   return s;
 }
 
-/* What came of a search that left nothing unsupported. */
+/* The assessment after a search that left nothing unsupported. */
 static surg_assessment cured(const surg__verdict_search *v, surg_assessment kind) {
   return v->after.unknown ? SURG_ASSESS_UNCERTAIN : kind;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be reached for a model and a target: two searches, without consent and with all of it.
- */
+/* What repairs can achieve for a model and a target: two searches, without consent and with all of
+ * it. */
 #ifndef SURG_REPAIR_VERDICT_H
 #define SURG_REPAIR_VERDICT_H
 
@@ -9,11 +9,11 @@
 typedef struct surg__verdict_search {
   surg_assessment kind;
   surg__repair_counts before, after;
-  surg__repair search; /* its model is as far as it can be cured, its pipeline the way there */
+  surg__repair search; /* its model is as far as it can be cured, its pipeline the changes made */
   bool mended;         /* the search began with `mend` */
 } surg__verdict_search;
 
-/* Searches on copies. After a failure, too, `search` is freed with surg__repair_free. */
+/* Searches on copies of the model. Free `search` with surg__repair_free, also after a failure. */
 surg_status surg__verdict_find(surg__verdict_search *v, const surg__target *t, const surg_model *m);
 
 #endif
