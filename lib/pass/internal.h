@@ -10,7 +10,7 @@
 
 typedef struct surg__plugin {
   void *handle;     /* of dlopen; never closed */
-  const char *name; /* storage of the plugin */
+  const char *name; /* owned by the plugin */
 } surg__plugin;
 
 typedef struct surg__entry {

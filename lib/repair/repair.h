@@ -65,8 +65,8 @@ typedef struct surg__repair {
   surg_context *ctx; /* of the model; its diagnostics should be suppressed, as cures that fail
                       * report errors */
   const surg__target *t;
-  surg__target lenient; /* a copy with other rules, while it is searched for: misread nodes are
-                         * accepted, or no host */
+  surg__target lenient; /* storage of `t` in searches with other rules: misread nodes accepted, or
+                         * without its host */
   surg_model *m;        /* owned; with the cures found so far */
   surg__consent given;
   bool verify_each;

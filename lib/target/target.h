@@ -195,7 +195,7 @@ typedef enum surg__cause {
   SURG__C_FUNCTION,
   SURG__C_CUSTOM,
   SURG__C_ORDER,    /* a node precedes its producer */
-  SURG__C_FED,      /* an input must not be constant, or not all inputs */
+  SURG__C_FED,      /* an input must not be constant, or not all inputs may be */
   SURG__C_EXTERNAL, /* weights in external data files */
   SURG__C_INVALID,  /* invalid ONNX: a finding of `check` */
   SURG__C_SAYS      /* a limit stated as prose */
