@@ -11,7 +11,7 @@
 
 #include "base/dtype.h"
 #include "sym/expr.h"
-#include "ir/ir.h" /* for surg__interned alone */
+#include "ir/ir.h" /* for surg__interned only */
 #include "pass/internal.h"
 #include "run/verify.h"
 
@@ -30,7 +30,7 @@ typedef struct prover {
   char blamed[300]; /* title of the pass, or empty */
 } prover;
 
-/* --- how far apart --- */
+/* --- tolerances --- */
 
 static double epsilon(int dtype) {
   switch (dtype) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that a pass calls while it runs. Those that read options are in options.c. */
 #include "base/os.h"
-#include "ir/ir.h" /* for surg__locate_node alone */
+#include "ir/ir.h" /* for surg__locate_node only */
 #include "pass/internal.h"
 
 surg_model *surg_pass_model(const surg_pass_ctx *p) {

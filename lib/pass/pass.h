@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-/* --- registry (registry.c): passes in the order they were registered, and presets --- */
+/* --- registry (registry.c): passes in order of registration, and presets --- */
 
 /* The registry of the context, created on first use. NULL: out of memory. */
 surg_registry *surg__registry(surg_context *ctx);

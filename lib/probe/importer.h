@@ -32,7 +32,7 @@ struct surg_importer {
 typedef struct surg__importer_case {
   const char *file;
   bool taken, asked;
-  char *why; /* heap; NULL where the file is accepted */
+  char *why; /* heap; NULL if the file is accepted */
 } surg__importer_case;
 
 /* Sets up a command from the words of `text` and the limits and cancel function of `options` (or

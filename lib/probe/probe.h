@@ -67,7 +67,7 @@ typedef struct surg__probe {
   uint64_t models;      /* number of models generated */
   uint64_t deadline_ns; /* 0: none */
   const char *only;     /* operators to probe, "A+B"; NULL: all */
-  surg_status failure;  /* a model could not be generated or written: the answers are incomplete */
+  surg_status failure;  /* a model could not be generated or written: the answers are unusable */
   surg_probe_options options;
 } surg__probe;
 

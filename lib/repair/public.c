@@ -170,7 +170,7 @@ void surg_repair_free(surg_repair *r) {
   surg__free(r->ctx, r);
 }
 
-/* --- both searches --- */
+/* --- assessment --- */
 
 surg_status surg_repair_assess(const surg_model *model, const surg_target *target,
                                surg_assessment *out, surg_repair **found) {

@@ -22,7 +22,7 @@ static const char *const families[] = {"mend",         "prune",        "ir{to=8}
                                        "inline,prune", "fold{max-growth=inf},prune",
                                        "simplify",     "opset{to=11},simplify"};
 
-/* --- asking --- */
+/* --- running the importer --- */
 
 static uint64_t hash_of(const surg__until *u, const char *text) {
   return surg__hash(u->ctx, text, strlen(text));
@@ -178,7 +178,7 @@ static bool one_step(surg__until *u) {
   return cure_message(u) || (u->target && cure_target(u, u->target)) || cure_families(u);
 }
 
-/* --- the shortest set --- */
+/* --- removing unnecessary steps --- */
 
 void surg__until_pipeline(const surg__until *u, surg__buf *out) {
   for (size_t i = 0; i < u->steps.count; i++)

@@ -10,7 +10,7 @@ typedef struct surg__verdict_search {
   surg_assessment kind;
   surg__repair_counts before, after;
   surg__repair search; /* its model is as far as it can be cured, its pipeline the changes made */
-  bool mended;         /* the search began with `mend` */
+  bool mended;         /* `mend` changed the model before the search */
 } surg__verdict_search;
 
 /* Searches on copies of the model. Free `search` with surg__repair_free, also after a failure. */

@@ -124,7 +124,7 @@ static const char *spelling(search *s, const char *said) {
   return word;
 }
 
-/* --- what it means --- */
+/* --- the target that describes a message --- */
 
 /* The number that group 1 caught, for "#1". */
 static json_t *number_of(const search *s, const char *text) {

@@ -4,7 +4,7 @@
 #include "base/context.h"
 #include "base/limits.h"
 #include "check/check.h"
-#include "ir/ir.h" /* for surg__locate_node alone */
+#include "ir/ir.h" /* for surg__locate_node only */
 #include "target/messages.h"
 
 typedef struct looking {

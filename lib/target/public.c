@@ -9,7 +9,7 @@
 #include "check/check.h"
 #include "ir/ir.h"
 
-/* --- which target --- */
+/* --- finding and reading targets --- */
 
 size_t surg_target_count(void) {
   return surg__target_count;

@@ -190,7 +190,7 @@ typedef enum surg__cause {
   SURG__C_CONSTANT, /* an input must be constant */
   SURG__C_ATTR,
   SURG__C_RANGE, /* a rank, dimension or value is out of range */
-  SURG__C_PLACE, /* an optional input or output is not supported, or a required one is missing */
+  SURG__C_PLACE, /* an input or output is unsupported, missing, or a model output without a node */
   SURG__C_DYNAMIC,
   SURG__C_FUNCTION,
   SURG__C_CUSTOM,
