@@ -33,6 +33,7 @@ struct surg_registry {
   bool running;       /* a pipeline is running: runs do not nest */
 };
 
+/* One pair of a PAIRS option: a name and its words. */
 typedef struct surg__named_words {
   const char *name;
   const char **list;
@@ -53,6 +54,8 @@ typedef struct surg__optval {
   size_t n_pairs;
 } surg__optval;
 
+/* One step of a pipeline: a pass with its options, or a group (repeat, guard, allow) with a
+ * body. */
 typedef struct surg__pipeline_step {
   struct surg__pipeline_step *next;
   const surg_pass *pass; /* NULL: repeat, guard or allow */
@@ -91,19 +94,24 @@ const char *surg__option_fallback(surg__arena *arena, const surg_option *opt, su
 bool surg__name_valid(const char *s); /* whether it is a valid name of a pass, preset or option */
 
 /* --- keep.c: nodes and values that the user protects from passes --- */
+/* The names, operators and patterns of --keep. */
 typedef struct surg__keep {
   surg_context *ctx;
   SURG_VEC(const char *) names; /* sorted */
   SURG_VEC(const char *) ops;   /* sorted; "Type" or "domain.Type" */
   SURG_VEC(regex_t *) patterns;
 } surg__keep;
+/* Parses the specifications of --keep, which are borrowed. SURG_EUSAGE: an invalid regular
+ * expression; `k` is then already freed. */
 surg_status surg__keep_init(surg__keep *k, surg_context *ctx, const char *const *specs, size_t n);
 void surg__keep_free(surg__keep *k);
+/* Whether a node or value of this name is protected. */
 bool surg__keep_name(const surg__keep *k, const char *name);
 /* Pins the weights of a model: initializers of rank 1 or more, except booleans, strings, int32,
  * int64, and scales of Resize. */
 void surg__pin_weights(surg_model *m);
 void surg__unpin_weights(surg_model *m);
+/* Whether the operator of the node is protected. */
 bool surg__keep_op(const surg__keep *k, const surg_node *n);
 
 /* --- log.c: --log and --map, written from the events of the model --- */
@@ -112,6 +120,7 @@ typedef struct surg__log surg__log;
  * NULL. */
 surg_status surg__log_open(surg_model *m, const char *log_path, const char *map_path,
                            surg__log **out);
+/* Log the begin and the end of a pass, and a note. All three accept NULL. */
 void surg__log_pass(surg__log *l, const char *pass, uint64_t round);
 void surg__log_pass_end(surg__log *l, const char *result, uint64_t ns);
 void surg__log_note(surg__log *l, const char *text);
@@ -122,6 +131,7 @@ bool surg__log_restart(surg__log *l, surg_model *m);
 surg_status surg__log_close(surg__log *l, bool ok);
 
 /* --- runner.c, context.c --- */
+/* The state of one run. */
 typedef struct surg__runner {
   surg_context *ctx;
   surg_registry *registry;
@@ -138,6 +148,7 @@ typedef struct surg__runner {
   surg_exactness allow;
 } surg__runner;
 
+/* The state of one call of a pass. */
 struct surg_pass_ctx {
   surg__runner *run;
   const surg_pass *pass;
@@ -160,6 +171,7 @@ bool surg__run_late(surg__runner *r);
 const char *surg__pass_title(surg__runner *r, const surg_pass *pass);
 /* Checks the model after a pass: node order, cycles, and surg_model_verify. */
 surg_status surg__check_after(surg__runner *r, const surg_pass *pass);
+/* Sorts all graphs of the model unless they are known to be sorted. */
 surg_status surg__sort_all(surg__runner *r);
 
 /* Suppresses notes and warnings of the context; errors are still reported. For trial runs, whose

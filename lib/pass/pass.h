@@ -154,6 +154,7 @@ typedef struct surg__undone {
   bool found;  /* for a name: it exists */
 } surg__undone;
 
+/* The report on a run; free it with surg__run_report_free. */
 typedef struct surg__run_report {
   surg_context *ctx;
   SURG_VEC(surg__pass_report) passes; /* in order of their first run */
@@ -200,6 +201,7 @@ void surg__pass_used_own(surg_pass_ctx *p, surg_exactness e);
 
 /* --- check_each.c: compares the original model with the result by running both --- */
 
+/* How to compare the results, and the limits of one computation. */
 typedef struct surg__proof_options {
   unsigned seeds;
   bool each;   /* compare after every pass; passes that change results are skipped */
@@ -210,6 +212,7 @@ typedef struct surg__proof_options {
   void *progress_user;
 } surg__proof_options;
 
+/* The result of the comparison. */
 typedef struct surg__proof {
   unsigned checked, skipped; /* numbers of input sets */
   char why[250];             /* the reason why input sets were skipped */

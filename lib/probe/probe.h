@@ -38,6 +38,7 @@ typedef enum surg__probe_what {
 #define SURG__PROBE_REQUIRED 2u  /* optional inputs and outputs are omitted */
 #define SURG__PROBE_FORMS 4u
 
+/* A question about the engine or a version of an operator, and its answer. */
 typedef struct surg__probe_case {
   surg__probe_what what;
   const surg_schema *schema; /* version of the operator; NULL: a question about the engine */
@@ -56,6 +57,7 @@ typedef struct surg__probe_case {
   surg__verdict forecast;        /* verdict of the inherited target */
 } surg__probe_case;
 
+/* The state of a probe: all cases, and what is known of the engine so far. */
 typedef struct surg__probe {
   surg_context *ctx;
   surg_importer *im;

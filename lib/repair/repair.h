@@ -41,6 +41,8 @@ typedef struct surg__repair_counts {
   size_t misread; /* of `all`: imported, and computed differently */
   surg__buf *ops; /* names of rejected operators, as "A+B"; NULL: not collected */
 } surg__repair_counts;
+/* Judges the model and counts the objections. The names of rejected operators are appended to `ops`
+ * (or NULL). */
 surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repair_counts *out,
                                surg__buf *ops);
 
@@ -61,6 +63,7 @@ void surg__repair_report_defects(const surg_model *model, surg__consent given);
 /* Whether consent `a` includes consent `b`. */
 bool surg__repair_covers(surg__consent a, surg__consent b);
 
+/* A search for a repair: its input, its state and its result. */
 typedef struct surg__repair {
   surg_context *ctx; /* of the model; its diagnostics should be suppressed, as cures that fail
                       * report errors */
@@ -100,6 +103,8 @@ surg_status surg__repair_nearer(surg__repair *r, surg__repair_counts *after,
  * context. */
 void surg__repair_init(surg__repair *r, surg_context *ctx, const surg__target *t, surg_model *m,
                        surg__consent given);
+/* Runs the search: r->m is the repaired model, r->pipeline the changes, *before and *after the
+ * objections. SURG_OK whether or not the target supports the result. */
 surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
                               surg__repair_counts *after);
 void surg__repair_free(surg__repair *r);

@@ -10,12 +10,14 @@
 #define SURG__UNTIL_STEPS 24u    /* most changes that are kept */
 #define SURG__UNTIL_ASKED 400u   /* most models given to the importer */
 
+/* A change that is kept. */
 typedef struct surg__until_step {
   char *pipeline; /* heap */
   char *why;      /* the message that it cures; heap */
   surg__consent needed;
 } surg__until_step;
 
+/* A search with an importer: its input, its state and its result. */
 typedef struct surg__until {
   surg_context *ctx; /* its diagnostics should be suppressed */
   surg_importer *im;

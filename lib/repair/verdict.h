@@ -6,6 +6,7 @@
 
 #include "repair/repair.h"
 
+/* The assessment of a model for a target, and the search that led to it. */
 typedef struct surg__verdict_search {
   surg_assessment kind;
   surg__repair_counts before, after;

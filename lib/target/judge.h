@@ -7,6 +7,9 @@
 
 #include "target/target.h"
 
+/* The state of judging one node: `f` is the fact being checked, `s` the schema of the node (or
+ * NULL). `why` and `o` receive the reason of `worst`, the worst verdict so far; each may be
+ * NULL. */
 typedef struct surg__judge {
   const surg__target *t;
   const surg_node *n;
@@ -21,6 +24,7 @@ typedef struct surg__judge {
  * recorded and is ILLEGAL, so that no later objection can be worse. */
 bool surg__judge_object(surg__judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
                         const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* The name of a value, quoted for messages, in a rotating buffer of the context. */
 const char *surg__judge_name(const surg__judge *j, const surg_value *v);
 /* The input or output with this formal name in the schema, or the input with this index ("0", "1"
  * ...). NULL: the node has none. */

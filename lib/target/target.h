@@ -25,6 +25,7 @@ typedef struct surg__type_facts {
   uint32_t mask;
 } surg__type_facts;
 
+/* A list of strings, in the arena of the target. */
 typedef struct surg__tlist {
   const char **items;
   size_t n;
@@ -47,6 +48,7 @@ typedef enum surg__tspread {
   SURG__S_EARLY,   /* repeated along axis 0 or axis 1 only */
   SURG__S_PLANES   /* repeated along exactly the last two of four or more axes, at batch size 1 */
 } surg__tspread;
+/* An input and how it may broadcast. */
 typedef struct surg__tspreads {
   const char *name; /* of the input */
   surg__tspread how;
@@ -92,13 +94,18 @@ typedef struct surg__tfact {
   const char *source; /* reference to the documentation or code that states the fact */
 } surg__tfact;
 
+/* An operator that the target lists, with its facts. */
 typedef struct surg__op_facts {
   const char *name; /* "Conv", "com.microsoft.Gelu" */
   const surg__tfact *facts;
   size_t n;
 } surg__op_facts;
 
+/* Whether the engine supports something. UNSAID: the target does not state it; MISREAD: imported,
+ * and computed differently from ONNX. */
 typedef enum surg__tri { SURG__UNSAID = 0, SURG__NO, SURG__YES, SURG__MISREAD } surg__tri;
+/* Which dimensions of model inputs may be symbolic or unknown: not stated, none, only dimension 0,
+ * all. */
 typedef enum surg__tdynamic {
   SURG__D_UNSAID = 0,
   SURG__D_NONE,
@@ -264,6 +271,7 @@ bool surg__target_takes_version(const surg__op_facts *op, int since);
 /* Writes versions as "7-10, 13", including misread ones if `misread`; types as "float, int32". */
 void surg__target_put_versions(surg__buf *b, const surg__op_facts *op, bool misread);
 void surg__target_put_types(surg__buf *b, uint32_t mask);
+/* The text of a way to broadcast, for messages; static. */
 const char *surg__target_spread(surg__tspread how);
 
 #endif
