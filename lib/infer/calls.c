@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known inside of functions once the main graph is walked: what holds whoever calls them,
- * or, where that is asked for, what holds in all calls that the model makes. For the latter each
- * walk of a body is joined with those before it; a call that could not be walked spoils that for
- * the function and for those that it calls. */
+/* What inference knows of the values in function bodies, once the main graph is walked: what is
+ * true for any call, or, on request, what is true for all calls that the model makes. In the second
+ * mode the types of each walk of a body are joined with those of the walks before it. A call that
+ * could not be walked makes the body of its function, and of the functions that it calls,
+ * unknown. */
 #include "infer/infer.h"
 #include "infer/rules.h"
 
@@ -42,7 +43,7 @@ static void join_value(surg__infer *c, const surg_value *v) {
 
 static void keep_value(surg_value *v) {
   surg__istate *s = v->scratch;
-  assert(s->joined); /* by each walk of a call; a function without one is missed */
+  assert(s->joined); /* set by each walk of a call; a function without one is in `missed` */
   v->inferred = s->all;
   s->elems = s->all_elems;
 }
@@ -80,7 +81,7 @@ void surg__infer_settle_functions(surg__infer *c) {
   c->no_calls = true;
   for (size_t i = 0; i < count; i++)
     if (!c->of_calls || !list[i]->walked) surg__infer_missed(c, list[i]);
-  /* The walk of one marks those that it calls. */
+  /* Forgetting one function adds the functions that it calls to the list. */
   for (size_t i = 0; i < c->missed.count && !c->nomem; i++) {
     surg_graph *body = c->missed.items[i]->body;
     if (!body) continue;

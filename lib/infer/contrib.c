@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of ONNX Runtime's own operators. Their signatures grow from release to release, so a rule
- * says nothing where it does not recognise what it sees, rather than that the node is wrong. Where
- * the operator is one of ONNX's with other inputs, its rule is used. */
+/* Inference rules of the com.microsoft operators of ONNX Runtime. Their signatures grow from
+ * release to release: where a rule does not recognise the form of a node it states nothing, and
+ * does not report the node as wrong. An operator that is an ONNX operator with other inputs uses
+ * the
+ * rule of that one. */
 #include "infer/rules.h"
 
-/* An operator that is one of ONNX since an opset. */
+/* Applies `rule`, that of an ONNX operator, as of opset `since`. */
 static void as_since(surg__infer *c, int since, surg__infer_fn rule) {
   const int own = c->since;
   c->since = since;
@@ -26,7 +28,7 @@ void surg__infer_ms_range(surg__infer *c) {
 
 /* --- kept shapes --- */
 
-/* The output of its input's shape, and another one, `also`, of it too. */
+/* Outputs 0 and `also` have the shape of input 0. */
 static void same_and(surg__infer *c, size_t also) {
   const surg__fact x = surg__infer_in(c, 0);
   surg__infer_put_like(c, 0, surg__infer_dtype(c, 0), &x);
@@ -75,7 +77,7 @@ void surg__infer_ms_ngram(surg__infer *c) {
   surg__infer_put_like(c, 0, SURG_FLOAT, &scores);
 }
 
-/* --- broadcasting and joining of quantized tensors --- */
+/* --- broadcasting and concatenation of quantized tensors --- */
 
 static void broadcast_of(surg__infer *c, const size_t *inputs, size_t n) {
   surg_dim dims[SURG_LIMIT_RANK];
@@ -99,7 +101,7 @@ void surg__infer_ms_qlinear_where(surg__infer *c) {
   broadcast_of(c, (const size_t[]){0, 1, 4}, 3);
 }
 
-/* Scale and zero point of the result, then tensor, scale and zero point of each part. */
+/* Inputs: scale and zero point of the result, then tensor, scale and zero point of each part. */
 void surg__infer_ms_qlinear_concat(surg__infer *c) {
   surg__fact f;
   surg_dim dims[SURG_LIMIT_RANK];
@@ -128,7 +130,7 @@ void surg__infer_ms_qlinear_concat(surg__infer *c) {
 
 /* --- products --- */
 
-/* Weights of N columns in blocks of some format. */
+/* A product with weights of N columns that are stored in blocks. */
 void surg__infer_ms_matmul_blocks(surg__infer *c) {
   surg__fact a;
   surg_dim dims[SURG_LIMIT_RANK];
@@ -163,7 +165,8 @@ void surg__infer_ms_embed_layer_norm(surg__infer *c) {
   if (ids.rank != 2 || words.rank != 2) return;
   const surg_dim dims[3] = {ids.dims[0], ids.dims[1], words.dims[1]};
   surg__infer_put(c, 0, surg__infer_dtype(c, 0), dims, 3);
-  /* The mask as an index; of how many numbers a later kind has, says mask_index_type. */
+  /* The mask as an index: of the form that mask_index_type selects. Only form 0 has a known
+   * length. */
   if (surg_node_int(c->n, "mask_index_type", 0) == 0) surg__infer_put(c, 1, SURG_INT32, dims, 1);
   if (surg__infer_dtype(c, 2)) surg__infer_put(c, 2, surg__infer_dtype(c, 2), dims, 3);
 }
@@ -186,7 +189,7 @@ void surg__infer_ms_quantized_lstm(surg__infer *c) {
   surg__infer_put(c, 2, SURG_FLOAT, last, 3);
 }
 
-/* The layer turned around, with pads from an input: sizes are not known before it runs. */
+/* Transposed convolution whose pads are an input: spatial sizes are unknown before it runs. */
 void surg__infer_ms_conv_transpose(surg__infer *c) {
   surg__fact x, w;
   surg_dim dims[SURG_LIMIT_RANK];
@@ -243,7 +246,7 @@ void surg__infer_ms_unique(surg__infer *c) {
     surg__infer_put(c, 2, SURG_INT64, found.dims, 1);
 }
 
-/* Text to words: as many in each row as the longest has. */
+/* Splits text into words: each row has as many columns as the longest one has words. */
 void surg__infer_ms_tokenizer(surg__infer *c) {
   surg__fact x;
   surg_dim dims[3];
@@ -253,7 +256,8 @@ void surg__infer_ms_tokenizer(surg__infer *c) {
   surg__infer_put(c, 0, SURG_STRING, dims, x.rank + 1u);
 }
 
-/* Gather of what is stored in blocks. Numbers of few bits share bytes of the last axis. */
+/* Gather of data that is quantized in blocks. Elements below 8 bits share bytes along the last
+ * axis. */
 void surg__infer_ms_gather_blocks(surg__infer *c) {
   surg__fact data, indices;
   surg_dim dims[2 * SURG_LIMIT_RANK];

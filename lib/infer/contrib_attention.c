@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of the kinds of attention that ONNX Runtime has of its own. */
+/* Inference rules of the attention operators of ONNX Runtime (com.microsoft). */
 #include "infer/rules.h"
 
 static surg_dim times(surg_dim a, surg_dim b) {
@@ -7,8 +7,8 @@ static surg_dim times(surg_dim a, surg_dim b) {
   return surg__dim_product(both, 2);
 }
 
-/* The width of the value: of the weights of query, key and value side by side a third, unless
- * qkv_hidden_sizes says otherwise. */
+/* The width of the values: the last of qkv_hidden_sizes, else a third of the columns of the
+ * weights, which are those of query, key and value side by side. */
 static surg_dim value_width(surg__infer *c) {
   surg__fact w;
   size_t n = 0;
@@ -19,7 +19,7 @@ static surg_dim value_width(surg__infer *c) {
   return surg__dim_over(w.dims[1], 3);
 }
 
-/* Key and value of all steps, (2, batch, heads, steps, size). */
+/* States the output `present`: key and value of all steps, (2, batch, heads, steps, size). */
 static void put_present(surg__infer *c, size_t past, surg_dim batch, surg_dim steps,
                         surg_dim width) {
   surg__fact f;
@@ -31,14 +31,14 @@ static void put_present(surg__infer *c, size_t past, surg_dim batch, surg_dim st
   if (has_past) {
     const bool known = surg__infer_ranked(c, past, &f) && f.rank == 5;
     dims[3] = known ? surg__dim_sum(f.dims[3], steps) : surg__dim_unknown();
-    /* A buffer for past and present is as long as it is. */
+    /* A buffer shared by past and present has the length of the past. */
     if (surg_node_int(c->n, "past_present_share_buffer", 0) != 0)
       dims[3] = known ? f.dims[3] : surg__dim_unknown();
   }
   surg__infer_put(c, 1, dtype, dims, 5);
 }
 
-/* Attention and QAttention: one input, and weights that make query, key and value of it. */
+/* Attention and QAttention: query, key and value are products of one input and the weights. */
 void surg__infer_ms_attention(surg__infer *c) {
   surg__fact x;
   const bool quantized = c->op == SURG_OP_ms_QAttention;
@@ -46,7 +46,7 @@ void surg__infer_ms_attention(surg__infer *c) {
   const surg_dim batch = x.dims[0], steps = x.dims[1], width = value_width(c);
   const surg_dim dims[3] = {batch, steps, width};
   surg__infer_put(c, 0, surg__infer_dtype(c, 0), dims, 3);
-  /* Heads of keys and values are of one size, or there is no present. */
+  /* `present` exists only where heads of keys and values have one size. */
   if (!surg_node_attr(c->n, "qkv_hidden_sizes"))
     put_present(c, quantized ? 8 : 4, batch, steps, width);
 }
@@ -73,20 +73,20 @@ void surg__infer_ms_packed_multi_head(surg__infer *c) {
 
 /* --- MultiHeadAttention --- */
 
-/* Key and value as the operator sees them. */
+/* Steps and sizes of key and value. */
 typedef struct memory {
   surg_dim steps, key_size, value_size; /* size: of one head */
 } memory;
 
-/* False: the form of key and value is none that is known. */
+/* Reads the sizes of key and value; false: they have a form that is not supported. */
 static bool read_memory(surg__infer *c, const surg__fact *q, int64_t heads, memory *m) {
   surg__fact k, v;
-  if (q->rank == 5) { /* batch, steps, heads, 3, size: all in one */
+  if (q->rank == 5) { /* batch, steps, heads, 3, size: query, key and value in one tensor */
     *m = (memory){q->dims[1], q->dims[4], q->dims[4]};
     return !surg__infer_has(c, 1) && !surg__infer_has(c, 2);
   }
   if (q->rank != 3 || !surg__infer_ranked(c, 1, &k)) return false;
-  if (k.rank == 5) { /* batch, steps, heads, 2, size: key and value in one */
+  if (k.rank == 5) { /* batch, steps, heads, 2, size: key and value in one tensor */
     *m = (memory){k.dims[1], k.dims[4], k.dims[4]};
     return !surg__infer_has(c, 2);
   }
@@ -119,8 +119,9 @@ void surg__infer_ms_multi_head(surg__infer *c) {
   const surg_dim batch = q.dims[0];
   const surg_dim dims[3] = {batch, q.dims[1], surg__dim_times(m.value_size, heads)};
   surg__infer_put(c, 0, surg__infer_dtype(c, 0), dims, 3);
-  /* With a length of the past its buffer is as long as all steps may become; keys of four dims are
-   * those of another sequence. */
+  /* No shape for `present` in two cases: with past_sequence_length the buffer has room for all
+   * steps,
+   * and keys of rank 4 are those of another sequence. */
   surg__fact k;
   if (surg__infer_has(c, 8) || (surg__infer_ranked(c, 1, &k) && k.rank == 4)) return;
   put_memory(c, 1, 6, batch, heads, m.steps, m.key_size);
@@ -140,7 +141,7 @@ void surg__infer_ms_group_query(surg__infer *c) {
   const surg_dim size = surg__dim_over(q.dims[2], packed ? heads + 2 * kv_heads : heads);
   const surg_dim dims[3] = {batch, steps, packed ? surg__dim_times(size, heads) : q.dims[2]};
   surg__infer_put(c, 0, surg__infer_dtype(c, 0), dims, 3);
-  /* How long the memory is hangs on what the past's buffer has room for. */
+  /* The length of `present` depends on the size of the buffer of `past`. */
   surg_dim kept[4] = {batch, surg__dim(kv_heads), surg__dim_unknown(), size};
   const bool has_past = surg__infer_has(c, 3);
   if (has_past) {
@@ -152,7 +153,7 @@ void surg__infer_ms_group_query(surg__infer *c) {
   for (size_t i = 1; i < 3; i++) {
     int dtype = surg__infer_dtype(c, i);
     if (!has_past && !surg_node_attr(c->n, "k_quant_type") && !surg_node_attr(c->n, "v_quant_type"))
-      dtype = q.dtype; /* a memory that begins here and is not quantized */
+      dtype = q.dtype; /* a new cache that is not quantized */
     if (dtype) surg__infer_put(c, i, dtype, kept, 4);
   }
 }
@@ -172,7 +173,7 @@ void surg__infer_ms_position_bias(surg__infer *c) {
 void surg__infer_ms_gated_position_bias(surg__infer *c) {
   surg__fact q;
   const int64_t heads = surg_node_int(c->n, "num_heads", 0);
-  /* With token offsets batch and steps are those of what was packed. */
+  /* With token_offset, batch and steps are those before packing. */
   if (!surg__infer_ranked(c, 0, &q) || q.rank != 3 || heads < 1 || surg__infer_has(c, 6)) return;
   const surg_dim dims[4] = {q.dims[0], surg__dim(heads), q.dims[1], q.dims[1]};
   surg__infer_put(c, 0, surg__infer_dtype(c, 0), dims, 4);

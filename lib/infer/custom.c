@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types and shapes of operators that a schema file describes. Dims of inputs give their symbols
- * what they are, the first place that has one; outputs are computed from these and from attributes.
- */
+/* Types and shapes of operators that a schema file describes. A symbol is bound to the first input
+ * dimension that is known; outputs are computed from symbols and attributes. */
 #include "schema/custom.h"
 
 #include "infer/rules.h"
@@ -16,7 +15,8 @@ typedef struct env {
   const surg__custom *s;
   bound bounds[SURG_LIMIT_SCHEMA_SYMBOLS];
   size_t n;
-  uint32_t masks[SURG_LIMIT_SCHEMA_PARAMS]; /* of type parameters, narrowed by inputs */
+  uint32_t masks[SURG_LIMIT_SCHEMA_PARAMS]; /* possible types of type parameters, narrowed by
+                                             * inputs */
 } env;
 
 static bound *find(env *e, const char *name) {
@@ -25,7 +25,8 @@ static bound *find(env *e, const char *name) {
   return NULL;
 }
 
-/* A dim of an input that is just a name or a number meets what the value has. */
+/* Binds the symbol that is dimension `d` of an input to the value's dimension `has`, or compares
+ * it. Expressions of several terms are ignored. */
 static void meet(env *e, const surg__custom_dim *d, surg_dim has) {
   if (d->count != 1) return;
   surg_dim both;

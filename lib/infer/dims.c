@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic of dims: on numbers where it can, else on expressions (lib/sym/expr.h). */
+/* Arithmetic of dimensions: on numbers where both are fixed, else on expressions
+ * (lib/sym/expr.h). */
 #include "infer/infer.h"
 
 bool surg__dim_same(surg_dim a, surg_dim b) {
@@ -7,7 +8,7 @@ bool surg__dim_same(surg_dim a, surg_dim b) {
   return a.expr && a.expr == b.expr;
 }
 
-/* How much a dim says, to choose from two that are equal. */
+/* How precise a dimension is: of two that are equal, the one with the higher score is kept. */
 static int worth(surg_dim d) {
   if (surg__dim_known(d)) return 4;
   if (!d.expr) return 0;
@@ -21,12 +22,12 @@ bool surg__dim_unify(surg_dim a, surg_dim b, surg_dim *out) {
   return true;
 }
 
-/* Whether `low` is the smaller of `d` and numbers above 1: then it is 1 only where d is, and two
- * dims that broadcast are equal. */
+/* Whether `low` is min(d, numbers above 1): then it is 1 only where d is, and if the two
+ * broadcast they are equal. */
 static bool capped(const surg_expr *low, const surg_expr *d) {
   bool found = false;
   if (!low || low->kind != SURG__EXPR_MIN) return false;
-  assert(low->n >= 2); /* one alone would not be a minimum */
+  assert(low->n >= 2); /* a minimum has two operands or more */
   for (uint16_t i = 0; i < low->n; i++) {
     if (low->args[i] == d)
       found = true;
@@ -36,7 +37,7 @@ static bool capped(const surg_expr *low, const surg_expr *d) {
   return found;
 }
 
-/* Neither is the number 1, and not both are numbers. */
+/* Broadcasts two dimensions; neither is the number 1, and not both are numbers. */
 static surg_dim broadcast_symbols(surg_dim a, surg_dim b) {
   assert(!surg__dim_known(a) && !surg__dim_known(b));
   if (surg__dim_same(a, b) || capped(b.expr, a.expr)) return a;
@@ -57,7 +58,7 @@ bool surg__dim_broadcast(surg_dim a, surg_dim b, surg_dim *out) {
     if (a.value != b.value) return false;
     *out = a;
   } else if (surg__dim_known(a) || surg__dim_known(b)) {
-    /* The other one is 1 or the same. */
+    /* The other one is 1 or equal. */
     *out = surg__dim_known(a) ? a : b;
   } else {
     *out = broadcast_symbols(a, b);
@@ -184,7 +185,7 @@ static bool axis_set(surg__infer *c, const int64_t *axes, size_t n, size_t rank,
       surg__infer_bad(c);
       return false;
     }
-    assert(axis < 64); /* one bit each */
+    assert(axis < 64); /* one bit per axis */
     *set |= UINT64_C(1) << axis;
   }
   return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking back what was proven through the elements of a value: of all that is computed from it,
- * until the model is inferred again. */
+/* Revokes what inference proved from the elements of a value: types and elements of all values
+ * computed from it are unknown until the model is inferred again. */
 #include "infer/infer.h"
 
 typedef SURG_VEC(surg_node *) work_list;
@@ -22,7 +22,7 @@ static void forget(surg_graph *g) {
 static bool push(work_list *list, surg_node *n) {
   surg_graph *inner;
   assert(!n->erased);
-  if (n->types_stale) return true; /* and so is what is behind it */
+  if (n->types_stale) return true; /* its consumers are stale already */
   n->types_stale = true;
   for (size_t k = 0; n->n_attr && (inner = surg_node_subgraph(n, k)); k++) forget(inner);
   surg_function *f = surg_node_function(n);
@@ -30,7 +30,7 @@ static bool push(work_list *list, surg_node *n) {
   return surg__vec_push(n->graph->model->ctx, list, n);
 }
 
-/* The nodes that read v, and those around the graphs that do or give it on. */
+/* Pushes the nodes that read v, and the nodes around the graphs whose output v is. */
 static bool push_readers(work_list *list, surg_value *v) {
   v->elems = NULL;
   v->found = NULL;

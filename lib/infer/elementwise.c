@@ -7,7 +7,7 @@ void surg__infer_same(surg__infer *c) {
   surg__infer_put_like(c, 0, surg__infer_dtype(c, 0), &x);
 }
 
-/* The broadcast shape of all inputs from `first`; false: not known. In versions with an attribute
+/* The broadcast shape of all inputs from `first`; false: unknown. In versions with an attribute
  * `broadcast` it is the shape of the first input. */
 static bool broadcast_shape(surg__infer *c, size_t first, surg_dim dims[SURG_LIMIT_RANK],
                             size_t *rank) {
@@ -28,7 +28,7 @@ static bool broadcast_shape(surg__infer *c, size_t first, surg_dim dims[SURG_LIM
 void surg__infer_broadcast(surg__infer *c) {
   surg_dim dims[SURG_LIMIT_RANK];
   size_t rank;
-  /* PRelu stretches its slope alone; the shape is the first input's. */
+  /* PRelu broadcasts only its slope: the shape is that of the first input. */
   if (c->op == SURG_OP_PRelu) {
     surg__infer_same(c);
     return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic, comparison and movement of tracked integers: numbers where all operands are numbers,
- * expressions otherwise, which as sizes of tensors do not wrap around. */
+/* Arithmetic, comparison and movement of tracked integer elements: on numbers where all operands
+ * are numbers, else on expressions. Expressions are sizes of tensors and do not wrap around. */
 #include "infer/rules.h"
 
 static bool is_int(int dtype) { return dtype == SURG_INT64 || dtype == SURG_INT32; }
@@ -11,7 +11,7 @@ static bool in_range(int dtype, int64_t v) {
 
 /* --- broadcasting --- */
 
-/* How many elements a shape has; false: not known, or more than are tracked. */
+/* The number of elements of a shape; false: unknown, or more than are tracked. */
 static bool count_of(const surg_dim *dims, size_t rank, uint32_t *n) {
   const surg_dim count = surg__dim_product(dims, rank);
   *n = (uint32_t)count.value;
@@ -19,7 +19,8 @@ static bool count_of(const surg_dim *dims, size_t rank, uint32_t *n) {
   return count.value >= 0 && count.value <= (int64_t)SURG__ELEMS;
 }
 
-/* at[i]: which element of an input of shape `f` goes into element i of the result. */
+/* Sets at[i] to the index of the element of an input of shape `f` that element i of the broadcast
+ * result reads. */
 static bool spread(const surg__fact *f, const surg_dim *dims, size_t rank, uint32_t n,
                    uint32_t at[SURG__ELEMS]) {
   uint32_t stride[SURG_LIMIT_RANK], step = 1;
@@ -29,7 +30,7 @@ static bool spread(const surg__fact *f, const surg_dim *dims, size_t rank, uint3
     if (!surg__dim_known(d) || !surg__dim_known(dims[rank - f->rank + i])) return false;
     if (d.value != 1 && d.value != dims[rank - f->rank + i].value) return false;
     stride[i] = d.value == 1 ? 0 : step;
-    step *= (uint32_t)d.value; /* at most as many as the result has, or 0 */
+    step *= (uint32_t)d.value; /* at most the number of result elements, or 0 */
   }
   for (uint32_t k = 0; k < n; k++) {
     uint32_t rest = k, index = 0;
@@ -44,7 +45,7 @@ static bool spread(const surg__fact *f, const surg_dim *dims, size_t rank, uint3
   return true;
 }
 
-/* The n elements of input i as they go into a result of shape dims. */
+/* Reads input i, broadcast to the shape dims: n elements. */
 static bool read_spread(surg__infer *c, size_t i, const surg_dim *dims, size_t rank, uint32_t n,
                         surg__elem out[SURG__ELEMS]) {
   surg__elem buf[SURG__ELEMS];
@@ -61,7 +62,7 @@ static bool read_spread(surg__infer *c, size_t i, const surg_dim *dims, size_t r
 
 /* --- arithmetic --- */
 
-/* a op b, where both are known; results that wrap or that are not defined stay unknown. */
+/* a op b of two numbers; a result that wraps or is undefined is unknown. */
 static surg__elem compute_known(int op, int dtype, int64_t a, int64_t b) {
   assert(is_int(dtype) || dtype == SURG_BOOL);
   int64_t r = 0;
@@ -72,7 +73,7 @@ static surg__elem compute_known(int op, int dtype, int64_t a, int64_t b) {
     case SURG_OP_Mul: ok = surg__mul_i64(a, b, &r); break;
     case SURG_OP_Div:
     case SURG_OP_Mod:
-      /* Runtimes differ on which way negative quotients round. */
+      /* Runtimes round negative quotients differently. */
       ok = a >= 0 && b > 0;
       if (ok) r = op == SURG_OP_Div ? a / b : a % b;
       break;
@@ -143,7 +144,7 @@ void surg__infer_unary_elems(surg__infer *c) {
   surg__infer_put_elems(c, 0, out, n);
 }
 
-/* --- comparison and logic: 1 true, 0 false, -1 not decided --- */
+/* --- comparison and logic: 1 true, 0 false, -1 unknown --- */
 
 static int order_known(int op, surg__elem a, surg__elem b, bool real) {
   if (!a.known || !b.known) return -1;
@@ -158,7 +159,7 @@ static int order_known(int op, surg__elem a, surg__elem b, bool real) {
   }
 }
 
-/* Whether a >= b + more is proven, or that it is not so. */
+/* Whether a >= b + more: 1 proven, 0 disproven, -1 unknown. */
 static int at_least(const surg_expr *a, const surg_expr *b, int64_t more) {
   if (surg__expr_at_least(a, surg__expr_add_num(b, more))) return 1;
   return surg__expr_at_least(b, surg__expr_add_num(a, 1 - more)) ? 0 : -1;
@@ -327,7 +328,7 @@ void surg__infer_pick_elems(surg__infer *c, size_t k, const surg_dim *whole, con
   surg__infer_put_any_elems(c, k, out, count);
 }
 
-/* Along `axis`, the elements at the indices of input 1. */
+/* Selects elements along `axis` by the indices of input 1. */
 void surg__infer_gather_elems(surg__infer *c, const surg__fact *data, size_t axis) {
   surg__elem dbuf[SURG__ELEMS], ibuf[SURG__ELEMS], out[SURG__ELEMS];
   uint32_t nd, ni, outer, inner, have;
@@ -350,7 +351,7 @@ void surg__infer_gather_elems(surg__infer *c, const surg__fact *data, size_t axi
   surg__infer_put_any_elems(c, 0, out, (uint32_t)count);
 }
 
-/* Puts single elements into a list: along its only axis, at places that are known. */
+/* Writes single elements of a tensor of rank 1, at indices that are known. */
 void surg__infer_scatter(surg__infer *c) {
   const surg__fact x = surg__infer_in(c, 0);
   surg__elem buf[SURG__ELEMS], new[SURG__ELEMS], out[SURG__ELEMS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rules read and state: facts about values, and their tracked elements. */
+/* The interface of rules: reading and stating facts about values and their tracked elements. */
 #include "infer/infer.h"
 #include "io/io.h"
 
@@ -64,7 +64,7 @@ static bool read_reals(const surg_tensor *t, surg__elem buf[SURG__ELEMS], uint32
   return true;
 }
 
-/* Reads the elements of a constant; false when they are not tracked, or training changes them. */
+/* Reads the elements of a constant; false: they are not tracked, or training updates them. */
 static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint32_t *n,
                           bool *real) {
   const surg_tensor *t = surg_value_settled(v);
@@ -84,7 +84,7 @@ static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint
 static void keep_elems(surg__infer *c, surg__istate *s, const surg__elem *e, uint32_t n,
                        bool real) {
   s->has_elems = true;
-  assert(n <= (real ? SURG__REALS : SURG__ELEMS)); /* arrays on the stack are of these sizes */
+  assert(n <= (real ? SURG__REALS : SURG__ELEMS)); /* the caller's arrays have these sizes */
   if (n > c->elems_left) return;
   surg__elems *p = surg__arena_alloc(&c->keep, surg__elems_size(n));
   if (!p) {
@@ -98,7 +98,7 @@ static void keep_elems(surg__infer *c, surg__istate *s, const surg__elem *e, uin
   s->elems = p;
 }
 
-/* Elements of a value of a model that is not being inferred. */
+/* Elements of a value of a model whose inference is finished. */
 static const surg__elem *settled(const surg_value *v, surg__elem buf[SURG__ELEMS], uint32_t *n,
                                  bool *real) {
   if (read_constant(v, buf, n, real)) return buf;
@@ -191,7 +191,7 @@ bool surg__infer_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint
 
 int surg__infer_dtype(const surg__infer *c, size_t k) {
   const surg_schema *s = c->schema;
-  assert(s); /* rules run for nodes of a schema alone */
+  assert(s); /* rules run only for nodes with a schema */
   if (!s->n_outputs) return 0;
   const surg__param *p = &s->outputs[k < s->n_outputs ? k : s->n_outputs - 1];
   if (p->option == SURG__VARIADIC && !p->homogeneous) return 0;
@@ -214,7 +214,7 @@ static bool same_dims(const surg_type *t, const surg_dim *dims, size_t rank) {
   return true;
 }
 
-/* What is stated of a dim: a number, an expression, or a symbol of its own. */
+/* The form in which a dimension is stored: a number, an expression, or a new symbol of its own. */
 static surg_dim settle(surg__infer *c, surg_value *v, size_t axis, surg_dim d) {
   assert(axis < SURG_LIMIT_RANK);
   if (d.expr && d.value < 0) d = surg__expr_dim(d.expr);
@@ -222,7 +222,7 @@ static surg_dim settle(surg__infer *c, surg_value *v, size_t axis, surg_dim d) {
   return d.expr ? d : surg__expr_dim(surg__expr_anonymous(c->m, v, (uint32_t)axis));
 }
 
-/* A tensor type of dims that are settled: their names are interned. */
+/* A tensor type of settled dimensions (their names are interned). */
 static const surg_type *tensor_type(surg__infer *c, int dtype, const surg_dim *dims, size_t rank) {
   assert(rank <= SURG_LIMIT_RANK);
   surg_type *t = surg__type_new(c->m, SURG_TYPE_TENSOR);
@@ -240,7 +240,8 @@ static void add_bytes(uint64_t *sum, uint64_t bytes) {
   if (!surg__add_u64(*sum, bytes, sum)) *sum = UINT64_MAX;
 }
 
-/* Adds what an output takes in the file, its dims in dims_buf, once it is a constant. */
+/* Adds the size in the file of an output that becomes a constant; its dimensions are in
+ * dims_buf. */
 static void measure_file(surg__infer *c, const surg_value *v, int dtype, size_t rank,
                          uint64_t bytes) {
   if (!c->as_file || surg_value_use_count(v, 1) == 0) return;
@@ -277,7 +278,7 @@ static void measure(surg__infer *c, const surg_value *v, int dtype, const surg_d
     measure_file(c, v, dtype, rank, bytes);
 }
 
-/* Where the type of output k goes; NULL when nobody wants it. */
+/* The value that gets the type of output k; NULL: the output is absent or is only measured. */
 static surg_value *target(surg__infer *c, size_t k) {
   surg_value *v = surg_node_output(c->n, k);
   if (!v || !c->states || c->bad || c->nomem) return NULL;
@@ -356,7 +357,8 @@ void surg__infer_put_type(surg__infer *c, size_t k, const surg_type *type) {
   if (v && type) publish(c, v, type);
 }
 
-/* Whether `t` says of a tensor what `f` says; dims of a rank that is not tracked are `f`'s own. */
+/* Whether `t` is the tensor type that `f` describes. Beyond the tracked rank, dims are `f`'s
+ * own. */
 static bool says(const surg_type *t, const surg__fact *f) {
   if (f->type) return surg__type_same(t, f->type);
   if (!t || t->kind != SURG_TYPE_TENSOR || t->dtype != f->dtype) return false;
@@ -435,7 +437,7 @@ static void put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n,
   surg_value *v = target(c, k);
   if (!v || !e || n > (real ? SURG__REALS : SURG__ELEMS) || !v->inferred) return;
   surg__istate *s = state_of(c, v);
-  assert(s); /* `target` gives nothing while a node is measured */
+  assert(s); /* `target` returns NULL while a node is measured */
   if (s->has_elems) return;
   bool any = n == 0;
   for (uint32_t i = 0; i < n && !any; i++) any = e[i].known || e[i].expr;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes out of bodies, and the rule of If. Bodies are inferred before the rule of their node
- * runs (walk.c); dims that are born in them mean nothing outside. */
+/* Outputs of bodies (subgraphs), and the rule of If. Bodies are inferred before the rule of their
+ * node runs (walk.c). Symbols that are created inside a body have no meaning outside of it. */
 #include "infer/rules.h"
 
 surg_graph *surg__infer_body(const surg__infer *c, const char *attr) {
@@ -27,13 +27,14 @@ surg__fact surg__infer_outside_fact(surg__infer *c, const surg_value *v, const s
   return f;
 }
 
-/* The fact that a tensor's type states. */
+/* The fact of a tensor type. */
 static surg__fact tensor_fact(const surg_type *t) {
   return (surg__fact){.kind = SURG_TYPE_TENSOR, .dtype = t->dtype, .ranked = t->has_rank,
                       .rank = t->has_rank ? t->rank : 0, .dims = t->dims};
 }
 
-/* Output k is one of two sequences, or of two optionals: of what their elements have in common. */
+/* Output k is one of two sequences, or of two optionals: states what their element types have in
+ * common. */
 static void put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const surg_type *a,
                         const surg_type *b) {
   surg_dim dims[SURG_LIMIT_RANK];

@@ -2,8 +2,8 @@
 /* Rules of operators on images whose output size is an input or a sum of windows. */
 #include "infer/rules.h"
 
-/* The elements of input i as dims; *n of them, at most `cap`. False: not known, or the node is
- * bad. */
+/* Reads the elements of input i as dimensions: *n of them, at most `cap`. False: unknown, or the
+ * node is invalid. */
 static bool read_dims(surg__infer *c, size_t i, surg_dim *dims, uint32_t cap, uint32_t *n) {
   surg__elem buf[SURG__ELEMS];
   bool negative = false;
@@ -14,7 +14,7 @@ static bool read_dims(surg__infer *c, size_t i, surg_dim *dims, uint32_t cap, ui
   return !negative;
 }
 
-/* Like read_dims, but where only their number is known they are all unknown. */
+/* As read_dims; where only the number of elements is known, all dimensions are unknown. */
 static bool read_sizes(surg__infer *c, size_t i, surg_dim *dims, uint32_t cap, uint32_t *n) {
   surg__fact f;
   if (read_dims(c, i, dims, cap, n)) return true;
@@ -94,8 +94,9 @@ void surg__infer_center_crop_pad(surg__infer *c) {
   surg__infer_put(c, 0, x.dtype, dims, x.rank);
 }
 
-/* Entry i of a list attribute of n entries, which is `otherwise` when absent; false: it is not of
- * that length or not a sensible size. */
+/* Entry i of a list attribute of n entries, or `otherwise` when it is absent; false: wrong length
+ * or
+ * the value is out of range. */
 static bool list_entry(const surg__infer *c, const char *name, size_t n, size_t i,
                        int64_t otherwise, int64_t *out) {
   assert(i < n);

@@ -23,7 +23,7 @@ void surg__infer_gather_elements(surg__infer *c) {
   surg__infer_put_like(c, 0, surg__infer_dtype(c, 0), &index);
   surg__fact data;
   if (!c->states || index.rank != 1 || !surg__infer_ranked(c, 0, &data) || data.rank != 1) return;
-  surg__infer_gather_elems(c, &data, 0); /* of a list it is Gather */
+  surg__infer_gather_elems(c, &data, 0); /* of a list it is equal to Gather */
 }
 
 void surg__infer_gather_nd(surg__infer *c) {
@@ -78,7 +78,7 @@ void surg__infer_one_hot(surg__infer *c) {
   surg__infer_put(c, 0, dtype, dims, rank);
 }
 
-/* Where a list is decided to be other than 0; false: not all of it is decided. */
+/* The indices of the nonzero elements of a list; false: some element is unknown. */
 static bool places(surg__infer *c, surg__elem out[SURG__ELEMS], uint32_t *count) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
@@ -100,7 +100,7 @@ void surg__infer_nonzero(surg__infer *c) {
   surg_dim dims[2] = {surg__dim_unknown(), surg__dim_unknown()};
   surg__elem at[SURG__ELEMS];
   uint32_t n = 0;
-  /* Runtimes differ on a scalar. */
+  /* Runtimes differ on the result for a scalar. */
   if (surg__infer_ranked(c, 0, &x) && x.rank > 0) dims[0] = surg__dim(x.rank);
   const bool decided = c->states && x.ranked && x.rank == 1 && places(c, at, &n);
   if (decided) dims[1] = surg__dim(n);

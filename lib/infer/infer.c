@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inference of a model: states the axioms, walks the graphs (walk.c), and keeps what was found. */
+/* Entry points of inference: states the axioms, walks the graphs (walk.c), and stores the
+ * results. */
 #include "infer/infer.h"
 #include "infer/rules.h"
 
@@ -14,7 +15,7 @@ static void state_tensor(surg__infer *c, surg_value *v, const surg_tensor *t) {
   surg__infer_set(c, v, t->dtype, dims, t->rank);
 }
 
-/* Dims of an input as a file declares them: numbers, and symbols by their names. */
+/* Replaces the dimensions that a file declares for an input: names become symbols. */
 static void bind_dims(surg__infer *c, const surg_dim *declared, surg_dim *dims, size_t rank,
                       surg__symbol symbol) {
   for (size_t i = 0; i < rank; i++) {
@@ -24,7 +25,7 @@ static void bind_dims(surg__infer *c, const surg_dim *declared, surg_dim *dims, 
   }
 }
 
-/* The types inside of a sequence or an optional with their symbols bound, from inside out. */
+/* Binds the symbols of the types nested in a sequence or an optional, innermost first. */
 static const surg_type *bind_wrapped(surg__infer *c, const surg_type *t, surg__symbol symbol) {
   surg_type_kind kinds[SURG_LIMIT_DEPTH];
   surg_dim dims[SURG_LIMIT_RANK];
@@ -67,8 +68,7 @@ void surg__infer_state_declared(surg__infer *c, surg_value *v, const surg_type *
 static void state_axiom(surg__infer *c, surg_value *v) {
   if (v->producer || v->erased) return;
   const surg_tensor *t = surg_value_constant(v);
-  /* In sparse form is how it is stored: it is the dense tensor, though nobody reads its elements.
-   */
+  /* A sparse initializer has the type of the dense tensor; its elements are not read. */
   if (!t && !v->input && v->tensor && v->tensor->view == SURG__VIEW_SPARSE &&
       !v->tensor->shapeless)
     t = v->tensor;
@@ -87,7 +87,7 @@ static size_t count_values(const surg_model *m) {
   return n;
 }
 
-/* Gives every value its state, forgets what was inferred before and states the axioms. */
+/* Attaches an inference state to every value, clears earlier results and states the axioms. */
 static void attach_states(surg__infer *c) {
   surg__istate *s = c->states;
   for (surg_graph *g = c->m->graph; g; g = g->next) {
@@ -102,7 +102,7 @@ static void attach_states(surg__infer *c) {
   }
 }
 
-/* Takes the states off again; what is known of elements stays with the values. */
+/* Detaches the states; facts about elements stay with the values. */
 static void detach_states(surg__infer *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next) {
     for (surg_value *v = g->first_value; v; v = v->next) {
@@ -150,8 +150,8 @@ surg_status surg__infer_functions(surg_model *m) {
   return infer_all(&c);
 }
 
-/* Whether nodes of the graph are walked once, with what always holds: not in a body that is walked
- * in rounds, nor in a function. */
+/* Whether inference visits the nodes of the graph once: not in a loop body, which is walked in
+ * rounds, nor in a function. */
 static bool walked_once(const surg_graph *g) {
   for (; g; g = surg_graph_parent(g)) {
     const surg_node *n = surg_graph_parent_node(g);

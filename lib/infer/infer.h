@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types and shapes: what the rules of lib/infer share.
+/* Type and shape inference: what the rules of lib/infer share.
  *
  * A rule reads facts about the inputs of one node and states facts about its outputs. It states
- * only what holds in every run that does not fail: a dim that may differ is unknown, never guessed.
- * Axioms are the types of the main graph's inputs and the tensors of initializers; value_info and
- * declared outputs are claims and never read. A rule whose inputs contradict it calls
- * surg__infer_bad, and the outputs get no type. */
+ * only what is true in every run that does not fail: a dimension that may differ between runs is
+ * unknown, never guessed. Axioms are the types of the main graph's inputs and the tensors of
+ * initializers; value_info and declared output types are claims, and are not read. A rule whose
+ * inputs contradict it calls surg__infer_bad, and the outputs get no type. */
 #ifndef SURG_INFER_H
 #define SURG_INFER_H
 
@@ -17,40 +17,41 @@
 #include "ir/ir.h"
 #include "schema/schema.h"
 
-/* Elements of an integer tensor that are tracked one by one, and how many in one model. */
+/* Limits on tracked elements of integer tensors: for one tensor, and for one model. */
 #define SURG__ELEMS 1024u
 #define SURG__ELEMS_TOTAL (4u << 20)
 
-/* Elements of a tensor of floats that is tracked: factors and sizes on their way to a shape. */
+/* Limit on tracked elements of a float tensor: scale factors and sizes used to compute a shape. */
 #define SURG__REALS 64u
 
-/* What is known of one element: a number (of a float the bits of it as a double), an expression, or
- * nothing. Of a float with an expression, `value` is what the expression is divided by. */
+/* What is known of one element: a number (for a float, its bits as a double), an expression, or
+ * nothing. For a float with an expression, `value` is the divisor of the expression. */
 typedef surg_elem surg__elem;
 
 /* What is known of one value. */
 typedef struct surg__fact {
-  surg_type_kind kind; /* SURG_TYPE_UNKNOWN: nothing is */
+  surg_type_kind kind; /* SURG_TYPE_UNKNOWN: nothing is known */
   int dtype;           /* of a TENSOR */
   bool ranked;
   uint32_t rank; /* at most SURG_LIMIT_RANK */
   const surg_dim *dims;
-  const surg_type *type; /* the type this was read from; NULL for a tensor's */
+  const surg_type *type; /* the type this was read from; NULL for a tensor */
 } surg__fact;
 
-/* Told of a call when its function's body was walked for it: until it returns, the values of the
- * body have the types they have in this call. A call in a body is told of for each call around it,
- * the last time with the final types; before the call around it is. */
+/* Callback for a call of a function, after the function's body was walked for this call: until it
+ * returns, the values of the body have their types in this call. A call inside a body is reported
+ * once for each enclosing call, the last time with the final types, and before the enclosing
+ * one. */
 typedef void (*surg__call_fn)(void *user, const surg_node *call);
-/* An inference that tells of calls. */
+/* Infers the model and calls on_call for every call of a function. */
 surg_status surg__infer_calls(surg_model *m, surg__call_fn on_call, void *user);
-/* An inference after which the values of a function's body have what holds in all calls that the
- * model makes of it; surg_model_infer states what holds in any call there could be, and does so
- * anew when it is asked next. */
+/* Infers the model so that the values of a function's body have the types common to all calls in
+ * the model. surg_model_infer states what is true for any possible call, and overwrites these types
+ * when it runs next. */
 surg_status surg__infer_functions(surg_model *m);
 
-/* One inference of a node. `states` distinguishes the two users: a model being inferred, where
- * results go into the values, and one node whose result is measured. */
+/* The state of one inference. It has two uses: inferring a model, where results are stored in the
+ * values, and measuring the result of one node, where `states` is NULL. */
 typedef struct surg__infer {
   surg_model *m;
   const surg_node *n;
@@ -58,38 +59,39 @@ typedef struct surg__infer {
   int op, since;
   bool bad;             /* the inputs contradict the operator */
   bool nomem;
-  struct surg__istate *states; /* NULL: measuring; else value->scratch points into it */
-  surg__arena keep;     /* elements, until the next inference */
-  surg__arena scratch;  /* nodes as they are in a call */
-  size_t work_left;     /* nodes that may be walked more than once */
-  bool no_calls;        /* functions are walked for no call */
-  const surg_value *assumed; /* a condition that is taken to be `assumed_as`; NULL: none is */
+  struct surg__istate *states; /* NULL: one node is measured; else value->scratch points into it */
+  surg__arena keep;     /* elements, kept until the next inference */
+  surg__arena scratch;  /* copies of nodes with the attributes of a call */
+  size_t work_left;     /* nodes that may still be visited again */
+  bool no_calls;        /* walk functions once, without a call */
+  const surg_value *assumed; /* a condition assumed to be `assumed_as`; NULL: none */
   bool assumed_as;
   const surg_graph *watched; /* `failing`: the first node of it whose inputs contradict it */
   surg_node *failing;
-  bool of_calls;        /* bodies get what holds in all calls */
-  SURG_VEC(surg_function *) missed; /* a call of it was not walked: nothing is known of all */
+  bool of_calls;        /* join the types of bodies over all calls */
+  SURG_VEC(surg_function *) missed; /* functions with a call that was not walked: nothing is known
+                                     * for all calls */
   surg__call_fn on_call; /* or NULL */
-  void *user;            /* of it */
+  void *user;            /* passed to on_call */
   size_t elems_left;
   size_t measured;      /* outputs with a known size, and their bytes */
   uint64_t bytes;
-  bool as_file;         /* also: what those with readers take in the file as constants */
+  bool as_file;         /* also count the file size of constants that have consumers */
   uint64_t in_file;
-  uint32_t mask[16];    /* a type parameter's possible dtypes, as far as inputs narrow it */
+  uint32_t mask[16];    /* possible dtypes of a type parameter, narrowed by the inputs */
   int64_t dims_buf[SURG_LIMIT_RANK];
   surg_dim in_dims[4][SURG_LIMIT_RANK]; /* dims of constants, by input index modulo 4 */
 } surg__infer;
 
-/* Inference's own state of a value, behind value->scratch. */
+/* Inference's own state of a value; value->scratch points to it. */
 typedef struct surg__istate {
-  const surg_type *old; /* what the last inference found: used again where it is equal */
+  const surg_type *old; /* what the previous inference found: reused where it is equal */
   const surg__elems *elems;
-  bool has_elems; /* they are settled: `elems`, or NULL for none */
-  bool refuted;   /* what was assumed of an input of a body did not hold */
-  const surg_type *seed; /* of an input of a body in the next round */
-  bool joined;           /* a call was walked for which... */
-  const surg_type *all;  /* ... and all before it this holds, of a value in a function */
+  bool has_elems; /* the elements are final: `elems`, or NULL for none */
+  bool refuted;   /* the assumption about an input of a body is wrong */
+  const surg_type *seed; /* the type of an input of a body in the next round */
+  bool joined;           /* a walk for some call has reached this value */
+  const surg_type *all;  /* for a value in a function: what is common to all walks so far */
   const surg__elems *all_elems;
 } surg__istate;
 
@@ -97,59 +99,61 @@ typedef void (*surg__infer_fn)(surg__infer *c);
 /* The rule of an operator, or NULL (lib/infer/rules.c). */
 surg__infer_fn surg__infer_find(int op);
 
-/* Whether what is proven of a node's inputs contradicts its operator. The model is inferred. */
+/* Whether the proven types of a node's inputs contradict its operator. Requires an inferred
+ * model. */
 bool surg__infer_contradicts(const surg_node *n);
 
-/* States the outputs of one node of an inferred model of which nothing is known yet, from what is
- * known of its inputs; what is known of the others stays. Nothing is stated for calls and for nodes
- * with bodies. The model fails when memory runs out. */
+/* Infers the outputs of one node in an inferred model. Only outputs of which nothing is known yet
+ * are stated. Does nothing for calls and for nodes with bodies. The model fails when memory runs
+ * out. */
 void surg__infer_one(surg_node *n);
 
-/* v is no longer exactly what it was: what was proven of all that is computed from its elements is
- * not known until the model is inferred again. The model fails when memory runs out. */
+/* Declares that v is no longer exactly what it was: facts derived from its elements are unknown
+ * until the model is inferred again. The model fails when memory runs out. */
 void surg__infer_doubt(surg_value *v);
 
 /* --- walking (walk.c) --- */
-/* Nodes that one inference walks: this many times those of the model, and some more. Beyond it no
- * body and no function is walked twice. */
+/* Budget of one inference: it visits at most this many times the nodes of the model, plus a
+ * constant. Once it is spent, no body and no function is walked twice. */
 #define SURG__WORK 8u
 #define SURG__WORK_LEAST 65536u
-#define SURG__ROUNDS 4u /* walks of a loop's body, the last with states of unknown shape */
+#define SURG__ROUNDS 4u /* walks of a loop body; in the last one the shapes of states are unknown */
 void surg__infer_walk(surg__infer *c, surg_graph *g);
 size_t surg__infer_work(const surg_model *m);
-/* Makes c->n a node whose rule may run; false: it has none, or its attributes are not known. */
+/* Sets c->n to the node; false: it has no rule, or its attributes are unknown. */
 bool surg__infer_prepare(surg__infer *c, const surg_node *n);
-/* Takes back all that was stated in a graph and the bodies in it. */
+/* Removes all stated facts from a graph and the bodies in it. */
 void surg__infer_forget(surg__infer *c, surg_graph *g);
-/* Functions (calls.c). A call was walked: what it found is held against what others found. */
+/* Functions (calls.c). After the walk of a call: joins its types with those of earlier calls. */
 void surg__infer_called(surg__infer *c, surg_function *f);
 /* A call was not walked. */
 void surg__infer_missed(surg__infer *c, surg_function *f);
-/* After the walk of the main graph: what holds of every function's body. */
+/* After the walk of the main graph: stores the final types of every function body. */
 void surg__infer_settle_functions(surg__infer *c);
-/* States a declared type, without what is not a matter of inference (denotations). */
+/* States a declared type, without the denotations. */
 void surg__infer_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
                             surg__symbol symbol);
 
 /* --- reading --- */
 bool surg__infer_has(const surg__infer *c, size_t i); /* input i is present */
-/* The fact about input i; kind UNKNOWN when absent or nothing is known. The dims hold until four
- * inputs further on are read. */
+/* The fact about input i; kind UNKNOWN when the input is absent or nothing is known. The dimensions
+ * stay valid until four more inputs are read. */
 surg__fact surg__infer_in(surg__infer *c, size_t i);
-/* The same of any value; the dims hold until another one is read into the same slot (0 to 3). */
+/* The fact about any value; its dimensions stay valid until the same slot (0 to 3) is used
+ * again. */
 surg__fact surg__infer_value(surg__infer *c, const surg_value *v, size_t slot);
 /* Reads input i as a ranked tensor; false otherwise. */
 bool surg__infer_ranked(surg__infer *c, size_t i, surg__fact *f);
-/* The elements of input i, in `buf` or in memory of the inference; NULL: they are not tracked. */
+/* The elements of input i, in `buf` or in memory of the inference; NULL: not tracked. */
 const surg__elem *surg__infer_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                     uint32_t *n);
-/* The same of floats, too: for rules that give elements on as they are. */
+/* As surg__infer_elems, floats included: for rules that only copy elements. */
 const surg__elem *surg__infer_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                     uint32_t *n);
 /* Elements of any value. */
 const surg__elem *surg__infer_value_elems(surg__infer *c, const surg_value *v,
                                       surg__elem buf[SURG__ELEMS], uint32_t *n);
-/* The one known element of input i; false when it is no such thing. */
+/* The single known element of input i; false: there is none. */
 bool surg__infer_int(surg__infer *c, size_t i, int64_t *out);
 /* All elements of input i as numbers, at most `cap`. */
 bool surg__infer_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n);
@@ -162,20 +166,20 @@ int surg__infer_dtype(const surg__infer *c, size_t k);
 void surg__infer_bad(surg__infer *c);
 void surg__infer_put(surg__infer *c, size_t k, int dtype, const surg_dim *dims, size_t rank);
 void surg__infer_put_unranked(surg__infer *c, size_t k, int dtype);
-/* Output k is like `f`, of another dtype perhaps. */
+/* Output k has the type of `f`, with element type `dtype`. */
 void surg__infer_put_like(surg__infer *c, size_t k, int dtype, const surg__fact *f);
 void surg__infer_put_type(surg__infer *c, size_t k, const surg_type *type);
-/* Output k is a sequence or an optional of what `elem` says. */
+/* Output k is a sequence or an optional of elements of type `elem`. */
 void surg__infer_put_wrapped(surg__infer *c, size_t k, surg_type_kind kind, const surg__fact *elem);
 void surg__infer_set_wrapped(surg__infer *c, surg_value *v, surg_type_kind kind,
                          const surg__fact *elem);
-/* What holds of a tensor that is a or b, its dims in `dims`; false: nothing. `out` may be `a` where
- * its dims are `dims`. */
+/* What is common to a and b, with the dimensions in `dims`; false: nothing. `out` may be `a` if the
+ * dimensions of `a` are `dims`. */
 bool surg__fact_join(const surg__fact *a, const surg__fact *b, surg_dim dims[SURG_LIMIT_RANK],
                      surg__fact *out);
-/* The same, of dims whose expressions are the same too (surg_type_equal takes none for any). */
+/* As surg_type_equal, but expressions of dimensions must be the same too. */
 bool surg__type_same(const surg_type *a, const surg_type *b);
-/* A type of a value inside of `body` as it holds outside; NULL: nothing does. */
+/* The type of a value in `body`, as far as it is valid outside of it; NULL: unknown. */
 const surg_type *surg__infer_outside(surg__infer *c, const surg_type *t, const surg_graph *body);
 /* The type of a value that is no output of the node: an input of its bodies. */
 void surg__infer_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank);
@@ -183,11 +187,12 @@ void surg__infer_set_unranked(surg__infer *c, surg_value *v, int dtype);
 void surg__infer_set_elems(surg__infer *c, surg_value *v, const surg__elem *e, uint32_t n);
 /* The elements of output k, whose type was stated. */
 void surg__infer_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
-/* The same of floats, too, where they are those of an input of the type of output k. */
+/* As surg__infer_put_elems, floats included: an input of the type of output k has these
+ * elements. */
 void surg__infer_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
 
-/* The elements of output k are those of v, an output of a body; where `or` is given, only what both
- * have in common. */
+/* Copies the elements of v, an output of a body, to output k; with `or`, only those that both have
+ * in common. */
 void surg__infer_put_elems_outside(surg__infer *c, size_t k, const surg_value *v,
                                const surg_value *or, const surg_graph *body);
 
@@ -196,29 +201,29 @@ static inline surg_dim surg__dim(int64_t v) { return (surg_dim){v, NULL, NULL}; 
 static inline surg_dim surg__dim_unknown(void) { return (surg_dim){-1, NULL, NULL}; }
 static inline bool surg__dim_known(surg_dim d) { return d.value >= 0; }
 bool surg__dim_same(surg_dim a, surg_dim b); /* equal in every run */
-/* One dim of two inputs that must be equal: the better known of the two. False: they differ. */
+/* A dimension that two inputs must share: the more precise of the two. False: they differ. */
 bool surg__dim_unify(surg_dim a, surg_dim b, surg_dim *out);
 bool surg__dim_broadcast(surg_dim a, surg_dim b, surg_dim *out);
-/* The dim of a value that is a or b, one cannot say which. */
+/* The dimension of a value that is either a or b. */
 surg_dim surg__dim_join(surg_dim a, surg_dim b);
 surg_dim surg__dim_product(const surg_dim *d, size_t n);
 surg_dim surg__dim_sum(surg_dim a, surg_dim b);
-/* d + k, d * k, and d / k rounded down and up, for k > 0 where it divides. */
+/* d + k, d * k, and d / k rounded down and up, for k > 0. */
 surg_dim surg__dim_add(surg_dim d, int64_t k);
 surg_dim surg__dim_times(surg_dim d, int64_t k);
 surg_dim surg__dim_over(surg_dim d, int64_t k);
 surg_dim surg__dim_over_up(surg_dim d, int64_t k);
-/* The dim as it is outside of a body: nothing where it hangs on what is inside. */
+/* The dimension as seen outside of a body; unknown where it depends on symbols of the body. */
 surg_dim surg__dim_outside(surg_dim d, const surg_graph *body);
 surg_dim surg__dim_of(surg__elem e, bool *negative);
 surg__elem surg__elem_of(surg_dim d);
 static inline surg__elem surg__elem_int(int64_t v) { return (surg__elem){v, NULL, true}; }
-/* The element as an expression, NULL for nothing; and the other way. */
+/* The element as an expression, NULL: unknown; and the inverse. */
 const surg_expr *surg__elem_expr(const surg__infer *c, surg__elem e);
 surg__elem surg__elem_from(const surg_expr *e);
 const surg_expr *surg__dim_as_expr(const surg__infer *c, surg_dim d);
 static inline surg__elem surg__elem_real(double v) {
-  surg__elem e = {0, NULL, v - v == 0}; /* not known where it is not finite */
+  surg__elem e = {0, NULL, v - v == 0}; /* a value that is not finite is unknown */
   memcpy(&e.value, &v, sizeof v);
   return e;
 }

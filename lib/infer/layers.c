@@ -32,7 +32,7 @@ void surg__infer_layer_norm(surg__infer *c) {
 static int directions(const surg__infer *c) {
   const surg_str s = surg_node_string(c->n, "direction", "forward");
   if (s.n == 13 && !memcmp(s.p, "bidirectional", 13)) return 2;
-  /* "foward" is the default that early versions spell. */
+  /* "foward" is the default value in the schemas of early versions. */
   if ((s.n == 7 && (!memcmp(s.p, "forward", 7) || !memcmp(s.p, "reverse", 7))) ||
       (s.n == 6 && !memcmp(s.p, "foward", 6)))
     return 1;
@@ -67,10 +67,10 @@ void surg__infer_recurrent(surg__infer *c) {
 
 /* --- Resize, Upsample --- */
 
-/* dim * scale rounded down. Unknown where float and double arithmetic differ; symbols are taken to
- * be so small that the product with a short fraction is exact. */
+/* dim * scale, rounded down. Unknown where float and double arithmetic differ. Assumes that symbols
+ * are small enough for an exact product with a short fraction. */
 static surg_dim scaled(surg_dim d, float scale) {
-  const int64_t most = 1024; /* the largest denominator of a scale, and its numerator over it */
+  const int64_t most = 1024; /* the largest denominator of a scale, and its largest numerator */
   if (scale == 1.0f) return d;
   if (!(scale > 0)) return surg__dim_unknown();
   if (!surg__dim_known(d)) {
@@ -89,7 +89,7 @@ static surg_dim scaled(surg_dim d, float scale) {
   return surg__dim((int64_t)wide);
 }
 
-/* The axes scales and sizes are for, one after another; n_axes of them. */
+/* The axes that the entries of scales and sizes refer to; n_axes of them. */
 static bool resize_axes(surg__infer *c, size_t rank, size_t *axes, size_t *n_axes) {
   size_t n = 0;
   *n_axes = rank;
@@ -132,7 +132,8 @@ static void resize_by_scales(surg__infer *c, const surg_dim *in, surg_dim *dims,
   for (uint32_t i = 0; i < n; i++) dims[axes[i]] = scaled(in[axes[i]], scales[i]);
 }
 
-/* Sizes that one scale gives to all axes: the least of those the sizes ask for, or the largest. */
+/* Output sizes under keep_aspect_ratio_policy: one scale for all axes, the smallest of those that
+ * the sizes request, or the largest. */
 static void resize_kept(const surg__elem *e, const surg_dim *in, surg_dim *dims, const size_t *axes,
                         uint32_t n, bool largest) {
   double common = 0;
@@ -147,7 +148,7 @@ static void resize_kept(const surg__elem *e, const surg_dim *in, surg_dim *dims,
   for (uint32_t i = 0; i < n; i++) {
     const double size = (double)in[axes[i]].value * common;
     const float narrow = (float)in[axes[i]].value * (float)common;
-    /* Runtimes multiply in either precision. */
+    /* Runtimes multiply in float or in double. */
     if (floor(size + 0.5) == (double)floorf(narrow + 0.5f) && size < (double)INT32_MAX)
       dims[axes[i]] = surg__dim((int64_t)floor(size + 0.5));
   }

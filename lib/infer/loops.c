@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loop and Scan. A state is first taken to keep the shape it comes in with; when the body was
- * walked and gives another, the dims that differ become symbols of the body's input, then all of it
- * is open but the element type, and the body is walked again. */
+/* Loop and Scan. Inference first assumes that a state (loop-carried value) keeps its initial shape.
+ * If the walk of the body gives another one, the dimensions that differ become symbols of the
+ * body's
+ * input; in the last round only the element type stays. After each change the body is walked
+ * again. */
 #include "infer/rules.h"
 
-/* Where the states of a loop stand: the first of them among the inputs of the node, and the inputs
- * and outputs of the body. State k is output k of the node. */
+/* Positions of the states of a loop: the first state among the inputs of the node, and among the
+ * inputs and outputs of the body. State k is output k of the node. */
 typedef struct plan {
   surg_graph *body;
   size_t states, node, in, out;
-  size_t batch; /* leading dims that the body does not see: 1 in Scan's first version */
+  size_t batch; /* leading dimensions hidden from the body: 1 in version 8 of Scan */
 } plan;
 
-/* The part of a list of inputs of a Scan that is states; false: the node is wrong. */
+/* The number of states among `inputs` inputs of a Scan; false: the node is invalid. */
 static bool scan_states(const surg__infer *c, size_t inputs, size_t *states) {
   const int64_t scanned = surg_node_int(c->n, "num_scan_inputs", 0);
   if (scanned < 1 || (uint64_t)scanned > inputs) return false;
@@ -53,9 +55,9 @@ static surg__fact input_fact(surg__infer *c, size_t i, size_t skip) {
   return f;
 }
 
-/* --- what comes out --- */
+/* --- outputs --- */
 
-/* State k: what goes in at first or what a body gives. */
+/* States output k, the final value of state k: the initial value, or an output of the body. */
 static void put_carried(surg__infer *c, const plan *p, size_t k) {
   assert(k < p->states);
   surg_dim inner[SURG_LIMIT_RANK], dims[SURG_LIMIT_RANK];
@@ -76,8 +78,8 @@ static void put_carried(surg__infer *c, const plan *p, size_t k) {
   surg__infer_put_join(c, k, &first, &next);
 }
 
-/* Output k stacks what the body gives along a new axis of length `steps`; before it all there is a
- * dim `batch` where the plan has one. */
+/* Output k stacks an output of the body along a new axis of length `steps`, after a leading
+ * dimension `batch` where the plan has one. */
 static void put_stacked(surg__infer *c, const plan *p, size_t k, int64_t axis, surg_dim steps,
                         surg_dim batch) {
   assert(k >= p->states);
@@ -96,7 +98,7 @@ static void put_stacked(surg__infer *c, const plan *p, size_t k, int64_t axis, s
   surg__infer_put(c, k, one.dtype, dims, to);
 }
 
-/* The single element of a value as a truth; -1: not known. */
+/* The single element of a value as a boolean; -1: unknown. */
 static int truth(surg__infer *c, const surg_value *v) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
@@ -104,8 +106,7 @@ static int truth(surg__infer *c, const surg_value *v) {
   return e && n == 1 && e[0].known ? e[0].value != 0 : -1;
 }
 
-/* How often the body of a Loop runs: as often as its first input says, if nothing ends it before.
- */
+/* The number of iterations of a Loop: its first input, unless the condition may end it earlier. */
 static surg_dim trips(surg__infer *c, const plan *p) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
@@ -135,7 +136,7 @@ void surg__infer_loop(surg__infer *c) {
   }
 }
 
-/* The axis along which a Scan cuts input i of those it cuts, of a rank; false: there is none. */
+/* The axis along which a Scan slices its scanned input i, of the given rank; false: none. */
 static bool scan_axis(const surg__infer *c, const plan *p, size_t i, uint32_t rank, size_t *at) {
   const int64_t given = p->batch ? 1 : list_at(c, "scan_input_axes", i);
   const int64_t axis = given < 0 ? given + rank : given;
@@ -143,8 +144,8 @@ static bool scan_axis(const surg__infer *c, const plan *p, size_t i, uint32_t ra
   return axis >= 0 && axis < (int64_t)rank;
 }
 
-/* The dim of all scanned inputs that a Scan walks along, and the first of all; false: they differ.
- */
+/* The length of the axis that a Scan iterates over, shared by all scanned inputs, and the batch
+ * size; false: inputs disagree. */
 static bool scan_length(surg__infer *c, const plan *p, surg_dim *steps, surg_dim *batch) {
   const size_t inputs = surg_node_input_count(c->n);
   *steps = *batch = surg__dim_unknown();
@@ -179,9 +180,9 @@ void surg__infer_scan(surg__infer *c) {
   }
 }
 
-/* --- what goes in --- */
+/* --- inputs of bodies --- */
 
-/* A state of which only the element type is sure. */
+/* A state of which only the element type is known. */
 static void seed_open(surg__infer *c, surg_value *v, const surg__fact *x) {
   if (!v) return;
   if (x->kind == SURG_TYPE_TENSOR) surg__infer_set_unranked(c, v, x->dtype);
@@ -204,7 +205,7 @@ static void seed_states(surg__infer *c, const plan *p, bool open) {
   }
 }
 
-/* The counter: runtimes give it the rank that the body declares, 0 or 1. */
+/* The iteration counter: runtimes give it the rank that the body declares, 0 or 1. */
 static void seed_counter(surg__infer *c, surg_value *v) {
   const surg_type *t = surg_value_declared_type(v);
   const surg_dim one = surg__dim(1);
@@ -214,8 +215,8 @@ static void seed_counter(surg__infer *c, surg_value *v) {
     surg__infer_set_unranked(c, v, SURG_INT64);
 }
 
-/* The condition's rank is the body's matter, too, and nothing hangs on it. The body runs only while
- * it is true. */
+/* The rank of the condition is declared by the body as well; no other type depends on it. The body
+ * runs only while the condition is true. */
 static void seed_loop(surg__infer *c, const plan *p) {
   const surg__elem yes = surg__elem_int(1);
   surg_value *counter = surg_graph_input(p->body, 0), *on = surg_graph_input(p->body, 1);
@@ -267,9 +268,10 @@ void surg__infer_seed_bodies(surg__infer *c) {
   seed_states(c, &p, !c->work_left);
 }
 
-/* --- once more --- */
+/* --- further rounds --- */
 
-/* What an input of the body may be, given what it was taken for and what the body made of it. */
+/* The type of an input of the body that covers both the assumed type and the type that the body
+ * returned. */
 static const surg_type *widened(surg__infer *c, surg_value *v, const surg__fact *was,
                                 const surg__fact *now, bool open) {
   surg_dim dims[SURG_LIMIT_RANK];
@@ -287,8 +289,8 @@ static const surg_type *widened(surg__infer *c, surg_value *v, const surg__fact 
   return same ? v->inferred : surg_type_tensor(c->m, was->dtype, dims, was->rank);
 }
 
-/* Whether the condition was rightly taken to be true. Where the node has none to start with, the
- * body decides alone. */
+/* Whether the assumption that the condition is true is correct. A node without an initial condition
+ * depends on the body alone. */
 static bool condition_holds(surg__infer *c, const plan *p) {
   surg_value *on = c->op == SURG_OP_Loop ? surg_graph_input(p->body, 1) : NULL;
   surg__istate *s = on ? on->scratch : NULL;
@@ -298,8 +300,8 @@ static bool condition_holds(surg__infer *c, const plan *p) {
   return false;
 }
 
-/* What the states may be after this walk goes into their seeds; true: it is what they were taken
- * for. */
+/* Stores the possible types of the states after this walk in their seeds; true: the assumption was
+ * correct. */
 static bool widen_all(surg__infer *c, const plan *p, bool open) {
   const size_t n = surg_graph_input_count(p->body);
   bool same = true;
@@ -323,7 +325,7 @@ bool surg__infer_settled(surg__infer *c, unsigned round) {
   if (widen_all(c, &p, false) && holds) return true;
   if (round + 1 == SURG__ROUNDS) (void)widen_all(c, &p, true);
   surg__infer_forget(c, p.body);
-  if (!c->work_left) return true; /* nothing is known of the body then */
+  if (!c->work_left) return true; /* the budget is spent: nothing is known of the body */
   for (size_t k = 0; k < p.states && p.in + k < n; k++) {
     surg_value *v = surg_graph_input(p.body, p.in + k);
     if (v) v->inferred = ((surg__istate *)v->scratch)->seed;

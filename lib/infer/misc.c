@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of operators on text, of random draws, of training steps and of bits. */
+/* Rules of text operators, random operators, training operators and bit operators. */
 #include "infer/rules.h"
 
 void surg__infer_string_normalizer(surg__infer *c) {
@@ -13,7 +13,7 @@ void surg__infer_string_normalizer(surg__infer *c) {
   const surg_attr *stop = surg_node_attr(c->n, "stopwords");
   if (stop) (void)surg_attr_strings(stop, &words);
   surg_dim dims[2] = {x.dims[0], x.dims[x.rank - 1]};
-  /* Stop words leave; where nothing is left there is one empty string. */
+  /* Stop words are removed; if no word is left the result is one empty string. */
   if (words || dims[x.rank - 1].value < 1) dims[x.rank - 1] = surg__dim_unknown();
   surg__infer_put(c, 0, SURG_STRING, dims, x.rank);
 }

@@ -19,20 +19,20 @@ static size_t count_floats(const surg__infer *c, const char *attr) {
   return a && surg_attr_floats(a, &n) ? n : 0;
 }
 
-/* The rows of a batch of features; a single row need not say that it is one. */
+/* The number of rows of a feature batch; an input of rank 1 is one row. */
 static surg_dim rows(surg__infer *c) {
   surg__fact x;
   if (!surg__infer_ranked(c, 0, &x) || x.rank == 0 || x.rank > 2) return surg__dim_unknown();
   return x.rank == 1 ? surg__dim(1) : x.dims[0];
 }
 
-/* The numbers of a row each, `columns` of them. */
+/* Output k has one row per input row, with `columns` numbers each. */
 static void put_rows(surg__infer *c, size_t k, int dtype, surg_dim columns) {
   const surg_dim dims[2] = {rows(c), columns};
   surg__infer_put(c, k, dtype, dims, 2);
 }
 
-/* A label a row, and the scores of the classes. */
+/* Outputs: one label per row, and the scores of the classes. */
 static void put_classes(surg__infer *c, const char *ints, surg_dim classes) {
   const size_t named = count_strings(c, "classlabels_strings"), numbered = count_ints(c, ints);
   const surg_dim n = rows(c);
@@ -40,8 +40,8 @@ static void put_classes(surg__infer *c, const char *ints, surg_dim classes) {
   put_rows(c, 1, SURG_FLOAT, classes);
 }
 
-/* How many labels there are, where they are of one kind and two or more: a single one, or none,
- * may stand for two classes. */
+/* The number of labels, if all are of one kind and there are two or more: with 0 or 1 labels there
+ * may be two classes. */
 static surg_dim labels(const surg__infer *c, const char *ints) {
   const size_t named = count_strings(c, "classlabels_strings"), numbered = count_ints(c, ints);
   const size_t n = named ? named : numbered;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of operators that join, cut, pad and repeat tensors. */
+/* Rules of operators that concatenate, split, slice, pad and repeat tensors. */
 #include "infer/rules.h"
 
 /* --- Concat --- */
@@ -7,7 +7,7 @@
 typedef struct joined {
   surg_dim dims[SURG_LIMIT_RANK];
   size_t rank, axis;
-  bool ranked, all; /* some input has a rank; all have */
+  bool ranked, all; /* some input has a rank; all inputs have */
   surg_dim sum;
 } joined;
 
@@ -28,8 +28,9 @@ static bool join_input(surg__infer *c, joined *j, const surg__fact *f, int64_t a
   return true;
 }
 
-/* One input of a Concat as blocks of `length` elements, of which `blocks` stand in the result, each
- * at `at` within `stride`. */
+/* Copies one input of a Concat: `blocks` blocks of `length` elements, each at offset `at` of a
+ * block
+ * of `stride` elements in the result. */
 static bool join_blocks(surg__infer *c, size_t i, const joined *j, size_t stride, size_t blocks,
                         size_t *at, surg__elem *out) {
   assert(*at <= stride && stride * blocks <= SURG__ELEMS);
@@ -85,7 +86,7 @@ void surg__infer_concat(surg__infer *c) {
 
 /* --- Split --- */
 
-/* Pieces without given sizes: equal ones, and from version 18 the last may be smaller. */
+/* Piece sizes when no sizes are given: equal pieces; from version 18 the last may be smaller. */
 static bool piece(const surg__infer *c, surg_dim dim, size_t pieces, size_t i, surg_dim *size) {
   const int64_t n = (int64_t)pieces;
   int64_t before;
@@ -101,7 +102,7 @@ static bool piece(const surg__infer *c, surg_dim dim, size_t pieces, size_t i, s
     return true;
   }
   if (!surg__mul_i64(chunk.value, n - 1, &before)) return false;
-  /* Nothing says what the pieces are when even the last one would have to be less than empty. */
+  /* The sizes are undefined when even the last piece would have a negative size. */
   if (dim.value < before)
     *size = surg__dim_unknown();
   else if ((int64_t)i == n - 1)
@@ -109,14 +110,14 @@ static bool piece(const surg__infer *c, surg_dim dim, size_t pieces, size_t i, s
   return true;
 }
 
-/* How a Split cuts: sizes that are given (and maybe known), or a number of equal pieces. */
+/* How a Split divides: sizes that are given (known or not), or a number of equal pieces. */
 typedef struct split_plan {
   bool given;
   surg__elem sizes[SURG__ELEMS]; /* of n_sizes pieces; unknown where n_sizes is 0 */
   size_t n_sizes, pieces;
 } split_plan;
 
-/* Sizes from attribute or input, one a piece. */
+/* Reads the sizes, one per piece, from the attribute or the input. */
 static bool given_sizes(surg__infer *c, split_plan *p) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
@@ -144,7 +145,7 @@ static bool sizes_fit(const split_plan *p, surg_dim whole) {
   return !surg__dim_known(whole) || whole.value == sum;
 }
 
-/* False: the node is wrong. */
+/* Reads the node; false: it is invalid. */
 static bool plan_split(surg__infer *c, surg_dim whole, split_plan *p) {
   const size_t outputs = surg_node_output_count(c->n);
   p->n_sizes = 0;
@@ -158,7 +159,7 @@ static bool plan_split(surg__infer *c, surg_dim whole, split_plan *p) {
   return wanted >= (int64_t)outputs;
 }
 
-/* The size of piece k. False: the node is wrong. */
+/* The size of piece k. False: the node is invalid. */
 static bool split_size(const surg__infer *c, const split_plan *p, surg_dim whole, size_t k,
                        surg_dim *size) {
   assert(p->n_sizes == 0 || k < p->n_sizes);
@@ -213,14 +214,15 @@ typedef struct cut {
   uint32_t n;
 } cut;
 
-/* Start and number of elements of one cut; false when step is 0. Every known number is fine. */
+/* Start and number of elements of a slice of one axis; false: step is 0. Any numbers are
+ * accepted. */
 static bool cut_known(int64_t dim, int64_t start, int64_t end, int64_t step, int64_t *from,
                       int64_t *count) {
   if (step == 0) return false;
   if (start < 0) start += dim;
   if (end < 0) end += dim;
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
-  /* With a step below 0 a start before the first element begins at the first one. */
+  /* With a negative step, a start before the first element is clamped to the first one. */
   if (start < 0) start = 0;
   start = start > high ? high : start;
   end = end < low ? low : end > high ? high : end;
@@ -236,7 +238,7 @@ static bool cut_known(int64_t dim, int64_t start, int64_t end, int64_t step, int
   return true;
 }
 
-/* An end of a cut as an index from the front, before it is clamped; NULL: not known. */
+/* The end of a slice as a nonnegative index, before clamping; NULL: unknown. */
 static const surg_expr *cut_end(surg__infer *c, const surg_expr *dim, surg__elem e) {
   if (e.known) {
     if (e.value >= 0) return surg__expr_num(c->m, e.value);
@@ -253,7 +255,7 @@ static const surg_expr *clamped(surg__infer *c, const surg_expr *e, int64_t low,
   return surg__expr_min(surg__expr_max(e, surg__expr_num(c->m, low)), high);
 }
 
-/* The dim that is left, where not everything is a number. */
+/* The size of a slice with symbolic operands. */
 static surg_dim cut_symbolic(surg__infer *c, surg_dim d, surg__elem start, surg__elem end,
                              int64_t step) {
   const surg_expr *dim = surg__dim_as_expr(c, d), *span;
@@ -301,7 +303,7 @@ typedef struct slice_bufs {
   surg__elem start[SURG__ELEMS], end[SURG__ELEMS], axis[SURG__ELEMS], step[SURG__ELEMS];
 } slice_bufs;
 
-/* How many axes are cut: a number that starts, ends, axes and steps have in common. */
+/* The number of axes that are sliced: the common length of starts, ends, axes and steps. */
 static bool slice_count(surg__infer *c, uint32_t *n) {
   for (size_t i = 1; i < 5; i++) {
     surg__fact f;
@@ -324,7 +326,8 @@ static bool slice_inputs(surg__infer *c, cut *q, slice_bufs *b) {
   return true;
 }
 
-/* Cuts one axis; false: the node is wrong. *from and *step are of use where the dim is known. */
+/* Slices one axis; false: the node is invalid. *from and *step are set if the dimension is
+ * known. */
 static bool slice_axis(surg__infer *c, const cut *q, uint32_t i, surg_dim *dim, int64_t *from,
                        int64_t *step) {
   const surg__elem one = surg__elem_int(1), none = surg__elem_unknown();
@@ -332,8 +335,8 @@ static bool slice_axis(surg__infer *c, const cut *q, uint32_t i, surg_dim *dim, 
   const surg__elem k = q->step_absent ? one : q->step ? q->step[i] : none;
   if (k.known && k.value == 0) return false;
   *step = k.value;
-  /* Backwards to the largest number: engines take that for the end, the standard for forwards
-   * alone. */
+  /* A negative step with the largest integer as `end`: engines read it as "up to the end"; the
+   * standard defines that only for forward slices. */
   const bool open = k.value < 0 && (!e.known || e.value == INT32_MAX || e.value == INT64_MAX);
   if (!k.known || open) {
     *dim = surg__dim_unknown();
@@ -393,7 +396,7 @@ void surg__infer_slice(surg__infer *c) {
 
 /* --- Pad --- */
 
-/* The sizes of padding, 2 for each of *n axes; NULL: not known. */
+/* The padding sizes, 2 for each of *n axes; NULL: unknown. */
 static const surg__elem *paddings(surg__infer *c, surg__elem buf[SURG__ELEMS], uint32_t *n) {
   if (c->since >= 11) return surg__infer_elems(c, 1, buf, n);
   size_t count = 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is proven of the elements of a value: the smallest and the largest number that they can be.
+/* Value ranges: proven bounds of the elements of a value.
  *
- * Asked for where a rewrite wants to know it, and found by looking back from the value, as far as
- * nodes say something of their results; SURG__RANGE_VALUES values at most, beyond which the type
- * alone counts. What users say of values (surg_model_assume_range) counts as an axiom, and what
- * follows from it is marked. */
+ * A range is computed on demand, when a rewrite asks for it: the search walks from the value
+ * towards
+ * its producers, as long as operators have a range rule, over at most SURG__RANGE_VALUES values.
+ * Beyond that limit only the element type counts. Ranges that users assume
+ * (surg_model_assume_range)
+ * count as axioms; ranges derived from them are marked. */
 #include "infer/ranges.h"
 
 #include <math.h>
@@ -21,14 +23,14 @@ static void widen(surg_range *r, bool first, double v) {
   if (first || v > r->high) r->high = v;
 }
 
-/* A whole number, whatever side of it the next double lies on. */
+/* An integer, exact in a double or widened to the next double on either side. */
 static void widen_int(surg_range *r, bool first, int64_t v) {
   const bool exact = v > -(INT64_C(1) << 53) && v < INT64_C(1) << 53;
   widen(r, first, exact ? (double)v : nextafter((double)v, -INFINITY));
   if (!exact) widen(r, false, nextafter((double)v, INFINITY));
 }
 
-/* Of elements that are all NaN nothing can be said but that. */
+/* For elements that are all NaN no range exists. */
 bool surg__range_of_tensor(const surg_tensor *t, surg_range *out) {
   double reals[SURG__RANGE_CONST];
   int64_t ints[SURG__RANGE_CONST];
@@ -50,7 +52,7 @@ bool surg__range_of_tensor(const surg_tensor *t, surg_range *out) {
   return any;
 }
 
-/* What is known of elements that are tracked one by one. */
+/* The range of elements that inference tracks. */
 static bool elements_range(const surg_value *v, surg_range *out) {
   surg_elem e[SURG__RANGE_VALUES];
   const int64_t n = surg_value_elements(v, e, SURG__RANGE_VALUES);
@@ -66,11 +68,12 @@ static bool elements_range(const surg_value *v, surg_range *out) {
   return n > 0;
 }
 
-/* What was found of a value, kept until the next inference: a rewrite asks of one value after the
- * other, and each would look back as far as the one before. */
+/* The range found for a value, cached until the next inference: rewrites ask for one value after
+ * the
+ * other, and the searches overlap. */
 typedef struct surg__found {
   surg_range r;
-  uint32_t values_changed; /* of the model, when it was found */
+  uint32_t values_changed; /* the model's counter when the range was found */
   bool known;
 } surg__found;
 
@@ -79,17 +82,17 @@ static const surg__found *kept(const surg_value *v) {
   return f && f->values_changed == v->graph->model->values_changed ? f : NULL;
 }
 
-/* Without memory it is found again. */
+/* Caches a range; out of memory, it is computed again next time. */
 static void keep(const surg_value *v, const surg_range *r, bool known) {
-  surg_value *own = (surg_value *)(uintptr_t)v; /* of a model that is not const: its own fact */
+  surg_value *own = (surg_value *)(uintptr_t)v; /* the cache is not part of the const model */
   surg_model *m = v->graph->model;
   surg__found *f = surg_value_type(v) ? surg__arena_alloc(&m->elems, sizeof *f) : NULL;
   if (f) *f = (surg__found){*r, m->values_changed, known};
   own->found = f;
 }
 
-/* What holds of a value before the node that makes it is looked at; false: it has no order. *final:
- * there is no more to find. */
+/* The range of a value without looking at its producer; false: its type has no order. *final: no
+ * more can be found. */
 static bool base_range(const surg_value *v, surg_range *out, bool *final) {
   const surg_tensor *t = surg_value_constant(v);
   const surg_type *type = surg_value_type(v);
@@ -97,7 +100,7 @@ static bool base_range(const surg_value *v, surg_range *out, bool *final) {
   *final = true;
   if (!t && surg_type_get_kind(type) != SURG_TYPE_TENSOR) return false;
   if (!surg__range_of_dtype(t ? surg_tensor_dtype(t) : surg_type_dtype(type), out)) return false;
-  const bool stays = surg_value_settled(v); /* else training changes it */
+  const bool stays = surg_value_settled(v); /* else training updates it */
   if (stays && !surg_tensor_is_sparse(t) && surg__range_of_tensor(t, &known)) *out = known;
   if (!t && elements_range(v, &known)) *out = surg__range_meet(*out, known);
   if (v->said) *out = surg__range_meet(*out, surg__range_round(surg_type_dtype(type), *v->said));
@@ -105,21 +108,21 @@ static bool base_range(const surg_value *v, surg_range *out, bool *final) {
   return true;
 }
 
-/* --- looking back --- */
+/* --- the search --- */
 
 typedef enum progress { NEW, EXPANDED, SETTLED } progress;
 
 typedef struct step {
   const surg_value *v;
   surg_range r;
-  bool known; /* it has an order */
+  bool known; /* its type has an order */
   progress at;
-  uint32_t needs; /* of its producer */
+  uint32_t needs; /* inputs of the producer that count */
 } step;
 
 typedef struct search {
   step steps[SURG__RANGE_VALUES];
-  /* What is asked for; a value may stand there more than once. */
+  /* Values whose range is requested; a value may be on the stack more than once. */
   uint16_t stack[SURG__RANGE_VALUES * (SURG__RANGE_INPUTS + 1)];
   size_t n, depth;
 } search;
@@ -130,14 +133,14 @@ static step *find(search *s, const surg_value *v) {
   return NULL;
 }
 
-/* The value whose elements input i of the needs is: of an If, an output of a branch. */
+/* The value that the i-th needed input refers to: for an If, an output of a branch. */
 static const surg_value *source(const surg_node *n, size_t output, size_t i) {
   if (surg_node_op(n) != SURG_OP_If) return surg_node_input(n, i);
   const surg_graph *body = surg_node_subgraph(n, i);
   return body ? surg_graph_output(body, output) : NULL;
 }
 
-/* The step of a value; NULL: too many were looked at. */
+/* The search step of a value; NULL: the limit of values is reached. */
 static step *add(search *s, const surg_value *v) {
   bool final;
   size_t output;
@@ -153,7 +156,7 @@ static step *add(search *s, const surg_value *v) {
   x->known = base_range(v, &x->r, &final);
   const surg_node *n = surg_value_producer(v, &output);
   if (x->known && !final && n) x->needs = (uint32_t)surg__range_needs(n, output);
-  assert(x->needs <= SURG__RANGE_INPUTS); /* the arrays of `settle` */
+  assert(x->needs <= SURG__RANGE_INPUTS); /* the size of arrays in `settle` */
   if (x->needs)
     x->at = NEW;
   else
