@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of attention and of the layers that keep a state from call to call. */
+/* Rules of attention operators and of layers with state inputs and outputs. */
 #include "infer/rules.h"
 
-/* dim / by. A dim that does not divide contradicts the operator. */
+/* dim / by; a dimension that is not divisible makes the node invalid. */
 static surg_dim divided(surg__infer *c, surg_dim d, int64_t by) {
   if (surg__dim_known(d) && by > 0 && d.value % by) surg__infer_bad(c);
   return surg__dim_over(d, by);
@@ -13,7 +13,8 @@ static surg_dim times(surg_dim a, surg_dim b) {
   return surg__dim_product(both, 2);
 }
 
-/* A query, key or value as heads. Three dims are (batch, length, heads * size). */
+/* A query, key or value tensor split into heads: rank 4, or rank 3 as (batch, length, heads *
+ * size). */
 typedef struct heads {
   surg_dim batch, count, length, size;
 } heads;
@@ -24,7 +25,7 @@ static heads heads_of(surg__infer *c, const surg__fact *f, int64_t count) {
   return (heads){f->dims[0], surg__dim(count), f->dims[1], divided(c, f->dims[2], count)};
 }
 
-/* The length of keys or values with those of the past before them. */
+/* The length of keys or values including those of the past. */
 static surg_dim with_past(surg__infer *c, size_t past, surg_dim length) {
   surg__fact f;
   if (!surg__infer_has(c, past)) return length;
@@ -95,7 +96,7 @@ void surg__infer_linear_attention(surg__infer *c) {
   const surg_dim y[3] = {q.batch, q.length, times(q.count, v.size)};
   surg__infer_put(c, 0, surg__infer_dtype(c, 0), y, 3);
   if (!surg__infer_has(c, 3)) {
-    /* Of which type a new state is, is plain for float alone. */
+    /* The type of the new state is known only for float. */
     const surg_dim state[4] = {q.batch, v.count, q.size, v.size};
     if (f[0].dtype == SURG_FLOAT) surg__infer_put(c, 1, SURG_FLOAT, state, 4);
     return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic of intervals, rounded outwards in the element type. */
+/* Interval arithmetic, rounded outwards in the element type. */
 #include "infer/ranges.h"
 
 #include <float.h>
@@ -26,14 +26,14 @@ bool surg__range_of_dtype(int dtype, surg_range *out) {
   if (dtype == SURG_BOOL) return true;
   if (!surg__dtype_is_int(dtype) || bits == 0 || bits > 64) return false;
   const bool minus = surg__dtype_is_signed_int(dtype);
-  /* Of 64 bits the bound is one further out: 2^63 - 1 is no double. */
+  /* For 64 bits the bound is 2^63 or 2^64: the largest integer is not a double. */
   const double most = ldexp(1, (int)(minus ? bits - 1 : bits));
   out->low = minus ? -most : 0;
   out->high = bits < 54 ? most - 1 : most;
   return true;
 }
 
-/* Whether whole numbers from low to high are all of the type, so that nothing wraps. */
+/* Whether the type contains all integers from low to high, so that nothing wraps. */
 static bool fits(int dtype, surg_range r) {
   surg_range all;
   if (!surg__range_of_dtype(dtype, &all)) return false;
@@ -47,13 +47,13 @@ static float half_of(int dtype, uint16_t h) {
   return dtype == SURG_FLOAT16 ? surg__half_to_float(h) : surg__bf16_to_float(h);
 }
 
-/* The next number below that of the bits h; both halves order their bits alike. */
+/* The next smaller number of the 16-bit float with the bits h; both formats order bits alike. */
 static uint16_t below(uint16_t h) {
   if (h == 0) return 0x8001;
   return h & 0x8000 ? (uint16_t)(h + 1) : (uint16_t)(h - 1);
 }
 
-/* The largest number of the type that is not above v. */
+/* The largest number of the type that is at most v. */
 static double down(int dtype, double v) {
   if (v != v || isinf(v) || dtype == SURG_DOUBLE || !rounds(dtype)) return v;
   if (dtype == SURG_FLOAT) {
@@ -68,7 +68,7 @@ static double down(int dtype, double v) {
 
 static double up(int dtype, double v) { return -down(dtype, -v); }
 
-/* A result as doubles gave it, and on which side of it the true one lies. */
+/* A result as computed in double, and on which side of it the exact result may be. */
 typedef struct result {
   double v;
   bool less, more;
@@ -90,11 +90,11 @@ static result sum(double a, double b) {
 }
 
 static result product(double a, double b) {
-  if (a == 0 || b == 0) return (result){.v = 0}; /* infinity times zero is told as NaN */
+  if (a == 0 || b == 0) return (result){.v = 0}; /* infinity * 0: `nan` is set */
   const double p = a * b;
   if (isinf(a) || isinf(b)) return (result){.v = p};
   if (isinf(p)) return (result){p, p > 0, p < 0};
-  if (fabs(p) < 1e-280) { /* it may have lost digits, or all of them */
+  if (fabs(p) < 1e-280) { /* underflow: digits may be lost */
     const bool minus = (a < 0) != (b < 0);
     return (result){p, minus, !minus};
   }
@@ -107,7 +107,7 @@ static result quotient(double a, double b) {
   if (a == 0 || isinf(a) || isinf(b)) return (result){.v = q};
   if (isinf(q)) return (result){q, q > 0, q < 0};
   const bool exact = fabs(q) > 1e-280 && fma(q, b, -a) == 0;
-  /* Not past zero: it has the sign of a / b. */
+  /* The rounded-out bound never crosses zero: the result has the sign of a / b. */
   return (result){q, !exact && q != 0, !exact && q != 0};
 }
 
@@ -129,14 +129,14 @@ surg_range surg__range_meet(surg_range a, surg_range b) {
                   .nan = a.nan && b.nan,
                   .minus_zero = a.minus_zero && b.minus_zero,
                   .assumed = a.assumed || b.assumed};
-  /* Nothing can be in both: one of them is never computed, or what was assumed does not hold. */
+  /* An empty intersection: the value is never computed, or an assumption is wrong. */
   return r.low <= r.high ? r : a;
 }
 
 static bool holds(surg_range r, double v) { return r.low <= v && v <= r.high; }
 static bool infinite(surg_range r) { return isinf(r.low) || isinf(r.high); }
 
-/* Bounds of whole numbers that may wrap are those of the type. */
+/* Integers that may wrap have the bounds of the type. */
 static surg_range settled(int dtype, surg_range r) {
   surg_range all;
   if (rounds(dtype) || fits(dtype, r)) return r;
@@ -182,7 +182,7 @@ static surg_range corners(int dtype, surg_range a, surg_range b, result (*f)(dou
 surg_range surg__range_mul(int dtype, surg_range a, surg_range b) {
   surg_range r = corners(dtype, a, b, product);
   r.nan = a.nan || b.nan || (infinite(a) && holds(b, 0)) || (infinite(b) && holds(a, 0));
-  /* Small products of unlike signs vanish. */
+  /* Small products of opposite signs underflow to -0. */
   r.minus_zero = rounds(dtype) && (a.low < 0 || b.low < 0 || a.minus_zero || b.minus_zero);
   return settled(dtype, r);
 }
@@ -204,7 +204,7 @@ surg_range surg__range_div(int dtype, surg_range a, surg_range b) {
   return settled(dtype, r);
 }
 
-/* An operand that is NaN may be passed over: then the other one is the result. */
+/* Engines may ignore a NaN operand: then the other operand is the result. */
 surg_range surg__range_max(surg_range a, surg_range b) {
   surg_range r = surg__range_join(a, b);
   r.low = fmax(a.low, b.low);
@@ -247,7 +247,7 @@ surg_range surg__range_cast(int from, int to, surg_range a) {
   if (rounds(to)) {
     r.low = down(to, a.low);
     r.high = up(to, a.high);
-    /* Less than the smallest number of the type vanishes, and keeps its sign. */
+    /* A number below the smallest one of the type becomes zero, and keeps its sign. */
     r.minus_zero = a.minus_zero || (rounds(from) && a.low < 0);
     return r;
   }

@@ -7,13 +7,13 @@
 
 typedef enum kind {
   NOTHING,
-  FIXED,   /* whatever it reads */
-  COPY,    /* elements of input 0 and no others, in any shape */
-  ONE,     /* a function of input 0 */
-  TWO,     /* of the first two */
-  ALL,     /* of all inputs */
-  THREE,   /* of up to three, some of them optional */
-  BRANCHES /* of an If */
+  FIXED,   /* has a range even if that of input 0 is unknown */
+  COPY,    /* elements of input 0, rearranged */
+  ONE,     /* depends on input 0 */
+  TWO,     /* depends on inputs 0 and 1 */
+  ALL,     /* depends on all inputs */
+  THREE,   /* depends on up to three inputs, some optional */
+  BRANCHES /* an output of If: depends on the outputs of the branches */
 } kind;
 _Static_assert(BRANCHES <= UINT8_MAX, "a kind fits an entry of the table");
 
@@ -47,7 +47,7 @@ size_t surg__range_needs(const surg_node *n, size_t output) {
 
 typedef struct asked {
   const surg_node *n;
-  int op, dtype; /* of input 0; of the result where that has no order */
+  int op, dtype; /* of input 0; of the result where the type of input 0 has no order */
   const surg_range *in;
   const bool *has;
 } asked;
@@ -58,16 +58,16 @@ static surg_range between(double low, double high, bool nan) {
 
 static bool infinite(const surg_range *r) { return isinf(r->low) || isinf(r->high); }
 
-/* Whether x is a value of one number, written into *v. */
+/* Whether the range contains only one number, stored in *v. */
 static bool number(const surg_range *r, double *v) {
   *v = r->low;
   return r->low == r->high && !r->nan;
 }
 
-/* --- of one input --- */
+/* --- one input --- */
 
 static surg_range relu(surg_range x) {
-  /* What a NaN becomes differs among engines: itself, or 0. */
+  /* Engines map NaN to NaN or to 0. */
   const double low = x.nan || x.low < 0 ? 0 : x.low;
   x.high = x.high < 0 ? 0 : x.high;
   x.low = low;
@@ -75,7 +75,7 @@ static surg_range relu(surg_range x) {
   return x;
 }
 
-/* The least whole number of a type has no other side: its own is what comes out. */
+/* The absolute value of the smallest integer of a type wraps to itself. */
 static surg_range absolute(surg_range x, surg_range all) {
   if (!all.nan && x.low <= all.low && x.low < 0) return all;
   return (surg_range){.low = x.low >= 0 ? x.low : x.high < 0 ? -x.high : 0,
@@ -84,8 +84,7 @@ static surg_range absolute(surg_range x, surg_range all) {
                       .assumed = x.assumed};
 }
 
-/* Means and sums are of one sign where all that goes in is; how large they are hangs on rounding.
- */
+/* Means and sums of elements of one sign have that sign; their size depends on rounding. */
 static surg_range summed(surg_range x) {
   const bool both = x.low == -INFINITY && x.high == INFINITY;
   x.low = x.low >= 0 ? 0 : -INFINITY;
@@ -95,7 +94,7 @@ static surg_range summed(surg_range x) {
   return x;
 }
 
-/* Whether every window of a pool holds an element of the input. */
+/* Whether every window of a pool contains an element of the input. */
 static bool windows_filled(const surg_node *n) {
   size_t pads, sides, steps;
   const int64_t *pad = surg_node_ints(n, "pads", &pads);
@@ -109,7 +108,7 @@ static bool windows_filled(const surg_node *n) {
   return true;
 }
 
-/* Whether the value is proven to have elements: a reduction of nothing is something else. */
+/* Whether the value is proven to have elements: a reduction of no elements gives another result. */
 static bool filled(const surg_value *v) {
   const surg_type *t = surg_value_type(v);
   if (!t || !surg_type_has_rank(t)) return false;
@@ -123,19 +122,19 @@ static bool filled(const surg_value *v) {
 static surg_range reduced(const asked *q, surg_range all) {
   const surg_range x = q->in[0];
   surg_range r = all;
-  const bool whole = surg__dtype_is_int(q->dtype); /* sums may wrap */
+  const bool whole = surg__dtype_is_int(q->dtype); /* integer sums may wrap */
   switch (q->op) {
     case SURG_OP_GlobalMaxPool:
     case SURG_OP_ReduceMax:
     case SURG_OP_ReduceMin:
-      /* Of nothing but NaN some engines make the lowest number there is. */
+      /* If all elements are NaN some engines return the lowest number. */
       return !x.nan && filled(surg_node_input(q->n, 0)) ? x : all;
     case SURG_OP_ReduceMean:
       if (whole || !filled(surg_node_input(q->n, 0))) return all;
       return summed(x);
     case SURG_OP_ReduceSum:
       return whole ? all : summed(x);
-    default: /* sums of what has no sign */
+    default: /* sums of nonnegative terms */
       if (whole || surg_node_int(q->n, "noop_with_empty_axes", 0)) return all;
       r = between(0, INFINITY, x.nan);
       r.assumed = x.assumed;
@@ -163,7 +162,7 @@ static surg_range rounded(surg_range x, int dtype, double (*f)(double)) {
   return x;
 }
 
-/* One that takes the root of a range; engines round it once. */
+/* The range of a square root, which engines round once. */
 static surg_range root(surg_range x, int dtype) {
   const bool wrong = x.low < 0;
   x.low = fmax(x.low, 0);
@@ -213,9 +212,9 @@ static surg_range of_one(const asked *q, surg_range all) {
   }
 }
 
-/* --- of two --- */
+/* --- two inputs --- */
 
-/* Holds of NaN, too: no comparison with it is true. */
+/* Valid for NaN too: every comparison with NaN is false. */
 static surg_range compared(int op, const surg_range *a, const surg_range *b) {
   const bool numbers = !a->nan && !b->nan;
   switch (op) {
@@ -232,7 +231,7 @@ static surg_range compared(int op, const surg_range *a, const surg_range *b) {
   }
 }
 
-/* An even power has no sign; of others nothing is said. */
+/* The range of a power: an even exponent gives no sign; other exponents are not handled. */
 static surg_range power(const surg_range *x, const surg_range *y, surg_range all) {
   double e;
   if (!number(y, &e) || e != trunc(e) || e <= 0 || fmod(e, 2) != 0) return all;
@@ -264,7 +263,7 @@ static surg_range of_two(const asked *q, surg_range all) {
   }
 }
 
-/* --- of many --- */
+/* --- many inputs --- */
 
 static surg_range of_all(const asked *q, size_t n, surg_range all) {
   assert(n <= SURG__RANGE_INPUTS);
@@ -278,11 +277,11 @@ static surg_range of_all(const asked *q, size_t n, surg_range all) {
       default: r = surg__range_join(r, q->in[i]); break;
     }
   }
-  /* Sums of three or more may be taken in any order. */
+  /* Engines may add three or more terms in any order. */
   return q->op == SURG_OP_Sum && n > 2 ? summed(r) : r;
 }
 
-/* A bound of Clip: an input, before opset 11 an attribute; none is no bound. */
+/* A bound of Clip: an input, or before opset 11 an attribute; an absent one does not limit. */
 static surg_range clip_bound(const asked *q, size_t i, const char *attr, double none, bool *known) {
   const surg_attr *a = surg_node_attr(q->n, attr);
   *known = true;
@@ -300,7 +299,7 @@ static surg_range clipped(const asked *q, surg_range all) {
   const surg_range high = clip_bound(q, 2, "max", INFINITY, &high_known);
   if (!low_known || !high_known) return all;
   surg_range r = surg__range_min(surg__range_max(q->in[0], low), high);
-  /* Bounds may come as a zero of another sign than what they meet. */
+  /* A bound may be a zero of the other sign than the element it replaces. */
   r.minus_zero = q->in[0].minus_zero || low.minus_zero || high.minus_zero;
   return r;
 }
@@ -309,7 +308,7 @@ static surg_range padded(const asked *q, surg_range all) {
   const surg_attr *a = surg_node_attr(q->n, "mode");
   const surg_str mode = surg_attr_string(a);
   surg_range fill = between(0, 0, false);
-  /* Other modes copy what is there; before opset 11 the value is an attribute. */
+  /* Other modes copy elements of the input; before opset 11 the value is an attribute. */
   if (a && (mode.n != 8 || memcmp(mode.p, "constant", 8) != 0)) return q->in[0];
   if (surg_graph_opset(surg_node_graph(q->n), "") < 11) return all;
   if (surg_node_input(q->n, 2)) {
@@ -319,7 +318,7 @@ static surg_range padded(const asked *q, surg_range all) {
   return surg__range_join(q->in[0], fill);
 }
 
-/* (x - zero point) * scale, the difference rounded first where it is large. */
+/* (x - zero point) * scale; the difference is rounded first where it is large. */
 static surg_range dequantized(const asked *q, surg_range all) {
   const surg_type *to = surg_value_type(surg_node_output(q->n, 0));
   surg_range x = q->in[0];
@@ -351,7 +350,7 @@ static surg_range of_three(const asked *q, surg_range all) {
   }
 }
 
-/* --- of none --- */
+/* --- no input --- */
 
 static surg_range fixed(const asked *q, surg_range all) {
   const surg_range x = q->has[0] ? q->in[0] : all;

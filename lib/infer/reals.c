@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic on tracked floats: sizes that a model casts to float, scales and casts back. Results
- * are those of IEEE arithmetic of the element type; what is not finite is not tracked. An element
- * with an expression is the expression over a power of two (in `value`), and small enough to be
- * exact: a float holds 24 bits, a double 53. */
+ * follow IEEE arithmetic of the element type; results that are not finite are not tracked. A
+ * symbolic
+ * element is an expression over a power of two (in `value`), small enough to be exact: a float has
+ * 24
+ * significant bits, a double 53. */
 #include "infer/rules.h"
 
 #include <math.h>
@@ -18,7 +20,7 @@ static surg__elem rounded(int dtype, double v) {
 
 #define MOST_OVER (INT64_C(1) << 20)
 
-/* The float e / over, where it is proven to be exact. */
+/* The float e / over, if it is proven to be exact; else unknown. */
 static surg__elem exact(int dtype, const surg_expr *e, int64_t over) {
   assert(!e || over > 0); /* a power of two */
   const int64_t most = dtype == SURG_DOUBLE ? INT64_C(1) << 53 : INT64_C(1) << 24;
@@ -31,7 +33,7 @@ static surg__elem exact(int dtype, const surg_expr *e, int64_t over) {
   return (surg__elem){over, e, false};
 }
 
-/* An element as *num over *over; NULL where it is no such fraction. */
+/* Splits an element into *num over *over; NULL: it has no such form. */
 static const surg_expr *fraction(const surg__infer *c, surg__elem e, int64_t *over) {
   if (!e.known) {
     *over = e.value;
@@ -65,7 +67,7 @@ static surg__elem compute_exact(const surg__infer *c, int dtype, surg__elem a, s
   }
 }
 
-/* Floor or Ceil of one. */
+/* Floor or Ceil of one symbolic element. */
 static surg__elem round_exact(const surg__infer *c, int dtype, surg__elem e) {
   assert(!e.known && (!e.expr || e.value > 0));
   if (c->op == SURG_OP_Floor) return exact(dtype, surg__expr_div_num(e.expr, e.value), 1);
@@ -73,16 +75,16 @@ static surg__elem round_exact(const surg__infer *c, int dtype, surg__elem e) {
   return exact(dtype, surg__expr_div_num(surg__expr_add_num(e.expr, e.value - 1), e.value), 1);
 }
 
-/* One cast where either side is a float. */
+/* Casts one symbolic element; one side or both are floats. */
 static surg__elem cast_exact(surg__elem e, int from, int to) {
   if (!is_real(from)) return exact(to, e.expr, 1);
   if (is_real(to)) return exact(to, e.expr, e.value);
   return surg__expr_at_least_num(e.expr, 0)
              ? surg__elem_from(surg__expr_div_num(e.expr, e.value))
-             : surg__elem_unknown(); /* it would round towards 0 */
+             : surg__elem_unknown(); /* a cast would round towards 0 */
 }
 
-/* In double: rounding the double result of two floats to float is the float result. */
+/* Computes in double: rounding the double result of two floats to float gives the float result. */
 static surg__elem compute(const surg__infer *c, int dtype, surg__elem a, surg__elem b) {
   if (!a.known || !b.known) return compute_exact(c, dtype, a, b);
   const double x = surg__elem_as_real(a), y = surg__elem_as_real(b);
@@ -131,8 +133,8 @@ void surg__infer_round(surg__infer *c) {
   surg__infer_put_any_elems(c, 0, out, n);
 }
 
-/* One element cast where either side is a float. Integers beyond 2^53 are not tracked, nor those a
- * float cannot hold. */
+/* Casts one element; one side or both are floats. Integers beyond 2^53, and those that are not
+ * exact as a float, are not tracked. */
 static surg__elem cast(surg__elem e, int from, int to) {
   const double most = 9007199254740992.0;
   if (!e.known) return cast_exact(e, from, to);

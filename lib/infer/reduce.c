@@ -2,7 +2,7 @@
 /* Rules of reductions and products. */
 #include "infer/rules.h"
 
-/* States the shape that is left when the axes in `set` are reduced. */
+/* States the shape after the axes in `set` are reduced. */
 static void put_reduced(surg__infer *c, int dtype, const surg__fact *x, uint64_t set, bool keep) {
   assert(x->rank >= 64 || set >> x->rank == 0);
   surg_dim dims[SURG_LIMIT_RANK];
@@ -48,7 +48,7 @@ void surg__infer_arg(surg__infer *c) {
   put_reduced(c, SURG_INT64, &x, UINT64_C(1) << axis, surg_node_int(c->n, "keepdims", 1) != 0);
 }
 
-/* The shape of a matrix product, as numpy has it; false: there is none. */
+/* The shape of a matrix product under numpy rules; false: the shapes do not match. */
 static bool product_dims(const surg__fact *a, const surg__fact *b, surg_dim *dims, size_t *rank) {
   if (a->rank == 0 || b->rank == 0) return false;
   surg_dim inner;
@@ -60,7 +60,7 @@ static bool product_dims(const surg__fact *a, const surg__fact *b, surg_dim *dim
   if (!surg__dims_broadcast(dims, rank, b->dims, nb)) return false;
   if (a->rank > 1) dims[(*rank)++] = a->dims[a->rank - 2];
   if (b->rank > 1) dims[(*rank)++] = b->dims[b->rank - 1];
-  assert(*rank <= SURG_LIMIT_RANK); /* two less of each were broadcast */
+  assert(*rank <= SURG_LIMIT_RANK); /* both operands were broadcast without their last two axes */
   return true;
 }
 
@@ -68,7 +68,8 @@ static bool asks(const surg__infer *c, const char *attr) {
   return surg__schema_attr(c->schema, attr) && surg_node_int(c->n, attr, 0) != 0;
 }
 
-/* A factor with its last two axes swapped where the attribute says so; false: it has none. */
+/* Reads an operand, with its last two axes swapped if the attribute is set; false: it has no
+ * rank. */
 static bool turned(const surg__infer *c, const char *attr, surg__fact *f,
                    surg_dim buf[SURG_LIMIT_RANK]) {
   if (!asks(c, attr)) return true;
@@ -80,7 +81,7 @@ static bool turned(const surg__infer *c, const char *attr, surg__fact *f,
   return true;
 }
 
-/* The element type of a product; of numbers of 16 bits it is plain for signed ones alone. */
+/* The element type of a product; for 16-bit integers it is known only for signed operands. */
 static int product_dtype(const surg__infer *c, const surg__fact *a, const surg__fact *b) {
   if (c->op != SURG_OP_ms_MatMulInteger16) return surg__infer_dtype(c, 0);
   return a->dtype == SURG_INT16 && b->dtype == SURG_INT16 ? SURG_INT32 : 0;
@@ -102,7 +103,7 @@ void surg__infer_matmul(surg__infer *c) {
     surg__infer_bad(c);
 }
 
-/* That of the zero point; without one the result is float. */
+/* The element type of the zero point; without one the result is float. */
 static int quantized_dtype(surg__infer *c, size_t zero_point) {
   if (!surg__infer_has(c, zero_point)) return SURG_FLOAT;
   const surg__fact f = surg__infer_in(c, zero_point);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inference function of each operator, by lib/schema/traits.table. An operator without one gets
- * the element types that its schema gives and no shapes. */
+/* The inference rule of each operator, from lib/schema/traits.table. Outputs of an operator without
+ * a rule get the element types of its schema, and no shapes. */
 #include "infer/rules.h"
 
 static const surg__infer_fn rules[SURG_OP_COUNT] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every rule of lib/infer, by topic. */
+/* Declares every inference rule, by source file. */
 #ifndef SURG_INFER_RULES_H
 #define SURG_INFER_RULES_H
 
 #include "infer/infer.h"
 
-/* custom.c: states what a schema file says; false: none speaks of the operator */
+/* custom.c: infers a node by its schema file; false: no file describes the operator */
 bool surg__infer_custom(surg__infer *c, const surg_node *n);
 
 /* elementwise.c */
@@ -30,7 +30,8 @@ void surg__infer_where_elems(surg__infer *c, const surg_dim *dims, size_t rank);
 void surg__infer_unary_elems(surg__infer *c); /* Neg, Abs, Not: same shape */
 void surg__infer_transpose_elems(surg__infer *c, const surg__fact *x, const int64_t *perm);
 void surg__infer_gather_elems(surg__infer *c, const surg__fact *data, size_t axis);
-/* Elements of output k are those of input 0, of shape `whole`, that are at from + i * step. */
+/* Elements of output k are a slice of input 0, whose shape is `whole`: along each axis those at
+ * from + i * step. */
 void surg__infer_pick_elems(surg__infer *c, size_t k, const surg_dim *whole, const surg_dim *left,
                         size_t rank, const int64_t *from, const int64_t *step);
 void surg__infer_cum_sum(surg__infer *c);
@@ -158,22 +159,23 @@ void surg__infer_zip_map(surg__infer *c);
 /* flow.c */
 void surg__infer_if(surg__infer *c);
 surg_graph *surg__infer_body(const surg__infer *c, const char *attr);
-/* A fact about an output of a body, as it holds outside: without what hangs on the inside. */
+/* The fact about an output of a body as seen outside of it: what depends on symbols of the body is
+ * unknown. Its dimensions are stored in dims. */
 surg__fact surg__infer_outside_fact(surg__infer *c, const surg_value *v, const surg_graph *body,
                                 size_t slot, surg_dim dims[SURG_LIMIT_RANK]);
-/* Output k is what a body gives, and has its elements. */
+/* Output k has the type and elements of v, an output of a body. */
 void surg__infer_put_from_body(surg__infer *c, size_t k, const surg_value *v,
                                const surg_graph *body);
-/* Output k is one of two values, one cannot say which. */
+/* Output k is either a or b: states what they have in common. */
 void surg__infer_put_join(surg__infer *c, size_t k, const surg__fact *a, const surg__fact *b);
 
 /* loops.c */
 void surg__infer_loop(surg__infer *c);
 void surg__infer_scan(surg__infer *c);
-/* States what is known of the inputs of the bodies of a node, before they are walked. */
+/* Before the bodies of a node are walked: states what is known of their inputs. */
 void surg__infer_seed_bodies(surg__infer *c);
-/* Whether what was taken for granted of the states of a loop holds after its body was walked for
- * the `round`th time; else the inputs of the body are stated anew. */
+/* After the `round`th walk of a loop body: whether the assumptions about its states are correct.
+ * Otherwise states new types for the inputs of the body. */
 bool surg__infer_settled(surg__infer *c, unsigned round);
 
 /* contrib.c */

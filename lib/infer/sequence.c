@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of sequences and optionals. The element type of a sequence is what holds for each of its
- * elements, however many there are. */
+/* Rules of sequences and optionals. The element type of a sequence is what all of its elements have
+ * in common, whatever their number. */
 #include "infer/rules.h"
 
-/* Whether a type that a file spells is one that inference may state. */
+/* Whether a type that a file declares is one that inference may state. */
 static bool sound(const surg_type *t) {
   if (!t) return false;
   return t->kind != SURG_TYPE_TENSOR || (t->dtype > 0 && t->dtype < SURG_DTYPE_COUNT);
 }
 
-/* The fact about what a sequence or an optional holds; kind UNKNOWN when nothing is known. */
+/* The fact about the elements of a sequence or an optional; kind UNKNOWN when nothing is known. */
 static surg__fact inside(const surg__fact *f) {
   const surg_type *t = f->type ? f->type->elem : NULL;
   if (!sound(t)) return (surg__fact){0};
@@ -22,7 +22,7 @@ static surg__fact inside(const surg__fact *f) {
   return e;
 }
 
-/* Output k is as `f` says. */
+/* Output k has the type of `f`. */
 static void put_fact(surg__infer *c, size_t k, const surg__fact *f) {
   if (f->kind == SURG_TYPE_TENSOR)
     surg__infer_put_like(c, k, f->dtype, f);
@@ -79,7 +79,7 @@ void surg__infer_sequence_insert(surg__infer *c) {
     surg__infer_put_wrapped(c, 0, SURG_TYPE_SEQUENCE, &both);
 }
 
-/* The length of the pieces along the axis, where all are of one length. */
+/* The length of the pieces along the axis, if all have the same length. */
 static surg_dim piece(surg__infer *c, surg_dim whole) {
   surg__fact split;
   int64_t v[SURG__ELEMS];
@@ -88,7 +88,7 @@ static surg_dim piece(surg__infer *c, surg_dim whole) {
     return surg__dim_unknown();
   for (uint32_t i = 0; i < n; i++)
     if (v[i] < 0 || v[i] != v[0]) return surg__dim_unknown();
-  /* A scalar is the length of all pieces but perhaps the last. */
+  /* A scalar is the length of every piece; the last may be shorter. */
   if (split.rank == 0 && (v[0] < 1 || !surg__dim_known(whole) || whole.value % v[0]))
     return surg__dim_unknown();
   return surg__dim(v[0]);
@@ -137,7 +137,7 @@ void surg__infer_concat_from_sequence(surg__infer *c) {
   surg__infer_put(c, 0, e.dtype, dims, rank);
 }
 
-/* The type of the bodies' output is that of each element. */
+/* The output type of the body is the element type of the output sequence. */
 void surg__infer_sequence_map(surg__infer *c) {
   const surg_attr *a = surg_node_attr(c->n, "body");
   const surg_graph *body = a ? surg_attr_graph(a, 0) : NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of operators that make shapes, or give the same elements another shape. */
+/* Rules of operators that compute shapes, or reshape. */
 #include <math.h>
 
 #include "infer/rules.h"
 
-/* The elements of input 0 are those of output 0, in order. */
+/* Copies the elements of input 0 to output 0, in order. */
 static void pass_elems(surg__infer *c) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
@@ -59,7 +59,7 @@ static void put_tensor(surg__infer *c, const surg_tensor *t) {
   surg__infer_put(c, 0, surg_tensor_dtype(t), dims, rank);
 }
 
-/* A Constant given as numbers or strings: a scalar, or a list of `count`. */
+/* A Constant given by an attribute of numbers or strings: a scalar, or a list of `count`. */
 static void put_numbers(surg__infer *c, int dtype, bool list, size_t count, const int64_t *ints) {
   const surg_dim d = surg__dim((int64_t)count);
   surg__elem e[SURG__ELEMS];
@@ -96,7 +96,8 @@ void surg__infer_constant(surg__infer *c) {
   }
 }
 
-/* Dims given by the elements of input i; unknown ones where only their number is known. */
+/* Reads the elements of input i as dimensions; where only their number is known, all are
+ * unknown. */
 static bool dims_from_input(surg__infer *c, size_t i, surg_dim dims[SURG_LIMIT_RANK],
                             size_t *rank) {
   surg__elem buf[SURG__ELEMS];
@@ -159,15 +160,16 @@ void surg__infer_random(surg__infer *c) {
 typedef struct reshape {
   surg__fact in;
   bool allow_zero;
-  bool inferred; /* some element is -1, so no other one is */
-  surg_dim total; /* elements of the input */
+  bool inferred; /* one element is -1, so no other may be */
+  surg_dim total; /* number of elements of the input */
   surg_dim out[SURG_LIMIT_RANK];
   size_t rank;
-  size_t infer_at; /* where -1 stands; SIZE_MAX: nowhere */
-  size_t open, open_at; /* output dims of which nothing is known, and one of them */
+  size_t infer_at; /* index of the element -1; SIZE_MAX: none */
+  size_t open, open_at; /* output dimensions of which nothing is known, and the index of one of
+                         * them */
 } reshape;
 
-/* Whether the input has no elements where x is 0. */
+/* Whether x = 0 implies that the input has no elements. */
 static bool empties(const reshape *r, const surg_expr *x) {
   const surg_expr *total = r->total.expr, *e = x;
   uint32_t n;
@@ -183,8 +185,9 @@ static bool empties(const reshape *r, const surg_expr *x) {
   return true;
 }
 
-/* The dim that an expression in the shape makes: -1 would be inferred, and 0 a copy. Where 0 can
- * only mean a tensor without elements, it is taken for a dim of 0 (doc/shapes.md). */
+/* The dimension for an expression in the shape input: the value -1 would be inferred, and 0 would
+ * copy. Where 0 is possible only for a tensor without elements, the expression is the dimension
+ * (doc/shapes.md). */
 static surg_dim symbolic_target(const reshape *r, size_t i, const surg_expr *x) {
   const bool has_in = r->in.ranked && i < r->in.rank;
   if (!x) return surg__dim_unknown();
@@ -194,7 +197,7 @@ static surg_dim symbolic_target(const reshape *r, size_t i, const surg_expr *x) 
   return surg__dim_unknown();
 }
 
-/* One element of the shape input; false: the node is wrong. */
+/* Processes one element of the shape input; false: the node is invalid. */
 static bool reshape_element(reshape *r, size_t i, surg__elem e) {
   assert(i < r->rank);
   const bool has_in = r->in.ranked && i < r->in.rank;
@@ -219,7 +222,8 @@ static bool reshape_element(reshape *r, size_t i, surg__elem e) {
   return true;
 }
 
-/* The dim at `at` from the elements of the input and the other dims; false: they do not divide. */
+/* Solves dimension `at` from the element count and the other dimensions; false: they do not
+ * divide. */
 static bool reshape_solve(surg__infer *c, reshape *r, size_t at) {
   assert(at < r->rank);
   surg_dim rest[SURG_LIMIT_RANK];
@@ -238,7 +242,8 @@ static bool reshape_solve(surg__infer *c, reshape *r, size_t at) {
   return true;
 }
 
-/* What follows from the number of elements. */
+/* Uses the element count: solves the one unknown dimension, or compares the counts. False: the node
+ * is invalid. */
 static bool reshape_complete(surg__infer *c, reshape *r) {
   surg_dim rest[SURG_LIMIT_RANK];
   size_t n = 0;
@@ -266,7 +271,7 @@ static const surg__elem *reshape_target(surg__infer *c, surg__elem buf[SURG__ELE
   return buf;
 }
 
-/* Only how many dims there will be may be known: then their elements are not. */
+/* Handles a shape input of known length and unknown elements. */
 static bool reshape_rank(surg__infer *c, surg__elem buf[SURG__ELEMS], uint32_t *n) {
   surg__fact shape;
   if (c->since < 5 || !surg__infer_ranked(c, 1, &shape) || shape.rank != 1 ||
@@ -324,7 +329,7 @@ void surg__infer_flatten(surg__infer *c) {
   pass_elems(c);
 }
 
-/* Which dims Squeeze drops without axes: those that are 1. False: that is not known. */
+/* The axes that Squeeze without `axes` removes: those of size 1. False: unknown. */
 static bool ones(const surg__fact *x, uint64_t *set) {
   *set = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -355,7 +360,7 @@ void surg__infer_squeeze(surg__infer *c) {
   pass_elems(c);
 }
 
-/* How many axes Unsqueeze adds; false: not known. */
+/* The number of axes that Unsqueeze adds; false: unknown. */
 static bool axis_count(surg__infer *c, size_t *n) {
   if (surg__schema_attr(c->schema, "axes")) return surg_node_ints(c->n, "axes", n) != NULL;
   surg__fact axes;
@@ -377,7 +382,7 @@ void surg__infer_unsqueeze(surg__infer *c) {
   if (surg__infer_axes(c, 1, rank, &set, &absent) && !absent) {
     size_t from = 0;
     for (size_t i = 0; i < rank; i++) dims[i] = set >> i & 1 ? surg__dim(1) : x.dims[from++];
-    assert(from == x.rank); /* each axis that is added has a bit of its own */
+    assert(from == x.rank); /* each added axis has its own bit */
   } else {
     for (size_t i = 0; i < rank; i++) dims[i] = surg__dim_unknown();
   }
@@ -413,7 +418,7 @@ void surg__infer_transpose(surg__infer *c) {
     surg__infer_transpose_elems(c, &x, given ? perm : NULL);
 }
 
-/* Elements of start, start + delta ... before limit; false: not to be computed here. */
+/* The number of elements of start, start + delta ... before limit; false: out of range. */
 static bool range_count(int64_t start, int64_t limit, int64_t delta, int64_t *count) {
   int64_t span, last;
   if (delta == 0 || !surg__sub_i64(limit, start, &span)) return false;
@@ -427,7 +432,7 @@ static bool range_count(int64_t start, int64_t limit, int64_t delta, int64_t *co
   return surg__mul_i64(*count - 1, delta, &last);
 }
 
-/* How many steps of `delta` lead from start up to, or down to, limit. */
+/* The number of steps of `delta` from start to limit, in either direction. */
 static surg_dim range_length(surg__infer *c, surg__elem start, surg__elem limit, surg__elem delta) {
   if (!delta.known || !delta.value || delta.value == INT64_MIN) return surg__dim_unknown();
   const surg_expr *from = surg__elem_expr(c, start), *to = surg__elem_expr(c, limit);
@@ -450,7 +455,7 @@ static bool range_real(surg__infer *c, size_t i, double *out) {
   return true;
 }
 
-/* The length of a range of floats: known where both precisions that runtimes divide in agree. */
+/* The length of a range of floats: known where division in float and in double agree. */
 static surg_dim range_reals(surg__infer *c, bool wide) {
   double v[3];
   for (size_t i = 0; i < 3; i++)

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that must not be computed beforehand, nor what feeds them.
+/* Marks nodes that must not be folded, and the nodes that they are computed from.
  *
- * A graph that need not run (a branch of If, the body of a loop, a function) may hold a node that
- * fails if it does run: it divides by zero, or squeezes an axis of three elements. Engines compute
- * nodes of constants when they load a model, and check shapes; so a model that runs is refused as
- * soon as such a node reads constants, or values of known shapes. Found by computing, beside the
- * model, every small node whose inputs are constant or would become so: a node of such a graph that
- * fails, or whose inputs contradict its operator, is sheltered with all that it is computed from.
- */
+ * A graph that may never run (a branch of If, the body of a loop, a function) may contain a node
+ * that
+ * fails when it runs: it divides by zero, or squeezes an axis of three elements. Engines fold nodes
+ * of constants when they load a model, and check shapes, so a valid model is rejected as soon as
+ * the
+ * inputs of such a node become constants or values of known shapes. The search evaluates, beside
+ * the
+ * model, every small node whose inputs are constants or would become constants. A node of such a
+ * graph that fails, or whose inputs contradict its operator, is marked as sheltered with all nodes
+ * that it is computed from. */
 #include "infer/infer.h"
-#include "ir/ir.h" /* for what is known of values, which is replaced for a while */
+#include "ir/ir.h" /* for value->scratch and the stored facts, which are replaced during the
+                    * search */
 
-#define MOST_ELEMENTS 4096u           /* of a tensor that is computed here */
-#define MOST_WORK (UINT64_C(1) << 16) /* of one node */
-#define ALL_WORK (UINT64_C(1) << 26)  /* of one search; what is beyond counts as not known */
+#define MOST_ELEMENTS 4096u           /* limit on a computed tensor */
+#define MOST_WORK (UINT64_C(1) << 16) /* limit for one node */
+#define ALL_WORK (UINT64_C(1) << 26)  /* limit for one search; nodes beyond it are not evaluated */
 
-/* What was known of a value before a tensor took its place. */
+/* The fact about a value before the search replaced it by a tensor. */
 typedef struct saved {
   surg_value *v;
   const surg_type *inferred;
@@ -26,15 +30,15 @@ typedef struct trial {
   surg_model *m;
   surg_context *ctx;
   surg__arena arena;
-  SURG_VEC(saved) saved; /* values whose `scratch` is the tensor they are */
+  SURG_VEC(saved) saved; /* values whose `scratch` points to their tensor */
   SURG_VEC(surg_node *) queue;
   uint64_t work;
-  bool mark;   /* nodes are marked; else one that fails ends the search */
-  bool found;  /* a node fails */
-  bool failed; /* no memory */
+  bool mark;   /* mark nodes; else stop at the first node that fails */
+  bool found;  /* some node fails */
+  bool failed; /* out of memory */
 } trial;
 
-/* --- values that are tensors --- */
+/* --- values with tensors --- */
 
 static surg_tensor *tensor_of(const surg_value *v) {
   return v->scratch ? v->scratch : surg_value_settled(v);
@@ -80,7 +84,7 @@ static void finish(trial *t) {
   surg__arena_free(&t->arena);
 }
 
-/* A tensor of what inference knows of all elements of a small value; NULL: it does not. */
+/* A tensor of the elements that inference tracks, for a small value; NULL: some are unknown. */
 static surg_tensor *known_elements(trial *t, const surg_value *v) {
   const surg_type *type = v ? surg_value_type(v) : NULL;
   surg_elem e[SURG__ELEMS];
@@ -106,8 +110,8 @@ static surg_tensor *known_elements(trial *t, const surg_value *v) {
 
 /* --- one node --- */
 
-/* Whether all inputs are small tensors, and there is one; in[i]: those that are none in the model.
- */
+/* Whether all inputs are small tensors, and there is at least one; in[i] is the tensor of an input
+ * that is not constant in the model. */
 static bool all_tensors(const surg_node *n, surg_tensor **in) {
   bool any = false;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
@@ -121,7 +125,7 @@ static bool all_tensors(const surg_node *n, surg_tensor **in) {
   return any;
 }
 
-/* Computes a node; false: it fails. What is too much work is not known. */
+/* Evaluates a node; false: it fails. Outputs stay unknown beyond the work limit. */
 static bool compute(trial *t, surg_node *n, surg_tensor *const *in) {
   const size_t count = surg_node_output_count(n);
   const char *why;
@@ -147,15 +151,14 @@ static void found(trial *t, surg_node *n) {
   if (!surg__vec_push(t->ctx, &t->queue, n)) t->failed = true;
 }
 
-/* Whether attributes are those of a call, which is not looked at. */
+/* Whether attributes refer to attributes of the function: calls are not followed. */
 static bool has_refs(const surg_node *n) {
   for (uint32_t i = 0; i < n->n_attr; i++)
     if (n->attrs[i]->ref) return true;
   return false;
 }
 
-/* Whether integers are divided by a constant 0: engines look for it before they know what is
- * divided. */
+/* Whether a node divides integers by a constant 0: engines reject that whatever the dividend is. */
 static bool divides_by_zero(const surg_node *n) {
   const int op = surg_node_op(n);
   const surg_value *v = surg_node_input_count(n) > 1 ? surg_node_input(n, 1) : NULL;
@@ -169,8 +172,8 @@ static bool divides_by_zero(const surg_node *n) {
   return false;
 }
 
-/* Engines give the result of a Reshape the shape it asks for, also if its input has another number
- * of elements, and check what reads it by that shape. */
+/* Gives the result of a Reshape the requested shape even if the element counts differ: engines do
+ * so, and check the consumers by that shape. */
 static void assume_shape(trial *t, const surg_node *n) {
   surg_value *v = surg_node_output_count(n) ? surg_node_output(n, 0) : NULL;
   const surg_value *shape = surg_node_input_count(n) > 1 ? surg_node_input(n, 1) : NULL;
@@ -194,7 +197,7 @@ static void assume_shape(trial *t, const surg_node *n) {
   if (!t->failed) v->inferred = type;
 }
 
-/* `optional`: its graph need not run. */
+/* `optional`: the graph of the node may never run. */
 static void visit(trial *t, surg_node *n, bool optional) {
   const size_t count = surg_node_input_count(n);
   if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || surg_node_op(n) == SURG_OP_Constant ||
@@ -220,7 +223,7 @@ static void visit(trial *t, surg_node *n, bool optional) {
 
 /* --- graphs --- */
 
-/* All nodes of a graph and of those inside. Recursion is bounded by SURG_LIMIT_DEPTH. */
+/* Visits all nodes of a graph and of its subgraphs. Recursion is bounded by SURG_LIMIT_DEPTH. */
 static void walk(trial *t, surg_graph *g, bool optional) {
   for (surg_node *n = g->first; n && !t->failed && (t->mark || !t->found); n = n->next) {
     surg_graph *inner;
@@ -235,7 +238,7 @@ static bool begin(trial *t, surg_model *m, bool mark) {
   return m->status == SURG_OK;
 }
 
-/* --- what a node is computed from --- */
+/* --- the producers of a node --- */
 
 static void shelter(trial *t, surg_node *n) {
   if (!n || n->sheltered || t->failed) return;
@@ -243,7 +246,7 @@ static void shelter(trial *t, surg_node *n) {
   if (!surg__vec_push(t->ctx, &t->queue, n)) t->failed = true;
 }
 
-/* A value is made by a node, or handed into a body by the node around it. */
+/* Shelters the producer of a value, or for an input of a body the node around it. */
 static void shelter_maker(trial *t, const surg_value *v) {
   if (v && v->producer)
     shelter(t, v->producer);
@@ -262,7 +265,7 @@ static void spread(trial *t) {
   }
 }
 
-/* --- the interface --- */
+/* --- public functions --- */
 
 surg_status surg_model_shelter(surg_model *m) {
   trial t;

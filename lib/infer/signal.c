@@ -14,7 +14,7 @@ static bool scalar_dim(surg__infer *c, size_t i, surg_dim *d) {
   return !negative;
 }
 
-/* The bins of a transform of n points of a real signal. */
+/* The number of bins in the one-sided spectrum of a real signal of n points. */
 static surg_dim half(surg_dim n) { return surg__dim_add(surg__dim_over(n, 2), 1); }
 
 void surg__infer_signal_window(surg__infer *c) {
@@ -33,7 +33,7 @@ void surg__infer_mel_weights(surg__infer *c) {
   surg__infer_put(c, 0, (int)dtype, dims, 2);
 }
 
-/* A transform along an axis that is not known: any dim but the last may change with the length. */
+/* A DFT along an unknown axis: every dimension but the last is unknown if the length may change. */
 static void dft_somewhere(surg__infer *c, const surg__fact *x, bool onesided, bool inverse) {
   surg_dim dims[SURG_LIMIT_RANK];
   memcpy(dims, x->dims, x->rank * sizeof *dims);
@@ -69,7 +69,8 @@ void surg__infer_dft(surg__infer *c) {
     if (!scalar_dim(c, 1, &length)) return;
     dims[at] = length;
   }
-  /* The length of the real signal: as given, else twice what its half leaves open. */
+  /* The one-sided spectrum of n points has n / 2 + 1 bins; its inverse has 2 * (bins - 1) points,
+   * unless the length is given. */
   if (onesided && !inverse) dims[at] = half(dims[at]);
   if (onesided && inverse && !surg__infer_has(c, 1))
     dims[at] = surg__dim_times(surg__dim_add(dims[at], -1), 2);
@@ -107,13 +108,13 @@ void surg__infer_stft(surg__infer *c) {
 
 typedef struct einsum {
   surg_dim label[128];
-  uint32_t uses[128]; /* how often a label stands in the terms */
-  surg_dim rest[SURG_LIMIT_RANK]; /* what the dots stand for */
+  uint32_t uses[128]; /* number of occurrences of each label in the terms */
+  surg_dim rest[SURG_LIMIT_RANK]; /* the dimensions of the ellipsis */
   size_t n_rest;
   bool dots;
 } einsum;
 
-/* One term of the left side: reads up to ',', '-' or the end. False: it does not fit `f`. */
+/* Reads one term of the left side, up to ',', '-' or the end. False: it does not match `f`. */
 static bool einsum_term(einsum *s, const char **p, const char *end, const surg__fact *f) {
   size_t letters = 0, at = 0;
   bool dots = false;
@@ -144,8 +145,8 @@ static bool einsum_term(einsum *s, const char **p, const char *end, const surg__
   return at == f->rank;
 }
 
-/* The right side as written, or what stands for it when it is not there: the dots, and in
- * alphabetic order the labels that stand once. */
+/* The right side of the equation, or if it is absent the implicit one: the ellipsis, then the
+ * labels that occur once, in alphabetic order. */
 static bool einsum_result(const einsum *s, const char *p, const char *end, bool written,
                           surg_dim *dims, size_t *rank) {
   size_t n = 0;

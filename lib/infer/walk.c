@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk of inference: node after node, the bodies of a node before its rule, and the function of
- * a call with what is known of that call. The bodies of a loop are walked again until what was
- * taken for granted of its states holds. Nodes walked in all are bounded, so that loops in loops
- * and calls of calls cost no more than a multiple of the model. */
+/* The walk of inference: node after node; the bodies of a node before its rule; the body of a
+ * function for each call, with what is known of the arguments. Loop bodies are walked again until
+ * the
+ * assumptions about their states are correct. The number of visited nodes is bounded, so that
+ * nested
+ * loops and nested calls cost at most a multiple of the size of the model. */
 #include "infer/infer.h"
 #include "infer/rules.h"
 
 /* --- one node --- */
 
-/* Whether attributes stand for attributes of a function: their values are not known then. */
+/* Whether attributes refer to attributes of the enclosing function: their values are unknown. */
 static bool has_refs(const surg_node *n) {
   for (uint32_t i = 0; i < n->n_attr; i++)
     if (n->attrs[i]->ref) return true;
@@ -21,7 +23,7 @@ static bool has_bodies(const surg_node *n) {
   return false;
 }
 
-/* The index of the type parameter a formal input or output names, or -1. */
+/* The index of the type parameter of a formal input or output, or -1. */
 static int type_param(const surg_schema *s, const surg__param *p) {
   if (p->option == SURG__VARIADIC && !p->homogeneous) return -1;
   for (uint32_t i = 0; i < s->n_params; i++)
@@ -35,7 +37,7 @@ static bool tensors_only(const surg__type_param *p) {
   return n == (size_t)__builtin_popcount(p->tensor_mask);
 }
 
-/* Narrows the type parameters by the element types of the inputs; false: they contradict. */
+/* Narrows the type parameters by the element types of the inputs; false: a contradiction. */
 static bool bind_types(surg__infer *c) {
   const surg_schema *s = c->schema;
   assert(s->n_params <= SURG_COUNT(c->mask));
@@ -56,7 +58,8 @@ static bool bind_types(surg__infer *c) {
   return true;
 }
 
-/* Whether the node has as many inputs and outputs as its row has; else it is of another release. */
+/* Whether the schema allows the number of inputs and outputs; otherwise the node is of another
+ * release. */
 static bool fits(const surg_node *n, const surg_schema *s) {
   return n->n_in >= s->min_in && n->n_in <= s->max_in && n->n_out >= s->min_out &&
          n->n_out <= s->max_out;
@@ -75,14 +78,15 @@ bool surg__infer_prepare(surg__infer *c, const surg_node *n) {
   return true;
 }
 
-/* Outputs the rule said nothing about still have the element type the schema gives them. */
+/* Outputs without a stated type get the element type of the schema. */
 static void finish_outputs(surg__infer *c) {
   if (c->bad && c->watched == c->n->graph && !c->failing) c->failing = (surg_node *)c->n;
   const size_t n = surg_node_output_count(c->n);
   for (size_t k = 0; k < n; k++) {
     surg_value *v = surg_node_output(c->n, k);
     if (!v) continue;
-    assert(v->scratch); /* infer_all gives each value a state, surg__infer_one those of the node */
+    assert(v->scratch); /* infer_all attaches a state to every value, surg__infer_one to those of
+                         * the node */
     if (c->bad) {
       surg__istate *s = v->scratch;
       v->inferred = NULL;
@@ -94,7 +98,7 @@ static void finish_outputs(surg__infer *c) {
   }
 }
 
-/* What a value is declared to be, for nodes nobody can infer. */
+/* States the declared types of the outputs, for nodes that cannot be inferred. */
 static void trust(surg__infer *c) {
   const size_t n = surg_node_output_count(c->n);
   for (size_t k = 0; k < n; k++) {
@@ -121,10 +125,10 @@ static void infer_node(surg__infer *c, const surg_node *n) {
   }
 }
 
-/* --- one node of a model that is inferred --- */
+/* --- one node of an inferred model --- */
 
-/* Gives a value a state. What does not hold any more is forgotten of an output, and of an input
- * hidden until the state is taken off again. */
+/* Attaches a state to a value. Stale facts about an output are removed, those about an input are
+ * hidden until detach. */
 static void attach(surg_value *v, surg__istate *s, bool output) {
   if (!v || v->scratch) return;
   const bool known = surg_value_type(v) != NULL;
@@ -137,7 +141,8 @@ static void attach(surg_value *v, surg__istate *s, bool output) {
   v->scratch = s;
 }
 
-/* An input is as it was; an output keeps what was known, else gets what was found. */
+/* Detaches a state: an input gets its facts back; an output keeps what was known before, else gets
+ * what was found. */
 static void detach(surg_value *v, bool output) {
   if (!v || !v->scratch) return;
   const surg__istate *s = v->scratch;
@@ -158,7 +163,7 @@ void surg__infer_one(surg_node *n) {
   surg_model *m = n->graph->model;
   const size_t inputs = n->n_in, outputs = n->n_out;
   if (m->status != SURG_OK || all_known(n) || has_bodies(n) || surg_node_function(n)) return;
-  assert(outputs > 0); /* of one nothing is known yet */
+  assert(outputs > 0); /* nothing is known yet of at least one output */
   surg__infer c = {.m = m, .elems_left = 4 * SURG__ELEMS, .work_left = 1};
   c.states = surg__calloc(m->ctx, inputs + outputs, sizeof *c.states);
   if (!c.states) {
@@ -179,7 +184,7 @@ void surg__infer_one(surg_node *n) {
   if (c.nomem) surg__fail(m, surg__alloc_status(m->ctx));
 }
 
-/* --- what a body knew --- */
+/* --- facts in bodies --- */
 
 static void forget_value(surg_value *v) {
   surg__istate *s = v->scratch;
@@ -206,16 +211,16 @@ void surg__infer_forget(surg__infer *c, surg_graph *g) {
 
 typedef struct frame {
   surg_node *node;               /* the next one */
-  const surg_node *call;         /* the call it is walked for; NULL: for none */
-  const surg_function *function; /* that is called */
-  uint32_t calls;                /* how many calls are around it */
-  unsigned round;                /* how often the bodies of `node` were walked */
-  bool entered;                  /* its bodies are walked */
-  bool called;                   /* its function is */
+  const surg_node *call;         /* the call that the body is walked for; NULL: none */
+  const surg_function *function; /* the function of that call */
+  uint32_t calls;                /* number of enclosing calls */
+  unsigned round;                /* number of walks of the bodies of `node` */
+  bool entered;                  /* the bodies of `node` are being walked */
+  bool called;                   /* the function of `node` is being walked */
 } frame;
 typedef SURG_VEC(frame) frames;
 
-/* The attribute of a call that `ref` stands for, or the function's default. */
+/* The attribute of the call that `ref` refers to, or the function's default. */
 static const surg_attr *actual(const frame *f, const char *ref) {
   assert(f->call && f->function);
   const surg_attr *a = surg_node_attr(f->call, ref);
@@ -224,8 +229,7 @@ static const surg_attr *actual(const frame *f, const char *ref) {
   return a;
 }
 
-/* The node as it is in this call: what stands for attributes of the function is replaced by them.
- * NULL: they are not known. */
+/* A copy of the node with references replaced by the attributes of the call. NULL: unknown. */
 static const surg_node *effective(surg__infer *c, const frame *f, const surg_node *n) {
   if (!has_refs(n)) return n;
   if (!f->call || c->nomem) return NULL;
@@ -241,7 +245,7 @@ static const surg_node *effective(surg__infer *c, const frame *f, const surg_nod
   copy->n_attr = 0;
   for (uint32_t i = 0; i < n->n_attr; i++) {
     const surg_attr *a = n->attrs[i], *by = a->ref ? actual(f, a->ref) : a;
-    if (!by) continue; /* absent in the call: absent here */
+    if (!by) continue; /* absent in the call and without default: absent here */
     if (by->ref || by->kind != a->kind) return NULL;
     attrs[i] = *by;
     attrs[i].name = a->name;
@@ -261,7 +265,7 @@ static bool push(surg__infer *c, frames *stack, surg_graph *g, const frame *arou
   return !c->nomem;
 }
 
-/* Puts the bodies of a node on the stack; false: it has none, or memory ran out. */
+/* Pushes the bodies of a node on the stack; false: there are none, or memory ran out. */
 static bool push_bodies(surg__infer *c, frames *stack, const surg_node *n) {
   assert(stack->count > 0);
   const frame around = stack->items[stack->count - 1];
@@ -283,7 +287,7 @@ static bool is_active(const frames *stack, const surg_function *f) {
   return false;
 }
 
-/* Gives an input of a function what is known of an argument. */
+/* Copies what is known of an argument to an input of a function. */
 static void bind(surg__infer *c, surg_value *to, const surg_value *from) {
   assert(to->input && to->scratch && (!from || from->scratch));
   surg__elem buf[SURG__ELEMS];
@@ -296,12 +300,12 @@ static void bind(surg__infer *c, surg_value *to, const surg_value *from) {
     surg__infer_set_unranked(c, to, f.dtype);
   else
     to->inferred = f.type;
-  (void)surg__infer_value_elems(c, from, buf, &n); /* those of a constant are read here */
+  (void)surg__infer_value_elems(c, from, buf, &n); /* elements of a constant are read here */
   if (from) s->elems = ((surg__istate *)from->scratch)->elems;
   s->has_elems = true;
 }
 
-/* Puts the function that a node calls on the stack; false: it cannot be walked for this call. */
+/* Pushes the function that a node calls; false: it cannot be walked for this call. */
 static bool push_call(surg__infer *c, frames *stack, const surg_node *n) {
   const surg_function *fn = surg_node_function(n);
   frame around = stack->items[stack->count - 1];
@@ -329,18 +333,18 @@ static void finish_call(surg__infer *c, const surg_node *n) {
     surg__infer_put_from_body(c, k, surg_graph_output(body, k), body);
 }
 
-/* Whether the bodies have to be walked once more. */
+/* Whether the bodies have to be walked again. */
 static bool again(surg__infer *c, frames *stack, const surg_node *n) {
   frame *f = &stack->items[stack->count - 1];
   assert(f->round <= SURG__ROUNDS);
   if (!n || f->called || !surg__infer_prepare(c, n)) return false;
-  /* A body without nodes is settled at once, round after round. */
+  /* A body without nodes needs no walk: its rounds finish here. */
   while (!surg__infer_settled(c, ++f->round))
     if (push_bodies(c, stack, n)) return true;
   return false;
 }
 
-/* Whether something was put on the stack that comes before the node. */
+/* Pushes the bodies or the function that must be walked before the node; false: there are none. */
 static bool enter(surg__infer *c, frames *stack, const surg_node *n) {
   frame *f = &stack->items[stack->count - 1];
   f->entered = true;

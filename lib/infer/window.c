@@ -31,8 +31,9 @@ static auto_pad auto_pad_of(const surg__infer *c) {
   return PAD_UNKNOWN;
 }
 
-/* Reads a list attribute of n entries from `low` up; the defaults stay when it is not there. False:
- * wrong length or value. Values are held to 31 bits, so that sums and products of two fit. */
+/* Reads a list attribute of n entries, each at least `low`; an absent one leaves the defaults.
+ * False:
+ * wrong length or value. Values are limited to 31 bits, so that sums and products of two fit. */
 static bool window_list(const surg__infer *c, const char *name, size_t n, int64_t low,
                         int64_t *out) {
   size_t count = 0;
@@ -46,8 +47,9 @@ static bool window_list(const surg__infer *c, const char *name, size_t n, int64_
   return true;
 }
 
-/* Reads the window of a node over n spatial axes; kernel sizes may come from `weights` (dims of the
- * spatial axes), or NULL. */
+/* Reads the window attributes of a node over n spatial axes; the kernel size may come from
+ * `weights`
+ * (their spatial dimensions), or NULL. */
 static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *weights) {
   assert(n <= MAX_SPATIAL);
   int64_t pads[2 * MAX_SPATIAL] = {0};
@@ -70,8 +72,9 @@ static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *wei
   return true;
 }
 
-/* How many windows fit into one axis. At least one fits, or the run fails or the runtimes differ.
- */
+/* The number of windows along one axis. Unknown where none fits (the run fails or runtimes differ)
+ * and
+ * where it depends on unknown sizes or pads. */
 static surg_dim windows(const window *w, size_t i, surg_dim d) {
   assert(i < w->n && w->stride[i] > 0 && w->dilation[i] > 0);
   const surg_dim unknown = surg__dim_unknown();
@@ -81,7 +84,7 @@ static surg_dim windows(const window *w, size_t i, surg_dim d) {
   const int64_t reach = (w->kernel[i] - 1) * w->dilation[i];
   const int64_t pads = w->begin[i] + w->end[i];
   if (!surg__dim_known(d)) {
-    /* room / stride + 1, rounded up where no window can start in the padding at the end. */
+    /* room / stride + 1; rounded up only if no window can start in the padding at the end. */
     const bool up = w->ceil && w->stride[i] > 1;
     if (up && (w->pad == PAD_VALID || w->end[i] + w->stride[i] > reach + 1)) return unknown;
     const int64_t more = pads - reach - 1 + w->stride[i] + (up ? w->stride[i] - 1 : 0);
@@ -93,14 +96,14 @@ static surg_dim windows(const window *w, size_t i, surg_dim d) {
   const int64_t floor = room / w->stride[i] + 1;
   const int64_t ceil = floor + (room % w->stride[i] != 0);
   if (!w->ceil || ceil == floor) return surg__dim(floor);
-  /* A window that starts in the padding at the end: runtimes differ. With VALID, too. */
+  /* Runtimes differ on a window that starts in the padding at the end, and with VALID. */
   if (w->pad == PAD_VALID || (ceil - 1) * w->stride[i] >= d.value + w->begin[i]) return unknown;
   return surg__dim(ceil);
 }
 
 /* --- layouts --- */
 
-/* Whether the channels are the last axis. */
+/* Whether the layout has the channels last. */
 static bool channels_last(const surg__infer *c) {
   switch (c->op) {
     case SURG_OP_ms_NhwcConv:
@@ -113,7 +116,7 @@ static bool channels_last(const surg__infer *c) {
   }
 }
 
-/* Reads input 0 with its channels as axis 1; false: it has no known rank. */
+/* Reads input 0, with the channels moved to axis 1; false: its rank is unknown. */
 static bool read_first(surg__infer *c, surg__fact *x, surg_dim buf[SURG_LIMIT_RANK]) {
   if (!surg__infer_ranked(c, 0, x)) return false;
   if (x->rank < 3 || !channels_last(c)) return true;
@@ -124,7 +127,7 @@ static bool read_first(surg__infer *c, surg__fact *x, surg_dim buf[SURG_LIMIT_RA
   return true;
 }
 
-/* States output 0, given with its channels as axis 1. */
+/* States output 0 from dimensions with the channels at axis 1. */
 static void put_first(surg__infer *c, int dtype, surg_dim *dims, size_t rank) {
   if (rank >= 3 && channels_last(c)) {
     const surg_dim channels = dims[1];
@@ -140,7 +143,8 @@ static bool quantized_conv(const surg__infer *c) {
   return c->op == SURG_OP_QLinearConv || c->op == SURG_OP_ms_QLinearConv;
 }
 
-/* Whether weights are (channels out, channels in, spatial axes). Runtimes turn those of Nhwc. */
+/* Whether weights are (output channels, input channels, spatial axes); those of Nhwc operators are
+ * permuted. */
 static bool plain_weights(const surg__infer *c) {
   return c->op != SURG_OP_ms_NhwcConv && c->op != SURG_OP_ms_NhwcFusedConv;
 }
@@ -172,7 +176,7 @@ void surg__infer_conv(surg__infer *c) {
   put_first(c, dtype, dims, x.rank);
 }
 
-/* One spatial dim of a transposed convolution. */
+/* One spatial dimension of the output of a transposed convolution. */
 static surg_dim unwindows(const window *w, size_t i, surg_dim d, int64_t extra) {
   if (w->pad == PAD_UNKNOWN) return surg__dim_unknown();
   if (w->pad == PAD_SAME) return surg__dim_times(d, w->stride[i]);
@@ -182,7 +186,7 @@ static surg_dim unwindows(const window *w, size_t i, surg_dim d, int64_t extra) 
                        reach + extra - w->begin[i] - w->end[i] - w->stride[i]);
 }
 
-/* The attribute output_shape: the spatial dims, or with batch and channels before them. */
+/* The attribute output_shape: the spatial dimensions, or batch and channels first. */
 static bool output_shape(const surg__infer *c, size_t n, surg_dim *dims) {
   size_t count = 0;
   const int64_t *v = surg_node_ints(c->n, "output_shape", &count);
