@@ -2,8 +2,7 @@
 /* Inference rules of the com.microsoft operators of ONNX Runtime. Their signatures grow from
  * release to release: where a rule does not recognise the form of a node it states nothing, and
  * does not report the node as wrong. An operator that is an ONNX operator with other inputs uses
- * the
- * rule of that one. */
+ * the rule of that one. */
 #include "infer/rules.h"
 
 /* Applies `rule`, that of an ONNX operator, as of opset `since`. */

@@ -120,8 +120,7 @@ void surg__infer_ms_multi_head(surg__infer *c) {
   const surg_dim dims[3] = {batch, q.dims[1], surg__dim_times(m.value_size, heads)};
   surg__infer_put(c, 0, surg__infer_dtype(c, 0), dims, 3);
   /* No shape for `present` in two cases: with past_sequence_length the buffer has room for all
-   * steps,
-   * and keys of rank 4 are those of another sequence. */
+   * steps, and keys of rank 4 are those of another sequence. */
   surg__fact k;
   if (surg__infer_has(c, 8) || (surg__infer_ranked(c, 1, &k) && k.rank == 4)) return;
   put_memory(c, 1, 6, batch, heads, m.steps, m.key_size);

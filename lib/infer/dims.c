@@ -22,8 +22,8 @@ bool surg__dim_unify(surg_dim a, surg_dim b, surg_dim *out) {
   return true;
 }
 
-/* Whether `low` is min(d, numbers above 1): then it is 1 only where d is, and if the two
- * broadcast they are equal. */
+/* Whether `low` is min(d, numbers above 1): then it is 1 only where d is, and if the two broadcast
+ * they are equal. */
 static bool capped(const surg_expr *low, const surg_expr *d) {
   bool found = false;
   if (!low || low->kind != SURG__EXPR_MIN) return false;

@@ -95,8 +95,7 @@ void surg__infer_center_crop_pad(surg__infer *c) {
 }
 
 /* Entry i of a list attribute of n entries, or `otherwise` when it is absent; false: wrong length
- * or
- * the value is out of range. */
+ * or the value is out of range. */
 static bool list_entry(const surg__infer *c, const char *name, size_t n, size_t i,
                        int64_t otherwise, int64_t *out) {
   assert(i < n);

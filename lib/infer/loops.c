@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loop and Scan. Inference first assumes that a state (loop-carried value) keeps its initial shape.
  * If the walk of the body gives another one, the dimensions that differ become symbols of the
- * body's
- * input; in the last round only the element type stays. After each change the body is walked
+ * body's input; in the last round only the element type stays. After each change the body is walked
  * again. */
 #include "infer/rules.h"
 

@@ -29,8 +29,7 @@ static bool join_input(surg__infer *c, joined *j, const surg__fact *f, int64_t a
 }
 
 /* Copies one input of a Concat: `blocks` blocks of `length` elements, each at offset `at` of a
- * block
- * of `stride` elements in the result. */
+ * block of `stride` elements in the result. */
 static bool join_blocks(surg__infer *c, size_t i, const joined *j, size_t stride, size_t blocks,
                         size_t *at, surg__elem *out) {
   assert(*at <= stride && stride * blocks <= SURG__ELEMS);

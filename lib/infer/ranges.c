@@ -2,11 +2,9 @@
 /* Value ranges: proven bounds of the elements of a value.
  *
  * A range is computed on demand, when a rewrite asks for it: the search walks from the value
- * towards
- * its producers, as long as operators have a range rule, over at most SURG__RANGE_VALUES values.
- * Beyond that limit only the element type counts. Ranges that users assume
- * (surg_model_assume_range)
- * count as axioms; ranges derived from them are marked. */
+ * towards its producers, as long as operators have a range rule, over at most SURG__RANGE_VALUES
+ * values. Beyond that limit only the element type counts. Ranges that users assume
+ * (surg_model_assume_range) count as axioms; ranges derived from them are marked. */
 #include "infer/ranges.h"
 
 #include <math.h>
@@ -69,8 +67,7 @@ static bool elements_range(const surg_value *v, surg_range *out) {
 }
 
 /* The range found for a value, cached until the next inference: rewrites ask for one value after
- * the
- * other, and the searches overlap. */
+ * the other, and the searches overlap. */
 typedef struct surg__found {
   surg_range r;
   uint32_t values_changed; /* the model's counter when the range was found */

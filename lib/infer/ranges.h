@@ -2,12 +2,9 @@
 /* Value ranges: intervals that contain every element of a value (surg_range). Shared by ranges*.c.
  *
  * A bound is a number of the element type, or the next double outside of it. Rounding is monotone,
- * so
- * the bounds of a result, computed from the bounds of the operands and rounded outwards, are valid
- * for
- * every engine, whether it rounds to the element type or to a wider one. Where a result is exact
- * the
- * bounds are not widened: a range at or above zero stays there. */
+ * so the bounds of a result, computed from the bounds of the operands and rounded outwards, are
+ * valid for every engine, whether it rounds to the element type or to a wider one. Where a result
+ * is exact the bounds are not widened: a range at or above zero stays there. */
 #ifndef SURG_RANGES_H
 #define SURG_RANGES_H
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic on tracked floats: sizes that a model casts to float, scales and casts back. Results
  * follow IEEE arithmetic of the element type; results that are not finite are not tracked. A
- * symbolic
- * element is an expression over a power of two (in `value`), small enough to be exact: a float has
- * 24
- * significant bits, a double 53. */
+ * symbolic element is an expression over a power of two (in `value`), small enough to be exact: a
+ * float has 24 significant bits, a double 53. */
 #include "infer/rules.h"
 
 #include <math.h>

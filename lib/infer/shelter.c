@@ -2,15 +2,12 @@
 /* Marks nodes that must not be folded, and the nodes that they are computed from.
  *
  * A graph that may never run (a branch of If, the body of a loop, a function) may contain a node
- * that
- * fails when it runs: it divides by zero, or squeezes an axis of three elements. Engines fold nodes
- * of constants when they load a model, and check shapes, so a valid model is rejected as soon as
- * the
- * inputs of such a node become constants or values of known shapes. The search evaluates, beside
- * the
- * model, every small node whose inputs are constants or would become constants. A node of such a
- * graph that fails, or whose inputs contradict its operator, is marked as sheltered with all nodes
- * that it is computed from. */
+ * that fails when it runs: it divides by zero, or squeezes an axis of three elements. Engines fold
+ * nodes of constants when they load a model, and check shapes, so a valid model is rejected as soon
+ * as the inputs of such a node become constants or values of known shapes. The search evaluates,
+ * beside the model, every small node whose inputs are constants or would become constants. A node
+ * of such a graph that fails, or whose inputs contradict its operator, is marked as sheltered with
+ * all nodes that it is computed from. */
 #include "infer/infer.h"
 #include "ir/ir.h" /* for value->scratch and the stored facts, which are replaced during the
                     * search */

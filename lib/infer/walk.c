@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walk of inference: node after node; the bodies of a node before its rule; the body of a
  * function for each call, with what is known of the arguments. Loop bodies are walked again until
- * the
- * assumptions about their states are correct. The number of visited nodes is bounded, so that
- * nested
- * loops and nested calls cost at most a multiple of the size of the model. */
+ * the assumptions about their states are correct. The number of visited nodes is bounded, so that
+ * nested loops and nested calls cost at most a multiple of the size of the model. */
 #include "infer/infer.h"
 #include "infer/rules.h"
 

@@ -32,8 +32,8 @@ static auto_pad auto_pad_of(const surg__infer *c) {
 }
 
 /* Reads a list attribute of n entries, each at least `low`; an absent one leaves the defaults.
- * False:
- * wrong length or value. Values are limited to 31 bits, so that sums and products of two fit. */
+ * False: wrong length or value. Values are limited to 31 bits, so that sums and products of two
+ * fit. */
 static bool window_list(const surg__infer *c, const char *name, size_t n, int64_t low,
                         int64_t *out) {
   size_t count = 0;
@@ -48,8 +48,7 @@ static bool window_list(const surg__infer *c, const char *name, size_t n, int64_
 }
 
 /* Reads the window attributes of a node over n spatial axes; the kernel size may come from
- * `weights`
- * (their spatial dimensions), or NULL. */
+ * `weights` (their spatial dimensions), or NULL. */
 static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *weights) {
   assert(n <= MAX_SPATIAL);
   int64_t pads[2 * MAX_SPATIAL] = {0};
@@ -73,8 +72,7 @@ static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *wei
 }
 
 /* The number of windows along one axis. Unknown where none fits (the run fails or runtimes differ)
- * and
- * where it depends on unknown sizes or pads. */
+ * and where it depends on unknown sizes or pads. */
 static surg_dim windows(const window *w, size_t i, surg_dim d) {
   assert(i < w->n && w->stride[i] > 0 && w->dilation[i] > 0);
   const surg_dim unknown = surg__dim_unknown();

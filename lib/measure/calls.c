@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Costs of calls of model functions. The types in a function's body are those of one call, so its
- * nodes are summed up while inference walks it for that call. */
+/* Costs of calls of model functions. The types in a function's body belong to one call, so the
+ * costs of its nodes are added while inference walks the body for that call. */
 #include "infer/infer.h"
 #include "measure/measure.h"
 
 typedef struct state {
   surg_model *m;
-  surg__arena records; /* of calls, behind node->scratch */
+  surg__arena records; /* records of calls; node->scratch points to them */
   SURG_VEC(const surg_graph *) todo;
   bool failed;
 } state;
@@ -24,7 +24,7 @@ static void add(state *s, surg__call_cost *sum, const surg__call_cost *one, size
   }
 }
 
-/* A call that was not followed counts as a node of unknown size. */
+/* Adds the cost of one node; a call whose body was not walked counts as a node of unknown size. */
 static void add_node(state *s, surg__call_cost *sum, const surg_node *n) {
   surg__call_cost one = {0};
   if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) {
@@ -47,7 +47,7 @@ static void add_graph(state *s, surg__call_cost *sum, const surg_graph *g) {
   }
 }
 
-/* The last time a call is told of is the one that holds. */
+/* Called several times for a call; the last time replaces the earlier ones. */
 static void on_call(void *user, const surg_node *call) {
   state *s = user;
   surg__call_cost sum = {0};

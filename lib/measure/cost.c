@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arithmetic of one run of a node, from the inferred shapes of what it reads and makes. */
+/* Arithmetic operations of one run of a node, from the inferred shapes of its inputs and
+ * outputs. */
 #include "measure/measure.h"
 
 #include "base/dtype.h"
 #include "sym/expr.h"
 
-/* What is counted: `macs` are multiplications whose products are summed up, `flops` is all
- * arithmetic, so that each of them counts two. */
+/* The counters: `macs` are multiply-accumulate operations, `flops` are all arithmetic operations;
+ * each multiply-accumulate counts as two flops. */
 typedef struct cost {
   const surg_node *n;
   surg_model *m;
@@ -15,9 +16,9 @@ typedef struct cost {
 
 typedef enum basis {
   NO_RULE = 0,
-  NOTHING,    /* moves, makes or looks at elements */
-  PER_RESULT, /* `factor` for each element of output 0 */
-  PER_INPUT,  /* of input 0 */
+  NOTHING,    /* only moves, creates or inspects elements */
+  PER_RESULT, /* `factor` operations per element of output 0 */
+  PER_INPUT,  /* per element of input 0 */
   SPECIAL
 } basis;
 
@@ -28,7 +29,7 @@ typedef struct rule {
   special fn;
 } rule;
 
-/* --- amounts; false is not known, or more than can be counted --- */
+/* --- amounts; false: unknown, or an overflow --- */
 
 static surg__amount plain(int64_t k) {
   return (surg__amount){k, NULL};
@@ -63,7 +64,7 @@ static bool same(surg__amount a, surg__amount b) {
 
 /* --- shapes --- */
 
-/* What is declared counts where nothing is proven: costs are no ground for an edit. */
+/* The declared type is used where none is proven: costs are no reason for an edit. */
 static const surg_type *ranked(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
   if (v && !(t && surg_type_has_rank(t))) t = surg_value_declared_type(v);
@@ -73,7 +74,7 @@ static const surg_type *input(const cost *c, size_t i) {
   return ranked(surg_node_input(c->n, i));
 }
 
-/* Dim i of a type, from the end where i is negative. */
+/* Dimension i of a type; negative i counts from the end. */
 static bool dim(const surg_type *t, int i, surg__amount *out) {
   const int rank = t ? (int)surg_type_rank(t) : 0;
   const int at = i < 0 ? i + rank : i;
@@ -83,7 +84,7 @@ static bool dim(const surg_type *t, int i, surg__amount *out) {
   return d.value >= 0 || d.expr;
 }
 
-/* The product of dims from `first` on. */
+/* The product of the dimensions from `first` on. */
 static bool product(const cost *c, const surg_type *t, size_t first, surg__amount *out) {
   surg__amount d;
   *out = plain(1);
@@ -96,7 +97,7 @@ static bool count_of(const cost *c, const surg_type *t, surg__amount *out) {
   return product(c, t, 0, out);
 }
 
-/* The first output that is there: all that are have a size known from the same things. */
+/* The element count of the first output that is present; all outputs depend on the same sizes. */
 static bool result(const cost *c, surg__amount *out) {
   for (size_t i = 0; i < surg_node_output_count(c->n); i++)
     if (surg_node_output(c->n, i)) return count_of(c, ranked(surg_node_output(c->n, i)), out);
@@ -109,7 +110,7 @@ static bool add_flops(cost *c, surg__amount n) {
   return surg__amount_add(c->m, c->flops, n, &c->flops);
 }
 
-/* a * b multiplications that are summed up. */
+/* Adds a * b multiply-accumulate operations. */
 static bool add_macs(cost *c, surg__amount a, surg__amount b) {
   surg__amount n, twice;
   return times(c->m, a, b, &n) && times(c->m, n, plain(2), &twice) &&
@@ -123,7 +124,7 @@ static bool add_times(cost *c, surg__amount n, int64_t factor) {
 
 /* --- products --- */
 
-/* Elements of the weights that make one element of the result: all but axis 0. */
+/* Weight elements per result element: all but axis 0. */
 static bool window(const cost *c, size_t weights, surg__amount *out) {
   const surg_type *w = input(c, weights);
   return w && surg_type_rank(w) >= 2 && product(c, w, 1, out);
@@ -159,7 +160,7 @@ static bool matmul(cost *c) {
   return dim(input(c, 0), -1, &k) && result(c, &out) && add_macs(c, out, k);
 }
 
-/* Of QGemm, whose third input is a zero point. */
+/* QGemm, whose third input is a zero point. */
 static bool gemm_plain(cost *c) {
   surg__amount k, out;
   const bool turned = surg_node_int(c->n, "transA", 0) != 0;
@@ -172,14 +173,14 @@ static bool gemm(cost *c) {
   return !surg_node_input(c->n, 2) || (result(c, &out) && add_flops(c, out));
 }
 
-/* Of FusedMatMul: A may be turned around in its last two axes. */
+/* FusedMatMul: attributes may transpose the last two axes of A. */
 static bool fused_matmul(cost *c) {
   surg__amount k, out;
   const bool turned = surg_node_int(c->n, "transA", 0) != 0;
   return dim(input(c, 0), turned ? -2 : -1, &k) && result(c, &out) && add_macs(c, out, k);
 }
 
-/* X of [steps, batch, features] in either layout; W and R hold one weight for each product. */
+/* X is [steps, batch, features] in either layout; each element of W and R is one product. */
 static bool recurrent(cost *c) {
   surg__amount a, b, w, r, runs;
   return dim(input(c, 0), 0, &a) && dim(input(c, 0), 1, &b) && count_of(c, input(c, 1), &w) &&
@@ -187,7 +188,7 @@ static bool recurrent(cost *c) {
          add_macs(c, runs, r);
 }
 
-/* Scores: one for each head, query and key; softmax and scaling count as five. */
+/* Scores: one per head, query and key; softmax and scaling count as five operations. */
 static bool add_scores(cost *c, surg__amount batch, surg__amount heads, surg__amount queries,
                        surg__amount keys) {
   surg__amount n;
@@ -195,8 +196,8 @@ static bool add_scores(cost *c, surg__amount batch, surg__amount heads, surg__am
          add_times(c, n, 5);
 }
 
-/* Each element of Q meets every key, each element of Y sums over every one. Heads stand in an axis
- * of their own or in the last; either way they drop out. */
+/* Each element of Q is multiplied with every key, each element of Y is a sum over all keys. Heads
+ * are an axis of their own or part of the last one; the count is the same. */
 static bool attention(cost *c) {
   surg__amount keys, past = plain(0), q, y, batch, heads, queries;
   const surg_type *qt = input(c, 0), *k = input(c, 1);
@@ -214,7 +215,8 @@ static bool attention(cost *c) {
   return dim(qt, 0, &batch) && add_scores(c, batch, heads, queries, keys);
 }
 
-/* com.microsoft: queries of [batch, queries, features] against `keys`; `q` elements of them. */
+/* com.microsoft: queries of [batch, queries, features] and `keys` keys; `q` is the number of
+ * elements of the queries. */
 static bool heads_attend(cost *c, const surg_type *x, surg__amount q, surg__amount keys) {
   surg__amount y, batch, queries;
   const int64_t heads = surg_node_int(c->n, "num_heads", 0);
@@ -223,7 +225,7 @@ static bool heads_attend(cost *c, const surg_type *x, surg__amount q, surg__amou
          add_scores(c, batch, plain(heads), queries, keys);
 }
 
-/* The projection of the input to queries, keys and values comes first. */
+/* First the projection of the input to queries, keys and values. */
 static bool attention_of(cost *c, size_t past_at) {
   surg__amount batch, queries, keys, past = plain(0), w, y, rows;
   const surg_type *x = input(c, 0);
@@ -244,13 +246,13 @@ static bool multi_head_attention(cost *c) {
   surg__amount q, keys, past = plain(0);
   const surg_type *x = input(c, 0), *k = input(c, 1);
   if (!x || surg_type_rank(x) != 3 || !k || !count_of(c, x, &q))
-    return false; /* packed: not known */
+    return false; /* packed: unknown */
   if (!dim(k, surg_type_rank(k) == 3 ? 1 : 2, &keys)) return false;
   if (surg_node_input(c->n, 6) && !dim(input(c, 6), 2, &past)) return false;
   return surg__amount_add(c->m, keys, past, &keys) && heads_attend(c, x, q, keys);
 }
 
-/* The cache that comes out holds all keys. */
+/* The present-key output contains all keys. */
 static bool group_query_attention(cost *c) {
   surg__amount keys, y;
   return dim(ranked(surg_node_output(c->n, 1)), 2, &keys) && result(c, &y) &&
@@ -263,7 +265,7 @@ static bool matmul_nbits(cost *c) {
   return k > 0 && result(c, &out) && add_macs(c, out, plain(k));
 }
 
-/* One product for each coefficient and row. */
+/* One product per coefficient and row. */
 static bool linear(cost *c) {
   size_t n = 0;
   surg__amount rows;
@@ -272,14 +274,13 @@ static bool linear(cost *c) {
          add_macs(c, rows, plain((int64_t)n));
 }
 
-/* Sizes by label, -1 where there is none; the axes that "..." stands for are counted from the last
- * one. */
+/* Sizes by label, -1 where a label does not occur; axes of "..." are counted from the last one. */
 typedef struct labels {
   surg__amount size[256];
   surg__amount dots[SURG_LIMIT_RANK];
 } labels;
 
-/* False: two numbers that cannot both be. */
+/* False: two different fixed sizes. */
 static bool merge_size(surg__amount *held, surg__amount size) {
   const bool is_one = !held->expr && held->k == 1;
   if (!held->expr && held->k < 0) {
@@ -290,7 +291,7 @@ static bool merge_size(surg__amount *held, surg__amount size) {
   return held->expr || size.expr || size.k == 1 || held->k == size.k;
 }
 
-/* The term of one operand, which ends at a comma, an arrow or the end. */
+/* Reads the term of one operand, up to a comma, an arrow or the end. */
 static bool einsum_term(labels *l, const char **at, const char *end, const surg_type *t) {
   const char *p = *at;
   size_t letters = 0, axis = 0;
@@ -320,7 +321,7 @@ static bool multiply(const cost *c, const surg__amount *list, size_t n, surg__am
   return true;
 }
 
-/* One product of all operands for each choice of indices. */
+/* One product of all operands per combination of indices. */
 static bool einsum(cost *c) {
   const surg_str equation = surg_node_string(c->n, "equation", "");
   labels l;
@@ -380,7 +381,7 @@ static bool grid_sample(cost *c) {
   return add_macs(c, out, each);
 }
 
-/* As many terms as inputs: one operation less for each element. */
+/* n inputs: n - 1 operations per element. */
 static bool variadic(cost *c) {
   surg__amount out;
   const size_t n = surg_node_input_count(c->n);
@@ -395,28 +396,28 @@ static bool lrn(cost *c) {
 
 /* --- matrices and signals --- */
 
-/* n^3 / 3 products for each matrix, as elimination takes. */
+/* n^3 / 3 multiply-accumulate operations per matrix, as in Gaussian elimination. */
 static bool det(cost *c) {
   const surg_type *x = input(c, 0);
   surg__amount n, cube, all;
   if (!dim(x, -1, &n) || !count_of(c, x, &all) || !times(c->m, n, n, &cube) ||
       !times(c->m, cube, n, &cube))
     return false;
-  /* The matrices are the elements over n * n: n of these are each paid with n / 3. */
+  /* The number of matrices is the element count / (n * n); the cost is n / 3 per element. */
   if (cube.expr || all.expr)
     return times(c->m, all, n, &all) &&
            settle(surg__expr_div_num(as_expr(c->m, all), 3), &all) && add_macs(c, all, plain(1));
   return n.k == 0 || add_macs(c, plain(all.k / (n.k * n.k)), plain(cube.k / 3));
 }
 
-/* One number of a constant input, or `otherwise` where the input is absent. */
+/* The single integer of a constant input, or `otherwise` where the input is absent. */
 static bool constant_int(const cost *c, size_t i, int64_t otherwise, int64_t *out) {
   const surg_value *v = surg_node_input(c->n, i);
   *out = otherwise;
   return !v || surg_tensor_read_ints(surg_value_constant(v), out, 1) == 1;
 }
 
-/* 5 * n * log2(n): what a fast transform of n numbers is said to take. */
+/* 5 * n * log2(n), the usual estimate for a fast Fourier transform of n points. */
 static bool add_transforms(cost *c, surg__amount count, int64_t n) {
   int64_t steps = 0, each;
   while (n > 0 && steps < 62 && (INT64_C(1) << steps) < n) steps++;
@@ -433,7 +434,7 @@ static bool dft(cost *c) {
   if (axis < -rank || axis >= rank || !dim(x, (int)axis, &d)) return false;
   if (axis < 0) axis += rank;
   if (!constant_int(c, 1, d.expr ? -1 : d.k, &length) || length < 0) return false;
-  for (int64_t i = 0; i + 1 < rank; i++) /* the last axis is that of real and imaginary parts */
+  for (int64_t i = 0; i + 1 < rank; i++) /* the last axis separates real and imaginary parts */
     if (i != axis && (!dim(x, (int)i, &d) || !times(c->m, count, d, &count))) return false;
   return length == 0 || add_transforms(c, count, length);
 }
@@ -451,10 +452,10 @@ static bool stft(cost *c) {
   if (length < 1 || !dim(y, 0, &batch) || !dim(y, 1, &frames) ||
       !times(c->m, batch, frames, &all) || !add_transforms(c, all, length))
     return false;
-  return !w || add_times(c, all, length); /* each frame is windowed */
+  return !w || add_times(c, all, length); /* each frame is multiplied by the window */
 }
 
-/* --- models of ai.onnx.ml; a vector is one row --- */
+/* --- ai.onnx.ml models; an input of rank 1 is one row --- */
 
 static bool rows_of(const cost *c, surg__amount *rows) {
   const surg_type *x = input(c, 0);
@@ -462,7 +463,7 @@ static bool rows_of(const cost *c, surg__amount *rows) {
   return x && (surg_type_rank(x) < 2 || dim(x, 0, rows));
 }
 
-/* Comparisons on the way down a tree with that many leaves, were it balanced. */
+/* Comparisons on the path through a balanced tree with that many leaves. */
 static int64_t depth_of(uint64_t leaves) {
   int64_t depth = 0;
   while (depth < 63 && (UINT64_C(1) << depth) < leaves) depth++;
@@ -475,8 +476,8 @@ static const int64_t *ints_of(const cost *c, const char *name, size_t *n) {
   return a ? surg_attr_ints(a, n) : NULL;
 }
 
-/* For each row and tree: the way down, and what the leaf adds. Nodes of a tree stand together, and
- * one more than half of them are leaves. */
+/* Per row and tree: the comparisons on a path, and adding the leaf. Nodes of a tree are adjacent,
+ * and n leaves have n - 1 inner nodes. */
 static bool trees(cost *c) {
   size_t n, tree = 0;
   surg__amount rows;
@@ -492,7 +493,7 @@ static bool trees(cost *c) {
   return add_times(c, rows, each);
 }
 
-/* The later form names the roots, and lists the leaves of all trees together. */
+/* The later operator lists the roots, and the leaves of all trees together. */
 static bool tree_ensemble(cost *c) {
   size_t roots, leaves;
   surg__amount rows;
@@ -502,7 +503,7 @@ static bool tree_ensemble(cost *c) {
          add_times(c, rows, (int64_t)roots * (depth_of((leaves + roots - 1) / roots) + 1));
 }
 
-/* A product with every support vector, or with the coefficients where there is none. */
+/* One product per support vector, or per coefficient where there are no support vectors. */
 static bool support_vectors(cost *c) {
   size_t n = 0;
   surg__amount rows;
@@ -525,7 +526,7 @@ static rule rule_of(const surg_schema *s) {
   if (r.basis != NO_RULE) return r;
   if (s->flags & (SURG__OP_DATA_MOVER | SURG__OP_CONTROL_FLOW)) return (rule){NOTHING, 0, NULL};
   if (s->flags & SURG__OP_ELEMENTWISE) return (rule){PER_RESULT, 1, NULL};
-  /* Versions with an attribute `broadcast` are not flagged, and cost the same. */
+  /* Older versions that broadcast by an attribute have the rule of the newest version. */
   size_t n;
   const surg_schema *newest = surg__schema_versions(s->op, &n) + n - 1;
   if (newest->flags & SURG__OP_ELEMENTWISE) return (rule){PER_RESULT, 1, NULL};
@@ -534,7 +535,7 @@ static rule rule_of(const surg_schema *s) {
 
 surg_status surg__node_cost(const surg_node *n, surg__amount *macs, surg__amount *flops) {
   *macs = *flops = plain(0);
-  /* Of a call the nodes of the body count. */
+  /* For a call the nodes of the body are counted instead. */
   if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) return SURG_OK;
   const surg_schema *s = surg_node_schema(n);
   const rule r = s ? rule_of(s) : (rule){NO_RULE, 0, NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The oldest opset a node fits: back from version to version of its operator, as long as the older
- * one takes its attributes, inputs, outputs and types, and means the same by
- * lib/schema/steps.table. */
+/* The oldest operator version that a node is valid for. The search walks back from version to
+ * version as long as the older one accepts the node's attributes, inputs, outputs and types, and
+ * lib/schema/steps.table has the same meaning for both. */
 #include <onnxsurg/onnxsurg.h>
 
 #include "base/dtype.h"
@@ -10,33 +10,32 @@
 
 typedef struct fit {
   const surg_node *n;
-  const surg_schema *from, *to; /* of one operator; the node is one of `from` */
+  const surg_schema *from, *to; /* versions of one operator; the node is one of `from` */
   const surg__step_side *side;
-  surg__buf *why; /* or NULL */
+  surg__buf *why; /* receives the reason; or NULL */
 } fit;
 
 #define SAY(f, ...) ((f)->why ? surg__buf_printf((f)->why, __VA_ARGS__) : (void)0)
 
-/* --- what is known of the node --- */
+/* --- facts about the node --- */
 
-/* Ranks and dims decide what a node means, and declarations of them are often stale: an engine
- * warns at most and goes by what it computes. So they count where they are proven alone. */
+/* Only proven ranks and dimensions count: they decide what a node means, and declarations are often
+ * stale. Engines warn at most, and use the shapes that they compute. */
 static const surg_type *ranked_input(const surg_node *n, int64_t i) {
   const surg_value *v = surg_node_input(n, (size_t)i);
   const surg_type *t = v ? surg_value_type(v) : NULL;
   return t && surg_type_has_rank(t) ? t : NULL;
 }
 
-/* What a value is a tensor (a sequence, ...) of. A declaration serves where nothing is proven,
- * behind operators nobody knows: engines refuse a model that declares another element type than
- * they find, and what is asked here is which versions take the type, not what the node does with
- * it. */
+/* The element type of a value. The declared type counts where nothing is proven, after unknown
+ * operators: engines reject a model that declares a wrong element type, and the question here is
+ * only which versions accept the type. */
 static const surg_type *element_type_of(const surg_value *v) {
   const surg_type *t = surg_value_type(v);
   return t ? t : surg_value_declared_type(v);
 }
 
-/* Attribute or default; false where neither is there or the attribute is one of a function. */
+/* The attribute or its default; false: there is neither, or it refers to a function's attribute. */
 static bool int_of(const fit *f, const char *name, int64_t *out) {
   const surg_attr *a = surg_node_attr(f->n, name);
   const surg__attr_def *d = surg__schema_attr(f->from, name);
@@ -49,7 +48,7 @@ static bool int_of(const fit *f, const char *name, int64_t *out) {
   return true;
 }
 
-/* 1: it is; 0: it is not; -1: not known. */
+/* 1: the condition is true; 0: false; -1: unknown. */
 static int attr_is(const fit *f, const surg__condition *c) {
   const surg_attr *a = surg_node_attr(f->n, c->attr);
   const surg__attr_def *d = surg__schema_attr(f->from, c->attr);
@@ -134,7 +133,7 @@ static bool same_branches(const surg_node *n) {
   return true;
 }
 
-/* Whether what a loop carries has one shape from its start through every turn. */
+/* Whether each loop-carried value has the same shape before the loop and after every iteration. */
 static bool same_carried(const surg_node *n) {
   const surg_graph *body = surg_node_subgraph(n, 0);
   const size_t inputs = surg_node_input_count(n);
@@ -252,14 +251,15 @@ surg_status surg_node_spell_default(surg_node *n, const char *name) {
   }
 }
 
-/* Whether a condition of the step deals with the attribute, so that it may be left out. */
+/* Whether a condition of the step mentions the attribute: then the step decides whether it may be
+ * dropped. */
 static bool is_dealt_with(const fit *f, const char *name) {
   for (uint32_t i = 0; i < f->side->count; i++) {
     const surg__condition *c = &f->side->conditions[i];
     if ((c->kind == SURG__IF_IS || c->kind == SURG__IF_DROP) && strcmp(c->attr, name) == 0)
       return true;
   }
-  /* A hint of old on what may be written in place; it never had a meaning. */
+  /* An obsolete hint about in-place computation, without effect on the result. */
   return strcmp(name, "consumed_inputs") == 0;
 }
 
@@ -269,7 +269,7 @@ static bool attrs_fit(const fit *f) {
     const char *name = surg_attr_name(a);
     const surg__attr_def *to = surg__schema_attr(f->to, name);
     const surg__attr_def *from = surg__schema_attr(f->from, name);
-    if (!from) continue; /* not of the operator at all: another finding */
+    if (!from) continue; /* no attribute of the operator at all: reported elsewhere */
     if (!to && !surg__attr_says_default(a, from) && !is_dealt_with(f, name)) {
       SAY(f, "attribute %s is new", name);
       return false;
@@ -319,7 +319,8 @@ static bool places_fit(const fit *f, bool output) {
   return true;
 }
 
-/* A sequence, an optional or an optional sequence of tensors, as a set of one. */
+/* The type string of a sequence, an optional or an optional sequence of tensors, as a set of
+ * one. */
 static bool one_type(const surg_type *t, surg__type_set *out) {
   *out = (surg__type_set){0};
   size_t way = 0;
@@ -338,7 +339,7 @@ static bool one_type(const surg_type *t, surg__type_set *out) {
   return true;
 }
 
-/* No tensor, or of a type that is not known: then the set must not have shrunk. */
+/* For other values, and for unknown types, `to` must allow every type that `from` allows. */
 static bool set_fits(const fit *f, const surg_type *t, const surg__param *from,
                      const surg__param *to) {
   const surg__type_param *a = surg__schema_type_param(f->from, from);

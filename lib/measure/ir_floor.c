@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lowest IR version that has what a model uses. Notes that readers skip (metadata of nodes and
- * values, device configurations) do not count, nor does where weights are listed: the pass `ir`
- * sees to that. */
+/* The lowest IR version that has every feature that a model uses. Metadata and device
+ * configurations do not count, as readers ignore them; nor does the listing of initializers among
+ * the inputs, which the pass `ir` corrects. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "base/dtype.h"
 
 typedef struct need {
-  int64_t version;       /* the highest found */
-  const surg_node *node; /* where, or NULL */
+  int64_t version;       /* the highest version required so far */
+  const surg_node *node; /* the node that requires it, or NULL */
   char *what;
-  size_t size; /* of `what` */
+  size_t size; /* size of `what` */
 } need;
 
 static void raise(need *x, int64_t version, const surg_node *n, const char *what,
@@ -34,7 +34,7 @@ static void need_dtype(need *x, int dtype, const surg_node *n, const char *owner
 }
 
 static void need_type(need *x, const surg_type *t, const surg_node *n, const char *owner) {
-  for (; t; t = surg_type_elem(t)) { /* as deep as the reader lets types nest */
+  for (; t; t = surg_type_elem(t)) { /* bounded by the nesting limit of the reader */
     surg_type_kind kind = surg_type_get_kind(t);
     if (kind == SURG_TYPE_OPTIONAL) raise(x, 8, n, "optional types, such as that of", owner);
     if (kind == SURG_TYPE_SPARSE_TENSOR) raise(x, 5, n, "sparse types, such as that of", owner);
@@ -79,7 +79,7 @@ static void need_graph(need *x, const surg_graph *g) {
 }
 
 static void need_model(need *x, const surg_model *m) {
-  /* Before version 3 there was one opset and no way to name another. */
+  /* Before version 3 a model had one opset and could not name another. */
   for (size_t i = 0; i < surg_model_import_count(m); i++) {
     const char *domain = surg_model_import_domain(m, i);
     bool first = (!*domain || strcmp(domain, "ai.onnx") == 0) && surg_model_opset(m, domain) == 1;

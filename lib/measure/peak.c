@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of values in a plain plan: nodes in their order, each value until its last reader ran. */
+/* Peak memory of values in a simple plan: nodes in graph order, each value until its last
+ * consumer. */
 #include <stdlib.h>
 
 #include "base/dtype.h"
 #include "ir/ir.h"
 #include "measure/measure.h"
 
-/* A value's bytes, and the place in the order of its graph after which they are free. */
+/* The bytes of a value, and the position of the node in its graph after which they are freed. */
 typedef struct death {
   uint64_t order, bytes;
 } death;
 
-/* What a graph needs at its worst moment; for the main graph where that is. */
+/* The peak of a graph; for the main graph also the node at the peak. */
 typedef struct need {
   uint64_t bytes;
   const surg_node *node;
@@ -19,7 +20,7 @@ typedef struct need {
 
 typedef struct plan {
   surg_model *m;
-  need *graphs; /* by number, which stands in graph->work */
+  need *graphs; /* peaks of graphs; graph->work is the index */
   size_t unknown;
   surg_symbol_fn symbol_of; /* or NULL */
   void *user;
@@ -29,7 +30,7 @@ static bool is_weight(const surg_value *v) {
   return v->initializer || surg_value_constant(v) != NULL;
 }
 
-/* Bytes of a value of known size; false: not known. */
+/* The size of a value in bytes; false: unknown. */
 static bool bytes_of(const plan *p, const surg_value *v, uint64_t *out) {
   const surg_type *t = surg_value_type(v);
   if (!t || !surg_type_has_rank(t)) t = surg_value_declared_type(v);
@@ -45,8 +46,8 @@ static bool bytes_of(const plan *p, const surg_value *v, uint64_t *out) {
          surg__dtype_bytes(surg_type_dtype(t), count, out);
 }
 
-/* The node of graph g in which a use of a value of g happens: the use's own, or the one that holds
- * the subgraph of it. NULL: an output of g itself. */
+/* The node of graph g that uses a value of g: the consumer, or the node whose subgraph contains the
+ * consumer. NULL: the use is as an output of g. */
 static const surg_node *user_in(const surg_use *u, const surg_graph *g) {
   const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
   const surg_graph *at = n ? n->graph : surg_use_graph(u);
@@ -73,7 +74,7 @@ static int by_order(const void *a, const void *b) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The most that one of a node's subgraphs needs: they do not run at one time. */
+/* The largest peak of a node's subgraphs, of which one at a time runs. */
 static uint64_t inner_bytes(const plan *p, const surg_node *n) {
   uint64_t most = 0;
   const surg_schema *s = n->schema;
@@ -90,7 +91,8 @@ static uint64_t saturated(uint64_t a, uint64_t b) {
   return surg__add_u64(a, b, &a) ? a : UINT64_MAX;
 }
 
-/* Sizes of what lives, into `deaths`; the bytes that are there before the first node. */
+/* Lists the sizes and last uses of values in `deaths`; returns the bytes that exist before the
+ * first node. */
 static uint64_t list_values(plan *p, const surg_graph *g, death *deaths, size_t *n) {
   uint64_t bytes, at_start = 0;
   for (const surg_value *v = g->first_value; v; v = v->next) {
@@ -145,11 +147,13 @@ surg_status surg__model_peak(surg_model *m, surg_symbol_fn symbol_of, void *user
   }
   p.graphs = surg__calloc(m->ctx, count + 1, sizeof *p.graphs);
   if (!p.graphs) s = surg__alloc_status(m->ctx);
-  /* Outer graphs stand before inner ones: backwards, what a node holds is known before it. */
+  /* The list has outer graphs before inner ones: visited backwards, the peak of a subgraph is known
+   * before that of the graph around it. */
   for (surg_graph *g = last; g && s == SURG_OK; g = g->prev) {
     const size_t before = p.unknown;
     s = plan_graph(&p, g, &p.graphs[(size_t)(uintptr_t)g->work]);
-    if (surg_graph_function(g)) p.unknown = before; /* the body of a function runs at its calls */
+    if (surg_graph_function(g)) p.unknown = before; /* the body of a function runs only in its
+                                                     * calls */
   }
   if (s == SURG_OK) *out = (surg__peak){p.graphs[0].bytes, p.graphs[0].node, p.unknown};
   for (surg_graph *g = m->graph; g; g = g->next) g->work = NULL;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves a model to another opset, one version after the other, so that every node is at each moment
- * one of the version in force or of the next. A node whose operator changes at a step
- * - stays, where the table of steps says that it means the same on both sides (attributes that only
- *   the one side knows and that say its default are dropped, defaults that differ are spelled out),
- * - or is rewritten by a rule of group `opset`, or of group `substitute`, that emits for the
- * version aimed at,
- * - or blocks. All that block are told, and then the pass fails: nothing is written by halves. */
+/* Moves a model to another opset, version by version, so that at any time every node is of the
+ * version in force or of the next one. A node whose operator changes at a step
+ * - stays, if the table of steps has the same meaning on both sides (attributes unknown to the
+ *   target version that equal their default are dropped, defaults that differ are written as
+ *   attributes),
+ * - or is rewritten by a rule of group `opset`, or of group `substitute`, that emits operators of
+ *   the target version,
+ * - or blocks. All blockers are reported, then the pass fails; there is no partial result. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "infer/infer.h"
-#include "ir/ir.h" /* for surg__types_hold and surg__locate_node alone */
+#include "ir/ir.h" /* only for surg__types_hold and surg__locate_node */
 #include "measure/measure.h"
 #include "rewrite/lang/rule.h"
 #include "opset/widen.h"
@@ -28,15 +29,16 @@ typedef struct mover {
   surg_model *m;
   surg__rules *rules;
   const char *domain;
-  surg_function *function; /* whose body is moved; NULL: the main graph */
-  int64_t at, next;        /* the import now, and the version this step leads to */
+  surg_function *function; /* the function whose body is moved; NULL: the main graph */
+  int64_t at, next;        /* the current import, and the version this step leads to */
   surg__arena arena;
   surg__match *match;
   surg__made made;
   SURG_VEC(surg_node *) nodes;
   SURG_VEC(blocker) blockers;
-  bool trial; /* on a copy of the model: nothing is reported */
-  bool failed, changed, structure; /* structure: nodes were made: types must be found anew */
+  bool trial; /* runs on a copy of the model: nothing is reported */
+  bool failed, changed, structure; /* structure: nodes were added, so types must be inferred
+                                    * again */
 } mover;
 
 /* --- which graphs belong together --- */
@@ -49,7 +51,7 @@ static int64_t import_of(const mover *v, const char *domain) {
   return v->function ? surg_function_opset(v->function, domain) : surg_model_opset(v->m, domain);
 }
 
-/* --- what is reported --- */
+/* --- counters --- */
 
 static void count(mover *v, const char *what, uint64_t by) {
   if (!v->trial) surg_pass_count(v->pass, what, by);
@@ -92,7 +94,7 @@ static bool spell(surg_node *n, const surg__attr_def *d) {
   }
 }
 
-/* Whether the default of an attribute is not the one on the other side, and is not written out. */
+/* Whether an absent attribute must be written, since its default differs in the other version. */
 static bool spelled_out(const surg_node *n, const surg__attr_def *a, const surg_schema *to) {
   const surg__attr_def *b = surg__schema_attr(to, a->name);
   if (!b || !a->has_default || surg_node_attr(n, a->name)) return false;
@@ -110,8 +112,7 @@ static bool spell_defaults(mover *v, surg_node *n, const surg_schema *from, cons
   return true;
 }
 
-/* Inputs left out at the end are written as empty names where the other side has no place for them.
- */
+/* Removes trailing absent inputs (empty names) beyond the last input of the target version. */
 static bool drop_absent(mover *v, surg_node *n, const surg_schema *to) {
   size_t count = surg_node_input_count(n);
   const size_t was = count;
@@ -123,7 +124,7 @@ static bool drop_absent(mover *v, surg_node *n, const surg_schema *to) {
   return true;
 }
 
-/* Attributes the other side does not know: that they may go was found before. */
+/* Removes attributes unknown to the other version; the caller checked that this is allowed. */
 static bool drop_attrs(mover *v, surg_node *n, const surg_schema *to) {
   for (size_t i = surg_node_attr_count(n); i-- > 0;) {
     const char *name = surg_attr_name(surg_node_attr_at(n, i));
@@ -141,8 +142,8 @@ static bool usable(const surg_rule *r) {
   return !strcmp(r->group, "opset") || !strcmp(r->group, "substitute");
 }
 
-/* The best reason so far why rules did not apply to a node: consent before a guard or a builder,
- * and that before a pattern. */
+/* The best reason so far why no rule applied to a node: missing consent ranks above a failed guard
+ * or builder, and that above a pattern that does not match. */
 typedef struct reason {
   enum { NO_REASON, OF_PATTERN, OF_GUARD, OF_CONSENT } kind;
   char text[360];
@@ -162,7 +163,7 @@ static const char *const consent[] = {
     [SURG_LOSSY] = "its class is lossy, not tried without --allow lossy"};
 _Static_assert(SURG_COUNT(consent) == SURG_LOSSY + 1, "a text for each class");
 
-/* Whether a node in a body of n blocks: then it stays where it can be told of. */
+/* Whether a node in a body of n blocks: then n is kept, so that the blocker can be reported. */
 static bool blocked_inside(const mover *v, const surg_node *n) {
   for (size_t i = 0; i < v->blockers.count && surg_node_subgraph(n, 0); i++) {
     const surg_graph *g = surg_node_graph(v->blockers.items[i].node);
@@ -172,7 +173,8 @@ static bool blocked_inside(const mover *v, const surg_node *n) {
   return false;
 }
 
-/* Makes what a rule emits for the version aimed at; false: it does not match, and *why. */
+/* Applies a rule that emits operators of the target version; false, with *why: it does not
+ * match. */
 static bool apply(mover *v, surg_node *n, const surg_rule *r, reason *why) {
   surg__match *m = v->match;
   const surg__mark mark = surg__arena_mark(&v->arena);
@@ -197,11 +199,12 @@ static bool apply(mover *v, surg_node *n, const surg_rule *r, reason *why) {
   return true;
 }
 
-/* Every operator the emission makes is of the version aimed at by the range of the rule; that is
- * checked when rules are read. Those for opset steps come first, approximate ones last. */
+/* Tries the rules for a node. The opset range of a rule guarantees that the operators it emits are
+ * of the target version; this is checked when rules are loaded. Rules of group `opset` are tried
+ * first, approximate ones last. */
 static bool rewrite(mover *v, surg_node *n, bool approximate, reason *why) {
   const int op = surg_node_op(n);
-  if (v->domain[0]) return false; /* the opsets of rules are those of the default domain */
+  if (v->domain[0]) return false; /* rules are written for opsets of the default domain */
   for (int round = 0; round < 2; round++) {
     for (size_t i = 0; i < v->rules->list.count; i++) {
       const surg_rule *r = v->rules->list.items[i];
@@ -217,7 +220,7 @@ static bool rewrite(mover *v, surg_node *n, bool approximate, reason *why) {
   return false;
 }
 
-/* Casts to types that the other version takes. */
+/* Inserts Casts to types that the other version accepts. */
 static bool widen(mover *v, surg_node *n, const surg_schema *from, const surg_schema *to) {
   const surg_exactness most = surg_pass_allows(v->pass, SURG_ULP) ? SURG_ULP : SURG_EXACT;
   surg_exactness worst;
@@ -231,7 +234,7 @@ static bool widen(mover *v, surg_node *n, const surg_schema *from, const surg_sc
   return true;
 }
 
-/* Rewrites leave behind what computed axes and sizes: what nobody reads need not be moved. */
+/* Rewrites leave unused producers of axes and sizes: such nodes are erased instead of moved. */
 static bool drop_unread(mover *v, surg_node *n) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     const surg_value *o = surg_node_output(n, i);
@@ -243,7 +246,7 @@ static bool drop_unread(mover *v, surg_node *n) {
   return true;
 }
 
-/* Whether a node that fits would have to be edited all the same. */
+/* Whether a node that is valid in the other version still needs an edit. */
 static bool needs_edit(const surg_node *n, const surg_schema *from, const surg_schema *to) {
   if (surg_node_input_count(n) > to->max_in) return true;
   for (size_t i = 0; i < surg_node_attr_count(n); i++)
@@ -257,7 +260,7 @@ static void visit(mover *v, surg_node *n) {
   const surg_schema *from = surg_node_schema(n);
   if (!from || strcmp(from->domain, v->domain) || surg_node_class(n) != SURG_OP_CLASS_BUILTIN)
     return;
-  /* A runtime's own: no opset speaks of it. */
+  /* An operator of a runtime is not in any opset. */
   if ((from->flags & SURG__OP_CONTRIB) || surg__node_early(n)) return;
   const surg_schema *to = surg_schema_find(v->domain, from->name, v->next);
   if (to && (to->flags & SURG__OP_DEPRECATED)) to = NULL;
@@ -303,7 +306,7 @@ static bool collect(mover *v) {
   return true;
 }
 
-/* Whether any node there is changes its operator's version between two opsets. */
+/* Whether any node's operator changes between opsets a and b. */
 static bool any_changes(const mover *v, int64_t a, int64_t b) {
   bool seen[SURG_OP_COUNT] = {false};
   for (size_t i = 0; i < v->nodes.count; i++) {
@@ -323,7 +326,7 @@ static bool set_import(mover *v, int64_t version) {
   return s == SURG_OK;
 }
 
-/* Whether a node with bodies stays: asked while the types in its bodies are known. */
+/* Whether a node with subgraphs stays; asked while the types in its subgraphs are known. */
 static bool stays(const mover *v, const surg_node *n) {
   const surg_schema *from = surg_node_schema(n);
   if (!from || strcmp(from->domain, v->domain)) return false;
@@ -331,10 +334,11 @@ static bool stays(const mover *v, const surg_node *n) {
   return to && to != from && surg__node_fits(n, from, to, NULL);
 }
 
-/* Constants come last: what reads one that is rewritten has no type until the step is done, and
- * before that no type can be found anew, the model being of two versions. Before them come nodes
- * with bodies, inner ones first: a rewrite may copy a body, which is of the next version then.
- * Those that stay come first of all: whether they do hangs on types in their bodies. */
+/* Visits the nodes of a step in four rounds. Nodes that stay are first: whether they stay depends
+ * on types in their bodies. Nodes with bodies follow the plain ones, inner ones first: a rewrite
+ * may copy a body, which must be of the next version then. Constants are last: the consumer of a
+ * rewritten Constant has no type until the step is done, and types cannot be inferred before, since
+ * the model has nodes of two versions. */
 static void visit_all(mover *v) {
   enum { STAYING, PLAIN, AROUND, CONSTANTS, ROUNDS };
   const size_t count = v->nodes.count;
@@ -353,7 +357,7 @@ static void visit_all(mover *v) {
   }
 }
 
-/* Whether the version of Constant that will be in force does not hold numbers of this type. */
+/* Whether the next version of Constant does not support the element type of this node. */
 static bool holds_too_much(const mover *v, const surg_node *n) {
   const surg_value *y = surg_node_output_count(n) ? surg_node_output(n, 0) : NULL;
   const surg_tensor *t = y ? surg_value_constant(y) : NULL;
@@ -364,8 +368,8 @@ static bool holds_too_much(const mover *v, const surg_node *n) {
   return types && dtype > 0 && dtype < SURG_DTYPE_COUNT && !(types->tensor_mask >> dtype & 1);
 }
 
-/* Old exporters wrote Constants of types that came with a later version of it. Those that the last
- * step leaves so were no step's business: they are mended then, or the model would stay illegal. */
+/* Old exporters wrote Constants with types that only a later version supports. No step changes
+ * them; they are corrected after the last step, or the model would stay invalid. */
 static void mend_constants(mover *v) {
   if (!collect(v)) v->failed = true;
   for (size_t i = 0; i < v->nodes.count && !v->failed; i++) {
@@ -382,14 +386,14 @@ static void mend_constants(mover *v) {
   }
 }
 
-/* In a function, types are those of its calls. */
+/* Infers types; in functions, those common to all calls. */
 static void find_types(mover *v) {
   const bool functions = surg_model_function_count(v->m) > 0;
   if (functions ? surg__infer_functions(v->m) : surg_model_infer(v->m)) v->failed = true;
   v->structure = false;
 }
 
-/* What blocked may have gone with another node that a rewrite took. */
+/* Drops blockers that were erased by the rewrite of another node. */
 static void forget_erased(mover *v) {
   size_t kept = 0;
   for (size_t i = 0; i < v->blockers.count; i++) {
@@ -406,7 +410,7 @@ static void move_scope(mover *v, int64_t to) {
   const int64_t dir = to < v->at ? -1 : 1;
   while (v->at != to && !v->failed) {
     if (!collect(v)) v->failed = true;
-    /* Over versions that change nothing here in one go. */
+    /* Skips versions that change no operator in this model. */
     v->next = v->at + dir;
     while (v->next != to && !v->failed && !any_changes(v, v->at, v->next)) v->next += dir;
     if (v->structure) find_types(v);
@@ -418,7 +422,7 @@ static void move_scope(mover *v, int64_t to) {
   }
 }
 
-/* --- the whole --- */
+/* --- the pass --- */
 
 static void tell(mover *v, int64_t to) {
   for (size_t i = 0; i < v->blockers.count && i < MOST_TOLD; i++) {
@@ -431,7 +435,7 @@ static void tell(mover *v, int64_t to) {
                 v->blockers.count - MOST_TOLD);
 }
 
-/* The IR version that came with an opset of the default domain. */
+/* The IR version that was released with an opset of the default domain. */
 static int64_t ir_of_opset(int64_t opset) {
   static const struct {
     uint8_t opset, ir;
@@ -442,8 +446,9 @@ static int64_t ir_of_opset(int64_t opset) {
   return steps[i].ir;
 }
 
-/* An older opset is read by older programs: the IR version comes down to the one that came with it,
- * or to what the model needs. Never below 4, where weights would have to join the inputs. */
+/* Programs that read an older opset are older themselves: lowers the IR version to the one released
+ * with the opset, or to what the model requires. Never below 4, where initializers would have to be
+ * graph inputs. */
 static void lower_ir(mover *v, int64_t to) {
   const int64_t now = surg_model_ir_version(v->m);
   const surg_node *where;
@@ -456,9 +461,9 @@ static void lower_ir(mover *v, int64_t to) {
   count(v, "IR versions down", (uint64_t)(now - ir));
 }
 
-#define SHAPED_BODIES 16 /* the first opset in whose Loops ONNX Runtime needs no shapes */
+#define SHAPED_BODIES 16 /* the first opset whose Loop needs no output shapes in ONNX Runtime */
 
-/* Gives an output of a body the shape that inference found, where it declares none. */
+/* Declares the inferred shape of an output of a body, if it declares none. */
 static bool declare_output(const mover *v, surg_graph *g, size_t i) {
   surg_value *o = surg_graph_output(g, i);
   const surg_type *t = o ? surg_value_type(o) : NULL,
@@ -474,8 +479,8 @@ static bool declare_output(const mover *v, surg_graph *g, size_t i) {
   return now && surg_value_set_declared_type(o, now) == SURG_OK;
 }
 
-/* ONNX Runtime rejects a Scan, and a Loop below opset 16, with an output in its body whose shape it
- * cannot infer; what it infers differs from opset to opset. */
+/* ONNX Runtime rejects a Scan, and a Loop below opset 16, if its own inference finds no shape for
+ * an output of the body; what it infers depends on the opset. */
 static void declare_bodies(mover *v, int64_t to) {
   bool typed = false;
   for (surg_graph *g = surg_model_next_graph(v->m, NULL); g && !v->failed;
@@ -490,7 +495,7 @@ static void declare_bodies(mover *v, int64_t to) {
   }
 }
 
-/* The move is one rewrite: it is done whole or not at all. */
+/* Whether the pass has anything to do. The move is one rewrite: all of it is done, or nothing. */
 static bool anything_to_move(const mover *v, int64_t to) {
   const int64_t model = surg_model_opset(v->m, v->domain);
   if (model && model != to) return true;
@@ -564,9 +569,9 @@ surg_pass_result surg_pass_move_domain(surg_pass_ctx *p, const char *domain, int
   return v.changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
 
-/* --- on trial --- */
+/* --- trial run on a copy --- */
 
-/* Whether a node of a function has to be changed at all. */
+/* Whether any node of a function must change. */
 static bool functions_change(const mover *v, int64_t to) {
   for (surg_graph *g = surg_model_next_graph(v->m, NULL); g; g = surg_model_next_graph(v->m, g)) {
     const surg_function *f = surg_graph_function(g);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node whose types another version of its operator does not take: it computes in a type that it
- * takes, between Casts, where that gives the same. Which types those are is told by the signatures;
- * what an operator may be computed in, by lib/schema/traits.table. */
+/* Computes a node whose element types another version of its operator does not support in a type
+ * that it does support, between Casts, where the result is the same. The signatures define the
+ * supported types; lib/schema/traits.table defines which conversions keep the result of an
+ * operator. */
 #include "opset/widen.h"
 
 #include "base/dtype.h"
 #include "infer/infer.h"
-#include "ir/ir.h" /* for surg__types_hold alone */
+#include "ir/ir.h" /* only for surg__types_hold */
 #include "measure/measure.h"
 #include "schema/text.h"
 
-/* Which maps from one type into another leave the result the same. */
+/* Conversions of the element type that leave the result unchanged; bits of a set. */
 enum {
-  INJECT = 1,  /* any that keeps elements apart, and zero zero: also u64 as the i64 of its bits */
-  ORDER = 2,   /* one that keeps the order, and zero zero */
-  SHIFT = 4,   /* one that keeps the order: u64 less 2^63 */
-  WRAP = 8,    /* wider whole numbers, what is too wide dropped at the end */
-  WHOLE = 16,  /* wider whole numbers that hold what the narrow ones do */
-  ROUND = 32,  /* a wider float, rounded at the end */
-  EXACT = 64,  /* ... and rounded once: the wider one has twice the digits and two more */
-  FILLED = 128, /* of no elements the result depends on the type */
+  INJECT = 1,  /* any injective map with 0 -> 0; also u64 to the i64 with the same bits */
+  ORDER = 2,   /* a monotone map with 0 -> 0 */
+  SHIFT = 4,   /* a monotone map: u64 minus 2^63 */
+  WRAP = 8,    /* a wider integer; the result is truncated */
+  WHOLE = 16,  /* a wider integer that contains all values of the narrow one */
+  ROUND = 32,  /* a wider float; the result is rounded */
+  EXACT = 64,  /* as ROUND, and exact: the wider type has 2 * digits + 2 digits */
+  FILLED = 128, /* without elements the result depends on the type */
   LISTED = 256
 };
 
@@ -30,7 +31,7 @@ static const uint16_t table[SURG_OP_COUNT] = {
 #undef SURG_TRAIT_WIDEN
 };
 
-/* For an operator without a row, by the flags of its schema. */
+/* The conversions for an operator without a row, from the flags of its schema. */
 static unsigned maps_of(const surg_schema *s) {
   if (s->op > 0 && s->op < SURG_OP_COUNT && table[s->op]) return table[s->op] & ~(unsigned)LISTED;
   if (s->flags & (SURG__OP_CONTROL_FLOW | SURG__OP_NONDETERMINISTIC)) return 0;
@@ -39,7 +40,7 @@ static unsigned maps_of(const surg_schema *s) {
 
 /* --- types --- */
 
-/* What a type is computed in, the best first; 0 ends. */
+/* The types that may replace a type, best first; 0 ends the list. */
 static const uint8_t *wider(int dtype) {
   static const uint8_t none[1], small[] = {SURG_INT32, SURG_INT64, SURG_FLOAT, SURG_DOUBLE, 0},
                                 word[] = {SURG_INT64, SURG_DOUBLE, 0}, u64[] = {SURG_INT64, 0},
@@ -77,7 +78,7 @@ static const uint8_t *wider(int dtype) {
   }
 }
 
-/* Whether the operator may compute `from` as `to`; *shift: less 2^63. */
+/* Whether the operator may compute `from` as `to`; *shift: after subtracting 2^63. */
 static bool may(unsigned maps, int from, int to, bool *shift) {
   *shift = false;
   if (from == SURG_UINT64) {
@@ -101,12 +102,13 @@ static bool cast_takes(int64_t opset, int a, int b) {
 
 #define MOST_GROUPS 16u
 
-/* What one type parameter of the version the node has stands for: places of one element type. */
+/* A type parameter of the node's version, with all inputs and outputs of that element type. */
 typedef struct group {
-  int from, to;  /* element types; `to` 0: as it is */
-  uint32_t mask; /* what the other version takes at all of its places */
+  int from, to;  /* element types; `to` 0: unchanged */
+  uint32_t mask; /* types that the other version supports for all members */
   bool shift;
-  bool given; /* an input says the type; else an attribute does, and no Cast would change that */
+  bool given; /* an input determines the type; otherwise an attribute does, which no Cast can
+               * change */
 } group;
 
 typedef struct plan {
@@ -115,12 +117,12 @@ typedef struct plan {
   const surg_schema *from, *to;
   int64_t opset;
   unsigned maps;
-  const char *param; /* the one type parameter that is told otherwise, or NULL */
-  uint32_t types;    /* ... and what it may be */
+  const char *param; /* the type parameter with restricted types, or NULL */
+  uint32_t types;    /* ... and the types it may have */
   group groups[MOST_GROUPS];
   surg__made *made;
   surg_status status;
-  bool supported; /* the node has types of the other version, or of `types`, as it is */
+  bool supported; /* the other version, or `types`, already supports the node */
 } plan;
 
 static int dtype_of(const surg_value *v) {
@@ -130,7 +132,7 @@ static int dtype_of(const surg_value *v) {
   return dtype > 0 && dtype < SURG_DTYPE_COUNT ? dtype : 0;
 }
 
-/* The group of a place; NULL: its type is written out, or its own. */
+/* The group of an input or output; NULL: it has a literal type, or one of its own. */
 static group *group_of(plan *p, bool output, size_t i) {
   const surg__param *formal = surg__schema_formal(p->from, output, i);
   const surg__type_param *t = formal ? surg__schema_type_param(p->from, formal) : NULL;
@@ -144,7 +146,7 @@ static bool in_word(const surg_value *v) {
   return surg_value_range(v, &r) && r.low >= INT32_MIN && r.high <= INT32_MAX;
 }
 
-/* Whether all there is of a group fits 32 bits, and what is computed of it cannot tell. */
+/* Whether all values of a group fit 32 bits, and the result does not depend on the width. */
 static bool fits_word(plan *p, const group *g) {
   if (!(p->maps & (INJECT | ORDER | WRAP | WHOLE)) || g->from != SURG_INT64) return false;
   for (size_t i = 0; i < surg_node_input_count(p->n); i++) {
@@ -173,7 +175,7 @@ static bool choose(plan *p, group *g) {
   return false;
 }
 
-/* Whether what is told of types is about this place: "T", or "0" for that of the first input. */
+/* Whether the type restriction applies to this parameter: "T", or "0" for that of input 0. */
 static bool is_told(const plan *p, const surg__param *formal) {
   const char *name = p->param;
   const surg__param *first = surg__schema_formal(p->to, false, 0);
@@ -199,7 +201,7 @@ static bool look(plan *p, bool output, size_t i) {
   return true;
 }
 
-/* Places that share a type parameter in the other version have one type there. */
+/* Whether inputs and outputs that share a type parameter in the other version get the same type. */
 static bool agree(plan *p, bool output, size_t i, int bound[MOST_GROUPS]) {
   const surg_value *v = output ? surg_node_output(p->n, i) : surg_node_input(p->n, i);
   const surg__param *formal = surg__schema_formal(p->to, output, i);
@@ -245,7 +247,7 @@ static bool filled(const surg_value *v) {
   return true;
 }
 
-/* --- making --- */
+/* --- building nodes --- */
 
 static surg_node *add(plan *p, surg_node *before, const char *op_type, const char *stem) {
   surg_graph *g = surg_node_graph(p->n);
@@ -276,7 +278,7 @@ static surg_node *cast(plan *p, surg_node *before, surg_value *x, int to, const 
   return p->status ? NULL : n;
 }
 
-/* x + the least int64, which flips its highest bit. */
+/* Adds the smallest int64 to x, which flips the highest bit. */
 static surg_node *flip(plan *p, surg_node *before, surg_value *x, const char *stem) {
   uint8_t raw[8];
   const int64_t least = INT64_MIN;
@@ -305,7 +307,7 @@ static void widen_input(plan *p, size_t i, const group *g) {
   if (v && surg_node_set_input(p->n, i, v)) p->status = SURG_ENOMEM;
 }
 
-/* The node gets an output of its own; what was its output comes from the Cast. */
+/* The node gets a new output; a Cast of it produces the old output. */
 static void narrow_output(plan *p, size_t i, const group *g) {
   surg_value *y = surg_node_output(p->n, i);
   surg_node *after = surg_node_next(p->n);
@@ -360,7 +362,7 @@ static surg_status widen(plan *p, surg_exactness most, surg_exactness *used) {
   *used = exactness(p);
   if (*used > most) return SURG_EUNSUPPORTED;
   make(p);
-  /* Every value that was there is what it was: other nodes of the step ask for their types. */
+  /* All existing values keep their types: other nodes of the step still read them. */
   surg__types_hold(p->n);
   return p->status;
 }
