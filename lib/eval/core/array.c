@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between tensors of a model and the unpacked arrays kernels work on. */
+/* Conversion between tensors of a model and the unpacked arrays that kernels use. */
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/dtype.h"
 #include "eval/core/eval.h"
 
-/* Whether the stored form of a type is its unpacked form on this machine. */
+/* Whether the stored form of a type is equal to its unpacked form on this machine. */
 static bool same_form(int dtype) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
   return surg__dtype_bits(dtype) == 8;
@@ -14,7 +14,7 @@ static bool same_form(int dtype) {
 #endif
 }
 
-/* Reads the stored bytes; sub-byte types go through a buffer of their own. */
+/* Reads the stored bytes of a tensor; sub-byte types are unpacked from a separate buffer. */
 static surg_status read_elements(surg_context *ctx, surg__arena *arena, const surg_tensor *t,
                                  surg__array *out) {
   uint64_t stored;

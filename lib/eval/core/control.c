@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* If, Loop, SequenceMap, and stacking what their turns gave. */
+/* Execution of If, Loop and SequenceMap, and stacking of scan outputs. */
 #include "base/context.h"
 #include "base/dtype.h"
 #include "eval/core/machine.h"
@@ -18,7 +18,7 @@ static surg_status body_of(surg__machine *m, const surg_node *n, const char *att
   return *out ? SURG_OK : surg__m_stop(m, SURG_EINVALID, "a subgraph is missing");
 }
 
-/* Hands `count` arrays to the outputs of a node, from output `first` on; on failure drops them. */
+/* Moves `count` arrays to the outputs of a node, from output `first` on; on failure drops them. */
 static surg_status hand_out(surg__machine *m, surg_status s, const surg_node *n, size_t first,
                             surg__array *arrays, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -49,7 +49,7 @@ surg_status surg__m_if(surg__machine *m, surg_node *n) {
 
 /* --- stacking --- */
 
-/* The array `type` declares, with 0 where a dim is unknown: the standard leaves it open. */
+/* An array of the declared type; unknown dimensions, which the standard does not define, are 0. */
 static surg_status empty_like(surg__machine *m, const surg_type *type, surg__array *out) {
   int64_t dims[SURG_LIMIT_RANK];
   if (!type || surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_dtype(type) ||
@@ -128,12 +128,12 @@ surg_status surg__m_stack(surg__machine *m, const surg__array *items, size_t cou
 
 typedef struct loop {
   surg_graph *body;
-  uint64_t trips; /* UINT64_MAX: no bound given */
+  uint64_t trips; /* UINT64_MAX: unbounded */
   bool going;
   size_t carried, scans;
-  surg__array *in;             /* of the body: number, condition, carried */
-  surg__array *out;            /* of the body: condition, carried, scans */
-  SURG_VEC(surg__array) turns; /* scan outputs, turn after turn */
+  surg__array *in;             /* of the body: iteration number, condition, loop-carried values */
+  surg__array *out;            /* of the body: condition, loop-carried values, scan outputs */
+  SURG_VEC(surg__array) turns; /* scan outputs of all iterations */
 } loop;
 
 static surg_status limits(surg__machine *m, const surg_node *n, loop *l) {
@@ -153,7 +153,8 @@ static surg_status limits(surg__machine *m, const surg_node *n, loop *l) {
   return s;
 }
 
-/* Number and condition are scalars; a body that declares a vector of one element gets that. */
+/* Makes input i of the body, the iteration number or the condition: a scalar, or a vector of one
+ * element if the body declares that. */
 static surg_status body_scalar(surg__machine *m, const loop *l, int dtype, size_t i,
                                surg__array *out) {
   const int64_t one = 1;
@@ -210,7 +211,7 @@ static surg_status turn(surg__machine *m, loop *l, uint64_t index) {
   return s;
 }
 
-/* Scan output k of all turns. */
+/* Stacks scan output k of all iterations. */
 static surg_status scan_output(surg__machine *m, const surg_node *n, loop *l, uint64_t turns,
                                size_t k) {
   if (!surg_node_output(n, l->carried + k)) return SURG_OK;
@@ -246,7 +247,7 @@ surg_status surg__m_loop(surg__machine *m, surg_node *n) {
 
 /* --- SequenceMap --- */
 
-/* Inputs of turn i: the items of sequences, and tensors as they are. */
+/* Inputs of iteration i: item i of each sequence input, and the tensors unchanged. */
 static surg_status pick(surg__machine *m, const surg_node *n, uint64_t i, surg__array *in) {
   size_t n_in = surg_node_input_count(n);
   for (size_t k = 0; k < n_in; ++k) {

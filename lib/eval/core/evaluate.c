@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computes one node from its constant inputs: reads them, checks them against the schema, runs
- * the kernel within the budget, and makes tensors of the result. */
+/* Computes one node from its constant inputs: reads them, checks them against the schema, runs the
+ * kernel within the budget, and makes tensors of the results. */
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/dtype.h"
 #include "eval/core/eval.h"
 #include "eval/core/overflow.h"
 #include "eval/core/value.h"
-#include "ir/ir.h" /* for surg__fail alone */
+#include "ir/ir.h" /* only for surg__fail */
 #include "schema/schema.h"
 
-/* One evaluation, from node to tensors. */
+/* The state of one evaluation. */
 typedef struct run {
   surg_node *node;
   surg_model *model;
   surg_context *ctx;
   const surg_schema *schema;
   surg_kctx k;
-  const surg__array *given; /* inputs from a caller; NULL: they are constants of the model */
-  surg_tensor *const *instead; /* NULL, or tensors (some maybe NULL) in the place of constants */
+  const surg__array *given; /* inputs from the caller; NULL: constants of the model */
+  surg_tensor *const *instead; /* NULL, or tensors (some may be NULL) that replace the constants */
   surg__array *in;
   bool *wanted;
   const char *why;
@@ -29,8 +29,8 @@ static surg_status refuse(run *r, surg_status s, const char *why) {
   return s;
 }
 
-/* A kernel reads attributes by name and kind, with the default of the schema: one that is unknown
- * or of another kind would silently count as absent. */
+/* Checks names and kinds of attributes. Kernels read attributes by name and kind, with the default
+ * of the schema: an unknown one, or one of another kind, would be ignored silently. */
 static surg_status check_attributes(run *r) {
   size_t n_attr = surg_node_attr_count(r->node);
   for (size_t i = 0; i < n_attr; ++i) {
@@ -53,8 +53,8 @@ static surg_status check_attributes(run *r) {
   return SURG_OK;
 }
 
-/* What no kernel may touch, whatever its inputs are. A random node is computed in a run (its kernel
- * asks for a seed), never to make a constant. */
+/* Rejects nodes that are never evaluated, whatever their inputs are. A random node is computed in a
+ * run (its kernel requires a seed), never folded. */
 static surg_status check_node(run *r) {
   surg_node *n = r->node;
   r->schema = surg_node_schema(n);
@@ -91,7 +91,7 @@ static surg_status check_arity(run *r) {
   return SURG_OK;
 }
 
-/* Whether only the shape of the input counts, so that its elements need not be read. */
+/* Whether the result depends only on the shape of the input, so that no elements are read. */
 static bool shape_only(int op) {
   return op == SURG_OP_Shape || op == SURG_OP_Size;
 }
@@ -141,7 +141,7 @@ static const surg__type_param *type_param(const surg_schema *s, const char *name
   return NULL;
 }
 
-/* Whether a literal type of the schema, "tensor(int64)", is the tensor type of dtype. */
+/* Whether a literal type of the schema, such as "tensor(int64)", is the tensor type of dtype. */
 static bool literal_allows(const char *type, int dtype) {
   static const char prefix[] = "tensor(";
   size_t n = strlen(type), p = sizeof prefix - 1;
@@ -160,8 +160,8 @@ static bool allows(const surg__type_param *t, const surg__param *p, const surg__
   return false;
 }
 
-/* Every input must have a type its parameter allows, and inputs of one parameter the same type,
- * unless it is a variadic one that may be mixed. */
+/* Checks input types against the schema: each must be allowed, and inputs of one type parameter
+ * must have the same type, unless the parameter is variadic and heterogeneous. */
 static surg_status check_types(run *r) {
   const surg_schema *s = r->schema;
   surg__content *bound = surg__arena_array(r->k.arena, (size_t)s->n_params + 1, sizeof *bound);
@@ -192,8 +192,8 @@ static surg_status prepare_outputs(run *r) {
   return SURG_OK;
 }
 
-/* Attributes may ask for a type that this version of the operator does not know yet. Only the
- * tensor of a Constant is what it is: exporters wrote int64 ones before the table allowed them. */
+/* Checks result types, which attributes may set, against this version of the operator. Constant is
+ * exempt: exporters wrote int64 tensors before the schema allowed them. */
 static surg_status check_results(run *r) {
   const surg_schema *s = r->schema;
   if (r->k.op == SURG_OP_Constant) return SURG_OK;
@@ -235,7 +235,7 @@ static surg_status make_tensors(run *r, surg_tensor **out, size_t n_out) {
   for (uint32_t i = 0; i < r->k.n_out; ++i) {
     if (!r->wanted[i]) continue;
     if (i >= n_out) return refuse(r, SURG_EUSAGE, "there is no room for all outputs");
-    assert(r->k.out[i].data); /* a kernel that succeeds has made every output wanted */
+    assert(r->k.out[i].data); /* a kernel that succeeds has made all wanted outputs */
     out[i] = surg__array_to_tensor(r->model, &r->k.out[i]);
     if (!out[i]) return surg__alloc_status(r->ctx);
   }
@@ -258,11 +258,11 @@ static void prepare(run *r, surg_node *n, const surg_kctx *with) {
   r->ctx = surg_model_context(r->model);
   r->k.ctx = r->ctx;
   r->k.node = n;
-  r->k.out = NULL; /* those of `with` are another node's */
+  r->k.out = NULL; /* the `out` of `with` belongs to another node */
   r->k.n_out = 0;
 }
 
-/* The failure's reason, always some text. */
+/* The reason of a failure; never NULL. */
 static const char *reason(const run *r, surg_status s) {
   if (s == SURG_ENOMEM) return "out of memory";
   if (r->why) return r->why;

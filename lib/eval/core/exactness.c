@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How exact the result of an operator is, against other correct implementations of it: what folding
- * a node changes. doc/evaluation.md lists the operators. */
+/* The exactness class of an operator's result, relative to other correct implementations: what may
+ * change when a node is folded. doc/evaluation.md lists the operators. */
 #include "base/context.h"
 #include "base/dtype.h"
 #include "ir/ir.h"
 
 enum { UNKNOWN, EXACT, ULP, STEP, SCATTER };
 
-/* Column `result` of lib/schema/traits.table, which explains the words. */
+/* Column `result` of lib/schema/traits.table, which defines the classes. */
 static const uint8_t results[SURG_OP_COUNT] = {
 #define SURG_TRAIT_RESULT(op, class) [SURG_OP_##op] = class,
 #include "schema/traits.gen.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a model node by node. Recursion goes over the nesting of graphs and calls alone, and is
- * bounded. What subgraphs leave in the frame is overwritten on the next turn, which is right
- * because nothing outside reads it. */
+/* Runs a model node by node. Recursion follows only the nesting of graphs and calls, and is
+ * bounded. Values of subgraphs stay in the frame and are overwritten in the next iteration, which
+ * is correct because no node outside reads them. */
 #include "eval/core/interpret.h"
 
 #include "base/context.h"
 #include "base/dtype.h"
 #include "base/os.h"
 #include "eval/core/machine.h"
-#include "ir/ir.h" /* for attributes of functions: see bind */
+#include "ir/ir.h" /* for attributes of functions: see `bind` */
 
 typedef struct surg__slot {
   UT_hash_handle hh;
@@ -146,7 +146,8 @@ const surg_type *surg__m_output_type(const surg_graph *g, size_t i) {
   return some;
 }
 
-/* What a subgraph declares as optional may be given an element (a Loop carries one on). */
+/* Wraps a given element if the subgraph declares its input as optional (a Loop may carry
+ * either). */
 static surg_status as_declared(surg__machine *m, const surg_value *v, const surg__array *given,
                                surg__array *out) {
   const surg_type *t = surg_value_declared_type(v);
@@ -161,7 +162,7 @@ static surg_status as_declared(surg__machine *m, const surg_value *v, const surg
   return s;
 }
 
-/* Inputs of the graph from `inputs`; those past them must have an initializer. */
+/* Sets the inputs of the graph from `inputs`; the remaining ones must have an initializer. */
 static surg_status feed(surg__machine *m, surg_graph *g, const surg__array *inputs, size_t n_in) {
   surg_status s = SURG_OK;
   size_t have = surg_graph_input_count(g);
@@ -179,7 +180,7 @@ static surg_status feed(surg__machine *m, surg_graph *g, const surg__array *inpu
   return s;
 }
 
-/* Outputs of the graph, one bearer each; nothing on failure. */
+/* References the outputs of the graph for the caller; on failure there are none. */
 static surg_status collect(surg__machine *m, surg_graph *g, surg__array *outputs, size_t n_out) {
   surg_status s = SURG_OK;
   memset(outputs, 0, n_out * sizeof *outputs);
@@ -235,14 +236,14 @@ static surg_status run_call(surg__machine *m, surg_node *n) {
 
 /* --- nodes --- */
 
-/* A node of a function's body whose attributes stand for the function's has, while it runs, those
- * the call gives, or their defaults; one that neither gives is absent. Nothing is marked as edited,
- * because nothing is: the list is put back. */
+/* A node of a function body with attributes that refer to attributes of the function. While it
+ * runs, they are replaced by those of the call, or by defaults; an attribute with neither is
+ * absent. The node is not marked as edited, because the list is restored afterwards. */
 typedef struct binding {
   surg_node *node;
-  surg_attr **attrs; /* as written */
+  surg_attr **attrs; /* the original list */
   uint32_t n_attr;
-  void *block; /* the copies and the list of them; NULL: nothing was bound */
+  void *block; /* memory of the copies and their list; NULL: nothing was replaced */
 } binding;
 
 static const surg_attr *actual(const surg_node *call, const char *name) {
@@ -289,7 +290,7 @@ static void unbind(surg__machine *m, binding *b) {
   surg__free(m->ctx, b->block);
 }
 
-/* A kernel's way to run a subgraph of its node. */
+/* Lets a kernel run a subgraph of its node. */
 static surg__kstatus call(surg_kctx *k, surg_graph *g, const surg__array *inputs, size_t n_in,
                           surg__array *outputs, size_t n_out) {
   surg__machine *m = k->machine;
@@ -414,8 +415,8 @@ surg_status surg__session_run(surg__session *session, surg_model *model, const s
   surg__machine m = {.ctx = surg_model_context(model), .model = model, .session = session};
   surg__frame f = {0};
   surg_graph *g = surg_model_graph(model);
-  /* A loop that takes no turn gives outputs of the proven shape: that must not hang on whether
-   * somebody inferred before. */
+  /* The outputs of a loop without iterations have the inferred shape. Inference runs here, so that
+   * the result does not depend on earlier calls. */
   surg_status s = surg_model_infer(model);
   session->work = session->turns = 0;
   session->open = session->why = NULL;

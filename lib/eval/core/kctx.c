@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels share: outputs within the budget, scratch memory, axes and broadcasting. */
+/* Services for kernels: outputs within the budget, scratch memory, axes and broadcasting. */
 #include "base/context.h"
 #include "base/dtype.h"
 #include "eval/core/eval.h"
 #include "eval/core/value.h"
 
-/* Bytes an output takes: as stored, so that the limit means the same as on the saved model;
- * strings by their handles. */
+/* Bytes of an output in stored form, so that the limit agrees with sizes in the saved model;
+ * strings count by their handles. */
 static bool stored_bytes(int dtype, uint64_t count, uint64_t *out) {
   if (dtype == SURG_STRING) return surg__mul_u64(count, sizeof(surg_str), out);
   return surg__dtype_bytes(dtype, count, out);
@@ -200,7 +200,7 @@ void surg__broadcast_strides(const surg__array *a, const int64_t *dims, uint32_t
   int64_t step = 1;
   for (uint32_t d = a->rank; d-- > 0;) {
     strides[shift + d] = a->dims[d] == 1 ? 0 : step;
-    /* With a zero dimension nothing is ever read, and the product could overflow: leave it. */
+    /* With a zero dimension no element is read, and the product could overflow. */
     if (a->count > 0) step *= a->dims[d];
   }
 }

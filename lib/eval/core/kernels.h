@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declares every kernel that the kernels*.def name. */
+/* Declares every kernel in the kernels*.def files. */
 #ifndef SURG_KERNELS_H
 #define SURG_KERNELS_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking several arrays of different strides over one shape. */
+/* Iteration over several arrays with different strides and one shape. */
 #include "eval/core/loop.h"
 
 #include "eval/core/number.h"
 
-/* Whether axis d continues the merged axis that stands last, for every array. */
+/* Whether axis d can be merged with the last merged axis, for every array. */
 static bool continues(const surg__loop *l, int64_t dim, const int64_t *const *strides, uint32_t d) {
   for (uint32_t a = 0; a < l->n; ++a) {
     int64_t joined;
@@ -86,7 +86,7 @@ bool surg__aligned_strides(const surg__array *a, const surg__array *b, int64_t a
   return true;
 }
 
-/* The rule before opset 7. */
+/* Broadcasting before opset 7. */
 static surg__kstatus old_pair(surg_kctx *k, int64_t *strides) {
   const surg__array *a = &k->in[0], *b = &k->in[1];
   bool same = a->rank == b->rank;

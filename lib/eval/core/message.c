@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads values as test data and runtimes store them. A tensor goes through the loader, as the
- * initializer of a model made around it, so that every check on tensors holds here too. */
+/* Reads values in the form in which test data and runtimes store them. A tensor is read by the
+ * loader, as the initializer of a model that is made around it, so that the same checks apply. */
 #include "eval/core/message.h"
 
 #include "base/context.h"
@@ -32,7 +32,8 @@ static size_t field_size(uint32_t number, size_t n) {
   return surg__varint_size((uint64_t)number << 3) + surg__varint_size(n) + n;
 }
 
-/* A model whose one initializer, "t", is the tensor: the last name in a message counts. */
+/* A model with one initializer, "t": the tensor. Its name is appended, since the last field
+ * wins. */
 static surg_status wrap(const reader *r, const uint8_t *tensor, size_t n, surg_model **out) {
   static const uint8_t import[] = {0x10, 1}; /* version 1 */
   static const uint8_t ir[] = {0x08, 10};
@@ -75,14 +76,14 @@ static surg_status read_tensor(const reader *r, const uint8_t *p, size_t n, surg
   return s;
 }
 
-/* --- the others --- */
+/* --- other values --- */
 
 static surg_status read_value(reader *r, surg__span body, const surg_type *type, unsigned depth,
                               surg__array *out);
 
 typedef SURG_VEC(surg__array) arrays;
 
-/* Appends what the message [body] holds for an element of `type`. */
+/* Appends the value in the message [body], of type `type`. */
 static surg_status push(reader *r, surg__span body, const surg_type *type, unsigned depth,
                         arrays *list) {
   surg__array a;
@@ -93,7 +94,7 @@ static surg_status push(reader *r, surg__span body, const surg_type *type, unsig
   return surg__oom(r->ctx, r->name);
 }
 
-/* The field of SequenceProto, and of OptionalProto, that holds elements of a type. */
+/* The field of SequenceProto, and of OptionalProto, for elements of a type. */
 static uint32_t field_of(const surg_type *elem) {
   switch (surg_type_get_kind(elem)) {
     case SURG_TYPE_SEQUENCE:
@@ -153,11 +154,11 @@ static surg_status read_list(reader *r, surg__span body, const surg_type *type, 
   return s;
 }
 
-/* --- maps: keys as numbers or text, values as a sequence of tensors of one element each --- */
+/* --- maps: keys as numbers or strings, values as a sequence of tensors of one element each --- */
 
 typedef struct map {
   SURG_VEC(uint64_t) keys;
-  SURG_VEC(surg_str) names; /* in the source */
+  SURG_VEC(surg_str) names; /* borrowed from the source */
   arrays values;
 } map;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single elements of any numeric type as double, int64 or uint64, and back.
  *
- * Floats of every width are exact in a double, so kernels over floats compute in double and round
- * once, here, when they store. Integers never pass through double: they are read as uint64 bits
- * (sign-extended), computed modulo 2^64, and cut to the width of the type when stored. */
+ * Floats of every width are exact as double, so kernels compute floats in double and round once,
+ * when they store the result here. Integers are never converted to double: they are read as uint64
+ * bits (sign-extended), computed modulo 2^64, and truncated to the width of the type when
+ * stored. */
 #ifndef SURG_NUMBER_H
 #define SURG_NUMBER_H
 
@@ -11,7 +12,7 @@
 #include "base/real.h"
 #include "eval/core/eval.h"
 
-/* FLOAT, DOUBLE, FLOAT16, BFLOAT16: the types arithmetic is defined for. */
+/* FLOAT, DOUBLE, FLOAT16, BFLOAT16: the float types with arithmetic. */
 static inline bool surg__is_real(int dtype) {
   return dtype == SURG_FLOAT || dtype == SURG_DOUBLE || dtype == SURG_FLOAT16 ||
          dtype == SURG_BFLOAT16;
@@ -21,7 +22,7 @@ static inline bool surg__is_int(int dtype) {
   return surg__dtype_is_signed_int(dtype) || surg__dtype_is_unsigned_int(dtype);
 }
 
-/* The same of an array. */
+/* Element i of an array, as surg__load_f64. */
 static inline double surg__real_at(const surg__array *a, uint64_t i) {
   return surg__load_f64(a->dtype, a->data, i);
 }
@@ -52,13 +53,13 @@ static inline uint64_t surg__load_int(int dtype, const void *p, uint64_t i) {
       return ((const uint8_t *)p)[i]; /* UINT2, UINT4, UINT8, BOOL */
   }
 }
-/* An element of any type of numbers; of 64 bits what double holds of it. */
+/* Element i of an array of any numeric type; 64-bit integers are rounded to double. */
 static inline double surg__number_at(const surg__array *a, uint64_t i) {
   return surg__is_real(a->dtype) ? surg__real_at(a, i)
                                  : (double)(int64_t)surg__load_int(a->dtype, a->data, i);
 }
 
-/* Stores the low bits of v as the type holds them. */
+/* Stores the low bits of v in the form of the type. */
 static inline void surg__store_int(int dtype, void *p, uint64_t i, uint64_t v) {
   switch (dtype) {
     case SURG_INT16:
@@ -100,8 +101,8 @@ static inline double surg__load_number(int dtype, const void *p, uint64_t i) {
   return surg__dtype_is_signed_int(dtype) ? (double)(int64_t)v : (double)v;
 }
 
-/* The bound below which integers of a type are what every engine computes: of 64 bits some compute
- * in double, others wrap or saturate. */
+/* The bound below which all engines compute the same integers of a type: of 64-bit integers some
+ * compute in double, others wrap or saturate. */
 static inline double surg__int_agreed(int dtype) {
   const unsigned bits = surg__dtype_bits(dtype) - (unsigned)surg__dtype_is_signed_int(dtype);
   return (double)((UINT64_C(1) << (bits < 53 ? bits : 53)) - 1);
@@ -117,8 +118,8 @@ static inline uint64_t surg__int_max(int dtype) {
   return bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
-/* |v| as the double nearest to it under rounding to odd (the last bit kept is set when anything
- * was lost), so that a later rounding to a float type of up to 51 bits is as if made from v. */
+/* |v| rounded to double "to odd": the last bit is set if anything was lost, so that a second
+ * rounding to a float type of up to 51 bits gives the same result as one rounding of v. */
 static inline double surg__odd_double(uint64_t v) {
   if (v >> 53) {
     unsigned lost = 11 - (unsigned)__builtin_clzll(v);
@@ -128,7 +129,7 @@ static inline double surg__odd_double(uint64_t v) {
   return (double)v;
 }
 
-/* The types with 8, 16, 32 or 64 bits: X(dtype, C type, C type of its unsigned arithmetic). The
+/* The types with 8, 16, 32 or 64 bits: X(dtype, C type, unsigned C type for arithmetic). The
  * arithmetic type is at least as wide as unsigned int: narrower ones promote to signed int, whose
  * product may overflow. */
 #define SURG__SIGNED_TYPES(X)      \
@@ -142,8 +143,8 @@ static inline double surg__odd_double(uint64_t v) {
   X(SURG_UINT32, uint32_t, uint32_t) \
   X(SURG_UINT64, uint64_t, uint64_t)
 
-/* The function a real operator of one input applies to each element (lib/eval/math/unary.c): a and
- * b are its attributes. NULL: none has this form. */
+/* The function that a float operator of one input applies to each element (lib/eval/math/unary.c);
+ * a and b are its attributes. NULL: the operator has another form. */
 typedef double (*surg__real_fn)(double x, double a, double b);
 surg__real_fn surg__real_function(int op);
 

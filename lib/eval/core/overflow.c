@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a result of class "rounding" may depend on the range of intermediate results.
+/* Checks whether a result of class "rounding" may depend on the range of intermediate results.
  *
- * Kernels here add and multiply in double. Engines do it in float, where the square of 1e30 is an
- * infinity: InstanceNormalization of such values is its bias there, and something else here. The
- * bound of the class (an error of k x eps x the sum of absolute terms) holds as long as no partial
- * sum or product leaves the range of the element type, so a node is folded only if none can. */
+ * Kernels add and multiply in double; engines do it in float, where the square of 1e30 is infinity:
+ * InstanceNormalization of such values returns its bias in an engine, and another result here. The
+ * error bound of the class (k x eps x the sum of absolute terms) is valid only if no partial sum or
+ * product leaves the range of the element type; otherwise the node is not folded. */
 #include "eval/core/overflow.h"
 
 #include <float.h>
@@ -14,14 +14,14 @@
 #include "eval/core/number.h"
 #include "ir/ir.h"
 
-/* Below it squares of float underflow, above it those of the count of a limit do not. */
+/* Squares of floats below this value underflow. */
 #define LEAST_SQUARED 1e-18
 
 typedef struct magnitudes {
-  double largest;     /* of the finite elements of all inputs */
-  double up, down;    /* sums of log2 of the elements above and below 1 */
-  uint64_t count;     /* elements of the largest input */
-  bool wide;          /* an input is of double */
+  double largest;     /* largest finite magnitude in all inputs */
+  double up, down;    /* sums of |log2| of the elements above and below 1 */
+  uint64_t count;     /* element count of the largest input */
+  bool wide;          /* some input is DOUBLE */
 } magnitudes;
 
 static void look(const surg__array *a, bool product, magnitudes *m) {

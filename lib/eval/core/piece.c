@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How elements come into and out of loops over doubles and 64-bit integers. */
+/* Conversion of elements for loops over doubles and 64-bit integers. */
 #include "eval/core/piece.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static void halves_as_double(const uint16_t *from, uint64_t step, uint64_t n, do
   for (uint64_t i = 0; i < n; ++i) {
     const uint16_t h = from[i * step];
     const uint32_t size = h & 0x7fffu;
-    /* Under the float's exponent the bits are 2^-112 times the number, subnormal or not. */
+    /* With the exponent bits of a float, the bits are 2^-112 times the number, subnormal or not. */
     bits v = {.u = size << 13}, r = {.f = v.f * 0x1p112f};
     r.u = size >= 0x7c00u ? v.u | 0x7f800000u : r.u;
     r.u |= (uint32_t)(h & 0x8000u) << 16;
@@ -46,7 +46,7 @@ static void bf16_as_double(const uint16_t *from, uint64_t step, uint64_t n, doub
   }
 }
 
-/* The type an integer is held as where it has fewer than 8 bits. */
+/* The dtype of the unpacked form of an integer below 8 bits. */
 static int held_as(int dtype) {
   if (surg__dtype_bits(dtype) >= 8) return dtype == SURG_BOOL ? SURG_UINT8 : dtype;
   return surg__dtype_is_signed_int(dtype) ? SURG_INT8 : SURG_UINT8;
@@ -92,10 +92,10 @@ void surg__load_whole(int dtype, const void *data, uint64_t at, uint64_t step, u
   }
 }
 
-/* --- back --- */
+/* --- storing --- */
 
-/* The float nearest to v, or where that is not exact its neighbour whose last bit is set
- * ("rounded to odd"), so that a second rounding to 16 bits is as if it were the only one. */
+/* v rounded to float "to odd": where the result is not exact its last bit is set, so that a second
+ * rounding to 16 bits gives the same result as a single one. */
 static bits odd_float(double v) {
   bits r = {.f = (float)v};
   const double back = (double)r.f;
@@ -110,9 +110,9 @@ static void store_halves(const double *from, uint16_t *to, uint64_t n) {
     bits v = odd_float(from[i]);
     const uint32_t sign = v.u >> 16 & 0x8000u;
     v.u &= 0x7fffffffu;
-    /* Normal: half the last place is added, less one where the bit to keep is even. */
+    /* Normal: adds half a unit in the last place, minus one if the bit that is kept is even. */
     const uint32_t normal = (v.u + 0xfffu + (v.u >> 13 & 1u) - 0x38000000u) >> 13;
-    /* Subnormal: the sum with 0.5 rounds to 2^-24. */
+    /* Subnormal: adding 0.5 rounds to a multiple of 2^-24. */
     const bits sum = {.f = v.f + 0.5f};
     uint32_t r = v.u < 0x38800000u ? sum.u - 0x3f000000u : normal;
     r = v.u >= 0x47800000u ? 0x7c00u : r;

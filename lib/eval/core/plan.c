@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a value may be freed: after the last node of its graph that reads it, itself or in a
- * subgraph. Made once for each graph that runs, however often it does. */
+/* Lifetimes of values: a value is freed after the last node of its graph that reads it, directly or
+ * in a subgraph. Computed once for each graph that runs. */
 #include "base/context.h"
 #include "eval/core/machine.h"
 
@@ -16,7 +16,8 @@ typedef struct surg__plan {
   dying *nodes;
 } surg__plan;
 
-/* The node of graph g that is, or holds, the reader; NULL: g itself gives the value out. */
+/* The node of graph g that reads the value, directly or in a subgraph; NULL: the use is as an
+ * output of g. */
 static const surg_node *reader_in(const surg_graph *g, const surg_use *u) {
   const surg_graph *at = surg_use_graph(u);
   const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
@@ -28,7 +29,8 @@ static const surg_node *reader_in(const surg_graph *g, const surg_use *u) {
   return n;
 }
 
-/* The last reader, the maker of a value nobody reads, or NULL: it lives as long as the graph. */
+/* The last consumer, or the producer of an unused value; NULL: the value lives as long as the
+ * graph. */
 static const surg_node *last_reader(const surg_graph *g, const surg_value *v) {
   const surg_node *last = surg_value_producer(v, NULL);
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
@@ -40,7 +42,7 @@ static const surg_node *last_reader(const surg_graph *g, const surg_value *v) {
   return last;
 }
 
-/* What a subgraph reads itself stays for its next turn. */
+/* Initializers of a subgraph are kept for its next iteration. */
 static bool keeps(const surg_graph *g, const surg_value *v) {
   return surg_graph_get_kind(g) == SURG_GRAPH_SUBGRAPH && surg_value_is_initializer(v);
 }

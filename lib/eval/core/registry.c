@@ -2,7 +2,7 @@
 /* Finds the kernel of an operator version. */
 #include "eval/core/kernels.h"
 
-/* Groups the rows of one operator: the compiler turns the chain of tests on `op` into a switch. */
+/* Groups the rows of one operator: the compiler turns the chain of tests of `op` into a switch. */
 surg__kernel surg__kernel_find(int op, int since) {
 #define KERNEL(name, first, last, fn) \
   if (op == SURG_OP_##name && since >= (first) && since <= (last)) return fn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scan: turns over slices of its inputs. Version 8 runs it for each entry of a batch. */
+/* Scan: iterates over slices of its inputs. In version 8 it also iterates over a batch. */
 #include "base/context.h"
 #include "base/dtype.h"
 #include "eval/core/machine.h"
@@ -8,22 +8,22 @@ typedef struct scan {
   surg__machine *m;
   surg_node *node;
   surg_graph *body;
-  size_t states, inputs, outputs; /* carried, scanned, stacked */
-  surg__array *given;             /* borrowed: states, then what is scanned */
+  size_t states, inputs, outputs; /* numbers of states, scanned inputs, scan outputs */
+  surg__array *given;             /* borrowed: states, then scanned inputs */
   surg__array *in, *out;          /* of the body, owned */
-  uint32_t *axes;                 /* of what is scanned */
+  uint32_t *axes;                 /* scan axes of the inputs */
   bool *back;
-  SURG_VEC(surg__array) turns; /* scan outputs, turn after turn */
+  SURG_VEC(surg__array) turns; /* scan outputs of all iterations */
 } scan;
 
-/* Entry i of attribute `name`, a list that may be absent or short. */
+/* Entry i of the list attribute `name`; 0 if the list is absent or short. */
 static int64_t entry(const surg_node *n, const char *name, size_t i) {
   size_t count;
   const int64_t *list = surg_attr_ints(surg_node_attr(n, name), &count);
   return list && i < count ? list[i] : 0;
 }
 
-/* Slice `index` of an array along an axis, which goes. */
+/* Slice `index` of an array along an axis; the axis is removed. */
 static surg_status slice(surg__machine *m, const surg__array *a, uint32_t axis, int64_t index,
                          surg__array *out) {
   int64_t dims[SURG_LIMIT_RANK];
@@ -88,7 +88,7 @@ static void drop_turns(scan *c) {
   c->turns.count = 0;
 }
 
-/* Output k of `turns` turns, followed by zeros up to `padded`. */
+/* Stacks scan output k of `turns` iterations, followed by zeros up to `padded`. */
 static surg_status stack(scan *c, size_t k, int64_t turns, int64_t padded, int64_t axis, bool back,
                          surg__array *out) {
   surg__array zero = {0}, *column = surg__calloc(c->m->ctx, (size_t)padded + 1, sizeof *column);
@@ -111,7 +111,7 @@ static surg_status stack(scan *c, size_t k, int64_t turns, int64_t padded, int64
   return s;
 }
 
-/* All turns over c->given; states end in c->in. */
+/* Runs all iterations over c->given; the final states are in c->in. */
 static surg_status run_turns(scan *c, int64_t length) {
   surg_status s = SURG_OK;
   for (size_t i = 0; i < c->states; ++i) c->in[i] = surg__array_ref(&c->given[i]);
@@ -150,9 +150,10 @@ static surg_status run_9(scan *c) {
 
 typedef struct batch {
   int64_t size, length;
-  const int64_t *lengths; /* NULL: all of `length` */
-  surg__array *whole;     /* what the node was given */
-  surg__array *done;      /* of entry b: states, then scan outputs, at b * (states + outputs) */
+  const int64_t *lengths; /* NULL: all have `length` */
+  surg__array *whole;     /* the inputs of the node */
+  surg__array *done;      /* results of entry b: states, then scan outputs, at b * (states +
+                           * outputs) */
 } batch;
 
 static surg_status measure(scan *c, batch *b) {
@@ -180,7 +181,7 @@ static surg_status measure(scan *c, batch *b) {
   return fits ? s : surg__m_stop(c->m, SURG_EINVALID, "the lengths of sequences do not fit");
 }
 
-/* Entry `i` of the batch: slices of what the node was given take its place for the turns. */
+/* Runs entry `i` of the batch; slices replace the inputs of the node meanwhile. */
 static surg_status run_entry(scan *c, batch *b, int64_t i) {
   size_t n_in = c->states + c->inputs, n_out = c->states + c->outputs;
   surg__array *done = b->done + (size_t)i * n_out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells: what arrays of a running model live in. */
+/* Cells: reference-counted memory of the arrays of a running model. */
 #include "eval/core/value.h"
 
 #include <stdio.h>
@@ -10,15 +10,16 @@
 struct surg__cell {
   size_t refs;
   surg_context *ctx;
-  surg__cell *base;  /* whose elements these are; never a view itself */
-  surg__arena arena; /* what does not stand behind this struct */
-  bool loose;        /* text may stand elsewhere */
+  surg__cell *base;  /* owner of the elements; never a view itself */
+  surg__arena arena; /* memory that is not part of this block */
+  bool loose;        /* text may be in memory that the cell does not own */
   bool list;         /* data is a surg__list of n_items */
   uint64_t n_items;
   max_align_t data[];
 };
 
-/* A cell with n bytes behind it; its arena allocates exactly what it is asked for. */
+/* A cell with n bytes of data in the same block; its arena allocates exactly the requested
+ * sizes. */
 static surg__cell *new_cell(surg_context *ctx, size_t n) {
   size_t total;
   if (!surg__add(n, sizeof(surg__cell), &total)) {
@@ -105,7 +106,8 @@ surg__array surg__array_ref(const surg__array *a) {
   return *a;
 }
 
-/* Lists nest as deep as types do: the recursion is bounded by the depth of a type. */
+/* Frees a cell with its last reference. Lists nest as deep as types do, which bounds the
+ * recursion. */
 static void release(surg__cell *c) {
   if (!c || --c->refs > 0) return;
   surg__list *l = (surg__list *)c->data;
@@ -121,7 +123,7 @@ void surg__array_drop(surg__array *a) {
   release(c);
 }
 
-/* Text of `n` strings, copied into the arena in one piece. */
+/* Copies the text of `n` strings into the arena, in one block. */
 static surg_status copy_text(surg__arena *arena, surg_str *s, uint64_t n) {
   size_t total = 0;
   for (uint64_t i = 0; i < n; ++i) {
@@ -153,7 +155,7 @@ surg_status surg__array_settle(surg_context *ctx, surg__array *a) {
   if (a->dtype == SURG_UNDEFINED) return s;
   if (surg__array_is_list(a)) {
     surg__list *l = surg__list_of(a);
-    /* A list somebody else bears too is settled. */
+    /* A list with other owners is settled already. */
     for (uint64_t i = 0; s == SURG_OK && a->cell && a->cell->refs == 1 && i < a->count; ++i) {
       s = surg__array_settle(ctx, &l->items[i]);
     }
@@ -245,7 +247,7 @@ bool surg__content_equal(surg__content a, surg__content b) {
 
 #define TYPE_TEXT 96
 
-/* The type of an element as the schema spells it; "" when it is not known. */
+/* The type of an element as in the schema; "" when it is unknown. */
 static void elem_text(surg__content e, char *out, size_t n) {
   out[0] = '\0';
   if (e.kind == SURG__V_MAP) {
