@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of ONNX Runtime's own that stand in models it optimized. Nobody but the runtime says
- * what they are, so a run computes them and a fold leaves them alone. */
+/* Operators of ONNX Runtime (com.microsoft) that occur in models it optimized. Only the runtime
+ * defines them, so they are computed in a run and not folded. */
 #include <math.h>
 
 #include "eval/nn/activation.h"
@@ -17,7 +17,7 @@ static surg__kstatus like_input(surg_kctx *k, uint64_t work_each) {
   return surg__k_work(k, work);
 }
 
-/* Whether input i is a vector over the last axis of the first one. */
+/* Whether input i is a vector along the last axis of input 0. */
 static bool over_last(const surg_kctx *k, uint32_t i) {
   const surg__array *x = &k->in[0], *a = &k->in[i];
   return x->rank > 0 && a->rank == 1 && a->dims[0] == x->dims[x->rank - 1];
@@ -35,7 +35,7 @@ surg__kstatus surg__k_bias_gelu(surg_kctx *k) {
   for (uint64_t i = 0; i < o->count; ++i) {
     const double shift = bias ? surg__number_at(&k->in[1], i % k->in[1].count) : 0;
     const double v = surg__number_at(x, i) + shift;
-    /* 1 + tanh (u) and 1 + erf (u) without a sum that cancels. */
+    /* 1 + tanh(u) and 1 + erf(u), without cancellation. */
     const double gate = fast ? 2 / (1 + exp(-2 * 0.7978845608028654 * (v + 0.044715 * v * v * v)))
                              : erfc(-v * 0.70710678118654752440);
     surg__store_f64(o->dtype, o->data, i, 0.5 * v * gate);
@@ -43,14 +43,14 @@ surg__kstatus surg__k_bias_gelu(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* --- LayerNormalization of a sum, and without its mean --- */
+/* --- LayerNormalization of a sum, also without subtracting the mean --- */
 
 typedef struct norm {
   bool skips, centred;
-  uint32_t beta, bias; /* inputs; 0: the operator has none */
+  uint32_t beta, bias; /* input indices; 0: none */
   double epsilon;
-  uint64_t length; /* of the last axes */
-  int outputs[3];  /* of mean, inverse deviation and sum; -1: none */
+  uint64_t length; /* product of the normalized axes */
+  int outputs[3];  /* output indices of mean, inverse deviation and sum; -1: none */
 } norm;
 
 static surg__kstatus read_norm(surg_kctx *k, norm *n) {
@@ -78,7 +78,7 @@ static surg__kstatus read_norm(surg_kctx *k, norm *n) {
   return x->count ? SURG__K_OK : surg__k_cannot(k, "the statistics of nothing");
 }
 
-/* Mean or inverse deviation, one a row. */
+/* Makes the output for mean or inverse deviation: one number per row. */
 static surg__kstatus stash(surg_kctx *k, const norm *n, int output, surg__array **out) {
   const surg__array *x = &k->in[0];
   int64_t dims[SURG_LIMIT_RANK];
@@ -104,7 +104,8 @@ static void put_row(surg_kctx *k, const norm *n, uint64_t row, const double *sum
   }
 }
 
-/* The sum of a row, which the runtime rounds to float as it adds; returns its mean. */
+/* Adds the inputs of a row, rounding to float at each step as the runtime does; returns the
+ * mean. */
 static double sum_row(const surg_kctx *k, const norm *n, uint64_t row, double *sum) {
   double mean = 0;
   for (uint64_t i = 0; i < n->length; ++i) {
@@ -146,7 +147,7 @@ surg__kstatus surg__k_skip_norm(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* --- MatMul of transposed matrices, times a number --- */
+/* --- MatMul of transposed matrices, times a scalar --- */
 
 typedef struct scaled {
   surg__array *o;
@@ -161,10 +162,10 @@ static void store_scaled(void *user, uint64_t i, uint64_t column, uint64_t n, co
   surg__store_run(s->o->dtype, s->o->data, s->at + i * s->n + column, n, s->row);
 }
 
-/* Lines and depth of a side: rows of the left matrix, columns of the right one. */
+/* Reads lines and depth of an operand: rows of the left matrix, columns of the right one. */
 static void side_of(const surg__array *a, bool left, bool turned, uint64_t *lines, uint64_t *depth,
                     surg__gemm_matrix *m) {
-  const bool first = left != turned; /* lines are the axis before the last */
+  const bool first = left != turned; /* lines are the last axis but one */
   const uint64_t rows = (uint64_t)a->dims[a->rank - 2], columns = (uint64_t)a->dims[a->rank - 1];
   *lines = first ? rows : columns;
   *depth = first ? columns : rows;
@@ -230,7 +231,7 @@ surg__kstatus surg__k_fused_matmul(surg_kctx *k) {
 
 /* --- QLinearAdd, QLinearMul --- */
 
-/* Input i, a scale or a zero point of a whole tensor. */
+/* Reads input i, a scale or a zero point of a whole tensor. */
 static bool one_number(const surg_kctx *k, uint32_t i, double *out) {
   *out = 0;
   if (!surg__k_has(k, i)) return i != 1 && i != 4 && i != 6;
@@ -272,13 +273,13 @@ surg__kstatus surg__k_qlinear_pair(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* --- standard operators with something behind them --- */
+/* --- standard operators with a fused activation --- */
 
 static double f_clip(double x, double low, double high) {
   return x < low ? low : x > high ? high : x;
 }
 
-/* The attribute `activation`; *none: there is none. */
+/* Reads the attribute `activation`; *none: it is absent. */
 static surg__kstatus read_activation(surg_kctx *k, const float *given, size_t n,
                                      surg__activation *out, bool *none) {
   static const struct {
@@ -342,13 +343,13 @@ surg__kstatus surg__k_fused_gemm(surg_kctx *k) {
   if (!k->wanted[0]) return SURG__K_OK;
   SURG__K_TRY(surg__k_own(k));
   SURG__K_TRY(read_activation(k, given, n, &f, &none));
-  k->since = 13; /* C broadcasts as from version 7 on */
+  k->since = 13; /* C broadcasts as in version 7 and later */
   SURG__K_TRY(surg__k_gemm(k));
   return none ? SURG__K_OK : activate(k, &f, NULL);
 }
 
 surg__kstatus surg__k_own_quantize(surg_kctx *k) {
   SURG__K_TRY(surg__k_own(k));
-  k->since = 13; /* an axis, no blocks */
+  k->since = 13; /* per axis, no blocks */
   return k->op == SURG_OP_ms_QuantizeLinear ? surg__k_quantize(k) : surg__k_dequantize(k);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kinds of attention that ONNX Runtime has of its own: Attention, QAttention,
- * MultiHeadAttention, GroupQueryAttention. Nobody but the runtime says what they are, so a run
- * computes them and a fold leaves them alone. Queries, keys and values are laid out as (batch,
- * heads, places, size) in double first; then all kinds are one. */
+/* The attention operators of ONNX Runtime: Attention, QAttention, MultiHeadAttention and
+ * GroupQueryAttention. Only the runtime defines them, so they are computed in a run and not folded.
+ * Queries, keys and values are first copied to (batch, heads, positions, size) in double; then all
+ * operators share one implementation. */
 #include <float.h>
 #include <math.h>
 
@@ -14,30 +14,31 @@
 
 typedef struct heads {
   surg_kctx *k;
-  int64_t batch, q_heads, kv_heads, q_len, total; /* total: places of keys */
-  int64_t size, v_size;                           /* of a head of queries and keys, of values */
+  int64_t batch, q_heads, kv_heads, q_len, total; /* total: number of keys */
+  int64_t size, v_size;                           /* head size of queries and keys, of values */
   double *q, *key, *value;
   double scale, softcap, filter;
   bool causal;
-  bool skips;                /* keys out of sight are not there; else their share is 0 */
-  int64_t window;            /* keys a query looks back at, itself too; -1: all */
-  int64_t past;              /* places before the first query */
-  const int64_t *before;     /* the same for each batch entry; NULL: `past` */
-  const surg__array *mask;   /* of 0 and others, or of lengths */
+  bool skips;                /* leave keys out of sight out of the softmax; else their probability
+                              * is 0 */
+  int64_t window;            /* keys a query sees, its own included; -1: all */
+  int64_t past;              /* positions before the first query */
+  const int64_t *before;     /* the same per batch entry; NULL: `past` */
+  const surg__array *mask;   /* 0 or nonzero per key, or lengths */
   const surg__array *bias;   /* added to scores */
   int64_t bias_steps[4];
-  const surg__array *sink;   /* a score a head that takes its share and gives nothing */
-  bool smooth;               /* as a sink of 0 */
-  uint32_t scores;           /* the output of them, (batch, heads, queries, keys); 0: none */
+  const surg__array *sink;   /* a score per head that counts in the softmax sum only */
+  bool smooth;               /* as a sink of score 0 */
+  uint32_t scores;           /* output index of (batch, heads, queries, keys); 0: none */
 } heads;
 
-/* An attribute that counts heads; 0: it counts none, or more than there can be. */
+/* Reads an attribute that is a number of heads; 0: it is below 1 or too large. */
 static int64_t count_of(const surg_kctx *k, const char *name) {
   const int64_t n = surg_node_int(k->node, name, 0);
   return n < 1 || n > INT32_MAX ? 0 : n;
 }
 
-/* How the vectors of a tensor stand: steps along batch, heads and places. */
+/* Strides of the vectors of a tensor along batch, heads and positions. */
 typedef struct layout {
   int64_t batch, head, place;
 } layout;
@@ -49,8 +50,8 @@ static double *room(surg_kctx *k, const heads *a, int64_t n_heads, int64_t place
   return surg__k_scratch(k, (size_t)count, sizeof(double));
 }
 
-/* Vectors of `from` at `l`, with a bias for each head, to places [at[b], at[b] + n) of `to`, which
- * has `places` (at NULL: from 0 on). */
+/* Copies the vectors of `from` with layout `l`, adding a bias per head, to positions [at[b], at[b]
+ * + n) of `to`, which has `places` positions; at NULL: from `first` on. */
 static void lay(const heads *a, const double *from, layout l, int64_t n_heads, int64_t n,
                 int64_t size, const double *bias, double *to, int64_t places, const int64_t *at,
                 int64_t first) {
@@ -65,8 +66,8 @@ static void lay(const heads *a, const double *from, layout l, int64_t n_heads, i
 
 /* --- scores --- */
 
-/* What the mask adds: 0, or the filter value. Ranks: lengths (batch), ends and starts (2 batch), or
- * truth values (batch, keys), (batch, queries, keys), (batch, 1, most, most). */
+/* The mask term of a score: 0, or the filter value. Masks are lengths (batch), ends and starts (2
+ * batch), or booleans (batch, keys), (batch, queries, keys), (batch, 1, max, max). */
 static double masked(const heads *a, int64_t b, int64_t i, int64_t j) {
   const surg__array *m = a->mask;
   if (!m) return 0;
@@ -95,7 +96,7 @@ static bool mask_fits(const heads *a) {
   return m->dims[1] == 1 && m->dims[2] >= a->total && m->dims[3] >= a->total;
 }
 
-/* The bias of (batch or 1, heads or 1, queries, keys). */
+/* Whether the bias is (batch or 1, heads or 1, queries, keys). */
 static bool bias_fits(heads *a) {
   const surg__array *m = a->bias;
   if (!m) return true;
@@ -107,7 +108,7 @@ static bool bias_fits(heads *a) {
   return true;
 }
 
-/* The shares of keys [low, high) in `row`; a sink takes part. */
+/* Replaces the scores of keys [low, high) in `row` by probabilities; a sink is part of the sum. */
 static void shares(const heads *a, int64_t h, double *row, int64_t low, int64_t high) {
   const bool sinks = a->sink || a->smooth;
   const double sink = a->sink ? surg__real_at(a->sink, (uint64_t)h) : 0;
@@ -119,7 +120,7 @@ static void shares(const heads *a, int64_t h, double *row, int64_t low, int64_t 
   for (int64_t j = low; j < high; ++j) row[j] /= sum;
 }
 
-/* The result of query i of head h, to sum. */
+/* Computes the result of query i of head h into `sum`. */
 static void attend(const heads *a, int64_t b, int64_t h, int64_t i, double *row, double *sum) {
   const int64_t kv = b * a->kv_heads + h / (a->q_heads / a->kv_heads);
   const int64_t at = (a->before ? a->before[b] : a->past) + i;
@@ -145,7 +146,7 @@ static void attend(const heads *a, int64_t b, int64_t h, int64_t i, double *row,
     const int64_t first = ((b * a->q_heads + h) * a->q_len + i) * a->total;
     for (int64_t j = 0; j < a->total; ++j)
       surg__real_put(&a->k->out[a->scores], (uint64_t)(first + j),
-                     row[j] < -FLT_MAX ? -(double)FLT_MAX : row[j]); /* as the runtime has it */
+                     row[j] < -FLT_MAX ? -(double)FLT_MAX : row[j]); /* as in the runtime */
   }
   shares(a, h, row, low, high);
   for (int64_t d = 0; d < a->v_size; ++d) sum[d] = 0;
@@ -155,7 +156,7 @@ static void attend(const heads *a, int64_t b, int64_t h, int64_t i, double *row,
   }
 }
 
-/* Output 0, (batch, queries, heads * size). */
+/* Stores output 0, (batch, queries, heads * size). */
 static surg__kstatus finish(heads *a) {
   surg_kctx *k = a->k;
   if (a->total == 0) return surg__k_cannot(k, "attention without keys");
@@ -194,7 +195,7 @@ static surg__kstatus put(surg_kctx *k, uint32_t out, uint64_t at, const double *
   return SURG__K_OK;
 }
 
-/* Keys and values as outputs of (batch, heads, places, size). */
+/* Stores keys and values as outputs of (batch, heads, positions, size). */
 static surg__kstatus show_present(const heads *a) {
   surg_kctx *k = a->k;
   const int dtype = k->in[0].dtype;
@@ -217,7 +218,7 @@ static double scale_of(const surg_node *n, int64_t size) {
 typedef struct projected {
   double *to;
   uint64_t width;
-  const double *scales, *bias; /* of a column; the first one of all where one_scale */
+  const double *scales, *bias; /* per column; only the first scale is used with one_scale */
   bool one_scale;
 } projected;
 
@@ -231,7 +232,7 @@ static void store_projected(void *user, uint64_t i, uint64_t column, uint64_t n,
   }
 }
 
-/* Scales of inputs 3 and 4 as one for each column, zero points of inputs 6 and 7. */
+/* Reads inputs 3 and 4 as one scale per column, and inputs 6 and 7 as zero points. */
 static surg__kstatus read_quantized(surg_kctx *k, projected *p, surg__gemm_matrix *x,
                                     surg__gemm_matrix *w) {
   const surg__array *by = &k->in[4];
@@ -258,7 +259,7 @@ static surg__kstatus read_quantized(surg_kctx *k, projected *p, surg__gemm_matri
   return SURG__K_OK;
 }
 
-/* Query, key and value of all places side by side: input times weights. */
+/* Multiplies input and weights: query, key and value of all positions side by side. */
 static surg__kstatus project(surg_kctx *k, uint64_t rows, uint64_t depth, projected *p) {
   const surg__array *x = &k->in[0], *w = &k->in[1];
   surg__gemm_matrix a = {.dtype = x->dtype, .data = x->data, .line = depth, .depth = 1};
@@ -283,7 +284,7 @@ static surg__kstatus project(surg_kctx *k, uint64_t rows, uint64_t depth, projec
   return SURG__K_OK;
 }
 
-/* Widths of query, key and value. */
+/* Reads the widths of query, key and value. */
 static bool read_widths(const surg_kctx *k, int64_t heads_, int64_t width, int64_t *of) {
   size_t n = 0;
   const int64_t *sizes = surg_node_ints(k->node, "qkv_hidden_sizes", &n);
@@ -294,7 +295,7 @@ static bool read_widths(const surg_kctx *k, int64_t heads_, int64_t width, int64
   return of[0] == of[1] && of[0] + of[1] + of[2] == width;
 }
 
-/* Keys and values: those of the past (2, batch, heads, places, size), then the new ones. */
+/* Joins the past keys and values (2, batch, heads, positions, size) and the new ones. */
 static surg__kstatus with_past(heads *a, uint32_t past, const projected *p, const int64_t *of) {
   surg_kctx *k = a->k;
   const double *old = NULL;
@@ -337,7 +338,7 @@ static surg__kstatus stacked_present(const heads *a, int dtype) {
   return put(k, 1, half, a->value, half);
 }
 
-/* One truth value for all keys adds the same to all scores; the runtime leaves it out. */
+/* A single boolean for all keys adds the same to all scores; the runtime ignores such a mask. */
 static bool for_all_keys(const heads *a) {
   const surg__array *m = a->mask;
   return m->rank == 2 && m->dims[1] == 1 && (m->dims[0] == 1 || m->dims[0] == a->batch);
@@ -377,7 +378,7 @@ surg__kstatus surg__k_ms_attention(surg_kctx *k) {
 
 /* --- MultiHeadAttention --- */
 
-/* A tensor of (batch, places, heads * size) or (batch, heads, places, size). */
+/* Reads a tensor of (batch, positions, heads * size) or (batch, heads, positions, size). */
 static bool read_side(const heads *a, const surg__array *x, int64_t *places, int64_t *size,
                       layout *l) {
   const int64_t n = a->kv_heads;
@@ -398,11 +399,11 @@ typedef struct sides {
   const double *q, *key, *value, *bias;
   layout ql, kl, vl;
   int64_t fresh;
-  bool made; /* keys and values have rank 4: they are those of another run, with their bias */
+  bool made; /* keys and values have rank 4: computed elsewhere, bias included */
 } sides;
 
-/* Query, key and value as one tensor (batch, places, heads, 3, size), key and value as one
- * (batch, places, heads, 2, size), or each its own. */
+/* Reads query, key and value from one tensor (batch, positions, heads, 3, size), or key and value
+ * from one (batch, positions, heads, 2, size), or from three tensors. */
 static surg__kstatus read_sides(heads *a, sides *s) {
   surg_kctx *k = a->k;
   const surg__array *q = &k->in[0];
@@ -482,7 +483,7 @@ surg__kstatus surg__k_ms_multi_head(surg_kctx *k) {
   sides s = {0};
   a.q_heads = a.kv_heads = count_of(k, "num_heads");
   if (a.q_heads < 1 || q->rank < 3) return surg__k_invalid(k, "the query does not fit the heads");
-  /* Keys of rank 4 are all there are: what is said of a buffer means nothing. */
+  /* Keys of rank 4 are complete: the inputs that describe a past buffer have no effect. */
   const bool whole = surg__k_has(k, 1) && k->in[1].rank == 4 && !surg__k_has(k, 6);
   if (!whole && (surg__k_has(k, 8) || surg__k_has(k, 9)))
     return surg__k_cannot(k, "a buffer for past and present");
@@ -512,10 +513,10 @@ surg__kstatus surg__k_ms_multi_head(surg_kctx *k) {
 typedef struct group {
   const double *q, *key, *value;
   layout ql, kl;
-  int64_t *before, past; /* places used of the past, for each batch entry; and its room */
+  int64_t *before, past; /* used positions of the past per batch entry; size of the past */
 } group;
 
-/* Query alone, or query, keys and values of a place side by side. */
+/* Reads the query alone, or query, keys and values of a position side by side. */
 static surg__kstatus read_group(heads *a, group *g) {
   surg_kctx *k = a->k;
   const surg__array *q = &k->in[0];
@@ -543,8 +544,8 @@ static surg__kstatus read_group(heads *a, group *g) {
   return g->q && g->key && g->value ? SURG__K_OK : SURG__K_NOMEM;
 }
 
-/* How much of the past each batch entry has: what is there less what is new; a first prompt is as
- * long as all of it. */
+/* Computes the used length of the past per batch entry: total length minus new length; for a first
+ * prompt it is 0. */
 static surg__kstatus read_lengths(heads *a, group *g) {
   surg_kctx *k = a->k;
   uint64_t n = 0;
@@ -574,7 +575,7 @@ static surg__kstatus read_lengths(heads *a, group *g) {
   return SURG__K_OK;
 }
 
-/* Rotates vectors at places from `first[b]` on of (batch, n_heads, places, size). */
+/* Rotates the vectors of (batch, n_heads, positions, size); batch entry b starts at `before[b]`. */
 static surg__kstatus rotate(const heads *a, const int64_t *before, double *x, int64_t n_heads,
                             int64_t places, bool offset) {
   surg_kctx *k = a->k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of ONNX Runtime's own around embeddings: EmbedLayerNormalization, GatherBlockQuantized,
+/* Embedding operators of ONNX Runtime: EmbedLayerNormalization, GatherBlockQuantized,
  * RotaryEmbedding. */
 #include <math.h>
 
@@ -13,7 +13,7 @@ static double real_of(const surg__array *a, uint64_t i) {
 
 /* --- EmbedLayerNormalization --- */
 
-/* Row of a table of embeddings, added to `sum`: sums of floats, as in the runtime. */
+/* Adds a row of an embedding table to `sum`; sums are rounded to float, as in the runtime. */
 static bool add_row(const surg__array *table, int64_t row, double *sum) {
   if (row < 0 || row >= table->dims[0]) return false;
   const uint64_t n = (uint64_t)table->dims[1];
@@ -43,7 +43,7 @@ static surg__kstatus embed_fits(surg_kctx *k, int64_t *width) {
   return *width > 0 ? SURG__K_OK : surg__k_cannot(k, "the statistics of nothing");
 }
 
-/* How many places of each batch entry the mask has. */
+/* Counts the positions of each batch entry that the mask selects. */
 static void count_mask(surg_kctx *k, int64_t places) {
   int32_t *out = k->out[1].data;
   for (uint64_t b = 0; b < k->out[1].count; ++b) {
@@ -103,14 +103,14 @@ surg__kstatus surg__k_embed_norm(surg_kctx *k) {
 /* --- GatherBlockQuantized --- */
 
 typedef struct blocks {
-  const surg__array *data, *scales, *zeros; /* zeros: NULL */
-  int64_t dims[SURG_LIMIT_RANK];            /* of the data, unpacked */
+  const surg__array *data, *scales, *zeros; /* zeros: may be NULL */
+  int64_t dims[SURG_LIMIT_RANK];            /* shape of the unpacked data */
   int64_t block, middle;
   uint32_t rank, quantized;
-  bool packed; /* two numbers a byte along the last axis */
+  bool packed; /* two numbers per byte along the last axis */
 } blocks;
 
-/* Number i of rows of `n`, each row beginning a byte. */
+/* Number i of rows of `n` numbers; each row starts at a byte. */
 static int64_t number(const surg__array *a, bool packed, uint64_t i, uint64_t n) {
   if (!packed) return (int64_t)surg__load_int(a->dtype, a->data, i);
   const uint64_t row = i / n, at = i % n;
@@ -147,7 +147,7 @@ static surg__kstatus read_blocks(surg_kctx *k, blocks *b, uint32_t *axis) {
   return SURG__K_OK;
 }
 
-/* The number at position `at` of the data. */
+/* The dequantized number at position `at` of the data. */
 static double unquantized(const blocks *b, const int64_t *at) {
   uint64_t i = 0, block = 0;
   for (uint32_t d = 0; d < b->rank; ++d) {
@@ -232,7 +232,7 @@ static surg__kstatus read_rotation(surg_kctx *k, rotation *r) {
   return SURG__K_OK;
 }
 
-/* One vector; `at` its place in the tables. */
+/* Rotates one vector; `at` is its row in the tables. */
 static void rotate(surg_kctx *k, const rotation *r, uint64_t from, uint64_t at) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   const uint64_t half = (uint64_t)r->half;

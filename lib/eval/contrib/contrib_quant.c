@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantized operators of ONNX Runtime's own: QLinearConcat, a product with weights of few bits. */
+/* Quantized operators of ONNX Runtime: QLinearConcat, and a product with weights below 8 bits. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
 #include "eval/core/number.h"
 
-/* --- QLinearConcat: a scale and a zero point of the result, then three inputs for each part --- */
+/* --- QLinearConcat: scale and zero point of the result, then three inputs per part --- */
 
 typedef struct parts {
   uint32_t n, axis;
@@ -78,7 +78,7 @@ surg__kstatus surg__k_qlinear_concat(surg_kctx *k) {
 
 /* --- MatMulNBits: rows of weights in blocks, each with a scale and a zero point --- */
 
-#define MOST_SIZE (1 << 28) /* what is multiplied below stays within 64 bits */
+#define MOST_SIZE (1 << 28) /* keeps the products below within 64 bits */
 
 typedef struct packed {
   uint64_t inputs, outputs, block, blocks, bits, rows;

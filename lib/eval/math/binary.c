@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic on two and on many inputs. Integers wrap; half and bfloat16 are computed in float,
- * which for + - * / gives the correctly rounded result of the narrow type. */
+/* Arithmetic operators of two and of many inputs. Integers wrap; half and bfloat16 are computed in
+ * float, which for + - * / gives the correctly rounded result of the narrow type. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -106,12 +106,12 @@ static const inner_fn table[COUNT][SURG_DTYPE_COUNT] = {
     [SHR] = {UNSIGNED_ROW(shr)}, [PRELU] = {ROW(prelu)},
 };
 
-/* The type the loops run over: float for the two 16-bit floats. */
+/* The type of the loops: float for the two 16-bit floats. */
 static int compute_type(int dtype) {
   return dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16 ? SURG_FLOAT : dtype;
 }
 
-/* The elements in the compute type: themselves, or a widened copy. NULL: out of memory. */
+/* The elements in the compute type: unchanged, or a widened copy. NULL: out of memory. */
 static const void *widened(surg_kctx *k, const surg__array *a) {
   if (compute_type(a->dtype) == a->dtype) return a->data;
   float *out = surg__k_scratch(k, (size_t)a->count, sizeof *out);
@@ -120,7 +120,7 @@ static const void *widened(surg_kctx *k, const surg__array *a) {
   return out;
 }
 
-/* Room for the result in the compute type: the output itself where that is its type. */
+/* Memory for the result in the compute type: the output itself if it has that type. */
 static void *room(surg_kctx *k) {
   const surg__array *o = &k->out[0];
   if (compute_type(o->dtype) == o->dtype) return o->data;
@@ -134,7 +134,7 @@ static void narrow(surg_kctx *k, const void *result) {
     surg__real_put(o, i, (double)((const float *)result)[i]);
 }
 
-/* Runs one inner function along a loop over out, a, b. */
+/* Runs an inner function for each inner run of a loop over out, a, b. */
 static surg__kstatus walk(surg_kctx *k, surg__loop *l, inner_fn fn, size_t size, void *out,
                           const void *a, const void *b) {
   int64_t unit = (int64_t)size;
@@ -148,7 +148,7 @@ static surg__kstatus walk(surg_kctx *k, surg__loop *l, inner_fn fn, size_t size,
 
 #define PIECE SURG__PIECE
 
-/* n elements, a piece at most, of a 16-bit type as floats; of step 0 one. */
+/* Reads n elements (at most one piece) of a 16-bit type as floats; with step 0 only one. */
 static void widen_piece(const surg__array *a, int64_t at, int64_t step, int64_t n, float *to) {
   double v[PIECE];
   if (step == 0) n = 1;
@@ -156,7 +156,7 @@ static void widen_piece(const surg__array *a, int64_t at, int64_t step, int64_t 
   for (int64_t i = 0; i < n; ++i) to[i] = (float)v[i];
 }
 
-/* The same along 16-bit floats, in pieces: each rounds as its type does. */
+/* As `walk`, for 16-bit floats, in pieces: each result is rounded to the element type. */
 static surg__kstatus walk_halves(surg_kctx *k, surg__loop *l, inner_fn fn) {
   const surg__array *o = &k->out[0];
   float x[PIECE], y[PIECE], r[PIECE];
@@ -230,7 +230,7 @@ surg__kstatus surg__k_binary(surg_kctx *k) {
   return apply(k, &l, which);
 }
 
-/* The slope is laid over the channels before version 7, broadcast one way from then on. */
+/* PRelu. Before version 7 the slope is per channel; from then on it broadcasts to x. */
 surg__kstatus surg__k_prelu(surg_kctx *k) {
   const surg__array *x = &k->in[0], *slope = &k->in[1];
   if (!k->wanted[0]) return SURG__K_OK;
@@ -251,7 +251,7 @@ surg__kstatus surg__k_prelu(surg_kctx *k) {
 
 /* --- many inputs --- */
 
-/* The common shape of all inputs, as output 0. Before version 8 they must be equal. */
+/* Makes output 0 with the common shape of all inputs. Before version 8 the shapes must be equal. */
 static surg__kstatus common_out(surg_kctx *k, int64_t *dims, uint32_t *rank) {
   const surg__array **all = surg__k_scratch(k, k->n_in, sizeof *all);
   if (!all) return SURG__K_NOMEM;
@@ -270,7 +270,7 @@ static surg__kstatus common_out(surg_kctx *k, int64_t *dims, uint32_t *rank) {
   return surg__k_work(k, work);
 }
 
-/* A loop over the result, the result again, and input i. */
+/* Starts a loop over the result (as output and as first operand) and input i. */
 static void many_loop(surg_kctx *k, surg__loop *l, uint32_t i, const int64_t *dims, uint32_t rank) {
   int64_t so[SURG_LIMIT_RANK], si[SURG_LIMIT_RANK];
   surg__dense_strides(dims, rank, so);
@@ -278,7 +278,7 @@ static void many_loop(surg_kctx *k, surg__loop *l, uint32_t i, const int64_t *di
   surg__loop_init(l, dims, rank, 3, (const int64_t *const[]){so, so, si});
 }
 
-/* Of two numbers the sum in their own type is the sum in double rounded once. */
+/* Adds two inputs in their own type: equal to a sum in double that is rounded once. */
 static surg__kstatus of_two(surg_kctx *k, int which, const int64_t *dims, uint32_t rank) {
   int64_t so[SURG_LIMIT_RANK], sa[SURG_LIMIT_RANK], sb[SURG_LIMIT_RANK];
   surg__loop l;
@@ -289,7 +289,7 @@ static surg__kstatus of_two(surg_kctx *k, int which, const int64_t *dims, uint32
   return apply(k, &l, which);
 }
 
-/* Min and Max, folded from the first input on: x op x is x, so the first one only copies. */
+/* Min and Max: folds the inputs from the first one on; x op x is x, so the first step is a copy. */
 surg__kstatus surg__k_variadic(surg_kctx *k) {
   int64_t dims[SURG_LIMIT_RANK];
   uint32_t rank;
@@ -322,7 +322,7 @@ surg__kstatus surg__k_variadic(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* Sum and Mean: added up in double in the order of the inputs, rounded once. */
+/* Sum and Mean: summed in double in the order of the inputs, rounded once. */
 surg__kstatus surg__k_sum(surg_kctx *k) {
   int64_t dims[SURG_LIMIT_RANK];
   uint32_t rank;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast and CastLike. An element goes through one of three wide forms, none of which loses any of
- * it: double for floats, 64-bit integers with their sign, text. What the standard leaves open
- * (NaN or an out-of-range float to an integer, texts whose spelling differs between runtimes) is
- * not computed. */
+/* Cast and CastLike. Each element is converted by way of one of three wide forms, all without loss:
+ * double for floats, 64-bit integers with their sign, text. A fold refuses what the standard leaves
+ * undefined: NaN or an out-of-range float to an integer, text that runtimes spell differently. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -25,12 +24,13 @@ typedef struct cast {
 
 #define TEXT_MAX 64 /* of a number */
 
-/* Element functions return NULL, or why the element has no result; this one for want of memory. */
+/* Element functions return NULL, or the reason why the element has no result; this is one of
+ * them. */
 static const char no_memory[] = "out of memory";
 
 /* --- to floats --- */
 
-/* A power of two at or around v, by the rounding mode. */
+/* Stores a power of two equal or near to v, by the rounding mode. */
 static const char *store_e8m0(const cast *c, uint64_t i, double v) {
   uint8_t *to = (uint8_t *)c->out->data + i;
   if (v < 0) return "a negative number has no float8e8m0";
@@ -38,7 +38,7 @@ static const char *store_e8m0(const cast *c, uint64_t i, double v) {
     *to = surg__float_to_fp8(SURG_FLOAT8E8M0, (float)v, c->saturate);
     return NULL;
   }
-  int e = -127; /* the least power there is also stands for zero and all below it */
+  int e = -127; /* the smallest power; zero and smaller values are stored as it */
   bool more = false;
   if (v > 0x1p-127) {
     double m = frexp(v, &e); /* in [0.5, 1) */
@@ -66,7 +66,7 @@ static const char *store_real(const cast *c, uint64_t i, double v) {
     case SURG_FLOAT8E8M0:
       return store_e8m0(c, i, v);
     case SURG_FLOAT4E2M1:
-      /* A run gives what the reference does: minus zero. */
+      /* A run stores minus zero, as the reference implementation does. */
       if (isnan(v) && !c->k->running) return "NaN has no float4e2m1";
       ((uint8_t *)c->out->data)[i] = isnan(v) ? 8 : surg__float_to_fp4((float)v);
       return NULL;
@@ -78,8 +78,8 @@ static const char *store_real(const cast *c, uint64_t i, double v) {
 
 /* --- to integers --- */
 
-/* Types of four and two bits keep the low bits of a whole number, whatever it is: reference and
- * runtimes agree on that, and not on how a fraction is rounded. */
+/* Types of four and two bits keep the low bits of any integer: the reference implementation and
+ * runtimes agree on that, but not on the rounding of fractions. */
 static const char *real_to_small_int(const cast *c, uint64_t i, double v) {
   int to = c->out->dtype;
   if (v != trunc(v)) return "runtimes round a fraction to a small integer in different ways";
@@ -91,15 +91,16 @@ static const char *real_to_small_int(const cast *c, uint64_t i, double v) {
   return NULL;
 }
 
-/* What the common processors make of a float that does not fit: an int64, or for narrow types an
- * int32, the least one for what is no such number either, cut to the width of the type. */
+/* The result of common processors for a float that does not fit: converts to int64, or for narrow
+ * types to int32, with the smallest integer for values out of its range; the caller truncates
+ * it. */
 static uint64_t misfit(int to, double v) {
   bool wide = surg__dtype_bits(to) > 32 || to == SURG_UINT32;
   if (fabs(v) < (wide ? 0x1p63 : 0x1p31)) return (uint64_t)(int64_t)v;
   return wide ? 1ull << 63 : UINT64_MAX << 31;
 }
 
-/* Cuts off the fraction; what does not fit then has no defined result. */
+/* Truncates the fraction; the result is undefined if it does not fit the type. */
 static const char *real_to_int(const cast *c, uint64_t i, double v) {
   int to = c->out->dtype;
   if (to == SURG_BOOL) {
@@ -140,7 +141,8 @@ static bool digits(const char **p) {
   return *p > start;
 }
 
-/* Plain or scientific decimal notation, all of the text. *whole: no fraction, no exponent. */
+/* Whether all of the text is a plain or scientific decimal number. *whole: it is an integer without
+ * fraction and exponent. */
 static bool decimal(const char *p, bool *whole) {
   *whole = true;
   if (*p == '+' || *p == '-') ++p;
@@ -160,7 +162,7 @@ static bool decimal(const char *p, bool *whole) {
   return *p == '\0';
 }
 
-/* "INF", "+inf", "-Inf", "NaN": letters of either case. */
+/* Reads "INF", "+inf", "-Inf", "NaN", in any letter case. */
 static bool special(const char *p, double *out) {
   bool negative = *p == '-';
   bool sign = negative || *p == '+';
@@ -228,7 +230,7 @@ static const char *put_text(const cast *c, uint64_t i, const char *text) {
   return NULL;
 }
 
-/* Whether the text reads back as v in its own type. */
+/* Whether the text converts back to v in its own type. */
 static bool reads_back(int dtype, const char *text, double v) {
   switch (dtype) {
     case SURG_DOUBLE:
@@ -242,8 +244,8 @@ static bool reads_back(int dtype, const char *text, double v) {
   }
 }
 
-/* The fewest digits that read back, without an exponent. Whole numbers ("1" or "1.0") and those
- * far from 1 are spelled differently by different runtimes. */
+/* The shortest digits that convert back, without an exponent. Runtimes spell integers ("1" or
+ * "1.0") and numbers far from 1 differently. */
 static const char *real_to_text(const cast *c, uint64_t i, double v) {
   char text[TEXT_MAX];
   int dtype = c->in->dtype;
@@ -295,8 +297,8 @@ static surg__kstatus convert_all(const cast *c) {
   return SURG__K_OK;
 }
 
-/* Casts that have a result for every element, in pieces: between floats and from integers of up to
- * 32 bits to floats by way of doubles, between integers by way of 64 bits. False: another cast. */
+/* Casts where every element has a result, in pieces: between floats, and from integers of up to 32
+ * bits to floats, by way of doubles; between integers by way of 64 bits. False: another cast. */
 static bool by_pieces(const surg__array *in, const surg__array *out) {
   const bool whole = surg__is_int(in->dtype) || in->dtype == SURG_BOOL;
   const bool to_whole = surg__is_int(out->dtype) || out->dtype == SURG_BOOL;
@@ -317,7 +319,7 @@ static bool by_pieces(const surg__array *in, const surg__array *out) {
   return true;
 }
 
-/* Numbers are read and written with a point, whatever the caller's locale says. */
+/* Converts with a decimal point, independent of the caller's locale. */
 static surg__kstatus convert_text(const cast *c) {
   locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   if (!plain) return SURG__K_NOMEM;
@@ -357,7 +359,7 @@ static surg__kstatus with_attributes(surg_kctx *k, int to) {
   return convert(k, to, surg_node_int(k->node, "saturate", 1) != 0, mode);
 }
 
-/* The target of version 1: the name of the type in capitals. */
+/* The attribute `to` of version 1: the type name in capitals. */
 static int named_type(surg_str s) {
   char low[32];
   if (s.n >= sizeof low) return SURG_UNDEFINED;

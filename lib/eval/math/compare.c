@@ -6,7 +6,7 @@
 #include "eval/core/loop.h"
 #include "eval/core/number.h"
 
-/* How two elements stand: -1, 0, 1, or 2 where one is NaN. */
+/* The order of two elements: -1, 0, 1, or 2 where one is NaN. */
 static int order_f64(double x, double y) {
   if (isnan(x) || isnan(y)) return 2;
   return x < y ? -1 : x > y;
@@ -41,7 +41,7 @@ static bool holds(int op, int order) {
   }
 }
 
-/* And, Or and Xor are comparisons of bools, too. */
+/* And, Or and Xor are implemented as comparisons of bools. */
 static bool logic(int op, bool x, bool y) {
   switch (op) {
     case SURG_OP_And:
@@ -83,7 +83,7 @@ surg__kstatus surg__k_compare(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* Elements move as bytes: any type. */
+/* Copies elements as bytes, of any type. */
 surg__kstatus surg__k_where(surg_kctx *k) {
   if (!k->wanted[0]) return SURG__K_OK;
   const surg__array *in[3] = {&k->in[0], &k->in[1], &k->in[2]};

@@ -7,7 +7,7 @@
 #include "eval/core/number.h"
 #include "eval/random/random.h"
 
-/* The training form of since 12: `mask` may be NULL. */
+/* Dropout in training mode, since version 12; `mask` may be NULL. */
 static surg__kstatus drop(surg_kctx *k, double ratio, uint8_t *mask) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   surg__random r;
@@ -25,7 +25,7 @@ static surg__kstatus drop(surg_kctx *k, double ratio, uint8_t *mask) {
   return SURG__K_OK;
 }
 
-/* Whether elements are dropped, and which share. */
+/* Reads whether elements are dropped, and the ratio. */
 static surg__kstatus drop_ratio(surg_kctx *k, double *ratio) {
   *ratio = 0;
   if (k->since < 7 && surg_node_int(k->node, "is_test", 0) == 0) {
@@ -41,7 +41,7 @@ static surg__kstatus drop_ratio(surg_kctx *k, double *ratio) {
   return *ratio >= 0 && *ratio < 1 ? SURG__K_OK : surg__k_invalid(k, "ratio is not in 0..1");
 }
 
-/* Outside training the input passes as it is, and all of it. */
+/* Outside of training mode the output is the input. */
 surg__kstatus surg__k_dropout(surg_kctx *k) {
   const surg__array *x = &k->in[0];
   double ratio;
@@ -49,7 +49,7 @@ surg__kstatus surg__k_dropout(surg_kctx *k) {
   bool mask = k->n_out > 1 && k->wanted[1];
   if (mask && k->since < 12) {
     if (!k->running) return surg__k_cannot(k, "the mask outside training");
-    /* Before 12 nobody says what it holds; runtimes fill it with zeros. */
+    /* Before version 12 the mask is undefined; runtimes set it to zeros. */
     SURG__K_TRY(surg__k_out(k, 1, k->since < 10 ? x->dtype : SURG_BOOL, x->dims, x->rank));
     memset(k->out[1].data, 0, (size_t)x->count * surg__dtype_unpacked(k->out[1].dtype));
     return k->wanted[0] ? surg__k_alias(k, 0, 0, x->dims, x->rank) : SURG__K_OK;
@@ -62,8 +62,8 @@ surg__kstatus surg__k_dropout(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* The same bits under a type of the same width. Arrays hold sub-byte types sign-extended, so those
- * go through their stored form. */
+/* BitCast: the same bits as another type of the same width. Sub-byte types are converted to their
+ * stored form first, since arrays store them sign-extended. */
 surg__kstatus surg__k_bit_cast(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   int64_t to = surg_node_int(k->node, "to", 0);
@@ -86,7 +86,8 @@ surg__kstatus surg__k_bit_cast(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* The range of x, widened to hold zero, over 0 .. 255; all in float as the operator says. */
+/* The scale: the range of x, extended to contain zero, divided by 255; all in float, as
+ * specified. */
 surg__kstatus surg__k_dynamic_quantize(surg_kctx *k) {
   const surg__array *x = &k->in[0];
   const float *in = x->data;
@@ -105,7 +106,7 @@ surg__kstatus surg__k_dynamic_quantize(surg_kctx *k) {
   if (!isfinite(scale)) return surg__k_cannot(k, "a range without end");
   if (scale == 0) {
     SURG__K_TRY(surg__k_disputed(k, "a scale of zero"));
-    scale = 1; /* of zeros alone, or of numbers too small to matter */
+    scale = 1; /* all elements are zero, or too small for a nonzero scale */
   }
   float zero = nearbyintf(fminf(fmaxf(-low / scale, 0), 255));
   for (uint64_t i = 0; k->wanted[0] && i < x->count; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pow: every pair of types. Integer bases are exact (modulo the width of the type); float bases
+/* Pow for every pair of types. Integer bases are exact (modulo the width of the type); float bases
  * are computed in double and rounded once. */
 #include <math.h>
 
@@ -7,7 +7,7 @@
 #include "eval/core/loop.h"
 #include "eval/core/number.h"
 
-/* The exponent of an integer base, which must be a whole number not below zero. */
+/* Reads the exponent of an integer base, which must be a nonnegative integer. */
 static bool whole_exponent(const surg__array *y, uint64_t i, uint64_t *out) {
   const double v = surg__load_f64(y->dtype, y->data, i);
   if (!(v >= 0 && v < 0x1p63) || v != floor(v)) return false;
@@ -15,7 +15,7 @@ static bool whole_exponent(const surg__array *y, uint64_t i, uint64_t *out) {
   return true;
 }
 
-/* Whether every element of the type is a double exactly. */
+/* Whether every element of the type is exact as a double. */
 static bool fits_double(int dtype) {
   return surg__is_real(dtype) || surg__dtype_bits(dtype) < 64;
 }
@@ -34,7 +34,7 @@ static double real_power(double x, double y) {
   return isnan(r) ? NAN : r;
 }
 
-/* Modulo 2^64; the exponent counts as if it had no sign. */
+/* x^y modulo 2^64; the exponent is read as unsigned. */
 static uint64_t whole_power(uint64_t x, uint64_t y) {
   uint64_t r = 1;
   for (; y != 0; y >>= 1, x *= x)
@@ -42,7 +42,7 @@ static uint64_t whole_power(uint64_t x, uint64_t y) {
   return r;
 }
 
-/* One element. NULL, or why there is no power. */
+/* Computes one element; returns NULL, or the reason why there is no result. */
 static const char *one(const surg__array *x, uint64_t ix, const surg__array *y, uint64_t iy,
                        const surg__array *o, uint64_t io) {
   static const char negative_power[] = "an integer to a negative or fractional power";
@@ -62,8 +62,8 @@ static const char *one(const surg__array *x, uint64_t ix, const surg__array *y, 
   return NULL;
 }
 
-/* Whether a power does not fit its type of integers, or a double: engines wrap, saturate or round.
- * Asked where the result would be a constant. */
+/* Whether a power overflows its integer type, or is not exact as a double: engines wrap, saturate
+ * or round. Checked only when the result is folded. */
 static bool too_large(const surg_kctx *k, surg__loop l) {
   const surg__array *x = &k->in[0], *y = &k->in[1];
   const double most = surg__int_agreed(x->dtype);

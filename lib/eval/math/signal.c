@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DFT, STFT and MelWeightMatrix. Transforms are computed in double by the prime factors of their
- * length, so a length that is a power of two costs n log n and a prime one n * n. */
+ * length: a power of two costs O(n log n), a prime O(n^2). */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -9,13 +9,13 @@
 
 #define QUARTER_TURN 1.57079632679489661923
 
-/* Room for the transform of `n` complex points. */
+/* Memory for the transform of `n` complex points. */
 typedef struct transform {
   uint64_t n;
   uint32_t n_factors;
   uint64_t factor[64];
-  double *wave;       /* n pairs cos, sin of -turn * i / n, the sign turned for the inverse */
-  double *from, *to;  /* n pairs each; the points go in and come out in `from` */
+  double *wave;       /* n pairs cos, sin of -turn * i / n; the sign is reversed for the inverse */
+  double *from, *to;  /* n pairs each; `from` has the input and, at the end, the result */
 } transform;
 
 static void find_factors(transform *t) {
@@ -26,10 +26,10 @@ static void find_factors(transform *t) {
   if (rest > 1) t->factor[t->n_factors++] = rest;
 }
 
-/* cos and sin of i / n turns, by quarters: what is 0 or 1 is so exactly. */
+/* Stores cos and sin of i / n turns; multiples of a quarter turn are exact. */
 static void put_wave(double *to, uint64_t i, uint64_t n, bool inverse) {
   uint64_t quarter = 4 * i / n, rest = 4 * i % n;
-  bool far = 2 * rest > n; /* nearer to the next quarter */
+  bool far = 2 * rest > n; /* closer to the next quarter */
   double angle = QUARTER_TURN * (double)(far ? n - rest : rest) / (double)n;
   double x = far ? sin(angle) : cos(angle), y = far ? cos(angle) : sin(angle);
   double re = quarter % 2 == 0 ? x : y, im = quarter % 2 == 0 ? y : x;
@@ -37,10 +37,10 @@ static void put_wave(double *to, uint64_t i, uint64_t n, bool inverse) {
   to[1] = (quarter >= 2) != !inverse ? -im : im;
 }
 
-/* Asks for the work of `count` transforms before it makes room. */
+/* Requests the work of `count` transforms, then allocates memory. */
 static surg__kstatus prepare(surg_kctx *k, transform *t, uint64_t n, uint64_t count, bool inverse) {
   uint64_t each = 4, work;
-  if (n > UINT64_C(1) << 40) return SURG__K_BUDGET; /* bounds the search for factors too */
+  if (n > UINT64_C(1) << 40) return SURG__K_BUDGET; /* limits the search for factors too */
   *t = (transform){.n = n};
   find_factors(t);
   for (uint32_t i = 0; i < t->n_factors; ++i) {
@@ -56,8 +56,8 @@ static surg__kstatus prepare(surg_kctx *k, transform *t, uint64_t n, uint64_t co
   return SURG__K_OK;
 }
 
-/* One factor p: `from` holds n / length transforms of every (n/length)-th point; `to` gets
- * n / (length * p) transforms that are p times as long. */
+/* One step, for the factor p: `from` has n / length transforms of every (n/length)-th point; `to`
+ * receives n / (length * p) transforms that are p times as long. */
 static void merge(const transform *t, uint64_t length, uint64_t p) {
   uint64_t longer = length * p, rest = t->n / longer;
   for (uint64_t r = 0; r < rest; ++r) {
@@ -94,9 +94,9 @@ static void run(transform *t) {
 typedef struct dft {
   const surg__array *x, *o;
   uint32_t axis;
-  uint64_t points, step, parts; /* of the signal: its length, distance, and 1 or 2 numbers each */
+  uint64_t points, step, parts; /* of the signal: length, stride, and numbers per point (1 or 2) */
   uint64_t out_points, out_parts;
-  bool inverse, half; /* half: one side only, of the result or (inverse) of what is given */
+  bool inverse, half; /* half: one-sided result, or (inverse) one-sided input */
 } dft;
 
 static surg__kstatus find_axis(surg_kctx *k, dft *d) {
@@ -133,7 +133,8 @@ static surg__kstatus dft_shapes(surg_kctx *k, dft *d, int64_t *length, int64_t *
   return SURG__K_OK;
 }
 
-/* The points from element `base` on, cut or filled with zeros to the length of the transform. */
+/* Reads the points from element `base` on, truncated or zero-padded to the length of the
+ * transform. */
 static void read_points(const dft *d, transform *t, uint64_t base) {
   uint64_t side = t->n / 2 + 1, have = d->points;
   if (d->half && d->inverse && have > side) have = side;
@@ -145,7 +146,7 @@ static void read_points(const dft *d, transform *t, uint64_t base) {
     if (d->parts == 2) t->from[2 * i + 1] = surg__load_f64(d->x->dtype, d->x->data, at + 1);
   }
   if (!d->half || !d->inverse) return;
-  /* The other side mirrors this one; what is its own mirror is real. */
+  /* The other half is the complex conjugate; points that are their own mirror image are real. */
   t->from[1] = 0;
   if (t->n % 2 == 0) t->from[t->n + 1] = 0;
   for (uint64_t i = 1; i < (t->n + 1) / 2; ++i) {
@@ -257,14 +258,14 @@ surg__kstatus surg__k_stft(surg_kctx *k) {
 
 typedef struct mel {
   int64_t bins, length, rate;
-  double low, high; /* on the mel scale */
+  double low, high; /* in mel */
 } mel;
 
 static double to_mel(double hertz) {
   return 2595 * log10(1 + hertz / 700);
 }
 
-/* The bin of the spectrum that edge i of the triangles falls into. */
+/* The spectrum bin that contains edge i of the triangles. */
 static double edge(const mel *m, int64_t i) {
   double at = m->low + (double)i * (m->high - m->low) / (double)(m->bins + 2);
   double hertz = 700 * (pow(10, at / 2595) - 1);
@@ -296,7 +297,7 @@ static void put_weight(const surg__array *o, uint64_t i, double v) {
     surg__store_int(o->dtype, o->data, i, (uint64_t)(int64_t)v);
 }
 
-/* The triangle of bin b: from its left edge up to its middle, and down to its right edge. */
+/* Stores the triangular filter of bin b: rising from its left edge to its centre, then falling. */
 static bool put_triangle(const mel *m, const surg__array *o, int64_t b) {
   double lines = (double)(m->length / 2 + 1), at[3];
   for (int i = 0; i < 3; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of one input and Clip. Floats are computed in double with the C library and rounded
+/* Operators of one input, and Clip. Floats are computed in double with the C library and rounded
  * once to their type; integers keep their width. */
 #include <float.h>
 #include <math.h>
@@ -51,7 +51,7 @@ static double f_ceil(double x, double a, double b) {
   (void)b;
   return ceil(x);
 }
-/* Half to even: the rounding mode is never changed. */
+/* Rounds half to even, the default rounding mode, which is never changed. */
 static double f_round(double x, double a, double b) {
   (void)a;
   (void)b;
@@ -127,7 +127,7 @@ static double f_atanh(double x, double a, double b) {
   (void)b;
   return atanh(x);
 }
-/* exp of the negative magnitude alone: no overflow on either side. */
+/* exp of a negative magnitude only: it cannot overflow. */
 static double f_sigmoid(double x, double a, double b) {
   (void)a, (void)b;
   double e = exp(-fabs(x));
@@ -150,7 +150,7 @@ static double f_celu(double x, double a, double b) {
 }
 static double f_thresholded(double x, double a, double b) {
   (void)b;
-  return x > a ? x : 0; /* a NaN is not above */
+  return x > a ? x : 0; /* a NaN gives 0 */
 }
 static double f_hard_sigmoid(double x, double a, double b) {
   double y = a * x + b;
@@ -176,8 +176,8 @@ static double f_mish(double x, double a, double b) {
 static double f_swish(double x, double a, double b) {
   return x * f_sigmoid(a * x, a, b);
 }
-/* x Phi(x). The rounding error of the argument is added to erfc by its derivative: erfc falls so
- * steeply that it would be lost otherwise. */
+/* x Phi(x). The rounding error of the argument is corrected by the derivative of erfc, which
+ * decreases so steeply that the result would be inaccurate otherwise. */
 static double f_gelu(double x, double a, double b) {
   (void)a, (void)b;
   const double root = 0x1.6a09e667f3bcdp-1, root_low = -0x1.bdd3413b26456p-55; /* sqrt(1/2) */
@@ -199,7 +199,7 @@ static double f_clip(double x, double low, double high) {
 static const struct real_row {
   int op;
   surg__real_fn fn;
-  const char *a_name, *b_name; /* attributes, with their fallback */
+  const char *a_name, *b_name; /* attribute names, with their defaults */
   float a, b;
 } rows[] = {
     {SURG_OP_Neg, f_neg, NULL, NULL, 0, 0},
@@ -255,10 +255,10 @@ surg__real_fn surg__real_function(int op) {
   return row ? row->fn : NULL;
 }
 
-/* The 16-bit types have this many values: of more elements each value is computed once. */
+/* The number of values of a 16-bit type: for more elements, each value is computed once. */
 #define VALUES 65536u
 
-/* Element by element. */
+/* Applies fn element by element. */
 static surg__kstatus each(surg_kctx *k, surg__real_fn fn, double a, double b) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   if (x->dtype == SURG_DOUBLE) {
@@ -285,7 +285,7 @@ static surg__kstatus each(surg_kctx *k, surg__real_fn fn, double a, double b) {
   return SURG__K_OK;
 }
 
-/* The one function that models apply to most of what convolutions give. */
+/* Relu of floats, the function most often applied to convolutions. */
 static void relu_floats(const float *from, float *to, uint64_t n) {
   for (uint64_t i = 0; i < n; ++i) to[i] = from[i] < 0 ? 0 : from[i];
 }
@@ -312,7 +312,7 @@ static surg__kstatus reals(surg_kctx *k) {
   return each(k, fn, a, b);
 }
 
-/* Of an integer or a bool, as surg__load_int gives it. */
+/* The result for an integer or a bool, as read by surg__load_int. */
 static uint64_t whole_result(int op, uint64_t v, bool negative) {
   switch (op) {
     case SURG_OP_Neg:
@@ -359,7 +359,7 @@ surg__kstatus surg__k_unary(surg_kctx *k) {
 
 /* --- Clip --- */
 
-/* A bound that is an input: one element. */
+/* Whether bound i, an input, is absent or has one element. */
 static bool single(const surg_kctx *k, uint32_t i) {
   return !surg__k_has(k, i) || k->in[i].count == 1;
 }
@@ -382,8 +382,8 @@ static double largest(int dtype) {
   }
 }
 
-/* The bounds of Clip. A missing bound is the largest finite number, so that it bounds infinities.
- */
+/* The bounds of Clip. A missing bound is the largest finite number, so that infinities are
+ * clipped. */
 static void real_bounds(const surg_kctx *k, double *low, double *high) {
   const int dtype = k->in[0].dtype;
   const bool inputs = k->since >= 11;
@@ -394,12 +394,12 @@ static void real_bounds(const surg_kctx *k, double *low, double *high) {
   if (inputs && surg__k_has(k, 2)) *high = surg__load_f64(dtype, k->in[2].data, 0);
 }
 
-/* The lower bound is applied first, so that the upper one wins where they cross; NaN stays. */
+/* Applies the lower bound first, so that the upper one wins if they cross; NaN stays. */
 static surg__kstatus clip_reals(surg_kctx *k) {
   double low, high;
   real_bounds(k, &low, &high);
   if (isnan(low) || isnan(high)) {
-    SURG__K_TRY(surg__k_disputed(k, "a bound is not a number")); /* bounds nothing */
+    SURG__K_TRY(surg__k_disputed(k, "a bound is not a number")); /* no limit */
   }
   return each(k, f_clip, low, high);
 }
@@ -407,7 +407,7 @@ static surg__kstatus clip_reals(surg_kctx *k) {
 static surg__kstatus clip_integers(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   const bool is_signed = surg__dtype_is_signed_int(x->dtype);
-  /* Turning the highest bit over makes the order of signed integers that of unsigned ones. */
+  /* Flipping the highest bit maps the order of signed integers to that of unsigned ones. */
   const uint64_t turn = is_signed ? 1ull << 63 : 0;
   uint64_t low = 0, high = UINT64_MAX;
   if (surg__k_has(k, 1)) low = surg__load_int(x->dtype, k->in[1].data, 0) ^ turn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The activation functions recurrent layers name in their attributes. */
+/* Reads the activation functions that the attributes of recurrent layers name. */
 #include "eval/nn/activation.h"
 
 #include <math.h>
@@ -11,13 +11,13 @@ static double f_scaled_tanh(double x, double a, double b) {
   return a * tanh(b * x);
 }
 
-/* What a function takes where nothing is given: its default; one that runtimes take as another;
- * or there is none. */
+/* The effect of an absent parameter: the default of the standard; a default that runtimes read
+ * differently; or none, so that the function is undefined. */
 typedef enum absence { DEFAULT, DISPUTED, OPEN } absence;
 
-/* `op` 0: the function is `fn`. `takes`: how many of alpha and beta it has. */
+/* The functions. `op` 0: the function is `fn`. `takes`: how many of alpha and beta it uses. */
 static const struct name {
-  const char *word; /* in lower case: runtimes do not look at the case */
+  const char *word; /* in lower case: runtimes ignore case */
   int op;
   surg__real_fn fn;
   int takes;
@@ -47,7 +47,7 @@ static const struct name *find(const char *p, size_t n) {
   return NULL;
 }
 
-/* A list of parameters, handed out to the functions that have one, in their order. */
+/* A list of parameter values. Each function that has the parameter uses the next one. */
 typedef struct supply {
   const float *items;
   size_t n, used;
@@ -61,7 +61,7 @@ static supply read_supply(const surg_node *node, const char *name) {
   return s;
 }
 
-/* False: the function has no default for what is not given. */
+/* Reads the next value of a parameter; false: it is absent and the function has no default. */
 static bool take(supply *s, bool wants, const struct name *f, double fallback, double *out,
                  bool *disputed) {
   *out = fallback;
@@ -102,7 +102,7 @@ surg__kstatus surg__activations_of(const surg_node *node, const char *const *fal
         !take(&beta, f->takes > 1, f, f->beta, &out[i].beta, &out[i].disputed))
       return refused(why, "an activation without its parameters", SURG__K_CANNOT);
   }
-  /* Values beside those the functions take: which one is whose, nobody says. */
+  /* Surplus values: the standard does not define which function uses which value. */
   if (alpha.used != alpha.n || beta.used != beta.n)
     return refused(why, "more activation parameters than the functions have", SURG__K_CANNOT);
   return SURG__K_OK;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The activation functions recurrent layers name in their attributes. */
+/* The activation functions that the attributes of recurrent layers name. */
 #ifndef SURG_ACTIVATION_H
 #define SURG_ACTIVATION_H
 
 #include "eval/core/number.h"
 
 typedef enum surg__activation_kind {
-  SURG__ACT_OPERATOR, /* the operator `op` with as many of alpha and beta as it takes */
+  SURG__ACT_OPERATOR, /* the operator `op` with its alpha and beta */
   SURG__ACT_AFFINE,
   SURG__ACT_SCALED_TANH
 } surg__activation_kind;
@@ -16,15 +16,15 @@ typedef struct surg__activation {
   double alpha, beta;
   surg__activation_kind kind;
   int op, takes;
-  bool disputed; /* runtimes take what was left out for something else */
+  bool disputed; /* runtimes disagree on the default of an absent parameter */
 } surg__activation;
 
 /* Reads `activations` with activation_alpha and activation_beta, `n` functions in all. Without the
- * attribute each direction has `fallback` (per_direction names). */
+ * attribute each direction has the `per_direction` functions named in `fallback`. */
 surg__kstatus surg__activations_of(const surg_node *node, const char *const *fallback,
                                    uint32_t per_direction, uint32_t n, surg__activation *out,
                                    const char **why);
-/* ... of the node at work. */
+/* The same for the current node of a kernel. */
 surg__kstatus surg__k_activations(surg_kctx *k, const char *const *fallback, uint32_t per_direction,
                                   uint32_t n, surg__activation *out);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention: scaled dot products of queries and keys, masked, through a softmax, onto the values.
- * All of it in double, whatever softmax_precision asks for; but probabilities too small for a float
- * are none, or they would still find an infinite value. A query that may look nowhere gives
- * zeros (and NaN as its probabilities), as the standard says since its correction of version 23. */
+/* Attention: scaled dot products of queries and keys, masked, then a softmax, then a weighted sum
+ * of the values. Computed in double, whatever softmax_precision is; probabilities too small for a
+ * float become 0, or their product with an infinite value would be infinite. A query that sees no
+ * key has result 0 (and probabilities NaN), as in the standard since its correction of version
+ * 23. */
 #include <math.h>
 
 #include "eval/nn/attention.h"
@@ -14,39 +15,39 @@
 /* Keys or values: those of the past, then the new ones. */
 typedef struct source {
   const double *past, *fresh; /* past may be NULL */
-  int64_t size;               /* of one head */
+  int64_t size;               /* size of one head */
 } source;
 
 typedef struct attention {
   surg_kctx *k;
-  bool flat; /* of rank 3: heads are parts of the last axis */
+  bool flat; /* rank 3: heads are part of the last axis */
   int64_t batch, q_heads, kv_heads, q_len, fresh, past, total;
   const double *q;
   source key, value;
   double scale, softcap;
   bool causal;
-  int64_t left, right;     /* -1: no bound */
+  int64_t left, right;     /* window around the query; -1: unbounded */
   const surg__array *mask; /* NULL: none */
   int64_t mask_strides[4], mask_len;
-  const int64_t *valid; /* keys a batch entry has, or NULL */
-  int stage;            /* what output 3 shows */
-  double *row;          /* scores of one query */
+  const int64_t *valid; /* valid keys of each batch entry, or NULL */
+  int stage;            /* what output 3 returns */
+  double *row;          /* scores, then probabilities, of one query */
 } attention;
 
 #define LEAST_FLOAT 0x1p-150
 
 enum { RAW, CAPPED, MASKED, PROBABILITIES, STAGES };
 
-/* --- where things stand --- */
+/* --- addressing --- */
 
-/* The vector of head h at place i of a tensor with `heads` heads and `length` places. */
+/* The vector of head h at position i of a tensor with `heads` heads and `length` positions. */
 static const double *vector(const attention *a, const double *p, int64_t heads, int64_t length,
                             int64_t size, int64_t b, int64_t h, int64_t i, bool flat) {
   (void)a;
   return p + (flat ? (b * length + i) * heads + h : (b * heads + h) * length + i) * size;
 }
 
-/* Key or value j of key head h: the past is always of rank 4. */
+/* Key or value j of head h; the past always has rank 4. */
 static const double *entry(const attention *a, const source *s, int64_t b, int64_t h, int64_t j) {
   if (j < a->past) return vector(a, s->past, a->kv_heads, a->past, s->size, b, h, j, false);
   return vector(a, s->fresh, a->kv_heads, a->fresh, s->size, b, h, j - a->past, a->flat);
@@ -64,7 +65,7 @@ static double mask_at(const attention *a, int64_t b, int64_t h, int64_t i, int64
   return surg__dtype_is_signed_int(m->dtype) ? (double)(int64_t)v : (double)v;
 }
 
-/* Whether the query at i of batch entry b may look at key j, the mask aside. */
+/* Whether query i of batch entry b sees key j, without the mask. */
 static bool in_sight(const attention *a, int64_t b, int64_t i, int64_t j) {
   int64_t before = a->past;
   if (a->valid && j >= a->valid[b]) return false;
@@ -77,7 +78,7 @@ static bool in_sight(const attention *a, int64_t b, int64_t i, int64_t j) {
 
 /* --- computing --- */
 
-/* The products of q with all keys of a head, into a->row. */
+/* Stores the dot products of q with all keys of a head in a->row. */
 static void score(const attention *a, int64_t b, int64_t kv, const double *q) {
   uint64_t size = (uint64_t)a->key.size, apart = a->flat ? size * (uint64_t)a->kv_heads : size;
   if (a->past > 0) {
@@ -92,7 +93,7 @@ static void score(const attention *a, int64_t b, int64_t kv, const double *q) {
 void surg__probabilities(double *row, int64_t n) {
   double most = -INFINITY, sum = 0;
   for (int64_t j = 0; j < n; ++j) {
-    if (isnan(row[j]) || row[j] > most) most = row[j]; /* nothing is above NaN */
+    if (isnan(row[j]) || row[j] > most) most = row[j]; /* a NaN stays the largest */
   }
   for (int64_t j = 0; j < n; ++j) sum += row[j] = exp(row[j] - most);
   for (int64_t j = 0; j < n; ++j) row[j] /= sum;
@@ -105,7 +106,7 @@ static void show(const attention *a, int stage, uint64_t query) {
   }
 }
 
-/* The probabilities of one query into a->row; false: it may look nowhere. */
+/* Stores the probabilities of one query in a->row; false: the query sees no key. */
 static bool weigh(const attention *a, int64_t b, int64_t h, int64_t i) {
   uint64_t query = (uint64_t)((b * a->q_heads + h) * a->q_len + i);
   int64_t kv = h / (a->q_heads / a->kv_heads), size = a->key.size;
@@ -146,7 +147,7 @@ static void attend(const attention *a, int64_t b, int64_t h, int64_t i, double *
   }
 }
 
-/* Outputs 1 and 2: the past and the new ones, in the layout of rank 4. */
+/* Outputs 1 and 2: past and new keys or values, in rank 4. */
 static void present(const attention *a, uint32_t out, const source *s) {
   surg_kctx *k = a->k;
   uint64_t at = 0;
@@ -158,9 +159,9 @@ static void present(const attention *a, uint32_t out, const source *s) {
   }
 }
 
-/* --- reading --- */
+/* --- inputs --- */
 
-/* Splits the last axis of a tensor of rank 3, or reads the axes of one of rank 4. */
+/* Splits the last axis of a tensor of rank 3 into heads, or reads the axes of one of rank 4. */
 static bool read_heads(const attention *a, const surg__array *x, const char *attr, int64_t *heads,
                        int64_t *length, int64_t *size) {
   const surg_node *n = a->k->node;
@@ -229,7 +230,7 @@ static surg__kstatus read_mask(attention *a) {
   a->mask = m;
   a->mask_len = m->dims[m->rank - 1];
   if (a->mask_len == 1 && a->total > 1) {
-    /* It broadcasts, as all masks do; from 24 on one that is shorter ends there. */
+    /* It broadcasts, as all masks do; from version 24 on keys beyond a shorter mask are masked. */
     SURG__K_TRY(surg__k_disputed(k, "whether a mask of one key repeats or ends there"));
     if (k->since < 24) a->mask_len = a->total;
   }
@@ -276,7 +277,7 @@ static surg__kstatus read_attributes(attention *a) {
   a->left = surg_node_int(n, "left_window_size", -1);
   a->right = surg_node_int(n, "right_window_size", -1);
   if (a->left < -1 || a->right < -1) return surg__k_invalid(k, "a window is smaller than none");
-  int64_t widest; /* a wider window bounds nothing, and its sums could overflow */
+  int64_t widest; /* a wider window has no effect, and its sums could overflow */
   if (!surg__add_i64(a->total, a->q_len, &widest)) return SURG__K_BUDGET;
   if (a->left >= widest) a->left = -1;
   if (a->right >= widest) a->right = -1;
@@ -324,7 +325,7 @@ static surg__kstatus read_operands(attention *a) {
   return a->row ? SURG__K_OK : SURG__K_NOMEM;
 }
 
-/* What ONNX Runtime has another way. */
+/* Cases in which ONNX Runtime computes another result. */
 static surg__kstatus check_disputes(const attention *a) {
   surg_kctx *k = a->k;
   bool hides = a->causal || a->valid || a->left >= 0 || a->right >= 0 ||
@@ -344,7 +345,8 @@ static surg__kstatus read_all(attention *a) {
   SURG__K_TRY(read_attributes(a));
   SURG__K_TRY(read_mask(a));
   SURG__K_TRY(read_valid(a));
-  /* A sum of nothing is zero, as in the function body; engines may refuse it. */
+  /* Without keys the sum is zero, as in the function body of the operator; engines may reject
+   * it. */
   if (a->total == 0) SURG__K_TRY(surg__k_disputed(a->k, "attention without keys"));
   return check_disputes(a);
 }

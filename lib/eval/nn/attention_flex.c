@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FlexAttention: attention whose scores and probabilities go through graphs of the node. */
+/* FlexAttention: attention with subgraphs that modify scores and probabilities. */
 #include <math.h>
 
 #include "eval/nn/attention.h"
@@ -11,15 +11,15 @@
 
 typedef struct flex {
   surg_kctx *k;
-  int precision; /* the type the graphs see */
+  int precision; /* element type of the subgraphs */
   int64_t batch, q_heads, kv_heads, q_len, keys, size, value_size;
-  int64_t dims[4]; /* of the scores */
+  int64_t dims[4]; /* shape of the scores */
   uint64_t count;
   const double *q, *key, *value;
   double scale, *scores;
 } flex;
 
-/* The scores after the graph, in their place. */
+/* Replaces the scores by the output of the subgraph. */
 static surg__kstatus take_back(const flex *f, const surg__array *from) {
   if (!surg__is_real(from->dtype) || from->rank != 4 ||
       memcmp(from->dims, f->dims, sizeof f->dims) != 0) {
@@ -29,7 +29,7 @@ static surg__kstatus take_back(const flex *f, const surg__array *from) {
   return SURG__K_OK;
 }
 
-/* Sends the scores through the graph of that name, if there is one. */
+/* Runs the subgraph attribute of that name on the scores, if it is present. */
 static surg__kstatus modify(const flex *f, const char *name) {
   surg_kctx *k = f->k;
   const surg_attr *attr = surg_node_attr(k->node, name);
@@ -49,7 +49,7 @@ static surg__kstatus modify(const flex *f, const char *name) {
   return s;
 }
 
-/* The row of head h of batch entry b that key and value heads share. */
+/* The key and value head that query head `head` uses; both indices combine batch and head. */
 static int64_t shared_head(const flex *f, int64_t head) {
   int64_t b = head / f->q_heads, h = head % f->q_heads;
   return b * f->kv_heads + h / (f->q_heads / f->kv_heads);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What transformers have beside Attention: LinearAttention, CausalConvWithState, RotaryEmbedding,
+/* Transformer operators beside Attention: LinearAttention, CausalConvWithState, RotaryEmbedding,
  * TensorScatter and SwiGLU. */
 #include <math.h>
 
@@ -7,18 +7,19 @@
 #include "eval/core/loop.h"
 #include "eval/core/number.h"
 
-/* --- LinearAttention: a state of keys by values, decayed, corrected and read at each step --- */
+/* --- LinearAttention: a key-by-value state matrix, decayed, corrected and read at each step --- */
 
 typedef struct linear {
   surg_kctx *k;
   uint64_t batch, steps, q_heads, kv_heads, key_size, value_size;
-  uint64_t decays, betas; /* in the last axis of theirs */
+  uint64_t decays, betas; /* sizes of the last axes of decay and beta */
   const double *q, *key, *value, *decay, *beta;
   double scale;
   double *state, *write; /* of one head: [key_size][value_size], [value_size] */
 } linear;
 
-/* The state decays, the value is corrected by what the key brings up, and is written. */
+/* One step: decays the state, corrects the value by what the state returns for the key, and adds
+ * the outer product of key and value. */
 static void update_state(const linear *l, uint64_t step, uint64_t h) {
   uint64_t nk = l->key_size, nv = l->value_size;
   const double *key = l->key + (step * l->kv_heads + h) * nk;
@@ -75,7 +76,7 @@ static bool in_time(const linear *l, uint32_t i) {
   return x->rank == 3 && (uint64_t)x->dims[0] == l->batch && (uint64_t)x->dims[1] == l->steps;
 }
 
-/* decay and beta belong to some update rules and not to the others. */
+/* Reads decay and beta, which some update rules require and the others do not allow. */
 static surg__kstatus read_gates(linear *l) {
   static const char *const rules[] = {"linear", "gated", "delta", "gated_delta"};
   surg_kctx *k = l->k;
@@ -161,7 +162,7 @@ surg__kstatus surg__k_linear_attention(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* --- CausalConvWithState: each channel with its own filter, over the past and the input --- */
+/* --- CausalConvWithState: a filter per channel over the past and the input --- */
 
 typedef struct causal {
   surg_kctx *k;
@@ -169,7 +170,7 @@ typedef struct causal {
   bool silu;
 } causal;
 
-/* Element t of a channel, counted from the first one of the past. */
+/* Element t of a channel; the past has indices from 0 on, the input follows. */
 static double in_stream(const causal *c, int64_t channel, int64_t t) {
   int64_t before = c->filter - 1;
   if (t >= before) {
@@ -228,8 +229,8 @@ surg__kstatus surg__k_causal_conv(surg_kctx *k) {
 typedef struct rotary {
   surg_kctx *k;
   bool flat, interleaved;
-  int64_t batch, heads, steps, size, half; /* half: pairs that turn */
-  const int64_t *positions;                /* NULL: the caches are by batch and step */
+  int64_t batch, heads, steps, size, half; /* half: number of pairs that are rotated */
+  const int64_t *positions;                /* NULL: the caches are indexed by batch and step */
 } rotary;
 
 static surg__kstatus read_rotary(rotary *r) {
@@ -280,7 +281,7 @@ static surg__kstatus read_caches(rotary *r) {
   return SURG__K_OK;
 }
 
-/* One head at one step: elements from `base` on; the caches' row. */
+/* Rotates one head at one step: elements from `base` on, with row `row` of the caches. */
 static void turn(const rotary *r, uint64_t base, uint64_t row) {
   surg_kctx *k = r->k;
   uint64_t half = (uint64_t)r->half;
@@ -315,7 +316,7 @@ surg__kstatus surg__k_rotary(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* --- TensorScatter: a cache with new entries along one axis --- */
+/* --- TensorScatter: writes new entries into a cache along one axis --- */
 
 static surg__kstatus read_places(surg_kctx *k, uint32_t axis, bool circular, const int64_t **out) {
   const surg__array *cache = &k->in[0], *update = &k->in[1];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conv, ConvInteger, QLinearConv and ConvTranspose: products are added up in double in index order
- * and rounded once (those of bytes are exact). Padding is zeros, which are multiplied too. */
+/* Conv, ConvInteger, QLinearConv and ConvTranspose. Products are summed in double in index order
+ * and rounded once (sums of 8-bit products are exact). Padding is explicit zeros, which are
+ * multiplied. */
 #include <math.h>
 
 #include "eval/nn/depthwise.h"
@@ -14,12 +15,12 @@
 
 typedef struct conv {
   surg__window w;
-  uint64_t batch, groups, in_channels, out_channels; /* channels of one group */
+  uint64_t batch, groups, in_channels, out_channels; /* channels are those of one group */
   const double *bias; /* may be NULL */
 } conv;
 
-/* Channels and kernel, checked against each other. `weight_out`: which of the first two axes of
- * the weight counts output channels. */
+/* Reads and checks the numbers of channels and the kernel. `weight_out`: which of the first two
+ * axes of the weight is output channels. */
 static surg__kstatus shapes(surg_kctx *k, conv *c, const surg__array *w, bool transposed) {
   const surg__array *x = &k->in[0];
   int64_t group = surg_node_int(k->node, "group", 1), named[SURG_LIMIT_RANK];
@@ -63,16 +64,16 @@ static surg__kstatus check_bias(surg_kctx *k, conv *c, uint32_t in) {
 
 /* --- Conv, ConvInteger, QLinearConv --- */
 
-#define STORE 256 /* columns handed over at a time: of a block, or of a row of planes */
+#define STORE 256 /* columns stored at a time: of a block, or of a row of planes */
 
-/* Where the sums of one batch and group go. */
+/* Destination of the sums of one batch entry and group. */
 typedef struct target {
   int dtype;
   void *data;
-  uint64_t at, plane, channel; /* first element, elements of a channel, first channel */
-  uint64_t channels;           /* all of them, where rows are those of all batches; else 0 */
+  uint64_t at, plane, channel; /* first element, elements per channel, first channel */
+  uint64_t channels;           /* number of channels if rows cover all batch entries; else 0 */
   const double *bias;          /* or NULL */
-  const float *scale;          /* of each channel, in QLinearConv */
+  const float *scale;          /* per channel, for QLinearConv */
   int64_t zero;
 } target;
 
@@ -89,7 +90,7 @@ static void store_real(void *user, uint64_t i, uint64_t column, uint64_t n, cons
   surg__store_run(t->dtype, t->data, at, n, sums);
 }
 
-/* Sums of products of bytes are exact; int32 wraps. */
+/* Stores sums of 8-bit products, which are exact; int32 wraps. */
 static void store_whole(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
   const target *t = user;
   uint64_t at = t->at + i * t->plane + column;
@@ -107,7 +108,8 @@ static void store_narrow(void *user, uint64_t i, uint64_t column, uint64_t n, co
   }
 }
 
-/* A kernel of one element that visits every input element: then x is the matrix as it is. */
+/* Whether the kernel has one element and visits every input element: then x is the matrix
+ * itself. */
 static bool direct(const surg__window *w) {
   for (uint32_t d = 0; d < w->n; ++d) {
     if (w->kernel[d] != 1 || w->stride[d] != 1 || w->begin[d] != 0 || w->end[d] != 0) return false;
@@ -115,13 +117,13 @@ static bool direct(const surg__window *w) {
   return true;
 }
 
-/* Zero points of input and weight; a step of 1: one an output channel. */
+/* Zero points of input and weight; step 1: one per output channel. */
 typedef struct zeros {
   const double *x, *weight;
   uint64_t weight_step;
 } zeros;
 
-/* For every batch and group: weights times windows. */
+/* Multiplies weights by windows for every batch entry and group. */
 static surg__kstatus convolve(surg_kctx *k, const conv *c, const surg__array *weight,
                               const zeros *z, target *t, surg__gemm_store store) {
   const surg__array *x = &k->in[0];
@@ -168,7 +170,7 @@ static surg__kstatus start(surg_kctx *k, conv *c, const surg__array *w, int dtyp
   return surg__k_out(k, 0, dtype, dims, x->rank);
 }
 
-/* Zero points as doubles: input `x` holds one, input `w` one or one an output channel. */
+/* Reads zero points as doubles: input `x` has one, input `w` has one or one per output channel. */
 static surg__kstatus read_zeros(surg_kctx *k, const conv *c, uint32_t x, uint32_t w, zeros *z) {
   const uint32_t in[2] = {x, w};
   const double **to[2] = {&z->x, &z->weight};
@@ -189,7 +191,7 @@ static surg__kstatus read_zeros(surg_kctx *k, const conv *c, uint32_t x, uint32_
   return SURG__K_OK;
 }
 
-/* One input channel a group: as planes, which store_real sees as one product of all. */
+/* Convolves with one input channel per group; store_real receives all planes as one product. */
 static surg__kstatus convolve_planes(surg_kctx *k, const conv *c, target *t) {
   const surg__array *x = &k->in[0], *w = &k->in[1], *o = &k->out[0];
   surg__depthwise d = {.channels = c->groups * c->out_channels, .multiplier = c->out_channels};
@@ -224,8 +226,8 @@ surg__kstatus surg__k_conv(surg_kctx *k) {
   return convolve(k, &c, &k->in[1], &z, &t, integer ? store_whole : store_real);
 }
 
-/* The scale of each output channel: that of the input, of the weight (one, or one a channel), and
- * of the output. */
+/* Computes the scale of each output channel: input scale * weight scale (one, or one per channel) /
+ * output scale. */
 static surg__kstatus channel_scales(surg_kctx *k, const conv *c, float **out) {
   const surg__array *x = &k->in[1], *w = &k->in[4], *y = &k->in[6];
   uint64_t channels = c->groups * c->out_channels;
@@ -262,9 +264,10 @@ surg__kstatus surg__k_qlinear_conv(surg_kctx *k) {
   return convolve(k, &c, &k->in[3], &z, &t, store_narrow);
 }
 
-/* --- ConvTranspose: the same window, walked from the input to the output --- */
+/* --- ConvTranspose: the windows of Conv, from input to output --- */
 
-/* Output sizes and pads of one axis, so that a window over the output yields the input. */
+/* Computes output size and pads of one axis, such that windows over the output give the input
+ * size. */
 static bool transposed_axis(surg_kctx *k, surg__window *w, uint32_t d, int64_t in, int64_t extra,
                             int64_t wish, bool same, bool upper) {
   int64_t extent = (w->kernel[d] - 1) * w->dilation[d] + 1;
@@ -273,7 +276,7 @@ static bool transposed_axis(surg_kctx *k, surg__window *w, uint32_t d, int64_t i
   if (wish > 0 || same) {
     int64_t out = wish > 0 ? wish : in * w->stride[d];
     int64_t total = full - out;
-    if (total < 0) total = 0; /* what the windows do not reach stays bias alone */
+    if (total < 0) total = 0; /* elements outside of all windows are bias only */
     w->begin[d] = upper ? total / 2 : total - total / 2;
     w->end[d] = total - w->begin[d];
     w->in[d] = out;
@@ -319,14 +322,14 @@ static surg__kstatus transposed_window(surg_kctx *k, conv *c) {
   return SURG__K_OK;
 }
 
-/* Where the products of one batch and group go: to the windows of their positions. */
+/* Destination of the products of one batch entry and group: the windows of their positions. */
 typedef struct spread {
   const conv *c;
   surg__im2col windows;
   double *sum;
 } spread;
 
-/* Row i: an output channel and an element of the kernel; columns are input positions. */
+/* Adds row i, one output channel and kernel element; columns are input positions. */
 static void store_spread(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
   spread *s = user;
   const surg__window *w = &s->c->w;
@@ -344,8 +347,8 @@ static void store_spread(void *user, uint64_t i, uint64_t column, uint64_t n, co
   }
 }
 
-/* Products are added over the input channels first, then to the output, one element of the kernel
- * after the other. */
+/* Sums the products over input channels, then adds them to the output, one kernel element after the
+ * other. */
 static surg__kstatus spread_all(surg_kctx *k, conv *c, double *sum) {
   const surg__array *x = &k->in[0], *weight = &k->in[1];
   uint64_t rows = c->out_channels * c->w.kernel_count, plane = c->w.out_count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DeformConv: a convolution whose taps stand where the offsets put them, between the elements. */
+/* DeformConv: a convolution that samples its input at offset positions, by bilinear
+ * interpolation. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -13,11 +14,11 @@ typedef struct deform {
   uint64_t batch, channels, outputs, groups, offset_groups;
   const double *x, *weight, *bias; /* bias may be NULL */
   surg__taps *taps;
-  double *column; /* the values under the kernel: [channel][tap] */
+  double *column; /* sampled values: [channel][tap] */
 } deform;
 
-/* Coordinates of kernel element `tap` at output position `at`, shifted by the offsets. False: they
- * are nowhere. */
+/* Computes the coordinates of kernel element `tap` at output position `at`, with its offsets.
+ * False: a coordinate is not finite. */
 static bool locate(const deform *d, uint64_t b, uint64_t group, uint64_t at, uint64_t tap) {
   const surg__array *offset = &d->k->in[2];
   uint64_t n = d->w.n, p = at, t = tap;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions of one channel a group, row by row. A sum is made in the order of the kernel, as the
- * block product makes it, and gives the same bits. */
+/* Convolutions with one input channel per group, row by row. Sums are in kernel order, as in the
+ * block product (gemm), so the results have the same bits. */
 #include "eval/nn/depthwise.h"
 
 #include <math.h>
 
 
-#define ROW 256 /* positions worked on at a time */
+#define ROW 256 /* positions per step */
 
 static void add_scaled(double *acc, const double *v, double by, uint64_t n) {
   for (uint64_t i = 0; i < n; ++i) acc[i] += v[i] * by;
 }
 
-/* Sums of `n` positions of one output channel; they differ in the last axis alone and have been
- * placed. The padding is zeros, which only weights that are not finite make more than that. */
+/* Sums for `n` positions of one output channel that differ only in the last axis, after
+ * surg__im2col_place. Padding adds zeros, which matter only for weights that are not finite. */
 static void sum_row(const surg__depthwise *d, uint64_t x, const double *weight, uint32_t n,
                     double *acc) {
   const surg__im2col *c = &d->windows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions of one input channel a group. */
+/* Convolutions with one input channel per group. */
 #ifndef SURG_DEPTHWISE_H
 #define SURG_DEPTHWISE_H
 
@@ -8,12 +8,13 @@
 typedef struct surg__depthwise {
   surg__im2col windows;
   const double *weight;    /* of all output channels */
-  uint64_t planes;         /* batches times output channels */
+  uint64_t planes;         /* batch size times output channels */
   uint64_t channels;       /* output channels */
-  uint64_t multiplier;     /* output channels of an input channel */
+  uint64_t multiplier;     /* output channels per input channel */
 } surg__depthwise;
 
-/* Hands over the sums of every plane: as row `plane` of a product whose columns are positions. */
+/* Computes the sums of every plane and passes them to `store`, as rows (`plane`) of a product whose
+ * columns are positions. */
 void surg__depthwise_run(const surg__depthwise *d, surg__gemm_store store, void *to);
 
 #endif

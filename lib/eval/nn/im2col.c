@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packs the windows of a convolution for the block product. */
+/* Packs the windows of a convolution as panels of a matrix product. */
 #include "eval/nn/im2col.h"
 
 surg__kstatus surg__im2col_init(surg_kctx *k, const surg__window *w, surg__im2col *c) {
@@ -21,7 +21,7 @@ surg__kstatus surg__im2col_init(surg_kctx *k, const surg__window *w, surg__im2co
   return SURG__K_OK;
 }
 
-/* Positions i < n of a run for which 0 <= first + i * step < limit, as [low, high). */
+/* Computes the positions i < n of a run with 0 <= first + i * step < limit, as [low, high). */
 static void inside(int64_t first, int64_t step, int64_t limit, uint32_t n, uint32_t *low,
                    uint32_t *high) {
   int64_t from = first >= 0 ? 0 : (-first + step - 1) / step;
@@ -32,7 +32,7 @@ static void inside(int64_t first, int64_t step, int64_t limit, uint32_t n, uint3
   *high = (uint32_t)to;
 }
 
-/* Where the window of position `at` begins, along each axis. */
+/* Computes where the window of position `at` starts, along each axis. */
 static void find_window(const surg__window *w, uint64_t at, int64_t *first) {
   for (uint32_t d = w->n; d-- > 0;) {
     first[d] = (int64_t)(at % (uint64_t)w->out[d]) * w->stride[d] - w->begin[d];
@@ -69,7 +69,7 @@ void surg__im2col_place_one(const surg__im2col *c, uint64_t t, uint64_t at, uint
   place(c, t, first, n);
 }
 
-/* The columns [column, column + n) of the panel, which have been placed. */
+/* Packs columns [column, column + n) of the panel, after surg__im2col_place. */
 static void pack_run(const surg__im2col *c, const surg__panel *p, uint64_t column, uint32_t n) {
   const surg__window *w = c->w;
   uint64_t step = (uint64_t)w->stride[w->n - 1];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The windows of a convolution as a matrix that is never held whole: a column is an output
- * position, a depth is a channel and an element of the kernel. Padding is zeros. */
+/* The windows of a convolution as a matrix (im2col) that is packed panel by panel and never stored
+ * as a whole: columns are output positions, rows are pairs of channel and kernel element. Padding
+ * is 0. */
 #ifndef SURG_IM2COL_H
 #define SURG_IM2COL_H
 
@@ -12,21 +13,21 @@ typedef struct surg__im2col {
   int dtype;
   const void *data;
   uint64_t at;       /* element 0 of the first channel */
-  double zero;       /* the number that stands for 0 */
-  int64_t *offset;   /* of each element of the kernel, n numbers: index times dilation */
-  /* Of the run of positions at hand, for each element of the kernel: where it starts in a channel,
-   * and which positions of the run lie inside. */
+  double zero;       /* the value of padding: the zero point */
+  int64_t *offset;   /* per kernel element, n numbers: index times dilation */
+  /* For the current run of positions, per kernel element: its first index in a channel, and the
+   * range of positions that are inside the input. */
   int64_t *start;
   uint32_t *low, *high;
 } surg__im2col;
 
-/* Everything but dtype, data, at and zero. */
+/* Sets all members except dtype, data, at and zero. */
 surg__kstatus surg__im2col_init(surg_kctx *k, const surg__window *w, surg__im2col *c);
 void surg__im2col_pack(const void *user, const surg__panel *p);
-/* Prepares start, low and high for `n` output positions from `at` on that differ in the last axis
- * alone: pools walk them too. */
+/* Sets start, low and high for `n` output positions from `at` on that differ only in the last axis.
+ * Pools use it as well. */
 void surg__im2col_place(const surg__im2col *c, uint64_t at, uint32_t n);
-/* The same for element t of the kernel alone. */
+/* The same for kernel element t only. */
 void surg__im2col_place_one(const surg__im2col *c, uint64_t t, uint64_t at, uint32_t n);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct loss {
   int64_t ignored;
 } loss;
 
-/* The target at i, or -1 where it is to be ignored. False: it is no class. */
+/* Reads the target at i; -1: it is ignored. False: it is not a valid class. */
 static bool target_at(const loss *l, uint64_t i, int64_t *out) {
   const surg__array *t = &l->k->in[1];
   *out = (int64_t)surg__load_int(t->dtype, t->data, i);
@@ -31,8 +31,8 @@ static uint64_t place(const loss *l, uint64_t i, uint64_t class) {
   return (i / l->inner * l->classes + class) * l->inner + i % l->inner;
 }
 
-/* What is to be taken off the scores at i to make them logarithms of probabilities: `most`, then
- * `rest`. Their sum would lose the smaller one. */
+/* The logarithm of the sum of exponentials of the scores at i, as `most` + `rest`. The two are
+ * subtracted one after the other, because their sum would lose the digits of the smaller one. */
 typedef struct log_sum {
   double most, rest;
 } log_sum;

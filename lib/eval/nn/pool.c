@@ -7,15 +7,15 @@
 #include "eval/core/number.h"
 #include "eval/nn/window.h"
 
-#define ROW 256 /* positions worked on at a time */
+#define ROW 256 /* positions per step */
 
 typedef struct pool {
   surg_kctx *k;
   surg__window w;
   surg__tap *taps;
   surg__im2col rows;
-  double *over; /* of each position: what an average divides by */
-  uint64_t planes; /* batches times channels */
+  double *over; /* divisor of the average at each position */
+  uint64_t planes; /* batch size times channels */
   double p;
   bool include_pad, column_major;
 } pool;
@@ -32,7 +32,7 @@ static void store(const surg__array *o, uint64_t i, double v) {
     surg__store_int(o->dtype, o->data, i, (uint64_t)(int64_t)v);
 }
 
-/* The index of an element of the plane in the order of storage_order. */
+/* Index of an element of the plane in storage_order. */
 static uint64_t plane_index(const pool *p, uint64_t in) {
   if (!p->column_major) return in;
   uint64_t r = 0, step = 1, rest = in, index[SURG_LIMIT_RANK];
@@ -71,7 +71,7 @@ static bool is_average(int op) {
   return op == SURG_OP_AveragePool || op == SURG_OP_GlobalAveragePool;
 }
 
-/* p is a float in version 1, an integer from then on. */
+/* Reads the attribute p: a float in version 1, an integer in later ones. */
 static bool read_p(pool *p) {
   surg_kctx *k = p->k;
   if (is_max(k->op) || is_average(k->op)) return true;
@@ -91,7 +91,7 @@ static surg__kstatus make_outputs(pool *p) {
   return SURG__K_OK;
 }
 
-/* With the indices of what was largest: position by position. */
+/* MaxPool with the indices of the largest elements: position by position. */
 static surg__kstatus run_positions(pool *p) {
   surg_kctx *k = p->k;
   for (uint64_t at = 0; at < p->w.out_count; ++at) {
@@ -104,8 +104,7 @@ static surg__kstatus run_positions(pool *p) {
   return SURG__K_OK;
 }
 
-/* Joins the elements of one tap to the results of its positions. False: there was a NaN where the
- * largest is asked for. */
+/* Adds the elements of one tap to the results of their positions. False: NaN in a MaxPool. */
 static bool join(const pool *p, const double *v, double *acc, uint32_t n) {
   bool clean = true;
   if (is_max(p->k->op)) {
@@ -128,7 +127,8 @@ static void finish(const pool *p, double *acc, uint64_t at, uint32_t n) {
   }
 }
 
-/* `n` positions of a plane that differ in the last axis alone, tap by tap in index order. */
+/* Computes `n` positions of a plane that differ only in the last axis, tap by tap in index
+ * order. */
 static bool run_row(const pool *p, uint64_t plane, uint64_t at, uint32_t n) {
   const surg__array *x = &p->k->in[0], *o = &p->k->out[0];
   uint64_t step = (uint64_t)p->w.stride[p->w.n - 1], base = plane * p->w.in_count;
@@ -154,7 +154,7 @@ static bool run_row(const pool *p, uint64_t plane, uint64_t at, uint32_t n) {
   return clean;
 }
 
-/* What every average divides by. False: a window has no elements. */
+/* Computes the divisor of every average. False: a window has no elements. */
 static bool count_elements(pool *p) {
   if (!is_max(p->k->op) && !is_average(p->k->op)) return true;
   for (uint64_t at = 0; at < p->w.out_count; ++at) {
@@ -165,7 +165,7 @@ static bool count_elements(pool *p) {
   return true;
 }
 
-/* Windows that are whole planes, element after element. */
+/* Pools whose windows are whole planes, element after element. */
 static surg__kstatus run_planes(pool *p) {
   surg_kctx *k = p->k;
   const surg__array *x = &k->in[0], *o = &k->out[0];
@@ -224,7 +224,7 @@ static surg__kstatus run(pool *p) {
   surg_kctx *k = p->k;
   uint64_t work, most = p->w.kernel_count < p->w.in_count ? p->w.kernel_count : p->w.in_count;
   if (p->planes == 0 || p->w.out_count == 0) return SURG__K_OK;
-  if (p->w.n == 0) { /* a plane without axes is one element */
+  if (p->w.n == 0) { /* without spatial axes a plane is one element */
     p->w = (surg__window){.n = 1, .in = {1}, .out = {1}, .kernel = {1}, .stride = {1},
                           .dilation = {1}, .in_count = 1, .out_count = 1, .kernel_count = 1};
   }

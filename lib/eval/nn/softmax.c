@@ -5,12 +5,12 @@
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
 
-/* The runs the operator works on: `outer` x `inner` of them, elements `inner` apart. */
+/* The runs that are normalized: `outer` x `inner` runs, whose elements are `inner` apart. */
 typedef struct runs {
   uint64_t outer, length, inner;
 } runs;
 
-/* Up to version 12 all axes from `axis` on are one. */
+/* Computes the runs; up to version 12 they span all axes from `axis` on. */
 static bool find_runs(surg_kctx *k, runs *r) {
   const surg__array *x = &k->in[0];
   int64_t axis = surg_node_int(k->node, "axis", k->since < 13 ? 1 : -1);
@@ -40,7 +40,7 @@ static double at(const surg__array *x, uint64_t base, uint64_t step, uint64_t i)
   return surg__load_f64(x->dtype, x->data, base + i * step);
 }
 
-/* The largest of a run, or NaN; *index: where it first stands. */
+/* The largest element of a run, or NaN; *index: its first occurrence. */
 static double peak(const surg__array *x, uint64_t base, const runs *r, uint64_t *index) {
   double top = at(x, base, r->inner, 0);
   *index = 0;
@@ -58,8 +58,8 @@ static void put(const surg__array *o, uint64_t i, double v) {
   surg__real_put(o, i, isnan(v) ? NAN : v);
 }
 
-/* One run. Where the largest element is not finite every difference from it is NaN or the sum is,
- * and so is the result. `power`: room for the exponentials. */
+/* Computes one run. If the largest element is not finite, all results are NaN. `power`: memory for
+ * the exponentials. */
 static void soft(const surg__array *x, const surg__array *o, uint64_t base, const runs *r,
                  bool logarithm, double *power) {
   uint64_t index;
@@ -76,7 +76,7 @@ static void soft(const surg__array *x, const surg__array *o, uint64_t base, cons
   }
 }
 
-/* False: the largest is NaN, and taken as such. */
+/* Hardmax of one run. False: the largest element is NaN, which is treated as the largest. */
 static bool hard(const surg__array *x, const surg__array *o, uint64_t base, const runs *r) {
   uint64_t index;
   bool clean = !isnan(peak(x, base, r, &index));

@@ -2,7 +2,7 @@
 /* Sliding windows over the spatial axes. */
 #include "eval/nn/window.h"
 
-/* Sizes beyond this are refused, so that sums and products of two of them stay far in int64. */
+/* Larger sizes are rejected, so that sums and products of two sizes fit int64. */
 #define LARGEST (1ll << 30)
 
 typedef enum auto_pad { EXPLICIT, VALID, SAME_UPPER, SAME_LOWER, UNKNOWN } auto_pad;
@@ -21,7 +21,8 @@ bool surg__window_ints(surg_kctx *k, const char *name, uint32_t n, int64_t fallb
   return true;
 }
 
-/* The size of one output axis and, for SAME_*, its padding. False: the window does not fit. */
+/* Computes the size of one output axis and, for SAME_*, its padding. False: the window does not
+ * fit. */
 static bool size_axis(surg__window *w, uint32_t d, auto_pad mode, bool ceil_mode, bool *beyond) {
   int64_t extent = (w->kernel[d] - 1) * w->dilation[d] + 1, stride = w->stride[d];
   if (mode == SAME_UPPER || mode == SAME_LOWER) {
@@ -37,7 +38,7 @@ static bool size_axis(surg__window *w, uint32_t d, auto_pad mode, bool ceil_mode
   *beyond = room < 0;
   w->out[d] = (room + (ceil_mode && room > 0 ? stride - 1 : 0)) / stride + 1;
   if (w->out[d] < 0) return false;
-  /* A window that would start in the padding behind the input is none. */
+  /* A window that would start in the padding at the end is dropped. */
   if (ceil_mode && (w->out[d] - 1) * stride >= w->in[d] + w->begin[d]) --w->out[d];
   return true;
 }
@@ -75,7 +76,8 @@ surg__kstatus surg__window_init(surg_kctx *k, const int64_t *in, uint32_t n, con
     w->in[d] = in[d];
     if (in[d] > LARGEST || w->kernel[d] > LARGEST) return SURG__K_BUDGET;
     if (w->kernel[d] < 1) return surg__k_invalid(k, "an empty kernel");
-    /* Runtimes round towards zero: a window that lacks less than a stride is one all the same. */
+    /* Runtimes round towards zero: a window that is too large by less than a stride counts as
+     * one. */
     bool beyond = !kernel;
     if (!size_axis(w, d, mode, ceil_mode, &beyond)) {
       return surg__k_invalid(k, "the kernel is larger than the padded input");
@@ -100,7 +102,7 @@ surg__kstatus surg__window_taps(surg_kctx *k, const surg__window *w, surg__tap *
   return *list ? SURG__K_OK : SURG__K_NOMEM;
 }
 
-/* Kernel indices [low, high) of one axis that fall inside [0, limit) from `start`. */
+/* Computes the kernel indices [low, high) of one axis that are inside [0, limit) from `start`. */
 static void inside(int64_t start, int64_t dilation, int64_t kernel, int64_t limit, int64_t *low,
                    int64_t *high) {
   *low = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
