@@ -15,8 +15,7 @@ typedef struct env {
   const surg__custom *s;
   bound bounds[SURG_LIMIT_SCHEMA_SYMBOLS];
   size_t n;
-  uint32_t masks[SURG_LIMIT_SCHEMA_PARAMS]; /* possible types of type parameters, narrowed by
-                                             * inputs */
+  uint32_t masks[SURG_LIMIT_SCHEMA_PARAMS]; /* possible types of each type parameter */
 } env;
 
 static bound *find(env *e, const char *name) {

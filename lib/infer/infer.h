@@ -69,8 +69,7 @@ typedef struct surg__infer {
   const surg_graph *watched; /* `failing`: the first node of it whose inputs contradict it */
   surg_node *failing;
   bool of_calls;        /* join the types of bodies over all calls */
-  SURG_VEC(surg_function *) missed; /* functions with a call that was not walked: nothing is known
-                                     * for all calls */
+  SURG_VEC(surg_function *) missed; /* functions for which some call was not walked */
   surg__call_fn on_call; /* or NULL */
   void *user;            /* passed to on_call */
   size_t elems_left;
@@ -181,7 +180,7 @@ bool surg__fact_join(const surg__fact *a, const surg__fact *b, surg_dim dims[SUR
 bool surg__type_same(const surg_type *a, const surg_type *b);
 /* The type of a value in `body`, as far as it is valid outside of it; NULL: unknown. */
 const surg_type *surg__infer_outside(surg__infer *c, const surg_type *t, const surg_graph *body);
-/* The type of a value that is no output of the node: an input of its bodies. */
+/* States the type of a value that is not an output of the node: an input of its bodies. */
 void surg__infer_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank);
 void surg__infer_set_unranked(surg__infer *c, surg_value *v, int dtype);
 void surg__infer_set_elems(surg__infer *c, surg_value *v, const surg__elem *e, uint32_t n);

@@ -15,8 +15,7 @@
 #define SURG__RANGE_CONST 1024u  /* elements of a constant that is read */
 
 /* --- ranges_math.c --- */
-bool surg__range_of_dtype(int dtype, surg_range *out); /* the range of all numbers; false: the type
-                                                        * has no order */
+bool surg__range_of_dtype(int dtype, surg_range *out); /* false: the type has no order */
 surg_range surg__range_join(surg_range a, surg_range b);
 /* The intersection of two ranges of one value. */
 surg_range surg__range_meet(surg_range a, surg_range b);

@@ -165,8 +165,7 @@ typedef struct reshape {
   surg_dim out[SURG_LIMIT_RANK];
   size_t rank;
   size_t infer_at; /* index of the element -1; SIZE_MAX: none */
-  size_t open, open_at; /* output dimensions of which nothing is known, and the index of one of
-                         * them */
+  size_t open, open_at; /* unknown output dimensions; the index of one of them */
 } reshape;
 
 /* Whether x = 0 implies that the input has no elements. */

@@ -9,8 +9,7 @@
  * of such a graph that fails, or whose inputs contradict its operator, is marked as sheltered with
  * all nodes that it is computed from. */
 #include "infer/infer.h"
-#include "ir/ir.h" /* for value->scratch and the stored facts, which are replaced during the
-                    * search */
+#include "ir/ir.h" /* for facts stored in values, which the search replaces */
 
 #define MOST_ELEMENTS 4096u           /* limit on a computed tensor */
 #define MOST_WORK (UINT64_C(1) << 16) /* limit for one node */

@@ -83,8 +83,7 @@ static void finish_outputs(surg__infer *c) {
   for (size_t k = 0; k < n; k++) {
     surg_value *v = surg_node_output(c->n, k);
     if (!v) continue;
-    assert(v->scratch); /* infer_all attaches a state to every value, surg__infer_one to those of
-                         * the node */
+    assert(v->scratch); /* attached by infer_all or surg__infer_one */
     if (c->bad) {
       surg__istate *s = v->scratch;
       v->inferred = NULL;

@@ -152,8 +152,7 @@ surg_status surg__model_peak(surg_model *m, surg_symbol_fn symbol_of, void *user
   for (surg_graph *g = last; g && s == SURG_OK; g = g->prev) {
     const size_t before = p.unknown;
     s = plan_graph(&p, g, &p.graphs[(size_t)(uintptr_t)g->work]);
-    if (surg_graph_function(g)) p.unknown = before; /* the body of a function runs only in its
-                                                     * calls */
+    if (surg_graph_function(g)) p.unknown = before; /* bodies run only in calls */
   }
   if (s == SURG_OK) *out = (surg__peak){p.graphs[0].bytes, p.graphs[0].node, p.unknown};
   for (surg_graph *g = m->graph; g; g = g->next) g->work = NULL;

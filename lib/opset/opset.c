@@ -37,8 +37,7 @@ typedef struct mover {
   SURG_VEC(surg_node *) nodes;
   SURG_VEC(blocker) blockers;
   bool trial; /* runs on a copy of the model: nothing is reported */
-  bool failed, changed, structure; /* structure: nodes were added, so types must be inferred
-                                    * again */
+  bool failed, changed, structure; /* structure: nodes were added, types are stale */
 } mover;
 
 /* --- which graphs belong together --- */

@@ -107,8 +107,7 @@ typedef struct group {
   int from, to;  /* element types; `to` 0: unchanged */
   uint32_t mask; /* types that the other version supports for all members */
   bool shift;
-  bool given; /* an input determines the type; otherwise an attribute does, which no Cast can
-               * change */
+  bool given; /* an input has the type, so that a Cast can change it */
 } group;
 
 typedef struct plan {

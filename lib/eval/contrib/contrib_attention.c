@@ -19,8 +19,7 @@ typedef struct heads {
   double *q, *key, *value;
   double scale, softcap, filter;
   bool causal;
-  bool skips;                /* leave keys out of sight out of the softmax; else their probability
-                              * is 0 */
+  bool skips;                /* leave unseen keys out; else their probability is 0 */
   int64_t window;            /* keys a query sees, its own included; -1: all */
   int64_t past;              /* positions before the first query */
   const int64_t *before;     /* the same per batch entry; NULL: `past` */
@@ -544,8 +543,8 @@ static surg__kstatus read_group(heads *a, group *g) {
   return g->q && g->key && g->value ? SURG__K_OK : SURG__K_NOMEM;
 }
 
-/* Computes the used length of the past per batch entry: total length minus new length; for a first
- * prompt it is 0. */
+/* Computes the used length of the past per batch entry, from the last index of each sequence (input
+ * 5) and the number of new positions; for a first prompt it is 0. */
 static surg__kstatus read_lengths(heads *a, group *g) {
   surg_kctx *k = a->k;
   uint64_t n = 0;
@@ -575,7 +574,9 @@ static surg__kstatus read_lengths(heads *a, group *g) {
   return SURG__K_OK;
 }
 
-/* Rotates the vectors of (batch, n_heads, positions, size); batch entry b starts at `before[b]`. */
+/* Applies the rotary embedding to vectors (batch, n_heads, positions, size). The position is in
+ * input 9, else counted from before[b]. `offset`: the new vectors follow before[b] older ones in
+ * x. */
 static surg__kstatus rotate(const heads *a, const int64_t *before, double *x, int64_t n_heads,
                             int64_t places, bool offset) {
   surg_kctx *k = a->k;

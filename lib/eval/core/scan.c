@@ -152,8 +152,7 @@ typedef struct batch {
   int64_t size, length;
   const int64_t *lengths; /* NULL: all have `length` */
   surg__array *whole;     /* the inputs of the node */
-  surg__array *done;      /* results of entry b: states, then scan outputs, at b * (states +
-                           * outputs) */
+  surg__array *done;      /* results of entry b, states first, at b * (states + outputs) */
 } batch;
 
 static surg_status measure(scan *c, batch *b) {
