@@ -48,7 +48,8 @@ static void keep_value(surg_value *v) {
   s->elems = s->all_elems;
 }
 
-/* Recursion is bounded by how deep graphs nest (SURG_LIMIT_DEPTH). Initializers are axioms. */
+/* Joins or stores the types of all values of a body, nested graphs included, except initializers,
+ * which are axioms. Recursion is bounded by how deep graphs nest (SURG_LIMIT_DEPTH). */
 static void each_value(surg__infer *c, surg_graph *g, bool keep) {
   for (surg_value *v = g->first_value; v; v = v->next) {
     if (!v->producer && !v->input) continue;

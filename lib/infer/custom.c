@@ -64,7 +64,7 @@ static void bind_input(env *e, const surg__custom_param *p, size_t i) {
   for (uint32_t k = 0; k < p->rank; k++) meet(e, &p->dims[k], f.dims[k]);
 }
 
-/* An element of an integer attribute, given or by default. */
+/* An element of an integer attribute or of its default. */
 static const surg_expr *attr_item(const env *e, const char *name, int64_t i) {
   const surg_attr *a = surg_node_attr(e->c->n, name);
   const surg__custom_attr *d = surg__custom_attr_find(e->s, name);
@@ -117,7 +117,7 @@ static surg_dim compute(env *e, const surg__custom_dim *d) {
   size_t n = 0;
   for (uint32_t i = 0; i < d->count; i++) {
     const surg__custom_step *s = &d->steps[i];
-    assert(s->code < SURG__C_ADD ? n < SURG_COUNT(stack) : n >= 2); /* as the parser checked */
+    assert(s->code < SURG__C_ADD ? n < SURG_COUNT(stack) : n >= 2); /* ensured by the parser */
     if (s->code < SURG__C_ADD) {
       stack[n++] = load(e, s);
     } else {
@@ -128,7 +128,7 @@ static surg_dim compute(env *e, const surg__custom_dim *d) {
   return n == 1 && stack[0] ? surg__expr_dim(stack[0]) : surg__dim_unknown();
 }
 
-/* The one element type that an output may have, or 0. */
+/* The only element type that an output may have, or 0. */
 static int dtype_of(const env *e, const surg__custom_param *p) {
   uint32_t mask = surg__custom_mask(e->s, p->type);
   for (uint32_t t = 0; t < e->s->n_types; t++)

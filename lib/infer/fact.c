@@ -254,7 +254,7 @@ static void measure_file(surg__infer *c, const surg_value *v, int dtype, size_t 
   add_bytes(&c->in_file, surg__constant_bytes(v->graph, v->name, &t));
 }
 
-/* Adds the bytes of output v, which has a known size. */
+/* Adds the bytes of output v if its size is fixed. */
 static void measure(surg__infer *c, const surg_value *v, int dtype, const surg_dim *dims,
                     size_t rank) {
   uint64_t count, bytes;
@@ -333,7 +333,7 @@ void surg__infer_put_unranked(surg__infer *c, size_t k, int dtype) {
   if (v && is_dtype(dtype)) surg__infer_set_unranked(c, v, dtype);
 }
 
-/* Whether every dim of a ranked fact is a number or an expression. */
+/* Whether every dimension of a ranked fact is a number or an expression. */
 static bool complete(const surg__fact *f) {
   for (uint32_t i = 0; i < f->rank; i++)
     if (f->dims[i].value < 0 && !f->dims[i].expr) return false;
@@ -357,8 +357,7 @@ void surg__infer_put_type(surg__infer *c, size_t k, const surg_type *type) {
   if (v && type) publish(c, v, type);
 }
 
-/* Whether `t` is the tensor type that `f` describes. Beyond the tracked rank, dims are `f`'s
- * own. */
+/* Whether `t` is the type that `f` describes. */
 static bool says(const surg_type *t, const surg__fact *f) {
   if (f->type) return surg__type_same(t, f->type);
   if (!t || t->kind != SURG_TYPE_TENSOR || t->dtype != f->dtype) return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of operators on images whose output size is an input or a sum of windows. */
+/* Rules of image operators whose output size is given by an input or follows from windows. */
 #include "infer/rules.h"
 
 /* Reads the elements of input i as dimensions: *n of them, at most `cap`. False: unknown, or the

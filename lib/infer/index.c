@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of operators that pick elements by index or by value. */
+/* Rules of operators that select elements by index or by value. */
 #include "infer/rules.h"
 
 void surg__infer_gather(surg__infer *c) {

@@ -66,7 +66,7 @@ typedef struct surg__infer {
   bool no_calls;        /* walk functions once, without a call */
   const surg_value *assumed; /* a condition assumed to be `assumed_as`; NULL: none */
   bool assumed_as;
-  const surg_graph *watched; /* `failing`: the first node of it whose inputs contradict it */
+  const surg_graph *watched; /* `failing`: its first node whose inputs contradict the operator */
   surg_node *failing;
   bool of_calls;        /* join the types of bodies over all calls */
   SURG_VEC(surg_function *) missed; /* functions for which some call was not walked */
@@ -125,7 +125,7 @@ bool surg__infer_prepare(surg__infer *c, const surg_node *n);
 void surg__infer_forget(surg__infer *c, surg_graph *g);
 /* Functions (calls.c). After the walk of a call: joins its types with those of earlier calls. */
 void surg__infer_called(surg__infer *c, surg_function *f);
-/* A call was not walked. */
+/* Records that a call of f was not walked. */
 void surg__infer_missed(surg__infer *c, surg_function *f);
 /* After the walk of the main graph: stores the final types of every function body. */
 void surg__infer_settle_functions(surg__infer *c);
@@ -149,16 +149,16 @@ const surg__elem *surg__infer_elems(surg__infer *c, size_t i, surg__elem buf[SUR
 /* As surg__infer_elems, floats included: for rules that only copy elements. */
 const surg__elem *surg__infer_any_elems(surg__infer *c, size_t i, surg__elem buf[SURG__ELEMS],
                                     uint32_t *n);
-/* Elements of any value. */
+/* The elements of any value. */
 const surg__elem *surg__infer_value_elems(surg__infer *c, const surg_value *v,
                                       surg__elem buf[SURG__ELEMS], uint32_t *n);
 /* The single known element of input i; false: there is none. */
 bool surg__infer_int(surg__infer *c, size_t i, int64_t *out);
-/* All elements of input i as numbers, at most `cap`. */
+/* Reads all elements of input i as integers, at most `cap`; false: some are unknown. */
 bool surg__infer_ints(surg__infer *c, size_t i, int64_t *out, uint32_t cap, uint32_t *n);
-/* The float elements of input i. */
+/* Reads all elements of input i as floats, at most `cap`; false: some are unknown. */
 bool surg__infer_floats(surg__infer *c, size_t i, float *out, uint32_t cap, uint32_t *n);
-/* The dtype output k must have by the operator's type parameters, or 0. */
+/* The dtype that the operator's type parameters require for output k, or 0. */
 int surg__infer_dtype(const surg__infer *c, size_t k);
 
 /* --- stating --- */
@@ -184,10 +184,10 @@ const surg_type *surg__infer_outside(surg__infer *c, const surg_type *t, const s
 void surg__infer_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *dims, size_t rank);
 void surg__infer_set_unranked(surg__infer *c, surg_value *v, int dtype);
 void surg__infer_set_elems(surg__infer *c, surg_value *v, const surg__elem *e, uint32_t n);
-/* The elements of output k, whose type was stated. */
+/* States the elements of output k, whose type is stated already. */
 void surg__infer_put_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
-/* As surg__infer_put_elems, floats included: an input of the type of output k has these
- * elements. */
+/* As surg__infer_put_elems, floats included; requires that an input of the same type as output k
+ * has these elements. */
 void surg__infer_put_any_elems(surg__infer *c, size_t k, const surg__elem *e, uint32_t n);
 
 /* Copies the elements of v, an output of a body, to output k; with `or`, only those that both have
@@ -232,12 +232,13 @@ static inline double surg__elem_as_real(surg__elem e) {
   return v;
 }
 static inline surg__elem surg__elem_unknown(void) { return (surg__elem){0, NULL, false}; }
-/* Broadcasts shape b into the shape a; false: they do not fit. */
+/* Broadcasts shape b into shape a; false: the shapes do not match. */
 bool surg__dims_broadcast(surg_dim a[SURG_LIMIT_RANK], size_t *rank, const surg_dim *b, size_t n);
-/* axis in -rank..rank-1 to 0..rank-1; calls surg__infer_bad and returns false otherwise. */
+/* Converts an axis in [-rank, rank) to [0, rank); otherwise calls surg__infer_bad and returns
+ * false. */
 bool surg__infer_axis(surg__infer *c, int64_t axis, size_t rank, size_t *out);
-/* The axes of attribute or input as a bit set over `rank` <= 64 axes. *absent: none are given.
- * False: they are not known, or the node is bad. */
+/* Reads axes from an attribute or input as a bit set over `rank` <= 64 axes. *absent: no axes are
+ * given. False: the axes are unknown, or the node is invalid. */
 bool surg__infer_axes(surg__infer *c, size_t input, size_t rank, uint64_t *set, bool *absent);
 
 #endif

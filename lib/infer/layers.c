@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of larger layers: normalisation, recurrent layers, resampling. */
+/* Rules of normalization, recurrent layers and resampling. */
 #include "infer/rules.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ void surg__infer_layer_norm(surg__infer *c) {
   surg__infer_put(c, 2, (int)dtype, dims, x.rank);
 }
 
-/* Directions of a recurrent layer, or -1. */
+/* The number of directions of a recurrent layer; -1: the attribute is invalid. */
 static int directions(const surg__infer *c) {
   const surg_str s = surg_node_string(c->n, "direction", "forward");
   if (s.n == 13 && !memcmp(s.p, "bidirectional", 13)) return 2;

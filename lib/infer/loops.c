@@ -36,14 +36,14 @@ static bool plan_of(const surg__infer *c, plan *p) {
   return inputs >= p->node && scan_states(c, inputs - p->node, &p->states);
 }
 
-/* Entry i of a list attribute, or 0. */
+/* Entry i of a list attribute; 0 if the list is absent or short. */
 static int64_t list_at(const surg__infer *c, const char *attr, size_t i) {
   size_t n = 0;
   const int64_t *v = surg_node_ints(c->n, attr, &n);
   return v && i < n ? v[i] : 0;
 }
 
-/* Input i of the node without its first `skip` dims. */
+/* The fact about input i of the node, without its first `skip` dimensions. */
 static surg__fact input_fact(surg__infer *c, size_t i, size_t skip) {
   surg__fact f = surg__infer_value(c, surg_node_input(c->n, i), 0);
   if (!skip || f.kind != SURG_TYPE_TENSOR || !f.ranked) return f;
@@ -105,7 +105,8 @@ static int truth(surg__infer *c, const surg_value *v) {
   return e && n == 1 && e[0].known ? e[0].value != 0 : -1;
 }
 
-/* The number of iterations of a Loop: its first input, unless the condition may end it earlier. */
+/* The number of iterations of a Loop: its first input if the condition is proven to stay true; 0 if
+ * the condition is false at the start; otherwise unknown. */
 static surg_dim trips(surg__infer *c, const plan *p) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;
@@ -181,7 +182,7 @@ void surg__infer_scan(surg__infer *c) {
 
 /* --- inputs of bodies --- */
 
-/* A state of which only the element type is known. */
+/* States only the element type of a state. */
 static void seed_open(surg__infer *c, surg_value *v, const surg__fact *x) {
   if (!v) return;
   if (x->kind == SURG_TYPE_TENSOR) surg__infer_set_unranked(c, v, x->dtype);
@@ -225,7 +226,7 @@ static void seed_loop(surg__infer *c, const plan *p) {
   if (!((surg__istate *)on->scratch)->refuted) surg__infer_set_elems(c, on, &yes, 1);
 }
 
-/* The inputs of a Scan's body that are slices. */
+/* States the inputs of a Scan's body that are slices of scanned inputs. */
 static void seed_slices(surg__infer *c, const plan *p) {
   const size_t inputs = surg_node_input_count(c->n), n = surg_graph_input_count(p->body);
   for (size_t i = p->node + p->states; i < inputs && i - p->node < n; i++) {

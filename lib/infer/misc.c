@@ -74,8 +74,8 @@ void surg__infer_bit_cast(surg__infer *c) {
     surg__infer_put_like(c, 0, (int)to, &x);
 }
 
-/* The inputs are a rate, a step number, and groups of n tensors: the values, their gradients, and
- * the states; the outputs are new values and new states. */
+/* Inputs: a rate, a step number, and groups of n tensors (values, gradients, states). Outputs: the
+ * new values and the new states. */
 void surg__infer_optimizer(surg__infer *c) {
   const size_t groups = c->op == SURG_OP_training_Adam ? 4 : 3;
   const size_t inputs = surg_node_input_count(c->n), outputs = surg_node_output_count(c->n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of the classical models of ai.onnx.ml. */
+/* Rules of the ai.onnx.ml operators. */
 #include "infer/rules.h"
 
 static size_t count_strings(const surg__infer *c, const char *attr) {

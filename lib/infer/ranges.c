@@ -28,7 +28,7 @@ static void widen_int(surg_range *r, bool first, int64_t v) {
   if (!exact) widen(r, false, nextafter((double)v, INFINITY));
 }
 
-/* For elements that are all NaN no range exists. */
+/* The range of a constant; false: it is too large, or all of its elements are NaN. */
 bool surg__range_of_tensor(const surg_tensor *t, surg_range *out) {
   double reals[SURG__RANGE_CONST];
   int64_t ints[SURG__RANGE_CONST];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The value range of an operator's result, from the ranges of its inputs. Operators without a range
- * in lib/schema/traits.table have an unknown result. */
+/* The value range of an operator's result, from the ranges of its inputs. An operator without a
+ * range rule in lib/schema/traits.table has the range of its type. */
 #include <math.h>
 
 #include "infer/ranges.h"

@@ -11,7 +11,7 @@ bool surg__infer_custom(surg__infer *c, const surg_node *n);
 /* elementwise.c */
 void surg__infer_same(surg__infer *c); /* output 0 has the shape of input 0 */
 void surg__infer_broadcast(surg__infer *c);
-void surg__infer_arith(surg__infer *c); /* broadcast, and tracks elements */
+void surg__infer_arith(surg__infer *c); /* broadcasts, and tracks elements */
 void surg__infer_compare(surg__infer *c); /* comparisons and logic */
 void surg__infer_identity(surg__infer *c);
 void surg__infer_cast(surg__infer *c);
@@ -23,7 +23,7 @@ void surg__infer_random_like(surg__infer *c); /* and EyeLike */
 void surg__infer_dropout(surg__infer *c);
 void surg__infer_bool_scalar(surg__infer *c);
 
-/* elems.c: tracked integers */
+/* elems.c: tracked integer elements */
 void surg__infer_arith_elems(surg__infer *c, const surg_dim *dims, size_t rank);
 void surg__infer_compare_elems(surg__infer *c, const surg_dim *dims, size_t rank);
 void surg__infer_where_elems(surg__infer *c, const surg_dim *dims, size_t rank);
@@ -36,7 +36,7 @@ void surg__infer_pick_elems(surg__infer *c, size_t k, const surg_dim *whole, con
                         size_t rank, const int64_t *from, const int64_t *step);
 void surg__infer_cum_sum(surg__infer *c);
 void surg__infer_scatter(surg__infer *c); /* ScatterElements, ScatterND */
-/* Elements of a reduction over the axes in `set`. */
+/* The elements of a reduction over the axes in `set`. */
 void surg__infer_reduce_elems(surg__infer *c, const surg__fact *x, uint64_t set);
 
 /* shapes.c */

@@ -427,7 +427,7 @@ static bool range_count(int64_t start, int64_t limit, int64_t delta, int64_t *co
   }
   if (delta == INT64_MIN || span == INT64_MIN) return false;
   *count = (span / delta) + (span % delta != 0);
-  assert(*count > 0); /* both are of one sign */
+  assert(*count > 0); /* both have the same sign */
   return surg__mul_i64(*count - 1, delta, &last);
 }
 
@@ -441,7 +441,7 @@ static surg_dim range_length(surg__infer *c, surg__elem start, surg__elem limit,
   return surg__expr_dim(surg__expr_max(steps, surg__expr_num(c->m, 0)));
 }
 
-/* One element of a constant of float or double. */
+/* Reads a constant of one float or double. */
 static bool range_real(surg__infer *c, size_t i, double *out) {
   const surg_tensor *t = surg_value_settled(surg_node_input(c->n, i));
   float narrow;

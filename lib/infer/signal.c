@@ -2,7 +2,7 @@
 /* Rules of signal processing, and of Einsum. */
 #include "infer/rules.h"
 
-/* The single element of input i as a dim; false when the node is bad. */
+/* The single element of input i as a dimension; false: the node is invalid. */
 static bool scalar_dim(surg__infer *c, size_t i, surg_dim *d) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n;

@@ -207,7 +207,7 @@ void surg__infer_forget(surg__infer *c, surg_graph *g) {
 /* --- the walk --- */
 
 typedef struct frame {
-  surg_node *node;               /* the next one */
+  surg_node *node;               /* the next node to visit */
   const surg_node *call;         /* the call that the body is walked for; NULL: none */
   const surg_function *function; /* the function of that call */
   uint32_t calls;                /* number of enclosing calls */

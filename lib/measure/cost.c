@@ -356,7 +356,7 @@ static bool mode_is(const surg_node *n, const char *mode) {
   return s.n == strlen(mode) && memcmp(s.p, mode, s.n) == 0;
 }
 
-/* 2 or 4 neighbours along each axis that is resized. */
+/* 2 or 4 neighbours along each resized axis. */
 static bool resize(cost *c) {
   if (mode_is(c->n, "nearest")) return true;
   const int64_t near = mode_is(c->n, "cubic") ? 4 : 2;

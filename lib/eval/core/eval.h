@@ -49,7 +49,7 @@ typedef struct surg_kctx {
   const surg__array *in; /* n_in entries */
   uint32_t n_in, n_out;
   surg__array *out;   /* n_out entries; filled by surg__k_out */
-  const bool *wanted; /* output i is present on the node */
+  const bool *wanted; /* whether output i is present on the node */
   uint64_t max_bytes, max_work, bytes, work;
   const char *why;        /* static text, set with CANNOT and INVALID */
   /* True when a model is run, false when one node is folded. If the standard leaves a result

@@ -94,7 +94,7 @@ static inline void surg__store_int(int dtype, void *p, uint64_t i, uint64_t v) {
   }
 }
 
-/* An element of a type of numbers as a double, integers rounded. */
+/* An element of any numeric type as a double; 64-bit integers are rounded. */
 static inline double surg__load_number(int dtype, const void *p, uint64_t i) {
   if (!surg__dtype_is_int(dtype)) return surg__load_f64(dtype, p, i);
   const uint64_t v = surg__load_int(dtype, p, i);

@@ -9,7 +9,7 @@ typedef struct surg__depthwise {
   surg__im2col windows;
   const double *weight;    /* of all output channels */
   uint64_t planes;         /* batch size times output channels */
-  uint64_t channels;       /* output channels */
+  uint64_t channels;       /* number of output channels */
   uint64_t multiplier;     /* output channels per input channel */
 } surg__depthwise;
 

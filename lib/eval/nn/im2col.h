@@ -12,7 +12,7 @@ typedef struct surg__im2col {
   const surg__window *w;
   int dtype;
   const void *data;
-  uint64_t at;       /* element 0 of the first channel */
+  uint64_t at;       /* index of element 0 of the first channel */
   double zero;       /* the value of padding: the zero point */
   int64_t *offset;   /* per kernel element, n numbers: index times dilation */
   /* For the current run of positions, per kernel element: its first index in a channel, and the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sliding windows over the spatial axes. */
+/* Sliding windows over the spatial axes, for convolutions and pools. */
 #include "eval/nn/window.h"
 
 /* Larger sizes are rejected, so that sums and products of two sizes fit int64. */
