@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `check --targets all|A,B IN`: which engines support a model as it is, and which after a repair.
- */
+/* `check --targets all|A,B IN`: for each engine, whether it supports a model unchanged and
+ * whether it does after a repair. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +11,13 @@
 typedef struct matrix {
   surg_context *ctx;
   const surg_model *m;
-  json_t *list; /* or NULL: lines */
+  json_t *list; /* NULL: print text */
   const judging *how;
   size_t supported, unknown, repaired, all;
 } matrix;
 
-/* Whether a word of "all" or "tensorrt,ort-1.10" stands for a target: its name, or how it starts.
- */
+/* Whether the list selects a target. An entry is "all", the target's name ("ort-1.10"), or the
+ * part of its name before a '-' ("tensorrt"). */
 static bool wanted(const char *words, const char *name) {
   for (const char *p = words; *p;) {
     const size_t n = strcspn(p, ",");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms in which `check` tells its findings. SARIF is the OASIS format 2.1.0. */
+/* Prints the findings of `check` as text, JSON or SARIF (OASIS format, version 2.1.0). */
 #include "check_report.h"
 
 #include <ctype.h>
@@ -14,24 +14,24 @@ bool report_lines(const report *r) {
   return r->out->form != FORM_TEXT;
 }
 
-/* --- places --- */
+/* --- locations in the model --- */
 
 typedef struct place {
-  size_t graph;     /* bytes of the path of the graph around the node */
-  long long index;  /* of the node; -1: it is no place in a node */
-  const char *name; /* NULL: it bears none */
+  size_t graph;     /* bytes of the path of the graph that contains the node */
+  long long index;  /* of the node; -1: the location is not inside a node */
+  const char *name; /* NULL: the node has no name */
   const char *op;
   size_t name_len, op_len;
 } place;
 
-/* The end of a quoted text that opens at p. */
+/* The end of the quoted text that starts at p. */
 static const char *quote_end(const char *p) {
   for (p++; *p && *p != '"'; p++)
     if (*p == '\\' && p[1]) p++;
   return p;
 }
 
-/* Reads `node[3] "a" (Add)` at p. */
+/* Parses `node[3] "a" (Add)` at p. */
 static void read_node(const char *p, place *out) {
   char *end;
   out->index = strtoll(p + strlen("node["), &end, 10);
@@ -47,7 +47,8 @@ static void read_node(const char *p, place *out) {
   out->op_len = strcspn(out->op, ")");
 }
 
-/* The innermost node of a place, `graph.node[5] "If_5" (If).then_branch.node[2] (Add).input[0]`. */
+/* The innermost node of a location such as `graph.node[5] "If_5" (If).then_branch.node[2]
+ * (Add).input[0]`. */
 static place parse_place(const char *where) {
   place out = {.graph = 0, .index = -1};
   const char *start = where;

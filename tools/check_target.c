@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `check --target`: what an engine does not take, as findings, and the verdict. */
+/* `check --target`: reports what an engine does not support, and the verdict. */
 #include "check_target.h"
 
 #include <string.h>
@@ -26,8 +26,8 @@ static void count(target_tally *all, surg_verdict v, bool misread) {
   all->misread += misread;
 }
 
-/* Invalid, and accepted by the engine: a warning. Invalid, and nothing is known: a note of that
- * code. */
+/* The severity of a finding under a target: an error where the target rejects the model, a note
+ * where support is unknown, at most a warning where the target accepts an invalid construct. */
 static surg_severity severity_of(const char *code, surg__verdict v) {
   const surg_severity own = surg__check_severity(code);
   if (v == SURG__ILLEGAL) return SURG_ERROR;
@@ -41,17 +41,17 @@ static void heard(void *user, const surg_objection *o) {
   report_show_as(t->r, o->severity, o->code, o->where, o->text, o->pass);
 }
 
-/* What loading finds and the verdict does not count: the rest comes again from surg_target_judge.
- */
+/* Reports a loader finding that does not count in the verdict. surg_target_judge reports all
+ * other ones again, so they are skipped here. */
 void check_target_finding(report *r, const surg_target *t, const finding *f) {
-  /* Some is judged node by node; what is accepted is shown here. */
+  /* A code that the target judges node by node is accepted here; its objections follow later. */
   const bool judged = surg__target_judges(f->code);
   const surg_verdict v = judged ? SURG_SUPPORTED : surg__target_finding(t, f->code);
   if (!judged && (surg__check_severity(f->code) == SURG_ERROR || v != SURG_SUPPORTED)) return;
   report_show_as(r, severity_of(f->code, v), f->code, f->where, f->text, f->pass);
 }
 
-/* What can be done about it. */
+/* Reports the repairs that would make the model supported. */
 static surg_status find_repair(report *r, const surg_target *t, const char *name, quiet_model *q) {
   verdict v;
   const surg_status s = verdict_find(&v, t, q->m);
@@ -65,10 +65,10 @@ static surg_status find_repair(report *r, const surg_target *t, const char *name
   return s;
 }
 
-#define ELSEWHERE_SHOWN 20u /* nodes on the CPU that are listed; the rest is counted */
+#define ELSEWHERE_SHOWN 20u /* nodes on the CPU that are listed; the others are counted */
 
 typedef struct placing {
-  json_t *list; /* or NULL: lines */
+  json_t *list; /* NULL: print text */
   size_t shown;
 } placing;
 
@@ -82,7 +82,7 @@ static void placed(void *user, const surg_objection *o) {
     printf("    %s: %s%s\n", o->where, known ? "" : "unknown: ", o->text);
 }
 
-/* The nodes of a supported model that the host of the target runs. */
+/* Reports the nodes of a supported model that run on the host instead of the target's device. */
 static surg_status elsewhere(report *r, const surg_target *t, surg_model *m) {
   placing p = {.list = report_lines(r) ? json_array() : NULL};
   size_t nodes, off, open;
@@ -125,8 +125,8 @@ static void print_verdict(const report *r, const surg_target *t, surg_verdict v,
   printf("\n  source: %s\n", surg_target_source(t));
 }
 
-/* The model of the verdict is loaded with its defects and with lines that go nowhere: cures that
- * fail have some. */
+/* Loads the model again, with its defects, in a context that prints nothing: trying repairs that
+ * fail produces diagnostics that the user must not see. */
 surg_status check_target(report *r, const surg_target *t, const char *name,
                          const cli_common *common, const findings *f, target_tally *all) {
   telling tell = {.r = r, .all = all};
@@ -135,7 +135,7 @@ surg_status check_target(report *r, const surg_target *t, const char *name,
   if (s == SURG_OK)
     s = surg_target_judge(t, q.m, heard, &tell, NULL);
   else
-    all->unsupported++; /* no model can be made of it */
+    all->unsupported++; /* the file cannot be loaded as a model */
   const surg_verdict v = target_verdict(all);
   r->verdict = surg_verdict_name(v);
   if (s == SURG_OK && !r->out->quiet) {

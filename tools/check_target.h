@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `check --target`: what an engine does not take, as findings. */
+/* `check --target`: reports what an engine does not support. */
 #ifndef SURG_CHECK_TARGET_H
 #define SURG_CHECK_TARGET_H
 
 #include "check_report.h"
 #include "judging.h"
 
-/* A target by name, or from a file (a path with a '/' or that ends in .target); NULL after a line,
- * *code set. */
+/* Loads a target by name, or from a file (a path that contains '/' or ends in .target). Returns
+ * NULL after printing an error, with the exit code in *code. */
 surg_target *cli_target(surg_context *ctx, const char *name, int *code);
-/* The verdict on one model: what loading found comes first, then check_target. */
+/* Objections to one model, counted by verdict. check_target adds to the findings of the loader. */
 typedef struct target_tally {
-  size_t unsupported, misread, unknown; /* objections; misread: of the unsupported ones */
+  size_t unsupported, misread, unknown; /* misread: the part of `unsupported` that changes
+                                         * results */
 } target_tally;
 surg_verdict target_verdict(const target_tally *all);
-/* Shows a finding of the loader that is not among the objections of check_target. */
+/* Reports a finding of the loader that check_target does not report as an objection. */
 struct finding;
 void check_target_finding(report *r, const surg_target *t, const struct finding *f);
-/* Reports every objection to the model, and the verdict; SURG_OK unless memory ran out. */
+/* Reports every objection to the model, and the verdict. Returns SURG_OK or SURG_ENOMEM. */
 struct findings;
 surg_status check_target(report *r, const surg_target *t, const char *name,
                          const cli_common *common, const struct findings *f, target_tally *all);
-/* The matrix of a model and the targets that `words` stand for; an exit code. */
+/* Prints the support matrix of a model for the targets that the list `words` selects. Returns an
+ * exit code. */
 int check_matrix(surg_context *ctx, const cli_common *common, const judging *how, const char *words,
                  const char *in);
 

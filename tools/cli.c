@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands share. */
+/* Option parsing, output and error handling shared by all commands. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -74,8 +74,8 @@ int cli_schemas(surg_context *ctx, const cli_common *common) {
   return code;
 }
 
-/* Files are read as soon as they are named, together with those before, so that what is wrong with
- * one is wrong usage. */
+/* Loads a --schema file together with those given before it. Files are loaded while options are
+ * parsed, so that an invalid file is a usage error. */
 static int take_schema(cli_common *c, const char *path) {
   if (c->n_schemas == CLI_SCHEMAS) return cli_usage("--schema is given too often");
   const cli_common plain = {.quiet = c->quiet, .max_memory = c->max_memory};
@@ -132,14 +132,15 @@ bool cli_number(const char *text, uint64_t *out) {
   return false;
 }
 
-/* The command whose options are read, for its help; "": the main form. */
+/* The command whose options are parsed, for its help hint; "" is the main form. */
 static char command_name[32];
 
 static void put_help_hint(void) {
   fprintf(stderr, " (try `onnxsurg %s%s--help`)\n", command_name, *command_name ? " " : "");
 }
 
-/* Help begins with "usage: onnxsurg NAME", or with a bracket where there is no name. */
+/* Reads the command name from its help, which starts with "usage: onnxsurg NAME", or with a
+ * bracket for the main form, which has no name. */
 static void note_command(const char *help) {
   static const char start[] = "usage: onnxsurg ";
   *command_name = 0;
@@ -168,9 +169,9 @@ static const char *option_at(const void *list, size_t i) {
   return ((const struct option *)list)[i].name;
 }
 
-/* A bad option as getopt_long left it: optopt is what a known one without its value stands for, or
- * an unknown letter, or 0; of letters that stand together argv[optind - 1] may be the word before.
- */
+/* Reports an option that getopt_long rejected. optopt is the value of a known option whose
+ * argument is missing or unexpected, an unknown letter, or 0 for an unknown long option. In a
+ * group of letters (-qx) argv[optind - 1] may be the word before the group. */
 static int bad_option(char **argv, const struct option *known) {
   const char letter[] = {'-', (char)optopt, 0};
   const char *given = optopt ? letter : argv[optind - 1];
@@ -281,8 +282,9 @@ int cli_need_folder(const char *dir, const char *option, bool make) {
   return EXIT_IO;
 }
 
-/* Why an earlier write to the stream failed: errno may be that of a later call (ENOTTY of isatty).
- */
+/* The errno of an earlier failed write to stdout, whose error flag is still set. `last` may be
+ * the errno of a later call (isatty sets ENOTTY), so only codes that a write can set are
+ * accepted. */
 static int write_error(int last) {
   static const int of_writes[] = {ENOSPC, EDQUOT, EFBIG, EIO, EPIPE, EBADF};
   for (size_t i = 0; i < SURG_COUNT(of_writes); i++)
@@ -300,8 +302,8 @@ int cli_flush(int code) {
   return code == EXIT_DONE ? EXIT_IO : code;
 }
 
-/* Takes a common option; -1 when it is none of them, else EXIT_DONE or another code after a line.
- */
+/* Applies a common option. Returns -1 for any other option, else EXIT_DONE or, after printing an
+ * error, another exit code. */
 static int common_option(cli_common *c, int option, const char *argument) {
   uint64_t n = 0;
   switch (option) {

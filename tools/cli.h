@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands share: exit codes, the context with its printer, common options, text. */
+/* Shared by all commands: exit codes, the context that prints diagnostics, common options, text. */
 #ifndef SURG_CLI_H
 #define SURG_CLI_H
 
@@ -18,97 +18,101 @@ enum {
   EXIT_IO = 3,
   EXIT_LIMIT = 4,
   EXIT_INTERNAL = 5,
-  EXIT_UNKNOWN = 6 /* of an engine: support unknown */
+  EXIT_UNKNOWN = 6 /* support by the target is unknown */
 };
 
-/* The exit code that a failure of the library stands for. */
+/* The exit code for a status of the library. */
 int cli_exit_code(surg_status status);
 
-#define CLI_SCHEMAS 32 /* most of --schema */
+#define CLI_SCHEMAS 32 /* most --schema files */
 
-/* Options that every command takes. */
+/* Options that every command accepts. */
 typedef struct cli_common {
   bool quiet, json, summary;
   uint64_t max_memory, timeout_seconds;
   uint32_t max_depth;
   surg_load_options load;
-  const char *schemas[CLI_SCHEMAS]; /* files of --schema that hold */
+  const char *schemas[CLI_SCHEMAS]; /* --schema files loaded so far */
   size_t n_schemas;
 } cli_common;
 
-/* A context that prints diagnostics on standard error: errors always, notes and warnings unless
- * quiet. NULL after a line when memory is short. */
+/* Creates a context that prints diagnostics on standard error: errors always, notes and warnings
+ * unless --quiet is given. Returns NULL after printing an error when memory runs out. */
 surg_context *cli_context(const cli_common *common);
-/* Whether memory of the context ran out since it was made, so that what was built for output may
- * lack something; then after a line. */
+/* Whether the context ever ran out of memory, so that generated output may be incomplete. Prints
+ * an error if so. */
 bool cli_out_of_memory(surg_context *ctx);
 
-/* Loads a model leniently: with its defects as findings, and without data files that are missing.
- * The commands that show or mend a model take what comes. */
+/* Loads a model leniently: defects become findings, and missing data files are no error. For
+ * commands that inspect or mend a model. */
 surg_status cli_load_any(surg_context *ctx, const cli_common *common, const char *path,
                          surg_model **out);
-/* The same for commands that make something of a model: one with an error finding is refused. */
+/* As cli_load_any, for commands that transform a model: fails if any finding is an error. */
 surg_status cli_load(surg_context *ctx, const cli_common *common, const char *path,
                      surg_model **out);
 
-/* "12", "4KiB", "1.5GiB"-less: whole numbers with an optional KiB, MiB, GiB. */
+/* Parses a non-negative integer with an optional unit: "12", "4KiB", "3MiB", "1GiB". No
+ * fractions. */
 bool cli_number(const char *text, uint64_t *out);
-/* A number that is not negative, such as a tolerance. */
+/* Parses a non-negative real number, such as a tolerance. */
 bool cli_real(const char *text, double *out);
-/* The graver of two exit codes: unknown is graver than done and less than everything else. */
+/* The more severe of two exit codes. "Support unknown" ranks above success and below all others. */
 int cli_worse(int a, int b);
-/* One line on standard error that ends in "try `onnxsurg --help`"; returns EXIT_USAGE. */
+/* Prints a usage error that ends in "try `onnxsurg --help`". Returns EXIT_USAGE. */
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* A line on standard error; returns EXIT_LIMIT. */
+/* Prints an out-of-memory error. Returns EXIT_LIMIT. */
 int cli_no_memory(void);
-/* Untrusted text, escaped, to a stream. */
+/* Writes untrusted text to a stream, escaped. */
 void cli_put(FILE *f, const char *text);
-/* The same as a heap string of at most `max` bytes of it (0: all); NULL: out of memory. */
+/* The escaped text of at most `max` bytes (0: all), for the caller to free. NULL: out of memory. */
 char *cli_escaped(const char *text, size_t max);
-/* Words of `text` in lines of at most CLI_WIDTH and a newline; the first line starts after `start`
- * columns, the others are indented. */
+/* Prints `text` word-wrapped to CLI_WIDTH columns, with a final newline. The first line starts
+ * at column `start`; the others are indented. */
 #define CLI_WIDTH 80
 void cli_put_wrapped(surg__buf *b, const char *text, size_t start, size_t indent);
-/* As a JSON string; what is not UTF-8 (only paths can be) is escaped. */
+/* A JSON string. Bytes that are not UTF-8 (only paths contain them) are escaped. */
 json_t *cli_text_json(const char *text);
-/* Prints and frees. */
+/* Prints a JSON value and frees it. */
 void cli_print_json(json_t *j);
-/* EXIT_IO after a line when the folder in which `path` should be made is not there. */
+/* Fails with EXIT_IO, after printing an error, when the folder that would contain `path` is
+ * missing. */
 int cli_check_folder(const char *path);
-/* EXIT_IO after a line when `dir`, which the option (or NULL) names, is no folder; `make`: where it
- * is not there the line says how to make it. */
+/* Fails with EXIT_IO, after printing an error, when `dir` is not a folder. `option` is the
+ * option that names it, or NULL; with `make` the error suggests how to create a missing folder. */
 int cli_need_folder(const char *dir, const char *option, bool make);
-/* The name of a file without its folders. */
+/* The last component of a path. */
 const char *cli_base_name(const char *path);
-/* Flushes standard output; EXIT_IO after a line when that fails. */
+/* Flushes standard output and returns `code`. If writing failed, prints an error and returns
+ * EXIT_IO in place of EXIT_DONE. */
 int cli_flush(int code);
 
-/* From now on the first Ctrl-C or SIGTERM only makes cli_interrupted true; the second ends the
- * program. */
+/* Installs signal handlers: the first SIGINT (Ctrl-C) or SIGTERM makes cli_interrupted true, the
+ * second one ends the program. */
 void cli_stop_on_signals(void);
-bool cli_interrupted(void *user); /* user: unused; for callbacks of the library */
-/* Seconds as milliseconds, UINT64_MAX where they are too many. */
+bool cli_interrupted(void *user); /* user: unused; a callback of the library */
+/* Converts seconds to milliseconds; UINT64_MAX on overflow. */
 uint64_t cli_milliseconds(uint64_t seconds);
 
-/* A line on a terminal for work that takes over half a second: what is done now. `what` must
- * outlive the run. Clear it before printing anything else. */
+/* Shows a progress line on a terminal once work lasts over half a second. `what` describes the
+ * current step and must outlive the run. Call cli_progress_clear before printing anything else. */
 void cli_progress_start(const char *what);
 void cli_progress(const char *what);
 void cli_progress_clear(void);
 void cli_progress_stop(void);
 
 /* Budgets of commands that run models. */
-#define CLI_RUN_BYTES (UINT64_C(1) << 32)  /* of the results of one node */
-#define CLI_RUN_WORK (UINT64_C(1) << 42)   /* operations of a run */
-#define CLI_RUN_TURNS (UINT64_C(1) << 24)  /* of all loops of a run */
-#define CLI_CHECK_WORK (UINT64_C(1) << 36) /* ... where many runs are made on the way */
+#define CLI_RUN_BYTES (UINT64_C(1) << 32)  /* bytes of the results of one node */
+#define CLI_RUN_WORK (UINT64_C(1) << 42)   /* operations per run */
+#define CLI_RUN_TURNS (UINT64_C(1) << 24)  /* loop iterations per run, all loops together */
+#define CLI_CHECK_WORK (UINT64_C(1) << 36) /* as above, for commands with many runs */
 #define CLI_CHECK_TURNS (UINT64_C(1) << 20)
-/* In a surg__proof_options. */
+/* The budgets of a proof by runs, as initializers of a surg__proof_options. */
 #define CLI_PROOF_BUDGET \
   .max_bytes = CLI_RUN_BYTES, .max_work = CLI_CHECK_WORK, .max_turns = CLI_CHECK_TURNS
-#define CLI_RUN_MEMORY (UINT64_C(8) << 30) /* values in flight count against the memory of a run */
+#define CLI_RUN_MEMORY (UINT64_C(8) << 30) /* memory limit of a run; live values count */
 
-/* `--dim NAME=N`; names stay where the arguments are. cli_dim_of is a surg__dim_of. */
+/* The values of `--dim NAME=N`. Names point into the argument strings. cli_dim_of is a
+ * surg__dim_of callback: it returns the size given for a symbol. */
 typedef struct cli_dims {
   surg_size *items;
   size_t n;
@@ -117,25 +121,29 @@ bool cli_dims_take(cli_dims *d, char *arg);
 bool cli_dim_of(void *user, const char *symbol, int64_t *out);
 void cli_dims_free(cli_dims *d);
 
-/* The text of a file, to free(), of at most `most` bytes and one more where it is longer. An exit
- * code after a line when it cannot be read. */
+/* Reads a file into *text, for the caller to free. Reads at most `most` + 1 bytes; *n above
+ * `most` means that the file is too long. Returns an exit code, after printing an error if
+ * reading failed. */
 int cli_read_text(const char *path, size_t most, char **text, size_t *n);
-/* Reads custom operators into the context: EXIT_DONE, or another code after a line. */
+/* Loads definitions of custom operators into the context. Returns EXIT_DONE, or another exit
+ * code after printing an error. */
 int cli_schemas_load(surg_context *ctx, const char *path);
-/* The same with all files of --schema, for contexts that cli_context does not make. */
+/* Loads all --schema files into a context that cli_context did not create. */
 int cli_schemas(surg_context *ctx, const cli_common *common);
-/* Appends passes to pipeline text: those that `--opset N` and `--opset DOMAIN=N` stand for, and
- * that of `--ir` (or NULL). EXIT_USAGE after a line. */
+/* Appends to pipeline text the passes for `--opset N` and `--opset DOMAIN=N`, and the one for
+ * `--ir` (`ir`, or NULL). Returns EXIT_USAGE after printing an error. */
 int cli_moves(surg__buf *to, const char *const *opsets, size_t n, const char *ir);
 struct surg__run_options;
-/* `--external-data NAME`. */
+/* Applies `--external-data NAME`. */
 int cli_take_external(surg_save_options *save, const char *name);
-/* `--allow CLASS`. */
+/* Applies `--allow CLASS`. */
 int cli_take_allow(struct surg__run_options *run, const char *word);
-/* Reads rewrite rules into the context: EXIT_DONE, or another code after a line. */
+/* Loads rewrite rules into the context. Returns EXIT_DONE, or another exit code after printing
+ * an error. */
 int cli_rules_load(surg_context *ctx, const char *path);
 
-/* Common options by their getopt values; every command puts CLI_COMMON_OPTIONS in its table. */
+/* Values that getopt returns for the common options. The option table of every command contains
+ * CLI_COMMON_OPTIONS. */
 enum {
   OPT_QUIET = 1000,
   OPT_JSON,
@@ -184,47 +192,51 @@ int cli_sizes(surg__buf *to, const cli_words *dims, const cli_words *shapes);
 /* The options of a command. */
 typedef struct cli_command {
   const struct option *options; /* its own, CLI_COMMON_OPTIONS, and an empty one */
-  const char *letters;          /* those of one letter, as for getopt; NULL: none */
-  const char *help;             /* NULL: `take` answers OPT_HELP */
-  /* Takes an option of its own: EXIT_DONE, CLI_STOP, or another code after a line. NULL where the
-   * command has none. */
+  const char *letters;          /* short options, as for getopt; NULL: none */
+  const char *help;             /* NULL: `take` handles OPT_HELP */
+  /* Applies an option of the command: EXIT_DONE, CLI_STOP, or another exit code after printing
+   * an error. NULL if the command has no options of its own. */
   int (*take)(void *user, int option, char *argument);
   void *user;
-  cli_common *common; /* is set up, and takes the common ones */
+  cli_common *common; /* initialized here; receives the common options */
 } cli_command;
-/* Takes all options. True: the command is to be done, its arguments start at argv[optind]. False:
- * there is nothing more to do, and *code is the exit code. */
+/* Parses all options. Returns true if the command must run; its arguments start at argv[optind].
+ * Returns false if the command is finished, with its exit code in *code. */
 bool cli_options(int argc, char **argv, const cli_command *c, int *code);
 
-/* What a model holds, for summaries and `info`. */
+/* Operator counts and sizes of a model, for summaries and `info`. */
 typedef struct cli_op_count {
   const char *domain, *op;
   size_t count;
-  surg_op_class op_class; /* of the first one */
-  bool control;           /* runs subgraphs */
+  surg_op_class op_class; /* class of the first such node */
+  bool control;           /* has subgraphs */
 } cli_op_count;
 typedef struct cli_stats {
-  size_t nodes; /* with subgraphs and functions */
+  size_t nodes; /* including subgraphs and functions */
   size_t subgraphs, functions, initializers;
   uint64_t parameters, weight_bytes; /* of initializers and constants */
-  cli_op_count *ops;                 /* by count, then name; strings are heap copies */
+  cli_op_count *ops;                 /* by count, then name; owns its strings */
   size_t op_count;
 } cli_stats;
 bool cli_stats_of(const surg_model *m, cli_stats *out);
 void cli_stats_free(cli_stats *s);
-int cli_by_operator(const void *a, const void *b); /* qsort: cli_op_count by name, then domain */
-/* {"Conv": 3, "com.acme.Foo": 1}, by count. */
+int cli_by_operator(const void *a, const void *b); /* for qsort: cli_op_count by name, then
+                                                    * domain */
+/* A JSON object such as {"Conv": 3, "com.acme.Foo": 1}, in order of count. */
 json_t *cli_ops_json(const cli_stats *s);
 void cli_add_op_json(json_t *all, const cli_op_count *op);
-/* "2.5 MiB" into one of a few rotating buffers. */
+/* Formats a size in bytes ("2.5 MiB"). Returns one of a few static buffers that later calls
+ * reuse. */
 const char *cli_bytes(uint64_t n);
-/* "812", "4.09 G": three digits and a thousand, million, ... likewise. */
+/* Formats a count with three digits and a unit of thousands, millions, ... ("812", "4.09 G").
+ * Returns a static buffer, as cli_bytes. */
 const char *cli_count(uint64_t n);
 
 int cmd_surgery(int argc, char **argv);
-/* argv[0] names a pass or preset; -1: it does not. */
+/* Runs the pass or preset named argv[0]. Returns an exit code, or -1 if there is none of that
+ * name. */
 int cmd_pass(int argc, char **argv);
-/* The built-in pass whose name is nearest to `word`, or NULL. */
+/* The built-in pass with the most similar name, or NULL. */
 const char *cmd_pass_nearest(const char *word);
 int cmd_cat(int argc, char **argv);
 int cmd_check(int argc, char **argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg cat IN`: the model as text. */
+/* `onnxsurg cat IN`: prints the model as text. */
 #include "cli.h"
 
 static const char help[] =
@@ -13,7 +13,7 @@ static const char help[] =
 enum { OPT_STRICT = OPT_OWN };
 
 static int take(void *strict, int o, char *arg) {
-  (void)o, (void)arg; /* there is but one */
+  (void)o, (void)arg; /* the only option */
   *(bool *)strict = true;
   return EXIT_DONE;
 }

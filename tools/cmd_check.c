@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg check IN...`: every finding about a model, one line each. */
+/* `onnxsurg check IN...`: reports every finding about a model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,11 +39,11 @@ enum {
 
 typedef struct checking {
   cli_common common;
-  const surg_target *target; /* NULL: findings about ONNX itself */
+  const surg_target *target; /* NULL: check against the ONNX specification only */
   judging how;
   bool strict;
   const char *target_name, *targets;
-  const char *opset; /* of --opset; NULL: none */
+  const char *opset; /* argument of --opset; NULL: not given */
   surg__run_options run;
   output out;
 } checking;
@@ -52,13 +52,13 @@ typedef struct checked {
   report r;
   const surg_target *target;
   target_tally all;
-  bool blocked; /* a move to the opset of --opset is */
-  const char *code; /* of the last error that loading with a target met; NULL: none */
+  bool blocked; /* --opset: the conversion is not possible */
+  const char *code; /* of the last loading error, only with a target; NULL: none */
   char *where, *text;
 } checked;
 
-/* Keeps an error of the loader: if there is no model that a target could judge, it is the reason.
- */
+/* Keeps the last error of the loader, which is the reason for the verdict if no model can be
+ * built from the file. */
 static void keep_last(checked *file, const finding *f) {
   if (surg__check_severity(f->code) != SURG_ERROR || !f->text) return;
   free(file->where);
@@ -81,7 +81,7 @@ static void found(void *user, const finding *f) {
     report_show(r, f->code, f->where, f->text, f->pass);
 }
 
-/* The move is made on a clone; what stands in its way is heard. */
+/* Converts a clone of the model to the opset of --opset and reports what prevents it (E135). */
 static surg_status try_move(checking *c, findings *f) {
   surg_context *ctx = f->ctx;
   surg__pipeline *p = NULL;
@@ -101,7 +101,7 @@ static surg_status try_move(checking *c, findings *f) {
   return s;
 }
 
-/* What holds against the model that came of the file. */
+/* Reports the findings in the loaded model. */
 static surg_status examine(checking *c, findings *f, checked *file) {
   surg_status s = c->target ? check_target(&file->r, c->target, c->target_name, &c->common, f,
                                            &file->all)
@@ -110,7 +110,8 @@ static surg_status examine(checking *c, findings *f, checked *file) {
   return s;
 }
 
-/* With a target its verdict decides, whatever our own checker finds. */
+/* The exit code of a file. With a target the verdict decides, whatever errors the checker
+ * reports. */
 static int code_of(const checking *c, const checked *file) {
   const report *r = &file->r;
   const bool strict = c->strict && r->counts[SURG_WARNING];
@@ -119,7 +120,7 @@ static int code_of(const checking *c, const checked *file) {
   return judging_exit(&c->how, target_verdict(&file->all));
 }
 
-/* What `mend` makes of it: after the findings, where there is something to be cured. */
+/* Tries `mend`, if there is something to fix, and reports the result after the findings. */
 static surg_status look_ahead(const checking *c, const findings *f, checked *file) {
   report *r = &file->r;
   outlook o;
@@ -152,7 +153,7 @@ static int check_file(checking *c, const char *path) {
   if (f.m) {
     surg_status s = examine(c, &f, &file);
     if (s == SURG_OK) s = look_ahead(c, &f, &file);
-    /* A target gives a verdict where data files are missing, too. */
+    /* A target gives a verdict even if data files are missing. */
     if (s != SURG_OK || c->target) code = cli_exit_code(s);
   }
   if (!f.m && file.code) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg doctor [--target T] [--error TEXT|FILE|-] IN`: the checklist an expert walks, a line
- * each, the verdict, and the one command that cures. It asks `check`, the target and `explain`;
- * nothing is judged here, and nothing is written. */
+/* `onnxsurg doctor [--target T] [--error TEXT|FILE|-] IN`: prints a checklist with one line per
+ * topic, the verdict, and the one command that fixes the model. All results are from `check`,
+ * the target and `explain`; this file only combines them, and writes no model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ typedef enum row_id {
 
 static const struct row_info {
   const char *title;
-  const char *cure; /* where the finding says none */
+  const char *cure; /* used if the finding suggests none */
 } infos[ROWS] = {
     [R_MESSAGE] = {"message", NULL},
     [R_LOADS] = {"loads", "fetch or export it again"},
@@ -54,9 +54,9 @@ _Static_assert(SURG_COUNT(infos) == R_TIDY + 1, "a title for each row");
 
 typedef struct row {
   size_t open, notes;
-  char *first; /* of what is open, else of notes; heap */
+  char *first; /* text of the first open problem, else of the first note; heap */
   bool first_open;
-  const char *pass; /* that mends it, of the first */
+  const char *pass; /* the pass that fixes `first` */
 } row;
 
 typedef struct doctor {
@@ -67,11 +67,11 @@ typedef struct doctor {
   surg_target *t;
   findings model;
   row rows[ROWS];
-  row_id now; /* of what is heard from a target made for a question */
-  surg__buf passes; /* that mend what is open, once each */
-  int opset;           /* that operators newer than the import need; 0: none is newer */
-  char opset_pass[32]; /* the pass that moves the model there */
-  outlook mend;        /* what `mend` makes of the model */
+  row_id now; /* row for objections of the target built for the current question */
+  surg__buf passes; /* passes that fix the open problems, each once */
+  int opset;           /* lowest opset with all operators that are too new; 0: none is */
+  char opset_pass[32]; /* the pass that converts the model to it */
+  outlook mend;        /* result of trying `mend` */
   bool failed;
 } doctor;
 
@@ -105,7 +105,8 @@ static row_id row_of_code(const char *code) {
   return code[0] == 'E' ? R_VALID : R_TIDY;
 }
 
-/* Passes named with a hole ("ir{to=N}") are no command. */
+/* Adds a pass to the suggested pipeline, once. A pass with a placeholder ("ir{to=N}") is not
+ * runnable and is skipped. */
 static void take_pass(doctor *d, const char *pass) {
   if (!pass || strstr(pass, "=N") || strstr(pass, "NAME")) return;
   const size_t n = strlen(pass);
@@ -114,8 +115,8 @@ static void take_pass(doctor *d, const char *pass) {
   surg__buf_printf(&d->passes, "%s%s", d->passes.n ? "," : "", pass);
 }
 
-/* Of an operator that came with a later opset than the model imports: the pass that moves the model
- * to the latest of those opsets. NULL: the finding is another. */
+/* For a finding about an operator that is newer than the imported opset: the pass that converts
+ * the model to the latest opset such operators need. NULL for any other finding. */
 static const char *newer(doctor *d, const finding *f) {
   static const char came[] = "it came with opset ";
   const char *at = f->text && !strcmp(f->code, "E103") ? strstr(f->text, came) : NULL;
@@ -135,7 +136,7 @@ static void found(void *user, const finding *f) {
   if (s != SURG_NOTE) take_pass(d, f->pass);
 }
 
-/* --- what a target objects to --- */
+/* --- objections of the target --- */
 
 static row_id row_of_fact(const char *code) {
   static const struct {
@@ -150,11 +151,11 @@ static row_id row_of_fact(const char *code) {
 
 static void objected(void *user, const surg_objection *o) {
   doctor *d = user;
-  if (!o->fact) return; /* a finding: it has its row by now */
+  if (!o->fact) return; /* a finding: already counted in its row */
   note(d, row_of_fact(o->fact), o->verdict == SURG_UNSUPPORTED, o->where, o->text, NULL);
 }
 
-/* --- questions that a small target asks --- */
+/* --- topics judged with a small target of their own --- */
 
 static const struct question {
   row_id id;
@@ -191,7 +192,8 @@ static surg_status ask(doctor *d, const struct question *q) {
   return s;
 }
 
-/* Inputs of open size, told where no target is asked or it takes them. */
+/* Notes inputs with symbolic or unknown dimensions, if no target is given or the target accepts
+ * them. */
 static void look_at_inputs(doctor *d) {
   const surg_graph *g = surg_model_graph(d->model.m);
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
@@ -216,7 +218,7 @@ static surg_status examine(doctor *d) {
   return s;
 }
 
-/* --- the message --- */
+/* --- the importer's message (--error) --- */
 
 static void explained(void *user, const surg_explanation *e) {
   doctor *d = user;
@@ -246,7 +248,7 @@ static int hear_error(doctor *d) {
   return code;
 }
 
-/* --- telling --- */
+/* --- output --- */
 
 static void put_line(surg_context *ctx, const char *title, const char *text) {
   surg__buf b;
@@ -257,14 +259,15 @@ static void put_line(surg_context *ctx, const char *title, const char *text) {
   surg__buf_free(&b);
 }
 
-/* What a point without a finding is: where loading met errors, the invalid parts were not looked
- * at. */
+/* The state of a row without findings. If loading reported errors, the invalid parts were not
+ * checked. */
 static const char *state_without(const doctor *d, row_id id) {
   if (!d->model.m && id != R_LOADS) return "not reached";
   return d->model.partial && id != R_LOADS ? "not judged: parts of the model are invalid" : "ok";
 }
 
-/* Whether `mend` cures what the checker found; a target, a message and inputs have other cures. */
+/* Whether `mend` fixes problems of this row. It applies to findings of the checker, not to
+ * objections of a target, messages or open input sizes. */
 static bool is_mended(const doctor *d, row_id id) {
   static const bool judged[ROWS] = {
       [R_VALID] = true, [R_TYPES] = true, [R_VERSIONS] = true, [R_CUSTOM] = true};
@@ -317,7 +320,8 @@ static size_t open_points(const doctor *d) {
   return n;
 }
 
-/* The verdict of the target; *known NULL: none is asked, or the model does not load. */
+/* Computes the verdict of the target. *known is NULL if no target is given or the model does not
+ * load. */
 static surg_status judge(doctor *d, quiet_model *q, verdict *v, const verdict **known) {
   if (!d->t || !d->model.m) return SURG_OK;
   surg_status s = quiet_open_any(q, &d->common, d->model.bytes ? d->model.name : d->in,
@@ -358,7 +362,7 @@ static void print_findings(doctor *d, const verdict *known, size_t open) {
   }
 }
 
-/* What `mend` makes of the model, where the checker found errors, or warnings that it may cure. */
+/* Tries `mend` if the checker reported errors, or warnings that it may fix. */
 static surg_status look_ahead(doctor *d) {
   const bool valid = !d->model.errors;
   if (!d->model.m || (valid && !d->rows[R_TIDY].notes)) return SURG_OK;
