@@ -157,7 +157,7 @@ enum {
   OPT_SUMMARY,
   OPT_SCHEMA,
   OPT_HELP,
-  OPT_OWN /* a command's own start here */
+  OPT_OWN /* first value free for a command's options */
 };
 #define CLI_COMMON_OPTIONS                                                        \
   {"quiet", no_argument, NULL, OPT_QUIET}, {"json", no_argument, NULL, OPT_JSON}, \
@@ -173,25 +173,25 @@ enum {
     "help", no_argument, NULL, OPT_HELP                                           \
   }
 
-/* Arguments of an option that may stand again; the strings stay where they are. */
+/* Arguments of an option that may be repeated. Points into the argument strings. */
 typedef struct cli_words {
   const char **items;
   size_t n;
 } cli_words;
-int cli_words_take(cli_words *w, const char *word); /* EXIT_DONE, or EXIT_LIMIT after a line */
+int cli_words_take(cli_words *w, const char *word); /* or EXIT_LIMIT, with an error */
 
-/* Whether a word of --dim fixes a size ("N=4"); else it is an assumption ("N=1..64", "N%8"). */
+/* Whether a --dim argument fixes a size ("N=4"). All others are assumptions ("N=1..64", "N%8"). */
 bool cli_is_size(const char *dim);
-/* The fixed sizes among `dims`, and `shapes` (of --input-shape), as the pass that fixes them;
- * nothing where there are none. EXIT_DONE, or another code after a line. */
+/* Appends the pass `freeze` that fixes the sizes in `dims` and `shapes` (of --input-shape), or
+ * nothing if there are none. Returns EXIT_DONE, or another exit code after printing an error. */
 int cli_sizes(surg__buf *to, const cli_words *dims, const cli_words *shapes);
 
-/* What `take` returns when the option was all that was asked for, as with --help. */
+/* Returned by `take` when the option completes the command, as --help does. */
 #define CLI_STOP (-2)
 
 /* The options of a command. */
 typedef struct cli_command {
-  const struct option *options; /* its own, CLI_COMMON_OPTIONS, and an empty one */
+  const struct option *options; /* own options, CLI_COMMON_OPTIONS, an empty one */
   const char *letters;          /* short options, as for getopt; NULL: none */
   const char *help;             /* NULL: `take` handles OPT_HELP */
   /* Applies an option of the command: EXIT_DONE, CLI_STOP, or another exit code after printing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg explain 'TEXT'|FILE|- [IN]`: what an importer's message means, and whether the model is
- * so. Nothing is written. */
+/* `onnxsurg explain 'TEXT'|FILE|- [IN]`: explains an importer's error message and checks whether
+ * its cause is present in the model. Writes nothing. */
 #include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "explain.h"
 #include "findings.h"
 
-#define SHOWN 10u /* places of one message */
+#define SHOWN 10u /* most locations listed per message */
 
 static const char help[] =
     "usage: onnxsurg explain 'TEXT'|FILE|- [IN]\n"
@@ -30,8 +30,8 @@ typedef struct explaining {
   const char *target, *messages, *in;
   surg_context *ctx;
   findings model; /* of IN */
-  SURG_VEC(char *) codes; /* of what was found, each with its place: "E101 graph.node[3]: text" */
-  json_t *list, *places;  /* NULL: text is printed */
+  SURG_VEC(char *) codes; /* findings of the loader: "CODE LOCATION: TEXT" */
+  json_t *list, *places;  /* NULL: print text */
   size_t shown;
   bool open;
 } explaining;
@@ -46,7 +46,7 @@ int explain_text(const char *argument, char **text, size_t *n) {
   if (!file && !(*text = strdup(argument))) code = cli_no_memory();
   if (code != EXIT_DONE) return code;
   if (!file) *n = strlen(*text);
-  /* The first byte of a model is the tag of a field. */
+  /* An ONNX file starts with a protobuf tag, a byte below '\t' in practice. */
   if (!file || !*n || ((unsigned char)(*text)[0] >= '\t' && !memchr(*text, 0, *n)))
     return EXIT_DONE;
   free(*text);
@@ -78,9 +78,9 @@ void explain_put(surg__buf *b, const char *text, const char *in, const char *out
   }
 }
 
-/* --- telling --- */
+/* --- output --- */
 
-/* Quotes stay as they are; everything else that is odd is escaped. */
+/* Prints a row. Quotes are kept; other special characters are escaped. */
 static void row(const char *title, const char *text, surg_context *ctx) {
   surg__buf b, shown;
   surg__buf_init(&b, ctx);
@@ -99,7 +99,7 @@ static void row(const char *title, const char *text, surg_context *ctx) {
   surg__buf_free(&b);
 }
 
-/* The opset that brought an operator of ONNX; 0: there is none. */
+/* The first opset that contains a standard operator; 0: none does. */
 static int64_t first_opset(const char *op) {
   const int64_t newest = surg_schema_newest("");
   for (int64_t v = 1; op && v <= newest; v++)
@@ -144,7 +144,7 @@ static void seen_one(void *user, const char *where, const char *text) {
   surg__buf_free(&b);
 }
 
-/* What the loader found, kept because nothing remains of it in the model. */
+/* Keeps the findings of the loader: the loaded model does not contain the defects any more. */
 static void found(void *user, const finding *f) {
   explaining *x = user;
   char *line = NULL;
@@ -154,7 +154,8 @@ static void found(void *user, const finding *f) {
   if (!surg__vec_push(x->ctx, &x->codes, line)) free(line);
 }
 
-/* Whether the cause is in the model. */
+/* Looks for the cause of the message in the model: in the findings of the loader and in the
+ * model itself. *seen is the number of matches. */
 static surg_status look(explaining *x, const surg_explanation *e, size_t *seen) {
   size_t more = 0;
   *seen = 0;
@@ -174,7 +175,7 @@ static surg_status look(explaining *x, const surg_explanation *e, size_t *seen) 
   return s == SURG_ENOTFOUND && *seen ? SURG_OK : s;
 }
 
-/* The node or value of the message, in the model. */
+/* Prints the node or value of the model that the message names. */
 static void place(explaining *x, const surg_explanation *e) {
   const surg_node *n =
       x->model.m && e->node ? surg_model_find_node(x->model.m, e->node, NULL) : NULL;
@@ -278,7 +279,7 @@ static int explain(explaining *x, const char *argument) {
   if (code == EXIT_DONE && x->in) {
     code = findings_open(&x->model, &x->common, x->in);
     if (code == EXIT_MODEL || x->model.m)
-      code = EXIT_DONE; /* that it does not hold may be what is asked */
+      code = EXIT_DONE; /* an invalid model is no error: it may be the cause */
   }
   if (code == EXIT_DONE) {
     if (x->common.json) x->list = json_array();

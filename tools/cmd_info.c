@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg info IN`: what a model is, in a page or as JSON. */
+/* `onnxsurg info IN`: summarizes a model as a page of text or as JSON. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -42,7 +42,7 @@ static surg_status assume(surg_model *m, const request *r) {
   return s;
 }
 
-/* One model; `title`: with its name above. */
+/* Summarizes one model. `title`: print its name first. */
 static int inform(surg_context *ctx, const request *r, const char *path, bool title) {
   info_facts f = {.ctx = ctx, .path = path, .target = r->target};
   struct stat st;

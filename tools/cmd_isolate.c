@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg isolate --node N IN OUT`: a node as a model of its own, with test data beside it. */
+/* `onnxsurg isolate --node N IN OUT`: writes a node as a model of its own, with test data. */
 #include <errno.h>
 #include <onnxsurg/names.h>
 #include <stdlib.h>
@@ -36,14 +36,14 @@ typedef struct job {
   surg_context *ctx;
   surg_model *m;
   cli_values values;
-  char *folder; /* of the test data */
-  char *path;   /* room for any file in it */
+  char *folder; /* folder of the test data */
+  char *path;   /* buffer of `room` bytes, enough for any path in the folder */
   size_t room;
 } job;
 
 /* --- test data --- */
 
-/* The name of a file of test data, in j->path. */
+/* The path of a file of test data. Returns j->path, which the next call overwrites. */
 static const char *file_of(const job *j, const char *stem, size_t i) {
   snprintf(j->path, j->room, "%s/%s_%zu.pb", j->folder, stem, i);
   return j->path;
@@ -95,20 +95,20 @@ static int write_data(const job *j, const surg__isolated *x) {
   return code;
 }
 
-/* Half of the data is worse than none, and the folder would be in the way of the next try. */
+/* Deletes incomplete test data, and the folder, which would make the next attempt fail. */
 static void remove_data(const job *j, const surg__isolated *x) {
   for (size_t i = 0; i < x->n_in; i++) unlink(file_of(j, "input", i));
   for (size_t i = 0; i < x->n_out; i++) unlink(file_of(j, "output", i));
   rmdir(j->folder);
 }
 
-/* All of it, or nothing. */
+/* Writes the model and the test data. On failure all test data is deleted. */
 static int write_all(job *j, const surg__isolated *x) {
   int code = x->reached ? make_folder(j) : EXIT_DONE;
   if (code != EXIT_DONE) return code;
   if (x->reached) code = write_data(j, x);
   if (code == EXIT_DONE) {
-    /* Nor is the data synced: all of it can be made again. */
+    /* No fsync: the files can be regenerated. */
     const surg_save_options save = {.size = sizeof save, .no_fsync = true};
     const surg_status s = surg_model_save(x->model, j->out, &save);
     code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);

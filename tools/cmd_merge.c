@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg merge A B -o OUT`: two models as one. */
+/* `onnxsurg merge A B -o OUT`: merges two models into one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +36,8 @@ typedef struct merging {
   surg_save_options save;
   surg_merge_options how;
   const char *out;
-  cli_words given; /* of --connect, as they were written */
-  const char **from, **to; /* copies */
+  cli_words given; /* arguments of --connect */
+  const char **from, **to; /* output of A, input of B; heap copies */
 } merging;
 
 static int take(void *user, int o, char *arg) {
@@ -78,7 +78,8 @@ static bool is_input(const surg_model *b, const char *name) {
   return v && surg_value_is_input(v);
 }
 
-/* Names may have a colon themselves: it is split where both are found, else at the last one. */
+/* Splits VALUE:INPUT. Names may contain colons, so it splits at the first colon where A has the
+ * value and B the input, else at the last colon. */
 static int read_connection(merging *j, const surg_model *a, const surg_model *b,
                            const char *text) {
   const char *at = NULL, *last = strrchr(text, ':');
@@ -93,7 +94,7 @@ static int read_connection(merging *j, const surg_model *a, const surg_model *b,
   return push(j, text, (size_t)(at - text), at + 1) ? EXIT_DONE : cli_no_memory();
 }
 
-/* Outputs of A and inputs of B that bear one name. */
+/* Connects the outputs of A to the inputs of B of the same name. */
 static int match_names(merging *j, const surg_model *a, const surg_model *b) {
   const surg_graph *g = surg_model_graph(a);
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
@@ -129,7 +130,7 @@ static json_t *interface_json(const surg_graph *g, bool outputs) {
   return list;
 }
 
-/* What was joined, and the result. */
+/* Prints the connections, and the size of the result. */
 static void report(const merging *j, const surg_model *merged, char **args) {
   const surg_graph *g = surg_model_graph(merged);
   json_t *pairs = json_array();
@@ -147,7 +148,7 @@ static int run(merging *j, surg_context *ctx, char **args) {
   surg_model *a = NULL, *b = NULL;
   surg_status s = cli_load(ctx, &j->common, args[0], &a);
   if (s == SURG_OK) s = cli_load(ctx, &j->common, args[1], &b);
-  if (s == SURG_OK) s = surg__lost_refuse(b, "merge"); /* they are written anew */
+  if (s == SURG_OK) s = surg__lost_refuse(b, "merge"); /* merge rewrites B */
   if (s == SURG_OK) s = surg_model_infer(a);
   int code = s == SURG_OK ? connections(j, a, b) : cli_exit_code(s);
   if (code == EXIT_DONE) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg ops [NAME[@OPSET]]`: the operators of the table; `ops --new-since N IN`: which nodes of
- * a model need a newer opset. */
+/* `onnxsurg ops [NAME[@OPSET]]`: lists operators. `ops --new-since N IN`: lists the nodes of a
+ * model that require a newer opset. */
 #include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const char help[] =
     "                 that are not valid in opset N of their domain, and why\n"
     "  --json         print JSON (doc/ops.md)\n";
 
-/* The newest version of operator `op` that is still one. */
+/* The newest version of operator `op` that is not deprecated. */
 static const surg_schema *newest(int op) {
   size_t n;
   const surg_schema *v = surg__schema_versions(op, &n);
@@ -41,7 +41,7 @@ static int by_domain_and_name(const void *a, const void *b) {
   return c ? c : strcmp(x->name, y->name);
 }
 
-/* `Name  1 7 13 14`; the last version may be the operator's end. */
+/* Prints `Name  1 7 13 14`. The last version may be the one that removes the operator. */
 static void put_row(const surg_schema *s, int width) {
   size_t n;
   const surg_schema *v = surg__schema_versions(s->op, &n);
@@ -83,9 +83,9 @@ static void print_list_json(const surg_schema **list, size_t n) {
   cli_print_json(j);
 }
 
-/* --- finding --- */
+/* --- search --- */
 
-/* Where `part` stands in `name` whatever the case. */
+/* Whether `name` contains `part`, ignoring case. */
 static bool holds(const char *name, const char *part) {
   const size_t n = strlen(part);
   for (; strlen(name) >= n; name++)
@@ -93,7 +93,7 @@ static bool holds(const char *name, const char *part) {
   return false;
 }
 
-/* The name without the domain before it, and that domain's length; 0: none. */
+/* Length of the domain prefix of an operator name; 0: none. */
 static size_t domain_length(const char *name) {
   size_t best = 0;
   for (int op = 1; op < SURG_OP_COUNT; op++) {
@@ -104,7 +104,8 @@ static size_t domain_length(const char *name) {
   return best;
 }
 
-/* Operators whose name fits: all for NULL, exactly, then whatever the case, then as a part. */
+/* Selects the operators that match `name`: by exact name, else ignoring case, else by substring.
+ * NULL selects all. */
 static size_t select_ops(const char *name, const surg_schema **out, bool *exact) {
   const size_t skip = name ? domain_length(name) : 0;
   const char *word = name ? name + skip + (skip > 0) : NULL;
@@ -119,7 +120,8 @@ static size_t select_ops(const char *name, const surg_schema **out, bool *exact)
                                : holds(s->name, word)))
         out[n++] = s;
     }
-    /* A plain name is that of ONNX; the ids of a runtime's own come behind. */
+    /* A name without a domain means the ONNX operator: drop the contrib operators, which have
+     * higher ids. */
     while (way < 2 && !skip && n > 1 && surg_schema_contrib(out[n - 1])) n--;
     *exact = name && way < 2 && n == 1;
     if (n) return n;
@@ -161,7 +163,7 @@ static int show_one(surg_context *ctx, const surg_schema *s, const char *opset, 
   return cli_show_op(ctx, s, json);
 }
 
-/* `name` may be all, one operator (with "@opset"), or part of names. */
+/* `name` is NULL (all operators), one operator (with an optional "@opset"), or part of a name. */
 static int show(surg_context *ctx, const char *name, bool json) {
   const surg_schema *list[SURG_OP_COUNT];
   const char *at = name ? strrchr(name, '@') : NULL;
@@ -185,12 +187,12 @@ static int show(surg_context *ctx, const char *name, bool json) {
   return code;
 }
 
-/* --- nodes that need a newer opset --- */
+/* --- nodes that require a newer opset --- */
 
 typedef struct needs {
   surg_context *ctx;
   int64_t opset;
-  json_t *nodes; /* NULL: text */
+  json_t *nodes; /* NULL: print text */
   size_t found;
   int64_t floor; /* of the default domain */
 } needs;
@@ -249,7 +251,7 @@ enum { OPT_NEW_SINCE = OPT_OWN };
 
 static int take(void *since, int o, char *arg) {
   uint64_t *n = since;
-  (void)o; /* there is but one */
+  (void)o; /* the only option */
   if (cli_number(arg, n) && *n && *n <= INT32_MAX) return EXIT_DONE;
   return cli_usage("--new-since expects an opset, such as 13");
 }
@@ -258,7 +260,7 @@ int cmd_ops(int argc, char **argv) {
   static const struct option options[] = {
       {"new-since", required_argument, NULL, OPT_NEW_SINCE}, CLI_COMMON_OPTIONS, {0}};
   cli_common common;
-  uint64_t since = 0; /* 0: was not asked */
+  uint64_t since = 0; /* 0: not requested */
   int code;
   const cli_command command = {options, NULL, help, take, &since, &common};
   if (!cli_options(argc, argv, &command, &code)) return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg passes [NAME]`: what passes there are, and what one takes. */
+/* `onnxsurg passes [NAME]`: lists the passes and presets, or describes one with its options. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "pass/pass.h"
 
-#define PIPELINE_COLUMNS 54 /* of 80, after the column of names */
+#define PIPELINE_COLUMNS 54 /* of 80, to the right of the names */
 
 static const char help[] =
     "usage: onnxsurg passes [--plugin FILE] [--json] [NAME]\n"
@@ -39,7 +39,7 @@ static void explain(const surg_pass *p, const surg_registry *r) {
   }
 }
 
-/* A pipeline over as many lines of a terminal as it takes, broken behind commas. */
+/* Prints a pipeline, wrapped after commas. */
 static void print_pipeline(const char *p) {
   const char *mark = "=";
   while (*p) {
@@ -104,7 +104,7 @@ static json_t *pass_json(const surg_pass *p, const surg_registry *r) {
   return j;
 }
 
-/* All passes and presets, or the pass or preset that is asked for. */
+/* Prints all passes and presets, or only `one` or the given preset. */
 static void print_json(const surg_registry *r, const surg_pass *one, const surg__preset *preset) {
   json_t *j = json_object(), *passes = json_array(), *presets = json_object();
   for (size_t i = 0; i < surg__pass_count(r); i++)
@@ -145,7 +145,7 @@ static int show(surg_registry *r, const char *name, bool json) {
 enum { OPT_PLUGIN = OPT_OWN };
 
 static int take(void *plugins, int o, char *arg) {
-  (void)o; /* there is but one */
+  (void)o; /* the only option */
   return cli_words_take(plugins, arg);
 }
 

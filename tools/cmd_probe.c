@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg probe --import CMD -o T.target`: learns what an engine supports by asking its importer.
- */
+/* `onnxsurg probe --import CMD -o T.target`: determines what an engine supports by running its
+ * importer on small models. */
 #include <errno.h>
 #include <onnxsurg/probe.h>
 #include <stdlib.h>
@@ -49,11 +49,11 @@ typedef struct job {
   bool quiet;
   surg_context *ctx;
   surg_importer *im;
-  surg_target *target; /* that is inherited */
-  FILE *log;           /* of answers; NULL: none */
+  surg_target *target; /* the target to inherit from */
+  FILE *log;           /* log of answers; NULL: none */
 } job;
 
-/* A line of the log: operator and version, question, answer. */
+/* Writes a line of the log: operator, version, question, answer. */
 static void note(void *user, const surg_probe_answer *a) {
   const job *j = user;
   if (!j->log) return;
@@ -77,7 +77,7 @@ static void print_counts(const job *j, const surg_probe_report *r) {
   if (r->left) fprintf(stderr, "onnxsurg: note: stopped; %zu more were not asked\n", r->left);
 }
 
-/* The name a target has by its file. */
+/* The name of a target: its file name without ".target". */
 static void name_of(const char *path, char *out, size_t size) {
   snprintf(out, size, "%s", cli_base_name(path));
   const size_t n = strlen(out);

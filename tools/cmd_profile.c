@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg profile --dim N=1..32@8 IN`: the shape profile that TensorRT builds an engine for: the
- * least, the best and the largest sizes of the inputs. Each of the three is put into a copy of the
- * model, whose types must be inferred without a contradiction. Nothing is written. */
+/* `onnxsurg profile --dim N=1..32@8 IN`: prints the shape profile that TensorRT needs to build
+ * an engine: the minimum, optimum and maximum sizes of the inputs. Each of the three is applied
+ * to a copy of the model, and type inference must find no contradiction. Writes nothing. */
 #include <onnxsurg/check.h>
 #include <onnxsurg/names.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "check/check.h"
 #include "quiet.h"
 
-#define DIMS 64u /* of --dim */
+#define DIMS 64u /* most --dim options */
 
 static const char help[] =
     "usage: onnxsurg profile --dim NAME=LOW..HIGH[@BEST]... IN\n"
@@ -26,7 +26,7 @@ static const char help[] =
 
 enum { OPT_DIM = OPT_OWN };
 
-/* The three sizes of a symbol: least, best, largest. */
+/* The minimum, optimum and maximum size of a symbolic dimension. */
 typedef struct span {
   char *name;
   int64_t size[3];
@@ -41,7 +41,7 @@ typedef struct profile {
 
 static const char *const titles[] = {"min", "opt", "max"};
 
-/* "N=1..32@8". */
+/* Parses "N=1..32@8": minimum, maximum, optimum. */
 static bool parse(const char *text, span *s) {
   const char *equals = strrchr(text, '=');
   char *end;
@@ -77,7 +77,7 @@ static void contradiction(void *user, const surg_check_finding *f) {
                    f->text ? f->text : "shapes contradict");
 }
 
-/* "x:1x3x8x8,y:4"; false: a size is still open. */
+/* Appends the input shapes as "x:1x3x8x8,y:4". Returns false if an input dimension is not fixed. */
 static bool put_shapes(const surg_model *m, surg__buf *b, trouble *t) {
   const surg_graph *g = surg_model_graph(m);
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
@@ -98,7 +98,7 @@ static bool put_shapes(const surg_model *m, surg__buf *b, trouble *t) {
   return true;
 }
 
-/* One of the three: the shapes go to b, what is wrong to t. */
+/* Applies one of the three sets of sizes to a copy: appends the input shapes to b, errors to t. */
 static surg_status try_sizes(profile *x, unsigned which, surg__buf *b, trouble *t) {
   surg__buf text;
   surg_model *copy = surg_model_clone(x->q.m);
@@ -119,7 +119,7 @@ static surg_status try_sizes(profile *x, unsigned which, surg__buf *b, trouble *
   if (s == SURG_OK) s = surg_check(copy, 0, contradiction, t, NULL);
   if (s == SURG_OK && !t->any) put_shapes(copy, b, t);
   if ((s == SURG_EINVALID || s == SURG_EUSAGE) && surg_context_error(x->q.ctx)) {
-    t->any = true; /* freeze says why a size cannot be */
+    t->any = true; /* the message of `freeze` gives the reason */
     surg__buf_puts(&t->text, surg_context_error(x->q.ctx));
     s = SURG_OK;
   }
@@ -128,7 +128,7 @@ static surg_status try_sizes(profile *x, unsigned which, surg__buf *b, trouble *
   return s;
 }
 
-/* One line for each error, with the sizes that lead to it. */
+/* Prints each distinct error on one line, with the sets of sizes that cause it. */
 static void report_errors(char *const wrong[3]) {
   for (unsigned i = 0; i < 3; i++) {
     bool repeated = false;
@@ -144,7 +144,7 @@ static void report_errors(char *const wrong[3]) {
 
 static int show(profile *x) {
   json_t *all = json_object();
-  char *wrong[3] = {NULL}; /* the error with each of the three sizes */
+  char *wrong[3] = {NULL}; /* one error per set of sizes; NULL: none */
   int code = EXIT_DONE;
   for (unsigned which = 0; which < 3 && code <= EXIT_MODEL; which++) {
     surg__buf b;
@@ -182,7 +182,7 @@ static int show(profile *x) {
 
 static int take(void *user, int o, char *arg) {
   profile *x = user;
-  (void)o; /* there is but one */
+  (void)o; /* the only option */
   if (x->n == DIMS) return cli_usage("--dim is given too often");
   if (!parse(arg, &x->spans[x->n]))
     return cli_usage("--dim expects NAME=LOW..HIGH@BEST with 1 <= LOW <= BEST <= HIGH, not \"%s\"",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg reduce --test CMD IN OUT`: the smallest model found on which CMD still exits with the
- * code it has on IN. */
+/* `onnxsurg reduce --test CMD IN OUT`: finds a small part of the model for which CMD still exits
+ * with the same code as for IN. */
 #include <errno.h>
 #include <limits.h>
 #include <onnxsurg/command.h>
@@ -29,19 +29,19 @@ static const char help[] =
     "  onnxsurg reduce --test 'python3 crashes.py' big.onnx small.onnx\n";
 
 typedef struct reduction {
-  surg_context *ctx, *told; /* told: whose lines are shown, for the command */
-  const char *test;         /* as it was given */
+  surg_context *ctx, *told; /* told: prints diagnostics, for the command */
+  const char *test;         /* argument of --test */
   surg_command_options limits;
   surg_command *command;
-  int code;        /* that counts */
-  bool has_code;   /* --code was given, or the model itself was tested */
-  bool tested;     /* the model itself */
-  char *candidate; /* path */
+  int code;        /* exit code that reproduces the problem */
+  bool has_code;   /* `code` is valid: from --code or from the first test */
+  bool tested;     /* the first test, of the whole model, is done */
+  char *candidate; /* path of the model under test */
   bool quiet;
-  int failed; /* exit code of a failure with a line of its own */
+  int failed; /* exit code of a failure whose error is printed */
 } reduction;
 
-/* The first test: of the model as it is. */
+/* Evaluates the first test, which runs on the whole model. */
 static bool first_test(reduction *r, int code) {
   r->tested = true;
   if (cli_interrupted(NULL)) {
@@ -63,7 +63,7 @@ static bool first_test(reduction *r, int code) {
   return !r->failed;
 }
 
-/* A surg_reduce_test. */
+/* Whether the problem is still reproduced with model m; a surg_reduce_test. */
 static bool test(void *user, surg_model *m) {
   reduction *r = user;
   const surg_save_options save = {.size = sizeof save, .no_fsync = true};
@@ -96,7 +96,7 @@ static void tell(const reduction *r, const cli_common *common, const surg_reduce
             done->after, done->tests, r->code);
 }
 
-/* EXIT_DONE, or another code after a line. */
+/* Returns EXIT_DONE, or another exit code after printing an error. */
 static int reduce(reduction *r, const cli_common *common, char **args) {
   const surg_reduce_options options = {.size = sizeof options,
                                        .timeout_ms = cli_milliseconds(common->timeout_seconds),
@@ -118,7 +118,7 @@ static int reduce(reduction *r, const cli_common *common, char **args) {
   return r->failed ? r->failed : cli_exit_code(s);
 }
 
-/* Candidates that are invalid are part of the work: their errors are not shown. */
+/* Drops diagnostics: invalid candidates are expected, so their errors are not printed. */
 static void swallow(void *user, surg_severity severity, const char *line) {
   (void)user;
   (void)severity;

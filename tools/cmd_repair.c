@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg repair --target T IN OUT`: finds the passes after which an engine takes the model
- * (repair.h), runs them on the model itself, and tells the pipeline, which can be run again with
- * --pass. */
+/* `onnxsurg repair --target T IN OUT`: finds the passes after which an engine supports the model
+ * (repair.h), runs them, and prints the pipeline, which can be run again with --pass. */
 #include <onnxsurg/names.h>
 #include <onnxsurg/repair.h>
 #include <onnxsurg/run.h>
@@ -13,8 +12,8 @@
 #include "explain.h"
 #include "quiet.h"
 
-#define SHOWN 20u /* objections that are told when some remain */
-#define SAID 300u /* bytes of an importer's message that are told */
+#define SHOWN 20u /* most remaining objections that are printed */
+#define SAID 300u /* most bytes printed of an importer's message */
 
 static const char help[] =
     "usage: onnxsurg repair --target T [options] IN OUT\n"
@@ -66,16 +65,16 @@ typedef struct repairing {
   judging how;
   repair_consent given; /* --allow */
   bool partial, dry_run, verify_each, no_fsync;
-  uint64_t check;            /* seeds; 0: no proof */
+  uint64_t check;            /* input sets of --check; 0: no check */
   cli_dims dims;             /* --dim */
-  surg_context *ctx, *quiet; /* quiet: where cures are tried; their lines are not told */
+  surg_context *ctx, *quiet; /* quiet: prints nothing; for the search */
   surg_target *t;
   surg_repair *found;
   const char *importer, *messages; /* --until, --messages */
   surg_command_options limits;     /* of the importer */
 } repairing;
 
-/* --- telling --- */
+/* --- output --- */
 
 typedef struct printing {
   size_t objections, misread;
@@ -92,7 +91,8 @@ static void print_misread(void *user, const surg_objection *o) {
   if (o->misread && p->misread++ < SHOWN) fprintf(stderr, "  %s: %s\n", o->where, o->text);
 }
 
-/* Left so with consent, or named as a way. */
+/* Reports the nodes that the engine imports but computes differently: accepted with --allow
+ * lossy, or, if nothing else is unsupported, listed. */
 static void tell_misread(const repairing *r, const surg_repair_result *x) {
   printing shown = {0};
   if (!x->misread) return;
@@ -169,8 +169,9 @@ static void tell(const repairing *r, const surg_repair_result *x) {
   if (shown.objections > SHOWN) fprintf(stderr, "  and %zu more\n", shown.objections - SHOWN);
 }
 
-/* What is written must be what was judged: passes that get more consent than the search gave them
- * may do more. Takes the model of the search where the other one has more objections. */
+/* Replaces *m by the model of the search if the target judges *m worse. Passes that run with
+ * more consent than the search gave them may change more, but the model that is written must
+ * have the verdict that is reported. */
 static void keep_judged(const repairing *r, surg_model **m) {
   surg_judgement now = {.size = sizeof now};
   surg_repair_result found = {.size = sizeof found};
@@ -181,7 +182,8 @@ static void keep_judged(const repairing *r, surg_model **m) {
   *m = surg_repair_take(r->found);
 }
 
-/* Runs what was found on the model as it was loaded, with the proof if it is wanted, and writes. */
+/* Loads the model again, runs the pipeline on it, with a check by runs if requested, and writes
+ * it. */
 static int apply(repairing *r, const char *pipeline) {
   const surg_run_options options = {.size = sizeof options,
                                     .verify_each = r->verify_each,
@@ -212,7 +214,7 @@ static const char *mend_text(const repairing *r) {
   return r->given.interface ? "mend{interface}" : "mend";
 }
 
-/* Mends alone: without a target, or to report what stays invalid. */
+/* Runs `mend` alone: without a target, or to report what remains invalid. */
 static int mend_only(repairing *r) {
   const surg_run_options options = {.size = sizeof options,
                                     .verify_each = r->verify_each,
@@ -252,7 +254,8 @@ static int run(repairing *r) {
   surg_status s = judging_apply(&r->how, r->t);
   const surg_repair_options options = options_of(r);
   surg_repair_result result = {.size = sizeof result};
-  /* Loaded twice: once where lines are told, with the pipeline that was found. */
+  /* The model is loaded twice: here in the quiet context, and with diagnostics when the pipeline
+   * runs. */
   surg_model *m = NULL;
   if (s == SURG_OK) s = cli_load_any(r->quiet, &r->common, r->in, &m);
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
@@ -266,7 +269,7 @@ static int run(repairing *r) {
   return code == EXIT_DONE ? judging_exit(&r->how, result.verdict) : code;
 }
 
-/* --- by asking an importer --- */
+/* --- repair by running an importer (--until) --- */
 
 static json_t *until_json(const surg_until *u, const surg_until_result *x) {
   json_t *steps = json_array();
@@ -286,7 +289,8 @@ static void put_message(const char *text) {
   free(escaped);
 }
 
-/* The changes and the messages that they answer; *used: the consent that they took. */
+/* Prints each change and the message that it answers. *used is the consent that the changes
+ * required. */
 static void tell_changes(const surg_until *u, repair_consent *used) {
   surg_until_step s = {.size = sizeof s};
   for (size_t i = 0; surg_until_change(u, i, &s) == SURG_OK; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg rules [NAME]`: what rewrite rules there are, what one says, and why it does not match.
- */
+/* `onnxsurg rules [NAME]`: lists the rewrite rules, prints one, and explains why it does not
+ * match a node. */
 #include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void list(surg_context *ctx) {
       printf("%s\n", group);
     }
     printf("  %-34s %-7s", surg_rule_name(r), surg_exactness_name(surg_rule_exactness(r)));
-    /* The domain where there is room for it. */
+    /* Print the domain if the column is wide enough. */
     const char *domain = surg_rule_domain(r), *op = surg_rule_op_type(r);
     if (*domain && strlen(domain) + strlen(op) < 35)
       printf(" %s.%s\n", domain, op);
@@ -62,7 +62,7 @@ static void list_json(surg_context *ctx, const surg_rule *one) {
   json_decref(j);
 }
 
-/* The node of any graph that bears the name, or whose first output does. */
+/* The node of any graph with that name, else the producer of the value with that name. */
 static surg_node *find_node(surg_model *m, const char *name) {
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
     surg_node *n = surg_graph_find_node(g, name);
@@ -104,7 +104,7 @@ static int explain(surg_context *ctx, const surg_rule *r, const char *name, cons
 
 static int find_rule(surg_context *ctx, const char *name, const surg_rule **out) {
   const size_t n = surg_context_rule_count(ctx);
-  /* From the end: one of the user stands in for a built-in one. */
+  /* Search from the end: a user's rule overrides the built-in rule of the same name. */
   for (size_t i = n; i-- > 0;) {
     *out = surg_context_rule(ctx, i);
     if (strcmp(surg_rule_name(*out), name) == 0) return EXIT_DONE;
@@ -140,7 +140,7 @@ static int show(surg_context *ctx, char **args, int n, const char *node, const c
 enum { OPT_EXPLAIN = OPT_OWN, OPT_RULES };
 
 typedef struct asked {
-  const char *node; /* of --explain; NULL: not given */
+  const char *node; /* argument of --explain; NULL: not given */
   cli_words files;
 } asked;
 

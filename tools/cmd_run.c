@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg run MODEL`: computes a model on given or made-up inputs. */
+/* `onnxsurg run MODEL`: runs a model on given or generated inputs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ static void finish(run_job *j) {
 static int run(run_job *j, const char *path) {
   const surg_status s = load(j, path);
   int code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
-  /* Before anything is computed that could take long. */
+  /* Check the folder before a run that may take long. */
   if (code == EXIT_DONE && j->out) code = cli_need_folder(j->out, "--out", true);
   if (code == EXIT_DONE && j->out) code = run_check_files(j);
   if (code == EXIT_DONE && j->expect)

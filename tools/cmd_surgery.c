@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main form: load, run a pipeline, save. */
+/* The main form of the program: loads models, runs a pipeline, saves the results. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void show_pass(void *user, const char *pass) {
   cli_progress(pass);
 }
 
-/* A dry run works on the model itself: nothing is written from it. */
+/* Runs the pipeline. A dry run may modify the model itself, because nothing is written. */
 static surg_status run_passes(const surgery *j, surg_model **m, const surg__pipeline *p,
                               outcome *o) {
   surg__run_options run = j->run;
@@ -66,7 +66,7 @@ static bool read_interface(const surg_model *m, outcome *o, int side) {
 
 #define UNDONE_SHOWN 50u
 
-/* What was asked for by name and not done; true: there is some. */
+/* Reports requested changes that were not made; true if there are any. */
 static bool tell_undone(surg_context *ctx, const outcome *o) {
   const surg__run_report *r = &o->report;
   for (size_t i = 0; i < r->undone.count && i < UNDONE_SHOWN; i++) {
@@ -85,7 +85,7 @@ static bool tell_undone(surg_context *ctx, const outcome *o) {
   return r->n_undone > 0;
 }
 
-/* One model. `out` NULL: nothing is written. *undone: something asked for by name was not done. */
+/* Processes one model. `out` NULL: write nothing. *undone: a requested change was not made. */
 static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipeline *p,
                            const char *in, const char *out, bool *undone) {
   const bool told = j->common.json || surgery_tells(j);
@@ -158,7 +158,8 @@ static int by_base_name(const void *a, const void *b) {
   return strcmp(cli_base_name(*(const char *const *)a), cli_base_name(*(const char *const *)b));
 }
 
-/* Two models of one name would overwrite each other in one folder. */
+/* Checks that no two inputs have the same file name: they would overwrite each other in
+ * --out-dir. */
 static int check_out_dir(const char *dir, char **args, int n) {
   if (cli_need_folder(dir, "--out-dir", true) != EXIT_DONE) return EXIT_IO;
   const char **sorted = calloc((size_t)n, sizeof *sorted);
@@ -176,7 +177,7 @@ static int check_out_dir(const char *dir, char **args, int n) {
   return code;
 }
 
-/* Options that take every IN to an OUT of its own. */
+/* Checks the arguments of -i and --out-dir, which write each IN to an OUT of its own. */
 static int arrange_many(const surgery *j, char **args, int n) {
   for (int i = 0; i < n; i++) {
     if (strcmp(args[i], "-") != 0) continue;
@@ -186,7 +187,7 @@ static int arrange_many(const surgery *j, char **args, int n) {
   return j->out_dir && !j->run.dry_run ? check_out_dir(j->out_dir, args, n) : EXIT_DONE;
 }
 
-/* What IN and OUT are, or why that cannot be. */
+/* Determines the inputs and the output, or reports why the arguments are invalid. */
 static int arrange(const surgery *j, char **args, int n, int *inputs,
                    const char **out) {
   bool many = j->in_place || j->out_dir;
@@ -220,7 +221,7 @@ static int arrange(const surgery *j, char **args, int n, int *inputs,
 static int prepare(surgery *j, surg_context *ctx, surg__pipeline **p) {
   surg_status s = surg_context_passes(ctx) ? SURG_OK : SURG_ENOMEM;
   for (size_t i = 0; s == SURG_OK && i < j->plugins.n; i++) {
-    /* A plugin that never loaded is wrong usage; one that misbehaves later is not. */
+    /* A plugin that does not load is a usage error; one that fails later is not. */
     if (surg__plugin_load(ctx, j->plugins.items[i]) != SURG_OK) return EXIT_USAGE;
   }
   for (size_t i = 0; s == SURG_OK && i < j->rules.n; i++) {
@@ -242,7 +243,7 @@ static int print_pipeline(surg_context *ctx, const surg__pipeline *p) {
   return cli_flush(EXIT_DONE);
 }
 
-/* `--opset` and `--ir` are passes behind the others, or alone. */
+/* Appends the passes of `--opset` and `--ir` to the pipeline. */
 static int add_moves(surgery *j, surg_context *ctx) {
   if (!j->opsets.n && !j->ir) return EXIT_DONE;
   surg__buf b;
@@ -259,7 +260,7 @@ static int add_moves(surgery *j, surg_context *ctx) {
   return EXIT_DONE;
 }
 
-/* Sizes that are fixed are fixed first, so that all passes go by them. */
+/* Prepends the pass that fixes sizes, so that all other passes use the fixed sizes. */
 static int add_sizes(surgery *j, surg_context *ctx) {
   surg__buf b;
   surg__buf_init(&b, ctx);
@@ -275,7 +276,7 @@ static int add_sizes(surgery *j, surg_context *ctx) {
   return EXIT_DONE;
 }
 
-/* What --dim states of sizes that stay open is an assumption of the run. */
+/* Collects the --dim arguments that do not fix a size; they are assumptions of the run. */
 static int take_assumptions(surgery *j) {
   int code = EXIT_DONE;
   for (size_t i = 0; i < j->dims.n && code == EXIT_DONE; i++)
@@ -301,7 +302,7 @@ static int run_job(surgery *j, char **args, int n) {
   j->run.print = print_model;
   j->run.progress = show_pass;
   j->proof.progress = show_pass;
-  /* Values in flight count against the memory of a run. */
+  /* Live values count against the memory limit of a run. */
   if (j->check && !j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   j->run.timeout_ms = j->common.timeout_seconds * 1000;
   j->run.max_memory = j->common.max_memory;

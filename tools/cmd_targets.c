@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg targets [NAME]`: the engines that are known, and what one takes. */
+/* `onnxsurg targets [NAME]`: lists the known engines, or what one of them supports. */
 #include <string.h>
 
 #include "base/context.h"

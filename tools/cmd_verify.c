@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg verify A B`: whether two models compute the same, or two engines of one. */
+/* `onnxsurg verify A B`: compares the results of two models, or of two engines on one model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ typedef struct job {
   cli_renames renames;
 } job;
 
-/* --- telling --- */
+/* --- output --- */
 
 static void put_verdict(const surg__verify_report *r, const surg__verify_output *o) {
   char differs[32] = "-";
@@ -110,7 +110,7 @@ static void show_text(const job *j, const surg__verify_report *r) {
     head = true;
     put_verdict(r, o);
   }
-  /* Reasons are escaped where they are made. */
+  /* The library escapes reasons. */
   if (*r->failure) printf("the second: %s\n", r->failure);
   if (j->o.layers && !r->same && r->checked > 0 && !*r->failure) put_layer(&r->layer);
   if (r->checked == 0)
@@ -202,7 +202,7 @@ static int verify(job *j, const char *a, const char *b) {
   surg_status s = surg_model_load(ctx, a, &j->common.load, &j->m[0]);
   if (s == SURG_OK) s = surg_model_load(ctx, b, &j->common.load, &j->m[1]);
   int code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
-  /* One engine that was named is that of both. */
+  /* A single --engine applies to both sides. */
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, ctx, 0, &j->engines[0]);
   j->engines[1] = j->engines[0];
   if (code == EXIT_DONE && j->how.n_engines == 2)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `--allow` of the commands that repair: the worst class of rewrites, and whether inputs and
- * outputs may change. */
+/* `--allow` of the commands that repair: the least exact class of rewrites that is permitted,
+ * and whether inputs and outputs may change. */
 #ifndef SURG_CONSENT_H
 #define SURG_CONSENT_H
 
@@ -12,9 +12,10 @@ typedef struct repair_consent {
 } repair_consent;
 #define REPAIR_NO_CONSENT ((repair_consent){SURG_ROUNDING, false})
 
-/* "approx,interface" (what is left out stays as it is); an exit code after a line. */
+/* Parses "approx,interface". Parts that are not given keep their value in *c. Returns EXIT_DONE,
+ * or another exit code after printing an error. */
 int consent_take(const char *words, repair_consent *c);
-/* "--allow approx,interface", or nothing where none is needed. */
+/* Writes "--allow approx,interface", or "" if no consent is required. */
 void consent_spell(char *out, size_t size, repair_consent c);
 
 #endif

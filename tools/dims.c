@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `--dim NAME=N` of commands that run models. */
+/* `--dim NAME=N` of the commands that run models. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of importers, as commands take and tell them. */
+/* Reads messages of importers and prints explanations; shared by several commands. */
 #ifndef SURG_EXPLAIN_H
 #define SURG_EXPLAIN_H
 
@@ -7,12 +7,13 @@
 
 #include "cli.h"
 
-/* A text that the user names: "-", a file, or the text itself; to free(). */
+/* Reads a message: from standard input ("-"), from a file, or `argument` itself. *text is for
+ * the caller to free. */
 int explain_text(const char *argument, char **text, size_t *n);
-/* The messages of a file (or NULL), then the built-in ones. */
+/* Loads the known messages: those of a file (or NULL), then the built-in ones. */
 int explain_messages(surg_context *ctx, const char *file, surg_messages **out);
-/* A template with $in, $out and $target filled in by the words given (NULL: IN, OUT, TARGET);
- * words are taken as they are. */
+/* Expands $in, $out and $target in a template. The words are inserted unescaped; NULL inserts
+ * IN, OUT or TARGET. */
 void explain_put(surg__buf *b, const char *text, const char *in, const char *out,
                  const char *target);
 

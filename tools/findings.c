@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings of one file, as they come from the loader and from lib/check. */
+/* Collects the findings of one file from the loader and from lib/check. */
 #include "findings.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include "base/context.h"
 #include "io/io.h"
 
-/* Where the location at the front of a loader's line ends: its colon, outside quotes; NULL: none.
- */
+/* The colon that ends the location at the start of a diagnostic, outside quotes; NULL: no
+ * location. */
 static const char *location_end(const char *line) {
   static const char *const starts[] = {"graph", "function",      "model",        "subgraph",
                                        "byte ", "training_info", "opset_import", "metadata"};
@@ -36,14 +36,14 @@ static void tell(findings *f, const finding *what) {
   f->fn(f->user, what);
 }
 
-/* A line of the loader, `FILE: SEVERITY: PLACE: TEXT`. */
+/* Converts a diagnostic of the loader, `FILE: SEVERITY: LOCATION: TEXT`, to a finding. */
 static void heard(void *user, surg_severity severity, const char *line) {
   static const char *const words[] = {
       [SURG_NOTE] = "note: ", [SURG_WARNING] = "warning: ", [SURG_ERROR] = "error: "};
   _Static_assert(SURG_COUNT(words) == SURG_ERROR + 1, "a word for each severity");
   findings *f = user;
   const char *code = f->code ? f->code : surg__check_load_code(f->ctx, severity);
-  const size_t name = f->name ? strlen(f->name) : 0; /* may hold such a word itself */
+  const size_t name = f->name ? strlen(f->name) : 0; /* the file name may contain such a word */
   const bool named = name && strncmp(line, f->name, name) == 0;
   const char *text = strstr(named ? line + name : line, words[severity]);
   text = text ? text + strlen(words[severity]) : line;
@@ -52,9 +52,9 @@ static void heard(void *user, surg_severity severity, const char *line) {
     return;
   }
   const char *end = location_end(text);
-  if (f->code && !end && f->errors) return; /* that the pass failed: said by nodes */
+  if (f->code && !end && f->errors) return; /* only repeats that the pass failed */
   if (!end && severity == SURG_ERROR && f->ctx->line_status != SURG_EINVALID) {
-    /* Not the model but reading it has failed. */
+    /* The file could not be read: this is not a defect of the model. */
     tell(f, &(finding){.code = "E001", .text = text, .line = line});
     return;
   }
@@ -70,7 +70,8 @@ static void found(void *user, const surg__finding *x) {
   tell(user, &(finding){.code = x->code, .where = x->where, .text = x->text, .pass = x->pass});
 }
 
-/* All of standard input or a pipe, which cannot be read twice; NULL after a line. */
+/* Reads all of standard input or a pipe, which cannot be read twice. Returns NULL after printing
+ * an error. */
 static char *slurp(const cli_common *c, const char *path, size_t *n, int *code) {
   const uint64_t most = c->max_memory ? c->max_memory : SURG_LIMIT_MEMORY;
   FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
@@ -123,7 +124,7 @@ int findings_open(findings *f, const cli_common *common, const char *path) {
   const char *name = f->bytes && strcmp(path, "-") == 0 ? "standard input" : path;
   const surg_status s =
       surg__load_check_file(f->ctx, name, f->bytes, f->n_bytes, &options, &f->partial, &f->m);
-  if (f->m) surg_context_clear_error(f->ctx); /* what comes now is news */
+  if (f->m) surg_context_clear_error(f->ctx); /* later errors are not from loading */
   return cli_exit_code(s);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that is found about one file: by loading it, and by looking into what loaded. */
+/* All findings about one file: from loading it, and from checking the loaded model. */
 #ifndef SURG_FINDINGS_H
 #define SURG_FINDINGS_H
 
@@ -7,31 +7,31 @@
 #include "cli.h"
 
 typedef struct finding {
-  const char *code; /* of check/rules.def */
+  const char *code; /* a code of check/rules.def */
   const char *where, *text, *pass;
-  const char *line; /* E001: the whole line, as it would be printed */
+  const char *line; /* E001: the complete diagnostic, ready to print */
 } finding;
 
 typedef struct findings {
   void (*fn)(void *user, const finding *f);
   void *user;
-  uint32_t most;    /* that are told in full; 0: SURG_LIMIT_FINDINGS */
-  /* what came of it */
+  uint32_t most;    /* most findings reported; 0: SURG_LIMIT_FINDINGS */
+  /* results */
   surg_context *ctx;
-  surg_model *m;    /* NULL: it does not load far enough to look at */
-  bool partial;     /* loading met errors: m is what was left */
+  surg_model *m;    /* NULL: the file cannot be loaded as a model */
+  bool partial;     /* loading reported errors: m lacks the invalid parts */
   size_t errors, told, hidden;
-  /* inside */
+  /* private */
   char *name;
-  const char *code; /* of what is heard from passes; NULL: the loader's */
-  char *bytes; /* of standard input or a pipe, which cannot be read again */
+  const char *code; /* for diagnostics of passes; NULL: use the loader's */
+  char *bytes; /* contents of standard input or a pipe, else NULL */
   size_t n_bytes;
 } findings;
 
-/* Loads a file ("-": standard input), and tells what the loader finds. An exit code: EXIT_MODEL
- * where it does not hold, EXIT_IO and EXIT_LIMIT where it could not be read. */
+/* Loads a file ("-": standard input) and reports the findings of the loader. Returns an exit
+ * code: EXIT_MODEL if the model is invalid, EXIT_IO or EXIT_LIMIT if it could not be read. */
 int findings_open(findings *f, const cli_common *common, const char *path);
-/* What `check` finds in the model. */
+/* Runs the checker on the loaded model and reports its findings. */
 surg_status findings_look(findings *f);
 void findings_close(findings *f);
 
