@@ -29,7 +29,7 @@ static const char help[] =
     "  onnxsurg reduce --test 'python3 crashes.py' big.onnx small.onnx\n";
 
 typedef struct reduction {
-  surg_context *ctx, *told; /* told: prints diagnostics, for the command */
+  surg_context *ctx, *told; /* the second one prints diagnostics */
   const char *test;         /* argument of --test */
   surg_command_options limits;
   surg_command *command;

@@ -70,7 +70,7 @@ static void finish(run_job *j) {
 static int run(run_job *j, const char *path) {
   const surg_status s = load(j, path);
   int code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
-  /* Check the folder before a run that may take long. */
+  /* Check the folder first: the run may be long. */
   if (code == EXIT_DONE && j->out) code = cli_need_folder(j->out, "--out", true);
   if (code == EXIT_DONE && j->out) code = run_check_files(j);
   if (code == EXIT_DONE && j->expect)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `onnxsurg info` finds out about a model. */
+/* Collects the facts that `onnxsurg info` prints. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void count_values(info_facts *f, const surg_graph *g) {
   }
 }
 
-/* Every symbol of a file as 1; what a run alone decides has no number. */
+/* Evaluates every named symbol as 1. A size that only a run determines has no value. */
 static bool as_one(void *user, const char *name, const surg_value *v, size_t axis, int64_t *out) {
   (void)user, (void)v, (void)axis;
   *out = 1;
@@ -70,7 +70,7 @@ static void add_known(info_facts *f, info_cost c) {
 static void add_cost(info_facts *f, const surg_node *n) {
   info_cost c = {.node = n};
   if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) {
-    f->calls_unknown++; /* until it is told of */
+    f->calls_unknown++; /* the cost of a function is not computed */
     return;
   }
   const surg_status s = surg__node_cost(n, &c.macs, &c.flops);
@@ -90,7 +90,7 @@ static void add_call(void *user, const surg_node *call, const surg__call_cost *c
   add_known(f, (info_cost){.node = call, .macs = cost->macs, .flops = cost->flops});
 }
 
-/* The order of nodes stays where costs are equal: the list is one in order of the model. */
+/* Sorts by decreasing cost; nodes of equal cost stay in model order. */
 static int by_cost(const void *a, const void *b) {
   const info_cost *x = a, *y = b;
   if (x->flops_at_1 != y->flops_at_1) return x->flops_at_1 < y->flops_at_1 ? 1 : -1;
@@ -107,7 +107,7 @@ static void raise_floor(info_facts *f, const surg_node *n) {
   if (s->since > f->floors[i].opset) f->floors[i] = (info_floor){s->domain, s->since, n};
 }
 
-/* Symbols of the inputs that have no number, each once. */
+/* Lists the symbolic dimensions of the inputs, each once. */
 static void list_symbols(info_facts *f) {
   const surg_graph *g = surg_model_graph(f->m);
   surg__buf b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model for programs; the keys stand in doc/info.md. */
+/* Prints the facts about a model as JSON. doc/info.md describes the keys. */
 #include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static json_t *buf_json(surg__buf *b) {
   return j;
 }
 
-/* A number, or the text of an expression. */
+/* An integer, or an expression as text. */
 static json_t *amount_json(const info_facts *f, surg__amount a) {
   if (!a.expr) return json_integer((json_int_t)a.k);
   surg__buf b;
@@ -27,7 +27,7 @@ static json_t *amount_json(const info_facts *f, surg__amount a) {
   return buf_json(&b);
 }
 
-/* A sum that is more than can be told is null. */
+/* A sum as an integer or expression; null if it is too large to represent. */
 static json_t *sum_json(const info_facts *f, const surg__poly *sum) {
   if (sum->bad) return json_null();
   surg__amount a = {sum->k, NULL};
@@ -81,7 +81,7 @@ static json_t *weights_json(const info_facts *f) {
   return j;
 }
 
-/* Operators of which `which` holds, as {"If": 2}. */
+/* The operators that are custom (`custom`) or have subgraphs, with their counts: {"If": 2}. */
 static json_t *some_ops(const cli_stats *s, bool custom) {
   json_t *all = json_object();
   for (size_t i = 0; i < s->op_count; i++) {
@@ -156,14 +156,14 @@ static json_t *top_json(const info_facts *f, size_t top) {
   return list;
 }
 
-/* --- graphs and values: written as they are met, there may be millions --- */
+/* --- graphs and values: streamed, as there may be millions --- */
 
 #define FLUSH_BYTES (64u << 10)
 
 typedef struct writer {
   surg__buf b;
-  bool one_line; /* line ends and the blanks after them are left out: strings have no line ends */
-  bool indent;   /* in such blanks */
+  bool one_line; /* drop newlines and indentation; JSON strings contain no newline */
+  bool indent;   /* inside indentation */
 } writer;
 
 static void flush(writer *w, size_t at) {
@@ -307,7 +307,7 @@ void info_print_json(const info_facts *f, size_t top, bool one_line) {
   json_decref(j);
   writer w = {.one_line = one_line};
   surg__buf_init(&w.b, f->ctx);
-  /* The object goes on: its last line is "}". */
+  /* Drop the final "}": more members follow. */
   const size_t n = text ? strlen(text) : 0;
   if (n > 2) surg__buf_put(&w.b, text, n - 2);
   free(text);

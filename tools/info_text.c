@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model in a page. */
+/* Prints the facts about a model as a page of text. */
 #include <onnxsurg/names.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const surg_type *interface_type(surg_graph *g, bool output, size_t i) {
   return t || !output ? t : surg_value_type(surg_graph_output(g, i));
 }
 
-/* "1 node", "2 nodes". */
+/* Appends "1 node" or "2 nodes". */
 static void put_count(surg__buf *b, size_t n, const char *what) {
   surg__buf_printf(b, "%zu %s%s", n, what, n == 1 ? "" : "s");
 }
@@ -23,13 +23,14 @@ static const char *interface_name(surg_graph *g, bool output, size_t i) {
   return surg_value_name(output ? surg_graph_output(g, i) : surg_graph_input(g, i));
 }
 
-/* Below IR 4 every weight is listed as an input too; those are not for the caller to give. */
+/* Whether the graph input is an initializer. Below IR 4 every initializer is also an input;
+ * these are not inputs that a caller provides. */
 static bool is_weight(surg_model *m, surg_graph *g, bool output, size_t i) {
   return !output && surg_model_ir_version(m) < 4 &&
          surg_value_is_initializer(surg_graph_input(g, i));
 }
 
-/* `name`, escaped and cut to `width` columns. */
+/* Appends `name`, escaped and cut to `width` columns. */
 static void put_name(surg__buf *b, const char *name, size_t width) {
   const size_t start = b->n;
   surg__buf_escape(b, name, strlen(name), 0);
@@ -38,7 +39,7 @@ static void put_name(surg__buf *b, const char *name, size_t width) {
   surg__buf_puts(b, "...");
 }
 
-/* Blanks up to `column` of the line that started at `start`; one at least. */
+/* Appends blanks up to `column` of the line that begins at `start`, but at least one. */
 static void put_gap(surg__buf *b, size_t start, size_t column) {
   do surg__buf_putc(b, ' ');
   while (!b->failed && b->n - start < column);
@@ -90,7 +91,7 @@ static void put_ops(surg__buf *b, const cli_stats *s) {
                      s->op_count - SHOWN_OPS);
 }
 
-/* A line for those operators of which `which` holds: `2 If, 1 Loop`. */
+/* Appends a line with the operators of one kind: `2 If, 1 Loop`. */
 static void put_some_ops(surg__buf *b, const cli_stats *s, const char *title,
                          bool (*which)(const cli_op_count *op)) {
   size_t shown = 0, left = 0;
@@ -136,7 +137,7 @@ static void put_weights(surg__buf *b, const info_facts *f) {
                        cli_bytes(f->weights[d].bytes), (unsigned long long)f->weights[d].tensors);
 }
 
-/* `4.09 G*N + 12 k`; what is long is left to JSON. */
+/* Appends `4.09 G*N + 12 k`. Long sums are printed only as JSON. */
 static void put_sum(surg__buf *b, const surg__poly *sum) {
   const size_t start = b->n;
   bool first = true;
@@ -182,7 +183,7 @@ static void put_compute(surg__buf *b, const info_facts *f) {
   }
 }
 
-/* `Conv "name"`. */
+/* Appends `Conv "name"`. */
 static void put_node(surg__buf *b, const surg_node *n, size_t width) {
   const char *name = surg_node_name(n);
   surg__buf_escape(b, surg_node_op_type(n), strlen(surg_node_op_type(n)), 40);
@@ -229,7 +230,7 @@ static void put_floors(surg__buf *b, const info_facts *f) {
   surg__buf_putc(b, '\n');
 }
 
-/* The opsets that both the content and the engine take. */
+/* Prints the opsets that both the model's operators and the target support. */
 static void put_window(surg__buf *b, const info_facts *f) {
   if (!f->target) return;
   int64_t low, high;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ctrl-C while a command runs programs of the user. */
+/* Ctrl-C handling for commands that run programs of the user. */
 #include <signal.h>
 
 #include "cli.h"

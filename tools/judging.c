@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the commands that judge a model for a target. */
+/* Options of the commands that compute a verdict for a target. */
 #include "judging.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the commands that judge a model for a target: --registered, --assume-unknown. */
+/* Options of the commands that compute a verdict for a target: --registered, --assume-unknown. */
 #ifndef SURG_JUDGING_H
 #define SURG_JUDGING_H
 
@@ -23,12 +23,13 @@ enum { OPT_REGISTERED = OPT_OWN + 100, OPT_ASSUME_UNKNOWN };
   "  --assume-unknown yes|no   exit code if support is unknown: as supported or\n" \
   "                      unsupported (default: 6)\n"
 
-/* An exit code after a line; EXIT_DONE: taken. */
+/* Applies an option. Returns EXIT_DONE, or another exit code after printing an error. */
 int judging_take(judging *j, int option, char *arg);
 void judging_free(judging *j);
-/* Gives the target (or NULL) what the user registered. SURG_ENOMEM */
+/* Registers the custom operators with the target (or NULL). Returns SURG_OK or SURG_ENOMEM. */
 surg_status judging_apply(const judging *j, surg_target *t);
-/* 0 supported, 1 unsupported, 6 unknown. */
+/* The exit code for a verdict: 0 supported, 1 unsupported, 6 unknown. --assume-unknown replaces
+ * 6. */
 int judging_exit(const judging *j, surg_verdict v);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `--opset N`, `--opset DOMAIN=N` and `--ir N` as passes. */
+/* Converts `--opset N`, `--opset DOMAIN=N` and `--ir N` to passes. */
 #include <stdlib.h>
 #include <string.h>
 

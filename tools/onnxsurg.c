@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program: which command, and no death by signal. */
+/* The entry point: selects the command, and turns fatal signals into errors. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "base/sanitized.h"
 #include "cli.h"
 
-#define STACK_PER_LEVEL (64u << 10) /* bytes of stack that a level of nesting may take */
+#define STACK_PER_LEVEL (64u << 10) /* bytes of stack per nesting level of graphs */
 
 static const struct {
   const char *name;
@@ -37,7 +37,7 @@ static const struct {
     {"verify", cmd_verify},
 };
 
-/* Output files are unnamed until complete, so nothing has to be removed here. */
+/* Handles SIGBUS and SIGSEGV. Output files have no name until complete, so none must be deleted. */
 static void fault(int signal) {
   static const char bus[] = "onnxsurg: error: a file shrank while it was read\n";
   static const char internal[] = "onnxsurg: error: internal fault; please report it\n";
@@ -47,7 +47,7 @@ static void fault(int signal) {
   _exit(signal == SIGBUS ? EXIT_IO : EXIT_INTERNAL);
 }
 
-/* A fault may be an overrun of the ordinary stack. */
+/* Runs the handlers on a stack of their own: the fault may be a stack overflow. */
 static void use_signal_stack(void) {
   static char stack[64 << 10];
   const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
@@ -67,8 +67,8 @@ static void arrange_signals(void) {
     sigaction(signals[i], &action, NULL);
 }
 
-/* A closed standard stream would lend its number to a model file. What takes its place is open the
- * wrong way round, so that using it is an error. */
+/* Opens /dev/null for each closed standard stream; else a model file would get its descriptor.
+ * It is opened in the wrong direction, so that using the stream fails. */
 static void open_streams(void) {
   for (int fd = 0; fd < 3; fd++)
     if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
@@ -86,7 +86,8 @@ static int run_command(const char *name, int argc, char **argv) {
   return *name && *name != '-' && !strchr(name, '/') ? cmd_pass(argc, argv) : -1;
 }
 
-/* `help`, or a command misspelt: a first word that is no file. -1: neither. */
+/* Handles `help`, and a misspelt command: a first word that is not a file. Returns -1 for
+ * neither. */
 static int no_command(int argc, char **argv) {
   const char *word = argv[1];
   if (!*word || *word == '-' || access(word, F_OK) == 0) return -1;
@@ -123,8 +124,8 @@ static void *run_deep(void *user) {
   return NULL;
 }
 
-/* Graphs may nest deeper than what the system gives a program as its stack: then a thread has room
- * for the most that may be asked for. It takes no memory before it is used. */
+/* Runs the program in a thread whose stack fits the deepest permitted nesting of graphs, which
+ * may exceed the system's stack limit. Stack memory is committed only when used. */
 static bool in_thread(arguments *a) {
   pthread_attr_t how;
   pthread_t thread;

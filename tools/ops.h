@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One operator for people and programs. */
+/* Prints one operator as text or JSON. */
 #ifndef SURG_TOOLS_OPS_H
 #define SURG_TOOLS_OPS_H
 
 #include "cli.h"
 #include "schema/text.h"
 
-/* A version of an operator, and what changed from version to version. */
+/* Prints a version of an operator, and what changed in each version. */
 int cli_show_op(surg_context *ctx, const surg_schema *s, bool json);
 
 #endif

@@ -21,7 +21,7 @@ static void count_one(void *user, const surg__finding *f) {
   t->warnings += s == SURG_WARNING;
 }
 
-/* What only a loader finds: inputs and outputs without a type or rank. */
+/* Counts inputs and outputs without a type or rank, which only the loader reports. */
 static void count_bare(const surg_type *t, tally *out) {
   const bool tensor = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR;
   out->errors += !t || (tensor && !surg_type_has_rank(t));
@@ -31,8 +31,8 @@ static bool is_bare(const char *code) {
   return !strcmp(code, "E108") || !strcmp(code, "E130");
 }
 
-/* Findings of a model that can be written: of the checker, and of the loader if they are not cured.
- */
+/* Counts the findings that the model has now: those of the checker, and those of the loader that
+ * are not fixed. */
 static surg_status count(surg_model *m, tally *t) {
   const surg_graph *g = surg_model_graph(m);
   *t = (tally){0};
@@ -52,7 +52,7 @@ static bool is_better(const tally *a, const tally *b) {
   return a->errors != b->errors ? a->errors < b->errors : a->warnings < b->warnings;
 }
 
-/* Runs `mend` on a copy; *best is lowered if fewer findings remain then. */
+/* Runs `mend` on a copy. If fewer findings remain than in *best, updates *best and the outlook. */
 static surg_status try_mend(surg_context *ctx, const surg_model *m, repair_consent given,
                             outlook *o, tally *best) {
   const surg__consent most = {given.most, given.interface};
@@ -88,7 +88,7 @@ surg_status outlook_find(outlook *o, const cli_common *common, const findings *f
                          size_t errors) {
   static const repair_consent all[] = {
       {SURG_EXACT, false}, {SURG_APPROX, false}, {SURG_EXACT, true}, {SURG_APPROX, true}};
-  /* Of a model with defects most is not judged: any that can be written is better. */
+  /* A partially loaded model is mostly unchecked: any result that can be written is better. */
   tally best = {f->partial ? SIZE_MAX : errors, SIZE_MAX};
   surg_model *m = NULL;
   *o = (outlook){0};

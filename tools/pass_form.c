@@ -19,7 +19,7 @@ const char *cmd_pass_nearest(const char *word) {
   surg_context *ctx = surg_context_new(NULL);
   const surg_registry *r = ctx ? surg_context_passes(ctx) : NULL;
   const char *near = r ? surg__nearest(word, r, surg__pass_count(r), pass_at) : NULL;
-  surg_context_free(ctx); /* names of built-in passes are static */
+  surg_context_free(ctx); /* safe: names of built-in passes are static */
   return near;
 }
 
@@ -70,7 +70,8 @@ void pass_form_close(pass_form *form) {
   *form = (pass_form){0};
 }
 
-/* One word of a list: up to the next separator, or quoted as in a pipeline. NULL: not closed. */
+/* Appends one word of a list: up to the next separator, or quoted as in a pipeline. Returns its
+ * end, or NULL if a quote is not closed. */
 static const char *put_word(surg__buf *b, const char *s) {
   if (*s != '"' && *s != '\'') {
     const size_t n = strcspn(s, ",+");
@@ -89,7 +90,8 @@ static const char *put_word(surg__buf *b, const char *s) {
   return end + 1;
 }
 
-/* `a,b` as `a+b`; a name with such a character stands in quotes. False: a quote does not end. */
+/* Converts a list `a,b` to the pipeline syntax `a+b`. A name that contains ',' or '+' must be
+ * quoted. Returns false if a quote is not closed. */
 static bool put_list(surg__buf *b, const char *s) {
   for (;;) {
     s = put_word(b, s);
@@ -107,8 +109,8 @@ static int bad_list(const char *name, const char *value) {
   return code;
 }
 
-/* `name=value`, or `name=a,b`. Where there is no `=`, the option is the name: `--input=1` of bind
- * names an input called "input". */
+/* Appends `name=value` or `name=a+b`. A pair without `=` uses the option as its name: for bind,
+ * `--input=1` names an input called "input". */
 static int put_pair(const surg_pass *pass, surg__buf *b, const char *option, const char *pair) {
   const char *equals = strchr(pair, '='), *value = equals ? equals + 1 : pair;
   char *name = equals ? strndup(pair, (size_t)(equals - pair)) : strdup(option);
@@ -136,7 +138,7 @@ int pass_form_take(pass_form *form, int option, const char *value) {
   return EXIT_DONE;
 }
 
-/* The place of the option that takes any name, or the count of options. */
+/* Index of the option that accepts any name, or the option count if there is none. */
 static size_t pairs_of(const surg_pass *pass) {
   size_t i = 0;
   while (i < pass->option_count && pass->options[i].kind != SURG_OPTION_PAIRS) i++;

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg PASS --option value IN OUT`: a pass as a command, which is the main form with the
- * pipeline `PASS{option=value}`. */
+/* `onnxsurg PASS --option value IN OUT`: a pass as a command. It is equivalent to the main form
+ * with the pipeline `PASS{option=value}`. */
 #ifndef SURG_PASS_FORM_H
 #define SURG_PASS_FORM_H
 
 #include "cli.h"
 #include "pass/pass.h"
 
-enum { OPT_OF_PASS = 5000 }; /* options of the pass: this and on */
+enum { OPT_OF_PASS = 5000 }; /* options of the pass have this value and above */
 
 typedef struct pass_form {
   surg_context *ctx;
-  const char *name;     /* of the pass or preset */
+  const char *name;     /* name of the pass or preset */
   const surg_pass *pass; /* NULL: a preset */
-  struct option *options; /* those of the pass, then those of the main form it leaves */
-  surg__buf *values;      /* what was given for each option of the pass, as pipeline text */
+  struct option *options; /* those of the pass, then the other ones of the main form */
+  surg__buf *values;      /* pipeline text given for each option of the pass */
 } pass_form;
 
-/* Whether `word` names a pass or preset; then `form` is set up, with the options of `rest` that the
- * pass has no own of. EXIT_DONE, -1: it does not, EXIT_LIMIT: out of memory. */
+/* Initializes `form` if `word` names a pass or preset. The option table contains the options of
+ * the pass, then those of `rest` with other names. Returns EXIT_DONE, -1 if there is no such
+ * pass, or EXIT_LIMIT when out of memory. */
 int pass_form_open(pass_form *form, const char *word, const struct option *rest);
 void pass_form_close(pass_form *form);
-/* Takes option OPT_OF_PASS + i. */
+/* Applies option OPT_OF_PASS + i. */
 int pass_form_take(pass_form *form, int option, const char *value);
-/* Where the pass has options under any name: takes every `--name=value` whose name no option bears
- * in full out of the arguments (getopt would find one that starts so). */
+/* If the pass has an option that accepts any name: applies every `--name=value` whose name is no
+ * known option and removes it from the arguments. getopt would match it as an abbreviation of
+ * another option. */
 int pass_form_pairs(pass_form *form, int *argc, char **argv);
-/* The pipeline, with `then` (a pipeline, or NULL) after it, for the caller to free; NULL: out of
+/* The pipeline, followed by `then` (a pipeline, or NULL). The caller frees it. NULL: out of
  * memory. */
 char *pass_form_pipeline(pass_form *form, const char *then);
 void pass_form_help(const pass_form *form);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line on a terminal that says what a long run does. A timer draws it, so a short run never
- * does, and nothing has to look at a clock. */
+/* A progress line on a terminal. A timer signal draws it, so that short runs print nothing and
+ * the code that does the work never checks a clock. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 
 #include "cli.h"
 
-#define FIRST_US 500000 /* shorter work is not worth a line */
+#define FIRST_US 500000 /* delay before the first line, in microseconds */
 #define LABEL_MAX 40u
 
-/* Shared with the handler; `doing` points to text that outlives the run. */
+/* Shared with the signal handler. `doing` points to text that outlives the run. */
 static const char *volatile doing;
 static volatile sig_atomic_t shown, ticks;
 

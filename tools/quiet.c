@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts that print nothing, for what may fail. */
+/* Contexts that print no diagnostics, for operations that may fail. */
 #include "quiet.h"
 
 #include "pass/pass.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of text that users write: `--rules FILE`, `--schema FILE`, targets. */
+/* Loads text files of the user: `--rules FILE`, `--schema FILE`, targets. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ int cli_read_text(const char *path, size_t most, char **text, size_t *n) {
   FILE *f = fopen(path, "re");
   *text = f ? malloc(most + 1) : NULL;
   int bad = f ? *text ? 0 : ENOMEM : errno;
-  /* One byte more than may be tells of a file that is too long. */
+  /* One byte more than permitted reveals a file that is too long. */
   *n = *text ? fread(*text, 1, most + 1, f) : 0;
   if (*text && ferror(f)) bad = errno ? errno : EIO;
   if (f) fclose(f);
@@ -30,7 +30,7 @@ static int load(surg_context *ctx, const char *path, size_t most, load_fn fn) {
   size_t n;
   int code = cli_read_text(path, most, &text, &n);
   if (code != EXIT_DONE) return code;
-  /* Text that does not hold is wrong usage; limits and memory keep their code. */
+  /* Invalid text is a usage error; limits and lack of memory keep their exit code. */
   const surg_status s = fn(ctx, text, n, path);
   code = s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
   free(text);

@@ -67,7 +67,7 @@ static int take_level(cli_run *r, const char *word) {
   return cli_usage("--ort-optimize expects none, basic, extended or all");
 }
 
-/* "NAME=FILE", at the first '='. */
+/* Parses "NAME=FILE", split at the first '='. */
 static int take_input(cli_run *r, char *arg) {
   char *eq = strchr(arg, '=');
   bool twice = false;
@@ -113,7 +113,7 @@ int cli_run_option(cli_run *r, int option, char *argument) {
     case OPT_RTOL: return take_bound(r, "rtol", argument, &r->tolerance.relative);
     case OPT_ATOL: return take_bound(r, "atol", argument, &r->tolerance.absolute);
     case OPT_ULP:
-      /* Steps alone, unless the others are asked for, too. */
+      /* --ulp alone replaces the default bounds; --rtol and --atol add theirs. */
       if (!r->bounds) r->tolerance = (surg__tolerance){0};
       return take_number("ulp", argument, &r->tolerance.ulp);
     case OPT_SIZE:
@@ -147,7 +147,7 @@ void cli_engine_close(surg__engine *e) {
 
 int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status,
                    const char *hint) {
-  /* What the library could not allocate it has not said. */
+  /* `why` is empty if the library ran out of memory. */
   fprintf(stderr, "%s: error: %s%s\n", surg_model_path(m),
           *r->why ? r->why : surg_status_name(status), hint ? hint : "");
   return cli_exit_code(status);

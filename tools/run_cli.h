@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands that run models share: engines, budgets, tolerances, and given inputs. */
+/* Shared by the commands that run models: engines, budgets, tolerances, and given inputs. */
 #ifndef SURG_RUN_CLI_H
 #define SURG_RUN_CLI_H
 
@@ -11,19 +11,19 @@ typedef struct cli_pair {
 } cli_pair;
 
 typedef struct cli_run {
-  const char *engines[2]; /* as named; NULL: the built-in one */
+  const char *engines[2]; /* names; NULL: the built-in one */
   size_t n_engines;
-  const char *library; /* of ONNX Runtime; NULL: what the loader finds */
+  const char *library; /* path of ONNX Runtime; NULL: let the dynamic loader search */
   surg__ort_options ort;
   uint64_t seed, max_bytes, max_work, max_turns;
   surg__tolerance tolerance;
   surg__fill fill;
-  bool filled; /* --fill was given: it makes up what a folder of inputs lacks */
+  bool filled; /* --fill was given: generate inputs that the folder lacks */
   bool bounds; /* --rtol or --atol was given */
   cli_dims dims;
   cli_pair *inputs;
   size_t n_inputs;
-  const char *inputs_dir; /* or an .npz file */
+  const char *inputs_dir; /* a folder or an .npz file */
 } cli_run;
 
 enum {
@@ -84,15 +84,15 @@ enum {
 
 void cli_run_init(cli_run *r);
 void cli_run_free(cli_run *r);
-/* Takes an option of the table above. */
+/* Applies an option of the table above. */
 int cli_run_option(cli_run *r, int option, char *argument);
 
-/* The engine that was named k-th, opened; EXIT_DONE, or another code after a line. */
+/* Opens the k-th engine given. Returns EXIT_DONE, or another exit code after printing an error. */
 int cli_engine_open(const cli_run *r, const cli_common *c, surg_context *ctx, size_t k,
                     surg__engine *out);
 void cli_engine_close(surg__engine *e);
 
-/* Inputs of a model, of which some were given. */
+/* The inputs of a model, some of them given by the user. */
 typedef struct cli_values {
   surg_context *ctx;
   surg_model *m;
@@ -100,24 +100,27 @@ typedef struct cli_values {
   bool *given;
   size_t n;
 } cli_values;
-/* Loads what was given, and looks whether dims that were given are there. With a folder or archive
- * an input that it lacks, and that has no default, is a fault, unless `lacks`, or what it is filled
- * with was asked for. EXIT_DONE, or another code after a line; cli_values_free either way. */
+/* Loads the given inputs, and checks that the symbols of --dim exist in the model. An input that
+ * the folder or archive lacks and that has no default is an error, unless `lacks` is true or
+ * --fill was given. Returns EXIT_DONE, or another exit code after printing an error. The caller
+ * calls cli_values_free in any case. */
 int cli_values_load(const cli_run *r, surg_model *m, bool lacks, cli_values *out);
-/* What makes up the inputs that are not given. `r` must outlive it. */
+/* The generator of inputs that are not given. `r` must outlive it. */
 surg__maker cli_maker(cli_run *r);
 void cli_values_free(cli_values *v);
-/* "DIR/stem_i.pb" or .npy, a heap string; NULL: neither is there. */
+/* "DIR/stem_i.pb" or "DIR/stem_i.npy", for the caller to free; NULL: neither exists. */
 char *cli_numbered(const char *dir, const char *stem, size_t i);
-/* EXIT_MODEL after a line when the folder holds stem_k.pb or .npy with k at or above n, so that it
- * belongs to another model. EXIT_IO: it is no folder. */
+/* Fails with EXIT_MODEL, after printing an error, when the folder contains stem_k.pb or
+ * stem_k.npy with k >= n: then its data is for another model. EXIT_IO: it is not a folder. */
 int cli_check_numbered(const surg_model *m, const char *dir, const char *stem, size_t n);
-/* Writes bytes as a file, or leaves what was there: EXIT_DONE, or another code after a line. */
+/* Writes a file atomically: on failure an existing file is unchanged. Returns EXIT_DONE, or
+ * another exit code after printing an error. */
 int cli_write_bytes(const char *path, const void *bytes, size_t n);
 int cli_write_file(const char *path, const surg__buf *b);
-/* "model.onnx: error: why", for a run that failed; its exit code. */
+/* Prints "model.onnx: error: REASON" for a run that failed. Returns its exit code. */
 int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status, const char *hint);
-/* "[2, 3]" and its like, as JSON; what is no tensor has its kind as type. */
+/* A value as JSON, with at most `most` elements. The type of a value that is not a tensor is its
+ * kind. */
 json_t *cli_value_json(const char *name, const surg__array *a, uint64_t most);
 
 #endif

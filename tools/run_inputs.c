@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Given inputs: named files, numbered files of a folder, members of an archive; each must fit what
- * the model declares. */
+/* Reads given inputs: named files, numbered files of a folder, members of an archive. Each must
+ * match the declared type of its input. */
 #include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
@@ -25,14 +25,14 @@ static const char *name_at(const void *list, size_t i) {
   return input_name(list, i);
 }
 
-/* The input of that name; v->n: there is none. */
+/* Index of the input with that name; v->n: there is none. */
 static size_t find_input(const cli_values *v, const char *name) {
   size_t i = 0;
   while (i < v->n && strcmp(input_name(v, i), name) != 0) i++;
   return i;
 }
 
-/* Ends a line that says there is no such thing. */
+/* Ends an error about an unknown name, with the nearest known name (or NULL) as a suggestion. */
 static int near_or_not(const char *name, const char *near) {
   cli_put(stderr, name);
   if (near) {
@@ -50,7 +50,7 @@ static int no_input(const cli_values *v, const char *name) {
   return near_or_not(name, surg__nearest(name, v, v->n, name_at));
 }
 
-/* What was given must be what the model declares. */
+/* Checks a given array against the declared type of its input. */
 static int check_input(const cli_values *values, size_t i) {
   const surg_value *v = surg_graph_input(surg_model_graph(values->m), i);
   const surg_type *t = surg_value_declared_type(v);
@@ -86,14 +86,15 @@ static int check_input(const cli_values *values, size_t i) {
 
 typedef struct archive {
   cli_values *v;
-  const char *only; /* the member that is wanted, for input `to`; NULL: all, by name */
+  const char *only; /* member to load, for input `to`; NULL: all members, by name */
   size_t to, members;
-  surg__array last; /* a single member may bear any name */
+  surg__array last; /* used if the archive has one member, whatever its name */
   bool found;
   int code;
 } archive;
 
-/* NumPy calls arrays without a name arr_0, arr_1 ...: those are inputs by place. */
+/* The input for a member name. NumPy names unnamed arrays arr_0, arr_1, ...: these match inputs
+ * by index. */
 static size_t place_of(const cli_values *v, const char *name) {
   const size_t i = find_input(v, name);
   char *end;
@@ -160,7 +161,7 @@ static int load_input(cli_values *v, size_t i, const char *path) {
   surg__array a = {0};
   const surg_status s = surg__value_load(v->ctx, path, surg_value_declared_type(x), &a);
   if (s != SURG_OK) return cli_exit_code(s);
-  /* Old test suites keep the bits of bfloat16 as uint16. */
+  /* Old test suites store bfloat16 bits as uint16. */
   if (a.dtype == SURG_UINT16 && surg_type_dtype(surg_value_declared_type(x)) == SURG_BFLOAT16)
     a.dtype = SURG_BFLOAT16;
   surg__array_drop(&v->in[i]);
@@ -181,7 +182,7 @@ char *cli_numbered(const char *dir, const char *stem, size_t i) {
   return NULL;
 }
 
-/* k of "stem_k.pb" and "stem_k.npy"; SIZE_MAX: another name. */
+/* The number k of "stem_k.pb" or "stem_k.npy"; SIZE_MAX: another name. */
 static size_t number_of(const char *name, const char *stem) {
   const size_t n = strlen(stem);
   char *end;
@@ -245,7 +246,7 @@ static const char *word_at(const void *list, size_t i) {
   return ((const cli_words *)list)->items[i];
 }
 
-/* The symbolic dims of all inputs. */
+/* Collects the symbolic dimensions of all inputs. */
 static int dims_of(const cli_values *v, cli_words *out) {
   int code = EXIT_DONE;
   for (size_t i = 0; i < v->n; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside `onnxsurg run`. */
+/* Private to `onnxsurg run`. */
 #ifndef SURG_RUN_JOB_H
 #define SURG_RUN_JOB_H
 
 #include "run_cli.h"
 
-#define SHOWN 16 /* elements of an output that are printed */
+#define SHOWN 16 /* most elements printed of an output */
 
-/* Times of one thing over all runs, in nanoseconds; sorted when they are told. */
+/* The times of a node or of the whole run, one per run, in nanoseconds. Sorted before printing. */
 typedef struct series {
   const surg_node *node; /* NULL: the whole run */
   uint64_t *ns;
@@ -27,22 +27,22 @@ typedef struct run_job {
   surg__exec runner;
   cli_values values;
   surg__array *result;
-  size_t n_out, own_out; /* own_out: without what --all added */
+  size_t n_out, own_out; /* own_out: outputs without those of --all */
   series total, *nodes;
   size_t n_nodes;
   uint64_t started;
-  json_t *json; /* NULL: text */
+  json_t *json; /* NULL: print text */
 } run_job;
 
-/* --- run_outputs.c: EXIT_DONE, or another code after a line --- */
+/* --- run_outputs.c: return EXIT_DONE, or another exit code after printing an error --- */
 void run_print(const run_job *j);
-/* Whether each output has a file of its own. */
+/* Checks that no two outputs have the same file name. */
 int run_check_files(const run_job *j);
 int run_write(const run_job *j);
 int run_compare(const run_job *j);
 
 /* --- run_times.c --- */
-/* Runs again, --warmup times unmeasured and --repeat times measured. */
+/* Runs the model --warmup times without measuring, then --repeat times with. */
 int run_time(run_job *j);
 void run_print_times(run_job *j);
 void run_free_times(run_job *j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outputs of `onnxsurg run`: as text, as files, against files. */
+/* Outputs of `onnxsurg run`: prints them, writes them to files, compares them with files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ void run_print(const run_job *j) {
 
 /* --- files --- */
 
-/* The name of an output as that of a file: what is no plain character becomes '_'. */
+/* The file path for an output, heap. Special characters of its name are replaced by '_'. */
 static char *output_path(const run_job *j, size_t i, const char *end) {
   const char *name = output_name(j, i);
   const size_t n = strlen(j->out) + strlen(name) + 16;
@@ -107,7 +107,7 @@ int run_write(const run_job *j) {
   return code;
 }
 
-/* --- against expected ones --- */
+/* --- comparison with expected outputs --- */
 
 static void tell(const run_job *j, const char *name, const surg__distance *d, bool same) {
   if (same && j->common.quiet) return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the lines of `--log` that tell of a value's new name. A value may be renamed many times, so
- * while reading entries are hashed by the last name, in the end by the first. */
+/* Reads from a `--log` file which values were renamed. A value may be renamed several times, so
+ * entries are hashed by their latest name while reading, and by their first name at the end. */
 #include "run_renames.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static bool apply(surg_context *ctx, rename_t **by_last, const char *old, const 
     free_one(e);
     return false;
   }
-  rename_t *other; /* of a value that is gone: the name is this one's now */
+  rename_t *other; /* a deleted value had the name before */
   HASH_FIND_STR(*by_last, e->after, other);
   if (other) {
     HASH_DEL(*by_last, other);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `onnxsurg run --repeat`: how long runs take, and each node of the main graph; a node that runs
- * subgraphs counts with them. */
+/* `onnxsurg run --repeat`: measures whole runs, and each node of the main graph. The time of a
+ * node includes its subgraphs. */
 #include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,13 @@ static int by_time(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Of sorted times: the k-th of 10 parts, at or above. */
+/* The given quantile (in tenths) of sorted times, in milliseconds. */
 static double part(const series *s, unsigned tenths) {
   size_t i = (s->n * tenths + 9) / 10;
   return s->n ? (double)s->ns[i ? i - 1 : 0] / 1e6 : 0;
 }
 
-/* --- nodes: each keeps the number of its series in `scratch` while runs are measured --- */
+/* --- nodes: while measuring, `scratch` of a node is the index of its series --- */
 
 static surg_status before(void *user, surg_node *n, surg__machine *m) {
   run_job *j = user;
@@ -76,7 +76,7 @@ int run_time(run_job *j) {
   return code;
 }
 
-/* --- telling --- */
+/* --- output --- */
 
 static int by_median(const void *a, const void *b) {
   const double x = part(a, 5), y = part(b, 5);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One operator for people and programs. */
+/* Prints one operator as text or JSON. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "pass/pass.h"
 #include "schema/bodies.h"
 
-/* Built text as a string in b; "" when memory ran out. */
+/* The text of a buffer as a string owned by b; "" when memory ran out. */
 static const char *finished(surg__buf *b) {
   surg__buf_putc(b, 0);
   return b->failed || !b->p ? "" : b->p;
@@ -135,9 +135,9 @@ static void put_version(surg__buf *b, const surg_schema *s) {
   }
 }
 
-/* --- steps --- */
+/* --- steps between versions --- */
 
-/* Says where a node does not mean the same on both sides. */
+/* Prints under which conditions a node can be converted in one direction without rewriting. */
 static void put_direction(surg__buf *b, const surg__step_side *side, const char *to, int version) {
   surg__buf words, line;
   surg__buf_init(&words, b->ctx);
@@ -156,7 +156,8 @@ static void put_direction(surg__buf *b, const surg__step_side *side, const char 
   surg__buf_free(&words);
 }
 
-/* Lines of surg__put_changes, each wrapped. The first stands behind the number. */
+/* Prints lines of surg__put_changes, each wrapped. The first follows the version number on its
+ * line. */
 static void put_lines(surg__buf *b, char *lines, bool *first) {
   for (char *line = lines, *next; line && *line; line = next) {
     next = strchr(line, '\n');
@@ -185,7 +186,7 @@ static void put_step(surg__buf *b, const surg_schema *from, const surg_schema *t
   surg__buf_free(&changes);
 }
 
-/* Each line by itself: what is wider than a terminal stays as it was written. */
+/* Prints function bodies line by line; lines wider than a terminal are not wrapped. */
 static void put_bodies(surg__buf *b, const surg_schema *s) {
   for (size_t i = 0; i < surg__body_count; i++) {
     const surg__body *body = &surg__bodies[i];
@@ -201,14 +202,15 @@ static void put_bodies(surg__buf *b, const surg_schema *s) {
   }
 }
 
-/* Whether the rule leads away from the operator; those that simplify only drop one. */
+/* Whether the rule replaces the operator by others. The rules of group "simplify" are excluded:
+ * they only drop a node. */
 static bool is_of(const surg_rule *r, const surg_schema *s) {
   return strcmp(surg_rule_group(r), "simplify") != 0 &&
          strcmp(surg_rule_op_type(r), s->name) == 0 &&
          strcmp(surg_rule_domain(r), s->domain) == 0;
 }
 
-/* Rewrite rules that replace the operator. */
+/* Prints the rewrite rules that replace the operator. */
 static void put_rules(surg__buf *b, const surg_schema *s) {
   const char *title = "rules\n";
   for (size_t i = 0; i < surg_context_rule_count(b->ctx); i++) {
@@ -303,7 +305,7 @@ static json_t *attrs_json(const surg_schema *s) {
   return all;
 }
 
-/* "free", "no", or the conditions as words. */
+/* One direction of a step as JSON: "free", "no", or the conditions as words. */
 static json_t *side_json(surg_context *ctx, const surg__step_side *side) {
   if (!side->possible) return json_string("no");
   surg__buf b;
@@ -338,7 +340,7 @@ static json_t *step_json(surg_context *ctx, const surg_schema *from, const surg_
   return e;
 }
 
-/* [{"opset": 18, "text": "..."}] */
+/* The function bodies as JSON: [{"opset": 18, "text": "..."}]. */
 static json_t *bodies_json(const surg_schema *s) {
   json_t *list = json_array();
   for (size_t i = 0; i < surg__body_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `--dim NAME=N` and `--input-shape NAME:N,N,...` of commands that write, as the pass freeze. */
+/* Converts `--dim NAME=N` and `--input-shape NAME:N,N,...` to the pass `freeze`. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void put_name(surg__buf *to, const char *name, size_t n, char open) {
   free(copy);
 }
 
-/* "x:1,3,?,320": sizes with commas (or `x`) between them; `?` and -1 leave an axis as it is. */
+/* Parses "x:1,3,?,320". Sizes are separated by ',' or 'x'; '?' and -1 leave an axis unchanged. */
 static int put_shape(surg__buf *to, const char *shape, char open) {
   const char *colon = strrchr(shape, ':');
   if (!colon || colon == shape) return cli_usage("--input-shape expects NAME:SIZE,SIZE,...");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model holds. */
+/* Counts the nodes, weights and operators of a model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void add_tensor(cli_stats *s, const surg_tensor *t) {
   s->weight_bytes += surg_tensor_bytes(t);
 }
 
-/* Merges equal operators of a list sorted by operator; the strings become our own. */
+/* Merges equal operators of a list sorted by operator, and copies their strings. */
 static bool merge(cli_stats *s, size_t n) {
   size_t out = 0;
   for (size_t i = 0; i < n; i++) {
@@ -43,7 +43,8 @@ static bool merge(cli_stats *s, size_t n) {
   return true;
 }
 
-/* An invalid node is resolved as a custom operator; here it counts as what it is meant to be. */
+/* The class of a node's operator. An invalid node is resolved as a custom operator; here a
+ * standard operator counts as standard even if the node is invalid. */
 static surg_op_class class_of(const surg_node *n, const char *domain) {
   const surg_op_class class = surg_node_class(n);
   const int64_t opset = surg_graph_opset(surg_node_graph(n), domain);
@@ -109,7 +110,7 @@ json_t *cli_ops_json(const cli_stats *s) {
   return ops;
 }
 
-/* One of a few rotating buffers. */
+/* Returns one of a few static buffers in rotation. */
 static char *next_buffer(size_t *size) {
   static _Thread_local char buffers[4][32];
   static _Thread_local unsigned next;

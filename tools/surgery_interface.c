@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which inputs and outputs a run added, removed and renamed. */
+/* Compares the inputs and outputs before and after a run: added, removed, renamed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +30,8 @@ static bool has(const interface_names *names, const char *name) {
   return false;
 }
 
-/* What became of a name. In place: a list that kept its length, where a name gave way to a new one.
- */
+/* The change of a name. Lists of equal length are compared by position: a name replaced by a new
+ * one at the same index is renamed. */
 typedef enum fate { STAYED, REMOVED, ADDED, RENAMED } fate;
 
 static fate fate_of(const interface_names *from, const interface_names *to, size_t i, bool added) {

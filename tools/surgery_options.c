@@ -162,7 +162,7 @@ static const char help[] =
     "made, 2 usage error, 3 file or system error, 4 limit reached or out of memory,\n"
     "5 internal error or faulty plugin\n";
 
-/* Options that are kept as they are, and where. */
+/* Options whose argument is stored as given: how, and at which offset of `surgery`. */
 typedef enum keeping { FLAG, TEXT, WORD } keeping;
 static const struct {
   int option;
@@ -205,7 +205,7 @@ static int keep(surgery *j, size_t i, const char *arg) {
   return EXIT_DONE;
 }
 
-/* Reads a pipeline file; a newline is white space there and `#` starts a comment. */
+/* Reads a pipeline file. A newline is white space, and `#` starts a comment. */
 static int read_pipeline(surgery *j, const char *path) {
   FILE *f = fopen(path, "re");
   if (!f) {
@@ -313,7 +313,7 @@ static int take(void *user, int o, char *arg) {
   }
 }
 
-/* The pipeline that the form of a pass stands for, and then the one of --pass or --pass-file. */
+/* Builds the pipeline: the pass given as a command, then --pass or --pass-file. */
 static int take_form(surgery *j) {
   char *text = pass_form_pipeline(j->form, j->pipeline);
   free(j->pipeline_text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the main form tells of a run: a summary, JSON, what each pass did. */
+/* Reports a run of the main form: a summary, JSON, statistics per pass. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #define SHOWN_CHANGES 20u
 
-/* A row `label  before  after  change`. */
+/* Prints a row `label  before  after  change`. */
 static void row(FILE *f, const char *label, size_t before, size_t after) {
   fprintf(f, "  %-28s %12zu %12zu", label, before, after);
   if (after != before) fprintf(f, "  %+lld", (long long)after - (long long)before);
@@ -28,7 +28,7 @@ static int by_size(const void *a, const void *b) {
   return cli_by_operator(x->op, y->op);
 }
 
-/* Walks both lists, sorted by operator, side by side; the count of operators that changed. */
+/* Merges two lists sorted by operator. Returns the number of operators whose count changed. */
 static size_t merge_changes(const cli_stats *before, const cli_stats *after, change *out) {
   size_t n = 0;
   for (size_t b = 0, a = 0; b < before->op_count || a < after->op_count;) {
@@ -105,7 +105,7 @@ static void print_summary(const outcome *o) {
   if (o->check) print_proof(f, &o->proof);
 }
 
-/* Whether the name stands as a word in the pipeline the user wrote, presets not spelled out. */
+/* Whether the user's pipeline contains the name as a word; presets are not expanded. */
 static bool surgery_names(const surgery *j, const char *pass) {
   static const char word[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
   const size_t n = strlen(pass);
@@ -115,7 +115,7 @@ static bool surgery_names(const surgery *j, const char *pass) {
   return false;
 }
 
-/* Passes that the user named and that found nothing to do, with the first reason they gave. */
+/* Prints the passes that the user named and that changed nothing, with their first note. */
 static void print_idle(FILE *f, const surgery *j, const outcome *o) {
   for (size_t i = 0; i < o->report.passes.count; i++) {
     const surg__pass_report *r = &o->report.passes.items[i];
@@ -128,7 +128,7 @@ static void print_idle(FILE *f, const surgery *j, const outcome *o) {
   }
 }
 
-/* What the passes counted of names. */
+/* Prints the passes' counters of renamed values. */
 static void print_renames(FILE *f, const outcome *o) {
   for (size_t i = 0; i < o->report.passes.count; i++) {
     const surg__pass_report *r = &o->report.passes.items[i];
@@ -139,7 +139,7 @@ static void print_renames(FILE *f, const outcome *o) {
   }
 }
 
-/* What the result relies on: it need not be right for other inputs. */
+/* Prints the assumptions: the result may be wrong for inputs that violate them. */
 static void print_assumed(FILE *f, const surgery *j) {
   const cli_words *const lists[] = {&j->assumed, &j->ranges};
   for (size_t k = 0; k < SURG_COUNT(lists); k++)
@@ -162,7 +162,7 @@ static json_t *json_side(const cli_stats *s, uint64_t bytes) {
   return j;
 }
 
-/* What the result may rely on because the user said so. */
+/* The assumptions that the user gave, as JSON. */
 static json_t *json_assumed(const surgery *j) {
   json_t *list = json_array();
   for (size_t i = 0; i < j->assumed.n; i++)
@@ -213,12 +213,12 @@ void surgery_report(const surgery *j, surg_context *ctx, const outcome *o) {
     print_idle(stderr, j, o);
     print_assumed(stderr, j);
   } else if (o->report.worst > SURG_EXACT && !j->common.quiet && !j->common.json) {
-    /* A result that is not exact is never written without a word. */
+    /* Print the exactness class of an inexact result even without a summary. */
     cli_put(stderr, o->in);
     fprintf(stderr, ": exactness: %s\n", surg__exactness_name(o->report.worst));
   }
   const surg_pass *pass = j->form ? j->form->pass : NULL;
-  /* What is done to an invalid model is always listed. */
+  /* Always list the changes made to an invalid model. */
   const bool mends =
       pass && (pass->needs & SURG_TAKES_DEFECTS) && !j->common.quiet && !j->common.json;
   if (!j->stats && !j->time && !mends) return;

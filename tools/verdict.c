@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verdicts on a model and an engine, as text and JSON. */
+/* Prints verdicts on a model for an engine as text and JSON. */
 #include "verdict.h"
 
 #include <onnxsurg/names.h>
@@ -7,19 +7,19 @@
 
 #include "consent.h"
 
-#define SHOWN 5u /* of what blocks */
+#define SHOWN 5u /* most blocking objections printed */
 
 /* --- finding --- */
 
-/* The consent that a repair takes; none unless it leaves nothing unsupported, and cannot do
- * without. */
+/* The consent that the repair requires. None unless the repair makes the model supported and
+ * needs consent for it. */
 static repair_consent needed(const verdict *v) {
   const bool wanted = v->kind == SURG_ASSESS_CONSENT || v->kind == SURG_ASSESS_UNCERTAIN;
   const repair_consent used = {v->result.used, v->result.used_interface};
   return wanted ? used : (repair_consent){SURG_EXACT, false};
 }
 
-/* Of a repair that takes no consent: exact, ulp or rounding. */
+/* The exactness class of a repair that needs no consent: exact, ulp or rounding. */
 static const char *repair_class(const verdict *v) {
   return surg_exactness_name(v->result.used);
 }
@@ -62,7 +62,7 @@ const char *verdict_repair(const verdict *v) {
 /* --- what blocks --- */
 
 typedef struct blocking {
-  json_t *list; /* or NULL: lines */
+  json_t *list; /* NULL: print text */
   size_t all;
 } blocking;
 
@@ -79,7 +79,7 @@ static void blocks(void *user, const surg_objection *o) {
 
 /* --- the cut --- */
 
-/* Whether the middle part is supported, after a repair of its own. */
+/* Whether the middle part of the cut is supported after a repair of its own. */
 static bool core_passes(const verdict *v, const surg_target *t, const char *extract) {
   const surg_repair_options all = {
       .size = sizeof all, .has_allow = true, .allow = SURG_LOSSY, .allow_interface = true};
