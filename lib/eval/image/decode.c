@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ImageDecoder: finds the format of a file, reads it, and gives the channels asked for. */
+/* ImageDecoder: detects the format of a file, decodes it, and converts to the requested
+ * channels. */
 #include "eval/image/decode.h"
 
 #include "eval/core/kernels.h"
@@ -56,7 +57,7 @@ static surg__kstatus decode_bmp(surg_kctx *k, surg__bytes file, surg__picture *o
 
 /* --- PNM --- */
 
-/* A number after white space and comments; moves *at behind it. */
+/* Parses a number after white space and comments, and advances *at past it. */
 static bool number(surg__bytes file, uint64_t *at, uint64_t *out) {
   uint64_t i = *at;
   while (i < file.n && (file.p[i] <= ' ' || file.p[i] == '#')) {
@@ -83,7 +84,7 @@ static surg__kstatus decode_pnm(surg_kctx *k, surg__bytes file, surg__picture *o
   uint32_t channels = file.p[1] == '6' ? 3 : 1;
   SURG__K_TRY(surg__picture_make(k, width, height, channels, out));
   uint64_t n = width * height * channels;
-  ++at; /* one white space */
+  ++at; /* one white space separates the header from the pixels */
   if (at > file.n || n > file.n - at) return short_file(k);
   memcpy(out->pixels, file.p + at, (size_t)n);
   return SURG__K_OK;
@@ -105,7 +106,8 @@ static uint64_t field(const tiff *f, uint64_t at, uint32_t bytes) {
   return v;
 }
 
-/* Element i of the entry with a tag in the first directory, `fallback` when it is not there. */
+/* Element i of the entry with the given tag in the first directory; `fallback` if there is no
+ * such entry, UINT64_MAX if the file ends before it. */
 static uint64_t entry(const tiff *f, uint32_t tag, uint64_t i, uint64_t fallback) {
   uint64_t at = field(f, 4, 4), n = field(f, at, 2);
   if (n == UINT64_MAX) return fallback;
@@ -136,7 +138,7 @@ static surg__kstatus decode_tiff(surg_kctx *k, surg__bytes file, surg__picture *
   uint32_t channels = photometric == 2 ? 3 : 1;
   SURG__K_TRY(surg__picture_make(k, entry(&f, WIDTH, 0, 0), height, channels, out));
   for (uint64_t y = 0; y < height; ++y) {
-    SURG__K_TRY(surg__k_work(k, field(&f, field(&f, 4, 4), 2))); /* entries looked at */
+    SURG__K_TRY(surg__k_work(k, field(&f, field(&f, 4, 4), 2))); /* cost of the entry search */
     uint64_t start = entry(&f, STRIPS, y / rows, UINT64_MAX), n = out->width * samples;
     uint64_t skip = y % rows * n;
     if (start > file.n || skip > file.n - start || n > file.n - start - skip) {
@@ -165,7 +167,7 @@ static surg__kstatus decode(surg_kctx *k, surg__bytes file, surg__picture *out) 
   return unread(k);
 }
 
-/* Brightness as ITU-R 601 weighs it, in 16 bits. */
+/* Luminance with the weights of ITU-R BT.601, in 16-bit fixed point. */
 static uint8_t gray_of(const uint8_t *p) {
   return (uint8_t)((p[0] * 19595u + p[1] * 38470u + p[2] * 7471u + 0x8000u) >> 16);
 }

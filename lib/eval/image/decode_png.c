@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PNG without interlacing. */
+/* Decodes PNG without interlacing. */
 #include <stdlib.h>
 
 #include "base/inflate.h"
@@ -9,7 +9,7 @@ typedef struct png {
   uint64_t width, height;
   uint32_t depth, color, channels;
   surg__bytes palette;
-  uint8_t *packed; /* all IDAT chunks, one behind the other */
+  uint8_t *packed; /* the contents of all IDAT chunks, concatenated */
   uint64_t n_packed;
 } png;
 
@@ -61,7 +61,8 @@ static uint8_t paeth(int left, int up, int corner) {
   return (uint8_t)(a <= b && a <= c ? left : b <= c ? up : corner);
 }
 
-/* Takes back what was predicted of a row from the one above (NULL: zeros). */
+/* Undoes the row filter (PNG specification, section 9), which predicts bytes from the row above
+ * (NULL: zeros). False if the filter type is unknown. */
 static bool unfilter(int kind, uint8_t *row, const uint8_t *above, size_t n, size_t step) {
   for (size_t i = 0; i < n; ++i) {
     int left = i >= step ? row[i - step] : 0, up = above ? above[i] : 0;
@@ -88,7 +89,7 @@ static bool unfilter(int kind, uint8_t *row, const uint8_t *above, size_t n, siz
   return true;
 }
 
-/* Sample i of a row of `depth` bits each. */
+/* Sample i of a row with `depth` bits per sample. */
 static uint32_t sample(const png *f, const uint8_t *row, uint64_t i) {
   uint32_t per = 8 / f->depth, shift = (uint32_t)(per - 1 - i % per) * f->depth;
   return row[i / per] >> shift & ((1u << f->depth) - 1);
@@ -104,7 +105,7 @@ static bool put_row(const png *f, const uint8_t *row, uint8_t *out) {
     } else if (f->channels < 3) {
       out[x] = (uint8_t)(sample(f, row, x * f->channels) * scale);
     } else {
-      memcpy(out + 3 * x, row + x * f->channels, 3); /* alpha is left out */
+      memcpy(out + 3 * x, row + x * f->channels, 3); /* alpha is dropped */
     }
   }
   return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NonMaxSuppression: of boxes that overlap, the one with the best score. Computed in float, as the
- * operator's boxes are, in the order of operations runtimes use: a threshold decides alike. */
+/* NonMaxSuppression: of boxes that overlap, keeps the one with the best score. Computes in
+ * float, the type of the boxes, and in the order of operations that runtimes use, so that
+ * comparisons with a threshold give the same result. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -12,10 +13,10 @@ typedef struct box {
 
 typedef struct nms {
   const float *boxes, *scores;
-  uint64_t batches, classes, n, most; /* most: boxes selected in one class */
-  float overlap, least;               /* least: -inf unless given */
+  uint64_t batches, classes, n, most; /* most: most boxes selected per class */
+  float overlap, least;               /* least: -inf if score_threshold is absent */
   bool centred, bounded;
-  box *list;       /* of the batch at hand */
+  box *list;       /* boxes of the current batch entry */
   uint64_t *order; /* candidates, best first */
   uint64_t *spare, *kept;
 } nms;
@@ -50,7 +51,7 @@ static surg__kstatus nms_parameters(surg_kctx *k, nms *s) {
   return SURG__K_OK;
 }
 
-/* Corners may be given in any order. */
+/* The corners may be given in any order. */
 static box read_box(const float *p, bool centred) {
   box b;
   for (int d = 0; d < 2; ++d) {
@@ -81,20 +82,20 @@ static bool overlaps(const box *a, const box *b, float limit) {
   return common / whole > limit;
 }
 
-/* Better scores first; the stable sort keeps equal ones in the order of the boxes. */
+/* Sorts by decreasing score. The sort is stable, so boxes of equal score keep their order. */
 static int by_score(const void *user, uint64_t a, uint64_t b) {
   const float *scores = user;
   return scores[a] > scores[b] ? -1 : scores[a] < scores[b];
 }
 
-/* Selects in one class; *count boxes are then in s->kept. */
+/* Selects the boxes of one class: the first *count entries of s->kept. */
 static surg__kstatus select_boxes(surg_kctx *k, nms *s, const float *scores, uint64_t *count) {
   uint64_t candidates = 0;
   *count = 0;
   for (uint64_t i = 0; i < s->n; ++i) {
     if (isnan(scores[i])) {
       SURG__K_TRY(surg__k_disputed(k, "the order of NaN is not defined"));
-      continue; /* above no threshold */
+      continue; /* NaN is not above any threshold */
     }
     if (!s->bounded || scores[i] > s->least) s->order[candidates++] = i;
   }
@@ -124,7 +125,7 @@ static surg__kstatus nms_room(surg_kctx *k, nms *s) {
   return s->list && s->order && s->spare && s->kept ? SURG__K_OK : SURG__K_NOMEM;
 }
 
-/* Walks all classes; `out` NULL: only counts. */
+/* Selects the boxes of all classes. `out` NULL: only count them. */
 static surg__kstatus suppress(surg_kctx *k, nms *s, int64_t *out, uint64_t *total) {
   *total = 0;
   for (uint64_t b = 0; b < s->batches && s->most > 0; ++b) {
@@ -146,7 +147,7 @@ static surg__kstatus suppress(surg_kctx *k, nms *s, int64_t *out, uint64_t *tota
   return SURG__K_OK;
 }
 
-/* The size of the output is known only when all is done: so it is done twice. */
+/* Runs twice: the first run determines the size of the output, the second one writes it. */
 surg__kstatus surg__k_nms(surg_kctx *k) {
   nms s;
   uint64_t total;

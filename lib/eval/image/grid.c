@@ -8,7 +8,7 @@
 
 /* --- AffineGrid --- */
 
-/* Coordinate i of n elements, in [-1, 1]. */
+/* The normalized coordinate of element i of n, in [-1, 1]. */
 static double normal(int64_t i, int64_t n, bool corners) {
   if (corners) return n > 1 ? 2 * (double)i / (double)(n - 1) - 1 : -1;
   return (2 * (double)i + 1) / (double)n - 1;
@@ -49,7 +49,7 @@ surg__kstatus surg__k_affine_grid(surg_kctx *k) {
   for (uint64_t i = 0; i < o->count; ++i) {
     uint64_t row = i % n, at = i / n;
     double point[4] = {0}, sum = 0;
-    /* x is the last axis of the tensor and the first of theta. */
+    /* The first entry of a theta row is the factor of x, the coordinate along the last axis. */
     for (uint32_t d = n; d-- > 0;) {
       point[n - 1 - d] = normal((int64_t)(at % (uint64_t)dims[d + 1]), dims[d + 1], corners);
       at /= (uint64_t)dims[d + 1];
@@ -67,18 +67,18 @@ surg__kstatus surg__k_affine_grid(surg_kctx *k) {
 
 typedef struct sampler {
   surg_kctx *k;
-  uint32_t n; /* spatial axes */
+  uint32_t n; /* number of spatial axes */
   const int64_t *in;
   surg__interpolation mode;
   surg__edge edge;
   bool corners;
-  uint64_t channels, plane, points; /* elements of a channel; output points of a batch entry */
-  const double *wide;               /* of X, unless elements are only moved */
+  uint64_t channels, plane, points; /* elements per channel; output points per batch entry */
+  const double *wide;               /* X as double; NULL if elements are only copied */
   surg__taps *taps;
 } sampler;
 
-/* A coordinate of the grid in elements, in the type of the grid (half in float), as runtimes have
- * it. */
+/* Converts a normalized grid coordinate to an element coordinate. The result is rounded to the
+ * type of the grid (float for 16-bit types), as in runtimes. */
 static double scaled(const sampler *s, const surg__array *grid, double v, int64_t n) {
   double length = (double)n;
   v = s->corners ? (v + 1) / 2 * (length - 1) : ((v + 1) * length - 1) / 2;
@@ -93,7 +93,7 @@ static surg__kstatus find_taps(const sampler *s, uint64_t point) {
     double low = s->corners ? 0 : -0.5, high = s->corners ? (double)(n - 1) : (double)n - 0.5;
     if (!isfinite(v)) {
       SURG__K_TRY(surg__k_disputed(s->k, "a coordinate that is not finite"));
-      v = -1; /* as ONNX Runtime and PyTorch have it */
+      v = -1; /* as in ONNX Runtime and PyTorch */
     }
     double x = scaled(s, grid, v, n);
     if (!isfinite(x)) return surg__k_cannot(s->k, "a coordinate that is not finite");
@@ -102,7 +102,7 @@ static surg__kstatus find_taps(const sampler *s, uint64_t point) {
   return SURG__K_OK;
 }
 
-/* The element the taps of mode nearest point at, or -1. */
+/* Index of the element that mode nearest selects, or -1 if it is outside. */
 static int64_t pointed(const sampler *s) {
   int64_t at = 0;
   for (uint32_t d = 0; d < s->n; ++d) {

@@ -7,16 +7,16 @@
 #include "eval/core/number.h"
 #include "eval/nn/window.h"
 
-/* --- Col2Im: the windows of an image, added up where they overlap --- */
+/* --- Col2Im: adds the windows of an image where they overlap --- */
 
 typedef struct columns {
   surg_kctx *k;
   surg__window w;
   surg__tap *taps;
-  uint64_t planes; /* batches times channels */
+  uint64_t planes; /* batch size times channels */
 } columns;
 
-/* Adds the windows of one plane to `sum`, double or uint64_t by the type. */
+/* Adds the windows of one plane to `sum`, an array of double for float types, else of uint64_t. */
 static void add_plane(const columns *c, uint64_t plane, void *sum) {
   const surg__array *x = &c->k->in[0];
   bool real = surg__is_real(x->dtype);
@@ -88,7 +88,7 @@ surg__kstatus surg__k_col2im(surg_kctx *k) {
   void *sum = surg__k_scratch(k, (size_t)c.w.in_count, sizeof(uint64_t));
   if (!sum) return SURG__K_NOMEM;
   for (uint64_t p = 0; p < c.planes; ++p) {
-    memset(sum, 0, (size_t)c.w.in_count * sizeof(uint64_t)); /* also 0.0 */
+    memset(sum, 0, (size_t)c.w.in_count * sizeof(uint64_t)); /* also sets doubles to 0.0 */
     add_plane(&c, p, sum);
     put_plane(&c, p, sum);
   }
@@ -97,7 +97,7 @@ surg__kstatus surg__k_col2im(surg_kctx *k) {
 
 /* --- CenterCropPad --- */
 
-/* Output sizes from `shape` for the axes it speaks of. */
+/* Reads the output sizes from `shape` for the axes that the attribute `axes` lists. */
 static surg__kstatus read_sizes(surg_kctx *k, int64_t *dims) {
   const surg__array *x = &k->in[0];
   uint64_t n = 0;
@@ -145,7 +145,8 @@ surg__kstatus surg__k_center_crop_pad(surg_kctx *k) {
   if (pads) memset(o->data, 0, (size_t)o->count * size);
   surg__loop_init(&l, common, x->rank, 2, (const int64_t *const[]){to_steps, from_steps});
   for (; !l.done; surg__loop_next(&l)) {
-    /* The inner run is the last axis that has more than one element, perhaps not the last. */
+    /* The inner run is the last axis with more than one element. It may have a step, as it is
+     * not always the last axis. */
     for (int64_t i = 0; i < l.inner; ++i) {
       memcpy((char *)o->data + (size_t)(to + l.at[0] + i * l.step[0]) * size,
              (const char *)x->data + (size_t)(from + l.at[1] + i * l.step[1]) * size, size);
@@ -156,7 +157,7 @@ surg__kstatus surg__k_center_crop_pad(surg_kctx *k) {
 
 /* --- MaxUnpool --- */
 
-/* Sizes the pool had as input, from its attributes. */
+/* The input sizes of the matching MaxPool, computed from the attributes. */
 static surg__kstatus read_unpooled(surg_kctx *k, int64_t *dims) {
   const surg__array *x = &k->in[0];
   int64_t kernel[SURG_LIMIT_RANK], strides[SURG_LIMIT_RANK], pads[2 * SURG_LIMIT_RANK];
@@ -184,7 +185,8 @@ static surg__kstatus read_unpooled(surg_kctx *k, int64_t *dims) {
   return SURG__K_OK;
 }
 
-/* The shape asked for, at least as large; it only adds zeros behind. */
+/* Reads output_shape, which must be at least as large in each dimension. A larger one adds zeros
+ * at the end of the axes. */
 static surg__kstatus read_asked(surg_kctx *k, const int64_t *dims, int64_t *asked) {
   uint32_t rank = k->in[0].rank;
   uint64_t n = 0;
@@ -233,7 +235,8 @@ surg__kstatus surg__k_max_unpool(surg_kctx *k) {
 
 /* --- Det --- */
 
-/* By elimination with the largest pivot; the matrix is used up. */
+/* The determinant of an n x n matrix, by Gaussian elimination with partial pivoting. Overwrites
+ * the matrix. */
 static double determinant(double *a, uint64_t n) {
   double det = 1;
   for (uint64_t c = 0; c < n; ++c) {

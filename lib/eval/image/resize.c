@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize and Upsample. Every mode is separable: an output coordinate of one axis is a weighted sum
- * of input coordinates of that axis, so axes are resized one after the other, in double; nearest
- * moves elements of any type. */
+/* Resize and Upsample. Every mode is separable: an output coordinate of one axis is a weighted
+ * sum of input coordinates of that axis. So the axes are resized one by one, in double. Mode
+ * nearest copies elements and supports every type. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -11,10 +11,10 @@
 
 typedef struct axis_plan {
   int64_t in, out;
-  double scale, start, end; /* start and end: the region of CROP */
-  double length;            /* `out` before it was cut to a whole number */
-  bool fixed;               /* the axis stays as it is */
-  bool shrinks;             /* in Resize-10, where ONNX Runtime rounds up then */
+  double scale, start, end; /* start, end: the region of tf_crop_and_resize */
+  double length;            /* the output size before truncation to an integer */
+  bool fixed;               /* the axis is not resized */
+  bool shrinks;             /* Resize-10 downsamples: ONNX Runtime rounds up */
 } axis_plan;
 
 typedef struct resize {
@@ -47,7 +47,8 @@ surg__rz_words surg__rz_read(const surg_node *n) {
       .outside = (double)surg_node_float(n, "extrapolation_value", 0)};
 }
 
-/* Upsample, and Resize before 11, know the mode alone; the first Upsample calls it bilinear. */
+/* Upsample, and Resize before version 11, have only the attribute `mode`. Upsample-1 names
+ * linear "bilinear". */
 static surg__kstatus read_modes(resize *r) {
   static const char *const first_modes[] = {"nearest", "bilinear"};
   const surg_kctx *k = r->k;
@@ -67,7 +68,7 @@ static surg__kstatus read_modes(resize *r) {
   return SURG__K_OK;
 }
 
-/* Which axes the operands speak of, in their order. */
+/* The axes that sizes, scales and roi refer to, in their order: the attribute `axes` or all. */
 static surg__kstatus read_axes(resize *r, uint32_t *list, uint32_t *n) {
   const surg__array *x = &r->k->in[0];
   size_t count = 0;
@@ -121,7 +122,7 @@ static surg__kstatus from_sizes(resize *r, const uint32_t *list, uint32_t n, uin
   double common = 0;
   for (uint32_t i = 0; i < n; ++i) {
     axis_plan *a = &r->axes[list[i]];
-    if (a->in == 0) { /* of any scale; it must stay as it is */
+    if (a->in == 0) { /* the scale is undefined; the size must remain 0 */
       if (sizes[i] != 0) return surg__k_invalid(r->k, "a size for an empty axis");
       continue;
     }
@@ -150,7 +151,7 @@ static surg__kstatus read_region(resize *r, const uint32_t *list, uint32_t n) {
   return SURG__K_OK;
 }
 
-/* Upsample-1 scales the last two axes of four. */
+/* Upsample-1 scales the last two of four axes. */
 static surg__kstatus from_plane(resize *r) {
   static const char *const names[] = {"height_scale", "width_scale"};
   if (r->k->in[0].rank != 4) return surg__k_invalid(r->k, "the input is not of rank 4");
@@ -164,7 +165,8 @@ static surg__kstatus from_plane(resize *r) {
   return SURG__K_OK;
 }
 
-/* Upsample-7 has its scales as an attribute; Upsample-9 and Resize-10 as input 1. */
+/* Reads the scales: an attribute of Upsample-7, input 1 of Upsample-9 and Resize-10. Later
+ * versions have scales or sizes. */
 static surg__kstatus read_sizes(resize *r) {
   surg_kctx *k = r->k;
   const surg__array *x = &k->in[0];
@@ -191,10 +193,10 @@ static surg__kstatus read_sizes(resize *r) {
 
 /* --- coordinates and weights --- */
 
-/* Where output element i lies in the input, in arithmetic of `real`: of double where elements are
- * moved; of float where they are weighted, as engines do. A coordinate that is an integer in the
- * one and next to it in the other gives its neighbour a weight of 1e-7, which an infinity there
- * turns into an infinity. */
+/* The input coordinate of output element i, computed in `real`: double where elements are
+ * copied, float where they are weighted, as engines do. The precision matters: a coordinate that
+ * is an integer in one type may be off by 1e-7 in the other, and a neighbor that is infinite
+ * makes a weight of 1e-7 infinite. */
 #define ORIGINAL(name, real)                                                                       \
   static real name(const resize *r, const axis_plan *a, int64_t i) {                               \
     const real x = (real)i, in = (real)a->in, out = (real)a->out, half = (real)0.5;                \
@@ -228,7 +230,7 @@ static int64_t clamp(double x, int64_t n) {
   return x >= (double)(n - 1) ? n - 1 : (int64_t)x;
 }
 
-/* Whether CROP looks beside the input; also for a region of NaN. */
+/* Whether x is outside the input in mode tf_crop_and_resize; also true for NaN. */
 static bool beside(const resize *r, const axis_plan *a, double x) {
   return r->is.coords == SURG__RZ_CROP && !(x >= 0 && x <= (double)(a->in - 1));
 }
@@ -255,7 +257,8 @@ static double weight(const resize *r, double x) {
   return d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a : 0;
 }
 
-/* The neighbours of an output coordinate: `n` weights from input coordinate `first` on. */
+/* The `n` input elements from `first` on that contribute to an output element, with their
+ * weights. */
 typedef struct filter {
   int64_t first;
   int64_t n;
@@ -267,7 +270,7 @@ static double squeeze_of(const resize *r, const axis_plan *a) {
   return r->is.antialias && a->scale < 1 ? a->scale : 1;
 }
 
-/* Neighbours on one side. */
+/* The number of contributing elements on each side. */
 static int64_t reach(const resize *r, const axis_plan *a) {
   return (int64_t)ceil((r->is.mode == SURG__RZ_LINEAR ? 1 : 2) / squeeze_of(r, a));
 }
@@ -292,7 +295,7 @@ static void find_filter(const resize *r, const axis_plan *a, int64_t i, filter *
   for (int64_t j = 0; rescale && j < f->n; ++j) f->weights[j] /= sum;
 }
 
-/* --- moving and adding --- */
+/* --- copying and summing --- */
 
 static surg__kstatus resize_nearest(resize *r, const int64_t *dims, uint32_t rank) {
   surg_kctx *k = r->k;
@@ -329,7 +332,7 @@ static surg__kstatus resize_nearest(resize *r, const int64_t *dims, uint32_t ran
   return SURG__K_OK;
 }
 
-/* One axis: `data` as [outer][in][inner] to a new array [outer][out][inner]. */
+/* Resizes one axis: `data` of shape [outer][in][inner] to a new array [outer][out][inner]. */
 static surg__kstatus resize_axis(resize *r, const axis_plan *a, uint64_t outer, uint64_t inner,
                                  const double **data) {
   surg_kctx *k = r->k;
@@ -361,7 +364,7 @@ static surg__kstatus resize_axis(resize *r, const axis_plan *a, uint64_t outer, 
   return SURG__K_OK;
 }
 
-/* From the last axis to the first. */
+/* Resizes the axes from the last to the first. */
 static surg__kstatus resize_smooth(resize *r, uint32_t rank) {
   surg_kctx *k = r->k;
   const surg__array *x = &k->in[0], *o = &k->out[0];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the attributes of Resize say: shared by the kernel and by what stands for the operator. */
+/* The attributes of Resize, shared by the kernel and by rewrites that replace the operator. */
 #ifndef SURG_RESIZE_H
 #define SURG_RESIZE_H
 
 #include <onnxsurg/onnxsurg.h>
 
-/* The first number that is no value says that the word is not known. */
+/* The last value of each enum means that the attribute value is not known. */
 typedef enum surg__rz_mode {
   SURG__RZ_NEAREST,
   SURG__RZ_LINEAR,
@@ -42,10 +42,10 @@ typedef struct surg__rz_words {
   surg__rz_rounding rounding;
   surg__rz_policy policy;
   bool antialias, exclude_outside;
-  double cubic_a, outside; /* outside: what CROP gives out of the input */
+  double cubic_a, outside; /* outside: extrapolation_value */
 } surg__rz_words;
 
-/* Of Resize from version 11 on. */
+/* Reads the attributes of Resize, version 11 and above. */
 surg__rz_words surg__rz_read(const surg_node *n);
 
 #endif

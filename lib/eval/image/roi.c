@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RoiAlign and MaxRoiPool. Where a region lies is computed in the type of the input (half in
- * float), step by step as runtimes do: how many samples there are, and whether one is outside,
- * hangs on the last bit. */
+/* RoiAlign and MaxRoiPool. Region coordinates are computed in the type of the input (float for
+ * 16-bit types), with the same steps as in runtimes: the number of samples, and whether one is
+ * outside, depend on the last bit. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -19,14 +19,15 @@ typedef struct regions {
   const double *x;
 } regions;
 
-/* v as the type holds it: operations on such values in double round the same as in float. */
+/* v rounded to the type of the computation. One operation on such values in double, rounded
+ * again, gives the same result as in float. */
 static double in_type(const regions *r, double v) {
   return r->dtype == SURG_DOUBLE ? v : (double)(float)v;
 }
 
 /* --- RoiAlign --- */
 
-/* One axis of a region. */
+/* A region along one axis, divided into bins. */
 typedef struct extent {
   double start, bin;
   int64_t samples;
@@ -45,7 +46,8 @@ static bool find_extent(const regions *r, double from, double to, int64_t pooled
   return true;
 }
 
-/* Two neighbours along an axis of n elements and the weight of the second; false: outside. */
+/* Finds the two elements around sample i of a bin along an axis of n elements, and the weight of
+ * the second one in *part. False: the sample is outside. */
 static bool neighbours(const regions *r, const extent *e, int64_t bin, int64_t i, int64_t n,
                        int64_t *low, int64_t *high, double *part) {
   double within = in_type(r, in_type(r, ((double)i + 0.5) * e->bin) / (double)e->samples);
@@ -62,7 +64,7 @@ static bool neighbours(const regions *r, const extent *e, int64_t bin, int64_t i
   return true;
 }
 
-/* One sample: their weighted sum, or the largest weighted corner. */
+/* The value of one sample: the weighted sum of its four corners, or the largest weighted corner. */
 static double sample(const regions *r, const double *plane, const extent *ey, const extent *ex,
                      const int64_t *bin, int64_t iy, int64_t ix) {
   int64_t y[2], x[2];
@@ -116,7 +118,7 @@ static surg__kstatus align(const regions *r, uint64_t roi, uint64_t batch) {
   return SURG__K_OK;
 }
 
-/* Whether any element is NaN: the largest of them is then nobody's. */
+/* Whether any element is NaN; then the maximum is not defined. */
 static bool any_nan(const surg__array *a) {
   for (uint64_t i = 0; i < a->count; ++i) {
     if (isnan(surg__real_at(a, i))) return true;
@@ -177,9 +179,10 @@ surg__kstatus surg__k_roi_align(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* --- MaxRoiPool: whole elements, as Caffe divides a region --- */
+/* --- MaxRoiPool: integer coordinates, with the bins of Caffe --- */
 
-/* Elements [low, high) of bin i of a region from `first` to `last` along n elements. */
+/* The elements [*low, *high) of bin i of `pooled`, for a region from `first` to `last` on an
+ * axis of n elements. */
 static void bin_of(const regions *r, double first, double last, int64_t i, int64_t pooled,
                    int64_t n, int64_t *low, int64_t *high) {
   double size = last - first + 1 < 1 ? 1 : last - first + 1;

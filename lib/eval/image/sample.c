@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a tensor between its elements. */
+/* Interpolation between the elements of a tensor. */
 #include "eval/image/sample.h"
 
 #include <math.h>
 
-/* Folds x at low and high, as often as it takes. */
+/* Reflects x at low and high until it is in between. */
 static double reflect(double x, double low, double high) {
   double range = high - low;
   if (!(range > 0)) return low;
@@ -15,7 +15,7 @@ static double reflect(double x, double low, double high) {
   return (x < low) != turned ? low + rest : high - rest;
 }
 
-/* The element at a whole coordinate: -1 outside. */
+/* The element at an integer coordinate after padding by `edge`; -1: outside. */
 static int64_t element(double x, surg__edge edge, int64_t n, double low, double high) {
   double last = (double)(n - 1);
   if (edge == SURG__BORDER) x = x < 0 ? 0 : x > last ? last : x;
@@ -26,7 +26,7 @@ static int64_t element(double x, surg__edge edge, int64_t n, double low, double 
   return x >= 0 && x <= last ? (int64_t)x : -1;
 }
 
-/* Keys' cubic with a = -0.75, at a distance of up to 2. */
+/* The cubic convolution kernel of Keys (1981) with a = -0.75, for |d| <= 2. */
 static double cubic(double d) {
   const double a = -0.75;
   d = fabs(d);

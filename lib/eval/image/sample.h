@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a tensor between its elements: what GridSample and DeformConv share. */
+/* Interpolation between the elements of a tensor, shared by GridSample and DeformConv. */
 #ifndef SURG_SAMPLE_H
 #define SURG_SAMPLE_H
 
@@ -8,23 +8,23 @@
 typedef enum surg__interpolation { SURG__NEAREST, SURG__LINEAR, SURG__CUBIC } surg__interpolation;
 typedef enum surg__edge { SURG__ZEROS, SURG__BORDER, SURG__REFLECTION } surg__edge;
 
-/* The elements one coordinate touches along one axis. */
+/* The elements along one axis that contribute to a coordinate, and their weights. */
 typedef struct surg__taps {
   uint32_t n;
   int64_t at[4]; /* -1: outside, counts as zero */
   double weight[4];
 } surg__taps;
 
-/* How many elements a mode touches along an axis. */
+/* The number of elements along an axis that contribute to a coordinate. */
 static inline uint64_t surg__taps_of(surg__interpolation mode) {
   return mode == SURG__NEAREST ? 1 : mode == SURG__LINEAR ? 2 : 4;
 }
 
-/* A finite coordinate x (0: the first element) of an axis of n > 0 elements; a reflection is at
- * low and high. */
+/* Finds the taps of a finite coordinate x (0 is the first element) on an axis of n > 0 elements.
+ * Reflection padding reflects at `low` and `high`. */
 void surg__taps_find(surg__taps *t, surg__interpolation mode, surg__edge edge, double x, int64_t n,
                      double low, double high);
-/* The weighted sum over `rank` axes; `p` are the elements of that part of the tensor. */
+/* The weighted sum over `rank` axes. `p` points to the elements of one channel. */
 double surg__taps_sum(const surg__taps *t, const int64_t *dims, uint32_t rank, const double *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A matrix times a vector. Sums wait for each other only within a row, so several rows go on at a
- * time; the bits are those of one after the other. */
+/* A matrix times a vector. Each sum depends on its previous term, so several rows are computed
+ * in parallel to hide the latency. The results are bit-identical to one row after the other. */
 #include "eval/linear/dot.h"
 
 #define AT_A_TIME 8

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* out[i] = the row that starts at m + i * step, times v: n products added up in their order. */
+/* out[i] = dot product of v and the row of n elements at m + i * step, summed in index order. */
 void surg__rows_times(const double *m, uint64_t rows, uint64_t step, uint64_t n, const double *v,
                       double *out);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Einsum: products of up to 8 operands, added up over the axes the output does not name. */
+/* Einsum: products of up to 8 operands, summed over the axes that the output lacks. */
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
 #include "eval/core/number.h"
 
 #define OPERANDS 8
 #define LETTERS 128
-#define AXES (52 + SURG_LIMIT_RANK) /* letters, and what "..." stands for */
+#define AXES (52 + SURG_LIMIT_RANK) /* letters, and the axes of "..." */
 
 typedef struct term {
   const char *p;
   uint32_t n;
-  uint32_t letters, dots; /* dots: axes "..." stands for */
+  uint32_t letters, dots; /* dots: number of axes that "..." represents */
   bool ellipsis;
 } term;
 
@@ -19,11 +19,11 @@ typedef struct einsum {
   surg_kctx *k;
   term in[OPERANDS], out;
   bool explicit_out;
-  uint32_t dots;          /* of the operand with most of them */
-  uint32_t n_axes, n_out; /* the axes of the output come first */
-  int axis_of[LETTERS];   /* of a letter, or -1 */
-  uint32_t seen[LETTERS]; /* how often a letter stands in operands */
-  uint32_t first_dot;     /* the axis of the first dot */
+  uint32_t dots;          /* maximum over all operands */
+  uint32_t n_axes, n_out; /* the axes of the output are first */
+  int axis_of[LETTERS];   /* the axis of a letter, or -1 */
+  uint32_t seen[LETTERS]; /* occurrences of a letter in all operands */
+  uint32_t first_dot;     /* the axis of the first axis of "..." */
   int64_t size[AXES], stride[OPERANDS][AXES];
   const void *data[OPERANDS];
 } einsum;
@@ -32,7 +32,7 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Letters and at most one "...". */
+/* Parses a term: letters and at most one "...". */
 static bool read_term(term *t, const char *p, uint32_t n) {
   *t = (term){.p = p, .n = n};
   for (uint32_t i = 0; i < n; ++i) {
@@ -47,7 +47,7 @@ static bool read_term(term *t, const char *p, uint32_t n) {
   return true;
 }
 
-/* Splits "ab,bc->ac", in which no blanks are left. */
+/* Splits an equation without blanks, such as "ab,bc->ac". */
 static bool split_equation(einsum *e, const char *p, uint32_t n) {
   uint32_t end = n, start = 0, terms = 0;
   for (uint32_t i = 0; i + 1 < n && end == n; ++i) {
@@ -89,8 +89,8 @@ static void add_dots(einsum *e) {
   for (uint32_t i = 0; i < e->dots; ++i) e->size[e->n_axes++] = 1;
 }
 
-/* The axes of the output, then those that are added up. Without "->" the output has the letters
- * that stand once, in order. */
+/* Orders the axes: those of the output, then the summed ones. Without "->" the output has the
+ * axes of "...", then the letters that occur once, in alphabetical order. */
 static bool name_axes(einsum *e) {
   for (int c = 0; c < LETTERS; ++c) e->axis_of[c] = -1;
   if (e->explicit_out) {
@@ -116,7 +116,8 @@ static bool name_axes(einsum *e) {
   return true;
 }
 
-/* Sizes and steps. A letter twice in one operand walks its diagonal: the steps add up. */
+/* Sets the sizes and strides of an operand. If a letter occurs twice in it, the axis walks the
+ * diagonal, so its strides are added. */
 static bool place_operand(einsum *e, uint32_t i) {
   const surg__array *a = &e->k->in[i];
   const term *t = &e->in[i];
@@ -143,7 +144,8 @@ static bool place_operand(einsum *e, uint32_t i) {
   return true;
 }
 
-/* Steps the axes [from, to) once; false after the last. */
+/* Advances the index over the axes [from, to) by one, and the offset of each operand; false
+ * after the last position. */
 static bool advance(const einsum *e, uint32_t from, uint32_t to, int64_t *index, int64_t *at) {
   for (uint32_t d = to; d-- > from;) {
     for (uint32_t i = 0; i < e->k->n_in; ++i) at[i] += e->stride[i][d];
@@ -181,7 +183,7 @@ static surg__kstatus compute(einsum *e) {
   const surg__array *o = &k->out[0];
   int64_t index[AXES] = {0}, at[OPERANDS] = {0};
   uint64_t work = k->n_in;
-  bool nothing = false; /* an axis that is added up has no elements */
+  bool nothing = false; /* a summed axis is empty */
   for (uint32_t d = e->n_out; d < e->n_axes; ++d) nothing = nothing || e->size[d] == 0;
   for (uint32_t d = 0; d < e->n_axes; ++d) {
     if (e->size[d] > 0 && !surg__mul_u64(work, (uint64_t)e->size[d], &work)) return SURG__K_BUDGET;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks of matrix products, and how elements come into and out of them. */
+/* Blocked matrix products, and the conversion of elements to and from packed panels. */
 #include "eval/linear/gemm.h"
 
 #include "eval/core/number.h"
@@ -14,7 +14,7 @@ static uint64_t padded(uint64_t n, unsigned to) {
   return (n + to - 1) / to * to;
 }
 
-/* --- the plain tile --- */
+/* --- the portable tile --- */
 
 #define HEIGHT 4
 #define WIDTH 4
@@ -68,7 +68,7 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
   return r->a && r->b ? SURG__K_OK : SURG__K_NOMEM;
 }
 
-/* One side of a product, and where its panels go. */
+/* One operand of a product, and the buffer for its panels. */
 typedef struct side {
   surg__gemm_pack pack;
   const void *user;
@@ -76,7 +76,7 @@ typedef struct side {
   double *to;
 } side;
 
-/* All panels of lines [first, first + lines), depths [depth, depth + n). */
+/* Packs lines [first, first + lines) at depths [depth, depth + n) into panels. */
 static void pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t depth, uint64_t n) {
   const uint64_t width = s->width;
   for (uint64_t i = 0; i < lines; i += width) {
@@ -85,7 +85,7 @@ static void pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t d
   }
 }
 
-/* Adds a block of the product: `rows` by `columns` sums over `depth`. */
+/* Adds a product of packed panels to the block of `rows` x `columns` sums. */
 static void multiply_block(const surg__gemm_room *r, uint64_t rows, uint64_t columns,
                            uint64_t depth) {
   const surg__gemm_kernel *kernel = r->kernel;
@@ -97,7 +97,8 @@ static void multiply_block(const surg__gemm_room *r, uint64_t rows, uint64_t col
   }
 }
 
-/* Hands over the sums of a block. Where the sides were exchanged its rows are columns. */
+/* Passes the sums of a block to g->store. If the operands were exchanged, the block is
+ * transposed. */
 static void store_block(const surg__gemm *g, const surg__gemm_room *r, bool exchanged, uint64_t i,
                         uint64_t rows, uint64_t j, uint64_t columns) {
   for (uint64_t x = 0; x < rows; ++x) {
@@ -109,7 +110,7 @@ static void store_block(const surg__gemm *g, const surg__gemm_room *r, bool exch
 
 void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
   surg__gemm own = *given, *g = &own;
-  /* A product with few columns would leave most of a vector idle: make it one with few rows. */
+  /* With few columns most lanes of a vector would be idle: compute the transposed product. */
   bool exchanged = narrow(g->m, g->n);
   if (exchanged) {
     own.m = given->n;
@@ -128,7 +129,7 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
       for (uint64_t x = 0; x < rows; ++x) memset(r->sums + x * BLOCK, 0, BLOCK * sizeof *r->sums);
       for (uint64_t k = 0; k < g->d; k += BLOCK) {
         uint64_t depth = least(BLOCK, g->d - k);
-        /* With a single block of depth the left side stays packed. */
+        /* If the depth fits one block, the panels of the left operand are reused for all j. */
         if (j == 0 || g->d > BLOCK) {
           pack_block(&left, i, rows, k, depth);
         }
@@ -150,7 +151,7 @@ surg__gemm_kind surg__gemm_kind_of(int dtype_a, int dtype_b) {
   return is_exact(dtype_a) && is_exact(dtype_b) ? SURG__GEMM_EXACT : SURG__GEMM_ROUNDED;
 }
 
-/* Lines next to each other in memory: a depth at a time. */
+/* Packs a matrix whose lines are adjacent in memory (m->line is 1): one depth after the other. */
 static void pack_across(const surg__gemm_matrix *m, const surg__panel *p) {
   double *to = p->to;
   for (uint64_t k = 0; k < p->n; ++k, to += p->width) {
@@ -160,7 +161,7 @@ static void pack_across(const surg__gemm_matrix *m, const surg__panel *p) {
   }
 }
 
-/* Depths next to each other, or nothing: a line at a time, in pieces that stay in the cache. */
+/* Packs any other matrix: line by line, in pieces that fit the cache. */
 static void pack_along(const surg__gemm_matrix *m, const surg__panel *p) {
   double piece[64];
   for (uint64_t k = 0; k < p->n; k += SURG_COUNT(piece)) {

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The product of two matrices, block by block: what MatMul, Gemm, the convolutions and their
- * quantized forms stand on.
+/* Blocked products of two matrices, for MatMul, Gemm, the convolutions and their quantized forms.
  *
- * Every sum is made in double, in the order of the depth, from zero on; blocks only say which sums
- * are worked on at a time. So the bits do not depend on the machine, the compiler or the size of
- * the blocks. Where products of two elements are exact in double (all types but DOUBLE), a fused
- * multiply-add gives the same bits as multiplying and adding, and is used where there is one. */
+ * Every sum is computed in double, in order of depth, starting with zero. The blocks only
+ * determine which sums are computed together, so the result does not depend on the machine, the
+ * compiler or the block size. If the product of two elements is exact in double (all types but
+ * DOUBLE), a fused multiply-add gives the same bits as a multiplication and an addition, and is
+ * used where the CPU has one. */
 #ifndef SURG_GEMM_H
 #define SURG_GEMM_H
 
 #include "eval/core/piece.h"
 
-/* Rows, columns and depth of a block. Three blocks of doubles are held at a time. */
+/* Rows, columns and depth of a block. Three blocks of doubles are in use at a time. */
 #define SURG__GEMM_BLOCK 192
 
-/* Lines are rows of the left matrix or columns of the right one. Writes elements [depth, depth + n)
- * of lines [first, first + lines), to[k * width + line], and zeros for lines from `lines` on. */
+/* A panel to pack. A line is a row of the left or a column of the right matrix. The pack
+ * function writes the elements at depths [depth, depth + n) of lines [first, first + lines) to
+ * to[k * width + line], and zeros for lines from `lines` to `width`. */
 typedef struct surg__panel {
   uint64_t depth, n, first, lines, width;
   double *to;
 } surg__panel;
 typedef void (*surg__gemm_pack)(const void *user, const surg__panel *p);
-/* Takes finished sums: row i, columns [column, column + n). */
+/* Receives finished sums: row i, columns [column, column + n). */
 typedef void (*surg__gemm_store)(void *user, uint64_t i, uint64_t column, uint64_t n,
                                  const double *sums);
 
@@ -33,51 +34,53 @@ typedef struct surg__gemm {
   void *to;
 } surg__gemm;
 
-/* What the products of two elements are. */
+/* Whether the product of two elements is exact in double. */
 typedef enum surg__gemm_kind {
-  SURG__GEMM_ROUNDED, /* of doubles */
-  SURG__GEMM_EXACT    /* exact in double */
+  SURG__GEMM_ROUNDED, /* rounded: elements of type DOUBLE, or wide integers */
+  SURG__GEMM_EXACT    /* exact: a fused multiply-add may be used */
 } surg__gemm_kind;
 surg__gemm_kind surg__gemm_kind_of(int dtype_a, int dtype_b);
 
-/* Buffers for one product after another. */
+/* Scratch buffers, reusable for several products. */
 typedef struct surg__gemm_room {
   const struct surg__gemm_kernel *kernel;
   double *a, *b, *sums;
 } surg__gemm_room;
 
-/* Asks for m * n * d operations `count` times, and makes room for products of that size. */
+/* Charges `count` products of m * n * d operations to the budget, and allocates buffers for
+ * products of that size. */
 surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint64_t n, uint64_t d,
                               uint64_t count, surg__gemm_kind kind);
 void surg__gemm_run(const surg__gemm *g, const surg__gemm_room *r);
 
-/* A matrix in memory as a side of a product: element (line, depth) less the zero of its line. */
+/* A matrix in memory as an operand: element (line, depth) minus the zero point of its line. */
 typedef struct surg__gemm_matrix {
   int dtype;
   const void *data;
-  uint64_t at, line, depth;  /* element (0, 0), and the steps */
-  const double *zero;        /* NULL: none; else zero[line * zero_step] */
+  uint64_t at, line, depth;  /* offset of element (0, 0), and strides */
+  const double *zero;        /* NULL: none; else line i has zero[i * zero_step] */
   uint64_t zero_step;
 } surg__gemm_matrix;
-void surg__gemm_pack_matrix(const void *user, const surg__panel *p); /* user: surg__gemm_matrix */
+void surg__gemm_pack_matrix(const void *user, const surg__panel *p); /* user: a surg__gemm_matrix */
 
 /* --- the inner loops --- */
 
-/* Adds the product of `rows` <= height rows and `width` columns to sums[row * SURG__GEMM_BLOCK]. */
+/* Adds the product of `rows` <= height packed rows and `width` packed columns to sums[row *
+ * SURG__GEMM_BLOCK + column]. */
 typedef void (*surg__gemm_tile)(uint64_t depth, const double *a, const double *b, double *sums,
                                 unsigned rows);
 typedef struct surg__gemm_kernel {
   const char *name;
-  unsigned height, width; /* of a tile; both divide SURG__GEMM_BLOCK */
+  unsigned height, width; /* size of a tile; both divide SURG__GEMM_BLOCK */
   surg__gemm_tile tile;
 } surg__gemm_kernel;
 
-/* Multiplies and adds, without fusing: for any product. */
+/* The kernel for any product: multiplies and adds without fusing. */
 extern const surg__gemm_kernel surg__gemm_plain;
-/* Kernel i for products that are exact in double, best first, or NULL after the last; the plain one
- * is the last. Those this machine cannot run are left out. */
+/* The i-th kernel for products that are exact in double, fastest first, of those that this
+ * machine supports. The portable one is the last; NULL after it. */
 const surg__gemm_kernel *surg__gemm_kernel_at(unsigned i);
-/* Those with AVX2 and AVX-512 alone (eval/fast/gemm_kernels.c). */
+/* Of these, only the kernels with AVX2 and AVX-512 (eval/fast/gemm_kernels.c). */
 const surg__gemm_kernel *surg__gemm_fast_at(unsigned i);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul, MatMulInteger, QLinearMatMul and Gemm. Float products are added up in double in index
- * order and rounded once (gemm.h); so are those of 8-bit integers, exactly. Wider integers wrap. */
+/* MatMul, MatMulInteger, QLinearMatMul and Gemm. Float products are summed in double in index
+ * order and rounded once (gemm.h). Sums of 8-bit integers are computed the same way and are
+ * exact. Wider integers wrap. */
 #include <math.h>
 
 #include "eval/linear/gemm.h"
@@ -9,13 +10,13 @@
 #include "eval/core/number.h"
 #include "eval/quant/requantize.h"
 
-/* One matrix of integers in the wide form: steps in elements. */
+/* An integer matrix converted to uint64_t; strides in elements. */
 typedef struct matrix {
   const uint64_t *p;
   uint64_t row, column;
 } matrix;
 
-/* One row of the product into acc, n columns over depth d: row order keeps b's reads in line. */
+/* Computes one row of the product: n columns over depth d. The loop order reads b row by row. */
 static void row_int(uint64_t *acc, uint64_t n, uint64_t d, const uint64_t *a, uint64_t a_step,
                     const uint64_t *b, matrix mb) {
   for (uint64_t j = 0; j < n; ++j) acc[j] = 0;
@@ -26,20 +27,21 @@ static void row_int(uint64_t *acc, uint64_t n, uint64_t d, const uint64_t *a, ui
   }
 }
 
-/* m*n*d and its parts, checked: d may be zero while m*n is not. */
+/* Charges elements * depth operations to the budget, with an overflow check; at least one per
+ * element, because the depth may be 0. */
 static surg__kstatus ask_work(surg_kctx *k, uint64_t elements, uint64_t depth) {
   uint64_t work;
   if (!surg__mul_u64(elements, depth > 0 ? depth : 1, &work)) return SURG__K_BUDGET;
   return surg__k_work(k, work);
 }
 
-/* --- products with batches --- */
+/* --- batched products --- */
 
-/* A vector is a row on the left, a column on the right. */
+/* The shapes of a batched product. A vector is a row on the left, a column on the right. */
 typedef struct product {
   const surg__array *a, *b;
   uint64_t m, n, d;
-  uint32_t rank; /* of the batches */
+  uint32_t rank; /* number of batch axes */
   int64_t dims[SURG_LIMIT_RANK + 2];
   int64_t sa[SURG_LIMIT_RANK], sb[SURG_LIMIT_RANK], so[SURG_LIMIT_RANK];
   uint32_t out_rank;
@@ -68,15 +70,15 @@ static surg__kstatus shapes(surg_kctx *k, const surg__array *a, const surg__arra
   return SURG__K_OK;
 }
 
-/* A zero point or a scale: one number, one a line (row of the left, column of the right matrix), or
- * one a line of each batch. */
+/* A zero point or a scale: one value in total, one per line (row of the left, column of the
+ * right matrix), or one per line and batch entry. */
 typedef struct side {
   const double *values;
   uint64_t line_step;
-  int64_t batch[SURG_LIMIT_RANK]; /* steps along the batches of the product */
+  int64_t batch[SURG_LIMIT_RANK]; /* strides along the batch axes */
 } side;
 
-/* Input i as such; `left`: its lines are rows. An absent one has no values. */
+/* Reads input i as a side. `left`: its lines are rows. An absent input has no values. */
 static surg__kstatus read_side(surg_kctx *k, const product *p, uint32_t i, bool left, side *out) {
   *out = (side){0};
   if (!surg__k_has(k, i)) return SURG__K_OK;
@@ -110,12 +112,12 @@ static const double *side_at(const side *s, int64_t at) {
   return s->values ? s->values + at : NULL;
 }
 
-/* Where finished sums go, and what becomes of them on the way. */
+/* Destination of finished sums, and the parameters of their conversion. */
 typedef struct target {
   int dtype;
   void *data;
-  uint64_t at, n; /* first element and length of a row */
-  /* Of QLinearMatMul, each with its step from line to line: */
+  uint64_t at, n; /* first element, and length of a row */
+  /* QLinearMatMul only; each has a stride per line: */
   const double *scale_a, *scale_b, *scale_y, *zero_y;
   uint64_t step_a, step_b, step_y, step_zero;
 } target;
@@ -125,7 +127,7 @@ static void store_real(void *user, uint64_t i, uint64_t column, uint64_t n, cons
   surg__store_run(t->dtype, t->data, t->at + i * t->n + column, n, sums);
 }
 
-/* Sums of products of bytes are exact; int32 wraps. */
+/* Stores sums of byte products, which are exact in double. Int32 results wrap. */
 static void store_whole(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
   const target *t = user;
   uint64_t at = t->at + i * t->n + column;
@@ -146,12 +148,12 @@ static void store_narrow(void *user, uint64_t i, uint64_t column, uint64_t n, co
   }
 }
 
-/* The sides of all batches; those a node has not are empty. */
+/* The scales and zero points of a node. Absent ones have no values. */
 typedef struct sides {
   side zero_a, zero_b, scale_a, scale_b, scale_y, zero_y;
 } sides;
 
-/* Every batch of p through the block product. */
+/* Computes the products of all batch entries. */
 static surg__kstatus multiply_all(surg_kctx *k, const product *p, const sides *s,
                                   surg__gemm_store store) {
   const surg__array *o = &k->out[0];
@@ -197,7 +199,7 @@ static surg__kstatus multiply_all(surg_kctx *k, const product *p, const sides *s
 
 /* --- MatMul, MatMulInteger --- */
 
-/* Integers of any width, modulo 2^64. */
+/* Multiplies integers of any width modulo 2^64. */
 static surg__kstatus multiply_ints(surg_kctx *k, const product *p) {
   const surg__array *o = &k->out[0];
   SURG__K_TRY(ask_work(k, o->count, p->d));
@@ -284,7 +286,7 @@ typedef struct gemm {
   uint64_t m, n, d;
   matrix a, b;
   double alpha, beta;
-  const surg__array *c; /* or NULL */
+  const surg__array *c; /* NULL: absent */
   int64_t sc[2];
   const surg__array *o;
 } gemm;
@@ -323,7 +325,7 @@ static surg__kstatus gemm_addend(surg_kctx *k, gemm *g) {
   return SURG__K_OK;
 }
 
-/* alpha and beta of integers are applied where they are whole numbers. */
+/* Whether v is an integer below 2^53. Integer types support only such values of alpha and beta. */
 static bool whole(double v) {
   return v == trunc(v) && fabs(v) < 0x1p53;
 }
