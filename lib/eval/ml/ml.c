@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Features, attributes, classes and scores of ai.onnx.ml. */
+/* Features, attributes, class labels and scores of ai.onnx.ml. */
 #include "eval/ml/ml.h"
 
 #include <math.h>
@@ -133,14 +133,16 @@ double surg__ml_logistic(double v) {
   return v < 0 ? 1 - r : r;
 }
 
-/* The inverse of the normal distribution, in Winitzki's approximation, which runtimes use. */
+/* The inverse of the normal distribution function, in Winitzki's approximation, which runtimes
+ * use. */
 static double probit(double v) {
   double x = 2 * v - 1, sign = x < 0 ? -1 : 1, a = 0.147;
   double l = log((1 - x) * (1 + x)), m = 2 / (3.14159 * a) + 0.5 * l;
   return sqrt(2) * sign * sqrt(-m + sqrt(m * m - l / a));
 }
 
-/* With `zero`, what is zero stays and adds nothing to the sum. */
+/* Softmax in place. With `zero` (SOFTMAX_ZERO) an element of about 0 is only scaled and does not
+ * contribute to the sum. */
 static void softmax(double *v, size_t n, bool zero) {
   double most = -INFINITY, sum = 0;
   for (size_t i = 0; i < n; ++i) {

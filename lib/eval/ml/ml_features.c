@@ -7,13 +7,13 @@
 #include "eval/move/move.h"
 #include "eval/core/number.h"
 
-/* Entry for a column of a list that has one for all columns or one for each. */
+/* Checks that a list has one entry for all columns, or one per column. */
 static surg__kstatus per_column(surg_kctx *k, size_t n, uint64_t columns) {
   if (n == 1 || n == columns) return SURG__K_OK;
   return surg__k_invalid(k, "a list has neither one entry nor one for each feature");
 }
 
-/* Columns of the last axis, 1 for a scalar. */
+/* The number of columns: the last dimension; 1 for a scalar. */
 static uint64_t width(const surg__array *x) {
   return x->rank > 0 ? (uint64_t)x->dims[x->rank - 1] : 1;
 }
@@ -39,7 +39,7 @@ surg__kstatus surg__k_scaler(surg_kctx *k) {
 
 enum { BY_MAX, BY_L1, BY_L2 };
 
-/* What a row is divided by; 0 leaves it as it is. */
+/* The norm by which a row is divided; 0: the row is not changed. */
 static double length(int norm, const double *x, uint64_t n) {
   double sum = 0, most = -INFINITY;
   for (uint64_t i = 0; i < n; ++i) {
@@ -127,7 +127,7 @@ surg__kstatus surg__k_imputer(surg_kctx *k) {
 
 /* --- OneHotEncoder --- */
 
-/* Position of element i among the categories, or n. */
+/* The index of element i among the categories, or n if it is none of them. */
 static size_t category(const surg__array *x, uint64_t i, const int64_t *numbers,
                        const surg_str *words, size_t n) {
   size_t c = 0;
@@ -171,7 +171,7 @@ surg__kstatus surg__k_one_hot_encoder(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* --- picking and joining columns --- */
+/* --- selecting and joining columns --- */
 
 surg__kstatus surg__k_array_feature_extractor(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
@@ -201,7 +201,7 @@ surg__kstatus surg__k_array_feature_extractor(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* Elements of a row of an input of FeatureVectorizer. */
+/* The number of elements per row of an input of FeatureVectorizer. */
 static uint64_t row_size(const surg__array *a) {
   return a->count > 0 ? a->count / (uint64_t)a->dims[0] : 0;
 }
@@ -226,7 +226,7 @@ surg__kstatus surg__k_feature_vectorizer(surg_kctx *k) {
   float *out = k->out[0].data;
   for (int64_t r = 0; out && r < dims[0]; ++r) {
     for (uint32_t i = 0; i < k->n_in; ++i) {
-      /* What is too long is cut, what is too short is filled with zeros. */
+      /* Rows that are too long are truncated; short ones are padded with zeros. */
       uint64_t have = row_size(&k->in[i]);
       for (uint64_t c = 0; c < (uint64_t)sizes[i]; ++c) {
         *out++ = c < have ? (float)surg__ml_get(&k->in[i], (uint64_t)r * have + c) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LabelEncoder and CategoryMapper: a table from elements of one type to elements of another. */
+/* LabelEncoder and CategoryMapper: look up elements in a table of keys and values. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -8,9 +8,9 @@
 #include "eval/core/number.h"
 
 typedef struct table {
-  surg__array keys, values; /* as many */
-  surg__array fallback;     /* one element, of the type of the values */
-  uint64_t *order;          /* positions of keys, sorted; equal ones in the order given */
+  surg__array keys, values; /* of equal length */
+  surg__array fallback;     /* default: one element of the type of the values */
+  uint64_t *order;          /* indices of the keys, in stable sorted order */
 } table;
 
 static int order_of(double x, double y) {
@@ -18,7 +18,7 @@ static int order_of(double x, double y) {
   return x < y ? -1 : x > y;
 }
 
-/* Element i of a against element j of b, of one type; NaN is equal to NaN. */
+/* Compares element i of a with element j of b, which have one type. NaN equals NaN. */
 static int compare(const surg__array *a, uint64_t i, const surg__array *b, uint64_t j) {
   if (a->dtype == SURG_STRING) {
     surg_str x = ((const surg_str *)a->data)[i], y = ((const surg_str *)b->data)[j];
@@ -52,7 +52,7 @@ static surg__kstatus sort_keys(surg_kctx *k, table *t) {
   return SURG__K_OK;
 }
 
-/* Position of the first key equal to element i of x, or the number of keys. */
+/* The index of the first key equal to element i of x, or the number of keys. Binary search. */
 static uint64_t look_up(const table *t, const surg__array *x, uint64_t i) {
   uint64_t low = 0, high = t->keys.count;
   while (low < high) {
@@ -103,7 +103,7 @@ static surg__kstatus one_of(surg_kctx *k, int dtype, surg__array *out) {
 
 /* --- LabelEncoder --- */
 
-/* The one of keys_* or values_* that is given. */
+/* Reads keys or values from the one attribute keys_* (or values_*) that is present. */
 static surg__kstatus read_side(surg_kctx *k, const char *const names[4], surg__array *out) {
   size_t n;
   const void *p;
@@ -121,7 +121,7 @@ static surg__kstatus read_side(surg_kctx *k, const char *const names[4], surg__a
   return SURG__K_OK;
 }
 
-/* Version 1: strings to their positions, and back. */
+/* LabelEncoder-1: maps strings to their index, or indices to strings. */
 static surg__kstatus positions(surg_kctx *k, table *t) {
   size_t n;
   const surg_str *words = surg__ml_strings(k, "classes_strings", &n);

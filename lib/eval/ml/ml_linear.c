@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linear models and support vector machines. */
+/* Linear models and support vector machines of ai.onnx.ml. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -37,7 +37,7 @@ typedef struct linear {
   uint64_t rows, columns;
   const float *coefficients, *intercepts;
   size_t targets, n_intercepts;
-  double *scores; /* of one row */
+  double *scores; /* scores of the current row */
   int transform;
 } linear;
 
@@ -85,7 +85,8 @@ surg__kstatus surg__k_linear_regressor(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* The classes of a model with one score, of which there need not be two names. */
+/* The labels of a two-class model with a single score. If not exactly two are given, they are 0
+ * and 1. */
 static surg__labels two_labels(const surg__labels *given) {
   static const surg_str words[] = {{"0", 1}, {"1", 1}};
   static const int64_t numbers[] = {0, 1};
@@ -166,7 +167,8 @@ static surg__kstatus read_svm(surg_kctx *k, svm *m) {
   return SURG__K_OK;
 }
 
-/* The support vectors must be there, and the work of `times` products with all of them. */
+/* Checks the number of support vectors, and charges `times` products of each row with all of
+ * them to the budget. */
 static surg__kstatus check_vectors(surg_kctx *k, const svm *m, uint64_t times) {
   uint64_t need, work;
   if (!surg__mul_u64(m->n_vectors, m->columns, &need) || need != m->n_vectors_given) {
@@ -215,16 +217,16 @@ surg__kstatus surg__k_svm_regressor(surg_kctx *k) {
 typedef struct classifier {
   svm m;
   surg__labels labels;
-  size_t classes, pairs, width; /* width: scores of a row */
+  size_t classes, pairs, width; /* width: scores per row */
   const int64_t *per_class;
   const float *prob_a, *prob_b;
   size_t n_prob;
-  bool positive; /* no coefficient is negative */
+  bool positive; /* all coefficients are >= 0 */
   double *similar, *scores, *q, *qp, *r;
   int64_t *votes;
 } classifier;
 
-/* For every pair of classes, who wins and by how much. */
+/* Computes the score of every pair of classes, and counts a vote for its winner. */
 static void vote(classifier *c, const double *x) {
   const svm *m = &c->m;
   size_t pair = 0, start_i = 0;
@@ -246,7 +248,8 @@ static void vote(classifier *c, const double *x) {
   }
 }
 
-/* Probabilities of classes p from those of pairs r, by the second method of Wu, Lin and Weng. */
+/* Computes the class probabilities p from the pairwise probabilities c->r, by the second method
+ * of Wu, Lin and Weng (JMLR 5, 2004). */
 static void couple(const classifier *c, double *p) {
   size_t n = c->classes;
   double *q = c->q, *qp = c->qp, *r = c->r;
@@ -280,7 +283,7 @@ static void couple(const classifier *c, double *p) {
   }
 }
 
-/* Scores of pairs become probabilities of classes. */
+/* Replaces the scores of the pairs by probabilities of the classes (Platt scaling). */
 static void probabilities(classifier *c) {
   size_t pair = 0, n = c->classes;
   for (size_t i = 0; i + 1 < n; ++i) {
@@ -302,7 +305,8 @@ static size_t most_votes(const classifier *c) {
   return best;
 }
 
-/* Without support vectors: one score a class. Of two classes, the sign of the best score says. */
+/* The class of a model without support vectors, which has one score per class. With two classes
+ * the largest score is compared with 0, or with 0.5 if all coefficients are >= 0. */
 static size_t linear_class(const classifier *c) {
   size_t best = largest(c->scores, c->classes);
   if (c->classes != 2) return best;
@@ -335,7 +339,7 @@ static void classify(surg_kctx *k, classifier *c, uint64_t row) {
   if (k->n_out > 1) put_row(&k->out[1], row, second ? two : c->scores, c->width);
 }
 
-/* Support vectors of all classes, and the lists that go with them. */
+/* Reads the support vectors per class and the lists that depend on their number. */
 static surg__kstatus read_classes(surg_kctx *k, classifier *c) {
   size_t n, n_b;
   svm *m = &c->m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators over maps: ZipMap, CastMap, DictVectorizer. */
+/* Operators on maps: ZipMap, CastMap, DictVectorizer. */
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 /* --- ZipMap --- */
 
-/* A map of `labels` to a row of numbers. */
+/* Creates a map from the labels to the numbers of one row. */
 static surg__kstatus zip(surg_kctx *k, const surg__labels *labels, const float *row,
                          surg__array *out) {
   int64_t n = (int64_t)labels->n;
@@ -50,7 +50,7 @@ surg__kstatus surg__k_zip_map(surg_kctx *k) {
 
 /* --- CastMap --- */
 
-/* Text as a float, all of it, written with a point. */
+/* Parses all of a text as a float, with '.' as decimal point in any locale. */
 static bool parse(surg_str s, float *out) {
   char text[64];
   if (s.n == 0 || s.n >= sizeof text) return false;
@@ -85,7 +85,7 @@ static surg__kstatus cast_one(surg_kctx *k, const surg__array *from, uint64_t i,
     ((int64_t *)to->data)[at] = (int64_t)f;
     return SURG__K_OK;
   }
-  /* Six decimals, without the C library's idea of a decimal point. */
+  /* Six decimals. snprintf with %f would use the decimal point of the locale. */
   if (!(f > -1e12f && f < 1e12f)) return surg__k_cannot(k, "no agreed text for this number");
   long long millionths = (long long)((double)f * 1e6 + (f < 0 ? -0.5 : 0.5));
   unsigned long long m = (unsigned long long)(millionths < 0 ? -millionths : millionths);
@@ -101,7 +101,7 @@ static void clear(const surg__array *a) {
   if (a->count > 0) memset(a->data, 0, (size_t)a->count * surg__dtype_unpacked(a->dtype));
 }
 
-/* Columns are the keys in order, or (sparse) the key is the column. */
+/* CastMap. DENSE: the values in order of their keys; SPARSE: the key is the column of the value. */
 surg__kstatus surg__k_cast_map(surg_kctx *k) {
   static const char *const types[] = {"TO_FLOAT", "TO_STRING", "TO_INT64"};
   static const char *const forms[] = {"DENSE", "SPARSE"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ensembles of trees: TreeEnsembleRegressor and TreeEnsembleClassifier, whose nodes are named by
- * tree and number, and TreeEnsemble, whose nodes are named by position. Both become one table. */
+/* Tree ensembles: TreeEnsembleRegressor and TreeEnsembleClassifier identify nodes by tree id and
+ * node id, TreeEnsemble by index. Both are converted to the same table. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,17 +8,17 @@
 #include "eval/ml/ml.h"
 #include "eval/core/number.h"
 
-/* In the order of TreeEnsemble's numbers. */
+/* Node modes, numbered as in TreeEnsemble. */
 enum { LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, LEAF, MODES };
 enum { AVERAGE, SUM, MIN, MAX, AGGREGATES };
 
 typedef struct branch {
   int mode;
-  bool missing_true; /* where NaN goes */
+  bool missing_true; /* NaN follows the true branch */
   uint64_t feature;
   double value;
-  uint32_t yes, no;      /* of a branch */
-  uint32_t first, count; /* of a leaf: its weights; of MEMBER: its values */
+  uint32_t yes, no;      /* branch: the children */
+  uint32_t first, count; /* leaf: its weights; MEMBER: its set of values */
 } branch;
 
 typedef struct weight {
@@ -36,13 +36,13 @@ typedef struct forest {
   int aggregate, transform;
 } forest;
 
-/* The score of a target; of none the trees said anything: `has` is false. */
+/* The score of a target. `has` is false if no leaf contributed to it. */
 typedef struct score {
   double value;
   bool has;
 } score;
 
-/* --- nodes named by tree and number --- */
+/* --- nodes identified by tree and node id --- */
 
 typedef struct name {
   int64_t tree, node;
@@ -55,7 +55,7 @@ static int by_name(const void *a, const void *b) {
   return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Position of a node in the lists, or n. */
+/* The index of a node in the lists, or n. */
 static uint32_t find(const name *names, uint32_t n, int64_t tree, int64_t node) {
   name key = {.tree = tree, .node = node};
   const name *hit = bsearch(&key, names, n, sizeof *names, by_name);
@@ -86,7 +86,8 @@ static surg__kstatus modes_by_word(surg_kctx *k, forest *f) {
   return SURG__K_OK;
 }
 
-/* Children by their names; roots are the nodes that are no one's child, in the order given. */
+/* Resolves the children of all branches. The roots are the nodes that are no child, in list
+ * order. */
 static surg__kstatus link_nodes(surg_kctx *k, forest *f, const name *names, const int64_t *trees) {
   const int64_t *yes, *no;
   SURG__K_TRY(list(k, "nodes_truenodeids", f->n, &yes));
@@ -115,7 +116,7 @@ typedef struct leaf_lists {
   const char *trees, *nodes, *targets, *weights;
 } leaf_lists;
 
-/* Weights in the order of their nodes, and for one node as given. */
+/* Reads the weights of the leaves, grouped by leaf; those of one leaf keep their order. */
 static surg__kstatus read_weights(surg_kctx *k, forest *f, const leaf_lists *names_of,
                                   const name *names) {
   size_t n, n_values;
@@ -160,7 +161,7 @@ static surg__kstatus new_nodes(surg_kctx *k, forest *f, uint64_t n) {
   return SURG__K_OK;
 }
 
-/* What both layouts say about `n` branches in the same words. */
+/* Reads the attributes of `n` branches that both forms have in common. */
 static surg__kstatus read_common(surg_kctx *k, forest *f, uint32_t n, const char *splits,
                                  uint64_t columns) {
   size_t n_values, n_missing;
@@ -203,7 +204,7 @@ static surg__kstatus read_named(surg_kctx *k, forest *f, const leaf_lists *leave
   return read_weights(k, f, leaves, names);
 }
 
-/* --- from the root to a leaf --- */
+/* --- traversal --- */
 
 static bool goes_true(const forest *f, const branch *b, double x) {
   if (isnan(x) && b->missing_true) return true;
@@ -258,7 +259,7 @@ static surg__kstatus ask(surg_kctx *k, const forest *f, const double *x, score *
 
 /* --- regression --- */
 
-/* Scores of a row with what stands before any tree, as they leave the operator. */
+/* Computes the final scores of a row: adds the base values and applies post_transform. */
 static void finish(const forest *f, const score *scores, const double *base, size_t n_base,
                    double *out) {
   size_t n = (size_t)f->targets;
@@ -320,9 +321,10 @@ surg__kstatus surg__k_tree_regressor(surg_kctx *k) {
   return regress(k, &f, SURG_FLOAT);
 }
 
-/* --- nodes by position --- */
+/* --- nodes identified by index --- */
 
-/* Values of MEMBER nodes stand in one list, set behind set, NaN between them. */
+/* Assigns its set of values to each MEMBER node. All sets are in one list, separated by NaN, in
+ * order of the nodes. */
 static surg__kstatus read_members(surg_kctx *k, forest *f, uint32_t n) {
   size_t count, at = 0;
   SURG__K_TRY(surg__ml_values(k, "membership_values", &f->members, &count));
@@ -351,7 +353,8 @@ static surg__kstatus modes_by_number(surg_kctx *k, forest *f, uint32_t n) {
   return SURG__K_OK;
 }
 
-/* A branch leads to node `id`, or to leaf `id`, which stands behind the n nodes. */
+/* Converts the child `id` of a branch, a branch or a leaf, to an index in f->nodes, where the
+ * leaves follow the n branches. False: out of range. */
 static bool target_of(const forest *f, uint32_t n, int64_t id, bool leaf, uint32_t *out) {
   uint32_t limit = leaf ? f->n - n : n;
   if (id < 0 || id >= (int64_t)limit) return false;
@@ -438,11 +441,12 @@ typedef struct classes {
   surg__labels labels;
   const double *base;
   size_t n_base;
-  bool binary;   /* two classes, weights for one of them */
-  bool positive; /* no weight is negative */
+  bool binary;   /* two classes, but weights for only one */
+  bool positive; /* all weights are >= 0 */
 } classes;
 
-/* More than two classes, or weights for both: the largest score of those there are. */
+/* The class with the largest score, and all scores in `out`. For more than two classes, or two
+ * that both have weights. */
 static size_t choose(const classes *c, score *s, double *out) {
   size_t n = c->labels.n, best = n;
   for (size_t i = 0; i < n; ++i) {
@@ -454,7 +458,7 @@ static size_t choose(const classes *c, score *s, double *out) {
   return best == n ? 0 : best;
 }
 
-/* Two classes. The weights may be for one of them: its score then stands for both. */
+/* As choose, for two classes. If only one class has weights, its score determines both. */
 static size_t choose_of_two(const classes *c, score *s, double *out) {
   bool one = !s[1].has && c->n_base < 2;
   if (c->n_base == 2 && s[1].has) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels that move elements share: reading parameters, strided copies, walking shapes. */
+/* Shared by the kernels that move elements: reading parameters, strided copies, iterating over
+ * shapes. */
 #ifndef SURG_EVAL_MOVE_H
 #define SURG_EVAL_MOVE_H
 
@@ -9,17 +10,18 @@
 #include "eval/core/kernels_move.def"
 #undef KERNEL
 
-/* Tile and DepthToSpace view a tensor under up to twice its rank. */
+/* Tile and DepthToSpace view a tensor with up to twice its rank. */
 #define SURG__WALK_RANK (2 * SURG_LIMIT_RANK)
 
-/* A view of a tensor in the order of the output: axes that run on are merged as they are added, so
- * that the last axis is the longest run there is. */
+/* A strided view of a tensor, in the order of the output. Axes that are contiguous with each
+ * other are merged when added, so that the last axis is as long as possible. */
 typedef struct surg__walk {
   uint32_t rank;
-  int64_t dims[SURG__WALK_RANK], strides[SURG__WALK_RANK]; /* in elements; any sign, or 0 */
+  int64_t dims[SURG__WALK_RANK], strides[SURG__WALK_RANK]; /* strides in elements; may be
+                                                            * negative or 0 */
 } surg__walk;
 
-/* A counter over all positions of a shape that keeps an offset up to date. */
+/* A counter over all positions of a shape that updates an offset. */
 typedef struct surg__odometer {
   uint32_t rank;
   const int64_t *dims, *steps;
@@ -27,47 +29,50 @@ typedef struct surg__odometer {
   int64_t at[SURG_LIMIT_RANK];
 } surg__odometer;
 
-/* Adds the next inner axis. The view's element count must fit int64 (an output was made of it). */
+/* Adds the next inner axis. The element count of the view must fit int64; it does if an output
+ * of that shape was created. */
 void surg__walk_axis(surg__walk *w, int64_t dim, int64_t stride);
-/* Whether the view is its tensor from front to back. */
+/* Whether the view is the tensor itself, in memory order. */
 bool surg__walk_plain(const surg__walk *w);
-/* Writes the view's elements, `size` bytes each, to dst. No axis may be 0. `src` is the element
- * at position 0 of every axis. */
+/* Writes the elements of the view, `size` bytes each, to dst. `src` is the element at position 0
+ * of every axis. No axis may have size 0. */
 void surg__walk_copy(const surg__walk *w, const void *src, size_t size, void *dst);
 
-/* Steps to the next position; false after the last. */
+/* Advances to the next position; false after the last. */
 bool surg__odometer_next(surg__odometer *o);
 
-/* Row-major strides in elements. With a dim of 0 they are never used and may wrap. */
+/* Row-major strides in elements. If a dimension is 0 they are unused and may wrap. */
 void surg__row_strides(const int64_t *dims, uint32_t rank, int64_t *strides);
-/* Product of dims[from..to) of an array that has elements or none: 0 when it does not fit. */
+/* The product of dims[from..to). The array must have been created, or be empty: 0 if the product
+ * overflows. */
 uint64_t surg__span_product(const int64_t *dims, uint32_t from, uint32_t to);
 void surg__fill(void *dst, uint64_t count, const void *element, size_t size);
 size_t surg__element_size(const surg__array *a);
 
-/* A parameter given as an integer list: an input (absent: *given false) of rank 0 or 1, or an
- * attribute. The list is never NULL after OK. */
+/* Reads a list of integers: from an input of rank 0 or 1 (*given is false if it is absent), or
+ * from an attribute. After OK the list is not NULL. */
 surg__kstatus surg__ints_input(surg_kctx *k, uint32_t in, const int64_t **out, uint64_t *count,
                                bool *given);
 surg__kstatus surg__ints_attr(surg_kctx *k, const char *name, const int64_t **out, uint64_t *count,
                               bool *given);
-/* A single integer from an input that must be there. */
+/* Reads a required input that is a single integer. */
 surg__kstatus surg__int_input(surg_kctx *k, uint32_t in, int64_t *out);
-/* Element i of a numeric array as an integer; false when it is none or does not fit. */
+/* Element i of a numeric array as int64; false if it is no integer or out of range. */
 bool surg__as_int(const surg__array *a, uint64_t i, int64_t *out);
-/* Refuses ranks no kernel has room for, and absent required inputs. */
+/* Fails for a rank that exceeds the kernels' arrays, or an absent required input. */
 surg__kstatus surg__need(surg_kctx *k, uint32_t in);
-/* An axis where negative numbers count from the back only since the version `negative_since`. */
+/* Normalizes an axis. Negative values are valid from operator version `negative_since` on. */
 surg__kstatus surg__need_axis(surg_kctx *k, int64_t axis, uint32_t rank, int negative_since,
                               uint32_t *out);
 
-/* Output 0: n > 0 tensors one behind the other along an axis within their rank. */
+/* Computes output 0 as the concatenation of n > 0 tensors along `axis`, which must be valid. */
 surg__kstatus surg__concat(surg_kctx *k, const surg__array *in, uint64_t n, uint32_t axis);
 
-/* Order-preserving keys of a numeric array as unsigned numbers; -0 is 0. CANNOT with a type that
- * has no order, and with NaN but in a run, where it is above all numbers. */
+/* Converts a numeric array to unsigned keys of the same order; -0 equals 0. CANNOT for a type
+ * without an order, and for NaN while folding constants; in a run NaN is above all numbers. */
 surg__kstatus surg__sort_keys(surg_kctx *k, const surg__array *a, uint64_t **out);
-/* Stable, deterministic merge sort of n positions; `spare` holds as many. `cmp` < 0: a first. */
+/* Stable merge sort of n indices, with `spare` as a buffer for n more. `cmp` returns < 0 if a
+ * precedes b. */
 typedef int (*surg__order)(const void *user, uint64_t a, uint64_t b);
 void surg__sort_positions(uint64_t *items, uint64_t *spare, uint64_t n, surg__order cmp,
                           const void *user);
