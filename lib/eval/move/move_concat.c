@@ -2,7 +2,8 @@
 /* Concat and Split. */
 #include "eval/move/move.h"
 
-/* Checks that all agree with the first one except along `axis`; *total is their sum there. */
+/* Checks that all inputs match the first one except along `axis`. *total is the sum of their
+ * sizes there. */
 static surg__kstatus concat_check(surg_kctx *k, const surg__array *in, uint64_t n, uint32_t axis,
                                   int64_t *total) {
   const surg__array *a = &in[0];
@@ -53,8 +54,8 @@ surg__kstatus surg__k_concat(surg_kctx *k) {
   return surg__concat(k, k->in, k->n_in, axis);
 }
 
-/* Sizes when only the number of parts is known. From opset 18 on the last part may be smaller;
- * before, the parts must be equal. */
+/* The sizes of the parts if only their number is given. From opset 18 on the last part may be
+ * smaller; before, all parts must be equal. */
 static surg__kstatus split_evenly(surg_kctx *k, int64_t dim, int64_t *sizes) {
   int64_t n = k->n_out, each = dim / n;
   if (k->since >= 18) {
@@ -71,7 +72,8 @@ static surg__kstatus split_evenly(surg_kctx *k, int64_t dim, int64_t *sizes) {
   return SURG__K_OK;
 }
 
-/* Sizes as given: an input in opset 1 and from 13 on, an attribute before 13. */
+/* Reads the sizes of the parts: an attribute before opset 13, an input from 13 on; opset 1 has
+ * both. *given is false if they are absent. */
 static surg__kstatus split_given(surg_kctx *k, int64_t dim, int64_t *sizes, bool *given) {
   const int64_t *p;
   uint64_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared parts of the kernels that move elements: parameters, strided copies, order. */
+/* Shared by the kernels that move elements: parameters, strided copies, sorting. */
 #include "eval/move/move.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ uint64_t surg__span_product(const int64_t *dims, uint32_t from, uint32_t to) {
   return surg__dims_product(dims + from, to - from, &n) ? n : 0;
 }
 
-/* Bytes copied at a time; larger than any element. */
+/* Most bytes per copy; more than any element has. */
 #define FILL_PIECE 16384
 
 void surg__fill(void *dst, uint64_t count, const void *element, size_t size) {
@@ -131,7 +131,7 @@ void surg__fill(void *dst, uint64_t count, const void *element, size_t size) {
   uint8_t *p = dst;
   uint64_t total = count * size, done = size;
   memcpy(p, element, size);
-  /* Doubles what is filled while that stays in the cache. */
+  /* Copies the filled part, which doubles it, in pieces that fit the cache. */
   while (done < total) {
     uint64_t n = done < FILL_PIECE ? done : FILL_PIECE / size * size;
     if (n > total - done) n = total - done;
@@ -160,7 +160,7 @@ bool surg__walk_plain(const surg__walk *w) {
   return w->rank == 0 || (w->rank == 1 && w->strides[0] == 1);
 }
 
-/* Elements at src, src + step ... to a dense run. */
+/* Copies n elements that are `stride` elements apart to contiguous memory. */
 static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t stride, size_t size) {
   if (stride == 1) {
     memcpy(dst, src, n * size);
@@ -195,7 +195,8 @@ static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t strid
 
 #define TILE 32 /* rows and columns of elements that are turned together, in the cache */
 
-/* A tile of n columns of the source, `step` bytes apart in it, to rows `to_step` bytes apart. */
+/* Transposes a tile: writes each of the `columns` source columns as a row of dst. Strides in
+ * bytes. */
 static void turn_tile(uint8_t *dst, int64_t to_step, const uint8_t *src, int64_t step, int64_t rows,
                       int64_t columns, size_t size) {
 #define TURN(bytes)                                                                \
@@ -223,9 +224,9 @@ static void turn_tile(uint8_t *dst, int64_t to_step, const uint8_t *src, int64_t
 #undef TURN
 }
 
-/* A view whose last axis strides over the source and another axis of which is dense there: both are
- * walked in tiles, so that each line of memory that is fetched is used whole. False: it is no such
- * view. */
+/* Copies a view whose last axis is strided in the source and another axis of which is contiguous
+ * there. Both axes are processed in tiles, so that every cache line is used completely. False:
+ * the view has another form, and nothing is copied. */
 static bool copy_turned(const surg__walk *w, const uint8_t *src, int64_t size, uint8_t *dst) {
   const uint32_t last = w->rank - 1;
   int64_t steps[SURG__WALK_RANK], at[SURG__WALK_RANK] = {0}, from = 0, to = 0;
@@ -255,7 +256,7 @@ static bool copy_turned(const surg__walk *w, const uint8_t *src, int64_t size, u
   return true;
 }
 
-/* The last two axes at a time. */
+/* Copies any view; the inner loop covers the last two axes. */
 static void copy_runs(const surg__walk *w, const void *src, size_t size, void *dst) {
   const uint32_t last = w->rank - 1, above = last - 1;
   const int64_t n = w->dims[last], rows = w->dims[above], unit = (int64_t)size;
@@ -302,7 +303,8 @@ bool surg__odometer_next(surg__odometer *o) {
   return false;
 }
 
-/* Floats of any width reach here as double bits, which keep their order exactly. */
+/* Converts a float to a sort key; false for NaN. All float types convert to double exactly and
+ * in order. */
 static bool float_key(double d, uint64_t *out) {
   if (d != d) return false;
   if (d == 0) d = 0;
@@ -360,7 +362,7 @@ surg__kstatus surg__sort_keys(surg_kctx *k, const surg__array *a, uint64_t **out
     if (sort_key(a->dtype, a->data, i, &keys[i])) continue;
     if (!surg__dtype_is_float(a->dtype)) return surg__k_cannot(k, "the elements have no order");
     SURG__K_TRY(surg__k_disputed(k, "the order of NaN is not defined"));
-    keys[i] = UINT64_MAX; /* above all numbers, as the reference sorts */
+    keys[i] = UINT64_MAX; /* above all numbers, as in the ONNX reference */
   }
   *out = keys;
   return SURG__K_OK;

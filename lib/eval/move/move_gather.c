@@ -2,8 +2,8 @@
 /* Gather, GatherElements, GatherND, Compress and ReverseSequence. */
 #include "eval/move/move.h"
 
-/* Indices as int64, each checked against `dim` and made non-negative; in scratch. Negative ones
- * count from the back only from opset 11 on. */
+/* Reads the indices as int64 into scratch memory, checks each against `dim` and makes it
+ * non-negative. Negative indices are valid from opset 11 on. */
 static surg__kstatus read_indices(surg_kctx *k, uint32_t in, int64_t dim, int64_t **out) {
   SURG__K_TRY(surg__need(k, in));
   const surg__array *a = &k->in[in];

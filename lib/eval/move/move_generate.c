@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that make patterns: Range, OneHot, EyeLike, Trilu, NonZero. */
+/* Kernels that generate patterns: Range, OneHot, EyeLike, Trilu, NonZero. */
 #include <math.h>
 
 #include "base/dtype.h"
@@ -35,7 +35,7 @@ static surg__kstatus range_ints(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* The number of elements, where computing it in either precision gives the same. */
+/* The number of elements. CANNOT if float and double arithmetic give different numbers. */
 static surg__kstatus range_count(surg_kctx *k, double start, double limit, double delta, bool wide,
                                  int64_t *out) {
   if (!isfinite(start) || !isfinite(limit) || !isfinite(delta))
@@ -63,7 +63,7 @@ static double range_load(const surg__array *a) {
   }
 }
 
-/* Stores both ways to compute one element as the output has it; false when they differ. */
+/* Stores `product` rounded to the output type; false if `sum` rounds to another value. */
 static bool range_store(int dtype, void *out, int64_t i, double product, double sum) {
   switch (dtype) {
     case SURG_FLOAT:
@@ -85,8 +85,9 @@ static bool range_store(int dtype, void *out, int64_t i, double product, double 
   }
 }
 
-/* The text gives start + i * delta, the operator's own function body adds up: engines do either,
- * so a range is computed only where both agree to the bit. */
+/* Range of floats. The text of the specification defines start + i * delta, its function body
+ * repeated addition, and engines use either. So the result is computed only if both are
+ * bit-identical. */
 static surg__kstatus range_floats(surg_kctx *k) {
   int dtype = k->in[0].dtype;
   bool wide = dtype == SURG_DOUBLE;
@@ -180,11 +181,11 @@ surg__kstatus surg__k_one_hot(surg_kctx *k) {
 
 /* --- EyeLike, Trilu --- */
 
-/* The number 1 in a type; false for types that have none here. */
+/* The number 1 in an element type; false if the type is not supported. */
 static bool one_of(int dtype, uint8_t *out) {
   float f = 1;
   double d = 1;
-  uint64_t i = 1; /* the low bytes of any width are the same number */
+  uint64_t i = 1; /* little-endian: the low bytes represent 1 in every integer type */
   uint16_t h = dtype == SURG_FLOAT16 ? surg__float_to_half(1) : surg__float_to_bf16(1);
   switch (dtype) {
     case SURG_FLOAT:
@@ -272,7 +273,7 @@ surg__kstatus surg__k_trilu(surg_kctx *k) {
 
 /* --- NonZero --- */
 
-/* Whether element i is something else than 0 (-0 is 0, NaN is not). */
+/* Whether element i is not 0. -0 counts as 0, NaN does not. */
 static bool non_zero(const surg__array *a, uint64_t i, size_t size) {
   switch (a->dtype) {
     case SURG_FLOAT:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that sort: TopK and Unique. Equal elements keep their order: the lower index first. */
+/* Kernels that sort: TopK and Unique. Of equal elements the one with the lower index is first. */
 #include "eval/move/move.h"
 
-/* Work of sorting n elements. */
+/* Cost of sorting n elements, for the budget. */
 static uint64_t sort_work(uint64_t n) {
   return n * (n > 1 ? 64 - (uint64_t)__builtin_clzll(n) : 1);
 }
@@ -10,7 +10,7 @@ static uint64_t sort_work(uint64_t n) {
 /* --- TopK --- */
 
 typedef struct lane {
-  const uint64_t *keys; /* of the first element of the lane */
+  const uint64_t *keys; /* key of the lane's first element */
   uint64_t step;
   bool largest;
 } lane;
@@ -44,7 +44,7 @@ static surg__kstatus top_k_read(surg_kctx *k, top_k *t) {
   return surg__k_out(k, 1, SURG_INT64, t->dims, a->rank);
 }
 
-/* Unsorted results (sorted = 0) may stand in any order, so they are sorted too. */
+/* TopK. With sorted = 0 any order is permitted, so the result is always sorted. */
 surg__kstatus surg__k_top_k(surg_kctx *k) {
   top_k t;
   uint64_t *keys;
@@ -79,10 +79,10 @@ surg__kstatus surg__k_top_k(surg_kctx *k) {
 
 /* --- Unique --- */
 
-/* The things compared: all elements (axis absent), or the slices along one axis. */
+/* The items to compare: all elements (without an axis), or the slices along one axis. */
 typedef struct slices {
   const surg__array *a;
-  const uint64_t *keys; /* NULL: strings */
+  const uint64_t *keys; /* NULL: compare strings */
   uint64_t outer, n, inner;
   uint32_t axis;
   bool flat;
@@ -118,10 +118,10 @@ static int number_order(const void *user, uint64_t a, uint64_t b) {
   return v[a] < v[b] ? -1 : v[a] > v[b];
 }
 
-/* Groups of equal slices in the order of the output. */
+/* Groups of equal slices. */
 typedef struct groups {
   uint64_t count;
-  uint64_t *first, *size, *order; /* of each group; order: output position -> group */
+  uint64_t *first, *size, *order; /* per group; order: output position -> group */
   uint64_t *of;                   /* slice -> group */
 } groups;
 
@@ -168,7 +168,8 @@ static surg__kstatus unique_values(surg_kctx *k, const slices *s, const groups *
   return SURG__K_OK;
 }
 
-/* The three index outputs: first places, group of each slice, group sizes. */
+/* Writes the outputs indices, inverse_indices and counts: the first slice of each group, the
+ * group of each slice, the size of each group. */
 static surg__kstatus unique_indices(surg_kctx *k, const slices *s, const groups *g) {
   int64_t n_groups = (int64_t)g->count, n = (int64_t)s->n;
   uint64_t *rank = surg__k_scratch(k, g->count, sizeof *rank); /* group -> output position */

@@ -9,7 +9,7 @@ typedef enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } pad_mode
 typedef struct pad_params {
   pad_mode mode;
   int64_t before[SURG_LIMIT_RANK], after[SURG_LIMIT_RANK];
-  uint8_t value[16]; /* one element, as wide as the widest type */
+  uint8_t value[16]; /* the fill element; as large as the largest type */
 } pad_params;
 
 static bool is(surg_str s, const char *word) {
@@ -31,7 +31,7 @@ static surg__kstatus pad_read_mode(surg_kctx *k, pad_params *p) {
   return SURG__K_OK;
 }
 
-/* The fill of Pad-1 and Pad-2: a float attribute that becomes the type of the data. */
+/* Reads the fill value of Pad-1 and Pad-2: a float attribute, converted to the type of the data. */
 static surg__kstatus pad_value_attr(surg_kctx *k, pad_params *p) {
   float f = surg_node_float(k->node, "value", 0);
   double d = (double)f;
@@ -67,7 +67,8 @@ static surg__kstatus pad_value(surg_kctx *k, pad_params *p) {
   return SURG__K_OK;
 }
 
-/* The pads of all axes: `pads` holds those before, then those after, for each axis of `axes`. */
+/* Distributes the pads to all axes. `pads` contains the begin of each axis of `axes`, then the
+ * end of each. */
 static surg__kstatus pad_spread(surg_kctx *k, pad_params *p, const int64_t *pads, uint64_t n,
                                 const int64_t *axes, uint64_t n_axes, bool has_axes) {
   uint32_t rank = k->in[0].rank;
@@ -104,7 +105,7 @@ static surg__kstatus pad_read(surg_kctx *k, pad_params *p) {
   return pad_spread(k, p, pads, n, axes, n_axes, has_axes);
 }
 
-/* The dim of an axis after padding; refuses what engines do not agree on. */
+/* The size of an axis after padding. Fails for pads on which engines disagree. */
 static surg__kstatus pad_axis(surg_kctx *k, const pad_params *p, uint32_t i, int64_t *out) {
   int64_t d = k->in[0].dims[i], before = p->before[i], after = p->after[i];
   if (!surg__add_i64(d, before, out) || !surg__add_i64(*out, after, out)) return SURG__K_BUDGET;
@@ -121,7 +122,7 @@ static surg__kstatus pad_axis(surg_kctx *k, const pad_params *p, uint32_t i, int
   return SURG__K_OK;
 }
 
-/* Which element of an axis stands at o of the output, or -1 for the fill value. */
+/* The input index for output index o along an axis, or -1 for the fill value. */
 static int64_t pad_source(pad_mode mode, int64_t dim, int64_t before, int64_t o) {
   int64_t i = o - before;
   if (i >= 0 && i < dim) return i;
@@ -137,8 +138,8 @@ static int64_t pad_source(pad_mode mode, int64_t dim, int64_t before, int64_t o)
   }
 }
 
-/* The output row by row: `rank` counts the axes up to the last padded one, the axes behind it make
- * one block of `block` bytes. */
+/* Writes the output row by row. `rank` is the number of axes up to the last padded one; the axes
+ * after it form blocks of `block` bytes. */
 static void pad_copy(const surg__array *a, const pad_params *p, const int64_t *dims, uint32_t rank,
                      size_t block, uint8_t *to) {
   int64_t at[SURG_LIMIT_RANK] = {0}, strides[SURG_LIMIT_RANK];
@@ -157,7 +158,7 @@ static void pad_copy(const surg__array *a, const pad_params *p, const int64_t *d
     }
     for (int64_t o = 0; row >= 0 && o < n;) {
       int64_t s = pad_source(p->mode, dim, p->before[rank - 1], o), run = 1;
-      /* What stands in the input in a row is copied in a piece. */
+      /* Copy a contiguous part of the input row at once. */
       if (o >= p->before[rank - 1] && s >= 0) run = dim - s < n - o ? dim - s : n - o;
       if (o >= p->before[rank - 1] + dim) run = 1;
       if (s < 0)
@@ -183,7 +184,7 @@ surg__kstatus surg__k_pad(surg_kctx *k) {
   SURG__K_TRY(pad_read(k, &p));
   const surg__array *a = &k->in[0];
   int64_t dims[SURG_LIMIT_RANK];
-  uint32_t padded = 0; /* axes up to the last one with a pad */
+  uint32_t padded = 0; /* number of axes up to the last padded one */
   for (uint32_t i = 0; i < a->rank; i++) {
     SURG__K_TRY(pad_axis(k, &p, i, &dims[i]));
     if (p.before[i] != 0 || p.after[i] != 0) padded = i + 1;

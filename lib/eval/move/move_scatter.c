@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scatter, ScatterElements and ScatterND. Updates are applied in index order. A place that is
- * written twice without a reduction has no defined result and is not computed. */
+/* Scatter, ScatterElements and ScatterND. Updates are applied in index order. If an element is
+ * updated twice without a reduction, the result is undefined, and the kernel fails. */
 #include "eval/move/move.h"
 
 #include "base/dtype.h"
@@ -36,7 +36,8 @@ static surg__kstatus read_reduction(surg_kctx *k, reduction *out) {
   return surg__k_invalid(k, "the reduction is unknown");
 }
 
-/* max and min of two floats, where all engines agree: not on NaN, nor on which zero wins. */
+/* The maximum or minimum of two floats. False where engines disagree: for NaN, and for zeros of
+ * different sign. */
 static bool float_extreme(double a, double b, bool max, double *out) {
   if (a != a || b != b || (a == 0 && b == 0 && __builtin_signbit(a) != __builtin_signbit(b)))
     return false;
@@ -44,7 +45,7 @@ static bool float_extreme(double a, double b, bool max, double *out) {
   return true;
 }
 
-/* a op b in the precision of float or double; the caller rounds to narrower types. */
+/* Combines two floats in float or double precision. The caller rounds to narrower types. */
 static bool float_combine(reduction r, double a, double b, bool wide, double *out) {
   switch (r) {
     case SCATTER_ADD:
@@ -58,7 +59,7 @@ static bool float_combine(reduction r, double a, double b, bool wide, double *ou
   }
 }
 
-/* Integers wrap: sums and products of the low bits are those of any width. */
+/* Combines two integers. Sums and products wrap: their low bits do not depend on the width. */
 static uint64_t int_combine(reduction r, uint64_t a, uint64_t b, bool is_signed) {
   bool less = is_signed ? (int64_t)a < (int64_t)b : a < b;
   switch (r) {
@@ -95,7 +96,7 @@ static uint64_t int_combine(reduction r, uint64_t a, uint64_t b, bool is_signed)
   } while (0)
 #define TO_FLOAT(d) ((float)(d))
 
-/* One element: to = to op from. False where the result is not defined the same everywhere. */
+/* Combines one element into *to. False if engines disagree on the result. */
 static bool combine(reduction r, int dtype, void *to, const void *from) {
   switch (dtype) {
     case SURG_INT8:
@@ -127,7 +128,7 @@ static bool combine(reduction r, int dtype, void *to, const void *from) {
   }
 }
 
-/* One bit a place: whether it was written before. */
+/* A bit set: the output positions that were already updated. */
 typedef struct written {
   uint8_t *bits;
 } written;
@@ -139,7 +140,8 @@ static bool written_before(written *w, uint64_t at) {
   return old;
 }
 
-/* What the two kernels share once the shapes are checked: the copy of the data. */
+/* Copies the data to the output and initializes the state of both kernels. The shapes must be
+ * checked. */
 static surg__kstatus scatter_begin(surg_kctx *k, uint64_t places, written *w, reduction *r) {
   const surg__array *a = &k->in[0];
   SURG__K_TRY(read_reduction(k, r));
@@ -153,8 +155,9 @@ static surg__kstatus scatter_begin(surg_kctx *k, uint64_t places, written *w, re
   return SURG__K_OK;
 }
 
-/* Applies n elements at one place. Half sums are rounded by some engines once and by others at
- * each step, so a second update of one place is left alone. */
+/* Applies n consecutive update elements at output element `at`. `again`: the position was
+ * updated before. Engines differ in rounding repeated sums of 16-bit floats (once, or at each
+ * step), so these fail. */
 static surg__kstatus scatter_apply(surg_kctx *k, reduction r, bool again, uint64_t at,
                                    const uint8_t *from, uint64_t n) {
   int dtype = k->in[0].dtype;
@@ -228,7 +231,8 @@ surg__kstatus surg__k_scatter_elements(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* The updates of ScatterND have the shape of the index tuples followed by that of one place. */
+/* Checks ScatterND: the shape of the updates is that of the index tuples, followed by that of
+ * the data one tuple selects. */
 static surg__kstatus scatter_nd_check(surg_kctx *k, uint32_t *depth) {
   SURG__K_TRY(scatter_need(k));
   const surg__array *a = &k->in[0], *ix = &k->in[1], *u = &k->in[2];
@@ -256,7 +260,7 @@ surg__kstatus surg__k_scatter_nd(surg_kctx *k) {
   const surg__array *a = &k->in[0], *ix = &k->in[1], *u = &k->in[2];
   uint64_t tuples = surg__span_product(ix->dims, 0, ix->rank - 1);
   uint64_t block = surg__span_product(a->dims, depth, a->rank);
-  /* With an empty block no place is ever written. */
+  /* Updates of empty blocks write nothing. */
   uint64_t places = block ? surg__span_product(a->dims, 0, depth) : 0;
   SURG__K_TRY(scatter_begin(k, places, &w, &r));
   SURG__K_TRY(surg__k_work(k, ix->count));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that keep the elements and change the shape, or that read the shape alone: Identity,
- * Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size; and Constant and ConstantOfShape. */
+/* Kernels that keep the elements and change the shape, or that read only the shape: Identity,
+ * Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size. Also Constant and ConstantOfShape. */
 #include "eval/move/move.h"
 
 #include "base/dtype.h"
@@ -10,7 +10,7 @@ surg__kstatus surg__k_identity(surg_kctx *k) {
   return surg__k_alias(k, 0, 0, k->in[0].dims, k->in[0].rank);
 }
 
-/* An alias under new dims, which must hold as many elements. */
+/* Output 0 as an alias of input 0 with new dimensions, whose product must be its element count. */
 static surg__kstatus reshaped(surg_kctx *k, const int64_t *dims, uint32_t rank) {
   uint64_t n;
   if (!surg__dims_product(dims, rank, &n)) return surg__k_invalid(k, "a shape is out of range");
@@ -18,7 +18,7 @@ static surg__kstatus reshaped(surg_kctx *k, const int64_t *dims, uint32_t rank) 
   return surg__k_alias(k, 0, 0, dims, rank);
 }
 
-/* The dims that a Reshape target stands for; `copy_zero`: 0 takes the dim of the input. */
+/* Resolves the target shape of Reshape. `copy_zero`: a 0 copies the dimension of the input. */
 static surg__kstatus reshape_to(surg_kctx *k, const int64_t *target, uint64_t n, bool copy_zero) {
   const surg__array *a = &k->in[0];
   if (n > SURG_LIMIT_RANK) return surg__k_cannot(k, "the rank is too high");
@@ -91,7 +91,7 @@ surg__kstatus surg__k_flatten(surg_kctx *k) {
   return surg__k_alias(k, 0, 0, dims, 2);
 }
 
-/* The axes of Squeeze and Unsqueeze: an attribute before opset 13, an input from there. */
+/* Reads the axes of Squeeze and Unsqueeze: an attribute before opset 13, an input from 13 on. */
 static surg__kstatus axes_of(surg_kctx *k, const int64_t **axes, uint64_t *n, bool *given) {
   if (k->since < 13) return surg__ints_attr(k, "axes", axes, n, given);
   return surg__ints_input(k, 1, axes, n, given);
@@ -144,7 +144,7 @@ surg__kstatus surg__k_unsqueeze(surg_kctx *k) {
   return surg__k_alias(k, 0, 0, dims, rank);
 }
 
-/* One end of Shape's range, clamped to 0..rank. */
+/* Clamps a bound of Shape (start or end) to 0..rank. */
 static int64_t shape_bound(int64_t at, uint32_t rank) {
   if (at < 0) at += (int64_t)rank;
   return at < 0 ? 0 : at > (int64_t)rank ? (int64_t)rank : at;
@@ -171,7 +171,7 @@ surg__kstatus surg__k_size(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* Output 0 as a tensor of an attribute. */
+/* Output 0 from a tensor attribute. */
 static surg__kstatus constant_tensor(surg_kctx *k, const surg_tensor *t) {
   if (!t || surg_tensor_is_sparse(t)) return surg__k_cannot(k, "the constant is sparse");
   surg__array a;
@@ -185,7 +185,7 @@ static surg__kstatus constant_tensor(surg_kctx *k, const surg_tensor *t) {
   return SURG__K_OK;
 }
 
-/* Output 0 as a scalar or a list from elements already in the kernel's own form. */
+/* Output 0 as a scalar or vector of elements that are in memory in array format. */
 static surg__kstatus constant_list(surg_kctx *k, int dtype, const void *p, size_t n, bool list) {
   int64_t dim = (int64_t)n;
   SURG__K_TRY(surg__k_out(k, 0, dtype, &dim, list ? 1 : 0));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that are one strided copy: Transpose, DepthToSpace, SpaceToDepth, Expand, Tile, Slice. */
+/* Kernels that are a single strided copy: Transpose, DepthToSpace, SpaceToDepth, Expand, Tile,
+ * Slice. */
 #include "eval/move/move.h"
 
-/* Makes output 0 of the view: its dims are `dims`, its elements begin at `offset` in input 0. */
+/* Creates output 0 with the given dimensions from a view that starts at element `offset` of
+ * input 0. A view of the whole input in memory order becomes an alias. */
 static surg__kstatus view(surg_kctx *k, const surg__walk *w, const int64_t *dims, uint32_t rank,
                           int64_t offset) {
   const surg__array *a = &k->in[0];
@@ -18,7 +20,8 @@ static surg__kstatus view(surg_kctx *k, const surg__walk *w, const int64_t *dims
   return SURG__K_OK;
 }
 
-/* Input 0 seen as `shape`, its axes taken in the order of `perm`; the output has dims `dims`. */
+/* Creates output 0 from input 0, reshaped to `shape` and transposed by `perm`, with dimensions
+ * `dims`. */
 static surg__kstatus permuted(surg_kctx *k, const int64_t *shape, const uint32_t *perm, uint32_t n,
                               const int64_t *dims, uint32_t rank) {
   int64_t strides[SURG_LIMIT_RANK];
@@ -52,7 +55,7 @@ surg__kstatus surg__k_transpose(surg_kctx *k) {
   return permuted(k, a->dims, order, a->rank, dims, a->rank);
 }
 
-/* The block size, and input 0 checked to be NCHW. */
+/* Reads the block size, and checks that input 0 is NCHW. */
 static surg__kstatus block_size(surg_kctx *k, int64_t *b) {
   SURG__K_TRY(surg__need(k, 0));
   if (k->in[0].rank != 4) return surg__k_invalid(k, "the input does not have four dimensions");
@@ -149,7 +152,7 @@ surg__kstatus surg__k_tile(surg_kctx *k) {
   return tiled(k, repeats);
 }
 
-/* Tile-1 repeats along one axis; both are given in the type of the data, which is a float. */
+/* Tile-1: repeats along one axis. Its inputs tiles and axis have the float type of the data. */
 surg__kstatus surg__k_tile_axis(surg_kctx *k) {
   int64_t tiles, axis, repeats[SURG_LIMIT_RANK];
   uint32_t at;
@@ -162,8 +165,8 @@ surg__kstatus surg__k_tile_axis(surg_kctx *k) {
   return tiled(k, repeats);
 }
 
-/* Where one axis of a Slice begins and how many elements it has. `step` is not 0; the clamped
- * bounds lie in -1..dim, so nothing here overflows. */
+/* The first index and element count of a slice along one axis. `step` is not 0. Cannot overflow,
+ * as the clamped bounds are in -1..dim. */
 static void slice_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int64_t *first,
                        int64_t *n) {
   if (start < 0) start += dim;
@@ -218,7 +221,8 @@ surg__kstatus surg__k_slice(surg_kctx *k) {
     SURG__K_TRY(surg__need_axis(k, p.has_axes ? p.axes[i] : (int64_t)i, a->rank, 10, &axis));
     if (seen[axis]) return surg__k_invalid(k, "an axis is given twice");
     if (step == 0) return surg__k_invalid(k, "a step is 0");
-    /* "To the end", in the standard for steps forward alone; ONNX Runtime takes it for both. */
+    /* The largest integer means "to the end": in ONNX only for positive steps, in ONNX Runtime
+     * for both. */
     if (step < 0 && (p.ends[i] == INT32_MAX || p.ends[i] == INT64_MAX))
       SURG__K_TRY(surg__k_disputed(k, "a slice backwards to the largest number"));
     seen[axis] = true;
@@ -226,7 +230,7 @@ surg__kstatus surg__k_slice(surg_kctx *k) {
     if (dims[axis] == 0) empty = true;
     if (empty) continue;
     offset += first * strides[axis];
-    /* A single element has no stride, and a step beyond the axis would overflow one. */
+    /* A single element needs no stride, and stride * step could overflow. */
     strides[axis] = dims[axis] == 1 ? 0 : strides[axis] * step;
   }
   surg__walk w = {0};

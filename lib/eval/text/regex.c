@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs an expression: all of its states go over the text together, one character at a time, so no
- * expression takes more than states x characters (Thompson's construction). */
+/* Matches a regular expression by simulating all states of the automaton together, one character
+ * at a time (Thompson's construction). The cost is at most states x characters. */
 #include "eval/text/regex.h"
 
 #include "eval/text/regex_program.h"
 #include "eval/text/unicode.h"
 
-/* A set of states with constant-time clearing: `where[s]` is right only if it points to s. */
+/* A set of states that is cleared in constant time: state s is a member only if `where[s]` is
+ * the index of an entry that refers back to s. */
 typedef struct states {
   uint32_t n, *list, *where;
 } states;
@@ -29,7 +30,8 @@ static bool is_word(uint32_t c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
-/* Where in the text something is looked at: the characters around it, SURG__NO_CHAR at its ends. */
+/* A position in the text: the characters before and after it, SURG__NO_CHAR at the ends of the
+ * text. */
 typedef struct place {
   bool start, end;
   uint32_t before, after;
@@ -53,7 +55,7 @@ static bool holds(int kind, const place *p) {
   }
 }
 
-/* Adds a state and all it leads to without a character. */
+/* Adds a state and all states reachable from it without reading a character. */
 static void follow(surg__regex *re, states *to, uint32_t start, const place *p) {
   uint32_t depth = 0;
   re->stack[depth++] = start;
@@ -135,7 +137,7 @@ surg__kstatus surg__regex_compile(surg_kctx *k, surg_str pattern, surg__regex **
     if (!sets[i]->list || !sets[i]->where) return SURG__K_NOMEM;
     memset(sets[i]->where, 0, n * sizeof(uint32_t));
   }
-  /* Every state is taken from the stack at most twice: once for each way into it. */
+  /* A state has at most two successors, so 2 * n + 1 entries suffice. */
   re->stack = surg__k_scratch(k, 2 * n + 1, sizeof(uint32_t));
   if (!re->stack) return SURG__K_NOMEM;
   *out = re;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a regular expression in RE2's syntax and makes a program of it. Recursion goes over groups
- * alone, whose depth is limited. */
+/* Parses a regular expression in RE2 syntax and compiles it to a program. The parser recurses
+ * only for groups, whose nesting depth is limited. */
 #include "eval/text/regex_program.h"
 #include "eval/text/unicode.h"
 
 enum { EMPTY, SET, ASSERT, JOIN, CHOICE, REPEAT };
 
-/* A part of the expression; parts of a JOIN or CHOICE are chained. */
+/* A node of the syntax tree. The children of JOIN and CHOICE are a list. */
 typedef struct part {
   int kind;
   int assertion;
   surg__regex_set set;
-  int64_t least, most; /* of REPEAT; most < 0: any number */
+  int64_t least, most; /* counts of REPEAT; most < 0: unlimited */
   struct part *first, *next;
 } part;
 
 typedef struct parser {
   surg_kctx *k;
   const char *p, *end;
-  bool fold, dot_all, lines; /* (?i) (?s) (?m) */
+  bool fold, dot_all, lines; /* flags (?i) (?s) (?m) */
   bool quoted;               /* between \Q and \E */
   unsigned depth;
-  surg__regex_range *ranges; /* of the class being read */
+  surg__regex_range *ranges; /* ranges of the current class */
   uint32_t n_ranges, room;
 } parser;
 
@@ -49,7 +49,7 @@ static bool skip(parser *x, const char *what) {
   return true;
 }
 
-/* The next character, which must be UTF-8. */
+/* Reads the next character; the pattern must be UTF-8. */
 static surg__kstatus take(parser *x, uint32_t *c) {
   size_t length;
   if (x->p == x->end) return invalid(x);
@@ -59,7 +59,7 @@ static surg__kstatus take(parser *x, uint32_t *c) {
   return SURG__K_OK;
 }
 
-/* --- classes of characters --- */
+/* --- character classes --- */
 
 static surg__kstatus add_range(parser *x, uint32_t first, uint32_t last) {
   if (x->n_ranges == x->room) {
@@ -74,7 +74,8 @@ static surg__kstatus add_range(parser *x, uint32_t first, uint32_t last) {
   return surg__k_work(x->k, 1);
 }
 
-/* Pairs of first and last characters of a named class; the complement where `negated`. */
+/* Adds a named class, a list of pairs of first and last character, or its complement if
+ * `negated`. */
 static surg__kstatus add_pairs(parser *x, const char *pairs, bool negated) {
   uint32_t from = 0;
   for (; *pairs; pairs += 2) {
@@ -86,7 +87,7 @@ static surg__kstatus add_pairs(parser *x, const char *pairs, bool negated) {
   return negated ? add_range(x, from, 0x10ffff) : SURG__K_OK;
 }
 
-/* \d \s \w and their complements; false: it is another escape. Pairs are in order. */
+/* The pairs, in ascending order, of \d \s \w and their complements. False: another escape. */
 static bool perl_class(char c, const char **pairs, bool *negated) {
   static const struct {
     char name;
@@ -101,7 +102,8 @@ static bool perl_class(char c, const char **pairs, bool *negated) {
   return false;
 }
 
-/* [:alpha:] and so on, inside a class; *found false: none stands here. */
+/* Parses [:alpha:] and similar inside a class. *found is false if there is none at this
+ * position. */
 static surg__kstatus posix_class(parser *x, bool *found) {
   static const struct {
     const char *name, *pairs;
@@ -127,7 +129,7 @@ static surg__kstatus posix_class(parser *x, bool *found) {
     const char *start = x->p;
     if (skip(x, classes[i].name) && skip(x, ":]")) {
       *found = true;
-      /* NUL cannot stand in the table. */
+      /* NUL would end the string of pairs, so it is added separately. */
       bool nul = strcmp(classes[i].name, "ascii") == 0 || strcmp(classes[i].name, "cntrl") == 0;
       if (nul && !negated) SURG__K_TRY(add_range(x, 0, 0));
       if (!nul || !negated) return add_pairs(x, classes[i].pairs, negated);
@@ -146,7 +148,7 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \x7f or \x{10ffff}, behind the x. */
+/* Parses the rest of \x7f or \x{10ffff}, after the x. */
 static surg__kstatus hex_escape(parser *x, uint32_t *c) {
   bool braces = skip(x, "{");
   int digits = 0;
@@ -159,7 +161,7 @@ static surg__kstatus hex_escape(parser *x, uint32_t *c) {
   return whole ? SURG__K_OK : invalid(x);
 }
 
-/* Behind a backslash: an escape that stands for one character. */
+/* Parses an escape for a single character, after the backslash. */
 static surg__kstatus char_escape(parser *x, uint32_t *c) {
   static const char names[] = "aftnrv", values[] = "\a\f\t\n\r\v";
   SURG__K_TRY(take(x, c));
@@ -172,7 +174,7 @@ static surg__kstatus char_escape(parser *x, uint32_t *c) {
   if (*c == 'x') return hex_escape(x, c);
   if (*c >= '0' && *c <= '7') {
     bool more = x->p < x->end && *x->p >= '0' && *x->p <= '7';
-    if (*c != '0' && !more) return invalid(x); /* a reference to a group */
+    if (*c != '0' && !more) return invalid(x); /* a backreference */
     *c -= '0';
     for (int i = 0; i < 2 && x->p < x->end && *x->p >= '0' && *x->p <= '7'; ++i, ++x->p) {
       *c = *c * 8 + (uint32_t)(*x->p - '0');
@@ -190,7 +192,7 @@ static surg__kstatus class_char(parser *x, uint32_t *c) {
   return skip(x, "\\") ? char_escape(x, c) : take(x, c);
 }
 
-/* One item of [...]: a class, a character or a range. */
+/* Parses one item of [...]: a named class, a character or a range. */
 static surg__kstatus class_item(parser *x) {
   const char *pairs;
   bool found, negated;
@@ -222,7 +224,7 @@ static void start_set(parser *x) {
   x->n_ranges = x->room = 0;
 }
 
-/* Behind the opening bracket. */
+/* Parses a class after its opening bracket. */
 static surg__kstatus parse_class(parser *x, part **out) {
   start_set(x);
   bool negated = skip(x, "^"), first = true;
@@ -285,7 +287,8 @@ static surg__kstatus parse_escape(parser *x, part **out) {
   return literal(x, c, out);
 }
 
-/* Behind "(?": flags, or a name. *group false: flags for what follows, no group. */
+/* Parses flags or a group name after "(?". *group is false if the flags apply to the rest of the
+ * enclosing group. */
 static surg__kstatus parse_flags(parser *x, bool *group) {
   bool on = true, any = false;
   *group = true;
@@ -313,7 +316,7 @@ static surg__kstatus parse_flags(parser *x, bool *group) {
   }
 }
 
-/* Behind an opening parenthesis. */
+/* Parses a group after its opening parenthesis. */
 static surg__kstatus parse_group(parser *x, part **out) {
   bool group = true, fold = x->fold, dot_all = x->dot_all, lines = x->lines;
   if (x->depth == SURG_LIMIT_REGEX_DEPTH) return SURG__K_BUDGET;
@@ -352,7 +355,7 @@ static surg__kstatus parse_atom(parser *x, part **out) {
   return literal(x, c, out);
 }
 
-/* --- repetition, joining, choice --- */
+/* --- repetition, concatenation, alternatives --- */
 
 static bool count(parser *x, int64_t *out) {
   const char *start = x->p;
@@ -362,7 +365,8 @@ static bool count(parser *x, int64_t *out) {
   return x->p > start;
 }
 
-/* {n}, {n,}, {n,m}; anything else is literal text, and nothing is taken. */
+/* Parses {n}, {n,} or {n,m}. Returns false, and consumes nothing, for other text, which is
+ * literal. */
 static bool braces(parser *x, int64_t *least, int64_t *most) {
   const char *start = x->p;
   if (skip(x, "{") && count(x, least)) {
@@ -390,7 +394,7 @@ static surg__kstatus parse_repeat(parser *x, part **out) {
       (most >= 0 && most < least)) {
     return invalid(x);
   }
-  skip(x, "?"); /* the shortest match first: for a full match the same */
+  skip(x, "?"); /* lazy: no difference for full matches */
   at = x->p;
   if (repetition(x, &ignored, &ignored)) return invalid(x);
   x->p = at;
@@ -423,12 +427,12 @@ static surg__kstatus parse_choice(parser *x, part **out) {
   return SURG__K_OK;
 }
 
-/* --- the program --- */
+/* --- code generation --- */
 
 typedef struct writer {
   surg_kctx *k;
   surg__regex_program *out;
-  uint32_t room, visits; /* of parts: repeating what is empty makes no steps */
+  uint32_t room, visits; /* visits: parts written, also empty ones */
 } writer;
 
 static surg__kstatus emit(writer *w, surg__regex_step step, uint32_t *at) {
@@ -450,7 +454,8 @@ static surg__kstatus emit(writer *w, surg__regex_step step, uint32_t *at) {
 
 static surg__kstatus write_part(writer *w, const part *p);
 
-/* Each way ends in a jump behind the last; they are chained through `next` until that is known. */
+/* Writes alternatives. Each one ends in a jump past the last one. The jumps are linked through
+ * `next` until their target is known. */
 static surg__kstatus write_choice(writer *w, const part *p) {
   uint32_t jumps = UINT32_MAX, split, jump;
   for (const part *way = p->first; way; way = way->next) {
@@ -482,7 +487,7 @@ static surg__kstatus write_repeat(writer *w, const part *p) {
     w->out->steps[split].other = w->out->n;
     return SURG__K_OK;
   }
-  /* Leaving early is jumping to the next one's chance to leave. */
+  /* Each optional copy can skip to the next copy's split, and so to the end. */
   for (int64_t i = p->least; i < p->most; ++i) {
     SURG__K_TRY(emit(w, (surg__regex_step){.kind = SURG__RE_SPLIT, .next = w->out->n + 1}, &split));
     SURG__K_TRY(write_part(w, p->first));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A regular expression as a program of steps. */
+/* A compiled regular expression: a program for the matcher. */
 #ifndef SURG_REGEX_PROGRAM_H
 #define SURG_REGEX_PROGRAM_H
 
 #include "eval/core/eval.h"
 
 enum {
-  SURG__RE_CHAR,  /* a character of `set`, then `next` */
-  SURG__RE_SPLIT, /* `next` and `other` */
+  SURG__RE_CHAR,  /* match a character of `set`, continue at `next` */
+  SURG__RE_SPLIT, /* continue at both `next` and `other` */
   SURG__RE_JUMP,
   SURG__RE_MATCH,
-  /* From here on: assertions about a place between characters. */
+  /* The rest are assertions about a position between characters. */
   SURG__RE_TEXT_START,
   SURG__RE_TEXT_END,
   SURG__RE_LINE_START,
@@ -25,7 +25,7 @@ typedef struct surg__regex_range {
 typedef struct surg__regex_set {
   const surg__regex_range *ranges;
   uint32_t n;
-  bool negated, fold; /* fold: letters of either case */
+  bool negated, fold; /* fold: ignore case */
 } surg__regex_set;
 typedef struct surg__regex_step {
   int kind;
@@ -33,9 +33,9 @@ typedef struct surg__regex_step {
   surg__regex_set set;
 } surg__regex_step;
 typedef struct surg__regex_program {
-  surg__regex_step *steps; /* starts at 0 */
+  surg__regex_step *steps; /* the program starts at step 0 */
   uint32_t n;
-  uint64_t work; /* for one character: steps and ranges */
+  uint64_t work; /* cost of one character: steps and ranges */
 } surg__regex_program;
 
 surg__kstatus surg__regex_parse(surg_kctx *k, surg_str pattern, surg__regex_program *out);

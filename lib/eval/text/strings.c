@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* StringConcat, StringSplit, StringNormalizer, RegexFullMatch. Text is bytes; where characters
- * count it is UTF-8. Nothing here looks at a locale. */
+/* StringConcat, StringSplit, StringNormalizer, RegexFullMatch. Strings are bytes; operations on
+ * characters decode UTF-8. Nothing depends on the locale. */
 #include "eval/text/strings.h"
 
 #include "eval/core/kernels.h"
@@ -71,8 +71,8 @@ static bool is_space(char c) {
 }
 
 typedef struct splitter {
-  surg_str delimiter; /* n 0: runs of white space */
-  int64_t most;       /* splits; negative: any number */
+  surg_str delimiter; /* n = 0: split at runs of white space */
+  int64_t most;       /* most splits; negative: unlimited */
 } splitter;
 
 static size_t find(surg_str s, size_t from, surg_str what) {
@@ -80,8 +80,8 @@ static size_t find(surg_str s, size_t from, surg_str what) {
   return p ? (size_t)(p - s.p) : s.n;
 }
 
-/* Pieces of s, written to `out` unless it is NULL: how many. Between delimiters pieces may be
- * empty; between white space there are none. */
+/* Splits s into *out (NULL: only count). Returns the number of pieces. Pieces between delimiters
+ * may be empty; pieces between white space are not. */
 static int64_t split(const splitter *sp, surg_str s, surg_str *out) {
   int64_t n = 0;
   size_t at = 0;
@@ -144,14 +144,14 @@ surg__kstatus surg__k_string_split(surg_kctx *k) {
 
 typedef uint32_t (*case_map)(uint32_t c);
 
-/* Letters of the text in one case. */
+/* Converts a text to one case. */
 static surg__kstatus map_case(surg_kctx *k, surg_str s, case_map map, surg_str *out) {
   char *text;
   if (!k->running && !surg__str_ascii(s)) {
     return surg__k_cannot(k, "the case of letters beyond ASCII depends on the locale");
   }
   size_t room, n = 0, length;
-  if (!surg__mul(s.n, 2, &room)) return SURG__K_BUDGET; /* two bytes may become three, not four */
+  if (!surg__mul(s.n, 2, &room)) return SURG__K_BUDGET; /* 2 bytes become 3 at most */
   SURG__K_TRY(surg__k_text(k, room, &text));
   for (size_t i = 0; i < s.n; i += length) {
     uint32_t c = surg__utf8_get(s.p + i, s.n - i, &length);
@@ -166,7 +166,7 @@ static surg__kstatus map_case(surg_kctx *k, surg_str s, case_map map, surg_str *
 
 static const case_map maps[] = {NULL, surg__char_lower, surg__char_upper};
 
-/* Whether the word is one of `stop`, which is in small letters unless case counts. */
+/* Whether the word is a stop word. If case is ignored, `stop` is lower-case. */
 static surg__kstatus stopped(surg_kctx *k, surg_str word, const surg_str *stop, size_t n,
                              bool sensitive, bool *out) {
   *out = false;
@@ -177,7 +177,7 @@ static surg__kstatus stopped(surg_kctx *k, surg_str word, const surg_str *stop, 
   return SURG__K_OK;
 }
 
-/* The stop words as they are compared. */
+/* Reads the stop words, in lower case if case is ignored. */
 static surg__kstatus stop_words(surg_kctx *k, bool sensitive, const surg_str **out, size_t *n) {
   const surg_str *given = surg_attr_strings(surg_node_attr(k->node, "stopwords"), n);
   *out = given;
@@ -214,7 +214,7 @@ surg__kstatus surg__k_string_normalizer(surg_kctx *k) {
     if (maps[which]) SURG__K_TRY(map_case(k, in[i], maps[which], &kept[n]));
     ++n;
   }
-  /* With nothing left, one empty string stands for it. */
+  /* If no string is left, the output is one empty string. */
   int64_t dims[2] = {1, (int64_t)(n > 0 ? n : 1)};
   SURG__K_TRY(surg__k_out(k, 0, SURG_STRING, dims + (2 - x->rank), x->rank));
   surg_str *out = k->out[0].data;

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TfIdfVectorizer: counts n-grams of a pool in rows of words (strings or integers). Words become
- * numbers first, so that n-grams are compared as numbers and found by halving. */
+/* TfIdfVectorizer: counts the n-grams of a pool in rows of words (strings or integers). Words
+ * are mapped to numbers first, so that n-grams are compared as numbers and found by binary
+ * search. */
 #include "eval/core/kernels.h"
 #include "eval/move/move.h"
 
 typedef struct words {
-  const int64_t *ints; /* one of the two */
+  const int64_t *ints; /* the other one is NULL */
   const surg_str *strings;
 } words;
 
 typedef struct grams {
   words pool;
   uint64_t n_pool, n_words;
-  uint64_t *sorted;        /* positions in the pool of its different words, in their order */
-  uint64_t *word;          /* the word of each position of the pool, an index into `sorted` */
-  const int64_t *start;    /* where the n-grams of each size begin in the pool */
-  const int64_t *index;    /* the column of each n-gram, over all sizes */
+  uint64_t *sorted;        /* pool positions of the distinct words, in sorted order */
+  uint64_t *word;          /* the word at each pool position, as an index into `sorted` */
+  const int64_t *start;    /* pool position of the first n-gram of each size */
+  const int64_t *index;    /* output column of each n-gram, over all sizes */
   size_t n_sizes, n_index;
   uint64_t columns;
   const float *weights;
   size_t n_weights;
-  int64_t least, most, skips; /* lengths of n-grams, and words left out between two */
+  int64_t least, most, skips; /* lengths of n-grams, and most words skipped in between */
 } grams;
 
-/* The n-grams of one size, ordered. */
+/* The n-grams of one size, sorted. */
 typedef struct table {
   const grams *g;
-  uint64_t length, n, first; /* first: its number among all n-grams */
-  const uint64_t *begin;     /* words of n-gram i: begin + i * length */
+  uint64_t length, n, first; /* first: index of its first n-gram over all sizes */
+  const uint64_t *begin;     /* word j of n-gram i: begin[i * length + j] */
   uint64_t *order;
 } table;
 
@@ -95,7 +96,7 @@ static surg__kstatus read_lists(surg_kctx *k, grams *g) {
   return SURG__K_OK;
 }
 
-/* Numbers the words of the pool. */
+/* Assigns numbers to the distinct words of the pool. */
 static surg__kstatus number_words(surg_kctx *k, grams *g) {
   size_t n = (size_t)g->n_pool;
   g->sorted = surg__k_scratch(k, n, sizeof *g->sorted);
@@ -114,7 +115,7 @@ static surg__kstatus number_words(surg_kctx *k, grams *g) {
   return SURG__K_OK;
 }
 
-/* The number of element i of the input, or UINT64_MAX. */
+/* The number of input word i, or UINT64_MAX if the pool lacks it. */
 static uint64_t find_word(const grams *g, words from, uint64_t i) {
   uint64_t low = 0, high = g->n_words;
   while (low < high) {
@@ -129,7 +130,7 @@ static uint64_t find_word(const grams *g, words from, uint64_t i) {
   return UINT64_MAX;
 }
 
-/* The tables of all sizes that count; those of others have none. */
+/* Builds the sorted table of each n-gram size of the pool. INVALID if an n-gram is repeated. */
 static surg__kstatus make_tables(surg_kctx *k, const grams *g, table *tables) {
   uint64_t first = 0;
   uint64_t *spare = surg__k_scratch(k, (size_t)g->n_pool, sizeof *spare);
@@ -155,7 +156,7 @@ static surg__kstatus make_tables(surg_kctx *k, const grams *g, table *tables) {
   return SURG__K_OK;
 }
 
-/* The column of the words w[0], w[skip], ..., or -1. */
+/* The output column of the n-gram w[0], w[skip], ..., or -1. */
 static int64_t find_gram(const table *t, const uint64_t *w, uint64_t skip) {
   uint64_t low = 0, high = t->n;
   while (low < high) {
@@ -174,7 +175,8 @@ static int64_t find_gram(const table *t, const uint64_t *w, uint64_t skip) {
   return -1;
 }
 
-/* Single words are counted once, whatever may stand between the words of longer n-grams. */
+/* Counts the n-grams of a row. Skips do not apply to n-grams of one word, so these are counted
+ * once. */
 static surg__kstatus count_row(surg_kctx *k, const grams *g, const table *tables, const uint64_t *w,
                                uint64_t n, float *counts) {
   uint64_t most = (uint64_t)g->most < g->n_sizes ? (uint64_t)g->most : g->n_sizes;

@@ -30,8 +30,8 @@ size_t surg__utf8_put(char *out, uint32_t c) {
   return n;
 }
 
-/* Capitals first..last and their small letters: at a distance, or (step 0) every second one, from
- * the first on. */
+/* Ranges of upper-case letters and their lower-case letters: at a fixed distance, or (step 0)
+ * alternating, starting with an upper-case letter. */
 static const struct {
   uint16_t first, last, step;
 } ranges[] = {
@@ -43,7 +43,7 @@ static const struct {
     {0x531, 0x556, 48}, {0x1e00, 0x1e94, 0}, {0x1ea0, 0x1efe, 0},
 };
 
-/* Letters without a partner of their own. */
+/* Letters whose partner is outside these ranges. */
 static const struct { uint16_t lower, upper; } singles[] = {{0xff, 0x178}, {0x4cf, 0x4c0}};
 static const struct {
   uint16_t lower, upper;
