@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inner loops of matrix products with AVX2 and AVX-512: tiles of sums that stay in registers.
- * Each sum is made in the order of the depth, as gemm.c makes it. */
+/* The inner loops of matrix products with AVX2 and AVX-512. A tile of sums stays in registers.
+ * Each sum is computed in order of depth, as in gemm.c, so the results are bit-identical. */
 #include "eval/linear/gemm.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-/* A tile of `rows` (a constant after inlining) rows of COLS vectors. */
+/* Defines a kernel for tiles of `rows` rows (a constant after inlining) and COLS vectors. */
 #define TILE(name, attributes, V, LANES, COLS, SPLAT, LOAD, STORE, MULADD)                        \
   static inline __attribute__((always_inline)) attributes void name##_rows(                       \
       uint64_t depth, const double *a, const double *b, double *sums, const unsigned rows,        \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BatchNormalization, with given statistics and with those of the batch (training). Computed in
- * double, the deviations from the mean in a second pass. */
+/* BatchNormalization, with given statistics or with those of the batch (training). Computed in
+ * double; the variance is computed in a second pass from the deviations from the mean. */
 #include <math.h>
 
 #include "eval/core/piece.h"
@@ -11,7 +11,7 @@ typedef struct batch_norm {
   const surg__array *x;
   uint64_t batch, channels, plane; /* x as [batch][channels][plane] */
   double epsilon, momentum;
-  double *mean, *var; /* an entry a channel */
+  double *mean, *var; /* one entry per channel */
 } batch_norm;
 
 static double load(const surg__array *a, uint64_t i) {
@@ -37,7 +37,7 @@ static surg__kstatus read_shape(surg_kctx *k, batch_norm *b) {
   }
   *b = (batch_norm){.x = x, .batch = (uint64_t)x->dims[0], .channels = (uint64_t)channels};
   b->plane = 1;
-  /* Of an empty tensor nothing is read, and the product could overflow. */
+  /* Skipped for an empty tensor, whose dimensions may overflow the product. */
   for (uint32_t d = 2; d < x->rank && x->count > 0; ++d) b->plane *= (uint64_t)x->dims[d];
   b->epsilon = surg_node_float(k->node, "epsilon", 1e-5f);
   b->momentum = surg_node_float(k->node, "momentum", 0.9f);
@@ -46,7 +46,7 @@ static surg__kstatus read_shape(surg_kctx *k, batch_norm *b) {
   return b->mean && b->var ? SURG__K_OK : SURG__K_NOMEM;
 }
 
-/* Mean and (population) variance of a channel over all batches. */
+/* Computes the mean and the population variance of a channel over the whole batch. */
 static void measure(const batch_norm *b, uint64_t c) {
   double n = (double)(b->batch * b->plane), sum = 0;
   for (int pass = 0; pass < 2; ++pass) {
@@ -64,7 +64,7 @@ static void measure(const batch_norm *b, uint64_t c) {
   b->var[c] = sum / n;
 }
 
-/* A running statistic as it is after this batch. */
+/* Writes output i: a running statistic, updated by the statistic of this batch. */
 static surg__kstatus put_running(surg_kctx *k, const batch_norm *b, uint32_t i, const double *of) {
   const surg__array *old = &k->in[i + 2];
   SURG__K_TRY(surg__k_out(k, i, old->dtype, old->dims, old->rank));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalizations but BatchNormalization. Statistics are computed in double, the deviations from the
- * mean in a second pass. */
+/* All normalizations except BatchNormalization. Statistics are computed in double; the variance
+ * is computed in a second pass from the deviations from the mean. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
 #include "eval/core/number.h"
 
-/* The elements base + i * step, i < n. */
+/* The n elements of x at base + i * step. */
 typedef struct series {
   const surg__array *x;
   uint64_t base, n, step;
@@ -23,7 +23,7 @@ static double mean_of(const series *s) {
   return sum / (double)s->n;
 }
 
-/* The mean of the squared distances from `mean`. */
+/* The mean squared deviation from `mean`. */
 static double spread_of(const series *s, double mean) {
   double sum = 0;
   for (uint64_t i = 0; i < s->n; ++i) {
@@ -45,14 +45,15 @@ static double load(const surg__array *a, uint64_t i) {
   return surg__load_f64(a->dtype, a->data, i);
 }
 
-/* --- by channel: InstanceNormalization, GroupNormalization --- */
+/* --- per channel: InstanceNormalization, GroupNormalization --- */
 
-/* Whether input i is a vector of one element a channel. */
+/* Whether input i is a vector with one element per channel. */
 static bool per_channel(const surg_kctx *k, uint32_t i, int64_t channels) {
   return k->in[i].rank == 1 && k->in[i].dims[0] == channels;
 }
 
-/* Groups of channels, each with its own statistics; an instance norm has one channel a group. */
+/* GroupNormalization: each group of channels has its own statistics. InstanceNormalization is
+ * the case of one channel per group. */
 surg__kstatus surg__k_group_norm(surg_kctx *k) {
   const surg__array *x = &k->in[0], *o = &k->out[0];
   if (!k->wanted[0]) return SURG__K_OK;
@@ -88,7 +89,8 @@ surg__kstatus surg__k_group_norm(surg_kctx *k) {
 
 /* --- over the last axes: LayerNormalization, RMSNormalization --- */
 
-/* Where the elements of scale and bias stand for the elements of x. False: they do not fit. */
+/* The strides of scale or bias (input i) along the axes of x; all 0 if it is absent. False: it
+ * does not broadcast to x. */
 static bool side_strides(const surg_kctx *k, uint32_t i, int64_t *strides) {
   memset(strides, 0, SURG_LIMIT_RANK * sizeof *strides);
   if (!surg__k_has(k, i)) return true;
@@ -98,7 +100,7 @@ static bool side_strides(const surg_kctx *k, uint32_t i, int64_t *strides) {
 }
 
 typedef struct statistics {
-  uint64_t length; /* elements that share them */
+  uint64_t length; /* number of elements per mean */
   double *mean, *inverse;
 } statistics;
 
@@ -120,7 +122,7 @@ static surg__kstatus find_statistics(surg_kctx *k, uint32_t axis, statistics *s)
   return SURG__K_OK;
 }
 
-/* Outputs Mean and InvStdDev, in the type they were stashed in. */
+/* Writes the output Mean or InvStdDev in the type of stash_type. */
 static surg__kstatus stash(surg_kctx *k, uint32_t axis, uint32_t i, const double *from) {
   const surg__array *x = &k->in[0];
   int64_t dims[SURG_LIMIT_RANK];
@@ -175,7 +177,7 @@ surg__kstatus surg__k_layer_norm(surg_kctx *k) {
 
 /* --- LpNormalization, LRN, MeanVarianceNormalization --- */
 
-/* Element 0 of series r of the runs along `axis`. */
+/* Index of element 0 of series r along an axis of size `length` and stride `step`. */
 static uint64_t run_base(uint64_t r, uint64_t length, uint64_t step) {
   return r / step * length * step + r % step;
 }
@@ -235,7 +237,8 @@ surg__kstatus surg__k_lrn(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* Steps over an array of statistics: one for each place on the axes that are not averaged. */
+/* The strides of x in an array of statistics, which has one entry per position on the axes that
+ * are not averaged. *groups is its size. */
 static surg__kstatus group_axes(surg_kctx *k, int64_t *strides, uint64_t *groups) {
   static const int64_t usual[] = {0, 2, 3};
   const surg__array *x = &k->in[0];
@@ -256,7 +259,7 @@ static surg__kstatus group_axes(surg_kctx *k, int64_t *strides, uint64_t *groups
   return SURG__K_OK;
 }
 
-/* Calls add for every element with the statistics it belongs to. */
+/* Calls `add` for every element, with the index of its statistics. */
 static void each_element(const surg__array *x, const int64_t *strides,
                          void (*add)(void *user, uint64_t i, uint64_t group), void *user) {
   int64_t dense[SURG_LIMIT_RANK];
@@ -272,7 +275,7 @@ static void each_element(const surg__array *x, const int64_t *strides,
 
 typedef struct grouped {
   const surg__array *x, *o;
-  double *mean, *spread; /* sums, until they are divided */
+  double *mean, *spread; /* sums before they are divided */
 } grouped;
 
 static void add_mean(void *user, uint64_t i, uint64_t group) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QuantizeLinear and DequantizeLinear: one scale, one a slice of an axis, or one a block. */
+/* QuantizeLinear and DequantizeLinear, with one scale per tensor, per slice of an axis, or per
+ * block. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
 #include "eval/core/piece.h"
 
-/* Which scale an element has: x as [outer][length][inner], the scale as [outer or 1][groups][inner
- * or 1]. */
+/* Maps elements to scales. x has the shape [outer][length][inner], the scale [outer or
+ * 1][groups][inner or 1]. */
 typedef struct scaling {
-  const surg__array *x, *scale, *zero; /* zero may be NULL */
+  const surg__array *x, *scale, *zero; /* zero: NULL if absent */
   uint64_t length, inner;
-  uint64_t groups, block; /* elements of the axis that share a scale */
+  uint64_t groups, block; /* block: elements along the axis per scale */
   bool single, blocked;
 } scaling;
 
@@ -27,7 +28,8 @@ static bool same_shape(const surg__array *a, const surg__array *b) {
   return a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
 }
 
-/* Blocks: the scale has the shape of x but for the axis, where it has one entry a block. */
+/* Whether the scale is valid for blocks: the shape of x, except for one entry per block on the
+ * axis. */
 static bool find_blocks(scaling *s, uint32_t axis, int64_t block) {
   if (block <= 0 || s->scale->rank != s->x->rank) return false;
   for (uint32_t d = 0; d < s->x->rank; ++d) {
@@ -66,8 +68,8 @@ static surg__kstatus find_scaling(surg_kctx *k, scaling *s) {
   return surg__k_invalid(k, "the scale has no entry for each slice of the axis");
 }
 
-/* n elements, a piece at most, with one scale, by way of doubles that hold every number exactly.
- * False: one of them has no result. */
+/* Converts n <= SURG__PIECE elements that share a scale. Intermediate doubles represent all
+ * their values exactly. False: an element has no result. */
 typedef bool (*run_fn)(const surg__array *in, const surg__array *out, uint64_t at, uint64_t n,
                        float scale, int64_t zero);
 
@@ -75,9 +77,9 @@ static bool is_narrow_int(int dtype) {
   return surg__is_int(dtype) && surg__dtype_bits(dtype) <= 16;
 }
 
-/* All elements by runs that share a scale, as integers of up to 16 bits and floats are quantized in
- * most models. False: it is another case, or an element has no result: then element by element,
- * which knows why. */
+/* Fast path: converts runs of elements that share a scale, for float and integers of up to 16
+ * bits, as in most models. False: another case, or an element has no result; the caller then
+ * converts element by element, which reports the reason. */
 static bool by_runs(const scaling *s, const surg__array *o, run_fn run) {
   const int x = s->x->dtype, to = o->dtype;
   if (s->blocked || s->scale->dtype != SURG_FLOAT) return false;
@@ -99,7 +101,8 @@ static bool by_runs(const scaling *s, const surg__array *o, run_fn run) {
 
 /* --- quantize --- */
 
-/* x / scale, in float and then in the precision the operator asks for. */
+/* Computes x / scale in float, rounded to the type of the attribute `precision`. Returns the
+ * scale. */
 static double quotient(const scaling *s, int precision, uint64_t i, uint64_t at, double *out) {
   double scale = surg__load_f64(s->scale->dtype, s->scale->data, at), x;
   if (surg__is_real(s->x->dtype)) {
@@ -114,7 +117,8 @@ static double quotient(const scaling *s, int precision, uint64_t i, uint64_t at,
   return scale;
 }
 
-/* `running`: a quotient that is no number becomes the least there is, as vector minima make it. */
+/* Quantizes element i. Returns NULL, or the reason why it has no result. `running`: NaN becomes
+ * the smallest value of the type, as vector min and max instructions compute it. */
 static const char *quantize_one(const scaling *s, const surg__array *o, int precision,
                                 bool saturate, bool running, uint64_t i) {
   uint64_t at = scale_of(s, i);
@@ -133,7 +137,7 @@ static const char *quantize_one(const scaling *s, const surg__array *o, int prec
   if (isnan(q) && !running) return "NaN has no integer";
   int64_t low = surg__int_min(o->dtype), high = (int64_t)surg__int_max(o->dtype);
   int64_t zero = s->zero ? (int64_t)surg__load_int(s->zero->dtype, s->zero->data, at) : 0;
-  /* Types of at most 16 bits: the sum is exact, and out of int64 only for what saturates. */
+  /* For types of at most 16 bits the sum is exact; larger quotients saturate. */
   double v = nearbyint(q) + (double)zero;
   int64_t r = !(v > (double)low) ? low : v >= (double)high ? high : (int64_t)v;
   surg__store_int(o->dtype, o->data, i, (uint64_t)r);
@@ -150,8 +154,8 @@ static bool quantize_run(const surg__array *in, const surg__array *out, uint64_t
   for (uint64_t i = 0; i < n; ++i) {
     const float q = (float)v.real[i] / scale;
     nan |= q != q;
-    /* Far out of any of the types; within, adding and taking off 1.5 * 2^52 rounds to an integer.
-     */
+    /* Clamp far outside the range of all types. Within, adding and subtracting 1.5 * 2^52 rounds
+     * to an integer, ties to even. */
     double r = q < -0x1p20f ? -0x1p20 : q > 0x1p20f ? 0x1p20 : (double)q;
     r = r + 0x1.8p52 - 0x1.8p52 + (double)zero;
     r = r < low ? low : r;
@@ -202,7 +206,8 @@ surg__kstatus surg__k_quantize(surg_kctx *k) {
 
 /* --- dequantize --- */
 
-/* (x - zero) * scale in float, rounded once more where the result is narrower. */
+/* Dequantizes element i: (x - zero) * scale in float, rounded again if the result type is
+ * narrower. */
 static void dequantize_one(const scaling *s, const surg__array *o, uint64_t i) {
   uint64_t at = scale_of(s, i);
   float scale = (float)surg__load_f64(s->scale->dtype, s->scale->data, at), v;
@@ -210,7 +215,7 @@ static void dequantize_one(const scaling *s, const surg__array *o, uint64_t i) {
     v = (float)surg__load_f64(s->x->dtype, s->x->data, i);
     if (s->zero) v -= (float)surg__load_f64(s->zero->dtype, s->zero->data, at);
   } else {
-    /* At most 32 bits each: the difference fits. */
+    /* Both have at most 32 bits: the difference does not overflow. */
     int64_t d = (int64_t)surg__load_int(s->x->dtype, s->x->data, i);
     if (s->zero) d -= (int64_t)surg__load_int(s->zero->dtype, s->zero->data, at);
     v = (float)d;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last step of QLinearMatMul and QLinearConv: a sum of products back to a narrow type. */
+/* The last step of QLinearMatMul and QLinearConv: converts a sum of products to a narrow type. */
 #ifndef SURG_REQUANTIZE_H
 #define SURG_REQUANTIZE_H
 
@@ -7,14 +7,15 @@
 
 #include "eval/core/number.h"
 
-/* The number a scale of one input, one of the other and one of the output make together: computed
- * in float, as QuantizeLinear divides in float. */
+/* The factor a * b / y of the scales of both inputs and the output. Computed in float, as
+ * QuantizeLinear divides in float. */
 static inline float surg__scale_product(double a, double b, double y) {
   return (float)a * (float)b / (float)y;
 }
 
-/* Stores sum * scale, rounded to even, plus zero, cut to the range of the type; float8 takes what
- * is nearest within its range. A scale that is no positive number is refused but in a run. */
+/* Stores sum * scale, rounded half to even, plus zero, saturated to the range of the type. A
+ * float8 type has no zero point. The caller rejects scales that are not positive, except in a
+ * run. */
 static inline void surg__requantize(int dtype, void *data, uint64_t i, double sum, float scale,
                                     int64_t zero) {
   float v = (float)sum * scale;
@@ -24,7 +25,7 @@ static inline void surg__requantize(int dtype, void *data, uint64_t i, double su
   }
   double low = (double)surg__int_min(dtype), high = (double)surg__int_max(dtype);
   double r = nearbyint((double)v) + (double)zero;
-  r = !(r > low) ? low : r > high ? high : r; /* NaN, of a scale of a run, too */
+  r = !(r > low) ? low : r > high ? high : r; /* NaN (a run may have a NaN scale) becomes `low` */
   surg__store_int(dtype, data, i, (uint64_t)(int64_t)r);
 }
 

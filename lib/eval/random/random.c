@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RandomUniform, RandomNormal and their Like forms, Bernoulli, Multinomial: only with a seed. */
+/* RandomUniform, RandomNormal and their Like forms, Bernoulli, Multinomial. Computed only with a
+ * seed. */
 #include "eval/random/random.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@ static void seed_with(surg__random *r, uint32_t seed) {
   r->at = SURG__TWISTER;
 }
 
-/* The seed of the run, made another one for each node by the name of its first output. */
+/* Derives a seed for the node from the seed of the run and the name of its first output, by
+ * FNV-1a. */
 static uint32_t own_seed(const surg_kctx *k) {
   uint64_t h = *k->seed ^ 14695981039346656037u;
   for (size_t i = 0; i < surg_node_output_count(k->node); ++i) {
@@ -70,7 +72,8 @@ double surg__random_next(surg__random *r) {
   return ((double)high * 67108864.0 + (double)low) / 9007199254740992.0;
 }
 
-/* Two normal numbers from a point inside the unit circle. */
+/* Computes two normally distributed numbers from a point inside the unit circle (Marsaglia's
+ * polar method). */
 static void normal_pair(surg__random *r, double *first, double *second) {
   double x, y, square;
   do {
@@ -85,13 +88,13 @@ static void normal_pair(surg__random *r, double *first, double *second) {
 
 /* --- the operators --- */
 
-/* The type of the result: `dtype`, or else that of the input. */
+/* The element type of the result: the attribute `dtype`, else `fallback`. */
 static int result_type(const surg_kctx *k, int fallback) {
   int64_t wish = surg_node_int(k->node, "dtype", fallback);
   return wish > 0 && wish < SURG_DTYPE_COUNT ? (int)wish : SURG_UNDEFINED;
 }
 
-/* Output 0 and the work for it. */
+/* Creates output 0 and charges its cost to the budget. */
 static surg__kstatus make_output(surg_kctx *k, int dtype, const int64_t *dims, uint32_t rank) {
   uint64_t work;
   SURG__K_TRY(surg__k_out(k, 0, dtype, dims, rank));
@@ -167,7 +170,8 @@ surg__kstatus surg__k_bernoulli(surg_kctx *k) {
   return SURG__K_OK;
 }
 
-/* Running sums of exp of one row, from unnormalized logarithms; false where they have no sum. */
+/* Cumulative sums of exp over one row of unnormalized log probabilities. False if the total is
+ * not finite and positive. */
 static bool cumulate(const surg__array *x, uint64_t base, uint64_t n, double *sums) {
   double top = -INFINITY, sum = 0;
   for (uint64_t i = 0; i < n; ++i) {
@@ -182,7 +186,7 @@ static bool cumulate(const surg__array *x, uint64_t base, uint64_t n, double *su
   return isfinite(sum) && sum > 0;
 }
 
-/* The first entry whose running sum is above v. */
+/* The first index whose cumulative sum exceeds v. Binary search. */
 static uint64_t find_sum(const double *sums, uint64_t n, double v) {
   uint64_t low = 0, high = n - 1;
   while (low < high) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of the random operators: the Mersenne twister MT19937 as ONNX's reference seeds and
- * reads it, so that one seed gives the same numbers on every machine and as the reference. */
+/* The generator of the random operators: the Mersenne Twister MT19937, seeded and read as in the
+ * ONNX reference implementation. A seed gives the same numbers as the reference on every
+ * machine. */
 #ifndef SURG_RANDOM_H
 #define SURG_RANDOM_H
 
@@ -13,10 +14,10 @@ typedef struct surg__random {
   uint32_t at;
 } surg__random;
 
-/* From the attribute `seed` of the node, a float or an integer, or else from the seed of the run.
- * CANNOT where there is neither: then the result is nobody's to foretell. */
+/* Initializes the generator from the attribute `seed` of the node (a float or an integer), else
+ * from the seed of the run. CANNOT if there is neither: the result is then not reproducible. */
 surg__kstatus surg__random_init(surg_kctx *k, surg__random *r);
-/* 53 bits, 0 <= u < 1. */
+/* A number 0 <= u < 1 with 53 random bits. */
 double surg__random_next(surg__random *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RNN, GRU and LSTM. Each batch entry runs alone through its sequence; the state stays in double
- * from step to step and is rounded where it is stored. */
+/* RNN, GRU and LSTM. Each batch entry is processed separately over its whole sequence. The state
+ * is kept in double between steps and rounded only when it is stored to an output. */
 #include <math.h>
 
 #include "eval/nn/activation.h"
@@ -16,14 +16,15 @@ struct layer {
   step step;
   uint64_t gates, directions, steps, batch, inputs, hidden;
   bool batch_first, reverse, input_forget, reset_last;
-  double clip;                               /* INFINITY: none */
-  const double *x, *w, *r, *b, *p, *h0, *c0; /* wide inputs; b, p, h0, c0 may be NULL */
-  const int64_t *lengths;                    /* a batch entry's steps, or NULL: all */
+  double clip;                               /* INFINITY: no clipping */
+  const double *x, *w, *r, *b, *p, *h0, *c0; /* as double; b, p, h0, c0 may be NULL */
+  const int64_t *lengths;                    /* steps per batch entry; NULL: all */
   surg__activation acts[2 * 3];
-  /* Of the direction at work: */
+  /* For the current direction: */
   const double *wd, *rd, *bd, *pd;
   const surg__activation *f;
-  /* The state, the sums of W x + bias and of R h, and room for GRU's reset state. */
+  /* The state h and c, the products W x and R h of all gates, and a buffer for GRU's reset
+   * state. */
   double *h, *c, *from_x, *from_h, *spare;
 };
 
@@ -35,13 +36,13 @@ static double activate(const layer *l, uint32_t i, double v) {
   return surg__activate(&l->f[i], v);
 }
 
-/* Bias of gate g, element i: of W, or of R. */
+/* Element i of the bias of gate g: of R if `recurrence`, else of W. 0 if B is absent. */
 static double bias(const layer *l, bool recurrence, uint64_t g, uint64_t i) {
   uint64_t gate = g + (recurrence ? l->gates : 0);
   return l->bd ? l->bd[gate * l->hidden + i] : 0;
 }
 
-/* What gate g sees of the input and the state before, without peepholes. */
+/* The input of gate g for element i: W x + R h + both biases, without peepholes. */
 static double sum_of(const layer *l, uint64_t g, uint64_t i) {
   uint64_t at = g * l->hidden + i;
   return l->from_x[at] + l->from_h[at] + bias(l, false, g, i) + bias(l, true, g, i);
@@ -51,7 +52,7 @@ static void rnn_step(const layer *l) {
   for (uint64_t i = 0; i < l->hidden; ++i) l->h[i] = activate(l, 0, sum_of(l, 0, i));
 }
 
-/* Gates z, r, h. */
+/* One step of GRU. Gate order: z, r, h. */
 static void gru_step(const layer *l) {
   uint64_t n = l->hidden;
   if (!l->reset_last) {
@@ -66,7 +67,7 @@ static void gru_step(const layer *l) {
   }
 }
 
-/* Gates i, o, f, c; peepholes i, o, f. */
+/* One step of LSTM. Gate order: i, o, f, c; of the peepholes: i, o, f. */
 static void lstm_step(const layer *l) {
   uint64_t n = l->hidden;
   for (uint64_t i = 0; i < n; ++i) {
@@ -81,7 +82,7 @@ static void lstm_step(const layer *l) {
   }
 }
 
-/* --- walking --- */
+/* --- sequences --- */
 
 static void put_row(const layer *l, uint32_t out, uint64_t row, const double *v) {
   if (out >= l->k->n_out || !l->k->wanted[out]) return;
@@ -90,7 +91,7 @@ static void put_row(const layer *l, uint32_t out, uint64_t row, const double *v)
   }
 }
 
-/* Where the state of direction d and batch entry b stands, in rows. */
+/* The row of the state of direction d and batch entry b, in states of either layout. */
 static uint64_t state_row(const layer *l, uint64_t d, uint64_t b) {
   return l->batch_first ? b * l->directions + d : d * l->batch + b;
 }
@@ -134,9 +135,9 @@ static void run_layer(layer *l) {
   }
 }
 
-/* --- reading --- */
+/* --- inputs and attributes --- */
 
-/* Whether input i is absent or has exactly these sizes. */
+/* Whether input i is absent or has exactly these dimensions. */
 static bool sized(const surg_kctx *k, uint32_t i, uint32_t rank, const uint64_t *dims) {
   if (!surg__k_has(k, i)) return true;
   bool same = k->in[i].rank == rank;
@@ -174,7 +175,7 @@ static surg__kstatus read_attributes(layer *l) {
   static const char *const rnn[] = {"tanh"}, *const gru[] = {"sigmoid", "tanh"};
   static const char *const lstm[] = {"sigmoid", "tanh", "tanh"};
   surg_kctx *k = l->k;
-  int direction = 0; /* the default of GRU-1 is a word with a typing error */
+  int direction = 0; /* the default of GRU-1 is a misspelt word */
   if (surg_node_attr(k->node, "direction")) {
     direction = surg__k_word(k, "direction", "forward", directions, 3);
   }
@@ -201,8 +202,8 @@ static surg__kstatus read_attributes(layer *l) {
                              each, each * (uint32_t)l->directions, l->acts);
 }
 
-/* Lengths of the sequences, checked. The state after none is zero in ONNX Runtime, and not the
- * initial one. */
+/* Reads and checks the sequence lengths. For an empty sequence ONNX Runtime returns zero as the
+ * final state, and not the initial state, so this case is disputed. */
 static surg__kstatus read_lengths(layer *l) {
   surg_kctx *k = l->k;
   uint64_t count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CumSum and CumProd. Floats are accumulated in double in index order and rounded as they are
- * stored; integers wrap. */
+/* CumSum and CumProd. Floats are accumulated in double in index order and rounded when stored;
+ * integers wrap. */
 #include <math.h>
 
 #include "eval/core/kernels.h"

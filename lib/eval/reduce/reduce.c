@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduce*, ArgMax and ArgMin. Floats of every width are accumulated in double, each run in index
- * order along whatever axes, and rounded once; integer sums and products wrap, and a mean of
- * integers is the exact sum, divided towards zero. */
+/* Reduce*, ArgMax and ArgMin. Floats of every width are accumulated in double and rounded once.
+ * The elements of each run are added in index order. Integer sums and products wrap. A mean of
+ * integers is the exact sum divided by the count, rounded toward zero. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -9,14 +9,14 @@
 #include "eval/core/number.h"
 #include "eval/core/piece.h"
 
-/* --- which axes --- */
+/* --- axes --- */
 
 typedef struct axes {
   bool reduced[SURG_LIMIT_RANK];
-  bool none; /* no axes, and the node says to leave the input as it is */
+  bool none; /* no axes and noop_with_empty_axes: the output is the input */
 } axes;
 
-/* From which version on the axes are an input. */
+/* The operator version from which on `axes` is an input instead of an attribute. */
 static int axes_input_since(int op) {
   return op == SURG_OP_ReduceSum ? 13 : 18;
 }
@@ -49,12 +49,13 @@ static surg__kstatus find_axes(surg_kctx *k, axes *out) {
   return SURG__K_OK;
 }
 
-/* Two loops: `kept` over the result and the start of each run, `run` over the elements of one. */
+/* The iteration of a reduction. `kept` iterates over the output elements and the start of their
+ * runs; `run` iterates over the elements of one run, which reduce to one output element. */
 typedef struct reduction {
   surg__loop kept, run;
   int64_t out_dims[SURG_LIMIT_RANK];
   uint32_t out_rank;
-  uint64_t length; /* elements of a run */
+  uint64_t length; /* elements per run */
 } reduction;
 
 static void plan(const surg__array *x, const axes *a, bool keepdims, reduction *r) {
@@ -79,7 +80,7 @@ static void plan(const surg__array *x, const axes *a, bool keepdims, reduction *
     if (run_dims[d] == 0) r->length = 0;
   }
   for (uint32_t d = 0; d < n_run && r->length > 0; ++d) {
-    /* An empty kept axis leaves this product unbounded, but then no run is ever walked. */
+    /* If x is empty the product could overflow; then it is not needed. */
     if (x->count > 0) r->length *= (uint64_t)run_dims[d];
   }
   surg__dense_strides(kept_dims, n_kept, so);
@@ -87,7 +88,7 @@ static void plan(const surg__array *x, const axes *a, bool keepdims, reduction *
   surg__loop_init(&r->run, run_dims, n_run, 1, (const int64_t *const[]){run_sx});
 }
 
-/* Of no elements. */
+/* The result of reducing no elements. */
 static double reduce_nothing(int op) {
   switch (op) {
     case SURG_OP_ReduceProd:
@@ -107,7 +108,7 @@ static double reduce_nothing(int op) {
 
 /* --- the operators --- */
 
-/* What the standard leaves open, or says differently in different places. */
+/* Fails where the ONNX specification does not define the result, or contradicts itself. */
 static surg__kstatus undefined(surg_kctx *k, const axes *a, uint64_t length) {
   bool extreme = k->op == SURG_OP_ReduceMax || k->op == SURG_OP_ReduceMin;
   if (a->none && k->op != SURG_OP_ReduceSum && k->op != SURG_OP_ReduceMean &&
@@ -128,7 +129,8 @@ static surg__kstatus undefined(surg_kctx *k, const axes *a, uint64_t length) {
 
 #define PIECE SURG__PIECE
 
-/* Adds element v to what a run has so far. Of zeros ReduceMax keeps 0, ReduceMin -0; NaN stays. */
+/* Accumulates element v. For zeros of different sign ReduceMax returns 0 and ReduceMin -0. NaN
+ * propagates. */
 static double joined(int op, double acc, double v) {
   switch (op) {
     case SURG_OP_ReduceL1:
@@ -147,7 +149,7 @@ static double joined(int op, double acc, double v) {
   }
 }
 
-/* The same of integers. */
+/* Accumulates an integer element v. */
 static uint64_t whole_joined(int op, bool is_signed, uint64_t acc, uint64_t v) {
   const bool less = is_signed ? (int64_t)v < (int64_t)acc : v < acc;
   switch (op) {
@@ -166,7 +168,7 @@ static uint64_t whole_joined(int op, bool is_signed, uint64_t acc, uint64_t v) {
   }
 }
 
-/* Some runs of one length: run i starts i elements after `start`. */
+/* Adjacent runs of equal length: run i starts i elements after `start`. */
 typedef struct runs {
   const surg__array *x;
   surg__loop *run;
@@ -174,8 +176,9 @@ typedef struct runs {
   uint64_t n, length;
 } runs;
 
-/* Calls `add` with each element of all runs, those at one place of their runs together: where the
- * runs are columns, memory is read in its order. A single run is read in pieces. */
+/* Calls `add` with all elements of the runs. Several runs are processed in parallel, one element
+ * of each at a time: if the runs are columns, memory is read in order. A single run is processed
+ * in pieces. */
 typedef void (*add_fn)(void *acc, const surg__numbers *v, uint64_t n, bool one_run);
 static void walk(const runs *r, add_fn add, void *acc) {
   const surg__array *x = r->x;
@@ -197,13 +200,13 @@ static void walk(const runs *r, add_fn add, void *acc) {
   }
 }
 
-/* What accumulates: an entry for each run. */
+/* Accumulators, one entry per run. */
 typedef struct sums {
   int op;
   bool is_signed;
   surg__numbers acc;
-  double top[PIECE]; /* of ReduceLogSumExp: the largest elements */
-  __int128 wide[PIECE]; /* of ReduceMean of integers */
+  double top[PIECE]; /* ReduceLogSumExp: the maxima */
+  __int128 wide[PIECE]; /* ReduceMean of integers */
 } sums;
 
 static void add_reals(void *to, const surg__numbers *v, uint64_t n, bool one_run) {
@@ -313,8 +316,9 @@ static surg__kstatus reduce_all(surg_kctx *k, reduction *r) {
   return why ? surg__k_cannot(k, why) : SURG__K_OK;
 }
 
-/* Whether engines give other results: extremes of NaN, or of zeros of both signs, and integers that
- * grow too large. Asked where the result would be a constant. */
+/* Fails, except in a run, if engines give different results: the maximum or minimum of values
+ * with NaN or with zeros of both signs, and integers that overflow. Such a result must not be
+ * folded to a constant. */
 static surg__kstatus engines_differ(surg_kctx *k) {
   const surg__array *x = &k->in[0];
   const bool extreme = k->op == SURG_OP_ReduceMax || k->op == SURG_OP_ReduceMin;
@@ -322,7 +326,7 @@ static surg__kstatus engines_differ(surg_kctx *k) {
   double all = product;
   if (k->running) return SURG__K_OK;
   if (surg__is_real(x->dtype)) {
-    bool plus = false, minus = false; /* zeros */
+    bool plus = false, minus = false; /* zeros of either sign seen */
     for (uint64_t i = 0; extreme && i < x->count; ++i) {
       const double v = surg__load_f64(x->dtype, x->data, i);
       if (isnan(v)) return surg__k_disputed(k, "the extreme of numbers and NaN");
@@ -356,15 +360,15 @@ surg__kstatus surg__k_reduce(surg_kctx *k) {
   return reduce_all(k, &r);
 }
 
-/* The index of the extreme element of a run; of equal ones the first or the last, of NaN the first,
- * which is before all numbers. *nan is set where there is one. */
+/* The index of the largest or smallest element of a run; of equal ones the first or, with
+ * `last`, the last. NaN precedes all numbers: the first NaN is returned, and *nan is set. */
 static int64_t place_of(const surg__array *x, uint64_t start, uint64_t step, uint64_t length,
                         bool largest, bool last, bool *nan) {
   const bool real = surg__is_real(x->dtype), is_signed = surg__dtype_is_signed_int(x->dtype);
   double best = 0;
   uint64_t whole_best = 0, at = 0;
   for (uint64_t i = 0; i < length; ++i) {
-    int order; /* of this element and the best one */
+    int order; /* comparison with the best element so far */
     double v = 0;
     uint64_t whole = 0;
     if (real) {
@@ -376,7 +380,7 @@ static int64_t place_of(const surg__array *x, uint64_t start, uint64_t step, uin
       order = (v > best) - (v < best);
     } else {
       whole = surg__load_int(x->dtype, x->data, start + i * step);
-      const uint64_t turn = is_signed ? 1ull << 63 : 0; /* the order of signed integers */
+      const uint64_t turn = is_signed ? 1ull << 63 : 0; /* flips the sign bit of signed integers */
       order = ((whole ^ turn) > (whole_best ^ turn)) - ((whole ^ turn) < (whole_best ^ turn));
     }
     if (i > 0 && (order == 0 ? !last : (order > 0) != largest)) continue;

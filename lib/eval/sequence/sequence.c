@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences and optionals. Items are shared, not copied. */
+/* Operators on sequences and optionals. Items are shared by reference, not copied. */
 #include "base/dtype.h"
 #include "eval/core/kernels.h"
 #include "eval/move/move.h"
 #include "eval/core/value.h"
 
-/* Makes output 0 an array that an input holds. */
+/* Sets output 0 to a reference to an array of an input. */
 static surg__kstatus give(surg_kctx *k, const surg__array *a) {
   if (!k->running) return surg__k_cannot(k, "sequences are not constant");
   if (k->wanted[0]) k->out[0] = surg__array_ref(a);
   return SURG__K_OK;
 }
 
-/* The position in input `in`, `fallback` when it is absent; negative ones count from `count`. */
+/* Reads the position in input `in`, `fallback` if it is absent. Negative positions count from
+ * `count`; the result must be in 0..last. */
 static surg__kstatus position(surg_kctx *k, uint32_t in, int64_t count, int64_t fallback,
                               int64_t last, int64_t *out) {
   *out = fallback;
@@ -84,7 +85,8 @@ surg__kstatus surg__k_sequence_length(surg_kctx *k) {
 
 /* --- SplitToSequence --- */
 
-/* Sizes of the parts: as listed, all `split` long but the last, or all 1. */
+/* The sizes of the parts: the list `split`; or all `split`, the last one possibly smaller; or
+ * all 1 if `split` is absent. */
 static surg__kstatus parts(surg_kctx *k, int64_t dim, const int64_t **sizes, uint64_t *count) {
   int64_t each = 1, sum = 0;
   const int64_t *given = surg__k_has(k, 1) ? surg__k_ints(k, 1, count) : NULL;
@@ -112,7 +114,8 @@ static surg__kstatus parts(surg_kctx *k, int64_t dim, const int64_t **sizes, uin
   return SURG__K_OK;
 }
 
-/* The part of `in` from `start` on, `size` long along the axis, which may go. */
+/* Copies the slice [start, start + size) of input 0 along `axis`. With `keep` false the axis is
+ * removed. */
 static surg__kstatus part(surg_kctx *k, uint32_t axis, int64_t start, int64_t size, bool keep,
                           surg__array *out) {
   const surg__array *in = &k->in[0];

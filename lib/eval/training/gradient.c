@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradient of ai.onnx.preview.training: derivatives of a value of the graph around the node with
- * respect to others, at the points its inputs give. What lies between is computed anew for these
- * points, then walked back; elementwise operators have a derivative here. */
+/* Gradient of ai.onnx.preview.training: the derivatives of a value y of the enclosing graph with
+ * respect to other values, at the points given by the inputs. The subgraph between them is
+ * computed for these points (forward), then traversed in reverse (backward). Supports
+ * elementwise operators. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
@@ -9,21 +10,22 @@
 #include "eval/core/number.h"
 #include "eval/core/value.h"
 
-/* A value between the points and the target. */
+/* A value of the subgraph between the points and y. */
 typedef struct item {
   const surg_value *value;
   surg__array array;
-  double *slope; /* of the target with respect to each element */
-  bool own;      /* the array is a cell of this run */
+  double *slope; /* derivative of y with respect to each element */
+  bool own;      /* computed here: the tape owns the array */
 } item;
 
 typedef struct tape {
   surg_kctx *k;
   SURG_VEC(item) items;
-  SURG_VEC(surg_node *) nodes; /* in an order in which they can be computed */
+  SURG_VEC(surg_node *) nodes; /* in topological order */
 } tape;
 
-/* Linear: the work of a search is asked for. */
+/* Finds the item of a value; *out is NULL if there is none. Linear search, charged to the
+ * budget. */
 static surg__kstatus find(tape *t, const surg_value *v, item **out) {
   *out = NULL;
   SURG__K_TRY(surg__k_work(t->k, t->items.count + 1));
@@ -76,7 +78,8 @@ static surg__kstatus compute(tape *t, surg_node *n) {
   return added;
 }
 
-/* Computes the target and what it depends on, deepest first, without recursion. */
+/* Computes `target` and all values that it depends on, inputs before users. Uses an explicit
+ * stack instead of recursion. */
 static surg__kstatus run_forward(tape *t, const surg_value *target) {
   SURG_VEC(const surg_value *) stack = {0};
   surg__kstatus s = surg__vec_push(t->k->ctx, &stack, target) ? SURG__K_OK : SURG__K_NOMEM;
@@ -107,8 +110,8 @@ static surg__kstatus run_forward(tape *t, const surg_value *target) {
 
 /* --- backward --- */
 
-/* The derivative of an operator's result o by its input i, where its inputs are a and b. False: not
- * known here. */
+/* The derivative of an operator with inputs a and b and result o with respect to input i. False:
+ * not supported. */
 static bool derivative(int op, size_t i, double a, double b, double o, double *out) {
   switch (op) {
     case SURG_OP_Identity:
@@ -163,11 +166,11 @@ static bool derivative(int op, size_t i, double a, double b, double o, double *o
   }
 }
 
-/* Adds to the slope of input i of a node what its result contributes. */
+/* Adds to the derivatives of input i of a node those that its output contributes (chain rule). */
 static surg__kstatus walk_back(tape *t, surg_node *n, size_t i) {
   int64_t steps[3][SURG_LIMIT_RANK], dense[SURG_LIMIT_RANK];
   size_t n_in = surg_node_input_count(n);
-  item *o, *in[3] = {NULL}; /* the input, and the first two of all */
+  item *o, *in[3] = {NULL}; /* input i, and inputs 0 and 1 */
   double by;
   if (!derivative(surg_node_op(n), i, 1, 1, 1, &by)) {
     return surg__k_cannot(t->k, "no derivative of an operator on the way");
@@ -218,7 +221,7 @@ static const surg_value *named(const surg_kctx *k, surg_str name) {
   return surg_graph_find_value(surg_node_graph(k->node), text);
 }
 
-/* Binds the values that xs, then zs name to the inputs. */
+/* Binds the values that xs names, then those of zs, to the inputs. */
 static surg__kstatus bind_points(tape *t, size_t *n_xs) {
   static const char *const lists[2] = {"xs", "zs"};
   surg_kctx *k = t->k;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of ai.onnx.preview.training: Adagrad, Adam and Momentum. One step takes lists of
- * tensors, gradients and running sums, and gives the tensors and sums after it. */
+/* The optimizer steps of ai.onnx.preview.training: Adagrad, Adam and Momentum. A step computes
+ * updated tensors and running sums from lists of tensors, gradients and running sums. */
 #include <math.h>
 
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
 
 typedef struct step {
-  double rate; /* as this step has it */
+  double rate; /* learning rate of this step */
   double norm, norm_after, alpha, beta, epsilon;
   bool nesterov;
 } step;
 
-/* One element: x its value, g its gradient, s the running sums, all of them replaced. */
+/* Updates one element: its value x and its running sums s, from the gradient g. */
 typedef void (*rule)(const step *p, double *x, double g, double *s);
 
 static void adagrad(const step *p, double *x, double g, double *s) {
@@ -53,7 +53,7 @@ static surg__kstatus read_step(surg_kctx *k, step *p) {
     if (t > 0) p->rate *= sqrt(1 - pow(p->beta, t)) / (1 - pow(p->alpha, t));
     return SURG__K_OK;
   }
-  if (t <= 0) p->beta = 1; /* the first gradient counts whole */
+  if (t <= 0) p->beta = 1; /* the first gradient counts fully */
   surg_str mode = surg_node_string(k->node, "mode", "");
   p->nesterov = mode.n == 8 && memcmp(mode.p, "nesterov", 8) == 0;
   if (p->nesterov || (mode.n == 8 && memcmp(mode.p, "standard", 8) == 0)) return SURG__K_OK;
@@ -65,7 +65,8 @@ static bool same_shape(const surg__array *a, const surg__array *b) {
          (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
 }
 
-/* Tensor i of n: inputs x, g and `sums` running sums stand n apart, and so do the outputs. */
+/* Updates tensor i of n. Its value, gradient and `sums` running sums are inputs n apart; so are
+ * its outputs. */
 static surg__kstatus step_tensor(surg_kctx *k, const step *p, rule f, uint32_t i, uint32_t n,
                                  uint32_t sums) {
   const surg__array *in[4], *x = &k->in[2 + i];
